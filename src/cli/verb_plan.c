@@ -36,8 +36,8 @@ static dm_status problem_stated(const dm_settings *s, dm_problem *problem) {
                           .file_b = type,
                           .op_a = equation.op_a,
                           .op_b = equation.op_b,
-                          .reads_c = s->beta[0] != 0.0 || s->beta[1] != 0.0,
-                          .home = DM_HOME_FILES};
+                          .reads_c = s->beta[0] != 0.0 || s->beta[1] != 0.0};
+  dm_problem_set_home(problem, DM_HOME_FILE);
   return dm_types_of(type, &equation, problem);
 }
 

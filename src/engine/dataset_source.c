@@ -11,9 +11,9 @@ static bool may_map(const dm_rank_state *local, const dm_factor *factor, dm_matr
   const dm_dtype work = plan->problem.work;
   const bool plain = dm_dtype_real(work) == DM_F64 || dm_dtype_real(work) == DM_F32;
   const dm_residence residence = matrix == DM_A ? plan->a : plan->b;
-  return plan->read_first && plain && input->op == DM_OP_N && residence == DM_IN_HOST &&
-         !local->coords.idle && factor->route.operand == DM_SHARE && !factor->route.fetched &&
-         dm_reader_may_map(input->reader, work);
+  return input->reader && plan->read_first && plain && input->op == DM_OP_N &&
+         residence == DM_IN_HOST && !local->coords.idle && factor->route.operand == DM_SHARE &&
+         !factor->route.fetched && dm_reader_may_map(input->reader, work);
 }
 
 /* Maps both inputs or neither: the read-ahead covers both. */
@@ -81,7 +81,8 @@ static double largest(const void *state, dm_matrix matrix) {
 
 static void set_keepalive(void *state, const dm_keepalive *keepalive) {
   dm_dataset_source *source = state;
-  for (int x = 0; x < 2; x++) dm_reader_keepalive(source->inputs[x].reader, keepalive);
+  for (int x = 0; x < 2; x++)
+    if (source->inputs[x].reader) dm_reader_keepalive(source->inputs[x].reader, keepalive);
 }
 
 const dm_source_ops dm_source_datasets = {
@@ -99,6 +100,7 @@ const dm_source_ops dm_source_datasets = {
 
 int64_t dm_dataset_source_bytes(const dm_dataset_source *source) {
   int64_t bytes = 0;
-  for (int x = 0; x < 2; x++) bytes += dm_reader_bytes(source->inputs[x].reader);
+  for (int x = 0; x < 2; x++)
+    if (source->inputs[x].reader) bytes += dm_reader_bytes(source->inputs[x].reader);
   return bytes;
 }

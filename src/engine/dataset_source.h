@@ -1,4 +1,4 @@
-/* dataset_source: op(A) and op(B) from datasets; prefetch.h loads the shares. */
+/* dataset_source: op(A) or op(B), or both, from datasets; prefetch.h loads the shares. */
 #ifndef DM_ENGINE_DATASET_SOURCE_H
 #define DM_ENGINE_DATASET_SOURCE_H
 
@@ -7,7 +7,8 @@
 #include "engine/source.h"
 
 typedef struct dm_dataset_source {
-  dm_dataset_input inputs[2]; /* of A and B; set by the caller, with the same read-ahead */
+  dm_dataset_input inputs[2]; /* of A and B; set by the caller, with the same read-ahead; without a
+                                 reader: not from a dataset */
   bool copies;                /* read even what is in the page cache */
   dm_prefetch prefetch;
 } dm_dataset_source;

@@ -111,7 +111,8 @@ static int64_t chunk_bytes(const dm_dataset *d) {
 
 dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_dataset *c,
                         const dm_equation *equation, dm_problem *problem) {
-  *problem = (dm_problem){.file_a = a->dtype, .file_b = b->dtype, .home = DM_HOME_FILES};
+  *problem = (dm_problem){.file_a = a->dtype, .file_b = b->dtype};
+  dm_problem_set_home(problem, DM_HOME_FILE);
   int64_t inner;
   shape_of(a, equation->op_a, &problem->m, &problem->k);
   shape_of(b, equation->op_b, &inner, &problem->n);

@@ -36,7 +36,11 @@ typedef struct execution {
   bool strips_begun;
   int64_t begun; /* position of the run, as counted by reach_of */
   dm_halt halt;
-  dm_status failure; /* error of this rank's file, with which all ranks must end */
+  dm_status failure;         /* error of this rank's file, with which all ranks must end */
+  int64_t stored, delivered; /* tiles of the run: stored by this rank, delivered by all */
+  bool delivers;             /* there are tiles to deliver */
+  bool worthless;            /* a rank failed: nothing is delivered any more */
+  dm_round *round;           /* in which the ranks learn that all have stored the next tile */
 } execution;
 
 static slot_state *state_of(execution *x, int64_t index) {
@@ -76,6 +80,43 @@ static int64_t reach_of(const execution *x, const dm_step *step) {
 static bool is_beyond(const execution *x, const dm_step *step) {
   return reach_of(x, step) > x->halt.limit;
 }
+
+/* ---- tiles that all ranks deliver together ---- */
+
+/* Whether this rank stops before it has stored the next tile. */
+static bool stops_before(const execution *x) {
+  const int64_t longest = dm_range_size(dm_plan_layer(x->local->plan, 0));
+  return x->halt.state == DM_HALT_DECIDED && (x->delivered + 1) * longest > x->halt.limit;
+}
+
+/* The next tile's products would overwrite the block. */
+static bool is_undelivered(const execution *x, const dm_step *step) {
+  return x->delivers && dm_step_is_product(step) &&
+         dm_plan_todo_place(x->local->plan, step->tile) > x->delivered;
+}
+
+/* Each rank starts one round for each tile, in order; one that stops before the tile ends them all.
+ * Meanwhile the ranks go on, since others may need their panels. */
+static dm_status deliver(execution *x) {
+  const dm_comm *world = x->local->run->world;
+  const int64_t place = x->delivered;
+  int64_t values[DM_ROUND] = {x->failure != DM_OK, stops_before(x)};
+  bool done = false;
+  if (!x->round) {
+    if (x->stored <= place && !values[1] && !x->local->coords.idle) return DM_OK;
+    DM_TRY(dm_comm_max_start(world, values, &x->round));
+  }
+  DM_TRY(dm_comm_max_test(x->round, &done, values));
+  if (!done) return DM_OK;
+  x->round = NULL;
+  x->worthless |= values[0] != 0;
+  if (!values[1]) x->delivered++;
+  x->delivers = !values[1] && x->delivered < dm_plan_todo(x->local->plan);
+  if (x->worthless || values[1]) return DM_OK;
+  return x->calls->deliver(x->calls->context, x->local, dm_plan_todo_tile(x->local->plan, place));
+}
+
+/* ---- steps ---- */
 
 /* Handles an error in a file: what this rank sends afterwards is worthless, and it stores and
  * records nothing more. */
@@ -286,7 +327,8 @@ static dm_status sweep(execution *x, bool *moved) {
     }
     if (!state->posted) {
       bool product = dm_step_is_product(&state->step);
-      if (!may_begin(x, &state->step) || (product && (product_waits || queue_is_full(x)))) {
+      if (!may_begin(x, &state->step) || is_undelivered(x, &state->step) ||
+          (product && (product_waits || queue_is_full(x)))) {
         product_waits |= product;
         continue;
       }
@@ -300,6 +342,8 @@ static dm_status sweep(execution *x, bool *moved) {
     }
     if (!state->done) continue;
     x->io -= is_io(&state->step);
+    if (state->step.kind == DM_STEP_STORE)
+      x->stored = dm_plan_todo_place(x->local->plan, state->step.tile) + 1;
     tell_states(x, &state->step);
     dm_trace_end(&x->local->run->trace, &state->step);
   }
@@ -361,12 +405,13 @@ static dm_status run(execution *x) {
   for (;;) {
     refill(x);
     const bool finished = x->first == x->end;
-    if (finished && dm_halt_leaves(&x->halt)) return DM_OK;
+    if (finished && dm_halt_leaves(&x->halt) && !x->delivers) return DM_OK;
     bool moved;
     DM_TRY(sweep(x, &moved));
     drop_done(x);
     tell_movement(x, moved);
     DM_TRY(dm_halt_poll(&x->halt, x->begun, finished));
+    if (x->delivers) DM_TRY(deliver(x));
     DM_TRY(tell_progress(x, &reported));
     if (!moved && may_rest(x)) DM_TRY(rest(x));
   }
@@ -378,7 +423,9 @@ dm_status dm_execute(dm_rank_state *local, unsigned kinds, const dm_step_calls *
   dm_publish_open(local, kinds & DM_LOADS && kinds & DM_PRODUCTS, &x.published);
   dm_cursor_start(&x.cursor, local->plan, local->run->rank);
   tell_what_is_there(&x);
-  dm_halt_start(&x.halt, calls->may_stop ? &local->run->stop : NULL, local->run->world);
+  x.delivers = calls->deliver && dm_plan_todo(local->plan) > 0;
+  dm_halt_start(&x.halt, calls->may_stop ? &local->run->stop : NULL,
+                calls->halts ? calls->halts : local->run->world);
   const int64_t strips = kinds & 1u << DM_STEP_STRIP ? dm_plan_strips(local->plan) : 0;
   const int64_t whole =
       dm_range_size(dm_plan_layer(local->plan, 0)) * dm_plan_todo(local->plan) + strips;

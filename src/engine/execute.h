@@ -16,6 +16,11 @@ typedef struct dm_step_calls {
   dm_status (*check)(void *context, dm_rank_state *local, int64_t panel, bool *done);
   /* ROWS of this rank's sums (dm_rank_sums) are complete. */
   dm_status (*store)(void *context, dm_rank_state *local, dm_range rows, bool *done);
+  /* Collective, tile after tile, also on idle ranks: all ranks have stored TILE, none has begun to
+   * overwrite it, and no rank failed. Needs all steps that follow a load, and a plan without strips
+   * and with one block of C. */
+  dm_status (*deliver)(void *context, dm_rank_state *local, int64_t tile);
+  const dm_comm *halts; /* of all ranks, with DELIVER: for requests to stop, which come any time */
   dm_status (*progress)(void *context, int64_t done, int64_t total); /* in panels of all tiles */
   /* Called if nothing can be done until a load or a store progresses; NULL: sleeps briefly. */
   dm_status (*rest)(void *context);

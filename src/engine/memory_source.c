@@ -6,6 +6,7 @@
 #include "core/checked.h"
 #include "core/copy.h"
 #include "plan/partition.h"
+#include "plan/tiles.h"
 
 enum { MOST_I8 = 128 };
 
@@ -59,25 +60,23 @@ static double largest(const void *state, dm_matrix matrix) {
   return MOST_I8;
 }
 
-/* Bytes of a piece of the widest panel. */
-static int64_t pitch_of(const dm_rank_state *local, dm_matrix matrix) {
-  const dm_view piece = dm_rank_piece(local, matrix, local->panels.begin);
-  const int64_t rows =
-      matrix == DM_A ? piece.rows : dm_plan_b_share_most(local->plan, local->coords.i);
-  const int64_t cols = matrix == DM_A ? dm_plan_width(local->plan) : piece.cols;
-  return rows * cols * dm_dtype_size(piece.dtype);
+static dm_buffer_kind kind_of(dm_matrix matrix) {
+  return matrix == DM_A ? DM_BUFFER_HOME_A : DM_BUFFER_HOME_B;
 }
 
-dm_status dm_memory_pieces_bytes(const dm_rank_state *local, dm_matrix matrix, int64_t *bytes) {
-  const int64_t panels = dm_range_size(local->panels);
-  *bytes = 0;
-  return panels == 0 ? DM_OK : dm_bytes_of(panels, pitch_of(local, matrix), 1, bytes);
+dm_status dm_memory_pieces_take(dm_rank_state *local, dm_matrix matrix) {
+  void *memory;
+  if (local->coords.idle || !dm_plan_brings(local->plan, matrix)) return DM_OK;
+  return dm_rank_memory_take(&local->memory, kind_of(matrix), &memory);
 }
 
-dm_view dm_memory_piece(const dm_rank_state *local, dm_matrix matrix, int64_t panel, char *memory) {
+dm_view dm_memory_piece(const dm_rank_state *local, dm_matrix matrix, int64_t panel) {
   const dm_view piece = dm_rank_piece(local, matrix, panel);
-  const int64_t at = (panel - local->panels.begin) * pitch_of(local, matrix);
-  return dm_view_row_major(memory + at, piece.dtype, piece.rows, piece.cols);
+  if (!local->memory.at[kind_of(matrix)]) return piece;
+  const int64_t place = dm_plan_place_of(local->plan, matrix, dm_range_size(local->panels),
+                                         local->tile, panel - local->panels.begin);
+  return dm_view_row_major(dm_rank_memory_slot(&local->memory, kind_of(matrix), place), piece.dtype,
+                           piece.rows, piece.cols);
 }
 
 const dm_source_ops dm_source_memory = {.name = "memory",

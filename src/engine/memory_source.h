@@ -1,5 +1,5 @@
-/* memory_source: op(A) and op(B) from the caller's memory, on the host or this rank's GPU; copies
- * it to the plan's places while products run. */
+/* memory_source: op(A) or op(B), or both, from the caller's memory, on the host or this rank's GPU;
+ * copies it to the plan's places while products run. */
 #ifndef DM_ENGINE_MEMORY_SOURCE_H
 #define DM_ENGINE_MEMORY_SOURCE_H
 
@@ -15,10 +15,12 @@ typedef struct dm_memory_source {
   dm_event *copied[2]; /* for each panel of the layer */
 } dm_memory_source;
 
-/* For callers whose pieces of MATRIX are one panel after the other in MEMORY: their bytes on this
- * rank, and the piece of PANEL. DM_E_FIT: the size overflows 64 bits. */
-dm_status dm_memory_pieces_bytes(const dm_rank_state *local, dm_matrix matrix, int64_t *bytes);
-dm_view dm_memory_piece(const dm_rank_state *local, dm_matrix matrix, int64_t panel, char *memory);
+/* For callers that keep MATRIX's pieces beside the share: takes LOCAL's memory for them if the plan
+ * copies them to a GPU. */
+dm_status dm_memory_pieces_take(dm_rank_state *local, dm_matrix matrix);
+
+/* The piece of PANEL in LOCAL's tile there, or in the share if there is no such memory. */
+dm_view dm_memory_piece(const dm_rank_state *local, dm_matrix matrix, int64_t panel);
 
 extern const dm_source_ops dm_source_memory; /* STATE: a dm_memory_source */
 

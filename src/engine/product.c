@@ -14,8 +14,8 @@
 
 static dm_status load(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
   dm_product *p = context;
-  DM_TRY(p->source.ops->load(p->source.state, local, matrix, panel));
-  return p->source.ops->loaded ? DM_OK : dm_share_sums_take(&p->sums, local, matrix, panel);
+  const dm_source *from = &p->source[matrix];
+  return from->ops->load(from->state, local, matrix, panel);
 }
 
 static dm_status check(void *context, dm_rank_state *local, int64_t panel, bool *done) {
@@ -25,7 +25,13 @@ static dm_status check(void *context, dm_rank_state *local, int64_t panel, bool 
 
 static dm_status store(void *context, dm_rank_state *local, dm_range rows, bool *done) {
   const dm_product *p = context;
-  return p->sink.ops->store(p->sink.state, local, rows, done);
+  *done = true;
+  return p->sink.ops->store ? p->sink.ops->store(p->sink.state, local, rows, done) : DM_OK;
+}
+
+static dm_status deliver(void *context, dm_rank_state *local, int64_t tile) {
+  const dm_product *p = context;
+  return p->sink.ops->deliver(p->sink.state, local, tile);
 }
 
 static dm_status store_late(void *context, dm_rank_state *local, dm_range rows, bool *done) {
@@ -57,7 +63,8 @@ static dm_status sums_fit(const dm_product *p) {
   const dm_problem *problem = &p->setup->plan.problem;
   if (problem->work != DM_I8) return DM_OK;
   double largest[2];
-  for (int x = 0; x < 2; x++) largest[x] = p->source.ops->largest(p->source.state, (dm_matrix)x);
+  for (int x = 0; x < 2; x++)
+    largest[x] = p->source[x].ops->largest(p->source[x].state, (dm_matrix)x);
   DM_TRY(dm_comm_max_f64(p->run->world, largest, 2));
   if (largest[0] * largest[1] * (double)problem->k <= 2147483647.0) return DM_OK;
   dm_status status = dm_hint(
@@ -74,7 +81,7 @@ static bool scales(const dm_product *p) {
 
 static dm_status scale(dm_product *p) {
   dm_run_phase(p->run, "scaling A and B", 1);
-  DM_TRY(dm_rank_scale(&p->local, &p->source));
+  DM_TRY(dm_rank_scale(&p->local, p->source));
   return p->local.scaling.unfit ? dm_scaling_refused(&p->local) : DM_OK;
 }
 
@@ -112,7 +119,9 @@ static dm_status check_early(dm_product *p) {
 static dm_status loaded(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel,
                         bool *done) {
   dm_product *p = context;
-  DM_TRY(p->source.ops->loaded(p->source.state, local, matrix, panel, done));
+  const dm_source *from = &p->source[matrix];
+  *done = true;
+  if (from->ops->loaded) DM_TRY(from->ops->loaded(from->state, local, matrix, panel, done));
   if (!*done) return DM_OK;
   DM_TRY(dm_share_sums_take(&p->sums, local, matrix, panel));
   const bool is_last = ++p->arrived == 2 * dm_range_size(local->panels);
@@ -122,17 +131,18 @@ static dm_status loaded(void *context, dm_rank_state *local, dm_matrix matrix, i
 static dm_step_calls calls_of(dm_product *p) {
   return (dm_step_calls){.context = p,
                          .load = load,
-                         .loaded = p->source.ops->loaded ? loaded : NULL,
+                         .loaded = loaded,
                          .check = check,
                          .store = p->sink.ops ? store : NULL,
+                         .deliver = p->halts ? deliver : NULL,
+                         .halts = p->halts,
                          .progress = progress,
                          .may_stop = true};
 }
 
 static dm_status read_shares(dm_product *p) {
   if (p->loaded) return DM_OK;
-  const dm_step_calls calls = {
-      .context = p, .load = load, .loaded = p->source.ops->loaded ? loaded : NULL};
+  const dm_step_calls calls = {.context = p, .load = load, .loaded = loaded};
   p->arrived = 0;
   dm_run_phase(p->run, "reading", 1);
   DM_TRY(dm_comm_agree(p->run->world, run_steps(p, DM_LOADS, &calls)));
@@ -157,7 +167,9 @@ static dm_status moves(void *context) {
 /* While panels are multiplied no rank stops alone. */
 static void stop_together(dm_product *p) {
   p->moves = (dm_keepalive){moves, p->run};
-  if (p->source.ops->set_keepalive) p->source.ops->set_keepalive(p->source.state, &p->moves);
+  for (int x = 0; x < 2; x++)
+    if (p->source[x].ops->set_keepalive)
+      p->source[x].ops->set_keepalive(p->source[x].state, &p->moves);
 }
 
 /* Before the first step that stores. */
@@ -176,7 +188,7 @@ static dm_status multiply_tiles(dm_product *p) {
   if (streams && scales(p)) DM_TRY(scale(p));
   if (streams && p->check) {
     dm_run_phase(p->run, "sampling B", 1);
-    DM_TRY(dm_streamed_check_sample(&p->streamed, p->run, &p->setup->plan.problem, &p->source));
+    DM_TRY(dm_streamed_check_sample(&p->streamed, &p->local, &p->source[DM_B]));
   }
   if (!streams) DM_TRY(read_shares(p));
   DM_TRY(sink_ready(p));
@@ -197,7 +209,8 @@ static dm_status sum_layers(dm_product *p) {
 }
 
 static dm_status multiply_strips(dm_product *p) {
-  const dm_step_calls calls = calls_of(p);
+  dm_step_calls calls = calls_of(p);
+  calls.deliver = NULL; /* the caller does, after its verdict */
   DM_TRY(sink_ready(p));
   dm_run_phase(p->run, p->sink.ops ? "multiplying and writing" : "multiplying", DM_SYNC_PATIENCE);
   return run_steps(p, DM_STRIPS, &calls);
@@ -210,6 +223,7 @@ static dm_status multiply_panels(dm_product *p) {
   const bool behind = plan->overlap && !plan->read_first && !p->loaded && !scales(p);
   dm_step_calls calls = calls_of(p);
   calls.store = NULL;
+  calls.deliver = NULL;
   p->arrived = 0;
   if (!behind) DM_TRY(read_shares(p));
   stop_together(p);
@@ -254,10 +268,26 @@ dm_status dm_product_run(dm_product *product) {
 
 /* ---- opening and closing ---- */
 
+/* Whether both matrices come from one state. */
+static bool is_shared(const dm_source source[2]) {
+  return source[DM_A].state == source[DM_B].state;
+}
+
+static dm_status open_sources(dm_product *p) {
+  for (int x = 0; x < (is_shared(p->source) ? 1 : 2); x++)
+    if (p->source[x].ops->open) DM_TRY(p->source[x].ops->open(p->source[x].state, &p->local));
+  return DM_OK;
+}
+
+static void close_sources(dm_product *p) {
+  for (int x = 0; x < (is_shared(p->source) ? 1 : 2); x++)
+    if (p->source[x].ops->close) p->source[x].ops->close(p->source[x].state);
+}
+
 static dm_status open_ends(dm_product *p) {
   if (p->check && !p->local.coords.idle)
     DM_TRY(dm_rank_memory_count(&p->local.memory, DM_BUFFER_VECTORS, dm_freivalds_bytes(p->check)));
-  if (p->source.ops->open) DM_TRY(p->source.ops->open(p->source.state, &p->local));
+  DM_TRY(open_sources(p));
   if (p->guards) DM_TRY(dm_share_sums_open(&p->local, p->check, &p->sums));
   return p->sink.ops && p->sink.ops->open ? p->sink.ops->open(p->sink.state, &p->local) : DM_OK;
 }
@@ -267,24 +297,27 @@ dm_status dm_product_open(dm_product *product) {
   product->is_open = true;
   DM_TRY(
       dm_rank_open(product->run, &setup->plan, setup->backend, setup->transport, &product->local));
-  return dm_comm_agree(product->run->world, open_ends(product));
+  DM_TRY(dm_comm_agree(product->run->world, open_ends(product)));
+  const bool delivers = product->sink.ops && product->sink.ops->deliver;
+  if (!delivers || dm_plan_tiles(&setup->plan) == 1) return DM_OK;
+  return dm_comm_split(product->run->world, 0, product->run->rank, &product->halts);
 }
 
 dm_status dm_product_set_source(dm_product *product, dm_source source) {
-  if (product->source.ops->close) product->source.ops->close(product->source.state);
-  product->source = source;
+  close_sources(product);
+  product->source[DM_A] = product->source[DM_B] = source;
   product->loaded = false;
-  const dm_source_ops *ops = source.ops;
-  return dm_comm_agree(product->run->world,
-                       ops->open ? ops->open(source.state, &product->local) : DM_OK);
+  return dm_comm_agree(product->run->world, open_sources(product));
 }
 
 void dm_product_close(dm_product *product) {
   if (!product->is_open) return;
-  if (product->source.ops->close) product->source.ops->close(product->source.state);
+  close_sources(product);
   if (product->sink.ops && product->sink.ops->close)
     product->sink.ops->close(product->sink.state, &product->local);
   dm_share_sums_close(&product->sums);
   dm_rank_close(&product->local);
+  dm_comm_free(product->halts);
+  product->halts = NULL;
   product->is_open = false;
 }

@@ -16,7 +16,7 @@
 typedef struct dm_product {
   dm_run *run;
   dm_setup *setup;
-  dm_source source;
+  dm_source source[2]; /* of A and of B */
   dm_sink sink;
   dm_freivalds *check; /* sums A and B; NULL: no verification.  The sink adds C */
   bool guards;         /* compare shares, in the end, with what was read into them */
@@ -27,6 +27,7 @@ typedef struct dm_product {
   /* ---- private ---- */
   dm_rank_state local;
   dm_streamed_check streamed;
+  dm_comm *halts;     /* tiles are delivered: see dm_step_calls; else NULL */
   dm_keepalive moves; /* for long reads while products run: then no rank stops alone */
   dm_share_sums sums;
   int64_t arrived;    /* pieces that this run has loaded */
@@ -43,12 +44,13 @@ dm_status dm_product_open(dm_product *product);
 /* Collective: loads the shares ahead of the first run.  For plans whose A and B stay in memory. */
 dm_status dm_product_load(dm_product *product);
 
-/* Collective: continues with SOURCE, which has the same operands. */
+/* Collective: continues with SOURCE, which has the same two operands. */
 dm_status dm_product_set_source(dm_product *product, dm_source source);
 
 /* Collective: multiplies, from loading missing pieces to C in its sink; may be called again for the
  * same plan. Skips complete tiles. DM_E_STOPPED, agreed: the run was asked to stop; everything
- * stored so far is valid. */
+ * stored so far is valid. With several tiles, the sink has delivered each; with one the caller
+ * calls the sink's deliver. */
 dm_status dm_product_run(dm_product *product);
 
 /* Collective, except after an error that the ranks have not agreed on. */

@@ -230,12 +230,19 @@ static int more_moduli(dm_scaling *s, const dm_problem *p, const lines *rows, co
   return count <= DM_MODULI_MOST ? count : 0;
 }
 
-static dm_status scale(dm_rank_state *local, const dm_source *source, lines *rows, lines *cols) {
+/* Where to scan MATRIX: in its file, if it may stay there, else in the shares. */
+static const dm_source *scanned(const dm_rank_state *local, const dm_source *sources,
+                                dm_matrix matrix) {
+  const bool passes = sources && dm_plan_streams(local->plan) && sources[matrix].ops->pass;
+  return passes ? &sources[matrix] : NULL;
+}
+
+static dm_status scale(dm_rank_state *local, const dm_source *sources, lines *rows, lines *cols) {
   const dm_problem *p = &local->plan->problem;
   dm_scaling *s = &local->scaling;
   bool finite = true;
-  DM_TRY(look(&(matrix_look){local, source, DM_A}, rows, &finite));
-  DM_TRY(look(&(matrix_look){local, source, DM_B}, cols, &finite));
+  DM_TRY(look(&(matrix_look){local, scanned(local, sources, DM_A), DM_A}, rows, &finite));
+  DM_TRY(look(&(matrix_look){local, scanned(local, sources, DM_B), DM_B}, cols, &finite));
   s->factor = INFINITY;
   s->unfit = true;
   s->moduli = 0;
@@ -254,17 +261,16 @@ static dm_status exponents_open(dm_scaling *s, const dm_problem *p) {
   return dm_buffer_zeroed(cols_of(p), sizeof *s->cols, (void **)&s->cols);
 }
 
-dm_status dm_rank_scale(dm_rank_state *local, const dm_source *source) {
+dm_status dm_rank_scale(dm_rank_state *local, const dm_source *sources) {
   const dm_problem *p = &local->plan->problem;
   const double start = dm_now();
-  if (!dm_plan_streams(local->plan)) source = NULL;
   lines rows = {0}, cols = {0};
   dm_status status = exponents_open(&local->scaling, p);
   if (!status) status = lines_open(&rows, p->m, 1, true);
   const int64_t parts = dm_compute_parts(&p->compute, p->work);
   if (!status) status = lines_open(&cols, p->n, parts, false);
   status = dm_comm_agree(local->run->world, status);
-  if (!status) status = scale(local, source, &rows, &cols);
+  if (!status) status = scale(local, sources, &rows, &cols);
   lines_close(&rows);
   lines_close(&cols);
   local->phases.read += dm_now() - start; /* counts as reading: products wait for it */

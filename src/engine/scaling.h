@@ -6,9 +6,9 @@
 #include "engine/source.h"
 
 /* Collective: sets LOCAL's scaling from the loaded shares of all ranks or, if the plan streams,
- * from SOURCE, which passes A and B once or twice (else it may be NULL). If unfit, the exponents
- * are unusable, and moduli states how many would suffice. */
-dm_status dm_rank_scale(dm_rank_state *local, const dm_source *source);
+ * from those of SOURCES that can pass A or B once or twice (NULL: from none). If unfit, the
+ * exponents are unusable, and moduli states how many would suffice. */
+dm_status dm_rank_scale(dm_rank_state *local, const dm_source *sources);
 
 /* Collective: sets all exponents to 0, so that products take their usual time, with arbitrary
  * results. */

@@ -227,14 +227,14 @@ static void say_need(dm_run *run, const dm_setup *setup) {
   dm_plan_recipe(plan, recipe);
   dm_log_line(&run->log, DM_LOG_NOTE, "plan: %s, predicted %s", recipe,
               dm_format_seconds(plan->forecast.start + plan->forecast.total, time));
-  dm_log_line(&run->log, DM_LOG_NOTE, "needs per rank: %s of host memory (has %s)%s%s%s%s%s%s",
-              dm_format_bytes(plan->host_bytes, host),
-              dm_format_bytes(setup->machine.host_bytes, host_has), plan->gpu ? ", " : "",
-              plan->gpu ? dm_format_bytes(plan->device_bytes, device) : "",
-              plan->gpu ? " of GPU memory (has " : "",
-              plan->gpu ? dm_format_bytes(setup->machine.device_bytes, device_has) : "",
-              plan->gpu ? ")" : "", dm_plan_has_files(&plan->problem) ? "" : "; nothing on disk");
-  if (dm_plan_has_files(&plan->problem))
+  dm_log_line(
+      &run->log, DM_LOG_NOTE, "needs per rank: %s of host memory (has %s)%s%s%s%s%s%s",
+      dm_format_bytes(plan->host_bytes, host), dm_format_bytes(setup->machine.host_bytes, host_has),
+      plan->gpu ? ", " : "", plan->gpu ? dm_format_bytes(plan->device_bytes, device) : "",
+      plan->gpu ? " of GPU memory (has " : "",
+      plan->gpu ? dm_format_bytes(setup->machine.device_bytes, device_has) : "",
+      plan->gpu ? ")" : "", dm_plan_in_file(&plan->problem, DM_C) ? "" : "; nothing on disk");
+  if (dm_plan_in_file(&plan->problem, DM_C))
     dm_log_line(&run->log, DM_LOG_NOTE, "needs on disk: %s",
                 dm_format_bytes(plan->disk_bytes, disk));
 }

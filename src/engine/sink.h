@@ -15,7 +15,9 @@ typedef struct dm_sink_ops {
   /* Collective, once, before the first store. */
   dm_status (*ready)(void *state); /* may be NULL */
   /* As in dm_step_calls. */
-  dm_status (*store)(void *state, dm_rank_state *local, dm_range rows, bool *done);
+  dm_status (*store)(void *state, dm_rank_state *local, dm_range rows,
+                     bool *done);                                        /* may be NULL */
+  dm_status (*deliver)(void *state, dm_rank_state *local, int64_t tile); /* may be NULL */
   /* After the last store of a run: returns when C is complete and safe. */
   dm_status (*settle)(void *state); /* may be NULL */
 } dm_sink_ops;

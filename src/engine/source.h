@@ -1,6 +1,6 @@
-/* source: provides op(A) and op(B) of a product through a table of functions: from datasets
+/* source: provides op(A) or op(B) of a product through a table of functions: from datasets
  * (dataset_source.h), generated (generated_source.h), or from the caller's memory
- * (memory_source.h). */
+ * (memory_source.h). Each of the two has a source of its own; both may have the same state. */
 #ifndef DM_ENGINE_SOURCE_H
 #define DM_ENGINE_SOURCE_H
 
@@ -8,10 +8,11 @@
 #include "engine/execute.h"
 #include "engine/rank_state.h"
 
-/* The caller owns STATE and everything it refers to. Functions marked so may be NULL. */
+/* The caller owns STATE and everything it refers to. Functions marked so may be NULL. A source that
+ * can read_b and pass may stay in its file; one that cannot is loaded before the first product. */
 typedef struct dm_source_ops {
   const char *name;
-  /* Once, when the rank's buffers exist; CLOSE is called even if OPEN failed. */
+  /* Once for each state, when the rank's buffers exist; CLOSE is called even if OPEN failed. */
   dm_status (*open)(void *state, dm_rank_state *local); /* may be NULL */
   void (*close)(void *state);                           /* may be NULL */
   /* As in dm_step_calls. LOADED NULL: pieces are complete when LOAD returns. */

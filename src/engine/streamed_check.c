@@ -5,6 +5,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
+#include "engine/phases.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
 
@@ -40,11 +41,26 @@ static dm_status sample(dm_streamed_check *streamed, dm_run *run, const dm_probl
   return status;
 }
 
-dm_status dm_streamed_check_sample(dm_streamed_check *streamed, dm_run *run,
-                                   const dm_problem *problem, const dm_source *b) {
+static dm_status scan_piece(void *context, dm_backend *backend, dm_view piece, int64_t panel,
+                            int64_t row, int64_t col) {
+  const dm_streamed_check *streamed = context;
+  (void)panel;
+  return dm_freivalds_scan_b(streamed->check, backend, piece, row, col);
+}
+
+dm_status dm_streamed_check_sample(dm_streamed_check *streamed, dm_rank_state *local,
+                                   const dm_source *b) {
+  const dm_problem *problem = &local->plan->problem;
+  dm_run *run = local->run;
   int64_t rows = 1;
   dm_status status = DM_OK;
-  if (!dm_dtype_is_integer(problem->work)) status = sample(streamed, run, problem, b, &rows);
+  if (dm_dtype_is_integer(problem->work)) {
+  } else if (b->ops->read_b) {
+    status = sample(streamed, run, problem, b, &rows);
+  } else {
+    rows = problem->k;
+    status = dm_each_piece(local, DM_B, scan_piece, streamed);
+  }
   DM_TRY(dm_comm_agree(run->world, status));
   return dm_freivalds_estimate(streamed->check, run->world, rows);
 }

@@ -13,9 +13,10 @@ typedef struct dm_streamed_check {
   dm_panel_sum sum; /* sum of the panel being scanned */
 } dm_streamed_check;
 
-/* Collective: reads a few rows of op(B), and chooses weights from them. */
-dm_status dm_streamed_check_sample(dm_streamed_check *streamed, dm_run *run,
-                                   const dm_problem *problem, const dm_source *b);
+/* Collective: reads a few rows of op(B), or scans the shares if they have all of it, and chooses
+ * weights from them. */
+dm_status dm_streamed_check_sample(dm_streamed_check *streamed, dm_rank_state *local,
+                                   const dm_source *b);
 
 /* The check function of dm_step_calls. */
 dm_status dm_streamed_check_panel(dm_streamed_check *streamed, dm_rank_state *local, int64_t panel,

@@ -31,7 +31,9 @@ static bool is_on_device(const dm_rank_state *local, dm_matrix matrix) {
 
 dm_status dm_staging_open(dm_rank_state *local, dm_dataset_input sources[2], dm_staging **stage) {
   *stage = NULL;
-  if (!is_on_device(local, DM_A) && !is_on_device(local, DM_B)) return DM_OK;
+  bool needed = false;
+  for (int x = 0; x < 2; x++) needed |= sources[x].reader && is_on_device(local, (dm_matrix)x);
+  if (!needed) return DM_OK;
   void *memory;
   DM_TRY(dm_buffer_zeroed(1, sizeof **stage, &memory));
   dm_staging *s = *stage = memory;

@@ -11,8 +11,11 @@ static dm_status add_number(dm_attributes *list, const char *name, int64_t value
   return dm_attributes_add(list, name, "%lld", (long long)value);
 }
 
-/* Without the file's name: the same command may run in another directory. */
-static dm_status add_input(dm_attributes *list, const char *letter, const dm_dataset *input) {
+/* Without the file's name: the same command may run in another directory. What is in memory is
+ * identified by its elements, once the backend can reach them. */
+static dm_status add_input(dm_attributes *list, const char *letter, const dm_dataset *input,
+                           bool in_memory) {
+  if (in_memory) return DM_OK;
   char name[4][DM_ATTRIBUTE_NAME];
   uint64_t sample;
   const char *const about[] = {"dataset", "bytes", "modified", "sample"};
@@ -46,14 +49,18 @@ dm_status dm_fields_of_problem(const dm_multiply *m, const dm_problem *problem,
   DM_TRY(dm_attributes_add(list, "c_dataset", "%s", m->out.dataset));
   DM_TRY(
       dm_attributes_add(list, "reproducible", "%s", m->engine.wishes.reproducible ? "yes" : "no"));
-  DM_TRY(add_input(list, "a", &m->a));
-  DM_TRY(add_input(list, "b", &m->b));
-  return problem->reads_c ? add_input(list, "old_c", &m->c) : DM_OK;
+  DM_TRY(add_input(list, "a", &m->a, m->in_memory[DM_A]));
+  DM_TRY(add_input(list, "b", &m->b, m->in_memory[DM_B]));
+  return problem->reads_c ? add_input(list, "old_c", &m->c, m->in_memory[DM_OLD]) : DM_OK;
 }
 
 dm_status dm_fields_of_setup(const dm_multiply *m, const dm_setup *setup, dm_attributes *list) {
   DM_TRY(dm_attributes_add(list, "backend", "%s", setup->backend->ops->name));
   DM_TRY(dm_attributes_add(list, "kernel", "%s", setup->plan.kernel));
+  static const char *const names[] = {"a_elements", "b_elements", NULL, "old_c_elements"};
+  for (int x = 0; x < 4; x++)
+    if (m->in_memory[x] && names[x])
+      DM_TRY(dm_attributes_add(list, names[x], "%016llx", (unsigned long long)m->elements[x]));
   DM_TRY(dm_attributes_add(list, "multiplied_in", "%s", setup->plan.problem.compute.name));
   return dm_attributes_add(list, "device", "%s",
                            m->engine.wishes.reproducible ? setup->device.name : "any");

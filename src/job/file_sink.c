@@ -9,6 +9,7 @@
 #include "core/element_sum.h"
 #include "engine/device_sums.h"
 #include "engine/finish.h"
+#include "job/memory_result.h"
 #include "plan/partition.h"
 
 /* Strips in progress: some are copied from the device while others are finished and written. */
@@ -35,6 +36,7 @@ typedef struct dm_storing {
   dm_view sums;     /* this rank's sums, on host or device */
   int64_t tile;     /* tile of the sums, */
   int64_t row, col; /* and its position in C */
+  dm_range of_c;    /* this rank's rows of the tile */
   bool are_c;       /* SUMS are already C's elements: nothing to finish */
   int64_t height;   /* rows of a strip */
   int64_t next;     /* first row not started yet */
@@ -95,7 +97,7 @@ static dm_status buffers_open(storing *s) {
   for (int i = 0; i < STRIPS; i++) s->strips[i].storing = s;
   if (s->sums.space == DM_DEVICE) DM_TRY(take(s, DM_BUFFER_LANDING, offsetof(strip, landing)));
   if (!s->are_c) DM_TRY(take(s, DM_BUFFER_FINISHED, offsetof(strip, finished)));
-  if (s->local->plan->problem.reads_c) DM_TRY(take(s, DM_BUFFER_OLD, offsetof(strip, before)));
+  if (s->sink->old) DM_TRY(take(s, DM_BUFFER_OLD, offsetof(strip, before)));
   return DM_OK;
 }
 
@@ -111,6 +113,7 @@ static dm_status begin(dm_rank_state *local, dm_file_sink *sink, dm_range rows) 
   s->sums = dm_view_sub(all, rows.begin, 0, dm_range_size(rows), all.cols);
   s->tile = local->tile;
   s->row = of_c.begin + rows.begin;
+  s->of_c = of_c;
   s->col = local->cols.begin;
   s->next = dm_view_is_empty(s->sums) ? s->sums.rows : 0;
   DM_TRY(finish_on_device(s));
@@ -168,7 +171,9 @@ static dm_status write_strip(storing *s, strip *one) {
   one->stage = DM_STRIP_IS_WRITTEN;
   one->out = one->finished ? dm_view_row_major(one->finished, p->c, rows, cols) : one->sums;
   atomic_store(&one->checksum, 0);
-  if (p->reads_c) {
+  if (s->sink->old_tiles) {
+    one->old = some_rows(dm_old_of_tile(s->local, s->sink->old_tiles), row - s->of_c.begin, rows);
+  } else if (p->reads_c) {
     one->old = dm_view_row_major(one->before, dm_dtype_widest(p->work), rows, cols);
     DM_TRY(dm_reader_read(s->sink->old, row, s->col, &one->old, 1, false));
   }

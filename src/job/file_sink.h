@@ -11,7 +11,8 @@
 typedef struct dm_file_sink {
   dm_output *output;
   dm_file_queue *behind; /* queue for writes */
-  dm_reader *old;        /* the old C; NULL if beta is 0 */
+  dm_reader *old;        /* the old C in a file; or NULL */
+  char *old_tiles;       /* the old C in memory (memory_result.h); or NULL */
   dm_freivalds *check;   /* NULL: not verified */
   dm_checkpoint *checkpoint;
   int64_t written; /* bytes written so far */

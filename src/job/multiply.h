@@ -1,4 +1,8 @@
-/* multiply: C = alpha op(A) op(B) + beta C from HDF5 files into an HDF5 file. */
+/* multiply: C = alpha op(A) op(B) + beta C0, the one pipeline of all products.
+ *
+ * A, B, the old C and C are each in a file or in the ranks' memory, in any combination. A round
+ * describes the product, plans it, opens its matrices, multiplies tile by tile, judges C, and
+ * delivers and commits it, or has its wrong tiles computed again by another round. */
 #ifndef DM_JOB_MULTIPLY_H
 #define DM_JOB_MULTIPLY_H
 
@@ -10,6 +14,7 @@
 #include "io/inspect.h"
 #include "io/output.h"
 #include "io/output_form.h"
+#include "job/distributed.h"
 #include "plan/plan.h"
 #include "run/record.h"
 #include "run/run.h"
@@ -29,11 +34,14 @@ typedef enum dm_on_corruption {
 } dm_on_corruption;
 
 typedef struct dm_multiply {
-  dm_dataset a, b;
+  dm_dataset a, b; /* in memory: only shape and type are used */
   bool has_c;
-  dm_dataset c;      /* the old C, if beta is not 0 */
-  dm_location out;   /* checked by dm_output_check */
-  char whole[DM_ID]; /* of dm_output_whole: the existing file may be this result */
+  dm_dataset c; /* the old C, if beta is not 0 */
+  /* Each rank's part of DM_A, DM_B, DM_C and DM_OLD; NULL: in a file. The old C may be C. */
+  const dm_memory_matrix *in_memory[4];
+  uint64_t elements[4]; /* their checksums, set by the pipeline if tiles are recorded */
+  dm_location out;      /* C in a file: checked by dm_output_check */
+  char whole[DM_ID];    /* of dm_output_whole: the existing file may be this result */
   dm_equation equation;
   dm_engine engine;
   dm_output_form form; /* form of C's file; completed when its shape is known */
@@ -58,11 +66,16 @@ typedef struct dm_outcome {
   dm_verdict verdict; /* if it was verified */
 } dm_outcome;
 
-/* Collective. All ranks have the same MULTIPLY. Rank 0 fills RECORD, even if the verification
- * failed (DM_E_VERIFY or DM_E_CORRUPT, agreed; the result keeps its .part name), could not check
- * all of C, or failed with DM_ON_CORRUPTION_WARN (DM_E_UNCHECKED, agreed; the result has its name).
- * OUTCOME may be NULL; after an error it is undefined. */
+/* Collective. All ranks have the same MULTIPLY, but for their own memory. Rank 0 fills RECORD, even
+ * if the verification failed (DM_E_VERIFY or DM_E_CORRUPT, agreed; the result keeps its .part
+ * name), could not check all of C, or failed with DM_ON_CORRUPTION_WARN (DM_E_UNCHECKED, agreed;
+ * the result has its name). A C in memory that failed is unchanged if it was computed as one tile,
+ * which the hint says. OUTCOME may be NULL; after an error it is undefined. */
 dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *record,
                           dm_outcome *outcome);
+
+/* Collective: the plan that dm_multiply_run would follow, in RECORD on rank 0; needs and touches no
+ * output. */
+dm_status dm_multiply_plan(dm_run *run, const dm_multiply *multiply, dm_record *record);
 
 #endif

@@ -6,8 +6,7 @@
 #include "plan/tiles.h"
 
 int64_t dm_multiply_bytes_read(const dm_job *job) {
-  return dm_dataset_source_bytes(&job->source) +
-         (job->sink.old ? dm_reader_bytes(job->sink.old) : 0);
+  return dm_dataset_source_bytes(&job->source) + (job->old ? dm_reader_bytes(job->old) : 0);
 }
 
 /* Fraction of the work done when DONE panels are, counted over rank 0's layer and the tiles of this
@@ -29,5 +28,5 @@ dm_status dm_multiply_progress(void *context, int64_t done, int64_t total) {
                                                  .read = dm_multiply_bytes_read(j),
                                                  .written = j->sink.written});
   if (done == total) dm_progress_end(&j->progress);
-  return dm_checkpoint_poll(j->sink.checkpoint);
+  return j->sink.checkpoint ? dm_checkpoint_poll(j->sink.checkpoint) : DM_OK;
 }

@@ -1,6 +1,6 @@
 /* The rounds of a multiplication. Most have one; another computes what was wrong again, or
  * multiplies with more moduli, or natively, what does not suit residues. */
-#include <string.h>
+#include <stdlib.h>
 
 #include "check/verdict.h"
 #include "core/clock.h"
@@ -29,7 +29,8 @@ static dm_status end_early(dm_job *j, dm_status status) {
 /* The status of a C that has its name. */
 static dm_status outcome_of(const dm_job *j) {
   const dm_multiply *m = j->multiply;
-  if (j->verdict.pass) return dm_verdict_status(&j->verdict, m->out.file, m->allow_unchecked);
+  const char *name = m->in_memory[DM_C] ? "C" : m->out.file;
+  if (j->verdict.pass) return dm_verdict_status(&j->verdict, name, m->allow_unchecked);
   dm_status status = dm_fail(DM_E_UNCHECKED, "%s is wrong: row %lld is off by %.3g times the bound",
                              m->out.file, (long long)j->verdict.worst_row, j->verdict.residual);
   status->agreed = true;
@@ -53,9 +54,8 @@ typedef struct unfit {
 
 static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *repair,
                            dm_record *record, dm_outcome *outcome, round_end *end, unfit *why) {
-  dm_job j = {.run = run, .multiply = multiply, .repair = repair, .started = dm_now()};
-  memcpy(j.sink.alpha, multiply->equation.alpha, sizeof j.sink.alpha);
-  memcpy(j.sink.beta, multiply->equation.beta, sizeof j.sink.beta);
+  dm_job j = {.run = run, .own = *multiply, .repair = repair, .started = dm_now()};
+  j.multiply = &j.own;
   dm_status status = end_early(&j, dm_job_work(&j, run->rank == 0 ? record : NULL, outcome));
   *end = j.again && !status ? ROUND_IS_WRONG : ROUND_IS_LAST;
   dm_progress_end(&j.progress);
@@ -72,11 +72,23 @@ static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *
   dm_product_close(&j.product);
   dm_reader_close(j.source.inputs[DM_A].reader);
   dm_reader_close(j.source.inputs[DM_B].reader);
-  dm_reader_close(j.sink.old);
-  dm_freivalds_free(j.sink.check);
+  dm_reader_close(j.old);
+  dm_freivalds_free(j.check);
+  for (int x = 0; x < 4; x++) dm_distributed_close(&j.memory[x]);
   dm_tile_states_close(&j.states);
   dm_setup_close(&j.setup);
   if (!status && j.judged) status = outcome_of(&j);
+  return status;
+}
+
+dm_status dm_multiply_plan(dm_run *run, const dm_multiply *multiply, dm_record *record) {
+  dm_repair repair = {0};
+  dm_job j = {.run = run, .own = *multiply, .repair = &repair};
+  j.multiply = &j.own;
+  dm_status status = dm_job_plan(&j, run->rank == 0 ? record : NULL);
+  if (status && !status->agreed) return status;
+  for (int x = 0; x < 4; x++) dm_distributed_close(&j.memory[x]);
+  dm_setup_close(&j.setup);
   return status;
 }
 
@@ -93,6 +105,7 @@ static dm_status run_rounds(dm_run *run, const dm_multiply *multiply, dm_record 
     status = run_round(run, multiply, &repair, record, outcome, &end, why);
   }
   dm_damage_free(&repair.seen);
+  free(repair.wrong);
   return status;
 }
 

@@ -57,13 +57,30 @@ static dm_status wrong_again(const dm_job *j, const dm_damaged *one) {
   describe_size(&j->verdict, size);
   DM_TRY(describe(j, one, words));
   dm_status status = dm_fail(DM_E_CORRUPT, "%s is wrong again after it was computed again: %s; %s",
-                             j->multiply->out.file, words, size);
+                             j->sink.checkpoint ? j->multiply->out.file : "C", words, size);
   status->agreed = true;
   return status;
 }
 
+/* C in memory: the next round computes the wrong tiles of the same plan; *good tiles remain. */
+static dm_status mark_wrong(dm_job *j, const dm_damage *damage, dm_repair *repair, int64_t *good) {
+  repair->plan = j->setup.plan;
+  repair->plan.todo = NULL;
+  free(repair->wrong);
+  repair->wrong = NULL;
+  *good = repair->wrong_tiles = dm_plan_tiles(&repair->plan);
+  DM_TRY(dm_comm_agree(j->run->world, dm_buffer_table(repair->wrong_tiles, &repair->wrong)));
+  for (int64_t i = 0; i < damage->count; i++) {
+    *good -= !repair->wrong[damage->list[i].tile];
+    repair->wrong[damage->list[i].tile] = true;
+  }
+  repair->tiles += repair->wrong_tiles - *good;
+  return DM_OK;
+}
+
 /* Removes what is wrong from the journal; *good tiles remain. */
 static dm_status give_back(dm_job *j, const dm_damage *damage, dm_repair *repair, int64_t *good) {
+  if (!j->sink.checkpoint) return mark_wrong(j, damage, repair, good);
   dm_wrong_part *wrong;
   int64_t tiles = 0;
   DM_TRY(dm_comm_agree(j->run->world, dm_buffer_table(damage->count, &wrong)));

@@ -15,6 +15,9 @@ typedef struct dm_repair {
   int round;
   int64_t tiles;         /* tiles computed again */
   dm_damage seen;        /* blocks computed again */
+  dm_plan plan;          /* C in memory: of the round before, */
+  bool *wrong;           /* and its tiles to compute again; NULL: all */
+  int64_t wrong_tiles;   /* size of WRONG */
   int64_t process_bytes; /* memory of the process in the first round; later rounds reuse it */
   double seconds;        /* seconds of the rounds that failed */
 } dm_repair;

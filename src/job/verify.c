@@ -9,6 +9,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
+#include "core/copy.h"
 #include "core/units.h"
 #include "io/file_queue.h"
 #include "job/verify_full.h"
@@ -20,8 +21,10 @@
 
 enum { STRIP = 64 << 20 }; /* bytes of a matrix in memory at a time */
 
-dm_status dm_verify_stream(dm_run *run, int threads, const dm_dataset *dataset, dm_op op,
-                           dm_dtype as, dm_dtype work, dm_verify_take *take, void *context) {
+/* ---- a matrix in a file ---- */
+
+static dm_status stream_file(dm_run *run, int threads, const dm_dataset *dataset, dm_op op,
+                             dm_dtype as, dm_dtype work, dm_verify_take *take, void *context) {
   dm_range rows = dm_split(dataset->rows, run->ranks, run->rank, 1);
   int64_t row_bytes, bytes;
   DM_TRY(dm_bytes_of(dataset->cols, 1, dm_dtype_size(work), &row_bytes));
@@ -57,6 +60,63 @@ dm_status dm_verify_stream(dm_run *run, int threads, const dm_dataset *dataset, 
   return status;
 }
 
+/* ---- a matrix in memory ---- */
+
+typedef struct memory_pass {
+  dm_dtype as, work;
+  bool conjugate;
+  dm_verify_take *take;
+  void *context;
+  void *rounded, *converted; /* of the largest part so far */
+  int64_t room;              /* elements */
+} memory_pass;
+
+static dm_status take_room(memory_pass *m, int64_t elements) {
+  if (elements <= m->room) return DM_OK;
+  free(m->rounded);
+  free(m->converted);
+  m->rounded = m->converted = NULL;
+  m->room = 0;
+  if (m->as != DM_DTYPE_NONE) DM_TRY(dm_buffer_alloc(elements * dm_dtype_size(m->as), &m->rounded));
+  DM_TRY(dm_buffer_alloc(elements * dm_dtype_size(m->work), &m->converted));
+  m->room = elements;
+  return DM_OK;
+}
+
+static dm_status take_memory(void *context, dm_view part, int64_t row, int64_t col) {
+  memory_pass *m = context;
+  DM_TRY(take_room(m, part.rows * part.cols));
+  if (m->as != DM_DTYPE_NONE) {
+    const dm_view rounded = dm_view_row_major(m->rounded, m->as, part.rows, part.cols);
+    dm_copy(rounded, part, false);
+    part = rounded;
+  }
+  const dm_view converted = dm_view_row_major(m->converted, m->work, part.rows, part.cols);
+  dm_copy(converted, part, m->conjugate);
+  return m->take(m->context, converted, row, col);
+}
+
+static dm_status stream_memory(dm_run *run, const dm_distributed *matrix, dm_op op, dm_dtype as,
+                               dm_dtype work, dm_verify_take *take, void *context) {
+  memory_pass m = {
+      .as = as, .work = work, .conjugate = op == DM_OP_C, .take = take, .context = context};
+  dm_run_phase(run, "reading", 1);
+  dm_status status = dm_distributed_each(matrix, run->rank, take_memory, &m);
+  free(m.rounded);
+  free(m.converted);
+  return status;
+}
+
+dm_status dm_verify_stream(dm_run *run, const dm_verify *v, int matrix, dm_dtype work,
+                           dm_verify_take *take, void *context) {
+  const dm_dataset *const sets[] = {&v->a, &v->b, &v->c, &v->c0};
+  const bool is_c = matrix == DM_C || matrix == DM_OLD;
+  const dm_op op = is_c ? DM_OP_N : matrix == DM_A ? v->equation.op_a : v->equation.op_b;
+  const dm_dtype as = is_c ? DM_DTYPE_NONE : v->equation.type;
+  if (v->memory[matrix]) return stream_memory(run, v->memory[matrix], op, as, work, take, context);
+  return stream_file(run, v->io_threads, sets[matrix], op, as, work, take, context);
+}
+
 /* The consumers of a part of a matrix. */
 typedef struct target {
   dm_freivalds *const *checks;
@@ -72,28 +132,25 @@ static dm_status add(void *context, dm_view part, int64_t row, int64_t col) {
   return DM_OK;
 }
 
-static dm_status pass(dm_run *run, const dm_verify *v, const dm_dataset *set, dm_op op, dm_dtype as,
-                      dm_dtype work, target *to, dm_freivalds_part *part) {
+static dm_status pass(dm_run *run, const dm_verify *v, int matrix, dm_dtype work, target *to,
+                      dm_freivalds_part *part) {
   to->add = part;
-  return dm_comm_agree(run->world,
-                       dm_verify_stream(run, v->io_threads, set, op, as, work, add, to));
+  return dm_comm_agree(run->world, dm_verify_stream(run, v, matrix, work, add, to));
 }
 
 dm_status dm_verify_gather(dm_run *run, const dm_verify *v, const dm_problem *p,
                            dm_freivalds *const *checks, int64_t count) {
-  const dm_equation *e = &v->equation;
   target to = {.checks = checks, .count = count};
-  DM_TRY(pass(run, v, &v->b, e->op_b, e->type, p->work, &to, dm_freivalds_scan_b));
+  DM_TRY(pass(run, v, DM_B, p->work, &to, dm_freivalds_scan_b));
   for (int64_t i = 0; i < count; i++) DM_TRY(dm_freivalds_weigh(checks[i], run->world));
-  DM_TRY(pass(run, v, &v->b, e->op_b, e->type, p->work, &to, dm_freivalds_add_b));
+  DM_TRY(pass(run, v, DM_B, p->work, &to, dm_freivalds_add_b));
   for (int64_t i = 0; i < count; i++) DM_TRY(dm_freivalds_project(checks[i], run->world));
-  DM_TRY(pass(run, v, &v->a, e->op_a, e->type, p->work, &to, dm_freivalds_add_a));
+  DM_TRY(pass(run, v, DM_A, p->work, &to, dm_freivalds_add_a));
   to.sums = v->sums;
-  DM_TRY(pass(run, v, &v->c, DM_OP_N, DM_DTYPE_NONE, p->c, &to, dm_freivalds_add_c));
+  DM_TRY(pass(run, v, DM_C, p->c, &to, dm_freivalds_add_c));
   to.sums = NULL;
   if (!p->reads_c) return DM_OK;
-  return pass(run, v, &v->c0, DM_OP_N, DM_DTYPE_NONE, dm_dtype_widest(p->work), &to,
-              dm_freivalds_add_c0);
+  return pass(run, v, DM_OLD, dm_dtype_widest(p->work), &to, dm_freivalds_add_c0);
 }
 
 void dm_verify_prepare(const dm_verify *v, const dm_problem *p, dm_freivalds *check) {

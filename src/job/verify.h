@@ -8,7 +8,8 @@
 typedef struct dm_verify {
   dm_dataset a, b, c;
   bool has_c0;
-  dm_dataset c0; /* the old C that beta was applied to */
+  dm_dataset c0;                   /* the old C that beta was applied to */
+  const dm_distributed *memory[4]; /* op(A), op(B), C and the old C, if in memory; or NULL */
   dm_equation equation;
   bool tensor;        /* C may come from tensor cores, which truncate sums: the bound is wider */
   bool no_provenance; /* C has no provenance */

@@ -120,19 +120,10 @@ static void close_all(scaling *s) {
 }
 
 /* One pass over a matrix that finds exponents. */
-static dm_status pass(dm_run *run, const dm_verify *v, const dm_problem *p, dm_matrix which,
+static dm_status pass(dm_run *run, const dm_verify *v, const dm_problem *p, int which,
                       dm_verify_take *take, scaling *s) {
-  const dm_dtype wide = dm_dtype_widest(p->work);
-  const dm_dataset *set = which == DM_A ? &v->a : &v->b;
-  const dm_op op = which == DM_A ? v->equation.op_a : v->equation.op_b;
-  return dm_comm_agree(
-      run->world, dm_verify_stream(run, v->io_threads, set, op, v->equation.type, wide, take, s));
-}
-
-static dm_status pass_c(dm_run *run, const dm_verify *v, const dm_problem *p, const dm_dataset *set,
-                        dm_verify_take *take, scaling *s) {
-  return dm_comm_agree(run->world, dm_verify_stream(run, v->io_threads, set, DM_OP_N, DM_DTYPE_NONE,
-                                                    dm_dtype_widest(p->work), take, s));
+  return dm_comm_agree(run->world,
+                       dm_verify_stream(run, v, which, dm_dtype_widest(p->work), take, s));
 }
 
 static void look_for(scaling *s, int64_t *found, int64_t *bad, bool by_cols) {
@@ -178,7 +169,7 @@ static dm_status find_exponents(dm_run *run, const dm_verify *v, const dm_proble
   if (p->reads_c) {
     look_for(s, s->old_rows, NULL, false);
     shift_by(s, NULL, 0, s->b_cols, -1, exponent_of(v->equation.beta));
-    DM_TRY(pass_c(run, v, p, &v->c0, find, s));
+    DM_TRY(pass(run, v, p, DM_OLD, find, s));
     DM_TRY(dm_comm_max_i64(world, s->old_rows, p->m));
   }
   const bool multiplies = v->equation.alpha[0] != 0.0 || v->equation.alpha[1] != 0.0;
@@ -200,11 +191,11 @@ static dm_status add_all(dm_run *run, const dm_verify *v, const dm_problem *p, s
   DM_TRY(pass(run, v, p, DM_A, scale_and_add, s));
   shift_by(s, s->c_rows, -1, s->b_cols, -1, 0);
   s->add = dm_freivalds_add_c;
-  DM_TRY(pass_c(run, v, p, &v->c, take_c, s));
+  DM_TRY(pass(run, v, p, DM_C, take_c, s));
   if (!p->reads_c) return DM_OK;
   shift_by(s, s->c_rows, -1, s->b_cols, -1, exponent_of(v->equation.beta));
   s->add = dm_freivalds_add_c0;
-  return pass_c(run, v, p, &v->c0, scale_and_add, s);
+  return pass(run, v, p, DM_OLD, scale_and_add, s);
 }
 
 /* Over all ranks: the root of the sum of squares, which may exceed any f64. */

@@ -1,4 +1,4 @@
-/* verify_stream: reads a matrix in a file once, in runs of rows. Private to job. */
+/* verify_stream: passes a matrix, in a file or in memory, once, in runs of rows. Private to job. */
 #ifndef DM_JOB_VERIFY_STREAM_H
 #define DM_JOB_VERIFY_STREAM_H
 
@@ -7,10 +7,10 @@
 /* Processes PART of op(X), whose first element is (row, col), in host memory. */
 typedef dm_status dm_verify_take(void *context, dm_view part, int64_t row, int64_t col);
 
-/* Reads this rank's share of DATASET's rows, rounded to AS, and passes it to TAKE as elements of
- * WORK. */
-dm_status dm_verify_stream(dm_run *run, int threads, const dm_dataset *dataset, dm_op op,
-                           dm_dtype as, dm_dtype work, dm_verify_take *take, void *context);
+/* Passes this rank's share of VERIFY's MATRIX (DM_A, DM_B: op(X), rounded as the equation says;
+ * DM_C, DM_OLD) to TAKE as elements of WORK. */
+dm_status dm_verify_stream(dm_run *run, const dm_verify *verify, int matrix, dm_dtype work,
+                           dm_verify_take *take, void *context);
 
 /* Collective: reads A, B, C and the old C for COUNT checks of parts of C, and for the checksums of
  * VERIFY. */

@@ -53,8 +53,7 @@ static dm_status add(void *sums, dm_view part, int64_t row, int64_t col) {
 }
 
 dm_status dm_verify_tiles_read(dm_run *run, const dm_verify *v) {
-  return dm_comm_agree(run->world, dm_verify_stream(run, v->io_threads, &v->c, DM_OP_N,
-                                                    DM_DTYPE_NONE, v->c.dtype, add, v->sums));
+  return dm_comm_agree(run->world, dm_verify_stream(run, v, DM_C, v->c.dtype, add, v->sums));
 }
 
 static void record_tiles(const dm_run *run, const dm_verify *v, bool good, double seconds,

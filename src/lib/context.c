@@ -30,9 +30,7 @@ static int answer(dm_status status, damier_error *error) {
 
 static void tell_progress(void *argument, int64_t done, int64_t total) {
   damier_context *context = argument;
-  const int64_t before = context->tile * total;
-  if (context->progress &&
-      context->progress(context->argument, before + done, context->tiles * total) != 0)
+  if (context->progress && context->progress(context->argument, done, total) != 0)
     context->asked = DM_STOP_BY_CALLER;
 }
 
@@ -193,8 +191,6 @@ static dm_status check_places(const damier_context *context, const damier_matrix
 static dm_status begin_record(damier_context *context, const char *verb, dm_record **record) {
   context->run.born = context->run.lap = dm_now();
   context->asked = 0;
-  context->tile = 0;
-  context->tiles = 1;
   free(context->record);
   context->record = NULL;
   const bool records = context->run.rank == 0;
@@ -220,11 +216,8 @@ static dm_status keep_record(damier_context *context, dm_status status, dm_recor
 static dm_status work(dm_posed *posed) {
   dm_record *record = NULL;
   dm_status status = begin(posed, &record);
-  if (!status && !posed->in_files)
-    status = dm_posed_multiply(posed, record);
-  else if (!status)
-    status = posed->plan_only ? dm_posed_plan_files(posed, record)
-                              : dm_posed_multiply_files(posed, record);
+  if (!status)
+    status = posed->plan_only ? dm_posed_plan(posed, record) : dm_posed_multiply(posed, record);
   return keep_record(posed->context, status, record);
 }
 

@@ -4,6 +4,7 @@
 #define DM_LIB_LIBRARY_H
 
 #include "cli/request.h"
+#include "job/distributed.h"
 #include "run/run.h"
 #include <damier.h>
 
@@ -16,7 +17,6 @@ struct damier_context {
   char *old_file;    /* its file's name, copied */
   int (*progress)(void *argument, int64_t done, int64_t total);
   void *argument;
-  int64_t tile, tiles;         /* tiles of C: done, and total */
   volatile sig_atomic_t asked; /* a stop was requested */
 };
 
@@ -25,25 +25,24 @@ typedef struct dm_posed {
   damier_context *context;
   const damier_matrix *a, *b, *c;
   bool plan_only;
-  bool in_files; /* all matrices are in files */
   /* Set by dm_posed_look: */
-  dm_call call;       /* the options of the context with these files */
-  bool old_is_c;      /* beta multiplies the elements of C in memory */
-  damier_matrix old;  /* multiplied by beta, if beta is not 0 */
-  dm_cli_files files; /* for matrices in memory: their shape and type */
-  /* If C failed its verification and is computed again: */
-  int64_t repeated;      /* number of its tiles; 0: first attempt */
-  int64_t process_bytes; /* of the first attempt, so that the plan is the same */
+  dm_call call;               /* the options of the context with these files */
+  bool old_is_c;              /* beta multiplies the elements of C in memory */
+  damier_matrix old;          /* multiplied by beta, if beta is not 0 */
+  dm_memory_matrix memory[4]; /* of DM_A, DM_B, DM_C, DM_OLD, if not in files */
+  dm_cli_files files;         /* for matrices in memory: their shape and type */
 } dm_posed;
+
+/* MATRIX, which is in memory, as the pipeline takes it; an unknown division or kind of memory gives
+ * a description that it refuses. */
+dm_memory_matrix dm_memory_of(const damier_matrix *matrix);
 
 /* Collective: fills POSED with rank 0's findings. (look.c) */
 dm_status dm_posed_look(dm_posed *posed);
 
-/* Collective. Fills RECORD on rank 0. The first function is for products with all matrices in
- * files, as in `damier multiply`. */
-dm_status dm_posed_multiply_files(dm_posed *posed, dm_record *record);
-dm_status dm_posed_plan_files(dm_posed *posed, dm_record *record);
+/* Collective. Fills RECORD on rank 0. */
 dm_status dm_posed_multiply(dm_posed *posed, dm_record *record);
+dm_status dm_posed_plan(dm_posed *posed, dm_record *record);
 
 /* Collective: MATRICES are A, B and C, each in a file. */
 dm_status dm_verify_in_files(damier_context *context, const damier_matrix *const matrices[3],

@@ -1,5 +1,4 @@
-/* Examines the matrices of a product as far as rank 0 can; and products with all matrices in
- * files. */
+/* Turns a product as the caller states it into the pipeline's: rank 0 examines the matrices. */
 #include <string.h>
 
 #include "engine/setup.h"
@@ -39,7 +38,6 @@ static dm_status settle(dm_posed *p) {
     return dm_hint(dm_fail(DM_E_USAGE, "beta is not 0, but there is no old C"),
                    "set it with damier_old_c, or the option \"c\"");
   if (p->old.file) DM_TRY(dm_cli_parse_file(p->old.file, &s->old_c));
-  p->in_files = is_file(p->a) && is_file(p->b) && is_file(p->c) && is_file(&p->old);
   if (!is_file(p->c)) return DM_OK;
   s->given[dm_cli_option_find("output")] = true;
   return dm_io_parse_location(p->c->file, &s->output);
@@ -82,26 +80,67 @@ dm_status dm_posed_look(dm_posed *posed) {
   return dm_comm_broadcast(run->world, &posed->files, sizeof posed->files, 0);
 }
 
-/* ---- everything in files ---- */
+/* ---- the pipeline's product ---- */
 
-dm_status dm_posed_multiply_files(dm_posed *posed, dm_record *record) {
-  dm_multiply job = dm_cli_multiply_job(&posed->call.settings, &posed->files);
+_Static_assert(DAMIER_F64 == (int)DM_F64 && DAMIER_BF16 == (int)DM_BF16 &&
+                   DAMIER_C128 == (int)DM_C128 && DAMIER_I32 == (int)DM_I32,
+               "the types of damier.h are those of core/dtype.h");
+
+static dm_division division_of(damier_division division) {
+  switch (division) {
+  case DAMIER_BY_ROWS:
+    return DM_BY_ROWS;
+  case DAMIER_ON_ONE:
+    return DM_ON_ONE;
+  case DAMIER_BLOCK_CYCLIC:
+    return DM_BLOCK_CYCLIC;
+  default:
+    return (dm_division)-1;
+  }
+}
+
+dm_memory_matrix dm_memory_of(const damier_matrix *m) {
+  const bool known = m->memory == DAMIER_HOST_MEMORY || m->memory == DAMIER_GPU_MEMORY;
+  return (dm_memory_matrix){.division = known ? division_of(m->division) : (dm_division)-1,
+                            .dtype = (dm_dtype)m->type,
+                            .rows = m->rows,
+                            .cols = m->cols,
+                            .rank = m->rank,
+                            .grid_rows = m->grid_rows,
+                            .grid_cols = m->grid_cols,
+                            .column_major = m->column_major != 0,
+                            .row_block = m->row_block,
+                            .col_block = m->col_block,
+                            .first_row = m->first_row,
+                            .first_col = m->first_col,
+                            .data = m->data,
+                            .row_stride = m->row_stride,
+                            .col_stride = m->col_stride,
+                            .own_rows = m->own_rows,
+                            .on_gpu = m->memory == DAMIER_GPU_MEMORY,
+                            .stream = m->stream};
+}
+
+static dm_multiply job_of(dm_posed *p) {
+  const damier_matrix *const all[4] = {p->a, p->b, p->c, p->files.has_c ? &p->old : NULL};
+  dm_multiply job = dm_cli_multiply_job(&p->call.settings, &p->files);
   job.engine.read_copies = true; /* mapped pages of a truncated file would end the process */
+  job.equation.type_c = equation_of(p).type_c;
+  for (int x = 0; x < 4; x++) {
+    if (!all[x] || is_file(all[x])) continue;
+    p->memory[x] = dm_memory_of(all[x]);
+    job.in_memory[x] = &p->memory[x];
+  }
+  if (p->old_is_c) job.in_memory[DM_OLD] = job.in_memory[DM_C];
+  return job;
+}
+
+dm_status dm_posed_multiply(dm_posed *posed, dm_record *record) {
+  const dm_multiply job = job_of(posed);
   return dm_multiply_run(&posed->context->run, &job, record, NULL);
 }
 
-dm_status dm_posed_plan_files(dm_posed *posed, dm_record *record) {
-  dm_run *run = &posed->context->run;
-  const dm_cli_files *f = &posed->files;
-  const dm_engine engine = dm_cli_engine(&posed->call.settings);
-  const dm_equation equation = equation_of(posed);
-  dm_problem problem;
-  dm_setup setup = {0};
-  DM_TRY(dm_comm_agree(run->world,
-                       dm_problem_of(&f->a, &f->b, f->has_c ? &f->c : NULL, &equation, &problem)));
-  problem.verify = posed->call.settings.verify;
-  dm_status status = dm_setup_open(run, &engine, &problem, &setup);
-  if (!status && record) dm_setup_record(&setup, run, record);
-  dm_setup_close(&setup);
-  return status;
+dm_status dm_posed_plan(dm_posed *posed, dm_record *record) {
+  const dm_multiply job = job_of(posed);
+  return dm_multiply_plan(&posed->context->run, &job, record);
 }

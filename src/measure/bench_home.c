@@ -27,25 +27,21 @@ static dm_status copy(const dm_bench_home *home, dm_view dst, dm_view src) {
 
 /* ---- operands ---- */
 
-/* For dm_memory_source: pieces that are not copied to a GPU are in their share. */
+/* For dm_memory_source. */
 static dm_view piece_at_home(void *context, const dm_rank_state *local, dm_matrix matrix,
                              int64_t panel) {
-  const dm_bench_home *home = context;
-  return home->pieces[matrix] ? dm_memory_piece(local, matrix, panel, home->pieces[matrix])
-                              : dm_rank_piece(local, matrix, panel);
+  (void)context;
+  return dm_memory_piece(local, matrix, panel);
 }
 
 static dm_status take_pieces(dm_bench_home *home, dm_matrix matrix) {
-  const dm_rank_state *local = home->local;
-  const int64_t panels = dm_range_size(local->panels);
-  int64_t bytes;
-  if (!dm_plan_brings(local->plan, matrix) || panels == 0) return DM_OK;
-  DM_TRY(dm_memory_pieces_bytes(local, matrix, &bytes));
-  DM_TRY(dm_rank_memory_take_bytes(&home->local->memory,
-                                   matrix == DM_A ? DM_BUFFER_HOME_A : DM_BUFFER_HOME_B, bytes,
-                                   (void **)&home->pieces[matrix]));
-  for (int64_t p = local->panels.begin; p < local->panels.end; p++)
-    DM_TRY(copy(home, piece_at_home(home, local, matrix, p), dm_rank_piece(local, matrix, p)));
+  dm_rank_state *local = home->local;
+  DM_TRY(dm_memory_pieces_take(local, matrix));
+  for (int64_t p = local->panels.begin; p < local->panels.end; p++) {
+    const dm_view piece = dm_memory_piece(local, matrix, p),
+                  share = dm_rank_piece(local, matrix, p);
+    if (piece.base != share.base) DM_TRY(copy(home, piece, share));
+  }
   return DM_OK;
 }
 
@@ -147,7 +143,8 @@ static const dm_generator other = {.kind = DM_CONSTANT, .parameter = 3.0};
 static dm_status spoil_operand(const dm_bench_home *home, dm_matrix matrix) {
   const dm_rank_state *local = home->local;
   const dm_factor *factor = matrix == DM_A ? &local->a : &local->b;
-  for (int64_t p = local->panels.begin; p < local->panels.end && home->pieces[matrix]; p++) {
+  for (int64_t p = local->panels.begin; p < local->panels.end; p++) {
+    if (!dm_plan_brings(local->plan, matrix)) break;
     const int slot = (int)((p - local->panels.begin) % local->plan->slots);
     DM_TRY(dm_backend_fill(local->backend, dm_rank_piece(local, matrix, p), &other, 0, 0));
     if (factor->route.operand == DM_DEVICE_RING)

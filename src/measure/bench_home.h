@@ -10,9 +10,8 @@ typedef struct dm_bench_home {
   dm_rank_state *local;
   dm_memory_source source;
   dm_memory_sink sink;
-  char *pieces[2]; /* of A and B, panel after panel; NULL: not copied to a GPU */
-  char *c;         /* this rank's part of every tile, tile after tile; NULL: C stays in the block */
-  int64_t *at;     /* offset of each part in it, in bytes */
+  char *c;     /* this rank's part of every tile, tile after tile; NULL: C stays in the block */
+  int64_t *at; /* offset of each part in it, in bytes */
 } dm_bench_home;
 
 /* brings: whether the plan copies A or B to GPUs; takes: whether C leaves the block, for host

@@ -23,8 +23,8 @@ static dm_status problem_of(const dm_bench_multiply *wanted, dm_problem *problem
                           .k = wanted->k,
                           .file_a = wanted->type,
                           .file_b = wanted->type,
-                          .home = wanted->from_host ? DM_HOME_HOST : DM_HOME_SHARES,
                           .verify = wanted->verify};
+  dm_problem_set_home(problem, wanted->from_host ? DM_HOME_HOST : DM_HOME_SHARES);
   const dm_equation equation = {.type_c = wanted->type_c, .compute = wanted->compute};
   return dm_types_of(wanted->type, &equation, problem);
 }
@@ -188,7 +188,7 @@ static dm_status open(dm_bench *b) {
   b->product = (dm_product){
       .run = b->run,
       .setup = &b->setup,
-      .source = {&dm_source_generated, &b->generated},
+      .source = {{&dm_source_generated, &b->generated}, {&dm_source_generated, &b->generated}},
       .check = b->check,
   };
   if (dm_bench_home_takes(&b->setup.plan))

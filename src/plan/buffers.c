@@ -152,9 +152,10 @@ static void list_strips(const dm_rank_extent *e, dm_buffers *list) {
   const dm_problem *p = &plan->problem;
   int64_t upload = 0;
   for (int x = 0; x < 2; x++)
-    if (dm_plan_residence(plan, (dm_matrix)x) == DM_IN_DEVICE)
+    if (dm_plan_in_file(p, x) && dm_plan_residence(plan, (dm_matrix)x) == DM_IN_DEVICE)
       upload = dm_max(dm_max(upload, UPLOAD_STRIP), upload_strip(e, (dm_matrix)x));
   if (upload > 0) list->of[DM_BUFFER_UPLOAD] = slots_of(DM_PINNED, DM_BUFFER_STRIPS_UP, upload);
+  if (!dm_plan_in_file(p, DM_C)) return;
   const int64_t elements =
       dm_min(dm_times(e->own_rows, e->cols), dm_max(STORED_STRIP / e->sum, e->cols));
   list->stored = elements;
@@ -165,7 +166,7 @@ static void list_strips(const dm_rank_extent *e, dm_buffers *list) {
   if (p->c != p->accumulator || p->reads_c || p->scales)
     list->of[DM_BUFFER_FINISHED] =
         slots_of(DM_PAGEABLE, DM_BUFFER_STRIPS_OUT, dm_times(elements, dm_dtype_size(p->c)));
-  if (p->reads_c)
+  if (p->reads_c && dm_plan_in_file(p, DM_OLD))
     list->of[DM_BUFFER_OLD] = slots_of(DM_PAGEABLE, DM_BUFFER_STRIPS_OUT,
                                        dm_times(elements, dm_dtype_size(dm_dtype_widest(p->work))));
 }
@@ -180,7 +181,7 @@ void dm_plan_buffers(const dm_plan *plan, dm_coords at, dm_buffers *list) {
   list_factor(&e, DM_B, list);
   list_sums(&e, list);
   list_device_sums(&e, list);
-  if (dm_plan_has_files(&plan->problem)) list_strips(&e, list);
+  list_strips(&e, list);
   dm_buffers_beside(&e, list);
 }
 
@@ -204,6 +205,7 @@ const dm_buffer_traits dm_buffer_kinds[DM_BUFFERS] = {
     [DM_BUFFER_OLD] = {"strips of the old C", DM_LIFE_STORE, DM_MEMORY_STAGING},
     [DM_BUFFER_HOME_A] = {"A in host memory", DM_LIFE_HOME, DM_MEMORY_STAGING},
     [DM_BUFFER_HOME_B] = {"B in host memory", DM_LIFE_HOME, DM_MEMORY_STAGING},
+    [DM_BUFFER_HOME_OLD] = {"old C in host memory", DM_LIFE_HOME, DM_MEMORY_STAGING},
     [DM_BUFFER_HOME_C] = {"C in host memory", DM_LIFE_HOME, DM_MEMORY_STAGING},
     [DM_BUFFER_ROUNDED] = {"rounded C", DM_LIFE_HOME, DM_MEMORY_C},
     [DM_BUFFER_FINISHED_HOME] = {"finished C", DM_LIFE_HOME, DM_MEMORY_STAGING},

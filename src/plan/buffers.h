@@ -26,10 +26,11 @@ typedef enum dm_buffer_kind {
   DM_BUFFER_LANDING,    /* strips of C on their way to the file: sums from a GPU, */
   DM_BUFFER_FINISHED,   /* elements of C, */
   DM_BUFFER_OLD,        /* and those that beta multiplies, in the widest type */
-  DM_BUFFER_HOME_A,     /* products without files: operands in host memory, */
-  DM_BUFFER_HOME_B,
-  DM_BUFFER_HOME_C,        /* C in host memory, */
-  DM_BUFFER_ROUNDED,       /* or C rounded to its own type */
+  DM_BUFFER_HOME_A,   /* operands in host memory on their way to the GPU: one slot for each place */
+  DM_BUFFER_HOME_B,   /* of the share (plan/tiles.h), */
+  DM_BUFFER_HOME_OLD, /* the old C beside this rank's sums, if C goes to a file, */
+  DM_BUFFER_HOME_C,   /* C in host memory, */
+  DM_BUFFER_ROUNDED,  /* or C rounded to its own type */
   DM_BUFFER_FINISHED_HOME, /* C and old C, if the caller finishes C */
   DM_BUFFER_DEVICE_SUMS,   /* checksums of data in GPU memory: C, pieces of shares */
   DM_BUFFER_READ_A,        /* from here on used outside the rank's steps: readers of files */

@@ -61,11 +61,13 @@ static void list_readers(const dm_rank_extent *e, dm_buffers *list) {
       dm_chunks_memory(p->chunk_a, dm_packed(p->m, p->k, dm_dtype_size(p->file_a))),
       dm_chunks_memory(p->chunk_b, dm_packed(p->k, p->n, dm_dtype_size(p->file_b))),
       dm_chunks_memory(p->chunk_c, dm_packed(p->m, p->n, dm_dtype_size(p->c)))};
-  put(list, DM_BUFFER_READ_A, DM_PAGEABLE,
-      reader_bytes(read_elements(e, DM_A), p->file_a, p->work, chunks[0]));
-  put(list, DM_BUFFER_READ_B, DM_PAGEABLE,
-      reader_bytes(read_elements(e, DM_B), p->file_b, p->work, chunks[1]));
-  if (p->reads_c)
+  if (dm_plan_in_file(p, DM_A))
+    put(list, DM_BUFFER_READ_A, DM_PAGEABLE,
+        reader_bytes(read_elements(e, DM_A), p->file_a, p->work, chunks[0]));
+  if (dm_plan_in_file(p, DM_B))
+    put(list, DM_BUFFER_READ_B, DM_PAGEABLE,
+        reader_bytes(read_elements(e, DM_B), p->file_b, p->work, chunks[1]));
+  if (p->reads_c && dm_plan_in_file(p, DM_OLD))
     put(list, DM_BUFFER_READ_OLD, DM_PAGEABLE,
         reader_bytes(dm_times(e->own_rows, e->cols), p->c, p->c, chunks[2]));
 }
@@ -79,10 +81,14 @@ static void list_links(const dm_rank_extent *e, dm_buffers *list) {
     put(list, DM_BUFFER_LINKS, DM_PINNED, dm_times(shares, plan->staging));
 }
 
-/* As engine/memory_source.h expects them: panel after panel, all as wide as the widest. */
-static int64_t home_bytes(const dm_rank_extent *e, dm_matrix matrix) {
-  return dm_times(e->panels, matrix == DM_A ? dm_packed(e->a_rows, e->width, e->work)
-                                            : dm_packed(e->b_rows, e->cols, e->work));
+/* A slot for each place of the share (engine/memory_source.h). */
+static void list_pieces(const dm_rank_extent *e, dm_matrix matrix, dm_buffers *list) {
+  if (!dm_plan_brings(e->plan, matrix)) return;
+  const int64_t slot = matrix == DM_A ? dm_packed(e->a_rows, e->width, e->work)
+                                      : dm_packed(e->b_rows, e->cols, e->work);
+  const int64_t slots = dm_plan_places(e->plan, matrix, e->panels), bytes = dm_times(slots, slot);
+  list->of[matrix == DM_A ? DM_BUFFER_HOME_A : DM_BUFFER_HOME_B] =
+      (dm_buffer){DM_PINNED, slots, slot, bytes, bytes};
 }
 
 /* Bytes of the tiles of C, one after the other. */
@@ -91,17 +97,20 @@ static int64_t tiles_bytes(const dm_rank_extent *e, dm_space space, int64_t size
                   dm_rounded(dm_laid_out(space, e->own_rows, e->cols, size), TILE_STEP));
 }
 
-/* Products without files: memory of the operands and of C. */
-static void list_home(const dm_rank_extent *e, dm_buffers *list) {
+/* Operands and C in memory: what moves between the caller and the ranks' places. */
+static void list_moved(const dm_rank_extent *e, dm_buffers *list) {
   const dm_plan *plan = e->plan;
   const dm_problem *p = &plan->problem;
   const bool on_device = plan->gpu && (plan->pk == 1 || plan->device_links);
   const int64_t size = dm_dtype_size(p->c);
-  if (dm_plan_brings(plan, DM_A)) put(list, DM_BUFFER_HOME_A, DM_PINNED, home_bytes(e, DM_A));
-  if (dm_plan_brings(plan, DM_B)) put(list, DM_BUFFER_HOME_B, DM_PINNED, home_bytes(e, DM_B));
+  list_pieces(e, DM_A, list);
+  list_pieces(e, DM_B, list);
+  if (p->reads_c && dm_plan_in_file(p, DM_C) && !dm_plan_in_file(p, DM_OLD))
+    put(list, DM_BUFFER_HOME_OLD, DM_PAGEABLE,
+        tiles_bytes(e, DM_HOST, dm_dtype_size(dm_dtype_widest(p->work))));
   if (dm_plan_returns(plan))
     put(list, DM_BUFFER_HOME_C, DM_PINNED, tiles_bytes(e, DM_HOST, dm_max(e->sum, size)));
-  else if (p->c != p->accumulator)
+  else if (p->c != p->accumulator && p->home[DM_C] == DM_HOME_SHARES)
     put(list, DM_BUFFER_ROUNDED, on_device ? DM_ON_DEVICE : DM_PINNED,
         tiles_bytes(e, on_device ? DM_DEVICE : DM_HOST, size));
   if (p->finish_bytes > 0)
@@ -186,13 +195,13 @@ void dm_buffers_beside(const dm_rank_extent *e, dm_buffers *list) {
   if (dm_plan_has_files(&plan->problem)) {
     list_readers(e, list);
     list_pass(e, list);
+  }
+  if (dm_plan_all_in_files(&plan->problem)) /* else the process holds the caller's matrices, too */
     put(list, DM_BUFFER_PROCESS, DM_PAGEABLE,
         plan->process_bytes > 0 ? plan->process_bytes
         : plan->gpu             ? GPU_PROCESS_BYTES
                                 : PROCESS_BYTES);
-  } else {
-    list_home(e, list);
-  }
+  list_moved(e, list);
   list_links(e, list);
   list_converted(e, list);
   list_vectors(e, list);

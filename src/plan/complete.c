@@ -135,7 +135,7 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
   for (int i = 0; i < count && wishes->tiles_m == 0; i++) {
     if (dm_plan_choose_width(question, &variants[i])) {
       *plan = variants[i];
-      if (dm_plan_has_files(&base.problem)) dm_plan_cut_for_time(question, plan);
+      if (dm_plan_in_file(&base.problem, DM_C)) dm_plan_cut_for_time(question, plan);
       dm_plan_choose_strips(question, plan);
       return DM_COMPLETE;
     }
@@ -166,7 +166,8 @@ void dm_plan_finish(const dm_question *question, dm_plan *plan) {
                                      (double)memory / (double)dm_dtype_size(p->work));
   plan->host_bytes = need.total[DM_HOST];
   plan->device_bytes = need.total[DM_DEVICE];
-  plan->disk_bytes = dm_plan_has_files(p) ? p->m * p->n * dm_dtype_size(p->c) + p->beside_bytes : 0;
+  plan->disk_bytes =
+      dm_plan_in_file(p, DM_C) ? p->m * p->n * dm_dtype_size(p->c) + p->beside_bytes : 0;
   plan->forecast = dm_plan_forecast(plan, machine);
   if (!dm_plan_has_files(p)) return;
   /* The memory of all ranks; unstated memory is unlimited. */
@@ -174,10 +175,15 @@ void dm_plan_finish(const dm_question *question, dm_plan *plan) {
       (double)machine->host_bytes + (plan->gpu ? (double)machine->device_bytes : 0);
   const double words = (double)dm_plan_used(plan) * bytes / (double)dm_dtype_size(p->work);
   const double c = (double)p->m * (double)p->n;
-  plan->file_words = dm_plan_read_words(plan, DM_A) + dm_plan_read_words(plan, DM_B) + c +
-                     dm_plan_words_ahead(plan, DM_A) + dm_plan_words_ahead(plan, DM_B);
-  plan->file_bound_words = dm_bound_file_words(p->m, p->n, p->k, machine->host_bytes ? words : 0);
-  if (!p->reads_c) return;
+  plan->file_words = dm_plan_in_file(p, DM_C) ? c : 0;
+  for (int x = 0; x < 2; x++)
+    if (dm_plan_in_file(p, x))
+      plan->file_words +=
+          dm_plan_read_words(plan, (dm_matrix)x) + dm_plan_words_ahead(plan, (dm_matrix)x);
+  const bool all = dm_plan_all_in_files(p);
+  if (all)
+    plan->file_bound_words = dm_bound_file_words(p->m, p->n, p->k, machine->host_bytes ? words : 0);
+  if (!p->reads_c || !dm_plan_in_file(p, DM_OLD)) return;
   plan->file_words += c;
-  plan->file_bound_words += c;
+  if (all) plan->file_bound_words += c;
 }

@@ -211,6 +211,7 @@ static double reduce_seconds(const dm_plan *plan, const dm_machine *machine, con
 
 /* Bytes of A or B, multiplied by the slowdown of its runs. */
 static double factor_bytes(const dm_plan *plan, const dm_machine *machine, dm_matrix matrix) {
+  if (!dm_plan_in_file(&plan->problem, matrix)) return 0;
   const dm_dtype type = matrix == DM_A ? plan->problem.file_a : plan->problem.file_b;
   const double times = dm_counts_runs(machine) ? dm_run_factor(dm_plan_run(plan, matrix)) : 1;
   return dm_plan_read_words(plan, matrix) * (double)dm_dtype_size(type) * times;
@@ -229,7 +230,8 @@ static double read_seconds(const dm_plan *plan, const dm_machine *machine) {
   const dm_problem *p = &plan->problem;
   if (!dm_plan_has_files(p)) return 0;
   double bytes = factor_bytes(plan, machine, DM_A) + factor_bytes(plan, machine, DM_B);
-  if (p->reads_c) bytes += (double)p->m * (double)p->n * (double)dm_dtype_size(p->c);
+  if (p->reads_c && dm_plan_in_file(p, DM_OLD))
+    bytes += (double)p->m * (double)p->n * (double)dm_dtype_size(p->c);
   return bytes / machine->file_read + ahead_seconds(plan, machine);
 }
 
@@ -244,14 +246,14 @@ static double head_seconds(const dm_plan *plan, const dm_machine *machine) {
 }
 
 double dm_plan_write_seconds(const dm_problem *p, const dm_machine *machine) {
-  if (!dm_plan_has_files(p)) return 0;
+  if (!dm_plan_in_file(p, DM_C)) return 0;
   return (double)p->m * (double)p->n * (double)dm_dtype_size(p->c) / machine->file_write;
 }
 
 double dm_plan_pages_seconds(const dm_plan *plan, const dm_machine *machine) {
   const dm_problem *p = &plan->problem;
   const dm_forecast *f = &plan->forecast;
-  if (!dm_plan_has_files(p) || machine->pages_now <= 0) return 0;
+  if (!dm_plan_in_file(p, DM_C) || machine->pages_now <= 0) return 0;
   const double bytes = (double)p->m * (double)p->n * (double)dm_dtype_size(p->c);
   const double strips = f->gemm * (double)plan->stretch / (double)plan->panels;
   const bool at_once = dm_plan_tiles(plan) > 1; /* the first tile waits */

@@ -32,7 +32,7 @@ uint64_t dm_plan_hash(const dm_plan *plan) {
   /* clang-format off */
   const int64_t fields[] = {
       p->m, p->n, p->k, p->file_a, p->file_b, p->work, p->accumulator, p->c, compute, p->reads_c,
-      p->scales, p->home, p->verify, p->op_a, p->op_b, p->chunk_a, p->chunk_b, p->chunk_c,
+      p->scales, p->home[DM_A], p->home[DM_B], p->home[DM_C], p->home[DM_OLD], p->verify, p->op_a, p->op_b, p->chunk_a, p->chunk_b, p->chunk_c,
       plan->ranks, plan->pm, plan->pn, plan->pk, plan->qm, plan->qn, plan->qk, plan->kb, plan->ramp[0],
       plan->ramp[1], plan->panels, plan->slots, plan->border, plan->tiles_m, plan->tiles_n,
       plan->blocks, plan->down, todo, tiles, plan->held_a, plan->held_b, plan->reads, plan->strips,

@@ -96,7 +96,9 @@ static void consider_blocks(search *s, dm_plan *plan) {
 
 /* Also tries a second block of C; its memory could allow larger tiles instead. */
 static void consider(search *s, dm_plan *plan) {
-  const int most = plan->overlap && plan->pk == 1 && plan->tiles_m * plan->tiles_n > 1 ? 2 : 1;
+  const bool stores = dm_plan_in_file(&plan->problem, DM_C); /* else all ranks pause at each tile */
+  const int most =
+      stores && plan->overlap && plan->pk == 1 && plan->tiles_m * plan->tiles_n > 1 ? 2 : 1;
   for (plan->blocks = 1; plan->blocks <= most; plan->blocks++) consider_blocks(s, plan);
   plan->blocks = 1;
 }
@@ -144,9 +146,12 @@ bool dm_plan_cut(const dm_question *question, dm_plan *plan) {
   dm_plan trial = *plan;
   int64_t width[MOST_WIDTHS];
   const bool links = plan->gpu && question->machine->device_links && dm_plan_used(plan) > 1;
-  const int places = dm_plan_has_files(&plan->problem) ? 4 : 1;
+  const int in_files = (dm_plan_in_file(&plan->problem, DM_A) ? 1 : 0) +
+                       (dm_plan_in_file(&plan->problem, DM_B) ? 2 : 0);
+  const int places = 4;
   trial.in_place = trial.shared_a = trial.shared_b = false;
   for (int i = links && question->wishes->by_links ? places : 0; i < places * (1 + links); i++) {
+    if (i % places & ~in_files) continue;
     trial.device_links = i >= places;
     trial.a = i % places & 1 ? DM_IN_FILE : DM_IN_HOST;
     trial.b = i % places & 2 ? DM_IN_FILE : DM_IN_HOST;

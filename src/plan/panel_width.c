@@ -46,7 +46,7 @@ static bool crosses(const dm_question *question, const dm_plan *plan) {
 
 /* Panels are read from files while others are multiplied. */
 static bool reads_behind(const dm_plan *plan) {
-  return dm_plan_has_files(&plan->problem) && plan->overlap && !plan->read_first;
+  return dm_plan_reads_files(&plan->problem) && plan->overlap && !plan->read_first;
 }
 
 void dm_plan_set_panels(const dm_question *question, dm_widths widths, dm_plan *plan) {
@@ -84,7 +84,7 @@ static int widths(const dm_question *question, const dm_plan *plan, int64_t widt
     return 1;
   }
   const bool shared = plan->shared_a || plan->shared_b;
-  const bool files = dm_plan_has_files(&plan->problem) && plan->overlap;
+  const bool files = dm_plan_reads_files(&plan->problem) && plan->overlap;
   if (!streams(plan) && (shared || (files && !plan->gpu))) {
     const int64_t wide = files ? SLICE : IN_SHARED_SLOTS; /* also if A and B are read first */
     const int64_t panels = dm_ceil_div(layer * DM_PANEL_STEP, wide); /* of about equal width */

@@ -21,6 +21,7 @@ typedef struct dm_range {
 } dm_range;
 
 typedef enum dm_matrix { DM_A, DM_B } dm_matrix;
+enum { DM_C = 2, DM_OLD = 3 }; /* the result and the old C, beside them */
 
 /* Where a share is stored. IN_FILE: a tile's pieces pass through memory, panel by panel. */
 typedef enum dm_residence { DM_IN_HOST, DM_IN_DEVICE, DM_IN_FILE } dm_residence;
@@ -75,7 +76,7 @@ typedef struct dm_plan {
   double between_nodes_bytes;       /* part of it between nodes */
   double bound_words;               /* tight lower bound of received_words (see bound.h) */
   double file_words;       /* elements read and written, by all ranks together; 0: no files */
-  double file_bound_words; /* lower bound of it (see bound.h) */
+  double file_bound_words; /* all matrices in files: lower bound of it (see bound.h); else 0 */
   dm_forecast forecast;
   const struct dm_todo *todo; /* tiles that this run computes (todo.h); NULL: all.  Never sent:
                                ranks set it once they agree on the tiles already complete */
@@ -90,21 +91,35 @@ typedef struct dm_coords {
 
 /* ---- queries ---- */
 
-/* Whether A, B and C are in files. */
+/* Whether MATRIX (DM_A, DM_B, DM_C) is in a file; whether any, or an operand, is. */
+static inline bool dm_plan_in_file(const dm_problem *problem, int matrix) {
+  return problem->home[matrix] == DM_HOME_FILE;
+}
+
+static inline bool dm_plan_reads_files(const dm_problem *problem) {
+  return dm_plan_in_file(problem, DM_A) || dm_plan_in_file(problem, DM_B);
+}
+
+static inline bool dm_plan_all_in_files(const dm_problem *problem) {
+  return dm_plan_in_file(problem, DM_A) && dm_plan_in_file(problem, DM_B) &&
+         dm_plan_in_file(problem, DM_C);
+}
+
 static inline bool dm_plan_has_files(const dm_problem *problem) {
-  return problem->home == DM_HOME_FILES;
+  return dm_plan_reads_files(problem) || dm_plan_in_file(problem, DM_C);
 }
 
 /* Whether shares that reside on GPUs are copied there from host memory. */
 static inline bool dm_plan_brings(const dm_plan *plan, dm_matrix matrix) {
-  return plan->problem.home == DM_HOME_HOST && (matrix == DM_A ? plan->a : plan->b) == DM_IN_DEVICE;
+  return plan->problem.home[matrix] == DM_HOME_HOST &&
+         (matrix == DM_A ? plan->a : plan->b) == DM_IN_DEVICE;
 }
 
 /* Whether C returns from the GPUs to host memory, where A and B are. */
 static inline bool dm_plan_returns(const dm_plan *plan) {
   const bool hosted = plan->a == DM_IN_HOST && plan->b == DM_IN_HOST;
-  return plan->gpu &&
-         (plan->problem.home == DM_HOME_HOST || (plan->problem.home == DM_HOME_SHARES && hosted));
+  const dm_home home = plan->problem.home[DM_C];
+  return plan->gpu && (home == DM_HOME_HOST || (home == DM_HOME_SHARES && hosted));
 }
 
 /* Whether products must still be summed before they are stored. */

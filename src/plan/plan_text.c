@@ -205,6 +205,7 @@ static void write_memory(const dm_plan *p, const dm_machine *m, FILE *out) {
 }
 
 static double words_of(const dm_plan *p, dm_matrix matrix) {
+  if (!dm_plan_in_file(&p->problem, matrix)) return 0;
   return dm_plan_read_words(p, matrix) + dm_plan_words_ahead(p, matrix);
 }
 
@@ -216,8 +217,11 @@ static void write_files(const dm_plan *p, FILE *out) {
           bytes(words_of(p, DM_A) * (double)dm_dtype_size(p->problem.file_a) +
                     words_of(p, DM_B) * (double)dm_dtype_size(p->problem.file_b),
                 text));
-  fprintf(out, "  %-20s %14.4g   elements; lower bound %.4g, ratio %.2f\n\n", "read and written",
-          p->file_words, p->file_bound_words, p->file_words / p->file_bound_words);
+  fprintf(out, "  %-20s %14.4g   elements", "read and written", p->file_words);
+  if (p->file_bound_words > 0)
+    fprintf(out, "; lower bound %.4g, ratio %.2f", p->file_bound_words,
+            p->file_words / p->file_bound_words);
+  fprintf(out, "\n\n");
 }
 
 static void write_moved(const dm_plan *p, FILE *out) {

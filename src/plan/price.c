@@ -16,10 +16,14 @@ static const double again_counted = 0.02, short_counted = 0.125;
 /* The least: reading every element once. */
 static double read_once_seconds(const dm_problem *p, const dm_machine *machine, int pm, int pn) {
   if (!dm_plan_has_files(p)) return 0;
-  double bytes = (double)p->m * (double)p->k * (double)dm_dtype_size(p->file_a) +
-                 (double)p->k * (double)p->n * (double)dm_dtype_size(p->file_b);
+  double bytes = 0;
+  if (dm_plan_in_file(p, DM_A))
+    bytes += (double)p->m * (double)p->k * (double)dm_dtype_size(p->file_a);
+  if (dm_plan_in_file(p, DM_B))
+    bytes += (double)p->k * (double)p->n * (double)dm_dtype_size(p->file_b);
   if (dm_counts_runs(machine)) bytes = dm_run_floor(p, pm, pn);
-  if (p->reads_c) bytes += (double)p->m * (double)p->n * (double)dm_dtype_size(p->c);
+  if (p->reads_c && dm_plan_in_file(p, DM_OLD))
+    bytes += (double)p->m * (double)p->n * (double)dm_dtype_size(p->c);
   return bytes / machine->file_read;
 }
 

@@ -12,14 +12,16 @@
 
 typedef enum dm_op { DM_OP_N, DM_OP_T, DM_OP_C } dm_op;
 
-/* Where op(A) and op(B) are before a product, and where C is after it. */
+/* Where op(A), op(B) or the old C is before a product, or C after it. */
 typedef enum dm_home {
   DM_HOME_SHARES, /* in the ranks' own shares; C stays in their blocks, or returns to host memory if
                    the GPUs' shares are there */
   DM_HOME_HOST,   /* in the ranks' host memory: what resides on a GPU is copied there while products
                    run; C returns to host memory */
-  DM_HOME_FILES
+  DM_HOME_FILE
 } dm_home;
+
+enum { DM_HOMES = 4 };
 
 typedef struct dm_problem {
   int64_t m, n, k;
@@ -31,14 +33,19 @@ typedef struct dm_problem {
   bool fastest;            /* the planner may replace COMPUTE by a faster row */
   bool reads_c;            /* beta is not 0 */
   bool scales;             /* alpha is not 1 */
-  int finish_bytes;        /* without files: bytes for finishing an element of C */
-  dm_home home;
+  int finish_bytes;        /* C in memory: bytes for finishing an element where it was summed */
+  dm_home home[DM_HOMES];  /* of DM_A, DM_B, DM_C, DM_OLD */
   bool verify;
   dm_op op_a, op_b;         /* ops of the matrices in the files */
   int64_t chunk_a, chunk_b; /* bytes of a chunk in the file; 0: contiguous, row-major */
   int64_t chunk_c;          /* the same for the old C */
   int64_t beside_bytes;     /* bytes on the disk that C needs besides its contiguous form */
 } dm_problem;
+
+/* The same home for all. */
+static inline void dm_problem_set_home(dm_problem *problem, dm_home home) {
+  for (int x = 0; x < DM_HOMES; x++) problem->home[x] = home;
+}
 
 enum { DM_RAMP = 2 };
 

@@ -79,7 +79,7 @@ int64_t dm_plan_pass_bytes(const dm_plan *plan, dm_matrix matrix) {
 
 int dm_plan_readings_ahead(const dm_plan *plan, dm_matrix matrix) {
   const dm_problem *p = &plan->problem;
-  if (p->compute.moduli == 0 || !dm_plan_streams(plan)) return 0;
+  if (p->compute.moduli == 0 || !dm_plan_streams(plan) || !dm_plan_in_file(p, matrix)) return 0;
   const bool whole = is_along(p, matrix) && chunk_of(p, matrix) == 0 &&
                      p->k <= dm_plan_pass_bytes(plan, matrix) / dm_dtype_size(p->work);
   return whole ? 1 : 2;
@@ -103,6 +103,7 @@ double dm_run_floor(const dm_problem *p, int pm, int pn) {
   const double a = (double)dm_dtype_size(p->file_a), b = (double)dm_dtype_size(p->file_b);
   const double cuts_a = p->op_a == DM_OP_N ? 1 : (double)pm * pn; /* along k: panels may be wide */
   const double cuts_b = p->op_b == DM_OP_N ? pn : 1;
-  return m * k * a * least_factor(p->chunk_a, m, a, cuts_a) +
-         k * n * b * least_factor(p->chunk_b, n, b, cuts_b);
+  const double of_a = m * k * a * least_factor(p->chunk_a, m, a, cuts_a);
+  const double of_b = k * n * b * least_factor(p->chunk_b, n, b, cuts_b);
+  return (dm_plan_in_file(p, DM_A) ? of_a : 0) + (dm_plan_in_file(p, DM_B) ? of_b : 0);
 }

@@ -3,7 +3,8 @@
 #ifndef DM_TESTS_LIBRARY_MOVES_H
 #define DM_TESTS_LIBRARY_MOVES_H
 
-#include "lib/distributed.h"
+#include "job/distributed.h"
+#include "lib/library.h"
 #include "library_on_gpu.h"
 
 typedef struct moved {
@@ -34,7 +35,8 @@ static inline dm_range random_range(random_state *r, int64_t size) {
 
 static inline void open_part(rank_test *test, const damier_matrix *m, dm_backend *gpu,
                              dm_extent extent, dm_distributed *all, dm_distributed *part) {
-  must(test, dm_distributed_open(test->run.world, m, "X", all));
+  const dm_memory_matrix memory = dm_memory_of(m);
+  must(test, dm_distributed_open(test->run.world, &memory, "X", all));
   if (gpu) must(test, dm_distributed_reach(all, gpu, "X"));
   must(test, dm_distributed_part(all, extent, part));
 }

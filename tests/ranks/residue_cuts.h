@@ -78,8 +78,8 @@ static inline void cut_run(product *p, uint64_t draw) {
   static const dm_source_ops ops = {.pass = cut_pass, .has_lines = cut_has_lines};
   double *expected = expected_of(p->test, p);
   cut_job j = {.p = p, .draw = draw};
-  const dm_source source = {&ops, &j};
-  storage s = {.p = p, .take = same_bits, .context = expected, .source = &source};
+  const dm_source sources[2] = {{&ops, &j}, {&ops, &j}};
+  storage s = {.p = p, .take = same_bits, .context = expected, .sources = sources};
   storage_run(&s);
   free(expected);
   product_close(p);
@@ -95,7 +95,7 @@ static inline void cut_at_random(rank_test *test, const dm_machine *machine,
   const dm_dtype work = turn % 3 == 2 ? DM_C128 : DM_F64;
   dm_problem problem = product_problem(21 + drawn(bits, 2, 40), 17 + drawn(bits, 10, 40),
                                        64 + drawn(bits, 18, 500), work);
-  problem.home = DM_HOME_FILES;
+  dm_problem_set_home(&problem, DM_HOME_FILE);
   must(test, product_compute(choices[turn % 3], &problem));
   const dm_wishes wishes = cut_wishes(dm_mix(bits), test->run.ranks);
   const dm_kind kind = kinds[turn % 3];

@@ -14,7 +14,7 @@ typedef struct storage {
   product *p;
   stored_element *take;
   void *context;
-  const dm_source *source; /* of the scaling; NULL: the shares */
+  const dm_source *sources; /* of the scaling; NULL: the shares */
   int64_t stored;
 } storage;
 
@@ -74,7 +74,7 @@ static void storage_run(storage *s) {
   if (!streams) must(test, dm_execute(&p->local, DM_LOADS, &loads));
   must(test, dm_comm_barrier(test->run.world));
   if (p->plan.problem.compute.moduli > 0) {
-    must(test, dm_rank_scale(&p->local, s->source));
+    must(test, dm_rank_scale(&p->local, s->sources));
     CHECK(test, isfinite(p->local.scaling.factor), "f is %g", p->local.scaling.factor);
   }
   must(test, dm_execute(&p->local, streams ? DM_ALL_STEPS : DM_ALL_STEPS & ~DM_LOADS, &calls));

@@ -132,7 +132,7 @@ static void multiply(rank_test *test, const mode *m, dm_wishes wishes, int strip
   dm_problem problem = product_problem(37, 29, 64 * 4 + 5, DM_F64);
   const dm_machine machine = one_node(test, NULL, strips > 0); /* strips keep gathered panels */
   problem.compute = m->row;
-  if (wishes.tiles_m > 0) problem.home = DM_HOME_FILES;
+  if (wishes.tiles_m > 0) dm_problem_set_home(&problem, DM_HOME_FILE);
   wishes.panel = 64;
   product p = product_open_with(test, &machine, problem, wishes, DM_INTEGER, 5, &m->calls);
   product_store(&p, strips, done, compare, NULL);

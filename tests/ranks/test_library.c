@@ -148,7 +148,9 @@ static void fastest(rank_test *test, damier_context *context) {
 #endif
   }
   CHECK(test, damier_set(context, "compute", "f64:int8", &error) == DAMIER_OK, "%s", error.message);
-  CHECK(test, damier_multiply(context, &m, &m, &result, &error) == DAMIER_E_INPUT, "NaN passes");
+  CHECK(test, damier_multiply(context, &m, &m, &result, &error) == DAMIER_OK, "%s", error.message);
+  CHECK(test, test->run.rank > 0 || strstr(damier_record(context), "\"instead\""),
+        "residues multiply NaN");
   damier_set(context, "compute", NULL, &error);
   free(a);
   free(c);

@@ -76,8 +76,9 @@ static void multiply(caller *c, const dm_plan *plan, bool from_memory, bool to_m
   dm_memory_sink sink = {.part = part_of, .context = c};
   must(c->test, dm_backend_open(&dm_backend_cpu, &config, &setup.backend));
   dm_product p = {.run = &c->test->run, .setup = &setup};
-  p.source = from_memory ? (dm_source){&dm_source_memory, &memory}
-                         : (dm_source){&dm_source_generated, &generated};
+  p.source[DM_A] = from_memory ? (dm_source){&dm_source_memory, &memory}
+                               : (dm_source){&dm_source_generated, &generated};
+  p.source[DM_B] = p.source[DM_A];
   if (to_memory) p.sink = (dm_sink){&dm_sink_memory, &sink};
   must(c->test, dm_product_open(&p));
   for (int again = 0; again < 2; again++) {
@@ -99,7 +100,7 @@ static void try_plan(caller *c, dm_wishes wishes, bool strips) {
   const dm_machine machine = one_node(c->test, NULL, false);
   dm_plan plan;
   problem.verify = false;
-  problem.home = DM_HOME_FILES; /* these may use tiles */
+  dm_problem_set_home(&problem, DM_HOME_FILE); /* these may use tiles */
   must(c->test, dm_plan_choose(&problem, &machine, c->test->run.ranks, &wishes, &plan));
   if (strips && plan.strips == 0 && plan.pm == 1 && plan.pn == 1 && plan.overlap) {
     plan.strips = 2;

@@ -80,7 +80,7 @@ static int64_t multiply(rank_test *test, dm_dtype work, int turn, dm_wishes wish
   dm_problem problem = product_problem(M, N, 64 * 8 + 5, work);
   must(test, product_compute("f32:f16", &problem));
   const dm_machine machine = one_node(test, NULL, strips > 0); /* strips keep gathered panels */
-  if (wishes.tiles_m > 0) problem.home = DM_HOME_FILES;
+  if (wishes.tiles_m > 0) dm_problem_set_home(&problem, DM_HOME_FILE);
   if (!wishes.reproducible) wishes.panel = strips > 0 ? 64 : 64 + 64 * (turn % 3);
   product p = product_open_on(test, &machine, problem, wishes,
                               wishes.reproducible ? DM_OZAKI : kinds[turn % 4], 5);

@@ -24,7 +24,7 @@ static inline int64_t roll(dice *d, int64_t low, int64_t high) {
 
 static inline dm_problem problem_of(int64_t m, int64_t n, int64_t k, dm_dtype work) {
   dm_problem problem = product_problem(m, n, k, work);
-  problem.home = DM_HOME_FILES;
+  dm_problem_set_home(&problem, DM_HOME_FILE);
   return problem;
 }
 
@@ -72,7 +72,7 @@ static inline dm_plan planned(const dm_problem *problem, const dm_machine *machi
 static inline dm_plan planned_8192(const char *words, bool from_files, dm_wishes wishes) {
   dm_problem problem = problem_of(8192, 8192, 8192, DM_F64);
   const dm_machine machine = machine_of(words);
-  problem.home = from_files ? DM_HOME_FILES : DM_HOME_SHARES;
+  dm_problem_set_home(&problem, from_files ? DM_HOME_FILE : DM_HOME_SHARES);
   return planned(&problem, &machine, machine.nodes * machine.ranks_per_node, wishes);
 }
 

@@ -25,7 +25,7 @@ static bool roll_plan(dice *d, int ranks, dm_plan *plan) {
                                       "links=host"};
   dm_problem problem = problem_of(roll_size(d, 9000), roll_size(d, 9000), roll_size(d, 20000),
                                   (dm_dtype)roll(d, 0, DM_I8));
-  problem.home = roll(d, 0, 2) > 0 ? DM_HOME_FILES : (dm_home)roll(d, 0, 1);
+  dm_problem_set_home(&problem, roll(d, 0, 2) > 0 ? DM_HOME_FILE : (dm_home)roll(d, 0, 1));
   problem.reads_c = dm_plan_has_files(&problem) && roll(d, 0, 1);
   problem.op_a = (dm_op)roll(d, 0, 1);
   dm_machine machine = machine_of(kinds[roll(d, 0, 3)]);

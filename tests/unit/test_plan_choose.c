@@ -29,7 +29,7 @@ TEST(choice_is_the_best_of_all) {
     const int ranks = (int)roll(&d, 1, 40);
     dm_problem problem = problem_of(roll(&d, 20000, 60000), roll(&d, 20000, 60000),
                                     roll(&d, 20000, 60000), (dm_dtype)roll(&d, 0, DM_I8));
-    problem.home = roll(&d, 0, 1) ? DM_HOME_FILES : DM_HOME_SHARES;
+    dm_problem_set_home(&problem, roll(&d, 0, 1) ? DM_HOME_FILE : DM_HOME_SHARES);
     if (roll(&d, 0, 1)) problem.op_a = problem.op_b = DM_OP_T;
     if (roll(&d, 0, 2) == 0) problem.chunk_a = problem.chunk_b = roll(&d, 1, 40) << 10;
     dm_machine machine = roll_machine(&d, ranks);
@@ -58,7 +58,7 @@ static dm_plan compared(int64_t m, int64_t n, int64_t k, int ranks) {
            ranks);
   dm_problem problem = problem_of(m, n, k, DM_F64);
   dm_machine machine = machine_of(text);
-  problem.home = DM_HOME_SHARES;
+  dm_problem_set_home(&problem, DM_HOME_SHARES);
   return planned(&problem, &machine, ranks, (dm_wishes){.no_overlap = true});
 }
 
@@ -83,12 +83,12 @@ TEST(known_optima) {
 static dm_status wish_at(dm_home home, dm_wishes wishes, const char *machine_text, dm_plan *plan) {
   dm_problem problem = problem_of(1000, 1000, 5000, DM_F64);
   dm_machine machine = machine_of(machine_text);
-  problem.home = home;
+  dm_problem_set_home(&problem, home);
   return dm_plan_choose(&problem, &machine, 4, &wishes, plan);
 }
 
 static dm_status wish(dm_wishes wishes, const char *machine_text, dm_plan *plan) {
-  return wish_at(DM_HOME_FILES, wishes, machine_text, plan);
+  return wish_at(DM_HOME_FILE, wishes, machine_text, plan);
 }
 
 TEST(wishes_are_granted) {

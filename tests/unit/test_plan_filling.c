@@ -7,7 +7,7 @@ static dm_status filled(int64_t n, const char *machine_text, double part) {
   dm_machine machine = machine_of(machine_text);
   const dm_wishes none = {0};
   dm_plan plan;
-  problem.home = DM_HOME_SHARES;
+  dm_problem_set_home(&problem, DM_HOME_SHARES);
   machine.host_bytes = (int64_t)((double)machine.host_bytes * part);
   machine.device_bytes = (int64_t)((double)machine.device_bytes * part);
   return dm_plan_choose(&problem, &machine, 4, &none, &plan);
@@ -24,7 +24,7 @@ TEST(fills_and_no_more) {
       const dm_machine machine = machine_of(machines[i]);
       const dm_wishes none = {0};
       int64_t n;
-      in_memory.home = DM_HOME_SHARES;
+      dm_problem_set_home(&in_memory, DM_HOME_SHARES);
       ok(dm_plan_fill(&in_memory, &machine, 4, &none, fill, &n));
       assert_true(n % 64 == 0);
       ok(filled(n, machines[i], fill));

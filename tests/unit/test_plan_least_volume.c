@@ -41,7 +41,7 @@ static dm_plan divided(const shape *s, const dm_machine *machine, dm_wishes wish
   dm_problem problem = problem_of(s->m, s->n, s->k, DM_F64);
   dm_plan plans[2];
   int found;
-  problem.home = DM_HOME_SHARES;
+  dm_problem_set_home(&problem, DM_HOME_SHARES);
   problem.verify = false;
   ok(dm_plan_candidates(&problem, machine, ranks, &wishes, plans, 2, &found));
   assert_int_equal(found, 2);

@@ -9,7 +9,7 @@ static const int64_t gib = INT64_C(1) << 30;
 
 static dm_status choose(dm_problem problem, const char *machine_text, int ranks, dm_plan *plan) {
   dm_machine machine = machine_of(machine_text);
-  problem.home = DM_HOME_SHARES; /* data without a file must be in memory */
+  dm_problem_set_home(&problem, DM_HOME_SHARES); /* data without a file must be in memory */
   dm_wishes wishes = {0};
   return dm_plan_choose(&problem, &machine, ranks, &wishes, plan);
 }
@@ -53,7 +53,7 @@ TEST(need_never_exceeds_what_there_is) {
     const int ranks = (int)roll(&d, 1, 16);
     dm_problem problem = problem_of(roll_size(&d, 400000), roll_size(&d, 400000),
                                     roll_size(&d, 400000), (dm_dtype)roll(&d, 0, DM_I8));
-    problem.home = i % 2 ? DM_HOME_FILES : DM_HOME_SHARES;
+    dm_problem_set_home(&problem, i % 2 ? DM_HOME_FILE : DM_HOME_SHARES);
     dm_machine machine = roll_machine(&d, ranks);
     dm_wishes wishes = {.no_advice = i % 16 > 1};
     dm_plan plan;
@@ -154,7 +154,7 @@ TEST(links_through_the_host_take_memory_there) {
   const int64_t staging = INT64_C(48) << 20;
   dm_machine machine = machine_of("nodes=4 gpu=h200 gpus=1");
   dm_problem problem = problem_of(20000, 20000, 20000, DM_F64);
-  problem.home = DM_HOME_SHARES;
+  dm_problem_set_home(&problem, DM_HOME_SHARES);
   for (int layers = 1; layers <= 4; layers *= 4) {
     dm_wishes wishes = {.pm = layers == 1 ? 2 : 1, .pn = layers == 1 ? 2 : 1, .pk = layers};
     machine.staging = 0;

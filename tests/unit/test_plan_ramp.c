@@ -67,7 +67,7 @@ TEST(plans_with_leads_multiply) {
     const int ranks = (int)roll(&d, 2, 12);
     dm_problem problem = problem_of(roll(&d, 500, 40000), roll(&d, 500, 40000),
                                     roll(&d, 500, 40000), (dm_dtype)roll(&d, 0, DM_I8));
-    problem.home = DM_HOME_SHARES;
+    dm_problem_set_home(&problem, DM_HOME_SHARES);
     dm_machine machine = machine_of("gpu=h200 links=device");
     machine.ranks_per_node = ranks;
     dm_wishes wishes = {.from_device = true};

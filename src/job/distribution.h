@@ -3,8 +3,8 @@
  * Rows and columns are divided independently: each axis is cut into runs, and each run belongs to a
  * part of the axis; a pair of parts, of rows and of columns, belongs to one rank. Blocks of rows,
  * ScaLAPACK's block-cyclic matrices and the shares of a plan are of this kind. */
-#ifndef DM_LIB_DISTRIBUTION_H
-#define DM_LIB_DISTRIBUTION_H
+#ifndef DM_JOB_DISTRIBUTION_H
+#define DM_JOB_DISTRIBUTION_H
 
 #include "core/view.h"
 #include "plan/plan.h"
@@ -47,8 +47,7 @@ typedef struct dm_extent {
   dm_range rows, cols;
 } dm_extent;
 
-/* The part that TILE needs of op(A) or op(B), or is of C. */
-enum { DM_RESULT = 2 }; /* beside DM_A and DM_B */
+/* The part that TILE needs of op(A) or op(B), or is of C (DM_C). */
 dm_extent dm_tile_extent(const dm_plan *plan, int matrix, int64_t tile);
 
 /* The distribution of that extent in PLAN: the ranks that need it in their shares, or have its

@@ -1,4 +1,4 @@
-#include "lib/distribution.h"
+#include "job/distribution.h"
 
 #include <stdlib.h>
 #include <string.h>

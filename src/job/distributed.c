@@ -1,29 +1,24 @@
-#include "lib/distributed.h"
+#include "job/distributed.h"
 
 #include <stdlib.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "job/band.h"
 
-_Static_assert(DAMIER_F64 == (int)DM_F64 && DAMIER_BF16 == (int)DM_BF16 &&
-                   DAMIER_C128 == (int)DM_C128 && DAMIER_I32 == (int)DM_I32,
-               "the types of damier.h are those of core/dtype.h");
-
-static dm_status check_shape(const damier_matrix *m) {
+static dm_status check_shape(const dm_memory_matrix *m) {
   int64_t bytes;
-  if ((int)m->type < 0 || (int)m->type >= DM_DTYPE_COUNT)
-    return dm_fail(DM_E_USAGE, "%d is no type", (int)m->type);
-  if (m->memory != DAMIER_HOST_MEMORY && m->memory != DAMIER_GPU_MEMORY)
-    return dm_fail(DM_E_USAGE, "%d is not a kind of memory", (int)m->memory);
+  if ((int)m->dtype < 0 || (int)m->dtype >= DM_DTYPE_COUNT)
+    return dm_fail(DM_E_USAGE, "%d is no type", (int)m->dtype);
   if (m->rows < 1 || m->cols < 1)
     return dm_fail(DM_E_USAGE, "it has %lld x %lld elements", (long long)m->rows,
                    (long long)m->cols);
-  return dm_bytes_of(m->rows, m->cols, dm_dtype_size((dm_dtype)m->type), &bytes);
+  return dm_bytes_of(m->rows, m->cols, dm_dtype_size(m->dtype), &bytes);
 }
 
 /* Ranks must agree on the whole matrix, but not on the memory of their parts. */
-static dm_status check_alike(const dm_comm *comm, const damier_matrix *m, bool *on_gpus) {
-  const int64_t stated[] = {m->division,  m->type,         m->rows,      m->cols,
+static dm_status check_alike(const dm_comm *comm, const dm_memory_matrix *m, bool *on_gpus) {
+  const int64_t stated[] = {m->division,  m->dtype,        m->rows,      m->cols,
                             m->rank,      m->grid_rows,    m->grid_cols, m->row_block,
                             m->col_block, m->column_major, m->first_row, m->first_col};
   enum { COUNT = sizeof stated / sizeof *stated };
@@ -32,7 +27,7 @@ static dm_status check_alike(const dm_comm *comm, const damier_matrix *m, bool *
     extremes[2 * i] = stated[i];
     extremes[2 * i + 1] = -stated[i];
   }
-  extremes[2 * COUNT] = m->memory == DAMIER_GPU_MEMORY;
+  extremes[2 * COUNT] = m->on_gpu;
   DM_TRY(dm_comm_max_i64(comm, extremes, 2 * COUNT + 1));
   *on_gpus = extremes[2 * COUNT];
   for (int i = 0; i < COUNT; i++)
@@ -44,7 +39,7 @@ static dm_status check_alike(const dm_comm *comm, const damier_matrix *m, bool *
 
 /* ---- divisions ---- */
 
-static dm_status by_rows(const dm_comm *comm, const damier_matrix *m, dm_distribution *of) {
+static dm_status by_rows(const dm_comm *comm, const dm_memory_matrix *m, dm_distribution *of) {
   const int ranks = dm_comm_size(comm);
   const int64_t cols[] = {m->cols};
   int64_t *sizes;
@@ -64,7 +59,7 @@ static dm_status by_rows(const dm_comm *comm, const damier_matrix *m, dm_distrib
   return DM_OK;
 }
 
-static dm_status on_one(const dm_comm *comm, const damier_matrix *m, dm_distribution *of) {
+static dm_status on_one(const dm_comm *comm, const dm_memory_matrix *m, dm_distribution *of) {
   const int64_t rows[] = {m->rows}, cols[] = {m->cols};
   if (m->rank < 0 || m->rank >= dm_comm_size(comm))
     return dm_fail(DM_E_USAGE, "there is no rank %d", m->rank);
@@ -75,7 +70,7 @@ static dm_status on_one(const dm_comm *comm, const damier_matrix *m, dm_distribu
   return DM_OK;
 }
 
-static dm_status cyclic(const dm_comm *comm, const damier_matrix *m, dm_distribution *of) {
+static dm_status cyclic(const dm_comm *comm, const dm_memory_matrix *m, dm_distribution *of) {
   if (m->grid_rows < 1 || m->grid_cols < 1 ||
       (int64_t)m->grid_rows * m->grid_cols > dm_comm_size(comm))
     return dm_fail(DM_E_USAGE, "a process grid of %d x %d does not fit %d ranks", m->grid_rows,
@@ -94,13 +89,13 @@ static dm_status cyclic(const dm_comm *comm, const damier_matrix *m, dm_distribu
   return DM_OK;
 }
 
-static dm_status divide(const dm_comm *comm, const damier_matrix *m, dm_distribution *of) {
+static dm_status divide(const dm_comm *comm, const dm_memory_matrix *m, dm_distribution *of) {
   switch (m->division) {
-  case DAMIER_BY_ROWS:
+  case DM_BY_ROWS:
     return by_rows(comm, m, of);
-  case DAMIER_ON_ONE:
+  case DM_ON_ONE:
     return on_one(comm, m, of);
-  case DAMIER_BLOCK_CYCLIC:
+  case DM_BLOCK_CYCLIC:
     return cyclic(comm, m, of);
   default:
     return dm_fail(DM_E_USAGE, "%d is not a way to divide a matrix in memory", m->division);
@@ -122,9 +117,10 @@ static dm_status check_lines(dm_view *v) {
                  "the elements of rows, or those of columns, have to lie side by side there");
 }
 
-static dm_status local_part(const dm_comm *comm, const damier_matrix *m, dm_distributed *matrix) {
+static dm_status local_part(const dm_comm *comm, const dm_memory_matrix *m,
+                            dm_distributed *matrix) {
   int row, col;
-  matrix->local = (dm_view){.dtype = (dm_dtype)m->type};
+  matrix->local = (dm_view){.dtype = m->dtype};
   if (!dm_distribution_parts(&matrix->of, dm_comm_rank(comm), &row, &col)) return DM_OK;
   dm_view *v = &matrix->local;
   v->rows = dm_axis_size(&matrix->of.rows, row);
@@ -137,13 +133,13 @@ static dm_status local_part(const dm_comm *comm, const damier_matrix *m, dm_dist
   if ((v->rows > 1 && v->row_stride < 1) || (v->cols > 1 && v->col_stride < 1))
     return dm_fail(DM_E_USAGE, "strides of %lld and %lld elements", (long long)v->row_stride,
                    (long long)v->col_stride);
-  if (m->memory == DAMIER_HOST_MEMORY) return DM_OK;
+  if (!m->on_gpu) return DM_OK;
   v->space = DM_DEVICE;
   matrix->stream = m->stream;
   return check_lines(v);
 }
 
-dm_status dm_distributed_open(const dm_comm *comm, const damier_matrix *stated, const char *name,
+dm_status dm_distributed_open(const dm_comm *comm, const dm_memory_matrix *stated, const char *name,
                               dm_distributed *matrix) {
   *matrix = (dm_distributed){0};
   dm_status status = dm_comm_agree(comm, check_shape(stated));
@@ -198,6 +194,51 @@ static dm_status reach(dm_distributed *matrix, dm_backend *backend) {
 
 dm_status dm_distributed_reach(dm_distributed *matrix, dm_backend *backend, const char *name) {
   return dm_context(reach(matrix, backend), "%s", name);
+}
+
+/* ---- all elements ---- */
+
+static const int64_t piece_bytes = 32 << 20;
+
+/* ROWS of the part, which starts at (row, col) of the matrix; from GPU memory through BAND. */
+static dm_status take_rows(const dm_distributed *matrix, dm_range rows, dm_range cols, int64_t row,
+                           int64_t col, dm_part_taker *take, void *context) {
+  const int64_t count = dm_range_size(rows), width = dm_range_size(cols);
+  if (!matrix->backend)
+    return take(context, dm_view_sub(matrix->local, rows.begin, cols.begin, count, width), row,
+                col);
+  dm_band *band = NULL;
+  DM_TRY(dm_band_open(matrix->backend, matrix->local, cols, count, &band));
+  dm_status status = dm_band_turn(band, rows, true);
+  if (!status)
+    status = take(context, dm_band_part(band, rows.begin, cols.begin, count, width), row, col);
+  dm_band_close(band);
+  return status;
+}
+
+dm_status dm_distributed_each(const dm_distributed *matrix, int rank, dm_part_taker *take,
+                              void *context) {
+  const dm_axis *rows = &matrix->of.rows, *cols = &matrix->of.cols;
+  int row_part, col_part;
+  if (!dm_distribution_parts(&matrix->of, rank, &row_part, &col_part)) return DM_OK;
+  const int64_t line = dm_max(1, matrix->local.cols) * dm_dtype_size(matrix->local.dtype);
+  const int64_t height = dm_max(1, piece_bytes / line);
+  for (int64_t r = 0; r < rows->count; r++) {
+    if (rows->runs[r].part != row_part) continue;
+    const int64_t begin = rows->runs[r].begin, end = dm_axis_end(rows, r);
+    for (int64_t row = begin; row < end; row += height) {
+      const int64_t local = rows->runs[r].local + row - begin;
+      const dm_range these = {local, local + dm_min(height, end - row)};
+      for (int64_t c = 0; c < cols->count; c++) {
+        const int64_t first = cols->runs[c].local,
+                      wide = dm_axis_end(cols, c) - cols->runs[c].begin;
+        if (cols->runs[c].part == col_part)
+          DM_TRY(take_rows(matrix, these, (dm_range){first, first + wide}, row, cols->runs[c].begin,
+                           take, context));
+      }
+    }
+  }
+  return DM_OK;
 }
 
 /* ---- ends of moves ---- */

@@ -3,12 +3,12 @@
  *
  * What one rank sends another is the product of a set of rows and a set of columns, and is sent as
  * a dense matrix. */
-#ifndef DM_LIB_REDISTRIBUTE_H
-#define DM_LIB_REDISTRIBUTE_H
+#ifndef DM_JOB_REDISTRIBUTE_H
+#define DM_JOB_REDISTRIBUTE_H
 
 #include "backend/backend.h"
 #include "comm/comm.h"
-#include "lib/distribution.h"
+#include "job/distribution.h"
 
 /* One end: AT returns this rank's memory of the runs ROW and COL, which belong to it; host
  * memory. */

@@ -1,11 +1,11 @@
-#include "lib/redistribute.h"
+#include "job/redistribute.h"
 
 #include <stdlib.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/copy.h"
-#include "lib/band.h"
+#include "job/band.h"
 
 /* Approximate bytes that a rank sends in one round, received bytes included; and the same through
  * pinned memory, which takes time to allocate. */

@@ -1,4 +1,4 @@
-#include "lib/band.h"
+#include "job/band.h"
 
 #include <stdlib.h>
 
