@@ -6,7 +6,7 @@
 #include "job/redistribute.h"
 
 typedef enum dm_division {
-  DM_BY_ROWS,      /* consecutive rows in rank order; ranks may have none */
+  DM_BY_ROWS = 1,  /* consecutive rows in rank order; ranks may have none */
   DM_ON_ONE,       /* the whole matrix on one rank */
   DM_BLOCK_CYCLIC, /* ScaLAPACK's distribution */
 } dm_division;

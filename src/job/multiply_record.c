@@ -18,6 +18,11 @@ static void record_files(const dm_multiplied *done, dm_record *record) {
   for (int i = 0; i < 2; i++) {
     const dm_dataset *d = inputs[i];
     char layout[160], name[DM_NAME];
+    if (done->multiply->in_memory[i]) {
+      dm_record_text(record, paths[i], labels[i], "in memory, %lld x %lld %s", (long long)d->rows,
+                     (long long)d->cols, dm_dtype_name(d->dtype));
+      continue;
+    }
     dm_io_describe(d, layout, sizeof layout);
     dm_record_text(record, paths[i], labels[i], "%s, %lld x %lld %s, %s",
                    dm_location_name(&d->at, name), (long long)d->rows, (long long)d->cols,
@@ -29,6 +34,10 @@ static void record_files(const dm_multiplied *done, dm_record *record) {
                       chunks_of(inputs[0]) + chunks_of(inputs[1]));
     dm_record_integer(record, "files.chunks_unpacked", "chunks unpacked", DM_SHOWN_PLAIN,
                       done->unpacked);
+  }
+  if (done->multiply->in_memory[DM_C]) {
+    dm_record_text(record, "files.c", "C", "in memory");
+    return;
   }
   char form[96], name[DM_NAME];
   dm_output_form_text(done->form, form, sizeof form);

@@ -33,8 +33,7 @@ typedef struct dm_posed {
   dm_cli_files files;         /* for matrices in memory: their shape and type */
 } dm_posed;
 
-/* MATRIX, which is in memory, as the pipeline takes it; an unknown division or kind of memory gives
- * a description that it refuses. */
+/* MATRIX, which is in memory, as the pipeline takes it. */
 dm_memory_matrix dm_memory_of(const damier_matrix *matrix);
 
 /* Collective: fills POSED with rank 0's findings. (look.c) */

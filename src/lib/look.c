@@ -22,6 +22,20 @@ static dm_status look_at(const dm_posed *p, const damier_matrix *matrix, const c
   return DM_OK;
 }
 
+static dm_status check_kind(const damier_matrix *matrix, const char *name) {
+  if (is_file(matrix) || matrix->memory == DAMIER_HOST_MEMORY ||
+      matrix->memory == DAMIER_GPU_MEMORY)
+    return DM_OK;
+  return dm_fail(DM_E_USAGE, "%s: %d is not a kind of memory", name, (int)matrix->memory);
+}
+
+static dm_status check_kinds(const dm_posed *p) {
+  DM_TRY(check_kind(p->a, "A"));
+  DM_TRY(check_kind(p->b, "B"));
+  DM_TRY(check_kind(p->c, "C"));
+  return p->files.has_c ? check_kind(&p->old, "the old C") : DM_OK;
+}
+
 /* All ranks know the matrix that beta multiplies, and the destination of C. */
 static dm_status settle(dm_posed *p) {
   const damier_context *context = p->context;
@@ -76,6 +90,7 @@ dm_status dm_posed_look(dm_posed *posed) {
   const dm_run *run = &posed->context->run;
   posed->call = posed->context->call;
   dm_status status = settle(posed);
+  if (!status) status = check_kinds(posed);
   DM_TRY(dm_comm_agree(run->world, status || run->rank > 0 ? status : look(posed)));
   return dm_comm_broadcast(run->world, &posed->files, sizeof posed->files, 0);
 }
@@ -86,22 +101,12 @@ _Static_assert(DAMIER_F64 == (int)DM_F64 && DAMIER_BF16 == (int)DM_BF16 &&
                    DAMIER_C128 == (int)DM_C128 && DAMIER_I32 == (int)DM_I32,
                "the types of damier.h are those of core/dtype.h");
 
-static dm_division division_of(damier_division division) {
-  switch (division) {
-  case DAMIER_BY_ROWS:
-    return DM_BY_ROWS;
-  case DAMIER_ON_ONE:
-    return DM_ON_ONE;
-  case DAMIER_BLOCK_CYCLIC:
-    return DM_BLOCK_CYCLIC;
-  default:
-    return (dm_division)-1;
-  }
-}
+_Static_assert(DAMIER_BY_ROWS == (int)DM_BY_ROWS && DAMIER_ON_ONE == (int)DM_ON_ONE &&
+                   DAMIER_BLOCK_CYCLIC == (int)DM_BLOCK_CYCLIC,
+               "the divisions of damier.h are those of job/distributed.h");
 
 dm_memory_matrix dm_memory_of(const damier_matrix *m) {
-  const bool known = m->memory == DAMIER_HOST_MEMORY || m->memory == DAMIER_GPU_MEMORY;
-  return (dm_memory_matrix){.division = known ? division_of(m->division) : (dm_division)-1,
+  return (dm_memory_matrix){.division = (dm_division)m->division,
                             .dtype = (dm_dtype)m->type,
                             .rows = m->rows,
                             .cols = m->cols,

@@ -101,7 +101,7 @@ def repaired(damier, flip_next):
     for words, flip in (({}, "c:1:62:0.5"), ({}, "at:1:62:0.5"), (few, "c:1:62:0.5"), (few, "c:2:62:0.5")):
         _, tiles, wanted = product(None, **words)
         found, _, out = product(flip, **words)
-        if found != tiles or (tiles > 1) != (words is few) or (out != wanted).any():
+        if found != 1 or (tiles > 1) != (words is few) or (out != wanted).any():
             problems.append(f"{words}, {flip}: {found} of {tiles} tiles repaired, C right: {(out == wanted).all()}")
     found, _, out = product("c:1+:62:0.5")
     if found != "CorruptError" or (out != old).any():

@@ -13,6 +13,10 @@
 #ifndef PLACES_MEMORY /* the limited memory */
 #define PLACES_MEMORY "host"
 #define PLACES_BESIDE 200000 /* bytes in addition to A, B and C */
+#define PLACES_FOR_HOSTS 1
+#define PLACES_FOR(of) (5 * (of.m + of.n) * of.k + of.m * of.n / 2)
+#else /* of a device: no readers */
+#define PLACES_FOR(of) (3 * (of.m + of.n) * of.k + of.m * of.n / 3)
 #endif
 enum { CASES = PLACES_CASES, MOST = 70 };
 
@@ -114,9 +118,8 @@ static void limit_memory(damier_context *context, shape of, damier_type type, in
   const int64_t size = dm_dtype_size((dm_dtype)type);
   char memory[64];
   if (!of.in_tiles) return;
-  snprintf(
-      memory, sizeof memory, PLACES_MEMORY "=%lld",
-      (long long)(PLACES_BESIDE + size * (5 * (of.m + of.n) * of.k + of.m * of.n / 2) / ranks));
+  snprintf(memory, sizeof memory, PLACES_MEMORY "=%lld",
+           (long long)(PLACES_BESIDE + size * PLACES_FOR(of) / ranks));
   damier_set(context, "memory", memory, NULL);
 }
 
@@ -206,6 +209,92 @@ static void in_tiles(rank_test *test, damier_context *context, random_state *r) 
   damier_set(context, "memory", NULL, &error);
 }
 
+#ifdef PLACES_FOR_HOSTS
+/* A does not fit: it stays in its file, whatever the places of B and C. */
+static void beside_a_large_file(rank_test *test, damier_context *context) {
+  enum { M = 160, K = 40000, N = 5 };
+  const damier_type type = DAMIER_F64;
+  random_state r = {7};
+  const equation e = {'n', 'n', 1, 0, false};
+  damier_error error;
+  char memory[64];
+  snprintf(memory, sizeof memory, "host=%d", 6000000);
+  damier_set(context, "memory", memory, &error);
+  damier_set(context, "op-a", NULL, &error), damier_set(context, "op-b", NULL, &error);
+  damier_set(context, "alpha", NULL, &error), damier_set(context, "beta", NULL, &error);
+  damier_set(context, "type-c", NULL, &error);
+  for (int to_file = 0; to_file < 2; to_file++) {
+    place a = {.in_file = true}, c = {.in_file = to_file, .s = random_spread(test, &r, type, M, N)};
+    place b = {.s = random_spread(test, &r, type, K, N)};
+    name_file(a.path, 0, 100 + to_file);
+    if (test->run.rank == 0) write_file(test, a.path, type, M, K, 0);
+    fill(test, &b.s, 1);
+    b.m = b.s.m;
+    c.m = c.s.m;
+    snprintf(c.path, sizeof c.path, "%s/C%d.h5", folder, 100 + to_file);
+    must(test, dm_comm_barrier(test->run.world));
+    const int code = damier_multiply(context, matrix_of(&a), matrix_of(&b), matrix_of(&c), &error);
+    CHECK(test, code == DAMIER_OK, "%s", error.message);
+    CHECK(test, test->run.rank > 0 || strstr(damier_record(context), "\"a_in\":\"file\""),
+          "A does not stay in its file: %s", damier_record(context));
+    if (!code) check_result(test, &c, &e, (shape){M, N, K, false}, to_file, type);
+    must(test, dm_comm_barrier(test->run.world));
+    drop(test, &a), drop(test, &b), drop(test, &c);
+  }
+  damier_set(context, "memory", NULL, &error);
+}
+
+typedef struct stopping {
+  int64_t total;
+  bool stops;
+} stopping;
+
+static int stop_late(void *context, int64_t done, int64_t total) {
+  stopping *s = context;
+  s->total = total;
+  if (!s->stops || 2 * done < total) return 0;
+  usleep(100000); /* ranks learn of it within 0.2 s */
+  return 1;
+}
+
+/* A C in a file is resumed where A and B are in memory, unless they have changed. */
+static void resumes(rank_test *test, damier_context *context) {
+  enum { SIZE = 2000, K = 40 };
+  const damier_type type = DAMIER_F64;
+  random_state r = {9};
+  damier_error error;
+  stopping s = {.stops = true};
+  place a = {.s = random_spread(test, &r, type, SIZE, K)}, c = {.in_file = true};
+  place b = {.s = random_spread(test, &r, type, K, SIZE)};
+  const equation e = {'n', 'n', 1, 0, false};
+  char memory[64];
+  snprintf(memory, sizeof memory, "host=%d",
+           1000000 + 8 * (6 * SIZE * K + SIZE * SIZE / 8) / test->run.ranks);
+  damier_set(context, "memory", memory, &error);
+  damier_set(context, "checkpoint-interval", "0", &error);
+  fill(test, &a.s, 0), fill(test, &b.s, 1);
+  a.m = a.s.m, b.m = b.s.m;
+  snprintf(c.path, sizeof c.path, "%s/C%d.h5", folder, 200);
+  damier_on_progress(context, stop_late, &s);
+  int code = damier_multiply(context, matrix_of(&a), matrix_of(&b), matrix_of(&c), &error);
+  const int64_t whole = s.total;
+  CHECK(test, code == DAMIER_E_STOPPED, "%d: %s", code, error.message);
+  s.stops = false;
+  code = damier_multiply(context, matrix_of(&b), matrix_of(&a), matrix_of(&c), &error);
+  CHECK(test, code == DAMIER_E_IO, "another product goes on with it: %d: %s", code, error.message);
+  code = damier_multiply(context, matrix_of(&a), matrix_of(&b), matrix_of(&c), &error);
+  CHECK(test, code == DAMIER_OK, "%s", error.message);
+  CHECK(test, s.total > 0 && s.total < whole, "all %lld panels are multiplied again",
+        (long long)s.total);
+  if (!code) check_result(test, &c, &e, (shape){SIZE, SIZE, K, false}, 200, type);
+  must(test, dm_comm_barrier(test->run.world));
+  drop(test, &a), drop(test, &b), drop(test, &c);
+  damier_on_progress(context, NULL, NULL);
+  damier_set(context, "memory", NULL, &error);
+  damier_set(context, "checkpoint-interval", NULL, &error);
+}
+#endif
+
 /* C does not fit, in any number of tiles. */
 static void too_large(rank_test *test, damier_context *context) {
   double *data = memory_of(test, 8 * 400 * 400);
@@ -238,6 +327,10 @@ TEST_PROGRAM(test_library_places) {
   }
   if (!code) in_tiles(&test, context, &r);
   if (!code) too_large(&test, context);
+#ifdef PLACES_FOR_HOSTS
+  if (!code) beside_a_large_file(&test, context);
+  if (!code) resumes(&test, context);
+#endif
   damier_close(context);
   if (test.run.rank == 0) rmdir(folder);
   return rank_test_end(&test);
