@@ -1,8 +1,10 @@
 #include "check/freivalds.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "check/freivalds_impl.h"
 #include "core/buffer.h"
@@ -10,7 +12,7 @@
 #include "plan/buffer_sizes.h"
 
 /* Narrower groups do not justify a pass over A each. */
-enum { WEIGHT_SEED = 0x64616d69, GROUP_COLS = 32 };
+enum { GROUP_COLS = 32 };
 
 _Static_assert((int)DM_CHECK_GROUPS == (int)DM_BUFFER_CHECK_GROUPS, "the plan's");
 
@@ -65,7 +67,6 @@ dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2]
   check->exact = dm_dtype_is_integer(problem->work);
   check->parts = dm_dtype_is_complex(problem->work) ? 2 : 1;
   check->tensor = tensor;
-  check->seed = WEIGHT_SEED;
   make_groups(check, problem);
   memcpy(check->alpha, alpha, sizeof check->alpha);
   memcpy(check->beta, beta, sizeof check->beta);
@@ -86,8 +87,24 @@ int64_t dm_freivalds_bytes(const dm_freivalds *check) {
           2 * sums);
 }
 
-void dm_freivalds_draw(dm_freivalds *check, int draw) {
-  check->seed = WEIGHT_SEED + (uint64_t)draw;
+void dm_freivalds_repeat(dm_freivalds *check, dm_check_seed seed, int draw) {
+  check->stated = seed.stated;
+  check->seed = seed.stated ? seed.value + (uint64_t)draw : 0;
+}
+
+static dm_status random_seed(uint64_t *seed) {
+  ssize_t got;
+  do got = getrandom(seed, sizeof *seed, 0);
+  while (got < 0 && errno == EINTR);
+  if (got == (ssize_t)sizeof *seed) return DM_OK;
+  return dm_hint(dm_fail(DM_E_IO, "the system's random source failed: %s", strerror(errno)),
+                 "--verify-seed states the seed of the verification instead");
+}
+
+dm_status dm_freivalds_draw(dm_freivalds *check, const dm_comm *comm) {
+  const bool draws = !check->stated && dm_comm_rank(comm) == 0;
+  DM_TRY(dm_comm_agree(comm, draws ? random_seed(&check->seed) : DM_OK));
+  return dm_comm_broadcast(comm, &check->seed, sizeof check->seed, 0);
 }
 
 void dm_freivalds_mark(dm_freivalds *check, uint8_t *rows) {
@@ -199,6 +216,7 @@ double dm_freivalds_factor(const dm_freivalds *check, int64_t j) {
 
 dm_status dm_freivalds_weigh(dm_freivalds *check, const dm_comm *comm) {
   DM_TRY(dm_freivalds_arrive(check));
+  DM_TRY(dm_freivalds_draw(check, comm));
   if (check->exact) {
     weigh_exactly(check);
     return DM_OK;

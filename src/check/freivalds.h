@@ -15,6 +15,10 @@
  * e bounds the loss to underflow: half the spacing of subnormal numbers when C is rounded, and for
  * each of the k products and sums of an element, alpha and beta.
  *
+ * A C whose errors are orthogonal to w passes, so nobody may know w before A, B and C are fixed:
+ * rank 0 draws its seed from the system's random source once op(B), or its sample, has been
+ * scanned.
+ *
  * The columns are compared in up to 4 groups, each with its own bound: an error is found if it
  * exceeds the bound of its group of the row.
  *
@@ -30,6 +34,12 @@ typedef struct dm_freivalds dm_freivalds;
 
 enum { DM_CHECK_GROUPS = DM_PROBE_VECTORS };
 
+/* A seed of w that the user stated, to repeat a verification. */
+typedef struct dm_check_seed {
+  bool stated;
+  uint64_t value;
+} dm_check_seed;
+
 typedef struct dm_verdict {
   bool pass;
   bool exact;            /* integers: no bound was needed */
@@ -43,6 +53,8 @@ typedef struct dm_verdict {
   bool strained; /* squares overflowed or vanished: scaling by powers of two allows a full check */
   double norm;   /* norm of C: sqrt(sum |C(i,j)|^2) */
   int64_t repaired; /* wrong tiles that were computed again */
+  bool drawn;       /* C was compared with a random vector, ... */
+  uint64_t seed;    /* ... which has this seed */
 } dm_verdict;
 
 /* TENSOR: products may run on tensor cores, which truncate their sums. */
@@ -62,8 +74,9 @@ int64_t dm_freivalds_bytes(const dm_freivalds *check);
 /* Merges all columns into one group; call before adding parts. GPUs read A once per group. */
 void dm_freivalds_join_groups(dm_freivalds *check);
 
-/* Selects another random vector; call before adding parts. 0: that of a new check. */
-void dm_freivalds_draw(dm_freivalds *check, int draw);
+/* Repeats a random vector, the DRAW-th of a stated seed; call before adding parts. If SEED is not
+ * stated, w stays random. */
+void dm_freivalds_repeat(dm_freivalds *check, dm_check_seed seed, int draw);
 
 /* Judging will set ROWS[i], an array of the caller's, to 1 for each row above its bound. */
 void dm_freivalds_mark(dm_freivalds *check, uint8_t *rows);

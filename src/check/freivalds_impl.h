@@ -14,7 +14,8 @@ struct dm_freivalds {
   bool exact, tensor;
   int groups;
   int64_t group_cols; /* columns of C per group, from C's first column on */
-  uint64_t seed;      /* seed of w */
+  bool stated;        /* SEED was stated by the user; else it is drawn when w is */
+  uint64_t seed;      /* seed of w, on all ranks once w is drawn */
   uint8_t *marks;     /* set by dm_freivalds_mark, or NULL */
   dm_backend *adds;   /* backend with pending sums, or NULL */
   int parts;
@@ -52,6 +53,9 @@ dm_status dm_freivalds_sum(const dm_freivalds *check, const dm_comm *comm, doubl
 
 /* Takes the roots of COUNT completed sums in SIZES, from ROW on. (freivalds.c) */
 void dm_freivalds_take_roots(dm_freivalds *check, int64_t row, int64_t count);
+
+/* Collective: draws the seed of w, unless it is stated. (freivalds.c) */
+dm_status dm_freivalds_draw(dm_freivalds *check, const dm_comm *comm);
 
 /* The random factor of w_j: of either sign, |factor| from 1 to 2. (freivalds.c) */
 double dm_freivalds_factor(const dm_freivalds *check, int64_t j);

@@ -58,6 +58,8 @@ dm_status dm_freivalds_judge(dm_freivalds *check, const dm_comm *comm, dm_verdic
   if (!status) {
     dm_freivalds_compare(check, &rows, verdict);
     verdict->norm = sqrt(squares);
+    verdict->drawn = true;
+    verdict->seed = check->seed;
     if (verdict->worst_row >= 0) verdict->worst_row += check->rows.begin;
   }
   free(sums);

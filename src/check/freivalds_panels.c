@@ -24,6 +24,7 @@ static double typical_norm(const double *squares, int64_t count) {
 dm_status dm_freivalds_estimate(dm_freivalds *check, const dm_comm *comm, int64_t rows) {
   const int64_t n = check->problem.n;
   if (check->exact) return dm_freivalds_weigh(check, comm);
+  DM_TRY(dm_freivalds_draw(check, comm));
   DM_TRY(dm_comm_sum_f64(comm, check->col_squares, n));
   const double scale = sqrt((double)check->problem.k / (double)rows);
   const double typical = typical_norm(check->col_squares, n);

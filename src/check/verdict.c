@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The fraction of C that was compared, from 0 to 1. */
@@ -37,15 +38,90 @@ static void say_left_out(const dm_verdict *v, const dm_log *log) {
                 (long long)v->rows_by_pattern, (long long)v->cols_by_pattern);
 }
 
-void dm_verdict_record(const dm_verdict *verdict, const dm_log *log, dm_record *record) {
-  char words[48];
-  describe(verdict, words);
-  say_left_out(verdict, log);
-  if (verdict->exact)
-    dm_record_text(record, "verification.method", "verified", "exactly, modulo 2^64: %s", words);
+/* The exact value, in as few digits as possible. */
+static const char *number(double value, char text[32]) {
+  for (int digits = 1; digits <= 17; digits++) {
+    snprintf(text, 32, "%.*g", digits, value);
+    if (strtod(text, NULL) == value) break;
+  }
+  return text;
+}
+
+/* Z as the factor of a term: "", "2 " or "(1,-2) " after its sign, which follows LEAD[0] or
+ * LEAD[1]. */
+static void put_factor(const double z[2], const char *const lead[2], char text[96]) {
+  char re[32], im[32];
+  if (z[1] != 0.0)
+    snprintf(text, 96, "%s(%s,%s) ", lead[0], number(z[0], re), number(z[1], im));
+  else if (fabs(z[0]) == 1.0)
+    snprintf(text, 96, "%s", lead[signbit(z[0]) != 0]);
   else
-    dm_record_text(record, "verification.method", "verified", "residual %.2g of the bound: %s",
-                   verdict->residual, words);
+    snprintf(text, 96, "%s%s ", lead[signbit(z[0]) != 0], number(fabs(z[0]), re));
+}
+
+const char *dm_checked_text(const dm_checked *checked, char text[DM_CHECKED_TEXT]) {
+  static const double one[2] = {1.0, 0.0};
+  static const char *const ops[] = {"", "^T", "^H"}, *const first[] = {"", "-"},
+                           *const next[] = {" + ", " - "};
+  const dm_problem *p = checked->problem;
+  char alpha[96], beta[96] = "", c[16] = "";
+  put_factor(checked->alpha ? checked->alpha : one, first, alpha);
+  const bool adds = p->reads_c && checked->beta;
+  if (adds) put_factor(checked->beta, next, beta);
+  if (p->c != p->accumulator) snprintf(c, sizeof c, ", C in %s", dm_dtype_name(p->c));
+  snprintf(text, DM_CHECKED_TEXT, "C = %sA%s B%s%s%s%s in %s%s", alpha, ops[p->op_a], ops[p->op_b],
+           beta, adds ? "C0" : "", checked->by_attributes ? " (as C's attributes state)" : "",
+           dm_compute_products(&p->compute, p->work), c);
+  return text;
+}
+
+static void add_scalar(const char *name, const double *z, double usual, char *text) {
+  char re[32], im[32];
+  const size_t used = strlen(text);
+  if (!z || (z[0] == usual && z[1] == 0.0)) return;
+  snprintf(text + used, DM_CHECKED_TEXT - used, z[1] == 0.0 ? " %s=%s" : " %s=%s,%s", name,
+           number(z[0], re), number(z[1], im));
+}
+
+const char *dm_checked_words(const dm_checked *checked, char text[DM_CHECKED_TEXT]) {
+  static const char *const a[] = {"", " op_a=t", " op_a=c"}, *const b[] = {"", " op_b=t",
+                                                                           " op_b=c"};
+  const dm_problem *p = checked->problem;
+  snprintf(text, DM_CHECKED_TEXT, "%s%s", a[p->op_a], b[p->op_b]);
+  add_scalar("alpha", checked->alpha, 1.0, text);
+  add_scalar("beta", checked->beta, 0.0, text);
+  const size_t used = strlen(text);
+  if (!dm_compute_is_plain(&p->compute))
+    snprintf(text + used, DM_CHECKED_TEXT - used, " compute=%s", p->compute.name);
+  return text;
+}
+
+const char *dm_verdict_seed(const dm_verdict *verdict, char text[DM_SEED_TEXT]) {
+  text[0] = '\0';
+  if (verdict->drawn) snprintf(text, DM_SEED_TEXT, "0x%016llx", (unsigned long long)verdict->seed);
+  return text;
+}
+
+/* Equation, precision, residual, seed and verdict in one line: a PASS says what it is worth. */
+static void record_line(const dm_verdict *verdict, const dm_checked *checked, dm_record *record) {
+  char words[48], equation[DM_CHECKED_TEXT], seed[DM_SEED_TEXT], residual[48] = "exactly";
+  describe(verdict, words);
+  dm_checked_text(checked, equation);
+  dm_verdict_seed(verdict, seed);
+  if (!verdict->exact)
+    snprintf(residual, sizeof residual, "residual %.2g of the bound", verdict->residual);
+  else if (verdict->drawn)
+    snprintf(residual, sizeof residual, "exactly modulo 2^64");
+  dm_record_text(record, "verification.method", "verified", "%s, %s%s%s: %s", equation, residual,
+                 seed[0] ? ", seed " : "", seed, words);
+  dm_record_text(record, "verification.equation", NULL, "%s", equation);
+  if (seed[0]) dm_record_text(record, "verification.seed", NULL, "%s", seed);
+}
+
+void dm_verdict_record(const dm_verdict *verdict, const dm_checked *checked, const dm_log *log,
+                       dm_record *record) {
+  say_left_out(verdict, log);
+  record_line(verdict, checked, record);
   const struct {
     const char *path;
     int64_t value;

@@ -9,8 +9,27 @@
 /* "PASS", "FAIL", "PARTIAL" (some rows or columns were left out) or "UNCHECKED" (all were). */
 const char *dm_verdict_word(const dm_verdict *verdict);
 
+/* What was verified. */
+typedef struct dm_checked {
+  const dm_problem *problem;
+  const double *alpha, *beta; /* NULL: 1 and 0 */
+  bool by_attributes;         /* parts of the equation are from C's attributes, not the user's */
+} dm_checked;
+
+enum { DM_CHECKED_TEXT = 224, DM_SEED_TEXT = 24 };
+
+/* "C = 2 A^T B - C0 in f64": the equation and the precision. Writes and returns TEXT. */
+const char *dm_checked_text(const dm_checked *checked, char text[DM_CHECKED_TEXT]);
+
+/* " op_a=t alpha=2 compute=tf32": what differs from C = A B, for the last line of a report. */
+const char *dm_checked_words(const dm_checked *checked, char text[DM_CHECKED_TEXT]);
+
+/* "0x0123456789abcdef"; "" if no random vector was used. Writes and returns TEXT. */
+const char *dm_verdict_seed(const dm_verdict *verdict, char text[DM_SEED_TEXT]);
+
 /* Fills RECORD and warns about rows and columns left out. */
-void dm_verdict_record(const dm_verdict *verdict, const dm_log *log, dm_record *record);
+void dm_verdict_record(const dm_verdict *verdict, const dm_checked *checked, const dm_log *log,
+                       dm_record *record);
 
 /* DM_OK, DM_E_VERIFY or, unless ALLOWED, DM_E_UNCHECKED; errors are marked agreed. */
 dm_status dm_verdict_status(const dm_verdict *verdict, const char *what, bool allowed);

@@ -100,6 +100,7 @@ dm_status dm_cli_set_choice(const dm_option *option, const char *text, dm_settin
 dm_status dm_cli_set_compute(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_shell(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_count(const dm_option *option, const char *text, dm_settings *settings);
+dm_status dm_cli_set_seed(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_real(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_complex(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_text(const dm_option *option, const char *text, dm_settings *settings);

@@ -1,6 +1,9 @@
 /* Setters: parse the text of a value and store it in the settings, one function per kind of
  * value. */
+#include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -110,6 +113,20 @@ dm_status dm_cli_set_count(const dm_option *option, const char *text, dm_setting
   if (value < option->least)
     return dm_fail(DM_E_USAGE, "%s is less than %lld", text, (long long)option->least);
   *(int64_t *)place(option, settings) = value;
+  return DM_OK;
+}
+
+/* 64 bits, in decimal or, as reports state it, in hexadecimal. */
+dm_status dm_cli_set_seed(const dm_option *option, const char *text, dm_settings *settings) {
+  const bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+  const char *digits = hex ? text + 2 : text;
+  char *end = NULL;
+  errno = 0;
+  const unsigned long long value =
+      isxdigit((unsigned char)digits[0]) ? strtoull(digits, &end, hex ? 16 : 10) : 0;
+  if (!end || end == digits || *end || errno == ERANGE)
+    return dm_fail(DM_E_USAGE, "'%s' is not a whole number of 64 bits", text);
+  *(uint64_t *)place(option, settings) = value;
   return DM_OK;
 }
 

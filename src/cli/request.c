@@ -22,6 +22,10 @@ dm_equation dm_cli_equation(const dm_settings *s) {
   };
 }
 
+dm_check_seed dm_cli_check_seed(const dm_settings *s) {
+  return (dm_check_seed){dm_cli_given(s, "verify-seed"), s->verify_seed};
+}
+
 dm_wishes dm_cli_wishes(const dm_settings *s) {
   return (dm_wishes){
       .pm = (int)s->grid[0],
@@ -164,6 +168,7 @@ dm_multiply dm_cli_multiply_job(const dm_settings *s, const dm_cli_files *f) {
       .engine = dm_cli_engine(s),
       .form = f->form,
       .verify = s->verify,
+      .seed = dm_cli_check_seed(s),
       .verify_files = s->verify_files,
       .read_back = (dm_read_back)s->verify_written,
       .on_corruption = (dm_on_corruption)s->on_corruption,

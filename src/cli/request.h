@@ -6,6 +6,10 @@
 #include "job/multiply.h"
 
 dm_equation dm_cli_equation(const dm_settings *settings);
+
+/* The stated seed of the verification. */
+dm_check_seed dm_cli_check_seed(const dm_settings *settings);
+
 dm_wishes dm_cli_wishes(const dm_settings *settings);
 
 /* The form as stated, without defaults filled in. */

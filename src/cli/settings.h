@@ -50,6 +50,7 @@ typedef struct dm_settings {
   double time_limit, hang_timeout, within;    /* seconds; 0: none */
   double checkpoint_interval;                 /* seconds */
   int64_t range, seed;
+  uint64_t verify_seed;
   int64_t rows, cols, size, m, n, k;
   int64_t panel[1 + DM_RAMP]; /* width of most panels, and of the first ones */
   int64_t memory[2], bytes;   /* memory: host, device */

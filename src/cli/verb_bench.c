@@ -110,6 +110,7 @@ static dm_bench_multiply wishes_of(const dm_settings *s) {
       .precision = s->precision,
       .limit = s->budget,
       .seed = (uint64_t)s->seed,
+      .check_seed = dm_cli_check_seed(s),
   };
 }
 

@@ -51,10 +51,12 @@ static dm_status prepare_with(const dm_call *call, dm_verify *v, dm_attributes *
   v->equation.type_c = v->c.dtype;
   v->equation.rounds = true; /* as multiply was allowed to */
   v->full = s->full;
+  v->seed = dm_cli_check_seed(s);
   v->allow_unchecked = s->allow_unchecked;
   v->io_threads = dm_cli_io_threads(s);
   DM_TRY(dm_verify_complete(v, &given, provenance, &old_c));
   DM_TRY(look_at_old_c(call, &old_c, v));
+  DM_TRY(dm_verify_take_compute(v, &given, provenance));
   DM_TRY(dm_tiles_look(&v->c, &v->tiles, &v->tile_count));
   return dm_problem_of(&v->a, &v->b, v->has_c0 ? &v->c0 : NULL, &v->equation, &problem);
 }

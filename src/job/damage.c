@@ -63,7 +63,7 @@ static dm_status open_groups(const dm_verify *v, const dm_problem *p, groups *g)
   for (int64_t i = 0; i < g->count; i++) {
     DM_TRY(dm_freivalds_new_part(p, e->alpha, e->beta, v->tensor, (dm_range){0, p->m}, g->cols[i],
                                  &g->checks[i]));
-    dm_freivalds_draw(g->checks[i], v->draw);
+    dm_freivalds_repeat(g->checks[i], v->seed, v->draw);
     dm_freivalds_mark(g->checks[i], g->wrong + i * p->m);
   }
   return DM_OK;

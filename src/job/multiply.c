@@ -150,6 +150,7 @@ static dm_status files_of(const dm_job *j, dm_verify *verify) {
                         .tensor = j->setup.plan.gpu,
                         .norm = -1.0,
                         .io_threads = m->engine.io_threads,
+                        .seed = m->seed,
                         .draw = j->repair->round};
   for (int x = 0; x < 4; x++)
     if (is_in_memory(j, x)) verify->memory[x] = &j->memory[x];
@@ -395,7 +396,7 @@ static dm_status open_check(dm_job *j) {
     plan.problem.reads_c = plan.problem.scales = false;
   }
   DM_TRY(dm_check_new(j->run, &plan, sums ? one : e->alpha, sums ? zero : e->beta, &j->check));
-  dm_freivalds_draw(j->check, j->repair->round);
+  dm_freivalds_repeat(j->check, j->multiply->seed, j->repair->round);
   j->sink.check = j->result.check = j->check;
   return DM_OK;
 }

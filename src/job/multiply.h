@@ -46,7 +46,8 @@ typedef struct dm_multiply {
   dm_engine engine;
   dm_output_form form; /* form of C's file; completed when its shape is known */
   bool verify, force, allow_unchecked;
-  bool verify_files; /* the verification reads A, B and C from their files again */
+  dm_check_seed seed; /* of the verification's random vector */
+  bool verify_files;  /* the verification reads A, B and C from their files again */
   dm_read_back read_back;
   bool protect;       /* also checksum the verified shares of A and B */
   bool reserve_first; /* on GPUs, the outcome's seconds start when C's file has its pages: a command

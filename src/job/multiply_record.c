@@ -68,17 +68,24 @@ void dm_multiply_record(const dm_multiplied *done, dm_record *record) {
   }
   dm_run_record_launch(done->run, record);
   dm_phases_record(worst, done->mean, plan, done->seconds, record);
-  if (verdict) dm_verdict_record(verdict, &done->run->log, record);
+  const dm_equation *e = &done->multiply->equation;
+  const bool sums = done->multiply->in_memory[DM_C] != NULL; /* checked before alpha and beta */
+  const dm_checked checked = {
+      .problem = p, .alpha = sums ? NULL : e->alpha, .beta = sums ? NULL : e->beta};
+  if (verdict) dm_verdict_record(verdict, &checked, &done->run->log, record);
   if (done->repeated > 0.0)
     dm_record_real(record, "times.repeated_s", "before the repair", DM_SHOWN_SECONDS,
                    done->repeated);
   dm_record_flag(record, "verification.read_back", NULL, done->read_back);
+  char seed[DM_SEED_TEXT] = "";
+  if (verdict) dm_verdict_seed(verdict, seed);
   dm_record_summary(record,
                     "damier: multiply m=%lld n=%lld k=%lld dtype=%s ranks=%d time_s=%.3f "
-                    "multiply_s=%.3f tflops=%.4g residual=%.2g %s",
+                    "multiply_s=%.3f tflops=%.4g residual=%.2g%s%s %s",
                     (long long)p->m, (long long)p->n, (long long)p->k, dm_dtype_name(p->work),
                     done->run->ranks, done->seconds, worst->multiply + worst->reduce,
                     dm_phases_flops(worst, plan) * 1e-12, verdict ? verdict->residual : 0.0,
+                    seed[0] ? " seed=" : "", seed,
                     verdict ? dm_verdict_word(verdict) : "UNVERIFIED");
 }
 

@@ -57,6 +57,8 @@ static dm_status add_verdict(dm_attributes *list, const dm_verdict *verdict) {
   if (!verdict) return dm_attributes_add(list, "verified", "no");
   DM_TRY(dm_attributes_add(list, "verified", "%s", dm_verdict_word(verdict)));
   DM_TRY(dm_attributes_add(list, "residual", "%.3g of the bound", verdict->residual));
+  char seed[DM_SEED_TEXT];
+  DM_TRY(dm_attributes_add(list, "verify_seed", "%s", dm_verdict_seed(verdict, seed)));
   DM_TRY(dm_attributes_add(list, "norm", "%.17g", verdict->norm));
   DM_TRY(dm_attributes_add(list, "repaired_tiles", "%lld", (long long)verdict->repaired));
   DM_TRY(dm_attributes_add(list, "rows_left_out", "%lld", (long long)verdict->rows_left_out));

@@ -154,7 +154,7 @@ dm_status dm_verify_gather(dm_run *run, const dm_verify *v, const dm_problem *p,
 }
 
 void dm_verify_prepare(const dm_verify *v, const dm_problem *p, dm_freivalds *check) {
-  dm_freivalds_draw(check, v->draw);
+  dm_freivalds_repeat(check, v->seed, v->draw);
   if (v->wrong) memset(v->wrong, 0, (size_t)p->m);
   dm_freivalds_mark(check, v->wrong);
 }
@@ -198,6 +198,31 @@ static dm_status judge(dm_run *run, const dm_verify *verify, const dm_problem *p
   return status;
 }
 
+static void report(const dm_run *run, const dm_verify *v, const dm_problem *p,
+                   const dm_verdict *verdict, double seconds, dm_record *record) {
+  char words[DM_CHECKED_TEXT], seed[DM_SEED_TEXT];
+  const dm_checked checked = {p, v->equation.alpha, v->equation.beta, v->by_attributes};
+  if (v->claims[0])
+    dm_log_line(&run->log, DM_LOG_WARNING,
+                "the attributes of %s state %s, which was not given and is not used", v->c.at.file,
+                v->claims);
+  dm_record_text(record, "problem.shape", "product", "%lld x %lld x %lld in %s", (long long)p->m,
+                 (long long)p->n, (long long)p->k, dm_dtype_name(p->work));
+  dm_record_flag(record, "verification.full", NULL, v->full);
+  dm_facts_file_system("a", v->a.at.file, record);
+  dm_facts_file_system("b", v->b.at.file, record);
+  dm_facts_file_system("c", v->c.at.file, record);
+  dm_record_integer(record, "machine.ranks", NULL, DM_SHOWN_PLAIN, run->ranks);
+  dm_facts_record(NULL, false, record);
+  dm_verdict_record(verdict, &checked, &run->log, record);
+  dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, seconds);
+  dm_verdict_seed(verdict, seed);
+  dm_record_summary(record, "damier: verify m=%lld n=%lld k=%lld dtype=%s%s residual=%.2g%s%s %s",
+                    (long long)p->m, (long long)p->n, (long long)p->k, dm_dtype_name(p->work),
+                    dm_checked_words(&checked, words), verdict->residual, seed[0] ? " seed=" : "",
+                    seed, dm_verdict_word(verdict));
+}
+
 dm_status dm_verify_run(dm_run *run, const dm_verify *v, dm_record *record) {
   double start = dm_now();
   dm_equation equation = v->equation;
@@ -217,24 +242,12 @@ dm_status dm_verify_run(dm_run *run, const dm_verify *v, dm_record *record) {
   DM_TRY(judge(run, v, &p, &verdict, &changed));
   if (verdict.pass && !changed) changed = check_norm(v, &p, verdict.norm);
   if (changed) verdict.pass = false;
-  if (run->rank == 0) {
-    dm_record_text(record, "problem.shape", "product", "%lld x %lld x %lld in %s", (long long)p.m,
-                   (long long)p.n, (long long)p.k, dm_dtype_name(p.work));
-    dm_record_flag(record, "verification.full", NULL, v->full);
-    dm_facts_file_system("a", v->a.at.file, record);
-    dm_facts_file_system("b", v->b.at.file, record);
-    dm_facts_file_system("c", v->c.at.file, record);
-    dm_record_integer(record, "machine.ranks", NULL, DM_SHOWN_PLAIN, run->ranks);
-    dm_facts_record(NULL, false, record);
-    dm_verdict_record(&verdict, &run->log, record);
-    dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, dm_now() - start);
-    dm_record_summary(record, "damier: verify m=%lld n=%lld k=%lld dtype=%s residual=%.2g %s",
-                      (long long)p.m, (long long)p.n, (long long)p.k, dm_dtype_name(p.work),
-                      verdict.residual, dm_verdict_word(&verdict));
-  }
+  if (run->rank == 0) report(run, v, &p, &verdict, dm_now() - start, record);
   if (changed) return changed;
   dm_status status = dm_verdict_status(&verdict, v->c.at.file, v->allow_unchecked);
-  if (!status || status->code != DM_E_VERIFY || !v->no_provenance) return status;
+  if (!status || status->code != DM_E_VERIFY) return status;
+  if (v->claims[0]) return dm_hint(status, "if C was made with %s, give these options", v->claims);
+  if (!v->no_provenance) return status;
   return dm_hint(
       status,
       "its file does not say how it was made: if not as A B, give the options of the product");

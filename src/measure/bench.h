@@ -20,7 +20,8 @@ typedef struct dm_bench_multiply {
   int repetitions;  /* 0: at least 10, until the median's interval is narrow or time is up */
   double precision; /* target half-width of that interval, relative to the median */
   double limit;     /* seconds for repetitions and their verification */
-  uint64_t seed;
+  uint64_t seed;    /* of the matrices */
+  dm_check_seed check_seed; /* of the verification's random vector */
 } dm_bench_multiply;
 
 /* The results, known to rank 0. */

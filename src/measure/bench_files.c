@@ -27,6 +27,7 @@ static void pose(dm_files_bench *b) {
                                        .compute = w->product.compute};
   b->multiply.engine = w->product.engine;
   b->multiply.verify = w->product.verify;
+  b->multiply.seed = w->product.check_seed;
   b->multiply.allow_unchecked = true; /* only the times matter */
   b->multiply.protect = true;
   b->multiply.reserve_first = true;

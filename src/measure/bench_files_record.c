@@ -110,7 +110,8 @@ void dm_bench_files_record(dm_files_bench *b, const dm_setup *setup, dm_record *
   dm_record_integer(record, "memory.host_process_bytes", NULL, DM_SHOWN_BYTES,
                     b->last.plan.process_bytes);
   dm_record_integer(record, "memory.host_peak_bytes", NULL, DM_SHOWN_BYTES, b->last.worst.resident);
-  if (b->multiply.verify) dm_verdict_record(&b->worst, &b->run->log, record);
+  if (b->multiply.verify)
+    dm_verdict_record(&b->worst, &(dm_checked){.problem = p}, &b->run->log, record);
   dm_record_summary(
       record,
       "damier: bench multiply from=file m=%lld n=%lld k=%lld dtype=%s ranks=%d time_s=%.4g "

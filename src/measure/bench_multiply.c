@@ -184,6 +184,7 @@ static dm_status open(dm_bench *b) {
   b->local = all + 4 * b->room;
   const double one[2] = {1.0, 0.0}, zero[2] = {0.0, 0.0};
   if (wanted->verify) DM_TRY(dm_check_new(b->run, &b->setup.plan, one, zero, &b->check));
+  if (b->check) dm_freivalds_repeat(b->check, wanted->check_seed, 0);
   b->generated = dm_generated_random(b->setup.plan.problem.work, wanted->seed);
   b->product = (dm_product){
       .run = b->run,

@@ -186,7 +186,8 @@ static void record_bench(dm_bench *b, const dm_phases *phases, const extremes *e
   record_moved(b, e, record);
   record_memory(b, e, record);
   record_energy(b, e, record);
-  if (wanted->verify) dm_verdict_record(&b->worst, &b->run->log, record);
+  if (wanted->verify)
+    dm_verdict_record(&b->worst, &(dm_checked){.problem = p}, &b->run->log, record);
   dm_phases_record_natively(phases, &b->setup.plan, record);
   const bool plain = dm_compute_is_plain(&p->compute);
   dm_record_summary(record,
