@@ -73,7 +73,7 @@ static dm_status cpu_open(dm_backend **backend, const dm_backend_config *config)
   const bool own = compute && compute->finish != DM_NO_FINISH && !has_residues(config);
   if (own && !config->calls)
     return dm_fail(DM_E_USAGE, "there is no method for products of %.15s", compute->name);
-  DM_TRY(dm_cpu_room());
+  DM_TRY(dm_cpu_room(config->threads > 0 ? config->threads : dm_cores()));
   cpu_backend *cpu = calloc(1, sizeof *cpu);
   if (!cpu) return dm_fail(DM_E_FIT, "no memory for the cpu backend");
   cpu->base.ops = &dm_backend_cpu;

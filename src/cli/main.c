@@ -150,8 +150,41 @@ static void keep_streams(void) {
     if (fcntl(fd, F_GETFD) == -1 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd) return;
 }
 
+/* While it is loaded, OpenBLAS starts its threads, and each reserves 128 MiB. If a limit (ulimit
+ * -v, -d) prevents that they retry for ever: the program would not get to main, or could not fork
+ * or end. So OpenBLAS is loaded with one thread; dm_cpu_set_threads starts the others when there is
+ * room for them. */
+static char one_thread[] = "OPENBLAS_NUM_THREADS=1";
+static char *displaced; /* the variable in whose place it is */
+
+/* Runs before any library is initialised: may not call libc, nor be instrumented. */
+__attribute__((no_sanitize("address", "undefined"))) static void hold_threads(int argc, char **argv,
+                                                                              char **variables) {
+  char **place = NULL;
+  (void)argc;
+  (void)argv;
+  for (char **at = variables; *at; at++) {
+    int same = 0;
+    while (one_thread[same] != '=' && (*at)[same] == one_thread[same]) same++;
+    place = at;
+    if (one_thread[same] == '=' && (*at)[same] == '=') break;
+  }
+  if (!place) return;
+  displaced = *place;
+  *place = one_thread;
+}
+
+__attribute__((section(".preinit_array"),
+               used)) static void (*const before_libraries)(int, char **, char **) = hold_threads;
+
+static void restore_variable(void) {
+  for (char **at = environ; displaced && at && *at; at++)
+    if (*at == one_thread) *at = displaced;
+}
+
 int main(int argc, char **argv) {
   const double born = dm_now();
+  restore_variable();
   keep_streams();
   dm_backend_name_kernels();
   /* A write beyond ulimit -f then fails with an error, a message and exit code 4. */
