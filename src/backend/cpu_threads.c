@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "backend/cpu.h"
+#include "core/buffer.h"
 
 typedef void (*set_function)(int);
 
@@ -28,29 +28,13 @@ bool dm_cpu_set_threads(int threads) {
   return told;
 }
 
-enum { BUFFER = 128 << 20, BESIDE = 8 << 20, MOST_BUFFERS = 64 };
-
-/* "ulimit -v is 524288 KiB": the limits that are set, for a hint. */
-static void name_limits(char *text, size_t size) {
-  static const struct {
-    int resource;
-    char letter;
-  } limits[] = {{RLIMIT_AS, 'v'}, {RLIMIT_DATA, 'd'}};
-  text[0] = '\0';
-  for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
-    struct rlimit limit;
-    const size_t used = strlen(text);
-    if (getrlimit(limits[i].resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-      snprintf(text + used, size - used, "%sulimit -%c is %llu KiB", used ? ", " : "",
-               limits[i].letter, (unsigned long long)limit.rlim_cur >> 10);
-  }
-}
+enum { BUFFER = 128 << 20, STACK = 8 << 20, BESIDE = 32 << 20, MOST_BUFFERS = 64 };
 
 /* Bytes of a thread's stack. */
 static int64_t stack_bytes(void) {
   struct rlimit limit;
   const bool known = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-  return known ? (int64_t)limit.rlim_cur : BESIDE;
+  return known ? (int64_t)limit.rlim_cur : STACK;
 }
 
 /* Each thread that multiplies reserves a buffer, and retries for ever if a limit prevents that. So
@@ -58,21 +42,14 @@ static int64_t stack_bytes(void) {
 dm_status dm_cpu_room(int threads) {
   void *(*alloc)(int), (*release)(void *);
   void *buffers[MOST_BUFFERS];
-  char limits[96];
+  char need[48];
   *(void **)&alloc = symbol("blas_memory_alloc");
   *(void **)&release = symbol("blas_memory_free");
   if (!alloc || !release) return DM_OK;
   if (threads > MOST_BUFFERS) threads = MOST_BUFFERS;
   const int64_t bytes = threads * (BUFFER + stack_bytes()) + BESIDE;
-  void *memory = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) {
-    name_limits(limits, sizeof limits);
-    return dm_hint(dm_fail(DM_E_FIT, "OpenBLAS needs %d MiB of address space for %d threads",
-                           (int)(bytes >> 20), threads),
-                   "%s%sraise the limit, or use fewer --threads", limits, limits[0] ? ": " : "");
-  }
-  munmap(memory, (size_t)bytes);
+  snprintf(need, sizeof need, "OpenBLAS with %d threads", threads);
+  DM_TRY(dm_memory_room(bytes, need));
   for (int i = 0; i < threads; i++) buffers[i] = alloc(0);
   for (int i = 0; i < threads; i++) release(buffers[i]);
   return DM_OK;

@@ -4,16 +4,50 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "core/cgroup.h"
 #include "core/checked.h"
 #include "core/units.h"
 
-enum { HUGE_PAGE = 2 << 20 }; /* bytes, on x86-64 and most Arm systems */
+/* HUGE_PAGE: bytes, on x86-64 and most Arm systems. LEFT: what matrices leave of a limit to
+ * libraries and threads. */
+enum { HUGE_PAGE = 2 << 20, LEFT = 32 << 20 };
 
 static dm_status refused(int64_t bytes) {
   char size[32];
   return dm_fail(DM_E_FIT, "no host memory for a buffer of %s", dm_format_bytes(bytes, size));
+}
+
+/* "ulimit -v is 524288": the limits that are set; "": none. */
+static const char *limits_in_words(char text[96]) {
+  static const struct {
+    int resource;
+    char letter;
+  } limits[] = {{RLIMIT_AS, 'v'}, {RLIMIT_DATA, 'd'}};
+  text[0] = '\0';
+  for (int i = 0; i < 2; i++) {
+    struct rlimit limit;
+    const size_t used = strlen(text);
+    if (getrlimit(limits[i].resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+      snprintf(text + used, 96 - used, "%sulimit -%c is %llu", used ? ", " : "", limits[i].letter,
+               (unsigned long long)limit.rlim_cur >> 10);
+  }
+  return text;
+}
+
+dm_status dm_memory_room(int64_t bytes, const char *need) {
+  char limits[96], size[32];
+  void *memory = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory != MAP_FAILED) {
+    munmap(memory, (size_t)bytes);
+    return DM_OK;
+  }
+  dm_status status = dm_fail(DM_E_FIT, "no address space for %s, which may need %s", need,
+                             dm_format_bytes(bytes, size));
+  if (!limits_in_words(limits)[0]) return dm_hint(status, "see vm.overcommit_memory in proc(5)");
+  return dm_hint(status, "%s: raise this limit", limits);
 }
 
 /* Requests huge pages for large matrices: fewer page faults, and fewer TLB misses when a product
@@ -25,6 +59,12 @@ dm_status dm_buffer_alloc(int64_t bytes, void **memory) {
   const size_t size = (size_t)dm_round_up(dm_max(bytes, 1), DM_ALIGNMENT);
   if (posix_memalign(memory, (size_t)alignment, size) != 0) *memory = NULL;
   if (!*memory) return refused(bytes);
+  dm_status status = dm_memory_room(LEFT, "libraries beside a matrix");
+  if (status) {
+    free(*memory);
+    *memory = NULL;
+    return status;
+  }
   if (large) (void)madvise(*memory, size, MADV_HUGEPAGE);
   return DM_OK;
 }

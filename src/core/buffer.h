@@ -18,6 +18,11 @@ dm_status dm_buffer_zeroed(int64_t count, int64_t size, void **memory);
 #define dm_buffer_table(count, pointer)                                                            \
   dm_buffer_zeroed(count, sizeof **(pointer), (void **)(pointer))
 
+/* DM_E_FIT: a limit on address space or data (ulimit -v, -d) leaves no BYTES for NEED, "OpenBLAS
+ * with 8 threads". Libraries that find no memory retry for ever, or crash: ask before they are
+ * called. */
+dm_status dm_memory_room(int64_t bytes, const char *need);
+
 /* Physical memory of this node, and the memory available now, the smaller value of the kernel's and
  * the control group's; bytes. 0: unknown. */
 int64_t dm_memory_total(void);

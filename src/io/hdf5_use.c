@@ -6,7 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/buffer.h"
+
+enum { ROOM = 16 << 20 };
+
 dm_status dm_h5_start(bool plugins) {
+  DM_TRY(dm_memory_room(ROOM, "the HDF5 library")); /* it would crash */
   /* Read when the library starts; each can load a shared object. HDF5_PLUGIN_PATH stays, for files
    * read with plug-ins later: the library reads it once, and loads nothing with plug-ins disabled
    * as below. */

@@ -101,7 +101,9 @@ static dm_status start(dm_pool *pool, int threads) {
     if (!failed) pool->threads++;
   }
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  return failed ? dm_fail(DM_E_FIT, "no thread for files: %s", strerror(failed)) : DM_OK;
+  if (!failed) return DM_OK;
+  return dm_hint(dm_fail(DM_E_FIT, "no thread for files: %s", strerror(failed)),
+                 "limits such as ulimit -v, -d and -u are too low");
 }
 
 static dm_status prepare(dm_pool *pool) {

@@ -45,15 +45,19 @@ static void note_claim(dm_verify *v, const char *name, const char *value) {
   snprintf(v->claims + used, sizeof v->claims - used, "%s--%s %.40s", used ? " " : "", name, value);
 }
 
-/* Anybody can write attributes, so they must not widen the tolerance: takes TYPE only if it holds
- * all elements of A and B. */
+/* Whether products in TYPE have no wider tolerance than those of INPUT: it holds all its elements,
+ * or is the widest of its kind. */
+static bool is_as_fine(dm_dtype type, dm_dtype input) {
+  return dm_dtype_holds(type, input) || type == DM_F64 || type == DM_C128;
+}
+
+/* Anybody can write attributes, so they must not widen the tolerance. */
 static dm_status read_type(dm_verify *v, const dm_verify_stated *given, const dm_attributes *list) {
   const char *text = dm_attributes_find(list, "type");
   dm_dtype type, *used = &v->equation.type;
   if (!text || !*text) return DM_OK;
   if (!dm_dtype_parse(text, &type)) return given->type ? DM_OK : unreadable("type", text);
-  if (!given->type && dm_dtype_holds(type, v->a.dtype) && dm_dtype_holds(type, v->b.dtype))
-    *used = type;
+  if (!given->type && is_as_fine(type, v->a.dtype) && is_as_fine(type, v->b.dtype)) *used = type;
   if (type != *used) note_claim(v, "type", text);
   return DM_OK;
 }

@@ -113,7 +113,9 @@ static dm_status start_thread(dm_watch *w) {
   pthread_cond_init(&w->wake, &attributes);
   pthread_condattr_destroy(&attributes);
   int code = pthread_create(&w->thread, NULL, count_ticks, w);
-  return code ? dm_fail(DM_E_FIT, "no thread for the watchdog: %s", strerror(code)) : DM_OK;
+  if (!code) return DM_OK;
+  return dm_hint(dm_fail(DM_E_FIT, "no thread for the watchdog: %s", strerror(code)),
+                 "limits such as ulimit -v, -d and -u are too low");
 }
 
 /* Sets the tick, and the number of ticks without progress that are a hang. */

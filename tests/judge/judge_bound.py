@@ -11,7 +11,7 @@ def residual(folder, damier, ranks, words=()):
     report = folder / "report.json"
     report.unlink(missing_ok=True)
     run(damier, ranks, "multiply", folder / "a.h5", folder / "b.h5", "-o", folder / "c.h5", "-q",
-        "--force", "--json", report, *words)
+        "--force", "--json", report, "--verify-seed", 1, *words)
     return records_of(report)[0]["verification"]["residual"]
 
 

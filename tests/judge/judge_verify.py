@@ -1,4 +1,6 @@
-"""verify: a correct C passes; a flipped bit, a lost, doubled or swapped part, and a lost beta fail."""
+"""verify: a correct C passes; a flipped bit, a lost, doubled or swapped part, and a lost beta fail. Neither errors prepared
+for a known random vector nor forged attributes of C pass."""
+import h5py
 import numpy as np
 
 import elements
@@ -96,6 +98,64 @@ def by_provenance(folder, damier, dtype, c_type):
     expect(damier, folder, f"{dtype} without beta", 1)
 
 
+def mix(x):
+    """As dm_mix of core/element.h."""
+    mask = 2**64 - 1
+    x = (x + 0x9E3779B97F4A7C15) & mask
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & mask
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB & mask
+    return x ^ (x >> 31)
+
+
+def weight(seed, b, j):
+    """w_j of check/freivalds.h for a real B."""
+    bits = mix(mix(mix(mix(seed)) + j))
+    size = 1 + (bits % 2**52) * 2.0**-52
+    return (-size if bits >> 63 else size) / np.linalg.norm(b[:, j])
+
+
+def prepared(folder, damier, dtype, c_type):
+    """Errors that are orthogonal to the random vector of a known seed pass only with that seed."""
+    seed = 0x64616D69
+    a, b, _ = inputs(folder, dtype, c_type)
+    c = product(a, b, dtype)
+    for row in range(0, M, 7):
+        c[row, 3] += 1
+        c[row, 4] -= weight(seed, b, 3) / weight(seed, b, 4)
+    elements.write(folder / "c.h5", c, c_type)
+    report = folder / "report.json"
+    for text in (seed, hex(seed)):
+        expect(damier, folder, "errors orthogonal to w", 0, "--verify-seed", text, "--json", report)
+    found = records_of(report)[-1]["verification"]
+    if found["seed"] != f"0x{seed:016x}" or found["equation"] != f"C = A B in {dtype}":
+        raise Failure(f"the record states {found}")
+    for ranks in (1, 2, 1):
+        expect(damier, folder, "errors orthogonal to a w of another seed", 1, ranks=ranks)
+    expect(damier, folder, "the next seed", 1, "--verify-seed", seed + 1)
+
+
+def forged(folder, damier, dtype, c_type):
+    """Attributes that anybody can write do not widen the tolerance, and the line states their equation."""
+    a, b, _ = inputs(folder, dtype, c_type)
+    right = product(a, b, dtype)
+    rough = right * (1 + 2.0**-9 * np.random.default_rng(5).standard_normal(right.shape))
+    for name, claims, c, code, words in (
+            ("TF32", {"compute": "tf32"}, rough, 1, ()), ("TF32, as the user states", {"compute": "tf32"}, rough, 0,
+                                                           ("--compute", "tf32")),
+            ("f16", {"type": "f16"}, rough, 1, ()), ("bf16", {"type": "bf16", "backend": "cuda"}, rough, 1, ()),
+            ("f64:int8 of few moduli", {"compute": f"{dtype}:int8:8"}, rough, 1, ()),
+            ("alpha, stated otherwise", {"alpha": "3"}, 3 * right, 1, ("--alpha", 1)),
+            ("alpha", {"alpha": "3"}, 3 * right, 0, ())):
+        elements.write(folder / "c.h5", c, c_type)
+        with h5py.File(folder / "c.h5", "r+") as file:
+            file["x"].attrs.update({"backend": "cpu"} | claims)
+        report = folder / "report.json"
+        expect(damier, folder, name, code, *words, "--json", report)
+        equation = records_of(report)[-1]["verification"]["equation"]
+        if name == "alpha" and equation != f"C = 3 A B (as C's attributes state) in {dtype}":
+            raise Failure(f"{name}: {equation}")
+
+
 def left_out(folder, damier, dtype, c_type):
     """Rows of A and columns of B with NaN or Inf are compared by pattern, and hide no error elsewhere."""
     a, b, old = inputs(folder, dtype, c_type)
@@ -136,7 +196,7 @@ def main():
     chosen = options()
     floats = [t for t in TYPES if t[0] != "i8"]
     cases = [(one_type, *t, False) for t in TYPES] + [(by_provenance, *t) for t in TYPES[:7]]
-    cases += [(alike, "f64", "f64")]
+    cases += [(alike, "f64", "f64"), (prepared, "f64", "f64"), (forged, "f32", "f32"), (forged, "f64", "f64")]
     cases += [(left_out, *t) for t in (floats if chosen.long else floats[:6])]
     if chosen.long:
         cases += [(one_type, *t, True) for t in TYPES]

@@ -49,7 +49,7 @@ static dm_verdict judge_part(trial *t, dm_range rows, dm_range cols) {
   const bool first = t->test->run.rank == 0, last = t->test->run.rank == t->test->run.ranks - 1;
   dm_freivalds *check;
   must(t->test, dm_freivalds_new_part(&problem, one, none, false, rows, cols, &check));
-  dm_freivalds_repeat(check, (dm_check_seed){true, 0x64616d69}, t->draw);
+  dm_freivalds_repeat(check, (dm_check_seed){true, 1}, t->draw);
   memset(t->wrong, 0, sizeof t->wrong);
   dm_freivalds_mark(check, t->wrong + rows.begin);
   dm_view a = dm_view_row_major(t->a, DM_F64, M, K), b = dm_view_row_major(t->b, DM_F64, K, N);

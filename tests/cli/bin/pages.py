@@ -45,7 +45,7 @@ def begins(line, shown):
     """As for README, but "…" at the end of a line matches its rest, and numbers may differ."""
     if shown.endswith("…"):
         return line.startswith(shown[:-1])
-    line, shown = (re.sub(r"\d+", "0", str(readme.label(one))) for one in (line, shown))
+    line, shown = (re.sub(r"0x[0-9a-f]+|\d+", "0", str(readme.label(one))) for one in (line, shown))
     return line == shown
 
 

@@ -13,7 +13,7 @@ bits layer 3 --grid 1x1x3 --no-overlap
 bits rows 3 --grid 3x1x1 --panel 192
 bits fixed 4 --reproducible
 for name in layers layer rows fixed; do cmp one.bits $name.bits && echo "$name: the same bits"; done
-damier verify A.h5 B.h5 one.h5 -q
+damier verify A.h5 B.h5 one.h5 --compute f64:int8 --verify-seed 0x64616d69 -q
 
 damier generate far.h5:/B --rows 700 --cols 80 --kind ozaki --phi 9 -q >/dev/null
 damier multiply A.h5 far.h5 -o far_c.h5 --compute f64:int8 2>far.err | grep -E "^not by residues|^types"
