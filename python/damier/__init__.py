@@ -14,13 +14,16 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ._context import Context, Path
-from ._errors import (CorruptError, DeviceError, Error, FileError, FitError, HangError, InputError, InternalError,
-                      MPIError, StoppedError, UncheckedError, UsageError, VerifyError)
-from ._handle import Progress, Record
-from ._library import version_text as _version_text
-from ._matrices import BlockCyclic, Matrix, OnOne, Rows
-from ._program import record_of as _record_of
+from ._limits import few_blas_threads as _few_blas_threads
+
+with _few_blas_threads():
+    from ._context import Context, Path
+    from ._errors import (CorruptError, DeviceError, Error, FileError, FitError, HangError, InputError, InternalError,
+                          MPIError, StoppedError, UncheckedError, UsageError, VerifyError)
+    from ._handle import Progress, Record
+    from ._library import version_text as _version_text
+    from ._matrices import BlockCyclic, Matrix, OnOne, Rows
+    from ._program import record_of as _record_of
 
 __version__ = "0.2.0"
 

@@ -16,6 +16,7 @@ static pid_t listener;             /* the process that prints; not a child that 
 static const char *begin;          /* "\n" if stderr is a terminal, to start a new line */
 static bool speaks, speaks_of_end; /* whether this rank reports the first SIGINT, and the second */
 static bool resumes;               /* whether the verb keeps checkpoints */
+static volatile sig_atomic_t prepares; /* files are inspected, nothing has begun: ends at once */
 
 static void tell(const char *text) {
   const ssize_t written = write(STDERR_FILENO, text, strlen(text));
@@ -33,11 +34,25 @@ static void announce(int number, bool again) {
   tell(line);
 }
 
+/* Storage may take minutes to show a file, and there is nothing to keep. The child that inspects it
+ * ends with this process. */
+static _Noreturn void end_unprepared(int number) {
+  if (speaks_of_end) {
+    tell(begin);
+    tell(number == SIGTERM  ? "damier: stopped early: SIGTERM arrived\n"
+         : number == SIGINT ? "damier: stopped early: SIGINT arrived\n"
+                            : "damier: stopped early: SIGUSR1 arrived\n");
+    tell("  hint: nothing was begun: run the same command again\n");
+  }
+  _exit(DM_E_STOPPED);
+}
+
 /* Requests a clean stop; a second SIGINT ends at once. mpirun turns SIGINT into SIGTERM and kills
  * soon afterwards. */
 static void note_signal(int number) {
   static volatile sig_atomic_t interrupted;
   const int error = errno;
+  if (prepares && getpid() == listener) end_unprepared(number);
   const bool again = number == SIGINT && interrupted, first = !arrived && number != SIGUSR1;
   arrived = number;
   if (number == SIGINT) interrupted = 1;
@@ -64,6 +79,7 @@ void dm_cli_catch_signals(const dm_call *call) {
   begin = isatty(STDERR_FILENO) ? "\n" : "";
   resumes = call->verb->bit == DM_VERB_MULTIPLY;
   speaks_of_end = dm_cli_ramp(call);
+  prepares = 1;
   speaks = speaks_of_end && dm_cli_level(&call->settings) >= DM_LOG_WARNING;
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
     struct sigaction old;
@@ -100,14 +116,21 @@ static void say(const dm_error *error, void *context) {
   tell(text);
 }
 
+/* SIGUSR1 leaves the time that it takes. */
+static bool is_urgent(void *context) {
+  (void)context;
+  return arrived == SIGTERM || arrived == SIGINT;
+}
+
 static void end(int code, void *context) {
   (void)context;
   _exit(code);
 }
 
 dm_status dm_cli_watch(dm_run *run, const dm_call *call) {
+  prepares = 0;
   const dm_settings *s = &call->settings;
-  const dm_watch_calls calls = {NULL, say, end};
+  const dm_watch_calls calls = {.is_asked = is_urgent, .say = say, .end = end};
   /* If the launcher dies its pipes break; this rank must survive to tell the others. */
   if (run->ranks > 1) signal(SIGPIPE, SIG_IGN);
   if (!listens(call)) return dm_run_watch(run, 0, calls);

@@ -44,14 +44,16 @@ static void limit_memory(void) {
 #endif
 
 static void set_limits(void) {
-  static const int defaults[] = {SIGSEGV, SIGBUS,  SIGABRT, SIGFPE,
-                                 SIGILL,  SIGXCPU, SIGTERM, SIGALRM};
+  static const int defaults[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGXCPU, SIGALRM};
   for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++) signal(defaults[i], SIG_DFL);
   signal(SIGPIPE, SIG_IGN);
   sigset_t none; /* the parent thread may block signals */
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
-  signal(SIGINT, SIG_IGN); /* Ctrl-C: the parent decides */
+  /* Ctrl-C, and launchers that signal the whole group: the parent decides, and this ends with it.
+   */
+  signal(SIGINT, SIG_IGN);
+  signal(SIGTERM, SIG_IGN);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_DUMPABLE, 0);
   struct rlimit no_core = {0, 0}, cpu = {CPU_SECONDS, CPU_SECONDS + 2};

@@ -7,7 +7,7 @@
 #include "run/watch_impl.h"
 
 enum { TICKS = 40, TELL_MOST = 6 };
-static const double longest_tick = 0.5, grace = 5; /* seconds */
+static const double longest_tick = 0.5, grace = 5, reprieve = 8; /* seconds */
 
 /* Before a rank exits: how long its main thread may take to tell the others, and how long these may
  * take to receive it. The launcher kills all at the first exit, and reports only that. */
@@ -76,6 +76,14 @@ static void end_as_told(dm_watch *w) {
   w->calls.end((int)ending.code, w->calls.context);
 }
 
+/* Files are as after a kill: the same command goes on from the last checkpoint. */
+static void end_asked(dm_watch *w) {
+  dm_error error;
+  dm_watch_describe_stop(&error);
+  w->calls.say(&error, w->calls.context);
+  w->calls.end(DM_E_STOPPED, w->calls.context);
+}
+
 static void wait_tick(dm_watch *w) {
   struct timespec until;
   clock_gettime(CLOCK_MONOTONIC, &until);
@@ -89,12 +97,14 @@ static void wait_tick(dm_watch *w) {
 static void *count_ticks(void *argument) {
   dm_watch *w = argument;
   long long seen = -1;
-  int changed = 0;
+  int changed = 0, asked = 0; /* ASKED: ticks since the job was asked to stop */
   pthread_mutex_lock(&w->lock);
   for (wait_tick(w); !w->ending; wait_tick(w)) {
     int now = atomic_fetch_add(&w->ticks, 1) + 1;
     if (atomic_load(&w->hears)) end_as_told(w);
     if (dm_launcher_gone(&w->launcher)) end_orphan(w);
+    if (w->calls.is_asked && w->calls.is_asked(w->calls.context)) asked++;
+    if (asked > w->reprieve + w->grace) end_asked(w);
     long long moves = atomic_load(&w->moves) + atomic_load(&w->job);
     if (moves != seen) changed = now;
     seen = moves;
@@ -123,6 +133,7 @@ static void set_pace(dm_watch *w, double seconds) {
   w->seconds = seconds;
   w->tick = seconds > 0 && seconds / TICKS < longest_tick ? seconds / TICKS : longest_tick;
   w->limit = seconds > 0 ? (int)(seconds / w->tick + 0.5) : 0;
+  w->reprieve = (int)(reprieve / w->tick);
   w->grace = (int)(grace_of(w->rank) / w->tick);
   w->every = seconds > 0 ? (int)dm_min(TELL_MOST, w->limit / 16) : TELL_MOST;
 }

@@ -14,10 +14,12 @@
 
 typedef struct dm_watch dm_watch;
 
-/* Called by the thread. say: reports why the job ends, with DM_E_HANG or DM_E_MPI; end: must not
- * return. */
+/* Called by the thread. is_asked: whether the job was asked to stop at once (NULL: never); if its
+ * work does not end within 8 s, as on slow storage, the rank ends where it is. say: reports why the
+ * job ends, with DM_E_HANG, DM_E_MPI or DM_E_STOPPED; end: must not return. */
 typedef struct dm_watch_calls {
   void *context;
+  bool (*is_asked)(void *context);
   void (*say)(const dm_error *error, void *context);
   void (*end)(int code, void *context);
 } dm_watch_calls;

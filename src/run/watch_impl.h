@@ -17,6 +17,7 @@ struct dm_watch {
   double seconds, tick;
   int limit;               /* ticks without progress that are a hang */
   int grace;               /* additional ticks on all ranks but 0 */
+  int reprieve;            /* ticks between a request to stop and the end, on rank 0 */
   int every;               /* ticks between messages to rank 0 */
   atomic_int ticks;        /* counted by the thread */
   atomic_int polled;       /* tick of the main thread's last poll */
@@ -37,6 +38,9 @@ struct dm_watch {
 
 /* The error for a hang detected at tick NOW. */
 void dm_watch_describe_hang(const dm_watch *watch, int now, dm_error *error);
+
+/* The error for work that did not end when it was asked to. */
+void dm_watch_describe_stop(dm_error *error);
 
 /* The error for a rank on HOST whose launcher is gone. */
 void dm_watch_describe_orphan(const dm_ending *ending, const char *host, dm_error *error);

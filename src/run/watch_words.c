@@ -71,3 +71,12 @@ void dm_watch_describe_orphan(const dm_ending *ending, const char *host, dm_erro
   snprintf(error->hint, sizeof error->hint,
            "see the logs of that node; often it ran out of memory");
 }
+
+void dm_watch_describe_stop(dm_error *error) {
+  *error = (dm_error){.code = DM_E_STOPPED, .rank = -1};
+  snprintf(error->message, sizeof error->message,
+           "stopped early: the work under way did not end within 8 s of the signal");
+  snprintf(
+      error->hint, sizeof error->hint,
+      "is the storage slow? the same command goes on from the last checkpoint, if there is one");
+}
