@@ -282,10 +282,10 @@ DAMIER_API int damier_plan(damier_context *context, const damier_matrix *a, cons
                            const damier_matrix *c, damier_error *error);
 
 /** Checks that C is alpha op(A) op(B) + beta C0, as `damier verify` does; all matrices are in
- * files. What of op-a, op-b, alpha, beta and c is not set is taken from the provenance of C, and stated in
- * the record; a wider tolerance (compute, type) is not.  The option "full" recomputes every
- * element in higher precision and compares it.  DAMIER_E_VERIFY and DAMIER_E_UNCHECKED also leave a
- * record. Collective.
+ * files. What of op-a, op-b, alpha, beta and c is not set is taken from the provenance of C, and
+ * stated in the record; a wider tolerance (compute, type) is not.  The option "full" recomputes
+ * every element in higher precision and compares it.  DAMIER_E_VERIFY and DAMIER_E_UNCHECKED also
+ * leave a record. Collective.
  * @param context of this rank
  * @param a in a file
  * @param b in a file
