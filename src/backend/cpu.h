@@ -44,8 +44,8 @@ dm_status dm_cpu_product(dm_view c, dm_view a, dm_view b, bool accumulate, dm_cp
 void dm_cpu_sgemm(float *c, int64_t ldc, const float *a, int64_t lda, const float *b, int64_t ldb,
                   int64_t m, int64_t n, int64_t k, bool accumulate);
 
-/* Reserves the library's own buffers for THREADS threads. DM_E_FIT: a limit on address space or data
- * leaves no room for them. */
+/* Reserves the library's own buffers for THREADS threads. DM_E_FIT: a limit on address space or
+ * data leaves no room for them. */
 dm_status dm_cpu_room(int threads);
 
 /* Sets the threads of the loaded BLAS; false: a library that offers no such call.
