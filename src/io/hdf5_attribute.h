@@ -7,6 +7,10 @@
 
 #include "io/dataset.h"
 
+/* Reads the single text or number NAME of OBJECT as TEXT of at most SIZE bytes, truncated and
+ * sanitized; false if there is none. */
+bool dm_h5_text_of(hid_t object, const char *name, char *text, size_t size);
+
 /* Whether an attribute marks a dataset of uint16 as bfloat16, as software without that type
  * does. */
 bool dm_h5_is_bfloat16(hid_t set);
