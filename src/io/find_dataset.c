@@ -245,7 +245,8 @@ dm_status dm_not_there(const dm_location *at, const dm_trust *trust, hid_t file,
     return dm_hint(dm_fail_at(DM_E_INPUT, at, "refused: it is a link into another file ('%.200s')",
                               leave->file),
                    "--allow-external follows it");
-  dm_status status = dm_h5_fail(DM_E_INPUT, at, "cannot be opened");
+  dm_status status = dm_h5_fail(
+      DM_E_INPUT, at, "cannot be opened: its path leads nowhere or in a circle, or it is damaged");
   char path[DM_PATH];
   for (size_t end = 1; at->dataset[end - 1]; end++) {
     if (at->dataset[end] != '/' && at->dataset[end] != '\0') continue;

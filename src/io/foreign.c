@@ -119,8 +119,10 @@ static bool is_text(const head *h) {
     if (c == '\0') return false;
     text[length++] = c == '\t' || c == '\n' || c == '\r' || c == '\f' ? ' ' : (char)c;
   }
-  if (h->length == HEAD)
-    while (length > HEAD - 4 && (text[length - 1] & 0x80)) length--;
+  /* The last character of a head may be cut. */
+  while (h->length == HEAD && length > HEAD - 4 && ((unsigned char)text[length - 1] >> 6) == 2)
+    length--;
+  if (h->length == HEAD && (text[length - 1] & 0x80)) length--;
   text[length] = '\0';
   return length > 0 && dm_io_clean(text);
 }

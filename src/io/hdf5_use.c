@@ -239,9 +239,11 @@ dm_status dm_h5_status(dm_code code, const dm_location *at, const char *file, in
   H5get_libversion(&major, &minor, &release);
   if (seen.marked)
     snprintf(message, sizeof message, "is in use: it is marked as open for writing");
-  else if (seen.newer)
+  else if (seen.newer) {
+    message[strcspn(message, ":")] = '\0'; /* what follows is not the reason */
     snprintf(newer, sizeof newer, ": it was written by a newer HDF5 than %u.%u.%u, or is damaged",
              major, minor, release);
+  }
   dm_status status = dm_status_new(code_of(code, &seen), file, line, function, "%s%s (HDF5: %s)",
                                    message, newer, seen.text);
   if (seen.locking || seen.marked)

@@ -67,7 +67,10 @@ static bool list_one(void *context, const dm_met *met) {
   snprintf(entry->name, sizeof entry->name, "%s", met->name);
   if (!status) status = dm_examine_dataset(&w->asked->trust, w->file, met->object, &found);
   dm_describe_shape(met, entry->shape, sizeof entry->shape);
-  dm_describe_type(met, entry->type, sizeof entry->type);
+  if (met->object >= 0)
+    dm_describe_type(met, entry->type, sizeof entry->type);
+  else
+    dm_describe_type(met, entry->layout, sizeof entry->layout);
   if (!status)
     dm_io_describe(&found, entry->layout, sizeof entry->layout);
   else if (met->object >= 0 && H5Iget_type(met->object) == H5I_DATASET)
