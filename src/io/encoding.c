@@ -1,6 +1,7 @@
 #include "io/encoding.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "io/hdf5_attribute.h"
@@ -19,17 +20,19 @@ typedef struct sign {
 static const char scipy[] =
     "in Python: file['name'] = scipy.sparse.csr_matrix((g['data'], g['indices'], g['indptr']), "
     "shape).toarray() with h5py; csc_matrix, if it is stored by columns";
+static const char anndata[] =
+    "in Python: numpy.save('NAME.npy', anndata.read_h5ad(FILE).X.toarray()), or the layer meant";
 static const char pandas[] = "in Python: h5py's file['name'] = pandas.read_hdf(FILE).to_numpy()";
 static const char matlab[] = "in MATLAB: X = full(X), then save(NAME, 'X', '-v7.3')";
 static const char octave[] = "in Octave: X = full(X), then save -hdf5 NAME.h5 X";
 
 /* The first that fits counts. */
 static const sign signs[] = {
-    {{false, "a sparse matrix of anndata", "in Python: h5py's file['name'] = X.toarray()"},
+    {{false, "a sparse matrix of anndata", anndata},
      "encoding-type",
      "|csr_matrix|csc_matrix|",
      {NULL}},
-    {{true, "a table of anndata", "in Python: h5py's file['name'] = frame.to_numpy()"},
+    {{true, "a table of anndata", "in Python: h5py's file['name'] = the frame.to_numpy()"},
      "encoding-type",
      "|dataframe|categorical|nullable-integer|nullable-boolean|string-array|",
      {NULL}},
@@ -144,10 +147,53 @@ static bool shape_from(hid_t group, const char *attribute, const char *member, l
   return read;
 }
 
+/* The single number in the member NAME; -1: there is none. */
+static long long number_in(hid_t group, const char *name) {
+  long long number = -1;
+  hid_t set = H5Lexists(group, name, H5P_DEFAULT) > 0 ? H5Dopen2(group, name, H5P_DEFAULT) : -1;
+  hid_t space = set < 0 ? -1 : H5Dget_space(set);
+  if (space < 0 || H5Sget_simple_extent_npoints(space) != 1 ||
+      H5Dread(set, H5T_NATIVE_LLONG, H5S_ALL, H5S_ALL, H5P_DEFAULT, &number) < 0)
+    number = -1;
+  if (space >= 0) H5Sclose(space);
+  if (set >= 0) H5Dclose(set);
+  return number;
+}
+
+/* The elements of the member NAME; 0: there is none. */
+static long long length_of(hid_t group, const char *name) {
+  hid_t set = H5Lexists(group, name, H5P_DEFAULT) > 0 ? H5Dopen2(group, name, H5P_DEFAULT) : -1;
+  hid_t space = set < 0 ? -1 : H5Dget_space(set);
+  const long long length = space < 0 ? 0 : (long long)H5Sget_simple_extent_npoints(space);
+  if (space >= 0) H5Sclose(space);
+  if (set >= 0) H5Dclose(set);
+  return length;
+}
+
+static bool octave_shape(hid_t group, long long shape[2]) {
+  hid_t value = -1;
+  if (H5Lexists(group, "value", H5P_DEFAULT) > 0) value = H5Oopen(group, "value", H5P_DEFAULT);
+  const bool inside = value >= 0 && H5Iget_type(value) == H5I_GROUP;
+  shape[0] = number_in(inside ? value : group, "nr");
+  shape[1] = number_in(inside ? value : group, "nc");
+  if (value >= 0) H5Oclose(value);
+  return shape[0] >= 0 && shape[1] >= 0;
+}
+
+/* MATLAB stores the number of rows, and where each column begins and the last one ends. */
+static bool matlab_shape(hid_t group, long long shape[2]) {
+  char rows[32] = "";
+  if (!dm_h5_text_of(group, "MATLAB_sparse", rows, sizeof rows)) return false;
+  shape[0] = atoll(rows);
+  shape[1] = length_of(group, "jc") - 1;
+  return shape[0] >= 0 && shape[1] >= 0;
+}
+
 void dm_encoding_describe(hid_t group, char *text, size_t size) {
   long long shape[2];
   text[0] = '\0';
   if (shape_from(group, "shape", "shape", shape) ||
-      shape_from(group, "h5sparse_shape", NULL, shape))
+      shape_from(group, "h5sparse_shape", NULL, shape) || matlab_shape(group, shape) ||
+      octave_shape(group, shape))
     snprintf(text, size, "%lld x %lld", shape[0], shape[1]);
 }

@@ -16,7 +16,7 @@ typedef struct dm_encoding {
 /* The encoding that GROUP is stored in, or NULL. */
 const dm_encoding *dm_encoding_of(hid_t group);
 
-/* Writes "60 x 30 f64" to TEXT, as far as it is known, for the group of a sparse matrix. */
+/* Writes "60 x 30" to TEXT, or "" if it is unknown, for the group of a sparse matrix. */
 void dm_encoding_describe(hid_t group, char *text, size_t size);
 
 #endif

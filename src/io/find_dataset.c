@@ -40,6 +40,7 @@ typedef enum kind { MATRIX, SCALE, VECTOR, KINDS } kind;
 typedef struct search {
   int count[KINDS], listed[KINDS], all;
   size_t room;
+  const dm_encoding *table;  /* that some datasets belong to */
   int64_t first[KINDS];      /* dm_met.object, if it is no open object */
   char name[KINDS][DM_PATH]; /* the first of each */
   char list[KINDS][LIST];    /* the first few */
@@ -76,6 +77,7 @@ static bool visit(void *context, const dm_met *met) {
   search *found = context;
   const kind what = kind_of(met);
   found->all++;
+  if (met->encoding && met->encoding->table) found->table = met->encoding;
   if (what == KINDS) return false;
   if (++found->count[what] == 1) {
     snprintf(found->name[what], DM_PATH, "%s", met->name);
@@ -94,6 +96,8 @@ static dm_status none_found(const dm_location *at, const search *found) {
         status,
         "--as-column or --as-row takes a dataset of one dimension as a matrix; 'damier info "
         "FILE' lists all");
+  if (found->table)
+    return dm_hint(status, "it holds %s; %s", found->table->what, found->table->hint);
   return found->all > 0 ? dm_hint(status, "'damier info FILE' lists what it holds") : status;
 }
 

@@ -129,6 +129,8 @@ static bool is_text(const head *h) {
 
 /* ---- the table ---- */
 
+static const char pickle[] =
+    "in Python: numpy.save('NAME.npy', numpy.load(FILE, allow_pickle=True))";
 static const char matlab[] =
     "in MATLAB: save(NAME, '-v7.3'); in Octave: save -hdf5; in Python: scipy.io.loadmat, then h5py";
 static const char octave[] = "in Octave: save -hdf5 NAME.h5 a; it appears as /a/value";
@@ -214,6 +216,10 @@ static const format formats[] = {
      excel,
      {MARK(0, "PK\3\4"), MARK(ANYWHERE, "[Content_Types].xml")},
      NULL},
+    {"is a sparse matrix of SciPy (.npz)",
+     "in Python: numpy.save('NAME.npy', scipy.sparse.load_npz(FILE).toarray())",
+     {MARK(0, "PK\3\4"), MARK(30, "indices.npy")},
+     NULL},
     {"is a zip archive, as .npz files of NumPy are",
      "numpy.save writes each array to a .npy file, which is read; 'unzip FILE' unpacks others",
      {MARK(0, "PK\3\4")},
@@ -297,10 +303,9 @@ static const format formats[] = {
      "in Python: numpy.save('NAME.npy', safetensors.numpy.load_file(FILE)['name'])",
      {{0}},
      is_safetensors},
-    {"is a pickle of Python",
-     "in Python: numpy.save('NAME.npy', numpy.load(FILE, allow_pickle=True))",
-     {{0}},
-     is_pickle},
+    {"is a pickle of Python", pickle, {MARK(0, "cnumpy")}, NULL},
+    {"is a pickle of Python", pickle, {MARK(0, "ccopy_reg")}, NULL},
+    {"is a pickle of Python", pickle, {{0}}, is_pickle},
     {"is a MATLAB file of version 4, not HDF5",
      "in MATLAB: load it and save(NAME, '-v7.3'); in Python: scipy.io.loadmat, then h5py",
      {{0}},
@@ -360,7 +365,9 @@ static dm_status name_format(const dm_location *at, const head *h) {
     dm_status status = dm_fail_at(DM_E_INPUT, at, "%s", formats[i].what);
     return formats[i].hint ? dm_hint(status, "%s", formats[i].hint) : status;
   }
-  return DM_OK;
+  return dm_hint(dm_fail_at(DM_E_INPUT, at, "is neither an HDF5 nor a .npy file"),
+                 "if it holds the bare elements, in Python: numpy.save('NAME.npy', "
+                 "numpy.fromfile(FILE, type).reshape(rows, columns))");
 }
 
 dm_status dm_foreign_file(const dm_location *at) {

@@ -5,8 +5,8 @@
 
 #include "io/dataset.h"
 
-/* DM_E_INPUT: names the format of the file AT, which is neither HDF5 nor .npy, with a remedy;
- * DM_OK: it is not recognised, or holds HDF5's signature somewhere. */
+/* DM_E_INPUT: names the format of the file AT, which is no .npy file, with a remedy; DM_OK: it
+ * holds HDF5's signature where HDF5 looks for it, or cannot be read. */
 dm_status dm_foreign_file(const dm_location *at);
 
 /* The same for the folder AT, such as one of Zarr. */

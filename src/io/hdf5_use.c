@@ -200,6 +200,10 @@ static dm_code code_of(dm_code code, const trace *seen) {
   }
 }
 
+static bool is_locked(const trace *seen) {
+  return seen->locking && (seen->number == EAGAIN || seen->number == EACCES);
+}
+
 static dm_status hint_at_newer(dm_status status, unsigned minor) {
   /* Names of versions in h5py, and their numbers in h5repack. */
   const int bound = minor >= 14 ? 4 : minor >= 12 ? 3 : 2;
@@ -219,8 +223,9 @@ static dm_status hint_at_writer(dm_status status, const trace *seen) {
     return dm_hint(status,
                    "wait until it is closed; --swmr reads what a writer in SWMR mode has flushed; "
                    "if the writer crashed, 'h5clear -s FILE' removes its mark");
-  if (seen->number == EAGAIN || seen->number == EACCES)
-    return dm_hint(status, "another program has it open for writing: wait until it is closed");
+  if (is_locked(seen))
+    return dm_hint(status,
+                   "wait until it is closed; --swmr reads it once its writer is in SWMR mode");
   return dm_hint(status, "this file system has no locks; try HDF5_USE_FILE_LOCKING=FALSE");
 }
 
@@ -239,6 +244,8 @@ dm_status dm_h5_status(dm_code code, const dm_location *at, const char *file, in
   H5get_libversion(&major, &minor, &release);
   if (seen.marked)
     snprintf(message, sizeof message, "is in use: it is marked as open for writing");
+  else if (is_locked(&seen))
+    snprintf(message, sizeof message, "is in use: another program has it open");
   else if (seen.newer) {
     message[strcspn(message, ":")] = '\0'; /* what follows is not the reason */
     snprintf(newer, sizeof newer, ": it was written by a newer HDF5 than %u.%u.%u, or is damaged",

@@ -49,9 +49,9 @@ def good_bytes(cases):
 
 def not_hdf5(cases):
     cases.raw("text.h5", b"1 2 3\n4 5 6\n" * 100, 3, "is a text file, such as CSV")
-    cases.raw("binary.h5", bytes(range(128, 256)) * 10, 3, "file signature not found")
+    cases.raw("binary.h5", bytes(range(128, 256)) * 10, 3, "is neither an HDF5 nor a .npy file")
     cases.raw("empty.h5", b"", 3, "is an empty file")
-    cases.raw("one_byte.h5", b"\x89", 3, "cannot be opened as an HDF5 file")
+    cases.raw("one_byte.h5", b"\x89", 3, "is neither an HDF5 nor a .npy file")
     cases.raw("npy.h5", b"\x93NUMPY\x01\x00" + bytes(200), 3, "has a header that NumPy does not write")
     cases.raw("signature.h5", b"\x89HDF\r\n\x1a\n", 3, "cannot be opened as an HDF5 file")
     whole = good_bytes(cases)
@@ -362,7 +362,8 @@ def foreign(cases):
         ("safetensors", struct.pack("<Q", len(tensors)) + tensors + bytes(8), "a file of safetensors"),
         ("bed", b"\x6c\x1b\x01" + pad, "genotypes of PLINK"), ("fits", b"SIMPLE  =                    T".ljust(2880), "a FITS file"),
         ("pickle2", b"\x80\x02}q\0." + pad, "a pickle of Python"), ("pickle4", b"\x80\x04\x95" + pad, "a pickle of Python"),
-        ("npz", archive(b"a.npy"), "is a zip archive, as .npz"), ("torch", archive(b"archive/data.pkl"), "a file of PyTorch"),
+        ("pickle0", b"cnumpy.core.multiarray\n_reconstruct\n\x8c" + pad, "a pickle of Python"),
+        ("sparse_npz", archive(b"indices.npy"), "is a sparse matrix of SciPy"), ("npz", archive(b"a.npy"), "is a zip archive, as .npz"), ("torch", archive(b"archive/data.pkl"), "a file of PyTorch"),
         ("zarr_zip", archive(b".zarray"), "a Zarr store"), ("excel", archive(b"[Content_Types].xml"), "a spreadsheet"),
         ("rdata", b"RDX3\nX\n", "a file of R"), ("petsc", b"\0\x12\x7b\x50" + pad, "a binary file of PETSc"),
         ("zeros", bytes(4096), "begins with zeros"), ("unix", b"\x89HDF\n\x1a\n" + pad, "whose line ends were changed"),
@@ -434,8 +435,8 @@ def candidates(cases):
     case("csr", lambda f: sparse(f, **{"encoding-type": "csr_matrix", "shape": [3, 4]}), "3 x 4 sparse")
     case("tenx", lambda f: (sparse(f), f.__setitem__("X/shape", [3, 4])), "3 x 4 sparse")
     case("h5sparse", lambda f: sparse(f, h5sparse_format="csr", h5sparse_shape=[3, 4]), "3 x 4 sparse")
-    case("matlab", matlab, "sparse")
-    case("octave", octave, "sparse")
+    case("matlab", matlab, "3 x 2 sparse")
+    case("octave", octave, "3 x 4 sparse")
     case("diagonal", diagonal, "sparse")
     cases.expect("two_csr.h5", 3, "is a sparse matrix of anndata", "/X")
     cases.expect("two_tenx.h5", 3, "is a sparse matrix (data, indices, indptr)", "/X")
@@ -465,6 +466,9 @@ def candidates(cases):
         file["alias"], file["soft"] = file["A"], h5py.SoftLink("/A")
         file["#refs#/a"] = MATRIX
         file["table"] = np.zeros(3, [("x", "f8"), ("n", "i4")])
+    with cases.hdf5("frame.h5", 3, "holds no 2-D dataset") as file:
+        file["df/axis0"], file["df/values"] = np.arange(3), np.arange(3.0)
+        file["df"].attrs["pandas_type"] = np.bytes_("series")
     # Labels of rows and columns make no sparse matrix of a matrix.
     with cases.hdf5("labels.h5", 0, "3 x 4 f64") as file:
         file["g/data"], file["g/row"], file["g/col"] = MATRIX, np.arange(3), np.arange(4)
