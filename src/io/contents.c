@@ -107,24 +107,30 @@ static void meet_object(walk *w, hid_t group, const char *name) {
   if (id >= 0) H5Oclose(id);
 }
 
-/* A link that is no hard one. */
-static void meet_link(walk *w, hid_t group, const char *name, const H5L_info_t *info) {
+/* Whether NAME is a soft link to another link of this file: that is met itself. */
+static bool is_alias(hid_t group, const char *name, const H5L_info_t *info) {
   char target[DM_PATH] = "";
+  dm_h5_exit leave;
+  if (info->type != H5L_TYPE_SOFT || info->u.val_size >= sizeof target ||
+      H5Lget_val(group, name, target, sizeof target, H5P_DEFAULT) < 0)
+    return false;
+  const hid_t inside = dm_h5_access(false, &leave);
+  const bool yes = inside >= 0 && H5Lexists(group, target, inside) > 0;
+  if (inside >= 0) H5Pclose(inside);
+  return yes;
+}
+
+/* A link that is no hard one. */
+static void meet_link(walk *w, hid_t group, const char *name) {
   dm_h5_exit leave;
   const hid_t access = dm_h5_access(w->trust->external, &leave);
   if (access < 0) return;
-  /* Where the target is a link of this file, that is met itself. */
-  const bool soft = info->type == H5L_TYPE_SOFT && info->u.val_size < sizeof target &&
-                    H5Lget_val(group, name, target, sizeof target, H5P_DEFAULT) >= 0;
-  if (!soft || H5Lexists(group, target, access) <= 0) {
-    leave.met = false;
-    const hid_t id = H5Oopen(group, name, access);
-    if (id < 0)
-      meet(w, leave.met ? DM_NOT_FOLLOWED : DM_UNOPENED, NULL);
-    else
-      meet(w, id, H5Iget_type(id) == H5I_GROUP ? dm_encoding_of(id) : NULL);
-    if (id >= 0) H5Oclose(id);
-  }
+  const hid_t id = H5Oopen(group, name, access);
+  if (id < 0)
+    meet(w, leave.met ? DM_NOT_FOLLOWED : DM_UNOPENED, NULL);
+  else
+    meet(w, id, H5Iget_type(id) == H5I_GROUP ? dm_encoding_of(id) : NULL);
+  if (id >= 0) H5Oclose(id);
   H5Pclose(access);
 }
 
@@ -138,8 +144,8 @@ static herr_t meet_member(hid_t group, const char *name, const H5L_info_t *info,
     meet(w, DM_TOO_LONG, NULL);
   else if (info->type == H5L_TYPE_HARD)
     meet_object(w, group, name);
-  else
-    meet_link(w, group, name, info);
+  else if (!is_alias(group, name, info))
+    meet_link(w, group, name);
   w->length = before;
   strcpy(w->path + before, before ? "" : "/");
   return w->stopped;

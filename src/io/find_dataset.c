@@ -13,7 +13,7 @@
 #include "io/hdf5_use.h"
 
 /* Lists must fit in a message, with the name of the file. */
-enum { NAMED = 10, SHOWN = 80, ENOUGH = 1000, LIST = 520, LEAST = 120 };
+enum { NAMED = 10, SHOWN = 80, ENOUGH = 1000, MANY = 20000, LIST = 520, LEAST = 120 };
 
 /* Appends "/group/a (60 x 30 f64)" to LIST unless it would be longer than ROOM. */
 static bool append(char list[LIST], size_t room, const dm_met *met) {
@@ -174,14 +174,14 @@ static bool compare(void *context, const dm_met *met) {
   const int distance = distance_of(n->wanted, met->name);
   int place = n->count;
   while (place > 0 && distance < n->best[place - 1].distance) place--;
-  if (place == NAMED) return false;
+  if (place == NAMED) return n->all >= MANY;
   if (n->count < NAMED) n->count++;
   memmove(&n->best[place + 1], &n->best[place], (size_t)(n->count - place - 1) * sizeof n->best[0]);
   n->best[place].distance = distance;
   snprintf(n->best[place].name, DM_PATH, "%s", met->name);
   n->best[place].text[0] = '\0';
   append(n->best[place].text, LIST, met);
-  return false;
+  return n->all >= MANY;
 }
 
 /* Appends the texts of N to LIST as far as they fit; returns their number. */
@@ -209,7 +209,9 @@ static dm_status hint_at_others(dm_status status, const dm_trust *trust, hid_t f
   if (named > 0 && n->best[0].distance <= 1 + (int)strlen(last_part(wanted)) / 3 &&
       strlen(n->best[0].name) <= SHOWN)
     snprintf(guess, sizeof guess, "did you mean '%.*s'? ", SHOWN, n->best[0].name);
-  if (n->all > named) snprintf(rest, sizeof rest, ", and %d more", n->all - named);
+  if (n->all > named)
+    snprintf(rest, sizeof rest, ", and %s%d more", n->all >= MANY ? "at least " : "",
+             n->all - named);
   if (named > 0)
     dm_hint(status, "%sit holds %s%s", guess, list, rest);
   else
