@@ -10,6 +10,7 @@
 #include "io/contents.h"
 #include "io/examine.h"
 #include "io/hdf5_attribute.h"
+#include "io/hdf5_type.h"
 #include "io/hdf5_use.h"
 
 /* Lists must fit in a message, with the name of the file. */
@@ -51,15 +52,18 @@ static bool has_attribute(hid_t set, const char *name, const char *wanted) {
   return dm_h5_text_of(set, name, text, sizeof text) && strcmp(text, wanted) == 0;
 }
 
-/* Texts, and records such as the rows of a table: elements that no one multiplies. */
-static bool is_no_number(hid_t set, bool vector) {
+/* The class of SET's elements; *known: they can be multiplied. */
+static H5T_class_t class_of(hid_t set, bool *known) {
+  char text[DM_TYPE_TEXT];
+  dm_dtype dtype;
+  bool swapped;
   hid_t type = H5Dget_type(set);
-  if (type < 0) return false;
+  *known = false;
+  if (type < 0) return H5T_NO_CLASS;
   const H5T_class_t class = H5Tget_class(type);
-  const bool many = class == H5T_COMPOUND && H5Tget_nmembers(type) != 2;
+  *known = dm_h5_read_type(type, dm_h5_is_bfloat16(set), &dtype, &swapped, text);
   H5Tclose(type);
-  return class == H5T_STRING || has_attribute(set, "MATLAB_class", "char") ||
-         (vector && (many || class == H5T_VLEN || class == H5T_REFERENCE));
+  return class;
 }
 
 /* KINDS: not a candidate. What the user allows must make no difference. */
@@ -67,10 +71,18 @@ static kind kind_of(const dm_met *met) {
   if (met->object < 0 || H5Iget_type(met->object) != H5I_DATASET) return MATRIX;
   hsize_t dims[H5S_MAX_RANK];
   const int rank = dm_rank_of(met->object, dims);
-  if (rank == 0 || is_no_number(met->object, rank == 1)) return KINDS;
+  bool known;
+  const H5T_class_t class = class_of(met->object, &known);
+  /* Texts, in HDF5's form and in MATLAB's. */
+  if (class == H5T_STRING || has_attribute(met->object, "MATLAB_class", "char")) return KINDS;
+  if (class == H5T_ARRAY) return MATRIX; /* its elements have dimensions, too */
+  if (rank == 0) return KINDS;
   const bool scale = has_attribute(met->object, "CLASS", "DIMENSION_SCALE");
   if (rank != 1) return scale ? SCALE : MATRIX;
-  return scale || met->encoding || has_attribute(met->object, "CLASS", "TABLE") ? KINDS : VECTOR;
+  /* Records, sequences and references: tables and lists. */
+  const bool records =
+      !known && (class == H5T_COMPOUND || class == H5T_VLEN || class == H5T_REFERENCE);
+  return scale || records || met->encoding ? KINDS : VECTOR;
 }
 
 static bool visit(void *context, const dm_met *met) {

@@ -18,7 +18,8 @@ bool dm_h5_is_bfloat16(hid_t set);
 /* Whether a dataset of damier is complete. */
 bool dm_h5_is_whole(hid_t set);
 
-/* Reads all single texts and numbers of OBJECT, as many as fit in ATTRIBUTES. */
+/* Reads all single texts and numbers of OBJECT, as many as fit in ATTRIBUTES; none
+ * if one of them is in a format of a newer HDF5. */
 dm_status dm_h5_read_attributes(const dm_location *at, hid_t object, dm_attributes *attributes);
 
 /* Writes or replaces NAME = TEXT on OBJECT. */

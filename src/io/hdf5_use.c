@@ -31,6 +31,8 @@ dm_status dm_h5_open_as(const dm_location *at, hid_t driver, bool swmr, hid_t *f
       (driver == 0 || H5Pset_driver(access, driver, NULL) >= 0))
     *file = H5Fopen(at->file, H5F_ACC_RDONLY, access);
   if (*file < 0) status = dm_h5_fail(DM_E_INPUT, at, "cannot be opened as an HDF5 file");
+  if (status && strstr(status->message, "truncated file"))
+    dm_hint(status, "it was cut off, or its writer did not close it: copy or write it again");
   /* Only files that are being written can be opened for SWMR in any case. */
   if (status && swmr && access >= 0) {
     *file = H5Fopen(at->file, H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access);
@@ -179,6 +181,12 @@ static herr_t look(unsigned depth, const H5E_error2_t *error, void *data) {
   const char *number = strstr(text, "errno = ");
   if (number && seen->number == 0) seen->number = atoi(number + strlen("errno = "));
   return 0;
+}
+
+bool dm_h5_met_newer(void) {
+  trace seen = {.text = ""};
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, look, &seen);
+  return seen.newer;
 }
 
 static dm_code code_of(dm_code code, const trace *seen) {

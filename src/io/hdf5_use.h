@@ -49,6 +49,9 @@ void dm_h5_place(const dm_dataset *dataset, int64_t row, int64_t col, hsize_t pl
 dm_status dm_h5_select(const dm_dataset *dataset, hid_t set, int64_t row, int64_t col, int64_t rows,
                        int64_t cols, hid_t *space);
 
+/* Whether the last call of HDF5 failed because of a format of a newer version. */
+bool dm_h5_met_newer(void);
+
 /* An error followed by HDF5's own reason. An errno that HDF5 reports (no lock, no space, I/O error)
  * and the mark of a writer take precedence over CODE; formats of a newer HDF5 are called that. */
 #define dm_h5_fail(code, at, ...) dm_h5_status(code, at, __FILE__, __LINE__, __func__, __VA_ARGS__)

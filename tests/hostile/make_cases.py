@@ -423,6 +423,9 @@ def candidates(cases):
     case("compound", lambda f: f.__setitem__("X", np.zeros((3, 4), [("x", "f8"), ("y", "f8")])),
          "3 x 4 compounds that spell no complex number")
     case("opaque", lambda f: f.__setitem__("X", np.zeros((3, 4), "V2")), "3 x 4 opaque bytes")
+    case("arrays", lambda f: f.create_dataset("X", (3,), "(4,)f8"), "3 arrays")
+    case("array", lambda f: f.create_dataset("X", (), "(3,4)f8"), "single value arrays")
+    case("sequences", lambda f: f.create_dataset("X", (3, 4), h5py.vlen_dtype("f8")), "3 x 4 sequences")
     case("cube", lambda f: f.__setitem__("X", MATRIX[None]), "1 x 3 x 4 f64")
     case("stack", lambda f: f.__setitem__("X", np.zeros((2, 3, 4, 5), "i2")), "2 x 3 x 4 x 5 i16")
     case("empty", lambda f: f.__setitem__("X", np.zeros((0, 4))), "0 x 4 f64")
@@ -494,6 +497,14 @@ def newer(cases):
     patch(path, data.find(b"\x11\x20\x3f\x00\x08\x00\x00\x00"), b"\x5b")
     cases.expect("newer_type.h5", 3, "was written by a newer HDF5", "/a")
     cases.expect("newer_type.h5", 3, "holds 2 matrices: /a (cannot be opened), /good (3 x 4 f32)")
+    path = cases.path("newer_attribute.h5")
+    with h5py.File(path, "w") as file:
+        file["a"] = MATRIX.astype("f4")
+        file["a"].attrs["z"] = 1.5
+    with open(path, "rb") as file:
+        data = file.read()
+    patch(path, data.find(b"\x11\x20\x3f\x00\x08\x00\x00\x00"), b"\x5b")
+    cases.expect("newer_attribute.h5", 0, "3 x 4 f32")
     path = cases.path("newer_file.h5")
     with h5py.File(path, "w") as file:
         file["a"] = MATRIX
