@@ -18,12 +18,18 @@ with h5py.File("a.h5", "w", libver=("v110", "v110")) as f:
     open("ready", "w").close()
     while not os.path.exists("done"):
         time.sleep(0.02)
+    os._exit(0)  # as if killed: the file is not closed
 END
 start() {
   rm -f ready
   "$PYTHON" writer.py "$1" &
   writer=$!
   while [ ! -e ready ]; do sleep 0.02; done
+}
+stop() {
+  touch done
+  wait "$writer"
+  rm done
 }
 make b 6 5
 start alone
@@ -32,15 +38,13 @@ for more in '' --swmr; do
   damier multiply a.h5 b.h5 -o c.h5 -q $more 2>&1 | grep -o 'a.h5: is in use'
   echo "exit ${PIPESTATUS[0]}"
 done
-kill -9 $writer
-wait $writer 2>/dev/null
+stop
 start swmr
 try damier multiply a.h5 b.h5 -o c.h5 -q | sed 's/(HDF5: .*)/(HDF5: ...)/'
 damier multiply a.h5 b.h5 -o c.h5 -q --swmr | grep -o 'PASS$'
 ranks 2 damier multiply a.h5 b.h5 -o d.h5 -q --swmr | grep -o 'PASS$'
 damier info a.h5 --swmr | grep '^shape'
-kill -9 $writer
-wait $writer 2>/dev/null
+stop
 expect 4 damier multiply a.h5 b.h5 -o c.h5 --force -q
 damier multiply a.h5 b.h5 -o c.h5 --force -q --swmr | grep -o 'PASS$'
 "$PYTHON" -c "import h5py, numpy as np
