@@ -327,6 +327,9 @@ const dm_option dm_cli_options[] = {
     {"allow-no-data", 0, NULL, READERS, DM_GROUP_TRUST, NULL, NULL,
      "accept a dataset that was never written; it reads as its fill value",
      dm_cli_set_flag, AT(no_data), .flags_only = true},
+    {"swmr", 0, NULL, READERS, DM_GROUP_TRUST, NULL, NULL,
+     "read what has been flushed of a file that another program is writing in SWMR mode",
+     dm_cli_set_flag, AT(swmr), .flags_only = true},
 
     /* what is said, and where */
     {"json", 0, "FILE", VERBS, DM_GROUP_REPORT, NULL, NULL,

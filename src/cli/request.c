@@ -74,6 +74,7 @@ dm_status dm_cli_trust(const dm_settings *s, dm_trust *trust) {
                       .virtual = s->virtual,
                       .filters = s->filters,
                       .no_data = s->no_data,
+                      .swmr = s->swmr,
                       .patience = s->hang_timeout > 0 ? s->hang_timeout : forever,
                       .vectors = s->as_column ? DM_AS_COLUMN
                                  : s->as_row  ? DM_AS_ROW

@@ -38,7 +38,7 @@ typedef struct dm_settings {
   int verbose, quiet, progress;
   bool force, allow_unchecked, reproducible, verify, verify_files, protect, overlap,
       require_gpu_per_rank;
-  bool external, virtual, filters, no_data; /* trust */
+  bool external, virtual, filters, no_data, swmr; /* trust */
   bool rounding, as_column, as_row, append;
   bool shuffle, cold;
   bool alone, full, checkpoint, against_library, against_one, against_local, dry_run, slurm;

@@ -24,20 +24,22 @@ static dm_status describe_file(const dm_call *call, const dm_location *at, dm_li
   dm_trust trust;
   DM_TRY(dm_cli_trust(&call->settings, &trust));
   DM_TRY(dm_io_list(at, &trust, listing));
-  int64_t good = 0;
-  for (int64_t i = 0; i < listing->count; i++) good += listing->list[i].refused[0] == '\0';
+  int64_t good = 0, which = 0;
+  for (int64_t i = listing->count - 1; i >= 0; i--) {
+    if (listing->list[i].refused[0]) continue;
+    good++;
+    which = i;
+  }
   *told = listing->all > 1;
   if (*told) dm_info_listing(at, listing, record);
   if (*told && good == 0)
     return dm_fail(DM_E_INPUT, "%s: contains nothing that can be multiplied", at->file);
+  if (good > 1 || listing->all > listing->count) return DM_OK;
   dm_location one = *at;
-  const char *name = listing->list[0].name;
-  if (listing->all == 1 && !strchr(name, '?')) /* with '?' the name may have been sanitized */
+  const char *name = listing->list[which].name;
+  if (listing->all > 0 && !strchr(name, '?')) /* with '?' the name may have been sanitized */
     snprintf(one.dataset, sizeof one.dataset, "%s", name);
-  dm_status status = describe(call, &one, record);
-  if (good < 2) return status;
-  dm_status_free(status); /* several matrices: not an error */
-  return DM_OK;
+  return describe(call, &one, record);
 }
 
 dm_status dm_cli_describe(const dm_call *call, const char *operand, dm_record *record, bool *told) {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { LONGEST = 63 };
+enum { LONGEST = 255 };
 
 static int least(int a, int b, int c) {
   int smaller = a < b ? a : b;
@@ -10,7 +10,7 @@ static int least(int a, int b, int c) {
 }
 
 /* Levenshtein distance, one row of the table at a time. */
-static int distance(const char *a, const char *b) {
+int dm_distance(const char *a, const char *b) {
   size_t columns = strlen(b);
   if (columns > LONGEST || strlen(a) > LONGEST) return LONGEST;
   int row[LONGEST + 1];
@@ -30,7 +30,7 @@ static int distance(const char *a, const char *b) {
 int dm_closest(const char *name, const char *const *names, int count) {
   int best = -1, nearest = 1 + (int)strlen(name) / 3;
   for (int i = 0; i < count; i++) {
-    int d = distance(name, names[i]);
+    int d = dm_distance(name, names[i]);
     if (d <= nearest && (best < 0 || d < nearest)) {
       best = i;
       nearest = d;

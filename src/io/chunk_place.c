@@ -112,10 +112,10 @@ static const H5FD_class_t driver = {
     .fl_map = H5FD_FLMAP_SINGLE,
 };
 
-dm_status dm_chunk_open_file(const dm_location *at, hid_t *file, dm_chunk_ear **ear) {
+dm_status dm_chunk_open_file(const dm_location *at, bool swmr, hid_t *file, dm_chunk_ear **ear) {
   void *handle = NULL;
   hid_t id = H5FDregister(&driver);
-  dm_status status = dm_h5_open_file(at, id, file);
+  dm_status status = dm_h5_open_as(at, id, swmr, file);
   if (!status && (H5Fget_vfd_handle(*file, H5P_DEFAULT, &handle) < 0 || !handle))
     status = dm_h5_fail(DM_E_IO, at, "the open file cannot be identified");
   *ear = handle;

@@ -24,9 +24,9 @@ typedef struct dm_chunk_ear {
   hid_t driver;
 } dm_chunk_ear;
 
-/* Opens AT's file read-only like dm_h5_open_file, through the driver. *ear lives as long as the
+/* Opens AT's file read-only like dm_h5_open_as, through the driver. *ear lives as long as the
  * file. */
-dm_status dm_chunk_open_file(const dm_location *at, hid_t *file, dm_chunk_ear **ear);
+dm_status dm_chunk_open_file(const dm_location *at, bool swmr, hid_t *file, dm_chunk_ear **ear);
 
 /* Closes FILE; EAR is from dm_chunk_open_file, or NULL if FILE was opened without the driver. */
 void dm_chunk_close_file(hid_t file, const dm_chunk_ear *ear);

@@ -53,6 +53,7 @@ typedef struct dm_dataset {
   unsigned filters; /* DM_FILTER_... */
   bool elsewhere;   /* the user allowed links and data in other files */
   bool no_data;     /* ... missing data, which reads as the fill value */
+  bool swmr;        /* ... a file that a writer in SWMR mode goes on changing */
   int64_t stored_bytes;
   uint64_t device, inode;          /* of the file when inspected, */
   int64_t file_bytes, modified_ns; /* to detect changes */

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/foreign.h"
 #include "io/hdf5_attribute.h"
 #include "io/hdf5_type.h"
 #include "io/hdf5_use.h"
@@ -20,9 +21,10 @@ static dm_status not_opened(const dm_location *at) {
 }
 
 /* Only regular files are opened: others may block or have side effects. */
-static dm_status check_file(const dm_location *at, dm_npy_kind *kind) {
+static dm_status check_file(const dm_location *at, bool *array) {
   struct stat info;
   if (stat(at->file, &info) < 0) return not_opened(at);
+  if (S_ISDIR(info.st_mode)) DM_TRY(dm_foreign_folder(at));
   if (!S_ISREG(info.st_mode))
     return dm_fail_at(DM_E_INPUT, at, "is %s, not a file",
                       S_ISDIR(info.st_mode)    ? "a directory"
@@ -39,10 +41,7 @@ static dm_status check_file(const dm_location *at, dm_npy_kind *kind) {
     status = dm_fail_at(DM_E_IO, at, "cannot be read: %s", strerror(errno));
   else if (got == 0)
     status = dm_fail_at(DM_E_INPUT, at, "is an empty file");
-  *kind = dm_npy_kind_of(fd);
-  if (!status && *kind == DM_NPY_ARCHIVE)
-    status = dm_hint(dm_fail_at(DM_E_INPUT, at, "is a zip archive, as .npz files of NumPy are"),
-                     "numpy.save writes each array to a .npy file, which is read");
+  *array = dm_npy_is(fd);
   close(fd);
   return status;
 }
@@ -56,29 +55,6 @@ static dm_status identify(hid_t file, dm_dataset *find) {
     return dm_h5_fail(DM_E_INPUT, &find->at, "the open file cannot be identified");
   dm_io_identify(&info, find);
   return DM_OK;
-}
-
-/* Why the path could not be followed: names its first part that does not exist. */
-static dm_status not_found(const dm_location *at, hid_t file, hid_t access,
-                           const dm_h5_exit *leave) {
-  if (leave->met)
-    return dm_hint(dm_fail_at(DM_E_INPUT, at, "refused: it is a link into another file ('%.200s')",
-                              leave->file),
-                   "--allow-external follows it");
-  dm_status status = dm_h5_fail(
-      DM_E_INPUT, at, "cannot be opened: its path leads nowhere or in a circle, or it is damaged");
-  char path[DM_PATH];
-  for (size_t end = 1; at->dataset[end - 1]; end++) {
-    if (at->dataset[end] != '/' && at->dataset[end] != '\0') continue;
-    memcpy(path, at->dataset, end);
-    path[end] = '\0';
-    htri_t exists = H5Lexists(file, path, access);
-    if (exists > 0) continue;
-    dm_status_free(status);
-    if (exists == 0) return dm_fail_at(DM_E_INPUT, at, "there is no '%.300s' in the file", path);
-    return dm_fail_at(DM_E_INPUT, at, "'%.300s' cannot exist: what it lies in is no group", path);
-  }
-  return status;
 }
 
 /* A hint for elements of an unsupported TYPE. */
@@ -107,10 +83,9 @@ static dm_status read_type(const dm_location *at, hid_t set, dm_dataset *find) {
 
 dm_status dm_examine_dataset(const dm_trust *trust, int64_t file, int64_t set, dm_dataset *find) {
   find->elsewhere = trust->external || trust->virtual;
+  find->swmr = trust->swmr;
   find->no_data = trust->no_data;
-  if (H5Iget_type(set) != H5I_DATASET)
-    return dm_fail_at(DM_E_INPUT, &find->at, "is a %s, not a dataset",
-                      H5Iget_type(set) == H5I_GROUP ? "group" : "type");
+  if (H5Iget_type(set) != H5I_DATASET) return dm_no_dataset(&find->at, trust, file, set);
   DM_TRY(read_type(&find->at, set, find));
   return dm_examine_storage(file, set, trust, find);
 }
@@ -128,14 +103,22 @@ static dm_status examine_array(const dm_trust *trust, dm_dataset *find) {
   return status;
 }
 
+/* STATUS, why HDF5 cannot open AT, unless it is a file of another format. */
+static dm_status or_foreign(dm_status status, const dm_location *at) {
+  if (!status || status->code != DM_E_INPUT) return status;
+  dm_status foreign = dm_foreign_file(at);
+  if (foreign) dm_status_free(status);
+  return foreign ? foreign : status;
+}
+
 dm_status dm_examine_open(const dm_location *at, const dm_trust *trust, dm_dataset *find,
                           int64_t *file) {
-  dm_npy_kind kind = DM_NPY_NONE;
-  *file = DM_UNOPENED;
-  DM_TRY(check_file(at, &kind));
-  if (kind == DM_NPY_ARRAY) return examine_array(trust, find);
+  bool array = false;
+  *file = -1;
+  DM_TRY(check_file(at, &array));
+  if (array) return examine_array(trust, find);
   DM_TRY(dm_h5_start(trust->filters));
-  DM_TRY(dm_h5_open_file(at, 0, file));
+  DM_TRY(or_foreign(dm_h5_open_as(at, 0, trust->swmr, file), at));
   return identify(*file, find);
 }
 
@@ -147,13 +130,13 @@ dm_status dm_examine(const void *argument, void *result) {
   const dm_location *at = &find->dataset.at;
   hid_t file;
   DM_TRY(dm_examine_open(at, &question->trust, &find->dataset, &file));
-  if (file == DM_UNOPENED) return DM_OK;
+  if (file < 0) return DM_OK;
   if (!at->dataset[0]) DM_TRY(dm_find_dataset(file, &question->trust, &find->dataset.at));
   dm_h5_exit leave;
   hid_t access = dm_h5_access(question->trust.external, &leave);
   if (access < 0) return dm_h5_fail(DM_E_IO, at, "no access list");
   hid_t set = H5Oopen(file, at->dataset, access);
-  if (set < 0) return not_found(at, file, access, &leave);
+  if (set < 0) return dm_not_there(at, &question->trust, file, access, &leave);
   dm_status status = dm_examine_dataset(&question->trust, file, set, &find->dataset);
   if (!status && question->provenance) status = dm_h5_read_attributes(at, set, &find->provenance);
   /* The process ends here, which closes everything else. */

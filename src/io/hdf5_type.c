@@ -49,6 +49,13 @@ static bool member_is(hid_t type, unsigned index, const char *wanted) {
   return same;
 }
 
+/* Bit fields of one byte, as PyTables and Julia store booleans. */
+static bool read_bits(hid_t type, dm_dtype *dtype, bool *swapped) {
+  *dtype = DM_BOOL;
+  *swapped = false;
+  return H5Tget_size(type) == 1 && H5Tget_precision(type) == 8;
+}
+
 /* Booleans of h5py and others: an enumeration of one byte. */
 static bool read_bool(hid_t type, dm_dtype *dtype, bool *swapped) {
   *dtype = DM_BOOL;
@@ -154,6 +161,8 @@ bool dm_h5_read_type(hid_t type, bool bfloat16, dm_dtype *dtype, bool *swapped,
     known = read_compound(type, dtype, swapped);
   else if (kind == H5T_ENUM)
     known = read_bool(type, dtype, swapped);
+  else if (kind == H5T_BITFIELD)
+    known = read_bits(type, dtype, swapped);
   else if (kind == H5T_OPAQUE)
     known = read_opaque(type, bfloat16, dtype, swapped);
 #if H5_VERSION_GE(2, 0, 0)

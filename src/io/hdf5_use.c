@@ -27,17 +27,29 @@ dm_status dm_h5_start(bool plugins) {
   return DM_OK;
 }
 
-dm_status dm_h5_open_file(const dm_location *at, hid_t driver, hid_t *file) {
+dm_status dm_h5_open_as(const dm_location *at, hid_t driver, bool swmr, hid_t *file) {
   hid_t access = H5Pcreate(H5P_FILE_ACCESS);
   *file = -1;
+  dm_status status = DM_OK;
   /* Objects that an error left open must not keep the file open. */
   if (access >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0 &&
       (driver == 0 || H5Pset_driver(access, driver, NULL) >= 0))
     *file = H5Fopen(at->file, H5F_ACC_RDONLY, access);
-  dm_status status =
-      *file < 0 ? dm_h5_fail(DM_E_INPUT, at, "cannot be opened as an HDF5 file") : DM_OK;
+  if (*file < 0) status = dm_h5_fail(DM_E_INPUT, at, "cannot be opened as an HDF5 file");
+  if (status && strstr(status->message, "truncated file"))
+    dm_hint(status, "it was cut off, or its writer did not close it: copy or write it again");
+  /* Only files that are being written can be opened for SWMR in any case. */
+  if (status && swmr && access >= 0) {
+    *file = H5Fopen(at->file, H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access);
+    if (*file >= 0) dm_status_free(status);
+    if (*file >= 0) status = DM_OK;
+  }
   if (access >= 0) H5Pclose(access);
   return status;
+}
+
+dm_status dm_h5_open_file(const dm_location *at, hid_t driver, hid_t *file) {
+  return dm_h5_open_as(at, driver, false, file);
 }
 
 hid_t dm_h5_unlocked(void) {
@@ -85,7 +97,9 @@ static bool take_shape(int rank, const hsize_t dims[2], dm_vector vector, int64_
 static dm_status wrong_rank(const dm_location *at, int rank) {
   dm_status status =
       dm_fail_at(DM_E_INPUT, at, "has %d dimension%s; a matrix has 2", rank, rank == 1 ? "" : "s");
-  return rank == 1 ? dm_hint(status, "--as-column or --as-row takes it as a matrix") : status;
+  return rank == 1 ? dm_hint(status, "--as-column or --as-row takes it as a matrix")
+                   : dm_hint(status, "in h5py: file['name'] = dataset[0] stores a part of it as a "
+                                     "2-D dataset");
 }
 
 dm_status dm_h5_shape(const dm_location *at, hid_t object, dm_vector *vector, int64_t *rows,
@@ -139,13 +153,33 @@ dm_status dm_h5_select(const dm_dataset *dataset, hid_t set, int64_t row, int64_
 typedef struct trace {
   char text[240]; /* message of the innermost function: the cause */
   bool locking;
-  int number; /* errno of a failed system call, or 0 */
+  bool marked; /* the file says that a program has it open for writing */
+  bool newer;  /* it, or a part of it, is in a format that this HDF5 does not know */
+  int number;  /* errno of a failed system call, or 0 */
 } trace;
 
+static bool has_any(const char *text, const char *const *words) {
+  for (int i = 0; words[i]; i++)
+    if (strstr(text, words[i])) return true;
+  return false;
+}
+
+/* "bad version number for layout message" */
+static bool is_about_version(const char *text) {
+  static const char *const wrong[] = {"bad", "wrong", "unknown", "unsupported", "incorrect", NULL};
+  static const char *const kinds[] = {"unknown chunk index", "unsupported chunk index",
+                                      "unknown message", "unknown layout class", NULL};
+  return (strstr(text, "version") && has_any(text, wrong)) || has_any(text, kinds);
+}
+
 static herr_t look(unsigned depth, const H5E_error2_t *error, void *data) {
+  static const char *const writing[] = {"already open for", "not already open for SWMR",
+                                        "consistency flags", NULL};
   trace *seen = data;
   const char *text = error->desc ? error->desc : "";
   if (depth == 0) snprintf(seen->text, sizeof seen->text, "%s", text);
+  if (depth == 0) seen->newer = is_about_version(text);
+  if (has_any(text, writing)) seen->marked = true;
   /* HDF5 2 also locks chunks of its cache. */
   if (strstr(text, "unable to lock file") || strstr(text, "unable to lock the file"))
     seen->locking = true;
@@ -154,8 +188,14 @@ static herr_t look(unsigned depth, const H5E_error2_t *error, void *data) {
   return 0;
 }
 
+bool dm_h5_met_newer(void) {
+  trace seen = {.text = ""};
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, look, &seen);
+  return seen.newer;
+}
+
 static dm_code code_of(dm_code code, const trace *seen) {
-  if (seen->locking) return DM_E_IO;
+  if (seen->locking || seen->marked) return DM_E_IO;
   switch (seen->number) {
   case ENOSPC:
   case EDQUOT:
@@ -173,22 +213,62 @@ static dm_code code_of(dm_code code, const trace *seen) {
   }
 }
 
+static bool is_locked(const trace *seen) {
+  return seen->locking && (seen->number == EAGAIN || seen->number == EACCES);
+}
+
+static dm_status hint_at_newer(dm_status status, unsigned minor) {
+  /* Names of versions in h5py, and their numbers in h5repack. */
+  const int bound = minor >= 14 ? 4 : minor >= 12 ? 3 : 2;
+  return dm_hint(
+      status,
+      "write it again in an older format: in h5py with File(NAME, 'w', libver=('earliest', "
+      "'v1%d')) and NumPy's complex types; or, where the newer HDF5 is installed, 'h5repack "
+      "--low=0 --high=%d IN OUT'",
+      bound == 4   ? 14
+      : bound == 3 ? 12
+                   : 10,
+      bound);
+}
+
+static dm_status hint_at_writer(dm_status status, const trace *seen) {
+  if (seen->marked)
+    return dm_hint(status,
+                   "wait until it is closed; --swmr reads what a writer in SWMR mode has flushed; "
+                   "if the writer crashed, 'h5clear -s FILE' removes its mark");
+  if (is_locked(seen))
+    return dm_hint(status,
+                   "wait until it is closed; --swmr reads it once its writer is in SWMR mode");
+  return dm_hint(status, "this file system has no locks; try HDF5_USE_FILE_LOCKING=FALSE");
+}
+
 dm_status dm_h5_status(dm_code code, const dm_location *at, const char *file, int line,
                        const char *function, const char *format, ...) {
   trace seen = {.text = "no reason given"};
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, look, &seen);
   H5Eclear2(H5E_DEFAULT);
-  char message[240];
+  char message[240], newer[120] = "";
+  unsigned major = 0, minor = 0, release = 0;
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(message, sizeof message, format, arguments);
   va_end(arguments);
   dm_io_clean(seen.text);
-  dm_status status = dm_status_new(code_of(code, &seen), file, line, function, "%s (HDF5: %s)",
-                                   message, seen.text);
-  if (seen.locking && (seen.number == EAGAIN || seen.number == EACCES))
-    dm_hint(status, "another program has it open for writing: wait until it is closed");
-  else if (seen.locking)
-    dm_hint(status, "this file system has no locks; try HDF5_USE_FILE_LOCKING=FALSE");
+  H5get_libversion(&major, &minor, &release);
+  if (seen.marked)
+    snprintf(message, sizeof message, "is in use: it is marked as open for writing");
+  else if (is_locked(&seen))
+    snprintf(message, sizeof message, "is in use: another program has it open");
+  else if (seen.newer) {
+    message[strcspn(message, ":")] = '\0'; /* what follows is not the reason */
+    snprintf(newer, sizeof newer, ": it was written by a newer HDF5 than %u.%u.%u, or is damaged",
+             major, minor, release);
+  }
+  dm_status status = dm_status_new(code_of(code, &seen), file, line, function, "%s%s (HDF5: %s)",
+                                   message, newer, seen.text);
+  if (seen.locking || seen.marked)
+    hint_at_writer(status, &seen);
+  else if (seen.newer)
+    hint_at_newer(status, major > 1 ? 14 : minor);
   return dm_io_named(status, at);
 }

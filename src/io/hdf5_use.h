@@ -14,6 +14,9 @@ dm_status dm_h5_start(bool plugins);
 /* Opens AT's file read-only with DRIVER (0: HDF5's default). */
 dm_status dm_h5_open_file(const dm_location *at, hid_t driver, hid_t *file);
 
+/* The same; SWMR: even while another program writes it in SWMR mode. */
+dm_status dm_h5_open_as(const dm_location *at, hid_t driver, bool swmr, hid_t *file);
+
 /* A file access list without HDF5's locks, for files that this program locks itself; closing the
  * file closes objects that an error left open. < 0: failed. */
 hid_t dm_h5_unlocked(void);
@@ -46,8 +49,11 @@ void dm_h5_place(const dm_dataset *dataset, int64_t row, int64_t col, hsize_t pl
 dm_status dm_h5_select(const dm_dataset *dataset, hid_t set, int64_t row, int64_t col, int64_t rows,
                        int64_t cols, hid_t *space);
 
+/* Whether the last call of HDF5 failed because of a format of a newer version. */
+bool dm_h5_met_newer(void);
+
 /* An error followed by HDF5's own reason. An errno that HDF5 reports (no lock, no space, I/O error)
- * takes precedence over CODE. */
+ * and the mark of a writer take precedence over CODE; formats of a newer HDF5 are called that. */
 #define dm_h5_fail(code, at, ...) dm_h5_status(code, at, __FILE__, __LINE__, __func__, __VA_ARGS__)
 dm_status dm_h5_status(dm_code code, const dm_location *at, const char *file, int line,
                        const char *function, const char *format, ...)

@@ -41,7 +41,7 @@ static bool is_sane_dataset(const dm_dataset *d) {
   int64_t elements, bytes;
   return is_text(d->at.file, sizeof d->at.file) && is_text(d->at.dataset, sizeof d->at.dataset) &&
          is_named(d) && is_bool(&d->by_columns) && is_bool(&d->swapped) && is_bool(&d->elsewhere) &&
-         is_bool(&d->no_data) && dm_dtype_is_known(d->dtype) && (unsigned)d->layout <= DM_VIRTUAL &&
+         is_bool(&d->no_data) && is_bool(&d->swmr) && dm_dtype_is_known(d->dtype) && (unsigned)d->layout <= DM_VIRTUAL &&
          (unsigned)d->vector <= DM_AS_ROW && (d->vector != DM_AS_COLUMN || d->cols == 1) &&
          (d->vector != DM_AS_ROW || d->rows == 1) && d->filters < DM_FILTERS_END && d->rows >= 1 &&
          d->cols >= 1 && !dm_mul_overflows(d->rows, d->cols, &elements) &&
@@ -69,6 +69,7 @@ static dm_status accept(const dm_question *question, dm_finding *find) {
   memcpy(find->dataset.at.file, question->at.file, sizeof question->at.file);
   find->dataset.elsewhere = question->trust.external || question->trust.virtual;
   find->dataset.no_data = question->trust.no_data;
+  find->dataset.swmr = question->trust.swmr;
   return DM_OK;
 }
 

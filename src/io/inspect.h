@@ -13,6 +13,7 @@ typedef struct dm_trust {
   bool filters;  /* filters other than deflate, shuffle, fletcher32 and LZF, which may load plug-ins
                   */
   bool no_data;  /* a dataset without stored data reads as its fill value */
+  bool swmr;     /* a file that is being written in SWMR mode */
   double patience;   /* seconds that the storage may take to answer; 0: the default */
   dm_vector vectors; /* how to read datasets of one dimension */
 } dm_trust;

@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "io/child.h"
+#include "io/contents.h"
 #include "io/examine.h"
-#include "io/hdf5_attribute.h"
-#include "io/hdf5_type.h"
 #include "io/hdf5_use.h"
 
 typedef struct question {
@@ -21,29 +20,6 @@ typedef struct work {
   dm_dataset found; /* identity of the file */
   dm_listing *listing;
 } work;
-
-static void shape_of(hid_t set, char *text, size_t size) {
-  hsize_t dims[H5S_MAX_RANK];
-  hid_t space = H5Dget_space(set);
-  const int rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, dims, NULL);
-  size_t used = 0;
-  if (rank == 0) snprintf(text, size, "single value");
-  for (int i = 0; i < rank && used < size; i++)
-    used += (size_t)snprintf(text + used, size - used, "%s%llu", i ? " x " : "",
-                             (unsigned long long)dims[i]);
-  if (space >= 0) H5Sclose(space);
-}
-
-static void type_of(hid_t set, char *text, size_t size) {
-  char words[DM_TYPE_TEXT] = "";
-  dm_dtype dtype;
-  bool swapped;
-  hid_t type = H5Dget_type(set);
-  if (type < 0) return;
-  const bool known = dm_h5_read_type(type, dm_h5_is_bfloat16(set), &dtype, &swapped, words);
-  snprintf(text, size, "%s", known ? dm_dtype_name(dtype) : words);
-  H5Tclose(type);
-}
 
 static void layout_of(hid_t set, char *text, size_t size) {
   static const char *const layouts[] = {[H5D_COMPACT] = "compact",
@@ -66,31 +42,39 @@ static void refusal_of(dm_status status, const dm_location *at, char *text, size
   dm_status_free(status);
 }
 
-static bool list_one(void *context, const char *name, int64_t set) {
+/* Why MET is not examined; DM_OK: it is. Must come right after the attempt to open it. */
+static dm_status not_examined(const dm_location *at, const dm_met *met) {
+  if (met->object >= 0) return DM_OK;
+  if (met->object == DM_TOO_LONG)
+    return dm_fail(DM_E_INPUT, "its name has more than %d characters", DM_PATH - 1);
+  return met->object == DM_NOT_FOLLOWED
+             ? dm_fail(DM_E_INPUT, "--allow-external follows it")
+             : dm_h5_fail(DM_E_INPUT, at, "it is damaged, or leads nowhere");
+}
+
+static bool list_one(void *context, const dm_met *met) {
   work *w = context;
   dm_listing *listing = w->listing;
+  dm_dataset found = w->found;
+  snprintf(found.at.dataset, sizeof found.at.dataset, "%s", met->name);
+  dm_status status = not_examined(&found.at, met);
   listing->all++;
-  if (listing->count == DM_LISTED) return false;
-  dm_listed *entry = &listing->list[listing->count++];
-  snprintf(entry->name, sizeof entry->name, "%s", name);
-  if (set < 0) {
-    const bool link = set == DM_NOT_FOLLOWED;
-    snprintf(entry->layout, sizeof entry->layout, "%s",
-             link ? "link into another file" : "not to be opened");
-    snprintf(entry->refused, sizeof entry->refused, "%s",
-             link ? "--allow-external follows it" : "it is damaged, or leads nowhere");
+  if (listing->count == DM_LISTED) {
+    dm_status_free(status);
     return false;
   }
-  dm_dataset found = w->found;
-  snprintf(found.at.dataset, sizeof found.at.dataset, "%s", name);
-  dm_status status = dm_examine_dataset(&w->asked->trust, w->file, set, &found);
-  if (w->asked->trust.virtual || !dm_examine_is_virtual(set))
-    shape_of(set, entry->shape, sizeof entry->shape);
-  type_of(set, entry->type, sizeof entry->type);
-  if (status)
-    layout_of(set, entry->layout, sizeof entry->layout);
+  dm_listed *entry = &listing->list[listing->count++];
+  snprintf(entry->name, sizeof entry->name, "%s", met->name);
+  if (!status) status = dm_examine_dataset(&w->asked->trust, w->file, met->object, &found);
+  dm_describe_shape(met, entry->shape, sizeof entry->shape);
+  if (met->object >= 0)
+    dm_describe_type(met, entry->type, sizeof entry->type);
   else
+    dm_describe_type(met, entry->layout, sizeof entry->layout);
+  if (!status)
     dm_io_describe(&found, entry->layout, sizeof entry->layout);
+  else if (met->object >= 0 && H5Iget_type(met->object) == H5I_DATASET)
+    layout_of(met->object, entry->layout, sizeof entry->layout);
   if (status) refusal_of(status, &found.at, entry->refused, sizeof entry->refused);
   return false;
 }
@@ -101,7 +85,7 @@ static dm_status list_all(const void *argument, void *result) {
   memset(result, 0, sizeof(dm_listing));
   w.found.at = *at;
   DM_TRY(dm_examine_open(at, &w.asked->trust, &w.found, &w.file));
-  if (w.file == DM_UNOPENED) return DM_OK; /* a single array without a name */
+  if (w.file < 0) return DM_OK; /* a single array without a name */
   if (dm_each_dataset(w.file, &w.asked->trust, list_one, &w)) return DM_OK;
   return dm_h5_fail(DM_E_INPUT, at, "its datasets cannot be listed");
 }

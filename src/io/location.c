@@ -1,15 +1,55 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "core/checked.h"
 #include "io/dataset.h"
 #include "io/naming.h"
 
-/* The start of the dataset's name: the slash of the last ":/"; NULL if there is none. */
-static const char *dataset_part(const char *text) {
-  const char *found = NULL;
-  for (const char *at = strstr(text, ":/"); at; at = strstr(at + 1, ":/")) found = at + 1;
-  return found;
+/* Whether the first LENGTH characters of TEXT name what has the MODE, S_IFREG or S_IFDIR. */
+static bool names_a(const char *text, size_t length, mode_t mode) {
+  char path[DM_PATH];
+  struct stat info;
+  if (length == 0 || length >= sizeof path) return false;
+  memcpy(path, text, length);
+  path[length] = '\0';
+  return stat(path, &info) == 0 && (info.st_mode & S_IFMT) == mode;
+}
+
+/* Whether FILE.h5:/dataset is the only way to read TEXT, whose last ":/" is at LAST: files have a
+ * suffix and datasets have none. Then no file system is asked, which might not answer. */
+static bool is_usual(const char *text, const char *last) {
+  const char *slash = memrchr(text, '/', (size_t)(last - text)), *name = slash ? slash + 1 : text;
+  return strstr(text, ":/") == last && memchr(name, '.', (size_t)(last - name)) &&
+         !strchr(last, '.');
+}
+
+/* The start of the dataset's name, a slash after a colon: the last one whose file exists, else the
+ * last one, unless what is before it is a folder with a colon in its name. NULL: there is none. */
+static const char *dataset_part(const char *text, bool *ambiguous) {
+  const char *last = NULL, *existing = NULL;
+  *ambiguous = false;
+  for (const char *at = strstr(text, ":/"); at; at = strstr(at + 1, ":/")) last = at;
+  if (!last || is_usual(text, last)) return last ? last + 1 : NULL;
+  for (const char *at = strstr(text, ":/"); at; at = strstr(at + 1, ":/"))
+    if (names_a(text, (size_t)(at - text), S_IFREG)) existing = at;
+  const bool folder = last[2] && names_a(text, (size_t)(last + 1 - text), S_IFDIR);
+  *ambiguous = folder && existing == last;
+  return existing ? existing + 1 : folder ? NULL : last + 1;
+}
+
+/* If TEXT is FILE.h5:dataset, without the slash, and no file has that name: the dataset, else
+ * NULL. */
+static const char *without_slash(const char *text) {
+  static const char *const endings[] = {
+      ".h5:", ".hdf5:", ".he5:", ".hdf:", ".nc:", ".nc4:", ".mat:", ".h5ad:", ".h5part:", NULL};
+  for (int i = 0; endings[i]; i++) {
+    const char *found = strcasestr(text, endings[i]);
+    const char *name = found ? found + strlen(endings[i]) : "";
+    if (*name && *name != '/' && !names_a(text, strlen(text), S_IFREG)) return name;
+  }
+  return NULL;
 }
 
 /* Removes repeated slashes, "." and a trailing slash, so that names can be compared. */
@@ -30,11 +70,20 @@ static void normalize(char *path) {
 }
 
 dm_status dm_io_parse_location(const char *text, dm_location *location) {
-  const char *dataset = dataset_part(text);
+  bool ambiguous;
+  const char *dataset = dataset_part(text, &ambiguous);
   size_t length = dataset ? (size_t)(dataset - 1 - text) : strlen(text);
   if (length == 0)
     return dm_hint(dm_fail(DM_E_USAGE, "'%.200s' names no file", text),
                    "a matrix is named FILE.h5:/path/to/dataset");
+  if (ambiguous)
+    return dm_hint(dm_fail(DM_E_USAGE, "'%.200s' names a dataset, or a file in the folder '%.*s'",
+                           text, (int)dm_min(dataset - text, 200), text),
+                   "the file's dataset is '%.200s:/dataset'; else rename the folder", text);
+  const char *name = dataset ? NULL : without_slash(text);
+  if (name)
+    return dm_hint(dm_fail(DM_E_USAGE, "'%.200s': the name of a dataset begins with a slash", text),
+                   "did you mean '%.*s/%.100s'?", (int)dm_min(name - text, 200), text, name);
   if (length >= DM_PATH || (dataset && strlen(dataset) >= DM_PATH))
     return dm_fail(DM_E_USAGE, "the name '%.60s...' has more than %d characters", text,
                    DM_PATH - 1);

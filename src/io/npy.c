@@ -22,22 +22,39 @@ typedef struct header {
 
 static const char *const keys[] = {"descr", "fortran_order", "shape"};
 
-dm_npy_kind dm_npy_kind_of(int fd) {
+bool dm_npy_is(int fd) {
   char first[MAGIC] = "";
   ssize_t got;
   do got = pread(fd, first, sizeof first, 0);
   while (got < 0 && errno == EINTR);
-  if (got >= MAGIC && memcmp(first, "\x93NUMPY", MAGIC) == 0) return DM_NPY_ARRAY;
-  return got >= 4 && memcmp(first, "PK\3\4", 4) == 0 ? DM_NPY_ARCHIVE : DM_NPY_NONE;
+  return got >= MAGIC && memcmp(first, "\x93NUMPY", MAGIC) == 0;
 }
 
-/* All types that NumPy and damier have in common. */
+/* All types that NumPy and damier have in common, and their other names in headers, which NumPy
+ * reads, too. The first of each type is written. */
 static const struct {
   const char *name;
   dm_dtype dtype;
-} types[] = {{"f8", DM_F64}, {"f4", DM_F32}, {"f2", DM_F16}, {"c8", DM_C64}, {"c16", DM_C128},
-             {"i1", DM_I8},  {"i2", DM_I16}, {"i4", DM_I32}, {"i8", DM_I64}, {"u1", DM_U8},
-             {"u2", DM_U16}, {"u4", DM_U32}, {"u8", DM_U64}, {"b1", DM_BOOL}};
+} types[] = {
+    {"f8", DM_F64},        {"f4", DM_F32},       {"f2", DM_F16},       {"c8", DM_C64},
+    {"c16", DM_C128},      {"i1", DM_I8},        {"i2", DM_I16},       {"i4", DM_I32},
+    {"i8", DM_I64},        {"u1", DM_U8},        {"u2", DM_U16},       {"u4", DM_U32},
+    {"u8", DM_U64},        {"b1", DM_BOOL},      {"float64", DM_F64},  {"double", DM_F64},
+    {"float", DM_F64},     {"d", DM_F64},        {"float32", DM_F32},  {"single", DM_F32},
+    {"f", DM_F32},         {"float16", DM_F16},  {"half", DM_F16},     {"e", DM_F16},
+    {"complex64", DM_C64}, {"csingle", DM_C64},  {"F", DM_C64},        {"complex128", DM_C128},
+    {"cdouble", DM_C128},  {"complex", DM_C128}, {"D", DM_C128},       {"int8", DM_I8},
+    {"byte", DM_I8},       {"b", DM_I8},         {"int16", DM_I16},    {"short", DM_I16},
+    {"h", DM_I16},         {"int32", DM_I32},    {"intc", DM_I32},     {"i", DM_I32},
+    {"int64", DM_I64},     {"int", DM_I64},      {"longlong", DM_I64}, {"q", DM_I64},
+    {"uint8", DM_U8},      {"ubyte", DM_U8},     {"B", DM_U8},         {"uint16", DM_U16},
+    {"ushort", DM_U16},    {"H", DM_U16},        {"uint32", DM_U32},   {"uintc", DM_U32},
+    {"I", DM_U32},         {"uint64", DM_U64},   {"uint", DM_U64},     {"ulonglong", DM_U64},
+    {"Q", DM_U64},         {"bool", DM_BOOL},    {"bool_", DM_BOOL},   {"?", DM_BOOL},
+#if __SIZEOF_LONG__ == 8
+    {"l", DM_I64},         {"L", DM_U64},        {"long", DM_I64},     {"ulong", DM_U64},
+#endif
+    {"p", DM_I64},         {"intp", DM_I64},     {"P", DM_U64},        {"uintp", DM_U64}};
 
 enum { TYPES = sizeof types / sizeof types[0] };
 
@@ -120,18 +137,22 @@ static bool take_all(const char *at, header *h) {
 
 /* ---- interpretation ---- */
 
+/* The name may follow a character for the byte order; without, and after '=' and '|', it is the
+ * machine's own. */
 static dm_status check_type(const dm_location *at, const char *text, dm_dtype *dtype,
                             bool *swapped) {
   const bool big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-  for (int i = 0; i < TYPES && text[0]; i++) {
-    if (strcmp(text + 1, types[i].name) != 0) continue;
+  const char *name = text + (text[0] != '\0' && strchr("<>=|", text[0]));
+  for (int i = 0; i < TYPES; i++) {
+    /* NumPy has no order before words. */
+    if (strcmp(name, types[i].name) != 0 || (name > text && isalpha((unsigned char)name[1])))
+      continue;
     *dtype = types[i].dtype;
-    const bool one = dm_dtype_size(*dtype) == 1;
-    *swapped = !one && text[0] == (big ? '<' : '>');
-    if (text[0] == '<' || text[0] == '>' || (one && text[0] == '|')) return DM_OK;
+    *swapped = dm_dtype_size(*dtype) > 1 && text[0] == (big ? '<' : '>');
+    return DM_OK;
   }
   dm_status status = dm_fail_at(DM_E_INPUT, at, "its elements are '%s' of NumPy", text);
-  if (strcmp(text + (text[0] != '\0'), "V2") == 0)
+  if (strcmp(name, "V2") == 0)
     return dm_hint(status, "bfloat16 has no name in .npy files: write it as float32, or to HDF5");
   return dm_hint(status, "supported: f2, f4, f8, c8, c16, i1 to i8, u1 to u8 and b1");
 }
@@ -142,7 +163,9 @@ static dm_status check_shape(const header *h, const dm_trust *trust, dm_dataset 
   if (h->rank == 1 && trust->vectors == DM_NO_VECTOR)
     return dm_hint(dm_fail_at(DM_E_INPUT, at, "has 1 dimension; a matrix has 2"),
                    "--as-column or --as-row takes it as a matrix");
-  if (h->rank > 2) return dm_fail_at(DM_E_INPUT, at, "has %d dimensions; a matrix has 2", h->rank);
+  if (h->rank > 2)
+    return dm_hint(dm_fail_at(DM_E_INPUT, at, "has %d dimensions; a matrix has 2", h->rank),
+                   "in Python: numpy.save('NAME.npy', array[0]) writes a part of it");
   find->vector = h->rank == 1 ? trust->vectors : DM_NO_VECTOR;
   find->rows = find->vector == DM_AS_ROW ? 1 : h->dims[0];
   find->cols = find->vector == DM_AS_ROW ? h->dims[0] : h->rank == 1 ? 1 : h->dims[1];
@@ -161,10 +184,9 @@ static dm_status check_bytes(int64_t offset, dm_dataset *find) {
     return dm_fail_at(DM_E_INPUT, &find->at, "declares more bytes than 64 bits can count");
   }
   const int64_t stored = find->file_bytes - offset;
-  if (stored != bytes)
-    return dm_fail_at(DM_E_INPUT, &find->at, "declares %lld bytes and stores %lld%s",
-                      (long long)bytes, (long long)stored,
-                      stored < bytes ? ": was it cut off?" : "");
+  if (stored < bytes) /* NumPy does not look at what follows */
+    return dm_fail_at(DM_E_INPUT, &find->at, "declares %lld bytes and stores %lld: was it cut off?",
+                      (long long)bytes, (long long)stored);
   find->layout = DM_CONTIGUOUS;
   find->offset = offset;
   find->stored_bytes = bytes;
@@ -218,7 +240,7 @@ enum { STEP = 64, START = MAGIC + 4 /* of the text */ };
 dm_status dm_npy_header(dm_dtype dtype, int64_t rows, int64_t cols, char text[DM_NPY_HEADER],
                         int64_t *length) {
   const char *name = NULL;
-  for (int i = 0; i < TYPES; i++)
+  for (int i = 0; i < TYPES && !name; i++)
     if (types[i].dtype == dtype) name = types[i].name;
   if (!name) return dm_fail(DM_E_USAGE, "a .npy file has no name for %s", dm_dtype_name(dtype));
   const char order = dm_dtype_size(dtype) == 1                ? '|'

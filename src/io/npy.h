@@ -5,11 +5,8 @@
 
 #include "io/inspect.h"
 
-/* The kind of a file according to its first bytes; anything else is left to HDF5. */
-typedef enum dm_npy_kind { DM_NPY_NONE, DM_NPY_ARRAY, DM_NPY_ARCHIVE } dm_npy_kind;
-
-/* The kind of the open file FD. */
-dm_npy_kind dm_npy_kind_of(int fd);
+/* Whether the open file FD is one according to its first bytes. */
+bool dm_npy_is(int fd);
 
 /* Fills FIND, whose location and file are set, from the untrusted open file FD. DM_E_INPUT says
  * what is invalid or unsupported. */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "io/child.h"
+#include "io/foreign.h"
 #include "io/npy.h"
 #include "io/output_file.h"
 #include "io/recast.h"
@@ -49,7 +50,7 @@ static dm_status as_usage(const dm_location *at, dm_status status) {
 /* A .npy output replaces only a .npy file. */
 static dm_status check_array(const dm_location *at) {
   const int fd = open(at->file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  const bool array = fd >= 0 && dm_npy_kind_of(fd) == DM_NPY_ARRAY;
+  const bool array = fd >= 0 && dm_npy_is(fd);
   if (fd >= 0) close(fd);
   return array ? DM_OK
                : dm_fail_at(DM_E_USAGE, at, "exists and is not a .npy file; nothing was touched");
@@ -114,9 +115,9 @@ dm_status dm_output_check_appended(dm_location *location, const char *default_na
   struct stat info;
   if (dm_output_is_npy(location) && (location->dataset[0] || appended))
     return dm_fail_at(DM_E_USAGE, location, "a .npy file holds one array, without a name");
-  if (dm_output_is_npz(location))
-    return dm_hint(dm_fail_at(DM_E_USAGE, location, "NumPy archives cannot be written"),
-                   "name a .npy or an HDF5 file");
+  /* A dataset may be added to an HDF5 file of any name. */
+  const bool exists = lstat(location->file, &info) == 0;
+  if (!appended || !exists) DM_TRY(dm_foreign_output(location));
   /* Only the part file of a .npy file has a dataset, which is not shown. */
   if (!dm_output_is_npy(location)) name_dataset(location, default_name);
   if (strcmp(location->dataset, "/") == 0 || strncmp(location->dataset, "/.damier", 8) == 0)

@@ -21,9 +21,6 @@ bool dm_output_is_recast(const dm_output_form *form);
 /* Whether AT's name ends in .npy. */
 bool dm_output_is_npy(const dm_location *at);
 
-/* Whether it is that of an archive of them, which is not written. */
-bool dm_output_is_npz(const dm_location *at);
-
 /* Completes FORM for a matrix of ROWS x COLS: filters without chunks get chunks of about 1 MiB, and
  * chunks are at most as large as the matrix. DM_E_USAGE: chunks that could not be read again, and
  * what .npy files do not support. */

@@ -116,7 +116,7 @@ dm_status dm_reader_find_chunk(const dm_reader *reader, int64_t number, dm_chunk
   if (place->bytes > dm_chunk_filter_room(chunks->bytes))
     return dm_fail_at(DM_E_INPUT, &d->at, "a chunk says that it has %lld bytes",
                       (long long)place->bytes);
-  if (place->offset > d->file_bytes - place->bytes && reader->fd >= 0)
+  if (place->offset > d->file_bytes - place->bytes && reader->fd >= 0 && !d->swmr)
     return dm_fail_at(DM_E_INPUT, &d->at,
                       "the chunk at (%lld, %lld) ends beyond the end of the file",
                       (long long)place->row, (long long)place->col);

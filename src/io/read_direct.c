@@ -29,8 +29,10 @@ dm_status dm_io_identity(dm_dataset *dataset) {
 
 static dm_status compare(const dm_dataset *dataset, const struct stat *info) {
   /* Not the device: every node of a cluster numbers its mounts itself. */
-  if (S_ISREG(info->st_mode) && (uint64_t)info->st_ino == dataset->inode &&
-      (int64_t)info->st_size == dataset->file_bytes && modified_of(info) == dataset->modified_ns)
+  const bool same = S_ISREG(info->st_mode) && (uint64_t)info->st_ino == dataset->inode;
+  if (same && dataset->swmr && (int64_t)info->st_size >= dataset->file_bytes) return DM_OK;
+  if (same && (int64_t)info->st_size == dataset->file_bytes &&
+      modified_of(info) == dataset->modified_ns)
     return DM_OK;
   return dm_hint(dm_fail_at(DM_E_IO, &dataset->at, "changed since it was inspected"),
                  "is another program writing it, or do the nodes see different file systems?");

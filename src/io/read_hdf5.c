@@ -23,6 +23,11 @@ static dm_status set_cache(dm_reader *reader) {
   return DM_OK;
 }
 
+/* What is being written may have grown. */
+static bool is_size(int64_t now, int64_t before, bool grows) {
+  return grows ? now >= before : now == before;
+}
+
 /* The dataset must be as inspected: the size of the staging memory depends on it. */
 static dm_status check_dataset(dm_reader *reader) {
   const dm_dataset *d = &reader->dataset;
@@ -35,8 +40,9 @@ static dm_status check_dataset(dm_reader *reader) {
   reader->type = H5Dget_type(reader->set);
   if (reader->type < 0 ||
       !dm_h5_read_type(reader->type, dm_h5_is_bfloat16(reader->set), &dtype, &swapped, text) ||
-      dtype != d->dtype || swapped != d->swapped || vector != d->vector || rows != d->rows ||
-      cols != d->cols || (int64_t)H5Tget_size(reader->type) != dm_dtype_size(dtype))
+      dtype != d->dtype || swapped != d->swapped || vector != d->vector ||
+      !is_size(rows, d->rows, d->swmr) || !is_size(cols, d->cols, d->swmr) ||
+      (int64_t)H5Tget_size(reader->type) != dm_dtype_size(dtype))
     return dm_fail_at(DM_E_IO, &d->at, "changed since it was inspected");
   return DM_OK;
 }
@@ -46,8 +52,8 @@ dm_status dm_reader_open_hdf5(dm_reader *reader) {
   const bool undo = d->layout == DM_CHUNKED && !(d->filters & DM_FILTER_OTHER);
   void *handle = NULL;
   DM_TRY(dm_h5_start((d->filters & DM_FILTER_OTHER) != 0));
-  DM_TRY(undo ? dm_chunk_open_file(&d->at, &reader->file, &reader->ear)
-              : dm_h5_open_file(&d->at, 0, &reader->file));
+  DM_TRY(undo ? dm_chunk_open_file(&d->at, d->swmr, &reader->file, &reader->ear)
+              : dm_h5_open_as(&d->at, 0, d->swmr, &reader->file));
   if (H5Fget_vfd_handle(reader->file, H5P_DEFAULT, &handle) < 0 || !handle)
     return dm_h5_fail(DM_E_IO, &d->at, "the open file cannot be identified");
   DM_TRY(dm_reader_same_file(d, *(int *)handle));

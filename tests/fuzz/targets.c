@@ -70,7 +70,7 @@ static void one_npy(const uint8_t *data, size_t length) {
   int64_t bytes;
   demand(fd >= 0 && write(fd, data, length) == (ssize_t)length, "the file can be written");
   dm_status status = DM_OK;
-  if (dm_npy_kind_of(fd) == DM_NPY_ARRAY) {
+  if (dm_npy_is(fd)) {
     status = dm_npy_examine(fd, &(dm_trust){0}, &found);
     if (status)
       expect_refusal(status);

@@ -48,9 +48,10 @@ def good_bytes(cases):
 
 
 def not_hdf5(cases):
-    cases.raw("text.h5", b"1 2 3\n4 5 6\n" * 100, 3, "file signature not found")
+    cases.raw("text.h5", b"1 2 3\n4 5 6\n" * 100, 3, "is a text file, such as CSV")
+    cases.raw("binary.h5", bytes(range(128, 256)) * 10, 3, "is neither an HDF5 nor a .npy file")
     cases.raw("empty.h5", b"", 3, "is an empty file")
-    cases.raw("one_byte.h5", b"\x89", 3, "cannot be opened as an HDF5 file")
+    cases.raw("one_byte.h5", b"\x89", 3, "is neither an HDF5 nor a .npy file")
     cases.raw("npy.h5", b"\x93NUMPY\x01\x00" + bytes(200), 3, "has a header that NumPy does not write")
     cases.raw("signature.h5", b"\x89HDF\r\n\x1a\n", 3, "cannot be opened as an HDF5 file")
     whole = good_bytes(cases)
@@ -89,7 +90,9 @@ def paths(cases):
         file["outside_group"] = h5py.ExternalLink("whole.h5", "/")
         file["via"] = h5py.SoftLink("/outside")
         file["type"] = np.dtype("f8")
-    cases.expect("paths.h5", 3, "holds 2 matrices: /a, /g/sub/x")
+    cases.expect("paths.h5", 3, "holds 5 matrices: /a (3 x 4 f64), /dangling (cannot be opened), "
+                 "/g/sub/x (3 x 4 f64), /outside (link into another file), /outside_group (link into another file)")
+    cases.expect("paths.h5", 3, "there is no '/A' in the file", "/A")
     cases.expect("paths.h5", 0, "3 x 4 f64", "/inside")
     cases.expect("paths.h5", 0, "3 x 4 f64", "//g/./sub//x/")
     cases.expect("paths.h5", 3, "is a group", "/g/sub")
@@ -285,7 +288,7 @@ def npy(cases):
     case("version1_1", 3, "of version 1.1", whole, version=b"\1\1")
     case("named", 3, "whose one array has no name", whole, dataset="/a")
     case("cut", 3, "declares 96 bytes and stores 95: was it cut off?", whole, bytes(95))
-    case("more", 3, "declares 96 bytes and stores 104", whole, bytes(104))
+    case("more", 0, "3 x 4 f64", whole, bytes(104))  # as NumPy reads it
     case("no_data", 3, "declares 96 bytes and stores 0", whole, b"")
     case("cut_header", 3, "is cut off in its header", whole, b"", length=4000)
     case("long_header", 3, "has a header of 4294967295 bytes", whole, version=b"\2\0",
@@ -299,8 +302,14 @@ def npy(cases):
     case("overflow", 3, strange, words(shape=f"({2**64 + 3}, 4)"))
     case("negative", 3, strange, words(shape="(-3, -4)"))
     case("deep", 3, strange, words(shape="(" + "1, " * 40 + ")"))
-    case("order_tag", 3, "its elements are '|f8'", words("'|f8'"))
-    case("no_order", 3, "its elements are 'f8'", words("'f8'"))
+    for name, descr, fragment in (
+        ("native", "=f8", "3 x 4 f64"), ("no_order", "f8", "3 x 4 f64"), ("irrelevant", "|f8", "3 x 4 f64"),
+        ("word", "float64", "3 x 4 f64"), ("letter", "<d", "3 x 4 f64"), ("single", "single", "3 x 4 f32"),
+        ("truth", "?", "3 x 4 bool"), ("long", "l", "3 x 4 i64"), ("half", ">e", "f16, contiguous in a file of NumPy, other"),
+    ):
+        case(name, 0, fragment, words(f"'{descr}'"))
+    case("ordered_word", 3, "its elements are '<float64'", words("'<float64'"))
+    case("extended", 3, "its elements are 'g'", words("'g'"))
     case("bf16", 3, "its elements are '<V2'", words("'<V2'"), bytes(24))
     case("text", 3, "its elements are '<U4'", words("'<U4'"))
     case("objects", 3, "its elements are '|O'", words("'|O'"))
@@ -314,8 +323,201 @@ def npy(cases):
     case("no_quote", 3, strange, "{'descr: <f8")
     case("zero", 3, "has a header that is no text", whole + "\0")
     case("escape", 3, "its elements are '?[2J'", words("'\x1b[2J'"))
+    cases.raw("npy_no_magic.npy", b"1.5 2.5\n", 3, "is a text file, such as CSV")
     np.savez(cases.path("npy_archive.npz"), a=MATRIX)
     cases.expect("npy_archive.npz", 3, "is a zip archive, as .npz files of NumPy are")
+
+
+def foreign(cases):
+    """Files of other formats, with the bytes that their own software writes first."""
+    pad = bytes(600)
+    matlab = b"MATLAB 5.0 MAT-file, Platform: GLNXA64".ljust(124) + b"\x00\x01IM"
+    level4 = struct.pack("<5i", 0, 3, 4, 0, 2) + b"A\0" + bytes(96)
+    big4 = struct.pack(">5i", 1000, 3, 4, 0, 2) + b"A\0" + bytes(96)
+    tensors = b'{"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}}'
+    archive = lambda name: b"PK\3\4" + bytes(26) + name + pad
+    for name, data, fragment in (
+        ("mat5", matlab + pad, "is a MATLAB file of version 5 to 7"),
+        ("mat5_octave", b"Octave wrote this".ljust(124) + b"\x00\x01IM" + pad, "is a MATLAB file of version 5 to 7"),
+        ("mat5_big", b" " * 124 + b"\x01\x00MI" + pad, "is a MATLAB file of version 5 to 7"),
+        ("mat4", level4, "is a MATLAB file of version 4"), ("mat4_big", big4, "is a MATLAB file of version 4"),
+        ("mat73_cut", b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(512), "without its HDF5 part"),
+        ("octave", b"# Created by Octave 7.3.0\n# name: A\n", "is a file of Octave"),
+        ("octave_binary", b"Octave-1-L\0" + pad, "is a file of Octave"),
+        ("cdf1", b"CDF\1" + pad, "netCDF file of the classic format"),
+        ("cdf2", b"CDF\2" + pad, "netCDF file of the classic format"),
+        ("cdf5", b"CDF\5" + pad, "netCDF file of the classic format (CDF-5)"),
+        ("hdf4", b"\x0e\x03\x13\x01" + pad, "is an HDF4 file"),
+        ("gzip", b"\x1f\x8b\x08\0" + pad, "compressed with gzip"), ("zstd", b"\x28\xb5\x2f\xfd" + pad, "with zstd"),
+        ("xz", b"\xfd7zXZ\0" + pad, "with xz"), ("bzip2", b"BZh91AY&SY" + pad, "with bzip2"),
+        ("lz4", b"\x04\x22\x4d\x18" + pad, "with lz4"), ("tar", b"a".ljust(257, b"\0") + b"ustar" + pad, "a tar archive"),
+        ("lfs", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "a pointer of Git LFS"),
+        ("annex", b"/annex/objects/MD5E-s8--0.h5\n", "a pointer of git-annex"),
+        ("html", b"\xef\xbb\xbf\n <!DOCTYPE html><html>404</html>", "is a web page"), ("html2", b"<HTML>", "is a web page"),
+        ("xml", b"<?xml version='1.0'?><Error/>", "is XML"), ("json", b'{"a": [[1, 2]]}', "is JSON"),
+        ("mtx", b"%%MatrixMarket matrix array real general\n1 1\n1\n", "a text file of Matrix Market"),
+        ("csv", "\ufeffx,y\n1,2\n".encode(), "a text file, such as CSV"), ("utf16", "1,2\n".encode("utf-16"), "a text file"),
+        ("csv_long", b"\xc3\xa9" * 2000, "a text file"), ("csv_odd", b"1" + b"\xc3\xa9" * 2000, "a text file"),
+        ("parquet", b"PAR1" + pad, "is a Parquet file"), ("arrow", b"ARROW1\0\0" + pad, "a file of Arrow"),
+        ("safetensors", struct.pack("<Q", len(tensors)) + tensors + bytes(8), "a file of safetensors"),
+        ("bed", b"\x6c\x1b\x01" + pad, "genotypes of PLINK"), ("fits", b"SIMPLE  =                    T".ljust(2880), "a FITS file"),
+        ("pickle2", b"\x80\x02}q\0." + pad, "a pickle of Python"), ("pickle4", b"\x80\x04\x95" + pad, "a pickle of Python"),
+        ("pickle0", b"cnumpy.core.multiarray\n_reconstruct\n\x8c" + pad, "a pickle of Python"),
+        ("sparse_npz", archive(b"indices.npy"), "is a sparse matrix of SciPy"), ("npz", archive(b"a.npy"), "is a zip archive, as .npz"), ("torch", archive(b"archive/data.pkl"), "a file of PyTorch"),
+        ("zarr_zip", archive(b".zarray"), "a Zarr store"), ("excel", archive(b"[Content_Types].xml"), "a spreadsheet"),
+        ("rdata", b"RDX3\nX\n", "a file of R"), ("petsc", b"\0\x12\x7b\x50" + pad, "a binary file of PETSc"),
+        ("zeros", bytes(4096), "begins with zeros"), ("unix", b"\x89HDF\n\x1a\n" + pad, "whose line ends were changed"),
+        ("sqlite", b"SQLite format 3\0" + pad, "a database"), ("gguf", b"GGUF\3\0\0\0" + pad, "a model in GGUF"),
+    ):
+        cases.raw(f"foreign_{name}.h5", data, 3, fragment)
+    for name, entry, fragment in (("v2", ".zarray", "is a Zarr array"), ("group", ".zgroup", "is a Zarr group"),
+                                  ("v3", "zarr.json", "is a Zarr store"), ("n5", "attributes.json", "is a folder of N5")):
+        folder = os.path.join(cases.folder, f"zarr_{name}")
+        os.makedirs(folder, exist_ok=True)
+        open(os.path.join(folder, entry), "w").close()
+        cases.expect(f"zarr_{name}", 3, fragment)
+    # HDF5 finds its signature at 512, 1024, ...; what is before it may look like anything.
+    with cases.hdf5("behind_text.h5", 0, "3 x 4 f64", userblock_size=1024) as file:
+        file["a"] = MATRIX
+    patch(os.path.join(cases.folder, "behind_text.h5"), 0, b"MATLAB 5.0 MAT-file")
+
+
+def candidates(cases):
+    """Files of two matrices, of which only /other/P can be multiplied without further ado: P must not be taken."""
+    def case(name, make, listed, **options):
+        with cases.hdf5(f"two_{name}.h5", 3, f"holds 2 matrices: /X ({listed}), /other/P (3 x 4 f64)", **options) as file:
+            make(file)
+            file["other/P"] = MATRIX
+
+    def sparse(file, **attributes):
+        for part, data in (("data", np.ones(2)), ("indices", np.array([0, 1])), ("indptr", np.array([0, 1, 2, 2]))):
+            file[f"X/{part}"] = data
+        file["X"].attrs.update(attributes)
+
+    def matlab(file):
+        for part, data in (("data", np.ones(2)), ("ir", np.array([0, 1])), ("jc", np.array([0, 1, 2]))):
+            file[f"X/{part}"] = data
+        file["X"].attrs["MATLAB_sparse"] = np.uint64(3)
+
+    def octave(file):
+        file["X/type"] = np.bytes_("sparse matrix")
+        for part, data in (("nr", 3), ("nc", 4), ("nz", 2), ("cidx", [0, 1, 2]), ("ridx", [0, 1]), ("data", [1.0, 2.0])):
+            file[f"X/value/{part}"] = data
+
+    def diagonal(file):
+        file["X/type"] = np.bytes_("diagonal matrix")
+        file["X/value"] = np.ones(4)
+
+    def external(file):
+        plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        plist.set_external(b"raw.bin", 0, 96)
+        h5py.h5d.create(file.id, b"X", h5py.h5t.IEEE_F64LE, h5py.h5s.create_simple((3, 4)), plist)
+
+    layout = h5py.VirtualLayout((3, 4), "f8")
+    layout[:] = h5py.VirtualSource("whole.h5", "a", (64, 64))[:3, :4]
+    data = lambda kind: lambda file: file.__setitem__("X", MATRIX.astype(kind))
+    link = lambda target: lambda file: file.__setitem__("X", target)
+    for kind, listed in (("i2", "i16"), ("i8", "i64"), ("?", "bool"), ("u1", "u8")):
+        case(listed, data(kind), f"3 x 4 {listed}")
+    case("longdouble", data("longdouble"), "3 x 4 128-bit floats of an unknown format")
+    case("compound", lambda f: f.__setitem__("X", np.zeros((3, 4), [("x", "f8"), ("y", "f8")])),
+         "3 x 4 compounds that spell no complex number")
+    case("opaque", lambda f: f.__setitem__("X", np.zeros((3, 4), "V2")), "3 x 4 opaque bytes")
+    case("arrays", lambda f: f.create_dataset("X", (3,), "(4,)f8"), "3 arrays")
+    case("array", lambda f: f.create_dataset("X", (), "(3,4)f8"), "single value arrays")
+    case("sequences", lambda f: f.create_dataset("X", (3, 4), h5py.vlen_dtype("f8")), "3 x 4 sequences")
+    case("cube", lambda f: f.__setitem__("X", MATRIX[None]), "1 x 3 x 4 f64")
+    case("stack", lambda f: f.__setitem__("X", np.zeros((2, 3, 4, 5), "i2")), "2 x 3 x 4 x 5 i16")
+    case("empty", lambda f: f.__setitem__("X", np.zeros((0, 4))), "0 x 4 f64")
+    case("unwritten", lambda f: f.create_dataset("X", (3, 4), "f8"), "3 x 4 f64")
+    case("virtual", lambda f: f.create_virtual_dataset("X", layout), "3 x 4 f64, virtual", libver="latest")
+    case("external", external, "3 x 4 f64")
+    case("link", link(h5py.ExternalLink("whole.h5", "/a")), "link into another file")
+    case("lost_link", link(h5py.ExternalLink("none.h5", "/a")), "link into another file")
+    case("dangling", link(h5py.SoftLink("/none")), "cannot be opened")
+    case("csr", lambda f: sparse(f, **{"encoding-type": "csr_matrix", "shape": [3, 4]}), "3 x 4 sparse")
+    case("tenx", lambda f: (sparse(f), f.__setitem__("X/shape", [3, 4])), "3 x 4 sparse")
+    case("h5sparse", lambda f: sparse(f, h5sparse_format="csr", h5sparse_shape=[3, 4]), "3 x 4 sparse")
+    case("matlab", matlab, "3 x 2 sparse")
+    case("octave", octave, "3 x 4 sparse")
+    case("diagonal", diagonal, "sparse")
+    cases.expect("two_csr.h5", 3, "is a sparse matrix of anndata", "/X")
+    cases.expect("two_tenx.h5", 3, "is a sparse matrix (data, indices, indptr)", "/X")
+    cases.expect("two_matlab.h5", 3, "is a sparse matrix of MATLAB", "/X")
+    cases.expect("two_octave.h5", 3, "of Octave that is not stored element by element", "/X")
+    # A soft link behind a link into another file.
+    with cases.hdf5("two_behind.h5", 3, "holds 3 matrices: /X (link into another file), /away", None) as file:
+        file["away"] = h5py.ExternalLink("whole.h5", "/")
+        file["X"] = h5py.SoftLink("/away/a")
+        file["other/P"] = MATRIX
+    with cases.hdf5("only_sparse.h5", 3, "is a sparse matrix of anndata") as file:
+        sparse(file, **{"encoding-type": "csr_matrix", "shape": [3, 4]})
+    with cases.hdf5("many.h5", 3, "holds 30 matrices: /m0 (3 x 4 f64), /m1 (3 x 4 f64), /m10") as file:
+        for i in range(30):
+            file[f"m{i}"] = MATRIX
+    cases.expect("many.h5", 3, "there is no '/M7'", "/M7")
+    # What is no candidate.
+    with cases.hdf5("one_beside.h5", 0, "3 x 4 f64") as file:
+        file["A"] = MATRIX
+        file["lat"], file["n"] = np.arange(3.0), 7
+        file["grid"] = np.zeros((2, 2))
+        file["lat"].make_scale("lat")
+        file["grid"].make_scale("grid")
+        file["names"] = np.full((2, 2), b"ab")
+        file["text"] = np.array([[72, 105]], "u2")
+        file["text"].attrs["MATLAB_class"] = np.bytes_("char")
+        file["alias"], file["soft"] = file["A"], h5py.SoftLink("/A")
+        file["#refs#/a"] = MATRIX
+        file["table"] = np.zeros(3, [("x", "f8"), ("n", "i4")])
+    with cases.hdf5("frame.h5", 3, "holds no 2-D dataset") as file:
+        file["df/axis0"], file["df/values"] = np.arange(3), np.arange(3.0)
+        file["df"].attrs["pandas_type"] = np.bytes_("series")
+    # Labels of rows and columns make no sparse matrix of a matrix.
+    with cases.hdf5("labels.h5", 0, "3 x 4 f64") as file:
+        file["g/data"], file["g/row"], file["g/col"] = MATRIX, np.arange(3), np.arange(4)
+
+
+def newer(cases):
+    """Messages of a later version than this HDF5 knows, as those that HDF5 2 writes."""
+    path = cases.path("newer_layout.h5")
+    with h5py.File(path, "w") as file:
+        file["a"], file["good"] = MATRIX, MATRIX
+        at = file["a"].id.get_offset()
+    with open(path, "rb") as file:
+        data = file.read()
+    patch(path, data.find(b"\x03\x01" + struct.pack("<QQ", at, 96)), b"\x06")
+    cases.expect("newer_layout.h5", 3, "was written by a newer HDF5", "/a")
+    cases.expect("newer_layout.h5", 3, "holds 2 matrices: /a (cannot be opened), /good (3 x 4 f64)")
+    cases.expect("newer_layout.h5", 0, "3 x 4 f64", "/good")
+    path = cases.path("newer_type.h5")
+    with h5py.File(path, "w") as file:
+        file["a"], file["good"] = MATRIX, MATRIX.astype("f4")
+    with open(path, "rb") as file:
+        data = file.read()
+    patch(path, data.find(b"\x11\x20\x3f\x00\x08\x00\x00\x00"), b"\x5b")
+    cases.expect("newer_type.h5", 3, "was written by a newer HDF5", "/a")
+    cases.expect("newer_type.h5", 3, "holds 2 matrices: /a (cannot be opened), /good (3 x 4 f32)")
+    path = cases.path("newer_attribute.h5")
+    with h5py.File(path, "w") as file:
+        file["a"] = MATRIX.astype("f4")
+        file["a"].attrs["z"] = 1.5
+    with open(path, "rb") as file:
+        data = file.read()
+    patch(path, data.find(b"\x11\x20\x3f\x00\x08\x00\x00\x00"), b"\x5b")
+    cases.expect("newer_attribute.h5", 0, "3 x 4 f32")
+    path = cases.path("newer_file.h5")
+    with h5py.File(path, "w") as file:
+        file["a"] = MATRIX
+    patch(path, 8, b"\x09")
+    cases.expect("newer_file.h5", 3, "was written by a newer HDF5")
+    path = cases.path("in_use.h5")  # as a writer in SWMR mode leaves it when it is killed
+    with h5py.File(path, "w", libver="latest") as file:
+        file.create_dataset("a", data=MATRIX, chunks=(3, 4))
+        file.swmr_mode = True
+        file.flush()
+        with open(path, "rb") as still:
+            data = still.read()
+    cases.raw("in_use.h5", data, 4, "is in use: it is marked as open for writing", "/a")
 
 
 def good(cases):
@@ -339,6 +541,7 @@ def good(cases):
     with cases.hdf5("good_matlab.h5", 0, "3 x 4 f64, contiguous, offset", userblock_size=512) as file:
         file["a"] = MATRIX
         file["label"] = np.array([[72, 105]], dtype="u2")
+        file["label"].attrs["MATLAB_class"] = np.bytes_("char")
     with cases.hdf5("good_filters.h5", 0, "chunked 16 x 32, shuffle, deflate, fletcher32") as file:
         file.create_dataset("a", data=np.ones((70, 80)), chunks=(16, 32), compression="gzip",
                             shuffle=True, fletcher32=True)
@@ -357,6 +560,9 @@ def good(cases):
             low_level(file, kind).write(h5py.h5s.ALL, h5py.h5s.ALL, np.zeros(12, "V2"), kind)
             if mark == "attribute":
                 file["a"].attrs["dtype"] = "bfloat16"
+    with cases.hdf5("good_bits.h5", 0, "3 x 4 bool", "/a") as file:  # as PyTables stores booleans
+        low_level(file, h5py.h5t.STD_B8LE).write(h5py.h5s.ALL, h5py.h5s.ALL, np.ones(12, "u1"),
+                                                 h5py.h5t.STD_B8LE)
     with cases.hdf5("good_committed.h5", 0, "2 x 2 f64", "/a") as file:
         file["type"] = np.dtype("f8")
         file.create_dataset("a", data=np.ones((2, 2)), dtype=file["type"])
@@ -375,7 +581,8 @@ def patch(path, at, data):
 
 def main():
     cases = Cases(sys.argv[1])
-    for part in (not_hdf5, not_files, paths, shapes, types, storage, damaged, npy, good):
+    for part in (not_hdf5, not_files, paths, shapes, types, storage, damaged, npy, foreign, candidates,
+                 newer, good):
         part(cases)
     with open(os.path.join(cases.folder, "cases.tsv"), "w") as file:
         file.write("\n".join(cases.rows) + "\n")

@@ -1,4 +1,6 @@
 /* Names of matrices, and tables of attributes. */
+#include <sys/stat.h>
+
 #include "io_files.h"
 
 static void expect(const char *text, const char *file, const char *dataset) {
@@ -15,8 +17,30 @@ TEST(test_names) {
   expect("odd:/a.h5:/m", "odd:/a.h5", "/m");
   expect("a.h5://g/.//m/", "a.h5", "/g/m");
   expect("a.h5:/", "a.h5", "/");
-  expect("a.h5:m", "a.h5:m", "");
+  expect("a:m", "a:m", "");
   expect("a.h5:/..m/.n", "a.h5", "/..m/.n");
+}
+
+/* Files and folders whose names hold a colon. */
+TEST(test_colons) {
+  char folder[512], path[600], inside[700];
+  snprintf(folder, sizeof folder, "%s/x:", (const char *)*state);
+  assert_int_equal(mkdir(folder, 0777), 0);
+  snprintf(path, sizeof path, "%s/new.h5", folder);
+  expect(path, path, "");
+  snprintf(inside, sizeof inside, "%s:/g/m", path);
+  expect(inside, path, "/g/m");
+  write_text(path, "x");
+  snprintf(inside, sizeof inside, "%s:/g:/m", path);
+  expect(inside, path, "/g:/m");
+  dm_location location;
+  folder[strlen(folder) - 1] = '\0'; /* a file beside the folder */
+  write_text(folder, "x");
+  fails(dm_io_parse_location(path, &location), DM_E_USAGE, "names a dataset, or a file in");
+  snprintf(path, sizeof path, "%s/y.h5:m", (const char *)*state);
+  fails(dm_io_parse_location(path, &location), DM_E_USAGE, "begins with a slash");
+  write_text(path, "x");
+  expect(path, path, "");
 }
 
 TEST(test_refused_names) {
@@ -62,4 +86,4 @@ TEST(test_cleaning) {
   assert_string_equal(control, "??1m");
 }
 
-RUN_ALL(test_io_location)
+RUN_ALL_IN_FOLDER(test_io_location)

@@ -24,8 +24,12 @@ with h5py.File("vectors.h5", "w") as f:
     f["v"] = f["w"] = np.arange(5.0)
 EOF
 try damier info mixed.h5
+try damier multiply mixed.h5 one.h5 -o C.h5 | sed 's/ (HDF5: .*)//'
+try damier info mixed.h5:/G/Small
+try damier info mixed.h5:/g
+try damier info mixed.h5:/cube[0]
 try damier info links.h5
-try damier info links.h5 --allow-external
+try damier info links.h5 --allow-external | sed 's/ (HDF5: .*)//'
 try damier info missing.h5 vectors.h5 one.h5
 try damier info one.h5 missing.h5 -qq
 try damier info vectors.h5:/v --as-column

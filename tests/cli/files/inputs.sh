@@ -48,3 +48,7 @@ ranks 2 damier multiply turned.h5 f64.h5 -o D.h5 --force --allow-filters -q | gr
 "$PYTHON" -c "import h5py
 print(all((h5py.File(f'{c}.h5')['c'][...] == h5py.File('f64.h5')['a'][...]).all() for c in 'CD'))"
 expect 3 damier multiply turned.h5 f64.h5 -o C.h5 --force -q
+"$PYTHON" -c "import h5py
+import numpy as np
+with h5py.File('nan.h5', 'w') as f: f['a'] = np.full((4, 4), np.nan)"
+damier multiply f64.h5 f64.h5 --beta 1 --c nan.h5 -o C.h5 --force -q 2>&1 >/dev/null | grep -v where

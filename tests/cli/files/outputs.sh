@@ -11,6 +11,14 @@ try damier multiply A.h5 B.h5 -o ./missing/C.h5
 try damier multiply A.h5 B.h5 -o /dev/null --force
 try damier multiply A.h5 B.h5 -o /dev/stdout --force
 try damier multiply A.h5 B.h5 -o C.npz
+for ending in csv mat nc txt zarr parquet MTX; do
+  expect 2 damier multiply A.h5 B.h5 -o C.$ending
+  expect 2 damier generate D.$ending --size 3
+done
+try damier multiply A.h5 B.h5 -o C.h5:grp/c
+mkdir x:
+damier multiply A.h5 B.h5 -o x:/D.h5 -q >/dev/null && ls x:
+rm -r x:
 damier multiply A.h5 B.h5 -o C.NPY -q >/dev/null
 head -c 6 C.NPY | tail -c 5
 echo
