@@ -108,6 +108,27 @@ dm_status dm_backend_join(dm_backend *backend, dm_view c, dm_view more, int64_t 
   return dm_view_is_empty(c) ? DM_OK : backend->ops->join(backend, c, more, plane);
 }
 
+/* Rows or columns are contiguous, and lines do not overlap. */
+static bool has_contiguous_lines(dm_view v) {
+  const bool rows = v.col_stride == 1 && (v.rows == 1 || v.row_stride >= v.cols);
+  const bool cols = v.row_stride == 1 && (v.cols == 1 || v.col_stride >= v.rows);
+  return rows || cols;
+}
+
+bool dm_backend_suits(const dm_backend *backend, const dm_whole_product *p) {
+  return backend->ops->multiply && p->a.dtype == p->b.dtype && p->a.space == p->c.space &&
+         p->b.space == p->c.space && has_contiguous_lines(p->a) && has_contiguous_lines(p->b) &&
+         has_contiguous_lines(p->c) && backend->ops->suits(backend, p);
+}
+
+dm_status dm_backend_multiply(dm_backend *backend, const dm_whole_product *p, void *stream,
+                              dm_event *done) {
+  *done = 0;
+  if (p->a.rows != p->c.rows || p->b.cols != p->c.cols || p->a.cols != p->b.rows)
+    return dm_fail(DM_E_BUG, "a product of matrices whose shapes do not match");
+  return dm_view_is_empty(p->c) ? DM_OK : backend->ops->multiply(backend, p, stream, done);
+}
+
 dm_status dm_backend_natively(dm_backend *backend, int64_t *lines) {
   *lines = 0;
   return backend->ops->natively ? backend->ops->natively(backend, lines) : DM_OK;

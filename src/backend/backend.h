@@ -87,6 +87,15 @@ dm_status dm_backend_finish(dm_backend *backend, dm_view sums, dm_view c, int64_
  * there. */
 dm_status dm_backend_join(dm_backend *backend, dm_view c, dm_view more, int64_t plane);
 
+/* Whether the backend's library multiplies the caller's matrices where they are: by their types,
+ * strides and memory. */
+bool dm_backend_suits(const dm_backend *backend, const dm_whole_product *product);
+
+/* Posts such a product to STREAM, a cudaStream_t of the caller, and does not wait for it; NULL: to
+ * the backend's own queue, and *DONE is its event. */
+dm_status dm_backend_multiply(dm_backend *backend, const dm_whole_product *product, void *stream,
+                              dm_event *done);
+
 /* Rows and columns of parts of k multiplied natively so far, because core/split.h has no exponent
  * for them; 0 if the row does not split. Synchronous. */
 dm_status dm_backend_natively(dm_backend *backend, int64_t *lines);

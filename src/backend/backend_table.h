@@ -47,6 +47,14 @@ typedef struct dm_memory_kind {
   int index;      /* its GPU, as in dm_device; -1: none or any */
 } dm_memory_kind;
 
+/* C = alpha op(A) op(B) + beta C on the caller's matrices, where they are. A and B are op's views
+ * (transposed by their strides); of each matrix rows or columns are contiguous. */
+typedef struct dm_whole_product {
+  dm_view c, a, b;
+  bool conjugate_a, conjugate_b;
+  double alpha[2], beta[2];
+} dm_whole_product;
+
 typedef struct dm_backend_ops {
   const char *name;
   const char *about;     /* one line */
@@ -79,6 +87,10 @@ typedef struct dm_backend_ops {
   dm_status (*extremes)(dm_backend *backend, dm_view matrix, bool by_row, double *extremes);
   dm_status (*line_sums)(dm_backend *backend, dm_view matrix, bool by_row, const double *extremes,
                          int64_t *sums);
+  /* (optional) Whole products of the caller's matrices; SUITS: whether MULTIPLY takes this one. */
+  bool (*suits)(const dm_backend *backend, const dm_whole_product *product);
+  dm_status (*multiply)(dm_backend *backend, const dm_whole_product *product, void *stream,
+                        dm_event *done);
   dm_status (*test)(dm_backend *backend, dm_event event, bool *done);
   dm_status (*wait)(dm_backend *backend, dm_event event);
   dm_status (*probe)(dm_backend *backend, dm_view matrix, const void *x, void *y, double *squares);

@@ -344,6 +344,21 @@ static dm_status cpu_fill(dm_backend *backend, dm_view view, const dm_generator 
   return dm_host_fill_parallel(view, generator, row, col);
 }
 
+static bool cpu_suits(const dm_backend *backend, const dm_whole_product *product) {
+  const cpu_backend *cpu = (const cpu_backend *)backend;
+  return cpu->tile == 0 && dm_cpu_suits(product);
+}
+
+static dm_status cpu_multiply(dm_backend *backend, const dm_whole_product *product, void *stream,
+                              dm_event *done) {
+  cpu_backend *cpu = (cpu_backend *)backend;
+  (void)stream;
+  *done = 0;
+  let_library_use(cpu, cpu->threads);
+  dm_cpu_multiply(product);
+  return DM_OK;
+}
+
 static dm_status cpu_direct(dm_backend *backend, dm_view c, dm_view a, dm_view b, double *seconds) {
   cpu_backend *cpu = (cpu_backend *)backend;
   dm_dtype work = a.dtype;
@@ -385,6 +400,8 @@ const dm_backend_ops dm_backend_cpu = {
     .natively = cpu_natively,
     .extremes = dm_host_extremes_parallel,
     .line_sums = dm_host_line_sums_parallel,
+    .suits = cpu_suits,
+    .multiply = cpu_multiply,
     .test = cpu_test,
     .wait = cpu_wait,
     .probe = cpu_probe,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend/cpu.h"
+#include "backend/whole_product.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/half.h"
@@ -169,4 +170,41 @@ dm_status dm_cpu_product(dm_view c, dm_view a, dm_view b, bool accumulate,
                    dm_dtype_name(a.dtype));
   }
   return DM_OK;
+}
+
+/* ---- whole products ---- */
+
+bool dm_cpu_suits(const dm_whole_product *p) {
+  const dm_blas_product all = dm_blas_product_of(p);
+  const int64_t sizes[] = {all.rows,         all.cols,          all.depth,
+                           all.left.leading, all.right.leading, all.leading};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    if (sizes[i] > INT_MAX) return false;
+  return p->c.space == DM_HOST && p->c.dtype == p->a.dtype && !dm_cpu_widens(p->a.dtype) &&
+         !dm_dtype_is_integer(p->a.dtype) && all.left.op != DM_BLAS_NONE &&
+         all.right.op != DM_BLAS_NONE;
+}
+
+void dm_cpu_multiply(const dm_whole_product *p) {
+  static const enum CBLAS_TRANSPOSE ops[] = {
+      [DM_BLAS_N] = CblasNoTrans, [DM_BLAS_T] = CblasTrans, [DM_BLAS_C] = CblasConjTrans};
+  const dm_blas_product g = dm_blas_product_of(p);
+  const enum CBLAS_TRANSPOSE left = ops[g.left.op], right = ops[g.right.op];
+  const int m = (int)g.rows, n = (int)g.cols, k = (int)g.depth;
+  const int lda = (int)g.left.leading, ldb = (int)g.right.leading, ldc = (int)g.leading;
+  const double *alpha = p->alpha, *beta = p->beta;
+  const float alphas[2] = {(float)alpha[0], (float)alpha[1]};
+  const float betas[2] = {(float)beta[0], (float)beta[1]};
+  if (p->a.dtype == DM_F64)
+    cblas_dgemm(CblasColMajor, left, right, m, n, k, *alpha, g.left.base, lda, g.right.base, ldb,
+                *beta, p->c.base, ldc);
+  else if (p->a.dtype == DM_F32)
+    cblas_sgemm(CblasColMajor, left, right, m, n, k, *alphas, g.left.base, lda, g.right.base, ldb,
+                *betas, p->c.base, ldc);
+  else if (p->a.dtype == DM_C128)
+    cblas_zgemm(CblasColMajor, left, right, m, n, k, alpha, g.left.base, lda, g.right.base, ldb,
+                beta, p->c.base, ldc);
+  else
+    cblas_cgemm(CblasColMajor, left, right, m, n, k, alphas, g.left.base, lda, g.right.base, ldb,
+                betas, p->c.base, ldc);
 }

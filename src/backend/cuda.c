@@ -141,6 +141,7 @@ static void cuda_close(dm_backend *backend) {
   dm_cuda_close_lt(gpu);
   dm_cuda_jit_close(gpu);
   if (gpu->cublas) (void)cublasDestroy(gpu->cublas);
+  if (gpu->whole) (void)cublasDestroy(gpu->whole);
   dm_cuda_release_all(gpu);
   for (int i = 0; i < DM_LANES; i++) {
     dm_cuda_lane *lane = &gpu->lanes[i];
@@ -249,6 +250,8 @@ const dm_backend_ops dm_backend_cuda = {
     .add = dm_cuda_add,
     .dot = dm_cuda_dot,
     .kernels = dm_cuda_kernels,
+    .suits = dm_cuda_suits,
+    .multiply = dm_cuda_multiply_whole,
     .direct = dm_cuda_time_direct,
     .takes = dm_cuda_takes,
     .copies = dm_cuda_copies,

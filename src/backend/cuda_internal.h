@@ -50,6 +50,7 @@ struct dm_cuda {
   dm_cuda_lane lanes[DM_LANES];
   cudaStream_t side; /* for probe, scan, fill, ...: ahead of waiting products */
   cublasHandle_t cublas;
+  cublasHandle_t whole; /* for products of the caller's matrices, in any stream; NULL until needed */
   dm_cuda_lt *lt;   /* NULL until needed */
   dm_cuda_jit *jit; /* NULL until needed */
   void *workspace;  /* for cuBLAS and cuBLASLt */
@@ -100,6 +101,11 @@ dm_status dm_cuda_zero_on(dm_cuda *gpu, cudaStream_t stream, dm_view view);
 
 dm_status dm_cuda_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
                        dm_event *done);
+
+/* Whole products (cuda_cublas.c). */
+bool dm_cuda_suits(const dm_backend *backend, const dm_whole_product *product);
+dm_status dm_cuda_multiply_whole(dm_backend *backend, const dm_whole_product *product, void *stream,
+                                 dm_event *done);
 
 /* (cuda_reference.c) */
 dm_status dm_cuda_time_direct(dm_backend *backend, dm_view c, dm_view a, dm_view b,

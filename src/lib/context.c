@@ -75,6 +75,7 @@ int damier_open_f(int comm, damier_context **context, damier_error *error) {
 
 void damier_close(damier_context *context) {
   if (!context) return;
+  dm_in_place_close(&context->in_place);
   dm_run_leave(&context->run);
   free(context->record);
   free(context->old_file);

@@ -5,11 +5,13 @@
 
 #include "cli/request.h"
 #include "job/distributed.h"
+#include "job/in_place.h"
 #include "run/run.h"
 #include <damier.h>
 
 struct damier_context {
   dm_run run;
+  dm_in_place in_place; /* reused from product to product */
   dm_call call; /* its settings are the options set */
   char *record; /* JSON, or NULL */
   bool has_old;

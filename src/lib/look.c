@@ -1,6 +1,7 @@
 /* Turns a product as the caller states it into the pipeline's: rank 0 examines the matrices. */
 #include <string.h>
 
+#include "check/verdict.h"
 #include "engine/setup.h"
 #include "lib/library.h"
 
@@ -142,7 +143,14 @@ static dm_multiply job_of(dm_posed *p) {
 
 dm_status dm_posed_multiply(dm_posed *posed, dm_record *record) {
   const dm_multiply job = job_of(posed);
-  return dm_multiply_run(&posed->context->run, &job, record, NULL);
+  damier_context *context = posed->context;
+  dm_in_place_outcome outcome;
+  bool taken;
+  dm_status status = dm_in_place_run(&context->in_place, &context->run, &job, &outcome, &taken);
+  if (!taken && !status) return dm_multiply_run(&context->run, &job, record, NULL);
+  if (taken && record && (!status || dm_verdict_is(status)))
+    dm_in_place_record(&context->in_place, &outcome, &context->run, record);
+  return status;
 }
 
 dm_status dm_posed_plan(dm_posed *posed, dm_record *record) {

@@ -261,6 +261,30 @@ static dm_status wait_for(dm_backend *backend, dm_event event) {
   return DM_OK;
 }
 
+/* ---- whole products: complete at once ---- */
+
+static dm_whole_product emulated_product(const dm_whole_product *p) {
+  dm_whole_product there = *p;
+  there.a = emulated_view(p->a);
+  there.b = emulated_view(p->b);
+  there.c = emulated_view(p->c);
+  return there;
+}
+
+static bool suits(const dm_backend *backend, const dm_whole_product *p) {
+  const emulated *e = (const emulated *)backend;
+  if (p->c.space != DM_DEVICE) return false;
+  const dm_whole_product there = emulated_product(p);
+  return dm_backend_suits(e->cpu, &there);
+}
+
+static dm_status multiply_whole(dm_backend *backend, const dm_whole_product *p, void *stream,
+                                dm_event *done) {
+  const dm_whole_product there = emulated_product(p);
+  (void)stream;
+  return dm_backend_multiply(of(backend)->cpu, &there, NULL, done);
+}
+
 /* ---- immediate operations, ahead of waiting work ---- */
 
 /* Reserves COUNT numbers that are added to TO on completion; *SUMS is zero until then. */
@@ -370,6 +394,8 @@ const dm_backend_ops dm_backend_cuda = {
     .line_sums = line_sums,
     .test = test_event,
     .wait = wait_for,
+    .suits = suits,
+    .multiply = multiply_whole,
     .probe = probe,
     .scan = scan,
     .checksum = checksum,

@@ -1,0 +1,51 @@
+/* whole_product: how a BLAS library sees a product of whole matrices in either storage order. */
+#ifndef DM_BACKEND_WHOLE_PRODUCT_H
+#define DM_BACKEND_WHOLE_PRODUCT_H
+
+#include "backend/backend_table.h"
+#include "core/checked.h"
+
+/* An operand for a column-major library: its memory, op and leading dimension. */
+typedef struct dm_blas_operand {
+  const void *base;
+  enum { DM_BLAS_N, DM_BLAS_T, DM_BLAS_C, DM_BLAS_NONE } op; /* NONE: the library has no such op */
+  int64_t leading;
+} dm_blas_operand;
+
+/* C = LEFT RIGHT, column-major; a C with contiguous rows is its transpose: C^T = op(B)^T op(A)^T. */
+typedef struct dm_blas_product {
+  dm_blas_operand left, right;
+  int64_t rows, cols, depth, leading; /* of C */
+} dm_blas_product;
+
+static inline bool dm_blas_by_rows(dm_view v) {
+  return v.col_stride == 1 && (v.rows == 1 || v.row_stride >= v.cols);
+}
+
+/* VIEW, or with TURNED its transpose, as an operand. Libraries conjugate only while they transpose. */
+static inline dm_blas_operand dm_blas_operand_of(dm_view view, bool conjugate, bool turned) {
+  const bool rows = dm_blas_by_rows(view);
+  const bool transposes = rows != turned; /* rows are columns of the transpose */
+  conjugate &= dm_dtype_is_complex(view.dtype);
+  const int64_t leading = rows ? dm_max(view.rows > 1 ? view.row_stride : 0, view.cols)
+                               : dm_max(view.cols > 1 ? view.col_stride : 0, view.rows);
+  return (dm_blas_operand){
+      .base = view.base,
+      .op = !transposes ? (conjugate ? DM_BLAS_NONE : DM_BLAS_N) : conjugate ? DM_BLAS_C : DM_BLAS_T,
+      .leading = dm_max(1, leading)};
+}
+
+static inline dm_blas_product dm_blas_product_of(const dm_whole_product *p) {
+  const bool turned = dm_blas_by_rows(p->c);
+  const dm_blas_operand a = dm_blas_operand_of(p->a, p->conjugate_a, turned);
+  const dm_blas_operand b = dm_blas_operand_of(p->b, p->conjugate_b, turned);
+  const dm_view c = turned ? dm_view_transpose(p->c) : p->c;
+  return (dm_blas_product){.left = turned ? b : a,
+                           .right = turned ? a : b,
+                           .rows = c.rows,
+                           .cols = c.cols,
+                           .depth = p->a.cols,
+                           .leading = dm_max(c.cols > 1 ? c.col_stride : 0, dm_max(1, c.rows))};
+}
+
+#endif
