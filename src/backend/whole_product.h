@@ -12,7 +12,8 @@ typedef struct dm_blas_operand {
   int64_t leading;
 } dm_blas_operand;
 
-/* C = LEFT RIGHT, column-major; a C with contiguous rows is its transpose: C^T = op(B)^T op(A)^T. */
+/* C = LEFT RIGHT, column-major; a C with contiguous rows is its transpose: C^T = op(B)^T op(A)^T.
+ */
 typedef struct dm_blas_product {
   dm_blas_operand left, right;
   int64_t rows, cols, depth, leading; /* of C */
@@ -22,17 +23,19 @@ static inline bool dm_blas_by_rows(dm_view v) {
   return v.col_stride == 1 && (v.rows == 1 || v.row_stride >= v.cols);
 }
 
-/* VIEW, or with TURNED its transpose, as an operand. Libraries conjugate only while they transpose. */
+/* VIEW, or with TURNED its transpose, as an operand. Libraries conjugate only while they transpose.
+ */
 static inline dm_blas_operand dm_blas_operand_of(dm_view view, bool conjugate, bool turned) {
   const bool rows = dm_blas_by_rows(view);
   const bool transposes = rows != turned; /* rows are columns of the transpose */
   conjugate &= dm_dtype_is_complex(view.dtype);
   const int64_t leading = rows ? dm_max(view.rows > 1 ? view.row_stride : 0, view.cols)
                                : dm_max(view.cols > 1 ? view.col_stride : 0, view.rows);
-  return (dm_blas_operand){
-      .base = view.base,
-      .op = !transposes ? (conjugate ? DM_BLAS_NONE : DM_BLAS_N) : conjugate ? DM_BLAS_C : DM_BLAS_T,
-      .leading = dm_max(1, leading)};
+  return (dm_blas_operand){.base = view.base,
+                           .op = !transposes ? (conjugate ? DM_BLAS_NONE : DM_BLAS_N)
+                                 : conjugate ? DM_BLAS_C
+                                             : DM_BLAS_T,
+                           .leading = dm_max(1, leading)};
 }
 
 static inline dm_blas_product dm_blas_product_of(const dm_whole_product *p) {

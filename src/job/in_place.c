@@ -44,7 +44,14 @@ static bool is_for_backend(const dm_run *run, const dm_multiply *m, const dm_pro
          dm_gpu_is_late(dm_product_flops(p), p->work, run->cores.threads);
 }
 
+/* The verification reads A and B as they are stored. */
+static bool is_conjugated(const dm_multiply *m, const dm_problem *p) {
+  return dm_dtype_is_complex(p->work) &&
+         (m->equation.op_a == DM_OP_C || m->equation.op_b == DM_OP_C);
+}
+
 static bool is_native(const dm_multiply *m, const dm_problem *p) {
+  if (m->verify && is_conjugated(m, p)) return false;
   return dm_compute_is_plain(&p->compute) && !p->fastest && p->file_a == p->work &&
          p->file_b == p->work && (p->c == p->accumulator || p->c == p->work) &&
          (m->equation.type == DM_DTYPE_NONE || m->equation.type == p->work);
@@ -131,7 +138,7 @@ static dm_status multiply_once(product *p, int draw) {
   dm_freivalds *check;
   DM_TRY(dm_freivalds_new(problem, p->whole.alpha, p->whole.beta, on_gpu, &check));
   if (on_gpu) dm_freivalds_join_groups(check);
-  dm_freivalds_draw(check, draw);
+  dm_freivalds_repeat(check, p->multiply->seed, draw);
   dm_status status = multiply_checked(p, check);
   dm_freivalds_free(check);
   return status;
@@ -180,7 +187,13 @@ static dm_status run_product(dm_in_place *kept, product *p, bool *taken) {
   *taken = true;
   DM_TRY(reach(p));
   p->outcome->verified = m->verify;
-  return m->verify ? multiply_verified(p) : multiply_unchecked(p);
+  memcpy(p->outcome->alpha, m->equation.alpha, sizeof m->equation.alpha);
+  memcpy(p->outcome->beta, m->equation.beta, sizeof m->equation.beta);
+  if (p->run->at) p->run->at(p->run->at_context, 0, 1);
+  DM_TRY(dm_stop_check(&p->run->stop));
+  DM_TRY(m->verify ? multiply_verified(p) : multiply_unchecked(p));
+  if (p->run->at) p->run->at(p->run->at_context, 1, 1);
+  return DM_OK;
 }
 
 dm_status dm_in_place_run(dm_in_place *kept, dm_run *run, const dm_multiply *multiply,
@@ -212,10 +225,12 @@ void dm_in_place_record(const dm_in_place *kept, const dm_in_place_outcome *outc
   dm_record_text(record, "problem.work", NULL, "%s", dm_dtype_name(p->work));
   dm_record_text(record, "problem.c", NULL, "%s", dm_dtype_name(p->c));
   dm_record_text(record, "plan.recipe", "recipe", "in place, by %s", device->library);
+  dm_record_text(record, "plan.grid", NULL, "1x1x1");
   dm_record_integer(record, "plan.tiles", NULL, DM_SHOWN_PLAIN, 1);
   dm_record_text(record, "machine.backend", NULL, "%s", outcome->on_gpu ? "cuda" : "cpu");
   dm_record_text(record, "machine.device", NULL, "%s", device->name);
   dm_record_integer(record, "machine.ranks", NULL, DM_SHOWN_PLAIN, run->ranks);
   dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, outcome->seconds);
-  if (outcome->verified) dm_verdict_record(&outcome->verdict, &run->log, record);
+  const dm_checked checked = {p, outcome->alpha, outcome->beta, false};
+  if (outcome->verified) dm_verdict_record(&outcome->verdict, &checked, &run->log, record);
 }

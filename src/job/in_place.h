@@ -16,6 +16,7 @@ typedef struct dm_in_place_outcome {
   dm_problem problem;
   bool on_gpu, verified;
   bool posted; /* the product runs in the caller's stream and may not be complete */
+  double alpha[2], beta[2];
   dm_verdict verdict;
   double seconds;
 } dm_in_place_outcome;
