@@ -158,7 +158,8 @@ static dm_status copy_text(const char *text, char *to, size_t room) {
   if (text[0] == '\0') return dm_fail(DM_E_USAGE, "the value is empty");
   if (strlen(text) >= room)
     return dm_fail(DM_E_USAGE, "the value is longer than %zu characters", room - 1);
-  memcpy(to, text, strlen(text) + 1);
+  memset(to, 0, room); /* settings are compared as memory */
+  memcpy(to, text, strlen(text));
   return DM_OK;
 }
 

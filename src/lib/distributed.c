@@ -9,8 +9,12 @@ _Static_assert(DAMIER_F64 == (int)DM_F64 && DAMIER_BF16 == (int)DM_BF16 &&
                    DAMIER_C128 == (int)DM_C128 && DAMIER_I32 == (int)DM_I32,
                "the types of damier.h are those of core/dtype.h");
 
-static dm_status check_shape(const damier_matrix *m) {
+dm_status dm_distributed_check(const damier_matrix *m) {
   int64_t bytes;
+  if ((int)m->division < (int)DAMIER_BY_ROWS || (int)m->division > (int)DAMIER_BLOCK_CYCLIC)
+    return dm_hint(dm_fail(DM_E_USAGE, "%d is not a way to divide a matrix", (int)m->division),
+                   "damier_file, damier_by_rows, damier_on_one and damier_scalapack fill matrices "
+                   "in; damier_scalapack needs a descriptor");
   if ((int)m->type < 0 || (int)m->type >= DM_DTYPE_COUNT)
     return dm_fail(DM_E_USAGE, "%d is no type", (int)m->type);
   if (m->memory != DAMIER_HOST_MEMORY && m->memory != DAMIER_GPU_MEMORY)
@@ -18,7 +22,11 @@ static dm_status check_shape(const damier_matrix *m) {
   if (m->rows < 1 || m->cols < 1)
     return dm_fail(DM_E_USAGE, "it has %lld x %lld elements", (long long)m->rows,
                    (long long)m->cols);
-  return dm_bytes_of(m->rows, m->cols, dm_dtype_size((dm_dtype)m->type), &bytes);
+  if (dm_mul_overflows(m->rows, m->cols, &bytes) ||
+      dm_mul_overflows(bytes, dm_dtype_size((dm_dtype)m->type), &bytes))
+    return dm_fail(DM_E_USAGE, "%lld x %lld elements have no 64-bit size", (long long)m->rows,
+                   (long long)m->cols);
+  return DM_OK;
 }
 
 /* Ranks must agree on the whole matrix, but not on the memory of their parts. */
@@ -146,7 +154,7 @@ static dm_status local_part(const dm_comm *comm, const damier_matrix *m, dm_dist
 dm_status dm_distributed_open(const dm_comm *comm, const damier_matrix *stated, const char *name,
                               dm_distributed *matrix) {
   *matrix = (dm_distributed){0};
-  dm_status status = dm_comm_agree(comm, check_shape(stated));
+  dm_status status = dm_comm_agree(comm, dm_distributed_check(stated));
   if (!status) status = check_alike(comm, stated, &matrix->on_gpus);
   if (status) return dm_context(status, "%s", name);
   status = divide(comm, stated, &matrix->of);

@@ -14,6 +14,9 @@ typedef struct dm_distributed {
   dm_backend *backend; /* backend for GPU memory; else NULL */
 } dm_distributed;
 
+/* DM_E_USAGE: this rank states an impossible division, type, kind of memory or shape. */
+dm_status dm_distributed_check(const damier_matrix *stated);
+
 /* Collective. DM_E_USAGE: STATED is invalid, or ranks differ; messages use NAME. Close also frees
  * what a failed open left. */
 dm_status dm_distributed_open(const dm_comm *comm, const damier_matrix *stated, const char *name,

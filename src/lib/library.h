@@ -3,22 +3,12 @@
 #ifndef DM_LIB_LIBRARY_H
 #define DM_LIB_LIBRARY_H
 
+#include <stdatomic.h>
+
 #include "cli/request.h"
+#include "core/plain_numbers.h"
 #include "run/run.h"
 #include <damier.h>
-
-struct damier_context {
-  dm_run run;
-  dm_call call; /* its settings are the options set */
-  char *record; /* JSON, or NULL */
-  bool has_old;
-  damier_matrix old; /* multiplied by beta, if stated */
-  char *old_file;    /* its file's name, copied */
-  int (*progress)(void *argument, int64_t done, int64_t total);
-  void *argument;
-  int64_t tile, tiles;         /* tiles of C: done, and total */
-  volatile sig_atomic_t asked; /* a stop was requested */
-};
 
 /* A product as stated by the caller. */
 typedef struct dm_posed {
@@ -35,6 +25,22 @@ typedef struct dm_posed {
   int64_t repeated;      /* number of its tiles; 0: first attempt */
   int64_t process_bytes; /* of the first attempt, so that the plan is the same */
 } dm_posed;
+
+struct damier_context {
+  atomic_flag busy;         /* a call is running */
+  dm_plain_numbers numbers; /* of the thread that runs it */
+  dm_run run;
+  dm_call call; /* its settings are the options set */
+  char *record; /* JSON, or NULL */
+  bool has_old;
+  damier_matrix old; /* multiplied by beta, if stated */
+  char *old_file;    /* its file's name, copied */
+  int (*progress)(void *argument, int64_t done, int64_t total);
+  void *argument;
+  int64_t tile, tiles;         /* tiles of C: done, and total */
+  volatile sig_atomic_t asked; /* a stop was requested */
+  dm_posed posed;              /* of the running call; too large for a caller's stack */
+};
 
 /* Collective: fills POSED with rank 0's findings. (look.c) */
 dm_status dm_posed_look(dm_posed *posed);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "engine/setup.h"
-#include "lib/library.h"
+#include "lib/checks.h"
 
 static dm_dataset dataset_of(const damier_matrix *matrix, const char *name) {
   dm_dataset d = {.rows = matrix->rows, .cols = matrix->cols, .dtype = (dm_dtype)matrix->type};
@@ -30,9 +30,10 @@ static dm_status settle(dm_posed *p) {
   const bool named = dm_cli_given(s, "c");
   p->files.has_c = s->beta[0] != 0.0 || s->beta[1] != 0.0;
   p->old = (damier_matrix){.division = DAMIER_IN_FILE};
-  if (p->files.has_c && context->has_old)
+  const bool stated = context->has_old && !dm_checks_is_same(&context->old, p->c);
+  if (p->files.has_c && stated)
     p->old = context->old;
-  else if (p->files.has_c && !named && !is_file(p->c)) {
+  else if (p->files.has_c && !is_file(p->c) && (context->has_old || !named)) {
     p->old_is_c = true;
     p->old = *p->c;
   } else if (p->files.has_c && !named)
