@@ -69,7 +69,7 @@ typedef struct dm_attributes {
   dm_attribute list[DM_ATTRIBUTES];
 } dm_attributes;
 
-/* Adds NAME = printf(FORMAT), truncated to the room for a text; DM_E_BUG: the table is full. */
+/* Adds NAME = printf(FORMAT); DM_E_BUG: the table is full, or the text too long. */
 dm_status dm_attributes_add(dm_attributes *attributes, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
