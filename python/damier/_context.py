@@ -69,12 +69,7 @@ class Context(Handle):
         ab = [Operand(a, "a", self.rank, self.ranks), Operand(b, "b", self.rank, self.ranks)]
         m, n, k = self._pose(ab)
         result, old = self._result(ab, out, c, beta, (m, n))
-        if m == 0 or n == 0 or k == 0:
-            if m and n and (result.on_gpus or old):
-                raise UsageError("C += A B with k = 0 is not supported in GPU memory")
-            if isinstance(result.view, np.ndarray) and result.start is not None:
-                result.view[...] = result.start
-            _scale(result, beta)
+        if m == 0 or n == 0:
             return result.matrix.array
         with self._with(beta=1 if c is not None and self._beta is None else None), self._with_old(old):
             self._multiply(lib.library.damier_multiply, [*ab, result])
@@ -84,7 +79,7 @@ class Context(Handle):
         """What :meth:`matmul` of these arrays would do, need and take; collective."""
         ab = [Operand(a, "a", self.rank, self.ranks), Operand(b, "b", self.rank, self.ranks)]
         m, n, k = self._pose(ab)
-        if m == 0 or n == 0 or k == 0:
+        if m == 0 or n == 0:
             raise UsageError(f"there is nothing to plan of a product of {m} x {k} and {k} x {n}")
         result, _ = self._result(ab, out, None, None, (m, n))
         return self._multiply(lib.library.damier_plan, [*ab, result])
@@ -231,17 +226,3 @@ def _copy_of(c: Any) -> Any:
         except MemoryError:
             raise FitError(f"no memory for a copy of c, {shown(view.shape)}") from None
     return matrix
-
-
-def _scale(result: Operand, beta: Any) -> None:
-    """C <- beta C, for k = 0."""
-    view = result.view
-    if view is None or isinstance(view, DeviceArray) or view.size == 0:
-        return
-    if result.type == "bf16" and not is_zero(beta):
-        raise UsageError("C += A B with k = 0 is not supported for bfloat16")
-    factor = 0 if is_zero(beta) else beta
-    if isinstance(factor, str):
-        factor = complex(*map(float, factor.split(",")))
-        factor = factor if factor.imag else factor.real
-    view[...] = view.dtype.type(0) if factor == 0 else (view * factor).astype(view.dtype)

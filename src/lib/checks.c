@@ -170,12 +170,15 @@ static dm_status check_matrices(const damier_context *context, const dm_checked 
              : check_overlap(&l[C], &l[OLD], names[OLD]);
 }
 
-/* Where a matrix is, and its file; other fields are compared when it is opened. */
+/* Where a matrix is, and its file, or its type and shape; its division is compared when it is
+ * opened. */
 static void add_place(dm_alike *alike, const char *name, const damier_matrix *m) {
-  dm_alike_add_text(alike, name,
-                    !m                              ? NULL
-                    : m->division == DAMIER_IN_FILE ? m->file
-                                                    : "in memory: no file");
+  if (m && m->division != DAMIER_IN_FILE) {
+    const int64_t stated[] = {m->type, m->rows, m->cols};
+    dm_alike_add(alike, name, stated, sizeof stated);
+  } else {
+    dm_alike_add_text(alike, name, m ? m->file : NULL);
+  }
 }
 
 static dm_status check_alike(const damier_context *context, const dm_checked *checked) {

@@ -19,7 +19,7 @@ dm_status dm_distributed_check(const damier_matrix *m) {
     return dm_fail(DM_E_USAGE, "%d is no type", (int)m->type);
   if (m->memory != DAMIER_HOST_MEMORY && m->memory != DAMIER_GPU_MEMORY)
     return dm_fail(DM_E_USAGE, "%d is not a kind of memory", (int)m->memory);
-  if (m->rows < 1 || m->cols < 1)
+  if (m->rows < 0 || m->cols < 0 || (m->rows == 0 && m->cols == 0))
     return dm_fail(DM_E_USAGE, "it has %lld x %lld elements", (long long)m->rows,
                    (long long)m->cols);
   if (dm_mul_overflows(m->rows, m->cols, &bytes) ||

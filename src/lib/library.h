@@ -20,6 +20,7 @@ typedef struct dm_posed {
   dm_call call;       /* the options of the context with these files */
   bool old_is_c;      /* beta multiplies the elements of C in memory */
   damier_matrix old;  /* multiplied by beta, if beta is not 0 */
+  damier_matrix none; /* A and B in memory if k is 0: their datasets have no elements */
   dm_cli_files files; /* for matrices in memory: their shape and type */
   /* If C failed its verification and is computed again: */
   int64_t repeated;      /* number of its tiles; 0: first attempt */

@@ -80,7 +80,11 @@ dm_status dm_posed_look(dm_posed *posed) {
   posed->call = posed->context->call;
   dm_status status = settle(posed);
   DM_TRY(dm_comm_agree(run->world, status || run->rank > 0 ? status : look(posed)));
-  return dm_comm_broadcast(run->world, &posed->files, sizeof posed->files, 0);
+  DM_TRY(dm_comm_broadcast(run->world, &posed->files, sizeof posed->files, 0));
+  posed->none = (damier_matrix){.division = DAMIER_IN_FILE};
+  if (dm_dataset_is_empty(&posed->files.a)) posed->a = &posed->none;
+  if (dm_dataset_is_empty(&posed->files.b)) posed->b = &posed->none;
+  return DM_OK;
 }
 
 /* ---- everything in files ---- */
