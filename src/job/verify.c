@@ -173,8 +173,8 @@ dm_status dm_verify_run(dm_run *run, const dm_verify *v, dm_record *record) {
     dm_verdict_record(&verdict, &run->log, record);
     dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, dm_now() - start);
     dm_record_summary(record, "damier: verify m=%lld n=%lld k=%lld dtype=%s residual=%.2g %s",
-                      (long long)p.m, (long long)p.n, (long long)p.k, dm_dtype_name(p.work),
-                      verdict.residual, dm_verdict_word(&verdict));
+                      (long long)p.m, (long long)p.n, p.no_k ? 0LL : (long long)p.k,
+                      dm_dtype_name(p.work), verdict.residual, dm_verdict_word(&verdict));
   }
   if (changed) return changed;
   dm_status status = dm_verdict_status(&verdict, v->c.at.file, v->allow_unchecked);

@@ -77,7 +77,11 @@ static dm_status look(dm_posed *p) {
 
 dm_status dm_posed_look(dm_posed *posed) {
   const dm_run *run = &posed->context->run;
+  int *write_by = &posed->call.settings.write_by;
   posed->call = posed->context->call;
+  /* A file that is truncated while it is mapped ends the process. */
+  if (*write_by == (int)DM_WRITE_MAPPED || *write_by == (int)DM_WRITE_AUTO)
+    *write_by = (int)DM_WRITE_PWRITE;
   dm_status status = settle(posed);
   DM_TRY(dm_comm_agree(run->world, status || run->rank > 0 ? status : look(posed)));
   DM_TRY(dm_comm_broadcast(run->world, &posed->files, sizeof posed->files, 0));
