@@ -38,13 +38,13 @@ static dm_status check_alike(const dm_comm *comm, const damier_matrix *m, bool *
   int64_t extremes[2 * COUNT + 1];
   for (int i = 0; i < COUNT; i++) {
     extremes[2 * i] = stated[i];
-    extremes[2 * i + 1] = -stated[i];
+    extremes[2 * i + 1] = ~stated[i]; /* its largest is the complement of the least */
   }
   extremes[2 * COUNT] = m->memory == DAMIER_GPU_MEMORY;
   DM_TRY(dm_comm_max_i64(comm, extremes, 2 * COUNT + 1));
   *on_gpus = extremes[2 * COUNT];
   for (int i = 0; i < COUNT; i++)
-    if (extremes[2 * i] != -extremes[2 * i + 1])
+    if (extremes[2 * i] != ~extremes[2 * i + 1])
       return dm_hint(dm_fail(DM_E_USAGE, "the ranks describe it differently"),
                      "type, shape and division are those of the whole matrix, on every rank");
   return DM_OK;
