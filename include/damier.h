@@ -18,7 +18,14 @@
  * The library neither starts nor ends MPI, prints nothing, installs no signal handlers, does not
  * bind threads to cores and keeps no state outside of contexts, except that it sets the number of
  * threads of the BLAS library.  Several contexts may be open at a time, on the same communicator or
- * on others; the thread that started MPI makes all calls.
+ * on others; the thread that started MPI makes all calls.  While a call runs, its context must not
+ * be used by other threads or by the progress function: such calls return DAMIER_E_USAGE, and
+ * damier_close and damier_on_progress do nothing.  Numbers are read and written as in C whatever
+ * the locale of the program.
+ *
+ * Calls that cannot be right return DAMIER_E_USAGE before anything is done, on all ranks: null
+ * pointers, strides that put two elements in one place, a C that overlaps another operand, ranks
+ * that call different functions or have set different options.
  *
  * Functions return DAMIER_OK or a code, and then fill *error, which may be NULL. */
 #ifndef DAMIER_H
@@ -102,7 +109,8 @@ typedef enum damier_memory {
  * damier_scalapack, or filled in by hand, starting from zero.  All ranks must describe the whole
  * matrix alike; `data`, strides, `own_rows`, `memory` and `stream` are each rank's own.  The caller
  * owns memory and names; the library accesses them only during a call, and does not change A and B.
- * C must not overlap A or B. */
+ * C must not overlap A, B or the old C; it may be the old C, described alike.  If k is 0, A and B have
+ * no elements, and C becomes beta C, or 0. */
 typedef struct damier_matrix {
   damier_division division; /**< determines which of the other fields apply */
   const char *file; /**< IN_FILE: "FILE.h5:/dataset", or "FILE.h5" if it contains one matrix */
@@ -201,7 +209,7 @@ typedef struct damier_context damier_context;
 DAMIER_API int damier_open(MPI_Comm comm, damier_context **context, damier_error *error);
 
 /** The same with a Fortran or mpi4py communicator.
- * @param comm MPI_Comm_c2f, comm.py2f(); -1: only this process
+ * @param comm MPI_Comm_c2f, comm.py2f(); -1: only this process; DAMIER_E_USAGE: it is none
  * @param context the new context, or NULL after an error
  * @param error filled; may be NULL
  * @return a damier_code */

@@ -1,6 +1,7 @@
 """Views of the caller's arrays as two-dimensional NumPy arrays, without a copy where possible."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Union
 
 import numpy as np
@@ -81,6 +82,9 @@ def as_matrix(array: Any, name: str, type_: str | None = None, writable: bool = 
                          hint="x[:, None] or x[None, :] turns a vector into a matrix")
     if writable and (view.readonly if isinstance(view, DeviceArray) else not view.flags.writeable):
         raise UsageError(f"{name} is read-only")
+    if writable and not _has_places(view):
+        raise UsageError(f"several elements of {name} have the same place in memory",
+                         hint="pass an array of its own, not one with strides of 0 or overlapping windows")
     if isinstance(view, DeviceArray):
         _check_lies(view, name)
     return view, _check_type(view.dtype, type_ or of_dlpack, name)
@@ -107,15 +111,46 @@ def _strides(view: Array) -> list[int] | None:
     return strides
 
 
-def _overlaps_itself(view: Array, strides: list[int]) -> bool:
-    (rows, cols), (down, right) = view.shape, strides
+def _overlaps_itself(view: Array, strides: Sequence[int]) -> bool:
+    """Whether two elements have the same address, or share bytes."""
+    (rows, cols), (down, right) = view.shape, map(abs, strides)
     return bool(rows > 1 and cols > 1 and down <= (cols - 1) * right and right <= (rows - 1) * down)
 
 
-def plain(view: Array, writable: bool = False) -> tuple[Array, list[int]]:
-    """VIEW itself or, if its strides are not supported (negative, 0, not whole elements), a copy."""
+def _has_places(view: View) -> bool:
+    """Whether each element has memory of its own, so that it can be written."""
+    array = view.shadow if isinstance(view, DeviceArray) else view
+    if array.size < 2:
+        return True
+    alone = all(n < 2 or abs(s) >= array.itemsize for n, s in zip(array.shape, array.strides))
+    return alone and not _overlaps_itself(array, array.strides)
+
+
+def overlap(x: View, y: View) -> bool:
+    """Whether they share memory; also True if that takes too long to decide."""
+    first, second = (v.shadow if isinstance(v, DeviceArray) else v for v in (x, y))
+    if not np.may_share_memory(first, second):
+        return False
+    if any(array.size and array.itemsize not in array.strides for array in (first, second)):
+        return True  # the library, too, only tells rows and columns without gaps apart
+    try:
+        return bool(np.shares_memory(first, second, max_work=10000))
+    except RuntimeError:  # numpy's TooHardError
+        return True
+
+
+def same_places(x: View, y: View) -> bool:
+    """Whether all elements of both have the same places."""
+    first, second = (v.shadow if isinstance(v, DeviceArray) else v for v in (x, y))
+    return bool(first.__array_interface__["data"][0] == second.__array_interface__["data"][0]
+                and first.shape == second.shape and first.strides == second.strides and first.dtype == second.dtype)
+
+
+def plain(view: Array) -> tuple[Array, list[int]]:
+    """VIEW itself or, if its strides are not supported (negative, 0, not whole elements, several elements in one
+    place), a copy."""
     strides = _strides(view)
-    if strides is None or (writable and _overlaps_itself(view, strides)):
+    if strides is None or _overlaps_itself(view, strides):
         view = np.array(view, dtype=view.dtype.newbyteorder("="), order="C", copy=True)
         strides = _strides(view)
         assert strides is not None

@@ -11,7 +11,7 @@ from typing import Any, Union
 import numpy as np
 
 from . import _library as lib
-from ._arrays import as_matrix
+from ._arrays import as_matrix, overlap, same_places
 from ._device import DeviceArray
 from ._errors import Error, FitError, UsageError
 from ._handle import Handle, Progress, Record
@@ -54,11 +54,10 @@ class Context(Handle):
 
     def info(self, location: Path | None = None) -> Record:
         """As :func:`damier.info`; collective."""
-        where = None if location is None else os.fsencode(location)
-        return self._call(lib.library.damier_info, where)
+        return self._call(lib.library.damier_info, None if location is None else _name_of(location))
 
     def _in_files(self, function: Any, a: Path, b: Path, output: Path, c: Path | None) -> Record:
-        matrices = [lib.CMatrix(division=lib.IN_FILE, file=os.fsencode(location)) for location in (a, b, output)]
+        matrices = [lib.CMatrix(division=lib.IN_FILE, file=_name_of(location)) for location in (a, b, output)]
         with self._with(c=c, type_c=self._type_c):
             return self._call(function, *map(ctypes.byref, matrices))
 
@@ -70,10 +69,7 @@ class Context(Handle):
         ab = [Operand(a, "a", self.rank, self.ranks), Operand(b, "b", self.rank, self.ranks)]
         m, n, k = self._pose(ab)
         result, old = self._result(ab, out, c, beta, (m, n))
-        if m == 0 or n == 0 or k == 0:
-            if m and n and (result.on_gpus or old):
-                raise UsageError("C += A B with k = 0 is not supported in GPU memory")
-            _scale(result, beta)
+        if m == 0 or n == 0:
             return result.matrix.array
         with self._with(beta=1 if c is not None and self._beta is None else None), self._with_old(old):
             self._multiply(lib.library.damier_multiply, [*ab, result])
@@ -83,7 +79,7 @@ class Context(Handle):
         """What :meth:`matmul` of these arrays would do, need and take; collective."""
         ab = [Operand(a, "a", self.rank, self.ranks), Operand(b, "b", self.rank, self.ranks)]
         m, n, k = self._pose(ab)
-        if m == 0 or n == 0 or k == 0:
+        if m == 0 or n == 0:
             raise UsageError(f"there is nothing to plan of a product of {m} x {k} and {k} x {n}")
         result, _ = self._result(ab, out, None, None, (m, n))
         return self._multiply(lib.library.damier_plan, [*ab, result])
@@ -139,11 +135,12 @@ class Context(Handle):
         if not (alike if self.comm is None else all(self.comm.allgather(alike))):
             raise UsageError("c and out differ in type or distribution")
         if c.on_gpus or result.on_gpus:
-            same = c.view is None or c.matrix.array is result.matrix.array
+            same = c.view is None or (result.view is not None and same_places(c.view, result.view))
             return same if self.comm is None else all(self.comm.allgather(same))
         assert not isinstance(c.view, DeviceArray) and not isinstance(result.view, DeviceArray)
-        if c.view is not None and result.view is not None and c.view is not result.view:
-            result.view[...] = c.view
+        if c.view is not None and result.view is not None and not same_places(c.view, result.view):
+            # OUT may share memory with A or B, which are still to be read
+            result.start = c.view
         return True
 
     @contextmanager
@@ -180,23 +177,37 @@ class Context(Handle):
         return {"f16": "f32", "bf16": "f32", "i8": "i32"}.get(type_, type_)
 
     def _multiply(self, function: Any, operands: list[Operand]) -> Record:
+        """C is computed beside OUT if OUT shares memory with A or B."""
         result = operands[2]
-        aside = isinstance(result.view, np.ndarray) and any(
-            isinstance(o.view, np.ndarray) and np.may_share_memory(o.view, result.view) for o in operands[:2])
+        out, start = result.view, result.start
+        aside = out is not None and any(o.view is not None and overlap(o.view, out) for o in operands[:2])
+        if isinstance(out, np.ndarray) and start is not None and not aside:
+            out[...] = start  # NumPy copies it first if it overlaps OUT
+            start = None
         stated = [operand.to_c(copy=operand is result and aside) for operand in operands]
+        memory = stated[2][1]
+        if isinstance(memory, np.ndarray) and start is not None:
+            memory[...] = start
         record = self._call(function, *(ctypes.byref(c) for c, _ in stated))
-        out, memory = result.view, stated[2][1]
-        if isinstance(out, np.ndarray) and memory is not None and memory is not out:
+        if isinstance(out, np.ndarray) and isinstance(memory, np.ndarray) and memory is not out:
             out[...] = memory
         return record
+
+
+def _name_of(location: Path) -> bytes:
+    name = os.fsencode(location)
+    if b"\0" in name:
+        raise UsageError(f"the file name {name!r} contains a zero byte")
+    return name
+
 
 def _shared(result: Operand, others: list[Operand]) -> Error | None:
     """In GPU memory there are no protective copies, so OUT must not overlap others; the old C may be OUT itself."""
     if not isinstance(result.view, DeviceArray):
         return None
     for o in others:
-        whole = o.name == "c" and o.matrix.array is result.matrix.array
-        if isinstance(o.view, DeviceArray) and not whole and o.view.shares_memory(result.view):
+        whole = o.name == "c" and o.view is not None and same_places(o.view, result.view)
+        if o.view is not None and not whole and overlap(o.view, result.view):
             return UsageError(f"out shares GPU memory with {o.name}", hint=f"pass a copy of {o.name}")
     return None
 
@@ -215,17 +226,3 @@ def _copy_of(c: Any) -> Any:
         except MemoryError:
             raise FitError(f"no memory for a copy of c, {shown(view.shape)}") from None
     return matrix
-
-
-def _scale(result: Operand, beta: Any) -> None:
-    """C <- beta C, for k = 0."""
-    view = result.view
-    if view is None or isinstance(view, DeviceArray) or view.size == 0:
-        return
-    if result.type == "bf16" and not is_zero(beta):
-        raise UsageError("C += A B with k = 0 is not supported for bfloat16")
-    factor = 0 if is_zero(beta) else beta
-    if isinstance(factor, str):
-        factor = complex(*map(float, factor.split(",")))
-        factor = factor if factor.imag else factor.real
-    view[...] = view.dtype.type(0) if factor == 0 else (view * factor).astype(view.dtype)

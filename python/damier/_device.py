@@ -39,9 +39,6 @@ class DeviceArray:
                              "rows, or those of columns, must be contiguous", hint=_COPY_HINT)
         return strides
 
-    def shares_memory(self, other: DeviceArray) -> bool:
-        return bool(np.shares_memory(self.shadow, other.shadow))
-
 
 class _Addresses:
     """Addresses for NumPy, which does not dereference them."""

@@ -139,6 +139,7 @@ class Operand:
         self.name = name
         self.matrix = given if isinstance(given, Matrix) else Rows(given)
         self.view: View | None = None
+        self.start: Array | None = None  # of out: elements that it has to hold before the product
         self.on_gpus = False  # on some ranks, once known
         self.type: str | None = None
         self.rows = self.cols = 0  # of the whole matrix, once known
@@ -215,7 +216,7 @@ class Operand:
             c.data, c.memory, c.stream = view.pointer, lib.GPU_MEMORY, view.stream
             c.row_stride, c.col_stride = view.strides(self.name)
             return c, view
-        memory, strides = plain(np.array(view) if copy else view, self.name == "out")
+        memory, strides = plain(np.array(view) if copy else view)
         c.data = memory.ctypes.data
         c.row_stride, c.col_stride = strides
         return c, memory

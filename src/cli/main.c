@@ -17,7 +17,7 @@
 #include "measure/info.h"
 #include "transport/transport.h"
 
-/* The command line, quoted for a shell, truncated to the room. */
+/* The command line, quoted for a shell; a longer one ends with "...". */
 static void remember_command(dm_call *call, int argc, char **argv) {
   static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                               "-_./:,=+%@";
@@ -30,6 +30,7 @@ static void remember_command(dm_call *call, int argc, char **argv) {
         snprintf(call->command + used, room - used, "%s%s%s%s", i ? " " : "", quote, word, quote);
     used += length > 0 ? (size_t)length : 0;
   }
+  if (used >= room) strcpy(call->command + room - 5, " ...");
 }
 
 static dm_status check_operands(const dm_call *call) {

@@ -164,7 +164,12 @@ dm_status dm_cli_set_complex(const dm_option *option, const char *text, dm_setti
   char real[DM_CLI_TEXT];
   double parts[2] = {0.0, 0.0};
   const char *comma = strchr(text, ',');
-  snprintf(real, sizeof real, "%.*s", comma ? (int)(comma - text) : (int)strlen(text), text);
+  const size_t length = comma ? (size_t)(comma - text) : strlen(text);
+  if (length >= sizeof real)
+    return dm_fail(DM_E_USAGE, "'%.20s...' is a number of more than %zu characters", text,
+                   sizeof real - 1);
+  memcpy(real, text, length);
+  real[length] = '\0';
   if (!dm_parse_real(real, &parts[0]) || (comma && !dm_parse_real(comma + 1, &parts[1])))
     return dm_fail(DM_E_USAGE, "'%s' is not a number RE or RE,IM within the range of f64", text);
   memcpy(place(option, settings), parts, sizeof parts);
@@ -175,7 +180,8 @@ static dm_status copy_text(const char *text, char *to, size_t room) {
   if (text[0] == '\0') return dm_fail(DM_E_USAGE, "the value is empty");
   if (strlen(text) >= room)
     return dm_fail(DM_E_USAGE, "the value is longer than %zu characters", room - 1);
-  memcpy(to, text, strlen(text) + 1);
+  memset(to, 0, room); /* settings are compared as memory */
+  memcpy(to, text, strlen(text));
   return DM_OK;
 }
 
@@ -247,8 +253,8 @@ static int parse_widths(const char *text, int most, int64_t widths[]) {
     const size_t length = strcspn(text, ",");
     char width[32];
     snprintf(width, sizeof width, "%.*s", (int)dm_min((int64_t)length, 31), text);
-    if (!dm_parse_count(width, &widths[count]) || widths[count] < 1 || widths[count] % 64 ||
-        (count > 0 && widths[count] <= widths[count - 1]))
+    if (length >= sizeof width || !dm_parse_count(width, &widths[count]) || widths[count] < 1 ||
+        widths[count] % 64 || (count > 0 && widths[count] <= widths[count - 1]))
       return 0;
     if (!text[length]) return count + 1;
     text += length + 1;
@@ -278,8 +284,8 @@ dm_status dm_cli_set_memory(const dm_option *option, const char *text, dm_settin
     char size[32];
     const char *value = key < 0 ? at : at + strlen(keys[key]);
     size_t length = strcspn(value, ",");
-    snprintf(size, sizeof size, "%.*s", (int)length, value);
-    if (key < 0 || !dm_parse_count(size, &memory[key]) || memory[key] == 0)
+    snprintf(size, sizeof size, "%.*s", (int)dm_min((int64_t)length, 31), value);
+    if (key < 0 || length >= sizeof size || !dm_parse_count(size, &memory[key]) || memory[key] == 0)
       return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not host=SIZE,device=SIZE", text),
                      "for example host=8GiB,device=40GiB; either may be left out");
     at = value + length + (value[length] == ',');

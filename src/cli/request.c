@@ -91,6 +91,9 @@ dm_status dm_cli_look_at(const dm_call *call, const dm_location *location, dm_da
   DM_TRY(dm_cli_trust(&call->settings, &trust));
   DM_TRY(dm_io_inspect(location, &trust, dataset, provenance));
   char text[256], name[DM_NAME];
+  if (strlen(dm_location_name(&dataset->at, name)) >= DM_ATTRIBUTE_TEXT)
+    return dm_fail(DM_E_USAGE, "the name '%.60s...' has more than %d characters", name,
+                   DM_ATTRIBUTE_TEXT - 1);
   dm_log log = dm_cli_log(call);
   dm_io_describe(dataset, text, sizeof text);
   dm_log_line(&log, DM_LOG_DETAIL, "%s: %lld x %lld %s, %s", dm_location_name(&dataset->at, name),

@@ -2,6 +2,7 @@
 
 #include "backend/backend.h"
 #include "check/verdict.h"
+#include "cli/alike.h"
 #include "cli/reports.h"
 #include "cli/stop_early.h"
 #include "core/version.h"
@@ -62,6 +63,19 @@ static dm_status same_version(const dm_run *run) {
   return dm_comm_agree(run->world, status);
 }
 
+/* Rank 0 decides for all, but a rank that was started with something else was meant to do it. */
+static dm_status same_call(const dm_run *run, const dm_call *call) {
+  static const char *const operands[] = {"operand 1", "operand 2", "operand 3"};
+  dm_alike alike = {0};
+  dm_alike_add_text(&alike, "the verb", call->verb->name);
+  for (int i = 0; i < (int)(sizeof operands / sizeof *operands); i++)
+    dm_alike_add_text(&alike, operands[i], i < call->operand_count ? call->operands[i] : NULL);
+  dm_alike_add_settings(&alike, &call->settings);
+  return dm_hint(dm_alike_check(run->world, &alike),
+                 "all ranks need the same command line and the same DAMIER_* variables; mpirun -x "
+                 "NAME passes a variable to other computers");
+}
+
 static dm_status share(const dm_run *run, dm_call *call, dm_status prepared, const dm_work *work) {
   DM_TRY(dm_comm_agree(run->world, prepared));
   DM_TRY(dm_comm_broadcast(run->world, &call->settings, sizeof call->settings, 0));
@@ -96,6 +110,7 @@ static dm_status work_traced(dm_run *run, const dm_call *call, const dm_work *wo
 
 static dm_status perform(dm_run *run, dm_call *call, dm_status prepared, const dm_work *work) {
   dm_status same = same_version(run);
+  if (!same) same = same_call(run, call);
   if (same) dm_status_free(prepared);
   DM_TRY(same);
   DM_TRY(share(run, call, prepared, work));

@@ -141,6 +141,7 @@ static dm_status each_word(const char *list, dm_status (*add)(dm_bench_scale *, 
   for (const char *at = list; *at;) {
     char word[32];
     const size_t length = strcspn(at, ",");
+    if (length >= sizeof word) return add(scale, at); /* refuses it */
     snprintf(word, sizeof word, "%.*s", (int)length, at);
     DM_TRY(add(scale, word));
     if (strcmp(at + length, ",") == 0) return add(scale, ""); /* add rejects the empty word */

@@ -107,8 +107,8 @@ static dm_status publish(const dm_call *call, const dm_plan *plan, const dm_mach
                       "damier: plan m=%lld n=%lld k=%lld ranks=%d grid=%dx%dx%d kb=%lld "
                       "total_s=%.4g",
                       (long long)plan->problem.m, (long long)plan->problem.n,
-                      (long long)plan->problem.k, plan->ranks, plan->pm, plan->pn, plan->pk,
-                      (long long)plan->kb, plan->forecast.total);
+                      plan->problem.no_k ? 0LL : (long long)plan->problem.k, plan->ranks, plan->pm,
+                      plan->pn, plan->pk, (long long)plan->kb, plan->forecast.total);
   dm_status status = dm_cli_publish(call, record);
   dm_record_free(record);
   return status;

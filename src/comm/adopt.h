@@ -11,4 +11,7 @@
  * cannot be used. */
 dm_status dm_comm_adopt(MPI_Comm mpi, dm_comm **world);
 
+/* The communicator of a Fortran handle; -1: MPI_COMM_NULL, as above. DM_E_USAGE: it is none. */
+dm_status dm_comm_of_fortran(int handle, MPI_Comm *mpi);
+
 #endif

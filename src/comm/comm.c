@@ -164,17 +164,84 @@ dm_status dm_comm_start_single(dm_comm **world) {
   return take_world(world);
 }
 
-dm_status dm_comm_adopt(MPI_Comm mpi, dm_comm **world) {
-  int started, provided;
-  dm_comm *comm;
-  MPI_Comm own;
-  if (mpi == MPI_COMM_NULL) return take_alone(world);
+/* Whether a program that uses this as a library may call MPI now. */
+static dm_status check_started(void) {
+  int started, ended;
   DM_MPI(MPI_Initialized(&started));
   if (!started) return dm_fail(DM_E_USAGE, "MPI has not been started");
+  DM_MPI(MPI_Finalized(&ended));
+  return ended ? dm_fail(DM_E_USAGE, "MPI has been finalized") : DM_OK;
+}
+
+static dm_status check_thread(void) {
+  int provided, is_main;
   DM_MPI(MPI_Query_thread(&provided));
   if (provided < MPI_THREAD_FUNNELED)
     return dm_hint(dm_fail(DM_E_MPI, "MPI was initialised without thread support"),
                    "call MPI_Init_thread with MPI_THREAD_FUNNELED or higher");
+  if (provided >= MPI_THREAD_SERIALIZED) return DM_OK;
+  DM_MPI(MPI_Is_thread_main(&is_main));
+  return is_main ? DM_OK
+                 : dm_hint(dm_fail(DM_E_USAGE, "this thread may not call MPI"),
+                           "the thread that started MPI makes all calls, unless MPI_Init_thread "
+                           "provided MPI_THREAD_SERIALIZED");
+}
+
+dm_status dm_comm_usable(const dm_comm *comm) {
+  if (dm_comm_is_alone(comm)) return DM_OK;
+  DM_TRY(check_started());
+  return check_thread();
+}
+
+/* MPI reports an invalid communicator to the error handler of one of these, which ends the program
+ * unless it is replaced meanwhile. */
+typedef struct quiet {
+  MPI_Errhandler world, self;
+} quiet;
+
+static dm_status quiet_begin(quiet *q) {
+  DM_MPI(MPI_Comm_get_errhandler(MPI_COMM_WORLD, &q->world));
+  DM_MPI(MPI_Comm_get_errhandler(MPI_COMM_SELF, &q->self));
+  DM_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  DM_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+  return DM_OK;
+}
+
+static void put_back(MPI_Comm comm, MPI_Errhandler handler) {
+  (void)MPI_Comm_set_errhandler(comm, handler);
+  if (handler != MPI_ERRORS_ARE_FATAL && handler != MPI_ERRORS_RETURN)
+    (void)MPI_Errhandler_free(&handler);
+}
+
+static dm_status check_communicator(MPI_Comm mpi) {
+  int ranks, is_inter = 0;
+  quiet q;
+  DM_TRY(quiet_begin(&q));
+  const bool is_one = MPI_Comm_size(mpi, &ranks) == MPI_SUCCESS &&
+                      MPI_Comm_test_inter(mpi, &is_inter) == MPI_SUCCESS;
+  put_back(MPI_COMM_SELF, q.self);
+  put_back(MPI_COMM_WORLD, q.world);
+  if (!is_one) return dm_fail(DM_E_USAGE, "this is not a communicator");
+  return is_inter ? dm_fail(DM_E_USAGE, "intercommunicators are not supported") : DM_OK;
+}
+
+dm_status dm_comm_of_fortran(int handle, MPI_Comm *mpi) {
+  *mpi = MPI_COMM_NULL;
+  if (handle == -1) return DM_OK;
+  DM_TRY(check_started());
+  if (handle >= 0) *mpi = MPI_Comm_f2c(handle);
+  return *mpi != MPI_COMM_NULL ? DM_OK
+                               : dm_hint(dm_fail(DM_E_USAGE, "%d is no communicator", handle),
+                                         "-1 is a single process");
+}
+
+dm_status dm_comm_adopt(MPI_Comm mpi, dm_comm **world) {
+  dm_comm *comm;
+  MPI_Comm own;
+  if (mpi == MPI_COMM_NULL) return take_alone(world);
+  DM_TRY(check_started());
+  DM_TRY(check_thread());
+  DM_TRY(check_communicator(mpi));
   DM_MPI(MPI_Comm_dup(mpi, &own));
   DM_TRY(allocate(&comm));
   DM_TRY(wrap(own, comm, world));
@@ -307,7 +374,9 @@ dm_status dm_comm_split_node(const dm_comm *comm, dm_comm **out) {
 }
 
 void dm_comm_free(dm_comm *comm) {
+  int ended = 0;
   if (!comm) return;
-  if (!dm_comm_is_alone(comm)) MPI_Comm_free(&comm->mpi);
+  if (!dm_comm_is_alone(comm) && MPI_Finalized(&ended) == MPI_SUCCESS && !ended)
+    MPI_Comm_free(&comm->mpi);
   free(comm);
 }

@@ -39,6 +39,9 @@ int dm_comm_local_rank_before_start(bool *only);
 /* Whether the MPI library is known not to use GPUs itself. */
 bool dm_comm_ignores_gpus(void);
 
+/* DM_E_USAGE: MPI has ended, or this thread may not call it. */
+dm_status dm_comm_usable(const dm_comm *comm);
+
 /* Whether no launcher started this process and MPI is not used. */
 bool dm_comm_is_alone(const dm_comm *world);
 

@@ -161,7 +161,8 @@ char *dm_format_flops(double flops_per_second, char text[32]) {
 bool dm_next_word(const char **text, char between, char word[96]) {
   if (!*text) return false;
   const char *end = strchr(*text, between);
-  snprintf(word, 96, "%.*s", end ? (int)dm_min(end - *text, 95) : 95, *text);
+  const size_t length = end ? (size_t)(end - *text) : strlen(*text);
+  snprintf(word, 96, "%.*s", length < 96 ? (int)length : 0, *text);
   *text = end ? end + 1 : NULL;
   return true;
 }

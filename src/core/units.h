@@ -11,8 +11,8 @@
  * and an optional "B": "4k", "1.5G", "8GiB". False for anything else or on overflow. */
 bool dm_parse_count(const char *text, int64_t *value);
 
-/* Copies the next word of *TEXT to WORD, truncated to 95 bytes; BETWEEN separates words. Advances
- * *TEXT; after the last word it is NULL, and the result false. */
+/* Copies the next word of *TEXT to WORD; BETWEEN separates words. A word of more than 95 bytes is
+ * left out: WORD is empty. Advances *TEXT; after the last word it is NULL, and the result false. */
 bool dm_next_word(const char **text, char between, char word[96]);
 
 /* Parses "N", "LOW:HIGH:STEP" or "LOW:HIGH:xFACTOR" of numbers > 0 and calls TAKE with each number.

@@ -124,6 +124,14 @@ dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_datas
                            (long long)problem->n),
                    "dimensions are HDF5's own, as h5dump shows them; --op-a t and --op-b t "
                    "transpose");
+  if (problem->m == 0 || problem->n == 0)
+    return dm_fail(DM_E_INPUT,
+                   "op(A) is %lld x %lld and op(B) is %lld x %lld: the product is empty, and files "
+                   "hold no empty matrices",
+                   (long long)problem->m, (long long)problem->k, (long long)inner,
+                   (long long)problem->n);
+  problem->no_k = problem->k == 0;
+  if (problem->no_k) problem->k = 1;
   dm_dtype input;
   DM_TRY(input_type(a, b, equation->type, equation->rounds, &input));
   DM_TRY(dm_types_of(input, equation, problem));

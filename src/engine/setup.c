@@ -349,11 +349,12 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
   char recipe[DM_RECIPE], ramp[32], time[32];
   dm_plan_recipe(plan, recipe);
   dm_plan_ramp_text(plan, ramp);
+  const int64_t k = p->no_k ? 0 : p->k;
   dm_record_text(record, "problem.shape", "product", "%lld x %lld x %lld", (long long)p->m,
-                 (long long)p->n, (long long)p->k);
+                 (long long)p->n, (long long)k);
   dm_record_integer(record, "problem.m", NULL, DM_SHOWN_PLAIN, p->m);
   dm_record_integer(record, "problem.n", NULL, DM_SHOWN_PLAIN, p->n);
-  dm_record_integer(record, "problem.k", NULL, DM_SHOWN_PLAIN, p->k);
+  dm_record_integer(record, "problem.k", NULL, DM_SHOWN_PLAIN, k);
   dm_record_text(record, "problem.types", "types", "%s%s%s%s, sums in %s, C in %s",
                  dm_dtype_name(p->work), plain ? "" : " (", plain ? "" : p->compute.name,
                  plain ? "" : ")", dm_dtype_name(p->accumulator), dm_dtype_name(p->c));

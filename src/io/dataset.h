@@ -59,6 +59,12 @@ typedef struct dm_dataset {
   int64_t file_bytes, modified_ns; /* to detect changes */
 } dm_dataset;
 
+/* Whether it has no elements: rows or columns are 0. As the k of a product it is one row or column
+ * of zeros, which is what readers read: the product is 0. */
+static inline bool dm_dataset_is_empty(const dm_dataset *dataset) {
+  return dataset->rows == 0 || dataset->cols == 0;
+}
+
 /* Text attributes of a dataset: provenance. */
 typedef struct dm_attribute {
   char name[DM_ATTRIBUTE_NAME];
@@ -70,7 +76,7 @@ typedef struct dm_attributes {
   dm_attribute list[DM_ATTRIBUTES];
 } dm_attributes;
 
-/* Adds NAME = printf(FORMAT), truncated to the room for a text; DM_E_BUG: the table is full. */
+/* Adds NAME = printf(FORMAT); DM_E_BUG: the table is full, or the text too long. */
 dm_status dm_attributes_add(dm_attributes *attributes, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -179,6 +179,11 @@ dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, d
   DM_TRY(check_external(creation, trust, at));
   find->vector = trust->vectors;
   DM_TRY(dm_h5_shape(at, set, &find->vector, &find->rows, &find->cols));
+  if (dm_dataset_is_empty(find)) {
+    find->layout = DM_CONTIGUOUS;
+    H5Pclose(creation);
+    return DM_OK;
+  }
   bool away = trust->external && is_in_other_file(file, set);
   DM_TRY(check_layout(set, creation, layout, trust, away, find));
   H5Pclose(creation);

@@ -118,7 +118,7 @@ dm_status dm_h5_shape(const dm_location *at, hid_t object, dm_vector *vector, in
   if (known && (dims[0] > INT64_MAX || dims[1] > INT64_MAX))
     return dm_fail_at(DM_E_INPUT, at, "declares more elements than 64 bits can count");
   if (!known || !take_shape(rank, dims, *vector, rows, cols)) return wrong_rank(at, rank);
-  if (*rows == 0 || *cols == 0)
+  if (*rows == 0 && *cols == 0)
     return dm_fail_at(DM_E_INPUT, at, "is empty: its shape is %lld x %lld", (long long)*rows,
                       (long long)*cols);
   return DM_OK;

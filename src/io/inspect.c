@@ -43,8 +43,9 @@ static bool is_sane_dataset(const dm_dataset *d) {
          is_named(d) && is_bool(&d->by_columns) && is_bool(&d->swapped) && is_bool(&d->elsewhere) &&
          is_bool(&d->no_data) && is_bool(&d->swmr) && dm_dtype_is_known(d->dtype) && (unsigned)d->layout <= DM_VIRTUAL &&
          (unsigned)d->vector <= DM_AS_ROW && (d->vector != DM_AS_COLUMN || d->cols == 1) &&
-         (d->vector != DM_AS_ROW || d->rows == 1) && d->filters < DM_FILTERS_END && d->rows >= 1 &&
-         d->cols >= 1 && !dm_mul_overflows(d->rows, d->cols, &elements) &&
+         (d->vector != DM_AS_ROW || d->rows == 1) && d->filters < DM_FILTERS_END && d->rows >= 0 &&
+         d->cols >= 0 && (d->rows > 0 || d->cols > 0) &&
+         !dm_mul_overflows(d->rows, d->cols, &elements) &&
          !dm_mul_overflows(elements, dm_dtype_size(d->dtype), &bytes) && is_sane_storage(d, bytes);
 }
 

@@ -87,6 +87,9 @@ dm_status dm_io_parse_location(const char *text, dm_location *location) {
   if (length >= DM_PATH || (dataset && strlen(dataset) >= DM_PATH))
     return dm_fail(DM_E_USAGE, "the name '%.60s...' has more than %d characters", text,
                    DM_PATH - 1);
+  if (strlen(text) >= DM_ATTRIBUTE_TEXT) /* provenance records it */
+    return dm_fail(DM_E_USAGE, "the name '%.60s...' has more than %d characters", text,
+                   DM_ATTRIBUTE_TEXT - 1);
   memset(location, 0, sizeof *location);
   memcpy(location->file, text, length);
   if (dataset) {
@@ -136,9 +139,12 @@ dm_status dm_attributes_add(dm_attributes *attributes, const char *name, const c
   snprintf(attribute->name, sizeof attribute->name, "%s", name);
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(attribute->text, sizeof attribute->text, format, arguments);
+  const int length = vsnprintf(attribute->text, sizeof attribute->text, format, arguments);
   va_end(arguments);
-  return DM_OK;
+  if (length >= 0 && length < (int)sizeof attribute->text) return DM_OK;
+  attributes->count--;
+  return dm_fail(DM_E_BUG, "the text of the attribute '%s' has more than %d characters", name,
+                 DM_ATTRIBUTE_TEXT - 1);
 }
 
 const char *dm_attributes_find(const dm_attributes *attributes, const char *name) {

@@ -170,7 +170,7 @@ static dm_status check_shape(const header *h, const dm_trust *trust, dm_dataset 
   find->rows = find->vector == DM_AS_ROW ? 1 : h->dims[0];
   find->cols = find->vector == DM_AS_ROW ? h->dims[0] : h->rank == 1 ? 1 : h->dims[1];
   find->by_columns = h->by_columns && h->rank == 2;
-  if (find->rows == 0 || find->cols == 0)
+  if (find->rows == 0 && find->cols == 0)
     return dm_fail_at(DM_E_INPUT, at, "is empty: its shape is %lld x %lld", (long long)find->rows,
                       (long long)find->cols);
   return DM_OK;

@@ -15,9 +15,9 @@
 #include "io/read.h"
 
 dm_status dm_output_beside(const dm_location *at, const char *ending, char path[DM_BESIDE]) {
-  snprintf(path, DM_BESIDE, "%s%s", at->file, ending);
+  const int length = snprintf(path, DM_BESIDE, "%s%s", at->file, ending);
   const char *slash = strrchr(path, '/');
-  if (strlen(slash ? slash + 1 : path) > NAME_MAX)
+  if (length >= DM_PATH || strlen(slash ? slash + 1 : path) > NAME_MAX)
     return dm_fail_at(DM_E_USAGE, at, "its name is too long");
   return DM_OK;
 }

@@ -46,6 +46,7 @@ dm_status dm_reader_same_file(const dm_dataset *dataset, int fd) {
 
 dm_status dm_io_unchanged(const dm_dataset *dataset) {
   struct stat info;
+  if (dm_dataset_is_empty(dataset)) return DM_OK; /* nothing of it was used */
   if (stat(dataset->at.file, &info) < 0)
     return dm_fail_at(DM_E_IO, &dataset->at, "cannot be found any more: %s", strerror(errno));
   return compare(dataset, &info);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -19,7 +20,8 @@ enum { OWN_MEMORY = 1 << 27 };
 
 dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **reader) {
   dm_reader *r;
-  if (access(dataset->at.file, F_OK) < 0 && errno == ENOENT)
+  const bool empty = dm_dataset_is_empty(dataset);
+  if (!empty && access(dataset->at.file, F_OK) < 0 && errno == ENOENT)
     return dm_hint(dm_fail_at(DM_E_INPUT, &dataset->at, "has disappeared since it was inspected"),
                    "is it on a file system that all nodes share?");
   DM_TRY(dm_buffer_table(1, &r));
@@ -28,10 +30,18 @@ dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **rea
     r->dataset.rows = dataset->cols;
     r->dataset.cols = dataset->rows;
   }
+  if (empty) { /* zeros */
+    r->dataset.rows = dm_max(1, r->dataset.rows);
+    r->dataset.cols = dm_max(1, r->dataset.cols);
+    r->dataset.offset = -1;
+  }
+  r->empty = empty;
   r->as = as == DM_DTYPE_NONE ? dataset->dtype : as;
   r->fd = -1;
   r->file = r->set = r->type = r->access = -1;
-  dm_status status = dataset->offset >= 0 ? dm_reader_open_direct(r) : dm_reader_open_hdf5(r);
+  dm_status status = empty                  ? DM_OK
+                     : dataset->offset >= 0 ? dm_reader_open_direct(r)
+                                            : dm_reader_open_hdf5(r);
   if (status) {
     dm_reader_close(r);
     return status;
@@ -100,7 +110,7 @@ static bool is_direct(const dm_reader *reader) {
 
 static bool needs_no_work(const dm_reader *reader, const dm_request *request) {
   dm_dtype dtype = reader->dataset.dtype;
-  if (!is_direct(reader) || reader->dataset.swapped || reader->as != dtype ||
+  if (!is_direct(reader) || reader->empty || reader->dataset.swapped || reader->as != dtype ||
       (request->conjugate && dm_dtype_is_complex(dtype)))
     return false;
   for (int64_t i = 0; i < request->count; i++) {
@@ -193,6 +203,10 @@ void dm_reader_spread(const dm_reader *reader, const dm_request *request, dm_vie
 /* Reads PIECE unconverted into MEMORY. */
 static dm_status fetch(const dm_reader *reader, dm_rectangle piece, void *memory,
                        const dm_keepalive *keepalive) {
+  if (reader->empty) {
+    memset(memory, 0, (size_t)(piece.rows * piece.cols * dm_dtype_size(reader->dataset.dtype)));
+    return DM_OK;
+  }
   if (!is_direct(reader)) return dm_reader_fetch_hdf5(reader, piece, memory);
   dm_view whole = dm_view_row_major(memory, reader->dataset.dtype, piece.rows, piece.cols);
   const dm_request alone = {.part = piece, .views = &whole, .count = 1};

@@ -12,6 +12,7 @@
 struct dm_reader {
   dm_dataset dataset; /* as stored: rows and columns are swapped if the file is column-major */
   dm_dtype as;
+  bool empty;    /* the dataset has no elements: zeros are read */
   int64_t bytes; /* read so far */
   const dm_keepalive *keepalive;
 

@@ -6,14 +6,22 @@
 #include "core/checked.h"
 #include "job/band.h"
 
-static dm_status check_shape(const dm_memory_matrix *m) {
+dm_status dm_memory_matrix_check(const dm_memory_matrix *m) {
   int64_t bytes;
+  if ((int)m->division < (int)DM_BY_ROWS || (int)m->division > (int)DM_BLOCK_CYCLIC)
+    return dm_hint(dm_fail(DM_E_USAGE, "%d is not a way to divide a matrix", (int)m->division),
+                   "damier_file, damier_by_rows, damier_on_one and damier_scalapack fill matrices "
+                   "in; damier_scalapack needs a descriptor");
   if ((int)m->dtype < 0 || (int)m->dtype >= DM_DTYPE_COUNT)
     return dm_fail(DM_E_USAGE, "%d is no type", (int)m->dtype);
-  if (m->rows < 1 || m->cols < 1)
+  if (m->rows < 0 || m->cols < 0 || (m->rows == 0 && m->cols == 0))
     return dm_fail(DM_E_USAGE, "it has %lld x %lld elements", (long long)m->rows,
                    (long long)m->cols);
-  return dm_bytes_of(m->rows, m->cols, dm_dtype_size(m->dtype), &bytes);
+  if (dm_mul_overflows(m->rows, m->cols, &bytes) ||
+      dm_mul_overflows(bytes, dm_dtype_size(m->dtype), &bytes))
+    return dm_fail(DM_E_USAGE, "%lld x %lld elements have no 64-bit size", (long long)m->rows,
+                   (long long)m->cols);
+  return DM_OK;
 }
 
 /* Ranks must agree on the whole matrix, but not on the memory of their parts. */
@@ -25,13 +33,13 @@ static dm_status check_alike(const dm_comm *comm, const dm_memory_matrix *m, boo
   int64_t extremes[2 * COUNT + 1];
   for (int i = 0; i < COUNT; i++) {
     extremes[2 * i] = stated[i];
-    extremes[2 * i + 1] = -stated[i];
+    extremes[2 * i + 1] = ~stated[i]; /* its largest is the complement of the least */
   }
   extremes[2 * COUNT] = m->on_gpu;
   DM_TRY(dm_comm_max_i64(comm, extremes, 2 * COUNT + 1));
   *on_gpus = extremes[2 * COUNT];
   for (int i = 0; i < COUNT; i++)
-    if (extremes[2 * i] != -extremes[2 * i + 1])
+    if (extremes[2 * i] != ~extremes[2 * i + 1])
       return dm_hint(dm_fail(DM_E_USAGE, "the ranks describe it differently"),
                      "type, shape and division are those of the whole matrix, on every rank");
   return DM_OK;
@@ -142,7 +150,7 @@ static dm_status local_part(const dm_comm *comm, const dm_memory_matrix *m,
 dm_status dm_distributed_open(const dm_comm *comm, const dm_memory_matrix *stated, const char *name,
                               dm_distributed *matrix) {
   *matrix = (dm_distributed){0};
-  dm_status status = dm_comm_agree(comm, check_shape(stated));
+  dm_status status = dm_comm_agree(comm, dm_memory_matrix_check(stated));
   if (!status) status = check_alike(comm, stated, &matrix->on_gpus);
   if (status) return dm_context(status, "%s", name);
   status = divide(comm, stated, &matrix->of);

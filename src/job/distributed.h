@@ -37,6 +37,9 @@ typedef struct dm_distributed {
   dm_backend *backend; /* backend for GPU memory; else NULL */
 } dm_distributed;
 
+/* DM_E_USAGE: this rank states an impossible division, type or shape. */
+dm_status dm_memory_matrix_check(const dm_memory_matrix *stated);
+
 /* Collective. DM_E_USAGE: STATED is invalid, or ranks differ; messages use NAME. Close also frees
  * what a failed open left. */
 dm_status dm_distributed_open(const dm_comm *comm, const dm_memory_matrix *stated, const char *name,

@@ -1,5 +1,7 @@
 #include "job/generate.h"
 
+#include "job/provenance.h"
+
 #include <stdlib.h>
 
 #include "core/buffer.h"
@@ -76,7 +78,7 @@ static dm_status write_rows(dm_run *run, const dm_generate *g, dm_output *output
 static dm_status describe(const dm_run *run, const dm_generate *g, dm_attributes *list) {
   list->count = 0;
   DM_TRY(dm_attributes_add(list, "software", "damier"));
-  DM_TRY(dm_attributes_add(list, "command", "%s", run->command ? run->command : ""));
+  DM_TRY(dm_provenance_command(run, list));
   DM_TRY(dm_attributes_add(list, "kind", "%s", dm_kind_name(g->generator.kind)));
   DM_TRY(dm_attributes_add(list, "seed", "%llu", (unsigned long long)g->generator.seed));
   return dm_attributes_add(list, "parameter", "%.17g", g->generator.parameter);

@@ -82,7 +82,7 @@ void dm_multiply_record(const dm_multiplied *done, dm_record *record) {
   dm_record_summary(record,
                     "damier: multiply m=%lld n=%lld k=%lld dtype=%s ranks=%d time_s=%.3f "
                     "multiply_s=%.3f tflops=%.4g residual=%.2g%s%s %s",
-                    (long long)p->m, (long long)p->n, (long long)p->k, dm_dtype_name(p->work),
+                    (long long)p->m, (long long)p->n, p->no_k ? 0LL : (long long)p->k, dm_dtype_name(p->work),
                     done->run->ranks, done->seconds, worst->multiply + worst->reduce,
                     dm_phases_flops(worst, plan) * 1e-12, verdict ? verdict->residual : 0.0,
                     seed[0] ? " seed=" : "", seed,
@@ -97,6 +97,6 @@ void dm_multiply_record_done(const dm_run *run, const dm_multiply *m, const dm_p
   dm_record_text(record, "files.c", "C", "%s, made by an earlier run",
                  dm_location_name(&m->out, name));
   dm_record_summary(record, "damier: multiply m=%lld n=%lld k=%lld dtype=%s ranks=%d DONE",
-                    (long long)p->m, (long long)p->n, (long long)p->k, dm_dtype_name(p->work),
-                    run->ranks);
+                    (long long)p->m, (long long)p->n, p->no_k ? 0LL : (long long)p->k,
+                    dm_dtype_name(p->work), run->ranks);
 }

@@ -1,5 +1,6 @@
 #include "job/provenance.h"
 
+#include <string.h>
 #include <time.h>
 
 #include "check/verdict.h"
@@ -20,6 +21,14 @@ static dm_status add_dataset(dm_attributes *list, const char *name, const dm_dat
                            (long long)dataset->cols, dm_dtype_name(dataset->dtype));
 }
 
+dm_status dm_provenance_command(const dm_run *run, dm_attributes *list) {
+  const char *command = run->command ? run->command : "";
+  static const char mark[] = " ...";
+  const bool fits = strlen(command) < DM_ATTRIBUTE_TEXT;
+  const int length = fits ? DM_ATTRIBUTE_TEXT : DM_ATTRIBUTE_TEXT - (int)sizeof mark;
+  return dm_attributes_add(list, "command", "%.*s%s", length, command, fits ? "" : mark);
+}
+
 static dm_status add_software(dm_attributes *list, const dm_run *run) {
   char date[32] = "";
   time_t now = time(NULL);
@@ -29,7 +38,7 @@ static dm_status add_software(dm_attributes *list, const dm_run *run) {
   DM_TRY(dm_attributes_add(list, "software_version", "%s", DM_VERSION));
   DM_TRY(dm_attributes_add(list, "git", "%s", DM_GIT));
   DM_TRY(dm_attributes_add(list, "date", "%s", date));
-  return dm_attributes_add(list, "command", "%s", run->command ? run->command : "");
+  return dm_provenance_command(run, list);
 }
 
 /* RE or RE,IM. %.17g preserves the exact value. */

@@ -13,4 +13,7 @@ dm_status dm_provenance_of(const dm_multiply *multiply, const dm_setup *setup, c
 /* "n", "t", "c". */
 const char *dm_op_name(dm_op op);
 
+/* Adds the command as typed, which only describes: a longer one ends with "...". */
+dm_status dm_provenance_command(const dm_run *run, dm_attributes *list);
+
 #endif

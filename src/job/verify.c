@@ -25,6 +25,7 @@ enum { STRIP = 64 << 20 }; /* bytes of a matrix in memory at a time */
 
 static dm_status stream_file(dm_run *run, int threads, const dm_dataset *dataset, dm_op op,
                              dm_dtype as, dm_dtype work, dm_verify_take *take, void *context) {
+  if (dm_dataset_is_empty(dataset)) return DM_OK; /* it adds nothing to any sum */
   dm_range rows = dm_split(dataset->rows, run->ranks, run->rank, 1);
   int64_t row_bytes, bytes;
   DM_TRY(dm_bytes_of(dataset->cols, 1, dm_dtype_size(work), &row_bytes));
@@ -218,8 +219,8 @@ static void report(const dm_run *run, const dm_verify *v, const dm_problem *p,
   dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, seconds);
   dm_verdict_seed(verdict, seed);
   dm_record_summary(record, "damier: verify m=%lld n=%lld k=%lld dtype=%s%s residual=%.2g%s%s %s",
-                    (long long)p->m, (long long)p->n, (long long)p->k, dm_dtype_name(p->work),
-                    dm_checked_words(&checked, words), verdict->residual, seed[0] ? " seed=" : "",
+                    (long long)p->m, (long long)p->n, p->no_k ? 0LL : (long long)p->k,
+                    dm_dtype_name(p->work), dm_checked_words(&checked, words), verdict->residual, seed[0] ? " seed=" : "",
                     seed, dm_verdict_word(verdict));
 }
 

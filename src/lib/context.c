@@ -6,7 +6,7 @@
 #include "comm/adopt.h"
 #include "core/clock.h"
 #include "core/version.h"
-#include "lib/library.h"
+#include "lib/checks.h"
 
 /* ---- errors ---- */
 
@@ -26,11 +26,48 @@ static int answer(dm_status status, damier_error *error) {
   return code;
 }
 
+/* ---- calls ---- */
+
+/* A call of a function of a context. */
+typedef struct visit {
+  damier_context *context; /* NULL: it was refused */
+  dm_plain_numbers numbers;
+} visit;
+
+/* Other ranks do not know if this fails. */
+static dm_status enter(visit *v, damier_context *context) {
+  *v = (visit){0};
+  dm_plain_numbers_begin(&v->numbers);
+  if (!context) return dm_fail(DM_E_USAGE, "the context is NULL");
+  if (atomic_flag_test_and_set(&context->busy))
+    return dm_hint(dm_fail(DM_E_USAGE, "another call of this context is still running"),
+                   "neither the progress function nor another thread may use it meanwhile");
+  v->context = context;
+  context->numbers = v->numbers;
+  return dm_comm_usable(context->run.world);
+}
+
+static int leave(visit *v, dm_status status, damier_error *error) {
+  const int code = answer(status, error);
+  if (v->context) atomic_flag_clear(&v->context->busy);
+  dm_plain_numbers_end(&v->numbers);
+  return code;
+}
+
 /* ---- contexts ---- */
+
+/* The caller's function runs in the caller's locale. */
+static int ask_caller(const damier_context *context, int64_t done, int64_t total) {
+  const locale_t plain = uselocale((locale_t)0);
+  if (context->numbers.plain) (void)uselocale(context->numbers.before);
+  const int answer = context->progress(context->argument, done, total);
+  (void)uselocale(plain);
+  return answer;
+}
 
 static void tell_progress(void *argument, int64_t done, int64_t total) {
   damier_context *context = argument;
-  if (context->progress && context->progress(context->argument, done, total) != 0)
+  if (context->progress && ask_caller(context, done, total) != 0)
     context->asked = DM_STOP_BY_CALLER;
 }
 
@@ -59,22 +96,7 @@ static dm_status open_context(MPI_Comm comm, damier_context **context) {
   return status;
 }
 
-int damier_open(MPI_Comm comm, damier_context **context, damier_error *error) {
-  *context = NULL;
-  const int code = answer(open_context(comm, context), error);
-  if (code != DAMIER_OK) {
-    damier_close(*context);
-    *context = NULL;
-  }
-  return code;
-}
-
-int damier_open_f(int comm, damier_context **context, damier_error *error) {
-  return damier_open(comm < 0 ? MPI_COMM_NULL : MPI_Comm_f2c(comm), context, error);
-}
-
-void damier_close(damier_context *context) {
-  if (!context) return;
+static void close_context(damier_context *context) {
   dm_in_place_close(&context->in_place);
   dm_run_leave(&context->run);
   free(context->record);
@@ -82,15 +104,51 @@ void damier_close(damier_context *context) {
   free(context);
 }
 
+int damier_open(MPI_Comm comm, damier_context **context, damier_error *error) {
+  visit v = {0};
+  damier_context *new = NULL;
+  dm_plain_numbers_begin(&v.numbers);
+  dm_status status = open_context(comm, &new);
+  if (new && !status)
+    status =
+        dm_comm_agree(new->run.world,
+                      context ? DM_OK : dm_fail(DM_E_USAGE, "the address of the context is NULL"));
+  if (new &&status) close_context(new);
+  if (context) *context = status ? NULL : new;
+  return leave(&v, status, error);
+}
+
+int damier_open_f(int comm, damier_context **context, damier_error *error) {
+  MPI_Comm mpi;
+  dm_status status = dm_comm_of_fortran(comm, &mpi);
+  if (!status) return damier_open(mpi, context, error);
+  if (context) *context = NULL;
+  return answer(status, error);
+}
+
+void damier_close(damier_context *context) {
+  visit v;
+  dm_status status = context ? enter(&v, context) : DM_OK;
+  if (!context) return;
+  if (v.context) close_context(context);
+  v.context = NULL;
+  (void)leave(&v, status, NULL);
+}
+
 void damier_on_progress(damier_context *context,
                         int (*progress)(void *argument, int64_t done, int64_t total),
                         void *argument) {
-  context->progress = progress;
-  context->argument = argument;
+  visit v;
+  dm_status status = enter(&v, context);
+  if (v.context) {
+    context->progress = progress;
+    context->argument = argument;
+  }
+  (void)leave(&v, status, NULL);
 }
 
 const char *damier_record(const damier_context *context) {
-  return context->record ? context->record : "";
+  return context && context->record ? context->record : "";
 }
 
 const char *damier_version(void) {
@@ -133,6 +191,7 @@ static dm_status set_default(const dm_option *option, dm_settings *settings) {
 
 static dm_status set(damier_context *context, const char *name, const char *value) {
   dm_settings *settings = &context->call.settings;
+  if (!name) return dm_fail(DM_E_USAGE, "the name of the option is NULL");
   const dm_option *option = find_option(name);
   if (!option)
     return dm_hint(dm_fail(DM_E_USAGE, "there is no option '%s'", name),
@@ -145,7 +204,10 @@ static dm_status set(damier_context *context, const char *name, const char *valu
 
 int damier_set(damier_context *context, const char *option, const char *value,
                damier_error *error) {
-  return answer(set(context, option, value), error);
+  visit v;
+  dm_status status = enter(&v, context);
+  if (!status) status = set(context, option, value);
+  return leave(&v, status, error);
 }
 
 static dm_status set_old(damier_context *context, const damier_matrix *c) {
@@ -164,45 +226,30 @@ static dm_status set_old(damier_context *context, const damier_matrix *c) {
 }
 
 int damier_old_c(damier_context *context, const damier_matrix *c, damier_error *error) {
-  return answer(set_old(context, c), error);
+  visit v;
+  dm_status status = enter(&v, context);
+  if (!status) status = set_old(context, c);
+  return leave(&v, status, error);
 }
 
 /* ---- work ---- */
 
-static dm_status check_names(const damier_matrix *const all[3]) {
-  for (int i = 0; i < 3; i++)
-    if (all[i]->division == DAMIER_IN_FILE && !all[i]->file)
-      return dm_fail(DM_E_USAGE, "matrix %c is in a file without a name", "ABC"[i]);
-  return DM_OK;
-}
-
-/* Ranks that disagree would wait for each other. */
-static dm_status check_places(const damier_context *context, const damier_matrix *const all[3]) {
-  int64_t files[2] = {context->has_old ? 1 + (context->old.division == DAMIER_IN_FILE) : 0};
-  for (int i = 0; i < 3; i++) files[0] = 2 * files[0] + (all[i]->division == DAMIER_IN_FILE);
-  files[1] = -files[0];
-  DM_TRY(dm_comm_agree(context->run.world, check_names(all)));
-  DM_TRY(dm_comm_max_i64(context->run.world, files, 2));
-  if (files[0] == -files[1]) return DM_OK;
-  dm_status status = dm_fail(DM_E_USAGE, "the ranks do not agree on which matrices are in files");
-  status->agreed = true;
-  return status;
-}
-
-static dm_status begin_record(damier_context *context, const char *verb, dm_record **record) {
+/* Every collective call begins with this. */
+static dm_status begin_call(damier_context *context, const dm_call_checked *checked,
+                            dm_record **record) {
   context->run.born = context->run.lap = dm_now();
   context->asked = 0;
   free(context->record);
   context->record = NULL;
-  const bool records = context->run.rank == 0;
-  return dm_comm_agree(context->run.world,
-                       records ? dm_record_new(verb, context->run.command, record) : DM_OK);
+  dm_status mine = DM_OK;
+  if (context->run.rank == 0) mine = dm_record_new(checked->call, context->run.command, record);
+  return dm_checks(context, checked, mine);
 }
 
 static dm_status begin(dm_posed *posed, dm_record **record) {
-  const damier_matrix *const all[] = {posed->a, posed->b, posed->c};
-  DM_TRY(begin_record(posed->context, posed->plan_only ? "plan" : "multiply", record));
-  DM_TRY(check_places(posed->context, all));
+  const dm_call_checked checked = {.call = posed->plan_only ? "plan" : "multiply",
+                              .matrices = {posed->a, posed->b, posed->c}};
+  DM_TRY(begin_call(posed->context, &checked, record));
   return dm_posed_look(posed);
 }
 
@@ -224,16 +271,14 @@ static dm_status work(dm_posed *posed) {
 
 static int pose(damier_context *context, const damier_matrix *a, const damier_matrix *b,
                 const damier_matrix *c, bool plan_only, damier_error *error) {
-  dm_posed *posed = calloc(1, sizeof *posed); /* too large for a caller's stack */
-  if (!posed) return answer(dm_fail(DM_E_FIT, "no memory for a product"), error);
-  posed->context = context;
-  posed->a = a;
-  posed->b = b;
-  posed->c = c;
-  posed->plan_only = plan_only;
-  const int code = answer(work(posed), error);
-  free(posed);
-  return code;
+  visit v;
+  dm_status status = enter(&v, context);
+  if (!status) {
+    dm_posed *posed = &context->posed;
+    *posed = (dm_posed){.context = context, .a = a, .b = b, .c = c, .plan_only = plan_only};
+    status = work(posed);
+  }
+  return leave(&v, status, error);
 }
 
 int damier_multiply(damier_context *context, const damier_matrix *a, const damier_matrix *b,
@@ -247,32 +292,48 @@ int damier_plan(damier_context *context, const damier_matrix *a, const damier_ma
 }
 
 static dm_status verify(damier_context *context, const damier_matrix *const all[3],
-                        dm_record *record) {
-  DM_TRY(check_places(context, all));
+                        dm_record **record) {
+  const dm_call_checked checked = {.call = "verify", .matrices = {all[0], all[1], all[2]}};
+  DM_TRY(begin_call(context, &checked, record));
   for (int i = 0; i < 3; i++)
     if (all[i]->division != DAMIER_IN_FILE)
       return dm_comm_agree(context->run.world,
                            dm_fail(DM_E_USAGE, "only matrices in files can be verified"));
-  return dm_verify_in_files(context, all, record);
+  return dm_verify_in_files(context, all, *record);
 }
 
 int damier_verify(damier_context *context, const damier_matrix *a, const damier_matrix *b,
                   const damier_matrix *c, damier_error *error) {
   const damier_matrix *const all[] = {a, b, c};
   dm_record *record = NULL;
-  dm_status status = begin_record(context, "verify", &record);
-  if (!status) status = verify(context, all, record);
-  return answer(keep_record(context, status, record), error);
+  visit v;
+  dm_status status = enter(&v, context);
+  if (!status) {
+    status = verify(context, all, &record);
+    status = keep_record(context, status, record);
+  }
+  return leave(&v, status, error);
+}
+
+static dm_status inform(damier_context *context, const char *location, dm_record **record,
+                        bool *told) {
+  const dm_call_checked checked = {.call = "info", .location = location};
+  DM_TRY(begin_call(context, &checked, record));
+  return dm_tell_of(context, location, *record, told);
 }
 
 int damier_info(damier_context *context, const char *location, damier_error *error) {
   dm_record *record = NULL;
   bool told = false;
-  dm_status status = begin_record(context, "info", &record);
-  if (!status) status = dm_tell_of(context, location, record, &told);
-  if (record && status && told)
-    status = dm_status_first(status, dm_record_json(record, &context->record));
-  return answer(keep_record(context, status, record), error);
+  visit v;
+  dm_status status = enter(&v, context);
+  if (!status) {
+    status = inform(context, location, &record, &told);
+    if (record && status && told)
+      status = dm_status_first(status, dm_record_json(record, &context->record));
+    status = keep_record(context, status, record);
+  }
+  return leave(&v, status, error);
 }
 
 /* ---- matrices ---- */
@@ -310,6 +371,7 @@ damier_matrix damier_on_one(damier_type type, int64_t rows, int64_t cols, int ra
 /* desc: type, context, m, n, mb, nb, rsrc, csrc, lld (ScaLAPACK Users' Guide, section 4.3.3). */
 damier_matrix damier_scalapack(damier_type type, const int desc[9], int grid_rows, int grid_cols,
                                int column_major, void *data) {
+  if (!desc) return (damier_matrix){.division = (damier_division)-1}; /* calls refuse it */
   return (damier_matrix){.division = DAMIER_BLOCK_CYCLIC,
                          .type = type,
                          .rows = desc[2],

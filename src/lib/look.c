@@ -3,7 +3,7 @@
 
 #include "check/verdict.h"
 #include "engine/setup.h"
-#include "lib/library.h"
+#include "lib/checks.h"
 
 static dm_dataset dataset_of(const damier_matrix *matrix, const char *name) {
   dm_dataset d = {.rows = matrix->rows, .cols = matrix->cols, .dtype = (dm_dtype)matrix->type};
@@ -23,20 +23,6 @@ static dm_status look_at(const dm_posed *p, const damier_matrix *matrix, const c
   return DM_OK;
 }
 
-static dm_status check_kind(const damier_matrix *matrix, const char *name) {
-  if (is_file(matrix) || matrix->memory == DAMIER_HOST_MEMORY ||
-      matrix->memory == DAMIER_GPU_MEMORY)
-    return DM_OK;
-  return dm_fail(DM_E_USAGE, "%s: %d is not a kind of memory", name, (int)matrix->memory);
-}
-
-static dm_status check_kinds(const dm_posed *p) {
-  DM_TRY(check_kind(p->a, "A"));
-  DM_TRY(check_kind(p->b, "B"));
-  DM_TRY(check_kind(p->c, "C"));
-  return p->files.has_c ? check_kind(&p->old, "the old C") : DM_OK;
-}
-
 /* All ranks know the matrix that beta multiplies, and the destination of C. */
 static dm_status settle(dm_posed *p) {
   const damier_context *context = p->context;
@@ -44,9 +30,10 @@ static dm_status settle(dm_posed *p) {
   const bool named = dm_cli_given(s, "c");
   p->files.has_c = s->beta[0] != 0.0 || s->beta[1] != 0.0;
   p->old = (damier_matrix){.division = DAMIER_IN_FILE};
-  if (p->files.has_c && context->has_old)
+  const bool stated = context->has_old && !dm_checks_is_same(&context->old, p->c);
+  if (p->files.has_c && stated)
     p->old = context->old;
-  else if (p->files.has_c && !named && !is_file(p->c)) {
+  else if (p->files.has_c && !is_file(p->c) && (context->has_old || !named)) {
     p->old_is_c = true;
     p->old = *p->c;
   } else if (p->files.has_c && !named)
@@ -89,11 +76,18 @@ static dm_status look(dm_posed *p) {
 
 dm_status dm_posed_look(dm_posed *posed) {
   const dm_run *run = &posed->context->run;
+  int *write_by = &posed->call.settings.write_by;
   posed->call = posed->context->call;
+  /* A file that is truncated while it is mapped ends the process. */
+  if (*write_by == (int)DM_WRITE_MAPPED || *write_by == (int)DM_WRITE_AUTO)
+    *write_by = (int)DM_WRITE_PWRITE;
   dm_status status = settle(posed);
-  if (!status) status = check_kinds(posed);
   DM_TRY(dm_comm_agree(run->world, status || run->rank > 0 ? status : look(posed)));
-  return dm_comm_broadcast(run->world, &posed->files, sizeof posed->files, 0);
+  DM_TRY(dm_comm_broadcast(run->world, &posed->files, sizeof posed->files, 0));
+  posed->none = (damier_matrix){.division = DAMIER_IN_FILE};
+  if (dm_dataset_is_empty(&posed->files.a)) posed->a = &posed->none;
+  if (dm_dataset_is_empty(&posed->files.b)) posed->b = &posed->none;
+  return DM_OK;
 }
 
 /* ---- the pipeline's product ---- */

@@ -25,6 +25,7 @@ enum { DM_HOMES = 4 };
 
 typedef struct dm_problem {
   int64_t m, n, k;
+  bool no_k;               /* k is 0 and stands here as 1, for a column of zeros: C is beta C0 */
   dm_dtype file_a, file_b; /* types in the files */
   dm_dtype work;           /* type of moved and multiplied elements */
   dm_dtype accumulator;    /* type of sums of products */

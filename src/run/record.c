@@ -50,11 +50,15 @@ static void add(dm_record *record, const char *path, const char *label, const ch
 
 void dm_record_text(dm_record *record, const char *path, const char *label, const char *format,
                     ...) {
-  char text[2048];
+  char *text = NULL;
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
+  if (vasprintf(&text, format, arguments) < 0) text = NULL;
   va_end(arguments);
+  if (!text) {
+    record->failed = true;
+    return;
+  }
   json_t *value = json_string(text);
   /* JSON must be UTF-8: other bytes are escaped one by one. */
   if (!value) {
@@ -63,6 +67,7 @@ void dm_record_text(dm_record *record, const char *path, const char *label, cons
     value = json_string(text);
   }
   add(record, path, label, text, value);
+  free(text);
 }
 
 void dm_record_integer(dm_record *record, const char *path, const char *label, dm_shown shown,
@@ -186,7 +191,7 @@ static void add_environment(dm_record *record) {
   while (dm_next_word(&names, ' ', name)) {
     const char *value = getenv(name);
     snprintf(path, sizeof path, "%s%s", environment, name);
-    if (value) dm_record_text(record, path, NULL, "%.200s", value);
+    if (value) dm_record_text(record, path, NULL, "%s", value);
   }
 }
 

@@ -120,8 +120,7 @@ def shapes(cases):
         ("scalar", 3.0, "is a single value"),
         ("vector", np.arange(4.0), "has 1 dimension; a matrix has 2"),
         ("cube", np.zeros((2, 2, 2)), "has 3 dimensions"),
-        ("no_rows", np.zeros((0, 4)), "is empty: its shape is 0 x 4"),
-        ("no_cols", np.zeros((4, 0)), "is empty: its shape is 4 x 0"),
+        ("nothing", np.zeros((0, 0)), "is empty: its shape is 0 x 0"),
         ("null", h5py.Empty("f8"), "is a dataset without elements"),
     ):
         with cases.hdf5(f"{name}.h5", 3, fragment, "/a") as file:
@@ -297,7 +296,8 @@ def npy(cases):
     case("scalar", 3, "is a single value", words(shape="()"), bytes(8))
     case("vector", 3, "has 1 dimension; a matrix has 2", words(shape="(12,)"))
     case("cube", 3, "has 3 dimensions", words(shape="(3, 2, 2)"))
-    case("no_rows", 3, "is empty: its shape is 0 x 4", words(shape="(0, 4)"), b"")
+    case("nothing", 3, "is empty: its shape is 0 x 0", words(shape="(0, 0)"), b"")
+    case("no_rows", 3, "declares 0 bytes and stores 96", words(shape="(0, 4)"))
     case("huge", 3, "more bytes than 64 bits can count", words(shape=f"({2**40}, {2**40})"))
     case("overflow", 3, strange, words(shape=f"({2**64 + 3}, 4)"))
     case("negative", 3, strange, words(shape="(-3, -4)"))

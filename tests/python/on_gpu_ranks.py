@@ -63,14 +63,17 @@ class OnSome(on_gpu.OnGpu):
     def test_refusals(self):
         """An error of one rank is raised on all."""
         words = {"data": (4096, True)} if RANK == 0 else {}
-        for message, a, b, out in (("read-only", self.a, self.b, self.on(0, self.c, **words)),
-                                   ("with k = 0", self.a[:, :0], self.b[:0], self.on(0, self.c))):
-            with self.assertRaisesRegex(damier.UsageError, message):
-                damier.matmul(a, b, out, **TOGETHER)
+        with self.assertRaisesRegex(damier.UsageError, "read-only"):
+            damier.matmul(self.a, self.b, self.on(0, self.c, **words), **TOGETHER)
+
+    def test_no_k(self):
+        out = self.on(0, self.c)
+        damier.matmul(self.a[:, :0], self.b[:0], out, beta=2, **TOGETHER)
+        np.testing.assert_array_equal(self.there(out), 2 * self.c)
 
 
 if __name__ == "__main__":
     OnSome.gpu = {"emulated": on_gpu.Emulated, "cuda": on_gpu.Cuda}[sys.argv.pop(1)]()
-    names = ("test_operands", "test_out", "test_old_c", "test_refusals")
+    names = ("test_operands", "test_out", "test_old_c", "test_refusals", "test_no_k")
     done = unittest.TextTestRunner(verbosity=0).run(unittest.TestSuite(map(OnSome, names)))
     sys.exit(not done.wasSuccessful())

@@ -26,6 +26,15 @@ class InFolder(unittest.TestCase):
 
 
 class Multiply(InFolder):
+    def test_zero_bytes_in_names(self):
+        for names in (("a.npy\0x", "b.npy", "c.npy"), ("a.npy", "b.npy", "c.npy\0"), ("a.npy", pathlib.Path("b\0"), "c.npy")):
+            with self.assertRaisesRegex(damier.UsageError, "contains a zero byte"):
+                damier.multiply(*names)
+        with self.assertRaisesRegex(damier.UsageError, "contains a zero byte"):
+            damier.info("a\0.npy")
+        with self.assertRaisesRegex(damier.UsageError, "contains a zero byte"):
+            damier.multiply("a.npy", "b.npy", "out.npy", c="c\0.npy", beta=1)
+
     def test_npy(self):
         record = damier.multiply("a.npy", pathlib.Path("b.npy"), "out.npy", alpha=2)
         np.testing.assert_allclose(np.load("out.npy"), 2 * self.a @ self.b, rtol=1e-13)

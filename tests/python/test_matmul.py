@@ -1,8 +1,13 @@
 """damier.matmul compared with NumPy: types, shapes, strides, out and c, and refusals."""
 import ctypes
+import itertools
 import os
 import pickle
+import shutil
 import signal
+import subprocess
+import sys
+import tempfile
 import unittest
 
 import damier
@@ -189,7 +194,7 @@ class Strides(unittest.TestCase):
         from damier._arrays import plain
         x = drawn((6, 8), "f8")
         for view in (x, x.T, x[1::2, ::3], np.asfortranarray(x)):
-            self.assertIs(plain(view, True)[0], view)
+            self.assertIs(plain(view)[0], view)
         self.assertIsNot(plain(x[::-1])[0], x)
 
     def test_result_that_is_an_operand(self):
@@ -332,6 +337,84 @@ class Refused(unittest.TestCase):
         again = pickle.loads(pickle.dumps(error))
         self.assertEqual((type(again), again.message, again.hint, again.code, again.rank, again.agreed, again.record),
                          (damier.FitError, "too large", "less", 5, 3, False, {"verb": "multiply"}))
+
+
+class Overlap(unittest.TestCase):
+    """All operands in one another's memory, in all orientations."""
+
+    VIEWS = {"x": lambda x: x, "x.T": lambda x: x.T, "x[::-1]": lambda x: x[::-1], "x.T[:, ::-1]": lambda x: x.T[:, ::-1]}
+
+    def test_out_and_old_c(self):
+        for (name, seen), (old_name, old_seen) in itertools.product(self.VIEWS.items(), repeat=2):
+            for out_of, old_of in itertools.product("abo", repeat=2):
+                memory = {x: drawn((9, 9), "f8") for x in "abo"}
+                out, c = seen(memory[out_of]), old_seen(memory[old_of])
+                expected = memory["a"] @ memory["b"] + c
+                damier.matmul(memory["a"], memory["b"], out=out, c=c)
+                np.testing.assert_array_equal(out, expected, f"out is {name} of {out_of}, c {old_name} of {old_of}")
+
+    def test_parts_that_interleave(self):
+        for left, right in ((np.s_[:, ::2], np.s_[:, 1::2]), (np.s_[:, :9], np.s_[:, 9:])):
+            x, b = drawn((9, 18), "f8"), drawn((9, 9), "f8")
+            a = x[left].copy()
+            damier.matmul(x[left], b, out=x[right])
+            np.testing.assert_array_equal(x[right], a @ b)
+            np.testing.assert_array_equal(x[left], a)
+
+    def test_windows(self):
+        windows = np.lib.stride_tricks.sliding_window_view(drawn((1, 17), "f8")[0], 9)
+        np.testing.assert_array_equal(damier.matmul(windows, windows), windows @ windows)
+
+    def test_out_without_places(self):
+        a = drawn((4, 4), "f8")
+        for strides in ((0, 8), (8, 0), (8, 8), (-8, 8)):
+            out = np.lib.stride_tricks.as_strided(np.zeros(9)[4:], (4, 4), strides)
+            with self.assertRaisesRegex(damier.UsageError, "have the same place"):
+                damier.matmul(a, a, out=out)
+
+
+class NoK(unittest.TestCase):
+    def test_zeros(self):
+        for kind in ("f8", "f4", "f2", "c8", "c16", "i1"):
+            a, b = np.zeros((3, 0), kind), np.zeros((0, 2), kind)
+            c = damier.matmul(a, b)
+            self.assertEqual((c.shape, np.count_nonzero(c)), ((3, 2), 0))
+            np.testing.assert_array_equal(damier.matmul(b, a, op_a="t", op_b="t").T, c)
+
+    def test_old_c(self):
+        a, b, c = np.zeros((3, 0)), np.zeros((0, 2)), drawn((3, 2), "f8")
+        out = c.copy()
+        damier.matmul(a, b, out, beta=3)
+        np.testing.assert_array_equal(out, 3 * c)
+        np.testing.assert_array_equal(damier.matmul(a, b, c=c), c)
+
+    def test_empty_results(self):
+        self.assertEqual(damier.matmul(np.zeros((0, 3)), np.zeros((3, 2))).shape, (0, 2))
+
+
+class Locale(unittest.TestCase):
+    def test_decimal_comma(self):
+        code = """import locale, numpy as np, damier
+locale.setlocale(locale.LC_ALL, "de_DE.UTF-8")
+assert locale.str(0.5) == "0,5"
+seen = []
+a = np.ones((2, 200))
+c = damier.matmul(a, a, op_b="t", alpha=0.5, memory="host=1.5GiB", panel=64, progress=lambda *_: seen.append(locale.str(0.5)))
+assert c[0, 0] == 100 and set(seen) == {"0,5"}, (c, seen)
+np.save("a.npy", a)
+record = damier.multiply("a.npy", "a.npy", "c.h5", op_b="t", alpha=0.25)
+assert record["verification"]["norm"] == 100, record
+assert damier.verify("a.npy", "a.npy", "c.h5")["verification"]["verdict"] == "PASS"
+assert locale.str(0.5) == "0,5"
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            made = shutil.which("localedef") and subprocess.run(
+                ["localedef", "-i", "de_DE", "-f", "UTF-8", f"{folder}/de_DE.UTF-8"], capture_output=True, check=False)
+            if not made or not os.path.isdir(f"{folder}/de_DE.UTF-8"):
+                self.skipTest("localedef cannot make a locale here")
+            done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False,
+                                  env=dict(os.environ, LOCPATH=folder))
+            self.assertEqual(done.returncode, 0, done.stderr)
 
 
 class Progress(unittest.TestCase):

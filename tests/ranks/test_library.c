@@ -52,27 +52,28 @@ static void refuse(rank_test *test, damier_context *context, damier_matrix a, da
 }
 
 static void refusals(rank_test *test, damier_context *context) {
-  double data[16] = {0};
+  double data[16] = {0}, made[16];
   damier_error error;
   const int64_t own = test->run.rank == 0 ? 4 : 0;
   const damier_matrix fine = damier_by_rows(DAMIER_F64, 4, 4, own, data, 0);
-  damier_matrix few = fine, nowhere = fine, nothing = fine, flat = fine;
+  const damier_matrix c = damier_by_rows(DAMIER_F64, 4, 4, own, made, 0);
+  damier_matrix few = fine, nowhere = fine, nothing = c, flat = fine;
   static const char *const options[] = {"op-a", "op-b", "alpha", "beta", "panel"};
   for (int i = 0; i < 5; i++) damier_set(context, options[i], NULL, &error);
   few.own_rows = 0;
-  refuse(test, context, few, fine, fine, DAMIER_E_USAGE, "A: it has 4 rows, but the ranks have 0");
+  refuse(test, context, few, fine, c, DAMIER_E_USAGE, "A: it has 4 rows, but the ranks have 0");
   nowhere.division = DAMIER_ON_ONE;
   nowhere.rank = 99;
-  refuse(test, context, fine, nowhere, fine, DAMIER_E_USAGE, "B: there is no rank 99");
+  refuse(test, context, fine, nowhere, c, DAMIER_E_USAGE, "B: there is no rank 99");
   nothing.data = NULL;
   refuse(test, context, fine, fine, nothing, DAMIER_E_USAGE, "C: this rank has elements");
   flat.rows = 3;
-  refuse(test, context, fine, flat, fine, DAMIER_E_INPUT, "inner dimensions differ");
+  refuse(test, context, fine, flat, c, DAMIER_E_INPUT, "inner dimensions differ");
   damier_set(context, "backend", "cpu", &error);
-  refuse(test, context, fine, damier_in_gpu(fine, NULL), fine, DAMIER_E_DEVICE,
+  refuse(test, context, fine, damier_in_gpu(fine, NULL), c, DAMIER_E_DEVICE,
          "B: it is in GPU memory, but backend cpu uses only host memory");
   damier_set(context, "backend", NULL, &error);
-  refuse(test, context, damier_file("/nowhere/A.h5"), fine, fine, DAMIER_E_IO, "cannot be opened");
+  refuse(test, context, damier_file("/nowhere/A.h5"), fine, c, DAMIER_E_IO, "cannot be opened");
   CHECK(test, damier_set(context, "grid", "0x1", &error) == DAMIER_E_USAGE, "a grid of 0x1");
   CHECK(test, damier_set(context, "json", "x", &error) == DAMIER_E_USAGE, "an option of programs");
 }

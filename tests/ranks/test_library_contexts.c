@@ -154,12 +154,13 @@ static void types(rank_test *test, damier_context *context) {
 /* ---- errors on files ---- */
 
 static void files(rank_test *test, damier_context *context) {
-  double data[16] = {0};
+  double data[16] = {0}, result[16];
   char text[] = "/tmp/damier_no_hdf5_XXXXXX";
   damier_error error;
   const damier_matrix m = damier_on_one(DAMIER_F64, 4, 4, 0, data, 0);
+  const damier_matrix c = damier_on_one(DAMIER_F64, 4, 4, 0, result, 0);
   const damier_matrix nowhere = damier_file("/nowhere/A.h5:/a");
-  CHECK(test, damier_multiply(context, &nowhere, &m, &m, &error) == DAMIER_E_IO, "it opens");
+  CHECK(test, damier_multiply(context, &nowhere, &m, &c, &error) == DAMIER_E_IO, "it opens");
   CHECK(test, error.agreed && strstr(error.message, "/nowhere/A.h5"), "'%s'", error.message);
   if (test->run.rank == 0) {
     const int fd = mkstemp(text);
@@ -168,7 +169,7 @@ static void files(rank_test *test, damier_context *context) {
   }
   must(test, dm_comm_broadcast(test->run.world, text, sizeof text, 0));
   const damier_matrix other = damier_file(text);
-  CHECK(test, damier_multiply(context, &m, &other, &m, &error) == DAMIER_E_INPUT, "%d: '%s'",
+  CHECK(test, damier_multiply(context, &m, &other, &c, &error) == DAMIER_E_INPUT, "%d: '%s'",
         error.code, error.message);
   CHECK(test, error.agreed && strstr(error.message, text), "'%s'", error.message);
   /* Existing files are not replaced; the hint names the option. */

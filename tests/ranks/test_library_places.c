@@ -297,15 +297,16 @@ static void resumes(rank_test *test, damier_context *context) {
 
 /* C does not fit, in any number of tiles. */
 static void too_large(rank_test *test, damier_context *context) {
-  double *data = memory_of(test, 8 * 400 * 400);
+  double *data = memory_of(test, 2 * 8 * 400 * 400);
   damier_error error;
   memset(data, 0, 8 * 400 * 400);
   const damier_matrix m = damier_on_one(DAMIER_F64, 400, 400, 0, data, 0);
+  const damier_matrix c = damier_on_one(DAMIER_F64, 400, 400, 0, data + 400 * 400, 0);
   damier_set(context, "memory", "host=100K", &error);
   damier_old_c(context, NULL, &error);
   damier_set(context, "beta", NULL, &error);
   damier_set(context, "type-c", NULL, &error);
-  const int code = damier_multiply(context, &m, &m, &m, &error);
+  const int code = damier_multiply(context, &m, &m, &c, &error);
   CHECK(test, code == DAMIER_E_FIT && error.agreed && error.hint[0], "%d: %s", code, error.message);
   damier_set(context, "memory", NULL, &error);
   free(data);

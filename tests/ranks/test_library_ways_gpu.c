@@ -67,9 +67,10 @@ static void directly(gpu_test *t, damier_context *context) {
 static void refuse(gpu_test *t, damier_context *context, damier_matrix a, int code,
                    const char *words) {
   damier_error error;
-  double data[9] = {0};
+  double data[9] = {0}, made[9];
   const damier_matrix fine = damier_on_one(DAMIER_F64, 3, 3, 0, data, 0);
-  const int got = damier_multiply(context, &a, &fine, &fine, &error);
+  const damier_matrix c = damier_on_one(DAMIER_F64, 3, 3, 0, made, 0);
+  const int got = damier_multiply(context, &a, &fine, &c, &error);
   CHECK(&t->base, got == code && error.agreed && strstr(error.message, words), "'%s' %d: '%s'",
         words, got, error.message);
 }

@@ -65,6 +65,8 @@ TEST(test_attributes) {
   memset(text, 'y', sizeof text);
   text[sizeof text - 1] = '\0';
   ok(dm_attributes_add(&table, "shape", "%d x %d", 3, 4));
+  fails(dm_attributes_add(&table, "longer", "%s", text), DM_E_BUG, "more than");
+  text[DM_ATTRIBUTE_TEXT - 1] = '\0';
   ok(dm_attributes_add(&table, "long", "%s", text));
   assert_string_equal(dm_attributes_find(&table, "shape"), "3 x 4");
   assert_int_equal(strlen(dm_attributes_find(&table, "long")), DM_ATTRIBUTE_TEXT - 1);
