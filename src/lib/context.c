@@ -6,7 +6,7 @@
 #include "comm/adopt.h"
 #include "core/clock.h"
 #include "core/version.h"
-#include "lib/checks.h"
+#include "lib/call_checks.h"
 
 /* ---- errors ---- */
 

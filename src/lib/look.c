@@ -3,7 +3,7 @@
 
 #include "check/verdict.h"
 #include "engine/setup.h"
-#include "lib/checks.h"
+#include "lib/call_checks.h"
 
 static dm_dataset dataset_of(const damier_matrix *matrix, const char *name) {
   dm_dataset d = {.rows = matrix->rows, .cols = matrix->cols, .dtype = (dm_dtype)matrix->type};

@@ -297,7 +297,7 @@ def npy(cases):
     case("vector", 3, "has 1 dimension; a matrix has 2", words(shape="(12,)"))
     case("cube", 3, "has 3 dimensions", words(shape="(3, 2, 2)"))
     case("nothing", 3, "is empty: its shape is 0 x 0", words(shape="(0, 0)"), b"")
-    case("no_rows", 3, "declares 0 bytes and stores 96", words(shape="(0, 4)"))
+    case("no_rows", 0, "0 x 4 f64", words(shape="(0, 4)"))  # as NumPy: what lies behind the elements is ignored
     case("huge", 3, "more bytes than 64 bits can count", words(shape=f"({2**40}, {2**40})"))
     case("overflow", 3, strange, words(shape=f"({2**64 + 3}, 4)"))
     case("negative", 3, strange, words(shape="(-3, -4)"))

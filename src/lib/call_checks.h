@@ -1,7 +1,7 @@
-/* checks: what a call states, before anything is done: calls that cannot be right are refused on
+/* call_checks: what a call states, before anything is done: calls that cannot be right are refused on
  * all ranks. */
-#ifndef DM_LIB_CHECKS_H
-#define DM_LIB_CHECKS_H
+#ifndef DM_LIB_CALL_CHECKS_H
+#define DM_LIB_CALL_CHECKS_H
 
 #include "lib/library.h"
 

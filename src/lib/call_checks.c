@@ -1,4 +1,4 @@
-#include "lib/checks.h"
+#include "lib/call_checks.h"
 
 #include <stdint.h>
 #include <string.h>
