@@ -23,7 +23,7 @@ DOCS = ROOT / "docs"
 sys.path.append(str(ROOT / "simulation"))
 import simulated_tables  # pylint: disable=wrong-import-position
 
-GOAL_CPU, GOAL_GPU, GOAL_IO, GOAL_UNPACK = 1.05, 0.98, 0.90, 0.80
+GOAL_CPU, GOAL_GPU = 1.05, 0.98
 GOAL_FILES, GOAL_FILES_GPU, GOAL_LIMITED, GOAL_TRAFFIC = 1.10, 1.15, 1.20, 1.25
 GOAL_SCALAPACK, GOAL_SLOW, GOAL_CHECKPOINT, GOAL_PREDICTED = 1.00, 1.10, 1.02, 0.15
 GOAL_PREDICTED_GPU, GOAL_LIMITED_GPU = 0.10, 0.95
@@ -239,20 +239,6 @@ def gpu_table(records):
         yield shape_of(r), kind, len(rate), estimate(rate, 2), *beside, milliseconds(times["verify_s"])
 
 
-@columns("ranks", "GiB", "runs", "pread, GB/s", "reading, GB/s", "reading / pread", "goal", "pwrite, GB/s",
-         "writing, GB/s", "writing / pwrite", "goal")
-def io_table(records):
-    for r in records:
-        size, times = r["bench"]["bytes"], r["repetitions"]
-        row = [machine_ranks(r), f"{size / 2**30:.2f}", len(times["plain_read_s"])]
-        for way in ("read", "write"):
-            plain, ours = times[f"plain_{way}_s"], times[f"damier_{way}_s"]
-            faster = ratios(plain, ours)
-            row += [f"{size / median(plain) / 1e9:.2f}", f"{size / median(ours) / 1e9:.2f}", estimate(faster, 3),
-                    at_least(faster, GOAL_IO)]
-        yield row
-
-
 def goal_between_gpus(record):
     """Lowest speed relative to no transfers: squares by type and size, and other shapes."""
     p = record["problem"]
@@ -339,19 +325,6 @@ def residues_gpus_table(records):
                estimate(speeds(mine[0], times), 1), *row, "all" if sound else "NOT ALL")
 
 
-@columns("ranks", "threads", "matrix", "GiB", "stored, GiB", "runs", "one thread, GB/s", "reading, GB/s",
-         "reading / (one thread × threads)", "goal")
-def unpack_table(records):
-    """Threads reading packed chunks (A), and one thread unpacking them in memory (B), alternating."""
-    for r in records:
-        bench, ours, one = r["bench"], r["repetitions"]["unpack_s"], r["repetitions"]["unpack_one_thread_s"]
-        ranks, threads = machine_ranks(r), r["machine"]["io_threads"]
-        faster = [b / a / (ranks * max(1, threads)) for a, b in zip(ours, one)]
-        yield (ranks, threads, bench["form"], f"{bench['bytes'] / 2**30:.2f}", f"{bench['stored_bytes'] / 2**30:.2f}",
-               len(faster), *(f"{bench['bytes'] / median(times) / 1e9:.3f}" for times in (one, ours)),
-               estimate(faster, 3), at_least(faster, GOAL_UNPACK))
-
-
 @columns("m × n × k", "ranks", "interval", "pairs", "time, s", "without, s", "time / without", "goal")
 def checkpoint_table(records):
     """The same product with and without checkpoints, alternating."""
@@ -391,12 +364,12 @@ def files_table(records):
                f"{r['moved']['files_of_bound']:.2f}")
 
 
-@columns("series", "on", "ranks", "m × n × k", "type", "grid", "how", "runs", "time, s", "speed-up", "efficiency")
+@columns("series", "on", "ranks", "m × n × k", "type", "grid", "runs", "time, s", "speed-up", "efficiency")
 def scaling_table(records):
     """Speedup by ranks, relative to the fewest."""
     for r in records:
         s, times = r["scale"], series([r])
-        yield (SERIES[s["series"]], on(r), machine_ranks(r), shape_of(r), r["problem"]["work"], grid_of(r), s["variant"],
+        yield (SERIES[s["series"]], on(r), machine_ranks(r), shape_of(r), r["problem"]["work"], grid_of(r),
                len(times), estimate(times, 4), f"{s['speedup']:.2f}",
                f"{s['efficiency']:.3f} [{s['efficiency_ci95_low']:.3f}, {s['efficiency_ci95_high']:.3f}]")
 
@@ -433,8 +406,6 @@ def kind_of(record):
         return record["file"]
     if record["verb"] == "multiply":
         return "checkpoint"
-    if record["verb"] == "bench io":
-        return "unpack" if "unpack_s" in record["repetitions"] else "io"
     if record["verb"] == "bench kernels":
         if not kernel_tables.is_timed(record):
             return None
@@ -461,8 +432,7 @@ PAGES = {"results/whole_commands.md": {"user": ("user", user_tables.tables)},
                                   "simulated cases": ("simulated", simulated_tables.cases),
                                   "simulated limits": ("simulated", simulated_tables.limits),
                                   "validation": ("validation", simulated_tables.validation)},
-         "results/files.md": {"files": ("files", files_table), "io": ("io", io_table),
-                              "unpack": ("unpack", unpack_table)},
+         "results/files.md": {"files": ("files", files_table)},
          "results/kernels.md": {name: ("kernels", make) for name, make in kernel_tables.TABLES.items()}
          | {name: ("choice", make) for name, make in kernel_tables.CHOICE.items()},
          "checkpoint.md": {"checkpoint": ("checkpoint", checkpoint_table)},

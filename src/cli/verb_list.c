@@ -67,17 +67,12 @@ const dm_verb dm_cli_verbs[] = {
      "Efficiency is the rate per rank divided by the rate per rank of the base.\nWith --json and --csv, each"
      " measurement is a record of its own.\n",
      {"mpirun -n 8 damier bench scale --size 8192 --series strong,work",
-      "mpirun -n 8 damier bench scale --size 8192 --ranks 2,4,8 --ablate overlap,layers"},
+      "mpirun -n 8 damier bench scale --size 8192 --ranks 2,4,8"},
      dm_cli_bench_scale},
-    {"bench io", DM_VERB_BENCH_IO, "", 0, 0,
-     "compare plain pread and pwrite with the program's reader and writer",
-     "",
-     {"mpirun -n 4 damier bench io --directory /scratch --bytes 8GiB"},
-     dm_cli_bench_io},
     {"bench links", DM_VERB_BENCH_LINKS, "", 0, 0,
-     "measure the bandwidth of each transport between each pair of ranks",
-     "Each pair is measured in one direction, in both at once and in both alternating while all other"
-     " ranks rest; then all pairs in both directions at once.\nTwo messages are in flight, as for panels.\n"
+     "measure the bandwidth of each transport between pairs of ranks",
+     "Rank 0 and each other rank are measured in one direction, in both at once and in both alternating while"
+     " all others rest; then all ranks in pairs in both directions at once.\nTwo messages are in flight, as for panels.\n"
      "The bytes received are checked before anything is timed.\nWith shared memory, receiving means copying out of"
      " it.\n"
      "With --json and --csv, each transport and size is a record of its own.\n",
@@ -161,6 +156,9 @@ static dm_status incomplete_verb(const char *word, const char *second) {
     snprintf(all + used, sizeof all - used, "%s'damier %s'", count > 1 ? " or " : "", name);
   }
   if (!second) return dm_fail(DM_E_USAGE, "'%s' needs a second word: %s", word, all);
+  if (strcmp(word, "bench") == 0 && strcmp(second, "io") == 0)
+    return dm_hint(dm_fail(DM_E_USAGE, "'damier bench io' was removed"),
+                   "fio measures files; 'damier bench multiply --from file' a whole run");
   int nearest = dm_closest(second, seconds, count);
   dm_status status = dm_fail(DM_E_USAGE, "unknown verb '%s %s'", word, second);
   if (nearest < 0) return dm_hint(status, "there are %s", all);

@@ -38,13 +38,12 @@ bench multiply --fill 1% --memory host=512MiB --repetitions 1
 3 bench multiply --size 64 --repetitions 2 --transport host --grid 3x1x1
 bench multiply --from file --size 64 --repetitions 2
 2 bench multiply --from file --size 64 --repetitions 1 --warmup 0 --deflate 1 --no-verify
-bench io --bytes 1MiB --repetitions 2
 bench kernels --list
 2 tune rates --threads 1 --dry-run --files .
 3 bench links --bytes 8,64KiB --repetitions 2
 2 bench scale --size 96 --repetitions 2 --warmup 0
-3 bench scale --size 96 --type c64 --repetitions 2 --series memory --ranks 1,3 --ablate overlap,layers,transport --no-verify
-4 bench links --bytes 64KiB --repetitions 2 --pretend-nodes 2 --no-alone
+3 bench scale --size 96 --type c64 --repetitions 2 --series memory --ranks 1,3 --no-verify
+4 bench links --bytes 64KiB --repetitions 2 --pretend-nodes 2
 """
 
 

@@ -17,7 +17,6 @@ info
 tune rates
 bench multiply
 bench scale
-bench io
 bench links
 bench kernels
 END
