@@ -28,7 +28,7 @@ static const char *const ops[] = {"n", "t", "c", NULL};
 static const char *const types[] = {"f64", "f32", "f16", "bf16", "c64", "c128", "i8", "i32", NULL};
 static const char *const backends[] = {"auto", "cpu", "cuda", NULL};
 static const char *const transports[] = {"auto", "self",     "host",     "shared",   "ipc",
-                                         "nccl", "ipc+nccl", "ipc+host", "cuda-mpi", NULL};
+                                         "nccl", "ipc+nccl", NULL};
 static const char *const rates[] = {"auto", "stated", NULL};
 static const char *const kinds[] = {"uniform", "normal",   "ozaki",   "identity",
                                     "integer", "constant", "hilbert", NULL};

@@ -192,7 +192,6 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
     setup->backend->ops->copies(engine->kernel, problem->work, &problem->compute,
                                 &machine->copies_a, &machine->copies_b);
   machine->device_links = gpu && setup->links.chosen->device_memory;
-  machine->staging = setup->links.chosen->staging;
   machine->shared_slots = !gpu && setup->links.chosen->shared_slots;
   const dm_link_rates *rates = &setup->links.rates;
   if (machine->device_links && rates->inside > 0)

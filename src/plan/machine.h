@@ -21,7 +21,6 @@ typedef struct dm_machine {
   int64_t host_bytes;     /* memory that one rank may use; 0: not known, not limited */
   int64_t device_bytes;   /* the same on its GPU */
   int64_t process_bytes;  /* memory of a rank's process at start; 0: a typical amount */
-  int64_t staging;        /* bytes of host memory that the transport needs per exposed share */
   double flops[DM_OPERANDS]; /* of one rank */
   double upload;             /* host to device, one rank */
   double memory;             /* of the GPU, for reading and writing C in products */

@@ -69,7 +69,7 @@ typedef struct dm_plan {
   int copies_a, copies_b;  /* from the machine */
   dm_residence a, b;       /* where the shares are stored */
   int64_t host_bytes, device_bytes; /* of the rank that needs most */
-  int64_t process_bytes, staging;   /* from the machine */
+  int64_t process_bytes;            /* from the machine */
   int64_t disk_bytes;               /* of C */
   double received_words;            /* elements, of the rank that receives most */
   double received_bytes_total;      /* of all ranks together */

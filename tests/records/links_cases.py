@@ -48,7 +48,7 @@ def check_one(damier, folder):
 def check_refusals(damier, _):
     for code, ranks, words in ((2, 1, []), (2, 2, ["--bytes", "0"]), (2, 2, ["--bytes", "1,"]),
                                (2, 2, ["--bytes", "4:2:1"]), (2, 2, ["--bytes", "4:8:x1"]),
-                               (2, 2, ["--bytes", "4:8"]), (6, 2, ["--transport", "cuda-mpi"]),
+                               (2, 2, ["--bytes", "4:8"]), (6, 2, ["--transport", "self"]),
                                (2, 2, ["--repetitions", "100000"])):
         run(damier, ranks, "bench", "links", *words, expect=code)
 
