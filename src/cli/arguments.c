@@ -78,6 +78,7 @@ static const char *synonym_of(const char *name) {
 /* What became of a removed option; NULL: there was none. */
 static const char *removed(const char *name) {
   static const char *const options[][2] = {
+      {"rates", "rates are stated, unless --machine @FILE names those of 'damier bench rates'"},
       {"ablate", "run again with --no-overlap, --grid or --transport host"},
       {"alone", "rank 0 and each other rank are always measured alone"},
       {"no-alone", "rank 0 and each other rank are always measured alone"}};

@@ -45,10 +45,10 @@ int dm_cli_plan(dm_call *call);
 int dm_cli_generate(dm_call *call);
 int dm_cli_verify(dm_call *call);
 int dm_cli_info(dm_call *call);
-int dm_cli_tune_rates(dm_call *call);
 int dm_cli_bench_multiply(dm_call *call);
 int dm_cli_bench_kernels(dm_call *call);
 int dm_cli_bench_links(dm_call *call);
+int dm_cli_bench_rates(dm_call *call);
 int dm_cli_bench_scale(dm_call *call);
 
 /* ---- parsing the command line ---- */

@@ -210,3 +210,18 @@ int dm_cli_bench_scale(dm_call *call) {
       call, prepared,
       &(dm_work){.run = bench_scale, .shared = &scale, .bytes = sizeof scale, .reports = true});
 }
+
+/* ---- rates ---- */
+
+static dm_status bench_rates(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
+  (void)shared;
+  const dm_settings *s = &call->settings;
+  dm_bench_rates bench = {.engine = dm_cli_engine(s)};
+  snprintf(bench.output, sizeof bench.output, "%s", s->rates_file);
+  snprintf(bench.files, sizeof bench.files, "%s", s->files);
+  return dm_bench_rates_run(run, &bench, record);
+}
+
+int dm_cli_bench_rates(dm_call *call) {
+  return dm_cli_run_job(call, DM_OK, &(dm_work){.run = bench_rates});
+}

@@ -17,8 +17,8 @@ const dm_verb dm_cli_verbs[] = {
      "show how a product would be computed: grid, memory, traffic, time",
      "Needs neither MPI nor a GPU.\nWithout files, --m, --n, --k or --size state the problem.\n"
      "Keys of --machine: nodes; gpus and ranks, per node; gpu, a name; links; cores, memory,"
-     " device-memory and gflops (f64), per rank; link, network, upload, copy, read and write in GB/s;"
-     " latency in us.\n"
+     " device-memory and gflops (f64; gflops-f32 and so on for other types), per rank; link, network, upload,"
+     " copy, read and write in GB/s; latency in us.\n"
      "links= states how panels travel inside a node: device (GPU to GPU, the default with gpu=), shared"
      " (memory of the node, the default otherwise) or host (messages through host memory).\n",
      {"damier plan --size 100000 --type f32 --machine \"nodes=16 gpus=8 gpu=h200\"",
@@ -42,17 +42,6 @@ const dm_verb dm_cli_verbs[] = {
      "",
      {"damier info", "damier info C.h5:/c"},
      dm_cli_info},
-    {"tune rates", DM_VERB_TUNE_RATES, "", 0, 0,
-     "measure and store the rates that the planner uses",
-     "All ranks measure products, memory and links at once; the rates hold for this number of ranks"
-     " per node.\n"
-     "They are stored as damier/rates-DEVICE-NODES-RANKSxTHREADS.json in $XDG_CACHE_HOME or ~/.cache and"
-     " used by every run of the same kind.\nThe recipe of a result contains their hash.\n"
-     "With --files, reading and writing in a folder are measured, too; each rank needs 128 MiB there.\n"
-     "Jobs with files in the same file system use these rates.\n"
-     "Measuring again keeps each old rate that differs by 10 % or less.\n",
-     {"mpirun -n 4 damier tune rates", "mpirun -n 4 damier tune rates --files /scratch"},
-     dm_cli_tune_rates},
     {"bench multiply", DM_VERB_BENCH_MULTIPLY, "", 0, 0,
      "measure the multiplication of generated matrices in memory",
      "Runs the engine of multiply without files, or with --from file the whole run from files to a file.\n",
@@ -78,6 +67,15 @@ const dm_verb dm_cli_verbs[] = {
      "With --json and --csv, each transport and size is a record of its own.\n",
      {"mpirun -n 4 damier bench links", "mpirun -n 8 damier bench links --bytes 64KiB:64MiB:x4"},
      dm_cli_bench_links},
+    {"bench rates", DM_VERB_BENCH_RATES, "", 0, 0,
+     "measure the rates that the planner uses",
+     "All ranks measure products, memory and links at once; the rates hold for this number of ranks"
+     " per node.\n"
+     "The file has the words of --machine and may be edited; --machine @FILE uses it.\n"
+     "With --files, reading and writing in a folder are measured, too; each rank needs 128 MiB there.\n",
+     {"mpirun -n 4 damier bench rates -o rates.txt", "mpirun -n 4 damier bench rates --files /scratch -o rates.txt",
+      "mpirun -n 4 damier multiply A.h5 B.h5 -o C.h5 --machine @rates.txt"},
+     dm_cli_bench_rates},
     {"bench kernels", DM_VERB_BENCH_KERNELS, "", 0, 0,
      "check and measure each kernel by itself on one GPU",
      "Each kernel is first checked against sums of twice the precision of f64; kernels that fail are not"
@@ -135,6 +133,9 @@ static const char *synonym_of(const char *word) {
 }
 
 static dm_status unknown_verb(const char *word) {
+  if (strcmp(word, "tune") == 0)
+    return dm_hint(dm_fail(DM_E_USAGE, "'damier tune rates' was removed"),
+                   "'damier bench rates -o FILE' measures them, and --machine @FILE uses them");
   char words[COUNT][32];
   const char *names[COUNT];
   dm_status status =

@@ -56,6 +56,16 @@ dm_status dm_bench_links_run(dm_run *run, const dm_bench_links *bench, dm_bench_
 /* Parses a list of byte counts such as "8,64KiB,1MiB:64MiB:x4"; DM_E_USAGE. */
 dm_status dm_bench_links_sizes(const char *text, dm_bench_links *bench);
 
+typedef struct dm_bench_rates {
+  dm_engine engine;
+  char output[DM_PATH]; /* file for the words; empty: none */
+  char files[DM_PATH];  /* folder for measuring files; empty: files are not measured */
+} dm_bench_rates;
+
+/* Collective: measures the planner's rates with all ranks at work, and writes them as words for
+ * --machine. */
+dm_status dm_bench_rates_run(dm_run *run, const dm_bench_rates *bench, dm_record *record);
+
 typedef enum dm_scale_series {
   DM_SCALE_STRONG, /* the same product */
   DM_SCALE_MEMORY, /* dimensions grow with the square root of the ranks: same memory per rank */

@@ -111,7 +111,6 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
                                            .qm = 1,
                                            .qn = 1,
                                            .qk = 1};
-  memcpy(base.rates, question->machine->rates, sizeof base.rates);
   base.reproducible = wishes->reproducible;
   base.border = wishes->reproducible ? DM_BORDER : 0;
   base.tiles_m = base.tiles_n = base.blocks = 1;

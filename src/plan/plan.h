@@ -80,7 +80,6 @@ typedef struct dm_plan {
   dm_forecast forecast;
   const struct dm_todo *todo; /* tiles that this run computes (todo.h); NULL: all.  Never sent:
                                ranks set it once they agree on the tiles already complete */
-  char rates[24];             /* the measurement of the machine's rates; empty: stated rates */
   char kernel[32];            /* name of the kernel in the recipe; empty: not chosen yet */
 } dm_plan;
 

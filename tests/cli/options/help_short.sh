@@ -14,7 +14,7 @@ plan
 generate
 verify
 info
-tune rates
+bench rates
 bench multiply
 bench scale
 bench links
