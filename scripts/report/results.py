@@ -220,27 +220,6 @@ def beside_others(record):
     return [ratios(times.get(base, []), times["multiply_s"]) for base in ("local_s", "library_s")]
 
 
-@columns("m × n × k", "type", "panels", "runs", "s", "no product under way, ms", "speed / with nothing moved",
-         "speed / one call", "session")
-def ramps_table(records):
-    """The same products with several panel widths, and with the planner's choice at that time."""
-    sessions = list(dict.fromkeys(r["git"] for r in records))
-    for r in records:
-        times, (local, library) = r["repetitions"], beside_others(r)
-        yield (shape_of(r), types_of(r), panels_of(r), len(local), estimate(times["multiply_s"], 4),
-               milliseconds(times["exposed_s"]), estimate(local, 3), estimate(library, 3),
-               f"{sessions.index(r['git']) + 1}, {r['date'][:10]}")
-
-
-@columns("m × n × k", "type", "GPUs", "grid", "transport", "tiles", "GPU memory, GiB", "runs", "s", "TFLOP/s")
-def tiles_table(records):
-    """Matrices in host memory that fit into GPU memory, and that do not."""
-    for r in records:
-        times = series([r])
-        yield (shape_of(r), types_of(r), machine_ranks(r), grid_of(r), transport_of(r), r["plan"]["tiles"],
-               f"{r['plan']['device_bytes'] / 2**30:.1f}", len(times), estimate(times, 4), estimate(speeds(r, times), 1))
-
-
 @columns("m × n × k", "type", "GPUs", "grid", "panel", "transport", "from", "runs", "s", "TFLOP/s",
          "speed / with nothing moved", "speed / one call", "goal")
 def links_table(records):
@@ -340,7 +319,7 @@ def pairs_table(records):
 
 
 def kind_of(record):
-    if record["file"] in ("limited_gpu", "links_leads", "links_tiles", "residues_gpus"):
+    if record["file"] in ("limited_gpu", "residues_gpus"):
         return record["file"]
     if record["verb"] == "user":
         return "user"
@@ -372,9 +351,7 @@ PAGES = {"results/whole_commands.md": {"user": ("user", user_tables.tables)},
          "results/scaling.md": {"scaling": ("bench scale", scaling_table), "pairs": ("bench links", pairs_table)},
          "results/gpu.md": {"gpu": ("gpu", gpu_table), "limited": ("limited_gpu", limited_table),
                             "cublasxt": ("cublasxt", cublasxt_table), "cublasmp": ("cublasmp", cublasmp_table),
-                            "links": ("links", links_table), "ramps": ("links_leads", ramps_table),
-                            "tiles": ("links_tiles", tiles_table),
-                            "residues gpus": ("residues_gpus", residues_gpus_table)},
+                            "links": ("links", links_table), "residues gpus": ("residues_gpus", residues_gpus_table)},
          "results/simulated.md": {"simulated": ("simulated", simulated_tables.curves),
                                   "simulated grids": ("simulated", simulated_tables.grids),
                                   "simulated cases": ("simulated", simulated_tables.cases),
