@@ -8,7 +8,6 @@ A table NAME stands between the lines "<!-- table NAME -->" and "<!-- end NAME -
 intervals are 95 % confidence intervals of the median, from order statistics.
 """
 import argparse
-import math
 import pathlib
 import sys
 
@@ -142,25 +141,6 @@ def cublasxt_table(records):
 def cublasmp_table(records):
     """In GPU memory."""
     yield from beside_library(records, "bench cublasmp", "layout")
-
-
-@columns("m × n × k", "type", "grid", "Gbit/s", "runs", "computing, s", "bytes / link, s", "time, s",
-         "time / the larger", "goal", "without overlap, s")
-def slow_links_table(records):
-    """Products over links of a known rate, with and without overlap; alternating with the same products of
-    panels already in place, which is the computing time."""
-    for (shape, bits), mine in groups(records, shape_of, lambda r: r["link_bits"]):
-        hidden = [r for r in mine if r["plan"]["overlap"]]
-        times, compute, one = series(hidden), series(hidden, "local_s"), hidden[0]
-        used = math.prod(int(n) for n in grid_of(one).split("x"))
-        runs = one["bench"]["warmup"] + one["bench"]["repetitions"]
-        moved = one["moved"].get("most_bytes", one["moved"]["between_ranks_bytes"] / used / runs)
-        link = moved * 8 / bits if bits else 0.0
-        slower = [t / max(c, link) for t, c in zip(times, compute)]
-        yield (shape, one["problem"]["work"], grid_of(one), f"{bits / 1e9:g}" if bits else "not limited", len(times),
-               estimate(compute, 3), f"{link:.3f}" if link else "", estimate(times, 3), estimate(slower, 3),
-               at_most(slower, GOAL_SLOW) if bits else "",
-               estimate(series(r for r in mine if not r["plan"]["overlap"]), 3))
 
 
 @columns("m × n × k", "type", "A, B and C in", "tiles", "GPU memory, GiB", "runs", "TFLOP/s",
@@ -327,8 +307,6 @@ def kind_of(record):
         return "files"
     if record["verb"] in ("bench scale", "bench links"):
         return record["verb"]
-    if "link_bits" in record:
-        return "slow links"
     if record["verb"] == "simulate":
         return simulated_tables.kind_of(record)
     if record["file"] in ("scalapack", "cublasxt", "cublasmp"):
@@ -346,8 +324,7 @@ def kind_of(record):
 
 # The tables of each page by name: the kind of record, and the function.
 PAGES = {"results/whole_commands.md": {"user": ("user", user_tables.tables)},
-         "results/cpu.md": {"cpu": ("cpu", cpu_table), "scalapack": ("scalapack", scalapack_table),
-                            "slow links": ("slow links", slow_links_table)},
+         "results/cpu.md": {"cpu": ("cpu", cpu_table), "scalapack": ("scalapack", scalapack_table)},
          "results/scaling.md": {"scaling": ("bench scale", scaling_table), "pairs": ("bench links", pairs_table)},
          "results/gpu.md": {"gpu": ("gpu", gpu_table), "limited": ("limited_gpu", limited_table),
                             "cublasxt": ("cublasxt", cublasxt_table), "cublasmp": ("cublasmp", cublasmp_table),
