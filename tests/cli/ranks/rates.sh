@@ -1,7 +1,7 @@
 # bench rates writes words for --machine; plan and the job use the file, which may be edited.
 export OPENBLAS_NUM_THREADS=1
 rates() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["plan"]["rates"])' "$1"; }
-bench() { ranks 2 damier bench multiply --size 256 --threads 1 --repetitions 1 --json "$@" >/dev/null; }
+bench() { ranks 2 damier bench multiply --size 256 --threads 1 --repetitions 1 --json "$@" >/dev/null 2>&1; }
 ranks 2 damier bench rates --threads 1 --files . -o rates.txt 2>&1 | sed -n 's/gflops=.*/gflops=.../; /^damier: bench/p'
 sed 's/=[0-9.e+-]*$/=.../; s/^# Rates of .*/# .../' rates.txt
 bench stated.json
