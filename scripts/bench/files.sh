@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Products from files to a file, compared with their bound: in memory and on a disk, and with little
 # memory; on the CPU also from packed files.  k is chosen such that products and files take about the
-# same time.  Runs 'tune rates' first, for the planner.  With --backend cuda uses all GPUs of the host.
+# same time.  Runs 'bench rates' first, for the planner.  With --backend cuda uses all GPUs of the host.
 # usage: scripts/bench/files.sh [--backend cpu|cuda] [--directory DIR] [--memory-directory DIR]
 #                               [--size N] [--ranks N] [--repetitions N] [--output FILE]
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -26,10 +26,11 @@ cuda)
 esac
 records=$(mktemp)
 trial=$(mktemp)
-trap 'rm -f "$trial"' EXIT
+rates=$(mktemp)
+trap 'rm -f "$trial" "$rates"' EXIT
 
 bench() {
-  ranks "$ranks" "$damier" bench multiply --from file "${words[@]}" -q "$@"
+  ranks "$ranks" "$damier" bench multiply --from file "${words[@]}" --machine "@$rates" -q "$@"
 }
 
 # of JQ-LIKE...: a number from the last record of the trial, by its path.
@@ -70,7 +71,7 @@ choose_way() {
 in_both() {
   local where k
   for where in "$memory_directory" "$directory"; do
-    ranks "$ranks" "$damier" tune rates "${tuned[@]}" --files "$where" -q
+    ranks "$ranks" "$damier" bench rates "${tuned[@]}" --files "$where" -o "$rates" -q
     choose_way "$where"
     k=$(balanced --directory "$where" "${past_cache[@]}")
     note "$where: k = $k"
@@ -94,7 +95,7 @@ on_cpus() {
   process=$(of_trial memory.host_process_bytes)
   little=$((process / 1048576 + $(quarter "$large")))
   run "$directory" --size "$large" --memory "host=${little}MiB" "${past_cache[@]}"
-  ranks "$ranks" "$damier" tune rates "${tuned[@]}" --files "$memory_directory" -q
+  ranks "$ranks" "$damier" bench rates "${tuned[@]}" --files "$memory_directory" -o "$rates" -q
   run "$memory_directory" --size "$large" --memory "host=${little}MiB"
   k=$(balanced --directory "$memory_directory" --deflate 4 --shuffle)
   run "$memory_directory" --m "$size" --n "$size" --k "$k" --deflate 4 --shuffle
@@ -109,4 +110,3 @@ on_gpus() {
 
 if [ "$backend" = cpu ]; then on_cpus; else on_gpus; fi
 keep_records "$records" "$output"
-note "checkpoints on and off: scripts/bench/checkpoint.sh --directory $directory"

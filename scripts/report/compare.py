@@ -8,10 +8,6 @@ Reads records of damier's --json. Groups runs of the same problem in the same wa
 threads, backend, device, transport; with --by-plan also grid and panel); each repetition is a sample. Compares groups
 by the two-sided Mann-Whitney test at 1 %, divided by the number of comparisons (Bonferroni). A difference counts if it
 is significant and larger than --least.
-
-Of bench links it compares the time of a piece between each pair of ranks. A record has median, least and most of a
-pair; a pair is slower if even its fastest exchange takes longer than the slowest one before. The number of such pairs
-of one kind (transport, size, way) that chance explains follows a binomial distribution, tested at the same level.
 """
 import argparse
 import collections
@@ -23,7 +19,7 @@ from tables import median, read_records, table
 
 LEVEL = 0.01
 FEWEST = 5  # samples on each side; with fewer no difference is significant at 1 %
-SERIES = {"bench multiply": ("multiply_s", "file_s"), "bench scale": ("multiply_s",), "bench io": ("damier_read_s", "damier_write_s"),
+SERIES = {"bench multiply": ("multiply_s", "file_s"), "bench scale": ("multiply_s",),
           "multiply": ("total_s", "multiply_s", "read_s", "write_s")}
 
 
@@ -33,7 +29,7 @@ def key_of(record, by_plan):
            record.get("bench", {}).get("bytes", ""), machine.get("ranks", 1),
            machine.get("nodes", ""),
            machine.get("threads", ""), machine.get("backend", ""), machine.get("device", ""),
-           record.get("transport", {}).get("name", ""), record.get("scale", {}).get("variant", ""),
+           record.get("transport", {}).get("name", ""),
            record.get("bench", {}).get("page_cache", ""), record.get("files", {}).get("file_system", "")]
     if by_plan:
         key += [record.get("plan", {}).get("grid", ""), record.get("plan", {}).get("panel", "")]
@@ -53,77 +49,7 @@ def samples_of(records, by_plan):
     return samples
 
 
-WAYS = ("one_way", "both_ways", "together", "turn")
-
-
-def seconds_of(record, way, part):
-    """Times of a piece from rank i to rank j; the highest rate gives the least time."""
-    links = record["links"]
-    if way == "turn":
-        return links.get(f"turn{part}_s")
-    turned = {"": "", "_least": "_most", "_most": "_least"}[part]
-    rates = links.get(f"{way}{turned}_Bps")
-    return rates and [[v and record["bench"]["bytes"] / v for v in row] for row in rates]
-
-
-def pairs_of(records, by_plan):
-    """By (key, way) and pair of ranks: medians of runs, least and most of all exchanges, and their number."""
-    found = {}
-    for record in records:
-        for way in WAYS if record["verb"] == "bench links" else ():
-            middle, least, most = (seconds_of(record, way, part) for part in ("", "_least", "_most"))
-            for i, row in enumerate(middle or ()):
-                for j, value in enumerate(row):
-                    if value is None or (i > j and way != "one_way"):  # others have the same time in both directions
-                        continue
-                    pair = found.setdefault((key_of(record, by_plan), way), {}).setdefault((i, j), [[], math.inf, 0, 0])
-                    pair[0].append(value)
-                    pair[1], pair[2] = min(pair[1], least[i][j]), max(pair[2], most[i][j])
-                    pair[3] += record["bench"]["repetitions"]
-    return found
-
-
-def by_chance(slower, pairs, single):
-    """P(at least so many of the pairs are slower), if each is with probability SINGLE."""
-    return sum(math.comb(pairs, x) * single ** x * (1 - single) ** (pairs - x) for x in range(slower, pairs + 1))
-
-
-def judge_pairs(before, after, level, least):
-    """The verdict on all pairs of one kind, and whether there were enough exchanges for any."""
-    both = [pair for pair in after if pair in before]
-    change = {p: median(after[p][0]) / median(before[p][0]) - 1 for p in both}
-    sides = {"slower": [p for p in both if after[p][1] > before[p][2] and change[p] > least / 100],
-             "faster": [p for p in both if after[p][2] < before[p][1] and change[p] < -least / 100]}
-    few = min(min(before[p][3], after[p][3]) for p in both)
-    single = 1 / math.comb(2 * few, few)
-    if 2 * by_chance(len(both), len(both), single) >= level:
-        return "too few repetitions", False
-    for word, found in sides.items():
-        if found and 2 * by_chance(len(found), len(both), single) < level:
-            i, j = max(found, key=lambda p: abs(change[p]))
-            return (f"{word} ({len(found)} of {len(both)} pairs, most {i} to {j}: {100 * change[i, j]:+.1f} %)"
-                    if len(both) > 1 else word), True
-    return "same", True
-
-
-def compare_links(old, new, least, by_plan):
-    """Like compare, for pairs of ranks."""
-    before, after = pairs_of(old, by_plan), pairs_of(new, by_plan)
-    common = [k for k in after if set(after[k]) & set(before.get(k, ()))]
-    rows, slower, enough = [], 0, False
-    for k in common:
-        verdict, could = judge_pairs(before[k], after[k], LEVEL / len(common), least)
-        both = [p for p in after[k] if p in before[k]]
-        was, now = (median([median(side[p][0]) for p in both]) for side in (before[k], after[k]))
-        slower += verdict.startswith("slower")
-        enough |= could
-        (verb, *rest), way = k
-        rows.append((f"{verb} {' '.join(str(r) for r in rest if r != '')}", way, f"{was:.4g}", f"{now:.4g}",
-                     f"{100 * (now / was - 1):+.1f} %", verdict))
-    return rows, slower if enough else None
-
-
-@functools.cache
+@functools.lru_cache(maxsize=None)
 def orders(u, m, n):
     """The number of orders of M and N samples without ties that have this U."""
     if u < 0 or m == 0 or n == 0:
@@ -179,13 +105,9 @@ def main():
     try:
         old, new = read_records(options.old), read_records(options.new)
         rows, slower = compare(old, new, options.least, options.by_plan)
-        links, slower_links = compare_links(old, new, options.least, options.by_plan)
     except (OSError, ValueError, KeyError) as reason:
         print(f"compare.py: {reason}", file=sys.stderr)
         sys.exit(2)
-    rows += links
-    if slower is not None or slower_links is not None:
-        slower = (slower or 0) + (slower_links or 0)
     if rows:
         print("\n".join(table(("run", "what", "old, s", "new, s", "change", "verdict"), rows)))
     if slower is None:

@@ -188,12 +188,6 @@ def helpers_table(records):
     return listed(("kernel", "type", "m × n", "TB/s", "against", "speed / its speed", "goal"), rows)
 
 
-def roofline(_records):
-    """The picture that scripts/report/roofline.py draws from these records."""
-    return ["![Speed of the kernels over operations for each byte, under the ceilings of the device]"
-            "(../roofline.svg)"]
-
-
-TABLES = {"best": best_table, "roofline": roofline, "ladder": ladder_table, "cliffs": cliff_table,
+TABLES = {"best": best_table, "ladder": ladder_table, "cliffs": cliff_table,
           "classical": classical_table, "helpers": helpers_table}
 CHOICE = {"choice": choice_table}

@@ -8,7 +8,6 @@ A table NAME stands between the lines "<!-- table NAME -->" and "<!-- end NAME -
 intervals are 95 % confidence intervals of the median, from order statistics.
 """
 import argparse
-import math
 import pathlib
 import sys
 
@@ -23,10 +22,9 @@ DOCS = ROOT / "docs"
 sys.path.append(str(ROOT / "simulation"))
 import simulated_tables  # pylint: disable=wrong-import-position
 
-GOAL_CPU, GOAL_GPU, GOAL_IO, GOAL_UNPACK = 1.05, 0.98, 0.90, 0.80
+GOAL_CPU, GOAL_GPU = 1.05, 0.98
 GOAL_FILES, GOAL_FILES_GPU, GOAL_LIMITED, GOAL_TRAFFIC = 1.10, 1.15, 1.20, 1.25
-GOAL_SCALAPACK, GOAL_SLOW, GOAL_CHECKPOINT, GOAL_PREDICTED = 1.00, 1.10, 1.02, 0.15
-GOAL_PREDICTED_GPU, GOAL_LIMITED_GPU = 0.10, 0.95
+GOAL_SCALAPACK, GOAL_SLOW, GOAL_CHECKPOINT, GOAL_LIMITED_GPU = 1.00, 1.10, 1.02, 0.95
 GOAL_RESIDUES_GPUS, GOAL_RESIDUES_NATIVE = 1.9, 1.55  # on two GPUs
 GOAL_FROM_HOST = 0.36  # seconds; f64, N = 32768, on 4 GPUs
 GOAL_TYPES = ("f64", "f32", "tf32", "bf16")
@@ -145,74 +143,6 @@ def cublasmp_table(records):
     yield from beside_library(records, "bench cublasmp", "layout")
 
 
-@columns("m × n × k", "type", "grid", "Gbit/s", "runs", "computing, s", "bytes / link, s", "time, s",
-         "time / the larger", "goal", "without overlap, s")
-def slow_links_table(records):
-    """Products over links of a known rate, with and without overlap; alternating with the same products of
-    panels already in place, which is the computing time."""
-    for (shape, bits), mine in groups(records, shape_of, lambda r: r["link_bits"]):
-        hidden = [r for r in mine if r["plan"]["overlap"]]
-        times, compute, one = series(hidden), series(hidden, "local_s"), hidden[0]
-        used = math.prod(int(n) for n in grid_of(one).split("x"))
-        runs = one["bench"]["warmup"] + one["bench"]["repetitions"]
-        moved = one["moved"].get("most_bytes", one["moved"]["between_ranks_bytes"] / used / runs)
-        link = moved * 8 / bits if bits else 0.0
-        slower = [t / max(c, link) for t, c in zip(times, compute)]
-        yield (shape, one["problem"]["work"], grid_of(one), f"{bits / 1e9:g}" if bits else "not limited", len(times),
-               estimate(compute, 3), f"{link:.3f}" if link else "", estimate(times, 3), estimate(slower, 3),
-               at_most(slower, GOAL_SLOW) if bits else "",
-               estimate(series(r for r in mine if not r["plan"]["overlap"]), 3))
-
-
-@columns("m × n × k", "ranks × threads", "between ranks", "grid", "runs", "predicted, s", "measured, s",
-         "error", "goal", "load before")
-def prediction_table(records):
-    """Forecasts of products outside the measured rates, without files, compared with their times."""
-    for r in records:
-        f, times = r["forecast"], r["repetitions"]["multiply_s"]
-        predicted = f["total_s"] - f["read_s"] - f["write_s"]
-        error = predicted / median(times) - 1
-        network = f"{r['link_bits'] / 1e9:g} Gbit/s" if "link_bits" in r else "one node"
-        goal = met("≤", f"{GOAL_PREDICTED:.0%}", abs(error) <= GOAL_PREDICTED) if "link_bits" in r else ""
-        yield (shape_of(r), f"{machine_ranks(r)} × {r['machine']['threads']}", network, grid_of(r), len(times),
-               f"{predicted:.4f}", estimate(times, 4), f"{100 * error:+.1f} %", goal,
-               f"{r['load_before']:.0f}" + (", real time" if r["realtime"] else ""))
-
-
-def is_forced(record):
-    return "--grid" in record["command"]
-
-
-@columns("m × n × k", "type", "GPUs", "grid", "by", "runs", "predicted, s", "measured, s", "error", "goal",
-         "time / fastest forced grid")
-def prediction_gpu_table(records):
-    """Forecasts on GPUs, and the planner's choice compared with the fastest forced grid."""
-    key = shape_of, compute_of, machine_ranks
-    fastest = {case: min(median(series([r])) for r in mine) for case, mine in groups(filter(is_forced, records), *key)}
-    for r in records:
-        case, times = tuple(f(r) for f in key), series([r])
-        error = r["forecast"]["total_s"] / median(times) - 1
-        chosen = not is_forced(r)
-        yield (*case, grid_of(r), "chosen" if chosen else "forced", len(times), f"{r['forecast']['total_s']:.4f}",
-               estimate(times, 4), f"{100 * error:+.1f} %",
-               met("≤", f"{GOAL_PREDICTED_GPU:.0%}", abs(error) <= GOAL_PREDICTED_GPU),
-               f"{median(times) / fastest[case]:.3f}" if chosen and case in fastest else "")
-
-
-@columns("m × n × k", "ranks", "chosen grid", "measured, s", "the same forced, s", "fastest forced grid",
-         "its time, s", "forced / fastest", "goal")
-def grids_table(records):
-    """More ranks than cores: the planner's choice compared with all grids, including its own, forced."""
-    for case, mine in groups(records, shape_of, machine_ranks):
-        forced = {grid_of(r): median(series([r])) for r in mine if is_forced(r)}
-        fastest = min(forced, key=forced.get)
-        for r in (r for r in mine if not is_forced(r)):
-            grid = grid_of(r)
-            ratio = forced[grid] / forced[fastest]
-            yield (*case, grid, estimate(series([r]), 4), f"{forced[grid]:.4f}", fastest, f"{forced[fastest]:.4f}",
-                   f"{ratio:.3f}", met("≤", "1.03", ratio <= 1.03))
-
-
 @columns("m × n × k", "type", "A, B and C in", "tiles", "GPU memory, GiB", "runs", "TFLOP/s",
          "speed / in GPU memory", "goal")
 def limited_table(records):
@@ -237,20 +167,6 @@ def gpu_table(records):
                       at_least(faster, GOAL_GPU) if kind in GOAL_TYPES else "")
         rate = speeds(r, times["multiply_s"])
         yield shape_of(r), kind, len(rate), estimate(rate, 2), *beside, milliseconds(times["verify_s"])
-
-
-@columns("ranks", "GiB", "runs", "pread, GB/s", "reading, GB/s", "reading / pread", "goal", "pwrite, GB/s",
-         "writing, GB/s", "writing / pwrite", "goal")
-def io_table(records):
-    for r in records:
-        size, times = r["bench"]["bytes"], r["repetitions"]
-        row = [machine_ranks(r), f"{size / 2**30:.2f}", len(times["plain_read_s"])]
-        for way in ("read", "write"):
-            plain, ours = times[f"plain_{way}_s"], times[f"damier_{way}_s"]
-            faster = ratios(plain, ours)
-            row += [f"{size / median(plain) / 1e9:.2f}", f"{size / median(ours) / 1e9:.2f}", estimate(faster, 3),
-                    at_least(faster, GOAL_IO)]
-        yield row
 
 
 def goal_between_gpus(record):
@@ -282,27 +198,6 @@ def beside_others(record):
     """Speedup over no transfers, and over one library call; empty: not measured."""
     times = record["repetitions"]
     return [ratios(times.get(base, []), times["multiply_s"]) for base in ("local_s", "library_s")]
-
-
-@columns("m × n × k", "type", "panels", "runs", "s", "no product under way, ms", "speed / with nothing moved",
-         "speed / one call", "session")
-def ramps_table(records):
-    """The same products with several panel widths, and with the planner's choice at that time."""
-    sessions = list(dict.fromkeys(r["git"] for r in records))
-    for r in records:
-        times, (local, library) = r["repetitions"], beside_others(r)
-        yield (shape_of(r), types_of(r), panels_of(r), len(local), estimate(times["multiply_s"], 4),
-               milliseconds(times["exposed_s"]), estimate(local, 3), estimate(library, 3),
-               f"{sessions.index(r['git']) + 1}, {r['date'][:10]}")
-
-
-@columns("m × n × k", "type", "GPUs", "grid", "transport", "tiles", "GPU memory, GiB", "runs", "s", "TFLOP/s")
-def tiles_table(records):
-    """Matrices in host memory that fit into GPU memory, and that do not."""
-    for r in records:
-        times = series([r])
-        yield (shape_of(r), types_of(r), machine_ranks(r), grid_of(r), transport_of(r), r["plan"]["tiles"],
-               f"{r['plan']['device_bytes'] / 2**30:.1f}", len(times), estimate(times, 4), estimate(speeds(r, times), 1))
 
 
 @columns("m × n × k", "type", "GPUs", "grid", "panel", "transport", "from", "runs", "s", "TFLOP/s",
@@ -337,19 +232,6 @@ def residues_gpus_table(records):
         sound = all(r["verification"]["verdict"] == "PASS" for r in mine)
         yield (shape, number, products, grid_of(mine[0]), len(times), estimate(times, 4),
                estimate(speeds(mine[0], times), 1), *row, "all" if sound else "NOT ALL")
-
-
-@columns("ranks", "threads", "matrix", "GiB", "stored, GiB", "runs", "one thread, GB/s", "reading, GB/s",
-         "reading / (one thread × threads)", "goal")
-def unpack_table(records):
-    """Threads reading packed chunks (A), and one thread unpacking them in memory (B), alternating."""
-    for r in records:
-        bench, ours, one = r["bench"], r["repetitions"]["unpack_s"], r["repetitions"]["unpack_one_thread_s"]
-        ranks, threads = machine_ranks(r), r["machine"]["io_threads"]
-        faster = [b / a / (ranks * max(1, threads)) for a, b in zip(ours, one)]
-        yield (ranks, threads, bench["form"], f"{bench['bytes'] / 2**30:.2f}", f"{bench['stored_bytes'] / 2**30:.2f}",
-               len(faster), *(f"{bench['bytes'] / median(times) / 1e9:.3f}" for times in (one, ours)),
-               estimate(faster, 3), at_least(faster, GOAL_UNPACK))
 
 
 @columns("m × n × k", "ranks", "interval", "pairs", "time, s", "without, s", "time / without", "goal")
@@ -391,12 +273,12 @@ def files_table(records):
                f"{r['moved']['files_of_bound']:.2f}")
 
 
-@columns("series", "on", "ranks", "m × n × k", "type", "grid", "how", "runs", "time, s", "speed-up", "efficiency")
+@columns("series", "on", "ranks", "m × n × k", "type", "grid", "runs", "time, s", "speed-up", "efficiency")
 def scaling_table(records):
     """Speedup by ranks, relative to the fewest."""
     for r in records:
         s, times = r["scale"], series([r])
-        yield (SERIES[s["series"]], on(r), machine_ranks(r), shape_of(r), r["problem"]["work"], grid_of(r), s["variant"],
+        yield (SERIES[s["series"]], on(r), machine_ranks(r), shape_of(r), r["problem"]["work"], grid_of(r),
                len(times), estimate(times, 4), f"{s['speedup']:.2f}",
                f"{s['efficiency']:.3f} [{s['efficiency_ci95_low']:.3f}, {s['efficiency_ci95_high']:.3f}]")
 
@@ -417,7 +299,7 @@ def pairs_table(records):
 
 
 def kind_of(record):
-    if record["file"] in ("plan", "plan_gpu", "plan_ranks", "limited_gpu", "links_leads", "links_tiles", "residues_gpus"):
+    if record["file"] in ("limited_gpu", "residues_gpus"):
         return record["file"]
     if record["verb"] == "user":
         return "user"
@@ -425,16 +307,12 @@ def kind_of(record):
         return "files"
     if record["verb"] in ("bench scale", "bench links"):
         return record["verb"]
-    if "link_bits" in record:
-        return "slow links"
     if record["verb"] == "simulate":
         return simulated_tables.kind_of(record)
     if record["file"] in ("scalapack", "cublasxt", "cublasmp"):
         return record["file"]
     if record["verb"] == "multiply":
         return "checkpoint"
-    if record["verb"] == "bench io":
-        return "unpack" if "unpack_s" in record["repetitions"] else "io"
     if record["verb"] == "bench kernels":
         if not kernel_tables.is_timed(record):
             return None
@@ -446,23 +324,17 @@ def kind_of(record):
 
 # The tables of each page by name: the kind of record, and the function.
 PAGES = {"results/whole_commands.md": {"user": ("user", user_tables.tables)},
-         "results/cpu.md": {"cpu": ("cpu", cpu_table), "scalapack": ("scalapack", scalapack_table),
-                            "slow links": ("slow links", slow_links_table)},
+         "results/cpu.md": {"cpu": ("cpu", cpu_table), "scalapack": ("scalapack", scalapack_table)},
          "results/scaling.md": {"scaling": ("bench scale", scaling_table), "pairs": ("bench links", pairs_table)},
-         "results/prediction.md": {"prediction": ("plan", prediction_table), "grids": ("plan_ranks", grids_table),
-                                   "prediction gpu": ("plan_gpu", prediction_gpu_table)},
          "results/gpu.md": {"gpu": ("gpu", gpu_table), "limited": ("limited_gpu", limited_table),
                             "cublasxt": ("cublasxt", cublasxt_table), "cublasmp": ("cublasmp", cublasmp_table),
-                            "links": ("links", links_table), "ramps": ("links_leads", ramps_table),
-                            "tiles": ("links_tiles", tiles_table),
-                            "residues gpus": ("residues_gpus", residues_gpus_table)},
+                            "links": ("links", links_table), "residues gpus": ("residues_gpus", residues_gpus_table)},
          "results/simulated.md": {"simulated": ("simulated", simulated_tables.curves),
                                   "simulated grids": ("simulated", simulated_tables.grids),
                                   "simulated cases": ("simulated", simulated_tables.cases),
                                   "simulated limits": ("simulated", simulated_tables.limits),
                                   "validation": ("validation", simulated_tables.validation)},
-         "results/files.md": {"files": ("files", files_table), "io": ("io", io_table),
-                              "unpack": ("unpack", unpack_table)},
+         "results/files.md": {"files": ("files", files_table)},
          "results/kernels.md": {name: ("kernels", make) for name, make in kernel_tables.TABLES.items()}
          | {name: ("choice", make) for name, make in kernel_tables.CHOICE.items()},
          "checkpoint.md": {"checkpoint": ("checkpoint", checkpoint_table)},

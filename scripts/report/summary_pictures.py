@@ -2,13 +2,25 @@
 import html
 import math
 
-from report_charts import line, polyline, text
-
 WIDTH, NAMES, RIGHT = 860, 300, 210
 BAR, GAP, TITLE = 15, 10, 36
 COLOURS = ("#1f5fa8", "#c2571a", "#2d7d46", "#8a3b8f")
 STYLE = ("text{font:13px system-ui,sans-serif;fill:#1a1a1a}.title{font-weight:600}.faint{fill:#5b6470}"
          ".grid{stroke:#d8d8d8}.mark{stroke:#1a1a1a;stroke-dasharray:4 3}")
+
+
+def text(x, y, words, anchor="start", kind=""):
+    return (f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}">'
+            f"{html.escape(str(words))}</text>")
+
+
+def line(x1, y1, x2, y2, kind="grid", more=""):
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}" {more}/>'
+
+
+def polyline(points, colour, more=""):
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2" {more}/>'
 
 
 def card(height, label, body):

@@ -9,6 +9,7 @@
 
 #include "backend/backend.h"
 #include "cli/reports.h"
+#include "cli/request.h"
 #include "cli/session.h"
 #include "cli/stop_early.h"
 #include "comm/comm.h"
@@ -128,6 +129,7 @@ static dm_status read_call(dm_call *call, int argc, char **argv, bool *answered)
   DM_TRY(answer(call, answered));
   if (*answered) return DM_OK;
   DM_TRY(dm_cli_environment(call));
+  if (dm_cli_ramp(call)) DM_TRY(dm_cli_read_machine(&call->settings));
   return check_operands(call);
 }
 

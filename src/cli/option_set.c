@@ -87,6 +87,8 @@ dm_status dm_cli_set_choice(const dm_option *option, const char *text, dm_settin
   if (choose(option, text, settings) || choose(option, synonym_of(text), settings)) return DM_OK;
   dm_status status =
       dm_fail(DM_E_USAGE, "'%s' is not one of %s", text, dm_cli_metavar(option, all));
+  if (strcmp(text, "ipc+host") == 0)
+    return dm_hint(status, "it was removed: between nodes use ipc+nccl or nccl, else host");
   return suggest_choice(status, text, option->choices);
 }
 

@@ -9,7 +9,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/fork_join.h"
-#include "engine/rates.h"
+#include "engine/seen_files.h"
 
 static const int64_t gib = 1 << 30;
 
@@ -33,27 +33,18 @@ static dm_named_files names_of(const dm_call *call, dm_location at[2]) {
   return files;
 }
 
-/* Facts from the files' system, and rates measured here. */
-static void apply_rates(const dm_call *call, const dm_rates_facts *facts, int ranks, int cores,
-                        dm_machine *machine) {
-  const dm_log log = dm_cli_log(call);
+/* Facts from the files' system, and this computer's cores. */
+static void see_files(const dm_call *call, int ranks, int cores, dm_machine *machine) {
   dm_location at[2];
   const dm_named_files files = names_of(call, at);
-  const dm_seen_files seen = dm_rates_look(&files);
-  dm_rates rates;
-  dm_rates_state_seen(seen, (int64_t)ranks * cores, 1, machine);
+  dm_state_files(dm_see_files(&files), (int64_t)ranks * cores, 1, machine);
   const int64_t threads = (int64_t)ranks * dm_max(1, cores);
-  dm_rates_state_cores(dm_min(threads, dm_cores()), threads, 1, machine);
-  if (!dm_rates_find(&log, facts, &rates)) return;
-  dm_rates_apply(&rates, NULL, machine);
-  dm_rates_apply_files(&rates, dm_rates_fit_files(&log, &rates, &files), seen.cached, machine);
+  dm_state_cores(dm_min(threads, dm_cores()), threads, 1, machine);
 }
 
-/* GPU memory, and the rates measured with as many ranks. */
 static dm_status ask_device(const dm_call *call, const dm_backend_ops *ops, int ranks, int cores,
                             dm_machine *machine) {
   const dm_backend_config config = {.local_ranks = ranks, .threads = cores, .kernel = "auto"};
-  dm_rates_facts facts = {.ranks = ranks};
   dm_backend *backend = NULL;
   dm_device device;
   DM_TRY(dm_backend_open(ops, &config, &backend));
@@ -69,11 +60,7 @@ static dm_status ask_device(const dm_call *call, const dm_backend_ops *ops, int 
     int gpus = (int)dm_max(1, dm_backend_device_count(ops));
     machine->device_bytes = device.memory_free / (int64_t)dm_ceil_div(ranks, gpus);
   }
-  snprintf(facts.backend, sizeof facts.backend, "%s", ops->name);
-  snprintf(facts.device, sizeof facts.device, "%s", device.name);
-  snprintf(facts.library, sizeof facts.library, "%s", device.library);
-  facts.threads = device.threads;
-  if (call->settings.rates == 0) apply_rates(call, &facts, ranks, cores, machine);
+  see_files(call, ranks, cores, machine);
   return DM_OK;
 }
 
@@ -94,13 +81,15 @@ dm_status dm_cli_machine(const dm_call *call, dm_machine *machine, int *ranks) {
   if (s->ranks > 1 << 20)
     return dm_fail(DM_E_USAGE, "option '--ranks': %lld ranks are more than a plan can hold",
                    (long long)s->ranks);
-  if (dm_cli_given(s, "machine")) {
+  const bool described = call->verb->bit == DM_VERB_PLAN && s->machine[0];
+  if (described) {
     DM_TRY(dm_machine_parse(s->machine, machine));
     fill_memory(machine);
     *ranks = s->ranks ? (int)s->ranks : machine->nodes * machine->ranks_per_node;
   } else {
     *ranks = s->ranks ? (int)s->ranks : dm_comm_size_before_start();
     DM_TRY(this_computer(call, *ranks, machine));
+    if (s->machine[0]) DM_TRY(dm_machine_take_rates(s->machine, machine));
   }
   if (s->memory[0]) machine->host_bytes = s->memory[0];
   if (s->memory[1]) machine->device_bytes = s->memory[1];

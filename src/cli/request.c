@@ -1,5 +1,7 @@
 #include "cli/request.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/checked.h"
@@ -49,6 +51,26 @@ int dm_cli_io_threads(const dm_settings *s) {
   return dm_cli_given(s, "io-threads") ? (int)dm_min(s->io_threads, INT32_MAX) : -1;
 }
 
+dm_status dm_cli_read_machine(dm_settings *settings) {
+  char path[sizeof settings->machine];
+  char *text = settings->machine;
+  dm_machine unused;
+  if (text[0] == '@') {
+    snprintf(path, sizeof path, "%s", text + 1);
+    FILE *file = fopen(path, "r");
+    if (!file) return dm_fail(DM_E_IO, "option '--machine': %s: %s", path, strerror(errno));
+    const size_t length = fread(text, 1, sizeof settings->machine, file);
+    const bool failed = ferror(file) != 0;
+    fclose(file);
+    if (failed) return dm_fail(DM_E_IO, "option '--machine': %s cannot be read", path);
+    if (length == sizeof settings->machine)
+      return dm_fail(DM_E_USAGE, "option '--machine': %s is longer than %d bytes", path,
+                     (int)sizeof settings->machine - 1);
+    text[length] = '\0';
+  }
+  return text[0] ? dm_machine_parse(text, &unused) : DM_OK;
+}
+
 dm_engine dm_cli_engine(const dm_settings *s) {
   return (dm_engine){
       .backend = dm_cli_options[dm_cli_option_find("backend")].choices[s->backend],
@@ -62,7 +84,7 @@ dm_engine dm_cli_engine(const dm_settings *s) {
       .memory_device = s->memory[1],
       .require_gpu_per_rank = s->require_gpu_per_rank,
       .pretend_nodes = (int)s->pretend_nodes,
-      .stated_rates = s->rates != 0,
+      .machine = s->machine,
       .wishes = dm_cli_wishes(s),
   };
 }

@@ -17,6 +17,9 @@ dm_output_form dm_cli_form(const dm_settings *settings);
 
 int dm_cli_io_threads(const dm_settings *settings); /* -1: not stated */
 
+/* Replaces --machine @FILE by the file's text. */
+dm_status dm_cli_read_machine(dm_settings *settings);
+
 /* The result points into SETTINGS. */
 dm_engine dm_cli_engine(const dm_settings *settings);
 

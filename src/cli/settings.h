@@ -41,10 +41,9 @@ typedef struct dm_settings {
   bool external, virtual, filters, no_data, swmr; /* trust */
   bool rounding, as_column, as_row, append;
   bool shuffle, cold;
-  bool alone, full, checkpoint, against_library, against_one, against_local, dry_run, slurm;
+  bool full, checkpoint, against_library, against_one, against_local, dry_run, slurm;
   int op_a, op_b, type, type_c, compute;
-  int backend, transport, from, kind, rates, read_by, write_by, generate_by, verify_written,
-      on_corruption;
+  int backend, transport, from, kind, read_by, write_by, generate_by, verify_written, on_corruption;
   double alpha[2], beta[2];
   double phi, value, budget, precision, fill; /* percentages as fractions */
   double time_limit, hang_timeout, within;    /* seconds; 0: none */
@@ -53,12 +52,12 @@ typedef struct dm_settings {
   uint64_t verify_seed;
   int64_t rows, cols, size, m, n, k;
   int64_t panel[1 + DM_RAMP]; /* width of most panels, and of the first ones */
-  int64_t memory[2], bytes;   /* memory: host, device */
+  int64_t memory[2];          /* memory: host, device */
   int64_t grid[3];
   int64_t chunk[2], deflate;
   int64_t threads, io_threads, ranks, pretend_nodes, repetitions, runs, warmup;
-  char kernel[DM_CLI_TEXT], machine[DM_CLI_TEXT], sizes[DM_CLI_TEXT], partition[DM_CLI_TEXT];
-  char series[DM_CLI_TEXT], ablate[DM_CLI_TEXT];
+  char kernel[DM_CLI_TEXT], machine[DM_CLI_LIST], sizes[DM_CLI_TEXT], partition[DM_CLI_TEXT];
+  char series[DM_CLI_TEXT];
   char directory[DM_PATH], rates_file[DM_PATH], files[DM_PATH], trace[DM_PATH];
   char pieces[DM_CLI_LIST];
   dm_location output, old_c;

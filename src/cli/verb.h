@@ -9,7 +9,7 @@ typedef struct dm_call dm_call;
 typedef struct dm_cli_reports dm_cli_reports; /* reports.c */
 
 typedef struct dm_verb {
-  const char *name; /* "bench io" has two words */
+  const char *name; /* "bench links" has two words */
   unsigned bit;     /* DM_VERB_... */
   const char *operands;
   int least, most;           /* number of operands */
@@ -45,11 +45,10 @@ int dm_cli_plan(dm_call *call);
 int dm_cli_generate(dm_call *call);
 int dm_cli_verify(dm_call *call);
 int dm_cli_info(dm_call *call);
-int dm_cli_tune_rates(dm_call *call);
 int dm_cli_bench_multiply(dm_call *call);
-int dm_cli_bench_io(dm_call *call);
 int dm_cli_bench_kernels(dm_call *call);
 int dm_cli_bench_links(dm_call *call);
+int dm_cli_bench_rates(dm_call *call);
 int dm_cli_bench_scale(dm_call *call);
 
 /* ---- parsing the command line ---- */

@@ -171,18 +171,6 @@ static dm_status add_series(dm_bench_scale *scale, const char *word) {
   return dm_fail(DM_E_USAGE, "option '--series': '%s' is not one of strong, memory, work", word);
 }
 
-static dm_status add_ablation(dm_bench_scale *scale, const char *word) {
-  static const char *const names[] = {"overlap", "layers", "transport"};
-  bool *const flags[] = {&scale->ablate_overlap, &scale->ablate_layers, &scale->ablate_transport};
-  for (int i = 0; i < 3; i++) {
-    if (strcmp(word, names[i]) != 0) continue;
-    *flags[i] = true;
-    return DM_OK;
-  }
-  return dm_fail(DM_E_USAGE, "option '--ablate': '%s' is not one of overlap, layers, transport",
-                 word);
-}
-
 static dm_status find_scale(const dm_call *call, dm_bench_scale *scale) {
   static const char *const stating[] = {"size", "m", "n", "k"};
   const dm_settings *s = &call->settings;
@@ -193,7 +181,6 @@ static dm_status find_scale(const dm_call *call, dm_bench_scale *scale) {
   DM_TRY(dm_cli_dimensions(s, DEFAULT_SIZE, mnk));
   DM_TRY(each_word(s->sizes, add_count, scale));
   DM_TRY(each_word(s->series, add_series, scale));
-  DM_TRY(each_word(s->ablate, add_ablation, scale));
   scale->base.m = mnk[0];
   scale->base.n = mnk[1];
   scale->base.k = mnk[2];
@@ -225,17 +212,17 @@ int dm_cli_bench_scale(dm_call *call) {
       &(dm_work){.run = bench_scale, .shared = &scale, .bytes = sizeof scale, .reports = true});
 }
 
-static dm_status bench_io(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
+/* ---- rates ---- */
+
+static dm_status bench_rates(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
   (void)shared;
   const dm_settings *s = &call->settings;
-  dm_bench_io bench = {.bytes = s->bytes,
-                       .repetitions = (int)s->repetitions,
-                       .form = dm_cli_form(s),
-                       .io_threads = dm_cli_io_threads(s)};
-  snprintf(bench.directory, sizeof bench.directory, "%s", s->directory);
-  return dm_bench_io_run(run, &bench, record);
+  dm_bench_rates bench = {.engine = dm_cli_engine(s)};
+  snprintf(bench.output, sizeof bench.output, "%s", s->rates_file);
+  snprintf(bench.files, sizeof bench.files, "%s", s->files);
+  return dm_bench_rates_run(run, &bench, record);
 }
 
-int dm_cli_bench_io(dm_call *call) {
-  return dm_cli_run_job(call, DM_OK, &(dm_work){.run = bench_io});
+int dm_cli_bench_rates(dm_call *call) {
+  return dm_cli_run_job(call, DM_OK, &(dm_work){.run = bench_rates});
 }

@@ -6,7 +6,7 @@ enum { MOST_REPETITIONS = 1000 };
 
 static dm_status read_wishes(const dm_call *call, dm_bench_links *wanted) {
   const dm_settings *s = &call->settings;
-  *wanted = (dm_bench_links){.repetitions = (int)s->repetitions, .alone = s->alone};
+  *wanted = (dm_bench_links){.repetitions = (int)s->repetitions};
   if (s->repetitions > MOST_REPETITIONS)
     return dm_fail(DM_E_USAGE, "option '--repetitions': at most %d", MOST_REPETITIONS);
   return dm_context(dm_bench_links_sizes(s->pieces, wanted), "option '--bytes'");

@@ -17,8 +17,8 @@ const dm_verb dm_cli_verbs[] = {
      "show how a product would be computed: grid, memory, traffic, time",
      "Needs neither MPI nor a GPU.\nWithout files, --m, --n, --k or --size state the problem.\n"
      "Keys of --machine: nodes; gpus and ranks, per node; gpu, a name; links; cores, memory,"
-     " device-memory and gflops (f64), per rank; link, network, upload, copy, read and write in GB/s;"
-     " latency in us.\n"
+     " device-memory and gflops (f64; gflops-f32 and so on for other types), per rank; link, network, upload,"
+     " copy, read and write in GB/s; latency in us.\n"
      "links= states how panels travel inside a node: device (GPU to GPU, the default with gpu=), shared"
      " (memory of the node, the default otherwise) or host (messages through host memory).\n",
      {"damier plan --size 100000 --type f32 --machine \"nodes=16 gpus=8 gpu=h200\"",
@@ -42,17 +42,6 @@ const dm_verb dm_cli_verbs[] = {
      "",
      {"damier info", "damier info C.h5:/c"},
      dm_cli_info},
-    {"tune rates", DM_VERB_TUNE_RATES, "", 0, 0,
-     "measure and store the rates that the planner uses",
-     "All ranks measure products, memory and links at once; the rates hold for this number of ranks"
-     " per node.\n"
-     "They are stored as damier/rates-DEVICE-NODES-RANKSxTHREADS.json in $XDG_CACHE_HOME or ~/.cache and"
-     " used by every run of the same kind.\nThe recipe of a result contains their hash.\n"
-     "With --files, reading and writing in a folder are measured, too; each rank needs 128 MiB there.\n"
-     "Jobs with files in the same file system use these rates.\n"
-     "Measuring again keeps each old rate that differs by 10 % or less.\n",
-     {"mpirun -n 4 damier tune rates", "mpirun -n 4 damier tune rates --files /scratch"},
-     dm_cli_tune_rates},
     {"bench multiply", DM_VERB_BENCH_MULTIPLY, "", 0, 0,
      "measure the multiplication of generated matrices in memory",
      "Runs the engine of multiply without files, or with --from file the whole run from files to a file.\n",
@@ -67,22 +56,26 @@ const dm_verb dm_cli_verbs[] = {
      "Efficiency is the rate per rank divided by the rate per rank of the base.\nWith --json and --csv, each"
      " measurement is a record of its own.\n",
      {"mpirun -n 8 damier bench scale --size 8192 --series strong,work",
-      "mpirun -n 8 damier bench scale --size 8192 --ranks 2,4,8 --ablate overlap,layers"},
+      "mpirun -n 8 damier bench scale --size 8192 --ranks 2,4,8"},
      dm_cli_bench_scale},
-    {"bench io", DM_VERB_BENCH_IO, "", 0, 0,
-     "compare plain pread and pwrite with the program's reader and writer",
-     "",
-     {"mpirun -n 4 damier bench io --directory /scratch --bytes 8GiB"},
-     dm_cli_bench_io},
     {"bench links", DM_VERB_BENCH_LINKS, "", 0, 0,
-     "measure the bandwidth of each transport between each pair of ranks",
-     "Each pair is measured in one direction, in both at once and in both alternating while all other"
-     " ranks rest; then all pairs in both directions at once.\nTwo messages are in flight, as for panels.\n"
+     "measure the bandwidth of each transport between pairs of ranks",
+     "Rank 0 and each other rank are measured in one direction, in both at once and in both alternating while"
+     " all others rest; then all ranks in pairs in both directions at once.\nTwo messages are in flight, as for panels.\n"
      "The bytes received are checked before anything is timed.\nWith shared memory, receiving means copying out of"
      " it.\n"
      "With --json and --csv, each transport and size is a record of its own.\n",
      {"mpirun -n 4 damier bench links", "mpirun -n 8 damier bench links --bytes 64KiB:64MiB:x4"},
      dm_cli_bench_links},
+    {"bench rates", DM_VERB_BENCH_RATES, "", 0, 0,
+     "measure the rates that the planner uses",
+     "All ranks measure products, memory and links at once; the rates hold for this number of ranks"
+     " per node.\n"
+     "The file has the words of --machine and may be edited; --machine @FILE uses it.\n"
+     "With --files, reading and writing in a folder are measured, too; each rank needs 128 MiB there.\n",
+     {"mpirun -n 4 damier bench rates -o rates.txt", "mpirun -n 4 damier bench rates --files /scratch -o rates.txt",
+      "mpirun -n 4 damier multiply A.h5 B.h5 -o C.h5 --machine @rates.txt"},
+     dm_cli_bench_rates},
     {"bench kernels", DM_VERB_BENCH_KERNELS, "", 0, 0,
      "check and measure each kernel by itself on one GPU",
      "Each kernel is first checked against sums of twice the precision of f64; kernels that fail are not"
@@ -140,6 +133,9 @@ static const char *synonym_of(const char *word) {
 }
 
 static dm_status unknown_verb(const char *word) {
+  if (strcmp(word, "tune") == 0)
+    return dm_hint(dm_fail(DM_E_USAGE, "'damier tune rates' was removed"),
+                   "'damier bench rates -o FILE' measures them, and --machine @FILE uses them");
   char words[COUNT][32];
   const char *names[COUNT];
   dm_status status =
@@ -161,6 +157,9 @@ static dm_status incomplete_verb(const char *word, const char *second) {
     snprintf(all + used, sizeof all - used, "%s'damier %s'", count > 1 ? " or " : "", name);
   }
   if (!second) return dm_fail(DM_E_USAGE, "'%s' needs a second word: %s", word, all);
+  if (strcmp(word, "bench") == 0 && strcmp(second, "io") == 0)
+    return dm_hint(dm_fail(DM_E_USAGE, "'damier bench io' was removed"),
+                   "fio measures files; 'damier bench multiply --from file' a whole run");
   int nearest = dm_closest(second, seconds, count);
   dm_status status = dm_fail(DM_E_USAGE, "unknown verb '%s %s'", word, second);
   if (nearest < 0) return dm_hint(status, "there are %s", all);

@@ -72,7 +72,7 @@ static void note_problem(const dm_plan *plan, const dm_machine *machine, dm_reco
 }
 
 /* No labels: dm_plan_report prints the table for people. */
-static void note_plan(const dm_plan *plan, dm_record *record) {
+static void note_plan(const dm_plan *plan, const dm_machine *machine, dm_record *record) {
   char recipe[DM_RECIPE], ramp[32];
   dm_plan_recipe(plan, recipe);
   dm_plan_ramp_text(plan, ramp);
@@ -84,7 +84,7 @@ static void note_plan(const dm_plan *plan, dm_record *record) {
   dm_record_text(record, "plan.ramp", NULL, "%s", ramp);
   dm_record_integer(record, "plan.panels", NULL, DM_SHOWN_PLAIN, plan->panels);
   dm_record_text(record, "plan.recipe", NULL, "%s", recipe);
-  dm_record_text(record, "plan.rates", NULL, "%s", plan->rates[0] ? plan->rates : "stated");
+  dm_record_text(record, "plan.rates", NULL, "%s", machine->rates_given ? "given" : "stated");
   dm_record_integer(record, "plan.host_bytes", NULL, DM_SHOWN_BYTES, plan->host_bytes);
   dm_record_integer(record, "plan.device_bytes", NULL, DM_SHOWN_BYTES, plan->device_bytes);
   dm_record_integer(record, "plan.disk_bytes", NULL, DM_SHOWN_BYTES, plan->disk_bytes);
@@ -100,7 +100,7 @@ static dm_status publish(const dm_call *call, const dm_plan *plan, const dm_mach
   dm_record *record = NULL;
   DM_TRY(dm_record_new("plan", call->command, &record));
   note_problem(plan, machine, record);
-  note_plan(plan, record);
+  note_plan(plan, machine, record);
   dm_forecast_record(plan, machine, record);
   if (!call->settings.slurm) /* print nothing but the job script's lines */
     dm_record_summary(record,

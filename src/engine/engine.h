@@ -7,8 +7,8 @@
 #include "plan/machine.h"
 #include "plan/plan.h"
 
-/* The files of a job, as far as they have names; NULL: none. They determine which rates of file
- * systems apply. */
+/* The files of a job, as far as they have names; NULL: none. They determine the rates of
+ * files. */
 typedef struct dm_named_files {
   const char *reads[3], *writes;
 } dm_named_files;
@@ -28,7 +28,8 @@ typedef struct dm_engine {
   double
       fill;  /* not 0: replace the problem by a square product that fills this fraction of memory */
   bool once; /* a single product: "auto" considers the time for starting a GPU */
-  bool stated_rates; /* plan with stated rates, even if there are measurements */
+  const char
+      *machine; /* words with rates for the planner (plan/machine.h); NULL or "": stated ones */
   dm_named_files files;
   const dm_compute_calls *compute; /* for an equation's own row with a FINISH; or NULL */
   dm_wishes wishes;

@@ -169,8 +169,6 @@ static dm_status buffers_open(dm_rank_state *local) {
 
 static dm_status expose_buffer(dm_rank_state *local, int share, const dm_comm *group,
                                dm_buffer_kind kind) {
-  const int64_t staging = local->transport->ops->staging;
-  if (staging > 0) DM_TRY(dm_rank_memory_count(&local->memory, DM_BUFFER_LINKS, staging));
   return dm_transport_expose(local->transport, share, group, local->memory.at[kind],
                              local->memory.list.of[kind].bytes);
 }

@@ -14,6 +14,7 @@
 #include "core/units.h"
 #include "engine/forecast.h"
 #include "engine/phases.h"
+#include "engine/seen_files.h"
 #include "plan/choose.h"
 #include "plan/filling.h"
 #include "plan/identity.h"
@@ -166,7 +167,7 @@ static int64_t smallest(int64_t limit, double available) {
 }
 
 /* In factors of two around the stated rate: the noise of one measurement must not choose another
- * grid, whose sums have other bits. `damier tune rates` measures finer rates. */
+ * grid, whose sums have other bits. --machine states finer rates. */
 static double steady(double stated, double measured) {
   return stated * exp2(round(log2(measured / stated)));
 }
@@ -177,6 +178,20 @@ static double steady(double stated, double measured) {
 int64_t dm_setup_process_bytes(void) {
   const int64_t later = 16 << 20;
   return dm_round_up(dm_memory_own() + later, later);
+}
+
+/* Facts that rank 0 sees of the files, all ranks' cores, and the user's rates. */
+static dm_status state_rates(const dm_run *run, const dm_engine *engine, dm_setup *setup) {
+  dm_seen_files seen = {false, false, false};
+  int64_t counts[2] = {run->cores.cores, setup->device.threads};
+  if (run->rank == 0) seen = dm_see_files(&engine->files);
+  DM_TRY(dm_comm_broadcast(run->world, &seen, sizeof seen, 0));
+  DM_TRY(dm_comm_sum_i64(run->world, counts, 2));
+  const int64_t there = (int64_t)CPU_COUNT(&run->job_cpus) * run->nodes;
+  dm_state_files(seen, counts[0], run->nodes, &setup->machine);
+  dm_state_cores(dm_min(there, counts[1]), counts[1], run->nodes, &setup->machine);
+  if (!engine->machine) return DM_OK;
+  return dm_comm_agree(run->world, dm_machine_take_rates(engine->machine, &setup->machine));
 }
 
 /* What the planner may use: the rank with the least memory decides. */
@@ -192,7 +207,6 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
     setup->backend->ops->copies(engine->kernel, problem->work, &problem->compute,
                                 &machine->copies_a, &machine->copies_b);
   machine->device_links = gpu && setup->links.chosen->device_memory;
-  machine->staging = setup->links.chosen->staging;
   machine->shared_slots = !gpu && setup->links.chosen->shared_slots;
   const dm_link_rates *rates = &setup->links.rates;
   if (machine->device_links && rates->inside > 0)
@@ -218,7 +232,7 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
   for (int i = 0; i < DM_OPERANDS; i++) machine->flops[i] /= (double)values[3];
   machine->upload /= (double)values[3];
   machine->memory /= (double)values[3];
-  return engine->stated_rates ? DM_OK : dm_rates_agree(run, engine, setup);
+  return state_rates(run, engine, setup);
 }
 
 static void say_need(dm_run *run, const dm_setup *setup) {
@@ -370,7 +384,7 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
   dm_record_text(record, "transport.choice", run->ranks > 1 ? "panels travel by" : NULL,
                  "%s (self-test: %s)", setup->transport->name, setup->links.reasons);
   dm_record_text(record, "plan.recipe", "plan", "%s", recipe);
-  dm_record_text(record, "plan.rates", NULL, "%s", plan->rates[0] ? plan->rates : "stated");
+  dm_record_text(record, "plan.rates", NULL, "%s", setup->machine.rates_given ? "given" : "stated");
   dm_record_text(record, "plan.grid", NULL, "%dx%dx%d", plan->pm, plan->pn, plan->pk);
   dm_record_integer(record, "plan.panel", NULL, DM_SHOWN_PLAIN, plan->kb);
   dm_record_text(record, "plan.ramp", NULL, "%s", ramp);

@@ -5,7 +5,6 @@
 #include "backend/backend.h"
 #include "engine/engine.h"
 #include "engine/links.h"
-#include "engine/rates.h"
 #include "run/record.h"
 #include "run/run.h"
 
@@ -31,14 +30,6 @@ dm_status dm_setup_open_backend(dm_run *run, const dm_engine *engine, const dm_p
 
 /* Host memory of this process that a plan counts as used. */
 int64_t dm_setup_process_bytes(void);
-
-/* The facts that identify SETUP's rates. */
-void dm_setup_facts(const dm_setup *setup, const dm_run *run, dm_rates_facts *facts);
-
-/* Collective: sets the rates measured here in SETUP's machine, if any, and those of the file
- * systems of ENGINE's files; measurements of other machines are ignored with a note.
- * (rates_use.c) */
-dm_status dm_rates_agree(const dm_run *run, const dm_engine *engine, dm_setup *setup);
 
 /* Describes machine, device, plan and forecast in RECORD. */
 void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record);

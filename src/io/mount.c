@@ -87,8 +87,3 @@ bool dm_io_mount(const char *path, dm_mount *mount) {
   if (!found) memset(mount, 0, sizeof *mount);
   return found;
 }
-
-bool dm_io_same_mount(const dm_mount *x, const dm_mount *y) {
-  return x->kind[0] && strcmp(x->kind, y->kind) == 0 && strcmp(x->source, y->source) == 0 &&
-         strcmp(x->point, y->point) == 0;
-}

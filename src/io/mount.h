@@ -20,6 +20,4 @@ typedef struct dm_mount {
  * empty: unknown. */
 bool dm_io_mount(const char *path, dm_mount *mount);
 
-bool dm_io_same_mount(const dm_mount *x, const dm_mount *y);
-
 #endif

@@ -198,6 +198,7 @@ static dm_status set(damier_context *context, const char *name, const char *valu
                    "'damier multiply --help-all' lists them");
   if (!value && dm_cli_takes_value(option)) return set_default(option, settings);
   DM_TRY(dm_context(option->set(option, value, settings), "option '%s'", name));
+  DM_TRY(dm_cli_read_machine(settings));
   settings->given[option - dm_cli_options] = true;
   return DM_OK;
 }

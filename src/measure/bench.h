@@ -36,18 +36,6 @@ typedef struct dm_bench_found {
 dm_status dm_bench_multiply_run(dm_run *run, const dm_bench_multiply *bench, dm_record *record,
                                 dm_bench_found *found);
 
-typedef struct dm_bench_io {
-  char directory[DM_PATH]; /* directory of the scratch file, which is removed again */
-  int64_t bytes;           /* bytes of the whole matrix */
-  int repetitions;
-  dm_output_form form; /* chunked: measure reading of chunks instead */
-  int io_threads;      /* negative: as many as help */
-} dm_bench_io;
-
-/* Collective. Compares the program's own reader and writer with plain pread and pwrite; for chunks,
- * reading with one thread that unpacks in memory. */
-dm_status dm_bench_io_run(dm_run *run, const dm_bench_io *bench, dm_record *record);
-
 enum { DM_LINK_SIZES = 32 };
 
 typedef struct dm_bench_links {
@@ -55,19 +43,28 @@ typedef struct dm_bench_links {
   int64_t bytes[DM_LINK_SIZES];
   int sizes;
   int repetitions;
-  bool alone; /* also each pair while all others are idle */
 } dm_bench_links;
 
 /* Receives each of several records, on rank 0 only. */
 typedef dm_status dm_bench_told(void *context, dm_record *record);
 
-/* Collective. Measures every pair of ranks, one way and both ways. On rank 0, TELL receives a
- * record for each transport and size. DM_E_DEVICE: a pair received wrong bytes. */
+/* Collective. Measures rank 0 with each other rank, and all ranks in pairs. On rank 0, TELL
+ * receives a record for each transport and size. DM_E_DEVICE: a pair received wrong bytes. */
 dm_status dm_bench_links_run(dm_run *run, const dm_bench_links *bench, dm_bench_told *tell,
                              void *context);
 
 /* Parses a list of byte counts such as "8,64KiB,1MiB:64MiB:x4"; DM_E_USAGE. */
 dm_status dm_bench_links_sizes(const char *text, dm_bench_links *bench);
+
+typedef struct dm_bench_rates {
+  dm_engine engine;
+  char output[DM_PATH]; /* file for the words; empty: none */
+  char files[DM_PATH];  /* folder for measuring files; empty: files are not measured */
+} dm_bench_rates;
+
+/* Collective: measures the planner's rates with all ranks at work, and writes them as words for
+ * --machine. */
+dm_status dm_bench_rates_run(dm_run *run, const dm_bench_rates *bench, dm_record *record);
 
 typedef enum dm_scale_series {
   DM_SCALE_STRONG, /* the same product */
@@ -82,7 +79,6 @@ typedef struct dm_bench_scale {
   dm_bench_multiply base;             /* on the fewest ranks; fill is a fraction of their memory */
   int counts[DM_SCALE_COUNTS], count; /* ascending numbers of ranks; none: powers of two, and all */
   bool series[DM_SCALE_SERIES];
-  bool ablate_overlap, ablate_layers, ablate_transport;
 } dm_bench_scale;
 
 /* Collective. On rank 0, TELL receives a record of each measurement. */

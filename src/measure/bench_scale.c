@@ -12,16 +12,13 @@
 typedef struct point {
   dm_scale_series series;
   int ranks;
-  const char *without; /* the disabled feature: "", "overlap", "layers", "transport" */
-  char variant[40];    /* description */
   dm_bench_multiply wanted;
 } point;
 
 typedef struct bench {
   dm_run *run;
   dm_bench_scale *scale;
-  dm_bench_found base;    /* result of this series on the fewest ranks */
-  dm_bench_found planned; /* result of this number of ranks with nothing disabled */
+  dm_bench_found base; /* result of this series on the fewest ranks */
   bool titled;
   dm_bench_told *tell;
   void *context;
@@ -44,12 +41,11 @@ static int64_t scaled(int64_t base, double factor) {
 
 static point planned_point(const bench *b, dm_scale_series series, int ranks) {
   static const double power[DM_SCALE_SERIES] = {0.0, 1.0 / 2, 1.0 / 3};
-  point p = {.series = series, .ranks = ranks, .without = "", .wanted = b->scale->base};
+  point p = {.series = series, .ranks = ranks, .wanted = b->scale->base};
   const double factor = pow((double)ranks / b->scale->counts[0], power[series]);
   p.wanted.m = scaled(p.wanted.m, factor);
   p.wanted.n = scaled(p.wanted.n, factor);
   p.wanted.k = scaled(p.wanted.k, factor);
-  snprintf(p.variant, sizeof p.variant, "as planned");
   return p;
 }
 
@@ -76,10 +72,9 @@ static void show(bench *b, const point *p, const dm_bench_found *f, const double
   snprintf(grid, sizeof grid, "%dx%dx%d", f->plan.pm, f->plan.pn, f->plan.pk);
   snprintf(shape, sizeof shape, "%lld x %lld x %lld", (long long)f->plan.problem.m,
            (long long)f->plan.problem.n, (long long)f->plan.problem.k);
-  snprintf(text, sizeof text, "%-22s  %-8s  %-8s  %-14s  %6.2f    %.3f [%.3f, %.3f]%s%s", shape,
-           grid, dm_format_seconds(f->median, seconds),
-           dm_format_flops(rate_of(f, f->median), rate), speedup[0], efficiency[0], efficiency[1],
-           efficiency[2], p->without[0] ? "  " : "", p->without[0] ? p->variant : "");
+  snprintf(text, sizeof text, "%-22s  %-8s  %-8s  %-14s  %6.2f    %.3f [%.3f, %.3f]", shape, grid,
+           dm_format_seconds(f->median, seconds), dm_format_flops(rate_of(f, f->median), rate),
+           speedup[0], efficiency[0], efficiency[1], efficiency[2]);
   dm_record_line(record, label, text);
 }
 
@@ -91,28 +86,22 @@ static dm_status tell_point(bench *b, const point *p, const dm_bench_found *f, d
                              rate_of(f, f->high) / rate_of(base, base->low),
                              rate_of(f, f->low) / rate_of(base, base->high)};
   const double efficiency[3] = {speedup[0] / more, speedup[1] / more, speedup[2] / more};
-  const double of_planned[3] = {rate_of(f, f->median) / rate_of(&b->planned, b->planned.median),
-                                rate_of(f, f->high) / rate_of(&b->planned, b->planned.low),
-                                rate_of(f, f->low) / rate_of(&b->planned, b->planned.high)};
   dm_record_hide(record);
   dm_record_text(record, "scale.series", NULL, "%s", dm_scale_series_name(p->series));
-  dm_record_text(record, "scale.without", NULL, "%s", p->without);
-  dm_record_text(record, "scale.variant", NULL, "%s", p->variant);
   dm_record_integer(record, "scale.base_ranks", NULL, DM_SHOWN_PLAIN, b->scale->counts[0]);
   dm_record_real(record, "scale.base_s", NULL, DM_SHOWN_SECONDS, base->median);
   dm_record_integer(record, "scale.job_ranks", NULL, DM_SHOWN_PLAIN, b->run->ranks);
   record_ratio(record, "speedup", speedup);
   record_ratio(record, "efficiency", efficiency);
-  record_ratio(record, "of_planned", of_planned);
   if (b->run->log.level > DM_LOG_WARNING) { /* at lower levels, a summary line */
     show(b, p, f, speedup, efficiency, record);
     return b->tell(b->context, record);
   }
   dm_record_summary(record,
-                    "damier: bench scale series=%s ranks=%d without=%s grid=%dx%dx%d "
+                    "damier: bench scale series=%s ranks=%d grid=%dx%dx%d "
                     "median_s=%.6f speedup=%.3f efficiency=%.3f",
-                    dm_scale_series_name(p->series), p->ranks, p->without[0] ? p->without : "-",
-                    f->plan.pm, f->plan.pn, f->plan.pk, f->median, speedup[0], efficiency[0]);
+                    dm_scale_series_name(p->series), p->ranks, f->plan.pm, f->plan.pn, f->plan.pk,
+                    f->median, speedup[0], efficiency[0]);
   return b->tell(b->context, record);
 }
 
@@ -127,8 +116,7 @@ static dm_run quietly(const dm_run *part) {
 
 static dm_status tell_first(bench *b, const point *p, const dm_bench_found *found,
                             dm_record *record) {
-  if (!p->without[0]) b->planned = *found;
-  if (!p->without[0] && p->ranks == b->scale->counts[0]) b->base = *found;
+  if (p->ranks == b->scale->counts[0]) b->base = *found;
   return tell_point(b, p, found, record);
 }
 
@@ -163,36 +151,6 @@ static dm_status measure(bench *b, const point *p, dm_bench_found *found) {
   return dm_comm_broadcast(b->run->world, found, sizeof *found, 0);
 }
 
-/* Repeats the planner's choice with one change; skips changes without effect. */
-static dm_status ablate(bench *b, const point *planned, const dm_bench_found *found) {
-  const dm_bench_scale *scale = b->scale;
-  dm_bench_found changed;
-  point p = *planned;
-  if (scale->ablate_overlap && p.ranks > 1 && !p.wanted.engine.wishes.no_overlap) {
-    p.without = "overlap";
-    p.wanted.engine.wishes.no_overlap = true;
-    snprintf(p.variant, sizeof p.variant, "no overlap");
-    DM_TRY(measure(b, &p, &changed));
-  }
-  p = *planned;
-  if (scale->ablate_layers && p.ranks > 1 && p.wanted.k > DM_PANEL_STEP) {
-    const int layers = found->plan.pk > 1 ? 1 : 2;
-    p.without = "layers";
-    p.wanted.engine.wishes.pk = layers;
-    snprintf(p.variant, sizeof p.variant, layers == 1 ? "1 layer" : "2 layers");
-    DM_TRY(measure(b, &p, &changed));
-  }
-  p = *planned;
-  if (scale->ablate_transport && strcmp(found->transport, "host") != 0 &&
-      strcmp(found->transport, "self") != 0) {
-    p.without = "transport";
-    p.wanted.engine.transport = "host";
-    snprintf(p.variant, sizeof p.variant, "host, not %s", found->transport);
-    DM_TRY(measure(b, &p, &changed));
-  }
-  return DM_OK;
-}
-
 /* The size that filled the memory becomes the base of the following runs. */
 static void keep_size(dm_bench_scale *scale, const dm_bench_found *found) {
   scale->base.engine.fill = 0;
@@ -204,13 +162,9 @@ static void keep_size(dm_bench_scale *scale, const dm_bench_found *found) {
 static dm_status measure_series(bench *b, dm_scale_series series) {
   for (int i = 0; i < b->scale->count; i++) {
     dm_bench_found found;
-    point p = planned_point(b, series, b->scale->counts[i]);
+    const point p = planned_point(b, series, b->scale->counts[i]);
     DM_TRY(measure(b, &p, &found));
-    if (p.wanted.engine.fill > 0) {
-      keep_size(b->scale, &found);
-      p = planned_point(b, series, b->scale->counts[i]);
-    }
-    DM_TRY(ablate(b, &p, &found));
+    if (p.wanted.engine.fill > 0) keep_size(b->scale, &found);
   }
   return DM_OK;
 }

@@ -213,7 +213,6 @@ const dm_buffer_traits dm_buffer_kinds[DM_BUFFERS] = {
     [DM_BUFFER_READ_A] = {"reader of A", DM_LIFE_BESIDE, DM_MEMORY_STAGING},
     [DM_BUFFER_READ_B] = {"reader of B", DM_LIFE_BESIDE, DM_MEMORY_STAGING},
     [DM_BUFFER_READ_OLD] = {"reader of the old C", DM_LIFE_BESIDE, DM_MEMORY_STAGING},
-    [DM_BUFFER_LINKS] = {"staging of links", DM_LIFE_BESIDE, DM_MEMORY_STAGING},
     [DM_BUFFER_CONVERTED] = {"converted inputs", DM_LIFE_BESIDE, DM_MEMORY_CONVERT},
     [DM_BUFFER_VECTORS] = {"verification", DM_LIFE_BESIDE, DM_MEMORY_VERIFY},
     [DM_BUFFER_DEVICE_VECTORS] = {"verification on the device", DM_LIFE_BESIDE, DM_MEMORY_VERIFY},

@@ -36,7 +36,6 @@ typedef enum dm_buffer_kind {
   DM_BUFFER_READ_A,        /* from here on used outside the rank's steps: readers of files */
   DM_BUFFER_READ_B,
   DM_BUFFER_READ_OLD,
-  DM_BUFFER_LINKS,     /* of transports that stage GPU memory */
   DM_BUFFER_CONVERTED, /* inputs of a product in the type or order that the backend needs */
   DM_BUFFER_VECTORS,
   DM_BUFFER_DEVICE_VECTORS, /* for the verification */

@@ -72,15 +72,6 @@ static void list_readers(const dm_rank_extent *e, dm_buffers *list) {
         reader_bytes(dm_times(e->own_rows, e->cols), p->c, p->c, chunks[2]));
 }
 
-/* Staging for each share that peers read: A, B, and blocks of C that GPUs sum over layers. */
-static void list_links(const dm_rank_extent *e, dm_buffers *list) {
-  const dm_plan *plan = e->plan;
-  const int64_t shares =
-      dm_plan_route(plan, DM_A).linked + dm_plan_route(plan, DM_B).linked + (plan->pk > 1);
-  if (plan->device_links && plan->staging > 0 && shares > 0)
-    put(list, DM_BUFFER_LINKS, DM_PINNED, dm_times(shares, plan->staging));
-}
-
 /* A slot for each place of the share (engine/memory_source.h). */
 static void list_pieces(const dm_rank_extent *e, dm_matrix matrix, dm_buffers *list) {
   if (!dm_plan_brings(e->plan, matrix)) return;
@@ -202,7 +193,6 @@ void dm_buffers_beside(const dm_rank_extent *e, dm_buffers *list) {
         : plan->gpu             ? GPU_PROCESS_BYTES
                                 : PROCESS_BYTES);
   list_moved(e, list);
-  list_links(e, list);
   list_converted(e, list);
   list_vectors(e, list);
   if (plan->gpu) put(list, DM_BUFFER_WORKSPACE, DM_ON_DEVICE, WORKSPACE_BYTES);

@@ -111,7 +111,6 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
                                            .qm = 1,
                                            .qn = 1,
                                            .qk = 1};
-  memcpy(base.rates, question->machine->rates, sizeof base.rates);
   base.reproducible = wishes->reproducible;
   base.border = wishes->reproducible ? DM_BORDER : 0;
   base.tiles_m = base.tiles_n = base.blocks = 1;
@@ -120,7 +119,6 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
   /* GPUs multiply residues of numbers scaled by maxima over all of A and B. */
   base.read_first = base.gpu ? base.problem.compute.moduli > 0 : question->machine->inputs_cached;
   base.process_bytes = question->machine->process_bytes;
-  base.staging = question->machine->staging;
   base.copies_a = question->machine->copies_a;
   base.copies_b = question->machine->copies_b;
   base.a = base.b = DM_IN_HOST;

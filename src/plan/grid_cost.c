@@ -266,13 +266,12 @@ static double return_seconds(const dm_plan *plan, const dm_machine *machine, con
   return (double)dm_plan_tiles(plan) * e->rows * e->cols * e->sum / plan->pk / machine->upload;
 }
 
-/* Messages occupy the cores of a CPU rank: with copies, and with network processing if that was
- * measured; otherwise network data is only read and written once more. */
+/* Messages occupy the cores of a CPU rank with copies; network data is read and written once more.
+ */
 static double stolen_seconds(const dm_plan *plan, const dm_machine *machine, traffic t,
                              double fetch) {
   if (plan->gpu) return 0;
   const double copies = t.inside / machine->link;
-  if (machine->beside > 0) return fmin(fetch, copies) + t.between / machine->beside;
   return fmin(fetch, copies + 2 * t.between / machine->host_copy);
 }
 

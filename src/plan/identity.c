@@ -27,7 +27,6 @@ uint64_t dm_plan_hash(const dm_plan *plan) {
   const dm_problem *p = &plan->problem;
   const int64_t todo = dm_plan_todo(plan), tiles = (int64_t)hash_of_todo(plan);
   const int64_t compute = (int64_t)hash_of_row(&p->compute);
-  const int64_t rates = (int64_t)XXH3_64bits(plan->rates, strlen(plan->rates));
   const int64_t kernel = (int64_t)XXH3_64bits(plan->kernel, strlen(plan->kernel));
   /* clang-format off */
   const int64_t fields[] = {
@@ -38,7 +37,7 @@ uint64_t dm_plan_hash(const dm_plan *plan) {
       plan->blocks, plan->down, todo, tiles, plan->held_a, plan->held_b, plan->reads, plan->strips,
       plan->stretch, plan->reproducible, plan->overlap, plan->read_first, plan->gpu, plan->device_links,
       plan->in_place, plan->shared_a, plan->shared_b, plan->copies_a, plan->copies_b, plan->a,
-      plan->b, plan->host_bytes, plan->device_bytes, plan->disk_bytes, rates, kernel};
+      plan->b, plan->host_bytes, plan->device_bytes, plan->disk_bytes, kernel};
   /* clang-format on */
   return XXH3_64bits(fields, sizeof fields);
 }
@@ -54,7 +53,6 @@ void dm_plan_ramp_text(const dm_plan *plan, char text[32]) {
 
 void dm_plan_recipe(const dm_plan *plan, char text[DM_RECIPE]) {
   const dm_problem *p = &plan->problem;
-  const bool measured = plan->rates[0] && plan->border == 0;
   char cuts[96];
   /* with fixed borders the bits do not depend on grid and tiles */
   if (plan->border > 0)
@@ -68,9 +66,8 @@ void dm_plan_recipe(const dm_plan *plan, char text[DM_RECIPE]) {
   dm_plan_ramp_text(plan, ramp);
   if (plan->strips > 0 && plan->border == 0)
     snprintf(end, sizeof end, " end=%lldx%d", (long long)plan->stretch, plan->strips);
-  snprintf(text, DM_RECIPE, "%s kb=%lld%s%s%s work=%s sums=%s c=%s%s%s%s%s", cuts,
-           (long long)plan->kb, ramp[0] ? " ramp=" : "", ramp, end,
-           dm_compute_products(&p->compute, p->work), dm_dtype_name(p->accumulator),
-           dm_dtype_name(p->c), plan->kernel[0] ? " kernel=" : "", plan->kernel,
-           measured ? " rates=" : "", measured ? plan->rates : "");
+  snprintf(text, DM_RECIPE, "%s kb=%lld%s%s%s work=%s sums=%s c=%s%s%s", cuts, (long long)plan->kb,
+           ramp[0] ? " ramp=" : "", ramp, end, dm_compute_products(&p->compute, p->work),
+           dm_dtype_name(p->accumulator), dm_dtype_name(p->c), plan->kernel[0] ? " kernel=" : "",
+           plan->kernel);
 }

@@ -20,7 +20,7 @@ static const size_t rates[DM_RESOURCES][2] = {
     [DM_RESOURCE_DEVICE_MEMORY] = {RATE(memory)},
     [DM_RESOURCE_HOST_MEMORY] = {RATE(host_copy)},
     [DM_RESOURCE_LINK] = {RATE(link), RATE(staged)},
-    [DM_RESOURCE_NETWORK] = {RATE(network), RATE(beside)},
+    [DM_RESOURCE_NETWORK] = {RATE(network)},
     [DM_RESOURCE_UPLOAD] = {RATE(upload)},
     [DM_RESOURCE_FILES] = {RATE(file_read), RATE(file_write)},
 };

@@ -3,6 +3,7 @@
 #define DM_PLAN_MACHINE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/compute.h"
@@ -21,19 +22,15 @@ typedef struct dm_machine {
   int64_t host_bytes;     /* memory that one rank may use; 0: not known, not limited */
   int64_t device_bytes;   /* the same on its GPU */
   int64_t process_bytes;  /* memory of a rank's process at start; 0: a typical amount */
-  int64_t staging;        /* bytes of host memory that the transport needs per exposed share */
-  double flops[DM_OPERANDS]; /* of one rank */
-  double upload;             /* host to device, one rank */
-  double memory;             /* of the GPU, for reading and writing C in products */
-  double link;               /* received by one rank from ranks of its node */
-  double staged;             /* the same through host memory, if link is for GPU memory */
-  double network;            /* received by one node from other nodes */
-  double beside;    /* received from there by a CPU rank whose cores do nothing else; 0: the rate of
-                     memory */
-  double latency;   /* seconds per message */
-  double host_copy; /* memory traffic of one rank's host: conversion, summation */
-  double file_read; /* whole job */
-  double file_cached;         /* file_read for inputs in the page cache; 0: unknown */
+  double flops[DM_OPERANDS];  /* of one rank */
+  double upload;              /* host to device, one rank */
+  double memory;              /* of the GPU, for reading and writing C in products */
+  double link;                /* received by one rank from ranks of its node */
+  double staged;              /* the same through host memory, if link is for GPU memory */
+  double network;             /* received by one node from other nodes */
+  double latency;             /* seconds per message */
+  double host_copy;           /* memory traffic of one rank's host: conversion, summation */
+  double file_read;           /* whole job */
   double file_write;          /* whole job */
   double read_now, write_now; /* for this run's files in their present state; 0: as above.  Only for
                                the forecast: the page cache must not change the bits of C */
@@ -43,19 +40,26 @@ typedef struct dm_machine {
                        none to clear */
   double pages_since; /* seconds of clearing before the first read */
   bool inputs_cached; /* inputs are in the page cache: reading copies them */
-  bool reads_measured,
-      writes_measured; /* whether file_read and file_write are measured, not stated */
-  char rates[24];      /* name of the measurement of the rates; empty: stated */
+  bool rates_given;   /* some rates are the user's (--machine), not built in */
 } dm_machine;
 
 /* Parses words "key=value ...": nodes, gpus (per node) or ranks (per node; with gpus too, ranks
  * share GPUs), gpu (a known name, see dm_machine_gpus), cores (per rank), memory and device-memory
- * (per rank, "64GiB"), gflops (f64, per rank; other types keep their proportion), links (device:
+ * (per rank, "64GiB"), gflops (f64, per rank; other types keep their proportion, unless gflops-f32
+ * and the like state them), links (device:
  * the transport moves GPU memory, as ipc inside a node, the default with GPUs; shared: shared
  * memory, the default of CPU ranks; host), link, network, upload, copy, read, write (GB/s), latency
  * (us). Unstated values are those of the named GPU, or of a plain CPU rank; unstated host memory is
- * unlimited. DM_E_USAGE names an unknown key or value and the closest match. */
+ * unlimited. '#' begins a comment, up to the end of the line. DM_E_USAGE names an unknown key or
+ * value and the closest match. */
 dm_status dm_machine_parse(const char *text, dm_machine *machine);
+
+/* Replaces rates of MACHINE by those in TEXT, words as above; its other words have no effect. */
+dm_status dm_machine_take_rates(const char *text, dm_machine *machine);
+
+/* Appends MACHINE's rates to TEXT as such words: those of products and links, and of files if
+ * FILES. */
+void dm_machine_put_rates(const dm_machine *machine, bool files, char *text, size_t room);
 
 /* Stated rates of the GPU whose product name contains a known name ("NVIDIA H200"), or, if NAME is
  * NULL, of a CPU rank with CORES cores; nodes = ranks_per_node = 1; memory is 0. Unknown GPUs get

@@ -27,12 +27,33 @@ typedef enum key {
   KEY_READ,
   KEY_WRITE,
   KEY_LATENCY,
-  KEYS,
+  KEY_TYPES, /* gflops-TYPE, for each operand */
+  KEYS = KEY_TYPES + DM_OPERANDS,
 } key;
 
-static const char *const key_names[KEYS] = {
-    "nodes", "gpus", "ranks",   "gpu",    "cores", "memory", "device-memory", "gflops",
-    "links", "link", "network", "upload", "copy",  "read",   "write",         "latency"};
+static const char *const key_names[KEYS] = {"nodes",
+                                            "gpus",
+                                            "ranks",
+                                            "gpu",
+                                            "cores",
+                                            "memory",
+                                            "device-memory",
+                                            "gflops",
+                                            "links",
+                                            "link",
+                                            "network",
+                                            "upload",
+                                            "copy",
+                                            "read",
+                                            "write",
+                                            "latency",
+                                            [KEY_TYPES + DM_F32] = "gflops-f32",
+                                            [KEY_TYPES + DM_F16] = "gflops-f16",
+                                            [KEY_TYPES + DM_BF16] = "gflops-bf16",
+                                            [KEY_TYPES + DM_C64] = "gflops-c64",
+                                            [KEY_TYPES + DM_C128] = "gflops-c128",
+                                            [KEY_TYPES + DM_I8] = "gflops-i8",
+                                            [KEY_TYPES + DM_TF32] = "gflops-tf32"};
 
 /* The values by key; NULL if not stated. */
 typedef struct words {
@@ -51,22 +72,27 @@ static dm_status take_word(const char *word, words *all) {
   char name[LONGEST_WORD + 1];
   snprintf(name, sizeof name, "%.*s", (int)(equals - word), word);
   for (int i = 0; i < KEYS; i++) {
-    if (strcmp(name, key_names[i]) != 0) continue;
+    if (!key_names[i] || strcmp(name, key_names[i]) != 0) continue;
     if (all->given[i]) return dm_fail(DM_E_USAGE, "machine: %s is stated twice", name);
     all->given[i] = true;
     snprintf(all->text[i], sizeof all->text[i], "%s", equals + 1);
     return DM_OK;
   }
   dm_status status = dm_fail(DM_E_USAGE, "machine: unknown key \"%s\"", name);
-  int near = dm_closest(name, key_names, KEYS);
-  return near < 0 ? dm_hint(status, "known keys: nodes gpus ranks gpu cores memory device-memory "
-                                    "gflops links link network upload copy read write latency")
+  int near = dm_closest(name, key_names, KEY_TYPES);
+  return near < 0 ? dm_hint(status,
+                            "known keys: nodes gpus ranks gpu cores memory device-memory "
+                            "gflops gflops-TYPE links link network upload copy read write latency")
                   : dm_hint(status, "did you mean \"%s\"?", key_names[near]);
 }
 
 static dm_status split_words(const char *text, words *all) {
   const char *blanks = " \t\n,";
   for (text += strspn(text, blanks); *text; text += strspn(text, blanks)) {
+    if (*text == '#') {
+      text += strcspn(text, "\n");
+      continue;
+    }
     size_t length = strcspn(text, blanks);
     char word[LONGEST_WORD + 1];
     if (length > LONGEST_WORD)
@@ -155,14 +181,49 @@ static dm_status read_links(const words *all, dm_machine *machine) {
 static dm_status read_rates(const words *all, dm_machine *machine) {
   double stated = machine->flops[DM_F64], f64 = stated;
   DM_TRY(read_rate(all, KEY_GFLOPS, 1e9, &f64));
-  for (int i = 0; i < DM_OPERANDS; i++) machine->flops[i] *= f64 / stated;
+  for (int i = 0; i < DM_OPERANDS; i++) {
+    machine->flops[i] *= f64 / stated;
+    DM_TRY(read_rate(all, (key)(KEY_TYPES + i), 1e9, &machine->flops[i]));
+  }
   DM_TRY(read_rate(all, KEY_LINK, 1e9, &machine->link));
   DM_TRY(read_rate(all, KEY_NETWORK, 1e9, &machine->network));
   DM_TRY(read_rate(all, KEY_UPLOAD, 1e9, &machine->upload));
   DM_TRY(read_rate(all, KEY_COPY, 1e9, &machine->host_copy));
   DM_TRY(read_rate(all, KEY_READ, 1e9, &machine->file_read));
   DM_TRY(read_rate(all, KEY_WRITE, 1e9, &machine->file_write));
+  for (int i = KEY_GFLOPS; i < KEYS; i++) machine->rates_given |= all->given[i] && i != KEY_LINKS;
   return read_rate(all, KEY_LATENCY, 1e-6, &machine->latency);
+}
+
+dm_status dm_machine_take_rates(const char *text, dm_machine *machine) {
+  words all = {0};
+  DM_TRY(split_words(text, &all));
+  DM_TRY(read_rates(&all, machine));
+  if (all.given[KEY_GFLOPS]) machine->speed_now = 1; /* of these cores */
+  if (all.given[KEY_READ]) machine->read_now = machine->file_read;
+  if (!all.given[KEY_WRITE]) return DM_OK;
+  machine->write_now = machine->file_write;
+  machine->pages_now = 0; /* the rate includes them */
+  return DM_OK;
+}
+
+static void put_rate(const char *name, double rate, double unit, char *text, size_t room) {
+  const size_t used = strlen(text);
+  if (rate > 0 && used < room) snprintf(text + used, room - used, "%s=%.3g\n", name, rate / unit);
+}
+
+void dm_machine_put_rates(const dm_machine *machine, bool files, char *text, size_t room) {
+  put_rate(key_names[KEY_GFLOPS], machine->flops[DM_F64], 1e9, text, room);
+  for (int i = 0; i < DM_OPERANDS; i++)
+    if (key_names[KEY_TYPES + i])
+      put_rate(key_names[KEY_TYPES + i], machine->flops[i], 1e9, text, room);
+  put_rate(key_names[KEY_LINK], machine->link, 1e9, text, room);
+  put_rate(key_names[KEY_NETWORK], machine->network, 1e9, text, room);
+  if (machine->gpu) put_rate(key_names[KEY_UPLOAD], machine->upload, 1e9, text, room);
+  put_rate(key_names[KEY_COPY], machine->host_copy, 1e9, text, room);
+  if (!files) return;
+  put_rate(key_names[KEY_READ], machine->file_read, 1e9, text, room);
+  put_rate(key_names[KEY_WRITE], machine->file_write, 1e9, text, room);
 }
 
 /* Each rank gets a part of the shared GPU's rates and memory. */

@@ -69,7 +69,7 @@ typedef struct dm_plan {
   int copies_a, copies_b;  /* from the machine */
   dm_residence a, b;       /* where the shares are stored */
   int64_t host_bytes, device_bytes; /* of the rank that needs most */
-  int64_t process_bytes, staging;   /* from the machine */
+  int64_t process_bytes;            /* from the machine */
   int64_t disk_bytes;               /* of C */
   double received_words;            /* elements, of the rank that receives most */
   double received_bytes_total;      /* of all ranks together */
@@ -80,7 +80,6 @@ typedef struct dm_plan {
   dm_forecast forecast;
   const struct dm_todo *todo; /* tiles that this run computes (todo.h); NULL: all.  Never sent:
                                ranks set it once they agree on the tiles already complete */
-  char rates[24];             /* the measurement of the machine's rates; empty: stated rates */
   char kernel[32];            /* name of the kernel in the recipe; empty: not chosen yet */
 } dm_plan;
 

@@ -53,14 +53,6 @@ static void write_rate(const char *what, const char *value, const char *of, FILE
   fprintf(out, "  %-20s %14s   %s\n", what, value, of);
 }
 
-/* The rates that are stated, not measured. */
-static const char *stated_rates(const dm_machine *m) {
-  if (m->reads_measured && m->writes_measured) return "; latency stated";
-  return m->reads_measured    ? "; of writing and latency stated"
-         : m->writes_measured ? "; of reading and latency stated"
-                              : "; of files and latency stated";
-}
-
 static void write_machine(const dm_plan *p, const dm_machine *m, FILE *out) {
   text32 text;
   double flops = dm_machine_flops(m, &p->problem.compute, p->problem.work);
@@ -69,8 +61,7 @@ static void write_machine(const dm_plan *p, const dm_machine *m, FILE *out) {
           m->ranks_per_node == 1 ? "rank" : "ranks", m->cores_per_rank,
           m->cores_per_rank == 1 ? "core" : "cores", m->gpu ? " and a GPU: " : "",
           m->gpu ? m->name : "");
-  fprintf(out, "Rates (%s%s%s)\n", m->rates[0] ? "measured: " : "stated, not measured", m->rates,
-          m->rates[0] ? stated_rates(m) : "");
+  fprintf(out, "Rates (%s)\n", m->rates_given ? "as --machine states" : "stated, not measured");
   write_rate("product", dm_format_flops(flops, text), "per rank", out);
   if (m->gpu)
     write_rate("upload", dm_format_rate(m->upload, text), "host to device, per rank", out);

@@ -39,10 +39,10 @@ double dm_run_factor(double bytes);
  * factor. */
 double dm_run_floor(const dm_problem *problem, int pm, int pn);
 
-/* Stated rates describe a local disk. The cost of short runs on a shared file system is unknown
- * until measured, and must not leave most nodes idle. */
+/* Short runs cost what they cost on a local disk. Their cost on a file system that nodes share is
+ * unknown, and must not leave most nodes idle. */
 static inline bool dm_counts_runs(const dm_machine *machine) {
-  return machine->nodes == 1 || machine->reads_measured;
+  return machine->nodes == 1;
 }
 
 #endif

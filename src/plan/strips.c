@@ -30,16 +30,9 @@ static int most_strips(const dm_plan *plan) {
   return (int)dm_min(STRIPS, rows / step);
 }
 
-/* Seconds to compare plans that differ only in strips. The state of the page cache must not decide,
- * so a plan should do well with cached and uncached inputs: the geometric mean of both times. */
 static double price(const dm_question *question, dm_plan *plan) {
-  const dm_machine *machine = question->machine;
-  plan->forecast = dm_plan_forecast(plan, machine);
-  if (!dm_plan_has_files(&plan->problem) || machine->file_cached <= machine->file_read)
-    return plan->forecast.total;
-  dm_machine cached = *machine;
-  cached.file_read = machine->file_cached;
-  return sqrt(plan->forecast.total * dm_plan_forecast(plan, &cached).total);
+  plan->forecast = dm_plan_forecast(plan, question->machine);
+  return plan->forecast.total;
 }
 
 void dm_plan_choose_strips(const dm_question *question, dm_plan *plan) {

@@ -121,15 +121,6 @@ void dm_record_series(dm_record *record, const char *path, const double *values,
   add(record, path, NULL, NULL, array_of(record, values, count));
 }
 
-void dm_record_matrix(dm_record *record, const char *path, const double *values, int64_t rows,
-                      int64_t cols) {
-  json_t *array = json_array();
-  for (int64_t i = 0; array && i < rows; i++)
-    if (json_array_append_new(array, array_of(record, values + i * cols, cols)))
-      record->failed = true;
-  add(record, path, NULL, NULL, array);
-}
-
 /* The array at PATH; creates it if there is none. */
 static json_t *array_at(dm_record *record, const char *path) {
   for (int i = 0; i < record->count; i++) {

@@ -40,10 +40,6 @@ void dm_record_real(dm_record *record, const char *path, const char *label, dm_s
 void dm_record_flag(dm_record *record, const char *path, const char *label, bool value);
 /* An array of COUNT reals, only in the JSON. */
 void dm_record_series(dm_record *record, const char *path, const double *values, int64_t count);
-
-/* ROWS x COLS reals, row-major, as an array of arrays. */
-void dm_record_matrix(dm_record *record, const char *path, const double *values, int64_t rows,
-                      int64_t cols);
 /* Appends an object to the array at PATH: COUNT texts with their names, without empty ones. The
  * table has SHOWN. */
 void dm_record_object(dm_record *record, const char *path, const char *label, const char *shown,

@@ -16,13 +16,6 @@ const dm_transport_ops dm_transport_ipc_nccl = {
     .not_built = "this program was built without CUDA (configure with -DDAMIER_CUDA=ON)",
     .device_memory = true,
 };
-
-const dm_transport_ops dm_transport_ipc_host = {
-    .name = "ipc+host",
-    .about = "ipc inside a node, MPI through pinned host memory between nodes",
-    .not_built = "this program was built without CUDA (configure with -DDAMIER_CUDA=ON)",
-    .device_memory = true,
-};
 #endif
 
 #ifndef DM_HAVE_NCCL
@@ -33,12 +26,3 @@ const dm_transport_ops dm_transport_nccl = {
     .device_memory = true,
 };
 #endif
-
-/* Whether an MPI library moves GPU memory correctly differs from build to build, and errors are
- * silent. */
-const dm_transport_ops dm_transport_cuda_mpi = {
-    .name = "cuda-mpi",
-    .about = "GPU to GPU by a CUDA-aware MPI library",
-    .not_built = "no CUDA-aware MPI library was available to test it",
-    .device_memory = true,
-};

@@ -42,8 +42,7 @@ static void release(dm_ipc *ipc) {
 /* Same answer on all ranks, even with pretended nodes. */
 static dm_status check_node(const dm_transport_config *config) {
   if (!config->node || dm_comm_size(config->node) == dm_comm_size(config->group)) return DM_OK;
-  return dm_hint(dm_fail(DM_E_DEVICE, "these ranks are on several nodes"),
-                 "use ipc+nccl or ipc+host");
+  return dm_hint(dm_fail(DM_E_DEVICE, "these ranks are on several nodes"), "use ipc+nccl or host");
 }
 
 static dm_status ipc_open(const dm_transport_config *config, dm_transport **transport) {

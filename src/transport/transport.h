@@ -35,7 +35,6 @@ typedef struct dm_transport_ops {
   const char *not_built; /* NULL, or why */
   bool device_memory;    /* pieces and slots are GPU memory */
   bool one_node;         /* serves only ranks of one node */
-  int64_t staging;       /* bytes of host memory that the mover allocates per exposed share */
   dm_status (*open)(const dm_transport_config *config, dm_transport **transport);
   void (*close)(dm_transport *transport);
   void (*abandon)(dm_transport *transport); /* (optional) */

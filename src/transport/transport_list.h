@@ -10,8 +10,6 @@ extern const dm_transport_ops dm_transport_shared;   /* shared_slots.c */
 extern const dm_transport_ops dm_transport_ipc;      /* ipc.c, or absent.c */
 extern const dm_transport_ops dm_transport_nccl;     /* nccl.c, or absent.c */
 extern const dm_transport_ops dm_transport_ipc_nccl; /* two_level.c */
-extern const dm_transport_ops dm_transport_ipc_host; /* two_level.c */
-extern const dm_transport_ops dm_transport_cuda_mpi; /* absent.c */
 
 /* Allocates a ticket for a gather, starting from 0; it stays busy until the transport's test
  * reports the gather as done. (transport.c) */
@@ -20,10 +18,5 @@ dm_status dm_transport_ticket(dm_transport *transport, int *ticket);
 /* Waits until the oldest gather of HOST, a transport of dm_transport_host, is done; returns at once
  * if there is none. For programs whose waiting ranks need no heartbeat (simulation/). (host.c) */
 dm_status dm_host_rest(dm_transport *host);
-
-/* Not in the list of all: GPU memory through the host, between the nodes of ipc+host. Needs
- * config.mover; never moves a rank's piece to itself. (staged.c) */
-extern const dm_transport_ops dm_transport_staged;
-enum { DM_STAGED_BYTES = 48 << 20 }; /* bytes of its staging buffers */
 
 #endif

@@ -217,22 +217,9 @@ dm_status dm_two_level_open(const dm_transport_ops *ops, const dm_transport_ops 
   return status;
 }
 
-/* ---- the composed transports ---- */
+/* ---- the composed transport ---- */
 
 #ifdef DM_HAVE_CUDA
-static dm_status open_ipc_host(const dm_transport_config *config, dm_transport **transport) {
-  return dm_two_level_open(&dm_transport_ipc_host, &dm_transport_ipc, &dm_transport_staged, config,
-                           transport);
-}
-
-const dm_transport_ops dm_transport_ipc_host = {
-    .name = "ipc+host",
-    .about = "ipc inside a node, MPI through pinned host memory between nodes",
-    .device_memory = true,
-    .staging = DM_STAGED_BYTES,
-    .open = open_ipc_host,
-};
-
 static dm_status open_ipc_nccl(const dm_transport_config *config, dm_transport **transport) {
   return dm_two_level_open(&dm_transport_ipc_nccl, &dm_transport_ipc, &dm_transport_nccl, config,
                            transport);

@@ -10,13 +10,13 @@ TILES = [(1, "--size 1100 --memory device=70MiB"),
          (1, "--m 1501 --n 1703 --k 701 --type i8 --memory device=67MiB --no-overlap")]
 # Peers pull pieces from the GPU to which a rank uploaded them.
 LINKS = [(4, "--m 2300 --n 2100 --k 700 --memory device=74MiB --grid 2x2x1 --transport ipc"),
-         (4, "--m 2300 --n 2100 --k 700 --memory device=74MiB --grid 2x2x1 --transport ipc+host --pretend-nodes 2"),
+         (4, "--m 2300 --n 2100 --k 700 --memory device=74MiB --grid 2x2x1 --transport host --pretend-nodes 2"),
          (2, "--m 2300 --n 2100 --k 700 --type c64 --memory device=74MiB --grid 1x2x1 --transport ipc"),
          (3, "--m 2300 --n 2100 --k 701 --type i8 --memory device=72MiB --grid 3x1x1 --transport ipc --no-overlap"),
          (4, "--m 2500 --n 1900 --k 901 --memory device=74MiB --grid 1x2x2 --transport ipc")]
 # The first panel is narrower than the others.
 LED = [(2, "--m 300 --n 310 --k 1100 --from device --transport ipc --panel 64,128,256"),
-       (4, "--m 300 --n 310 --k 1100 --from device --transport ipc+host --pretend-nodes 2 --panel 128,320"),
+       (4, "--m 300 --n 310 --k 1100 --from device --transport host --pretend-nodes 2 --panel 128,320"),
        (4, "--m 300 --n 310 --k 1500 --from device --grid 1x2x2 --transport ipc --panel 64,192"),
        (2, "--m 300 --n 310 --k 800 --from device --transport host --panel 64,256 --no-overlap"),
        (2, "--m 600 --n 310 --k 1100 --from host --transport ipc --panel 64,256"),

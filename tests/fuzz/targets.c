@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "core/checked.h"
-#include "engine/rates.h"
 #include "io/inspect.h"
 #include "io/journal.h"
 #include "io/npy.h"
 #include "io/read.h"
+#include "plan/machine.h"
 
 /* Reports a violation and aborts, which fuzzers treat as a crash. */
 static void demand(bool holds, const char *what) {
@@ -136,38 +136,31 @@ static void one_journal(const uint8_t *data, size_t length) {
   dm_journal_close(journal);
 }
 
-/* ---- caches ---- */
+/* ---- words of --machine, which may come from a file ---- */
 
-static const dm_rates_facts here = {
-    .backend = "cpu", .device = "Some CPU", .library = "BLAS 1", .ranks = 4, .threads = 2};
-
-static size_t keep_text(dm_status status, char *text, uint8_t *data) {
-  demand(!status && strlen(text) < FUZZ_ROOM, "a cache file is written");
-  const size_t length = strlen(text);
-  memcpy(data, text, length);
-  free(text);
-  return length;
+static size_t seed_machine(int number, uint8_t *data) {
+  static const char *const texts[] = {
+      "# rates\nnodes=2 gpus=4 gpu=h200 links=device memory=64GiB\ngflops=61.2 link=2.5\n",
+      "ranks=4,cores=2,gflops-bf16=30 read=1 write=0.5 latency=3"};
+  if (number >= 2) return 0;
+  memcpy(data, texts[number], strlen(texts[number]));
+  return strlen(texts[number]);
 }
 
-static size_t seed_rates(int number, uint8_t *data) {
-  const dm_rates rates = {.link = 2.34e9, .host_copy = 7e9, .transport = "host", .host = "node1"};
-  char *text = NULL;
-  if (number >= 1) return 0;
-  dm_status status = dm_rates_format(&rates, &here, &text);
-  return keep_text(status, text, data);
-}
-
-static void one_rates(const uint8_t *data, size_t length) {
-  dm_rates rates = {0};
-  dm_status status = dm_rates_parse((const char *)data, length, &here, &rates);
+static void one_machine(const uint8_t *data, size_t length) {
+  char text[FUZZ_ROOM + 1];
+  dm_machine machine;
+  memcpy(text, data, length);
+  text[length] = '\0';
+  dm_status status = dm_machine_parse(text, &machine);
   if (status) {
-    expect_refusal(status);
+    demand(status->code == DM_E_USAGE, "words are refused as such");
+    dm_status_free(status);
     return;
   }
-  for (int i = 0; i < DM_RATES; i++)
-    demand(isfinite(rates.numbers[i]) && rates.numbers[i] >= 0, "rates are numbers");
-  demand(memchr(rates.host, 0, sizeof rates.host) && memchr(rates.date, 0, sizeof rates.date),
-         "texts end");
+  for (int i = 0; i < DM_OPERANDS; i++)
+    demand(isfinite(machine.flops[i]) && machine.flops[i] >= 0, "rates are numbers");
+  demand(machine.nodes > 0 && machine.ranks_per_node > 0, "there are ranks");
 }
 
 /* ---- HDF5 files, in the inspecting child process ---- */
@@ -207,7 +200,7 @@ static void one_inspect(const uint8_t *data, size_t length) {
 }
 
 const fuzz_target fuzz_targets[] = {{"npy", 1, seed_npy, one_npy},
-                                    {"rates", 1, seed_rates, one_rates},
+                                    {"machine", 1, seed_machine, one_machine},
                                     {"journal", 10, seed_journal, one_journal},
                                     {"inspect", 400, seed_inspect, one_inspect}};
 const int fuzz_target_count = sizeof fuzz_targets / sizeof fuzz_targets[0];

@@ -190,7 +190,6 @@ static void run_job(rank_test *test, const char *folder, dm_dataset a, dm_datase
                                 .transport = "auto",
                                 .threads = 1,
                                 .io_threads = -1,
-                                .stated_rates = true,
                                 .wishes = {.panel = 64}},
                      .verify = true,
                      .force = true,

@@ -1,5 +1,5 @@
-/* ranks: 2 3. Links are checked before they are measured: wrong bytes in either direction, and a
- * failing link, are errors on both ranks. */
+/* ranks: 2 3. A pair of ranks is checked before it is measured: wrong bytes in either direction,
+ * and a failing link, are errors on both ranks. */
 #include "backend/cpu.h"
 #include "faulty_transport.h"
 #include "measure/bench_links_impl.h"
@@ -8,8 +8,8 @@ static void check(rank_test *t, dm_backend *cpu, const dm_transport_ops *ops, co
   static dm_link links[5 * 2]; /* for both rank counts; kept after an abort */
   static int count;
   dm_link *link = &links[count++];
-  const int color = t->run.rank < 2 ? 0 : -1; /* a third rank has no partner */
-  must(t, dm_link_open(&t->run, cpu, ops, color, 5000, link));
+  const int other = t->run.rank < 2 ? 1 - t->run.rank : -1; /* a third rank has no partner */
+  must(t, dm_link_open(&t->run, cpu, ops, other, 5000, link));
   CHECK(t, link->served == (t->run.rank < 2), "who is served?");
   const int64_t size =
       fault == FAILING_POST ? 99 : 4999; /* small messages are sent without a receiver */
@@ -18,17 +18,7 @@ static void check(rank_test *t, dm_backend *cpu, const dm_transport_ops *ops, co
     CHECK(t, !status, "a sound pair was refused: %s", status->message);
   else
     CHECK(t, status && strstr(status->message, wanted), "wanted '%s'", wanted);
-  if (!wanted) {
-    dm_link_value value = {0};
-    bool measured = false;
-    must(t, dm_link_measure(link, DM_LINK_TOGETHER, 0, 4999, 3, &value, &measured));
-    CHECK(t, measured == link->served, "who measured?");
-    CHECK(t,
-          !measured ||
-              (value.least > 0 && value.least <= value.median && value.median <= value.most),
-          "rates that do not fit together");
-    dm_link_close(link);
-  }
+  if (!wanted) dm_link_close(link);
   dm_status_free(status);
 }
 

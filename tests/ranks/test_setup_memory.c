@@ -14,8 +14,7 @@ static void expect_left(rank_test *test, int64_t process, int64_t limit, int64_t
                             .transport = "auto",
                             .threads = 1,
                             .memory_host = limit * MIB,
-                            .process_bytes = process * MIB,
-                            .stated_rates = true};
+                            .process_bytes = process * MIB};
   dm_setup setup;
   must(test, dm_setup_open(&test->run, &engine, &problem, &setup));
   const int64_t beside = setup.machine.host_bytes - setup.machine.process_bytes;

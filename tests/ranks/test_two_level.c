@@ -1,7 +1,5 @@
-/* ranks: 1 2 3 4 6 8. Pieces that use one transport within a node and another between nodes, in
- * chunks through small buffers, with copies that complete late: on ranks that pretend to be on
- * several nodes, with host memory in place of GPU memory. */
-#include "copier.h"
+/* ranks: 1 2 3 4 6 8. Pieces that use one transport within a node and another between nodes: on
+ * ranks that pretend to be on several nodes, by messages of two transports. */
 #include "rank_test.h"
 
 #include "transport/transport_list.h"
@@ -12,15 +10,11 @@ enum {
   GUARD = 16,
   LARGE = 9 << 20,
   SHARE = LARGE + GATHERS * 8 * 70002,
-  COPIES = 64,
-  WAITS = 3,
   UNTOUCHED = 0x5a
 };
 
-/* ALONE: only the staged transport, which moves a piece to its own rank only if pieces differ by
- * taker. */
 typedef struct gathering {
-  bool alone, by_taker, done;
+  bool by_taker, done; /* by_taker: pieces differ by the rank that takes them */
   int number, ticket;
   int64_t offset[8], total;
   unsigned char *slot;
@@ -71,15 +65,13 @@ static void post(rank_test *t, dm_transport *transport, unsigned char *share, ga
 static void check(rank_test *t, const gathering *x) {
   const int me = t->run.rank;
   for (int r = 0; r < t->run.ranks; r++)
-    CHECK(t,
-          (r == me && x->alone) ||
-              has_pattern(x->slot + x->offset[r], piece_of(x, r, me), r, tag_of(x, me)),
+    CHECK(t, has_pattern(x->slot + x->offset[r], piece_of(x, r, me), r, tag_of(x, me)),
           "gather %d: piece of %d", x->number, r);
   for (int i = 0; i < GUARD; i++)
     CHECK(t, x->slot[x->total + i] == UNTOUCHED, "written behind the slot");
 }
 
-static void gathers(rank_test *t, dm_transport *transport, bool alone) {
+static void gathers(rank_test *t, dm_transport *transport) {
   unsigned char *share = memory_of(t, SHARE);
   must(t, dm_transport_expose(transport, 1, t->run.world, share, SHARE));
   for (int round = 0; round < 2; round++) {
@@ -87,8 +79,7 @@ static void gathers(rank_test *t, dm_transport *transport, bool alone) {
     int64_t at = 0;
     for (int g = 0; g < GATHERS; g++) {
       all[g].number = g;
-      all[g].alone = alone;
-      all[g].by_taker = alone && g % 3 == 1 && g != 4;
+      all[g].by_taker = g % 3 == 1 && g != 4;
       post(t, transport, share, &all[g], &at);
     }
     for (int left = GATHERS; left > 0;)
@@ -107,34 +98,26 @@ static void gathers(rank_test *t, dm_transport *transport, bool alone) {
 }
 
 static dm_status open_joint(const dm_transport_config *config, dm_transport **transport);
-static const dm_transport_ops joint_ops = {.name = "host+staged", .open = open_joint};
+static const dm_transport_ops joint_ops = {.name = "host+host", .open = open_joint};
 
 static dm_status open_joint(const dm_transport_config *config, dm_transport **transport) {
-  return dm_two_level_open(&joint_ops, &dm_transport_host, &dm_transport_staged, config, transport);
+  return dm_two_level_open(&joint_ops, &dm_transport_host, &dm_transport_host, config, transport);
 }
 
 /* NODES with the same number of ranks, or one more on the first ones. */
-static void on_nodes(rank_test *t, const dm_mover *mover, int nodes) {
-  dm_transport_config config = {.group = t->run.world, .device = -1, .mover = mover};
+static void on_nodes(rank_test *t, int nodes) {
+  dm_transport_config config = {.group = t->run.world, .device = -1};
   dm_comm *node;
   dm_transport *transport;
   must(t, dm_comm_split(t->run.world, t->run.rank % nodes, t->run.rank, &node));
   config.node = node;
   must(t, dm_transport_open(&joint_ops, &config, &transport));
-  gathers(t, transport, false);
+  gathers(t, transport);
   dm_comm_free(node);
 }
 
 TEST_PROGRAM(test_two_level) {
   rank_test test = rank_test_start();
-  copier *copies = memory_of(&test, sizeof *copies);
-  copies->posted = 0;
-  const dm_mover mover = copier_mover(copies);
-  const dm_transport_config config = {.group = test.run.world, .device = -1, .mover = &mover};
-  dm_transport *staged;
-  must(&test, dm_transport_open(&dm_transport_staged, &config, &staged));
-  gathers(&test, staged, true);
-  for (int nodes = 1; nodes <= test.run.ranks; nodes++) on_nodes(&test, &mover, nodes);
-  free(copies);
+  for (int nodes = 1; nodes <= test.run.ranks; nodes++) on_nodes(&test, nodes);
   return rank_test_end(&test);
 }

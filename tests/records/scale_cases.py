@@ -1,4 +1,4 @@
-"""bench scale: every series on every number of ranks, consistent numbers, and ablations with the stated changes."""
+"""bench scale: every series on every number of ranks, consistent numbers."""
 import math
 
 from running import records_of, run, run_checks
@@ -49,7 +49,7 @@ def check_series(damier, folder):
         series = record["scale"]["series"]
         base = next(r for r in records if r["scale"]["series"] == series)
         check_point(record, base, (130, 97, 260))
-        assert record["scale"]["job_ranks"] == 5 and record["scale"]["without"] == ""
+        assert record["scale"]["job_ranks"] == 5
 
 
 def check_counts(damier, folder):
@@ -59,37 +59,17 @@ def check_counts(damier, folder):
     check_point(records[1], records[0], (128, 128, 128))
 
 
-def check_ablations(damier, folder):
-    records = bench(damier, folder, 4, "--size", 256, "--series", "strong", "--ablate",
-                    "overlap,layers,transport", "--rates", "stated")
-    by_ranks = {}
-    for r in records:
-        by_ranks.setdefault(r["machine"]["ranks"], {})[r["scale"]["without"]] = r
-    assert set(by_ranks[1]) == {""}, "on one rank there is nothing to leave out"
-    for ranks in (2, 4):
-        runs = by_ranks[ranks]
-        assert set(runs) == {"", "overlap", "layers", "transport"}, set(runs)
-        assert runs[""]["plan"]["overlap"] and not runs["overlap"]["plan"]["overlap"]
-        layers = [r["plan"]["grid"].split("x")[2] for r in (runs[""], runs["layers"])]
-        assert (layers[0] == "1") != (layers[1] == "1"), layers
-        assert runs[""]["transport"]["name"] == "shared"
-        assert runs["transport"]["transport"]["name"] == "host"
-        for r in runs.values():
-            assert near(r["scale"]["of_planned"], rate(r) / rate(runs[""]))
-
-
 def check_pretended_nodes(damier, folder):
     """Ranks use as few of the pretended nodes as possible. If messages are slow, the planner may use two of four
     ranks."""
-    records = bench(damier, folder, 4, "--size", 768, "--series", "strong", "--pretend-nodes", 2,
-                    "--ablate", "overlap")
+    records = bench(damier, folder, 4, "--size", 768, "--series", "strong", "--pretend-nodes", 2)
     for record in records:
         ranks = record["machine"]["ranks"]
         assert record["machine"]["nodes"] == (2 if ranks == 4 else 1), record["machine"]
         assert record["machine"]["pretended_nodes"] == (ranks == 4)
         used = math.prod(int(n) for n in record["plan"]["grid"].split("x"))
         assert (record["moved"]["between_ranks_bytes"] > 0) == (used > 2), "shared slots end with a node"
-    assert [r["machine"]["ranks"] for r in records if not r["scale"]["without"]] == [1, 2, 4]
+    assert [r["machine"]["ranks"] for r in records] == [1, 2, 4]
 
 
 def check_fill(damier, folder):
@@ -108,10 +88,10 @@ def check_fill(damier, folder):
 
 def check_refusals(damier, _):
     for words in (["--ranks", "1,3"], ["--ranks", "2,1"], ["--ranks", "0"], ["--ranks", "1,"],
-                  ["--series", "weak"], ["--ablate", "gpu"], ["--grid", "1x2x1"],
+                  ["--series", "weak"], ["--grid", "1x2x1"],
                   ["--pretend-nodes", "3"], ["--fill", "50%"], ["--fill", "101%"]):
         run(damier, 2, "bench", "scale", "--size", 64, *words, expect=2)
 
 
-run_checks(check_series, check_counts, check_ablations, check_pretended_nodes, check_fill,
+run_checks(check_series, check_counts, check_pretended_nodes, check_fill,
            check_refusals)

@@ -20,7 +20,7 @@ generate A.h5 --rows 64 --cols 96
 generate B.h5 --rows 96 --cols 48 --kind normal
 multiply A.h5 B.h5 -o C.h5
 multiply A.h5 B.h5 -o C.h5 --force --no-verify -v
-4 multiply A.h5 B.h5 -o D.h5 --grid 1x1x2 --panel 64 --rates stated
+4 multiply A.h5 B.h5 -o D.h5 --grid 1x1x2 --panel 64
 4 multiply A.h5 B.h5 -o E.h5 --grid 2x2x1 --reproducible --no-overlap --type f32
 verify A.h5 B.h5 C.h5
 verify A.h5 B.h5 C.h5 --full
@@ -38,13 +38,13 @@ bench multiply --fill 1% --memory host=512MiB --repetitions 1
 3 bench multiply --size 64 --repetitions 2 --transport host --grid 3x1x1
 bench multiply --from file --size 64 --repetitions 2
 2 bench multiply --from file --size 64 --repetitions 1 --warmup 0 --deflate 1 --no-verify
-bench io --bytes 1MiB --repetitions 2
 bench kernels --list
-2 tune rates --threads 1 --dry-run --files .
+2 bench rates --threads 1 --files . -o rates.txt
+2 multiply A.h5 B.h5 -o F.h5 --machine @rates.txt
 3 bench links --bytes 8,64KiB --repetitions 2
 2 bench scale --size 96 --repetitions 2 --warmup 0
-3 bench scale --size 96 --type c64 --repetitions 2 --series memory --ranks 1,3 --ablate overlap,layers,transport --no-verify
-4 bench links --bytes 64KiB --repetitions 2 --pretend-nodes 2 --no-alone
+3 bench scale --size 96 --type c64 --repetitions 2 --series memory --ranks 1,3 --no-verify
+4 bench links --bytes 64KiB --repetitions 2 --pretend-nodes 2
 """
 
 

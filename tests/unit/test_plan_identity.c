@@ -16,22 +16,6 @@ TEST(recipe_names_what_decides_the_bits) {
       recipe, "grid=2x2x1 kb=512 end=1x8 work=f64 sums=f64 c=f64 kernel=jit:0123456789abcdef");
 }
 
-TEST(recipe_names_measured_rates) {
-  char recipe[DM_RECIPE];
-  dm_machine machine = machine_of("ranks=2");
-  dm_problem problem = problem_of(4096, 4096, 4096, DM_F64);
-  const dm_wishes stated = {.pm = 2, .pn = 1, .pk = 1, .panel = 512},
-                  whole = {.reproducible = true};
-  strcpy(machine.rates, "0123456789abcdef");
-  dm_plan plan = planned(&problem, &machine, 2, stated);
-  dm_plan_recipe(&plan, recipe);
-  assert_string_equal(recipe,
-                      "grid=2x1x1 kb=512 end=1x8 work=f64 sums=f64 c=f64 rates=0123456789abcdef");
-  plan = planned(&problem, &machine, 2, whole); /* rates do not matter there */
-  dm_plan_recipe(&plan, recipe);
-  assert_string_equal(recipe, "border=256 kb=512 work=f64 sums=f64 c=f64");
-}
-
 /* A reproducible product has the same recipe for any number of ranks. */
 TEST(reproducible_recipe_is_of_the_problem_alone) {
   char first[DM_RECIPE] = "", recipe[DM_RECIPE];

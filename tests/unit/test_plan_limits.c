@@ -52,20 +52,4 @@ TEST(hosted_panels_are_bound_by_links) {
   }
 }
 
-/* Cores that handle messages slow down products, by the measured amount. */
-TEST(messages_take_cores_from_products) {
-  const double rate = 2e8;
-  dm_problem problem = problem_of(8192, 8192, 8192, DM_F64);
-  dm_wishes wishes = {.pm = 2, .pn = 2, .pk = 1, .panel = 64};
-  dm_machine machine = machine_of("nodes=4 network=10");
-  const dm_plan plan = planned(&problem, &machine, 4, wishes);
-  machine.beside = 1e30;
-  const dm_forecast free = dm_plan_forecast(&plan, &machine);
-  machine.beside = rate;
-  const dm_forecast f = dm_plan_forecast(&plan, &machine);
-  const double bytes = 2 * 8.0 * 4096 * 4096, panels = (double)plan.panels;
-  assert_true(fabs((f.total - free.total) / (bytes / rate * (1 - 1 / panels)) - 1) < 1e-9);
-  assert_true(f.gemm == free.gemm && f.fetch == free.fetch);
-}
-
 RUN_ALL(test_plan_limits)

@@ -5,7 +5,7 @@ TEST(plain_rank) {
   dm_machine m = machine_of("");
   assert_string_equal(m.name, "cpu");
   assert_true(m.nodes == 1 && m.ranks_per_node == 1 && m.cores_per_rank == 1);
-  assert_false(m.gpu || m.device_links || m.rates[0]);
+  assert_false(m.gpu || m.device_links || m.rates_given);
   assert_true(m.flops[DM_F64] == 32e9 && m.flops[DM_F32] == 64e9);
   assert_true(m.host_bytes == 0 && m.device_bytes == 0);
 }
@@ -39,6 +39,22 @@ TEST(links_through_the_host) {
 TEST(other_rates_keep_their_proportion) {
   dm_machine m = machine_of("cores=4 gflops=64");
   assert_true(m.flops[DM_F64] == 64e9 && m.flops[DM_F32] == 128e9);
+}
+
+TEST(a_file_of_rates_is_read_back) {
+  char text[1024] = "# rates of some computer, nodes=7\nnodes=2 ranks=3 cores=4 links=host\n";
+  dm_machine here, m = machine_of("nodes=2 ranks=3 cores=4 links=host gflops=61 gflops-bf16=30 "
+                                  "link=7.5 network=1.25 copy=11 read=2.5 write=0.8");
+  dm_machine_put_rates(&m, true, text, sizeof text);
+  const dm_machine again = machine_of(text);
+  assert_true(again.nodes == 2 && again.ranks_per_node == 3 && again.rates_given);
+  assert_true(again.flops[DM_BF16] == 30e9 && again.flops[DM_F64] == m.flops[DM_F64]);
+  assert_true(again.network == m.network && again.file_write == m.file_write);
+  dm_machine_stated(NULL, 1, &here); /* a job: only the rates */
+  ok(dm_machine_take_rates(text, &here));
+  assert_true(here.nodes == 1 && here.flops[DM_F32] == m.flops[DM_F32] && here.link == m.link);
+  assert_true(here.read_now == 2.5e9 && here.write_now == 0.8e9);
+  fails(dm_machine_take_rates("gflops-f23=1", &here), DM_E_USAGE, "unknown key");
 }
 
 TEST(ranks_share_gpus) {

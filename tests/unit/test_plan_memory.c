@@ -149,23 +149,6 @@ TEST(blocks_become_rings_when_they_must) {
   assert_true(need.part[DM_DEVICE][DM_MEMORY_A] >= INT64_C(8) * 10000 * 40000);
 }
 
-/* As exposed by engine/rank_state.c: A and B, and blocks of C if there are layers. */
-TEST(links_through_the_host_take_memory_there) {
-  const int64_t staging = INT64_C(48) << 20;
-  dm_machine machine = machine_of("nodes=4 gpu=h200 gpus=1");
-  dm_problem problem = problem_of(20000, 20000, 20000, DM_F64);
-  dm_problem_set_home(&problem, DM_HOME_SHARES);
-  for (int layers = 1; layers <= 4; layers *= 4) {
-    dm_wishes wishes = {.pm = layers == 1 ? 2 : 1, .pn = layers == 1 ? 2 : 1, .pk = layers};
-    machine.staging = 0;
-    const int64_t without = planned(&problem, &machine, 4, wishes).host_bytes;
-    machine.staging = staging;
-    const dm_plan plan = planned(&problem, &machine, 4, wishes);
-    assert_true(plan.device_links);
-    assert_int_equal(plan.host_bytes - without, staging * (layers == 1 ? 2 : 1));
-  }
-}
-
 /* The number of ranks in the hint suffices. */
 TEST(refusal_says_what_would_fit) {
   dm_plan plan;

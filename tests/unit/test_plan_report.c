@@ -10,7 +10,7 @@ static const char golden[] =
     "  multiplied in bf16, summed in f32, verified\n"
     "\n"
     "Machine: 2 nodes of 4 ranks, each with 1 core and a GPU: h200\n"
-    "Rates (stated, not measured)\n"
+    "Rates (as --machine states)\n"
     "  product                 790 TFLOP/s   per rank\n"
     "  upload                    55.0 GB/s   host to device, per rank\n"
     "  link                       374 GB/s   device to device in a node, per rank\n"

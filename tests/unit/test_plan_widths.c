@@ -62,21 +62,6 @@ TEST(reading_begins_with_what_is_read_together) {
   assert_true(f.total < f.gemm + 0.2 * reading_a + f.write);
 }
 
-/* Inputs that may be in the page cache, and are read quickly, leave products for the end. */
-TEST(strips_do_well_with_cached_inputs) {
-  const dm_wishes one = {.pm = 1, .pn = 1, .pk = 1};
-  dm_machine machine = machine_of("gpu=h200 read=1.4 write=2.5");
-  dm_problem problem = problem_of(16384, 16384, 65536, DM_F64);
-  const dm_plan cold = planned(&problem, &machine, 1, one);
-  machine.file_cached = 50 * machine.file_read;
-  const dm_plan either = planned(&problem, &machine, 1, one);
-  assert_true(either.strips > 0 && either.stretch > cold.stretch);
-  assert_true(either.forecast.total < 1.05 * cold.forecast.total);
-  machine.file_read = machine.file_cached;
-  const dm_forecast with = dm_plan_forecast(&either, &machine);
-  assert_true(with.total < 0.95 * dm_plan_forecast(&cold, &machine).total);
-}
-
 /* C in memory: its pages are cleared while the GPU starts, reads and multiplies; the rest of that
  * time is waited for. */
 TEST(new_pages_are_waited_for) {

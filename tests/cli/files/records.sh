@@ -5,7 +5,6 @@ damier verify A.h5 B.h5 C.h5 --json all.jsonl -q -q
 damier info C.h5 --json all.jsonl -q -q
 damier info --json all.jsonl -q -q
 damier bench multiply --size 200 --repetitions 2 --json all.jsonl -q -q
-damier bench io --bytes 1MiB --repetitions 1 --json all.jsonl -q -q
 python3 - <<'PYTHON'
 import csv, json
 lines = [json.loads(line) for line in open("all.jsonl")]

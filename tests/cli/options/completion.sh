@@ -10,9 +10,8 @@ complete_line damier bench ""
 complete_line damier multiply A.h5 --op
 complete_line damier multiply --compute t
 complete_line damier multiply --no
-complete_line damier bench io --re
-complete_line damier tune ""
-complete_line damier tune rates --th
+complete_line damier bench links --re
+complete_line damier bench rates --th
 
 # Each shell parses its own script; if it is installed, it also completes.
 damier --completion zsh >_damier

@@ -14,10 +14,9 @@ plan
 generate
 verify
 info
-tune rates
+bench rates
 bench multiply
 bench scale
-bench io
 bench links
 bench kernels
 END

@@ -5,7 +5,7 @@ same() { # COMMAND... says what comes on stdin
 }
 damier --help | same damier help
 damier multiply --help | same damier help multiply
-damier bench io --help | same damier help bench io
+damier bench links --help | same damier help bench links
 damier bench --help | same damier help bench
 damier --version | same damier version
 plan="damier plan --m 100 --n 80 --k 60 --machine ranks=4 -q"

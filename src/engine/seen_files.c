@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "core/buffer.h"
-#include "engine/rates.h"
+#include "engine/seen_files.h"
 #include "io/page_cache.h"
 
 /* Bytes per second of one core, and of a node with enough cores. Measured on 16 cores of an H200
@@ -20,7 +20,7 @@ static const double by_avx512 = 1.4, few_cores = 16;
 
 static const double nearly_all = 0.95;
 
-dm_seen_files dm_rates_look(const dm_named_files *files) {
+dm_seen_files dm_see_files(const dm_named_files *files) {
   const int count = (int)(sizeof files->reads / sizeof files->reads[0]);
   dm_seen_files seen = {.cached = files->reads[0] != NULL,
                         .in_memory = files->writes && dm_io_is_memory(files->writes)};
@@ -42,14 +42,14 @@ static bool has_avx512(void) {
 #endif
 }
 
-void dm_rates_state_cores(int64_t cores, int64_t threads, int nodes, dm_machine *machine) {
+void dm_state_cores(int64_t cores, int64_t threads, int nodes, dm_machine *machine) {
   const double shared = fmin(1, (double)cores / (double)threads);
   const double crowd = sqrt(fmin(1, few_cores * nodes / (double)cores));
   if (machine->gpu) return;
   machine->speed_now = shared * (has_avx512() ? by_avx512 * crowd : 1);
 }
 
-void dm_rates_state_seen(dm_seen_files seen, int64_t cores, int nodes, dm_machine *machine) {
+void dm_state_files(dm_seen_files seen, int64_t cores, int nodes, dm_machine *machine) {
   const double read = fmin(node_reads * nodes, core_reads * (double)cores);
   const double written = fmin(node_writes * nodes, core_writes * (double)cores);
   const double fast_read = fmax(machine->file_read, read);

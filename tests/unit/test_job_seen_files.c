@@ -1,0 +1,65 @@
+/* What the planner sees of files: their mounts, and whether they are in memory. */
+#include "checks.h"
+#include "engine/seen_files.h"
+#include "io/mount.h"
+
+TEST(mounts_are_told_apart) {
+  char kind[DM_FILE_SYSTEM];
+  dm_mount folder, file, other;
+  assert_true(dm_io_mount(".", &folder));
+  assert_true(folder.point[0] == '/' && folder.source[0]);
+  dm_io_file_system(".", kind);
+  if (kind[0] != '0') assert_string_equal(kind, folder.kind);
+  assert_true(dm_io_mount("no-such-file.h5", &file));
+  assert_string_equal(file.point, folder.point);
+  assert_true(dm_io_mount("/proc/self/no-such-file", &other));
+  assert_string_equal(other.kind, "proc");
+  assert_string_equal(other.point, "/proc");
+  assert_true(dm_io_mount("/no-such-file", &other));
+  assert_string_equal(other.point, "/");
+  assert_false(dm_io_mount("no-such-folder/file", &other));
+}
+
+/* Files in memory are recognised, and assumed to be read as fast as cores copy. */
+TEST(files_in_memory_are_seen) {
+  static const char *const path = "/dev/shm/damier-seen";
+  if (access("/dev/shm", W_OK) != 0) skip(); /* no file system in memory */
+  write_text(path, "here");
+  const dm_seen_files seen =
+      dm_see_files(&(dm_named_files){.reads = {path, path, NULL}, .writes = "/dev/shm/new"});
+  assert_int_equal(remove(path), 0);
+  assert_true(seen.cached && seen.in_memory && seen.fit);
+  const dm_seen_files unseen =
+      dm_see_files(&(dm_named_files){.reads = {"/no/such", NULL, NULL}, .writes = "/proc/x"});
+  assert_true(!unseen.cached && !unseen.in_memory && !unseen.fit);
+  dm_machine machine, stated;
+  dm_machine_stated(NULL, 4, &stated);
+  machine = stated;
+  dm_state_files(unseen, 4, 1, &machine);
+  assert_true(machine.file_read == stated.file_read && machine.file_write == stated.file_write);
+  dm_state_files(seen, 4, 1, &machine);
+  assert_true(machine.file_read == 12e9 && machine.file_write == 6e9);
+  assert_true(machine.read_now == 12e9 && machine.write_now == 6e9 && machine.inputs_cached);
+  machine = stated;
+  dm_state_files((dm_seen_files){.fit = true}, 4, 1, &machine); /* on a disk: the same plan */
+  assert_true(machine.file_read == 12e9 && machine.file_write == 6e9 && !machine.inputs_cached);
+  assert_true(machine.read_now == stated.file_read && machine.write_now == stated.file_write);
+  dm_state_files(seen, 1000, 2, &machine);
+  assert_true(machine.file_read == 90e9 && machine.file_write == 50e9);
+}
+
+/* Only the forecast considers the speed of cores, and that ranks share them. */
+TEST(products_are_forecast_by_the_cores) {
+  dm_machine machine, stated;
+  dm_machine_stated(NULL, 4, &stated);
+  machine = stated;
+  dm_state_cores(4, 4, 1, &machine);
+  const double alone = machine.speed_now;
+  assert_true(alone >= 1 && machine.flops[DM_F64] == stated.flops[DM_F64]);
+  dm_state_cores(4, 8, 1, &machine);
+  assert_true(machine.speed_now == alone / 2);
+  dm_state_cores(64, 64, 1, &machine);
+  assert_true(machine.speed_now <= alone);
+}
+
+RUN_ALL(test_job_seen_files)
