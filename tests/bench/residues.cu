@@ -5,8 +5,8 @@
  *
  * From the root of the repository:
  *   nvcc -O3 -std=c++17 -fmad=false -gencode arch=compute_90a,code=sm_90a -I. -Isrc \
- *     tests/bench/residues.cu kernels/residues/residue_*.cu src/core/residues.c -lcublas \
- *     -o build/bench_residues && build/bench_residues [check | N ...]
+ *     tests/bench/residues.cu kernels/residues/residue_*.cu kernels/helpers/tensor_map.cu
+ * src/core/residues.c -lcublas \ -o build/bench_residues && build/bench_residues [check | N ...]
  * Without arguments: checks, then 4096 8192 16384 for M = 14, 15, 16 (about 20 s); c128 up to 8192.
  * docs/results/residues.txt is its output. */
 #include <cublas_v2.h>

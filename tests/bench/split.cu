@@ -3,7 +3,7 @@
  *
  * From the root of the repository:
  *   nvcc -O3 -std=c++17 -fmad=false -gencode arch=compute_90a,code=sm_90a -I. -Isrc \
- *     tests/bench/split.cu kernels/split/split_*.cu kernels/helpers/repack.cu \
+ *     tests/bench/split.cu kernels/split/split_*.cu kernels/helpers/tensor_map.cu \
  *     kernels/helpers/transpose_tiled.cu -lcublas -o build/bench_split && build/bench_split [N ...]
  * Without arguments: 4096 8192 16384 (about 15 s); c64 up to 8192.  docs/results/split.txt is
  * its output. */
