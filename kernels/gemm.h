@@ -105,7 +105,8 @@ template <class M> static bool rows_are_aligned(const M &m, int64_t size) { /* t
 
 /* Calls FUNCTION with the product of f32 or f64. */
 template <class Function> static cudaError_t with_real(const dm_gemm *p, Function function) {
-  return p->size == 4 ? function(product_of<float>(p)) : function(product_of<double>(p));
+  if (p->size == 4) return function(product_of<float>(p));
+  return p->size == 8 ? function(product_of<double>(p)) : cudaErrorInvalidValue;
 }
 
 static inline int64_t divide_up(int64_t count, int64_t size) {
