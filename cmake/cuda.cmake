@@ -31,10 +31,7 @@ function(damier_cuda_layers)
   target_link_libraries(dm_backend PUBLIC dm_kernels CUDA::cudart_static)
 
   # Source of the kernel that `jit` compiles; libnvrtc is loaded when needed.
-  set(headers kernels/helpers/real.cuh kernels/helpers/operand.cuh kernels/product/thread_tile.cuh
-              kernels/product/vector.cuh kernels/product/async_copy.cuh
-              kernels/product/async_tile.cuh kernels/product/fragment.cuh
-              kernels/product/grouped.cuh kernels/product/warp_tile.cuh)
+  set(headers kernels/gemm.h kernels/ladder/vectors.cuh kernels/ladder/17_warp_tile.cu)
   set(embedded ${CMAKE_BINARY_DIR}/generated/kernels/embedded.h)
   list(TRANSFORM headers PREPEND ${CMAKE_SOURCE_DIR}/ OUTPUT_VARIABLE paths)
   add_custom_command(OUTPUT ${embedded}

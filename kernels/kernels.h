@@ -12,37 +12,32 @@
 
 #include "core/element.h"
 #include "core/view.h"
+#include "kernels/gemm.h"
 #include "kernels/registry.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* C (+)= A B; C has the accumulator type of A and B, all with col_stride 1 (wgmma also accepts B
- * with row_stride 1). */
-typedef struct dm_product {
-  dm_view c, a, b;
-  bool accumulate;    /* false: C is overwritten without being read */
-  dm_operand operand; /* DM_TF32: f32 may be rounded to it first; other values are ignored */
-  int processors;     /* multiprocessors of the device */
-  void *scratch; /* device memory, aligned to 256 bytes, reserved for the kernel until it ends */
-  cudaStream_t stream;
-} dm_product;
+static inline dm_gemm_matrix dm_gemm_matrix_of(dm_view view) {
+  const dm_gemm_matrix matrix = {view.base, view.rows, view.cols, view.row_stride, view.col_stride};
+  return matrix;
+}
 
 /* The products of the registry (registry.h), each in the file of its name.  The bits of an element
  * of C depend only on its row of A, its column of B and the old value.  All kernels with
  * DM_SUM_CHAIN (old value, then fused multiply-adds over ascending k) compute the same bits. */
-#define DM_KERNEL_LAUNCHER(name, ...) cudaError_t dm_kernels_##name(const dm_product *product);
+#define DM_KERNEL_LAUNCHER(name, ...) cudaError_t dm_kernels_##name(const dm_gemm *product);
 DM_KERNEL_LIST(DM_KERNEL_LAUNCHER)
 #undef DM_KERNEL_LAUNCHER
 
 /* Bytes of scratch memory that a kernel needs for PRODUCT. */
-static inline int64_t dm_kernels_no_scratch(const dm_product *product) {
+static inline int64_t dm_kernels_no_scratch(const dm_gemm *product) {
   return (void)product, 0;
 }
-int64_t dm_kernels_padded_scratch(const dm_product *product);  /* (ladder/04_pitched.cu) */
-int64_t dm_kernels_aligned_scratch(const dm_product *product); /* (helpers/repack.cu) */
-int64_t dm_kernels_wgmma_scratch(const dm_product *product);
+int64_t dm_kernels_padded_scratch(const dm_gemm *product);  /* (ladder/03_pitched.cu) */
+int64_t dm_kernels_aligned_scratch(const dm_gemm *product); /* (helpers/repack.cu) */
+int64_t dm_kernels_tma_scratch(const dm_gemm *product);
 
 /* TO(j, i) = FROM(i, j): the same type, both with col_stride 1, not overlapping. */
 typedef struct dm_transposition {

@@ -47,19 +47,19 @@ typedef enum dm_kernel_sums {
 enum { DM_AMPERE = 80, DM_HOPPER = 90, DM_LATER = 9999 };
 
 #define DM_KERNEL_LIST(X)                                                                          \
+  X(naive, DM_KERNEL_REAL, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch,                          \
+    "a thread for each element; a warp runs down a column", "")                                    \
+  X(naive_coalesced, DM_KERNEL_REAL, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch,                \
+    "a thread for each element; a warp runs along a row", "")                                      \
+  X(pitched, DM_KERNEL_REAL, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, padded_scratch,                    \
+    "naive_coalesced on copies of A and B whose rows begin at multiples of 512 bytes",             \
+    "needs memory for both copies")                                                                \
   X(thread_per_element_1d, DM_KERNEL_REAL, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch,          \
     "a thread for each element of C, counted in one dimension", "")                                \
   X(row_per_block, DM_KERNEL_REAL, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch,                  \
     "a block for each row of C", "")                                                               \
   X(row_shared, DM_KERNEL_REAL, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch,                     \
     "a block for each row of C, with the row of A in shared memory", "")                           \
-  X(pitched, DM_KERNEL_REAL, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, padded_scratch,                    \
-    "naive_coalesced on copies of A and B whose rows begin at multiples of 512 bytes",             \
-    "needs memory for both copies")                                                                \
-  X(naive, DM_KERNEL_REAL, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch,                          \
-    "a thread for each element; a warp runs down a column", "")                                    \
-  X(naive_coalesced, DM_KERNEL_REAL, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch,                \
-    "a thread for each element; a warp runs along a row", "")                                      \
   X(tiled, DM_KERNEL_ANY, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch,                           \
     "tiles of 16 x 16 in shared memory, two barriers", "")                                         \
   X(tiled_32, DM_KERNEL_ANY, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch, "tiles of 32 x 32",    \
@@ -94,7 +94,7 @@ enum { DM_AMPERE = 80, DM_HOPPER = 90, DM_LATER = 9999 };
     DM_SUM_GROUPED, aligned_scratch, "tensor cores through mma.sync, fed by ldmatrix",             \
     "needs memory for copies of A and B where rows are not 16-byte aligned, but in f64")           \
   X(wgmma, DM_KERNEL_HALF | DM_KERNEL_I8 | DM_KERNEL_TF32, DM_HOPPER, DM_HOPPER, DM_SUM_GROUPED,   \
-    wgmma_scratch, "warpgroup instructions on tensor cores, fed by TMA",                           \
+    tma_scratch, "warpgroup instructions on tensor cores, fed by TMA",                             \
     "needs memory for operands that are not 16-byte aligned, and for B in TF32 and i8")
 
 /* Other products: X(name, maker, types, sums, about, limits). */

@@ -2,8 +2,8 @@
 """Checks the order of the layers: layers.py ROOT [LIBRARY.a ...], or --self to check the checker.
 
 Includes only go downward, siblings never include each other, and code outside of kernels only includes headers at the
-top of kernels; headers of big libraries stay in their places; file names are unique; layers below cli have no writable
-static memory.
+top of kernels; a rung of the ladder includes few of our headers; headers of big libraries stay in their places; file names
+are unique; layers below cli have no writable static memory.
 """
 import pathlib
 import re
@@ -14,7 +14,8 @@ import tempfile
 LEVEL = {"core": 0, "comm": 1, "kernels": 1, "plan": 2, "io": 2, "transport": 2, "backend": 2,
          "run": 3, "check": 4, "engine": 5, "job": 6, "measure": 7, "cli": 8,
          "lib": 9}
-FOLDERS = ("helpers", "product", "residues", "split", "ladder")  # folders of kernels, bottom to top; headers at the top of kernels are below them
+FOLDERS = ("ladder", "helpers", "residues", "split")  # folders of kernels, bottom to top; headers at the top of kernels are below them
+RUNG_HEADERS, RUNG_LINES = 3, 250  # what a file of kernels/ladder may include of ours, with what these include
 ALLOWED = [(r"mpi\.h", {"comm"}), (r"hdf5.*\.h", {"io"}), (r"nccl\.h", {"transport"}),
            (r"(cuda|cublas|nvrtc|nvToolsExt|nvtx).*", {"kernels", "backend", "transport"})]
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)
@@ -69,6 +70,28 @@ def check_includes(root):
     return problems
 
 
+def headers_of(root, file, seen):
+    """Adds our headers that FILE includes, directly or not, to SEEN."""
+    for quoted, _ in INCLUDE.findall(file.read_text()):
+        header = next((h for h in (root / quoted, root / "src" / quoted) if quoted and h.exists()), None)
+        if header and header not in seen:
+            seen.add(header)
+            headers_of(root, header, seen)
+    return seen
+
+
+def check_rungs(root):
+    """Each rung can be read with at most RUNG_HEADERS headers of RUNG_LINES lines together."""
+    problems = []
+    for file in sorted(root.glob("kernels/ladder/*.cu")):
+        headers = headers_of(root, file, set())
+        lines = sum(len(h.read_text().splitlines()) for h in headers)
+        if len(headers) > RUNG_HEADERS or lines > RUNG_LINES:
+            problems.append(f"{file.relative_to(root)} includes {len(headers)} of our headers with {lines} lines, not at most "
+                            f"{RUNG_HEADERS} with {RUNG_LINES}: {', '.join(sorted(h.name for h in headers))}")
+    return problems
+
+
 def check_names(root):
     seen, problems = {}, []
     for folder in ("src", "kernels", "tests", "scripts"):
@@ -103,14 +126,18 @@ def check_statics(library):
 
 def check_itself():
     """Finds every kind of violation, planted in an otherwise clean tree; passes the clean tree."""
-    clean = {"src/core/a.h": "", "src/plan/b.c": '#include "core/a.h"\n#include <stdio.h>\n',
-             "src/comm/c.c": "#include <mpi.h>\n", "kernels/product/k.cuh": '#include "core/a.h"\n',
-             "kernels/ladder/k.cu": '#include "kernels/product/k.cuh"\n#include "kernels/k.h"\n',
+    clean = {"src/core/a.h": "", "src/core/b1.h": "", "src/core/b2.h": "", "src/plan/b.c": '#include "core/a.h"\n#include <stdio.h>\n',
+             "src/comm/c.c": "#include <mpi.h>\n", "kernels/ladder/k.cuh": '#include "core/a.h"\n',
+             "kernels/long.h": "\n" * 251, "kernels/k.h": "\n" * 200,
+             "kernels/ladder/k.cu": '#include "kernels/ladder/k.cuh"\n#include "kernels/k.h"\n',
+             "kernels/split/s.cu": '#include "kernels/ladder/k.cuh"\n#include "kernels/long.h"\n',
              "src/job/j.c": '#include "plan/b.h"\n#  include "comm/c.h" /* why */\n'}
     planted = {"src/core/x.c": '#include "plan/b.h"\n', "src/io/x.c": '#include "plan/b.h"\n',
                "src/comm/x.c": '#include "kernels/k.h"\n',
-               "src/run/x.c": '#include "kernels/product/k.h"\n',
-               "kernels/helpers/x.cu": '#include "kernels/product/k.h"\n',
+               "src/run/x.c": '#include "kernels/ladder/k.cuh"\n',
+               "kernels/ladder/x.cu": '#include "kernels/helpers/k.h"\n',
+               "kernels/ladder/y.cu": '#include "kernels/long.h"\n',
+               "kernels/ladder/z.cu": "".join(f'#include "{h}"\n' for h in ("core/a.h", "kernels/ladder/k.cuh", "core/b1.h", "core/b2.h")),
                "kernels/x.h": '#include "kernels/helpers/k.h"\n', "src/job/x.c": "#include <mpi.h>\n",
                "src/plan/x.c": "#include <hdf5.h>\n", "src/cli/x.h": "#include <cublas_v2.h>\n",
                "src/backend/x.c": "#include <nccl.h>\n", "src/odd/x.c": "\n",
@@ -134,7 +161,7 @@ def problems_of(files):
         for name, text in files.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text)
-        return check_includes(root) + check_names(root)
+        return check_includes(root) + check_rungs(root) + check_names(root)
 
 
 def main():
@@ -142,7 +169,7 @@ def main():
         problems = check_itself()
     else:
         root = pathlib.Path(sys.argv[1])
-        problems = check_includes(root) + check_names(root)
+        problems = check_includes(root) + check_rungs(root) + check_names(root)
         for library in sys.argv[2:]:
             problems += check_statics(library)
     print("\n".join(problems) or "in order")

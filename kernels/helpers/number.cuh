@@ -7,25 +7,18 @@
 #include <cuda_fp16.h>
 
 #include "core/dtype.h"
-#include "kernels/helpers/real.cuh"
+#include "kernels/gemm.h"
 
 template <class Part> struct Complex { Part re, im; };
 typedef Complex<float> Complex64;
 typedef Complex<double> Complex128;
 
-template <> struct Types<__half> {
-  typedef float Sum;
-  typedef double Wide;
-};
-template <> struct Types<__nv_bfloat16> {
-  typedef float Sum;
-  typedef double Wide;
-};
-template <> struct Types<Complex64> {
-  typedef Complex64 Sum;
-  typedef Complex128 Wide;
-};
-template <> struct Types<Complex128> { typedef Complex128 Sum, Wide; };
+/* The type that holds sums of elements for verification. */
+template <class Element> struct WideOf { typedef double Type; };
+template <> struct WideOf<int8_t> { typedef int64_t Type; };
+template <> struct WideOf<int32_t> { typedef int64_t Type; };
+template <class Part> struct WideOf<Complex<Part>> { typedef Complex128 Type; };
+
 /* ---- widening: exact ---- */
 
 template <class To> static __device__ __forceinline__ To widen(__half v) {
@@ -39,6 +32,10 @@ template <class To, class Part> static __device__ __forceinline__ To widen(Compl
 }
 
 /* ---- a * b + c ---- */
+
+static __device__ __forceinline__ int64_t mad(int64_t a, int64_t b, int64_t c) { /* wraps */
+  return (int64_t)((uint64_t)a * (uint64_t)b + (uint64_t)c);
+}
 
 template <class Part>
 static __device__ __forceinline__ Complex<Part> mad(Complex<Part> a, Complex<Part> b,

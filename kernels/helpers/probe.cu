@@ -161,7 +161,7 @@ cudaError_t fold_sums(int64_t *to, const int64_t *sums, int64_t rows, int64_t pa
 }
 
 template <class Element> cudaError_t launch(const dm_probe_work &w) {
-  typedef typename Types<Element>::Wide Wide;
+  typedef typename WideOf<Element>::Type Wide;
   const dm_view m = w.matrix;
   const int64_t steps = (m.cols + STEP - 1) / STEP;
   const int64_t cols_per_part = (steps + w.parts - 1) / w.parts * STEP;
@@ -198,7 +198,7 @@ int64_t dm_kernels_probe_parts(dm_view matrix, int processors) {
 cudaError_t dm_kernels_probe_load(dm_dtype dtype) {
   return with_type(dtype, [&](auto element) {
     typedef decltype(element) Element;
-    const cudaError_t error = load_now(probe<Element, true, typename Types<Element>::Wide>);
+    const cudaError_t error = load_now(probe<Element, true, typename WideOf<Element>::Type>);
     return error == cudaSuccess ? load_now(fold<double>) : error;
   });
 }

@@ -8,9 +8,21 @@
  *
  * Rows are read in aligned words of 4 bytes, wherever they begin: each lane combines its word with
  * the one of the next lane. */
-#include "kernels/helpers/repack.cuh"
+#include "kernels/kernels.h"
+#include "kernels/ladder/async_copy.cuh"
+#include "kernels/ladder/hopper.cuh"
 
 namespace {
+
+constexpr int64_t PACKED_ROW = 128, PACKED_MATRIX = 256; /* bytes */
+
+/* The stride of a copy, in elements of SIZE bytes, and the bytes of the whole copy. */
+int64_t packed_stride(int64_t cols, int64_t size) {
+  return divide_up(cols * size, PACKED_ROW) * PACKED_ROW / size;
+}
+int64_t packed_bytes(int64_t rows, int64_t cols, int64_t size) {
+  return divide_up(rows * packed_stride(cols, size) * size, PACKED_MATRIX) * PACKED_MATRIX;
+}
 
 /* A row of BYTES bytes, as words from the aligned address at or before its start. */
 struct WordRow {
@@ -151,7 +163,8 @@ __global__ void __launch_bounds__(256) pack_transposed(Matrix<Bits> to, Matrix<c
   transpose_tile(to, from, blockIdx.x / across, blockIdx.x % across);
 }
 
-template <class Bits> cudaError_t pack_columns(dm_view from, void *at, cudaStream_t stream) {
+template <class Bits>
+cudaError_t pack_columns(const dm_gemm_matrix &from, void *at, cudaStream_t stream) {
   const Matrix<Bits> packed = {static_cast<Bits *>(at), from.cols, from.rows,
                                packed_stride(from.rows, sizeof(Bits))};
   const int tile = sizeof(Bits) == 1 ? 128 : 64;
@@ -160,47 +173,97 @@ template <class Bits> cudaError_t pack_columns(dm_view from, void *at, cudaStrea
   return cudaGetLastError();
 }
 
-/* Bytes of a copy of M; 0 if it needs none. */
-int64_t copy_bytes(dm_view m) {
-  const int64_t size = size_of(m.dtype);
-  return rows_are_aligned(m, size) ? 0 : packed_bytes(m.rows, m.cols, size);
-}
-
-/* If M is not aligned, copies it to MEMORY and replaces it by the copy. */
-cudaError_t align(dm_view *m, void *memory, cudaStream_t stream) {
-  if (copy_bytes(*m) == 0) return cudaSuccess;
-  const cudaError_t error = dm_pack(*m, memory, PACKED_ROW, stream);
-  m->base = memory;
-  m->row_stride = packed_stride(m->cols, size_of(m->dtype));
-  return error;
-}
-
-} // namespace
-
-cudaError_t dm_pack(dm_view from, void *at, int64_t row, cudaStream_t stream) {
-  const int64_t size = size_of(from.dtype);
+cudaError_t pack(const dm_gemm_matrix &from, int64_t size, void *at, cudaStream_t stream) {
   const Matrix<const uint8_t> source = {static_cast<const uint8_t *>(from.base), from.rows,
                                         from.cols * size, from.row_stride * size};
   const Matrix<uint8_t> packed = {static_cast<uint8_t *>(at), from.rows, source.cols,
-                                  packed_stride(source.cols, 1, row)};
+                                  packed_stride(source.cols, 1)};
   const int64_t pieces = from.rows * divide_up(source.cols, 128 * PIECE_WORDS);
   pack_rows<<<blocks_for(divide_up(pieces, 8), 65536), 256, 0, stream>>>(packed, source);
   return cudaGetLastError();
 }
 
-cudaError_t dm_pack_transposed(dm_view from, void *at, cudaStream_t stream) {
-  return size_of(from.dtype) == 1 ? pack_columns<uint8_t>(from, at, stream)
-                                  : pack_columns<uint32_t>(from, at, stream);
+/* ---- operands ---- */
+
+/* Bytes of a copy of M; 0 if it needs none. */
+int64_t copy_bytes(const dm_gemm_matrix &m, int64_t size) {
+  return rows_are_aligned(m, size) ? 0 : packed_bytes(m.rows, m.cols, size);
 }
 
-int64_t dm_kernels_aligned_scratch(const dm_product *product) {
-  if (product->a.dtype == DM_F64) return 0; /* needs no alignment: 19_mma_f64.cu */
-  return copy_bytes(product->a) + copy_bytes(product->b);
+/* If M is not aligned, copies it to *FREE, replaces it by the copy, and advances *FREE. */
+cudaError_t align(dm_gemm_matrix *m, int64_t size, char **free, cudaStream_t stream) {
+  const int64_t bytes = copy_bytes(*m, size);
+  if (bytes == 0) return cudaSuccess;
+  const cudaError_t error = pack(*m, size, *free, stream);
+  m->base = *free, m->row_stride = packed_stride(m->cols, size);
+  *free += bytes;
+  return error;
 }
 
-cudaError_t dm_align_operands(dm_product *product) {
-  char *const memory = static_cast<char *>(product->scratch);
-  const int64_t a_bytes = copy_bytes(product->a);
-  const cudaError_t error = align(&product->a, memory, product->stream);
-  return error != cudaSuccess ? error : align(&product->b, memory + a_bytes, product->stream);
+dm_gemm_matrix transpose_of(const dm_gemm_matrix &m) {
+  return {m.base, m.cols, m.rows, m.col_stride, m.row_stride};
+}
+
+/* Whether B needs a transposed copy: wgmma reads other types than 16-bit ones only along k. */
+bool turns(const dm_gemm *p) {
+  return p->size != 2 && !runs_along_k(p->b);
+}
+
+cudaError_t prepare_b(dm_gemm *product, char *free) {
+  dm_gemm_matrix *b = &product->b;
+  if (turns(product)) {
+    const dm_gemm_matrix from = *b;
+    b->base = free, b->row_stride = 1, b->col_stride = packed_stride(b->rows, product->size);
+    return product->size == 1 ? pack_columns<uint8_t>(from, free, product->stream)
+                              : pack_columns<uint32_t>(from, free, product->stream);
+  }
+  if (!runs_along_k(*b)) return align(b, product->size, &free, product->stream);
+  dm_gemm_matrix columns = transpose_of(*b);
+  const cudaError_t error = align(&columns, product->size, &free, product->stream);
+  *b = transpose_of(columns);
+  return error;
+}
+
+} // namespace
+
+cudaError_t dm_align_operands(dm_gemm *product) {
+  char *free = static_cast<char *>(product->scratch);
+  const cudaError_t error = align(&product->a, product->size, &free, product->stream);
+  return error != cudaSuccess ? error : align(&product->b, product->size, &free, product->stream);
+}
+
+cudaError_t dm_prepare_for_tma(dm_gemm *product, CUtensorMapDataType *type) {
+  switch (product->dtype) {
+  case DM_F16:
+    *type = CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    break;
+  case DM_BF16:
+    *type = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    break;
+  case DM_F32:
+    if (!product->tf32) return cudaErrorInvalidValue;
+    *type = CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
+    break;
+  case DM_I8:
+    *type = CU_TENSOR_MAP_DATA_TYPE_UINT8;
+    break;
+  default:
+    return cudaErrorInvalidValue;
+  }
+  char *free = static_cast<char *>(product->scratch);
+  const cudaError_t error = align(&product->a, product->size, &free, product->stream);
+  return error != cudaSuccess ? error : prepare_b(product, free);
+}
+
+int64_t dm_kernels_aligned_scratch(const dm_gemm *product) {
+  if (product->dtype == DM_F64) return 0; /* needs no alignment: 19_mma_f64.cu */
+  return copy_bytes(product->a, product->size) + copy_bytes(product->b, product->size);
+}
+
+int64_t dm_kernels_tma_scratch(const dm_gemm *product) {
+  const dm_gemm_matrix &b = product->b;
+  const int64_t of_b = turns(product)    ? packed_bytes(b.cols, b.rows, product->size)
+                       : runs_along_k(b) ? copy_bytes(transpose_of(b), product->size)
+                                         : copy_bytes(b, product->size);
+  return copy_bytes(product->a, product->size) + of_b;
 }

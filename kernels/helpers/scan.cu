@@ -23,7 +23,7 @@ template <class Wide> __device__ __forceinline__ double add_seen(Wide a, double 
 template <class Element, bool WIDE>
 __device__ void add_rows(double *sum, const Element *p, int64_t stride, int64_t begin, int64_t end,
                          int64_t count) {
-  typedef typename Types<Element>::Wide Wide;
+  typedef typename WideOf<Element>::Type Wide;
   constexpr int V = Run<Element, WIDE>::LENGTH;
   if (count >= V) {
 #pragma unroll 4

@@ -4,57 +4,101 @@
  * multiplied.  The loads into registers are issued before the multiplication, and their data is
  * stored to the other pair of tiles after it.
  *
- * Adds to outer_product: the second pair.  512 multiply-adds per thread hide the latency of global
+ * Adds to outer_product: the second pair.  512 multiply-adds of a thread hide the latency of global
  * memory, several hundred cycles, and one barrier suffices instead of two, because no thread writes
- * the tiles that others read.  Limits: the loads in flight occupy registers, and one step ahead is
- * not always enough.
+ * the tiles that others read.  (CUTLASS, "Efficient GEMM in CUDA", calls this software pipelining)
  *
- * Measured on an H200, N = 8192: f32 0.721, f64 0.319 of cuBLAS' speed. */
-#include "kernels/helpers/matrix.cuh"
-#include "kernels/product/fragment.cuh"
+ * What limits it: the loads in flight occupy registers, and one step ahead is not always enough. */
+#include "kernels/ladder/vectors.cuh"
 
 namespace {
 
+constexpr int BM = 128, BN = 128, BK = 8; /* the block's tiles */
+constexpr int TM = 8, TN = 8;             /* the thread's tile of C */
+constexpr int ACROSS = BN / TN, THREADS = BM / TM * ACROSS;
+
+/* Two blocks for each multiprocessor hide each other's barriers; with 64 sums of f64 a thread has
+ * registers for only one. */
+template <class T> constexpr int BLOCKS = sizeof(T) == 4 ? 2 : 1;
+
+/* The position of element I of a fragment in a row of a tile, for thread WHICH of OF.  Vectors of
+ * different threads are interleaved: threads that load at once access adjacent vectors. */
+template <class T, int OF> __device__ __forceinline__ int fragment_index(int which, int i) {
+  constexpr int LENGTH = Vector<T>::LENGTH;
+  return (i / LENGTH * OF + which) * LENGTH + i % LENGTH;
+}
+
+template <int OF, class T, int COUNT>
+__device__ __forceinline__ void load_fragment(T (&fragment)[COUNT], const T *row, int which) {
+#pragma unroll
+  for (int i = 0; i < COUNT; i += Vector<T>::LENGTH) {
+    const Vector<T> v = vector_at(row + fragment_index<T, OF>(which, i));
+#pragma unroll
+    for (int e = 0; e < v.LENGTH; e++) fragment[i + e] = v.at[e];
+  }
+}
+
+/* Adds the product of two tiles, for thread (x, y): A(r, k) is a[k][r], B(k, c) is b[k][c].  The
+ * outer products go back and forth: consecutive multiply-adds share an element of A or B, which
+ * leaves few whose three registers are in the same bank of the register file. */
+template <class T, int A_STRIDE, int B_STRIDE>
+__device__ __forceinline__ void multiply_tiles(T (&sums)[TM][TN], const T (&a)[BK][A_STRIDE],
+                                               const T (&b)[BK][B_STRIDE], int x, int y) {
+#pragma unroll 2 /* more would move loads so far ahead that registers run out */
+  for (int k = 0; k < BK; k++) {
+    T a_fragment[TM], b_fragment[TN];
+    load_fragment<BM / TM>(a_fragment, a[k], y);
+    load_fragment<BN / TN>(b_fragment, b[k], x);
+#pragma unroll
+    for (int j = 0; j < TN; j++)
+#pragma unroll
+      for (int n = 0; n < TM; n++) {
+        const int i = j % 2 ? TM - 1 - n : n;
+        sums[i][j] = mad(a_fragment[i], b_fragment[j], sums[i][j]);
+      }
+  }
+}
+
 template <class T>
-__global__ void __launch_bounds__(Square::THREADS, SQUARE_BLOCKS<T>)
-    double_buffer(Product<T> p, Wide wide) {
-  alignas(16) __shared__ T a_tile[2][Square::BK][Square::BM + Vector<T>::LENGTH];
-  alignas(16) __shared__ T b_tile[2][Square::BK][Square::BN];
+__global__ void __launch_bounds__(THREADS, BLOCKS<T>) double_buffer(Product<T> p, Wide wide) {
+  alignas(16) __shared__ T a_tile[2][BK][BM + Vector<T>::LENGTH];
+  alignas(16) __shared__ T b_tile[2][BK][BN];
 
-  const SquarePlace<T> at(p);
-  const auto row = [=](int i) { return at.row(i); };
-  const auto col = [=](int j) { return at.col(j); };
+  const Corner corner = block_corner(p.c, BM, BN);
+  const int x = threadIdx.x % ACROSS, y = threadIdx.x / ACROSS;
+  const auto row = [=](int i) { return corner.row + fragment_index<T, BM / TM>(y, i); };
+  const auto col = [=](int j) { return corner.col + fragment_index<T, BN / TN>(x, j); };
 
-  SquareA<T> a_part;
-  SquareB<T> b_part;
-  a_part.load(p.a, at.corner.row, 0, wide.a);
-  b_part.load(p.b, 0, at.corner.col, wide.b);
-  T sums[Square::TM][Square::TN];
+  TilePart<T, BM, BK, THREADS> a_part;
+  TilePart<T, BK, BN, THREADS> b_part;
+  a_part.load(p.a, corner.row, 0, wide.a);
+  b_part.load(p.b, 0, corner.col, wide.b);
+  T sums[TM][TN];
   begin_vectors(sums, p, wide.c, row, col);
   a_part.store_transposed(a_tile[0]);
   b_part.store(b_tile[0]);
   __syncthreads();
 
   int now = 0;
-  for (int64_t k = Square::BK; k < p.a.cols; k += Square::BK) {
-    a_part.load(p.a, at.corner.row, k, wide.a);
-    b_part.load(p.b, k, at.corner.col, wide.b);
-    multiply_square(sums, a_tile[now], b_tile[now], at.x, at.y);
+  for (int64_t k = BK; k < p.a.cols; k += BK) {
+    a_part.load(p.a, corner.row, k, wide.a);
+    b_part.load(p.b, k, corner.col, wide.b);
+    multiply_tiles(sums, a_tile[now], b_tile[now], x, y);
     now = 1 - now;
     a_part.store_transposed(a_tile[now]);
     b_part.store(b_tile[now]);
     __syncthreads();
   }
-  multiply_square(sums, a_tile[now], b_tile[now], at.x, at.y);
+  multiply_tiles(sums, a_tile[now], b_tile[now], x, y);
   store_vectors(sums, p, wide.c, row, col);
 }
 
 } // namespace
 
-cudaError_t dm_kernels_double_buffer(const dm_product *product) {
-  const unsigned blocks = blocks_for_tiles(product->c, Square::BM, Square::BN);
+extern "C" cudaError_t dm_kernels_double_buffer(const dm_gemm *product) {
+  const unsigned blocks = blocks_for_tiles(product->c, BM, BN);
   return with_real(product, [&](auto p) {
-    double_buffer<<<blocks, Square::THREADS, 0, product->stream>>>(p, wide_of(p));
+    double_buffer<<<blocks, THREADS, 0, product->stream>>>(p, wide_of(p));
     return cudaGetLastError();
   });
 }

@@ -103,7 +103,7 @@ __device__ __forceinline__ void take_numbers(const LineWork<Number> &work, Line 
 
 /* If numbers along k are contiguous: a warp for a part of a row. */
 template <class Line, class Number>
-__global__ void __launch_bounds__(THREADS) lines_along(const LineWork<Number> work) {
+__global__ void __launch_bounds__(THREADS) contiguous_lines(const LineWork<Number> work) {
   constexpr int64_t DEEP = 32 * BATCH * BATCHES;
   const int64_t row = (int64_t)(blockIdx.x % work.down) * (THREADS / 32) + threadIdx.x / 32;
   const int64_t k = blockIdx.x / work.down * DEEP;
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(THREADS) lines_along(const LineWork<Number> wo
 
 /* For any other strides: a thread for a part of a row. */
 template <class Line, class Number>
-__global__ void __launch_bounds__(THREADS) lines_beside(const LineWork<Number> work) {
+__global__ void __launch_bounds__(THREADS) strided_lines(const LineWork<Number> work) {
   constexpr int64_t DEEP = BATCH * BATCHES;
   const int64_t row = (int64_t)(blockIdx.x % work.down) * THREADS + threadIdx.x;
   const int64_t k = blockIdx.x / work.down * DEEP;
@@ -145,9 +145,9 @@ cudaError_t start_on(const LineTarget &target, dm_view from, cudaStream_t stream
                                  (unsigned)down,
                                  target};
   if (along)
-    lines_along<Line, Number><<<(unsigned)blocks, THREADS, 0, stream>>>(work);
+    contiguous_lines<Line, Number><<<(unsigned)blocks, THREADS, 0, stream>>>(work);
   else
-    lines_beside<Line, Number><<<(unsigned)blocks, THREADS, 0, stream>>>(work);
+    strided_lines<Line, Number><<<(unsigned)blocks, THREADS, 0, stream>>>(work);
   return cudaGetLastError();
 }
 

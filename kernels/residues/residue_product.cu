@@ -4,15 +4,12 @@
  * the registers.  They are reduced there to residues (modulus.cuh), a quarter of the bytes, while
  * the tensor cores multiply the next tile.  Tiles are ordered by modulus, and within one to suit
  * the L2 cache: concurrent blocks share planes. */
-#include "kernels/product/wgmma_launch.cuh"
 #include "kernels/residue_kernels.h"
 #include "kernels/residues/residue_tile.cuh"
 
 namespace {
 
 typedef ResidueShape Shape;
-
-constexpr int GROUP = 8; /* rows of clusters, see TileOrder */
 
 constexpr ModulusTable TABLE = modulus_table();
 
@@ -169,9 +166,9 @@ bool is_valid(const dm_residue_product *p) {
 }
 
 cudaError_t map_panel(CUtensorMap *map, const dm_residue_panel &panel, int64_t rows, int box_rows) {
-  return encode_tensor_map(map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 1, panel.base,
-                           (panel.count - 1) * panel.plane_rows + rows, panel.depth, panel.stride,
-                           box_rows);
+  return dm_tensor_map(map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 1, panel.base,
+                       (panel.count - 1) * panel.plane_rows + rows, panel.depth, panel.stride,
+                       box_rows);
 }
 
 int alignment_of(const dm_residue_product *p) {

@@ -6,7 +6,8 @@
 #ifndef DM_KERNELS_RESIDUE_TILE_CUH
 #define DM_KERNELS_RESIDUE_TILE_CUH
 
-#include "kernels/product/wgmma_kernel.cuh"
+#define DM_WGMMA_DEVICE_PART
+#include "kernels/ladder/20_wgmma.cu"
 #include "kernels/residues/modulus.cuh"
 
 /* A block computes 128 x 192 and stores residues while it multiplies the next tile; two blocks, one
@@ -133,7 +134,7 @@ static __device__ __forceinline__ void keep_run(const ResidueWork &work, const P
   }
 }
 
-/* Reduces columns 4 PART to 4 PART + 3 of a run; see wgmma_instruction.cuh for the layout of D. */
+/* Reduces columns 4 PART to 4 PART + 3 of a run; see Wgmma for the layout of D. */
 static __device__ __forceinline__ uint32_t reduce_four(const Modulus &m, const int32_t *d, int run,
                                                        int part, uint32_t old) {
   uint32_t residues[4];

@@ -6,7 +6,6 @@
  * choice depends only on the 64 lines, so the bits do not change if C is cut at multiples of 64.
  * Sums start with 0 and are added to C at the end. */
 #include "kernels/helpers/matrix.cuh"
-#include "kernels/product/thread_tile.cuh"
 #include "kernels/split_kernels.h"
 
 namespace {

@@ -10,14 +10,12 @@
  * Measured on an H200, including the other kernels of the product: 4.17 of cuBLAS' SGEMM at
  * N = 8192, 4.28 at 16384 (3.9 in another run).  CHUNK 2 is a tenth slower; 8 is as fast but less
  * accurate. */
-#include "kernels/helpers/repack.cuh"
-#include "kernels/product/wgmma_kernel.cuh"
-#include "kernels/product/wgmma_launch.cuh"
+#define DM_WGMMA_DEVICE_PART
+#include "kernels/ladder/20_wgmma.cu"
 #include "kernels/split_kernels.h"
 
 namespace {
 
-constexpr int GROUP = 8; /* rows of clusters, see TileOrder */
 constexpr int CHUNK = 4; /* steps along k summed by tensor cores: 256 products */
 constexpr int STEP = BOX_ROW / (int)sizeof(__half);
 
@@ -186,19 +184,19 @@ __global__ void __launch_bounds__(Shape::THREADS, 1)
 cudaError_t map_parts(CUtensorMap *high, CUtensorMap *low, const dm_split_parts &parts,
                       int box_rows) {
   const CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-  const cudaError_t error = encode_tensor_map(high, type, sizeof(__half), parts.high, parts.rows,
-                                              parts.cols, parts.stride, box_rows);
+  const cudaError_t error = dm_tensor_map(high, type, sizeof(__half), parts.high, parts.rows,
+                                          parts.cols, parts.stride, box_rows);
   if (error != cudaSuccess) return error;
-  return encode_tensor_map(low, type, sizeof(__half), parts.low, parts.rows, parts.cols,
-                           parts.stride, box_rows);
+  return dm_tensor_map(low, type, sizeof(__half), parts.low, parts.rows, parts.cols, parts.stride,
+                       box_rows);
 }
 
 cudaError_t map_c(WgmmaWork *work, dm_view c) {
   work->c_base = c.base, work->c_stride = c.row_stride;
   work->c_boxes = rows_are_aligned(c, sizeof(float));
   if (!work->c_boxes) return cudaSuccess;
-  return encode_tensor_map(&work->c, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, sizeof(float), c.base, c.rows,
-                           c.cols, c.row_stride, C_BOX_ROWS);
+  return dm_tensor_map(&work->c, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, sizeof(float), c.base, c.rows,
+                       c.cols, c.row_stride, C_BOX_ROWS);
 }
 
 template <class Shape> cudaError_t launch(const dm_split_product *p) {
@@ -220,14 +218,6 @@ template <class Shape> cudaError_t launch(const dm_split_product *p) {
 typedef WgmmaShape<2, 192, 5, 2, 1, 1, 1, true> Large;
 typedef WgmmaShape<1, 128, 8, 1, 1, 1, 1, true> Small;
 
-/* Time for all tiles, if one takes ONE: a partial last round counts as full. */
-template <class Shape> int64_t time_of(const dm_split_product *p, int one) {
-  const int64_t tiles = divide_up(p->c.rows, Shape::BM * Shape::DOWN) *
-                        divide_up(p->c.cols, Shape::BN * Shape::ACROSS);
-  const int at_once = p->processors / Shape::CLUSTER;
-  return divide_up(tiles, at_once < 1 ? 1 : at_once) * one;
-}
-
 bool is_valid(const dm_split_product *p) {
   return p->c.dtype == DM_F32 && p->c.col_stride == 1 && p->a.rows == p->c.rows &&
          p->b.cols == p->c.cols && p->a.cols == p->b.rows && p->a.cols >= 1 &&
@@ -239,5 +229,7 @@ bool is_valid(const dm_split_product *p) {
 cudaError_t dm_kernels_split_product(const dm_split_product *p) {
   if (!is_valid(p)) return cudaErrorInvalidValue;
   /* As in 20_wgmma.cu; the sums of an element are the same with both. */
-  return time_of<Large>(p, 74) <= time_of<Small>(p, 35) ? launch<Large>(p) : launch<Small>(p);
+  const bool large =
+      time_of<Large>(p->c, p->processors, 74) <= time_of<Small>(p->c, p->processors, 35);
+  return large ? launch<Large>(p) : launch<Small>(p);
 }

@@ -1,7 +1,11 @@
 """The tables of docs/kernels.md, from records of `damier bench kernels`."""
 import math
+import pathlib
 
 from tables import origin, table
+
+RUNGS = pathlib.Path(__file__).resolve().parents[2] / "kernels/ladder"
+BAR = 40  # characters of the longest bar
 
 TYPES = ("f32", "f64", "tf32", "f16", "bf16", "i8")
 LADDER = (8192, 16384)
@@ -116,6 +120,35 @@ def ladder_table(records):
     return lines[:-1]
 
 
+def rung_of(name):
+    """The number of a kernel's file, or nothing; tiled_32 is in the file of tiled."""
+    files = sorted(RUNGS.glob(f"??_{name}.cu")) or sorted(RUNGS.glob(f"??_{name.rsplit('_', 1)[0]}.cu"))
+    return files[0].name[:2] if files else "  "
+
+
+def bars_of_rungs(records):
+    """A bar of TFLOP/s for each rung at N = 8192, by type; those of ladder.jsonl, if it was measured."""
+    mine = [r for r in gemms([r for r in records if r["kind"] in ("ladder", "kernels")])
+            if square(r) == LADDER[0] and is_plain(r) and r["kernel"]["name"] != "cublaslt"]
+    mine = [r for r in mine if r["kind"] == "ladder"] or mine
+    lines = []
+    for kind in ("f32", "f64", "bf16"):
+        best = {}
+        for r in mine:
+            if r["kernel"]["type"] == kind:
+                best[r["kernel"]["name"]] = max(best.get(r["kernel"]["name"], 0.0), teraflops(r))
+        if not best:
+            continue
+        longest = max(best.values())
+        lines += [f"{kind}, 8192 x 8192 x 8192, TFLOP/s on one {mine[0]['machine']['device']}:", "", "```"]
+        for name in sorted(best, key=lambda n: (rung_of(n) == "  ", rung_of(n), n)):
+            eighths = round(best[name] / longest * BAR * 8)
+            bar = "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip() or "▏"
+            lines.append(f"{rung_of(name)} {name:22} {bar} {best[name]:.{2 if best[name] < 100 else 0}f}")
+        lines += ["```", ""]
+    return lines[:-1] + origin(mine)
+
+
 def classical_table(records):
     lines = []
     for kind in types_of(records):
@@ -191,3 +224,4 @@ def helpers_table(records):
 TABLES = {"best": best_table, "ladder": ladder_table, "cliffs": cliff_table,
           "classical": classical_table, "helpers": helpers_table}
 CHOICE = {"choice": choice_table}
+LADDER_PAGE = {"rungs": bars_of_rungs}

@@ -21,7 +21,7 @@ ABOUT = {"cli": "the command line, one file per verb",
          "run": "ranks of a job: watchdog, stop, progress, records",
          "plan": "problem, machine → plan", "io": "matrices in HDF5 files",
          "transport": "panels between ranks", "backend": "products on CPU or GPU",
-         "comm": "the only wrapper of MPI", "kernels": "CUDA: helpers, product, ladder",
+         "comm": "the only wrapper of MPI", "kernels": "CUDA: the ladder, helpers",
          "core": "status, types, views, units; libc only"}
 STYLE = """<style>text { font: 13px sans-serif; fill: #555 } .name { font-weight: bold; font-size: 15px; fill: #111 }
 .node polygon, .node path { fill: #f4f1e8; stroke: #8a7f66 } .edge path { stroke: #5b6f8a; stroke-width: 1.6 }

@@ -316,6 +316,8 @@ def kind_of(record):
     if record["verb"] == "bench kernels":
         if not kernel_tables.is_timed(record):
             return None
+        if record["file"] == "ladder":
+            return "ladder"
         return "choice" if kernel_tables.is_choice(record) else "kernels"
     if record["machine"]["backend"] == "cuda" and machine_ranks(record) > 1:
         return "links"
@@ -337,6 +339,7 @@ PAGES = {"results/whole_commands.md": {"user": ("user", user_tables.tables)},
          "results/files.md": {"files": ("files", files_table)},
          "results/kernels.md": {name: ("kernels", make) for name, make in kernel_tables.TABLES.items()}
          | {name: ("choice", make) for name, make in kernel_tables.CHOICE.items()},
+         "../kernels/README.md": {name: (None, make) for name, make in kernel_tables.LADDER_PAGE.items()},
          "checkpoint.md": {"checkpoint": ("checkpoint", checkpoint_table)},
          "performance.md": {f"summary {name}": (None, make) for name, make in summary.TABLES.items()}}
 

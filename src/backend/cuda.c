@@ -151,7 +151,7 @@ static void cuda_close(dm_backend *backend) {
     if (lane->stream) (void)cudaStreamDestroy(lane->stream);
   }
   if (gpu->side) (void)cudaStreamDestroy(gpu->side);
-  free(gpu->laters);
+  free(gpu->pending);
   (void)cudaGetLastError();
   free(gpu);
 }

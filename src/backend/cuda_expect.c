@@ -30,7 +30,7 @@ static void *load(void *argument) {
 
 dm_status dm_cuda_expect_sums(dm_backend *backend, dm_dtype operands, dm_dtype c) {
   dm_cuda *gpu = dm_cuda_of(backend);
-  DM_TRY(dm_cuda_later_open(gpu));
+  DM_TRY(dm_cuda_pending_open(gpu));
   DM_TRY(dm_cuda_grow(gpu, &gpu->vectors, DM_CUDA_SUMS_LEAST));
   if (gpu->loading) return DM_OK;
   dm_cuda_loading *new;

@@ -34,7 +34,7 @@ typedef struct dm_cuda_area {
 typedef struct dm_cuda_block dm_cuda_block;
 typedef struct dm_cuda_lt dm_cuda_lt; /* cuBLASLt and its cached choices */
 typedef struct dm_cuda_jit dm_cuda_jit;
-typedef struct dm_cuda_laters dm_cuda_laters;
+typedef struct dm_cuda_pending dm_cuda_pending;
 typedef struct dm_cuda_loading dm_cuda_loading;
 
 struct dm_cuda {
@@ -59,7 +59,7 @@ struct dm_cuda {
   dm_cuda_area scratch;     /* for the kernel */
   dm_cuda_area vectors;     /* for probe and scan */
   dm_cuda_loading *loading; /* loading of kernels for later; NULL: none */
-  dm_cuda_laters *laters;   /* pending sums; NULL until needed */
+  dm_cuda_pending *pending; /* pending sums; NULL until needed */
   dm_cuda_area residues;    /* of A and B, if the compute mode's row has moduli */
   dm_moduli moduli;         /* of that row; else empty */
   bool splits;              /* the row splits operands; parts are in scratch */

@@ -73,7 +73,7 @@ void dm_cuda_jit_close(dm_cuda *gpu) {
 
 static void write_source(dm_dtype dtype, const dm_tiling *t, char text[600]) {
   snprintf(text, 600,
-           "#include \"kernels/product/warp_tile.cuh\"\n"
+           "#include \"kernels/ladder/17_warp_tile.cu\"\n"
            "struct Tuned : Tiling<%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d> {};\n"
            "extern \"C\" __global__ void __launch_bounds__(Tuned::THREADS, Tuned::BLOCKS)\n"
            "    jit(Product<%s> p, Wide wide) {\n"
@@ -130,7 +130,7 @@ static dm_status find(dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling, com
 
 /* ---- launching ---- */
 
-/* Matrix, Product and Wide of kernels/helpers/operand.cuh, in C. */
+/* Matrix and Product of kernels/gemm.h and Wide of kernels/ladder/vectors.cuh, in C. */
 typedef struct matrix {
   void *base;
   int64_t rows, cols, stride;

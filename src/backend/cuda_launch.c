@@ -5,8 +5,8 @@
 #include "kernels/kernels.h"
 
 typedef struct launcher {
-  cudaError_t (*launch)(const dm_product *product);
-  int64_t (*scratch)(const dm_product *product);
+  cudaError_t (*launch)(const dm_gemm *product);
+  int64_t (*scratch)(const dm_gemm *product);
 } launcher;
 
 #define LAUNCHER(name, types, first, last, sums, scratch, ...)                                     \
@@ -16,13 +16,15 @@ static const launcher launchers[DM_KERNEL_COUNT] = {DM_KERNEL_LIST(LAUNCHER)};
 dm_status dm_cuda_launch(dm_cuda *gpu, dm_kernel_id kernel, dm_view c, dm_view a, dm_view b,
                          bool accumulate) {
   const launcher *l = &launchers[kernel];
-  dm_product product = {.c = c,
-                        .a = a,
-                        .b = b,
-                        .accumulate = accumulate,
-                        .operand = gpu->operand,
-                        .processors = gpu->processors,
-                        .stream = gpu->lanes[DM_COMPUTE].stream};
+  dm_gemm product = {.c = dm_gemm_matrix_of(c),
+                     .a = dm_gemm_matrix_of(a),
+                     .b = dm_gemm_matrix_of(b),
+                     .dtype = a.dtype,
+                     .size = (int)dm_dtype_size(a.dtype),
+                     .tf32 = gpu->operand == DM_TF32,
+                     .accumulate = accumulate,
+                     .processors = gpu->processors,
+                     .stream = gpu->lanes[DM_COMPUTE].stream};
   DM_TRY(dm_cuda_grow(gpu, &gpu->scratch, l->scratch(&product)));
   product.scratch = gpu->scratch.memory;
   cudaError_t answer = l->launch(&product);

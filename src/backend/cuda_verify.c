@@ -22,7 +22,7 @@ static dm_status probe(dm_cuda *gpu, dm_view m, const void *x, void *y, double *
   DM_TRY(dm_cuda_grow(
       gpu, &gpu->vectors,
       dm_max(DM_CUDA_SUMS_LEAST, x_room + parts * m.rows * (wide + (squares ? 8 : 0)))));
-  DM_TRY(dm_cuda_add_later(gpu, to, counts, dm_dtype_is_integer(m.dtype), sums));
+  DM_TRY(dm_cuda_pending_add(gpu, to, counts, dm_dtype_is_integer(m.dtype), sums));
   const dm_probe_work work = {.matrix = m,
                               .x = gpu->vectors.memory,
                               .parts = parts,
@@ -52,7 +52,7 @@ dm_status dm_cuda_scan(dm_backend *backend, dm_view matrix, double *col_squares)
   DM_TRY(dm_cuda_enter(gpu));
   const int64_t parts = dm_kernels_scan_parts(matrix, gpu->processors);
   DM_TRY(dm_cuda_grow(gpu, &gpu->vectors, dm_max(DM_CUDA_SUMS_LEAST, parts * matrix.cols * 8)));
-  DM_TRY(dm_cuda_add_later(gpu, to, (int64_t[]){matrix.cols, 0}, false, sums));
+  DM_TRY(dm_cuda_pending_add(gpu, to, (int64_t[]){matrix.cols, 0}, false, sums));
   DM_CUDA(gpu, dm_kernels_scan(matrix, parts, gpu->vectors.memory, sums[0], gpu->side));
   return DM_OK;
 }

@@ -18,13 +18,13 @@ dm_status dm_cuda_fill(dm_backend *backend, dm_view view, const dm_generator *ge
 dm_status dm_cuda_expect_sums(dm_backend *backend, dm_dtype operands, dm_dtype c);
 void dm_cuda_expect_end(dm_cuda *gpu); /* waits for it */
 
-/* (cuda_later.c) */
+/* (cuda_pending.c) */
 
 /* For 2 vectors TO[i] of COUNT[i] 8-byte numbers, *DEVICE[i] is the device memory whose sums
  * settling adds to TO[i]; NULL for NULL. IS_WHOLE: the first has integers. */
-dm_status dm_cuda_later_open(dm_cuda *gpu); /* allocates the usual size */
-dm_status dm_cuda_add_later(dm_cuda *gpu, void *const to[2], const int64_t count[2], bool is_whole,
-                            void *device[2]);
+dm_status dm_cuda_pending_open(dm_cuda *gpu); /* allocates the usual size */
+dm_status dm_cuda_pending_add(dm_cuda *gpu, void *const to[2], const int64_t count[2],
+                              bool is_whole, void *device[2]);
 dm_status dm_cuda_settle(dm_backend *backend);
 
 #endif

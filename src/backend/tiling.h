@@ -6,7 +6,7 @@
 
 #include "core/dtype.h"
 
-/* Parameters of a warp_tile kernel; see warp_tile.cuh. */
+/* Parameters of a warp_tile kernel; see kernels/ladder/17_warp_tile.cu. */
 typedef struct dm_tiling {
   int bm, bn;  /* the block's tile of C */
   int bk;      /* depth of a stage */
@@ -14,7 +14,7 @@ typedef struct dm_tiling {
   int wm, wn;  /* the warp's tile */
   int down;    /* rows of threads in a warp */
   int blocks;  /* resident blocks per multiprocessor */
-  int group;   /* rows of tiles in a group of blocks (grouped.cuh) */
+  int group;   /* rows of tiles in a group of blocks (grouped_corner) */
   int parts;   /* parts into which the copies of a stage are split */
   int by_rows; /* 1: outer products by rows, 0: by columns */
 } dm_tiling;

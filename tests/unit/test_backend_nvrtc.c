@@ -11,7 +11,7 @@ static dm_status compile(const char *tiling, const char *type, int capability, c
                          size_t *size) {
   char source[400];
   snprintf(source, sizeof source,
-           "#include \"kernels/product/warp_tile.cuh\"\n"
+           "#include \"kernels/ladder/17_warp_tile.cu\"\n"
            "struct Tuned : Tiling<%s> {};\n"
            "extern \"C\" __global__ void __launch_bounds__(Tuned::THREADS, Tuned::BLOCKS)\n"
            "    jit(Product<%s> p, Wide wide) {\n"

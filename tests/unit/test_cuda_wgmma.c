@@ -13,13 +13,15 @@ static const int64_t pads[][3] = {{0, 0, 0}, {1, 3, 1}, {16, 32, 4}};
 /* Few PROCESSORS, so that each computes several tiles. */
 static void multiply_on(dm_backend *gpu, dm_view c, dm_view a, dm_view b, bool accumulate,
                         int processors) {
-  dm_product product = {.c = c,
-                        .a = a,
-                        .b = b,
-                        .accumulate = accumulate,
-                        .operand = a.dtype == DM_F32 ? DM_TF32 : (dm_operand)a.dtype,
-                        .processors = processors};
-  const int64_t bytes = dm_kernels_wgmma_scratch(&product);
+  dm_gemm product = {.c = dm_gemm_matrix_of(c),
+                     .a = dm_gemm_matrix_of(a),
+                     .b = dm_gemm_matrix_of(b),
+                     .dtype = a.dtype,
+                     .size = (int)dm_dtype_size(a.dtype),
+                     .tf32 = a.dtype == DM_F32,
+                     .accumulate = accumulate,
+                     .processors = processors};
+  const int64_t bytes = dm_kernels_tma_scratch(&product);
   if (bytes > 0) ok(dm_backend_alloc(gpu, DM_DEVICE, bytes, &product.scratch));
   cuda_ok(dm_kernels_wgmma(&product));
   if (bytes > 0) dm_backend_release(gpu, DM_DEVICE, product.scratch);

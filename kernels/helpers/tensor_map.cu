@@ -1,24 +1,16 @@
-/* tensor_map: describes a matrix in global memory to TMA: its extent, its stride, and the box that
- * one copy moves.  Maps are plain values, passed as kernel parameters. */
-#ifndef DM_KERNELS_TENSOR_MAP_CUH
-#define DM_KERNELS_TENSOR_MAP_CUH
+/* tensor_map: describes a matrix in global memory to TMA.  Maps are plain values, passed as kernel
+ * parameters. */
+#include "kernels/ladder/hopper.cuh"
 
-#include <cuda.h>
-#include <cuda_runtime_api.h>
-#include <stdint.h>
+namespace {
 
-/* Rows must begin at multiples of this number of bytes. */
-constexpr int64_t BULK_ALIGNMENT = 16;
-
-/* Rows of boxes are as long as the 128-byte swizzle of shared memory: 16-byte piece p of row r is
- * stored at p XOR r mod 8, so that a column of pieces covers all banks. */
-constexpr int BOX_ROW = 128; /* bytes */
+constexpr int64_t ALIGNMENT = 16; /* rows must begin at multiples of this number of bytes */
 
 typedef decltype(&cuTensorMapEncodeTiled) TensorMapEncoder;
 
 /* The encoder is part of the driver, which is not linked, so that the program starts without one.
  * Querying its address takes a fraction of a microsecond. */
-static TensorMapEncoder tensor_map_encoder() {
+TensorMapEncoder tensor_map_encoder() {
   void *found = nullptr;
   cudaDriverEntryPointQueryResult result;
   const cudaError_t error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found,
@@ -27,13 +19,13 @@ static TensorMapEncoder tensor_map_encoder() {
   return reinterpret_cast<TensorMapEncoder>(found);
 }
 
-/* ROWS x COLS elements of SIZE bytes, rows STRIDE elements apart; boxes of BOX_ROWS rows. */
-static cudaError_t encode_tensor_map(CUtensorMap *map, CUtensorMapDataType type, int size,
-                                     void *base, int64_t rows, int64_t cols, int64_t stride,
-                                     int box_rows) {
+} // namespace
+
+cudaError_t dm_tensor_map(CUtensorMap *map, CUtensorMapDataType type, int size, void *base,
+                          int64_t rows, int64_t cols, int64_t stride, int box_rows) {
   const TensorMapEncoder encode = tensor_map_encoder();
   if (!encode) return cudaErrorNotSupported;
-  const int64_t row_bytes = (cols * size + BULK_ALIGNMENT - 1) / BULK_ALIGNMENT * BULK_ALIGNMENT;
+  const int64_t row_bytes = (cols * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   const cuuint64_t extent[2] = {(cuuint64_t)cols, (cuuint64_t)rows};
   const cuuint64_t pitch[1] = {(cuuint64_t)(rows > 1 ? stride * size : row_bytes)};
   const cuuint32_t box[2] = {(cuuint32_t)(BOX_ROW / size), (cuuint32_t)box_rows};
@@ -44,5 +36,3 @@ static cudaError_t encode_tensor_map(CUtensorMap *map, CUtensorMapDataType type,
              CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   return result == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
 }
-
-#endif

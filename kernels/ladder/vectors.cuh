@@ -1,41 +1,29 @@
-/* vector: 16 bytes of a row, the most that one instruction moves; and accesses to tiles and sums in
- * vectors.  Rows not aligned to 16 bytes, and ends of rows, are moved element by element. */
-#ifndef DM_KERNELS_VECTOR_CUH
-#define DM_KERNELS_VECTOR_CUH
+/* vectors: 16 bytes of a row, the most that one instruction moves; from rung 12 on.  Rows that are
+ * not aligned to 16 bytes, and ends of rows, are moved element by element. */
+#ifndef DM_KERNELS_VECTORS_CUH
+#define DM_KERNELS_VECTORS_CUH
 
-#include "kernels/product/thread_tile.cuh"
+#include "kernels/gemm.h"
 
 template <class T> struct alignas(16) Vector {
   static constexpr int LENGTH = 16 / (int)sizeof(T);
   T at[LENGTH];
 };
 
-/* Elements (row, col), (row, col + 1), ...; 0 beyond the border. */
-template <class T>
-static __device__ __forceinline__ Vector<T> load_vector(const Matrix<const T> &m, int64_t row,
-                                                        int64_t col, bool wide) {
-  Vector<T> v;
-  if (wide && row < m.rows && col + v.LENGTH <= m.cols)
-    return *reinterpret_cast<const Vector<T> *>(&m.at(row, col));
-#pragma unroll
-  for (int e = 0; e < v.LENGTH; e++) v.at[e] = load<T>(m, row, col + e);
-  return v;
-}
+/* Whether the rows of each matrix can be moved in vectors. */
+struct Wide {
+  bool a, b, c;
+};
 
-template <class T>
-static __device__ __forceinline__ void store_vector(const Matrix<T> &m, int64_t row, int64_t col,
-                                                    const Vector<T> &v, bool wide) {
-  if (row >= m.rows) return;
-  if (wide && col + v.LENGTH <= m.cols) {
-    *reinterpret_cast<Vector<T> *>(&m.at(row, col)) = v;
-    return;
-  }
-#pragma unroll
-  for (int e = 0; e < v.LENGTH; e++)
-    if (col + e < m.cols) m.at(row, col + e) = v.at[e];
+#ifndef __CUDACC_RTC__
+template <class T> bool is_wide(const Matrix<T> &m) {
+  return (uintptr_t)m.base % 16 == 0 && m.stride * sizeof(T) % 16 == 0;
 }
+template <class T> Wide wide_of(const Product<T> &p) {
+  return {is_wide(p.a), is_wide(p.b), is_wide(p.c)};
+}
+#endif
 
-/* Vectors in shared memory. */
 template <class T> static __device__ __forceinline__ Vector<T> &vector_at(T *p) {
   return *reinterpret_cast<Vector<T> *>(p);
 }
@@ -43,8 +31,19 @@ template <class T> static __device__ __forceinline__ const Vector<T> &vector_at(
   return *reinterpret_cast<const Vector<T> *>(p);
 }
 
-/* begin_sums and store_sums for sums that form vectors in C: COL(j) is called only for the first of
- * a vector. */
+/* Elements (row, col), (row, col + 1), ...; 0 beyond the border. */
+template <class T>
+static __device__ __forceinline__ Vector<T> load_vector(const Matrix<const T> &m, int64_t row,
+                                                        int64_t col, bool wide) {
+  Vector<T> v;
+  if (wide && row < m.rows && col + v.LENGTH <= m.cols) return vector_at(&m.at(row, col));
+#pragma unroll
+  for (int e = 0; e < v.LENGTH; e++) v.at[e] = load<T>(m, row, col + e);
+  return v;
+}
+
+/* SUMS = the old C, or 0.  ROW(i) and COL(j): the position of sum (i, j) in C, called only for the
+ * first j of a vector. */
 template <class T, int M, int N, class Row, class Col>
 static __device__ __forceinline__ void begin_vectors(T (&sums)[M][N], const Product<T> &p,
                                                      bool wide, Row row, Col col) {
@@ -66,10 +65,18 @@ static __device__ __forceinline__ void store_vectors(const T (&sums)[M][N], cons
   for (int i = 0; i < M; i++)
 #pragma unroll
     for (int j = 0; j < N; j += Vector<T>::LENGTH) {
+      const int64_t r = row(i), c = col(j);
+      if (r >= p.c.rows) continue;
       Vector<T> v;
 #pragma unroll
       for (int e = 0; e < v.LENGTH; e++) v.at[e] = sums[i][j + e];
-      store_vector(p.c, row(i), col(j), v, wide);
+      if (wide && c + v.LENGTH <= p.c.cols) {
+        vector_at(&p.c.at(r, c)) = v;
+        continue;
+      }
+#pragma unroll
+      for (int e = 0; e < v.LENGTH; e++)
+        if (c + e < p.c.cols) p.c.at(r, c + e) = v.at[e];
     }
 }
 
@@ -108,8 +115,5 @@ template <class T, int ROWS, int COLS, int THREADS> struct TilePart {
       for (int e = 0; e < LENGTH; e++) tile[col(i) + e][row(i)] = part[i].at[e];
   }
 };
-
-template <class T> using SquareA = TilePart<T, Square::BM, Square::BK, Square::THREADS>;
-template <class T> using SquareB = TilePart<T, Square::BK, Square::BN, Square::THREADS>;
 
 #endif
