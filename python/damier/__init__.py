@@ -21,6 +21,7 @@ with _few_blas_threads():
     from ._errors import (CorruptError, DeviceError, Error, FileError, FitError, HangError, InputError, InternalError,
                           MPIError, StoppedError, UncheckedError, UsageError, VerifyError)
     from ._handle import Progress, Record
+    from ._kept import kept_context as _kept_context
     from ._library import version_text as _version_text
     from ._matrices import BlockCyclic, Matrix, OnOne, Rows
     from ._program import record_of as _record_of
@@ -56,6 +57,10 @@ def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, 
     that belong to its rows of ``a`` (with ``op_a`` an even share); :class:`OnOne` and :class:`BlockCyclic` around an
     array state another distribution.  The call is collective, with the same options on all ranks.
 
+    If ``a`` and ``b`` are in GPU memory, as torch and CuPy have them, the result is, too, and an array of the same
+    package; otherwise it is one of NumPy.  Without ``comm`` and ``progress`` the package keeps what a call has opened
+    for the next one.
+
     ``beta`` applies to the contents of ``out``, or to ``c`` if given; with ``c`` it is 1 by default.  Other
     ``options`` are those of ``damier multiply``: ``alpha``, ``op_a``, ``op_b``, ``grid``, ``verify``,
     ``reproducible``, ``threads``, ``memory``...
@@ -68,6 +73,9 @@ def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, 
     array([[1., 0.],
            [0., 1.]])
     """
+    if comm is None and progress is None:
+        with _kept_context(options) as context:
+            return context.matmul(a, b, out, c=c)
     with Context(comm, progress=progress, **options) as context:
         return context.matmul(a, b, out, c=c)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _library as lib
 from ._arrays import as_matrix, overlap, same_places
-from ._device import DeviceArray
+from ._device import DeviceArray, empty_beside
 from ._errors import Error, FitError, UsageError
 from ._handle import Handle, Progress, Record
 from ._matrices import Matrix, OnOne, Operand, Rows, Stated, empty, shown
@@ -54,12 +54,14 @@ class Context(Handle):
 
     def info(self, location: Path | None = None) -> Record:
         """As :func:`damier.info`; collective."""
-        return self._call(lib.library.damier_info, None if location is None else _name_of(location))
+        self._call(lib.library.damier_info, None if location is None else _name_of(location))
+        return self.record
 
     def _in_files(self, function: Any, a: Path, b: Path, output: Path, c: Path | None) -> Record:
         matrices = [lib.CMatrix(division=lib.IN_FILE, file=_name_of(location)) for location in (a, b, output)]
         with self._with(c=c, type_c=self._type_c):
-            return self._call(function, *map(ctypes.byref, matrices))
+            self._call(function, *map(ctypes.byref, matrices))
+        return self.record
 
     # ---- arrays ----
 
@@ -82,7 +84,8 @@ class Context(Handle):
         if m == 0 or n == 0:
             raise UsageError(f"there is nothing to plan of a product of {m} x {k} and {k} x {n}")
         result, _ = self._result(ab, out, None, None, (m, n))
-        return self._multiply(lib.library.damier_plan, [*ab, result])
+        self._multiply(lib.library.damier_plan, [*ab, result])
+        return self.record
 
     def _agree(self, operands: list[Operand]) -> None:
         mine = [operand.stated for operand in operands]
@@ -161,6 +164,10 @@ class Context(Handle):
     def _new_result(self, ab: list[Operand], shape: tuple[int, int]) -> Matrix:
         a = ab[0].matrix
         type_ = self._type_of_result(str(ab[0].type) if self._type is None else type_name(self._type))
+        if self.comm is None and all(isinstance(o.view, DeviceArray) for o in ab):
+            array = empty_beside(ab[0].matrix.array, shape, type_)
+            if array is not None:
+                return Rows(array)
         if isinstance(a, OnOne):
             return OnOne(empty(shape, type_) if a.rank == self.rank else None, a.rank)
         if isinstance(a, Rows) and self._ops["a"] == "n":
@@ -176,7 +183,7 @@ class Context(Handle):
             return text
         return {"f16": "f32", "bf16": "f32", "i8": "i32"}.get(type_, type_)
 
-    def _multiply(self, function: Any, operands: list[Operand]) -> Record:
+    def _multiply(self, function: Any, operands: list[Operand]) -> None:
         """C is computed beside OUT if OUT shares memory with A or B."""
         result = operands[2]
         out, start = result.view, result.start
@@ -188,10 +195,9 @@ class Context(Handle):
         memory = stated[2][1]
         if isinstance(memory, np.ndarray) and start is not None:
             memory[...] = start
-        record = self._call(function, *(ctypes.byref(c) for c, _ in stated))
+        self._call(function, *(ctypes.byref(c) for c, _ in stated))
         if isinstance(out, np.ndarray) and isinstance(memory, np.ndarray) and memory is not out:
             out[...] = memory
-        return record
 
 
 def _name_of(location: Path) -> bytes:

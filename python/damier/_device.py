@@ -1,6 +1,7 @@
 """Arrays in GPU memory as exported by CuPy, torch, Numba and others; their elements are never accessed here."""
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -68,3 +69,19 @@ def by_interface(array: Any, name: str) -> DeviceArray:
     if stream == 0:
         raise UsageError(f"{name} names stream 0, which the CUDA array interface forbids")
     return DeviceArray(interface, array, int(stream or 0), name)
+
+
+def empty_beside(array: Any, shape: tuple[int, int], type_: str) -> Any:
+    """A new array of ARRAY's package on its GPU; None for packages whose arrays cannot be written or made here."""
+    name = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "c64": "complex64",
+            "c128": "complex128", "i8": "int8", "i32": "int32"}[type_]
+    package = sys.modules.get(type(array).__module__.partition(".")[0])
+    dtype = getattr(package, name, None)
+    if dtype is None:
+        return None
+    if package.__name__ == "torch":
+        return array.new_empty(shape, dtype=dtype)
+    if package.__name__ == "cupy":
+        with array.device:
+            return package.empty(shape, dtype)
+    return None

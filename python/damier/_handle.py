@@ -31,7 +31,8 @@ class Handle:
         _check_comm(comm)
         self.comm = comm
         self.progress = progress
-        self.record: Record = {}
+        self._record: Record = {}
+        self._text: bytes | None = None
         self.rank: int = 0 if comm is None else comm.Get_rank()
         self.ranks: int = 1 if comm is None else comm.Get_size()
         self._handle = ctypes.c_void_p()
@@ -125,7 +126,7 @@ class Handle:
         finally:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    def _call(self, function: Any, *arguments: Any) -> Record:
+    def _call(self, function: Any, *arguments: Any) -> None:
         if not self._handle:
             raise UsageError("the context is closed")
         error = lib.CError()
@@ -133,12 +134,17 @@ class Handle:
             self._interrupted, self._raised = False, None
             with self._interruptible():
                 code = function(self._handle, *arguments, ctypes.byref(error))
-            text = lib.library.damier_record(self._handle)
-        self.record = json.loads(text) if text else {}
+            self._record, self._text = {}, lib.library.damier_record(self._handle)
         if code == 0 and self.comm is not None:  # before errors that only this rank may raise
-            self.record = self.comm.bcast(self.record, root=0)
+            self._record, self._text = self.comm.bcast(self.record, root=0), None
         self._raise(code, error)
-        return self.record
+
+    @property
+    def record(self) -> Record:
+        """The record of the last call."""
+        if self._text:
+            self._record, self._text = json.loads(self._text), None
+        return self._record
 
     def _raise(self, code: int, error: lib.CError) -> None:
         failed = _error_of(error, self.record) if code != 0 else None

@@ -52,6 +52,8 @@ static bool is_conjugated(const dm_multiply *m, const dm_problem *p) {
 
 static bool is_native(const dm_multiply *m, const dm_problem *p) {
   if (m->verify && is_conjugated(m, p)) return false;
+  /* A wrong C could not be computed again: on the host the pipeline keeps it until its verdict. */
+  if (m->verify && p->reads_c && !m->in_memory[DM_C]->on_gpu) return false;
   return dm_compute_is_plain(&p->compute) && !p->fastest && p->file_a == p->work &&
          p->file_b == p->work && (p->c == p->accumulator || p->c == p->work) &&
          (m->equation.type == DM_DTYPE_NONE || m->equation.type == p->work);
