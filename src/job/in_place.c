@@ -34,14 +34,12 @@ static bool is_one_memory(const dm_multiply *m) {
   return m->in_memory[DM_A]->on_gpu == c->on_gpu && m->in_memory[DM_B]->on_gpu == c->on_gpu;
 }
 
-/* On the host only if "auto" would multiply there. */
-static bool is_for_backend(const dm_run *run, const dm_multiply *m, const dm_problem *p) {
+/* On the host only without GPUs: with them, what is stated as host memory may be theirs. */
+static bool is_for_backend(const dm_multiply *m) {
   const char *name = m->engine.backend;
   const bool on_gpu = m->in_memory[DM_C]->on_gpu, automatic = strcmp(name, "auto") == 0;
   if (on_gpu) return automatic || strcmp(name, "cuda") == 0;
-  if (!automatic) return strcmp(name, "cpu") == 0;
-  return !dm_backend_has_driver() ||
-         dm_gpu_is_late(dm_product_flops(p), p->work, run->cores.threads);
+  return automatic ? !dm_backend_has_driver() : strcmp(name, "cpu") == 0;
 }
 
 /* The verification reads A and B as they are stored. */
@@ -181,7 +179,7 @@ static dm_status run_product(dm_in_place *kept, product *p, bool *taken) {
   const dm_multiply *m = p->multiply;
   dm_problem *problem = &p->outcome->problem;
   DM_TRY(dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL, &m->equation, problem));
-  if (!is_native(m, problem) || !is_for_backend(p->run, m, problem)) return DM_OK;
+  if (!is_native(m, problem) || !is_for_backend(m)) return DM_OK;
   p->outcome->on_gpu = m->in_memory[DM_C]->on_gpu;
   DM_TRY(open_matrices(p));
   DM_TRY(open_backend(kept, p->run, p->outcome->on_gpu, &p->backend));
