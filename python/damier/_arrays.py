@@ -46,9 +46,23 @@ def _has_memory(array: Any) -> bool:
     return isinstance(array, np.ndarray) or any(hasattr(array, name) for name in names)
 
 
+def _check_meaning(array: Any, name: str) -> None:
+    """Whether the elements are all that ARRAY is: a view of its memory would drop masks and units."""
+    mask = getattr(array, "mask", None)
+    if mask is not None and not callable(mask) and np.any(mask):
+        raise UsageError(f"{name} has {int(np.count_nonzero(mask))} masked elements",
+                         hint="a.filled(0) or a.filled(numpy.nan) says what they become")
+    carries = isinstance(array, np.ndarray) or hasattr(array, "magnitude")  # astropy and unyt, pint
+    unit = next((str(getattr(array, key)) for key in ("unit", "units") if carries and hasattr(array, key)), "")
+    if unit not in ("", "dimensionless"):
+        raise UsageError(f"{name} is in {unit}, which a result would not carry",
+                         hint="pass its numbers: a.value (astropy, unyt) or a.magnitude (pint)")
+
+
 def _view(array: Any, name: str) -> tuple[View, str | None]:
+    _check_meaning(array, name)
     if isinstance(array, np.ndarray):
-        return array, None
+        return array.view(np.ndarray), None  # not a masked array, whose operations look at its mask
     if hasattr(array, "__dlpack__") and hasattr(array, "__dlpack_device__"):
         return _of_dlpack(array, name)
     if hasattr(array, "__cuda_array_interface__"):

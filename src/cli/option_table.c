@@ -38,6 +38,7 @@ static const char *const ways[] = {"pwrite", "direct", "mapped", "auto", NULL};
 static const char *const reactions[] = {"repair", "stop", "warn", NULL};
 static const char *const modes[] = {"auto", "always", "never", NULL};
 static const char *const lab_ops[] = {"all", "gemm", "transpose", "add", "dot", NULL};
+static const char *const missing[] = {"refuse", "nan", "zero", NULL};
 static const char *const shells[] = {"bash", "zsh", "fish", NULL};
 
 /* clang-format off */
@@ -134,6 +135,12 @@ const dm_option dm_cli_options[] = {
     {"type", 0, "T[,T...]", BENCH_K, DM_GROUP_EQUATION, "all", NULL,
      "element types; tf32 is f32 multiplied in TF32",
      dm_cli_set_text, AT(lab.types), .flags_only = true, .usual = BENCH_K},
+    {"missing", 0, NULL, READERS, DM_GROUP_EQUATION, "refuse", NULL,
+     "what becomes of values that a file says are missing (_FillValue, missing_value, valid_range, NA of R)",
+     dm_cli_set_choice, AT(missing), .choices = missing, .flags_only = true},
+    {"raw", 0, NULL, READERS, DM_GROUP_EQUATION, NULL, NULL,
+     "take the stored numbers, whatever attributes say about them (scale_factor, _FillValue, _Unsigned, ...)",
+     dm_cli_set_flag, AT(raw), .flags_only = true},
     {"allow-rounding", 0, NULL, MULTIPLY | PLAN, DM_GROUP_EQUATION, NULL, NULL,
      "allow --type to round integers that it cannot hold exactly",
      dm_cli_set_flag, AT(rounding), .flags_only = true},

@@ -97,6 +97,8 @@ dm_status dm_cli_trust(const dm_settings *s, dm_trust *trust) {
                       .filters = s->filters,
                       .no_data = s->no_data,
                       .swmr = s->swmr,
+                      .raw = s->raw,
+                      .missing = (dm_missing)s->missing,
                       .patience = s->hang_timeout > 0 ? s->hang_timeout : forever,
                       .vectors = s->as_column ? DM_AS_COLUMN
                                  : s->as_row  ? DM_AS_ROW
@@ -121,6 +123,10 @@ dm_status dm_cli_look_at(const dm_call *call, const dm_location *location, dm_da
   dm_log_line(&log, DM_LOG_DETAIL, "%s: %lld x %lld %s, %s", dm_location_name(&dataset->at, name),
               (long long)dataset->rows, (long long)dataset->cols, dm_dtype_name(dataset->dtype),
               text);
+  const dm_meaning *meaning = &dataset->meaning;
+  if (meaning->warning[0])
+    dm_log_line(&log, DM_LOG_WARNING, "%s: %s", dm_location_name(&dataset->at, name),
+                meaning->warning);
   return DM_OK;
 }
 

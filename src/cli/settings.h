@@ -38,11 +38,11 @@ typedef struct dm_settings {
   int verbose, quiet, progress;
   bool force, allow_unchecked, reproducible, verify, verify_files, protect, overlap,
       require_gpu_per_rank;
-  bool external, virtual, filters, no_data, swmr; /* trust */
+  bool external, virtual, filters, no_data, raw, swmr; /* trust */
   bool rounding, as_column, as_row, append;
   bool shuffle, cold;
   bool full, checkpoint, against_library, against_one, against_local, dry_run, slurm;
-  int op_a, op_b, type, type_c, compute;
+  int op_a, op_b, type, type_c, compute, missing;
   int backend, transport, from, kind, read_by, write_by, generate_by, verify_written, on_corruption;
   double alpha[2], beta[2];
   double phi, value, budget, precision, fill; /* percentages as fractions */

@@ -39,6 +39,23 @@ static dm_status look_at_old_c(const dm_call *call, const dm_location *recorded,
                  "--c FILE.h5:/dataset names a copy of it, if there is one");
 }
 
+/* A result of other values of X cannot pass. Values of which none is missing are the same whatever
+ * becomes of missing ones. */
+static void compare_readings(const dm_call *call, const dm_attributes *provenance,
+                             const dm_dataset *set, char x) {
+  static const char refused[] = "values are refused";
+  const dm_log log = dm_cli_log(call);
+  char now[DM_MEANING_TEXT + 64], name[] = "x_values";
+  name[0] = x;
+  dm_io_describe_meaning(set, now, sizeof now);
+  const char *then = dm_attributes_find(provenance, name);
+  if (!then) then = "";
+  const bool none_missing = strstr(then, refused) || (then[0] && strstr(now, refused));
+  if (strcmp(then, now) == 0 || none_missing || !dm_attributes_find(provenance, "software")) return;
+  dm_log_line(&log, DM_LOG_WARNING, "C was made from %c as: %s; it is verified with %c as: %s",
+              x - 'a' + 'A', then[0] ? then : "stored", x - 'a' + 'A', now[0] ? now : "stored");
+}
+
 static dm_status prepare_with(const dm_call *call, dm_verify *v, dm_attributes *provenance) {
   const dm_settings *s = &call->settings;
   dm_location old_c = {.file = ""};
@@ -48,13 +65,15 @@ static dm_status prepare_with(const dm_call *call, dm_verify *v, dm_attributes *
   DM_TRY(dm_cli_look(call, call->operands[1], &v->b, NULL));
   DM_TRY(dm_cli_look(call, call->operands[2], &v->c, provenance));
   v->equation = dm_cli_equation(s);
-  v->equation.type_c = v->c.dtype;
+  v->equation.type_c = dm_dataset_type(&v->c);
   v->equation.rounds = true; /* as multiply was allowed to */
   v->full = s->full;
   v->seed = dm_cli_check_seed(s);
   v->allow_unchecked = s->allow_unchecked;
   v->io_threads = dm_cli_io_threads(s);
   DM_TRY(dm_verify_complete(v, &given, provenance, &old_c));
+  compare_readings(call, provenance, &v->a, 'a');
+  compare_readings(call, provenance, &v->b, 'b');
   DM_TRY(look_at_old_c(call, &old_c, v));
   DM_TRY(dm_verify_take_compute(v, &given, provenance));
   DM_TRY(dm_tiles_look(&v->c, &v->tiles, &v->tile_count));

@@ -29,7 +29,7 @@ dm_status dm_types_of(dm_dtype input, const dm_equation *equation, dm_problem *p
 
 /* Checks that values FROM a file, if integers, can be converted to TYPE without rounding. */
 static dm_status check_rounding(const dm_dataset *input, dm_dtype type, bool rounds) {
-  const dm_dtype from = input->dtype;
+  const dm_dtype from = dm_dataset_type(input);
   char name[DM_NAME];
   if (!dm_dtype_is_integer(from) || dm_dtype_holds(type, from)) return DM_OK;
   if (rounds && !dm_dtype_is_integer(type)) return DM_OK;
@@ -43,18 +43,32 @@ static dm_status check_rounding(const dm_dataset *input, dm_dtype type, bool rou
   return dm_hint(status, "--allow-rounding rounds them");
 }
 
+/* NaN is no integer. */
+static dm_status check_missing(const dm_dataset *input, dm_dtype type) {
+  const dm_meaning *m = &input->meaning;
+  char name[DM_NAME];
+  if (!m->active || !m->found || m->missing != DM_MISSING_NAN || !dm_dtype_is_integer(type))
+    return DM_OK;
+  return dm_hint(dm_fail(DM_E_USAGE, "missing values of %s cannot become NaN in %s",
+                         dm_location_name(&input->at, name), dm_dtype_name(type)),
+                 "--type f64 converts the matrices; --missing zero takes 0 instead");
+}
+
 static dm_status input_type(const dm_dataset *a, const dm_dataset *b, dm_dtype type, bool rounds,
                             dm_dtype *input) {
-  *input = type != DM_DTYPE_NONE ? type : a->dtype;
+  const dm_dtype types[] = {dm_dataset_type(a), dm_dataset_type(b)};
+  *input = type != DM_DTYPE_NONE ? type : types[0];
+  DM_TRY(check_missing(a, *input));
+  DM_TRY(check_missing(b, *input));
   if (type == DM_DTYPE_NONE) {
-    if (a->dtype == b->dtype) return DM_OK;
-    return dm_hint(dm_fail(DM_E_USAGE, "A is %s and B is %s", dm_dtype_name(a->dtype),
-                           dm_dtype_name(b->dtype)),
+    if (types[0] == types[1]) return DM_OK;
+    return dm_hint(dm_fail(DM_E_USAGE, "A is %s and B is %s", dm_dtype_name(types[0]),
+                           dm_dtype_name(types[1])),
                    "--type names the type that both are converted to");
   }
   const dm_dataset *inputs[] = {a, b};
   for (int i = 0; i < 2; i++) {
-    dm_dtype from = inputs[i]->dtype;
+    dm_dtype from = types[i];
     char name[DM_NAME];
     dm_location_name(&inputs[i]->at, name);
     if (dm_dtype_is_complex(from) && !dm_dtype_is_complex(type))
@@ -97,10 +111,12 @@ static dm_status check_old_c(const dm_dataset *c, bool rounds, const dm_problem 
     return dm_fail(DM_E_INPUT, "the old C is %lld x %lld, the product %lld x %lld",
                    (long long)c->rows, (long long)c->cols, (long long)problem->m,
                    (long long)problem->n);
-  if (dm_dtype_is_complex(c->dtype) && !dm_dtype_is_complex(problem->work))
+  const dm_dtype type = dm_dataset_type(c);
+  if (dm_dtype_is_complex(type) && !dm_dtype_is_complex(problem->work))
     return dm_fail(DM_E_USAGE, "the old C is complex, the product is real");
-  if (problem->work == DM_I8 && !dm_dtype_is_integer(c->dtype))
-    return dm_fail(DM_E_USAGE, "the old C is %s; products of i8 need i32", dm_dtype_name(c->dtype));
+  if (problem->work == DM_I8 && !dm_dtype_is_integer(type))
+    return dm_fail(DM_E_USAGE, "the old C is %s; products of i8 need i32", dm_dtype_name(type));
+  DM_TRY(check_missing(c, dm_dtype_widest(problem->work)));
   return check_rounding(c, dm_dtype_widest(problem->work), rounds);
 }
 

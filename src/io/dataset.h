@@ -7,6 +7,7 @@
 
 #include "core/dtype.h"
 #include "core/status.h"
+#include "io/meaning.h"
 
 enum { DM_PATH = 1024, DM_ATTRIBUTES = 40, DM_ATTRIBUTE_NAME = 32, DM_ATTRIBUTE_TEXT = 1400 };
 
@@ -57,12 +58,18 @@ typedef struct dm_dataset {
   int64_t stored_bytes;
   uint64_t device, inode;          /* of the file when inspected, */
   int64_t file_bytes, modified_ns; /* to detect changes */
+  dm_meaning meaning;
 } dm_dataset;
 
 /* Whether it has no elements: rows or columns are 0. As the k of a product it is one row or column
  * of zeros, which is what readers read: the product is 0. */
 static inline bool dm_dataset_is_empty(const dm_dataset *dataset) {
   return dataset->rows == 0 || dataset->cols == 0;
+}
+
+/* The type of DATASET's values, which may differ from the stored one. */
+static inline dm_dtype dm_dataset_type(const dm_dataset *dataset) {
+  return dataset->meaning.active ? dataset->meaning.type : dataset->dtype;
 }
 
 /* Text attributes of a dataset: provenance. */

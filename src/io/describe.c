@@ -16,6 +16,14 @@ void dm_io_library(char *text, int64_t size) {
            release, H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE, warning);
 }
 
+void dm_io_describe_meaning(const dm_dataset *dataset, char *text, int64_t size) {
+  static const char *const done[] = {"refused", "read as NaN", "read as 0"};
+  const dm_meaning *m = &dataset->meaning;
+  const bool says = m->found && m->active;
+  snprintf(text, (size_t)size, "%s%s%s", m->active ? m->text : "",
+           says ? "; missing values are " : "", says ? done[m->missing] : "");
+}
+
 /* Appends to TEXT, which stays terminated. */
 static void append(char *text, int64_t size, int64_t *used, const char *more) {
   if (*used < size) *used += snprintf(text + *used, (size_t)(size - *used), "%s", more);

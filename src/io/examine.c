@@ -87,7 +87,8 @@ dm_status dm_examine_dataset(const dm_trust *trust, int64_t file, int64_t set, d
   find->no_data = trust->no_data;
   if (H5Iget_type(set) != H5I_DATASET) return dm_no_dataset(&find->at, trust, file, set);
   DM_TRY(read_type(&find->at, set, find));
-  return dm_examine_storage(file, set, trust, find);
+  DM_TRY(dm_examine_storage(file, set, trust, find));
+  return dm_examine_meaning(trust, file, set, find);
 }
 
 /* Examines a NumPy file. */

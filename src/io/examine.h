@@ -44,4 +44,8 @@ dm_status dm_examine_filters(int64_t creation, const dm_trust *trust, dm_dataset
 /* Fills in shape, layout, filters, offset and sizes of the open dataset SET; FIND has its type. */
 dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, dm_dataset *find);
 
+/* Reads into FIND, which has type and shape, what stands beside the numbers of the open dataset
+ * SET. DM_E_INPUT: the numbers are not the values. (examine_meaning.c) */
+dm_status dm_examine_meaning(const dm_trust *trust, int64_t file, int64_t set, dm_dataset *find);
+
 #endif

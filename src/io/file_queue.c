@@ -208,6 +208,7 @@ dm_status dm_transfer_test(dm_transfer *transfer, bool *done) {
   *done = look(queue, &transfer->left) == 0;
   if (!*done) return DM_OK;
   const dm_rectangle *part = &transfer->request.part;
+  if (transfer->reader) DM_TRY(dm_reader_all_there(transfer->reader));
   if (transfer->reader) transfer->reader->bytes += part->rows * part->cols * transfer->element;
   forget(transfer);
   return DM_OK;

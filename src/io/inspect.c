@@ -1,5 +1,6 @@
 #include "io/inspect.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,22 @@ static bool is_sane_storage(const dm_dataset *d, int64_t bytes) {
          !dm_mul_overflows(d->chunk_rows, d->chunk_cols, &chunk) && chunk <= 1 << 30;
 }
 
+static bool is_sane_meaning(const dm_dataset *d) {
+  const dm_meaning *m = &d->meaning;
+  const bool *const flags[] = {&m->active, &m->packed,    &m->other_sign, &m->nan,
+                               &m->ranged, &m->of_values, &m->found};
+  for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+    if (!is_bool(flags[i])) return false;
+  const dm_dtype number = dm_meaning_number(m, d->dtype);
+  const bool floats = m->type == DM_F32 || m->type == DM_F64;
+  return is_text(m->text, sizeof m->text) && is_text(m->warning, sizeof m->warning) &&
+         m->count >= 0 && m->count <= DM_MISSING_VALUES &&
+         (unsigned)m->missing <= DM_MISSING_ZERO &&
+         (!m->active ||
+          (!dm_dtype_is_complex(d->dtype) && !d->by_columns &&
+           (m->packed ? floats && isfinite(m->scale) && isfinite(m->offset) : m->type == number)));
+}
+
 /* NumPy files, which have no datasets, have a known offset. */
 static bool is_named(const dm_dataset *d) {
   return d->at.dataset[0] == '/' ? !d->by_columns : d->at.dataset[0] == '\0' && d->offset >= 0;
@@ -41,12 +58,13 @@ static bool is_sane_dataset(const dm_dataset *d) {
   int64_t elements, bytes;
   return is_text(d->at.file, sizeof d->at.file) && is_text(d->at.dataset, sizeof d->at.dataset) &&
          is_named(d) && is_bool(&d->by_columns) && is_bool(&d->swapped) && is_bool(&d->elsewhere) &&
-         is_bool(&d->no_data) && is_bool(&d->swmr) && dm_dtype_is_known(d->dtype) && (unsigned)d->layout <= DM_VIRTUAL &&
-         (unsigned)d->vector <= DM_AS_ROW && (d->vector != DM_AS_COLUMN || d->cols == 1) &&
-         (d->vector != DM_AS_ROW || d->rows == 1) && d->filters < DM_FILTERS_END && d->rows >= 0 &&
-         d->cols >= 0 && (d->rows > 0 || d->cols > 0) &&
-         !dm_mul_overflows(d->rows, d->cols, &elements) &&
-         !dm_mul_overflows(elements, dm_dtype_size(d->dtype), &bytes) && is_sane_storage(d, bytes);
+         is_bool(&d->no_data) && is_bool(&d->swmr) && dm_dtype_is_known(d->dtype) &&
+         (unsigned)d->layout <= DM_VIRTUAL && (unsigned)d->vector <= DM_AS_ROW &&
+         (d->vector != DM_AS_COLUMN || d->cols == 1) && (d->vector != DM_AS_ROW || d->rows == 1) &&
+         d->filters < DM_FILTERS_END && d->rows >= 0 && d->cols >= 0 &&
+         (d->rows > 0 || d->cols > 0) && !dm_mul_overflows(d->rows, d->cols, &elements) &&
+         !dm_mul_overflows(elements, dm_dtype_size(d->dtype), &bytes) &&
+         is_sane_storage(d, bytes) && is_sane_meaning(d);
 }
 
 static bool clean_attributes(dm_attributes *attributes) {
@@ -71,6 +89,9 @@ static dm_status accept(const dm_question *question, dm_finding *find) {
   find->dataset.elsewhere = question->trust.external || question->trust.virtual;
   find->dataset.no_data = question->trust.no_data;
   find->dataset.swmr = question->trust.swmr;
+  find->dataset.meaning.missing = question->trust.missing;
+  dm_io_clean(find->dataset.meaning.text);
+  dm_io_clean(find->dataset.meaning.warning);
   return DM_OK;
 }
 

@@ -14,8 +14,10 @@ typedef struct dm_trust {
                   */
   bool no_data;  /* a dataset without stored data reads as its fill value */
   bool swmr;     /* a file that is being written in SWMR mode */
-  double patience;   /* seconds that the storage may take to answer; 0: the default */
-  dm_vector vectors; /* how to read datasets of one dimension */
+  bool raw;      /* the stored numbers, whatever attributes say */
+  dm_missing missing; /* what becomes of missing values */
+  double patience;    /* seconds that the storage may take to answer; 0: the default */
+  dm_vector vectors;  /* how to read datasets of one dimension */
 } dm_trust;
 
 /* Fills DATASET, and PROVENANCE unless NULL, from LOCATION. DM_E_INPUT, in one line: why the file
@@ -25,6 +27,10 @@ dm_status dm_io_inspect(const dm_location *location, const dm_trust *trust, dm_d
 
 /* "HDF5 1.10.8 (loaded), built with 1.10.8", and a warning or "". */
 void dm_io_library(char *text, int64_t size);
+
+/* "packed: value = 0.01 * stored, in f64; missing: -9999 (_FillValue)", and what is done about it;
+ * "": DATASET's numbers are its values. */
+void dm_io_describe_meaning(const dm_dataset *dataset, char *text, int64_t size);
 
 /* "contiguous", "chunked 256 x 256, deflate". */
 void dm_io_describe(const dm_dataset *dataset, char *text, int64_t size);

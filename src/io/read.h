@@ -60,6 +60,14 @@ dm_status dm_io_unchanged(const dm_dataset *dataset);
  * memory; excludes reading. DM_E_BUG: READER has no chunks. */
 dm_status dm_reader_time_unpacking(dm_reader *reader, int64_t row, int64_t rows, double *seconds);
 
+/* *count: the missing values among all elements read so far, *first: the place of the first of them
+ * as row * columns + column of the dataset. */
+void dm_reader_missing(const dm_reader *reader, int64_t *count, int64_t *first);
+
+/* DM_E_INPUT: COUNT values of DATASET are missing, the first at FIRST; a COUNT of -1 is not known.
+ */
+dm_status dm_missing_refused(const dm_dataset *dataset, int64_t count, int64_t first);
+
 /* Bytes read from the file so far, after decompression and before conversion. */
 int64_t dm_reader_bytes(const dm_reader *reader);
 

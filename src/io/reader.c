@@ -1,6 +1,8 @@
 #include "io/reader.h"
 
 #include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -36,12 +38,13 @@ dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **rea
     r->dataset.offset = -1;
   }
   r->empty = empty;
-  r->as = as == DM_DTYPE_NONE ? dataset->dtype : as;
+  r->as = as == DM_DTYPE_NONE ? dm_dataset_type(dataset) : as;
   r->fd = -1;
   r->file = r->set = r->type = r->access = -1;
-  dm_status status = empty                  ? DM_OK
-                     : dataset->offset >= 0 ? dm_reader_open_direct(r)
-                                            : dm_reader_open_hdf5(r);
+  dm_status status = dataset->meaning.active && !empty ? dm_buffer_table(1, &r->missed) : DM_OK;
+  if (r->missed) atomic_init(&r->missed->first, INT64_MAX);
+  if (!status && !empty)
+    status = dataset->offset >= 0 ? dm_reader_open_direct(r) : dm_reader_open_hdf5(r);
   if (status) {
     dm_reader_close(r);
     return status;
@@ -57,6 +60,7 @@ void dm_reader_close(dm_reader *reader) {
   if (reader->fd >= 0) close(reader->fd);
   dm_reader_close_hdf5(reader);
   dm_scratch_free(&reader->scratch);
+  free(reader->missed);
   free(reader);
 }
 
@@ -111,6 +115,7 @@ static bool is_direct(const dm_reader *reader) {
 static bool needs_no_work(const dm_reader *reader, const dm_request *request) {
   dm_dtype dtype = reader->dataset.dtype;
   if (!is_direct(reader) || reader->empty || reader->dataset.swapped || reader->as != dtype ||
+      !dm_meaning_only_looks(&reader->dataset.meaning) ||
       (request->conjugate && dm_dtype_is_complex(dtype)))
     return false;
   for (int64_t i = 0; i < request->count; i++) {
@@ -174,6 +179,27 @@ static void convert(const dm_reader *reader, dm_view dst, dm_view src, bool conj
   }
 }
 
+/* The same for STORED, which is at (row, col) of the dataset and has a meaning. */
+static void interpret(const dm_reader *reader, dm_view dst, dm_view stored, int64_t row,
+                      int64_t col, bool conjugate) {
+  const dm_dataset *d = &reader->dataset;
+  const bool exact = !d->meaning.packed && reader->as == d->meaning.type;
+  double values[ROUNDED];
+  for (int64_t i = 0; i < stored.rows; i++) {
+    for (int64_t j = 0; j < stored.cols; j += ROUNDED) {
+      const int64_t count = dm_min(ROUNDED, stored.cols - j);
+      const dm_view read = dm_view_row_major(values, DM_F64, 1, count);
+      dm_meaning_apply(&d->meaning, dm_view_sub(stored, i, j, 1, count), row + i, col + j, d->cols,
+                       values, reader->missed);
+      const dm_view into = dm_view_sub(dst, i, j, 1, count);
+      if (exact)
+        dm_copy(into, read, conjugate);
+      else
+        convert(reader, into, read, conjugate);
+    }
+  }
+}
+
 bool dm_request_common(const dm_request *request, int64_t i, const dm_rectangle *piece,
                        int64_t *before, dm_view *view, int64_t *row, int64_t *col) {
   const dm_view whole = dm_request_view(request, i);
@@ -195,9 +221,23 @@ void dm_reader_spread(const dm_reader *reader, const dm_request *request, dm_vie
   int64_t before = 0, top, left;
   dm_view view;
   for (int64_t i = 0; i < request->count; i++)
-    if (dm_request_common(request, i, &piece, &before, &view, &top, &left))
-      convert(reader, view, dm_view_sub(staged, top - row, left - col, view.rows, view.cols),
-              request->conjugate);
+    if (dm_request_common(request, i, &piece, &before, &view, &top, &left)) {
+      const dm_view part = dm_view_sub(staged, top - row, left - col, view.rows, view.cols);
+      if (reader->missed)
+        interpret(reader, view, part, top, left, request->conjugate);
+      else
+        convert(reader, view, part, request->conjugate);
+    }
+}
+
+/* Looks for missing values where PIECE was read to. */
+static void look(const dm_reader *reader, const dm_request *request, dm_rectangle piece) {
+  int64_t before = 0, row, col;
+  dm_view view;
+  for (int64_t i = 0; i < request->count && reader->missed; i++)
+    if (dm_request_common(request, i, &piece, &before, &view, &row, &col))
+      dm_meaning_look(&reader->dataset.meaning, view, row, col, reader->dataset.cols,
+                      reader->missed);
 }
 
 /* Reads PIECE unconverted into MEMORY. */
@@ -217,13 +257,42 @@ dm_status dm_reader_bring(const dm_reader *reader, const dm_request *request, dm
                           dm_scratch *scratch, const dm_keepalive *keepalive) {
   dm_dtype dtype = reader->dataset.dtype;
   int64_t count = piece.rows * piece.cols;
-  if (needs_no_work(reader, request)) return dm_reader_scatter(reader, request, piece, keepalive);
+  if (needs_no_work(reader, request)) {
+    DM_TRY(dm_reader_scatter(reader, request, piece, keepalive));
+    look(reader, request, piece);
+    return DM_OK;
+  }
   DM_TRY(dm_scratch_grow(scratch, 0, count * dm_dtype_size(dtype)));
   DM_TRY(fetch(reader, piece, scratch->memory[0], keepalive));
   if (reader->dataset.swapped) dm_swap_bytes(scratch->memory[0], dtype, count);
   dm_view staged = dm_view_row_major(scratch->memory[0], dtype, piece.rows, piece.cols);
   dm_reader_spread(reader, request, staged, piece.row, piece.col);
   return DM_OK;
+}
+
+void dm_reader_missing(const dm_reader *reader, int64_t *count, int64_t *first) {
+  *count = reader->missed ? atomic_load(&reader->missed->count) : 0;
+  *first = reader->missed ? atomic_load(&reader->missed->first) : INT64_MAX;
+}
+
+dm_status dm_missing_refused(const dm_dataset *d, int64_t count, int64_t first) {
+  char many[64] = "values are";
+  if (count == 1) snprintf(many, sizeof many, "one of its values is");
+  if (count > 1) snprintf(many, sizeof many, "%lld of its values are", (long long)count);
+  return dm_hint(
+      dm_fail_at(DM_E_INPUT, &d->at,
+                 "%s missing; the first is in row %lld, column %lld (counted from 0). %s", many,
+                 (long long)(first / d->cols), (long long)(first % d->cols), d->meaning.text),
+      "--missing nan or --missing zero says what they become; --raw takes the stored "
+      "numbers");
+}
+
+dm_status dm_reader_all_there(const dm_reader *reader) {
+  const dm_dataset *d = &reader->dataset;
+  int64_t count, first;
+  dm_reader_missing(reader, &count, &first);
+  if (count == 0 || d->meaning.missing != DM_MISSING_REFUSED) return DM_OK;
+  return dm_missing_refused(d, -1, first); /* of what was read so far */
 }
 
 static dm_status read_by(dm_file_queue *queue, dm_reader *reader, const dm_request *r) {
@@ -247,7 +316,7 @@ dm_status dm_reader_read_here(dm_reader *reader, const dm_request *request) {
     DM_TRY(dm_keepalive_beat(reader->keepalive));
   }
   reader->bytes += request->part.rows * request->part.cols * dm_dtype_size(reader->dataset.dtype);
-  return DM_OK;
+  return dm_reader_all_there(reader);
 }
 
 dm_status dm_reader_read(dm_reader *reader, int64_t row, int64_t col, const dm_view *views,

@@ -12,8 +12,9 @@
 struct dm_reader {
   dm_dataset dataset; /* as stored: rows and columns are swapped if the file is column-major */
   dm_dtype as;
-  bool empty;    /* the dataset has no elements: zeros are read */
-  int64_t bytes; /* read so far */
+  bool empty;        /* the dataset has no elements: zeros are read */
+  int64_t bytes;     /* read so far */
+  dm_missed *missed; /* NULL: attributes say nothing about the stored numbers */
   const dm_keepalive *keepalive;
 
   void *mapping;         /* of the whole file, or NULL */
@@ -79,6 +80,9 @@ dm_status dm_reader_scatter(const dm_reader *reader, const dm_request *request, 
 
 /* Reads the elements of PART unconverted, row-major, into MEMORY. */
 dm_status dm_reader_fetch_hdf5(const dm_reader *reader, dm_rectangle part, void *memory);
+
+/* DM_E_INPUT: a value that was read is missing, and the user did not say what becomes of those. */
+dm_status dm_reader_all_there(const dm_reader *reader);
 
 dm_status dm_reader_open_direct(dm_reader *reader);
 dm_status dm_reader_open_hdf5(dm_reader *reader);

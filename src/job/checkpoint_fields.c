@@ -21,7 +21,10 @@ static dm_status add_input(dm_attributes *list, const char *letter, const dm_dat
   const char *const about[] = {"dataset", "bytes", "modified", "sample"};
   for (int i = 0; i < 4; i++) snprintf(name[i], sizeof name[i], "%s_%s", letter, about[i]);
   DM_TRY(dm_checksum_sample(input, &sample));
-  DM_TRY(dm_attributes_add(list, name[0], "%s", input->at.dataset));
+  char values[DM_MEANING_TEXT + 64];
+  dm_io_describe_meaning(input, values, sizeof values);
+  DM_TRY(
+      dm_attributes_add(list, name[0], "%s%s%s", input->at.dataset, values[0] ? ", " : "", values));
   DM_TRY(add_number(list, name[1], input->file_bytes));
   DM_TRY(add_number(list, name[2], input->modified_ns));
   return dm_attributes_add(list, name[3], "%016llx", (unsigned long long)sample);

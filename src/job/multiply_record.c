@@ -5,11 +5,16 @@
 #include "core/checked.h"
 #include "core/split.h"
 #include "engine/phases.h"
+#include "job/provenance.h"
 #include "run/facts.h"
 
 static int64_t chunks_of(const dm_dataset *d) {
   if (d->layout != DM_CHUNKED) return 0;
   return dm_ceil_div(d->rows, d->chunk_rows) * dm_ceil_div(d->cols, d->chunk_cols);
+}
+
+static const dm_dataset *in_file(const dm_multiplied *done, int matrix, const dm_dataset *set) {
+  return done->multiply->in_memory[matrix] ? NULL : set;
 }
 
 static void record_files(const dm_multiplied *done, dm_record *record) {
@@ -29,6 +34,11 @@ static void record_files(const dm_multiplied *done, dm_record *record) {
                    dm_dtype_name(d->dtype), layout);
     dm_facts_file_system(i == 0 ? "a" : "b", d->at.file, record);
   }
+  dm_provenance_record(
+      (const dm_dataset *const[3]){
+          in_file(done, DM_A, &done->multiply->a), in_file(done, DM_B, &done->multiply->b),
+          done->setup->plan.problem.reads_c ? in_file(done, DM_OLD, &done->multiply->c) : NULL},
+      record);
   if (done->unpacked > 0) {
     dm_record_integer(record, "files.chunks", "chunks in A and B", DM_SHOWN_PLAIN,
                       chunks_of(inputs[0]) + chunks_of(inputs[1]));
@@ -82,10 +92,10 @@ void dm_multiply_record(const dm_multiplied *done, dm_record *record) {
   dm_record_summary(record,
                     "damier: multiply m=%lld n=%lld k=%lld dtype=%s ranks=%d time_s=%.3f "
                     "multiply_s=%.3f tflops=%.4g residual=%.2g%s%s %s",
-                    (long long)p->m, (long long)p->n, p->no_k ? 0LL : (long long)p->k, dm_dtype_name(p->work),
-                    done->run->ranks, done->seconds, worst->multiply + worst->reduce,
-                    dm_phases_flops(worst, plan) * 1e-12, verdict ? verdict->residual : 0.0,
-                    seed[0] ? " seed=" : "", seed,
+                    (long long)p->m, (long long)p->n, p->no_k ? 0LL : (long long)p->k,
+                    dm_dtype_name(p->work), done->run->ranks, done->seconds,
+                    worst->multiply + worst->reduce, dm_phases_flops(worst, plan) * 1e-12,
+                    verdict ? verdict->residual : 0.0, seed[0] ? " seed=" : "", seed,
                     verdict ? dm_verdict_word(verdict) : "UNVERIFIED");
 }
 

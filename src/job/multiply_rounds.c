@@ -8,6 +8,7 @@
 #include "io/file_queue.h"
 #include "job/multiply_impl.h"
 #include "job/repair.h"
+#include "job/verify.h"
 
 /* Ends a round: what is good is kept, the rest is computed again. */
 static dm_status repeat(void) {
@@ -133,8 +134,12 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
   const dm_compute_choice wanted = multiply->equation.compute;
   dm_compute_choice instead = wanted;
   unfit why;
+  const dm_multiply *m = multiply;
+  const dm_dataset *const sets[3] = {m->in_memory[DM_A] ? NULL : &m->a,
+                                     m->in_memory[DM_B] ? NULL : &m->b,
+                                     m->has_c && !m->in_memory[DM_OLD] ? &m->c : NULL};
   dm_status status = run_rounds(run, multiply, record, outcome, &why);
-  if (!why.is) return status;
+  if (!why.is) return dm_verify_missing(run, m->engine.io_threads, sets, status);
   const bool free_choice = dm_compute_moduli(wanted) == 0 && !dm_compute_is_fastest(wanted);
   if (free_choice && why.moduli > 0)
     instead = dm_compute_with_moduli(wanted, why.moduli);

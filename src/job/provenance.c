@@ -17,8 +17,13 @@ static dm_status add_dataset(dm_attributes *list, const char *name, const dm_dat
   DM_TRY(dm_attributes_add(list, name, "%s", dm_location_name(&dataset->at, at)));
   char about[DM_ATTRIBUTE_NAME];
   snprintf(about, sizeof about, "%s_matrix", name);
-  return dm_attributes_add(list, about, "%lld x %lld %s", (long long)dataset->rows,
-                           (long long)dataset->cols, dm_dtype_name(dataset->dtype));
+  DM_TRY(dm_attributes_add(list, about, "%lld x %lld %s", (long long)dataset->rows,
+                           (long long)dataset->cols, dm_dtype_name(dataset->dtype)));
+  char meaning[DM_MEANING_TEXT + 64];
+  dm_io_describe_meaning(dataset, meaning, sizeof meaning);
+  if (!meaning[0]) return DM_OK;
+  snprintf(about, sizeof about, "%s_values", name);
+  return dm_attributes_add(list, about, "%s", meaning);
 }
 
 dm_status dm_provenance_command(const dm_run *run, dm_attributes *list) {
@@ -89,4 +94,15 @@ dm_status dm_provenance_of(const dm_multiply *multiply, const dm_setup *setup, c
   DM_TRY(dm_attributes_add(list, "ranks", "%d", run->ranks));
   DM_TRY(dm_attributes_add(list, "recipe", "%s", recipe));
   return add_verdict(list, verdict);
+}
+
+void dm_provenance_record(const dm_dataset *const sets[3], dm_record *record) {
+  static const char *const paths[] = {"files.a_values", "files.b_values", "files.old_c_values"};
+  static const char *const labels[] = {"  values of A", "  values of B", "  values of the old C"};
+  for (int i = 0; i < 3; i++) {
+    char text[DM_MEANING_TEXT + 64];
+    if (!sets[i]) continue;
+    dm_io_describe_meaning(sets[i], text, sizeof text);
+    if (text[0]) dm_record_text(record, paths[i], labels[i], "%s", text);
+  }
 }

@@ -15,5 +15,8 @@ const char *dm_op_name(dm_op op);
 
 /* Adds the command as typed, which only describes: a longer one ends with "...". */
 dm_status dm_provenance_command(const dm_run *run, dm_attributes *list);
+/* Records what attributes of A, B and the old C (NULL: in memory, or none) say about their numbers,
+ * and what was done. */
+void dm_provenance_record(const dm_dataset *const sets[3], dm_record *record);
 
 #endif

@@ -12,6 +12,7 @@
 #include "core/copy.h"
 #include "core/units.h"
 #include "io/file_queue.h"
+#include "job/provenance.h"
 #include "job/verify_full.h"
 #include "job/verify_stream.h"
 #include "job/verify_tiles.h"
@@ -24,7 +25,8 @@ enum { STRIP = 64 << 20 }; /* bytes of a matrix in memory at a time */
 /* ---- a matrix in a file ---- */
 
 static dm_status stream_file(dm_run *run, int threads, const dm_dataset *dataset, dm_op op,
-                             dm_dtype as, dm_dtype work, dm_verify_take *take, void *context) {
+                             dm_dtype as, dm_dtype work, dm_verify_take *take, void *context,
+                             int64_t missing[2]) {
   if (dm_dataset_is_empty(dataset)) return DM_OK; /* it adds nothing to any sum */
   dm_range rows = dm_split(dataset->rows, run->ranks, run->rank, 1);
   int64_t row_bytes, bytes;
@@ -57,7 +59,51 @@ static dm_status stream_file(dm_run *run, int threads, const dm_dataset *dataset
   }
   dm_file_queue_close(ahead);
   free(strip);
+  if (missing) dm_reader_missing(reader, &missing[0], &missing[1]);
   dm_reader_close(reader);
+  return status;
+}
+
+static dm_status take_nothing(void *context, dm_view part, int64_t row, int64_t col) {
+  (void)context, (void)part, (void)row, (void)col;
+  return DM_OK;
+}
+
+/* Collective: counts the missing values of SET; *first is the place of the first. */
+static dm_status count_missing(dm_run *run, int threads, const dm_dataset *set, int64_t *count,
+                               int64_t *first) {
+  int64_t found[2] = {0, INT64_MAX};
+  dm_dataset counted = *set;
+  counted.meaning.missing = DM_MISSING_NAN;
+  dm_status status = stream_file(run, threads, &counted, DM_OP_N, DM_DTYPE_NONE, DM_F64,
+                                 take_nothing, NULL, found);
+  DM_TRY(dm_comm_agree(run->world, status));
+  *first = -found[1];
+  DM_TRY(dm_comm_sum_i64(run->world, found, 1));
+  DM_TRY(dm_comm_max_i64(run->world, first, 1));
+  *first = -*first;
+  *count = found[0];
+  return DM_OK;
+}
+
+dm_status dm_verify_missing(dm_run *run, int threads, const dm_dataset *const sets[3],
+                            dm_status status) {
+  if (!status || status->code != DM_E_INPUT || !status->agreed) return status;
+  for (int i = 0; i < 3; i++) {
+    const dm_dataset *set = sets[i];
+    int64_t count = 0, first = 0;
+    if (!set || !set->meaning.found || set->meaning.missing != DM_MISSING_REFUSED) continue;
+    dm_status counted = count_missing(run, threads, set, &count, &first);
+    if (counted) {
+      dm_status_free(counted);
+      return status;
+    }
+    if (count == 0) continue;
+    dm_status_free(status);
+    status = dm_missing_refused(set, count, first);
+    status->agreed = true;
+    return status;
+  }
   return status;
 }
 
@@ -115,7 +161,7 @@ dm_status dm_verify_stream(dm_run *run, const dm_verify *v, int matrix, dm_dtype
   const dm_op op = is_c ? DM_OP_N : matrix == DM_A ? v->equation.op_a : v->equation.op_b;
   const dm_dtype as = is_c ? DM_DTYPE_NONE : v->equation.type;
   if (v->memory[matrix]) return stream_memory(run, v->memory[matrix], op, as, work, take, context);
-  return stream_file(run, v->io_threads, sets[matrix], op, as, work, take, context);
+  return stream_file(run, v->io_threads, sets[matrix], op, as, work, take, context, NULL);
 }
 
 /* The consumers of a part of a matrix. */
@@ -213,6 +259,8 @@ static void report(const dm_run *run, const dm_verify *v, const dm_problem *p,
   dm_facts_file_system("a", v->a.at.file, record);
   dm_facts_file_system("b", v->b.at.file, record);
   dm_facts_file_system("c", v->c.at.file, record);
+  dm_provenance_record((const dm_dataset *const[3]){&v->a, &v->b, v->has_c0 ? &v->c0 : NULL},
+                       record);
   dm_record_integer(record, "machine.ranks", NULL, DM_SHOWN_PLAIN, run->ranks);
   dm_facts_record(NULL, false, record);
   dm_verdict_record(verdict, &checked, &run->log, record);
@@ -220,14 +268,14 @@ static void report(const dm_run *run, const dm_verify *v, const dm_problem *p,
   dm_verdict_seed(verdict, seed);
   dm_record_summary(record, "damier: verify m=%lld n=%lld k=%lld dtype=%s%s residual=%.2g%s%s %s",
                     (long long)p->m, (long long)p->n, p->no_k ? 0LL : (long long)p->k,
-                    dm_dtype_name(p->work), dm_checked_words(&checked, words), verdict->residual, seed[0] ? " seed=" : "",
-                    seed, dm_verdict_word(verdict));
+                    dm_dtype_name(p->work), dm_checked_words(&checked, words), verdict->residual,
+                    seed[0] ? " seed=" : "", seed, dm_verdict_word(verdict));
 }
 
 dm_status dm_verify_run(dm_run *run, const dm_verify *v, dm_record *record) {
   double start = dm_now();
   dm_equation equation = v->equation;
-  equation.type_c = v->c.dtype;
+  equation.type_c = dm_dataset_type(&v->c);
   char name[DM_NAME];
   dm_problem p;
   DM_TRY(dm_comm_agree(run->world,
@@ -240,7 +288,8 @@ dm_status dm_verify_run(dm_run *run, const dm_verify *v, dm_record *record) {
                                              (long long)v->c.cols, (long long)p.m, (long long)p.n));
   dm_verdict verdict;
   dm_status changed = DM_OK;
-  DM_TRY(judge(run, v, &p, &verdict, &changed));
+  const dm_dataset *const sets[3] = {&v->a, &v->b, v->has_c0 ? &v->c0 : NULL};
+  DM_TRY(dm_verify_missing(run, v->io_threads, sets, judge(run, v, &p, &verdict, &changed)));
   if (verdict.pass && !changed) changed = check_norm(v, &p, verdict.norm);
   if (changed) verdict.pass = false;
   if (run->rank == 0) report(run, v, &p, &verdict, dm_now() - start, record);

@@ -52,4 +52,9 @@ dm_status dm_verify_run(dm_run *run, const dm_verify *verify, dm_record *record)
 /* Collective: compares C with the checksums of its tiles. DM_E_VERIFY, agreed: C was changed. */
 dm_status dm_verify_quickly(dm_run *run, const dm_verify *verify, dm_record *record);
 
+/* Collective: if STATUS is agreed and an input was rejected because values of SETS (files, or NULL)
+ * are missing, the error that says how many, and where the first is; else STATUS. Frees STATUS. */
+dm_status dm_verify_missing(dm_run *run, int threads, const dm_dataset *const sets[3],
+                            dm_status status);
+
 #endif

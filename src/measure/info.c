@@ -223,6 +223,11 @@ dm_status dm_info_dataset(const dm_dataset *dataset, const dm_attributes *proven
   dm_record_text(record, "dataset.type", "type", "%s%s", dm_dtype_name(dataset->dtype),
                  dataset->swapped ? ", other byte order" : "");
   dm_record_text(record, "dataset.layout", "layout", "%s", layout);
+  char meaning[DM_MEANING_TEXT + 64];
+  dm_io_describe_meaning(dataset, meaning, sizeof meaning);
+  if (meaning[0]) dm_record_text(record, "dataset.meaning", "values", "%s", meaning);
+  if (dataset->meaning.warning[0])
+    dm_record_text(record, "dataset.beside", "beside them", "%s", dataset->meaning.warning);
   dm_record_integer(record, "dataset.stored_bytes", "stored", DM_SHOWN_BYTES,
                     dataset->stored_bytes);
   for (int i = 0; provenance && i < provenance->count; i++) {

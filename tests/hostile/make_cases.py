@@ -572,6 +572,42 @@ def good(cases):
             file["a"].attrs[f"attribute {i} \x1b[2J"] = "x" * 300
 
 
+def meaning(cases):
+    """Attributes that say what the numbers mean, of odd types and sizes."""
+    odd = {"many": np.arange(8000.0), "compound": np.zeros(1, [("x", "f8"), ("y", "i4")]), "array": np.ones((2, 2)),
+           "inf": np.inf, "text": "half", "empty_text": "", "bytes": np.void(b"abc")}
+    for name, value in odd.items():
+        with cases.hdf5(f"scale_{name}.h5", 3, "'scale_factor' says what its numbers mean, but is not understood") as file:
+            file["a"] = MATRIX
+            file["a"].attrs["scale_factor"] = value
+        if isinstance(value, str):
+            continue
+        with cases.hdf5(f"range_{name}.h5", 0, "3 x 4 f64") as file:
+            file["a"] = MATRIX
+            file["a"].attrs["valid_range"] = value
+    for name in ("many", "compound", "bytes"):
+        with cases.hdf5(f"fill_{name}.h5", 3, "'_FillValue' says what its numbers mean") as file:
+            file["a"] = MATRIX
+            file["a"].attrs["_FillValue"] = odd[name]
+    with cases.hdf5("fill_too_many.h5", 3, "more than 16 missing values") as file:
+        file["a"] = MATRIX
+        file["a"].attrs["_FillValue"] = np.arange(100.0, 116)
+        file["a"].attrs["missing_value"] = 99.0
+    with cases.hdf5("fill_complex.h5", 3, "is not understood") as file:
+        file["a"] = MATRIX * 1j
+        file["a"].attrs["_FillValue"] = -9.0
+    with cases.hdf5("fill_occurs.h5", 3, "values are missing; the first is in row 1, column 1") as file:
+        file["a"] = MATRIX
+        file["a"].attrs["_FillValue"] = 5.0
+    with cases.hdf5("good_meaning.h5", 0, "3 x 4 i64") as file:
+        file["a"] = MATRIX.astype("i8")
+        for name in ("scale_factor", "_FillValue", "valid_range", "_Unsigned", "complex", "BSCALE", "levels"):
+            file["a"].attrs[name] = h5py.Empty("f8")
+        file["a"].attrs["missing_value"] = np.uint64(2**64 - 1)  # no number of 64 bits with a sign
+        file["a"].attrs["valid_min"] = -2.0**70
+        file["a"].attrs["valid_max"] = np.uint64(2**64 - 1)
+
+
 def patch(path, at, data):
     assert at >= 0
     with open(path, "r+b") as file:
@@ -582,7 +618,7 @@ def patch(path, at, data):
 def main():
     cases = Cases(sys.argv[1])
     for part in (not_hdf5, not_files, paths, shapes, types, storage, damaged, npy, foreign, candidates,
-                 newer, good):
+                 newer, good, meaning):
         part(cases)
     with open(os.path.join(cases.folder, "cases.tsv"), "w") as file:
         file.write("\n".join(cases.rows) + "\n")

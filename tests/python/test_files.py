@@ -56,6 +56,21 @@ class Multiply(InFolder):
         damier.multiply("a.npy", "b.npy", "out.npy", force=True)
         self.assertEqual(np.load("out.npy").dtype, np.float64)
 
+    @unittest.skipIf(h5py is None, "h5py is not installed")
+    def test_missing_values(self):
+        packed = np.round(self.a * 1000).astype("i2")
+        packed[2, 3] = -1
+        with h5py.File("packed.h5", "w") as file:
+            file["a"] = packed
+            file["a"].attrs.update(scale_factor=0.001, _FillValue=np.int16(-1))
+        with self.assertRaisesRegex(damier.InputError, "one of its values is missing; the first is in row 2, column 3"):
+            damier.multiply("packed.h5", "b.npy", "out.npy")
+        record = damier.multiply("packed.h5", "b.npy", "out.npy", missing="zero")
+        self.assertIn("read as 0", record["files"]["a_values"])
+        packed[2, 3] = 0
+        np.testing.assert_allclose(np.load("out.npy"), packed * 0.001 @ self.b, rtol=1e-12)
+        damier.multiply("packed.h5", "b.npy", "out.npy", raw=True, type="f64", force=True)
+
     def test_one_context_for_several(self):
         with damier.Context(force=True) as context:
             context.multiply("a.npy", "b.npy", "out.npy", c="c.npy")  # beta is 0: c is not read

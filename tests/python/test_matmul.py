@@ -307,6 +307,42 @@ class Refused(unittest.TestCase):
         frozen.flags.writeable = False
         self.refused("read-only", x, x, frozen)
 
+    def test_masks(self):
+        x = np.arange(9.0).reshape(3, 3)
+        masked = np.ma.masked_equal(x, 4)
+        for operands in ((masked, x), (x, damier.Rows(masked)), (x, x, masked)):
+            self.assertIn("filled", self.refused("1 masked elements", *operands).hint)
+        self.refused("c has 1 masked", x, x, c=masked)
+        for whole in (np.ma.masked_equal(x, 99), np.ma.array(x, mask=np.zeros((3, 3), bool)), np.matrix(x)):
+            c = damier.matmul(whole, x)
+            self.assertIs(type(c), np.ndarray)
+            np.testing.assert_array_equal(c, x @ x)
+        np.testing.assert_array_equal(damier.matmul(masked.filled(0), x), masked.filled(0) @ x)
+        out = np.ma.zeros((3, 3))
+        self.assertIs(damier.matmul(x, x, out), out)
+        np.testing.assert_array_equal(out.data, x @ x)
+
+    def test_masks_of_others(self):
+        class Other:
+            """An array beside its mask, as of other libraries."""
+            mask = np.array([[True, False]])
+
+            def __array__(self, dtype=None, copy=None):
+                return np.ones((1, 2))
+
+        self.refused("a has 1 masked", Other(), np.ones((2, 1)))
+
+    def test_units(self):
+        class Quantity(np.ndarray):
+            """As in astropy."""
+            unit = "m"
+
+        x = np.ones((3, 3))
+        lengths = x.view(Quantity)
+        self.assertIn(".value", self.refused("b is in m", x, lengths).hint)
+        lengths.unit = ""
+        np.testing.assert_array_equal(damier.matmul(x, lengths), x @ x)
+
     def test_options(self):
         x = np.ones((3, 3))
         self.assertIn("--help", self.refused("no option 'gird'", x, x, gird="1x1x1").hint)

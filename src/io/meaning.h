@@ -1,0 +1,52 @@
+/* meaning: what the attributes of a dataset say about its stored numbers: packing, another sign,
+ * missing values. Applied while elements are read. */
+#ifndef DM_IO_MEANING_H
+#define DM_IO_MEANING_H
+
+#include "core/view.h"
+
+enum { DM_MISSING_VALUES = 16, DM_MEANING_TEXT = 400 };
+
+/* What becomes of missing values. */
+typedef enum dm_missing { DM_MISSING_REFUSED, DM_MISSING_NAN, DM_MISSING_ZERO } dm_missing;
+
+/* Plain data; all zero: the stored numbers are the values. */
+typedef struct dm_meaning {
+  bool active;
+  bool packed;     /* value = scale * number + offset */
+  bool other_sign; /* signed integers are meant as unsigned, or the reverse */
+  bool nan;        /* NaN is missing */
+  bool ranged;     /* numbers below LOW or above HIGH are missing ... */
+  bool of_values;  /* ... or, if packed, values */
+  bool found;      /* attributes or the file's format state missing values */
+  dm_missing missing;
+  dm_dtype type; /* of the values */
+  double scale, offset, low, high;
+  int count;
+  double real[DM_MISSING_VALUES];   /* the numbers that mean "missing", ... */
+  int64_t whole[DM_MISSING_VALUES]; /* ... and as integers of 64 bits */
+  char text[DM_MEANING_TEXT];       /* for people, or "" */
+  char warning[DM_MEANING_TEXT];    /* what stands beside the numbers and is not applied, or "" */
+} dm_meaning;
+
+/* The missing values met so far. Several threads may add. */
+typedef struct dm_missed {
+  _Atomic int64_t count, first; /* first: row * columns + column */
+} dm_missed;
+
+/* The type of numbers stored as DTYPE before they are unpacked. */
+dm_dtype dm_meaning_number(const dm_meaning *meaning, dm_dtype dtype);
+
+/* Whether values are the stored elements of DTYPE, unless they are missing. */
+bool dm_meaning_only_looks(const dm_meaning *meaning);
+
+/* DST (f64, packed) = the values of one row of STORED, which starts at element (row, col) of a
+ * dataset with COLS columns. Missing ones are counted in MISSED and replaced. */
+void dm_meaning_apply(const dm_meaning *meaning, dm_view stored, int64_t row, int64_t col,
+                      int64_t cols, double *dst, dm_missed *missed);
+
+/* The same in place, for a PART that was read without conversion. */
+void dm_meaning_look(const dm_meaning *meaning, dm_view part, int64_t row, int64_t col,
+                     int64_t cols, dm_missed *missed);
+
+#endif
