@@ -596,9 +596,6 @@ def meaning(cases):
     with cases.hdf5("fill_complex.h5", 3, "is not understood") as file:
         file["a"] = MATRIX * 1j
         file["a"].attrs["_FillValue"] = -9.0
-    with cases.hdf5("fill_occurs.h5", 3, "values are missing; the first is in row 1, column 1") as file:
-        file["a"] = MATRIX
-        file["a"].attrs["_FillValue"] = 5.0
     with cases.hdf5("good_meaning.h5", 0, "3 x 4 i64") as file:
         file["a"] = MATRIX.astype("i8")
         for name in ("scale_factor", "_FillValue", "valid_range", "_Unsigned", "complex", "BSCALE", "levels"):
