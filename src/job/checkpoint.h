@@ -67,8 +67,7 @@ dm_status dm_checkpoint_read_back(dm_checkpoint *checkpoint, dm_read_back wish, 
 
 /* Collective, after the flush: drops WRONG, COUNT rectangles that are the same on all ranks,
  * from the records and records all else for the next run. A C of one tile is cut into several if
- * the file has what was written. *good of *tiles are kept; 0 without checkpoints.
- * (checkpoint_repair.c) */
+ * the file has what was written. *good of *tiles are kept; 0 without checkpoints. */
 typedef struct dm_wrong_part {
   dm_range rows, cols;
 } dm_wrong_part;

@@ -1,4 +1,5 @@
-/* checkpoint_impl: shared by the files of the checkpoint. */
+/* checkpoint_impl: shared by checkpoint.c, which records tiles, and checkpoint_resume.c, which
+ * takes up what an earlier run recorded. */
 #ifndef DM_JOB_CHECKPOINT_IMPL_H
 #define DM_JOB_CHECKPOINT_IMPL_H
 
@@ -63,31 +64,17 @@ struct dm_checkpoint {
   dm_teller *tellers; /* one per rank that writes; the first, rank 0, is unused */
 };
 
+/* ---- checkpoint_resume.c ---- */
+
 /* Rank 0: inspects the journal and the file with C's name, and fills FOUND. DM_E_IO: another run
- * prevents this one. (checkpoint_found.c) */
+ * prevents this one. */
 dm_status dm_found_look(dm_checkpoint *checkpoint, const dm_problem *problem);
 
 /* Rank 0: whether the run found has the fields WANTED; with --force a different one is started
  * over. */
 dm_status dm_found_compare(dm_checkpoint *checkpoint, const dm_attributes *wanted);
 
-/* (checkpoint_notes.c) */
-dm_status dm_notes_open(dm_checkpoint *checkpoint);
-void dm_notes_close(dm_checkpoint *checkpoint);
-
-/* Reports this rank's first END tiles to rank 0. */
-dm_status dm_notes_tell(dm_checkpoint *checkpoint, int64_t end);
-
-/* Ends the reports: rank 0 receives all notes until the other ranks call this, too. */
-dm_status dm_notes_end(dm_checkpoint *checkpoint);
-
-/* Rank 0: receives the notes that have arrived. */
-dm_status dm_notes_take(dm_checkpoint *checkpoint);
-
-/* Rank 0: records complete tiles in the journal. */
-dm_status dm_notes_record(dm_checkpoint *checkpoint);
-
-/* The tile of RECORD, searching from FROM; -1: none. (checkpoint_trust.c) */
+/* The tile of RECORD, searching from FROM; -1: none. */
 int64_t dm_recorded_tile(const dm_checkpoint *checkpoint, const dm_tile_record *record,
                          int64_t from);
 
@@ -96,17 +83,7 @@ int64_t dm_recorded_tile(const dm_checkpoint *checkpoint, const dm_tile_record *
 dm_status dm_trust_list(dm_checkpoint *checkpoint);
 void dm_trust_list_others(dm_checkpoint *checkpoint);
 
-/* The record of a tile of PLAN, without its checksum. */
-dm_tile_record dm_trust_record(const dm_plan *plan, int64_t tile);
-
-/* Computes the checksums of this rank's part of the tiles in LIST of the part FILE, or of those
- * with checksums WANTED (NULL: all). */
-dm_status dm_trust_sums(dm_checkpoint *checkpoint, const dm_output_file *file,
-                        const dm_tile_record *list, int64_t count, const bool *wanted,
-                        uint64_t *sums);
-
-/* Collective: compares the recorded tiles with the part file and drops those that differ.
- * (checkpoint_trust.c) */
+/* Collective: compares the recorded tiles with the part file and drops those that differ. */
 dm_status dm_trust_recorded(dm_checkpoint *checkpoint, const dm_output_file *file);
 
 #endif
