@@ -78,7 +78,7 @@ static dm_status check_existing(const dm_location *at, const struct stat *info, 
 /* An input may have the name of a temporary file of this run. */
 static dm_status check_beside(const dm_location *at, const dm_dataset *inputs, int count,
                               const dm_dataset *replaced) {
-  static const char *const endings[] = {".part", ".journal", ".packing"};
+  static const char *const endings[] = {".part", ".journal", ".damier-new"};
   for (int i = 0; i < 3; i++) {
     char path[DM_BESIDE];
     struct stat info;
@@ -93,14 +93,14 @@ static dm_status check_beside(const dm_location *at, const dm_dataset *inputs, i
   return DM_OK;
 }
 
-static dm_status check_part(const dm_location *at, bool force, const dm_dataset *inputs, int count,
+static dm_status check_part(const dm_location *at, const dm_dataset *inputs, int count,
                             const dm_dataset *replaced) {
   char part[DM_BESIDE];
   bool resumable;
   DM_TRY(check_beside(at, inputs, count, replaced));
   DM_TRY(dm_output_beside(at, ".part", part));
   DM_TRY(dm_journal_look(at, &resumable));
-  return resumable ? DM_OK : dm_output_leftover(at, part, force, false);
+  return resumable ? DM_OK : dm_output_leftover(at, part, false);
 }
 
 static void name_dataset(dm_location *location, const char *default_name) {
@@ -124,14 +124,15 @@ dm_status dm_output_check_appended(dm_location *location, const char *default_na
     return dm_fail_at(DM_E_USAGE, location, "is no name for a dataset of the user");
   if (strlen(location->file) > 0 && location->file[strlen(location->file) - 1] == '/')
     return dm_fail_at(DM_E_USAGE, location, "is a directory");
+  dm_status status = DM_OK;
   if (lstat(location->file, &info) == 0)
-    DM_TRY(check_existing(location, &info, force, inputs, count, appended));
+    status = check_existing(location, &info, force, inputs, count, appended);
   else if (errno != ENOENT && errno != ENOTDIR)
-    return dm_fail_at(DM_E_IO, location, "%s", strerror(errno));
-  DM_TRY(check_directory(location));
-  DM_TRY(check_part(location, force, inputs, count, replaced));
+    status = dm_fail_at(DM_E_IO, location, "%s", strerror(errno));
+  if (!status) status = check_directory(location);
+  if (!status) status = check_part(location, inputs, count, replaced);
   name_dataset(location, default_name);
-  return DM_OK;
+  return status;
 }
 
 dm_status dm_output_check(dm_location *location, const char *default_name, bool force,

@@ -57,38 +57,3 @@ dm_status dm_output_holds_only(const void *location, void *nothing) {
   return dm_hint(dm_fail_at(DM_E_USAGE, at, "exists and holds other objects: %s", look.other),
                  "nothing was touched; name another output file");
 }
-
-static bool read_id(hid_t file, char id[DM_ID]) {
-  hid_t type = H5Tcopy(H5T_C_S1), attribute = -1;
-  if (type >= 0 && H5Tset_size(type, DM_ID_LENGTH) >= 0 &&
-      H5Tset_strpad(type, H5T_STR_NULLPAD) >= 0)
-    attribute = H5Aopen_by_name(file, DM_OWN_GROUP, DM_ID_NAME, H5P_DEFAULT, H5P_DEFAULT);
-  const bool read = attribute >= 0 && H5Aread(attribute, type, id) >= 0;
-  if (attribute >= 0) H5Aclose(attribute);
-  if (type >= 0) H5Tclose(type);
-  return read && strspn(id, "0123456789abcdef") == DM_ID_LENGTH;
-}
-
-/* A dm_child_work: reads the id, which only files of damier have. */
-static dm_status find_id(const void *location, void *id) {
-  const dm_location *at = location;
-  hid_t file;
-  memset(id, 0, DM_ID);
-  DM_TRY(dm_h5_start(false));
-  DM_TRY(dm_h5_open_file(at, 0, &file));
-  char found[DM_ID] = "";
-  hid_t set = H5Dopen2(file, at->dataset, H5P_DEFAULT);
-  if (set >= 0 && dm_h5_is_whole(set) && read_id(file, found)) memcpy(id, found, DM_ID);
-  return DM_OK;
-}
-
-dm_status dm_output_whole(const dm_location *at, char id[DM_ID]) {
-  bool present;
-  struct stat info;
-  memset(id, 0, DM_ID);
-  DM_TRY(dm_journal_look(at, &present));
-  if (!present || stat(at->file, &info) < 0) return DM_OK;
-  DM_TRY(dm_child_run(at, find_id, at, id, DM_ID));
-  if (strnlen(id, DM_ID) != DM_ID_LENGTH) memset(id, 0, DM_ID);
-  return DM_OK;
-}

@@ -9,7 +9,6 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "io/checksum.h"
-#include "io/pack.h"
 #include "io/read.h"
 #include "job/checkpoint_fields.h"
 #include "job/checkpoint_impl.h"
@@ -133,7 +132,7 @@ static dm_status append_notes(void *context, const dm_keepalive *keepalive) {
 }
 
 static dm_status notes_record(dm_checkpoint *c) {
-  if (!c->on || c->complete == c->written) return DM_OK;
+  if (c->complete == c->written) return DM_OK;
   DM_TRY(dm_run_aside(c->run, append_notes, c));
   for (; c->written < c->complete; c->written++)
     dm_tile_reach(c->states, dm_plan_todo_tile(c->plan, c->written), DM_TILE_RECORDED);
@@ -143,10 +142,9 @@ static dm_status notes_record(dm_checkpoint *c) {
 /* ---- the start ---- */
 
 static dm_status start_afresh(dm_checkpoint *c, const dm_problem *p) {
-  const bool mine = c->journal && dm_journal_existed(c->journal); /* left by an unfinished start */
-  if (mine) DM_TRY(dm_journal_clear(c->journal));
-  DM_TRY(dm_output_create_early(&c->multiply->out, p->c, p->m, p->n, c->multiply->force || mine,
-                                &c->file, &c->reservation));
+  const bool old = c->journal && dm_journal_existed(c->journal); /* left by an unfinished start */
+  if (old) DM_TRY(dm_journal_clear(c->journal));
+  DM_TRY(dm_output_create_early(&c->multiply->out, p->c, p->m, p->n, &c->file, &c->reservation));
   c->created = true;
   return DM_OK;
 }
@@ -176,10 +174,18 @@ typedef struct opening {
   const dm_setup *setup;
 } opening;
 
-static dm_status look_and_start(void *context, const dm_keepalive *keepalive) {
+static dm_status look(void *context, const dm_keepalive *keepalive) {
+  const opening *o = context;
+  const dm_multiply *m = o->checkpoint->multiply;
+  (void)keepalive;
+  o->checkpoint->found.in_place = m->has_c && !m->form.existing.at.file[0] && is_replaced(m);
+  return dm_found_look(o->checkpoint, o->problem);
+}
+
+static dm_status start(void *context, const dm_keepalive *keepalive) {
   const opening *o = context;
   (void)keepalive;
-  DM_TRY(dm_found_look(o->checkpoint, o->problem));
+  DM_TRY(dm_found_settle(o->checkpoint));
   return o->checkpoint->found.done ? DM_OK : start_early(o->checkpoint, o->problem);
 }
 
@@ -192,13 +198,15 @@ dm_status dm_checkpoint_open(dm_run *run, const dm_multiply *multiply, const dm_
   c->multiply = multiply;
   c->file.made = -1;
   c->on = multiply->checkpoint;
-  c->sums = c->on || multiply->read_back == DM_READ_BACK_ALWAYS;
+
   c->interval = multiply->checkpoint_interval;
-  c->in_place = multiply->has_c && !multiply->form.existing.at.file[0] && is_replaced(multiply);
-  dm_status status = DM_OK;
-  if (run->rank == 0) status = dm_run_aside(run, look_and_start, &(opening){c, problem, NULL});
-  DM_TRY(dm_comm_agree(run->world, status));
+  opening one = {c, problem, NULL};
+  DM_TRY(dm_comm_agree(run->world, run->rank == 0 ? dm_run_aside(run, look, &one) : DM_OK));
   DM_TRY(dm_comm_split(run->world, 0, run->rank, &c->comm));
+  DM_TRY(dm_comm_broadcast(run->world, &c->found, sizeof c->found, 0));
+  if (c->found.named > 0) DM_TRY(dm_found_verify(c));
+  DM_TRY(dm_comm_agree(run->world, run->rank == 0 ? dm_run_aside(run, start, &one) : DM_OK));
+  c->sums = c->on || c->found.in_place || multiply->read_back == DM_READ_BACK_ALWAYS;
   return dm_comm_broadcast(run->world, &c->found, sizeof c->found, 0);
 }
 
@@ -267,8 +275,6 @@ static dm_status open_part(void *context, const dm_keepalive *keepalive) {
   DM_TRY(dm_buffer_table(1, &wanted));
   dm_status status = dm_fields_of_setup(c->multiply, setup, wanted);
   if (!status && c->found.records > 0) status = dm_found_compare(c, wanted);
-  if (!status && c->journal && dm_journal_existed(c->journal))
-    status = dm_pack_forget(&c->multiply->out);
   if (!status && c->found.records > 0) status = take_up(c);
   if (!status && c->found.records == 0 && !c->created) status = start_afresh(c, &c->plan->problem);
   if (!status) status = choose_way(c);
@@ -306,7 +312,7 @@ dm_status dm_checkpoint_begin(dm_checkpoint *c, const dm_setup *setup, dm_output
   DM_TRY(dm_comm_broadcast(c->run->world, &c->file, sizeof c->file, 0));
   c->file.made = made;
   DM_TRY(share_records(c));
-  if (c->found.records > 0) DM_TRY(dm_trust_recorded(c, &c->file));
+  if (c->found.records > 0) DM_TRY(dm_trust_recorded(c));
   dm_trust_list_others(c);
   say(c);
   *file = c->file;
@@ -368,7 +374,7 @@ dm_status dm_checkpoint_poll(dm_checkpoint *c) {
   }
   if (c->run->rank != 0) return DM_OK;
   DM_TRY(notes_take(c));
-  return notes_record(c);
+  return c->on ? notes_record(c) : DM_OK;
 }
 
 static dm_status sync_all(void *context, const dm_keepalive *keepalive) {
@@ -392,26 +398,22 @@ dm_status dm_checkpoint_flush(dm_checkpoint *c, bool record) {
   dm_status status = DM_OK;
   if (c->output && !c->flushed) status = end_telling(c);
   const bool late = dm_now() - c->started >= c->interval || kept(c) > 0;
-  if (!status && c->flushed && c->run->rank == 0 && (record || late)) status = notes_record(c);
+  if (!status && c->flushed && c->run->rank == 0 && c->on && (record || late))
+    status = notes_record(c);
   return dm_comm_agree(c->run->world, status);
-}
-
-const dm_tile_record *dm_checkpoint_tiles(const dm_checkpoint *c, int64_t *count) {
-  *count = c->sums && c->taken + c->complete == c->tiles ? c->tiles : 0;
-  return c->records;
 }
 
 /* ---- the end ---- */
 
-static dm_status begin_journal(void *context, const dm_keepalive *keepalive) {
-  dm_checkpoint *c = context;
-  (void)keepalive; /* short */
-  return dm_journal_begin(c->journal, &c->fields);
-}
-
-dm_status dm_checkpoint_intend(dm_checkpoint *c) {
-  if (!c->in_place || dm_journal_state_of(c->journal) == DM_JOURNAL_PRESENT) return DM_OK;
-  return dm_run_aside(c->run, begin_journal, c);
+dm_status dm_checkpoint_intend(dm_checkpoint *c, dm_completion *completion) {
+  const dm_output_form *form = &c->multiply->form;
+  const bool packed = dm_output_is_chunked(form) || dm_output_is_recast(form);
+  completion->tiles = c->records;
+  completion->count = c->sums && c->taken + c->complete == c->tiles ? c->tiles : 0;
+  if (c->journal && (c->found.in_place || packed)) DM_TRY(notes_record(c));
+  completion->journal = c->journal;
+  completion->unrecorded = !c->journal || dm_journal_state_of(c->journal) != DM_JOURNAL_PRESENT;
+  return DM_OK;
 }
 
 void dm_checkpoint_named(dm_checkpoint *c) {
@@ -460,7 +462,8 @@ static dm_status tidy_in_place(dm_checkpoint *c, dm_status status) {
 }
 
 static dm_status tidy(dm_checkpoint *c, dm_status status, bool keep_part) {
-  if (c->in_place && c->journal && (c->named || c->found.done)) return tidy_in_place(c, status);
+  if (c->found.in_place && c->journal && (c->named || c->found.done))
+    return tidy_in_place(c, status);
   if (c->named || c->found.done) {
     if (c->journal) remove_journal(c);
     return status;

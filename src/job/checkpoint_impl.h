@@ -9,7 +9,9 @@
 /* The journal's description of the run that started it; plain data, for all ranks. */
 typedef struct dm_found {
   int64_t records, offset, ranks;
-  bool done; /* C has its name */
+  bool in_place; /* C replaces a matrix that it is computed from */
+  int64_t named; /* tiles of a result that may have C's name already; 0: none has */
+  bool done;     /* it has */
   int64_t tiles_m, tiles_n, down, pm, pn, pk, panel;
   char id[DM_ID]; /* id of its part file */
 } dm_found;
@@ -31,10 +33,9 @@ struct dm_checkpoint {
   dm_run *run;
   const dm_multiply *multiply;
   bool begun;
-  bool in_place; /* C replaces a matrix that it is computed from */
-  bool named;    /* C has its name */
-  bool sums;     /* checksums are computed */
-  bool on;       /* false: nothing is recorded, the result is synced at the end */
+  bool named; /* C has its name */
+  bool sums;  /* checksums are computed */
+  bool on;    /* false: nothing is recorded, the result is synced at the end */
   dm_comm *comm;
   double interval, started, next;
   dm_found found;
@@ -70,6 +71,13 @@ struct dm_checkpoint {
  * prevents this one. */
 dm_status dm_found_look(dm_checkpoint *checkpoint, const dm_problem *problem);
 
+/* Collective, if a result may have C's name: compares the file as it is with the recorded tiles. */
+dm_status dm_found_verify(dm_checkpoint *checkpoint);
+
+/* Rank 0, after that: removes the leftovers of a run that is done, or says why the run that was
+ * found cannot go on. */
+dm_status dm_found_settle(dm_checkpoint *checkpoint);
+
 /* Rank 0: whether the run found has the fields WANTED; with --force a different one is started
  * over. */
 dm_status dm_found_compare(dm_checkpoint *checkpoint, const dm_attributes *wanted);
@@ -84,6 +92,6 @@ dm_status dm_trust_list(dm_checkpoint *checkpoint);
 void dm_trust_list_others(dm_checkpoint *checkpoint);
 
 /* Collective: compares the recorded tiles with the part file and drops those that differ. */
-dm_status dm_trust_recorded(dm_checkpoint *checkpoint, const dm_output_file *file);
+dm_status dm_trust_recorded(dm_checkpoint *checkpoint);
 
 #endif

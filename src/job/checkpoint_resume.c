@@ -13,7 +13,6 @@
 #include "core/element_sum.h"
 #include "core/version.h"
 #include "io/checksum.h"
-#include "io/pack.h"
 #include "io/read.h"
 #include "io/tile_sums.h"
 #include "job/checkpoint_impl.h"
@@ -150,10 +149,18 @@ static void note_found(dm_checkpoint *c) {
   snprintf(found->id, sizeof found->id, "%s", id ? id : "");
 }
 
-/* Whether the file with C's name was created by the run of this journal, with the same command. */
-static bool is_done(const dm_checkpoint *c) {
-  return c->found.id[0] && strcmp(c->found.id, c->multiply->whole) == 0 &&
-         !dm_fields_differ(dm_journal_fields(c->journal), &c->fields, c->in_place);
+/* Whether the file with C's name may be what the journal describes: the same command recorded all
+ * of its tiles. */
+static dm_status look_at_whole(dm_checkpoint *c, const dm_problem *p) {
+  const dm_dataset *whole = &c->multiply->whole;
+  bool covers;
+  int64_t count;
+  if (!whole->at.file[0] || whole->rows != p->m || whole->cols != p->n || whole->dtype != p->c ||
+      dm_fields_differ(dm_journal_fields(c->journal), &c->fields, c->found.in_place))
+    return DM_OK;
+  DM_TRY(dm_journal_tiles(c->journal, p->m, p->n, &c->records, &count, &covers));
+  if (covers) c->found.named = count;
+  return DM_OK;
 }
 
 static dm_status look_at_journal(dm_checkpoint *c, const dm_problem *problem) {
@@ -170,14 +177,7 @@ static dm_status look_at_journal(dm_checkpoint *c, const dm_problem *problem) {
                    "start over with --force");
   if (dm_journal_state_of(c->journal) == DM_JOURNAL_PRESENT) note_found(c);
   DM_TRY(dm_fields_of_problem(m, problem, &c->fields));
-  c->found.done = is_done(c);
-  if (c->found.done) {
-    DM_TRY(dm_output_forget(&m->out));
-    DM_TRY(dm_pack_forget(&m->out));
-    return dm_output_sync_name(&m->out);
-  }
-  if (!c->on) c->found.records = 0;
-  return c->found.records > 0 ? dm_found_compare(c, &c->fields) : DM_OK;
+  return dm_journal_state_of(c->journal) == DM_JOURNAL_PRESENT ? look_at_whole(c, problem) : DM_OK;
 }
 
 /* Without checkpoints a journal still prevents a run, like the part file beside it. */
@@ -186,18 +186,21 @@ static dm_status look_without(const dm_checkpoint *c) {
   bool present, locked;
   DM_TRY(dm_journal_look(&m->out, &present));
   if (!present) return DM_OK;
-  if (!m->force)
-    return dm_hint(dm_fail(DM_E_IO, "an earlier run on %s can be resumed", m->out.file),
-                   "leave out --no-checkpoint, or start over with --force");
   dm_journal *journal;
+  int64_t records;
   DM_TRY(dm_journal_open(&m->out, &journal, &locked));
-  dm_status status = dm_journal_remove(journal);
+  (void)dm_journal_records(journal, &records);
+  dm_status status =
+      records > 0 && !m->force
+          ? dm_hint(dm_fail(DM_E_IO, "an earlier run on %s can be resumed", m->out.file),
+                    "leave out --no-checkpoint, or start over with --force")
+          : dm_journal_remove(journal);
   dm_journal_close(journal);
   return status;
 }
 
 dm_status dm_found_look(dm_checkpoint *c, const dm_problem *problem) {
-  return c->on || c->in_place ? look_at_journal(c, problem) : look_without(c);
+  return c->on || c->found.in_place ? look_at_journal(c, problem) : look_without(c);
 }
 
 /* ---- tiles are read again: those of an earlier run before they are trusted, and, if requested,
@@ -274,26 +277,32 @@ static dm_status sum_of(dm_checkpoint *c, dm_reader *reader, const dm_dataset *s
   return status;
 }
 
-static dm_status trust_sums(dm_checkpoint *c, const dm_output_file *file,
-                            const dm_tile_record *list, int64_t count, const bool *wanted,
-                            uint64_t *sums) {
-  dm_dataset set;
+/* Computes the checksums of this rank's part of the tiles in LIST of SET, or of those WANTED (NULL:
+ * all). */
+static dm_status trust_sums(dm_checkpoint *c, const dm_dataset *set, const dm_tile_record *list,
+                            int64_t count, const bool *wanted, uint64_t *sums) {
   dm_reader *reader;
-  DM_TRY(dm_output_part(file, &set));
-  DM_TRY(dm_reader_open(&set, DM_DTYPE_NONE, &reader));
+  DM_TRY(dm_reader_open(set, DM_DTYPE_NONE, &reader));
   dm_reader_keepalive(reader, &c->run->keepalive);
   dm_status status = DM_OK;
   for (int64_t t = 0; t < count && !status; t++)
-    if (!wanted || wanted[t]) status = sum_of(c, reader, &set, &list[t], &sums[t]);
+    if (!wanted || wanted[t]) status = sum_of(c, reader, set, &list[t], &sums[t]);
   dm_reader_close(reader);
   return status;
 }
 
-static dm_status sums_of_recorded(dm_checkpoint *c, const dm_output_file *file, uint64_t *sums) {
+static dm_status part_sums(dm_checkpoint *c, const dm_tile_record *list, int64_t count,
+                           const bool *wanted, uint64_t *sums) {
+  dm_dataset part;
+  DM_TRY(dm_output_part(&c->file, &part));
+  return trust_sums(c, &part, list, count, wanted, sums);
+}
+
+static dm_status sums_of_recorded(dm_checkpoint *c, uint64_t *sums) {
   bool *recorded;
   DM_TRY(dm_buffer_table(c->tiles, &recorded));
   for (int64_t t = 0; t < c->tiles; t++) recorded[t] = dm_tile_has(c->states, t, DM_TILE_RECORDED);
-  dm_status status = trust_sums(c, file, c->records, c->tiles, recorded, sums);
+  dm_status status = part_sums(c, c->records, c->tiles, recorded, sums);
   free(recorded);
   return status;
 }
@@ -307,11 +316,11 @@ static void warn(const dm_checkpoint *c, int64_t tile) {
       (long long)r->col);
 }
 
-dm_status dm_trust_recorded(dm_checkpoint *c, const dm_output_file *file) {
+dm_status dm_trust_recorded(dm_checkpoint *c) {
   uint64_t *sums;
   dm_run_phase(c->run, "checking the recorded tiles", 1);
   DM_TRY(dm_buffer_table(c->tiles, &sums));
-  dm_status status = dm_comm_agree(c->run->world, sums_of_recorded(c, file, sums));
+  dm_status status = dm_comm_agree(c->run->world, sums_of_recorded(c, sums));
   if (!status) status = dm_comm_sum_i64(c->run->world, (int64_t *)sums, c->tiles);
   for (int64_t t = 0; t < c->tiles && !status; t++) {
     if (!dm_tile_has(c->states, t, DM_TILE_RECORDED) || sums[t] == c->records[t].checksum) continue;
@@ -334,7 +343,7 @@ static bool is_cheap(const dm_checkpoint *c) {
 }
 
 static dm_status compare_written(dm_checkpoint *c, uint64_t *sums) {
-  DM_TRY(dm_comm_agree(c->run->world, trust_sums(c, &c->file, c->records, c->tiles, NULL, sums)));
+  DM_TRY(dm_comm_agree(c->run->world, part_sums(c, c->records, c->tiles, NULL, sums)));
   DM_TRY(dm_comm_sum_i64(c->run->world, (int64_t *)sums, c->tiles));
   dm_status status = DM_OK;
   for (int64_t t = 0; t < c->tiles && !status && c->run->rank == 0; t++)
@@ -355,6 +364,62 @@ dm_status dm_checkpoint_read_back(dm_checkpoint *c, dm_read_back wish, bool *don
   dm_status status = compare_written(c, sums);
   free(sums);
   return status;
+}
+
+/* ---- a result that has C's name already ---- */
+
+/* A file that cannot be read is not the result. */
+static dm_status compare_whole(dm_checkpoint *c, uint64_t *sums) {
+  const int64_t count = c->found.named;
+  dm_status status = dm_comm_agree(
+      c->run->world, trust_sums(c, &c->multiply->whole, c->records, count, NULL, sums));
+  c->found.done = !status;
+  dm_status_free(status);
+  DM_TRY(dm_comm_sum_i64(c->run->world, (int64_t *)sums, count));
+  for (int64_t t = 0; t < count; t++) c->found.done &= sums[t] == c->records[t].checksum;
+  return DM_OK;
+}
+
+dm_status dm_found_verify(dm_checkpoint *c) {
+  const int64_t count = c->found.named;
+  uint64_t *sums = NULL;
+  dm_run_phase(c->run, "comparing C with its journal", 1);
+  dm_status status = c->run->rank == 0 ? DM_OK : dm_buffer_table(count, &c->records);
+  if (!status) status = dm_buffer_table(count, &sums);
+  DM_TRY(dm_comm_agree(c->run->world, status));
+  DM_TRY(dm_comm_broadcast(c->run->world, c->records, count * (int64_t)sizeof *c->records, 0));
+  status = compare_whole(c, sums);
+  free(sums);
+  free(c->records);
+  c->records = NULL;
+  return status;
+}
+
+/* A command that cannot replace the file, or that would add A B to a damaged result. */
+static dm_status refuse_whole(const dm_checkpoint *c) {
+  const dm_multiply *m = c->multiply;
+  const bool in_place = c->found.in_place;
+  if (!m->only_done && !(in_place && c->found.named > 0 && !dm_output_is_left(&m->out) &&
+                         dm_fields_differ(dm_journal_fields(c->journal), &c->fields, false)))
+    return DM_OK;
+  return dm_hint(dm_fail(in_place ? DM_E_IO : DM_E_USAGE,
+                         "%s exists, and is not the result that its journal describes",
+                         m->out.file),
+                 in_place ? "it was damaged or changed after this command had replaced it; to add "
+                            "A B to what it holds now, remove %.200s.journal"
+                          : "was it changed? remove %.200s.journal, or name another output",
+                 m->out.file);
+}
+
+dm_status dm_found_settle(dm_checkpoint *c) {
+  const dm_multiply *m = c->multiply;
+  if (c->found.done) {
+    dm_status_free(dm_output_forget(&m->out)); /* a file of the user is no leftover */
+    return dm_output_sync_name(&m->out);
+  }
+  DM_TRY(refuse_whole(c));
+  if (!c->on) c->found.records = 0;
+  return c->found.records > 0 ? dm_found_compare(c, &c->fields) : DM_OK;
 }
 
 /* ---- keeps what is good of a wrong C for the run that repairs it: the journal names the good
@@ -408,13 +473,13 @@ static dm_status open_list(dm_checkpoint *c, const dm_wrong_part *wrong, int64_t
  * written with. */
 static dm_status sum_anew(dm_checkpoint *c, leftover *l) {
   const dm_comm *world = c->run->world;
-  DM_TRY(dm_comm_agree(world, trust_sums(c, &c->file, c->records, c->tiles, NULL, l->sums)));
+  DM_TRY(dm_comm_agree(world, part_sums(c, c->records, c->tiles, NULL, l->sums)));
   DM_TRY(dm_comm_sum_i64(world, (int64_t *)l->sums, c->tiles));
   int64_t as_written = l->sums[0] == c->records[0].checksum; /* only rank 0 knows */
   DM_TRY(dm_comm_broadcast(world, &as_written, sizeof as_written, 0));
   if (!as_written) memset(l->good, 0, (size_t)l->tiles * sizeof *l->good);
   memset(l->sums, 0, (size_t)l->tiles * sizeof *l->sums);
-  DM_TRY(dm_comm_agree(world, trust_sums(c, &c->file, l->list, l->tiles, l->good, l->sums)));
+  DM_TRY(dm_comm_agree(world, part_sums(c, l->list, l->tiles, l->good, l->sums)));
   DM_TRY(dm_comm_sum_i64(world, (int64_t *)l->sums, l->tiles));
   for (int64_t t = 0; t < l->tiles; t++) l->list[t].checksum = l->sums[t];
   return DM_OK;
