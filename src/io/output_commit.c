@@ -27,20 +27,27 @@ static dm_status complete(void *context, hid_t file, hid_t set) {
     DM_TRY(dm_h5_write_text(at, set, c->provenance->list[i].name, c->provenance->list[i].text));
   DM_TRY(dm_h5_write_text(at, set, DM_STATE, "complete"));
   if (c->count > 0) DM_TRY(dm_output_write_tiles(at, file, c->tiles, c->count));
-  return dm_output_mark(file, &one->file, true);
+  return dm_output_mark_finished(file, &one->file);
 }
 
-static dm_status unmark(void *context, hid_t file, hid_t set) {
-  (void)set;
-  return dm_output_mark(file, &((commitment *)context)->file, false);
+/* Opens FILE->made with HDF5: by its present name, since the descriptor may be of an earlier one,
+ * but never another file. */
+static hid_t open_made(const dm_output_file *file, unsigned flags) {
+  char path[DM_DESCRIPTOR];
+  const int fd = open(file->part, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  dm_status status = fd < 0 ? DM_OK : dm_output_check_open(file, fd);
+  hid_t access = fd < 0 || status ? -1 : dm_h5_unlocked(), h5 = -1;
+  if (access >= 0) h5 = H5Fopen(dm_output_by_descriptor(fd, path), flags, access);
+  if (access >= 0) H5Pclose(access);
+  if (fd >= 0) close(fd);
+  dm_status_free(status);
+  return h5;
 }
 
 dm_status dm_output_edit(const dm_output_file *file, dm_output_work *work, void *context) {
   DM_TRY(dm_output_check_name(file, file->part));
   DM_TRY(dm_h5_start(false));
-  char path[DM_DESCRIPTOR];
-  hid_t access = dm_h5_unlocked(), h5 = -1, set = -1;
-  if (access >= 0) h5 = H5Fopen(dm_output_by_descriptor(file->made, path), H5F_ACC_RDWR, access);
+  hid_t h5 = open_made(file, H5F_ACC_RDWR), set = -1;
   if (h5 >= 0) set = H5Dopen2(h5, file->at.dataset, H5P_DEFAULT);
   dm_status status = set < 0 ? dm_h5_fail(DM_E_IO, &file->at, "'%s' cannot be reopened", file->part)
                              : work(context, h5, set);
@@ -50,7 +57,6 @@ dm_status dm_output_edit(const dm_output_file *file, dm_output_work *work, void 
     status = dm_h5_fail(DM_E_IO, &file->at, "'%s' cannot be closed", file->part);
   if (h5 >= 0 && H5Fclose(h5) < 0 && !status)
     status = dm_h5_fail(DM_E_IO, &file->at, "'%s' cannot be closed", file->part);
-  if (access >= 0) H5Pclose(access);
   return status;
 }
 
@@ -100,16 +106,13 @@ static dm_status compare(const dm_location *at, const dm_completion *c, hid_t se
 
 /* HDF5's metadata has no checksum, so it is read back before the file gets its name. */
 static dm_status look_again(const dm_output_file *file, const dm_completion *c) {
-  char path[DM_DESCRIPTOR];
-  hid_t access = dm_h5_unlocked(), h5 = -1, set = -1;
-  if (access >= 0) h5 = H5Fopen(dm_output_by_descriptor(file->made, path), H5F_ACC_RDONLY, access);
+  hid_t h5 = open_made(file, H5F_ACC_RDONLY), set = -1;
   if (h5 >= 0) set = H5Dopen2(h5, file->at.dataset, H5P_DEFAULT);
   dm_status status = set < 0
                          ? dm_h5_fail(DM_E_IO, &file->at, "'%s' cannot be read again", file->part)
                          : compare(&file->at, c, set);
   if (set >= 0) H5Dclose(set);
   if (h5 >= 0) H5Fclose(h5);
-  if (access >= 0) H5Pclose(access);
   return status;
 }
 
@@ -123,19 +126,6 @@ static dm_status give_name(const dm_output_file *file, bool force) {
   if (!failed) return DM_OK;
   if (errno != EEXIST) return dm_output_failed(&file->at, file->part, "renamed");
   return appeared(file);
-}
-
-/* From here on no leftover of this run can be taken for a file of the user: this name is damier's,
- * whatever the file contains. */
-static dm_status take_new_name(dm_output_file *file) {
-  char new[DM_BESIDE];
-  DM_TRY(dm_output_new_name(&file->at, new));
-  DM_TRY(dm_output_check_name(file, file->part));
-  if (strcmp(file->part, new) == 0) return DM_OK;
-  DM_TRY(dm_output_forget_new(&file->at));
-  if (rename(file->part, new) < 0) return dm_output_failed(&file->at, file->part, "renamed");
-  memcpy(file->part, new, sizeof new);
-  return DM_OK;
 }
 
 static dm_status finish(commitment *one, const dm_keepalive *keepalive) {
@@ -158,13 +148,8 @@ static dm_status publish(const dm_output_file *file, const dm_completion *c, boo
   return DM_OK;
 }
 
-/* A file that cannot even be marked keeps its last name, where the next run finds it. */
-static void take_back(commitment *one, const dm_output_file *before) {
-  dm_status status = DM_OK;
-  if (strcmp(before->part, one->file.part) == 0) return;
-  if (one->c->provenance) status = dm_output_edit(&one->file, unmark, one);
-  if (!status) (void)!dm_output_rename_new(one->file.part, before->part);
-  dm_status_free(status);
+static void take_back(dm_output_file *new, const dm_output_file *before) {
+  if (strcmp(before->part, new->part) != 0) dm_status_free(dm_output_name_again(new));
 }
 
 dm_status dm_output_commit(const dm_output_file *file, const dm_completion *completion,
@@ -174,10 +159,10 @@ dm_status dm_output_commit(const dm_output_file *file, const dm_completion *comp
   *named = false;
   /* Opened now: once C has its name, only the sync can still fail. */
   DM_TRY(dm_output_open_folder(&file->at, &folder));
-  dm_status status = take_new_name(&one.file);
+  dm_status status = dm_output_take_new_name(&one.file, folder);
   if (!status) status = finish(&one, keepalive);
   if (!status) status = publish(&one.file, completion, named);
-  if (!*named) take_back(&one, file);
+  if (!*named) take_back(&one.file, file);
   if (*named)
     status = dm_hint(dm_output_sync_folder(&file->at, folder),
                      "%.200s is complete; a crash of the computer could still lose its name",

@@ -21,9 +21,7 @@ static dm_status create_locked(dm_output_file *out, dm_reservation **reservation
   DM_TRY(status);
   /* The name appears after the mark is on the disk, so no loss of power leaves a stranger. */
   if (fsync(out->made) < 0) return dm_output_failed(&out->at, out->part, "synced");
-  char part[DM_BESIDE];
-  DM_TRY(dm_output_beside(&out->at, ".part", part));
-  DM_TRY(dm_output_name(out, part));
+  DM_TRY(dm_output_name(out));
   DM_TRY(dm_output_share(out));
   return dm_reservation_start(out, length, reservation);
 }

@@ -100,9 +100,22 @@ dm_status dm_output_holds_nothing(const dm_location *at, const char *path, int f
   return status;
 }
 
+/* A commit had begun. */
+static bool has_new_name(const dm_location *at, const struct stat *part) {
+  char new[DM_BESIDE];
+  struct stat info;
+  dm_status status = dm_output_new_name(at, new);
+  const bool has = !status && lstat(new, &info) == 0 && info.st_ino == part->st_ino &&
+                   info.st_dev == part->st_dev;
+  dm_status_free(status);
+  return has;
+}
+
 /* A complete file has been renamed by the user. */
-static dm_status check_mark(const dm_location *at, const char *part, int fd) {
+static dm_status check_mark(const dm_location *at, const char *part, int fd,
+                            const struct stat *info) {
   bool unfinished, nothing = false, ours;
+  if (has_new_name(at, info)) return DM_OK;
   DM_TRY(dm_output_look_for(at, part, fd, DM_UNFINISHED, &unfinished));
   if (!unfinished) DM_TRY(dm_output_holds_nothing(at, part, fd, &nothing));
   if (unfinished || nothing) return DM_OK;
@@ -125,7 +138,7 @@ dm_status dm_output_leftover(const dm_location *at, const char *part, bool remov
     status = dm_fail_at(DM_E_IO, at, "'%s' exists and is not a file", part);
   else
     status = dm_output_lock(at, part, fd, LOCK_EX);
-  if (!status) status = check_mark(at, part, fd);
+  if (!status) status = check_mark(at, part, fd, &info);
   if (!status && remove && unlink(part) < 0 && errno != ENOENT)
     status = dm_output_failed(at, part, "removed");
   close(fd);

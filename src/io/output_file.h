@@ -12,8 +12,8 @@
 #define DM_OWN_GROUP "/.damier"
 #define DM_ID_NAME "damier_id"
 
-/* Attribute of DM_OWN_GROUP that keeps its place, like the id: a file named .part without
- * DM_UNFINISHED is not a leftover of damier. */
+/* Attribute of DM_OWN_GROUP that keeps its place, like the id: a file named .part is a leftover if
+ * it says DM_UNFINISHED, or is also named .damier-new. */
 #define DM_MARK "damier_mark"
 #define DM_UNFINISHED "damier:unfinished"
 #define DM_FINISHED "damier:finished"
@@ -45,19 +45,25 @@ dm_status dm_output_holds_nothing(const dm_location *at, const char *path, int f
 
 /* ---- names (output_hold.c) ---- */
 
-/* The name of a file that is all there, just before it gets C's; always damier's. */
+/* The name of the file that is to become C, from its first byte until it does; it is damier's,
+ * whatever the file contains. A part file has this name first, and .part as the second one: so no
+ * state of a disk takes it for a file of the user that is called .part. */
 dm_status dm_output_new_name(const dm_location *at, char path[DM_BESIDE]);
 
 /* Removes a file of that name; DM_E_IO: another run is using it. */
 dm_status dm_output_forget_new(const dm_location *at);
 
-/* Creates OUT->made with that name; or without any, if the file system can. As long as C replaces a
- * file nobody else can read it. */
-dm_status dm_output_make(dm_output_file *out);
+/* Creates OUT->made with that name, which it takes from the PART that it is made from, or NULL; or
+ * without any, if the file system can. As long as C replaces a file nobody else can read it. */
+dm_status dm_output_make(dm_output_file *out, const dm_output_file *part);
 dm_status dm_output_make_unnamed(dm_output_file *out);
 
-/* Names OUT->made PATH, which must be free. */
-dm_status dm_output_name(dm_output_file *out, const char *path);
+/* Gives OUT->made both names; the same for one that was reopened and may have one of them. */
+dm_status dm_output_name(dm_output_file *out);
+dm_status dm_output_name_again(dm_output_file *out);
+
+/* Takes the name .part from OUT, in the open FOLDER: it is about to look complete. */
+dm_status dm_output_take_new_name(dm_output_file *out, int folder);
 
 /* As rename(2), but TO must be free. */
 int dm_output_rename_new(const char *from, const char *to);
@@ -74,8 +80,8 @@ dm_status dm_output_make_id(dm_output_file *out);
  * OUT->offset), marked as unfinished. The caller closes it. */
 dm_status dm_output_model(dm_output_file *out, const dm_output_form *form, int *model);
 
-/* Marks the open FILE, if damier made it. */
-dm_status dm_output_mark(int64_t file, const dm_output_file *out, bool finished);
+/* Marks the open FILE as finished, if damier made it. */
+dm_status dm_output_mark_finished(int64_t file, const dm_output_file *out);
 
 /* Adds OUT's dataset, and its parent groups, to the open FILE; OUT->offset as above. */
 dm_status dm_output_add(int64_t file, dm_output_file *out, const dm_output_form *form);

@@ -81,8 +81,10 @@ static mode_t first_mode(const dm_output_file *out) {
   return lstat(out->at.file, &old) == 0 ? 0600 : 0666;
 }
 
-dm_status dm_output_make(dm_output_file *out) {
+dm_status dm_output_make(dm_output_file *out, const dm_output_file *part) {
   DM_TRY(dm_output_new_name(&out->at, out->part));
+  if (part && is_held(part, out->part) && unlink(out->part) < 0)
+    return dm_output_failed(&out->at, out->part, "replaced");
   DM_TRY(dm_output_forget_new(&out->at));
   out->made = open(out->part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, first_mode(out));
   return out->made < 0 ? dm_output_failed(&out->at, out->part, "created") : DM_OK;
@@ -95,7 +97,7 @@ dm_status dm_output_make_unnamed(dm_output_file *out) {
   out->made = open(directory, O_RDWR | O_TMPFILE | O_CLOEXEC, first_mode(out));
   if (out->made >= 0) return DM_OK;
   if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL || errno == ENOENT)
-    return dm_output_make(out);
+    return dm_output_make(out, NULL);
   return dm_output_failed(&out->at, out->part, "created");
 }
 
@@ -111,28 +113,48 @@ int dm_output_rename_new(const char *from, const char *to) {
   return -1;
 }
 
-/* HDF5 finds no way to a file whose descriptor was made without a name: PATH is opened again, and
- * no lock is lost meanwhile. */
-static dm_status open_named(dm_output_file *out, const char *path) {
-  const int named = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (named < 0) return dm_output_failed(&out->at, path, "opened");
-  dm_status status = dm_output_check_name(out, path);
-  if (!status) status = dm_output_lock(&out->at, path, out->made, LOCK_SH);
-  if (!status) status = dm_output_lock(&out->at, path, named, LOCK_SH);
-  close(status ? named : out->made);
-  if (!status) out->made = named;
-  return status;
+/* On file systems without hard links the second name replaces the first. */
+static dm_status add_name(const dm_output_file *out, const char *from, const char *to) {
+  if (link(from, to) == 0) return DM_OK;
+  const bool none = errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS || errno == EMLINK;
+  return none && dm_output_rename_new(from, to) == 0 ? DM_OK
+                                                     : dm_output_failed(&out->at, to, "created");
 }
 
-dm_status dm_output_name(dm_output_file *out, const char *path) {
-  char made[DM_DESCRIPTOR];
-  const bool unnamed = !is_held(out, out->part);
-  const int failed = unnamed ? linkat(AT_FDCWD, dm_output_by_descriptor(out->made, made), AT_FDCWD,
-                                      path, AT_SYMLINK_FOLLOW)
-                             : dm_output_rename_new(out->part, path);
-  if (failed) return dm_output_failed(&out->at, path, "created");
-  snprintf(out->part, sizeof out->part, "%s", path);
-  return unnamed ? open_named(out, path) : DM_OK;
+dm_status dm_output_name(dm_output_file *out) {
+  char new[DM_BESIDE], made[DM_DESCRIPTOR];
+  DM_TRY(dm_output_new_name(&out->at, new));
+  if (!is_held(out, new) && linkat(AT_FDCWD, dm_output_by_descriptor(out->made, made), AT_FDCWD,
+                                   new, AT_SYMLINK_FOLLOW) < 0)
+    return dm_output_failed(&out->at, new, "created");
+  DM_TRY(dm_output_beside(&out->at, ".part", out->part));
+  return add_name(out, new, out->part);
+}
+
+dm_status dm_output_name_again(dm_output_file *out) {
+  char new[DM_BESIDE];
+  DM_TRY(dm_output_new_name(&out->at, new));
+  if (strcmp(out->part, new) == 0) return dm_output_name(out);
+  if (is_held(out, new)) return DM_OK;
+  DM_TRY(dm_output_forget_new(&out->at));
+  (void)!link(out->part, new); /* if the file system has hard links */
+  return DM_OK;
+}
+
+dm_status dm_output_take_new_name(dm_output_file *out, int folder) {
+  char new[DM_BESIDE];
+  DM_TRY(dm_output_new_name(&out->at, new));
+  DM_TRY(dm_output_check_name(out, out->part));
+  if (strcmp(out->part, new) == 0) return DM_OK;
+  if (is_held(out, new)) {
+    if (unlink(out->part) < 0) return dm_output_failed(&out->at, out->part, "renamed");
+  } else {
+    DM_TRY(dm_output_forget_new(&out->at));
+    if (rename(out->part, new) < 0) return dm_output_failed(&out->at, out->part, "renamed");
+    DM_TRY(dm_output_sync_folder(&out->at, folder));
+  }
+  memcpy(out->part, new, sizeof new);
+  return DM_OK;
 }
 
 /* ---- rights ---- */

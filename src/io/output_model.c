@@ -91,13 +91,12 @@ static dm_status write_id(hid_t file, const dm_output_file *out) {
   return status;
 }
 
-dm_status dm_output_mark(int64_t file, const dm_output_file *out, bool finished) {
+dm_status dm_output_mark_finished(int64_t file, const dm_output_file *out) {
   if (H5Lexists(file, DM_OWN_GROUP, H5P_DEFAULT) <= 0 ||
       H5Aexists_by_name(file, DM_OWN_GROUP, DM_MARK, H5P_DEFAULT) <= 0)
     return DM_OK; /* a file of the user, to which C was added */
   hid_t group = H5Gopen2(file, DM_OWN_GROUP, H5P_DEFAULT);
-  dm_status status =
-      write_fixed(group, out, DM_MARK, finished ? DM_FINISHED : DM_UNFINISHED, MARK_LENGTH);
+  dm_status status = write_fixed(group, out, DM_MARK, DM_FINISHED, MARK_LENGTH);
   if (group >= 0) H5Gclose(group);
   return status;
 }

@@ -44,9 +44,7 @@ static dm_status take_up(dm_output_file *file, int64_t offset) {
   DM_TRY(dm_output_lock(&file->at, file->part, file->made, LOCK_EX));
   DM_TRY(check_id(file));
   DM_TRY(restore_structure(file, offset));
-  char part[DM_BESIDE];
-  DM_TRY(dm_output_beside(&file->at, ".part", part));
-  if (strcmp(file->part, part) != 0) DM_TRY(dm_output_name(file, part));
+  DM_TRY(dm_output_name_again(file));
   return dm_output_share(file);
 }
 

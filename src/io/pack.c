@@ -74,7 +74,7 @@ static dm_status make_file(dm_output_file *to, const dm_output_form *form) {
 }
 
 static dm_status pack_into(dm_packing *p, dm_output_file *to, int threads) {
-  DM_TRY(dm_output_make(to));
+  DM_TRY(dm_output_make(to, p->from));
   dm_status status = make_file(to, p->form);
   if (!status) status = write_and_compare(p, to, threads);
   dm_packing_close(p);

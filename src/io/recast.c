@@ -147,7 +147,7 @@ dm_status dm_recast(const dm_output_file *file, const dm_output_form *form, dm_t
   *made = *file;
   made->made = *held = -1;
   made->part[0] = '\0';
-  DM_TRY(dm_output_make(made));
+  DM_TRY(dm_output_make(made, file));
   dm_status status = fill(file, made, form, sums, keepalive, held);
   if (!status) return DM_OK;
   dm_output_discard(made);

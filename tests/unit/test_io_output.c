@@ -244,9 +244,13 @@ TEST(test_part_file_replaced_meanwhile) {
   dm_dataset set;
   static dm_attributes facts;
   ok(dm_output_create(&location, DM_F64, 3, 2, &first));
+  char new[DM_BESIDE];
+  snprintf(new, sizeof new, "%s.damier-new", location.file);
   unlink(first.part);
   fails(dm_output_commit(&first, &(dm_completion){.provenance = &facts}, NULL, &named), DM_E_IO,
         "removed or replaced");
+  fails(dm_output_create(&location, DM_F64, 3, 2, &second), DM_E_IO, "another run");
+  unlink(new);
   ok(dm_output_create(&location, DM_F64, 3, 2, &second));
   fails(dm_output_open(&first, &writer), DM_E_IO, "is not the file that rank 0 made");
   fails(dm_output_part(&first, &set), DM_E_IO, "is not the file that rank 0 made");
