@@ -32,25 +32,28 @@ static dm_status complete(void *context, hid_t file, hid_t set) {
 
 /* Opens FILE->made with HDF5: by its present name, since the descriptor may be of an earlier one,
  * but never another file. */
-static hid_t open_made(const dm_output_file *file, unsigned flags) {
+static dm_status open_made(const dm_output_file *file, unsigned flags, hid_t *h5, hid_t *set) {
   char path[DM_DESCRIPTOR];
+  *h5 = *set = -1;
   const int fd = open(file->part, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  dm_status status = fd < 0 ? DM_OK : dm_output_check_open(file, fd);
-  hid_t access = fd < 0 || status ? -1 : dm_h5_unlocked(), h5 = -1;
-  if (access >= 0) h5 = H5Fopen(dm_output_by_descriptor(fd, path), flags, access);
+  if (fd < 0) return dm_output_failed(&file->at, file->part, "reopened");
+  dm_status status = dm_output_check_open(file, fd);
+  hid_t access = status ? -1 : dm_h5_unlocked();
+  if (access >= 0) *h5 = H5Fopen(dm_output_by_descriptor(fd, path), flags, access);
+  if (*h5 >= 0) *set = H5Dopen2(*h5, file->at.dataset, H5P_DEFAULT);
+  if (!status && *set < 0)
+    status = dm_h5_fail(DM_E_IO, &file->at, "'%s' cannot be reopened", file->part);
   if (access >= 0) H5Pclose(access);
-  if (fd >= 0) close(fd);
-  dm_status_free(status);
-  return h5;
+  close(fd);
+  return status;
 }
 
 dm_status dm_output_edit(const dm_output_file *file, dm_output_work *work, void *context) {
   DM_TRY(dm_output_check_name(file, file->part));
   DM_TRY(dm_h5_start(false));
-  hid_t h5 = open_made(file, H5F_ACC_RDWR), set = -1;
-  if (h5 >= 0) set = H5Dopen2(h5, file->at.dataset, H5P_DEFAULT);
-  dm_status status = set < 0 ? dm_h5_fail(DM_E_IO, &file->at, "'%s' cannot be reopened", file->part)
-                             : work(context, h5, set);
+  hid_t h5, set;
+  dm_status status = open_made(file, H5F_ACC_RDWR, &h5, &set);
+  if (!status) status = work(context, h5, set);
   if (!status && H5Fflush(h5, H5F_SCOPE_LOCAL) < 0)
     status = dm_h5_fail(DM_E_IO, &file->at, "'%s' cannot be flushed", file->part);
   if (set >= 0 && H5Dclose(set) < 0 && !status)
@@ -106,11 +109,9 @@ static dm_status compare(const dm_location *at, const dm_completion *c, hid_t se
 
 /* HDF5's metadata has no checksum, so it is read back before the file gets its name. */
 static dm_status look_again(const dm_output_file *file, const dm_completion *c) {
-  hid_t h5 = open_made(file, H5F_ACC_RDONLY), set = -1;
-  if (h5 >= 0) set = H5Dopen2(h5, file->at.dataset, H5P_DEFAULT);
-  dm_status status = set < 0
-                         ? dm_h5_fail(DM_E_IO, &file->at, "'%s' cannot be read again", file->part)
-                         : compare(&file->at, c, set);
+  hid_t h5, set;
+  dm_status status = open_made(file, H5F_ACC_RDONLY, &h5, &set);
+  if (!status) status = compare(&file->at, c, set);
   if (set >= 0) H5Dclose(set);
   if (h5 >= 0) H5Fclose(h5);
   return status;

@@ -32,12 +32,14 @@ static dm_status look_for_place(const void *location, void *nothing) {
     if (at->dataset[end] != '/' && at->dataset[end] != '\0') continue;
     memcpy(path, at->dataset, end);
     path[end] = '\0';
-    if (H5Lexists(file, path, H5P_DEFAULT) <= 0) return DM_OK;
     H5L_info_t link;
-    H5O_info_t object;
-    const bool group =
-        H5Lget_info(file, path, &link, H5P_DEFAULT) >= 0 && link.type == H5L_TYPE_HARD &&
-        H5Oget_info_by_name(file, path, &object, H5P_DEFAULT) >= 0 && object.type == H5O_TYPE_GROUP;
+    H5O_info_t object = {.type = H5O_TYPE_UNKNOWN};
+    const htri_t exists = H5Lexists(file, path, H5P_DEFAULT);
+    if (exists == 0) return DM_OK;
+    if (exists < 0 || H5Lget_info(file, path, &link, H5P_DEFAULT) < 0 ||
+        (link.type == H5L_TYPE_HARD && H5Oget_info_by_name(file, path, &object, H5P_DEFAULT) < 0))
+      return dm_h5_fail(DM_E_INPUT, at, "'%.300s' cannot be read", path);
+    const bool group = object.type == H5O_TYPE_GROUP;
     if (at->dataset[end] == '/' && !group)
       return dm_fail_at(DM_E_USAGE, at, "'%.300s' is no group of the file", path);
   }
