@@ -121,14 +121,29 @@ static dm_status add_name(const dm_output_file *out, const char *from, const cha
                                                      : dm_output_failed(&out->at, to, "created");
 }
 
+/* Opens a file that was made without a name once more, so that lists of open files show its name.
+ * It stays locked meanwhile. */
+static dm_status open_named(dm_output_file *out) {
+  const int named = open(out->part, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (named < 0) return dm_output_failed(&out->at, out->part, "opened");
+  dm_status status = dm_output_check_name(out, out->part);
+  if (!status) status = dm_output_lock(&out->at, out->part, out->made, LOCK_SH);
+  if (!status) status = dm_output_lock(&out->at, out->part, named, LOCK_SH);
+  close(status ? named : out->made);
+  if (!status) out->made = named;
+  return status;
+}
+
 dm_status dm_output_name(dm_output_file *out) {
   char new[DM_BESIDE], made[DM_DESCRIPTOR];
   DM_TRY(dm_output_new_name(&out->at, new));
-  if (!is_held(out, new) && linkat(AT_FDCWD, dm_output_by_descriptor(out->made, made), AT_FDCWD,
-                                   new, AT_SYMLINK_FOLLOW) < 0)
+  const bool unnamed = !is_held(out, new);
+  if (unnamed && linkat(AT_FDCWD, dm_output_by_descriptor(out->made, made), AT_FDCWD, new,
+                        AT_SYMLINK_FOLLOW) < 0)
     return dm_output_failed(&out->at, new, "created");
   DM_TRY(dm_output_beside(&out->at, ".part", out->part));
-  return add_name(out, new, out->part);
+  DM_TRY(add_name(out, new, out->part));
+  return unnamed ? open_named(out) : DM_OK;
 }
 
 dm_status dm_output_name_again(dm_output_file *out) {

@@ -4,10 +4,10 @@
  *   RECORD_FOLDER=PATH  absolute; files elsewhere are not recorded
  *
  * The record is a sequence of operations: one line "KIND INODE ARGUMENTS", and for "write" the
- * bytes and a line's end, in the order in which the calls ended. Files are known by their inode. KIND: file (a new
- * file without a name), open (INODE NAME, a new file or an existing one), write (INODE OFFSET
- * BYTES), cut (INODE LENGTH), reserve (INODE LENGTH), sync (INODE), folder (the folder is synced),
- * link (INODE NAME), rename (FROM TO), unlink (NAME). */
+ * bytes and a line's end, in the order in which the calls ended. Files are known by their inode.
+ * KIND: file (a new file without a name), open (INODE NAME, a new file or an existing one), write
+ * (INODE OFFSET BYTES), cut (INODE LENGTH), reserve (INODE LENGTH), sync (INODE), folder (the
+ * folder is synced), link (INODE NAME), rename (FROM TO), unlink (NAME). */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
