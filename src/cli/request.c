@@ -3,9 +3,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/checked.h"
-#include "io/pack.h"
+#include "io/journal.h"
 
 static bool is_zero(const double z[2]) {
   return z[0] == 0.0 && z[1] == 0.0;
@@ -169,6 +170,25 @@ dm_status dm_cli_look_at_files(const dm_call *call, dm_cli_files *f) {
   return dm_cli_check_output(call, f);
 }
 
+/* An earlier run of the command may have named C before it was killed: only its journal is left to
+ * be removed. CHECKED says whether the file may be replaced. */
+static dm_status look_for_result(const dm_call *call, dm_cli_files *f, const dm_problem *problem,
+                                 dm_status checked) {
+  struct stat info;
+  bool complete;
+  if ((checked && checked->code != DM_E_USAGE) || lstat(f->out.file, &info) < 0) return checked;
+  dm_location at = f->out;
+  if (f->form.npy) at.dataset[0] = '\0';
+  dm_status status = dm_journal_look_complete(&f->out, problem->m, problem->n, &complete);
+  if (!status && complete) status = dm_cli_look_at(call, &at, &f->whole, NULL);
+  if (status) f->whole = (dm_dataset){0};
+  dm_status_free(status);
+  if (!f->whole.at.file[0]) return checked;
+  f->only_done = checked != DM_OK;
+  dm_status_free(checked);
+  return DM_OK;
+}
+
 dm_status dm_cli_check_output(const dm_call *call, dm_cli_files *f) {
   const dm_settings *s = &call->settings;
   /* Posed here only to reject a problem that does not fit together before any work starts. */
@@ -180,13 +200,11 @@ dm_status dm_cli_check_output(const dm_call *call, dm_cli_files *f) {
   f->out = s->output;
   f->form = dm_cli_form(s);
   f->form.npy = dm_output_is_npy(&f->out);
-  DM_TRY(dm_output_check_appended(&f->out, "/c", s->force, inputs, 2, old_c,
-                                  s->append ? &f->form : NULL));
+  DM_TRY(look_for_result(call, f, &problem,
+                         dm_output_check_appended(&f->out, "/c", s->force, inputs, 2, old_c,
+                                                  s->append ? &f->form : NULL)));
   dm_output_form form = f->form;
-  if (s->force && !dm_output_is_recast(&form)) DM_TRY(dm_output_whole(&f->out, f->whole));
-  DM_TRY(dm_output_form_complete(&form, problem.c, problem.m, problem.n));
-  const bool plain = !dm_output_is_chunked(&form) && !dm_output_is_recast(&form);
-  return plain ? DM_OK : dm_pack_check(&f->out, s->force);
+  return dm_output_form_complete(&form, problem.c, problem.m, problem.n);
 }
 
 dm_multiply dm_cli_multiply_job(const dm_settings *s, const dm_cli_files *f) {
@@ -196,6 +214,8 @@ dm_multiply dm_cli_multiply_job(const dm_settings *s, const dm_cli_files *f) {
       .has_c = f->has_c,
       .c = f->c,
       .out = f->out,
+      .whole = f->whole,
+      .only_done = f->only_done,
       .equation = dm_cli_equation(s),
       .engine = dm_cli_engine(s),
       .form = f->form,
@@ -210,6 +230,5 @@ dm_multiply dm_cli_multiply_job(const dm_settings *s, const dm_cli_files *f) {
       .checkpoint = s->checkpoint && s->protect, /* a checkpoint trusts tiles by their checksums */
       .checkpoint_interval = s->checkpoint_interval,
   };
-  memcpy(job.whole, f->whole, sizeof job.whole);
   return job;
 }

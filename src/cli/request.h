@@ -37,7 +37,8 @@ typedef struct dm_cli_files {
   dm_dataset a, b, c;
   bool has_c; /* beta is not 0 */
   dm_location out;
-  char whole[DM_ID]; /* the existing output, if it may already be the result */
+  dm_dataset whole; /* the existing output, if it may already be the result, */
+  bool only_done;   /* and must not be replaced */
   dm_output_form form;
 } dm_cli_files;
 

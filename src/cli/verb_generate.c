@@ -1,7 +1,6 @@
 #include "cli/request.h"
 #include "cli/session.h"
 #include "core/fill.h"
-#include "io/pack.h"
 #include "job/generate.h"
 
 /* The parameter of the kind; a parameter of another kind would go unnoticed, so it is rejected. */
@@ -51,8 +50,6 @@ int dm_cli_generate(dm_call *call) {
   dm_status status = read_settings(call, &g), prepared = DM_OK;
   if (status) return dm_cli_finish(call, status);
   if (dm_cli_ramp(call)) prepared = dm_output_check(&g.out, "/a", g.force, NULL, 0, NULL);
-  if (dm_cli_ramp(call) && !prepared && (dm_output_is_chunked(&g.form) || g.form.npy))
-    prepared = dm_pack_check(&g.out, g.force);
   return dm_cli_run_job(call, prepared,
                         &(dm_work){.run = generate, .shared = &g, .bytes = sizeof g});
 }

@@ -27,7 +27,7 @@ struct dm_journal {
   uint64_t key; /* the header's checksum: detects records of another journal */
   dm_tile_record *records;
   int64_t count, bytes; /* good records; bytes of the file when opened */
-  bool existed;
+  bool existed, removed;
   bool failed; /* the state of the disk is unknown: append nothing more */
 };
 
@@ -74,7 +74,8 @@ static dm_status foreign(const dm_location *at, const char *path) {
 /* An incomplete header with nothing after it was never finished: no work is lost. Records are
  * written only after the header is safe, so a bad header followed by records is damage. */
 static dm_status understand(dm_journal *journal, const char *text) {
-  if (!dm_header_is_ours(text, journal->bytes)) return foreign(&journal->at, journal->path);
+  if (!dm_header_is_ours(text, journal->bytes) && !dm_header_is_nothing(text, journal->bytes))
+    return foreign(&journal->at, journal->path);
   journal->state = dm_header_read(text, journal->bytes, &journal->fields, &journal->key);
   return journal->state == DM_JOURNAL_PRESENT ? take_records(journal, text) : DM_OK;
 }
@@ -88,6 +89,7 @@ static bool still_named(const dm_journal *journal) {
 
 static dm_status open_locked(dm_journal *journal, bool *locked) {
   const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  if (journal->fd >= 0) close(journal->fd); /* removed before */
   journal->fd = open(journal->path, flags);
   journal->existed = journal->fd >= 0;
   if (journal->fd < 0 && errno == ENOENT) journal->fd = open(journal->path, flags | O_CREAT, 0666);
@@ -157,6 +159,53 @@ const dm_tile_record *dm_journal_records(const dm_journal *journal, int64_t *cou
   return journal->records;
 }
 
+static int by_place(const void *first, const void *second) {
+  const dm_tile_record *a = first, *b = second;
+  if (a->row != b->row) return a->row < b->row ? -1 : 1;
+  if (a->col != b->col) return a->col < b->col ? -1 : 1;
+  return a->sequence < b->sequence ? -1 : 1;
+}
+
+dm_status dm_journal_tiles(const dm_journal *journal, int64_t rows, int64_t cols,
+                           dm_tile_record **list, int64_t *count, bool *covers) {
+  int64_t elements = 0;
+  *count = 0;
+  DM_TRY(dm_buffer_table(journal->count, list));
+  if (journal->count > 0) memcpy(*list, journal->records, (size_t)journal->count * sizeof **list);
+  qsort(*list, (size_t)journal->count, sizeof **list, by_place);
+  for (int64_t i = 0; i < journal->count; i++) {
+    dm_tile_record *one = &(*list)[i], *next = one + 1;
+    if (i + 1 < journal->count && one->row == next->row && one->col == next->col) continue;
+    elements += one->rows * one->cols;
+    (*list)[(*count)++] = *one;
+  }
+  *covers = elements == rows * cols && elements > 0;
+  return DM_OK;
+}
+
+dm_status dm_journal_look_complete(const dm_location *at, int64_t rows, int64_t cols,
+                                   bool *complete) {
+  dm_journal *journal;
+  char *text = NULL;
+  dm_tile_record *tiles = NULL;
+  int64_t count;
+  *complete = false;
+  DM_TRY(dm_buffer_table(1, &journal));
+  journal->at = *at;
+  dm_status status = dm_output_beside(at, ".journal", journal->path);
+  journal->fd = open(journal->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (!status && journal->fd >= 0) {
+    status = read_file(journal, &text);
+    if (!status) status = understand(journal, text);
+    if (!status && journal->state == DM_JOURNAL_PRESENT)
+      status = dm_journal_tiles(journal, rows, cols, &tiles, &count, complete);
+  }
+  free(tiles);
+  free(text);
+  dm_journal_close(journal);
+  return status;
+}
+
 /* Truncates the file to BYTES, so that no old data can follow new records. */
 static dm_status cut(dm_journal *journal, int64_t bytes) {
   if (ftruncate(journal->fd, (off_t)bytes) < 0) return failed(journal, "cut");
@@ -172,19 +221,26 @@ dm_status dm_journal_clear(dm_journal *journal) {
   return DM_OK;
 }
 
+static dm_status write_header(dm_journal *journal, char *text, int64_t bytes) {
+  DM_TRY(dm_batch_move(journal->fd, true, journal->path, text, bytes, 0));
+  return fsync(journal->fd) < 0 ? failed(journal, "synced") : DM_OK;
+}
+
 dm_status dm_journal_begin(dm_journal *journal, const dm_attributes *fields) {
   char *text;
+  bool locked;
+  if (journal->removed) DM_TRY(open_locked(journal, &locked));
+  journal->removed = false;
   if (journal->bytes > 0)
     DM_TRY(dm_journal_clear(journal)); /* otherwise its space stays reserved */
   DM_TRY(dm_buffer_alloc(DM_HEADER, (void **)&text));
   dm_header_make(fields, text, &journal->key);
-  dm_status status = dm_batch_move(journal->fd, true, journal->path, text, DM_HEADER, 0);
+  /* First what it is recognised by: the disk may receive the rest in any order. */
+  dm_status status = write_header(journal, text, DM_HEADER_MARK);
+  if (!status) status = write_header(journal, text, DM_HEADER);
   free(text);
   DM_TRY(status);
-  if (fsync(journal->fd) < 0) return failed(journal, "synced");
-  char directory[DM_PATH];
-  dm_output_directory(journal->path, directory);
-  DM_TRY(dm_output_sync_path(&journal->at, directory, O_RDONLY | O_DIRECTORY));
+  DM_TRY(dm_output_sync_name(&journal->at));
   if (fields != &journal->fields) journal->fields = *fields;
   journal->bytes = DM_HEADER;
   journal->state = DM_JOURNAL_PRESENT;
@@ -216,8 +272,23 @@ dm_status dm_journal_append(dm_journal *journal, dm_tile_record *records, int64_
 }
 
 dm_status dm_journal_remove(dm_journal *journal) {
-  if (unlink(journal->path) < 0 && errno != ENOENT) return failed(journal, "removed");
+  if (!journal->removed && unlink(journal->path) < 0 && errno != ENOENT)
+    return failed(journal, "removed");
+  journal->removed = true;
+  journal->state = DM_JOURNAL_NEW;
+  journal->count = journal->bytes = 0;
   return DM_OK;
+}
+
+/* Whether FD can be a journal, or one whose contents never reached the disk. */
+static dm_status check_ours(const dm_location *at, const char *path, int fd) {
+  char start[DM_HEADER_MARK];
+  bool nothing;
+  const ssize_t bytes = pread(fd, start, sizeof start, 0);
+  if (bytes < 0) return dm_output_failed(at, path, "read");
+  if (bytes > 0 && dm_header_is_ours(start, (int64_t)bytes)) return DM_OK;
+  DM_TRY(dm_output_holds_nothing(at, path, fd, &nothing));
+  return nothing ? DM_OK : foreign(at, path);
 }
 
 dm_status dm_journal_look(const dm_location *at, bool *present) {
@@ -232,11 +303,9 @@ dm_status dm_journal_look(const dm_location *at, bool *present) {
   if (!S_ISREG(info.st_mode)) return dm_fail_at(DM_E_IO, at, "'%s' is not a file", path);
   int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return dm_output_failed(at, path, "opened");
-  bool held = flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
-  char start[8];
-  const ssize_t bytes = held ? 0 : pread(fd, start, sizeof start, 0);
+  const bool held = flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+  dm_status status = held ? in_use(at) : check_ours(at, path, fd);
   close(fd);
-  *present = !held;
-  if (held) return in_use(at);
-  return bytes < 0 || !dm_header_is_ours(start, (int64_t)bytes) ? foreign(at, path) : DM_OK;
+  *present = !status;
+  return status;
 }

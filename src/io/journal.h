@@ -44,6 +44,11 @@ bool dm_journal_existed(const dm_journal *journal);
 const dm_attributes *dm_journal_fields(const dm_journal *journal);
 const dm_tile_record *dm_journal_records(const dm_journal *journal, int64_t *count);
 
+/* *LIST, to be freed: the last record of each tile, in the order of their places. *COVERS: the
+ * tiles are all of a C of ROWS x COLS. */
+dm_status dm_journal_tiles(const dm_journal *journal, int64_t rows, int64_t cols,
+                           dm_tile_record **list, int64_t *count, bool *covers);
+
 /* Empties the journal: its contents are no longer valid. */
 dm_status dm_journal_clear(dm_journal *journal);
 
@@ -56,6 +61,11 @@ dm_status dm_journal_append(dm_journal *journal, dm_tile_record *records, int64_
 
 /* Removes the file: C has its name, or there is nothing to resume. */
 dm_status dm_journal_remove(dm_journal *journal);
+
+/* Before any work, without creating anything: whether AT's journal, if it has one, names all tiles
+ * of a C of ROWS x COLS. */
+dm_status dm_journal_look_complete(const dm_location *at, int64_t rows, int64_t cols,
+                                   bool *complete);
 
 /* Before any work, without creating anything: *present if AT has a journal. DM_E_IO: another run
  * holds its lock, or it is no regular file. */

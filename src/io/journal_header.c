@@ -6,7 +6,7 @@
 #include "io/checksum.h"
 
 typedef struct start {
-  char format[8] __attribute__((nonstring));
+  char format[DM_HEADER_MARK] __attribute__((nonstring));
   int64_t count; /* number of fields */
 } start;
 
@@ -54,20 +54,17 @@ static bool take_fields(const char *text, dm_attributes *fields) {
 }
 
 bool dm_header_is_ours(const char *text, int64_t bytes) {
-  static const char zeros[sizeof none.format]; /* data that was never written */
-  const size_t known = (size_t)dm_min(bytes, (int64_t)sizeof none.format);
-  return memcmp(text, none.format, known) == 0 || memcmp(text, zeros, known) == 0;
+  return memcmp(text, none.format, (size_t)dm_min(bytes, (int64_t)sizeof none.format)) == 0;
 }
 
-/* An interrupted write leaves the start, or zeros where data was never written. */
+bool dm_header_is_nothing(const char *text, int64_t bytes) {
+  return bytes == 0 || (!text[0] && memcmp(text, text + 1, (size_t)bytes - 1) == 0);
+}
+
+/* Records are only written after the header is on the disk. */
 static bool is_unfinished(const char *text, int64_t bytes) {
-  const int64_t known = dm_min(bytes, (int64_t)sizeof none.format);
-  if (bytes > DM_HEADER)
-    return false; /* records are only written after the header is on the disk */
-  if (memcmp(text, none.format, (size_t)known) == 0) return true;
-  for (int64_t i = 0; i < bytes; i++)
-    if (text[i]) return false;
-  return true;
+  return dm_header_is_nothing(text, bytes) ||
+         (bytes <= DM_HEADER && dm_header_is_ours(text, bytes));
 }
 
 dm_journal_state dm_header_read(const char *text, int64_t bytes, dm_attributes *fields,

@@ -13,8 +13,14 @@ enum { DM_HEADER = 1 << 16 };
 /* Fills TEXT; *KEY is its checksum. */
 void dm_header_make(const dm_attributes *fields, char text[DM_HEADER], uint64_t *key);
 
-/* Whether a file of BYTES that starts with TEXT can be a journal, or an unfinished one. */
+/* The first bytes, by which a journal is recognised. */
+enum { DM_HEADER_MARK = 8 };
+
+/* Whether a file of BYTES that starts with TEXT can be a journal, or the start of one. */
 bool dm_header_is_ours(const char *text, int64_t bytes);
+
+/* Whether its BYTES are all zero: nothing of it reached the disk. */
+bool dm_header_is_nothing(const char *text, int64_t bytes);
 
 /* Parses the header in the BYTES of a journal; DM_JOURNAL_PRESENT if it is complete. */
 dm_journal_state dm_header_read(const char *text, int64_t bytes, dm_attributes *fields,

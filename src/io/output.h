@@ -1,4 +1,5 @@
-/* output: the file of C. It is written as FILE.part and gets its name only when complete.
+/* output: the file of C. It is written as FILE.part, becomes FILE.damier-new when all of it is
+ * there, and gets its name when it is complete.
  *
  * Rank 0 creates and commits it; in between all ranks write their own rectangles independently. */
 #ifndef DM_IO_OUTPUT_H
@@ -10,7 +11,7 @@
 #include "io/journal.h"
 #include "io/write_way.h"
 
-enum { DM_BESIDE = DM_PATH + 8 }; /* room for the names of files beside the output */
+enum { DM_BESIDE = DM_PATH + 16 }; /* room for the names of files beside the output */
 enum { DM_ID_LENGTH = 32, DM_ID = DM_ID_LENGTH + 1 };
 
 /* Plain data, sent from rank 0 to all; the descriptor is only valid on rank 0. */
@@ -38,23 +39,18 @@ dm_status dm_output_check_appended(dm_location *location, const char *default_na
                                    const dm_dataset *inputs, int count, const dm_dataset *replaced,
                                    struct dm_output_form *form);
 
-/* If a journal exists beside a file that already has AT's name: the id of that file if it is
- * complete and damier's; otherwise ID is empty. Forks. */
-dm_status dm_output_whole(const dm_location *at, char id[DM_ID]);
-
-/* Creates the part file with a contiguous dataset whose space is reserved. DM_E_FIT: no space;
- * DM_E_IO: another run writes it, or it is a leftover and FORCE is not given. The caller ends it
- * with dm_output_release. */
+/* Creates the part file with a contiguous dataset whose space is reserved, in place of one that an
+ * earlier run left unfinished. DM_E_FIT: no space; DM_E_IO: another run writes it; DM_E_USAGE: a
+ * file of the user has its name. The caller ends it with dm_output_release. */
 dm_status dm_output_create(const dm_location *location, dm_dtype dtype, int64_t rows, int64_t cols,
-                           bool force, dm_output_file *file);
+                           dm_output_file *file);
 
 /* The same, with a thread that still reserves space: nothing may be written before
  * dm_reservation_end, which waits for it and frees *RESERVATION; NULL: already done. Release FILE
  * after that. */
 typedef struct dm_reservation dm_reservation;
 dm_status dm_output_create_early(const dm_location *location, dm_dtype dtype, int64_t rows,
-                                 int64_t cols, bool force, dm_output_file *file,
-                                 dm_reservation **reservation);
+                                 int64_t cols, dm_output_file *file, dm_reservation **reservation);
 dm_status dm_reservation_end(dm_reservation *reservation);
 
 /* Reopens the part file ID of an earlier run, whose data starts at OFFSET. Rewrites its structure,
@@ -63,7 +59,8 @@ dm_status dm_reservation_end(dm_reservation *reservation);
 dm_status dm_output_reopen(const dm_location *location, dm_dtype dtype, int64_t rows, int64_t cols,
                            int64_t offset, const char id[DM_ID], dm_output_file *file, bool *there);
 
-/* Removes the part file of an earlier run, whose journal this run has locked. */
+/* Whether an earlier run left something unfinished, under either temporary name; removes it. */
+bool dm_output_is_left(const dm_location *at);
 dm_status dm_output_forget(const dm_location *at);
 
 /* Sets FILE's way from WISH, for WRITERS threads of a node; DM_E_USAGE: the wish is not supported.
@@ -90,13 +87,23 @@ dm_status dm_output_sync_start(dm_output *output, const dm_keepalive *keepalive)
 /* *done: no sync is under way; returns the error of the sync. WAIT: waits until it is done. */
 dm_status dm_output_syncing(dm_output *output, bool wait, bool *done);
 
-/* Rank 0, after all ranks agreed that their data is on the disk, and closed the output: writes
- * PROVENANCE (NULL: none, nor a state, as in files that are not HDF5) and the checksums of COUNT
- * tiles as dataset /.damier/tiles; fsync, rename. If another file has taken its name or that of the
- * part file (DM_E_IO), that file stays. *named: C has its name, also after an error, which then
- * only concerns the directory. KEEPALIVE, or NULL, beats meanwhile. */
-dm_status dm_output_commit(const dm_output_file *file, const dm_attributes *provenance,
-                           const dm_tile_record *tiles, int64_t count, bool force,
+/* What a commit adds to a file. PROVENANCE is NULL for files that are not HDF5. */
+typedef struct dm_completion {
+  const dm_attributes *provenance;
+  const dm_tile_record *tiles; /* for the dataset /.damier/tiles */
+  int64_t count;
+  bool force; /* may replace a file with C's name, whose owner and rights C gets */
+  /* No journal tells the next run that C has its name: then all else goes first. */
+  bool unrecorded;
+  dm_journal *journal;          /* without records, or NULL */
+  const dm_output_file *source; /* the part file that C was packed from, or NULL */
+} dm_completion;
+
+/* Rank 0, after all ranks agreed that their data is on the disk, and closed the output: completes
+ * FILE, syncs and renames it. If another file has taken its name or that of the part file
+ * (DM_E_IO), that file stays. *named: C has its name, also after an error, which then only concerns
+ * the directory; otherwise FILE is still unfinished. KEEPALIVE, or NULL, beats meanwhile. */
+dm_status dm_output_commit(const dm_output_file *file, const dm_completion *completion,
                            const dm_keepalive *keepalive, bool *named);
 
 /* Waits until the name of AT is on the disk. */

@@ -6,7 +6,6 @@
 
 #include "io/child.h"
 #include "io/foreign.h"
-#include "io/npy.h"
 #include "io/output_file.h"
 #include "io/recast.h"
 
@@ -49,9 +48,14 @@ static dm_status as_usage(const dm_location *at, dm_status status) {
 
 /* A .npy output replaces only a .npy file. */
 static dm_status check_array(const dm_location *at) {
+  static const char magic[] = "\x93NUMPY";
+  char start[sizeof magic - 1];
   const int fd = open(at->file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  const bool array = fd >= 0 && dm_npy_is(fd);
+  const ssize_t bytes = fd < 0 ? -1 : pread(fd, start, sizeof start, 0);
+  dm_status status = bytes < 0 ? dm_output_failed(at, at->file, "read") : DM_OK;
   if (fd >= 0) close(fd);
+  DM_TRY(status);
+  const bool array = bytes == sizeof start && memcmp(start, magic, sizeof start) == 0;
   return array ? DM_OK
                : dm_fail_at(DM_E_USAGE, at, "exists and is not a .npy file; nothing was touched");
 }
@@ -78,7 +82,7 @@ static dm_status check_existing(const dm_location *at, const struct stat *info, 
 /* An input may have the name of a temporary file of this run. */
 static dm_status check_beside(const dm_location *at, const dm_dataset *inputs, int count,
                               const dm_dataset *replaced) {
-  static const char *const endings[] = {".part", ".journal", ".packing"};
+  static const char *const endings[] = {".part", ".journal", ".damier-new"};
   for (int i = 0; i < 3; i++) {
     char path[DM_BESIDE];
     struct stat info;
@@ -93,14 +97,14 @@ static dm_status check_beside(const dm_location *at, const dm_dataset *inputs, i
   return DM_OK;
 }
 
-static dm_status check_part(const dm_location *at, bool force, const dm_dataset *inputs, int count,
+static dm_status check_part(const dm_location *at, const dm_dataset *inputs, int count,
                             const dm_dataset *replaced) {
   char part[DM_BESIDE];
   bool resumable;
   DM_TRY(check_beside(at, inputs, count, replaced));
   DM_TRY(dm_output_beside(at, ".part", part));
   DM_TRY(dm_journal_look(at, &resumable));
-  return resumable ? DM_OK : dm_output_leftover(at, part, force, false);
+  return resumable ? DM_OK : dm_output_leftover(at, part, false);
 }
 
 static void name_dataset(dm_location *location, const char *default_name) {
@@ -124,14 +128,15 @@ dm_status dm_output_check_appended(dm_location *location, const char *default_na
     return dm_fail_at(DM_E_USAGE, location, "is no name for a dataset of the user");
   if (strlen(location->file) > 0 && location->file[strlen(location->file) - 1] == '/')
     return dm_fail_at(DM_E_USAGE, location, "is a directory");
+  dm_status status = DM_OK;
   if (lstat(location->file, &info) == 0)
-    DM_TRY(check_existing(location, &info, force, inputs, count, appended));
+    status = check_existing(location, &info, force, inputs, count, appended);
   else if (errno != ENOENT && errno != ENOTDIR)
-    return dm_fail_at(DM_E_IO, location, "%s", strerror(errno));
-  DM_TRY(check_directory(location));
-  DM_TRY(check_part(location, force, inputs, count, replaced));
+    status = dm_fail_at(DM_E_IO, location, "%s", strerror(errno));
+  if (!status) status = check_directory(location);
+  if (!status) status = check_part(location, inputs, count, replaced);
   name_dataset(location, default_name);
-  return DM_OK;
+  return status;
 }
 
 dm_status dm_output_check(dm_location *location, const char *default_name, bool force,

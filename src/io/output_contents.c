@@ -17,27 +17,20 @@ static bool is_below(const char *path, const char *group) {
   return strncmp(path, group, length) == 0 && (path[length] == '/' || path[length] == '\0');
 }
 
-static bool has_attributes(hid_t file, const char *path) {
-  H5O_info_t info;
-  return H5Oget_info_by_name(file, path, &info, H5P_DEFAULT) < 0 || info.num_attrs > 0;
-}
-
-static bool is_dataset(hid_t file, const char *path) {
-  H5O_info_t info;
-  return H5Oget_info_by_name(file, path, &info, H5P_DEFAULT) >= 0 && info.type == H5O_TYPE_DATASET;
-}
-
-/* Visits all links, including dangling and external ones, but follows only hard links. */
+/* Visits all links, including dangling and external ones, but follows only hard links. < 0: the
+ * file cannot be read, which says nothing about what it holds. */
 static herr_t visit(hid_t file, const char *name, const H5L_info_t *info, void *data) {
   search *look = data;
   char path[DM_PATH + 2];
   if (snprintf(path, sizeof path, "/%s", name) >= (int)sizeof path) path[0] = '\0';
-  bool hard = info->type == H5L_TYPE_HARD;
-  bool own = is_below(path, "/.damier") && hard;
-  bool target = strcmp(path, look->dataset) == 0 && hard && is_dataset(file, path);
-  bool above = hard && path[0] && is_below(look->dataset, path) && !target &&
-               !is_dataset(file, path) && !has_attributes(file, path);
-  if (own || target || above) return 0;
+  bool hard = info->type == H5L_TYPE_HARD && path[0];
+  if (hard && is_below(path, "/.damier")) return 0;
+  if (hard && is_below(look->dataset, path)) {
+    H5O_info_t object;
+    if (H5Oget_info_by_name(file, path, &object, H5P_DEFAULT) < 0) return -1;
+    const bool target = strcmp(path, look->dataset) == 0 && object.type == H5O_TYPE_DATASET;
+    if (target || (object.type != H5O_TYPE_DATASET && object.num_attrs == 0)) return 0;
+  }
   snprintf(look->other, sizeof look->other, "%.150s", path[0] ? path : name);
   return 1;
 }
@@ -49,46 +42,13 @@ dm_status dm_output_holds_only(const void *location, void *nothing) {
   *(char *)nothing = 0;
   DM_TRY(dm_h5_start(false));
   DM_TRY(dm_h5_open_file(at, 0, &file));
-  if (has_attributes(file, "/"))
+  H5O_info_t root;
+  const herr_t read = H5Oget_info_by_name(file, "/", &root, H5P_DEFAULT);
+  if (read >= 0 && root.num_attrs > 0)
     snprintf(look.other, sizeof look.other, "attributes of its root");
-  else if (H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, visit, &look) < 0)
+  else if (read < 0 || H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, visit, &look) < 0)
     return dm_h5_fail(DM_E_USAGE, at, "exists and cannot be listed; nothing was touched");
   if (!look.other[0]) return DM_OK;
   return dm_hint(dm_fail_at(DM_E_USAGE, at, "exists and holds other objects: %s", look.other),
                  "nothing was touched; name another output file");
-}
-
-static bool read_id(hid_t file, char id[DM_ID]) {
-  hid_t type = H5Tcopy(H5T_C_S1), attribute = -1;
-  if (type >= 0 && H5Tset_size(type, DM_ID_LENGTH) >= 0 &&
-      H5Tset_strpad(type, H5T_STR_NULLPAD) >= 0)
-    attribute = H5Aopen_by_name(file, DM_OWN_GROUP, DM_ID_NAME, H5P_DEFAULT, H5P_DEFAULT);
-  const bool read = attribute >= 0 && H5Aread(attribute, type, id) >= 0;
-  if (attribute >= 0) H5Aclose(attribute);
-  if (type >= 0) H5Tclose(type);
-  return read && strspn(id, "0123456789abcdef") == DM_ID_LENGTH;
-}
-
-/* A dm_child_work: reads the id, which only files of damier have. */
-static dm_status find_id(const void *location, void *id) {
-  const dm_location *at = location;
-  hid_t file;
-  memset(id, 0, DM_ID);
-  DM_TRY(dm_h5_start(false));
-  DM_TRY(dm_h5_open_file(at, 0, &file));
-  char found[DM_ID] = "";
-  hid_t set = H5Dopen2(file, at->dataset, H5P_DEFAULT);
-  if (set >= 0 && dm_h5_is_whole(set) && read_id(file, found)) memcpy(id, found, DM_ID);
-  return DM_OK;
-}
-
-dm_status dm_output_whole(const dm_location *at, char id[DM_ID]) {
-  bool present;
-  struct stat info;
-  memset(id, 0, DM_ID);
-  DM_TRY(dm_journal_look(at, &present));
-  if (!present || stat(at->file, &info) < 0) return DM_OK;
-  DM_TRY(dm_child_run(at, find_id, at, id, DM_ID));
-  if (strnlen(id, DM_ID) != DM_ID_LENGTH) memset(id, 0, DM_ID);
-  return DM_OK;
 }

@@ -18,16 +18,16 @@ static dm_status create_locked(dm_output_file *out, dm_reservation **reservation
   DM_TRY(dm_output_model(out, NULL, &model));
   dm_status status = dm_output_copy_model(out, model, out->made, &length);
   close(model);
-  if (!status) status = dm_output_share(out);
   DM_TRY(status);
-  DM_TRY(dm_reservation_start(out, length, reservation));
-  if (fsync(out->made) < 0) return dm_fail_at(DM_E_IO, &out->at, "fsync: %s", strerror(errno));
-  return DM_OK;
+  /* The name appears after the mark is on the disk, so no loss of power leaves a stranger. */
+  if (fsync(out->made) < 0) return dm_output_failed(&out->at, out->part, "synced");
+  DM_TRY(dm_output_name(out));
+  DM_TRY(dm_output_share(out));
+  return dm_reservation_start(out, length, reservation);
 }
 
 dm_status dm_output_create_early(const dm_location *location, dm_dtype dtype, int64_t rows,
-                                 int64_t cols, bool force, dm_output_file *file,
-                                 dm_reservation **reservation) {
+                                 int64_t cols, dm_output_file *file, dm_reservation **reservation) {
   char directory[DM_PATH];
   int64_t bytes = 0;
   *reservation = NULL;
@@ -36,12 +36,10 @@ dm_status dm_output_create_early(const dm_location *location, dm_dtype dtype, in
   if (bytes <= 0 || bytes > INT64_MAX - HEAD_BYTES)
     return dm_fail_at(DM_E_FIT, location, "a matrix of %lld bytes cannot be written",
                       (long long)bytes);
-  DM_TRY(dm_output_beside(location, ".part", file->part));
-  DM_TRY(dm_output_leftover(location, file->part, force, true));
+  DM_TRY(dm_output_forget(location));
   dm_output_directory(location->file, directory);
   DM_TRY(dm_output_room(location, directory, bytes + HEAD_BYTES / 64));
-  file->made = open(file->part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-  if (file->made < 0) return dm_output_failed(location, file->part, "created");
+  DM_TRY(dm_output_make_unnamed(file));
   dm_status status = create_locked(file, reservation);
   if (!status) return DM_OK;
   status = dm_status_first(status, dm_reservation_end(*reservation));
@@ -52,9 +50,9 @@ dm_status dm_output_create_early(const dm_location *location, dm_dtype dtype, in
 }
 
 dm_status dm_output_create(const dm_location *location, dm_dtype dtype, int64_t rows, int64_t cols,
-                           bool force, dm_output_file *file) {
+                           dm_output_file *file) {
   dm_reservation *reservation;
-  DM_TRY(dm_output_create_early(location, dtype, rows, cols, force, file, &reservation));
+  DM_TRY(dm_output_create_early(location, dtype, rows, cols, file, &reservation));
   dm_status status = dm_reservation_end(reservation);
   if (!status) return DM_OK;
   dm_output_discard(file);

@@ -4,15 +4,20 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "core/buffer.h"
 #include "core/checked.h"
 #include "core/units.h"
+#include "io/batch.h"
 #include "io/read.h"
+
+enum { PIECE = 1 << 20 };
 
 dm_status dm_output_beside(const dm_location *at, const char *ending, char path[DM_BESIDE]) {
   const int length = snprintf(path, DM_BESIDE, "%s%s", at->file, ending);
@@ -70,17 +75,61 @@ dm_status dm_output_room(const dm_location *at, const char *directory, int64_t b
                  "make room, or name a file on another file system");
 }
 
-/* Checks the mark in temporary files of damier; empty files are accepted. */
-static dm_status check_mark(const dm_location *at, const char *part, int fd, bool is_empty) {
-  bool found = is_empty;
-  if (!found) DM_TRY(dm_output_look_for(at, part, fd, DM_ID_NAME, &found));
-  if (found) return DM_OK;
-  return dm_hint(dm_fail_at(DM_E_USAGE, at, "'%s' exists and was not made by damier", part),
+/* Pages without data are not read. */
+static dm_status is_zero(const dm_location *at, const char *path, int fd, char *piece,
+                         bool *nothing) {
+  struct stat info;
+  if (fstat(fd, &info) < 0) return dm_output_failed(at, path, "examined");
+  for (int64_t place = 0, part = 0; place < info.st_size && *nothing; place += part) {
+    const off_t data = lseek(fd, place, SEEK_DATA);
+    if (data < 0 && errno == ENXIO) return DM_OK;
+    if (data > place) place = data;
+    part = dm_min((int64_t)info.st_size - place, PIECE);
+    DM_TRY(dm_batch_move(fd, false, path, piece, part, place));
+    *nothing = piece[0] == 0 && memcmp(piece, piece + 1, (size_t)part - 1) == 0;
+  }
+  return DM_OK;
+}
+
+dm_status dm_output_holds_nothing(const dm_location *at, const char *path, int fd, bool *nothing) {
+  char *piece;
+  *nothing = true;
+  DM_TRY(dm_buffer_alloc(PIECE, (void **)&piece));
+  dm_status status = is_zero(at, path, fd, piece, nothing);
+  free(piece);
+  return status;
+}
+
+/* A commit had begun. */
+static bool has_new_name(const dm_location *at, const struct stat *part) {
+  char new[DM_BESIDE];
+  struct stat info;
+  dm_status status = dm_output_new_name(at, new);
+  const bool has = !status && lstat(new, &info) == 0 && info.st_ino == part->st_ino &&
+                   info.st_dev == part->st_dev;
+  dm_status_free(status);
+  return has;
+}
+
+/* A complete file has been renamed by the user. */
+static dm_status check_mark(const dm_location *at, const char *part, int fd,
+                            const struct stat *info) {
+  bool unfinished, nothing = false, ours;
+  if (has_new_name(at, info)) return DM_OK;
+  DM_TRY(dm_output_look_for(at, part, fd, DM_UNFINISHED, &unfinished));
+  if (!unfinished) DM_TRY(dm_output_holds_nothing(at, part, fd, &nothing));
+  if (unfinished || nothing) return DM_OK;
+  DM_TRY(dm_output_look_for(at, part, fd, DM_ID_NAME, &ours));
+  return dm_hint(dm_fail_at(DM_E_USAGE, at,
+                            ours ? "'%s' exists and is a complete result"
+                                 : "'%s' exists and was not made by damier",
+                            part),
                  "nothing was touched; move it away, or name another output");
 }
 
-static dm_status remove_leftover(const dm_location *at, const char *part, bool remove) {
+dm_status dm_output_leftover(const dm_location *at, const char *part, bool remove) {
   int fd = open(part, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return DM_OK;
   if (fd < 0)
     return dm_fail_at(DM_E_IO, at, "'%s' exists and cannot be opened: %s", part, strerror(errno));
   struct stat info;
@@ -89,26 +138,30 @@ static dm_status remove_leftover(const dm_location *at, const char *part, bool r
     status = dm_fail_at(DM_E_IO, at, "'%s' exists and is not a file", part);
   else
     status = dm_output_lock(at, part, fd, LOCK_EX);
-  if (!status) status = check_mark(at, part, fd, info.st_size == 0);
+  if (!status) status = check_mark(at, part, fd, &info);
   if (!status && remove && unlink(part) < 0 && errno != ENOENT)
     status = dm_output_failed(at, part, "removed");
   close(fd);
   return status;
 }
 
-dm_status dm_output_leftover(const dm_location *at, const char *part, bool force, bool remove) {
+bool dm_output_is_left(const dm_location *at) {
+  char path[DM_BESIDE];
   struct stat info;
-  if (lstat(part, &info) < 0)
-    return errno == ENOENT ? DM_OK : dm_fail_at(DM_E_IO, at, "'%s': %s", part, strerror(errno));
-  if (force) return remove_leftover(at, part, remove);
-  return dm_hint(dm_fail_at(DM_E_IO, at, "'%s' belongs to an earlier run or one in progress", part),
-                 "remove it or use --force");
+  bool is = false;
+  for (int i = 0; i < 2; i++) {
+    dm_status status = i ? dm_output_new_name(at, path) : dm_output_beside(at, ".part", path);
+    is |= !status && lstat(path, &info) == 0;
+    dm_status_free(status);
+  }
+  return is;
 }
 
 dm_status dm_output_forget(const dm_location *at) {
   char part[DM_BESIDE];
   DM_TRY(dm_output_beside(at, ".part", part));
-  return dm_output_leftover(at, part, true, true);
+  DM_TRY(dm_output_leftover(at, part, true));
+  return dm_output_forget_new(at);
 }
 
 dm_status dm_output_part(const dm_output_file *file, dm_dataset *dataset) {

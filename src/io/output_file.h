@@ -12,6 +12,12 @@
 #define DM_OWN_GROUP "/.damier"
 #define DM_ID_NAME "damier_id"
 
+/* Attribute of DM_OWN_GROUP that keeps its place, like the id: a file named .part is a leftover if
+ * it says DM_UNFINISHED, or is also named .damier-new. */
+#define DM_MARK "damier_mark"
+#define DM_UNFINISHED "damier:unfinished"
+#define DM_FINISHED "damier:finished"
+
 enum { DM_DESCRIPTOR = 32 }; /* room for a name in /proc */
 
 /* The output's name followed by ENDING (at most 8 characters); DM_E_USAGE: too long. */
@@ -30,16 +36,52 @@ void dm_output_directory(const char *file, char directory[DM_PATH]);
 /* DM_E_FIT: the file system of DIRECTORY has less than BYTES free. */
 dm_status dm_output_room(const dm_location *at, const char *directory, int64_t bytes);
 
-/* DM_E_IO: PART is being written. With FORCE, removes a leftover if REMOVE is given. */
-dm_status dm_output_leftover(const dm_location *at, const char *part, bool force, bool remove);
+/* If there is a file PART: DM_E_IO if another run is writing it, DM_E_USAGE if it is not an
+ * unfinished file of damier. REMOVE: removes it. */
+dm_status dm_output_leftover(const dm_location *at, const char *part, bool remove);
+
+/* Whether FD, which is PATH, is empty or holds only zeros, as after a loss of power. */
+dm_status dm_output_holds_nothing(const dm_location *at, const char *path, int fd, bool *nothing);
+
+/* ---- names (output_hold.c) ---- */
+
+/* The name of the file that is to become C, from its first byte until it does; it is damier's,
+ * whatever the file contains. A part file has this name first, and .part as the second one: so no
+ * state of a disk takes it for a file of the user that is called .part. */
+dm_status dm_output_new_name(const dm_location *at, char path[DM_BESIDE]);
+
+/* Removes a file of that name; DM_E_IO: another run is using it. */
+dm_status dm_output_forget_new(const dm_location *at);
+
+/* Creates OUT->made with that name, which it takes from the PART that it is made from, or NULL; or
+ * without any, if the file system can. As long as C replaces a file nobody else can read it. */
+dm_status dm_output_make(dm_output_file *out, const dm_output_file *part);
+dm_status dm_output_make_unnamed(dm_output_file *out);
+
+/* Gives OUT->made both names; the same for one that was reopened and may have one of them. */
+dm_status dm_output_name(dm_output_file *out);
+dm_status dm_output_name_again(dm_output_file *out);
+
+/* Takes the name .part from OUT, in the open FOLDER: it is about to look complete. */
+dm_status dm_output_take_new_name(dm_output_file *out, int folder);
+
+/* As rename(2), but TO must be free. */
+int dm_output_rename_new(const char *from, const char *to);
+
+/* Gives OUT->made the owner, the rights and the extended attributes of the file that it replaces,
+ * as far as this process may; it is readable by nobody who could not read that one. */
+dm_status dm_output_take_rights(const dm_output_file *out);
 
 /* ---- structure (output_model.c) ---- */
 
 dm_status dm_output_make_id(dm_output_file *out);
 
-/* *MODEL: a nameless HDF5 file with only OUT's id and its dataset in FORM (NULL: contiguous; sets
- * OUT->offset), marked as incomplete. The caller closes it. */
+/* *MODEL: an HDF5 file in memory with only OUT's id and its dataset in FORM (NULL: contiguous; sets
+ * OUT->offset), marked as unfinished. The caller closes it. */
 dm_status dm_output_model(dm_output_file *out, const dm_output_form *form, int *model);
+
+/* Marks the open FILE as finished, if damier made it. */
+dm_status dm_output_mark_finished(int64_t file, const dm_output_file *out);
 
 /* Adds OUT's dataset, and its parent groups, to the open FILE; OUT->offset as above. */
 dm_status dm_output_add(int64_t file, dm_output_file *out, const dm_output_form *form);
@@ -77,9 +119,10 @@ dm_status dm_output_edit(const dm_output_file *file, dm_output_work *work, void 
 /* Waits until FILE is on the disk, whatever its name; KEEPALIVE (or NULL) beats meanwhile. */
 dm_status dm_output_sync_made(const dm_output_file *file, const dm_keepalive *keepalive);
 
-/* Waits until PATH, opened with FLAGS, is on the disk; directories only if the file system supports
- * it. */
-dm_status dm_output_sync_path(const dm_location *at, const char *path, int flags);
+/* Opens the directory of AT's file, and waits until the names in it are on the disk, if its file
+ * system supports that. */
+dm_status dm_output_open_folder(const dm_location *at, int *folder);
+dm_status dm_output_sync_folder(const dm_location *at, int folder);
 
 /* A dm_child_work: rejects the file of the dm_location if it contains more than its dataset. */
 dm_status dm_output_holds_only(const void *location, void *nothing);

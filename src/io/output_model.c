@@ -1,11 +1,11 @@
-/* The structure of an output: HDF5 creates it in a nameless file, which is copied at once. So a
- * part file is empty or starts with a complete structure, and no named file that others may use is
- * truncated. */
+/* The structure of an output: HDF5 creates it in a file in memory, which is copied. So a part file
+ * starts with a complete structure, and no file that others may use is truncated. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -61,19 +61,42 @@ dm_status dm_output_add(int64_t file, dm_output_file *out, const dm_output_form 
   return status;
 }
 
-/* In its own group and of fixed length, so that it keeps its place whatever a commit adds. */
-static dm_status write_id(hid_t file, const dm_output_file *out) {
-  hid_t group = H5Gcreate2(file, DM_OWN_GROUP, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+enum { MARK_LENGTH = 20 };
+
+/* Of fixed length, in its own group, so that it keeps its place whatever a commit adds. */
+static dm_status write_fixed(hid_t group, const dm_output_file *out, const char *name,
+                             const char *text, size_t length) {
+  char padded[DM_ID] = "";
   hid_t space = H5Screate(H5S_SCALAR), type = H5Tcopy(H5T_C_S1), attribute = -1;
-  if (group >= 0 && space >= 0 && type >= 0 && H5Tset_size(type, DM_ID_LENGTH) >= 0 &&
+  memcpy(padded, text, strlen(text));
+  if (space >= 0 && type >= 0 && H5Tset_size(type, length) >= 0 &&
       H5Tset_strpad(type, H5T_STR_NULLPAD) >= 0)
-    attribute = H5Acreate2(group, DM_ID_NAME, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    attribute = H5Aexists(group, name) > 0
+                    ? H5Aopen(group, name, H5P_DEFAULT)
+                    : H5Acreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
   dm_status status = DM_OK;
-  if (attribute < 0 || H5Awrite(attribute, type, out->id) < 0)
-    status = dm_h5_fail(DM_E_IO, &out->at, "its attribute '%s' cannot be written", DM_ID_NAME);
+  if (attribute < 0 || H5Awrite(attribute, type, padded) < 0)
+    status = dm_h5_fail(DM_E_IO, &out->at, "its attribute '%s' cannot be written", name);
   if (attribute >= 0) H5Aclose(attribute);
   if (type >= 0) H5Tclose(type);
   if (space >= 0) H5Sclose(space);
+  return status;
+}
+
+static dm_status write_id(hid_t file, const dm_output_file *out) {
+  hid_t group = H5Gcreate2(file, DM_OWN_GROUP, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  dm_status status = write_fixed(group, out, DM_ID_NAME, out->id, DM_ID_LENGTH);
+  if (!status) status = write_fixed(group, out, DM_MARK, DM_UNFINISHED, MARK_LENGTH);
+  if (group >= 0) H5Gclose(group);
+  return status;
+}
+
+dm_status dm_output_mark_finished(int64_t file, const dm_output_file *out) {
+  if (H5Lexists(file, DM_OWN_GROUP, H5P_DEFAULT) <= 0 ||
+      H5Aexists_by_name(file, DM_OWN_GROUP, DM_MARK, H5P_DEFAULT) <= 0)
+    return DM_OK; /* a file of the user, to which C was added */
+  hid_t group = H5Gopen2(file, DM_OWN_GROUP, H5P_DEFAULT);
+  dm_status status = write_fixed(group, out, DM_MARK, DM_FINISHED, MARK_LENGTH);
   if (group >= 0) H5Gclose(group);
   return status;
 }
@@ -92,13 +115,14 @@ const char *dm_output_by_descriptor(int fd, char path[DM_DESCRIPTOR]) {
   return path;
 }
 
-/* PATH names MODEL, and is removed as soon as HDF5, which only opens names, has opened it. */
-static dm_status build(dm_output_file *out, const dm_output_form *form, const char *path) {
+static dm_status build(dm_output_file *out, const dm_output_form *form, int model) {
+  char path[DM_DESCRIPTOR];
   DM_TRY(dm_h5_start(false));
   hid_t access = dm_h5_unlocked(), file = -1;
-  if (access >= 0 && H5Pset_alignment(access, ALIGN_FROM, ALIGNMENT) >= 0)
-    file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
-  unlink(path);
+  /* The default driver opens nothing that has no name. */
+  if (access >= 0 && H5Pset_alignment(access, ALIGN_FROM, ALIGNMENT) >= 0 &&
+      H5Pset_fapl_stdio(access) >= 0)
+    file = H5Fcreate(dm_output_by_descriptor(model, path), H5F_ACC_TRUNC, H5P_DEFAULT, access);
   dm_status status = file < 0 ? dm_h5_fail(DM_E_IO, &out->at, "its structure cannot be made")
                               : write_id(file, out);
   if (!status) status = dm_output_add(file, out, form);
@@ -109,12 +133,9 @@ static dm_status build(dm_output_file *out, const dm_output_form *form, const ch
 }
 
 dm_status dm_output_model(dm_output_file *out, const dm_output_form *form, int *model) {
-  char directory[DM_PATH], path[DM_PATH + 64];
-  dm_output_directory(out->at.file, directory);
-  snprintf(path, sizeof path, "%s/.damier-%s", directory, out->id);
-  *model = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (*model < 0) return dm_output_failed(&out->at, path, "created");
-  dm_status status = build(out, form, path);
+  *model = memfd_create("damier", MFD_CLOEXEC);
+  if (*model < 0) return dm_output_failed(&out->at, "a file in memory", "created");
+  dm_status status = build(out, form, *model);
   if (!status) return DM_OK;
   close(*model);
   *model = -1;

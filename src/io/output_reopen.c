@@ -44,6 +44,7 @@ static dm_status take_up(dm_output_file *file, int64_t offset) {
   DM_TRY(dm_output_lock(&file->at, file->part, file->made, LOCK_EX));
   DM_TRY(check_id(file));
   DM_TRY(restore_structure(file, offset));
+  DM_TRY(dm_output_name_again(file));
   return dm_output_share(file);
 }
 
@@ -53,7 +54,12 @@ dm_status dm_output_reopen(const dm_location *location, dm_dtype dtype, int64_t 
   *file = (dm_output_file){.at = *location, .rows = rows, .cols = cols, .dtype = dtype, .made = -1};
   memcpy(file->id, id, DM_ID);
   DM_TRY(dm_output_beside(location, ".part", file->part));
-  file->made = open(file->part, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  file->made = open(file->part, flags);
+  if (file->made < 0 && errno == ENOENT) { /* its commit was interrupted */
+    DM_TRY(dm_output_new_name(location, file->part));
+    file->made = open(file->part, flags);
+  }
   *there = file->made >= 0;
   if (file->made < 0) return errno == ENOENT ? DM_OK : failed(file, "opened");
   dm_status status = take_up(file, offset);

@@ -11,26 +11,6 @@
 #include "io/output_file.h"
 #include "io/pack_chunks.h"
 
-static dm_status path_of(const dm_location *at, char path[DM_BESIDE]) {
-  DM_TRY(dm_output_beside(at, ".packing", path));
-  if (strlen(path) < DM_PATH) return DM_OK;
-  return dm_fail_at(DM_E_USAGE, at, "its name is too long"); /* a reader's location needs this */
-}
-
-dm_status dm_pack_check(const dm_location *location, bool force) {
-  char path[DM_BESIDE];
-  bool ours;
-  DM_TRY(path_of(location, path));
-  DM_TRY(dm_journal_look(location, &ours));
-  return dm_output_leftover(location, path, force || ours, false);
-}
-
-dm_status dm_pack_forget(const dm_location *location) {
-  char path[DM_BESIDE];
-  DM_TRY(path_of(location, path));
-  return dm_output_leftover(location, path, true, true);
-}
-
 dm_status dm_pack_room(const dm_output_file *file, const dm_output_form *form) {
   char directory[DM_PATH];
   int64_t bytes;
@@ -58,7 +38,9 @@ dm_status dm_pack_dataset(const dm_output_file *packed, const dm_output_form *fo
                           .chunk_cols = form->chunk_cols,
                           .filters = (form->shuffle ? DM_FILTER_SHUFFLE : 0u) |
                                      (form->deflate > 0 ? DM_FILTER_DEFLATE : 0u)};
-  snprintf(dataset->at.file, sizeof dataset->at.file, "%.*s", DM_PATH - 1, packed->part);
+  char path[DM_DESCRIPTOR]; /* its name may be too long for a location */
+  snprintf(dataset->at.file, sizeof dataset->at.file, "%s",
+           dm_output_by_descriptor(packed->made, path));
   return dm_io_identity(dataset);
 }
 
@@ -92,8 +74,7 @@ static dm_status make_file(dm_output_file *to, const dm_output_form *form) {
 }
 
 static dm_status pack_into(dm_packing *p, dm_output_file *to, int threads) {
-  to->made = open(to->part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-  if (to->made < 0) return dm_output_failed(&to->at, to->part, "created");
+  DM_TRY(dm_output_make(to, p->from));
   dm_status status = make_file(to, p->form);
   if (!status) status = write_and_compare(p, to, threads);
   dm_packing_close(p);
@@ -110,9 +91,6 @@ dm_status dm_pack(const dm_output_file *file, const dm_output_form *form, int th
   *packed = *file;
   packed->made = -1;
   packed->part[0] = '\0';
-  DM_TRY(path_of(&file->at, packed->part));
-  /* The check for leftovers ran before the work began. */
-  DM_TRY(dm_pack_forget(&file->at));
   dm_status status = pack_into(&p, packed, threads);
   if (status && !status->hint[0])
     dm_hint(status, "the complete result is '%.200s', contiguous", file->part);

@@ -14,7 +14,6 @@
 #include "io/hdf5_use.h"
 #include "io/npy.h"
 #include "io/output_file.h"
-#include "io/pack.h"
 #include "io/read.h"
 
 enum { PIECE = 1 << 24, HEAD_BYTES = 1 << 20 };
@@ -33,12 +32,14 @@ static dm_status look_for_place(const void *location, void *nothing) {
     if (at->dataset[end] != '/' && at->dataset[end] != '\0') continue;
     memcpy(path, at->dataset, end);
     path[end] = '\0';
-    if (H5Lexists(file, path, H5P_DEFAULT) <= 0) return DM_OK;
     H5L_info_t link;
-    H5O_info_t object;
-    const bool group =
-        H5Lget_info(file, path, &link, H5P_DEFAULT) >= 0 && link.type == H5L_TYPE_HARD &&
-        H5Oget_info_by_name(file, path, &object, H5P_DEFAULT) >= 0 && object.type == H5O_TYPE_GROUP;
+    H5O_info_t object = {.type = H5O_TYPE_UNKNOWN};
+    const htri_t exists = H5Lexists(file, path, H5P_DEFAULT);
+    if (exists == 0) return DM_OK;
+    if (exists < 0 || H5Lget_info(file, path, &link, H5P_DEFAULT) < 0 ||
+        (link.type == H5L_TYPE_HARD && H5Oget_info_by_name(file, path, &object, H5P_DEFAULT) < 0))
+      return dm_h5_fail(DM_E_INPUT, at, "'%.300s' cannot be read", path);
+    const bool group = object.type == H5O_TYPE_GROUP;
     if (at->dataset[end] == '/' && !group)
       return dm_fail_at(DM_E_USAGE, at, "'%.300s' is no group of the file", path);
   }
@@ -113,18 +114,6 @@ static dm_status add_dataset(dm_output_file *made) {
   return status;
 }
 
-/* Copies owner and permissions of the existing file, as far as this process may. */
-static dm_status take_rights(const dm_output_file *made, int existing) {
-  struct stat old, new;
-  if (fstat(existing, &old) < 0 || fstat(made->made, &new) < 0)
-    return dm_output_failed(&made->at, made->part, "examined");
-  const bool other = old.st_uid != new.st_uid || old.st_gid != new.st_gid;
-  if ((other && fchown(made->made, old.st_uid, old.st_gid) < 0 && errno != EPERM) ||
-      fchmod(made->made, old.st_mode & 07777) < 0)
-    return dm_output_failed(&made->at, made->part, "given the rights of the file");
-  return DM_OK;
-}
-
 static dm_status copy_existing(dm_output_file *made, const dm_output_form *form,
                                const dm_keepalive *keepalive, int *held) {
   *held = open(made->at.file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -132,8 +121,7 @@ static dm_status copy_existing(dm_output_file *made, const dm_output_form *form,
   DM_TRY(dm_output_lock(&made->at, made->at.file, *held, LOCK_SH));
   DM_TRY(dm_recast_unchanged(made, form));
   DM_TRY(copy(made, *held, 0, 0, form->existing.file_bytes, NULL, keepalive));
-  DM_TRY(add_dataset(made));
-  return take_rights(made, *held);
+  return add_dataset(made);
 }
 
 static dm_status begin(dm_output_file *made, const dm_output_form *form,
@@ -160,10 +148,8 @@ dm_status dm_recast(const dm_output_file *file, const dm_output_form *form, dm_t
                     const dm_keepalive *keepalive, dm_output_file *made, int *held) {
   *made = *file;
   made->made = *held = -1;
-  DM_TRY(dm_output_beside(&file->at, ".packing", made->part));
-  DM_TRY(dm_pack_forget(&file->at));
-  made->made = open(made->part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-  if (made->made < 0) return dm_output_failed(&made->at, made->part, "created");
+  made->part[0] = '\0';
+  DM_TRY(dm_output_make(made, file));
   dm_status status = fill(file, made, form, sums, keepalive, held);
   if (!status) return DM_OK;
   dm_output_discard(made);

@@ -1,5 +1,6 @@
 #include "job/checkpoint.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,6 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "io/checksum.h"
-#include "io/pack.h"
 #include "io/read.h"
 #include "job/checkpoint_fields.h"
 #include "job/checkpoint_impl.h"
@@ -23,13 +23,128 @@ static int64_t kept(const dm_checkpoint *c) {
   return c->taken + c->written;
 }
 
+/* ---- every rank reports its tiles on the disk to rank 0, in order; rank 0 records them ---- */
+
+enum { TAG = 75 };
+
+static bool writes(const dm_checkpoint *c) {
+  return c->run->rank < c->used;
+}
+
+static dm_status notes_open(dm_checkpoint *c) {
+  DM_TRY(dm_buffer_table(c->tiles + 1, &c->mine));
+  for (int64_t t = 0; t <= c->tiles; t++) c->mine[t].tile = t;
+  DM_TRY(dm_messages_new(&c->sent));
+  if (c->run->rank != 0) return DM_OK;
+  DM_TRY(dm_buffer_table(c->tiles, &c->missing));
+  for (int64_t t = 0; t < c->tiles; t++) c->missing[t] = c->used;
+  DM_TRY(dm_buffer_table(c->used, &c->tellers));
+  for (int r = 1; r < c->used; r++) DM_TRY(dm_messages_new(&c->tellers[r].messages));
+  return DM_OK;
+}
+
+static void notes_close(dm_checkpoint *c) {
+  for (int r = 1; c->tellers && r < c->used; r++) dm_messages_free(c->tellers[r].messages);
+  dm_messages_free(c->sent);
+  free(c->tellers);
+  free(c->missing);
+  free(c->mine);
+}
+
+static void take(dm_checkpoint *c, const dm_tile_note *note) {
+  c->records[note->tile].checksum += note->checksum;
+  c->missing[note->tile]--;
+  const int64_t all = dm_plan_todo(c->plan);
+  while (c->complete < all && c->missing[dm_plan_todo_tile(c->plan, c->complete)] == 0)
+    c->complete++;
+}
+
+static dm_status send_note(dm_checkpoint *c, const dm_tile_note *note) {
+  return dm_messages_send(c->sent, c->comm, note, sizeof *note, 0, TAG);
+}
+
+static dm_status notes_tell(dm_checkpoint *c, int64_t end) {
+  for (; c->told < end; c->told++) {
+    const dm_tile_note *note = &c->mine[dm_plan_todo_tile(c->plan, c->told)];
+    if (c->run->rank == 0)
+      take(c, note);
+    else
+      DM_TRY(send_note(c, note));
+  }
+  bool done;
+  return dm_messages_test(c->sent, &done);
+}
+
+static dm_status take_from(dm_checkpoint *c, int rank) {
+  dm_teller *teller = &c->tellers[rank];
+  bool arrived = true;
+  while (arrived && !teller->ended) {
+    if (!teller->asked)
+      DM_TRY(dm_messages_receive(teller->messages, c->comm, &teller->note, sizeof teller->note,
+                                 rank, TAG));
+    teller->asked = true;
+    DM_TRY(dm_messages_test(teller->messages, &arrived));
+    if (!arrived) return DM_OK;
+    teller->asked = false;
+    teller->ended = teller->note.tile == c->tiles;
+    if (!teller->ended) take(c, &teller->note);
+  }
+  return DM_OK;
+}
+
+static dm_status notes_take(dm_checkpoint *c) {
+  for (int r = 1; r < c->used; r++) DM_TRY(take_from(c, r));
+  return DM_OK;
+}
+
+static bool all_ended(const dm_checkpoint *c) {
+  for (int r = 1; r < c->used; r++)
+    if (!c->tellers[r].ended) return false;
+  return true;
+}
+
+static dm_status notes_end(dm_checkpoint *c) {
+  if (c->run->rank != 0) {
+    if (writes(c)) DM_TRY(send_note(c, &c->mine[c->tiles]));
+    return dm_messages_wait(c->sent);
+  }
+  while (!all_ended(c)) {
+    DM_TRY(notes_take(c));
+    dm_watch_poll(c->run->watch);
+    sched_yield();
+  }
+  return DM_OK;
+}
+
+static dm_status append_notes(void *context, const dm_keepalive *keepalive) {
+  dm_checkpoint *c = context;
+  (void)keepalive; /* writes few bytes */
+  if (dm_journal_state_of(c->journal) != DM_JOURNAL_PRESENT)
+    DM_TRY(dm_journal_begin(c->journal, &c->fields));
+  const int64_t count = c->complete - c->written;
+  dm_tile_record *list;
+  DM_TRY(dm_buffer_table(count, &list));
+  for (int64_t i = 0; i < count; i++)
+    list[i] = c->records[dm_plan_todo_tile(c->plan, c->written + i)];
+  dm_status status = dm_journal_append(c->journal, list, count);
+  free(list);
+  return status;
+}
+
+static dm_status notes_record(dm_checkpoint *c) {
+  if (c->complete == c->written) return DM_OK;
+  DM_TRY(dm_run_aside(c->run, append_notes, c));
+  for (; c->written < c->complete; c->written++)
+    dm_tile_reach(c->states, dm_plan_todo_tile(c->plan, c->written), DM_TILE_RECORDED);
+  return DM_OK;
+}
+
 /* ---- the start ---- */
 
 static dm_status start_afresh(dm_checkpoint *c, const dm_problem *p) {
-  const bool mine = c->journal && dm_journal_existed(c->journal); /* left by an unfinished start */
-  if (mine) DM_TRY(dm_journal_clear(c->journal));
-  DM_TRY(dm_output_create_early(&c->multiply->out, p->c, p->m, p->n, c->multiply->force || mine,
-                                &c->file, &c->reservation));
+  const bool old = c->journal && dm_journal_existed(c->journal); /* left by an unfinished start */
+  if (old) DM_TRY(dm_journal_clear(c->journal));
+  DM_TRY(dm_output_create_early(&c->multiply->out, p->c, p->m, p->n, &c->file, &c->reservation));
   c->created = true;
   return DM_OK;
 }
@@ -59,10 +174,18 @@ typedef struct opening {
   const dm_setup *setup;
 } opening;
 
-static dm_status look_and_start(void *context, const dm_keepalive *keepalive) {
+static dm_status look(void *context, const dm_keepalive *keepalive) {
+  const opening *o = context;
+  const dm_multiply *m = o->checkpoint->multiply;
+  (void)keepalive;
+  o->checkpoint->found.in_place = m->has_c && !m->form.existing.at.file[0] && is_replaced(m);
+  return dm_found_look(o->checkpoint, o->problem);
+}
+
+static dm_status start(void *context, const dm_keepalive *keepalive) {
   const opening *o = context;
   (void)keepalive;
-  DM_TRY(dm_found_look(o->checkpoint, o->problem));
+  DM_TRY(dm_found_settle(o->checkpoint));
   return o->checkpoint->found.done ? DM_OK : start_early(o->checkpoint, o->problem);
 }
 
@@ -75,13 +198,15 @@ dm_status dm_checkpoint_open(dm_run *run, const dm_multiply *multiply, const dm_
   c->multiply = multiply;
   c->file.made = -1;
   c->on = multiply->checkpoint;
-  c->sums = c->on || multiply->read_back == DM_READ_BACK_ALWAYS;
+
   c->interval = multiply->checkpoint_interval;
-  c->in_place = multiply->has_c && !multiply->form.existing.at.file[0] && is_replaced(multiply);
-  dm_status status = DM_OK;
-  if (run->rank == 0) status = dm_run_aside(run, look_and_start, &(opening){c, problem, NULL});
-  DM_TRY(dm_comm_agree(run->world, status));
+  opening one = {c, problem, NULL};
+  DM_TRY(dm_comm_agree(run->world, run->rank == 0 ? dm_run_aside(run, look, &one) : DM_OK));
   DM_TRY(dm_comm_split(run->world, 0, run->rank, &c->comm));
+  DM_TRY(dm_comm_broadcast(run->world, &c->found, sizeof c->found, 0));
+  if (c->found.named > 0) DM_TRY(dm_found_verify(c));
+  DM_TRY(dm_comm_agree(run->world, run->rank == 0 ? dm_run_aside(run, start, &one) : DM_OK));
+  c->sums = c->on || c->found.in_place || multiply->read_back == DM_READ_BACK_ALWAYS;
   return dm_comm_broadcast(run->world, &c->found, sizeof c->found, 0);
 }
 
@@ -150,8 +275,6 @@ static dm_status open_part(void *context, const dm_keepalive *keepalive) {
   DM_TRY(dm_buffer_table(1, &wanted));
   dm_status status = dm_fields_of_setup(c->multiply, setup, wanted);
   if (!status && c->found.records > 0) status = dm_found_compare(c, wanted);
-  if (!status && c->journal && dm_journal_existed(c->journal))
-    status = dm_pack_forget(&c->multiply->out);
   if (!status && c->found.records > 0) status = take_up(c);
   if (!status && c->found.records == 0 && !c->created) status = start_afresh(c, &c->plan->problem);
   if (!status) status = choose_way(c);
@@ -189,11 +312,11 @@ dm_status dm_checkpoint_begin(dm_checkpoint *c, const dm_setup *setup, dm_output
   DM_TRY(dm_comm_broadcast(c->run->world, &c->file, sizeof c->file, 0));
   c->file.made = made;
   DM_TRY(share_records(c));
-  if (c->found.records > 0) DM_TRY(dm_trust_recorded(c, &c->file));
+  if (c->found.records > 0) DM_TRY(dm_trust_recorded(c));
   dm_trust_list_others(c);
   say(c);
   *file = c->file;
-  DM_TRY(dm_comm_agree(c->run->world, dm_notes_open(c)));
+  DM_TRY(dm_comm_agree(c->run->world, notes_open(c)));
   DM_TRY(dm_comm_barrier(c->run->world)); /* intervals start at the same time */
   c->started = dm_now();
   c->begun = true;
@@ -243,15 +366,15 @@ dm_status dm_checkpoint_poll(dm_checkpoint *c) {
   DM_TRY(dm_output_syncing(c->output, false, &done));
   if (done) {
     c->synced = c->syncing;
-    DM_TRY(dm_notes_tell(c, c->synced));
+    DM_TRY(notes_tell(c, c->synced));
     if (c->stored > c->synced && is_due(c, now)) {
       c->syncing = c->stored;
       DM_TRY(dm_output_sync_start(c->output, &c->run->of_thread));
     }
   }
   if (c->run->rank != 0) return DM_OK;
-  DM_TRY(dm_notes_take(c));
-  return dm_notes_record(c);
+  DM_TRY(notes_take(c));
+  return c->on ? notes_record(c) : DM_OK;
 }
 
 static dm_status sync_all(void *context, const dm_keepalive *keepalive) {
@@ -267,34 +390,30 @@ static dm_status end_telling(dm_checkpoint *c) {
   dm_run_phase(c->run, "syncing", DM_SYNC_PATIENCE);
   DM_TRY(dm_comm_agree(c->run->world, dm_run_aside(c->run, sync_all, c)));
   c->flushed = true;
-  dm_status status = dm_notes_tell(c, c->synced);
-  return status ? status : dm_notes_end(c);
+  dm_status status = notes_tell(c, c->synced);
+  return status ? status : notes_end(c);
 }
 
 dm_status dm_checkpoint_flush(dm_checkpoint *c, bool record) {
   dm_status status = DM_OK;
   if (c->output && !c->flushed) status = end_telling(c);
   const bool late = dm_now() - c->started >= c->interval || kept(c) > 0;
-  if (!status && c->flushed && c->run->rank == 0 && (record || late)) status = dm_notes_record(c);
+  if (!status && c->flushed && c->run->rank == 0 && c->on && (record || late))
+    status = notes_record(c);
   return dm_comm_agree(c->run->world, status);
-}
-
-const dm_tile_record *dm_checkpoint_tiles(const dm_checkpoint *c, int64_t *count) {
-  *count = c->sums && c->taken + c->complete == c->tiles ? c->tiles : 0;
-  return c->records;
 }
 
 /* ---- the end ---- */
 
-static dm_status begin_journal(void *context, const dm_keepalive *keepalive) {
-  dm_checkpoint *c = context;
-  (void)keepalive; /* short */
-  return dm_journal_begin(c->journal, &c->fields);
-}
-
-dm_status dm_checkpoint_intend(dm_checkpoint *c) {
-  if (!c->in_place || dm_journal_state_of(c->journal) == DM_JOURNAL_PRESENT) return DM_OK;
-  return dm_run_aside(c->run, begin_journal, c);
+dm_status dm_checkpoint_intend(dm_checkpoint *c, dm_completion *completion) {
+  const dm_output_form *form = &c->multiply->form;
+  const bool packed = dm_output_is_chunked(form) || dm_output_is_recast(form);
+  completion->tiles = c->records;
+  completion->count = c->sums && c->taken + c->complete == c->tiles ? c->tiles : 0;
+  if (c->journal && (c->found.in_place || packed)) DM_TRY(notes_record(c));
+  completion->journal = c->journal;
+  completion->unrecorded = !c->journal || dm_journal_state_of(c->journal) != DM_JOURNAL_PRESENT;
+  return DM_OK;
 }
 
 void dm_checkpoint_named(dm_checkpoint *c) {
@@ -321,7 +440,7 @@ static dm_status tell_kept(const dm_checkpoint *c, dm_status status, int64_t kep
  * packs it again. A result that failed its verification must not be resumed. */
 static bool is_to_be_packed(dm_checkpoint *c, const dm_error *error) {
   if (!c->on || error->code == DM_E_VERIFY || error->code == DM_E_CORRUPT) return false;
-  if (c->flushed) dm_status_free(dm_notes_record(c)); /* may fail, too, on a full disk */
+  if (c->flushed) dm_status_free(notes_record(c)); /* may fail, too, on a full disk */
   return kept(c) == c->tiles;
 }
 
@@ -343,7 +462,8 @@ static dm_status tidy_in_place(dm_checkpoint *c, dm_status status) {
 }
 
 static dm_status tidy(dm_checkpoint *c, dm_status status, bool keep_part) {
-  if (c->in_place && c->journal && (c->named || c->found.done)) return tidy_in_place(c, status);
+  if (c->found.in_place && c->journal && (c->named || c->found.done))
+    return tidy_in_place(c, status);
   if (c->named || c->found.done) {
     if (c->journal) remove_journal(c);
     return status;
@@ -365,13 +485,13 @@ dm_status dm_checkpoint_close(dm_checkpoint *c, dm_status status, bool keep_part
   status = dm_status_first(status, dm_reservation_end(c->reservation));
   /* Ranks end together: no message may arrive in freed memory. */
   if (c->begun && !c->flushed && status && status->agreed)
-    status = dm_status_first(status, dm_notes_end(c));
+    status = dm_status_first(status, notes_end(c));
   if (c->run->rank == 0) status = tidy(c, status, keep_part);
   dm_output_release(&c->file);
   dm_journal_close(c->journal);
   /* If one rank failed alone messages are still under way: the launcher ends all ranks. */
   if (status && !status->agreed) return status;
-  dm_notes_close(c);
+  notes_close(c);
   dm_comm_free(c->comm);
   free(c->records);
   free(c);

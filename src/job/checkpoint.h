@@ -21,8 +21,8 @@ typedef struct dm_checkpoint dm_checkpoint;
 dm_status dm_checkpoint_open(dm_run *run, const dm_multiply *multiply, const dm_problem *problem,
                              dm_checkpoint **checkpoint);
 
-/* C is already the result of this command: an earlier run named it, but ended before it could
- * report. Only dm_checkpoint_close remains. */
+/* C is already the result of this command, tile by tile: an earlier run named it, but ended before
+ * it could report. Only dm_checkpoint_close remains. */
 bool dm_checkpoint_is_done(const dm_checkpoint *checkpoint);
 
 /* Number of tiles that an earlier run recorded; 0: this run starts from scratch. */
@@ -67,20 +67,18 @@ dm_status dm_checkpoint_read_back(dm_checkpoint *checkpoint, dm_read_back wish, 
 
 /* Collective, after the flush: drops WRONG, COUNT rectangles that are the same on all ranks,
  * from the records and records all else for the next run. A C of one tile is cut into several if
- * the file has what was written. *good of *tiles are kept; 0 without checkpoints.
- * (checkpoint_repair.c) */
+ * the file has what was written. *good of *tiles are kept; 0 without checkpoints. */
 typedef struct dm_wrong_part {
   dm_range rows, cols;
 } dm_wrong_part;
 dm_status dm_checkpoint_give_back(dm_checkpoint *checkpoint, const dm_wrong_part *wrong,
                                   int64_t count, int64_t *good, int64_t *tiles);
 
-/* Rank 0: the tiles, in the order of computation, if all are on the disk. */
-const dm_tile_record *dm_checkpoint_tiles(const dm_checkpoint *checkpoint, int64_t *count);
-
-/* Rank 0, before C gets its name: if C replaces a matrix that it was computed from, notes that in
- * the journal, since the same command must not do it again. */
-dm_status dm_checkpoint_intend(dm_checkpoint *checkpoint);
+/* Rank 0, before C gets its name: tells COMPLETION the tiles, if all are on the disk, and whether
+ * the journal goes first. A journal with records stays until C has its name: after a crash in
+ * between, the same command finds its result by them. If C replaces a matrix that it was computed
+ * from, all tiles are recorded for this. */
+dm_status dm_checkpoint_intend(dm_checkpoint *checkpoint, dm_completion *completion);
 
 /* Rank 0: C has its name. */
 void dm_checkpoint_named(dm_checkpoint *checkpoint);

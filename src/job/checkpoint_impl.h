@@ -1,4 +1,5 @@
-/* checkpoint_impl: shared by the files of the checkpoint. */
+/* checkpoint_impl: shared by checkpoint.c, which records tiles, and checkpoint_resume.c, which
+ * takes up what an earlier run recorded. */
 #ifndef DM_JOB_CHECKPOINT_IMPL_H
 #define DM_JOB_CHECKPOINT_IMPL_H
 
@@ -8,7 +9,9 @@
 /* The journal's description of the run that started it; plain data, for all ranks. */
 typedef struct dm_found {
   int64_t records, offset, ranks;
-  bool done; /* C has its name */
+  bool in_place; /* C replaces a matrix that it is computed from */
+  int64_t named; /* tiles of a result that may have C's name already; 0: none has */
+  bool done;     /* it has */
   int64_t tiles_m, tiles_n, down, pm, pn, pk, panel;
   char id[DM_ID]; /* id of its part file */
 } dm_found;
@@ -30,10 +33,9 @@ struct dm_checkpoint {
   dm_run *run;
   const dm_multiply *multiply;
   bool begun;
-  bool in_place; /* C replaces a matrix that it is computed from */
-  bool named;    /* C has its name */
-  bool sums;     /* checksums are computed */
-  bool on;       /* false: nothing is recorded, the result is synced at the end */
+  bool named; /* C has its name */
+  bool sums;  /* checksums are computed */
+  bool on;    /* false: nothing is recorded, the result is synced at the end */
   dm_comm *comm;
   double interval, started, next;
   dm_found found;
@@ -63,31 +65,24 @@ struct dm_checkpoint {
   dm_teller *tellers; /* one per rank that writes; the first, rank 0, is unused */
 };
 
+/* ---- checkpoint_resume.c ---- */
+
 /* Rank 0: inspects the journal and the file with C's name, and fills FOUND. DM_E_IO: another run
- * prevents this one. (checkpoint_found.c) */
+ * prevents this one. */
 dm_status dm_found_look(dm_checkpoint *checkpoint, const dm_problem *problem);
+
+/* Collective, if a result may have C's name: compares the file as it is with the recorded tiles. */
+dm_status dm_found_verify(dm_checkpoint *checkpoint);
+
+/* Rank 0, after that: removes the leftovers of a run that is done, or says why the run that was
+ * found cannot go on. */
+dm_status dm_found_settle(dm_checkpoint *checkpoint);
 
 /* Rank 0: whether the run found has the fields WANTED; with --force a different one is started
  * over. */
 dm_status dm_found_compare(dm_checkpoint *checkpoint, const dm_attributes *wanted);
 
-/* (checkpoint_notes.c) */
-dm_status dm_notes_open(dm_checkpoint *checkpoint);
-void dm_notes_close(dm_checkpoint *checkpoint);
-
-/* Reports this rank's first END tiles to rank 0. */
-dm_status dm_notes_tell(dm_checkpoint *checkpoint, int64_t end);
-
-/* Ends the reports: rank 0 receives all notes until the other ranks call this, too. */
-dm_status dm_notes_end(dm_checkpoint *checkpoint);
-
-/* Rank 0: receives the notes that have arrived. */
-dm_status dm_notes_take(dm_checkpoint *checkpoint);
-
-/* Rank 0: records complete tiles in the journal. */
-dm_status dm_notes_record(dm_checkpoint *checkpoint);
-
-/* The tile of RECORD, searching from FROM; -1: none. (checkpoint_trust.c) */
+/* The tile of RECORD, searching from FROM; -1: none. */
 int64_t dm_recorded_tile(const dm_checkpoint *checkpoint, const dm_tile_record *record,
                          int64_t from);
 
@@ -96,17 +91,7 @@ int64_t dm_recorded_tile(const dm_checkpoint *checkpoint, const dm_tile_record *
 dm_status dm_trust_list(dm_checkpoint *checkpoint);
 void dm_trust_list_others(dm_checkpoint *checkpoint);
 
-/* The record of a tile of PLAN, without its checksum. */
-dm_tile_record dm_trust_record(const dm_plan *plan, int64_t tile);
-
-/* Computes the checksums of this rank's part of the tiles in LIST of the part FILE, or of those
- * with checksums WANTED (NULL: all). */
-dm_status dm_trust_sums(dm_checkpoint *checkpoint, const dm_output_file *file,
-                        const dm_tile_record *list, int64_t count, const bool *wanted,
-                        uint64_t *sums);
-
-/* Collective: compares the recorded tiles with the part file and drops those that differ.
- * (checkpoint_trust.c) */
-dm_status dm_trust_recorded(dm_checkpoint *checkpoint, const dm_output_file *file);
+/* Collective: compares the recorded tiles with the part file and drops those that differ. */
+dm_status dm_trust_recorded(dm_checkpoint *checkpoint);
 
 #endif

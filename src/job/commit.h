@@ -10,12 +10,11 @@
  * (completed). */
 dm_status dm_commit_room(const dm_output_file *file, const dm_output_form *form);
 
-/* Rank 0, after all ranks agreed that their data is on the disk: packs FILE into chunks if FORM
- * says so, with THREADS (-1: as many as help), compares what it reads of FILE with the checksums of
- * COUNT tiles (DM_E_IO: a tile differs from what was written), adds the provenance and those
- * checksums, and renames FILE. After an error FILE still exists, unless it is *named. */
+/* Rank 0, after all ranks agreed that their data is on the disk: turns FILE into FORM, with THREADS
+ * (-1: as many as help), compares what it reads of FILE for that with the checksums of the tiles of
+ * COMPLETION (DM_E_IO: a tile differs from what was written), completes the result and names it.
+ * After an error FILE still exists, unless it is *named. */
 dm_status dm_commit_file(dm_run *run, const dm_output_file *file, const dm_output_form *form,
-                         int threads, const dm_attributes *provenance, const dm_tile_record *tiles,
-                         int64_t count, bool force, bool *named);
+                         int threads, const dm_completion *completion, bool *named);
 
 #endif

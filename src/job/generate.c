@@ -91,8 +91,9 @@ static dm_status commit(dm_run *run, const dm_generate *g, const dm_output_file 
   bool named;
   dm_status status = describe(run, g, attributes);
   if (!status)
-    status =
-        dm_commit_file(run, file, &g->form, g->io_threads, attributes, NULL, 0, g->force, &named);
+    status = dm_commit_file(
+        run, file, &g->form, g->io_threads,
+        &(dm_completion){.provenance = attributes, .unrecorded = true, .force = g->force}, &named);
   free(attributes);
   return status;
 }
@@ -110,7 +111,7 @@ static dm_status create(void *context, const dm_keepalive *keepalive) {
   const making *m = context;
   const dm_generate *g = m->generate;
   (void)keepalive;
-  DM_TRY(dm_output_create(&g->out, g->dtype, g->rows, g->cols, g->force, m->file));
+  DM_TRY(dm_output_create(&g->out, g->dtype, g->rows, g->cols, m->file));
   *m->created = true;
   DM_TRY(dm_output_choose_way(m->file, g->write_by, m->writers));
   return dm_commit_room(m->file, &g->form);

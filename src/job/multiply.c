@@ -258,17 +258,14 @@ static dm_status commit(dm_job *j, const dm_verdict *verdict) {
     dm_attributes *attributes = malloc(sizeof *attributes);
     status = attributes ? dm_provenance_of(j->multiply, &j->setup, j->run, verdict, attributes)
                         : dm_fail(DM_E_FIT, "no memory for the provenance");
-    int64_t count;
+    dm_completion completion = {.provenance = attributes, .force = j->multiply->force};
     bool named = false;
-    if (!status) status = dm_checkpoint_intend(j->sink.checkpoint);
-    const dm_tile_record *tiles = dm_checkpoint_tiles(j->sink.checkpoint, &count);
+    if (!status) status = dm_checkpoint_intend(j->sink.checkpoint, &completion);
     if (!status)
       status = dm_commit_file(j->run, &j->file, &j->form, j->multiply->engine.io_threads,
-                              attributes, tiles, count, j->multiply->force, &named);
+                              &completion, &named);
     if (named) dm_checkpoint_named(j->sink.checkpoint);
-    /* If the file could not get its form, the only copy of the result stays. */
-    j->keep_part = status != DM_OK && !named &&
-                   (dm_output_is_chunked(&j->form) || dm_output_is_recast(&j->form));
+    j->keep_part = status != DM_OK && !named; /* the only copy of the result */
     free(attributes);
   }
   return dm_comm_agree(j->run->world, status);

@@ -41,7 +41,8 @@ typedef struct dm_multiply {
   const dm_memory_matrix *in_memory[4];
   uint64_t elements[4]; /* their checksums, set by the pipeline if tiles are recorded */
   dm_location out;      /* C in a file: checked by dm_output_check */
-  char whole[DM_ID];    /* of dm_output_whole: the existing file may be this result */
+  dm_dataset whole;     /* the file with C's name, if its journal says that it may be the result */
+  bool only_done;       /* that file must not be replaced */
   dm_equation equation;
   dm_engine engine;
   dm_output_form form; /* form of C's file; completed when its shape is known */

@@ -90,9 +90,12 @@ dm_status dm_bench_files_make(dm_files_bench *b) {
 }
 
 void dm_bench_files_remove(const dm_files_bench *b) {
-  static const char *const names[] = {"A.h5",         "B.h5",        "C.h5",      "C.h5.part",
-                                      "C.h5.journal", "ceiling",     "A.h5.part", "B.h5.part",
-                                      "A.h5.packing", "B.h5.packing"};
+  static const char *const names[] = {"A.h5",           "B.h5",         "C.h5",
+                                      "C.h5.part",      "C.h5.journal", "C.h5.damier-new",
+                                      "ceiling",
+
+                                      "A.h5.part",      "B.h5.part",    "A.h5.damier-new",
+                                      "B.h5.damier-new"};
   char path[DM_PATH];
   if (!b->folder[0]) return;
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

@@ -25,7 +25,7 @@ CASES = [
     (1, PACKED, "write", ".part", 4, "is not what was written"),
     (1, PACKED, "read", ".part", 4, "is not what was written"),
     (2, (*PACKED, *TILES), "read", ".part", 4, "is not what was written"),
-    (1, PACKED, "read", ".packing", 4, ""),
+    (1, PACKED, "read", ".damier-new", 4, ""),
     (1, (*STOP, "--verify-files"), "read", "A.h5", 1, "failed its verification"),
     (2, (*STOP, "--verify-files"), "read", "A.h5", 1, "failed its verification"),
     (2, (*STOP, "--verify-files"), "write", ".part", 1, "failed its verification"),
@@ -54,7 +54,7 @@ def flip(case):
     what = f"{ranks} ranks, {words}, {call} of {suffix}"
     counts = counts_of(bed, number, ranks, words, suffix)
     hits = 0
-    rank = 0 if suffix == ".part" and call == "read" or suffix == ".packing" else ranks - 1
+    rank = 0 if suffix == ".part" and call == "read" or suffix == ".damier-new" else ranks - 1
     count = counts[(rank, call)]
     late = range(max(1, count - 4), count + 1)  # A is inspected before it is read
     for place in late if suffix == "A.h5" else faulty_runs.places(count, most):

@@ -202,6 +202,82 @@ def in_place(bed):
             expect(code == 0 and output.bits() != wanted, f"{words} {fault}: {code}, what was asked for again was not done")
 
 
+def published(bed):
+    """The run is killed between naming C and removing its journal. The tiles decide whether C is the result."""
+    last = {"FAULT": "unlink:{}:kill", "FAULT_PATH": ".journal"}
+    for words in ((), ("--chunk", "100x100"), ("--force",)):
+        output = faulty_runs.Output(bed, f"published{len(words)}", 1)
+        if words == ("--force",):
+            shutil.copy(bed.folder / "undisturbed1.h5", output.path())
+        code, err, _ = output.run({**last, "FAULT": last["FAULT"].format(1)}, extra=words)
+        expect(code in faulty_runs.KILLED and output.path().exists() and output.left(".journal"), f"not killed: {code}\n{err}")
+        journal = output.path(".journal").read_bytes()
+        code, err, _ = output.run(extra=words)
+        expect(code == 0 and "is already the result of this command" in err, f"{words}: once more: {code}\n{err}")
+        expect(not output.left(), f"{words}: left {output.left()}")
+        code, err, _ = output.run(extra=words)
+        expect(code == (0 if words == ("--force",) else 2), f"{words}: without a journal: {code}\n{err}")
+        with h5py.File(output.path(), "r+") as file:  # as damage, or the user, would
+            file["c"][5, 7] = 3.0
+        output.path(".journal").write_bytes(journal)
+        if words != ("--force",):
+            code, err, _ = output.run(extra=words)
+            expect(code == 2 and "is not the result that its journal describes" in err, f"{words}: damaged: {code}\n{err}")
+        resumes(output, None, extra=(*words, "--force"))
+        expect("already the result" not in err, err)
+
+
+def damaged_in_place(bed):
+    """C += A B is not done again on what is left of its own result."""
+    for words in ((), ("--no-checkpoint",)):
+        output = faulty_runs.Output(bed, f"damaged{len(words)}", 1)
+        shutil.copy(bed.folder / "undisturbed1.h5", output.path())
+        command = ("--c", f"{output.path()}:/c", "--beta", 1, "--force", *words)
+        code, err, _ = output.run({"FAULT": "unlink:1:kill", "FAULT_PATH": ".journal"}, extra=command)
+        expect(code in faulty_runs.KILLED and output.left(".journal"), f"not killed: {code}\n{err}")
+        change(output.path(), 8192)
+        before = output.path().read_bytes()
+        code, err, _ = output.run(extra=command)
+        expect(code == 4 and "is not the result that its journal describes" in err and "remove " in err, f"{code}\n{err}")
+        expect(output.path().read_bytes() == before, "C was touched")
+
+
+def wrong_results(bed):
+    """After a run that kept a wrong C, or whose part file lost its contents, the same command starts over by itself."""
+    for what in ("stopped", "zeros", "empty"):
+        output = faulty_runs.Output(bed, what, 1)
+        code, err, _ = output.run({"FAULT": "write:2:kill"}, extra=("--no-checkpoint",))
+        expect(code in faulty_runs.KILLED, f"{what}: not killed: {code}\n{err}")
+        part = output.path(".part")
+        if part.exists() and what != "stopped":
+            length = part.stat().st_size if what == "zeros" else 0
+            output.path(".damier-new").unlink()
+            part.write_bytes(bytes(length))
+        resumes(output, None)
+        expect(not output.left(".part", ".journal", ".damier-new"), f"{what}: left {output.left()}")
+
+
+def unreadable(bed):
+    """An output that cannot be examined is an error of the disk, not of the user."""
+    for name, words in (("read", ("--force",)), ("other", ("--append",)), ("npy", ("--force",))):
+        output = faulty_runs.Output(bed, name, 1)
+        output.name = name + (".npy" if name == "npy" else ".h5")
+        dataset = {"other": ":/d", "npy": "", "read": ":/c"}[name]
+        command = output.command(extra=words)
+        command[command.index(f"{output.path()}:/c")] = f"{output.path()}{dataset}"
+        made = [word.replace(":/d", ":/c") for word in command if word not in words]
+        expect(running.ended(made).returncode == 0, "no output")
+        before = output.path().read_bytes()
+        for number in range(1, 9):
+            done = running.ended(command, LD_PRELOAD=bed.shim, FAULT=f"read:{number}:5", FAULT_PATH=output.name,
+                                 FAULT_RANK="0")
+            expect(done.returncode in (0, 4), f"{words}, read {number}: exit {done.returncode}\n{done.stderr}")
+            expect(done.returncode == 0 or output.path().read_bytes() == before, f"{words}, read {number}: touched")
+            if done.returncode == 0:
+                break
+        expect(number > 1, f"{words}: no read failed")
+
+
 def by_residues(options, folder, process):
     """A and B are read again before the remaining tiles, on any number of ranks: C has the same bits."""
     report = folder / "residues" / "report.json"
@@ -231,7 +307,8 @@ def main():
         bed = faulty_runs.Bed(folder, options, shape=(1100, 900, 300), words=words)
         bed.words = bed.words[1:]
         bed.undisturbed(1)
-        cases = (other_commands, force, damage, holes, second_run, input_rewritten, stopped_at_the_end, in_place)
+        cases = (other_commands, force, damage, holes, second_run, input_rewritten, stopped_at_the_end, in_place, published,
+                 damaged_in_place, wrong_results, unreadable)
         failures = running.each(lambda case: case(bed), cases, lambda case: case.__name__, workers=1)
         failures += running.each(lambda bed: by_residues(options, bed, process), [pathlib.Path(folder)], workers=1)
     running.finish(failures, len(failures))

@@ -38,7 +38,7 @@ def try_type(folder, damier, dtype, ranks):
         got = elements.read_raw(folder / "c.h5", c_type)
         expect(got.dtype == plain.dtype and got.tobytes() == plain.tobytes(),
                f"{form[0]}: not the elements of the contiguous file")
-        if left := sorted(p.name for p in folder.iterdir() if p.suffix in (".part", ".packing")):
+        if left := sorted(p.name for p in folder.iterdir() if p.suffix in (".part", ".damier-new")):
             raise Failure(f"left over: {left}")
         run(damier, 1, "verify", folder / "a.h5", folder / "b.h5", folder / "c.h5", "-q")
 

@@ -41,11 +41,11 @@ static void write_file(rank_test *test, const char *path, damier_type type, int6
   for (int64_t i = 0; i < rows; i++)
     for (int64_t j = 0; j < cols; j++)
       put(dm_view_at(view, i, j), type, value(which, i, j, 0), value(which, i, j, 1));
-  must(test, dm_output_create(&at, dtype, rows, cols, true, &file));
+  must(test, dm_output_create(&at, dtype, rows, cols, &file));
   must(test, dm_output_open(&file, &output));
   must(test, dm_output_write(output, 0, 0, view));
   must(test, dm_output_close(output));
-  must(test, dm_output_commit(&file, NULL, NULL, 0, true, NULL, &named));
+  must(test, dm_output_commit(&file, &(dm_completion){.force = true}, NULL, &named));
   dm_output_release(&file);
   free(view.base);
 }

@@ -2,6 +2,7 @@
  * another file. */
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 
 #include "io/pack.h"
 #include "io_files.h"
@@ -21,7 +22,7 @@ static void write_all(const dm_location *location, dm_dtype dtype, int64_t rows,
   dm_attributes facts = {0};
   char *data = elements(dtype, rows, cols);
   dm_view whole = dm_view_row_major(data, dtype, rows, cols);
-  ok(dm_output_create(location, dtype, rows, cols, force, &file));
+  ok(dm_output_create(location, dtype, rows, cols, &file));
   assert_true(exists(file.part));
   ok(dm_output_open(&file, &writers[0]));
   ok(dm_output_open(&file, &writers[1]));
@@ -36,7 +37,7 @@ static void write_all(const dm_location *location, dm_dtype dtype, int64_t rows,
   }
   ok(dm_attributes_add(&facts, "software", "damier"));
   ok(dm_attributes_add(&facts, "inputs", "M\xc3\xbc.h5:/a %0300d", 7));
-  ok(dm_output_commit(&file, &facts, NULL, 0, force, NULL, &named));
+  ok(dm_output_commit(&file, &(dm_completion){.provenance = &facts, .force = force}, NULL, &named));
   dm_output_release(&file);
   assert_false(exists(file.part));
   free(data);
@@ -83,20 +84,19 @@ TEST(test_leftovers) {
   dm_location location = at(*state, "left.h5:/c");
   dm_output_file file, second;
   dm_output *writer;
-  ok(dm_output_create(&location, DM_F64, 30, 20, false, &file));
-  fails(dm_output_check(&location, "c", false, NULL, 0, NULL), DM_E_IO,
-        "belongs to an earlier run");
-  fails(dm_output_create(&location, DM_F64, 3, 2, false, &second), DM_E_IO,
-        "belongs to an earlier run");
+  ok(dm_output_create(&location, DM_F64, 30, 20, &file));
+  fails(dm_output_check(&location, "c", false, NULL, 0, NULL), DM_E_IO, "another run");
+  fails(dm_output_create(&location, DM_F64, 3, 2, &second), DM_E_IO, "another run");
   ok(dm_output_open(&file, &writer));
   fails(dm_output_check(&location, "c", true, NULL, 0, NULL), DM_E_IO, "another run");
-  fails(dm_output_create(&location, DM_F64, 3, 2, true, &second), DM_E_IO, "another run");
+  fails(dm_output_create(&location, DM_F64, 3, 2, &second), DM_E_IO, "another run");
   ok(dm_output_close(writer));
   fails(dm_output_check(&location, "c", true, NULL, 0, NULL), DM_E_IO, "another run");
   assert_true(exists(file.part));
   dm_output_release(&file); /* only now has the last user closed it */
-  ok(dm_output_check(&location, "c", true, NULL, 0, NULL));
-  ok(dm_output_create(&location, DM_F64, 3, 2, true, &second));
+  ok(dm_output_check(&location, "c", false, NULL, 0,
+                     NULL)); /* unfinished, so no --force is needed */
+  ok(dm_output_create(&location, DM_F64, 3, 2, &second));
   dm_location part = at(*state, "left.h5.part:/c");
   static dm_attributes facts;
   dm_dataset unfinished;
@@ -109,10 +109,10 @@ TEST(test_leftovers) {
 
 /* Temporary names of a run may belong to files of the user. */
 TEST(test_files_of_the_user) {
-  static const char *const endings[] = {".part", ".journal", ".packing"};
+  static const char *const endings[] = {".part", ".journal"};
   static const char text[] = "a list of things to do";
   dm_location location = at(*state, "own.h5:/c");
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 2; i++) {
     char path[DM_PATH + 16], back[sizeof text];
     snprintf(path, sizeof path, "%s%s", location.file, endings[i]);
     const int fd = open(path, O_RDWR | O_CREAT, 0600);
@@ -124,13 +124,99 @@ TEST(test_files_of_the_user) {
     input.inode = (uint64_t)info.st_ino;
     fails(dm_output_check(&location, "c", true, &input, 1, NULL), DM_E_USAGE, "is an input");
     fails(dm_output_check(&location, "c", true, NULL, 0, &input), DM_E_USAGE, "is an input");
-    dm_status status = dm_output_check(&location, "c", true, NULL, 0, NULL);
-    fails(status ? status : dm_pack_check(&location, true), DM_E_USAGE, "not made by damier");
+    fails(dm_output_check(&location, "c", true, NULL, 0, NULL), DM_E_USAGE, "not made by damier");
     assert_int_equal(pread(fd, back, sizeof back, 0), sizeof text);
     assert_memory_equal(back, text, sizeof text);
     close(fd);
     unlink(path);
   }
+}
+
+/* A user who renames a result may need it. */
+TEST(test_a_result_named_part) {
+  dm_location location = at(*state, "mine.h5:/c");
+  dm_output_file file;
+  struct stat before, after;
+  write_all(&location, DM_F64, 30, 20, false);
+  char part[DM_BESIDE];
+  snprintf(part, sizeof part, "%s.part", location.file);
+  assert_int_equal(rename(location.file, part), 0);
+  assert_int_equal(stat(part, &before), 0);
+  fails(dm_output_check(&location, "c", true, NULL, 0, NULL), DM_E_USAGE, "is a complete result");
+  fails(dm_output_create(&location, DM_F64, 3, 2, &file), DM_E_USAGE, "is a complete result");
+  assert_int_equal(stat(part, &after), 0);
+  assert_int_equal(before.st_ino, after.st_ino);
+  unlink(part);
+}
+
+/* What a loss of power can leave of a file whose data never reached the disk. */
+TEST(test_leftovers_without_data) {
+  dm_location location = at(*state, "lost.h5:/c");
+  dm_output_file file;
+  static const off_t lengths[] = {0, 1, 4096, (1 << 20) + 1, 5 << 20};
+  for (int i = 0; i < 10; i++) {
+    char part[DM_BESIDE], last = 'x';
+    snprintf(part, sizeof part, "%s.part", location.file);
+    const int fd = open(part, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    assert_int_equal(ftruncate(fd, lengths[i % 5]), 0);
+    const bool foreign = i >= 5 && lengths[i % 5] > 0;
+    if (foreign) assert_int_equal(pwrite(fd, &last, 1, lengths[i % 5] - 1), 1);
+    close(fd);
+    if (foreign)
+      fails(dm_output_create(&location, DM_F64, 3, 2, &file), DM_E_USAGE, "not made by damier");
+    else
+      ok(dm_output_create(&location, DM_F64, 3, 2, &file));
+    if (!foreign) give_up(&file);
+    unlink(part);
+  }
+}
+
+static mode_t mode_of(const char *path) {
+  struct stat info;
+  assert_int_equal(stat(path, &info), 0);
+  return info.st_mode & 07777;
+}
+
+/* The new file has the owner, the rights and the attributes of the old one, and never more. */
+TEST(test_rights) {
+  static const mode_t modes[] = {0600, 0640, 0444, 0777};
+  dm_location location = at(*state, "rights.h5:/c");
+  dm_output_file file;
+  for (int i = 0; i < 4; i++) {
+    struct stat info;
+    char value[4] = "";
+    unlink(location.file);
+    write_all(&location, DM_F32, 3, 2, false);
+    assert_int_equal(chmod(location.file, modes[i]), 0);
+    if (geteuid() == 0) assert_int_equal(chown(location.file, 12345, 54321), 0);
+    const bool tagged = setxattr(location.file, "user.tag", "abc", 3, 0) == 0;
+    ok(dm_output_create(&location, DM_F32, 3, 2, &file));
+    assert_int_equal(mode_of(file.part) & ~modes[i] & 077, 0);
+    give_up(&file);
+    write_all(&location, DM_F32, 3, 2, true);
+    assert_int_equal(mode_of(location.file), modes[i]);
+    assert_int_equal(stat(location.file, &info), 0);
+    if (geteuid() == 0) assert_true(info.st_uid == 12345 && info.st_gid == 54321);
+    if (tagged) assert_int_equal(getxattr(location.file, "user.tag", value, sizeof value), 3);
+  }
+}
+
+/* {owner rw, user 12345 r, group -, mask r, others -}, as the kernel stores it. */
+static const unsigned char list[] = {
+    2, 0,    0,    0,    1,    0,    6,    0, 0xff, 0xff, 0xff, 0xff, 2,    0,    4,
+    0, 0x39, 0x30, 0,    0,    4,    0,    0, 0,    0xff, 0xff, 0xff, 0xff, 0x10, 0,
+    4, 0,    0xff, 0xff, 0xff, 0xff, 0x20, 0, 0,    0,    0xff, 0xff, 0xff, 0xff};
+
+TEST(test_lists_of_rights) {
+  dm_location location = at(*state, "list.h5:/c");
+  unsigned char back[sizeof list] = {0};
+  write_all(&location, DM_F32, 3, 2, false);
+  if (setxattr(location.file, "system.posix_acl_access", list, sizeof list, 0) < 0) skip();
+  write_all(&location, DM_F32, 3, 2, true);
+  assert_int_equal(getxattr(location.file, "system.posix_acl_access", back, sizeof back),
+                   sizeof back);
+  assert_memory_equal(back, list, sizeof list);
+  assert_int_equal(mode_of(location.file), 0640);
 }
 
 /* Large enough for a thread that reserves space: the file can be opened at the same time. */
@@ -140,7 +226,7 @@ TEST(test_reserved_meanwhile) {
   dm_output *writer;
   dm_reservation *reservation;
   struct stat info;
-  ok(dm_output_create_early(&location, DM_F64, 2048, 2048, false, &file, &reservation));
+  ok(dm_output_create_early(&location, DM_F64, 2048, 2048, &file, &reservation));
   assert_non_null(reservation);
   ok(dm_output_open(&file, &writer));
   ok(dm_reservation_end(reservation));
@@ -157,18 +243,23 @@ TEST(test_part_file_replaced_meanwhile) {
   dm_output *writer;
   dm_dataset set;
   static dm_attributes facts;
-  ok(dm_output_create(&location, DM_F64, 3, 2, false, &first));
+  ok(dm_output_create(&location, DM_F64, 3, 2, &first));
+  char new[DM_BESIDE];
+  snprintf(new, sizeof new, "%s.damier-new", location.file);
   unlink(first.part);
-  fails(dm_output_commit(&first, &facts, NULL, 0, false, NULL, &named), DM_E_IO,
+  fails(dm_output_commit(&first, &(dm_completion){.provenance = &facts}, NULL, &named), DM_E_IO,
         "removed or replaced");
-  ok(dm_output_create(&location, DM_F64, 3, 2, false, &second));
+  fails(dm_output_create(&location, DM_F64, 3, 2, &second), DM_E_IO, "another run");
+  unlink(new);
+  ok(dm_output_create(&location, DM_F64, 3, 2, &second));
   fails(dm_output_open(&first, &writer), DM_E_IO, "is not the file that rank 0 made");
   fails(dm_output_part(&first, &set), DM_E_IO, "is not the file that rank 0 made");
-  fails(dm_output_commit(&first, &facts, NULL, 0, true, NULL, &named), DM_E_IO,
-        "removed or replaced");
+  fails(
+      dm_output_commit(&first, &(dm_completion){.provenance = &facts, .force = true}, NULL, &named),
+      DM_E_IO, "removed or replaced");
   assert_false(exists(location.file));
   give_up(&first); /* keeps the other run's file */
-  ok(dm_output_commit(&second, &facts, NULL, 0, false, NULL, &named));
+  ok(dm_output_commit(&second, &(dm_completion){.provenance = &facts}, NULL, &named));
   dm_output_release(&second);
   assert_true(exists(location.file));
 }
@@ -176,10 +267,10 @@ TEST(test_part_file_replaced_meanwhile) {
 TEST(test_name_taken_meanwhile) {
   dm_location location = at(*state, "late.h5:/c");
   dm_output_file file;
-  ok(dm_output_create(&location, DM_F64, 3, 2, false, &file));
+  ok(dm_output_create(&location, DM_F64, 3, 2, &file));
   write_file(location.file, DM_F64, 2, 2, &(file_form){0});
-  fails(dm_output_commit(&file, &(dm_attributes){0}, NULL, 0, false, NULL, &named), DM_E_IO,
-        "appeared");
+  fails(dm_output_commit(&file, &(dm_completion){.provenance = &(dm_attributes){0}}, NULL, &named),
+        DM_E_IO, "appeared");
   assert_true(exists(file.part));
   dm_location taken = at(*state, "late.h5:/m");
   assert_int_equal(inspected(&taken).rows, 2); /* untouched */

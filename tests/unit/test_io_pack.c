@@ -31,13 +31,12 @@ TEST(test_every_type) {
       dm_location location = at(*state, "c.h5:/g/c");
       dm_attributes facts = {0};
       dm_output_file packed, file = contiguous(&location, (dm_dtype)dtype, data);
-      ok(dm_pack_check(&location, false));
       ok(dm_pack_room(&file, form));
       ok(dm_pack(&file, form, i / 4 * 3, NULL, NULL, &packed));
       assert_true(exists(file.part) && exists(packed.part));
-      fails(dm_pack_check(&location, false), DM_E_IO, "belongs to an earlier run");
       ok(dm_attributes_add(&facts, "software", "damier"));
-      ok(dm_output_commit(&packed, &facts, NULL, 0, true, NULL, &named));
+      ok(dm_output_commit(&packed, &(dm_completion){.provenance = &facts, .force = true}, NULL,
+                          &named));
       give_up(&file);
       dm_dataset d = inspected(&location);
       assert_true(d.dtype == (dm_dtype)dtype && d.layout == DM_CHUNKED && !d.swapped);
@@ -59,7 +58,8 @@ TEST(test_noise) {
   dm_attributes facts = {0};
   dm_output_file packed, file = contiguous(&location, DM_F64, data);
   ok(dm_pack(&file, &form, 2, NULL, NULL, &packed));
-  ok(dm_output_commit(&packed, &facts, NULL, 0, true, NULL, &named));
+  ok(dm_output_commit(&packed, &(dm_completion){.provenance = &facts, .force = true}, NULL,
+                      &named));
   expect_elements(&location, DM_F64, data);
   expect_data(&location, DM_F64, ROWS, COLS, data);
   give_up(&file);

@@ -30,8 +30,8 @@ TEST(test_damage) {
   char *data = elements(DM_F64, ROWS, COLS);
   dm_location location = at(*state, "damaged.h5:/c");
   dm_output_file packed, file = contiguous(&location, DM_F64, data);
-  char path[DM_PATH + 8];
-  snprintf(path, sizeof path, "%s.packing", location.file);
+  char path[DM_BESIDE];
+  snprintf(path, sizeof path, "%s.damier-new", location.file);
   for (int threads = 0; threads < 3; threads++) {
     damage d = {.path = path, .row = data, .length = 31 * 8, .left = 6};
     fails(dm_pack(&file, &form, threads, NULL, &(dm_keepalive){do_damage, &d}, &packed), DM_E_IO,

@@ -119,9 +119,9 @@ TEST(test_rounding) {
   double values[2] = {1 + 0x1p-20, 3}, got[2];
   dm_output_file file;
   dm_reader *reader;
-  ok(dm_output_create(&part, DM_F64, 1, 2, false, &file));
+  ok(dm_output_create(&part, DM_F64, 1, 2, &file));
   write_data(&file, values);
-  ok(dm_output_commit(&file, &(dm_attributes){0}, NULL, 0, false, NULL, &named));
+  ok(dm_output_commit(&file, &(dm_completion){.provenance = &(dm_attributes){0}}, NULL, &named));
   dm_dataset d = inspected(&location);
   ok(dm_reader_open(&d, DM_F16, &reader));
   dm_view view = dm_view_row_major(got, DM_F64, 1, 2);

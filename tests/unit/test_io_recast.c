@@ -21,7 +21,8 @@ static setting begin(const char *folder) {
   unlink(s.existing.file);
   s.data = elements(DM_F32, ROWS, COLS);
   dm_output_file first = contiguous(&s.existing, DM_F32, s.data);
-  ok(dm_output_commit(&first, &(dm_attributes){0}, NULL, 0, true, NULL, &named));
+  ok(dm_output_commit(&first, &(dm_completion){.provenance = &(dm_attributes){0}, .force = true},
+                      NULL, &named));
   dm_output_release(&first);
   ok(dm_recast_check(&s.added, &s.form));
   s.part = contiguous(&s.added, DM_F32, s.data);
@@ -33,7 +34,7 @@ static void end(setting *s) {
   dm_output_release(&s->part);
   assert_false(exists(s->part.part));
   char packing[DM_BESIDE];
-  snprintf(packing, sizeof packing, "%s.packing", s->existing.file);
+  snprintf(packing, sizeof packing, "%s.damier-new", s->existing.file);
   assert_false(exists(packing));
   assert_int_equal(inspected(&s->existing).rows, ROWS);
   free(s->data);
@@ -51,7 +52,8 @@ TEST(test_added) {
   ok(dm_recast(&s.part, &s.form, NULL, NULL, &s.made, &s.held));
   fails(dm_io_inspect(&s.added, &(dm_trust){0}, &(dm_dataset){0}, NULL), DM_E_INPUT, "no '/g'");
   ok(dm_recast_unchanged(&s.part, &s.form));
-  ok(dm_output_commit(&s.made, &(dm_attributes){0}, NULL, 0, true, NULL, &named));
+  ok(dm_output_commit(&s.made, &(dm_completion){.provenance = &(dm_attributes){0}, .force = true},
+                      NULL, &named));
   dm_output_release(&s.made);
   close(s.held);
   assert_int_equal(inspected(&s.added).cols, COLS);

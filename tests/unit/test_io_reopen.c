@@ -60,7 +60,7 @@ static void take_up(const dm_location *location, int damage) {
   static dm_attributes facts;
   bool there;
   char noise[8192] = {1, 2, 3};
-  ok(dm_output_create(location, DM_F32, ROWS, COLS, false, &first));
+  ok(dm_output_create(location, DM_F32, ROWS, COLS, &first));
   write_and_sync(&first);
   assert_int_equal(stat(first.part, &info), 0);
   int fd = open(first.part, O_RDWR);
@@ -78,7 +78,8 @@ static void take_up(const dm_location *location, int damage) {
   ok(dm_output_reopen(location, DM_F32, ROWS, COLS, first.offset, first.id, &again, &there));
   assert_true(there && again.offset == first.offset && again.cols == COLS);
   if (damage == 3) write_and_sync(&again); /* data that was cut off is missing */
-  ok(dm_output_commit(&again, &facts, tiles, 2, false, NULL, &named));
+  ok(dm_output_commit(&again, &(dm_completion){.provenance = &facts, .tiles = tiles, .count = 2},
+                      NULL, &named));
   dm_output_release(&again);
   char *data = elements(DM_F32, ROWS, COLS);
   expect_data(location, DM_F32, ROWS, COLS, data);
@@ -99,7 +100,7 @@ TEST(test_refusals) {
   bool there = true;
   ok(dm_output_reopen(&location, DM_F32, ROWS, COLS, 4096, other, &again, &there));
   assert_false(there);
-  ok(dm_output_create(&location, DM_F32, ROWS, COLS, false, &file));
+  ok(dm_output_create(&location, DM_F32, ROWS, COLS, &file));
   ok(dm_output_open(&file, &writer));
   fails(dm_output_reopen(&location, DM_F32, ROWS, COLS, file.offset, file.id, &again, &there),
         DM_E_IO, "another run");
