@@ -7,11 +7,6 @@
 #include "engine/phases.h"
 #include "run/facts.h"
 
-static int64_t chunks_of(const dm_dataset *d) {
-  if (d->layout != DM_CHUNKED) return 0;
-  return dm_ceil_div(d->rows, d->chunk_rows) * dm_ceil_div(d->cols, d->chunk_cols);
-}
-
 static void record_files(const dm_multiplied *done, dm_record *record) {
   const dm_dataset *inputs[] = {&done->multiply->a, &done->multiply->b};
   const char *const paths[] = {"files.a", "files.b"}, *const labels[] = {"A", "B"};
@@ -31,7 +26,7 @@ static void record_files(const dm_multiplied *done, dm_record *record) {
   }
   if (done->unpacked > 0) {
     dm_record_integer(record, "files.chunks", "chunks in A and B", DM_SHOWN_PLAIN,
-                      chunks_of(inputs[0]) + chunks_of(inputs[1]));
+                      dm_dataset_chunks(inputs[0]) + dm_dataset_chunks(inputs[1]));
     dm_record_integer(record, "files.chunks_unpacked", "chunks unpacked", DM_SHOWN_PLAIN,
                       done->unpacked);
   }
