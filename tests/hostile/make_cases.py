@@ -202,7 +202,7 @@ def storage(cases):
     for name, source, code, fragment in (
         ("away", "/etc/hostname", 3, "has an absolute path"), ("up", "../whole.h5", 3, "has a path with '..'"),
         ("lost", "none.h5", 4, "its source 'none.h5' does not exist"),
-        ("text", "text.h5", 3, "text.h5:/a: cannot be opened"), ("circle", ".", 3, "or in a circle"),
+        ("text", "text.h5", 3, "text.h5:/a: is a text file"), ("circle", ".", 3, "or in a circle"),
     ):
         layout = h5py.VirtualLayout((64, 64), "f8")
         layout[:] = h5py.VirtualSource(source, "a", (64, 64))
