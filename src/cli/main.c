@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "backend/backend.h"
@@ -185,10 +186,19 @@ static void restore_variable(void) {
     if (*at == one_thread) *at = displaced;
 }
 
+/* A virtual dataset may have thousands of sources. */
+static void allow_files(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int main(int argc, char **argv) {
   const double born = dm_now();
   restore_variable();
   keep_streams();
+  allow_files();
   dm_backend_name_kernels();
   /* A write beyond ulimit -f then fails with an error, a message and exit code 4. */
   signal(SIGXFSZ, SIG_IGN);

@@ -314,7 +314,7 @@ const dm_option dm_cli_options[] = {
      "accept external storage and links into other files",
      dm_cli_set_flag, AT(external), .flags_only = true, .usual = INFO},
     {"allow-virtual", 0, NULL, READERS, DM_GROUP_TRUST, NULL, NULL,
-     "accept virtual datasets", dm_cli_set_flag, AT(virtual), .flags_only = true, .usual = INFO},
+     "accept sources of virtual datasets outside of their folder", dm_cli_set_flag, AT(virtual), .flags_only = true, .usual = INFO},
     {"allow-filters", 0, NULL, READERS, DM_GROUP_TRUST, NULL, NULL,
      "accept filters other than deflate, shuffle, fletcher32, LZF; may load plug-ins",
      dm_cli_set_flag, AT(filters), .flags_only = true, .usual = INFO},

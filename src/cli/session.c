@@ -6,6 +6,7 @@
 #include "cli/reports.h"
 #include "cli/stop_early.h"
 #include "core/version.h"
+#include "engine/dataset_input.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +81,8 @@ static dm_status share(const dm_run *run, dm_call *call, dm_status prepared, con
   DM_TRY(dm_comm_agree(run->world, prepared));
   DM_TRY(dm_comm_broadcast(run->world, &call->settings, sizeof call->settings, 0));
   if (work->bytes == 0) return DM_OK;
-  return dm_comm_broadcast(run->world, work->shared, work->bytes, 0);
+  DM_TRY(dm_comm_broadcast(run->world, work->shared, work->bytes, 0));
+  return dm_datasets_share(run->world, run->rank, work->datasets, work->dataset_count);
 }
 
 /* Reporting failed with TOLD, but the result exists. */

@@ -3,6 +3,7 @@
 #define DM_CLI_SESSION_H
 
 #include "cli/reports.h"
+#include "io/dataset.h"
 #include "run/record.h"
 #include "run/run.h"
 
@@ -12,6 +13,8 @@ typedef struct dm_work {
   dm_status (*run)(dm_run *run, const dm_call *call, void *shared, dm_record *record);
   void *shared;
   int64_t bytes;
+  dm_dataset *const *datasets; /* in SHARED; the caller frees them (dm_dataset_free) */
+  int dataset_count;
   bool warms_up; /* will use a GPU, if there is one: start it together with MPI */
   bool reports;  /* publishes its own records; RUN's RECORD is NULL */
 } dm_work;

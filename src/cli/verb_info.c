@@ -10,9 +10,10 @@
 static dm_status describe(const dm_call *call, const dm_location *at, dm_record *record) {
   dm_attributes *provenance = calloc(1, sizeof *provenance);
   if (!provenance) return dm_fail(DM_E_FIT, "no memory for the provenance");
-  dm_dataset dataset;
+  dm_dataset dataset = {.composite = NULL};
   dm_status status = dm_cli_look_at(call, at, &dataset, provenance);
   if (!status) status = dm_info_dataset(&dataset, provenance, record);
+  dm_dataset_free(&dataset);
   free(provenance);
   return status;
 }

@@ -58,10 +58,18 @@ int dm_cli_multiply(dm_call *call) {
   dm_status status = check(call, &f);
   if (status) return dm_cli_finish(call, status);
   dm_status prepared = dm_cli_ramp(call) ? dm_cli_look_at_files(call, &f) : DM_OK;
-  if (call->settings.dry_run) return prepared ? dm_cli_finish(call, prepared) : dm_cli_plan(call);
-  return dm_cli_run_job(call, prepared,
-                        &(dm_work){.run = multiply,
-                                   .shared = &f,
-                                   .bytes = sizeof f,
-                                   .warms_up = !prepared && may_use_gpu(call)});
+  dm_dataset *const datasets[] = {&f.a, &f.b, &f.c};
+  int code;
+  if (call->settings.dry_run)
+    code = prepared ? dm_cli_finish(call, prepared) : dm_cli_plan(call);
+  else
+    code = dm_cli_run_job(call, prepared,
+                          &(dm_work){.run = multiply,
+                                     .shared = &f,
+                                     .bytes = sizeof f,
+                                     .datasets = datasets,
+                                     .dataset_count = 3,
+                                     .warms_up = !prepared && may_use_gpu(call)});
+  for (int i = 0; i < 3; i++) dm_dataset_free(datasets[i]);
+  return code;
 }

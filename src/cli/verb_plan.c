@@ -14,14 +14,18 @@ enum { SHOWN = 6 };
 
 static dm_status problem_of_files(const dm_call *call, dm_problem *problem) {
   const dm_settings *s = &call->settings;
-  dm_dataset a, b, c;
+  dm_dataset a = {0}, b = {0}, c = {0};
   bool has_c;
   dm_equation equation = dm_cli_equation(s);
   DM_TRY(dm_cli_check_beta(call, &has_c));
-  DM_TRY(dm_cli_look(call, call->operands[0], &a, NULL));
-  DM_TRY(dm_cli_look(call, call->operands[1], &b, NULL));
-  if (has_c) DM_TRY(dm_cli_look_at(call, &s->old_c, &c, NULL));
-  return dm_problem_of(&a, &b, has_c ? &c : NULL, &equation, problem);
+  dm_status status = dm_cli_look(call, call->operands[0], &a, NULL);
+  if (!status) status = dm_cli_look(call, call->operands[1], &b, NULL);
+  if (!status && has_c) status = dm_cli_look_at(call, &s->old_c, &c, NULL);
+  if (!status) status = dm_problem_of(&a, &b, has_c ? &c : NULL, &equation, problem);
+  dm_dataset_free(&a);
+  dm_dataset_free(&b);
+  dm_dataset_free(&c);
+  return status;
 }
 
 static dm_status problem_stated(const dm_settings *s, dm_problem *problem) {

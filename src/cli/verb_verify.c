@@ -113,8 +113,11 @@ int dm_cli_verify(dm_call *call) {
   if (dm_cli_ramp(call))
     prepared = is_quick(call) ? prepare_quick(call, &v) : dm_cli_verify_job(call, &v);
   dm_tile_record *tiles = v.tiles; /* V gets overwritten with rank 0's */
-  const dm_work work = {.run = verify, .shared = &v, .bytes = sizeof v};
+  dm_dataset *const datasets[] = {&v.a, &v.b, &v.c, &v.c0};
+  const dm_work work = {
+      .run = verify, .shared = &v, .bytes = sizeof v, .datasets = datasets, .dataset_count = 4};
   const int code = dm_cli_run_job(call, prepared, &work);
+  for (int i = 0; i < 4; i++) dm_dataset_free(datasets[i]);
   free(tiles);
   return code;
 }

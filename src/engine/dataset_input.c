@@ -1,5 +1,8 @@
 #include "engine/dataset_input.h"
 
+#include "core/buffer.h"
+#include "io/composite.h"
+
 dm_status dm_dataset_input_read(dm_dataset_input *input, int64_t row, int64_t col, dm_view view) {
   if (dm_view_is_empty(view)) return DM_OK;
   if (input->op == DM_OP_N) return dm_reader_read(input->reader, row, col, &view, 1, false);
@@ -18,4 +21,25 @@ void dm_dataset_input_note(dm_dataset_input *input, dm_view view) {
     }
   }
   if (largest > input->largest) input->largest = largest;
+}
+
+static dm_status share(const dm_comm *world, int rank, dm_dataset *dataset) {
+  int64_t bytes = dataset->composite ? dataset->composite->bytes : 0;
+  dm_status status = DM_OK;
+  DM_TRY(dm_comm_broadcast(world, &bytes, sizeof bytes, 0));
+  if (bytes == 0) return DM_OK;
+  if (rank > 0) {
+    void *memory;
+    status = dm_buffer_zeroed(bytes, 1, &memory);
+    if (!status) dataset->composite = memory;
+  }
+  DM_TRY(dm_comm_agree(world, status));
+  return dm_comm_broadcast(world, dataset->composite, bytes, 0);
+}
+
+dm_status dm_datasets_share(const dm_comm *world, int rank, dm_dataset *const *datasets,
+                            int count) {
+  for (int i = 0; i < count && rank > 0; i++) datasets[i]->composite = NULL; /* rank 0's address */
+  for (int i = 0; i < count; i++) DM_TRY(share(world, rank, datasets[i]));
+  return DM_OK;
 }

@@ -19,4 +19,8 @@ dm_status dm_dataset_input_read(dm_dataset_input *input, int64_t row, int64_t co
 /* Updates the largest magnitude from VIEW (host memory) if INPUT needs it. */
 void dm_dataset_input_note(dm_dataset_input *input, dm_view view);
 
+/* Collective, after rank 0's DATASETS were broadcast as plain data: sends what they point to. All
+ * ranks call dm_dataset_free in the end, also after an error. */
+dm_status dm_datasets_share(const dm_comm *world, int rank, dm_dataset *const *datasets, int count);
+
 #endif

@@ -120,9 +120,9 @@ static dm_status check_old_c(const dm_dataset *c, bool rounds, const dm_problem 
   return check_rounding(c, dm_dtype_widest(problem->work), rounds);
 }
 
-/* Bytes of an unpacked chunk. */
+/* Bytes of an unpacked chunk; 0: there are none. */
 static int64_t chunk_bytes(const dm_dataset *d) {
-  return d->layout == DM_CHUNKED ? d->chunk_rows * d->chunk_cols * dm_dtype_size(d->dtype) : 0;
+  return d->chunk_rows * d->chunk_cols * dm_dtype_size(d->dtype);
 }
 
 dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_dataset *c,

@@ -77,13 +77,21 @@ static bool send_all(int fd, const void *data, size_t bytes) {
   return true;
 }
 
+static bool send_tail(int fd, dm_status status, const dm_child_tail *tail, const void *result) {
+  int64_t more = 0;
+  const void *memory = status ? NULL : tail->of(result, &more);
+  if (!memory) more = 0;
+  return send_all(fd, &more, sizeof more) && send_all(fd, memory, (size_t)more);
+}
+
 static _Noreturn void be_child(int fd, dm_child_work work, const void *argument, void *result,
-                               int64_t bytes) {
+                               int64_t bytes, const dm_child_tail *tail) {
   set_limits();
   dm_status status = work(argument, result);
   answer first = {.magic = MAGIC, .failed = status != DM_OK};
   if (status) first.error = *status;
   bool sent = send_all(fd, &first, sizeof first) && send_all(fd, result, (size_t)bytes);
+  if (sent && tail) sent = send_tail(fd, status, tail, result);
   _exit(sent ? 0 : 1); /* not exit: buffers and handlers belong to the parent */
 }
 
@@ -104,6 +112,23 @@ static bool receive(int fd, void *data, size_t bytes, double deadline) {
     bytes -= (size_t)got;
   }
   return true;
+}
+
+/* False: it did not arrive, or is not sensible. */
+static bool receive_tail(int fd, dm_child_tail *tail, double deadline) {
+  tail->memory = NULL;
+  tail->bytes = 0;
+  int64_t bytes;
+  if (!receive(fd, &bytes, sizeof bytes, deadline) || bytes < 0 || bytes > tail->limit)
+    return false;
+  if (bytes == 0) return true;
+  tail->memory = malloc((size_t)bytes);
+  if (!tail->memory) return false;
+  tail->bytes = bytes;
+  if (receive(fd, tail->memory, (size_t)bytes, deadline)) return true;
+  free(tail->memory);
+  tail->memory = NULL;
+  return false;
 }
 
 /* Waits for the end of the child; abandons one that hangs in the kernel even after SIGKILL. */
@@ -149,12 +174,13 @@ static dm_status accept_error(const dm_location *at, const answer *first) {
 }
 
 static dm_status listen(const dm_location *at, double seconds, pid_t pid, int fd, void *result,
-                        int64_t bytes) {
+                        int64_t bytes, dm_child_tail *tail) {
   double deadline = dm_now() + seconds;
   answer first = {0};
   memset(result, 0, (size_t)bytes);
   bool heard = receive(fd, &first, sizeof first, deadline) && first.magic == MAGIC &&
-               receive(fd, result, (size_t)bytes, deadline);
+               receive(fd, result, (size_t)bytes, deadline) &&
+               (!tail || receive_tail(fd, tail, deadline));
   int how = 0;
   struct rusage usage = {0};
   if (!heard && dm_now() >= deadline) kill(pid, SIGKILL);
@@ -166,11 +192,12 @@ static dm_status listen(const dm_location *at, double seconds, pid_t pid, int fd
 
 dm_status dm_child_run(const dm_location *at, dm_child_work work, const void *argument,
                        void *result, int64_t bytes) {
-  return dm_child_run_within(at, 0.0, work, argument, result, bytes);
+  return dm_child_run_within(at, 0.0, work, argument, result, bytes, NULL);
 }
 
 dm_status dm_child_run_within(const dm_location *at, double seconds, dm_child_work work,
-                              const void *argument, void *result, int64_t bytes) {
+                              const void *argument, void *result, int64_t bytes,
+                              dm_child_tail *tail) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) < 0)
     return dm_fail_at(DM_E_IO, at, "cannot be inspected: pipe: %s", strerror(errno));
@@ -183,10 +210,11 @@ dm_status dm_child_run_within(const dm_location *at, double seconds, dm_child_wo
   }
   if (pid == 0) {
     close(ends[0]);
-    be_child(ends[1], work, argument, result, bytes);
+    be_child(ends[1], work, argument, result, bytes, tail);
   }
   close(ends[1]);
-  dm_status status = listen(at, seconds > 0 ? seconds : WALL_SECONDS, pid, ends[0], result, bytes);
+  dm_status status =
+      listen(at, seconds > 0 ? seconds : WALL_SECONDS, pid, ends[0], result, bytes, tail);
   close(ends[0]);
   return status;
 }

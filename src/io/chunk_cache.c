@@ -6,10 +6,10 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 
-enum { FIRST_PLACES = 64, FIRST_WANTING = 2 };
+enum { FIRST_PLACES = 64, FIRST_WANTING = 2, NOTED_AT_ONCE = 1 << 12 };
 
 /* A chunk that a transfer needs or needed. Its place in the file stays known. */
-typedef struct chunk {
+typedef struct dm_chunk {
   dm_pool_task task; /* first */
   dm_chunk_cache *cache;
   int64_t number;
@@ -19,7 +19,7 @@ typedef struct chunk {
   int64_t not_copied;    /* elements not copied to any transfer yet */
   dm_transfer **wanting; /* waiting transfers: SERVED to COUNT */
   int64_t served, count, room;
-  struct chunk *older, *newer; /* list of chunks kept */
+  struct dm_chunk *older, *newer; /* list of chunks kept */
 } chunk;
 
 struct dm_chunk_cache {
@@ -28,7 +28,6 @@ struct dm_chunk_cache {
   dm_reader *reader;
   chunk **table; /* hash table by number, open addressing; PLACES is a power of two */
   int64_t places, filled;
-  chunk *oldest, *newest;
 };
 
 dm_status dm_chunk_cache_open(dm_pool *pool, dm_arrivals *arrivals, dm_reader *reader,
@@ -79,21 +78,21 @@ static dm_status grow(dm_chunk_cache *cache) {
   return DM_OK;
 }
 
-static void unlink_kept(dm_chunk_cache *cache, chunk *c) {
-  *(c->older ? &c->older->newer : &cache->oldest) = c->newer;
-  *(c->newer ? &c->newer->older : &cache->newest) = c->older;
+static void unlink_kept(dm_arrivals *all, chunk *c) {
+  *(c->older ? &c->older->newer : &all->oldest) = c->newer;
+  *(c->newer ? &c->newer->older : &all->newest) = c->older;
   c->older = c->newer = NULL;
 }
 
 /* Keeps C, whose data has just been copied; drops other chunks if there is no room. */
-static void keep(dm_chunk_cache *cache, chunk *c) {
-  c->older = cache->newest;
-  *(c->older ? &c->older->newer : &cache->oldest) = c;
-  cache->newest = c;
-  while (cache->oldest && cache->arrivals->kept > cache->arrivals->limit) {
-    chunk *oldest = cache->oldest;
-    unlink_kept(cache, oldest);
-    cache->arrivals->kept -= dm_reader_chunk_room(cache->reader);
+static void keep(dm_arrivals *all, chunk *c) {
+  c->older = all->newest;
+  *(c->older ? &c->older->newer : &all->oldest) = c;
+  all->newest = c;
+  while (all->oldest && all->kept > all->limit) {
+    chunk *oldest = all->oldest;
+    unlink_kept(all, oldest);
+    all->kept -= dm_reader_chunk_room(oldest->cache->reader);
     free(oldest->data);
     oldest->data = NULL;
   }
@@ -125,7 +124,7 @@ static void serve(dm_chunk_cache *cache, chunk *c) {
     dm_pool_lock(cache->pool);
     c->not_copied -= rows * cols;
     cache->arrivals->moved += rows * cols * dm_dtype_size(cache->reader->dataset.dtype);
-    transfer->left--; /* may be freed from now on */
+    dm_transfer_arrived(transfer);
   }
   c->served = c->count = 0;
 }
@@ -155,22 +154,21 @@ static dm_status run(dm_pool_task *task, dm_scratch *scratch) {
   serve(cache, c);
   c->posted = false;
   if (c->not_copied > 0)
-    keep(cache, c);
+    keep(cache->arrivals, c);
   else
     give_back(cache, c, scratch);
   dm_pool_unlock(cache->pool);
   return DM_OK;
 }
 
-/* Finds chunk NUMBER; creates it if it is new. */
-static dm_status find(dm_chunk_cache *cache, int64_t number, chunk **found) {
+/* Finds the place of chunk NUMBER in the file, unless it is known. */
+static dm_status note(dm_chunk_cache *cache, int64_t number) {
   dm_chunk_place place;
-  *found = *slot_of(cache->table, cache->places, number);
-  if (*found) return DM_OK;
+  chunk *c;
+  if (*slot_of(cache->table, cache->places, number)) return DM_OK;
   DM_TRY(dm_reader_find_chunk(cache->reader, number, &place));
   DM_TRY(grow(cache));
-  DM_TRY(dm_buffer_table(1, found));
-  chunk *c = *found;
+  DM_TRY(dm_buffer_table(1, &c));
   *c = (chunk){.task = {.run = run, .bytes = 2 * dm_reader_chunk_room(cache->reader)},
                .cache = cache,
                .number = number,
@@ -178,6 +176,19 @@ static dm_status find(dm_chunk_cache *cache, int64_t number, chunk **found) {
                .not_copied = elements_of(cache, &place)};
   *slot_of(cache->table, cache->places, number) = c;
   cache->filled++;
+  return DM_OK;
+}
+
+/* Finds chunk NUMBER; creates it if it is new. One of many sources is closed soon: then all its
+ * places are found, if they are not too many. */
+static dm_status find(dm_chunk_cache *cache, int64_t number, chunk **found) {
+  *found = *slot_of(cache->table, cache->places, number);
+  if (*found) return DM_OK;
+  DM_TRY(dm_reader_wake(cache->reader));
+  const int64_t all = cache->reader->owner ? dm_dataset_chunks(&cache->reader->dataset) : 0;
+  for (int64_t i = 0; i < all && all <= NOTED_AT_ONCE; i++) DM_TRY(note(cache, i));
+  DM_TRY(note(cache, number));
+  *found = *slot_of(cache->table, cache->places, number);
   return DM_OK;
 }
 
@@ -201,7 +212,7 @@ static dm_status want(dm_chunk_cache *cache, int64_t number, dm_transfer *transf
   bool post = !status && !c->posted;
   if (post) {
     c->posted = true;
-    if (c->data) unlink_kept(cache, c);
+    if (c->data) unlink_kept(cache->arrivals, c);
   }
   dm_pool_unlock(cache->pool);
   if (post) dm_pool_post(cache->pool, &c->task);
@@ -210,7 +221,9 @@ static dm_status want(dm_chunk_cache *cache, int64_t number, dm_transfer *transf
 
 dm_status dm_chunk_cache_post(dm_chunk_cache *cache, dm_transfer *transfer) {
   dm_rectangle of = dm_reader_chunks_of(cache->reader, transfer->request.part);
-  transfer->left = of.rows * of.cols;
+  dm_pool_lock(cache->pool);
+  dm_transfer_expect(transfer, of.rows * of.cols);
+  dm_pool_unlock(cache->pool);
   for (int64_t i = 0; i < of.rows; i++)
     for (int64_t j = 0; j < of.cols; j++)
       DM_TRY(want(cache, dm_reader_chunk_number(cache->reader, of.row + i, of.col + j), transfer));

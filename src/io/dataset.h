@@ -40,7 +40,7 @@ enum {
 /* How to read a dataset of one dimension; DM_NO_VECTOR: it has two. */
 typedef enum dm_vector { DM_NO_VECTOR, DM_AS_COLUMN, DM_AS_ROW } dm_vector;
 
-/* Plain data: sent from a child process and to other ranks. */
+/* Plain data, but for COMPOSITE: sent from a child process and to other ranks. */
 typedef struct dm_dataset {
   dm_location at; /* with the dataset's name filled in */
   int64_t rows, cols;
@@ -50,15 +50,18 @@ typedef struct dm_dataset {
   bool by_columns; /* column-major, only in NumPy files */
   dm_layout layout;
   int64_t offset; /* of the data in the file, user block included; -1: only HDF5 can read it */
-  int64_t chunk_rows, chunk_cols;
-  unsigned filters; /* DM_FILTER_... */
-  bool elsewhere;   /* the user allowed links and data in other files */
-  bool no_data;     /* ... missing data, which reads as the fill value */
-  bool swmr;        /* ... a file that a writer in SWMR mode goes on changing */
+  int64_t chunk_rows, chunk_cols; /* 0: not chunked; of the largest chunks of all sources */
+  unsigned filters;               /* DM_FILTER_... */
+  bool elsewhere;                 /* the user allowed links into other files, and data there */
+  bool no_data;                   /* ... missing data, which reads as the fill value */
+  bool swmr;                      /* ... a file that a writer in SWMR mode goes on changing */
   int64_t stored_bytes;
   uint64_t device, inode;          /* of the file when inspected, */
   int64_t file_bytes, modified_ns; /* to detect changes */
   dm_meaning meaning;
+  /* The datasets it is made of, if its layout is DM_VIRTUAL (composite.h); else NULL. Copies of
+   * the dataset share it; the owner of the first one calls dm_dataset_free. */
+  struct dm_composite *composite;
 } dm_dataset;
 
 /* Whether it has no elements: rows or columns are 0. As the k of a product it is one row or column
@@ -71,6 +74,12 @@ static inline bool dm_dataset_is_empty(const dm_dataset *dataset) {
 static inline dm_dtype dm_dataset_type(const dm_dataset *dataset) {
   return dataset->meaning.active ? dataset->meaning.type : dataset->dtype;
 }
+
+/* Frees what copies of DATASET share; once for all copies. */
+void dm_dataset_free(dm_dataset *dataset);
+
+/* Chunks in the file, or in all sources; 0: it has none. */
+int64_t dm_dataset_chunks(const dm_dataset *dataset);
 
 /* Text attributes of a dataset: provenance. */
 typedef struct dm_attribute {

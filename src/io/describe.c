@@ -1,6 +1,7 @@
 #include <hdf5.h>
 #include <stdio.h>
 
+#include "io/composite.h"
 #include "io/inspect.h"
 
 void dm_io_library(char *text, int64_t size) {
@@ -46,6 +47,12 @@ void dm_io_describe(const dm_dataset *dataset, char *text, int64_t size) {
     snprintf(shape, sizeof shape, " %lld x %lld", (long long)dataset->chunk_rows,
              (long long)dataset->chunk_cols);
     append(text, size, &used, shape);
+  }
+  if (dataset->composite) {
+    char count[64];
+    const long long sources = dataset->composite->sources;
+    snprintf(count, sizeof count, ", %lld source%s", sources, sources == 1 ? "" : "s");
+    append(text, size, &used, count);
   }
   for (int i = 0; i < 5; i++)
     if (dataset->filters & filters[i].flag) append(text, size, &used, filters[i].name);

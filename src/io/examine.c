@@ -82,13 +82,19 @@ static dm_status read_type(const dm_location *at, hid_t set, dm_dataset *find) {
 }
 
 dm_status dm_examine_dataset(const dm_trust *trust, int64_t file, int64_t set, dm_dataset *find) {
-  find->elsewhere = trust->external || trust->virtual;
+  find->elsewhere = trust->external;
   find->swmr = trust->swmr;
   find->no_data = trust->no_data;
   if (H5Iget_type(set) != H5I_DATASET) return dm_no_dataset(&find->at, trust, file, set);
   DM_TRY(read_type(&find->at, set, find));
   DM_TRY(dm_examine_storage(file, set, trust, find));
-  return dm_examine_meaning(trust, file, set, find);
+  DM_TRY(dm_examine_meaning(trust, file, set, find));
+  if (find->layout != DM_VIRTUAL || !find->meaning.active) return DM_OK;
+  return dm_hint(dm_fail_at(DM_E_INPUT, &find->at,
+                            "is a virtual dataset whose attributes say what its numbers mean (%.200s)",
+                            find->meaning.text),
+                 "that is applied only to datasets that are stored: copy it (h5py: "
+                 "f['copy'] = f['name'][()], with its attributes); --raw takes the stored numbers");
 }
 
 /* Examines a NumPy file. */
@@ -120,7 +126,28 @@ dm_status dm_examine_open(const dm_location *at, const dm_trust *trust, dm_datas
   if (array) return examine_array(trust, find);
   DM_TRY(dm_h5_start(trust->filters));
   DM_TRY(or_foreign(dm_h5_open_as(at, 0, trust->swmr, file), at));
-  return identify(*file, find);
+  dm_status status = identify(*file, find);
+  if (status) H5Fclose(*file);
+  return status;
+}
+
+dm_status dm_examine_at(const dm_trust *trust, dm_dataset *find, dm_attributes *provenance) {
+  const dm_location *at = &find->at;
+  hid_t file;
+  DM_TRY(dm_examine_open(at, trust, find, &file));
+  if (file < 0) return DM_OK;
+  dm_status status = at->dataset[0] ? DM_OK : dm_find_dataset(file, trust, &find->at);
+  dm_h5_exit leave;
+  hid_t access = status ? -1 : dm_h5_access(trust->external, &leave);
+  if (!status && access < 0) status = dm_h5_fail(DM_E_IO, at, "no access list");
+  hid_t set = status ? -1 : H5Oopen(file, at->dataset, access);
+  if (!status && set < 0) status = dm_not_there(at, trust, file, access, &leave);
+  if (!status) status = dm_examine_dataset(trust, file, set, find);
+  if (!status && provenance) status = dm_h5_read_attributes(at, set, provenance);
+  if (set >= 0) H5Oclose(set);
+  if (access >= 0) H5Pclose(access);
+  H5Fclose(file); /* and what errors left open */
+  return status;
 }
 
 dm_status dm_examine(const void *argument, void *result) {
@@ -128,21 +155,6 @@ dm_status dm_examine(const void *argument, void *result) {
   dm_finding *find = result;
   memset(find, 0, sizeof *find);
   find->dataset.at = question->at;
-  const dm_location *at = &find->dataset.at;
-  hid_t file;
-  DM_TRY(dm_examine_open(at, &question->trust, &find->dataset, &file));
-  if (file < 0) return DM_OK;
-  if (!at->dataset[0]) DM_TRY(dm_find_dataset(file, &question->trust, &find->dataset.at));
-  dm_h5_exit leave;
-  hid_t access = dm_h5_access(question->trust.external, &leave);
-  if (access < 0) return dm_h5_fail(DM_E_IO, at, "no access list");
-  hid_t set = H5Oopen(file, at->dataset, access);
-  if (set < 0) return dm_not_there(at, &question->trust, file, access, &leave);
-  dm_status status = dm_examine_dataset(&question->trust, file, set, &find->dataset);
-  if (!status && question->provenance) status = dm_h5_read_attributes(at, set, &find->provenance);
-  /* The process ends here, which closes everything else. */
-  H5Oclose(set);
-  H5Pclose(access);
-  H5Fclose(file);
-  return status;
+  return dm_examine_at(&question->trust, &find->dataset,
+                       question->provenance ? &find->provenance : NULL);
 }

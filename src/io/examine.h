@@ -23,6 +23,9 @@ dm_status dm_examine(const void *question, void *finding);
 dm_status dm_examine_open(const dm_location *at, const dm_trust *trust, dm_dataset *find,
                           int64_t *file);
 
+/* Opens FIND->at, or the only matrix of the file, and fills FIND; PROVENANCE may be NULL. */
+dm_status dm_examine_at(const dm_trust *trust, dm_dataset *find, dm_attributes *provenance);
+
 /* Fills FIND from the open object SET. */
 dm_status dm_examine_dataset(const dm_trust *trust, int64_t file, int64_t set, dm_dataset *find);
 
@@ -40,6 +43,11 @@ dm_status dm_not_there(const dm_location *at, const dm_trust *trust, int64_t fil
 
 /* Checks the filters of the creation list CREATION. (examine_filters.c) */
 dm_status dm_examine_filters(int64_t creation, const dm_trust *trust, dm_dataset *find);
+
+/* Examines all sources of the virtual dataset SET, whose creation list is CREATION; fills in shape
+ * and FIND->composite. (examine_virtual.c) */
+dm_status dm_examine_virtual(int64_t set, int64_t creation, const dm_trust *trust,
+                             dm_dataset *find);
 
 /* Fills in shape, layout, filters, offset and sizes of the open dataset SET; FIND has its type. */
 dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, dm_dataset *find);

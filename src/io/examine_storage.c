@@ -146,7 +146,7 @@ static dm_status check_layout(hid_t set, hid_t creation, H5D_layout_t layout, co
     dm_status_free(status);
     return dm_fail_at(DM_E_INPUT, &find->at, "declares more bytes than 64 bits can count");
   }
-  hsize_t stored = layout == H5D_VIRTUAL ? 0 : H5Dget_storage_size(set);
+  hsize_t stored = H5Dget_storage_size(set);
   find->stored_bytes = stored > INT64_MAX ? INT64_MAX : (int64_t)stored;
   switch (layout) {
   case H5D_CONTIGUOUS:
@@ -161,8 +161,7 @@ static dm_status check_layout(hid_t set, hid_t creation, H5D_layout_t layout, co
     DM_TRY(dm_examine_filters(creation, trust, find));
     return check_chunked(set, trust, bytes, away, find);
   default:
-    find->layout = DM_VIRTUAL;
-    return DM_OK;
+    return dm_fail_at(DM_E_INPUT, &find->at, "has an unknown layout");
   }
 }
 
@@ -172,10 +171,8 @@ dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, d
   hid_t creation = H5Dget_create_plist(set);
   H5D_layout_t layout = creation < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(creation);
   if (layout == H5D_LAYOUT_ERROR) return dm_h5_fail(DM_E_INPUT, at, "its layout cannot be read");
-  /* Before reading its shape, which may open the other files. */
-  if (layout == H5D_VIRTUAL && !trust->virtual)
-    return dm_hint(dm_fail_at(DM_E_INPUT, at, "refused: it is a virtual dataset, made of others"),
-                   "--allow-virtual reads it");
+  /* Before HDF5 reads anything of it, which may open other files. */
+  if (layout == H5D_VIRTUAL) return dm_examine_virtual(set, creation, trust, find);
   DM_TRY(check_external(creation, trust, at));
   find->vector = trust->vectors;
   DM_TRY(dm_h5_shape(at, set, &find->vector, &find->rows, &find->cols));
@@ -187,8 +184,10 @@ dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, d
   bool away = trust->external && is_in_other_file(file, set);
   DM_TRY(check_layout(set, creation, layout, trust, away, find));
   H5Pclose(creation);
-  /* HDF5 may lack LZF; the reader of chunks checks them. */
-  if (find->filters & DM_FILTER_LZF) return DM_OK;
+  /* HDF5 may lack LZF; the reader of chunks checks them. Of many sources, each would be unpacked
+   * for two elements. */
+  const bool own_chunks = find->layout == DM_CHUNKED && !(find->filters & DM_FILTER_OTHER);
+  if ((find->filters & DM_FILTER_LZF) || (trust->nesting && own_chunks)) return DM_OK;
   if (find->chunk_rows * find->chunk_cols * dm_dtype_size(find->dtype) > PROBE_LIMIT) return DM_OK;
   DM_TRY(probe(set, 0, 0, find));
   return probe(set, find->rows - 1, find->cols - 1, find);

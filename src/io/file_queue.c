@@ -80,7 +80,7 @@ static dm_status run_piece(dm_pool_task *task, dm_scratch *scratch) {
     DM_TRY(dm_reader_bring(transfer->reader, &transfer->request, part, scratch, NULL));
   dm_pool_lock(queue->pool);
   queue->arrivals.moved += part.rows * part.cols * transfer->element;
-  transfer->left--; /* may be freed from now on */
+  dm_transfer_arrived(transfer);
   dm_pool_unlock(queue->pool);
   return DM_OK;
 }
@@ -101,7 +101,9 @@ static dm_status post_pieces(dm_transfer *transfer) {
   while (next_piece(transfer, &part)) count++;
   if (count == 0) return DM_OK;
   DM_TRY(dm_buffer_table(count, &transfer->piece));
-  transfer->left = count;
+  dm_pool_lock(transfer->queue->pool);
+  dm_transfer_expect(transfer, count);
+  dm_pool_unlock(transfer->queue->pool);
   part = (dm_rectangle){0};
   for (int64_t i = 0; i < count; i++) {
     next_piece(transfer, &part);
@@ -126,14 +128,56 @@ static dm_status post_chunks(dm_transfer *transfer) {
   return dm_chunk_cache_post(reader->cache, transfer);
 }
 
+static dm_status start(dm_file_queue *queue, const dm_transfer *what, dm_transfer **transfer);
+
+/* Posts the part of TRANSFER that is in PATCH. VIEWS has room for those of TRANSFER. */
+static dm_status post_patch(dm_transfer *transfer, const dm_patch *patch, dm_view *views) {
+  const dm_request *whole = &transfer->request;
+  const dm_rectangle piece = {patch->row, patch->col, patch->rows, patch->cols};
+  int64_t before = 0, row, col, count = 0;
+  dm_reader *reader;
+  DM_TRY(dm_sources_reader(transfer->reader, patch->source, &reader));
+  for (int64_t i = 0; i < whole->count; i++)
+    count += dm_request_common(whole, i, &piece, &before, &views[count], &row, &col);
+  dm_transfer what = {.reader = reader,
+                      .element = dm_dtype_size(reader->dataset.dtype),
+                      .whole = transfer,
+                      .sibling = transfer->parts};
+  DM_TRY(dm_request_of(reader, patch->source_row, patch->source_col, views, count, whole->conjugate,
+                       &what.request));
+  return start(transfer->queue, &what, &transfer->parts);
+}
+
+/* Posts a read of a dataset made of others: one part for each patch. */
+static dm_status post_parts(dm_transfer *transfer) {
+  const dm_request *request = &transfer->request;
+  dm_view *views;
+  dm_patch patch;
+  dm_sources_fill(transfer->reader, request);
+  DM_TRY(dm_buffer_table(request->count, &views));
+  dm_status status = DM_OK;
+  for (int64_t i = 0; !status && dm_sources_next(transfer->reader, &request->part, &i, &patch); i++)
+    status = post_patch(transfer, &patch, views);
+  free(views);
+  return status;
+}
+
 static dm_status post(dm_transfer *transfer) {
   const dm_rectangle *part = &transfer->request.part;
   const dm_reader *reader = transfer->reader;
   if (part->rows == 0 || part->cols == 0) return DM_OK;
+  if (reader && reader->sources) return post_parts(transfer);
   const bool chunks = reader && reader->chunks;
-  if (reader && reader->fd < 0 && !(chunks && dm_pool_threads(transfer->queue->pool) == 0)) {
+  const bool here = chunks && !transfer->whole && dm_pool_threads(transfer->queue->pool) == 0;
+  if (reader && !reader->raw && !here) {
     transfer->by_hdf5 = true;
-    transfer->left = 1;
+    if (transfer->whole) {
+      transfer->by_hdf5_next = transfer->whole->by_hdf5_next;
+      transfer->whole->by_hdf5_next = transfer;
+    }
+    dm_pool_lock(transfer->queue->pool);
+    dm_transfer_expect(transfer, 1);
+    dm_pool_unlock(transfer->queue->pool);
     return DM_OK;
   }
   return chunks ? post_chunks(transfer) : post_pieces(transfer);
@@ -184,10 +228,13 @@ dm_status dm_file_queue_write(dm_file_queue *queue, dm_output *output, int64_t r
 static dm_status read_by_hdf5(dm_transfer *transfer) {
   dm_reader *reader = transfer->reader;
   int64_t before = reader->bytes;
+  DM_TRY(dm_reader_wake(reader));
   DM_TRY(dm_reader_read_here(reader, &transfer->request));
+  dm_pool_lock(transfer->queue->pool);
   transfer->queue->arrivals.moved += reader->bytes - before;
   reader->bytes = before; /* counted when the transfer is done */
-  transfer->left = 0;
+  dm_transfer_arrived(transfer);
+  dm_pool_unlock(transfer->queue->pool);
   return DM_OK;
 }
 
@@ -199,10 +246,19 @@ static int64_t look(dm_file_queue *queue, const int64_t *number) {
   return value;
 }
 
+/* Reads TRANSFER, or one of its parts, by HDF5 if that is its way. */
+static dm_status serve_by_hdf5(dm_transfer *transfer) {
+  if (transfer->by_hdf5 && transfer->left > 0) return read_by_hdf5(transfer);
+  dm_transfer *part = transfer->by_hdf5_next;
+  if (!part) return DM_OK;
+  transfer->by_hdf5_next = part->by_hdf5_next;
+  return read_by_hdf5(part);
+}
+
 dm_status dm_transfer_test(dm_transfer *transfer, bool *done) {
   dm_file_queue *queue = transfer->queue;
   *done = false;
-  if (transfer->by_hdf5 && transfer->left > 0) DM_TRY(read_by_hdf5(transfer));
+  DM_TRY(serve_by_hdf5(transfer));
   if (look(queue, &transfer->left) > 0) dm_pool_help(queue->pool);
   DM_TRY(dm_pool_error(queue->pool));
   *done = look(queue, &transfer->left) == 0;
@@ -210,6 +266,11 @@ dm_status dm_transfer_test(dm_transfer *transfer, bool *done) {
   const dm_rectangle *part = &transfer->request.part;
   if (transfer->reader) DM_TRY(dm_reader_all_there(transfer->reader));
   if (transfer->reader) transfer->reader->bytes += part->rows * part->cols * transfer->element;
+  while (transfer->parts) {
+    dm_transfer *one = transfer->parts;
+    transfer->parts = one->sibling;
+    forget(one);
+  }
   forget(transfer);
   return DM_OK;
 }

@@ -7,8 +7,11 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "io/child.h"
+#include "io/composite.h"
 #include "io/examine.h"
 #include "io/naming.h"
+
+enum { TAIL_LIMIT = 1 << 28 }; /* bytes that describe sources */
 
 static bool is_text(const char *text, size_t size) {
   return memchr(text, '\0', size) != NULL;
@@ -27,7 +30,8 @@ static bool is_sane_storage(const dm_dataset *d, int64_t bytes) {
   if (d->offset >= 0 && (d->layout != DM_CONTIGUOUS || d->offset > d->file_bytes ||
                          bytes > d->file_bytes - d->offset))
     return false;
-  if (d->layout != DM_CHUNKED) return d->chunk_rows == 0 && d->chunk_cols == 0;
+  if (d->layout != DM_CHUNKED && d->chunk_rows == 0 && d->chunk_cols == 0) return true;
+  if (d->layout != DM_CHUNKED && d->layout != DM_VIRTUAL) return false;
   return d->chunk_rows > 0 && d->chunk_cols > 0 &&
          !dm_mul_overflows(d->chunk_rows, d->chunk_cols, &chunk) && chunk <= 1 << 30;
 }
@@ -67,6 +71,19 @@ static bool is_sane_dataset(const dm_dataset *d) {
          is_sane_storage(d, bytes) && is_sane_meaning(d);
 }
 
+/* Takes over what the child sent about the sources of D, which is SANE by itself. */
+static bool take_composite(dm_dataset *d, dm_child_tail *tail, bool sane) {
+  d->composite = NULL; /* the child's pointer */
+  if (!sane) return false;
+  if (d->layout != DM_VIRTUAL) return tail->bytes == 0;
+  if (!tail->memory ||
+      !dm_composite_is_sane(tail->memory, tail->bytes, d->rows, d->cols, is_sane_dataset))
+    return false;
+  d->composite = tail->memory;
+  tail->memory = NULL;
+  return true;
+}
+
 static bool clean_attributes(dm_attributes *attributes) {
   if (attributes->count < 0 || attributes->count > DM_ATTRIBUTES) return false;
   for (int i = 0; i < attributes->count; i++) {
@@ -80,13 +97,14 @@ static bool clean_attributes(dm_attributes *attributes) {
   return true;
 }
 
-static dm_status accept(const dm_question *question, dm_finding *find) {
-  if (!is_sane_dataset(&find->dataset) || !clean_attributes(&find->provenance) ||
+static dm_status accept(const dm_question *question, dm_finding *find, dm_child_tail *tail) {
+  const bool sane = is_sane_dataset(&find->dataset);
+  if (!take_composite(&find->dataset, tail, sane) || !clean_attributes(&find->provenance) ||
       (question->at.dataset[0] && strcmp(question->at.dataset, find->dataset.at.dataset) != 0))
     return dm_fail_at(DM_E_INPUT, &question->at,
                       "rejected: its inspection gave no sensible answer");
   memcpy(find->dataset.at.file, question->at.file, sizeof question->at.file);
-  find->dataset.elsewhere = question->trust.external || question->trust.virtual;
+  find->dataset.elsewhere = question->trust.external;
   find->dataset.no_data = question->trust.no_data;
   find->dataset.swmr = question->trust.swmr;
   find->dataset.meaning.missing = question->trust.missing;
@@ -95,14 +113,26 @@ static dm_status accept(const dm_question *question, dm_finding *find) {
   return DM_OK;
 }
 
+static const void *composite_of(const void *result, int64_t *bytes) {
+  const dm_finding *find = result;
+  const dm_composite *composite = find->dataset.composite;
+  *bytes = composite ? composite->bytes : 0;
+  return composite;
+}
+
 dm_status dm_io_inspect(const dm_location *location, const dm_trust *trust, dm_dataset *dataset,
                         dm_attributes *provenance) {
   dm_question question = {.at = *location, .trust = *trust, .provenance = provenance != NULL};
+  dm_child_tail tail = {.of = composite_of, .limit = TAIL_LIMIT};
   dm_finding *find;
   DM_TRY(dm_buffer_table(1, &find));
-  dm_status status =
-      dm_child_run_within(location, trust->patience, dm_examine, &question, find, sizeof *find);
-  if (!status) status = accept(&question, find);
+  dm_status status = dm_child_run_within(location, trust->patience, dm_examine, &question, find,
+                                         sizeof *find, &tail);
+  if (!status) {
+    status = accept(&question, find, &tail);
+    if (status) dm_dataset_free(&find->dataset);
+  }
+  free(tail.memory);
   if (!status) *dataset = find->dataset;
   if (!status && provenance) *provenance = find->provenance;
   free(find);

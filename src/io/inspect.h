@@ -9,7 +9,7 @@
 /* What is accepted beyond the safe default; the error for each names the option. */
 typedef struct dm_trust {
   bool external; /* external storage and links into other files */
-  bool virtual;  /* virtual datasets */
+  bool virtual;  /* sources of virtual datasets outside of their folder */
   bool filters;  /* filters other than deflate, shuffle, fletcher32 and LZF, which may load plug-ins
                   */
   bool no_data;  /* a dataset without stored data reads as its fill value */
@@ -18,6 +18,7 @@ typedef struct dm_trust {
   dm_missing missing; /* what becomes of missing values */
   double patience;    /* seconds that the storage may take to answer; 0: the default */
   dm_vector vectors;  /* how to read datasets of one dimension */
+  const struct dm_nesting *nesting; /* inside io: the virtual dataset whose source is examined */
 } dm_trust;
 
 /* Fills DATASET, and PROVENANCE unless NULL, from LOCATION. DM_E_INPUT, in one line: why the file

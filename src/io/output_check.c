@@ -5,12 +5,20 @@
 #include <unistd.h>
 
 #include "io/child.h"
+#include "io/composite.h"
 #include "io/foreign.h"
 #include "io/output_file.h"
 #include "io/recast.h"
 
 static bool is_file_of(const struct stat *info, const dm_dataset *dataset) {
-  return (uint64_t)info->st_dev == dataset->device && (uint64_t)info->st_ino == dataset->inode;
+  const dm_composite *composite = dataset->composite;
+  bool is = (uint64_t)info->st_dev == dataset->device && (uint64_t)info->st_ino == dataset->inode;
+  for (int64_t i = 0; !is && composite && i < composite->sources; i++) {
+    dm_dataset source;
+    dm_composite_source(composite, i, &source);
+    is = is_file_of(info, &source);
+  }
+  return is;
 }
 
 static dm_status check_inputs(const dm_location *at, const struct stat *info,

@@ -109,14 +109,14 @@ dm_status dm_reader_find_chunk(const dm_reader *reader, int64_t number, dm_chunk
   const struct dm_chunks *chunks = reader->chunks;
   *place = (dm_chunk_place){.row = number / chunks->across * d->chunk_rows,
                             .col = number % chunks->across * d->chunk_cols};
-  DM_TRY(dm_chunk_find(d, reader->set, reader->fd >= 0 ? reader->ear : NULL, place));
+  DM_TRY(dm_chunk_find(d, reader->set, reader->raw ? reader->ear : NULL, place));
   if (place->bytes == 0 && !d->no_data)
     return dm_fail_at(DM_E_INPUT, &d->at, "the chunk at (%lld, %lld) cannot be found",
                       (long long)place->row, (long long)place->col);
   if (place->bytes > dm_chunk_filter_room(chunks->bytes))
     return dm_fail_at(DM_E_INPUT, &d->at, "a chunk says that it has %lld bytes",
                       (long long)place->bytes);
-  if (place->offset > d->file_bytes - place->bytes && reader->fd >= 0 && !d->swmr)
+  if (place->offset > d->file_bytes - place->bytes && reader->raw && !d->swmr)
     return dm_fail_at(DM_E_INPUT, &d->at,
                       "the chunk at (%lld, %lld) ends beyond the end of the file",
                       (long long)place->row, (long long)place->col);
@@ -131,8 +131,13 @@ dm_status dm_reader_find_chunk(const dm_reader *reader, int64_t number, dm_chunk
 static dm_status read_stored(const dm_reader *reader, const dm_chunk_place *place, void *data,
                              uint32_t *skipped) {
   const dm_dataset *d = &reader->dataset;
-  if (reader->fd >= 0)
-    return dm_batch_move(reader->fd, false, d->at.file, data, place->bytes, place->offset);
+  if (reader->raw) {
+    int fd;
+    DM_TRY(dm_reader_take_file(reader, &fd));
+    dm_status status = dm_batch_move(fd, false, d->at.file, data, place->bytes, place->offset);
+    dm_reader_give_file(reader);
+    return status;
+  }
   hsize_t offset[2];
   dm_h5_place(d, place->row, place->col, offset);
   uint32_t mask = 0;

@@ -44,7 +44,7 @@ dm_status dm_reader_same_file(const dm_dataset *dataset, int fd) {
   return compare(dataset, &info);
 }
 
-dm_status dm_io_unchanged(const dm_dataset *dataset) {
+static dm_status unchanged(const dm_dataset *dataset) {
   struct stat info;
   if (dm_dataset_is_empty(dataset)) return DM_OK; /* nothing of it was used */
   if (stat(dataset->at.file, &info) < 0)
@@ -52,11 +52,39 @@ dm_status dm_io_unchanged(const dm_dataset *dataset) {
   return compare(dataset, &info);
 }
 
+dm_status dm_io_unchanged(const dm_dataset *dataset) {
+  const dm_composite *composite = dataset->composite;
+  DM_TRY(unchanged(dataset));
+  dm_dataset source;
+  for (int64_t i = 0; composite && i < composite->sources; i++) {
+    dm_composite_source(composite, i, &source);
+    DM_TRY(unchanged(&source));
+  }
+  return DM_OK;
+}
+
+dm_status dm_reader_open_file(const dm_dataset *dataset, int *fd) {
+  *fd = open(dataset->at.file, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+  if (*fd < 0) return dm_fail_at(DM_E_IO, &dataset->at, "cannot be opened: %s", strerror(errno));
+  dm_status status = dm_reader_same_file(dataset, *fd);
+  if (!status) return DM_OK;
+  close(*fd);
+  *fd = -1;
+  return status;
+}
+
 dm_status dm_reader_open_direct(dm_reader *reader) {
-  const dm_dataset *d = &reader->dataset;
-  reader->fd = open(d->at.file, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-  if (reader->fd < 0) return dm_fail_at(DM_E_IO, &d->at, "cannot be opened: %s", strerror(errno));
-  return dm_reader_same_file(d, reader->fd);
+  reader->raw = true;
+  return reader->owner ? DM_OK : dm_reader_open_file(&reader->dataset, &reader->fd);
+}
+
+dm_status dm_reader_take_file(const dm_reader *reader, int *fd) {
+  *fd = reader->fd;
+  return reader->fd >= 0 ? DM_OK : dm_sources_take(reader->owner, reader, fd);
+}
+
+void dm_reader_give_file(const dm_reader *reader) {
+  if (reader->fd < 0) dm_sources_give(reader->owner, reader->number);
 }
 
 static int64_t offset_of(const dm_dataset *d, int64_t row, int64_t col) {
@@ -76,12 +104,21 @@ static dm_status add_row(dm_batch *batch, const dm_dataset *d, const dm_request 
   return DM_OK;
 }
 
-dm_status dm_reader_scatter(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
-                            const dm_keepalive *keepalive) {
+static dm_status scatter(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
+                         int fd, const dm_keepalive *keepalive) {
   const dm_dataset *d = &reader->dataset;
   dm_batch batch;
-  dm_batch_start(&batch, reader->fd, false, d->at.file, keepalive);
+  dm_batch_start(&batch, fd, false, d->at.file, keepalive);
   for (int64_t row = piece.row; row < piece.row + piece.rows; row++)
     DM_TRY(add_row(&batch, d, request, &piece, row));
   return dm_batch_flush(&batch);
+}
+
+dm_status dm_reader_scatter(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
+                            const dm_keepalive *keepalive) {
+  int fd;
+  DM_TRY(dm_reader_take_file(reader, &fd));
+  dm_status status = scatter(reader, request, piece, fd, keepalive);
+  dm_reader_give_file(reader);
+  return status;
 }

@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-enum { CACHE_LIMIT = 1 << 28, SLOTS_PER_CHUNK = 10 };
+/* Bytes of HDF5's chunk cache for a dataset, and for each of many sources. */
+enum { CACHE_LIMIT = 1 << 28, SOURCE_CACHE_LIMIT = 1 << 22, SLOTS_PER_CHUNK = 10 };
 
 static int64_t bytes_per_chunk(const dm_dataset *d) {
   return d->chunk_rows * d->chunk_cols * dm_dtype_size(d->dtype);
@@ -16,7 +17,8 @@ static dm_status set_cache(dm_reader *reader) {
   const dm_dataset *d = &reader->dataset;
   if (d->layout != DM_CHUNKED) return DM_OK;
   int64_t chunk = bytes_per_chunk(d), across = dm_ceil_div(d->cols, d->chunk_cols);
-  int64_t chunks = dm_max(1, dm_min(across, CACHE_LIMIT / chunk));
+  const int64_t limit = reader->owner ? SOURCE_CACHE_LIMIT : CACHE_LIMIT;
+  int64_t chunks = dm_max(1, dm_min(across, limit / chunk));
   if (H5Pset_chunk_cache(reader->access, (size_t)(chunks * SLOTS_PER_CHUNK + 1),
                          (size_t)(chunks * chunk), 1.0) < 0)
     return dm_h5_fail(DM_E_IO, &d->at, "no chunk cache");
@@ -63,15 +65,16 @@ dm_status dm_reader_open_hdf5(dm_reader *reader) {
   reader->set = H5Dopen2(reader->file, d->at.dataset, reader->access);
   if (reader->set < 0) return dm_h5_fail(DM_E_IO, &d->at, "the dataset cannot be opened again");
   DM_TRY(check_dataset(reader));
-  return undo ? dm_reader_open_chunks(reader) : DM_OK;
+  return undo && !reader->chunks ? dm_reader_open_chunks(reader) : DM_OK;
 }
 
 void dm_reader_close_hdf5(dm_reader *reader) {
-  free(reader->chunks);
   if (reader->type >= 0) H5Tclose(reader->type);
   if (reader->set >= 0) H5Dclose(reader->set);
   if (reader->access >= 0) H5Pclose(reader->access);
   if (reader->file >= 0) dm_chunk_close_file(reader->file, reader->ear);
+  reader->type = reader->set = reader->access = reader->file = -1;
+  reader->ear = NULL;
 }
 
 /* Reads in the file's own type: the reader converts, not HDF5. */

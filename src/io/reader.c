@@ -20,13 +20,8 @@ enum { PLAIN_PIECE = 1 << 22, STAGED_PIECE = 1 << 21, HDF5_PIECE = DM_READ_MEMOR
 /* Bytes of unpacked chunks kept if there are no threads. */
 enum { OWN_MEMORY = 1 << 27 };
 
-dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **reader) {
-  dm_reader *r;
+void dm_reader_prepare(dm_reader *r, const dm_dataset *dataset, dm_dtype as) {
   const bool empty = dm_dataset_is_empty(dataset);
-  if (!empty && access(dataset->at.file, F_OK) < 0 && errno == ENOENT)
-    return dm_hint(dm_fail_at(DM_E_INPUT, &dataset->at, "has disappeared since it was inspected"),
-                   "is it on a file system that all nodes share?");
-  DM_TRY(dm_buffer_table(1, &r));
   r->dataset = *dataset;
   if (dataset->by_columns) {
     r->dataset.rows = dataset->cols;
@@ -39,12 +34,29 @@ dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **rea
   }
   r->empty = empty;
   r->as = as == DM_DTYPE_NONE ? dm_dataset_type(dataset) : as;
+  r->through = DM_DTYPE_NONE;
   r->fd = -1;
   r->file = r->set = r->type = r->access = -1;
+}
+
+static dm_status open_by_layout(dm_reader *r) {
+  if (r->empty) return DM_OK;
+  if (r->dataset.layout == DM_VIRTUAL) return dm_sources_open(r);
+  if (r->dataset.offset < 0) return dm_reader_open_hdf5(r);
+  return dm_reader_open_direct(r);
+}
+
+dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **reader) {
+  dm_reader *r;
+  const bool empty = dm_dataset_is_empty(dataset);
+  if (!empty && access(dataset->at.file, F_OK) < 0 && errno == ENOENT)
+    return dm_hint(dm_fail_at(DM_E_INPUT, &dataset->at, "has disappeared since it was inspected"),
+                   "is it on a file system that all nodes share?");
+  DM_TRY(dm_buffer_table(1, &r));
+  dm_reader_prepare(r, dataset, as);
   dm_status status = dataset->meaning.active && !empty ? dm_buffer_table(1, &r->missed) : DM_OK;
   if (r->missed) atomic_init(&r->missed->first, INT64_MAX);
-  if (!status && !empty)
-    status = dataset->offset >= 0 ? dm_reader_open_direct(r) : dm_reader_open_hdf5(r);
+  if (!status) status = open_by_layout(r);
   if (status) {
     dm_reader_close(r);
     return status;
@@ -56,9 +68,11 @@ dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **rea
 void dm_reader_close(dm_reader *reader) {
   if (!reader) return;
   dm_file_queue_close(reader->own);
+  dm_sources_close(reader->sources);
   if (reader->mapping) (void)munmap(reader->mapping, (size_t)reader->dataset.file_bytes);
   if (reader->fd >= 0) close(reader->fd);
   dm_reader_close_hdf5(reader);
+  free(reader->chunks);
   dm_scratch_free(&reader->scratch);
   free(reader->missed);
   free(reader);
@@ -70,7 +84,7 @@ int64_t dm_reader_bytes(const dm_reader *reader) {
 
 void dm_reader_grain(const dm_reader *reader, int64_t *rows, int64_t *cols) {
   const dm_dataset *d = &reader->dataset;
-  const bool chunked = d->layout == DM_CHUNKED;
+  const bool chunked = d->chunk_rows > 0;
   const int64_t tall = chunked ? dm_min(d->chunk_rows, d->rows) : 1;
   const int64_t wide = chunked ? dm_min(d->chunk_cols, d->cols) : d->cols;
   *rows = d->by_columns ? wide : tall;
@@ -109,13 +123,13 @@ dm_status dm_request_of(const dm_reader *reader, int64_t row, int64_t col, const
 }
 
 static bool is_direct(const dm_reader *reader) {
-  return reader->set < 0;
+  return reader->dataset.offset >= 0;
 }
 
 static bool needs_no_work(const dm_reader *reader, const dm_request *request) {
   dm_dtype dtype = reader->dataset.dtype;
   if (!is_direct(reader) || reader->empty || reader->dataset.swapped || reader->as != dtype ||
-      !dm_meaning_only_looks(&reader->dataset.meaning) ||
+      !dm_meaning_only_looks(&reader->dataset.meaning) || reader->through != DM_DTYPE_NONE ||
       (request->conjugate && dm_dtype_is_complex(dtype)))
     return false;
   for (int64_t i = 0; i < request->count; i++) {
@@ -162,19 +176,29 @@ bool dm_reader_next_piece(const dm_reader *reader, const dm_request *request, dm
   return true;
 }
 
-/* DST = SRC, first rounded to the reader's type AS. */
+/* DST = SRC, first rounded to the reader's types THROUGH and AS. */
 static void convert(const dm_reader *reader, dm_view dst, dm_view src, bool conjugate) {
-  double few[2 * ROUNDED];
-  if (reader->as == src.dtype || reader->as == dst.dtype) {
+  double few[2][2 * ROUNDED];
+  dm_dtype types[2], last = src.dtype;
+  int count = 0;
+  if (reader->through != DM_DTYPE_NONE && reader->through != last)
+    types[count++] = last = reader->through;
+  if (reader->as != last) types[count++] = last = reader->as;
+  if (count > 0 && last == dst.dtype) count--;
+  if (count == 0) {
     dm_copy(dst, src, conjugate);
     return;
   }
   for (int64_t row = 0; row < src.rows; row++) {
     for (int64_t col = 0; col < src.cols; col += ROUNDED) {
-      int64_t count = dm_min(ROUNDED, src.cols - col);
-      dm_view rounded = dm_view_row_major(few, reader->as, 1, count);
-      dm_copy(rounded, dm_view_sub(src, row, col, 1, count), false);
-      dm_copy(dm_view_sub(dst, row, col, 1, count), rounded, conjugate);
+      const int64_t part = dm_min(ROUNDED, src.cols - col);
+      dm_view from = dm_view_sub(src, row, col, 1, part);
+      for (int i = 0; i < count; i++) {
+        const dm_view rounded = dm_view_row_major(few[i], types[i], 1, part);
+        dm_copy(rounded, from, false);
+        from = rounded;
+      }
+      dm_copy(dm_view_sub(dst, row, col, 1, part), from, conjugate);
     }
   }
 }
@@ -307,7 +331,7 @@ static dm_status read_by(dm_file_queue *queue, dm_reader *reader, const dm_reque
 }
 
 dm_status dm_reader_read_here(dm_reader *reader, const dm_request *request) {
-  if (reader->chunks) {
+  if (reader->chunks || reader->sources) {
     if (!reader->own) DM_TRY(dm_file_queue_open(0, OWN_MEMORY, &reader->own));
     return read_by(reader->own, reader, request);
   }

@@ -5,21 +5,27 @@
 #include <hdf5.h>
 
 #include "io/chunk_place.h"
+#include "io/composite.h"
 #include "io/hdf5_use.h"
 #include "io/pool.h"
 #include "io/read.h"
 
 struct dm_reader {
-  dm_dataset dataset; /* as stored: rows and columns are swapped if the file is column-major */
-  dm_dtype as;
-  bool empty;        /* the dataset has no elements: zeros are read */
-  int64_t bytes;     /* read so far */
-  dm_missed *missed; /* NULL: attributes say nothing about the stored numbers */
+  dm_dataset dataset;   /* as stored: rows and columns are swapped if the file is column-major */
+  dm_dtype through, as; /* elements are rounded to these types in turn, if they are not NONE */
+  bool empty;           /* the dataset has no elements: zeros are read */
+  int64_t bytes;        /* read so far */
+  dm_missed *missed;    /* NULL: attributes say nothing about the stored numbers */
   const dm_keepalive *keepalive;
 
+  struct dm_sources *sources; /* it is made of; NULL: it is read from one file */
+  struct dm_sources *owner;   /* it is one of these; or NULL */
+  int64_t number;             /* ... which one */
+
   void *mapping;         /* of the whole file, or NULL */
-  int fd;                /* of contiguous data or chunks; -1: HDF5 reads */
-  hid_t file, set, type; /* -1: the data is contiguous */
+  bool raw;              /* threads read contiguous data or chunks; false: HDF5 reads */
+  int fd;                /* for them; -1: OWNER lends it (dm_reader_take_file) */
+  hid_t file, set, type; /* -1: the data is contiguous, or a source that is asleep */
   hid_t access;
   dm_h5_exit leave;
   dm_chunk_ear *ear;            /* NULL: HDF5 does not report offsets of chunks */
@@ -49,6 +55,9 @@ typedef struct dm_request {
 static inline dm_view dm_request_view(const dm_request *request, int64_t i) {
   return request->turned ? dm_view_transpose(request->views[i]) : request->views[i];
 }
+
+/* Sets READER, all zero, to read DATASET as dm_reader_open does; opens nothing. */
+void dm_reader_prepare(dm_reader *reader, const dm_dataset *dataset, dm_dtype as);
 
 /* Fills REQUEST; DM_E_BUG: the views do not fit. Its part may be empty. */
 dm_status dm_request_of(const dm_reader *reader, int64_t row, int64_t col, const dm_view *views,
@@ -87,6 +96,36 @@ dm_status dm_reader_all_there(const dm_reader *reader);
 dm_status dm_reader_open_direct(dm_reader *reader);
 dm_status dm_reader_open_hdf5(dm_reader *reader);
 void dm_reader_close_hdf5(dm_reader *reader);
+
+/* Lends the descriptor of a reader with RAW to this thread, which gives it back. */
+dm_status dm_reader_take_file(const dm_reader *reader, int *fd);
+void dm_reader_give_file(const dm_reader *reader);
+
+/* Opens DATASET's file and checks that it is still the inspected one. */
+dm_status dm_reader_open_file(const dm_dataset *dataset, int *fd);
+
+/* ---- datasets made of others (sources.c) ---- */
+
+dm_status dm_sources_open(dm_reader *reader);
+void dm_sources_close(struct dm_sources *sources); /* NULL is allowed */
+
+/* The part of PATCH, number *INDEX of the list or a later one, that is in PART of the matrix;
+ * false: there is none. */
+bool dm_sources_next(const dm_reader *reader, const dm_rectangle *part, int64_t *index,
+                     dm_patch *patch);
+
+/* The reader of source NUMBER; it belongs to READER. */
+dm_status dm_sources_reader(dm_reader *reader, int64_t number, dm_reader **source);
+
+/* Makes sure that HDF5 has the file of READER open until the next such call. */
+dm_status dm_reader_wake(dm_reader *reader);
+
+/* dm_reader_take_file for a source; any thread. */
+dm_status dm_sources_take(struct dm_sources *sources, const dm_reader *reader, int *fd);
+void dm_sources_give(struct dm_sources *sources, int64_t number);
+
+/* Fills the views of REQUEST with the value of elements that have no source, if there are any. */
+void dm_sources_fill(const dm_reader *reader, const dm_request *request);
 
 /* Checks that the open file FD is still the inspected one. */
 dm_status dm_reader_same_file(const dm_dataset *dataset, int fd);

@@ -90,7 +90,7 @@ static dm_status identify_memory(dm_job *j) {
 static dm_status open_input(dm_job *j, const dm_dataset *dataset, int matrix) {
   dm_dataset_input *input = &j->source.inputs[matrix];
   if (is_in_memory(j, matrix)) return DM_OK;
-  *input = (dm_dataset_input){.op = op_of(j, matrix), .chunked = dataset->layout == DM_CHUNKED};
+  *input = (dm_dataset_input){.op = op_of(j, matrix), .chunked = dataset->chunk_rows > 0};
   DM_TRY(dm_reader_open(dataset, j->multiply->equation.type, &input->reader));
   dm_reader_lean_on(input->reader, j->ahead);
   input->ahead = j->ahead;

@@ -8,11 +8,6 @@
 #include "job/provenance.h"
 #include "run/facts.h"
 
-static int64_t chunks_of(const dm_dataset *d) {
-  if (d->layout != DM_CHUNKED) return 0;
-  return dm_ceil_div(d->rows, d->chunk_rows) * dm_ceil_div(d->cols, d->chunk_cols);
-}
-
 static const dm_dataset *in_file(const dm_multiplied *done, int matrix, const dm_dataset *set) {
   return done->multiply->in_memory[matrix] ? NULL : set;
 }
@@ -41,7 +36,7 @@ static void record_files(const dm_multiplied *done, dm_record *record) {
       record);
   if (done->unpacked > 0) {
     dm_record_integer(record, "files.chunks", "chunks in A and B", DM_SHOWN_PLAIN,
-                      chunks_of(inputs[0]) + chunks_of(inputs[1]));
+                      dm_dataset_chunks(inputs[0]) + dm_dataset_chunks(inputs[1]));
     dm_record_integer(record, "files.chunks_unpacked", "chunks unpacked", DM_SHOWN_PLAIN,
                       done->unpacked);
   }

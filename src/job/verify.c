@@ -40,9 +40,7 @@ static dm_status stream_file(dm_run *run, int threads, const dm_dataset *dataset
   dm_reader_keepalive(reader, &run->keepalive);
   dm_run_phase(run, "reading", 1);
   strip = NULL;
-  const int64_t chunk = dataset->layout == DM_CHUNKED ? dataset->chunk_rows * dataset->chunk_cols *
-                                                            dm_dtype_size(dataset->dtype)
-                                                      : 0;
+  const int64_t chunk = dataset->chunk_rows * dataset->chunk_cols * dm_dtype_size(dataset->dtype);
   const int64_t of_file = dataset->rows * dataset->cols * dm_dtype_size(dataset->dtype);
   const int64_t kept = dm_max(DM_READ_MEMORY, dm_chunks_kept(chunk, of_file));
   dm_status status = dm_file_queue_open(dm_run_io_threads(run, threads), kept, &ahead);

@@ -249,7 +249,7 @@ static dm_status begin_call(damier_context *context, const dm_call_checked *chec
 
 static dm_status begin(dm_posed *posed, dm_record **record) {
   const dm_call_checked checked = {.call = posed->plan_only ? "plan" : "multiply",
-                              .matrices = {posed->a, posed->b, posed->c}};
+                                   .matrices = {posed->a, posed->b, posed->c}};
   DM_TRY(begin_call(posed->context, &checked, record));
   return dm_posed_look(posed);
 }
@@ -278,6 +278,9 @@ static int pose(damier_context *context, const damier_matrix *a, const damier_ma
     dm_posed *posed = &context->posed;
     *posed = (dm_posed){.context = context, .a = a, .b = b, .c = c, .plan_only = plan_only};
     status = work(posed);
+    dm_dataset_free(&posed->files.a);
+    dm_dataset_free(&posed->files.b);
+    dm_dataset_free(&posed->files.c);
   }
   return leave(&v, status, error);
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "check/verdict.h"
+#include "engine/dataset_input.h"
 #include "engine/setup.h"
 #include "lib/call_checks.h"
 
@@ -83,10 +84,13 @@ dm_status dm_posed_look(dm_posed *posed) {
     *write_by = (int)DM_WRITE_PWRITE;
   dm_status status = settle(posed);
   DM_TRY(dm_comm_agree(run->world, status || run->rank > 0 ? status : look(posed)));
-  DM_TRY(dm_comm_broadcast(run->world, &posed->files, sizeof posed->files, 0));
+  dm_cli_files *f = &posed->files;
+  dm_dataset *const datasets[] = {&f->a, &f->b, &f->c};
+  DM_TRY(dm_comm_broadcast(run->world, f, sizeof *f, 0));
+  DM_TRY(dm_datasets_share(run->world, run->rank, datasets, 3));
   posed->none = (damier_matrix){.division = DAMIER_IN_FILE};
-  if (dm_dataset_is_empty(&posed->files.a)) posed->a = &posed->none;
-  if (dm_dataset_is_empty(&posed->files.b)) posed->b = &posed->none;
+  if (dm_dataset_is_empty(&f->a)) posed->a = &posed->none;
+  if (dm_dataset_is_empty(&f->b)) posed->b = &posed->none;
   return DM_OK;
 }
 

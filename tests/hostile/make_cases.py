@@ -196,9 +196,18 @@ def storage(cases):
         low_level(file, h5py.h5t.STD_I8LE, (2, 2), plist)
     layout = h5py.VirtualLayout((64, 64), "f8")
     layout[:] = h5py.VirtualSource("whole.h5", "a", (64, 64))
-    with cases.hdf5("virtual.h5", 3, "is a virtual dataset", "/a", libver="latest") as file:
+    with cases.hdf5("virtual.h5", 0, "virtual, 1 source", "/a", libver="latest") as file:
         file.create_virtual_dataset("a", layout)
-    cases.expect("virtual.h5", 3, "is a virtual dataset")
+    cases.expect("virtual.h5", 0, "virtual, 1 source")
+    for name, source, code, fragment in (
+        ("away", "/etc/hostname", 3, "has an absolute path"), ("up", "../whole.h5", 3, "has a path with '..'"),
+        ("lost", "none.h5", 4, "its source 'none.h5' does not exist"),
+        ("text", "text.h5", 3, "text.h5:/a: is a text file"), ("circle", ".", 3, "or in a circle"),
+    ):
+        layout = h5py.VirtualLayout((64, 64), "f8")
+        layout[:] = h5py.VirtualSource(source, "a", (64, 64))
+        with cases.hdf5(f"virtual_{name}.h5", code, fragment, "/a", libver="latest") as file:
+            file.create_virtual_dataset("a", layout)
     for name, number in (("szip", 4), ("n-bit", 5), ("scale-offset", 6), ("zstd", 32015),
                          ("blosc2", 32026)):
         with cases.hdf5(f"filter_{name}.h5", 3, f"HDF5 filter {number} ({name})", "/a") as file:

@@ -21,7 +21,7 @@ static dm_status never(const void *argument, void *result) {
 TEST(test_patience) {
   dm_location location = at(*state, "far.h5:/a");
   char result = 0;
-  fails(dm_child_run_within(&location, 0.05, never, &location, &result, 1), DM_E_IO,
+  fails(dm_child_run_within(&location, 0.05, never, &location, &result, 1, NULL), DM_E_IO,
         "did not answer within 0.05 s");
 }
 
