@@ -75,8 +75,8 @@ static void one_npy(const uint8_t *data, size_t length) {
     if (status)
       expect_refusal(status);
     else
-      demand(found.rows > 0 && found.cols > 0 && found.offset >= 0 &&
-                 !dm_mul_overflows(found.rows, found.cols, &bytes) &&
+      demand(found.rows + found.cols > 0 && found.rows >= 0 && found.cols >= 0 &&
+                 found.offset >= 0 && !dm_mul_overflows(found.rows, found.cols, &bytes) &&
                  !dm_mul_overflows(bytes, dm_dtype_size(found.dtype), &bytes) &&
                  bytes <= (int64_t)length - found.offset,
              "what is accepted lies in the file");
@@ -193,7 +193,8 @@ static void one_inspect(const uint8_t *data, size_t length) {
     expect_refusal(status);
     return;
   }
-  demand(found.rows > 0 && found.cols > 0, "what is accepted has elements");
+  demand(found.rows >= 0 && found.cols >= 0 && found.rows + found.cols > 0,
+         "what is accepted has a shape");
   if (found.offset >= 0)
     demand(found.rows * found.cols * dm_dtype_size(found.dtype) <= (int64_t)length - found.offset,
            "what is accepted lies in the file");
