@@ -10,8 +10,10 @@ dm_status dm_cuda_kind(dm_backend *backend, const void *memory, dm_memory_kind *
   DM_CUDA(gpu, cudaPointerGetAttributes(&found, memory));
   const bool managed = found.type == cudaMemoryTypeManaged;
   const bool device = found.type == cudaMemoryTypeDevice;
-  *kind = (dm_memory_kind){
-      .host = !device, .gpu = device || managed, .index = device ? found.device : -1};
+  *kind = (dm_memory_kind){.host = !device,
+                           .gpu = device || managed,
+                           .index = device ? found.device : -1,
+                           .foreign = device && found.device != gpu->index};
   return DM_OK;
 }
 

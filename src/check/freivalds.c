@@ -20,8 +20,8 @@ static dm_status allocate(dm_freivalds *check) {
   const dm_problem *p = &check->problem;
   const int64_t n = p->n, k = check->groups * p->k, m = check->groups * p->m, parts = check->parts;
   double *at;
-  DM_TRY(dm_buffer_table(
-      (parts + 1) * n + (parts + 1) * k + (3 * parts + 3) * m + (parts + 1) * p->m, &at));
+  check->count = (parts + 1) * n + (parts + 1) * k + (3 * parts + 3) * m + (parts + 1) * p->m;
+  DM_TRY(dm_buffer_table(check->count, &at));
   check->memory = at;
   double **const vectors[] = {&check->col_squares, &check->w,          &check->t,
                               &check->sizes,       &check->y,          &check->z,
@@ -76,6 +76,30 @@ dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2]
     return status;
   }
   *out = check;
+  return DM_OK;
+}
+
+dm_status dm_freivalds_reuse(const dm_problem *problem, const double alpha[2], const double beta[2],
+                             bool tensor, dm_freivalds **out) {
+  dm_freivalds *check = *out;
+  const bool fits = check && check->problem.m == problem->m && check->problem.n == problem->n &&
+                    check->problem.k == problem->k && check->problem.work == problem->work;
+  if (!fits) {
+    *out = NULL;
+    dm_freivalds_free(check);
+    return dm_freivalds_new(problem, alpha, beta, tensor, out);
+  }
+  DM_TRY(dm_freivalds_arrive(check));
+  check->problem = *problem;
+  check->tensor = tensor;
+  check->strained = check->stated = false;
+  check->cols_left_out = 0;
+  check->seed = 0;
+  check->marks = NULL;
+  make_groups(check, problem);
+  memcpy(check->alpha, alpha, sizeof check->alpha);
+  memcpy(check->beta, beta, sizeof check->beta);
+  memset(check->memory, 0, (size_t)check->count * sizeof *check->memory);
   return DM_OK;
 }
 

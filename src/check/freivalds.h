@@ -62,6 +62,10 @@ dm_status dm_freivalds_new(const dm_problem *problem, const double alpha[2], con
                            bool tensor, dm_freivalds **check);
 void dm_freivalds_free(dm_freivalds *check); /* NULL is allowed */
 
+/* The same, in the memory of *CHECK, an earlier check or NULL, if it fits. */
+dm_status dm_freivalds_reuse(const dm_problem *problem, const double alpha[2], const double beta[2],
+                             bool tensor, dm_freivalds **check);
+
 /* A check of rows ROWS x columns COLS of C alone, with its own weights, sums and norms. Add parts
  * as for the whole matrices: elements outside are ignored. */
 dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2],

@@ -23,7 +23,8 @@ struct dm_freivalds {
   int alpha_exponent;
   bool strained; /* squares of B overflowed or vanished, or B has NaN or Inf */
   int64_t cols_left_out;
-  double *memory;                               /* holds all that follow */
+  int64_t count;                                /* of numbers in */
+  double *memory;                               /* which holds all that follow */
   double *col_squares;                          /* n */
   double *w;                                    /* n, wide */
   double *t;                                    /* k, wide: B w */

@@ -184,8 +184,8 @@ static dm_status check_kind(const dm_view *local, dm_backend *backend) {
   if (!kind.gpu)
     return dm_hint(dm_fail(DM_E_USAGE, "it is stated as GPU memory, but is host memory"),
                    "do not use damier_in_gpu for matrices in host memory");
+  if (!kind.foreign) return DM_OK;
   DM_TRY(dm_backend_device(backend, &device));
-  if (kind.index < 0 || kind.index == device.index) return DM_OK;
   return dm_hint(dm_fail(DM_E_DEVICE, "it is in memory of GPU %d, but this rank uses GPU %d",
                          kind.index, device.index),
                  "the ranks of a node use its GPUs in turn; CUDA_VISIBLE_DEVICES chooses them");

@@ -132,16 +132,13 @@ static dm_status multiply_checked(product *p, dm_freivalds *check) {
   return dm_freivalds_judge(check, p->run->world, &p->outcome->verdict);
 }
 
-static dm_status multiply_once(product *p, int draw) {
+static dm_status multiply_once(dm_in_place *kept, product *p, int draw) {
   const dm_problem *problem = &p->outcome->problem;
   const bool on_gpu = p->outcome->on_gpu;
-  dm_freivalds *check;
-  DM_TRY(dm_freivalds_new(problem, p->whole.alpha, p->whole.beta, on_gpu, &check));
-  if (on_gpu) dm_freivalds_join_groups(check);
-  dm_freivalds_repeat(check, p->multiply->seed, draw);
-  dm_status status = multiply_checked(p, check);
-  dm_freivalds_free(check);
-  return status;
+  DM_TRY(dm_freivalds_reuse(problem, p->whole.alpha, p->whole.beta, on_gpu, &kept->check));
+  if (on_gpu) dm_freivalds_join_groups(kept->check);
+  dm_freivalds_repeat(kept->check, p->multiply->seed, draw);
+  return multiply_checked(p, kept->check);
 }
 
 static dm_status multiply_unchecked(product *p) {
@@ -161,16 +158,16 @@ static dm_status outcome_of(const product *p, int attempts) {
 }
 
 /* A and B are intact, and so C can be computed again unless beta needs its old elements. */
-static dm_status multiply_verified(product *p) {
+static dm_status multiply_verified(dm_in_place *kept, product *p) {
   const dm_multiply *m = p->multiply;
-  DM_TRY(multiply_once(p, 0));
+  DM_TRY(multiply_once(kept, p, 0));
   const bool again = !p->outcome->verdict.pass && !p->outcome->problem.reads_c &&
                      m->on_corruption == DM_ON_CORRUPTION_REPAIR;
   if (!again) return outcome_of(p, 1);
   dm_status first = outcome_of(p, 1);
   dm_log_line(&p->run->log, DM_LOG_WARNING, "%s: it is computed again", first->message);
   dm_status_free(first);
-  DM_TRY(multiply_once(p, 1));
+  DM_TRY(multiply_once(kept, p, 1));
   p->outcome->verdict.repaired = 1;
   return outcome_of(p, 2);
 }
@@ -191,7 +188,7 @@ static dm_status run_product(dm_in_place *kept, product *p, bool *taken) {
   memcpy(p->outcome->beta, m->equation.beta, sizeof m->equation.beta);
   if (p->run->at) p->run->at(p->run->at_context, 0, 1);
   DM_TRY(dm_stop_check(&p->run->stop));
-  DM_TRY(m->verify ? multiply_verified(p) : multiply_unchecked(p));
+  DM_TRY(m->verify ? multiply_verified(kept, p) : multiply_unchecked(p));
   if (p->run->at) p->run->at(p->run->at_context, 1, 1);
   return DM_OK;
 }
@@ -210,6 +207,7 @@ dm_status dm_in_place_run(dm_in_place *kept, dm_run *run, const dm_multiply *mul
 }
 
 void dm_in_place_close(dm_in_place *kept) {
+  dm_freivalds_free(kept->check); /* before the backend whose sums it may await */
   dm_backend_close(kept->host);
   dm_backend_close(kept->gpu);
   *kept = (dm_in_place){0};

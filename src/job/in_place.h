@@ -10,6 +10,7 @@
 typedef struct dm_in_place {
   dm_backend *host, *gpu;
   dm_device device[2]; /* of HOST and GPU */
+  dm_freivalds *check; /* the last one: its memory serves a product of the same size */
 } dm_in_place;
 
 typedef struct dm_in_place_outcome {

@@ -123,9 +123,11 @@ static void release_any(dm_backend *backend, dm_space space, void *memory) {
 /* ---- memory and streams of the caller ---- */
 
 static dm_status find_kind(dm_backend *backend, const void *memory, dm_memory_kind *kind) {
-  (void)backend;
+  dm_device device;
+  DM_TRY(dm_backend_device(backend, &device));
   kind->gpu = emulated_has(memory, &kind->index);
   kind->host = !kind->gpu;
+  kind->foreign = kind->gpu && kind->index >= 0 && kind->index != device.index;
   return DM_OK;
 }
 
