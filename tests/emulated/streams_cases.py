@@ -19,7 +19,7 @@ def resident():
              Case(900, 70, 1111, dtype="f32", beta=0.5, old="f32", ranks=2, flags="--panel 64 --no-overlap")]
     layers = [Case(350, 290, 2222, ranks=4, flags="--grid 1x2x2 --panel 128"),
               Case(350, 290, 2222, ranks=3, flags="--grid 1x1x3 --panel 64 --transport host"),
-              Case(410, 390, 1777, ranks=4, flags="--grid 2x2x1 --panel 128 --pretend-nodes 2 --no-checkpoint")]
+              Case(410, 390, 1777, ranks=4, flags="--grid 2x2x1 --panel 128 --no-checkpoint")]
     return [(case, "device") for case in ops + types + layers]
 
 
@@ -42,7 +42,7 @@ def in_tiles_by_links():
     return [(Case(2300, 2100, 700, ranks=4, dtype="f32", op_b="t", layout="chunked",
                   flags=limit(7, "--grid 2x2x1 --transport ipc")), "tiles"),
             (Case(2300, 2100, 333, ranks=4, op_a="t", dtype="f32", beta=1, old="f32",
-                  flags=limit(7, "--grid 2x2x1 --transport host --pretend-nodes 2")), "tiles"),
+                  flags=limit(5, "--grid 2x2x1 --transport host --pretend-nodes 2")), "tiles"),
             (Case(2500, 1900, 900, ranks=4, dtype="f32", flags=limit(8, "--grid 1x2x2 --transport ipc")), "tiles"),
             (Case(3000, 1900, 3000, ranks=2, dtype="f32",
                   flags=f"--memory host=72MiB,device={LIBRARY + 9}MiB --grid 1x2x1 --transport ipc"), "file")]
