@@ -127,7 +127,7 @@ def _strides(view: Array) -> list[int] | None:
 
 def _overlaps_itself(view: Array, strides: Sequence[int]) -> bool:
     """Whether two elements have the same address, or share bytes."""
-    (rows, cols), (down, right) = view.shape, map(abs, strides)
+    (rows, cols), down, right = view.shape, abs(strides[0]), abs(strides[1])
     return bool(rows > 1 and cols > 1 and down <= (cols - 1) * right and right <= (rows - 1) * down)
 
 

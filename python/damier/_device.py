@@ -75,7 +75,7 @@ def empty_beside(array: Any, shape: tuple[int, int], type_: str) -> Any:
     """A new array of ARRAY's package on its GPU; None for packages whose arrays cannot be written or made here."""
     name = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "c64": "complex64",
             "c128": "complex128", "i8": "int8", "i32": "int32"}[type_]
-    package = sys.modules.get(type(array).__module__.partition(".")[0])
+    package: Any = sys.modules.get(type(array).__module__.partition(".")[0])
     dtype = getattr(package, name, None)
     if dtype is None:
         return None

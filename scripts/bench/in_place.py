@@ -57,8 +57,11 @@ def main():
     words.add_argument("--output", default="in_place.jsonl")
     words.add_argument("--pairs", type=int, default=10)
     chosen = words.parse_args()
-    common = {"date": datetime.date.today().isoformat(), "device": torch.cuda.get_device_name(), "torch": torch.__version__,
-              "damier": damier.version()}
+    about = damier.info()
+    common = {"schema": "damier/1", "verb": "in place", "version": damier.version(), "git": about.get("git", ""),
+              "date": datetime.date.today().isoformat(), "command": "scripts/bench/in_place.py",
+              "machine": {"device": torch.cuda.get_device_name(), "backend": "cuda", "ranks": 1,
+                          "library": f"torch {torch.__version__}"}}
     with open(chosen.output, "w") as file:
         for name, dtype, sizes in CASES:
             for size in sizes:
