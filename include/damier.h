@@ -109,8 +109,8 @@ typedef enum damier_memory {
  * damier_scalapack, or filled in by hand, starting from zero.  All ranks must describe the whole
  * matrix alike; `data`, strides, `own_rows`, `memory` and `stream` are each rank's own.  The caller
  * owns memory and names; the library accesses them only during a call, and does not change A and B.
- * C must not overlap A, B or the old C; it may be the old C, described alike.  If k is 0, A and B have
- * no elements, and C becomes beta C, or 0. */
+ * C must not overlap A, B or the old C; it may be the old C, described alike.  If k is 0, A and B
+ * have no elements, and C becomes beta C, or 0. */
 typedef struct damier_matrix {
   damier_division division; /**< determines which of the other fields apply */
   const char *file; /**< IN_FILE: "FILE.h5:/dataset", or "FILE.h5" if it contains one matrix */

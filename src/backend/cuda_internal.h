@@ -50,7 +50,8 @@ struct dm_cuda {
   dm_cuda_lane lanes[DM_LANES];
   cudaStream_t side; /* for probe, scan, fill, ...: ahead of waiting products */
   cublasHandle_t cublas;
-  cublasHandle_t whole; /* for products of the caller's matrices, in any stream; NULL until needed */
+  cublasHandle_t
+      whole;        /* for products of the caller's matrices, in any stream; NULL until needed */
   dm_cuda_lt *lt;   /* NULL until needed */
   dm_cuda_jit *jit; /* NULL until needed */
   void *workspace;  /* for cuBLAS and cuBLASLt */

@@ -145,8 +145,9 @@ void dm_verdict_record(const dm_verdict *verdict, const dm_checked *checked, con
 static dm_status unchecked(const dm_verdict *verdict, const char *what) {
   const double part = part_of(verdict);
   if (part <= 0.0)
-    return dm_hint(dm_fail(DM_E_UNCHECKED, "nothing of %s could be verified", what),
-                   "it was written, but it is not known to be right; --allow-unchecked exits with 0");
+    return dm_hint(
+        dm_fail(DM_E_UNCHECKED, "nothing of %s could be verified", what),
+        "it was written, but it is not known to be right; --allow-unchecked exits with 0");
   return dm_hint(dm_fail(DM_E_UNCHECKED, "only %.3g %% of %s could be verified",
                          floor(part * 1000.0) / 10.0, what),
                  "it was written, and the verified part is right; --allow-unchecked exits with 0");

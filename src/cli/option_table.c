@@ -17,7 +17,8 @@ enum {
   BENCH_P = BENCH_M | BENCH_S, /* products */
   NONE = DM_VERB_NONE,
   READERS = MULTIPLY | PLAN | VERIFY | INFO, /* verbs that open inputs */
-  VERBS = MULTIPLY | PLAN | GENERATE | VERIFY | INFO | BENCH_M | BENCH_K | BENCH_L | BENCH_S | BENCH_R,
+  VERBS =
+      MULTIPLY | PLAN | GENERATE | VERIFY | INFO | BENCH_M | BENCH_K | BENCH_L | BENCH_S | BENCH_R,
   ENGINE = MULTIPLY | BENCH_P,
   STORING = MULTIPLY | GENERATE,
   STOPPABLE = DM_VERBS_STOPPABLE,
@@ -27,8 +28,8 @@ enum {
 static const char *const ops[] = {"n", "t", "c", NULL};
 static const char *const types[] = {"f64", "f32", "f16", "bf16", "c64", "c128", "i8", "i32", NULL};
 static const char *const backends[] = {"auto", "cpu", "cuda", NULL};
-static const char *const transports[] = {"auto", "self",     "host",     "shared",   "ipc",
-                                         "nccl", "ipc+nccl", NULL};
+static const char *const transports[] = {"auto", "self", "host",     "shared",
+                                         "ipc",  "nccl", "ipc+nccl", NULL};
 static const char *const kinds[] = {"uniform", "normal",   "ozaki",   "identity",
                                     "integer", "constant", "hilbert", NULL};
 static const char *const places[] = {"auto", "host", "device", NULL};

@@ -90,11 +90,12 @@ dm_status dm_examine_dataset(const dm_trust *trust, int64_t file, int64_t set, d
   DM_TRY(dm_examine_storage(file, set, trust, find));
   DM_TRY(dm_examine_meaning(trust, file, set, find));
   if (find->layout != DM_VIRTUAL || !find->meaning.active) return DM_OK;
-  return dm_hint(dm_fail_at(DM_E_INPUT, &find->at,
-                            "is a virtual dataset whose attributes say what its numbers mean (%.200s)",
-                            find->meaning.text),
-                 "that is applied only to datasets that are stored: copy it (h5py: "
-                 "f['copy'] = f['name'][()], with its attributes); --raw takes the stored numbers");
+  return dm_hint(
+      dm_fail_at(DM_E_INPUT, &find->at,
+                 "is a virtual dataset whose attributes say what its numbers mean (%.200s)",
+                 find->meaning.text),
+      "that is applied only to datasets that are stored: copy it (h5py: "
+      "f['copy'] = f['name'][()], with its attributes); --raw takes the stored numbers");
 }
 
 /* Examines a NumPy file. */

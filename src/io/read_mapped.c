@@ -8,8 +8,8 @@ bool dm_reader_may_map(const dm_reader *reader, dm_dtype dtype) {
   const dm_dataset *d = &reader->dataset;
   const int64_t size = dm_dtype_size(d->dtype), bytes = d->rows * d->cols * size;
   return d->offset >= 0 && !reader->owner && !d->by_columns && !d->swapped && !reader->missed &&
-         d->dtype == dtype &&
-         reader->as == dtype && d->offset % size == 0 && d->offset + bytes <= d->file_bytes;
+         d->dtype == dtype && reader->as == dtype && d->offset % size == 0 &&
+         d->offset + bytes <= d->file_bytes;
 }
 
 void dm_reader_map(dm_reader *reader, dm_view *whole) {

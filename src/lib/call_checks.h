@@ -1,5 +1,5 @@
-/* call_checks: what a call states, before anything is done: calls that cannot be right are refused on
- * all ranks. */
+/* call_checks: what a call states, before anything is done: calls that cannot be right are refused
+ * on all ranks. */
 #ifndef DM_LIB_CALL_CHECKS_H
 #define DM_LIB_CALL_CHECKS_H
 

@@ -31,8 +31,8 @@ struct damier_context {
   dm_plain_numbers numbers; /* of the thread that runs it */
   dm_run run;
   dm_in_place in_place; /* reused from product to product */
-  dm_call call; /* its settings are the options set */
-  char *record; /* JSON, or NULL */
+  dm_call call;         /* its settings are the options set */
+  char *record;         /* JSON, or NULL */
   bool has_old;
   damier_matrix old; /* multiplied by beta, if stated */
   char *old_file;    /* its file's name, copied */
