@@ -39,6 +39,38 @@ class Cases:
             file.write(data)
 
 
+def virtual(cases):
+    """Virtual datasets: where HDF5 would read the fill value, in silence, or another file."""
+    def case(name, code, fragment, source="whole.h5", dataset="a", part=np.s_[:], **options):
+        layout = h5py.VirtualLayout((64, 64), "f8", **options)
+        layout[part] = h5py.VirtualSource(source, dataset, (64, 64), **options)[part]
+        with cases.hdf5(f"virtual_{name}.h5", code, fragment, "/a", libver="v110") as file:
+            file.create_virtual_dataset("a", layout)
+
+    with h5py.File(cases.path("rectangle.h5"), "w") as file:
+        file["a"] = np.ones((64, 63))
+    case("good", 0, "64 x 64 f64, virtual, 1 source")
+    cases.expect("virtual_good.h5", 0, "virtual, 1 source")
+    case("nested", 0, "virtual, 1 source", "virtual_good.h5")
+    case("away", 3, "has an absolute path", "/etc/hostname")
+    case("up", 3, "has a path with '..'", "../whole.h5")
+    case("device", 3, "lies in another folder", "device.h5")
+    case("lost", 4, "its source 'none.h5' does not exist", "none.h5")
+    case("dangling", 4, "its source 'dangling_file.h5' does not exist", "dangling_file.h5")
+    case("no_dataset", 3, "whole.h5:/b: there is no '/b'", dataset="b")
+    case("text", 3, "text.h5:/a: is a text file", "text.h5")
+    case("cut", 3, "cut_2048.h5:/a: cannot be opened", "cut_2048.h5")
+    case("folder", 3, "folder.h5:/a: is a directory", "folder.h5")
+    case("pipe", 3, "pipe.h5:/a: is a pipe", "pipe.h5")
+    case("unwritten", 3, "unwritten_chunks.h5:/a: has no data", "unwritten_chunks.h5")
+    case("raw", 3, "external.h5:/a: refused: its data lie in another file", "external.h5")
+    case("small", 3, "maps its source rectangle.h5:/a as 64 x 64, but that is 64 x 63|"
+         "maps elements that its source rectangle.h5:/a, 64 x 63, does not have", "rectangle.h5")
+    case("part", 3, "has no source for 2048 of its 4096 elements", part=np.s_[:32])
+    case("circle", 3, "or in a circle", ".")
+    case("unlimited", 3, "has a mapping without an end", part=np.s_[:h5py.h5s.UNLIMITED], maxshape=(None, 64))
+
+
 def good_bytes(cases):
     path = cases.path("whole.h5")
     with h5py.File(path, "w") as file:
@@ -194,20 +226,6 @@ def storage(cases):
         plist = P.create(P.DATASET_CREATE)
         plist.set_external(b"/etc/hostname", 0, 4)
         low_level(file, h5py.h5t.STD_I8LE, (2, 2), plist)
-    layout = h5py.VirtualLayout((64, 64), "f8")
-    layout[:] = h5py.VirtualSource("whole.h5", "a", (64, 64))
-    with cases.hdf5("virtual.h5", 0, "virtual, 1 source", "/a", libver="latest") as file:
-        file.create_virtual_dataset("a", layout)
-    cases.expect("virtual.h5", 0, "virtual, 1 source")
-    for name, source, code, fragment in (
-        ("away", "/etc/hostname", 3, "has an absolute path"), ("up", "../whole.h5", 3, "has a path with '..'"),
-        ("lost", "none.h5", 4, "its source 'none.h5' does not exist"),
-        ("text", "text.h5", 3, "text.h5:/a: is a text file"), ("circle", ".", 3, "or in a circle"),
-    ):
-        layout = h5py.VirtualLayout((64, 64), "f8")
-        layout[:] = h5py.VirtualSource(source, "a", (64, 64))
-        with cases.hdf5(f"virtual_{name}.h5", code, fragment, "/a", libver="latest") as file:
-            file.create_virtual_dataset("a", layout)
     for name, number in (("szip", 4), ("n-bit", 5), ("scale-offset", 6), ("zstd", 32015),
                          ("blosc2", 32026)):
         with cases.hdf5(f"filter_{name}.h5", 3, f"HDF5 filter {number} ({name})", "/a") as file:
@@ -623,7 +641,7 @@ def patch(path, at, data):
 
 def main():
     cases = Cases(sys.argv[1])
-    for part in (not_hdf5, not_files, paths, shapes, types, storage, damaged, npy, foreign, candidates,
+    for part in (not_hdf5, not_files, paths, shapes, types, storage, virtual, damaged, npy, foreign, candidates,
                  newer, good, meaning):
         part(cases)
     with open(os.path.join(cases.folder, "cases.tsv"), "w") as file:
