@@ -201,4 +201,74 @@ def many(folder, damier):
             expect(np.allclose(file["c"][()], a @ B), "many sources: wrong product")
 
 
-run_cases(options().damier, [(case,) for case in (layouts, lines, nested, types, gaps, sources, places, many)])
+def some_slice(rng, size, count=None):
+    """COUNT elements of SIZE, or any number of them, at a random distance."""
+    count = count or int(rng.integers(1, size + 1))
+    most = (size - 1) // (count - 1) if count > 1 else 1
+    step = int(rng.integers(1, min(most, 3) + 1))
+    first = int(rng.integers(0, size - (count - 1) * step))
+    return slice(first, first + (count - 1) * step + 1, step)
+
+
+def some_source(rng, path, shape):
+    """A new dataset and a random part of it that has as many elements as SHAPE."""
+    count = shape[0] * shape[1]
+    kind = rng.integers(3)
+    if kind == 0:  # the same shape
+        whole = tuple(int(n * rng.integers(1, 4) + rng.integers(0, 5)) for n in shape)
+        part = tuple(some_slice(rng, n, c) for n, c in zip(whole, shape))
+    elif kind == 1:  # one dimension
+        whole = (int(count * rng.integers(1, 4)),)
+        part = (some_slice(rng, whole[0], count),)
+    else:  # other rows and columns
+        rows = int(rng.choice([d for d in range(1, count + 1) if count % d == 0]))
+        whole, part = (rows + 2, count // rows + 3), (slice(1, rows + 1), slice(2, 2 + count // rows))
+    more = {"chunks": tuple(int(rng.integers(1, n + 1)) for n in whole)} if rng.integers(2) else {}
+    if more and rng.integers(2):
+        more["compression"] = "gzip"
+    put(path, rng.integers(0, 100, whole).astype(rng.choice(["f8", ">f8", "f4", "i2", ">i4", "u1"])), **more)
+    return SOURCE(path.name, "d", whole)[part]
+
+
+def at_random(folder, damier, seed):
+    """Mappings of any form, as h5py reads them. Without all elements they are refused."""
+    rng = np.random.default_rng(seed)
+    for case in range(12):
+        shape = tuple(int(n) for n in rng.integers(1, 40, 2))
+        free, maps = np.ones(shape, bool), []
+        for i in range(int(rng.integers(1, 12))):
+            to = tuple(some_slice(rng, n) for n in shape)
+            if free[to].all():
+                maps.append((to, some_source(rng, folder / f"r{case}_{i}.h5", free[to].shape)))
+                free[to] = False
+        virtual(folder / "v.h5", maps, shape, fillvalue=5)
+        with h5py.File(folder / "v.h5") as file:
+            want = file["a"][()]
+        put(folder / "e.h5", np.eye(shape[1]))
+        words = ("multiply", folder / "v.h5", folder / "e.h5", "-o", folder / "c.h5", "--force", "-q",
+                 "--io-threads", int(rng.choice([0, 3])))
+        if free.any():
+            run(damier, 1, *words, expect=3)
+        run(damier, 1, *words, *(["--allow-no-data"] if free.any() else []))
+        with h5py.File(folder / "c.h5") as file:
+            expect(np.array_equal(file["c"][()], want), f"case {case}: not what h5py reads")
+
+
+def changed(folder, damier):
+    """A finished result is not the result of a source that was written again."""
+    virtual(folder / "v.h5", stack(folder))
+    right(folder, damier, A)
+    put(folder / "s2.h5", A[20:30] + 1)
+    want = A.copy()
+    want[20:30] += 1
+    right(folder, damier, want)
+
+
+def main():
+    chosen = options()
+    work = [(case,) for case in (layouts, lines, nested, types, gaps, sources, places, many, changed)]
+    work += [(at_random, seed) for seed in range(40 if chosen.long else 4)]
+    run_cases(chosen.damier, work)
+
+
+main()
