@@ -399,7 +399,7 @@ static dm_status open_check(dm_job *j) {
 }
 
 static dm_status bring(dm_job *j) {
-  dm_run_phase(j->run, "moving A and B", 1);
+  if (is_in_memory(j, DM_A) || is_in_memory(j, DM_B)) dm_run_phase(j->run, "moving A and B", 1);
   DM_TRY(dm_memory_operands_bring(&j->operands, &j->product.local));
   if (is_in_memory(j, DM_C) || !j->result.old) return DM_OK;
   return dm_old_bring(j->run, j->result.old, &j->product.local, &j->sink.old_tiles);

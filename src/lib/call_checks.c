@@ -29,10 +29,10 @@ static void part_of_cycle(const damier_matrix *m, int rank, int64_t *rows, int64
       m->first_row < 0 || m->first_col < 0 || m->first_row >= m->grid_rows ||
       m->first_col >= m->grid_cols || rank >= (int64_t)m->grid_rows * m->grid_cols)
     return;
-  const int row = m->column_major ? rank % m->grid_rows : rank / m->grid_cols;
-  const int col = m->column_major ? rank / m->grid_rows : rank % m->grid_cols;
-  const int down = (row - m->first_row + m->grid_rows) % m->grid_rows;
-  const int right = (col - m->first_col + m->grid_cols) % m->grid_cols;
+  const int64_t row = m->column_major ? rank % m->grid_rows : rank / m->grid_cols;
+  const int64_t col = m->column_major ? rank / m->grid_rows : rank % m->grid_cols;
+  const int64_t down = (row - m->first_row + m->grid_rows) % m->grid_rows;
+  const int64_t right = (col - m->first_col + m->grid_cols) % m->grid_cols;
   *rows = dealt(m->rows, m->row_block, m->grid_rows, down);
   *cols = dealt(m->cols, m->col_block, m->grid_cols, right);
 }

@@ -39,7 +39,9 @@ static dm_status run(int count, char **words) {
   dm_io_describe(&dataset, layout, sizeof layout);
   printf("%s: %lld x %lld %s, %s, offset %lld\n", dataset.at.dataset, (long long)dataset.rows,
          (long long)dataset.cols, dm_dtype_name(dataset.dtype), layout, (long long)dataset.offset);
-  return read_all(&dataset);
+  dm_status status = read_all(&dataset);
+  dm_dataset_free(&dataset);
+  return status;
 }
 
 int main(int count, char **words) {
