@@ -29,7 +29,7 @@ static place begin(const char *folder, int threads) {
 static void end(place *p) {
   dm_file_queue_close(p->behind);
   ok(dm_output_close(p->output));
-  dm_output_discard(&p->file);
+  give_up(&p->file);
 }
 
 static void expect_in_file(const place *p, const double *data) {

@@ -102,7 +102,7 @@ TEST(test_rectangles) {
       ok(dm_output_choose_way(&file, ways[w], 4));
       write_halves(&file, dm_view_row_major(data, DM_F64, rows, cols), widths[i][1]);
       expect_bytes(file.part, file.offset, data, rows * cols * (int64_t)sizeof(double));
-      dm_output_discard(&file);
+      give_up(&file);
       free(data);
     }
 }

@@ -37,6 +37,7 @@ TEST(test_every_type) {
       ok(dm_attributes_add(&facts, "software", "damier"));
       ok(dm_output_commit(&packed, &(dm_completion){.provenance = &facts, .force = true}, NULL,
                           &named));
+      dm_output_release(&packed);
       give_up(&file);
       dm_dataset d = inspected(&location);
       assert_true(d.dtype == (dm_dtype)dtype && d.layout == DM_CHUNKED && !d.swapped);
@@ -60,6 +61,7 @@ TEST(test_noise) {
   ok(dm_pack(&file, &form, 2, NULL, NULL, &packed));
   ok(dm_output_commit(&packed, &(dm_completion){.provenance = &facts, .force = true}, NULL,
                       &named));
+  dm_output_release(&packed);
   expect_elements(&location, DM_F64, data);
   expect_data(&location, DM_F64, ROWS, COLS, data);
   give_up(&file);

@@ -122,6 +122,7 @@ TEST(test_rounding) {
   ok(dm_output_create(&part, DM_F64, 1, 2, &file));
   write_data(&file, values);
   ok(dm_output_commit(&file, &(dm_completion){.provenance = &(dm_attributes){0}}, NULL, &named));
+  dm_output_release(&file);
   dm_dataset d = inspected(&location);
   ok(dm_reader_open(&d, DM_F16, &reader));
   dm_view view = dm_view_row_major(got, DM_F64, 1, 2);
