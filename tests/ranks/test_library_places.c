@@ -244,6 +244,38 @@ static void beside_a_large_file(rank_test *test, damier_context *context) {
   damier_set(context, "memory", NULL, &error);
 }
 
+static int cut_file(void *path, int64_t done, int64_t total) {
+  return done < total && truncate(path, 4096) < 0;
+}
+
+/* A file that ends early while the library reads it costs the product, not the process. */
+static void truncated(rank_test *test, damier_context *context, bool fits) {
+  enum { M = 160, K = 40000, N = 5 };
+  const damier_type type = DAMIER_F64;
+  random_state r = {11};
+  const equation e = {'n', 'n', 1, 0, false};
+  damier_error error;
+  place a = {.in_file = true}, c = {.s = random_spread(test, &r, type, M, N)};
+  place b = {.in_file = fits, .s = random_spread(test, &r, type, K, N)};
+  damier_set(context, "memory", fits ? NULL : "host=6000000", &error);
+  name_file(a.path, 0, 300 + fits);
+  if (test->run.rank == 0) write_file(test, a.path, type, M, K, 0);
+  name_file(b.path, 1, 300);
+  if (fits && test->run.rank == 0) write_file(test, b.path, type, K, N, 1);
+  fill(test, &b.s, 1);
+  b.m = b.s.m;
+  c.m = c.s.m;
+  must(test, dm_comm_barrier(test->run.world));
+  damier_on_progress(context, cut_file, a.path);
+  const int code = damier_multiply(context, matrix_of(&a), matrix_of(&b), matrix_of(&c), &error);
+  CHECK(test, code == DAMIER_E_IO || (fits && code == DAMIER_OK), "%d: %s", code, error.message);
+  if (!code) check_result(test, &c, &e, (shape){M, N, K, false}, 300, type);
+  must(test, dm_comm_barrier(test->run.world));
+  drop(test, &a), drop(test, &b), drop(test, &c);
+  damier_on_progress(context, NULL, NULL);
+  damier_set(context, "memory", NULL, &error);
+}
+
 typedef struct stopping {
   int64_t total;
   bool stops;
@@ -330,6 +362,7 @@ TEST_PROGRAM(test_library_places) {
   if (!code) too_large(&test, context);
 #ifdef PLACES_FOR_HOSTS
   if (!code) beside_a_large_file(&test, context);
+  for (int fits = 0; fits < 2 && !code; fits++) truncated(&test, context, fits);
   if (!code) resumes(&test, context);
 #endif
   damier_close(context);
