@@ -5,7 +5,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/option.h"
 #include "core/checked.h"
+#include "io/checksum.h"
 #include "io/journal.h"
 
 static bool is_zero(const double z[2]) {
@@ -231,4 +233,17 @@ dm_multiply dm_cli_multiply_job(const dm_settings *s, const dm_cli_files *f) {
       .checkpoint_interval = s->checkpoint_interval,
   };
   return job;
+}
+
+_Static_assert(DM_ALIKE >= DM_CLI_OPTIONS + 32, "room for the options and what else a call states");
+
+void dm_cli_add_alike(dm_alike *alike, const dm_settings *settings) {
+  for (int i = 0; i < dm_cli_option_count; i++) {
+    const dm_option *o = &dm_cli_options[i];
+    if (strcmp(o->name, "machine") == 0) continue; /* rank 0's counts, which has read its file */
+    const char *value = (const char *)settings + o->at;
+    const uint64_t stated[] = {(uint64_t)dm_checksum_bytes(value, (int64_t)o->room, 0),
+                               settings->given[i]};
+    dm_alike_add(alike, o->name, stated, sizeof stated);
+  }
 }

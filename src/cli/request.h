@@ -3,6 +3,7 @@
 #define DM_CLI_REQUEST_H
 
 #include "cli/verb.h"
+#include "comm/alike.h"
 #include "job/multiply.h"
 
 dm_equation dm_cli_equation(const dm_settings *settings);
@@ -61,6 +62,9 @@ dm_status dm_cli_verify_job(const dm_call *call, struct dm_verify *verify);
 /* Describes OPERAND, a dataset or a whole file, or for NULL this program. *told: RECORD is worth
  * printing even on failure. (verb_info.c) */
 dm_status dm_cli_describe(const dm_call *call, const char *operand, dm_record *record, bool *told);
+
+/* Adds every option of the table, and whether it was given. */
+void dm_cli_add_alike(dm_alike *alike, const dm_settings *settings);
 
 /* m, n and k from the options of these names or --size, else FALLBACK (0: none). */
 dm_status dm_cli_dimensions(const dm_settings *settings, int64_t fallback, int64_t mnk[3]);

@@ -2,8 +2,8 @@
 
 #include "backend/backend.h"
 #include "check/verdict.h"
-#include "cli/alike.h"
 #include "cli/reports.h"
+#include "cli/request.h"
 #include "cli/stop_early.h"
 #include "core/version.h"
 #include "engine/dataset_input.h"
@@ -71,7 +71,7 @@ static dm_status same_call(const dm_run *run, const dm_call *call) {
   dm_alike_add_text(&alike, "the verb", call->verb->name);
   for (int i = 0; i < (int)(sizeof operands / sizeof *operands); i++)
     dm_alike_add_text(&alike, operands[i], i < call->operand_count ? call->operands[i] : NULL);
-  dm_alike_add_settings(&alike, &call->settings);
+  dm_cli_add_alike(&alike, &call->settings);
   return dm_hint(dm_alike_check(run->world, &alike),
                  "all ranks need the same command line and the same DAMIER_* variables; mpirun -x "
                  "NAME passes a variable to other computers");

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "cli/alike.h"
+#include "comm/alike.h"
 #include "core/checked.h"
 
 /* ---- this rank's part of a matrix ---- */
@@ -193,7 +193,7 @@ static dm_status check_alike(const damier_context *context, const dm_call_checke
   for (int i = 0; i < 3; i++) add_place(&alike, names[i], checked->matrices[i]);
   add_place(&alike, names[OLD], context->has_old ? &context->old : NULL);
   dm_alike_add_text(&alike, "the location", checked->location);
-  dm_alike_add_settings(&alike, &context->call.settings);
+  dm_cli_add_alike(&alike, &context->call.settings);
   return dm_hint(dm_alike_check(context->run.world, &alike),
                  "all ranks make the same calls, with the same options and files");
 }

@@ -1,12 +1,14 @@
 /* alike: what all ranks must state alike. Ranks that differ would compute different products, or
  * wait for each other. */
-#ifndef DM_CLI_ALIKE_H
-#define DM_CLI_ALIKE_H
+#ifndef DM_COMM_ALIKE_H
+#define DM_COMM_ALIKE_H
 
-#include "cli/option.h"
+#include <stddef.h>
+#include <stdint.h>
+
 #include "comm/comm.h"
 
-enum { DM_ALIKE = DM_CLI_OPTIONS + 32 };
+enum { DM_ALIKE = 160 };
 
 /* A list of statements; all ranks have the same names in the same order. */
 typedef struct dm_alike {
@@ -15,12 +17,9 @@ typedef struct dm_alike {
   uint64_t hash[DM_ALIKE];
 } dm_alike;
 
-/* Adds BYTES of DATA; NAME is kept. */
+/* Adds BYTES of DATA, at most DM_ALIKE times; NAME is kept. */
 void dm_alike_add(dm_alike *alike, const char *name, const void *data, size_t bytes);
 void dm_alike_add_text(dm_alike *alike, const char *name, const char *text); /* or NULL */
-
-/* Adds every option of the table, and whether it was given. */
-void dm_alike_add_settings(dm_alike *alike, const dm_settings *settings);
 
 /* Collective: DM_E_USAGE on all ranks, with the names, if something differs. */
 dm_status dm_alike_check(const dm_comm *comm, const dm_alike *alike);

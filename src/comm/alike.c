@@ -1,27 +1,17 @@
-#include "cli/alike.h"
+#include "comm/alike.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
 void dm_alike_add(dm_alike *alike, const char *name, const void *data, size_t bytes) {
-  if (alike->count >= DM_ALIKE) return; /* options are limited by DM_CLI_OPTIONS */
+  if (alike->count >= DM_ALIKE) return;
   alike->name[alike->count] = name;
   alike->hash[alike->count++] = XXH3_64bits(data, bytes);
 }
 
 void dm_alike_add_text(dm_alike *alike, const char *name, const char *text) {
   dm_alike_add(alike, name, text ? text : "", text ? strlen(text) + 1 : 0);
-}
-
-void dm_alike_add_settings(dm_alike *alike, const dm_settings *settings) {
-  for (int i = 0; i < dm_cli_option_count; i++) {
-    const dm_option *o = &dm_cli_options[i];
-    if (strcmp(o->name, "machine") == 0) continue; /* rank 0's counts, which has read its file */
-    const uint64_t value = XXH3_64bits((const char *)settings + o->at, o->room);
-    const uint64_t stated[] = {value, settings->given[i]};
-    dm_alike_add(alike, o->name, stated, sizeof stated);
-  }
 }
 
 /* As a number whose negative exists. */
