@@ -12,10 +12,11 @@
 #include "core/copy.h"
 #include "io/composite.h"
 #include "io/examine.h"
+#include "io/hdf5_selection.h"
 #include "io/hdf5_type.h"
 #include "io/hdf5_use.h"
 
-enum { DEEPEST = 8, MOST_RUNS = 1 << 22 };
+enum { DEEPEST = 8 };
 
 /* The outermost virtual dataset. */
 struct dm_nesting {
@@ -132,156 +133,8 @@ static dm_status find_file(const virtual *v, const char *name, char path[DM_PATH
   return DM_OK;
 }
 
-/* ---- selections ---- */
-
-/* A selection of one or two dimensions; one dimension is a row. */
-typedef struct selection {
-  int rank;
-  bool all;
-  int64_t extent[2];
-  int64_t start[2], stride[2], count[2], block[2]; /* if no RUNS */
-  struct run *runs;                                /* of an irregular one */
-  int64_t run_count;
-} selection;
-
-/* Neighbouring elements of a row. */
-typedef struct run {
-  int64_t row, col, length;
-} run;
-
 static dm_status unreadable(const virtual *v) {
   return dm_h5_fail(DM_E_INPUT, &v->find->at, "its mappings cannot be read");
-}
-
-/* Fills in a regular selection from axis FIRST on; false: too large. */
-static bool take_regular(selection *s, int first, const hsize_t *start, const hsize_t *stride,
-                         const hsize_t *count, const hsize_t *block) {
-  for (int i = 0; i < s->rank; i++) {
-    const int x = first + i;
-    int64_t end;
-    s->start[x] = (int64_t)start[i];
-    s->stride[x] = (int64_t)stride[i];
-    s->count[x] = (int64_t)count[i];
-    s->block[x] = (int64_t)block[i];
-    if (s->start[x] < 0 || s->stride[x] < 1 || s->count[x] < 1 || s->block[x] < 1 ||
-        dm_mul_overflows(s->count[x] - 1, s->stride[x], &end) ||
-        dm_add_overflows(end, s->block[x], &end) || dm_add_overflows(end, s->start[x], &end))
-      return false;
-    if (s->stride[x] != s->block[x] && s->count[x] > 1) continue;
-    s->block[x] *= s->count[x]; /* one block */
-    s->stride[x] = s->block[x];
-    s->count[x] = 1;
-  }
-  return true;
-}
-
-static int by_row(const void *a, const void *b) {
-  const run *x = a, *y = b;
-  if (x->row != y->row) return x->row < y->row ? -1 : 1;
-  return x->col < y->col ? -1 : x->col > y->col;
-}
-
-static dm_status too_many_runs(const virtual *v) {
-  return dm_fail_at(DM_E_INPUT, &v->find->at, "has a mapping of more than %d pieces", MOST_RUNS);
-}
-
-static dm_status runs_of_blocks(const virtual *v, selection *s, const hsize_t *blocks,
-                                hssize_t count) {
-  int64_t all = 0;
-  for (hssize_t i = 0; i < count; i++) {
-    const hsize_t *block = blocks + 2 * s->rank * i;
-    all += s->rank == 2 ? (int64_t)dm_min((int64_t)(block[2] - block[0]), MOST_RUNS) + 1 : 1;
-    if (all > MOST_RUNS) return too_many_runs(v);
-  }
-  DM_TRY(dm_buffer_table(dm_max(1, all), &s->runs));
-  for (hssize_t i = 0; i < count; i++) {
-    const hsize_t *from = blocks + 2 * s->rank * i, *to = from + s->rank;
-    const int x = s->rank - 1;
-    const hsize_t first = s->rank == 2 ? from[0] : 0, last = s->rank == 2 ? to[0] : 0;
-    for (hsize_t row = first; row <= last; row++)
-      s->runs[s->run_count++] =
-          (run){(int64_t)row, (int64_t)from[x], (int64_t)(to[x] - from[x]) + 1};
-  }
-  qsort(s->runs, (size_t)s->run_count, sizeof *s->runs, by_row);
-  return DM_OK;
-}
-
-static dm_status read_irregular(const virtual *v, hid_t space, selection *s) {
-  const hssize_t count = H5Sget_select_hyper_nblocks(space);
-  hsize_t *blocks;
-  if (count < 0) return unreadable(v);
-  if (count > MOST_RUNS) return too_many_runs(v);
-  DM_TRY(dm_buffer_table(dm_max(1, 2 * s->rank * count), &blocks));
-  dm_status status = DM_OK;
-  if (H5Sget_select_hyper_blocklist(space, 0, (hsize_t)count, blocks) < 0) status = unreadable(v);
-  if (!status) status = runs_of_blocks(v, s, blocks, count);
-  free(blocks);
-  return status;
-}
-
-/* WHOSE: "", or the start of a sentence about a source. */
-static dm_status read_selection(const virtual *v, hid_t space, const char *whose, selection *s) {
-  hsize_t dims[H5S_MAX_RANK], start[2], stride[2], count[2], block[2];
-  *s = (selection){.rank = H5Sget_simple_extent_dims(space, dims, NULL),
-                   .start = {0, 0},
-                   .stride = {1, 1},
-                   .count = {1, 1},
-                   .block = {1, 1},
-                   .extent = {1, 1}};
-  if (s->rank < 0) return unreadable(v);
-  s->all = H5Sget_select_type(space) == H5S_SEL_ALL;
-  if (s->all && s->rank == 0 && *whose) return DM_OK; /* the file does not keep its extent */
-  if (s->rank != 1 && s->rank != 2)
-    return dm_fail_at(DM_E_INPUT, &v->find->at, "%shas %d dimensions; a matrix has 2", whose,
-                      s->rank);
-  const int first = 2 - s->rank;
-  for (int i = 0; i < s->rank; i++) s->extent[first + i] = (int64_t)dims[i];
-  switch (H5Sget_select_type(space)) {
-  case H5S_SEL_ALL:
-    memcpy(s->block, s->extent, sizeof s->block);
-    memcpy(s->stride, s->extent, sizeof s->stride);
-    return s->extent[0] > 0 && s->extent[1] > 0 ? DM_OK : unreadable(v);
-  case H5S_SEL_HYPERSLABS:
-    break;
-  default:
-    return dm_fail_at(DM_E_INPUT, &v->find->at, "maps single points, which is not supported");
-  }
-  if (H5Sis_regular_hyperslab(space) <= 0) return read_irregular(v, space, s);
-  if (H5Sget_regular_hyperslab(space, start, stride, count, block) < 0) return unreadable(v);
-  for (int i = 0; i < s->rank; i++)
-    if (count[i] == H5S_UNLIMITED || block[i] == H5S_UNLIMITED)
-      return dm_hint(dm_fail_at(DM_E_INPUT, &v->find->at,
-                                "has a mapping without an end, which is not supported"),
-                     "map the sources that there are: in h5py without maxshape");
-  return take_regular(s, first, start, stride, count, block) ? DM_OK : unreadable(v);
-}
-
-/* Lists the runs of a regular selection. */
-static dm_status list_runs(const virtual *v, selection *s) {
-  int64_t rows, all;
-  if (s->runs) return DM_OK;
-  if (dm_mul_overflows(s->count[0], s->block[0], &rows) ||
-      dm_mul_overflows(rows, s->count[1], &all) || all > MOST_RUNS)
-    return too_many_runs(v);
-  DM_TRY(dm_buffer_table(all, &s->runs));
-  for (int64_t i = 0; i < rows; i++)
-    for (int64_t j = 0; j < s->count[1]; j++)
-      s->runs[s->run_count++] =
-          (run){s->start[0] + i / s->block[0] * s->stride[0] + i % s->block[0],
-                s->start[1] + j * s->stride[1], s->block[1]};
-  return DM_OK;
-}
-
-static bool is_one_block(const selection *s) {
-  return !s->runs && s->count[0] == 1 && s->count[1] == 1;
-}
-
-/* Whether all elements are in one column. */
-static bool is_column(const selection *s) {
-  if (!s->runs) return s->count[1] == 1 && s->block[1] == 1 && s->count[0] * s->block[0] > 1;
-  for (int64_t i = 0; i < s->run_count; i++)
-    if (s->runs[i].length != 1 || s->runs[i].col != s->runs[0].col) return false;
-  return s->run_count > 1;
 }
 
 /* ---- patches of a mapping ---- */
@@ -314,7 +167,7 @@ static void end_row(weave *w) {
 }
 
 /* Maps LENGTH elements from TO on to those from FROM on. */
-static dm_status map_run(weave *w, const run *to, const run *from, int64_t length) {
+static dm_status map_run(weave *w, const dm_row_run *to, const dm_row_run *from, int64_t length) {
   dm_patch p = {.row = to->row, .col = to->col, .rows = 1, .cols = length};
   p.source_row = from->row;
   p.source_col = from->col;
@@ -335,22 +188,22 @@ static dm_status map_run(weave *w, const run *to, const run *from, int64_t lengt
   return DM_OK;
 }
 
-static int64_t elements_of(const selection *s) {
+static int64_t elements_of(const dm_selection *s) {
   int64_t sum = 0;
   for (int64_t i = 0; i < s->run_count; i++) sum += s->runs[i].length;
   return sum;
 }
 
-static dm_status map_runs(virtual *v, weave *w, selection *to, selection *from) {
-  DM_TRY(list_runs(v, to));
-  DM_TRY(list_runs(v, from));
+static dm_status map_runs(virtual *v, weave *w, dm_selection *to, dm_selection *from) {
+  DM_TRY(dm_selection_list(&v->find->at, to));
+  DM_TRY(dm_selection_list(&v->find->at, from));
   char name[DM_NAME];
   if (elements_of(to) != elements_of(from))
     return dm_fail_at(DM_E_INPUT, &v->find->at, "maps %lld elements to %lld of its source %s",
                       (long long)elements_of(to), (long long)elements_of(from),
                       dm_location_name(&v->source, name));
   for (int64_t i = 0, j = 0; i < to->run_count;) {
-    run *a = &to->runs[i], *b = &from->runs[j];
+    dm_row_run *a = &to->runs[i], *b = &from->runs[j];
     const int64_t length = dm_min(a->length, b->length), row = a->row;
     DM_TRY(dm_io_named(map_run(w, a, b, length), &v->find->at));
     a->length -= length;
@@ -365,13 +218,13 @@ static dm_status map_runs(virtual *v, weave *w, selection *to, selection *from) 
 }
 
 /* Fills v->mapped with the patches of a mapping. */
-static dm_status map_all(virtual *v, selection *to, selection *from, dm_vector source) {
+static dm_status map_all(virtual *v, dm_selection *to, dm_selection *from, dm_vector source) {
   v->mapped.patches = 0;
   weave w = {.to = &v->mapped,
              .down = {to->rank == 1 && v->trust->vectors == DM_AS_COLUMN,
                       from->rank == 1 && source == DM_AS_COLUMN}};
-  if (!is_one_block(to) || !is_one_block(from) || to->block[0] != from->block[0] ||
-      to->block[1] != from->block[1] || w.down[0] || w.down[1])
+  if (!dm_selection_is_block(to) || !dm_selection_is_block(from) ||
+      to->block[0] != from->block[0] || to->block[1] != from->block[1] || w.down[0] || w.down[1])
     return map_runs(v, &w, to, from);
   const dm_patch one = {.row = to->start[0],
                         .col = to->start[1],
@@ -417,7 +270,7 @@ static dm_status check_type(const virtual *v, const dm_dataset *source) {
 
 /* Completes FROM if it is all of SOURCE, which then must have the shape of the elements TO.
  * Otherwise dm_composer_finish checks that the source is large enough. */
-static dm_status check_shape(const virtual *v, const selection *to, selection *from,
+static dm_status check_shape(const virtual *v, const dm_selection *to, dm_selection *from,
                              const dm_dataset *source) {
   const int rank = source->vector == DM_NO_VECTOR ? 2 : 1;
   const int64_t wanted[2] = {to->count[0] * to->block[0], to->count[1] * to->block[1]};
@@ -477,8 +330,9 @@ static dm_status examine_source(virtual *v, const dm_location *at, dm_vector vec
 
 /* Examines the source of the mapping, unless it is known. *NUMBER: in v->mapped if it is virtual
  * itself (*NESTED), else in v->made. */
-static dm_status note_source(virtual *v, dm_vector vector, const selection *to, selection *from,
-                             dm_dataset *source, bool *nested, int64_t *number) {
+static dm_status note_source(virtual *v, dm_vector vector, const dm_selection *to,
+                             dm_selection *from, dm_dataset *source, bool *nested,
+                             int64_t *number) {
   const dm_location *at = &v->source;
   *nested = false;
   *number = dm_composer_find(&v->made, at, vector);
@@ -589,12 +443,12 @@ static dm_status locate(const virtual *v, size_t i, dm_location *at) {
   return DM_OK;
 }
 
-static dm_status add_mapping(virtual *v, size_t i, selection *to, selection *from) {
+static dm_status add_mapping(virtual *v, size_t i, dm_selection *to, dm_selection *from) {
   dm_dataset source;
   bool nested;
   int64_t number;
   DM_TRY(locate(v, i, &v->source));
-  const bool down = to->rank == 1 ? v->trust->vectors == DM_AS_COLUMN : is_column(to);
+  const bool down = to->rank == 1 ? v->trust->vectors == DM_AS_COLUMN : dm_selection_is_column(to);
   const dm_vector vector = down ? DM_AS_COLUMN : DM_AS_ROW; /* if it has one dimension */
   DM_TRY(note_source(v, vector, to, from, &source, &nested, &number));
   DM_TRY(map_all(v, to, from, vector));
@@ -604,11 +458,11 @@ static dm_status add_mapping(virtual *v, size_t i, selection *to, selection *fro
 static dm_status read_mapping(virtual *v, size_t i) {
   hid_t to = H5Pget_virtual_vspace(v->creation, i), from = -1;
   if (to >= 0) from = H5Pget_virtual_srcspace(v->creation, i);
-  selection mine = {0}, theirs = {0};
+  dm_selection mine = {0}, theirs = {0};
   dm_status status = to < 0 || from < 0 ? unreadable(v) : DM_OK;
   if (!status && H5Sget_select_type(to) != H5S_SEL_NONE) {
-    status = read_selection(v, to, "", &mine);
-    if (!status) status = read_selection(v, from, "a source of it ", &theirs);
+    status = dm_selection_read(&v->find->at, to, "", &mine);
+    if (!status) status = dm_selection_read(&v->find->at, from, "a source of it ", &theirs);
     if (!status) status = add_mapping(v, i, &mine, &theirs);
   }
   free(mine.runs);
