@@ -3,12 +3,12 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 option(DAMIER_STATIC "Build the static library, too" ON)
 
-file(GLOB library_sources CONFIGURE_DEPENDS src/lib/*.c)
-add_library(dm_lib OBJECT ${library_sources})
-target_include_directories(dm_lib PUBLIC include)
-target_link_libraries(dm_lib PUBLIC dm_cli)
-set_target_properties(dm_lib PROPERTIES C_VISIBILITY_PRESET hidden)
-add_library(libdamier SHARED $<TARGET_OBJECTS:dm_lib>)
+file(GLOB library_sources CONFIGURE_DEPENDS src/api/*.c)
+add_library(dm_api OBJECT ${library_sources})
+target_include_directories(dm_api PUBLIC include)
+target_link_libraries(dm_api PUBLIC dm_cli)
+set_target_properties(dm_api PROPERTIES C_VISIBILITY_PRESET hidden)
+add_library(libdamier SHARED $<TARGET_OBJECTS:dm_api>)
 set_target_properties(libdamier PROPERTIES OUTPUT_NAME damier EXPORT_NAME damier
                                            VERSION ${PROJECT_VERSION} SOVERSION 0)
 target_include_directories(libdamier PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>
@@ -28,16 +28,16 @@ endif()
 # One object of all layers: `ar` stores it as a whole, and only the interface's symbols stay global. Not with
 # sanitizers or CUDA: the program would have to link as this build does.
 if(DAMIER_STATIC AND NOT DAMIER_SANITIZE AND NOT DAMIER_HAVE_CUDA)
-  foreach(layer core comm plan io transport backend run check engine job measure cli)
+  foreach(layer core comm plan file transport backend run check engine product bench cli)
     list(APPEND layer_files $<TARGET_FILE:dm_${layer}>)
   endforeach()
   add_custom_command(
     OUTPUT libdamier.a VERBATIM COMMAND_EXPAND_LISTS
     COMMAND ${CMAKE_COMMAND} -E rm -f libdamier.a
-    COMMAND ${CMAKE_LINKER} -r -o libdamier_all.o $<TARGET_OBJECTS:dm_lib> --whole-archive ${layer_files}
+    COMMAND ${CMAKE_LINKER} -r -o libdamier_all.o $<TARGET_OBJECTS:dm_api> --whole-archive ${layer_files}
     COMMAND ${CMAKE_OBJCOPY} --wildcard --keep-global-symbol=damier_* libdamier_all.o
     COMMAND ${CMAKE_AR} rcs libdamier.a libdamier_all.o
-    DEPENDS dm_lib $<TARGET_OBJECTS:dm_lib> ${layer_files})
+    DEPENDS dm_api $<TARGET_OBJECTS:dm_api> ${layer_files})
   add_custom_target(libdamier_static ALL DEPENDS libdamier.a)
   install(FILES ${CMAKE_BINARY_DIR}/libdamier.a DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()

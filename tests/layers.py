@@ -11,12 +11,12 @@ import subprocess
 import sys
 import tempfile
 
-LEVEL = {"core": 0, "comm": 1, "kernels": 1, "plan": 2, "io": 2, "transport": 2, "backend": 2,
-         "run": 3, "check": 4, "engine": 5, "job": 6, "measure": 7, "cli": 8,
-         "lib": 9}
+LEVEL = {"core": 0, "comm": 1, "kernels": 1, "plan": 2, "file": 2, "transport": 2, "backend": 2,
+         "run": 3, "check": 4, "engine": 5, "product": 6, "bench": 7, "cli": 8,
+         "api": 9}
 FOLDERS = ("ladder", "helpers", "residues", "split")  # folders of kernels, bottom to top; headers at the top of kernels are below them
 RUNG_HEADERS, RUNG_LINES = 3, 250  # what a file of kernels/ladder may include of ours, with what these include
-ALLOWED = [(r"mpi\.h", {"comm"}), (r"hdf5.*\.h", {"io"}), (r"nccl\.h", {"transport"}),
+ALLOWED = [(r"mpi\.h", {"comm"}), (r"hdf5.*\.h", {"file"}), (r"nccl\.h", {"transport"}),
            (r"(cuda|cublas|nvrtc|nvToolsExt|nvtx).*", {"kernels", "backend", "transport"})]
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)
 SOURCES = (".c", ".h", ".cu", ".cuh", ".py")
@@ -131,14 +131,14 @@ def check_itself():
              "kernels/long.h": "\n" * 251, "kernels/k.h": "\n" * 200,
              "kernels/ladder/k.cu": '#include "kernels/ladder/k.cuh"\n#include "kernels/k.h"\n',
              "kernels/split/s.cu": '#include "kernels/ladder/k.cuh"\n#include "kernels/long.h"\n',
-             "src/job/j.c": '#include "plan/b.h"\n#  include "comm/c.h" /* why */\n'}
-    planted = {"src/core/x.c": '#include "plan/b.h"\n', "src/io/x.c": '#include "plan/b.h"\n',
+             "src/product/j.c": '#include "plan/b.h"\n#  include "comm/c.h" /* why */\n'}
+    planted = {"src/core/x.c": '#include "plan/b.h"\n', "src/file/x.c": '#include "plan/b.h"\n',
                "src/comm/x.c": '#include "kernels/k.h"\n',
                "src/run/x.c": '#include "kernels/ladder/k.cuh"\n',
                "kernels/ladder/x.cu": '#include "kernels/helpers/k.h"\n',
                "kernels/ladder/y.cu": '#include "kernels/long.h"\n',
                "kernels/ladder/z.cu": "".join(f'#include "{h}"\n' for h in ("core/a.h", "kernels/ladder/k.cuh", "core/b1.h", "core/b2.h")),
-               "kernels/x.h": '#include "kernels/helpers/k.h"\n', "src/job/x.c": "#include <mpi.h>\n",
+               "kernels/x.h": '#include "kernels/helpers/k.h"\n', "src/product/x.c": "#include <mpi.h>\n",
                "src/plan/x.c": "#include <hdf5.h>\n", "src/cli/x.h": "#include <cublas_v2.h>\n",
                "src/backend/x.c": "#include <nccl.h>\n", "src/odd/x.c": "\n",
                "src/core/b.c": "\n", "src/plan/x.h": '#include "bare.h"\n'}

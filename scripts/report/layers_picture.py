@@ -14,12 +14,12 @@ sys.path.insert(0, str(ROOT / "tests"))
 import layers  # noqa: E402
 
 ABOUT = {"cli": "the command line, one file per verb",
-         "lib": "the public library, damier.h", "measure": "benchmarks, rates, info",
-         "job": "multiply, generate, verify on files; checkpoints",
+         "api": "the public library, damier.h", "bench": "benchmarks, rates, info",
+         "product": "multiply, generate, verify on files; checkpoints",
          "engine": "the product: sources, sinks, steps of the cursor, sums",
          "check": "verification by random vectors",
          "run": "ranks of a job: watchdog, stop, progress, records",
-         "plan": "problem, machine → plan", "io": "matrices in HDF5 files",
+         "plan": "problem, machine → plan", "file": "matrices in HDF5 files",
          "transport": "panels between ranks", "backend": "products on CPU or GPU",
          "comm": "the only wrapper of MPI", "kernels": "CUDA: the ladder, helpers",
          "core": "status, types, views, units; libc only"}

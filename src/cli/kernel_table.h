@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "measure/bench_kernels.h"
+#include "bench/bench_kernels.h"
 
 /* Prints a row for RESULT, after a title if its operation, type or size differs from LAST's. LAST
  * is NULL for the first. */

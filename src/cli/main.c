@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "bench/info.h"
 #include "cli/reports.h"
 #include "cli/request.h"
 #include "cli/session.h"
@@ -16,7 +17,6 @@
 #include "comm/comm.h"
 #include "core/clock.h"
 #include "core/version.h"
-#include "measure/info.h"
 #include "transport/transport.h"
 
 /* The command line, quoted for a shell; a longer one ends with "...". */

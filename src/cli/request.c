@@ -7,8 +7,8 @@
 
 #include "cli/option.h"
 #include "core/checked.h"
-#include "io/checksum.h"
-#include "io/journal.h"
+#include "file/checksum.h"
+#include "file/journal.h"
 
 static bool is_zero(const double z[2]) {
   return z[0] == 0.0 && z[1] == 0.0;

@@ -4,7 +4,7 @@
 
 #include "cli/verb.h"
 #include "comm/alike.h"
-#include "job/multiply.h"
+#include "product/multiply.h"
 
 dm_equation dm_cli_equation(const dm_settings *settings);
 
@@ -56,7 +56,7 @@ dm_status dm_cli_check_beta(const dm_call *call, bool *reads_c);
 
 /* The verification that CALL requests, with its operands inspected; what is not stated comes from
  * C's provenance. (verb_verify.c) */
-struct dm_verify; /* job/verify.h */
+struct dm_verify; /* product/verify.h */
 dm_status dm_cli_verify_job(const dm_call *call, struct dm_verify *verify);
 
 /* Describes OPERAND, a dataset or a whole file, or for NULL this program. *told: RECORD is worth

@@ -3,7 +3,7 @@
 #define DM_CLI_SESSION_H
 
 #include "cli/reports.h"
-#include "io/dataset.h"
+#include "file/dataset.h"
 #include "run/record.h"
 #include "run/run.h"
 

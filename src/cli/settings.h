@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "io/dataset.h"
+#include "file/dataset.h"
 #include "plan/problem.h"
 
 enum { DM_CLI_OPTIONS = 128, DM_CLI_TEXT = 256, DM_CLI_LIST = 2048, DM_CLI_REPORTS = 4 };

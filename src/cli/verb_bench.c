@@ -2,12 +2,12 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "bench/bench.h"
+#include "bench/bench_files.h"
+#include "bench/kernel_choice.h"
 #include "cli/request.h"
 #include "cli/session.h"
 #include "core/units.h"
-#include "measure/bench.h"
-#include "measure/bench_files.h"
-#include "measure/kernel_choice.h"
 
 enum { DEFAULT_SIZE = 2048, FROM_HOST = 1, FROM_DEVICE = 2, FROM_FILE = 3 }; /* as in the table */
 

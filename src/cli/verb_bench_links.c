@@ -1,6 +1,6 @@
+#include "bench/bench.h"
 #include "cli/request.h"
 #include "cli/session.h"
-#include "measure/bench.h"
 
 enum { MOST_REPETITIONS = 1000 };
 

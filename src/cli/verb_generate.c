@@ -1,7 +1,7 @@
 #include "cli/request.h"
 #include "cli/session.h"
 #include "core/fill.h"
-#include "job/generate.h"
+#include "product/generate.h"
 
 /* The parameter of the kind; a parameter of another kind would go unnoticed, so it is rejected. */
 static dm_status parameter_of(const dm_settings *s, double *parameter) {

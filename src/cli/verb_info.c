@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/info.h"
 #include "cli/request.h"
 #include "cli/session.h"
-#include "measure/info.h"
 
 /* Describes the matrix AT. */
 static dm_status describe(const dm_call *call, const dm_location *at, dm_record *record) {

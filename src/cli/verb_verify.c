@@ -3,8 +3,8 @@
 
 #include "cli/request.h"
 #include "cli/session.h"
-#include "io/tiles_look.h"
-#include "job/verify.h"
+#include "file/tiles_look.h"
+#include "product/verify.h"
 
 static bool is_quick(const dm_call *call) {
   return call->operand_count == 1;

@@ -1,7 +1,7 @@
 #include "engine/dataset_input.h"
 
 #include "core/buffer.h"
-#include "io/composite.h"
+#include "file/composite.h"
 
 dm_status dm_dataset_input_read(dm_dataset_input *input, int64_t row, int64_t col, dm_view view) {
   if (dm_view_is_empty(view)) return DM_OK;

@@ -3,7 +3,7 @@
 #define DM_ENGINE_DATASET_INPUT_H
 
 #include "engine/rank_state.h"
-#include "io/file_queue.h"
+#include "file/file_queue.h"
 
 typedef struct dm_dataset_input {
   dm_reader *reader;

@@ -3,7 +3,7 @@
 #define DM_ENGINE_ENGINE_H
 
 #include "core/compute_calls.h"
-#include "io/write_way.h"
+#include "file/write_way.h"
 #include "plan/machine.h"
 #include "plan/plan.h"
 

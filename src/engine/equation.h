@@ -3,7 +3,7 @@
 #define DM_ENGINE_EQUATION_H
 
 #include "core/compute_choice.h"
-#include "io/dataset.h"
+#include "file/dataset.h"
 #include "plan/problem.h"
 
 /* The parameters of the equation. */

@@ -4,7 +4,7 @@
 
 #include "backend/cpu.h"
 #include "core/buffer.h"
-#include "io/file_queue.h"
+#include "file/file_queue.h"
 #include "transport/transport.h"
 
 _Static_assert((int)DM_BUFFER_READ_BYTES == (int)DM_READ_MEMORY, "what readers take is counted");

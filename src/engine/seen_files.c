@@ -4,7 +4,7 @@
 
 #include "core/buffer.h"
 #include "engine/seen_files.h"
-#include "io/page_cache.h"
+#include "file/page_cache.h"
 
 /* Bytes per second of one core, and of a node with enough cores. Measured on 16 cores of an H200
  * node: 43 GB/s from the page cache, 28 GB/s to a file in memory. */

@@ -9,7 +9,7 @@
 #include "core/clock.h"
 #include "core/fork_join.h"
 #include "engine/device_sums.h"
-#include "io/checksum.h"
+#include "file/checksum.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
 

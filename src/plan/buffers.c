@@ -104,7 +104,7 @@ static void list_factor(const dm_rank_extent *e, dm_matrix matrix, dm_buffers *l
   }
 }
 
-/* One of C (job/file_sink.c), and one for each place of a share (engine/share_sums.c). */
+/* One of C (product/file_sink.c), and one for each place of a share (engine/share_sums.c). */
 static void list_device_sums(const dm_rank_extent *e, dm_buffers *list) {
   int64_t sums = 1;
   for (int x = 0; x < 2; x++)

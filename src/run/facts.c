@@ -12,8 +12,8 @@
 #include "comm/comm.h"
 #include "core/buffer.h"
 #include "core/version.h"
-#include "io/file_system.h"
-#include "io/inspect.h"
+#include "file/file_system.h"
+#include "file/inspect.h"
 
 enum { MOST_SOCKETS = 64 };
 

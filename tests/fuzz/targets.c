@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "core/checked.h"
-#include "io/inspect.h"
-#include "io/journal.h"
-#include "io/npy.h"
-#include "io/read.h"
+#include "file/inspect.h"
+#include "file/journal.h"
+#include "file/npy.h"
+#include "file/read.h"
 #include "plan/machine.h"
 
 /* Reports a violation and aborts, which fuzzers treat as a crash. */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/inspect.h"
-#include "io/read.h"
+#include "file/inspect.h"
+#include "file/read.h"
 
 static dm_status read_all(const dm_dataset *dataset) {
   dm_reader *reader;

@@ -3,9 +3,9 @@
 #ifndef DM_TESTS_LIBRARY_MOVES_H
 #define DM_TESTS_LIBRARY_MOVES_H
 
-#include "job/distributed.h"
-#include "lib/library.h"
+#include "api/library.h"
 #include "library_on_gpu.h"
+#include "product/distributed.h"
 
 typedef struct moved {
   spread from, to;

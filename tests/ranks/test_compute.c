@@ -3,9 +3,9 @@
  * in a job from files to a file. With integers all must be exact. */
 #include <unistd.h>
 
-#include "io/examine.h"
-#include "job/generate.h"
-#include "job/multiply.h"
+#include "file/examine.h"
+#include "product/generate.h"
+#include "product/multiply.h"
 #include "stored_product.h"
 
 /* ---- A in two parts with separate accumulators ---- */

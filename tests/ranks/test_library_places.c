@@ -2,9 +2,9 @@
  * and computes C in tiles if memory is short: random cases, exact. */
 #include <unistd.h>
 
-#include "io/inspect.h"
-#include "io/output.h"
-#include "io/read.h"
+#include "file/inspect.h"
+#include "file/output.h"
+#include "file/read.h"
 #include "library_matrices.h"
 
 #ifndef PLACES_CASES /* fewer if each takes long */

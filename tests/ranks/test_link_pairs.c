@@ -1,8 +1,8 @@
 /* ranks: 2 3. A pair of ranks is checked before it is measured: wrong bytes in either direction,
  * and a failing link, are errors on both ranks. */
 #include "backend/cpu.h"
+#include "bench/bench_links_impl.h"
 #include "faulty_transport.h"
-#include "measure/bench_links_impl.h"
 
 static void check(rank_test *t, dm_backend *cpu, const dm_transport_ops *ops, const char *wanted) {
   static dm_link links[5 * 2]; /* for both rank counts; kept after an abort */

@@ -9,11 +9,11 @@
 #include "checks.h"
 #include "core/checked.h"
 #include "core/copy.h"
-#include "io/hdf5_type.h"
-#include "io/inspect.h"
-#include "io/naming.h"
-#include "io/output.h"
-#include "io/read.h"
+#include "file/hdf5_type.h"
+#include "file/inspect.h"
+#include "file/naming.h"
+#include "file/output.h"
+#include "file/read.h"
 
 static inline dm_location at(const char *folder, const char *text) {
   char path[1024];

@@ -3,8 +3,8 @@
 #define DM_TESTS_LAB_BENCH_H
 
 #include "backend/lab.h"
+#include "bench/bench_kernels_impl.h"
 #include "cuda_test.h"
-#include "measure/bench_kernels_impl.h"
 
 enum { M = 67, N = 45, K = 130 };
 

@@ -2,7 +2,7 @@
 #ifndef DM_TEST_PACK_FILES_H
 #define DM_TEST_PACK_FILES_H
 
-#include "io/pack.h"
+#include "file/pack.h"
 #include "io_files.h"
 
 enum { ROWS = 70, COLS = 93 };

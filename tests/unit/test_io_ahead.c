@@ -1,6 +1,6 @@
 /* Reading with threads: every form of file gives the same data as without, chunks are unpacked
  * once, errors are reported. */
-#include "io/file_queue.h"
+#include "file/file_queue.h"
 #include "io_files.h"
 
 enum { ROWS = 150, COLS = 130, STRIPS = 7, MEMORY = 1 << 24 };

@@ -2,7 +2,7 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 
-#include "io/file_queue.h"
+#include "file/file_queue.h"
 #include "io_files.h"
 
 enum { ROWS = 1500, COLS = 1300, LEFT = 700 };

@@ -1,5 +1,5 @@
 /* Cancelled reads by threads: destinations are not written any more. */
-#include "io/file_queue.h"
+#include "file/file_queue.h"
 #include "io_files.h"
 
 enum { MEMORY = 1 << 24 };

@@ -4,7 +4,7 @@
 
 #include "core/element.h"
 #include "core/element_sum.h"
-#include "io/checksum.h"
+#include "file/checksum.h"
 #include "io_files.h"
 
 enum { ROWS = 37, COLS = 53 };

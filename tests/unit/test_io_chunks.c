@@ -1,7 +1,7 @@
 /* Chunks with a wrong size are refused; unwritten chunks read as the fill value. */
 #include <zlib.h>
 
-#include "io/chunk_filter.h"
+#include "file/chunk_filter.h"
 #include "io_files.h"
 
 enum { SIDE = 32, CHUNK_BYTES = SIDE * SIDE * 8 };

@@ -3,9 +3,9 @@
 #include <fcntl.h>
 
 #include "core/checked.h"
-#include "io/file_queue.h"
-#include "io/file_system.h"
-#include "io/file_writer.h"
+#include "file/file_queue.h"
+#include "file/file_system.h"
+#include "file/file_writer.h"
 #include "io_files.h"
 
 enum { SIZE = 5 << 20, ROWS = 1500, COLS = 1301, LEFT = 513 };

@@ -3,8 +3,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "io/journal.h"
-#include "io/journal_header.h"
+#include "file/journal.h"
+#include "file/journal_header.h"
 #include "io_files.h"
 
 enum { RECORDS = 3, SIZE = DM_HEADER + RECORDS * 64 };

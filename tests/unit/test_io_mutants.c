@@ -3,7 +3,7 @@
 #include <signal.h>
 
 #include "core/clock.h"
-#include "io/file_queue.h"
+#include "file/file_queue.h"
 #include "io_files.h"
 
 enum { LARGEST = 1 << 16, SIDE = 24 };

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
-#include "io/pack.h"
+#include "file/pack.h"
 #include "io_files.h"
 
 static bool named;

@@ -2,8 +2,8 @@
  * sources, which come from a process that read an untrusted file, are checked. */
 #include <string.h>
 
-#include "io/composite.h"
-#include "io/file_queue.h"
+#include "file/composite.h"
+#include "file/file_queue.h"
 #include "io_files.h"
 
 enum { ROWS = 45, COLS = 36, DOWN = 5, ACROSS = 4, SOURCES = DOWN * ACROSS, READS = 60, FEW = 45 };

@@ -1,6 +1,6 @@
 /* Sizes for `bench kernels`, as a list or in a file. */
+#include "bench/kernel_choice.h"
 #include "checks.h"
-#include "measure/kernel_choice.h"
 
 typedef struct expected {
   const char *text;

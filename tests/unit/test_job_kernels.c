@@ -1,7 +1,7 @@
 /* Types and patterns of `bench kernels`, and its comparisons. */
 #include "backend/cuda.h"
+#include "bench/bench_kernels_impl.h"
 #include "checks.h"
-#include "measure/bench_kernels_impl.h"
 
 TEST(types) {
   unsigned set;

@@ -1,0 +1,399 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/call_checks.h"
+#include "check/verdict.h"
+#include "comm/adopt.h"
+#include "core/clock.h"
+#include "core/version.h"
+
+/* ---- errors ---- */
+
+/* Reports and frees STATUS. */
+static int answer(dm_status status, damier_error *error) {
+  const int code = status ? (int)status->code : DAMIER_OK;
+  if (error) {
+    *error = (damier_error){.code = code, .agreed = 1, .rank = -1};
+    if (status) {
+      error->agreed = status->agreed;
+      error->rank = status->rank;
+      snprintf(error->message, sizeof error->message, "%s", status->message);
+      snprintf(error->hint, sizeof error->hint, "%s", status->hint);
+    }
+  }
+  dm_status_free(status);
+  return code;
+}
+
+/* ---- calls ---- */
+
+/* A call of a function of a context. */
+typedef struct visit {
+  damier_context *context; /* NULL: it was refused */
+  dm_plain_numbers numbers;
+} visit;
+
+/* Other ranks do not know if this fails. */
+static dm_status enter(visit *v, damier_context *context) {
+  *v = (visit){0};
+  dm_plain_numbers_begin(&v->numbers);
+  if (!context) return dm_fail(DM_E_USAGE, "the context is NULL");
+  if (atomic_flag_test_and_set(&context->busy))
+    return dm_hint(dm_fail(DM_E_USAGE, "another call of this context is still running"),
+                   "neither the progress function nor another thread may use it meanwhile");
+  v->context = context;
+  context->numbers = v->numbers;
+  return dm_comm_usable(context->run.world);
+}
+
+static int leave(visit *v, dm_status status, damier_error *error) {
+  const int code = answer(status, error);
+  if (v->context) atomic_flag_clear(&v->context->busy);
+  dm_plain_numbers_end(&v->numbers);
+  return code;
+}
+
+/* ---- contexts ---- */
+
+/* The caller's function runs in the caller's locale. */
+static int ask_caller(const damier_context *context, int64_t done, int64_t total) {
+  const locale_t plain = uselocale((locale_t)0);
+  if (context->numbers.plain) (void)uselocale(context->numbers.before);
+  const int answer = context->progress(context->argument, done, total);
+  (void)uselocale(plain);
+  return answer;
+}
+
+static void tell_progress(void *argument, int64_t done, int64_t total) {
+  damier_context *context = argument;
+  if (context->progress && ask_caller(context, done, total) != 0)
+    context->asked = DM_STOP_BY_CALLER;
+}
+
+/* The verb whose options contexts have. */
+static const dm_verb multiply_verb = {.name = "multiply", .bit = DM_VERB_MULTIPLY};
+
+static dm_status open_context(MPI_Comm comm, damier_context **context) {
+  dm_comm *world;
+  damier_context *c = calloc(1, sizeof *c);
+  if (!c) return dm_fail(DM_E_FIT, "no memory for a context");
+  dm_status status = dm_comm_adopt(comm, &world);
+  if (status) {
+    free(c);
+    return status;
+  }
+  snprintf(c->call.command, sizeof c->call.command, "libdamier %s", DM_VERSION);
+  c->call.verb = &multiply_verb;
+  status = dm_run_start_in(&c->run, world, c->call.command);
+  c->call.rank = c->run.rank;
+  c->run.at = tell_progress;
+  c->run.at_context = c;
+  c->run.stop = (dm_stop){.on = true, .arrived = &c->asked};
+  if (!status) status = dm_cli_defaults(&c->call.settings);
+  c->call.settings.quiet = 2;
+  *context = c;
+  return status;
+}
+
+static void close_context(damier_context *context) {
+  dm_in_place_close(&context->in_place);
+  dm_run_leave(&context->run);
+  free(context->record);
+  free(context->old_file);
+  free(context);
+}
+
+int damier_open(MPI_Comm comm, damier_context **context, damier_error *error) {
+  visit v = {0};
+  damier_context *new = NULL;
+  dm_plain_numbers_begin(&v.numbers);
+  dm_status status = open_context(comm, &new);
+  if (new && !status)
+    status =
+        dm_comm_agree(new->run.world,
+                      context ? DM_OK : dm_fail(DM_E_USAGE, "the address of the context is NULL"));
+  if (new &&status) close_context(new);
+  if (context) *context = status ? NULL : new;
+  return leave(&v, status, error);
+}
+
+int damier_open_f(int comm, damier_context **context, damier_error *error) {
+  MPI_Comm mpi;
+  dm_status status = dm_comm_of_fortran(comm, &mpi);
+  if (!status) return damier_open(mpi, context, error);
+  if (context) *context = NULL;
+  return answer(status, error);
+}
+
+void damier_close(damier_context *context) {
+  visit v;
+  dm_status status = context ? enter(&v, context) : DM_OK;
+  if (!context) return;
+  if (v.context) close_context(context);
+  v.context = NULL;
+  (void)leave(&v, status, NULL);
+}
+
+void damier_on_progress(damier_context *context,
+                        int (*progress)(void *argument, int64_t done, int64_t total),
+                        void *argument) {
+  visit v;
+  dm_status status = enter(&v, context);
+  if (v.context) {
+    context->progress = progress;
+    context->argument = argument;
+  }
+  (void)leave(&v, status, NULL);
+}
+
+const char *damier_record(const damier_context *context) {
+  return context && context->record ? context->record : "";
+}
+
+const char *damier_version(void) {
+  return DM_VERSION;
+}
+
+/* ---- options ---- */
+
+/* Options for the program only: report files, signals, the terminal. */
+static bool is_for_programs(const dm_option *option) {
+  static const char *const names[] = {"output",        "time-limit", "hang-timeout", "read-by",
+                                      "pretend-nodes", "trace",      "dry-run"};
+  bool is = option->group == DM_GROUP_REPORT || option->group == DM_GROUP_GENERAL;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    is |= strcmp(option->name, names[i]) == 0;
+  return is;
+}
+
+static const dm_option *find_option(const char *name) {
+  for (int i = 0; i < dm_cli_option_count; i++) {
+    const dm_option *o = &dm_cli_options[i];
+    if ((o->verbs & (DM_VERB_MULTIPLY | DM_VERB_VERIFY)) && strcmp(o->name, name) == 0 &&
+        !is_for_programs(o))
+      return o;
+  }
+  return NULL;
+}
+
+/* Restores the default. */
+static dm_status set_default(const dm_option *option, dm_settings *settings) {
+  dm_settings *fresh = malloc(sizeof *fresh);
+  if (!fresh) return dm_fail(DM_E_FIT, "no memory for settings");
+  dm_status status = dm_cli_defaults(fresh);
+  if (!status)
+    memcpy((char *)settings + option->at, (const char *)fresh + option->at, option->room);
+  settings->given[option - dm_cli_options] = false;
+  free(fresh);
+  return status;
+}
+
+static dm_status set(damier_context *context, const char *name, const char *value) {
+  dm_settings *settings = &context->call.settings;
+  if (!name) return dm_fail(DM_E_USAGE, "the name of the option is NULL");
+  const dm_option *option = find_option(name);
+  if (!option)
+    return dm_hint(dm_fail(DM_E_USAGE, "there is no option '%s'", name),
+                   "'damier multiply --help-all' lists them");
+  if (!value && dm_cli_takes_value(option)) return set_default(option, settings);
+  DM_TRY(dm_context(option->set(option, value, settings), "option '%s'", name));
+  DM_TRY(dm_cli_read_machine(settings));
+  settings->given[option - dm_cli_options] = true;
+  return DM_OK;
+}
+
+int damier_set(damier_context *context, const char *option, const char *value,
+               damier_error *error) {
+  visit v;
+  dm_status status = enter(&v, context);
+  if (!status) status = set(context, option, value);
+  return leave(&v, status, error);
+}
+
+static dm_status set_old(damier_context *context, const damier_matrix *c) {
+  free(context->old_file);
+  context->old_file = NULL;
+  context->has_old = false;
+  if (!c) return DM_OK;
+  context->old = *c;
+  if (c->division == DAMIER_IN_FILE) {
+    if (!c->file) return dm_fail(DM_E_USAGE, "the old C is in a file without a name");
+    context->old.file = context->old_file = strdup(c->file);
+    if (!context->old_file) return dm_fail(DM_E_FIT, "no memory for the name of a file");
+  }
+  context->has_old = true;
+  return DM_OK;
+}
+
+int damier_old_c(damier_context *context, const damier_matrix *c, damier_error *error) {
+  visit v;
+  dm_status status = enter(&v, context);
+  if (!status) status = set_old(context, c);
+  return leave(&v, status, error);
+}
+
+/* ---- work ---- */
+
+/* Every collective call begins with this. */
+static dm_status begin_call(damier_context *context, const dm_call_checked *checked,
+                            dm_record **record) {
+  context->run.born = context->run.lap = dm_now();
+  context->asked = 0;
+  free(context->record);
+  context->record = NULL;
+  dm_status mine = DM_OK;
+  if (context->run.rank == 0) mine = dm_record_new(checked->call, context->run.command, record);
+  return dm_checks(context, checked, mine);
+}
+
+static dm_status begin(dm_posed *posed, dm_record **record) {
+  const dm_call_checked checked = {.call = posed->plan_only ? "plan" : "multiply",
+                                   .matrices = {posed->a, posed->b, posed->c}};
+  DM_TRY(begin_call(posed->context, &checked, record));
+  return dm_posed_look(posed);
+}
+
+/* A failed verification still gets its record. */
+static dm_status keep_record(damier_context *context, dm_status status, dm_record *record) {
+  if (record && (!status || dm_verdict_is(status)))
+    status = dm_status_first(status, dm_record_json(record, &context->record));
+  dm_record_free(record);
+  return status;
+}
+
+static dm_status work(dm_posed *posed) {
+  dm_record *record = NULL;
+  dm_status status = begin(posed, &record);
+  if (!status)
+    status = posed->plan_only ? dm_posed_plan(posed, record) : dm_posed_multiply(posed, record);
+  return keep_record(posed->context, status, record);
+}
+
+static int pose(damier_context *context, const damier_matrix *a, const damier_matrix *b,
+                const damier_matrix *c, bool plan_only, damier_error *error) {
+  visit v;
+  dm_status status = enter(&v, context);
+  if (!status) {
+    dm_posed *posed = &context->posed;
+    *posed = (dm_posed){.context = context, .a = a, .b = b, .c = c, .plan_only = plan_only};
+    status = work(posed);
+    dm_dataset_free(&posed->files.a);
+    dm_dataset_free(&posed->files.b);
+    dm_dataset_free(&posed->files.c);
+  }
+  return leave(&v, status, error);
+}
+
+int damier_multiply(damier_context *context, const damier_matrix *a, const damier_matrix *b,
+                    const damier_matrix *c, damier_error *error) {
+  return pose(context, a, b, c, false, error);
+}
+
+int damier_plan(damier_context *context, const damier_matrix *a, const damier_matrix *b,
+                const damier_matrix *c, damier_error *error) {
+  return pose(context, a, b, c, true, error);
+}
+
+static dm_status verify(damier_context *context, const damier_matrix *const all[3],
+                        dm_record **record) {
+  const dm_call_checked checked = {.call = "verify", .matrices = {all[0], all[1], all[2]}};
+  DM_TRY(begin_call(context, &checked, record));
+  for (int i = 0; i < 3; i++)
+    if (all[i]->division != DAMIER_IN_FILE)
+      return dm_comm_agree(context->run.world,
+                           dm_fail(DM_E_USAGE, "only matrices in files can be verified"));
+  return dm_verify_in_files(context, all, *record);
+}
+
+int damier_verify(damier_context *context, const damier_matrix *a, const damier_matrix *b,
+                  const damier_matrix *c, damier_error *error) {
+  const damier_matrix *const all[] = {a, b, c};
+  dm_record *record = NULL;
+  visit v;
+  dm_status status = enter(&v, context);
+  if (!status) {
+    status = verify(context, all, &record);
+    status = keep_record(context, status, record);
+  }
+  return leave(&v, status, error);
+}
+
+static dm_status inform(damier_context *context, const char *location, dm_record **record,
+                        bool *told) {
+  const dm_call_checked checked = {.call = "info", .location = location};
+  DM_TRY(begin_call(context, &checked, record));
+  return dm_tell_of(context, location, *record, told);
+}
+
+int damier_info(damier_context *context, const char *location, damier_error *error) {
+  dm_record *record = NULL;
+  bool told = false;
+  visit v;
+  dm_status status = enter(&v, context);
+  if (!status) {
+    status = inform(context, location, &record, &told);
+    if (record && status && told)
+      status = dm_status_first(status, dm_record_json(record, &context->record));
+    status = keep_record(context, status, record);
+  }
+  return leave(&v, status, error);
+}
+
+/* ---- matrices ---- */
+
+damier_matrix damier_file(const char *location) {
+  return (damier_matrix){.division = DAMIER_IN_FILE, .file = location};
+}
+
+static damier_matrix in_rows(damier_type type, int64_t rows, int64_t cols, void *data,
+                             int64_t stride) {
+  return (damier_matrix){.type = type,
+                         .rows = rows,
+                         .cols = cols,
+                         .data = data,
+                         .row_stride = stride ? stride : cols,
+                         .col_stride = 1};
+}
+
+damier_matrix damier_by_rows(damier_type type, int64_t rows, int64_t cols, int64_t own_rows,
+                             void *data, int64_t stride) {
+  damier_matrix matrix = in_rows(type, rows, cols, data, stride);
+  matrix.division = DAMIER_BY_ROWS;
+  matrix.own_rows = own_rows;
+  return matrix;
+}
+
+damier_matrix damier_on_one(damier_type type, int64_t rows, int64_t cols, int rank, void *data,
+                            int64_t stride) {
+  damier_matrix matrix = in_rows(type, rows, cols, data, stride);
+  matrix.division = DAMIER_ON_ONE;
+  matrix.rank = rank;
+  return matrix;
+}
+
+/* desc: type, context, m, n, mb, nb, rsrc, csrc, lld (ScaLAPACK Users' Guide, section 4.3.3). */
+damier_matrix damier_scalapack(damier_type type, const int desc[9], int grid_rows, int grid_cols,
+                               int column_major, void *data) {
+  if (!desc) return (damier_matrix){.division = (damier_division)-1}; /* calls refuse it */
+  return (damier_matrix){.division = DAMIER_BLOCK_CYCLIC,
+                         .type = type,
+                         .rows = desc[2],
+                         .cols = desc[3],
+                         .data = data,
+                         .row_stride = 1,
+                         .col_stride = desc[8],
+                         .grid_rows = grid_rows,
+                         .grid_cols = grid_cols,
+                         .column_major = column_major,
+                         .row_block = desc[4],
+                         .col_block = desc[5],
+                         .first_row = desc[6],
+                         .first_col = desc[7]};
+}
+
+damier_matrix damier_in_gpu(damier_matrix matrix, void *stream) {
+  matrix.memory = DAMIER_GPU_MEMORY;
+  matrix.stream = stream;
+  return matrix;
+}

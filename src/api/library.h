@@ -1,0 +1,62 @@
+/* library: shared by the parts of the library. context.c checks arguments and reports errors of
+ * every call; the others use dm_status. */
+#ifndef DM_LIB_LIBRARY_H
+#define DM_LIB_LIBRARY_H
+
+#include <stdatomic.h>
+
+#include "cli/request.h"
+#include "core/plain_numbers.h"
+#include "product/distributed.h"
+#include "product/in_place.h"
+#include "run/run.h"
+#include <damier.h>
+
+/* A product as stated by the caller. */
+typedef struct dm_posed {
+  damier_context *context;
+  const damier_matrix *a, *b, *c;
+  bool plan_only;
+  /* Set by dm_posed_look: */
+  dm_call call;               /* the options of the context with these files */
+  bool old_is_c;              /* beta multiplies the elements of C in memory */
+  damier_matrix old;          /* multiplied by beta, if beta is not 0 */
+  damier_matrix none;         /* A and B in memory if k is 0: their datasets have no elements */
+  dm_memory_matrix memory[4]; /* of DM_A, DM_B, DM_C, DM_OLD, if not in files */
+  dm_cli_files files;         /* for matrices in memory: their shape and type */
+} dm_posed;
+
+struct damier_context {
+  atomic_flag busy;         /* a call is running */
+  dm_plain_numbers numbers; /* of the thread that runs it */
+  dm_run run;
+  dm_in_place in_place; /* reused from product to product */
+  dm_call call;         /* its settings are the options set */
+  char *record;         /* JSON, or NULL */
+  bool has_old;
+  damier_matrix old; /* multiplied by beta, if stated */
+  char *old_file;    /* its file's name, copied */
+  int (*progress)(void *argument, int64_t done, int64_t total);
+  void *argument;
+  volatile sig_atomic_t asked; /* a stop was requested */
+  dm_posed posed;              /* of the running call; too large for a caller's stack */
+};
+
+/* MATRIX, which is in memory, as the pipeline takes it. */
+dm_memory_matrix dm_memory_of(const damier_matrix *matrix);
+
+/* Collective: fills POSED with rank 0's findings. (look.c) */
+dm_status dm_posed_look(dm_posed *posed);
+
+/* Collective. Fills RECORD on rank 0. */
+dm_status dm_posed_multiply(dm_posed *posed, dm_record *record);
+dm_status dm_posed_plan(dm_posed *posed, dm_record *record);
+
+/* Collective: MATRICES are A, B and C, each in a file. */
+dm_status dm_verify_in_files(damier_context *context, const damier_matrix *const matrices[3],
+                             dm_record *record);
+
+/* Collective. LOCATION NULL: the library. *told: RECORD is worth keeping even on failure. */
+dm_status dm_tell_of(damier_context *context, const char *location, dm_record *record, bool *told);
+
+#endif

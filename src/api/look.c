@@ -1,0 +1,157 @@
+/* Turns a product as the caller states it into the pipeline's: rank 0 examines the matrices. */
+#include <string.h>
+
+#include "api/call_checks.h"
+#include "check/verdict.h"
+#include "engine/dataset_input.h"
+#include "engine/setup.h"
+
+static dm_dataset dataset_of(const damier_matrix *matrix, const char *name) {
+  dm_dataset d = {.rows = matrix->rows, .cols = matrix->cols, .dtype = (dm_dtype)matrix->type};
+  strcpy(d.at.file, "memory");
+  strcpy(d.at.dataset, name);
+  return d;
+}
+
+static bool is_file(const damier_matrix *matrix) {
+  return matrix->division == DAMIER_IN_FILE;
+}
+
+static dm_status look_at(const dm_posed *p, const damier_matrix *matrix, const char *name,
+                         dm_dataset *dataset) {
+  if (is_file(matrix)) return dm_cli_look(&p->call, matrix->file, dataset, NULL);
+  *dataset = dataset_of(matrix, name);
+  return DM_OK;
+}
+
+/* All ranks know the matrix that beta multiplies, and the destination of C. */
+static dm_status settle(dm_posed *p) {
+  const damier_context *context = p->context;
+  dm_settings *s = &p->call.settings;
+  const bool named = dm_cli_given(s, "c");
+  p->files.has_c = s->beta[0] != 0.0 || s->beta[1] != 0.0;
+  p->old = (damier_matrix){.division = DAMIER_IN_FILE};
+  const bool stated = context->has_old && !dm_checks_is_same(&context->old, p->c);
+  if (p->files.has_c && stated)
+    p->old = context->old;
+  else if (p->files.has_c && !is_file(p->c) && (context->has_old || !named)) {
+    p->old_is_c = true;
+    p->old = *p->c;
+  } else if (p->files.has_c && !named)
+    return dm_hint(dm_fail(DM_E_USAGE, "beta is not 0, but there is no old C"),
+                   "set it with damier_old_c, or the option \"c\"");
+  if (p->old.file) DM_TRY(dm_cli_parse_file(p->old.file, &s->old_c));
+  if (!is_file(p->c)) return DM_OK;
+  s->given[dm_cli_option_find("output")] = true;
+  return dm_io_parse_location(p->c->file, &s->output);
+}
+
+/* C in memory has a type; in a file its type is an option. */
+static dm_equation equation_of(const dm_posed *p) {
+  dm_equation equation = dm_cli_equation(&p->call.settings);
+  if (!is_file(p->c)) equation.type_c = (dm_dtype)p->c->type;
+  return equation;
+}
+
+static dm_status check_shape(const dm_posed *p, const dm_problem *problem) {
+  if (is_file(p->c) || (p->c->rows == problem->m && p->c->cols == problem->n)) return DM_OK;
+  return dm_fail(DM_E_USAGE, "C is %lld x %lld, the product %lld x %lld", (long long)p->c->rows,
+                 (long long)p->c->cols, (long long)problem->m, (long long)problem->n);
+}
+
+/* Rejects contradictions before anything is started. */
+static dm_status look(dm_posed *p) {
+  dm_cli_files *f = &p->files;
+  dm_problem problem;
+  const dm_equation equation = equation_of(p);
+  DM_TRY(look_at(p, p->a, "A", &f->a));
+  DM_TRY(look_at(p, p->b, "B", &f->b));
+  if (f->has_c && is_file(&p->old))
+    DM_TRY(dm_cli_look_at(&p->call, &p->call.settings.old_c, &f->c, NULL));
+  else if (f->has_c)
+    f->c = dataset_of(&p->old, "C");
+  DM_TRY(dm_problem_of(&f->a, &f->b, f->has_c ? &f->c : NULL, &equation, &problem));
+  DM_TRY(check_shape(p, &problem));
+  return is_file(p->c) ? dm_cli_check_output(&p->call, f) : DM_OK;
+}
+
+dm_status dm_posed_look(dm_posed *posed) {
+  const dm_run *run = &posed->context->run;
+  int *write_by = &posed->call.settings.write_by;
+  posed->call = posed->context->call;
+  /* A file that is truncated while it is mapped ends the process. */
+  if (*write_by == (int)DM_WRITE_MAPPED || *write_by == (int)DM_WRITE_AUTO)
+    *write_by = (int)DM_WRITE_PWRITE;
+  dm_status status = settle(posed);
+  DM_TRY(dm_comm_agree(run->world, status || run->rank > 0 ? status : look(posed)));
+  dm_cli_files *f = &posed->files;
+  dm_dataset *const datasets[] = {&f->a, &f->b, &f->c};
+  DM_TRY(dm_comm_broadcast(run->world, f, sizeof *f, 0));
+  DM_TRY(dm_datasets_share(run->world, run->rank, datasets, 3));
+  posed->none = (damier_matrix){.division = DAMIER_IN_FILE};
+  if (dm_dataset_is_empty(&f->a)) posed->a = &posed->none;
+  if (dm_dataset_is_empty(&f->b)) posed->b = &posed->none;
+  return DM_OK;
+}
+
+/* ---- the pipeline's product ---- */
+
+_Static_assert(DAMIER_F64 == (int)DM_F64 && DAMIER_BF16 == (int)DM_BF16 &&
+                   DAMIER_C128 == (int)DM_C128 && DAMIER_I32 == (int)DM_I32,
+               "the types of damier.h are those of core/dtype.h");
+
+_Static_assert(DAMIER_BY_ROWS == (int)DM_BY_ROWS && DAMIER_ON_ONE == (int)DM_ON_ONE &&
+                   DAMIER_BLOCK_CYCLIC == (int)DM_BLOCK_CYCLIC,
+               "the divisions of damier.h are those of product/distributed.h");
+
+dm_memory_matrix dm_memory_of(const damier_matrix *m) {
+  return (dm_memory_matrix){.division = (dm_division)m->division,
+                            .dtype = (dm_dtype)m->type,
+                            .rows = m->rows,
+                            .cols = m->cols,
+                            .rank = m->rank,
+                            .grid_rows = m->grid_rows,
+                            .grid_cols = m->grid_cols,
+                            .column_major = m->column_major != 0,
+                            .row_block = m->row_block,
+                            .col_block = m->col_block,
+                            .first_row = m->first_row,
+                            .first_col = m->first_col,
+                            .data = m->data,
+                            .row_stride = m->row_stride,
+                            .col_stride = m->col_stride,
+                            .own_rows = m->own_rows,
+                            .on_gpu = m->memory == DAMIER_GPU_MEMORY,
+                            .stream = m->stream};
+}
+
+static dm_multiply job_of(dm_posed *p) {
+  const damier_matrix *const all[4] = {p->a, p->b, p->c, p->files.has_c ? &p->old : NULL};
+  dm_multiply job = dm_cli_multiply_job(&p->call.settings, &p->files);
+  job.engine.read_copies = true; /* mapped pages of a truncated file would end the process */
+  job.equation.type_c = equation_of(p).type_c;
+  for (int x = 0; x < 4; x++) {
+    if (!all[x] || is_file(all[x])) continue;
+    p->memory[x] = dm_memory_of(all[x]);
+    job.in_memory[x] = &p->memory[x];
+  }
+  if (p->old_is_c) job.in_memory[DM_OLD] = job.in_memory[DM_C];
+  return job;
+}
+
+dm_status dm_posed_multiply(dm_posed *posed, dm_record *record) {
+  const dm_multiply job = job_of(posed);
+  damier_context *context = posed->context;
+  dm_in_place_outcome outcome;
+  bool taken;
+  dm_status status = dm_in_place_run(&context->in_place, &context->run, &job, &outcome, &taken);
+  if (!taken && !status) return dm_multiply_run(&context->run, &job, record, NULL);
+  if (taken && record && (!status || dm_verdict_is(status)))
+    dm_in_place_record(&context->in_place, &outcome, &context->run, record);
+  return status;
+}
+
+dm_status dm_posed_plan(dm_posed *posed, dm_record *record) {
+  const dm_multiply job = job_of(posed);
+  return dm_multiply_plan(&posed->context->run, &job, record);
+}

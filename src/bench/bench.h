@@ -1,0 +1,90 @@
+/* bench: measures the performance of this machine in comparable numbers. */
+#ifndef DM_MEASURE_BENCH_H
+#define DM_MEASURE_BENCH_H
+
+#include "product/multiply.h"
+
+typedef struct dm_bench_multiply {
+  int64_t m, n, k;
+  dm_dtype type;
+  dm_dtype type_c;
+  int compute; /* as in dm_equation */
+  dm_engine engine;
+  bool from_device, from_host; /* where operands start; neither: where the plan stores them */
+  bool verify;
+  bool against_library; /* alternate with one library call for each rank's whole block of C */
+  bool against_one;   /* also measure once the library's rate for one rank's block while all others
+                         are idle */
+  bool against_local; /* alternate with the same products of panels already in memory */
+  int warmup;
+  int repetitions;  /* 0: at least 10, until the median's interval is narrow or time is up */
+  double precision; /* target half-width of that interval, relative to the median */
+  double limit;     /* seconds for repetitions and their verification */
+  uint64_t seed;    /* of the matrices */
+  dm_check_seed check_seed; /* of the verification's random vector */
+} dm_bench_multiply;
+
+/* The results, known to rank 0. */
+typedef struct dm_bench_found {
+  double median, low, high; /* seconds, with the 95 % interval */
+  dm_plan plan;
+  char transport[16];
+} dm_bench_found;
+
+/* Collective. Multiplies generated matrices in memory; no files. Fills RECORD and FOUND (optional)
+ * on rank 0. */
+dm_status dm_bench_multiply_run(dm_run *run, const dm_bench_multiply *bench, dm_record *record,
+                                dm_bench_found *found);
+
+enum { DM_LINK_SIZES = 32 };
+
+typedef struct dm_bench_links {
+  dm_engine engine; /* transport "auto": each one that works */
+  int64_t bytes[DM_LINK_SIZES];
+  int sizes;
+  int repetitions;
+} dm_bench_links;
+
+/* Receives each of several records, on rank 0 only. */
+typedef dm_status dm_bench_told(void *context, dm_record *record);
+
+/* Collective. Measures rank 0 with each other rank, and all ranks in pairs. On rank 0, TELL
+ * receives a record for each transport and size. DM_E_DEVICE: a pair received wrong bytes. */
+dm_status dm_bench_links_run(dm_run *run, const dm_bench_links *bench, dm_bench_told *tell,
+                             void *context);
+
+/* Parses a list of byte counts such as "8,64KiB,1MiB:64MiB:x4"; DM_E_USAGE. */
+dm_status dm_bench_links_sizes(const char *text, dm_bench_links *bench);
+
+typedef struct dm_bench_rates {
+  dm_engine engine;
+  char output[DM_PATH]; /* file for the words; empty: none */
+  char files[DM_PATH];  /* folder for measuring files; empty: files are not measured */
+} dm_bench_rates;
+
+/* Collective: measures the planner's rates with all ranks at work, and writes them as words for
+ * --machine. */
+dm_status dm_bench_rates_run(dm_run *run, const dm_bench_rates *bench, dm_record *record);
+
+typedef enum dm_scale_series {
+  DM_SCALE_STRONG, /* the same product */
+  DM_SCALE_MEMORY, /* dimensions grow with the square root of the ranks: same memory per rank */
+  DM_SCALE_WORK,   /* with the cube root: same operations per rank */
+  DM_SCALE_SERIES
+} dm_scale_series;
+
+enum { DM_SCALE_COUNTS = 64 };
+
+typedef struct dm_bench_scale {
+  dm_bench_multiply base;             /* on the fewest ranks; fill is a fraction of their memory */
+  int counts[DM_SCALE_COUNTS], count; /* ascending numbers of ranks; none: powers of two, and all */
+  bool series[DM_SCALE_SERIES];
+} dm_bench_scale;
+
+/* Collective. On rank 0, TELL receives a record of each measurement. */
+dm_status dm_bench_scale_run(dm_run *run, const dm_bench_scale *scale, dm_bench_told *tell,
+                             void *context);
+
+const char *dm_scale_series_name(dm_scale_series series); /* "strong", "memory", "work" */
+
+#endif

@@ -1,0 +1,117 @@
+/* bench_kernels: the lab: checks, then times single kernels on one GPU. */
+#ifndef DM_MEASURE_BENCH_KERNELS_H
+#define DM_MEASURE_BENCH_KERNELS_H
+
+#include "backend/lab.h"
+#include "bench/kernel_choice.h"
+#include "run/record.h"
+#include "run/run.h"
+#include "run/statistics.h"
+
+/* ---- the roofline: the least time that work takes on a device, bounded by its arithmetic or by
+ * the bytes to move (Williams, Waterman, Patterson, CACM 2009) ---- */
+
+/* Measured bytes per second: read and written by copies; only read. */
+typedef struct dm_roof {
+  dm_lab_limits limits;
+  double copy, read;
+} dm_roof;
+
+/* Work of a call: operations, and bytes if each matrix is moved once. */
+typedef struct dm_load {
+  double flops, bytes;
+} dm_load;
+
+dm_load dm_load_of(dm_kernel_op op, dm_operand type, dm_kernel_size size, bool accumulate);
+
+/* Peak operations per second for TYPE: issue rate of the multiprocessors, with tensor cores if they
+ * support the type, times the highest clock. 0: unknown. */
+double dm_roof_peak(const dm_lab_limits *limits, dm_operand type);
+
+/* Least seconds; *by is "compute" or "memory". NAN: the peak is unknown. */
+double dm_roof_bound(const dm_roof *roof, dm_kernel_op op, dm_operand type, dm_load load,
+                     const char **by);
+
+/* ---- the lab ---- */
+
+/* Plain data. */
+typedef struct dm_bench_kernels {
+  bool chosen[DM_KERNEL_COUNT];
+  unsigned types;
+  dm_kernel_sizes sizes;
+  bool check_only;
+  bool accumulate; /* C += A B */
+  bool along_k;    /* cuBLAS reads B with its rows along k */
+  int64_t pad;     /* padding of each row in elements */
+  int repetitions; /* pairs of measurements: the kernel and its baseline */
+  double settle;   /* most seconds of warm-up */
+  double limit;    /* seconds of measuring, after which three pairs suffice */
+  uint64_t seed;
+} dm_bench_kernels;
+
+/* Checks on small matrices of difficult shapes. */
+typedef struct dm_edge_check {
+  int trials, failed;
+  char first[160]; /* the first failure */
+} dm_edge_check;
+
+/* Errors are in units of u |A||B| of each element, u the unit roundoff of the result. */
+typedef struct dm_size_check {
+  bool done, pass;
+  int64_t rows, of_rows; /* rows checked, of all rows */
+  double most, median, bound;
+} dm_size_check;
+
+typedef struct dm_timing {
+  bool done;
+  int64_t launches, yardstick_launches, sets; /* launches per measurement; sets of matrices */
+  bool graph;
+  double warmup;
+  bool settled;
+  int pairs;
+  double *kernel_s, *yardstick_s;         /* per call, for each pair */
+  dm_statistics kernel, yardstick, share; /* share: the baseline's time over the kernel's */
+  dm_lab_sensors sensors;                 /* medians while the kernel runs */
+} dm_timing;
+
+/* All results of one kernel in one type and size. */
+typedef struct dm_kernel_result {
+  const dm_kernel *kernel;
+  dm_operand type;
+  dm_kernel_size size;
+  const dm_bench_kernels *wanted;
+  const dm_device *device;
+  const dm_roof *roof;
+  const dm_run *run;
+  dm_load load;
+  double bound_s;
+  const char *bound_by;
+  dm_edge_check edges;
+  dm_size_check check;
+  dm_timing timing;
+} dm_kernel_result;
+
+bool dm_kernel_result_pass(const dm_kernel_result *result);
+void dm_kernel_result_record(const dm_kernel_result *result, dm_record *record);
+
+/* Records the registry's facts about KERNEL. */
+void dm_kernel_describe(const dm_kernel *kernel, dm_record *record);
+
+/* Writes "8.0 and later" or "9.0"; returns TEXT. */
+char *dm_kernel_capability(const dm_kernel *kernel, char text[32]);
+
+/* Receives each result as it arrives; an error ends the benchmark. */
+typedef struct dm_kernel_listener {
+  void *context;
+  dm_status (*tell)(void *context, const dm_kernel_result *result);
+} dm_kernel_listener;
+
+typedef struct dm_bench_kernels_sum {
+  int results, timed, failed;
+} dm_bench_kernels_sum;
+
+/* One rank only. DM_E_VERIFY at the end if a check failed. */
+dm_status dm_bench_kernels_run(dm_run *run, const dm_bench_kernels *wanted,
+                               const dm_kernel_listener *listener, dm_bench_kernels_sum *sum);
+
+#endif

@@ -1,0 +1,310 @@
+/* bench_rates: the planner's rates, measured by all ranks at once, which share memory, cores, links
+ * and power; as words for --machine. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/bench.h"
+#include "bench/ceiling.h"
+#include "core/checked.h"
+#include "core/clock.h"
+#include "engine/equation.h"
+#include "engine/setup.h"
+#include "plan/grid_cost.h"
+#include "run/facts.h"
+#include "run/statistics.h"
+
+enum {
+  LEAST_RUNS = 5,
+  MOST_RUNS = 1024,
+  SELF_TESTS = 5,  /* per transport */
+  SIZE_CPU = 1024, /* rows and columns of a block ... */
+  SIZE_GPU = 8192,
+  WIDTH_CPU = 512, /* ... and the panels' width */
+  WIDTH_GPU = 8192,
+  STREAM_HOST = 32 << 20, /* bytes per array; larger than most caches of a core */
+  STREAM_DEVICE = 512 << 20,
+  FILE_BYTES = 128 << 20, /* per rank */
+  FILE_TURNS = 3,
+};
+
+static const double long_enough = 0.3; /* least seconds of runs */
+static const double settled_gpu = 1.5; /* seconds of products: a GPU at its power limit slows down
+                                          within a fraction of a second */
+
+/* Up to three matrices, each in host or device memory. */
+typedef struct bed {
+  dm_run *run;
+  dm_backend *backend;
+  dm_space space[3];
+  dm_view view[3];
+} bed;
+
+static void close_bed(bed *b) {
+  for (int i = 0; i < 3; i++)
+    if (b->view[i].base) dm_backend_release(b->backend, b->space[i], b->view[i].base);
+}
+
+static dm_status take(bed *b, int i, dm_dtype type, int64_t rows, int64_t cols,
+                      const dm_generator *generator) {
+  void *memory;
+  DM_TRY(dm_backend_alloc(b->backend, b->space[i], rows * cols * dm_dtype_size(type), &memory));
+  b->view[i] = dm_view_strided(memory, type, b->space[i], rows, cols, cols);
+  return generator ? dm_backend_fill(b->backend, b->view[i], generator, 0, 0) : DM_OK;
+}
+
+/* The PART quantile of ACTION's time on the slowest rank, over enough runs to take LEAST seconds.
+ * The first run does not count. */
+static dm_status time_runs(bed *b, dm_status (*action)(bed *b), double least, double part,
+                           double *seconds) {
+  double times[MOST_RUNS], all = 0;
+  int count = 0;
+  DM_TRY(dm_comm_agree(b->run->world, action(b)));
+  while (count < LEAST_RUNS || (count < MOST_RUNS && all < least)) {
+    DM_TRY(dm_comm_barrier(b->run->world));
+    const double start = dm_now();
+    dm_status status = action(b);
+    const double end = dm_now();
+    DM_TRY(dm_comm_agree(b->run->world, status));
+    DM_TRY(dm_run_span(b->run, start, end, &times[count]));
+    all += times[count++];
+    DM_TRY(dm_comm_agree(b->run->world, dm_run_beat(b->run)));
+  }
+  (void)dm_statistics_of(times, count); /* sorts */
+  *seconds = times[(int)(part * count)];
+  return DM_OK;
+}
+
+/* ---- products ---- */
+
+static dm_status multiply(bed *b) {
+  /* On the CPU adding is free; on GPUs the planner adds its cost. */
+  const bool adds = b->space[2] == DM_HOST;
+  dm_event done;
+  DM_TRY(dm_backend_gemm(b->backend, b->view[2], b->view[0], b->view[1], adds, &done));
+  return dm_backend_wait(b->backend, done);
+}
+
+static dm_status fill_product(bed *b, const dm_problem *p, int64_t size, int64_t width) {
+  const bool whole = p->work == DM_I8;
+  const dm_generator generator = {
+      .kind = whole ? DM_INTEGER : DM_UNIFORM, .seed = 1, .parameter = whole ? 8 : 0};
+  dm_event done;
+  DM_TRY(take(b, 0, p->work, size, width, &generator));
+  DM_TRY(take(b, 1, p->work, width, size, &generator));
+  DM_TRY(take(b, 2, p->accumulator, size, size, NULL)); /* written once before timing: */
+  DM_TRY(dm_backend_gemm(b->backend, b->view[2], b->view[0], b->view[1], false, &done));
+  return dm_backend_wait(b->backend, done);
+}
+
+static dm_status measure_product(dm_run *run, dm_backend *backend, const dm_problem *problem,
+                                 double *rate) {
+  const bool gpu = backend->ops->device_memory;
+  const int64_t size = gpu ? SIZE_GPU : SIZE_CPU, width = gpu ? WIDTH_GPU : WIDTH_CPU;
+  const dm_space space = gpu ? DM_DEVICE : DM_HOST;
+  bed b = {.run = run, .backend = backend, .space = {space, space, space}};
+  double seconds = 0;
+  dm_status status = dm_comm_agree(run->world, fill_product(&b, problem, size, width));
+  /* A low quantile on the CPU: other load only slows it down. */
+  if (!status)
+    status = time_runs(&b, multiply, gpu ? settled_gpu : long_enough, gpu ? 0.5 : 0.25, &seconds);
+  close_bed(&b);
+  DM_TRY(status);
+  const double flops = (dm_dtype_is_complex(problem->work) ? 8.0 : 2.0) * (double)size *
+                       (double)size * (double)width;
+  *rate = flops / seconds / dm_product_efficiency((double)size, (double)size, (double)width, gpu);
+  return DM_OK;
+}
+
+/* ---- memory and links ---- */
+
+/* Like sums over layers: two reads and a write. */
+static dm_status add(bed *b) {
+  return dm_backend_add(b->backend, b->view[2], b->view[0], b->view[1], 1.0, 1.0);
+}
+
+static dm_status upload(bed *b) {
+  dm_event done;
+  DM_TRY(dm_backend_copy(b->backend, b->view[1], b->view[0], &done));
+  return dm_backend_wait(b->backend, done);
+}
+
+/* Bytes per second of ACTION on COUNT arrays, the first in FIRST, the others in LAST: of all arrays
+ * in one space, or of a copy between two spaces. */
+static dm_status measure_stream(dm_run *run, dm_backend *backend, dm_status (*action)(bed *),
+                                int count, dm_space last, double *rate) {
+  const int64_t bytes = last == DM_DEVICE ? STREAM_DEVICE : STREAM_HOST, cols = 4096;
+  const dm_generator generator = {.kind = DM_UNIFORM, .seed = 1};
+  bed b = {.run = run, .backend = backend, .space = {DM_HOST, last, last}};
+  double seconds = 0;
+  dm_status status = DM_OK;
+  for (int i = 0; i < count && !status; i++)
+    status = take(&b, i, DM_F64, bytes / cols / 8, cols, &generator);
+  status = dm_comm_agree(run->world, status);
+  if (!status) status = time_runs(&b, action, long_enough, 0.25, &seconds);
+  close_bed(&b);
+  DM_TRY(status);
+  *rate = (last == DM_HOST ? count : 1) * (double)bytes / seconds;
+  return DM_OK;
+}
+
+/* The best of several self-tests, inside nodes and between them. */
+static dm_status measure_links(dm_run *run, const dm_setup *setup, dm_machine *machine) {
+  for (int i = 0; i < SELF_TESTS && run->ranks > 1; i++) {
+    dm_link_rates found;
+    DM_TRY(dm_comm_agree(run->world,
+                         dm_links_self_test(run, setup->backend, setup->links.chosen, &found)));
+    machine->link = fmax(machine->link, found.inside);
+    machine->network = fmax(machine->network, found.between * run->local_ranks);
+  }
+  DM_TRY(measure_stream(run, setup->backend, add, 3, DM_HOST, &machine->host_copy));
+  if (!machine->gpu) return DM_OK;
+  return measure_stream(run, setup->backend, upload, 2, DM_DEVICE, &machine->upload);
+}
+
+/* ---- files ---- */
+
+/* Creates a fresh file with its space reserved, as in a job. */
+static dm_status make_file(dm_run *run, const dm_ceiling *file, dm_write_way *way) {
+  dm_status status = run->rank == 0 ? dm_ceiling_make(file) : DM_OK;
+  if (!status && run->rank == 0)
+    status = dm_write_way_choose(file->file, DM_WRITE_AUTO, dm_run_writers(run, -1), way);
+  DM_TRY(dm_comm_agree(run->world, status));
+  return dm_comm_broadcast(run->world, way, sizeof *way, 0);
+}
+
+/* Drops FILE from the page cache of every node, if that is possible. */
+static dm_status forget(dm_run *run, const char *file) {
+  dm_status status = run->local_rank == 0 ? dm_ceiling_forget(file) : DM_OK;
+  if (status && status->code == DM_E_USAGE) {
+    dm_status_free(status);
+    status = DM_OK;
+  }
+  return dm_comm_agree(run->world, status);
+}
+
+/* All ranks together, as in jobs: writing with sync, and reading past the page cache. */
+static dm_status measure_files(dm_run *run, const char *folder, dm_machine *machine) {
+  const int threads = (int)dm_max(1, dm_run_io_threads(run, -1));
+  dm_ceiling file = {.bytes = run->ranks * (int64_t)FILE_BYTES};
+  double written[FILE_TURNS], read[FILE_TURNS];
+  dm_write_way way = DM_WRITE_PWRITE;
+  dm_status status = DM_OK;
+  if ((size_t)snprintf(file.file, sizeof file.file, "%s/damier-bench-rates", folder) >=
+      sizeof file.file)
+    return dm_fail(DM_E_USAGE, "the folder's name is too long");
+  dm_run_phase(run, "measuring files", DM_SYNC_PATIENCE);
+  for (int i = 0; i < FILE_TURNS && !status; i++) {
+    status = make_file(run, &file, &way);
+    if (!status) status = dm_ceiling_write(run, &file, way, threads, &written[i]);
+    if (!status) status = forget(run, file.file);
+    if (!status) status = dm_ceiling_read(run, &file, 1, threads, &read[i]);
+    if (!status) status = dm_comm_agree(run->world, dm_run_beat(run));
+  }
+  if (run->rank == 0) unlink(file.file);
+  DM_TRY(status);
+  machine->file_write = (double)file.bytes / dm_statistics_of(written, FILE_TURNS).median;
+  machine->file_read = (double)file.bytes / dm_statistics_of(read, FILE_TURNS).median;
+  return DM_OK;
+}
+
+/* ---- all ---- */
+
+static dm_status measure_type(dm_run *run, const dm_engine *engine, dm_operand operand,
+                              dm_setup *first, dm_machine *machine) {
+  const dm_dtype type = dm_operand_dtype(operand);
+  const dm_equation equation = {.type_c = DM_DTYPE_NONE, .own = dm_compute_by(operand)};
+  dm_problem problem = {
+      .m = SIZE_CPU, .n = SIZE_CPU, .k = SIZE_CPU, .file_a = type, .file_b = type};
+  dm_setup setup;
+  DM_TRY(dm_comm_agree(run->world, dm_types_of(type, &equation, &problem)));
+  DM_TRY(dm_setup_open(run, engine, &problem, &setup));
+  dm_status status = DM_OK;
+  if (first) {
+    const dm_machine *m = &setup.machine;
+    *first = setup; /* closed below: only for its descriptions */
+    *machine = (dm_machine){.nodes = m->nodes,
+                            .ranks_per_node = m->ranks_per_node,
+                            .cores_per_rank = m->cores_per_rank,
+                            .gpu = m->gpu,
+                            .device_links = m->device_links,
+                            .shared_slots = m->shared_slots};
+    snprintf(machine->name, sizeof machine->name, "%s", m->name);
+    status = measure_links(run, &setup, machine);
+  }
+  if (!status) status = measure_product(run, setup.backend, &problem, &machine->flops[operand]);
+  dm_setup_close(&setup);
+  return status;
+}
+
+static dm_status measure(dm_run *run, const dm_bench_rates *wanted, dm_setup *first,
+                         dm_machine *machine) {
+  const dm_operand operands[] = {DM_F64, DM_F32, DM_F16, DM_BF16, DM_C64, DM_C128, DM_I8, DM_TF32};
+  dm_run quiet = *run; /* silences notes on the unused products */
+  if (quiet.log.level > DM_LOG_WARNING) quiet.log.level = DM_LOG_WARNING;
+  dm_run_phase(run, "measuring rates", 1);
+  for (size_t i = 0; i < sizeof operands / sizeof operands[0]; i++) {
+    const dm_dtype type = dm_operand_dtype(operands[i]);
+    if (operands[i] != (dm_operand)type && i > 0 && !machine->gpu)
+      machine->flops[operands[i]] = machine->flops[type];
+    else
+      DM_TRY(measure_type(&quiet, &wanted->engine, operands[i], i == 0 ? first : NULL, machine));
+  }
+  return wanted->files[0] ? measure_files(run, wanted->files, machine) : DM_OK;
+}
+
+static void write_words(const dm_machine *m, bool files, char *words, size_t room) {
+  if (m->gpu)
+    snprintf(words, room, "nodes=%d gpus=%d gpu=%s links=%s\n", m->nodes, m->ranks_per_node,
+             m->name, m->device_links ? "device" : "host");
+  else
+    snprintf(words, room, "nodes=%d ranks=%d cores=%d links=%s\n", m->nodes, m->ranks_per_node,
+             m->cores_per_rank, m->shared_slots ? "shared" : "host");
+  dm_machine_put_rates(m, files, words, room);
+}
+
+static dm_status write_file(const char *path, const dm_setup *setup, const char *words) {
+  FILE *file = fopen(path, "w");
+  if (!file) return dm_fail(DM_E_IO, "%s: %s", path, strerror(errno));
+  fprintf(
+      file,
+      "# Rates of %s with %s, by 'damier bench rates': one rank's while all work; GFLOP/s, GB/s.\n"
+      "# read= and write= are those of all ranks together. Use: --machine @%s\n%s",
+      setup->device.name, setup->device.library, path, words);
+  const bool failed = ferror(file) != 0;
+  if (fclose(file) != 0 || failed) return dm_fail(DM_E_IO, "%s: it could not be written", path);
+  return DM_OK;
+}
+
+static dm_status report(dm_run *run, const dm_bench_rates *wanted, const dm_setup *setup,
+                        const dm_machine *machine, dm_record *record) {
+  char words[1024], line[96];
+  write_words(machine, wanted->files[0] != '\0', words, sizeof words);
+  if (wanted->output[0]) DM_TRY(write_file(wanted->output, setup, words));
+  dm_record_text(record, "machine.device", "device", "%s", setup->device.name);
+  dm_record_text(record, "machine.library", NULL, "%s", setup->device.library);
+  dm_record_integer(record, "machine.ranks", "ranks", DM_SHOWN_PLAIN, run->ranks);
+  dm_record_integer(record, "machine.nodes", "nodes", DM_SHOWN_PLAIN, run->nodes);
+  dm_record_text(record, "machine.host", NULL, "%s", dm_comm_host(run->world));
+  dm_facts_record(NULL, false, record);
+  dm_record_text(record, "transport.name", "panels travel by", "%s", setup->links.chosen->name);
+  dm_record_text(record, "rates.words", NULL, "%s", words);
+  for (const char *at = words; *at; at += strcspn(at, "\n") + 1) {
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
+    dm_record_line(record, at == words ? "--machine" : "", line);
+  }
+  dm_record_text(record, "rates.file", wanted->output[0] ? "file" : NULL, "%s", wanted->output);
+  dm_record_summary(record, "damier: bench rates ranks=%d gflops=%.3g", run->ranks,
+                    machine->flops[DM_F64] * 1e-9);
+  return DM_OK;
+}
+
+dm_status dm_bench_rates_run(dm_run *run, const dm_bench_rates *wanted, dm_record *record) {
+  dm_setup setup;
+  dm_machine machine;
+  DM_TRY(measure(run, wanted, &setup, &machine));
+  return dm_comm_agree(run->world,
+                       run->rank == 0 ? report(run, wanted, &setup, &machine, record) : DM_OK);
+}

@@ -1,0 +1,195 @@
+/* bench_scale: the same benchmark on a growing number of ranks of one job. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "core/checked.h"
+#include "core/units.h"
+
+/* One measurement. */
+typedef struct point {
+  dm_scale_series series;
+  int ranks;
+  dm_bench_multiply wanted;
+} point;
+
+typedef struct bench {
+  dm_run *run;
+  dm_bench_scale *scale;
+  dm_bench_found base; /* result of this series on the fewest ranks */
+  bool titled;
+  dm_bench_told *tell;
+  void *context;
+} bench;
+
+const char *dm_scale_series_name(dm_scale_series series) {
+  static const char *const names[DM_SCALE_SERIES] = {"strong", "memory", "work"};
+  return names[series];
+}
+
+/* ---- what is measured ---- */
+
+static double rate_of(const dm_bench_found *f, double seconds) {
+  return dm_product_flops(&f->plan.problem) / seconds;
+}
+
+static int64_t scaled(int64_t base, double factor) {
+  return dm_max(1, llround((double)base * factor));
+}
+
+static point planned_point(const bench *b, dm_scale_series series, int ranks) {
+  static const double power[DM_SCALE_SERIES] = {0.0, 1.0 / 2, 1.0 / 3};
+  point p = {.series = series, .ranks = ranks, .wanted = b->scale->base};
+  const double factor = pow((double)ranks / b->scale->counts[0], power[series]);
+  p.wanted.m = scaled(p.wanted.m, factor);
+  p.wanted.n = scaled(p.wanted.n, factor);
+  p.wanted.k = scaled(p.wanted.k, factor);
+  return p;
+}
+
+/* ---- the record ---- */
+
+static void record_ratio(dm_record *record, const char *name, const double values[3]) {
+  static const char *const parts[3] = {"", "_ci95_low", "_ci95_high"};
+  for (int i = 0; i < 3; i++) {
+    char path[64];
+    snprintf(path, sizeof path, "scale.%s%s", name, parts[i]);
+    dm_record_real(record, path, NULL, DM_SHOWN_PLAIN, values[i]);
+  }
+}
+
+static void show(bench *b, const point *p, const dm_bench_found *f, const double speedup[3],
+                 const double efficiency[3], dm_record *record) {
+  char label[64], text[320], grid[40], shape[80], seconds[32], rate[32];
+  if (!b->titled)
+    dm_record_line(record, "series, ranks       ",
+                   "m x n x k               grid      time      rate            speed-up  "
+                   "efficiency");
+  b->titled = true;
+  snprintf(label, sizeof label, "%-7s %5d       ", dm_scale_series_name(p->series), p->ranks);
+  snprintf(grid, sizeof grid, "%dx%dx%d", f->plan.pm, f->plan.pn, f->plan.pk);
+  snprintf(shape, sizeof shape, "%lld x %lld x %lld", (long long)f->plan.problem.m,
+           (long long)f->plan.problem.n, (long long)f->plan.problem.k);
+  snprintf(text, sizeof text, "%-22s  %-8s  %-8s  %-14s  %6.2f    %.3f [%.3f, %.3f]", shape, grid,
+           dm_format_seconds(f->median, seconds), dm_format_flops(rate_of(f, f->median), rate),
+           speedup[0], efficiency[0], efficiency[1], efficiency[2]);
+  dm_record_line(record, label, text);
+}
+
+/* The interval of a ratio spans the extremes of both intervals. */
+static dm_status tell_point(bench *b, const point *p, const dm_bench_found *f, dm_record *record) {
+  const dm_bench_found *base = &b->base;
+  const double more = (double)p->ranks / b->scale->counts[0];
+  const double speedup[3] = {rate_of(f, f->median) / rate_of(base, base->median),
+                             rate_of(f, f->high) / rate_of(base, base->low),
+                             rate_of(f, f->low) / rate_of(base, base->high)};
+  const double efficiency[3] = {speedup[0] / more, speedup[1] / more, speedup[2] / more};
+  dm_record_hide(record);
+  dm_record_text(record, "scale.series", NULL, "%s", dm_scale_series_name(p->series));
+  dm_record_integer(record, "scale.base_ranks", NULL, DM_SHOWN_PLAIN, b->scale->counts[0]);
+  dm_record_real(record, "scale.base_s", NULL, DM_SHOWN_SECONDS, base->median);
+  dm_record_integer(record, "scale.job_ranks", NULL, DM_SHOWN_PLAIN, b->run->ranks);
+  record_ratio(record, "speedup", speedup);
+  record_ratio(record, "efficiency", efficiency);
+  if (b->run->log.level > DM_LOG_WARNING) { /* at lower levels, a summary line */
+    show(b, p, f, speedup, efficiency, record);
+    return b->tell(b->context, record);
+  }
+  dm_record_summary(record,
+                    "damier: bench scale series=%s ranks=%d grid=%dx%dx%d "
+                    "median_s=%.6f speedup=%.3f efficiency=%.3f",
+                    dm_scale_series_name(p->series), p->ranks, f->plan.pm, f->plan.pn, f->plan.pk,
+                    f->median, speedup[0], efficiency[0]);
+  return b->tell(b->context, record);
+}
+
+/* ---- measuring ---- */
+
+/* Silences the planner's notes of each run. */
+static dm_run quietly(const dm_run *part) {
+  dm_run quiet = *part;
+  if (quiet.log.level == DM_LOG_NOTE) quiet.log.level = DM_LOG_WARNING;
+  return quiet;
+}
+
+static dm_status tell_first(bench *b, const point *p, const dm_bench_found *found,
+                            dm_record *record) {
+  if (p->ranks == b->scale->counts[0]) b->base = *found;
+  return tell_point(b, p, found, record);
+}
+
+/* All ranks of PART return the same outcome, except one that failed alone. */
+static dm_status multiply(bench *b, const point *p, const dm_run *part, dm_bench_found *found) {
+  dm_record *record = NULL;
+  dm_run quiet = quietly(part);
+  const bool leads = part->rank == 0;
+  dm_status status = leads ? dm_record_new("bench scale", part->command, &record) : DM_OK;
+  status = dm_comm_agree(part->world, status);
+  if (!status) {
+    status = dm_bench_multiply_run(&quiet, &p->wanted, record, found);
+    if (!status)
+      status = dm_comm_agree(part->world, leads ? tell_first(b, p, found, record) : DM_OK);
+  }
+  dm_record_free(record);
+  return status;
+}
+
+/* All ranks know FOUND afterwards. */
+static dm_status measure(bench *b, const point *p, dm_bench_found *found) {
+  dm_run part;
+  memset(found, 0, sizeof *found);
+  DM_TRY(dm_run_part_open(b->run, p->ranks, &part));
+  dm_status status = part.world ? multiply(b, p, &part, found) : DM_OK;
+  /* A rank that failed alone must not wait: its peers still work. */
+  if (status && !status->agreed && part.ranks > 1) return status;
+  dm_run_phase(b->run, "waiting for those that multiply", 1);
+  dm_status rested = dm_comm_rest(b->run->world);
+  DM_TRY(dm_comm_agree(b->run->world, dm_status_first(status, rested)));
+  dm_run_part_close(&part);
+  return dm_comm_broadcast(b->run->world, found, sizeof *found, 0);
+}
+
+/* The size that filled the memory becomes the base of the following runs. */
+static void keep_size(dm_bench_scale *scale, const dm_bench_found *found) {
+  scale->base.engine.fill = 0;
+  scale->base.m = found->plan.problem.m;
+  scale->base.n = found->plan.problem.n;
+  scale->base.k = found->plan.problem.k;
+}
+
+static dm_status measure_series(bench *b, dm_scale_series series) {
+  for (int i = 0; i < b->scale->count; i++) {
+    dm_bench_found found;
+    const point p = planned_point(b, series, b->scale->counts[i]);
+    DM_TRY(measure(b, &p, &found));
+    if (p.wanted.engine.fill > 0) keep_size(b->scale, &found);
+  }
+  return DM_OK;
+}
+
+static dm_status choose_counts(const dm_run *run, dm_bench_scale *scale) {
+  if (scale->count > 0 && scale->counts[scale->count - 1] > run->ranks)
+    return dm_hint(dm_fail(DM_E_USAGE, "option '--ranks': %d is more than the %d ranks of this job",
+                           scale->counts[scale->count - 1], run->ranks),
+                   "start more ranks, or ask for fewer");
+  if (scale->count > 0) return DM_OK;
+  for (int ranks = 1; ranks < run->ranks; ranks *= 2) scale->counts[scale->count++] = ranks;
+  scale->counts[scale->count++] = run->ranks;
+  return DM_OK;
+}
+
+dm_status dm_bench_scale_run(dm_run *run, const dm_bench_scale *wanted, dm_bench_told *tell,
+                             void *context) {
+  dm_bench_scale scale = *wanted;
+  bench b = {.run = run, .scale = &scale, .tell = tell, .context = context};
+  const int pretended = scale.base.engine.pretend_nodes;
+  DM_TRY(dm_comm_agree(run->world, choose_counts(run, &scale)));
+  /* Once, for the whole job: a part inherits the nodes of its ranks. */
+  if (pretended > 1) DM_TRY(dm_comm_agree(run->world, dm_run_pretend_nodes(run, pretended)));
+  scale.base.engine.pretend_nodes = 1;
+  for (int s = 0; s < DM_SCALE_SERIES; s++)
+    if (scale.series[s]) DM_TRY(measure_series(&b, (dm_scale_series)s));
+  return DM_OK;
+}

@@ -1,0 +1,183 @@
+#include "file/chunk_filter.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <zlib.h>
+
+enum { CHECKSUM_BYTES = 4, SUMS_PER_FOLD = 360 /* before 32 bits overflow */ };
+
+int64_t dm_chunk_filter_room(int64_t bytes) {
+  /* Deflate adds at most a thousandth; one checksum per filter. */
+  return bytes + bytes / 512 + 1024;
+}
+
+static uint32_t fold(uint32_t sum) {
+  return (sum & 0xffff) + (sum >> 16);
+}
+
+/* Sums pairs of bytes, the first the higher, as HDF5 does. */
+static uint32_t fletcher32(const unsigned char *data, int64_t bytes) {
+  uint32_t low = 0, high = 0;
+  int64_t pairs = bytes / 2;
+  while (pairs > 0) {
+    int64_t now = pairs < SUMS_PER_FOLD ? pairs : SUMS_PER_FOLD;
+    pairs -= now;
+    for (; now > 0; now--, data += 2) {
+      low += (uint32_t)data[0] << 8 | data[1];
+      high += low;
+    }
+    low = fold(low);
+    high = fold(high);
+  }
+  if (bytes % 2) {
+    low += (uint32_t)data[0] << 8;
+    high += low;
+    low = fold(low);
+    high = fold(high);
+  }
+  return fold(high) << 16 | fold(low);
+}
+
+static dm_status check_sum(const unsigned char *data, int64_t *length) {
+  if (*length < CHECKSUM_BYTES) return dm_fail(DM_E_INPUT, "a chunk is shorter than its checksum");
+  *length -= CHECKSUM_BYTES;
+  const unsigned char *end = data + *length;
+  uint32_t stored =
+      (uint32_t)end[0] | (uint32_t)end[1] << 8 | (uint32_t)end[2] << 16 | (uint32_t)end[3] << 24;
+  uint32_t sum = fletcher32(data, *length);
+  /* HDF5 before 1.6.3 swapped the bytes of each pair on little-endian machines. */
+  uint32_t old = (sum & 0x00ff00ff) << 8 | (sum & 0xff00ff00) >> 8;
+  return stored == sum || stored == old
+             ? DM_OK
+             : dm_fail(DM_E_INPUT, "a chunk does not match its checksum");
+}
+
+static dm_status inflate_all(const void *data, int64_t *length, void *out, int64_t room) {
+  uLongf made = (uLongf)room;
+  int result = uncompress(out, &made, data, (uLong)*length);
+  if (result == Z_MEM_ERROR) return dm_fail(DM_E_FIT, "no memory to inflate a chunk");
+  if (result == Z_BUF_ERROR)
+    return dm_fail(DM_E_INPUT, "a chunk inflates to more than its size, or is truncated");
+  if (result != Z_OK) return dm_fail(DM_E_INPUT, "a chunk cannot be inflated");
+  *length = (int64_t)made;
+  return DM_OK;
+}
+
+/* SIZE is constant where this is inlined. Gathers the first bytes of all elements, then the second
+ * ones, ... */
+static inline __attribute__((always_inline)) void gather_bytes(const unsigned char *restrict data,
+                                                               int64_t count, int64_t size,
+                                                               unsigned char *restrict out) {
+  for (int64_t i = 0; i < count; i++)
+    for (int64_t byte = 0; byte < size; byte++) out[i * size + byte] = data[byte * count + i];
+}
+
+static inline __attribute__((always_inline)) void spread_bytes(const unsigned char *restrict data,
+                                                               int64_t count, int64_t size,
+                                                               unsigned char *restrict out) {
+  for (int64_t i = 0; i < count; i++)
+    for (int64_t byte = 0; byte < size; byte++) out[byte * count + i] = data[i * size + byte];
+}
+
+#define BY_SIZE(move)                                                                              \
+  switch (size) {                                                                                  \
+  case 2:                                                                                          \
+    move(data, count, 2, out);                                                                     \
+    break;                                                                                         \
+  case 4:                                                                                          \
+    move(data, count, 4, out);                                                                     \
+    break;                                                                                         \
+  case 8:                                                                                          \
+    move(data, count, 8, out);                                                                     \
+    break;                                                                                         \
+  case 16:                                                                                         \
+    move(data, count, 16, out);                                                                    \
+    break;                                                                                         \
+  default:                                                                                         \
+    move(data, count, size, out);                                                                  \
+  }
+
+/* Bytes after the last whole element stay at the end. */
+static void unshuffle(const unsigned char *data, int64_t length, int64_t size, unsigned char *out) {
+  int64_t count = length / size;
+  if (count <= 1) size = 1, count = length; /* the order does not change */
+  BY_SIZE(gather_bytes)
+  memcpy(out + count * size, data + count * size, (size_t)(length - count * size));
+}
+
+static void exchange(void **a, void **b) {
+  void *kept = *a;
+  *a = *b;
+  *b = kept;
+}
+
+dm_status dm_chunk_filter_undo(const dm_chunk_filter *filter, uint32_t skipped, int64_t stored,
+                               int64_t bytes, void **data, void **spare) {
+  int64_t length = stored, room = dm_chunk_filter_room(bytes);
+  if (stored > room) return dm_fail(DM_E_INPUT, "a chunk is stored in more bytes than it can have");
+  for (int i = filter->count - 1; i >= 0; i--) {
+    if (skipped >> i & 1) continue;
+    switch (filter->step[i]) {
+    case DM_STEP_FLETCHER32:
+      DM_TRY(check_sum(*data, &length));
+      break;
+    case DM_STEP_DEFLATE:
+      DM_TRY(inflate_all(*data, &length, *spare, room));
+      exchange(data, spare);
+      break;
+    case DM_STEP_LZF:
+      DM_TRY(dm_chunk_lzf(*data, &length, *spare, room));
+      exchange(data, spare);
+      break;
+    case DM_STEP_SHUFFLE:
+      if (filter->shuffled_size[i] <= 1) break;
+      unshuffle(*data, length, filter->shuffled_size[i], *spare);
+      exchange(data, spare);
+      break;
+    }
+  }
+  return length == bytes ? DM_OK
+                         : dm_fail(DM_E_INPUT, "a chunk has %lld bytes where it should have %lld",
+                                   (long long)length, (long long)bytes);
+}
+
+static void shuffle(const unsigned char *data, int64_t length, int64_t size, unsigned char *out) {
+  int64_t count = length / size;
+  if (count <= 1) size = 1, count = length;
+  BY_SIZE(spread_bytes)
+  memcpy(out + count * size, data + count * size, (size_t)(length - count * size));
+}
+
+/* *length stays unchanged if deflate gains nothing. */
+static dm_status deflate_all(const void *data, int64_t *length, int level, void *out,
+                             bool *gained) {
+  uLongf made = (uLongf)*length;
+  int result = compress2(out, &made, data, (uLong)*length, level);
+  *gained = result == Z_OK && (int64_t)made < *length;
+  if (result == Z_MEM_ERROR) return dm_fail(DM_E_FIT, "no memory to deflate a chunk");
+  if (result != Z_OK && result != Z_BUF_ERROR) return dm_fail(DM_E_BUG, "deflate: %d", result);
+  if (*gained) *length = (int64_t)made;
+  return DM_OK;
+}
+
+dm_status dm_chunk_filter_apply(const dm_chunk_filter *filter, int level, const void *raw,
+                                int64_t bytes, void *spare, void *packed, int64_t *stored,
+                                uint32_t *skipped) {
+  const void *from = raw;
+  *stored = bytes;
+  *skipped = 0;
+  for (int i = 0; i < filter->count; i++) {
+    void *to = from == packed ? spare : packed;
+    bool done = true;
+    if (filter->step[i] == DM_STEP_SHUFFLE)
+      shuffle(from, *stored, filter->shuffled_size[i], to);
+    else
+      DM_TRY(deflate_all(from, stored, level, to, &done));
+    if (done)
+      from = to;
+    else
+      *skipped |= 1u << i;
+  }
+  if (from != packed) memcpy(packed, from, (size_t)*stored);
+  return DM_OK;
+}

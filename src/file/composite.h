@@ -1,0 +1,66 @@
+/* composite: a matrix made of rectangles of other datasets, its sources.
+ *
+ * The description is one block of memory without pointers, so that it can be sent from a child
+ * process and to other ranks. */
+#ifndef DM_IO_COMPOSITE_H
+#define DM_IO_COMPOSITE_H
+
+#include "file/dataset.h"
+
+enum { DM_COMPOSITE_SOURCES = 1 << 16, DM_COMPOSITE_PATCHES = 1 << 20 };
+
+/* A rectangle of the matrix, and its place in a source. Patches are sorted by row, then column,
+ * and never overlap. */
+typedef struct dm_patch {
+  int64_t row, col, rows, cols;
+  int64_t source, source_row, source_col;
+  int64_t reach; /* the largest row + rows of this patch and those before it */
+} dm_patch;
+
+typedef struct dm_composite {
+  int64_t bytes; /* of the block: this, the patches, the sources, their names */
+  int64_t patches, sources, names;
+  int64_t missing;        /* elements in no patch: they have the fill value */
+  unsigned char fill[16]; /* an element of the matrix's type in this machine's byte order */
+} dm_composite;
+
+const dm_patch *dm_composite_patches(const dm_composite *composite);
+
+/* Fills DATASET with source I. */
+void dm_composite_source(const dm_composite *composite, int64_t i, dm_dataset *dataset);
+
+/* The first patch that may have elements in ROW or below. */
+int64_t dm_composite_first(const dm_composite *composite, int64_t row);
+
+/* Whether the block of BYTES can be used as a composite of ROWS x COLS elements: it comes from a
+ * process that read an untrusted file. ACCEPT judges each source. */
+bool dm_composite_is_sane(const dm_composite *composite, int64_t bytes, int64_t rows, int64_t cols,
+                          bool (*accept)(const dm_dataset *source));
+
+/* ---- making one ---- */
+
+/* All zero: empty. */
+typedef struct dm_composer {
+  dm_patch *patch;
+  int64_t patches, patch_room;
+  dm_dataset *source;
+  int64_t sources, source_room;
+  int64_t *table; /* hash table of sources by name: index + 1 */
+  int64_t places;
+} dm_composer;
+
+void dm_composer_free(dm_composer *composer);
+
+/* Finds the source AT, read as VECTOR if it has one dimension; -1: it is not there yet. */
+int64_t dm_composer_find(const dm_composer *composer, const dm_location *at, dm_vector vector);
+
+/* DM_E_INPUT: too many. *NUMBER: of the source, which must be new. */
+dm_status dm_composer_add_source(dm_composer *composer, const dm_dataset *source, int64_t *number);
+dm_status dm_composer_add_patch(dm_composer *composer, const dm_patch *patch);
+
+/* Makes the composite of ROWS x COLS elements, which the caller frees. DM_E_INPUT: patches
+ * overlap, or lie outside of the matrix or their source. */
+dm_status dm_composer_finish(dm_composer *composer, int64_t rows, int64_t cols,
+                             dm_composite **composite);
+
+#endif

@@ -1,0 +1,102 @@
+/* dataset: the properties of a matrix in an HDF5 file, found by inspection. */
+#ifndef DM_IO_DATASET_H
+#define DM_IO_DATASET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/dtype.h"
+#include "core/status.h"
+#include "file/meaning.h"
+
+enum { DM_PATH = 1024, DM_ATTRIBUTES = 40, DM_ATTRIBUTE_NAME = 32, DM_ATTRIBUTE_TEXT = 1400 };
+
+/* FILE.h5:/path/to/dataset. An empty dataset means the only 2-D dataset of the file or, after
+ * inspection, a NumPy file. */
+typedef struct dm_location {
+  char file[DM_PATH];
+  char dataset[DM_PATH];
+} dm_location;
+
+/* DM_E_USAGE: TEXT names no file or is too long. */
+dm_status dm_io_parse_location(const char *text, dm_location *location);
+
+enum { DM_NAME = 2 * DM_PATH };
+
+/* Writes "FILE:/dataset", or "FILE" without a dataset, to TEXT and returns it. */
+const char *dm_location_name(const dm_location *at, char text[DM_NAME]);
+
+typedef enum dm_layout { DM_CONTIGUOUS, DM_CHUNKED, DM_COMPACT, DM_VIRTUAL } dm_layout;
+
+enum {
+  DM_FILTER_DEFLATE = 1,
+  DM_FILTER_SHUFFLE = 2,
+  DM_FILTER_FLETCHER32 = 4,
+  DM_FILTER_OTHER = 8,
+  DM_FILTER_LZF = 16,
+  DM_FILTERS_END = 32
+};
+
+/* How to read a dataset of one dimension; DM_NO_VECTOR: it has two. */
+typedef enum dm_vector { DM_NO_VECTOR, DM_AS_COLUMN, DM_AS_ROW } dm_vector;
+
+/* Plain data, but for COMPOSITE: sent from a child process and to other ranks. */
+typedef struct dm_dataset {
+  dm_location at; /* with the dataset's name filled in */
+  int64_t rows, cols;
+  dm_dtype dtype;
+  bool swapped; /* opposite byte order to this machine's */
+  dm_vector vector;
+  bool by_columns; /* column-major, only in NumPy files */
+  dm_layout layout;
+  int64_t offset; /* of the data in the file, user block included; -1: only HDF5 can read it */
+  int64_t chunk_rows, chunk_cols; /* 0: not chunked; of the largest chunks of all sources */
+  unsigned filters;               /* DM_FILTER_... */
+  bool elsewhere;                 /* the user allowed links into other files, and data there */
+  bool no_data;                   /* ... missing data, which reads as the fill value */
+  bool swmr;                      /* ... a file that a writer in SWMR mode goes on changing */
+  int64_t stored_bytes;
+  uint64_t device, inode;          /* of the file when inspected, */
+  int64_t file_bytes, modified_ns; /* to detect changes */
+  dm_meaning meaning;
+  /* The datasets it is made of, if its layout is DM_VIRTUAL (composite.h); else NULL. Copies of
+   * the dataset share it; the owner of the first one calls dm_dataset_free. */
+  struct dm_composite *composite;
+} dm_dataset;
+
+/* Whether it has no elements: rows or columns are 0. As the k of a product it is one row or column
+ * of zeros, which is what readers read: the product is 0. */
+static inline bool dm_dataset_is_empty(const dm_dataset *dataset) {
+  return dataset->rows == 0 || dataset->cols == 0;
+}
+
+/* The type of DATASET's values, which may differ from the stored one. */
+static inline dm_dtype dm_dataset_type(const dm_dataset *dataset) {
+  return dataset->meaning.active ? dataset->meaning.type : dataset->dtype;
+}
+
+/* Frees what copies of DATASET share; once for all copies. */
+void dm_dataset_free(dm_dataset *dataset);
+
+/* Chunks in the file, or in all sources; 0: it has none. */
+int64_t dm_dataset_chunks(const dm_dataset *dataset);
+
+/* Text attributes of a dataset: provenance. */
+typedef struct dm_attribute {
+  char name[DM_ATTRIBUTE_NAME];
+  char text[DM_ATTRIBUTE_TEXT];
+} dm_attribute;
+
+typedef struct dm_attributes {
+  int count;
+  dm_attribute list[DM_ATTRIBUTES];
+} dm_attributes;
+
+/* Adds NAME = printf(FORMAT); DM_E_BUG: the table is full, or the text too long. */
+dm_status dm_attributes_add(dm_attributes *attributes, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The text of NAME, or NULL. */
+const char *dm_attributes_find(const dm_attributes *attributes, const char *name);
+
+#endif

@@ -1,0 +1,161 @@
+#include "file/examine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "file/foreign.h"
+#include "file/hdf5_attribute.h"
+#include "file/hdf5_type.h"
+#include "file/hdf5_use.h"
+#include "file/npy.h"
+#include "file/read.h"
+
+static dm_status not_opened(const dm_location *at) {
+  dm_status status = dm_fail_at(DM_E_IO, at, "cannot be opened: %s", strerror(errno));
+  return (errno == ENOENT && strchr(at->file, ':')) || errno == ENOTDIR
+             ? dm_hint(status, "a matrix is named FILE.h5:/path/to/dataset")
+             : status;
+}
+
+/* Only regular files are opened: others may block or have side effects. */
+static dm_status check_file(const dm_location *at, bool *array) {
+  struct stat info;
+  if (stat(at->file, &info) < 0) return not_opened(at);
+  if (S_ISDIR(info.st_mode)) DM_TRY(dm_foreign_folder(at));
+  if (!S_ISREG(info.st_mode))
+    return dm_fail_at(DM_E_INPUT, at, "is %s, not a file",
+                      S_ISDIR(info.st_mode)    ? "a directory"
+                      : S_ISFIFO(info.st_mode) ? "a pipe"
+                                               : "a device or socket");
+  int fd = open(at->file, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0) return not_opened(at);
+  char byte;
+  ssize_t got;
+  do got = pread(fd, &byte, 1, 0);
+  while (got < 0 && errno == EINTR);
+  dm_status status = DM_OK;
+  if (got < 0)
+    status = dm_fail_at(DM_E_IO, at, "cannot be read: %s", strerror(errno));
+  else if (got == 0)
+    status = dm_fail_at(DM_E_INPUT, at, "is an empty file");
+  *array = dm_npy_is(fd);
+  close(fd);
+  return status;
+}
+
+/* Identifies the file that HDF5 has open. */
+static dm_status identify(hid_t file, dm_dataset *find) {
+  void *handle = NULL;
+  struct stat info;
+  if (H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) < 0 || !handle ||
+      fstat(*(int *)handle, &info) < 0 || !S_ISREG(info.st_mode))
+    return dm_h5_fail(DM_E_INPUT, &find->at, "the open file cannot be identified");
+  dm_io_identify(&info, find);
+  return DM_OK;
+}
+
+/* A hint for elements of an unsupported TYPE. */
+static dm_status hint_at_type(dm_status status, hid_t set, hid_t type) {
+  const H5T_class_t kind = H5Tget_class(type);
+  if (kind == H5T_OPAQUE && H5Tget_size(type) == 2)
+    return dm_hint(status, "if they are bfloat16 (ml_dtypes), an attribute must say so; in h5py: "
+                           "dataset.attrs['dtype'] = 'bfloat16'");
+  if (kind == H5T_COMPOUND && H5Aexists(set, "FIELD_0_NAME") > 0)
+    return dm_hint(status, "it is a table of pandas or PyTables: write its numbers as a matrix, as "
+                           "with h5py and frame.to_numpy()");
+  return dm_hint(status, "supported: floats of 64, 32 and 16 bits, bfloat16, complex numbers, "
+                         "integers and booleans");
+}
+
+static dm_status read_type(const dm_location *at, hid_t set, dm_dataset *find) {
+  char text[DM_TYPE_TEXT];
+  hid_t type = H5Dget_type(set);
+  if (type < 0) return dm_h5_fail(DM_E_INPUT, at, "its element type cannot be read");
+  dm_status status = DM_OK;
+  if (!dm_h5_read_type(type, dm_h5_is_bfloat16(set), &find->dtype, &find->swapped, text))
+    status = hint_at_type(dm_fail_at(DM_E_INPUT, at, "its elements are %s", text), set, type);
+  H5Tclose(type);
+  return status;
+}
+
+dm_status dm_examine_dataset(const dm_trust *trust, int64_t file, int64_t set, dm_dataset *find) {
+  find->elsewhere = trust->external;
+  find->swmr = trust->swmr;
+  find->no_data = trust->no_data;
+  if (H5Iget_type(set) != H5I_DATASET) return dm_no_dataset(&find->at, trust, file, set);
+  DM_TRY(read_type(&find->at, set, find));
+  DM_TRY(dm_examine_storage(file, set, trust, find));
+  DM_TRY(dm_examine_meaning(trust, file, set, find));
+  if (find->layout != DM_VIRTUAL || !find->meaning.active) return DM_OK;
+  return dm_hint(
+      dm_fail_at(DM_E_INPUT, &find->at,
+                 "is a virtual dataset whose attributes say what its numbers mean (%.200s)",
+                 find->meaning.text),
+      "that is applied only to datasets that are stored: copy it (h5py: "
+      "f['copy'] = f['name'][()], with its attributes); --raw takes the stored numbers");
+}
+
+/* Examines a NumPy file. */
+static dm_status examine_array(const dm_trust *trust, dm_dataset *find) {
+  struct stat info;
+  int fd = open(find->at.file, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0) return not_opened(&find->at);
+  dm_status status =
+      fstat(fd, &info) < 0 ? dm_fail_at(DM_E_IO, &find->at, "fstat: %s", strerror(errno)) : DM_OK;
+  if (!status) dm_io_identify(&info, find);
+  if (!status) status = dm_npy_examine(fd, trust, find);
+  close(fd);
+  return status;
+}
+
+/* STATUS, why HDF5 cannot open AT, unless it is a file of another format. */
+static dm_status or_foreign(dm_status status, const dm_location *at) {
+  if (!status || status->code != DM_E_INPUT) return status;
+  dm_status foreign = dm_foreign_file(at);
+  if (foreign) dm_status_free(status);
+  return foreign ? foreign : status;
+}
+
+dm_status dm_examine_open(const dm_location *at, const dm_trust *trust, dm_dataset *find,
+                          int64_t *file) {
+  bool array = false;
+  *file = -1;
+  DM_TRY(check_file(at, &array));
+  if (array) return examine_array(trust, find);
+  DM_TRY(dm_h5_start(trust->filters));
+  DM_TRY(or_foreign(dm_h5_open_as(at, 0, trust->swmr, file), at));
+  dm_status status = identify(*file, find);
+  if (status) H5Fclose(*file);
+  return status;
+}
+
+dm_status dm_examine_at(const dm_trust *trust, dm_dataset *find, dm_attributes *provenance) {
+  const dm_location *at = &find->at;
+  hid_t file;
+  DM_TRY(dm_examine_open(at, trust, find, &file));
+  if (file < 0) return DM_OK;
+  dm_status status = at->dataset[0] ? DM_OK : dm_find_dataset(file, trust, &find->at);
+  dm_h5_exit leave;
+  hid_t access = status ? -1 : dm_h5_access(trust->external, &leave);
+  if (!status && access < 0) status = dm_h5_fail(DM_E_IO, at, "no access list");
+  hid_t set = status ? -1 : H5Oopen(file, at->dataset, access);
+  if (!status && set < 0) status = dm_not_there(at, trust, file, access, &leave);
+  if (!status) status = dm_examine_dataset(trust, file, set, find);
+  if (!status && provenance) status = dm_h5_read_attributes(at, set, provenance);
+  if (set >= 0) H5Oclose(set);
+  if (access >= 0) H5Pclose(access);
+  H5Fclose(file); /* and what errors left open */
+  return status;
+}
+
+dm_status dm_examine(const void *argument, void *result) {
+  const dm_question *question = argument;
+  dm_finding *find = result;
+  memset(find, 0, sizeof *find);
+  find->dataset.at = question->at;
+  return dm_examine_at(&question->trust, &find->dataset,
+                       question->provenance ? &find->provenance : NULL);
+}

@@ -1,0 +1,59 @@
+/* examine: the work of the inspecting child: opens the dataset and accepts or rejects it. */
+#ifndef DM_IO_EXAMINE_H
+#define DM_IO_EXAMINE_H
+
+#include "file/inspect.h"
+
+typedef struct dm_question {
+  dm_location at;
+  dm_trust trust;
+  bool provenance; /* whether provenance is wanted */
+} dm_question;
+
+typedef struct dm_finding {
+  dm_dataset dataset;
+  dm_attributes provenance;
+} dm_finding;
+
+/* A dm_child_work: dm_question -> dm_finding. */
+dm_status dm_examine(const void *question, void *finding);
+
+/* Opens AT's file if it is a regular file, notes its identity in FIND, and starts HDF5. *file is an
+ * HDF5 identifier, or negative for a NumPy file, for which FIND is then complete. */
+dm_status dm_examine_open(const dm_location *at, const dm_trust *trust, dm_dataset *find,
+                          int64_t *file);
+
+/* Opens FIND->at, or the only matrix of the file, and fills FIND; PROVENANCE may be NULL. */
+dm_status dm_examine_at(const dm_trust *trust, dm_dataset *find, dm_attributes *provenance);
+
+/* Fills FIND from the open object SET. */
+dm_status dm_examine_dataset(const dm_trust *trust, int64_t file, int64_t set, dm_dataset *find);
+
+/* Fills AT->dataset with the only matrix of FILE (an open HDF5 identifier). */
+dm_status dm_find_dataset(int64_t file, const dm_trust *trust, dm_location *at);
+
+/* DM_E_INPUT: why the open OBJECT, which is no dataset, cannot be multiplied. */
+dm_status dm_no_dataset(const dm_location *at, const dm_trust *trust, int64_t file, int64_t object);
+
+/* DM_E_INPUT: why AT->dataset could not be opened in FILE with the list ACCESS, and what there is
+ * instead. HDF5's error stack must be that of the attempt. */
+struct dm_h5_exit;
+dm_status dm_not_there(const dm_location *at, const dm_trust *trust, int64_t file, int64_t access,
+                       const struct dm_h5_exit *leave);
+
+/* Checks the filters of the creation list CREATION. (examine_filters.c) */
+dm_status dm_examine_filters(int64_t creation, const dm_trust *trust, dm_dataset *find);
+
+/* Examines all sources of the virtual dataset SET, whose creation list is CREATION; fills in shape
+ * and FIND->composite. (examine_virtual.c) */
+dm_status dm_examine_virtual(int64_t set, int64_t creation, const dm_trust *trust,
+                             dm_dataset *find);
+
+/* Fills in shape, layout, filters, offset and sizes of the open dataset SET; FIND has its type. */
+dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, dm_dataset *find);
+
+/* Reads into FIND, which has type and shape, what stands beside the numbers of the open dataset
+ * SET. DM_E_INPUT: the numbers are not the values. (examine_meaning.c) */
+dm_status dm_examine_meaning(const dm_trust *trust, int64_t file, int64_t set, dm_dataset *find);
+
+#endif

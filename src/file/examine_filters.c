@@ -1,0 +1,89 @@
+/* Decides which filters a dataset may use. */
+#include <stdio.h>
+
+#include "file/examine.h"
+#include "file/hdf5_use.h"
+
+/* Common filters from HDF5's list of registered filters. */
+static const struct {
+  int id;
+  const char *name;
+} names[] = {
+    {H5Z_FILTER_SZIP, "szip"},
+    {H5Z_FILTER_NBIT, "n-bit"},
+    {H5Z_FILTER_SCALEOFFSET, "scale-offset"},
+    {305, "LZO"},
+    {307, "bzip2"},
+    {32001, "blosc"},
+    {32004, "lz4"},
+    {32008, "bitshuffle"},
+    {32013, "zfp"},
+    {32015, "zstd"},
+    {32017, "SZ"},
+    {32018, "fcidecomp"},
+    {32019, "jpeg"},
+    {32024, "SZ3"},
+    {32026, "blosc2"},
+};
+
+/* "filter 32015 (zstd)" */
+static const char *name_of(H5Z_filter_t id, char text[48]) {
+  const char *name = NULL;
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    if (names[i].id == (int)id) name = names[i].name;
+  snprintf(text, 48, "HDF5 filter %d%s%s%s", (int)id, name ? " (" : "", name ? name : "",
+           name ? ")" : "");
+  return text;
+}
+
+static dm_status check_other(H5Z_filter_t id, const dm_trust *trust, dm_dataset *find) {
+  char text[48];
+  find->filters |= DM_FILTER_OTHER;
+  if (!trust->filters)
+    return dm_hint(
+        dm_fail_at(DM_E_INPUT, &find->at, "refused: it is stored with %s", name_of(id, text)),
+        "--allow-filters lets HDF5 use it, from a plug-in in HDF5_PLUGIN_PATH if need "
+        "be; 'h5repack -f GZIP=4 IN OUT' writes a file that needs neither");
+  if (H5Zfilter_avail(id) > 0) return DM_OK;
+  return dm_hint(
+      dm_fail_at(DM_E_INPUT, &find->at, "needs %s, which is not installed", name_of(id, text)),
+      "HDF5_PLUGIN_PATH names the folder of its plug-in; where that is installed, "
+      "'h5repack -f GZIP=4 IN OUT' writes a file that does not need it");
+}
+
+static dm_status check_filter(H5Z_filter_t id, const dm_trust *trust, dm_dataset *find) {
+  switch (id) {
+  case H5Z_FILTER_DEFLATE:
+    find->filters |= DM_FILTER_DEFLATE;
+    return DM_OK;
+  case H5Z_FILTER_SHUFFLE:
+    find->filters |= DM_FILTER_SHUFFLE;
+    return DM_OK;
+  case H5Z_FILTER_FLETCHER32:
+    find->filters |= DM_FILTER_FLETCHER32;
+    return DM_OK;
+  case DM_H5_LZF:
+    find->filters |= DM_FILTER_LZF;
+    return DM_OK;
+  default:
+    return check_other(id, trust, find);
+  }
+}
+
+dm_status dm_examine_filters(int64_t creation, const dm_trust *trust, dm_dataset *find) {
+  int count = H5Pget_nfilters(creation);
+  if (count < 0) return dm_h5_fail(DM_E_INPUT, &find->at, "its filters cannot be read");
+  for (int i = 0; i < count; i++) {
+    unsigned flags, config;
+    size_t values = 0;
+    H5Z_filter_t id =
+        H5Pget_filter2(creation, (unsigned)i, &flags, &values, NULL, 0, NULL, &config);
+    if (id < 0) return dm_h5_fail(DM_E_INPUT, &find->at, "its filters cannot be read");
+    DM_TRY(check_filter(id, trust, find));
+  }
+  if (!(find->filters & DM_FILTER_OTHER) || !(find->filters & DM_FILTER_LZF) ||
+      H5Zfilter_avail(DM_H5_LZF) > 0)
+    return DM_OK;
+  return dm_fail_at(DM_E_INPUT, &find->at,
+                    "needs HDF5's plug-in for LZF beside that for another filter");
+}

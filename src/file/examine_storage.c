@@ -1,0 +1,194 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/checked.h"
+#include "core/units.h"
+#include "file/examine.h"
+#include "file/hdf5_use.h"
+
+enum {
+  CHUNK_LIMIT = 1 << 30,
+  PROBE_LIMIT = 1 << 26,
+  DEFLATE_RATIO = 1100, /* deflate reaches at most 1032 */
+  LZF_RATIO = 90,       /* 3 bytes become 264 */
+};
+
+static dm_status check_external(hid_t creation, const dm_trust *trust, const dm_location *at) {
+  int count = H5Pget_external_count(creation);
+  if (count < 0) return dm_h5_fail(DM_E_INPUT, at, "its storage cannot be read");
+  if (count == 0 || trust->external) return DM_OK;
+  char name[200] = "";
+  off_t offset;
+  hsize_t size;
+  H5Pget_external(creation, 0, sizeof name - 1, name, &offset, &size);
+  return dm_hint(dm_fail_at(DM_E_INPUT, at, "refused: its data lie in another file ('%s')", name),
+                 "--allow-external reads it");
+}
+
+static dm_status check_chunks(hid_t creation, dm_dataset *find) {
+  int64_t bytes = 0;
+  if (!dm_h5_chunk_shape(creation, find->vector, &find->chunk_rows, &find->chunk_cols))
+    return dm_h5_fail(DM_E_INPUT, &find->at, "its chunks cannot be read");
+  dm_status status =
+      dm_bytes_of(find->chunk_rows, find->chunk_cols, dm_dtype_size(find->dtype), &bytes);
+  if (!status && bytes <= CHUNK_LIMIT) return DM_OK;
+  dm_status_free(status);
+  return dm_fail_at(DM_E_INPUT, &find->at,
+                    "its chunks of %lld x %lld elements are larger than 1 GiB",
+                    (long long)find->chunk_rows, (long long)find->chunk_cols);
+}
+
+static dm_status no_data(const dm_dataset *find, int64_t missing, int64_t chunks) {
+  dm_status status =
+      missing == chunks
+          ? dm_fail_at(DM_E_INPUT, &find->at, "has no data: nothing was ever written to it")
+          : dm_fail_at(DM_E_INPUT, &find->at, "has no data in %lld of its %lld chunks",
+                       (long long)missing, (long long)chunks);
+  return dm_hint(status, "--allow-no-data reads the fill value instead");
+}
+
+static dm_status check_contiguous(hid_t set, const dm_trust *trust, int64_t bytes, bool away,
+                                  dm_dataset *find) {
+  haddr_t offset = H5Dget_offset(set);
+  if (offset == HADDR_UNDEF) H5Eclear2(H5E_DEFAULT);
+  if (find->stored_bytes == 0 && offset == HADDR_UNDEF)
+    return trust->no_data ? DM_OK : no_data(find, 1, 1);
+  if (find->stored_bytes != bytes)
+    return dm_fail_at(DM_E_INPUT, &find->at, "declares %lld bytes and stores %lld",
+                      (long long)bytes, (long long)find->stored_bytes);
+  if (away || offset > INT64_MAX) return DM_OK; /* in another, trusted file */
+  if ((int64_t)offset > find->file_bytes || bytes > find->file_bytes - (int64_t)offset)
+    return dm_fail_at(DM_E_INPUT, &find->at,
+                      "its data end beyond the end of the file (%lld bytes): was it cut off?",
+                      (long long)find->file_bytes);
+  find->offset = (int64_t)offset;
+  return DM_OK;
+}
+
+static dm_status check_chunked(hid_t set, const dm_trust *trust, int64_t bytes, bool away,
+                               dm_dataset *find) {
+  int64_t chunks, stored = find->stored_bytes;
+  hsize_t present = 0;
+  if (dm_mul_overflows(dm_ceil_div(find->rows, find->chunk_rows),
+                       dm_ceil_div(find->cols, find->chunk_cols), &chunks))
+    return dm_fail_at(DM_E_INPUT, &find->at, "declares more chunks than 64 bits can count");
+  hid_t space = H5Dget_space(set);
+#if H5_VERSION_GE(1, 10, 5)
+  bool counted = space >= 0 && H5Dget_num_chunks(set, space, &present) >= 0;
+#else
+  bool counted = space >= 0;
+  present = (hsize_t)chunks;
+#endif
+  if (!counted) return dm_h5_fail(DM_E_INPUT, &find->at, "its chunks cannot be counted");
+  H5Sclose(space);
+  if (stored > find->file_bytes && !away && !trust->swmr)
+    return dm_fail_at(DM_E_INPUT, &find->at, "stores %lld bytes in a file of %lld",
+                      (long long)stored, (long long)find->file_bytes);
+  if (trust->no_data) return DM_OK;
+  if ((int64_t)present < chunks) return no_data(find, chunks - (int64_t)present, chunks);
+  if (find->filters & DM_FILTER_OTHER) return DM_OK; /* trusted, with any ratio */
+  int64_t least = bytes / (find->filters & DM_FILTER_DEFLATE ? DEFLATE_RATIO : 1) /
+                  (find->filters & DM_FILTER_LZF ? LZF_RATIO : 1);
+  if (!(find->filters & (DM_FILTER_DEFLATE | DM_FILTER_LZF)) &&
+      dm_mul_overflows(chunks, find->chunk_rows * find->chunk_cols * dm_dtype_size(find->dtype),
+                       &least))
+    least = INT64_MAX;
+  if (stored == 0 || stored < least)
+    return dm_fail_at(DM_E_INPUT, &find->at, "declares %lld bytes and stores %lld",
+                      (long long)dm_max(bytes, least), (long long)stored);
+  return DM_OK;
+}
+
+static dm_status check_compact(int64_t bytes, const dm_dataset *find) {
+  return find->stored_bytes == bytes
+             ? DM_OK
+             : dm_fail_at(DM_E_INPUT, &find->at, "declares %lld bytes and stores %lld",
+                          (long long)bytes, (long long)find->stored_bytes);
+}
+
+/* Reads the element at (row, col) with HDF5 and, if the offset is known, with pread. */
+static dm_status probe(hid_t set, int64_t row, int64_t col, dm_dataset *find) {
+  unsigned char by_hdf5[16] = {0}, by_offset[16] = {0};
+  int64_t size = dm_dtype_size(find->dtype);
+  hsize_t one = 1;
+  hid_t space, memory = H5Screate_simple(1, &one, NULL), type = H5Dget_type(set);
+  DM_TRY(dm_h5_select(find, set, row, col, 1, 1, &space));
+  if (memory < 0 || type < 0 || H5Dread(set, type, memory, space, H5P_DEFAULT, by_hdf5) < 0)
+    return dm_h5_fail(DM_E_INPUT, &find->at, "its elements cannot be read");
+  H5Sclose(space);
+  H5Sclose(memory);
+  H5Tclose(type);
+  if (find->offset < 0) return DM_OK;
+  int fd = open(find->at.file, O_RDONLY | O_CLOEXEC);
+  ssize_t got;
+  do got = pread(fd, by_offset, (size_t)size, find->offset + (row * find->cols + col) * size);
+  while (got < 0 && errno == EINTR);
+  if (fd >= 0) close(fd);
+  /* pread finds other data: let HDF5 read. */
+  if (got != size || memcmp(by_hdf5, by_offset, (size_t)size) != 0) find->offset = -1;
+  return DM_OK;
+}
+
+/* Whether links led to another file than the opened one. */
+static bool is_in_other_file(hid_t file, hid_t set) {
+  H5O_info_t here, there;
+  return H5Oget_info(file, &here) < 0 || H5Oget_info(set, &there) < 0 ||
+         here.fileno != there.fileno;
+}
+
+static dm_status check_layout(hid_t set, hid_t creation, H5D_layout_t layout, const dm_trust *trust,
+                              bool away, dm_dataset *find) {
+  int64_t bytes = 0;
+  dm_status status = dm_bytes_of(find->rows, find->cols, dm_dtype_size(find->dtype), &bytes);
+  if (status) {
+    dm_status_free(status);
+    return dm_fail_at(DM_E_INPUT, &find->at, "declares more bytes than 64 bits can count");
+  }
+  hsize_t stored = H5Dget_storage_size(set);
+  find->stored_bytes = stored > INT64_MAX ? INT64_MAX : (int64_t)stored;
+  switch (layout) {
+  case H5D_CONTIGUOUS:
+    find->layout = DM_CONTIGUOUS;
+    return check_contiguous(set, trust, bytes, away, find);
+  case H5D_COMPACT:
+    find->layout = DM_COMPACT;
+    return check_compact(bytes, find);
+  case H5D_CHUNKED:
+    find->layout = DM_CHUNKED;
+    DM_TRY(check_chunks(creation, find));
+    DM_TRY(dm_examine_filters(creation, trust, find));
+    return check_chunked(set, trust, bytes, away, find);
+  default:
+    return dm_fail_at(DM_E_INPUT, &find->at, "has an unknown layout");
+  }
+}
+
+dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, dm_dataset *find) {
+  const dm_location *at = &find->at;
+  find->offset = -1;
+  hid_t creation = H5Dget_create_plist(set);
+  H5D_layout_t layout = creation < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(creation);
+  if (layout == H5D_LAYOUT_ERROR) return dm_h5_fail(DM_E_INPUT, at, "its layout cannot be read");
+  /* Before HDF5 reads anything of it, which may open other files. */
+  if (layout == H5D_VIRTUAL) return dm_examine_virtual(set, creation, trust, find);
+  DM_TRY(check_external(creation, trust, at));
+  find->vector = trust->vectors;
+  DM_TRY(dm_h5_shape(at, set, &find->vector, &find->rows, &find->cols));
+  if (dm_dataset_is_empty(find)) {
+    find->layout = DM_CONTIGUOUS;
+    H5Pclose(creation);
+    return DM_OK;
+  }
+  bool away = trust->external && is_in_other_file(file, set);
+  DM_TRY(check_layout(set, creation, layout, trust, away, find));
+  H5Pclose(creation);
+  /* HDF5 may lack LZF; the reader of chunks checks them. Of many sources, each would be unpacked
+   * for two elements. */
+  const bool own_chunks = find->layout == DM_CHUNKED && !(find->filters & DM_FILTER_OTHER);
+  if ((find->filters & DM_FILTER_LZF) || (trust->nesting && own_chunks)) return DM_OK;
+  if (find->chunk_rows * find->chunk_cols * dm_dtype_size(find->dtype) > PROBE_LIMIT) return DM_OK;
+  DM_TRY(probe(set, 0, 0, find));
+  return probe(set, find->rows - 1, find->cols - 1, find);
+}

@@ -1,0 +1,299 @@
+#include "file/file_queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "file/chunk_cache.h"
+
+enum { WRITTEN_PIECE = 1 << 20 }; /* bytes that a thread writes at once */
+
+static const double patience = 0.25; /* seconds between two checks */
+
+/* A rectangle of the dataset that one thread moves. */
+typedef struct dm_piece {
+  dm_pool_task task; /* first */
+  dm_transfer *transfer;
+  dm_rectangle part;
+} dm_piece;
+
+struct dm_file_queue {
+  dm_pool *pool;
+  dm_arrivals arrivals;
+  dm_transfer *first;
+  dm_chunk_cache **cache; /* one for each reader with chunks */
+  int caches;
+};
+
+dm_status dm_file_queue_open(int threads, int64_t memory, dm_file_queue **queue) {
+  DM_TRY(dm_buffer_table(1, queue));
+  (*queue)->arrivals.limit = memory;
+  /* Many bytes may be kept, but tasks need less. */
+  const int64_t running = memory > 0 ? dm_min(memory, DM_READ_MEMORY) : memory;
+  dm_status status = dm_pool_open(threads, running, &(*queue)->pool);
+  if (status) {
+    free(*queue);
+    *queue = NULL;
+  }
+  return status;
+}
+
+static void forget(dm_transfer *transfer) {
+  *(transfer->previous ? &transfer->previous->next : &transfer->queue->first) = transfer->next;
+  if (transfer->next) transfer->next->previous = transfer->previous;
+  free(transfer->piece);
+  free(transfer->views);
+  free(transfer);
+}
+
+void dm_file_queue_close(dm_file_queue *queue) {
+  if (!queue) return;
+  dm_pool_close(queue->pool);
+  while (queue->first) forget(queue->first);
+  for (int i = 0; i < queue->caches; i++) dm_chunk_cache_close(queue->cache[i]);
+  free(queue->cache);
+  free(queue);
+}
+
+void dm_file_queue_cancel(dm_file_queue *queue) {
+  dm_pool_cancel(queue->pool);
+}
+
+/* ---- pieces ---- */
+
+static dm_status write_piece(const dm_transfer *t, dm_rectangle part) {
+  const int64_t first = part.row - t->request.part.row;
+  const dm_view view = dm_view_sub(t->views[0], first, 0, part.rows, part.cols);
+  if (t->prepare.rows) DM_TRY(t->prepare.rows(t->prepare.context, first, part.rows));
+  return dm_output_write(t->output, part.row, part.col, view);
+}
+
+static dm_status run_piece(dm_pool_task *task, dm_scratch *scratch) {
+  const dm_piece *piece = (dm_piece *)task;
+  dm_transfer *transfer = piece->transfer;
+  dm_file_queue *queue = transfer->queue;
+  const dm_rectangle part = piece->part;
+  if (transfer->output)
+    DM_TRY(write_piece(transfer, part));
+  else
+    DM_TRY(dm_reader_bring(transfer->reader, &transfer->request, part, scratch, NULL));
+  dm_pool_lock(queue->pool);
+  queue->arrivals.moved += part.rows * part.cols * transfer->element;
+  dm_transfer_arrived(transfer);
+  dm_pool_unlock(queue->pool);
+  return DM_OK;
+}
+
+/* Advances *PIECE, initially all zero, to the next piece; false: there is none. */
+static bool next_piece(const dm_transfer *t, dm_rectangle *piece) {
+  if (t->reader) return dm_reader_next_piece(t->reader, &t->request, piece);
+  const dm_rectangle *all = &t->request.part;
+  const int64_t height = dm_max(1, WRITTEN_PIECE / (all->cols * t->element));
+  const int64_t row = piece->rows > 0 ? piece->row + piece->rows : all->row;
+  *piece = (dm_rectangle){row, all->col, dm_min(height, all->row + all->rows - row), all->cols};
+  return piece->rows > 0;
+}
+
+static dm_status post_pieces(dm_transfer *transfer) {
+  int64_t count = 0;
+  dm_rectangle part = {0};
+  while (next_piece(transfer, &part)) count++;
+  if (count == 0) return DM_OK;
+  DM_TRY(dm_buffer_table(count, &transfer->piece));
+  dm_pool_lock(transfer->queue->pool);
+  dm_transfer_expect(transfer, count);
+  dm_pool_unlock(transfer->queue->pool);
+  part = (dm_rectangle){0};
+  for (int64_t i = 0; i < count; i++) {
+    next_piece(transfer, &part);
+    const int64_t scratch = transfer->reader ? part.rows * part.cols * transfer->element : 0;
+    transfer->piece[i] = (dm_piece){
+        .task = {.run = run_piece, .bytes = scratch}, .transfer = transfer, .part = part};
+    dm_pool_post(transfer->queue->pool, &transfer->piece[i].task);
+  }
+  return DM_OK;
+}
+
+static dm_status post_chunks(dm_transfer *transfer) {
+  dm_file_queue *queue = transfer->queue;
+  dm_reader *reader = transfer->reader;
+  if (!reader->cache) {
+    void *memory = realloc(queue->cache, (size_t)(queue->caches + 1) * sizeof *queue->cache);
+    if (!memory) return dm_fail(DM_E_FIT, "no memory for a list of chunks");
+    queue->cache = memory;
+    DM_TRY(dm_chunk_cache_open(queue->pool, &queue->arrivals, reader, &reader->cache));
+    queue->cache[queue->caches++] = reader->cache;
+  }
+  return dm_chunk_cache_post(reader->cache, transfer);
+}
+
+static dm_status start(dm_file_queue *queue, const dm_transfer *what, dm_transfer **transfer);
+
+/* Posts the part of TRANSFER that is in PATCH. VIEWS has room for those of TRANSFER. */
+static dm_status post_patch(dm_transfer *transfer, const dm_patch *patch, dm_view *views) {
+  const dm_request *whole = &transfer->request;
+  const dm_rectangle piece = {patch->row, patch->col, patch->rows, patch->cols};
+  int64_t before = 0, row, col, count = 0;
+  dm_reader *reader;
+  DM_TRY(dm_sources_reader(transfer->reader, patch->source, &reader));
+  for (int64_t i = 0; i < whole->count; i++)
+    count += dm_request_common(whole, i, &piece, &before, &views[count], &row, &col);
+  dm_transfer what = {.reader = reader,
+                      .element = dm_dtype_size(reader->dataset.dtype),
+                      .whole = transfer,
+                      .sibling = transfer->parts};
+  DM_TRY(dm_request_of(reader, patch->source_row, patch->source_col, views, count, whole->conjugate,
+                       &what.request));
+  return start(transfer->queue, &what, &transfer->parts);
+}
+
+/* Posts a read of a dataset made of others: one part for each patch. */
+static dm_status post_parts(dm_transfer *transfer) {
+  const dm_request *request = &transfer->request;
+  dm_view *views;
+  dm_patch patch;
+  dm_sources_fill(transfer->reader, request);
+  DM_TRY(dm_buffer_table(request->count, &views));
+  dm_status status = DM_OK;
+  for (int64_t i = 0; !status && dm_sources_next(transfer->reader, &request->part, &i, &patch); i++)
+    status = post_patch(transfer, &patch, views);
+  free(views);
+  return status;
+}
+
+static dm_status post(dm_transfer *transfer) {
+  const dm_rectangle *part = &transfer->request.part;
+  const dm_reader *reader = transfer->reader;
+  if (part->rows == 0 || part->cols == 0) return DM_OK;
+  if (reader && reader->sources) return post_parts(transfer);
+  const bool chunks = reader && reader->chunks;
+  const bool here = chunks && !transfer->whole && dm_pool_threads(transfer->queue->pool) == 0;
+  if (reader && !reader->raw && !here) {
+    transfer->by_hdf5 = true;
+    if (transfer->whole) {
+      transfer->by_hdf5_next = transfer->whole->by_hdf5_next;
+      transfer->whole->by_hdf5_next = transfer;
+    }
+    dm_pool_lock(transfer->queue->pool);
+    dm_transfer_expect(transfer, 1);
+    dm_pool_unlock(transfer->queue->pool);
+    return DM_OK;
+  }
+  return chunks ? post_chunks(transfer) : post_pieces(transfer);
+}
+
+/* Posts a copy of WHAT with its own views; if that fails half-way, closing the queue frees it. */
+static dm_status start(dm_file_queue *queue, const dm_transfer *what, dm_transfer **transfer) {
+  dm_transfer *new;
+  dm_view *views;
+  const dm_request *request = &what->request;
+  DM_TRY(dm_buffer_table(1, &new));
+  dm_status status = dm_buffer_table(request->count, &views);
+  if (status) {
+    free(new);
+    return status;
+  }
+  if (request->count > 0) memcpy(views, request->views, (size_t)request->count * sizeof(dm_view));
+  *transfer = new;
+  *new = *what;
+  new->request.views = new->views = views;
+  new->queue = queue;
+  new->next = queue->first;
+  if (queue->first) queue->first->previous = new;
+  queue->first = new;
+  return post(new);
+}
+
+dm_status dm_file_queue_read(dm_file_queue *queue, dm_reader *reader, int64_t row, int64_t col,
+                             const dm_view *views, int64_t count, bool conjugate,
+                             dm_transfer **transfer) {
+  dm_transfer what = {.reader = reader, .element = dm_dtype_size(reader->dataset.dtype)};
+  DM_TRY(dm_request_of(reader, row, col, views, count, conjugate, &what.request));
+  return start(queue, &what, transfer);
+}
+
+dm_status dm_file_queue_write(dm_file_queue *queue, dm_output *output, int64_t row, int64_t col,
+                              dm_view view, dm_prepare prepare, dm_transfer **transfer) {
+  const dm_transfer what = {
+      .output = output,
+      .prepare = prepare,
+      .element = dm_dtype_size(view.dtype),
+      .request = {.part = {row, col, view.rows, view.cols}, .views = &view, .count = 1}};
+  return start(queue, &what, transfer);
+}
+
+/* ---- waiting ---- */
+
+static dm_status read_by_hdf5(dm_transfer *transfer) {
+  dm_reader *reader = transfer->reader;
+  int64_t before = reader->bytes;
+  DM_TRY(dm_reader_wake(reader));
+  DM_TRY(dm_reader_read_here(reader, &transfer->request));
+  dm_pool_lock(transfer->queue->pool);
+  transfer->queue->arrivals.moved += reader->bytes - before;
+  reader->bytes = before; /* counted when the transfer is done */
+  dm_transfer_arrived(transfer);
+  dm_pool_unlock(transfer->queue->pool);
+  return DM_OK;
+}
+
+/* Reads *NUMBER, which threads change. */
+static int64_t look(dm_file_queue *queue, const int64_t *number) {
+  dm_pool_lock(queue->pool);
+  const int64_t value = *number;
+  dm_pool_unlock(queue->pool);
+  return value;
+}
+
+/* Reads TRANSFER, or one of its parts, by HDF5 if that is its way. */
+static dm_status serve_by_hdf5(dm_transfer *transfer) {
+  if (transfer->by_hdf5 && transfer->left > 0) return read_by_hdf5(transfer);
+  dm_transfer *part = transfer->by_hdf5_next;
+  if (!part) return DM_OK;
+  transfer->by_hdf5_next = part->by_hdf5_next;
+  return read_by_hdf5(part);
+}
+
+dm_status dm_transfer_test(dm_transfer *transfer, bool *done) {
+  dm_file_queue *queue = transfer->queue;
+  *done = false;
+  DM_TRY(serve_by_hdf5(transfer));
+  if (look(queue, &transfer->left) > 0) dm_pool_help(queue->pool);
+  DM_TRY(dm_pool_error(queue->pool));
+  *done = look(queue, &transfer->left) == 0;
+  if (!*done) return DM_OK;
+  const dm_rectangle *part = &transfer->request.part;
+  if (transfer->reader) DM_TRY(dm_reader_all_there(transfer->reader));
+  if (transfer->reader) transfer->reader->bytes += part->rows * part->cols * transfer->element;
+  while (transfer->parts) {
+    dm_transfer *one = transfer->parts;
+    transfer->parts = one->sibling;
+    forget(one);
+  }
+  forget(transfer);
+  return DM_OK;
+}
+
+dm_status dm_transfer_wait(dm_transfer *transfer, const dm_keepalive *keepalive) {
+  dm_file_queue *queue = transfer->queue;
+  int64_t moved = dm_file_queue_moved(queue);
+  for (bool done = false;;) {
+    DM_TRY(dm_transfer_test(transfer, &done));
+    int64_t now = dm_file_queue_moved(queue);
+    if (now != moved) DM_TRY(dm_keepalive_beat(keepalive));
+    moved = now;
+    if (done) return DM_OK;
+    dm_pool_lock(queue->pool);
+    if (transfer->left > 0) dm_pool_wait(queue->pool, patience);
+    dm_pool_unlock(queue->pool);
+  }
+}
+
+int64_t dm_file_queue_moved(dm_file_queue *queue) {
+  return look(queue, &queue->arrivals.moved);
+}
+
+int64_t dm_file_queue_unpacked(dm_file_queue *queue) {
+  return look(queue, &queue->arrivals.unpacked);
+}

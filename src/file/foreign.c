@@ -1,0 +1,434 @@
+#include "file/foreign.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "core/checked.h"
+#include "file/naming.h"
+
+enum { HEAD = 1024, MARKS = 2 };
+
+/* The beginning of a file. */
+typedef struct head {
+  unsigned char bytes[HEAD + 1]; /* followed by a zero */
+  size_t length;
+  int64_t file_bytes;
+} head;
+
+/* A format: what its files are, and what to do with one. A file has all MARKS, or passes IS. */
+typedef struct format {
+  const char *what, *hint;
+  struct {
+    int at; /* ANYWHERE: within the head */
+    const char *bytes;
+    size_t length;
+  } mark[MARKS];
+  bool (*is)(const head *h);
+} format;
+
+enum { ANYWHERE = -1 };
+
+#define MARK(offset, text)                                                                         \
+  { offset, text, sizeof(text) - 1 }
+
+/* ---- formats without a fixed mark ---- */
+
+static uint32_t word(const unsigned char *at, bool big) {
+  return big ? (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3]
+             : (uint32_t)at[3] << 24 | (uint32_t)at[2] << 16 | (uint32_t)at[1] << 8 | at[0];
+}
+
+/* Five numbers (type MOPT, rows, columns, complex or not, length of the name) and a name. */
+static bool is_matlab_4(const head *h) {
+  if (h->length < 22) return false;
+  for (int big = 0; big < 2; big++) {
+    uint32_t field[5];
+    for (int i = 0; i < 5; i++) field[i] = word(h->bytes + 4 * i, big);
+    const uint32_t name = field[4];
+    if (field[0] > 4052 || field[0] / 100 % 10 != 0 || field[0] / 10 % 10 > 5 ||
+        field[0] % 10 > 2 || field[0] / 1000 != (uint32_t)big || field[3] > 1 || name < 2 ||
+        name > 64 || 20 + name > h->length || h->bytes[20 + name - 1] != '\0')
+      continue;
+    if (strlen((const char *)h->bytes + 20) == name - 1 && isalpha(h->bytes[20])) return true;
+  }
+  return false;
+}
+
+/* The length of the header in 64 bits, and the header in JSON. */
+static bool is_safetensors(const head *h) {
+  return h->length > 10 && word(h->bytes + 4, false) == 0 && h->bytes[8] == '{' &&
+         (h->bytes[9] == '"' || h->bytes[9] == '}' || h->bytes[9] == ' ') &&
+         (int64_t)word(h->bytes, false) <= h->file_bytes - 8;
+}
+
+static bool is_pickle(const head *h) {
+  return h->length > 3 && h->bytes[0] == 0x80 && h->bytes[1] >= 2 && h->bytes[1] <= 5 &&
+         memchr("\x95}](cXKGNq\x8a\x8c", h->bytes[2], 12) != NULL;
+}
+
+static bool is_zeros(const head *h) {
+  size_t zeros = 0;
+  while (zeros < h->length && h->bytes[zeros] == 0) zeros++;
+  return h->length >= 64 && zeros == h->length;
+}
+
+static const char *first_word(const head *h) {
+  const char *at = (const char *)h->bytes;
+  if (strncmp(at, "\xef\xbb\xbf", 3) == 0) at += 3;
+  while (isspace((unsigned char)*at)) at++;
+  return at;
+}
+
+static bool is_html(const head *h) {
+  static const char *const tags[] = {"<!doctype html", "<html", "<head", "<body"};
+  for (int i = 0; i < 4; i++)
+    if (strncasecmp(first_word(h), tags[i], strlen(tags[i])) == 0) return true;
+  return false;
+}
+
+static bool is_xml(const head *h) {
+  return strncasecmp(first_word(h), "<?xml", 5) == 0;
+}
+
+static bool is_matrix_market(const head *h) {
+  return strncasecmp(first_word(h), "%%MatrixMarket", 14) == 0;
+}
+
+static bool is_json(const head *h) {
+  const char *at = first_word(h);
+  if (*at != '{' && *at != '[') return false;
+  do at++;
+  while (isspace((unsigned char)*at));
+  return *at != '\0' && strchr("\"{}[]", *at) != NULL;
+}
+
+/* UTF-8, perhaps cut off at the end of the head, or UTF-16 with a mark of its order. */
+static bool is_text(const head *h) {
+  const char *order = (const char *)h->bytes;
+  if (h->length > 3 && (strncmp(order, "\xff\xfe", 2) == 0 || strncmp(order, "\xfe\xff", 2) == 0))
+    return true;
+  char text[HEAD + 1];
+  size_t length = 0;
+  for (size_t i = 0; i < h->length; i++) {
+    const unsigned char c = h->bytes[i];
+    if (c == '\0') return false;
+    text[length++] = c == '\t' || c == '\n' || c == '\r' || c == '\f' ? ' ' : (char)c;
+  }
+  /* The last character of a head may be cut. */
+  while (h->length == HEAD && length > HEAD - 4 && ((unsigned char)text[length - 1] >> 6) == 2)
+    length--;
+  if (h->length == HEAD && (text[length - 1] & 0x80)) length--;
+  text[length] = '\0';
+  return length > 0 && dm_io_clean(text);
+}
+
+/* ---- the table ---- */
+
+static const char pickle[] =
+    "in Python: numpy.save('NAME.npy', numpy.load(FILE, allow_pickle=True))";
+static const char matlab[] =
+    "in MATLAB: save(NAME, '-v7.3'); in Octave: save -hdf5; in Python: scipy.io.loadmat, then h5py";
+static const char octave[] = "in Octave: save -hdf5 NAME.h5 a; it appears as /a/value";
+static const char netcdf[] = "'nccopy -k nc4 IN OUT' writes netCDF-4, which is HDF5";
+static const char as_binary[] = "copy it again as binary, not as text";
+static const char lfs[] = "'git lfs pull' fetches the file";
+static const char from_r[] = "in R: rhdf5::h5write(x, 'NAME.h5', 'a')";
+static const char tiff[] = "in Python: h5py's file['name'] = tifffile.imread(FILE)";
+static const char excel[] = "in Python: h5py's file['name'] = pandas.read_excel(FILE).to_numpy()";
+static const char feather[] =
+    "in Python: h5py's file['name'] = pandas.read_feather(FILE).to_numpy()";
+static const char zarr_zip[] = "in Python: zarr.open(FILE)['name'][...], then h5py";
+static const char numpy[] = "in Python: numpy.save('NAME.npy', the array), or h5py's "
+                            "file['name'] = the array";
+
+/* The first row that fits counts. */
+static const format formats[] = {
+    {"is a MATLAB file without its HDF5 part: it was cut off or damaged",
+     "copy it again",
+     {MARK(0, "MATLAB 7.3 MAT-file")},
+     NULL},
+    {"is a MATLAB file of version 5 to 7, not HDF5",
+     matlab,
+     {MARK(0, "MATLAB 5.0 MAT-file")},
+     NULL},
+    {"is a MATLAB file of version 5 to 7, not HDF5", matlab, {MARK(124, "\0\1IM")}, NULL},
+    {"is a MATLAB file of version 5 to 7, not HDF5", matlab, {MARK(124, "\1\0MI")}, NULL},
+    {"is a file of Octave, not HDF5", octave, {MARK(0, "# Created by Octave")}, NULL},
+    {"is a file of Octave, not HDF5", octave, {MARK(0, "Octave-1-")}, NULL},
+    {"is a netCDF file of the classic format, not HDF5", netcdf, {MARK(0, "CDF\1")}, NULL},
+    {"is a netCDF file of the classic format, not HDF5", netcdf, {MARK(0, "CDF\2")}, NULL},
+    {"is a netCDF file of the classic format (CDF-5), not HDF5", netcdf, {MARK(0, "CDF\5")}, NULL},
+    {"is an HDF4 file, not HDF5",
+     "'h4toh5 IN OUT' of the HDF Group converts it",
+     {MARK(0, "\x0e\x03\x13\x01")},
+     NULL},
+    {"is an HDF5 file whose line ends were changed, which damaged all of it",
+     as_binary,
+     {MARK(0, "\x89HDF\r\r\n")},
+     NULL},
+    {"is an HDF5 file whose line ends were changed, which damaged all of it",
+     as_binary,
+     {MARK(0, "\x89HDF\n\x1a\n")},
+     NULL},
+
+    {"is compressed with gzip",
+     "'gunzip FILE' unpacks it; if it is an .rds or .RData file of R: "
+     "rhdf5::h5write(readRDS(FILE), "
+     "'NAME.h5', 'a')",
+     {MARK(0, "\x1f\x8b")},
+     NULL},
+    {"is compressed with zstd", "'zstd -d FILE' unpacks it", {MARK(0, "\x28\xb5\x2f\xfd")}, NULL},
+    {"is compressed with xz",
+     "'unxz FILE' unpacks it",
+     {MARK(0, "\xfd"
+              "7zXZ\0")},
+     NULL},
+    {"is compressed with bzip2",
+     "'bunzip2 FILE' unpacks it",
+     {MARK(0, "BZh"), MARK(4, "1AY&SY")},
+     NULL},
+    {"is compressed with lz4", "'unlz4 FILE' unpacks it", {MARK(0, "\x04\x22\x4d\x18")}, NULL},
+    {"is compressed with compress", "'uncompress FILE' unpacks it", {MARK(0, "\x1f\x9d")}, NULL},
+    {"is a 7z archive", "'7z x FILE' unpacks it", {MARK(0, "7z\xbc\xaf\x27\x1c")}, NULL},
+    {"is a tar archive", "'tar -xf FILE' unpacks it", {MARK(257, "ustar")}, NULL},
+    {"is a file of PyTorch",
+     "in Python: numpy.save('NAME.npy', tensor.numpy())",
+     {MARK(0, "PK\3\4"), MARK(ANYWHERE, "data.pkl")},
+     NULL},
+    {"is a Zarr store in a zip archive, not HDF5",
+     zarr_zip,
+     {MARK(0, "PK\3\4"), MARK(ANYWHERE, ".zarray")},
+     NULL},
+    {"is a Zarr store in a zip archive, not HDF5",
+     zarr_zip,
+     {MARK(0, "PK\3\4"), MARK(ANYWHERE, ".zgroup")},
+     NULL},
+    {"is a Zarr store in a zip archive, not HDF5",
+     zarr_zip,
+     {MARK(0, "PK\3\4"), MARK(ANYWHERE, "zarr.json")},
+     NULL},
+    {"is a spreadsheet of Excel",
+     excel,
+     {MARK(0, "PK\3\4"), MARK(ANYWHERE, "[Content_Types].xml")},
+     NULL},
+    {"is a sparse matrix of SciPy (.npz)",
+     "in Python: numpy.save('NAME.npy', scipy.sparse.load_npz(FILE).toarray())",
+     {MARK(0, "PK\3\4"), MARK(30, "indices.npy")},
+     NULL},
+    {"is a zip archive, as .npz files of NumPy are",
+     "numpy.save writes each array to a .npy file, which is read; 'unzip FILE' unpacks others",
+     {MARK(0, "PK\3\4")},
+     NULL},
+    {"is an empty zip archive", numpy, {MARK(0, "PK\5\6")}, NULL},
+
+    {"is a pointer of Git LFS, not the file itself",
+     lfs,
+     {MARK(0, "version https://git-lfs.github.com/spec/")},
+     NULL},
+    {"is a pointer of Git LFS, not the file itself",
+     lfs,
+     {MARK(0, "version https://hawser.github.com/spec/")},
+     NULL},
+    {"is a pointer of git-annex, not the file itself",
+     "'git annex get FILE' fetches the file",
+     {MARK(0, "/annex/objects/")},
+     NULL},
+    {"is a web page (HTML), perhaps an error message in place of the file",
+     "download it again",
+     {{0}},
+     is_html},
+    {"is XML, perhaps an error message in place of the file", "download it again", {{0}}, is_xml},
+    {"is a text file of Matrix Market",
+     "in Python: a = scipy.io.mmread(FILE); a = a.toarray() if it is sparse; "
+     "numpy.save('NAME.npy', a)",
+     {{0}},
+     is_matrix_market},
+
+    {"is a Parquet file",
+     "in Python: h5py's file['name'] = pandas.read_parquet(FILE).to_numpy()",
+     {MARK(0, "PAR1")},
+     NULL},
+    {"is a file of Arrow (Feather)", feather, {MARK(0, "ARROW1")}, NULL},
+    {"is a Feather file", feather, {MARK(0, "FEA1")}, NULL},
+    {"is an Avro file", numpy, {MARK(0, "Obj\1")}, NULL},
+    {"is a database of SQLite", numpy, {MARK(0, "SQLite format 3")}, NULL},
+    {"is a table of genotypes of PLINK (.bed)",
+     "PLINK's --recode A writes a text file, which pandas reads; or use Python's bed-reader, then "
+     "h5py",
+     {MARK(0, "\x6c\x1b")},
+     NULL},
+    {"is a FITS file",
+     "in Python: h5py's file['name'] = astropy.io.fits.getdata(FILE)",
+     {MARK(0, "SIMPLE  =")},
+     NULL},
+    {"is a binary file of PETSc",
+     "PetscViewerHDF5Open writes dense matrices as HDF5",
+     {MARK(0, "\0\x12\x7b\x50")},
+     NULL},
+    {"is a binary file of PETSc",
+     "PetscViewerHDF5Open writes vectors as HDF5",
+     {MARK(0, "\0\x12\x7b\x4e")},
+     NULL},
+    {"is a file of R", from_r, {MARK(0, "RDX")}, NULL},
+    {"is a file of R", from_r, {MARK(0, "X\n\0\0\0")}, NULL},
+    {"is a file of ROOT", "in Python: uproot.open(FILE), then h5py", {MARK(0, "root\0")}, NULL},
+    {"is a model in GGUF", numpy, {MARK(0, "GGUF")}, NULL},
+    {"is a GRIB file",
+     "'cdo -f nc4 copy IN OUT' writes netCDF-4, which is HDF5",
+     {MARK(0, "GRIB")},
+     NULL},
+    {"is a NIfTI file",
+     "in Python: nibabel.load(FILE).get_fdata(), then h5py",
+     {MARK(344, "n+1\0")},
+     NULL},
+    {"is a DICOM file", numpy, {MARK(128, "DICM")}, NULL},
+    {"is a NRRD file", numpy, {MARK(0, "NRRD000")}, NULL},
+    {"is an image (TIFF)", tiff, {MARK(0, "II*\0")}, NULL},
+    {"is an image (TIFF)", tiff, {MARK(0, "MM\0*")}, NULL},
+    {"is an image (PNG)", numpy, {MARK(0, "\x89PNG\r\n")}, NULL},
+    {"is an image (JPEG)", numpy, {MARK(0, "\xff\xd8\xff")}, NULL},
+    {"is a PDF document", numpy, {MARK(0, "%PDF-")}, NULL},
+    {"is a document of Microsoft Office",
+     excel,
+     {MARK(0, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")},
+     NULL},
+    {"is a program or library (ELF)", NULL, {MARK(0, "\177ELF")}, NULL},
+
+    {"is a file of safetensors",
+     "in Python: numpy.save('NAME.npy', safetensors.numpy.load_file(FILE)['name'])",
+     {{0}},
+     is_safetensors},
+    {"is a pickle of Python", pickle, {MARK(0, "cnumpy")}, NULL},
+    {"is a pickle of Python", pickle, {MARK(0, "ccopy_reg")}, NULL},
+    {"is a pickle of Python", pickle, {{0}}, is_pickle},
+    {"is a MATLAB file of version 4, not HDF5",
+     "in MATLAB: load it and save(NAME, '-v7.3'); in Python: scipy.io.loadmat, then h5py",
+     {{0}},
+     is_matlab_4},
+    {"begins with zeros: a download or copy of it may not have finished",
+     "copy it again",
+     {{0}},
+     is_zeros},
+    {"is JSON, a text file",
+     "in Python: numpy.save('NAME.npy', numpy.array(json.load(open(FILE))))",
+     {{0}},
+     is_json},
+    {"is a text file, such as CSV",
+     "in Python: numpy.save('NAME.npy', numpy.loadtxt(FILE, delimiter=','))",
+     {{0}},
+     is_text},
+    {"is an ORC file",
+     "in Python: h5py's file['name'] = pandas.read_orc(FILE).to_numpy()",
+     {MARK(0, "ORC")},
+     NULL},
+};
+
+/* ---- files ---- */
+
+static bool has_mark(const head *h, int at, const char *bytes, size_t length) {
+  if (at != ANYWHERE)
+    return (size_t)at + length <= h->length && memcmp(h->bytes + at, bytes, length) == 0;
+  return memmem(h->bytes, h->length, bytes, length) != NULL;
+}
+
+static bool fits(const head *h, const format *f) {
+  if (f->is) return f->is(h);
+  for (int i = 0; i < MARKS; i++)
+    if (f->mark[i].bytes && !has_mark(h, f->mark[i].at, f->mark[i].bytes, f->mark[i].length))
+      return false;
+  return true;
+}
+
+static ssize_t read_at(int fd, void *to, size_t size, int64_t at) {
+  ssize_t got;
+  do got = pread(fd, to, size, at);
+  while (got < 0 && errno == EINTR);
+  return got;
+}
+
+/* HDF5 looks for its signature at 0, 512 and every further doubling. */
+static bool has_signature(int fd, int64_t bytes) {
+  char text[8];
+  for (int64_t at = 0; at + 8 <= bytes && at >= 0; at = at ? 2 * at : 512)
+    if (read_at(fd, text, 8, at) == 8 && memcmp(text, "\x89HDF\r\n\x1a\n", 8) == 0) return true;
+  return false;
+}
+
+static dm_status name_format(const dm_location *at, const head *h) {
+  for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+    if (!fits(h, &formats[i])) continue;
+    dm_status status = dm_fail_at(DM_E_INPUT, at, "%s", formats[i].what);
+    return formats[i].hint ? dm_hint(status, "%s", formats[i].hint) : status;
+  }
+  return dm_hint(dm_fail_at(DM_E_INPUT, at, "is neither an HDF5 nor a .npy file"),
+                 "if it holds the bare elements, in Python: numpy.save('NAME.npy', "
+                 "numpy.fromfile(FILE, type).reshape(rows, columns))");
+}
+
+dm_status dm_foreign_file(const dm_location *at) {
+  const int fd = open(at->file, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+  head h = {.length = 0};
+  if (fd < 0) return DM_OK;
+  h.file_bytes = lseek(fd, 0, SEEK_END);
+  const ssize_t got = read_at(fd, h.bytes, HEAD, 0);
+  const bool known = got <= 0 || has_signature(fd, h.file_bytes);
+  h.length = got > 0 ? (size_t)got : 0;
+  close(fd);
+  return known ? DM_OK : name_format(at, &h);
+}
+
+/* ---- folders ---- */
+
+dm_status dm_foreign_folder(const dm_location *at) {
+  static const struct {
+    const char *entry, *what, *hint;
+  } folders[] = {
+      {".zarray", "a Zarr array", "in Python: h5py's file['name'] = zarr.open(FOLDER)[...]"},
+      {".zgroup", "a Zarr group",
+       "in Python: h5py's file['name'] = zarr.open(FOLDER)['name'][...]"},
+      {".zmetadata", "a Zarr group",
+       "in Python: h5py's file['name'] = zarr.open(FOLDER)['name'][...]"},
+      {"zarr.json", "a Zarr store",
+       "in Python: h5py's file['name'] = zarr.open(FOLDER)[...], or ['name'][...] in a group"},
+      {"attributes.json", "a folder of N5", "in Python: z5py or zarr read it, then h5py"},
+      {"__tiledb_group.tdb", "a group of TileDB", "in Python: tiledb.open(FOLDER)[:], then h5py"},
+      {"__schema", "an array of TileDB", "in Python: tiledb.open(FOLDER)[:], then h5py"},
+      {"_metadata", "a folder of Parquet files",
+       "in Python: h5py's file['name'] = pandas.read_parquet(FOLDER).to_numpy()"},
+      {"md.idx", "a folder of ADIOS2 (BP)", "ADIOS2's HDF5 engine writes HDF5"},
+      {"saved_model.pb", "a model of TensorFlow", numpy},
+  };
+  char path[DM_PATH + 32];
+  for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+    snprintf(path, sizeof path, "%s/%s", at->file, folders[i].entry);
+    if (access(path, F_OK) == 0)
+      return dm_hint(dm_fail_at(DM_E_INPUT, at, "is %s, not an HDF5 file", folders[i].what), "%s",
+                     folders[i].hint);
+  }
+  return DM_OK;
+}
+
+/* ---- outputs ---- */
+
+dm_status dm_foreign_output(const dm_location *at) {
+  static const char *const endings[] = {
+      "csv", "tsv",   "txt",  "json", "mat",    "nc",      "nc3",   "nc4",         "cdf",  "netcdf",
+      "npz", "zarr",  "n5",   "mtx",  "mm",     "feather", "arrow", "parquet",     "orc",  "avro",
+      "xls", "xlsx",  "ods",  "pkl",  "pickle", "pt",      "pth",   "safetensors", "gguf", "rds",
+      "rda", "rdata", "fits", "fit",  "tif",    "tiff",    "png",   "jpg",         "jpeg", "root",
+      "bp",  "grib",  "hdf4", "h4",   "zip",    "tar",     "gz",    "tgz",         "bz2",  "xz",
+      "zst", "lz4",   "7z",   "db",   "sqlite", "html",    "xml",   "yaml",        "md",   "pdf"};
+  const char *slash = strrchr(at->file, '/'), *name = slash ? slash + 1 : at->file;
+  const char *dot = strrchr(name, '.');
+  for (size_t i = 0; dot && i < sizeof endings / sizeof endings[0]; i++)
+    if (strcasecmp(dot + 1, endings[i]) == 0)
+      return dm_hint(dm_fail_at(DM_E_USAGE, at, "'%s' files cannot be written", dot),
+                     "C is written as HDF5 (.h5, .hdf5) or in NumPy's format (.npy); name such a "
+                     "file, and convert it");
+  return DM_OK;
+}

@@ -1,0 +1,62 @@
+/* hdf5_use: damier's use of the HDF5 library: quiet, without plug-ins, inside one file. */
+#ifndef DM_IO_HDF5_USE_H
+#define DM_IO_HDF5_USE_H
+
+#include <hdf5.h>
+
+#include "file/dataset.h"
+#include "file/naming.h"
+
+/* Call before any other use, and before each use that must (not) load PLUGINS: the switch is global
+ * to the library. */
+dm_status dm_h5_start(bool plugins);
+
+/* Opens AT's file read-only with DRIVER (0: HDF5's default). */
+dm_status dm_h5_open_file(const dm_location *at, hid_t driver, hid_t *file);
+
+/* The same; SWMR: even while another program writes it in SWMR mode. */
+dm_status dm_h5_open_as(const dm_location *at, hid_t driver, bool swmr, hid_t *file);
+
+/* A file access list without HDF5's locks, for files that this program locks itself; closing the
+ * file closes objects that an error left open. < 0: failed. */
+hid_t dm_h5_unlocked(void);
+
+/* The number under which h5py registered its filter. */
+enum { DM_H5_LZF = 32000 };
+
+/* The place where a path would have left the file. */
+typedef struct dm_h5_exit {
+  bool met;
+  char file[256];
+} dm_h5_exit;
+
+/* A dataset access list; unless ELSEWHERE, links into other files fail and are noted in EXIT, which
+ * must live as long as the list. < 0: failed. */
+hid_t dm_h5_access(bool elsewhere, dm_h5_exit *exit);
+
+/* Rows and columns of OBJECT; an error if damier cannot read it as a matrix. *VECTOR says how to
+ * read one dimension; it becomes DM_NO_VECTOR if there are two. */
+dm_status dm_h5_shape(const dm_location *at, hid_t object, dm_vector *vector, int64_t *rows,
+                      int64_t *cols);
+
+/* The same for the chunks in creation list CREATION; false: no chunks of that shape. */
+bool dm_h5_chunk_shape(hid_t creation, dm_vector vector, int64_t *rows, int64_t *cols);
+
+/* HDF5's coordinates of element (row, col) of DATASET. */
+void dm_h5_place(const dm_dataset *dataset, int64_t row, int64_t col, hsize_t place[2]);
+
+/* Makes *space a selection of one rectangle of SET, which is DATASET. */
+dm_status dm_h5_select(const dm_dataset *dataset, hid_t set, int64_t row, int64_t col, int64_t rows,
+                       int64_t cols, hid_t *space);
+
+/* Whether the last call of HDF5 failed because of a format of a newer version. */
+bool dm_h5_met_newer(void);
+
+/* An error followed by HDF5's own reason. An errno that HDF5 reports (no lock, no space, I/O error)
+ * and the mark of a writer take precedence over CODE; formats of a newer HDF5 are called that. */
+#define dm_h5_fail(code, at, ...) dm_h5_status(code, at, __FILE__, __LINE__, __func__, __VA_ARGS__)
+dm_status dm_h5_status(dm_code code, const dm_location *at, const char *file, int line,
+                       const char *function, const char *format, ...)
+    __attribute__((format(printf, 6, 7)));
+
+#endif

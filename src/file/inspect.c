@@ -1,0 +1,140 @@
+#include "file/inspect.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "file/child.h"
+#include "file/composite.h"
+#include "file/examine.h"
+#include "file/naming.h"
+
+enum { TAIL_LIMIT = 1 << 28 }; /* bytes that describe sources */
+
+static bool is_text(const char *text, size_t size) {
+  return memchr(text, '\0', size) != NULL;
+}
+
+/* A bool from the child may have an invalid value, which must not be used. */
+static bool is_bool(const bool *value) {
+  unsigned char byte;
+  memcpy(&byte, value, 1);
+  return byte <= 1;
+}
+
+static bool is_sane_storage(const dm_dataset *d, int64_t bytes) {
+  int64_t chunk;
+  if (d->offset < -1 || d->stored_bytes < 0 || d->file_bytes < 0) return false;
+  if (d->offset >= 0 && (d->layout != DM_CONTIGUOUS || d->offset > d->file_bytes ||
+                         bytes > d->file_bytes - d->offset))
+    return false;
+  if (d->layout != DM_CHUNKED && d->chunk_rows == 0 && d->chunk_cols == 0) return true;
+  if (d->layout != DM_CHUNKED && d->layout != DM_VIRTUAL) return false;
+  return d->chunk_rows > 0 && d->chunk_cols > 0 &&
+         !dm_mul_overflows(d->chunk_rows, d->chunk_cols, &chunk) && chunk <= 1 << 30;
+}
+
+static bool is_sane_meaning(const dm_dataset *d) {
+  const dm_meaning *m = &d->meaning;
+  const bool *const flags[] = {&m->active, &m->packed,    &m->other_sign, &m->nan,
+                               &m->ranged, &m->of_values, &m->found};
+  for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+    if (!is_bool(flags[i])) return false;
+  const dm_dtype number = dm_meaning_number(m, d->dtype);
+  const bool floats = m->type == DM_F32 || m->type == DM_F64;
+  return is_text(m->text, sizeof m->text) && is_text(m->warning, sizeof m->warning) &&
+         m->count >= 0 && m->count <= DM_MISSING_VALUES &&
+         (unsigned)m->missing <= DM_MISSING_ZERO &&
+         (!m->active ||
+          (!dm_dtype_is_complex(d->dtype) && !d->by_columns &&
+           (m->packed ? floats && isfinite(m->scale) && isfinite(m->offset) : m->type == number)));
+}
+
+/* NumPy files, which have no datasets, have a known offset. */
+static bool is_named(const dm_dataset *d) {
+  return d->at.dataset[0] == '/' ? !d->by_columns : d->at.dataset[0] == '\0' && d->offset >= 0;
+}
+
+/* The child read an untrusted file: its results are checked like the file itself. */
+static bool is_sane_dataset(const dm_dataset *d) {
+  int64_t elements, bytes;
+  return is_text(d->at.file, sizeof d->at.file) && is_text(d->at.dataset, sizeof d->at.dataset) &&
+         is_named(d) && is_bool(&d->by_columns) && is_bool(&d->swapped) && is_bool(&d->elsewhere) &&
+         is_bool(&d->no_data) && is_bool(&d->swmr) && dm_dtype_is_known(d->dtype) &&
+         (unsigned)d->layout <= DM_VIRTUAL && (unsigned)d->vector <= DM_AS_ROW &&
+         (d->vector != DM_AS_COLUMN || d->cols == 1) && (d->vector != DM_AS_ROW || d->rows == 1) &&
+         d->filters < DM_FILTERS_END && d->rows >= 0 && d->cols >= 0 &&
+         (d->rows > 0 || d->cols > 0) && !dm_mul_overflows(d->rows, d->cols, &elements) &&
+         !dm_mul_overflows(elements, dm_dtype_size(d->dtype), &bytes) &&
+         is_sane_storage(d, bytes) && is_sane_meaning(d);
+}
+
+/* Takes over what the child sent about the sources of D, which is SANE by itself. */
+static bool take_composite(dm_dataset *d, dm_child_tail *tail, bool sane) {
+  d->composite = NULL; /* the child's pointer */
+  if (!sane) return false;
+  if (d->layout != DM_VIRTUAL) return tail->bytes == 0;
+  if (!tail->memory ||
+      !dm_composite_is_sane(tail->memory, tail->bytes, d->rows, d->cols, is_sane_dataset))
+    return false;
+  d->composite = tail->memory;
+  tail->memory = NULL;
+  return true;
+}
+
+static bool clean_attributes(dm_attributes *attributes) {
+  if (attributes->count < 0 || attributes->count > DM_ATTRIBUTES) return false;
+  for (int i = 0; i < attributes->count; i++) {
+    dm_attribute *attribute = &attributes->list[i];
+    if (!is_text(attribute->name, sizeof attribute->name) ||
+        !is_text(attribute->text, sizeof attribute->text))
+      return false;
+    dm_io_clean(attribute->name);
+    dm_io_clean(attribute->text);
+  }
+  return true;
+}
+
+static dm_status accept(const dm_question *question, dm_finding *find, dm_child_tail *tail) {
+  const bool sane = is_sane_dataset(&find->dataset);
+  if (!take_composite(&find->dataset, tail, sane) || !clean_attributes(&find->provenance) ||
+      (question->at.dataset[0] && strcmp(question->at.dataset, find->dataset.at.dataset) != 0))
+    return dm_fail_at(DM_E_INPUT, &question->at,
+                      "rejected: its inspection gave no sensible answer");
+  memcpy(find->dataset.at.file, question->at.file, sizeof question->at.file);
+  find->dataset.elsewhere = question->trust.external;
+  find->dataset.no_data = question->trust.no_data;
+  find->dataset.swmr = question->trust.swmr;
+  find->dataset.meaning.missing = question->trust.missing;
+  dm_io_clean(find->dataset.meaning.text);
+  dm_io_clean(find->dataset.meaning.warning);
+  return DM_OK;
+}
+
+static const void *composite_of(const void *result, int64_t *bytes) {
+  const dm_finding *find = result;
+  const dm_composite *composite = find->dataset.composite;
+  *bytes = composite ? composite->bytes : 0;
+  return composite;
+}
+
+dm_status dm_io_inspect(const dm_location *location, const dm_trust *trust, dm_dataset *dataset,
+                        dm_attributes *provenance) {
+  dm_question question = {.at = *location, .trust = *trust, .provenance = provenance != NULL};
+  dm_child_tail tail = {.of = composite_of, .limit = TAIL_LIMIT};
+  dm_finding *find;
+  DM_TRY(dm_buffer_table(1, &find));
+  dm_status status = dm_child_run_within(location, trust->patience, dm_examine, &question, find,
+                                         sizeof *find, &tail);
+  if (!status) {
+    status = accept(&question, find, &tail);
+    if (status) dm_dataset_free(&find->dataset);
+  }
+  free(tail.memory);
+  if (!status) *dataset = find->dataset;
+  if (!status && provenance) *provenance = find->provenance;
+  free(find);
+  return status;
+}

@@ -1,0 +1,39 @@
+/* inspect: inspects an untrusted file in a child process with limits.
+ *
+ * Must run before MPI and CUDA are started, because it forks. */
+#ifndef DM_IO_INSPECT_H
+#define DM_IO_INSPECT_H
+
+#include "file/dataset.h"
+
+/* What is accepted beyond the safe default; the error for each names the option. */
+typedef struct dm_trust {
+  bool external; /* external storage and links into other files */
+  bool virtual;  /* sources of virtual datasets outside of their folder */
+  bool filters;  /* filters other than deflate, shuffle, fletcher32 and LZF, which may load plug-ins
+                  */
+  bool no_data;  /* a dataset without stored data reads as its fill value */
+  bool swmr;     /* a file that is being written in SWMR mode */
+  bool raw;      /* the stored numbers, whatever attributes say */
+  dm_missing missing; /* what becomes of missing values */
+  double patience;    /* seconds that the storage may take to answer; 0: the default */
+  dm_vector vectors;  /* how to read datasets of one dimension */
+  const struct dm_nesting *nesting; /* inside io: the virtual dataset whose source is examined */
+} dm_trust;
+
+/* Fills DATASET, and PROVENANCE unless NULL, from LOCATION. DM_E_INPUT, in one line: why the file
+ * or dataset was rejected; DM_E_IO: it cannot be opened. */
+dm_status dm_io_inspect(const dm_location *location, const dm_trust *trust, dm_dataset *dataset,
+                        dm_attributes *provenance);
+
+/* "HDF5 1.10.8 (loaded), built with 1.10.8", and a warning or "". */
+void dm_io_library(char *text, int64_t size);
+
+/* "packed: value = 0.01 * stored, in f64; missing: -9999 (_FillValue)", and what is done about it;
+ * "": DATASET's numbers are its values. */
+void dm_io_describe_meaning(const dm_dataset *dataset, char *text, int64_t size);
+
+/* "contiguous", "chunked 256 x 256, deflate". */
+void dm_io_describe(const dm_dataset *dataset, char *text, int64_t size);
+
+#endif

@@ -1,0 +1,311 @@
+#include "file/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/buffer.h"
+#include "file/batch.h"
+#include "file/checksum.h"
+#include "file/journal_header.h"
+#include "file/naming.h"
+#include "file/output_file.h"
+
+enum { RECORD = sizeof(dm_tile_record), RESERVED = 1 << 12 /* bytes for records */ };
+
+struct dm_journal {
+  dm_location at;
+  char path[DM_BESIDE];
+  int fd;
+  dm_journal_state state;
+  dm_attributes fields;
+  uint64_t key; /* the header's checksum: detects records of another journal */
+  dm_tile_record *records;
+  int64_t count, bytes; /* good records; bytes of the file when opened */
+  bool existed, removed;
+  bool failed; /* the state of the disk is unknown: append nothing more */
+};
+
+static dm_status failed(const dm_journal *journal, const char *what) {
+  return dm_output_failed(&journal->at, journal->path, what);
+}
+
+static dm_status in_use(const dm_location *at) {
+  return dm_hint(dm_fail_at(DM_E_IO, at, "another run is writing it"),
+                 "wait for it, or name another output");
+}
+
+static bool is_good(const dm_journal *journal, const dm_tile_record *record, int64_t place) {
+  return record->sequence == place &&
+         record->own == dm_checksum_bytes(record, RECORD - sizeof record->own, journal->key);
+}
+
+/* Reads the whole file, including the header; the caller frees *text. */
+static dm_status read_file(dm_journal *journal, char **text) {
+  struct stat info;
+  if (fstat(journal->fd, &info) < 0) return failed(journal, "read");
+  journal->bytes = (int64_t)info.st_size;
+  DM_TRY(dm_buffer_zeroed(journal->bytes + 1, 1, (void **)text));
+  return dm_batch_move(journal->fd, false, journal->path, *text, journal->bytes, 0);
+}
+
+static dm_status take_records(dm_journal *journal, const char *text) {
+  const int64_t most = (journal->bytes - DM_HEADER) / RECORD;
+  DM_TRY(dm_buffer_zeroed(most, RECORD, (void **)&journal->records));
+  for (; journal->count < most; journal->count++) {
+    dm_tile_record *next = &journal->records[journal->count];
+    memcpy(next, text + DM_HEADER + journal->count * RECORD, RECORD);
+    if (!is_good(journal, next, journal->count)) break;
+  }
+  return DM_OK;
+}
+
+/* Files of other programs are left alone, whatever the options. */
+static dm_status foreign(const dm_location *at, const char *path) {
+  return dm_hint(dm_fail_at(DM_E_USAGE, at, "'%s' exists and was not made by damier", path),
+                 "nothing was touched; move it away, or name another output");
+}
+
+/* An incomplete header with nothing after it was never finished: no work is lost. Records are
+ * written only after the header is safe, so a bad header followed by records is damage. */
+static dm_status understand(dm_journal *journal, const char *text) {
+  if (!dm_header_is_ours(text, journal->bytes) && !dm_header_is_nothing(text, journal->bytes))
+    return foreign(&journal->at, journal->path);
+  journal->state = dm_header_read(text, journal->bytes, &journal->fields, &journal->key);
+  return journal->state == DM_JOURNAL_PRESENT ? take_records(journal, text) : DM_OK;
+}
+
+/* Another run may have renamed or removed the file between opening and locking. */
+static bool still_named(const dm_journal *journal) {
+  struct stat named, held;
+  return stat(journal->path, &named) == 0 && fstat(journal->fd, &held) == 0 &&
+         named.st_ino == held.st_ino && named.st_dev == held.st_dev && S_ISREG(held.st_mode);
+}
+
+static dm_status open_locked(dm_journal *journal, bool *locked) {
+  const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  if (journal->fd >= 0) close(journal->fd); /* removed before */
+  journal->fd = open(journal->path, flags);
+  journal->existed = journal->fd >= 0;
+  if (journal->fd < 0 && errno == ENOENT) journal->fd = open(journal->path, flags | O_CREAT, 0666);
+  if (journal->fd < 0) return failed(journal, "opened");
+  int refused;
+  do refused = flock(journal->fd, LOCK_EX | LOCK_NB) < 0 ? errno : 0;
+  while (refused == EINTR);
+  if (refused == EWOULDBLOCK || !still_named(journal)) return in_use(&journal->at);
+  *locked = refused == 0;
+  return DM_OK;
+}
+
+/* Detects a full disk before the work, and lets an interrupted run record its state. */
+static dm_status reserve(dm_journal *journal) {
+  int failed;
+  do failed = fallocate(journal->fd, FALLOC_FL_KEEP_SIZE, 0, DM_HEADER + RESERVED) < 0 ? errno : 0;
+  while (failed == EINTR);
+  if (!failed || failed == EOPNOTSUPP || failed == ENOSYS || failed == EINVAL) return DM_OK;
+  const bool full = failed == ENOSPC || failed == EDQUOT || failed == EFBIG;
+  return dm_fail_at(full ? DM_E_FIT : DM_E_IO, &journal->at, "no space for its journal: %s",
+                    strerror(failed));
+}
+
+dm_status dm_journal_open(const dm_location *at, dm_journal **journal, bool *locked) {
+  dm_journal *new;
+  char *text = NULL;
+  DM_TRY(dm_buffer_table(1, &new));
+  new->at = *at;
+  new->fd = -1;
+  dm_status status = dm_output_beside(at, ".journal", new->path);
+  if (!status) status = open_locked(new, locked);
+  if (!status) status = read_file(new, &text);
+  if (!status) status = understand(new, text);
+  if (!status && new->state == DM_JOURNAL_NEW) {
+    status = reserve(new);
+    if (status && !new->existed) (void)unlink(new->path); /* still empty */
+  }
+  free(text);
+  if (status)
+    dm_journal_close(new);
+  else
+    *journal = new;
+  return status;
+}
+
+void dm_journal_close(dm_journal *journal) {
+  if (!journal) return;
+  if (journal->fd >= 0) close(journal->fd);
+  free(journal->records);
+  free(journal);
+}
+
+dm_journal_state dm_journal_state_of(const dm_journal *journal) {
+  return journal->state;
+}
+
+bool dm_journal_existed(const dm_journal *journal) {
+  return journal->existed;
+}
+
+const dm_attributes *dm_journal_fields(const dm_journal *journal) {
+  return &journal->fields;
+}
+
+const dm_tile_record *dm_journal_records(const dm_journal *journal, int64_t *count) {
+  *count = journal->count;
+  return journal->records;
+}
+
+static int by_place(const void *first, const void *second) {
+  const dm_tile_record *a = first, *b = second;
+  if (a->row != b->row) return a->row < b->row ? -1 : 1;
+  if (a->col != b->col) return a->col < b->col ? -1 : 1;
+  return a->sequence < b->sequence ? -1 : 1;
+}
+
+dm_status dm_journal_tiles(const dm_journal *journal, int64_t rows, int64_t cols,
+                           dm_tile_record **list, int64_t *count, bool *covers) {
+  int64_t elements = 0;
+  *count = 0;
+  DM_TRY(dm_buffer_table(journal->count, list));
+  if (journal->count > 0) memcpy(*list, journal->records, (size_t)journal->count * sizeof **list);
+  qsort(*list, (size_t)journal->count, sizeof **list, by_place);
+  for (int64_t i = 0; i < journal->count; i++) {
+    dm_tile_record *one = &(*list)[i], *next = one + 1;
+    if (i + 1 < journal->count && one->row == next->row && one->col == next->col) continue;
+    elements += one->rows * one->cols;
+    (*list)[(*count)++] = *one;
+  }
+  *covers = elements == rows * cols && elements > 0;
+  return DM_OK;
+}
+
+dm_status dm_journal_look_complete(const dm_location *at, int64_t rows, int64_t cols,
+                                   bool *complete) {
+  dm_journal *journal;
+  char *text = NULL;
+  dm_tile_record *tiles = NULL;
+  int64_t count;
+  *complete = false;
+  DM_TRY(dm_buffer_table(1, &journal));
+  journal->at = *at;
+  dm_status status = dm_output_beside(at, ".journal", journal->path);
+  journal->fd = open(journal->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (!status && journal->fd >= 0) {
+    status = read_file(journal, &text);
+    if (!status) status = understand(journal, text);
+    if (!status && journal->state == DM_JOURNAL_PRESENT)
+      status = dm_journal_tiles(journal, rows, cols, &tiles, &count, complete);
+  }
+  free(tiles);
+  free(text);
+  dm_journal_close(journal);
+  return status;
+}
+
+/* Truncates the file to BYTES, so that no old data can follow new records. */
+static dm_status cut(dm_journal *journal, int64_t bytes) {
+  if (ftruncate(journal->fd, (off_t)bytes) < 0) return failed(journal, "cut");
+  journal->bytes = bytes;
+  return DM_OK;
+}
+
+dm_status dm_journal_clear(dm_journal *journal) {
+  DM_TRY(cut(journal, 0));
+  if (fsync(journal->fd) < 0) return failed(journal, "synced");
+  journal->state = DM_JOURNAL_NEW;
+  journal->count = 0;
+  return DM_OK;
+}
+
+static dm_status write_header(dm_journal *journal, char *text, int64_t bytes) {
+  DM_TRY(dm_batch_move(journal->fd, true, journal->path, text, bytes, 0));
+  return fsync(journal->fd) < 0 ? failed(journal, "synced") : DM_OK;
+}
+
+dm_status dm_journal_begin(dm_journal *journal, const dm_attributes *fields) {
+  char *text;
+  bool locked;
+  if (journal->removed) DM_TRY(open_locked(journal, &locked));
+  journal->removed = false;
+  if (journal->bytes > 0)
+    DM_TRY(dm_journal_clear(journal)); /* otherwise its space stays reserved */
+  DM_TRY(dm_buffer_alloc(DM_HEADER, (void **)&text));
+  dm_header_make(fields, text, &journal->key);
+  /* First what it is recognised by: the disk may receive the rest in any order. */
+  dm_status status = write_header(journal, text, DM_HEADER_MARK);
+  if (!status) status = write_header(journal, text, DM_HEADER);
+  free(text);
+  DM_TRY(status);
+  DM_TRY(dm_output_sync_name(&journal->at));
+  if (fields != &journal->fields) journal->fields = *fields;
+  journal->bytes = DM_HEADER;
+  journal->state = DM_JOURNAL_PRESENT;
+  return DM_OK;
+}
+
+static dm_status append(dm_journal *journal, dm_tile_record *records, int64_t count) {
+  const int64_t end = DM_HEADER + journal->count * RECORD;
+  if (journal->bytes != end) DM_TRY(cut(journal, end));
+  for (int64_t i = 0; i < count; i++) {
+    records[i].sequence = journal->count + i;
+    records[i].own = dm_checksum_bytes(&records[i], RECORD - sizeof records[i].own, journal->key);
+  }
+  DM_TRY(dm_batch_move(journal->fd, true, journal->path, records, count * RECORD, end));
+  if (fdatasync(journal->fd) < 0) return failed(journal, "synced");
+  journal->count += count;
+  journal->bytes = end + count * RECORD;
+  return DM_OK;
+}
+
+dm_status dm_journal_append(dm_journal *journal, dm_tile_record *records, int64_t count) {
+  if (journal->failed || journal->state != DM_JOURNAL_PRESENT)
+    return dm_fail_at(DM_E_BUG, &journal->at, "nothing can be appended to its journal");
+  if (count == 0) return DM_OK;
+  journal->failed = true;
+  DM_TRY(append(journal, records, count));
+  journal->failed = false;
+  return DM_OK;
+}
+
+dm_status dm_journal_remove(dm_journal *journal) {
+  if (!journal->removed && unlink(journal->path) < 0 && errno != ENOENT)
+    return failed(journal, "removed");
+  journal->removed = true;
+  journal->state = DM_JOURNAL_NEW;
+  journal->count = journal->bytes = 0;
+  return DM_OK;
+}
+
+/* Whether FD can be a journal, or one whose contents never reached the disk. */
+static dm_status check_ours(const dm_location *at, const char *path, int fd) {
+  char start[DM_HEADER_MARK];
+  bool nothing;
+  const ssize_t bytes = pread(fd, start, sizeof start, 0);
+  if (bytes < 0) return dm_output_failed(at, path, "read");
+  if (bytes > 0 && dm_header_is_ours(start, (int64_t)bytes)) return DM_OK;
+  DM_TRY(dm_output_holds_nothing(at, path, fd, &nothing));
+  return nothing ? DM_OK : foreign(at, path);
+}
+
+dm_status dm_journal_look(const dm_location *at, bool *present) {
+  char path[DM_BESIDE];
+  struct stat info;
+  *present = false;
+  DM_TRY(dm_output_beside(at, ".journal", path));
+  if (lstat(path, &info) < 0)
+    return errno == ENOENT || errno == ENOTDIR
+               ? DM_OK
+               : dm_fail_at(DM_E_IO, at, "'%s': %s", path, strerror(errno));
+  if (!S_ISREG(info.st_mode)) return dm_fail_at(DM_E_IO, at, "'%s' is not a file", path);
+  int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return dm_output_failed(at, path, "opened");
+  const bool held = flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+  dm_status status = held ? in_use(at) : check_ours(at, path, fd);
+  close(fd);
+  *present = !status;
+  return status;
+}

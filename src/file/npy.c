@@ -1,0 +1,260 @@
+#include "file/npy.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/checked.h"
+#include "file/naming.h"
+
+enum { MAGIC = 6, HEADER_LIMIT = 1 << 16, RANK_LIMIT = 32, WORD = 64 };
+
+/* The contents of a header. */
+typedef struct header {
+  char type[WORD]; /* "<f8" */
+  bool by_columns;
+  int rank;
+  int64_t dims[RANK_LIMIT];
+  unsigned seen; /* keys seen */
+} header;
+
+static const char *const keys[] = {"descr", "fortran_order", "shape"};
+
+bool dm_npy_is(int fd) {
+  char first[MAGIC] = "";
+  ssize_t got;
+  do got = pread(fd, first, sizeof first, 0);
+  while (got < 0 && errno == EINTR);
+  return got >= MAGIC && memcmp(first, "\x93NUMPY", MAGIC) == 0;
+}
+
+/* All types that NumPy and damier have in common, and their other names in headers, which NumPy
+ * reads, too. The first of each type is written. */
+static const struct {
+  const char *name;
+  dm_dtype dtype;
+} types[] = {
+    {"f8", DM_F64},        {"f4", DM_F32},       {"f2", DM_F16},       {"c8", DM_C64},
+    {"c16", DM_C128},      {"i1", DM_I8},        {"i2", DM_I16},       {"i4", DM_I32},
+    {"i8", DM_I64},        {"u1", DM_U8},        {"u2", DM_U16},       {"u4", DM_U32},
+    {"u8", DM_U64},        {"b1", DM_BOOL},      {"float64", DM_F64},  {"double", DM_F64},
+    {"float", DM_F64},     {"d", DM_F64},        {"float32", DM_F32},  {"single", DM_F32},
+    {"f", DM_F32},         {"float16", DM_F16},  {"half", DM_F16},     {"e", DM_F16},
+    {"complex64", DM_C64}, {"csingle", DM_C64},  {"F", DM_C64},        {"complex128", DM_C128},
+    {"cdouble", DM_C128},  {"complex", DM_C128}, {"D", DM_C128},       {"int8", DM_I8},
+    {"byte", DM_I8},       {"b", DM_I8},         {"int16", DM_I16},    {"short", DM_I16},
+    {"h", DM_I16},         {"int32", DM_I32},    {"intc", DM_I32},     {"i", DM_I32},
+    {"int64", DM_I64},     {"int", DM_I64},      {"longlong", DM_I64}, {"q", DM_I64},
+    {"uint8", DM_U8},      {"ubyte", DM_U8},     {"B", DM_U8},         {"uint16", DM_U16},
+    {"ushort", DM_U16},    {"H", DM_U16},        {"uint32", DM_U32},   {"uintc", DM_U32},
+    {"I", DM_U32},         {"uint64", DM_U64},   {"uint", DM_U64},     {"ulonglong", DM_U64},
+    {"Q", DM_U64},         {"bool", DM_BOOL},    {"bool_", DM_BOOL},   {"?", DM_BOOL},
+#if __SIZEOF_LONG__ == 8
+    {"l", DM_I64},         {"L", DM_U64},        {"long", DM_I64},     {"ulong", DM_U64},
+#endif
+    {"p", DM_I64},         {"intp", DM_I64},     {"P", DM_U64},        {"uintp", DM_U64}};
+
+enum { TYPES = sizeof types / sizeof types[0] };
+
+/* ---- the dictionary ---- */
+
+static void skip(const char **at) {
+  while (**at == ' ' || **at == '\n' || **at == '\t') ++*at;
+}
+
+static bool take(const char **at, char wanted) {
+  skip(at);
+  if (**at != wanted) return false;
+  ++*at;
+  return true;
+}
+
+static bool take_string(const char **at, char word[WORD]) {
+  skip(at);
+  const char quote = **at;
+  if (quote != '\'' && quote != '"') return false;
+  const char *first = ++*at, *end = strchr(first, quote);
+  if (!end || end - first >= WORD) return false;
+  snprintf(word, WORD, "%.*s", (int)(end - first), first);
+  *at = end + 1;
+  return true;
+}
+
+static bool take_word(const char **at, const char *word) {
+  skip(at);
+  const size_t length = strlen(word);
+  if (strncmp(*at, word, length) != 0 || isalnum((unsigned char)(*at)[length])) return false;
+  *at += length;
+  return true;
+}
+
+static bool take_number(const char **at, int64_t *number) {
+  skip(at);
+  if (!isdigit((unsigned char)**at)) return false;
+  for (*number = 0; isdigit((unsigned char)**at); ++*at)
+    if (dm_mul_overflows(*number, 10, number) || dm_add_overflows(*number, **at - '0', number))
+      return false;
+  if (**at == 'L') ++*at; /* Python 2's long integers */
+  return true;
+}
+
+static bool take_shape(const char **at, header *h) {
+  if (!take(at, '(')) return false;
+  while (!take(at, ')')) {
+    if (h->rank == RANK_LIMIT || !take_number(at, &h->dims[h->rank])) return false;
+    h->rank++;
+    skip(at);
+    if (!take(at, ',') && **at != ')') return false;
+  }
+  return true;
+}
+
+/* Parses a key and its value. */
+static bool take_entry(const char **at, header *h) {
+  char key[WORD];
+  int which = 0;
+  if (!take_string(at, key) || !take(at, ':')) return false;
+  while (which < 3 && strcmp(key, keys[which]) != 0) which++;
+  if (which == 3 || h->seen >> which & 1) return false;
+  h->seen |= 1u << which;
+  if (which == 0) return take_string(at, h->type);
+  if (which == 2) return take_shape(at, h);
+  h->by_columns = take_word(at, "True");
+  return h->by_columns || take_word(at, "False");
+}
+
+static bool take_all(const char *at, header *h) {
+  if (!take(&at, '{')) return false;
+  while (!take(&at, '}')) {
+    if (!take_entry(&at, h)) return false;
+    if (!take(&at, ',') && *at != '}') return false;
+  }
+  skip(&at);
+  return *at == '\0' && h->seen == 7;
+}
+
+/* ---- interpretation ---- */
+
+/* The name may follow a character for the byte order; without, and after '=' and '|', it is the
+ * machine's own. */
+static dm_status check_type(const dm_location *at, const char *text, dm_dtype *dtype,
+                            bool *swapped) {
+  const bool big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+  const char *name = text + (text[0] != '\0' && strchr("<>=|", text[0]));
+  for (int i = 0; i < TYPES; i++) {
+    /* NumPy has no order before words. */
+    if (strcmp(name, types[i].name) != 0 || (name > text && isalpha((unsigned char)name[1])))
+      continue;
+    *dtype = types[i].dtype;
+    *swapped = dm_dtype_size(*dtype) > 1 && text[0] == (big ? '<' : '>');
+    return DM_OK;
+  }
+  dm_status status = dm_fail_at(DM_E_INPUT, at, "its elements are '%s' of NumPy", text);
+  if (strcmp(name, "V2") == 0)
+    return dm_hint(status, "bfloat16 has no name in .npy files: write it as float32, or to HDF5");
+  return dm_hint(status, "supported: f2, f4, f8, c8, c16, i1 to i8, u1 to u8 and b1");
+}
+
+static dm_status check_shape(const header *h, const dm_trust *trust, dm_dataset *find) {
+  const dm_location *at = &find->at;
+  if (h->rank == 0) return dm_fail_at(DM_E_INPUT, at, "is a single value, not a matrix");
+  if (h->rank == 1 && trust->vectors == DM_NO_VECTOR)
+    return dm_hint(dm_fail_at(DM_E_INPUT, at, "has 1 dimension; a matrix has 2"),
+                   "--as-column or --as-row takes it as a matrix");
+  if (h->rank > 2)
+    return dm_hint(dm_fail_at(DM_E_INPUT, at, "has %d dimensions; a matrix has 2", h->rank),
+                   "in Python: numpy.save('NAME.npy', array[0]) writes a part of it");
+  find->vector = h->rank == 1 ? trust->vectors : DM_NO_VECTOR;
+  find->rows = find->vector == DM_AS_ROW ? 1 : h->dims[0];
+  find->cols = find->vector == DM_AS_ROW ? h->dims[0] : h->rank == 1 ? 1 : h->dims[1];
+  find->by_columns = h->by_columns && h->rank == 2;
+  if (find->rows == 0 && find->cols == 0)
+    return dm_fail_at(DM_E_INPUT, at, "is empty: its shape is %lld x %lld", (long long)find->rows,
+                      (long long)find->cols);
+  return DM_OK;
+}
+
+static dm_status check_bytes(int64_t offset, dm_dataset *find) {
+  int64_t bytes = 0;
+  dm_status status = dm_bytes_of(find->rows, find->cols, dm_dtype_size(find->dtype), &bytes);
+  if (status) {
+    dm_status_free(status);
+    return dm_fail_at(DM_E_INPUT, &find->at, "declares more bytes than 64 bits can count");
+  }
+  const int64_t stored = find->file_bytes - offset;
+  if (stored < bytes) /* NumPy does not look at what follows */
+    return dm_fail_at(DM_E_INPUT, &find->at, "declares %lld bytes and stores %lld: was it cut off?",
+                      (long long)bytes, (long long)stored);
+  find->layout = DM_CONTIGUOUS;
+  find->offset = offset;
+  find->stored_bytes = bytes;
+  return DM_OK;
+}
+
+/* Reads the header as text; *offset is where the elements start. */
+static dm_status read_header(const dm_location *at, int fd, char text[HEADER_LIMIT + 1],
+                             int64_t *offset) {
+  unsigned char first[MAGIC + 6] = {0};
+  if (pread(fd, first, sizeof first, 0) < (ssize_t)sizeof first)
+    return dm_fail_at(DM_E_INPUT, at, "is cut off in its header");
+  const int version = first[MAGIC], wide = version > 1 ? 4 : 2;
+  if (version < 1 || version > 3 || first[MAGIC + 1] != 0)
+    return dm_fail_at(DM_E_INPUT, at, "is of version %d.%d of NumPy's format; 1.0 to 3.0 are read",
+                      version, first[MAGIC + 1]);
+  int64_t length = 0;
+  for (int i = wide - 1; i >= 0; i--) length = length << 8 | first[MAGIC + 2 + i];
+  if (length > HEADER_LIMIT)
+    return dm_fail_at(DM_E_INPUT, at, "has a header of %lld bytes", (long long)length);
+  *offset = MAGIC + 2 + wide + length;
+  if (pread(fd, text, (size_t)length, MAGIC + 2 + wide) != length)
+    return dm_fail_at(DM_E_INPUT, at, "is cut off in its header");
+  text[length] = '\0';
+  return strlen(text) == (size_t)length
+             ? DM_OK
+             : dm_fail_at(DM_E_INPUT, at, "has a header that is no text");
+}
+
+dm_status dm_npy_examine(int fd, const dm_trust *trust, dm_dataset *find) {
+  char text[HEADER_LIMIT + 1];
+  const dm_location *at = &find->at;
+  header h = {.rank = 0};
+  int64_t offset = 0;
+  if (at->dataset[0])
+    return dm_fail_at(DM_E_INPUT, at, "is a .npy file, whose one array has no name");
+  DM_TRY(read_header(at, fd, text, &offset));
+  if (strstr(text, "[("))
+    return dm_fail_at(DM_E_INPUT, at, "its elements are records of NumPy, not numbers");
+  if (!take_all(text, &h))
+    return dm_fail_at(DM_E_INPUT, at, "has a header that NumPy does not write");
+  DM_TRY(check_type(at, h.type, &find->dtype, &find->swapped));
+  DM_TRY(check_shape(&h, trust, find));
+  return check_bytes(offset, find);
+}
+
+/* ---- writing ---- */
+
+enum { STEP = 64, START = MAGIC + 4 /* of the text */ };
+
+dm_status dm_npy_header(dm_dtype dtype, int64_t rows, int64_t cols, char text[DM_NPY_HEADER],
+                        int64_t *length) {
+  const char *name = NULL;
+  for (int i = 0; i < TYPES && !name; i++)
+    if (types[i].dtype == dtype) name = types[i].name;
+  if (!name) return dm_fail(DM_E_USAGE, "a .npy file has no name for %s", dm_dtype_name(dtype));
+  const char order = dm_dtype_size(dtype) == 1                ? '|'
+                     : __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? '>'
+                                                              : '<';
+  memset(text, ' ', DM_NPY_HEADER);
+  memcpy(text, "\x93NUMPY\1\0", MAGIC + 2);
+  const int used = snprintf(text + START, DM_NPY_HEADER - START,
+                            "{'descr': '%c%s', 'fortran_order': False, 'shape': (%lld, %lld), }",
+                            order, name, (long long)rows, (long long)cols);
+  text[START + used] = ' ';
+  *length = dm_round_up(START + used + 1, STEP);
+  text[*length - 1] = '\n';
+  text[MAGIC + 2] = (char)(*length - START);
+  text[MAGIC + 3] = 0;
+  return DM_OK;
+}

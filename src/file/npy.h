@@ -1,0 +1,22 @@
+/* npy: NumPy's format for one array: a magic number, a header that is a Python dictionary, and the
+ * packed elements. As a dataset it has no name. */
+#ifndef DM_IO_NPY_H
+#define DM_IO_NPY_H
+
+#include "file/inspect.h"
+
+/* Whether the open file FD is one according to its first bytes. */
+bool dm_npy_is(int fd);
+
+/* Fills FIND, whose location and file are set, from the untrusted open file FD. DM_E_INPUT says
+ * what is invalid or unsupported. */
+dm_status dm_npy_examine(int fd, const dm_trust *trust, dm_dataset *find);
+
+enum { DM_NPY_HEADER = 256 };
+
+/* Writes the header of a row-major matrix to TEXT; its *LENGTH is a multiple of 64. DM_E_USAGE:
+ * NumPy has no such type. */
+dm_status dm_npy_header(dm_dtype dtype, int64_t rows, int64_t cols, char text[DM_NPY_HEADER],
+                        int64_t *length);
+
+#endif

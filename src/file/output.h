@@ -1,0 +1,121 @@
+/* output: the file of C. It is written as FILE.part, becomes FILE.damier-new when all of it is
+ * there, and gets its name when it is complete.
+ *
+ * Rank 0 creates and commits it; in between all ranks write their own rectangles independently. */
+#ifndef DM_IO_OUTPUT_H
+#define DM_IO_OUTPUT_H
+
+#include "core/keepalive.h"
+#include "core/view.h"
+#include "file/dataset.h"
+#include "file/journal.h"
+#include "file/write_way.h"
+
+enum { DM_BESIDE = DM_PATH + 16 }; /* room for the names of files beside the output */
+enum { DM_ID_LENGTH = 32, DM_ID = DM_ID_LENGTH + 1 };
+
+/* Plain data, sent from rank 0 to all; the descriptor is only valid on rank 0. */
+typedef struct dm_output_file {
+  dm_location at;       /* final name and dataset */
+  char part[DM_BESIDE]; /* temporary name */
+  int64_t rows, cols;
+  dm_dtype dtype;
+  int64_t offset;   /* offset of the data in the part file */
+  dm_write_way way; /* pwrite, unless dm_output_choose_way found another */
+  char id[DM_ID];   /* random; stored in the part file, its journal and the finished file */
+  uint64_t inode;   /* of the part file */
+  int made;         /* the creator's descriptor, or -1: keeps the inode and a shared lock */
+} dm_output_file;
+
+/* Rejects before any work: an existing file without FORCE, or, even with it, one that contains more
+ * than the dataset (DM_E_USAGE); a missing or unwritable directory (DM_E_IO); a file that is one of
+ * the COUNT inputs (DM_E_USAGE; with FORCE, it may be REPLACED, the dataset of --c). Forks: call
+ * before MPI is started. Completes LOCATION's dataset with DEFAULT_NAME. If C is added to an
+ * existing file, that may be an input, and FORM stores its identity (recast.h). */
+dm_status dm_output_check(dm_location *location, const char *default_name, bool force,
+                          const dm_dataset *inputs, int count, const dm_dataset *replaced);
+struct dm_output_form;
+dm_status dm_output_check_appended(dm_location *location, const char *default_name, bool force,
+                                   const dm_dataset *inputs, int count, const dm_dataset *replaced,
+                                   struct dm_output_form *form);
+
+/* Creates the part file with a contiguous dataset whose space is reserved, in place of one that an
+ * earlier run left unfinished. DM_E_FIT: no space; DM_E_IO: another run writes it; DM_E_USAGE: a
+ * file of the user has its name. The caller ends it with dm_output_release. */
+dm_status dm_output_create(const dm_location *location, dm_dtype dtype, int64_t rows, int64_t cols,
+                           dm_output_file *file);
+
+/* The same, with a thread that still reserves space: nothing may be written before
+ * dm_reservation_end, which waits for it and frees *RESERVATION; NULL: already done. Release FILE
+ * after that. */
+typedef struct dm_reservation dm_reservation;
+dm_status dm_output_create_early(const dm_location *location, dm_dtype dtype, int64_t rows,
+                                 int64_t cols, dm_output_file *file, dm_reservation **reservation);
+dm_status dm_reservation_end(dm_reservation *reservation);
+
+/* Reopens the part file ID of an earlier run, whose data starts at OFFSET. Rewrites its structure,
+ * which undoes any interrupted commit, and reserves its space again. Its data stays, to be checked.
+ * *there is false if there is no such file; DM_E_IO: it is another file. */
+dm_status dm_output_reopen(const dm_location *location, dm_dtype dtype, int64_t rows, int64_t cols,
+                           int64_t offset, const char id[DM_ID], dm_output_file *file, bool *there);
+
+/* Whether an earlier run left something unfinished, under either temporary name; removes it. */
+bool dm_output_is_left(const dm_location *at);
+dm_status dm_output_forget(const dm_location *at);
+
+/* Sets FILE's way from WISH, for WRITERS threads of a node; DM_E_USAGE: the wish is not supported.
+ * All ranks write in the same way. */
+dm_status dm_output_choose_way(dm_output_file *file, dm_write_way wish, int writers);
+
+typedef struct dm_output dm_output;
+
+/* DM_E_IO: the file of that name is not the one that rank 0 created. */
+dm_status dm_output_open(const dm_output_file *file, dm_output **output);
+
+/* Writes VIEW (host memory, col_stride 1, of the file's type) with its first element at (row, col).
+ */
+dm_status dm_output_write(dm_output *output, int64_t row, int64_t col, dm_view view);
+
+/* Waits until everything written so far is on the disk; KEEPALIVE (or NULL) beats meanwhile. */
+dm_status dm_output_sync(dm_output *output, const dm_keepalive *keepalive);
+dm_status dm_output_close(dm_output *output); /* NULL is allowed */
+
+/* The same in a thread, for which KEEPALIVE must be suitable, while the caller continues; one at a
+ * time per output. If no thread can be started, dm_output_syncing does it. */
+dm_status dm_output_sync_start(dm_output *output, const dm_keepalive *keepalive);
+
+/* *done: no sync is under way; returns the error of the sync. WAIT: waits until it is done. */
+dm_status dm_output_syncing(dm_output *output, bool wait, bool *done);
+
+/* What a commit adds to a file. PROVENANCE is NULL for files that are not HDF5. */
+typedef struct dm_completion {
+  const dm_attributes *provenance;
+  const dm_tile_record *tiles; /* for the dataset /.damier/tiles */
+  int64_t count;
+  bool force; /* may replace a file with C's name, whose owner and rights C gets */
+  /* No journal tells the next run that C has its name: then all else goes first. */
+  bool unrecorded;
+  dm_journal *journal;          /* without records, or NULL */
+  const dm_output_file *source; /* the part file that C was packed from, or NULL */
+} dm_completion;
+
+/* Rank 0, after all ranks agreed that their data is on the disk, and closed the output: completes
+ * FILE, syncs and renames it. If another file has taken its name or that of the part file
+ * (DM_E_IO), that file stays. *named: C has its name, also after an error, which then only concerns
+ * the directory; otherwise FILE is still unfinished. KEEPALIVE, or NULL, beats meanwhile. */
+dm_status dm_output_commit(const dm_output_file *file, const dm_completion *completion,
+                           const dm_keepalive *keepalive, bool *named);
+
+/* Waits until the name of AT is on the disk. */
+dm_status dm_output_sync_name(const dm_location *at);
+
+/* Rank 0: removes the part file, unless its name is another file's now. */
+void dm_output_discard(const dm_output_file *file);
+
+/* Rank 0: releases its hold on the file, whatever its name. */
+void dm_output_release(dm_output_file *file);
+
+/* The part file, whose data is contiguous until it is packed, as a dataset for a reader. */
+dm_status dm_output_part(const dm_output_file *file, dm_dataset *dataset);
+
+#endif

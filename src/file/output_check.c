@@ -1,0 +1,153 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "file/child.h"
+#include "file/composite.h"
+#include "file/foreign.h"
+#include "file/output_file.h"
+#include "file/recast.h"
+
+static bool is_file_of(const struct stat *info, const dm_dataset *dataset) {
+  const dm_composite *composite = dataset->composite;
+  bool is = (uint64_t)info->st_dev == dataset->device && (uint64_t)info->st_ino == dataset->inode;
+  for (int64_t i = 0; !is && composite && i < composite->sources; i++) {
+    dm_dataset source;
+    dm_composite_source(composite, i, &source);
+    is = is_file_of(info, &source);
+  }
+  return is;
+}
+
+static dm_status check_inputs(const dm_location *at, const struct stat *info,
+                              const dm_dataset *inputs, int count) {
+  for (int i = 0; i < count; i++)
+    if (is_file_of(info, &inputs[i]))
+      return dm_hint(
+          dm_fail_at(DM_E_USAGE, at, "the output is also an input ('%s')", inputs[i].at.file),
+          "name another output file, or let --append add a dataset to this one");
+  return DM_OK;
+}
+
+static dm_status check_directory(const dm_location *at) {
+  char directory[DM_PATH];
+  struct stat info;
+  dm_output_directory(at->file, directory);
+  if (stat(directory, &info) < 0)
+    return dm_fail_at(DM_E_IO, at, "its directory '%s': %s", directory, strerror(errno));
+  if (!S_ISDIR(info.st_mode)) return dm_fail_at(DM_E_IO, at, "'%s' is not a directory", directory);
+  if (access(directory, W_OK | X_OK) < 0)
+    return dm_fail_at(DM_E_IO, at, "its directory '%s' cannot be written: %s", directory,
+                      strerror(errno));
+  return DM_OK;
+}
+
+/* Reports whatever makes an existing file unfit for replacement as a usage error. */
+static dm_status as_usage(const dm_location *at, dm_status status) {
+  if (!status || status->code == DM_E_USAGE || status->code == DM_E_IO) return status;
+  dm_status usage =
+      dm_fail_at(DM_E_USAGE, at, "exists and is not an HDF5 file that damier could replace");
+  dm_hint(usage, "nothing was touched; remove it or name another output");
+  dm_status_free(status);
+  return usage;
+}
+
+/* A .npy output replaces only a .npy file. */
+static dm_status check_array(const dm_location *at) {
+  static const char magic[] = "\x93NUMPY";
+  char start[sizeof magic - 1];
+  const int fd = open(at->file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  const ssize_t bytes = fd < 0 ? -1 : pread(fd, start, sizeof start, 0);
+  dm_status status = bytes < 0 ? dm_output_failed(at, at->file, "read") : DM_OK;
+  if (fd >= 0) close(fd);
+  DM_TRY(status);
+  const bool array = bytes == sizeof start && memcmp(start, magic, sizeof start) == 0;
+  return array ? DM_OK
+               : dm_fail_at(DM_E_USAGE, at, "exists and is not a .npy file; nothing was touched");
+}
+
+static dm_status check_existing(const dm_location *at, const struct stat *info, bool force,
+                                const dm_dataset *inputs, int count, dm_output_form *appended) {
+  if (S_ISLNK(info->st_mode))
+    return dm_hint(dm_fail_at(DM_E_USAGE, at, "is a symbolic link"),
+                   "name the file that it points to");
+  if (S_ISDIR(info->st_mode)) return dm_fail_at(DM_E_USAGE, at, "is a directory");
+  if (!S_ISREG(info->st_mode)) return dm_fail_at(DM_E_USAGE, at, "is not a regular file");
+  if (appended) return dm_recast_check(at, appended);
+  DM_TRY(check_inputs(at, info, inputs, count));
+  if (!force)
+    return dm_hint(
+        dm_fail_at(DM_E_USAGE, at, "the file exists"), "--force replaces it%s%s",
+        dm_output_is_npy(at) ? "" : " if it holds nothing but that dataset",
+        dm_output_is_npy(at) || count == 0 /* generate */ ? "" : "; --append adds another one");
+  if (dm_output_is_npy(at)) return check_array(at);
+  char nothing = 0;
+  return as_usage(at, dm_child_run(at, dm_output_holds_only, at, &nothing, sizeof nothing));
+}
+
+/* An input may have the name of a temporary file of this run. */
+static dm_status check_beside(const dm_location *at, const dm_dataset *inputs, int count,
+                              const dm_dataset *replaced) {
+  static const char *const endings[] = {".part", ".journal", ".damier-new"};
+  for (int i = 0; i < 3; i++) {
+    char path[DM_BESIDE];
+    struct stat info;
+    DM_TRY(dm_output_beside(at, endings[i], path));
+    if (stat(path, &info) < 0) continue;
+    bool used = replaced && is_file_of(&info, replaced);
+    for (int j = 0; j < count; j++) used |= is_file_of(&info, &inputs[j]);
+    if (used)
+      return dm_hint(dm_fail_at(DM_E_USAGE, at, "the temporary file '%s' is an input", path),
+                     "name another output file");
+  }
+  return DM_OK;
+}
+
+static dm_status check_part(const dm_location *at, const dm_dataset *inputs, int count,
+                            const dm_dataset *replaced) {
+  char part[DM_BESIDE];
+  bool resumable;
+  DM_TRY(check_beside(at, inputs, count, replaced));
+  DM_TRY(dm_output_beside(at, ".part", part));
+  DM_TRY(dm_journal_look(at, &resumable));
+  return resumable ? DM_OK : dm_output_leftover(at, part, false);
+}
+
+static void name_dataset(dm_location *location, const char *default_name) {
+  if (location->dataset[0]) return;
+  snprintf(location->dataset, sizeof location->dataset, "%s%s", *default_name == '/' ? "" : "/",
+           default_name);
+}
+
+dm_status dm_output_check_appended(dm_location *location, const char *default_name, bool force,
+                                   const dm_dataset *inputs, int count, const dm_dataset *replaced,
+                                   dm_output_form *appended) {
+  struct stat info;
+  if (dm_output_is_npy(location) && (location->dataset[0] || appended))
+    return dm_fail_at(DM_E_USAGE, location, "a .npy file holds one array, without a name");
+  /* A dataset may be added to an HDF5 file of any name. */
+  const bool exists = lstat(location->file, &info) == 0;
+  if (!appended || !exists) DM_TRY(dm_foreign_output(location));
+  /* Only the part file of a .npy file has a dataset, which is not shown. */
+  if (!dm_output_is_npy(location)) name_dataset(location, default_name);
+  if (strcmp(location->dataset, "/") == 0 || strncmp(location->dataset, "/.damier", 8) == 0)
+    return dm_fail_at(DM_E_USAGE, location, "is no name for a dataset of the user");
+  if (strlen(location->file) > 0 && location->file[strlen(location->file) - 1] == '/')
+    return dm_fail_at(DM_E_USAGE, location, "is a directory");
+  dm_status status = DM_OK;
+  if (lstat(location->file, &info) == 0)
+    status = check_existing(location, &info, force, inputs, count, appended);
+  else if (errno != ENOENT && errno != ENOTDIR)
+    status = dm_fail_at(DM_E_IO, location, "%s", strerror(errno));
+  if (!status) status = check_directory(location);
+  if (!status) status = check_part(location, inputs, count, replaced);
+  name_dataset(location, default_name);
+  return status;
+}
+
+dm_status dm_output_check(dm_location *location, const char *default_name, bool force,
+                          const dm_dataset *inputs, int count, const dm_dataset *replaced) {
+  return dm_output_check_appended(location, default_name, force, inputs, count, replaced, NULL);
+}

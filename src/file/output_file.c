@@ -1,0 +1,181 @@
+#include "file/output_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/units.h"
+#include "file/batch.h"
+#include "file/read.h"
+
+enum { PIECE = 1 << 20 };
+
+dm_status dm_output_beside(const dm_location *at, const char *ending, char path[DM_BESIDE]) {
+  const int length = snprintf(path, DM_BESIDE, "%s%s", at->file, ending);
+  const char *slash = strrchr(path, '/');
+  if (length >= DM_PATH || strlen(slash ? slash + 1 : path) > NAME_MAX)
+    return dm_fail_at(DM_E_USAGE, at, "its name is too long");
+  return DM_OK;
+}
+
+dm_status dm_output_failed(const dm_location *at, const char *path, const char *what) {
+  return dm_fail_at(DM_E_IO, at, "'%s' cannot be %s: %s", path, what, strerror(errno));
+}
+
+dm_status dm_output_lock(const dm_location *at, const char *path, int fd, int operation) {
+  if (flock(fd, operation | LOCK_NB) == 0 || errno != EWOULDBLOCK) return DM_OK;
+  return dm_hint(dm_fail_at(DM_E_IO, at, "another run is writing '%s'", path),
+                 "wait for it, or name another output");
+}
+
+void dm_output_directory(const char *file, char directory[DM_PATH]) {
+  snprintf(directory, DM_PATH, "%s", file);
+  char *slash = strrchr(directory, '/');
+  if (!slash)
+    snprintf(directory, DM_PATH, ".");
+  else if (slash == directory)
+    slash[1] = '\0';
+  else
+    *slash = '\0';
+}
+
+/* A write beyond the limit would kill the process. */
+static dm_status check_limit(const dm_location *at, int64_t bytes) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ||
+      limit.rlim_cur >= (rlim_t)bytes)
+    return DM_OK;
+  return dm_hint(dm_fail_at(DM_E_FIT, at, "needs %lld bytes, a file may have %llu",
+                            (long long)bytes, (unsigned long long)limit.rlim_cur),
+                 "raise the limit on file sizes (ulimit -f)");
+}
+
+dm_status dm_output_room(const dm_location *at, const char *directory, int64_t bytes) {
+  struct statvfs info;
+  DM_TRY(check_limit(at, bytes));
+  if (statvfs(directory, &info) < 0)
+    return dm_fail_at(DM_E_IO, at, "its directory: %s", strerror(errno));
+  int64_t blocks = (int64_t)(geteuid() == 0 ? info.f_bfree : info.f_bavail), room;
+  /* Some network file systems do not report free space: then the reservation or the write fails. */
+  if (info.f_blocks == 0 || dm_mul_overflows(blocks, (int64_t)info.f_frsize, &room)) return DM_OK;
+  if (bytes <= room) return DM_OK;
+  char need[32], have[32];
+  return dm_hint(dm_fail_at(DM_E_FIT, at, "needs %s (%lld bytes), %s are free",
+                            dm_format_bytes(bytes, need), (long long)bytes,
+                            dm_format_bytes(room, have)),
+                 "make room, or name a file on another file system");
+}
+
+/* Pages without data are not read. */
+static dm_status is_zero(const dm_location *at, const char *path, int fd, char *piece,
+                         bool *nothing) {
+  struct stat info;
+  if (fstat(fd, &info) < 0) return dm_output_failed(at, path, "examined");
+  for (int64_t place = 0, part = 0; place < info.st_size && *nothing; place += part) {
+    const off_t data = lseek(fd, place, SEEK_DATA);
+    if (data < 0 && errno == ENXIO) return DM_OK;
+    if (data > place) place = data;
+    part = dm_min((int64_t)info.st_size - place, PIECE);
+    DM_TRY(dm_batch_move(fd, false, path, piece, part, place));
+    *nothing = piece[0] == 0 && memcmp(piece, piece + 1, (size_t)part - 1) == 0;
+  }
+  return DM_OK;
+}
+
+dm_status dm_output_holds_nothing(const dm_location *at, const char *path, int fd, bool *nothing) {
+  char *piece;
+  *nothing = true;
+  DM_TRY(dm_buffer_alloc(PIECE, (void **)&piece));
+  dm_status status = is_zero(at, path, fd, piece, nothing);
+  free(piece);
+  return status;
+}
+
+/* A commit had begun. */
+static bool has_new_name(const dm_location *at, const struct stat *part) {
+  char new[DM_BESIDE];
+  struct stat info;
+  dm_status status = dm_output_new_name(at, new);
+  const bool has = !status && lstat(new, &info) == 0 && info.st_ino == part->st_ino &&
+                   info.st_dev == part->st_dev;
+  dm_status_free(status);
+  return has;
+}
+
+/* A complete file has been renamed by the user. */
+static dm_status check_mark(const dm_location *at, const char *part, int fd,
+                            const struct stat *info) {
+  bool unfinished, nothing = false, ours;
+  if (has_new_name(at, info)) return DM_OK;
+  DM_TRY(dm_output_look_for(at, part, fd, DM_UNFINISHED, &unfinished));
+  if (!unfinished) DM_TRY(dm_output_holds_nothing(at, part, fd, &nothing));
+  if (unfinished || nothing) return DM_OK;
+  DM_TRY(dm_output_look_for(at, part, fd, DM_ID_NAME, &ours));
+  return dm_hint(dm_fail_at(DM_E_USAGE, at,
+                            ours ? "'%s' exists and is a complete result"
+                                 : "'%s' exists and was not made by damier",
+                            part),
+                 "nothing was touched; move it away, or name another output");
+}
+
+dm_status dm_output_leftover(const dm_location *at, const char *part, bool remove) {
+  int fd = open(part, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return DM_OK;
+  if (fd < 0)
+    return dm_fail_at(DM_E_IO, at, "'%s' exists and cannot be opened: %s", part, strerror(errno));
+  struct stat info;
+  dm_status status = DM_OK;
+  if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode))
+    status = dm_fail_at(DM_E_IO, at, "'%s' exists and is not a file", part);
+  else
+    status = dm_output_lock(at, part, fd, LOCK_EX);
+  if (!status) status = check_mark(at, part, fd, &info);
+  if (!status && remove && unlink(part) < 0 && errno != ENOENT)
+    status = dm_output_failed(at, part, "removed");
+  close(fd);
+  return status;
+}
+
+bool dm_output_is_left(const dm_location *at) {
+  char path[DM_BESIDE];
+  struct stat info;
+  bool is = false;
+  for (int i = 0; i < 2; i++) {
+    dm_status status = i ? dm_output_new_name(at, path) : dm_output_beside(at, ".part", path);
+    is |= !status && lstat(path, &info) == 0;
+    dm_status_free(status);
+  }
+  return is;
+}
+
+dm_status dm_output_forget(const dm_location *at) {
+  char part[DM_BESIDE];
+  DM_TRY(dm_output_beside(at, ".part", part));
+  DM_TRY(dm_output_leftover(at, part, true));
+  return dm_output_forget_new(at);
+}
+
+dm_status dm_output_part(const dm_output_file *file, dm_dataset *dataset) {
+  *dataset = (dm_dataset){.at = file->at,
+                          .rows = file->rows,
+                          .cols = file->cols,
+                          .dtype = file->dtype,
+                          .layout = DM_CONTIGUOUS,
+                          .offset = file->offset};
+  const size_t room = sizeof dataset->at.file;
+  if ((size_t)snprintf(dataset->at.file, room, "%s", file->part) >= room)
+    return dm_fail_at(DM_E_USAGE, &file->at, "the name is too long");
+  DM_TRY(dm_bytes_of(file->rows, file->cols, dm_dtype_size(file->dtype), &dataset->stored_bytes));
+  DM_TRY(dm_io_identity(dataset));
+  if (dataset->inode == file->inode) return DM_OK;
+  return dm_fail_at(DM_E_IO, &file->at, "'%s' is not the file that rank 0 made", file->part);
+}

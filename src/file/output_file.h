@@ -1,0 +1,130 @@
+/* output_file: shared by creating, checking and committing an output. Private to io. */
+#ifndef DM_IO_OUTPUT_FILE_H
+#define DM_IO_OUTPUT_FILE_H
+
+#include <sys/stat.h>
+
+#include "file/naming.h"
+#include "file/output.h"
+#include "file/output_form.h"
+
+#define DM_STATE "damier_state"
+#define DM_OWN_GROUP "/.damier"
+#define DM_ID_NAME "damier_id"
+
+/* Attribute of DM_OWN_GROUP that keeps its place, like the id: a file named .part is a leftover if
+ * it says DM_UNFINISHED, or is also named .damier-new. */
+#define DM_MARK "damier_mark"
+#define DM_UNFINISHED "damier:unfinished"
+#define DM_FINISHED "damier:finished"
+
+enum { DM_DESCRIPTOR = 32 }; /* room for a name in /proc */
+
+/* The output's name followed by ENDING (at most 8 characters); DM_E_USAGE: too long. */
+dm_status dm_output_beside(const dm_location *at, const char *ending, char path[DM_BESIDE]);
+
+/* "'PATH' cannot be WHAT: " and the reason in errno. */
+dm_status dm_output_failed(const dm_location *at, const char *path, const char *what);
+
+/* Locks FD, which is PATH, as flock(2) does; DM_E_IO: another run has locked it. Without effect on
+ * file systems without locks. */
+dm_status dm_output_lock(const dm_location *at, const char *path, int fd, int operation);
+
+/* The directory of FILE: "." if it names none. */
+void dm_output_directory(const char *file, char directory[DM_PATH]);
+
+/* DM_E_FIT: the file system of DIRECTORY has less than BYTES free. */
+dm_status dm_output_room(const dm_location *at, const char *directory, int64_t bytes);
+
+/* If there is a file PART: DM_E_IO if another run is writing it, DM_E_USAGE if it is not an
+ * unfinished file of damier. REMOVE: removes it. */
+dm_status dm_output_leftover(const dm_location *at, const char *part, bool remove);
+
+/* Whether FD, which is PATH, is empty or holds only zeros, as after a loss of power. */
+dm_status dm_output_holds_nothing(const dm_location *at, const char *path, int fd, bool *nothing);
+
+/* ---- names (output_hold.c) ---- */
+
+/* The name of the file that is to become C, from its first byte until it does; it is damier's,
+ * whatever the file contains. A part file has this name first, and .part as the second one: so no
+ * state of a disk takes it for a file of the user that is called .part. */
+dm_status dm_output_new_name(const dm_location *at, char path[DM_BESIDE]);
+
+/* Removes a file of that name; DM_E_IO: another run is using it. */
+dm_status dm_output_forget_new(const dm_location *at);
+
+/* Creates OUT->made with that name, which it takes from the PART that it is made from, or NULL; or
+ * without any, if the file system can. As long as C replaces a file nobody else can read it. */
+dm_status dm_output_make(dm_output_file *out, const dm_output_file *part);
+dm_status dm_output_make_unnamed(dm_output_file *out);
+
+/* Gives OUT->made both names; the same for one that was reopened and may have one of them. */
+dm_status dm_output_name(dm_output_file *out);
+dm_status dm_output_name_again(dm_output_file *out);
+
+/* Takes the name .part from OUT, in the open FOLDER: it is about to look complete. */
+dm_status dm_output_take_new_name(dm_output_file *out, int folder);
+
+/* As rename(2), but TO must be free. */
+int dm_output_rename_new(const char *from, const char *to);
+
+/* Gives OUT->made the owner, the rights and the extended attributes of the file that it replaces,
+ * as far as this process may; it is readable by nobody who could not read that one. */
+dm_status dm_output_take_rights(const dm_output_file *out);
+
+/* ---- structure (output_model.c) ---- */
+
+dm_status dm_output_make_id(dm_output_file *out);
+
+/* *MODEL: an HDF5 file in memory with only OUT's id and its dataset in FORM (NULL: contiguous; sets
+ * OUT->offset), marked as unfinished. The caller closes it. */
+dm_status dm_output_model(dm_output_file *out, const dm_output_form *form, int *model);
+
+/* Marks the open FILE as finished, if damier made it. */
+dm_status dm_output_mark_finished(int64_t file, const dm_output_file *out);
+
+/* Adds OUT's dataset, and its parent groups, to the open FILE; OUT->offset as above. */
+dm_status dm_output_add(int64_t file, dm_output_file *out, const dm_output_form *form);
+
+/* Copies all of MODEL except the elements to FD, and sets FD's length to LENGTH. */
+dm_status dm_output_copy_model(const dm_output_file *out, int model, int fd, int64_t *length);
+
+/* Whether TEXT occurs near the start of FD, which is PATH. */
+dm_status dm_output_look_for(const dm_location *at, const char *path, int fd, const char *text,
+                             bool *found);
+
+/* A name that reopens exactly FD's file. */
+const char *dm_output_by_descriptor(int fd, char path[DM_DESCRIPTOR]);
+
+/* ---- identity (output_hold.c) ---- */
+
+/* For a FILE with FILE->made: stores its inode, and shares its lock with the ranks that write. */
+dm_status dm_output_share(dm_output_file *file);
+
+/* DM_E_IO: PATH does not name FILE->made (rank 0), or FD is not the file that rank 0 created. */
+dm_status dm_output_check_name(const dm_output_file *file, const char *path);
+dm_status dm_output_check_open(const dm_output_file *file, int fd);
+
+/* Reserves BYTES of the disk for FILE->made; DM_E_FIT. At once, or in a thread that
+ * dm_reservation_end waits for. (output_reserve.c) */
+dm_status dm_output_reserve(const dm_output_file *out, int64_t bytes);
+dm_status dm_reservation_start(const dm_output_file *out, int64_t bytes,
+                               dm_reservation **reservation);
+
+/* Opens FILE->made and its dataset with HDF5 for WORK, then closes them, which hands all data to
+ * the system. (output_commit.c) */
+typedef dm_status dm_output_work(void *context, int64_t file, int64_t set);
+dm_status dm_output_edit(const dm_output_file *file, dm_output_work *work, void *context);
+
+/* Waits until FILE is on the disk, whatever its name; KEEPALIVE (or NULL) beats meanwhile. */
+dm_status dm_output_sync_made(const dm_output_file *file, const dm_keepalive *keepalive);
+
+/* Opens the directory of AT's file, and waits until the names in it are on the disk, if its file
+ * system supports that. */
+dm_status dm_output_open_folder(const dm_location *at, int *folder);
+dm_status dm_output_sync_folder(const dm_location *at, int folder);
+
+/* A dm_child_work: rejects the file of the dm_location if it contains more than its dataset. */
+dm_status dm_output_holds_only(const void *location, void *nothing);
+
+#endif

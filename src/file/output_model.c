@@ -1,0 +1,185 @@
+/* The structure of an output: HDF5 creates it in a file in memory, which is copied. So a part file
+ * starts with a complete structure, and no file that others may use is truncated. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "file/batch.h"
+#include "file/hdf5_attribute.h"
+#include "file/hdf5_type.h"
+#include "file/hdf5_use.h"
+#include "file/output_file.h"
+
+enum { ALIGN_FROM = 1 << 16, ALIGNMENT = 4096, LOOKED_AT = 1 << 16 };
+
+/* Contiguous: allocates the dataset's space at once, without filling. In chunks: all will be
+ * written. */
+static bool set_layout(hid_t creation, const dm_output_form *form) {
+  if (H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER) < 0) return false;
+  if (!form)
+    return H5Pset_layout(creation, H5D_CONTIGUOUS) >= 0 &&
+           H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY) >= 0;
+  const hsize_t chunk[2] = {(hsize_t)form->chunk_rows, (hsize_t)form->chunk_cols};
+  return H5Pset_chunk(creation, 2, chunk) >= 0 &&
+         (!form->shuffle || H5Pset_shuffle(creation) >= 0) &&
+         (form->deflate == 0 || H5Pset_deflate(creation, (unsigned)form->deflate) >= 0);
+}
+
+static hid_t create_dataset(hid_t file, const dm_output_file *out, const dm_output_form *form) {
+  hsize_t dims[2] = {(hsize_t)out->rows, (hsize_t)out->cols};
+  hid_t set = -1, space = H5Screate_simple(2, dims, NULL), type = dm_h5_make_type(out->dtype);
+  hid_t creation = H5Pcreate(H5P_DATASET_CREATE), links = H5Pcreate(H5P_LINK_CREATE);
+  if (space >= 0 && type >= 0 && creation >= 0 && links >= 0 && set_layout(creation, form) &&
+      H5Pset_create_intermediate_group(links, 1) >= 0)
+    set = H5Dcreate2(file, out->at.dataset, type, space, links, creation, H5P_DEFAULT);
+  if (links >= 0) H5Pclose(links);
+  if (creation >= 0) H5Pclose(creation);
+  if (type >= 0) H5Tclose(type);
+  if (space >= 0) H5Sclose(space);
+  return set;
+}
+
+dm_status dm_output_add(int64_t file, dm_output_file *out, const dm_output_form *form) {
+  hid_t set = create_dataset(file, out, form);
+  if (set < 0) return dm_h5_fail(DM_E_IO, &out->at, "the dataset cannot be created");
+  dm_status status = dm_h5_write_text(&out->at, set, DM_STATE, "incomplete");
+  if (!status && out->dtype == DM_BF16)
+    status = dm_h5_write_text(&out->at, set, "dtype", "bfloat16");
+  haddr_t offset = form ? 0 : H5Dget_offset(set);
+  if (!status && offset > INT64_MAX)
+    status = dm_h5_fail(DM_E_IO, &out->at, "the dataset was created without space");
+  out->offset = (int64_t)offset;
+  if (H5Dclose(set) < 0 && !status)
+    status = dm_h5_fail(DM_E_IO, &out->at, "the dataset cannot be closed");
+  return status;
+}
+
+enum { MARK_LENGTH = 20 };
+
+/* Of fixed length, in its own group, so that it keeps its place whatever a commit adds. */
+static dm_status write_fixed(hid_t group, const dm_output_file *out, const char *name,
+                             const char *text, size_t length) {
+  char padded[DM_ID] = "";
+  hid_t space = H5Screate(H5S_SCALAR), type = H5Tcopy(H5T_C_S1), attribute = -1;
+  memcpy(padded, text, strlen(text));
+  if (space >= 0 && type >= 0 && H5Tset_size(type, length) >= 0 &&
+      H5Tset_strpad(type, H5T_STR_NULLPAD) >= 0)
+    attribute = H5Aexists(group, name) > 0
+                    ? H5Aopen(group, name, H5P_DEFAULT)
+                    : H5Acreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+  dm_status status = DM_OK;
+  if (attribute < 0 || H5Awrite(attribute, type, padded) < 0)
+    status = dm_h5_fail(DM_E_IO, &out->at, "its attribute '%s' cannot be written", name);
+  if (attribute >= 0) H5Aclose(attribute);
+  if (type >= 0) H5Tclose(type);
+  if (space >= 0) H5Sclose(space);
+  return status;
+}
+
+static dm_status write_id(hid_t file, const dm_output_file *out) {
+  hid_t group = H5Gcreate2(file, DM_OWN_GROUP, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  dm_status status = write_fixed(group, out, DM_ID_NAME, out->id, DM_ID_LENGTH);
+  if (!status) status = write_fixed(group, out, DM_MARK, DM_UNFINISHED, MARK_LENGTH);
+  if (group >= 0) H5Gclose(group);
+  return status;
+}
+
+dm_status dm_output_mark_finished(int64_t file, const dm_output_file *out) {
+  if (H5Lexists(file, DM_OWN_GROUP, H5P_DEFAULT) <= 0 ||
+      H5Aexists_by_name(file, DM_OWN_GROUP, DM_MARK, H5P_DEFAULT) <= 0)
+    return DM_OK; /* a file of the user, to which C was added */
+  hid_t group = H5Gopen2(file, DM_OWN_GROUP, H5P_DEFAULT);
+  dm_status status = write_fixed(group, out, DM_MARK, DM_FINISHED, MARK_LENGTH);
+  if (group >= 0) H5Gclose(group);
+  return status;
+}
+
+dm_status dm_output_make_id(dm_output_file *out) {
+  uint64_t bits[2];
+  if (getrandom(bits, sizeof bits, 0) != sizeof bits)
+    return dm_fail_at(DM_E_IO, &out->at, "no random number: %s", strerror(errno));
+  snprintf(out->id, sizeof out->id, "%016llx%016llx", (unsigned long long)bits[0],
+           (unsigned long long)bits[1]);
+  return DM_OK;
+}
+
+const char *dm_output_by_descriptor(int fd, char path[DM_DESCRIPTOR]) {
+  snprintf(path, DM_DESCRIPTOR, "/proc/self/fd/%d", fd);
+  return path;
+}
+
+static dm_status build(dm_output_file *out, const dm_output_form *form, int model) {
+  char path[DM_DESCRIPTOR];
+  DM_TRY(dm_h5_start(false));
+  hid_t access = dm_h5_unlocked(), file = -1;
+  /* The default driver opens nothing that has no name. */
+  if (access >= 0 && H5Pset_alignment(access, ALIGN_FROM, ALIGNMENT) >= 0 &&
+      H5Pset_fapl_stdio(access) >= 0)
+    file = H5Fcreate(dm_output_by_descriptor(model, path), H5F_ACC_TRUNC, H5P_DEFAULT, access);
+  dm_status status = file < 0 ? dm_h5_fail(DM_E_IO, &out->at, "its structure cannot be made")
+                              : write_id(file, out);
+  if (!status) status = dm_output_add(file, out, form);
+  if (file >= 0 && H5Fclose(file) < 0 && !status)
+    status = dm_h5_fail(DM_E_IO, &out->at, "its structure cannot be closed");
+  if (access >= 0) H5Pclose(access);
+  return status;
+}
+
+dm_status dm_output_model(dm_output_file *out, const dm_output_form *form, int *model) {
+  *model = memfd_create("damier", MFD_CLOEXEC);
+  if (*model < 0) return dm_output_failed(&out->at, "a file in memory", "created");
+  dm_status status = build(out, form, *model);
+  if (!status) return DM_OK;
+  close(*model);
+  *model = -1;
+  return status;
+}
+
+static dm_status copy_bytes(const dm_output_file *out, int model, int fd, int64_t begin,
+                            int64_t end) {
+  void *bytes;
+  if (begin >= end) return DM_OK;
+  DM_TRY(dm_buffer_alloc(end - begin, &bytes));
+  dm_status status = dm_batch_move(model, false, out->part, bytes, end - begin, begin);
+  if (!status) status = dm_batch_move(fd, true, out->part, bytes, end - begin, begin);
+  free(bytes);
+  return status;
+}
+
+dm_status dm_output_copy_model(const dm_output_file *out, int model, int fd, int64_t *length) {
+  struct stat info;
+  int64_t data = 0;
+  if (fstat(model, &info) < 0) return dm_output_failed(&out->at, out->part, "compared");
+  *length = (int64_t)info.st_size;
+  if (out->offset > 0) DM_TRY(dm_bytes_of(out->rows, out->cols, dm_dtype_size(out->dtype), &data));
+  /* HDF5 would consider a longer file damaged. */
+  if (*length < out->offset + data)
+    return dm_fail_at(DM_E_IO, &out->at, "'%s' is too short after its creation", out->part);
+  DM_TRY(copy_bytes(out, model, fd, 0, out->offset > 0 ? out->offset : *length));
+  if (out->offset > 0) DM_TRY(copy_bytes(out, model, fd, out->offset + data, *length));
+  return ftruncate(fd, (off_t)*length) < 0
+             ? dm_output_failed(&out->at, out->part, "cut to its length")
+             : DM_OK;
+}
+
+dm_status dm_output_look_for(const dm_location *at, const char *path, int fd, const char *text,
+                             bool *found) {
+  struct stat info;
+  void *head;
+  *found = false;
+  if (fstat(fd, &info) < 0) return dm_output_failed(at, path, "read");
+  const int64_t bytes = dm_min((int64_t)info.st_size, LOOKED_AT);
+  if (bytes <= 0 || !text[0]) return DM_OK;
+  DM_TRY(dm_buffer_alloc(bytes, &head));
+  dm_status status = dm_batch_move(fd, false, path, head, bytes, 0);
+  if (!status) *found = memmem(head, (size_t)bytes, text, strlen(text)) != NULL;
+  free(head);
+  return status;
+}

@@ -1,0 +1,160 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "core/buffer.h"
+#include "file/batch.h"
+#include "file/file_sync.h"
+#include "file/file_writer.h"
+#include "file/output_file.h"
+
+struct dm_output {
+  dm_output_file file;
+  int fd;
+  dm_file_writer *writer; /* NULL: pwrite */
+  pthread_t syncer;
+  const dm_keepalive *keepalive; /* of the syncing thread */
+  bool threaded, syncing;
+  atomic_int outcome; /* of the sync under way: UNKNOWN, or its errno */
+};
+
+enum { UNKNOWN = -1 };
+
+static dm_status open_part(const dm_output_file *file, int *fd) {
+  *fd = open(file->part, dm_file_writer_flags(file->way) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (*fd < 0) return dm_output_failed(&file->at, file->part, "opened");
+  /* Held while the file is being written; --force of another run checks it. */
+  DM_TRY(dm_output_lock(&file->at, file->part, *fd, LOCK_SH));
+  return dm_output_check_open(file, *fd);
+}
+
+dm_status dm_output_open(const dm_output_file *file, dm_output **output) {
+  dm_output *new;
+  DM_TRY(dm_buffer_table(1, &new));
+  new->file = *file;
+  dm_status status = open_part(file, &new->fd);
+  if (!status && file->way != DM_WRITE_PWRITE)
+    status = dm_file_writer_open(new->fd, file->part, file->way, &new->writer);
+  if (status) {
+    if (new->fd >= 0) close(new->fd);
+    free(new);
+    return status;
+  }
+  *output = new;
+  return DM_OK;
+}
+
+dm_status dm_output_choose_way(dm_output_file *file, dm_write_way wish, int writers) {
+  return dm_write_way_choose(file->part, wish, writers, &file->way);
+}
+
+static dm_status check(const dm_output_file *file, int64_t row, int64_t col, dm_view view) {
+  if (view.space == DM_HOST && view.dtype == file->dtype &&
+      (view.col_stride == 1 || view.cols == 1) && row >= 0 && col >= 0 &&
+      view.rows <= file->rows - row && view.cols <= file->cols - col)
+    return DM_OK;
+  return dm_fail_at(DM_E_BUG, &file->at, "%lld x %lld elements at (%lld, %lld) do not fit",
+                    (long long)view.rows, (long long)view.cols, (long long)row, (long long)col);
+}
+
+/* Starts writing VIEW's pages to the disk, so that a sync has little to do. The sync reports
+ * errors. */
+static void hasten(const dm_output *output, int64_t row, int64_t col, dm_view view) {
+  const int64_t size = dm_dtype_size(output->file.dtype), width = output->file.cols;
+  const int64_t begin = row * width + col, end = (row + view.rows - 1) * width + col + view.cols;
+  (void)!sync_file_range(output->fd, output->file.offset + begin * size, (end - begin) * size,
+                         SYNC_FILE_RANGE_WRITE);
+}
+
+static int64_t place_of(const dm_output_file *file, int64_t row, int64_t col) {
+  return file->offset + (row * file->cols + col) * dm_dtype_size(file->dtype);
+}
+
+static dm_status write_plain(dm_output *output, int64_t row, int64_t col, dm_view view) {
+  const dm_output_file *file = &output->file;
+  const int64_t bytes = view.cols * dm_dtype_size(file->dtype);
+  dm_batch batch;
+  dm_batch_start(&batch, output->fd, true, file->part, NULL);
+  for (int64_t i = 0; i < view.rows; i++)
+    DM_TRY(dm_batch_add(&batch, dm_view_at(view, i, 0), bytes, place_of(file, row + i, col)));
+  DM_TRY(dm_batch_flush(&batch));
+  hasten(output, row, col, view);
+  return DM_OK;
+}
+
+/* All rows of VIEW at once, or one by one; 0 if pwritev, which writes many rows, is faster. */
+static int64_t rows_at_a_time(const dm_output *output, dm_view view) {
+  const dm_output_file *file = &output->file;
+  const bool together = view.cols == file->cols && view.row_stride == view.cols;
+  const int64_t height = together ? view.rows : 1;
+  const int64_t bytes = height * view.cols * dm_dtype_size(file->dtype);
+  return output->writer && bytes >= dm_file_writer_least(output->writer) ? height : 0;
+}
+
+dm_status dm_output_write(dm_output *output, int64_t row, int64_t col, dm_view view) {
+  const dm_output_file *file = &output->file;
+  DM_TRY(check(file, row, col, view));
+  if (dm_view_is_empty(view)) return DM_OK;
+  const int64_t height = rows_at_a_time(output, view);
+  const int64_t bytes = height * view.cols * dm_dtype_size(file->dtype);
+  if (height == 0) return write_plain(output, row, col, view);
+  for (int64_t i = 0; i < view.rows; i += height)
+    DM_TRY(dm_file_writer_bytes(output->writer, dm_view_at(view, i, 0), bytes,
+                                place_of(file, row + i, col)));
+  return DM_OK;
+}
+
+static dm_status outcome_of(const dm_output *output, int number) {
+  if (!number) return DM_OK;
+  return dm_fail_at(DM_E_IO, &output->file.at, "'%s' could not be synced to the disk: %s",
+                    output->file.part, strerror(number));
+}
+
+dm_status dm_output_sync(dm_output *output, const dm_keepalive *keepalive) {
+  return outcome_of(output, dm_file_sync(output->fd, false, keepalive));
+}
+
+static void *sync_behind(void *argument) {
+  dm_output *output = argument;
+  atomic_store(&output->outcome, dm_file_sync(output->fd, false, output->keepalive));
+  return NULL;
+}
+
+dm_status dm_output_sync_start(dm_output *output, const dm_keepalive *keepalive) {
+  output->keepalive = keepalive;
+  if (output->syncing) return dm_fail_at(DM_E_BUG, &output->file.at, "is being synced already");
+  output->syncing = true;
+  atomic_store(&output->outcome, UNKNOWN);
+  output->threaded = pthread_create(&output->syncer, NULL, sync_behind, output) == 0;
+  return DM_OK;
+}
+
+dm_status dm_output_syncing(dm_output *output, bool wait, bool *done) {
+  *done = !output->syncing;
+  if (*done) return DM_OK;
+  if (output->threaded && !wait && atomic_load(&output->outcome) == UNKNOWN) return DM_OK;
+  if (output->threaded)
+    pthread_join(output->syncer, NULL);
+  else
+    sync_behind(output);
+  output->syncing = false;
+  *done = true;
+  return outcome_of(output, atomic_load(&output->outcome));
+}
+
+dm_status dm_output_close(dm_output *output) {
+  if (!output) return DM_OK;
+  bool done;
+  dm_status status = dm_output_syncing(output, true, &done);
+  dm_file_writer_close(output->writer);
+  if (close(output->fd) < 0 && errno != EINTR && !status)
+    status = dm_fail_at(DM_E_IO, &output->file.at, "'%s': close: %s", output->file.part,
+                        strerror(errno));
+  free(output);
+  return status;
+}

@@ -1,0 +1,38 @@
+/* pack_chunks: moves the chunks of C from the contiguous file to the chunked one, and reads them
+ * back for comparison. Private to io. */
+#ifndef DM_IO_PACK_CHUNKS_H
+#define DM_IO_PACK_CHUNKS_H
+
+#include <hdf5.h>
+
+#include "file/chunk_filter.h"
+#include "file/pack.h"
+#include "file/pool.h"
+#include "file/reader.h"
+
+typedef struct dm_packing {
+  const dm_output_file *from;
+  const dm_output_file *to;
+  const dm_output_form *form;
+  const dm_keepalive *keepalive;
+  dm_tile_sums *tiles; /* checksums of what is read of FROM, or NULL */
+  dm_pool *pool;
+  hid_t set;         /* destination of the chunks */
+  dm_reader *reader; /* reads the chunks back */
+  dm_chunk_filter filter;
+  int64_t down, across, bytes; /* numbers of chunks; bytes of one chunk */
+  uint64_t *sums;              /* checksum of each chunk */
+} dm_packing;
+
+/* Opens PACKING's pool and lists for FORM. */
+dm_status dm_packing_open(dm_packing *packing, int threads);
+void dm_packing_close(dm_packing *packing);
+
+/* Writes all chunks of FROM to the open dataset SET. DM_E_IO: one of TILES differs from what was
+ * written. */
+dm_status dm_packing_write(dm_packing *packing);
+
+/* Reads all chunks back with READER. DM_E_IO: one differs. */
+dm_status dm_packing_compare(dm_packing *packing);
+
+#endif

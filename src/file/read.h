@@ -1,0 +1,74 @@
+/* read: reads rectangles of an inspected dataset into host memory, with conversion. */
+#ifndef DM_IO_READ_H
+#define DM_IO_READ_H
+
+#include "core/keepalive.h"
+#include "core/view.h"
+#include "file/dataset.h"
+
+typedef struct dm_reader dm_reader;
+
+/* A reader is used by one thread at a time, and all readers of datasets with offset -1 by the same
+ * thread: HDF5 is not thread-safe.
+ *
+ * Opens DATASET read-only; the file must still be the inspected one. Elements are first rounded to
+ * type AS (DM_DTYPE_NONE: not rounded). */
+dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **reader);
+void dm_reader_close(dm_reader *reader); /* NULL is allowed */
+
+/* From now on KEEPALIVE, which must stay valid, beats with every piece read. */
+void dm_reader_keepalive(dm_reader *reader, const dm_keepalive *keepalive);
+
+/* From now on dm_reader_read uses the threads of AHEAD (file_queue.h) and waits for them; pass NULL
+ * before AHEAD is closed. */
+struct dm_file_queue;
+void dm_reader_lean_on(dm_reader *reader, struct dm_file_queue *ahead);
+
+/* Rows and columns of a contiguous unit of the file: a chunk, else a row, or a column of a
+ * column-major file. */
+void dm_reader_grain(const dm_reader *reader, int64_t *rows, int64_t *cols);
+
+/* Whether the file stores the elements as DTYPE without need for conversion. */
+bool dm_reader_may_map(const dm_reader *reader, dm_dtype dtype);
+
+/* Maps such a dataset as a whole, read-only, until the reader is closed; a view without base if the
+ * system does not map it. The pages are in memory, but if the file is truncated meanwhile, SIGBUS
+ * ends the process. */
+void dm_reader_map(dm_reader *reader, dm_view *whole);
+
+/* Counts BYTES of the mapping as read. */
+void dm_reader_note(dm_reader *reader, int64_t bytes);
+
+/* Reads the rectangle whose first element is (row, col) of the dataset. The views are side by side:
+ * each receives its cols columns, all have the same rows. A view may be a transpose; elements are
+ * converted to its type; CONJUGATE negates imaginary parts. */
+dm_status dm_reader_read(dm_reader *reader, int64_t row, int64_t col, const dm_view *views,
+                         int64_t count, bool conjugate);
+
+/* Stores INFO as the identity of DATASET's file. */
+struct stat;
+void dm_io_identify(const struct stat *info, dm_dataset *dataset);
+
+/* Stores the identity of the current file of DATASET, for a file of this program, which needs no
+ * inspection. */
+dm_status dm_io_identity(dm_dataset *dataset);
+
+/* DM_E_IO: the file is not the inspected one, or was written since. */
+dm_status dm_io_unchanged(const dm_dataset *dataset);
+
+/* For benchmarks: seconds that this thread needs to undo the filters of all chunks of some rows, in
+ * memory; excludes reading. DM_E_BUG: READER has no chunks. */
+dm_status dm_reader_time_unpacking(dm_reader *reader, int64_t row, int64_t rows, double *seconds);
+
+/* *count: the missing values among all elements read so far, *first: the place of the first of them
+ * as row * columns + column of the dataset. */
+void dm_reader_missing(const dm_reader *reader, int64_t *count, int64_t *first);
+
+/* DM_E_INPUT: COUNT values of DATASET are missing, the first at FIRST; a COUNT of -1 is not known.
+ */
+dm_status dm_missing_refused(const dm_dataset *dataset, int64_t count, int64_t first);
+
+/* Bytes read from the file so far, after decompression and before conversion. */
+int64_t dm_reader_bytes(const dm_reader *reader);
+
+#endif

@@ -1,0 +1,207 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/clock.h"
+#include "core/copy.h"
+#include "file/batch.h"
+#include "file/chunk_filter.h"
+#include "file/reader.h"
+
+struct dm_chunks {
+  dm_chunk_filter filter;
+  int64_t across;         /* chunks in a row */
+  int64_t bytes;          /* bytes of a chunk */
+  bool whole_only;        /* chunks across the border are stored without filters */
+  unsigned char fill[16]; /* an element of chunks that were never written */
+};
+
+static dm_status read_filters(const dm_location *at, hid_t creation, dm_chunk_filter *filter) {
+  filter->count = H5Pget_nfilters(creation);
+  if (filter->count < 0 || filter->count > DM_CHUNK_FILTERS)
+    return dm_fail_at(DM_E_INPUT, at, "has %d filters", filter->count);
+  for (int i = 0; i < filter->count; i++) {
+    unsigned flags, config, values[4] = {0};
+    size_t count = 4;
+    switch (H5Pget_filter2(creation, (unsigned)i, &flags, &count, values, 0, NULL, &config)) {
+    case H5Z_FILTER_DEFLATE:
+      filter->step[i] = DM_STEP_DEFLATE;
+      break;
+    case H5Z_FILTER_SHUFFLE:
+      filter->step[i] = DM_STEP_SHUFFLE;
+      break;
+    case H5Z_FILTER_FLETCHER32:
+      filter->step[i] = DM_STEP_FLETCHER32;
+      break;
+    case DM_H5_LZF:
+      filter->step[i] = DM_STEP_LZF;
+      break;
+    default:
+      return dm_fail_at(DM_E_IO, at, "changed since it was inspected");
+    }
+    filter->shuffled_size[i] = count > 0 ? values[0] : 1;
+  }
+  return DM_OK;
+}
+
+static dm_status read_properties(dm_reader *reader, struct dm_chunks *chunks) {
+  const dm_dataset *d = &reader->dataset;
+  int64_t rows = 0, cols = 0;
+  unsigned options = 0;
+  H5D_fill_value_t fill = H5D_FILL_VALUE_UNDEFINED;
+  hid_t creation = H5Dget_create_plist(reader->set);
+  dm_status status = DM_OK;
+  if (creation < 0 || !dm_h5_chunk_shape(creation, d->vector, &rows, &cols) ||
+      rows != d->chunk_rows || cols != d->chunk_cols)
+    status = dm_fail_at(DM_E_IO, &d->at, "changed since it was inspected");
+  if (!status && H5Pget_chunk_opts(creation, &options) < 0)
+    status = dm_h5_fail(DM_E_INPUT, &d->at, "its chunks cannot be read");
+  chunks->whole_only = (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) != 0;
+  if (!status && H5Pfill_value_defined(creation, &fill) >= 0 && fill != H5D_FILL_VALUE_UNDEFINED &&
+      H5Pget_fill_value(creation, reader->type, chunks->fill) < 0)
+    status = dm_h5_fail(DM_E_INPUT, &d->at, "its fill value cannot be read");
+  if (!status) status = read_filters(&d->at, creation, &chunks->filter);
+  if (creation >= 0) H5Pclose(creation);
+  return status;
+}
+
+/* Opens a separate descriptor: pread at known places needs no HDF5. Not if links may have led to
+ * another file. */
+static dm_status open_raw(dm_reader *reader) {
+  return reader->dataset.elsewhere || !reader->ear ? DM_OK : dm_reader_open_direct(reader);
+}
+
+dm_status dm_reader_open_chunks(dm_reader *reader) {
+  const dm_dataset *d = &reader->dataset;
+  DM_TRY(dm_buffer_table(1, &reader->chunks));
+  struct dm_chunks *chunks = reader->chunks;
+  chunks->across = dm_ceil_div(d->cols, d->chunk_cols);
+  chunks->bytes = d->chunk_rows * d->chunk_cols * dm_dtype_size(d->dtype);
+  DM_TRY(read_properties(reader, chunks));
+  return open_raw(reader);
+}
+
+static void fill_chunk(const dm_reader *reader, void *data) {
+  size_t size = (size_t)dm_dtype_size(reader->dataset.dtype);
+  for (char *at = data, *end = at + reader->chunks->bytes; at < end; at += size)
+    memcpy(at, reader->chunks->fill, size);
+}
+
+dm_rectangle dm_reader_chunks_of(const dm_reader *reader, dm_rectangle part) {
+  const dm_dataset *d = &reader->dataset;
+  dm_rectangle of = {.row = part.row / d->chunk_rows, .col = part.col / d->chunk_cols};
+  if (part.rows > 0) of.rows = (part.row + part.rows - 1) / d->chunk_rows - of.row + 1;
+  if (part.cols > 0) of.cols = (part.col + part.cols - 1) / d->chunk_cols - of.col + 1;
+  return of;
+}
+
+int64_t dm_reader_chunk_number(const dm_reader *reader, int64_t down, int64_t right) {
+  return down * reader->chunks->across + right;
+}
+
+int64_t dm_reader_chunk_room(const dm_reader *reader) {
+  return dm_chunk_filter_room(reader->chunks->bytes);
+}
+
+dm_status dm_reader_find_chunk(const dm_reader *reader, int64_t number, dm_chunk_place *place) {
+  const dm_dataset *d = &reader->dataset;
+  const struct dm_chunks *chunks = reader->chunks;
+  *place = (dm_chunk_place){.row = number / chunks->across * d->chunk_rows,
+                            .col = number % chunks->across * d->chunk_cols};
+  DM_TRY(dm_chunk_find(d, reader->set, reader->raw ? reader->ear : NULL, place));
+  if (place->bytes == 0 && !d->no_data)
+    return dm_fail_at(DM_E_INPUT, &d->at, "the chunk at (%lld, %lld) cannot be found",
+                      (long long)place->row, (long long)place->col);
+  if (place->bytes > dm_chunk_filter_room(chunks->bytes))
+    return dm_fail_at(DM_E_INPUT, &d->at, "a chunk says that it has %lld bytes",
+                      (long long)place->bytes);
+  if (place->offset > d->file_bytes - place->bytes && reader->raw && !d->swmr)
+    return dm_fail_at(DM_E_INPUT, &d->at,
+                      "the chunk at (%lld, %lld) ends beyond the end of the file",
+                      (long long)place->row, (long long)place->col);
+  /* Chunks across the border of the matrix. */
+  if (chunks->whole_only &&
+      (d->rows - place->row < d->chunk_rows || d->cols - place->col < d->chunk_cols))
+    place->skipped = UINT32_MAX;
+  return DM_OK;
+}
+
+/* Reads the chunk's bytes as stored; *skipped comes from HDF5. */
+static dm_status read_stored(const dm_reader *reader, const dm_chunk_place *place, void *data,
+                             uint32_t *skipped) {
+  const dm_dataset *d = &reader->dataset;
+  if (reader->raw) {
+    int fd;
+    DM_TRY(dm_reader_take_file(reader, &fd));
+    dm_status status = dm_batch_move(fd, false, d->at.file, data, place->bytes, place->offset);
+    dm_reader_give_file(reader);
+    return status;
+  }
+  hsize_t offset[2];
+  dm_h5_place(d, place->row, place->col, offset);
+  uint32_t mask = 0;
+  if (H5Dread_chunk(reader->set, H5P_DEFAULT, offset, &mask, data) >= 0) {
+    *skipped |= mask;
+    return DM_OK;
+  }
+  return dm_h5_fail(DM_E_IO, &d->at, "the chunk at (%lld, %lld) cannot be read",
+                    (long long)place->row, (long long)place->col);
+}
+
+static dm_status undo_filters(const dm_reader *reader, const dm_chunk_place *place,
+                              uint32_t skipped, dm_scratch *scratch) {
+  const struct dm_chunks *chunks = reader->chunks;
+  void *before = scratch->memory[0];
+  dm_status status = dm_chunk_filter_undo(&chunks->filter, skipped, place->bytes, chunks->bytes,
+                                          &scratch->memory[0], &scratch->memory[1]);
+  if (scratch->memory[0] != before) {
+    int64_t bytes = scratch->bytes[0];
+    scratch->bytes[0] = scratch->bytes[1];
+    scratch->bytes[1] = bytes;
+  }
+  return dm_io_named(status, &reader->dataset.at);
+}
+
+dm_status dm_reader_unpack(const dm_reader *reader, const dm_chunk_place *place,
+                           dm_scratch *scratch) {
+  const dm_dataset *d = &reader->dataset;
+  const int64_t room = dm_reader_chunk_room(reader);
+  DM_TRY(dm_scratch_grow(scratch, 0, room));
+  if (place->bytes == 0) {
+    fill_chunk(reader, scratch->memory[0]);
+  } else {
+    DM_TRY(dm_scratch_grow(scratch, 1, room));
+    uint32_t skipped = place->skipped;
+    DM_TRY(read_stored(reader, place, scratch->memory[0], &skipped));
+    DM_TRY(undo_filters(reader, place, skipped, scratch));
+  }
+  if (d->swapped) dm_swap_bytes(scratch->memory[0], d->dtype, d->chunk_rows * d->chunk_cols);
+  return DM_OK;
+}
+
+dm_view dm_reader_chunk_view(const dm_reader *reader, const dm_chunk_place *place, void *data) {
+  const dm_dataset *d = &reader->dataset;
+  return dm_view_strided(data, d->dtype, DM_HOST, dm_min(d->chunk_rows, d->rows - place->row),
+                         dm_min(d->chunk_cols, d->cols - place->col), d->chunk_cols);
+}
+
+dm_status dm_reader_time_unpacking(dm_reader *reader, int64_t row, int64_t rows, double *seconds) {
+  *seconds = 0.0;
+  if (!reader->chunks) return dm_fail_at(DM_E_BUG, &reader->dataset.at, "has no chunks");
+  const dm_rectangle part = {.row = row, .rows = rows, .cols = reader->dataset.cols};
+  const dm_rectangle of = dm_reader_chunks_of(reader, part);
+  dm_scratch *scratch = &reader->scratch;
+  for (int i = 0; i < 2; i++) DM_TRY(dm_scratch_grow(scratch, i, dm_reader_chunk_room(reader)));
+  for (int64_t i = 0; i < of.rows * of.cols; i++) {
+    dm_chunk_place place;
+    int64_t number = dm_reader_chunk_number(reader, of.row + i / of.cols, of.col + i % of.cols);
+    DM_TRY(dm_reader_find_chunk(reader, number, &place));
+    uint32_t skipped = place.skipped;
+    DM_TRY(read_stored(reader, &place, scratch->memory[0], &skipped));
+    double start = dm_now();
+    DM_TRY(undo_filters(reader, &place, skipped, scratch));
+    *seconds += dm_now() - start;
+  }
+  return DM_OK;
+}

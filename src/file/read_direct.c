@@ -1,0 +1,124 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/checked.h"
+#include "file/batch.h"
+#include "file/reader.h"
+
+static int64_t modified_of(const struct stat *info) {
+  return (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec;
+}
+
+void dm_io_identify(const struct stat *info, dm_dataset *dataset) {
+  dataset->device = (uint64_t)info->st_dev;
+  dataset->inode = (uint64_t)info->st_ino;
+  dataset->file_bytes = (int64_t)info->st_size;
+  dataset->modified_ns = modified_of(info);
+}
+
+dm_status dm_io_identity(dm_dataset *dataset) {
+  struct stat info;
+  if (stat(dataset->at.file, &info) < 0)
+    return dm_fail(DM_E_IO, "%s: %s", dataset->at.file, strerror(errno));
+  dm_io_identify(&info, dataset);
+  return DM_OK;
+}
+
+static dm_status compare(const dm_dataset *dataset, const struct stat *info) {
+  /* Not the device: every node of a cluster numbers its mounts itself. */
+  const bool same = S_ISREG(info->st_mode) && (uint64_t)info->st_ino == dataset->inode;
+  if (same && dataset->swmr && (int64_t)info->st_size >= dataset->file_bytes) return DM_OK;
+  if (same && (int64_t)info->st_size == dataset->file_bytes &&
+      modified_of(info) == dataset->modified_ns)
+    return DM_OK;
+  return dm_hint(dm_fail_at(DM_E_IO, &dataset->at, "changed since it was inspected"),
+                 "is another program writing it, or do the nodes see different file systems?");
+}
+
+dm_status dm_reader_same_file(const dm_dataset *dataset, int fd) {
+  struct stat info;
+  if (fstat(fd, &info) < 0) return dm_fail_at(DM_E_IO, &dataset->at, "fstat: %s", strerror(errno));
+  return compare(dataset, &info);
+}
+
+static dm_status unchanged(const dm_dataset *dataset) {
+  struct stat info;
+  if (dm_dataset_is_empty(dataset)) return DM_OK; /* nothing of it was used */
+  if (stat(dataset->at.file, &info) < 0)
+    return dm_fail_at(DM_E_IO, &dataset->at, "cannot be found any more: %s", strerror(errno));
+  return compare(dataset, &info);
+}
+
+dm_status dm_io_unchanged(const dm_dataset *dataset) {
+  const dm_composite *composite = dataset->composite;
+  DM_TRY(unchanged(dataset));
+  dm_dataset source;
+  for (int64_t i = 0; composite && i < composite->sources; i++) {
+    dm_composite_source(composite, i, &source);
+    DM_TRY(unchanged(&source));
+  }
+  return DM_OK;
+}
+
+dm_status dm_reader_open_file(const dm_dataset *dataset, int *fd) {
+  *fd = open(dataset->at.file, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+  if (*fd < 0) return dm_fail_at(DM_E_IO, &dataset->at, "cannot be opened: %s", strerror(errno));
+  dm_status status = dm_reader_same_file(dataset, *fd);
+  if (!status) return DM_OK;
+  close(*fd);
+  *fd = -1;
+  return status;
+}
+
+dm_status dm_reader_open_direct(dm_reader *reader) {
+  reader->raw = true;
+  return reader->owner ? DM_OK : dm_reader_open_file(&reader->dataset, &reader->fd);
+}
+
+dm_status dm_reader_take_file(const dm_reader *reader, int *fd) {
+  *fd = reader->fd;
+  return reader->fd >= 0 ? DM_OK : dm_sources_take(reader->owner, reader, fd);
+}
+
+void dm_reader_give_file(const dm_reader *reader) {
+  if (reader->fd < 0) dm_sources_give(reader->owner, reader->number);
+}
+
+static int64_t offset_of(const dm_dataset *d, int64_t row, int64_t col) {
+  return d->offset + (row * d->cols + col) * dm_dtype_size(d->dtype);
+}
+
+/* Adds row ROW's part of PIECE in each view. */
+static dm_status add_row(dm_batch *batch, const dm_dataset *d, const dm_request *request,
+                         const dm_rectangle *piece, int64_t row) {
+  const dm_rectangle line = {row, piece->col, 1, piece->cols};
+  int64_t before = 0, at, col;
+  dm_view part;
+  for (int64_t i = 0; i < request->count; i++)
+    if (dm_request_common(request, i, &line, &before, &part, &at, &col))
+      DM_TRY(dm_batch_add(batch, part.base, part.cols * dm_dtype_size(d->dtype),
+                          offset_of(d, at, col)));
+  return DM_OK;
+}
+
+static dm_status scatter(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
+                         int fd, const dm_keepalive *keepalive) {
+  const dm_dataset *d = &reader->dataset;
+  dm_batch batch;
+  dm_batch_start(&batch, fd, false, d->at.file, keepalive);
+  for (int64_t row = piece.row; row < piece.row + piece.rows; row++)
+    DM_TRY(add_row(&batch, d, request, &piece, row));
+  return dm_batch_flush(&batch);
+}
+
+dm_status dm_reader_scatter(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
+                            const dm_keepalive *keepalive) {
+  int fd;
+  DM_TRY(dm_reader_take_file(reader, &fd));
+  dm_status status = scatter(reader, request, piece, fd, keepalive);
+  dm_reader_give_file(reader);
+  return status;
+}

@@ -1,0 +1,352 @@
+#include "file/reader.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/copy.h"
+#include "file/file_queue.h"
+
+/* Bytes read at once: directly into place; staged, in memory that fits in a cache; whole chunks if
+ * HDF5 reads. */
+enum { PLAIN_PIECE = 1 << 22, STAGED_PIECE = 1 << 21, HDF5_PIECE = DM_READ_MEMORY, ROUNDED = 256 };
+
+/* Bytes of unpacked chunks kept if there are no threads. */
+enum { OWN_MEMORY = 1 << 27 };
+
+void dm_reader_prepare(dm_reader *r, const dm_dataset *dataset, dm_dtype as) {
+  const bool empty = dm_dataset_is_empty(dataset);
+  r->dataset = *dataset;
+  if (dataset->by_columns) {
+    r->dataset.rows = dataset->cols;
+    r->dataset.cols = dataset->rows;
+  }
+  if (empty) { /* zeros */
+    r->dataset.rows = dm_max(1, r->dataset.rows);
+    r->dataset.cols = dm_max(1, r->dataset.cols);
+    r->dataset.offset = -1;
+  }
+  r->empty = empty;
+  r->as = as == DM_DTYPE_NONE ? dm_dataset_type(dataset) : as;
+  r->through = DM_DTYPE_NONE;
+  r->fd = -1;
+  r->file = r->set = r->type = r->access = -1;
+}
+
+static dm_status open_by_layout(dm_reader *r) {
+  if (r->empty) return DM_OK;
+  if (r->dataset.layout == DM_VIRTUAL) return dm_sources_open(r);
+  if (r->dataset.offset < 0) return dm_reader_open_hdf5(r);
+  return dm_reader_open_direct(r);
+}
+
+dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **reader) {
+  dm_reader *r;
+  const bool empty = dm_dataset_is_empty(dataset);
+  if (!empty && access(dataset->at.file, F_OK) < 0 && errno == ENOENT)
+    return dm_hint(dm_fail_at(DM_E_INPUT, &dataset->at, "has disappeared since it was inspected"),
+                   "is it on a file system that all nodes share?");
+  DM_TRY(dm_buffer_table(1, &r));
+  dm_reader_prepare(r, dataset, as);
+  dm_status status = dataset->meaning.active && !empty ? dm_buffer_table(1, &r->missed) : DM_OK;
+  if (r->missed) atomic_init(&r->missed->first, INT64_MAX);
+  if (!status) status = open_by_layout(r);
+  if (status) {
+    dm_reader_close(r);
+    return status;
+  }
+  *reader = r;
+  return DM_OK;
+}
+
+void dm_reader_close(dm_reader *reader) {
+  if (!reader) return;
+  dm_file_queue_close(reader->own);
+  dm_sources_close(reader->sources);
+  if (reader->mapping) (void)munmap(reader->mapping, (size_t)reader->dataset.file_bytes);
+  if (reader->fd >= 0) close(reader->fd);
+  dm_reader_close_hdf5(reader);
+  free(reader->chunks);
+  dm_scratch_free(&reader->scratch);
+  free(reader->missed);
+  free(reader);
+}
+
+int64_t dm_reader_bytes(const dm_reader *reader) {
+  return reader->bytes;
+}
+
+void dm_reader_grain(const dm_reader *reader, int64_t *rows, int64_t *cols) {
+  const dm_dataset *d = &reader->dataset;
+  const bool chunked = d->chunk_rows > 0;
+  const int64_t tall = chunked ? dm_min(d->chunk_rows, d->rows) : 1;
+  const int64_t wide = chunked ? dm_min(d->chunk_cols, d->cols) : d->cols;
+  *rows = d->by_columns ? wide : tall;
+  *cols = d->by_columns ? tall : wide;
+}
+
+void dm_reader_keepalive(dm_reader *reader, const dm_keepalive *keepalive) {
+  reader->keepalive = keepalive;
+}
+
+void dm_reader_lean_on(dm_reader *reader, dm_file_queue *ahead) {
+  dm_file_queue_close(reader->own);
+  reader->own = NULL;
+  reader->ahead = ahead;
+}
+
+dm_status dm_request_of(const dm_reader *reader, int64_t row, int64_t col, const dm_view *views,
+                        int64_t count, bool conjugate, dm_request *request) {
+  const dm_dataset *d = &reader->dataset;
+  const bool turned = d->by_columns;
+  int64_t rows = count > 0 ? views[0].rows : 0, cols = 0;
+  for (int64_t i = 0; i < count; i++) cols += views[i].cols;
+  const dm_rectangle part =
+      turned ? (dm_rectangle){col, row, cols, rows} : (dm_rectangle){row, col, rows, cols};
+  bool fits =
+      row >= 0 && col >= 0 && part.rows <= d->rows - part.row && part.cols <= d->cols - part.col;
+  for (int64_t i = 0; i < count && fits; i++)
+    fits = views[i].space == DM_HOST && views[i].rows == rows;
+  *request = (dm_request){
+      .part = part, .views = views, .count = count, .conjugate = conjugate, .turned = turned};
+  return fits ? DM_OK
+              : dm_fail_at(DM_E_BUG, &d->at,
+                           "%lld views of %lld x %lld elements at (%lld, %lld) do not fit",
+                           (long long)count, (long long)rows, (long long)cols, (long long)row,
+                           (long long)col);
+}
+
+static bool is_direct(const dm_reader *reader) {
+  return reader->dataset.offset >= 0;
+}
+
+static bool needs_no_work(const dm_reader *reader, const dm_request *request) {
+  dm_dtype dtype = reader->dataset.dtype;
+  if (!is_direct(reader) || reader->empty || reader->dataset.swapped || reader->as != dtype ||
+      !dm_meaning_only_looks(&reader->dataset.meaning) || reader->through != DM_DTYPE_NONE ||
+      (request->conjugate && dm_dtype_is_complex(dtype)))
+    return false;
+  for (int64_t i = 0; i < request->count; i++) {
+    const dm_view view = dm_request_view(request, i);
+    if (view.dtype != dtype || (view.col_stride != 1 && view.cols != 1)) return false;
+  }
+  return true;
+}
+
+/* Rows and columns of a piece: whole chunks if they fit. */
+static dm_rectangle size_of_piece(const dm_reader *reader, const dm_request *request) {
+  const dm_dataset *d = &reader->dataset;
+  bool chunked = !is_direct(reader) && d->layout == DM_CHUNKED;
+  int64_t bytes = !is_direct(reader)               ? HDF5_PIECE
+                  : needs_no_work(reader, request) ? PLAIN_PIECE
+                                                   : STAGED_PIECE;
+  int64_t room = bytes / dm_dtype_size(d->dtype);
+  int64_t tall = chunked ? dm_min(d->chunk_rows, d->rows) : 1;
+  int64_t wide = chunked ? dm_min(d->chunk_cols, d->cols) : 1;
+  dm_rectangle piece = {.cols = dm_min(dm_max(1, room / tall / wide) * wide, room)};
+  piece.rows = room / dm_min(piece.cols, request->part.cols);
+  if (piece.rows > tall) piece.rows -= piece.rows % tall;
+  return piece;
+}
+
+/* Pieces end where pieces of the whole dataset would: at the borders of chunks. */
+bool dm_reader_next_piece(const dm_reader *reader, const dm_request *request, dm_rectangle *piece) {
+  const dm_rectangle *part = &request->part;
+  if (part->rows == 0 || part->cols == 0) return false;
+  dm_rectangle size = size_of_piece(reader, request);
+  if (piece->rows == 0) {
+    piece->row = part->row;
+    piece->col = part->col;
+  } else {
+    piece->col += piece->cols;
+    if (piece->col == part->col + part->cols) {
+      piece->col = part->col;
+      piece->row += piece->rows;
+    }
+  }
+  if (piece->row == part->row + part->rows) return false;
+  piece->rows = dm_min(size.rows - piece->row % size.rows, part->row + part->rows - piece->row);
+  piece->cols = dm_min(size.cols - piece->col % size.cols, part->col + part->cols - piece->col);
+  return true;
+}
+
+/* DST = SRC, first rounded to the reader's types THROUGH and AS. */
+static void convert(const dm_reader *reader, dm_view dst, dm_view src, bool conjugate) {
+  double few[2][2 * ROUNDED];
+  dm_dtype types[2], last = src.dtype;
+  int count = 0;
+  if (reader->through != DM_DTYPE_NONE && reader->through != last)
+    types[count++] = last = reader->through;
+  if (reader->as != last) types[count++] = last = reader->as;
+  if (count > 0 && last == dst.dtype) count--;
+  if (count == 0) {
+    dm_copy(dst, src, conjugate);
+    return;
+  }
+  for (int64_t row = 0; row < src.rows; row++) {
+    for (int64_t col = 0; col < src.cols; col += ROUNDED) {
+      const int64_t part = dm_min(ROUNDED, src.cols - col);
+      dm_view from = dm_view_sub(src, row, col, 1, part);
+      for (int i = 0; i < count; i++) {
+        const dm_view rounded = dm_view_row_major(few[i], types[i], 1, part);
+        dm_copy(rounded, from, false);
+        from = rounded;
+      }
+      dm_copy(dm_view_sub(dst, row, col, 1, part), from, conjugate);
+    }
+  }
+}
+
+/* The same for STORED, which is at (row, col) of the dataset and has a meaning. */
+static void interpret(const dm_reader *reader, dm_view dst, dm_view stored, int64_t row,
+                      int64_t col, bool conjugate) {
+  const dm_dataset *d = &reader->dataset;
+  const bool exact = !d->meaning.packed && reader->as == d->meaning.type;
+  double values[ROUNDED];
+  for (int64_t i = 0; i < stored.rows; i++) {
+    for (int64_t j = 0; j < stored.cols; j += ROUNDED) {
+      const int64_t count = dm_min(ROUNDED, stored.cols - j);
+      const dm_view read = dm_view_row_major(values, DM_F64, 1, count);
+      dm_meaning_apply(&d->meaning, dm_view_sub(stored, i, j, 1, count), row + i, col + j, d->cols,
+                       values, reader->missed);
+      const dm_view into = dm_view_sub(dst, i, j, 1, count);
+      if (exact)
+        dm_copy(into, read, conjugate);
+      else
+        convert(reader, into, read, conjugate);
+    }
+  }
+}
+
+bool dm_request_common(const dm_request *request, int64_t i, const dm_rectangle *piece,
+                       int64_t *before, dm_view *view, int64_t *row, int64_t *col) {
+  const dm_view whole = dm_request_view(request, i);
+  const int64_t top = request->part.row + (request->turned ? *before : 0);
+  const int64_t left = request->part.col + (request->turned ? 0 : *before);
+  *before += request->turned ? whole.rows : whole.cols;
+  *row = dm_max(top, piece->row);
+  *col = dm_max(left, piece->col);
+  const int64_t rows = dm_min(top + whole.rows, piece->row + piece->rows) - *row;
+  const int64_t cols = dm_min(left + whole.cols, piece->col + piece->cols) - *col;
+  if (rows <= 0 || cols <= 0) return false;
+  *view = dm_view_sub(whole, *row - top, *col - left, rows, cols);
+  return true;
+}
+
+void dm_reader_spread(const dm_reader *reader, const dm_request *request, dm_view staged,
+                      int64_t row, int64_t col) {
+  const dm_rectangle piece = {row, col, staged.rows, staged.cols};
+  int64_t before = 0, top, left;
+  dm_view view;
+  for (int64_t i = 0; i < request->count; i++)
+    if (dm_request_common(request, i, &piece, &before, &view, &top, &left)) {
+      const dm_view part = dm_view_sub(staged, top - row, left - col, view.rows, view.cols);
+      if (reader->missed)
+        interpret(reader, view, part, top, left, request->conjugate);
+      else
+        convert(reader, view, part, request->conjugate);
+    }
+}
+
+/* Looks for missing values where PIECE was read to. */
+static void look(const dm_reader *reader, const dm_request *request, dm_rectangle piece) {
+  int64_t before = 0, row, col;
+  dm_view view;
+  for (int64_t i = 0; i < request->count && reader->missed; i++)
+    if (dm_request_common(request, i, &piece, &before, &view, &row, &col))
+      dm_meaning_look(&reader->dataset.meaning, view, row, col, reader->dataset.cols,
+                      reader->missed);
+}
+
+/* Reads PIECE unconverted into MEMORY. */
+static dm_status fetch(const dm_reader *reader, dm_rectangle piece, void *memory,
+                       const dm_keepalive *keepalive) {
+  if (reader->empty) {
+    memset(memory, 0, (size_t)(piece.rows * piece.cols * dm_dtype_size(reader->dataset.dtype)));
+    return DM_OK;
+  }
+  if (!is_direct(reader)) return dm_reader_fetch_hdf5(reader, piece, memory);
+  dm_view whole = dm_view_row_major(memory, reader->dataset.dtype, piece.rows, piece.cols);
+  const dm_request alone = {.part = piece, .views = &whole, .count = 1};
+  return dm_reader_scatter(reader, &alone, piece, keepalive);
+}
+
+dm_status dm_reader_bring(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
+                          dm_scratch *scratch, const dm_keepalive *keepalive) {
+  dm_dtype dtype = reader->dataset.dtype;
+  int64_t count = piece.rows * piece.cols;
+  if (needs_no_work(reader, request)) {
+    DM_TRY(dm_reader_scatter(reader, request, piece, keepalive));
+    look(reader, request, piece);
+    return DM_OK;
+  }
+  DM_TRY(dm_scratch_grow(scratch, 0, count * dm_dtype_size(dtype)));
+  DM_TRY(fetch(reader, piece, scratch->memory[0], keepalive));
+  if (reader->dataset.swapped) dm_swap_bytes(scratch->memory[0], dtype, count);
+  dm_view staged = dm_view_row_major(scratch->memory[0], dtype, piece.rows, piece.cols);
+  dm_reader_spread(reader, request, staged, piece.row, piece.col);
+  return DM_OK;
+}
+
+void dm_reader_missing(const dm_reader *reader, int64_t *count, int64_t *first) {
+  *count = reader->missed ? atomic_load(&reader->missed->count) : 0;
+  *first = reader->missed ? atomic_load(&reader->missed->first) : INT64_MAX;
+}
+
+dm_status dm_missing_refused(const dm_dataset *d, int64_t count, int64_t first) {
+  char many[64] = "values are";
+  if (count == 1) snprintf(many, sizeof many, "one of its values is");
+  if (count > 1) snprintf(many, sizeof many, "%lld of its values are", (long long)count);
+  return dm_hint(
+      dm_fail_at(DM_E_INPUT, &d->at,
+                 "%s missing; the first is in row %lld, column %lld (counted from 0). %s", many,
+                 (long long)(first / d->cols), (long long)(first % d->cols), d->meaning.text),
+      "--missing nan or --missing zero says what they become; --raw takes the stored "
+      "numbers");
+}
+
+dm_status dm_reader_all_there(const dm_reader *reader) {
+  const dm_dataset *d = &reader->dataset;
+  int64_t count, first;
+  dm_reader_missing(reader, &count, &first);
+  if (count == 0 || d->meaning.missing != DM_MISSING_REFUSED) return DM_OK;
+  return dm_missing_refused(d, -1, first); /* of what was read so far */
+}
+
+static dm_status read_by(dm_file_queue *queue, dm_reader *reader, const dm_request *r) {
+  dm_transfer *transfer;
+  const int64_t row = r->turned ? r->part.col : r->part.row;
+  const int64_t col = r->turned ? r->part.row : r->part.col;
+  dm_status status =
+      dm_file_queue_read(queue, reader, row, col, r->views, r->count, r->conjugate, &transfer);
+  if (!status) status = dm_transfer_wait(transfer, reader->keepalive);
+  if (status) dm_file_queue_cancel(queue); /* the caller may free the memory */
+  return status;
+}
+
+dm_status dm_reader_read_here(dm_reader *reader, const dm_request *request) {
+  if (reader->chunks || reader->sources) {
+    if (!reader->own) DM_TRY(dm_file_queue_open(0, OWN_MEMORY, &reader->own));
+    return read_by(reader->own, reader, request);
+  }
+  for (dm_rectangle piece = {0}; dm_reader_next_piece(reader, request, &piece);) {
+    DM_TRY(dm_reader_bring(reader, request, piece, &reader->scratch, reader->keepalive));
+    DM_TRY(dm_keepalive_beat(reader->keepalive));
+  }
+  reader->bytes += request->part.rows * request->part.cols * dm_dtype_size(reader->dataset.dtype);
+  return dm_reader_all_there(reader);
+}
+
+dm_status dm_reader_read(dm_reader *reader, int64_t row, int64_t col, const dm_view *views,
+                         int64_t count, bool conjugate) {
+  dm_request request;
+  DM_TRY(dm_request_of(reader, row, col, views, count, conjugate, &request));
+  return reader->ahead ? read_by(reader->ahead, reader, &request)
+                       : dm_reader_read_here(reader, &request);
+}

@@ -1,0 +1,157 @@
+/* reader: state shared by the methods of reading.  Private to io. */
+#ifndef DM_IO_READER_H
+#define DM_IO_READER_H
+
+#include <hdf5.h>
+
+#include "file/chunk_place.h"
+#include "file/composite.h"
+#include "file/hdf5_use.h"
+#include "file/pool.h"
+#include "file/read.h"
+
+struct dm_reader {
+  dm_dataset dataset;   /* as stored: rows and columns are swapped if the file is column-major */
+  dm_dtype through, as; /* elements are rounded to these types in turn, if they are not NONE */
+  bool empty;           /* the dataset has no elements: zeros are read */
+  int64_t bytes;        /* read so far */
+  dm_missed *missed;    /* NULL: attributes say nothing about the stored numbers */
+  const dm_keepalive *keepalive;
+
+  struct dm_sources *sources; /* it is made of; NULL: it is read from one file */
+  struct dm_sources *owner;   /* it is one of these; or NULL */
+  int64_t number;             /* ... which one */
+
+  void *mapping;         /* of the whole file, or NULL */
+  bool raw;              /* threads read contiguous data or chunks; false: HDF5 reads */
+  int fd;                /* for them; -1: OWNER lends it (dm_reader_take_file) */
+  hid_t file, set, type; /* -1: the data is contiguous, or a source that is asleep */
+  hid_t access;
+  dm_h5_exit leave;
+  dm_chunk_ear *ear;            /* NULL: HDF5 does not report offsets of chunks */
+  struct dm_chunks *chunks;     /* NULL: not chunked, or filtered by HDF5 only */
+  struct dm_chunk_cache *cache; /* of the queue that reads it, or NULL */
+  struct dm_file_queue *ahead;  /* dm_reader_read waits for its threads; or NULL */
+  struct dm_file_queue *own;    /* without threads, for chunks if there is no other queue */
+
+  dm_scratch scratch; /* for reading without threads */
+};
+
+/* A part of the dataset. */
+typedef struct dm_rectangle {
+  int64_t row, col, rows, cols;
+} dm_rectangle;
+
+/* The arguments of dm_reader_read. */
+typedef struct dm_request {
+  dm_rectangle part;
+  const dm_view *views;
+  int64_t count;
+  bool conjugate;
+  bool turned; /* column-major file: PART is in the file's terms */
+} dm_request;
+
+/* VIEW number I of REQUEST, as oriented in the file. */
+static inline dm_view dm_request_view(const dm_request *request, int64_t i) {
+  return request->turned ? dm_view_transpose(request->views[i]) : request->views[i];
+}
+
+/* Sets READER, all zero, to read DATASET as dm_reader_open does; opens nothing. */
+void dm_reader_prepare(dm_reader *reader, const dm_dataset *dataset, dm_dtype as);
+
+/* Fills REQUEST; DM_E_BUG: the views do not fit. Its part may be empty. */
+dm_status dm_request_of(const dm_reader *reader, int64_t row, int64_t col, const dm_view *views,
+                        int64_t count, bool conjugate, dm_request *request);
+
+/* The part of view I of REQUEST inside PIECE of the file, as *view, whose first element is (row,
+ * col) there; false: none. *BEFORE is the number of rows or columns of the preceding views. */
+bool dm_request_common(const dm_request *request, int64_t i, const dm_rectangle *piece,
+                       int64_t *before, dm_view *view, int64_t *row, int64_t *col);
+
+/* dm_reader_read without threads. */
+dm_status dm_reader_read_here(dm_reader *reader, const dm_request *request);
+
+/* Advances *piece, initially all zero, to the next piece to read; false: there is none. */
+bool dm_reader_next_piece(const dm_reader *reader, const dm_request *request, dm_rectangle *piece);
+
+/* Reads PIECE of REQUEST into its views, by pread (any thread) or HDF5 (one). */
+dm_status dm_reader_bring(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
+                          dm_scratch *scratch, const dm_keepalive *keepalive);
+
+/* Copies STAGED's part of the request to the views; STAGED is at (row, col) of the dataset and has
+ * its type in this machine's byte order. */
+void dm_reader_spread(const dm_reader *reader, const dm_request *request, dm_view staged,
+                      int64_t row, int64_t col);
+
+/* Reads PIECE directly into the views, which have the file's type and packed rows. */
+dm_status dm_reader_scatter(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
+                            const dm_keepalive *keepalive);
+
+/* Reads the elements of PART unconverted, row-major, into MEMORY. */
+dm_status dm_reader_fetch_hdf5(const dm_reader *reader, dm_rectangle part, void *memory);
+
+/* DM_E_INPUT: a value that was read is missing, and the user did not say what becomes of those. */
+dm_status dm_reader_all_there(const dm_reader *reader);
+
+dm_status dm_reader_open_direct(dm_reader *reader);
+dm_status dm_reader_open_hdf5(dm_reader *reader);
+void dm_reader_close_hdf5(dm_reader *reader);
+
+/* Lends the descriptor of a reader with RAW to this thread, which gives it back. */
+dm_status dm_reader_take_file(const dm_reader *reader, int *fd);
+void dm_reader_give_file(const dm_reader *reader);
+
+/* Opens DATASET's file and checks that it is still the inspected one. */
+dm_status dm_reader_open_file(const dm_dataset *dataset, int *fd);
+
+/* ---- datasets made of others (sources.c) ---- */
+
+dm_status dm_sources_open(dm_reader *reader);
+void dm_sources_close(struct dm_sources *sources); /* NULL is allowed */
+
+/* The part of PATCH, number *INDEX of the list or a later one, that is in PART of the matrix;
+ * false: there is none. */
+bool dm_sources_next(const dm_reader *reader, const dm_rectangle *part, int64_t *index,
+                     dm_patch *patch);
+
+/* The reader of source NUMBER; it belongs to READER. */
+dm_status dm_sources_reader(dm_reader *reader, int64_t number, dm_reader **source);
+
+/* Makes sure that HDF5 has the file of READER open until the next such call. */
+dm_status dm_reader_wake(dm_reader *reader);
+
+/* dm_reader_take_file for a source; any thread. */
+dm_status dm_sources_take(struct dm_sources *sources, const dm_reader *reader, int *fd);
+void dm_sources_give(struct dm_sources *sources, int64_t number);
+
+/* Fills the views of REQUEST with the value of elements that have no source, if there are any. */
+void dm_sources_fill(const dm_reader *reader, const dm_request *request);
+
+/* Checks that the open file FD is still the inspected one. */
+dm_status dm_reader_same_file(const dm_dataset *dataset, int fd);
+
+/* ---- chunks (read_chunks.c) ---- */
+
+/* After dm_reader_open_hdf5, if the dataset has chunks, and only filters of chunk_filter.h. */
+dm_status dm_reader_open_chunks(dm_reader *reader);
+
+/* The chunks that overlap PART, as a rectangle of whole chunks. */
+dm_rectangle dm_reader_chunks_of(const dm_reader *reader, dm_rectangle part);
+
+/* The number of the chunk in chunk row DOWN and chunk column RIGHT; numbers are row-major. */
+int64_t dm_reader_chunk_number(const dm_reader *reader, int64_t down, int64_t right);
+
+/* Bytes of memory for unpacking a chunk. */
+int64_t dm_reader_chunk_room(const dm_reader *reader);
+
+/* Finds the place of chunk NUMBER with HDF5. */
+dm_status dm_reader_find_chunk(const dm_reader *reader, int64_t number, dm_chunk_place *place);
+
+/* Reads the chunk at PLACE into scratch->memory[0] and undoes its filters; any thread. */
+dm_status dm_reader_unpack(const dm_reader *reader, const dm_chunk_place *place,
+                           dm_scratch *scratch);
+
+/* The unpacked chunk at PLACE in DATA as a view, without its part outside the matrix. */
+dm_view dm_reader_chunk_view(const dm_reader *reader, const dm_chunk_place *place, void *data);
+
+#endif

@@ -1,0 +1,175 @@
+#include "file/recast.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "file/batch.h"
+#include "file/child.h"
+#include "file/hdf5_use.h"
+#include "file/npy.h"
+#include "file/output_file.h"
+#include "file/read.h"
+
+enum { PIECE = 1 << 24, HEAD_BYTES = 1 << 20 };
+
+/* ---- before the work ---- */
+
+/* A dm_child_work: checks each component of the dataset's path without following links. */
+static dm_status look_for_place(const void *location, void *nothing) {
+  const dm_location *at = location;
+  hid_t file;
+  *(char *)nothing = 0;
+  DM_TRY(dm_h5_start(false));
+  DM_TRY(dm_h5_open_file(at, 0, &file));
+  char path[DM_PATH];
+  for (size_t end = 1; at->dataset[end - 1]; end++) {
+    if (at->dataset[end] != '/' && at->dataset[end] != '\0') continue;
+    memcpy(path, at->dataset, end);
+    path[end] = '\0';
+    H5L_info_t link;
+    H5O_info_t object = {.type = H5O_TYPE_UNKNOWN};
+    const htri_t exists = H5Lexists(file, path, H5P_DEFAULT);
+    if (exists == 0) return DM_OK;
+    if (exists < 0 || H5Lget_info(file, path, &link, H5P_DEFAULT) < 0 ||
+        (link.type == H5L_TYPE_HARD && H5Oget_info_by_name(file, path, &object, H5P_DEFAULT) < 0))
+      return dm_h5_fail(DM_E_INPUT, at, "'%.300s' cannot be read", path);
+    const bool group = object.type == H5O_TYPE_GROUP;
+    if (at->dataset[end] == '/' && !group)
+      return dm_fail_at(DM_E_USAGE, at, "'%.300s' is no group of the file", path);
+  }
+  return dm_hint(dm_fail_at(DM_E_USAGE, at, "already exists in the file"),
+                 "nothing was touched; name another dataset: -o FILE.h5:/name");
+}
+
+dm_status dm_recast_check(const dm_location *at, dm_output_form *form) {
+  char nothing = 0;
+  struct stat info;
+  DM_TRY(dm_child_run(at, look_for_place, at, &nothing, sizeof nothing));
+  if (stat(at->file, &info) < 0) return dm_output_failed(at, at->file, "examined");
+  if (info.st_nlink > 1)
+    return dm_hint(dm_fail_at(DM_E_USAGE, at, "the file has other names (hard links)"),
+                   "--append replaces the file by a new one, which would have this name alone");
+  if (access(at->file, W_OK) < 0)
+    return dm_fail_at(DM_E_IO, at, "the file cannot be written: %s", strerror(errno));
+  form->existing.at = *at;
+  dm_io_identify(&info, &form->existing);
+  return DM_OK;
+}
+
+static dm_status bytes_of(const dm_output_file *file, int64_t *bytes) {
+  return dm_bytes_of(file->rows, file->cols, dm_dtype_size(file->dtype), bytes);
+}
+
+dm_status dm_recast_room(const dm_output_file *file, const dm_output_form *form) {
+  char directory[DM_PATH];
+  int64_t bytes = 0;
+  DM_TRY(bytes_of(file, &bytes));
+  dm_output_directory(file->at.file, directory);
+  if (dm_add_overflows(bytes, form->existing.file_bytes + HEAD_BYTES, &bytes))
+    return dm_fail_at(DM_E_FIT, &file->at, "the new file has no 64-bit size");
+  return dm_context(dm_output_room(&file->at, directory, bytes), "the new file beside the first");
+}
+
+/* ---- at the end ---- */
+
+/* Adds PART bytes of C from byte DONE. */
+static void add_piece(dm_tile_sums *sums, const dm_output_file *made, const void *piece,
+                      int64_t done, int64_t part) {
+  const int64_t size = dm_dtype_size(made->dtype);
+  dm_tile_sums_add_run(sums, piece, made->dtype, done / size, part / size);
+}
+
+static dm_status copy(const dm_output_file *made, int from, int64_t at, int64_t to, int64_t bytes,
+                      dm_tile_sums *sums, const dm_keepalive *keepalive) {
+  void *piece;
+  DM_TRY(dm_buffer_alloc(dm_max(1, dm_min(bytes, PIECE)), &piece));
+  dm_status status = DM_OK;
+  for (int64_t done = 0; done < bytes && !status; done += PIECE) {
+    const int64_t part = dm_min(PIECE, bytes - done);
+    status = dm_batch_move(from, false, made->at.file, piece, part, at + done);
+    if (!status) add_piece(sums, made, piece, done, part);
+    if (!status) status = dm_batch_move(made->made, true, made->part, piece, part, to + done);
+    if (!status) status = dm_keepalive_beat(keepalive);
+  }
+  free(piece);
+  return status;
+}
+
+static dm_status add_dataset(dm_output_file *made) {
+  char path[DM_DESCRIPTOR];
+  DM_TRY(dm_h5_start(false));
+  hid_t access = dm_h5_unlocked(), h5 = -1;
+  if (access >= 0) h5 = H5Fopen(dm_output_by_descriptor(made->made, path), H5F_ACC_RDWR, access);
+  dm_status status = h5 < 0 ? dm_h5_fail(DM_E_IO, &made->at, "its copy cannot be opened")
+                            : dm_output_add(h5, made, NULL);
+  if (h5 >= 0 && H5Fclose(h5) < 0 && !status)
+    status = dm_h5_fail(DM_E_IO, &made->at, "its copy cannot be closed");
+  if (access >= 0) H5Pclose(access);
+  return status;
+}
+
+static dm_status copy_existing(dm_output_file *made, const dm_output_form *form,
+                               const dm_keepalive *keepalive, int *held) {
+  *held = open(made->at.file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (*held < 0) return dm_output_failed(&made->at, made->at.file, "opened");
+  DM_TRY(dm_output_lock(&made->at, made->at.file, *held, LOCK_SH));
+  DM_TRY(dm_recast_unchanged(made, form));
+  DM_TRY(copy(made, *held, 0, 0, form->existing.file_bytes, NULL, keepalive));
+  return add_dataset(made);
+}
+
+static dm_status begin(dm_output_file *made, const dm_output_form *form,
+                       const dm_keepalive *keepalive, int *held) {
+  char header[DM_NPY_HEADER];
+  if (form->existing.at.file[0]) return copy_existing(made, form, keepalive, held);
+  DM_TRY(dm_npy_header(made->dtype, made->rows, made->cols, header, &made->offset));
+  return dm_batch_move(made->made, true, made->part, header, made->offset, 0);
+}
+
+static dm_status fill(const dm_output_file *file, dm_output_file *made, const dm_output_form *form,
+                      dm_tile_sums *sums, const dm_keepalive *keepalive, int *held) {
+  int64_t bytes = 0;
+  DM_TRY(dm_output_lock(&made->at, made->part, made->made, LOCK_EX));
+  DM_TRY(bytes_of(file, &bytes));
+  DM_TRY(begin(made, form, keepalive, held));
+  DM_TRY(copy(made, file->made, file->offset, made->offset, bytes, sums, keepalive));
+  DM_TRY(dm_tile_sums_compare(sums, file->part));
+  DM_TRY(dm_output_sync_made(made, keepalive));
+  return dm_output_share(made);
+}
+
+dm_status dm_recast(const dm_output_file *file, const dm_output_form *form, dm_tile_sums *sums,
+                    const dm_keepalive *keepalive, dm_output_file *made, int *held) {
+  *made = *file;
+  made->made = *held = -1;
+  made->part[0] = '\0';
+  DM_TRY(dm_output_make(made, file));
+  dm_status status = fill(file, made, form, sums, keepalive, held);
+  if (!status) return DM_OK;
+  dm_output_discard(made);
+  dm_output_release(made);
+  if (*held >= 0) close(*held);
+  *held = -1;
+  return status->hint[0]
+             ? status
+             : dm_hint(status, "the complete result is '%.200s', an HDF5 file", file->part);
+}
+
+dm_status dm_recast_unchanged(const dm_output_file *file, const dm_output_form *form) {
+  const dm_dataset *old = &form->existing;
+  dm_dataset now = {.at = old->at};
+  if (!old->at.file[0]) return DM_OK;
+  dm_status status = dm_io_identity(&now);
+  if (!status && now.device == old->device && now.inode == old->inode &&
+      now.file_bytes == old->file_bytes && now.modified_ns == old->modified_ns)
+    return DM_OK;
+  dm_status_free(status);
+  return dm_hint(dm_fail_at(DM_E_IO, &old->at, "the file was changed during the run"),
+                 "it was not touched; the result is '%.200s.part', an HDF5 file", file->at.file);
+}

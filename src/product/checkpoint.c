@@ -1,0 +1,499 @@
+#include "product/checkpoint.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/clock.h"
+#include "file/checksum.h"
+#include "file/read.h"
+#include "plan/partition.h"
+#include "plan/saturating.h"
+#include "product/checkpoint_fields.h"
+#include "product/checkpoint_impl.h"
+#include "run/aside.h"
+
+static const double between_looks = 0.05; /* seconds */
+
+/* Tiles that another run would reuse. */
+static int64_t kept(const dm_checkpoint *c) {
+  return c->taken + c->written;
+}
+
+/* ---- every rank reports its tiles on the disk to rank 0, in order; rank 0 records them ---- */
+
+enum { TAG = 75 };
+
+static bool writes(const dm_checkpoint *c) {
+  return c->run->rank < c->used;
+}
+
+static dm_status notes_open(dm_checkpoint *c) {
+  DM_TRY(dm_buffer_table(c->tiles + 1, &c->mine));
+  for (int64_t t = 0; t <= c->tiles; t++) c->mine[t].tile = t;
+  DM_TRY(dm_messages_new(&c->sent));
+  if (c->run->rank != 0) return DM_OK;
+  DM_TRY(dm_buffer_table(c->tiles, &c->missing));
+  for (int64_t t = 0; t < c->tiles; t++) c->missing[t] = c->used;
+  DM_TRY(dm_buffer_table(c->used, &c->tellers));
+  for (int r = 1; r < c->used; r++) DM_TRY(dm_messages_new(&c->tellers[r].messages));
+  return DM_OK;
+}
+
+static void notes_close(dm_checkpoint *c) {
+  for (int r = 1; c->tellers && r < c->used; r++) dm_messages_free(c->tellers[r].messages);
+  dm_messages_free(c->sent);
+  free(c->tellers);
+  free(c->missing);
+  free(c->mine);
+}
+
+static void take(dm_checkpoint *c, const dm_tile_note *note) {
+  c->records[note->tile].checksum += note->checksum;
+  c->missing[note->tile]--;
+  const int64_t all = dm_plan_todo(c->plan);
+  while (c->complete < all && c->missing[dm_plan_todo_tile(c->plan, c->complete)] == 0)
+    c->complete++;
+}
+
+static dm_status send_note(dm_checkpoint *c, const dm_tile_note *note) {
+  return dm_messages_send(c->sent, c->comm, note, sizeof *note, 0, TAG);
+}
+
+static dm_status notes_tell(dm_checkpoint *c, int64_t end) {
+  for (; c->told < end; c->told++) {
+    const dm_tile_note *note = &c->mine[dm_plan_todo_tile(c->plan, c->told)];
+    if (c->run->rank == 0)
+      take(c, note);
+    else
+      DM_TRY(send_note(c, note));
+  }
+  bool done;
+  return dm_messages_test(c->sent, &done);
+}
+
+static dm_status take_from(dm_checkpoint *c, int rank) {
+  dm_teller *teller = &c->tellers[rank];
+  bool arrived = true;
+  while (arrived && !teller->ended) {
+    if (!teller->asked)
+      DM_TRY(dm_messages_receive(teller->messages, c->comm, &teller->note, sizeof teller->note,
+                                 rank, TAG));
+    teller->asked = true;
+    DM_TRY(dm_messages_test(teller->messages, &arrived));
+    if (!arrived) return DM_OK;
+    teller->asked = false;
+    teller->ended = teller->note.tile == c->tiles;
+    if (!teller->ended) take(c, &teller->note);
+  }
+  return DM_OK;
+}
+
+static dm_status notes_take(dm_checkpoint *c) {
+  for (int r = 1; r < c->used; r++) DM_TRY(take_from(c, r));
+  return DM_OK;
+}
+
+static bool all_ended(const dm_checkpoint *c) {
+  for (int r = 1; r < c->used; r++)
+    if (!c->tellers[r].ended) return false;
+  return true;
+}
+
+static dm_status notes_end(dm_checkpoint *c) {
+  if (c->run->rank != 0) {
+    if (writes(c)) DM_TRY(send_note(c, &c->mine[c->tiles]));
+    return dm_messages_wait(c->sent);
+  }
+  while (!all_ended(c)) {
+    DM_TRY(notes_take(c));
+    dm_watch_poll(c->run->watch);
+    sched_yield();
+  }
+  return DM_OK;
+}
+
+static dm_status append_notes(void *context, const dm_keepalive *keepalive) {
+  dm_checkpoint *c = context;
+  (void)keepalive; /* writes few bytes */
+  if (dm_journal_state_of(c->journal) != DM_JOURNAL_PRESENT)
+    DM_TRY(dm_journal_begin(c->journal, &c->fields));
+  const int64_t count = c->complete - c->written;
+  dm_tile_record *list;
+  DM_TRY(dm_buffer_table(count, &list));
+  for (int64_t i = 0; i < count; i++)
+    list[i] = c->records[dm_plan_todo_tile(c->plan, c->written + i)];
+  dm_status status = dm_journal_append(c->journal, list, count);
+  free(list);
+  return status;
+}
+
+static dm_status notes_record(dm_checkpoint *c) {
+  if (c->complete == c->written) return DM_OK;
+  DM_TRY(dm_run_aside(c->run, append_notes, c));
+  for (; c->written < c->complete; c->written++)
+    dm_tile_reach(c->states, dm_plan_todo_tile(c->plan, c->written), DM_TILE_RECORDED);
+  return DM_OK;
+}
+
+/* ---- the start ---- */
+
+static dm_status start_afresh(dm_checkpoint *c, const dm_problem *p) {
+  const bool old = c->journal && dm_journal_existed(c->journal); /* left by an unfinished start */
+  if (old) DM_TRY(dm_journal_clear(c->journal));
+  DM_TRY(dm_output_create_early(&c->multiply->out, p->c, p->m, p->n, &c->file, &c->reservation));
+  c->created = true;
+  return DM_OK;
+}
+
+/* If there is no earlier run, and C needs little of the memory that the planner will count, its
+ * space is reserved while a GPU starts. */
+static dm_status start_early(dm_checkpoint *c, const dm_problem *p) {
+  const bool first = c->found.records == 0 && !(c->journal && dm_journal_existed(c->journal));
+  if (!first || dm_packed(p->m, p->n, dm_dtype_size(p->c)) > dm_memory_available() / 8)
+    return DM_OK;
+  return start_afresh(c, p);
+}
+
+/* Rank 0's opinion; only rank 0 uses it. */
+static bool is_replaced(const dm_multiply *m) {
+  dm_dataset out = {.at = m->out};
+  dm_status none = dm_io_identity(&out);
+  const bool same = !none && out.device == m->c.device && out.inode == m->c.inode;
+  dm_status_free(none);
+  return same;
+}
+
+/* Rank 0's first findings. */
+typedef struct opening {
+  dm_checkpoint *checkpoint;
+  const dm_problem *problem;
+  const dm_setup *setup;
+} opening;
+
+static dm_status look(void *context, const dm_keepalive *keepalive) {
+  const opening *o = context;
+  const dm_multiply *m = o->checkpoint->multiply;
+  (void)keepalive;
+  o->checkpoint->found.in_place = m->has_c && !m->form.existing.at.file[0] && is_replaced(m);
+  return dm_found_look(o->checkpoint, o->problem);
+}
+
+static dm_status start(void *context, const dm_keepalive *keepalive) {
+  const opening *o = context;
+  (void)keepalive;
+  DM_TRY(dm_found_settle(o->checkpoint));
+  return o->checkpoint->found.done ? DM_OK : start_early(o->checkpoint, o->problem);
+}
+
+dm_status dm_checkpoint_open(dm_run *run, const dm_multiply *multiply, const dm_problem *problem,
+                             dm_checkpoint **checkpoint) {
+  dm_checkpoint *c = calloc(1, sizeof *c);
+  DM_TRY(dm_comm_agree(run->world, c ? DM_OK : dm_fail(DM_E_FIT, "no memory for checkpoints")));
+  *checkpoint = c;
+  c->run = run;
+  c->multiply = multiply;
+  c->file.made = -1;
+  c->on = multiply->checkpoint;
+
+  c->interval = multiply->checkpoint_interval;
+  opening one = {c, problem, NULL};
+  DM_TRY(dm_comm_agree(run->world, run->rank == 0 ? dm_run_aside(run, look, &one) : DM_OK));
+  DM_TRY(dm_comm_split(run->world, 0, run->rank, &c->comm));
+  DM_TRY(dm_comm_broadcast(run->world, &c->found, sizeof c->found, 0));
+  if (c->found.named > 0) DM_TRY(dm_found_verify(c));
+  DM_TRY(dm_comm_agree(run->world, run->rank == 0 ? dm_run_aside(run, start, &one) : DM_OK));
+  c->sums = c->on || c->found.in_place || multiply->read_back == DM_READ_BACK_ALWAYS;
+  return dm_comm_broadcast(run->world, &c->found, sizeof c->found, 0);
+}
+
+bool dm_checkpoint_is_done(const dm_checkpoint *c) {
+  return c->found.done;
+}
+
+int64_t dm_checkpoint_recorded(const dm_checkpoint *c) {
+  return c->found.records;
+}
+
+void dm_checkpoint_impose(const dm_checkpoint *c, dm_wishes *wishes) {
+  const dm_found *f = &c->found;
+  if (c->on) wishes->tile_seconds = c->interval;
+  if (f->records == 0) return;
+  wishes->tiles_m = f->tiles_m;
+  wishes->tiles_n = f->tiles_n;
+  wishes->down = f->down != 0;
+  if (f->ranks != c->run->ranks) return;
+  if (!wishes->pm) wishes->pm = (int)f->pm, wishes->pn = (int)f->pn, wishes->pk = (int)f->pk;
+  if (!wishes->panel) wishes->panel = f->panel;
+}
+
+/* ---- the part file ---- */
+
+static dm_status take_up(dm_checkpoint *c) {
+  const dm_problem *p = &c->plan->problem;
+  int64_t count;
+  bool there = false;
+  const dm_tile_record *records = dm_journal_records(c->journal, &count);
+  for (int64_t i = 0, t = -1; i < count; i++)
+    if ((t = dm_recorded_tile(c, &records[i], t + 1)) < 0)
+      return dm_fail(DM_E_IO, "%s cannot be resumed: C is divided into different tiles",
+                     c->multiply->out.file);
+  DM_TRY(dm_output_reopen(&c->multiply->out, p->c, p->m, p->n, c->found.offset, c->found.id,
+                          &c->file, &there));
+  if (!there) c->found.records = 0;
+  return DM_OK;
+}
+
+static dm_status add_cut(dm_checkpoint *c) {
+  const dm_plan *plan = c->plan;
+  DM_TRY(dm_attributes_add(&c->fields, "part", "%s", c->file.id));
+  const struct {
+    const char *name;
+    int64_t value;
+  } numbers[] = {{"offset", c->file.offset}, {"ranks", c->run->ranks},   {"pm", plan->pm},
+                 {"pn", plan->pn},           {"pk", plan->pk},           {"panel", plan->kb},
+                 {"tiles_m", plan->tiles_m}, {"tiles_n", plan->tiles_n}, {"down", plan->down}};
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+    DM_TRY(dm_attributes_add(&c->fields, numbers[i].name, "%lld", (long long)numbers[i].value));
+  return DM_OK;
+}
+
+static dm_status choose_way(dm_checkpoint *c) {
+  const dm_engine *engine = &c->multiply->engine;
+  return dm_output_choose_way(&c->file, engine->write_by,
+                              dm_run_writers(c->run, engine->io_threads));
+}
+
+static dm_status open_part(void *context, const dm_keepalive *keepalive) {
+  dm_checkpoint *c = ((opening *)context)->checkpoint;
+  const dm_setup *setup = ((opening *)context)->setup;
+  dm_attributes *wanted = NULL;
+  (void)keepalive;
+  DM_TRY(dm_buffer_table(1, &wanted));
+  dm_status status = dm_fields_of_setup(c->multiply, setup, wanted);
+  if (!status && c->found.records > 0) status = dm_found_compare(c, wanted);
+  if (!status && c->found.records > 0) status = take_up(c);
+  if (!status && c->found.records == 0 && !c->created) status = start_afresh(c, &c->plan->problem);
+  if (!status) status = choose_way(c);
+  for (int i = 0; i < wanted->count && !status; i++)
+    status = dm_attributes_add(&c->fields, wanted->list[i].name, "%s", wanted->list[i].text);
+  if (!status) status = add_cut(c);
+  free(wanted);
+  return status;
+}
+
+static dm_status share_records(dm_checkpoint *c) {
+  dm_status status = dm_trust_list(c);
+  DM_TRY(dm_comm_agree(c->run->world, status));
+  DM_TRY(dm_comm_broadcast(c->run->world, c->states->state, c->tiles, 0));
+  return dm_comm_broadcast(c->run->world, c->records, c->tiles * (int64_t)sizeof *c->records, 0);
+}
+
+static void say(const dm_checkpoint *c) {
+  if (c->run->rank == 0 && c->found.records > 0)
+    dm_log_line(&c->run->log, DM_LOG_NOTE, "resuming: %lld of %lld tiles are done",
+                (long long)c->taken, (long long)c->tiles);
+}
+
+dm_status dm_checkpoint_begin(dm_checkpoint *c, const dm_setup *setup, dm_output_file *file,
+                              dm_tile_states *states) {
+  c->states = states;
+  c->plan = &setup->plan;
+  c->tiles = dm_plan_tiles(c->plan);
+  c->used = dm_plan_used(c->plan);
+  opening one = {c, NULL, setup};
+  dm_status status = c->run->rank == 0 ? dm_run_aside(c->run, open_part, &one) : DM_OK;
+  DM_TRY(dm_comm_agree(c->run->world, status));
+  DM_TRY(dm_comm_broadcast(c->run->world, &c->found, sizeof c->found, 0));
+  const int made = c->file.made;
+  DM_TRY(dm_comm_broadcast(c->run->world, &c->file, sizeof c->file, 0));
+  c->file.made = made;
+  DM_TRY(share_records(c));
+  if (c->found.records > 0) DM_TRY(dm_trust_recorded(c));
+  dm_trust_list_others(c);
+  say(c);
+  *file = c->file;
+  DM_TRY(dm_comm_agree(c->run->world, notes_open(c)));
+  DM_TRY(dm_comm_barrier(c->run->world)); /* intervals start at the same time */
+  c->started = dm_now();
+  c->begun = true;
+  return DM_OK;
+}
+
+dm_status dm_checkpoint_reserved(dm_checkpoint *c) {
+  dm_reservation *reservation = c->reservation;
+  c->reservation = NULL;
+  return dm_comm_agree(c->run->world, dm_reservation_end(reservation));
+}
+
+/* ---- while tiles are computed ---- */
+
+void dm_checkpoint_watch(dm_checkpoint *c, dm_output *output) {
+  c->output = output;
+}
+
+bool dm_checkpoint_sums(const dm_checkpoint *c) {
+  return c->sums;
+}
+
+void dm_checkpoint_add(dm_checkpoint *c, int64_t tile, uint64_t checksum) {
+  if (c->sums) c->mine[tile].checksum += checksum;
+}
+
+dm_status dm_checkpoint_stored(dm_checkpoint *c, int64_t tile) {
+  c->stored = dm_plan_todo_place(c->plan, tile) + 1;
+  c->next = 0;
+  return dm_checkpoint_poll(c);
+}
+
+/* Intervals have a common start, so that all ranks sync at about the same time. */
+static bool is_due(dm_checkpoint *c, double now) {
+  if (c->interval <= 0) return true;
+  const int64_t turn = (int64_t)((now - c->started) / c->interval);
+  if (turn == c->turn) return false;
+  c->turn = turn;
+  return true;
+}
+
+dm_status dm_checkpoint_poll(dm_checkpoint *c) {
+  const double now = dm_now();
+  if (!c->on || !c->output || now < c->next) return DM_OK;
+  c->next = now + between_looks;
+  bool done;
+  DM_TRY(dm_output_syncing(c->output, false, &done));
+  if (done) {
+    c->synced = c->syncing;
+    DM_TRY(notes_tell(c, c->synced));
+    if (c->stored > c->synced && is_due(c, now)) {
+      c->syncing = c->stored;
+      DM_TRY(dm_output_sync_start(c->output, &c->run->of_thread));
+    }
+  }
+  if (c->run->rank != 0) return DM_OK;
+  DM_TRY(notes_take(c));
+  return c->on ? notes_record(c) : DM_OK;
+}
+
+static dm_status sync_all(void *context, const dm_keepalive *keepalive) {
+  dm_checkpoint *c = context;
+  bool done;
+  DM_TRY(dm_output_syncing(c->output, true, &done));
+  DM_TRY(dm_output_sync(c->output, keepalive));
+  c->synced = c->syncing = c->stored;
+  return DM_OK;
+}
+
+static dm_status end_telling(dm_checkpoint *c) {
+  dm_run_phase(c->run, "syncing", DM_SYNC_PATIENCE);
+  DM_TRY(dm_comm_agree(c->run->world, dm_run_aside(c->run, sync_all, c)));
+  c->flushed = true;
+  dm_status status = notes_tell(c, c->synced);
+  return status ? status : notes_end(c);
+}
+
+dm_status dm_checkpoint_flush(dm_checkpoint *c, bool record) {
+  dm_status status = DM_OK;
+  if (c->output && !c->flushed) status = end_telling(c);
+  const bool late = dm_now() - c->started >= c->interval || kept(c) > 0;
+  if (!status && c->flushed && c->run->rank == 0 && c->on && (record || late))
+    status = notes_record(c);
+  return dm_comm_agree(c->run->world, status);
+}
+
+/* ---- the end ---- */
+
+dm_status dm_checkpoint_intend(dm_checkpoint *c, dm_completion *completion) {
+  const dm_output_form *form = &c->multiply->form;
+  const bool packed = dm_output_is_chunked(form) || dm_output_is_recast(form);
+  completion->tiles = c->records;
+  completion->count = c->sums && c->taken + c->complete == c->tiles ? c->tiles : 0;
+  if (c->journal && (c->found.in_place || packed)) DM_TRY(notes_record(c));
+  completion->journal = c->journal;
+  completion->unrecorded = !c->journal || dm_journal_state_of(c->journal) != DM_JOURNAL_PRESENT;
+  return DM_OK;
+}
+
+void dm_checkpoint_named(dm_checkpoint *c) {
+  c->named = true;
+}
+
+/* Keeps the hint of rejected input, and adds the reason if something does not fit. */
+static dm_status tell_kept(const dm_checkpoint *c, dm_status status, int64_t kept) {
+  const char *out = c->multiply->out.file;
+  if (!c->begun && status->code == DM_E_FIT)
+    return dm_hint(status,
+                   "the tiles of the earlier run, on %lld ranks, are kept: use as many ranks or "
+                   "memory, or remove %.200s.part and %.200s.journal to start over",
+                   (long long)c->found.ranks, out, out);
+  if (!c->begun && status->hint[0] && status->code != DM_E_STOPPED) return status;
+  if (!c->begun)
+    return dm_hint(status, "the same command resumes after the %lld tiles of the earlier run",
+                   (long long)kept);
+  return dm_hint(status, "%lld of %lld tiles are kept: the same command resumes from them",
+                 (long long)kept, (long long)c->tiles);
+}
+
+/* A result that could not be packed is complete and on the disk: with its records the same command
+ * packs it again. A result that failed its verification must not be resumed. */
+static bool is_to_be_packed(dm_checkpoint *c, const dm_error *error) {
+  if (!c->on || error->code == DM_E_VERIFY || error->code == DM_E_CORRUPT) return false;
+  if (c->flushed) dm_status_free(notes_record(c)); /* may fail, too, on a full disk */
+  return kept(c) == c->tiles;
+}
+
+/* A journal that cannot be removed is no reason to reject a result. */
+static void remove_journal(dm_checkpoint *c) {
+  dm_status status = dm_journal_remove(c->journal);
+  if (status) dm_log_line(&c->run->log, DM_LOG_WARNING, "%s", status->message);
+  dm_status_free(status);
+}
+
+/* If C was computed from the matrix it replaced, the user must know of a journal that remains. */
+static dm_status tidy_in_place(dm_checkpoint *c, dm_status status) {
+  const char *out = c->multiply->out.file;
+  if (!status) status = dm_journal_remove(c->journal);
+  return dm_hint(status,
+                 "%.200s is complete: the same command now ends without multiplying again, "
+                 "and removes %.200s.journal",
+                 out, out);
+}
+
+static dm_status tidy(dm_checkpoint *c, dm_status status, bool keep_part) {
+  if (c->found.in_place && c->journal && (c->named || c->found.done))
+    return tidy_in_place(c, status);
+  if (c->named || c->found.done) {
+    if (c->journal) remove_journal(c);
+    return status;
+  }
+  if (status && keep_part && is_to_be_packed(c, status))
+    return dm_hint(
+        status, "the complete result is '%.200s.part', contiguous; the same command resumes there",
+        c->multiply->out.file);
+  const int64_t tiles = c->begun ? kept(c) : c->found.records;
+  if (status && tiles > 0 && !keep_part) return tell_kept(c, status, tiles);
+  if (status && c->created && !keep_part) dm_output_discard(&c->file);
+  /* A journal that this run could not interpret must not be removed. */
+  if (c->journal && (c->begun || !dm_journal_existed(c->journal))) remove_journal(c);
+  return status;
+}
+
+dm_status dm_checkpoint_close(dm_checkpoint *c, dm_status status, bool keep_part) {
+  if (!c) return status;
+  status = dm_status_first(status, dm_reservation_end(c->reservation));
+  /* Ranks end together: no message may arrive in freed memory. */
+  if (c->begun && !c->flushed && status && status->agreed)
+    status = dm_status_first(status, notes_end(c));
+  if (c->run->rank == 0) status = tidy(c, status, keep_part);
+  dm_output_release(&c->file);
+  dm_journal_close(c->journal);
+  /* If one rank failed alone messages are still under way: the launcher ends all ranks. */
+  if (status && !status->agreed) return status;
+  notes_close(c);
+  dm_comm_free(c->comm);
+  free(c->records);
+  free(c);
+  return status;
+}

@@ -1,0 +1,84 @@
+#include "product/commit.h"
+
+#include <unistd.h>
+
+#include "core/fork_join.h"
+#include "file/pack.h"
+#include "file/recast.h"
+#include "run/aside.h"
+
+dm_status dm_commit_room(const dm_output_file *file, const dm_output_form *form) {
+  if (dm_output_is_recast(form)) return dm_recast_room(file, form);
+  return dm_output_is_chunked(form) ? dm_pack_room(file, form) : DM_OK;
+}
+
+/* Arguments of a commit. */
+typedef struct commitment {
+  const dm_output_file *file;
+  const dm_output_form *form;
+  int threads;
+  dm_tile_sums *sums; /* NULL if C stays as written */
+  dm_completion completion;
+  bool *named;
+} commitment;
+
+/* Names MADE, and removes the file that is not needed any more. */
+static dm_status commit_made(const commitment *c, dm_completion completion, dm_output_file *made,
+                             const dm_keepalive *keepalive) {
+  completion.source = c->file;
+  dm_status status = dm_output_commit(made, &completion, keepalive, c->named);
+  dm_output_discard(*c->named ? c->file : made);
+  dm_output_release(made);
+  return status;
+}
+
+/* These files have no tiles of their own, and NumPy files no provenance either. */
+static dm_status commit_recast(const commitment *c, const dm_keepalive *keepalive) {
+  dm_completion completion = {.provenance = c->form->npy ? NULL : c->completion.provenance,
+                              .force = c->completion.force || !c->form->npy,
+                              .unrecorded = c->completion.unrecorded,
+                              .journal = c->completion.journal};
+  dm_output_file made;
+  int held;
+  DM_TRY(dm_recast(c->file, c->form, c->sums, keepalive, &made, &held));
+  dm_status status = dm_recast_unchanged(c->file, c->form);
+  if (!status) {
+    status = commit_made(c, completion, &made, keepalive);
+  } else {
+    dm_output_discard(&made);
+    dm_output_release(&made);
+  }
+  if (held >= 0) close(held);
+  return status;
+}
+
+static dm_status commit_chunked(const commitment *c, const dm_keepalive *keepalive) {
+  dm_output_file packed;
+  DM_TRY(dm_pack(c->file, c->form, c->threads, c->sums, keepalive, &packed));
+  return commit_made(c, c->completion, &packed, keepalive);
+}
+
+/* A request to stop now would lose a finished result: the keepalive only reports progress. */
+static dm_status commit(void *context, const dm_keepalive *keepalive) {
+  const commitment *c = context;
+  return dm_output_is_recast(c->form) ? commit_recast(c, keepalive)
+         : dm_output_is_chunked(c->form)
+             ? commit_chunked(c, keepalive)
+             : dm_output_commit(c->file, &c->completion, keepalive, c->named);
+}
+
+dm_status dm_commit_file(dm_run *run, const dm_output_file *file, const dm_output_form *form,
+                         int threads, const dm_completion *completion, bool *named) {
+  *named = false;
+  const bool chunked = dm_output_is_chunked(form);
+  commitment c = {
+      .file = file, .form = form, .threads = threads, .completion = *completion, .named = named};
+  if (!dm_output_is_recast(form) && !chunked) return dm_run_aside(run, commit, &c);
+  if (chunked) dm_run_phase(run, "packing", DM_SYNC_PATIENCE);
+  if (chunked) dm_run_take_node(run); /* the other ranks are waiting */
+  if (chunked && threads < 0) c.threads = dm_cores();
+  DM_TRY(dm_tile_sums_open(completion->tiles, completion->count, file->cols, &c.sums));
+  dm_status status = dm_run_aside(run, commit, &c);
+  dm_tile_sums_close(c.sums);
+  return status;
+}

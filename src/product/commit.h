@@ -1,0 +1,20 @@
+/* commit: gives the finished file of an output its form and its name. */
+#ifndef DM_JOB_COMMIT_H
+#define DM_JOB_COMMIT_H
+
+#include "file/output.h"
+#include "file/output_form.h"
+#include "run/run.h"
+
+/* Rank 0, after FILE was created: DM_E_FIT if the disk has no room for turning it into FORM
+ * (completed). */
+dm_status dm_commit_room(const dm_output_file *file, const dm_output_form *form);
+
+/* Rank 0, after all ranks agreed that their data is on the disk: turns FILE into FORM, with THREADS
+ * (-1: as many as help), compares what it reads of FILE for that with the checksums of the tiles of
+ * COMPLETION (DM_E_IO: a tile differs from what was written), completes the result and names it.
+ * After an error FILE still exists, unless it is *named. */
+dm_status dm_commit_file(dm_run *run, const dm_output_file *file, const dm_output_form *form,
+                         int threads, const dm_completion *completion, bool *named);
+
+#endif

@@ -1,0 +1,284 @@
+#include "product/distributed.h"
+
+#include <stdlib.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "product/band.h"
+
+dm_status dm_memory_matrix_check(const dm_memory_matrix *m) {
+  int64_t bytes;
+  if ((int)m->division < (int)DM_BY_ROWS || (int)m->division > (int)DM_BLOCK_CYCLIC)
+    return dm_hint(dm_fail(DM_E_USAGE, "%d is not a way to divide a matrix", (int)m->division),
+                   "damier_file, damier_by_rows, damier_on_one and damier_scalapack fill matrices "
+                   "in; damier_scalapack needs a descriptor");
+  if ((int)m->dtype < 0 || (int)m->dtype >= DM_DTYPE_COUNT)
+    return dm_fail(DM_E_USAGE, "%d is no type", (int)m->dtype);
+  if (m->rows < 0 || m->cols < 0 || (m->rows == 0 && m->cols == 0))
+    return dm_fail(DM_E_USAGE, "it has %lld x %lld elements", (long long)m->rows,
+                   (long long)m->cols);
+  if (dm_mul_overflows(m->rows, m->cols, &bytes) ||
+      dm_mul_overflows(bytes, dm_dtype_size(m->dtype), &bytes))
+    return dm_fail(DM_E_USAGE, "%lld x %lld elements have no 64-bit size", (long long)m->rows,
+                   (long long)m->cols);
+  return DM_OK;
+}
+
+/* Ranks must agree on the whole matrix, but not on the memory of their parts. */
+static dm_status check_alike(const dm_comm *comm, const dm_memory_matrix *m, bool *on_gpus) {
+  const int64_t stated[] = {m->division,  m->dtype,        m->rows,      m->cols,
+                            m->rank,      m->grid_rows,    m->grid_cols, m->row_block,
+                            m->col_block, m->column_major, m->first_row, m->first_col};
+  enum { COUNT = sizeof stated / sizeof *stated };
+  int64_t extremes[2 * COUNT + 1];
+  for (int i = 0; i < COUNT; i++) {
+    extremes[2 * i] = stated[i];
+    extremes[2 * i + 1] = ~stated[i]; /* its largest is the complement of the least */
+  }
+  extremes[2 * COUNT] = m->on_gpu;
+  DM_TRY(dm_comm_max_i64(comm, extremes, 2 * COUNT + 1));
+  *on_gpus = extremes[2 * COUNT];
+  for (int i = 0; i < COUNT; i++)
+    if (extremes[2 * i] != ~extremes[2 * i + 1])
+      return dm_hint(dm_fail(DM_E_USAGE, "the ranks describe it differently"),
+                     "type, shape and division are those of the whole matrix, on every rank");
+  return DM_OK;
+}
+
+/* ---- divisions ---- */
+
+static dm_status by_rows(const dm_comm *comm, const dm_memory_matrix *m, dm_distribution *of) {
+  const int ranks = dm_comm_size(comm);
+  const int64_t cols[] = {m->cols};
+  int64_t *sizes;
+  DM_TRY(dm_comm_agree(comm, dm_buffer_table(ranks, &sizes)));
+  dm_status status = dm_comm_gather(comm, &m->own_rows, sizeof m->own_rows, sizes, 0);
+  if (!status) status = dm_comm_broadcast(comm, sizes, ranks * (int64_t)sizeof *sizes, 0);
+  if (!status) status = dm_axis_of_sizes(sizes, ranks, &of->rows);
+  free(sizes);
+  DM_TRY(status);
+  if (of->rows.total != m->rows)
+    return dm_hint(dm_fail(DM_E_USAGE, "it has %lld rows, but the ranks have %lld together",
+                           (long long)m->rows, (long long)of->rows.total),
+                   "own_rows counts the rows of this rank, rows those of the whole matrix");
+  DM_TRY(dm_axis_of_sizes(cols, 1, &of->cols));
+  DM_TRY(dm_distribution_ranks(of));
+  for (int r = 0; r < ranks; r++) of->ranks[r] = r;
+  return DM_OK;
+}
+
+static dm_status on_one(const dm_comm *comm, const dm_memory_matrix *m, dm_distribution *of) {
+  const int64_t rows[] = {m->rows}, cols[] = {m->cols};
+  if (m->rank < 0 || m->rank >= dm_comm_size(comm))
+    return dm_fail(DM_E_USAGE, "there is no rank %d", m->rank);
+  DM_TRY(dm_axis_of_sizes(rows, 1, &of->rows));
+  DM_TRY(dm_axis_of_sizes(cols, 1, &of->cols));
+  DM_TRY(dm_distribution_ranks(of));
+  of->ranks[0] = m->rank;
+  return DM_OK;
+}
+
+static dm_status cyclic(const dm_comm *comm, const dm_memory_matrix *m, dm_distribution *of) {
+  if (m->grid_rows < 1 || m->grid_cols < 1 ||
+      (int64_t)m->grid_rows * m->grid_cols > dm_comm_size(comm))
+    return dm_fail(DM_E_USAGE, "a process grid of %d x %d does not fit %d ranks", m->grid_rows,
+                   m->grid_cols, dm_comm_size(comm));
+  if (m->row_block < 1 || m->col_block < 1 || m->first_row < 0 || m->first_row >= m->grid_rows ||
+      m->first_col < 0 || m->first_col >= m->grid_cols)
+    return dm_fail(DM_E_USAGE, "blocks of %lld x %lld from (%d, %d) on do not divide it",
+                   (long long)m->row_block, (long long)m->col_block, m->first_row, m->first_col);
+  DM_TRY(dm_axis_cyclic(m->rows, m->row_block, m->grid_rows, m->first_row, &of->rows));
+  DM_TRY(dm_axis_cyclic(m->cols, m->col_block, m->grid_cols, m->first_col, &of->cols));
+  DM_TRY(dm_distribution_ranks(of));
+  for (int r = 0; r < m->grid_rows; r++)
+    for (int c = 0; c < m->grid_cols; c++)
+      of->ranks[r * m->grid_cols + c] =
+          m->column_major ? c * m->grid_rows + r : r * m->grid_cols + c;
+  return DM_OK;
+}
+
+static dm_status divide(const dm_comm *comm, const dm_memory_matrix *m, dm_distribution *of) {
+  switch (m->division) {
+  case DM_BY_ROWS:
+    return by_rows(comm, m, of);
+  case DM_ON_ONE:
+    return on_one(comm, m, of);
+  case DM_BLOCK_CYCLIC:
+    return cyclic(comm, m, of);
+  default:
+    return dm_fail(DM_E_USAGE, "%d is not a way to divide a matrix in memory", m->division);
+  }
+}
+
+/* ---- this rank's part ---- */
+
+/* Checks strides that copies to and from GPUs support; a stride not needed for one row or column
+ * becomes 1. */
+static dm_status check_lines(dm_view *v) {
+  if (v->rows == 1) v->row_stride = 1;
+  if (v->cols == 1) v->col_stride = 1;
+  const bool by_rows = v->col_stride == 1 && (v->rows == 1 || v->row_stride >= v->cols);
+  const bool by_columns = v->row_stride == 1 && (v->cols == 1 || v->col_stride >= v->rows);
+  if (by_rows || by_columns) return DM_OK;
+  return dm_hint(dm_fail(DM_E_USAGE, "strides of %lld and %lld elements in GPU memory",
+                         (long long)v->row_stride, (long long)v->col_stride),
+                 "the elements of rows, or those of columns, have to lie side by side there");
+}
+
+static dm_status local_part(const dm_comm *comm, const dm_memory_matrix *m,
+                            dm_distributed *matrix) {
+  int row, col;
+  matrix->local = (dm_view){.dtype = m->dtype};
+  if (!dm_distribution_parts(&matrix->of, dm_comm_rank(comm), &row, &col)) return DM_OK;
+  dm_view *v = &matrix->local;
+  v->rows = dm_axis_size(&matrix->of.rows, row);
+  v->cols = dm_axis_size(&matrix->of.cols, col);
+  v->base = m->data;
+  v->row_stride = m->row_stride;
+  v->col_stride = m->col_stride;
+  if (dm_view_is_empty(*v)) return DM_OK;
+  if (!v->base) return dm_fail(DM_E_USAGE, "this rank has elements of it, but no data");
+  if ((v->rows > 1 && v->row_stride < 1) || (v->cols > 1 && v->col_stride < 1))
+    return dm_fail(DM_E_USAGE, "strides of %lld and %lld elements", (long long)v->row_stride,
+                   (long long)v->col_stride);
+  if (!m->on_gpu) return DM_OK;
+  v->space = DM_DEVICE;
+  matrix->stream = m->stream;
+  return check_lines(v);
+}
+
+dm_status dm_distributed_open(const dm_comm *comm, const dm_memory_matrix *stated, const char *name,
+                              dm_distributed *matrix) {
+  *matrix = (dm_distributed){0};
+  dm_status status = dm_comm_agree(comm, dm_memory_matrix_check(stated));
+  if (!status) status = check_alike(comm, stated, &matrix->on_gpus);
+  if (status) return dm_context(status, "%s", name);
+  status = divide(comm, stated, &matrix->of);
+  if (!status) status = local_part(comm, stated, matrix);
+  return dm_comm_agree(comm, dm_context(status, "%s", name));
+}
+
+/* ---- GPU memory ---- */
+
+static dm_status refuse_backend(const dm_backend *backend) {
+  const dm_backend_ops *cuda;
+  dm_status missing = dm_backend_find("cuda", &cuda);
+  dm_status status = dm_fail(
+      DM_E_DEVICE, "it is in GPU memory, but backend %s uses only host memory", backend->ops->name);
+  status = dm_hint(status, "%s",
+                   missing ? missing->message
+                           : "set the option \"backend\" to \"cuda\"; "
+                             "every rank needs a GPU for it");
+  dm_status_free(missing);
+  return status;
+}
+
+static dm_status check_kind(const dm_view *local, dm_backend *backend) {
+  dm_memory_kind kind;
+  dm_device device;
+  DM_TRY(dm_backend_kind(backend, local->base, &kind));
+  if (local->space == DM_HOST && !kind.host)
+    return dm_hint(dm_fail(DM_E_USAGE, "it is stated as host memory, but is GPU memory"),
+                   "use damier_in_gpu");
+  if (local->space == DM_HOST) return DM_OK;
+  if (!kind.gpu)
+    return dm_hint(dm_fail(DM_E_USAGE, "it is stated as GPU memory, but is host memory"),
+                   "do not use damier_in_gpu for matrices in host memory");
+  if (!kind.foreign) return DM_OK;
+  DM_TRY(dm_backend_device(backend, &device));
+  return dm_hint(dm_fail(DM_E_DEVICE, "it is in memory of GPU %d, but this rank uses GPU %d",
+                         kind.index, device.index),
+                 "the ranks of a node use its GPUs in turn; CUDA_VISIBLE_DEVICES chooses them");
+}
+
+static dm_status reach(dm_distributed *matrix, dm_backend *backend) {
+  const bool on_gpu = matrix->local.space == DM_DEVICE;
+  if (dm_view_is_empty(matrix->local)) return DM_OK;
+  if (on_gpu && !backend->ops->device_memory) return refuse_backend(backend);
+  DM_TRY(check_kind(&matrix->local, backend));
+  if (on_gpu) matrix->backend = backend;
+  return matrix->stream ? dm_backend_await(backend, matrix->stream) : DM_OK;
+}
+
+dm_status dm_distributed_reach(dm_distributed *matrix, dm_backend *backend, const char *name) {
+  return dm_context(reach(matrix, backend), "%s", name);
+}
+
+/* ---- all elements ---- */
+
+static const int64_t piece_bytes = 32 << 20;
+
+/* ROWS of the part, which starts at (row, col) of the matrix; from GPU memory through BAND. */
+static dm_status take_rows(const dm_distributed *matrix, dm_range rows, dm_range cols, int64_t row,
+                           int64_t col, dm_part_taker *take, void *context) {
+  const int64_t count = dm_range_size(rows), width = dm_range_size(cols);
+  if (!matrix->backend)
+    return take(context, dm_view_sub(matrix->local, rows.begin, cols.begin, count, width), row,
+                col);
+  dm_band *band = NULL;
+  DM_TRY(dm_band_open(matrix->backend, matrix->local, cols, count, &band));
+  dm_status status = dm_band_turn(band, rows, true);
+  if (!status)
+    status = take(context, dm_band_part(band, rows.begin, cols.begin, count, width), row, col);
+  dm_band_close(band);
+  return status;
+}
+
+dm_status dm_distributed_each(const dm_distributed *matrix, int rank, dm_part_taker *take,
+                              void *context) {
+  const dm_axis *rows = &matrix->of.rows, *cols = &matrix->of.cols;
+  int row_part, col_part;
+  if (!dm_distribution_parts(&matrix->of, rank, &row_part, &col_part)) return DM_OK;
+  const int64_t line = dm_max(1, matrix->local.cols) * dm_dtype_size(matrix->local.dtype);
+  const int64_t height = dm_max(1, piece_bytes / line);
+  for (int64_t r = 0; r < rows->count; r++) {
+    if (rows->runs[r].part != row_part) continue;
+    const int64_t begin = rows->runs[r].begin, end = dm_axis_end(rows, r);
+    for (int64_t row = begin; row < end; row += height) {
+      const int64_t local = rows->runs[r].local + row - begin;
+      const dm_range these = {local, local + dm_min(height, end - row)};
+      for (int64_t c = 0; c < cols->count; c++) {
+        const int64_t first = cols->runs[c].local,
+                      wide = dm_axis_end(cols, c) - cols->runs[c].begin;
+        if (cols->runs[c].part == col_part)
+          DM_TRY(take_rows(matrix, these, (dm_range){first, first + wide}, row, cols->runs[c].begin,
+                           take, context));
+      }
+    }
+  }
+  return DM_OK;
+}
+
+/* ---- ends of moves ---- */
+
+void dm_distributed_close(dm_distributed *matrix) {
+  dm_distribution_free(&matrix->of);
+}
+
+dm_status dm_distributed_part(const dm_distributed *matrix, dm_extent extent,
+                              dm_distributed *part) {
+  *part = *matrix;
+  return dm_distribution_part(&matrix->of, extent, &part->of);
+}
+
+void dm_distributed_transpose(dm_distributed *matrix) {
+  dm_distribution_transpose(&matrix->of);
+  matrix->local = dm_view_transpose(matrix->local);
+}
+
+static dm_view at(void *context, int64_t row, int64_t col) {
+  const dm_distributed *matrix = context;
+  const dm_axis *rows = &matrix->of.rows, *cols = &matrix->of.cols;
+  return dm_view_sub(matrix->local, rows->runs[row].local, cols->runs[col].local,
+                     dm_axis_end(rows, row) - rows->runs[row].begin,
+                     dm_axis_end(cols, col) - cols->runs[col].begin);
+}
+
+dm_end dm_distributed_end(dm_distributed *matrix) {
+  return (dm_end){.of = &matrix->of,
+                  .at = at,
+                  .context = matrix,
+                  .on_gpus = matrix->on_gpus,
+                  .backend = matrix->backend,
+                  .local = &matrix->local};
+}

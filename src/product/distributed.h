@@ -1,0 +1,67 @@
+/* distributed: a matrix in memory as described by the caller, and its elements on this rank. */
+#ifndef DM_JOB_DISTRIBUTED_H
+#define DM_JOB_DISTRIBUTED_H
+
+#include "comm/comm.h"
+#include "product/redistribute.h"
+
+typedef enum dm_division {
+  DM_BY_ROWS = 1,  /* consecutive rows in rank order; ranks may have none */
+  DM_ON_ONE,       /* the whole matrix on one rank */
+  DM_BLOCK_CYCLIC, /* ScaLAPACK's distribution */
+} dm_division;
+
+/* A matrix in memory as one rank describes it: the whole, alike on all ranks, and the rank's own
+ * part. */
+typedef struct dm_memory_matrix {
+  dm_division division;
+  dm_dtype dtype;
+  int64_t rows, cols;             /* of the whole matrix */
+  int rank;                       /* ON_ONE */
+  int grid_rows, grid_cols;       /* BLOCK_CYCLIC: the process grid, its ranks numbered down the */
+  bool column_major;              /* columns or along the rows, */
+  int64_t row_block, col_block;   /* blocks, */
+  int first_row, first_col;       /* and the process that has the first one */
+  void *data;                     /* this rank's part; NULL if it has none */
+  int64_t row_stride, col_stride; /* elements */
+  int64_t own_rows;               /* BY_ROWS */
+  bool on_gpu;
+  void *stream; /* on a GPU: pending work on the part; NULL: none */
+} dm_memory_matrix;
+
+typedef struct dm_distributed {
+  dm_distribution of;
+  dm_view local;       /* this rank's part */
+  bool on_gpus;        /* parts of some ranks are in GPU memory */
+  void *stream;        /* this rank's stream with pending work on it; NULL: none */
+  dm_backend *backend; /* backend for GPU memory; else NULL */
+} dm_distributed;
+
+/* DM_E_USAGE: this rank states an impossible division, type or shape. */
+dm_status dm_memory_matrix_check(const dm_memory_matrix *stated);
+
+/* Collective. DM_E_USAGE: STATED is invalid, or ranks differ; messages use NAME. Close also frees
+ * what a failed open left. */
+dm_status dm_distributed_open(const dm_comm *comm, const dm_memory_matrix *stated, const char *name,
+                              dm_distributed *matrix);
+void dm_distributed_close(dm_distributed *matrix);
+
+/* Checks that this rank's part is in the stated memory and accessible to BACKEND, and waits for its
+ * stream. */
+dm_status dm_distributed_reach(dm_distributed *matrix, dm_backend *backend, const char *name);
+
+/* Calls TAKE with all of this rank's elements, in bounded pieces in host memory; (ROW, COL) is the
+ * place of the first one in the whole matrix. */
+typedef dm_status dm_part_taker(void *context, dm_view part, int64_t row, int64_t col);
+dm_status dm_distributed_each(const dm_distributed *matrix, int rank, dm_part_taker *take,
+                              void *context);
+
+/* EXTENT of MATRIX, in the same memory; close it separately. */
+dm_status dm_distributed_part(const dm_distributed *matrix, dm_extent extent, dm_distributed *part);
+
+void dm_distributed_transpose(dm_distributed *matrix);
+
+/* MATRIX as one end of a redistribution. */
+dm_end dm_distributed_end(dm_distributed *matrix);
+
+#endif

@@ -1,0 +1,30 @@
+/* file_sink: copies a rank's rows of C from the device, finishes, checks and writes them. */
+#ifndef DM_JOB_FILE_SINK_H
+#define DM_JOB_FILE_SINK_H
+
+#include "check/freivalds.h"
+#include "engine/sink.h"
+#include "file/file_queue.h"
+#include "file/read.h"
+#include "product/checkpoint.h"
+
+typedef struct dm_file_sink {
+  dm_output *output;
+  dm_file_queue *behind; /* queue for writes */
+  dm_reader *old;        /* the old C in a file; or NULL */
+  char *old_tiles;       /* the old C in memory (memory_result.h); or NULL */
+  dm_freivalds *check;   /* NULL: not verified */
+  dm_checkpoint *checkpoint;
+  int64_t written; /* bytes written so far */
+  double alpha[2], beta[2];
+  struct dm_storing *storing; /* NULL before the first rows */
+  uint64_t *device_sum; /* less the checksum of what has left the device; NULL: nothing is summed */
+  uint64_t landed;      /* the checksum of what has arrived of that */
+  bool differs;         /* after settle: they are not the same */
+} dm_file_sink;
+
+/* CONTEXT is a dm_file_sink. Settling syncs and closes the output; closing, after BEHIND is closed,
+ * frees what storing allocated, even if operations are in progress. */
+extern const dm_sink_ops dm_sink_file;
+
+#endif

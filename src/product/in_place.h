@@ -1,0 +1,35 @@
+/* in_place: products of one process whose A, B and C are in one memory, of the host or of its GPU.
+ * They are multiplied where they are, by one call of the BLAS library: nothing is copied, and
+ * later calls reuse the open backend. */
+#ifndef DM_JOB_IN_PLACE_H
+#define DM_JOB_IN_PLACE_H
+
+#include "product/multiply.h"
+
+/* What later products reuse; initially zero. */
+typedef struct dm_in_place {
+  dm_backend *host, *gpu;
+  dm_device device[2]; /* of HOST and GPU */
+  dm_freivalds *check; /* the last one: its memory serves a product of the same size */
+} dm_in_place;
+
+typedef struct dm_in_place_outcome {
+  dm_problem problem;
+  bool on_gpu, verified;
+  bool posted; /* the product runs in the caller's stream and may not be complete */
+  double alpha[2], beta[2];
+  dm_verdict verdict;
+  double seconds;
+} dm_in_place_outcome;
+
+/* Multiplies if MULTIPLY is such a product: *taken; else nothing was done. A product that is not
+ * verified, with a C in GPU memory that has a stream, is only posted to that stream. If C is wrong
+ * and beta is 0 it is multiplied once more; DM_E_VERIFY or DM_E_CORRUPT, agreed: C is wrong. */
+dm_status dm_in_place_run(dm_in_place *kept, dm_run *run, const dm_multiply *multiply,
+                          dm_in_place_outcome *outcome, bool *taken);
+void dm_in_place_close(dm_in_place *kept);
+
+void dm_in_place_record(const dm_in_place *kept, const dm_in_place_outcome *outcome,
+                        const dm_run *run, dm_record *record);
+
+#endif

@@ -1,0 +1,240 @@
+#include "product/memory_result.h"
+
+#include "core/checked.h"
+#include "core/copy.h"
+#include "engine/finish.h"
+#include "plan/partition.h"
+#include "plan/tiles.h"
+#include "plan/todo.h"
+
+enum { TILE_STEP = 256 }; /* bytes, as in plan/buffers_beside.c */
+
+/* ---- one end of a move: this rank's part of a tile ---- */
+
+typedef struct part {
+  dm_view view;
+  dm_distribution of;
+} part;
+
+static dm_view part_at(void *context, int64_t row, int64_t col) {
+  (void)row;
+  (void)col;
+  return ((const part *)context)->view;
+}
+
+static dm_status part_open(const dm_run *run, dm_rank_state *local, int64_t tile, part *p) {
+  *p = (part){0};
+  if (!local->coords.idle) dm_rank_turn_to(local, tile);
+  return dm_comm_agree(run->world, dm_distribution_of_tile(local->plan, DM_C, tile, &p->of));
+}
+
+static dm_end part_end(part *p) {
+  return (dm_end){.of = &p->of, .at = part_at, .context = p};
+}
+
+static dm_status take_plain(void *context, dm_view into, dm_view arrived) {
+  (void)context;
+  dm_copy(into, arrived, false);
+  return DM_OK;
+}
+
+/* Moves TILE of OLD, which is in memory, to P. */
+static dm_status bring(const dm_run *run, const dm_plan *plan, dm_distributed *old, int64_t tile,
+                       part *p) {
+  dm_distributed there;
+  dm_status status =
+      dm_comm_agree(run->world, dm_distributed_part(old, dm_tile_extent(plan, DM_C, tile), &there));
+  if (!status) {
+    const dm_end from = dm_distributed_end(&there), to = part_end(p);
+    const dm_move move = {
+        .dtype = there.local.dtype, .from = &from, .to = &to, .taker = {take_plain, NULL}};
+    status = dm_redistribute(run->world, &move);
+  }
+  dm_distributed_close(&there);
+  return status;
+}
+
+static dm_view packed(const dm_rank_state *local, dm_dtype type, char *memory) {
+  dm_range rows;
+  (void)dm_rank_result(local, &rows);
+  return dm_view_row_major(memory, type, dm_range_size(rows), dm_range_size(local->cols));
+}
+
+/* ---- the sink ---- */
+
+/* For dm_memory_sink; without one C stays where it was summed. */
+static dm_view sums_of(void *context, const dm_rank_state *local) {
+  const dm_memory_result *r = context;
+  dm_range rows;
+  return r->sums ? packed(local, local->plan->problem.accumulator, r->sums)
+                 : dm_rank_result(local, &rows);
+}
+
+/* If C itself is the old C, it is finished where it arrives. */
+static bool finishes_here(const dm_memory_result *r, const dm_problem *p) {
+  return p->reads_c && !r->replaces;
+}
+
+static int old_bytes(const dm_problem *p) {
+  return (int)dm_dtype_size(dm_dtype_widest(p->work));
+}
+
+int dm_memory_result_bytes(const dm_memory_result *r, const dm_problem *p) {
+  return finishes_here(r, p) ? old_bytes(p) + (int)dm_dtype_size(p->c) : 0;
+}
+
+static dm_status open_memory(void *state, dm_rank_state *local) {
+  dm_memory_result *r = state;
+  const dm_problem *p = &local->plan->problem;
+  dm_range rows;
+  int64_t elements;
+  char *memory;
+  r->copies = (dm_memory_sink){.part = sums_of, .context = r};
+  r->sums = r->old_tile = r->finished = NULL;
+  if (local->coords.idle) return DM_OK;
+  dm_rank_turn_to(local, 0); /* the largest tile */
+  (void)dm_rank_result(local, &rows);
+  DM_TRY(dm_bytes_of(dm_range_size(rows), dm_range_size(local->cols), 1, &elements));
+  if (local->plan->gpu)
+    DM_TRY(dm_rank_memory_take_bytes(&local->memory, DM_BUFFER_HOME_C,
+                                     elements * dm_dtype_size(p->accumulator), (void **)&r->sums));
+  if (!finishes_here(r, p)) return DM_OK;
+  DM_TRY(dm_rank_memory_take_bytes(&local->memory, DM_BUFFER_FINISHED_HOME,
+                                   elements * dm_memory_result_bytes(r, p), (void **)&memory));
+  r->old_tile = memory; /* wider, so first */
+  r->finished = memory + elements * old_bytes(p);
+  return DM_OK;
+}
+
+static dm_status store(void *state, dm_rank_state *local, dm_range rows, bool *done) {
+  dm_memory_result *r = state;
+  *done = true;
+  return r->sums ? dm_sink_memory.store(&r->copies, local, rows, done) : DM_OK;
+}
+
+static dm_status deliver(void *state, dm_rank_state *local, int64_t tile) {
+  return dm_memory_result_deliver(state, local, tile);
+}
+
+const dm_sink_ops dm_sink_result = {
+    .name = "memory", .open = open_memory, .store = store, .deliver = deliver};
+
+/* ---- delivering ---- */
+
+typedef struct finishing {
+  const dm_memory_result *result;
+  bool reads_c;
+} finishing;
+
+static dm_status take_sums(void *context, dm_view into, dm_view sums) {
+  const finishing *f = context;
+  return dm_finish(into, sums, f->reads_c ? &into : NULL, f->result->alpha, f->result->beta);
+}
+
+static dm_status add_to_check(const dm_memory_result *r, dm_rank_state *local) {
+  dm_range rows;
+  if (!r->check || local->coords.idle) return DM_OK;
+  (void)dm_rank_result(local, &rows);
+  return dm_freivalds_add_c(r->check, local->backend, sums_of((void *)r, local), rows.begin,
+                            local->cols.begin);
+}
+
+dm_status dm_memory_result_check(const dm_memory_result *r, dm_rank_state *local) {
+  if (!local->coords.idle) dm_rank_turn_to(local, 0);
+  return add_to_check(r, local);
+}
+
+/* P's sums become elements of C. */
+static dm_status finish_here(dm_memory_result *r, dm_rank_state *local, int64_t tile, part *p) {
+  const dm_problem *problem = &local->plan->problem;
+  const dm_view sums = p->view;
+  dm_view old = {0};
+  dm_status status = DM_OK;
+  dm_range rows;
+  if (!local->coords.idle)
+    old = p->view = packed(local, dm_dtype_widest(problem->work), r->old_tile);
+  if (r->old) {
+    DM_TRY(bring(r->run, local->plan, r->old, tile, p));
+  } else if (!local->coords.idle && !dm_view_is_empty(old)) {
+    (void)dm_rank_result(local, &rows);
+    status = dm_reader_read(r->old_file, rows.begin, local->cols.begin, &old, 1, false);
+  }
+  if (!local->coords.idle) p->view = packed(local, problem->c, r->finished);
+  if (!status && !dm_view_is_empty(sums))
+    status = dm_finish(p->view, sums, &old, r->alpha, r->beta);
+  return dm_comm_agree(r->run->world, status);
+}
+
+/* Moves P to the caller's memory. */
+static dm_status give(dm_memory_result *r, const dm_plan *plan, int64_t tile, bool finished,
+                      part *p) {
+  const dm_problem *problem = &plan->problem;
+  finishing f = {r, problem->reads_c};
+  dm_distributed there;
+  dm_status status = dm_comm_agree(
+      r->run->world, dm_distributed_part(r->matrix, dm_tile_extent(plan, DM_C, tile), &there));
+  if (!status) {
+    const dm_end from = part_end(p), to = dm_distributed_end(&there);
+    const dm_move move = {.dtype = finished ? problem->c : problem->accumulator,
+                          .from = &from,
+                          .to = &to,
+                          .taker = {finished ? take_plain : take_sums, &f},
+                          .looks = !finished && problem->reads_c};
+    status = dm_redistribute(r->run->world, &move);
+  }
+  dm_distributed_close(&there);
+  return status;
+}
+
+static dm_status deliver_part(dm_memory_result *r, dm_rank_state *local, int64_t tile, part *p) {
+  const bool finishes = finishes_here(r, &local->plan->problem);
+  if (!local->coords.idle) p->view = sums_of(r, local);
+  if (dm_plan_tiles(local->plan) > 1) DM_TRY(dm_comm_agree(r->run->world, add_to_check(r, local)));
+  if (finishes) DM_TRY(finish_here(r, local, tile, p));
+  return give(r, local->plan, tile, finishes, p);
+}
+
+dm_status dm_memory_result_deliver(dm_memory_result *r, dm_rank_state *local, int64_t tile) {
+  part p;
+  dm_status status = part_open(r->run, local, tile, &p);
+  if (!status) status = deliver_part(r, local, tile, &p);
+  dm_distribution_free(&p.of);
+  return status;
+}
+
+/* ---- the old C of a C in a file ---- */
+
+/* Bytes of this rank's part of the largest tile. */
+static int64_t tile_bytes(const dm_rank_state *local) {
+  const dm_plan *plan = local->plan;
+  const dm_coords *at = &local->coords;
+  const dm_range rows =
+      plan->pk > 1 ? dm_plan_c_share(plan, 0, at->i, at->l) : dm_plan_rows(plan, 0, at->i);
+  const int64_t elements = dm_range_size(rows) * dm_range_size(dm_plan_cols(plan, 0, at->j));
+  return dm_round_up(elements * old_bytes(&plan->problem), TILE_STEP);
+}
+
+dm_view dm_old_of_tile(const dm_rank_state *local, char *memory) {
+  return packed(local, dm_dtype_widest(local->plan->problem.work),
+                memory + local->tile * tile_bytes(local));
+}
+
+dm_status dm_old_bring(const dm_run *run, dm_distributed *old, dm_rank_state *local,
+                       char **memory) {
+  const dm_plan *plan = local->plan;
+  void *taken = NULL;
+  dm_status status = DM_OK;
+  if (!local->coords.idle) status = dm_rank_memory_take(&local->memory, DM_BUFFER_HOME_OLD, &taken);
+  DM_TRY(dm_comm_agree(run->world, status));
+  *memory = taken;
+  for (int64_t i = 0; i < dm_plan_todo(plan); i++) {
+    const int64_t tile = dm_plan_todo_tile(plan, i);
+    part p;
+    status = part_open(run, local, tile, &p);
+    if (!local->coords.idle) p.view = dm_old_of_tile(local, taken);
+    if (!status) status = bring(run, plan, old, tile, &p);
+    dm_distribution_free(&p.of);
+    DM_TRY(status);
+  }
+  return DM_OK;
+}

@@ -1,0 +1,585 @@
+/* One round of a multiplication, from the description of the product to its report. */
+#include "product/multiply.h"
+
+#include <stdlib.h>
+
+#include "check/verdict.h"
+#include "core/checked.h"
+#include "core/clock.h"
+#include "engine/phases.h"
+#include "file/file_queue.h"
+#include "plan/chunk_memory.h"
+#include "plan/tiles.h"
+#include "product/commit.h"
+#include "product/multiply_impl.h"
+#include "product/multiply_record.h"
+#include "product/provenance.h"
+#include "product/repair.h"
+#include "product/verify_stream.h"
+
+/* Memory for large chunks, as the planner counted it. */
+static int64_t read_memory(const dm_problem *p) {
+  const int64_t kept =
+      dm_plus(dm_chunks_kept(p->chunk_a, dm_packed(p->m, p->k, dm_dtype_size(p->file_a))),
+              dm_plus(dm_chunks_kept(p->chunk_b, dm_packed(p->k, p->n, dm_dtype_size(p->file_b))),
+                      dm_chunks_kept(p->chunk_c, dm_packed(p->m, p->n, dm_dtype_size(p->c)))));
+  return dm_max(DM_READ_MEMORY, kept);
+}
+
+/* ---- the matrices ---- */
+
+static bool is_in_memory(const dm_job *j, int matrix) {
+  return j->multiply->in_memory[matrix] != NULL;
+}
+
+/* Whether beta multiplies the elements that C has in memory. */
+static bool replaces_old(const dm_job *j) {
+  const dm_multiply *m = j->multiply;
+  return j->problem.reads_c && m->in_memory[DM_OLD] && m->in_memory[DM_OLD] == m->in_memory[DM_C];
+}
+
+static dm_op op_of(const dm_job *j, int matrix) {
+  const dm_equation *e = &j->multiply->equation;
+  return matrix == DM_A ? e->op_a : matrix == DM_B ? e->op_b : DM_OP_N;
+}
+
+/* Collective: how the matrices in memory are divided. The product sees op(A) and op(B). */
+static dm_status describe_memory(dm_job *j) {
+  static const char *const names[] = {"A", "B", "C", "the old C"};
+  for (int x = 0; x < 4; x++) {
+    if (!is_in_memory(j, x) || (x == DM_OLD && (!j->problem.reads_c || replaces_old(j)))) continue;
+    DM_TRY(dm_distributed_open(j->run->world, j->multiply->in_memory[x], names[x], &j->memory[x]));
+    if (op_of(j, x) != DM_OP_N) dm_distributed_transpose(&j->memory[x]);
+  }
+  return DM_OK;
+}
+
+/* Only the open backend shows whether GPU memory is accessible. */
+static dm_status reach_memory(dm_job *j) {
+  static const char *const names[] = {"A", "B", "C", "the old C"};
+  for (int x = 0; x < 4; x++)
+    DM_TRY(dm_distributed_reach(&j->memory[x], j->setup.backend, names[x]));
+  return DM_OK;
+}
+
+typedef struct summing {
+  uint64_t sum;
+  int64_t cols;
+} summing;
+
+static dm_status add_elements(void *context, dm_view part, int64_t row, int64_t col) {
+  summing *s = context;
+  s->sum += dm_checksum_view(part, row, col, s->cols);
+  return DM_OK;
+}
+
+/* Collective: what an operand in memory is, for a later run that resumes this one. */
+static dm_status identify_memory(dm_job *j) {
+  if (is_in_memory(j, DM_C) || !j->own.checkpoint) return DM_OK;
+  for (int x = 0; x < 4; x++) {
+    if (!is_in_memory(j, x)) continue;
+    summing s = {.cols = j->memory[x].of.cols.total};
+    DM_TRY(dm_comm_agree(j->run->world,
+                         dm_distributed_each(&j->memory[x], j->run->rank, add_elements, &s)));
+    j->own.elements[x] = s.sum;
+    DM_TRY(dm_comm_sum_i64(j->run->world, (int64_t *)&j->own.elements[x], 1));
+  }
+  return DM_OK;
+}
+
+static dm_status open_input(dm_job *j, const dm_dataset *dataset, int matrix) {
+  dm_dataset_input *input = &j->source.inputs[matrix];
+  if (is_in_memory(j, matrix)) return DM_OK;
+  *input = (dm_dataset_input){.op = op_of(j, matrix), .chunked = dataset->chunk_rows > 0};
+  DM_TRY(dm_reader_open(dataset, j->multiply->equation.type, &input->reader));
+  dm_reader_lean_on(input->reader, j->ahead);
+  input->ahead = j->ahead;
+  return DM_OK;
+}
+
+static dm_status open_inputs(dm_job *j) {
+  const dm_multiply *m = j->multiply;
+  const bool old_in_file = j->problem.reads_c && !is_in_memory(j, DM_OLD);
+  j->source.copies = m->engine.read_copies;
+  DM_TRY(dm_file_queue_open(dm_run_io_threads(j->run, m->engine.io_threads),
+                            read_memory(&j->problem), &j->ahead));
+  DM_TRY(open_input(j, &m->a, DM_A));
+  DM_TRY(open_input(j, &m->b, DM_B));
+  dm_source_datasets.set_keepalive(&j->source, &j->run->keepalive);
+  if (!old_in_file) return DM_OK;
+  DM_TRY(dm_reader_open(&m->c, DM_DTYPE_NONE, &j->old));
+  dm_reader_lean_on(j->old, j->ahead);
+  return DM_OK;
+}
+
+static dm_status open_part(dm_job *j) {
+  DM_TRY(dm_output_open(&j->file, &j->sink.output));
+  return dm_file_queue_open(dm_run_io_threads(j->run, j->multiply->engine.io_threads), 0,
+                            &j->sink.behind);
+}
+
+/* C in memory: what the last round left is recorded. */
+static dm_status open_result(dm_job *j) {
+  dm_plan *plan = &j->setup.plan;
+  for (int64_t t = 0; t < j->repair->wrong_tiles; t++)
+    if (!j->repair->wrong[t]) dm_tile_reach(&j->states, t, DM_TILE_RECORDED);
+  j->held = dm_plan_tiles(plan) == 1;
+  return dm_comm_agree(j->run->world, dm_tile_states_choose(&j->states, DM_TILE_RECORDED, plan));
+}
+
+static dm_status open_output(dm_job *j) {
+  dm_plan *plan = &j->setup.plan;
+  DM_TRY(dm_comm_agree(j->run->world, dm_tile_states_open(dm_plan_tiles(plan), &j->states)));
+  if (is_in_memory(j, DM_C)) return open_result(j);
+  DM_TRY(dm_checkpoint_begin(j->sink.checkpoint, &j->setup, &j->file, &j->states));
+  DM_TRY(dm_comm_agree(j->run->world, dm_tile_states_choose(&j->states, DM_TILE_RECORDED, plan)));
+  DM_TRY(
+      dm_comm_agree(j->run->world, j->run->rank == 0 ? dm_commit_room(&j->file, &j->form) : DM_OK));
+  DM_TRY(dm_comm_agree(j->run->world, open_part(j)));
+  dm_checkpoint_watch(j->sink.checkpoint, j->sink.output);
+  return DM_OK;
+}
+
+static dm_status files_of(const dm_job *j, dm_verify *verify) {
+  const dm_multiply *m = j->multiply;
+  *verify = (dm_verify){.a = m->a,
+                        .b = m->b,
+                        .has_c0 = m->has_c,
+                        .c0 = m->c,
+                        .equation = m->equation,
+                        .tensor = j->setup.plan.gpu,
+                        .norm = -1.0,
+                        .io_threads = m->engine.io_threads,
+                        .seed = m->seed,
+                        .draw = j->repair->round};
+  for (int x = 0; x < 4; x++)
+    if (is_in_memory(j, x)) verify->memory[x] = &j->memory[x];
+  if (is_in_memory(j, DM_C)) return DM_OK;
+  return dm_comm_agree(j->run->world, dm_output_part(&j->file, &verify->c));
+}
+
+/* Whether C and all it was computed from can be read again. */
+static bool is_readable(const dm_job *j) {
+  return !is_in_memory(j, DM_C) || (!j->held && !replaces_old(j));
+}
+
+/* Reads the matrices if the panels seen cannot give a verdict, or if C has tiles of an earlier
+ * round. */
+static dm_status judge_files(dm_job *j, bool scaled, dm_verdict *verdict) {
+  const dm_problem *p = &j->setup.plan.problem;
+  dm_verify verify;
+  DM_TRY(files_of(j, &verify));
+  return scaled ? dm_verify_scaled(j->run, &verify, p, verdict)
+                : dm_verify_residual(j->run, &verify, p, verdict);
+}
+
+/* C in memory gets a single tile after its verdict, so that a wrong one replaces nothing. */
+static dm_status deliver(dm_job *j) {
+  if (!j->held) return DM_OK;
+  j->held = false;
+  return dm_memory_result_deliver(&j->result, &j->product.local, 0);
+}
+
+static void say_read_again(const dm_job *j, const char *why) {
+  dm_log_line(&j->run->log, DM_LOG_NOTE, "%s: the matrices are read again", why);
+}
+
+/* C in memory that cannot be read again: the sums must do. */
+static dm_status judge_sums(dm_job *j, dm_verdict *verdict) {
+  const int64_t *changed = j->product.changed;
+  bool sound = true;
+  if (dm_plan_streams(&j->setup.plan)) DM_TRY(dm_freivalds_settle(j->check, j->run->world, &sound));
+  DM_TRY(dm_freivalds_judge(j->check, j->run->world, verdict));
+  if (changed[DM_A] + changed[DM_B] > 0) verdict->pass = false;
+  if (sound) return DM_OK;
+  verdict->rows_left_out = j->problem.m; /* nothing is known of any row */
+  verdict->rows_checked = 0;
+  return DM_OK;
+}
+
+static dm_status judge(dm_job *j, dm_verdict *verdict) {
+  bool sound = true;
+  dm_run_phase(j->run, "verifying", DM_SYNC_PATIENCE);
+  if (j->from_files) {
+    DM_TRY(deliver(j));
+    return judge_files(j, false, verdict);
+  }
+  if (!is_readable(j)) return judge_sums(j, verdict);
+  const int64_t *changed = j->product.changed; /* products and verification both saw them */
+  if (changed[DM_A] + changed[DM_B] > 0) {
+    dm_log_line(&j->run->log, DM_LOG_WARNING,
+                "%lld pieces of A and %lld of B changed in memory since they were read: C is "
+                "verified against the files",
+                (long long)changed[DM_A], (long long)changed[DM_B]);
+    return judge_files(j, false, verdict);
+  }
+  int64_t differ = j->sink.differs;
+  DM_TRY(dm_comm_sum_i64(j->run->world, &differ, 1));
+  if (differ > 0) {
+    dm_log_line(&j->run->log, DM_LOG_WARNING,
+                "C changed on its way from the GPU on %lld ranks: it is verified against the files",
+                (long long)differ);
+    return judge_files(j, false, verdict);
+  }
+  if (dm_plan_streams(&j->setup.plan)) DM_TRY(dm_freivalds_settle(j->check, j->run->world, &sound));
+  if (!sound) {
+    say_read_again(j, "B has NaN, Inf, extreme exponents or unlike rows");
+    return judge_files(j, false, verdict);
+  }
+  DM_TRY(dm_freivalds_judge(j->check, j->run->world, verdict));
+  if (!verdict->strained) return DM_OK;
+  say_read_again(j, "there are NaN, Inf or extreme exponents");
+  return judge_files(j, true, verdict);
+}
+
+/* If an input was written while it was read, C matches neither its old nor its new elements. */
+static dm_status inputs_unchanged(const dm_job *j) {
+  if (!is_in_memory(j, DM_A)) DM_TRY(dm_io_unchanged(&j->multiply->a));
+  if (!is_in_memory(j, DM_B)) DM_TRY(dm_io_unchanged(&j->multiply->b));
+  return j->problem.reads_c && !is_in_memory(j, DM_OLD) ? dm_io_unchanged(&j->multiply->c) : DM_OK;
+}
+
+/* Packing C compares it anyway. */
+static dm_status read_back(dm_job *j) {
+  const bool packed = dm_output_is_chunked(&j->form) || dm_output_is_recast(&j->form);
+  const dm_read_back wish = packed ? DM_READ_BACK_NEVER : j->multiply->read_back;
+  DM_TRY(dm_checkpoint_read_back(j->sink.checkpoint, wish, &j->read_back));
+  j->read_back |= packed && dm_checkpoint_sums(j->sink.checkpoint);
+  return DM_OK;
+}
+
+static dm_status commit(dm_job *j, const dm_verdict *verdict) {
+  dm_status status = DM_OK;
+  dm_run_phase(j->run, "committing C", DM_SYNC_PATIENCE);
+  DM_TRY(dm_comm_agree(j->run->world, inputs_unchanged(j)));
+  if (is_in_memory(j, DM_C)) return deliver(j);
+  DM_TRY(read_back(j));
+  if (j->run->rank == 0) {
+    dm_attributes *attributes = malloc(sizeof *attributes);
+    status = attributes ? dm_provenance_of(j->multiply, &j->setup, j->run, verdict, attributes)
+                        : dm_fail(DM_E_FIT, "no memory for the provenance");
+    dm_completion completion = {.provenance = attributes, .force = j->multiply->force};
+    bool named = false;
+    if (!status) status = dm_checkpoint_intend(j->sink.checkpoint, &completion);
+    if (!status)
+      status = dm_commit_file(j->run, &j->file, &j->form, j->multiply->engine.io_threads,
+                              &completion, &named);
+    if (named) dm_checkpoint_named(j->sink.checkpoint);
+    j->keep_part = status != DM_OK && !named; /* the only copy of the result */
+    free(attributes);
+  }
+  return dm_comm_agree(j->run->world, status);
+}
+
+/* Completes FORM and counts the disk space it needs. */
+static dm_status complete_form(dm_output_form *form, dm_problem *problem) {
+  DM_TRY(dm_output_form_complete(form, problem->c, problem->m, problem->n));
+  if (!dm_output_is_chunked(form)) return DM_OK;
+  return dm_output_form_bytes(form, problem->c, problem->m, problem->n, &problem->beside_bytes);
+}
+
+/* The magnitudes of factors that an earlier run multiplied are only known to the verification. */
+static dm_status sums_known(const dm_job *j, const dm_problem *p) {
+  if (!j->from_files || j->multiply->verify || p->work != DM_I8 || p->k <= 131071) return DM_OK;
+  return dm_hint(
+      dm_fail(DM_E_USAGE, "i8 with k = %lld is not resumed without verification", (long long)p->k),
+      "leave out --no-verify");
+}
+
+/* Files whose rates the planner may know. */
+static dm_named_files names_of(const dm_multiply *m) {
+  const char *const in[] = {m->a.at.file, m->b.at.file, NULL, m->has_c ? m->c.at.file : NULL};
+  dm_named_files names = {.writes = m->in_memory[DM_C] ? NULL : m->out.file};
+  for (int x = 0, i = 0; x < 4; x++)
+    if (x != DM_C) names.reads[i++] = m->in_memory[x] ? NULL : in[x];
+  return names;
+}
+
+/* The problem as the planner sees it: what is in memory has its op applied already. */
+static dm_status describe(dm_job *j) {
+  const dm_multiply *m = j->multiply;
+  dm_problem *p = &j->problem;
+  DM_TRY(dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL, &m->equation, p));
+  for (int x = 0; x < 4; x++)
+    if (m->in_memory[x]) p->home[x] = DM_HOME_HOST;
+  if (m->in_memory[DM_A]) p->op_a = DM_OP_N;
+  if (m->in_memory[DM_B]) p->op_b = DM_OP_N;
+  j->form = m->form;
+  return m->in_memory[DM_C] ? DM_OK : complete_form(&j->form, p);
+}
+
+static void set_ends(dm_job *j) {
+  const dm_multiply *m = j->multiply;
+  const dm_distributed *operands[2] = {is_in_memory(j, DM_A) ? &j->memory[DM_A] : NULL,
+                                       is_in_memory(j, DM_B) ? &j->memory[DM_B] : NULL};
+  const bool conjugate[2] = {m->equation.op_a == DM_OP_C, m->equation.op_b == DM_OP_C};
+  dm_distributed *old =
+      is_in_memory(j, DM_OLD) && !replaces_old(j) && j->problem.reads_c ? &j->memory[DM_OLD] : NULL;
+  dm_memory_operands_open(j->run, operands, conjugate, &j->operands);
+  j->result = (dm_memory_result){
+      .run = j->run, .matrix = &j->memory[DM_C], .replaces = replaces_old(j), .old = old};
+  memcpy(j->result.alpha, m->equation.alpha, sizeof j->result.alpha);
+  memcpy(j->result.beta, m->equation.beta, sizeof j->result.beta);
+  memcpy(j->sink.alpha, m->equation.alpha, sizeof j->sink.alpha);
+  memcpy(j->sink.beta, m->equation.beta, sizeof j->sink.beta);
+}
+
+/* For a round that computes some tiles of C again: the same tiles on the same grid. */
+static void impose(const dm_job *j, dm_wishes *wishes) {
+  const dm_plan *last = &j->repair->plan;
+  wishes->may_cut = true;
+  if (j->repair->wrong_tiles == 0) return;
+  wishes->tiles_m = last->tiles_m;
+  wishes->tiles_n = last->tiles_n;
+  wishes->down = last->down;
+  wishes->pm = last->pm;
+  wishes->pn = last->pn;
+  wishes->pk = last->pk;
+  wishes->panel = last->kb;
+}
+
+static dm_status plan(dm_job *j) {
+  dm_engine engine = j->multiply->engine;
+  dm_problem problem = j->problem;
+  engine.files = names_of(j->multiply);
+  engine.process_bytes = j->repair->process_bytes;
+  problem.finish_bytes = is_in_memory(j, DM_C) ? dm_memory_result_bytes(&j->result, &problem) : 0;
+  if (is_in_memory(j, DM_C))
+    impose(j, &engine.wishes);
+  else if (j->sink.checkpoint)
+    dm_checkpoint_impose(j->sink.checkpoint, &engine.wishes);
+  DM_TRY(dm_setup_open(j->run, &engine, &problem, &j->setup));
+  j->repair->process_bytes = j->setup.machine.process_bytes;
+  return DM_OK;
+}
+
+static dm_status prepare(dm_job *j) {
+  const dm_multiply *m = j->multiply;
+  dm_run_lap(j->run, &j->outside.start);
+  dm_run_phase(j->run, "planning", 1);
+  DM_TRY(dm_comm_agree(j->run->world, describe(j)));
+  DM_TRY(describe_memory(j));
+  set_ends(j);
+  j->from_files = m->verify_files || j->repair->wrong_tiles > 0;
+  if (!is_in_memory(j, DM_C)) {
+    DM_TRY(dm_checkpoint_open(j->run, m, &j->problem, &j->sink.checkpoint));
+    if (dm_checkpoint_is_done(j->sink.checkpoint)) return DM_OK;
+    j->from_files |= dm_checkpoint_recorded(j->sink.checkpoint) > 0;
+  }
+  j->from_files &= !replaces_old(j);
+  j->problem.verify = m->verify && !j->from_files;
+  DM_TRY(dm_comm_agree(j->run->world, sums_known(j, &j->problem)));
+  DM_TRY(plan(j));
+  DM_TRY(dm_comm_agree(j->run->world, reach_memory(j)));
+  dm_run_lap(j->run, &j->outside.plan);
+  dm_run_phase(j->run, "opening files and memory", 1);
+  DM_TRY(identify_memory(j));
+  DM_TRY(dm_comm_agree(j->run->world, open_inputs(j)));
+  j->sink.old = j->result.old_file = j->old;
+  return open_output(j);
+}
+
+/* ---- multiplying ---- */
+
+/* C in memory is verified before it is finished. */
+static dm_status open_check(dm_job *j) {
+  static const double one[2] = {1.0, 0.0}, zero[2] = {0.0, 0.0};
+  const dm_equation *e = &j->multiply->equation;
+  const bool sums = is_in_memory(j, DM_C);
+  dm_plan plan = j->setup.plan;
+  if (!plan.problem.verify) return DM_OK;
+  if (sums) {
+    plan.problem.c = plan.problem.accumulator;
+    plan.problem.reads_c = plan.problem.scales = false;
+  }
+  DM_TRY(dm_check_new(j->run, &plan, sums ? one : e->alpha, sums ? zero : e->beta, &j->check));
+  dm_freivalds_repeat(j->check, j->multiply->seed, j->repair->round);
+  j->sink.check = j->result.check = j->check;
+  return DM_OK;
+}
+
+static dm_status bring(dm_job *j) {
+  if (is_in_memory(j, DM_A) || is_in_memory(j, DM_B)) dm_run_phase(j->run, "moving A and B", 1);
+  DM_TRY(dm_memory_operands_bring(&j->operands, &j->product.local));
+  if (is_in_memory(j, DM_C) || !j->result.old) return DM_OK;
+  return dm_old_bring(j->run, j->result.old, &j->product.local, &j->sink.old_tiles);
+}
+
+/* The sums of a single tile in memory; those of several are added as they are delivered. */
+static dm_status add_held(dm_job *j) {
+  dm_rank_state *local = &j->product.local;
+  if (!j->held || !j->check) return DM_OK;
+  return dm_comm_agree(j->run->world, dm_memory_result_check(&j->result, local));
+}
+
+static dm_status multiply_matrices(dm_job *j) {
+  const dm_source files = {&dm_source_datasets, &j->source};
+  const dm_source memory = {&dm_source_memory, &j->operands.source};
+  DM_TRY(open_check(j));
+  j->product = (dm_product){.run = j->run,
+                            .setup = &j->setup,
+                            .sink = is_in_memory(j, DM_C) ? (dm_sink){&dm_sink_result, &j->result}
+                                                          : (dm_sink){&dm_sink_file, &j->sink},
+                            .check = j->check,
+                            .guards = j->check && j->multiply->protect,
+                            .progress = dm_multiply_progress,
+                            .context = j};
+  for (int x = 0; x < 2; x++) j->product.source[x] = is_in_memory(j, x) ? memory : files;
+  DM_TRY(dm_product_open(&j->product));
+  j->product.local.states = &j->states;
+  dm_run_lap(j->run, &j->outside.open);
+  DM_TRY(bring(j));
+  dm_run_lap(j->run, &j->outside.read);
+  DM_TRY(dm_product_run(&j->product));
+  double counted = 0.0; /* counted by the product */
+  dm_run_lap(j->run, &counted);
+  return add_held(j);
+}
+
+/* ---- the end ---- */
+
+static dm_status tell(const dm_job *j, const dm_phases *worst, const dm_verdict *verdict,
+                      dm_outcome *outcome) {
+  double seconds[2] = {dm_now() - j->began, j->began - j->started};
+  DM_TRY(dm_comm_max_f64(j->run->world, seconds, 2));
+  *outcome = (dm_outcome){.seconds = seconds[0],
+                          .before = seconds[1],
+                          .worst = *worst,
+                          .plan = j->setup.plan,
+                          .way = j->file.way};
+  outcome->plan.todo = NULL; /* is freed with the job */
+  if (verdict) outcome->verdict = *verdict;
+  return DM_OK;
+}
+
+/* All phases of this rank: those counted by the product, and those before and after it. */
+static dm_phases phases_of(const dm_job *j) {
+  dm_phases all = j->product.local.phases;
+  all.start = j->outside.start;
+  all.plan = j->outside.plan;
+  all.open = j->outside.open;
+  all.read += j->outside.read;
+  all.verify += j->outside.verify;
+  all.commit = j->outside.commit;
+  all.from_files = dm_multiply_bytes_read(j);
+  return all;
+}
+
+static dm_status report(dm_job *j, const dm_verdict *verdict, dm_record *record,
+                        dm_outcome *outcome) {
+  dm_phases mean, worst;
+  int64_t unpacked = dm_file_queue_unpacked(j->ahead);
+  j->product.local.phases = phases_of(j);
+  const dm_phases *own = &j->product.local.phases;
+  DM_TRY(dm_comm_sum_i64(j->run->world, &unpacked, 1));
+  DM_TRY(dm_phases_worst(j->run, &j->product.local, &worst));
+  DM_TRY(dm_phases_mean(j->run, own, &mean));
+  if (outcome) DM_TRY(tell(j, &worst, verdict, outcome));
+  const dm_multiplied done = {.run = j->run,
+                              .multiply = j->multiply,
+                              .setup = &j->setup,
+                              .factor = j->product.local.scaling.factor,
+                              .form = &j->form,
+                              .way = j->file.way,
+                              .worst = &worst,
+                              .mean = &mean,
+                              .verdict = verdict,
+                              .read_back = j->read_back,
+                              .unpacked = unpacked,
+                              .repeated = j->repair->seconds,
+                              .seconds = dm_now() - j->run->born};
+  if (record) dm_multiply_record(&done, record);
+  return dm_phases_by_rank(j->run, own, record);
+}
+
+/* An earlier run ended after it named C, but before it could report. */
+static dm_status tell_done(const dm_job *j, dm_record *record) {
+  const dm_multiply *m = j->multiply;
+  dm_problem problem;
+  DM_TRY(dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL, &m->equation, &problem));
+  if (record) dm_multiply_record_done(j->run, m, &problem, record);
+  return DM_OK;
+}
+
+/* Keeps the wrong result for inspection, under its .part name. */
+static dm_status stop(dm_job *j) {
+  const char *out = j->multiply->out.file;
+  j->keep_part = true;
+  return dm_hint(dm_verdict_status(&j->verdict, out, false),
+                 "the result is kept as %s; %s was not touched", j->file.part, out);
+}
+
+/* C in memory: a tile that was never delivered replaced nothing; of several, the wrong ones are
+ * computed again if what they were computed from is still there. */
+static dm_status repair_memory(dm_job *j) {
+  const bool repairs = j->multiply->on_corruption == DM_ON_CORRUPTION_REPAIR;
+  const bool again = repairs && j->held && j->repair->round == 0;
+  dm_verify verify;
+  if (repairs && is_readable(j)) {
+    DM_TRY(files_of(j, &verify));
+    return dm_repair_try(j, &verify, j->repair, &j->again);
+  }
+  if (again) j->repair->tiles = 1;
+  j->again = again;
+  dm_status status = dm_verdict_status(&j->verdict, "C", false);
+  if (again) {
+    dm_log_line(&j->run->log, DM_LOG_WARNING, "%s: it is computed again", status->message);
+    dm_status_free(status);
+    return DM_OK;
+  }
+  if (j->repair->round > 0) {
+    status->code = DM_E_CORRUPT;
+    dm_context(status, "computed a second time");
+  }
+  return dm_hint(status,
+                 j->held ? "C is unchanged" : "C holds wrong elements and must not be used");
+}
+
+/* A result that must not be published is an error. */
+static dm_status judge_or_repair(dm_job *j) {
+  DM_TRY(judge(j, &j->verdict));
+  j->verdict.repaired = j->repair->tiles;
+  if (j->verdict.pass) return DM_OK;
+  if (is_in_memory(j, DM_C)) return repair_memory(j);
+  if (j->multiply->on_corruption == DM_ON_CORRUPTION_WARN) return DM_OK;
+  if (j->multiply->on_corruption == DM_ON_CORRUPTION_STOP) return stop(j);
+  dm_verify verify;
+  DM_TRY(files_of(j, &verify));
+  dm_status status = dm_repair_try(j, &verify, j->repair, &j->again);
+  if (j->keep_part)
+    dm_hint(status, "the result is kept as %s; %s was not touched", j->file.part,
+            j->multiply->out.file);
+  return status;
+}
+
+dm_status dm_job_work(dm_job *j, dm_record *record, dm_outcome *outcome) {
+  const dm_multiply *m = j->multiply;
+  DM_TRY(prepare(j));
+  if (j->sink.checkpoint && dm_checkpoint_is_done(j->sink.checkpoint)) return tell_done(j, record);
+  if (m->reserve_first && j->setup.plan.gpu) DM_TRY(dm_checkpoint_reserved(j->sink.checkpoint));
+  j->began = dm_now();
+  if (dm_plan_todo(&j->setup.plan) > 0) DM_TRY(multiply_matrices(j));
+  const dm_verdict *verdict = m->verify ? &j->verdict : NULL;
+  dm_status failed = verdict ? judge_or_repair(j) : DM_OK;
+  if (failed && !dm_verdict_is(failed)) return failed;
+  if (j->again) return DM_OK;
+  dm_run_lap(j->run, &j->outside.verify);
+  const bool pass = !verdict || verdict->pass;
+  if (verdict && pass) dm_tile_reach_all(&j->states, DM_TILE_CHECKED);
+  if (!failed) DM_TRY(commit(j, verdict));
+  j->judged = verdict != NULL;
+  dm_run_lap(j->run, &j->outside.commit);
+  dm_status reported = report(j, verdict, record, outcome);
+  return dm_status_first(failed, reported);
+}
+
+dm_status dm_job_plan(dm_job *j, dm_record *record) {
+  DM_TRY(dm_comm_agree(j->run->world, describe(j)));
+  DM_TRY(describe_memory(j));
+  set_ends(j);
+  j->problem.verify = j->multiply->verify;
+  DM_TRY(plan(j));
+  DM_TRY(dm_comm_agree(j->run->world, reach_memory(j)));
+  if (record) dm_setup_record(&j->setup, j->run, record);
+  return DM_OK;
+}

@@ -1,0 +1,107 @@
+#include "product/multiply_record.h"
+
+#include <math.h>
+
+#include "core/checked.h"
+#include "core/split.h"
+#include "engine/phases.h"
+#include "product/provenance.h"
+#include "run/facts.h"
+
+static const dm_dataset *in_file(const dm_multiplied *done, int matrix, const dm_dataset *set) {
+  return done->multiply->in_memory[matrix] ? NULL : set;
+}
+
+static void record_files(const dm_multiplied *done, dm_record *record) {
+  const dm_dataset *inputs[] = {&done->multiply->a, &done->multiply->b};
+  const char *const paths[] = {"files.a", "files.b"}, *const labels[] = {"A", "B"};
+  for (int i = 0; i < 2; i++) {
+    const dm_dataset *d = inputs[i];
+    char layout[160], name[DM_NAME];
+    if (done->multiply->in_memory[i]) {
+      dm_record_text(record, paths[i], labels[i], "in memory, %lld x %lld %s", (long long)d->rows,
+                     (long long)d->cols, dm_dtype_name(d->dtype));
+      continue;
+    }
+    dm_io_describe(d, layout, sizeof layout);
+    dm_record_text(record, paths[i], labels[i], "%s, %lld x %lld %s, %s",
+                   dm_location_name(&d->at, name), (long long)d->rows, (long long)d->cols,
+                   dm_dtype_name(d->dtype), layout);
+    dm_facts_file_system(i == 0 ? "a" : "b", d->at.file, record);
+  }
+  dm_provenance_record(
+      (const dm_dataset *const[3]){
+          in_file(done, DM_A, &done->multiply->a), in_file(done, DM_B, &done->multiply->b),
+          done->setup->plan.problem.reads_c ? in_file(done, DM_OLD, &done->multiply->c) : NULL},
+      record);
+  if (done->unpacked > 0) {
+    dm_record_integer(record, "files.chunks", "chunks in A and B", DM_SHOWN_PLAIN,
+                      dm_dataset_chunks(inputs[0]) + dm_dataset_chunks(inputs[1]));
+    dm_record_integer(record, "files.chunks_unpacked", "chunks unpacked", DM_SHOWN_PLAIN,
+                      done->unpacked);
+  }
+  if (done->multiply->in_memory[DM_C]) {
+    dm_record_text(record, "files.c", "C", "in memory");
+    return;
+  }
+  char form[96], name[DM_NAME];
+  dm_output_form_text(done->form, form, sizeof form);
+  const dm_location *out = &done->multiply->out;
+  dm_record_text(record, "files.c", "C", "%s, %s",
+                 done->form->npy ? out->file : dm_location_name(out, name), form);
+  dm_facts_file_system("c", done->multiply->out.file, record);
+  dm_record_text(record, "files.write_way", "C is written by", "%s", dm_write_way_name(done->way));
+}
+
+void dm_multiply_record(const dm_multiplied *done, dm_record *record) {
+  const dm_plan *plan = &done->setup->plan;
+  const dm_problem *p = &plan->problem;
+  const dm_phases *worst = done->worst;
+  const dm_verdict *verdict = done->verdict;
+  record_files(done, record);
+  dm_setup_record(done->setup, done->run, record);
+  if (p->compute.moduli > 0) {
+    dm_record_integer(record, "problem.moduli", NULL, DM_SHOWN_PLAIN, p->compute.moduli);
+    if (done->factor > 0.0)
+      dm_record_real(record, "problem.factor", "rounding at most f u |A||B|, f", DM_SHOWN_PLAIN,
+                     done->factor);
+  }
+  if (p->compute.splits) {
+    const int64_t depth = dm_dtype_is_complex(p->work) ? 2 * p->k : p->k;
+    dm_record_real(record, "problem.factor", "rounding at most f u |A||B|, f", DM_SHOWN_PLAIN,
+                   fmax((double)depth, dm_split_factor(depth)));
+  }
+  dm_run_record_launch(done->run, record);
+  dm_phases_record(worst, done->mean, plan, done->seconds, record);
+  const dm_equation *e = &done->multiply->equation;
+  const bool sums = done->multiply->in_memory[DM_C] != NULL; /* checked before alpha and beta */
+  const dm_checked checked = {
+      .problem = p, .alpha = sums ? NULL : e->alpha, .beta = sums ? NULL : e->beta};
+  if (verdict) dm_verdict_record(verdict, &checked, &done->run->log, record);
+  if (done->repeated > 0.0)
+    dm_record_real(record, "times.repeated_s", "before the repair", DM_SHOWN_SECONDS,
+                   done->repeated);
+  dm_record_flag(record, "verification.read_back", NULL, done->read_back);
+  char seed[DM_SEED_TEXT] = "";
+  if (verdict) dm_verdict_seed(verdict, seed);
+  dm_record_summary(record,
+                    "damier: multiply m=%lld n=%lld k=%lld dtype=%s ranks=%d time_s=%.3f "
+                    "multiply_s=%.3f tflops=%.4g residual=%.2g%s%s %s",
+                    (long long)p->m, (long long)p->n, p->no_k ? 0LL : (long long)p->k,
+                    dm_dtype_name(p->work), done->run->ranks, done->seconds,
+                    worst->multiply + worst->reduce, dm_phases_flops(worst, plan) * 1e-12,
+                    verdict ? verdict->residual : 0.0, seed[0] ? " seed=" : "", seed,
+                    verdict ? dm_verdict_word(verdict) : "UNVERIFIED");
+}
+
+void dm_multiply_record_done(const dm_run *run, const dm_multiply *m, const dm_problem *p,
+                             dm_record *record) {
+  char name[DM_NAME];
+  dm_log_line(&run->log, DM_LOG_NOTE,
+              "%s is already the result of this command: nothing was multiplied", m->out.file);
+  dm_record_text(record, "files.c", "C", "%s, made by an earlier run",
+                 dm_location_name(&m->out, name));
+  dm_record_summary(record, "damier: multiply m=%lld n=%lld k=%lld dtype=%s ranks=%d DONE",
+                    (long long)p->m, (long long)p->n, p->no_k ? 0LL : (long long)p->k,
+                    dm_dtype_name(p->work), run->ranks);
+}

@@ -1,0 +1,149 @@
+/* The rounds of a multiplication. Most have one; another computes what was wrong again, or
+ * multiplies with more moduli, or natively, what does not suit residues. */
+#include <stdlib.h>
+
+#include "check/verdict.h"
+#include "core/clock.h"
+#include "core/compute_choice.h"
+#include "file/file_queue.h"
+#include "product/multiply_impl.h"
+#include "product/repair.h"
+#include "product/verify.h"
+
+/* Ends a round: what is good is kept, the rest is computed again. */
+static dm_status repeat(void) {
+  dm_status status = dm_fail(DM_E_CORRUPT, "parts of C are computed again");
+  status->agreed = true;
+  return status;
+}
+
+/* Syncs and records the tiles complete when a run is stopped. */
+static dm_status end_early(dm_job *j, dm_status status) {
+  if (!status || status->code != DM_E_STOPPED || !status->agreed || !j->sink.checkpoint)
+    return status;
+  dm_status flushed = dm_checkpoint_flush(j->sink.checkpoint, true);
+  if (!flushed) return status;
+  dm_status_free(status);
+  return flushed;
+}
+
+/* The status of a C that has its name. */
+static dm_status outcome_of(const dm_job *j) {
+  const dm_multiply *m = j->multiply;
+  const char *name = m->in_memory[DM_C] ? "C" : m->out.file;
+  if (j->verdict.pass) return dm_verdict_status(&j->verdict, name, m->allow_unchecked);
+  dm_status status = dm_fail(DM_E_UNCHECKED, "%s is wrong: row %lld is off by %.3g times the bound",
+                             m->out.file, (long long)j->verdict.worst_row, j->verdict.residual);
+  status->agreed = true;
+  return dm_hint(status,
+                 "it was published, as --on-corruption warn requests; its attributes say FAIL");
+}
+
+/* Why another round follows. */
+typedef enum round_end {
+  ROUND_IS_LAST,
+  ROUND_IS_WRONG, /* parts of C are computed again */
+  ROUND_IS_UNFIT, /* nothing was multiplied: the compute mode does not suit A and B */
+} round_end;
+
+/* The compute mode of a round that ended unfit, and how many moduli would suffice; 0: none. */
+typedef struct unfit {
+  bool is;
+  dm_compute by;
+  int moduli;
+} unfit;
+
+static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *repair,
+                           dm_record *record, dm_outcome *outcome, round_end *end, unfit *why) {
+  dm_job j = {.run = run, .own = *multiply, .repair = repair, .started = dm_now()};
+  j.multiply = &j.own;
+  dm_status status = end_early(&j, dm_job_work(&j, run->rank == 0 ? record : NULL, outcome));
+  *end = j.again && !status ? ROUND_IS_WRONG : ROUND_IS_LAST;
+  dm_progress_end(&j.progress);
+  dm_file_queue_close(j.sink.behind);
+  status = dm_status_first(status, dm_output_close(j.sink.output));
+  if (*end == ROUND_IS_WRONG && !status) status = repeat();
+  status = dm_checkpoint_close(j.sink.checkpoint, status, j.keep_part);
+  if (status && status->agreed && j.product.local.scaling.unfit) *end = ROUND_IS_UNFIT;
+  *why =
+      (unfit){*end == ROUND_IS_UNFIT, j.setup.plan.problem.compute, j.product.local.scaling.moduli};
+  /* If one rank failed alone the others are still working: the launcher ends them all. */
+  if (status && !status->agreed) return status;
+  dm_file_queue_close(j.ahead); /* before its memory is freed */
+  dm_product_close(&j.product);
+  dm_reader_close(j.source.inputs[DM_A].reader);
+  dm_reader_close(j.source.inputs[DM_B].reader);
+  dm_reader_close(j.old);
+  dm_freivalds_free(j.check);
+  for (int x = 0; x < 4; x++) dm_distributed_close(&j.memory[x]);
+  dm_tile_states_close(&j.states);
+  dm_setup_close(&j.setup);
+  if (!status && j.judged) status = outcome_of(&j);
+  return status;
+}
+
+dm_status dm_multiply_plan(dm_run *run, const dm_multiply *multiply, dm_record *record) {
+  dm_repair repair = {0};
+  dm_job j = {.run = run, .own = *multiply, .repair = &repair};
+  j.multiply = &j.own;
+  dm_status status = dm_job_plan(&j, run->rank == 0 ? record : NULL);
+  if (status && !status->agreed) return status;
+  for (int x = 0; x < 4; x++) dm_distributed_close(&j.memory[x]);
+  dm_setup_close(&j.setup);
+  return status;
+}
+
+/* Rounds until C is right, or wrong twice in one place. */
+static dm_status run_rounds(dm_run *run, const dm_multiply *multiply, dm_record *record,
+                            dm_outcome *outcome, unfit *why) {
+  dm_repair repair = {0};
+  round_end end;
+  dm_status status = run_round(run, multiply, &repair, record, outcome, &end, why);
+  while (end == ROUND_IS_WRONG && status->code == DM_E_CORRUPT) {
+    dm_status_free(status);
+    repair.round++;
+    dm_run_lap(run, &repair.seconds);
+    status = run_round(run, multiply, &repair, record, outcome, &end, why);
+  }
+  dm_damage_free(&repair.seen);
+  free(repair.wrong);
+  return status;
+}
+
+/* Runs again, with a new plan, as if --compute were COMPUTE: because of FIRST nothing was
+ * multiplied yet. */
+static dm_status run_instead(dm_run *run, const dm_multiply *multiply, dm_compute_choice compute,
+                             dm_status first, dm_record *record, dm_outcome *outcome) {
+  dm_multiply other = *multiply;
+  unfit why;
+  char text[24];
+  const int moduli = dm_compute_moduli(compute);
+  other.equation.compute = compute;
+  dm_compute_choice_text(compute, text);
+  dm_log_line(&run->log, DM_LOG_NOTE, "%s: multiplied in %s", first->message, text);
+  if (record && run->rank == 0 && moduli > 0)
+    dm_record_text(record, "problem.more_moduli", "more moduli", "%d: %s", moduli, first->message);
+  else if (record && run->rank == 0)
+    dm_record_text(record, "problem.instead", "not by residues", "%s", first->message);
+  dm_status_free(first);
+  return run_rounds(run, &other, record, outcome, &why);
+}
+
+dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *record,
+                          dm_outcome *outcome) {
+  const dm_compute_choice wanted = multiply->equation.compute;
+  dm_compute_choice instead = wanted;
+  unfit why;
+  const dm_multiply *m = multiply;
+  const dm_dataset *const sets[3] = {m->in_memory[DM_A] ? NULL : &m->a,
+                                     m->in_memory[DM_B] ? NULL : &m->b,
+                                     m->has_c && !m->in_memory[DM_OLD] ? &m->c : NULL};
+  dm_status status = run_rounds(run, multiply, record, outcome, &why);
+  if (!why.is) return dm_verify_missing(run, m->engine.io_threads, sets, status);
+  const bool free_choice = dm_compute_moduli(wanted) == 0 && !dm_compute_is_fastest(wanted);
+  if (free_choice && why.moduli > 0)
+    instead = dm_compute_with_moduli(wanted, why.moduli);
+  else /* natively, in the type of the residues: it suits any matrices */
+    (void)dm_compute_parse(dm_dtype_name(why.by.work), &instead);
+  return run_instead(run, multiply, instead, status, record, outcome);
+}

@@ -1,0 +1,22 @@
+/* provenance: the origin of C, as text attributes of its dataset. */
+#ifndef DM_JOB_PROVENANCE_H
+#define DM_JOB_PROVENANCE_H
+
+#include "check/freivalds.h"
+#include "engine/setup.h"
+#include "product/multiply.h"
+
+/* VERDICT is NULL if the result was not verified. */
+dm_status dm_provenance_of(const dm_multiply *multiply, const dm_setup *setup, const dm_run *run,
+                           const dm_verdict *verdict, dm_attributes *attributes);
+
+/* "n", "t", "c". */
+const char *dm_op_name(dm_op op);
+
+/* Adds the command as typed, which only describes: a longer one ends with "...". */
+dm_status dm_provenance_command(const dm_run *run, dm_attributes *list);
+/* Records what attributes of A, B and the old C (NULL: in memory, or none) say about their numbers,
+ * and what was done. */
+void dm_provenance_record(const dm_dataset *const sets[3], dm_record *record);
+
+#endif

@@ -1,0 +1,279 @@
+#include "product/redistribute.h"
+
+#include <stdlib.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/copy.h"
+#include "product/band.h"
+
+/* Approximate bytes that a rank sends in one round, received bytes included; and the same through
+ * pinned memory, which takes time to allocate. */
+static const int64_t round_bytes = 256 << 20, pinned_bytes = 32 << 20;
+
+/* A piece of an axis inside one run at either end. */
+typedef struct segment {
+  int64_t begin, size;
+  int64_t from, to; /* runs */
+} segment;
+
+typedef struct segments {
+  segment *list;
+  int64_t count;
+} segments;
+
+typedef struct exchange {
+  const dm_comm *comm;
+  dm_dtype dtype;
+  const dm_end *from, *to;
+  dm_taker taker;
+  segments rows, cols;
+  bool sends, receives;     /* this rank has parts at the end */
+  int sent_row, sent_col;   /* its parts at FROM, */
+  int taken_row, taken_col; /* and at TO */
+  const dm_end *paced;      /* the end that defines the rounds: */
+  dm_range *places;         /* local places of each part of its rows */
+  int64_t height;           /* a round moves so many of them, from WINDOW */
+  int64_t window;
+  bool looks;    /* the taker looks */
+  dm_band *band; /* for this rank's GPU memory at PACED; NULL: none */
+  char *out, *in;
+  int64_t out_bytes, in_bytes; /* sizes in bytes */
+} exchange;
+
+/* ---- segments ---- */
+
+static dm_status cut(const dm_axis *from, const dm_axis *to, segments *s) {
+  DM_TRY(dm_buffer_table(from->count + to->count, &s->list));
+  int64_t at = 0;
+  for (int64_t f = 0, t = 0; f < from->count && t < to->count;) {
+    const int64_t from_end = dm_axis_end(from, f), to_end = dm_axis_end(to, t);
+    const int64_t end = dm_min(from_end, to_end);
+    s->list[s->count++] = (segment){at, end - at, f, t};
+    at = end;
+    f += end == from_end;
+    t += end == to_end;
+  }
+  return DM_OK;
+}
+
+/* The part of segment S in the current round. */
+static segment within(const exchange *x, segment s) {
+  const dm_axis_run *run = &x->paced->of->rows.runs[x->paced == x->from ? s.from : s.to];
+  const int64_t local = run->local - x->places[run->part].begin + s.begin - run->begin;
+  const int64_t first = dm_max(local, x->window);
+  const int64_t end = dm_min(local + s.size, x->window + x->height);
+  s.begin += first - local;
+  s.size = dm_max(0, end - first);
+  return s;
+}
+
+typedef enum { ROWS, COLS } direction;
+
+/* Segment I of a direction; empty unless it goes from part FROM to part TO. */
+static segment find(const exchange *x, direction d, int64_t i, int from, int to) {
+  const segment s = d == ROWS ? x->rows.list[i] : x->cols.list[i];
+  const dm_axis *a = d == ROWS ? &x->from->of->rows : &x->from->of->cols;
+  const dm_axis *b = d == ROWS ? &x->to->of->rows : &x->to->of->cols;
+  if (a->runs[s.from].part != from || b->runs[s.to].part != to) return (segment){0};
+  return d == ROWS ? within(x, s) : s;
+}
+
+static int64_t sum(const exchange *x, direction d, int from, int to) {
+  const int64_t count = d == ROWS ? x->rows.count : x->cols.count;
+  int64_t size = 0;
+  for (int64_t i = 0; i < count; i++) size += find(x, d, i, from, to).size;
+  return size;
+}
+
+/* ---- one message ---- */
+
+/* A dense matrix from parts (from_row, from_col) to (to_row, to_col). */
+typedef struct message {
+  int from_row, from_col, to_row, to_col, peer;
+  dm_view view;
+} message;
+
+static dm_view part_of(const exchange *x, const dm_end *end, segment r, segment c) {
+  const bool is_from = end == x->from;
+  const int64_t row = is_from ? r.from : r.to, col = is_from ? c.from : c.to;
+  const dm_axis_run *rows = &end->of->rows.runs[row], *cols = &end->of->cols.runs[col];
+  const int64_t down = r.begin - rows->begin, right = c.begin - cols->begin;
+  if (!end->backend)
+    return dm_view_sub(end->at(end->context, row, col), down, right, r.size, c.size);
+  return dm_band_part(x->band, rows->local + down, cols->local + right, r.size, c.size);
+}
+
+typedef enum { PACK, UNPACK, COPY } way;
+
+/* Copies between the message and its segments; COPY: directly from source to destination, without
+ * the message's memory. */
+static dm_status walk(exchange *x, const message *m, way how) {
+  int64_t row = 0;
+  for (int64_t i = 0; i < x->rows.count; i++) {
+    const segment r = find(x, ROWS, i, m->from_row, m->to_row);
+    int64_t col = 0;
+    for (int64_t j = 0; j < x->cols.count && r.size > 0; j++) {
+      const segment c = find(x, COLS, j, m->from_col, m->to_col);
+      if (c.size == 0) continue;
+      const dm_view piece =
+          how == COPY ? part_of(x, x->from, r, c) : dm_view_sub(m->view, row, col, r.size, c.size);
+      if (how == PACK)
+        dm_copy(piece, part_of(x, x->from, r, c), false);
+      else
+        DM_TRY(x->taker.take(x->taker.context, part_of(x, x->to, r, c), piece));
+      col += c.size;
+    }
+    row += r.size;
+  }
+  return DM_OK;
+}
+
+/* ---- one round ---- */
+
+static bool is_own(const exchange *x, const message *m) {
+  return m->peer == dm_comm_rank(x->comm);
+}
+
+/* Calls CALL, unless NULL, for what this rank sends to (OUTGOING), or receives from, each pair of
+ * parts, consecutive in MEMORY, which may be NULL. Returns the bytes of all, except what stays on
+ * this rank, which needs no memory. */
+static dm_status each_message(exchange *x, bool outgoing, char *memory, int64_t *bytes,
+                              dm_status (*call)(exchange *x, const message *m, void *context),
+                              void *context) {
+  const dm_distribution *other = outgoing ? x->to->of : x->from->of;
+  *bytes = 0;
+  if (!(outgoing ? x->sends : x->receives)) return DM_OK;
+  for (int r = 0; r < other->rows.parts; r++) {
+    const int64_t rows = outgoing ? sum(x, ROWS, x->sent_row, r) : sum(x, ROWS, r, x->taken_row);
+    for (int c = 0; c < other->cols.parts && rows > 0; c++) {
+      const int64_t cols = outgoing ? sum(x, COLS, x->sent_col, c) : sum(x, COLS, c, x->taken_col);
+      message m = outgoing ? (message){x->sent_row, x->sent_col, r, c, 0, {0}}
+                           : (message){r, c, x->taken_row, x->taken_col, 0, {0}};
+      if (cols == 0) continue;
+      m.peer = dm_distribution_rank(other, r, c);
+      m.view = dm_view_row_major(memory ? memory + *bytes : NULL, x->dtype, rows, cols);
+      if (!is_own(x, &m)) *bytes += rows * cols * dm_dtype_size(x->dtype);
+      if (call) DM_TRY(call(x, &m, context));
+    }
+  }
+  return DM_OK;
+}
+
+static int64_t bytes_of(const message *m) {
+  return m->view.rows * m->view.cols * dm_dtype_size(m->view.dtype);
+}
+
+static dm_status receive(exchange *x, const message *m, void *messages) {
+  if (is_own(x, m)) return DM_OK;
+  return dm_messages_receive(messages, x->comm, m->view.base, bytes_of(m), m->peer, 0);
+}
+
+static dm_status send(exchange *x, const message *m, void *messages) {
+  if (is_own(x, m)) return walk(x, m, COPY);
+  DM_TRY(walk(x, m, PACK));
+  return dm_messages_send(messages, x->comm, m->view.base, bytes_of(m), m->peer, 0);
+}
+
+static dm_status unpack(exchange *x, const message *m, void *none) {
+  (void)none;
+  return is_own(x, m) ? DM_OK : walk(x, m, UNPACK);
+}
+
+static dm_status make_room(char **memory, int64_t *has, int64_t bytes) {
+  if (bytes <= *has) return DM_OK;
+  free(*memory);
+  *memory = NULL;
+  *has = 0;
+  DM_TRY(dm_buffer_alloc(bytes, (void **)memory));
+  *has = bytes;
+  return DM_OK;
+}
+
+/* Rows of the band in this round. */
+static dm_range band_rows(const exchange *x) {
+  const dm_range all = x->places[x->paced == x->from ? x->sent_row : x->taken_row];
+  const int64_t begin = dm_min(all.end, all.begin + x->window);
+  return (dm_range){begin, dm_min(all.end, begin + x->height)};
+}
+
+static dm_status open_round(exchange *x, dm_messages **messages) {
+  int64_t out, in;
+  if (x->band) DM_TRY(dm_band_turn(x->band, band_rows(x), x->paced == x->from || x->looks));
+  DM_TRY(each_message(x, true, NULL, &out, NULL, NULL));
+  DM_TRY(each_message(x, false, NULL, &in, NULL, NULL));
+  DM_TRY(make_room(&x->out, &x->out_bytes, out));
+  DM_TRY(make_room(&x->in, &x->in_bytes, in));
+  return dm_messages_new(messages);
+}
+
+static dm_status move(exchange *x, dm_messages *messages) {
+  int64_t bytes;
+  DM_TRY(each_message(x, false, x->in, &bytes, receive, messages));
+  DM_TRY(each_message(x, true, x->out, &bytes, send, messages));
+  DM_TRY(dm_messages_wait(messages));
+  DM_TRY(each_message(x, false, x->in, &bytes, unpack, NULL));
+  return x->band && x->paced == x->to ? dm_band_write(x->band) : DM_OK;
+}
+
+static dm_status round_of(exchange *x) {
+  dm_messages *messages = NULL;
+  dm_status status = dm_comm_agree(x->comm, open_round(x, &messages));
+  if (!status) status = dm_comm_agree(x->comm, move(x, messages));
+  dm_messages_free(messages);
+  return status;
+}
+
+/* ---- all rounds ---- */
+
+static int64_t largest_part(const dm_axis *axis) {
+  int64_t largest = 0;
+  for (int p = 0; p < axis->parts; p++) largest = dm_max(largest, dm_axis_size(axis, p));
+  return largest;
+}
+
+static dm_status open_band(exchange *x) {
+  const dm_end *end = x->paced;
+  const bool has = end == x->from ? x->sends : x->receives;
+  if (!has || !end->backend) return DM_OK;
+  const dm_axis *cols = &end->of->cols;
+  const dm_range of_cols = dm_axis_places(cols, end == x->from ? x->sent_col : x->taken_col);
+  return dm_band_open(end->backend, *end->local, of_cols, x->height, &x->band);
+}
+
+static dm_status prepare(exchange *x, int64_t per_round) {
+  const dm_distribution *from = x->from->of, *to = x->to->of;
+  x->paced = x->to->on_gpus ? x->to : x->from;
+  const dm_axis *rows = &x->paced->of->rows;
+  const int64_t row = dm_max(1, largest_part(&x->paced->of->cols)) * dm_dtype_size(x->dtype);
+  int64_t budget = dm_max(1 << 20, round_bytes / dm_comm_size(x->comm));
+  if (x->paced->on_gpus) budget = dm_min(budget, pinned_bytes);
+  const int rank = dm_comm_rank(x->comm);
+  x->sends = dm_distribution_parts(from, rank, &x->sent_row, &x->sent_col);
+  x->receives = dm_distribution_parts(to, rank, &x->taken_row, &x->taken_col);
+  x->height = dm_max(1, (per_round ? per_round : budget) / row);
+  DM_TRY(dm_buffer_table(rows->parts, &x->places));
+  for (int p = 0; p < rows->parts; p++) x->places[p] = dm_axis_places(rows, p);
+  DM_TRY(cut(&from->rows, &to->rows, &x->rows));
+  DM_TRY(cut(&from->cols, &to->cols, &x->cols));
+  return open_band(x);
+}
+
+dm_status dm_redistribute(const dm_comm *comm, const dm_move *move) {
+  exchange x = {.comm = comm,
+                .dtype = move->dtype,
+                .from = move->from,
+                .to = move->to,
+                .taker = move->taker,
+                .looks = move->looks};
+  dm_status status = dm_comm_agree(comm, prepare(&x, move->per_round));
+  const int64_t rows = status ? 0 : largest_part(&x.paced->of->rows);
+  for (; x.window < rows && !status; x.window += x.height) status = round_of(&x);
+  dm_band_close(x.band);
+  free(x.places);
+  free(x.rows.list);
+  free(x.cols.list);
+  free(x.out);
+  free(x.in);
+  return status;
+}

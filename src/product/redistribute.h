@@ -1,0 +1,43 @@
+/* redistribute: moves a matrix from one distribution over the ranks to another, in rounds of
+ * messages that bound the memory.
+ *
+ * What one rank sends another is the product of a set of rows and a set of columns, and is sent as
+ * a dense matrix. */
+#ifndef DM_JOB_REDISTRIBUTE_H
+#define DM_JOB_REDISTRIBUTE_H
+
+#include "backend/backend.h"
+#include "comm/comm.h"
+#include "product/distribution.h"
+
+/* One end: AT returns this rank's memory of the runs ROW and COL, which belong to it; host
+ * memory. */
+typedef struct dm_end {
+  const dm_distribution *of;
+  dm_view (*at)(void *context, int64_t row, int64_t col);
+  void *context;
+  /* At one of the two ends ranks may use GPU memory instead: */
+  bool on_gpus;        /* some ranks do; equal on all ranks */
+  dm_backend *backend; /* if this rank does; else NULL */
+  const dm_view *
+      local; /* this rank's part, addressed by local places of rows and columns; AT is not called */
+} dm_end;
+
+/* Stores the received elements ARRIVED, in host memory, INTO their place. */
+typedef struct dm_taker {
+  dm_status (*take)(void *context, dm_view into, dm_view arrived);
+  void *context;
+} dm_taker;
+
+typedef struct dm_move {
+  dm_dtype dtype; /* type of the elements sent */
+  const dm_end *from, *to;
+  dm_taker taker;    /* stores elements at TO */
+  bool looks;        /* the taker reads the old elements of INTO */
+  int64_t per_round; /* approximate bytes that a rank sends per round; 0: a good number */
+} dm_move;
+
+/* Collective: moves all elements from FROM to TO. Errors are agreed, except those of MPI. */
+dm_status dm_redistribute(const dm_comm *comm, const dm_move *move);
+
+#endif

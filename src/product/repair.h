@@ -1,0 +1,30 @@
+/* repair: handles a C that failed its verification.
+ *
+ * The files are read once more with the random vector that found an error, which shows whether C
+ * is wrong, and where. Wrong tiles are removed from the journal, the job ends, and the next
+ * round resumes it: it reads A and B from their files again, since their copies in memory may be
+ * damaged. */
+#ifndef DM_JOB_REPAIR_H
+#define DM_JOB_REPAIR_H
+
+#include "product/damage.h"
+#include "product/multiply_impl.h"
+
+/* State over all rounds of one job; initially zero. */
+typedef struct dm_repair {
+  int round;
+  int64_t tiles;         /* tiles computed again */
+  dm_damage seen;        /* blocks computed again */
+  dm_plan plan;          /* C in memory: of the round before, */
+  bool *wrong;           /* and its tiles to compute again; NULL: all */
+  int64_t wrong_tiles;   /* size of WRONG */
+  int64_t process_bytes; /* memory of the process in the first round; later rounds reuse it */
+  double seconds;        /* seconds of the rounds that failed */
+} dm_repair;
+
+/* Collective, if JOB's verdict fails; VERIFY says how to read the files. *again: another round
+ * repairs C. Otherwise the verdict may pass now: C is right, the verification was wrong.
+ * DM_E_CORRUPT, agreed: what was computed again is wrong again. */
+dm_status dm_repair_try(dm_job *job, const dm_verify *verify, dm_repair *repair, bool *again);
+
+#endif

@@ -1,0 +1,302 @@
+#include "product/verify.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/freivalds.h"
+#include "check/verdict.h"
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/clock.h"
+#include "core/copy.h"
+#include "core/units.h"
+#include "file/file_queue.h"
+#include "plan/chunk_memory.h"
+#include "plan/partition.h"
+#include "product/provenance.h"
+#include "product/verify_full.h"
+#include "product/verify_stream.h"
+#include "product/verify_tiles.h"
+#include "run/facts.h"
+
+enum { STRIP = 64 << 20 }; /* bytes of a matrix in memory at a time */
+
+/* ---- a matrix in a file ---- */
+
+static dm_status stream_file(dm_run *run, int threads, const dm_dataset *dataset, dm_op op,
+                             dm_dtype as, dm_dtype work, dm_verify_take *take, void *context,
+                             int64_t missing[2]) {
+  if (dm_dataset_is_empty(dataset)) return DM_OK; /* it adds nothing to any sum */
+  dm_range rows = dm_split(dataset->rows, run->ranks, run->rank, 1);
+  int64_t row_bytes, bytes;
+  DM_TRY(dm_bytes_of(dataset->cols, 1, dm_dtype_size(work), &row_bytes));
+  int64_t height = dm_min(dm_max(1, STRIP / row_bytes), dm_max(1, dm_range_size(rows)));
+  DM_TRY(dm_bytes_of(height, 1, row_bytes, &bytes));
+  void *strip;
+  dm_file_queue *ahead = NULL;
+  dm_reader *reader;
+  DM_TRY(dm_reader_open(dataset, as, &reader));
+  dm_reader_keepalive(reader, &run->keepalive);
+  dm_run_phase(run, "reading", 1);
+  strip = NULL;
+  const int64_t chunk = dataset->chunk_rows * dataset->chunk_cols * dm_dtype_size(dataset->dtype);
+  const int64_t of_file = dataset->rows * dataset->cols * dm_dtype_size(dataset->dtype);
+  const int64_t kept = dm_max(DM_READ_MEMORY, dm_chunks_kept(chunk, of_file));
+  dm_status status = dm_file_queue_open(dm_run_io_threads(run, threads), kept, &ahead);
+  if (!status) dm_reader_lean_on(reader, ahead);
+  if (!status) status = dm_buffer_alloc(bytes, &strip);
+  for (int64_t row = rows.begin; row < rows.end && !status; row += height) {
+    int64_t count = dm_min(height, rows.end - row);
+    bool turned = op != DM_OP_N;
+    dm_view part = turned ? dm_view_row_major(strip, work, dataset->cols, count)
+                          : dm_view_row_major(strip, work, count, dataset->cols);
+    dm_view target = turned ? dm_view_transpose(part) : part;
+    status = dm_reader_read(reader, row, 0, &target, 1, op == DM_OP_C);
+    if (!status) status = take(context, part, turned ? 0 : row, turned ? row : 0);
+  }
+  dm_file_queue_close(ahead);
+  free(strip);
+  if (missing) dm_reader_missing(reader, &missing[0], &missing[1]);
+  dm_reader_close(reader);
+  return status;
+}
+
+static dm_status take_nothing(void *context, dm_view part, int64_t row, int64_t col) {
+  (void)context, (void)part, (void)row, (void)col;
+  return DM_OK;
+}
+
+/* Collective: counts the missing values of SET; *first is the place of the first. */
+static dm_status count_missing(dm_run *run, int threads, const dm_dataset *set, int64_t *count,
+                               int64_t *first) {
+  int64_t found[2] = {0, INT64_MAX};
+  dm_dataset counted = *set;
+  counted.meaning.missing = DM_MISSING_NAN;
+  dm_status status = stream_file(run, threads, &counted, DM_OP_N, DM_DTYPE_NONE, DM_F64,
+                                 take_nothing, NULL, found);
+  DM_TRY(dm_comm_agree(run->world, status));
+  *first = -found[1];
+  DM_TRY(dm_comm_sum_i64(run->world, found, 1));
+  DM_TRY(dm_comm_max_i64(run->world, first, 1));
+  *first = -*first;
+  *count = found[0];
+  return DM_OK;
+}
+
+dm_status dm_verify_missing(dm_run *run, int threads, const dm_dataset *const sets[3],
+                            dm_status status) {
+  if (!status || status->code != DM_E_INPUT || !status->agreed) return status;
+  for (int i = 0; i < 3; i++) {
+    const dm_dataset *set = sets[i];
+    int64_t count = 0, first = 0;
+    if (!set || !set->meaning.found || set->meaning.missing != DM_MISSING_REFUSED) continue;
+    dm_status counted = count_missing(run, threads, set, &count, &first);
+    if (counted) {
+      dm_status_free(counted);
+      return status;
+    }
+    if (count == 0) continue;
+    dm_status_free(status);
+    status = dm_missing_refused(set, count, first);
+    status->agreed = true;
+    return status;
+  }
+  return status;
+}
+
+/* ---- a matrix in memory ---- */
+
+typedef struct memory_pass {
+  dm_dtype as, work;
+  bool conjugate;
+  dm_verify_take *take;
+  void *context;
+  void *rounded, *converted; /* of the largest part so far */
+  int64_t room;              /* elements */
+} memory_pass;
+
+static dm_status take_room(memory_pass *m, int64_t elements) {
+  if (elements <= m->room) return DM_OK;
+  free(m->rounded);
+  free(m->converted);
+  m->rounded = m->converted = NULL;
+  m->room = 0;
+  if (m->as != DM_DTYPE_NONE) DM_TRY(dm_buffer_alloc(elements * dm_dtype_size(m->as), &m->rounded));
+  DM_TRY(dm_buffer_alloc(elements * dm_dtype_size(m->work), &m->converted));
+  m->room = elements;
+  return DM_OK;
+}
+
+static dm_status take_memory(void *context, dm_view part, int64_t row, int64_t col) {
+  memory_pass *m = context;
+  DM_TRY(take_room(m, part.rows * part.cols));
+  if (m->as != DM_DTYPE_NONE) {
+    const dm_view rounded = dm_view_row_major(m->rounded, m->as, part.rows, part.cols);
+    dm_copy(rounded, part, false);
+    part = rounded;
+  }
+  const dm_view converted = dm_view_row_major(m->converted, m->work, part.rows, part.cols);
+  dm_copy(converted, part, m->conjugate);
+  return m->take(m->context, converted, row, col);
+}
+
+static dm_status stream_memory(dm_run *run, const dm_distributed *matrix, dm_op op, dm_dtype as,
+                               dm_dtype work, dm_verify_take *take, void *context) {
+  memory_pass m = {
+      .as = as, .work = work, .conjugate = op == DM_OP_C, .take = take, .context = context};
+  dm_run_phase(run, "reading", 1);
+  dm_status status = dm_distributed_each(matrix, run->rank, take_memory, &m);
+  free(m.rounded);
+  free(m.converted);
+  return status;
+}
+
+dm_status dm_verify_stream(dm_run *run, const dm_verify *v, int matrix, dm_dtype work,
+                           dm_verify_take *take, void *context) {
+  const dm_dataset *const sets[] = {&v->a, &v->b, &v->c, &v->c0};
+  const bool is_c = matrix == DM_C || matrix == DM_OLD;
+  const dm_op op = is_c ? DM_OP_N : matrix == DM_A ? v->equation.op_a : v->equation.op_b;
+  const dm_dtype as = is_c ? DM_DTYPE_NONE : v->equation.type;
+  if (v->memory[matrix]) return stream_memory(run, v->memory[matrix], op, as, work, take, context);
+  return stream_file(run, v->io_threads, sets[matrix], op, as, work, take, context, NULL);
+}
+
+/* The consumers of a part of a matrix. */
+typedef struct target {
+  dm_freivalds *const *checks;
+  int64_t count;
+  dm_freivalds_part *add;
+  dm_tile_sums *sums; /* checksums of C's tiles, or NULL */
+} target;
+
+static dm_status add(void *context, dm_view part, int64_t row, int64_t col) {
+  const target *to = context;
+  dm_tile_sums_add(to->sums, part, row, col);
+  for (int64_t i = 0; i < to->count; i++) DM_TRY(to->add(to->checks[i], NULL, part, row, col));
+  return DM_OK;
+}
+
+static dm_status pass(dm_run *run, const dm_verify *v, int matrix, dm_dtype work, target *to,
+                      dm_freivalds_part *part) {
+  to->add = part;
+  return dm_comm_agree(run->world, dm_verify_stream(run, v, matrix, work, add, to));
+}
+
+dm_status dm_verify_gather(dm_run *run, const dm_verify *v, const dm_problem *p,
+                           dm_freivalds *const *checks, int64_t count) {
+  target to = {.checks = checks, .count = count};
+  DM_TRY(pass(run, v, DM_B, p->work, &to, dm_freivalds_scan_b));
+  for (int64_t i = 0; i < count; i++) DM_TRY(dm_freivalds_weigh(checks[i], run->world));
+  DM_TRY(pass(run, v, DM_B, p->work, &to, dm_freivalds_add_b));
+  for (int64_t i = 0; i < count; i++) DM_TRY(dm_freivalds_project(checks[i], run->world));
+  DM_TRY(pass(run, v, DM_A, p->work, &to, dm_freivalds_add_a));
+  to.sums = v->sums;
+  DM_TRY(pass(run, v, DM_C, p->c, &to, dm_freivalds_add_c));
+  to.sums = NULL;
+  if (!p->reads_c) return DM_OK;
+  return pass(run, v, DM_OLD, dm_dtype_widest(p->work), &to, dm_freivalds_add_c0);
+}
+
+void dm_verify_prepare(const dm_verify *v, const dm_problem *p, dm_freivalds *check) {
+  dm_freivalds_repeat(check, v->seed, v->draw);
+  if (v->wrong) memset(v->wrong, 0, (size_t)p->m);
+  dm_freivalds_mark(check, v->wrong);
+}
+
+dm_status dm_verify_residual(dm_run *run, const dm_verify *v, const dm_problem *p,
+                             dm_verdict *verdict) {
+  dm_freivalds *check = NULL;
+  DM_TRY(dm_comm_agree(
+      run->world, dm_freivalds_new(p, v->equation.alpha, v->equation.beta, v->tensor, &check)));
+  dm_verify_prepare(v, p, check);
+  dm_status status = dm_verify_gather(run, v, p, &check, 1);
+  if (!status) status = dm_freivalds_judge(check, run->world, verdict);
+  dm_freivalds_free(check);
+  if (status || !verdict->strained) return status;
+  return dm_verify_scaled(run, v, p, verdict);
+}
+
+/* The norm of C is a sum of positive numbers: computed twice in any order, the results differ at
+ * most by rounding. Otherwise C is not what was written. */
+static dm_status check_norm(const dm_verify *v, const dm_problem *p, double norm) {
+  const double additions = 2.0 * (double)p->m * (double)p->n + 8.0;
+  if (v->norm < 0.0 || !(fabs(norm - v->norm) > additions * 0x1p-52 * v->norm + 0x1p-1070))
+    return DM_OK;
+  dm_status status =
+      dm_fail(DM_E_VERIFY, "%s was changed: its norm is %.17g, but %.17g was recorded",
+              v->c.at.file, norm, v->norm);
+  status->agreed = true;
+  return status;
+}
+
+/* *changed: C's bits differ from those written. */
+static dm_status judge(dm_run *run, const dm_verify *verify, const dm_problem *p,
+                       dm_verdict *verdict, dm_status *changed) {
+  dm_verify v = *verify;
+  dm_status status = dm_verify_tiles_open(run, &v);
+  if (!status && v.full) status = dm_verify_fully(run, &v, p, verdict);
+  if (!status && v.full && v.sums) status = dm_verify_tiles_read(run, &v);
+  if (!status && !v.full) status = dm_verify_residual(run, &v, p, verdict);
+  if (!status) *changed = dm_verify_tiles_compare(run, &v);
+  dm_verify_tiles_close(&v);
+  return status;
+}
+
+static void report(const dm_run *run, const dm_verify *v, const dm_problem *p,
+                   const dm_verdict *verdict, double seconds, dm_record *record) {
+  char words[DM_CHECKED_TEXT], seed[DM_SEED_TEXT];
+  const dm_checked checked = {p, v->equation.alpha, v->equation.beta, v->by_attributes};
+  if (v->claims[0])
+    dm_log_line(&run->log, DM_LOG_WARNING,
+                "the attributes of %s state %s, which was not given and is not used", v->c.at.file,
+                v->claims);
+  dm_record_text(record, "problem.shape", "product", "%lld x %lld x %lld in %s", (long long)p->m,
+                 (long long)p->n, (long long)p->k, dm_dtype_name(p->work));
+  dm_record_flag(record, "verification.full", NULL, v->full);
+  dm_facts_file_system("a", v->a.at.file, record);
+  dm_facts_file_system("b", v->b.at.file, record);
+  dm_facts_file_system("c", v->c.at.file, record);
+  dm_provenance_record((const dm_dataset *const[3]){&v->a, &v->b, v->has_c0 ? &v->c0 : NULL},
+                       record);
+  dm_record_integer(record, "machine.ranks", NULL, DM_SHOWN_PLAIN, run->ranks);
+  dm_facts_record(NULL, false, record);
+  dm_verdict_record(verdict, &checked, &run->log, record);
+  dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, seconds);
+  dm_verdict_seed(verdict, seed);
+  dm_record_summary(record, "damier: verify m=%lld n=%lld k=%lld dtype=%s%s residual=%.2g%s%s %s",
+                    (long long)p->m, (long long)p->n, p->no_k ? 0LL : (long long)p->k,
+                    dm_dtype_name(p->work), dm_checked_words(&checked, words), verdict->residual,
+                    seed[0] ? " seed=" : "", seed, dm_verdict_word(verdict));
+}
+
+dm_status dm_verify_run(dm_run *run, const dm_verify *v, dm_record *record) {
+  double start = dm_now();
+  dm_equation equation = v->equation;
+  equation.type_c = dm_dataset_type(&v->c);
+  char name[DM_NAME];
+  dm_problem p;
+  DM_TRY(dm_comm_agree(run->world,
+                       dm_problem_of(&v->a, &v->b, v->has_c0 ? &v->c0 : NULL, &equation, &p)));
+  if (v->c.rows != p.m || v->c.cols != p.n)
+    return dm_comm_agree(run->world, dm_fail(DM_E_INPUT,
+                                             "%s is %lld x %lld, the product is "
+                                             "%lld x %lld",
+                                             dm_location_name(&v->c.at, name), (long long)v->c.rows,
+                                             (long long)v->c.cols, (long long)p.m, (long long)p.n));
+  dm_verdict verdict;
+  dm_status changed = DM_OK;
+  const dm_dataset *const sets[3] = {&v->a, &v->b, v->has_c0 ? &v->c0 : NULL};
+  DM_TRY(dm_verify_missing(run, v->io_threads, sets, judge(run, v, &p, &verdict, &changed)));
+  if (verdict.pass && !changed) changed = check_norm(v, &p, verdict.norm);
+  if (changed) verdict.pass = false;
+  if (run->rank == 0) report(run, v, &p, &verdict, dm_now() - start, record);
+  if (changed) return changed;
+  dm_status status = dm_verdict_status(&verdict, v->c.at.file, v->allow_unchecked);
+  if (!status || status->code != DM_E_VERIFY) return status;
+  if (v->claims[0]) return dm_hint(status, "if C was made with %s, give these options", v->claims);
+  if (!v->no_provenance) return status;
+  return dm_hint(
+      status,
+      "its file does not say how it was made: if not as A B, give the options of the product");
+}

@@ -1,0 +1,60 @@
+/* verify: checks that C in a file is alpha op(A) op(B) + beta C0, streaming the files. */
+#ifndef DM_JOB_VERIFY_H
+#define DM_JOB_VERIFY_H
+
+#include "check/freivalds.h"
+#include "product/multiply.h"
+
+typedef struct dm_verify {
+  dm_dataset a, b, c;
+  bool has_c0;
+  dm_dataset c0;                   /* the old C that beta was applied to */
+  const dm_distributed *memory[4]; /* op(A), op(B), C and the old C, if in memory; or NULL */
+  dm_equation equation;
+  bool tensor;        /* C may come from tensor cores, which truncate sums: the bound is wider */
+  bool no_provenance; /* C has no provenance */
+  bool by_attributes; /* EQUATION has parts from C's attributes; the report says so */
+  char claims[160];   /* options that C's attributes state but that are not used, or "" */
+  double norm;        /* of C when it was written; negative: unknown */
+  int io_threads;
+  bool allow_unchecked;  /* verifying only part of C is no error */
+  dm_check_seed seed;    /* of the random vectors, if stated, and ... */
+  int draw;              /* ... the number of the next one (dm_freivalds_repeat) */
+  uint8_t *wrong;        /* per row of C: set to 1 if it is wrong, else 0; or NULL */
+  bool full;             /* multiply again in higher precision and compare every element */
+  dm_tile_record *tiles; /* tiles of C, on rank 0; NULL: none */
+  int64_t tile_count;
+  struct dm_tile_sums *sums; /* adds up checksums while C is read, or NULL */
+} dm_verify;
+
+/* Fills what the command line left open (ops, alpha, beta) from C's provenance, which also has the
+ * old C's location and the norm of C. GIVEN states what the user gave. Anybody may have written the
+ * provenance: a type that rounds A or B is not taken from it. *old_c is empty if there was none. */
+typedef struct dm_verify_stated {
+  bool op_a, op_b, alpha, beta, type, compute, c0;
+} dm_verify_stated;
+
+dm_status dm_verify_complete(dm_verify *verify, const dm_verify_stated *given,
+                             const dm_attributes *provenance, dm_location *old_c);
+
+/* Takes the compute mode from C's provenance if that does not widen the tolerance; the old C must
+ * be known. */
+dm_status dm_verify_take_compute(dm_verify *verify, const dm_verify_stated *given,
+                                 const dm_attributes *provenance);
+
+/* Collective: only computes the residual of the matrices in the files. */
+dm_status dm_verify_residual(dm_run *run, const dm_verify *verify, const dm_problem *problem,
+                             dm_verdict *verdict);
+
+/* Collective. DM_E_VERIFY, agreed: C is wrong; DM_E_UNCHECKED: part of C cannot be verified. */
+dm_status dm_verify_run(dm_run *run, const dm_verify *verify, dm_record *record);
+
+/* Collective: compares C with the checksums of its tiles. DM_E_VERIFY, agreed: C was changed. */
+dm_status dm_verify_quickly(dm_run *run, const dm_verify *verify, dm_record *record);
+
+/* Collective: if STATUS is agreed and an input was rejected because values of SETS (files, or NULL)
+ * are missing, the error that says how many, and where the first is; else STATUS. Frees STATUS. */
+dm_status dm_verify_missing(dm_run *run, int threads, const dm_dataset *const sets[3],
+                            dm_status status);
+
+#endif

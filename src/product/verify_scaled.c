@@ -1,0 +1,260 @@
+/* Verification of matrices with any exponents. Integers e, d, g are chosen such that no element of
+ *   A' = 2^(d_k - f_i) A,  B' = 2^(-d_k - e_j) B
+ * exceeds 1, and some element of each row and column of B' and row of A' is close to it. Then
+ *   C' = 2^(-g_i - e_j) C = alpha' A' B' + beta' C0'
+ * is checked as usual. Powers of two do not round. */
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "product/verify_stream.h"
+
+enum {
+  NONE = INT32_MIN, /* the exponent of zero */
+  VANISHES = -4000, /* of elements that only meet zeros: smaller than all others */
+};
+
+typedef struct scaling {
+  dm_freivalds *check;
+  dm_freivalds_part *add;
+  int parts;
+  int64_t *b_cols, *b_rows, *a_rows, *old_rows; /* exponents: e, d, f, and of C0's rows */
+  int64_t *c_rows;                              /* g */
+  int64_t *a_bad, *b_bad;                       /* 1: the row or column holds NaN or Inf */
+  int64_t *row_finite, *col_finite;             /* finite elements of C in these */
+  long double squares;                          /* of C's elements */
+  /* Inputs of a pass over a matrix: the exponents of its rows and columns, and their signs. */
+  const int64_t *rows, *cols;
+  int row_sign, col_sign;
+  int64_t shift;
+  int64_t *found, *bad; /* results of the pass; per column if BY_COLS */
+  bool by_cols;
+} scaling;
+
+static int64_t shift_of(const scaling *s, int64_t row, int64_t col) {
+  int64_t shift = s->shift;
+  if (s->rows && s->rows[row] != NONE) shift += s->row_sign * s->rows[row];
+  if (s->cols && s->cols[col] != NONE) shift += s->col_sign * s->cols[col];
+  return shift;
+}
+
+/* The largest exponents of rows, or columns, after the shift. */
+static dm_status find(void *context, dm_view part, int64_t row, int64_t col) {
+  scaling *s = context;
+  for (int64_t i = 0; i < part.rows; i++)
+    for (int64_t j = 0; j < part.cols; j++) {
+      const double *x = dm_view_at(part, i, j);
+      const int64_t at = s->by_cols ? col + j : row + i;
+      for (int p = 0; p < s->parts; p++) {
+        int exponent;
+        if (!isfinite(x[p])) {
+          if (s->bad) s->bad[at] = 1;
+        } else if (x[p] != 0.0 && !(s->cols == s->b_cols && s->b_bad[col + j])) {
+          (void)frexp(x[p], &exponent);
+          s->found[at] = dm_max(s->found[at], exponent + shift_of(s, row + i, col + j));
+        }
+      }
+    }
+  return DM_OK;
+}
+
+static dm_status scale_and_add(void *context, dm_view part, int64_t row, int64_t col) {
+  scaling *s = context;
+  for (int64_t i = 0; i < part.rows; i++)
+    for (int64_t j = 0; j < part.cols; j++) {
+      double *x = dm_view_at(part, i, j);
+      const int shift = (int)shift_of(s, row + i, col + j);
+      for (int p = 0; p < s->parts; p++) x[p] = scalbn(x[p], shift);
+    }
+  return s->add(s->check, NULL, part, row, col);
+}
+
+static dm_status take_c(void *context, dm_view part, int64_t row, int64_t col) {
+  scaling *s = context;
+  for (int64_t i = 0; i < part.rows; i++)
+    for (int64_t j = 0; j < part.cols; j++) {
+      const double *x = dm_view_at(part, i, j);
+      bool finite = true;
+      for (int p = 0; p < s->parts; p++) {
+        finite &= isfinite(x[p]) != 0;
+        s->squares += (long double)x[p] * x[p];
+      }
+      if (finite && s->a_bad[row + i]) s->row_finite[row + i]++;
+      if (finite && !s->a_bad[row + i] && s->b_bad[col + j]) s->col_finite[col + j]++;
+    }
+  return scale_and_add(context, part, row, col);
+}
+
+static dm_status new_exponents(int64_t count, int64_t **exponents) {
+  DM_TRY(dm_buffer_table(count, exponents));
+  for (int64_t i = 0; i < count; i++) (*exponents)[i] = NONE;
+  return DM_OK;
+}
+
+static dm_status open_all(const dm_problem *p, scaling *s) {
+  s->parts = dm_dtype_is_complex(p->work) ? 2 : 1;
+  DM_TRY(new_exponents(p->n, &s->b_cols));
+  DM_TRY(new_exponents(p->k, &s->b_rows));
+  DM_TRY(new_exponents(p->m, &s->a_rows));
+  DM_TRY(new_exponents(p->m, &s->old_rows));
+  DM_TRY(new_exponents(p->m, &s->c_rows));
+  DM_TRY(dm_buffer_table(p->m, &s->a_bad));
+  DM_TRY(dm_buffer_table(p->n, &s->b_bad));
+  DM_TRY(dm_buffer_table(p->m, &s->row_finite));
+  return dm_buffer_table(p->n, &s->col_finite);
+}
+
+static void close_all(scaling *s) {
+  dm_freivalds_free(s->check);
+  free(s->b_cols);
+  free(s->b_rows);
+  free(s->a_rows);
+  free(s->old_rows);
+  free(s->c_rows);
+  free(s->a_bad);
+  free(s->b_bad);
+  free(s->row_finite);
+  free(s->col_finite);
+}
+
+/* One pass over a matrix that finds exponents. */
+static dm_status pass(dm_run *run, const dm_verify *v, const dm_problem *p, int which,
+                      dm_verify_take *take, scaling *s) {
+  return dm_comm_agree(run->world,
+                       dm_verify_stream(run, v, which, dm_dtype_widest(p->work), take, s));
+}
+
+static void look_for(scaling *s, int64_t *found, int64_t *bad, bool by_cols) {
+  s->found = found;
+  s->bad = bad;
+  s->by_cols = by_cols;
+}
+
+static void shift_by(scaling *s, const int64_t *rows, int row_sign, const int64_t *cols,
+                     int col_sign, int64_t shift) {
+  s->rows = rows;
+  s->row_sign = row_sign;
+  s->cols = cols;
+  s->col_sign = col_sign;
+  s->shift = shift;
+}
+
+static int exponent_of(const double z[2]) {
+  int exponent = 0;
+  (void)frexp(fmax(fabs(z[0]), fabs(z[1])), &exponent);
+  return exponent;
+}
+
+/* Finds e, d, f, the exponents of C0's rows, and from them g. */
+static dm_status find_exponents(dm_run *run, const dm_verify *v, const dm_problem *p, scaling *s) {
+  const dm_comm *world = run->world;
+  look_for(s, s->b_cols, s->b_bad, true);
+  shift_by(s, NULL, 0, NULL, 0, 0);
+  DM_TRY(pass(run, v, p, DM_B, find, s));
+  DM_TRY(dm_comm_max_i64(world, s->b_cols, p->n));
+  DM_TRY(dm_comm_max_i64(world, s->b_bad, p->n));
+  look_for(s, s->b_rows, NULL, false);
+  shift_by(s, NULL, 0, s->b_cols, -1, 0);
+  DM_TRY(pass(run, v, p, DM_B, find, s));
+  DM_TRY(dm_comm_max_i64(world, s->b_rows, p->k));
+  for (int64_t l = 0; l < p->k; l++)
+    if (s->b_rows[l] == NONE) s->b_rows[l] = VANISHES;
+  look_for(s, s->a_rows, s->a_bad, false);
+  shift_by(s, NULL, 0, s->b_rows, 1, exponent_of(v->equation.alpha));
+  DM_TRY(pass(run, v, p, DM_A, find, s));
+  DM_TRY(dm_comm_max_i64(world, s->a_rows, p->m));
+  DM_TRY(dm_comm_max_i64(world, s->a_bad, p->m));
+  if (p->reads_c) {
+    look_for(s, s->old_rows, NULL, false);
+    shift_by(s, NULL, 0, s->b_cols, -1, exponent_of(v->equation.beta));
+    DM_TRY(pass(run, v, p, DM_OLD, find, s));
+    DM_TRY(dm_comm_max_i64(world, s->old_rows, p->m));
+  }
+  const bool multiplies = v->equation.alpha[0] != 0.0 || v->equation.alpha[1] != 0.0;
+  for (int64_t i = 0; i < p->m; i++)
+    s->c_rows[i] = dm_max(multiplies ? s->a_rows[i] : NONE, s->old_rows[i]);
+  return DM_OK;
+}
+
+static dm_status add_all(dm_run *run, const dm_verify *v, const dm_problem *p, scaling *s) {
+  shift_by(s, s->b_rows, -1, s->b_cols, -1, 0);
+  s->add = dm_freivalds_scan_b;
+  DM_TRY(pass(run, v, p, DM_B, scale_and_add, s));
+  DM_TRY(dm_freivalds_weigh(s->check, run->world));
+  s->add = dm_freivalds_add_b;
+  DM_TRY(pass(run, v, p, DM_B, scale_and_add, s));
+  DM_TRY(dm_freivalds_project(s->check, run->world));
+  shift_by(s, s->c_rows, -1, s->b_rows, 1, exponent_of(v->equation.alpha));
+  s->add = dm_freivalds_add_a;
+  DM_TRY(pass(run, v, p, DM_A, scale_and_add, s));
+  shift_by(s, s->c_rows, -1, s->b_cols, -1, 0);
+  s->add = dm_freivalds_add_c;
+  DM_TRY(pass(run, v, p, DM_C, take_c, s));
+  if (!p->reads_c) return DM_OK;
+  shift_by(s, s->c_rows, -1, s->b_cols, -1, exponent_of(v->equation.beta));
+  s->add = dm_freivalds_add_c0;
+  return pass(run, v, p, DM_OLD, scale_and_add, s);
+}
+
+/* Over all ranks: the root of the sum of squares, which may exceed any f64. */
+static dm_status norm_of(const dm_run *run, const scaling *s, double *norm) {
+  const double own = (double)sqrtl(s->squares);
+  double largest = own;
+  DM_TRY(dm_comm_max_f64(run->world, &largest, 1));
+  double part = largest > 0.0 && isfinite(largest) ? own / largest : 0.0;
+  part *= part;
+  DM_TRY(dm_comm_sum_f64(run->world, &part, 1));
+  *norm = isfinite(largest) ? largest * sqrt(part) : largest;
+  return DM_OK;
+}
+
+/* If A's row or B's column has NaN or Inf, C's must, too: these elements are checked by that. */
+static dm_status count_patterns(dm_run *run, const dm_problem *p, scaling *s, dm_verdict *verdict) {
+  DM_TRY(dm_comm_sum_i64(run->world, s->row_finite, p->m));
+  DM_TRY(dm_comm_sum_i64(run->world, s->col_finite, p->n));
+  for (int64_t i = 0; i < p->m; i++)
+    if (s->a_bad[i] && s->row_finite[i] == 0) {
+      verdict->rows_left_out--;
+      verdict->rows_checked++;
+      verdict->rows_by_pattern++;
+    }
+  for (int64_t j = 0; j < p->n; j++)
+    if (s->b_bad[j] && s->col_finite[j] == 0) {
+      verdict->cols_left_out--;
+      verdict->cols_checked++;
+      verdict->cols_by_pattern++;
+    }
+  return DM_OK;
+}
+
+static dm_status judge(dm_run *run, const dm_verify *v, const dm_problem *p, scaling *s,
+                       dm_verdict *verdict) {
+  const int alpha = -exponent_of(v->equation.alpha), beta = -exponent_of(v->equation.beta);
+  const double alphas[2] = {scalbn(v->equation.alpha[0], alpha),
+                            scalbn(v->equation.alpha[1], alpha)};
+  const double betas[2] = {scalbn(v->equation.beta[0], beta), scalbn(v->equation.beta[1], beta)};
+  DM_TRY(dm_comm_agree(run->world, dm_freivalds_new(p, alphas, betas, v->tensor, &s->check)));
+  dm_verify_prepare(v, p, s->check);
+  dm_freivalds_scaled(s->check, s->c_rows, s->b_cols, -alpha);
+  DM_TRY(add_all(run, v, p, s));
+  DM_TRY(dm_freivalds_judge(s->check, run->world, verdict));
+  verdict->strained = false;
+  DM_TRY(norm_of(run, s, &verdict->norm));
+  return count_patterns(run, p, s, verdict);
+}
+
+dm_status dm_verify_scaled(dm_run *run, const dm_verify *v, const dm_problem *p,
+                           dm_verdict *verdict) {
+  scaling s = {0};
+  dm_status status = dm_comm_agree(run->world, open_all(p, &s));
+  if (!status) status = find_exponents(run, v, p, &s);
+  for (int64_t i = 0; i < p->m && !status; i++)
+    if (s.c_rows[i] == NONE) s.c_rows[i] = 0;
+  for (int64_t j = 0; j < p->n && !status; j++)
+    if (s.b_cols[j] == NONE) s.b_cols[j] = 0;
+  if (!status) status = judge(run, v, p, &s, verdict);
+  close_all(&s);
+  return status;
+}
