@@ -62,20 +62,13 @@ run() {
   bench --directory "$where" "$@" --repetitions "$repetitions" --json "$records" | sed 's/^/   /'
 }
 
-# Sets past_cache for files written in WHERE: on ext4, bypassing the page cache is fastest.
-choose_way() {
-  past_cache=()
-  case $(stat -f -c %T "$1") in ext*) past_cache=(--write-by direct) ;; esac
-}
-
 in_both() {
   local where k
   for where in "$memory_directory" "$directory"; do
     ranks "$ranks" "$damier" bench rates "${tuned[@]}" --files "$where" -o "$rates" -q
-    choose_way "$where"
-    k=$(balanced --directory "$where" "${past_cache[@]}")
+    k=$(balanced --directory "$where")
     note "$where: k = $k"
-    run "$where" --m "$size" --n "$size" --k "$k" "${past_cache[@]}"
+    run "$where" --m "$size" --n "$size" --k "$k"
   done
 }
 
@@ -87,14 +80,13 @@ quarter() {
 on_cpus() {
   local k process little
   in_both
-  choose_way "$directory"
-  k=$(balanced --directory "$directory" --cold "${past_cache[@]}")
-  run "$directory" --m "$size" --n "$size" --k "$k" --cold "${past_cache[@]}"
+  k=$(balanced --directory "$directory" --cold)
+  run "$directory" --m "$size" --n "$size" --k "$k" --cold
   # In addition to the memory of the processes at their start.
   bench --directory "$memory_directory" --size 256 --repetitions 1 --json "$trial" >/dev/null
   process=$(of_trial memory.host_process_bytes)
   little=$((process / 1048576 + $(quarter "$large")))
-  run "$directory" --size "$large" --memory "host=${little}MiB" "${past_cache[@]}"
+  run "$directory" --size "$large" --memory "host=${little}MiB"
   ranks "$ranks" "$damier" bench rates "${tuned[@]}" --files "$memory_directory" -o "$rates" -q
   run "$memory_directory" --size "$large" --memory "host=${little}MiB"
   k=$(balanced --directory "$memory_directory" --deflate 4 --shuffle)

@@ -15,7 +15,6 @@
 #include "core/clock.h"
 #include "core/fork_join.h"
 #include "file/batch.h"
-#include "file/file_writer.h"
 #include "file/read.h"
 #include "plan/partition.h"
 #include "plan/plan.h"
@@ -29,8 +28,8 @@ typedef struct transfer {
   int fd;
   bool writes;
   dm_write_way way;
-  dm_file_writer *writer; /* writer, if it writes */
-  int64_t begin, end;     /* range in the file */
+  dm_file_writer writer; /* if it writes */
+  int64_t begin, end;    /* range in the file */
   char *memory;
   int64_t size;              /* bytes of MEMORY, a multiple of PIECE */
   atomic_int_least64_t next; /* next piece */
@@ -51,7 +50,7 @@ static void work(void *argument) {
     if (at >= t->end || atomic_load(&t->failed)) return;
     char *memory = t->memory + piece * PIECE % t->size;
     const int64_t bytes = dm_min(PIECE, t->end - at);
-    dm_status none = DM_OK, failed = t->writes ? dm_file_writer_bytes(t->writer, memory, bytes, at)
+    dm_status none = DM_OK, failed = t->writes ? dm_file_writer_bytes(&t->writer, memory, bytes, at)
                                                : read_piece(t, memory, bytes, at);
     if (failed && !atomic_compare_exchange_strong(&t->failed, &none, failed))
       dm_status_free(failed);
@@ -83,8 +82,7 @@ static dm_status transfer_range(const dm_run *run, const dm_ceiling *range, tran
       t->writes ? dm_file_writer_open(t->fd, range->file, t->way, &t->writer) : DM_OK;
   if (!status) status = work_together(t, threads);
   status = dm_status_first(status, atomic_load(&t->failed));
-  dm_file_writer_close(t->writer);
-  t->writer = NULL;
+  if (t->writes) dm_file_writer_close(&t->writer);
   if (!status && t->writes && fdatasync(t->fd)) status = failure(range, "fdatasync", errno);
   if (close(t->fd) && !status) status = failure(range, "close", errno);
   return status;

@@ -4,7 +4,7 @@
 #define DM_MEASURE_CEILING_H
 
 #include "file/dataset.h"
-#include "file/write_way.h"
+#include "file/file_writer.h"
 #include "run/run.h"
 
 /* Bytes from OFFSET to OFFSET + BYTES of FILE. */

@@ -35,7 +35,7 @@ static const char *const kinds[] = {"uniform", "normal",   "ozaki",   "identity"
 static const char *const places[] = {"auto", "host", "device", NULL};
 static const char *const places_and_files[] = {"auto", "host", "device", "file", NULL};
 static const char *const read_ways[] = {"auto", "pread", NULL};
-static const char *const ways[] = {"pwrite", "direct", "mapped", "auto", NULL};
+static const char *const ways[] = {"pwrite", "mapped", "auto", NULL};
 static const char *const reactions[] = {"repair", "stop", "warn", NULL};
 static const char *const modes[] = {"auto", "always", "never", NULL};
 static const char *const lab_ops[] = {"all", "gemm", "transpose", "add", "dot", NULL};
@@ -260,8 +260,8 @@ const dm_option dm_cli_options[] = {
      " without a copy",
      dm_cli_set_choice, AT(read_by), .choices = read_ways},
     {"write-by", 0, NULL, MULTIPLY | BENCH_M, DM_GROUP_ENGINE, "auto", NULL,
-     "how C is written; direct: past the page cache; mapped: by mmap; auto: mapped on a tmpfs with 4 or"
-     " more writing threads, else pwrite",
+     "how C is written; mapped: by mmap; auto: mapped on a tmpfs with 4 or more writing threads, else"
+     " pwrite",
      dm_cli_set_choice, AT(write_by), .choices = ways},
     {"write-by", 0, NULL, GENERATE, DM_GROUP_ENGINE, "pwrite", NULL,
      "how the matrix is written, as for multiply; pwrite leaves it in the page cache for the next reader", dm_cli_set_choice, AT(generate_by), .choices = ways},

@@ -3,7 +3,7 @@
 #define DM_ENGINE_ENGINE_H
 
 #include "core/compute_calls.h"
-#include "file/write_way.h"
+#include "file/file_writer.h"
 #include "plan/machine.h"
 #include "plan/plan.h"
 

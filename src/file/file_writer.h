@@ -1,28 +1,45 @@
-/* file_writer: writes memory to a file whose length and space exist, in one of three ways. */
+/* file_writer: the ways to write the bytes of C to its file, whose length and space exist. */
 #ifndef DM_IO_FILE_WRITER_H
 #define DM_IO_FILE_WRITER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-#include "file/write_way.h"
+#include "core/status.h"
 
-typedef struct dm_file_writer dm_file_writer;
+typedef enum dm_write_way {
+  DM_WRITE_PWRITE, /* through the page cache: works everywhere */
+  DM_WRITE_MAPPED, /* into mapped pages: pwrite serialises the threads of a node */
+  DM_WRITE_AUTO,   /* only as a wish: choose what suits the file system */
+} dm_write_way;
+
+const char *dm_write_way_name(dm_write_way way);
+
+/* Chooses the way for the existing FILE, which WRITERS threads of a node write at once. DM_E_USAGE:
+ * WISH, unless AUTO, is not supported. */
+dm_status dm_write_way_choose(const char *file, dm_write_way wish, int writers, dm_write_way *way);
+
+typedef struct dm_file_writer {
+  int fd;
+  const char *file; /* for messages */
+  char *pages;      /* all of the file; NULL: pwrite */
+  int64_t length;
+} dm_file_writer;
 
 /* The flags for open(2) that WAY needs. */
 int dm_file_writer_flags(dm_write_way way);
 
-/* FD is FILE, opened with those flags; the caller closes it. If the system does not support WAY,
- * bytes are written with pwrite: see dm_file_writer_way. */
-dm_status dm_file_writer_open(int fd, const char *file, dm_write_way way, dm_file_writer **writer);
-dm_write_way dm_file_writer_way(const dm_file_writer *writer);
-void dm_file_writer_close(dm_file_writer *writer); /* NULL is allowed */
+/* FD is FILE, opened with those flags; the caller closes it. Where pages cannot be mapped, bytes
+ * are written with pwrite. */
+dm_status dm_file_writer_open(int fd, const char *file, dm_write_way way, dm_file_writer *writer);
+void dm_file_writer_close(dm_file_writer *writer);
 
-/* Least bytes of a piece for WAY; shorter pieces are written with pwrite. */
-int64_t dm_file_writer_least(const dm_file_writer *writer);
+/* Whether a piece of BYTES goes into mapped pages; shorter ones are written with pwrite. */
+bool dm_file_writer_maps(const dm_file_writer *writer, int64_t bytes);
 
 /* Writes BYTES of MEMORY at OFFSET. As after pwrite, the system has them on return; a sync of FD
  * puts them on the disk. Several threads and processes may write ranges that do not overlap. */
-dm_status dm_file_writer_bytes(dm_file_writer *writer, const void *memory, int64_t bytes,
+dm_status dm_file_writer_bytes(const dm_file_writer *writer, const void *memory, int64_t bytes,
                                int64_t offset);
 
 #endif

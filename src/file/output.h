@@ -9,7 +9,7 @@
 #include "core/view.h"
 #include "file/dataset.h"
 #include "file/journal.h"
-#include "file/write_way.h"
+#include "file/file_writer.h"
 
 enum { DM_BESIDE = DM_PATH + 16 }; /* room for the names of files beside the output */
 enum { DM_ID_LENGTH = 32, DM_ID = DM_ID_LENGTH + 1 };

@@ -16,7 +16,7 @@
 struct dm_output {
   dm_output_file file;
   int fd;
-  dm_file_writer *writer; /* NULL: pwrite */
+  dm_file_writer writer;
   pthread_t syncer;
   const dm_keepalive *keepalive; /* of the syncing thread */
   bool threaded, syncing;
@@ -38,8 +38,7 @@ dm_status dm_output_open(const dm_output_file *file, dm_output **output) {
   DM_TRY(dm_buffer_table(1, &new));
   new->file = *file;
   dm_status status = open_part(file, &new->fd);
-  if (!status && file->way != DM_WRITE_PWRITE)
-    status = dm_file_writer_open(new->fd, file->part, file->way, &new->writer);
+  if (!status) status = dm_file_writer_open(new->fd, new->file.part, file->way, &new->writer);
   if (status) {
     if (new->fd >= 0) close(new->fd);
     free(new);
@@ -93,7 +92,7 @@ static int64_t rows_at_a_time(const dm_output *output, dm_view view) {
   const bool together = view.cols == file->cols && view.row_stride == view.cols;
   const int64_t height = together ? view.rows : 1;
   const int64_t bytes = height * view.cols * dm_dtype_size(file->dtype);
-  return output->writer && bytes >= dm_file_writer_least(output->writer) ? height : 0;
+  return dm_file_writer_maps(&output->writer, bytes) ? height : 0;
 }
 
 dm_status dm_output_write(dm_output *output, int64_t row, int64_t col, dm_view view) {
@@ -104,7 +103,7 @@ dm_status dm_output_write(dm_output *output, int64_t row, int64_t col, dm_view v
   const int64_t bytes = height * view.cols * dm_dtype_size(file->dtype);
   if (height == 0) return write_plain(output, row, col, view);
   for (int64_t i = 0; i < view.rows; i += height)
-    DM_TRY(dm_file_writer_bytes(output->writer, dm_view_at(view, i, 0), bytes,
+    DM_TRY(dm_file_writer_bytes(&output->writer, dm_view_at(view, i, 0), bytes,
                                 place_of(file, row + i, col)));
   return DM_OK;
 }
@@ -151,7 +150,7 @@ dm_status dm_output_close(dm_output *output) {
   if (!output) return DM_OK;
   bool done;
   dm_status status = dm_output_syncing(output, true, &done);
-  dm_file_writer_close(output->writer);
+  dm_file_writer_close(&output->writer);
   if (close(output->fd) < 0 && errno != EINTR && !status)
     status = dm_fail_at(DM_E_IO, &output->file.at, "'%s': close: %s", output->file.part,
                         strerror(errno));

@@ -4,7 +4,7 @@
 
 #include "core/element.h"
 #include "file/output_form.h"
-#include "file/write_way.h"
+#include "file/file_writer.h"
 #include "run/record.h"
 #include "run/run.h"
 

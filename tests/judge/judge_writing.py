@@ -1,6 +1,5 @@
-"""writing: C is written by pwrite, by direct I/O, or through mapped pages; on a disk and in memory, in whole rows and
+"""writing: C is written by pwrite or through mapped pages; on a disk and in memory, in whole rows and
 in parts of rows."""
-import os
 import pathlib
 import subprocess
 import tempfile
@@ -14,26 +13,12 @@ from running import each, expect, finish, options, records_of, run, scratch
 PLACES = (pathlib.Path(tempfile.gettempdir()), pathlib.Path("/dev/shm"))
 SHAPES = [(1203, 1101, 24, 1, ""), (1203, 1024, 20, 2, "--grid 2x1x1"), (17, 150001, 10, 2, "--grid 1x2x1"),
           (900, 1003, 20, 3, "--grid 3x1x1")]
-WAYS = (("pwrite", 2), ("direct", 2), ("mapped", 0), ("auto", 1), ("auto", 4))
+WAYS = (("pwrite", 2), ("mapped", 0), ("auto", 1), ("auto", 4))
 
 
 def kind_of(folder):
     return subprocess.run(["stat", "-f", "-c", "%T", str(folder)], capture_output=True, text=True,
                           check=True).stdout.strip()
-
-
-def goes(folder, way):
-    """Before Linux 6.6 a tmpfs does not support direct I/O."""
-    if way != "direct":
-        return True
-    path = folder / "damier-tried"
-    try:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_DIRECT))
-    except OSError:
-        return False
-    finally:
-        path.unlink(missing_ok=True)
-    return True
 
 
 def expected(kind, way, writers):
@@ -70,8 +55,7 @@ def generated(item):
 
 
 chosen = options()
-cases = [(place, shape, *way) for place in PLACES if place.is_dir() for shape in SHAPES for way in WAYS
-         if goes(place, way[0])]
+cases = [(place, shape, *way) for place in PLACES if place.is_dir() for shape in SHAPES for way in WAYS]
 files = [(number, place, way) for number, place in enumerate(PLACES) if place.is_dir()
-         for way in ("direct", "mapped", "auto") if goes(place, way)]
+         for way in ("mapped", "auto")]
 finish(each(in_place, enumerate(cases)) + each(generated, files), len(cases) + len(files))
