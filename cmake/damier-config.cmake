@@ -1,5 +1,5 @@
 include(CMakeFindDependencyMacro)
-find_dependency(MPI COMPONENTS C)
+@damier_needs_mpi@
 include(${CMAKE_CURRENT_LIST_DIR}/damier-targets.cmake)
 
 # damier::static, if installed.
@@ -9,5 +9,5 @@ if(EXISTS ${damier_static} AND NOT TARGET damier::static)
   set_target_properties(damier::static PROPERTIES IMPORTED_LOCATION ${damier_static})
   target_include_directories(damier::static INTERFACE
     $<TARGET_PROPERTY:damier::damier,INTERFACE_INCLUDE_DIRECTORIES>)
-  target_link_libraries(damier::static INTERFACE MPI::MPI_C "@damier_private_libs@")
+  target_link_libraries(damier::static INTERFACE @damier_mpi@ "@damier_private_libs@")
 endif()

@@ -14,7 +14,18 @@ set_target_properties(libdamier PROPERTIES OUTPUT_NAME damier EXPORT_NAME damier
 target_include_directories(libdamier PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>
                                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 # The layers' symbols are not exported.
-target_link_libraries(libdamier PRIVATE dm_cli PUBLIC MPI::MPI_C)
+target_link_libraries(libdamier PRIVATE dm_cli)
+set(damier_header include/damier.h)
+if(DAMIER_MPI)
+  target_link_libraries(libdamier PUBLIC MPI::MPI_C)
+else() # programs need not know how the installed library was built
+  target_compile_definitions(dm_api PUBLIC DAMIER_MPI=0)
+  target_compile_definitions(libdamier INTERFACE DAMIER_MPI=0)
+  file(READ include/damier.h text)
+  string(REPLACE "#define DAMIER_MPI 1" "#define DAMIER_MPI 0" text "${text}")
+  set(damier_header ${CMAKE_BINARY_DIR}/installed/damier.h)
+  file(WRITE ${damier_header} "${text}")
+endif()
 target_link_options(libdamier PRIVATE LINKER:--exclude-libs,ALL)
 
 
@@ -43,7 +54,15 @@ if(DAMIER_STATIC AND NOT DAMIER_SANITIZE AND NOT DAMIER_HAVE_CUDA)
 endif()
 
 install(TARGETS libdamier EXPORT damier)
-install(FILES include/damier.h include/damier.f90 DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${damier_header} include/damier.f90 DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+set(damier_words "; compile and link with MPI's own compiler")
+set(damier_needs_mpi "find_dependency(MPI COMPONENTS C)")
+set(damier_mpi MPI::MPI_C)
+if(NOT DAMIER_MPI)
+  set(damier_words ", built without MPI")
+  set(damier_needs_mpi)
+  set(damier_mpi)
+endif()
 # The installation may be moved later.
 file(RELATIVE_PATH damier_up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 list(JOIN damier_private_libs " " damier_private_flags)

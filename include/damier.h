@@ -31,8 +31,14 @@
 #ifndef DAMIER_H
 #define DAMIER_H
 
-#include <mpi.h>
 #include <stdint.h>
+
+#ifndef DAMIER_MPI
+#define DAMIER_MPI 1 /**< 0: the library was built without MPI; damier_open is absent */
+#endif
+#if DAMIER_MPI
+#include <mpi.h>
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -200,6 +206,7 @@ DAMIER_API damier_matrix damier_in_gpu(damier_matrix matrix, void *stream);
 /** Ranks that multiply together, and their options. */
 typedef struct damier_context damier_context;
 
+#if DAMIER_MPI
 /** Opens a context.  Collective over `comm`.
  * @param comm copied; MPI must support MPI_THREAD_FUNNELED or higher.  MPI_COMM_NULL: only this
  *   process, and MPI need not be started
@@ -207,9 +214,17 @@ typedef struct damier_context damier_context;
  * @param error filled; may be NULL
  * @return a damier_code */
 DAMIER_API int damier_open(MPI_Comm comm, damier_context **context, damier_error *error);
+#endif
+
+/** Opens a context of this process alone, without MPI.
+ * @param context the new context, or NULL after an error
+ * @param error filled; may be NULL
+ * @return a damier_code */
+DAMIER_API int damier_open_local(damier_context **context, damier_error *error);
 
 /** The same with a Fortran or mpi4py communicator.
- * @param comm MPI_Comm_c2f, comm.py2f(); -1: only this process; DAMIER_E_USAGE: it is none
+ * @param comm MPI_Comm_c2f, comm.py2f(); -1: only this process; DAMIER_E_USAGE: it is none, or
+ *   the library was built without MPI
  * @param context the new context, or NULL after an error
  * @param error filled; may be NULL
  * @return a damier_code */

@@ -149,7 +149,7 @@ static void record_setup(const sim_options *o, const dm_run *run, const sim_outc
   const dm_problem *p = &o->problem;
   const dm_machine *machine = &o->machine;
   const dm_plan *plan = &outcome->plan;
-  char recipe[200];
+  char recipe[DM_RECIPE];
   dm_plan_recipe(plan, recipe);
   dm_record_text(record, "problem.shape", "m x n x k", "%lld x %lld x %lld", (long long)p->m,
                  (long long)p->n, (long long)p->k);

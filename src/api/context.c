@@ -4,7 +4,9 @@
 
 #include "api/call_checks.h"
 #include "check/verdict.h"
+#if DAMIER_MPI
 #include "comm/adopt.h"
+#endif
 #include "core/clock.h"
 #include "core/version.h"
 
@@ -74,18 +76,13 @@ static void tell_progress(void *argument, int64_t done, int64_t total) {
 /* The verb whose options contexts have. */
 static const dm_verb multiply_verb = {.name = "multiply", .bit = DM_VERB_MULTIPLY};
 
-static dm_status open_context(MPI_Comm comm, damier_context **context) {
-  dm_comm *world;
+/* The context owns WORLD, even after an error. */
+static dm_status open_context(dm_comm *world, damier_context **context) {
   damier_context *c = calloc(1, sizeof *c);
   if (!c) return dm_fail(DM_E_FIT, "no memory for a context");
-  dm_status status = dm_comm_adopt(comm, &world);
-  if (status) {
-    free(c);
-    return status;
-  }
   snprintf(c->call.command, sizeof c->call.command, "libdamier %s", DM_VERSION);
   c->call.verb = &multiply_verb;
-  status = dm_run_start_in(&c->run, world, c->call.command);
+  dm_status status = dm_run_start_in(&c->run, world, c->call.command);
   c->call.rank = c->run.rank;
   c->run.at = tell_progress;
   c->run.at_context = c;
@@ -104,11 +101,13 @@ static void close_context(damier_context *context) {
   free(context);
 }
 
-int damier_open(MPI_Comm comm, damier_context **context, damier_error *error) {
+/* ADOPTED: the outcome of getting WORLD. */
+static int open_in(dm_status adopted, dm_comm *world, damier_context **context,
+                   damier_error *error) {
   visit v = {0};
   damier_context *new = NULL;
   dm_plain_numbers_begin(&v.numbers);
-  dm_status status = open_context(comm, &new);
+  dm_status status = adopted ? adopted : open_context(world, &new);
   if (new && !status)
     status =
         dm_comm_agree(new->run.world,
@@ -118,12 +117,24 @@ int damier_open(MPI_Comm comm, damier_context **context, damier_error *error) {
   return leave(&v, status, error);
 }
 
+#if DAMIER_MPI
+int damier_open(MPI_Comm comm, damier_context **context, damier_error *error) {
+  dm_comm *world = NULL;
+  dm_status adopted = dm_comm_adopt(comm, &world);
+  return open_in(adopted, world, context, error);
+}
+#endif
+
 int damier_open_f(int comm, damier_context **context, damier_error *error) {
-  MPI_Comm mpi;
-  dm_status status = dm_comm_of_fortran(comm, &mpi);
-  if (!status) return damier_open(mpi, context, error);
-  if (context) *context = NULL;
-  return answer(status, error);
+  dm_comm *world = NULL;
+  dm_status adopted = dm_comm_adopt_fortran(comm, &world);
+  return open_in(adopted, world, context, error);
+}
+
+int damier_open_local(damier_context **context, damier_error *error) {
+  dm_comm *world = NULL;
+  dm_status adopted = dm_comm_take_alone(&world);
+  return open_in(adopted, world, context, error);
 }
 
 void damier_close(damier_context *context) {

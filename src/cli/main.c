@@ -70,7 +70,9 @@ static void print_features(void) {
     printf("%s%s", before, transports[i]->name);
     before = ", ";
   }
-  putchar('\n');
+  char mpi[128];
+  dm_comm_library(mpi, sizeof mpi);
+  puts(strcmp(mpi, "none") == 0 ? "; without MPI" : "");
 }
 
 static dm_status print_version(const dm_call *call) {

@@ -1,4 +1,4 @@
-/* adopt: wraps a caller's communicator, for the library. */
+/* adopt: wraps a caller's communicator, for the library; only in builds with MPI. */
 #ifndef DM_COMM_ADOPT_H
 #define DM_COMM_ADOPT_H
 
@@ -10,8 +10,5 @@
  * ending MPI. MPI_COMM_NULL: a single process; MPI need not be started. DM_E_USAGE, DM_E_MPI: MPI
  * cannot be used. */
 dm_status dm_comm_adopt(MPI_Comm mpi, dm_comm **world);
-
-/* The communicator of a Fortran handle; -1: MPI_COMM_NULL, as above. DM_E_USAGE: it is none. */
-dm_status dm_comm_of_fortran(int handle, MPI_Comm *mpi);
 
 #endif

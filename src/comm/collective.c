@@ -8,14 +8,27 @@
 #include "comm/comm_impl.h"
 #include "core/checked.h"
 
-dm_status dm_comm_finish(const dm_comm *comm, MPI_Request *requests, int count) {
-  if (!comm->waiting) {
-    DM_MPI(MPI_Waitall(count, requests, MPI_STATUSES_IGNORE));
-    return DM_OK;
+dm_status dm_comm_test_all(dm_request *requests, int count, bool *done) {
+  *done = false;
+  for (int i = 0; i < count; i++) {
+    if (requests[i].ops) DM_TRY(requests[i].ops->test(&requests[i], NULL));
+    if (requests[i].ops) return DM_OK;
   }
+  *done = true;
+  return DM_OK;
+}
+
+dm_status dm_comm_wait_all(dm_request *requests, int count) {
+  for (int i = 0; i < count; i++)
+    if (requests[i].ops) DM_TRY(requests[i].ops->wait(&requests[i]));
+  return DM_OK;
+}
+
+dm_status dm_comm_finish(const dm_comm *comm, dm_request *requests, int count) {
+  if (!comm->waiting) return dm_comm_wait_all(requests, count);
   for (;;) {
-    int done = 0;
-    DM_MPI(MPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE));
+    bool done;
+    DM_TRY(dm_comm_test_all(requests, count, &done));
     if (done) return DM_OK;
     comm->waiting(comm->context);
     sched_yield();
@@ -27,27 +40,28 @@ static bool is_alone(const dm_comm *comm) {
   return comm->size == 1;
 }
 
-/* Plain collectives are fast in every MPI, but waiting ranks cannot send heartbeats in them. */
-static bool may_block(const dm_comm *comm) {
-  return !comm->waiting;
+/* Where collectives store their request: nowhere if they may block. Plain collectives are fast in
+ * every MPI, but waiting ranks cannot send heartbeats in them. */
+static dm_request *place_of(const dm_comm *comm, dm_request *request) {
+  *request = (dm_request){0};
+  return comm->waiting ? request : NULL;
 }
 
 dm_status dm_comm_barrier(const dm_comm *comm) {
-  MPI_Request request;
+  dm_request request;
   if (is_alone(comm)) return DM_OK;
-  if (may_block(comm)) return dm_comm_check(MPI_Barrier(comm->mpi), "MPI_Barrier(");
-  DM_MPI(MPI_Ibarrier(comm->mpi, &request));
+  DM_TRY(comm->ops->barrier(comm, place_of(comm, &request)));
   return dm_comm_finish(comm, &request, 1);
 }
 
 dm_status dm_comm_rest(const dm_comm *comm) {
   const struct timespec nap = {.tv_nsec = 200000};
-  MPI_Request request;
+  dm_request request = {0};
   if (is_alone(comm)) return DM_OK;
-  DM_MPI(MPI_Ibarrier(comm->mpi, &request));
+  DM_TRY(comm->ops->barrier(comm, &request));
   for (;;) {
-    int done = 0;
-    DM_MPI(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+    bool done;
+    DM_TRY(dm_comm_test_all(&request, 1, &done));
     if (done) return DM_OK;
     if (comm->waiting) comm->waiting(comm->context);
     nanosleep(&nap, NULL);
@@ -58,12 +72,8 @@ dm_status dm_comm_broadcast(const dm_comm *comm, void *data, int64_t bytes, int 
   if (is_alone(comm)) return DM_OK;
   for (int64_t at = 0; at < bytes; at += DM_MESSAGE_MAX) {
     int count = (int)dm_min(DM_MESSAGE_MAX, bytes - at);
-    MPI_Request request;
-    if (may_block(comm)) {
-      DM_MPI(MPI_Bcast((char *)data + at, count, MPI_BYTE, root, comm->mpi));
-      continue;
-    }
-    DM_MPI(MPI_Ibcast((char *)data + at, count, MPI_BYTE, root, comm->mpi, &request));
+    dm_request request;
+    DM_TRY(comm->ops->broadcast(comm, (char *)data + at, count, root, place_of(comm, &request)));
     DM_TRY(dm_comm_finish(comm, &request, 1));
   }
   return DM_OK;
@@ -76,71 +86,51 @@ dm_status dm_comm_gather(const dm_comm *comm, const void *data, int64_t bytes, v
     if (bytes > 0) memmove(all, data, (size_t)bytes);
     return DM_OK;
   }
-  MPI_Request request;
-  if (may_block(comm))
-    return dm_comm_check(
-        MPI_Gather(data, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, root, comm->mpi),
-        "MPI_Gather(");
-  DM_MPI(MPI_Igather(data, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, root, comm->mpi,
-                     &request));
+  dm_request request;
+  DM_TRY(comm->ops->gather(comm, data, (int)bytes, all, root, place_of(comm, &request)));
   return dm_comm_finish(comm, &request, 1);
 }
 
-/* VALUES = op over the ranks, in pieces of at most 1 GiB; both types have 8 bytes. */
-static dm_status combine(const dm_comm *comm, void *values, int64_t count, MPI_Datatype type,
-                         MPI_Op op) {
+/* VALUES = FOLD over the ranks, in pieces of at most 1 GiB; all types have 8 bytes. */
+static dm_status combine(const dm_comm *comm, void *values, int64_t count, dm_fold fold) {
   const int64_t most = DM_MESSAGE_MAX / 8;
   if (is_alone(comm)) return DM_OK;
   for (int64_t at = 0; at < count; at += most) {
     char *part = (char *)values + at * 8;
     const int length = (int)dm_min(most, count - at);
-    MPI_Request request;
-    if (may_block(comm)) {
-      DM_MPI(MPI_Allreduce(MPI_IN_PLACE, part, length, type, op, comm->mpi));
-      continue;
-    }
-    DM_MPI(MPI_Iallreduce(MPI_IN_PLACE, part, length, type, op, comm->mpi, &request));
+    dm_request request;
+    DM_TRY(comm->ops->combine(comm, part, length, fold, place_of(comm, &request)));
     DM_TRY(dm_comm_finish(comm, &request, 1));
   }
   return DM_OK;
 }
 
 dm_status dm_comm_sum_f64(const dm_comm *comm, double *values, int64_t count) {
-  return combine(comm, values, count, MPI_DOUBLE, MPI_SUM);
+  return combine(comm, values, count, DM_SUM_F64);
 }
 
 dm_status dm_comm_sum_i64(const dm_comm *comm, int64_t *values, int64_t count) {
   /* Unsigned, so that a sum that wraps is defined. */
-  return combine(comm, values, count, MPI_UINT64_T, MPI_SUM);
+  return combine(comm, values, count, DM_SUM_U64);
 }
 
 dm_status dm_comm_max_f64(const dm_comm *comm, double *values, int64_t count) {
-  return combine(comm, values, count, MPI_DOUBLE, MPI_MAX);
+  return combine(comm, values, count, DM_MAX_F64);
 }
 
 dm_status dm_comm_max_i64(const dm_comm *comm, int64_t *values, int64_t count) {
-  return combine(comm, values, count, MPI_INT64_T, MPI_MAX);
+  return combine(comm, values, count, DM_MAX_I64);
 }
 
-/* A null request means a single rank. */
-static dm_status has_arrived(MPI_Request *request, bool *done) {
-  int arrived = *request == MPI_REQUEST_NULL;
-  if (!arrived) DM_MPI(MPI_Test(request, &arrived, MPI_STATUS_IGNORE));
-  *done = arrived;
-  return DM_OK;
-}
-
-/* A single rank's request stays null. */
-static dm_status start(const dm_comm *comm, void *values, int count, MPI_Datatype type, MPI_Op op,
-                       MPI_Request *request) {
-  *request = MPI_REQUEST_NULL;
-  if (is_alone(comm)) return DM_OK;
-  DM_MPI(MPI_Iallreduce(MPI_IN_PLACE, values, count, type, op, comm->mpi, request));
-  return DM_OK;
+/* A single rank's request stays empty. */
+static dm_status start(const dm_comm *comm, void *values, int count, dm_fold fold,
+                       dm_request *request) {
+  *request = (dm_request){0};
+  return is_alone(comm) ? DM_OK : comm->ops->combine(comm, values, count, fold, request);
 }
 
 struct dm_round {
-  MPI_Request request;
+  dm_request request;
   int64_t values[DM_ROUND];
 };
 
@@ -148,7 +138,7 @@ dm_status dm_comm_max_start(const dm_comm *comm, const int64_t values[DM_ROUND],
   dm_round *round = malloc(sizeof *round);
   if (!round) return dm_fail(DM_E_FIT, "no memory for a round");
   memcpy(round->values, values, sizeof round->values);
-  dm_status status = start(comm, round->values, DM_ROUND, MPI_INT64_T, MPI_MAX, &round->request);
+  dm_status status = start(comm, round->values, DM_ROUND, DM_MAX_I64, &round->request);
   if (status)
     free(round);
   else
@@ -157,7 +147,7 @@ dm_status dm_comm_max_start(const dm_comm *comm, const int64_t values[DM_ROUND],
 }
 
 dm_status dm_comm_max_test(dm_round *round, bool *done, int64_t values[DM_ROUND]) {
-  DM_TRY(has_arrived(&round->request, done));
+  DM_TRY(dm_comm_test_all(&round->request, 1, done));
   if (!*done) return DM_OK;
   for (int i = 0; i < DM_ROUND; i++) values[i] = round->values[i];
   free(round);
@@ -165,7 +155,7 @@ dm_status dm_comm_max_test(dm_round *round, bool *done, int64_t values[DM_ROUND]
 }
 
 struct dm_sum {
-  MPI_Request request;
+  dm_request request;
 };
 
 dm_status dm_comm_sum_start(const dm_comm *comm, double *values, int64_t count, bool whole,
@@ -174,7 +164,7 @@ dm_status dm_comm_sum_start(const dm_comm *comm, double *values, int64_t count, 
   dm_sum *sum = malloc(sizeof *sum);
   if (!sum) return dm_fail(DM_E_FIT, "no memory for a sum");
   dm_status status =
-      start(comm, values, (int)count, whole ? MPI_UINT64_T : MPI_DOUBLE, MPI_SUM, &sum->request);
+      start(comm, values, (int)count, whole ? DM_SUM_U64 : DM_SUM_F64, &sum->request);
   if (status)
     free(sum);
   else
@@ -183,7 +173,7 @@ dm_status dm_comm_sum_start(const dm_comm *comm, double *values, int64_t count, 
 }
 
 dm_status dm_comm_sum_test(dm_sum *sum, bool *done) {
-  DM_TRY(has_arrived(&sum->request, done));
+  DM_TRY(dm_comm_test_all(&sum->request, 1, done));
   if (*done) free(sum);
   return DM_OK;
 }

@@ -1,5 +1,5 @@
-/* comm: the only wrapper of MPI. Sizes are 64-bit; messages are split into pieces of at most 1
- * GiB. */
+/* comm: the only wrapper of MPI, which a build may lack. Sizes are 64-bit; messages are split into
+ * pieces of at most 1 GiB. */
 #ifndef DM_COMM_COMM_H
 #define DM_COMM_COMM_H
 
@@ -19,6 +19,13 @@ dm_status dm_comm_start(dm_comm **world);
 
 /* The same for a program without threads and an MPI without thread support (simulation/). */
 dm_status dm_comm_start_single(dm_comm **world);
+
+/* A single rank; nothing is started. */
+dm_status dm_comm_take_alone(dm_comm **world);
+
+/* For the library: the communicator of a Fortran handle, duplicated (comm/adopt.h); -1: a single
+ * rank. DM_E_USAGE: it is none, or this build has no MPI. */
+dm_status dm_comm_adopt_fortran(int handle, dm_comm **world);
 
 /* Ends MPI if it was started; collective. */
 void dm_comm_stop(dm_comm *world);
@@ -45,7 +52,7 @@ dm_status dm_comm_usable(const dm_comm *comm);
 /* Whether no launcher started this process and MPI is not used. */
 bool dm_comm_is_alone(const dm_comm *world);
 
-/* "Open MPI 4.1.4": the library loaded. */
+/* "Open MPI 4.1.4": the library loaded; "none": this build has no MPI. */
 void dm_comm_library(char *text, int64_t size);
 
 /* ---- communicators ---- */

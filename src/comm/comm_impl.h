@@ -2,31 +2,82 @@
 #ifndef DM_COMM_COMM_IMPL_H
 #define DM_COMM_COMM_IMPL_H
 
-#include <mpi.h>
-
 #include "comm/comm.h"
 
-struct dm_comm {
-  MPI_Comm mpi; /* MPI_COMM_NULL: a single rank, MPI was not started */
-  int rank, size;
-  char host[MPI_MAX_PROCESSOR_NAME];
-  void (*waiting)(void *context); /* or NULL */
-  void *context;
-};
-
-/* Maximum bytes of one MPI message; tests also build this layer with a smaller value. */
+/* Maximum bytes of one message; tests also build this layer with a smaller value. */
 #ifndef DM_MESSAGE_MAX
 #define DM_MESSAGE_MAX (1 << 30)
 #endif
 
-/* DM_OK, or an error with MPI's text for CODE. */
-dm_status dm_comm_check(int code, const char *what);
+enum { DM_HOST_NAME = 256, DM_ANY_RANK = -1 };
+
+/* An operation under way; zero: none. */
+typedef struct dm_request {
+  const struct dm_comm_ops *ops; /* NULL: done */
+  uint64_t word;                 /* of the implementation */
+} dm_request;
+
+/* How values of 8 bytes are combined. */
+typedef enum dm_fold { DM_SUM_F64, DM_SUM_U64, DM_MAX_F64, DM_MAX_I64 } dm_fold;
+
+/* What carries messages between several ranks. Lengths are at most DM_MESSAGE_MAX bytes. Collective
+ * functions return when they are done if REQUEST is NULL. */
+typedef struct dm_comm_ops {
+  dm_status (*usable)(void); /* DM_E_USAGE: not by this thread, or not any more */
+  dm_status (*send)(const dm_comm *comm, const void *data, int bytes, int peer, int tag,
+                    dm_request *request);
+  dm_status (*receive)(const dm_comm *comm, void *data, int bytes, int peer, int tag,
+                       dm_request *request); /* PEER may be DM_ANY_RANK */
+  dm_status (*barrier)(const dm_comm *comm, dm_request *request);
+  dm_status (*broadcast)(const dm_comm *comm, void *data, int bytes, int root, dm_request *request);
+  dm_status (*gather)(const dm_comm *comm, const void *data, int bytes, void *all, int root,
+                      dm_request *request);
+  dm_status (*combine)(const dm_comm *comm, void *values, int count, dm_fold fold,
+                       dm_request *request); /* in place */
+  /* Sets request->ops = NULL once it is done. FROM: the sender, if not NULL. */
+  dm_status (*test)(dm_request *request, int *from);
+  dm_status (*wait)(dm_request *request);
+  dm_status (*let_go)(dm_request *request); /* of a send, which may never be received */
+  void (*cancel)(dm_request *request);      /* a receive */
+  /* Fill in NEW, which stays the caller's. COLOR < 0: *member = false. */
+  dm_status (*split)(const dm_comm *comm, int color, int key, dm_comm *new, bool *member);
+  dm_status (*split_node)(const dm_comm *comm, dm_comm *new);
+  void (*release)(dm_comm *comm); /* what belongs to it, not COMM itself */
+  void (*stop)(void);
+  void (*abort)(const dm_comm *world, int code);
+} dm_comm_ops;
+
+struct dm_comm {
+  const dm_comm_ops *ops; /* NULL: a single rank, which needs none */
+  uint64_t word;          /* of the implementation */
+  int rank, size;
+  char host[DM_HOST_NAME];
+  void (*waiting)(void *context); /* or NULL */
+  void *context;
+};
+
+dm_status dm_comm_allocate(dm_comm **comm);
 
 /* Waits for all of REQUESTS. No other function of src/comm may wait for messages that ranks send
  * late: a waiting rank must continue to send its heartbeat. */
-dm_status dm_comm_finish(const dm_comm *comm, MPI_Request *requests, int count);
+dm_status dm_comm_finish(const dm_comm *comm, dm_request *requests, int count);
 
-/* Returns from the calling function if an MPI call fails. */
-#define DM_MPI(call) DM_TRY(dm_comm_check((call), #call))
+/* Tests those that are not done, as far as the first that is still under way. */
+dm_status dm_comm_test_all(dm_request *requests, int count, bool *done);
+dm_status dm_comm_wait_all(dm_request *requests, int count);
+
+/* ---- what launchers say in the environment (launched.c) ---- */
+
+/* The number in variable NAME, or -1. */
+int dm_launched_number(const char *name);
+
+/* Whether no launcher started this process. */
+bool dm_launched_by_nobody(void);
+
+/* Several tasks of srun without a process manager: MPI would abort each of them. */
+dm_status dm_launched_unconnected(void);
+
+/* DM_E_MPI: the launcher started several ranks, but they do not see each other. */
+dm_status dm_launched_apart(void);
 
 #endif

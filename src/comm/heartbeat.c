@@ -12,35 +12,37 @@ enum { MOVES_TAG = 0, END_TAG = 1 };
 
 typedef struct member {
   int64_t moves, answer; /* received from it; sent to it */
-  MPI_Request answering;
+  dm_request answering;
   atomic_int heard;
 } member;
 
 struct dm_heartbeat {
   dm_comm *comm;
-  MPI_Request receiving, telling;
+  dm_request receiving, telling;
   int64_t received, told;
   bool asked; /* not rank 0: waits for an answer */
   int64_t job;
   int departed;
-  member *members;                       /* only on rank 0 */
-  char (*hosts)[MPI_MAX_PROCESSOR_NAME]; /* rank 0: of all ranks, others: of rank 0 */
-  MPI_Request ending;
+  member *members;             /* only on rank 0 */
+  char (*hosts)[DM_HOST_NAME]; /* rank 0: of all ranks, others: of rank 0 */
+  dm_request ending;
   dm_ending heard, sent;
 };
 
+static int speaker_of(const dm_comm *comm) {
+  return comm->rank == 0 ? DM_ANY_RANK : 0;
+}
+
 static dm_status listen(dm_heartbeat *heartbeat) {
-  int from = heartbeat->comm->rank == 0 ? MPI_ANY_SOURCE : 0;
-  DM_MPI(MPI_Irecv(&heartbeat->received, 1, MPI_INT64_T, from, MOVES_TAG, heartbeat->comm->mpi,
-                   &heartbeat->receiving));
-  return DM_OK;
+  const dm_comm *comm = heartbeat->comm;
+  return comm->ops->receive(comm, &heartbeat->received, sizeof heartbeat->received,
+                            speaker_of(comm), MOVES_TAG, &heartbeat->receiving);
 }
 
 static dm_status listen_for_end(dm_heartbeat *heartbeat) {
-  int from = heartbeat->comm->rank == 0 ? MPI_ANY_SOURCE : 0;
-  DM_MPI(MPI_Irecv(&heartbeat->heard, sizeof heartbeat->heard, MPI_BYTE, from, END_TAG,
-                   heartbeat->comm->mpi, &heartbeat->ending));
-  return DM_OK;
+  const dm_comm *comm = heartbeat->comm;
+  return comm->ops->receive(comm, &heartbeat->heard, sizeof heartbeat->heard, speaker_of(comm),
+                            END_TAG, &heartbeat->ending);
 }
 
 static dm_status learn_hosts(dm_heartbeat *heartbeat) {
@@ -50,10 +52,8 @@ static dm_status learn_hosts(dm_heartbeat *heartbeat) {
   if (comm->rank == 0) heartbeat->members = calloc((size_t)comm->size, sizeof *heartbeat->members);
   bool failed = !heartbeat->hosts || (comm->rank == 0 && !heartbeat->members);
   DM_TRY(dm_comm_agree(comm, failed ? dm_fail(DM_E_FIT, "no memory for the heartbeat") : DM_OK));
-  for (int i = 0; heartbeat->members && i < comm->size; i++) {
-    heartbeat->members[i].answering = MPI_REQUEST_NULL;
+  for (int i = 0; heartbeat->members && i < comm->size; i++)
     atomic_init(&heartbeat->members[i].heard, 0);
-  }
   DM_TRY(dm_comm_gather(comm, comm->host, sizeof comm->host, heartbeat->hosts, 0));
   return dm_comm_broadcast(comm, heartbeat->hosts, sizeof *heartbeat->hosts, 0);
 }
@@ -62,7 +62,6 @@ dm_status dm_heartbeat_open(const dm_comm *world, dm_heartbeat **out) {
   dm_heartbeat *heartbeat = calloc(1, sizeof *heartbeat);
   dm_status status = heartbeat ? DM_OK : dm_fail(DM_E_FIT, "no memory for the heartbeat");
   DM_TRY(dm_comm_agree(world, status));
-  heartbeat->receiving = heartbeat->telling = heartbeat->ending = MPI_REQUEST_NULL;
   DM_TRY(dm_comm_split(world, 0, world->rank, &heartbeat->comm));
   DM_TRY(learn_hosts(heartbeat));
   *out = heartbeat;
@@ -82,40 +81,37 @@ static dm_status take(dm_heartbeat *heartbeat, int rank, int now) {
   heartbeat->job += heartbeat->received - m->moves;
   m->moves = heartbeat->received;
   atomic_store(&m->heard, now);
-  DM_MPI(MPI_Wait(&m->answering, MPI_STATUS_IGNORE)); /* RANK has received it: returns at once */
+  DM_TRY(dm_comm_wait_all(&m->answering, 1)); /* RANK has received it: returns at once */
   m->answer = heartbeat->job;
-  DM_MPI(
-      MPI_Isend(&m->answer, 1, MPI_INT64_T, rank, MOVES_TAG, heartbeat->comm->mpi, &m->answering));
-  return DM_OK;
+  const dm_comm *comm = heartbeat->comm;
+  return comm->ops->send(comm, &m->answer, sizeof m->answer, rank, MOVES_TAG, &m->answering);
 }
 
 static dm_status hear(dm_heartbeat *heartbeat, int now) {
   for (;;) {
-    int arrived = 0;
-    MPI_Status from;
-    if (heartbeat->receiving == MPI_REQUEST_NULL) return DM_OK;
-    DM_MPI(MPI_Test(&heartbeat->receiving, &arrived, &from));
-    if (!arrived) return DM_OK;
+    int from;
+    if (!heartbeat->receiving.ops) return DM_OK;
+    DM_TRY(heartbeat->receiving.ops->test(&heartbeat->receiving, &from));
+    if (heartbeat->receiving.ops) return DM_OK;
     if (heartbeat->comm->rank != 0) {
       heartbeat->job = heartbeat->received;
       heartbeat->asked = false;
       return DM_OK;
     }
-    DM_TRY(take(heartbeat, from.MPI_SOURCE, now));
+    DM_TRY(take(heartbeat, from, now));
     if (heartbeat->departed == heartbeat->comm->size - 1) return DM_OK;
     DM_TRY(listen(heartbeat));
   }
 }
 
 static dm_status tell(dm_heartbeat *heartbeat, int64_t value) {
-  DM_MPI(
-      MPI_Wait(&heartbeat->telling, MPI_STATUS_IGNORE)); /* rank 0 has answered: returns at once */
+  const dm_comm *comm = heartbeat->comm;
+  DM_TRY(dm_comm_wait_all(&heartbeat->telling, 1)); /* rank 0 has answered: returns at once */
   heartbeat->told = value;
   if (value != GOODBYE) DM_TRY(listen(heartbeat));
   heartbeat->asked = value != GOODBYE;
-  DM_MPI(MPI_Isend(&heartbeat->told, 1, MPI_INT64_T, 0, MOVES_TAG, heartbeat->comm->mpi,
-                   &heartbeat->telling));
-  return DM_OK;
+  return comm->ops->send(comm, &heartbeat->told, sizeof heartbeat->told, 0, MOVES_TAG,
+                         &heartbeat->telling);
 }
 
 dm_status dm_heartbeat_poll(dm_heartbeat *heartbeat, int now, bool tells, int64_t mine,
@@ -127,8 +123,8 @@ dm_status dm_heartbeat_poll(dm_heartbeat *heartbeat, int now, bool tells, int64_
   }
   *job = heartbeat->job;
   if (heartbeat->comm->size == 1) return DM_OK;
-  int arrived; /* unused: dm_heartbeat_told tests for the then null request */
-  DM_MPI(MPI_Test(&heartbeat->ending, &arrived, MPI_STATUS_IGNORE));
+  bool arrived; /* unused: dm_heartbeat_told looks at the request */
+  DM_TRY(dm_comm_test_all(&heartbeat->ending, 1, &arrived));
   DM_TRY(hear(heartbeat, now));
   if (tells && heartbeat->comm->rank != 0 && !heartbeat->asked) DM_TRY(tell(heartbeat, mine));
   *job = heartbeat->job;
@@ -140,16 +136,16 @@ dm_status dm_heartbeat_tell(dm_heartbeat *heartbeat, const dm_ending *ending) {
   heartbeat->sent = *ending;
   int first = comm->rank == 0 ? 1 : 0, last = comm->rank == 0 ? comm->size - 1 : 0;
   for (int rank = first; rank <= last; rank++) {
-    MPI_Request request;
-    DM_MPI(MPI_Isend(&heartbeat->sent, sizeof heartbeat->sent, MPI_BYTE, rank, END_TAG, comm->mpi,
-                     &request));
-    DM_MPI(MPI_Request_free(&request)); /* silent ranks may never receive it */
+    dm_request request;
+    DM_TRY(
+        comm->ops->send(comm, &heartbeat->sent, sizeof heartbeat->sent, rank, END_TAG, &request));
+    if (request.ops) DM_TRY(request.ops->let_go(&request)); /* silent ranks may never receive it */
   }
   return DM_OK;
 }
 
 bool dm_heartbeat_told(const dm_heartbeat *heartbeat, dm_ending *ending) {
-  if (heartbeat->comm->size == 1 || heartbeat->ending != MPI_REQUEST_NULL) return false;
+  if (heartbeat->comm->size == 1 || heartbeat->ending.ops) return false;
   *ending = heartbeat->heard;
   return true;
 }
@@ -174,19 +170,16 @@ static dm_status say_goodbye(dm_heartbeat *heartbeat) {
   if (comm->rank == 0) {
     while (heartbeat->departed < comm->size - 1) DM_TRY(hear(heartbeat, 0));
     for (int i = 1; i < comm->size; i++)
-      DM_MPI(MPI_Wait(&heartbeat->members[i].answering, MPI_STATUS_IGNORE));
+      DM_TRY(dm_comm_wait_all(&heartbeat->members[i].answering, 1));
     return DM_OK;
   }
   while (heartbeat->asked) DM_TRY(hear(heartbeat, 0));
   DM_TRY(tell(heartbeat, GOODBYE));
-  DM_MPI(MPI_Wait(&heartbeat->telling, MPI_STATUS_IGNORE));
-  return DM_OK;
+  return dm_comm_wait_all(&heartbeat->telling, 1);
 }
 
-static void stop_listening(MPI_Request *request) {
-  if (*request == MPI_REQUEST_NULL) return;
-  MPI_Cancel(request);
-  MPI_Wait(request, MPI_STATUS_IGNORE);
+static void stop_listening(dm_request *request) {
+  if (request->ops) request->ops->cancel(request);
 }
 
 void dm_heartbeat_close(dm_heartbeat *heartbeat) {

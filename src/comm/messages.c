@@ -5,7 +5,7 @@
 
 struct dm_messages {
   const dm_comm *comm; /* of the last message */
-  MPI_Request *requests;
+  dm_request *requests;
   int count, room;
 };
 
@@ -24,7 +24,7 @@ static dm_status reserve(dm_messages *messages, int64_t bytes) {
   int64_t needed = messages->count + dm_ceil_div(bytes, DM_MESSAGE_MAX);
   if (needed <= messages->room) return DM_OK;
   int room = (int)dm_max(needed, 2 * (int64_t)messages->room + 8);
-  MPI_Request *requests = realloc(messages->requests, (size_t)room * sizeof *requests);
+  dm_request *requests = realloc(messages->requests, (size_t)room * sizeof *requests);
   if (!requests) return dm_fail(DM_E_FIT, "no memory for %d messages", room);
   messages->requests = requests;
   messages->room = room;
@@ -37,8 +37,8 @@ dm_status dm_messages_send(dm_messages *messages, const dm_comm *comm, const voi
   messages->comm = comm;
   for (int64_t at = 0; at < bytes; at += DM_MESSAGE_MAX) {
     int count = (int)dm_min(DM_MESSAGE_MAX, bytes - at);
-    DM_MPI(MPI_Isend((const char *)data + at, count, MPI_BYTE, peer, tag, comm->mpi,
-                     &messages->requests[messages->count]));
+    DM_TRY(comm->ops->send(comm, (const char *)data + at, count, peer, tag,
+                           &messages->requests[messages->count]));
     messages->count++;
   }
   return DM_OK;
@@ -50,25 +50,21 @@ dm_status dm_messages_receive(dm_messages *messages, const dm_comm *comm, void *
   messages->comm = comm;
   for (int64_t at = 0; at < bytes; at += DM_MESSAGE_MAX) {
     int count = (int)dm_min(DM_MESSAGE_MAX, bytes - at);
-    DM_MPI(MPI_Irecv((char *)data + at, count, MPI_BYTE, peer, tag, comm->mpi,
-                     &messages->requests[messages->count]));
+    DM_TRY(comm->ops->receive(comm, (char *)data + at, count, peer, tag,
+                              &messages->requests[messages->count]));
     messages->count++;
   }
   return DM_OK;
 }
 
 dm_status dm_messages_test(dm_messages *messages, bool *done) {
-  int all = 1;
-  if (messages->count > 0)
-    DM_MPI(MPI_Testall(messages->count, messages->requests, &all, MPI_STATUSES_IGNORE));
-  if (all) messages->count = 0;
-  *done = all;
+  DM_TRY(dm_comm_test_all(messages->requests, messages->count, done));
+  if (*done) messages->count = 0;
   return DM_OK;
 }
 
 dm_status dm_messages_rest(dm_messages *messages) {
-  for (int i = 0; i < messages->count; i++)
-    DM_MPI(MPI_Wait(&messages->requests[i], MPI_STATUS_IGNORE));
+  DM_TRY(dm_comm_wait_all(messages->requests, messages->count));
   messages->count = 0;
   return DM_OK;
 }
