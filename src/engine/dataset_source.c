@@ -4,16 +4,22 @@
 
 #include "engine/file_pass.h"
 
-/* Whether BLAS can use the file's layout, and no other rank reads this share. */
+/* Rows of a band, on average, from which products of bands are as fast as those of whole panels. */
+static const int64_t least_rows[2] = {16, 256};
+
+/* Whether BLAS can use the file's layout, and no other rank reads this share. Results that are to
+ * be reproducible must not depend on bands. */
 static bool may_map(const dm_rank_state *local, const dm_factor *factor, dm_matrix matrix,
                     const dm_dataset_input *input) {
   const dm_plan *plan = local->plan;
   const dm_dtype work = plan->problem.work;
   const bool plain = dm_dtype_real(work) == DM_F64 || dm_dtype_real(work) == DM_F32;
+  const int64_t rows = matrix == DM_A ? plan->problem.m : plan->problem.k;
+  const int64_t least = plan->reproducible ? rows : least_rows[matrix];
   const dm_residence residence = matrix == DM_A ? plan->a : plan->b;
   return input->reader && plan->read_first && plain && input->op == DM_OP_N &&
          residence == DM_IN_HOST && !local->coords.idle && factor->route.operand == DM_SHARE &&
-         !factor->route.fetched && dm_reader_may_map(input->reader, work);
+         !factor->route.fetched && dm_reader_may_map(input->reader, work, least);
 }
 
 /* Maps both inputs or neither: the read-ahead covers both. */
@@ -22,10 +28,12 @@ static void map_inputs(dm_dataset_source *source, dm_rank_state *local) {
   if (source->copies || !may_map(local, &local->a, DM_A, &in[DM_A]) ||
       !may_map(local, &local->b, DM_B, &in[DM_B]))
     return;
-  dm_view whole[2];
-  for (int x = 0; x < 2; x++) dm_reader_map(in[x].reader, &whole[x]);
-  if (!whole[DM_A].base || !whole[DM_B].base) return;
-  memcpy(local->mapped, whole, sizeof whole);
+  const dm_band *bands[2];
+  int64_t count[2];
+  for (int x = 0; x < 2; x++) dm_reader_map(in[x].reader, &bands[x], &count[x]);
+  if (count[DM_A] == 0 || count[DM_B] == 0) return;
+  memcpy(local->mapped, bands, sizeof bands);
+  memcpy(local->bands, count, sizeof count);
 }
 
 static dm_status open_inputs(void *state, dm_rank_state *local) {
@@ -41,10 +49,11 @@ static void close_prefetch(void *state) {
 
 static dm_status load(void *state, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
   dm_dataset_source *source = state;
-  if (local->mapped[matrix].base) {
-    const dm_view piece = dm_rank_piece(local, matrix, panel);
+  if (local->mapped[matrix]) {
+    const int64_t elements = dm_range_size(dm_rank_piece_rows(local, matrix, panel)) *
+                             dm_range_size(dm_rank_piece_cols(local, matrix, panel));
     dm_reader_note(source->inputs[matrix].reader,
-                   piece.rows * piece.cols * dm_dtype_size(piece.dtype));
+                   elements * dm_dtype_size(local->plan->problem.work));
     return DM_OK;
   }
   return dm_prefetch_load(&source->prefetch, matrix, panel);
@@ -54,7 +63,7 @@ static dm_status loaded(void *state, dm_rank_state *local, dm_matrix matrix, int
                         bool *done) {
   dm_dataset_source *source = state;
   *done = true;
-  if (local->mapped[matrix].base) return DM_OK;
+  if (local->mapped[matrix]) return DM_OK;
   return dm_prefetch_loaded(&source->prefetch, matrix, panel, done);
 }
 

@@ -1,13 +1,16 @@
 #include "engine/phases.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend/verify_sums.h"
 #include "core/buffer.h"
+#include "core/checked.h"
 #include "core/clock.h"
+#include "core/fork_join.h"
 #include "engine/execute.h"
 
 dm_status dm_phases_worst(const dm_run *run, const dm_rank_state *local, dm_phases *worst) {
@@ -28,7 +31,8 @@ dm_status dm_phases_worst(const dm_run *run, const dm_rank_state *local, dm_phas
   return DM_OK;
 }
 
-enum { BY_RANK = 16, MOST_LISTED = 1024 };
+/* BAND_ROWS: that a thread claims at a time. */
+enum { BY_RANK = 16, MOST_LISTED = 1024, BAND_ROWS = 128 };
 
 static void list_of(const dm_phases *p, double seconds[BY_RANK]) {
   const double all[BY_RANK] = {p->read,
@@ -179,12 +183,12 @@ void dm_phases_record(const dm_phases *worst, const dm_phases *mean, const dm_pl
   dm_record_integer(record, "memory.host_peak_bytes", NULL, DM_SHOWN_BYTES, worst->resident);
 }
 
-/* Passes this rank's piece; if panels use slots on the device, as a copy in a slot: the device sums
- * as fast as the host copies, the host alone at a twentieth of that. */
+/* Passes this rank's piece from ROW on; if panels use slots on the device, as a copy in a slot: the
+ * device sums as fast as the host copies, the host alone at a twentieth of that. */
 static dm_status show_piece(const dm_rank_state *local, dm_matrix matrix, int64_t panel,
-                            dm_view *piece) {
+                            int64_t row, dm_view *piece) {
   const dm_factor *factor = matrix == DM_A ? &local->a : &local->b;
-  *piece = dm_rank_piece(local, matrix, panel);
+  *piece = dm_rank_piece_from(local, matrix, panel, row);
   if (!factor->route.uploaded) return DM_OK;
   const dm_view host = *piece;
   dm_event copied;
@@ -204,11 +208,14 @@ dm_status dm_each_piece(dm_rank_state *local, dm_matrix matrix, dm_piece_taker *
     if (local->coords.idle || !dm_plan_is_first(local->plan, matrix, t)) continue;
     dm_rank_turn_to(local, t);
     for (int64_t p = local->panels.begin; p < local->panels.end; p++) {
+      const dm_range rows = dm_rank_piece_rows(local, matrix, p);
+      const int64_t col = dm_rank_piece_cols(local, matrix, p).begin;
       dm_view piece;
-      DM_TRY(show_piece(local, matrix, p, &piece));
-      DM_TRY(take(context, local->backend, piece, p, dm_rank_piece_rows(local, matrix, p).begin,
-                  dm_rank_piece_cols(local, matrix, p).begin));
-      if (factor->route.uploaded) DM_TRY(dm_backend_settle(local->backend)); /* before the next */
+      for (int64_t row = rows.begin; row < rows.end; row += piece.rows) {
+        DM_TRY(show_piece(local, matrix, p, row - rows.begin, &piece));
+        DM_TRY(take(context, local->backend, piece, p, row, col));
+        if (factor->route.uploaded) DM_TRY(dm_backend_settle(local->backend)); /* before the next */
+      }
       DM_TRY(dm_run_beat(local->run));
     }
   }
@@ -253,6 +260,61 @@ static dm_status each_piece(checking *c, dm_matrix matrix, dm_freivalds_part *ta
   return dm_each_piece(c->local, matrix, add_piece, c);
 }
 
+/* A panel of op(A) in many bands, which may be small: threads share its rows. */
+typedef struct bands {
+  const checking *checking;
+  int64_t panel, rows;
+  atomic_int_fast64_t next;
+  _Atomic(dm_status) failed;
+} bands;
+
+static dm_status add_rows(const bands *b, int64_t row, int64_t end) {
+  const dm_rank_state *local = b->checking->local;
+  const dm_range rows = dm_rank_piece_rows(local, DM_A, b->panel);
+  const int64_t col = dm_rank_piece_cols(local, DM_A, b->panel).begin;
+  while (row < end) {
+    const dm_view band = dm_rank_piece_from(local, DM_A, b->panel, row);
+    const dm_view part = dm_view_sub(band, 0, 0, dm_min(band.rows, end - row), band.cols);
+    DM_TRY(dm_freivalds_add_a(b->checking->check, NULL, part, rows.begin + row, col));
+    row += part.rows;
+  }
+  return DM_OK;
+}
+
+static void take_rows(void *context) {
+  bands *b = context;
+  for (;;) {
+    const int64_t row = atomic_fetch_add(&b->next, BAND_ROWS);
+    if (row >= b->rows) return;
+    dm_status none = DM_OK, status = add_rows(b, row, dm_min(row + BAND_ROWS, b->rows));
+    if (status && !atomic_compare_exchange_strong(&b->failed, &none, status))
+      dm_status_free(status);
+  }
+}
+
+/* Adds op(A), which is multiplied in the page cache. */
+static dm_status add_bands(const checking *c) {
+  dm_rank_state *local = c->local;
+  for (int64_t place = 0; place < dm_plan_todo(local->plan); place++) {
+    const int64_t t = dm_plan_todo_tile(local->plan, place);
+    if (!dm_plan_is_first(local->plan, DM_A, t)) continue;
+    dm_rank_turn_to(local, t);
+    for (int64_t p = local->panels.begin; p < local->panels.end; p++) {
+      bands all = {
+          .checking = c, .panel = p, .rows = dm_range_size(dm_rank_piece_rows(local, DM_A, p))};
+      const int64_t most = dm_ceil_div(all.rows, BAND_ROWS);
+      (void)dm_fork_join((int)dm_min(most, dm_cores()), take_rows, &all);
+      DM_TRY(atomic_load(&all.failed));
+      DM_TRY(dm_run_beat(local->run));
+    }
+  }
+  return DM_OK;
+}
+
+static dm_status add_a(checking *c) {
+  return c->local->bands[DM_A] > 1 ? add_bands(c) : each_piece(c, DM_A, dm_freivalds_add_a);
+}
+
 /* Of B; of A nothing is wanted before the verdict. */
 static dm_status arrived(const checking *c, dm_status status) {
   if (!status) status = dm_backend_settle(c->local->backend);
@@ -267,7 +329,7 @@ dm_status dm_check_operands(dm_rank_state *local, dm_freivalds *check, dm_share_
   DM_TRY(dm_freivalds_weigh(check, world));
   DM_TRY(arrived(&c, each_piece(&c, DM_B, dm_freivalds_add_b)));
   DM_TRY(dm_freivalds_project(check, world));
-  DM_TRY(dm_comm_agree(world, each_piece(&c, DM_A, dm_freivalds_add_a)));
+  DM_TRY(dm_comm_agree(world, add_a(&c)));
   local->phases.check += dm_now() - start;
   return DM_OK;
 }

@@ -1,5 +1,6 @@
 #include "engine/post_steps.h"
 
+#include "core/checked.h"
 #include "plan/partition.h"
 
 /* The places of each peer's piece in the slot and in the peer's share, which have the same row
@@ -75,11 +76,29 @@ static dm_status multiply(dm_rank_state *local, dm_view c, int64_t first, dm_vie
                             accumulate, exponents_of(local, c, local->rows.begin + first), event);
 }
 
+/* The same for PANEL in SLOT, whose operands may consist of several bands. */
+static dm_status multiply_panel(dm_rank_state *local, dm_view c, int64_t first, int64_t panel,
+                                int slot, dm_event *event) {
+  const int64_t depth = dm_range_size(dm_plan_panel(local->plan, panel));
+  *event = 0;
+  for (int64_t row = 0; row < c.rows;) {
+    dm_view a = dm_rank_operand_from(local, DM_A, panel, slot, first + row);
+    const int64_t rows = dm_min(a.rows, c.rows - row);
+    for (int64_t k = 0; k < depth;) {
+      const dm_view b = dm_rank_operand_from(local, DM_B, panel, slot, k);
+      const bool accumulate =
+          panel > local->panels.begin || k > 0; /* not in the first product of a tile */
+      DM_TRY(multiply(local, dm_view_sub(c, row, 0, rows, c.cols), first + row,
+                      dm_view_sub(a, 0, k, rows, b.rows), b, accumulate, event));
+      k += b.rows;
+    }
+    row += rows;
+  }
+  return DM_OK;
+}
+
 dm_status dm_post_gemm(dm_rank_state *local, const dm_step *step, dm_event *event) {
-  const bool accumulate =
-      step->panel != local->panels.begin; /* not in the first product of a tile */
-  return multiply(local, local->c, 0, dm_rank_operand(local, DM_A, step->panel, step->slot),
-                  dm_rank_operand(local, DM_B, step->panel, step->slot), accumulate, event);
+  return multiply_panel(local, local->c, 0, step->panel, step->slot, event);
 }
 
 dm_status dm_post_strip(dm_rank_state *local, const dm_step *step, dm_event *event) {
@@ -88,11 +107,8 @@ dm_status dm_post_strip(dm_rank_state *local, const dm_step *step, dm_event *eve
   const int64_t rows = dm_range_size(strip.rows);
   const dm_view c = dm_view_sub(local->c, strip.from, 0, rows, local->c.cols);
   *event = 0;
-  for (int64_t p = panels.end - local->plan->stretch; p < panels.end; p++) {
-    const dm_view a = dm_rank_operand(local, DM_A, p, step->slot);
-    DM_TRY(multiply(local, c, strip.from, dm_view_sub(a, strip.from, 0, rows, a.cols),
-                    dm_rank_operand(local, DM_B, p, step->slot), p > panels.begin, event));
-  }
+  for (int64_t p = panels.end - local->plan->stretch; p < panels.end; p++)
+    DM_TRY(multiply_panel(local, c, strip.from, p, step->slot, event));
   return DM_OK;
 }
 

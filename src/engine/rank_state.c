@@ -88,11 +88,37 @@ dm_view dm_rank_piece(const dm_rank_state *local, dm_matrix matrix, int64_t pane
   const dm_range of_rows = dm_rank_piece_rows(local, matrix, panel);
   const dm_range of_cols = dm_rank_piece_cols(local, matrix, panel);
   const int64_t rows = dm_range_size(of_rows), cols = dm_range_size(of_cols);
-  if (local->mapped[matrix].base)
-    return dm_view_sub(local->mapped[matrix], of_rows.begin, of_cols.begin, rows, cols);
   const int64_t at = offset_of(local, matrix, holder, panel, 0, own_member(local, matrix));
   char *memory = local->memory.at[dm_buffer_of(matrix, holder)];
   return dm_view_strided(memory + at, work, space, rows, cols, padded(cols, work, space));
+}
+
+/* The band of MATRIX that has row ROW of it. */
+static const dm_band *band_of(const dm_rank_state *local, dm_matrix matrix, int64_t row) {
+  const dm_band *bands = local->mapped[matrix];
+  int64_t low = 0, high = local->bands[matrix] - 1;
+  while (low < high) {
+    const int64_t middle = low + (high - low + 1) / 2;
+    if (bands[middle].row > row)
+      high = middle - 1;
+    else
+      low = middle;
+  }
+  return &bands[low];
+}
+
+dm_view dm_rank_piece_from(const dm_rank_state *local, dm_matrix matrix, int64_t panel,
+                           int64_t row) {
+  if (!local->mapped[matrix]) {
+    const dm_view all = dm_rank_piece(local, matrix, panel);
+    return dm_view_sub(all, row, 0, all.rows - row, all.cols);
+  }
+  const dm_range rows = dm_rank_piece_rows(local, matrix, panel);
+  const dm_range cols = dm_rank_piece_cols(local, matrix, panel);
+  const int64_t begin = rows.begin + row;
+  const dm_band *band = band_of(local, matrix, begin);
+  const int64_t end = dm_min(rows.end, band->row + band->view.rows);
+  return dm_view_sub(band->view, begin - band->row, cols.begin, end - begin, dm_range_size(cols));
 }
 
 dm_view dm_rank_slot(const dm_rank_state *local, dm_matrix matrix, dm_holder ring, int64_t panel,
@@ -121,6 +147,13 @@ dm_view dm_rank_operand(const dm_rank_state *local, dm_matrix matrix, int64_t pa
   const dm_holder holder = factor_of(local, matrix)->route.operand;
   if (holder == DM_SHARE) return dm_rank_piece(local, matrix, panel);
   return dm_rank_slot(local, matrix, holder, panel, slot);
+}
+
+dm_view dm_rank_operand_from(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot,
+                             int64_t row) {
+  if (local->mapped[matrix]) return dm_rank_piece_from(local, matrix, panel, row);
+  const dm_view all = dm_rank_operand(local, matrix, panel, slot);
+  return dm_view_sub(all, row, 0, all.rows - row, all.cols);
 }
 
 static dm_status factor_open(dm_rank_state *local, dm_matrix matrix) {

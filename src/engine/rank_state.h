@@ -5,6 +5,7 @@
 
 #include "engine/rank_memory.h"
 #include "engine/tile_states.h"
+#include "file/read.h"
 #include "plan/steps.h"
 #include "run/phase_times.h"
 #include "run/run.h"
@@ -56,9 +57,11 @@ typedef struct dm_rank_state {
   int64_t tile;                             /* tile of rows, cols, c, pieces and slots */
   dm_range rows, cols;                      /* of this rank's block */
   dm_factor a, b;
-  dm_view mapped[2]; /* op(A), op(B) if multiplied in the page cache; else no base */
-  dm_view c;         /* sums of products: the block, in the backend's memory */
-  dm_view c_sum;     /* pk > 1: its rows c_share, summed over the layers */
+  /* op(A), op(B) if multiplied in the page cache: rows in order, in one or more files; else NULL */
+  const dm_band *mapped[2];
+  int64_t bands[2];
+  dm_view c;     /* sums of products: the block, in the backend's memory */
+  dm_view c_sum; /* pk > 1: its rows c_share, summed over the layers */
   dm_summing summing;
   struct dm_reduction *reduction; /* in progress, or NULL */
   dm_tile_states *states;         /* updated by the loop; NULL: not needed */
@@ -86,8 +89,15 @@ dm_view dm_rank_result(const dm_rank_state *local, dm_range *rows);
 /* This rank's rows of the tile, counted from 0 to the number that it sums. */
 dm_range dm_rank_sums(const dm_rank_state *local);
 
-/* This rank's piece of PANEL (a panel of its layer), and what it covers of op(A) or op(B). */
+/* This rank's piece of PANEL (a panel of its layer), unless it is multiplied in the page cache; and
+ * what it covers of op(A) or op(B). */
 dm_view dm_rank_piece(const dm_rank_state *local, dm_matrix matrix, int64_t panel);
+
+/* The rows of the piece from ROW on that follow each other in memory: all, unless it is multiplied
+ * in the page cache of several files. */
+dm_view dm_rank_piece_from(const dm_rank_state *local, dm_matrix matrix, int64_t panel,
+                           int64_t row);
+
 dm_range dm_rank_piece_rows(const dm_rank_state *local, dm_matrix matrix, int64_t panel);
 dm_range dm_rank_piece_cols(const dm_rank_state *local, dm_matrix matrix, int64_t panel);
 
@@ -105,5 +115,9 @@ dm_view dm_rank_uploaded(const dm_rank_state *local, dm_matrix matrix, int64_t p
 
 /* The panel as products read it: in SLOT of a ring, or in the share if nothing had to move. */
 dm_view dm_rank_operand(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot);
+
+/* The same for its rows from ROW on, as in dm_rank_piece_from. */
+dm_view dm_rank_operand_from(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot,
+                             int64_t row);
 
 #endif

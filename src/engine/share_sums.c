@@ -108,7 +108,7 @@ static dm_status sum_up(dm_view piece, const look *with, uint64_t *sum) {
 
 /* Operands multiplied in the page cache are never loaded. */
 static bool holds(const dm_rank_state *local, dm_matrix matrix) {
-  return dm_plan_residence(local->plan, matrix) == DM_IN_HOST && !local->mapped[matrix].base;
+  return dm_plan_residence(local->plan, matrix) == DM_IN_HOST && !local->mapped[matrix];
 }
 
 /* ---- shares in GPU memory ---- */

@@ -1,25 +1,98 @@
 /* Datasets that are multiplied directly from the page cache, without a copy and its memory. */
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include "core/buffer.h"
+#include "core/checked.h"
 #include "core/populate.h"
 #include "file/reader.h"
 
-bool dm_reader_may_map(const dm_reader *reader, dm_dtype dtype) {
-  const dm_dataset *d = &reader->dataset;
+enum { MOST_BANDS = 1 << 14 }; /* Linux allows a process 65530 mappings */
+
+/* Whether rows of the file can be used as they are. */
+static bool is_usable(const dm_dataset *d, dm_dtype dtype) {
   const int64_t size = dm_dtype_size(d->dtype), bytes = d->rows * d->cols * size;
-  return d->offset >= 0 && !reader->owner && !d->by_columns && !d->swapped && !reader->missed &&
-         d->dtype == dtype && reader->as == dtype && d->offset % size == 0 &&
-         d->offset + bytes <= d->file_bytes;
+  return d->offset >= 0 && !d->by_columns && !d->swapped && d->dtype == dtype &&
+         d->offset % size == 0 && d->offset + bytes <= d->file_bytes;
 }
 
-void dm_reader_map(dm_reader *reader, dm_view *whole) {
+/* Whether the patches are bands of whole rows, which then cover the matrix. */
+static bool has_usable_sources(const dm_dataset *d, dm_dtype dtype, int64_t least) {
+  const dm_composite *c = d->composite;
+  const dm_patch *patch = dm_composite_patches(c);
+  if (c->missing > 0 || c->patches > MOST_BANDS || c->patches * least > d->rows) return false;
+  for (int64_t i = 0; i < c->patches; i++) {
+    dm_dataset source;
+    dm_composite_source(c, patch[i].source, &source);
+    if (patch[i].cols != d->cols || !is_usable(&source, dtype)) return false;
+  }
+  return true;
+}
+
+bool dm_reader_may_map(const dm_reader *reader, dm_dtype dtype, int64_t least) {
   const dm_dataset *d = &reader->dataset;
-  *whole = (dm_view){0};
-  void *base = mmap(NULL, (size_t)d->file_bytes, PROT_READ, MAP_SHARED, reader->fd, 0);
-  if (base == MAP_FAILED) return;
+  if (reader->owner || reader->missed || reader->as != dtype || d->dtype != dtype) return false;
+  return reader->sources ? has_usable_sources(d, dtype, least) : is_usable(d, dtype);
+}
+
+static bool map_file(dm_reader *reader) {
+  int fd;
+  if (reader->mapping) return true;
+  dm_status status = dm_reader_take_file(reader, &fd);
+  if (status) { /* whoever reads it meets the same error */
+    dm_status_free(status);
+    return false;
+  }
+  void *base = mmap(NULL, (size_t)reader->dataset.file_bytes, PROT_READ, MAP_SHARED, fd, 0);
+  dm_reader_give_file(reader);
+  if (base == MAP_FAILED) return false;
   reader->mapping = base;
-  (void)dm_populate(base, d->file_bytes, false); /* otherwise products wait for pages */
-  *whole = dm_view_strided((char *)base + d->offset, d->dtype, DM_HOST, d->rows, d->cols, d->cols);
+  return true;
+}
+
+/* Maps ROWS rows of READER's file from ROW on. */
+static bool map_rows(dm_reader *reader, int64_t row, int64_t rows, dm_view *view) {
+  const dm_dataset *d = &reader->dataset;
+  const int64_t page = sysconf(_SC_PAGESIZE), bytes = d->cols * dm_dtype_size(d->dtype);
+  const int64_t first = d->offset + row * bytes, start = first / page * page;
+  if (!map_file(reader)) return false;
+  char *base = reader->mapping;
+  *view = dm_view_strided(base + first, d->dtype, DM_HOST, rows, d->cols, d->cols);
+  /* Otherwise products wait for pages. */
+  (void)dm_populate(base + start, dm_round_up(first + rows * bytes - start, page), false);
+  return true;
+}
+
+static bool map_patch(dm_reader *reader, const dm_patch *patch, dm_band *band) {
+  dm_reader *source;
+  dm_status status = dm_sources_reader(reader, patch->source, &source);
+  if (status) {
+    dm_status_free(status);
+    return false;
+  }
+  band->row = patch->row;
+  if (!map_rows(source, patch->source_row, patch->rows, &band->view)) return false;
+  band->view = dm_view_sub(band->view, 0, patch->source_col, patch->rows, patch->cols);
+  return true;
+}
+
+static bool map_all(dm_reader *reader, int64_t count) {
+  const dm_dataset *d = &reader->dataset;
+  if (!reader->sources) return map_rows(reader, 0, d->rows, &reader->bands[0].view);
+  for (int64_t i = 0; i < count; i++)
+    if (!map_patch(reader, dm_composite_patches(d->composite) + i, &reader->bands[i])) return false;
+  return true;
+}
+
+void dm_reader_map(dm_reader *reader, const dm_band **bands, int64_t *count) {
+  const int64_t wanted = reader->sources ? reader->dataset.composite->patches : 1;
+  *count = 0;
+  dm_status status = reader->bands ? DM_OK : dm_buffer_table(wanted, &reader->bands);
+  const bool mapped = !status && map_all(reader, wanted);
+  dm_status_free(status); /* it is read instead */
+  if (!mapped) return;
+  *bands = reader->bands;
+  *count = wanted;
 }
 
 void dm_reader_note(dm_reader *reader, int64_t bytes) {

@@ -72,6 +72,7 @@ void dm_reader_close(dm_reader *reader) {
   if (reader->mapping) (void)munmap(reader->mapping, (size_t)reader->dataset.file_bytes);
   if (reader->fd >= 0) close(reader->fd);
   dm_reader_close_hdf5(reader);
+  free(reader->bands);
   free(reader->chunks);
   dm_scratch_free(&reader->scratch);
   free(reader->missed);

@@ -23,6 +23,7 @@ struct dm_reader {
   int64_t number;             /* ... which one */
 
   void *mapping;         /* of the whole file, or NULL */
+  dm_band *bands;        /* of the dataset that were mapped, or NULL */
   bool raw;              /* threads read contiguous data or chunks; false: HDF5 reads */
   int fd;                /* for them; -1: OWNER lends it (dm_reader_take_file) */
   hid_t file, set, type; /* -1: the data is contiguous, or a source that is asleep */

@@ -201,6 +201,31 @@ def many(folder, damier):
             expect(np.allclose(file["c"][()], a @ B), "many sources: wrong product")
 
 
+def bands(folder, damier):
+    """Bands of whole rows, which are multiplied in the page cache: of A, B, both, and parts of wider sources."""
+    rng = np.random.default_rng(8)
+    for dtype in ("f8", "f4", "c16"):
+        a = rng.standard_normal((1700, 900)).astype(dtype)
+        b = rng.standard_normal((900, 33)).astype(dtype)
+        for name, matrix, heights in (("a", a, (400, 20, 700, 580)), ("b", b, (257, 300, 343))):
+            row, maps = 0, []
+            for i, height in enumerate(heights):
+                wide = rng.standard_normal((height + 3, matrix.shape[1] + 5)).astype(dtype)
+                wide[2:height + 2, 4:matrix.shape[1] + 4] = matrix[row:row + height]
+                put(folder / f"{name}{i}.h5", wide)
+                maps.append((np.s_[row:row + height], SOURCE(f"{name}{i}.h5", "d", wide.shape)[2:height + 2, 4:matrix.shape[1] + 4]))
+                row += height
+            virtual(folder / f"v{name}.h5", maps, matrix.shape, dtype)
+            put(folder / f"p{name}.h5", matrix)
+        tolerance = 1e-3 if dtype == "f4" else 1e-10
+        for left, right_ in (("va", "pb"), ("pa", "vb"), ("va", "vb")):
+            for ranks, words in ((1, ()), (2, ()), (1, ("--reproducible",))):
+                run(damier, ranks, "multiply", folder / f"{left}.h5", folder / f"{right_}.h5", "-o", folder / "c.h5", "--force", "-q",
+                    *words)
+                with h5py.File(folder / "c.h5") as file:
+                    expect(np.allclose(file["c"][()], a @ b, tolerance, tolerance), f"wrong {left} {right_} {dtype} {words}")
+
+
 def some_slice(rng, size, count=None):
     """COUNT elements of SIZE, or any number of them, at a random distance."""
     count = count or int(rng.integers(1, size + 1))
@@ -266,7 +291,7 @@ def changed(folder, damier):
 
 def main():
     chosen = options()
-    work = [(case,) for case in (layouts, lines, nested, types, gaps, sources, places, many, changed)]
+    work = [(case,) for case in (layouts, lines, nested, types, gaps, sources, places, many, bands, changed)]
     work += [(at_random, seed) for seed in range(40 if chosen.long else 4)]
     run_cases(chosen.damier, work)
 

@@ -97,15 +97,16 @@ TEST(test_mapped) {
       write_file(location.file, DM_F64, 9, 7, &forms[form]);
       const dm_dataset d = inspected(&location);
       dm_reader *reader;
-      dm_view whole;
+      const dm_band *whole;
+      int64_t bands;
       ok(dm_reader_open(&d, as ? DM_F32 : DM_F64, &reader));
-      const bool may = dm_reader_may_map(reader, DM_F64);
+      const bool may = dm_reader_may_map(reader, DM_F64, 1);
       assert_true(may == (d.offset >= 0 && !d.swapped && !as));
-      assert_false(dm_reader_may_map(reader, DM_F32));
+      assert_false(dm_reader_may_map(reader, DM_F32, 1));
       if (may) {
-        dm_reader_map(reader, &whole);
-        assert_non_null(whole.base);
-        check_view(whole, 0, 0, false, false);
+        dm_reader_map(reader, &whole, &bands);
+        assert_int_equal(bands, 1);
+        check_view(whole->view, 0, 0, false, false);
         dm_reader_note(reader, 9 * 7 * 8);
         assert_int_equal(dm_reader_bytes(reader), 9 * 7 * 8);
       }

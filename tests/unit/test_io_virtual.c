@@ -22,15 +22,15 @@ static int64_t below(int64_t limit) {
   return rand() % limit;
 }
 
-/* Writes v.h5:/v of tiles, each from a source with all elements; all of FORM, or, if it is
- * negative, of different forms. */
-static dm_location write_virtual(const char *folder, int form) {
-  const hsize_t dims[2] = {ROWS, COLS}, tile[2] = {ROWS / DOWN, COLS / ACROSS};
+/* Writes v.h5:/v of tiles, ACROSS of them side by side, each from a source with all elements; all
+ * of FORM, or, if it is negative, of different forms. */
+static dm_location write_tiles(const char *folder, int form, int across) {
+  const hsize_t dims[2] = {ROWS, COLS}, tile[2] = {ROWS / DOWN, (hsize_t)(COLS / across)};
   const dm_location location = at(folder, "v.h5:/v");
   const hid_t space = H5Screate_simple(2, dims, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
-  for (int i = 0; i < SOURCES; i++) {
+  for (int i = 0; i < DOWN * across; i++) {
     char name[32], path[DM_PATH + 40];
-    const hsize_t start[2] = {(hsize_t)(i / ACROSS) * tile[0], (hsize_t)(i % ACROSS) * tile[1]};
+    const hsize_t start[2] = {(hsize_t)(i / across) * tile[0], (hsize_t)(i % across) * tile[1]};
     snprintf(name, sizeof name, "s%d.h5", i);
     snprintf(path, sizeof path, "%s/%s", folder, name);
     write_file(path, DM_F64, ROWS, COLS, &forms[form < 0 ? i % FORMS : form]);
@@ -46,6 +46,10 @@ static dm_location write_virtual(const char *folder, int form) {
   H5Pclose(list);
   H5Sclose(space);
   return location;
+}
+
+static dm_location write_virtual(const char *folder, int form) {
+  return write_tiles(folder, form, ACROSS);
 }
 
 /* A rectangle that is being read into two views side by side. */
@@ -127,6 +131,34 @@ TEST(test_sources) {
     }
     dm_dataset_free(&d);
   }
+}
+
+/* Bands of whole rows are mapped if their sources can be, and are not too narrow. */
+TEST(test_mapped_bands) {
+  for (int form = -1; form < FORMS; form++)
+    for (int across = 1; across <= ACROSS; across += ACROSS - 1) {
+      const dm_location location = write_tiles(*state, form, across);
+      dm_dataset d = inspected(&location);
+      dm_reader *reader;
+      const dm_band *bands;
+      int64_t count;
+      ok(dm_reader_open(&d, DM_F64, &reader));
+      const bool may = form == 0 && across == 1;
+      assert_true(dm_reader_may_map(reader, DM_F64, ROWS / DOWN) == may);
+      assert_false(dm_reader_may_map(reader, DM_F64, ROWS / DOWN + 1));
+      assert_false(dm_reader_may_map(reader, DM_F32, 1));
+      if (may) dm_reader_map(reader, &bands, &count);
+      assert_true(!may || count == DOWN);
+      for (int64_t i = 0; may && i < DOWN; i++) {
+        assert_int_equal(bands[i].row, i * ROWS / DOWN);
+        for (int64_t row = 0; row < ROWS / DOWN; row++)
+          for (int64_t col = 0; col < COLS; col++)
+            assert_true(*(const double *)dm_view_at(bands[i].view, row, col) ==
+                        element_of(bands[i].row + row, col, 0));
+      }
+      dm_reader_close(reader);
+      dm_dataset_free(&d);
+    }
 }
 
 /* A source that is written between inspection and reading is noticed. */
