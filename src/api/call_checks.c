@@ -198,9 +198,9 @@ static dm_status check_alike(const damier_context *context, const dm_call_checke
                  "all ranks make the same calls, with the same options and files");
 }
 
-dm_status dm_checks(const damier_context *context, const dm_call_checked *checked, dm_status mine) {
+dm_status dm_checks(const damier_context *context, const dm_call_checked *checked) {
   const bool has_matrices = strcmp(checked->call, "info") != 0;
-  if (!mine && has_matrices) mine = check_matrices(context, checked);
-  DM_TRY(dm_comm_agree(context->run.world, mine));
+  DM_TRY(dm_comm_agree(context->run.world,
+                       has_matrices ? check_matrices(context, checked) : DM_OK));
   return check_alike(context, checked);
 }

@@ -14,8 +14,8 @@ typedef struct dm_call_checked {
 
 /* The first collective step of all calls, since ranks may have called different functions.
  * DM_E_USAGE on all ranks if one states what cannot be right, if operands overlap C, or if the
- * ranks state different calls, options or files. MINE: another error of this rank. */
-dm_status dm_checks(const damier_context *context, const dm_call_checked *checked, dm_status mine);
+ * ranks state different calls, options or files. */
+dm_status dm_checks(const damier_context *context, const dm_call_checked *checked);
 
 /* Whether OLD has the same elements as C in the same places. */
 bool dm_checks_is_same(const damier_matrix *old, const damier_matrix *c);

@@ -79,7 +79,11 @@ static const dm_verb multiply_verb = {.name = "multiply", .bit = DM_VERB_MULTIPL
 /* The context owns WORLD, even after an error. */
 static dm_status open_context(dm_comm *world, damier_context **context) {
   damier_context *c = calloc(1, sizeof *c);
-  if (!c) return dm_fail(DM_E_FIT, "no memory for a context");
+  if (c) c->recorded = calloc(1, sizeof *c->recorded);
+  if (!c || !c->recorded) {
+    free(c);
+    return dm_fail(DM_E_FIT, "no memory for a context");
+  }
   snprintf(c->call.command, sizeof c->call.command, "libdamier %s", DM_VERSION);
   c->call.verb = &multiply_verb;
   dm_status status = dm_run_start_in(&c->run, world, c->call.command);
@@ -93,10 +97,16 @@ static dm_status open_context(dm_comm *world, damier_context **context) {
   return status;
 }
 
+static void forget_record(damier_context *context) {
+  free(context->recorded->text);
+  *context->recorded = (dm_recorded){0};
+}
+
 static void close_context(damier_context *context) {
   dm_in_place_close(&context->in_place);
   dm_run_leave(&context->run);
-  free(context->record);
+  forget_record(context);
+  free(context->recorded);
   free(context->old_file);
   free(context);
 }
@@ -158,8 +168,26 @@ void damier_on_progress(damier_context *context,
   (void)leave(&v, status, NULL);
 }
 
+static dm_status record_due(const damier_context *context) {
+  dm_recorded *r = context->recorded;
+  dm_record *record;
+  r->is_due = false;
+  DM_TRY(dm_record_new_at("multiply", context->run.command, r->when, &record));
+  dm_in_place_record(&context->in_place, &r->outcome, &context->run, record);
+  dm_status status = dm_record_json(record, &r->text);
+  dm_record_free(record);
+  return status;
+}
+
 const char *damier_record(const damier_context *context) {
-  return context && context->record ? context->record : "";
+  if (!context) return "";
+  if (context->recorded->is_due) {
+    dm_plain_numbers numbers;
+    dm_plain_numbers_begin(&numbers);
+    dm_status_free(record_due(context)); /* without memory there is none */
+    dm_plain_numbers_end(&numbers);
+  }
+  return context->recorded->text ? context->recorded->text : "";
 }
 
 const char *damier_version(void) {
@@ -247,38 +275,56 @@ int damier_old_c(damier_context *context, const damier_matrix *c, damier_error *
 /* ---- work ---- */
 
 /* Every collective call begins with this. */
-static dm_status begin_call(damier_context *context, const dm_call_checked *checked,
-                            dm_record **record) {
+static dm_status begin_call(damier_context *context, const dm_call_checked *checked) {
   context->run.born = context->run.lap = dm_now();
   context->asked = 0;
-  free(context->record);
-  context->record = NULL;
-  dm_status mine = DM_OK;
-  if (context->run.rank == 0) mine = dm_record_new(checked->call, context->run.command, record);
-  return dm_checks(context, checked, mine);
+  forget_record(context);
+  return dm_checks(context, checked);
 }
 
-static dm_status begin(dm_posed *posed, dm_record **record) {
-  const dm_call_checked checked = {.call = posed->plan_only ? "plan" : "multiply",
-                                   .matrices = {posed->a, posed->b, posed->c}};
-  DM_TRY(begin_call(posed->context, &checked, record));
-  return dm_posed_look(posed);
+/* On rank 0. */
+static dm_status new_record(const damier_context *context, const char *call, dm_record **record) {
+  const bool has = context->run.rank == 0;
+  return dm_comm_agree(context->run.world,
+                       has ? dm_record_new(call, context->run.command, record) : DM_OK);
 }
 
 /* A failed verification still gets its record. */
 static dm_status keep_record(damier_context *context, dm_status status, dm_record *record) {
   if (record && (!status || dm_verdict_is(status)))
-    status = dm_status_first(status, dm_record_json(record, &context->record));
+    status = dm_status_first(status, dm_record_json(record, &context->recorded->text));
   dm_record_free(record);
   return status;
 }
 
-static dm_status work(dm_posed *posed) {
+static dm_status plan(dm_posed *posed) {
   dm_record *record = NULL;
-  dm_status status = begin(posed, &record);
-  if (!status)
-    status = posed->plan_only ? dm_posed_plan(posed, record) : dm_posed_multiply(posed, record);
+  dm_status status = new_record(posed->context, "plan", &record);
+  if (!status) status = dm_posed_plan(posed, record);
   return keep_record(posed->context, status, record);
+}
+
+static dm_status multiply(dm_posed *posed) {
+  dm_recorded *recorded = posed->context->recorded;
+  dm_record *record = NULL;
+  bool taken;
+  dm_status status = dm_posed_in_place(posed, &recorded->outcome, &taken);
+  if (taken || status) {
+    recorded->is_due = taken && (!status || dm_verdict_is(status));
+    if (recorded->is_due) recorded->when = time(NULL);
+    return status;
+  }
+  status = new_record(posed->context, "multiply", &record);
+  if (!status) status = dm_posed_multiply(posed, record);
+  return keep_record(posed->context, status, record);
+}
+
+static dm_status work(dm_posed *posed) {
+  const dm_call_checked checked = {.call = posed->plan_only ? "plan" : "multiply",
+                                   .matrices = {posed->a, posed->b, posed->c}};
+  DM_TRY(begin_call(posed->context, &checked));
+  DM_TRY(dm_posed_look(posed));
+  return posed->plan_only ? plan(posed) : multiply(posed);
 }
 
 static int pose(damier_context *context, const damier_matrix *a, const damier_matrix *b,
@@ -309,7 +355,8 @@ int damier_plan(damier_context *context, const damier_matrix *a, const damier_ma
 static dm_status verify(damier_context *context, const damier_matrix *const all[3],
                         dm_record **record) {
   const dm_call_checked checked = {.call = "verify", .matrices = {all[0], all[1], all[2]}};
-  DM_TRY(begin_call(context, &checked, record));
+  DM_TRY(begin_call(context, &checked));
+  DM_TRY(new_record(context, checked.call, record));
   for (int i = 0; i < 3; i++)
     if (all[i]->division != DAMIER_IN_FILE)
       return dm_comm_agree(context->run.world,
@@ -333,7 +380,8 @@ int damier_verify(damier_context *context, const damier_matrix *a, const damier_
 static dm_status inform(damier_context *context, const char *location, dm_record **record,
                         bool *told) {
   const dm_call_checked checked = {.call = "info", .location = location};
-  DM_TRY(begin_call(context, &checked, record));
+  DM_TRY(begin_call(context, &checked));
+  DM_TRY(new_record(context, checked.call, record));
   return dm_tell_of(context, location, *record, told);
 }
 
@@ -345,7 +393,7 @@ int damier_info(damier_context *context, const char *location, damier_error *err
   if (!status) {
     status = inform(context, location, &record, &told);
     if (record && status && told)
-      status = dm_status_first(status, dm_record_json(record, &context->record));
+      status = dm_status_first(status, dm_record_json(record, &context->recorded->text));
     status = keep_record(context, status, record);
   }
   return leave(&v, status, error);

@@ -4,6 +4,7 @@
 #define DM_LIB_LIBRARY_H
 
 #include <stdatomic.h>
+#include <time.h>
 
 #include "cli/request.h"
 #include "core/plain_numbers.h"
@@ -26,13 +27,22 @@ typedef struct dm_posed {
   dm_cli_files files;         /* for matrices in memory: their shape and type */
 } dm_posed;
 
+/* The record of the last call. That of a product in place, which may take less time than its record,
+ * is made when it is asked for. */
+typedef struct dm_recorded {
+  char *text;  /* JSON, or NULL */
+  bool is_due; /* to be made from OUTCOME */
+  time_t when;
+  dm_in_place_outcome outcome;
+} dm_recorded;
+
 struct damier_context {
   atomic_flag busy;         /* a call is running */
   dm_plain_numbers numbers; /* of the thread that runs it */
   dm_run run;
   dm_in_place in_place; /* reused from product to product */
   dm_call call;         /* its settings are the options set */
-  char *record;         /* JSON, or NULL */
+  dm_recorded *recorded;
   bool has_old;
   damier_matrix old; /* multiplied by beta, if stated */
   char *old_file;    /* its file's name, copied */
@@ -47,6 +57,9 @@ dm_memory_matrix dm_memory_of(const damier_matrix *matrix);
 
 /* Collective: fills POSED with rank 0's findings. (look.c) */
 dm_status dm_posed_look(dm_posed *posed);
+
+/* Collective: multiplies where the matrices are, or only sets *taken to false. */
+dm_status dm_posed_in_place(dm_posed *posed, dm_in_place_outcome *outcome, bool *taken);
 
 /* Collective. Fills RECORD on rank 0. */
 dm_status dm_posed_multiply(dm_posed *posed, dm_record *record);

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "api/call_checks.h"
-#include "check/verdict.h"
 #include "engine/dataset_input.h"
 #include "engine/setup.h"
 
@@ -139,16 +138,15 @@ static dm_multiply job_of(dm_posed *p) {
   return job;
 }
 
-dm_status dm_posed_multiply(dm_posed *posed, dm_record *record) {
+dm_status dm_posed_in_place(dm_posed *posed, dm_in_place_outcome *outcome, bool *taken) {
   const dm_multiply job = job_of(posed);
   damier_context *context = posed->context;
-  dm_in_place_outcome outcome;
-  bool taken;
-  dm_status status = dm_in_place_run(&context->in_place, &context->run, &job, &outcome, &taken);
-  if (!taken && !status) return dm_multiply_run(&context->run, &job, record, NULL);
-  if (taken && record && (!status || dm_verdict_is(status)))
-    dm_in_place_record(&context->in_place, &outcome, &context->run, record);
-  return status;
+  return dm_in_place_run(&context->in_place, &context->run, &job, outcome, taken);
+}
+
+dm_status dm_posed_multiply(dm_posed *posed, dm_record *record) {
+  const dm_multiply job = job_of(posed);
+  return dm_multiply_run(&posed->context->run, &job, record, NULL);
 }
 
 dm_status dm_posed_plan(dm_posed *posed, dm_record *record) {

@@ -186,11 +186,10 @@ static void add_environment(dm_record *record) {
   }
 }
 
-static void add_start(dm_record *record, const char *verb, const char *command) {
+static void add_start(dm_record *record, const char *verb, const char *command, time_t when) {
   char date[32];
-  time_t now = time(NULL);
   struct tm utc;
-  if (!gmtime_r(&now, &utc) || !strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc))
+  if (!gmtime_r(&when, &utc) || !strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc))
     date[0] = '\0';
   dm_record_text(record, "schema", NULL, "%s", DM_SCHEMA);
   dm_record_text(record, "verb", NULL, "%s", verb);
@@ -201,11 +200,16 @@ static void add_start(dm_record *record, const char *verb, const char *command) 
   add_environment(record);
 }
 
-dm_status dm_record_new(const char *verb, const char *command, dm_record **record) {
+dm_status dm_record_new_at(const char *verb, const char *command, time_t when,
+                           dm_record **record) {
   *record = calloc(1, sizeof **record);
   if (!*record) return dm_fail(DM_E_FIT, "no memory for a record");
-  add_start(*record, verb, command);
+  add_start(*record, verb, command, when);
   return DM_OK;
+}
+
+dm_status dm_record_new(const char *verb, const char *command, dm_record **record) {
+  return dm_record_new_at(verb, command, time(NULL), record);
 }
 
 void dm_record_free(dm_record *record) {

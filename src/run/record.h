@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "core/status.h"
 
@@ -18,6 +19,8 @@ typedef struct dm_record dm_record;
 /* Creates a record of VERB ("multiply") with schema, verb, version, date, command line, and the
  * relevant environment variables. */
 dm_status dm_record_new(const char *verb, const char *command, dm_record **record);
+dm_status dm_record_new_at(const char *verb, const char *command, time_t when,
+                           dm_record **record); /* of what happened at WHEN */
 void dm_record_free(dm_record *record); /* NULL is allowed */
 
 /* Formats of numbers in the table; the JSON always has plain numbers. */
