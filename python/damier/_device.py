@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from ._dlpack import interface_of
 from ._errors import UsageError
+from ._library import LEGACY
 
 GPU_KINDS = (2, 13)  # kDLCUDA, kDLCUDAManaged
-_LEGACY = 1  # the default stream, in both protocols and for CUDA
 _COPY_HINT = "make a contiguous copy: ascontiguousarray() of CuPy, contiguous() of torch"
 
 
@@ -51,10 +51,18 @@ class _Addresses:
         self.__array_interface__.update(version=3, data=(interface["data"][0] or 1, False))
 
 
+def current_stream(tensor: Any) -> int:
+    """The stream in which torch works on TENSOR and on what becomes of it."""
+    stream = sys.modules["torch"].cuda.current_stream(tensor.device).cuda_stream
+    return int(stream) or LEGACY
+
+
 def by_dlpack(array: Any, name: str) -> tuple[DeviceArray, str | None]:
-    """The producer's default stream waits for its work on the array, and the library waits for that stream."""
-    interface, owner, type_ = interface_of(array, name, stream=_LEGACY)
-    return DeviceArray(interface, owner, _LEGACY, name), type_
+    """The producer's default stream waits for its work on the array, and the library waits for that stream, or for that
+    of torch."""
+    interface, owner, type_ = interface_of(array, name, stream=LEGACY)
+    from_torch = type(array).__module__ == "torch" and "torch" in sys.modules
+    return DeviceArray(interface, owner, current_stream(array) if from_torch else LEGACY, name), type_
 
 
 def by_interface(array: Any, name: str) -> DeviceArray:
@@ -65,7 +73,7 @@ def by_interface(array: Any, name: str) -> DeviceArray:
     if interface.get("mask") is not None:
         raise UsageError(f"{name} is a masked array")
     # Version 3 states the stream; before, pending work is in the default stream.
-    stream = interface.get("stream", None if interface.get("version", 0) >= 3 else _LEGACY)
+    stream = interface.get("stream", None if interface.get("version", 0) >= 3 else LEGACY)
     if stream == 0:
         raise UsageError(f"{name} names stream 0, which the CUDA array interface forbids")
     return DeviceArray(interface, array, int(stream or 0), name)

@@ -31,8 +31,8 @@ class Handle:
         _check_comm(comm)
         self.comm = comm
         self.progress = progress
-        self._record: Record = {}
-        self._text: bytes | None = None
+        self._record: Record | None = {}  # None: to be asked for
+        self._error = lib.CError()
         self.rank: int = 0 if comm is None else comm.Get_rank()
         self.ranks: int = 1 if comm is None else comm.Get_size()
         self._handle = ctypes.c_void_p()
@@ -85,6 +85,8 @@ class Handle:
     def close(self) -> None:
         """Collective."""
         with _one_at_a_time:
+            if self._handle:
+                _ = self.record
             handle, self._handle = self._handle, ctypes.c_void_p()
             lib.library.damier_close(handle)
 
@@ -109,41 +111,39 @@ class Handle:
             return 1
         return int(self._interrupted)
 
-    @contextmanager
-    def _interruptible(self) -> Iterator[None]:
+    def _interruptible(self, function: Any, *arguments: Any) -> int:
         """Ctrl-C sets a flag that the progress function checks, so that the library's calls end cleanly."""
         main = threading.current_thread() is threading.main_thread()
         if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-            yield
-            return
-
-        def note(*_: Any) -> None:
-            self._interrupted = True
-
-        signal.signal(signal.SIGINT, note)
+            return int(function(*arguments))
+        signal.signal(signal.SIGINT, self._note)
         try:
-            yield
+            return int(function(*arguments))
         finally:
             signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def _note(self, *_: Any) -> None:
+        self._interrupted = True
 
     def _call(self, function: Any, *arguments: Any) -> None:
         if not self._handle:
             raise UsageError("the context is closed")
-        error = lib.CError()
         with _one_at_a_time:
             self._interrupted, self._raised = False, None
-            with self._interruptible():
-                code = function(self._handle, *arguments, ctypes.byref(error))
-            self._record, self._text = {}, lib.library.damier_record(self._handle)
+            code = self._interruptible(function, self._handle, *arguments, self._error)
+            self._record = None
         if code == 0 and self.comm is not None:  # before errors that only this rank may raise
-            self._record, self._text = self.comm.bcast(self.record, root=0), None
-        self._raise(code, error)
+            self._record = self.comm.bcast(self.record, root=0)
+        if code or self._interrupted or self._raised is not None:
+            self._raise(code, self._error)
 
     @property
     def record(self) -> Record:
         """The record of the last call."""
-        if self._text:
-            self._record, self._text = json.loads(self._text), None
+        if self._record is None:
+            with _one_at_a_time:
+                text = lib.library.damier_record(self._handle)
+            self._record = json.loads(text) if text else {}
         return self._record
 
     def _raise(self, code: int, error: lib.CError) -> None:

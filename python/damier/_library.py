@@ -12,6 +12,7 @@ TYPES = ("f64", "f32", "f16", "bf16", "c64", "c128", "i8", "i32")  # in the orde
 IN_FILE, BY_ROWS, ON_ONE, BLOCK_CYCLIC = range(4)  # damier_division
 HOST_MEMORY, GPU_MEMORY = range(2)  # damier_memory
 ALONE = -1  # for damier_open_f
+LEGACY = 1  # CUDA's default stream, which DLPack and the CUDA array interface number alike
 
 
 class CError(ctypes.Structure):

@@ -200,7 +200,7 @@ static dm_status check_alike(const damier_context *context, const dm_call_checke
 
 dm_status dm_checks(const damier_context *context, const dm_call_checked *checked) {
   const bool has_matrices = strcmp(checked->call, "info") != 0;
-  DM_TRY(dm_comm_agree(context->run.world,
-                       has_matrices ? check_matrices(context, checked) : DM_OK));
+  DM_TRY(
+      dm_comm_agree(context->run.world, has_matrices ? check_matrices(context, checked) : DM_OK));
   return check_alike(context, checked);
 }

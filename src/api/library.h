@@ -27,8 +27,8 @@ typedef struct dm_posed {
   dm_cli_files files;         /* for matrices in memory: their shape and type */
 } dm_posed;
 
-/* The record of the last call. That of a product in place, which may take less time than its record,
- * is made when it is asked for. */
+/* The record of the last call. That of a product in place, which may take less time than its
+ * record, is made when it is asked for. */
 typedef struct dm_recorded {
   char *text;  /* JSON, or NULL */
   bool is_due; /* to be made from OUTCOME */

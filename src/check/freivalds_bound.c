@@ -28,7 +28,7 @@ static int row_exponent(const dm_freivalds *check, int64_t row) {
 }
 
 static double modulus(const double z[2]) {
-  return hypot(z[0], z[1]);
+  return z[1] == 0.0 ? fabs(z[0]) : hypot(z[0], z[1]);
 }
 
 static roundoffs roundoffs_of(const dm_freivalds *check) {

@@ -200,8 +200,7 @@ static void add_start(dm_record *record, const char *verb, const char *command, 
   add_environment(record);
 }
 
-dm_status dm_record_new_at(const char *verb, const char *command, time_t when,
-                           dm_record **record) {
+dm_status dm_record_new_at(const char *verb, const char *command, time_t when, dm_record **record) {
   *record = calloc(1, sizeof **record);
   if (!*record) return dm_fail(DM_E_FIT, "no memory for a record");
   add_start(*record, verb, command, when);

@@ -21,7 +21,7 @@ typedef struct dm_record dm_record;
 dm_status dm_record_new(const char *verb, const char *command, dm_record **record);
 dm_status dm_record_new_at(const char *verb, const char *command, time_t when,
                            dm_record **record); /* of what happened at WHEN */
-void dm_record_free(dm_record *record); /* NULL is allowed */
+void dm_record_free(dm_record *record);         /* NULL is allowed */
 
 /* Formats of numbers in the table; the JSON always has plain numbers. */
 typedef enum dm_shown {

@@ -252,6 +252,53 @@ class Sums(unittest.TestCase):
         np.testing.assert_array_equal(out, second)
 
 
+class Again(unittest.TestCase):
+    """Calls like an earlier one."""
+
+    def setUp(self):
+        self.a, self.b = drawn((6, 4), "f8"), drawn((4, 5), "f8", 2)
+
+    def test_other_elements(self):
+        with damier.Context() as context:
+            for shift in range(3):
+                self.assertTrue(np.array_equal(context.matmul(self.a + shift, self.b), (self.a + shift) @ self.b))
+                self.assertEqual(context.record["problem"]["m"], 6)
+
+    def test_other_kinds(self):
+        with damier.Context() as context:
+            for a in (self.a, self.a.astype("f4"), np.asfortranarray(self.a), self.a[:3], self.a[::-1]):
+                b = self.b.astype(a.dtype)
+                for _ in range(2):
+                    c = context.matmul(a, b)
+                    self.assertEqual((c.dtype, c.shape), (a.dtype, (len(a), 5)))
+                    self.assertTrue(np.allclose(c, a @ b, rtol=1e-5, atol=1e-5))
+
+    def test_out_that_is_refused_or_overlaps(self):
+        square = drawn((4, 4), "f8")
+        with damier.Context() as context:
+            out = np.empty((4, 4))
+            context.matmul(square, square, out)
+            expected = square @ square
+            fixed = np.zeros((4, 4))
+            fixed.flags.writeable = False
+            with self.assertRaises(damier.UsageError):
+                context.matmul(square, square, fixed)
+            context.matmul(square, square, square)
+            self.assertTrue(np.allclose(square, expected))
+
+    def test_beta_reads_out(self):
+        out = np.zeros((6, 5))
+        with damier.Context(beta=1.0) as context:
+            for times in (1, 2, 3):
+                context.matmul(self.a, self.b, out)
+                self.assertTrue(np.allclose(out, times * (self.a @ self.b)))
+
+    def test_record_outlives_the_context(self):
+        with damier.Context() as context:
+            context.matmul(self.a, self.b)
+        self.assertEqual(context.record["verification"]["verdict"], "PASS")
+
+
 class OtherLibraries(unittest.TestCase):
     def test_dlpack_without_a_copy(self):
         a, b, out = drawn((5, 8), "f4"), drawn((8, 6), "f4", 2), np.zeros((5, 6), "f4")
