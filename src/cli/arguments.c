@@ -68,11 +68,23 @@ static const char *synonym_of(const char *name) {
       {"transa", "op-a"},     {"transb", "op-b"},       {"trans-a", "op-a"},
       {"trans-b", "op-b"},    {"transpose-a", "op-a"},  {"transpose-b", "op-b"},
       {"transpose", "op-a"},  {"dtype", "type"},        {"out", "output"},
-      {"gpu", "backend"},     {"gpus", "backend"},      {"device", "backend"},
       {"overwrite", "force"}, {"output-type", "type-c"}};
   for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++)
     if (strcasecmp(name, synonyms[i][0]) == 0) return synonyms[i][1];
   return name;
+}
+
+/* What does instead what others do by an option; NULL: nothing is known. */
+static const char *instead_of(const char *name) {
+  static const char gpu[] = "CUDA_VISIBLE_DEVICES=0 damier ... uses GPU 0 alone; --backend cuda "
+                            "requires a GPU, and 'damier info' lists them";
+  static const char ranks[] = "mpirun -n 4 damier ... starts 4 ranks";
+  static const char *const ways[][2] = {{"gpu", gpu},    {"gpus", gpu}, {"device", gpu},
+                                        {"cuda", gpu},   {"np", ranks}, {"processes", ranks},
+                                        {"ranks", ranks}};
+  for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
+    if (strcmp(name, ways[i][0]) == 0) return ways[i][1];
+  return NULL;
 }
 
 /* What became of a removed option; NULL: there was none. */
@@ -96,6 +108,7 @@ static dm_status unknown_option(const dm_verb *verb, const char *typed, const li
   knowing_verbs(name, others, sizeof others);
   dm_status status =
       dm_fail(DM_E_USAGE, "damier%s%s has no option '--%s'", space, verb->name, name);
+  if (instead_of(name)) return dm_hint(status, "%s", instead_of(name));
   if (others[0]) return dm_hint(status, "it is an option of %s", others);
   const char *names[MOST];
   int count = 0;
@@ -116,8 +129,10 @@ static dm_status bad_option(const dm_verb *verb, const char *typed, const lists 
   if (is_long) return unknown_option(verb, typed + 2, l);
   if (option_of(optopt, verb->bit, &negated))
     return dm_fail(DM_E_USAGE, "option '-%c' takes no value", optopt);
-  return dm_hint(dm_fail(DM_E_USAGE, "unknown option '-%c'", optopt),
-                 "'damier%s%s --help-all' lists the options", verb->name[0] ? " " : "", verb->name);
+  dm_status status = dm_fail(DM_E_USAGE, "unknown option '-%c'", optopt);
+  if (optopt == 'n') return dm_hint(status, "%s", instead_of("ranks"));
+  return dm_hint(status, "'damier%s%s --help-all' lists the options", verb->name[0] ? " " : "",
+                 verb->name);
 }
 
 static dm_status missing_value(unsigned verb, int code) {

@@ -77,9 +77,7 @@ static void print_options(const dm_verb *verb, bool full, FILE *out) {
 }
 
 static void print_verbs(FILE *out) {
-  fputs("Usage: damier VERB [options] ...\n\n"
-        "Multiplies matrices in HDF5 files on the CPUs or GPUs of an MPI job.\n\nVerbs:\n",
-        out);
+  fputs("\nVerbs:\n", out);
   for (int i = 0; i < dm_cli_verb_count; i++) {
     fprintf(out, "  %-16s", dm_cli_verbs[i].name);
     print_wrapped(out, dm_cli_verbs[i].about, 18, 18, SHORT_WIDTH);
@@ -96,7 +94,7 @@ static void print_more(FILE *out) {
 }
 
 static void print_verb(const dm_verb *verb, bool full, FILE *out) {
-  const char *space = verb->operands[0] ? " " : "";
+  const char *space = verb->name[0] && verb->operands[0] ? " " : "";
   fprintf(out, "Usage: damier %s%s%s [options]\n\n", verb->name, space, verb->operands);
   char line[400];
   snprintf(line, sizeof line, "%c%s.", toupper((unsigned char)verb->about[0]), verb->about + 1);
@@ -110,13 +108,11 @@ static void print_verb(const dm_verb *verb, bool full, FILE *out) {
 
 void dm_cli_print_help(const dm_verb *verb, bool full, FILE *out) {
   bool none = verb->bit == DM_VERB_NONE;
-  if (none)
-    print_verbs(out);
-  else
-    print_verb(verb, full, out);
-  print_options(verb, full, out);
+  print_verb(verb, full, out);
   for (int i = 0; i < 4 && verb->examples[i]; i++)
     fprintf(out, "%s  %s\n", i ? "" : "\nExamples:\n", verb->examples[i]);
+  if (none) print_verbs(out);
+  print_options(verb, full, out);
   if (none && full) print_more(out);
   if (none)
     fputs("\n'damier VERB --help' describes a verb, 'man damier' everything.\n", out);

@@ -35,6 +35,20 @@ static void remember_command(dm_call *call, int argc, char **argv) {
   if (used >= room) strcpy(call->command + room - 5, " ...");
 }
 
+/* Either the output without its -o, or a product of three matrices. */
+static dm_status third_operand(const dm_call *call) {
+  const char *const *name = call->operands;
+  const bool no_output = !dm_cli_given(&call->settings, "output");
+  dm_status status = dm_fail(DM_E_USAGE, "unexpected operand '%s'", name[2]);
+  if (no_output && call->operand_count == 3)
+    return dm_hint(status, "-o names the output: damier multiply %s %s -o %s", name[0], name[1],
+                   name[2]);
+  return dm_hint(status,
+                 "one run multiplies two matrices: damier multiply %s %s -o AB.h5, then damier "
+                 "multiply AB.h5 %s ...",
+                 name[0], name[1], name[2]);
+}
+
 static dm_status check_operands(const dm_call *call) {
   const dm_verb *verb = call->verb;
   if (verb->bit == DM_VERB_NONE) {
@@ -43,6 +57,7 @@ static dm_status check_operands(const dm_call *call) {
     return dm_hint(dm_fail(DM_E_USAGE, "options precede the verb '%s'", call->operands[0]),
                    "put the verb first: damier VERB [options] ...");
   }
+  if (call->operand_count > verb->most && verb->bit == DM_VERB_MULTIPLY) return third_operand(call);
   if (call->operand_count > verb->most)
     return dm_hint(dm_fail(DM_E_USAGE, "unexpected operand '%s'", call->operands[verb->most]),
                    "usage: damier %s%s%s", verb->name, verb->operands[0] ? " " : "",

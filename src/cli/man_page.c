@@ -54,7 +54,8 @@ static void print_synopsis(FILE *out) {
 
 static void print_description(FILE *out) {
   fputs(".Sh DESCRIPTION\n"
-        "The\n.Nm\nutility multiplies matrices in HDF5 files over the ranks of an MPI job, on "
+        "The\n.Nm\nutility multiplies matrices in HDF5 and .npy files, on one computer or over the "
+        "ranks of an MPI job, on "
         "CPUs or GPUs.\n"
         "A matrix is named\n.Ar FILE.h5:/path/to/dataset ;\n"
         "a file with one 2-D dataset needs no path.\n"
@@ -156,7 +157,7 @@ void dm_cli_print_man_page(FILE *out) {
   fputs(".\\\" Made by 'damier --man-page' from the option table; do not edit.\n"
         ".Dd November 23, 2026\n.Dt DAMIER 1\n.Os\n"
         ".Sh NAME\n.Nm damier\n"
-        ".Nd multiply matrices in HDF5 files over MPI ranks and GPUs\n",
+        ".Nd multiply matrices in HDF5 and .npy files\n",
         out);
   print_synopsis(out);
   print_description(out);

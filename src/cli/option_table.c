@@ -66,7 +66,7 @@ const dm_option dm_cli_options[] = {
      "add C to an existing file as a new dataset; the file may hold A and B",
      dm_cli_set_flag, AT(append), .flags_only = true, .usual = MULTIPLY},
     {"chunk", 0, "RxC", STORING | BENCH_M, DM_GROUP_FILES, NULL, "contiguous",
-     "store the output (bench: A and B) in chunks of R rows and C columns", dm_cli_set_chunk, AT(chunk), .usual = MULTIPLY | GENERATE},
+     "store the output in chunks of R rows and C columns; bench: A and B", dm_cli_set_chunk, AT(chunk), .usual = MULTIPLY | GENERATE},
     {"deflate", 0, "1..9", STORING | BENCH_M, DM_GROUP_FILES, NULL, NULL,
      "compression level; without --chunk, chunks of about 1 MiB are used", dm_cli_set_level, AT(deflate), .usual = MULTIPLY | GENERATE},
     {"shuffle", 0, NULL, STORING | BENCH_M, DM_GROUP_FILES, NULL, NULL,
@@ -346,9 +346,9 @@ const dm_option dm_cli_options[] = {
 
     /* general */
     {"help", 'h', NULL, VERBS | NONE, DM_GROUP_GENERAL, NULL, NULL,
-     "show the usual options", dm_cli_set_flag, AT(asked.help), .flags_only = true, .usual = VERBS | NONE},
+     "show the usual options", dm_cli_set_flag, AT(asked.help), .flags_only = true, .usual = NONE},
     {"help-all", 0, NULL, VERBS | NONE, DM_GROUP_GENERAL, NULL, NULL,
-     "show all options", dm_cli_set_flag, AT(asked.help_all), .flags_only = true, .usual = VERBS | NONE},
+     "show all options", dm_cli_set_flag, AT(asked.help_all), .flags_only = true, .usual = NONE},
     {"version", 0, NULL, VERBS | NONE, DM_GROUP_GENERAL, NULL, NULL,
      "show version, commit and what is built in; with -v also the libraries",
      dm_cli_set_flag, AT(asked.version), .flags_only = true, .usual = NONE},

@@ -7,6 +7,7 @@
 
 #include "cli/option.h"
 #include "core/checked.h"
+#include "core/units.h"
 #include "file/checksum.h"
 #include "file/journal.h"
 
@@ -136,8 +137,14 @@ dm_status dm_cli_look_at(const dm_call *call, const dm_location *location, dm_da
 dm_status dm_cli_look(const dm_call *call, const char *operand, dm_dataset *dataset,
                       dm_attributes *provenance) {
   dm_location location;
+  double number;
   DM_TRY(dm_cli_parse_file(operand, &location));
-  return dm_cli_look_at(call, &location, dataset, provenance);
+  dm_status status = dm_cli_look_at(call, &location, dataset, provenance);
+  if (status && status->code == DM_E_IO && dm_parse_real(operand, &number))
+    return dm_hint(status,
+                   "operands are files; --alpha %s multiplies the product of two matrices by %s",
+                   operand, operand);
+  return status;
 }
 
 dm_status dm_cli_check_beta(const dm_call *call, bool *reads_c) {

@@ -7,11 +7,14 @@
 /* clang-format off */
 const dm_verb dm_cli_verbs[] = {
     {"multiply", DM_VERB_MULTIPLY, "A.h5[:/ds] B.h5[:/ds] -o C.h5[:/ds]", 2, 2,
-     "compute C = alpha op(A) op(B) + beta C0 from HDF5 files into an HDF5 file",
+     "compute C = alpha op(A) op(B) + beta C0; A, B and C are HDF5 or .npy files",
      "C is written as C.h5.part and renamed when it is complete and verified.\n"
-     "A file with one 2-D dataset needs no path; A, B and C may be .npy files.\n",
-     {"mpirun -n 4 damier multiply A.h5:/a B.h5:/b -o C.h5:/c",
-      "mpirun -n 8 damier multiply A.h5 B.h5 --op-b t --beta 1 --c C.h5 -o C.h5 --force"},
+     "A file with one 2-D dataset needs no path.\n"
+     "One process uses all cores of the computer, and a GPU; mpirun -n N starts N processes, on several computers, too.\n",
+     {"damier multiply A.h5 B.h5 -o C.h5",
+      "damier multiply A.npy data.h5:/run/b -o C.npy --alpha 0.5",
+      "damier multiply A.h5 A.h5 --op-b t -o AAt.h5",
+      "damier multiply A.h5 B.h5 --beta 1 --c C.h5 -o C.h5 --force"},
      dm_cli_multiply},
     {"plan", DM_VERB_PLAN, "[A.h5[:/ds] B.h5[:/ds]]", 0, 2,
      "show how a product would be computed: grid, memory, traffic, time",
@@ -21,31 +24,32 @@ const dm_verb dm_cli_verbs[] = {
      " copy, read and write in GB/s; latency in us.\n"
      "links= states how panels travel inside a node: device (GPU to GPU, the default with gpu=), shared"
      " (memory of the node, the default otherwise) or host (messages through host memory).\n",
-     {"damier plan --size 100000 --type f32 --machine \"nodes=16 gpus=8 gpu=h200\"",
-      "damier plan A.h5 B.h5 --ranks 4",
+     {"damier plan A.h5 B.h5",
+      "damier plan --size 100000 --type f32 --machine \"nodes=16 gpus=8 gpu=h200\"",
       "damier plan --slurm A.h5 B.h5 --within 30m"},
      dm_cli_plan},
     {"generate", DM_VERB_GENERATE, "FILE.h5[:/ds]", 1, 1,
      "write a matrix whose elements depend only on seed, row and column",
      "The matrix has the same bits on any number of ranks.\n"
      "The default dataset is /a.\n",
-     {"damier generate A.h5:/a --rows 4000 --cols 3000 --kind normal --seed 7"},
+     {"damier generate A.h5 --rows 4000 --cols 3000 --kind normal --seed 7",
+      "damier generate A.npy --size 1000 --type f32"},
      dm_cli_generate},
     {"verify", DM_VERB_VERIFY, "[A.h5[:/ds] B.h5[:/ds]] C.h5[:/ds]", 1, 3,
      "check that C is alpha op(A) op(B) + beta C0, reading each file once",
      "Options not given are taken from the provenance that multiply stored with C.\n"
      "C alone is compared with the checksums of its tiles that multiply stored in its file.\n",
-     {"damier verify A.h5 B.h5 C.h5", "damier verify C.h5"},
+     {"damier verify A.h5 B.h5 C.h5", "damier verify a.npy b.npy c.npy --alpha 0.5", "damier verify C.h5"},
      dm_cli_verify},
     {"info", DM_VERB_INFO, "[FILE.h5[:/ds] ...]", 0, 4096,
      "show this build and the hardware it finds, or the contents of files",
      "",
-     {"damier info", "damier info C.h5:/c"},
+     {"damier info", "damier info A.h5 b.npy C.h5:/c"},
      dm_cli_info},
     {"bench multiply", DM_VERB_BENCH_MULTIPLY, "", 0, 0,
      "measure the multiplication of generated matrices in memory",
      "Runs the engine of multiply without files, or with --from file the whole run from files to a file.\n",
-     {"damier bench multiply --size 16384 --type f32 --repetitions 10"},
+     {"damier bench multiply --size 2000", "damier bench multiply --size 16384 --type f32 --repetitions 10"},
      dm_cli_bench_multiply},
     {"bench scale", DM_VERB_BENCH_SCALE, "", 0, 0,
      "measure how the multiplication scales over the ranks of this job",
@@ -55,8 +59,8 @@ const dm_verb dm_cli_verbs[] = {
      " others sleep.\n"
      "Efficiency is the rate per rank divided by the rate per rank of the base.\nWith --json and --csv, each"
      " measurement is a record of its own.\n",
-     {"mpirun -n 8 damier bench scale --size 8192 --series strong,work",
-      "mpirun -n 8 damier bench scale --size 8192 --ranks 2,4,8"},
+     {"mpirun -n 2 damier bench scale --size 2000",
+      "mpirun -n 8 damier bench scale --size 8192 --series strong,work --ranks 2,4,8"},
      dm_cli_bench_scale},
     {"bench links", DM_VERB_BENCH_LINKS, "", 0, 0,
      "measure the bandwidth of each transport between pairs of ranks",
@@ -65,7 +69,7 @@ const dm_verb dm_cli_verbs[] = {
      "The bytes received are checked before anything is timed.\nWith shared memory, receiving means copying out of"
      " it.\n"
      "With --json and --csv, each transport and size is a record of its own.\n",
-     {"mpirun -n 4 damier bench links", "mpirun -n 8 damier bench links --bytes 64KiB:64MiB:x4"},
+     {"mpirun -n 2 damier bench links", "mpirun -n 8 damier bench links --bytes 64KiB:64MiB:x4"},
      dm_cli_bench_links},
     {"bench rates", DM_VERB_BENCH_RATES, "", 0, 0,
      "measure the rates that the planner uses",
@@ -73,8 +77,8 @@ const dm_verb dm_cli_verbs[] = {
      " per node.\n"
      "The file has the words of --machine and may be edited; --machine @FILE uses it.\n"
      "With --files, reading and writing in a folder are measured, too; each rank needs 128 MiB there.\n",
-     {"mpirun -n 4 damier bench rates -o rates.txt", "mpirun -n 4 damier bench rates --files /scratch -o rates.txt",
-      "mpirun -n 4 damier multiply A.h5 B.h5 -o C.h5 --machine @rates.txt"},
+     {"damier bench rates -o rates.txt", "mpirun -n 2 damier bench rates --files /scratch -o rates.txt",
+      "damier multiply A.h5 B.h5 -o C.h5 --machine @rates.txt"},
      dm_cli_bench_rates},
     {"bench kernels", DM_VERB_BENCH_KERNELS, "", 0, 0,
      "check and measure each kernel by itself on one GPU",
@@ -92,7 +96,16 @@ const dm_verb dm_cli_verbs[] = {
 enum { COUNT = sizeof dm_cli_verbs / sizeof dm_cli_verbs[0] };
 const int dm_cli_verb_count = COUNT;
 
-const dm_verb dm_cli_no_verb = {.name = "", .bit = DM_VERB_NONE, .operands = "", .about = ""};
+const dm_verb dm_cli_no_verb = {
+    .name = "",
+    .bit = DM_VERB_NONE,
+    .operands = "VERB ...",
+    .about =
+        "multiplies matrices in HDF5 and .npy files, on the CPUs or GPUs of one computer or of an "
+        "MPI job",
+    .more = "",
+    .examples = {"damier multiply A.h5 B.h5 -o C.h5", "damier plan A.h5 B.h5", "damier verify C.h5",
+                 "damier info"}};
 
 const dm_exit_code dm_cli_exit_codes[] = {
     {0, "done"},
@@ -140,6 +153,8 @@ static dm_status unknown_verb(const char *word) {
   const char *names[COUNT];
   dm_status status =
       dm_hint(dm_fail(DM_E_USAGE, "unknown verb '%s'", word), "'damier --help' lists the verbs");
+  if (strpbrk(word, "./")) /* a file */
+    return dm_hint(status, "the verb comes first: damier multiply A.h5 B.h5 -o C.h5");
   return dm_suggest(status, synonym_of(word), names, first_words(words, names));
 }
 

@@ -24,3 +24,12 @@ try damier plan --size 9 --machine "nodes=2 gpu=h20"
 try damier plan --size 9 --machine "node=2"
 try damier multiply A B --type complx64
 try damier generate A.h5 --kind intege --size 3
+try damier A.h5 B.h5
+try damier multiply A.h5 B.h5 C.h5
+try damier multiply A.h5 B.h5 D.h5 -o C.h5
+try damier multiply A.h5 B.h5 -o C.h5 --gpu 0
+try damier multiply A.h5 B.h5 -o C.h5 --gpus 2
+try damier multiply A.h5 B.h5 -o C.h5 --ranks 4
+try damier multiply A.h5 B.h5 -o C.h5 -n 4
+try damier multiply A.h5 B.h5 -o C.h5 -np 4
+try damier multiply 2 B.h5 -o C.h5
