@@ -20,7 +20,6 @@ if [ -z "${DAMIER-}" ]; then
   elif has nvcc; then
     note "no GPU is seen: no GPU code is built; --cuda builds it"
   fi
-  if ! pkg-config --exists cmocka; then flags+=(-DDAMIER_TESTS=OFF); fi
   if [ "$(gpus)" != 0 ] && ! has nvcc; then
     note "there is a GPU but no nvcc: built for the CPU alone"
   fi

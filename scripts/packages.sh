@@ -75,6 +75,13 @@ may_install() {
   [ "$(id -u)" = 0 ] || { has sudo && { { : </dev/tty; } 2>/dev/null || sudo -n true 2>/dev/null; }; }
 }
 
+# Lines of apt-get's output that show how far it is.
+show_packages() {
+  awk '/^Need to get/ { print "   " $0 }
+    /^Get:/ && ++got % 20 == 0 { print "   " got " packages downloaded" }
+    /^Setting up/ && ++set % 20 == 0 { print "   " set " packages installed" } { fflush() }'
+}
+
 install_missing() {
   local missing log
   mapfile -t missing < <(missing_packages)
@@ -86,7 +93,7 @@ install_missing() {
   fi
   apt_get update || note "the package lists could not be renewed; going on with the old ones"
   log=$(mktemp)
-  if ! apt_get install -y --no-install-recommends "${missing[@]}" >"$log"; then
+  if ! apt_get -q=1 install -y --no-install-recommends "${missing[@]}" | tee "$log" | show_packages; then
     tail -n 20 "$log" >&2
     note "apt-get install failed"
   fi

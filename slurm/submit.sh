@@ -4,7 +4,7 @@
 #
 #   slurm/submit.sh [SBATCH OPTION...] A.h5 B.h5 C.h5 [OPTION...]
 #
-# Write SBATCH OPTIONs as --name=value.  Without any, damier plan --slurm chooses them.
+# Without SBATCH OPTIONs damier plan --slurm chooses them.
 set -euo pipefail
 folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export SCRIPTS=${SCRIPTS:-$folder}
@@ -14,9 +14,14 @@ refuse() {
   exit 2
 }
 
+# A word after an option is its value if the option has none yet and the word is no file.
 asked=()
 while [[ ${1-} == -* ]]; do
   asked+=("$1")
+  if [[ $1 != *=* && ($1 == --* || $1 == -?) && -n ${2-} && $2 != -* && ! -e ${2%%:/*} ]]; then
+    asked+=("$2")
+    shift
+  fi
   shift
 done
 [ $# -ge 3 ] || refuse "usage: submit.sh [SBATCH OPTION...] A.h5 B.h5 C.h5 [OPTION...]"
@@ -33,4 +38,9 @@ if [ ${#asked[@]} = 0 ]; then
   mapfile -t asked < <(sed -n 's/^#SBATCH //p' <<<"$lines")
   echo "sbatch ${asked[*]}"
 fi
-exec sbatch "${asked[@]}" "$folder/multiply.sbatch" "$@"
+# The comment names C, so that a second job for it is noticed while the first waits or runs.
+mark="damier $(realpath "$output")"
+if squeue --noheader --user="$(id -un)" --format=%k 2>/dev/null | grep -qxF "$mark"; then
+  refuse "a job for $output is already in the queue: squeue --me --format='%i %T %k'"
+fi
+exec sbatch --comment="$mark" "${asked[@]}" "$folder/multiply.sbatch" "$@"

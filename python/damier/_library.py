@@ -4,6 +4,7 @@ from __future__ import annotations
 import ctypes
 import os
 import pathlib
+import shutil
 
 SONAME = "libdamier.so.0"
 VERSION = (0, 2)  # interface 0 may change with the minor version
@@ -56,6 +57,9 @@ def _candidates() -> list[str]:
     package = pathlib.Path(__file__).resolve().parent
     # .../lib/python3.11/site-packages/damier: beside the package, and in lib
     folders = [package, *package.parents[2:3]]
+    program = shutil.which("damier")
+    if program:  # PREFIX/bin/damier
+        folders += sorted(pathlib.Path(program).resolve().parent.parent.glob("lib*"))
     return [str(f / SONAME) for f in folders if (f / SONAME).is_file()] + [SONAME]
 
 

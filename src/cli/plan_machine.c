@@ -10,6 +10,7 @@
 #include "core/checked.h"
 #include "core/fork_join.h"
 #include "engine/seen_files.h"
+#include "engine/setup.h"
 
 static const int64_t gib = 1 << 30;
 
@@ -72,7 +73,8 @@ static dm_status this_computer(const dm_call *call, int ranks, dm_machine *machi
   DM_TRY(ask_device(call, ops, ranks, (int)cores, machine));
   machine->nodes = 1;
   machine->ranks_per_node = ranks;
-  machine->host_bytes = dm_memory_available() / ranks;
+  machine->host_bytes = dm_setup_share(0, (double)dm_memory_available() / ranks);
+  if (ranks == 1) machine->process_bytes = dm_setup_process_bytes(); /* with MPI it is larger */
   return DM_OK;
 }
 

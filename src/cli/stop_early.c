@@ -24,11 +24,12 @@ static void tell(const char *text) {
 }
 
 static void announce(int number, bool again) {
-  char line[160], *end = stpcpy(line, begin); /* after the progress bar or "^C" */
+  char line[200], *end = stpcpy(line, begin); /* after the progress bar or "^C" */
   end = stpcpy(end, again               ? "damier: ended at once"
                     : number == SIGTERM ? "damier: SIGTERM: stopping after the work under way"
                                         : "damier: SIGINT: stopping after the work under way");
-  if (resumes) end = stpcpy(end, "; the same command resumes from the last checkpoint");
+  if (resumes && again)
+    end = stpcpy(end, "; the same command resumes from the last checkpoint, if there is one");
   if (!again && number == SIGINT) end = stpcpy(end, " (Ctrl-C again ends at once)");
   stpcpy(end, "\n");
   tell(line);

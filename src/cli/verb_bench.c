@@ -200,6 +200,7 @@ static dm_status bench_scale(dm_run *run, const dm_call *call, void *shared, dm_
   scale.base.n = base.n;
   scale.base.k = base.k;
   scale.base.engine.fill = call->settings.fill;
+  if (!dm_cli_given(&call->settings, "time")) scale.base.limit = 10; /* for each measurement */
   DM_TRY(dm_comm_agree(run->world, find_place(&call->settings, &scale.base)));
   return dm_bench_scale_run(run, &scale, publish, (void *)call);
 }

@@ -131,6 +131,7 @@ static dm_status plan(const dm_call *call) {
   }
   DM_TRY(dm_cli_machine(call, &machine, &ranks));
   dm_wishes wishes = dm_cli_wishes(&call->settings);
+  if (call->settings.checkpoint) wishes.tile_seconds = call->settings.checkpoint_interval;
   DM_TRY(dm_plan_choose(&problem, &machine, ranks, &wishes, &best));
   best.forecast.start = dm_machine_start(&machine, ranks);
   DM_TRY(dm_plan_candidates(&best.problem, &machine, ranks, &wishes, candidates, SHOWN, &found));

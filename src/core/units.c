@@ -140,10 +140,16 @@ char *dm_format_bytes(int64_t bytes, char text[32]) {
 
 char *dm_format_seconds(double seconds, char text[32]) {
   static const char *const units[] = {"ns", "us", "ms"};
-  if (seconds == 0 || !(seconds < 1)) {
+  const double minute = 60, hour = 3600, day = 86400;
+  if (seconds >= 2 * day)
+    snprintf(text, 32, "%.1f d", seconds / day);
+  else if (seconds >= hour)
+    snprintf(text, 32, "%.1f h", seconds / hour);
+  else if (seconds >= 10 * minute)
+    snprintf(text, 32, "%.1f min", seconds / minute);
+  else if (seconds == 0 || !(seconds < 1))
     snprintf(text, 32, "%.*f s", seconds < 100 ? 2 : 0, seconds);
-    return text;
-  }
+  if (seconds == 0 || !(seconds < 1)) return text;
   return format_scaled(seconds * 1e9, 1000, units, 3, text);
 }
 

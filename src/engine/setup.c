@@ -161,7 +161,7 @@ static dm_status check_sharing(const dm_run *run, const dm_engine *engine, const
   return DM_OK;
 }
 
-static int64_t smallest(int64_t limit, double available) {
+int64_t dm_setup_share(int64_t limit, double available) {
   int64_t share = (int64_t)(available * usable);
   return limit > 0 ? limit : share;
 }
@@ -214,8 +214,8 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
   const int64_t process =
       engine->process_bytes > 0 ? engine->process_bytes : dm_setup_process_bytes();
   int64_t values[6] = {
-      process - smallest(engine->memory_host, (double)dm_memory_available() / run->local_ranks),
-      gpu ? -smallest(engine->memory_device, (double)device->memory_free / device->sharing) : 0,
+      process - dm_setup_share(engine->memory_host, (double)dm_memory_available() / run->local_ranks),
+      gpu ? -dm_setup_share(engine->memory_device, (double)device->memory_free / device->sharing) : 0,
       dm_comm_size(run->near),
       gpu ? device->sharing : 1,
       process,

@@ -1,5 +1,6 @@
 #include "product/checkpoint.h"
 
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
+#include "core/units.h"
 #include "file/checksum.h"
 #include "file/read.h"
 #include "plan/partition.h"
@@ -218,9 +220,12 @@ int64_t dm_checkpoint_recorded(const dm_checkpoint *c) {
   return c->found.records;
 }
 
+/* Seconds that a tile takes if each is recorded at once. */
+static const double least_interval = 1;
+
 void dm_checkpoint_impose(const dm_checkpoint *c, dm_wishes *wishes) {
   const dm_found *f = &c->found;
-  if (c->on) wishes->tile_seconds = c->interval;
+  if (c->on) wishes->tile_seconds = c->interval > 0 ? c->interval : least_interval;
   if (f->records == 0) return;
   wishes->tiles_m = f->tiles_m;
   wishes->tiles_n = f->tiles_n;
@@ -298,6 +303,22 @@ static void say(const dm_checkpoint *c) {
                 (long long)c->taken, (long long)c->tiles);
 }
 
+/* Before the work: what an interruption would leave of a long run. */
+static void say_kept(const dm_checkpoint *c) {
+  const double worth_saying = 10; /* seconds */
+  char every[32];
+  if (!c->on || c->plan->forecast.total < worth_saying) return;
+  if (c->tiles == 1)
+    dm_log_line(&c->run->log, DM_LOG_NOTE,
+                "C is computed as a whole: after an interruption the same command starts over "
+                "(--checkpoint-interval 1s keeps parts)");
+  else
+    dm_log_line(&c->run->log, DM_LOG_NOTE,
+                "if interrupted, the same command keeps the finished ones of %lld tiles, recorded "
+                "every %s",
+                (long long)c->tiles, dm_format_seconds(fmax(c->interval, least_interval), every));
+}
+
 dm_status dm_checkpoint_begin(dm_checkpoint *c, const dm_setup *setup, dm_output_file *file,
                               dm_tile_states *states) {
   c->states = states;
@@ -315,6 +336,7 @@ dm_status dm_checkpoint_begin(dm_checkpoint *c, const dm_setup *setup, dm_output
   if (c->found.records > 0) DM_TRY(dm_trust_recorded(c));
   dm_trust_list_others(c);
   say(c);
+  say_kept(c);
   *file = c->file;
   DM_TRY(dm_comm_agree(c->run->world, notes_open(c)));
   DM_TRY(dm_comm_barrier(c->run->world)); /* intervals start at the same time */

@@ -2,8 +2,10 @@
 import ctypes
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import damier
@@ -29,6 +31,15 @@ class Found(unittest.TestCase):
     def test_by_the_loader(self):
         done = imported(DAMIER_LIBRARY="", LD_LIBRARY_PATH=os.environ["DAMIER_LIBRARY"])
         self.assertEqual(done.stdout.strip(), _library.SONAME, done.stderr)
+
+    def test_beside_the_program(self):
+        with tempfile.TemporaryDirectory() as prefix:
+            for folder, name, is_from in (("bin", "damier", os.environ["DAMIER_PROGRAM"]),
+                                          ("lib", _library.SONAME, _library.library._name)):
+                os.mkdir(os.path.join(prefix, folder))
+                shutil.copy(is_from, os.path.join(prefix, folder, name))
+            done = imported(DAMIER_LIBRARY="", PATH=os.path.join(prefix, "bin"))
+            self.assertEqual(done.stdout.strip(), os.path.join(prefix, "lib", _library.SONAME), done.stderr)
 
     def refused(self, words, **environment):
         done = imported(**environment)

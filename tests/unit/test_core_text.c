@@ -111,6 +111,10 @@ TEST(formats) {
   assert_string_equal(dm_format_seconds(0.0, text), "0.00 s");
   assert_string_equal(dm_format_seconds(1.237, text), "1.24 s");
   assert_string_equal(dm_format_seconds(0.83, text), "830 ms");
+  assert_string_equal(dm_format_seconds(599, text), "599 s");
+  assert_string_equal(dm_format_seconds(1284, text), "21.4 min");
+  assert_string_equal(dm_format_seconds(31651, text), "8.8 h");
+  assert_string_equal(dm_format_seconds(500000, text), "5.8 d");
   assert_string_equal(dm_format_rate(9.81e9, text), "9.81 GB/s");
   assert_string_equal(dm_format_flops(64.7e12, text), "64.7 TFLOP/s");
 }

@@ -5,8 +5,10 @@ cat >fake/srun <<'FAKE'
 if [ "$1" = --mpi=list ]; then echo pmix; exit; fi
 echo "srun $*"
 FAKE
-printf '#!/bin/sh\necho "   Command=$COMMAND"\n' >fake/scontrol
-printf '#!/bin/sh\necho "sbatch $*" | sed "s|$ROOT|ROOT|"\n' >fake/sbatch
+# A job array prints every task.
+printf '#!/bin/sh\necho "   Command=$COMMAND"; echo; echo "   Command=$COMMAND"\n' >fake/scontrol
+printf '#!/bin/sh\necho "sbatch $*" | sed "s|$ROOT|ROOT|; s|$PWD|HERE|"\n' >fake/sbatch
+printf '#!/bin/sh\necho "damier $PWD/busy.h5"\n' >fake/squeue
 printf '#!/bin/sh\necho "mpirun $*"\n' >fake/mpirun
 chmod +x fake/*
 cp "$ROOT"/slurm/* "my scripts"
@@ -33,6 +35,8 @@ make A 30 20
 make B 20 10
 touch C.h5
 submit --nodes=2 A.h5 B.h5:/a D.h5 --type f32
+submit -N 2 --ntasks-per-node 4 --exclusive A.h5 B.h5:/a D.h5
+submit --nodes=2 A.h5 B.h5 busy.h5
 submit --nodes=2 A.h5 B.h5 C.h5:/c
 submit --nodes=2 A.h5 B.h5 C.h5 --force
 submit --nodes=2 A.h5 no.h5 D.h5
@@ -41,4 +45,5 @@ submit --nodes=2 A.h5 B.h5
 printf '#!/bin/sh\necho "cpus*|4|32|64000|(null)|30:00"\n' >fake/sinfo
 chmod +x fake/sinfo
 submit A.h5 B.h5 D.h5
+job COMMAND="$PWD/my scripts/scale.sbatch --size 9" SLURM_NTASKS=4 bash "my scripts/scale.sbatch" --size 9
 submit A.h5 A.h5 D.h5
