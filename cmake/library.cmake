@@ -6,7 +6,7 @@ option(DAMIER_STATIC "Build the static library, too" ON)
 file(GLOB library_sources CONFIGURE_DEPENDS src/api/*.c)
 add_library(dm_api OBJECT ${library_sources})
 target_include_directories(dm_api PUBLIC include)
-target_link_libraries(dm_api PUBLIC dm_cli)
+target_link_libraries(dm_api PUBLIC dm_options)
 set_target_properties(dm_api PROPERTIES C_VISIBILITY_PRESET hidden)
 add_library(libdamier SHARED $<TARGET_OBJECTS:dm_api>)
 set_target_properties(libdamier PROPERTIES OUTPUT_NAME damier EXPORT_NAME damier
@@ -14,7 +14,7 @@ set_target_properties(libdamier PROPERTIES OUTPUT_NAME damier EXPORT_NAME damier
 target_include_directories(libdamier PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>
                                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 # The layers' symbols are not exported.
-target_link_libraries(libdamier PRIVATE dm_cli)
+target_link_libraries(libdamier PRIVATE dm_options)
 set(damier_header include/damier.h)
 if(DAMIER_MPI)
   target_link_libraries(libdamier PUBLIC MPI::MPI_C)
@@ -39,7 +39,7 @@ endif()
 # One object of all layers: `ar` stores it as a whole, and only the interface's symbols stay global. Not with
 # sanitizers or CUDA: the program would have to link as this build does.
 if(DAMIER_STATIC AND NOT DAMIER_SANITIZE AND NOT DAMIER_HAVE_CUDA)
-  foreach(layer core comm plan file transport backend run check engine product bench cli)
+  foreach(layer core comm plan file transport backend run check engine product options)
     list(APPEND layer_files $<TARGET_FILE:dm_${layer}>)
   endforeach()
   add_custom_command(

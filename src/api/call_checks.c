@@ -162,8 +162,7 @@ static dm_status check_matrix(const damier_matrix *m, const char *name, int rank
 }
 
 static dm_status check_matrices(const damier_context *context, const dm_call_checked *checked) {
-  const double *beta = context->call.settings.beta;
-  const bool reads_old = context->has_old && (beta[0] != 0.0 || beta[1] != 0.0);
+  const bool reads_old = context->has_old && dm_request_reads_c(&context->settings);
   const damier_matrix *const *m = checked->matrices;
   lines l[4] = {0};
   for (int i = 0; i < 3; i++) DM_TRY(check_matrix(m[i], names[i], context->run.rank, &l[i]));
@@ -193,7 +192,7 @@ static dm_status check_alike(const damier_context *context, const dm_call_checke
   for (int i = 0; i < 3; i++) add_place(&alike, names[i], checked->matrices[i]);
   add_place(&alike, names[OLD], context->has_old ? &context->old : NULL);
   dm_alike_add_text(&alike, "the location", checked->location);
-  dm_cli_add_alike(&alike, &context->call.settings);
+  dm_request_add_alike(&alike, &context->settings);
   return dm_hint(dm_alike_check(context->run.world, &alike),
                  "all ranks make the same calls, with the same options and files");
 }

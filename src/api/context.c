@@ -73,9 +73,6 @@ static void tell_progress(void *argument, int64_t done, int64_t total) {
     context->asked = DM_STOP_BY_CALLER;
 }
 
-/* The verb whose options contexts have. */
-static const dm_verb multiply_verb = {.name = "multiply", .bit = DM_VERB_MULTIPLY};
-
 /* The context owns WORLD, even after an error. */
 static dm_status open_context(dm_comm *world, damier_context **context) {
   damier_context *c = calloc(1, sizeof *c);
@@ -84,15 +81,11 @@ static dm_status open_context(dm_comm *world, damier_context **context) {
     free(c);
     return dm_fail(DM_E_FIT, "no memory for a context");
   }
-  snprintf(c->call.command, sizeof c->call.command, "libdamier %s", DM_VERSION);
-  c->call.verb = &multiply_verb;
-  dm_status status = dm_run_start_in(&c->run, world, c->call.command);
-  c->call.rank = c->run.rank;
+  dm_status status = dm_run_start_in(&c->run, world, "libdamier " DM_VERSION);
   c->run.at = tell_progress;
   c->run.at_context = c;
   c->run.stop = (dm_stop){.on = true, .arrived = &c->asked};
-  if (!status) status = dm_cli_defaults(&c->call.settings);
-  c->call.settings.quiet = 2;
+  if (!status) status = dm_settings_defaults(&c->settings);
   *context = c;
   return status;
 }
@@ -196,50 +189,16 @@ const char *damier_version(void) {
 
 /* ---- options ---- */
 
-/* Options for the program only: report files, signals, the terminal. */
-static bool is_for_programs(const dm_option *option) {
-  static const char *const names[] = {"output",        "time-limit", "hang-timeout", "read-by",
-                                      "pretend-nodes", "trace",      "dry-run"};
-  bool is = option->group == DM_GROUP_REPORT || option->group == DM_GROUP_GENERAL;
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    is |= strcmp(option->name, names[i]) == 0;
-  return is;
-}
-
-static const dm_option *find_option(const char *name) {
-  for (int i = 0; i < dm_cli_option_count; i++) {
-    const dm_option *o = &dm_cli_options[i];
-    if ((o->verbs & (DM_VERB_MULTIPLY | DM_VERB_VERIFY)) && strcmp(o->name, name) == 0 &&
-        !is_for_programs(o))
-      return o;
-  }
-  return NULL;
-}
-
-/* Restores the default. */
-static dm_status set_default(const dm_option *option, dm_settings *settings) {
-  dm_settings *fresh = malloc(sizeof *fresh);
-  if (!fresh) return dm_fail(DM_E_FIT, "no memory for settings");
-  dm_status status = dm_cli_defaults(fresh);
-  if (!status)
-    memcpy((char *)settings + option->at, (const char *)fresh + option->at, option->room);
-  settings->given[option - dm_cli_options] = false;
-  free(fresh);
-  return status;
-}
-
-static dm_status set(damier_context *context, const char *name, const char *value) {
-  dm_settings *settings = &context->call.settings;
+static dm_status set(damier_context *context, const char *name, const char *text) {
+  dm_settings *settings = &context->settings;
   if (!name) return dm_fail(DM_E_USAGE, "the name of the option is NULL");
-  const dm_option *option = find_option(name);
-  if (!option)
+  const dm_value *value = dm_value_find(name);
+  if (!value || value->programs_only)
     return dm_hint(dm_fail(DM_E_USAGE, "there is no option '%s'", name),
                    "'damier multiply --help-all' lists them");
-  if (!value && dm_cli_takes_value(option)) return set_default(option, settings);
-  DM_TRY(dm_context(option->set(option, value, settings), "option '%s'", name));
-  DM_TRY(dm_cli_read_machine(settings));
-  settings->given[option - dm_cli_options] = true;
-  return DM_OK;
+  if (!text && !dm_value_is_flag(value)) return dm_value_restore(value, settings);
+  DM_TRY(dm_context(dm_value_take(value, text, settings), "option '%s'", name));
+  return dm_request_machine(settings);
 }
 
 int damier_set(damier_context *context, const char *option, const char *value,
@@ -382,7 +341,7 @@ static dm_status inform(damier_context *context, const char *location, dm_record
   const dm_call_checked checked = {.call = "info", .location = location};
   DM_TRY(begin_call(context, &checked));
   DM_TRY(new_record(context, checked.call, record));
-  return dm_tell_of(context, location, *record, told);
+  return dm_describe_location(context, location, *record, told);
 }
 
 int damier_info(damier_context *context, const char *location, damier_error *error) {

@@ -6,8 +6,8 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "cli/request.h"
 #include "core/plain_numbers.h"
+#include "options/request.h"
 #include "product/distributed.h"
 #include "product/in_place.h"
 #include "run/run.h"
@@ -19,12 +19,12 @@ typedef struct dm_posed {
   const damier_matrix *a, *b, *c;
   bool plan_only;
   /* Set by dm_posed_look: */
-  dm_call call;               /* the options of the context with these files */
+  dm_settings settings;       /* the options of the context with these files */
   bool old_is_c;              /* beta multiplies the elements of C in memory */
   damier_matrix old;          /* multiplied by beta, if beta is not 0 */
   damier_matrix none;         /* A and B in memory if k is 0: their datasets have no elements */
   dm_memory_matrix memory[4]; /* of DM_A, DM_B, DM_C, DM_OLD, if not in files */
-  dm_cli_files files;         /* for matrices in memory: their shape and type */
+  dm_product_files files;     /* for matrices in memory: their shape and type */
 } dm_posed;
 
 /* The record of the last call. That of a product in place, which may take less time than its
@@ -41,7 +41,7 @@ struct damier_context {
   dm_plain_numbers numbers; /* of the thread that runs it */
   dm_run run;
   dm_in_place in_place; /* reused from product to product */
-  dm_call call;         /* its settings are the options set */
+  dm_settings settings; /* the options set */
   dm_recorded *recorded;
   bool has_old;
   damier_matrix old; /* multiplied by beta, if stated */
@@ -55,7 +55,7 @@ struct damier_context {
 /* MATRIX, which is in memory, as the pipeline takes it. */
 dm_memory_matrix dm_memory_of(const damier_matrix *matrix);
 
-/* Collective: fills POSED with rank 0's findings. (look.c) */
+/* Collective: fills POSED with rank 0's findings. (pose.c) */
 dm_status dm_posed_look(dm_posed *posed);
 
 /* Collective: multiplies where the matrices are, or only sets *taken to false. */
@@ -70,6 +70,6 @@ dm_status dm_verify_in_files(damier_context *context, const damier_matrix *const
                              dm_record *record);
 
 /* Collective. LOCATION NULL: the library. *told: RECORD is worth keeping even on failure. */
-dm_status dm_tell_of(damier_context *context, const char *location, dm_record *record, bool *told);
+dm_status dm_describe_location(damier_context *context, const char *location, dm_record *record, bool *told);
 
 #endif

@@ -158,8 +158,7 @@ static dm_status take(dm_call *call, int code, const char *typed, int place, con
   if (place >= 0 && is_cut_short(typed, l->longs[place].name))
     return unknown_option(call->verb, typed + 2, l);
   const char *value = negated ? "no" : dm_cli_takes_value(option) ? optarg : NULL;
-  call->settings.given[option - dm_cli_options] = true;
-  return dm_context(option->set(option, value, &call->settings), "option '--%s'", option->name);
+  return dm_context(dm_cli_take(call, option, value), "option '--%s'", option->name);
 }
 
 dm_status dm_cli_arguments(dm_call *call, int argc, char **argv) {

@@ -18,9 +18,9 @@ static void print_values(FILE *out) {
   fputs("  case $previous in\n", out);
   for (int i = 0; i < dm_cli_option_count; i++) {
     const dm_option *option = &dm_cli_options[i];
-    if (!option->choices) continue;
+    if (!dm_cli_value(option)->choices) continue;
     fprintf(out, "    --%s) words=\"", option->name);
-    for (int j = 0; option->choices[j]; j++) fprintf(out, "%s ", option->choices[j]);
+    for (int j = 0; dm_cli_value(option)->choices[j]; j++) fprintf(out, "%s ", dm_cli_value(option)->choices[j]);
     fputs("\" ;;\n", out);
   }
   fputs("    -o", out);

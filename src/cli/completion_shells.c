@@ -24,10 +24,10 @@ static void print_zsh_option(const dm_option *option, FILE *out) {
   fprintf(out, "      '--%s%s[", option->name, dm_cli_takes_value(option) ? "=" : "");
   print_quoted(option->help, "[]\\:", out);
   fputc(']', out);
-  if (option->choices) {
+  if (dm_cli_value(option)->choices) {
     fprintf(out, ":%s:(", option->name);
-    for (int i = 0; option->choices[i]; i++) {
-      print_quoted(option->choices[i], ":", out);
+    for (int i = 0; dm_cli_value(option)->choices[i]; i++) {
+      print_quoted(dm_cli_value(option)->choices[i], ":", out);
       fputc(' ', out);
     }
     fputc(')', out);
@@ -94,9 +94,9 @@ static void print_fish_option(const dm_verb *verb, const dm_option *option, FILE
   fprintf(out, "complete -c damier -n '__damier_at %s' -l %s", verb->name[0] ? verb->name : "none",
           option->name);
   if (option->letter) fprintf(out, " -s %c", option->letter);
-  if (option->choices) {
+  if (dm_cli_value(option)->choices) {
     fputs(" -x -a '", out);
-    for (int i = 0; option->choices[i]; i++) fprintf(out, "%s ", option->choices[i]);
+    for (int i = 0; dm_cli_value(option)->choices[i]; i++) fprintf(out, "%s ", dm_cli_value(option)->choices[i]);
     fputc('\'', out);
   } else if (dm_cli_takes_value(option)) {
     fputs(" -r", out);

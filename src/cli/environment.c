@@ -16,13 +16,12 @@ enum { OF_OTHERS = sizeof of_others / sizeof *of_others };
 static dm_status read_known(dm_call *call) {
   for (int i = 0; i < dm_cli_option_count; i++) {
     const dm_option *option = &dm_cli_options[i];
-    if (option->flags_only || call->settings.given[i] || !(option->verbs & call->verb->bit))
+    if (option->flags_only || call->own.given[i] || !(option->verbs & call->verb->bit))
       continue;
     char name[64];
     const char *value = getenv(dm_cli_variable(option, name));
     if (!value) continue;
-    DM_TRY(dm_context(option->set(option, value, &call->settings), "variable %s", name));
-    call->settings.given[i] = true;
+    DM_TRY(dm_context(dm_cli_take(call, option, value), "variable %s", name));
   }
   return DM_OK;
 }

@@ -51,10 +51,11 @@ static void print_row(const dm_option *option, const char *value, const char *te
 static void print_option(const dm_option *option, bool full, FILE *out) {
   char metavar[128] = "", text[400];
   if (dm_cli_takes_value(option)) dm_cli_metavar(option, metavar);
-  const char *value = option->initial ? option->initial : option->shown;
+  const char *initial = dm_cli_value(option)->initial;
+  const char *value = initial ? initial : option->shown;
   const char *rest = full ? NULL : strstr(option->help, "; ");
   int length = rest ? (int)(rest - option->help) : (int)strlen(option->help);
-  bool moved = !full && option->choices && strlen(metavar) > LONG_LIST;
+  bool moved = !full && dm_cli_value(option)->choices && strlen(metavar) > LONG_LIST;
   snprintf(text, sizeof text, "%.*s%s%s%s%s%s", length, option->help, moved ? ": " : "",
            moved ? metavar : "", value ? " [" : "", value ? value : "", value ? "]" : "");
   print_row(option, moved ? "NAME" : metavar, text, full, out);

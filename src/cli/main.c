@@ -9,14 +9,15 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
-#include "bench/info.h"
+#include "bench/info_kernels.h"
 #include "cli/reports.h"
-#include "cli/request.h"
+#include "options/request.h"
 #include "cli/session.h"
 #include "cli/stop_early.h"
 #include "comm/comm.h"
 #include "core/clock.h"
 #include "core/version.h"
+#include "product/info.h"
 #include "transport/transport.h"
 
 /* The command line, quoted for a shell; a longer one ends with "...". */
@@ -38,7 +39,7 @@ static void remember_command(dm_call *call, int argc, char **argv) {
 /* Either the output without its -o, or a product of three matrices. */
 static dm_status third_operand(const dm_call *call) {
   const char *const *name = call->operands;
-  const bool no_output = !dm_cli_given(&call->settings, "output");
+  const bool no_output = !dm_cli_given(call, "output");
   dm_status status = dm_fail(DM_E_USAGE, "unexpected operand '%s'", name[2]);
   if (no_output && call->operand_count == 3)
     return dm_hint(status, "-o names the output: damier multiply %s %s -o %s", name[0], name[1],
@@ -93,10 +94,10 @@ static void print_features(void) {
 static dm_status print_version(const dm_call *call) {
   printf("damier %s (git %s)\n", DM_VERSION, DM_GIT);
   print_features();
-  if (call->settings.verbose == 0) return DM_OK;
+  if (call->own.verbose == 0) return DM_OK;
   dm_record *record = NULL;
   dm_status status = dm_record_new("version", call->command, &record);
-  if (!status) status = dm_info_program(record);
+  if (!status) status = dm_info_program(dm_info_kernels, record);
   if (!status) dm_record_print(record, stdout);
   dm_record_free(record);
   return status;
@@ -108,7 +109,7 @@ static void (*const print_completion[])(FILE *out) = {
 
 /* Handles options that print something instead of working; *answered if there was one. */
 static dm_status answer(const dm_call *call, bool *answered) {
-  const dm_cli_asked *asked = &call->settings.asked;
+  const dm_cli_asked *asked = &call->own.asked;
   *answered =
       asked->help || asked->help_all || asked->version || asked->man_page || asked->completion != 0;
   if (!*answered || !dm_cli_ramp(call)) return DM_OK;
@@ -140,14 +141,14 @@ static dm_status read_call(dm_call *call, int argc, char **argv, bool *answered)
   call->rank = dm_comm_rank_before_start();
   remember_command(call, argc, argv);
   turn_words(argc, argv);
-  DM_TRY(dm_cli_defaults(&call->settings));
+  DM_TRY(dm_cli_defaults(call));
   if (argc > 1 && argv[1][0] != '-')
     DM_TRY(dm_cli_verb_find(argc - 1, argv + 1, &call->verb, &used));
   DM_TRY(dm_cli_arguments(call, argc - used, argv + used));
   DM_TRY(answer(call, answered));
   if (*answered) return DM_OK;
   DM_TRY(dm_cli_environment(call));
-  if (dm_cli_ramp(call)) DM_TRY(dm_cli_read_machine(&call->settings));
+  if (dm_cli_ramp(call)) DM_TRY(dm_request_machine(&call->settings));
   return check_operands(call);
 }
 

@@ -90,10 +90,10 @@ static void print_option(const dm_option *option, FILE *out) {
   if (dm_cli_takes_value(option)) fprintf(out, " Ar %s", dm_cli_metavar(option, metavar));
   fputc('\n', out);
   print_sentence(option->help, out);
-  if (option->initial || option->shown) {
-    const char *quote = option->initial ? "'" : "";
+  if (dm_cli_value(option)->initial || option->shown) {
+    const char *quote = dm_cli_value(option)->initial ? "'" : "";
     fprintf(out, "Default: %s", quote);
-    print_text(option->initial ? option->initial : option->shown, out);
+    print_text(dm_cli_value(option)->initial ? dm_cli_value(option)->initial : option->shown, out);
     fprintf(out, "%s.\n", quote);
   }
   fputs("Verbs: ", out);

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
-#include "cli/request.h"
+#include "options/request.h"
 #include "comm/comm.h"
 #include "core/buffer.h"
 #include "core/checked.h"
@@ -24,13 +24,13 @@ static void fill_memory(dm_machine *machine) {
 /* The files that the call names, if any: both factors and the old C. */
 static dm_named_files names_of(const dm_call *call, dm_location at[2]) {
   const dm_settings *s = &call->settings;
-  dm_named_files files = {.writes = dm_cli_given(s, "output") ? s->output.file : NULL};
+  dm_named_files files = {.writes = dm_given(s, "output") ? s->output.file : NULL};
   for (int i = 0; i < 2 && call->operand_count == 2; i++) {
     dm_status bad = dm_io_parse_location(call->operands[i], &at[i]);
     if (!bad) files.reads[i] = at[i].file;
     dm_status_free(bad);
   }
-  if (dm_cli_given(s, "c")) files.reads[2] = s->old_c.file;
+  if (dm_given(s, "c")) files.reads[2] = s->old_c.file;
   return files;
 }
 
@@ -69,7 +69,7 @@ static dm_status this_computer(const dm_call *call, int ranks, dm_machine *machi
   int64_t cores = dm_max(1, sysconf(_SC_NPROCESSORS_ONLN)) / ranks;
   const dm_backend_ops *ops = dm_backend_auto();
   if (call->settings.backend != 0)
-    DM_TRY(dm_backend_find(dm_cli_engine(&call->settings).backend, &ops));
+    DM_TRY(dm_backend_find(dm_request_engine(&call->settings).backend, &ops));
   DM_TRY(ask_device(call, ops, ranks, (int)cores, machine));
   machine->nodes = 1;
   machine->ranks_per_node = ranks;
@@ -80,16 +80,16 @@ static dm_status this_computer(const dm_call *call, int ranks, dm_machine *machi
 
 dm_status dm_cli_machine(const dm_call *call, dm_machine *machine, int *ranks) {
   const dm_settings *s = &call->settings;
-  if (s->ranks > 1 << 20)
+  if (call->own.ranks > 1 << 20)
     return dm_fail(DM_E_USAGE, "option '--ranks': %lld ranks are more than a plan can hold",
-                   (long long)s->ranks);
+                   (long long)call->own.ranks);
   const bool described = call->verb->bit == DM_VERB_PLAN && s->machine[0];
   if (described) {
     DM_TRY(dm_machine_parse(s->machine, machine));
     fill_memory(machine);
-    *ranks = s->ranks ? (int)s->ranks : machine->nodes * machine->ranks_per_node;
+    *ranks = call->own.ranks ? (int)call->own.ranks : machine->nodes * machine->ranks_per_node;
   } else {
-    *ranks = s->ranks ? (int)s->ranks : dm_comm_size_before_start();
+    *ranks = call->own.ranks ? (int)call->own.ranks : dm_comm_size_before_start();
     DM_TRY(this_computer(call, *ranks, machine));
     if (s->machine[0]) DM_TRY(dm_machine_take_rates(s->machine, machine));
   }

@@ -5,7 +5,7 @@
 
 #include "cli/plan_machine.h"
 #include "cli/reports.h"
-#include "cli/request.h"
+#include "options/request.h"
 #include "core/checked.h"
 #include "core/units.h"
 #include "plan/choose.h"
@@ -37,10 +37,10 @@ static int more_nodes(int nodes, int all) {
 static dm_status find_partition(const dm_call *call, dm_partition *p) {
   const dm_settings *s = &call->settings;
   int ranks;
-  if (!dm_cli_given(s, "machine")) return dm_partition_detect(s->partition, p);
+  if (!dm_given(s, "machine")) return dm_partition_detect(call->own.partition, p);
   *p = (dm_partition){0};
   DM_TRY(dm_cli_machine(call, &p->machine, &ranks));
-  snprintf(p->name, sizeof p->name, "%.127s", s->partition);
+  snprintf(p->name, sizeof p->name, "%.127s", call->own.partition);
   p->gpus = p->machine.gpu ? p->machine.ranks_per_node : 0;
   /* Slurm's default is one core per rank; cores of 0 omit the request. */
   p->cores = p->machine.cores_per_rank > 1 || !p->gpus ? p->machine.cores_per_rank : 0;
@@ -79,9 +79,9 @@ dm_status dm_cli_plan_slurm(const dm_call *call, const dm_problem *problem, dm_p
   const dm_settings *s = &call->settings;
   dm_partition p;
   DM_TRY(find_partition(call, &p));
-  const dm_wishes wishes = dm_cli_wishes(s);
+  const dm_wishes wishes = dm_request_wishes(s);
   const int all = p.machine.nodes;
-  double within = s->within > 0 ? s->within : p.time_limit, best = INFINITY;
+  double within = call->own.within > 0 ? call->own.within : p.time_limit, best = INFINITY;
   dm_status status = DM_OK;
   for (int nodes = 1; nodes <= all; nodes = more_nodes(nodes, all)) {
     dm_status_free(status);

@@ -59,10 +59,9 @@ static dm_status open_reports(const dm_call *call, const dm_cli_paths *paths, bo
 }
 
 dm_status dm_cli_open_reports(const dm_call *call) {
-  const dm_settings *s = &call->settings;
-  if (s->trace[0]) DM_TRY(check_not_matrix(call, "trace", s->trace));
-  DM_TRY(open_reports(call, &s->json, false));
-  return open_reports(call, &s->csv, true);
+  if (call->own.trace[0]) DM_TRY(check_not_matrix(call, "trace", call->own.trace));
+  DM_TRY(open_reports(call, &call->own.json, false));
+  return open_reports(call, &call->own.csv, true);
 }
 
 dm_status dm_cli_close_reports(const dm_call *call) {
@@ -82,7 +81,7 @@ dm_status dm_cli_report(const dm_call *call, const dm_record *record) {
 }
 
 FILE *dm_cli_out(const dm_call *call) {
-  const dm_cli_paths *both[] = {&call->settings.json, &call->settings.csv};
+  const dm_cli_paths *both[] = {&call->own.json, &call->own.csv};
   for (int i = 0; i < 2; i++)
     for (int j = 0; j < both[i]->count; j++)
       if (dm_report_is_stdout(both[i]->path[j])) return stderr;
@@ -98,7 +97,7 @@ static dm_status print_table(const dm_call *call, const dm_record *record) {
   char *text = NULL;
   size_t size = 0;
   FILE *out = dm_cli_out(call);
-  dm_level level = dm_cli_level(&call->settings);
+  dm_level level = dm_cli_level(call);
   if (level <= DM_LOG_ERROR) return DM_OK;
   FILE *memory = open_memstream(&text, &size);
   if (!memory) return dm_fail(DM_E_FIT, "no memory for the report");

@@ -3,7 +3,7 @@
 #include "backend/backend.h"
 #include "check/verdict.h"
 #include "cli/reports.h"
-#include "cli/request.h"
+#include "options/request.h"
 #include "cli/stop_early.h"
 #include "core/version.h"
 #include "engine/dataset_input.h"
@@ -71,7 +71,7 @@ static dm_status same_call(const dm_run *run, const dm_call *call) {
   dm_alike_add_text(&alike, "the verb", call->verb->name);
   for (int i = 0; i < (int)(sizeof operands / sizeof *operands); i++)
     dm_alike_add_text(&alike, operands[i], i < call->operand_count ? call->operands[i] : NULL);
-  dm_cli_add_alike(&alike, &call->settings);
+  dm_cli_add_alike(&alike, call);
   return dm_hint(dm_alike_check(run->world, &alike),
                  "all ranks need the same command line and the same DAMIER_* variables; mpirun -x "
                  "NAME passes a variable to other computers");
@@ -80,6 +80,7 @@ static dm_status same_call(const dm_run *run, const dm_call *call) {
 static dm_status share(const dm_run *run, dm_call *call, dm_status prepared, const dm_work *work) {
   DM_TRY(dm_comm_agree(run->world, prepared));
   DM_TRY(dm_comm_broadcast(run->world, &call->settings, sizeof call->settings, 0));
+  DM_TRY(dm_comm_broadcast(run->world, &call->own, sizeof call->own, 0));
   if (work->bytes == 0) return DM_OK;
   DM_TRY(dm_comm_broadcast(run->world, work->shared, work->bytes, 0));
   return dm_datasets_share(run->world, run->rank, work->datasets, work->dataset_count);
@@ -96,7 +97,7 @@ static dm_status tell_what_is_there(const dm_call *call, dm_status told) {
 /* Runs the work, and writes its trace if one is requested; a trace of failed work is useless. */
 static dm_status work_traced(dm_run *run, const dm_call *call, const dm_work *work,
                              dm_record *record) {
-  const char *path = call->settings.trace;
+  const char *path = call->own.trace;
   if (!path[0]) {
     dm_status status = work->run(run, call, work->shared, record);
     dm_trace_phase(&run->trace, NULL);
@@ -150,8 +151,8 @@ int dm_cli_run_job(dm_call *call, dm_status prepared, const dm_work *work) {
   bool only;
   const int local_rank = dm_comm_local_rank_before_start(&only);
   dm_warm_up *warm_up = work->warms_up ? dm_backend_warm_up(local_rank, only) : NULL;
-  dm_status status = dm_run_start(&run, dm_cli_level(&call->settings),
-                                  (dm_progress_mode)call->settings.progress, call->command);
+  dm_status status = dm_run_start(&run, dm_cli_level(call),
+                                  (dm_progress_mode)call->own.progress, call->command);
   if (status) {
     dm_status_free(prepared);
     dm_warm_up_end(warm_up);

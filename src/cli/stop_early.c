@@ -81,7 +81,7 @@ void dm_cli_catch_signals(const dm_call *call) {
   resumes = call->verb->bit == DM_VERB_MULTIPLY;
   speaks_of_end = dm_cli_ramp(call);
   prepares = 1;
-  speaks = speaks_of_end && dm_cli_level(&call->settings) >= DM_LOG_WARNING;
+  speaks = speaks_of_end && dm_cli_level(call) >= DM_LOG_WARNING;
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
     struct sigaction old;
     sigaddset(&heard, numbers[i]);
@@ -138,8 +138,8 @@ dm_status dm_cli_watch(dm_run *run, const dm_call *call) {
   double now = dm_now();
   run->stop = (dm_stop){.on = true,
                         .arrived = &arrived,
-                        .limit = s->time_limit > 0 ? now + s->time_limit : 0,
+                        .limit = call->own.time_limit > 0 ? now + call->own.time_limit : 0,
                         .allocation = end_of_allocation(now)};
-  run->strict = dm_cli_given(s, "hang-timeout");
+  run->strict = dm_given(s, "hang-timeout");
   return dm_run_watch(run, s->hang_timeout, calls);
 }

@@ -3,6 +3,7 @@
 #define DM_CLI_VERB_H
 
 #include "cli/option.h"
+#include "comm/alike.h"
 #include "core/log.h"
 
 typedef struct dm_call dm_call;
@@ -31,7 +32,8 @@ dm_status dm_cli_verb_find(int argc, char **argv, const dm_verb **verb, int *use
 /* One parsed invocation. */
 struct dm_call {
   const dm_verb *verb;
-  dm_settings settings;
+  dm_settings settings;  /* the options of products */
+  dm_cli_settings own;   /* the program's */
   double born; /* when main began, in seconds of dm_now */
   const char **operands;
   int operand_count;
@@ -61,9 +63,27 @@ dm_status dm_cli_arguments(dm_call *call, int argc, char **argv);
  * (environment.c) */
 dm_status dm_cli_environment(dm_call *call);
 
+/* Sets OPTION, and that it was given. */
+dm_status dm_cli_take(dm_call *call, const dm_option *option, const char *text);
+
+/* All settings at their defaults. */
+dm_status dm_cli_defaults(dm_call *call);
+
+/* Whether the option NAME was given by flag or environment. */
+bool dm_cli_given(const dm_call *call, const char *name);
+
+/* Adds every option, and whether it was given. */
+void dm_cli_add_alike(dm_alike *alike, const dm_call *call);
+
+/* Whether the stated beta is not 0; DM_E_USAGE if --c contradicts it. */
+dm_status dm_cli_check_beta(const dm_call *call, bool *reads_c);
+
+/* m, n and k from the options of these names or --size, else FALLBACK (0: none). */
+dm_status dm_cli_dimensions(const dm_call *call, int64_t fallback, int64_t mnk[3]);
+
 /* ---- output ---- */
 
-dm_level dm_cli_level(const dm_settings *settings);
+dm_level dm_cli_level(const dm_call *call);
 dm_log dm_cli_log(const dm_call *call);
 
 /* Whether this process prints and inspects files before MPI is started. */

@@ -5,7 +5,7 @@
 #include "bench/bench.h"
 #include "bench/bench_files.h"
 #include "bench/kernel_choice.h"
-#include "cli/request.h"
+#include "options/request.h"
 #include "cli/session.h"
 #include "core/units.h"
 
@@ -13,10 +13,11 @@ enum { DEFAULT_SIZE = 2048, FROM_HOST = 1, FROM_DEVICE = 2, FROM_FILE = 3 }; /* 
 
 /* auto leaves the choice to the planner: GPU memory as far as the shares fit and can be gathered
  * there. */
-static dm_status find_place(const dm_settings *s, dm_bench_multiply *bench) {
+static dm_status find_place(const dm_call *call, dm_bench_multiply *bench) {
+  const dm_settings *s = &call->settings;
   const dm_backend_ops *ops = dm_backend_auto();
-  bench->from_host = s->from == FROM_HOST;
-  bench->from_device = s->from == FROM_DEVICE;
+  bench->from_host = call->own.from == FROM_HOST;
+  bench->from_device = call->own.from == FROM_DEVICE;
   if (!bench->from_device) return DM_OK;
   if (s->backend != 0) DM_TRY(dm_backend_find(bench->engine.backend, &ops));
   if (ops->device_memory) return DM_OK;
@@ -25,23 +26,23 @@ static dm_status find_place(const dm_settings *s, dm_bench_multiply *bench) {
       "use --from host, or a build with CUDA on a node with a GPU");
 }
 
-static bool is_from_file(const dm_settings *s) {
-  return s->from == FROM_FILE;
+static bool is_from_file(const dm_call *call) {
+  return call->own.from == FROM_FILE;
 }
 
 /* Rejects options that apply only to files, or only to other operands. */
-static dm_status check_from_file(const dm_settings *s) {
+static dm_status check_from_file(const dm_call *call) {
   static const char *const files[] = {
       "directory",  "chunk",   "deflate",  "shuffle",    "cold",
       "io-threads", "read-by", "write-by", "checkpoint", "checkpoint-interval"};
   static const char *const others[] = {"against-library", "against-one", "against-local",
                                        "overlap",         "fill",        "precision"};
-  for (size_t i = 0; i < sizeof files / sizeof files[0] && !is_from_file(s); i++)
-    if (dm_cli_given(s, files[i]))
+  for (size_t i = 0; i < sizeof files / sizeof files[0] && !is_from_file(call); i++)
+    if (dm_cli_given(call, files[i]))
       return dm_hint(dm_fail(DM_E_USAGE, "--%s is for matrices in files", files[i]),
                      "--from file measures those");
-  for (size_t i = 0; i < sizeof others / sizeof others[0] && is_from_file(s); i++)
-    if (dm_cli_given(s, others[i]))
+  for (size_t i = 0; i < sizeof others / sizeof others[0] && is_from_file(call); i++)
+    if (dm_cli_given(call, others[i]))
       return dm_fail(DM_E_USAGE, "--%s cannot be combined with --from file", others[i]);
   return DM_OK;
 }
@@ -49,15 +50,14 @@ static dm_status check_from_file(const dm_settings *s) {
 /* The sizes to measure; at most one of the options may state them. */
 static dm_status find_sizes(const dm_call *call, dm_kernel_sizes *sizes) {
   static const char *const ways[] = {"sizes", "fill", "size", "m", "n", "k"};
-  const dm_settings *s = &call->settings;
   int64_t mnk[3];
-  const int first = dm_cli_given(s, "sizes") ? 0 : 1;
-  DM_TRY(check_from_file(s));
-  for (size_t i = first + 1; i < sizeof ways / sizeof ways[0] && dm_cli_given(s, ways[first]); i++)
-    if (dm_cli_given(s, ways[i]))
+  const int first = dm_cli_given(call, "sizes") ? 0 : 1;
+  DM_TRY(check_from_file(call));
+  for (size_t i = first + 1; i < sizeof ways / sizeof ways[0] && dm_cli_given(call, ways[first]); i++)
+    if (dm_cli_given(call, ways[i]))
       return dm_fail(DM_E_USAGE, "--%s cannot be combined with --%s", ways[i], ways[first]);
-  if (first == 0) return dm_context(dm_kernel_sizes_parse(s->lab.sizes, sizes), "option '--sizes'");
-  DM_TRY(dm_cli_dimensions(s, DEFAULT_SIZE, mnk));
+  if (first == 0) return dm_context(dm_kernel_sizes_parse(call->own.lab.sizes, sizes), "option '--sizes'");
+  DM_TRY(dm_cli_dimensions(call, DEFAULT_SIZE, mnk));
   sizes->count = 1;
   sizes->list[0] = (dm_kernel_size){mnk[0], mnk[1], mnk[2]};
   return DM_OK;
@@ -66,13 +66,13 @@ static dm_status find_sizes(const dm_call *call, dm_kernel_sizes *sizes) {
 static dm_status bench_product(dm_run *run, const dm_call *call, const dm_bench_multiply *product,
                                dm_record *record) {
   const dm_settings *s = &call->settings;
-  if (!is_from_file(s)) return dm_bench_multiply_run(run, product, record, NULL);
+  if (!is_from_file(call)) return dm_bench_multiply_run(run, product, record, NULL);
   dm_bench_files bench = {.product = *product,
-                          .form = dm_cli_form(s),
-                          .cold = s->cold,
+                          .form = dm_request_form(s),
+                          .cold = call->own.cold,
                           .checkpoint = s->checkpoint,
                           .checkpoint_interval = s->checkpoint_interval};
-  snprintf(bench.directory, sizeof bench.directory, "%s", s->directory);
+  snprintf(bench.directory, sizeof bench.directory, "%s", call->own.directory);
   return dm_bench_files_run(run, &bench, record);
 }
 
@@ -86,7 +86,7 @@ static dm_status bench_size(dm_run *run, const dm_call *call, dm_bench_multiply 
   DM_TRY(dm_comm_agree(run->world, dm_record_new(call->verb->name, call->command, &record)));
   dm_status status = bench_product(run, call, bench, record);
   const bool judged = status && status->code == DM_E_VERIFY && status->agreed;
-  if (!status || (judged && !is_from_file(&call->settings))) {
+  if (!status || (judged && !is_from_file(call))) {
     dm_status told = run->rank == 0 ? dm_cli_publish(call, record) : DM_OK;
     status = dm_status_first(status, dm_comm_agree(run->world, told));
   }
@@ -95,32 +95,32 @@ static dm_status bench_size(dm_run *run, const dm_call *call, dm_bench_multiply 
 }
 
 /* All wishes except the sizes. */
-static dm_bench_multiply wishes_of(const dm_settings *s) {
+static dm_bench_multiply wishes_of(const dm_call *call) {
+  const dm_settings *s = &call->settings;
   return (dm_bench_multiply){
       .type = (dm_dtype)s->type,
-      .type_c = dm_cli_given(s, "type-c") ? (dm_dtype)s->type_c : DM_DTYPE_NONE,
+      .type_c = dm_cli_given(call, "type-c") ? (dm_dtype)s->type_c : DM_DTYPE_NONE,
       .compute = (int)s->compute,
-      .engine = dm_cli_engine(s),
+      .engine = dm_request_engine(s),
       .verify = s->verify,
-      .against_library = s->against_library,
-      .against_one = s->against_one,
-      .against_local = s->against_local,
-      .warmup = (int)s->warmup,
-      .repetitions = (int)s->runs,
-      .precision = s->precision,
-      .limit = s->budget,
-      .seed = (uint64_t)s->seed,
-      .check_seed = dm_cli_check_seed(s),
+      .against_library = call->own.against_library,
+      .against_one = call->own.against_one,
+      .against_local = call->own.against_local,
+      .warmup = (int)call->own.warmup,
+      .repetitions = (int)call->own.runs,
+      .precision = call->own.precision,
+      .limit = call->own.budget,
+      .seed = (uint64_t)call->own.seed,
+      .check_seed = dm_request_check_seed(s),
   };
 }
 
 static dm_status bench_multiply(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
   (void)record;
-  const dm_settings *s = &call->settings;
   const dm_kernel_sizes *sizes = shared;
-  dm_bench_multiply bench = wishes_of(s);
-  bench.engine.fill = s->fill;
-  DM_TRY(dm_comm_agree(run->world, find_place(s, &bench)));
+  dm_bench_multiply bench = wishes_of(call);
+  bench.engine.fill = call->own.fill;
+  DM_TRY(dm_comm_agree(run->world, find_place(call, &bench)));
   for (int64_t i = 0; i < sizes->count; i++) DM_TRY(bench_size(run, call, &bench, &sizes->list[i]));
   return DM_OK;
 }
@@ -173,14 +173,13 @@ static dm_status add_series(dm_bench_scale *scale, const char *word) {
 
 static dm_status find_scale(const dm_call *call, dm_bench_scale *scale) {
   static const char *const stating[] = {"size", "m", "n", "k"};
-  const dm_settings *s = &call->settings;
   int64_t mnk[3];
-  for (int i = 0; i < 4 && dm_cli_given(s, "fill"); i++)
-    if (dm_cli_given(s, stating[i]))
+  for (int i = 0; i < 4 && dm_cli_given(call, "fill"); i++)
+    if (dm_cli_given(call, stating[i]))
       return dm_fail(DM_E_USAGE, "--%s cannot be combined with --fill", stating[i]);
-  DM_TRY(dm_cli_dimensions(s, DEFAULT_SIZE, mnk));
-  DM_TRY(each_word(s->sizes, add_count, scale));
-  DM_TRY(each_word(s->series, add_series, scale));
+  DM_TRY(dm_cli_dimensions(call, DEFAULT_SIZE, mnk));
+  DM_TRY(each_word(call->own.sizes, add_count, scale));
+  DM_TRY(each_word(call->own.series, add_series, scale));
   scale->base.m = mnk[0];
   scale->base.n = mnk[1];
   scale->base.k = mnk[2];
@@ -195,13 +194,13 @@ static dm_status bench_scale(dm_run *run, const dm_call *call, void *shared, dm_
   (void)record;
   dm_bench_scale scale = *(const dm_bench_scale *)shared;
   const dm_bench_multiply base = scale.base;
-  scale.base = wishes_of(&call->settings);
+  scale.base = wishes_of(call);
   scale.base.m = base.m;
   scale.base.n = base.n;
   scale.base.k = base.k;
-  scale.base.engine.fill = call->settings.fill;
-  if (!dm_cli_given(&call->settings, "time")) scale.base.limit = 10; /* for each measurement */
-  DM_TRY(dm_comm_agree(run->world, find_place(&call->settings, &scale.base)));
+  scale.base.engine.fill = call->own.fill;
+  if (!dm_cli_given(call, "time")) scale.base.limit = 10; /* for each measurement */
+  DM_TRY(dm_comm_agree(run->world, find_place(call, &scale.base)));
   return dm_bench_scale_run(run, &scale, publish, (void *)call);
 }
 
@@ -218,9 +217,9 @@ int dm_cli_bench_scale(dm_call *call) {
 static dm_status bench_rates(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
   (void)shared;
   const dm_settings *s = &call->settings;
-  dm_bench_rates bench = {.engine = dm_cli_engine(s)};
-  snprintf(bench.output, sizeof bench.output, "%s", s->rates_file);
-  snprintf(bench.files, sizeof bench.files, "%s", s->files);
+  dm_bench_rates bench = {.engine = dm_request_engine(s)};
+  snprintf(bench.output, sizeof bench.output, "%s", call->own.rates_file);
+  snprintf(bench.files, sizeof bench.files, "%s", call->own.files);
   return dm_bench_rates_run(run, &bench, record);
 }
 

@@ -8,7 +8,7 @@
 enum { MOST_REPETITIONS = 1000, MOST_PAD = 1 << 20 };
 
 static dm_status read_wishes(const dm_call *call, dm_bench_kernels *wanted) {
-  const dm_cli_lab *lab = &call->settings.lab;
+  const dm_cli_lab *lab = &call->own.lab;
   const dm_kernel_op op = lab->op == 0 ? DM_KERNEL_OPS : (dm_kernel_op)(lab->op - 1);
   *wanted = (dm_bench_kernels){.check_only = lab->check,
                                .accumulate = lab->accumulate,
@@ -17,7 +17,7 @@ static dm_status read_wishes(const dm_call *call, dm_bench_kernels *wanted) {
                                .repetitions = (int)lab->pairs,
                                .settle = lab->settle,
                                .limit = lab->limit,
-                               .seed = (uint64_t)call->settings.seed};
+                               .seed = (uint64_t)call->own.seed};
   if (lab->pairs > MOST_REPETITIONS)
     return dm_fail(DM_E_USAGE, "more than %d repetitions", MOST_REPETITIONS);
   if (lab->pad > MOST_PAD) return dm_fail(DM_E_USAGE, "more than %d elements of padding", MOST_PAD);
@@ -31,9 +31,9 @@ static dm_status read_wishes(const dm_call *call, dm_bench_kernels *wanted) {
 static dm_status list(const dm_call *call, const bool chosen[DM_KERNEL_COUNT]) {
   int count = 0;
   for (int i = 0; i < DM_KERNEL_COUNT; i++) count += chosen[i];
-  if (dm_cli_level(&call->settings) > DM_LOG_WARNING)
+  if (dm_cli_level(call) > DM_LOG_WARNING)
     dm_cli_print_kernel_list(chosen, dm_cli_out(call));
-  if (dm_cli_level(&call->settings) > DM_LOG_ERROR)
+  if (dm_cli_level(call) > DM_LOG_ERROR)
     fprintf(dm_cli_out(call), "damier: bench kernels listed=%d\n", count);
   for (int i = 0; i < DM_KERNEL_COUNT; i++) {
     dm_record *record;
@@ -58,7 +58,7 @@ typedef struct listener {
 static dm_status tell(void *context, const dm_kernel_result *result) {
   listener *l = context;
   dm_record *record;
-  if (dm_cli_level(&l->call->settings) > DM_LOG_WARNING)
+  if (dm_cli_level(l->call) > DM_LOG_WARNING)
     dm_cli_print_kernel(result, l->any ? &l->last : NULL, dm_cli_out(l->call));
   l->any = true;
   l->last = *result;
@@ -77,7 +77,7 @@ static dm_status bench_kernels(dm_run *run, const dm_call *call, void *shared, d
       dm_bench_kernels_run(run, shared, &(dm_kernel_listener){.context = &l, .tell = tell}, &sum);
   if (status && status->code != DM_E_VERIFY) return status;
   FILE *out = dm_cli_out(call);
-  if (dm_cli_level(&call->settings) > DM_LOG_ERROR)
+  if (dm_cli_level(call) > DM_LOG_ERROR)
     fprintf(out, "damier: bench kernels results=%d timed=%d failed=%d %s\n", sum.results, sum.timed,
             sum.failed, sum.failed > 0 ? "FAIL" : "PASS");
   if (fflush(out) != 0 || ferror(out))
@@ -89,7 +89,7 @@ static dm_status bench_kernels(dm_run *run, const dm_call *call, void *shared, d
 int dm_cli_bench_kernels(dm_call *call) {
   dm_bench_kernels wanted;
   dm_status status = read_wishes(call, &wanted);
-  if (!call->settings.lab.list)
+  if (!call->own.lab.list)
     return dm_cli_run_job(
         call, status,
         &(dm_work){

@@ -1,15 +1,14 @@
 #include "bench/bench.h"
-#include "cli/request.h"
+#include "options/request.h"
 #include "cli/session.h"
 
 enum { MOST_REPETITIONS = 1000 };
 
 static dm_status read_wishes(const dm_call *call, dm_bench_links *wanted) {
-  const dm_settings *s = &call->settings;
-  *wanted = (dm_bench_links){.repetitions = (int)s->repetitions};
-  if (s->repetitions > MOST_REPETITIONS)
+  *wanted = (dm_bench_links){.repetitions = (int)call->own.repetitions};
+  if (call->own.repetitions > MOST_REPETITIONS)
     return dm_fail(DM_E_USAGE, "option '--repetitions': at most %d", MOST_REPETITIONS);
-  return dm_context(dm_bench_links_sizes(s->pieces, wanted), "option '--bytes'");
+  return dm_context(dm_bench_links_sizes(call->own.pieces, wanted), "option '--bytes'");
 }
 
 static dm_status publish(void *context, dm_record *record) {
@@ -19,7 +18,7 @@ static dm_status publish(void *context, dm_record *record) {
 static dm_status bench_links(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
   dm_bench_links *wanted = shared;
   (void)record;
-  wanted->engine = dm_cli_engine(&call->settings);
+  wanted->engine = dm_request_engine(&call->settings);
   return dm_bench_links_run(run, wanted, publish, (void *)call);
 }
 

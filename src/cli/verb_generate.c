@@ -1,41 +1,43 @@
-#include "cli/request.h"
+#include "options/request.h"
 #include "cli/session.h"
 #include "core/fill.h"
 #include "product/generate.h"
 
 /* The parameter of the kind; a parameter of another kind would go unnoticed, so it is rejected. */
-static dm_status parameter_of(const dm_settings *s, double *parameter) {
+static dm_status parameter_of(const dm_call *call, double *parameter) {
+  const dm_cli_settings *own = &call->own;
   static const struct {
     const char *option;
     dm_kind kind;
   } owners[] = {{"phi", DM_OZAKI}, {"range", DM_INTEGER}, {"value", DM_CONSTANT}};
-  const double values[] = {s->phi, (double)s->range, s->value};
+  const double values[] = {own->phi, (double)own->range, own->value};
   for (int i = 0; i < 3; i++) {
-    if ((int)owners[i].kind == s->kind)
+    if ((int)owners[i].kind == own->kind)
       *parameter = values[i];
-    else if (dm_cli_given(s, owners[i].option))
+    else if (dm_cli_given(call, owners[i].option))
       return dm_fail(DM_E_USAGE, "--%s belongs to --kind %s, not to %s", owners[i].option,
-                     dm_kind_name(owners[i].kind), dm_kind_name((dm_kind)s->kind));
+                     dm_kind_name(owners[i].kind), dm_kind_name((dm_kind)own->kind));
   }
   return DM_OK;
 }
 
 static dm_status read_settings(const dm_call *call, dm_generate *g) {
   const dm_settings *s = &call->settings;
-  g->rows = s->rows ? s->rows : s->size;
-  g->cols = s->cols ? s->cols : s->size;
+  const dm_cli_settings *own = &call->own;
+  g->rows = own->rows ? own->rows : own->size;
+  g->cols = own->cols ? own->cols : own->size;
   if (g->rows == 0 || g->cols == 0)
     return dm_hint(dm_fail(DM_E_USAGE, "the shape is not stated"),
                    "--rows N --cols N, or --size N for a square matrix");
   g->dtype = (dm_dtype)s->type;
   g->force = s->force;
-  g->form = dm_cli_form(s);
-  g->io_threads = dm_cli_io_threads(s);
-  g->write_by = (dm_write_way)s->generate_by;
-  g->generator.kind = (dm_kind)s->kind;
-  g->generator.seed = (uint64_t)s->seed;
-  DM_TRY(parameter_of(s, &g->generator.parameter));
-  DM_TRY(dm_cli_parse_file(call->operands[0], &g->out));
+  g->form = dm_request_form(s);
+  g->io_threads = dm_request_io_threads(s);
+  g->write_by = (dm_write_way)own->generate_by;
+  g->generator.kind = (dm_kind)own->kind;
+  g->generator.seed = (uint64_t)own->seed;
+  DM_TRY(parameter_of(call, &g->generator.parameter));
+  DM_TRY(dm_value_location(call->operands[0], &g->out));
   g->form.npy = dm_output_is_npy(&g->out);
   return dm_output_form_complete(&g->form, g->dtype, g->rows, g->cols);
 }

@@ -2,25 +2,24 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/request.h"
+#include "options/request.h"
 #include "cli/session.h"
 #include "core/fork_join.h"
 
 /* --no-protect excludes options that need checksums. */
 static dm_status check_protection(const dm_settings *s) {
-  const dm_option *written = &dm_cli_options[dm_cli_option_find("verify-written")];
   if (s->protect) return DM_OK;
-  if (s->checkpoint && (dm_cli_given(s, "checkpoint") || dm_cli_given(s, "checkpoint-interval")))
+  if (s->checkpoint && (dm_given(s, "checkpoint") || dm_given(s, "checkpoint-interval")))
     return dm_fail(DM_E_USAGE,
                    "--no-protect cannot be combined with --checkpoint and --checkpoint-interval");
-  if (strcmp(written->choices[s->verify_written], "always") == 0)
+  if (strcmp(dm_chosen(s, "verify-written"), "always") == 0)
     return dm_fail(DM_E_USAGE, "--no-protect and --verify-written always cannot be combined");
   return DM_OK;
 }
 
 /* Checks that need no file, on every rank. */
-static dm_status check(const dm_call *call, dm_cli_files *f) {
-  if (!dm_cli_given(&call->settings, "output"))
+static dm_status check(const dm_call *call, dm_product_files *f) {
+  if (!dm_cli_given(call, "output"))
     return dm_hint(dm_fail(DM_E_USAGE, "no output is named"), "-o C.h5:/c names it");
   if (call->settings.verify_files && !call->settings.verify)
     return dm_fail(DM_E_USAGE, "--verify-files and --no-verify cannot be combined");
@@ -29,7 +28,7 @@ static dm_status check(const dm_call *call, dm_cli_files *f) {
 }
 
 static dm_status multiply(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
-  dm_multiply job = dm_cli_multiply_job(&call->settings, shared);
+  dm_multiply job = dm_request_multiply(&call->settings, shared);
   job.engine.once = true;
   return dm_multiply_run(run, &job, record, NULL);
 }
@@ -47,20 +46,23 @@ static double bytes_of(const char *operand) {
  * assumes square f64 matrices. */
 static bool may_use_gpu(const dm_call *call) {
   const dm_settings *s = &call->settings;
-  const char *backend = dm_cli_options[dm_cli_option_find("backend")].choices[s->backend];
+  const char *backend = dm_chosen(s, "backend");
   if (strcmp(backend, "auto") != 0) return strcmp(backend, "cuda") == 0;
   const double size = sqrt((bytes_of(call->operands[0]) + bytes_of(call->operands[1])) / 16.0);
   return !dm_gpu_is_late(2.0 * size * size * size, DM_F64, dm_cores());
 }
 
 int dm_cli_multiply(dm_call *call) {
-  dm_cli_files f = {0};
+  dm_product_files f = {0};
   dm_status status = check(call, &f);
   if (status) return dm_cli_finish(call, status);
-  dm_status prepared = dm_cli_ramp(call) ? dm_cli_look_at_files(call, &f) : DM_OK;
+  const dm_log log = dm_cli_log(call);
+  dm_status prepared = DM_OK;
+  if (dm_cli_ramp(call))
+    prepared = dm_request_inspect_files(&call->settings, &log, call->operands, &f);
   dm_dataset *const datasets[] = {&f.a, &f.b, &f.c};
   int code;
-  if (call->settings.dry_run)
+  if (call->own.dry_run)
     code = prepared ? dm_cli_finish(call, prepared) : dm_cli_plan(call);
   else
     code = dm_cli_run_job(call, prepared,

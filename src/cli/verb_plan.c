@@ -2,7 +2,7 @@
 
 #include "cli/plan_machine.h"
 #include "cli/plan_slurm.h"
-#include "cli/request.h"
+#include "options/request.h"
 #include "cli/session.h"
 #include "core/units.h"
 #include "engine/forecast.h"
@@ -16,11 +16,12 @@ static dm_status problem_of_files(const dm_call *call, dm_problem *problem) {
   const dm_settings *s = &call->settings;
   dm_dataset a = {0}, b = {0}, c = {0};
   bool has_c;
-  dm_equation equation = dm_cli_equation(s);
+  const dm_log log = dm_cli_log(call);
+  dm_equation equation = dm_request_equation(s);
   DM_TRY(dm_cli_check_beta(call, &has_c));
-  dm_status status = dm_cli_look(call, call->operands[0], &a, NULL);
-  if (!status) status = dm_cli_look(call, call->operands[1], &b, NULL);
-  if (!status && has_c) status = dm_cli_look_at(call, &s->old_c, &c, NULL);
+  dm_status status = dm_request_inspect(s, &log, call->operands[0], &a, NULL);
+  if (!status) status = dm_request_inspect(s, &log, call->operands[1], &b, NULL);
+  if (!status && has_c) status = dm_request_inspect_at(s, &log, &s->old_c, &c, NULL);
   if (!status) status = dm_problem_of(&a, &b, has_c ? &c : NULL, &equation, problem);
   dm_dataset_free(&a);
   dm_dataset_free(&b);
@@ -28,10 +29,11 @@ static dm_status problem_of_files(const dm_call *call, dm_problem *problem) {
   return status;
 }
 
-static dm_status problem_stated(const dm_settings *s, dm_problem *problem) {
+static dm_status problem_stated(const dm_call *call, dm_problem *problem) {
+  const dm_settings *s = &call->settings;
   int64_t mnk[3];
-  dm_equation equation = dm_cli_equation(s);
-  DM_TRY(dm_cli_dimensions(s, 0, mnk));
+  dm_equation equation = dm_request_equation(s);
+  DM_TRY(dm_cli_dimensions(call, 0, mnk));
   dm_dtype type = (dm_dtype)s->type;
   *problem = (dm_problem){.m = mnk[0],
                           .n = mnk[1],
@@ -40,7 +42,7 @@ static dm_status problem_stated(const dm_settings *s, dm_problem *problem) {
                           .file_b = type,
                           .op_a = equation.op_a,
                           .op_b = equation.op_b,
-                          .reads_c = s->beta[0] != 0.0 || s->beta[1] != 0.0};
+                          .reads_c = dm_request_reads_c(s)};
   dm_problem_set_home(problem, DM_HOME_FILE);
   return dm_types_of(type, &equation, problem);
 }
@@ -48,11 +50,11 @@ static dm_status problem_stated(const dm_settings *s, dm_problem *problem) {
 static dm_status pose(const dm_call *call, dm_problem *problem) {
   static const char *const stating[] = {"m", "n", "k", "size"};
   if (call->operand_count == 0)
-    DM_TRY(problem_stated(&call->settings, problem));
+    DM_TRY(problem_stated(call, problem));
   else if (call->operand_count == 1)
     return dm_fail(DM_E_USAGE, "damier plan needs two files, or none");
   for (int i = 0; call->operand_count == 2 && i < 4; i++)
-    if (dm_cli_given(&call->settings, stating[i]))
+    if (dm_cli_given(call, stating[i]))
       return dm_fail(DM_E_USAGE, "--%s cannot be combined with files, which state it", stating[i]);
   if (call->operand_count == 2) DM_TRY(problem_of_files(call, problem));
   problem->verify = call->settings.verify;
@@ -106,7 +108,7 @@ static dm_status publish(const dm_call *call, const dm_plan *plan, const dm_mach
   note_problem(plan, machine, record);
   note_plan(plan, machine, record);
   dm_forecast_record(plan, machine, record);
-  if (!call->settings.slurm) /* print nothing but the job script's lines */
+  if (!call->own.slurm) /* print nothing but the job script's lines */
     dm_record_summary(record,
                       "damier: plan m=%lld n=%lld k=%lld ranks=%d grid=%dx%dx%d kb=%lld "
                       "total_s=%.4g",
@@ -125,17 +127,17 @@ static dm_status plan(const dm_call *call) {
   int ranks = 0, found = 0;
   DM_TRY(dm_cli_open_reports(call));
   DM_TRY(pose(call, &problem));
-  if (call->settings.slurm) {
+  if (call->own.slurm) {
     DM_TRY(dm_cli_plan_slurm(call, &problem, &best, &machine));
     return publish(call, &best, &machine);
   }
   DM_TRY(dm_cli_machine(call, &machine, &ranks));
-  dm_wishes wishes = dm_cli_wishes(&call->settings);
+  dm_wishes wishes = dm_request_wishes(&call->settings);
   if (call->settings.checkpoint) wishes.tile_seconds = call->settings.checkpoint_interval;
   DM_TRY(dm_plan_choose(&problem, &machine, ranks, &wishes, &best));
   best.forecast.start = dm_machine_start(&machine, ranks);
   DM_TRY(dm_plan_candidates(&best.problem, &machine, ranks, &wishes, candidates, SHOWN, &found));
-  if (dm_cli_level(&call->settings) >= DM_LOG_NOTE)
+  if (dm_cli_level(call) >= DM_LOG_NOTE)
     DM_TRY(dm_plan_report(&best, candidates, found, &machine, dm_cli_out(call)));
   return publish(call, &best, &machine);
 }

@@ -1,103 +1,10 @@
 #include <stdlib.h>
-#include <string.h>
 
-#include "cli/request.h"
 #include "cli/session.h"
-#include "file/tiles_look.h"
-#include "product/verify.h"
+#include "options/request.h"
 
 static bool is_quick(const dm_call *call) {
   return call->operand_count == 1;
-}
-
-static dm_verify_stated what_is_given(const dm_settings *s) {
-  return (dm_verify_stated){
-      .op_a = dm_cli_given(s, "op-a"),
-      .op_b = dm_cli_given(s, "op-b"),
-      .alpha = dm_cli_given(s, "alpha"),
-      .beta = dm_cli_given(s, "beta"),
-      .type = dm_cli_given(s, "type"),
-      .compute = dm_cli_given(s, "compute"),
-      .c0 = dm_cli_given(s, "c"),
-  };
-}
-
-static dm_status look_at_old_c(const dm_call *call, const dm_location *recorded, dm_verify *v) {
-  const dm_settings *s = &call->settings;
-  const double *beta = v->equation.beta;
-  if (beta[0] == 0.0 && beta[1] == 0.0) return DM_OK;
-  const dm_location *at = dm_cli_given(s, "c") ? &s->old_c : recorded;
-  if (at->file[0] == '\0')
-    return dm_hint(dm_fail(DM_E_USAGE, "beta is not 0, but the old C is not known"),
-                   "--c FILE.h5:/dataset names it");
-  v->has_c0 = true;
-  DM_TRY(dm_cli_look_at(call, at, &v->c0, NULL));
-  if (v->c0.device != v->c.device || v->c0.inode != v->c.inode ||
-      strcmp(v->c0.at.dataset, v->c.at.dataset) != 0)
-    return DM_OK;
-  return dm_hint(dm_fail(DM_E_USAGE, "this C has replaced the old C that beta was applied to"),
-                 "--c FILE.h5:/dataset names a copy of it, if there is one");
-}
-
-/* A result of other values of X cannot pass. Values of which none is missing are the same whatever
- * becomes of missing ones. */
-static void compare_readings(const dm_call *call, const dm_attributes *provenance,
-                             const dm_dataset *set, char x) {
-  static const char refused[] = "values are refused";
-  const dm_log log = dm_cli_log(call);
-  char now[DM_MEANING_TEXT + 64], name[] = "x_values";
-  name[0] = x;
-  dm_io_describe_meaning(set, now, sizeof now);
-  const char *then = dm_attributes_find(provenance, name);
-  if (!then) then = "";
-  const bool none_missing = strstr(then, refused) || (then[0] && strstr(now, refused));
-  if (strcmp(then, now) == 0 || none_missing || !dm_attributes_find(provenance, "software")) return;
-  dm_log_line(&log, DM_LOG_WARNING, "C was made from %c as: %s; it is verified with %c as: %s",
-              x - 'a' + 'A', then[0] ? then : "stored", x - 'a' + 'A', now[0] ? now : "stored");
-}
-
-static dm_status prepare_with(const dm_call *call, dm_verify *v, dm_attributes *provenance) {
-  const dm_settings *s = &call->settings;
-  dm_location old_c = {.file = ""};
-  dm_verify_stated given = what_is_given(s);
-  dm_problem problem;
-  DM_TRY(dm_cli_look(call, call->operands[0], &v->a, NULL));
-  DM_TRY(dm_cli_look(call, call->operands[1], &v->b, NULL));
-  DM_TRY(dm_cli_look(call, call->operands[2], &v->c, provenance));
-  v->equation = dm_cli_equation(s);
-  v->equation.type_c = dm_dataset_type(&v->c);
-  v->equation.rounds = true; /* as multiply was allowed to */
-  v->full = s->full;
-  v->seed = dm_cli_check_seed(s);
-  v->allow_unchecked = s->allow_unchecked;
-  v->io_threads = dm_cli_io_threads(s);
-  DM_TRY(dm_verify_complete(v, &given, provenance, &old_c));
-  compare_readings(call, provenance, &v->a, 'a');
-  compare_readings(call, provenance, &v->b, 'b');
-  DM_TRY(look_at_old_c(call, &old_c, v));
-  DM_TRY(dm_verify_take_compute(v, &given, provenance));
-  DM_TRY(dm_tiles_look(&v->c, &v->tiles, &v->tile_count));
-  return dm_problem_of(&v->a, &v->b, v->has_c0 ? &v->c0 : NULL, &v->equation, &problem);
-}
-
-/* Verifies C alone. */
-static dm_status prepare_quick(const dm_call *call, dm_verify *v) {
-  char name[DM_NAME];
-  DM_TRY(dm_cli_look(call, call->operands[0], &v->c, NULL));
-  v->io_threads = dm_cli_io_threads(&call->settings);
-  DM_TRY(dm_tiles_look(&v->c, &v->tiles, &v->tile_count));
-  if (v->tile_count > 0) return DM_OK;
-  return dm_hint(dm_fail(DM_E_INPUT, "%s has no checksums of its tiles, or some of another format",
-                         dm_location_name(&v->c.at, name)),
-                 "damier verify A.h5 B.h5 C.h5 compares it with the product");
-}
-
-dm_status dm_cli_verify_job(const dm_call *call, dm_verify *v) {
-  dm_attributes *provenance = calloc(1, sizeof *provenance);
-  if (!provenance) return dm_fail(DM_E_FIT, "no memory for the provenance of C");
-  dm_status status = prepare_with(call, v, provenance);
-  free(provenance);
-  return status;
 }
 
 static dm_status verify(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
@@ -109,9 +16,12 @@ int dm_cli_verify(dm_call *call) {
   dm_verify v = {.has_c0 = false};
   if (call->operand_count == 2)
     return dm_cli_finish(call, dm_fail(DM_E_USAGE, "verify needs A, B and C, or C alone"));
+  const dm_log log = dm_cli_log(call);
   dm_status prepared = DM_OK;
   if (dm_cli_ramp(call))
-    prepared = is_quick(call) ? prepare_quick(call, &v) : dm_cli_verify_job(call, &v);
+    prepared = is_quick(call)
+                   ? dm_request_verify_alone(&call->settings, &log, call->operands[0], &v)
+                   : dm_request_verify(&call->settings, &log, call->operands, &v);
   dm_tile_record *tiles = v.tiles; /* V gets overwritten with rank 0's */
   dm_dataset *const datasets[] = {&v.a, &v.b, &v.c, &v.c0};
   const dm_work work = {

@@ -18,7 +18,7 @@ static bool is_file(const damier_matrix *matrix) {
 
 static dm_status look_at(const dm_posed *p, const damier_matrix *matrix, const char *name,
                          dm_dataset *dataset) {
-  if (is_file(matrix)) return dm_cli_look(&p->call, matrix->file, dataset, NULL);
+  if (is_file(matrix)) return dm_request_inspect(&p->settings, &p->context->run.log, matrix->file, dataset, NULL);
   *dataset = dataset_of(matrix, name);
   return DM_OK;
 }
@@ -26,9 +26,9 @@ static dm_status look_at(const dm_posed *p, const damier_matrix *matrix, const c
 /* All ranks know the matrix that beta multiplies, and the destination of C. */
 static dm_status settle(dm_posed *p) {
   const damier_context *context = p->context;
-  dm_settings *s = &p->call.settings;
-  const bool named = dm_cli_given(s, "c");
-  p->files.has_c = s->beta[0] != 0.0 || s->beta[1] != 0.0;
+  dm_settings *s = &p->settings;
+  const bool named = dm_given(s, "c");
+  p->files.has_c = dm_request_reads_c(s);
   p->old = (damier_matrix){.division = DAMIER_IN_FILE};
   const bool stated = context->has_old && !dm_checks_is_same(&context->old, p->c);
   if (p->files.has_c && stated)
@@ -39,15 +39,14 @@ static dm_status settle(dm_posed *p) {
   } else if (p->files.has_c && !named)
     return dm_hint(dm_fail(DM_E_USAGE, "beta is not 0, but there is no old C"),
                    "set it with damier_old_c, or the option \"c\"");
-  if (p->old.file) DM_TRY(dm_cli_parse_file(p->old.file, &s->old_c));
+  if (p->old.file) DM_TRY(dm_value_location(p->old.file, &s->old_c));
   if (!is_file(p->c)) return DM_OK;
-  s->given[dm_cli_option_find("output")] = true;
-  return dm_io_parse_location(p->c->file, &s->output);
+  return dm_value_take(dm_value_find("output"), p->c->file, s);
 }
 
 /* C in memory has a type; in a file its type is an option. */
 static dm_equation equation_of(const dm_posed *p) {
-  dm_equation equation = dm_cli_equation(&p->call.settings);
+  dm_equation equation = dm_request_equation(&p->settings);
   if (!is_file(p->c)) equation.type_c = (dm_dtype)p->c->type;
   return equation;
 }
@@ -60,30 +59,30 @@ static dm_status check_shape(const dm_posed *p, const dm_problem *problem) {
 
 /* Rejects contradictions before anything is started. */
 static dm_status look(dm_posed *p) {
-  dm_cli_files *f = &p->files;
+  dm_product_files *f = &p->files;
   dm_problem problem;
   const dm_equation equation = equation_of(p);
   DM_TRY(look_at(p, p->a, "A", &f->a));
   DM_TRY(look_at(p, p->b, "B", &f->b));
   if (f->has_c && is_file(&p->old))
-    DM_TRY(dm_cli_look_at(&p->call, &p->call.settings.old_c, &f->c, NULL));
+    DM_TRY(dm_request_inspect_at(&p->settings, &p->context->run.log, &p->settings.old_c, &f->c, NULL));
   else if (f->has_c)
     f->c = dataset_of(&p->old, "C");
   DM_TRY(dm_problem_of(&f->a, &f->b, f->has_c ? &f->c : NULL, &equation, &problem));
   DM_TRY(check_shape(p, &problem));
-  return is_file(p->c) ? dm_cli_check_output(&p->call, f) : DM_OK;
+  return is_file(p->c) ? dm_request_check_output(&p->settings, &p->context->run.log, f) : DM_OK;
 }
 
 dm_status dm_posed_look(dm_posed *posed) {
   const dm_run *run = &posed->context->run;
-  int *write_by = &posed->call.settings.write_by;
-  posed->call = posed->context->call;
+  int *write_by = &posed->settings.write_by;
+  posed->settings = posed->context->settings;
   /* A file that is truncated while it is mapped ends the process. */
   if (*write_by == (int)DM_WRITE_MAPPED || *write_by == (int)DM_WRITE_AUTO)
     *write_by = (int)DM_WRITE_PWRITE;
   dm_status status = settle(posed);
   DM_TRY(dm_comm_agree(run->world, status || run->rank > 0 ? status : look(posed)));
-  dm_cli_files *f = &posed->files;
+  dm_product_files *f = &posed->files;
   dm_dataset *const datasets[] = {&f->a, &f->b, &f->c};
   DM_TRY(dm_comm_broadcast(run->world, f, sizeof *f, 0));
   DM_TRY(dm_datasets_share(run->world, run->rank, datasets, 3));
@@ -126,7 +125,7 @@ dm_memory_matrix dm_memory_of(const damier_matrix *m) {
 
 static dm_multiply job_of(dm_posed *p) {
   const damier_matrix *const all[4] = {p->a, p->b, p->c, p->files.has_c ? &p->old : NULL};
-  dm_multiply job = dm_cli_multiply_job(&p->call.settings, &p->files);
+  dm_multiply job = dm_request_multiply(&p->settings, &p->files);
   job.engine.read_copies = true; /* mapped pages of a truncated file would end the process */
   job.equation.type_c = equation_of(p).type_c;
   for (int x = 0; x < 4; x++) {

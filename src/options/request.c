@@ -1,38 +1,37 @@
-#include "cli/request.h"
+#include "options/request.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/option.h"
 #include "core/checked.h"
 #include "core/units.h"
 #include "file/checksum.h"
 #include "file/journal.h"
 
-static bool is_zero(const double z[2]) {
-  return z[0] == 0.0 && z[1] == 0.0;
+bool dm_request_reads_c(const dm_settings *s) {
+  return s->beta[0] != 0.0 || s->beta[1] != 0.0;
 }
 
-dm_equation dm_cli_equation(const dm_settings *s) {
+dm_equation dm_request_equation(const dm_settings *s) {
   return (dm_equation){
       .op_a = (dm_op)s->op_a,
       .op_b = (dm_op)s->op_b,
       .alpha = {s->alpha[0], s->alpha[1]},
       .beta = {s->beta[0], s->beta[1]},
-      .type = dm_cli_given(s, "type") ? (dm_dtype)s->type : DM_DTYPE_NONE,
-      .type_c = dm_cli_given(s, "type-c") ? (dm_dtype)s->type_c : DM_DTYPE_NONE,
+      .type = dm_given(s, "type") ? (dm_dtype)s->type : DM_DTYPE_NONE,
+      .type_c = dm_given(s, "type-c") ? (dm_dtype)s->type_c : DM_DTYPE_NONE,
       .rounds = s->rounding,
       .compute = (int)s->compute,
   };
 }
 
-dm_check_seed dm_cli_check_seed(const dm_settings *s) {
-  return (dm_check_seed){dm_cli_given(s, "verify-seed"), s->verify_seed};
+dm_check_seed dm_request_check_seed(const dm_settings *s) {
+  return (dm_check_seed){dm_given(s, "verify-seed"), s->verify_seed};
 }
 
-dm_wishes dm_cli_wishes(const dm_settings *s) {
+dm_wishes dm_request_wishes(const dm_settings *s) {
   return (dm_wishes){
       .pm = (int)s->grid[0],
       .pn = (int)s->grid[1],
@@ -44,18 +43,18 @@ dm_wishes dm_cli_wishes(const dm_settings *s) {
   };
 }
 
-dm_output_form dm_cli_form(const dm_settings *s) {
+dm_output_form dm_request_form(const dm_settings *s) {
   return (dm_output_form){.chunk_rows = s->chunk[0],
                           .chunk_cols = s->chunk[1],
                           .deflate = (int)s->deflate,
                           .shuffle = s->shuffle};
 }
 
-int dm_cli_io_threads(const dm_settings *s) {
-  return dm_cli_given(s, "io-threads") ? (int)dm_min(s->io_threads, INT32_MAX) : -1;
+int dm_request_io_threads(const dm_settings *s) {
+  return dm_given(s, "io-threads") ? (int)dm_min(s->io_threads, INT32_MAX) : -1;
 }
 
-dm_status dm_cli_read_machine(dm_settings *settings) {
+dm_status dm_request_machine(dm_settings *settings) {
   char path[sizeof settings->machine];
   char *text = settings->machine;
   dm_machine unused;
@@ -75,13 +74,13 @@ dm_status dm_cli_read_machine(dm_settings *settings) {
   return text[0] ? dm_machine_parse(text, &unused) : DM_OK;
 }
 
-dm_engine dm_cli_engine(const dm_settings *s) {
+dm_engine dm_request_engine(const dm_settings *s) {
   return (dm_engine){
-      .backend = dm_cli_options[dm_cli_option_find("backend")].choices[s->backend],
+      .backend = dm_chosen(s, "backend"),
       .kernel = s->kernel,
-      .transport = dm_cli_options[dm_cli_option_find("transport")].choices[s->transport],
+      .transport = dm_chosen(s, "transport"),
       .threads = (int)s->threads,
-      .io_threads = dm_cli_io_threads(s),
+      .io_threads = dm_request_io_threads(s),
       .read_copies = s->read_by != 0,
       .write_by = (dm_write_way)s->write_by,
       .memory_host = s->memory[0],
@@ -89,13 +88,13 @@ dm_engine dm_cli_engine(const dm_settings *s) {
       .require_gpu_per_rank = s->require_gpu_per_rank,
       .pretend_nodes = (int)s->pretend_nodes,
       .machine = s->machine,
-      .wishes = dm_cli_wishes(s),
+      .wishes = dm_request_wishes(s),
   };
 }
 
 static const double forever = 1e9; /* seconds */
 
-dm_status dm_cli_trust(const dm_settings *s, dm_trust *trust) {
+dm_status dm_request_trust(const dm_settings *s, dm_trust *trust) {
   *trust = (dm_trust){.external = s->external,
                       .virtual = s->virtual,
                       .filters = s->filters,
@@ -113,33 +112,32 @@ dm_status dm_cli_trust(const dm_settings *s, dm_trust *trust) {
              : DM_OK;
 }
 
-dm_status dm_cli_look_at(const dm_call *call, const dm_location *location, dm_dataset *dataset,
+dm_status dm_request_inspect_at(const dm_settings *s, const dm_log *log, const dm_location *location, dm_dataset *dataset,
                          dm_attributes *provenance) {
   dm_trust trust;
-  DM_TRY(dm_cli_trust(&call->settings, &trust));
+  DM_TRY(dm_request_trust(s, &trust));
   DM_TRY(dm_io_inspect(location, &trust, dataset, provenance));
   char text[256], name[DM_NAME];
   if (strlen(dm_location_name(&dataset->at, name)) >= DM_ATTRIBUTE_TEXT)
     return dm_fail(DM_E_USAGE, "the name '%.60s...' has more than %d characters", name,
                    DM_ATTRIBUTE_TEXT - 1);
-  dm_log log = dm_cli_log(call);
   dm_io_describe(dataset, text, sizeof text);
-  dm_log_line(&log, DM_LOG_DETAIL, "%s: %lld x %lld %s, %s", dm_location_name(&dataset->at, name),
+  dm_log_line(log, DM_LOG_DETAIL, "%s: %lld x %lld %s, %s", dm_location_name(&dataset->at, name),
               (long long)dataset->rows, (long long)dataset->cols, dm_dtype_name(dataset->dtype),
               text);
   const dm_meaning *meaning = &dataset->meaning;
   if (meaning->warning[0])
-    dm_log_line(&log, DM_LOG_WARNING, "%s: %s", dm_location_name(&dataset->at, name),
+    dm_log_line(log, DM_LOG_WARNING, "%s: %s", dm_location_name(&dataset->at, name),
                 meaning->warning);
   return DM_OK;
 }
 
-dm_status dm_cli_look(const dm_call *call, const char *operand, dm_dataset *dataset,
+dm_status dm_request_inspect(const dm_settings *s, const dm_log *log, const char *operand, dm_dataset *dataset,
                       dm_attributes *provenance) {
   dm_location location;
   double number;
-  DM_TRY(dm_cli_parse_file(operand, &location));
-  dm_status status = dm_cli_look_at(call, &location, dataset, provenance);
+  DM_TRY(dm_value_location(operand, &location));
+  dm_status status = dm_request_inspect_at(s, log, &location, dataset, provenance);
   if (status && status->code == DM_E_IO && dm_parse_real(operand, &number))
     return dm_hint(status,
                    "operands are files; --alpha %s multiplies the product of two matrices by %s",
@@ -147,41 +145,17 @@ dm_status dm_cli_look(const dm_call *call, const char *operand, dm_dataset *data
   return status;
 }
 
-dm_status dm_cli_check_beta(const dm_call *call, bool *reads_c) {
-  bool has_c = dm_cli_given(&call->settings, "c");
-  *reads_c = !is_zero(call->settings.beta);
-  if (*reads_c && !has_c)
-    return dm_hint(dm_fail(DM_E_USAGE, "beta is not 0, but no old C is named"),
-                   "--c FILE.h5:/dataset names it");
-  if (has_c && !*reads_c) {
-    dm_log log = dm_cli_log(call);
-    dm_log_line(&log, DM_LOG_WARNING, "beta is 0: the file of --c is not read");
-  }
-  return DM_OK;
-}
-
-dm_status dm_cli_dimensions(const dm_settings *s, int64_t fallback, int64_t mnk[3]) {
-  static const char *const names[] = {"m", "n", "k"};
-  const int64_t stated[] = {s->m, s->n, s->k};
-  for (int i = 0; i < 3; i++) {
-    mnk[i] = stated[i] ? stated[i] : s->size ? s->size : fallback;
-    if (mnk[i] == 0)
-      return dm_hint(dm_fail(DM_E_USAGE, "--%s is missing", names[i]),
-                     "--m, --n and --k state the problem, or --size for all three");
-  }
-  return DM_OK;
-}
-
-dm_status dm_cli_look_at_files(const dm_call *call, dm_cli_files *f) {
-  DM_TRY(dm_cli_look(call, call->operands[0], &f->a, NULL));
-  DM_TRY(dm_cli_look(call, call->operands[1], &f->b, NULL));
-  if (f->has_c) DM_TRY(dm_cli_look_at(call, &call->settings.old_c, &f->c, NULL));
-  return dm_cli_check_output(call, f);
+dm_status dm_request_inspect_files(const dm_settings *s, const dm_log *log,
+                                   const char *const operands[2], dm_product_files *f) {
+  DM_TRY(dm_request_inspect(s, log, operands[0], &f->a, NULL));
+  DM_TRY(dm_request_inspect(s, log, operands[1], &f->b, NULL));
+  if (f->has_c) DM_TRY(dm_request_inspect_at(s, log, &s->old_c, &f->c, NULL));
+  return dm_request_check_output(s, log, f);
 }
 
 /* An earlier run of the command may have named C before it was killed: only its journal is left to
  * be removed. CHECKED says whether the file may be replaced. */
-static dm_status look_for_result(const dm_call *call, dm_cli_files *f, const dm_problem *problem,
+static dm_status look_for_result(const dm_settings *s, const dm_log *log, dm_product_files *f, const dm_problem *problem,
                                  dm_status checked) {
   struct stat info;
   bool complete;
@@ -189,7 +163,7 @@ static dm_status look_for_result(const dm_call *call, dm_cli_files *f, const dm_
   dm_location at = f->out;
   if (f->form.npy) at.dataset[0] = '\0';
   dm_status status = dm_journal_look_complete(&f->out, problem->m, problem->n, &complete);
-  if (!status && complete) status = dm_cli_look_at(call, &at, &f->whole, NULL);
+  if (!status && complete) status = dm_request_inspect_at(s, log, &at, &f->whole, NULL);
   if (status) f->whole = (dm_dataset){0};
   dm_status_free(status);
   if (!f->whole.at.file[0]) return checked;
@@ -198,25 +172,24 @@ static dm_status look_for_result(const dm_call *call, dm_cli_files *f, const dm_
   return DM_OK;
 }
 
-dm_status dm_cli_check_output(const dm_call *call, dm_cli_files *f) {
-  const dm_settings *s = &call->settings;
+dm_status dm_request_check_output(const dm_settings *s, const dm_log *log, dm_product_files *f) {
   /* Posed here only to reject a problem that does not fit together before any work starts. */
   dm_problem problem;
-  dm_equation equation = dm_cli_equation(s);
+  dm_equation equation = dm_request_equation(s);
   const dm_dataset *old_c = f->has_c ? &f->c : NULL;
   DM_TRY(dm_problem_of(&f->a, &f->b, old_c, &equation, &problem));
   const dm_dataset inputs[] = {f->a, f->b};
   f->out = s->output;
-  f->form = dm_cli_form(s);
+  f->form = dm_request_form(s);
   f->form.npy = dm_output_is_npy(&f->out);
-  DM_TRY(look_for_result(call, f, &problem,
+  DM_TRY(look_for_result(s, log, f, &problem,
                          dm_output_check_appended(&f->out, "/c", s->force, inputs, 2, old_c,
                                                   s->append ? &f->form : NULL)));
   dm_output_form form = f->form;
   return dm_output_form_complete(&form, problem.c, problem.m, problem.n);
 }
 
-dm_multiply dm_cli_multiply_job(const dm_settings *s, const dm_cli_files *f) {
+dm_multiply dm_request_multiply(const dm_settings *s, const dm_product_files *f) {
   dm_multiply job = {
       .a = f->a,
       .b = f->b,
@@ -225,11 +198,11 @@ dm_multiply dm_cli_multiply_job(const dm_settings *s, const dm_cli_files *f) {
       .out = f->out,
       .whole = f->whole,
       .only_done = f->only_done,
-      .equation = dm_cli_equation(s),
-      .engine = dm_cli_engine(s),
+      .equation = dm_request_equation(s),
+      .engine = dm_request_engine(s),
       .form = f->form,
       .verify = s->verify,
-      .seed = dm_cli_check_seed(s),
+      .seed = dm_request_check_seed(s),
       .verify_files = s->verify_files,
       .read_back = (dm_read_back)s->verify_written,
       .on_corruption = (dm_on_corruption)s->on_corruption,
@@ -242,15 +215,15 @@ dm_multiply dm_cli_multiply_job(const dm_settings *s, const dm_cli_files *f) {
   return job;
 }
 
-_Static_assert(DM_ALIKE >= DM_CLI_OPTIONS + 32, "room for the options and what else a call states");
+_Static_assert(DM_ALIKE >= DM_VALUES + 32, "room for the options and what else a call states");
 
-void dm_cli_add_alike(dm_alike *alike, const dm_settings *settings) {
-  for (int i = 0; i < dm_cli_option_count; i++) {
-    const dm_option *o = &dm_cli_options[i];
-    if (strcmp(o->name, "machine") == 0) continue; /* rank 0's counts, which has read its file */
-    const char *value = (const char *)settings + o->at;
-    const uint64_t stated[] = {(uint64_t)dm_checksum_bytes(value, (int64_t)o->room, 0),
-                               settings->given[i]};
-    dm_alike_add(alike, o->name, stated, sizeof stated);
+void dm_request_add_alike(dm_alike *alike, const dm_settings *settings) {
+  for (int i = 0; i < dm_value_count; i++) {
+    const dm_value *v = &dm_values[i];
+    if (strcmp(v->name, "machine") == 0) continue; /* rank 0's counts, which has read its file */
+    const uint64_t stated[] = {
+        (uint64_t)dm_checksum_bytes((const char *)settings + v->at, (int64_t)v->room, 0),
+        settings->given[i]};
+    dm_alike_add(alike, v->name, stated, sizeof stated);
   }
 }

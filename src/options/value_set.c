@@ -7,14 +7,14 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cli/option.h"
 #include "core/checked.h"
 #include "core/closest.h"
 #include "core/compute_choice.h"
 #include "core/units.h"
+#include "options/value.h"
 
-static void *place(const dm_option *option, dm_settings *settings) {
-  return (char *)settings + option->at;
+static void *place(const dm_value *value, void *settings) {
+  return (char *)settings + value->at;
 }
 
 static bool is_one_of(const char *text, const char *const *names) {
@@ -23,10 +23,10 @@ static bool is_one_of(const char *text, const char *const *names) {
   return false;
 }
 
-dm_status dm_cli_set_flag(const dm_option *option, const char *text, dm_settings *settings) {
+dm_status dm_value_set_flag(const dm_value *value, const char *text, void *settings) {
   static const char *const yes[] = {"1", "yes", "true", "on", NULL};
   static const char *const no[] = {"0", "no", "false", "off", NULL};
-  bool *flag = place(option, settings);
+  bool *flag = place(value, settings);
   if (!text || is_one_of(text, yes))
     *flag = true;
   else if (is_one_of(text, no))
@@ -36,19 +36,10 @@ dm_status dm_cli_set_flag(const dm_option *option, const char *text, dm_settings
   return DM_OK;
 }
 
-dm_status dm_cli_set_step(const dm_option *option, const char *text, dm_settings *settings) {
-  int *steps = place(option, settings);
-  int64_t value = 1;
-  if (text && (!dm_parse_count(text, &value) || value > 9))
-    return dm_fail(DM_E_USAGE, "'%s' is not a number from 0 to 9", text);
-  *steps = text ? (int)value : *steps + 1;
-  return DM_OK;
-}
-
-static bool choose(const dm_option *option, const char *text, dm_settings *settings) {
-  for (int i = 0; option->choices[i]; i++) {
-    if (strcasecmp(text, option->choices[i]) != 0) continue;
-    *(int *)place(option, settings) = i;
+static bool choose(const dm_value *value, const char *text, void *settings) {
+  for (int i = 0; value->choices[i]; i++) {
+    if (strcasecmp(text, value->choices[i]) != 0) continue;
+    *(int *)place(value, settings) = i;
     return true;
   }
   return false;
@@ -82,88 +73,82 @@ static dm_status suggest_choice(dm_status status, const char *text, const char *
   return nearest < 0 ? status : dm_hint(status, "did you mean '%s'?", synonym_of(names[nearest]));
 }
 
-dm_status dm_cli_set_choice(const dm_option *option, const char *text, dm_settings *settings) {
+dm_status dm_value_set_choice(const dm_value *value, const char *text, void *settings) {
   char all[128];
-  if (choose(option, text, settings) || choose(option, synonym_of(text), settings)) return DM_OK;
+  if (choose(value, text, settings) || choose(value, synonym_of(text), settings)) return DM_OK;
   dm_status status =
-      dm_fail(DM_E_USAGE, "'%s' is not one of %s", text, dm_cli_metavar(option, all));
+      dm_fail(DM_E_USAGE, "'%s' is not one of %s", text, dm_value_choices(value, all));
   if (strcmp(text, "ipc+host") == 0)
     return dm_hint(status, "it was removed: between nodes use ipc+nccl or nccl, else host");
-  return suggest_choice(status, text, option->choices);
+  return suggest_choice(status, text, value->choices);
 }
 
-dm_status dm_cli_set_compute(const dm_option *option, const char *text, dm_settings *settings) {
-  if (dm_compute_parse(text, (dm_compute_choice *)place(option, settings))) return DM_OK;
+dm_status dm_value_set_compute(const dm_value *value, const char *text, void *settings) {
+  if (dm_compute_parse(text, (dm_compute_choice *)place(value, settings))) return DM_OK;
   if (strchr(text, ':'))
     return dm_hint(
         dm_fail(DM_E_USAGE, "'%s' is not a compute mode", text),
         "a number of moduli may follow: f64:int8:8 to f64:int8:20, f32:int8:4 to f32:int8:20");
-  return dm_cli_set_choice(option, text, settings);
+  return dm_value_set_choice(value, text, settings);
 }
 
-dm_status dm_cli_set_shell(const dm_option *option, const char *text, dm_settings *settings) {
-  DM_TRY(dm_cli_set_choice(option, text, settings));
-  ++*(int *)place(option, settings);
-  return DM_OK;
-}
-
-dm_status dm_cli_set_count(const dm_option *option, const char *text, dm_settings *settings) {
-  int64_t value = 0;
-  if (!dm_parse_count(text, &value))
+dm_status dm_value_set_count(const dm_value *value, const char *text, void *settings) {
+  int64_t number = 0;
+  if (!dm_parse_count(text, &number))
     return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a whole number", text),
                    "k, M, G, T are powers of 1000, Ki, Mi, Gi, Ti of 1024");
-  if (value < option->least)
-    return dm_fail(DM_E_USAGE, "%s is less than %lld", text, (long long)option->least);
-  *(int64_t *)place(option, settings) = value;
+  if (number < value->least)
+    return dm_fail(DM_E_USAGE, "%s is less than %lld", text, (long long)value->least);
+  *(int64_t *)place(value, settings) = number;
   return DM_OK;
 }
 
 /* 64 bits, in decimal or, as reports state it, in hexadecimal. */
-dm_status dm_cli_set_seed(const dm_option *option, const char *text, dm_settings *settings) {
+dm_status dm_value_set_seed(const dm_value *value, const char *text, void *settings) {
   const bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
   const char *digits = hex ? text + 2 : text;
   char *end = NULL;
   errno = 0;
-  const unsigned long long value =
+  const unsigned long long number =
       isxdigit((unsigned char)digits[0]) ? strtoull(digits, &end, hex ? 16 : 10) : 0;
   if (!end || end == digits || *end || errno == ERANGE)
     return dm_fail(DM_E_USAGE, "'%s' is not a whole number of 64 bits", text);
-  *(uint64_t *)place(option, settings) = value;
+  *(uint64_t *)place(value, settings) = number;
   return DM_OK;
 }
 
-dm_status dm_cli_set_real(const dm_option *option, const char *text, dm_settings *settings) {
-  if (!dm_parse_real(text, place(option, settings)))
+dm_status dm_value_set_real(const dm_value *value, const char *text, void *settings) {
+  if (!dm_parse_real(text, place(value, settings)))
     return dm_fail(DM_E_USAGE, "'%s' is not a number within the range of f64", text);
   return DM_OK;
 }
 
 /* "80" and "80%" are 0.8. */
-dm_status dm_cli_set_percent(const dm_option *option, const char *text, dm_settings *settings) {
+dm_status dm_value_set_percent(const dm_value *value, const char *text, void *settings) {
   char number[64];
-  double value;
+  double percent;
   snprintf(number, sizeof number, "%s", text);
   const size_t length = strlen(number);
   if (length > 1 && number[length - 1] == '%') number[length - 1] = '\0';
-  if (strlen(text) >= sizeof number || !dm_parse_real(number, &value) || value <= 0 || value > 100)
+  if (strlen(text) >= sizeof number || !dm_parse_real(number, &percent) || percent <= 0 || percent > 100)
     return dm_fail(DM_E_USAGE, "'%s' is not a percentage such as 80%%", text);
-  *(double *)place(option, settings) = value / 100;
+  *(double *)place(value, settings) = percent / 100;
   return DM_OK;
 }
 
-dm_status dm_cli_set_duration(const dm_option *option, const char *text, dm_settings *settings) {
+dm_status dm_value_set_duration(const dm_value *value, const char *text, void *settings) {
   double seconds;
   if (!dm_parse_duration(text, &seconds))
     return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a time", text),
                    "for example 90s, 30m, 1h30m, 1d, or 1:30:00");
-  if (seconds < (double)option->least && (seconds > 0 || !option->zero_is_off))
-    return dm_fail(DM_E_USAGE, "%s is less than %lld s", text, (long long)option->least);
-  *(double *)place(option, settings) = seconds;
+  if (seconds < (double)value->least && (seconds > 0 || !value->zero_is_off))
+    return dm_fail(DM_E_USAGE, "%s is less than %lld s", text, (long long)value->least);
+  *(double *)place(value, settings) = seconds;
   return DM_OK;
 }
 
-dm_status dm_cli_set_complex(const dm_option *option, const char *text, dm_settings *settings) {
-  char real[DM_CLI_TEXT];
+dm_status dm_value_set_complex(const dm_value *value, const char *text, void *settings) {
+  char real[DM_VALUE_TEXT];
   double parts[2] = {0.0, 0.0};
   const char *comma = strchr(text, ',');
   const size_t length = comma ? (size_t)(comma - text) : strlen(text);
@@ -174,11 +159,11 @@ dm_status dm_cli_set_complex(const dm_option *option, const char *text, dm_setti
   real[length] = '\0';
   if (!dm_parse_real(real, &parts[0]) || (comma && !dm_parse_real(comma + 1, &parts[1])))
     return dm_fail(DM_E_USAGE, "'%s' is not a number RE or RE,IM within the range of f64", text);
-  memcpy(place(option, settings), parts, sizeof parts);
+  memcpy(place(value, settings), parts, sizeof parts);
   return DM_OK;
 }
 
-static dm_status copy_text(const char *text, char *to, size_t room) {
+dm_status dm_value_copy(const char *text, char *to, size_t room) {
   if (text[0] == '\0') return dm_fail(DM_E_USAGE, "the value is empty");
   if (strlen(text) >= room)
     return dm_fail(DM_E_USAGE, "the value is longer than %zu characters", room - 1);
@@ -187,32 +172,23 @@ static dm_status copy_text(const char *text, char *to, size_t room) {
   return DM_OK;
 }
 
-dm_status dm_cli_set_text(const dm_option *option, const char *text, dm_settings *settings) {
-  return copy_text(text, place(option, settings), option->room);
+dm_status dm_value_set_text(const dm_value *value, const char *text, void *settings) {
+  return dm_value_copy(text, place(value, settings), value->room);
 }
 
-dm_status dm_cli_set_paths(const dm_option *option, const char *text, dm_settings *settings) {
-  dm_cli_paths *paths = place(option, settings);
-  if (paths->count == DM_CLI_REPORTS)
-    return dm_fail(DM_E_USAGE, "given more than %d times", DM_CLI_REPORTS);
-  DM_TRY(copy_text(text, paths->path[paths->count], DM_PATH));
-  paths->count++;
-  return DM_OK;
-}
-
-dm_status dm_cli_parse_file(const char *text, dm_location *location) {
+dm_status dm_value_location(const char *text, dm_location *location) {
   DM_TRY(dm_io_parse_location(text, location));
   if (strcmp(location->file, "-") != 0) return DM_OK;
   return dm_hint(dm_fail(DM_E_USAGE, "a matrix cannot pass through standard input or output"),
                  "name a file; ./- is a file called '-'");
 }
 
-dm_status dm_cli_set_location(const dm_option *option, const char *text, dm_settings *settings) {
-  return dm_cli_parse_file(text, place(option, settings));
+dm_status dm_value_set_location(const dm_value *value, const char *text, void *settings) {
+  return dm_value_location(text, place(value, settings));
 }
 
-dm_status dm_cli_set_grid(const dm_option *option, const char *text, dm_settings *settings) {
-  int64_t *grid = place(option, settings);
+dm_status dm_value_set_grid(const dm_value *value, const char *text, void *settings) {
+  int64_t *grid = place(value, settings);
   long p[3] = {0, 0, 1};
   int two = 0, three = 0;
   if (strcmp(text, "auto") == 0) {
@@ -228,8 +204,8 @@ dm_status dm_cli_set_grid(const dm_option *option, const char *text, dm_settings
   return DM_OK;
 }
 
-dm_status dm_cli_set_chunk(const dm_option *option, const char *text, dm_settings *settings) {
-  int64_t *chunk = place(option, settings);
+dm_status dm_value_set_chunk(const dm_value *value, const char *text, void *settings) {
+  int64_t *chunk = place(value, settings);
   char rows[32];
   const char *times = strchr(text, 'x');
   snprintf(rows, sizeof rows, "%.*s", times ? (int)(times - text) : 0, text);
@@ -240,11 +216,11 @@ dm_status dm_cli_set_chunk(const dm_option *option, const char *text, dm_setting
   return DM_OK;
 }
 
-dm_status dm_cli_set_level(const dm_option *option, const char *text, dm_settings *settings) {
+dm_status dm_value_set_level(const dm_value *value, const char *text, void *settings) {
   int64_t level;
   if (!dm_parse_count(text, &level) || level < 1 || level > 9)
     return dm_fail(DM_E_USAGE, "'%s' is not a level from 1 (fastest) to 9 (smallest)", text);
-  *(int64_t *)place(option, settings) = level;
+  *(int64_t *)place(value, settings) = level;
   return DM_OK;
 }
 
@@ -264,8 +240,8 @@ static int parse_widths(const char *text, int most, int64_t widths[]) {
   return 0;
 }
 
-dm_status dm_cli_set_panel(const dm_option *option, const char *text, dm_settings *settings) {
-  int64_t *panel = place(option, settings), widths[1 + DM_RAMP];
+dm_status dm_value_set_panel(const dm_value *value, const char *text, void *settings) {
+  int64_t *panel = place(value, settings), widths[1 + DM_RAMP];
   memset(panel, 0, sizeof widths);
   if (strcmp(text, "auto") == 0) return DM_OK;
   const int count = parse_widths(text, 1 + DM_RAMP, widths);
@@ -278,20 +254,20 @@ dm_status dm_cli_set_panel(const dm_option *option, const char *text, dm_setting
   return DM_OK;
 }
 
-dm_status dm_cli_set_memory(const dm_option *option, const char *text, dm_settings *settings) {
+dm_status dm_value_set_memory(const dm_value *value, const char *text, void *settings) {
   static const char *const keys[] = {"host=", "device="};
   int64_t memory[2] = {0, 0};
   for (const char *at = text; *at;) {
     int key = strncmp(at, keys[0], 5) == 0 ? 0 : strncmp(at, keys[1], 7) == 0 ? 1 : -1;
     char size[32];
-    const char *value = key < 0 ? at : at + strlen(keys[key]);
-    size_t length = strcspn(value, ",");
-    snprintf(size, sizeof size, "%.*s", (int)dm_min((int64_t)length, 31), value);
+    const char *stated = key < 0 ? at : at + strlen(keys[key]);
+    size_t length = strcspn(stated, ",");
+    snprintf(size, sizeof size, "%.*s", (int)dm_min((int64_t)length, 31), stated);
     if (key < 0 || length >= sizeof size || !dm_parse_count(size, &memory[key]) || memory[key] == 0)
       return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not host=SIZE,device=SIZE", text),
                      "for example host=8GiB,device=40GiB; either may be left out");
-    at = value + length + (value[length] == ',');
+    at = stated + length + (stated[length] == ',');
   }
-  memcpy(place(option, settings), memory, sizeof memory);
+  memcpy(place(value, settings), memory, sizeof memory);
   return DM_OK;
 }

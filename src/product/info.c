@@ -1,11 +1,10 @@
-#include "bench/info.h"
+#include "product/info.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "backend/backend.h"
-#include "backend/cuda.h"
-#include "bench/bench_kernels_impl.h"
+#include "backend/lab.h"
 #include "comm/comm.h"
 #include "core/buffer.h"
 #include "core/checked.h"
@@ -16,8 +15,6 @@
 #include "transport/transport.h"
 
 /* ---- GPUs ---- */
-
-enum { SIDE = 1024, SHOWN = 2 }; /* SHOWN: types in the table; the record has all */
 
 static char *path_of(char path[96], int index, const char *name) {
   snprintf(path, 96, "backends.cuda.device_%d_%s", index, name);
@@ -44,80 +41,6 @@ static dm_status record_limits(dm_backend *backend, int index, dm_record *record
   return DM_OK;
 }
 
-/* Records one kernel in one type, and, unless NULL, adds a few words to LINE. */
-static dm_status add_type(dm_backend *backend, dm_lab *lab, const dm_kernel *kernel,
-                          dm_operand type, char *line, dm_record *record) {
-  const dm_bench_kernels plain = {0};
-  const char *name = dm_operand_name(type);
-  dm_lab_occupancy o = {0};
-  dm_bed bed = {
-      .backend = backend, .lab = lab, .op = kernel->op, .type = type, .size = {SIDE, SIDE, SIDE}};
-  dm_status status = dm_bed_open(&plain, NULL, 1, &bed);
-  if (!status) {
-    dm_lab_work work = bed.works[0];
-    work.kernel = kernel;
-    status = dm_lab_occupancy_of(lab, &work, &o);
-  }
-  dm_bed_close(&bed);
-  DM_TRY(status);
-  if (!o.known) return DM_OK;
-  char path[128], shared[32];
-  const char *const names[] = {"registers", "threads", "shared_bytes", "blocks"};
-  const int64_t values[] = {o.registers, o.threads, o.shared, o.blocks};
-  for (int i = 0; i < 4; i++) {
-    snprintf(path, sizeof path, "backends.cuda.kernels.%s.%s.%s", kernel->name, name, names[i]);
-    dm_record_integer(record, path, NULL, DM_SHOWN_PLAIN, values[i]);
-  }
-  snprintf(path, sizeof path, "backends.cuda.kernels.%s.%s.occupancy", kernel->name, name);
-  dm_record_real(record, path, NULL, DM_SHOWN_PLAIN, o.occupancy);
-  if (!line) return DM_OK;
-  const size_t used = strlen(line);
-  snprintf(line + used, 400 - used, "%s%s %.0f %% (%d x %d threads, %d registers, %s)",
-           used ? "; " : "", name, 100.0 * o.occupancy, o.blocks, o.threads, o.registers,
-           dm_format_bytes(o.shared, shared));
-  return DM_OK;
-}
-
-static dm_status add_kernel(dm_backend *backend, dm_lab *lab, const dm_kernel *kernel,
-                            dm_record *record) {
-  char line[400] = "", label[64], path[96];
-  snprintf(label, sizeof label, "  %s", kernel->name);
-  snprintf(path, sizeof path, "backends.cuda.kernels.%s.about", kernel->name);
-  if (kernel->maker == DM_BY_JIT) { /* compiling takes a second per type */
-    dm_record_text(record, path, label, "compiled when it is asked for");
-    return DM_OK;
-  }
-  for (int i = 0, count = 0; i < DM_KERNEL_TYPES; i++) {
-    const dm_operand type = dm_kernel_types[i];
-    if (!dm_kernel_takes(kernel, type)) continue;
-    DM_TRY(add_type(backend, lab, kernel, type, count++ < SHOWN ? line : NULL, record));
-  }
-  dm_record_text(record, path, label, "%s", line[0] ? line : "not to be seen");
-  return DM_OK;
-}
-
-/* Records registers, threads, shared memory and occupancy of each kernel, for products that are not
- * run. */
-static void record_kernels(dm_backend *backend, dm_record *record) {
-  dm_lab *lab = NULL;
-  dm_lab_limits limits;
-  dm_status status = dm_lab_open(backend, &lab);
-  if (!status) status = dm_lab_limits_of(backend, &limits);
-  if (!status)
-    dm_record_text(record, "backends.cuda.kernels.title", "kernels",
-                   "occupancy (blocks x threads on a multiprocessor, registers of a thread, "
-                   "shared memory of a block)");
-  for (int i = 0; !status && i < DM_KERNEL_COUNT; i++) {
-    const dm_kernel *kernel = &dm_cuda_registry()[i];
-    if (limits.capability >= kernel->first && limits.capability <= kernel->last)
-      status = add_kernel(backend, lab, kernel, record);
-  }
-  dm_lab_close(lab);
-  if (status)
-    dm_record_text(record, "backends.cuda.kernels.failed", "  not known", "%s", status->message);
-  dm_status_free(status);
-}
-
 /* ---- the program ---- */
 
 static void join_kernels(const dm_backend_ops *ops, char *text, size_t size) {
@@ -142,7 +65,7 @@ static void record_device(const dm_backend_ops *ops, int rank, const dm_device *
 
 /* Opens one device of a backend only to query it. */
 static dm_status describe_device(const dm_backend_ops *ops, int rank, int ranks,
-                                 dm_record *record) {
+                                 dm_info_more *more, dm_record *record) {
   dm_backend_config config = {.local_rank = rank, .local_ranks = ranks, .kernel = "auto"};
   dm_backend *backend;
   DM_TRY(dm_backend_open(ops, &config, &backend));
@@ -151,12 +74,13 @@ static dm_status describe_device(const dm_backend_ops *ops, int rank, int ranks,
   if (!status) record_device(ops, rank, &device, record);
   if (!status && ops->device_memory) status = record_limits(backend, rank, record);
   /* The GPUs of a node are identical. */
-  if (!status && ops->device_memory && rank == 0) record_kernels(backend, record);
+  if (!status && ops->device_memory && rank == 0 && more) more(backend, record);
   dm_backend_close(backend);
   return status;
 }
 
-static dm_status describe_backend(const dm_backend_ops *ops, dm_record *record) {
+static dm_status describe_backend(const dm_backend_ops *ops, dm_info_more *more,
+                                  dm_record *record) {
   char path[64], label[64];
   snprintf(path, sizeof path, "backends.%s.about", ops->name);
   snprintf(label, sizeof label, "backend %s", ops->name);
@@ -169,16 +93,17 @@ static dm_status describe_backend(const dm_backend_ops *ops, dm_record *record) 
   dm_record_text(record, path, label, "%s; kernels %s", ops->about, kernels);
   int count = ops->device_memory ? dm_backend_device_count(ops) : 1;
   if (count == 0) dm_record_text(record, path, "  device", "no GPU is visible");
-  for (int i = 0; i < count; i++) DM_TRY(describe_device(ops, i, count, record));
+  for (int i = 0; i < count; i++) DM_TRY(describe_device(ops, i, count, more, record));
   return DM_OK;
 }
 
-dm_status dm_info_program(dm_record *record) {
+dm_status dm_info_program(dm_info_more *more, dm_record *record) {
   dm_record_text(record, "build.version", "damier", "%s (git %s)", DM_VERSION, DM_GIT);
   dm_facts_record(NULL, true, record);
   dm_record_integer(record, "machine.memory_free_bytes", "  free", DM_SHOWN_BYTES,
                     dm_memory_available());
-  for (int i = 0; dm_backend_all()[i]; i++) DM_TRY(describe_backend(dm_backend_all()[i], record));
+  for (int i = 0; dm_backend_all()[i]; i++) 
+    DM_TRY(describe_backend(dm_backend_all()[i], more, record));
   for (int i = 0; dm_transport_all()[i]; i++) {
     const dm_transport_ops *ops = dm_transport_all()[i];
     char path[64], label[64];

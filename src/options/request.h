@@ -1,0 +1,83 @@
+/* request: turns settings into the structures of the pipeline, and examines the files that a
+ * product names. */
+#ifndef DM_OPTIONS_REQUEST_H
+#define DM_OPTIONS_REQUEST_H
+
+#include "comm/alike.h"
+#include "options/value.h"
+#include "product/multiply.h"
+#include "product/verify.h"
+
+dm_equation dm_request_equation(const dm_settings *settings);
+
+/* The stated seed of the verification. */
+dm_check_seed dm_request_check_seed(const dm_settings *settings);
+
+dm_wishes dm_request_wishes(const dm_settings *settings);
+
+/* The form as stated, without defaults filled in. */
+dm_output_form dm_request_form(const dm_settings *settings);
+
+int dm_request_io_threads(const dm_settings *settings); /* -1: not stated */
+
+/* Replaces --machine @FILE by the file's text. */
+dm_status dm_request_machine(dm_settings *settings);
+
+/* The result points into SETTINGS. */
+dm_engine dm_request_engine(const dm_settings *settings);
+
+/* The features of files that SETTINGS allow; DM_E_USAGE if they contradict each other. */
+dm_status dm_request_trust(const dm_settings *settings, dm_trust *trust);
+
+/* Whether beta is not 0. */
+bool dm_request_reads_c(const dm_settings *settings);
+
+/* Adds every option of SETTINGS, and whether it was given. */
+void dm_request_add_alike(dm_alike *alike, const dm_settings *settings);
+
+/* ---- files ---- */
+
+/* Inspects the dataset that OPERAND names, and describes it on LOG in detail; PROVENANCE may be
+ * NULL. */
+dm_status dm_request_inspect(const dm_settings *settings, const dm_log *log, const char *operand,
+                             dm_dataset *dataset, dm_attributes *provenance);
+dm_status dm_request_inspect_at(const dm_settings *settings, const dm_log *log,
+                                const dm_location *location, dm_dataset *dataset,
+                                dm_attributes *provenance);
+
+/* The files of a product, as rank 0 found them. */
+typedef struct dm_product_files {
+  dm_dataset a, b, c;
+  bool has_c; /* beta is not 0 */
+  dm_location out;
+  dm_dataset whole; /* the existing output, if it may already be the result, */
+  bool only_done;   /* and must not be replaced */
+  dm_output_form form;
+} dm_product_files;
+
+/* Inspects A and B, which OPERANDS name, and the old C, and checks the output; HAS_C must be set.
+ * DM_E_USAGE, DM_E_INPUT and others if they do not fit together. */
+dm_status dm_request_inspect_files(const dm_settings *settings, const dm_log *log,
+                                   const char *const operands[2], dm_product_files *files);
+
+/* Checks only the output; A, B and the old C are known. */
+dm_status dm_request_check_output(const dm_settings *settings, const dm_log *log,
+                                  dm_product_files *files);
+
+dm_multiply dm_request_multiply(const dm_settings *settings, const dm_product_files *files);
+
+/* The verification of C against A and B, which OPERANDS name; what is not stated comes from C's
+ * provenance. (request_verify.c) */
+dm_status dm_request_verify(const dm_settings *settings, const dm_log *log,
+                            const char *const operands[3], dm_verify *verify);
+
+/* The verification of C alone, by the checksums of its tiles. */
+dm_status dm_request_verify_alone(const dm_settings *settings, const dm_log *log,
+                                  const char *operand, dm_verify *verify);
+
+/* Describes OPERAND, a dataset or a whole file. *found: RECORD is worth keeping even on failure.
+ * (describe.c) */
+dm_status dm_request_describe(const dm_settings *settings, const dm_log *log, const char *operand,
+                              dm_record *record, bool *found);
+
+#endif
