@@ -15,6 +15,7 @@ import layers  # noqa: E402
 
 ABOUT = {"cli": "the command line, one file per verb",
          "api": "the public library, damier.h", "bench": "benchmarks, rates, info",
+         "options": "values of options, their parsers; requests",
          "product": "multiply, generate, verify on files; checkpoints",
          "engine": "the product: sources, sinks, steps of the cursor, sums",
          "check": "verification by random vectors",

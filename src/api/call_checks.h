@@ -1,7 +1,7 @@
 /* call_checks: what a call states, before anything is done: calls that cannot be right are refused
  * on all ranks. */
-#ifndef DM_LIB_CALL_CHECKS_H
-#define DM_LIB_CALL_CHECKS_H
+#ifndef DM_API_CALL_CHECKS_H
+#define DM_API_CALL_CHECKS_H
 
 #include "api/library.h"
 

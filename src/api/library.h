@@ -1,7 +1,7 @@
 /* library: shared by the parts of the library. context.c checks arguments and reports errors of
  * every call; the others use dm_status. */
-#ifndef DM_LIB_LIBRARY_H
-#define DM_LIB_LIBRARY_H
+#ifndef DM_API_LIBRARY_H
+#define DM_API_LIBRARY_H
 
 #include <stdatomic.h>
 #include <time.h>
@@ -70,6 +70,7 @@ dm_status dm_verify_in_files(damier_context *context, const damier_matrix *const
                              dm_record *record);
 
 /* Collective. LOCATION NULL: the library. *told: RECORD is worth keeping even on failure. */
-dm_status dm_describe_location(damier_context *context, const char *location, dm_record *record, bool *told);
+dm_status dm_describe_location(damier_context *context, const char *location, dm_record *record,
+                               bool *told);
 
 #endif

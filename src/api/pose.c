@@ -18,7 +18,8 @@ static bool is_file(const damier_matrix *matrix) {
 
 static dm_status look_at(const dm_posed *p, const damier_matrix *matrix, const char *name,
                          dm_dataset *dataset) {
-  if (is_file(matrix)) return dm_request_inspect(&p->settings, &p->context->run.log, matrix->file, dataset, NULL);
+  if (is_file(matrix))
+    return dm_request_inspect(&p->settings, &p->context->run.log, matrix->file, dataset, NULL);
   *dataset = dataset_of(matrix, name);
   return DM_OK;
 }
@@ -65,7 +66,8 @@ static dm_status look(dm_posed *p) {
   DM_TRY(look_at(p, p->a, "A", &f->a));
   DM_TRY(look_at(p, p->b, "B", &f->b));
   if (f->has_c && is_file(&p->old))
-    DM_TRY(dm_request_inspect_at(&p->settings, &p->context->run.log, &p->settings.old_c, &f->c, NULL));
+    DM_TRY(
+        dm_request_inspect_at(&p->settings, &p->context->run.log, &p->settings.old_c, &f->c, NULL));
   else if (f->has_c)
     f->c = dataset_of(&p->old, "C");
   DM_TRY(dm_problem_of(&f->a, &f->b, f->has_c ? &f->c : NULL, &equation, &problem));

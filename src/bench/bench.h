@@ -1,6 +1,6 @@
 /* bench: measures the performance of this machine in comparable numbers. */
-#ifndef DM_MEASURE_BENCH_H
-#define DM_MEASURE_BENCH_H
+#ifndef DM_BENCH_BENCH_H
+#define DM_BENCH_BENCH_H
 
 #include "product/multiply.h"
 

@@ -3,8 +3,8 @@
  * It alternates the multiplication; the same without overlap; reading and writing alone, by plain
  * threads; and the products of the same plan alone. The bound is the larger of the time of the
  * products and that of reading and writing at the rates of the files. */
-#ifndef DM_MEASURE_BENCH_FILES_H
-#define DM_MEASURE_BENCH_FILES_H
+#ifndef DM_BENCH_BENCH_FILES_H
+#define DM_BENCH_BENCH_FILES_H
 
 #include "bench/bench.h"
 

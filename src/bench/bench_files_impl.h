@@ -1,6 +1,6 @@
 /* bench_files_impl: shared declarations of bench_files. */
-#ifndef DM_MEASURE_BENCH_FILES_IMPL_H
-#define DM_MEASURE_BENCH_FILES_IMPL_H
+#ifndef DM_BENCH_BENCH_FILES_IMPL_H
+#define DM_BENCH_BENCH_FILES_IMPL_H
 
 #include "bench/bench_files.h"
 #include "bench/ceiling.h"

@@ -1,7 +1,7 @@
 /* bench_home: a benchmark's matrices outside of the product, as in a program that multiplies its
  * own: operands in pinned host memory, and C in host or GPU memory. */
-#ifndef DM_MEASURE_BENCH_HOME_H
-#define DM_MEASURE_BENCH_HOME_H
+#ifndef DM_BENCH_BENCH_HOME_H
+#define DM_BENCH_BENCH_HOME_H
 
 #include "engine/memory_sink.h"
 #include "engine/memory_source.h"

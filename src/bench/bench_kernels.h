@@ -1,6 +1,6 @@
 /* bench_kernels: the lab: checks, then times single kernels on one GPU. */
-#ifndef DM_MEASURE_BENCH_KERNELS_H
-#define DM_MEASURE_BENCH_KERNELS_H
+#ifndef DM_BENCH_BENCH_KERNELS_H
+#define DM_BENCH_BENCH_KERNELS_H
 
 #include "backend/lab.h"
 #include "bench/kernel_choice.h"

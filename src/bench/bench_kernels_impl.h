@@ -1,6 +1,6 @@
 /* bench_kernels_impl: shared declarations of the lab. */
-#ifndef DM_MEASURE_BENCH_KERNELS_IMPL_H
-#define DM_MEASURE_BENCH_KERNELS_IMPL_H
+#ifndef DM_BENCH_BENCH_KERNELS_IMPL_H
+#define DM_BENCH_BENCH_KERNELS_IMPL_H
 
 #include "bench/bench_kernels.h"
 

@@ -1,7 +1,7 @@
 /* bench_library: one plain library call for a rank's whole block of C: the baseline for
  * products. */
-#ifndef DM_MEASURE_BENCH_LIBRARY_H
-#define DM_MEASURE_BENCH_LIBRARY_H
+#ifndef DM_BENCH_BENCH_LIBRARY_H
+#define DM_BENCH_BENCH_LIBRARY_H
 
 #include "core/fill.h"
 #include "engine/rank_state.h"

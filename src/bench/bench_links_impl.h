@@ -1,6 +1,6 @@
 /* bench_links_impl: one pair of ranks, for the tests. */
-#ifndef DM_MEASURE_BENCH_LINKS_IMPL_H
-#define DM_MEASURE_BENCH_LINKS_IMPL_H
+#ifndef DM_BENCH_BENCH_LINKS_IMPL_H
+#define DM_BENCH_BENCH_LINKS_IMPL_H
 
 #include "engine/exchange.h"
 #include "run/run.h"

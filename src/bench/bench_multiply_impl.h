@@ -1,6 +1,6 @@
 /* bench_multiply_impl: shared declarations of bench_multiply. */
-#ifndef DM_MEASURE_BENCH_MULTIPLY_IMPL_H
-#define DM_MEASURE_BENCH_MULTIPLY_IMPL_H
+#ifndef DM_BENCH_BENCH_MULTIPLY_IMPL_H
+#define DM_BENCH_BENCH_MULTIPLY_IMPL_H
 
 #include "bench/bench.h"
 #include "bench/bench_home.h"

@@ -1,7 +1,7 @@
 /* ceiling: the rates of files for several threads of every rank that only read or write: the upper
  * bound for jobs with files. */
-#ifndef DM_MEASURE_CEILING_H
-#define DM_MEASURE_CEILING_H
+#ifndef DM_BENCH_CEILING_H
+#define DM_BENCH_CEILING_H
 
 #include "file/dataset.h"
 #include "file/file_writer.h"

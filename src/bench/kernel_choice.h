@@ -1,7 +1,7 @@
 /* kernel_choice: the selection of `bench kernels`: kernels of the registry, types and sizes, as
  * plain data. */
-#ifndef DM_MEASURE_KERNEL_CHOICE_H
-#define DM_MEASURE_KERNEL_CHOICE_H
+#ifndef DM_BENCH_KERNEL_CHOICE_H
+#define DM_BENCH_KERNEL_CHOICE_H
 
 #include <stdbool.h>
 #include <stdint.h>

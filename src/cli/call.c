@@ -36,9 +36,9 @@ void dm_cli_add_alike(dm_alike *alike, const dm_call *call) {
   for (int i = 0; i < dm_cli_option_count; i++) {
     const dm_option *o = &dm_cli_options[i];
     if (!o->own.set) continue;
-    const uint64_t stated[] = {(uint64_t)dm_checksum_bytes((const char *)&call->own + o->own.at,
-                                                           (int64_t)o->own.room, 0),
-                               call->own.given[i]};
+    const uint64_t stated[] = {
+        (uint64_t)dm_checksum_bytes((const char *)&call->own + o->own.at, (int64_t)o->own.room, 0),
+        call->own.given[i]};
     dm_alike_add(alike, o->name, stated, sizeof stated);
   }
 }

@@ -20,7 +20,8 @@ static void print_values(FILE *out) {
     const dm_option *option = &dm_cli_options[i];
     if (!dm_cli_value(option)->choices) continue;
     fprintf(out, "    --%s) words=\"", option->name);
-    for (int j = 0; dm_cli_value(option)->choices[j]; j++) fprintf(out, "%s ", dm_cli_value(option)->choices[j]);
+    for (int j = 0; dm_cli_value(option)->choices[j]; j++)
+      fprintf(out, "%s ", dm_cli_value(option)->choices[j]);
     fputs("\" ;;\n", out);
   }
   fputs("    -o", out);

@@ -96,7 +96,8 @@ static void print_fish_option(const dm_verb *verb, const dm_option *option, FILE
   if (option->letter) fprintf(out, " -s %c", option->letter);
   if (dm_cli_value(option)->choices) {
     fputs(" -x -a '", out);
-    for (int i = 0; dm_cli_value(option)->choices[i]; i++) fprintf(out, "%s ", dm_cli_value(option)->choices[i]);
+    for (int i = 0; dm_cli_value(option)->choices[i]; i++)
+      fprintf(out, "%s ", dm_cli_value(option)->choices[i]);
     fputc('\'', out);
   } else if (dm_cli_takes_value(option)) {
     fputs(" -r", out);

@@ -16,8 +16,7 @@ enum { OF_OTHERS = sizeof of_others / sizeof *of_others };
 static dm_status read_known(dm_call *call) {
   for (int i = 0; i < dm_cli_option_count; i++) {
     const dm_option *option = &dm_cli_options[i];
-    if (option->flags_only || call->own.given[i] || !(option->verbs & call->verb->bit))
-      continue;
+    if (option->flags_only || call->own.given[i] || !(option->verbs & call->verb->bit)) continue;
     char name[64];
     const char *value = getenv(dm_cli_variable(option, name));
     if (!value) continue;

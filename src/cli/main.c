@@ -11,12 +11,12 @@
 #include "backend/backend.h"
 #include "bench/info_kernels.h"
 #include "cli/reports.h"
-#include "options/request.h"
 #include "cli/session.h"
 #include "cli/stop_early.h"
 #include "comm/comm.h"
 #include "core/clock.h"
 #include "core/version.h"
+#include "options/request.h"
 #include "product/info.h"
 #include "transport/transport.h"
 

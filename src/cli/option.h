@@ -3,7 +3,7 @@
 #ifndef DM_CLI_OPTION_H
 #define DM_CLI_OPTION_H
 
-#include "cli/settings.h"
+#include "cli/cli_settings.h"
 #include "options/value.h"
 
 /* Sets of verbs; DM_VERB_NONE is a command line without a verb. */

@@ -1,9 +1,11 @@
 #include "cli/option.h"
 
 /* An option of the program alone; other rows are options of products, which dm_values reads. */
-#define OWN(setter, field, ...)                                                     \
-  .own = {.set = setter, .at = offsetof(dm_cli_settings, field),                    \
-          .room = sizeof(((dm_cli_settings *)0)->field), __VA_ARGS__}
+#define OWN(setter, field, ...)                                                                    \
+  .own = {.set = setter,                                                                           \
+          .at = offsetof(dm_cli_settings, field),                                                  \
+          .room = sizeof(((dm_cli_settings *)0)->field),                                           \
+          __VA_ARGS__}
 
 enum {
   MULTIPLY = DM_VERB_MULTIPLY,

@@ -4,13 +4,13 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
-#include "options/request.h"
 #include "comm/comm.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/fork_join.h"
 #include "engine/seen_files.h"
 #include "engine/setup.h"
+#include "options/request.h"
 
 static const int64_t gib = 1 << 30;
 

@@ -5,9 +5,9 @@
 
 #include "cli/plan_machine.h"
 #include "cli/reports.h"
-#include "options/request.h"
 #include "core/checked.h"
 #include "core/units.h"
+#include "options/request.h"
 #include "plan/choose.h"
 #include "plan/identity.h"
 

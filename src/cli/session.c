@@ -3,10 +3,10 @@
 #include "backend/backend.h"
 #include "check/verdict.h"
 #include "cli/reports.h"
-#include "options/request.h"
 #include "cli/stop_early.h"
 #include "core/version.h"
 #include "engine/dataset_input.h"
+#include "options/request.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -151,8 +151,8 @@ int dm_cli_run_job(dm_call *call, dm_status prepared, const dm_work *work) {
   bool only;
   const int local_rank = dm_comm_local_rank_before_start(&only);
   dm_warm_up *warm_up = work->warms_up ? dm_backend_warm_up(local_rank, only) : NULL;
-  dm_status status = dm_run_start(&run, dm_cli_level(call),
-                                  (dm_progress_mode)call->own.progress, call->command);
+  dm_status status =
+      dm_run_start(&run, dm_cli_level(call), (dm_progress_mode)call->own.progress, call->command);
   if (status) {
     dm_status_free(prepared);
     dm_warm_up_end(warm_up);

@@ -32,9 +32,9 @@ dm_status dm_cli_verb_find(int argc, char **argv, const dm_verb **verb, int *use
 /* One parsed invocation. */
 struct dm_call {
   const dm_verb *verb;
-  dm_settings settings;  /* the options of products */
-  dm_cli_settings own;   /* the program's */
-  double born; /* when main began, in seconds of dm_now */
+  dm_settings settings; /* the options of products */
+  dm_cli_settings own;  /* the program's */
+  double born;          /* when main began, in seconds of dm_now */
   const char **operands;
   int operand_count;
   dm_cli_reports *reports;

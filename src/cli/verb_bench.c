@@ -5,9 +5,9 @@
 #include "bench/bench.h"
 #include "bench/bench_files.h"
 #include "bench/kernel_choice.h"
-#include "options/request.h"
 #include "cli/session.h"
 #include "core/units.h"
+#include "options/request.h"
 
 enum { DEFAULT_SIZE = 2048, FROM_HOST = 1, FROM_DEVICE = 2, FROM_FILE = 3 }; /* as in the table */
 
@@ -53,10 +53,12 @@ static dm_status find_sizes(const dm_call *call, dm_kernel_sizes *sizes) {
   int64_t mnk[3];
   const int first = dm_cli_given(call, "sizes") ? 0 : 1;
   DM_TRY(check_from_file(call));
-  for (size_t i = first + 1; i < sizeof ways / sizeof ways[0] && dm_cli_given(call, ways[first]); i++)
+  for (size_t i = first + 1; i < sizeof ways / sizeof ways[0] && dm_cli_given(call, ways[first]);
+       i++)
     if (dm_cli_given(call, ways[i]))
       return dm_fail(DM_E_USAGE, "--%s cannot be combined with --%s", ways[i], ways[first]);
-  if (first == 0) return dm_context(dm_kernel_sizes_parse(call->own.lab.sizes, sizes), "option '--sizes'");
+  if (first == 0)
+    return dm_context(dm_kernel_sizes_parse(call->own.lab.sizes, sizes), "option '--sizes'");
   DM_TRY(dm_cli_dimensions(call, DEFAULT_SIZE, mnk));
   sizes->count = 1;
   sizes->list[0] = (dm_kernel_size){mnk[0], mnk[1], mnk[2]};

@@ -31,8 +31,7 @@ static dm_status read_wishes(const dm_call *call, dm_bench_kernels *wanted) {
 static dm_status list(const dm_call *call, const bool chosen[DM_KERNEL_COUNT]) {
   int count = 0;
   for (int i = 0; i < DM_KERNEL_COUNT; i++) count += chosen[i];
-  if (dm_cli_level(call) > DM_LOG_WARNING)
-    dm_cli_print_kernel_list(chosen, dm_cli_out(call));
+  if (dm_cli_level(call) > DM_LOG_WARNING) dm_cli_print_kernel_list(chosen, dm_cli_out(call));
   if (dm_cli_level(call) > DM_LOG_ERROR)
     fprintf(dm_cli_out(call), "damier: bench kernels listed=%d\n", count);
   for (int i = 0; i < DM_KERNEL_COUNT; i++) {

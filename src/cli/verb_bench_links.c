@@ -1,6 +1,6 @@
 #include "bench/bench.h"
-#include "options/request.h"
 #include "cli/session.h"
+#include "options/request.h"
 
 enum { MOST_REPETITIONS = 1000 };
 

@@ -1,6 +1,6 @@
-#include "options/request.h"
 #include "cli/session.h"
 #include "core/fill.h"
+#include "options/request.h"
 #include "product/generate.h"
 
 /* The parameter of the kind; a parameter of another kind would go unnoticed, so it is rejected. */

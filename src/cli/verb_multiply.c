@@ -2,9 +2,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "options/request.h"
 #include "cli/session.h"
 #include "core/fork_join.h"
+#include "options/request.h"
 
 /* --no-protect excludes options that need checksums. */
 static dm_status check_protection(const dm_settings *s) {

@@ -2,10 +2,10 @@
 
 #include "cli/plan_machine.h"
 #include "cli/plan_slurm.h"
-#include "options/request.h"
 #include "cli/session.h"
 #include "core/units.h"
 #include "engine/forecast.h"
+#include "options/request.h"
 #include "plan/choose.h"
 #include "plan/identity.h"
 #include "plan/plan_text.h"

@@ -1,6 +1,6 @@
 /* batch: moves bytes between memory and one run of a file, in few large calls. */
-#ifndef DM_IO_BATCH_H
-#define DM_IO_BATCH_H
+#ifndef DM_FILE_BATCH_H
+#define DM_FILE_BATCH_H
 
 #include <stdint.h>
 #include <sys/uio.h>

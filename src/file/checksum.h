@@ -1,8 +1,8 @@
 /* checksum: checksums of records and of samples of a file; for elements of C see
  * core/element_sum.h.
  */
-#ifndef DM_IO_CHECKSUM_H
-#define DM_IO_CHECKSUM_H
+#ifndef DM_FILE_CHECKSUM_H
+#define DM_FILE_CHECKSUM_H
 
 #include "file/dataset.h"
 

@@ -1,6 +1,6 @@
 /* child: runs a function in a forked process with limits, which contains crashes. */
-#ifndef DM_IO_CHILD_H
-#define DM_IO_CHILD_H
+#ifndef DM_FILE_CHILD_H
+#define DM_FILE_CHILD_H
 
 #include <stdint.h>
 

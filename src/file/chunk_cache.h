@@ -1,8 +1,8 @@
 /* chunk_cache: the chunks of one dataset that transfers need. A thread unpacks each chunk and
  * copies it to all transfers that need it; it is kept while there is room, unless all of it has
  * been copied. Private to io. */
-#ifndef DM_IO_CHUNK_CACHE_H
-#define DM_IO_CHUNK_CACHE_H
+#ifndef DM_FILE_CHUNK_CACHE_H
+#define DM_FILE_CHUNK_CACHE_H
 
 #include "file/file_queue.h"
 #include "file/reader.h"

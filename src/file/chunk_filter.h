@@ -2,8 +2,8 @@
  *
  * HDF5 1.10 trusts the size that a chunk declares: it reads beyond the end of a chunk that inflates
  * to less.  Here every length is checked. */
-#ifndef DM_IO_CHUNK_FILTER_H
-#define DM_IO_CHUNK_FILTER_H
+#ifndef DM_FILE_CHUNK_FILTER_H
+#define DM_FILE_CHUNK_FILTER_H
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
  * HDF5 1.10 reports places by visiting all chunks for each request. Its reads, however, find their
  * chunk at once: a file driver of our own, in front of HDF5's, observes which bytes HDF5 would
  * read. */
-#ifndef DM_IO_CHUNK_PLACE_H
-#define DM_IO_CHUNK_PLACE_H
+#ifndef DM_FILE_CHUNK_PLACE_H
+#define DM_FILE_CHUNK_PLACE_H
 
 #include <hdf5.h>
 

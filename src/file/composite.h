@@ -2,8 +2,8 @@
  *
  * The description is one block of memory without pointers, so that it can be sent from a child
  * process and to other ranks. */
-#ifndef DM_IO_COMPOSITE_H
-#define DM_IO_COMPOSITE_H
+#ifndef DM_FILE_COMPOSITE_H
+#define DM_FILE_COMPOSITE_H
 
 #include "file/dataset.h"
 

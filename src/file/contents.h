@@ -1,6 +1,6 @@
 /* contents: walks over what an open, untrusted HDF5 file holds. */
-#ifndef DM_IO_CONTENTS_H
-#define DM_IO_CONTENTS_H
+#ifndef DM_FILE_CONTENTS_H
+#define DM_FILE_CONTENTS_H
 
 #include <hdf5.h>
 

@@ -1,6 +1,6 @@
 /* dataset: the properties of a matrix in an HDF5 file, found by inspection. */
-#ifndef DM_IO_DATASET_H
-#define DM_IO_DATASET_H
+#ifndef DM_FILE_DATASET_H
+#define DM_FILE_DATASET_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* encoding: groups that stand for one matrix or table in several datasets, such as sparse matrices
  * of anndata, MATLAB and Octave, and tables of pandas. */
-#ifndef DM_IO_ENCODING_H
-#define DM_IO_ENCODING_H
+#ifndef DM_FILE_ENCODING_H
+#define DM_FILE_ENCODING_H
 
 #include <hdf5.h>
 #include <stdbool.h>

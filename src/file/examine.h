@@ -1,6 +1,6 @@
 /* examine: the work of the inspecting child: opens the dataset and accepts or rejects it. */
-#ifndef DM_IO_EXAMINE_H
-#define DM_IO_EXAMINE_H
+#ifndef DM_FILE_EXAMINE_H
+#define DM_FILE_EXAMINE_H
 
 #include "file/inspect.h"
 

@@ -5,8 +5,8 @@
  * chunks, convert and write; they use neither HDF5 nor MPI. Rectangles are moved in the order of
  * posting. A chunk that several of them need is unpacked once if they are posted before it is
  * dropped: post everything whose destination exists, in the order in which it will be needed. */
-#ifndef DM_IO_FILE_QUEUE_H
-#define DM_IO_FILE_QUEUE_H
+#ifndef DM_FILE_FILE_QUEUE_H
+#define DM_FILE_FILE_QUEUE_H
 
 #include "file/output.h"
 #include "file/read.h"

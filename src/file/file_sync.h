@@ -1,6 +1,6 @@
 /* file_sync: syncs a file to the disk piece by piece, so that a slow disk shows progress. */
-#ifndef DM_IO_FILE_SYNC_H
-#define DM_IO_FILE_SYNC_H
+#ifndef DM_FILE_FILE_SYNC_H
+#define DM_FILE_FILE_SYNC_H
 
 #include <stdbool.h>
 

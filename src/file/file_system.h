@@ -1,6 +1,6 @@
 /* file_system: the type of a file's file system. */
-#ifndef DM_IO_FILE_SYSTEM_H
-#define DM_IO_FILE_SYSTEM_H
+#ifndef DM_FILE_FILE_SYSTEM_H
+#define DM_FILE_FILE_SYSTEM_H
 
 enum { DM_FILE_SYSTEM = 24 };
 

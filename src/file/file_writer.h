@@ -1,6 +1,6 @@
 /* file_writer: the ways to write the bytes of C to its file, whose length and space exist. */
-#ifndef DM_IO_FILE_WRITER_H
-#define DM_IO_FILE_WRITER_H
+#ifndef DM_FILE_FILE_WRITER_H
+#define DM_FILE_FILE_WRITER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* foreign: files and folders of other formats, recognised by their first bytes, and what to do with
  * them. */
-#ifndef DM_IO_FOREIGN_H
-#define DM_IO_FOREIGN_H
+#ifndef DM_FILE_FOREIGN_H
+#define DM_FILE_FOREIGN_H
 
 #include "file/dataset.h"
 

@@ -1,6 +1,6 @@
 /* hdf5_attribute: text attributes of datasets, read from untrusted files and written to our own. */
-#ifndef DM_IO_HDF5_ATTRIBUTE_H
-#define DM_IO_HDF5_ATTRIBUTE_H
+#ifndef DM_FILE_HDF5_ATTRIBUTE_H
+#define DM_FILE_HDF5_ATTRIBUTE_H
 
 #include <hdf5.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* hdf5_selection: the elements that a mapping of a virtual dataset selects, as blocks or as runs of
  * rows. */
-#ifndef DM_IO_HDF5_SELECTION_H
-#define DM_IO_HDF5_SELECTION_H
+#ifndef DM_FILE_HDF5_SELECTION_H
+#define DM_FILE_HDF5_SELECTION_H
 
 #include <hdf5.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* hdf5_type: damier's element types in HDF5. */
-#ifndef DM_IO_HDF5_TYPE_H
-#define DM_IO_HDF5_TYPE_H
+#ifndef DM_FILE_HDF5_TYPE_H
+#define DM_FILE_HDF5_TYPE_H
 
 #include <hdf5.h>
 

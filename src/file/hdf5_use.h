@@ -1,6 +1,6 @@
 /* hdf5_use: damier's use of the HDF5 library: quiet, without plug-ins, inside one file. */
-#ifndef DM_IO_HDF5_USE_H
-#define DM_IO_HDF5_USE_H
+#ifndef DM_FILE_HDF5_USE_H
+#define DM_FILE_HDF5_USE_H
 
 #include <hdf5.h>
 

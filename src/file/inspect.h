@@ -1,8 +1,8 @@
 /* inspect: inspects an untrusted file in a child process with limits.
  *
  * Must run before MPI and CUDA are started, because it forks. */
-#ifndef DM_IO_INSPECT_H
-#define DM_IO_INSPECT_H
+#ifndef DM_FILE_INSPECT_H
+#define DM_FILE_INSPECT_H
 
 #include "file/dataset.h"
 

@@ -3,8 +3,8 @@
  * A header of named texts, then one record of 64 bytes per tile, each with its own checksum. Only
  * rank 0 uses it. A record is appended after all ranks have synced the data of its tile, and is on
  * the disk when dm_journal_append returns. docs/checkpoint.md states the guarantees. */
-#ifndef DM_IO_JOURNAL_H
-#define DM_IO_JOURNAL_H
+#ifndef DM_FILE_JOURNAL_H
+#define DM_FILE_JOURNAL_H
 
 #include <stdbool.h>
 

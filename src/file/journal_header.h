@@ -3,8 +3,8 @@
  * Eight bytes of format, the number of fields, then name and text of each, zero-terminated, padded
  * with zeros to a fixed size, so that records can be found whatever happened to the header; the
  * last eight bytes are the XXH3-64 of all others. */
-#ifndef DM_IO_JOURNAL_HEADER_H
-#define DM_IO_JOURNAL_HEADER_H
+#ifndef DM_FILE_JOURNAL_HEADER_H
+#define DM_FILE_JOURNAL_HEADER_H
 
 #include "file/journal.h"
 

@@ -1,8 +1,8 @@
 /* listing: lists the contents of a file, and why damier can or cannot multiply them.
  *
  * Must run before MPI and CUDA are started, because it forks. */
-#ifndef DM_IO_LISTING_H
-#define DM_IO_LISTING_H
+#ifndef DM_FILE_LISTING_H
+#define DM_FILE_LISTING_H
 
 #include "file/inspect.h"
 

@@ -1,7 +1,7 @@
 /* meaning: what the attributes of a dataset say about its stored numbers: packing, another sign,
  * missing values. Applied while elements are read. */
-#ifndef DM_IO_MEANING_H
-#define DM_IO_MEANING_H
+#ifndef DM_FILE_MEANING_H
+#define DM_FILE_MEANING_H
 
 #include "core/view.h"
 

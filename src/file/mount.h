@@ -1,7 +1,7 @@
 /* mount: identifies the file system of a file in a form that stays valid after a restart and on
  * other nodes of a cluster. */
-#ifndef DM_IO_MOUNT_H
-#define DM_IO_MOUNT_H
+#ifndef DM_FILE_MOUNT_H
+#define DM_FILE_MOUNT_H
 
 #include <stdbool.h>
 

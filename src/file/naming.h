@@ -1,6 +1,6 @@
 /* naming: how files and datasets appear in messages. */
-#ifndef DM_IO_NAMING_H
-#define DM_IO_NAMING_H
+#ifndef DM_FILE_NAMING_H
+#define DM_FILE_NAMING_H
 
 #include "file/dataset.h"
 

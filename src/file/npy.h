@@ -1,7 +1,7 @@
 /* npy: NumPy's format for one array: a magic number, a header that is a Python dictionary, and the
  * packed elements. As a dataset it has no name. */
-#ifndef DM_IO_NPY_H
-#define DM_IO_NPY_H
+#ifndef DM_FILE_NPY_H
+#define DM_FILE_NPY_H
 
 #include "file/inspect.h"
 

@@ -2,14 +2,14 @@
  * there, and gets its name when it is complete.
  *
  * Rank 0 creates and commits it; in between all ranks write their own rectangles independently. */
-#ifndef DM_IO_OUTPUT_H
-#define DM_IO_OUTPUT_H
+#ifndef DM_FILE_OUTPUT_H
+#define DM_FILE_OUTPUT_H
 
 #include "core/keepalive.h"
 #include "core/view.h"
 #include "file/dataset.h"
-#include "file/journal.h"
 #include "file/file_writer.h"
+#include "file/journal.h"
 
 enum { DM_BESIDE = DM_PATH + 16 }; /* room for the names of files beside the output */
 enum { DM_ID_LENGTH = 32, DM_ID = DM_ID_LENGTH + 1 };

@@ -1,6 +1,6 @@
 /* output_file: shared by creating, checking and committing an output. Private to io. */
-#ifndef DM_IO_OUTPUT_FILE_H
-#define DM_IO_OUTPUT_FILE_H
+#ifndef DM_FILE_OUTPUT_FILE_H
+#define DM_FILE_OUTPUT_FILE_H
 
 #include <sys/stat.h>
 

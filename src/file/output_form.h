@@ -1,6 +1,6 @@
 /* output_form: the layout of C's elements in its file: contiguous or chunked. */
-#ifndef DM_IO_OUTPUT_FORM_H
-#define DM_IO_OUTPUT_FORM_H
+#ifndef DM_FILE_OUTPUT_FORM_H
+#define DM_FILE_OUTPUT_FORM_H
 
 #include "file/dataset.h"
 

@@ -1,6 +1,6 @@
 /* output_tiles: the record of tiles in C's file. Private to io. */
-#ifndef DM_IO_OUTPUT_TILES_H
-#define DM_IO_OUTPUT_TILES_H
+#ifndef DM_FILE_OUTPUT_TILES_H
+#define DM_FILE_OUTPUT_TILES_H
 
 #include <hdf5.h>
 

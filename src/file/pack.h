@@ -1,6 +1,6 @@
 /* pack: turns the finished contiguous file of C into one with chunks. */
-#ifndef DM_IO_PACK_H
-#define DM_IO_PACK_H
+#ifndef DM_FILE_PACK_H
+#define DM_FILE_PACK_H
 
 #include "core/keepalive.h"
 #include "file/output.h"

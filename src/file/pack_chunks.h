@@ -1,7 +1,7 @@
 /* pack_chunks: moves the chunks of C from the contiguous file to the chunked one, and reads them
  * back for comparison. Private to io. */
-#ifndef DM_IO_PACK_CHUNKS_H
-#define DM_IO_PACK_CHUNKS_H
+#ifndef DM_FILE_PACK_CHUNKS_H
+#define DM_FILE_PACK_CHUNKS_H
 
 #include <hdf5.h>
 

@@ -1,6 +1,6 @@
 /* page_cache: how much of a file is in memory. */
-#ifndef DM_IO_PAGE_CACHE_H
-#define DM_IO_PAGE_CACHE_H
+#ifndef DM_FILE_PAGE_CACHE_H
+#define DM_FILE_PAGE_CACHE_H
 
 #include <stdbool.h>
 

@@ -1,8 +1,8 @@
 /* pool: threads that process a queue of tasks in order.
  *
  * The threads use neither MPI nor HDF5: tasks only use files, memory and arithmetic. */
-#ifndef DM_IO_POOL_H
-#define DM_IO_POOL_H
+#ifndef DM_FILE_POOL_H
+#define DM_FILE_POOL_H
 
 #include <pthread.h>
 #include <stdint.h>

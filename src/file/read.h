@@ -1,6 +1,6 @@
 /* read: reads rectangles of an inspected dataset into host memory, with conversion. */
-#ifndef DM_IO_READ_H
-#define DM_IO_READ_H
+#ifndef DM_FILE_READ_H
+#define DM_FILE_READ_H
 
 #include "core/keepalive.h"
 #include "core/view.h"

@@ -1,6 +1,6 @@
 /* reader: state shared by the methods of reading.  Private to io. */
-#ifndef DM_IO_READER_H
-#define DM_IO_READER_H
+#ifndef DM_FILE_READER_H
+#define DM_FILE_READER_H
 
 #include <hdf5.h>
 

@@ -1,7 +1,7 @@
 /* recast: turns the finished contiguous file of C into a .npy file, or adds C as a dataset to an
  * existing file. The file with C's name stays unchanged until the commit renames the new file. */
-#ifndef DM_IO_RECAST_H
-#define DM_IO_RECAST_H
+#ifndef DM_FILE_RECAST_H
+#define DM_FILE_RECAST_H
 
 #include "core/keepalive.h"
 #include "file/output.h"

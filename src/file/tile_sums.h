@@ -1,7 +1,7 @@
 /* tile_sums: sums the checksums of C's tiles again while C is read in parts, to compare a file with
  * what was recorded during the computation. */
-#ifndef DM_IO_TILE_SUMS_H
-#define DM_IO_TILE_SUMS_H
+#ifndef DM_FILE_TILE_SUMS_H
+#define DM_FILE_TILE_SUMS_H
 
 #include "core/view.h"
 #include "file/journal.h"

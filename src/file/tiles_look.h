@@ -1,7 +1,7 @@
 /* tiles_look: reads the checksums of tiles that damier stored in a finished file
  * (output_tiles.h). */
-#ifndef DM_IO_TILES_LOOK_H
-#define DM_IO_TILES_LOOK_H
+#ifndef DM_FILE_TILES_LOOK_H
+#define DM_FILE_TILES_LOOK_H
 
 #include "file/journal.h"
 

@@ -112,8 +112,9 @@ dm_status dm_request_trust(const dm_settings *s, dm_trust *trust) {
              : DM_OK;
 }
 
-dm_status dm_request_inspect_at(const dm_settings *s, const dm_log *log, const dm_location *location, dm_dataset *dataset,
-                         dm_attributes *provenance) {
+dm_status dm_request_inspect_at(const dm_settings *s, const dm_log *log,
+                                const dm_location *location, dm_dataset *dataset,
+                                dm_attributes *provenance) {
   dm_trust trust;
   DM_TRY(dm_request_trust(s, &trust));
   DM_TRY(dm_io_inspect(location, &trust, dataset, provenance));
@@ -132,8 +133,8 @@ dm_status dm_request_inspect_at(const dm_settings *s, const dm_log *log, const d
   return DM_OK;
 }
 
-dm_status dm_request_inspect(const dm_settings *s, const dm_log *log, const char *operand, dm_dataset *dataset,
-                      dm_attributes *provenance) {
+dm_status dm_request_inspect(const dm_settings *s, const dm_log *log, const char *operand,
+                             dm_dataset *dataset, dm_attributes *provenance) {
   dm_location location;
   double number;
   DM_TRY(dm_value_location(operand, &location));
@@ -155,8 +156,8 @@ dm_status dm_request_inspect_files(const dm_settings *s, const dm_log *log,
 
 /* An earlier run of the command may have named C before it was killed: only its journal is left to
  * be removed. CHECKED says whether the file may be replaced. */
-static dm_status look_for_result(const dm_settings *s, const dm_log *log, dm_product_files *f, const dm_problem *problem,
-                                 dm_status checked) {
+static dm_status look_for_result(const dm_settings *s, const dm_log *log, dm_product_files *f,
+                                 const dm_problem *problem, dm_status checked) {
   struct stat info;
   bool complete;
   if ((checked && checked->code != DM_E_USAGE) || lstat(f->out.file, &info) < 0) return checked;

@@ -20,8 +20,7 @@ dm_status dm_value_restore(const dm_value *value, dm_settings *settings) {
   dm_settings *fresh = malloc(sizeof *fresh);
   if (!fresh) return dm_fail(DM_E_FIT, "no memory for settings");
   dm_status status = dm_settings_defaults(fresh);
-  if (!status)
-    memcpy((char *)settings + value->at, (const char *)fresh + value->at, value->room);
+  if (!status) memcpy((char *)settings + value->at, (const char *)fresh + value->at, value->room);
   settings->given[value - dm_values] = false;
   free(fresh);
   return status;

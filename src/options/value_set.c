@@ -130,7 +130,8 @@ dm_status dm_value_set_percent(const dm_value *value, const char *text, void *se
   snprintf(number, sizeof number, "%s", text);
   const size_t length = strlen(number);
   if (length > 1 && number[length - 1] == '%') number[length - 1] = '\0';
-  if (strlen(text) >= sizeof number || !dm_parse_real(number, &percent) || percent <= 0 || percent > 100)
+  if (strlen(text) >= sizeof number || !dm_parse_real(number, &percent) || percent <= 0 ||
+      percent > 100)
     return dm_fail(DM_E_USAGE, "'%s' is not a percentage such as 80%%", text);
   *(double *)place(value, settings) = percent / 100;
   return DM_OK;

@@ -1,6 +1,6 @@
 /* band: keeps some rows of a matrix in GPU memory in pinned host memory. */
-#ifndef DM_JOB_BAND_H
-#define DM_JOB_BAND_H
+#ifndef DM_PRODUCT_BAND_H
+#define DM_PRODUCT_BAND_H
 
 #include "backend/backend.h"
 #include "plan/partition.h"

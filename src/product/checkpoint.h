@@ -4,8 +4,8 @@
  * to rank 0, which records a tile in the journal (file/journal.h) when all ranks have it on the
  * disk. A later run of the same command keeps the recorded tiles after comparing their checksums
  * with the file. docs/checkpoint.md states the guarantees. */
-#ifndef DM_JOB_CHECKPOINT_H
-#define DM_JOB_CHECKPOINT_H
+#ifndef DM_PRODUCT_CHECKPOINT_H
+#define DM_PRODUCT_CHECKPOINT_H
 
 #include "engine/setup.h"
 #include "engine/tile_states.h"

@@ -1,6 +1,6 @@
 /* checkpoint_fields: what must be equal for a run to resume another. */
-#ifndef DM_JOB_CHECKPOINT_FIELDS_H
-#define DM_JOB_CHECKPOINT_FIELDS_H
+#ifndef DM_PRODUCT_CHECKPOINT_FIELDS_H
+#define DM_PRODUCT_CHECKPOINT_FIELDS_H
 
 #include "engine/setup.h"
 #include "product/multiply.h"

@@ -1,7 +1,7 @@
 /* checkpoint_impl: shared by checkpoint.c, which records tiles, and checkpoint_resume.c, which
  * takes up what an earlier run recorded. */
-#ifndef DM_JOB_CHECKPOINT_IMPL_H
-#define DM_JOB_CHECKPOINT_IMPL_H
+#ifndef DM_PRODUCT_CHECKPOINT_IMPL_H
+#define DM_PRODUCT_CHECKPOINT_IMPL_H
 
 #include "plan/tiles.h"
 #include "product/checkpoint.h"

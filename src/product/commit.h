@@ -1,6 +1,6 @@
 /* commit: gives the finished file of an output its form and its name. */
-#ifndef DM_JOB_COMMIT_H
-#define DM_JOB_COMMIT_H
+#ifndef DM_PRODUCT_COMMIT_H
+#define DM_PRODUCT_COMMIT_H
 
 #include "file/output.h"
 #include "file/output_form.h"

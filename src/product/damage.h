@@ -1,6 +1,6 @@
 /* damage: finds the wrong blocks of a finished C by reading A, B and C from their files. */
-#ifndef DM_JOB_DAMAGE_H
-#define DM_JOB_DAMAGE_H
+#ifndef DM_PRODUCT_DAMAGE_H
+#define DM_PRODUCT_DAMAGE_H
 
 #include "product/verify.h"
 

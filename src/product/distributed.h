@@ -1,6 +1,6 @@
 /* distributed: a matrix in memory as described by the caller, and its elements on this rank. */
-#ifndef DM_JOB_DISTRIBUTED_H
-#define DM_JOB_DISTRIBUTED_H
+#ifndef DM_PRODUCT_DISTRIBUTED_H
+#define DM_PRODUCT_DISTRIBUTED_H
 
 #include "comm/comm.h"
 #include "product/redistribute.h"

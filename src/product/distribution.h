@@ -3,8 +3,8 @@
  * Rows and columns are divided independently: each axis is cut into runs, and each run belongs to a
  * part of the axis; a pair of parts, of rows and of columns, belongs to one rank. Blocks of rows,
  * ScaLAPACK's block-cyclic matrices and the shares of a plan are of this kind. */
-#ifndef DM_JOB_DISTRIBUTION_H
-#define DM_JOB_DISTRIBUTION_H
+#ifndef DM_PRODUCT_DISTRIBUTION_H
+#define DM_PRODUCT_DISTRIBUTION_H
 
 #include "core/view.h"
 #include "plan/plan.h"

@@ -1,6 +1,6 @@
 /* file_sink: copies a rank's rows of C from the device, finishes, checks and writes them. */
-#ifndef DM_JOB_FILE_SINK_H
-#define DM_JOB_FILE_SINK_H
+#ifndef DM_PRODUCT_FILE_SINK_H
+#define DM_PRODUCT_FILE_SINK_H
 
 #include "check/freivalds.h"
 #include "engine/sink.h"

@@ -1,10 +1,10 @@
 /* generate: writes a matrix whose elements are a function of seed, row and column, in parallel. */
-#ifndef DM_JOB_GENERATE_H
-#define DM_JOB_GENERATE_H
+#ifndef DM_PRODUCT_GENERATE_H
+#define DM_PRODUCT_GENERATE_H
 
 #include "core/element.h"
-#include "file/output_form.h"
 #include "file/file_writer.h"
+#include "file/output_form.h"
 #include "run/record.h"
 #include "run/run.h"
 

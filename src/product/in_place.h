@@ -1,8 +1,8 @@
 /* in_place: products of one process whose A, B and C are in one memory, of the host or of its GPU.
  * They are multiplied where they are, by one call of the BLAS library: nothing is copied, and
  * later calls reuse the open backend. */
-#ifndef DM_JOB_IN_PLACE_H
-#define DM_JOB_IN_PLACE_H
+#ifndef DM_PRODUCT_IN_PLACE_H
+#define DM_PRODUCT_IN_PLACE_H
 
 #include "product/multiply.h"
 

@@ -64,8 +64,8 @@ static void record_device(const dm_backend_ops *ops, int rank, const dm_device *
 }
 
 /* Opens one device of a backend only to query it. */
-static dm_status describe_device(const dm_backend_ops *ops, int rank, int ranks,
-                                 dm_info_more *more, dm_record *record) {
+static dm_status describe_device(const dm_backend_ops *ops, int rank, int ranks, dm_info_more *more,
+                                 dm_record *record) {
   dm_backend_config config = {.local_rank = rank, .local_ranks = ranks, .kernel = "auto"};
   dm_backend *backend;
   DM_TRY(dm_backend_open(ops, &config, &backend));
@@ -102,7 +102,7 @@ dm_status dm_info_program(dm_info_more *more, dm_record *record) {
   dm_facts_record(NULL, true, record);
   dm_record_integer(record, "machine.memory_free_bytes", "  free", DM_SHOWN_BYTES,
                     dm_memory_available());
-  for (int i = 0; dm_backend_all()[i]; i++) 
+  for (int i = 0; dm_backend_all()[i]; i++)
     DM_TRY(describe_backend(dm_backend_all()[i], more, record));
   for (int i = 0; dm_transport_all()[i]; i++) {
     const dm_transport_ops *ops = dm_transport_all()[i];

@@ -1,7 +1,7 @@
 /* memory_operands: A and B in the ranks' memory, on hosts or GPUs, as the caller divided them:
  * moves them to the plan's places before the first product. */
-#ifndef DM_JOB_MEMORY_OPERANDS_H
-#define DM_JOB_MEMORY_OPERANDS_H
+#ifndef DM_PRODUCT_MEMORY_OPERANDS_H
+#define DM_PRODUCT_MEMORY_OPERANDS_H
 
 #include "engine/memory_source.h"
 #include "product/distributed.h"

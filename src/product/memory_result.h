@@ -1,7 +1,7 @@
 /* memory_result: C in the ranks' memory, on hosts or GPUs, as the caller divided it. The tiles are
  * delivered one after the other: each is finished (alpha, beta, one rounding) and moved. */
-#ifndef DM_JOB_MEMORY_RESULT_H
-#define DM_JOB_MEMORY_RESULT_H
+#ifndef DM_PRODUCT_MEMORY_RESULT_H
+#define DM_PRODUCT_MEMORY_RESULT_H
 
 #include "check/freivalds.h"
 #include "engine/memory_sink.h"

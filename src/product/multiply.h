@@ -3,8 +3,8 @@
  * A, B, the old C and C are each in a file or in the ranks' memory, in any combination. A round
  * describes the product, plans it, opens its matrices, multiplies tile by tile, judges C, and
  * delivers and commits it, or has its wrong tiles computed again by another round. */
-#ifndef DM_JOB_MULTIPLY_H
-#define DM_JOB_MULTIPLY_H
+#ifndef DM_PRODUCT_MULTIPLY_H
+#define DM_PRODUCT_MULTIPLY_H
 
 #include "check/freivalds.h"
 #include "engine/engine.h"

@@ -1,6 +1,6 @@
 /* multiply_impl: shared by the parts of the pipeline. */
-#ifndef DM_JOB_MULTIPLY_IMPL_H
-#define DM_JOB_MULTIPLY_IMPL_H
+#ifndef DM_PRODUCT_MULTIPLY_IMPL_H
+#define DM_PRODUCT_MULTIPLY_IMPL_H
 
 #include "engine/dataset_source.h"
 #include "engine/product.h"

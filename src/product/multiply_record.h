@@ -1,6 +1,6 @@
 /* multiply_record: the record of a multiplication from files to a file. */
-#ifndef DM_JOB_MULTIPLY_RECORD_H
-#define DM_JOB_MULTIPLY_RECORD_H
+#ifndef DM_PRODUCT_MULTIPLY_RECORD_H
+#define DM_PRODUCT_MULTIPLY_RECORD_H
 
 #include "check/verdict.h"
 #include "engine/phases.h"

@@ -1,6 +1,6 @@
 /* provenance: the origin of C, as text attributes of its dataset. */
-#ifndef DM_JOB_PROVENANCE_H
-#define DM_JOB_PROVENANCE_H
+#ifndef DM_PRODUCT_PROVENANCE_H
+#define DM_PRODUCT_PROVENANCE_H
 
 #include "check/freivalds.h"
 #include "engine/setup.h"

@@ -3,8 +3,8 @@
  *
  * What one rank sends another is the product of a set of rows and a set of columns, and is sent as
  * a dense matrix. */
-#ifndef DM_JOB_REDISTRIBUTE_H
-#define DM_JOB_REDISTRIBUTE_H
+#ifndef DM_PRODUCT_REDISTRIBUTE_H
+#define DM_PRODUCT_REDISTRIBUTE_H
 
 #include "backend/backend.h"
 #include "comm/comm.h"

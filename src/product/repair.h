@@ -4,8 +4,8 @@
  * is wrong, and where. Wrong tiles are removed from the journal, the job ends, and the next
  * round resumes it: it reads A and B from their files again, since their copies in memory may be
  * damaged. */
-#ifndef DM_JOB_REPAIR_H
-#define DM_JOB_REPAIR_H
+#ifndef DM_PRODUCT_REPAIR_H
+#define DM_PRODUCT_REPAIR_H
 
 #include "product/damage.h"
 #include "product/multiply_impl.h"

@@ -1,6 +1,6 @@
 /* verify: checks that C in a file is alpha op(A) op(B) + beta C0, streaming the files. */
-#ifndef DM_JOB_VERIFY_H
-#define DM_JOB_VERIFY_H
+#ifndef DM_PRODUCT_VERIFY_H
+#define DM_PRODUCT_VERIFY_H
 
 #include "check/freivalds.h"
 #include "product/multiply.h"

@@ -1,6 +1,6 @@
 /* verify_full: multiplies small matrices again in higher precision and compares every element. */
-#ifndef DM_JOB_VERIFY_FULL_H
-#define DM_JOB_VERIFY_FULL_H
+#ifndef DM_PRODUCT_VERIFY_FULL_H
+#define DM_PRODUCT_VERIFY_FULL_H
 
 #include "check/freivalds.h"
 #include "product/verify.h"

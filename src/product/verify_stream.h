@@ -1,6 +1,6 @@
 /* verify_stream: passes a matrix, in a file or in memory, once, in runs of rows. Private to job. */
-#ifndef DM_JOB_VERIFY_STREAM_H
-#define DM_JOB_VERIFY_STREAM_H
+#ifndef DM_PRODUCT_VERIFY_STREAM_H
+#define DM_PRODUCT_VERIFY_STREAM_H
 
 #include "product/verify.h"
 

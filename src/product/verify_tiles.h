@@ -1,7 +1,7 @@
 /* verify_tiles: compares C in its file with the checksums of its tiles from when it was
  * computed. */
-#ifndef DM_JOB_VERIFY_TILES_H
-#define DM_JOB_VERIFY_TILES_H
+#ifndef DM_PRODUCT_VERIFY_TILES_H
+#define DM_PRODUCT_VERIFY_TILES_H
 
 #include "file/tile_sums.h"
 #include "product/verify.h"

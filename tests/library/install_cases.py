@@ -65,6 +65,16 @@ def install(build, folder):
     return here, next(here.glob("**/damier.pc")).parents[1]
 
 
+def check_contents(library):
+    """Programs stand on the library: it holds nothing of theirs."""
+    text = (library / "libdamier.so").read_bytes()
+    for words in (b"Usage: damier", b"use A as it is, transposed", b"#compdef", b"bench kernels"):
+        expect(words not in text, f"libdamier.so contains {words!r}")
+    archive = library / "libdamier.a"
+    names = call("nm", archive) if archive.exists() else ""
+    expect(not re.search(r"\bdm_(cli|bench)_", names), "libdamier.a contains functions of the program")
+
+
 def check_target(build):
     """The target `installed`, which scripts/demo.sh builds, builds every installed file."""
     if not (build / "build.ninja").exists():
@@ -153,6 +163,7 @@ def main():
         folder = pathlib.Path(name)
         check_target(build)
         here, libraries = install(build, folder)
+        check_contents(libraries)
         check_symbols(libraries)
         check_run_paths(here, libraries)
         check_shared(here, libraries, folder)

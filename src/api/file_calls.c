@@ -21,12 +21,11 @@ dm_status dm_verify_in_files(damier_context *context, const damier_matrix *const
 }
 
 dm_status dm_describe_location(damier_context *context, const char *location, dm_record *record,
-                     bool *found) {
+                               bool *found) {
   const dm_run *run = &context->run;
   dm_status status = DM_OK;
   if (run->rank == 0)
-    status = location
-                 ? dm_request_describe(&context->settings, &run->log, location, record, found)
-                 : dm_info_program(NULL, record);
+    status = location ? dm_request_describe(&context->settings, &run->log, location, record, found)
+                      : dm_info_program(NULL, record);
   return dm_comm_agree(run->world, status);
 }

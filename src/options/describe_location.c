@@ -7,7 +7,8 @@
 #include "product/info.h"
 
 /* Describes the matrix AT. */
-static dm_status describe(const dm_settings *s, const dm_log *log, const dm_location *at, dm_record *record) {
+static dm_status describe(const dm_settings *s, const dm_log *log, const dm_location *at,
+                          dm_record *record) {
   dm_attributes *provenance = calloc(1, sizeof *provenance);
   if (!provenance) return dm_fail(DM_E_FIT, "no memory for the provenance");
   dm_dataset dataset = {.composite = NULL};
@@ -20,8 +21,8 @@ static dm_status describe(const dm_settings *s, const dm_log *log, const dm_loca
 
 /* Describes the contents of a file, and its only matrix in full. If nothing in it can be
  * multiplied, the error follows the list. */
-static dm_status describe_file(const dm_settings *s, const dm_log *log, const dm_location *at, dm_listing *listing,
-                               dm_record *record, bool *found) {
+static dm_status describe_file(const dm_settings *s, const dm_log *log, const dm_location *at,
+                               dm_listing *listing, dm_record *record, bool *found) {
   dm_trust trust;
   DM_TRY(dm_request_trust(s, &trust));
   DM_TRY(dm_io_list(at, &trust, listing));
@@ -43,7 +44,8 @@ static dm_status describe_file(const dm_settings *s, const dm_log *log, const dm
   return describe(s, log, &one, record);
 }
 
-dm_status dm_request_describe(const dm_settings *s, const dm_log *log, const char *operand, dm_record *record, bool *found) {
+dm_status dm_request_describe(const dm_settings *s, const dm_log *log, const char *operand,
+                              dm_record *record, bool *found) {
   dm_location at;
   *found = false;
   DM_TRY(dm_io_parse_location(operand, &at));

@@ -1,6 +1,6 @@
-/* settings: what the command line can state beyond the options of products, as plain data. */
-#ifndef DM_CLI_SETTINGS_H
-#define DM_CLI_SETTINGS_H
+/* cli_settings: what the command line can state beyond the options of products, as plain data. */
+#ifndef DM_CLI_CLI_SETTINGS_H
+#define DM_CLI_CLI_SETTINGS_H
 
 #include "options/settings.h"
 
