@@ -10,7 +10,10 @@
 
 enum {
   CHUNK_LIMIT = 1 << 30,
+  /* Bytes of chunks that HDF5 unpacks to look at elements. Own readers check each chunk; HDF5 keeps
+   * one of this size for the second element. */
   PROBE_LIMIT = 1 << 26,
+  OWN_PROBE_LIMIT = 1 << 20,
   DEFLATE_RATIO = 1100, /* deflate reaches at most 1032 */
   LZF_RATIO = 90,       /* 3 bytes become 264 */
 };
@@ -188,7 +191,8 @@ dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, d
    * for two elements. */
   const bool own_chunks = find->layout == DM_CHUNKED && !(find->filters & DM_FILTER_OTHER);
   if ((find->filters & DM_FILTER_LZF) || (trust->nesting && own_chunks)) return DM_OK;
-  if (find->chunk_rows * find->chunk_cols * dm_dtype_size(find->dtype) > PROBE_LIMIT) return DM_OK;
+  const int64_t chunk = find->chunk_rows * find->chunk_cols * dm_dtype_size(find->dtype);
+  if (chunk > (own_chunks ? OWN_PROBE_LIMIT : PROBE_LIMIT)) return DM_OK;
   DM_TRY(probe(set, 0, 0, find));
   return probe(set, find->rows - 1, find->cols - 1, find);
 }
