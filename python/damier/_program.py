@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,10 +21,11 @@ _OF_RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 
 
 def find() -> str:
-    """The program in DAMIER_PROGRAM, else beside the library, else in PATH."""
+    """The program in DAMIER_PROGRAM, else beside the library or the interpreter (a wheel), else in PATH."""
     stated = os.environ.get("DAMIER_PROGRAM", "")
     folder = lib.folder()
     beside = [os.path.join(folder, "damier"), os.path.join(folder, "..", "bin", "damier")] if folder else []
+    beside.append(os.path.join(os.path.dirname(sys.executable), "damier"))
     for path in [stated] if stated else [*beside, shutil.which("damier") or ""]:
         if path and os.path.isfile(path) and os.access(path, os.X_OK):
             return path

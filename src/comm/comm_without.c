@@ -3,7 +3,10 @@
 
 #include "comm/comm_impl.h"
 
-static const char hint[] = "this damier was built without MPI (-DDAMIER_MPI=OFF)";
+static const char hint[] =
+    "this damier was built without MPI (-DDAMIER_MPI=OFF), as wheels are; for "
+    "several ranks install damier from its sources or as a Debian package, "
+    "with the MPI of this computer";
 
 dm_status dm_comm_start(dm_comm **world) {
   DM_TRY(dm_hint(dm_launched_apart(), hint));

