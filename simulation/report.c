@@ -7,9 +7,9 @@
 
 #include "core/buffer.h"
 #include "modelled.h"
-#include "plan/bound.h"
 #include "plan/identity.h"
 #include "plan/partition.h"
+#include "plan/volume.h"
 #include "run/record.h"
 #include "run/report_file.h"
 

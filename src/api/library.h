@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "core/plain_numbers.h"
+#include "core/units.h"
 #include "options/request.h"
 #include "product/distributed.h"
 #include "product/in_place.h"

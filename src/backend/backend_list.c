@@ -5,7 +5,7 @@
 #include "backend/backend.h"
 #include "backend/cpu.h"
 #include "backend/cuda.h"
-#include "core/closest.h"
+#include "core/status.h"
 
 static const dm_backend_ops *const all[] = {&dm_backend_cpu, &dm_backend_cuda, NULL};
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/compute_calls.h"
+#include "core/compute.h"
 #include "core/element.h"
 #include "core/element_sum.h"
 #include "core/status.h"

@@ -12,7 +12,6 @@
 #include "core/clock.h"
 #include "core/copy.h"
 #include "core/crew.h"
-#include "core/fork_join.h"
 
 enum { PENDING = 64, FINISHED_ROWS = 64 };
 

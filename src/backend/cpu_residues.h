@@ -3,7 +3,7 @@
 #ifndef DM_BACKEND_CPU_RESIDUES_H
 #define DM_BACKEND_CPU_RESIDUES_H
 
-#include "core/compute_calls.h"
+#include "core/compute.h"
 #include "core/crew.h"
 
 /* Largest product: rows and columns of C, for any k. */

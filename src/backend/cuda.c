@@ -16,7 +16,7 @@
 #include "backend/cuda_split.h"
 #include "backend/cuda_verify.h"
 #include "core/buffer.h"
-#include "core/closest.h"
+#include "core/status.h"
 
 /* cuBLAS's workspace, of the size that its manual recommends for Hopper. Our own allocation, as
  * results are only repeatable with a fixed workspace. */

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "core/checked.h"
-#include "core/fork_join.h"
+#include "core/crew.h"
 
 enum { THREADS = 4, LEAST = 64 << 20, HUGE = 2 << 20, PAGE = 4096, PIECE = 16 << 20 };
 

@@ -4,7 +4,7 @@
 #include "backend/lines.h"
 #include "backend/probe.h"
 #include "core/checked.h"
-#include "core/fork_join.h"
+#include "core/crew.h"
 
 enum {
   GRAIN = 4 << 20, /* bytes per strip of a thread, about; */

@@ -6,7 +6,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/copy.h"
-#include "core/fork_join.h"
+#include "core/crew.h"
 #include "core/remainder.h"
 
 enum { ROOM = 32 << 20 }; /* bytes for the threads' rows of sums; at least one row */

@@ -13,7 +13,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
-#include "core/fork_join.h"
+#include "core/crew.h"
 #include "file/batch.h"
 #include "file/read.h"
 #include "plan/partition.h"

@@ -7,7 +7,7 @@
 
 #include "backend/cuda.h"
 #include "core/checked.h"
-#include "core/closest.h"
+#include "core/status.h"
 #include "core/units.h"
 
 const dm_operand dm_kernel_types[DM_KERNEL_TYPES] = {

@@ -9,7 +9,7 @@
 #include "check/freivalds_impl.h"
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "plan/buffer_sizes.h"
+#include "plan/buffers.h"
 
 /* Narrower groups do not justify a pass over A each. */
 enum { GROUP_COLS = 32 };
@@ -398,4 +398,159 @@ void dm_freivalds_reset_c(dm_freivalds *check) {
   memset(check->z, 0, rows * (size_t)check->parts * sizeof(double));
   memset(check->z_squares, 0, rows * sizeof(double));
   memset(check->c_squares, 0, m * sizeof(double));
+}
+
+/* The sums of all ranks, and the verdict. */
+
+static dm_status sum_copy(const dm_freivalds *check, const dm_comm *comm, const double *vector,
+                          double *copy, bool wide) {
+  const int64_t rows = check->groups * check->problem.m;
+  memcpy(copy, vector, (size_t)(rows * (wide ? check->parts : 1)) * sizeof(double));
+  return wide ? dm_freivalds_sum(check, comm, copy, rows) : dm_comm_sum_f64(comm, copy, rows);
+}
+
+/* Sums over ranks go to copies, so that judging can be repeated. */
+static dm_status sum_rows(const dm_freivalds *check, const dm_comm *comm, double *sums,
+                          dm_rows_checked *rows) {
+  const int64_t m = check->groups * check->problem.m, wide = m * check->parts;
+  *rows = (dm_rows_checked){.y = sums,
+                            .z = sums + wide,
+                            .z0 = sums + 2 * wide,
+                            .a_squares = sums + 3 * wide,
+                            .z_squares = sums + 3 * wide + m,
+                            .z0_squares = sums + 3 * wide + 2 * m};
+  DM_TRY(sum_copy(check, comm, check->y, rows->y, true));
+  DM_TRY(sum_copy(check, comm, check->z, rows->z, true));
+  DM_TRY(sum_copy(check, comm, check->row_squares, rows->a_squares, false));
+  DM_TRY(sum_copy(check, comm, check->z_squares, rows->z_squares, false));
+  if (!check->problem.reads_c) return DM_OK;
+  DM_TRY(sum_copy(check, comm, check->z0, rows->z0, true));
+  return sum_copy(check, comm, check->z0_squares, rows->z0_squares, false);
+}
+
+/* Sets ROWS. *SUMS is their memory; NULL: they are the check's own. */
+static dm_status rows_of_all(const dm_freivalds *check, const dm_comm *comm, double **sums,
+                             dm_rows_checked *rows) {
+  const int64_t m = check->groups * check->problem.m;
+  *sums = NULL;
+  *rows = (dm_rows_checked){.y = check->y,
+                            .z = check->z,
+                            .z0 = check->z0,
+                            .a_squares = check->row_squares,
+                            .z_squares = check->z_squares,
+                            .z0_squares = check->z0_squares};
+  if (dm_comm_size(comm) == 1) return DM_OK;
+  DM_TRY(dm_buffer_table(3 * m * check->parts + 3 * m, sums));
+  return sum_rows(check, comm, *sums, rows);
+}
+
+dm_status dm_freivalds_judge(dm_freivalds *check, const dm_comm *comm, dm_verdict *verdict) {
+  double *sums, squares = 0.0;
+  dm_rows_checked rows;
+  DM_TRY(dm_freivalds_arrive(check));
+  dm_status status = rows_of_all(check, comm, &sums, &rows);
+  for (int64_t i = 0; i < check->problem.m; i++) squares += check->c_squares[i];
+  if (!status) status = dm_comm_sum_f64(comm, &squares, 1);
+  if (!status) {
+    dm_freivalds_compare(check, &rows, verdict);
+    verdict->norm = sqrt(squares);
+    verdict->drawn = true;
+    verdict->seed = check->seed;
+    if (verdict->worst_row >= 0) verdict->worst_row += check->rows.begin;
+  }
+  free(sums);
+  return status;
+}
+
+/* The check without keeping A and B: weights from a sample of B, and B w panel by panel. */
+
+/* Mean square of ||B(:,j)|| |w_j| above which the sample does not represent B. */
+static const double most_spread = 64.0;
+
+/* Mean of the positive norms; 1 if there is none. */
+static double typical_norm(const double *squares, int64_t count) {
+  double sum = 0.0, counted = 0.0;
+  for (int64_t j = 0; j < count; j++) {
+    double norm = sqrt(squares[j]);
+    if (!(norm > 0.0) || !isfinite(norm)) continue;
+    sum += norm;
+    counted += 1.0;
+  }
+  double mean = sum / counted;
+  return counted > 0.0 && isfinite(mean) ? mean : 1.0;
+}
+
+dm_status dm_freivalds_estimate(dm_freivalds *check, const dm_comm *comm, int64_t rows) {
+  const int64_t n = check->problem.n;
+  if (check->exact) return dm_freivalds_weigh(check, comm);
+  DM_TRY(dm_freivalds_draw(check, comm));
+  DM_TRY(dm_comm_sum_f64(comm, check->col_squares, n));
+  const double scale = sqrt((double)check->problem.k / (double)rows);
+  const double typical = typical_norm(check->col_squares, n);
+  for (int64_t j = 0; j < n; j++) {
+    double norm = sqrt(check->col_squares[j]);
+    if (!(norm > 0.0) || !isfinite(norm)) norm = typical;
+    check->w[j * check->parts] = dm_freivalds_factor(check, check->cols.begin + j) / (norm * scale);
+  }
+  memset(check->col_squares, 0, (size_t)n * sizeof(double));
+  return DM_OK;
+}
+
+dm_status dm_freivalds_sum_panel(dm_freivalds *check, const dm_comm *comm, int64_t row,
+                                 int64_t rows, dm_panel_sum *sum) {
+  *sum = (dm_panel_sum){.row = row, .rows = rows};
+  DM_TRY(dm_freivalds_arrive(check));
+  for (int g = 0; g < check->groups; g++) {
+    const int64_t at = g * check->problem.k + row;
+    DM_TRY(dm_comm_sum_start(comm, check->t + at * check->parts, rows * check->parts, check->exact,
+                             &sum->t[g]));
+    if (!check->exact)
+      DM_TRY(dm_comm_sum_start(comm, check->sizes + at, rows, false, &sum->sizes[g]));
+  }
+  return DM_OK;
+}
+
+static dm_status test_one(dm_sum **sum, bool *done) {
+  if (!*sum) return DM_OK;
+  bool is_done;
+  DM_TRY(dm_comm_sum_test(*sum, &is_done));
+  if (is_done)
+    *sum = NULL;
+  else
+    *done = false;
+  return DM_OK;
+}
+
+dm_status dm_freivalds_test_panel(dm_freivalds *check, dm_panel_sum *sum, bool *done) {
+  *done = true;
+  for (int g = 0; g < check->groups; g++) {
+    DM_TRY(test_one(&sum->t[g], done));
+    DM_TRY(test_one(&sum->sizes[g], done));
+  }
+  if (*done && !check->exact) dm_freivalds_take_roots(check, sum->row, sum->rows);
+  if (*done) sum->rows = 0;
+  return DM_OK;
+}
+
+/* The sums now cover all panels, and so all columns in full. */
+dm_status dm_freivalds_settle(dm_freivalds *check, const dm_comm *comm, bool *sound) {
+  *sound = true;
+  DM_TRY(dm_freivalds_arrive(check));
+  if (check->exact) return DM_OK;
+  const int64_t n = check->problem.n;
+  double squares = 0.0, counted = 0.0;
+  DM_TRY(dm_comm_sum_f64(comm, check->col_squares, n));
+  for (int64_t j = 0; j < n; j++) {
+    const double norm = sqrt(check->col_squares[j]), part = norm * check->w[j * check->parts];
+    if (!isfinite(part)) {
+      *sound = false;
+    } else if (check->col_squares[j] > dm_least_squares) {
+      squares += part * part;
+      counted += 1.0;
+    } else if (norm > 0.0) {
+      *sound = false;
+    }
+  }
+  *sound = *sound && !(squares > most_spread * counted);
+  return DM_OK;
 }

@@ -98,7 +98,7 @@ dm_freivalds_part dm_freivalds_add_b;
 dm_status dm_freivalds_project(dm_freivalds *check, const dm_comm *comm);
 dm_freivalds_part dm_freivalds_add_a, dm_freivalds_add_c, dm_freivalds_add_c0;
 
-/* ---- if the parts of A and B are not kept (freivalds_panels.c) ----
+/* ---- if the parts of A and B are not kept (freivalds.c) ----
  *
  * Weights come from a sample: scan_b all columns of ROWS rows of op(B), then estimate (collective).
  * Then, for each panel of k: scan and add all pieces of op(B), sum ROWS elements of B w from ROW

@@ -5,7 +5,7 @@
 #include <strings.h>
 
 #include "cli/verb.h"
-#include "core/closest.h"
+#include "core/status.h"
 
 enum {
   FIRST = 256, /* values of long options start above all letters */

@@ -4,7 +4,7 @@
 
 #include "cli/verb.h"
 #include "core/checked.h"
-#include "core/closest.h"
+#include "core/status.h"
 
 extern char **environ;
 

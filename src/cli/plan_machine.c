@@ -7,7 +7,7 @@
 #include "comm/comm.h"
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "core/fork_join.h"
+#include "core/crew.h"
 #include "engine/seen_files.h"
 #include "engine/setup.h"
 #include "options/request.h"

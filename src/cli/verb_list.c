@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cli/verb.h"
-#include "core/closest.h"
+#include "core/status.h"
 
 /* clang-format off */
 const dm_verb dm_cli_verbs[] = {

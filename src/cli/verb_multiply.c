@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "cli/session.h"
-#include "core/fork_join.h"
+#include "core/crew.h"
 #include "options/request.h"
 
 /* --no-protect excludes options that need checksums. */

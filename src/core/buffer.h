@@ -2,6 +2,7 @@
 #ifndef DM_CORE_BUFFER_H
 #define DM_CORE_BUFFER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/status.h"
@@ -33,5 +34,12 @@ int64_t dm_memory_available(void);
  * exact as long as the number of pages of mapped files stays the same. */
 int64_t dm_memory_own(void);
 int64_t dm_memory_own_peak(void);
+
+/* Faults in the pages of a mapping before they are used. */
+
+/* Populates all pages from BASE, a page boundary, on all cores that this process may use; WRITE:
+ * for writing. Returns 0, or the errno that would otherwise become a signal later; EINVAL: Linux is
+ * older than 5.14, nothing was done. */
+int dm_populate(void *base, int64_t bytes, bool write);
 
 #endif

@@ -99,4 +99,59 @@ dm_operand dm_compute_operand(const dm_compute *row, dm_dtype work);
 /* The type of sums of products of WORK in its plain row. */
 dm_dtype dm_compute_sum(dm_dtype work);
 
+/* How the CPU multiplies in a compute mode with a FINISH. */
+
+/* Exponents of the powers of two that scale the rows and columns of a part of C, if the mode has
+ * moduli; stored with the operands. */
+typedef struct dm_exponents {
+  const int32_t *rows, *cols;
+} dm_exponents;
+
+/* The CPU's functions for a mode with a FINISH; no library has them. CONTEXT is passed as their
+ * first argument. */
+typedef struct dm_compute_calls {
+  void *context;
+  /* C[x] (+)= accumulator x's part of A B; called for parts of k in ascending order. With k = 0,
+   * C[x] becomes 0 or, if ACCUMULATE, stays unchanged. */
+  void (*product)(void *context, const dm_view *c, dm_view a, dm_view b, bool accumulate,
+                  dm_exponents exponents);
+  /* Computes the sums of COUNT elements of one row. */
+  void (*finish)(void *context, void *sums, const void *const *accumulators, int64_t count,
+                 dm_exponents exponents);
+  /* (optional) C[x] += MORE[x]: adds the accumulators of two layers if they are not plain
+   * numbers. */
+  void (*join)(void *context, const dm_view *c, const dm_view *more);
+} dm_compute_calls;
+
+/* Parses --compute and chooses the row of the table of modes. */
+
+/* Values of --compute: "auto", "f64", ..., NULL at the end. */
+extern const char *const dm_compute_names[];
+
+/* A choice of --compute: an index into the names, plus 256 times the number of moduli, 0 for the
+ * row's default. */
+typedef int dm_compute_choice;
+
+/* Parses "f64", "f64:int8:16", ...; false if TEXT is not a choice; *choice is then unchanged. */
+bool dm_compute_parse(const char *text, dm_compute_choice *choice);
+void dm_compute_choice_text(dm_compute_choice choice, char text[24]);
+/* CHOICE with this number of moduli; the number that CHOICE states, 0: the row's default. */
+dm_compute_choice dm_compute_with_moduli(dm_compute_choice choice, int moduli);
+int dm_compute_moduli(dm_compute_choice choice);
+/* "fastest": the planner may choose another row than auto's if it is faster and not less
+ * accurate. */
+bool dm_compute_is_fastest(dm_compute_choice choice);
+
+/* The row that multiplies inputs of type INPUT with depth K for CHOICE. K determines the number of
+ * moduli unless CHOICE states it. auto never lowers the inputs' precision; fastest starts from
+ * auto's row. DM_E_USAGE if no row fits. */
+dm_status dm_compute_choose(dm_compute_choice choice, dm_dtype input, int64_t k, dm_compute *row);
+
+/* The row of residues that is as accurate as PLAIN for products of WORK; false if there is none. */
+bool dm_compute_by_residues(const dm_compute *plain, dm_dtype work, int64_t k, dm_compute *row);
+
+/* The row that splits operands for products of WORK and whose bound is not larger than PLAIN's;
+ * false if there is none. */
+bool dm_compute_by_split(const dm_compute *plain, dm_dtype work, int64_t k, dm_compute *row);
+
 #endif

@@ -1,8 +1,10 @@
 #include "core/crew.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 struct dm_crew {
@@ -95,4 +97,34 @@ void dm_crew_run(dm_crew *crew, void (*work)(void *context, int64_t piece), void
   pthread_mutex_lock(&crew->lock);
   while (crew->working > 0) pthread_cond_wait(&crew->ended, &crew->lock);
   pthread_mutex_unlock(&crew->lock);
+}
+
+enum { MOST = 256 };
+
+typedef struct call {
+  void (*work)(void *context);
+  void *context;
+} call;
+
+static void *begin(void *argument) {
+  const call *one = argument;
+  one->work(one->context);
+  return NULL;
+}
+
+int dm_fork_join(int threads, void (*work)(void *context), void *context) {
+  pthread_t others[MOST - 1];
+  call one = {work, context};
+  int started = 0;
+  while (started < threads - 1 && started < MOST - 1 &&
+         pthread_create(&others[started], NULL, begin, &one) == 0)
+    started++;
+  work(context);
+  for (int i = 0; i < started; i++) (void)pthread_join(others[i], NULL);
+  return started + 1;
+}
+
+int dm_cores(void) {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }

@@ -6,6 +6,7 @@
 #define DM_CORE_STATUS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* The codes are the program's exit codes. */
 typedef enum dm_code {
@@ -73,5 +74,30 @@ dm_status dm_status_copy(const dm_error *error);
 dm_status dm_status_first(dm_status first, dm_status second);
 
 void dm_status_free(dm_status status);
+
+/* Suggests the name that was probably meant. */
+
+/* The index of the name in NAMES[0 .. COUNT) with the smallest edit distance to NAME, or -1 if none
+ * is close enough. */
+int dm_closest(const char *name, const char *const *names, int count);
+
+/* Adds the hint "did you mean ...?" to STATUS if a name is close enough. */
+dm_status dm_suggest(dm_status status, const char *name, const char *const *names, int count);
+
+/* The number of characters to change, insert or remove to get from A to B; texts that are too long
+ * are far apart. */
+int dm_distance(const char *a, const char *b);
+
+/* Lets long work report progress to its caller and ask whether to continue. */
+
+typedef struct dm_keepalive {
+  dm_status (*beat)(void *context); /* an error ends the work and is returned */
+  void *context;
+} dm_keepalive;
+
+/* KEEPALIVE may be NULL. */
+static inline dm_status dm_keepalive_beat(const dm_keepalive *keepalive) {
+  return keepalive && keepalive->beat ? keepalive->beat(keepalive->context) : DM_OK;
+}
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef DM_ENGINE_ENGINE_H
 #define DM_ENGINE_ENGINE_H
 
-#include "core/compute_calls.h"
+#include "core/compute.h"
 #include "file/file_writer.h"
 #include "plan/machine.h"
 #include "plan/plan.h"

@@ -1,5 +1,5 @@
 #include "engine/equation.h"
-#include "core/compute_choice.h"
+#include "core/compute.h"
 
 static bool result_allowed(const dm_problem *problem) {
   const dm_dtype c = problem->c;

@@ -2,7 +2,7 @@
 #ifndef DM_ENGINE_EQUATION_H
 #define DM_ENGINE_EQUATION_H
 
-#include "core/compute_choice.h"
+#include "core/compute.h"
 #include "file/dataset.h"
 #include "plan/problem.h"
 

@@ -10,7 +10,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
-#include "core/fork_join.h"
+#include "core/crew.h"
 #include "engine/execute.h"
 
 dm_status dm_phases_worst(const dm_run *run, const dm_rank_state *local, dm_phases *worst) {

@@ -7,7 +7,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
-#include "core/fork_join.h"
+#include "core/crew.h"
 #include "engine/device_sums.h"
 #include "file/checksum.h"
 #include "plan/partition.h"

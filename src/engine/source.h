@@ -4,7 +4,7 @@
 #ifndef DM_ENGINE_SOURCE_H
 #define DM_ENGINE_SOURCE_H
 
-#include "core/keepalive.h"
+#include "core/status.h"
 #include "engine/execute.h"
 #include "engine/rank_state.h"
 

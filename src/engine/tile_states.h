@@ -4,7 +4,7 @@
 #define DM_ENGINE_TILE_STATES_H
 
 #include "comm/comm.h"
-#include "plan/todo.h"
+#include "plan/tiles.h"
 
 /* A set; empty: not started. The executor reports COMPUTED and STORED for this rank's part. */
 enum {

@@ -5,7 +5,6 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-#include "core/keepalive.h"
 #include "core/status.h"
 
 enum { DM_BATCH_PIECES = 1024 }; /* IOV_MAX of Linux */

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "core/keepalive.h"
+#include "core/status.h"
 
 /* Returns 0 or an errno. Do not retry: after a failure the kernel may consider lost pages clean.
  * ALL: including all metadata, not only data and length. KEEPALIVE (or NULL) beats with each piece;

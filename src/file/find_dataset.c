@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "core/checked.h"
-#include "core/closest.h"
+#include "core/status.h"
 #include "file/contents.h"
 #include "file/examine.h"
 #include "file/hdf5_attribute.h"

@@ -5,7 +5,7 @@
 #ifndef DM_FILE_OUTPUT_H
 #define DM_FILE_OUTPUT_H
 
-#include "core/keepalive.h"
+#include "core/status.h"
 #include "core/view.h"
 #include "file/dataset.h"
 #include "file/file_writer.h"

@@ -2,7 +2,7 @@
 #ifndef DM_FILE_PACK_H
 #define DM_FILE_PACK_H
 
-#include "core/keepalive.h"
+#include "core/status.h"
 #include "file/output.h"
 #include "file/output_form.h"
 #include "file/tile_sums.h"

@@ -2,7 +2,7 @@
 #ifndef DM_FILE_READ_H
 #define DM_FILE_READ_H
 
-#include "core/keepalive.h"
+#include "core/status.h"
 #include "core/view.h"
 #include "file/dataset.h"
 

@@ -4,7 +4,6 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "core/populate.h"
 #include "file/reader.h"
 
 enum { MOST_BANDS = 1 << 14 }; /* Linux allows a process 65530 mappings */

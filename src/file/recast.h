@@ -3,7 +3,7 @@
 #ifndef DM_FILE_RECAST_H
 #define DM_FILE_RECAST_H
 
-#include "core/keepalive.h"
+#include "core/status.h"
 #include "file/output.h"
 #include "file/output_form.h"
 #include "file/tile_sums.h"

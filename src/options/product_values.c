@@ -1,6 +1,6 @@
 /* The options of products: name, parser, place, default. Programs add words for people
  * (cli/option_table.c); the library has nothing but this. */
-#include "core/compute_choice.h"
+#include "core/compute.h"
 #include "options/value.h"
 
 #define AT(field) .at = offsetof(dm_settings, field), .room = sizeof(((dm_settings *)0)->field)

@@ -8,8 +8,8 @@
 #include <strings.h>
 
 #include "core/checked.h"
-#include "core/closest.h"
-#include "core/compute_choice.h"
+#include "core/compute.h"
+#include "core/status.h"
 #include "core/units.h"
 #include "options/value.h"
 

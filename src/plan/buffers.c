@@ -1,9 +1,28 @@
-#include "plan/buffers_beside.h"
+#include "plan/buffers.h"
 
+#include "core/residues.h"
+#include "core/split.h"
+#include "plan/chunk_memory.h"
 #include "plan/partition.h"
 #include "plan/runs.h"
 #include "plan/saturating.h"
 #include "plan/tiles.h"
+
+/* Sizes of a rank used by several parts of the list. */
+typedef struct rank_extent {
+  const dm_plan *plan;
+  dm_coords at;
+  int64_t panels;      /* of the layer */
+  int64_t rows, cols;  /* of the block, in the first tile, */
+  int64_t wide, added; /* columns with all accumulators, and as the layers add them */
+  int64_t own_rows;    /* and the rows that this rank sums and stores */
+  int64_t a_rows;      /* of the share of A */
+  int64_t b_rows;      /* rows of this rank's piece of the widest panel of B, */
+  int64_t width;       /* and that panel's width */
+  int64_t work, sum;   /* bytes of an element */
+} rank_extent;
+
+static void add_beside(const rank_extent *e, dm_buffers *list);
 
 enum {
   SLOT_STEP = 256,        /* slots start at its multiples */
@@ -24,11 +43,11 @@ int64_t dm_plan_share_slot(const dm_plan *plan, dm_matrix matrix, dm_coords at) 
   return dm_laid_out(space_of(plan, matrix), rows, cols, dm_dtype_size(plan->problem.work));
 }
 
-static dm_rank_extent extent_of(const dm_plan *plan, dm_coords at) {
+static rank_extent extent_of(const dm_plan *plan, dm_coords at) {
   const int64_t rows = dm_range_size(dm_plan_rows(plan, 0, at.i));
   const int64_t cols = dm_range_size(dm_plan_cols(plan, 0, at.j));
   const dm_problem *p = &plan->problem;
-  return (dm_rank_extent){
+  return (rank_extent){
       .plan = plan,
       .at = at,
       .panels = dm_range_size(dm_plan_layer(plan, at.l)),
@@ -57,7 +76,7 @@ static void expose(dm_buffer *buffer) {
 /* ---- buffers of one factor ---- */
 
 /* A share that stays through one tile has no more of its last panel than this is wide. */
-static dm_buffer share_of(const dm_rank_extent *e, dm_matrix matrix) {
+static dm_buffer share_of(const rank_extent *e, dm_matrix matrix) {
   const dm_plan *plan = e->plan;
   const int64_t places = dm_plan_places(plan, matrix, e->panels);
   const bool a = matrix == DM_A;
@@ -76,14 +95,14 @@ static dm_buffer share_of(const dm_rank_extent *e, dm_matrix matrix) {
 }
 
 /* Slots for whole panels. */
-static dm_buffer ring_of(const dm_rank_extent *e, dm_matrix matrix, dm_where where, int64_t slots) {
+static dm_buffer ring_of(const rank_extent *e, dm_matrix matrix, dm_where where, int64_t slots) {
   const int64_t rows = matrix == DM_A ? e->rows : e->width;
   const int64_t cols = matrix == DM_A ? e->width : e->cols;
   const int64_t slot = dm_laid_out(dm_where_space(where), rows, cols, e->work);
   return slots_of(where, slots, dm_rounded(slot, SLOT_STEP));
 }
 
-static void list_factor(const dm_rank_extent *e, dm_matrix matrix, dm_buffers *list) {
+static void list_factor(const rank_extent *e, dm_matrix matrix, dm_buffers *list) {
   const dm_plan *plan = e->plan;
   const dm_route route = dm_plan_route(plan, matrix);
   dm_buffer *share = &list->of[dm_buffer_of(matrix, DM_SHARE)];
@@ -105,7 +124,7 @@ static void list_factor(const dm_rank_extent *e, dm_matrix matrix, dm_buffers *l
 }
 
 /* One of C (product/file_sink.c), and one for each place of a share (engine/share_sums.c). */
-static void list_device_sums(const dm_rank_extent *e, dm_buffers *list) {
+static void list_device_sums(const rank_extent *e, dm_buffers *list) {
   int64_t sums = 1;
   for (int x = 0; x < 2; x++)
     if (dm_plan_residence(e->plan, (dm_matrix)x) == DM_IN_DEVICE)
@@ -116,7 +135,7 @@ static void list_device_sums(const dm_rank_extent *e, dm_buffers *list) {
 
 /* ---- of C ---- */
 
-static void list_sums(const dm_rank_extent *e, dm_buffers *list) {
+static void list_sums(const rank_extent *e, dm_buffers *list) {
   const dm_plan *plan = e->plan;
   const dm_space space = plan->gpu ? DM_DEVICE : DM_HOST;
   const int64_t block = dm_rounded(dm_laid_out(space, e->rows, e->wide, e->sum), SLOT_STEP);
@@ -140,14 +159,14 @@ static void list_sums(const dm_rank_extent *e, dm_buffers *list) {
 /* ---- from and to files ---- */
 
 /* A strip holds a row of the file at least, and what is read beside a run of it. */
-static int64_t upload_strip(const dm_rank_extent *e, dm_matrix matrix) {
+static int64_t upload_strip(const rank_extent *e, dm_matrix matrix) {
   const bool a = matrix == DM_A,
              plain = (a ? e->plan->problem.op_a : e->plan->problem.op_b) == DM_OP_N;
   const int64_t rows = a ? e->a_rows : e->b_rows, cols = a ? e->width : e->cols;
   return dm_plus(dm_times(dm_max(1, plain ? cols : rows), e->work), DM_RUN_MOST);
 }
 
-static void list_strips(const dm_rank_extent *e, dm_buffers *list) {
+static void list_strips(const rank_extent *e, dm_buffers *list) {
   const dm_plan *plan = e->plan;
   const dm_problem *p = &plan->problem;
   int64_t upload = 0;
@@ -176,13 +195,13 @@ static void list_strips(const dm_rank_extent *e, dm_buffers *list) {
 void dm_plan_buffers(const dm_plan *plan, dm_coords at, dm_buffers *list) {
   *list = (dm_buffers){0};
   if (at.idle) return;
-  const dm_rank_extent e = extent_of(plan, at);
+  const rank_extent e = extent_of(plan, at);
   list_factor(&e, DM_A, list);
   list_factor(&e, DM_B, list);
   list_sums(&e, list);
   list_device_sums(&e, list);
   list_strips(&e, list);
-  dm_buffers_beside(&e, list);
+  add_beside(&e, list);
 }
 
 const dm_buffer_traits dm_buffer_kinds[DM_BUFFERS] = {
@@ -221,3 +240,223 @@ const dm_buffer_traits dm_buffer_kinds[DM_BUFFERS] = {
     [DM_BUFFER_PROCESS] = {"program, libraries", DM_LIFE_BESIDE, DM_MEMORY_LIBRARY},
     [DM_BUFFER_WORKSPACE] = {"workspace", DM_LIFE_BESIDE, DM_MEMORY_LIBRARY},
 };
+
+dm_memory_need dm_buffers_need(const dm_buffers *list) {
+  dm_memory_need need = {0};
+  for (int kind = 0; kind < DM_BUFFERS; kind++) {
+    const dm_buffer *buffer = &list->of[kind];
+    if (buffer->where == DM_NOWHERE) continue;
+    const dm_space space = dm_where_space(buffer->where);
+    int64_t *part = &need.part[space][dm_buffer_kinds[kind].part];
+    *part = dm_plus(*part, buffer->counted);
+    need.total[space] = dm_plus(need.total[space], buffer->counted);
+  }
+  return need;
+}
+
+dm_memory_need dm_plan_memory(const dm_plan *plan) {
+  dm_buffers list;
+  dm_plan_buffers(plan, (dm_coords){0}, &list);
+  return dm_buffers_need(&list);
+}
+
+const char *dm_memory_part_name(dm_memory_part part) {
+  static const char *const names[DM_MEMORY_PARTS] = {
+      [DM_MEMORY_A] = "share of A",        [DM_MEMORY_B] = "share of B",
+      [DM_MEMORY_RING_A] = "panels of A",  [DM_MEMORY_RING_B] = "panels of B",
+      [DM_MEMORY_C] = "block of C",        [DM_MEMORY_REDUCE] = "sum over layers",
+      [DM_MEMORY_STAGING] = "staging",     [DM_MEMORY_CONVERT] = "converted inputs",
+      [DM_MEMORY_VERIFY] = "verification", [DM_MEMORY_LIBRARY] = "program, libraries"};
+  return part < DM_MEMORY_PARTS ? names[part] : "none";
+}
+
+/* Memory used besides a rank's own buffers: by readers, the backend, the verification and the
+ * process. */
+
+enum {
+  PROCESS_BYTES = 48 << 20,      /* the program, MPI, HDF5 and BLAS at start */
+  GPU_PROCESS_BYTES = 384 << 20, /* the same with CUDA */
+  WORKSPACE_BYTES = 64 << 20,    /* workspace of cuBLAS, and memory that it allocates itself */
+  TILE_STEP = 256,               /* tiles of C in memory start at its multiples */
+  COPY_STEP = 512,               /* alignment in bytes of the rows of a kernel's copies, at most */
+};
+
+static void put(dm_buffers *list, dm_buffer_kind kind, dm_where where, int64_t bytes) {
+  list->of[kind] = (dm_buffer){where, 1, bytes, bytes, bytes};
+}
+
+/* A reader holds a piece of the file, and a second one to convert types; or CHUNKS. */
+static int64_t reader_bytes(int64_t elements, dm_dtype file, dm_dtype work, int64_t chunks) {
+  const int64_t size = dm_dtype_size(file);
+  const int64_t piece = dm_min(elements, DM_BUFFER_READ_BYTES / size);
+  return dm_max(chunks, piece * (file == work ? size : size + dm_dtype_size(work)));
+}
+
+static int64_t share_elements(const rank_extent *e, dm_matrix matrix) {
+  const dm_plan *plan = e->plan;
+  const bool whole = dm_plan_residence(plan, matrix) != DM_IN_FILE;
+  if (matrix == DM_A)
+    return dm_times(e->a_rows, whole ? dm_range_size(dm_plan_layer_k(plan, e->at.l)) : e->width);
+  return dm_times(whole ? dm_plan_b_share_rows(plan, e->at.i, e->at.l) : e->b_rows, e->cols);
+}
+
+/* Elements of the pieces of MATRIX read before the first product (engine/file_pass.c). */
+static int64_t passing_elements(const rank_extent *e, dm_matrix matrix) {
+  const dm_problem *p = &e->plan->problem;
+  if (dm_plan_readings_ahead(e->plan, matrix) == 0) return 0;
+  return dm_min(dm_times(matrix == DM_A ? p->m : p->n, p->k),
+                DM_BUFFER_PASS_PIECES * dm_plan_pass_bytes(e->plan, matrix) / e->work);
+}
+
+/* Largest number of elements that a reader reads at once. */
+static int64_t read_elements(const rank_extent *e, dm_matrix matrix) {
+  return dm_max(share_elements(e, matrix), passing_elements(e, matrix));
+}
+
+static void list_pass(const rank_extent *e, dm_buffers *list) {
+  const int64_t elements = dm_max(passing_elements(e, DM_A), passing_elements(e, DM_B));
+  if (elements > 0) put(list, DM_BUFFER_PASS, DM_PAGEABLE, dm_times(elements, e->work));
+}
+
+static void list_readers(const rank_extent *e, dm_buffers *list) {
+  const dm_problem *p = &e->plan->problem;
+  const int64_t chunks[] = {
+      dm_chunks_memory(p->chunk_a, dm_packed(p->m, p->k, dm_dtype_size(p->file_a))),
+      dm_chunks_memory(p->chunk_b, dm_packed(p->k, p->n, dm_dtype_size(p->file_b))),
+      dm_chunks_memory(p->chunk_c, dm_packed(p->m, p->n, dm_dtype_size(p->c)))};
+  if (dm_plan_in_file(p, DM_A))
+    put(list, DM_BUFFER_READ_A, DM_PAGEABLE,
+        reader_bytes(read_elements(e, DM_A), p->file_a, p->work, chunks[0]));
+  if (dm_plan_in_file(p, DM_B))
+    put(list, DM_BUFFER_READ_B, DM_PAGEABLE,
+        reader_bytes(read_elements(e, DM_B), p->file_b, p->work, chunks[1]));
+  if (p->reads_c && dm_plan_in_file(p, DM_OLD))
+    put(list, DM_BUFFER_READ_OLD, DM_PAGEABLE,
+        reader_bytes(dm_times(e->own_rows, e->cols), p->c, p->c, chunks[2]));
+}
+
+/* A slot for each place of the share (engine/memory_source.h). */
+static void list_pieces(const rank_extent *e, dm_matrix matrix, dm_buffers *list) {
+  if (!dm_plan_brings(e->plan, matrix)) return;
+  const int64_t slot = matrix == DM_A ? dm_packed(e->a_rows, e->width, e->work)
+                                      : dm_packed(e->b_rows, e->cols, e->work);
+  const int64_t slots = dm_plan_places(e->plan, matrix, e->panels), bytes = dm_times(slots, slot);
+  list->of[matrix == DM_A ? DM_BUFFER_HOME_A : DM_BUFFER_HOME_B] =
+      (dm_buffer){DM_PINNED, slots, slot, bytes, bytes};
+}
+
+/* Bytes of the tiles of C, one after the other. */
+static int64_t tiles_bytes(const rank_extent *e, dm_space space, int64_t size) {
+  return dm_times(dm_plan_tiles(e->plan),
+                  dm_rounded(dm_laid_out(space, e->own_rows, e->cols, size), TILE_STEP));
+}
+
+/* Operands and C in memory: what moves between the caller and the ranks' places. */
+static void list_moved(const rank_extent *e, dm_buffers *list) {
+  const dm_plan *plan = e->plan;
+  const dm_problem *p = &plan->problem;
+  const bool on_device = plan->gpu && (plan->pk == 1 || plan->device_links);
+  const int64_t size = dm_dtype_size(p->c);
+  list_pieces(e, DM_A, list);
+  list_pieces(e, DM_B, list);
+  if (p->reads_c && dm_plan_in_file(p, DM_C) && !dm_plan_in_file(p, DM_OLD))
+    put(list, DM_BUFFER_HOME_OLD, DM_PAGEABLE,
+        tiles_bytes(e, DM_HOST, dm_dtype_size(dm_dtype_widest(p->work))));
+  if (dm_plan_returns(plan))
+    put(list, DM_BUFFER_HOME_C, DM_PINNED, tiles_bytes(e, DM_HOST, dm_max(e->sum, size)));
+  else if (p->c != p->accumulator && p->home[DM_C] == DM_HOME_SHARES)
+    put(list, DM_BUFFER_ROUNDED, on_device ? DM_ON_DEVICE : DM_PINNED,
+        tiles_bytes(e, on_device ? DM_DEVICE : DM_HOST, size));
+  if (p->finish_bytes > 0)
+    put(list, DM_BUFFER_FINISHED_HOME, DM_PAGEABLE,
+        dm_packed(e->own_rows, e->cols, p->finish_bytes));
+}
+
+/* A kernel's own copy of a matrix, in either orientation. */
+static int64_t copied(int64_t rows, int64_t cols, int64_t size) {
+  return dm_max(dm_times(rows, dm_rounded(dm_times(cols, size), COPY_STEP)),
+                dm_times(cols, dm_rounded(dm_times(rows, size), COPY_STEP)));
+}
+
+/* GPUs: residues of a part of a panel of A and of B, and in the same memory sums of some rows. */
+static int64_t residue_bytes(const rank_extent *e, const dm_compute *row) {
+  const int64_t parts = dm_compute_parts(row, e->plan->problem.work);
+  const int64_t cols = dm_times(parts, e->cols), width = dm_times(parts, e->width);
+  const int64_t depth = dm_rounded(dm_min(width, DM_RESIDUES_SPLIT), DM_RESIDUES_ROW);
+  const int64_t lines =
+      dm_plus(dm_rounded(e->rows, DM_RESIDUES_ROWS), dm_rounded(cols, DM_RESIDUES_ROWS));
+  const int64_t sums =
+      dm_min(dm_padded(e->rows, cols, 8), dm_max(DM_RESIDUES_SUMS, dm_padded(1, cols, 8)));
+  return dm_max(dm_times(row->panel_bytes, dm_times(lines, depth)), sums);
+}
+
+/* GPUs: split parts of a panel of A and of B, statistics of their lines, exponents and lists. */
+static int64_t split_bytes(const rank_extent *e, const dm_compute *row) {
+  const int64_t parts = dm_dtype_is_complex(e->plan->problem.work) ? 2 : 1;
+  const int64_t cols = dm_times(parts, e->cols), lines = dm_plus(e->rows, cols);
+  const int64_t depth = dm_min(dm_times(parts, e->width), DM_SPLIT_DEPTH);
+  const int64_t elements = dm_plus(dm_times(e->rows, dm_rounded(depth, DM_SPLIT_ROW)),
+                                   dm_times(depth, dm_rounded(cols, DM_SPLIT_ROW)));
+  return dm_plus(
+      dm_times(row->panel_bytes, elements),
+      dm_plus(DM_SPLIT_COUNTS, dm_times(2 * sizeof(int32_t) + sizeof(dm_split_line), lines)));
+}
+
+/* Scratch memory of the compute mode; the CPU computes residues and splits operands slice by
+ * slice. */
+static int64_t scratch_bytes(const rank_extent *e) {
+  const dm_compute *row = &e->plan->problem.compute;
+  const bool own = dm_compute_needs_hopper(row);
+  if (own && !e->plan->gpu) return DM_BUFFER_WIDENED_BYTES;
+  if (own) return row->splits ? split_bytes(e, row) : residue_bytes(e, row);
+  const int64_t panels = dm_plus(dm_packed(e->rows, e->width, 1), dm_packed(e->width, e->cols, 1));
+  return dm_plus(dm_times(row->panel_bytes, panels), dm_packed(e->rows, e->cols, row->tile_bytes));
+}
+
+static void list_converted(const rank_extent *e, dm_buffers *list) {
+  const dm_plan *plan = e->plan;
+  const dm_dtype work = plan->problem.work;
+  int64_t bytes = scratch_bytes(e);
+  if (plan->gpu)
+    bytes = dm_plus(bytes, dm_plus(dm_times(plan->copies_a, copied(e->rows, e->width, e->work)),
+                                   dm_times(plan->copies_b, copied(e->width, e->cols, e->work))));
+  else if (work == DM_F16 || work == DM_BF16 || work == DM_I8)
+    bytes = dm_plus(bytes, DM_BUFFER_WIDENED_BYTES);
+  if (bytes > 0) put(list, DM_BUFFER_CONVERTED, plan->gpu ? DM_ON_DEVICE : DM_PAGEABLE, bytes);
+}
+
+/* check/freivalds.c and its judge; one group of columns if GPUs multiply; complex vectors are at
+ * most twice as large. engine/scaling.c needs an exponent, two extremes and seven sums for each row
+ * and column, or part of one. */
+static void list_vectors(const rank_extent *e, dm_buffers *list) {
+  const dm_problem *p = &e->plan->problem;
+  const bool scales = p->compute.moduli > 0;
+  if (!p->verify && !scales) return;
+  const int64_t groups = e->plan->gpu ? 1 : DM_BUFFER_CHECK_GROUPS;
+  const int64_t elements =
+      dm_plus(dm_times(2, dm_plus(p->n, dm_times(groups, p->k))), dm_times(12 * groups + 2, p->m));
+  int64_t bytes = p->verify ? dm_times(elements, dm_dtype_is_complex(p->work) ? 16 : 8) : 0;
+  const int64_t lines = dm_plus(p->m, dm_times(dm_compute_parts(&p->compute, p->work), p->n));
+  if (scales) bytes = dm_plus(bytes, dm_times(76, lines));
+  put(list, DM_BUFFER_VECTORS, DM_PAGEABLE, bytes);
+  if (e->plan->gpu) put(list, DM_BUFFER_DEVICE_VECTORS, DM_ON_DEVICE, bytes);
+  if (p->verify && dm_plan_streams(e->plan))
+    put(list, DM_BUFFER_SAMPLE, DM_PAGEABLE, DM_BUFFER_SAMPLE_BYTES);
+}
+
+static void add_beside(const rank_extent *e, dm_buffers *list) {
+  const dm_plan *plan = e->plan;
+  if (dm_plan_has_files(&plan->problem)) {
+    list_readers(e, list);
+    list_pass(e, list);
+  }
+  if (dm_plan_all_in_files(&plan->problem)) /* else the process holds the caller's matrices, too */
+    put(list, DM_BUFFER_PROCESS, DM_PAGEABLE,
+        plan->process_bytes > 0 ? plan->process_bytes
+        : plan->gpu             ? GPU_PROCESS_BYTES
+                                : PROCESS_BYTES);
+  list_moved(e, list);
+  list_converted(e, list);
+  list_vectors(e, list);
+  if (plan->gpu) put(list, DM_BUFFER_WORKSPACE, DM_ON_DEVICE, WORKSPACE_BYTES);
+}

@@ -1,11 +1,10 @@
 /* buffers: the list of all memory that a rank allocates for a plan: purpose, place, bytes, time. It
  * is a pure function of the plan. Ranks allocate exactly this list (engine/rank_memory.h), the
- * planner sums it (plan/memory_need.h), and the simulator rejects steps that use other memory. */
+ * planner sums it (plan/buffers.h), and the simulator rejects steps that use other memory. */
 #ifndef DM_PLAN_BUFFERS_H
 #define DM_PLAN_BUFFERS_H
 
 #include "core/view.h"
-#include "plan/buffer_sizes.h"
 #include "plan/route.h"
 
 typedef enum dm_buffer_kind {
@@ -116,5 +115,37 @@ static inline dm_space dm_where_space(dm_where where) {
 /* Bytes from one place to the next in the share of the rank at AT. All places have the size of a
  * piece of the widest panel in the first tile, which is the largest. */
 int64_t dm_plan_share_slot(const dm_plan *plan, dm_matrix matrix, dm_coords at);
+
+/* Sizes of buffers that other modules allocate; those assert them. */
+
+enum {
+  DM_BUFFER_READ_BYTES = 64 << 20,    /* a reader's piece, or half of the chunks kept */
+  DM_BUFFER_WIDENED_BYTES = 36 << 20, /* 16-bit and int8 inputs of the CPU in f32 */
+  DM_BUFFER_SAMPLE_BYTES = 1 << 20,
+  DM_BUFFER_PASS_LEAST = 2 << 20, /* a piece of A or B that is scanned and not kept, */
+  DM_BUFFER_PASS_MOST = 32 << 20,
+  DM_BUFFER_PASS_PIECES = 2,      /* while the next one is read */
+  DM_BUFFER_CHECK_GROUPS = 4,     /* groups of columns, if CPUs multiply */
+  DM_BUFFER_SLAB_BYTES = 2 << 20, /* memory that peers' GPUs read consists of whole slabs */
+  DM_BUFFER_STRIPS_UP = 16,       /* strips moving to a device */
+  DM_BUFFER_STRIPS_OUT = 8,       /* strips moving to the file */
+};
+
+/* Memory of the rank that needs most, summed from its buffers (plan/buffers.h) by
+ * purpose. */
+
+/* Bytes. Sizes beyond 64 bits are INT64_MAX, which fits nowhere. */
+typedef struct dm_memory_need {
+  int64_t part[2][DM_MEMORY_PARTS]; /* [DM_HOST], [DM_DEVICE] */
+  int64_t total[2];
+} dm_memory_need;
+
+/* The need of the rank at (0, 0, 0), whose block and layer are the largest. */
+dm_memory_need dm_plan_memory(const dm_plan *plan);
+
+dm_memory_need dm_buffers_need(const dm_buffers *list);
+
+/* "share of A", ... */
+const char *dm_memory_part_name(dm_memory_part part);
 
 #endif

@@ -2,13 +2,12 @@
 #include <stdlib.h>
 
 #include "core/checked.h"
-#include "core/compute_choice.h"
+#include "core/compute.h"
 #include "plan/choose.h"
 #include "plan/complete.h"
 #include "plan/fit.h"
 #include "plan/grid_cost.h"
 #include "plan/partition.h"
-#include "plan/price.h"
 
 enum { MOST_PLANS = 64, PROMISING = 64, IN_TILES = 16 };
 

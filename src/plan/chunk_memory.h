@@ -7,7 +7,7 @@
 #define DM_PLAN_CHUNK_MEMORY_H
 
 #include "core/checked.h"
-#include "plan/buffer_sizes.h"
+#include "plan/buffers.h"
 #include "plan/saturating.h"
 
 enum { DM_CHUNKS_KEPT = 4 };

@@ -30,4 +30,10 @@ void dm_plan_finish(const dm_question *question, dm_plan *plan);
 /* The larger of need / limit on host and device; at most 1: it fits. */
 double dm_plan_pressure(const dm_plan *plan, const dm_machine *machine);
 
+/* The last part of a product, computed strip by strip so that C is written meanwhile. */
+
+/* Sets PLAN's strips and stretch for the least predicted time; none if panels do not stay until the
+ * end, or nothing is gained. */
+void dm_plan_choose_strips(const dm_question *question, dm_plan *plan);
+
 #endif

@@ -31,4 +31,14 @@ double dm_plan_crossing(const dm_plan *plan, const dm_machine *machine);
 /* The fraction of its rate at which a product of a rows x width and a width x cols panel runs. */
 double dm_product_efficiency(double rows, double cols, double width, bool gpu);
 
+/* The cost in seconds that ranks plans, and grids not completed to plans yet. */
+
+/* The price of a plan: its predicted total, a small part of the time of each phase even if it is
+ * hidden, and a surcharge for reading files again: file rates are the least certain, and files are
+ * shared with others. */
+double dm_plan_price(const dm_plan *plan);
+
+/* A lower bound of the price of all plans with this grid; cheap, for pruning. */
+double dm_grid_floor(const dm_problem *problem, const dm_machine *machine, int pm, int pn, int pk);
+
 #endif

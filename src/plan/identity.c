@@ -5,7 +5,6 @@
 
 #include "plan/identity.h"
 #include "plan/tiles.h"
-#include "plan/todo.h"
 
 static uint64_t hash_of_row(const dm_compute *row) {
   const int64_t fields[] = {row->inputs,   row->results,     row->work,         row->operand,

@@ -4,6 +4,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/checked.h"
+#include "core/status.h"
+#include "core/units.h"
+
 /* Rates in operations or bytes per second. */
 typedef struct known_gpu {
   const char *name;
@@ -19,7 +23,7 @@ typedef struct known_gpu {
 /* h200: measured (cuBLAS 13.1, n = 8192, all GPUs pulling at once). Others: peak of the data sheet
  * times the fraction measured on the h200: f64 0.97, f32 0.76, tf32 0.87, half 0.80, i8 0.77. */
 /* clang-format off */
-static const known_gpu gpus[] = {
+static const known_gpu known_gpus[] = {
     {"h200", {64.7e12, 51.1e12, 428e12, 790e12, 1524e12}, 374e9, 55e9, 4.8e12, 139,
              {67e12, 67e12, 494.7e12, 989.4e12, 1978.9e12}, true},
     {"h100", {64.7e12, 51.1e12, 428e12, 790e12, 1524e12}, 374e9, 55e9, 3.35e12, 79,
@@ -33,7 +37,7 @@ static const known_gpu gpus[] = {
 };
 /* clang-format on */
 
-enum { KNOWN = sizeof gpus / sizeof gpus[0] };
+enum { KNOWN = sizeof known_gpus / sizeof known_gpus[0] };
 
 static const char *const names[KNOWN + 1] = {"h200", "h100", "a100", "l40s", "v100", NULL};
 
@@ -44,13 +48,13 @@ const char *const *dm_machine_gpus(void) {
 /* NULL if NAME contains no known name. */
 static const known_gpu *find_known(const char *name) {
   for (int i = 0; i < KNOWN; i++)
-    if (strcasestr(name, gpus[i].name)) return &gpus[i];
+    if (strcasestr(name, known_gpus[i].name)) return &known_gpus[i];
   return NULL;
 }
 
 static const known_gpu *find(const char *name) {
   const known_gpu *known = find_known(name);
-  return known ? known : &gpus[KNOWN - 1];
+  return known ? known : &known_gpus[KNOWN - 1];
 }
 
 /* Rates that do not depend on the processor: an SSD, one adapter of 400 Gb/s (GPU) or 100 Gb/s
@@ -130,4 +134,248 @@ double dm_machine_peak(const char *name, const dm_compute *compute) {
 
 int64_t dm_machine_device_memory(const char *name) {
   return find(name)->gib << 30;
+}
+
+/* Parses machines from words, like hwloc's synthetic topologies. */
+
+enum { LONGEST_WORD = 127, MOST = 1 << 24 };
+
+/* In the order of the names below. */
+typedef enum key {
+  KEY_NODES,
+  KEY_GPUS,
+  KEY_RANKS,
+  KEY_GPU,
+  KEY_CORES,
+  KEY_MEMORY,
+  KEY_DEVICE_MEMORY,
+  KEY_GFLOPS,
+  KEY_LINKS,
+  KEY_LINK,
+  KEY_NETWORK,
+  KEY_UPLOAD,
+  KEY_COPY,
+  KEY_READ,
+  KEY_WRITE,
+  KEY_LATENCY,
+  KEY_TYPES, /* gflops-TYPE, for each operand */
+  KEYS = KEY_TYPES + DM_OPERANDS,
+} key;
+
+static const char *const key_names[KEYS] = {"nodes",
+                                            "gpus",
+                                            "ranks",
+                                            "gpu",
+                                            "cores",
+                                            "memory",
+                                            "device-memory",
+                                            "gflops",
+                                            "links",
+                                            "link",
+                                            "network",
+                                            "upload",
+                                            "copy",
+                                            "read",
+                                            "write",
+                                            "latency",
+                                            [KEY_TYPES + DM_F32] = "gflops-f32",
+                                            [KEY_TYPES + DM_F16] = "gflops-f16",
+                                            [KEY_TYPES + DM_BF16] = "gflops-bf16",
+                                            [KEY_TYPES + DM_C64] = "gflops-c64",
+                                            [KEY_TYPES + DM_C128] = "gflops-c128",
+                                            [KEY_TYPES + DM_I8] = "gflops-i8",
+                                            [KEY_TYPES + DM_TF32] = "gflops-tf32"};
+
+/* The values by key; NULL if not stated. */
+typedef struct words {
+  char text[KEYS][LONGEST_WORD + 1];
+  bool given[KEYS];
+} words;
+
+static dm_status bad_value(key which, const char *value, const char *wanted) {
+  return dm_fail(DM_E_USAGE, "machine: %s=%s is not %s", key_names[which], value, wanted);
+}
+
+static dm_status take_word(const char *word, words *all) {
+  const char *equals = strchr(word, '=');
+  if (!equals || equals == word || !equals[1])
+    return dm_fail(DM_E_USAGE, "machine: \"%s\" is not key=value", word);
+  char name[LONGEST_WORD + 1];
+  snprintf(name, sizeof name, "%.*s", (int)(equals - word), word);
+  for (int i = 0; i < KEYS; i++) {
+    if (!key_names[i] || strcmp(name, key_names[i]) != 0) continue;
+    if (all->given[i]) return dm_fail(DM_E_USAGE, "machine: %s is stated twice", name);
+    all->given[i] = true;
+    snprintf(all->text[i], sizeof all->text[i], "%s", equals + 1);
+    return DM_OK;
+  }
+  dm_status status = dm_fail(DM_E_USAGE, "machine: unknown key \"%s\"", name);
+  int near = dm_closest(name, key_names, KEY_TYPES);
+  return near < 0 ? dm_hint(status,
+                            "known keys: nodes gpus ranks gpu cores memory device-memory "
+                            "gflops gflops-TYPE links link network upload copy read write latency")
+                  : dm_hint(status, "did you mean \"%s\"?", key_names[near]);
+}
+
+static dm_status split_words(const char *text, words *all) {
+  const char *blanks = " \t\n,";
+  for (text += strspn(text, blanks); *text; text += strspn(text, blanks)) {
+    if (*text == '#') {
+      text += strcspn(text, "\n");
+      continue;
+    }
+    size_t length = strcspn(text, blanks);
+    char word[LONGEST_WORD + 1];
+    if (length > LONGEST_WORD)
+      return dm_fail(DM_E_USAGE, "machine: a word of more than %d characters", LONGEST_WORD);
+    memcpy(word, text, length);
+    word[length] = '\0';
+    DM_TRY(take_word(word, all));
+    text += length;
+  }
+  return DM_OK;
+}
+
+static dm_status read_whole(const words *all, key which, int *value) {
+  int64_t number;
+  if (!all->given[which]) return DM_OK;
+  if (!dm_parse_count(all->text[which], &number) || number < 1 || number > MOST)
+    return bad_value(which, all->text[which], "a whole number from 1 to 16777216");
+  *value = (int)number;
+  return DM_OK;
+}
+
+static dm_status read_bytes(const words *all, key which, int64_t *bytes) {
+  if (!all->given[which]) return DM_OK;
+  if (!dm_parse_count(all->text[which], bytes) || *bytes < 1)
+    return bad_value(which, all->text[which], "a number of bytes such as 64GiB");
+  return DM_OK;
+}
+
+static dm_status read_rate(const words *all, key which, double unit, double *rate) {
+  double number;
+  if (!all->given[which]) return DM_OK;
+  if (!dm_parse_real(all->text[which], &number) || !(number > 0))
+    return bad_value(which, all->text[which], "a number above 0");
+  *rate = number * unit;
+  return DM_OK;
+}
+
+static dm_status check_gpu(const words *all) {
+  if (!all->given[KEY_GPU])
+    return all->given[KEY_GPUS]
+               ? dm_hint(dm_fail(DM_E_USAGE, "machine: gpus=%s without gpu=", all->text[KEY_GPUS]),
+                         "state which, for example gpu=h200")
+               : DM_OK;
+  const char *const *known = dm_machine_gpus();
+  int count = 0;
+  for (; known[count]; count++)
+    if (strcmp(all->text[KEY_GPU], known[count]) == 0) return DM_OK;
+  dm_status status = dm_fail(DM_E_USAGE, "machine: unknown GPU \"%s\"", all->text[KEY_GPU]);
+  int near = dm_closest(all->text[KEY_GPU], known, count);
+  return near < 0
+             ? dm_hint(status, "known: h200 h100 a100 l40s v100; another one by its rates, as in "
+                               "gpu=a100 gflops=9700 device-memory=40GiB")
+             : dm_hint(status, "did you mean \"%s\"?", known[near]);
+}
+
+static dm_status read_shape(const words *all, dm_machine *machine, int *gpus) {
+  int cores = 1;
+  DM_TRY(check_gpu(all));
+  DM_TRY(read_whole(all, KEY_CORES, &cores));
+  dm_machine_stated(all->given[KEY_GPU] ? all->text[KEY_GPU] : NULL, cores, machine);
+  DM_TRY(read_whole(all, KEY_NODES, &machine->nodes));
+  DM_TRY(read_whole(all, KEY_GPUS, gpus));
+  machine->ranks_per_node = *gpus;
+  DM_TRY(read_whole(all, KEY_RANKS, &machine->ranks_per_node));
+  if (machine->nodes > MOST / machine->ranks_per_node)
+    return dm_fail(DM_E_USAGE, "machine: more than %d ranks", MOST);
+  return DM_OK;
+}
+
+static dm_status read_links(const words *all, dm_machine *machine) {
+  const char *links = all->given[KEY_LINKS] ? all->text[KEY_LINKS]
+                      : machine->gpu        ? "device"
+                                            : "shared";
+  machine->device_links = strcmp(links, "device") == 0;
+  machine->shared_slots = strcmp(links, "shared") == 0;
+  if (!machine->device_links && !machine->shared_slots && strcmp(links, "host") != 0)
+    return bad_value(KEY_LINKS, links, "shared, device or host");
+  if (machine->shared_slots && machine->gpu)
+    return dm_fail(DM_E_USAGE, "machine: links=shared is for ranks without a GPU");
+  if (machine->device_links && !machine->gpu)
+    return dm_hint(dm_fail(DM_E_USAGE, "machine: links=device without a GPU"), "state gpu=NAME");
+  if (machine->device_links) machine->link = dm_machine_device_link(machine->name);
+  return DM_OK;
+}
+
+static dm_status read_rates(const words *all, dm_machine *machine) {
+  double stated = machine->flops[DM_F64], f64 = stated;
+  DM_TRY(read_rate(all, KEY_GFLOPS, 1e9, &f64));
+  for (int i = 0; i < DM_OPERANDS; i++) {
+    machine->flops[i] *= f64 / stated;
+    DM_TRY(read_rate(all, (key)(KEY_TYPES + i), 1e9, &machine->flops[i]));
+  }
+  DM_TRY(read_rate(all, KEY_LINK, 1e9, &machine->link));
+  DM_TRY(read_rate(all, KEY_NETWORK, 1e9, &machine->network));
+  DM_TRY(read_rate(all, KEY_UPLOAD, 1e9, &machine->upload));
+  DM_TRY(read_rate(all, KEY_COPY, 1e9, &machine->host_copy));
+  DM_TRY(read_rate(all, KEY_READ, 1e9, &machine->file_read));
+  DM_TRY(read_rate(all, KEY_WRITE, 1e9, &machine->file_write));
+  for (int i = KEY_GFLOPS; i < KEYS; i++) machine->rates_given |= all->given[i] && i != KEY_LINKS;
+  return read_rate(all, KEY_LATENCY, 1e-6, &machine->latency);
+}
+
+dm_status dm_machine_take_rates(const char *text, dm_machine *machine) {
+  words all = {0};
+  DM_TRY(split_words(text, &all));
+  DM_TRY(read_rates(&all, machine));
+  if (all.given[KEY_GFLOPS]) machine->speed_now = 1; /* of these cores */
+  if (all.given[KEY_READ]) machine->read_now = machine->file_read;
+  if (!all.given[KEY_WRITE]) return DM_OK;
+  machine->write_now = machine->file_write;
+  machine->pages_now = 0; /* the rate includes them */
+  return DM_OK;
+}
+
+static void put_rate(const char *name, double rate, double unit, char *text, size_t room) {
+  const size_t used = strlen(text);
+  if (rate > 0 && used < room) snprintf(text + used, room - used, "%s=%.3g\n", name, rate / unit);
+}
+
+void dm_machine_put_rates(const dm_machine *machine, bool files, char *text, size_t room) {
+  put_rate(key_names[KEY_GFLOPS], machine->flops[DM_F64], 1e9, text, room);
+  for (int i = 0; i < DM_OPERANDS; i++)
+    if (key_names[KEY_TYPES + i])
+      put_rate(key_names[KEY_TYPES + i], machine->flops[i], 1e9, text, room);
+  put_rate(key_names[KEY_LINK], machine->link, 1e9, text, room);
+  put_rate(key_names[KEY_NETWORK], machine->network, 1e9, text, room);
+  if (machine->gpu) put_rate(key_names[KEY_UPLOAD], machine->upload, 1e9, text, room);
+  put_rate(key_names[KEY_COPY], machine->host_copy, 1e9, text, room);
+  if (!files) return;
+  put_rate(key_names[KEY_READ], machine->file_read, 1e9, text, room);
+  put_rate(key_names[KEY_WRITE], machine->file_write, 1e9, text, room);
+}
+
+/* Each rank gets a part of the shared GPU's rates and memory. */
+static void share_gpus(dm_machine *machine, int gpus) {
+  if (!machine->gpu || machine->ranks_per_node <= gpus) return;
+  double part = (double)gpus / machine->ranks_per_node;
+  for (int i = 0; i < DM_OPERANDS; i++) machine->flops[i] *= part;
+  machine->upload *= part;
+  machine->memory *= part;
+  machine->device_bytes = (int64_t)((double)machine->device_bytes * part);
+}
+
+dm_status dm_machine_parse(const char *text, dm_machine *machine) {
+  words all = {0};
+  int gpus = 1;
+  DM_TRY(split_words(text, &all));
+  DM_TRY(read_shape(&all, machine, &gpus));
+  machine->device_bytes = machine->gpu ? dm_machine_device_memory(machine->name) : 0;
+  DM_TRY(read_links(&all, machine));
+  share_gpus(machine, gpus); /* numbers stated below are already per rank */
+  DM_TRY(read_bytes(&all, KEY_MEMORY, &machine->host_bytes));
+  DM_TRY(read_bytes(&all, KEY_DEVICE_MEMORY, &machine->device_bytes));
+  return read_rates(&all, machine);
 }

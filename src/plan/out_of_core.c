@@ -4,11 +4,10 @@
 #include <string.h>
 
 #include "core/checked.h"
+#include "plan/buffers.h"
 #include "plan/grid_cost.h"
-#include "plan/memory_need.h"
 #include "plan/panel_width.h"
 #include "plan/partition.h"
-#include "plan/price.h"
 #include "plan/tiles.h"
 
 enum {

@@ -74,11 +74,11 @@ typedef struct dm_plan {
   double received_words;            /* elements, of the rank that receives most */
   double received_bytes_total;      /* of all ranks together */
   double between_nodes_bytes;       /* part of it between nodes */
-  double bound_words;               /* tight lower bound of received_words (see bound.h) */
+  double bound_words;               /* tight lower bound of received_words (see volume.h) */
   double file_words;       /* elements read and written, by all ranks together; 0: no files */
-  double file_bound_words; /* all matrices in files: lower bound of it (see bound.h); else 0 */
+  double file_bound_words; /* all matrices in files: lower bound of it (see volume.h); else 0 */
   dm_forecast forecast;
-  const struct dm_todo *todo; /* tiles that this run computes (todo.h); NULL: all.  Never sent:
+  const struct dm_todo *todo; /* tiles that this run computes (tiles.h); NULL: all.  Never sent:
                                ranks set it once they agree on the tiles already complete */
   char kernel[32];            /* name of the kernel in the recipe; empty: not chosen yet */
 } dm_plan;

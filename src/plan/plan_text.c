@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "core/units.h"
+#include "plan/buffers.h"
 #include "plan/identity.h"
 #include "plan/limits.h"
-#include "plan/memory_need.h"
 #include "plan/partition.h"
 #include "plan/runs.h"
 #include "plan/tiles.h"

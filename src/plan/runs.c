@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "core/checked.h"
-#include "plan/buffer_sizes.h"
+#include "plan/buffers.h"
 #include "plan/partition.h"
 #include "plan/saturating.h"
 #include "plan/tiles.h"

@@ -107,7 +107,7 @@ static int64_t index_of_gemm(const layout *list, int64_t s) {
   return before_group(list, s) + (s + list->ahead < list->turns ? list->width : 0);
 }
 
-/* The last product of the tile in PLACE (todo.h). */
+/* The last product of the tile in PLACE (tiles.h). */
 static int64_t last_gemm(const layout *list, int64_t place) {
   return index_of_gemm(list, (place + 1) * list->panels - 1);
 }

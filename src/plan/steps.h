@@ -20,7 +20,6 @@
 
 #include "plan/partition.h"
 #include "plan/tiles.h"
-#include "plan/todo.h"
 
 typedef enum dm_step_kind {
   DM_STEP_LOAD_A,

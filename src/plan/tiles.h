@@ -7,6 +7,8 @@
 #ifndef DM_PLAN_TILES_H
 #define DM_PLAN_TILES_H
 
+#include <stdbool.h>
+
 #include "plan/plan.h"
 
 typedef struct dm_tile {
@@ -46,7 +48,7 @@ int64_t dm_plan_place_of(const dm_plan *plan, dm_matrix matrix, int64_t layer, i
 int64_t dm_plan_left_by(const dm_plan *plan, dm_matrix matrix, int64_t t, int64_t q);
 
 /* The turn whose piece gets replaced; -1: none. A turn is a panel of a tile: place of the tile *
- * LAYER + q (todo.h). */
+ * LAYER + q (tiles.h). */
 int64_t dm_plan_replaces(const dm_plan *plan, dm_matrix matrix, int64_t layer, int64_t t,
                          int64_t q);
 
@@ -56,5 +58,24 @@ bool dm_plan_is_last(const dm_plan *plan, dm_matrix matrix, int64_t t);
 
 /* Elements of A or B that all ranks together read from the files. */
 double dm_plan_read_words(const dm_plan *plan, dm_matrix matrix);
+
+/* The tiles of C that a run computes, in order; the others are complete from an earlier run,
+ * or known to be right. It is separate from the plan (plan->todo), which is broadcast before the
+ * list is known; all ranks have the same list. */
+
+typedef struct dm_todo {
+  int64_t count;
+  int64_t *tiles; /* ascending */
+  int64_t *place; /* index in TILES of each tile of C, or -1 */
+} dm_todo;
+
+/* The tiles, of TILES in all, that THERE does not mark as complete. */
+dm_status dm_todo_new(int64_t tiles, const bool *there, dm_todo **todo);
+void dm_todo_free(dm_todo *todo); /* NULL is allowed */
+
+/* Without a list, these mean all tiles. */
+int64_t dm_plan_todo(const dm_plan *plan); /* number of tiles to compute */
+int64_t dm_plan_todo_tile(const dm_plan *plan, int64_t place);
+int64_t dm_plan_todo_place(const dm_plan *plan, int64_t tile); /* -1: not computed */
 
 #endif

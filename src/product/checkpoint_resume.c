@@ -9,7 +9,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
-#include "core/compute_choice.h"
+#include "core/compute.h"
 #include "core/element_sum.h"
 #include "core/version.h"
 #include "file/checksum.h"

@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "core/fork_join.h"
+#include "core/crew.h"
 #include "file/pack.h"
 #include "file/recast.h"
 #include "run/aside.h"

@@ -3,7 +3,6 @@
 #include "core/copy.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
-#include "plan/todo.h"
 
 /* ---- pieces ---- */
 

@@ -5,9 +5,8 @@
 #include "engine/finish.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
-#include "plan/todo.h"
 
-enum { TILE_STEP = 256 }; /* bytes, as in plan/buffers_beside.c */
+enum { TILE_STEP = 256 }; /* bytes, as in plan/buffers.c */
 
 /* ---- one end of a move: this rank's part of a tile ---- */
 

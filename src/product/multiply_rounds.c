@@ -4,7 +4,7 @@
 
 #include "check/verdict.h"
 #include "core/clock.h"
-#include "core/compute_choice.h"
+#include "core/compute.h"
 #include "file/file_queue.h"
 #include "product/multiply_impl.h"
 #include "product/repair.h"

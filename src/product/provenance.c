@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "check/verdict.h"
-#include "core/compute_choice.h"
+#include "core/compute.h"
 #include "core/version.h"
 #include "plan/identity.h"
 

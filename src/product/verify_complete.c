@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/compute_choice.h"
+#include "core/compute.h"
 #include "product/verify.h"
 
 static dm_status unreadable(const char *name, const char *text) {

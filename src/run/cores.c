@@ -1,12 +1,17 @@
 #include "run/cores.h"
 
 #include <dirent.h>
+#include <hwloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/buffer.h"
+#include "core/cgroup.h"
 #include "core/checked.h"
 #include "run/launcher.h"
+#include "run/run.h"
 
 /* Reduces WANTED to the CPUs that control groups allow, then restores the process's own binding. */
 static void cut_to_allowed(const cpu_set_t *own, cpu_set_t *wanted) {
@@ -76,4 +81,257 @@ bool dm_cores_take(const cpu_set_t *cpus) {
     if (atoi(entry->d_name) > 0) (void)sched_setaffinity(atoi(entry->d_name), sizeof *cpus, cpus);
   if (threads) closedir(threads);
   return true;
+}
+
+static cpu_set_t all_of(const dm_core_case *of) {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  for (int r = 0; r < of->ranks; r++) CPU_OR(&all, &all, &of->bound[r]);
+  return all;
+}
+
+/* Whether cores of the job would be idle. */
+static bool bound_too_narrowly(const dm_core_case *of) {
+  cpu_set_t used = all_of(of);
+  CPU_AND(&used, &used, &of->job);
+  return !CPU_EQUAL(&used, &of->job);
+}
+
+static const cpu_set_t *cpus_of(const dm_core_case *of, bool widened, int rank) {
+  return widened ? &of->job : &of->bound[rank];
+}
+
+/* Position in the topology of the first CPU close to RANK's GPU. */
+static int position(const dm_core_case *of, const dm_topology *t, int rank) {
+  if (!of->near) return 0;
+  for (int i = 0; i < t->count; i++)
+    if (CPU_ISSET(t->cpu[i], &of->near[rank])) return i;
+  return t->count;
+}
+
+/* RANK's position among the ranks with the same cores: ranks close to the first cores come
+ * first. */
+static int place_among(const dm_core_case *of, const dm_topology *t, bool widened, int rank,
+                       int *members) {
+  const int own = position(of, t, rank);
+  int before = 0;
+  *members = 0;
+  for (int r = 0; r < of->ranks; r++) {
+    if (!CPU_EQUAL(cpus_of(of, widened, r), cpus_of(of, widened, rank))) continue;
+    const int other = position(of, t, r);
+    before += other < own || (other == own && r < rank);
+    ++*members;
+  }
+  return before;
+}
+
+/* Number of cores in CPUS; core_at[i] becomes the index of the core of cpu[i], or -1. */
+static int count_cores(const dm_topology *t, const cpu_set_t *cpus, int core_at[CPU_SETSIZE]) {
+  int cores = 0, last = -1;
+  for (int i = 0; i < t->count; i++) {
+    core_at[i] = -1;
+    if (!CPU_ISSET(t->cpu[i], cpus)) continue;
+    cores += t->core[i] != last;
+    last = t->core[i];
+    core_at[i] = cores - 1;
+  }
+  return cores;
+}
+
+/* Takes the cores from BEGIN to END of those in CPUS. */
+static void take_cores(const dm_topology *t, const cpu_set_t *cpus, const int core_at[], int begin,
+                       int end, cpu_set_t *part) {
+  cpu_set_t some;
+  CPU_ZERO(&some);
+  for (int i = 0; i < t->count; i++)
+    if (CPU_ISSET(t->cpu[i], cpus) && core_at[i] >= begin && core_at[i] < end)
+      CPU_SET(t->cpu[i], &some);
+  *part = some;
+}
+
+/* RANK's share of CORES in CPUS if ranks with other, overlapping sets run there, too. */
+static int shared_cores(const dm_core_case *of, int rank, const cpu_set_t *cpus, int cores) {
+  double part = 0;
+  for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+    int users = 1;
+    if (!CPU_ISSET(cpu, cpus)) continue;
+    for (int r = 0; r < of->ranks; r++)
+      users += !CPU_EQUAL(&of->bound[r], &of->bound[rank]) && CPU_ISSET(cpu, &of->bound[r]);
+    part += 1.0 / users;
+  }
+  return (int)(part * (double)cores / (double)dm_max(1, CPU_COUNT(cpus)) + 1e-6);
+}
+
+static int threads_of(const dm_core_case *of, int cores) {
+  const double granted = of->quota / of->ranks;
+  if (of->quota > 0 && granted < cores) cores = (int)(granted + 0.25);
+  return (int)dm_max(1, cores);
+}
+
+void dm_cores_divide(const dm_core_case *of, const dm_topology *t, int rank, dm_core_part *part) {
+  int core_at[CPU_SETSIZE], members;
+  const bool widened = !of->keep && bound_too_narrowly(of);
+  const cpu_set_t all = *cpus_of(of, widened, rank);
+  const int place = place_among(of, t, widened, rank, &members);
+  const int cores = count_cores(t, &all, core_at);
+  *part = (dm_core_part){.cpus = all, .cores = cores, .reason = DM_CORES_ALL};
+  if (members > 1 && cores >= members) {
+    const int begin = place * cores / members, end = (place + 1) * cores / members;
+    take_cores(t, &all, core_at, begin, end, &part->cpus);
+    part->cores = end - begin;
+  }
+  int own = cores < members ? 1 : part->cores;
+  if (!widened) own = shared_cores(of, rank, &part->cpus, own);
+  part->threads = threads_of(of, own);
+  if (members > 1)
+    part->reason = DM_CORES_PART;
+  else if (of->ranks > 1 || !CPU_EQUAL(&all, &of->job))
+    part->reason = DM_CORES_BOUND;
+  if (widened) part->reason = DM_CORES_WIDENED;
+  if (of->threads == 0) return;
+  /* More threads than the fair part has cores: use all CPUs that the rank may use. */
+  if (of->threads > CPU_COUNT(&part->cpus)) part->cpus = all;
+  part->threads = (int)dm_min(of->threads, dm_max(1, CPU_COUNT(&part->cpus)));
+}
+
+/* Divides the cores of a node among its ranks. */
+
+/* Sent by each rank to the others of its node. */
+typedef struct standing {
+  cpu_set_t bound, job, near;
+  bool asked;
+} standing;
+
+static bool has_hardware_threads(void) {
+  int active = 1; /* unless the system has none */
+  FILE *file = fopen("/sys/devices/system/cpu/smt/active", "r");
+  if (!file) return true;
+  if (fscanf(file, "%d", &active) != 1) active = 1;
+  fclose(file);
+  return active != 0;
+}
+
+/* hwloc is only needed if it matters which CPUs are close to each other. */
+static void look_at_topology(const dm_core_case *of, dm_topology *topology) {
+  const bool matters = of->ranks > 1 && CPU_COUNT(&of->job) > of->ranks;
+  if (matters || getenv("HWLOC_SYNTHETIC") || has_hardware_threads())
+    dm_topology_read(topology);
+  else
+    dm_topology_plain(topology);
+}
+
+static dm_status divide(dm_run *run, const standing *all, cpu_set_t *sets, int threads) {
+  const int ranks = run->local_ranks;
+  dm_core_case of = {.ranks = ranks,
+                     .bound = sets,
+                     .near = sets + ranks,
+                     .job = all[0].job,
+                     .quota = dm_cgroup_cores(""),
+                     .threads = threads > 0 ? threads : dm_cores_threads_stated()};
+  dm_topology *topology = malloc(sizeof *topology);
+  if (!topology) return dm_fail(DM_E_FIT, "no memory for the topology");
+  for (int r = 0; r < ranks; r++) {
+    sets[r] = all[r].bound;
+    sets[ranks + r] = all[r].near;
+    CPU_OR(&of.job, &of.job, &all[r].job);
+    of.keep |= all[r].asked;
+  }
+  look_at_topology(&of, topology);
+  dm_cores_divide(&of, topology, run->local_rank, &run->cores);
+  run->job_cpus = of.job;
+  free(topology);
+  return DM_OK;
+}
+
+dm_status dm_run_place(dm_run *run, int threads, const char *near) {
+  const int64_t size = sizeof(standing);
+  standing own = {.bound = run->bound, .job = run->job_cpus}, *all = NULL;
+  cpu_set_t *sets = NULL;
+  dm_cpus_parse(near, &own.near);
+  own.asked = run->stays || dm_cores_asked(&own.job);
+  dm_status status = dm_buffer_zeroed(run->local_ranks, size, (void **)&all);
+  if (!status)
+    status = dm_buffer_zeroed(2 * (int64_t)run->local_ranks, sizeof *sets, (void **)&sets);
+  status = dm_comm_agree(run->node, status);
+  if (!status) status = dm_comm_gather(run->node, &own, size, all, 0);
+  if (!status) status = dm_comm_broadcast(run->node, all, run->local_ranks * size, 0);
+  if (!status) status = divide(run, all, sets, threads);
+  free(sets);
+  free(all);
+  if (status) return status;
+  if (run->stays) return DM_OK;
+  if (CPU_EQUAL(&run->cores.cpus, &run->taken) || dm_cores_take(&run->cores.cpus)) {
+    run->taken = run->cores.cpus;
+    return DM_OK;
+  }
+  /* Binding is not permitted: use what the launcher left. */
+  run->cores.cpus = run->bound;
+  run->cores.threads = (int)dm_min(run->cores.threads, CPU_COUNT(&run->bound));
+  run->cores.reason = DM_CORES_BOUND;
+  return DM_OK;
+}
+
+void dm_run_take_node(dm_run *run) {
+  if (!run->stays && dm_cores_take(&run->job_cpus)) run->taken = run->job_cpus;
+}
+
+void dm_run_record_cores(const dm_run *run, dm_record *record) {
+  char cpus[256], bound[256], why[320] = "";
+  dm_cpus_text(&run->cores.cpus, cpus, sizeof cpus);
+  dm_cpus_text(&run->bound, bound, sizeof bound);
+  if (run->cores.reason == DM_CORES_BOUND) snprintf(why, sizeof why, ", as the launcher bound it");
+  if (run->cores.reason == DM_CORES_PART)
+    snprintf(why, sizeof why, ", its part of what %d ranks share", run->local_ranks);
+  if (run->cores.reason == DM_CORES_WIDENED)
+    snprintf(why, sizeof why, ", its fair part; the launcher had bound it to %s", bound);
+  dm_record_text(record, "machine.cpus", NULL, "%s", cpus);
+  dm_record_text(record, "machine.binding", run->ranks > 1 ? "rank 0 runs on" : "runs on",
+                 "CPU%s %s%s", CPU_COUNT(&run->cores.cpus) == 1 ? "" : "s", cpus, why);
+}
+
+void dm_topology_plain(dm_topology *t) {
+  t->count = CPU_SETSIZE;
+  for (int i = 0; i < CPU_SETSIZE; i++) t->cpu[i] = t->core[i] = i;
+}
+
+static void list(hwloc_topology_t loaded, dm_topology *t) {
+  const int count = hwloc_get_nbobjs_by_type(loaded, HWLOC_OBJ_PU);
+  for (int i = 0; i < count; i++) {
+    const hwloc_obj_t pu = hwloc_get_obj_by_type(loaded, HWLOC_OBJ_PU, (unsigned)i);
+    const hwloc_obj_t core = hwloc_get_ancestor_obj_by_type(loaded, HWLOC_OBJ_CORE, pu);
+    if (pu->os_index >= CPU_SETSIZE) continue;
+    t->cpu[t->count] = (int)pu->os_index;
+    t->core[t->count++] = (int)(core ? core : pu)->logical_index;
+  }
+}
+
+void dm_topology_read(dm_topology *t) {
+  hwloc_topology_t loaded;
+  t->count = 0;
+  if (hwloc_topology_init(&loaded) == 0) {
+    if (hwloc_topology_load(loaded) == 0) list(loaded, t);
+    hwloc_topology_destroy(loaded);
+  }
+  if (t->count == 0) dm_topology_plain(t);
+}
+
+void dm_cpus_text(const cpu_set_t *cpus, char *text, size_t size) {
+  hwloc_bitmap_t set = hwloc_bitmap_alloc();
+  text[0] = 0;
+  if (!set) return;
+  for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++)
+    if (CPU_ISSET(cpu, cpus)) (void)hwloc_bitmap_set(set, cpu);
+  (void)hwloc_bitmap_list_snprintf(text, size, set);
+  hwloc_bitmap_free(set);
+}
+
+void dm_cpus_parse(const char *text, cpu_set_t *cpus) {
+  hwloc_bitmap_t set = hwloc_bitmap_alloc();
+  CPU_ZERO(cpus);
+  if (!set) return;
+  if (hwloc_bitmap_list_sscanf(set, text) == 0)
+    for (int cpu = hwloc_bitmap_first(set); cpu >= 0 && cpu < CPU_SETSIZE;
+         cpu = hwloc_bitmap_next(set, cpu))
+      CPU_SET(cpu, cpus);
+  hwloc_bitmap_free(set);
 }

@@ -3,8 +3,8 @@
 #define DM_RUN_RUN_H
 
 #include "comm/comm.h"
-#include "core/keepalive.h"
 #include "core/log.h"
+#include "core/status.h"
 #include "run/cores.h"
 #include "run/record.h"
 #include "run/stop.h"
@@ -63,7 +63,7 @@ void dm_run_lap(dm_run *run, double *seconds);
 
 /* Collective: the ranks of each node divide its cores as dm_cores_divide says; dm_run_start has
  * already done so without wishes. THREADS: of this rank, 0: as many as its cores; NEAR: CPUs close
- * to its GPU, as "0-15,32-47", or "". (run_cores.c) */
+ * to its GPU, as "0-15,32-47", or "". (cores.c) */
 dm_status dm_run_place(dm_run *run, int threads, const char *near);
 
 /* This rank takes all cores of its node, whose other ranks are done. */
@@ -108,7 +108,7 @@ dm_status dm_run_span(const dm_run *run, double start, double end, double *secon
 
 /* Collective in RUN: PART consists of COUNT of its ranks, including rank 0, on as few nodes as
  * possible; on other ranks PART->world is NULL. Each keeps its share of cores, memory and GPUs.
- * Close PART before RUN. (run_part.c) */
+ * Close PART before RUN. (run.c) */
 dm_status dm_run_part_open(const dm_run *run, int count, dm_run *part);
 void dm_run_part_close(dm_run *part);
 

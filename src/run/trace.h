@@ -64,7 +64,7 @@ void dm_trace_count_anew(dm_trace *trace);
 dm_status dm_trace_open(dm_run *run, const char *path);
 
 /* Collective: rank 0 converts all times to its clock and writes PATH in the JSON of Chrome's trace
- * event format, which Perfetto reads, too; one process per rank. (trace_write.c) */
+ * event format, which Perfetto reads, too; one process per rank. (trace.c) */
 dm_status dm_trace_write(dm_run *run, const char *path);
 
 /* Not collective: discards the spans, and removes the unfinished file. */

@@ -10,7 +10,6 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "core/populate.h"
 #include "core/units.h"
 
 #define MEMORY_NAME "damier-shared" /* its name in /proc */

@@ -2,7 +2,7 @@
 #ifndef DM_TESTS_PRODUCT_PROBLEM_H
 #define DM_TESTS_PRODUCT_PROBLEM_H
 
-#include "core/compute_choice.h"
+#include "core/compute.h"
 #include "plan/plan.h"
 
 static inline dm_problem product_problem(int64_t m, int64_t n, int64_t k, dm_dtype work) {

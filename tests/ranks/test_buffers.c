@@ -5,7 +5,7 @@
 #include "engine/execute.h"
 #include "engine/links.h"
 #include "plan/choose.h"
-#include "plan/todo.h"
+#include "plan/tiles.h"
 #include "small_product.h"
 
 /* The backend's table, and the allocations made through a copy of it. */

@@ -1,6 +1,6 @@
 /* The static half of the proof: the parts of the matrices cover them. */
 #include "plan/partition.h"
-#include "plan/todo.h"
+#include "plan/tiles.h"
 #include "steps/simulate.h"
 
 /* Consecutive ranges that must cover BEGIN to END without gaps. */

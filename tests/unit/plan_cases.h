@@ -9,7 +9,7 @@
 #include "plan/partition.h"
 #include "plan/plan.h"
 #include "plan/route.h"
-#include "plan/todo.h"
+#include "plan/tiles.h"
 
 typedef struct dice {
   uint64_t seed;

@@ -1,5 +1,5 @@
 /* Products of f32 and c64 from f16 (--compute f32:f16) on the CPU, compared with exact sums. */
-#include "core/compute_choice.h"
+#include "core/compute.h"
 #include "cpu_cases.h"
 #include "split_cases.h"
 

@@ -2,7 +2,7 @@
 #include <stdatomic.h>
 
 #include "checks.h"
-#include "core/fork_join.h"
+#include "core/crew.h"
 
 enum { PIECES = 5000 };
 

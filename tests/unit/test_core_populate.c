@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "checks.h"
-#include "core/populate.h"
+#include "core/buffer.h"
 
 enum { BYTES = 40 << 20 };
 

@@ -1,9 +1,9 @@
 /* Numbers with units, closest names, statuses: text that people read and type. */
 #include "checks.h"
 
-#include "core/closest.h"
 #include "core/dtype.h"
 #include "core/log.h"
+#include "core/status.h"
 #include "core/units.h"
 
 TEST(counts) {

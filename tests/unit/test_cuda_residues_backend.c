@@ -4,7 +4,7 @@
 #include "backend/lines.h"
 #include "backend/probe.h"
 #include "core/checked.h"
-#include "core/compute_choice.h"
+#include "core/compute.h"
 #include "core/residues.h"
 #include "cuda_test.h"
 #include "device_memory.h"

@@ -1,6 +1,6 @@
 /* Products of f32 and c64 from f16 (--compute f32:f16) on the GPU, compared with exact sums: shapes
  * and strides that break kernels, all kinds of data, and the same bits for any division of C. */
-#include "core/compute_choice.h"
+#include "core/compute.h"
 #include "cuda_test.h"
 #include "split_cases.h"
 

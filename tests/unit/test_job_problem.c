@@ -1,6 +1,6 @@
 /* Problems from A, B and the equation, and all refusals, with their codes. */
 #include "checks.h"
-#include "core/compute_choice.h"
+#include "core/compute.h"
 #include "product/multiply.h"
 
 static dm_dataset dataset(dm_dtype dtype, int64_t rows, int64_t cols) {

@@ -1,6 +1,6 @@
 /* The list of a rank's buffers holds all data of the rank's steps, and adds up to the need. */
 #include "core/checked.h"
-#include "plan/memory_need.h"
+#include "plan/buffers.h"
 #include "plan/tiles.h"
 #include "plan_cases.h"
 

@@ -2,7 +2,6 @@
 #include "plan/complete.h"
 #include "plan/grid_cost.h"
 #include "plan/partition.h"
-#include "plan/price.h"
 #include "plan_cases.h"
 
 /* Least cost over all grids, completed one by one; INFINITY if none fits. */

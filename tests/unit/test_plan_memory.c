@@ -1,7 +1,7 @@
 /* The memory of plans, and the messages if they do not fit. */
 #include "core/checked.h"
 #include "core/view.h"
-#include "plan/memory_need.h"
+#include "plan/buffers.h"
 #include "plan/tiles.h"
 #include "plan_cases.h"
 

@@ -1,6 +1,5 @@
 /* Counted traffic compared with a count over all pairs of ranks; the lower bound at known points.
  */
-#include "plan/bound.h"
 #include "plan/partition.h"
 #include "plan/volume.h"
 #include "plan_cases.h"
