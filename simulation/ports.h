@@ -7,7 +7,7 @@
 #ifndef SIMULATION_PORTS_H
 #define SIMULATION_PORTS_H
 
-#include "transport/gather.h"
+#include "transport/transport.h"
 
 /* Bytes per second of a rank's ports in each direction; 0: no ports, messages in SimGrid's times.
  */

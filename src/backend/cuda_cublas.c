@@ -4,6 +4,7 @@
 
 #include "backend/cuda_gemm.h"
 #include "backend/whole_product.h"
+#include "kernels/kernels.h"
 
 /* Scalars have the compute type; a complex one is two numbers. */
 static const double one_f64[2] = {1.0, 0.0}, zero_f64[2] = {0.0, 0.0};
@@ -102,6 +103,187 @@ dm_status dm_cuda_multiply_whole(dm_backend *backend, const dm_whole_product *p,
     return dm_cublas_error(gpu, answer, "cublasGemmEx_64", __FILE__, __LINE__, __func__);
   *done = 0;
   return stream ? DM_OK : dm_cuda_post(gpu, DM_COMPUTE, done);
+}
+
+/* Products of i8 by cuBLAS.
+ *
+ * It is fast only if k runs along the rows of both operands, rows start at multiples of 16 bytes,
+ * and the width of C is a multiple of 4. So B is transposed to our own memory and its rows are
+ * padded with zeros: whatever follows the rows of A is multiplied by 0. Anything else that does not
+ * fit is copied too, a band of rows at a time. Integers are exact, so copies do not change the
+ * result. */
+
+enum {
+  BAND_BYTES = 64 << 20, /* of copies of A and C */
+  LEAST_ROWS = 64,
+};
+
+static bool a_fits(dm_view a, int64_t depth) {
+  return (uintptr_t)a.base % 16 == 0 && a.row_stride % 16 == 0 && a.row_stride >= depth;
+}
+
+/* Whether the first columns of C can be written in place. */
+static bool c_is_aligned(dm_view c) {
+  return (uintptr_t)c.base % 16 == 0 && dm_cuda_leading(c) % 4 == 0;
+}
+
+static bool c_fits(dm_view c) {
+  return c_is_aligned(c) && c.cols % 4 == 0;
+}
+
+/* C (+)= A TURNED^T if everything fits. In columns, TURNED is B, and A its own transpose. */
+static cublasStatus_t product(dm_cuda *gpu, dm_view c, dm_view a, dm_view turned, bool accumulate) {
+  const dm_cuda_types *t = dm_cuda_types_of(DM_I8);
+  return cublasGemmEx_64(gpu->cublas, CUBLAS_OP_T, CUBLAS_OP_N, c.cols, c.rows, turned.cols, t->one,
+                         turned.base, t->in, turned.row_stride, a.base, t->in, a.row_stride,
+                         accumulate ? t->one : t->zero, c.base, t->out, dm_cuda_leading(c),
+                         t->compute, CUBLAS_GEMM_DEFAULT);
+}
+
+/* Writes B^T, padded with zeros to the size of TURNED. */
+static dm_status turn(dm_cuda *gpu, dm_view turned, dm_view b) {
+  cudaStream_t stream = gpu->lanes[DM_COMPUTE].stream;
+  if (turned.rows > b.cols || turned.cols > b.rows) DM_TRY(dm_cuda_zero_on(gpu, stream, turned));
+  const dm_transposition transposition = {
+      .to = dm_view_sub(turned, 0, 0, b.cols, b.rows), .from = b, .stream = stream};
+  DM_CUDA(gpu, dm_kernels_transpose_tiled(&transposition));
+  return DM_OK;
+}
+
+/* Multiplies a band of C; B is for our own kernel, if cuBLAS cannot multiply the band. */
+static dm_status multiply_band(dm_cuda *gpu, dm_view c, dm_view a, dm_view turned, dm_view b,
+                               bool accumulate, char *room) {
+  cudaStream_t stream = gpu->lanes[DM_COMPUTE].stream;
+  dm_view fit_a = a, fit_c = c;
+  if (!a_fits(a, turned.cols)) {
+    fit_a = dm_cuda_take(&room, a.dtype, a.rows, turned.cols, turned.cols);
+    DM_TRY(dm_cuda_copy_on(gpu, stream, dm_view_sub(fit_a, 0, 0, a.rows, a.cols), a));
+  }
+  if (!c_fits(c)) {
+    fit_c = dm_cuda_take(&room, c.dtype, c.rows, turned.rows, turned.rows);
+    if (accumulate)
+      DM_TRY(dm_cuda_copy_on(gpu, stream, dm_view_sub(fit_c, 0, 0, c.rows, c.cols), c));
+  }
+  DM_TRY(dm_cuda_need_cublas(gpu));
+  const cublasStatus_t answer = product(gpu, fit_c, fit_a, turned, accumulate);
+  if (answer == CUBLAS_STATUS_NOT_SUPPORTED || answer == CUBLAS_STATUS_INVALID_VALUE)
+    return dm_cuda_launch(gpu, DM_KERNEL_tiled_32, c, a, b, accumulate);
+  if (answer != CUBLAS_STATUS_SUCCESS)
+    return dm_cublas_error(gpu, answer, "cublasGemmEx_64", __FILE__, __LINE__, __func__);
+  if (fit_c.base == c.base) return DM_OK;
+  return dm_cuda_copy_on(gpu, stream, c, dm_view_sub(fit_c, 0, 0, c.rows, c.cols));
+}
+
+/* Multiplies COLS columns from COL of C; copies of operands are made band by band. */
+static dm_status multiply_columns(dm_cuda *gpu, dm_view c, dm_view a, dm_view turned, dm_view b,
+                                  bool accumulate, int64_t col, int64_t cols, char *room) {
+  if (cols == 0) return DM_OK;
+  c = dm_view_sub(c, 0, col, c.rows, cols);
+  b = dm_view_sub(b, 0, col, b.rows, cols);
+  turned = dm_view_sub(turned, col, 0, dm_round_up(cols, 4), turned.cols);
+  const int64_t row =
+      (a_fits(a, turned.cols) ? 0 : turned.cols) + (c_fits(c) ? 0 : turned.rows * 4);
+  const int64_t band = row > 0 ? dm_max(LEAST_ROWS, BAND_BYTES / row) : c.rows;
+  for (int64_t i = 0; i < c.rows; i += band) {
+    const int64_t rows = dm_min(band, c.rows - i);
+    DM_TRY(multiply_band(gpu, dm_view_sub(c, i, 0, rows, cols), dm_view_sub(a, i, 0, rows, a.cols),
+                         turned, b, accumulate, room));
+  }
+  return DM_OK;
+}
+
+dm_status dm_cuda_multiply_i8(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
+  const int64_t depth = dm_round_up(a.cols, 16), width = dm_round_up(c.cols, 4);
+  const int64_t row = depth + width * 4; /* bytes of the copies of one row of A and C */
+  const bool fits = a_fits(a, depth) && c_fits(c);
+  const int64_t band_bytes = dm_min(c.rows * row, dm_max(BAND_BYTES, LEAST_ROWS * row));
+  DM_TRY(dm_cuda_grow(gpu, &gpu->pieces, width * depth + (fits ? 0 : band_bytes) + 3 * 256));
+  char *room = gpu->pieces.memory;
+  const dm_view turned = dm_cuda_take(&room, DM_I8, width, depth, depth);
+  DM_TRY(turn(gpu, turned, b));
+  const int64_t most = c_is_aligned(c) ? c.cols / 4 * 4 : 0; /* the others are copied */
+  DM_TRY(multiply_columns(gpu, c, a, turned, b, accumulate, 0, most, room));
+  return multiply_columns(gpu, c, a, turned, b, accumulate, most, c.cols - most, room);
+}
+
+/* Makes library products, whose sums depend on how C is cut, reproducible. */
+
+dm_view dm_cuda_take(char **room, dm_dtype dtype, int64_t rows, int64_t cols, int64_t stride) {
+  const dm_view view = dm_view_strided(*room, dtype, DM_DEVICE, rows, cols, stride);
+  *room += dm_round_up(rows * stride * dm_dtype_size(dtype), 256);
+  return view;
+}
+
+/* A library selects its kernel, and so the order of its sums, by shape and alignment, but the
+ * result must not depend on how C was cut into blocks. So C is computed in pieces of tile x tile
+ * from the block's origin (blocks start at multiples of the tile), and always in the same place:
+ * operands are copied to our own memory, whose alignment and strides depend only on k and the tile.
+ * The last pieces are narrower, but they are the last on any grid, as they end at the matrix's
+ * border. k is not cut: panels already have fixed borders. */
+dm_status dm_cuda_multiply_pieces(dm_cuda *gpu, dm_cuda_library *product, dm_view c, dm_view a,
+                                  dm_view b, bool accumulate) {
+  const int64_t tile = gpu->tile, k = a.cols;
+  const int64_t wide = dm_round_up(tile, 64), deep = dm_round_up(k, 64);
+  const int64_t in = dm_dtype_size(a.dtype), out = dm_dtype_size(c.dtype);
+  cudaStream_t stream = gpu->lanes[DM_COMPUTE].stream;
+  DM_TRY(dm_cuda_grow(gpu, &gpu->pieces,
+                      tile * deep * in + k * wide * in + tile * wide * out + 3 * 256));
+
+  for (int64_t j = 0; j < c.cols; j += tile) {
+    const int64_t width = dm_min(tile, c.cols - j);
+    const dm_view b_part = dm_view_sub(b, 0, j, k, width);
+    char *memory = gpu->pieces.memory;
+    const dm_view b_piece = dm_cuda_take(&memory, b.dtype, k, width, wide);
+    DM_TRY(dm_cuda_copy_on(gpu, stream, b_piece, b_part));
+    for (int64_t i = 0; i < c.rows; i += tile) {
+      const int64_t height = dm_min(tile, c.rows - i);
+      const dm_view a_part = dm_view_sub(a, i, 0, height, k);
+      const dm_view c_part = dm_view_sub(c, i, j, height, width);
+      char *rest = memory;
+      const dm_view c_piece = dm_cuda_take(&rest, c.dtype, height, width, wide);
+      const dm_view a_piece = dm_cuda_take(&rest, a.dtype, height, k, deep);
+      DM_TRY(dm_cuda_copy_on(gpu, stream, a_piece, a_part));
+      if (accumulate) DM_TRY(dm_cuda_copy_on(gpu, stream, c_piece, c_part));
+      DM_TRY(product(gpu, c_piece, a_piece, b_piece, accumulate));
+      DM_TRY(dm_cuda_copy_on(gpu, stream, c_part, c_piece));
+    }
+  }
+  return DM_OK;
+}
+
+/* A plain library call, the baseline for products. */
+
+static dm_status time_between(dm_cuda *gpu, cudaEvent_t begin, cudaEvent_t end, dm_view c,
+                              dm_view a, dm_view b, double *seconds) {
+  cudaStream_t stream = gpu->lanes[DM_COMPUTE].stream;
+  DM_CUDA(gpu, cudaEventRecord(begin, stream));
+  if (a.dtype == DM_I8) /* includes the transposition that cuBLAS's fast kernels need */
+    DM_TRY(dm_cuda_multiply_i8(gpu, c, a, b, false));
+  else
+    DM_TRY(dm_cuda_product(gpu, c, a, b, false));
+  DM_CUDA(gpu, cudaEventRecord(end, stream));
+  DM_CUDA(gpu, cudaEventSynchronize(end));
+  float milliseconds = 0.0f;
+  DM_CUDA(gpu, cudaEventElapsedTime(&milliseconds, begin, end));
+  *seconds = 1e-3 * (double)milliseconds;
+  return DM_OK;
+}
+
+dm_status dm_cuda_time_direct(dm_backend *backend, dm_view c, dm_view a, dm_view b,
+                              double *seconds) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  DM_TRY(dm_cuda_enter(gpu));
+  cudaEvent_t begin, end;
+  DM_CUDA(gpu, cudaEventCreate(&begin));
+  cudaError_t error = cudaEventCreate(&end);
+  if (error != cudaSuccess) {
+    (void)cudaEventDestroy(begin);
+    return dm_cuda_error(gpu, error, "cudaEventCreate", __FILE__, __LINE__, __func__);
+  }
+  dm_status status = time_between(gpu, begin, end, c, a, b, seconds);
+  (void)cudaEventDestroy(begin);
+  (void)cudaEventDestroy(end);
+  return status;
 }
 
 #endif

@@ -41,7 +41,7 @@ static inline bool dm_cuda_runs(const dm_cuda *gpu, const dm_kernel *kernel) {
 }
 
 /* The fastest kernel for C (+)= A B on this GPU; with --reproducible the same for all shapes.
- * (cuda_auto.c) */
+ * (cuda_launch.c) */
 const dm_kernel *dm_cuda_fastest(const dm_cuda *gpu, dm_view c, dm_view a, dm_view b,
                                  bool accumulate);
 
@@ -58,13 +58,13 @@ dm_cuda_library dm_cuda_product;    /* cublasGemmEx (cuda_cublas.c) */
 dm_cuda_library dm_cuda_product_lt; /* cublasLtMatmul, by its heuristic (cuda_lt.c) */
 void dm_cuda_close_lt(dm_cuda *gpu);
 
-/* i8 by cuBLAS or, if it cannot, by our own kernel: exact either way. (cuda_i8.c) */
+/* i8 by cuBLAS or, if it cannot, by our own kernel: exact either way. (cuda_cublas.c) */
 dm_status dm_cuda_multiply_i8(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate);
 
-/* Places a device matrix at *ROOM and advances *ROOM past it. (cuda_pieces.c) */
+/* Places a device matrix at *ROOM and advances *ROOM past it. (cuda_cublas.c) */
 dm_view dm_cuda_take(char **room, dm_dtype dtype, int64_t rows, int64_t cols, int64_t stride);
 
-/* LIBRARY's product in pieces whose bits do not depend on how C was cut. (cuda_pieces.c) */
+/* LIBRARY's product in pieces whose bits do not depend on how C was cut. (cuda_cublas.c) */
 dm_status dm_cuda_multiply_pieces(dm_cuda *gpu, dm_cuda_library *library, dm_view c, dm_view a,
                                   dm_view b, bool accumulate);
 

@@ -108,7 +108,7 @@ bool dm_cuda_suits(const dm_backend *backend, const dm_whole_product *product);
 dm_status dm_cuda_multiply_whole(dm_backend *backend, const dm_whole_product *product, void *stream,
                                  dm_event *done);
 
-/* (cuda_reference.c) */
+/* (cuda_cublas.c) */
 dm_status dm_cuda_time_direct(dm_backend *backend, dm_view c, dm_view a, dm_view b,
                               double *seconds);
 

@@ -86,6 +86,6 @@ void dm_cuda_copies(const char *name, dm_dtype work, const dm_compute *compute, 
   const bool hopper = free_choice || strcmp(name, "wgmma") == 0;
   const bool turned = work == DM_I8 || compute->operand == DM_TF32;
   *of_a = *of_b = strcmp(name, "pitched") == 0;
-  /* transposed (cuda_i8.c, kernels/helpers/repack.cu) */
+  /* transposed (cuda_cublas.c, kernels/helpers/repack.cu) */
   if ((work == DM_I8 && library) || (turned && hopper)) *of_b = 1;
 }

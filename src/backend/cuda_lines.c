@@ -7,8 +7,8 @@
 
 #include "backend/cuda_internal.h"
 #include "backend/cuda_residues.h"
-#include "backend/lines.h"
 #include "backend/probe.h"
+#include "backend/verify_sums.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "kernels/residue_kernels.h"

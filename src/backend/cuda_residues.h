@@ -1,5 +1,5 @@
 /* cuda_residues: products made of products of residues, on the GPU (cuda_residues.c), and the line
- * statistics for their exponents (cuda_lines.c); see backend.h and lines.h. */
+ * statistics for their exponents (cuda_lines.c); see backend.h and verify_sums.h. */
 #ifndef DM_BACKEND_CUDA_RESIDUES_H
 #define DM_BACKEND_CUDA_RESIDUES_H
 

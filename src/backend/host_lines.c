@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "backend/backend.h"
-#include "backend/lines.h"
 #include "backend/probe.h"
+#include "backend/verify_sums.h"
 #include "core/checked.h"
 #include "core/copy.h"
 #include "core/residues.h"

@@ -1,8 +1,8 @@
 /* Sums and generated elements of matrices in host memory, on all cores of this rank. */
 #include <stdatomic.h>
 
-#include "backend/lines.h"
 #include "backend/probe.h"
+#include "backend/verify_sums.h"
 #include "core/checked.h"
 #include "core/crew.h"
 

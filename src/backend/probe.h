@@ -45,7 +45,7 @@ dm_status dm_host_extremes_parallel(dm_backend *backend, dm_view matrix, bool by
 dm_status dm_host_line_sums_parallel(dm_backend *backend, dm_view matrix, bool by_row,
                                      const double *extremes, int64_t *sums);
 
-/* (host_sums.c) */
+/* (probe.c) */
 dm_status dm_host_add(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha,
                       double beta);
 dm_status dm_host_dot(dm_backend *backend, dm_view x, dm_view y, double *sum);

@@ -3,7 +3,6 @@
 #ifndef DM_BENCH_BENCH_HOME_H
 #define DM_BENCH_BENCH_HOME_H
 
-#include "engine/memory_sink.h"
 #include "engine/memory_source.h"
 
 typedef struct dm_bench_home {

@@ -6,10 +6,10 @@
 #include "bench/bench_home.h"
 #include "bench/bench_library.h"
 #include "check/verdict.h"
-#include "engine/generated_source.h"
 #include "engine/phases.h"
 #include "engine/product.h"
 #include "engine/setup.h"
+#include "engine/source.h"
 
 /* One size of the benchmark; the arrays have one entry per repetition. */
 typedef struct dm_bench {

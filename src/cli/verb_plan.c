@@ -4,7 +4,7 @@
 #include "cli/plan_slurm.h"
 #include "cli/session.h"
 #include "core/units.h"
-#include "engine/forecast.h"
+#include "engine/phases.h"
 #include "options/request.h"
 #include "plan/choose.h"
 #include "plan/identity.h"

@@ -5,6 +5,7 @@
 #include "check/freivalds.h"
 #include "engine/rank_state.h"
 #include "engine/share_sums.h"
+#include "plan/plan.h"
 #include "run/record.h"
 
 /* Collective: the maximum seconds of all ranks, and the sum of their bytes. */
@@ -52,5 +53,11 @@ dm_status dm_check_new(const dm_run *run, const dm_plan *plan, const double alph
 /* Collective: sums what the verification needs of A and B from the shares, and compares them with
  * SUMS (NULL: none). */
 dm_status dm_check_operands(dm_rank_state *local, dm_freivalds *check, dm_share_sums *sums);
+
+/* The predicted times of a plan, in a record. */
+
+/* Seconds of each phase (forecast.*_s) and the resource of MACHINE that bounds it (bound.*); only
+ * for machine-readable records. */
+void dm_forecast_record(const dm_plan *plan, const dm_machine *machine, dm_record *record);
 
 #endif

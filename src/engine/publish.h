@@ -28,7 +28,7 @@ bool dm_publish_is_next(const dm_published *published, const dm_step *step);
 void dm_publish_loaded(dm_published *published, const dm_step *step);
 void dm_publish_uploaded(dm_published *published, const dm_step *step);
 
-/* The filling (gather.h) that has the pieces of STEP, a gather. */
+/* The filling (transport.h) that has the pieces of STEP, a gather. */
 uint64_t dm_publish_filling(const dm_published *published, const dm_step *step);
 
 #endif

@@ -18,7 +18,7 @@ typedef struct dm_sum_part {
  * NULL: everything at once. */
 dm_status dm_rank_reduce(dm_rank_state *local, const dm_sum_part *part, bool *done);
 
-/* ---- between GPUs (reduce_device.c) ---- */
+/* ---- between GPUs (reduce.c) ---- */
 
 bool dm_rank_reduces_on_device(const dm_rank_state *local);
 dm_status dm_rank_reduce_on_device(dm_rank_state *local, const dm_sum_part *part, bool *done);

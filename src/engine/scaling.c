@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "backend/lines.h"
+#include "backend/verify_sums.h"
 #include "core/buffer.h"
 #include "core/clock.h"
 #include "core/residues.h"

@@ -12,7 +12,6 @@
 #include "core/clock.h"
 #include "core/status.h"
 #include "core/units.h"
-#include "engine/forecast.h"
 #include "engine/phases.h"
 #include "engine/seen_files.h"
 #include "plan/choose.h"
@@ -214,8 +213,10 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
   const int64_t process =
       engine->process_bytes > 0 ? engine->process_bytes : dm_setup_process_bytes();
   int64_t values[6] = {
-      process - dm_setup_share(engine->memory_host, (double)dm_memory_available() / run->local_ranks),
-      gpu ? -dm_setup_share(engine->memory_device, (double)device->memory_free / device->sharing) : 0,
+      process -
+          dm_setup_share(engine->memory_host, (double)dm_memory_available() / run->local_ranks),
+      gpu ? -dm_setup_share(engine->memory_device, (double)device->memory_free / device->sharing)
+          : 0,
       dm_comm_size(run->near),
       gpu ? device->sharing : 1,
       process,

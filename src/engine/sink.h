@@ -1,5 +1,5 @@
 /* sink: receives C through a table of functions: a file (product/file_sink.h), or the caller's
- * memory (memory_sink.h). Without a sink C stays in the ranks' blocks, in its accumulator's type.
+ * memory (memory_source.h). Without a sink C stays in the ranks' blocks, in its accumulator's type.
  */
 #ifndef DM_ENGINE_SINK_H
 #define DM_ENGINE_SINK_H

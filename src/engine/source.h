@@ -1,9 +1,10 @@
 /* source: provides op(A) or op(B) of a product through a table of functions: from datasets
- * (dataset_source.h), generated (generated_source.h), or from the caller's memory
+ * (dataset_source.h), generated (below), or from the caller's memory
  * (memory_source.h). Each of the two has a source of its own; both may have the same state. */
 #ifndef DM_ENGINE_SOURCE_H
 #define DM_ENGINE_SOURCE_H
 
+#include "core/fill.h"
 #include "core/status.h"
 #include "engine/execute.h"
 #include "engine/rank_state.h"
@@ -38,5 +39,17 @@ typedef struct dm_source {
   const dm_source_ops *ops;
   void *state;
 } dm_source;
+
+/* Op(A) and op(B), generated directly in the shares. */
+
+typedef struct dm_generated_source {
+  dm_generator generators[2]; /* generators of op(A) and op(B) */
+} dm_generated_source;
+
+extern const dm_source_ops dm_source_generated; /* STATE: a dm_generated_source */
+
+/* Random numbers of TYPE, a different sequence for each seed: uniform, or small whole numbers for
+ * i8. */
+dm_generated_source dm_generated_random(dm_dtype type, uint64_t seed);
 
 #endif

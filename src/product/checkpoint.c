@@ -14,7 +14,6 @@
 #include "file/read.h"
 #include "plan/partition.h"
 #include "plan/saturating.h"
-#include "product/checkpoint_fields.h"
 #include "product/checkpoint_impl.h"
 #include "run/aside.h"
 

@@ -1,6 +1,6 @@
 /* What an earlier run left: found, compared with this command, trusted after its tiles were read
  * again; and what a wrong C leaves for the next round. */
-#include "product/checkpoint_fields.h"
+#include "product/checkpoint_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,6 @@
 #include "file/tile_sums.h"
 #include "plan/partition.h"
 #include "plan/saturating.h"
-#include "product/checkpoint_impl.h"
 #include "product/provenance.h"
 #include "run/aside.h"
 

@@ -7,7 +7,7 @@
 #include "core/checked.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
-#include "product/verify_stream.h"
+#include "product/verify.h"
 
 /* Fraction of the free memory for the checks of all groups; if they need more, columns are not told
  * apart. */

@@ -4,7 +4,7 @@
 #define DM_PRODUCT_MEMORY_RESULT_H
 
 #include "check/freivalds.h"
-#include "engine/memory_sink.h"
+#include "engine/memory_source.h"
 #include "file/read.h"
 #include "product/distributed.h"
 #include "run/run.h"

@@ -15,7 +15,7 @@
 #include "product/multiply_record.h"
 #include "product/provenance.h"
 #include "product/repair.h"
-#include "product/verify_stream.h"
+#include "product/verify.h"
 
 /* Memory for large chunks, as the planner counted it. */
 static int64_t read_memory(const dm_problem *p) {

@@ -16,7 +16,6 @@
 #include "plan/partition.h"
 #include "product/provenance.h"
 #include "product/verify_full.h"
-#include "product/verify_stream.h"
 #include "product/verify_tiles.h"
 #include "run/facts.h"
 

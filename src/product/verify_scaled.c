@@ -9,7 +9,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "product/verify_stream.h"
+#include "product/verify.h"
 
 enum {
   NONE = INT32_MIN, /* the exponent of zero */

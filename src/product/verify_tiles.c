@@ -5,7 +5,7 @@
 
 #include "core/buffer.h"
 #include "core/clock.h"
-#include "product/verify_stream.h"
+#include "product/verify.h"
 #include "run/facts.h"
 
 static dm_status open_tiles(const dm_verify *v, dm_tile_record **tiles, dm_tile_sums **sums) {

@@ -3,7 +3,7 @@
 #define DM_TRANSPORT_IPC_INTERNAL_H
 
 #include "transport/gpu_peers.h"
-#include "transport/shared_page.h"
+#include "transport/shared_memory.h"
 #include "transport/transport_list.h"
 
 enum {

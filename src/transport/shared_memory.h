@@ -2,6 +2,7 @@
 #ifndef DM_TRANSPORT_SHARED_MEMORY_H
 #define DM_TRANSPORT_SHARED_MEMORY_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "comm/comm.h"
@@ -20,5 +21,22 @@ dm_status dm_shared_memory_open(const dm_comm *group, int64_t bytes, dm_shared_m
 
 /* Local: others keep their mapping. MEMORY may never have been opened. */
 void dm_shared_memory_close(dm_shared_memory *memory);
+
+/* Counters in the shared memory of a node's ranks. */
+
+enum { DM_PAGE_COUNTERS = 16 }; /* per rank: a cache line and its neighbour */
+
+typedef struct dm_shared_line {
+  _Atomic uint64_t counter[DM_PAGE_COUNTERS];
+} dm_shared_line;
+
+/* One line per rank of the group; all counters start at 0. */
+static inline dm_shared_line *dm_shared_lines(const dm_shared_memory *memory) {
+  return (dm_shared_line *)(void *)memory->base;
+}
+
+static inline int64_t dm_shared_lines_bytes(const dm_comm *group) {
+  return dm_comm_size(group) * (int64_t)sizeof(dm_shared_line);
+}
 
 #endif

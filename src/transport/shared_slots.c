@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "core/checked.h"
-#include "transport/shared_page.h"
+#include "transport/shared_memory.h"
 #include "transport/transport_list.h"
 
 typedef struct shared_share {

@@ -4,7 +4,7 @@
 
 #include "transport/transport.h"
 
-extern const dm_transport_ops dm_transport_self;     /* self.c */
+extern const dm_transport_ops dm_transport_self;     /* transport.c */
 extern const dm_transport_ops dm_transport_host;     /* host.c */
 extern const dm_transport_ops dm_transport_shared;   /* shared_slots.c */
 extern const dm_transport_ops dm_transport_ipc;      /* ipc.c, or absent.c */

@@ -10,7 +10,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "emulated/emulated_memory.h"
-#include "transport/shared_page.h"
+#include "transport/shared_memory.h"
 #include "transport/transport_list.h"
 
 enum { PEERS = 64, FILLED = 0, DRAINED = DM_SHARES, LATEST = 5 };

@@ -2,7 +2,7 @@
 #include <sched.h>
 
 #include "rank_test.h"
-#include "transport/shared_page.h"
+#include "transport/shared_memory.h"
 
 enum { STEPS = 200 };
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/lines.h"
 #include "backend/probe.h"
+#include "backend/verify_sums.h"
 #include "checks.h"
 #include "core/element.h"
 #include "core/residues.h"

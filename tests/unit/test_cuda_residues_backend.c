@@ -1,8 +1,8 @@
 /* Products by residues on the cuda backend: the inputs of their exponents, and the bits of C, equal
  * the CPU's. */
 #include "backend/cpu.h"
-#include "backend/lines.h"
 #include "backend/probe.h"
+#include "backend/verify_sums.h"
 #include "core/checked.h"
 #include "core/compute.h"
 #include "core/residues.h"

@@ -1,6 +1,6 @@
 /* Fields that must match to resume: a change of any single field is reported by name. */
 #include "checks.h"
-#include "product/checkpoint_fields.h"
+#include "product/checkpoint_impl.h"
 
 static void fill(const char *path, char value) {
   char data[10000];

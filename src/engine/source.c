@@ -1,4 +1,4 @@
-#include "engine/generated_source.h"
+#include "engine/source.h"
 
 enum { LARGEST_I8 = 8 };
 

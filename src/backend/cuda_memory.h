@@ -1,12 +1,13 @@
-/* cuda_pinned: large allocations of pinned host memory. In cudaHostAlloc a single thread touches
- * page after page, 2.5 GB/s on a machine with an H200; several threads that touch huge pages, which
- * the driver then registers, are four times as fast. */
-#ifndef DM_BACKEND_CUDA_PINNED_H
-#define DM_BACKEND_CUDA_PINNED_H
+#ifndef DM_BACKEND_CUDA_MEMORY_H
+#define DM_BACKEND_CUDA_MEMORY_H
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+/* Large allocations of pinned host memory. In cudaHostAlloc a single thread touches
+ * page after page, 2.5 GB/s on a machine with an H200; several threads that touch huge pages, which
+ * the driver then registers, are four times as fast. */
 
 /* Whether an allocation of BYTES is large enough. */
 bool dm_cuda_pins_by_threads(size_t bytes);
