@@ -7,8 +7,8 @@
 
 enum fault { SOUND, WRONG_BYTE, REFUSED_OPEN, FAILING_POST };
 
-static enum fault fault;    /* of all open transports */
-static bool fault_of_first; /* the first rank has it, else the last */
+static _Thread_local enum fault fault;    /* of all open transports */
+static _Thread_local bool fault_of_first; /* the first rank has it, else the last */
 
 typedef struct faulty_transport {
   dm_transport base;

@@ -14,7 +14,7 @@ typedef struct counter {
   int64_t taken[2];
 } counter;
 
-static counter count; /* of this process */
+static _Thread_local counter count; /* of this rank */
 
 static dm_status counting_alloc(dm_backend *backend, dm_space space, int64_t bytes, void **memory) {
   count.taken[space] += bytes;

@@ -39,7 +39,7 @@ static dm_status loaded(void *context, dm_rank_state *local, dm_matrix matrix, i
   return strike(f, local, AT_LOADED, panel - local->panels.begin);
 }
 
-static dm_rank_state *current; /* progress functions get no state */
+static _Thread_local dm_rank_state *current; /* progress functions get no state */
 
 static dm_status progress(void *context, int64_t done, int64_t total) {
   (void)total;

@@ -264,7 +264,7 @@ static void draws(trial *t) {
 }
 
 TEST_PROGRAM(test_freivalds) {
-  static trial t;
+  static _Thread_local trial t;
   rank_test test = rank_test_start();
   t.test = &test, t.c_type = DM_F64;
   errors(&t);

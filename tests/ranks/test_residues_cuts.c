@@ -5,7 +5,7 @@
 enum { CUTS = 8 };
 
 TEST_PROGRAM(test_residues_cuts) {
-  static rank_test test; /* a run that waits for files must not move */
+  static _Thread_local rank_test test; /* a run that waits for files must not move */
   test = (rank_test){0};
   must(&test, dm_run_start(&test.run, DM_LOG_ERROR, DM_PROGRESS_NEVER, "test"));
   for (uint64_t turn = 0; turn < CUTS; turn++) {

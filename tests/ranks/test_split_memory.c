@@ -2,7 +2,7 @@
  * continue. */
 #include "rank_test.h"
 
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 TEST_PROGRAM(test_split_memory) {
   return SKIPPED; /* the sanitizer has its own allocator */
 }
@@ -11,7 +11,7 @@ TEST_PROGRAM(test_split_memory) {
 extern void *__libc_calloc(size_t count, size_t size);
 void *calloc(size_t count, size_t size);
 
-static bool refuses;
+static _Thread_local bool refuses;
 
 /* While REFUSES is set, fails the program's first call. */
 void *calloc(size_t count, size_t size) {

@@ -1,0 +1,223 @@
+#include "comm/team.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "comm/team_impl.h"
+
+/* ---- groups ---- */
+
+dm_group *dm_group_new(int size) {
+  dm_group *group = calloc(1, sizeof *group);
+  if (!group) return NULL;
+  group->size = group->members = size;
+  pthread_mutex_init(&group->lock, NULL);
+  pthread_cond_init(&group->changed, NULL);
+  return group;
+}
+
+void dm_group_free(dm_group *group) {
+  if (!group) return;
+  for (dm_letter *at = group->letters, *next; at; at = next) {
+    next = at->next;
+    if (at->let_go) free(at); /* a message that was never received */
+  }
+  pthread_cond_destroy(&group->changed);
+  pthread_mutex_destroy(&group->lock);
+  free(group);
+}
+
+bool dm_group_join(dm_group *group, int rank, const char *host, dm_comm *comm) {
+  dm_member *member = calloc(1, sizeof *member);
+  if (!member) return false;
+  member->group = group;
+  comm->ops = &dm_team_ops;
+  comm->word = (uint64_t)(uintptr_t)member;
+  comm->rank = rank;
+  comm->size = group->size;
+  if (host) snprintf(comm->host, sizeof comm->host, "%s", host);
+  return true;
+}
+
+static void release(dm_comm *comm) {
+  dm_member *member = dm_member_of(comm);
+  dm_group *group = member->group;
+  pthread_mutex_lock(&group->lock);
+  const bool last = --group->members == 0;
+  pthread_mutex_unlock(&group->lock);
+  if (last) dm_group_free(group);
+  free(member);
+}
+
+/* ---- the table ---- */
+
+static dm_status usable(void) {
+  return DM_OK;
+}
+
+static dm_status send_bytes(const dm_comm *comm, const void *data, int bytes, int peer, int tag,
+                            dm_request *request) {
+  const dm_letter letter = {.sent = true,
+                            .from = comm->rank,
+                            .to = peer,
+                            .tag = tag,
+                            .data = (void *)(uintptr_t)data,
+                            .bytes = bytes};
+  return dm_letter_post(comm, letter, request);
+}
+
+static dm_status receive(const dm_comm *comm, void *data, int bytes, int peer, int tag,
+                         dm_request *request) {
+  const dm_letter letter = {
+      .from = peer, .to = comm->rank, .tag = tag, .data = data, .bytes = bytes};
+  return dm_letter_post(comm, letter, request);
+}
+
+static dm_status barrier(const dm_comm *comm, dm_request *request) {
+  return dm_meeting_begin(comm, DM_MEET, 0, 0, (dm_guest){NULL, NULL}, request);
+}
+
+static dm_status broadcast(const dm_comm *comm, void *data, int bytes, int root,
+                           dm_request *request) {
+  return dm_meeting_begin(comm, DM_BROADCAST, bytes, root, (dm_guest){data, data}, request);
+}
+
+static dm_status gather(const dm_comm *comm, const void *data, int bytes, void *all, int root,
+                        dm_request *request) {
+  return dm_meeting_begin(comm, DM_GATHER, bytes, root, (dm_guest){data, all}, request);
+}
+
+static dm_status combine(const dm_comm *comm, void *values, int count, dm_fold fold,
+                         dm_request *request) {
+  return dm_meeting_begin(comm, DM_COMBINE, count, (int)fold, (dm_guest){values, values}, request);
+}
+
+static dm_status test(dm_request *request, int *from) {
+  return dm_request_meets(request) ? dm_meeting_test(request) : dm_letter_test(request, from);
+}
+
+static dm_status wait(dm_request *request) {
+  while (request->ops) {
+    DM_TRY(test(request, NULL));
+    if (request->ops) sched_yield();
+  }
+  return DM_OK;
+}
+
+static dm_status split(const dm_comm *comm, int color, int key, dm_comm *new, bool *member) {
+  const dm_wish wish = {color, key};
+  snprintf(new->host, sizeof new->host, "%s", comm->host);
+  *member = color >= 0;
+  return dm_meeting_begin(comm, DM_SPLIT, 0, 0, (dm_guest){&wish, new}, NULL);
+}
+
+static dm_status split_node(const dm_comm *comm, dm_comm *new) {
+  bool member;
+  return split(comm, 0, comm->rank, new, &member);
+}
+
+static void stop(void) {
+}
+
+static void abort_all(const dm_comm *world, int code) {
+  (void)world, (void)code; /* the end of the process is the end of all */
+}
+
+const dm_comm_ops dm_team_ops = {
+    .usable = usable,
+    .send = send_bytes,
+    .receive = receive,
+    .barrier = barrier,
+    .broadcast = broadcast,
+    .gather = gather,
+    .combine = combine,
+    .test = test,
+    .wait = wait,
+    .let_go = dm_letter_let_go,
+    .cancel = dm_letter_cancel,
+    .split = split,
+    .split_node = split_node,
+    .release = release,
+    .stop = stop,
+    .abort = abort_all,
+};
+
+/* ---- threads ---- */
+
+typedef struct player {
+  pthread_t thread;
+  dm_comm *world;
+  struct crowd *crowd;
+} player;
+
+typedef struct crowd {
+  void (*work)(dm_comm *world, void *context);
+  void *context;
+  pthread_mutex_t lock;
+  pthread_cond_t decided;
+  int go; /* 1: work; -1: some thread could not be started */
+  player players[];
+} crowd;
+
+static void *play(void *own) {
+  player *p = own;
+  crowd *c = p->crowd;
+  pthread_mutex_lock(&c->lock);
+  while (c->go == 0) pthread_cond_wait(&c->decided, &c->lock);
+  const bool works = c->go > 0;
+  pthread_mutex_unlock(&c->lock);
+  if (works)
+    c->work(p->world, c->context);
+  else
+    dm_comm_free(p->world);
+  return NULL;
+}
+
+static void decide(crowd *c, int go) {
+  pthread_mutex_lock(&c->lock);
+  c->go = go;
+  pthread_cond_broadcast(&c->decided);
+  pthread_mutex_unlock(&c->lock);
+}
+
+/* Communicators of all players; on failure some memory is not freed: the program ends soon. */
+static dm_status gather_players(int ranks, crowd *c) {
+  dm_comm *alone;
+  DM_TRY(dm_comm_take_alone(&alone));
+  dm_group *group = dm_group_new(ranks);
+  bool joined = group != NULL;
+  for (int r = 0; joined && r < ranks; r++) {
+    c->players[r].crowd = c;
+    DM_TRY(dm_comm_allocate(&c->players[r].world));
+    joined = dm_group_join(group, r, alone->host, c->players[r].world);
+  }
+  dm_comm_free(alone);
+  return joined ? DM_OK : dm_fail(DM_E_FIT, "no memory for %d ranks", ranks);
+}
+
+dm_status dm_team_run(int ranks, void (*work)(dm_comm *world, void *context), void *context) {
+  crowd *c = calloc(1, sizeof *c + (size_t)ranks * sizeof *c->players);
+  if (!c) return dm_fail(DM_E_FIT, "no memory for %d ranks", ranks);
+  c->work = work;
+  c->context = context;
+  pthread_mutex_init(&c->lock, NULL);
+  pthread_cond_init(&c->decided, NULL);
+  int started = 1;
+  dm_status status = gather_players(ranks, c);
+  while (!status && started < ranks) {
+    player *p = &c->players[started];
+    if (pthread_create(&p->thread, NULL, play, p) != 0)
+      status = dm_fail(DM_E_FIT, "only %d of %d ranks could be started", started, ranks);
+    else
+      started++;
+  }
+  decide(c, status ? -1 : 1);
+  if (!status) (void)play(&c->players[0]);
+  for (int r = 1; r < started; r++) pthread_join(c->players[r].thread, NULL);
+  pthread_cond_destroy(&c->decided);
+  pthread_mutex_destroy(&c->lock);
+  free(c);
+  return status;
+}

@@ -1,0 +1,12 @@
+/* team: ranks that are threads of one process. They exchange messages through each other's memory,
+ * and need neither a launcher nor MPI. */
+#ifndef DM_COMM_TEAM_H
+#define DM_COMM_TEAM_H
+
+#include "comm/comm.h"
+
+/* Runs WORK on RANKS threads, the calling one being rank 0. Each gets a WORLD of its own, which it
+ * frees or stops. Returns when all have returned. DM_E_FIT: not enough threads; none has run. */
+dm_status dm_team_run(int ranks, void (*work)(dm_comm *world, void *context), void *context);
+
+#endif

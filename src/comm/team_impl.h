@@ -1,0 +1,98 @@
+/* team_impl: shared by the files of teams. */
+#ifndef DM_COMM_TEAM_IMPL_H
+#define DM_COMM_TEAM_IMPL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "comm/comm_impl.h"
+#include "comm/team.h"
+
+/* One side of a message. */
+typedef struct dm_letter {
+  struct dm_letter *next;
+  struct dm_group *group;
+  bool sent, let_go; /* else received; nobody asks for it any more: freed when it is done */
+  int from, to, tag; /* from: DM_ANY_RANK until a receive is done */
+  void *data;        /* only read if it is sent */
+  int bytes;
+  bool cut; /* longer than the receiver's memory */
+  atomic_bool done;
+} dm_letter;
+
+/* What one rank brings to a meeting. */
+typedef struct dm_guest {
+  const void *in;
+  void *out;
+} dm_guest;
+
+typedef enum dm_purpose { DM_MEET, DM_BROADCAST, DM_GATHER, DM_COMBINE, DM_SPLIT } dm_purpose;
+
+/* A collective operation: the last rank to arrive does the work of all. */
+typedef struct dm_meeting {
+  struct dm_meeting *next;
+  struct dm_group *group;
+  uint64_t number; /* of the group's meetings, in each rank's order */
+  dm_purpose purpose;
+  int64_t size; /* bytes or values of each rank */
+  int what;     /* root or dm_fold */
+  int arrived, left;
+  dm_code failed; /* or 0 */
+  atomic_bool done;
+  dm_guest guests[];
+} dm_meeting;
+
+/* The ranks of a communicator. */
+typedef struct dm_group {
+  int size, members; /* members that have not released it */
+  pthread_mutex_t lock;
+  pthread_cond_t changed; /* something is done */
+  dm_letter *letters;     /* without their other side, oldest first */
+  dm_meeting *meetings;
+} dm_group;
+
+/* One rank's place in a group: the word of its communicator. */
+typedef struct dm_member {
+  dm_group *group;
+  uint64_t meetings; /* number of those it has begun */
+} dm_member;
+
+static inline dm_member *dm_member_of(const dm_comm *comm) {
+  return (dm_member *)(uintptr_t)comm->word;
+}
+
+extern const dm_comm_ops dm_team_ops;
+
+/* A group of SIZE members; NULL: no memory. */
+dm_group *dm_group_new(int size);
+void dm_group_free(dm_group *group); /* NULL is allowed */
+
+/* Makes COMM rank RANK of GROUP; false: no memory. */
+bool dm_group_join(dm_group *group, int rank, const char *host, dm_comm *comm);
+
+/* ---- letters (team_letters.c) ---- */
+
+/* Posts a copy of STATED. */
+dm_status dm_letter_post(const dm_comm *comm, dm_letter stated, dm_request *request);
+dm_status dm_letter_test(dm_request *request, int *from);
+dm_status dm_letter_let_go(dm_request *request);
+void dm_letter_cancel(dm_request *request);
+
+/* ---- meetings (team_meetings.c) ---- */
+
+/* PURPOSE, SIZE and WHAT are the same on all ranks. */
+dm_status dm_meeting_begin(const dm_comm *comm, dm_purpose purpose, int64_t size, int what,
+                           dm_guest guest, dm_request *request);
+dm_status dm_meeting_test(dm_request *request);
+
+/* What a rank brings to a meeting for DM_SPLIT; its OUT is the new dm_comm. */
+typedef struct dm_wish {
+  int color, key;
+} dm_wish;
+
+/* Requests of letters and meetings: the lowest bit of a meeting's word is set. */
+static inline bool dm_request_meets(const dm_request *request) {
+  return request->word & 1;
+}
+
+#endif

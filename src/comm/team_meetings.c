@@ -1,0 +1,197 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/checked.h"
+
+#include "comm/team_impl.h"
+
+static dm_meeting *meeting_of(const dm_request *request) {
+  return (dm_meeting *)(uintptr_t)(request->word & ~(uint64_t)1);
+}
+
+/* ---- the work of all ---- */
+
+static void broadcast(const dm_meeting *m) {
+  for (int r = 0; r < m->group->size; r++)
+    if (r != m->what) memcpy(m->guests[r].out, m->guests[m->what].in, (size_t)m->size);
+}
+
+static void gather(const dm_meeting *m) {
+  char *all = m->guests[m->what].out;
+  for (int r = 0; r < m->group->size; r++) {
+    char *to = all + r * m->size;
+    if (m->size > 0 && to != m->guests[r].in) memcpy(to, m->guests[r].in, (size_t)m->size);
+  }
+}
+
+/* Always in the order of ranks: sums have the same bits in every run. */
+static void fold_into(dm_fold fold, void *into, const void *values, int64_t count) {
+  double *sums = into;
+  uint64_t *wholes = into;
+  int64_t *most = into;
+  const double *reals = values;
+  const uint64_t *numbers = values;
+  const int64_t *integers = values;
+  for (int64_t i = 0; i < count; i++) switch (fold) {
+    case DM_SUM_F64:
+      sums[i] += reals[i];
+      break;
+    case DM_SUM_U64:
+      wholes[i] += numbers[i];
+      break;
+    case DM_MAX_F64:
+      sums[i] = reals[i] > sums[i] ? reals[i] : sums[i];
+      break;
+    case DM_MAX_I64:
+      most[i] = dm_max(most[i], integers[i]);
+      break;
+    }
+}
+
+static void combine(const dm_meeting *m) {
+  void *into = m->guests[0].out;
+  for (int r = 1; r < m->group->size; r++)
+    fold_into((dm_fold)m->what, into, m->guests[r].in, m->size);
+  for (int r = 1; r < m->group->size; r++) memcpy(m->guests[r].out, into, 8 * (size_t)m->size);
+}
+
+static const dm_wish *wish_of(const dm_meeting *m, int rank) {
+  return m->guests[rank].in;
+}
+
+/* Whether rank A of the old group comes before B in their new one. */
+static bool precedes(const dm_meeting *m, int a, int b) {
+  const dm_wish *one = wish_of(m, a), *other = wish_of(m, b);
+  return one->key != other->key ? one->key < other->key : a < b;
+}
+
+static bool join(const dm_meeting *m, int rank, dm_group *group) {
+  int place = 0;
+  dm_comm *comm = m->guests[rank].out;
+  for (int r = 0; r < m->group->size; r++)
+    place += wish_of(m, r)->color == wish_of(m, rank)->color && precedes(m, r, rank);
+  return dm_group_join(group, place, NULL, comm);
+}
+
+/* Makes the new group whose first member in the old one is FIRST. */
+static bool split_off(const dm_meeting *m, int first) {
+  const int color = wish_of(m, first)->color;
+  int size = 0;
+  if (color < 0) return true;
+  for (int r = 0; r < m->group->size; r++) {
+    if (wish_of(m, r)->color != color) continue;
+    if (r < first) return true; /* made before */
+    size++;
+  }
+  dm_group *group = dm_group_new(size);
+  if (!group) return false;
+  for (int r = first; r < m->group->size; r++)
+    if (wish_of(m, r)->color == color && !join(m, r, group)) return false;
+  return true;
+}
+
+static void split(dm_meeting *m) {
+  for (int r = 0; r < m->group->size; r++)
+    if (!split_off(m, r)) m->failed = DM_E_FIT; /* leaks some groups; the job ends here */
+}
+
+static void work(dm_meeting *m) {
+  switch (m->purpose) {
+  case DM_MEET:
+    break;
+  case DM_BROADCAST:
+    broadcast(m);
+    break;
+  case DM_GATHER:
+    gather(m);
+    break;
+  case DM_COMBINE:
+    combine(m);
+    break;
+  case DM_SPLIT:
+    split(m);
+    break;
+  }
+}
+
+/* ---- coming and going ---- */
+
+/* With the lock held: this rank's next meeting; NULL: no memory. */
+static dm_meeting *find(dm_group *group, uint64_t number) {
+  dm_meeting *m = group->meetings;
+  while (m && m->number != number) m = m->next;
+  if (m) return m;
+  m = calloc(1, sizeof *m + (size_t)group->size * sizeof *m->guests);
+  if (!m) return NULL;
+  m->number = number;
+  m->group = group;
+  m->next = group->meetings;
+  group->meetings = m;
+  return m;
+}
+
+static dm_status arrive(const dm_comm *comm, dm_purpose purpose, int64_t size, int what,
+                        dm_guest guest, dm_meeting **out) {
+  dm_member *member = dm_member_of(comm);
+  dm_meeting *m = *out = find(member->group, member->meetings);
+  if (!m) return dm_fail(DM_E_FIT, "no memory for a message");
+  member->meetings++;
+  if (m->arrived > 0 && (m->purpose != purpose || m->size != size || m->what != what))
+    return dm_fail(DM_E_BUG, "ranks call different collective functions");
+  m->purpose = purpose;
+  m->size = size;
+  m->what = what;
+  m->guests[comm->rank] = guest;
+  m->arrived++;
+  return DM_OK;
+}
+
+/* With the lock held: this rank needs M no more. */
+static dm_code leave(dm_meeting *m) {
+  const dm_code failed = m->failed;
+  if (++m->left < m->group->size) return failed;
+  dm_meeting **at = &m->group->meetings;
+  while (*at != m) at = &(*at)->next;
+  *at = m->next;
+  free(m);
+  return failed;
+}
+
+static dm_status outcome(dm_code failed) {
+  return failed ? dm_fail(failed, "no memory for communicators") : DM_OK;
+}
+
+dm_status dm_meeting_begin(const dm_comm *comm, dm_purpose purpose, int64_t size, int what,
+                           dm_guest guest, dm_request *request) {
+  dm_group *group = dm_member_of(comm)->group;
+  dm_meeting *m;
+  dm_code failed = (dm_code)0;
+  pthread_mutex_lock(&group->lock);
+  dm_status status = arrive(comm, purpose, size, what, guest, &m);
+  if (!status && m->arrived == group->size) {
+    pthread_mutex_unlock(&group->lock);
+    work(m);
+    pthread_mutex_lock(&group->lock);
+    atomic_store_explicit(&m->done, true, memory_order_release);
+    pthread_cond_broadcast(&group->changed);
+  }
+  if (!status && !request) {
+    while (!atomic_load(&m->done)) pthread_cond_wait(&group->changed, &group->lock);
+    failed = leave(m);
+  }
+  pthread_mutex_unlock(&group->lock);
+  if (!status && request)
+    *request = (dm_request){.ops = &dm_team_ops, .word = (uint64_t)(uintptr_t)m | 1};
+  return status ? status : outcome(failed);
+}
+
+dm_status dm_meeting_test(dm_request *request) {
+  dm_meeting *m = meeting_of(request);
+  dm_group *group = m->group;
+  if (!atomic_load_explicit(&m->done, memory_order_acquire)) return DM_OK;
+  pthread_mutex_lock(&group->lock);
+  const dm_code failed = leave(m);
+  pthread_mutex_unlock(&group->lock);
+  request->ops = NULL;
+  return outcome(failed);
+}
