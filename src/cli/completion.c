@@ -69,3 +69,136 @@ void dm_cli_print_completion(FILE *out) {
         "complete -o bashdefault -o default -F _damier damier\n",
         out);
 }
+
+/* Completion scripts for zsh and fish, made from the tables of options and verbs. */
+
+/* TEXT for single quotes; each character in SPECIAL gets a backslash. */
+static void print_quoted(const char *text, const char *special, FILE *out) {
+  for (; *text; text++) {
+    if (*text == '\'')
+      fputs("'\\''", out);
+    else
+      fprintf(out, strchr(special, *text) ? "\\%c" : "%c", *text);
+  }
+}
+
+static bool has_two_words(const dm_verb *verb) {
+  return strchr(verb->name, ' ') != NULL;
+}
+
+/* ---- zsh ---- */
+
+static void print_zsh_option(const dm_option *option, FILE *out) {
+  fprintf(out, "      '--%s%s[", option->name, dm_cli_takes_value(option) ? "=" : "");
+  print_quoted(option->help, "[]\\:", out);
+  fputc(']', out);
+  if (dm_cli_value(option)->choices) {
+    fprintf(out, ":%s:(", option->name);
+    for (int i = 0; dm_cli_value(option)->choices[i]; i++) {
+      print_quoted(dm_cli_value(option)->choices[i], ":", out);
+      fputc(' ', out);
+    }
+    fputc(')', out);
+  } else if (dm_cli_takes_value(option)) {
+    fprintf(out, ":%s:_files", option->name);
+  }
+  fputs("'\n", out);
+  if (option->negatable) fprintf(out, "      '--no-%s'\n", option->name);
+}
+
+static void print_zsh_options(unsigned verb, FILE *out) {
+  for (int i = 0; i < dm_cli_option_count; i++)
+    if (dm_cli_options[i].verbs & verb) print_zsh_option(&dm_cli_options[i], out);
+}
+
+/* Words that may follow FIRST or, if it is NULL, start a command ("bench", "tune"). */
+static void print_zsh_verbs(const char *array, const char *first, FILE *out) {
+  fprintf(out, "  local -a %s=(\n", array);
+  for (int i = 0; i < dm_cli_verb_count; i++) {
+    const dm_verb *verb = &dm_cli_verbs[i];
+    const size_t skip = first ? strlen(first) + 1 : 0;
+    if (first ? strncmp(verb->name, first, skip - 1) != 0 || verb->name[skip - 1] != ' '
+              : has_two_words(verb))
+      continue;
+    fprintf(out, "    '%s:", verb->name + skip);
+    print_quoted(verb->about, ":", out);
+    fputs("'\n", out);
+  }
+  fputs("  )\n", out);
+}
+
+void dm_cli_print_zsh_completion(FILE *out) {
+  fputs("#compdef damier\n# zsh completion of damier; made by 'damier --completion zsh'\n"
+        "_damier() {\n  local -a options\n",
+        out);
+  print_zsh_verbs("verbs", NULL, out);
+  print_zsh_verbs("benches", "bench", out);
+  fputs("  verbs+=('bench:measure')\n"
+        "  case \"$words[2] $words[3]\" in\n",
+        out);
+  for (int two = 1; two >= 0; two--)
+    for (int i = 0; i < dm_cli_verb_count; i++) {
+      const dm_verb *verb = &dm_cli_verbs[i];
+      if (has_two_words(verb) != (two == 1)) continue;
+      fprintf(out, "    ('%s'%s) options=(\n", verb->name, two ? "" : "\\ *");
+      print_zsh_options(verb->bit, out);
+      fputs("    ) ;;\n", out);
+    }
+  fputs("    (*) options=(\n", out);
+  print_zsh_options(DM_VERB_NONE, out);
+  fputs("    ) ;;\n  esac\n"
+        "  if (( CURRENT == 2 )); then _describe verb verbs; fi\n"
+        "  if (( CURRENT == 3 )) && [[ $words[2] == bench ]]; then _describe verb benches; fi\n"
+        "  if (( CURRENT == 3 )) && [[ $words[2] == tune ]]; then compadd rates; fi\n"
+        "  _arguments $options '*:file:_files'\n"
+        "}\n"
+        "if [[ $funcstack[1] == _damier ]]; then _damier \"$@\"; else compdef _damier damier; fi\n",
+        out);
+}
+
+/* ---- fish ---- */
+
+static void print_fish_option(const dm_verb *verb, const dm_option *option, FILE *out) {
+  fprintf(out, "complete -c damier -n '__damier_at %s' -l %s", verb->name[0] ? verb->name : "none",
+          option->name);
+  if (option->letter) fprintf(out, " -s %c", option->letter);
+  if (dm_cli_value(option)->choices) {
+    fputs(" -x -a '", out);
+    for (int i = 0; dm_cli_value(option)->choices[i]; i++)
+      fprintf(out, "%s ", dm_cli_value(option)->choices[i]);
+    fputc('\'', out);
+  } else if (dm_cli_takes_value(option)) {
+    fputs(" -r", out);
+  }
+  fputs(" -d '", out);
+  print_quoted(option->help, "\\", out);
+  fputs("'\n", out);
+  if (option->negatable)
+    fprintf(out, "complete -c damier -n '__damier_at %s' -l no-%s\n", verb->name, option->name);
+}
+
+static void print_fish_options(const dm_verb *verb, FILE *out) {
+  for (int i = 0; i < dm_cli_option_count; i++)
+    if (dm_cli_options[i].verbs & verb->bit) print_fish_option(verb, &dm_cli_options[i], out);
+}
+
+void dm_cli_print_fish_completion(FILE *out) {
+  fputs("# fish completion of damier; made by 'damier --completion fish'\n"
+        "function __damier_at\n"
+        "  set -l words (commandline -opc) none\n"
+        "  set -l last (math 1 + (count $argv))\n"
+        "  test \"$words[2..$last]\" = \"$argv\"\n"
+        "end\n",
+        out);
+  for (int i = 0; i < dm_cli_verb_count; i++) {
+    const dm_verb *verb = &dm_cli_verbs[i];
+    const char *blank = strchr(verb->name, ' ');
+    fprintf(out, "complete -c damier -n '__damier_at %.*snone' -a %s -d '",
+            blank ? (int)(blank + 1 - verb->name) : 0, verb->name, blank ? blank + 1 : verb->name);
+    print_quoted(verb->about, "\\", out);
+    fputs("'\n", out);
+    print_fish_options(verb, out);
+  }
+  fputs("complete -c damier -n '__damier_at none' -a bench -d measure\n", out);
+  print_fish_options(&dm_cli_no_verb, out);
+}

@@ -94,7 +94,7 @@ bool dm_cli_ramp(const dm_call *call);
 void dm_cli_print_help(const dm_verb *verb, bool full, FILE *out);
 void dm_cli_print_man_page(FILE *out);
 void dm_cli_print_completion(FILE *out);
-void dm_cli_print_zsh_completion(FILE *out); /* completion_shells.c */
+void dm_cli_print_zsh_completion(FILE *out); /* completion.c */
 void dm_cli_print_fish_completion(FILE *out);
 
 typedef struct dm_exit_code {

@@ -15,6 +15,9 @@
 #include "core/checked.h"
 #include "core/units.h"
 #include "file/batch.h"
+#include "file/child.h"
+#include "file/hdf5_attribute.h"
+#include "file/hdf5_use.h"
 #include "file/read.h"
 
 enum { PIECE = 1 << 20 };
@@ -178,4 +181,112 @@ dm_status dm_output_part(const dm_output_file *file, dm_dataset *dataset) {
   DM_TRY(dm_io_identity(dataset));
   if (dataset->inode == file->inode) return DM_OK;
   return dm_fail_at(DM_E_IO, &file->at, "'%s' is not the file that rank 0 made", file->part);
+}
+
+/* The first object in a file that damier must not replace. */
+typedef struct search {
+  const char *dataset; /* may be replaced, with its parent groups */
+  char other[200];
+} search;
+
+static bool is_below(const char *path, const char *group) {
+  size_t length = strlen(group);
+  return strncmp(path, group, length) == 0 && (path[length] == '/' || path[length] == '\0');
+}
+
+/* Visits all links, including dangling and external ones, but follows only hard links. < 0: the
+ * file cannot be read, which says nothing about what it holds. */
+static herr_t visit(hid_t file, const char *name, const H5L_info_t *info, void *data) {
+  search *look = data;
+  char path[DM_PATH + 2];
+  if (snprintf(path, sizeof path, "/%s", name) >= (int)sizeof path) path[0] = '\0';
+  bool hard = info->type == H5L_TYPE_HARD && path[0];
+  if (hard && is_below(path, "/.damier")) return 0;
+  if (hard && is_below(look->dataset, path)) {
+    H5O_info_t object;
+    if (H5Oget_info_by_name(file, path, &object, H5P_DEFAULT) < 0) return -1;
+    const bool target = strcmp(path, look->dataset) == 0 && object.type == H5O_TYPE_DATASET;
+    if (target || (object.type != H5O_TYPE_DATASET && object.num_attrs == 0)) return 0;
+  }
+  snprintf(look->other, sizeof look->other, "%.150s", path[0] ? path : name);
+  return 1;
+}
+
+dm_status dm_output_holds_only(const void *location, void *nothing) {
+  const dm_location *at = location;
+  search look = {.dataset = at->dataset};
+  hid_t file;
+  *(char *)nothing = 0;
+  DM_TRY(dm_h5_start(false));
+  DM_TRY(dm_h5_open_file(at, 0, &file));
+  H5O_info_t root;
+  const herr_t read = H5Oget_info_by_name(file, "/", &root, H5P_DEFAULT);
+  if (read >= 0 && root.num_attrs > 0)
+    snprintf(look.other, sizeof look.other, "attributes of its root");
+  else if (read < 0 || H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, visit, &look) < 0)
+    return dm_h5_fail(DM_E_USAGE, at, "exists and cannot be listed; nothing was touched");
+  if (!look.other[0]) return DM_OK;
+  return dm_hint(dm_fail_at(DM_E_USAGE, at, "exists and holds other objects: %s", look.other),
+                 "nothing was touched; name another output file");
+}
+
+static dm_status failed(const dm_output_file *file, const char *what) {
+  return dm_output_failed(&file->at, file->part, what);
+}
+
+static dm_status restore_structure(dm_output_file *file, int64_t offset) {
+  int model;
+  int64_t length;
+  DM_TRY(dm_output_model(file, NULL, &model));
+  dm_status status = DM_OK;
+  if (file->offset != offset)
+    status = dm_hint(
+        dm_fail_at(DM_E_IO, &file->at, "this HDF5 library would place its data at another offset"),
+        "resume with the library of the first run, or start over with --force");
+  if (!status) status = dm_output_copy_model(file, model, file->made, &length);
+  close(model);
+  DM_TRY(status);
+  DM_TRY(dm_output_reserve(file, length));
+  return fsync(file->made) < 0 ? failed(file, "synced") : DM_OK;
+}
+
+/* Checks that the file belongs to the run that wrote the journal, not to another one that took its
+ * name. */
+static dm_status check_id(const dm_output_file *file) {
+  bool found;
+  DM_TRY(dm_output_look_for(&file->at, file->part, file->made, file->id, &found));
+  if (found) return DM_OK;
+  return dm_hint(
+      dm_fail_at(DM_E_IO, &file->at, "'%s' is not the file that its journal describes", file->part),
+      "start over with --force, or name another output");
+}
+
+static dm_status take_up(dm_output_file *file, int64_t offset) {
+  struct stat info;
+  if (fstat(file->made, &info) < 0 || !S_ISREG(info.st_mode))
+    return dm_fail_at(DM_E_IO, &file->at, "'%s' is not a file", file->part);
+  DM_TRY(dm_output_lock(&file->at, file->part, file->made, LOCK_EX));
+  DM_TRY(check_id(file));
+  DM_TRY(restore_structure(file, offset));
+  DM_TRY(dm_output_name_again(file));
+  return dm_output_share(file);
+}
+
+dm_status dm_output_reopen(const dm_location *location, dm_dtype dtype, int64_t rows, int64_t cols,
+                           int64_t offset, const char id[DM_ID], dm_output_file *file,
+                           bool *there) {
+  *file = (dm_output_file){.at = *location, .rows = rows, .cols = cols, .dtype = dtype, .made = -1};
+  memcpy(file->id, id, DM_ID);
+  DM_TRY(dm_output_beside(location, ".part", file->part));
+  const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  file->made = open(file->part, flags);
+  if (file->made < 0 && errno == ENOENT) { /* its commit was interrupted */
+    DM_TRY(dm_output_new_name(location, file->part));
+    file->made = open(file->part, flags);
+  }
+  *there = file->made >= 0;
+  if (file->made < 0) return errno == ENOENT ? DM_OK : failed(file, "opened");
+  dm_status status = take_up(file, offset);
+  if (status) dm_output_release(file);
+  return status;
 }
