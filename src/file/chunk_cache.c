@@ -111,27 +111,17 @@ static void give_back(dm_chunk_cache *cache, chunk *c, dm_scratch *scratch) {
 /* Copies to all transfers that need the chunk, including those that arrive meanwhile. The lock is
  * held before and after. */
 static void serve(dm_chunk_cache *cache, chunk *c) {
-  dm_view all = dm_reader_chunk_view(cache->reader, &c->place, c->data);
   while (c->served < c->count) {
     dm_transfer *transfer = c->wanting[c->served++];
-    const dm_rectangle *part = &transfer->request.part;
-    int64_t rows =
-        dm_min(c->place.row + all.rows, part->row + part->rows) - dm_max(c->place.row, part->row);
-    int64_t cols =
-        dm_min(c->place.col + all.cols, part->col + part->cols) - dm_max(c->place.col, part->col);
     dm_pool_unlock(cache->pool);
-    dm_reader_spread(cache->reader, &transfer->request, all, c->place.row, c->place.col);
+    const int64_t copied =
+        dm_reader_spread_chunk(cache->reader, &transfer->request, c->number, c->data);
     dm_pool_lock(cache->pool);
-    c->not_copied -= rows * cols;
-    cache->arrivals->moved += rows * cols * dm_dtype_size(cache->reader->dataset.dtype);
+    c->not_copied -= copied;
+    cache->arrivals->moved += copied * dm_dtype_size(cache->reader->dataset.dtype);
     dm_transfer_arrived(transfer);
   }
   c->served = c->count = 0;
-}
-
-static int64_t elements_of(const dm_chunk_cache *cache, const dm_chunk_place *place) {
-  dm_view all = dm_reader_chunk_view(cache->reader, place, NULL);
-  return all.rows * all.cols;
 }
 
 static dm_status run(dm_pool_task *task, dm_scratch *scratch) {
@@ -149,7 +139,7 @@ static dm_status run(dm_pool_task *task, dm_scratch *scratch) {
     cache->arrivals->unpacked++;
     cache->arrivals->kept += dm_reader_chunk_room(cache->reader);
     if (c->not_copied <= 0)
-      c->not_copied = elements_of(cache, &c->place); /* all are needed again */
+      c->not_copied = dm_reader_chunk_elements(cache->reader, c->number); /* all are needed again */
   }
   serve(cache, c);
   c->posted = false;
@@ -173,7 +163,7 @@ static dm_status note(dm_chunk_cache *cache, int64_t number) {
                .cache = cache,
                .number = number,
                .place = place,
-               .not_copied = elements_of(cache, &place)};
+               .not_copied = dm_reader_chunk_elements(cache->reader, number)};
   *slot_of(cache->table, cache->places, number) = c;
   cache->filled++;
   return DM_OK;
@@ -220,12 +210,20 @@ static dm_status want(dm_chunk_cache *cache, int64_t number, dm_transfer *transf
 }
 
 dm_status dm_chunk_cache_post(dm_chunk_cache *cache, dm_transfer *transfer) {
-  dm_rectangle of = dm_reader_chunks_of(cache->reader, transfer->request.part);
+  const dm_reader *reader = cache->reader;
+  const dm_request *request = &transfer->request;
+  const dm_rectangle of = dm_reader_chunks_of(reader, request);
+  int64_t rows = 0, cols = 0;
+  for (int64_t i = 0; i < of.rows; i++) rows += dm_reader_chunk_has(reader, request, 0, of.row + i);
+  for (int64_t j = 0; j < of.cols; j++) cols += dm_reader_chunk_has(reader, request, 1, of.col + j);
   dm_pool_lock(cache->pool);
-  dm_transfer_expect(transfer, of.rows * of.cols);
+  dm_transfer_expect(transfer, rows * cols);
   dm_pool_unlock(cache->pool);
-  for (int64_t i = 0; i < of.rows; i++)
-    for (int64_t j = 0; j < of.cols; j++)
-      DM_TRY(want(cache, dm_reader_chunk_number(cache->reader, of.row + i, of.col + j), transfer));
+  for (int64_t i = of.row; i < of.row + of.rows; i++) {
+    if (!dm_reader_chunk_has(reader, request, 0, i)) continue;
+    for (int64_t j = of.col; j < of.col + of.cols; j++)
+      if (dm_reader_chunk_has(reader, request, 1, j))
+        DM_TRY(want(cache, dm_reader_chunk_number(reader, i, j), transfer));
+  }
   return DM_OK;
 }

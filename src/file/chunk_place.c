@@ -135,7 +135,7 @@ void dm_chunk_close_file(hid_t file, const dm_chunk_ear *ear) {
 }
 
 /* Whether the file has no such chunk, as opposed to one that cannot be found. */
-static bool is_absent(hid_t set, const hsize_t offset[2]) {
+static bool is_absent(hid_t set, const hsize_t *offset) {
 #if H5_VERSION_GE(1, 10, 5)
   haddr_t address = 0;
   hsize_t bytes;
@@ -151,7 +151,7 @@ static bool is_absent(hid_t set, const hsize_t offset[2]) {
 dm_status dm_chunk_find(const dm_dataset *dataset, hid_t set, dm_chunk_ear *ear,
                         dm_chunk_place *place) {
   const dm_location *at = &dataset->at;
-  hsize_t offset[2];
+  hsize_t offset[DM_AXES];
   dm_h5_place(dataset, place->row, place->col, offset);
   hsize_t stored = 0;
   char nothing[1];

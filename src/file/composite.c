@@ -1,6 +1,7 @@
 #include "file/composite.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,14 +59,54 @@ static void shape_of(const dm_composite *composite, int64_t i, int64_t *rows, in
   memcpy(cols, rest + offsetof(dm_dataset, cols) - offsetof(dm_dataset, rows), sizeof *cols);
 }
 
+dm_axes dm_dataset_axes(const dm_dataset *d) {
+  if (d->axes.count > 0) return d->axes;
+  if (d->vector == DM_NO_VECTOR)
+    return (dm_axes){.count = 2,
+                     .of_rows = 1,
+                     .extent = {d->rows, d->cols},
+                     .chunk = {d->chunk_rows, d->chunk_cols}};
+  const bool column = d->vector == DM_AS_COLUMN;
+  return (dm_axes){.count = 1,
+                   .of_rows = column,
+                   .extent = {column ? d->rows : d->cols},
+                   .chunk = {column ? d->chunk_rows : d->chunk_cols}};
+}
+
+bool dm_dataset_lay(dm_dataset *d, const dm_axes *axes, int of_rows) {
+  dm_axes laid = *axes;
+  laid.of_rows = of_rows;
+  const dm_side rows = dm_axes_side(&laid, 0), cols = dm_axes_side(&laid, 1);
+  d->rows = dm_side_size(rows);
+  d->cols = dm_side_size(cols);
+  const bool chunked = axes->chunk[0] > 0;
+  d->chunk_rows = chunked ? dm_side_chunk_size(rows) : 0;
+  d->chunk_cols = chunked ? dm_side_chunk_size(cols) : 0;
+  d->vector = axes->count > 1 ? DM_NO_VECTOR : of_rows == 1 ? DM_AS_COLUMN : DM_AS_ROW;
+  d->axes = laid;
+  if (axes->count == 1 || (axes->count == 2 && of_rows == 1)) d->axes = (dm_axes){0};
+  return d->rows >= 0 && d->cols >= 0 && d->chunk_rows >= 0 && d->chunk_cols >= 0;
+}
+
+const char *dm_axes_text(const dm_axes *axes, char text[DM_SHAPE_TEXT]) {
+  int used = 0;
+  text[0] = '\0';
+  for (int i = 0; i < axes->count; i++)
+    used += snprintf(text + used, (size_t)(DM_SHAPE_TEXT - used), "%s%lld", i > 0 ? " x " : "",
+                     (long long)axes->extent[i]);
+  return text;
+}
+
 void dm_dataset_free(dm_dataset *dataset) {
   free(dataset->composite);
   dataset->composite = NULL;
 }
 
 int64_t dm_dataset_chunks(const dm_dataset *d) {
-  if (d->layout == DM_CHUNKED)
-    return dm_ceil_div(d->rows, d->chunk_rows) * dm_ceil_div(d->cols, d->chunk_cols);
+  if (d->layout == DM_CHUNKED) {
+    const dm_axes axes = dm_dataset_axes(d);
+    return dm_side_chunks(dm_axes_side(&axes, 0)) * dm_side_chunks(dm_axes_side(&axes, 1));
+  }
   int64_t chunks = 0;
   dm_dataset source;
   for (int64_t i = 0; d->composite && i < d->composite->sources; i++) {
@@ -82,6 +123,14 @@ static bool fits(int64_t row, int64_t col, int64_t rows, int64_t cols, int64_t a
                  int64_t all_cols) {
   return row >= 0 && col >= 0 && rows > 0 && cols > 0 && rows <= all_rows && cols <= all_cols &&
          row <= all_rows - rows && col <= all_cols - cols;
+}
+
+/* Whether the places of P in a source of TALL x WIDE elements are inside of it. */
+static bool reaches(const dm_patch *p, int64_t tall, int64_t wide) {
+  int64_t down, right;
+  return p->row_step > 0 && p->col_step > 0 && !dm_mul_overflows(p->rows - 1, p->row_step, &down) &&
+         !dm_mul_overflows(p->cols - 1, p->col_step, &right) && down < tall && right < wide &&
+         fits(p->source_row, p->source_col, down + 1, right + 1, tall, wide);
 }
 
 /* Whether a name of less than DM_PATH characters begins at OFFSET. */
@@ -111,8 +160,7 @@ static bool has_sane_patches(const dm_composite *composite, int64_t rows, int64_
     int64_t tall, wide; /* the source */
     if (p->source < 0 || p->source >= composite->sources) return false;
     shape_of(composite, p->source, &tall, &wide);
-    if (!fits(p->row, p->col, p->rows, p->cols, rows, cols) ||
-        !fits(p->source_row, p->source_col, p->rows, p->cols, tall, wide) ||
+    if (!fits(p->row, p->col, p->rows, p->cols, rows, cols) || !reaches(p, tall, wide) ||
         (i > 0 && p->row < patch[i - 1].row))
       return false;
     reach = dm_max(reach, p->row + p->rows);
@@ -155,7 +203,10 @@ static dm_status grow(void **list, int64_t count, int64_t *room, int64_t size) {
 }
 
 /* The slot of the source, or the free slot for it. */
-static int64_t *slot_of(const dm_composer *composer, const dm_location *at, dm_vector vector) {
+static int64_t *slot_of(const dm_composer *composer, const dm_location *at, dm_vector vector,
+                        const dm_axes *axes) {
+  static const dm_axes none;
+  if (!axes) axes = &none;
   uint64_t key = dm_checksum_bytes(at->file, (int64_t)strlen(at->file), 0);
   key = dm_checksum_bytes(at->dataset, (int64_t)strlen(at->dataset), key);
   for (;; key++) {
@@ -163,13 +214,15 @@ static int64_t *slot_of(const dm_composer *composer, const dm_location *at, dm_v
     const dm_dataset *there = *slot > 0 ? &composer->source[*slot - 1] : NULL;
     if (!there ||
         ((there->vector == vector || there->vector == DM_NO_VECTOR) &&
+         there->axes.count == axes->count && there->axes.of_rows == axes->of_rows &&
          strcmp(there->at.file, at->file) == 0 && strcmp(there->at.dataset, at->dataset) == 0))
       return slot;
   }
 }
 
-int64_t dm_composer_find(const dm_composer *composer, const dm_location *at, dm_vector vector) {
-  return composer->places > 0 ? *slot_of(composer, at, vector) - 1 : -1;
+int64_t dm_composer_find(const dm_composer *composer, const dm_location *at, dm_vector vector,
+                         const dm_axes *axes) {
+  return composer->places > 0 ? *slot_of(composer, at, vector, axes) - 1 : -1;
 }
 
 static dm_status grow_table(dm_composer *composer) {
@@ -179,7 +232,8 @@ static dm_status grow_table(dm_composer *composer) {
   composer->places = dm_max(FIRST_PLACES, 2 * composer->places);
   DM_TRY(dm_buffer_table(composer->places, &composer->table));
   for (int64_t i = 0; i < composer->sources; i++)
-    *slot_of(composer, &composer->source[i].at, composer->source[i].vector) = i + 1;
+    *slot_of(composer, &composer->source[i].at, composer->source[i].vector,
+             &composer->source[i].axes) = i + 1;
   return DM_OK;
 }
 
@@ -190,7 +244,7 @@ dm_status dm_composer_add_source(dm_composer *composer, const dm_dataset *source
   DM_TRY(grow((void **)&composer->source, composer->sources, &composer->source_room,
               sizeof *composer->source));
   *number = composer->sources;
-  *slot_of(composer, &source->at, source->vector) = ++composer->sources;
+  *slot_of(composer, &source->at, source->vector, &source->axes) = ++composer->sources;
   composer->source[*number] = *source;
   return DM_OK;
 }
@@ -201,8 +255,63 @@ dm_status dm_composer_add_patch(dm_composer *composer, const dm_patch *patch) {
                    DM_COMPOSITE_PATCHES);
   DM_TRY(grow((void **)&composer->patch, composer->patches, &composer->patch_room,
               sizeof *composer->patch));
-  composer->patch[composer->patches++] = *patch;
+  dm_patch *new = &composer->patch[composer->patches++];
+  *new = *patch;
+  new->row_step = dm_max(1, patch->row_step);
+  new->col_step = dm_max(1, patch->col_step);
   return DM_OK;
+}
+
+static dm_status source_of(dm_composer *composer, const dm_dataset *source, int64_t *number) {
+  *number = dm_composer_find(composer, &source->at, source->vector, &source->axes);
+  return *number >= 0 ? DM_OK : dm_composer_add_source(composer, source, number);
+}
+
+/* Adds the part of PATCH, which is of the composite WHOLE, that is INNER's. */
+static dm_status add_inner(dm_composer *composer, const dm_dataset *whole, const dm_patch *patch,
+                           const dm_patch *inner, int64_t *elements) {
+  const dm_line down = {patch->source_row, patch->row_step};
+  const dm_line right = {patch->source_col, patch->col_step};
+  int64_t row = 0, rows = patch->rows, col = 0, cols = patch->cols;
+  dm_line_clip(down, inner->row, inner->rows, &row, &rows);
+  dm_line_clip(right, inner->col, inner->cols, &col, &cols);
+  if (rows <= 0 || cols <= 0) return DM_OK;
+  dm_dataset source;
+  dm_patch part = {
+      .row = patch->row + row,
+      .col = patch->col + col,
+      .rows = rows,
+      .cols = cols,
+      .source_row = inner->source_row + (dm_line_at(down, row) - inner->row) * inner->row_step,
+      .source_col = inner->source_col + (dm_line_at(right, col) - inner->col) * inner->col_step,
+      .row_step = down.step * inner->row_step,
+      .col_step = right.step * inner->col_step};
+  dm_composite_source(whole->composite, inner->source, &source);
+  DM_TRY(source_of(composer, &source, &part.source));
+  *elements += rows * cols;
+  return dm_composer_add_patch(composer, &part);
+}
+
+dm_status dm_composer_add_part(dm_composer *composer, const dm_dataset *whole,
+                               const dm_patch *patch) {
+  const dm_composite *c = whole->composite;
+  dm_patch part = *patch;
+  int64_t elements = 0;
+  part.row_step = dm_max(1, part.row_step);
+  part.col_step = dm_max(1, part.col_step);
+  if (!c) {
+    DM_TRY(source_of(composer, whole, &part.source));
+    return dm_composer_add_patch(composer, &part);
+  }
+  const dm_patch *list = dm_composite_patches(c);
+  const int64_t last = part.source_row + (part.rows - 1) * part.row_step;
+  for (int64_t i = dm_composite_first(c, part.source_row); i < c->patches && list[i].row <= last;
+       i++)
+    DM_TRY(add_inner(composer, whole, &part, &list[i], &elements));
+  if (elements == part.rows * part.cols) return DM_OK;
+  char name[DM_NAME];
+  return dm_fail(DM_E_INPUT, "maps elements that its source %s does not have",
+                 dm_location_name(&whole->at, name));
 }
 
 static int by_place(const void *a, const void *b) {
@@ -277,7 +386,7 @@ static dm_status check_extents(const dm_composer *composer, int64_t rows, int64_
     char name[DM_NAME];
     if (!fits(p->row, p->col, p->rows, p->cols, rows, cols))
       return dm_fail(DM_E_INPUT, "maps elements outside of its own shape");
-    if (!fits(p->source_row, p->source_col, p->rows, p->cols, s->rows, s->cols))
+    if (!reaches(p, s->rows, s->cols))
       return dm_fail(DM_E_INPUT, "maps elements that its source %s, %lld x %lld, does not have",
                      dm_location_name(&s->at, name), (long long)s->rows, (long long)s->cols);
     *missing -= p->rows * p->cols; /* they do not overlap */
@@ -329,4 +438,20 @@ dm_status dm_composer_finish(dm_composer *composer, int64_t rows, int64_t cols,
   }
   *composite = c;
   return DM_OK;
+}
+
+void dm_composite_sum_up(dm_dataset *find) {
+  int64_t largest = 0;
+  for (int64_t i = 0; i < find->composite->sources; i++) {
+    dm_dataset source;
+    dm_composite_source(find->composite, i, &source);
+    if (dm_add_overflows(find->stored_bytes, source.stored_bytes, &find->stored_bytes))
+      find->stored_bytes = INT64_MAX;
+    find->filters |= source.filters;
+    const int64_t chunk = source.chunk_rows * source.chunk_cols * dm_dtype_size(source.dtype);
+    if (chunk <= largest) continue;
+    largest = chunk;
+    find->chunk_rows = source.chunk_rows;
+    find->chunk_cols = source.chunk_cols;
+  }
 }

@@ -9,12 +9,14 @@
 
 enum { DM_COMPOSITE_SOURCES = 1 << 16, DM_COMPOSITE_PATCHES = 1 << 20 };
 
-/* A rectangle of the matrix, and its place in a source. Patches are sorted by row, then column,
+/* A rectangle of the matrix, and its place in a source: ROW_STEP and COL_STEP are the distances of
+ * its rows and columns there. Patches are sorted by row, then column,
  * and never overlap. */
 typedef struct dm_patch {
   int64_t row, col, rows, cols;
   int64_t source, source_row, source_col;
-  int64_t reach; /* the largest row + rows of this patch and those before it */
+  int64_t row_step, col_step; /* 0 while a composite is made: 1 */
+  int64_t reach;              /* the largest row + rows of this patch and those before it */
 } dm_patch;
 
 typedef struct dm_composite {
@@ -51,16 +53,26 @@ typedef struct dm_composer {
 
 void dm_composer_free(dm_composer *composer);
 
-/* Finds the source AT, read as VECTOR if it has one dimension; -1: it is not there yet. */
-int64_t dm_composer_find(const dm_composer *composer, const dm_location *at, dm_vector vector);
+/* Finds the source AT, read as VECTOR if it has one dimension, with AXES (NULL: none); -1: it is
+ * not there yet. */
+int64_t dm_composer_find(const dm_composer *composer, const dm_location *at, dm_vector vector,
+                         const dm_axes *axes);
 
 /* DM_E_INPUT: too many. *NUMBER: of the source, which must be new. */
 dm_status dm_composer_add_source(dm_composer *composer, const dm_dataset *source, int64_t *number);
 dm_status dm_composer_add_patch(dm_composer *composer, const dm_patch *patch);
 
+/* Adds PATCH of the dataset WHOLE, or of what WHOLE is made of. DM_E_INPUT: too many, or WHOLE does
+ * not have all elements. */
+dm_status dm_composer_add_part(dm_composer *composer, const dm_dataset *whole,
+                               const dm_patch *patch);
+
 /* Makes the composite of ROWS x COLS elements, which the caller frees. DM_E_INPUT: patches
  * overlap, or lie outside of the matrix or their source. */
 dm_status dm_composer_finish(dm_composer *composer, int64_t rows, int64_t cols,
                              dm_composite **composite);
+
+/* Fills in what DATASET, a composite, says of all its sources together: bytes, filters, chunks. */
+void dm_composite_sum_up(dm_dataset *dataset);
 
 #endif

@@ -7,23 +7,25 @@
 
 #include "core/dtype.h"
 #include "core/status.h"
+#include "file/axes.h"
 #include "file/meaning.h"
 
 enum { DM_PATH = 1024, DM_ATTRIBUTES = 40, DM_ATTRIBUTE_NAME = 32, DM_ATTRIBUTE_TEXT = 1400 };
 
-/* FILE.h5:/path/to/dataset. An empty dataset means the only 2-D dataset of the file or, after
+/* FILE.h5:/path/to/dataset[PART]. An empty dataset means the only 2-D dataset of the file or, after
  * inspection, a NumPy file. */
 typedef struct dm_location {
   char file[DM_PATH];
   char dataset[DM_PATH];
+  char part[DM_PATH]; /* "[0:10, ::2]", or "": all of it */
 } dm_location;
 
 /* DM_E_USAGE: TEXT names no file or is too long. */
 dm_status dm_io_parse_location(const char *text, dm_location *location);
 
-enum { DM_NAME = 2 * DM_PATH };
+enum { DM_NAME = 3 * DM_PATH };
 
-/* Writes "FILE:/dataset", or "FILE" without a dataset, to TEXT and returns it. */
+/* Writes "FILE:/dataset[PART]", or "FILE" without a dataset, to TEXT and returns it. */
 const char *dm_location_name(const dm_location *at, char text[DM_NAME]);
 
 typedef enum dm_layout { DM_CONTIGUOUS, DM_CHUNKED, DM_COMPACT, DM_VIRTUAL } dm_layout;
@@ -51,8 +53,10 @@ typedef struct dm_dataset {
   dm_layout layout;
   int64_t offset; /* of the data in the file, user block included; -1: only HDF5 can read it */
   int64_t chunk_rows, chunk_cols; /* 0: not chunked; of the largest chunks of all sources */
+  dm_axes axes;                   /* count 0: the dataset's axes are rows and columns, or VECTOR */
   unsigned filters;               /* DM_FILTER_... */
   bool elsewhere;                 /* the user allowed links into other files, and data there */
+  bool stack;                     /* its name states many files: those of its sources */
   bool no_data;                   /* ... missing data, which reads as the fill value */
   bool swmr;                      /* ... a file that a writer in SWMR mode goes on changing */
   int64_t stored_bytes;
@@ -74,6 +78,17 @@ static inline bool dm_dataset_is_empty(const dm_dataset *dataset) {
 static inline dm_dtype dm_dataset_type(const dm_dataset *dataset) {
   return dataset->meaning.active ? dataset->meaning.type : dataset->dtype;
 }
+
+/* The axes of DATASET, also of a plain matrix or vector. */
+dm_axes dm_dataset_axes(const dm_dataset *dataset);
+
+/* Lays DATASET's matrix: the first OF_ROWS of AXES are its rows. Fills in axes, vector, rows,
+ * columns and chunks; false: 64 bits cannot count its elements. */
+bool dm_dataset_lay(dm_dataset *dataset, const dm_axes *axes, int of_rows);
+
+/* "1000 x 20 x 30" */
+enum { DM_SHAPE_TEXT = 21 * DM_AXES + 4 };
+const char *dm_axes_text(const dm_axes *axes, char text[DM_SHAPE_TEXT]);
 
 /* Frees what copies of DATASET share; once for all copies. */
 void dm_dataset_free(dm_dataset *dataset);

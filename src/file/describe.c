@@ -56,7 +56,7 @@ void dm_io_describe(const dm_dataset *dataset, char *text, int64_t size) {
   }
   for (int i = 0; i < 5; i++)
     if (dataset->filters & filters[i].flag) append(text, size, &used, filters[i].name);
-  if (!dataset->at.dataset[0]) append(text, size, &used, " in a file of NumPy");
+  if (!dataset->at.dataset[0] && !dataset->stack) append(text, size, &used, " in a file of NumPy");
   if (dataset->by_columns) append(text, size, &used, ", by columns");
   if (dataset->swapped) append(text, size, &used, ", other byte order");
   if (dataset->layout != DM_VIRTUAL && dataset->stored_bytes == 0)

@@ -132,7 +132,34 @@ dm_status dm_examine_open(const dm_location *at, const dm_trust *trust, dm_datas
   return status;
 }
 
+/* A dataset whose name ends like a part is meant by its name. */
+static void take_literally(hid_t file, hid_t access, dm_location *at) {
+  char name[2 * DM_PATH];
+  if (snprintf(name, sizeof name, "%s%s", at->dataset, at->part) >= DM_PATH || !at->dataset[0])
+    return;
+  const hid_t object = H5Oopen(file, name, access);
+  if (object >= 0) {
+    memcpy(at->dataset, name, sizeof at->dataset);
+    at->part[0] = '\0';
+    H5Oclose(object);
+  }
+  H5Eclear2(H5E_DEFAULT);
+}
+
+static dm_status examine_whole(const dm_trust *trust, dm_dataset *find, dm_attributes *provenance);
+
 dm_status dm_examine_at(const dm_trust *trust, dm_dataset *find, dm_attributes *provenance) {
+  dm_trust of_whole = *trust;
+  if (dm_io_is_stack(&find->at)) return dm_examine_stack(trust, find);
+  of_whole.any_shape |= find->at.part[0] != '\0';
+  DM_TRY(examine_whole(&of_whole, find, provenance));
+  find->meaning.missing = trust->missing;
+  dm_status status = find->at.part[0] ? dm_examine_part(trust, find) : DM_OK;
+  if (status) dm_dataset_free(find);
+  return status;
+}
+
+static dm_status examine_whole(const dm_trust *trust, dm_dataset *find, dm_attributes *provenance) {
   const dm_location *at = &find->at;
   hid_t file;
   DM_TRY(dm_examine_open(at, trust, find, &file));
@@ -141,6 +168,7 @@ dm_status dm_examine_at(const dm_trust *trust, dm_dataset *find, dm_attributes *
   dm_h5_exit leave;
   hid_t access = status ? -1 : dm_h5_access(trust->external, &leave);
   if (!status && access < 0) status = dm_h5_fail(DM_E_IO, at, "no access list");
+  if (!status && at->part[0]) take_literally(file, access, &find->at);
   hid_t set = status ? -1 : H5Oopen(file, at->dataset, access);
   if (!status && set < 0) status = dm_not_there(at, trust, file, access, &leave);
   if (!status) status = dm_examine_dataset(trust, file, set, find);

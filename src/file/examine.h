@@ -41,6 +41,16 @@ struct dm_h5_exit;
 dm_status dm_not_there(const dm_location *at, const dm_trust *trust, int64_t file, int64_t access,
                        const struct dm_h5_exit *leave);
 
+/* Lays FIND's matrix in a dataset with AXES as the user wishes. DM_E_INPUT: it has too few or too
+ * many dimensions. (examine_storage.c) */
+dm_status dm_examine_lay(const dm_trust *trust, const dm_axes *axes, dm_dataset *find);
+
+/* Examines all files that FIND->at names, and makes FIND all of them. (examine_stack.c) */
+dm_status dm_examine_stack(const dm_trust *trust, dm_dataset *find);
+
+/* Makes FIND, all of a dataset, the part of it that its name states. (examine_part.c) */
+dm_status dm_examine_part(const dm_trust *trust, dm_dataset *find);
+
 /* Checks the filters of the creation list CREATION. (examine_filters.c) */
 dm_status dm_examine_filters(int64_t creation, const dm_trust *trust, dm_dataset *find);
 

@@ -18,6 +18,29 @@ enum {
   LZF_RATIO = 90,       /* 3 bytes become 264 */
 };
 
+static dm_status wrong_rank(const dm_location *at, const dm_axes *axes) {
+  char shape[DM_SHAPE_TEXT], name[DM_NAME];
+  if (axes->count == 1)
+    return dm_hint(dm_fail_at(DM_E_INPUT, at, "has 1 dimension; a matrix has 2"),
+                   "--as-column or --as-row takes it as a matrix");
+  return dm_hint(dm_fail_at(DM_E_INPUT, at, "has %d dimensions, %s; a matrix has 2", axes->count,
+                            dm_axes_text(axes, shape)),
+                 "'%.400s[0]' names a part of it", dm_location_name(at, name));
+}
+
+dm_status dm_examine_lay(const dm_trust *trust, const dm_axes *axes, dm_dataset *find) {
+  const bool vector = axes->count == 1;
+  const bool known = vector ? trust->any_shape || trust->vectors != DM_NO_VECTOR
+                            : axes->count == 2 || trust->any_shape;
+  if (!known) return wrong_rank(&find->at, axes);
+  const int of_rows = vector ? trust->vectors == DM_AS_COLUMN : axes->count - 1;
+  if (!dm_dataset_lay(find, axes, of_rows))
+    return dm_fail_at(DM_E_INPUT, &find->at, "declares more elements than 64 bits can count");
+  if (find->rows == 0 && find->cols == 0)
+    return dm_fail_at(DM_E_INPUT, &find->at, "is empty: its shape is 0 x 0");
+  return DM_OK;
+}
+
 static dm_status check_external(hid_t creation, const dm_trust *trust, const dm_location *at) {
   int count = H5Pget_external_count(creation);
   if (count < 0) return dm_h5_fail(DM_E_INPUT, at, "its storage cannot be read");
@@ -32,7 +55,8 @@ static dm_status check_external(hid_t creation, const dm_trust *trust, const dm_
 
 static dm_status check_chunks(hid_t creation, dm_dataset *find) {
   int64_t bytes = 0;
-  if (!dm_h5_chunk_shape(creation, find->vector, &find->chunk_rows, &find->chunk_cols))
+  dm_axes axes = dm_dataset_axes(find);
+  if (!dm_h5_chunk_shape(creation, &axes) || !dm_dataset_lay(find, &axes, axes.of_rows))
     return dm_h5_fail(DM_E_INPUT, &find->at, "its chunks cannot be read");
   dm_status status =
       dm_bytes_of(find->chunk_rows, find->chunk_cols, dm_dtype_size(find->dtype), &bytes);
@@ -74,8 +98,10 @@ static dm_status check_chunked(hid_t set, const dm_trust *trust, int64_t bytes, 
                                dm_dataset *find) {
   int64_t chunks, stored = find->stored_bytes;
   hsize_t present = 0;
-  if (dm_mul_overflows(dm_ceil_div(find->rows, find->chunk_rows),
-                       dm_ceil_div(find->cols, find->chunk_cols), &chunks))
+  const dm_axes axes = dm_dataset_axes(find);
+  const int64_t down = dm_side_chunks(dm_axes_side(&axes, 0));
+  const int64_t across = dm_side_chunks(dm_axes_side(&axes, 1));
+  if (down < 0 || across < 0 || dm_mul_overflows(down, across, &chunks))
     return dm_fail_at(DM_E_INPUT, &find->at, "declares more chunks than 64 bits can count");
   hid_t space = H5Dget_space(set);
 #if H5_VERSION_GE(1, 10, 5)
@@ -117,7 +143,10 @@ static dm_status probe(hid_t set, int64_t row, int64_t col, dm_dataset *find) {
   int64_t size = dm_dtype_size(find->dtype);
   hsize_t one = 1;
   hid_t space, memory = H5Screate_simple(1, &one, NULL), type = H5Dget_type(set);
-  DM_TRY(dm_h5_select(find, set, row, col, 1, 1, &space));
+  dm_box box;
+  for (int i = 0; i < DM_AXES; i++) box.step[i] = box.count[i] = 1;
+  dm_h5_place(find, row, col, box.start);
+  DM_TRY(dm_h5_select(find, set, &box, &space));
   if (memory < 0 || type < 0 || H5Dread(set, type, memory, space, H5P_DEFAULT, by_hdf5) < 0)
     return dm_h5_fail(DM_E_INPUT, &find->at, "its elements cannot be read");
   H5Sclose(space);
@@ -177,8 +206,9 @@ dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, d
   /* Before HDF5 reads anything of it, which may open other files. */
   if (layout == H5D_VIRTUAL) return dm_examine_virtual(set, creation, trust, find);
   DM_TRY(check_external(creation, trust, at));
-  find->vector = trust->vectors;
-  DM_TRY(dm_h5_shape(at, set, &find->vector, &find->rows, &find->cols));
+  dm_axes axes;
+  DM_TRY(dm_h5_extents(at, set, &axes));
+  DM_TRY(dm_examine_lay(trust, &axes, find));
   if (dm_dataset_is_empty(find)) {
     find->layout = DM_CONTIGUOUS;
     H5Pclose(creation);

@@ -335,13 +335,13 @@ static dm_status note_source(virtual *v, dm_vector vector, const dm_selection *t
                              int64_t *number) {
   const dm_location *at = &v->source;
   *nested = false;
-  *number = dm_composer_find(&v->made, at, vector);
+  *number = dm_composer_find(&v->made, at, vector, NULL);
   if (*number >= 0) {
     *source = v->made.source[*number];
     return check_shape(v, to, from, source);
   }
   *nested = true;
-  *number = dm_composer_find(&v->mapped, at, vector);
+  *number = dm_composer_find(&v->mapped, at, vector, NULL);
   if (*number >= 0) {
     *source = v->mapped.source[*number];
     return check_shape(v, to, from, source);
@@ -357,48 +357,11 @@ static dm_status note_source(virtual *v, dm_vector vector, const dm_selection *t
   return status;
 }
 
-/* Adds the part of PATCH, whose source is the virtual dataset NEST, that is INNER's. */
-static dm_status add_inner(virtual *v, const dm_dataset *nest, const dm_patch *patch,
-                           const dm_patch *inner, int64_t *elements) {
-  const int64_t row = dm_max(patch->source_row, inner->row);
-  const int64_t col = dm_max(patch->source_col, inner->col);
-  const int64_t rows = dm_min(patch->source_row + patch->rows, inner->row + inner->rows) - row;
-  const int64_t cols = dm_min(patch->source_col + patch->cols, inner->col + inner->cols) - col;
-  if (rows <= 0 || cols <= 0) return DM_OK;
-  dm_dataset source;
-  dm_composite_source(nest->composite, inner->source, &source);
-  int64_t number = dm_composer_find(&v->made, &source.at, source.vector);
-  if (number < 0) DM_TRY(dm_composer_add_source(&v->made, &source, &number));
-  *elements += rows * cols;
-  const dm_patch part = {.row = patch->row + row - patch->source_row,
-                         .col = patch->col + col - patch->source_col,
-                         .rows = rows,
-                         .cols = cols,
-                         .source = number,
-                         .source_row = inner->source_row + row - inner->row,
-                         .source_col = inner->source_col + col - inner->col};
-  return dm_composer_add_patch(&v->made, &part);
-}
-
-/* Replaces PATCH of the virtual dataset NEST by patches of NEST's sources. */
-static dm_status add_nested(virtual *v, const dm_dataset *nest, const dm_patch *patch) {
-  const dm_composite *c = nest->composite;
-  const dm_patch *list = dm_composite_patches(c);
-  int64_t elements = 0;
-  for (int64_t i = dm_composite_first(c, patch->source_row);
-       i < c->patches && list[i].row < patch->source_row + patch->rows; i++)
-    DM_TRY(add_inner(v, nest, patch, &list[i], &elements));
-  if (elements == patch->rows * patch->cols) return DM_OK;
-  char name[DM_NAME];
-  return dm_fail(DM_E_INPUT, "maps elements that its source %s does not have",
-                 dm_location_name(&nest->at, name));
-}
-
 static dm_status add_patches(virtual *v, const dm_dataset *source, bool nested, int64_t number) {
   for (int64_t i = 0; i < v->mapped.patches; i++) {
     dm_patch *p = &v->mapped.patch[i];
     p->source = number;
-    DM_TRY(nested ? add_nested(v, source, p) : dm_composer_add_patch(&v->made, p));
+    DM_TRY(nested ? dm_composer_add_part(&v->made, source, p) : dm_composer_add_patch(&v->made, p));
   }
   return DM_OK;
 }
@@ -484,23 +447,6 @@ static dm_status read_fill(const virtual *v, hid_t set, dm_composite *composite)
   return DM_OK;
 }
 
-/* What FIND says of all sources together. */
-static void sum_up(dm_dataset *find) {
-  int64_t largest = 0;
-  for (int64_t i = 0; i < find->composite->sources; i++) {
-    dm_dataset source;
-    dm_composite_source(find->composite, i, &source);
-    if (dm_add_overflows(find->stored_bytes, source.stored_bytes, &find->stored_bytes))
-      find->stored_bytes = INT64_MAX;
-    find->filters |= source.filters;
-    const int64_t chunk = source.chunk_rows * source.chunk_cols * dm_dtype_size(source.dtype);
-    if (chunk <= largest) continue;
-    largest = chunk;
-    find->chunk_rows = source.chunk_rows;
-    find->chunk_cols = source.chunk_cols;
-  }
-}
-
 static dm_status finish(virtual *v, hid_t set) {
   dm_dataset *find = v->find;
   DM_TRY(dm_io_named(dm_composer_finish(&v->made, find->rows, find->cols, &find->composite),
@@ -511,7 +457,7 @@ static dm_status finish(virtual *v, hid_t set) {
                               (long long)missing, (long long)(find->rows * find->cols)),
                    "--allow-no-data reads the fill value instead");
   DM_TRY(read_fill(v, set, find->composite));
-  sum_up(find);
+  dm_composite_sum_up(find);
   return DM_OK;
 }
 
@@ -521,7 +467,9 @@ static dm_status examine(virtual *v, hid_t set) {
   int64_t elements;
   if (H5Pget_virtual_count(v->creation, &count) < 0) return unreadable(v);
   for (size_t i = 0; i < count; i++) DM_TRY(read_mapping(v, i));
-  DM_TRY(dm_h5_shape(&find->at, set, &find->vector, &find->rows, &find->cols));
+  dm_axes axes;
+  DM_TRY(dm_h5_extents(&find->at, set, &axes));
+  DM_TRY(dm_examine_lay(v->trust, &axes, find));
   if (dm_mul_overflows(find->rows, find->cols, &elements) ||
       dm_mul_overflows(elements, dm_dtype_size(find->dtype), &elements))
     return dm_fail_at(DM_E_INPUT, &find->at, "declares more bytes than 64 bits can count");

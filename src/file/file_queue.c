@@ -143,8 +143,9 @@ static dm_status post_patch(dm_transfer *transfer, const dm_patch *patch, dm_vie
                       .element = dm_dtype_size(reader->dataset.dtype),
                       .whole = transfer,
                       .sibling = transfer->parts};
-  DM_TRY(dm_request_of(reader, patch->source_row, patch->source_col, views, count, whole->conjugate,
-                       &what.request));
+  const dm_line rows = {patch->source_row, patch->row_step};
+  const dm_line cols = {patch->source_col, patch->col_step};
+  DM_TRY(dm_request_of(reader, rows, cols, views, count, whole->conjugate, &what.request));
   return start(transfer->queue, &what, &transfer->parts);
 }
 
@@ -205,12 +206,20 @@ static dm_status start(dm_file_queue *queue, const dm_transfer *what, dm_transfe
   return post(new);
 }
 
+dm_status dm_file_queue_request(dm_file_queue *queue, dm_reader *reader, const dm_request *request,
+                                dm_transfer **transfer) {
+  const dm_transfer what = {
+      .reader = reader, .element = dm_dtype_size(reader->dataset.dtype), .request = *request};
+  return start(queue, &what, transfer);
+}
+
 dm_status dm_file_queue_read(dm_file_queue *queue, dm_reader *reader, int64_t row, int64_t col,
                              const dm_view *views, int64_t count, bool conjugate,
                              dm_transfer **transfer) {
-  dm_transfer what = {.reader = reader, .element = dm_dtype_size(reader->dataset.dtype)};
-  DM_TRY(dm_request_of(reader, row, col, views, count, conjugate, &what.request));
-  return start(queue, &what, transfer);
+  dm_request request;
+  DM_TRY(dm_request_of(reader, (dm_line){row, 1}, (dm_line){col, 1}, views, count, conjugate,
+                       &request));
+  return dm_file_queue_request(queue, reader, &request, transfer);
 }
 
 dm_status dm_file_queue_write(dm_file_queue *queue, dm_output *output, int64_t row, int64_t col,
@@ -265,6 +274,8 @@ dm_status dm_transfer_test(dm_transfer *transfer, bool *done) {
   if (!*done) return DM_OK;
   const dm_rectangle *part = &transfer->request.part;
   if (transfer->reader) DM_TRY(dm_reader_all_there(transfer->reader));
+  for (const dm_transfer *one = transfer->parts; one; one = one->sibling)
+    DM_TRY(dm_reader_all_there(one->reader));
   if (transfer->reader) transfer->reader->bytes += part->rows * part->cols * transfer->element;
   while (transfer->parts) {
     dm_transfer *one = transfer->parts;

@@ -250,13 +250,6 @@ dm_status dm_no_dataset(const dm_location *at, const dm_trust *trust, hid_t file
                         at->dataset, within);
 }
 
-/* Whether NAME ends like a part of an array, "[0]" or "[:, 1]". */
-static bool is_part(const char *name) {
-  const char *open = strrchr(name, '[');
-  return open && open > name && name[strlen(name) - 1] == ']' &&
-         strspn(open + 1, "0123456789:,.- ") == strlen(open) - 2;
-}
-
 dm_status dm_not_there(const dm_location *at, const dm_trust *trust, hid_t file, hid_t access,
                        const dm_h5_exit *leave) {
   if (leave->met)
@@ -276,9 +269,6 @@ dm_status dm_not_there(const dm_location *at, const dm_trust *trust, hid_t file,
     status = exists == 0 ? dm_fail_at(DM_E_INPUT, at, "there is no '%.300s' in the file", path)
                          : dm_fail_at(DM_E_INPUT, at,
                                       "'%.300s' cannot exist: what it lies in is no group", path);
-    if (is_part(at->dataset))
-      return dm_hint(status, "a part of a dataset cannot be named; in h5py: file['part'] = "
-                             "dataset[0] stores one as a dataset of its own");
     return hint_at_others(status, trust, file, at->dataset, "/");
   }
   return status;

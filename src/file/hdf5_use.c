@@ -84,65 +84,51 @@ hid_t dm_h5_access(bool elsewhere, dm_h5_exit *exit) {
   return access;
 }
 
-/* Converts DIMS of a dataset or a chunk to rows and columns. */
-static bool take_shape(int rank, const hsize_t dims[2], dm_vector vector, int64_t *rows,
-                       int64_t *cols) {
-  if (rank != (vector == DM_NO_VECTOR ? 2 : 1)) return false;
-  const hsize_t other = vector == DM_NO_VECTOR ? dims[1] : 1;
-  *rows = (int64_t)(vector == DM_AS_ROW ? other : dims[0]);
-  *cols = (int64_t)(vector == DM_AS_ROW ? dims[0] : other);
-  return true;
-}
-
-static dm_status wrong_rank(const dm_location *at, int rank) {
-  dm_status status =
-      dm_fail_at(DM_E_INPUT, at, "has %d dimension%s; a matrix has 2", rank, rank == 1 ? "" : "s");
-  return rank == 1 ? dm_hint(status, "--as-column or --as-row takes it as a matrix")
-                   : dm_hint(status, "in h5py: file['name'] = dataset[0] stores a part of it as a "
-                                     "2-D dataset");
-}
-
-dm_status dm_h5_shape(const dm_location *at, hid_t object, dm_vector *vector, int64_t *rows,
-                      int64_t *cols) {
-  hsize_t dims[2] = {0, 0};
+dm_status dm_h5_extents(const dm_location *at, hid_t object, dm_axes *axes) {
+  hsize_t dims[H5S_MAX_RANK];
+  *axes = (dm_axes){0};
   hid_t space = H5Dget_space(object);
   if (space < 0) return dm_h5_fail(DM_E_INPUT, at, "its shape cannot be read");
   H5S_class_t kind = H5Sget_simple_extent_type(space);
-  int rank = kind == H5S_SIMPLE ? H5Sget_simple_extent_ndims(space) : 0;
-  if (rank == 2) *vector = DM_NO_VECTOR;
-  bool known = (rank == 1 || rank == 2) && H5Sget_simple_extent_dims(space, dims, NULL) == rank;
+  const int rank = kind == H5S_SIMPLE ? H5Sget_simple_extent_dims(space, dims, NULL) : 0;
   H5Sclose(space);
   if (kind == H5S_SCALAR || kind == H5S_NULL)
     return dm_fail_at(DM_E_INPUT, at, "is a %s, not a matrix",
                       kind == H5S_SCALAR ? "single value" : "dataset without elements");
-  if (known && (dims[0] > INT64_MAX || dims[1] > INT64_MAX))
-    return dm_fail_at(DM_E_INPUT, at, "declares more elements than 64 bits can count");
-  if (!known || !take_shape(rank, dims, *vector, rows, cols)) return wrong_rank(at, rank);
-  if (*rows == 0 && *cols == 0)
-    return dm_fail_at(DM_E_INPUT, at, "is empty: its shape is %lld x %lld", (long long)*rows,
-                      (long long)*cols);
+  if (rank < 1) return dm_h5_fail(DM_E_INPUT, at, "its shape cannot be read");
+  if (rank > DM_AXES)
+    return dm_fail_at(DM_E_INPUT, at, "has %d dimensions; at most %d are read", rank, DM_AXES);
+  axes->count = rank;
+  for (int i = 0; i < rank; i++) {
+    if (dims[i] > INT64_MAX)
+      return dm_fail_at(DM_E_INPUT, at, "declares more elements than 64 bits can count");
+    axes->extent[i] = (int64_t)dims[i];
+  }
   return DM_OK;
 }
 
-bool dm_h5_chunk_shape(hid_t creation, dm_vector vector, int64_t *rows, int64_t *cols) {
-  hsize_t dims[2] = {0, 0};
-  const int rank = H5Pget_chunk(creation, 2, dims);
-  return dims[0] <= INT64_MAX && dims[1] <= INT64_MAX &&
-         take_shape(rank, dims, vector, rows, cols) && *rows > 0 && *cols > 0;
+bool dm_h5_chunk_shape(hid_t creation, dm_axes *axes) {
+  hsize_t dims[DM_AXES] = {0};
+  if (H5Pget_chunk(creation, DM_AXES, dims) != axes->count) return false;
+  for (int i = 0; i < axes->count; i++) {
+    if (dims[i] == 0 || dims[i] > INT64_MAX) return false;
+    axes->chunk[i] = (int64_t)dims[i];
+  }
+  return true;
 }
 
-void dm_h5_place(const dm_dataset *dataset, int64_t row, int64_t col, hsize_t place[2]) {
-  place[0] = (hsize_t)(dataset->vector == DM_AS_ROW ? col : row);
-  place[1] = (hsize_t)(dataset->vector == DM_NO_VECTOR ? col : 0);
+void dm_h5_place(const dm_dataset *dataset, int64_t row, int64_t col, hsize_t place[DM_AXES]) {
+  const dm_axes axes = dm_dataset_axes(dataset);
+  int64_t at[DM_AXES];
+  dm_side_place(dm_axes_side(&axes, 0), row, at);
+  dm_side_place(dm_axes_side(&axes, 1), col, at + axes.of_rows);
+  for (int i = 0; i < axes.count; i++) place[i] = (hsize_t)at[i];
 }
 
-dm_status dm_h5_select(const dm_dataset *dataset, hid_t set, int64_t row, int64_t col, int64_t rows,
-                       int64_t cols, hid_t *space) {
-  hsize_t start[2], count[2];
-  dm_h5_place(dataset, row, col, start);
-  dm_h5_place(dataset, rows, cols, count);
+dm_status dm_h5_select(const dm_dataset *dataset, hid_t set, const dm_box *box, hid_t *space) {
   *space = H5Dget_space(set);
-  if (*space >= 0 && H5Sselect_hyperslab(*space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0)
+  if (*space >= 0 &&
+      H5Sselect_hyperslab(*space, H5S_SELECT_SET, box->start, box->step, box->count, NULL) >= 0)
     return DM_OK;
   dm_status status = dm_h5_fail(DM_E_INPUT, &dataset->at, "a rectangle of it cannot be selected");
   if (*space >= 0) H5Sclose(*space);

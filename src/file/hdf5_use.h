@@ -34,20 +34,22 @@ typedef struct dm_h5_exit {
  * must live as long as the list. < 0: failed. */
 hid_t dm_h5_access(bool elsewhere, dm_h5_exit *exit);
 
-/* Rows and columns of OBJECT; an error if damier cannot read it as a matrix. *VECTOR says how to
- * read one dimension; it becomes DM_NO_VECTOR if there are two. */
-dm_status dm_h5_shape(const dm_location *at, hid_t object, dm_vector *vector, int64_t *rows,
-                      int64_t *cols);
+/* The dimensions of OBJECT; an error if it has none, or too many. */
+dm_status dm_h5_extents(const dm_location *at, hid_t object, dm_axes *axes);
 
-/* The same for the chunks in creation list CREATION; false: no chunks of that shape. */
-bool dm_h5_chunk_shape(hid_t creation, dm_vector vector, int64_t *rows, int64_t *cols);
+/* Adds the chunks of creation list CREATION to AXES; false: they have other dimensions. */
+bool dm_h5_chunk_shape(hid_t creation, dm_axes *axes);
 
 /* HDF5's coordinates of element (row, col) of DATASET. */
-void dm_h5_place(const dm_dataset *dataset, int64_t row, int64_t col, hsize_t place[2]);
+void dm_h5_place(const dm_dataset *dataset, int64_t row, int64_t col, hsize_t place[DM_AXES]);
 
-/* Makes *space a selection of one rectangle of SET, which is DATASET. */
-dm_status dm_h5_select(const dm_dataset *dataset, hid_t set, int64_t row, int64_t col, int64_t rows,
-                       int64_t cols, hid_t *space);
+/* Some elements of each dimension. */
+typedef struct dm_box {
+  hsize_t start[DM_AXES], step[DM_AXES], count[DM_AXES];
+} dm_box;
+
+/* Makes *space a selection of BOX of SET, which is DATASET. */
+dm_status dm_h5_select(const dm_dataset *dataset, hid_t set, const dm_box *box, hid_t *space);
 
 /* Whether the last call of HDF5 failed because of a format of a newer version. */
 bool dm_h5_met_newer(void);

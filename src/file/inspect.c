@@ -1,6 +1,7 @@
 #include "file/inspect.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,19 +55,38 @@ static bool is_sane_meaning(const dm_dataset *d) {
 
 /* NumPy files, which have no datasets, have a known offset. */
 static bool is_named(const dm_dataset *d) {
-  return d->at.dataset[0] == '/' ? !d->by_columns : d->at.dataset[0] == '\0' && d->offset >= 0;
+  return d->at.dataset[0] == '/'
+             ? !d->by_columns
+             : d->at.dataset[0] == '\0' && (d->offset >= 0 || d->layout == DM_VIRTUAL);
+}
+
+static bool has_sane_axes(const dm_dataset *d) {
+  dm_dataset laid = *d;
+  const bool chunked = d->chunk_rows > 0;
+  if (d->axes.count == 0) return true;
+  if (d->axes.count < 0 || d->axes.count > DM_AXES || d->axes.of_rows < 0 ||
+      d->axes.of_rows > d->axes.count || d->by_columns || d->layout == DM_VIRTUAL)
+    return false;
+  for (int i = 0; i < d->axes.count; i++)
+    if (d->axes.extent[i] < 0 || (d->axes.chunk[i] > 0) != chunked || d->axes.chunk[i] < 0)
+      return false;
+  return dm_dataset_lay(&laid, &d->axes, d->axes.of_rows) && laid.rows == d->rows &&
+         laid.cols == d->cols && laid.chunk_rows == d->chunk_rows &&
+         laid.chunk_cols == d->chunk_cols;
 }
 
 /* The child read an untrusted file: its results are checked like the file itself. */
 static bool is_sane_dataset(const dm_dataset *d) {
   int64_t elements, bytes;
-  return is_text(d->at.file, sizeof d->at.file) && is_text(d->at.dataset, sizeof d->at.dataset) &&
+  return is_text(d->at.part, sizeof d->at.part) && has_sane_axes(d) &&
+         is_text(d->at.file, sizeof d->at.file) && is_text(d->at.dataset, sizeof d->at.dataset) &&
          is_named(d) && is_bool(&d->by_columns) && is_bool(&d->swapped) && is_bool(&d->elsewhere) &&
-         is_bool(&d->no_data) && is_bool(&d->swmr) && dm_dtype_is_known(d->dtype) &&
-         (unsigned)d->layout <= DM_VIRTUAL && (unsigned)d->vector <= DM_AS_ROW &&
-         (d->vector != DM_AS_COLUMN || d->cols == 1) && (d->vector != DM_AS_ROW || d->rows == 1) &&
-         d->filters < DM_FILTERS_END && d->rows >= 0 && d->cols >= 0 &&
-         (d->rows > 0 || d->cols > 0) && !dm_mul_overflows(d->rows, d->cols, &elements) &&
+         is_bool(&d->no_data) && is_bool(&d->swmr) && is_bool(&d->stack) &&
+         dm_dtype_is_known(d->dtype) && (unsigned)d->layout <= DM_VIRTUAL &&
+         (unsigned)d->vector <= DM_AS_ROW && (d->vector != DM_AS_COLUMN || d->cols == 1) &&
+         (d->vector != DM_AS_ROW || d->rows == 1) && d->filters < DM_FILTERS_END && d->rows >= 0 &&
+         d->cols >= 0 && (d->rows > 0 || d->cols > 0) &&
+         !dm_mul_overflows(d->rows, d->cols, &elements) &&
          !dm_mul_overflows(elements, dm_dtype_size(d->dtype), &bytes) &&
          is_sane_storage(d, bytes) && is_sane_meaning(d);
 }
@@ -97,10 +117,19 @@ static bool clean_attributes(dm_attributes *attributes) {
   return true;
 }
 
+/* Whether FOUND is what was ASKED for; a dataset may have the name of a part. */
+static bool is_answer(const dm_location *asked, const dm_location *found) {
+  char name[2 * DM_PATH];
+  const bool part = strcmp(asked->part, found->part) == 0;
+  snprintf(name, sizeof name, "%s%s", asked->dataset, part ? "" : asked->part);
+  return (part || found->part[0] == '\0') &&
+         (asked->dataset[0] == '\0' || strcmp(name, found->dataset) == 0);
+}
+
 static dm_status accept(const dm_question *question, dm_finding *find, dm_child_tail *tail) {
   const bool sane = is_sane_dataset(&find->dataset);
   if (!take_composite(&find->dataset, tail, sane) || !clean_attributes(&find->provenance) ||
-      (question->at.dataset[0] && strcmp(question->at.dataset, find->dataset.at.dataset) != 0))
+      !is_answer(&question->at, &find->dataset.at))
     return dm_fail_at(DM_E_INPUT, &question->at,
                       "rejected: its inspection gave no sensible answer");
   memcpy(find->dataset.at.file, question->at.file, sizeof question->at.file);

@@ -18,8 +18,13 @@ typedef struct dm_trust {
   dm_missing missing; /* what becomes of missing values */
   double patience;    /* seconds that the storage may take to answer; 0: the default */
   dm_vector vectors;  /* how to read datasets of one dimension */
+  bool beside;        /* many files are stacked by columns */
+  bool any_shape;     /* inside io: a part of it is taken */
   const struct dm_nesting *nesting; /* inside io: the virtual dataset whose source is examined */
 } dm_trust;
+
+/* Whether AT names many files, by a pattern or a list. */
+bool dm_io_is_stack(const dm_location *at);
 
 /* Fills DATASET, and PROVENANCE unless NULL, from LOCATION. DM_E_INPUT, in one line: why the file
  * or dataset was rejected; DM_E_IO: it cannot be opened. */

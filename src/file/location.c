@@ -69,7 +69,35 @@ static void normalize(char *path) {
   *out = '\0';
 }
 
+/* The start of the part of TEXT, "[...]" at its end; its end: there is none, or a file has that
+ * name. */
+static const char *part_of(const char *text) {
+  const char *end = text + strlen(text), *at = end;
+  int depth = 0;
+  if (at == text || at[-1] != ']' || names_a(text, strlen(text), S_IFREG)) return end;
+  do {
+    at--;
+    depth += (*at == ']') - (*at == '[');
+  } while (depth > 0 && at > text);
+  return depth == 0 && at > text ? at : end;
+}
+
+static dm_status parse_whole(const char *text, dm_location *location);
+
 dm_status dm_io_parse_location(const char *text, dm_location *location) {
+  const char *part = part_of(text);
+  char whole[DM_ATTRIBUTE_TEXT];
+  if (*part == '\0') return parse_whole(text, location);
+  if (strlen(text) >= sizeof whole || strlen(part) >= DM_PATH)
+    return dm_fail(DM_E_USAGE, "the name '%.60s...' has more than %d characters", text,
+                   DM_PATH - 1);
+  snprintf(whole, sizeof whole, "%.*s", (int)(part - text), text);
+  DM_TRY(parse_whole(whole, location));
+  strcpy(location->part, part);
+  return DM_OK;
+}
+
+static dm_status parse_whole(const char *text, dm_location *location) {
   bool ambiguous;
   const char *dataset = dataset_part(text, &ambiguous);
   size_t length = dataset ? (size_t)(dataset - 1 - text) : strlen(text);
@@ -100,7 +128,7 @@ dm_status dm_io_parse_location(const char *text, dm_location *location) {
 }
 
 const char *dm_location_name(const dm_location *at, char text[DM_NAME]) {
-  snprintf(text, DM_NAME, "%s%s%s", at->file, at->dataset[0] ? ":" : "", at->dataset);
+  snprintf(text, DM_NAME, "%s%s%s%s", at->file, at->dataset[0] ? ":" : "", at->dataset, at->part);
   return text;
 }
 

@@ -1,5 +1,7 @@
 #include "file/npy.h"
 
+#include "file/examine.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -160,20 +162,15 @@ static dm_status check_type(const dm_location *at, const char *text, dm_dtype *d
 static dm_status check_shape(const header *h, const dm_trust *trust, dm_dataset *find) {
   const dm_location *at = &find->at;
   if (h->rank == 0) return dm_fail_at(DM_E_INPUT, at, "is a single value, not a matrix");
-  if (h->rank == 1 && trust->vectors == DM_NO_VECTOR)
-    return dm_hint(dm_fail_at(DM_E_INPUT, at, "has 1 dimension; a matrix has 2"),
-                   "--as-column or --as-row takes it as a matrix");
-  if (h->rank > 2)
-    return dm_hint(dm_fail_at(DM_E_INPUT, at, "has %d dimensions; a matrix has 2", h->rank),
-                   "in Python: numpy.save('NAME.npy', array[0]) writes a part of it");
-  find->vector = h->rank == 1 ? trust->vectors : DM_NO_VECTOR;
-  find->rows = find->vector == DM_AS_ROW ? 1 : h->dims[0];
-  find->cols = find->vector == DM_AS_ROW ? h->dims[0] : h->rank == 1 ? 1 : h->dims[1];
+  if (h->rank > DM_AXES)
+    return dm_fail_at(DM_E_INPUT, at, "has %d dimensions; at most %d are read", h->rank, DM_AXES);
+  if (h->rank > 2 && h->by_columns)
+    return dm_hint(dm_fail_at(DM_E_INPUT, at, "has %d dimensions in Fortran order", h->rank),
+                   "numpy.ascontiguousarray(array) has them in C order");
+  dm_axes axes = {.count = h->rank};
+  memcpy(axes.extent, h->dims, (size_t)h->rank * sizeof h->dims[0]);
   find->by_columns = h->by_columns && h->rank == 2;
-  if (find->rows == 0 && find->cols == 0)
-    return dm_fail_at(DM_E_INPUT, at, "is empty: its shape is %lld x %lld", (long long)find->rows,
-                      (long long)find->cols);
-  return DM_OK;
+  return dm_examine_lay(trust, &axes, find);
 }
 
 static dm_status check_bytes(int64_t offset, dm_dataset *find) {

@@ -125,6 +125,8 @@ dm_status dm_output_check_appended(dm_location *location, const char *default_na
                                    const dm_dataset *inputs, int count, const dm_dataset *replaced,
                                    dm_output_form *appended) {
   struct stat info;
+  if (location->part[0])
+    return dm_fail_at(DM_E_USAGE, location, "an output is a whole dataset, not a part of one");
   if (dm_output_is_npy(location) && (location->dataset[0] || appended))
     return dm_fail_at(DM_E_USAGE, location, "a .npy file holds one array, without a name");
   /* A dataset may be added to an HDF5 file of any name. */

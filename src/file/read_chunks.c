@@ -10,6 +10,7 @@
 #include "file/reader.h"
 
 struct dm_chunks {
+  dm_axes axes;
   dm_chunk_filter filter;
   int64_t across;         /* chunks in a row */
   int64_t bytes;          /* bytes of a chunk */
@@ -47,13 +48,13 @@ static dm_status read_filters(const dm_location *at, hid_t creation, dm_chunk_fi
 
 static dm_status read_properties(dm_reader *reader, struct dm_chunks *chunks) {
   const dm_dataset *d = &reader->dataset;
-  int64_t rows = 0, cols = 0;
+  dm_axes axes = chunks->axes;
   unsigned options = 0;
   H5D_fill_value_t fill = H5D_FILL_VALUE_UNDEFINED;
   hid_t creation = H5Dget_create_plist(reader->set);
   dm_status status = DM_OK;
-  if (creation < 0 || !dm_h5_chunk_shape(creation, d->vector, &rows, &cols) ||
-      rows != d->chunk_rows || cols != d->chunk_cols)
+  if (creation < 0 || !dm_h5_chunk_shape(creation, &axes) ||
+      memcmp(axes.chunk, chunks->axes.chunk, sizeof axes.chunk) != 0)
     status = dm_fail_at(DM_E_IO, &d->at, "changed since it was inspected");
   if (!status && H5Pget_chunk_opts(creation, &options) < 0)
     status = dm_h5_fail(DM_E_INPUT, &d->at, "its chunks cannot be read");
@@ -76,7 +77,8 @@ dm_status dm_reader_open_chunks(dm_reader *reader) {
   const dm_dataset *d = &reader->dataset;
   DM_TRY(dm_buffer_table(1, &reader->chunks));
   struct dm_chunks *chunks = reader->chunks;
-  chunks->across = dm_ceil_div(d->cols, d->chunk_cols);
+  chunks->axes = dm_dataset_axes(d);
+  chunks->across = dm_side_chunks(dm_axes_side(&chunks->axes, 1));
   chunks->bytes = d->chunk_rows * d->chunk_cols * dm_dtype_size(d->dtype);
   DM_TRY(read_properties(reader, chunks));
   return open_raw(reader);
@@ -88,12 +90,35 @@ static void fill_chunk(const dm_reader *reader, void *data) {
     memcpy(at, reader->chunks->fill, size);
 }
 
-dm_rectangle dm_reader_chunks_of(const dm_reader *reader, dm_rectangle part) {
-  const dm_dataset *d = &reader->dataset;
-  dm_rectangle of = {.row = part.row / d->chunk_rows, .col = part.col / d->chunk_cols};
-  if (part.rows > 0) of.rows = (part.row + part.rows - 1) / d->chunk_rows - of.row + 1;
-  if (part.cols > 0) of.cols = (part.col + part.cols - 1) / d->chunk_cols - of.col + 1;
+dm_rectangle dm_reader_chunks_of(const dm_reader *reader, const dm_request *request) {
+  const dm_axes *axes = &reader->chunks->axes;
+  const dm_rectangle *part = &request->part;
+  dm_rectangle of = {0};
+  if (part->rows == 0 || part->cols == 0) return of;
+  dm_side_chunks_of(dm_axes_side(axes, 0), dm_line_at(request->rows, part->row),
+                    dm_line_at(request->rows, part->row + part->rows - 1), &of.row, &of.rows);
+  dm_side_chunks_of(dm_axes_side(axes, 1), dm_line_at(request->cols, part->col),
+                    dm_line_at(request->cols, part->col + part->cols - 1), &of.col, &of.cols);
   return of;
+}
+
+/* RUN's part of REQUEST along SIDE: *from and *count in the request; false: it has none. */
+static bool in_run(const dm_request *request, int side, const dm_stretch *run, int64_t *from,
+                   int64_t *count) {
+  *from = side == 0 ? request->part.row : request->part.col;
+  *count = side == 0 ? request->part.rows : request->part.cols;
+  dm_line_clip(side == 0 ? request->rows : request->cols, run->first, run->length, from, count);
+  return *count > 0;
+}
+
+bool dm_reader_chunk_has(const dm_reader *reader, const dm_request *request, int side,
+                         int64_t number) {
+  const dm_side axes = dm_axes_side(&reader->chunks->axes, side);
+  int64_t from, count;
+  dm_stretch run;
+  for (int64_t i = 0; dm_side_run(axes, number, i, &run); i++)
+    if (in_run(request, side, &run, &from, &count)) return true;
+  return false;
 }
 
 int64_t dm_reader_chunk_number(const dm_reader *reader, int64_t down, int64_t right) {
@@ -107,8 +132,12 @@ int64_t dm_reader_chunk_room(const dm_reader *reader) {
 dm_status dm_reader_find_chunk(const dm_reader *reader, int64_t number, dm_chunk_place *place) {
   const dm_dataset *d = &reader->dataset;
   const struct dm_chunks *chunks = reader->chunks;
-  *place = (dm_chunk_place){.row = number / chunks->across * d->chunk_rows,
-                            .col = number % chunks->across * d->chunk_cols};
+  const dm_side down = dm_axes_side(&chunks->axes, 0), right = dm_axes_side(&chunks->axes, 1);
+  bool partial[2];
+  *place = (dm_chunk_place){.row = dm_side_chunk_start(down, number / chunks->across),
+                            .col = dm_side_chunk_start(right, number % chunks->across)};
+  (void)dm_side_chunk_elements(down, number / chunks->across, &partial[0]);
+  (void)dm_side_chunk_elements(right, number % chunks->across, &partial[1]);
   DM_TRY(dm_chunk_find(d, reader->set, reader->raw ? reader->ear : NULL, place));
   if (place->bytes == 0 && !d->no_data)
     return dm_fail_at(DM_E_INPUT, &d->at, "the chunk at (%lld, %lld) cannot be found",
@@ -121,9 +150,7 @@ dm_status dm_reader_find_chunk(const dm_reader *reader, int64_t number, dm_chunk
                       "the chunk at (%lld, %lld) ends beyond the end of the file",
                       (long long)place->row, (long long)place->col);
   /* Chunks across the border of the matrix. */
-  if (chunks->whole_only &&
-      (d->rows - place->row < d->chunk_rows || d->cols - place->col < d->chunk_cols))
-    place->skipped = UINT32_MAX;
+  if (chunks->whole_only && (partial[0] || partial[1])) place->skipped = UINT32_MAX;
   return DM_OK;
 }
 
@@ -138,7 +165,7 @@ static dm_status read_stored(const dm_reader *reader, const dm_chunk_place *plac
     dm_reader_give_file(reader);
     return status;
   }
-  hsize_t offset[2];
+  hsize_t offset[DM_AXES];
   dm_h5_place(d, place->row, place->col, offset);
   uint32_t mask = 0;
   if (H5Dread_chunk(reader->set, H5P_DEFAULT, offset, &mask, data) >= 0) {
@@ -180,17 +207,53 @@ dm_status dm_reader_unpack(const dm_reader *reader, const dm_chunk_place *place,
   return DM_OK;
 }
 
-dm_view dm_reader_chunk_view(const dm_reader *reader, const dm_chunk_place *place, void *data) {
+int64_t dm_reader_chunk_elements(const dm_reader *reader, int64_t number) {
+  const struct dm_chunks *c = reader->chunks;
+  bool partial;
+  return dm_side_chunk_elements(dm_axes_side(&c->axes, 0), number / c->across, &partial) *
+         dm_side_chunk_elements(dm_axes_side(&c->axes, 1), number % c->across, &partial);
+}
+
+/* Every STEP-th row and column of VIEW from (row, col) on. */
+static dm_view steps_of(dm_view view, int64_t row, int64_t rows, int64_t row_step, int64_t col,
+                        int64_t cols, int64_t col_step) {
+  dm_view part = dm_view_sub(view, row, col, 1, 1);
+  part.rows = rows;
+  part.cols = cols;
+  part.row_stride *= row_step;
+  part.col_stride *= col_step;
+  return part;
+}
+
+int64_t dm_reader_spread_chunk(const dm_reader *reader, const dm_request *request, int64_t number,
+                               void *data) {
   const dm_dataset *d = &reader->dataset;
-  return dm_view_strided(data, d->dtype, DM_HOST, dm_min(d->chunk_rows, d->rows - place->row),
-                         dm_min(d->chunk_cols, d->cols - place->col), d->chunk_cols);
+  const struct dm_chunks *c = reader->chunks;
+  const dm_side down = dm_axes_side(&c->axes, 0), right = dm_axes_side(&c->axes, 1);
+  const dm_line *r = &request->rows, *s = &request->cols;
+  const dm_view whole = dm_view_row_major(data, d->dtype, d->chunk_rows, d->chunk_cols);
+  int64_t row, rows, col, cols, copied = 0;
+  dm_stretch a, b;
+  for (int64_t i = 0; dm_side_run(down, number / c->across, i, &a); i++) {
+    if (!in_run(request, 0, &a, &row, &rows)) continue;
+    for (int64_t j = 0; dm_side_run(right, number % c->across, j, &b); j++) {
+      if (!in_run(request, 1, &b, &col, &cols)) continue;
+      const dm_view part = steps_of(whole, a.inside + dm_line_at(*r, row) - a.first, rows, r->step,
+                                    b.inside + dm_line_at(*s, col) - b.first, cols, s->step);
+      dm_reader_spread(reader, request, part, row, col);
+      copied += rows * cols;
+    }
+  }
+  return copied;
 }
 
 dm_status dm_reader_time_unpacking(dm_reader *reader, int64_t row, int64_t rows, double *seconds) {
   *seconds = 0.0;
   if (!reader->chunks) return dm_fail_at(DM_E_BUG, &reader->dataset.at, "has no chunks");
-  const dm_rectangle part = {.row = row, .rows = rows, .cols = reader->dataset.cols};
-  const dm_rectangle of = dm_reader_chunks_of(reader, part);
+  const dm_request request = {.part = {.row = row, .rows = rows, .cols = reader->dataset.cols},
+                              .rows = {0, 1},
+                              .cols = {0, 1}};
+  const dm_rectangle of = dm_reader_chunks_of(reader, &request);
   dm_scratch *scratch = &reader->scratch;
   for (int i = 0; i < 2; i++) DM_TRY(dm_scratch_grow(scratch, i, dm_reader_chunk_room(reader)));
   for (int64_t i = 0; i < of.rows * of.cols; i++) {

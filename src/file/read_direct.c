@@ -46,7 +46,7 @@ dm_status dm_reader_same_file(const dm_dataset *dataset, int fd) {
 
 static dm_status unchanged(const dm_dataset *dataset) {
   struct stat info;
-  if (dm_dataset_is_empty(dataset)) return DM_OK; /* nothing of it was used */
+  if (dm_dataset_is_empty(dataset) || dataset->stack) return DM_OK; /* nothing of it was used */
   if (stat(dataset->at.file, &info) < 0)
     return dm_fail_at(DM_E_IO, &dataset->at, "cannot be found any more: %s", strerror(errno));
   return compare(dataset, &info);
@@ -91,16 +91,20 @@ static int64_t offset_of(const dm_dataset *d, int64_t row, int64_t col) {
   return d->offset + (row * d->cols + col) * dm_dtype_size(d->dtype);
 }
 
-/* Adds row ROW's part of PIECE in each view. */
+/* Adds row ROW's part of PIECE in each view; columns that are apart one by one. */
 static dm_status add_row(dm_batch *batch, const dm_dataset *d, const dm_request *request,
                          const dm_rectangle *piece, int64_t row) {
   const dm_rectangle line = {row, piece->col, 1, piece->cols};
   int64_t before = 0, at, col;
   dm_view part;
   for (int64_t i = 0; i < request->count; i++)
-    if (dm_request_common(request, i, &line, &before, &part, &at, &col))
-      DM_TRY(dm_batch_add(batch, part.base, part.cols * dm_dtype_size(d->dtype),
-                          offset_of(d, at, col)));
+    if (dm_request_common(request, i, &line, &before, &part, &at, &col)) {
+      const int64_t width = request->cols.step == 1 ? part.cols : 1;
+      for (int64_t j = 0; j < part.cols; j += width)
+        DM_TRY(dm_batch_add(
+            batch, dm_view_at(part, 0, j), width * dm_dtype_size(d->dtype),
+            offset_of(d, dm_line_at(request->rows, at), dm_line_at(request->cols, col + j))));
+    }
   return DM_OK;
 }
 

@@ -26,8 +26,11 @@ static dm_status set_cache(dm_reader *reader) {
 }
 
 /* What is being written may have grown. */
-static bool is_size(int64_t now, int64_t before, bool grows) {
-  return grows ? now >= before : now == before;
+static bool is_shape(const dm_axes *now, const dm_axes *before, bool grows) {
+  for (int i = 0; i < before->count; i++)
+    if (now->extent[i] < before->extent[i] || (now->extent[i] > before->extent[i] && !grows))
+      return false;
+  return now->count == before->count;
 }
 
 /* The dataset must be as inspected: the size of the staging memory depends on it. */
@@ -36,14 +39,13 @@ static dm_status check_dataset(dm_reader *reader) {
   char text[DM_TYPE_TEXT];
   dm_dtype dtype = DM_DTYPE_NONE;
   bool swapped = false;
-  int64_t rows, cols;
-  dm_vector vector = d->vector;
-  DM_TRY(dm_h5_shape(&d->at, reader->set, &vector, &rows, &cols));
+  const dm_axes before = dm_dataset_axes(d);
+  dm_axes now;
+  DM_TRY(dm_h5_extents(&d->at, reader->set, &now));
   reader->type = H5Dget_type(reader->set);
   if (reader->type < 0 ||
       !dm_h5_read_type(reader->type, dm_h5_is_bfloat16(reader->set), &dtype, &swapped, text) ||
-      dtype != d->dtype || swapped != d->swapped || vector != d->vector ||
-      !is_size(rows, d->rows, d->swmr) || !is_size(cols, d->cols, d->swmr) ||
+      dtype != d->dtype || swapped != d->swapped || !is_shape(&now, &before, d->swmr) ||
       (int64_t)H5Tget_size(reader->type) != dm_dtype_size(dtype))
     return dm_fail_at(DM_E_IO, &d->at, "changed since it was inspected");
   return DM_OK;
@@ -77,20 +79,54 @@ void dm_reader_close_hdf5(dm_reader *reader) {
   reader->ear = NULL;
 }
 
-/* Reads in the file's own type: the reader converts, not HDF5. */
-dm_status dm_reader_fetch_hdf5(const dm_reader *reader, dm_rectangle part, void *memory) {
+/* Reads BOX of the dataset to (row, col) of the ROWS x COLS elements in MEMORY. In the file's own
+ * type: the reader converts, not HDF5. */
+static dm_status fetch_box(const dm_reader *reader, const dm_box *box, const dm_rectangle *to,
+                           const hsize_t shape[2], void *memory) {
   const dm_dataset *d = &reader->dataset;
-  hsize_t shape[2] = {(hsize_t)part.rows, (hsize_t)part.cols};
+  const hsize_t at[2] = {(hsize_t)to->row, (hsize_t)to->col};
+  const hsize_t count[2] = {(hsize_t)to->rows, (hsize_t)to->cols};
   hid_t space;
-  DM_TRY(dm_h5_start((d->filters & DM_FILTER_OTHER) != 0));
-  DM_TRY(dm_h5_select(d, reader->set, part.row, part.col, part.rows, part.cols, &space));
+  DM_TRY(dm_h5_select(d, reader->set, box, &space));
   /* The same shape as the selection: HDF5 is many times slower if they differ. */
   hid_t packed = H5Screate_simple(2, shape, NULL);
   dm_status status = DM_OK;
-  if (packed < 0 || H5Dread(reader->set, reader->type, packed, space, H5P_DEFAULT, memory) < 0)
-    status = dm_h5_fail(DM_E_IO, &d->at, "rows %lld to %lld cannot be read", (long long)part.row,
-                        (long long)(part.row + part.rows - 1));
+  if (packed < 0 || H5Sselect_hyperslab(packed, H5S_SELECT_SET, at, NULL, count, NULL) < 0 ||
+      H5Dread(reader->set, reader->type, packed, space, H5P_DEFAULT, memory) < 0)
+    status = dm_h5_fail(DM_E_IO, &d->at, "its elements cannot be read");
   if (packed >= 0) H5Sclose(packed);
   H5Sclose(space);
   return status;
+}
+
+/* The largest box of SIDE from element I of LINE on, at most COUNT, as the axes FIRST and following
+ * of BOX. */
+static int64_t add_side(dm_side side, dm_line line, int64_t i, int64_t count, int first,
+                        dm_box *box) {
+  int64_t start[DM_AXES], step[DM_AXES], number[DM_AXES];
+  const int64_t size =
+      dm_side_box(side, (dm_line){dm_line_at(line, i), line.step}, count - i, start, step, number);
+  for (int a = 0; a < side.count; a++) {
+    box->start[first + a] = (hsize_t)start[a];
+    box->step[first + a] = (hsize_t)step[a];
+    box->count[first + a] = (hsize_t)number[a];
+  }
+  return size;
+}
+
+dm_status dm_reader_fetch_hdf5(const dm_reader *reader, dm_line down, int64_t rows, dm_line right,
+                               int64_t cols, void *memory) {
+  const dm_axes axes = dm_dataset_axes(&reader->dataset);
+  const hsize_t shape[2] = {(hsize_t)rows, (hsize_t)cols};
+  dm_rectangle to = {0};
+  dm_box box;
+  DM_TRY(dm_h5_start((reader->dataset.filters & DM_FILTER_OTHER) != 0));
+  for (; to.row < rows; to.row += to.rows) {
+    to.rows = add_side(dm_axes_side(&axes, 0), down, to.row, rows, 0, &box);
+    for (to.col = 0; to.col < cols; to.col += to.cols) {
+      to.cols = add_side(dm_axes_side(&axes, 1), right, to.col, cols, axes.of_rows, &box);
+      DM_TRY(fetch_box(reader, &box, &to, shape, memory));
+    }
+  }
+  return DM_OK;
 }

@@ -20,6 +20,9 @@ enum { PLAIN_PIECE = 1 << 22, STAGED_PIECE = 1 << 21, HDF5_PIECE = DM_READ_MEMOR
 /* Bytes of unpacked chunks kept if there are no threads. */
 enum { OWN_MEMORY = 1 << 27 };
 
+/* Bytes between two columns that are read rather than left out. */
+enum { BETWEEN = 1 << 14 };
+
 void dm_reader_prepare(dm_reader *r, const dm_dataset *dataset, dm_dtype as) {
   const bool empty = dm_dataset_is_empty(dataset);
   r->dataset = *dataset;
@@ -39,6 +42,13 @@ void dm_reader_prepare(dm_reader *r, const dm_dataset *dataset, dm_dtype as) {
   r->file = r->set = r->type = r->access = -1;
 }
 
+dm_status dm_reader_prepare_meaning(dm_reader *r) {
+  if (!r->dataset.meaning.active || r->empty) return DM_OK;
+  DM_TRY(dm_buffer_table(1, &r->missed));
+  atomic_init(&r->missed->first, INT64_MAX);
+  return DM_OK;
+}
+
 static dm_status open_by_layout(dm_reader *r) {
   if (r->empty) return DM_OK;
   if (r->dataset.layout == DM_VIRTUAL) return dm_sources_open(r);
@@ -49,13 +59,12 @@ static dm_status open_by_layout(dm_reader *r) {
 dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **reader) {
   dm_reader *r;
   const bool empty = dm_dataset_is_empty(dataset);
-  if (!empty && access(dataset->at.file, F_OK) < 0 && errno == ENOENT)
+  if (!empty && !dataset->stack && access(dataset->at.file, F_OK) < 0 && errno == ENOENT)
     return dm_hint(dm_fail_at(DM_E_INPUT, &dataset->at, "has disappeared since it was inspected"),
                    "is it on a file system that all nodes share?");
   DM_TRY(dm_buffer_table(1, &r));
   dm_reader_prepare(r, dataset, as);
-  dm_status status = dataset->meaning.active && !empty ? dm_buffer_table(1, &r->missed) : DM_OK;
-  if (r->missed) atomic_init(&r->missed->first, INT64_MAX);
+  dm_status status = dm_reader_prepare_meaning(r);
   if (!status) status = open_by_layout(r);
   if (status) {
     dm_reader_close(r);
@@ -102,33 +111,58 @@ void dm_reader_lean_on(dm_reader *reader, dm_file_queue *ahead) {
   reader->ahead = ahead;
 }
 
-dm_status dm_request_of(const dm_reader *reader, int64_t row, int64_t col, const dm_view *views,
+/* Neighbours on the dataset have its own numbers, so that pieces end at its chunks. */
+static int64_t number_first(dm_line *line) {
+  const int64_t first = line->step == 1 ? line->first : 0;
+  line->first -= first;
+  return first;
+}
+
+static bool ends_within(dm_line line, int64_t count, int64_t size) {
+  return line.first >= 0 && line.step > 0 &&
+         (count == 0 ? line.first <= size : dm_line_at(line, count - 1) < size);
+}
+
+dm_status dm_request_of(const dm_reader *reader, dm_line rows, dm_line cols, const dm_view *views,
                         int64_t count, bool conjugate, dm_request *request) {
   const dm_dataset *d = &reader->dataset;
   const bool turned = d->by_columns;
-  int64_t rows = count > 0 ? views[0].rows : 0, cols = 0;
-  for (int64_t i = 0; i < count; i++) cols += views[i].cols;
-  const dm_rectangle part =
-      turned ? (dm_rectangle){col, row, cols, rows} : (dm_rectangle){row, col, rows, cols};
-  bool fits =
-      row >= 0 && col >= 0 && part.rows <= d->rows - part.row && part.cols <= d->cols - part.col;
+  int64_t down = count > 0 ? views[0].rows : 0, right = 0;
+  for (int64_t i = 0; i < count; i++) right += views[i].cols;
+  *request = (dm_request){.part = {.rows = turned ? right : down, .cols = turned ? down : right},
+                          .rows = turned ? cols : rows,
+                          .cols = turned ? rows : cols,
+                          .views = views,
+                          .count = count,
+                          .conjugate = conjugate,
+                          .turned = turned};
+  bool fits = ends_within(request->rows, request->part.rows, d->rows) &&
+              ends_within(request->cols, request->part.cols, d->cols);
   for (int64_t i = 0; i < count && fits; i++)
-    fits = views[i].space == DM_HOST && views[i].rows == rows;
-  *request = (dm_request){
-      .part = part, .views = views, .count = count, .conjugate = conjugate, .turned = turned};
+    fits = views[i].space == DM_HOST && views[i].rows == down;
+  request->part.row = number_first(&request->rows);
+  request->part.col = number_first(&request->cols);
   return fits ? DM_OK
               : dm_fail_at(DM_E_BUG, &d->at,
                            "%lld views of %lld x %lld elements at (%lld, %lld) do not fit",
-                           (long long)count, (long long)rows, (long long)cols, (long long)row,
-                           (long long)col);
+                           (long long)count, (long long)down, (long long)right,
+                           (long long)rows.first, (long long)cols.first);
 }
 
 static bool is_direct(const dm_reader *reader) {
   return reader->dataset.offset >= 0;
 }
 
+/* Whether columns are so close that what is between them is read, too. */
+static bool takes_between(const dm_reader *reader, const dm_request *request) {
+  const int64_t step = request->cols.step;
+  return step > 1 && step <= BETWEEN / dm_dtype_size(reader->dataset.dtype);
+}
+
 static bool needs_no_work(const dm_reader *reader, const dm_request *request) {
   dm_dtype dtype = reader->dataset.dtype;
+  const bool steps = request->rows.step > 1 || request->cols.step > 1;
+  if (request->cols.step > 1 || (steps && reader->missed)) return false;
   if (!is_direct(reader) || reader->empty || reader->dataset.swapped || reader->as != dtype ||
       !dm_meaning_only_looks(&reader->dataset.meaning) || reader->through != DM_DTYPE_NONE ||
       (request->conjugate && dm_dtype_is_complex(dtype)))
@@ -148,6 +182,7 @@ static dm_rectangle size_of_piece(const dm_reader *reader, const dm_request *req
                   : needs_no_work(reader, request) ? PLAIN_PIECE
                                                    : STAGED_PIECE;
   int64_t room = bytes / dm_dtype_size(d->dtype);
+  if (takes_between(reader, request)) room = dm_max(1, room / request->cols.step);
   int64_t tall = chunked ? dm_min(d->chunk_rows, d->rows) : 1;
   int64_t wide = chunked ? dm_min(d->chunk_cols, d->cols) : 1;
   dm_rectangle piece = {.cols = dm_min(dm_max(1, room / tall / wide) * wide, room)};
@@ -204,18 +239,21 @@ static void convert(const dm_reader *reader, dm_view dst, dm_view src, bool conj
   }
 }
 
-/* The same for STORED, which is at (row, col) of the dataset and has a meaning. */
-static void interpret(const dm_reader *reader, dm_view dst, dm_view stored, int64_t row,
-                      int64_t col, bool conjugate) {
+/* The same for STORED, which is at (row, col) of the request and has a meaning. */
+static void interpret(const dm_reader *reader, const dm_request *request, dm_view dst,
+                      dm_view stored, int64_t row, int64_t col) {
   const dm_dataset *d = &reader->dataset;
+  const bool conjugate = request->conjugate;
+  const int64_t most = request->cols.step > 1 ? 1 : ROUNDED; /* places are counted in the dataset */
   const bool exact = !d->meaning.packed && reader->as == d->meaning.type;
   double values[ROUNDED];
   for (int64_t i = 0; i < stored.rows; i++) {
-    for (int64_t j = 0; j < stored.cols; j += ROUNDED) {
-      const int64_t count = dm_min(ROUNDED, stored.cols - j);
+    for (int64_t j = 0; j < stored.cols; j += most) {
+      const int64_t count = dm_min(most, stored.cols - j);
       const dm_view read = dm_view_row_major(values, DM_F64, 1, count);
-      dm_meaning_apply(&d->meaning, dm_view_sub(stored, i, j, 1, count), row + i, col + j, d->cols,
-                       values, reader->missed);
+      dm_meaning_apply(&d->meaning, dm_view_sub(stored, i, j, 1, count),
+                       dm_line_at(request->rows, row + i), dm_line_at(request->cols, col + j),
+                       d->cols, values, reader->missed);
       const dm_view into = dm_view_sub(dst, i, j, 1, count);
       if (exact)
         dm_copy(into, read, conjugate);
@@ -249,7 +287,7 @@ void dm_reader_spread(const dm_reader *reader, const dm_request *request, dm_vie
     if (dm_request_common(request, i, &piece, &before, &view, &top, &left)) {
       const dm_view part = dm_view_sub(staged, top - row, left - col, view.rows, view.cols);
       if (reader->missed)
-        interpret(reader, view, part, top, left, request->conjugate);
+        interpret(reader, request, view, part, top, left);
       else
         convert(reader, view, part, request->conjugate);
     }
@@ -265,32 +303,42 @@ static void look(const dm_reader *reader, const dm_request *request, dm_rectangl
                       reader->missed);
 }
 
-/* Reads PIECE unconverted into MEMORY. */
-static dm_status fetch(const dm_reader *reader, dm_rectangle piece, void *memory,
-                       const dm_keepalive *keepalive) {
+/* Reads COLS elements along RIGHT of each row of PIECE unconverted into MEMORY. */
+static dm_status fetch(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
+                       dm_line right, void *memory, const dm_keepalive *keepalive) {
+  const dm_line down = {dm_line_at(request->rows, piece.row), request->rows.step};
   if (reader->empty) {
     memset(memory, 0, (size_t)(piece.rows * piece.cols * dm_dtype_size(reader->dataset.dtype)));
     return DM_OK;
   }
-  if (!is_direct(reader)) return dm_reader_fetch_hdf5(reader, piece, memory);
+  if (!is_direct(reader))
+    return dm_reader_fetch_hdf5(reader, down, piece.rows, right, piece.cols, memory);
   dm_view whole = dm_view_row_major(memory, reader->dataset.dtype, piece.rows, piece.cols);
-  const dm_request alone = {.part = piece, .views = &whole, .count = 1};
+  piece.row = piece.col = 0;
+  const dm_request alone = {
+      .part = piece, .rows = down, .cols = right, .views = &whole, .count = 1};
   return dm_reader_scatter(reader, &alone, piece, keepalive);
 }
 
 dm_status dm_reader_bring(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
                           dm_scratch *scratch, const dm_keepalive *keepalive) {
   dm_dtype dtype = reader->dataset.dtype;
-  int64_t count = piece.rows * piece.cols;
+  const bool between = takes_between(reader, request);
+  const int64_t step = between ? request->cols.step : 1; /* of columns that are read */
+  const dm_line right = {dm_line_at(request->cols, piece.col), between ? 1 : request->cols.step};
+  const dm_rectangle read = {piece.row, piece.col, piece.rows, (piece.cols - 1) * step + 1};
+  const int64_t count = read.rows * read.cols;
   if (needs_no_work(reader, request)) {
     DM_TRY(dm_reader_scatter(reader, request, piece, keepalive));
     look(reader, request, piece);
     return DM_OK;
   }
   DM_TRY(dm_scratch_grow(scratch, 0, count * dm_dtype_size(dtype)));
-  DM_TRY(fetch(reader, piece, scratch->memory[0], keepalive));
+  DM_TRY(fetch(reader, request, read, right, scratch->memory[0], keepalive));
   if (reader->dataset.swapped) dm_swap_bytes(scratch->memory[0], dtype, count);
-  dm_view staged = dm_view_row_major(scratch->memory[0], dtype, piece.rows, piece.cols);
+  dm_view staged = dm_view_row_major(scratch->memory[0], dtype, read.rows, read.cols);
+  staged.cols = piece.cols;
+  staged.col_stride = step;
   dm_reader_spread(reader, request, staged, piece.row, piece.col);
   return DM_OK;
 }
@@ -322,10 +370,7 @@ dm_status dm_reader_all_there(const dm_reader *reader) {
 
 static dm_status read_by(dm_file_queue *queue, dm_reader *reader, const dm_request *r) {
   dm_transfer *transfer;
-  const int64_t row = r->turned ? r->part.col : r->part.row;
-  const int64_t col = r->turned ? r->part.row : r->part.col;
-  dm_status status =
-      dm_file_queue_read(queue, reader, row, col, r->views, r->count, r->conjugate, &transfer);
+  dm_status status = dm_file_queue_request(queue, reader, r, &transfer);
   if (!status) status = dm_transfer_wait(transfer, reader->keepalive);
   if (status) dm_file_queue_cancel(queue); /* the caller may free the memory */
   return status;
@@ -347,7 +392,8 @@ dm_status dm_reader_read_here(dm_reader *reader, const dm_request *request) {
 dm_status dm_reader_read(dm_reader *reader, int64_t row, int64_t col, const dm_view *views,
                          int64_t count, bool conjugate) {
   dm_request request;
-  DM_TRY(dm_request_of(reader, row, col, views, count, conjugate, &request));
+  DM_TRY(dm_request_of(reader, (dm_line){row, 1}, (dm_line){col, 1}, views, count, conjugate,
+                       &request));
   return reader->ahead ? read_by(reader->ahead, reader, &request)
                        : dm_reader_read_here(reader, &request);
 }

@@ -43,13 +43,15 @@ typedef struct dm_rectangle {
   int64_t row, col, rows, cols;
 } dm_rectangle;
 
-/* The arguments of dm_reader_read. */
+/* The arguments of dm_reader_read. Its rows and columns are numbered along two lines of the
+ * dataset: so are pieces of it. */
 typedef struct dm_request {
   dm_rectangle part;
+  dm_line rows, cols;
   const dm_view *views;
   int64_t count;
   bool conjugate;
-  bool turned; /* column-major file: PART is in the file's terms */
+  bool turned; /* column-major file: PART and the lines are in the file's terms */
 } dm_request;
 
 /* VIEW number I of REQUEST, as oriented in the file. */
@@ -60,17 +62,27 @@ static inline dm_view dm_request_view(const dm_request *request, int64_t i) {
 /* Sets READER, all zero, to read DATASET as dm_reader_open does; opens nothing. */
 void dm_reader_prepare(dm_reader *reader, const dm_dataset *dataset, dm_dtype as);
 
-/* Fills REQUEST; DM_E_BUG: the views do not fit. Its part may be empty. */
-dm_status dm_request_of(const dm_reader *reader, int64_t row, int64_t col, const dm_view *views,
+/* Notes missing values from now on, if the attributes of its dataset state any. */
+dm_status dm_reader_prepare_meaning(dm_reader *reader);
+
+/* Fills REQUEST, for the elements on ROWS and COLS from the first ones on; DM_E_BUG: the views do
+ * not fit. Its part may be empty. */
+dm_status dm_request_of(const dm_reader *reader, dm_line rows, dm_line cols, const dm_view *views,
                         int64_t count, bool conjugate, dm_request *request);
 
-/* The part of view I of REQUEST inside PIECE of the file, as *view, whose first element is (row,
- * col) there; false: none. *BEFORE is the number of rows or columns of the preceding views. */
+/* The part of view I of REQUEST inside PIECE, as *view, whose first element is (row, col) of the
+ * request; false: none. *BEFORE is the number of rows or columns of the preceding views. */
 bool dm_request_common(const dm_request *request, int64_t i, const dm_rectangle *piece,
                        int64_t *before, dm_view *view, int64_t *row, int64_t *col);
 
 /* dm_reader_read without threads. */
 dm_status dm_reader_read_here(dm_reader *reader, const dm_request *request);
+
+struct dm_transfer;
+
+/* Starts REQUEST of READER in QUEUE, as dm_file_queue_read does. */
+dm_status dm_file_queue_request(struct dm_file_queue *queue, dm_reader *reader,
+                                const dm_request *request, struct dm_transfer **transfer);
 
 /* Advances *piece, initially all zero, to the next piece to read; false: there is none. */
 bool dm_reader_next_piece(const dm_reader *reader, const dm_request *request, dm_rectangle *piece);
@@ -79,8 +91,8 @@ bool dm_reader_next_piece(const dm_reader *reader, const dm_request *request, dm
 dm_status dm_reader_bring(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
                           dm_scratch *scratch, const dm_keepalive *keepalive);
 
-/* Copies STAGED's part of the request to the views; STAGED is at (row, col) of the dataset and has
- * its type in this machine's byte order. */
+/* Copies STAGED's part of the request to the views; STAGED is at (row, col) of the request and has
+ * the dataset's type in this machine's byte order. */
 void dm_reader_spread(const dm_reader *reader, const dm_request *request, dm_view staged,
                       int64_t row, int64_t col);
 
@@ -88,8 +100,9 @@ void dm_reader_spread(const dm_reader *reader, const dm_request *request, dm_vie
 dm_status dm_reader_scatter(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
                             const dm_keepalive *keepalive);
 
-/* Reads the elements of PART unconverted, row-major, into MEMORY. */
-dm_status dm_reader_fetch_hdf5(const dm_reader *reader, dm_rectangle part, void *memory);
+/* Reads ROWS x COLS elements along two lines of the dataset unconverted, row-major, into MEMORY. */
+dm_status dm_reader_fetch_hdf5(const dm_reader *reader, dm_line down, int64_t rows, dm_line right,
+                               int64_t cols, void *memory);
 
 /* DM_E_INPUT: a value that was read is missing, and the user did not say what becomes of those. */
 dm_status dm_reader_all_there(const dm_reader *reader);
@@ -136,8 +149,12 @@ dm_status dm_reader_same_file(const dm_dataset *dataset, int fd);
 /* After dm_reader_open_hdf5, if the dataset has chunks, and only filters of chunk_filter.h. */
 dm_status dm_reader_open_chunks(dm_reader *reader);
 
-/* The chunks that overlap PART, as a rectangle of whole chunks. */
-dm_rectangle dm_reader_chunks_of(const dm_reader *reader, dm_rectangle part);
+/* The chunks that may have elements of REQUEST, as a rectangle of whole chunks. */
+dm_rectangle dm_reader_chunks_of(const dm_reader *reader, const dm_request *request);
+
+/* Whether chunk NUMBER along SIDE has rows (0) or columns (1) of REQUEST. */
+bool dm_reader_chunk_has(const dm_reader *reader, const dm_request *request, int side,
+                         int64_t number);
 
 /* The number of the chunk in chunk row DOWN and chunk column RIGHT; numbers are row-major. */
 int64_t dm_reader_chunk_number(const dm_reader *reader, int64_t down, int64_t right);
@@ -152,7 +169,11 @@ dm_status dm_reader_find_chunk(const dm_reader *reader, int64_t number, dm_chunk
 dm_status dm_reader_unpack(const dm_reader *reader, const dm_chunk_place *place,
                            dm_scratch *scratch);
 
-/* The unpacked chunk at PLACE in DATA as a view, without its part outside the matrix. */
-dm_view dm_reader_chunk_view(const dm_reader *reader, const dm_chunk_place *place, void *data);
+/* Elements of chunk NUMBER in the matrix. */
+int64_t dm_reader_chunk_elements(const dm_reader *reader, int64_t number);
+
+/* Copies REQUEST's elements of chunk NUMBER, unpacked in DATA, and returns how many they are. */
+int64_t dm_reader_spread_chunk(const dm_reader *reader, const dm_request *request, int64_t number,
+                               void *data);
 
 #endif

@@ -103,8 +103,10 @@ bool dm_sources_next(const dm_reader *reader, const dm_rectangle *part, int64_t 
                         .rows = rows,
                         .cols = cols,
                         .source = p->source,
-                        .source_row = p->source_row + row - p->row,
-                        .source_col = p->source_col + col - p->col};
+                        .source_row = p->source_row + (row - p->row) * p->row_step,
+                        .source_col = p->source_col + (col - p->col) * p->col_step,
+                        .row_step = p->row_step,
+                        .col_step = p->col_step};
     return true;
   }
   return false;
@@ -149,7 +151,8 @@ static dm_status open_source(struct dm_sources *s, const dm_reader *whole, int64
   dm_reader_prepare(r, &dataset, whole->as);
   r->owner = s;
   r->number = number;
-  r->through = dataset.dtype == s->dtype ? DM_DTYPE_NONE : s->dtype;
+  r->through = dm_dataset_type(&dataset) == s->dtype ? DM_DTYPE_NONE : s->dtype;
+  DM_TRY(dm_reader_prepare_meaning(r));
   return r->dataset.offset >= 0 ? dm_reader_open_direct(r) : wake(s, r);
 }
 

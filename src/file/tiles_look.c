@@ -125,7 +125,7 @@ dm_status dm_tiles_look(const dm_dataset *c, dm_tile_record **tiles, int64_t *co
   answer first = {0};
   *tiles = NULL;
   *count = 0;
-  if (!c->at.dataset[0]) return DM_OK; /* a NumPy file */
+  if (!c->at.dataset[0] || c->at.part[0]) return DM_OK; /* a NumPy file; a part of C */
   DM_TRY(dm_child_run(&c->at, look, &q, &first, sizeof first));
   if (first.count < 0 || first.count > MOST) return damaged(&c->at);
   if (first.count == 0) return DM_OK;

@@ -49,7 +49,7 @@ dm_status dm_request_describe(const dm_settings *s, const dm_log *log, const cha
   dm_location at;
   *found = false;
   DM_TRY(dm_io_parse_location(operand, &at));
-  if (at.dataset[0]) return describe(s, log, &at, record);
+  if (at.dataset[0] || at.part[0] || dm_io_is_stack(&at)) return describe(s, log, &at, record);
   dm_listing *listing = malloc(sizeof *listing);
   if (!listing) return dm_fail(DM_E_FIT, "no memory for a list of datasets");
   dm_status status = describe_file(s, log, &at, listing, record, found);

@@ -16,6 +16,7 @@ static const char *const ways[] = {"pwrite", "mapped", "auto", NULL};
 static const char *const reactions[] = {"repair", "stop", "warn", NULL};
 static const char *const modes[] = {"auto", "always", "never", NULL};
 static const char *const missing[] = {"refuse", "nan", "zero", NULL};
+static const char *const stack[] = {"rows", "columns", NULL};
 
 /* clang-format off */
 const dm_value dm_values[] = {
@@ -30,6 +31,7 @@ const dm_value dm_values[] = {
     {"op-b", dm_value_set_choice, AT(op_b), .initial = "n", .choices = ops},
     {"as-column", dm_value_set_flag, AT(as_column)},
     {"as-row", dm_value_set_flag, AT(as_row)},
+    {"stack", dm_value_set_choice, AT(stack), .initial = "rows", .choices = stack},
     {"alpha", dm_value_set_complex, AT(alpha), .initial = "1"},
     {"beta", dm_value_set_complex, AT(beta), .initial = "0"},
     {"type", dm_value_set_choice, AT(type), .choices = types},

@@ -103,6 +103,7 @@ dm_status dm_request_trust(const dm_settings *s, dm_trust *trust) {
                       .raw = s->raw,
                       .missing = (dm_missing)s->missing,
                       .patience = s->hang_timeout > 0 ? s->hang_timeout : forever,
+                      .beside = s->stack != 0,
                       .vectors = s->as_column ? DM_AS_COLUMN
                                  : s->as_row  ? DM_AS_ROW
                                               : DM_NO_VECTOR};

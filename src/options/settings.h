@@ -21,7 +21,7 @@ typedef struct dm_settings {
   dm_location old_c;
   /* what is accepted, and how it is read */
   bool external, virtual, filters, no_data, raw, swmr, as_column, as_row;
-  int missing;
+  int missing, stack;
   /* the file of C */
   dm_location output;
   bool force, append, shuffle;

@@ -1,0 +1,354 @@
+/* Parts of datasets: "[0:1000, ::2]", "[3]", "[@rows.h5:/i, :]". A part is a composite of one
+ * source. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "file/composite.h"
+#include "file/examine.h"
+#include "file/naming.h"
+#include "file/read.h"
+
+static const double FAR = 9007199254740992.0; /* 2^53 */
+
+/* What is taken of one axis. */
+typedef struct pick {
+  bool single;  /* an index: the axis is dropped */
+  dm_line line; /* of a slice or index */
+  int64_t count;
+  const int64_t *list; /* of indices, or NULL */
+} pick;
+
+typedef struct selection {
+  const dm_trust *trust;
+  const dm_location *at;
+  dm_axes axes; /* of the whole dataset */
+  pick pick[DM_AXES];
+  int64_t *lists[DM_AXES]; /* to be freed */
+} selection;
+
+/* Indices along one side of a matrix: a run of them in one direction. */
+typedef struct stretch {
+  dm_line line;
+  int64_t count;
+} stretch;
+
+typedef struct stretches {
+  stretch *list;
+  int64_t count;
+} stretches;
+
+static dm_status refuse(const selection *s, const char *why, const char *what) {
+  char shape[DM_SHAPE_TEXT];
+  return dm_hint(dm_fail_at(DM_E_INPUT, s->at, "%s%.100s; the shape is %s", why, what,
+                            dm_axes_text(&s->axes, shape)),
+                 "[10:20, ::2] takes rows 10 to 19 and every other column; [3] an index, which "
+                 "drops its dimension; [-5:] the last five; [@FILE:/list, :] rows of a list");
+}
+
+/* ---- one axis ---- */
+
+/* A number at *TEXT, unless there is none. */
+static bool take_number(const char **text, int64_t *value, bool *given) {
+  char *end;
+  *text += strspn(*text, " ");
+  *given = **text == '-' || **text == '+' || (**text >= '0' && **text <= '9');
+  if (!*given) return true;
+  const long long number = strtoll(*text, &end, 10);
+  if (end == *text || number == INT64_MAX || number == INT64_MIN) return false;
+  *text = end + strspn(end, " ");
+  *value = number;
+  return true;
+}
+
+/* START:STOP:STEP or INDEX. */
+static dm_status read_slice(const selection *s, const char *text, int64_t extent, pick *p) {
+  int64_t value[3] = {0, extent, 1};
+  bool given[3] = {false, false, false};
+  const char *at = text;
+  int parts = 0;
+  for (;; at++) {
+    if (!take_number(&at, &value[parts], &given[parts])) return refuse(s, "is no slice: ", text);
+    parts++;
+    if (*at != ':' || parts == 3) break;
+  }
+  if (*at || (parts == 1 && !given[0])) return refuse(s, "is no slice: ", text);
+  for (int i = 0; i < 2; i++)
+    if (given[i] && value[i] < 0) value[i] += extent;
+  const bool single = parts == 1;
+  if (value[2] < 1) return refuse(s, "has a step that is not positive: ", text);
+  if (value[0] < 0 || value[0] > extent - (single ? 1 : 0) || value[1] < 0 || value[1] > extent)
+    return refuse(s, "does not have all of ", text);
+  if (single) {
+    *p = (pick){.single = true, .line = {value[0], 1}, .count = 1};
+    return DM_OK;
+  }
+  if (value[0] >= value[1]) return refuse(s, "selects nothing by ", text);
+  *p = (pick){.line = {value[0], value[2]}, .count = dm_ceil_div(value[1] - value[0], value[2])};
+  return DM_OK;
+}
+
+/* The indices that the elements of LIST state; booleans: those of the true ones. */
+static dm_status check_list(const selection *s, const char *text, dm_dtype type, int64_t extent,
+                            int64_t *list, int64_t *count) {
+  int64_t kept = 0;
+  if (type == DM_BOOL && *count != extent)
+    return refuse(s, "a list of booleans has another length than its dimension: ", text);
+  for (int64_t i = 0; i < *count; i++) {
+    if (type == DM_BOOL) {
+      if (list[i] != 0) list[kept++] = i;
+      continue;
+    }
+    if (list[i] < 0) list[i] += extent;
+    if (list[i] < 0 || list[i] >= extent)
+      return refuse(s, "does not have all rows or columns of ", text);
+    kept++;
+  }
+  *count = kept;
+  return kept > 0 ? DM_OK : refuse(s, "selects nothing by ", text);
+}
+
+/* As floating-point numbers, which hold every index of a matrix that exists, and stay in place. */
+static dm_status read_indices(const dm_dataset *dataset, int64_t *list) {
+  dm_reader *reader;
+  const dm_view view = dm_view_row_major(list, DM_F64, 1, dataset->cols);
+  DM_TRY(dm_reader_open(dataset, DM_F64, &reader));
+  dm_status status = dm_reader_read(reader, 0, 0, &view, 1, false);
+  dm_reader_close(reader);
+  for (int64_t i = 0; !status && i < dataset->cols; i++) {
+    double value;
+    memcpy(&value, &list[i], sizeof value);
+    list[i] = value > -FAR && value < FAR ? (int64_t)value : INT64_MAX; /* outside of any */
+  }
+  return status;
+}
+
+/* @FILE:/list */
+static dm_status read_list(selection *s, const char *text, int axis) {
+  dm_dataset dataset = {.rows = 0};
+  dm_trust trust = *s->trust;
+  pick *p = &s->pick[axis];
+  DM_TRY(dm_io_parse_location(text + 1, &dataset.at));
+  trust.vectors = DM_AS_ROW;
+  DM_TRY(dm_examine_at(&trust, &dataset, NULL));
+  const bool whole = dm_dtype_is_integer(dataset.dtype) && !dataset.meaning.active;
+  dm_status status = DM_OK;
+  if (!whole || dataset.rows != 1)
+    status = dm_fail_at(DM_E_INPUT, &dataset.at, "is no list of whole numbers of one dimension");
+  if (!status) status = dm_buffer_table(dm_max(1, dataset.cols), &s->lists[axis]);
+  if (!status) status = read_indices(&dataset, s->lists[axis]);
+  *p = (pick){.count = dataset.cols, .list = s->lists[axis]};
+  if (!status)
+    status = check_list(s, text, dataset.dtype, s->axes.extent[axis], s->lists[axis], &p->count);
+  dm_dataset_free(&dataset);
+  return status;
+}
+
+/* ---- all axes ---- */
+
+static dm_status read_axis(selection *s, char *text, int axis) {
+  text += strspn(text, " ");
+  for (size_t n = strlen(text); n > 0 && text[n - 1] == ' '; n--) text[n - 1] = '\0';
+  return text[0] == '@' ? read_list(s, text, axis)
+                        : read_slice(s, text, s->axes.extent[axis], &s->pick[axis]);
+}
+
+/* Cuts off what is before the next comma outside of brackets; NULL: TEXT was the last. */
+static char *cut(char *text) {
+  int depth = 0;
+  for (; *text; text++) {
+    depth += (*text == '[') - (*text == ']');
+    if (*text != ',' || depth > 0) continue;
+    *text = '\0';
+    return text + 1;
+  }
+  return NULL;
+}
+
+static dm_status read_part(selection *s) {
+  char text[DM_PATH], *item[DM_AXES + 1], *next = text;
+  int items = 0, axis = 0;
+  const size_t length = strlen(s->at->part) - 2;
+  memcpy(text, s->at->part + 1, length);
+  text[length] = '\0';
+  while (next && items <= DM_AXES) {
+    item[items++] = next;
+    next = cut(next);
+  }
+  const bool open = items > 1 && strspn(item[items - 1], " ") == strlen(item[items - 1]);
+  items -= open; /* a comma at the end, as NumPy allows */
+  if (next || items > s->axes.count + 1)
+    return refuse(s, "has fewer dimensions than ", s->at->part);
+  bool filled = false;
+  for (int i = 0; i < items; i++) {
+    const char *word = item[i] + strspn(item[i], " ");
+    const bool rest =
+        !filled && strncmp(word, "...", 3) == 0 && strspn(word + 3, " ") == strlen(word + 3);
+    filled |= rest;
+    if (rest) {
+      axis += s->axes.count - (items - 1);
+      continue;
+    }
+    if (axis >= s->axes.count) return refuse(s, "has fewer dimensions than ", s->at->part);
+    DM_TRY(read_axis(s, item[i], axis++));
+  }
+  return DM_OK;
+}
+
+/* ---- sides of the matrix ---- */
+
+/* Stretches of the indices that P takes. */
+static dm_status stretches_of(const pick *p, stretches *all) {
+  DM_TRY(dm_buffer_table(p->list ? p->count : 1, &all->list));
+  all->count = 0;
+  if (!p->list) all->list[all->count++] = (stretch){p->line, p->count};
+  for (int64_t i = 0; p->list && i < p->count; i++) {
+    stretch *last = all->count > 0 ? &all->list[all->count - 1] : NULL;
+    if (last && last->count == 1 && p->list[i] > last->line.first)
+      last->line.step = p->list[i] - last->line.first;
+    if (last && p->list[i] == dm_line_at(last->line, last->count) && p->list[i] > last->line.first)
+      last->count++;
+    else
+      all->list[all->count++] = (stretch){{p->list[i], 1}, 1};
+  }
+  return DM_OK;
+}
+
+/* Makes INNER, indices of the axes after one of EXTENT... those of that axis and them: each index
+ * that P takes stands before SIZE elements, of which INNER are taken. */
+static dm_status put_before(const pick *p, int64_t size, stretches *inner) {
+  stretches outer, both = {NULL, 0};
+  DM_TRY(stretches_of(p, &outer));
+  const stretch *one = &inner->list[0];
+  const bool all =
+      inner->count == 1 && one->line.first == 0 && one->line.step == 1 && one->count == size;
+  const bool point = inner->count == 1 && one->count == 1;
+  int64_t count = 0;
+  for (int64_t i = 0; i < outer.count; i++) {
+    stretch *s = &outer.list[i];
+    count += point || (all && s->line.step == 1) ? 1 : s->count * inner->count;
+  }
+  dm_status status = dm_buffer_table(count, &both.list);
+  for (int64_t i = 0; i < outer.count && !status; i++) {
+    const stretch *s = &outer.list[i];
+    if (all && s->line.step == 1 && !point) {
+      both.list[both.count++] = (stretch){{s->line.first * size, 1}, s->count * size};
+      continue;
+    }
+    if (point) {
+      both.list[both.count++] =
+          (stretch){{s->line.first * size + one->line.first, s->line.step * size}, s->count};
+      continue;
+    }
+    for (int64_t k = 0; k < s->count; k++)
+      for (int64_t j = 0; j < inner->count; j++) {
+        both.list[both.count] = inner->list[j];
+        both.list[both.count++].line.first += dm_line_at(s->line, k) * size;
+      }
+  }
+  free(outer.list);
+  free(inner->list);
+  *inner = both;
+  return status;
+}
+
+static dm_status side_of(const selection *s, int first, int end, stretches *all) {
+  int64_t size = 1;
+  DM_TRY(dm_buffer_table(1, &all->list));
+  all->list[0] = (stretch){{0, 1}, 1};
+  all->count = 1;
+  for (int i = end - 1; i >= first; i--) {
+    DM_TRY(put_before(&s->pick[i], size, all));
+    size *= s->axes.extent[i];
+  }
+  return DM_OK;
+}
+
+static int64_t total(const stretches *all) {
+  int64_t sum = 0;
+  for (int64_t i = 0; i < all->count; i++) sum += all->list[i].count;
+  return sum;
+}
+
+static dm_status compose(const dm_dataset *whole, const stretches *rows, const stretches *cols,
+                         dm_composer *made) {
+  dm_patch p = {.row = 0};
+  for (int64_t i = 0; i < rows->count; i++) {
+    const stretch *r = &rows->list[i];
+    p.rows = r->count;
+    p.source_row = r->line.first;
+    p.row_step = r->line.step;
+    p.col = 0;
+    for (int64_t j = 0; j < cols->count; j++) {
+      const stretch *c = &cols->list[j];
+      p.cols = c->count;
+      p.source_col = c->line.first;
+      p.col_step = c->line.step;
+      DM_TRY(dm_composer_add_part(made, whole, &p));
+      p.col += p.cols;
+    }
+    p.row += p.rows;
+  }
+  return DM_OK;
+}
+
+/* The first axis of the columns in the dataset; -1: the part is no matrix. */
+static dm_status split(const selection *s, int *of_rows) {
+  int kept[DM_AXES], count = 0;
+  for (int i = 0; i < s->axes.count; i++)
+    if (!s->pick[i].single) kept[count++] = i;
+  if (count == 0) return refuse(s, "is a single element, not a matrix: ", s->at->part);
+  if (count > 2) return refuse(s, "has more than 2 dimensions: ", s->at->part);
+  if (count == 1 && s->trust->vectors == DM_NO_VECTOR)
+    return dm_hint(dm_fail_at(DM_E_INPUT, s->at, "has 1 dimension; a matrix has 2"),
+                   "--as-column or --as-row takes it as a matrix; [3:4] keeps a dimension that [3] "
+                   "drops");
+  *of_rows = count == 2 ? kept[1] : s->trust->vectors == DM_AS_COLUMN ? s->axes.count : 0;
+  return DM_OK;
+}
+
+static dm_status make(const selection *s, dm_dataset *whole, dm_composer *made, dm_dataset *find) {
+  stretches rows = {NULL, 0}, cols = {NULL, 0};
+  int of_rows = 0;
+  DM_TRY(split(s, &of_rows));
+  if ((whole->by_columns || whole->composite) && of_rows != dm_dataset_axes(whole).of_rows)
+    return refuse(s, "cannot be turned; take [3:4] rather than [3] in ", s->at->part);
+  if (!whole->by_columns && !whole->composite) (void)dm_dataset_lay(whole, &s->axes, of_rows);
+  dm_status status = side_of(s, 0, of_rows, &rows);
+  if (!status) status = side_of(s, of_rows, s->axes.count, &cols);
+  if (!status) status = compose(whole, &rows, &cols, made);
+  if (!status) status = dm_composer_finish(made, total(&rows), total(&cols), &find->composite);
+  find->rows = total(&rows);
+  find->cols = total(&cols);
+  free(rows.list);
+  free(cols.list);
+  return dm_io_named(status, s->at);
+}
+
+dm_status dm_examine_part(const dm_trust *trust, dm_dataset *find) {
+  selection s = {.trust = trust, .at = &find->at, .axes = dm_dataset_axes(find)};
+  dm_dataset whole = *find;
+  dm_composer made = {NULL};
+  whole.at.part[0] = '\0';
+  find->composite = NULL;
+  for (int i = 0; i < s.axes.count; i++)
+    s.pick[i] = (pick){.line = {0, 1}, .count = s.axes.extent[i]};
+  dm_status status = dm_dataset_is_empty(find) ? refuse(&s, "has no elements", "") : read_part(&s);
+  if (!status) status = make(&s, &whole, &made, find);
+  for (int i = 0; i < DM_AXES; i++) free(s.lists[i]);
+  dm_composer_free(&made);
+  dm_dataset_free(&whole);
+  find->layout = DM_VIRTUAL;
+  find->offset = -1;
+  find->axes = (dm_axes){0};
+  find->vector = DM_NO_VECTOR;
+  find->by_columns = false;
+  find->swapped = false;
+  find->dtype = dm_dataset_type(&whole);
+  find->meaning = (dm_meaning){.missing = trust->missing};
+  find->stored_bytes = find->chunk_rows = find->chunk_cols = 0;
+  find->filters = 0;
+  if (!status) dm_composite_sum_up(find);
+  return status;
+}

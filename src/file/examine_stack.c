@@ -1,0 +1,173 @@
+/* Many files as one matrix: all that a pattern names, "runs/r?.h5:/x", or "@list.txt" with a
+ * location in each line. Each is examined like a single one. */
+#include <ctype.h>
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/checked.h"
+#include "file/composite.h"
+#include "file/examine.h"
+#include "file/naming.h"
+
+enum { LINE = 2 * DM_PATH };
+
+typedef struct stack {
+  const dm_trust *trust;
+  dm_dataset *find; /* the whole; rows and columns grow */
+  dm_composer made;
+} stack;
+
+bool dm_io_is_stack(const dm_location *at) {
+  struct stat info;
+  return at->file[0] == '@' || (strpbrk(at->file, "*?[") && lstat(at->file, &info) < 0);
+}
+
+/* Whether TO holds all values of FROM. */
+static bool holds(dm_dtype to, dm_dtype from) {
+  static const struct {
+    dm_dtype narrow, wide;
+  } floats[] = {{DM_F32, DM_F64},  {DM_F16, DM_F32},  {DM_F16, DM_F64},
+                {DM_BF16, DM_F32}, {DM_BF16, DM_F64}, {DM_C64, DM_C128}};
+  if (to == from) return true;
+  for (size_t i = 0; i < sizeof floats / sizeof floats[0]; i++)
+    if (floats[i].narrow == from && floats[i].wide == to) return true;
+  return dm_dtype_is_integer(from) && !dm_dtype_is_complex(to) && dm_dtype_holds(to, from);
+}
+
+static dm_status check(const stack *s, const dm_dataset *one) {
+  dm_dataset *all = s->find;
+  const dm_dtype type = dm_dataset_type(one);
+  const bool beside = s->trust->beside, first = s->made.patches == 0;
+  const int64_t length = beside ? one->rows : one->cols, before = beside ? all->rows : all->cols;
+  if (dm_dataset_is_empty(one)) return dm_fail_at(DM_E_INPUT, &one->at, "has no elements");
+  if (first) {
+    all->dtype = type;
+    return DM_OK;
+  }
+  if (length != before)
+    return dm_fail_at(DM_E_INPUT, &one->at, "has %lld %s; those before it in %.200s have %lld",
+                      (long long)length, beside ? "rows" : "columns", all->at.file,
+                      (long long)before);
+  if (holds(all->dtype, type)) return DM_OK;
+  if (!holds(type, all->dtype))
+    return dm_fail_at(DM_E_INPUT, &one->at, "is %s; those before it in %.200s are %s",
+                      dm_dtype_name(type), all->at.file, dm_dtype_name(all->dtype));
+  all->dtype = type;
+  return DM_OK;
+}
+
+static dm_status add(stack *s, const dm_location *at) {
+  dm_dataset one = {.at = *at}, *all = s->find;
+  dm_patch p = {.row = s->trust->beside ? 0 : all->rows, .col = s->trust->beside ? all->cols : 0};
+  int64_t bytes;
+  DM_TRY(dm_examine_at(s->trust, &one, NULL));
+  dm_status status = check(s, &one);
+  p.rows = one.rows;
+  p.cols = one.cols;
+  if (!status) status = dm_io_named(dm_composer_add_part(&s->made, &one, &p), &all->at);
+  all->rows = p.row + p.rows;
+  all->cols = p.col + p.cols;
+  if (!status && (all->rows < 0 || all->cols < 0 || dm_mul_overflows(all->rows, all->cols, &bytes)))
+    status = dm_fail_at(DM_E_INPUT, &all->at, "has more elements than 64 bits can count");
+  dm_dataset_free(&one);
+  return status;
+}
+
+/* ---- names ---- */
+
+/* Numbers in names are compared by their values: run9 before run10. */
+static int natural(const char *a, const char *b) {
+  while (*a && *b) {
+    if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
+      a += strspn(a, "0");
+      b += strspn(b, "0");
+      const size_t x = strspn(a, "0123456789"), y = strspn(b, "0123456789");
+      const int order = x != y ? (x < y ? -1 : 1) : strncmp(a, b, x);
+      if (order != 0) return order;
+      a += x;
+      b += y;
+    } else {
+      if (*a != *b) return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+      a++;
+      b++;
+    }
+  }
+  return (unsigned char)*a - (unsigned char)*b;
+}
+
+static int by_name(const void *a, const void *b) {
+  const char *x = *(char *const *)a, *y = *(char *const *)b;
+  const int order = natural(x, y);
+  return order != 0 ? order : strcmp(x, y);
+}
+
+static dm_status add_matches(stack *s, const dm_location *at) {
+  glob_t found;
+  const int result = glob(at->file, GLOB_ERR | GLOB_NOSORT, NULL, &found);
+  if (result == GLOB_NOMATCH) return dm_fail_at(DM_E_IO, at, "no file has such a name");
+  if (result != 0) {
+    globfree(&found);
+    return dm_fail_at(DM_E_IO, at, "its files cannot be listed: %s", strerror(errno));
+  }
+  qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, by_name);
+  dm_status status = DM_OK;
+  for (size_t i = 0; i < found.gl_pathc && !status; i++) {
+    dm_location one = *at;
+    if (strlen(found.gl_pathv[i]) >= DM_PATH)
+      status = dm_fail_at(DM_E_INPUT, at, "a name has more than %d characters", DM_PATH - 1);
+    if (!status) memset(one.file, 0, sizeof one.file);
+    if (!status) strcpy(one.file, found.gl_pathv[i]);
+    if (!status) status = add(s, &one);
+  }
+  globfree(&found);
+  return status;
+}
+
+static dm_status add_line(stack *s, char *line, int64_t number) {
+  dm_location one;
+  line += strspn(line, " \t");
+  for (size_t n = strlen(line); n > 0 && isspace((unsigned char)line[n - 1]); n--)
+    line[n - 1] = '\0';
+  if (*line == '\0' || *line == '#') return DM_OK;
+  if (*line == '@')
+    return dm_fail_at(DM_E_INPUT, &s->find->at, "line %lld names another list", (long long)number);
+  DM_TRY(dm_io_named(dm_io_parse_location(line, &one), &s->find->at));
+  return dm_io_is_stack(&one) ? add_matches(s, &one) : add(s, &one);
+}
+
+static dm_status add_lines(stack *s) {
+  const dm_location *at = &s->find->at;
+  char line[LINE];
+  if (at->dataset[0] || at->part[0])
+    return dm_fail_at(DM_E_USAGE, at, "a list of locations has no dataset; its lines name them");
+  FILE *file = fopen(at->file + 1, "r");
+  if (!file) return dm_fail_at(DM_E_IO, at, "cannot be opened: %s", strerror(errno));
+  dm_status status = DM_OK;
+  for (int64_t number = 1; !status && fgets(line, sizeof line, file); number++)
+    status = strlen(line) == sizeof line - 1
+                 ? dm_fail_at(DM_E_INPUT, at, "line %lld is too long", (long long)number)
+                 : add_line(s, line, number);
+  if (!status && ferror(file)) status = dm_fail_at(DM_E_IO, at, "cannot be read");
+  fclose(file);
+  if (!status && s->made.patches == 0) status = dm_fail_at(DM_E_INPUT, at, "lists no location");
+  return status;
+}
+
+dm_status dm_examine_stack(const dm_trust *trust, dm_dataset *find) {
+  stack s = {.trust = trust, .find = find};
+  find->layout = DM_VIRTUAL;
+  find->offset = -1;
+  find->stack = true;
+  find->meaning.missing = trust->missing;
+  dm_status status = find->at.file[0] == '@' ? add_lines(&s) : add_matches(&s, &find->at);
+  if (!status)
+    status = dm_io_named(dm_composer_finish(&s.made, find->rows, find->cols, &find->composite),
+                         &find->at);
+  if (!status) dm_composite_sum_up(find);
+  dm_composer_free(&s.made);
+  return status;
+}

@@ -1,0 +1,177 @@
+"""slices: parts of datasets of two to four dimensions, lists of rows and columns, and many files as one matrix."""
+import h5py
+import numpy as np
+
+from running import ended, expect, options, run, run_cases
+
+LAYOUTS = ("contiguous", "chunked", "deflated", "lzf", "compact", "virtual", "npy")
+
+
+def write(path, x, name="x", **more):
+    path.parent.mkdir(exist_ok=True)
+    with h5py.File(path, "a") as file:
+        if name in file:
+            del file[name]
+        file.create_dataset(name, data=x, **more)
+
+
+def store(folder, x, layout, rng):
+    """Writes X; its location, and the array that is there."""
+    if layout == "npy":
+        np.save(folder / "a.npy", np.asfortranarray(x) if x.ndim == 2 and rng.random() < 0.5 else x)
+        return f"{folder}/a.npy"
+    chunks = tuple(int(rng.integers(1, n + 1)) for n in x.shape)
+    more = {"chunked": {"chunks": chunks}, "lzf": {"chunks": chunks, "compression": "lzf"},
+            "deflated": {"chunks": chunks, "compression": "gzip", "shuffle": True}}.get(layout, {})
+    if layout == "compact":
+        with h5py.File(folder / "a.h5", "w") as file:
+            made = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            made.set_layout(h5py.h5d.COMPACT)
+            h5py.h5d.create(file.id, b"x", h5py.h5t.py_create(x.dtype), h5py.h5s.create_simple(x.shape), made)
+            file["x"][...] = x
+        return f"{folder}/a.h5:/x"
+    write(folder / "a.h5", x, **more)
+    if layout != "virtual":
+        return f"{folder}/a.h5:/x"
+    half = x.shape[0] // 2
+    made = h5py.VirtualLayout(x.shape, x.dtype)
+    for rows in (np.s_[:half], np.s_[half:]):
+        made[rows] = h5py.VirtualSource("a.h5", "x", x.shape)[rows]
+    with h5py.File(folder / "v.h5", "w") as file:
+        file.create_virtual_dataset("x", made)
+    return f"{folder}/v.h5:/x"
+
+
+def some(folder, axis, n, rng):
+    """Indices of an axis that is kept: what NumPy takes, and how the location states it."""
+    kind = int(rng.integers(6))
+    start = int(rng.integers(n))
+    stop, step = int(rng.integers(start + 1, n + 1)), int(rng.integers(1, 5))
+    if kind == 0:
+        return np.arange(n), ":"
+    if kind == 1:
+        return np.arange(start, n), f"{start - n}:"
+    if kind == 2:
+        return np.arange(n)[start:stop:step], f"{start}:{stop}:{step}"
+    if kind == 3:
+        return np.arange(n)[::step], f"::{step}"
+    if kind == 4:
+        chosen = rng.random(n) < 0.5
+        chosen[start] = True
+        write(folder / "l.h5", chosen, f"l{axis}")
+        return np.flatnonzero(chosen), f"@{folder}/l.h5:/l{axis}"
+    chosen = rng.integers(-n, n, int(rng.integers(1, 2 * n)))
+    chosen = np.sort(chosen) if rng.random() < 0.3 else chosen
+    write(folder / "l.h5", chosen.astype(str(rng.choice(["i8", "i4", "i2"]))), f"l{axis}")
+    return chosen, f"@{folder}/l.h5:/l{axis}"
+
+
+def product(folder, damier, a, matrix, ranks, rng, *words):
+    """The product of A, which is MATRIX, or of its transpose."""
+    turned = rng.random() < 0.3
+    left = (matrix.T if turned else matrix).astype("c16" if np.iscomplexobj(matrix) else "f8")
+    right = rng.integers(-5, 5, (left.shape[1], 7)).astype(left.dtype)
+    write(folder / "b.h5", right)
+    run(damier, ranks, "multiply", a, folder / "b.h5", "-o", folder / "c.h5:/c", "--force", "-q", "--type",
+        "c128" if np.iscomplexobj(matrix) else "f64", *(["--op-a", "t"] if turned else []), *words)
+    with h5py.File(folder / "c.h5") as file:
+        expect(np.array_equal(file["c"][()], left @ right), f"wrong: {a} {words}")
+
+
+def at_random(folder, damier, seed):
+    rng = np.random.default_rng(seed)
+    for layout in LAYOUTS:
+        count = 2 if layout == "virtual" else int(rng.integers(2, 5))
+        shape = [int(rng.integers(3, 40 if count == 2 else 14)) for _ in range(count)]
+        x = rng.integers(-9, 9, shape).astype(str(rng.choice(["f8", "f4", "i2", ">f8", "c16"])))
+        place = folder / layout
+        place.mkdir()
+        at = store(place, x, layout, rng)
+        kept = sorted(rng.choice(count, 2, replace=False))
+        texts, matrix = [], x
+        for axis in range(count):
+            if axis in kept:
+                taken, text = some(place, axis, shape[axis], rng)
+                matrix = np.take(matrix, taken, kept.index(axis))
+            else:
+                one = int(rng.integers(-shape[axis], shape[axis]))
+                matrix, text = np.take(matrix, one, sum(k < axis for k in kept)), str(one)
+            texts.append(text)
+        product(place, damier, f"{at}[{', '.join(texts)}]", matrix, int(rng.choice([1, 1, 2, 4])), rng,
+                *(["--memory", "host=64MiB"] if seed % 2 else []))
+
+
+def told(damier, location, text):
+    """LOCATION is refused with a message that has TEXT."""
+    done = ended([damier, "info", location])
+    expect(done.returncode == 3 and text in done.stderr, f"{location}: {done.returncode} {done.stderr}")
+
+
+def refusals(folder, damier):
+    x = np.arange(60.0).reshape(3, 4, 5)
+    write(folder / "t.h5", x)
+    write(folder / "t.h5", np.eye(5), "x[1]")
+    write(folder / "t.h5", np.array([7]), "far")
+    write(folder / "t.h5", np.arange(5.0), "v")
+    for part in ("[9]", "[0:9]", "[-4]", "[::-1]", "[::0]", "[2:1]", "[a]", "[0,0,0,0]", "[0,0,0]", "[0,0]", "[0:2]", "[]",
+                 "[1:2:3:4]", f"[0, @{folder}/t.h5:/far]", f"[0, @{folder}/t.h5:/v]"):
+        told(damier, f"{folder}/t.h5:/x{part}", "dimension" if part == "[0,0]" or part.endswith("/v]") else "3 x 4 x 5")
+    out = run(damier, 1, "info", f"{folder}/t.h5:/x[1]")  # the name that exists
+    expect("5 x 5" in out, out)
+    out = run(damier, 1, "info", f"{folder}/t.h5:/x[-1, ..., 2:]")
+    expect("4 x 3" in out, out)
+    out = run(damier, 1, "info", f"{folder}/t.h5:/v[1:3]", "--as-column")
+    expect("2 x 1" in out, out)
+    run(damier, 1, "multiply", f"{folder}/t.h5:/x[1]", f"{folder}/t.h5:/x[1]", "-o", f"{folder}/c.h5:/c[0:2]", expect=2)
+    expect(not (folder / "c.h5").exists(), "a refused output exists")
+
+
+def stacks(folder, damier):
+    rng = np.random.default_rng(5)
+    parts = []
+    for i in range(1, 121):  # r10 after r9
+        x = rng.integers(-9, 9, (int(rng.integers(1, 5)), 20)).astype(("f8", "f4", "i2")[i % 3])
+        write(folder / f"runs/r{i}.h5", x, **({"chunks": (1, 7), "compression": "gzip"} if i % 2 else {}))
+        parts.append(x.astype("f8"))
+    matrix = np.vstack(parts)
+    for ranks in (1, 3):
+        product(folder, damier, f"{folder}/runs/*.h5:/x", matrix, ranks, rng)
+    product(folder, damier, f"{folder}/runs/r?.h5:/x[:, ::3]", np.vstack(parts[:9])[:, ::3], 2, rng)
+    (folder / "list.txt").write_text(f"# two\n{folder}/runs/r7.h5:/x[0:1]\n\n{folder}/runs/r1?.h5:/x\n")
+    product(folder, damier, f"@{folder}/list.txt", np.vstack([parts[6][:1], *parts[9:19]]), 2, rng)
+    for i in range(3):
+        write(folder / f"side{i}.h5", matrix[:9, i * 5:i * 5 + 5])
+    product(folder, damier, f"{folder}/side?.h5", matrix[:9, :15], 1, rng, "--stack", "columns")
+    location = f"{folder}/runs/*.h5:/x"
+    run(damier, 1, "verify", location, folder / "b.h5", folder / "c.h5", expect=3)  # another product
+    run(damier, 1, "multiply", location, location, "-o", folder / "runs/r5.h5", "--force", "--op-a", "t", expect=2)
+    write(folder / "runs/r33.h5", np.zeros((2, 19)))
+    told(damier, location, "r33.h5")
+    (folder / "runs/r33.h5").write_text("nothing")
+    told(damier, location, "r33.h5")
+    run(damier, 1, "info", f"{folder}/none*.h5:/x", expect=4)
+
+
+def meaning(folder, damier):
+    """Packed values of a part and of a stack, as of the whole."""
+    stored = np.arange(-30, 30, dtype="i2").reshape(10, 6)
+    for name in ("p1.h5", "p2.h5"):
+        write(folder / name, stored)
+        with h5py.File(folder / name, "a") as file:
+            file["x"].attrs["scale_factor"] = np.float64(0.5)
+            file["x"].attrs["_FillValue"] = np.int16(-30)
+    rng = np.random.default_rng(0)
+    product(folder, damier, f"{folder}/p1.h5:/x[1::2, ::2]", stored[1::2, ::2] * 0.5, 1, rng)
+    product(folder, damier, f"{folder}/p?.h5:/x[1:]", np.vstack([stored[1:], stored[1:]]) * 0.5, 2, rng)
+    write(folder / "b.h5", np.eye(6))
+    run(damier, 1, "multiply", f"{folder}/p?.h5:/x", folder / "b.h5", "-o", folder / "d.h5", expect=3)
+
+
+def main():
+    chosen = options()
+    work = [(case,) for case in (refusals, stacks, meaning)]
+    work += [(at_random, seed) for seed in range(60 if chosen.long else 6)]
+    run_cases(chosen.damier, work)
+
+
+main()
