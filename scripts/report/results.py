@@ -364,15 +364,32 @@ def page_with_tables(text, makers, records):
     return text
 
 
+def print_tables(records):
+    """The tables of records that are not the project's, on standard output."""
+    shown = set()
+    for name, (kind, make) in [item for page in PAGES.values() for item in page.items()]:
+        mine = [r for r in records if r["kind"] == kind]
+        lines = list(make(mine)) if mine else []
+        if sum(line.startswith("|") for line in lines) > 2:  # more than its head
+            print("\n".join([f"{name}:", "", *lines, ""]))
+            shown |= {id(r) for r in mine}
+    if len(shown) < len(records):
+        print(f"{len(records) - len(shown)} of {len(records)} records belong to none of the tables")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if out of date")
-    parser.add_argument("files", nargs="*", help="records, one line of JSON each")
+    parser.add_argument("files", nargs="*", help="records, one line of JSON each; those outside of docs/results are "
+                        "shown as tables on standard output, and no page is changed")
     options = parser.parse_args()
     # An unmatched wildcard is not expanded: there are no such records.
     files = [pathlib.Path(name) for name in sorted(options.files) if "*" not in name]
     records = [{"file": file.stem, **record} for file in files for record in read_records(file)]
     records = [{**record, "kind": kind_of(record)} for record in records]
+    if any((DOCS / "results").resolve() not in file.resolve().parents for file in files):
+        print_tables(records)
+        return
     made = {page: page_with_tables((DOCS / page).read_text(), makers, records) for page, makers in PAGES.items()}
     if records:
         made |= {f"pictures/{name}.svg": make(records) for name, make in summary.PICTURES.items()}

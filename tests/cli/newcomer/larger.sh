@@ -20,4 +20,7 @@ grep -c '^damier: resuming' resumed
 # 30 the record of a run
 damier multiply L.h5 L.h5 -o J.h5 --json r.json -q >/dev/null 2>&1
 python3 -c 'import json; r = json.load(open("r.json")); print(r["verification"]["verdict"], r["problem"]["m"])'
+# and a table of one's own measurements
+damier bench scale --size 60 --repetitions 3 --series strong --json s.jsonl -q >/dev/null 2>&1
+python3 "$ROOT/scripts/report/results.py" s.jsonl | grep -c 'the same product'
 find . -name "*.h5*" | sort
