@@ -71,6 +71,16 @@ class Multiply(InFolder):
         np.testing.assert_allclose(np.load("out.npy"), packed * 0.001 @ self.b, rtol=1e-12)
         damier.multiply("packed.h5", "b.npy", "out.npy", raw=True, type="f64", force=True)
 
+    @unittest.skipIf(h5py is None, "h5py is not installed")
+    def test_parts_and_stacks(self):
+        for name, part in (("part1.h5", self.a[:2]), ("part10.h5", self.a[3:]), ("part9.h5", self.a[2:3])):
+            with h5py.File(name, "w") as file:
+                file["x"] = part
+        damier.multiply("part*.h5:/x", "b.npy", "stacked.npy")
+        np.testing.assert_allclose(np.load("stacked.npy"), self.a @ self.b, rtol=1e-12)
+        damier.multiply("a.npy[::2, 1:]", "b.npy[1:]", "sliced.npy")
+        np.testing.assert_allclose(np.load("sliced.npy"), self.a[::2, 1:] @ self.b[1:], rtol=1e-12)
+
     def test_one_context_for_several(self):
         with damier.Context(force=True) as context:
             context.multiply("a.npy", "b.npy", "out.npy", c="c.npy")  # beta is 0: c is not read
