@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backend/cuda_foreign.h"
 #include "backend/cuda_gemm.h"
 #include "backend/cuda_jit.h"
+#include "backend/cuda_memory.h"
 #include "backend/cuda_residues.h"
 #include "backend/cuda_split.h"
 #include "backend/cuda_verify.h"

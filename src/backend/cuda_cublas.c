@@ -220,7 +220,7 @@ dm_view dm_cuda_take(char **room, dm_dtype dtype, int64_t rows, int64_t cols, in
  * operands are copied to our own memory, whose alignment and strides depend only on k and the tile.
  * The last pieces are narrower, but they are the last on any grid, as they end at the matrix's
  * border. k is not cut: panels already have fixed borders. */
-dm_status dm_cuda_multiply_pieces(dm_cuda *gpu, dm_cuda_library *product, dm_view c, dm_view a,
+dm_status dm_cuda_multiply_pieces(dm_cuda *gpu, dm_cuda_library *multiply, dm_view c, dm_view a,
                                   dm_view b, bool accumulate) {
   const int64_t tile = gpu->tile, k = a.cols;
   const int64_t wide = dm_round_up(tile, 64), deep = dm_round_up(k, 64);
@@ -244,7 +244,7 @@ dm_status dm_cuda_multiply_pieces(dm_cuda *gpu, dm_cuda_library *product, dm_vie
       const dm_view a_piece = dm_cuda_take(&rest, a.dtype, height, k, deep);
       DM_TRY(dm_cuda_copy_on(gpu, stream, a_piece, a_part));
       if (accumulate) DM_TRY(dm_cuda_copy_on(gpu, stream, c_piece, c_part));
-      DM_TRY(product(gpu, c_piece, a_piece, b_piece, accumulate));
+      DM_TRY(multiply(gpu, c_piece, a_piece, b_piece, accumulate));
       DM_TRY(dm_cuda_copy_on(gpu, stream, c_part, c_piece));
     }
   }

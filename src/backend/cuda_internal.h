@@ -112,7 +112,7 @@ dm_status dm_cuda_multiply_whole(dm_backend *backend, const dm_whole_product *pr
 dm_status dm_cuda_time_direct(dm_backend *backend, dm_view c, dm_view a, dm_view b,
                               double *seconds);
 
-/* ---- sums and dot products (cuda_sums.c) ---- */
+/* ---- sums and dot products (cuda_verify.c) ---- */
 
 dm_status dm_cuda_add(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha,
                       double beta);

@@ -157,7 +157,7 @@ dm_status dm_cuda_finish_residues(dm_backend *backend, dm_view sums, dm_view c, 
   return dm_cuda_post(gpu, DM_COMPUTE, done);
 }
 
-/* Synchronous, and ahead of waiting products, as in cuda_sums.c. */
+/* Synchronous, and ahead of waiting products, as in cuda_verify.c. */
 dm_status dm_cuda_join_residues(dm_backend *backend, dm_view c, dm_view more, int64_t plane) {
   dm_cuda *gpu = dm_cuda_of(backend);
   if (c.space == DM_HOST) {

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "backend/backend.h"
 #include "core/dtype.h"
 
 /* Parameters of a warp_tile kernel; see kernels/ladder/17_warp_tile.cu. */
@@ -32,5 +33,22 @@ dm_tiling_need dm_tiling_need_of(const dm_tiling *tiling, dm_dtype dtype);
 
 /* Writes "256x128x8 stages=4 warp=64x64 down=8 blocks=1 group=8 parts=2 rows=0"; returns TEXT. */
 char *dm_tiling_format(const dm_tiling *tiling, char text[128]);
+
+/* The interface of a backend whose kernel is compiled on the user's machine, for its tile
+ * sizes. */
+
+/* All return DM_E_DEVICE without a compiler. */
+struct dm_jit_ops {
+  /* Finds the compiler. */
+  dm_status (*open)(dm_backend *backend);
+
+  /* Compiles TILING, and uses it for products of DTYPE from now on. */
+  dm_status (*use)(dm_backend *backend, dm_dtype dtype, const dm_tiling *tiling);
+
+  /* Compiles all tilings for DTYPE, and uses the one that is fastest for a C of ROWS x COLS, best
+   * of three; those that do not fit this GPU are left out. All give the same bits. Without it, the
+   * first product does this. */
+  dm_status (*prepare)(dm_backend *backend, dm_dtype dtype, int64_t rows, int64_t cols);
+};
 
 #endif

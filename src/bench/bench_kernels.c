@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "backend/cuda.h"
-#include "backend/jit.h"
+#include "backend/tiling.h"
 #include "bench/bench_kernels_impl.h"
 #include "core/buffer.h"
 #include "core/checked.h"

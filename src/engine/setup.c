@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backend/jit.h"
+#include "backend/tiling.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"

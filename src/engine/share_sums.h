@@ -7,6 +7,7 @@
 #ifndef DM_ENGINE_SHARE_SUMS_H
 #define DM_ENGINE_SHARE_SUMS_H
 
+#include "backend/verify_sums.h"
 #include "check/freivalds.h"
 #include "engine/rank_state.h"
 
@@ -39,5 +40,13 @@ dm_status dm_share_sums_show(dm_share_sums *sums, dm_rank_state *local, dm_matri
 /* Collective: compares the pieces that show has not compared, and counts those of A and of B, on
  * all ranks, that changed since loading. */
 dm_status dm_share_sums_compare(dm_share_sums *sums, dm_rank_state *local, int64_t changed[2]);
+
+/* Checksums accumulated in device memory (dm_backend_checksum). */
+
+/* Copies COUNT sums from HOST to DEVICE. */
+dm_status dm_device_sums_set(dm_backend *backend, uint64_t *device, uint64_t *host, int64_t count);
+
+/* Copies COUNT sums from DEVICE to HOST once all posted sums are done. */
+dm_status dm_device_sums_get(dm_backend *backend, uint64_t *host, uint64_t *device, int64_t count);
 
 #endif

@@ -7,8 +7,8 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/element_sum.h"
-#include "engine/device_sums.h"
 #include "engine/finish.h"
+#include "engine/share_sums.h"
 #include "plan/partition.h"
 #include "product/memory_result.h"
 

@@ -53,7 +53,7 @@ dm_status dm_job_plan(dm_job *job, dm_record *record);
 /* Bytes of A, B and the old C that this rank has read. */
 int64_t dm_multiply_bytes_read(const dm_job *job);
 
-/* The dm_product's progress; CONTEXT is the dm_job.  (multiply_progress.c) */
+/* The dm_product's progress; CONTEXT is the dm_job.  (multiply_rounds.c) */
 dm_status dm_multiply_progress(void *context, int64_t done, int64_t total);
 
 #endif

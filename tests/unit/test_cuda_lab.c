@@ -1,6 +1,6 @@
 /* The lab: every kernel on small shapes, series of calls, and the driver's information on a kernel.
  */
-#include "backend/jit.h"
+#include "backend/tiling.h"
 #include "lab_bench.h"
 
 /* Whether KERNEL can run here: not if it is for another GPU or needs a missing compiler. */
