@@ -31,7 +31,7 @@ target_link_options(libdamier PRIVATE LINKER:--exclude-libs,ALL)
 
 # Libraries that a program linked with the static library needs besides MPI.
 set(damier_private_libs ${OPENBLAS_LDFLAGS} ${HDF5_C_LIBRARIES} ${JANSSON_LDFLAGS} ${HWLOC_LDFLAGS} ${XXHASH_LDFLAGS}
-                        ${ZLIB_LIBRARIES} -lpthread -ldl -lm)
+                        ${ZLIB_LIBRARIES} ${damier_codec_libs} -lpthread -ldl -lm)
 if(NOT OPENBLAS_FOUND)
   list(PREPEND damier_private_libs ${BLAS_LIBRARIES})
 endif()

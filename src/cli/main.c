@@ -16,6 +16,7 @@
 #include "comm/comm.h"
 #include "core/clock.h"
 #include "core/version.h"
+#include "file/codec.h"
 #include "options/request.h"
 #include "product/info.h"
 #include "transport/transport.h"
@@ -88,7 +89,7 @@ static void print_features(void) {
   }
   char mpi[128];
   dm_comm_library(mpi, sizeof mpi);
-  puts(strcmp(mpi, "none") == 0 ? "; without MPI" : "");
+  printf("; codecs: %s%s\n", dm_codec_names(), strcmp(mpi, "none") == 0 ? "; without MPI" : "");
 }
 
 static dm_status print_version(const dm_call *call) {

@@ -2,13 +2,17 @@
 
 #include <stdbool.h>
 #include <string.h>
+#ifdef DAMIER_HAVE_DEFLATE
+#include <libdeflate.h>
+#endif
 #include <zlib.h>
 
 enum { CHECKSUM_BYTES = 4, SUMS_PER_FOLD = 360 /* before 32 bits overflow */ };
 
 int64_t dm_chunk_filter_room(int64_t bytes) {
-  /* Deflate adds at most a thousandth; one checksum per filter. */
-  return bytes + bytes / 512 + 1024;
+  /* LZ4 adds at most 1/255 and 20 bytes to each block of bitshuffle, of 8 KiB, deflate less; one
+   * checksum per filter. */
+  return bytes + bytes / 128 + 1024;
 }
 
 static uint32_t fold(uint32_t sum) {
@@ -52,16 +56,35 @@ static dm_status check_sum(const unsigned char *data, int64_t *length) {
              : dm_fail(DM_E_INPUT, "a chunk does not match its checksum");
 }
 
+static dm_status too_long(void) {
+  return dm_fail(DM_E_INPUT, "a chunk inflates to more than its size, or is truncated");
+}
+
+#ifdef DAMIER_HAVE_DEFLATE
+static dm_status inflate_all(const void *data, int64_t *length, void *out, int64_t room) {
+  struct libdeflate_decompressor *inflater = libdeflate_alloc_decompressor();
+  size_t made = 0, used;
+  if (!inflater) return dm_fail(DM_E_FIT, "no memory to inflate a chunk");
+  const enum libdeflate_result result = libdeflate_zlib_decompress_ex(
+      inflater, data, (size_t)*length, out, (size_t)room, &used, &made);
+  libdeflate_free_decompressor(inflater);
+  if (result == LIBDEFLATE_INSUFFICIENT_SPACE) return too_long();
+  if (result != LIBDEFLATE_SUCCESS) return dm_fail(DM_E_INPUT, "a chunk cannot be inflated");
+  *length = (int64_t)made;
+  return DM_OK;
+}
+#else
 static dm_status inflate_all(const void *data, int64_t *length, void *out, int64_t room) {
   uLongf made = (uLongf)room;
   int result = uncompress(out, &made, data, (uLong)*length);
   if (result == Z_MEM_ERROR) return dm_fail(DM_E_FIT, "no memory to inflate a chunk");
-  if (result == Z_BUF_ERROR)
-    return dm_fail(DM_E_INPUT, "a chunk inflates to more than its size, or is truncated");
+  if (result == Z_BUF_ERROR) return too_long();
   if (result != Z_OK) return dm_fail(DM_E_INPUT, "a chunk cannot be inflated");
   *length = (int64_t)made;
   return DM_OK;
 }
+
+#endif
 
 /* SIZE is constant where this is inlined. Gathers the first bytes of all elements, then the second
  * ones, ... */
@@ -97,8 +120,8 @@ static inline __attribute__((always_inline)) void spread_bytes(const unsigned ch
     move(data, count, size, out);                                                                  \
   }
 
-/* Bytes after the last whole element stay at the end. */
-static void unshuffle(const unsigned char *data, int64_t length, int64_t size, unsigned char *out) {
+void dm_chunk_unshuffle(const unsigned char *data, int64_t length, int64_t size,
+                        unsigned char *out) {
   int64_t count = length / size;
   if (count <= 1) size = 1, count = length; /* the order does not change */
   BY_SIZE(gather_bytes)
@@ -129,9 +152,13 @@ dm_status dm_chunk_filter_undo(const dm_chunk_filter *filter, uint32_t skipped, 
       DM_TRY(dm_chunk_lzf(*data, &length, *spare, room));
       exchange(data, spare);
       break;
+    case DM_STEP_CODEC:
+      DM_TRY(dm_codec_undo(&filter->codec[i], *data, &length, *spare, room));
+      exchange(data, spare);
+      break;
     case DM_STEP_SHUFFLE:
       if (filter->shuffled_size[i] <= 1) break;
-      unshuffle(*data, length, filter->shuffled_size[i], *spare);
+      dm_chunk_unshuffle(*data, length, filter->shuffled_size[i], *spare);
       exchange(data, spare);
       break;
     }

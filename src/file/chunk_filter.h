@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "core/status.h"
+#include "file/codec.h"
 
 enum { DM_CHUNK_FILTERS = 8 };
 
@@ -15,7 +16,8 @@ typedef enum dm_chunk_step {
   DM_STEP_DEFLATE,
   DM_STEP_SHUFFLE,
   DM_STEP_FLETCHER32,
-  DM_STEP_LZF, /* can only be undone */
+  DM_STEP_LZF,   /* can only be undone, */
+  DM_STEP_CODEC, /* like these */
 } dm_chunk_step;
 
 /* The filters in order of application. */
@@ -23,11 +25,17 @@ typedef struct dm_chunk_filter {
   int count;
   dm_chunk_step step[DM_CHUNK_FILTERS];
   int64_t shuffled_size[DM_CHUNK_FILTERS]; /* bytes of the shuffled elements */
+  dm_codec codec[DM_CHUNK_FILTERS];
 } dm_chunk_filter;
 
 /* LZF: unpacks *length bytes of DATA to OUT, which has ROOM bytes, and sets *length to the bytes
  * written. (lzf.c) */
 dm_status dm_chunk_lzf(const void *data, int64_t *length, void *out, int64_t room);
+
+/* Turns LENGTH bytes, the first ones of all elements of SIZE bytes, then the second ones, and so
+ * on, into elements. Bytes after the last whole element stay at the end. */
+void dm_chunk_unshuffle(const unsigned char *data, int64_t length, int64_t size,
+                        unsigned char *out);
 
 /* Largest intermediate size of a chunk of BYTES in the filters. */
 int64_t dm_chunk_filter_room(int64_t bytes);
@@ -40,7 +48,7 @@ dm_status dm_chunk_filter_undo(const dm_chunk_filter *filter, uint32_t skipped, 
 
 /* Packs the BYTES in RAW into *stored bytes in PACKED, which has dm_chunk_filter_room(BYTES), at
  * deflate LEVEL; SPARE is scratch of the same size. If deflate does not reduce the size, it is not
- * applied, and its bit is set in *skipped. FILTER has no fletcher32 and no LZF. */
+ * applied, and its bit is set in *skipped. FILTER has only shuffle and deflate. */
 dm_status dm_chunk_filter_apply(const dm_chunk_filter *filter, int level, const void *raw,
                                 int64_t bytes, void *spare, void *packed, int64_t *stored,
                                 uint32_t *skipped);

@@ -36,7 +36,12 @@ enum {
   DM_FILTER_FLETCHER32 = 4,
   DM_FILTER_OTHER = 8,
   DM_FILTER_LZF = 16,
-  DM_FILTERS_END = 32
+  DM_FILTER_ZSTD = 32, /* these as in codec.h */
+  DM_FILTER_LZ4 = 64,
+  DM_FILTER_BITSHUFFLE = 128,
+  DM_FILTER_BLOSC = 256,
+  DM_FILTER_CODECS = 480,
+  DM_FILTERS_END = 512
 };
 
 /* How to read a dataset of one dimension; DM_NO_VECTOR: it has two. */

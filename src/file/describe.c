@@ -39,6 +39,10 @@ void dm_io_describe(const dm_dataset *dataset, char *text, int64_t size) {
                  {DM_FILTER_DEFLATE, ", deflate"},
                  {DM_FILTER_FLETCHER32, ", fletcher32"},
                  {DM_FILTER_LZF, ", lzf"},
+                 {DM_FILTER_ZSTD, ", zstd"},
+                 {DM_FILTER_LZ4, ", lz4"},
+                 {DM_FILTER_BITSHUFFLE, ", bitshuffle"},
+                 {DM_FILTER_BLOSC, ", blosc"},
                  {DM_FILTER_OTHER, ", other filters"}};
   int64_t used = 0;
   append(text, size, &used, layouts[dataset->layout]);

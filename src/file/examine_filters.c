@@ -1,6 +1,7 @@
 /* Decides which filters a dataset may use. */
 #include <stdio.h>
 
+#include "file/codec.h"
 #include "file/examine.h"
 #include "file/hdf5_use.h"
 
@@ -51,7 +52,18 @@ static dm_status check_other(H5Z_filter_t id, const dm_trust *trust, dm_dataset 
       "'h5repack -f GZIP=4 IN OUT' writes a file that does not need it");
 }
 
-static dm_status check_filter(H5Z_filter_t id, const dm_trust *trust, dm_dataset *find) {
+/* A filter that the readers of chunks undo, unless another one of the dataset needs HDF5. */
+static dm_status check_codec(const dm_codec *codec, dm_dataset *find) {
+  static const unsigned flags[] = {[DM_CODEC_ZSTD] = DM_FILTER_ZSTD,
+                                   [DM_CODEC_LZ4] = DM_FILTER_LZ4,
+                                   [DM_CODEC_BITSHUFFLE] = DM_FILTER_BITSHUFFLE,
+                                   [DM_CODEC_BLOSC] = DM_FILTER_BLOSC};
+  find->filters |= flags[codec->kind];
+  return DM_OK;
+}
+
+static dm_status check_filter(H5Z_filter_t id, const dm_codec *codec, const dm_trust *trust,
+                              dm_dataset *find) {
   switch (id) {
   case H5Z_FILTER_DEFLATE:
     find->filters |= DM_FILTER_DEFLATE;
@@ -66,21 +78,32 @@ static dm_status check_filter(H5Z_filter_t id, const dm_trust *trust, dm_dataset
     find->filters |= DM_FILTER_LZF;
     return DM_OK;
   default:
-    return check_other(id, trust, find);
+    return codec ? check_codec(codec, find) : check_other(id, trust, find);
   }
 }
 
-dm_status dm_examine_filters(int64_t creation, const dm_trust *trust, dm_dataset *find) {
+/* BY_HDF5: it undoes all filters that it does not have itself by plug-ins. */
+static dm_status check_all(hid_t creation, bool by_hdf5, const dm_trust *trust, dm_dataset *find) {
   int count = H5Pget_nfilters(creation);
   if (count < 0) return dm_h5_fail(DM_E_INPUT, &find->at, "its filters cannot be read");
   for (int i = 0; i < count; i++) {
-    unsigned flags, config;
-    size_t values = 0;
+    unsigned flags, config, values[DM_CODEC_VALUES] = {0};
+    size_t used = DM_CODEC_VALUES;
+    dm_codec codec;
     H5Z_filter_t id =
-        H5Pget_filter2(creation, (unsigned)i, &flags, &values, NULL, 0, NULL, &config);
+        H5Pget_filter2(creation, (unsigned)i, &flags, &used, values, 0, NULL, &config);
     if (id < 0) return dm_h5_fail(DM_E_INPUT, &find->at, "its filters cannot be read");
-    DM_TRY(check_filter(id, trust, find));
+    used = used < DM_CODEC_VALUES ? used : DM_CODEC_VALUES;
+    const bool own = !by_hdf5 && dm_codec_find((int)id, used, values, &codec);
+    DM_TRY(check_filter(id, own ? &codec : NULL, trust, find));
   }
+  return DM_OK;
+}
+
+dm_status dm_examine_filters(int64_t creation, const dm_trust *trust, dm_dataset *find) {
+  DM_TRY(check_all(creation, false, trust, find));
+  const bool mixed = (find->filters & DM_FILTER_OTHER) && (find->filters & DM_FILTER_CODECS);
+  if (mixed) DM_TRY(check_all(creation, true, trust, find));
   if (!(find->filters & DM_FILTER_OTHER) || !(find->filters & DM_FILTER_LZF) ||
       H5Zfilter_avail(DM_H5_LZF) > 0)
     return DM_OK;

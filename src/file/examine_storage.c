@@ -16,6 +16,7 @@ enum {
   OWN_PROBE_LIMIT = 1 << 20,
   DEFLATE_RATIO = 1100, /* deflate reaches at most 1032 */
   LZF_RATIO = 90,       /* 3 bytes become 264 */
+  CODEC_RATIO = 32768,  /* zstd: a repeated byte takes 4 for 128 KiB */
 };
 
 static dm_status wrong_rank(const dm_location *at, const dm_axes *axes) {
@@ -119,8 +120,9 @@ static dm_status check_chunked(hid_t set, const dm_trust *trust, int64_t bytes, 
   if ((int64_t)present < chunks) return no_data(find, chunks - (int64_t)present, chunks);
   if (find->filters & DM_FILTER_OTHER) return DM_OK; /* trusted, with any ratio */
   int64_t least = bytes / (find->filters & DM_FILTER_DEFLATE ? DEFLATE_RATIO : 1) /
-                  (find->filters & DM_FILTER_LZF ? LZF_RATIO : 1);
-  if (!(find->filters & (DM_FILTER_DEFLATE | DM_FILTER_LZF)) &&
+                  (find->filters & DM_FILTER_LZF ? LZF_RATIO : 1) /
+                  (find->filters & DM_FILTER_CODECS ? CODEC_RATIO : 1);
+  if (!(find->filters & (DM_FILTER_DEFLATE | DM_FILTER_LZF | DM_FILTER_CODECS)) &&
       dm_mul_overflows(chunks, find->chunk_rows * find->chunk_cols * dm_dtype_size(find->dtype),
                        &least))
     least = INT64_MAX;
@@ -217,10 +219,11 @@ dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, d
   bool away = trust->external && is_in_other_file(file, set);
   DM_TRY(check_layout(set, creation, layout, trust, away, find));
   H5Pclose(creation);
-  /* HDF5 may lack LZF; the reader of chunks checks them. Of many sources, each would be unpacked
-   * for two elements. */
+  /* HDF5 may lack LZF and codecs; the reader of chunks checks them. Of many sources, each would be
+   * unpacked for two elements. */
   const bool own_chunks = find->layout == DM_CHUNKED && !(find->filters & DM_FILTER_OTHER);
-  if ((find->filters & DM_FILTER_LZF) || (trust->nesting && own_chunks)) return DM_OK;
+  if ((find->filters & (DM_FILTER_LZF | DM_FILTER_CODECS)) || (trust->nesting && own_chunks))
+    return DM_OK;
   const int64_t chunk = find->chunk_rows * find->chunk_cols * dm_dtype_size(find->dtype);
   if (chunk > (own_chunks ? OWN_PROBE_LIMIT : PROBE_LIMIT)) return DM_OK;
   DM_TRY(probe(set, 0, 0, find));

@@ -23,9 +23,11 @@ static dm_status read_filters(const dm_location *at, hid_t creation, dm_chunk_fi
   if (filter->count < 0 || filter->count > DM_CHUNK_FILTERS)
     return dm_fail_at(DM_E_INPUT, at, "has %d filters", filter->count);
   for (int i = 0; i < filter->count; i++) {
-    unsigned flags, config, values[4] = {0};
-    size_t count = 4;
-    switch (H5Pget_filter2(creation, (unsigned)i, &flags, &count, values, 0, NULL, &config)) {
+    unsigned flags, config, values[DM_CODEC_VALUES] = {0};
+    size_t count = DM_CODEC_VALUES;
+    const H5Z_filter_t id =
+        H5Pget_filter2(creation, (unsigned)i, &flags, &count, values, 0, NULL, &config);
+    switch (id) {
     case H5Z_FILTER_DEFLATE:
       filter->step[i] = DM_STEP_DEFLATE;
       break;
@@ -39,7 +41,10 @@ static dm_status read_filters(const dm_location *at, hid_t creation, dm_chunk_fi
       filter->step[i] = DM_STEP_LZF;
       break;
     default:
-      return dm_fail_at(DM_E_IO, at, "changed since it was inspected");
+      if (!dm_codec_find((int)id, dm_min((int64_t)count, DM_CODEC_VALUES), values,
+                         &filter->codec[i]))
+        return dm_fail_at(DM_E_IO, at, "changed since it was inspected");
+      filter->step[i] = DM_STEP_CODEC;
     }
     filter->shuffled_size[i] = count > 0 ? values[0] : 1;
   }

@@ -226,7 +226,7 @@ def storage(cases):
         plist = P.create(P.DATASET_CREATE)
         plist.set_external(b"/etc/hostname", 0, 4)
         low_level(file, h5py.h5t.STD_I8LE, (2, 2), plist)
-    for name, number in (("szip", 4), ("n-bit", 5), ("scale-offset", 6), ("zstd", 32015),
+    for name, number in (("szip", 4), ("n-bit", 5), ("scale-offset", 6), ("zfp", 32013),
                          ("blosc2", 32026)):
         with cases.hdf5(f"filter_{name}.h5", 3, f"HDF5 filter {number} ({name})", "/a") as file:
             plist = P.create(P.DATASET_CREATE)

@@ -1,0 +1,12 @@
+# dm_codecs: libraries that unpack chunks. All are optional.
+add_library(dm_codecs INTERFACE)
+foreach(codec IN ITEMS ZSTD:libzstd LZ4:liblz4 BLOSC:blosc DEFLATE:libdeflate>=1.14)
+  string(REGEX MATCH "^[A-Z0-9]+" name ${codec})
+  string(REGEX REPLACE "^[^:]+:" "" module ${codec})
+  pkg_check_modules(${name} QUIET IMPORTED_TARGET ${module})
+  if(${name}_FOUND)
+    target_link_libraries(dm_codecs INTERFACE PkgConfig::${name})
+    target_compile_definitions(dm_codecs INTERFACE DAMIER_HAVE_${name})
+    list(APPEND damier_codec_libs ${${name}_LDFLAGS})
+  endif()
+endforeach()

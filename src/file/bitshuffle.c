@@ -1,0 +1,109 @@
+#include "file/bitshuffle.h"
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "file/chunk_filter.h"
+
+enum { HEADER = 12, DEFAULT_BYTES = 8192, LEAST_BLOCK = 128 };
+
+/* Turns 8 bytes, rows of a matrix of bits, into its columns. */
+static inline uint64_t transpose(uint64_t x) {
+  uint64_t t = (x ^ x >> 7) & 0x00aa00aa00aa00aaULL;
+  x ^= t ^ t << 7;
+  t = (x ^ x >> 14) & 0x0000cccc0000ccccULL;
+  x ^= t ^ t << 14;
+  t = (x ^ x >> 28) & 0x00000000f0f0f0f0ULL;
+  return x ^ t ^ t << 28;
+}
+
+/* Planes of bits, bit 0 of byte 0 of all elements first, become COUNT elements of SIZE bytes. BYTES
+ * has the same room: it holds byte 0 of all elements, then byte 1, ... */
+static void untangle(const unsigned char *planes, int64_t count, int64_t size, unsigned char *bytes,
+                     unsigned char *out) {
+  for (int64_t byte = 0; byte < size; byte++) {
+    unsigned char *of = bytes + byte * count;
+    dm_chunk_unshuffle(planes + byte * count, count, 8, of);
+    for (int64_t i = 0; i < count; i += 8) {
+      uint64_t bits;
+      memcpy(&bits, of + i, sizeof bits);
+      bits = htole64(transpose(le64toh(bits)));
+      memcpy(of + i, &bits, sizeof bits);
+    }
+  }
+  dm_chunk_unshuffle(bytes, count * size, size, out);
+}
+
+typedef struct blocks {
+  dm_unpack_block *unpack;
+  int64_t size, block;
+  const unsigned char *data, *end;
+  unsigned char *planes, *bytes; /* room for a block */
+} blocks;
+
+/* Unpacks the next block, of COUNT elements. */
+static bool undo_block(blocks *b, int64_t count, unsigned char *out) {
+  const int64_t bytes = count * b->size;
+  const unsigned char *planes = b->data;
+  int64_t packed = bytes;
+  if (b->unpack) {
+    if (b->end - b->data < 4) return false;
+    packed = (int64_t)dm_big_endian(b->data, 4);
+    b->data += 4;
+  }
+  if (packed > b->end - b->data) return false;
+  if (b->unpack) {
+    if (b->unpack(b->data, packed, b->planes, bytes) != bytes) return false;
+    planes = b->planes;
+  }
+  b->data += packed;
+  untangle(planes, count, b->size, b->bytes, out);
+  return true;
+}
+
+/* Whole blocks, then a shorter one, then elements that are stored as they are. */
+static bool undo_blocks(blocks *b, int64_t bytes, unsigned char *out) {
+  int64_t left = bytes / b->size;
+  while (left >= DM_BITS_TOGETHER) {
+    const int64_t count = dm_min(b->block, left / DM_BITS_TOGETHER * DM_BITS_TOGETHER);
+    if (!undo_block(b, count, out)) return false;
+    out += count * b->size;
+    left -= count;
+  }
+  if (b->end - b->data != left * b->size) return false;
+  memcpy(out, b->data, (size_t)(left * b->size));
+  return true;
+}
+
+static int64_t default_block(int64_t size) {
+  return dm_max(LEAST_BLOCK, DEFAULT_BYTES / size / DM_BITS_TOGETHER * DM_BITS_TOGETHER);
+}
+
+dm_status dm_bitshuffle_undo(dm_unpack_block *unpack, int64_t size, int64_t block,
+                             const unsigned char *data, int64_t length, unsigned char *out,
+                             int64_t room, int64_t *made) {
+  blocks b = {.unpack = unpack, .size = size, .data = data, .end = data + length};
+  uint64_t bytes = (uint64_t)length;
+  b.block = block > 0 ? block : default_block(size);
+  *made = -1;
+  if (unpack) {
+    if (length < HEADER) return DM_OK;
+    bytes = dm_big_endian(data, 8);
+    b.block = (int64_t)dm_big_endian(data + 8, 4) / size;
+    b.data += HEADER;
+  }
+  if (bytes > (uint64_t)room || (int64_t)bytes % size != 0 || b.block <= 0 ||
+      b.block % DM_BITS_TOGETHER != 0)
+    return DM_OK;
+  const int64_t most = dm_min(b.block, (int64_t)bytes / size) * size;
+  void *memory;
+  DM_TRY(dm_buffer_zeroed(2, most, &memory));
+  b.planes = memory;
+  b.bytes = b.planes + most;
+  if (undo_blocks(&b, (int64_t)bytes, out)) *made = (int64_t)bytes;
+  free(memory);
+  return DM_OK;
+}

@@ -1,0 +1,39 @@
+/* codec: undoes filters of HDF5's registry whose libraries this build has, so that threads can
+ * unpack their chunks without HDF5 and without plug-ins. */
+#ifndef DM_IO_CODEC_H
+#define DM_IO_CODEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/status.h"
+
+enum { DM_CODEC_VALUES = 8 };
+
+typedef enum dm_codec_kind {
+  DM_CODEC_ZSTD,
+  DM_CODEC_LZ4,
+  DM_CODEC_BITSHUFFLE,
+  DM_CODEC_BLOSC
+} dm_codec_kind;
+
+/* A filter and what its values in the file say. */
+typedef struct dm_codec {
+  dm_codec_kind kind;
+  enum { DM_BITS_ONLY, DM_BITS_LZ4 = 2, DM_BITS_ZSTD = 3 } inner; /* of bitshuffle */
+  int64_t size, block; /* of bitshuffle: bytes of an element; elements of a block, 0: default */
+} dm_codec;
+
+/* The codec of HDF5's filter number ID with COUNT VALUES; false: this build has none. */
+bool dm_codec_find(int id, size_t count, const unsigned *values, dm_codec *codec);
+
+/* Unpacks *length bytes of DATA to OUT, which has ROOM bytes, and sets *length to the bytes
+ * written. */
+dm_status dm_codec_undo(const dm_codec *codec, const void *data, int64_t *length, void *out,
+                        int64_t room);
+
+/* The names of this build's codecs: "bitshuffle, zstd". */
+const char *dm_codec_names(void);
+
+#endif
