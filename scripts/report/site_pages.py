@@ -7,6 +7,7 @@ import pathlib
 import posixpath
 import re
 
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -67,7 +68,7 @@ def manual(text):
 def page_of(source):
     text = (ROOT / source).read_text(encoding="utf-8")
     if source.endswith(".h"):
-        return f"# damier.h\n\nThe whole C interface; [the library](library.md) explains it.\n\n```c\n{text}```\n"
+        return f"# damier.h\n\nThe whole C interface; [the library](../docs/library.md) explains it.\n\n```c\n{text}```\n"
     return manual(text) if source.endswith(".1") else text
 
 
@@ -92,6 +93,8 @@ def on_page_markdown(markdown, page, **_):
             return match[0]
         target = target_of(link, source)
         page_there = PAGES.get(target) or (target.removeprefix("docs/") if target.startswith("docs/") and SHOWN.search(target) else None)
+        if page_there is None and not (ROOT / target).exists():
+            raise PluginError(f"{source}: {link} leads nowhere")
         if page_there is None:
             return f"`{target}`"
         return f"[{text}]({posixpath.relpath(page_there, posixpath.dirname(here) or '.')}{anchor})"

@@ -4,6 +4,7 @@
 
 #include "core/checked.h"
 #include "core/split.h"
+#include "core/units.h"
 #include "engine/phases.h"
 #include "product/provenance.h"
 #include "run/facts.h"
@@ -53,12 +54,26 @@ static void record_files(const dm_multiplied *done, dm_record *record) {
   dm_record_text(record, "files.write_way", "C is written by", "%s", dm_write_way_name(done->way));
 }
 
+/* A machine that others use, or whose CPU is limited or throttled, makes the prediction useless. */
+static void comment_slowness(const dm_multiplied *done) {
+  const double long_run = 10, slow = 5; /* seconds, times the prediction */
+  const dm_forecast *f = &done->setup->plan.forecast;
+  char took[32], predicted[32];
+  if (done->seconds < long_run || done->seconds < slow * (f->start + f->total)) return;
+  dm_log_line(&done->run->log, DM_LOG_NOTE,
+              "took %s, predicted were %s: is the machine busy, or its CPU limited or throttled? "
+              "(docs/howto/slow.md)",
+              dm_format_seconds(done->seconds, took),
+              dm_format_seconds(f->start + f->total, predicted));
+}
+
 void dm_multiply_record(const dm_multiplied *done, dm_record *record) {
   const dm_plan *plan = &done->setup->plan;
   const dm_problem *p = &plan->problem;
   const dm_phases *worst = done->worst;
   const dm_verdict *verdict = done->verdict;
   record_files(done, record);
+  comment_slowness(done);
   dm_setup_record(done->setup, done->run, record);
   if (p->compute.moduli > 0) {
     dm_record_integer(record, "problem.moduli", NULL, DM_SHOWN_PLAIN, p->compute.moduli);
