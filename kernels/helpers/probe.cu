@@ -73,6 +73,25 @@ template <class Run> __device__ __forceinline__ Run masked(const Run &run, const
   return result;
 }
 
+/* LENGTH numbers at X, of which COUNT exist; FULL: all of them. */
+template <bool FULL, int LENGTH, class Wide>
+__device__ __forceinline__ void load_vector(Wide (&xs)[LENGTH], const Wide *x, int64_t count) {
+  if (FULL && sizeof xs % 16 == 0) { /* runs begin at multiples of their length */
+    memcpy(xs, __builtin_assume_aligned(x, 16), sizeof xs);
+  } else {
+#pragma unroll
+    for (int v = 0; v < LENGTH; v++) xs[v] = FULL || v < count ? x[v] : Wide();
+  }
+}
+
+/* |m size|^2 + c. */
+template <class Wide> __device__ __forceinline__ double add_sized(Wide m, double size, double c) {
+  return mad_square((double)m * size, c);
+}
+__device__ __forceinline__ double add_sized(Complex128 m, double size, double c) {
+  return mad_square(Complex128{m.re * size, m.im * size}, c);
+}
+
 /* Adds one run of columns of ROWS rows; FULL: COUNT covers the whole run. */
 template <class Element, bool WIDE, bool FULL, int ROWS, class Wide>
 __device__ __forceinline__ void add_run(const Element *const (&row)[ROWS], int64_t offset,
@@ -80,12 +99,7 @@ __device__ __forceinline__ void add_run(const Element *const (&row)[ROWS], int64
                                         double (&square)[ROWS], bool squares) {
   typedef Run<Element, WIDE> R;
   Wide xs[R::LENGTH];
-  if (FULL && sizeof xs % 16 == 0) { /* runs begin at multiples of their length */
-    memcpy(xs, __builtin_assume_aligned(x, 16), sizeof xs);
-  } else {
-#pragma unroll
-    for (int v = 0; v < R::LENGTH; v++) xs[v] = FULL || v < count ? x[v] : Wide();
-  }
+  load_vector<FULL>(xs, x, count);
   const Mask mask = mask_of<Element>(xs);
   R run[ROWS];
 #pragma unroll
@@ -101,6 +115,76 @@ __device__ __forceinline__ void add_run(const Element *const (&row)[ROWS], int64
       sum[r] = mad(element, xs[v], sum[r]);
       if (squares) square[r] = add_square(element, xs[v], square[r]);
     }
+  }
+}
+
+/* The same with sizes of their own and, if asked for, norms. */
+template <class Element, bool WIDE, bool FULL, int ROWS, class Wide>
+__device__ __forceinline__ void add_sized_run(const Element *const (&row)[ROWS], int64_t offset,
+                                              const Wide *x, const double *size, int64_t count,
+                                              Wide (&sum)[ROWS], double (&square)[ROWS],
+                                              double (&norm)[ROWS], bool norms) {
+  typedef Run<Element, WIDE> R;
+  Wide xs[R::LENGTH];
+  double sizes[R::LENGTH];
+  load_vector<FULL>(xs, x, count);
+  load_vector<FULL>(sizes, size, count);
+  const Mask mask = mask_of<Element>(sizes);
+  R run[ROWS];
+#pragma unroll
+  for (int r = 0; r < ROWS; r++)
+    run[r] = FULL ? load_run<Element, WIDE>(row[r] + offset)
+                  : load_run<Element, WIDE>(row[r] + offset, count);
+#pragma unroll
+  for (int r = 0; r < ROWS; r++) {
+    const R kept = masked(run[r], mask);
+#pragma unroll
+    for (int v = 0; v < R::LENGTH; v++) {
+      const Wide element = widen<Wide>(kept.at[v]);
+      sum[r] = mad(element, xs[v], sum[r]);
+      square[r] = add_sized(element, sizes[v], square[r]);
+      if (norms) norm[r] = mad_square(widen<Wide>(run[r].at[v]), norm[r]);
+    }
+  }
+}
+
+template <class Element, bool WIDE, class Wide>
+__global__ void __launch_bounds__(LANES *WARPS)
+    sized_probe(dm_view m, const Wide *x, const double *size, int64_t cols_per_part,
+                int64_t blocks_down, Wide *sums, double *squares, double *norms) {
+  constexpr int V = Run<Element, WIDE>::LENGTH, ROWS = Warp<Element>::ROWS;
+  const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
+  const int64_t part = blockIdx.x / blocks_down;
+  const int64_t first = (blockIdx.x % blocks_down * WARPS + warp) * ROWS;
+  if (first >= m.rows) return;
+  const int64_t begin = part * cols_per_part;
+  const int64_t end = begin + cols_per_part < m.cols ? begin + cols_per_part : m.cols;
+
+  const Element *row[ROWS]; /* rows beyond the last repeat the last */
+#pragma unroll
+  for (int r = 0; r < ROWS; r++)
+    row[r] = static_cast<const Element *>(m.base) +
+             (first + r < m.rows ? first + r : m.rows - 1) * m.row_stride;
+
+  Wide sum[ROWS] = {};
+  double square[ROWS] = {}, norm[ROWS] = {};
+  int64_t j = begin + lane * V;
+  for (; j + V <= end; j += LANES * V)
+    add_sized_run<Element, WIDE, true>(row, j * m.col_stride, x + j, size + j, V, sum, square, norm,
+                                       norms);
+  if (j < end)
+    add_sized_run<Element, WIDE, false>(row, j * m.col_stride, x + j, size + j, end - j, sum,
+                                        square, norm, norms);
+
+#pragma unroll
+  for (int r = 0; r < ROWS; r++) {
+    const Wide total = sum_of_lanes(sum[r]);
+    const double total_square = sum_of_lanes(square[r]);
+    const double total_norm = norms ? sum_of_lanes(norm[r]) : 0.0;
+    if (lane != 0 || first + r >= m.rows) continue;
+    sums[part * m.rows + first + r] = total;
+    squares[part * m.rows + first + r] = total_square;
+    if (norms) norms[part * m.rows + first + r] = total_norm;
   }
 }
 
@@ -169,16 +253,27 @@ template <class Element> cudaError_t launch(const dm_probe_work &w) {
   Wide *of_parts = static_cast<Wide *>(w.scratch);
   double *squares_of_parts =
       w.squares ? reinterpret_cast<double *>(of_parts + w.parts * m.rows) : nullptr;
+  double *norms_of_parts = w.norms ? squares_of_parts + w.parts * m.rows : nullptr;
   if (down * w.parts > INT32_MAX) return cudaErrorInvalidConfiguration;
-  const auto kernel =
-      rows_are_wide(m, sizeof(Element)) ? probe<Element, true, Wide> : probe<Element, false, Wide>;
-  kernel<<<(unsigned)(down * w.parts), LANES * WARPS, 0, w.stream>>>(
-      m, static_cast<const Wide *>(w.x), cols_per_part, down, of_parts, squares_of_parts);
+  const bool wide = rows_are_wide(m, sizeof(Element));
+  const Wide *x = static_cast<const Wide *>(w.x);
+  const unsigned blocks = (unsigned)(down * w.parts);
+  if (w.sizes) {
+    const auto kernel = wide ? sized_probe<Element, true, Wide> : sized_probe<Element, false, Wide>;
+    kernel<<<blocks, LANES * WARPS, 0, w.stream>>>(m, x, w.sizes, cols_per_part, down, of_parts,
+                                                   squares_of_parts, norms_of_parts);
+  } else {
+    const auto kernel = wide ? probe<Element, true, Wide> : probe<Element, false, Wide>;
+    kernel<<<blocks, LANES * WARPS, 0, w.stream>>>(m, x, cols_per_part, down, of_parts,
+                                                   squares_of_parts);
+  }
   cudaError_t error = cudaGetLastError();
   if (error == cudaSuccess)
     error = fold_sums(static_cast<Wide *>(w.sums), of_parts, m.rows, w.parts, w.stream);
   if (error == cudaSuccess && w.squares)
     error = fold_sums(w.squares, squares_of_parts, m.rows, w.parts, w.stream);
+  if (error == cudaSuccess && w.norms)
+    error = fold_sums(w.norms, norms_of_parts, m.rows, w.parts, w.stream);
   return error;
 }
 

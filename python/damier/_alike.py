@@ -9,8 +9,6 @@ import numpy as np
 from . import _library as lib
 from ._device import current_stream
 
-Place = tuple[int, int]  # address and stream
-
 
 def _kind(array: Any) -> tuple[Any, ...] | None:
     """Equal for arrays that the library takes alike, wherever their elements are; None: not known to be."""
@@ -24,10 +22,8 @@ def _kind(array: Any) -> tuple[Any, ...] | None:
     return array.dtype, array.shape, array.stride(), array.device, array.layout, array.is_conj(), array.is_neg()
 
 
-def _place(array: Any) -> Place:
-    if type(array) is np.ndarray:
-        return array.__array_interface__["data"][0], 0
-    return array.data_ptr(), current_stream(array)
+def _address(array: Any) -> int:
+    return int(array.__array_interface__["data"][0] if type(array) is np.ndarray else array.data_ptr())
 
 
 def kinds(*arrays: Any) -> tuple[Any, ...] | None:
@@ -53,12 +49,16 @@ class Alike:
 
     def put(self, *arrays: Any) -> bool:
         """States these arrays, of the same kinds; False: C may share memory with A or B."""
-        places = [_place(array) for array in arrays]
-        begin, end = places[2][0], places[2][0] + self.bytes[2]
-        if any(begin < at + size and at < end for (at, _), size in zip(places[:2], self.bytes)):
+        a, b, c = map(_address, arrays)
+        of_a, of_b, of_c = self.bytes
+        if (c < a + of_a and a < c + of_c) or (c < b + of_b and b < c + of_c):
             return False
-        for c, (at, stream) in zip(self.stated, places):
-            c.data, c.stream = at, stream
+        stream = None  # of all on one GPU
+        for stated, address, array in zip(self.stated, (a, b, c), arrays):
+            stated.data = address
+            if stated.memory == lib.GPU_MEMORY:
+                stream = stream or current_stream(array)
+                stated.stream = stream
         return True
 
 

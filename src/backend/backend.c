@@ -1,5 +1,6 @@
 /* backend: checks common to all backends, then a call of the table's function. */
 #include "backend/backend.h"
+#include "backend/checked_product.h"
 #include "backend/verify_sums.h"
 
 dm_status dm_backend_open(const dm_backend_ops *ops, const dm_backend_config *config,
@@ -126,6 +127,15 @@ dm_status dm_backend_multiply(dm_backend *backend, const dm_whole_product *p, vo
   if (p->a.rows != p->c.rows || p->b.cols != p->c.cols || p->a.cols != p->b.rows)
     return dm_fail(DM_E_BUG, "a product of matrices whose shapes do not match");
   return dm_view_is_empty(p->c) ? DM_OK : backend->ops->multiply(backend, p, stream, done);
+}
+
+bool dm_backend_can_check(const dm_backend *backend, const dm_whole_product *product) {
+  return backend->ops->can_check && backend->ops->can_check(product);
+}
+
+dm_status dm_backend_multiply_checked(dm_backend *backend, const dm_checked_product *product,
+                                      dm_checked_found *found) {
+  return backend->ops->multiply_checked(backend, product, found);
 }
 
 dm_status dm_backend_natively(dm_backend *backend, int64_t *lines) {

@@ -56,6 +56,9 @@ typedef struct dm_whole_product {
   double alpha[2], beta[2];
 } dm_whole_product;
 
+typedef struct dm_checked_product dm_checked_product; /* checked_product.h */
+typedef struct dm_checked_found dm_checked_found;
+
 typedef struct dm_backend_ops {
   const char *name;
   const char *about;     /* one line */
@@ -92,6 +95,10 @@ typedef struct dm_backend_ops {
   bool (*suits)(const dm_backend *backend, const dm_whole_product *product);
   dm_status (*multiply)(dm_backend *backend, const dm_whole_product *product, void *stream,
                         dm_event *done);
+  /* (optional) The same with the verification, on a GPU. */
+  bool (*can_check)(const dm_whole_product *product);
+  dm_status (*multiply_checked)(dm_backend *backend, const dm_checked_product *product,
+                                dm_checked_found *found);
   dm_status (*test)(dm_backend *backend, dm_event event, bool *done);
   dm_status (*wait)(dm_backend *backend, dm_event event);
   dm_status (*probe)(dm_backend *backend, dm_view matrix, const void *x, void *y, double *squares);

@@ -151,6 +151,7 @@ static void cuda_close(dm_backend *backend) {
     if (lane->stream) (void)cudaStreamDestroy(lane->stream);
   }
   if (gpu->side) (void)cudaStreamDestroy(gpu->side);
+  if (gpu->ordered) (void)cudaEventDestroy(gpu->ordered);
   free(gpu->pending);
   (void)cudaGetLastError();
   free(gpu);
@@ -252,6 +253,8 @@ const dm_backend_ops dm_backend_cuda = {
     .kernels = dm_cuda_kernels,
     .suits = dm_cuda_suits,
     .multiply = dm_cuda_multiply_whole,
+    .can_check = dm_cuda_can_check,
+    .multiply_checked = dm_cuda_multiply_checked,
     .direct = dm_cuda_time_direct,
     .takes = dm_cuda_takes,
     .copies = dm_cuda_copies,

@@ -59,6 +59,9 @@ struct dm_cuda {
   dm_cuda_area pieces;      /* for reproducible products */
   dm_cuda_area scratch;     /* for the kernel */
   dm_cuda_area vectors;     /* for probe and scan */
+  dm_cuda_area checking;    /* vectors of the verification of whole products */
+  void *found;              /* pinned, for its findings; NULL until needed */
+  cudaEvent_t ordered;      /* orders streams; NULL until needed */
   dm_cuda_loading *loading; /* loading of kernels for later; NULL: none */
   dm_cuda_pending *pending; /* pending sums; NULL until needed */
   dm_cuda_area residues;    /* of A and B, if the compute mode's row has moduli */
@@ -107,6 +110,11 @@ dm_status dm_cuda_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, boo
 bool dm_cuda_suits(const dm_backend *backend, const dm_whole_product *product);
 dm_status dm_cuda_multiply_whole(dm_backend *backend, const dm_whole_product *product, void *stream,
                                  dm_event *done);
+
+/* (cuda_checked.c) */
+bool dm_cuda_can_check(const dm_whole_product *product);
+dm_status dm_cuda_multiply_checked(dm_backend *backend, const dm_checked_product *product,
+                                   dm_checked_found *found);
 
 /* (cuda_cublas.c) */
 dm_status dm_cuda_time_direct(dm_backend *backend, dm_view c, dm_view a, dm_view b,

@@ -231,13 +231,6 @@ static void weigh_exactly(dm_freivalds *check) {
   }
 }
 
-/* With signs alone, the same error in two columns would cancel every other time. */
-double dm_freivalds_factor(const dm_freivalds *check, int64_t j) {
-  const uint64_t bits = dm_random_bits(check->seed, 0, j, 0);
-  const double size = 1.0 + 0x1p-52 * (double)(bits & ((UINT64_C(1) << 52) - 1));
-  return bits >> 63 ? -size : size;
-}
-
 dm_status dm_freivalds_weigh(dm_freivalds *check, const dm_comm *comm) {
   DM_TRY(dm_freivalds_arrive(check));
   DM_TRY(dm_freivalds_draw(check, comm));
@@ -248,12 +241,12 @@ dm_status dm_freivalds_weigh(dm_freivalds *check, const dm_comm *comm) {
   DM_TRY(dm_comm_sum_f64(comm, check->col_squares, check->problem.n));
   for (int64_t j = 0; j < check->problem.n; j++) {
     double norm = sqrt(check->col_squares[j]);
-    double factor = dm_freivalds_factor(check, check->cols.begin + j), weight = factor;
+    double factor = dm_row_weight(check->seed, check->cols.begin + j), weight = factor;
     if (!isfinite(norm)) {
       weight = 0.0;
       check->cols_left_out++;
       check->strained = true;
-    } else if (check->col_squares[j] > dm_least_squares) {
+    } else if (check->col_squares[j] > DM_LEAST_SQUARES) {
       weight = factor / norm;
     } else if (norm > 0.0) { /* nearly zero; this and a column of zeros keep their weight */
       check->strained = true;
@@ -284,7 +277,7 @@ void dm_freivalds_take_roots(dm_freivalds *check, int64_t row, int64_t count) {
     for (int64_t i = first; i < first + count; i++) {
       const double squares = check->sizes[i], *t = check->t + i * check->parts;
       const bool is_zero = t[0] == 0.0 && (check->parts == 1 || t[1] == 0.0);
-      check->strained |= !isfinite(squares) || (squares < dm_least_squares && !is_zero);
+      check->strained |= !isfinite(squares) || (squares < DM_LEAST_SQUARES && !is_zero);
       check->sizes[i] = fmax(sqrt(squares), 0x1p-1000);
     }
   }
@@ -490,7 +483,7 @@ dm_status dm_freivalds_estimate(dm_freivalds *check, const dm_comm *comm, int64_
   for (int64_t j = 0; j < n; j++) {
     double norm = sqrt(check->col_squares[j]);
     if (!(norm > 0.0) || !isfinite(norm)) norm = typical;
-    check->w[j * check->parts] = dm_freivalds_factor(check, check->cols.begin + j) / (norm * scale);
+    check->w[j * check->parts] = dm_row_weight(check->seed, check->cols.begin + j) / (norm * scale);
   }
   memset(check->col_squares, 0, (size_t)n * sizeof(double));
   return DM_OK;
@@ -544,7 +537,7 @@ dm_status dm_freivalds_settle(dm_freivalds *check, const dm_comm *comm, bool *so
     const double norm = sqrt(check->col_squares[j]), part = norm * check->w[j * check->parts];
     if (!isfinite(part)) {
       *sound = false;
-    } else if (check->col_squares[j] > dm_least_squares) {
+    } else if (check->col_squares[j] > DM_LEAST_SQUARES) {
       squares += part * part;
       counted += 1.0;
     } else if (norm > 0.0) {

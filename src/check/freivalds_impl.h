@@ -3,6 +3,7 @@
 #define DM_CHECK_FREIVALDS_IMPL_H
 
 #include "check/freivalds.h"
+#include "core/row_bound.h"
 
 /* Vectors of the wide type (see dm_backend_probe) hold PARTS doubles per element; integer
  * vectors hold int64_t in the same memory. Vectors over k and m exist once per group, one after
@@ -41,9 +42,6 @@ typedef struct dm_rows_checked {
   double *a_squares, *z_squares, *z0_squares;
 } dm_rows_checked;
 
-/* A sum of squares below this has lost accuracy to underflow. */
-static const double dm_least_squares = 1e-270;
-
 /* Waits for pending sums of a device. (freivalds.c) */
 dm_status dm_freivalds_arrive(dm_freivalds *check);
 
@@ -58,10 +56,8 @@ void dm_freivalds_take_roots(dm_freivalds *check, int64_t row, int64_t count);
 /* Collective: draws the seed of w, unless it is stated. (freivalds.c) */
 dm_status dm_freivalds_draw(dm_freivalds *check, const dm_comm *comm);
 
-/* The random factor of w_j: of either sign, |factor| from 1 to 2. (freivalds.c) */
-double dm_freivalds_factor(const dm_freivalds *check, int64_t j);
-
 /* (freivalds_bound.c) */
+dm_row_factors dm_freivalds_factors(const dm_freivalds *check);
 void dm_freivalds_compare(const dm_freivalds *check, const dm_rows_checked *rows,
                           dm_verdict *verdict);
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "backend/checked_product.h"
 #include "check/verdict.h"
 #include "core/clock.h"
 #include "engine/phases.h"
@@ -99,7 +100,8 @@ static dm_status reach(product *p) {
   void *stream = p->matrix[DM_C].stream;
   p->stream = p->multiply->verify ? NULL : stream;
   for (int x = 0; x < 3; x++) {
-    if (p->stream && p->matrix[x].stream == p->stream) p->matrix[x].stream = NULL;
+    const bool awaited = x > 0 && p->matrix[x].stream == p->matrix[0].stream;
+    if (awaited || (p->stream && p->matrix[x].stream == p->stream)) p->matrix[x].stream = NULL;
     DM_TRY(dm_distributed_reach(&p->matrix[x], p->backend, names[x]));
   }
   return DM_OK;
@@ -135,6 +137,9 @@ static dm_status multiply_checked(product *p, dm_freivalds *check) {
 static dm_status multiply_once(dm_in_place *kept, product *p, int draw) {
   const dm_problem *problem = &p->outcome->problem;
   const bool on_gpu = p->outcome->on_gpu;
+  if (dm_backend_can_check(p->backend, &p->whole))
+    return dm_freivalds_multiply(problem, p->multiply->seed, draw, p->run->world, p->backend,
+                                 &p->whole, &p->outcome->verdict);
   DM_TRY(dm_freivalds_reuse(problem, p->whole.alpha, p->whole.beta, on_gpu, &kept->check));
   if (on_gpu) dm_freivalds_join_groups(kept->check);
   dm_freivalds_repeat(kept->check, p->multiply->seed, draw);

@@ -1,0 +1,134 @@
+/* row_bound: the random weights of the verification, and the comparison of one row of C w with its
+ * bound (check/freivalds.h); also compiled for GPUs. */
+#ifndef DM_CORE_ROW_BOUND_H
+#define DM_CORE_ROW_BOUND_H
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "core/element.h"
+
+/* A sum of squares below this has lost accuracy to underflow. */
+#define DM_LEAST_SQUARES 1e-270
+
+/* The bound's factor: the largest residuals seen are then 1/5 to 1/100 of the bound. */
+#define DM_ROW_SAFETY 8.0
+
+/* What all rows have in common. */
+typedef struct dm_row_factors {
+  double alpha[2], beta[2];
+  double accumulate, input, result; /* roundoffs */
+  double depth;                     /* sqrt(k) */
+  double unit;                      /* largest loss of an element of C to underflow */
+  double largest;                   /* number of C's type */
+  bool reads_c;
+  bool scaled; /* before the product: strained rows have a bound, too */
+} dm_row_factors;
+
+typedef struct dm_row_sums {
+  double y[2], z[2], z0[2];
+  double a_squares, z_squares, z0_squares;
+} dm_row_sums;
+
+typedef struct dm_row_found {
+  double ratio, relative;
+  bool checked, strained;
+} dm_row_found;
+
+/* The random factor of w_j: of either sign, |factor| from 1 to 2. With signs alone, the same error
+ * in two columns would cancel every other time. */
+static inline DM_HOST_DEVICE double dm_row_weight(uint64_t seed, int64_t j) {
+  const uint64_t bits = dm_random_bits(seed, 0, j, 0);
+  const double size = 1.0 + 0x1p-52 * (double)(bits & (((uint64_t)1 << 52) - 1));
+  return bits >> 63 ? -size : size;
+}
+
+static inline DM_HOST_DEVICE double dm_row_modulus(const double z[2]) {
+  return z[1] == 0.0 ? fabs(z[0]) : hypot(z[0], z[1]);
+}
+
+static inline DM_HOST_DEVICE void dm_row_add(double sum[2], const double a[2], const double b[2],
+                                             double sign) {
+  sum[0] += sign * (a[0] * b[0] - a[1] * b[1]);
+  sum[1] += sign * (a[0] * b[1] + a[1] * b[0]);
+}
+
+/* |z - alpha y - beta z0|. */
+static inline DM_HOST_DEVICE double dm_row_residual(const dm_row_factors *f, const dm_row_sums *s) {
+  double r[2] = {s->z[0], s->z[1]};
+  dm_row_add(r, f->alpha, s->y, -1.0);
+  if (f->reads_c) dm_row_add(r, f->beta, s->z0, -1.0);
+  return dm_row_modulus(r);
+}
+
+/* Whether sums of squares overflowed or lost accuracy to underflow. Rows of zeros lose nothing. */
+static inline DM_HOST_DEVICE bool dm_row_is_strained(const dm_row_sums *s, double scale) {
+  const double y = dm_row_modulus(s->y);
+  if (!isfinite(scale)) return true;
+  if (s->a_squares < DM_LEAST_SQUARES && y > 0.0) return true;
+  return scale < 1e-130 && y + dm_row_modulus(s->z) + dm_row_modulus(s->z0) > 0.0;
+}
+
+/* SUBNORMAL: largest loss of the row of C w to underflow; LIMIT: the scale from which on a correct
+ * C may have a number as large as the largest of its type. */
+static inline DM_HOST_DEVICE dm_row_found dm_row_compare(const dm_row_factors *f,
+                                                         const dm_row_sums *s, double subnormal,
+                                                         double limit) {
+  dm_row_found found = {0.0, 0.0, false, false};
+  const double product = dm_row_modulus(f->alpha) * f->depth * sqrt(s->a_squares);
+  /* An upper bound of |C(i,:) w|: the product's part plus |beta| ||C0(i,:) w||. */
+  const double scale = product + dm_row_modulus(f->beta) * (f->reads_c ? sqrt(s->z0_squares) : 0.0);
+  const double spread = fmin(sqrt(s->z_squares), scale);
+  const double residual = dm_row_residual(f, s);
+  found.strained = dm_row_is_strained(s, scale);
+  if (!isfinite(scale) || (!isfinite(residual) && !(scale < limit))) return found;
+  const double bound =
+      DM_ROW_SAFETY * (f->accumulate * (product + f->depth * spread + scale) +
+                       f->input * (product / f->depth + spread) + f->result * spread + subnormal);
+  found.ratio = residual == 0.0 ? 0.0 : residual / bound;
+  if (!isfinite(found.ratio)) found.ratio = (double)INFINITY; /* NaN in C without a cause */
+  /* A strained row's bound is meaningless, unless the row must be zero or was scaled. */
+  const bool bounded = !found.strained || f->scaled ||
+                       dm_row_modulus(s->y) + (f->reads_c ? dm_row_modulus(s->z0) : 0.0) == 0.0;
+  if (found.ratio > 1.0 && isfinite(residual) && !bounded) {
+    found.ratio = 0.0;
+    return found;
+  }
+  if (scale > 0.0 && isfinite(residual)) found.relative = residual / scale;
+  found.checked = true;
+  return found;
+}
+
+/* ---- on a GPU, where all rows of a group are compared at once ---- */
+
+enum { DM_JUDGED_PARTS = 128 };
+
+/* What the columns have in common, once they are weighted. */
+typedef struct dm_columns_found {
+  double squares, column; /* ||w||^2; the largest 1/|w_j| */
+  int64_t left_out;       /* with NaN or Inf */
+  int32_t strained;       /* squares of B, or of B w, overflowed or vanished */
+} dm_columns_found;
+
+/* Some of the rows. */
+typedef struct dm_rows_found {
+  double residual, relative, squares; /* squares: of C's elements */
+  int64_t worst, checked;             /* worst row, or -1 */
+  int32_t strained;
+} dm_rows_found;
+
+/* Of those of FOUND and MORE; equal ones: the first row. */
+static inline DM_HOST_DEVICE void dm_rows_join(dm_rows_found *found, const dm_rows_found *more) {
+  const bool later = found->worst >= 0 && more->worst > found->worst;
+  if (more->worst >= 0 &&
+      (more->residual > found->residual || (more->residual == found->residual && !later))) {
+    found->residual = more->residual;
+    found->worst = more->worst;
+  }
+  found->relative = fmax(found->relative, more->relative);
+  found->squares += more->squares;
+  found->checked += more->checked;
+  found->strained |= more->strained;
+}
+
+#endif
