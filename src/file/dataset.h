@@ -18,6 +18,7 @@ typedef struct dm_location {
   char file[DM_PATH];
   char dataset[DM_PATH];
   char part[DM_PATH]; /* "[0:10, ::2]", or "": all of it */
+  int64_t row_axes;   /* the first dimensions, which are the rows; 0: a matrix has two */
 } dm_location;
 
 /* DM_E_USAGE: TEXT names no file or is too long. */

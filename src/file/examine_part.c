@@ -131,6 +131,7 @@ static dm_status read_list(selection *s, const char *text, int axis) {
   pick *p = &s->pick[axis];
   DM_TRY(dm_io_parse_location(text + 1, &dataset.at));
   trust.vectors = DM_AS_ROW;
+  trust.row_axes = 0;
   DM_TRY(dm_examine_at(&trust, &dataset, NULL));
   const bool whole = dm_dtype_is_integer(dataset.dtype) && !dataset.meaning.active;
   dm_status status = DM_OK;
@@ -299,6 +300,12 @@ static dm_status split(const selection *s, int *of_rows) {
   for (int i = 0; i < s->axes.count; i++)
     if (!s->pick[i].single) kept[count++] = i;
   if (count == 0) return refuse(s, "is a single element, not a matrix: ", s->at->part);
+  if (count > 1 && s->trust->row_axes >= count)
+    return refuse(s, "has too few dimensions for --row-axes: ", s->at->part);
+  if (count > 1 && s->trust->row_axes > 0) {
+    *of_rows = kept[s->trust->row_axes];
+    return DM_OK;
+  }
   if (count > 2) return refuse(s, "has more than 2 dimensions: ", s->at->part);
   if (count == 1 && s->trust->vectors == DM_NO_VECTOR)
     return dm_hint(dm_fail_at(DM_E_INPUT, s->at, "has 1 dimension; a matrix has 2"),

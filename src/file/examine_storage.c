@@ -26,15 +26,22 @@ static dm_status wrong_rank(const dm_location *at, const dm_axes *axes) {
                    "--as-column or --as-row takes it as a matrix");
   return dm_hint(dm_fail_at(DM_E_INPUT, at, "has %d dimensions, %s; a matrix has 2", axes->count,
                             dm_axes_text(axes, shape)),
-                 "'%.400s[0]' names a part of it", dm_location_name(at, name));
+                 "'%.400s[0]' names a part of it; --row-axes-a and --row-axes-b flatten it",
+                 dm_location_name(at, name));
 }
 
 dm_status dm_examine_lay(const dm_trust *trust, const dm_axes *axes, dm_dataset *find) {
   const bool vector = axes->count == 1;
+  const bool split = trust->row_axes > 0 && !vector && !trust->any_shape;
   const bool known = vector ? trust->any_shape || trust->vectors != DM_NO_VECTOR
-                            : axes->count == 2 || trust->any_shape;
+                            : axes->count == 2 || trust->any_shape || split;
   if (!known) return wrong_rank(&find->at, axes);
-  const int of_rows = vector ? trust->vectors == DM_AS_COLUMN : axes->count - 1;
+  if (split && trust->row_axes >= axes->count)
+    return dm_fail_at(DM_E_INPUT, &find->at, "has %d dimensions; its rows cannot have %lld of them",
+                      axes->count, (long long)trust->row_axes);
+  const int of_rows = vector  ? trust->vectors == DM_AS_COLUMN
+                      : split ? (int)trust->row_axes
+                              : axes->count - 1;
   if (!dm_dataset_lay(find, axes, of_rows))
     return dm_fail_at(DM_E_INPUT, &find->at, "declares more elements than 64 bits can count");
   if (find->rows == 0 && find->cols == 0)

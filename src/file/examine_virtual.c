@@ -307,6 +307,7 @@ static dm_status examine_source(virtual *v, const dm_location *at, dm_vector vec
   char name[DM_NAME];
   dm_trust trust = *v->trust;
   trust.vectors = vector;
+  trust.row_axes = 0;
   trust.nesting = &v->nesting;
   memset(source, 0, sizeof *source);
   source->at = *at;

@@ -18,6 +18,7 @@ typedef struct dm_trust {
   dm_missing missing; /* what becomes of missing values */
   double patience;    /* seconds that the storage may take to answer; 0: the default */
   dm_vector vectors;  /* how to read datasets of one dimension */
+  int64_t row_axes;   /* the first axes, which are the rows; 0: of two, the first */
   bool beside;        /* many files are stacked by columns */
   bool any_shape;     /* inside io: a part of it is taken */
   const struct dm_nesting *nesting; /* inside io: the virtual dataset whose source is examined */

@@ -118,6 +118,7 @@ dm_status dm_request_inspect_at(const dm_settings *s, const dm_log *log,
                                 dm_attributes *provenance) {
   dm_trust trust;
   DM_TRY(dm_request_trust(s, &trust));
+  trust.row_axes = location->row_axes;
   DM_TRY(dm_io_inspect(location, &trust, dataset, provenance));
   char text[256], name[DM_NAME];
   if (strlen(dm_location_name(&dataset->at, name)) >= DM_ATTRIBUTE_TEXT)
@@ -135,10 +136,11 @@ dm_status dm_request_inspect_at(const dm_settings *s, const dm_log *log,
 }
 
 dm_status dm_request_inspect(const dm_settings *s, const dm_log *log, const char *operand,
-                             dm_dataset *dataset, dm_attributes *provenance) {
+                             int64_t row_axes, dm_dataset *dataset, dm_attributes *provenance) {
   dm_location location;
   double number;
   DM_TRY(dm_value_location(operand, &location));
+  location.row_axes = row_axes;
   dm_status status = dm_request_inspect_at(s, log, &location, dataset, provenance);
   if (status && status->code == DM_E_IO && dm_parse_real(operand, &number))
     return dm_hint(status,
@@ -149,8 +151,8 @@ dm_status dm_request_inspect(const dm_settings *s, const dm_log *log, const char
 
 dm_status dm_request_inspect_files(const dm_settings *s, const dm_log *log,
                                    const char *const operands[2], dm_product_files *f) {
-  DM_TRY(dm_request_inspect(s, log, operands[0], &f->a, NULL));
-  DM_TRY(dm_request_inspect(s, log, operands[1], &f->b, NULL));
+  DM_TRY(dm_request_inspect(s, log, operands[0], s->row_axes[0], &f->a, NULL));
+  DM_TRY(dm_request_inspect(s, log, operands[1], s->row_axes[1], &f->b, NULL));
   if (f->has_c) DM_TRY(dm_request_inspect_at(s, log, &s->old_c, &f->c, NULL));
   return dm_request_check_output(s, log, f);
 }

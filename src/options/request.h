@@ -37,10 +37,10 @@ void dm_request_add_alike(dm_alike *alike, const dm_settings *settings);
 
 /* ---- files ---- */
 
-/* Inspects the dataset that OPERAND names, and describes it on LOG in detail; PROVENANCE may be
- * NULL. */
+/* Inspects the dataset that OPERAND names, and describes it on LOG in detail; its first ROW_AXES
+ * dimensions are the rows (0: it has two). PROVENANCE may be NULL. */
 dm_status dm_request_inspect(const dm_settings *settings, const dm_log *log, const char *operand,
-                             dm_dataset *dataset, dm_attributes *provenance);
+                             int64_t row_axes, dm_dataset *dataset, dm_attributes *provenance);
 dm_status dm_request_inspect_at(const dm_settings *settings, const dm_log *log,
                                 const dm_location *location, dm_dataset *dataset,
                                 dm_attributes *provenance);

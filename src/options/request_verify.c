@@ -56,9 +56,9 @@ static dm_status prepare(const dm_settings *s, const dm_log *log, const char *co
   dm_location old_c = {.file = ""};
   dm_verify_stated given = what_is_given(s);
   dm_problem problem;
-  DM_TRY(dm_request_inspect(s, log, operands[0], &v->a, NULL));
-  DM_TRY(dm_request_inspect(s, log, operands[1], &v->b, NULL));
-  DM_TRY(dm_request_inspect(s, log, operands[2], &v->c, provenance));
+  DM_TRY(dm_request_inspect(s, log, operands[0], s->row_axes[0], &v->a, NULL));
+  DM_TRY(dm_request_inspect(s, log, operands[1], s->row_axes[1], &v->b, NULL));
+  DM_TRY(dm_request_inspect(s, log, operands[2], 0, &v->c, provenance));
   v->equation = dm_request_equation(s);
   v->equation.type_c = dm_dataset_type(&v->c);
   v->equation.rounds = true; /* as multiply was allowed to */
@@ -87,7 +87,7 @@ dm_status dm_request_verify(const dm_settings *s, const dm_log *log, const char 
 dm_status dm_request_verify_alone(const dm_settings *s, const dm_log *log, const char *operand,
                                   dm_verify *v) {
   char name[DM_NAME];
-  DM_TRY(dm_request_inspect(s, log, operand, &v->c, NULL));
+  DM_TRY(dm_request_inspect(s, log, operand, 0, &v->c, NULL));
   v->io_threads = dm_request_io_threads(s);
   DM_TRY(dm_tiles_look(&v->c, &v->tiles, &v->tile_count));
   if (v->tile_count > 0) return DM_OK;

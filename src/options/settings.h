@@ -22,6 +22,7 @@ typedef struct dm_settings {
   /* what is accepted, and how it is read */
   bool external, virtual, filters, no_data, raw, swmr, as_column, as_row;
   int missing, stack;
+  int64_t row_axes[2]; /* of A and B */
   /* the file of C */
   dm_location output;
   bool force, append, shuffle;

@@ -152,6 +152,24 @@ def stacks(folder, damier):
     run(damier, 1, "info", f"{folder}/none*.h5:/x", expect=4)
 
 
+def flattened(folder, damier, seed):
+    """All or a part of a dataset whose first dimensions are the rows."""
+    rng = np.random.default_rng(seed)
+    for layout in ("contiguous", "chunked", "deflated", "lzf", "npy"):
+        shape = [int(n) for n in rng.integers(2, 12, int(rng.integers(3, 5)))]
+        x = rng.integers(-9, 9, shape).astype(str(rng.choice(["f8", "i2", ">f4"])))
+        place = folder / layout
+        place.mkdir()
+        at = store(place, x, layout, rng)
+        rows = int(rng.integers(1, len(shape)))
+        if rng.random() < 0.5:
+            start, step = int(rng.integers(shape[0])), int(rng.integers(1, 3))
+            at, x = f"{at}[{start}:, ..., ::{step}]", x[start:, ..., ::step]
+        matrix = x.reshape(int(np.prod(x.shape[:rows])), -1)
+        product(place, damier, at, matrix, int(rng.choice([1, 3])), rng, "--row-axes-a", rows)
+        run(damier, 1, "multiply", place / "b.h5", at, "-o", place / "d.h5", "--row-axes-b", len(shape), expect=3)
+
+
 def meaning(folder, damier):
     """Packed values of a part and of a stack, as of the whole."""
     stored = np.arange(-30, 30, dtype="i2").reshape(10, 6)
@@ -171,6 +189,7 @@ def main():
     chosen = options()
     work = [(case,) for case in (refusals, stacks, meaning)]
     work += [(at_random, seed) for seed in range(60 if chosen.long else 6)]
+    work += [(flattened, seed) for seed in range(40 if chosen.long else 4)]
     run_cases(chosen.damier, work)
 
 
