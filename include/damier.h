@@ -293,6 +293,20 @@ DAMIER_API void damier_on_progress(damier_context *context,
 DAMIER_API int damier_multiply(damier_context *context, const damier_matrix *a,
                                const damier_matrix *b, const damier_matrix *c, damier_error *error);
 
+/** Multiplies a matrix with itself: C = alpha X^H X, or alpha X X^H.  Collective.
+ *
+ * Computes the elements on and below the diagonal and mirrors them, so C is exactly symmetric, or
+ * Hermitian with a real diagonal. Otherwise as damier_multiply; the options "op-a" and "op-b" do
+ * not apply, "beta" must be 0, and C must fit in the memory of the ranks.
+ * @param context of this rank
+ * @param x in a file or in memory
+ * @param of_rows 0: X^H X, products of columns; else X X^H, of rows
+ * @param c the destination; does not overlap X
+ * @param error filled; may be NULL
+ * @return a damier_code */
+DAMIER_API int damier_gram(damier_context *context, const damier_matrix *x, int of_rows,
+                           const damier_matrix *c, damier_error *error);
+
 /** Only plans: the record states what damier_multiply would do, the memory and the time it needs,
  * in "plan" and "forecast"; DAMIER_E_FIT: it would not fit.  Collective.
  * @param context of this rank

@@ -30,7 +30,7 @@ __version__ = "0.2.0"
 
 __all__ = ["BlockCyclic", "Context", "CorruptError", "DeviceError", "Error", "FileError", "FitError", "HangError",
            "InputError", "InternalError", "MPIError", "Matrix", "OnOne", "Rows", "StoppedError", "UncheckedError",
-           "UsageError", "VerifyError", "info", "matmul", "multiply", "plan", "verify", "version"]
+           "UsageError", "VerifyError", "gram", "info", "matmul", "multiply", "plan", "verify", "version"]
 
 
 def version() -> str:
@@ -78,6 +78,22 @@ def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, 
             return context.matmul(a, b, out, c=c)
     with Context(comm, progress=progress, **options) as context:
         return context.matmul(a, b, out, c=c)
+
+
+def gram(x: Any, out: Any = None, comm: Any = None, *, of: str = "columns", progress: Progress | None = None,
+         **options: Any) -> Any:
+    """alpha x^H x, or with ``of="rows"`` alpha x x^H, with half of the work of :func:`matmul`.
+
+    The result is exactly symmetric, or Hermitian.  Arrays, ``comm`` and ``options`` are as for :func:`matmul`, without
+    ``beta``, ``op_a`` and ``op_b``.  The result must fit in the memory of the ranks twice.
+
+    >>> damier.gram(np.arange(6.0).reshape(2, 3))
+    array([[ 9., 12., 15.],
+           [12., 17., 22.],
+           [15., 22., 29.]])
+    """
+    with Context(comm, progress=progress, **options) as context:
+        return context.gram(x, out, of=of)
 
 
 def multiply(a: Path, b: Path, output: Path, comm: Any = None, *, c: Path | None = None,

@@ -85,6 +85,22 @@ class Context(Handle):
             self._alike = Alike([a, b, out], result.matrix.array, stated)
         return result.matrix.array
 
+    def gram(self, x: Any, out: Any = None, *, of: str = "columns") -> Any:
+        """As :func:`damier.gram`; collective."""
+        if of not in ("columns", "rows"):
+            raise UsageError(f"of is 'columns' or 'rows', not {of!r}")
+        operand = Operand(x, "x", self.rank, self.ranks)
+        self._agree([operand])
+        n = operand.rows if of == "rows" else operand.cols
+        result, _ = self._result([operand, operand], out, None, None, (n, n))
+
+        def call(context: Any, x: Any, _: Any, c: Any, error: Any) -> Any:
+            return lib.library.damier_gram(context, x, int(of == "rows"), c, error)
+
+        if n > 0:
+            self._multiply(call, [operand, operand, result])
+        return result.matrix.array
+
     def plan(self, a: Any, b: Any, out: Any = None) -> Record:
         """What :meth:`matmul` of these arrays would do, need and take; collective."""
         ab = [Operand(a, "a", self.rank, self.ranks), Operand(b, "b", self.rank, self.ranks)]
@@ -188,7 +204,7 @@ class Context(Handle):
                 return Rows(array)
         if isinstance(a, OnOne):
             return OnOne(empty(shape, type_) if a.rank == self.rank else None, a.rank)
-        if isinstance(a, Rows) and self._ops["a"] == "n":
+        if isinstance(a, Rows) and self._ops["a"] == "n" and ab[0].rows == shape[0]:
             own = ab[0].stated.rows
         else:
             own = shape[0] * (self.rank + 1) // self.ranks - shape[0] * self.rank // self.ranks

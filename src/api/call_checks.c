@@ -166,7 +166,8 @@ static dm_status check_matrices(const damier_context *context, const dm_call_che
   const damier_matrix *const *m = checked->matrices;
   lines l[4] = {0};
   for (int i = 0; i < 3; i++) DM_TRY(check_matrix(m[i], names[i], context->run.rank, &l[i]));
-  const bool writes = strcmp(checked->call, "multiply") == 0;
+  const bool writes =
+      strcmp(checked->call, "multiply") == 0 || strncmp(checked->call, "gram", 4) == 0;
   for (int i = 0; i < C && writes; i++) DM_TRY(check_overlap(&l[C], &l[i], names[i]));
   if (!reads_old) return DM_OK;
   DM_TRY(check_matrix(&context->old, names[OLD], context->run.rank, &l[OLD]));

@@ -279,20 +279,21 @@ static dm_status multiply(dm_posed *posed) {
 }
 
 static dm_status work(dm_posed *posed) {
-  const dm_call_checked checked = {.call = posed->plan_only ? "plan" : "multiply",
+  const char *product = posed->of_rows ? "gram of rows" : posed->gram ? "gram" : "multiply";
+  const dm_call_checked checked = {.call = posed->plan_only ? "plan" : product,
                                    .matrices = {posed->a, posed->b, posed->c}};
   DM_TRY(begin_call(posed->context, &checked));
   DM_TRY(dm_posed_look(posed));
   return posed->plan_only ? plan(posed) : multiply(posed);
 }
 
-static int pose(damier_context *context, const damier_matrix *a, const damier_matrix *b,
-                const damier_matrix *c, bool plan_only, damier_error *error) {
+static int pose(const dm_posed *stated, damier_error *error) {
+  damier_context *context = stated->context;
   visit v;
   dm_status status = enter(&v, context);
   if (!status) {
     dm_posed *posed = &context->posed;
-    *posed = (dm_posed){.context = context, .a = a, .b = b, .c = c, .plan_only = plan_only};
+    *posed = *stated;
     status = work(posed);
     dm_dataset_free(&posed->files.a);
     dm_dataset_free(&posed->files.b);
@@ -303,12 +304,20 @@ static int pose(damier_context *context, const damier_matrix *a, const damier_ma
 
 int damier_multiply(damier_context *context, const damier_matrix *a, const damier_matrix *b,
                     const damier_matrix *c, damier_error *error) {
-  return pose(context, a, b, c, false, error);
+  return pose(&(dm_posed){.context = context, .a = a, .b = b, .c = c}, error);
+}
+
+int damier_gram(damier_context *context, const damier_matrix *x, int of_rows,
+                const damier_matrix *c, damier_error *error) {
+  return pose(
+      &(dm_posed){
+          .context = context, .a = x, .b = x, .c = c, .gram = true, .of_rows = of_rows != 0},
+      error);
 }
 
 int damier_plan(damier_context *context, const damier_matrix *a, const damier_matrix *b,
                 const damier_matrix *c, damier_error *error) {
-  return pose(context, a, b, c, true, error);
+  return pose(&(dm_posed){.context = context, .a = a, .b = b, .c = c, .plan_only = true}, error);
 }
 
 static dm_status verify(damier_context *context, const damier_matrix *const all[3],

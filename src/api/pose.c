@@ -80,6 +80,7 @@ dm_status dm_posed_look(dm_posed *posed) {
   const dm_run *run = &posed->context->run;
   int *write_by = &posed->settings.write_by;
   posed->settings = posed->context->settings;
+  if (posed->gram) dm_request_gram(&posed->settings, posed->of_rows);
   /* A file that is truncated while it is mapped ends the process. */
   if (*write_by == (int)DM_WRITE_MAPPED || *write_by == (int)DM_WRITE_AUTO)
     *write_by = (int)DM_WRITE_PWRITE;

@@ -32,7 +32,7 @@ typedef struct dm_cli_settings {
   dm_cli_asked asked;
   int verbose, quiet, progress;
   bool cold, against_library, against_one, against_local, dry_run, slurm;
-  int from, kind, generate_by;
+  int from, kind, generate_by, of_rows;
   double phi, value, budget, precision, fill; /* percentages as fractions */
   double time_limit, within;                  /* seconds; 0: none */
   int64_t range, seed;

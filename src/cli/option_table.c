@@ -8,7 +8,9 @@
           __VA_ARGS__}
 
 enum {
-  MULTIPLY = DM_VERB_MULTIPLY,
+  TIMES = DM_VERB_MULTIPLY, /* of two matrices */
+  GRAM = DM_VERB_GRAM,
+  MULTIPLY = TIMES | GRAM,
   PLAN = DM_VERB_PLAN,
   GENERATE = DM_VERB_GENERATE,
   VERIFY = DM_VERB_VERIFY,
@@ -31,6 +33,7 @@ enum {
 /* Each list is in the order of the enum that it stands for. */
 static const char *const kinds[] = {"uniform", "normal",   "ozaki",   "identity",
                                     "integer", "constant", "hilbert", NULL};
+static const char *const lines[] = {"columns", "rows", NULL};
 static const char *const places[] = {"auto", "host", "device", NULL};
 static const char *const places_and_files[] = {"auto", "host", "device", "file", NULL};
 static const char *const ways[] = {"pwrite", "mapped", "auto", NULL};
@@ -49,8 +52,8 @@ const dm_option dm_cli_options[] = {
      "also measure reading and writing in FOLDER", OWN(dm_value_set_text, files), .flags_only = true, .usual = BENCH_R},
     {"dry-run", 0, NULL, MULTIPLY, DM_GROUP_FILES, NULL,
      "check the files and show the plan for this number of ranks; compute nothing", OWN(dm_value_set_flag, dry_run), .flags_only = true, .usual = MULTIPLY},
-    {"c", 0, "C0.h5[:/ds]", MULTIPLY | PLAN | VERIFY, DM_GROUP_FILES, NULL,
-     "the old C, read when beta is not 0; may be the output with --force", .flags_only = true, .usual = MULTIPLY | VERIFY},
+    {"c", 0, "C0.h5[:/ds]", TIMES | PLAN | VERIFY, DM_GROUP_FILES, NULL,
+     "the old C, read when beta is not 0; may be the output with --force", .flags_only = true, .usual = TIMES | VERIFY},
     {"force", 0, NULL, MULTIPLY | GENERATE, DM_GROUP_FILES, NULL,
      "replace an existing output if it holds only that dataset", .flags_only = true, .usual = MULTIPLY | GENERATE},
     {"append", 0, NULL, MULTIPLY, DM_GROUP_FILES, NULL,
@@ -101,10 +104,13 @@ const dm_option dm_cli_options[] = {
      "kind constant: value of every element", OWN(dm_value_set_real, value, .initial = "1"), .flags_only = true, .usual = GENERATE},
 
     /* C = alpha op(A) op(B) + beta C0 */
-    {"op-a", 0, NULL, MULTIPLY | PLAN | VERIFY, DM_GROUP_EQUATION, NULL,
-     "use A as it is, transposed, or conjugate transposed", .usual = MULTIPLY | PLAN | VERIFY},
-    {"op-b", 0, NULL, MULTIPLY | PLAN | VERIFY, DM_GROUP_EQUATION, NULL,
-     "the same for B", .usual = MULTIPLY | PLAN | VERIFY},
+    {"op-a", 0, NULL, TIMES | PLAN | VERIFY, DM_GROUP_EQUATION, NULL,
+     "use A as it is, transposed, or conjugate transposed", .usual = TIMES | PLAN | VERIFY},
+    {"op-b", 0, NULL, TIMES | PLAN | VERIFY, DM_GROUP_EQUATION, NULL,
+     "the same for B", .usual = TIMES | PLAN | VERIFY},
+    {"of", 0, NULL, GRAM, DM_GROUP_EQUATION, NULL,
+     "products of all pairs of columns of X, or of rows",
+     OWN(dm_value_set_choice, of_rows, .initial = "columns", .choices = lines), .usual = GRAM},
     {"as-column", 0, NULL, READERS, DM_GROUP_EQUATION, NULL,
      "read a 1-D dataset as a matrix with one column", .flags_only = true},
     {"as-row", 0, NULL, READERS, DM_GROUP_EQUATION, NULL,
@@ -118,8 +124,8 @@ const dm_option dm_cli_options[] = {
      .flags_only = true},
     {"alpha", 0, "RE[,IM]", MULTIPLY | VERIFY, DM_GROUP_EQUATION, NULL,
      "factor of the product", .usual = MULTIPLY | VERIFY},
-    {"beta", 0, "RE[,IM]", MULTIPLY | PLAN | VERIFY, DM_GROUP_EQUATION, NULL,
-     "factor of the old C (see --c); 0 does not read it", .usual = MULTIPLY | VERIFY},
+    {"beta", 0, "RE[,IM]", TIMES | PLAN | VERIFY, DM_GROUP_EQUATION, NULL,
+     "factor of the old C (see --c); 0 does not read it", .usual = TIMES | VERIFY},
     {"type", 0, NULL, MULTIPLY | PLAN | GENERATE | VERIFY | BENCH_P, DM_GROUP_EQUATION, "the files', else f64",
      "element type; inputs of another type are converted first", .usual = MULTIPLY | PLAN | GENERATE | VERIFY | BENCH_P},
     {"type", 0, "T[,T...]", BENCH_K, DM_GROUP_EQUATION, NULL,

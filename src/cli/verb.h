@@ -43,6 +43,7 @@ struct dm_call {
 };
 
 int dm_cli_multiply(dm_call *call);
+int dm_cli_gram(dm_call *call);
 int dm_cli_plan(dm_call *call);
 int dm_cli_generate(dm_call *call);
 int dm_cli_verify(dm_call *call);

@@ -16,6 +16,13 @@ const dm_verb dm_cli_verbs[] = {
       "damier multiply A.h5 A.h5 --op-b t -o AAt.h5",
       "damier multiply A.h5 B.h5 --beta 1 --c C.h5 -o C.h5 --force"},
      dm_cli_multiply},
+    {"gram", DM_VERB_GRAM, "X.h5[:/ds] -o C.h5[:/ds]", 1, 1,
+     "compute C = alpha X^H X, or alpha X X^H with --of rows: half of the work of multiply",
+     "Only elements on and below the diagonal are computed; the others are stored as their mirror images,"
+     " so that C is exactly symmetric.\n"
+     "C must fit in the memory of the ranks; X need not.\n",
+     {"damier gram X.h5:/x -o C.h5:/c", "mpirun -n 4 damier gram X.h5 --of rows -o C.h5"},
+     dm_cli_gram},
     {"plan", DM_VERB_PLAN, "[A.h5[:/ds] B.h5[:/ds]]", 0, 2,
      "show how a product would be computed: grid, memory, traffic, time",
      "Needs neither MPI nor a GPU.\nWithout files, --m, --n, --k or --size state the problem.\n"

@@ -75,3 +75,13 @@ int dm_cli_multiply(dm_call *call) {
   for (int i = 0; i < 3; i++) dm_dataset_free(datasets[i]);
   return code;
 }
+
+/* As the product of X with itself. */
+int dm_cli_gram(dm_call *call) {
+  dm_call twice = *call;
+  const char *operands[] = {call->operands[0], call->operands[0], NULL};
+  twice.operands = operands;
+  twice.operand_count = 2;
+  dm_request_gram(&twice.settings, call->own.of_rows != 0);
+  return dm_cli_multiply(&twice);
+}

@@ -98,6 +98,20 @@ static dm_status check_scalars(const dm_equation *equation, const dm_problem *pr
   return DM_OK;
 }
 
+/* How C is symmetric. */
+static dm_status symmetry_of(const dm_equation *e, dm_problem *problem) {
+  if (!e->symmetric) return DM_OK;
+  if (problem->reads_c)
+    return dm_hint(dm_fail(DM_E_USAGE, "symmetric products add no old C"),
+                   "damier multiply X X --op-a t --beta ... computes both halves");
+  const bool conjugates = e->op_a == DM_OP_C || e->op_b == DM_OP_C;
+  problem->symmetry =
+      conjugates && dm_dtype_is_complex(problem->work) ? DM_HERMITIAN : DM_SYMMETRIC;
+  if (problem->symmetry == DM_HERMITIAN && e->alpha[1] != 0.0)
+    return dm_fail(DM_E_USAGE, "alpha must be real: C is Hermitian");
+  return DM_OK;
+}
+
 static void shape_of(const dm_dataset *dataset, dm_op op, int64_t *rows, int64_t *cols) {
   *rows = op == DM_OP_N ? dataset->rows : dataset->cols;
   *cols = op == DM_OP_N ? dataset->cols : dataset->rows;
@@ -158,6 +172,7 @@ dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_datas
   problem->chunk_b = chunk_bytes(b);
   problem->reads_c = equation->beta[0] != 0.0 || equation->beta[1] != 0.0;
   problem->scales = equation->alpha[0] != 1.0 || equation->alpha[1] != 0.0;
+  DM_TRY(symmetry_of(equation, problem));
   problem->chunk_c = problem->reads_c && c ? chunk_bytes(c) : 0;
   return problem->reads_c ? check_old_c(c, equation->rounds, problem) : DM_OK;
 }

@@ -12,6 +12,7 @@ typedef struct dm_equation {
   double alpha[2], beta[2]; /* real, imaginary */
   dm_dtype type;            /* both inputs are first rounded to it; DM_DTYPE_NONE: not rounded */
   dm_dtype type_c;          /* DM_DTYPE_NONE: follows from the inputs */
+  bool symmetric;           /* B is A, and op(B) the transpose of op(A), or its conjugate */
   bool rounds;              /* also round integers that TYPE cannot hold exactly */
   dm_compute_choice compute;
   const dm_compute *own; /* NULL, or the caller's own row, used instead */

@@ -1,7 +1,7 @@
 #include "engine/post_steps.h"
 
 #include "core/checked.h"
-#include "plan/partition.h"
+#include "plan/triangle.h"
 
 /* The places of each peer's piece in the slot and in the peer's share, which have the same row
  * stride. */
@@ -64,19 +64,46 @@ static dm_exponents exponents_of(const dm_rank_state *local, dm_view sums, int64
   return (dm_exponents){all.rows + row, all.cols + parts * local->cols.begin};
 }
 
-/* Computes sums of products for C, rows of the block from FIRST, with all accumulators of their
- * elements or the first ones. */
-static dm_status multiply(dm_rank_state *local, dm_view c, int64_t first, dm_view a, dm_view b,
-                          bool accumulate, dm_event *event) {
-  const dm_compute *row = &local->plan->problem.compute;
-  if (row->finish == DM_NO_FINISH)
-    return dm_backend_gemm(local->backend, c, a, b, accumulate, event);
-  const dm_view sums = dm_compute_first(row, c);
-  return dm_backend_product(local->backend, sums, dm_compute_plane(row, sums.cols), a, b,
-                            accumulate, exponents_of(local, c, local->rows.begin + first), event);
+/* The first COLS columns, of which all are accumulated alike. */
+static dm_view first_cols(dm_view view, int64_t cols) {
+  return dm_view_sub(view, 0, 0, view.rows, cols);
 }
 
-/* The same for PANEL in SLOT, whose operands may consist of several bands. */
+/* Computes sums of products for the first COLS columns of C, rows of the block from FIRST, with all
+ * accumulators of their elements or the first ones. */
+static dm_status multiply_stripe(dm_rank_state *local, dm_view c, int64_t cols, int64_t first,
+                                 dm_view a, dm_view b, bool accumulate, dm_event *event) {
+  const dm_compute *row = &local->plan->problem.compute;
+  b = first_cols(b, cols);
+  if (row->finish == DM_NO_FINISH)
+    return dm_backend_gemm(local->backend, first_cols(c, cols), a, b, accumulate, event);
+  const dm_view sums = dm_compute_first(row, c);
+  const int64_t parts = dm_compute_parts(row, c.dtype);
+  return dm_backend_product(local->backend, first_cols(sums, parts * cols),
+                            dm_compute_plane(row, sums.cols), a, b, accumulate,
+                            exponents_of(local, c, local->rows.begin + first), event);
+}
+
+/* The stripe of the block that starts at row FIRST of it, of rows up to END. */
+static dm_stripe stripe_of(const dm_rank_state *local, int64_t first, int64_t end) {
+  const dm_range rows = {local->rows.begin + first, local->rows.begin + end};
+  return dm_triangle_stripe(&local->plan->problem, rows, local->cols,
+                            dm_triangle_step(dm_range_size(local->cols)));
+}
+
+/* The same for all elements of C that are needed. */
+static dm_status multiply(dm_rank_state *local, dm_view c, int64_t first, dm_view a, dm_view b,
+                          bool accumulate, dm_event *event) {
+  for (int64_t at = 0, rows; at < c.rows; at += rows) {
+    const dm_stripe stripe = stripe_of(local, first + at, first + c.rows);
+    rows = dm_range_size(stripe.rows);
+    if (stripe.cols == 0) continue;
+    DM_TRY(multiply_stripe(local, dm_view_sub(c, at, 0, rows, c.cols), stripe.cols, first + at,
+                           dm_view_sub(a, at, 0, rows, a.cols), b, accumulate, event));
+  }
+  return DM_OK;
+}
+
 static dm_status multiply_panel(dm_rank_state *local, dm_view c, int64_t first, int64_t panel,
                                 int slot, dm_event *event) {
   const int64_t depth = dm_range_size(dm_plan_panel(local->plan, panel));
@@ -133,7 +160,18 @@ dm_status dm_post_finish(dm_rank_state *local, const dm_step *step, dm_event *ev
   const dm_view sums = unfinished(local, step, &first);
   *event = 0;
   if (dm_range_size(local->panels) == 0 && row->finish == DM_FINISH_FIRST) return DM_OK;
-  const dm_view of = dm_compute_first(row, sums);
-  return dm_backend_finish(local->backend, sums, of, dm_compute_plane(row, of.cols),
-                           exponents_of(local, sums, first), event);
+  const dm_range all = {first, first + sums.rows};
+  const int64_t parts = dm_compute_parts(row, sums.dtype);
+  const int64_t plane = dm_compute_plane(row, dm_compute_first(row, sums).cols);
+  for (dm_stripe s = {.rows.end = first}; s.rows.end < all.end;) {
+    s = dm_triangle_stripe(&local->plan->problem, (dm_range){s.rows.end, all.end}, local->cols,
+                           dm_triangle_step(dm_range_size(local->cols)));
+    if (s.cols == 0) continue;
+    const dm_view part =
+        dm_view_sub(sums, s.rows.begin - first, 0, dm_range_size(s.rows), sums.cols);
+    DM_TRY(dm_backend_finish(local->backend, first_cols(part, s.cols),
+                             first_cols(dm_compute_first(row, part), parts * s.cols), plane,
+                             exponents_of(local, part, s.rows.begin), event));
+  }
+  return DM_OK;
 }

@@ -14,6 +14,12 @@ bool dm_request_reads_c(const dm_settings *s) {
   return s->beta[0] != 0.0 || s->beta[1] != 0.0;
 }
 
+void dm_request_gram(dm_settings *s, bool of_rows) {
+  s->gram = true;
+  s->op_a = of_rows ? DM_OP_N : DM_OP_C;
+  s->op_b = of_rows ? DM_OP_C : DM_OP_N;
+}
+
 dm_equation dm_request_equation(const dm_settings *s) {
   return (dm_equation){
       .op_a = (dm_op)s->op_a,
@@ -22,6 +28,7 @@ dm_equation dm_request_equation(const dm_settings *s) {
       .beta = {s->beta[0], s->beta[1]},
       .type = dm_given(s, "type") ? (dm_dtype)s->type : DM_DTYPE_NONE,
       .type_c = dm_given(s, "type-c") ? (dm_dtype)s->type_c : DM_DTYPE_NONE,
+      .symmetric = s->gram,
       .rounds = s->rounding,
       .compute = (int)s->compute,
   };

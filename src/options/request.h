@@ -8,6 +8,9 @@
 #include "product/multiply.h"
 #include "product/verify.h"
 
+/* From now on SETTINGS are those of the product of a matrix with itself. */
+void dm_request_gram(dm_settings *settings, bool of_rows);
+
 dm_equation dm_request_equation(const dm_settings *settings);
 
 /* The stated seed of the verification. */

@@ -18,6 +18,7 @@ typedef struct dm_settings {
   int op_a, op_b, type, type_c, compute;
   double alpha[2], beta[2];
   bool rounding, reproducible;
+  bool gram; /* stated by the verb or the call: B is A, transposed and conjugated, or A is */
   dm_location old_c;
   /* what is accepted, and how it is read */
   bool external, virtual, filters, no_data, raw, swmr, as_column, as_row;

@@ -29,6 +29,7 @@ enum {
   PAGE_BYTES = 4096,      /* shared memory besides the slots, per rank at most */
   UPLOAD_STRIP = 4 << 20, /* small, so that the first panel arrives early and many threads read */
   STORED_STRIP = 4 << 20, /* bytes of sums; consists of whole rows */
+  MIRRORED_STRIP = 16 << 20, /* the same: the rows of its mirror image are as long as it is high */
 };
 
 static dm_space space_of(const dm_plan *plan, dm_matrix matrix) {
@@ -175,8 +176,9 @@ static void list_strips(const rank_extent *e, dm_buffers *list) {
       upload = dm_max(dm_max(upload, UPLOAD_STRIP), upload_strip(e, (dm_matrix)x));
   if (upload > 0) list->of[DM_BUFFER_UPLOAD] = slots_of(DM_PINNED, DM_BUFFER_STRIPS_UP, upload);
   if (!dm_plan_in_file(p, DM_C)) return;
-  const int64_t elements =
-      dm_min(dm_times(e->own_rows, e->cols), dm_max(STORED_STRIP / e->sum, e->cols));
+  const bool mirrors = p->symmetry != DM_NO_SYMMETRY;
+  const int64_t strip = mirrors ? MIRRORED_STRIP : STORED_STRIP;
+  const int64_t elements = dm_min(dm_times(e->own_rows, e->cols), dm_max(strip / e->sum, e->cols));
   list->stored = elements;
   const bool lands = plan->gpu && (plan->pk == 1 || plan->device_links);
   if (lands)
@@ -184,6 +186,9 @@ static void list_strips(const rank_extent *e, dm_buffers *list) {
         slots_of(DM_PINNED, DM_BUFFER_STRIPS_OUT, dm_times(elements, e->sum));
   if (p->c != p->accumulator || p->reads_c || p->scales)
     list->of[DM_BUFFER_FINISHED] =
+        slots_of(DM_PAGEABLE, DM_BUFFER_STRIPS_OUT, dm_times(elements, dm_dtype_size(p->c)));
+  if (mirrors)
+    list->of[DM_BUFFER_MIRRORED] =
         slots_of(DM_PAGEABLE, DM_BUFFER_STRIPS_OUT, dm_times(elements, dm_dtype_size(p->c)));
   if (p->reads_c && dm_plan_in_file(p, DM_OLD))
     list->of[DM_BUFFER_OLD] = slots_of(DM_PAGEABLE, DM_BUFFER_STRIPS_OUT,
@@ -221,6 +226,7 @@ const dm_buffer_traits dm_buffer_kinds[DM_BUFFERS] = {
     [DM_BUFFER_UPLOAD] = {"upload staging", DM_LIFE_LOAD, DM_MEMORY_STAGING},
     [DM_BUFFER_LANDING] = {"strips from the GPU", DM_LIFE_STORE, DM_MEMORY_STAGING},
     [DM_BUFFER_FINISHED] = {"finished strips", DM_LIFE_STORE, DM_MEMORY_STAGING},
+    [DM_BUFFER_MIRRORED] = {"mirrored strips", DM_LIFE_STORE, DM_MEMORY_STAGING},
     [DM_BUFFER_OLD] = {"strips of the old C", DM_LIFE_STORE, DM_MEMORY_STAGING},
     [DM_BUFFER_HOME_A] = {"A in host memory", DM_LIFE_HOME, DM_MEMORY_STAGING},
     [DM_BUFFER_HOME_B] = {"B in host memory", DM_LIFE_HOME, DM_MEMORY_STAGING},

@@ -8,6 +8,7 @@
 #include "plan/route.h"
 #include "plan/runs.h"
 #include "plan/tiles.h"
+#include "plan/triangle.h"
 
 /* Sizes at which a product runs at half its rate: blocks of rows or columns, and panels. */
 static const double half_block_cpu = 8, half_panel_cpu = 4;
@@ -167,7 +168,7 @@ static double residue_seconds(const dm_plan *plan, const dm_machine *machine, co
 static double gemm_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e) {
   double rate = dm_machine_flops(machine, &plan->problem.compute, plan->problem.work);
   rate *= dm_product_efficiency(e->rows, e->cols, e->width, plan->gpu);
-  double seconds = e->flops * e->rows * e->cols * e->depth / rate;
+  double seconds = e->flops * e->rows * e->cols * e->depth * dm_triangle_fraction(plan) / rate;
   double block = e->sum * e->rows * e->wide;
   if (plan->gpu) { /* every panel writes C, and all but the first read it */
     const double parts = e->panels * fmax(1, ceil(e->width / product_most(plan)));

@@ -123,6 +123,12 @@ static void try_columns(search *s, dm_plan *plan, const int64_t *counts, int cou
 static void try_tiles(search *s, dm_plan *plan) {
   int64_t down[MOST_COUNTS], across[MOST_COUNTS];
   const dm_wishes *w = s->question->wishes;
+  if (plan->problem.symmetry != DM_NO_SYMMETRY) { /* a tile and its mirror image are one */
+    plan->tiles_m = plan->tiles_n = 1;
+    plan->down = false;
+    consider(s, plan);
+    return;
+  }
   if (w->tiles_m > 0) {
     plan->tiles_m = w->tiles_m;
     plan->tiles_n = w->tiles_n;
@@ -168,7 +174,9 @@ void dm_plan_cut_for_time(const dm_question *question, dm_plan *plan) {
   const double most = question->wishes->tile_seconds;
   const dm_forecast *f = &plan->forecast;
   const double seconds = f->gemm + f->exposed + f->reduce;
-  if (!(most > 0) || seconds <= most || question->wishes->tiles_m > 0) return;
+  if (!(most > 0) || seconds <= most || question->wishes->tiles_m > 0 ||
+      plan->problem.symmetry != DM_NO_SYMMETRY)
+    return;
   dm_plan trial = *plan;
   const int64_t most_m = most_tiles(plan, plan->problem.m, plan->pm);
   const int64_t most_n = most_tiles(plan, plan->problem.n, plan->pn);

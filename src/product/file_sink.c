@@ -1,31 +1,36 @@
 #include "product/file_sink.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "core/copy.h"
 #include "core/element_sum.h"
+#include "core/mirror.h"
 #include "engine/finish.h"
 #include "engine/share_sums.h"
-#include "plan/partition.h"
+#include "plan/triangle.h"
 #include "product/memory_result.h"
 
 /* Strips in progress: some are copied from the device while others are finished and written. */
 enum { STRIPS = DM_BUFFER_STRIPS_OUT };
 
-/* A strip in progress: it is copied from the device if needed; threads finish, check and write
- * it. */
+/* A strip in progress: it is copied from the device if needed; threads finish, check and write it,
+ * and then, if C is symmetric, its mirror image. */
 typedef struct strip {
-  enum { DM_STRIP_FREE, DM_STRIP_LANDS, DM_STRIP_IS_WRITTEN } stage;
+  enum { DM_STRIP_FREE, DM_STRIP_LANDS, DM_STRIP_IS_WRITTEN, DM_STRIP_IS_MIRRORED } stage;
   int64_t at; /* its first row in the sums */
   dm_view sums, old, out;
+  int64_t square; /* its last columns that are mirrored within it */
   dm_event arrived;
   dm_transfer *writing;
   atomic_uint_least64_t checksum;
-  const struct dm_storing *storing;
-  char *landing, *finished, *before; /* buffers for sums, output and old C, if needed */
+  struct dm_storing *storing;
+  char *landing, *finished, *before, *mirrored; /* buffers for sums, output, old C and the mirror
+                                                   image, if needed */
 } strip;
 
 /* Its buffers are kept from one store to the next. */
@@ -33,13 +38,15 @@ typedef struct dm_storing {
   dm_rank_state *local;
   dm_file_sink *sink;
   bool goes_on;
-  dm_view sums;     /* this rank's sums, on host or device */
-  int64_t tile;     /* tile of the sums, */
-  int64_t row, col; /* and its position in C */
-  dm_range of_c;    /* this rank's rows of the tile */
-  bool are_c;       /* SUMS are already C's elements: nothing to finish */
-  int64_t height;   /* rows of a strip */
-  int64_t next;     /* first row not started yet */
+  dm_view sums;             /* this rank's sums, on host or device */
+  int64_t tile;             /* tile of the sums, */
+  int64_t row, col;         /* and its position in C */
+  dm_range of_c;            /* this rank's rows of the tile */
+  bool are_c;               /* SUMS are already C's elements: nothing to finish */
+  int64_t height;           /* rows of a strip */
+  int64_t next;             /* first row not started yet */
+  bool mirrors, conjugates; /* C is symmetric, and Hermitian */
+  pthread_mutex_t checking; /* strips and mirror images share rows, which the check sums up */
   strip strips[STRIPS];
 } storing;
 
@@ -64,6 +71,7 @@ static dm_status open_sum(void *state, dm_rank_state *local) {
   uint64_t zero = 0;
   void *sum;
   if (!sink->check || !dm_checkpoint_sums(sink->checkpoint) || local->coords.idle ||
+      local->plan->problem.symmetry != DM_NO_SYMMETRY ||
       local->memory.list.of[DM_BUFFER_DEVICE_SUMS].where == DM_NOWHERE)
     return DM_OK;
   DM_TRY(dm_rank_memory_take(&local->memory, DM_BUFFER_DEVICE_SUMS, &sum));
@@ -97,6 +105,7 @@ static dm_status buffers_open(storing *s) {
   for (int i = 0; i < STRIPS; i++) s->strips[i].storing = s;
   if (s->sums.space == DM_DEVICE) DM_TRY(take(s, DM_BUFFER_LANDING, offsetof(strip, landing)));
   if (!s->are_c) DM_TRY(take(s, DM_BUFFER_FINISHED, offsetof(strip, finished)));
+  if (s->mirrors) DM_TRY(take(s, DM_BUFFER_MIRRORED, offsetof(strip, mirrored)));
   if (s->sink->old) DM_TRY(take(s, DM_BUFFER_OLD, offsetof(strip, before)));
   return DM_OK;
 }
@@ -107,6 +116,9 @@ static dm_status begin(dm_rank_state *local, dm_file_sink *sink, dm_range rows) 
   const dm_view all = dm_rank_result(local, &of_c);
   if (is_new) DM_TRY(dm_buffer_table(1, &sink->storing));
   storing *s = sink->storing;
+  if (is_new) pthread_mutex_init(&s->checking, NULL);
+  s->mirrors = local->plan->problem.symmetry != DM_NO_SYMMETRY;
+  s->conjugates = local->plan->problem.symmetry == DM_HERMITIAN;
   s->local = local;
   s->sink = sink;
   s->goes_on = true;
@@ -123,13 +135,27 @@ static dm_status begin(dm_rank_state *local, dm_file_sink *sink, dm_range rows) 
   return DM_OK;
 }
 
+/* The next strip: of a symmetric C, rows that have something to store. */
+static dm_stripe next_rows(storing *s) {
+  dm_stripe next = {{0, 0}, 0, 0};
+  while (s->next < s->sums.rows && next.cols == 0) {
+    const dm_range rows = {s->row + s->next, s->row + dm_min(s->sums.rows, s->next + s->height)};
+    next = dm_triangle_stripe(&s->local->plan->problem, rows, s->local->cols, 0);
+    if (next.cols == 0) s->next += dm_range_size(next.rows);
+  }
+  return next;
+}
+
 /* Starts copying the next strip to host memory; in host memory nothing moves. */
 static dm_status fetch(storing *s, strip *one) {
-  const int64_t rows = dm_min(s->height, s->sums.rows - s->next);
-  const dm_view part = dm_view_sub(s->sums, s->next, 0, rows, s->sums.cols);
+  const dm_stripe next = next_rows(s);
+  const int64_t rows = dm_range_size(next.rows);
+  if (rows == 0 || next.cols == 0) return DM_OK;
+  const dm_view part = dm_view_sub(s->sums, s->next, 0, rows, next.cols);
   one->stage = DM_STRIP_LANDS;
   one->at = s->next;
   one->sums = part;
+  one->square = next.square;
   one->arrived = 0;
   s->next += rows;
   if (part.space == DM_HOST) return DM_OK;
@@ -139,6 +165,20 @@ static dm_status fetch(storing *s, strip *one) {
 
 static dm_view some_rows(dm_view view, int64_t first, int64_t count) {
   return dm_view_sub(view, first, 0, count, view.cols);
+}
+
+/* Adds rows of C to the check and to the strip's checksum. */
+static dm_status add_rows(strip *one, dm_view out, int64_t row, int64_t col) {
+  storing *s = one->storing;
+  const dm_file_sink *sink = s->sink;
+  dm_status status = DM_OK;
+  if (s->mirrors) pthread_mutex_lock(&s->checking);
+  if (sink->check && !is_summed_there(s))
+    status = dm_freivalds_add_c(sink->check, NULL, out, row, col);
+  if (s->mirrors) pthread_mutex_unlock(&s->checking);
+  if (dm_checkpoint_sums(sink->checkpoint))
+    atomic_fetch_add(&one->checksum, dm_checksum_view(out, row, col, s->local->plan->problem.n));
+  return status;
 }
 
 /* What a thread does with COUNT rows of a strip from row FIRST before it writes them. */
@@ -157,11 +197,33 @@ static dm_status finish_rows(void *context, int64_t first, int64_t count) {
   if (one->finished)
     DM_TRY(dm_finish(out, some_rows(one->sums, first, count), p->reads_c ? &old : NULL, sink->alpha,
                      sink->beta));
-  if (sink->check && !is_summed_there(s))
-    DM_TRY(dm_freivalds_add_c(sink->check, NULL, out, row, s->col));
-  if (dm_checkpoint_sums(sink->checkpoint))
-    atomic_fetch_add(&one->checksum, dm_checksum_view(out, row, s->col, p->n));
-  return DM_OK;
+  return add_rows(one, out, row, s->col);
+}
+
+/* The part of a written strip that has a mirror image elsewhere. */
+static dm_view beside_square(const strip *one) {
+  return dm_view_sub(one->out, 0, 0, one->out.rows, one->out.cols - one->square);
+}
+
+static dm_view mirror_of(const strip *one) {
+  const dm_view part = beside_square(one);
+  return dm_view_row_major(one->mirrored, part.dtype, part.cols, part.rows);
+}
+
+/* The same for COUNT rows of its mirror image. */
+static dm_status mirror_rows(void *context, int64_t first, int64_t count) {
+  strip *one = context;
+  const storing *s = one->storing;
+  const dm_view part = beside_square(one), out = some_rows(mirror_of(one), first, count);
+  dm_copy(out, dm_view_transpose(dm_view_sub(part, 0, first, part.rows, count)), s->conjugates);
+  return add_rows(one, out, s->col + first, s->row + one->at);
+}
+
+static dm_status write_mirrored(const storing *s, strip *one) {
+  const dm_prepare prepare = {.rows = mirror_rows, .context = one};
+  one->stage = DM_STRIP_IS_MIRRORED;
+  return dm_file_queue_write(s->sink->behind, s->sink->output, s->col, s->row + one->at,
+                             mirror_of(one), prepare, &one->writing);
 }
 
 /* Passes a copied strip to the threads. */
@@ -169,6 +231,8 @@ static dm_status write_strip(storing *s, strip *one) {
   const dm_problem *p = &s->local->plan->problem;
   const int64_t row = s->row + one->at, rows = one->sums.rows, cols = one->sums.cols;
   one->stage = DM_STRIP_IS_WRITTEN;
+  if (one->square > 0)
+    dm_mirror(dm_view_sub(one->sums, 0, cols - one->square, rows, one->square), s->conjugates);
   one->out = one->finished ? dm_view_row_major(one->finished, p->c, rows, cols) : one->sums;
   atomic_store(&one->checksum, 0);
   if (s->sink->old_tiles) {
@@ -191,11 +255,16 @@ static dm_status move_on(storing *s, strip *one) {
     if (one->arrived) DM_TRY(dm_backend_test(s->local->backend, one->arrived, &done));
     return done ? write_strip(s, one) : DM_OK;
   case DM_STRIP_IS_WRITTEN:
+  case DM_STRIP_IS_MIRRORED:
     DM_TRY(dm_transfer_test(one->writing, &done));
     if (!done) return DM_OK;
+    if (s->mirrors && one->stage == DM_STRIP_IS_WRITTEN && one->square < one->out.cols)
+      return write_mirrored(s, one);
     dm_checkpoint_add(s->sink->checkpoint, s->tile, atomic_load(&one->checksum));
     if (is_summed_there(s)) s->sink->landed += atomic_load(&one->checksum);
     s->sink->written += one->out.rows * one->out.cols * dm_dtype_size(one->out.dtype);
+    if (one->stage == DM_STRIP_IS_MIRRORED)
+      s->sink->written += mirror_of(one).rows * one->out.rows * dm_dtype_size(one->out.dtype);
     one->stage = DM_STRIP_FREE;
     return DM_OK;
   }
@@ -257,6 +326,7 @@ static dm_status settle(void *state) {
 static void close_storing(void *state, dm_rank_state *local) {
   dm_file_sink *sink = state;
   (void)local; /* the memory is LOCAL's */
+  if (sink->storing) pthread_mutex_destroy(&sink->storing->checking);
   free(sink->storing);
   sink->storing = NULL;
 }

@@ -2,9 +2,11 @@
 
 #include "core/checked.h"
 #include "core/copy.h"
+#include "core/mirror.h"
 #include "engine/finish.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
+#include "product/memory_mirror.h"
 
 enum { TILE_STEP = 256 }; /* bytes, as in plan/buffers.c */
 
@@ -122,18 +124,22 @@ const dm_sink_ops dm_sink_result = {
 
 typedef struct finishing {
   const dm_memory_result *result;
-  bool reads_c;
+  bool reads_c, conjugates;
 } finishing;
 
 static dm_status take_sums(void *context, dm_view into, dm_view sums) {
   const finishing *f = context;
-  return dm_finish(into, sums, f->reads_c ? &into : NULL, f->result->alpha, f->result->beta);
+  DM_TRY(dm_finish(into, sums, f->reads_c ? &into : NULL, f->result->alpha, f->result->beta));
+  if (f->conjugates) dm_conjugate(into);
+  return DM_OK;
 }
 
 static dm_status add_to_check(const dm_memory_result *r, dm_rank_state *local) {
   dm_range rows;
   if (!r->check || local->coords.idle) return DM_OK;
   (void)dm_rank_result(local, &rows);
+  if (local->plan->problem.symmetry != DM_NO_SYMMETRY)
+    return dm_memory_mirror_check(r->check, local, sums_of((void *)r, local), rows);
   return dm_freivalds_add_c(r->check, local->backend, sums_of((void *)r, local), rows.begin,
                             local->cols.begin);
 }
@@ -164,14 +170,14 @@ static dm_status finish_here(dm_memory_result *r, dm_rank_state *local, int64_t 
   return dm_comm_agree(r->run->world, status);
 }
 
-/* Moves P to the caller's memory. */
-static dm_status give(dm_memory_result *r, const dm_plan *plan, int64_t tile, bool finished,
-                      part *p) {
-  const dm_problem *problem = &plan->problem;
-  finishing f = {r, problem->reads_c};
+/* Moves P, which is EXTENT of C, to the caller's memory: with TURNED, P's transpose. */
+static dm_status give_extent(dm_memory_result *r, const dm_problem *problem, dm_extent extent,
+                             bool turned, bool finished, part *p) {
+  finishing f = {r, problem->reads_c, turned && problem->symmetry == DM_HERMITIAN};
   dm_distributed there;
-  dm_status status = dm_comm_agree(
-      r->run->world, dm_distributed_part(r->matrix, dm_tile_extent(plan, DM_C, tile), &there));
+  if (turned) extent = (dm_extent){extent.cols, extent.rows};
+  dm_status status = dm_comm_agree(r->run->world, dm_distributed_part(r->matrix, extent, &there));
+  if (turned) dm_distributed_transpose(&there);
   if (!status) {
     const dm_end from = part_end(p), to = dm_distributed_end(&there);
     const dm_move move = {.dtype = finished ? problem->c : problem->accumulator,
@@ -185,12 +191,60 @@ static dm_status give(dm_memory_result *r, const dm_plan *plan, int64_t tile, bo
   return status;
 }
 
+/* The same for EXTENT of the tile that covers TILE and is in P. */
+static dm_status give_part(dm_memory_result *r, const dm_rank_state *local, const part *p,
+                           dm_extent tile, dm_extent extent, bool turned) {
+  part sub = {.view = p->view};
+  dm_range rows;
+  const dm_extent within = {
+      {extent.rows.begin - tile.rows.begin, extent.rows.end - tile.rows.begin},
+      {extent.cols.begin - tile.cols.begin, extent.cols.end - tile.cols.begin}};
+  if (dm_range_size(extent.rows) == 0 || dm_range_size(extent.cols) == 0) return DM_OK;
+  dm_status status = dm_comm_agree(r->run->world, dm_distribution_part(&p->of, within, &sub.of));
+  if (!local->coords.idle) {
+    (void)dm_rank_result(local, &rows);
+    sub.view = dm_memory_mirror_cut(p->view, rows, local->cols, extent);
+  }
+  if (!status) status = give_extent(r, &local->plan->problem, extent, turned, false, &sub);
+  dm_distribution_free(&sub.of);
+  return status;
+}
+
+/* A symmetric C: the computed half and its mirror image, in runs of rows that cross no border of a
+ * block, so that all ranks know what is in it. */
+static dm_status give_mirrored(dm_memory_result *r, dm_rank_state *local, int64_t tile, part *p) {
+  const dm_plan *plan = local->plan;
+  const dm_extent all = dm_tile_extent(plan, DM_C, tile);
+  dm_range rows;
+  if (!local->coords.idle) {
+    (void)dm_rank_result(local, &rows);
+    dm_memory_mirror_square(local, p->view, rows);
+  }
+  for (dm_range run = {all.rows.begin, all.rows.begin}; run.begin < all.rows.end;
+       run.begin = run.end) {
+    run.end = dm_memory_mirror_border(plan, tile, run.begin);
+    const dm_range across = {all.cols.begin, dm_min(all.cols.end, run.end)};
+    const dm_range before = {all.cols.begin, dm_min(all.cols.end, run.begin)};
+    DM_TRY(give_part(r, local, p, all, (dm_extent){run, across}, false));
+    DM_TRY(give_part(r, local, p, all, (dm_extent){run, before}, true));
+  }
+  return DM_OK;
+}
+
+/* Moves P to the caller's memory. */
+static dm_status give(dm_memory_result *r, dm_rank_state *local, int64_t tile, bool finished,
+                      part *p) {
+  const dm_problem *problem = &local->plan->problem;
+  if (problem->symmetry != DM_NO_SYMMETRY) return give_mirrored(r, local, tile, p);
+  return give_extent(r, problem, dm_tile_extent(local->plan, DM_C, tile), false, finished, p);
+}
+
 static dm_status deliver_part(dm_memory_result *r, dm_rank_state *local, int64_t tile, part *p) {
   const bool finishes = finishes_here(r, &local->plan->problem);
   if (!local->coords.idle) p->view = sums_of(r, local);
   if (dm_plan_tiles(local->plan) > 1) DM_TRY(dm_comm_agree(r->run->world, add_to_check(r, local)));
   if (finishes) DM_TRY(finish_here(r, local, tile, p));
-  return give(r, local->plan, tile, finishes, p);
+  return give(r, local, tile, finishes, p);
 }
 
 dm_status dm_memory_result_deliver(dm_memory_result *r, dm_rank_state *local, int64_t tile) {

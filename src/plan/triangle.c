@@ -1,0 +1,42 @@
+#include "plan/triangle.h"
+
+#include <math.h>
+
+#include "core/checked.h"
+
+enum { STRIPES = 16 };
+
+int64_t dm_triangle_step(int64_t cols) {
+  return dm_max(DM_BORDER, dm_round_up(dm_ceil_div(cols, STRIPES), DM_BORDER));
+}
+
+dm_stripe dm_triangle_stripe(const dm_problem *problem, dm_range rows, dm_range cols,
+                             int64_t step) {
+  const int64_t row = rows.begin;
+  if (problem->symmetry == DM_NO_SYMMETRY || row >= cols.end)
+    return (dm_stripe){rows, dm_range_size(cols), 0};
+  if (row < cols.begin) return (dm_stripe){{row, dm_min(rows.end, cols.begin)}, 0, 0};
+  int64_t end = dm_min(rows.end, cols.end);
+  if (step > 0) end = dm_min(end, (row / step + 1) * step);
+  return (dm_stripe){{row, end}, end - cols.begin, end - row};
+}
+
+static double part_of_block(const dm_plan *plan, dm_range rows, dm_range cols) {
+  const int64_t step = dm_triangle_step(dm_range_size(cols));
+  const double all = (double)dm_range_size(rows) * (double)dm_range_size(cols);
+  double done = 0;
+  for (dm_stripe s; rows.begin < rows.end; rows.begin = s.rows.end) {
+    s = dm_triangle_stripe(&plan->problem, rows, cols, step);
+    done += (double)dm_range_size(s.rows) * (double)s.cols;
+  }
+  return all > 0 ? done / all : 0;
+}
+
+double dm_triangle_fraction(const dm_plan *plan) {
+  double most = 0;
+  if (plan->problem.symmetry == DM_NO_SYMMETRY) return 1;
+  for (int i = 0; i < plan->pm; i++)
+    for (int j = 0; j < plan->pn; j++)
+      most = fmax(most, part_of_block(plan, dm_plan_rows(plan, 0, i), dm_plan_cols(plan, 0, j)));
+  return most;
+}
