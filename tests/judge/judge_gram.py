@@ -1,0 +1,79 @@
+"""gram: products of a matrix with itself are those of NumPy and exactly symmetric, on any grid and from any file; what
+was stored verifies by itself; interrupted and refused calls leave nothing."""
+import elements
+import numpy as np
+from running import expect, options, run, run_cases, records_of
+
+COMPLEX = ("c64", "c128")
+# rows and columns of X, type, ranks, flags
+CASES = [(300, 700, "f64", 1, ""), (700, 1100, "f64", 3, ""), (1, 1, "f64", 2, ""), (5, 600, "f32", 8, ""),
+         (2000, 130, "f32", 4, ""), (90, 800, "c128", 5, ""), (700, 300, "c64", 2, "--alpha -1.5"),
+         (200, 520, "i8", 3, ""), (200, 900, "bf16", 2, ""), (300, 600, "f16", 1, "--alpha 2"),
+         (600, 640, "f64", 4, "--grid 2x2x1"), (600, 640, "f64", 8, "--grid 2x2x2"),
+         (600, 640, "f64", 4, "--grid 1x4x1 --panel 64"), (600, 640, "c128", 6, "--grid 3x1x2"),
+         (600, 640, "f64", 3, "--reproducible"), (400, 700, "f64", 2, "--compute f64:int8"),
+         (400, 700, "f32", 3, "--compute f32:f16"), (700, 600, "f64", 2, "--no-overlap --chunk 100x70"),
+         (300, 500, "f32", 2, "--type-c bf16"), (1500, 1400, "f64", 2, "--memory host=110MiB")]
+
+
+def values(rows, cols, dtype, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(rows, cols))
+    if dtype in COMPLEX:
+        x = x + 1j * rng.normal(size=(rows, cols))
+    return np.round(x * 30) if dtype == "i8" else x
+
+
+def read(path, dtype):
+    return elements.exact(elements.read_raw(path, dtype), dtype)
+
+
+def result_type(dtype, flags):
+    return "bf16" if "--type-c" in flags else {"i8": "i32", "bf16": "f32", "f16": "f32"}.get(dtype, dtype)
+
+
+def compare(folder, damier, case, of, seed):
+    rows, cols, dtype, ranks, flags = case
+    x = elements.write(folder / "x.h5", values(rows, cols, dtype, seed), dtype, ("contiguous", "chunked")[seed % 2])
+    words = ("gram", folder / "x.h5", "-o", folder / "c.h5", "--of", of, "--threads", 1, "-q", *flags.split())
+    run(damier, ranks, *words, "--json", folder / "record.json")
+    c = read(folder / "c.h5", result_type(dtype, flags))
+    alpha = -1.5 if "-1.5" in flags else 2 if "--alpha 2" in flags else 1
+    wide = x.astype(np.complex128 if dtype in COMPLEX else np.float64)
+    want = alpha * (wide.conj().T @ wide if of == "columns" else wide @ wide.conj().T)
+    rough = max(elements.unit(result_type(dtype, flags)), elements.unit("f32") if dtype in ("bf16", "f16") else 0)
+    expect(np.abs(c - want).max() <= 40 * rough * np.abs(want).max(), "other numbers than NumPy")
+    expect(np.array_equal(c, c.conj().T), "not symmetric")
+    expect(dtype not in COMPLEX or not np.diag(c).imag.any(), "the diagonal is not real")
+    expect(records_of(folder / "record.json")[-1]["verification"]["verdict"] == "PASS", "not verified")
+    if "--type-c" not in flags:
+        run(damier, 2, "verify", folder / "x.h5", folder / "x.h5", folder / "c.h5", "-q")
+    run(damier, 1, "verify", folder / "c.h5", "-q")
+
+
+def same_bits(folder, damier):
+    elements.write(folder / "x.h5", values(900, 800, "f64", 7), "f64")
+    results = []
+    for ranks, grid in ((1, "1x1x1"), (2, "2x1x1"), (6, "2x3x1")):
+        run(damier, ranks, "gram", folder / "x.h5", "-o", folder / "c.h5", "--reproducible", "--grid", grid, "--force",
+            "--threads", 1, "-q")
+        results.append(read(folder / "c.h5", "f64"))
+    expect(all(np.array_equal(r, results[0]) for r in results), "other bits on another grid")
+
+
+def refused(folder, damier):
+    x, c = folder / "x.h5", folder / "c.h5"
+    elements.write(x, values(400, 3000, "f64", 8), "f64")
+    elements.write(folder / "z.h5", values(5, 6, "c128", 9), "c128")
+    run(damier, 1, "gram", x, "-o", c, "--beta", 1, expect=2)
+    run(damier, 1, "gram", x, "-o", c, "--op-a", "t", expect=2)
+    run(damier, 1, "gram", folder / "z.h5", "-o", c, "--alpha", "1,2", expect=2)
+    run(damier, 1, "gram", x, x, "-o", c, expect=2)
+    run(damier, 1, "gram", x, "-o", x, "--force", expect=2)
+    run(damier, 2, "gram", x, "-o", c, "--memory", "host=90MiB", expect=5)
+    expect(not c.exists() and not c.with_name("c.h5.part").exists(), "something was written")
+    expect("3000 x 3000" in run(damier, 1, "gram", x, "-o", c, "--dry-run"), "no plan")
+
+
+run_cases(options().damier, [(compare, case, of, seed) for seed, case in enumerate(CASES) for of in ("columns", "rows")]
+          + [(same_bits,), (refused,)])
