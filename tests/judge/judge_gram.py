@@ -13,7 +13,7 @@ CASES = [(300, 700, "f64", 1, ""), (700, 1100, "f64", 3, ""), (1, 1, "f64", 2, "
          (600, 640, "f64", 4, "--grid 1x4x1 --panel 64"), (600, 640, "c128", 6, "--grid 3x1x2"),
          (600, 640, "f64", 3, "--reproducible"), (400, 700, "f64", 2, "--compute f64:int8"),
          (400, 700, "f32", 3, "--compute f32:f16"), (700, 600, "f64", 2, "--no-overlap --chunk 100x70"),
-         (300, 500, "f32", 2, "--type-c bf16"), (1500, 1400, "f64", 2, "--memory host=110MiB")]
+         (300, 500, "f32", 2, "--type-c bf16"), (1300, 1200, "f64", 2, "--memory host=120MiB")]
 
 
 def values(rows, cols, dtype, seed):
