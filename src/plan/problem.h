@@ -23,13 +23,13 @@ typedef enum dm_home {
 
 enum { DM_HOMES = 4 };
 
-/* Whether op(B) is the transpose of op(A), so that C is symmetric; or its conjugate transpose, and C
- * is Hermitian. */
+/* Whether op(B) is the transpose of op(A), so that C is symmetric; or its conjugate transpose, and
+ * C is Hermitian. */
 typedef enum dm_symmetry { DM_NO_SYMMETRY, DM_SYMMETRIC, DM_HERMITIAN } dm_symmetry;
 
 typedef struct dm_problem {
   int64_t m, n, k;
-  dm_symmetry symmetry; /* stated: only one half of C is computed (plan/triangle.h) */
+  dm_symmetry symmetry;    /* stated: only one half of C is computed (plan/triangle.h) */
   bool no_k;               /* k is 0 and stands here as 1, for a column of zeros: C is beta C0 */
   dm_dtype file_a, file_b; /* types in the files */
   dm_dtype work;           /* type of moved and multiplied elements */
