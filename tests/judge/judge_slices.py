@@ -101,6 +101,16 @@ def at_random(folder, damier, seed):
                 *(["--memory", "host=64MiB"] if seed % 2 else []))
 
 
+def steps(folder, damier):
+    """Rows that are apart in a file that could be multiplied where it is mapped."""
+    rng = np.random.default_rng(9)
+    x = rng.integers(-9, 9, (4, 3000, 40)).astype("f8")
+    write(folder / "a.h5", x)
+    for text, part in (("[3, 0:1000:2, :]", x[3, 0:1000:2]), ("[:, 7, :]", x[:, 7]), ("[1]", x[1]),
+                       ("[2, 5:2000, :]", x[2, 5:2000]), ("[0, ::3, 4:20]", x[0, ::3, 4:20])):
+        product(folder, damier, f"{folder}/a.h5:/x{text}", part, 1, rng)
+
+
 def told(damier, location, text):
     """LOCATION is refused with a message that has TEXT."""
     done = ended([damier, "info", location])
@@ -187,7 +197,7 @@ def meaning(folder, damier):
 
 def main():
     chosen = options()
-    work = [(case,) for case in (refusals, stacks, meaning)]
+    work = [(case,) for case in (refusals, stacks, meaning, steps)]
     work += [(at_random, seed) for seed in range(60 if chosen.long else 6)]
     work += [(flattened, seed) for seed in range(40 if chosen.long else 4)]
     run_cases(chosen.damier, work)
