@@ -33,7 +33,7 @@ static bool says(dm_run run, double seconds, double shown, const char *start) {
 TEST(phases_are_named_when_a_line_is_due) {
   const dm_run run = {.log = {.level = DM_LOG_NOTE}};
   assert_true(says(run, 0.0, 0, NULL));
-  assert_true(says(run, 5000, 1.0, "damier: reading, 5000 s after the start"));
+  assert_true(says(run, 5000, 1.0, "damier: reading, 1.4 h after the start"));
   assert_true(says(run, 5000, 5000, NULL));
   dm_run other = run;
   other.log.level = DM_LOG_WARNING; /* -q */
