@@ -384,6 +384,9 @@ void dm_freivalds_scaled(dm_freivalds *check, const int64_t *rows, const int64_t
   check->row_exponents = rows;
   check->col_exponents = cols;
   check->alpha_exponent = alpha;
+  /* A row is scaled by its largest element: squares of the others underflow, and would leave groups
+   * without a bound. */
+  dm_freivalds_join_groups(check);
 }
 
 void dm_freivalds_reset_c(dm_freivalds *check) {

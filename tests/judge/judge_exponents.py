@@ -29,6 +29,7 @@ def data():
     for power in (2, 4, 8):
         yield f"steep within, 1e{power}", "f32", "", steep(power), 1 / steep(power)[:, None], 0
     yield "steep within, 1e170", "f64", "", steep(170), 1 / steep(170)[:, None], 0
+    yield "one huge element", "f64", "", np.where((rows == 3) & (np.arange(K) == 5), 1e300, 1.0), np.eye(K, N), 0
     yield "f16 of few bits", "f32", "f16", 1e-3, 1e-3, 0
     yield "f32 of few bits", "f64", "f32", 1e-20, 1e-20, 0
 
