@@ -5,7 +5,7 @@ import numpy as np
 import elements
 from running import expect, options, records_of, run, run_cases
 
-M, N, K = 60, 50, 70
+M, N, K = 60, 100, 70
 
 
 def steep(power):
