@@ -31,7 +31,8 @@ dm_status dm_setup_open_backend(dm_run *run, const dm_engine *engine, const dm_p
 /* Host memory of this process that a plan counts as used. */
 int64_t dm_setup_process_bytes(void);
 
-/* The memory that a rank may use: the LIMIT that the user states, or a part of what is AVAILABLE. */
+/* The memory that a rank may use: the LIMIT that the user states, or a part of what is AVAILABLE.
+ */
 int64_t dm_setup_share(int64_t limit, double available);
 
 /* Describes machine, device, plan and forecast in RECORD. */
