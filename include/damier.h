@@ -296,8 +296,8 @@ DAMIER_API int damier_multiply(damier_context *context, const damier_matrix *a,
 /** Multiplies a matrix with itself: C = alpha X^H X, or alpha X X^H.  Collective.
  *
  * Computes the elements on and below the diagonal and mirrors them, so C is exactly symmetric, or
- * Hermitian with a real diagonal. Otherwise as damier_multiply; the options "op-a" and "op-b" do
- * not apply, "beta" must be 0, and C must fit in the memory of the ranks.
+ * Hermitian with a real diagonal. Otherwise as damier_multiply; the options "op-a" and "op-b" must
+ * be "n", "beta" must be 0, and C must fit in the memory of the ranks.
  * @param context of this rank
  * @param x in a file or in memory
  * @param of_rows 0: X^H X, products of columns; else X X^H, of rows

@@ -76,15 +76,25 @@ static dm_status look(dm_posed *p) {
   return is_file(p->c) ? dm_request_check_output(&p->settings, &p->context->run.log, f) : DM_OK;
 }
 
+/* Products of a matrix with itself have the ops that make C symmetric. */
+static dm_status settle_gram(dm_posed *p) {
+  const dm_settings *s = &p->context->settings;
+  if (!p->gram) return DM_OK;
+  dm_request_gram(&p->settings, p->of_rows);
+  if (s->op_a == (int)DM_OP_N && s->op_b == (int)DM_OP_N) return DM_OK;
+  return dm_hint(dm_fail(DM_E_USAGE, "\"op-a\" and \"op-b\" do not apply to gram"),
+                 "of_rows selects X X^H instead of X^H X");
+}
+
 dm_status dm_posed_look(dm_posed *posed) {
   const dm_run *run = &posed->context->run;
   int *write_by = &posed->settings.write_by;
   posed->settings = posed->context->settings;
-  if (posed->gram) dm_request_gram(&posed->settings, posed->of_rows);
   /* A file that is truncated while it is mapped ends the process. */
   if (*write_by == (int)DM_WRITE_MAPPED || *write_by == (int)DM_WRITE_AUTO)
     *write_by = (int)DM_WRITE_PWRITE;
-  dm_status status = settle(posed);
+  dm_status status = settle_gram(posed);
+  if (!status) status = settle(posed);
   DM_TRY(dm_comm_agree(run->world, status || run->rank > 0 ? status : look(posed)));
   dm_product_files *f = &posed->files;
   dm_dataset *const datasets[] = {&f->a, &f->b, &f->c};

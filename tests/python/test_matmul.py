@@ -49,6 +49,32 @@ class Exported:
         return self.array.__dlpack__()
 
 
+class Gram(unittest.TestCase):
+    """damier.gram of both orientations: exact, and exactly symmetric or Hermitian."""
+
+    def test_types_and_strides(self):
+        for dtype, shape in itertools.product(REAL[:2] + COMPLEX, ((1, 1), (7, 5), (130, 67), (64, 200))):
+            x = drawn(shape, dtype)
+            for view in (x, np.asfortranarray(x), np.repeat(x, 2, axis=1)[:, ::2]):
+                with self.subTest(dtype=dtype, shape=shape, strides=view.strides):
+                    np.testing.assert_array_equal(damier.gram(view), exact(x.conj().T, x))
+                    np.testing.assert_array_equal(damier.gram(view, of="rows"), exact(x, x.conj().T))
+
+    def test_random_numbers_are_symmetric(self):
+        x = np.random.default_rng(3).standard_normal((90, 70))
+        c = damier.gram(x)
+        np.testing.assert_array_equal(c, c.T)
+        np.testing.assert_allclose(c, x.T @ x, rtol=1e-12, atol=1e-12)
+
+    def test_out_and_refusals(self):
+        x, out = drawn((9, 4), "f8"), np.zeros((4, 4))
+        self.assertIs(damier.gram(x, out), out)
+        np.testing.assert_array_equal(out, x.T @ x)
+        for wrong in ({"of": "both"}, {"beta": 1}, {"op_a": "t"}):
+            with self.subTest(wrong), self.assertRaises(damier.UsageError):
+                damier.gram(x, **wrong)
+
+
 class ExportedBfloat(Exported):
     """torch.bfloat16: NumPy exports 16-bit integers; then corrects the type in the structure."""
 
