@@ -51,22 +51,15 @@ dm_extent dm_tile_extent(const dm_plan *plan, int matrix, int64_t tile) {
   return (dm_extent){matrix == DM_B ? k : t.rows, matrix == DM_A ? k : t.cols};
 }
 
-static dm_status rows_of_a(const dm_plan *plan, int64_t tile, dm_range of, dm_axis *axis) {
-  DM_TRY(axis_open(dm_range_size(of), plan->pm * plan->pn, (int64_t)plan->pm * plan->pn, axis));
+/* A's rows are divided among the ranks of a grid row, C's among the layers: COUNT parts of each of
+ * the grid's rows, as SHARE tells. */
+static dm_status rows_of(const dm_plan *plan, int64_t tile, dm_range of, int count,
+                         dm_range (*share)(const dm_plan *, int64_t, int, int), dm_axis *axis) {
+  DM_TRY(axis_open(dm_range_size(of), plan->pm * count, (int64_t)plan->pm * count, axis));
   for (int i = 0; i < plan->pm; i++)
-    for (int j = 0; j < plan->pn; j++) {
-      const dm_range rows = dm_plan_a_share(plan, tile, i, j);
-      axis_add(axis, rows.begin - of.begin, dm_range_size(rows), i * plan->pn + j, 0);
-    }
-  return DM_OK;
-}
-
-static dm_status rows_of_c(const dm_plan *plan, int64_t tile, dm_range of, dm_axis *axis) {
-  DM_TRY(axis_open(dm_range_size(of), plan->pm * plan->pk, (int64_t)plan->pm * plan->pk, axis));
-  for (int i = 0; i < plan->pm; i++)
-    for (int l = 0; l < plan->pk; l++) {
-      const dm_range rows = dm_plan_c_share(plan, tile, i, l);
-      axis_add(axis, rows.begin - of.begin, dm_range_size(rows), i * plan->pk + l, 0);
+    for (int part = 0; part < count; part++) {
+      const dm_range rows = share(plan, tile, i, part);
+      axis_add(axis, rows.begin - of.begin, dm_range_size(rows), i * count + part, 0);
     }
   return DM_OK;
 }
@@ -97,12 +90,12 @@ static dm_status along_k(const dm_plan *plan, int sharers, dm_axis *axis) {
 static dm_status axes_of_tile(const dm_plan *plan, int matrix, int64_t tile, dm_distribution *of) {
   const dm_extent extent = dm_tile_extent(plan, matrix, tile);
   if (matrix == DM_A) {
-    DM_TRY(rows_of_a(plan, tile, extent.rows, &of->rows));
+    DM_TRY(rows_of(plan, tile, extent.rows, plan->pn, dm_plan_a_share, &of->rows));
     return along_k(plan, 1, &of->cols);
   }
   DM_TRY(cols_of_c(plan, tile, extent.cols, &of->cols));
   return matrix == DM_B ? along_k(plan, plan->pm, &of->rows)
-                        : rows_of_c(plan, tile, extent.rows, &of->rows);
+                        : rows_of(plan, tile, extent.rows, plan->pk, dm_plan_c_share, &of->rows);
 }
 
 static int rank_in_plan(const dm_plan *plan, int matrix, int row, int col) {
