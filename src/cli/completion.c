@@ -111,7 +111,7 @@ static void print_zsh_options(unsigned verb, FILE *out) {
     if (dm_cli_options[i].verbs & verb) print_zsh_option(&dm_cli_options[i], out);
 }
 
-/* Words that may follow FIRST or, if it is NULL, start a command ("bench", "tune"). */
+/* Words that may follow FIRST or, if it is NULL, start a command ("bench"). */
 static void print_zsh_verbs(const char *array, const char *first, FILE *out) {
   fprintf(out, "  local -a %s=(\n", array);
   for (int i = 0; i < dm_cli_verb_count; i++) {
@@ -149,7 +149,6 @@ void dm_cli_print_zsh_completion(FILE *out) {
   fputs("    ) ;;\n  esac\n"
         "  if (( CURRENT == 2 )); then _describe verb verbs; fi\n"
         "  if (( CURRENT == 3 )) && [[ $words[2] == bench ]]; then _describe verb benches; fi\n"
-        "  if (( CURRENT == 3 )) && [[ $words[2] == tune ]]; then compadd rates; fi\n"
         "  _arguments $options '*:file:_files'\n"
         "}\n"
         "if [[ $funcstack[1] == _damier ]]; then _damier \"$@\"; else compdef _damier damier; fi\n",
