@@ -111,6 +111,20 @@ def steps(folder, damier):
         product(folder, damier, f"{folder}/a.h5:/x{text}", part, 1, rng)
 
 
+def old_c(folder, damier):
+    """A part of a dataset as the old C, and C verified against it."""
+    rng = np.random.default_rng(4)
+    a, b, c = (rng.integers(-5, 5, shape).astype("f8") for shape in ((30, 20), (20, 10), (3, 60, 20)))
+    for name, x in (("a", a), ("b", b), ("c", c)):
+        write(folder / f"{name}.h5", x)
+    words = ("--beta", 2, "--c", f"{folder}/c.h5:/x[1, ::2, 10:]")
+    inputs = (folder / "a.h5", folder / "b.h5")
+    run(damier, 2, "multiply", *inputs, "-o", folder / "d.h5:/c", "-q", *words)
+    with h5py.File(folder / "d.h5") as file:
+        expect(np.array_equal(file["c"][()], a @ b + 2 * c[1, ::2, 10:]), "wrong with a part as the old C")
+    run(damier, 1, "verify", *inputs, folder / "d.h5", "-q", *words)
+
+
 def told(damier, location, text):
     """LOCATION is refused with a message that has TEXT."""
     done = ended([damier, "info", location])
@@ -197,7 +211,7 @@ def meaning(folder, damier):
 
 def main():
     chosen = options()
-    work = [(case,) for case in (refusals, stacks, meaning, steps)]
+    work = [(case,) for case in (refusals, stacks, meaning, steps, old_c)]
     work += [(at_random, seed) for seed in range(60 if chosen.long else 6)]
     work += [(flattened, seed) for seed in range(40 if chosen.long else 4)]
     run_cases(chosen.damier, work)
