@@ -383,7 +383,7 @@ static dm_generator generator_of(const dm_files_bench *b, dm_matrix matrix) {
 
 /* The program's own file: it can be inspected without a child process. */
 static dm_status look(const dm_location *at, dm_dataset *dataset) {
-  dm_question question = {.at = *at};
+  dm_inspection question = {.at = *at};
   dm_finding *finding = calloc(1, sizeof *finding);
   if (!finding) return dm_fail(DM_E_FIT, "no memory for an inspection");
   dm_status status = dm_examine(&question, finding);

@@ -15,7 +15,6 @@
 #include "engine/phases.h"
 #include "engine/seen_files.h"
 #include "plan/choose.h"
-#include "plan/fit.h"
 #include "plan/identity.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"

@@ -180,7 +180,7 @@ static dm_status examine_whole(const dm_trust *trust, dm_dataset *find, dm_attri
 }
 
 dm_status dm_examine(const void *argument, void *result) {
-  const dm_question *question = argument;
+  const dm_inspection *question = argument;
   dm_finding *find = result;
   memset(find, 0, sizeof *find);
   find->dataset.at = question->at;

@@ -4,18 +4,18 @@
 
 #include "file/inspect.h"
 
-typedef struct dm_question {
+typedef struct dm_inspection {
   dm_location at;
   dm_trust trust;
   bool provenance; /* whether provenance is wanted */
-} dm_question;
+} dm_inspection;
 
 typedef struct dm_finding {
   dm_dataset dataset;
   dm_attributes provenance;
 } dm_finding;
 
-/* A dm_child_work: dm_question -> dm_finding. */
+/* A dm_child_work: dm_inspection -> dm_finding. */
 dm_status dm_examine(const void *question, void *finding);
 
 /* Opens AT's file if it is a regular file, notes its identity in FIND, and starts HDF5. *file is an

@@ -126,7 +126,7 @@ static bool is_answer(const dm_location *asked, const dm_location *found) {
          (asked->dataset[0] == '\0' || strcmp(name, found->dataset) == 0);
 }
 
-static dm_status accept(const dm_question *question, dm_finding *find, dm_child_tail *tail) {
+static dm_status accept(const dm_inspection *question, dm_finding *find, dm_child_tail *tail) {
   const bool sane = is_sane_dataset(&find->dataset);
   if (!take_composite(&find->dataset, tail, sane) || !clean_attributes(&find->provenance) ||
       !is_answer(&question->at, &find->dataset.at))
@@ -151,7 +151,7 @@ static const void *composite_of(const void *result, int64_t *bytes) {
 
 dm_status dm_io_inspect(const dm_location *location, const dm_trust *trust, dm_dataset *dataset,
                         dm_attributes *provenance) {
-  dm_question question = {.at = *location, .trust = *trust, .provenance = provenance != NULL};
+  dm_inspection question = {.at = *location, .trust = *trust, .provenance = provenance != NULL};
   dm_child_tail tail = {.of = composite_of, .limit = TAIL_LIMIT};
   dm_finding *find;
   DM_TRY(dm_buffer_table(1, &find));

@@ -1,11 +1,11 @@
 #include "plan/buffers.h"
 
+#include <math.h>
+
 #include "core/residues.h"
 #include "core/split.h"
-#include "plan/chunk_memory.h"
 #include "plan/partition.h"
 #include "plan/runs.h"
-#include "plan/saturating.h"
 #include "plan/tiles.h"
 
 /* Sizes of a rank used by several parts of the list. */
@@ -465,4 +465,15 @@ static void add_beside(const rank_extent *e, dm_buffers *list) {
   list_converted(e, list);
   list_vectors(e, list);
   if (plan->gpu) put(list, DM_BUFFER_WORKSPACE, DM_ON_DEVICE, WORKSPACE_BYTES);
+}
+
+static double part_of(int64_t need, int64_t limit) {
+  if (need == INT64_MAX) return INFINITY;
+  return limit > 0 ? (double)need / (double)limit : 0;
+}
+
+double dm_plan_pressure(const dm_plan *plan, const dm_machine *machine) {
+  dm_memory_need need = dm_plan_memory(plan);
+  double device = plan->gpu ? part_of(need.total[DM_DEVICE], machine->device_bytes) : 0;
+  return fmax(part_of(need.total[DM_HOST], machine->host_bytes), device);
 }

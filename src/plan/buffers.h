@@ -1,11 +1,13 @@
 /* buffers: the list of all memory that a rank allocates for a plan: purpose, place, bytes, time. It
  * is a pure function of the plan. Ranks allocate exactly this list (engine/rank_memory.h), the
- * planner sums it (plan/buffers.h), and the simulator rejects steps that use other memory. */
+ * planner sums it, and the simulator rejects steps that use other memory. */
 #ifndef DM_PLAN_BUFFERS_H
 #define DM_PLAN_BUFFERS_H
 
+#include "core/checked.h"
 #include "core/view.h"
 #include "plan/route.h"
+#include "plan/saturating.h"
 
 typedef enum dm_buffer_kind {
   DM_BUFFER_SHARE_A, /* factors' buffers have the order of dm_holder; see dm_buffer_of */
@@ -123,16 +125,33 @@ enum {
   DM_BUFFER_READ_BYTES = 64 << 20,    /* a reader's piece, or half of the chunks kept */
   DM_BUFFER_WIDENED_BYTES = 36 << 20, /* 16-bit and int8 inputs of the CPU in f32 */
   DM_BUFFER_SAMPLE_BYTES = 1 << 20,
-  DM_BUFFER_PASS_LEAST = 2 << 20, /* a piece of A or B that is scanned and not kept, */
-  DM_BUFFER_PASS_MOST = 32 << 20,
-  DM_BUFFER_PASS_PIECES = 2,      /* while the next one is read */
+  DM_BUFFER_PASS_PIECES =
+      2, /* of A or B that are scanned and not kept: one while the next is read */
   DM_BUFFER_CHECK_GROUPS = 4,     /* groups of columns, if CPUs multiply */
   DM_BUFFER_SLAB_BYTES = 2 << 20, /* memory that peers' GPUs read consists of whole slabs */
   DM_BUFFER_STRIPS_UP = 16,       /* strips moving to a device */
   DM_BUFFER_STRIPS_OUT = 8,       /* strips moving to the file */
 };
 
-/* Memory of the rank that needs most, summed from its buffers (plan/buffers.h) by
+/* Memory for reading large chunks of a file. Small chunks fit into the readers' buffers. A large
+ * chunk is unpacked once, from one buffer to another, and kept until all of it has been copied:
+ * several panels, and adjacent chunks, use a part of each. */
+
+enum { DM_CHUNKS_KEPT = 4 };
+
+/* Bytes of the chunks kept, each CHUNK bytes large, for a matrix of BYTES in its file. */
+static inline int64_t dm_chunks_kept(int64_t chunk, int64_t bytes) {
+  if (chunk <= DM_BUFFER_READ_BYTES / 8) return 0;
+  return dm_min(dm_plus(bytes, chunk), dm_times(DM_CHUNKS_KEPT, chunk));
+}
+
+/* The same plus the buffer of the chunk being unpacked. */
+static inline int64_t dm_chunks_memory(int64_t chunk, int64_t bytes) {
+  const int64_t kept = dm_chunks_kept(chunk, bytes);
+  return kept > 0 ? dm_plus(kept, dm_times(2, chunk)) : 0;
+}
+
+/* Memory of the rank that needs most, summed from its buffers by
  * purpose. */
 
 /* Bytes. Sizes beyond 64 bits are INT64_MAX, which fits nowhere. */
@@ -145,6 +164,9 @@ typedef struct dm_memory_need {
 dm_memory_need dm_plan_memory(const dm_plan *plan);
 
 dm_memory_need dm_buffers_need(const dm_buffers *list);
+
+/* The larger of need / limit on host and device; at most 1: it fits. */
+double dm_plan_pressure(const dm_plan *plan, const dm_machine *machine);
 
 /* "share of A", ... */
 const char *dm_memory_part_name(dm_memory_part part);

@@ -18,17 +18,6 @@ enum {
   MOST_VARIANTS = 12, /* two residences of A and of B each: in place, in a ring, through the host */
 };
 
-static double part_of(int64_t need, int64_t limit) {
-  if (need == INT64_MAX) return INFINITY;
-  return limit > 0 ? (double)need / (double)limit : 0;
-}
-
-double dm_plan_pressure(const dm_plan *plan, const dm_machine *machine) {
-  dm_memory_need need = dm_plan_memory(plan);
-  double device = plan->gpu ? part_of(need.total[DM_DEVICE], machine->device_bytes) : 0;
-  return fmax(part_of(need.total[DM_HOST], machine->host_bytes), device);
-}
-
 /* Chooses the box of ranks with the least traffic of a node; the ranks of a node must form whole
  * boxes. */
 static void set_box(const dm_question *question, dm_plan *plan) {

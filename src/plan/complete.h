@@ -5,15 +5,6 @@
 
 #include "plan/plan.h"
 
-/* Inputs of the choice; borrowed. */
-typedef struct dm_question {
-  const dm_problem *problem;
-  const dm_machine *machine;
-  const dm_wishes *wishes;
-  int ranks;
-  bool in_tiles; /* C may be cut into tiles if it does not fit: slow to choose */
-} dm_question;
-
 typedef enum dm_completion {
   DM_COMPLETE,
   DM_TOO_LARGE,   /* no plan with this grid fits into memory */
@@ -26,9 +17,6 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
 
 /* Adds the exact counts: volumes, bound, memory, size of C. */
 void dm_plan_finish(const dm_question *question, dm_plan *plan);
-
-/* The larger of need / limit on host and device; at most 1: it fits. */
-double dm_plan_pressure(const dm_plan *plan, const dm_machine *machine);
 
 /* The last part of a product, computed strip by strip so that C is written meanwhile. */
 

@@ -3,7 +3,7 @@
 #ifndef DM_PLAN_OUT_OF_CORE_H
 #define DM_PLAN_OUT_OF_CORE_H
 
-#include "plan/complete.h"
+#include "plan/plan.h"
 
 /* Completes PLAN, which has a grid: chooses tiles, residences (host or, with files, file), held
  * panels, and the panel width with the least predicted time within memory. False if nothing fits:

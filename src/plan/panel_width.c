@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/checked.h"
+#include "plan/buffers.h"
 #include "plan/grid_cost.h"
 #include "plan/partition.h"
 #include "plan/route.h"

@@ -2,7 +2,7 @@
 #ifndef DM_PLAN_PANEL_WIDTH_H
 #define DM_PLAN_PANEL_WIDTH_H
 
-#include "plan/complete.h"
+#include "plan/plan.h"
 
 /* The widths of a plan's panels, as in dm_plan. */
 typedef struct dm_widths {

@@ -1,7 +1,6 @@
 #include "plan/partition.h"
 
 #include "core/checked.h"
-#include "plan/tiles.h"
 
 /* The first parts have one unit more, so part 0 is a largest one: buffer sizes rely on that. */
 dm_range dm_split(int64_t total, int64_t parts, int64_t index, int64_t step) {
@@ -50,6 +49,23 @@ int dm_plan_rank(const dm_plan *plan, int i, int j, int l) {
 
 int dm_plan_used(const dm_plan *plan) {
   return plan->pm * plan->pn * plan->pk;
+}
+
+int64_t dm_plan_tiles(const dm_plan *plan) {
+  return plan->tiles_m * plan->tiles_n;
+}
+
+int64_t dm_plan_line(const dm_plan *plan) {
+  return plan->down ? plan->tiles_m : plan->tiles_n;
+}
+
+dm_tile dm_plan_tile(const dm_plan *plan, int64_t t) {
+  const int64_t length = dm_plan_line(plan), slow = t / length, at = t % length;
+  const int64_t fast = slow % 2 ? length - 1 - at : at;
+  dm_tile tile = {.r = plan->down ? fast : slow, .c = plan->down ? slow : fast};
+  tile.rows = dm_split(plan->problem.m, plan->tiles_m, tile.r, step_of(plan));
+  tile.cols = dm_split(plan->problem.n, plan->tiles_n, tile.c, step_of(plan));
+  return tile;
 }
 
 dm_range dm_plan_rows(const dm_plan *plan, int64_t t, int i) {

@@ -21,7 +21,21 @@ dm_coords dm_plan_coords(const dm_plan *plan, int rank);
 int dm_plan_rank(const dm_plan *plan, int i, int j, int l);
 int dm_plan_used(const dm_plan *plan); /* pm*pn*pk */
 
-/* Ranges of tile T (see tiles.h); tile 0 has the largest. */
+/* Tiles are cut from the whole C, whatever the grid. They are computed in snake order, to the right
+ * in one row of tiles and to the left in the next (or down and up: plan->down), so that from tile
+ * to tile either the rows of A or the columns of B stay. */
+typedef struct dm_tile {
+  int64_t r, c; /* row and column of the tile */
+  dm_range rows, cols;
+} dm_tile;
+
+int64_t dm_plan_tiles(const dm_plan *plan);
+int64_t dm_plan_line(const dm_plan *plan); /* tiles between two turns of the snake */
+
+/* Tile T, the T-th in the order of computation. */
+dm_tile dm_plan_tile(const dm_plan *plan, int64_t t);
+
+/* Ranges of tile T; tile 0 has the largest. */
 dm_range dm_plan_rows(const dm_plan *plan, int64_t t, int i);           /* rows of C(i, .) */
 dm_range dm_plan_cols(const dm_plan *plan, int64_t t, int j);           /* columns of C(., j) */
 dm_range dm_plan_a_share(const dm_plan *plan, int64_t t, int i, int j); /* rows of op(A) */

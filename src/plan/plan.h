@@ -131,4 +131,13 @@ static inline bool dm_plan_streams(const dm_plan *plan) {
   return plan->a == DM_IN_FILE || plan->b == DM_IN_FILE;
 }
 
+/* Inputs of the choice; borrowed. */
+typedef struct dm_question {
+  const dm_problem *problem;
+  const dm_machine *machine;
+  const dm_wishes *wishes;
+  int ranks;
+  bool in_tiles; /* C may be cut into tiles if it does not fit: slow to choose */
+} dm_question;
+
 #endif

@@ -3,14 +3,15 @@
 #include <math.h>
 
 #include "core/checked.h"
-#include "plan/buffers.h"
 #include "plan/partition.h"
 #include "plan/saturating.h"
 #include "plan/tiles.h"
 
 enum {
-  PARTS = 4,       /* minimum number of parts of a layer, read one after the other */
-  PASS_PARTS = 64, /* parts of a matrix scanned before the first product */
+  PARTS = 4,            /* minimum number of parts of a layer, read one after the other */
+  PASS_PARTS = 64,      /* parts of a matrix scanned before the first product, */
+  PASS_LEAST = 2 << 20, /* with so many bytes each */
+  PASS_MOST = 32 << 20,
 };
 
 static const double call = 16384; /* bytes read in the time that one more run costs */
@@ -74,7 +75,7 @@ double dm_plan_run(const dm_plan *plan, dm_matrix matrix) {
 int64_t dm_plan_pass_bytes(const dm_plan *plan, dm_matrix matrix) {
   const dm_problem *p = &plan->problem;
   const int64_t bytes = dm_packed(matrix == DM_A ? p->m : p->n, p->k, dm_dtype_size(p->work));
-  return dm_max(DM_BUFFER_PASS_LEAST, dm_min(DM_BUFFER_PASS_MOST, bytes / PASS_PARTS));
+  return dm_max(PASS_LEAST, dm_min(PASS_MOST, bytes / PASS_PARTS));
 }
 
 int dm_plan_readings_ahead(const dm_plan *plan, dm_matrix matrix) {

@@ -4,29 +4,6 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "plan/partition.h"
-
-int64_t dm_plan_tiles(const dm_plan *plan) {
-  return plan->tiles_m * plan->tiles_n;
-}
-
-static int64_t step_of(const dm_plan *plan) {
-  return plan->border > 0 ? plan->border : 1;
-}
-
-/* Number of tiles in a line. */
-static int64_t line(const dm_plan *plan) {
-  return plan->down ? plan->tiles_m : plan->tiles_n;
-}
-
-dm_tile dm_plan_tile(const dm_plan *plan, int64_t t) {
-  const int64_t length = line(plan), slow = t / length, at = t % length;
-  const int64_t fast = slow % 2 ? length - 1 - at : at;
-  dm_tile tile = {.r = plan->down ? fast : slow, .c = plan->down ? slow : fast};
-  tile.rows = dm_split(plan->problem.m, plan->tiles_m, tile.r, step_of(plan));
-  tile.cols = dm_split(plan->problem.n, plan->tiles_n, tile.c, step_of(plan));
-  return tile;
-}
 
 /* Whether all tiles of a line share MATRIX's band; else a line uses all bands. */
 static bool is_slow(const dm_plan *plan, dm_matrix matrix) {
@@ -88,7 +65,7 @@ int64_t dm_plan_place_of(const dm_plan *plan, dm_matrix matrix, int64_t layer, i
 
 /* The last tile before T with the same band among those that this run computes. */
 static int64_t band_before(const dm_plan *plan, dm_matrix matrix, int64_t t) {
-  const int64_t length = line(plan);
+  const int64_t length = dm_plan_line(plan);
   do
     t = is_slow(plan, matrix) ? (t % length > 0 ? t - 1 : -1)
                               : t - 2 * (t % length) - 1; /* in the previous line */
@@ -108,7 +85,7 @@ bool dm_plan_is_first(const dm_plan *plan, dm_matrix matrix, int64_t t) {
 }
 
 bool dm_plan_is_last(const dm_plan *plan, dm_matrix matrix, int64_t t) {
-  const int64_t length = line(plan), tiles = dm_plan_tiles(plan);
+  const int64_t length = dm_plan_line(plan), tiles = dm_plan_tiles(plan);
   do {
     const int64_t left = length - 1 - t % length;
     if (is_slow(plan, matrix) && left == 0) return true;
@@ -132,11 +109,11 @@ double dm_plan_read_words(const dm_plan *plan, dm_matrix matrix) {
   const double k = (double)p->k, band = matrix == DM_A ? (double)p->m : (double)p->n;
   if (dm_plan_residence(plan, matrix) != DM_IN_FILE) return band * k;
   const int64_t layer = dm_max(1, dm_range_size(dm_plan_layer(plan, 0)));
-  const double lines = (double)(dm_plan_tiles(plan) / line(plan));
+  const double lines = (double)(dm_plan_tiles(plan) / dm_plan_line(plan));
   const double held = (double)dm_min(dm_plan_held(plan, matrix), layer) / (double)layer;
   /* each line of tiles starts with the last band of the previous one */
-  const double again = is_slow(plan, matrix) ? (double)line(plan) : lines;
-  const double kept = is_slow(plan, matrix) ? 1 : lines - (lines - 1) / (double)line(plan);
+  const double again = is_slow(plan, matrix) ? (double)dm_plan_line(plan) : lines;
+  const double kept = is_slow(plan, matrix) ? 1 : lines - (lines - 1) / (double)dm_plan_line(plan);
   return band * k * (held * kept + (1 - held) * again);
 }
 

@@ -1,25 +1,10 @@
-/* tiles: rectangles of C that all ranks compute together, one after the other, and the parts of A
- * and B read for each.
- *
- * Tiles are cut from the whole C, whatever the grid. They are computed in snake order, to the right
- * in one row of tiles and to the left in the next (or down and up: plan->down), so that from tile
- * to tile either the rows of A or the columns of B stay. */
+/* tiles: the parts of A and B read for each tile of C, and the tiles that a run computes. */
 #ifndef DM_PLAN_TILES_H
 #define DM_PLAN_TILES_H
 
 #include <stdbool.h>
 
-#include "plan/plan.h"
-
-typedef struct dm_tile {
-  int64_t r, c; /* row and column of the tile */
-  dm_range rows, cols;
-} dm_tile;
-
-int64_t dm_plan_tiles(const dm_plan *plan);
-
-/* Tile T, the T-th in the order of computation. */
-dm_tile dm_plan_tile(const dm_plan *plan, int64_t t);
+#include "plan/partition.h"
 
 /* Fraction of all products, 0 to 1, done with the tiles complete at the start, the first T tiles of
  * this run and the first Q panels of layer L of the next one. */

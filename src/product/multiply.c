@@ -8,7 +8,7 @@
 #include "core/clock.h"
 #include "engine/phases.h"
 #include "file/file_queue.h"
-#include "plan/chunk_memory.h"
+#include "plan/buffers.h"
 #include "plan/tiles.h"
 #include "product/commit.h"
 #include "product/multiply_impl.h"

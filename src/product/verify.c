@@ -12,7 +12,7 @@
 #include "core/copy.h"
 #include "core/units.h"
 #include "file/file_queue.h"
-#include "plan/chunk_memory.h"
+#include "plan/buffers.h"
 #include "plan/partition.h"
 #include "product/provenance.h"
 #include "product/verify_full.h"

@@ -161,7 +161,7 @@ static dm_dataset input(rank_test *test, const char *folder, dm_matrix matrix) {
                       .dtype = DM_F64,
                       .generator = {.kind = DM_INTEGER, .seed = 3 + matrix, .parameter = 8.0},
                       .io_threads = -1};
-  dm_question question = {0};
+  dm_inspection question = {0};
   dm_record *unused;
   dm_dataset dataset;
   snprintf(make.out.file, sizeof make.out.file, "%s/%d.h5", folder, (int)matrix);

@@ -1,5 +1,5 @@
 /* The largest product that fills a given part of the memory. */
-#include "plan/fit.h"
+#include "plan/choose.h"
 #include "plan_cases.h"
 
 static dm_status filled(int64_t n, const char *machine_text, double part) {

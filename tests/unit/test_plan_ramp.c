@@ -1,4 +1,5 @@
 /* The narrow first panels of layers between GPUs. */
+#include "plan/buffers.h"
 #include "plan/complete.h"
 #include "plan_cases.h"
 #include "steps/simulate.h"
