@@ -5,7 +5,6 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "engine/links.h"
-#include "engine/reduce.h"
 #include "plan/partition.h"
 
 static int64_t padded(int64_t cols, dm_dtype dtype, dm_space space) {
@@ -218,6 +217,10 @@ static dm_status shared_open(dm_rank_state *local, dm_matrix matrix) {
   const dm_buffer_kind kind = dm_buffer_of(matrix, DM_SHARED_SLOTS);
   return dm_transport_slots_open(local->transport, matrix, factor->peers,
                                  local->memory.list.of[kind].bytes, &local->memory.at[kind]);
+}
+
+bool dm_rank_reduces_on_device(const dm_rank_state *local) {
+  return local->plan->device_links && local->plan->pk > 1;
 }
 
 static dm_status expose_block(dm_rank_state *local) {

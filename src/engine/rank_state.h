@@ -82,6 +82,9 @@ void dm_rank_close(dm_rank_state *local); /* collective */
 /* From now on rows, cols, c, and the functions below, refer to TILE. */
 void dm_rank_turn_to(dm_rank_state *local, int64_t tile);
 
+/* Whether layers are summed between GPUs. */
+bool dm_rank_reduces_on_device(const dm_rank_state *local);
+
 /* The final sums of the tile that this rank stores, and their rows of C: its block or, with several
  * layers, the part that it sums. Empty on an idle rank. */
 dm_view dm_rank_result(const dm_rank_state *local, dm_range *rows);

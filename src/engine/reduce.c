@@ -7,7 +7,9 @@
 #include "core/copy.h"
 #include "plan/partition.h"
 
-bool dm_sum_has(const dm_plan *plan, int l) {
+/* A layer without panels has computed nothing: its partial block counts as zero, whatever memory
+ * held. */
+static bool has_sums(const dm_plan *plan, int l) {
   return dm_range_size(dm_plan_layer(plan, l)) > 0;
 }
 
@@ -15,7 +17,8 @@ static dm_range share_of(const dm_rank_state *local, int l) {
   return dm_plan_c_share(local->plan, local->tile, local->coords.i, l);
 }
 
-dm_range dm_sum_rows(const dm_rank_state *local, const dm_sum_part *part, int l) {
+/* Rows of this rank's block of C that layer L sums in PART. */
+static dm_range sum_rows(const dm_rank_state *local, const dm_sum_part *part, int l) {
   const dm_range share = share_of(local, l);
   if (part->owner < 0) return share;
   if (part->owner != l) return (dm_range){share.begin, share.begin};
@@ -31,16 +34,18 @@ typedef struct dm_reduction {
   dm_messages *messages;
 } dm_reduction;
 
-dm_view dm_sum_added(const dm_rank_state *local, dm_view sums) {
+/* The part of SUMS, rows of a block or of c_sum, that gets added: the sums, or all their
+ * accumulators. */
+static dm_view added_of(const dm_rank_state *local, dm_view sums) {
   const dm_compute *row = &local->plan->problem.compute;
   return row->finish == DM_FINISH_LAST ? dm_compute_all(row, sums) : sums;
 }
 
 /* The rows to be summed, in packed host memory, for messages. */
 static dm_status host_block(dm_rank_state *local, const dm_sum_part *part, dm_reduction *r) {
-  r->covered = part->owner < 0 ? local->rows : dm_sum_rows(local, part, part->owner);
+  r->covered = part->owner < 0 ? local->rows : sum_rows(local, part, part->owner);
   const int64_t rows = dm_range_size(r->covered);
-  const dm_view block = dm_sum_added(
+  const dm_view block = added_of(
       local, dm_view_sub(local->c, r->covered.begin - local->rows.begin, 0, rows, local->c.cols));
   r->block = block;
   if (block.space == DM_HOST && dm_view_is_packed(block)) return DM_OK;
@@ -61,11 +66,11 @@ static dm_status exchange(const dm_rank_state *local, const dm_sum_part *part, d
   const dm_plan *plan = local->plan;
   const int me = local->coords.l;
   for (int l = 0; l < plan->pk && r->slice > 0; l++)
-    if (l != me && dm_sum_has(plan, l))
+    if (l != me && has_sums(plan, l))
       DM_TRY(dm_messages_receive(r->messages, local->layers, r->received + l * r->slice, r->slice,
                                  l, 0));
-  for (int l = 0; l < plan->pk && dm_sum_has(plan, me); l++) {
-    const dm_range rows = dm_sum_rows(local, part, l);
+  for (int l = 0; l < plan->pk && has_sums(plan, me); l++) {
+    const dm_range rows = sum_rows(local, part, l);
     if (l == me || dm_range_size(rows) == 0) continue;
     const dm_view given = rows_of_block(r, rows);
     const int64_t bytes = given.rows * given.cols * dm_dtype_size(given.dtype);
@@ -74,7 +79,8 @@ static dm_status exchange(const dm_rank_state *local, const dm_sum_part *part, d
   return DM_OK;
 }
 
-dm_status dm_sum_add(const dm_rank_state *local, dm_view sum, dm_view more) {
+/* SUM += MORE, rows as in added_of; accumulators are added as their row defines. */
+static dm_status add_layer(const dm_rank_state *local, dm_view sum, dm_view more) {
   const dm_compute *row = &local->plan->problem.compute;
   if (row->finish != DM_FINISH_LAST)
     return dm_backend_add(local->backend, sum, sum, more, 1.0, 1.0);
@@ -86,21 +92,21 @@ dm_status dm_sum_add(const dm_rank_state *local, dm_view sum, dm_view more) {
 static dm_status add_up(dm_rank_state *local, const dm_sum_part *part, const dm_reduction *r) {
   const dm_plan *plan = local->plan;
   const int me = local->coords.l;
-  const dm_range mine = dm_sum_rows(local, part, me);
+  const dm_range mine = sum_rows(local, part, me);
   const int64_t rows = dm_range_size(mine), cols = r->block.cols;
   if (rows == 0) return DM_OK;
   const dm_view own = rows_of_block(r, mine);
-  const dm_view sum = dm_view_sub(dm_sum_added(local, local->c_sum),
+  const dm_view sum = dm_view_sub(added_of(local, local->c_sum),
                                   mine.begin - share_of(local, me).begin, 0, rows, cols);
   bool first = true;
   for (int l = 0; l < plan->pk; l++) {
-    if (!dm_sum_has(plan, l)) continue;
+    if (!has_sums(plan, l)) continue;
     void *partial = l == me ? own.base : r->received + l * r->slice;
     const dm_view layer = dm_view_row_major(partial, own.dtype, rows, cols);
     if (first)
       dm_copy(sum, layer, false);
     else
-      DM_TRY(dm_sum_add(local, sum, layer));
+      DM_TRY(add_layer(local, sum, layer));
     first = false;
     local->phases.received += l == me ? 0 : r->slice;
   }
@@ -125,7 +131,7 @@ static dm_status sum_open(dm_rank_state *local) {
 }
 
 static dm_status start(dm_rank_state *local, const dm_sum_part *part, dm_reduction *r) {
-  const int64_t rows = dm_range_size(dm_sum_rows(local, part, local->coords.l));
+  const int64_t rows = dm_range_size(sum_rows(local, part, local->coords.l));
   void *received;
   DM_TRY(sum_open(local));
   DM_TRY(host_block(local, part, r));
@@ -136,33 +142,11 @@ static dm_status start(dm_rank_state *local, const dm_sum_part *part, dm_reducti
   return exchange(local, part, r);
 }
 
-dm_status dm_rank_reduce(dm_rank_state *local, const dm_sum_part *part, bool *done) {
-  const dm_sum_part whole = {.owner = -1, .last = true};
-  *done = true;
-  if (!part) part = &whole;
-  if (dm_rank_reduces_on_device(local)) return dm_rank_reduce_on_device(local, part, done);
-  if (!local->reduction) {
-    void *memory;
-    DM_TRY(dm_buffer_zeroed(1, sizeof(dm_reduction), &memory));
-    local->reduction = memory;
-    DM_TRY(start(local, part, local->reduction));
-  }
-  DM_TRY(dm_messages_test(local->reduction->messages, done));
-  if (!*done) return DM_OK;
-  dm_status status = add_up(local, part, local->reduction);
-  reduction_free(local);
-  return status;
-}
-
 /* The sum over layers between GPUs: every rank pulls its rows of the other layers' blocks and adds
  * them in ascending order of l, with the same bits as the sum on the host.
  *
  * No layer waits for all others: each publishes its complete block, pulls from those published, and
  * is done when its peers have read their parts of it. */
-
-bool dm_rank_reduces_on_device(const dm_rank_state *local) {
-  return local->plan->device_links && local->plan->pk > 1;
-}
 
 static dm_range own_rows(const dm_rank_state *local) {
   return dm_plan_c_share(local->plan, local->tile, local->coords.i, local->coords.l);
@@ -191,15 +175,15 @@ static places places_in(int64_t *memory, int layers) {
 }
 
 static void find_places(const dm_rank_state *local, const dm_sum_part *part, places *p) {
-  const dm_range share = own_rows(local), mine = dm_sum_rows(local, part, local->coords.l);
+  const dm_range share = own_rows(local), mine = sum_rows(local, part, local->coords.l);
   const int64_t row = row_bytes(local), slice = dm_range_size(share) * row;
   for (int l = 0; l < local->plan->pk; l++) {
-    const dm_range theirs = dm_sum_rows(local, part, l);
+    const dm_range theirs = sum_rows(local, part, l);
     p->offset[l] = l * slice + (mine.begin - share.begin) * row;
-    p->bytes[l] = dm_sum_has(local->plan, l) ? dm_range_size(mine) * row : 0;
+    p->bytes[l] = has_sums(local->plan, l) ? dm_range_size(mine) * row : 0;
     p->source[l] = (mine.begin - local->rows.begin) * row;
     p->given[l] = (theirs.begin - local->rows.begin) * row;
-    p->given_bytes[l] = dm_sum_has(local->plan, local->coords.l) ? dm_range_size(theirs) * row : 0;
+    p->given_bytes[l] = has_sums(local->plan, local->coords.l) ? dm_range_size(theirs) * row : 0;
   }
 }
 
@@ -230,20 +214,20 @@ static dm_status post(dm_rank_state *local, const dm_sum_part *part) {
 
 /* The first layer always has panels. */
 static dm_status add_peers(dm_rank_state *local, const dm_sum_part *part) {
-  const dm_range mine = dm_sum_rows(local, part, local->coords.l);
+  const dm_range mine = sum_rows(local, part, local->coords.l);
   const int64_t from = mine.begin - own_rows(local).begin, rows = dm_range_size(mine);
   local->c_sum = piece_of(local, 0);
-  const dm_view first = dm_sum_added(local, local->c_sum);
+  const dm_view first = added_of(local, local->c_sum);
   const dm_view sum = dm_view_sub(first, from, 0, rows, first.cols);
   for (int l = 1; l < local->plan->pk; l++) {
-    const dm_view layer = dm_sum_added(local, piece_of(local, l));
-    if (dm_sum_has(local->plan, l))
-      DM_TRY(dm_sum_add(local, sum, dm_view_sub(layer, from, 0, rows, sum.cols)));
+    const dm_view layer = added_of(local, piece_of(local, l));
+    if (has_sums(local->plan, l))
+      DM_TRY(add_layer(local, sum, dm_view_sub(layer, from, 0, rows, sum.cols)));
   }
   return DM_OK;
 }
 
-dm_status dm_rank_reduce_on_device(dm_rank_state *local, const dm_sum_part *part, bool *done) {
+static dm_status reduce_on_device(dm_rank_state *local, const dm_sum_part *part, bool *done) {
   dm_summing *sum = &local->summing;
   bool pulled = false;
   *done = false;
@@ -257,4 +241,22 @@ dm_status dm_rank_reduce_on_device(dm_rank_state *local, const dm_sum_part *part
   *done = !part->last || dm_transport_drained(local->transport, DM_BLOCK_SHARE, sum->turn);
   if (*done) sum->stage = DM_SUM_RESTS;
   return DM_OK;
+}
+
+dm_status dm_rank_reduce(dm_rank_state *local, const dm_sum_part *part, bool *done) {
+  const dm_sum_part whole = {.owner = -1, .last = true};
+  *done = true;
+  if (!part) part = &whole;
+  if (dm_rank_reduces_on_device(local)) return reduce_on_device(local, part, done);
+  if (!local->reduction) {
+    void *memory;
+    DM_TRY(dm_buffer_zeroed(1, sizeof(dm_reduction), &memory));
+    local->reduction = memory;
+    DM_TRY(start(local, part, local->reduction));
+  }
+  DM_TRY(dm_messages_test(local->reduction->messages, done));
+  if (!*done) return DM_OK;
+  dm_status status = add_up(local, part, local->reduction);
+  reduction_free(local);
+  return status;
 }

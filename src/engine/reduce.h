@@ -18,25 +18,4 @@ typedef struct dm_sum_part {
  * NULL: everything at once. */
 dm_status dm_rank_reduce(dm_rank_state *local, const dm_sum_part *part, bool *done);
 
-/* ---- between GPUs (reduce.c) ---- */
-
-bool dm_rank_reduces_on_device(const dm_rank_state *local);
-dm_status dm_rank_reduce_on_device(dm_rank_state *local, const dm_sum_part *part, bool *done);
-
-/* ---- shared by both ways ---- */
-
-/* Rows of this rank's block of C that layer L sums in PART. */
-dm_range dm_sum_rows(const dm_rank_state *local, const dm_sum_part *part, int l);
-
-/* The part of SUMS, rows of a block or of c_sum, that gets added: the sums, or all their
- * accumulators. */
-dm_view dm_sum_added(const dm_rank_state *local, dm_view sums);
-
-/* SUM += MORE, rows as in dm_sum_added; accumulators are added as their row defines. */
-dm_status dm_sum_add(const dm_rank_state *local, dm_view sum, dm_view more);
-
-/* A layer without panels has computed nothing: its partial block counts as zero, whatever memory
- * held. */
-bool dm_sum_has(const dm_plan *plan, int l);
-
 #endif
