@@ -11,6 +11,7 @@
 
 #include "core/checked.h"
 #include "transport/shared_memory.h"
+#include "transport/transport.h"
 #include "transport/transport_list.h"
 
 typedef struct shared_share {

@@ -67,13 +67,6 @@ bool dm_transport_drained(const dm_transport *transport, int share, uint64_t tim
   return !transport->ops->drained || transport->ops->drained(transport, share, times);
 }
 
-dm_status dm_transport_ticket(dm_transport *transport, int *ticket) {
-  for (*ticket = 0; *ticket < DM_GATHERS && transport->busy[*ticket];) ++*ticket;
-  if (*ticket == DM_GATHERS) return dm_fail(DM_E_BUG, "more than %d gathers under way", DM_GATHERS);
-  transport->busy[*ticket] = true;
-  return DM_OK;
-}
-
 dm_status dm_transport_post(dm_transport *transport, const dm_gather *gather, int *ticket) {
   const int share = gather->share;
   if (transport->ops->expose &&

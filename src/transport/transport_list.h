@@ -2,7 +2,7 @@
 #ifndef DM_TRANSPORT_TRANSPORT_LIST_H
 #define DM_TRANSPORT_TRANSPORT_LIST_H
 
-#include "transport/transport.h"
+#include "transport/transport_table.h"
 
 extern const dm_transport_ops dm_transport_self;     /* transport.c */
 extern const dm_transport_ops dm_transport_host;     /* host.c */
@@ -10,10 +10,6 @@ extern const dm_transport_ops dm_transport_shared;   /* shared_slots.c */
 extern const dm_transport_ops dm_transport_ipc;      /* ipc.c, or absent.c */
 extern const dm_transport_ops dm_transport_nccl;     /* nccl.c, or absent.c */
 extern const dm_transport_ops dm_transport_ipc_nccl; /* two_level.c */
-
-/* Allocates a ticket for a gather, starting from 0; it stays busy until the transport's test
- * reports the gather as done. (transport.c) */
-dm_status dm_transport_ticket(dm_transport *transport, int *ticket);
 
 /* Waits until the oldest gather of HOST, a transport of dm_transport_host, is done; returns at once
  * if there is none. For programs whose waiting ranks need no heartbeat (simulation/). (host.c) */
