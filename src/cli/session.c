@@ -12,29 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-void dm_cli_print_error(const dm_error *error, const dm_run *run, FILE *out) {
-  fputs(error->code == DM_E_STOPPED ? "damier: " : "damier: error: ", out);
-  dm_put_text(error->message, out);
-  fputc('\n', out);
-  if (error->code == DM_E_HANG) {
-    fprintf(out, "  where: %s\n", error->place);
-  } else if (error->code != DM_E_USAGE && error->code != DM_E_STOPPED && error->place[0]) {
-    int rank = error->rank < 0 && run ? run->rank : error->rank;
-    fprintf(out, "  where: %s", error->place);
-    if (run && run->ranks > 1) fprintf(out, ", rank %d of %d", rank, run->ranks);
-    if (run && rank == run->rank) fprintf(out, " on %s", dm_comm_host(run->world));
-    if (error->others == 1) fputs(" and 1 other", out);
-    if (error->others > 1) fprintf(out, " and %d others", error->others);
-    fputc('\n', out);
-  }
-  if (error->hint[0]) {
-    fputs("  hint: ", out);
-    dm_put_text(error->hint, out);
-    fputc('\n', out);
-  }
-  fflush(out);
-}
-
 int dm_cli_tell(const dm_call *call, dm_status status) {
   if (!status) return 0;
   int code = (int)status->code;
@@ -103,11 +80,12 @@ static dm_status work_traced(dm_run *run, const dm_call *call, const dm_work *wo
     dm_trace_phase(&run->trace, NULL);
     return status;
   }
-  DM_TRY(dm_trace_open(run, path));
+  DM_TRY(dm_trace_open(&run->trace, run->world, path));
   dm_status status = work->run(run, call, work->shared, record);
   if (!status || dm_verdict_is(status))
-    return dm_status_first(status, tell_what_is_there(call, dm_trace_write(run, path)));
-  dm_trace_drop(run, path);
+    return dm_status_first(
+        status, tell_what_is_there(call, dm_trace_write(&run->trace, run->world, &run->log, path)));
+  dm_trace_drop(&run->trace, run->world, path);
   return status;
 }
 

@@ -10,41 +10,13 @@
 
 enum { WIDTH = 30 };
 
-static const double marks[] = {1, 2, 5, 10, 30}, /* seconds; after the last one the interval is: */
-    step = 30;
-
-double dm_progress_next(double shown) {
-  for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
-    if (shown < marks[i]) return marks[i];
-  return (floor(shown / step) + 1) * step;
-}
-
-static bool is_wanted(const dm_run *run) {
-  return run->rank == 0 && (run->progress == DM_PROGRESS_ALWAYS ||
-                            (run->progress == DM_PROGRESS_AUTO && run->log.level >= DM_LOG_NOTE));
-}
-
-static bool line_is_due(const dm_run *run, double now) {
-  return now - run->born >= dm_progress_next(run->shown);
-}
-
-void dm_progress_phase(dm_run *run) {
-  char seconds[32];
-  const double now = dm_now();
-  if (!is_wanted(run) || !run->phase || !line_is_due(run, now)) return;
-  run->shown = now - run->born;
-  const bool terminal = isatty(fileno(run->log.out));
-  fprintf(run->log.out, "%sdamier: %s, %s after the start\n", terminal ? "\r\033[K" : "",
-          run->phase, dm_format_seconds(run->shown, seconds));
-}
-
 void dm_progress_start(dm_progress *progress, dm_run *run, const char *label, double flops,
                        double before, int used) {
   const bool terminal = isatty(STDERR_FILENO);
   double now = dm_now();
   *progress = (dm_progress){.run = run,
                             .label = label,
-                            .on = is_wanted(run),
+                            .on = dm_run_shows_progress(run),
                             .terminal = terminal,
                             .flops = flops,
                             .before = before,
@@ -81,7 +53,7 @@ static void take_rates(dm_progress *p, const dm_standing *at, double now) {
 bool dm_progress_is_due(const dm_progress *p) {
   if (!p->on) return false;
   const double now = dm_now();
-  return p->terminal ? now - p->shown >= 1.0 / 6 : p->at_once || line_is_due(p->run, now);
+  return p->terminal ? now - p->shown >= 1.0 / 6 : p->at_once || dm_run_line_is_due(p->run, now);
 }
 
 void dm_progress_show(dm_progress *p, dm_standing at) {

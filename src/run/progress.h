@@ -12,12 +12,6 @@ typedef struct dm_standing {
   int64_t read, written; /* bytes so far */
 } dm_standing;
 
-/* When the next line is due, in seconds since main; SHOWN is the time of the last one (0: none). */
-double dm_progress_next(double shown);
-
-/* Prints a line with RUN's phase, if one is due. */
-void dm_progress_phase(dm_run *run);
-
 typedef struct dm_progress {
   dm_run *run;
   const char *label;

@@ -1,13 +1,16 @@
 #include "run/run.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "core/buffer.h"
+#include "core/cgroup.h"
 #include "core/checked.h"
 #include "core/clock.h"
+#include "core/units.h"
 #include "run/launcher.h"
-#include "run/progress.h"
 
 enum { MOST_IO_THREADS = 16 };
 
@@ -19,6 +22,103 @@ static dm_status beat_of_thread(void *run) {
   dm_watch_moved(((dm_run *)run)->watch);
   return DM_OK;
 }
+
+/* ---- the cores of a node, divided among its ranks ---- */
+
+/* Sent by each rank to the others of its node. */
+typedef struct core_standing {
+  cpu_set_t bound, job, near;
+  bool asked;
+} core_standing;
+
+static bool has_hardware_threads(void) {
+  int active = 1; /* unless the system has none */
+  FILE *file = fopen("/sys/devices/system/cpu/smt/active", "r");
+  if (!file) return true;
+  if (fscanf(file, "%d", &active) != 1) active = 1;
+  fclose(file);
+  return active != 0;
+}
+
+/* hwloc is only needed if it matters which CPUs are close to each other. */
+static void look_at_topology(const dm_core_case *of, dm_topology *topology) {
+  const bool matters = of->ranks > 1 && CPU_COUNT(&of->job) > of->ranks;
+  if (matters || getenv("HWLOC_SYNTHETIC") || has_hardware_threads())
+    dm_topology_read(topology);
+  else
+    dm_topology_plain(topology);
+}
+
+static dm_status divide(dm_run *run, const core_standing *all, cpu_set_t *sets, int threads) {
+  const int ranks = run->local_ranks;
+  dm_core_case of = {.ranks = ranks,
+                     .bound = sets,
+                     .near = sets + ranks,
+                     .job = all[0].job,
+                     .quota = dm_cgroup_cores(""),
+                     .threads = threads > 0 ? threads : dm_cores_threads_stated()};
+  dm_topology *topology = malloc(sizeof *topology);
+  if (!topology) return dm_fail(DM_E_FIT, "no memory for the topology");
+  for (int r = 0; r < ranks; r++) {
+    sets[r] = all[r].bound;
+    sets[ranks + r] = all[r].near;
+    CPU_OR(&of.job, &of.job, &all[r].job);
+    of.keep |= all[r].asked;
+  }
+  look_at_topology(&of, topology);
+  dm_cores_divide(&of, topology, run->local_rank, &run->cores);
+  run->job_cpus = of.job;
+  free(topology);
+  return DM_OK;
+}
+
+dm_status dm_run_place(dm_run *run, int threads, const char *near) {
+  const int64_t size = sizeof(core_standing);
+  core_standing own = {.bound = run->bound, .job = run->job_cpus}, *all = NULL;
+  cpu_set_t *sets = NULL;
+  dm_cpus_parse(near, &own.near);
+  own.asked = run->stays || dm_cores_asked(&own.job);
+  dm_status status = dm_buffer_zeroed(run->local_ranks, size, (void **)&all);
+  if (!status)
+    status = dm_buffer_zeroed(2 * (int64_t)run->local_ranks, sizeof *sets, (void **)&sets);
+  status = dm_comm_agree(run->node, status);
+  if (!status) status = dm_comm_gather(run->node, &own, size, all, 0);
+  if (!status) status = dm_comm_broadcast(run->node, all, run->local_ranks * size, 0);
+  if (!status) status = divide(run, all, sets, threads);
+  free(sets);
+  free(all);
+  if (status) return status;
+  if (run->stays) return DM_OK;
+  if (CPU_EQUAL(&run->cores.cpus, &run->taken) || dm_cores_take(&run->cores.cpus)) {
+    run->taken = run->cores.cpus;
+    return DM_OK;
+  }
+  /* Binding is not permitted: use what the launcher left. */
+  run->cores.cpus = run->bound;
+  run->cores.threads = (int)dm_min(run->cores.threads, CPU_COUNT(&run->bound));
+  run->cores.reason = DM_CORES_BOUND;
+  return DM_OK;
+}
+
+void dm_run_take_node(dm_run *run) {
+  if (!run->stays && dm_cores_take(&run->job_cpus)) run->taken = run->job_cpus;
+}
+
+void dm_run_record_cores(const dm_run *run, dm_record *record) {
+  char cpus[256], bound[256], why[320] = "";
+  dm_cpus_text(&run->cores.cpus, cpus, sizeof cpus);
+  dm_cpus_text(&run->bound, bound, sizeof bound);
+  if (run->cores.reason == DM_CORES_BOUND) snprintf(why, sizeof why, ", as the launcher bound it");
+  if (run->cores.reason == DM_CORES_PART)
+    snprintf(why, sizeof why, ", its part of what %d ranks share", run->local_ranks);
+  if (run->cores.reason == DM_CORES_WIDENED)
+    snprintf(why, sizeof why, ", its fair part; the launcher had bound it to %s", bound);
+  dm_record_text(record, "machine.cpus", NULL, "%s", cpus);
+  dm_record_text(record, "machine.binding", run->ranks > 1 ? "rank 0 runs on" : "runs on",
+                 "CPU%s %s%s", CPU_COUNT(&run->cores.cpus) == 1 ? "" : "s", cpus, why);
+}
+
+/* ---- nodes ---- */
 
 static int part_of(const dm_run *run, int count) {
   return (int)((int64_t)run->local_rank * count / run->local_ranks);
@@ -109,17 +209,47 @@ void dm_run_lap(dm_run *run, double *seconds) {
   run->lap = now;
 }
 
+/* ---- progress of phases ---- */
+
+static const double marks[] = {1, 2, 5, 10, 30}, /* seconds; after the last one the interval is: */
+    step = 30;
+
+double dm_run_next_line(double shown) {
+  for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
+    if (shown < marks[i]) return marks[i];
+  return (floor(shown / step) + 1) * step;
+}
+
+bool dm_run_shows_progress(const dm_run *run) {
+  return run->rank == 0 && (run->progress == DM_PROGRESS_ALWAYS ||
+                            (run->progress == DM_PROGRESS_AUTO && run->log.level >= DM_LOG_NOTE));
+}
+
+bool dm_run_line_is_due(const dm_run *run, double now) {
+  return now - run->born >= dm_run_next_line(run->shown);
+}
+
+static void show_phase(dm_run *run) {
+  char seconds[32];
+  const double now = dm_now();
+  if (!dm_run_shows_progress(run) || !run->phase || !dm_run_line_is_due(run, now)) return;
+  run->shown = now - run->born;
+  const bool terminal = isatty(fileno(run->log.out));
+  fprintf(run->log.out, "%sdamier: %s, %s after the start\n", terminal ? "\r\033[K" : "",
+          run->phase, dm_format_seconds(run->shown, seconds));
+}
+
 void dm_run_phase(dm_run *run, const char *phase, int patience) {
   dm_watch_phase(run->watch, phase, run->strict ? 1 : patience);
   dm_trace_phase(&run->trace, phase);
   run->phase = phase;
-  dm_progress_phase(run);
+  show_phase(run);
 }
 
 dm_status dm_run_beat(dm_run *run) {
   dm_watch_moved(run->watch);
   dm_watch_poll(run->watch);
-  dm_progress_phase(run);
+  show_phase(run);
   return dm_stop_check(&run->stop);
 }
 
@@ -133,7 +263,7 @@ int dm_run_writers(const dm_run *run, int wanted) {
 
 void dm_run_poll_late(dm_run *run) {
   dm_watch_poll(run->watch);
-  dm_progress_phase(run);
+  show_phase(run);
   if (run->told_late) return;
   dm_status status = dm_stop_check(&run->stop);
   if (!status) return;

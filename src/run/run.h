@@ -20,6 +20,8 @@ typedef enum dm_progress_mode {
 /* Syncing many GB takes minutes without progress: timeouts are this many times longer. */
 enum { DM_SYNC_PATIENCE = 6 };
 
+typedef struct dm_run dm_run;
+
 struct dm_run {
   dm_comm *world;
   dm_comm *node; /* the ranks of this computer */
@@ -63,7 +65,7 @@ void dm_run_lap(dm_run *run, double *seconds);
 
 /* Collective: the ranks of each node divide its cores as dm_cores_divide says; dm_run_start has
  * already done so without wishes. THREADS: of this rank, 0: as many as its cores; NEAR: CPUs close
- * to its GPU, as "0-15,32-47", or "". (cores.c) */
+ * to its GPU, as "0-15,32-47", or "". */
 dm_status dm_run_place(dm_run *run, int threads, const char *near);
 
 /* This rank takes all cores of its node, whose other ranks are done. */
@@ -87,6 +89,14 @@ dm_status dm_run_watch(dm_run *run, double seconds, dm_watch_calls calls);
 /* Sets the phase of the run, and how long it may go without progress, in multiples of the
  * timeout. */
 void dm_run_phase(dm_run *run, const char *phase, int patience);
+
+/* Whether this rank shows progress, and whether it should by now show another line that is not a
+ * bar. */
+bool dm_run_shows_progress(const dm_run *run);
+bool dm_run_line_is_due(const dm_run *run, double now);
+
+/* When the next line is due, in seconds since main; SHOWN is the time of the last one (0: none). */
+double dm_run_next_line(double shown);
 
 /* Reports progress. DM_E_STOPPED, on this rank only, if a stop was requested. */
 dm_status dm_run_beat(dm_run *run);

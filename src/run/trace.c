@@ -12,7 +12,6 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/version.h"
-#include "run/run.h"
 
 /* Maximum number of spans, of all ranks together and per rank; 40 bytes each in memory, about 120
  * in the file. */
@@ -120,22 +119,21 @@ static dm_status make_file(const char *path) {
   return fclose(file) == 0 ? DM_OK : dm_fail(DM_E_IO, "%s: %s", path, strerror(errno));
 }
 
-dm_status dm_trace_open(dm_run *run, const char *path) {
-  dm_trace *trace = &run->trace;
-  trace->room = dm_min(RANK_SPANS, ALL_SPANS / run->ranks);
+dm_status dm_trace_open(dm_trace *trace, const dm_comm *world, const char *path) {
+  trace->room = dm_min(RANK_SPANS, ALL_SPANS / dm_comm_size(world));
   dm_status status = dm_buffer_zeroed(trace->room, sizeof *trace->spans, (void **)&trace->spans);
-  if (!status && run->rank == 0) status = make_file(path);
-  status = dm_comm_agree(run->world, status);
+  if (!status && dm_comm_rank(world) == 0) status = make_file(path);
+  status = dm_comm_agree(world, status);
   if (!status) return DM_OK;
   free(trace->spans);
   trace->spans = NULL;
   return status;
 }
 
-void dm_trace_drop(dm_run *run, const char *path) {
-  free(run->trace.spans);
-  run->trace.spans = NULL;
-  if (run->rank == 0) unlink(path);
+void dm_trace_drop(dm_trace *trace, const dm_comm *world, const char *path) {
+  free(trace->spans);
+  trace->spans = NULL;
+  if (dm_comm_rank(world) == 0) unlink(path);
 }
 
 /* Writes the file of a trace. Rank 0 holds the spans of one rank at a time. */
@@ -150,11 +148,12 @@ typedef struct header {
   char names[DM_TRACE_PHASES][DM_TRACE_NAME];
 } header;
 
-static dm_status pass(const dm_run *run, void *data, int64_t bytes, int peer, bool send, int tag) {
+static dm_status pass(const dm_comm *world, void *data, int64_t bytes, int peer, bool send,
+                      int tag) {
   dm_messages *messages;
   DM_TRY(dm_messages_new(&messages));
-  dm_status status = send ? dm_messages_send(messages, run->world, data, bytes, peer, tag)
-                          : dm_messages_receive(messages, run->world, data, bytes, peer, tag);
+  dm_status status = send ? dm_messages_send(messages, world, data, bytes, peer, tag)
+                          : dm_messages_receive(messages, world, data, bytes, peer, tag);
   if (!status) status = dm_messages_wait(messages);
   dm_messages_free(messages);
   return status;
@@ -164,13 +163,13 @@ static dm_status pass(const dm_run *run, void *data, int64_t bytes, int peer, bo
 
 /* Rank 0: how much PEER's clock is ahead. PEER's answer is taken as halfway between question and
  * arrival, in the fastest of several rounds (Cristian 1989). */
-static dm_status ask_clock(const dm_run *run, int peer, double *ahead) {
+static dm_status ask_clock(const dm_comm *world, int peer, double *ahead) {
   double shortest = INFINITY;
   for (int i = 0; i < ROUNDS; i++) {
     double answer = 0;
     const double asked = dm_now();
-    DM_TRY(pass(run, &answer, sizeof answer, peer, true, TAG_CLOCK));
-    DM_TRY(pass(run, &answer, sizeof answer, peer, false, TAG_CLOCK));
+    DM_TRY(pass(world, &answer, sizeof answer, peer, true, TAG_CLOCK));
+    DM_TRY(pass(world, &answer, sizeof answer, peer, false, TAG_CLOCK));
     const double arrived = dm_now();
     if (arrived - asked >= shortest) continue;
     shortest = arrived - asked;
@@ -179,12 +178,12 @@ static dm_status ask_clock(const dm_run *run, int peer, double *ahead) {
   return DM_OK;
 }
 
-static dm_status tell_clock(const dm_run *run) {
+static dm_status tell_clock(const dm_comm *world) {
   for (int i = 0; i < ROUNDS; i++) {
     double now;
-    DM_TRY(pass(run, &now, sizeof now, 0, false, TAG_CLOCK));
+    DM_TRY(pass(world, &now, sizeof now, 0, false, TAG_CLOCK));
     now = dm_now();
-    DM_TRY(pass(run, &now, sizeof now, 0, true, TAG_CLOCK));
+    DM_TRY(pass(world, &now, sizeof now, 0, true, TAG_CLOCK));
   }
   return DM_OK;
 }
@@ -258,41 +257,39 @@ static void write_rank(FILE *file, int rank, const header *h, dm_span *spans, do
 
 /* ---- collecting ---- */
 
-static header header_of(const dm_run *run) {
-  const dm_trace *trace = &run->trace;
+static header header_of(const dm_trace *trace, const dm_comm *world) {
   header h = {.count = trace->count, .lost = trace->lost, .phases = trace->phases};
-  snprintf(h.host, sizeof h.host, "%s", dm_comm_host(run->world));
+  snprintf(h.host, sizeof h.host, "%s", dm_comm_host(world));
   memcpy(h.names, trace->names, sizeof h.names);
   return h;
 }
 
-static dm_status take_rank(const dm_run *run, FILE *file, int peer, double zero, dm_span *spans,
+static dm_status take_rank(const dm_comm *world, FILE *file, int peer, double zero, dm_span *spans,
                            int64_t *lost) {
   header h;
   double offset = 0;
-  DM_TRY(ask_clock(run, peer, &offset));
-  DM_TRY(pass(run, &h, sizeof h, peer, false, TAG_SPANS));
+  DM_TRY(ask_clock(world, peer, &offset));
+  DM_TRY(pass(world, &h, sizeof h, peer, false, TAG_SPANS));
   h.offset = offset;
   if (h.count > 0)
-    DM_TRY(pass(run, spans, h.count * (int64_t)sizeof *spans, peer, false, TAG_SPANS));
+    DM_TRY(pass(world, spans, h.count * (int64_t)sizeof *spans, peer, false, TAG_SPANS));
   write_rank(file, peer, &h, spans, zero);
   *lost += h.lost;
   return DM_OK;
 }
 
-static dm_status give_rank(const dm_run *run) {
-  header h = header_of(run);
-  DM_TRY(tell_clock(run));
-  DM_TRY(pass(run, &h, sizeof h, 0, true, TAG_SPANS));
+static dm_status give_rank(const dm_trace *trace, const dm_comm *world) {
+  header h = header_of(trace, world);
+  DM_TRY(tell_clock(world));
+  DM_TRY(pass(world, &h, sizeof h, 0, true, TAG_SPANS));
   if (h.count == 0) return DM_OK;
-  return pass(run, run->trace.spans, h.count * (int64_t)sizeof *run->trace.spans, 0, true,
-              TAG_SPANS);
+  return pass(world, trace->spans, h.count * (int64_t)sizeof *trace->spans, 0, true, TAG_SPANS);
 }
 
 /* All ranks have as much room for spans as rank 0, whose own are written first. */
-static dm_status write_all(const dm_run *run, FILE *file) {
-  const dm_trace *mine = &run->trace;
-  header h = header_of(run);
+static dm_status write_all(const dm_trace *mine, const dm_comm *world, const dm_log *log,
+                           FILE *file) {
+  header h = header_of(mine, world);
   int64_t lost = h.lost;
   double zero = INFINITY;
   for (int64_t i = 0; i < mine->count; i++) zero = fmin(zero, mine->spans[i].begin);
@@ -301,33 +298,33 @@ static dm_status write_all(const dm_run *run, FILE *file) {
           "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"schema\":\"damier-trace/1\",\"version\":"
           "\"%s\",\"git\":\"%s\",\"ranks\":%d},\n\"traceEvents\":[\n"
           "{\"ph\":\"M\",\"pid\":0,\"name\":\"process_labels\",\"args\":{\"labels\":\"damier\"}}",
-          DM_VERSION, DM_GIT, run->ranks);
+          DM_VERSION, DM_GIT, dm_comm_size(world));
   write_rank(file, 0, &h, mine->spans, zero);
-  for (int peer = 1; peer < run->ranks; peer++)
-    DM_TRY(take_rank(run, file, peer, zero, mine->spans, &lost));
+  for (int peer = 1; peer < dm_comm_size(world); peer++)
+    DM_TRY(take_rank(world, file, peer, zero, mine->spans, &lost));
   fputs("\n]}\n", file);
   if (lost > 0)
-    dm_log_line(&run->log, DM_LOG_WARNING, "the trace was full: %lld spans are missing",
-                (long long)lost);
+    dm_log_line(log, DM_LOG_WARNING, "the trace was full: %lld spans are missing", (long long)lost);
   return DM_OK;
 }
 
-dm_status dm_trace_write(dm_run *run, const char *path) {
+dm_status dm_trace_write(dm_trace *trace, const dm_comm *world, const dm_log *log,
+                         const char *path) {
   FILE *file = NULL;
   dm_status status = DM_OK;
-  dm_trace_phase(&run->trace, NULL);
-  if (run->rank == 0) {
+  dm_trace_phase(trace, NULL);
+  if (dm_comm_rank(world) == 0) {
     file = fopen(path, "w");
     if (!file) status = dm_fail(DM_E_IO, "%s: cannot be written: %s", path, strerror(errno));
   }
-  DM_TRY(dm_comm_agree(run->world, status));
-  status = run->rank == 0 ? write_all(run, file) : give_rank(run);
+  DM_TRY(dm_comm_agree(world, status));
+  status = dm_comm_rank(world) == 0 ? write_all(trace, world, log, file) : give_rank(trace, world);
   if (file) {
     const bool failed = ferror(file) != 0;
     if ((fclose(file) != 0 || failed) && !status)
       status = dm_fail(DM_E_IO, "%s: writing failed: %s", path, strerror(errno));
   }
-  free(run->trace.spans);
-  run->trace.spans = NULL;
-  return dm_comm_agree(run->world, status);
+  free(trace->spans);
+  trace->spans = NULL;
+  return dm_comm_agree(world, status);
 }

@@ -9,10 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "comm/comm.h"
+#include "core/log.h"
 #include "core/status.h"
 #include "plan/steps.h"
-
-typedef struct dm_run dm_run;
 
 typedef enum dm_row {
   DM_ROW_PHASE,
@@ -60,15 +60,16 @@ void dm_trace_phase(dm_trace *trace, const char *name);
 /* Restarts the counting of seconds. */
 void dm_trace_count_anew(dm_trace *trace);
 
-/* Collective: from now on RUN's trace keeps spans; rank 0 creates the file. DM_E_IO. */
-dm_status dm_trace_open(dm_run *run, const char *path);
+/* Collective in WORLD: from now on TRACE keeps spans; rank 0 creates the file. DM_E_IO. */
+dm_status dm_trace_open(dm_trace *trace, const dm_comm *world, const char *path);
 
 /* Collective: rank 0 converts all times to its clock and writes PATH in the JSON of Chrome's trace
- * event format, which Perfetto reads, too; one process per rank. (trace.c) */
-dm_status dm_trace_write(dm_run *run, const char *path);
+ * event format, which Perfetto reads, too; one process per rank. LOG is told of lost spans. */
+dm_status dm_trace_write(dm_trace *trace, const dm_comm *world, const dm_log *log,
+                         const char *path);
 
 /* Not collective: discards the spans, and removes the unfinished file. */
-void dm_trace_drop(dm_run *run, const char *path);
+void dm_trace_drop(dm_trace *trace, const dm_comm *world, const char *path);
 
 /* "compute", ... */
 const char *dm_row_name(dm_row row);

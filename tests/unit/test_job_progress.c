@@ -9,10 +9,10 @@ TEST(lines_come_less_and_less_often) {
   static const double wanted[] = {1, 2, 5, 10, 30, 60, 90, 120};
   double shown = 0;
   for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
-    shown = dm_progress_next(shown);
+    shown = dm_run_next_line(shown);
     assert_true(shown == wanted[i]);
   }
-  assert_true(dm_progress_next(3.7) == 5 && dm_progress_next(75) == 90);
+  assert_true(dm_run_next_line(3.7) == 5 && dm_run_next_line(75) == 90);
 }
 
 /* Whether RUN, SECONDS after its start and with the last line at SHOWN, prints a line beginning
