@@ -5,7 +5,7 @@
 #include "api/call_checks.h"
 #include "check/verdict.h"
 #if DAMIER_MPI
-#include "comm/adopt.h"
+#include "comm/comm_mpi.h"
 #endif
 #include "core/clock.h"
 #include "core/version.h"

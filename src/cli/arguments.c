@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cli/verb.h"
+#include "cli/call.h"
 #include "core/status.h"
 
 enum {

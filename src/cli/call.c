@@ -1,9 +1,10 @@
 /* One invocation: its options, and how it prints. */
 #include <string.h>
 
-#include "cli/verb.h"
+#include "cli/call.h"
 #include "file/checksum.h"
 #include "options/request.h"
+#include "run/run.h"
 
 /* ---- options ---- */
 
@@ -82,4 +83,27 @@ dm_log dm_cli_log(const dm_call *call) {
 
 bool dm_cli_ramp(const dm_call *call) {
   return call->rank <= 0;
+}
+
+void dm_cli_print_error(const dm_error *error, const dm_run *run, FILE *out) {
+  fputs(error->code == DM_E_STOPPED ? "damier: " : "damier: error: ", out);
+  dm_put_text(error->message, out);
+  fputc('\n', out);
+  if (error->code == DM_E_HANG) {
+    fprintf(out, "  where: %s\n", error->place);
+  } else if (error->code != DM_E_USAGE && error->code != DM_E_STOPPED && error->place[0]) {
+    int rank = error->rank < 0 && run ? run->rank : error->rank;
+    fprintf(out, "  where: %s", error->place);
+    if (run && run->ranks > 1) fprintf(out, ", rank %d of %d", rank, run->ranks);
+    if (run && rank == run->rank) fprintf(out, " on %s", dm_comm_host(run->world));
+    if (error->others == 1) fputs(" and 1 other", out);
+    if (error->others > 1) fprintf(out, " and %d others", error->others);
+    fputc('\n', out);
+  }
+  if (error->hint[0]) {
+    fputs("  hint: ", out);
+    dm_put_text(error->hint, out);
+    fputc('\n', out);
+  }
+  fflush(out);
 }

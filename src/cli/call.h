@@ -1,12 +1,13 @@
-/* verb: the verbs of damier, one file verb_NAME.c each. */
-#ifndef DM_CLI_VERB_H
-#define DM_CLI_VERB_H
+/* call: one invocation of damier, and its verbs, one file verb_NAME.c each. */
+#ifndef DM_CLI_CALL_H
+#define DM_CLI_CALL_H
 
 #include "cli/option.h"
 #include "comm/alike.h"
 #include "core/log.h"
 
 typedef struct dm_call dm_call;
+typedef struct dm_run dm_run;
 typedef struct dm_cli_reports dm_cli_reports; /* reports.c */
 
 typedef struct dm_verb {
@@ -89,6 +90,9 @@ dm_log dm_cli_log(const dm_call *call);
 
 /* Whether this process prints and inspects files before MPI is started. */
 bool dm_cli_ramp(const dm_call *call);
+
+/* Prints an error for the user; RUN is NULL outside MPI. */
+void dm_cli_print_error(const dm_error *error, const dm_run *run, FILE *out);
 
 /* Output of --help, --man-page and --completion (help.c, man_page.c, completion.c). VERB may be
  * dm_cli_no_verb. */

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/verb.h"
+#include "cli/call.h"
 
 static void print_options_of(unsigned verb, FILE *out) {
   for (int i = 0; i < dm_cli_option_count; i++) {

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/verb.h"
+#include "cli/call.h"
 #include "core/checked.h"
 #include "core/status.h"
 

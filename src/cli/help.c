@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/verb.h"
+#include "cli/call.h"
 
 enum { WIDTH = 88, HELP_COLUMN = 30, SHORT_WIDTH = 100, SHORT_COLUMN = 32, LONG_LIST = 24 };
 

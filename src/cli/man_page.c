@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/verb.h"
+#include "cli/call.h"
 
 /* Whether AT is the space between two sentences: mandoc wants one sentence per line. */
 static bool ends_sentence(const char *at) {

@@ -2,7 +2,7 @@
 #ifndef DM_CLI_PLAN_MACHINE_H
 #define DM_CLI_PLAN_MACHINE_H
 
-#include "cli/verb.h"
+#include "cli/call.h"
 #include "plan/machine.h"
 
 /* The machine that --machine describes, or this computer, with *ranks ranks. */

@@ -2,7 +2,7 @@
 #ifndef DM_CLI_PLAN_SLURM_H
 #define DM_CLI_PLAN_SLURM_H
 
-#include "cli/verb.h"
+#include "cli/call.h"
 #include "plan/plan.h"
 
 /* A Slurm partition as a machine with all its nodes. */

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "cli/verb.h"
+#include "cli/call.h"
 #include "run/record.h"
 
 /* No report is open yet; NULL: out of memory. */

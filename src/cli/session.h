@@ -29,7 +29,4 @@ int dm_cli_tell(const dm_call *call, dm_status status);
 /* The same at the end of a verb without MPI; also closes the reports. */
 int dm_cli_finish(const dm_call *call, dm_status status);
 
-/* Prints an error for the user; RUN is NULL outside MPI. */
-void dm_cli_print_error(const dm_error *error, const dm_run *run, FILE *out);
-
 #endif

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/session.h"
 #include "core/clock.h"
 
 static const double slurm_margin = 60; /* seconds for stopping, at most a tenth of the time left */

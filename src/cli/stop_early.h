@@ -2,7 +2,7 @@
 #ifndef DM_CLI_STOP_EARLY_H
 #define DM_CLI_STOP_EARLY_H
 
-#include "cli/verb.h"
+#include "cli/call.h"
 #include "run/run.h"
 
 /* From now on SIGUSR1, SIGTERM and the first SIGINT only request a stop, if CALL's verb supports

@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/verb.h"
+#include "cli/call.h"
 #include "core/status.h"
 
 /* clang-format off */

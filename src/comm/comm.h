@@ -23,7 +23,7 @@ dm_status dm_comm_start_single(dm_comm **world);
 /* A single rank; nothing is started. */
 dm_status dm_comm_take_alone(dm_comm **world);
 
-/* For the library: the communicator of a Fortran handle, duplicated (comm/adopt.h); -1: a single
+/* For the library: the communicator of a Fortran handle, duplicated (comm/comm_mpi.h); -1: a single
  * rank. DM_E_USAGE: it is none, or this build has no MPI. */
 dm_status dm_comm_adopt_fortran(int handle, dm_comm **world);
 

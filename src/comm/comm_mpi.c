@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "comm/adopt.h"
 #include "comm/comm_impl.h"
+#include "comm/comm_mpi.h"
 
 #if defined(OPEN_MPI) && __has_include(<mpi-ext.h>)
 #include <mpi-ext.h>

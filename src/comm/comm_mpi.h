@@ -1,6 +1,6 @@
-/* adopt: wraps a caller's communicator, for the library; only in builds with MPI. */
-#ifndef DM_COMM_ADOPT_H
-#define DM_COMM_ADOPT_H
+/* comm_mpi: wraps a caller's communicator, for the library; only in builds with MPI. */
+#ifndef DM_COMM_COMM_MPI_H
+#define DM_COMM_COMM_MPI_H
 
 #include <mpi.h>
 

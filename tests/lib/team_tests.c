@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comm/adopt.h"
+#include "comm/comm_mpi.h"
 #include "comm/team.h"
 #include "lib/test_program.h"
 
