@@ -1,10 +1,11 @@
-#include <hdf5.h>
 #include <stdio.h>
 
 #include "file/composite.h"
+#include "file/hdf5_use.h"
 #include "file/inspect.h"
 
 void dm_io_library(char *text, int64_t size) {
+  DM_H5_ALONE;
   unsigned major = 0, minor = 0, release = 0;
   H5get_libversion(&major, &minor, &release);
   unsigned version = major * 10000 + minor * 100 + release;

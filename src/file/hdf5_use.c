@@ -1,6 +1,7 @@
 #include "file/hdf5_use.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,20 @@
 #include "core/buffer.h"
 
 enum { ROOM = 16 << 20 };
+
+/* The library's state belongs to the process, and so does its lock. */
+static pthread_mutex_t in_use = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local int entered;
+
+int dm_h5_enter(void) {
+  if (entered == 0) pthread_mutex_lock(&in_use);
+  return ++entered;
+}
+
+void dm_h5_leave(const int *number) {
+  entered = *number - 1;
+  if (entered == 0) pthread_mutex_unlock(&in_use);
+}
 
 dm_status dm_h5_start(bool plugins) {
   DM_TRY(dm_memory_room(ROOM, "the HDF5 library")); /* it would crash */

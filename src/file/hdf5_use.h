@@ -7,6 +7,13 @@
 #include "file/dataset.h"
 #include "file/naming.h"
 
+/* Many builds of HDF5 are not safe for threads, and ranks may be threads of one process: a function
+ * that calls it begins with DM_H5_ALONE, and is then the only one until it returns. Such functions
+ * may call each other; they must not wait for other ranks. */
+#define DM_H5_ALONE __attribute__((cleanup(dm_h5_leave))) const int dm_h5_entered_ = dm_h5_enter()
+int dm_h5_enter(void);
+void dm_h5_leave(const int *entered);
+
 /* Call before any other use, and before each use that must (not) load PLUGINS: the switch is global
  * to the library. */
 dm_status dm_h5_start(bool plugins);

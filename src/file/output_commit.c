@@ -49,6 +49,7 @@ static dm_status open_made(const dm_output_file *file, unsigned flags, hid_t *h5
 }
 
 dm_status dm_output_edit(const dm_output_file *file, dm_output_work *work, void *context) {
+  DM_H5_ALONE;
   DM_TRY(dm_output_check_name(file, file->part));
   DM_TRY(dm_h5_start(false));
   hid_t h5, set;
@@ -109,6 +110,7 @@ static dm_status compare(const dm_location *at, const dm_completion *c, hid_t se
 
 /* HDF5's metadata has no checksum, so it is read back before the file gets its name. */
 static dm_status look_again(const dm_output_file *file, const dm_completion *c) {
+  DM_H5_ALONE;
   hid_t h5, set;
   dm_status status = open_made(file, H5F_ACC_RDONLY, &h5, &set);
   if (!status) status = compare(&file->at, c, set);

@@ -116,6 +116,7 @@ const char *dm_output_by_descriptor(int fd, char path[DM_DESCRIPTOR]) {
 }
 
 static dm_status build(dm_output_file *out, const dm_output_form *form, int model) {
+  DM_H5_ALONE;
   char path[DM_DESCRIPTOR];
   DM_TRY(dm_h5_start(false));
   hid_t access = dm_h5_unlocked(), file = -1;

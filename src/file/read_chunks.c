@@ -135,6 +135,7 @@ int64_t dm_reader_chunk_room(const dm_reader *reader) {
 }
 
 dm_status dm_reader_find_chunk(const dm_reader *reader, int64_t number, dm_chunk_place *place) {
+  DM_H5_ALONE;
   const dm_dataset *d = &reader->dataset;
   const struct dm_chunks *chunks = reader->chunks;
   const dm_side down = dm_axes_side(&chunks->axes, 0), right = dm_axes_side(&chunks->axes, 1);
@@ -170,6 +171,7 @@ static dm_status read_stored(const dm_reader *reader, const dm_chunk_place *plac
     dm_reader_give_file(reader);
     return status;
   }
+  DM_H5_ALONE;
   hsize_t offset[DM_AXES];
   dm_h5_place(d, place->row, place->col, offset);
   uint32_t mask = 0;

@@ -52,6 +52,7 @@ static dm_status check_dataset(dm_reader *reader) {
 }
 
 dm_status dm_reader_open_hdf5(dm_reader *reader) {
+  DM_H5_ALONE;
   const dm_dataset *d = &reader->dataset;
   const bool undo = d->layout == DM_CHUNKED && !(d->filters & DM_FILTER_OTHER);
   void *handle = NULL;
@@ -71,6 +72,7 @@ dm_status dm_reader_open_hdf5(dm_reader *reader) {
 }
 
 void dm_reader_close_hdf5(dm_reader *reader) {
+  DM_H5_ALONE;
   if (reader->type >= 0) H5Tclose(reader->type);
   if (reader->set >= 0) H5Dclose(reader->set);
   if (reader->access >= 0) H5Pclose(reader->access);
@@ -116,6 +118,7 @@ static int64_t add_side(dm_side side, dm_line line, int64_t i, int64_t count, in
 
 dm_status dm_reader_fetch_hdf5(const dm_reader *reader, dm_line down, int64_t rows, dm_line right,
                                int64_t cols, void *memory) {
+  DM_H5_ALONE;
   const dm_axes axes = dm_dataset_axes(&reader->dataset);
   const hsize_t shape[2] = {(hsize_t)rows, (hsize_t)cols};
   dm_rectangle to = {0};

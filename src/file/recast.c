@@ -102,6 +102,7 @@ static dm_status copy(const dm_output_file *made, int from, int64_t at, int64_t 
 }
 
 static dm_status add_dataset(dm_output_file *made) {
+  DM_H5_ALONE;
   char path[DM_DESCRIPTOR];
   DM_TRY(dm_h5_start(false));
   hid_t access = dm_h5_unlocked(), h5 = -1;

@@ -1,5 +1,8 @@
 /* Reading with threads: every form of file gives the same data as without, chunks are unpacked
  * once, errors are reported. */
+#include <stdatomic.h>
+
+#include "core/crew.h"
 #include "file/file_queue.h"
 #include "io_files.h"
 
@@ -130,6 +133,40 @@ TEST(test_errors) {
     dm_reader_close(reader);
     for (int i = 0; i < STRIPS; i++) free(strips[i].got);
   }
+}
+
+typedef struct several {
+  const dm_dataset *dataset;
+  void *data;
+  atomic_int wrong;
+} several;
+
+static void read_repeatedly(void *context) {
+  several *s = context;
+  const size_t bytes = ROWS * COLS * sizeof(double);
+  void *got = malloc(bytes);
+  for (int i = 0; i < 20; i++) {
+    const dm_view view = dm_view_row_major(memset(got, 0xff, bytes), DM_F64, ROWS, COLS);
+    dm_reader *reader = NULL;
+    dm_status status = dm_reader_open(s->dataset, DM_DTYPE_NONE, &reader);
+    if (!status) status = dm_reader_read(reader, 0, 0, &view, 1, false);
+    dm_reader_close(reader);
+    if (status || memcmp(got, s->data, bytes) != 0) atomic_fetch_add(&s->wrong, 1);
+    dm_status_free(status);
+  }
+  free(got);
+}
+
+/* Ranks that are threads of one process have readers of their own, all with the same HDF5. */
+TEST(test_several_readers) {
+  const file_form form = {.chunk_rows = 10, .chunk_cols = 25, .filters = true};
+  dm_location location = at(*state, "several.h5");
+  write_file(location.file, DM_F64, ROWS, COLS, &form);
+  const dm_dataset d = inspected(&location);
+  several s = {.dataset = &d, .data = elements(DM_F64, ROWS, COLS)};
+  (void)dm_fork_join(4, read_repeatedly, &s);
+  assert_int_equal(s.wrong, 0);
+  free(s.data);
 }
 
 RUN_ALL_IN_FOLDER(test_io_ahead)
