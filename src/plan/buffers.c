@@ -29,7 +29,7 @@ enum {
   PAGE_BYTES = 4096,      /* shared memory besides the slots, per rank at most */
   UPLOAD_STRIP = 4 << 20, /* small, so that the first panel arrives early and many threads read */
   STORED_STRIP = 4 << 20, /* bytes of sums; consists of whole rows */
-  MIRRORED_STRIP = 16 << 20, /* the same: the rows of its mirror image are as long as it is high */
+  MIRRORED_STRIP = 16 << 20, /* the same; squares on the diagonal are as wide as it is high */
 };
 
 static dm_space space_of(const dm_plan *plan, dm_matrix matrix) {
@@ -178,7 +178,8 @@ static void list_strips(const rank_extent *e, dm_buffers *list) {
   if (!dm_plan_in_file(p, DM_C)) return;
   const bool mirrors = p->symmetry != DM_NO_SYMMETRY;
   const int64_t strip = mirrors ? MIRRORED_STRIP : STORED_STRIP;
-  const int64_t elements = dm_min(dm_times(e->own_rows, e->cols), dm_max(strip / e->sum, e->cols));
+  const int64_t longest = mirrors ? dm_max(e->own_rows, e->cols) : e->cols;
+  const int64_t elements = dm_min(dm_times(e->own_rows, e->cols), dm_max(strip / e->sum, longest));
   list->stored = elements;
   const bool lands = plan->gpu && (plan->pk == 1 || plan->device_links);
   if (lands)
@@ -189,7 +190,7 @@ static void list_strips(const rank_extent *e, dm_buffers *list) {
         slots_of(DM_PAGEABLE, DM_BUFFER_STRIPS_OUT, dm_times(elements, dm_dtype_size(p->c)));
   if (mirrors)
     list->of[DM_BUFFER_MIRRORED] =
-        slots_of(DM_PAGEABLE, DM_BUFFER_STRIPS_OUT, dm_times(elements, dm_dtype_size(p->c)));
+        slots_of(DM_PAGEABLE, DM_BUFFER_STRIPS_OUT, dm_times(elements, e->sum));
   if (p->reads_c && dm_plan_in_file(p, DM_OLD))
     list->of[DM_BUFFER_OLD] = slots_of(DM_PAGEABLE, DM_BUFFER_STRIPS_OUT,
                                        dm_times(elements, dm_dtype_size(dm_dtype_widest(p->work))));

@@ -207,6 +207,7 @@ void dm_plan_choose_strips(const dm_question *question, dm_plan *plan) {
   plan->strips = 0;
   plan->stretch = 0;
   if (!leaves || !plan->overlap || dm_plan_tiles(plan) > 1 || dm_plan_streams(plan) ||
+      plan->problem.symmetry != DM_NO_SYMMETRY || /* images are stored when all rows are there */
       !keeps_panels(plan))
     return;
   const int strips = most_strips(plan);

@@ -20,6 +20,11 @@ typedef struct dm_range {
   int64_t begin, end;
 } dm_range;
 
+/* A part of a matrix. */
+typedef struct dm_extent {
+  dm_range rows, cols;
+} dm_extent;
+
 typedef enum dm_matrix { DM_A, DM_B } dm_matrix;
 enum { DM_C = 2, DM_OLD = 3 }; /* the result and the old C, beside them */
 

@@ -21,6 +21,13 @@ dm_stripe dm_triangle_stripe(const dm_problem *problem, dm_range rows, dm_range 
   return (dm_stripe){{row, end}, end - cols.begin, end - row};
 }
 
+dm_extent dm_triangle_beside(dm_range rows, dm_range cols, int64_t col, int64_t width) {
+  const bool crosses = col >= rows.begin;
+  const int64_t last = dm_min(cols.end, crosses ? rows.end : rows.begin);
+  const int64_t end = dm_min(last, col + width);
+  return (dm_extent){{crosses ? end : rows.begin, rows.end}, {col, end}};
+}
+
 static double part_of_block(const dm_plan *plan, dm_range rows, dm_range cols) {
   const int64_t step = dm_triangle_step(dm_range_size(cols));
   const double all = (double)dm_range_size(rows) * (double)dm_range_size(cols);

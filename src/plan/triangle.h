@@ -20,6 +20,12 @@ typedef struct dm_stripe {
  * next multiple of STEP (0: any number); the whole of ROWS if C is not symmetric. */
 dm_stripe dm_triangle_stripe(const dm_problem *problem, dm_range rows, dm_range cols, int64_t step);
 
+/* If a block with these ROWS and COLS of a symmetric C is cut into stripes of WIDTH rows, each
+ * mirrored within its square: the part of the block's columns from COL on, at most WIDTH, that has
+ * mirror images elsewhere, in as many rows as possible. The stripes and these parts, for COL from
+ * the first column to the last of all rows, cover each element that is stored once. */
+dm_extent dm_triangle_beside(dm_range rows, dm_range cols, int64_t col, int64_t width);
+
 /* The step for products of a block with COLS columns: each repeats some work for its rows, and each
  * computes the upper half of its square in vain. */
 int64_t dm_triangle_step(int64_t cols);

@@ -42,11 +42,6 @@ dm_status dm_axis_cyclic(int64_t total, int64_t block, int parts, int first, dm_
 /* Consecutive parts of SIZES[0..PARTS). */
 dm_status dm_axis_of_sizes(const int64_t *sizes, int parts, dm_axis *axis);
 
-/* A part of a matrix. */
-typedef struct dm_extent {
-  dm_range rows, cols;
-} dm_extent;
-
 /* The part that TILE needs of op(A) or op(B), or is of C (DM_C). */
 dm_extent dm_tile_extent(const dm_plan *plan, int matrix, int64_t tile);
 

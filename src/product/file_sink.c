@@ -1,6 +1,5 @@
 #include "product/file_sink.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -18,13 +17,15 @@
 /* Strips in progress: some are copied from the device while others are finished and written. */
 enum { STRIPS = DM_BUFFER_STRIPS_OUT };
 
-/* A strip in progress: it is copied from the device if needed; threads finish, check and write it,
- * and then, if C is symmetric, its mirror image. */
+/* A strip in progress: it is copied from the device if needed; threads finish, check and write
+ * it. */
 typedef struct strip {
-  enum { DM_STRIP_FREE, DM_STRIP_LANDS, DM_STRIP_IS_WRITTEN, DM_STRIP_IS_MIRRORED } stage;
-  int64_t at; /* its first row in the sums */
-  dm_view sums, old, out;
-  int64_t square; /* its last columns that are mirrored within it */
+  enum { DM_STRIP_FREE, DM_STRIP_LANDS, DM_STRIP_IS_WRITTEN } stage;
+  int64_t row, col;       /* its place in C */
+  dm_view computed;       /* the sums that it is made of: rows of the block, or columns */
+  dm_view sums, old, out; /* as written */
+  bool is_image;          /* SUMS are the mirror image of COMPUTED */
+  int64_t square;         /* its last columns that are mirrored within it */
   dm_event arrived;
   dm_transfer *writing;
   atomic_uint_least64_t checksum;
@@ -43,10 +44,10 @@ typedef struct dm_storing {
   int64_t row, col;         /* and its position in C */
   dm_range of_c;            /* this rank's rows of the tile */
   bool are_c;               /* SUMS are already C's elements: nothing to finish */
-  int64_t height;           /* rows of a strip */
-  int64_t next;             /* first row not started yet */
+  int64_t height;           /* rows of a strip, or columns that it is the image of */
+  int64_t next;             /* first row, or column, not started yet */
   bool mirrors, conjugates; /* C is symmetric, and Hermitian */
-  pthread_mutex_t checking; /* strips and mirror images share rows, which the check sums up */
+  bool images;              /* all computed elements are stored; now their mirror images */
   strip strips[STRIPS];
 } storing;
 
@@ -116,7 +117,6 @@ static dm_status begin(dm_rank_state *local, dm_file_sink *sink, dm_range rows) 
   const dm_view all = dm_rank_result(local, &of_c);
   if (is_new) DM_TRY(dm_buffer_table(1, &sink->storing));
   storing *s = sink->storing;
-  if (is_new) pthread_mutex_init(&s->checking, NULL);
   s->mirrors = local->plan->problem.symmetry != DM_NO_SYMMETRY;
   s->conjugates = local->plan->problem.symmetry == DM_HERMITIAN;
   s->local = local;
@@ -128,153 +128,155 @@ static dm_status begin(dm_rank_state *local, dm_file_sink *sink, dm_range rows) 
   s->of_c = of_c;
   s->col = local->cols.begin;
   s->next = dm_view_is_empty(s->sums) ? s->sums.rows : 0;
+  s->images = false;
   DM_TRY(finish_on_device(s));
   DM_TRY(sum_there(s));
   if (is_new) DM_TRY(buffers_open(s));
-  s->height = dm_max(1, local->memory.list.stored / dm_max(1, all.cols));
+  const int64_t longest = s->mirrors ? dm_max(all.rows, all.cols) : all.cols;
+  s->height = dm_max(1, local->memory.list.stored / dm_max(1, longest));
   return DM_OK;
 }
 
-/* The next strip: of a symmetric C, rows that have something to store. */
+/* The next rows that have something to store, at most a strip's height; none are left: no columns.
+ */
 static dm_stripe next_rows(storing *s) {
-  dm_stripe next = {{0, 0}, 0, 0};
+  dm_stripe next = {{s->row + s->next, s->row + s->next}, 0, 0};
   while (s->next < s->sums.rows && next.cols == 0) {
     const dm_range rows = {s->row + s->next, s->row + dm_min(s->sums.rows, s->next + s->height)};
     next = dm_triangle_stripe(&s->local->plan->problem, rows, s->local->cols, 0);
-    if (next.cols == 0) s->next += dm_range_size(next.rows);
+    s->next += dm_range_size(next.rows);
   }
   return next;
 }
 
+/* Whether all strips are started: of the computed elements, or of their images. */
+static bool is_started(const storing *s) {
+  const int64_t end = dm_min(s->local->cols.end, s->row + s->sums.rows) - s->col;
+  return s->images ? s->next >= end : s->next == s->sums.rows;
+}
+
+/* The sums that the next strip is made of. */
+static dm_view next_rows_of(storing *s, strip *one) {
+  const dm_stripe next = next_rows(s);
+  one->row = next.rows.begin;
+  one->col = s->col;
+  one->square = next.square;
+  one->is_image = false;
+  return dm_view_sub(s->sums, one->row - s->row, 0, dm_range_size(next.rows), next.cols);
+}
+
+/* The same for a mirror image: of some columns, whose rows it has from one end to the other. */
+static dm_view next_cols_of(storing *s, strip *one) {
+  const dm_range rows = {s->row, s->row + s->sums.rows};
+  const dm_extent part = dm_triangle_beside(rows, s->local->cols, s->col + s->next, s->height);
+  one->row = part.cols.begin;
+  one->col = part.rows.begin;
+  one->square = 0;
+  one->is_image = true;
+  s->next = part.cols.end - s->col;
+  return dm_view_sub(s->sums, part.rows.begin - s->row, part.cols.begin - s->col,
+                     dm_range_size(part.rows), dm_range_size(part.cols));
+}
+
 /* Starts copying the next strip to host memory; in host memory nothing moves. */
 static dm_status fetch(storing *s, strip *one) {
-  const dm_stripe next = next_rows(s);
-  const int64_t rows = dm_range_size(next.rows);
-  if (rows == 0 || next.cols == 0) return DM_OK;
-  const dm_view part = dm_view_sub(s->sums, s->next, 0, rows, next.cols);
+  const dm_view part = s->images ? next_cols_of(s, one) : next_rows_of(s, one);
+  if (dm_view_is_empty(part)) return DM_OK;
   one->stage = DM_STRIP_LANDS;
-  one->at = s->next;
-  one->sums = part;
-  one->square = next.square;
+  one->computed = part;
   one->arrived = 0;
-  s->next += rows;
   if (part.space == DM_HOST) return DM_OK;
-  one->sums = dm_view_row_major(one->landing, part.dtype, rows, part.cols);
-  return dm_backend_copy(s->local->backend, one->sums, part, &one->arrived);
+  one->computed = dm_view_row_major(one->landing, part.dtype, part.rows, part.cols);
+  return dm_backend_copy(s->local->backend, one->computed, part, &one->arrived);
 }
 
 static dm_view some_rows(dm_view view, int64_t first, int64_t count) {
   return dm_view_sub(view, first, 0, count, view.cols);
 }
 
-/* Adds rows of C to the check and to the strip's checksum. */
-static dm_status add_rows(strip *one, dm_view out, int64_t row, int64_t col) {
-  storing *s = one->storing;
-  const dm_file_sink *sink = s->sink;
-  dm_status status = DM_OK;
-  if (s->mirrors) pthread_mutex_lock(&s->checking);
-  if (sink->check && !is_summed_there(s))
-    status = dm_freivalds_add_c(sink->check, NULL, out, row, col);
-  if (s->mirrors) pthread_mutex_unlock(&s->checking);
-  if (dm_checkpoint_sums(sink->checkpoint))
-    atomic_fetch_add(&one->checksum, dm_checksum_view(out, row, col, s->local->plan->problem.n));
-  return status;
-}
-
-/* What a thread does with COUNT rows of a strip from row FIRST before it writes them. */
+/* What a thread does with COUNT rows of a strip from row FIRST before it writes them. Strips that
+ * are written at the same time have no row in common. */
 static dm_status finish_rows(void *context, int64_t first, int64_t count) {
   strip *one = context;
   const storing *s = one->storing;
   const dm_file_sink *sink = s->sink;
   const dm_problem *p = &s->local->plan->problem;
-  const int64_t row = s->row + one->at + first;
-  const dm_view out = some_rows(one->out, first, count);
+  const int64_t row = one->row + first;
+  const dm_view out = some_rows(one->out, first, count), sums = some_rows(one->sums, first, count);
   dm_view old;
+  if (one->is_image)
+    dm_copy(sums, some_rows(dm_view_transpose(one->computed), first, count), s->conjugates);
   if (p->reads_c) {
     old = some_rows(one->old, first, count);
-    if (sink->check) DM_TRY(dm_freivalds_add_c0(sink->check, NULL, old, row, s->col));
+    if (sink->check) DM_TRY(dm_freivalds_add_c0(sink->check, NULL, old, row, one->col));
   }
   if (one->finished)
-    DM_TRY(dm_finish(out, some_rows(one->sums, first, count), p->reads_c ? &old : NULL, sink->alpha,
-                     sink->beta));
-  return add_rows(one, out, row, s->col);
+    DM_TRY(dm_finish(out, sums, p->reads_c ? &old : NULL, sink->alpha, sink->beta));
+  if (sink->check && !is_summed_there(s))
+    DM_TRY(dm_freivalds_add_c(sink->check, NULL, out, row, one->col));
+  if (dm_checkpoint_sums(sink->checkpoint))
+    atomic_fetch_add(&one->checksum, dm_checksum_view(out, row, one->col, p->n));
+  return DM_OK;
 }
 
-/* The part of a written strip that has a mirror image elsewhere. */
-static dm_view beside_square(const strip *one) {
-  return dm_view_sub(one->out, 0, 0, one->out.rows, one->out.cols - one->square);
-}
-
-static dm_view mirror_of(const strip *one) {
-  const dm_view part = beside_square(one);
-  return dm_view_row_major(one->mirrored, part.dtype, part.cols, part.rows);
-}
-
-/* The same for COUNT rows of its mirror image. */
-static dm_status mirror_rows(void *context, int64_t first, int64_t count) {
-  strip *one = context;
-  const storing *s = one->storing;
-  const dm_view part = beside_square(one), out = some_rows(mirror_of(one), first, count);
-  dm_copy(out, dm_view_transpose(dm_view_sub(part, 0, first, part.rows, count)), s->conjugates);
-  return add_rows(one, out, s->col + first, s->row + one->at);
-}
-
-static dm_status write_mirrored(const storing *s, strip *one) {
-  const dm_prepare prepare = {.rows = mirror_rows, .context = one};
-  one->stage = DM_STRIP_IS_MIRRORED;
-  return dm_file_queue_write(s->sink->behind, s->sink->output, s->col, s->row + one->at,
-                             mirror_of(one), prepare, &one->writing);
+/* The elements of C that ONE is made of, as they are written. */
+static dm_view sums_of(const storing *s, const strip *one) {
+  const dm_view part = one->computed;
+  const int64_t beside = part.cols - one->square;
+  if (one->is_image) return dm_view_row_major(one->mirrored, part.dtype, part.cols, part.rows);
+  if (one->square > 0)
+    dm_mirror(dm_view_sub(part, 0, beside, part.rows, one->square), s->conjugates);
+  return part;
 }
 
 /* Passes a copied strip to the threads. */
 static dm_status write_strip(storing *s, strip *one) {
   const dm_problem *p = &s->local->plan->problem;
-  const int64_t row = s->row + one->at, rows = one->sums.rows, cols = one->sums.cols;
   one->stage = DM_STRIP_IS_WRITTEN;
-  if (one->square > 0)
-    dm_mirror(dm_view_sub(one->sums, 0, cols - one->square, rows, one->square), s->conjugates);
+  one->sums = sums_of(s, one);
+  const int64_t rows = one->sums.rows, cols = one->sums.cols;
   one->out = one->finished ? dm_view_row_major(one->finished, p->c, rows, cols) : one->sums;
   atomic_store(&one->checksum, 0);
   if (s->sink->old_tiles) {
-    one->old = some_rows(dm_old_of_tile(s->local, s->sink->old_tiles), row - s->of_c.begin, rows);
+    one->old =
+        some_rows(dm_old_of_tile(s->local, s->sink->old_tiles), one->row - s->of_c.begin, rows);
   } else if (p->reads_c) {
     one->old = dm_view_row_major(one->before, dm_dtype_widest(p->work), rows, cols);
-    DM_TRY(dm_reader_read(s->sink->old, row, s->col, &one->old, 1, false));
+    DM_TRY(dm_reader_read(s->sink->old, one->row, one->col, &one->old, 1, false));
   }
   const dm_prepare prepare = {.rows = finish_rows, .context = one};
-  return dm_file_queue_write(s->sink->behind, s->sink->output, row, s->col, one->out, prepare,
-                             &one->writing);
+  return dm_file_queue_write(s->sink->behind, s->sink->output, one->row, one->col, one->out,
+                             prepare, &one->writing);
 }
 
 static dm_status move_on(storing *s, strip *one) {
   bool done = true;
   switch (one->stage) {
   case DM_STRIP_FREE:
-    return s->next < s->sums.rows ? fetch(s, one) : DM_OK;
+    return is_started(s) ? DM_OK : fetch(s, one);
   case DM_STRIP_LANDS:
     if (one->arrived) DM_TRY(dm_backend_test(s->local->backend, one->arrived, &done));
     return done ? write_strip(s, one) : DM_OK;
   case DM_STRIP_IS_WRITTEN:
-  case DM_STRIP_IS_MIRRORED:
     DM_TRY(dm_transfer_test(one->writing, &done));
     if (!done) return DM_OK;
-    if (s->mirrors && one->stage == DM_STRIP_IS_WRITTEN && one->square < one->out.cols)
-      return write_mirrored(s, one);
     dm_checkpoint_add(s->sink->checkpoint, s->tile, atomic_load(&one->checksum));
     if (is_summed_there(s)) s->sink->landed += atomic_load(&one->checksum);
     s->sink->written += one->out.rows * one->out.cols * dm_dtype_size(one->out.dtype);
-    if (one->stage == DM_STRIP_IS_MIRRORED)
-      s->sink->written += mirror_of(one).rows * one->out.rows * dm_dtype_size(one->out.dtype);
     one->stage = DM_STRIP_FREE;
     return DM_OK;
   }
   return DM_OK;
 }
 
-static bool is_done(const storing *s) {
-  bool done = s->next == s->sums.rows;
+/* Whether the sums are stored; their images come after all of them. */
+static bool is_done(storing *s) {
+  bool done = is_started(s);
   for (int i = 0; i < STRIPS; i++) done &= s->strips[i].stage == DM_STRIP_FREE;
-  return done;
+  if (!done || !s->mirrors || s->images) return done;
+  s->images = true;
+  s->next = 0;
+  return is_started(s);
 }
 
 /* Progresses the storing of ROWS of this rank's sums in small steps: threads write meanwhile. The
@@ -326,7 +328,6 @@ static dm_status settle(void *state) {
 static void close_storing(void *state, dm_rank_state *local) {
   dm_file_sink *sink = state;
   (void)local; /* the memory is LOCAL's */
-  if (sink->storing) pthread_mutex_destroy(&sink->storing->checking);
   free(sink->storing);
   sink->storing = NULL;
 }

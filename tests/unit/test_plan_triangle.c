@@ -7,25 +7,21 @@
 
 enum { MOST = 700 };
 
-/* Adds the elements of rows of C that a rank computes or, with IMAGES, stores. */
-static void add_stripe(int n, const dm_stripe *s, dm_range cols, bool images, uint8_t *count) {
-  const int64_t beside = cols.begin + s->cols - s->square;
-  for (int64_t i = s->rows.begin; i < s->rows.end; i++)
-    for (int64_t j = cols.begin; j < cols.begin + s->cols; j++) {
-      const bool mirrored = images && j >= beside && j > i;
-      assert_true(j < cols.end);
-      if (!images || !mirrored) count[i * n + j]++;
-      if (mirrored) count[i * n + j]++; /* from within the square */
-      if (images && j < beside) count[j * n + i]++;
-    }
+/* Adds 1 for all elements on ROWS and COLS. */
+static void add(int n, dm_range rows, dm_range cols, uint8_t *count) {
+  for (int64_t i = rows.begin; i < rows.end; i++)
+    for (int64_t j = cols.begin; j < cols.end; j++) count[i * n + j]++;
 }
 
-static void add_block(const dm_plan *plan, dm_range rows, dm_range cols, int64_t step, bool images,
+/* The stripes of a block. */
+static void add_block(const dm_plan *plan, dm_range rows, dm_range cols, int64_t step,
                       uint8_t *count) {
   for (dm_stripe s; rows.begin < rows.end; rows.begin = s.rows.end) {
     s = dm_triangle_stripe(&plan->problem, rows, cols, step);
     assert_true(s.rows.begin == rows.begin && s.rows.end > s.rows.begin && s.rows.end <= rows.end);
-    add_stripe((int)plan->problem.n, &s, cols, images, count);
+    assert_true(s.cols >= s.square && cols.begin + s.cols <= cols.end);
+    if (s.square > 0) assert_int_equal(cols.begin + s.cols, s.rows.end);
+    add((int)plan->problem.n, s.rows, (dm_range){cols.begin, cols.begin + s.cols}, count);
   }
 }
 
@@ -44,27 +40,41 @@ static void add_products(const dm_plan *plan, uint8_t *count) {
       if (of_rank.kind == DM_STEP_STRIP) {
         const dm_strip strip = dm_plan_strip(plan, at.i, of_rank.strip);
         const int64_t from = rows.begin + strip.from;
-        add_block(plan, (dm_range){from, from + dm_range_size(strip.rows)}, cols, step, false,
-                  count);
+        add_block(plan, (dm_range){from, from + dm_range_size(strip.rows)}, cols, step, count);
       } else if (of_rank.kind == DM_STEP_GEMM && whole) {
-        add_block(plan, rows, cols, step, false, count);
+        add_block(plan, rows, cols, step, count);
         whole = false;
       }
     }
   }
 }
 
+/* Stripes of HEIGHT rows, whose squares are complete, and then the images of what is beside them.
+ */
+static void add_stored_block(const dm_plan *plan, dm_range rows, dm_range cols, int64_t height,
+                             uint8_t *count) {
+  const int64_t last = rows.end < cols.end ? rows.end : cols.end;
+  for (int64_t at = rows.begin; at < rows.end;) {
+    const int64_t end = at + height < rows.end ? at + height : rows.end;
+    const dm_stripe s = dm_triangle_stripe(&plan->problem, (dm_range){at, end}, cols, 0);
+    add_block(plan, s.rows, cols, 0, count);
+    at = s.rows.end;
+  }
+  for (int64_t col = cols.begin; col < last;) {
+    const dm_extent part = dm_triangle_beside(rows, cols, col, height);
+    assert_true(part.cols.begin == col && part.cols.end > col && part.cols.end <= col + height);
+    assert_true(part.rows.begin >= rows.begin && part.rows.end == rows.end);
+    add((int)plan->problem.n, part.cols, part.rows, count);
+    col = part.cols.end;
+  }
+}
+
 static void add_stored(const dm_plan *plan, int64_t height, uint8_t *count) {
   for (int i = 0; i < plan->pm; i++)
     for (int j = 0; j < plan->pn; j++)
-      for (int l = 0; l < plan->pk; l++) {
-        dm_range rows = dm_plan_c_share(plan, 0, i, l);
-        const int64_t end = rows.end;
-        for (; rows.begin < end; rows.begin = rows.end) { /* the strips of the file */
-          rows.end = rows.begin + height < end ? rows.begin + height : end;
-          add_block(plan, rows, dm_plan_cols(plan, 0, j), 0, true, count);
-        }
-      }
+      for (int l = 0; l < plan->pk; l++)
+        add_stored_block(plan, dm_plan_c_share(plan, 0, i, l), dm_plan_cols(plan, 0, j), height,
+                         count);
 }
 
 TEST(each_element_once) {
