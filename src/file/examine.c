@@ -125,8 +125,8 @@ dm_status dm_examine_open(const dm_location *at, const dm_trust *trust, dm_datas
   *file = -1;
   DM_TRY(check_file(at, &array));
   if (array) return examine_array(trust, find);
-  DM_TRY(dm_h5_start(trust->filters));
-  DM_TRY(or_foreign(dm_h5_open_as(at, 0, trust->swmr, file), at));
+  if (!trust->nesting) DM_TRY(dm_h5_start(trust->filters)); /* else HDF5 has it open */
+  DM_TRY(or_foreign(dm_h5_open_to_look(at, trust->swmr, file), at));
   dm_status status = identify(*file, find);
   if (status) H5Fclose(*file);
   return status;

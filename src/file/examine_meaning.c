@@ -25,7 +25,8 @@ typedef struct number {
 typedef struct look {
   const dm_location *at;
   hid_t file, set;
-  hid_t group; /* that the dataset is in, or negative */
+  hid_t group;  /* that the dataset is in, or negative */
+  bool bare[2]; /* the dataset, and the group: without attributes */
   dm_dataset *find;
 } look;
 
@@ -535,7 +536,7 @@ static dm_status apply(const look *l, const rule *r) {
   const hid_t object = r->in_group ? l->group : l->set;
   char text[WORD] = "";
   if (!r->attribute) return r->act(l, r);
-  if (object < 0 || H5Aexists(object, r->attribute) <= 0) return DM_OK;
+  if (object < 0 || l->bare[r->in_group] || H5Aexists(object, r->attribute) <= 0) return DM_OK;
   if (r->value && (!dm_h5_text_of(object, r->attribute, text, sizeof text) ||
                    strncmp(text, r->value, strlen(r->value)) != 0))
     return DM_OK;
@@ -557,10 +558,16 @@ static hid_t open_group(const dm_trust *trust, hid_t file, const dm_location *at
   return group;
 }
 
+static bool is_bare(hid_t object) {
+  H5O_info_t info;
+  return object >= 0 && H5Oget_info(object, &info) >= 0 && info.num_attrs == 0;
+}
+
 dm_status dm_examine_meaning(const dm_trust *trust, int64_t file, int64_t set, dm_dataset *find) {
   find->meaning = (dm_meaning){.missing = trust->missing, .type = find->dtype};
   if (trust->raw) return DM_OK;
-  const look l = {&find->at, file, set, open_group(trust, file, &find->at), find};
+  const hid_t group = open_group(trust, file, &find->at);
+  const look l = {&find->at, file, set, group, {is_bare(set), is_bare(group)}, find};
   dm_status status = DM_OK;
   for (size_t i = 0; i < sizeof rules / sizeof *rules && !status; i++)
     status = apply(&l, &rules[i]);

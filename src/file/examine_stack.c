@@ -11,13 +11,16 @@
 #include "core/checked.h"
 #include "file/composite.h"
 #include "file/examine.h"
+#include "file/examine_ahead.h"
 #include "file/naming.h"
 
-enum { LINE = 2 * DM_PATH };
+enum { LINE = 2 * DM_PATH, BLOCK = 4096 };
 
 typedef struct stack {
   const dm_trust *trust;
   dm_dataset *find; /* the whole; rows and columns grow */
+  dm_location *list;
+  int64_t count, room;
   dm_composer made;
 } stack;
 
@@ -60,11 +63,15 @@ static dm_status check(const stack *s, const dm_dataset *one) {
   return DM_OK;
 }
 
-static dm_status add(stack *s, const dm_location *at) {
-  dm_dataset one = {.at = *at}, *all = s->find;
+/* Appends dataset I, or examines it first if it is not KNOWN. */
+static dm_status add(stack *s, int64_t i, const dm_dataset *known) {
+  dm_dataset one = {.at = s->list[i]}, *all = s->find;
   dm_patch p = {.row = s->trust->beside ? 0 : all->rows, .col = s->trust->beside ? all->cols : 0};
   int64_t bytes;
-  DM_TRY(dm_examine_at(s->trust, &one, NULL));
+  if (known)
+    one = *known;
+  else
+    DM_TRY(dm_examine_at(s->trust, &one, NULL));
   dm_status status = check(s, &one);
   p.rows = one.rows;
   p.cols = one.cols;
@@ -74,6 +81,23 @@ static dm_status add(stack *s, const dm_location *at) {
   if (!status && (all->rows < 0 || all->cols < 0 || dm_mul_overflows(all->rows, all->cols, &bytes)))
     status = dm_fail_at(DM_E_INPUT, &all->at, "has more elements than 64 bits can count");
   dm_dataset_free(&one);
+  return status;
+}
+
+static dm_status listed(const void *owner, int64_t i, dm_location *at) {
+  *at = ((const stack *)owner)->list[i];
+  return DM_OK;
+}
+
+static dm_status add_all(stack *s) {
+  dm_ahead ahead = {0};
+  dm_status status = DM_OK;
+  for (int64_t i = 0; i < s->count && !status; i++) {
+    if (i % BLOCK == 0)
+      dm_ahead_examine(&ahead, s->trust, listed, s, i, dm_min(s->count - i, BLOCK));
+    status = add(s, i, dm_ahead_find(&ahead, i, s->trust->vectors));
+  }
+  dm_ahead_free(&ahead);
   return status;
 }
 
@@ -105,6 +129,24 @@ static int by_name(const void *a, const void *b) {
   return order != 0 ? order : strcmp(x, y);
 }
 
+static dm_status append(stack *s, const dm_location *at) {
+  if (s->count == s->room) {
+    const int64_t room = s->room ? 2 * s->room : 64;
+    dm_location *list = realloc(s->list, (size_t)room * sizeof *list);
+    if (!list || s->count == DM_COMPOSITE_SOURCES) {
+      free(list ? list : s->list);
+      s->list = NULL;
+      return list ? dm_fail_at(DM_E_INPUT, &s->find->at, "names more than %d datasets",
+                               (int)DM_COMPOSITE_SOURCES)
+                  : dm_fail_at(DM_E_FIT, &s->find->at, "no memory for the names of its files");
+    }
+    s->list = list;
+    s->room = room;
+  }
+  s->list[s->count++] = *at;
+  return DM_OK;
+}
+
 static dm_status add_matches(stack *s, const dm_location *at) {
   glob_t found;
   const int result = glob(at->file, GLOB_ERR | GLOB_NOSORT, NULL, &found);
@@ -121,7 +163,7 @@ static dm_status add_matches(stack *s, const dm_location *at) {
       status = dm_fail_at(DM_E_INPUT, at, "a name has more than %d characters", DM_PATH - 1);
     if (!status) memset(one.file, 0, sizeof one.file);
     if (!status) strcpy(one.file, found.gl_pathv[i]);
-    if (!status) status = add(s, &one);
+    if (!status) status = append(s, &one);
   }
   globfree(&found);
   return status;
@@ -136,7 +178,7 @@ static dm_status add_line(stack *s, char *line, int64_t number) {
   if (*line == '@')
     return dm_fail_at(DM_E_INPUT, &s->find->at, "line %lld names another list", (long long)number);
   DM_TRY(dm_io_named(dm_io_parse_location(line, &one), &s->find->at));
-  return dm_io_is_stack(&one) ? add_matches(s, &one) : add(s, &one);
+  return dm_io_is_stack(&one) ? add_matches(s, &one) : append(s, &one);
 }
 
 static dm_status add_lines(stack *s) {
@@ -153,7 +195,7 @@ static dm_status add_lines(stack *s) {
                  : add_line(s, line, number);
   if (!status && ferror(file)) status = dm_fail_at(DM_E_IO, at, "cannot be read");
   fclose(file);
-  if (!status && s->made.patches == 0) status = dm_fail_at(DM_E_INPUT, at, "lists no location");
+  if (!status && s->count == 0) status = dm_fail_at(DM_E_INPUT, at, "lists no location");
   return status;
 }
 
@@ -164,10 +206,12 @@ dm_status dm_examine_stack(const dm_trust *trust, dm_dataset *find) {
   find->stack = true;
   find->meaning.missing = trust->missing;
   dm_status status = find->at.file[0] == '@' ? add_lines(&s) : add_matches(&s, &find->at);
+  if (!status) status = add_all(&s);
   if (!status)
     status = dm_io_named(dm_composer_finish(&s.made, find->rows, find->cols, &find->composite),
                          &find->at);
   if (!status) dm_composite_sum_up(find);
   dm_composer_free(&s.made);
+  free(s.list);
   return status;
 }

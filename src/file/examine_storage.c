@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -146,29 +145,47 @@ static dm_status check_compact(int64_t bytes, const dm_dataset *find) {
                           (long long)bytes, (long long)find->stored_bytes);
 }
 
-/* Reads the element at (row, col) with HDF5 and, if the offset is known, with pread. */
-static dm_status probe(hid_t set, int64_t row, int64_t col, dm_dataset *find) {
-  unsigned char by_hdf5[16] = {0}, by_offset[16] = {0};
-  int64_t size = dm_dtype_size(find->dtype);
-  hsize_t one = 1;
-  hid_t space, memory = H5Screate_simple(1, &one, NULL), type = H5Dget_type(set);
-  dm_box box;
-  for (int i = 0; i < DM_AXES; i++) box.step[i] = box.count[i] = 1;
-  dm_h5_place(find, row, col, box.start);
-  DM_TRY(dm_h5_select(find, set, &box, &space));
-  if (memory < 0 || type < 0 || H5Dread(set, type, memory, space, H5P_DEFAULT, by_hdf5) < 0)
-    return dm_h5_fail(DM_E_INPUT, &find->at, "its elements cannot be read");
-  H5Sclose(space);
-  H5Sclose(memory);
-  H5Tclose(type);
-  if (find->offset < 0) return DM_OK;
-  int fd = open(find->at.file, O_RDONLY | O_CLOEXEC);
+/* Reads the first and the last element with HDF5. */
+static dm_status read_ends(hid_t set, const dm_dataset *find, unsigned char *ends) {
+  hsize_t two = 2, places[2 * DM_AXES], last[DM_AXES];
+  const size_t axes = (size_t)dm_dataset_axes(find).count;
+  dm_h5_place(find, 0, 0, places);
+  dm_h5_place(find, find->rows - 1, find->cols - 1, last);
+  memcpy(places + axes, last, axes * sizeof *last);
+  hid_t space = H5Dget_space(set), memory = H5Screate_simple(1, &two, NULL);
+  hid_t type = H5Dget_type(set);
+  const bool read = space >= 0 && memory >= 0 && type >= 0 &&
+                    H5Sselect_elements(space, H5S_SELECT_SET, 2, places) >= 0 &&
+                    H5Dread(set, type, memory, space, H5P_DEFAULT, ends) >= 0;
+  dm_status status =
+      read ? DM_OK : dm_h5_fail(DM_E_INPUT, &find->at, "its elements cannot be read");
+  if (type >= 0) H5Tclose(type);
+  if (memory >= 0) H5Sclose(memory);
+  if (space >= 0) H5Sclose(space);
+  return status;
+}
+
+static bool reads(int fd, const void *expected, size_t size, int64_t place) {
+  unsigned char found[16];
   ssize_t got;
-  do got = pread(fd, by_offset, (size_t)size, find->offset + (row * find->cols + col) * size);
+  do got = pread(fd, found, size, place);
   while (got < 0 && errno == EINTR);
-  if (fd >= 0) close(fd);
-  /* pread finds other data: let HDF5 read. */
-  if (got != size || memcmp(by_hdf5, by_offset, (size_t)size) != 0) find->offset = -1;
+  return got == (ssize_t)size && memcmp(found, expected, size) == 0;
+}
+
+/* Reads elements with HDF5 and, if their offset in FILE is known, from there. */
+static dm_status probe(hid_t file, hid_t set, dm_dataset *find) {
+  unsigned char ends[2 * 16] = {0};
+  const size_t size = (size_t)dm_dtype_size(find->dtype);
+  const int64_t last = find->rows * find->cols - 1;
+  void *fd = NULL;
+  DM_TRY(read_ends(set, find, ends));
+  if (find->offset < 0) return DM_OK;
+  /* If other data are there, HDF5 has to read them. */
+  if (H5Fget_vfd_handle(file, H5P_DEFAULT, &fd) < 0 || !fd ||
+      !reads(*(int *)fd, ends, size, find->offset) ||
+      !reads(*(int *)fd, ends + size, size, find->offset + last * (int64_t)size))
+    find->offset = -1;
   return DM_OK;
 }
 
@@ -233,6 +250,5 @@ dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, d
     return DM_OK;
   const int64_t chunk = find->chunk_rows * find->chunk_cols * dm_dtype_size(find->dtype);
   if (chunk > (own_chunks ? OWN_PROBE_LIMIT : PROBE_LIMIT)) return DM_OK;
-  DM_TRY(probe(set, 0, 0, find));
-  return probe(set, find->rows - 1, find->cols - 1, find);
+  return probe(file, set, find);
 }

@@ -12,11 +12,12 @@
 #include "core/copy.h"
 #include "file/composite.h"
 #include "file/examine.h"
+#include "file/examine_ahead.h"
 #include "file/hdf5_selection.h"
 #include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
 
-enum { DEEPEST = 8 };
+enum { DEEPEST = 8, FEW = 64, BLOCK = 4096 };
 
 /* The outermost virtual dataset. */
 struct dm_nesting {
@@ -29,6 +30,7 @@ typedef struct virtual {
   dm_dataset *find;
   struct dm_nesting nesting; /* of its sources */
   hid_t creation;
+  dm_ahead ahead;     /* sources of the mappings that come next */
   dm_location source; /* of the mapping that is being read */
   dm_composer made;
   dm_composer mapped; /* patches of one mapping; its sources are those that are virtual */
@@ -301,17 +303,22 @@ static dm_status too_deep(const virtual *v) {
                     DEEPEST);
 }
 
-/* Examines the source AT as a dataset of its own. */
-static dm_status examine_source(virtual *v, const dm_location *at, dm_vector vector,
-                                dm_dataset *source) {
-  char name[DM_NAME];
+static dm_trust trust_in_sources(const virtual *v, dm_vector vector) {
   dm_trust trust = *v->trust;
   trust.vectors = vector;
   trust.row_axes = 0;
   trust.nesting = &v->nesting;
-  memset(source, 0, sizeof *source);
-  source->at = *at;
-  dm_status status = dm_examine_at(&trust, source, NULL);
+  return trust;
+}
+
+/* Examines the source AT of mapping I as a dataset of its own. */
+static dm_status examine_source(virtual *v, size_t i, const dm_location *at, dm_vector vector,
+                                dm_dataset *source) {
+  char name[DM_NAME];
+  const dm_dataset *known = dm_ahead_find(&v->ahead, (int64_t)i, vector);
+  const dm_trust trust = trust_in_sources(v, vector);
+  *source = known ? *known : (dm_dataset){.at = *at};
+  dm_status status = known ? DM_OK : dm_examine_at(&trust, source, NULL);
   if (status && !v->trust->nesting)
     return dm_context(status, "%s: its source", dm_location_name(&v->find->at, name));
   DM_TRY(status);
@@ -331,7 +338,7 @@ static dm_status examine_source(virtual *v, const dm_location *at, dm_vector vec
 
 /* Examines the source of the mapping, unless it is known. *NUMBER: in v->mapped if it is virtual
  * itself (*NESTED), else in v->made. */
-static dm_status note_source(virtual *v, dm_vector vector, const dm_selection *to,
+static dm_status note_source(virtual *v, size_t i, dm_vector vector, const dm_selection *to,
                              dm_selection *from, dm_dataset *source, bool *nested,
                              int64_t *number) {
   const dm_location *at = &v->source;
@@ -347,7 +354,7 @@ static dm_status note_source(virtual *v, dm_vector vector, const dm_selection *t
     *source = v->mapped.source[*number];
     return check_shape(v, to, from, source);
   }
-  DM_TRY(examine_source(v, at, vector, source));
+  DM_TRY(examine_source(v, i, at, vector, source));
   *nested = source->layout == DM_VIRTUAL;
   dm_status status = check_type(v, source);
   if (!status) status = check_shape(v, to, from, source);
@@ -411,12 +418,28 @@ static dm_status add_mapping(virtual *v, size_t i, dm_selection *to, dm_selectio
   dm_dataset source;
   bool nested;
   int64_t number;
-  DM_TRY(locate(v, i, &v->source));
   const bool down = to->rank == 1 ? v->trust->vectors == DM_AS_COLUMN : dm_selection_is_column(to);
   const dm_vector vector = down ? DM_AS_COLUMN : DM_AS_ROW; /* if it has one dimension */
-  DM_TRY(note_source(v, vector, to, from, &source, &nested, &number));
+  const dm_dataset *known = dm_ahead_find(&v->ahead, (int64_t)i, vector);
+  if (known)
+    v->source = known->at;
+  else
+    DM_TRY(locate(v, i, &v->source));
+  DM_TRY(note_source(v, i, vector, to, from, &source, &nested, &number));
   DM_TRY(map_all(v, to, from, vector));
   return dm_io_named(add_patches(v, &source, nested, number), &v->find->at);
+}
+
+static dm_status locate_next(const void *owner, int64_t i, dm_location *at) {
+  return locate(owner, (size_t)i, at);
+}
+
+/* From mapping I on, if so far most had a source of their own. */
+static void look_ahead(virtual *v, size_t i, size_t count) {
+  if (v->made.sources + v->mapped.sources < (int64_t)i / 2) return;
+  const dm_trust trust = trust_in_sources(v, DM_AS_ROW);
+  dm_ahead_examine(&v->ahead, &trust, locate_next, v, (int64_t)i,
+                   dm_min((int64_t)(count - i), BLOCK));
 }
 
 static dm_status read_mapping(virtual *v, size_t i) {
@@ -467,7 +490,10 @@ static dm_status examine(virtual *v, hid_t set) {
   size_t count = 0;
   int64_t elements;
   if (H5Pget_virtual_count(v->creation, &count) < 0) return unreadable(v);
-  for (size_t i = 0; i < count; i++) DM_TRY(read_mapping(v, i));
+  for (size_t i = 0; i < count; i++) {
+    if (i % BLOCK == FEW) look_ahead(v, i, count);
+    DM_TRY(read_mapping(v, i));
+  }
   dm_axes axes;
   DM_TRY(dm_h5_extents(&find->at, set, &axes));
   DM_TRY(dm_examine_lay(v->trust, &axes, find));
@@ -492,6 +518,7 @@ dm_status dm_examine_virtual(int64_t set, int64_t creation, const dm_trust *trus
     find_folders(find->at.file, &v->nesting);
   dm_status status = v->nesting.depth++ < DEEPEST ? examine(v, set) : too_deep(v);
   if (status) dm_dataset_free(find);
+  dm_ahead_free(&v->ahead);
   dm_composer_free(&v->made);
   for (int64_t i = 0; i < v->mapped.sources; i++) dm_dataset_free(&v->mapped.source[i]);
   dm_composer_free(&v->mapped);

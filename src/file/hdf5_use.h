@@ -24,6 +24,10 @@ dm_status dm_h5_open_file(const dm_location *at, hid_t driver, hid_t *file);
 /* The same; SWMR: even while another program writes it in SWMR mode. */
 dm_status dm_h5_open_as(const dm_location *at, hid_t driver, bool swmr, hid_t *file);
 
+/* The same with HDF5's own driver, to read single elements: HDF5 allocates and fills no buffer of
+ * 64 KiB for each dataset. */
+dm_status dm_h5_open_to_look(const dm_location *at, bool swmr, hid_t *file);
+
 /* A file access list without HDF5's locks, for files that this program locks itself; closing the
  * file closes objects that an error left open. < 0: failed. */
 hid_t dm_h5_unlocked(void);

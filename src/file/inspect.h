@@ -21,6 +21,7 @@ typedef struct dm_trust {
   int64_t row_axes;   /* the first axes, which are the rows; 0: of two, the first */
   bool beside;        /* many files are stacked by columns */
   bool any_shape;     /* inside io: a part of it is taken */
+  bool alone;         /* inside io: by no further process */
   const struct dm_nesting *nesting; /* inside io: the virtual dataset whose source is examined */
 } dm_trust;
 

@@ -199,6 +199,34 @@ def many(folder, damier):
         run(limited, 1, "multiply", folder / "v.h5", folder / "b.h5", "-o", folder / "c.h5", "--force", "-q")
         with h5py.File(folder / "c.h5") as file:
             expect(np.allclose(file["c"][()], a @ B), "many sources: wrong product")
+        run(damier, 1, "multiply", f"{folder}/m*.h5", folder / "b.h5", "-o", folder / "c.h5", "--force", "-q")
+        with h5py.File(folder / "c.h5") as file:
+            expect(np.allclose(file["c"][()], a @ B), "many stacked files: wrong product")
+    one_is_wrong(folder, damier)
+
+
+def one_is_wrong(folder, damier):
+    """Several processes examine many sources; each fault among them is found and named."""
+    maps = [(np.s_[i:i + 1], SOURCE(f"m{i}.h5", "d", (1, COLS))) for i in range(MANY)]
+    virtual(folder / "v.h5", maps, (MANY, COLS))
+    for i, code, data in ((MANY - 1, 4, None), (200, 3, np.array([[b"text"] * COLS])), (150, 3, np.zeros((2, COLS)))):
+        path = folder / f"m{i}.h5"
+        before = path.read_bytes()
+        path.unlink()
+        if data is not None:
+            put(path, data)
+        refused(folder, damier, code)
+        text = ended([str(word) for word in (damier, "multiply", folder / "v.h5", folder / "b.h5", "-o", folder / "c.h5")]).stderr
+        expect(f"m{i}.h5" in text, f"the message does not name m{i}.h5: {text}")
+        path.write_bytes(before)
+    virtual(folder / "n.h5", maps, (MANY, COLS))
+    with h5py.File(folder / "n.h5") as file:
+        a = file["a"][()]
+    virtual(folder / "v.h5", [(np.s_[i:i + 1], SOURCE("n.h5", "a", (MANY, COLS))[i:i + 1]) for i in range(100)] +
+            maps[100:], (MANY, COLS))
+    run(damier, 1, "multiply", folder / "v.h5", folder / "b.h5", "-o", folder / "c.h5", "--force", "-q")
+    with h5py.File(folder / "c.h5") as file:
+        expect(np.allclose(file["c"][()], a @ B), "many sources, some virtual: wrong product")
 
 
 def bands(folder, damier):
