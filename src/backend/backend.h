@@ -38,7 +38,7 @@ void dm_backend_name_kernels(void);
 bool dm_backend_has_driver(void);
 
 /* Starts the GPU of LOCAL_RANK in a thread while the caller works. ONLY: the job has no other rank.
- * NULL: not needed. (warm_up.c) */
+ * NULL: not needed. (backend_list.c) */
 typedef struct dm_warm_up dm_warm_up;
 dm_warm_up *dm_backend_warm_up(int local_rank, bool only);
 

@@ -1,4 +1,5 @@
 #include "backend/cpu.h"
+#include "backend/cpu_blas.h"
 #include "backend/cpu_residues.h"
 #include "backend/cpu_split.h"
 #include "backend/probe.h"

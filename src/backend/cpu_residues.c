@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cpu.h"
+#include "backend/cpu_blas.h"
 #include "backend/host_residues.h"
 #include "core/buffer.h"
 #include "core/checked.h"

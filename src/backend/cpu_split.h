@@ -3,7 +3,7 @@
 #ifndef DM_BACKEND_CPU_SPLIT_H
 #define DM_BACKEND_CPU_SPLIT_H
 
-#include "backend/cpu.h"
+#include "backend/cpu_blas.h"
 
 typedef struct dm_cpu_split dm_cpu_split;
 

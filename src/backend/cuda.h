@@ -3,7 +3,7 @@
 #ifndef DM_BACKEND_CUDA_H
 #define DM_BACKEND_CUDA_H
 
-#include "backend/backend.h"
+#include "backend/backend_table.h"
 #include "kernels/registry.h"
 
 extern const dm_backend_ops dm_backend_cuda;

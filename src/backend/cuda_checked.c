@@ -3,7 +3,7 @@
 #ifdef DM_HAVE_CUDA
 
 #include "backend/checked_product.h"
-#include "backend/cuda_internal.h"
+#include "backend/cuda_state.h"
 #include "backend/cuda_verify.h"
 #include "core/checked.h"
 #include "kernels/verify_kernels.h"

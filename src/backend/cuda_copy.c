@@ -1,7 +1,7 @@
 /* Copies between views of host and device memory, in every direction, by the copy engines. */
 #ifdef DM_HAVE_CUDA
 
-#include "backend/cuda_internal.h"
+#include "backend/cuda_state.h"
 #include "core/copy.h"
 #include "kernels/kernels.h"
 

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "backend/cuda_internal.h"
+#include "backend/cuda_state.h"
 #include "backend/cuda_verify.h"
 #include "core/buffer.h"
 #include "kernels/verify_kernels.h"

@@ -5,7 +5,7 @@
 
 #include <cublas_v2.h>
 
-#include "backend/cuda_internal.h"
+#include "backend/cuda_state.h"
 #include "core/checked.h"
 
 /* cuBLAS's types for a product. */

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cuda_gemm.h"
 #include "backend/cuda_module.h"
 #include "backend/nvrtc.h"
 #include "core/buffer.h"

@@ -4,7 +4,7 @@
 #ifndef DM_BACKEND_CUDA_JIT_H
 #define DM_BACKEND_CUDA_JIT_H
 
-#include "backend/cuda_internal.h"
+#include "backend/cuda_state.h"
 #include "backend/tiling.h"
 
 extern const dm_jit_ops dm_cuda_jit_ops;

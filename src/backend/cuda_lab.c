@@ -2,6 +2,7 @@
 #ifdef DM_HAVE_CUDA
 
 #include "backend/cuda_lab.h"
+#include "backend/cuda.h"
 
 #include <cuda.h>
 #include <stdlib.h>

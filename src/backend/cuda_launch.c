@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "backend/cuda.h"
 #include "backend/cuda_gemm.h"
 #include "kernels/kernels.h"
 

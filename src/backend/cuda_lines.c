@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cuda_internal.h"
 #include "backend/cuda_residues.h"
+#include "backend/cuda_state.h"
 #include "backend/probe.h"
 #include "backend/verify_sums.h"
 #include "core/buffer.h"

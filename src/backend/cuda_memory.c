@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "backend/cuda_internal.h"
+#include "backend/cuda_state.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/crew.h"

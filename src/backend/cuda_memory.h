@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "backend/cuda_internal.h"
+#include "backend/cuda_state.h"
 
 /* Large allocations of pinned host memory. In cudaHostAlloc a single thread touches
  * page after page, 2.5 GB/s on a machine with an H200; several threads that touch huge pages, which

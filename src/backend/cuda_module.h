@@ -4,7 +4,7 @@
 
 #include <cuda.h>
 
-#include "backend/cuda_internal.h"
+#include "backend/cuda_state.h"
 
 /* Driver functions in use; found through the runtime, so that nothing links against libcuda. */
 typedef struct dm_cuda_driver {

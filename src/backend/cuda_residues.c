@@ -4,7 +4,7 @@
 #ifdef DM_HAVE_CUDA
 
 #include "backend/cuda_residues.h"
-#include "backend/cuda_internal.h"
+#include "backend/cuda_state.h"
 #include "backend/host_residues.h"
 #include "core/checked.h"
 #include "kernels/kernels.h"

@@ -3,7 +3,7 @@
 #ifndef DM_BACKEND_CUDA_RESIDUES_H
 #define DM_BACKEND_CUDA_RESIDUES_H
 
-#include "backend/cuda_internal.h"
+#include "backend/cuda_state.h"
 
 bool dm_cuda_is_hopper(const dm_cuda *gpu);
 

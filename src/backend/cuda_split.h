@@ -3,7 +3,7 @@
 #ifndef DM_BACKEND_CUDA_SPLIT_H
 #define DM_BACKEND_CUDA_SPLIT_H
 
-#include "backend/cuda_internal.h"
+#include "backend/cuda_state.h"
 
 /* Prepares GPU for COMPUTE if that splits operands; NULL is allowed. The lanes must be open. */
 dm_status dm_cuda_open_split(dm_cuda *gpu, const dm_compute *compute);

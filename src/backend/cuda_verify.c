@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "backend/cuda_internal.h"
+#include "backend/cuda_state.h"
 #include "backend/probe.h"
 #include "core/buffer.h"
 #include "core/checked.h"

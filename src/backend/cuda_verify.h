@@ -2,7 +2,7 @@
 #ifndef DM_BACKEND_CUDA_VERIFY_H
 #define DM_BACKEND_CUDA_VERIFY_H
 
-#include "backend/cuda_internal.h"
+#include "backend/cuda_state.h"
 
 enum { DM_CUDA_SUMS_LEAST = 4 << 20 }; /* smallest area in bytes: growing waits for the GPU */
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "backend/backend.h"
+#include "backend/backend_table.h"
 #include "core/dtype.h"
 
 /* Parameters of a warp_tile kernel; see kernels/ladder/17_warp_tile.cu. */

@@ -8,7 +8,6 @@
 #ifndef DM_BACKEND_VERIFY_SUMS_H
 #define DM_BACKEND_VERIFY_SUMS_H
 
-#include "backend/backend.h"
 #include "backend/backend_table.h"
 
 /* y[i] += sum_j M(i,j) x[j]; squares[i] += sum_j |M(i,j) x[j]|^2 unless squares is NULL. A column

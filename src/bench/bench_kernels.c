@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/backend.h"
 #include "backend/cuda.h"
 #include "backend/tiling.h"
 #include "bench/bench_kernels_impl.h"

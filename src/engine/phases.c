@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/backend.h"
 #include "backend/verify_sums.h"
 #include "core/buffer.h"
 #include "core/checked.h"

@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-#include "backend/cpu.h"
+#include "backend/backend.h"
+#include "backend/cpu_blas.h"
 #include "core/buffer.h"
 #include "file/file_queue.h"
 #include "transport/transport.h"

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "backend/backend.h"
 #include "backend/verify_sums.h"
 #include "core/buffer.h"
 #include "core/clock.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backend/backend.h"
 #include "backend/tiling.h"
 #include "core/buffer.h"
 #include "core/checked.h"

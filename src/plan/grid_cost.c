@@ -13,7 +13,7 @@
 /* Sizes at which a product runs at half its rate: blocks of rows or columns, and panels. */
 static const double half_block_cpu = 8, half_panel_cpu = 4;
 static const double slice_cpu = 384; /* depth of k per step of a CPU product, for any panel width
-                                        (backend/cpu_product.c SLICE) */
+                                        (backend/cpu_blas.c SLICE) */
 static const double half_block_gpu = 64, half_panel_gpu = 16;
 
 /* Fraction of the time for reading and writing C that GPU products do not hide; approximately, bf16

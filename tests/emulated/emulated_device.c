@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/backend.h"
 #include "backend/cpu.h"
 #include "backend/cuda.h"
 #include "backend/host_residues.h"

@@ -1,6 +1,7 @@
 /* flip_memory: flips bits in the memory of a device during a product. Linked into a library, it
  * wraps the library's calls of the backend (LINKER:--wrap): it thus knows the job's allocations and
  * can strike at any call. */
+#include "backend/backend.h"
 #include "backend/verify_sums.h"
 
 enum { MOST = 64, SHARES = 2 }; /* the first allocations are the shares of A and B */

@@ -2,6 +2,7 @@
 #ifndef DM_TESTS_GPU_RANKS_H
 #define DM_TESTS_GPU_RANKS_H
 
+#include "backend/backend.h"
 #include "backend/cuda.h"
 #include "rank_test.h"
 

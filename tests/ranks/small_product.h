@@ -6,6 +6,7 @@
 #include "plan/partition.h"
 #include "rank_test.h"
 
+#include "backend/backend.h"
 #include "backend/cpu.h"
 #include "core/copy.h"
 #include "core/fill.h"

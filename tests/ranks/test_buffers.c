@@ -1,6 +1,7 @@
 /* ranks: 1 2 3 4 */
 /* In whole products ranks allocate from their backends exactly the buffers listed by their plans,
  * byte by byte; unlisted buffers cannot be allocated. */
+#include "backend/backend.h"
 #include "backend/cuda.h"
 #include "engine/execute.h"
 #include "engine/links.h"

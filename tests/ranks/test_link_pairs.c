@@ -1,5 +1,6 @@
 /* ranks: 2 3. A pair of ranks is checked before it is measured: wrong bytes in either direction,
  * and a failing link, are errors on both ranks. */
+#include "backend/backend.h"
 #include "backend/cpu.h"
 #include "bench/bench_links_impl.h"
 #include "faulty_transport.h"

@@ -1,4 +1,5 @@
 /* ranks: 2 3 4 9. A faulty transport is detected before it is used. */
+#include "backend/backend.h"
 #include "backend/cpu.h"
 #include "engine/links.h"
 #include "faulty_transport.h"

@@ -2,6 +2,7 @@
  * where one call multiplies all of A and B. */
 #include <math.h>
 
+#include "backend/backend.h"
 #include "backend/verify_sums.h"
 #include "core/residues.h"
 #include "gpu_ranks.h"

@@ -2,6 +2,7 @@
 #ifndef DM_TESTS_CPU_CASES_H
 #define DM_TESTS_CPU_CASES_H
 
+#include "backend/backend.h"
 #include "backend/cpu.h"
 #include "checks.h"
 #include "core/copy.h"

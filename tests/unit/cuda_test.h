@@ -3,6 +3,7 @@
 #ifndef DM_TESTS_CUDA_TEST_H
 #define DM_TESTS_CUDA_TEST_H
 
+#include "backend/backend.h"
 #include "backend/cuda.h"
 #include "checks.h"
 #include "core/copy.h"

@@ -1,5 +1,6 @@
 /* Kernel jit compared with warp_tile, bit for bit: every tiling gives the same chain of sums, on
  * shapes that break kernels, in any layout. Tilings that do not fit the GPU are refused. */
+#include "backend/backend.h"
 #include "backend/tiling.h"
 #include "core/clock.h"
 #include "cuda_test.h"

@@ -1,5 +1,6 @@
 /* Products by residues on the cuda backend: the inputs of their exponents, and the bits of C, equal
  * the CPU's. */
+#include "backend/backend.h"
 #include "backend/cpu.h"
 #include "backend/probe.h"
 #include "backend/verify_sums.h"

@@ -1,5 +1,6 @@
 /* probe, scan, checksums and fill on the GPU give the host's results, the latter two with the same
  * bits. */
+#include "backend/backend.h"
 #include "backend/probe.h"
 #include "backend/verify_sums.h"
 #include "cuda_test.h"

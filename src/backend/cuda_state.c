@@ -1,7 +1,7 @@
 /* Return codes of CUDA and cuBLAS as statuses: the GPU, the call, the library's message. */
 #ifdef DM_HAVE_CUDA
 
-#include "backend/cuda_internal.h"
+#include "backend/cuda_state.h"
 
 #include <string.h>
 
