@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "backend/backend.h"
 #include "check/freivalds_impl.h"
 #include "core/buffer.h"
 #include "core/checked.h"

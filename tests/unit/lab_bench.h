@@ -2,6 +2,7 @@
 #ifndef DM_TESTS_LAB_BENCH_H
 #define DM_TESTS_LAB_BENCH_H
 
+#include "backend/backend.h"
 #include "backend/lab.h"
 #include "bench/bench_kernels_impl.h"
 #include "cuda_test.h"

@@ -1,5 +1,6 @@
 /* Operations of the backend on device memory other than products: sums and dot products equal the
  * host's, also for complex numbers. */
+#include "backend/backend.h"
 #include "backend/probe.h"
 #include "cuda_test.h"
 
