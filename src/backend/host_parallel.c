@@ -23,7 +23,8 @@ struct loop {
   void (*part)(const loop *s, dm_view part, int64_t first);
   const void *x;
   const double *sizes;
-  double *y, *squares, *norms;
+  double *y, *squares;
+  const dm_probe_groups *groups;
   const dm_probe_vectors *vectors;
   const dm_generator *generator;
   int64_t row, col; /* origin in the generated matrix */
@@ -71,21 +72,16 @@ dm_status dm_host_probe_parallel(dm_view matrix, const void *x, void *y, double 
   return DM_OK;
 }
 
-static void probe_norms(const loop *s, dm_view part, int64_t first) {
-  const int64_t values = dm_dtype_is_complex(part.dtype) ? 2 : 1;
-  dm_host_probe_norms(part, s->x, s->y + first * values, s->squares ? s->squares + first : NULL,
-                      s->sizes, s->norms + first);
+static void probe_groups(const loop *s, dm_view part, int64_t first) {
+  dm_probe_groups g = *s->groups;
+  g.y += first * (dm_dtype_is_complex(part.dtype) ? 2 : 1);
+  if (g.squares) g.squares += first;
+  if (g.norms) g.norms += first;
+  dm_host_probe_groups(part, &g);
 }
 
-void dm_host_probe_norms_parallel(dm_view matrix, const double *x, double *y, double *squares,
-                                  const double *sizes, double *norms) {
-  run(&(loop){.view = matrix,
-              .part = probe_norms,
-              .x = x,
-              .y = y,
-              .squares = squares,
-              .sizes = sizes,
-              .norms = norms});
+void dm_host_probe_groups_parallel(dm_view matrix, const dm_probe_groups *groups) {
+  run(&(loop){.view = matrix, .part = probe_groups, .groups = groups});
 }
 
 static void probe_vectors(const loop *s, dm_view part, int64_t first) {

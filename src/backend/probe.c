@@ -146,8 +146,8 @@ DM_WIDE_VECTORS static void probe_wide(const double *run, const double *x, const
   probe_run(run, x, sizes, count, to);
 }
 
-void dm_host_probe_norms(dm_view matrix, const double *x, double *y, double *squares,
-                         const double *sizes, double *norms) {
+void dm_host_probe_groups(dm_view matrix, const dm_probe_groups *groups) {
+  const dm_probe_groups *s = groups;
   const int parts = dm_dtype_is_complex(matrix.dtype) ? 2 : 1;
   void (*const probe)(const double *, const double *, const double *, int64_t, target) =
       parts == 2              ? probe_complex_run
@@ -155,27 +155,33 @@ void dm_host_probe_norms(dm_view matrix, const double *x, double *y, double *squ
                               : probe_plain;
   double buffer[2 * RUN];
   for (int64_t i = 0; i < matrix.rows; i++) {
-    const target to = {y + i * parts, squares ? &squares[i] : NULL, norms ? &norms[i] : NULL};
-    for (int64_t j = 0; j < matrix.cols; j += RUN) {
-      const int64_t count = dm_min(RUN, matrix.cols - j);
-      probe(wide_run(matrix, i, j, count, buffer), x + j * parts, sizes ? sizes + j : NULL, count,
-            to);
+    int64_t at = i, end = s->first > 0 ? s->first : matrix.cols; /* of the group of column j */
+    for (int64_t j = 0, count; j < matrix.cols; j += count) {
+      count = dm_min(RUN, dm_min(end, matrix.cols) - j);
+      probe(wide_run(matrix, i, j, count, buffer), s->x + j * parts, s->sizes ? s->sizes + j : NULL,
+            count,
+            (target){s->y + at * parts, s->squares ? &s->squares[at] : NULL,
+                     s->norms ? &s->norms[i] : NULL});
+      if (j + count == end) at += s->step, end += s->each;
     }
   }
 }
 
-/* Adds COUNT columns from X on to VECTORS vectors, a constant in every caller. */
-DM_INLINE void vectors_four(const double *m, const double *x, const double *sizes, int64_t step,
-                            size_t count, int vectors, four *sums, four *norms) {
-  four mi = {0};
-  memcpy(&mi, m, count * sizeof *m);
-  for (int g = 0; g < vectors; g++) {
-    four xi = {0}, size = {0};
-    memcpy(&xi, x + g * step, count * sizeof *x);
-    memcpy(&size, sizes + g * step, count * sizeof *sizes);
+/* Rows at a time: each part of a vector is loaded once for all of them. */
+enum { TOGETHER = 4 };
+
+/* Adds COUNT columns to FILLED rows' sums; FILLED is a constant in every caller. */
+DM_INLINE void vector_four(const double *const *m, int64_t j, const double *x, const double *sizes,
+                           size_t count, int filled, four *sums, four *norms) {
+  four xi = {0}, size = {0};
+  memcpy(&xi, x + j, count * sizeof *x);
+  memcpy(&size, sizes + j, count * sizeof *sizes);
+  for (int i = 0; i < filled; i++) {
+    four mi = {0};
+    memcpy(&mi, m[i] + j, count * sizeof **m);
     const four r = mi * size;
-    sums[g] += mi * xi;
-    norms[g] += r * r;
+    sums[i] += mi * xi;
+    norms[i] += r * r;
   }
 }
 
@@ -183,51 +189,52 @@ DM_INLINE double sum_four(const four *v) {
   return ((*v)[0] + (*v)[1]) + ((*v)[2] + (*v)[3]);
 }
 
-DM_INLINE void vectors_run(const double *m, int64_t first, int64_t count, int64_t row, int vectors,
-                           const dm_probe_vectors *v) {
-  four sums[DM_PROBE_VECTORS] = {0}, norms[DM_PROBE_VECTORS] = {0};
-  const double *x = v->x + first, *sizes = v->sizes + first;
+DM_INLINE void vector_rows(const double *const *m, int filled, int64_t count, const double *x,
+                           const double *sizes, double *y, double *squares) {
+  four sums[TOGETHER] = {0}, norms[TOGETHER] = {0};
   int64_t j = 0;
-  for (; j + 4 <= count; j += 4)
-    vectors_four(m + j, x + j, sizes + j, v->x_step, 4, vectors, sums, norms);
-  if (j < count)
-    vectors_four(m + j, x + j, sizes + j, v->x_step, (size_t)(count - j), vectors, sums, norms);
-  for (int g = 0; g < vectors; g++) {
-    v->y[g * v->y_step + row] += sum_four(&sums[g]);
-    v->norms[g * v->y_step + row] += sum_four(&norms[g]);
+  for (; j + 4 <= count; j += 4) vector_four(m, j, x, sizes, 4, filled, sums, norms);
+  if (j < count) vector_four(m, j, x, sizes, (size_t)(count - j), filled, sums, norms);
+  for (int i = 0; i < filled; i++) {
+    y[i] += sum_four(&sums[i]);
+    squares[i] += sum_four(&norms[i]);
   }
 }
 
-DM_INLINE void any_vectors_run(const double *m, int64_t first, int64_t count, int64_t row,
-                               const dm_probe_vectors *v) {
-  if (v->count == 4)
-    vectors_run(m, first, count, row, 4, v);
-  else if (v->count == 3)
-    vectors_run(m, first, count, row, 3, v);
-  else if (v->count == 2)
-    vectors_run(m, first, count, row, 2, v);
-  else
-    vectors_run(m, first, count, row, 1, v);
+/* COUNT columns from FIRST on of FILLED rows from ROW on. */
+DM_INLINE void vectors_part(const double *const *m, int filled, int64_t row, int64_t first,
+                            int64_t count, const dm_probe_vectors *v) {
+  for (int g = 0; g < v->count; g++) {
+    const double *x = v->x + g * v->x_step + first, *sizes = v->sizes + g * v->x_step + first;
+    double *y = v->y + g * v->y_step + row, *norms = v->norms + g * v->y_step + row;
+    if (filled == TOGETHER)
+      vector_rows(m, TOGETHER, count, x, sizes, y, norms);
+    else
+      for (int i = 0; i < filled; i++) vector_rows(m + i, 1, count, x, sizes, y + i, norms + i);
+  }
 }
 
-static void vectors_plain(const double *m, int64_t first, int64_t count, int64_t row,
-                          const dm_probe_vectors *v) {
-  any_vectors_run(m, first, count, row, v);
+static void vectors_plain(const double *const *m, int filled, int64_t row, int64_t first,
+                          int64_t count, const dm_probe_vectors *v) {
+  vectors_part(m, filled, row, first, count, v);
 }
 
-DM_WIDE_VECTORS static void vectors_wide(const double *m, int64_t first, int64_t count, int64_t row,
-                                         const dm_probe_vectors *v) {
-  any_vectors_run(m, first, count, row, v);
+DM_WIDE_VECTORS static void vectors_wide(const double *const *m, int filled, int64_t row,
+                                         int64_t first, int64_t count, const dm_probe_vectors *v) {
+  vectors_part(m, filled, row, first, count, v);
 }
 
 void dm_host_probe_vectors(dm_view matrix, const dm_probe_vectors *vectors) {
-  double buffer[2 * RUN];
-  for (int64_t i = 0; i < matrix.rows; i++)
+  double buffers[TOGETHER][RUN];
+  const double *rows[TOGETHER];
+  for (int64_t i = 0; i < matrix.rows; i += TOGETHER) {
+    const int filled = (int)dm_min(TOGETHER, matrix.rows - i);
     for (int64_t j = 0; j < matrix.cols; j += RUN) {
       const int64_t count = dm_min(RUN, matrix.cols - j);
-      (dm_has_wide_vectors() ? vectors_wide : vectors_plain)(wide_run(matrix, i, j, count, buffer),
-                                                             j, count, i, vectors);
+      for (int r = 0; r < filled; r++) rows[r] = wide_run(matrix, i + r, j, count, buffers[r]);
+      (dm_has_wide_vectors() ? vectors_wide : vectors_plain)(rows, filled, i, j, count, vectors);
     }
+  }
 }
 
 dm_status dm_host_probe(dm_backend *backend, dm_view matrix, const void *x, void *y,
@@ -236,7 +243,7 @@ dm_status dm_host_probe(dm_backend *backend, dm_view matrix, const void *x, void
   if (dm_dtype_is_integer(matrix.dtype))
     for (int64_t i = 0; i < matrix.rows; i++) ((uint64_t *)y)[i] += probe_integer_row(matrix, i, x);
   else
-    dm_host_probe_norms(matrix, x, y, squares, NULL, NULL);
+    dm_host_probe_groups(matrix, &(dm_probe_groups){.x = x, .y = y, .squares = squares});
   return DM_OK;
 }
 

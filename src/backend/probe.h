@@ -7,11 +7,17 @@
 
 dm_status dm_host_probe(dm_backend *backend, dm_view matrix, const void *x, void *y,
                         double *squares);
-/* The same, and norms[i] += sum_j |M(i,j) sizes[j]|^2, for floating-point numbers, in one pass over
- * M; SIZES may be NULL: all 1. */
-void dm_host_probe_norms(dm_view matrix, const double *x, double *y, double *squares,
-                         const double *sizes, double *norms);
 
+/* The same for floating-point numbers, and norms[i] += sum_j |M(i,j) sizes[j]|^2, in one pass over
+ * M. The columns are in groups, of FIRST and then EACH columns; group g adds to y + g step and
+ * squares + g step, and all to NORMS. SQUARES, SIZES (all 1) and NORMS may be NULL; FIRST is 0 if
+ * there is one group. */
+typedef struct dm_probe_groups {
+  const double *x, *sizes;
+  double *y, *squares, *norms;
+  int64_t first, each, step;
+} dm_probe_groups;
+void dm_host_probe_groups(dm_view matrix, const dm_probe_groups *groups);
 /* The same with COUNT vectors in one pass over a real M; columns with factor 0 are read, too.
  * Vector g starts at x + g x_step, and adds to y + g y_step and norms + g y_step. */
 enum { DM_PROBE_VECTORS = 4 };
@@ -30,8 +36,7 @@ dm_status dm_host_fill(dm_backend *backend, dm_view view, const dm_generator *ge
 
 /* The same, with the same bits, on all cores of the process (host_parallel.c). */
 dm_status dm_host_probe_parallel(dm_view matrix, const void *x, void *y, double *squares);
-void dm_host_probe_norms_parallel(dm_view matrix, const double *x, double *y, double *squares,
-                                  const double *sizes, double *norms);
+void dm_host_probe_groups_parallel(dm_view matrix, const dm_probe_groups *groups);
 void dm_host_probe_vectors_parallel(dm_view matrix, const dm_probe_vectors *vectors);
 dm_status dm_host_scan_parallel(dm_view matrix, double *col_squares);
 dm_status dm_host_fill_parallel(dm_view view, const dm_generator *generator, int64_t row,

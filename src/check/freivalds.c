@@ -189,8 +189,14 @@ static int64_t cols_of_group(const dm_freivalds *check, int64_t col, int64_t end
   return dm_min(end - col, dm_round_up(at + 1, check->group_cols) - at);
 }
 
+/* Whether the sums of all groups, and the norms of the rows, take a single pass over VIEW. */
+static bool takes_one_pass(const dm_freivalds *check, const dm_backend *backend, dm_view view) {
+  return !check->exact && view.space == DM_HOST && !(backend && backend->ops->device_memory);
+}
+
 /* Adds sums over the columns of VIEW, which starts at COL of the part, to their groups' vectors of
- * LENGTH elements, from ROW on. NORMS, for all groups together, and SQUARES may be NULL. */
+ * LENGTH elements, from ROW on. SQUARES may be NULL; NORMS too, and is unless VIEW takes one pass.
+ */
 static dm_status probe_groups(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                               int64_t col, int64_t length, double *sums, double *squares,
                               double *norms) {
@@ -198,21 +204,23 @@ static dm_status probe_groups(dm_freivalds *check, dm_backend *backend, dm_view 
   for (int64_t done = 0; done < view.cols;) {
     const int64_t cols = cols_of_group(check, col + done, col + view.cols);
     const int64_t at = group_of(check, col + done) * length + row;
-    const dm_view part = dm_view_sub(view, 0, done, view.rows, cols);
     const double *w = check->w + (col + done) * parts;
     double *of_group = squares ? squares + at : NULL;
-    if (norms)
-      dm_host_probe_norms_parallel(part, w, sums + at * parts, of_group, NULL, norms + row);
-    else
-      DM_TRY(probe(check, backend, part, w, sums + at * parts, of_group));
+    if (takes_one_pass(check, backend, view)) {
+      dm_host_probe_groups_parallel(view, &(dm_probe_groups){.x = w,
+                                                             .y = sums + at * parts,
+                                                             .squares = of_group,
+                                                             .norms = norms ? norms + row : NULL,
+                                                             .first = cols,
+                                                             .each = check->group_cols,
+                                                             .step = length});
+      return DM_OK;
+    }
+    DM_TRY(probe(check, backend, dm_view_sub(view, 0, done, view.rows, cols), w, sums + at * parts,
+                 of_group));
     done += cols;
   }
   return DM_OK;
-}
-
-/* Whether a single pass over VIEW can also compute the norms of its rows. */
-static bool tells_norms(const dm_freivalds *check, const dm_backend *backend, dm_view view) {
-  return !check->exact && view.space == DM_HOST && !(backend && backend->ops->device_memory);
 }
 
 dm_status dm_freivalds_scan_b(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
@@ -313,8 +321,9 @@ static dm_status add_group_of_a(dm_freivalds *check, dm_backend *backend, dm_vie
                *sizes = check->sizes + g * p->k + col;
   double *y = check->y + (g * p->m + row) * check->parts,
          *norms = check->row_squares + g * p->m + row;
-  if (tells_norms(check, backend, view)) {
-    dm_host_probe_norms_parallel(view, t, y, NULL, sizes, norms);
+  if (takes_one_pass(check, backend, view)) {
+    dm_host_probe_groups_parallel(
+        view, &(dm_probe_groups){.x = t, .y = y, .sizes = sizes, .norms = norms});
     return DM_OK;
   }
   DM_TRY(probe(check, backend, view, t, y, NULL));
@@ -337,7 +346,7 @@ dm_status dm_freivalds_add_a(dm_freivalds *check, dm_backend *backend, dm_view v
                              int64_t col) {
   view = part_of(check, view, &row, &col, true, false);
   if (dm_view_is_empty(view)) return DM_OK;
-  if (check->parts == 1 && tells_norms(check, backend, view)) {
+  if (check->parts == 1 && takes_one_pass(check, backend, view)) {
     add_groups_of_a(check, view, row, col);
     return DM_OK;
   }
@@ -366,11 +375,10 @@ dm_status dm_freivalds_add_c(dm_freivalds *check, dm_backend *backend, dm_view v
   const int64_t m = check->problem.m;
   view = part_of(check, view, &row, &col, true, true);
   if (dm_view_is_empty(view)) return DM_OK;
-  if (tells_norms(check, backend, view))
-    return probe_groups(check, NULL, view, row, col, m, check->z, check->z_squares,
-                        check->c_squares);
-  DM_TRY(probe_groups(check, backend, view, row, col, m, check->z, check->z_squares, NULL));
-  return add_norms(check, backend, view, row);
+  const bool once = takes_one_pass(check, backend, view);
+  DM_TRY(probe_groups(check, backend, view, row, col, m, check->z, check->z_squares,
+                      once ? check->c_squares : NULL));
+  return once ? DM_OK : add_norms(check, backend, view, row);
 }
 
 dm_status dm_freivalds_add_c0(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,

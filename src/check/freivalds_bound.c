@@ -7,22 +7,24 @@ typedef struct roundoffs {
   dm_row_factors factors;
   long double subnormal; /* largest loss of C w to underflow */
   long double column;    /* largest ratio of an element to its term in C w */
+  long double limit;     /* of the terms of a C whose elements are in its type's range */
 } roundoffs;
+
+/* X 2^EXPONENT. */
+static long double scaled(long double x, int64_t exponent) {
+  return exponent ? scalbnl(x, (int)exponent) : x;
+}
 
 /* Over all columns: ||w||, and the largest 1/|w_j|, for C before scaling. */
 static void take_columns(const dm_freivalds *check, roundoffs *u) {
   long double squares = 0.0L;
   for (int64_t j = 0; j < check->problem.n; j++) {
-    const int64_t exponent = check->col_exponents ? check->col_exponents[j] : 0;
-    const long double w = scalbnl(fabs(check->w[j * check->parts]), (int)-exponent);
+    const long double w = scaled(fabs(check->w[j * check->parts]),
+                                 check->col_exponents ? -check->col_exponents[j] : 0);
     squares += w * w;
     if (w > 0.0L && check->col_squares[j] > 0.0) u->column = fmaxl(u->column, 1.0L / w);
   }
   u->subnormal = sqrtl(squares);
-}
-
-static int row_exponent(const dm_freivalds *check, int64_t row) {
-  return check->row_exponents ? (int)check->row_exponents[row] : 0;
 }
 
 dm_row_factors dm_freivalds_factors(const dm_freivalds *check) {
@@ -49,6 +51,7 @@ static roundoffs roundoffs_of(const dm_freivalds *check) {
   roundoffs u = {.factors = dm_freivalds_factors(check)};
   take_columns(check, &u);
   u.subnormal *= u.factors.unit;
+  u.limit = (long double)dm_dtype_largest(check->problem.c) / u.column;
   return u;
 }
 
@@ -88,11 +91,10 @@ static dm_row_sums sums_of(const dm_freivalds *check, const dm_rows_checked *row
 static bool compare_row(const dm_freivalds *check, const roundoffs *u, const dm_rows_checked *rows,
                         int64_t first, int64_t row, dm_verdict *verdict) {
   const dm_row_sums sums = sums_of(check, rows, first + row);
-  const int exponent = row_exponent(check, row);
-  const double limit =
-      (double)scalbnl((long double)dm_dtype_largest(check->problem.c) / u->column, -exponent);
+  const int64_t exponent = check->row_exponents ? -check->row_exponents[row] : 0;
   const dm_row_found found =
-      dm_row_compare(&u->factors, &sums, (double)scalbnl(u->subnormal, -exponent), limit);
+      dm_row_compare(&u->factors, &sums, (double)scaled(u->subnormal, exponent),
+                     (double)scaled(u->limit, exponent));
   verdict->strained |= found.strained;
   if (!found.checked) return false;
   verdict->relative = fmax(verdict->relative, found.relative);

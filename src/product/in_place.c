@@ -135,6 +135,9 @@ static dm_status multiply_checked(product *p, dm_freivalds *check) {
   return dm_freivalds_judge(check, p->run->world, &p->outcome->verdict);
 }
 
+/* With fewer columns, groups take more time than they are worth. */
+enum { GROUPED = 512 };
+
 static dm_status multiply_once(dm_in_place *kept, product *p, int draw) {
   const dm_problem *problem = &p->outcome->problem;
   const bool on_gpu = p->outcome->on_gpu;
@@ -142,7 +145,7 @@ static dm_status multiply_once(dm_in_place *kept, product *p, int draw) {
     return dm_freivalds_multiply(problem, p->multiply->seed, draw, p->run->world, p->backend,
                                  &p->whole, &p->outcome->verdict);
   DM_TRY(dm_freivalds_reuse(problem, p->whole.alpha, p->whole.beta, on_gpu, &kept->check));
-  if (on_gpu) dm_freivalds_join_groups(kept->check);
+  if (on_gpu || problem->n < GROUPED) dm_freivalds_join_groups(kept->check);
   dm_freivalds_repeat(kept->check, p->multiply->seed, draw);
   return multiply_checked(p, kept->check);
 }

@@ -1,6 +1,7 @@
 /* The sums that verification uses: M x, |M x|^2, squares of columns; NaN multiplied by zero is not
  * seen. */
 #include "backend/probe.h"
+#include "core/checked.h"
 #include "cpu_cases.h"
 
 enum { ROWS = 7, COLS = 1101 };
@@ -11,10 +12,10 @@ static void check_norms(dm_view m, const double *x) {
   double norms[ROWS] = {0}, sized[ROWS] = {0}, sizes[COLS];
   for (int64_t j = 0; j < COLS; j++) sizes[j] = (double)(j % 3);
   ok(dm_host_probe(NULL, m, x, y, squares));
-  dm_host_probe_norms(m, x, same, too, NULL, norms);
+  dm_host_probe_groups(m, &(dm_probe_groups){.x = x, .y = same, .squares = too, .norms = norms});
   assert_memory_equal(y, same, sizeof y);
   assert_memory_equal(squares, too, sizeof squares);
-  dm_host_probe_norms(m, x, same, NULL, sizes, sized);
+  dm_host_probe_groups(m, &(dm_probe_groups){.x = x, .y = same, .sizes = sizes, .norms = sized});
   for (int64_t i = 0; i < ROWS; i++) {
     double want = 0.0, weighed = 0.0, v[2];
     for (int64_t j = 0; j < COLS; j++) {
@@ -59,6 +60,31 @@ TEST(floats) {
       if (parts == 2) assert_true(y[2 * i + 1] == want[1]);
     }
     for (int64_t j = 0; j < COLS; j++) assert_true(j == 600 || cols[j] == 0.0);
+  }
+}
+
+/* Groups of columns in one pass: the sums of each are those of its columns alone. */
+TEST(groups) {
+  enum { HIGH = 3, FIRST = 600, EACH = 700, WIDE = FIRST + EACH + 500, APART = HIGH + 1 };
+  for (dm_dtype dtype = DM_F64; dtype <= DM_C128; dtype++) {
+    static double memory[HIGH * WIDE * 2], x[2 * WIDE];
+    double y[3 * APART * 2] = {0}, squares[3 * APART] = {0}, norms[HIGH] = {0}, want[HIGH] = {0};
+    const int parts = dm_dtype_is_complex(dtype) ? 2 : 1;
+    const dm_view m = dm_view_row_major(memory, dtype, HIGH, WIDE);
+    dm_fill(m, &(dm_generator){.kind = DM_INTEGER, .seed = 6, .parameter = 9}, 0, 0);
+    for (int64_t j = 0; j < WIDE * parts; j++) x[j] = (double)(j % 11 - 5);
+    dm_host_probe_groups_parallel(
+        m, &(dm_probe_groups){x, NULL, y, squares, norms, FIRST, EACH, APART});
+    for (int g = 0; g < 3; g++) {
+      const int64_t from = g ? FIRST + (g - 1) * EACH : 0, end = dm_min(WIDE, FIRST + g * EACH);
+      double sums[2 * HIGH] = {0}, own[HIGH] = {0};
+      dm_host_probe_groups(
+          dm_view_sub(m, 0, from, HIGH, end - from),
+          &(dm_probe_groups){.x = x + from * parts, .y = sums, .squares = own, .norms = want});
+      assert_memory_equal(sums, y + g * APART * parts, (size_t)(HIGH * parts) * sizeof *y);
+      assert_memory_equal(own, squares + g * APART, sizeof own);
+    }
+    assert_memory_equal(want, norms, sizeof norms);
   }
 }
 
@@ -118,7 +144,7 @@ TEST(threads) {
 
 /* Sums with several vectors in one pass equal those with one pass each. */
 TEST(several_vectors) {
-  enum { HEIGHT = 3, WIDTH = 1029, STEP = WIDTH + 2 };
+  enum { HEIGHT = 7, WIDTH = 1029, STEP = WIDTH + 2 };
   static const dm_dtype types[] = {DM_F64, DM_F32, DM_BF16};
   double x[DM_PROBE_VECTORS * STEP], sizes[DM_PROBE_VECTORS * STEP];
   for (int i = 0; i < DM_PROBE_VECTORS * STEP; i++) x[i] = i % 13 - 6.0, sizes[i] = i % 5 + 1.0;
@@ -132,7 +158,9 @@ TEST(several_vectors) {
                                      &(dm_probe_vectors){count, x, sizes, STEP, y, norms, HEIGHT});
       for (int g = 0; g < count; g++) {
         double sums[HEIGHT] = {0}, squares[HEIGHT] = {0};
-        dm_host_probe_norms(m, x + g * STEP, sums, NULL, sizes + g * STEP, squares);
+        dm_host_probe_groups(
+            m, &(dm_probe_groups){
+                   .x = x + g * STEP, .y = sums, .sizes = sizes + g * STEP, .norms = squares});
         assert_memory_equal(sums, y + g * HEIGHT, sizeof sums);
         assert_memory_equal(squares, norms + g * HEIGHT, sizeof squares);
       }
