@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Several GPUs of one node: products whose panels are moved between GPUs, alternating with the same
-# products of local panels ("nothing moved") and with one library call for each GPU's block.
+# Several GPUs of one node: products whose panels are moved between GPUs, alternating with one library
+# call for each GPU's block.
 # usage: scripts/bench/links.sh [--repetitions N] [--output FILE] [--transport NAME]
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/common.sh
@@ -22,7 +22,7 @@ run() {
 bench() {
   local number=$1
   shift
-  run "$number" --from device --against-local --against-library --transport "$transport" "$@"
+  run "$number" --from device --against-library --transport "$transport" "$@"
 }
 say "squares"
 for size in 16384 32768; do
@@ -43,6 +43,6 @@ say "from pinned host memory and back, and through the host"
 run "$count" --from host --size 32768
 run "$count" --transport host --from host --size 16384 --grid 2x2x1
 say "two pretended nodes"
-run "$count" --from device --against-local --transport ipc+nccl --pretend-nodes 2 --size 32768 \
+run "$count" --from device --transport ipc+nccl --pretend-nodes 2 --size 32768 \
   --grid 2x2x1 || note "ipc+nccl is not to be had"
 keep_records "$records" "$output"

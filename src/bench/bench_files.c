@@ -12,11 +12,8 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/units.h"
-#include "engine/execute.h"
 #include "engine/phases.h"
-#include "engine/scaling.h"
 #include "engine/setup.h"
-#include "engine/source.h"
 #include "file/examine.h"
 #include "file/file_system.h"
 #include "plan/tiles.h"
@@ -207,45 +204,27 @@ static dm_status write_once(dm_files_bench *b, int64_t turn) {
   return dm_comm_agree(world, status);
 }
 
-/* The second round reuses the contents of slots and shares from the first. */
-static dm_status two_rounds(dm_files_bench *b, dm_rank_state *local, double *seconds) {
-  const dm_comm *world = b->run->world;
-  dm_generated_source source =
-      dm_generated_random(local->plan->problem.work, b->wanted->product.seed);
-  const dm_step_calls filling = {.context = &source, .load = dm_source_generated.load}, none = {0};
-  const unsigned products = DM_PRODUCTS | DM_SUMS;
-  const bool streams = dm_plan_streams(local->plan);
-  const unsigned kinds = streams ? products | DM_LOADS : products;
-  if (!streams) DM_TRY(dm_comm_agree(world, dm_execute(local, DM_LOADS, &filling)));
-  if (local->plan->problem.compute.moduli > 0) DM_TRY(dm_rank_scale_by_one(local));
-  DM_TRY(dm_comm_barrier(world));
-  DM_TRY(dm_execute(local, kinds, streams ? &filling : &none));
-  DM_TRY(dm_comm_barrier(world));
-  const double start = dm_now();
-  DM_TRY(dm_execute(local, kinds, &none));
-  *seconds = dm_now() - start;
-  return dm_comm_max_f64(world, seconds, 1);
-}
-
-/* The products of the plan on operands in memory: the time to compute and to move panels. */
+/* The same product of matrices in memory: the time to compute and to move panels; 0 if they do not
+ * fit. */
 static dm_status compute_once(dm_files_bench *b, double *seconds) {
-  dm_setup setup;
-  dm_rank_state local;
-  dm_run_phase(b->run, "multiplying alone", 1);
+  dm_bench_multiply alone = b->wanted->product;
+  dm_bench_found found = {.median = 0.0};
+  dm_record *unused = NULL;
+  alone.verify = alone.against_library = alone.against_one = false;
+  alone.warmup = alone.repetitions = 1;
   allow_memory(b);
-  DM_TRY(dm_setup_open(b->run, &b->multiply.engine, &b->last.plan.problem, &setup));
-  setup.plan = b->last.plan;
-  setup.plan.strips = 0; /* all strips together */
-  setup.plan.stretch = 0;
-  setup.plan.todo = NULL;
-  dm_status status = dm_rank_open(b->run, &setup.plan, setup.backend, setup.transport, &local);
-  if (!status || status->agreed) {
-    if (!status) status = two_rounds(b, &local, seconds);
-    if (status && !status->agreed) return status;
-    dm_rank_close(&local);
-    dm_setup_close(&setup);
+  alone.engine.memory_host = b->multiply.engine.memory_host;
+  alone.engine.wishes.no_advice = true;
+  DM_TRY(dm_comm_agree(b->run->world, dm_record_new("bench multiply", "", &unused)));
+  dm_status status = dm_bench_multiply_run(b->run, &alone, unused, &found);
+  dm_record_free(unused);
+  if (status && status->agreed && status->code == DM_E_FIT) {
+    dm_status_free(status);
+    status = DM_OK;
   }
-  return status;
+  DM_TRY(status);
+  *seconds = found.median;
+  return dm_comm_max_f64(b->run->world, seconds, 1);
 }
 
 static void keep(dm_files_bench *b, int64_t turn, const dm_outcome *with,

@@ -7,7 +7,7 @@
 
 enum { ONE_CALLS = 9, LEAST_DEPTH = 64 };
 
-static dm_status whole(dm_rank_state *local, dm_range rows, dm_range cols,
+static dm_status whole(const dm_rank_state *local, dm_range rows, dm_range cols,
                        const dm_generator *generator, dm_view *view) {
   const dm_dtype work = local->plan->problem.work;
   const dm_space space = local->backend->ops->device_memory ? DM_DEVICE : DM_HOST;
@@ -20,7 +20,7 @@ static dm_status whole(dm_rank_state *local, dm_range rows, dm_range cols,
   return dm_backend_fill(local->backend, *view, generator, rows.begin, cols.begin);
 }
 
-dm_status dm_bench_library_open(dm_rank_state *local, const dm_generator generators[2],
+dm_status dm_bench_library_open(const dm_rank_state *local, const dm_generator generators[2],
                                 dm_bench_library *library) {
   const dm_plan *plan = local->plan;
   *library = (dm_bench_library){0};
@@ -37,7 +37,7 @@ dm_status dm_bench_library_open(dm_rank_state *local, const dm_generator generat
   return whole(local, depth, local->cols, &generators[DM_B], &library->b);
 }
 
-void dm_bench_library_close(dm_rank_state *local, dm_bench_library *library) {
+void dm_bench_library_close(const dm_rank_state *local, dm_bench_library *library) {
   if (!library->owned) return;
   dm_backend_release(local->backend, library->a.space, library->a.base);
   dm_backend_release(local->backend, library->b.space, library->b.base);
@@ -51,7 +51,7 @@ static dm_view result_of(const dm_rank_state *local, dm_view narrow) {
   return fits ? narrow : local->c;
 }
 
-dm_status dm_bench_library_run(dm_rank_state *local, const dm_bench_library *library,
+dm_status dm_bench_library_run(const dm_rank_state *local, const dm_bench_library *library,
                                dm_view narrow, double *seconds) {
   *seconds = 0.0;
   DM_TRY(dm_comm_barrier(local->run->world));
@@ -76,8 +76,8 @@ static int64_t depth_for(const dm_rank_state *local, int64_t room) {
   return operand_bytes(local, depth) <= room ? depth : 0;
 }
 
-static dm_status time_calls(dm_rank_state *local, const dm_bench_library *library, double limit,
-                            double *seconds) {
+static dm_status time_calls(const dm_rank_state *local, const dm_bench_library *library,
+                            double limit, double *seconds) {
   double times[ONE_CALLS], first;
   int64_t count = 0;
   const double start = dm_now();
@@ -91,7 +91,7 @@ static dm_status time_calls(dm_rank_state *local, const dm_bench_library *librar
   return DM_OK;
 }
 
-static dm_status multiply_alone(dm_rank_state *local, const dm_generator generators[2],
+static dm_status multiply_alone(const dm_rank_state *local, const dm_generator generators[2],
                                 int64_t room, double limit, dm_bench_one *one) {
   const int64_t depth = depth_for(local, room);
   dm_bench_library library = {.owned = true};
@@ -114,8 +114,8 @@ static dm_status multiply_alone(dm_rank_state *local, const dm_generator generat
   return DM_OK;
 }
 
-dm_status dm_bench_one_run(dm_rank_state *local, const dm_generator generators[2], int64_t room,
-                           double limit, dm_bench_one *one) {
+dm_status dm_bench_one_run(const dm_rank_state *local, const dm_generator generators[2],
+                           int64_t room, double limit, dm_bench_one *one) {
   dm_status status = DM_OK;
   *one = (dm_bench_one){0};
   if (local->run->rank == 0 && !local->coords.idle)

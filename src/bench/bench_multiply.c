@@ -1,121 +1,264 @@
-/* bench_multiply: the multiplication alone, on generated matrices in memory. */
+/* bench_multiply: the multiplication alone, on generated matrices in memory: the pipeline opens the
+ * product, here it is repeated and timed. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "backend/nvml.h"
-#include "bench/bench_multiply_impl.h"
+#include "bench/bench.h"
+#include "bench/bench_library.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
-#include "engine/execute.h"
-#include "plan/partition.h"
 #include "plan/tiles.h"
+#include "product/measured.h"
 #include "run/statistics.h"
 
 /* If the number of repetitions is not set: the least for a narrow interval, and the most; the
  * fewest if time is up. */
 enum { LEAST_RUNS = 10, MOST_RUNS = 1000, FEWEST_TIMED = 3 };
 
-static dm_status problem_of(const dm_bench_multiply *wanted, dm_problem *problem) {
-  *problem = (dm_problem){.m = wanted->m,
-                          .n = wanted->n,
-                          .k = wanted->k,
-                          .file_a = wanted->type,
-                          .file_b = wanted->type,
-                          .verify = wanted->verify};
-  dm_problem_set_home(problem, wanted->from_host ? DM_HOME_HOST : DM_HOME_SHARES);
-  const dm_equation equation = {.type_c = wanted->type_c, .compute = wanted->compute};
-  return dm_types_of(wanted->type, &equation, problem);
+/* One size; the arrays have one entry per repetition. */
+typedef struct bench {
+  const dm_bench_multiply *wanted;
+  dm_bench_found *found; /* or NULL */
+  dm_measured *measured;
+  dm_run *run; /* of the product, as are setup and local */
+  const dm_setup *setup;
+  const dm_rank_state *local;
+  dm_phases warm; /* this rank's times before the first repetition */
+  dm_bench_library call;
+  dm_bench_one one;
+  dm_verdict worst; /* worst of all repetitions */
+  int64_t count, room;
+  double *seconds, *exposed, *verify, *library;
+  double watched; /* seconds from the first repetition to the last */
+  double energy;  /* J of this rank's share of its GPU in that time; NAN: unknown */
+  bool narrow;    /* the interval is as narrow as requested */
+} bench;
+
+/* ---- the record ---- */
+
+/* Mean times of a repetition on this rank. */
+static dm_phases mean_of(const bench *b) {
+  const dm_phases *all = &b->local->phases, *warm = &b->warm;
+  const double part = 1.0 / (double)b->count;
+  return (dm_phases){.check = all->check,
+                     .read = part * (all->read - warm->read),
+                     .multiply = part * (all->multiply - warm->multiply),
+                     .gemm = part * (all->gemm - warm->gemm),
+                     .reduce = part * (all->reduce - warm->reduce),
+                     .write = part * (all->write - warm->write),
+                     .fetch = part * (all->fetch - warm->fetch),
+                     .upload = part * (all->upload - warm->upload),
+                     .exposed_fetch = part * (all->exposed_fetch - warm->exposed_fetch),
+                     .exposed_upload = part * (all->exposed_upload - warm->exposed_upload)};
 }
 
-/* Adds this rank's part of C, as the product left it. */
-static dm_status verify_part(dm_bench *b) {
-  dm_rank_state *local = &b->product.local;
-  for (int64_t t = 0; t < dm_plan_tiles(local->plan); t++) {
-    dm_view c;
-    dm_range rows;
-    dm_rank_turn_to(local, t);
-    DM_TRY(dm_bench_home_show(&b->home, &c, &rows));
-    DM_TRY(dm_freivalds_add_c(b->check, local->backend, c, rows.begin, local->cols.begin));
-    DM_TRY(dm_backend_settle(local->backend));
-  }
+static const char *place_of(const dm_plan *plan) {
+  if (dm_plan_returns(plan)) return "pinned host memory, where C returns to";
+  if (plan->a != plan->b) return "device and host memory";
+  return plan->a == DM_IN_DEVICE ? "device memory" : "host memory";
+}
+
+typedef struct extremes {
+  double received, most_received; /* bytes per product: of all ranks, of the busiest */
+  double bus;                     /* bytes per second during gathers, slowest rank */
+  double host, device;            /* peak bytes */
+  double joules;                  /* NAN: unknown */
+} extremes;
+
+static double highest_host(void) {
+  struct rusage usage;
+  return getrusage(RUSAGE_SELF, &usage) == 0 ? 1024.0 * (double)usage.ru_maxrss : 0.0;
+}
+
+static double used_on_device(const bench *b) {
+  dm_device device;
+  dm_status status = dm_backend_device(b->setup->backend, &device);
+  const bool known = !status && b->setup->backend->ops->device_memory;
+  dm_status_free(status);
+  return known ? (double)(device.memory_total - device.memory_free) : 0.0;
+}
+
+/* Collective. */
+static dm_status find_extremes(const bench *b, const dm_phases *mean, extremes *e) {
+  const dm_transport *transport = b->local->transport;
+  const double products = (double)(b->count + b->wanted->warmup);
+  double received = (double)b->local->phases.received;
+  if (transport) received += (double)dm_transport_received(transport);
+  received /= products;
+  const double slowness = received > 0 && mean->fetch > 0 ? mean->fetch / received : 0.0;
+  double most[] = {received, slowness, highest_host(), used_on_device(b)};
+  double sums[] = {received, isnan(b->energy) ? 0.0 : b->energy, isnan(b->energy) ? 1.0 : 0.0};
+  DM_TRY(dm_comm_max_f64(b->run->world, most, 4));
+  DM_TRY(dm_comm_sum_f64(b->run->world, sums, 3));
+  *e = (extremes){.received = sums[0],
+                  .most_received = most[0],
+                  .bus = most[1] > 0 ? 1.0 / most[1] : 0.0,
+                  .host = most[2],
+                  .device = most[3],
+                  .joules = sums[2] > 0 ? NAN : sums[1]};
   return DM_OK;
 }
 
-static dm_status verify(dm_bench *b, double *seconds) {
-  double start = dm_now();
+static void record_one(const bench *b, double per_device, dm_record *record) {
+  const dm_bench_one *one = &b->one;
+  const bool known = one->depth > 0 && one->flops > 0;
+  if (!b->wanted->against_one) return;
+  dm_record_real(record, "rates.one_library_flops", known ? "  library, one rank alone" : NULL,
+                 DM_SHOWN_FLOPS, known ? one->flops : NAN);
+  dm_record_text(record, "rates.one_library_shape", NULL, "%lld x %lld x %lld",
+                 (long long)one->rows, (long long)one->cols, (long long)one->depth);
+  dm_record_real(record, "rates.of_one_library", known ? "  rate / that" : NULL, DM_SHOWN_PLAIN,
+                 known ? per_device / one->flops : NAN);
+}
+
+static void record_rates(const bench *b, double flops, dm_record *record) {
+  const dm_problem *p = &b->setup->plan.problem;
+  const int sharing = b->setup->backend->ops->device_memory ? b->setup->device.sharing : 1;
+  const double devices = ceil((double)b->run->ranks / sharing);
+  const double peak = b->setup->backend->ops->device_memory
+                          ? dm_machine_peak(b->setup->device.name, &p->compute)
+                          : 0.0;
+  const bool gpu = b->setup->backend->ops->device_memory;
+  dm_record_real(record, "rates.per_device_flops", gpu ? "  per GPU" : "  per rank", DM_SHOWN_FLOPS,
+                 flops / devices);
+  dm_record_real(record, "rates.peak_flops", NULL, DM_SHOWN_FLOPS, peak > 0 ? peak : NAN);
+  dm_record_real(record, "rates.of_peak", peak > 0 ? "  of the data sheet's" : NULL, DM_SHOWN_PLAIN,
+                 peak > 0 ? flops / devices / peak : NAN);
+  record_one(b, flops / devices, record);
+}
+
+/* Bus bandwidth as in nccl-tests: for an all-gather of S bytes among n ranks, S (n-1)/n over the
+ * time, the rate at which each rank receives. */
+static void record_moved(const bench *b, const extremes *e, dm_record *record) {
+  const dm_plan *plan = &b->setup->plan;
+  const double word = (double)dm_dtype_size(plan->problem.work);
+  const double bound = plan->bound_words * word;
+  dm_record_real(record, "moved.between_ranks_bytes", "moved between ranks", DM_SHOWN_BYTES,
+                 e->received);
+  dm_record_text(record, "moved.by", NULL, "%s", b->setup->transport->name);
+  dm_record_real(record, "moved.planned_bytes", NULL, DM_SHOWN_BYTES, plan->received_bytes_total);
+  dm_record_real(record, "moved.most_bytes", NULL, DM_SHOWN_BYTES, e->most_received);
+  dm_record_real(record, "moved.bound_bytes", NULL, DM_SHOWN_BYTES, bound);
+  dm_record_real(record, "moved.of_bound", bound > 0 ? "  busiest rank / lower bound" : NULL,
+                 DM_SHOWN_PLAIN, bound > 0 ? e->most_received / bound : NAN);
+  dm_record_real(record, "rates.bus_Bps", e->bus > 0 ? "  bus bandwidth" : NULL, DM_SHOWN_RATE,
+                 e->bus > 0 ? e->bus : NAN);
+}
+
+static void record_memory(const bench *b, const extremes *e, dm_record *record) {
+  const dm_plan *plan = &b->setup->plan;
+  dm_record_integer(record, "memory.host_planned_bytes", "host memory, planned", DM_SHOWN_BYTES,
+                    plan->host_bytes);
+  dm_record_real(record, "memory.host_highest_bytes", "  highest of a process", DM_SHOWN_BYTES,
+                 e->host);
+  if (!plan->gpu) return;
+  dm_record_integer(record, "memory.device_planned_bytes", "GPU memory, planned", DM_SHOWN_BYTES,
+                    plan->device_bytes);
+  dm_record_real(record, "memory.device_used_bytes", "  used of a GPU, by all", DM_SHOWN_BYTES,
+                 e->device);
+}
+
+/* Over the whole time from the first repetition to the last, verification included. */
+static void record_energy(const bench *b, const extremes *e, dm_record *record) {
+  const bool known = e->joules > 0;
+  const double flops = dm_product_flops(&b->setup->plan.problem) * (double)b->count;
+  if (!b->setup->backend->ops->device_memory) return;
+  dm_record_real(record, "energy.gpus_J", NULL, DM_SHOWN_PLAIN, known ? e->joules : NAN);
+  dm_record_real(record, "energy.seconds_s", NULL, DM_SHOWN_SECONDS, b->watched);
+  dm_record_real(record, "energy.flops_per_J", known ? "operations per J of the GPUs" : NULL,
+                 DM_SHOWN_PLAIN, known ? flops / e->joules : NAN);
+}
+
+static void note_found(const bench *b, const dm_statistics *s) {
+  *b->found =
+      (dm_bench_found){.median = s->median, .low = s->low, .high = s->high, .plan = b->setup->plan};
+  snprintf(b->found->transport, sizeof b->found->transport, "%s", b->setup->transport->name);
+}
+
+static void record_bench(bench *b, const dm_phases *phases, const extremes *e, dm_record *record) {
+  const dm_bench_multiply *wanted = b->wanted;
+  const dm_problem *p = &b->setup->plan.problem;
+  const int64_t count = b->count;
+  dm_setup_record(b->setup, b->run, record);
+  dm_record_text(record, "bench.from", "operands start in", "%s", place_of(&b->setup->plan));
+  dm_record_integer(record, "bench.warmup", NULL, DM_SHOWN_PLAIN, wanted->warmup);
+  dm_record_integer(record, "bench.repetitions", "repetitions", DM_SHOWN_PLAIN, count);
+  dm_record_flag(record, "bench.narrow", NULL, b->narrow);
+  const dm_statistics multiply =
+      dm_record_times(record, "multiply", "multiplying (median)", b->seconds, count);
+  dm_record_times(record, "exposed", "  not hidden behind products", b->exposed, count);
+  dm_record_times(record, "verify", "verifying C (median)", b->verify, count);
+  dm_record_real(record, "times.check_operands_s", "verifying A and B, once", DM_SHOWN_SECONDS,
+                 phases->check);
+  if (b->found) note_found(b, &multiply);
+  double flops = dm_product_flops(p) / multiply.median;
+  dm_record_real(record, "rates.multiply_flops", "rate", DM_SHOWN_FLOPS, flops);
+  if (wanted->against_library) {
+    const dm_statistics library =
+        dm_record_times(record, "library", "library call (median)", b->library, count);
+    dm_record_real(record, "rates.library_flops", "library rate", DM_SHOWN_FLOPS,
+                   dm_product_flops(p) / library.median);
+    dm_record_real(record, "rates.of_library", "rate / library rate", DM_SHOWN_PLAIN,
+                   library.median / multiply.median);
+  }
+  record_rates(b, flops, record);
+  record_moved(b, e, record);
+  record_memory(b, e, record);
+  record_energy(b, e, record);
+  if (wanted->verify)
+    dm_verdict_record(&b->worst, &(dm_checked){.problem = p}, &b->run->log, record);
+  dm_phases_record_natively(phases, &b->setup->plan, record);
+  const bool plain = dm_compute_is_plain(&p->compute);
+  dm_record_summary(record,
+                    "damier: bench multiply m=%lld n=%lld k=%lld dtype=%s%s%s ranks=%d "
+                    "median_s=%.6f tflops=%.4g residual=%.2g %s",
+                    (long long)p->m, (long long)p->n, (long long)p->k, dm_dtype_name(p->work),
+                    plain ? "" : " compute=", plain ? "" : p->compute.name, b->run->ranks,
+                    multiply.median, flops * 1e-12, b->worst.residual,
+                    wanted->verify ? dm_verdict_word(&b->worst) : "UNVERIFIED");
+}
+
+static dm_status report(bench *b, dm_record *record) {
+  const dm_phases mean = mean_of(b);
+  dm_phases worst;
+  extremes e;
+  DM_TRY(dm_phases_worst(b->run, b->local, &worst));
+  DM_TRY(find_extremes(b, &mean, &e));
+  if (record) record_bench(b, &worst, &e, record);
+  return dm_phases_by_rank(b->run, &mean, record);
+}
+
+/* ---- repetitions ---- */
+
+static dm_status check_library(const bench *b) {
+  if (!b->wanted->against_library) return DM_OK;
+  if (dm_plan_tiles(&b->setup->plan) > 1)
+    return dm_hint(
+        dm_fail(DM_E_USAGE, "C is computed in tiles, but a library call computes all of it"),
+        "leave out --against-library, or allow more --memory device=...");
+  if (b->setup->backend->ops->direct) return DM_OK;
+  return dm_fail(DM_E_USAGE, "backend %s has no library call to compare with",
+                 b->setup->backend->ops->name);
+}
+
+static dm_status call_library(bench *b, double *seconds) {
+  return dm_bench_library_run(b->local, &b->call, dm_measured_part(b->measured), seconds);
+}
+
+static dm_status verify(bench *b, double *seconds) {
   dm_verdict verdict;
-  dm_freivalds_reset_c(b->check);
-  if (!b->product.local.coords.idle) DM_TRY(verify_part(b));
-  *seconds = dm_now() - start;
-  DM_TRY(dm_freivalds_judge(b->check, b->run->world, &verdict));
+  DM_TRY(dm_measured_verify(b->measured, seconds, &verdict));
   if (!verdict.pass || verdict.residual >= b->worst.residual) b->worst = verdict;
   return DM_OK;
 }
 
-/* Seconds of the loop without a product under way. */
-static double hidden_badly(const dm_phases *p) {
-  return p->read + p->multiply - p->gemm;
-}
-
-static dm_status multiply_once(dm_bench *b, double *seconds, double *exposed) {
-  const dm_phases *phases = &b->product.local.phases;
-  DM_TRY(dm_bench_home_spoil(&b->home));
-  DM_TRY(dm_comm_barrier(b->run->world));
-  const double before = hidden_badly(phases), start = dm_now();
-  DM_TRY(dm_product_run(&b->product));
-  const double end = dm_now();
-  *exposed = hidden_badly(phases) - before;
-  DM_TRY(dm_comm_max_f64(b->run->world, exposed, 1));
-  return dm_run_span(b->run, start, end, seconds);
-}
-
-/* The products alone, on the slots' contents of the last run: the time if nothing had to be moved.
- * C is useless afterwards. */
-static dm_status local_once(dm_bench *b, double *seconds) {
-  const bool rounds = b->product.sink.ops && !dm_plan_returns(&b->setup.plan);
-  const unsigned kinds = 1u << DM_STEP_GEMM | 1u << DM_STEP_STRIP | 1u << DM_STEP_STORE;
-  const dm_step_calls calls = {.context = &b->home.sink,
-                               .store = rounds ? dm_sink_memory.store : NULL};
-  DM_TRY(dm_comm_barrier(b->run->world));
-  double start = dm_now();
-  DM_TRY(dm_execute(&b->product.local, kinds, &calls));
-  return dm_run_span(b->run, start, dm_now(), seconds);
-}
-
-static dm_status check_library(const dm_bench *b) {
-  if (!b->wanted->against_library) return DM_OK;
-  if (dm_plan_tiles(&b->setup.plan) > 1)
-    return dm_hint(
-        dm_fail(DM_E_USAGE, "C is computed in tiles, but a library call computes all of it"),
-        "leave out --against-library, or allow more --memory device=...");
-  if (b->setup.backend->ops->direct) return DM_OK;
-  return dm_fail(DM_E_USAGE, "backend %s has no library call to compare with",
-                 b->setup.backend->ops->name);
-}
-
-static dm_status check_result(const dm_bench *b) {
-  const dm_plan *plan = &b->setup.plan;
-  const dm_dtype sums = plan->problem.accumulator;
-  if (plan->problem.c == sums || !dm_plan_returns(plan)) return DM_OK;
-  return dm_hint(dm_fail(DM_E_USAGE, "C can return to host memory only in its accumulator type, %s",
-                         dm_dtype_name(sums)),
-                 "leave out --type-c, or keep all matrices on the GPUs: --from device");
-}
-
-/* Runs the requested baselines; in the opposite order if AFTER the multiplication. */
-static dm_status compare_once(dm_bench *b, bool after, double *library, double *local) {
-  if (b->wanted->against_local && after) DM_TRY(local_once(b, local));
-  if (b->wanted->against_library)
-    DM_TRY(
-        dm_bench_library_run(&b->product.local, &b->call, dm_bench_home_part(&b->home), library));
-  if (b->wanted->against_local && !after) DM_TRY(local_once(b, local));
-  return DM_OK;
-}
-
 /* Whether there are enough repetitions. All ranks have the same times and decide alike. */
-static bool is_enough(dm_bench *b) {
+static bool is_enough(bench *b) {
   const dm_bench_multiply *wanted = b->wanted;
   double sorted[MOST_RUNS];
   if (wanted->repetitions > 0 || b->count == b->room) return b->count >= b->room;
@@ -128,15 +271,15 @@ static bool is_enough(dm_bench *b) {
   return b->narrow || passed > wanted->limit;
 }
 
-static dm_status run_once(dm_bench *b, int64_t i) {
+static dm_status run_once(bench *b, int64_t i) {
   const dm_bench_multiply *wanted = b->wanted;
-  double seconds, exposed, verifying = 0.0, library = 0.0, local = 0.0;
+  double seconds, exposed, verifying = 0.0, library = 0.0;
   /* The order alternates: a GPU that has just worked is warmer and slower. */
-  const bool last = i % 2 != 0 || i == -wanted->warmup; /* the slots are empty at first */
-  if (!last) DM_TRY(compare_once(b, false, &library, &local));
-  DM_TRY(multiply_once(b, &seconds, &exposed));
+  const bool last = i % 2 != 0 || i == -wanted->warmup; /* C is empty at first */
+  if (wanted->against_library && !last) DM_TRY(call_library(b, &library));
+  DM_TRY(dm_measured_run(b->measured, &seconds, &exposed));
   if (wanted->verify) DM_TRY(verify(b, &verifying));
-  if (last) DM_TRY(compare_once(b, true, &library, &local));
+  if (wanted->against_library && last) DM_TRY(call_library(b, &library));
   DM_TRY(dm_comm_max_f64(b->run->world, &verifying, 1));
   DM_TRY(dm_stop_agree(&b->run->stop, b->run->world));
   if (i < 0) return DM_OK;
@@ -144,96 +287,81 @@ static dm_status run_once(dm_bench *b, int64_t i) {
   b->exposed[i] = exposed;
   b->verify[i] = verifying;
   b->library[i] = library;
-  b->local[i] = local;
   b->count++;
   return DM_OK;
 }
 
-static dm_status repeat(dm_bench *b) {
+static dm_status repeat(bench *b) {
   dm_nvml nvml;
-  dm_nvml_open(b->setup.device.id, &nvml);
+  dm_nvml_open(b->setup->device.id, &nvml);
   dm_status status = DM_OK;
   for (int64_t i = -b->wanted->warmup; i < 0 && !status; i++) status = run_once(b, i);
-  b->warm = b->product.local.phases;
+  b->warm = b->local->phases;
   const double start = dm_now(), before = dm_nvml_energy(&nvml);
   while (!status && !is_enough(b)) status = run_once(b, b->count);
   b->watched = dm_now() - start;
-  b->energy = (dm_nvml_energy(&nvml) - before) / (double)dm_max(1, b->setup.device.sharing);
-  if (b->wanted->against_library || b->wanted->against_local)
-    b->energy = NAN; /* includes other products */
+  b->energy = (dm_nvml_energy(&nvml) - before) / (double)dm_max(1, b->setup->device.sharing);
+  if (b->wanted->against_library) b->energy = NAN; /* includes other products */
   dm_nvml_close(&nvml);
   return status;
 }
 
-static dm_status open(dm_bench *b) {
-  const dm_bench_multiply *wanted = b->wanted;
-  dm_problem problem;
-  DM_TRY(dm_comm_agree(b->run->world, problem_of(wanted, &problem)));
-  dm_engine engine = wanted->engine;
-  engine.wishes.from_device = wanted->from_device;
-  DM_TRY(dm_setup_open(b->run, &engine, &problem, &b->setup));
-  DM_TRY(dm_comm_agree(b->run->world, check_library(b)));
-  DM_TRY(dm_comm_agree(b->run->world, check_result(b)));
+static dm_status open(bench *b) {
   double *all;
-  b->room = wanted->repetitions > 0 ? wanted->repetitions : MOST_RUNS;
-  DM_TRY(dm_buffer_zeroed(5 * b->room, sizeof *all, (void **)&all));
+  DM_TRY(check_library(b));
+  b->room = b->wanted->repetitions > 0 ? b->wanted->repetitions : MOST_RUNS;
+  DM_TRY(dm_buffer_zeroed(4 * b->room, sizeof *all, (void **)&all));
   b->seconds = all;
   b->exposed = all + b->room;
   b->verify = all + 2 * b->room;
   b->library = all + 3 * b->room;
-  b->local = all + 4 * b->room;
-  const double one[2] = {1.0, 0.0}, zero[2] = {0.0, 0.0};
-  if (wanted->verify) DM_TRY(dm_check_new(b->run, &b->setup.plan, one, zero, &b->check));
-  if (b->check) dm_freivalds_repeat(b->check, wanted->check_seed, 0);
-  b->generated = dm_generated_random(b->setup.plan.problem.work, wanted->seed);
-  b->product = (dm_product){
-      .run = b->run,
-      .setup = &b->setup,
-      .source = {{&dm_source_generated, &b->generated}, {&dm_source_generated, &b->generated}},
-      .check = b->check,
-  };
-  if (dm_bench_home_takes(&b->setup.plan))
-    b->product.sink = (dm_sink){&dm_sink_memory, &b->home.sink};
-  DM_TRY(dm_product_open(&b->product));
-  return dm_product_load(&b->product);
+  if (!b->wanted->against_library) return DM_OK;
+  return dm_bench_library_open(b->local, b->measured->generated.generators, &b->call);
 }
 
 /* Bytes of the allowed memory that the plan does not use. */
-static int64_t room_beside(const dm_bench *b) {
-  const dm_plan *plan = &b->setup.plan;
-  const dm_machine *machine = &b->setup.machine;
+static int64_t room_beside(const bench *b) {
+  const dm_plan *plan = &b->setup->plan;
+  const dm_machine *machine = &b->setup->machine;
   return plan->gpu ? machine->device_bytes - plan->device_bytes
                    : machine->host_bytes - plan->host_bytes;
 }
 
-static dm_status measure(dm_bench *b, dm_record *record) {
-  dm_rank_state *local = &b->product.local;
-  const dm_generator *generators = b->generated.generators;
-  DM_TRY(open(b));
-  DM_TRY(dm_comm_agree(b->run->world, dm_bench_home_open(local, &b->home)));
-  if (dm_bench_home_brings(&b->setup.plan))
-    DM_TRY(dm_product_set_source(&b->product, (dm_source){&dm_source_memory, &b->home.source}));
-  if (b->wanted->against_library)
-    DM_TRY(dm_comm_agree(b->run->world, dm_bench_library_open(local, generators, &b->call)));
-  dm_run_phase(b->run, "measuring", 1);
-  DM_TRY(repeat(b));
-  if (b->wanted->against_one)
-    DM_TRY(dm_bench_one_run(local, generators, room_beside(b), b->wanted->limit / 20, &b->one));
-  DM_TRY(dm_bench_record(b, record));
+/* For dm_measurement. */
+static dm_status measure(void *context, dm_measured *measured, dm_record *record) {
+  bench *b = context;
+  b->measured = measured;
+  b->run = measured->product->run;
+  b->setup = measured->product->setup;
+  b->local = &measured->product->local;
+  dm_status status = dm_comm_agree(b->run->world, open(b));
+  if (!status) status = repeat(b);
+  if (!status && b->wanted->against_one)
+    status = dm_bench_one_run(b->local, measured->generated.generators, room_beside(b),
+                              b->wanted->limit / 20, &b->one);
+  if (!status) status = report(b, record);
+  if (status && !status->agreed) return status;
+  dm_bench_library_close(b->local, &b->call);
+  if (status) return status;
   return b->wanted->verify ? dm_verdict_status(&b->worst, "the benchmark's product", true) : DM_OK;
 }
 
 dm_status dm_bench_multiply_run(dm_run *run, const dm_bench_multiply *wanted, dm_record *record,
                                 dm_bench_found *found) {
-  dm_bench b = {
-      .run = run, .wanted = wanted, .found = found, .worst = {.pass = true, .worst_row = -1}};
-  dm_status status = measure(&b, run->rank == 0 ? record : NULL);
-  if (status && !status->agreed) return status;
-  dm_bench_library_close(&b.product.local, &b.call);
-  dm_bench_home_close(&b.home);
-  dm_product_close(&b.product);
-  dm_freivalds_free(b.check);
-  free(b.seconds);
-  dm_setup_close(&b.setup);
+  bench b = {.wanted = wanted, .found = found, .worst = {.pass = true, .worst_row = -1}};
+  const dm_measurement measurement = {
+      .seed = wanted->seed, .from_host = wanted->from_host, .measure = measure, .context = &b};
+  dm_multiply multiply = {
+      .a = {.rows = wanted->m, .cols = wanted->k, .dtype = wanted->type},
+      .b = {.rows = wanted->k, .cols = wanted->n, .dtype = wanted->type},
+      .equation = {.alpha = {1.0}, .type_c = wanted->type_c, .compute = wanted->compute},
+      .engine = wanted->engine,
+      .verify = wanted->verify,
+      .seed = wanted->check_seed,
+      .measurement = &measurement};
+  multiply.equation.type = DM_DTYPE_NONE;
+  multiply.engine.wishes.from_device = wanted->from_device;
+  dm_status status = dm_multiply_run(run, &multiply, record, NULL);
+  if (!status || status->agreed) free(b.seconds);
   return status;
 }

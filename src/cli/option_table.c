@@ -176,8 +176,6 @@ const dm_option dm_cli_options[] = {
      "check the results without timing", OWN(dm_value_set_flag, lab.check), .flags_only = true, .usual = BENCH_K},
     {"list", 0, NULL, BENCH_K, DM_GROUP_MEASURE, NULL,
      "list the kernels; needs no GPU", OWN(dm_value_set_flag, lab.list), .flags_only = true, .usual = BENCH_K},
-    {"against-local", 0, NULL, BENCH_M, DM_GROUP_MEASURE, NULL,
-     "alternate with the same products of panels already in place, without communication", OWN(dm_value_set_flag, against_local)},
     {"series", 0, "LIST", BENCH_S, DM_GROUP_MEASURE, NULL,
      "strong: the same product on all ranks; memory, work: constant memory or work per rank", OWN(dm_value_set_text, series, .initial = "strong,memory,work"), .flags_only = true, .usual = BENCH_S},
     {"full", 0, NULL, VERIFY, DM_GROUP_MEASURE, NULL,

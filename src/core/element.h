@@ -13,7 +13,7 @@
 #include "core/elementary.h"
 
 typedef enum dm_kind {
-  DM_UNIFORM,  /* [-1, 1) */
+  DM_UNIFORM,  /* [-1, 1) without magnitudes below the parameter, usually 0 */
   DM_NORMAL,   /* mean 0, variance 1 */
   DM_OZAKI,    /* (rand - 0.5) exp(phi randn): Ozaki et al., wide exponents; parameter phi */
   DM_IDENTITY, /* 1 on the diagonal */
@@ -64,8 +64,10 @@ static inline DM_HOST_DEVICE double dm_element(const dm_generator *g, int64_t ro
                                                int part) {
   const int draw = part * 1024; /* parts draw from separate sequences */
   switch (g->kind) {
-  case DM_UNIFORM:
-    return 2.0 * dm_unit(dm_random_bits(g->seed, row, col, draw)) - 1.0;
+  case DM_UNIFORM: {
+    double x = 2.0 * dm_unit(dm_random_bits(g->seed, row, col, draw)) - 1.0;
+    return (1.0 - g->parameter) * x + (x < 0.0 ? -g->parameter : g->parameter);
+  }
   case DM_NORMAL:
     return dm_normal(g->seed, row, col, draw);
   case DM_OZAKI: {

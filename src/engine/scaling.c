@@ -278,11 +278,6 @@ dm_status dm_rank_scale(dm_rank_state *local, const dm_source *sources) {
   return status;
 }
 
-dm_status dm_rank_scale_by_one(dm_rank_state *local) {
-  dm_status status = exponents_open(&local->scaling, &local->plan->problem);
-  return dm_comm_agree(local->run->world, status ? status : give(local));
-}
-
 dm_status dm_scaling_refused(const dm_rank_state *local) {
   const char *mode = local->plan->problem.compute.name;
   dm_status status =

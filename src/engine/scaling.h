@@ -10,10 +10,6 @@
  * exponents are unusable, and moduli states how many would suffice. */
 dm_status dm_rank_scale(dm_rank_state *local, const dm_source *sources);
 
-/* Collective: sets all exponents to 0, so that products take their usual time, with arbitrary
- * results. */
-dm_status dm_rank_scale_by_one(dm_rank_state *local);
-
 /* Agreed: the error that says why an unfit LOCAL cannot be multiplied by residues. */
 dm_status dm_scaling_refused(const dm_rank_state *local);
 

@@ -2,6 +2,8 @@
 
 enum { LARGEST_I8 = 8 };
 
+static const double least_scaled = 0.75; /* magnitude, of at most 1, where elements are scaled */
+
 static dm_status load(void *state, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
   const dm_generated_source *source = state;
   return dm_backend_fill(local->backend, dm_rank_piece(local, matrix, panel),
@@ -18,11 +20,13 @@ static double largest(const void *state, dm_matrix matrix) {
 
 const dm_source_ops dm_source_generated = {.name = "generated", .load = load, .largest = largest};
 
-dm_generated_source dm_generated_random(dm_dtype type, uint64_t seed) {
+dm_generated_source dm_generated_random(const dm_problem *problem, uint64_t seed) {
+  const bool whole = problem->work == DM_I8, scaled = problem->compute.moduli > 0;
+  const double parameter = whole ? LARGEST_I8 : scaled ? least_scaled : 0.0;
   dm_generated_source source;
   for (int x = 0; x < 2; x++)
-    source.generators[x] = (dm_generator){.kind = type == DM_I8 ? DM_INTEGER : DM_UNIFORM,
+    source.generators[x] = (dm_generator){.kind = whole ? DM_INTEGER : DM_UNIFORM,
                                           .seed = seed + (uint64_t)x,
-                                          .parameter = type == DM_I8 ? LARGEST_I8 : 0};
+                                          .parameter = parameter};
   return source;
 }

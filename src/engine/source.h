@@ -48,8 +48,8 @@ typedef struct dm_generated_source {
 
 extern const dm_source_ops dm_source_generated; /* STATE: a dm_generated_source */
 
-/* Random numbers of TYPE, a different sequence for each seed: uniform, or small whole numbers for
- * i8. */
-dm_generated_source dm_generated_random(dm_dtype type, uint64_t seed);
+/* Random operands that suit PROBLEM, others for each seed: small whole numbers for i8, elements of
+ * similar magnitudes for residues, else uniform in [-1, 1). */
+dm_generated_source dm_generated_random(const dm_problem *problem, uint64_t seed);
 
 #endif

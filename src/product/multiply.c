@@ -32,6 +32,10 @@ static bool is_in_memory(const dm_job *j, int matrix) {
   return j->multiply->in_memory[matrix] != NULL;
 }
 
+static bool is_in_file(const dm_job *j, int matrix) {
+  return dm_multiply_in_file(j->multiply, matrix);
+}
+
 /* Whether beta multiplies the elements that C has in memory. */
 static bool replaces_old(const dm_job *j) {
   const dm_multiply *m = j->multiply;
@@ -89,7 +93,7 @@ static dm_status identify_memory(dm_job *j) {
 
 static dm_status open_input(dm_job *j, const dm_dataset *dataset, int matrix) {
   dm_dataset_input *input = &j->source.inputs[matrix];
-  if (is_in_memory(j, matrix)) return DM_OK;
+  if (!is_in_file(j, matrix)) return DM_OK;
   *input = (dm_dataset_input){.op = op_of(j, matrix), .chunked = dataset->chunk_rows > 0};
   DM_TRY(dm_reader_open(dataset, j->multiply->equation.type, &input->reader));
   dm_reader_lean_on(input->reader, j->ahead);
@@ -99,7 +103,7 @@ static dm_status open_input(dm_job *j, const dm_dataset *dataset, int matrix) {
 
 static dm_status open_inputs(dm_job *j) {
   const dm_multiply *m = j->multiply;
-  const bool old_in_file = j->problem.reads_c && !is_in_memory(j, DM_OLD);
+  const bool old_in_file = j->problem.reads_c && is_in_file(j, DM_OLD);
   j->source.copies = m->engine.read_copies;
   DM_TRY(dm_file_queue_open(dm_run_io_threads(j->run, m->engine.io_threads),
                             read_memory(&j->problem), &j->ahead));
@@ -129,6 +133,7 @@ static dm_status open_result(dm_job *j) {
 
 static dm_status open_output(dm_job *j) {
   dm_plan *plan = &j->setup.plan;
+  if (j->multiply->measurement) return DM_OK;
   DM_TRY(dm_comm_agree(j->run->world, dm_tile_states_open(dm_plan_tiles(plan), &j->states)));
   if (is_in_memory(j, DM_C)) return open_result(j);
   DM_TRY(dm_checkpoint_begin(j->sink.checkpoint, &j->setup, &j->file, &j->states));
@@ -289,9 +294,9 @@ static dm_status sums_known(const dm_job *j, const dm_problem *p) {
 /* Files whose rates the planner may know. */
 static dm_named_files names_of(const dm_multiply *m) {
   const char *const in[] = {m->a.at.file, m->b.at.file, NULL, m->has_c ? m->c.at.file : NULL};
-  dm_named_files names = {.writes = m->in_memory[DM_C] ? NULL : m->out.file};
+  dm_named_files names = {.writes = dm_multiply_in_file(m, DM_C) ? m->out.file : NULL};
   for (int x = 0, i = 0; x < 4; x++)
-    if (x != DM_C) names.reads[i++] = m->in_memory[x] ? NULL : in[x];
+    if (x != DM_C) names.reads[i++] = dm_multiply_in_file(m, x) ? in[x] : NULL;
   return names;
 }
 
@@ -302,10 +307,12 @@ static dm_status describe(dm_job *j) {
   DM_TRY(dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL, &m->equation, p));
   for (int x = 0; x < 4; x++)
     if (m->in_memory[x]) p->home[x] = DM_HOME_HOST;
+  if (m->measurement)
+    dm_problem_set_home(p, m->measurement->from_host ? DM_HOME_HOST : DM_HOME_SHARES);
   if (m->in_memory[DM_A]) p->op_a = DM_OP_N;
   if (m->in_memory[DM_B]) p->op_b = DM_OP_N;
   j->form = m->form;
-  return m->in_memory[DM_C] ? DM_OK : complete_form(&j->form, p);
+  return dm_multiply_in_file(m, DM_C) ? complete_form(&j->form, p) : DM_OK;
 }
 
 static void set_ends(dm_job *j) {
@@ -339,9 +346,10 @@ static void impose(const dm_job *j, dm_wishes *wishes) {
 }
 
 static dm_status plan(dm_job *j) {
-  dm_engine engine = j->multiply->engine;
+  const dm_multiply *m = j->multiply;
+  dm_engine engine = m->engine;
   dm_problem problem = j->problem;
-  engine.files = names_of(j->multiply);
+  engine.files = names_of(m);
   engine.process_bytes = j->repair->process_bytes;
   problem.finish_bytes = is_in_memory(j, DM_C) ? dm_memory_result_bytes(&j->result, &problem) : 0;
   if (is_in_memory(j, DM_C))
@@ -350,7 +358,7 @@ static dm_status plan(dm_job *j) {
     dm_checkpoint_impose(j->sink.checkpoint, &engine.wishes);
   DM_TRY(dm_setup_open(j->run, &engine, &problem, &j->setup));
   j->repair->process_bytes = j->setup.machine.process_bytes;
-  return DM_OK;
+  return m->measurement ? dm_comm_agree(j->run->world, dm_measured_check(&j->setup.plan)) : DM_OK;
 }
 
 static dm_status prepare(dm_job *j) {
@@ -361,7 +369,7 @@ static dm_status prepare(dm_job *j) {
   DM_TRY(describe_memory(j));
   set_ends(j);
   j->from_files = m->verify_files || j->repair->wrong_tiles > 0;
-  if (!is_in_memory(j, DM_C)) {
+  if (is_in_file(j, DM_C)) {
     DM_TRY(dm_checkpoint_open(j->run, m, &j->problem, &j->sink.checkpoint));
     if (dm_checkpoint_is_done(j->sink.checkpoint)) return DM_OK;
     j->from_files |= dm_checkpoint_recorded(j->sink.checkpoint) > 0;
@@ -410,6 +418,16 @@ static dm_status add_held(dm_job *j) {
   dm_rank_state *local = &j->product.local;
   if (!j->held || !j->check) return DM_OK;
   return dm_comm_agree(j->run->world, dm_memory_result_check(&j->result, local));
+}
+
+/* A product that is measured has no tiles to record and no progress of its own. */
+static dm_status measure(dm_job *j, dm_record *record) {
+  const dm_measurement *m = j->multiply->measurement;
+  DM_TRY(open_check(j));
+  j->product = (dm_product){.run = j->run, .setup = &j->setup, .check = j->check};
+  DM_TRY(dm_measured_open(&j->measured, &j->product, m));
+  dm_run_phase(j->run, "measuring", 1);
+  return m->measure(m->context, &j->measured, record);
 }
 
 static dm_status multiply_matrices(dm_job *j) {
@@ -557,6 +575,7 @@ dm_status dm_job_work(dm_job *j, dm_record *record, dm_outcome *outcome) {
   DM_TRY(prepare(j));
   if (j->sink.checkpoint && dm_checkpoint_is_done(j->sink.checkpoint)) return tell_done(j, record);
   if (m->reserve_first && j->setup.plan.gpu) DM_TRY(dm_checkpoint_reserved(j->sink.checkpoint));
+  if (m->measurement) return measure(j, record);
   j->began = dm_now();
   if (dm_plan_todo(&j->setup.plan) > 0) DM_TRY(multiply_matrices(j));
   const dm_verdict *verdict = m->verify ? &j->verdict : NULL;

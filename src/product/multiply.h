@@ -39,6 +39,8 @@ typedef struct dm_multiply {
   dm_dataset c; /* the old C, if beta is not 0 */
   /* Each rank's part of DM_A, DM_B, DM_C and DM_OLD; NULL: in a file. The old C may be C. */
   const dm_memory_matrix *in_memory[4];
+  /* NULL, or A and B are generated, C goes nowhere, and the product is repeated. */
+  const struct dm_measurement *measurement;
   uint64_t elements[4]; /* their checksums, set by the pipeline if tiles are recorded */
   dm_location out;      /* C in a file: checked by dm_output_check */
   dm_dataset whole;     /* the file with C's name, if its journal says that it may be the result */

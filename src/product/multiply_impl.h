@@ -5,6 +5,7 @@
 #include "engine/dataset_source.h"
 #include "engine/product.h"
 #include "product/file_sink.h"
+#include "product/measured.h"
 #include "product/memory_operands.h"
 #include "product/memory_result.h"
 #include "product/multiply.h"
@@ -19,6 +20,7 @@ typedef struct dm_job {
   dm_distributed memory[4]; /* of matrices in memory: op(A), op(B), C, the old C */
   dm_memory_operands operands;
   dm_memory_result result;
+  dm_measured measured;
   dm_reader *old; /* the old C in a file; or NULL */
   dm_freivalds *check;
   dm_setup setup;
@@ -42,6 +44,11 @@ typedef struct dm_job {
   dm_phases outside;     /* phases outside the product */
   double started, began; /* began: after planning and creating C's file */
 } dm_job;
+
+/* Whether it is in a file: not in memory, and not generated. */
+static inline bool dm_multiply_in_file(const dm_multiply *m, int matrix) {
+  return !m->in_memory[matrix] && !m->measurement;
+}
 
 /* One round of JOB, whose run, multiply, repair, alpha and beta are set: plans, multiplies,
  * verifies and commits. The caller closes the job, also after an error. (multiply.c) */

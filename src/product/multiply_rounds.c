@@ -74,6 +74,7 @@ static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *
   /* If one rank failed alone the others are still working: the launcher ends them all. */
   if (status && !status->agreed) return status;
   dm_file_queue_close(j.ahead); /* before its memory is freed */
+  dm_measured_close(&j.measured);
   dm_product_close(&j.product);
   dm_reader_close(j.source.inputs[DM_A].reader);
   dm_reader_close(j.source.inputs[DM_B].reader);
@@ -139,10 +140,11 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
   dm_compute_choice instead = wanted;
   unfit why;
   const dm_multiply *m = multiply;
-  const dm_dataset *const sets[3] = {m->in_memory[DM_A] ? NULL : &m->a,
-                                     m->in_memory[DM_B] ? NULL : &m->b,
-                                     m->has_c && !m->in_memory[DM_OLD] ? &m->c : NULL};
+  const dm_dataset *const sets[3] = {dm_multiply_in_file(m, DM_A) ? &m->a : NULL,
+                                     dm_multiply_in_file(m, DM_B) ? &m->b : NULL,
+                                     m->has_c && dm_multiply_in_file(m, DM_OLD) ? &m->c : NULL};
   dm_status status = run_rounds(run, multiply, record, outcome, &why);
+  if (m->measurement && why.is) return status; /* another mode is not what was to be measured */
   if (!why.is) return dm_verify_missing(run, m->engine.io_threads, sets, status);
   const bool free_choice = dm_compute_moduli(wanted) == 0 && !dm_compute_is_fastest(wanted);
   if (free_choice && why.moduli > 0)

@@ -63,6 +63,15 @@ def fastest(folder, damier, ranks, words):
         raise Failure(f"{record['plan']}, {record['verification']}")
 
 
+def few_moduli(folder, damier, ranks, words):
+    """The matrices suit the mode with the fewest products."""
+    out = folder / "record.json"
+    run(damier, ranks, *words_of(words + " --compute f64:int8:14"), "--json", out)
+    record = records_of(out)[-1]
+    if " work=f64:int8:14 " not in record["plan"]["recipe"] or record["verification"]["residual"] > 1:
+        raise Failure(f"{record['plan']}, {record['verification']}")
+
+
 def refused(_, damier, words):
     run(damier, 1, *words_of(words), expect=2)
 
@@ -72,6 +81,7 @@ def main():
              for case in TILES + LINKS + LED + LED_TILES + ROUNDED + WHOLE]
     cases += [(fastest, 1, "--size 600 --from device"), (fastest, 4, "--m 500 --n 700 --k 900 --from device"),
               (fastest, 2, "--size 400 --type c128 --from device")]
+    cases += [(few_moduli, 1, "--size 300 --from device"), (few_moduli, 2, "--m 300 --n 200 --k 700 --type c128")]
     cases += [(refused, f"{words} {more}") for words, more in
               ((TILES[0][1], "--against-library"), (TILES[0][1], "--type f32 --type-c f16"),
                ("--size 300 --from host", "--type bf16 --type-c bf16"))]

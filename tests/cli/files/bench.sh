@@ -29,7 +29,6 @@ try damier bench multiply --sizes none.csv
 try damier bench multiply --cold --size 64
 try damier bench multiply --directory . --size 64 --from host
 try damier bench multiply --from file --size 64 --no-overlap
-try damier bench multiply --from file --size 64 --against-local
 try damier bench multiply --from file --fill 1%
 try damier bench multiply --from file --size 64 --directory none
 try damier bench multiply --from file --size 64 --chunk 0x4

@@ -25,6 +25,10 @@ grep -c 'multiplied in f64:int8:19' wide.err
 damier multiply A.h5 wide.h5 -o wide_d.h5 --compute f64:int8:16 2>wide.err | grep -E "^not by residues|^types"
 h5dump -a /c/compute wide_c.h5 | grep '(0)'
 try damier bench multiply --size 64 --compute f64:int8:7 -q
+# Its own matrices suit few moduli.
+for words in f64:int8:14 'f64:int8:14 --type c128' 'f32:int8:8 --type f32'; do
+  ranks 2 damier bench multiply --size 96 --compute $words --repetitions 1 -q | grep -o PASS
+done
 try damier multiply A.h5 B.h5 -o C.h5 --compute f64:int8 --backend cuda --kernel cublas -q
 # GPUs sum layers, and stream data that exceed their memory.
 damier plan --size 4096 --compute f64:int8 --machine "gpu=h200 gpus=2" --grid 1x1x2 -q | grep -o 'grid=1x1x2'
