@@ -1,8 +1,12 @@
 #include "file/batch.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "core/buffer.h"
 #include "core/checked.h"
 
 enum { CALL_LIMIT = 1 << 30 }; /* bytes; Linux moves at most 2 GiB - 4 KiB per call */
@@ -100,4 +104,30 @@ dm_status dm_batch_move(int fd, bool writing, const char *file, void *memory, in
   dm_batch_start(&batch, fd, writing, file, NULL);
   DM_TRY(dm_batch_add(&batch, memory, bytes, offset));
   return dm_batch_flush(&batch);
+}
+
+enum { PIECE = 1 << 20 };
+
+/* Pages without data are not read. */
+static dm_status is_zero(const char *file, int fd, char *piece, bool *zero) {
+  struct stat info;
+  if (fstat(fd, &info) < 0) return dm_batch_refused(file, false, 0, errno);
+  for (int64_t place = 0, part = 0; place < info.st_size && *zero; place += part) {
+    const off_t data = lseek(fd, place, SEEK_DATA);
+    if (data < 0 && errno == ENXIO) return DM_OK;
+    if (data > place) place = data;
+    part = dm_min((int64_t)info.st_size - place, PIECE);
+    DM_TRY(dm_batch_move(fd, false, file, piece, part, place));
+    *zero = piece[0] == 0 && memcmp(piece, piece + 1, (size_t)part - 1) == 0;
+  }
+  return DM_OK;
+}
+
+dm_status dm_batch_is_zero(const char *file, int fd, bool *zero) {
+  char *piece;
+  *zero = true;
+  DM_TRY(dm_buffer_alloc(PIECE, (void **)&piece));
+  dm_status status = is_zero(file, fd, piece, zero);
+  free(piece);
+  return status;
 }

@@ -6,7 +6,55 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "file/chunk_filter.h"
+
+/* SIZE is constant where this is inlined. Gathers the first bytes of all elements, then the second
+ * ones, ... */
+static inline __attribute__((always_inline)) void gather_bytes(const unsigned char *restrict data,
+                                                               int64_t count, int64_t size,
+                                                               unsigned char *restrict out) {
+  for (int64_t i = 0; i < count; i++)
+    for (int64_t byte = 0; byte < size; byte++) out[i * size + byte] = data[byte * count + i];
+}
+
+static inline __attribute__((always_inline)) void spread_bytes(const unsigned char *restrict data,
+                                                               int64_t count, int64_t size,
+                                                               unsigned char *restrict out) {
+  for (int64_t i = 0; i < count; i++)
+    for (int64_t byte = 0; byte < size; byte++) out[byte * count + i] = data[i * size + byte];
+}
+
+#define BY_SIZE(move)                                                                              \
+  switch (size) {                                                                                  \
+  case 2:                                                                                          \
+    move(data, count, 2, out);                                                                     \
+    break;                                                                                         \
+  case 4:                                                                                          \
+    move(data, count, 4, out);                                                                     \
+    break;                                                                                         \
+  case 8:                                                                                          \
+    move(data, count, 8, out);                                                                     \
+    break;                                                                                         \
+  case 16:                                                                                         \
+    move(data, count, 16, out);                                                                    \
+    break;                                                                                         \
+  default:                                                                                         \
+    move(data, count, size, out);                                                                  \
+  }
+
+void dm_chunk_unshuffle(const unsigned char *data, int64_t length, int64_t size,
+                        unsigned char *out) {
+  int64_t count = length / size;
+  if (count <= 1) size = 1, count = length; /* the order does not change */
+  BY_SIZE(gather_bytes)
+  memcpy(out + count * size, data + count * size, (size_t)(length - count * size));
+}
+
+void dm_chunk_shuffle(const unsigned char *data, int64_t length, int64_t size, unsigned char *out) {
+  int64_t count = length / size;
+  if (count <= 1) size = 1, count = length;
+  BY_SIZE(spread_bytes)
+  memcpy(out + count * size, data + count * size, (size_t)(length - count * size));
+}
 
 enum { HEADER = 12, DEFAULT_BYTES = 8192, LEAST_BLOCK = 128 };
 

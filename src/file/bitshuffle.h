@@ -1,5 +1,6 @@
-/* bitshuffle: undoes the filter that gathers the first bits of many elements, then the second ones,
- * and so on, in blocks that may be packed by another codec. */
+/* bitshuffle: byte shuffle (HDF5's own filter), and undoes the filter that gathers the first bits
+ * of many elements, then the second ones, and so on, in blocks that may be packed by another codec.
+ */
 #ifndef DM_IO_BITSHUFFLE_H
 #define DM_IO_BITSHUFFLE_H
 
@@ -14,6 +15,14 @@ static inline uint64_t dm_big_endian(const unsigned char *data, int bytes) {
   for (int i = 0; i < bytes; i++) value = value << 8 | data[i];
   return value;
 }
+
+/* Turns LENGTH bytes, the first ones of all elements of SIZE bytes, then the second ones, and so
+ * on, into elements. Bytes after the last whole element stay at the end. */
+void dm_chunk_unshuffle(const unsigned char *data, int64_t length, int64_t size,
+                        unsigned char *out);
+
+/* The reverse. */
+void dm_chunk_shuffle(const unsigned char *data, int64_t length, int64_t size, unsigned char *out);
 
 /* Unpacks a block of LENGTH bytes; returns the bytes written, at most ROOM, or a negative number.
  */

@@ -7,6 +7,49 @@
 #endif
 #include <zlib.h>
 
+#include "file/bitshuffle.h"
+
+/* ---- LZF ---- */
+
+/* LZF, h5py's fast compression filter. Packed data is a sequence of
+ *
+ *   000lllll              l + 1 literal bytes follow
+ *   lllooooo oooooooo     copy l + 2 bytes, l from 1 to 6, from o + 1 bytes back in the output
+ *   111ooooo llllllll oooooooo     the same with l + 9 bytes
+ *
+ * A copy may overlap its own output. */
+enum { LITERALS = 32, LONG_COPY = 7, LEAST_COPY = 2 };
+
+static dm_status lzf_damaged(void) {
+  return dm_fail(DM_E_INPUT, "a chunk cannot be unpacked: it is not valid LZF data");
+}
+
+dm_status dm_chunk_lzf(const void *data, int64_t *length, void *out, int64_t room) {
+  const unsigned char *from = data, *const end = from + *length;
+  unsigned char *const first = out, *to = out, *const limit = to + room;
+  while (from < end) {
+    const int control = *from++;
+    if (control < LITERALS) {
+      if (control + 1 > end - from || control + 1 > limit - to) return lzf_damaged();
+      memcpy(to, from, (size_t)control + 1);
+      from += control + 1;
+      to += control + 1;
+      continue;
+    }
+    int64_t count = control >> 5;
+    if (count == LONG_COPY && from < end) count += *from++;
+    count += LEAST_COPY;
+    if (from == end) return lzf_damaged();
+    const int64_t back = ((int64_t)(control & 31) << 8) + *from++ + 1;
+    if (back > to - first || count > limit - to) return lzf_damaged();
+    for (const unsigned char *old = to - back; count > 0; count--) *to++ = *old++;
+  }
+  *length = to - first;
+  return DM_OK;
+}
+
+/* ---- all filters ---- */
+
 enum { CHECKSUM_BYTES = 4, SUMS_PER_FOLD = 360 /* before 32 bits overflow */ };
 
 int64_t dm_chunk_filter_room(int64_t bytes) {
@@ -86,48 +129,6 @@ static dm_status inflate_all(const void *data, int64_t *length, void *out, int64
 
 #endif
 
-/* SIZE is constant where this is inlined. Gathers the first bytes of all elements, then the second
- * ones, ... */
-static inline __attribute__((always_inline)) void gather_bytes(const unsigned char *restrict data,
-                                                               int64_t count, int64_t size,
-                                                               unsigned char *restrict out) {
-  for (int64_t i = 0; i < count; i++)
-    for (int64_t byte = 0; byte < size; byte++) out[i * size + byte] = data[byte * count + i];
-}
-
-static inline __attribute__((always_inline)) void spread_bytes(const unsigned char *restrict data,
-                                                               int64_t count, int64_t size,
-                                                               unsigned char *restrict out) {
-  for (int64_t i = 0; i < count; i++)
-    for (int64_t byte = 0; byte < size; byte++) out[byte * count + i] = data[i * size + byte];
-}
-
-#define BY_SIZE(move)                                                                              \
-  switch (size) {                                                                                  \
-  case 2:                                                                                          \
-    move(data, count, 2, out);                                                                     \
-    break;                                                                                         \
-  case 4:                                                                                          \
-    move(data, count, 4, out);                                                                     \
-    break;                                                                                         \
-  case 8:                                                                                          \
-    move(data, count, 8, out);                                                                     \
-    break;                                                                                         \
-  case 16:                                                                                         \
-    move(data, count, 16, out);                                                                    \
-    break;                                                                                         \
-  default:                                                                                         \
-    move(data, count, size, out);                                                                  \
-  }
-
-void dm_chunk_unshuffle(const unsigned char *data, int64_t length, int64_t size,
-                        unsigned char *out) {
-  int64_t count = length / size;
-  if (count <= 1) size = 1, count = length; /* the order does not change */
-  BY_SIZE(gather_bytes)
-  memcpy(out + count * size, data + count * size, (size_t)(length - count * size));
-}
-
 static void exchange(void **a, void **b) {
   void *kept = *a;
   *a = *b;
@@ -168,13 +169,6 @@ dm_status dm_chunk_filter_undo(const dm_chunk_filter *filter, uint32_t skipped, 
                                    (long long)length, (long long)bytes);
 }
 
-static void shuffle(const unsigned char *data, int64_t length, int64_t size, unsigned char *out) {
-  int64_t count = length / size;
-  if (count <= 1) size = 1, count = length;
-  BY_SIZE(spread_bytes)
-  memcpy(out + count * size, data + count * size, (size_t)(length - count * size));
-}
-
 /* *length stays unchanged if deflate gains nothing. */
 static dm_status deflate_all(const void *data, int64_t *length, int level, void *out,
                              bool *gained) {
@@ -197,7 +191,7 @@ dm_status dm_chunk_filter_apply(const dm_chunk_filter *filter, int level, const 
     void *to = from == packed ? spare : packed;
     bool done = true;
     if (filter->step[i] == DM_STEP_SHUFFLE)
-      shuffle(from, *stored, filter->shuffled_size[i], to);
+      dm_chunk_shuffle(from, *stored, filter->shuffled_size[i], to);
     else
       DM_TRY(deflate_all(from, stored, level, to, &done));
     if (done)

@@ -29,13 +29,8 @@ typedef struct dm_chunk_filter {
 } dm_chunk_filter;
 
 /* LZF: unpacks *length bytes of DATA to OUT, which has ROOM bytes, and sets *length to the bytes
- * written. (lzf.c) */
+ * written. */
 dm_status dm_chunk_lzf(const void *data, int64_t *length, void *out, int64_t room);
-
-/* Turns LENGTH bytes, the first ones of all elements of SIZE bytes, then the second ones, and so
- * on, into elements. Bytes after the last whole element stay at the end. */
-void dm_chunk_unshuffle(const unsigned char *data, int64_t length, int64_t size,
-                        unsigned char *out);
 
 /* Largest intermediate size of a chunk of BYTES in the filters. */
 int64_t dm_chunk_filter_room(int64_t bytes);

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "file/checksum.h"
 
 /* What follows the location in a dataset. */
 enum { REST = sizeof(dm_dataset) - offsetof(dm_dataset, rows), FIRST_PLACES = 64 };
@@ -207,8 +207,8 @@ static int64_t *slot_of(const dm_composer *composer, const dm_location *at, dm_v
                         const dm_axes *axes) {
   static const dm_axes none;
   if (!axes) axes = &none;
-  uint64_t key = dm_checksum_bytes(at->file, (int64_t)strlen(at->file), 0);
-  key = dm_checksum_bytes(at->dataset, (int64_t)strlen(at->dataset), key);
+  uint64_t key = XXH3_64bits(at->file, strlen(at->file));
+  key = XXH3_64bits_withSeed(at->dataset, strlen(at->dataset), key);
   for (;; key++) {
     int64_t *slot = &composer->table[key & (uint64_t)(composer->places - 1)];
     const dm_dataset *there = *slot > 0 ? &composer->source[*slot - 1] : NULL;

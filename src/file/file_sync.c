@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "file/naming.h"
+
 enum { PIECE = 64 << 20 }; /* bytes */
 
 static const unsigned begin = SYNC_FILE_RANGE_WRITE, complete = SYNC_FILE_RANGE_WAIT_BEFORE |
@@ -32,4 +34,26 @@ int dm_file_sync(int fd, bool all, const dm_keepalive *keepalive) {
   const int failed = sync_data(fd, keepalive);
   if (failed) return failed;
   return (all ? fsync(fd) : fdatasync(fd)) < 0 ? errno : 0;
+}
+
+dm_status dm_folder_open(const dm_location *at, int *folder) {
+  char directory[DM_PATH];
+  dm_io_directory(at->file, directory);
+  *folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return *folder < 0 ? dm_io_failed(at, directory, "opened") : DM_OK;
+}
+
+dm_status dm_folder_sync(const dm_location *at, int folder) {
+  char directory[DM_PATH];
+  if (fsync(folder) == 0 || errno == EINVAL || errno == ENOTSUP) return DM_OK;
+  dm_io_directory(at->file, directory);
+  return dm_io_failed(at, directory, "synced");
+}
+
+dm_status dm_folder_sync_name(const dm_location *at) {
+  int folder;
+  DM_TRY(dm_folder_open(at, &folder));
+  dm_status status = dm_folder_sync(at, folder);
+  close(folder);
+  return status;
 }

@@ -10,11 +10,98 @@
 #include <unistd.h>
 
 #include "core/buffer.h"
+#include "core/checked.h"
 #include "file/batch.h"
 #include "file/checksum.h"
-#include "file/journal_header.h"
+#include "file/file_sync.h"
 #include "file/naming.h"
-#include "file/output_file.h"
+
+/* ---- the header: named texts ----
+ *
+ * Eight bytes of format, the number of fields, then name and text of each, zero-terminated, padded
+ * with zeros to a fixed size, so that records can be found whatever happened to the header; the
+ * last eight bytes are the XXH3-64 of all others. */
+
+enum { MARK = 8 }; /* bytes by which a journal is recognised */
+
+typedef struct header_start {
+  char format[MARK] __attribute__((nonstring));
+  int64_t count; /* number of fields */
+} header_start;
+
+static const header_start none = {.format = "damierJ1"}; /* without a final zero */
+
+_Static_assert(sizeof(header_start) + sizeof(((dm_attributes *)0)->list) + sizeof(uint64_t) <=
+                   DM_JOURNAL_HEADER,
+               "a full table of fields fits");
+
+/* Fills TEXT; *KEY is its checksum. */
+static void make_header(const dm_attributes *fields, char text[DM_JOURNAL_HEADER], uint64_t *key) {
+  header_start first = none;
+  first.count = fields->count;
+  memset(text, 0, DM_JOURNAL_HEADER);
+  memcpy(text, &first, sizeof first);
+  char *at = text + sizeof first;
+  for (int i = 0; i < fields->count; i++) {
+    at = stpcpy(at, fields->list[i].name) + 1;
+    at = stpcpy(at, fields->list[i].text) + 1;
+  }
+  *key = dm_checksum_bytes(text, DM_JOURNAL_HEADER - (int64_t)sizeof *key, 0);
+  memcpy(text + DM_JOURNAL_HEADER - sizeof *key, key, sizeof *key);
+}
+
+static bool take_text(const char **at, const char *end, char *text, size_t room) {
+  const size_t length = strnlen(*at, (size_t)(end - *at));
+  if (*at + length >= end || length >= room) return false;
+  memcpy(text, *at, length + 1);
+  *at += length + 1;
+  return true;
+}
+
+/* The checksum was right, so this fails only for another version of the format. */
+static bool take_fields(const char *text, dm_attributes *fields) {
+  const char *at = text + sizeof(header_start), *end = text + DM_JOURNAL_HEADER - sizeof(uint64_t);
+  header_start first;
+  memcpy(&first, text, sizeof first);
+  if (first.count < 0 || first.count > DM_ATTRIBUTES) return false;
+  memset(fields, 0, sizeof *fields);
+  for (; fields->count < first.count; fields->count++) {
+    dm_attribute *field = &fields->list[fields->count];
+    if (!take_text(&at, end, field->name, sizeof field->name) ||
+        !take_text(&at, end, field->text, sizeof field->text))
+      return false;
+  }
+  return true;
+}
+
+/* Whether a file of BYTES that starts with TEXT can be a journal, or the start of one. */
+static bool is_ours(const char *text, int64_t bytes) {
+  return memcmp(text, none.format, (size_t)dm_min(bytes, (int64_t)sizeof none.format)) == 0;
+}
+
+/* Whether its BYTES are all zero: nothing of it reached the disk. */
+static bool is_nothing(const char *text, int64_t bytes) {
+  return bytes == 0 || (!text[0] && memcmp(text, text + 1, (size_t)bytes - 1) == 0);
+}
+
+/* Records are only written after the header is on the disk. */
+static bool is_unfinished(const char *text, int64_t bytes) {
+  return is_nothing(text, bytes) || (bytes <= DM_JOURNAL_HEADER && is_ours(text, bytes));
+}
+
+/* Parses the header in the BYTES of a journal; DM_JOURNAL_PRESENT if it is complete. */
+static dm_journal_state read_header(const char *text, int64_t bytes, dm_attributes *fields,
+                                    uint64_t *key) {
+  const int64_t end = DM_JOURNAL_HEADER - (int64_t)sizeof *key;
+  if (bytes >= DM_JOURNAL_HEADER && memcmp(text, none.format, sizeof none.format) == 0) {
+    memcpy(key, text + end, sizeof *key);
+    if (*key == dm_checksum_bytes(text, end, 0) && take_fields(text, fields))
+      return DM_JOURNAL_PRESENT;
+  }
+  return is_unfinished(text, bytes) ? DM_JOURNAL_NEW : DM_JOURNAL_DAMAGED;
+}
+
+/* ---- records ---- */
 
 enum { RECORD = sizeof(dm_tile_record), RESERVED = 1 << 12 /* bytes for records */ };
 
@@ -32,7 +119,7 @@ struct dm_journal {
 };
 
 static dm_status failed(const dm_journal *journal, const char *what) {
-  return dm_output_failed(&journal->at, journal->path, what);
+  return dm_io_failed(&journal->at, journal->path, what);
 }
 
 static dm_status in_use(const dm_location *at) {
@@ -55,11 +142,11 @@ static dm_status read_file(dm_journal *journal, char **text) {
 }
 
 static dm_status take_records(dm_journal *journal, const char *text) {
-  const int64_t most = (journal->bytes - DM_HEADER) / RECORD;
+  const int64_t most = (journal->bytes - DM_JOURNAL_HEADER) / RECORD;
   DM_TRY(dm_buffer_zeroed(most, RECORD, (void **)&journal->records));
   for (; journal->count < most; journal->count++) {
     dm_tile_record *next = &journal->records[journal->count];
-    memcpy(next, text + DM_HEADER + journal->count * RECORD, RECORD);
+    memcpy(next, text + DM_JOURNAL_HEADER + journal->count * RECORD, RECORD);
     if (!is_good(journal, next, journal->count)) break;
   }
   return DM_OK;
@@ -74,9 +161,9 @@ static dm_status foreign(const dm_location *at, const char *path) {
 /* An incomplete header with nothing after it was never finished: no work is lost. Records are
  * written only after the header is safe, so a bad header followed by records is damage. */
 static dm_status understand(dm_journal *journal, const char *text) {
-  if (!dm_header_is_ours(text, journal->bytes) && !dm_header_is_nothing(text, journal->bytes))
+  if (!is_ours(text, journal->bytes) && !is_nothing(text, journal->bytes))
     return foreign(&journal->at, journal->path);
-  journal->state = dm_header_read(text, journal->bytes, &journal->fields, &journal->key);
+  journal->state = read_header(text, journal->bytes, &journal->fields, &journal->key);
   return journal->state == DM_JOURNAL_PRESENT ? take_records(journal, text) : DM_OK;
 }
 
@@ -105,7 +192,10 @@ static dm_status open_locked(dm_journal *journal, bool *locked) {
 /* Detects a full disk before the work, and lets an interrupted run record its state. */
 static dm_status reserve(dm_journal *journal) {
   int failed;
-  do failed = fallocate(journal->fd, FALLOC_FL_KEEP_SIZE, 0, DM_HEADER + RESERVED) < 0 ? errno : 0;
+  do
+    failed = fallocate(journal->fd, FALLOC_FL_KEEP_SIZE, 0, DM_JOURNAL_HEADER + RESERVED) < 0
+                 ? errno
+                 : 0;
   while (failed == EINTR);
   if (!failed || failed == EOPNOTSUPP || failed == ENOSYS || failed == EINVAL) return DM_OK;
   const bool full = failed == ENOSPC || failed == EDQUOT || failed == EFBIG;
@@ -119,7 +209,7 @@ dm_status dm_journal_open(const dm_location *at, dm_journal **journal, bool *loc
   DM_TRY(dm_buffer_table(1, &new));
   new->at = *at;
   new->fd = -1;
-  dm_status status = dm_output_beside(at, ".journal", new->path);
+  dm_status status = dm_io_beside(at, ".journal", new->path);
   if (!status) status = open_locked(new, locked);
   if (!status) status = read_file(new, &text);
   if (!status) status = understand(new, text);
@@ -192,7 +282,7 @@ dm_status dm_journal_look_complete(const dm_location *at, int64_t rows, int64_t 
   *complete = false;
   DM_TRY(dm_buffer_table(1, &journal));
   journal->at = *at;
-  dm_status status = dm_output_beside(at, ".journal", journal->path);
+  dm_status status = dm_io_beside(at, ".journal", journal->path);
   journal->fd = open(journal->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (!status && journal->fd >= 0) {
     status = read_file(journal, &text);
@@ -233,22 +323,22 @@ dm_status dm_journal_begin(dm_journal *journal, const dm_attributes *fields) {
   journal->removed = false;
   if (journal->bytes > 0)
     DM_TRY(dm_journal_clear(journal)); /* otherwise its space stays reserved */
-  DM_TRY(dm_buffer_alloc(DM_HEADER, (void **)&text));
-  dm_header_make(fields, text, &journal->key);
+  DM_TRY(dm_buffer_alloc(DM_JOURNAL_HEADER, (void **)&text));
+  make_header(fields, text, &journal->key);
   /* First what it is recognised by: the disk may receive the rest in any order. */
-  dm_status status = write_header(journal, text, DM_HEADER_MARK);
-  if (!status) status = write_header(journal, text, DM_HEADER);
+  dm_status status = write_header(journal, text, MARK);
+  if (!status) status = write_header(journal, text, DM_JOURNAL_HEADER);
   free(text);
   DM_TRY(status);
-  DM_TRY(dm_output_sync_name(&journal->at));
+  DM_TRY(dm_folder_sync_name(&journal->at));
   if (fields != &journal->fields) journal->fields = *fields;
-  journal->bytes = DM_HEADER;
+  journal->bytes = DM_JOURNAL_HEADER;
   journal->state = DM_JOURNAL_PRESENT;
   return DM_OK;
 }
 
 static dm_status append(dm_journal *journal, dm_tile_record *records, int64_t count) {
-  const int64_t end = DM_HEADER + journal->count * RECORD;
+  const int64_t end = DM_JOURNAL_HEADER + journal->count * RECORD;
   if (journal->bytes != end) DM_TRY(cut(journal, end));
   for (int64_t i = 0; i < count; i++) {
     records[i].sequence = journal->count + i;
@@ -282,12 +372,12 @@ dm_status dm_journal_remove(dm_journal *journal) {
 
 /* Whether FD can be a journal, or one whose contents never reached the disk. */
 static dm_status check_ours(const dm_location *at, const char *path, int fd) {
-  char start[DM_HEADER_MARK];
+  char start[MARK];
   bool nothing;
   const ssize_t bytes = pread(fd, start, sizeof start, 0);
-  if (bytes < 0) return dm_output_failed(at, path, "read");
-  if (bytes > 0 && dm_header_is_ours(start, (int64_t)bytes)) return DM_OK;
-  DM_TRY(dm_output_holds_nothing(at, path, fd, &nothing));
+  if (bytes < 0) return dm_io_failed(at, path, "read");
+  if (bytes > 0 && is_ours(start, (int64_t)bytes)) return DM_OK;
+  DM_TRY(dm_batch_is_zero(path, fd, &nothing));
   return nothing ? DM_OK : foreign(at, path);
 }
 
@@ -295,14 +385,14 @@ dm_status dm_journal_look(const dm_location *at, bool *present) {
   char path[DM_BESIDE];
   struct stat info;
   *present = false;
-  DM_TRY(dm_output_beside(at, ".journal", path));
+  DM_TRY(dm_io_beside(at, ".journal", path));
   if (lstat(path, &info) < 0)
     return errno == ENOENT || errno == ENOTDIR
                ? DM_OK
                : dm_fail_at(DM_E_IO, at, "'%s': %s", path, strerror(errno));
   if (!S_ISREG(info.st_mode)) return dm_fail_at(DM_E_IO, at, "'%s' is not a file", path);
   int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) return dm_output_failed(at, path, "opened");
+  if (fd < 0) return dm_io_failed(at, path, "opened");
   const bool held = flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
   dm_status status = held ? in_use(at) : check_ours(at, path, fd);
   close(fd);

@@ -19,6 +19,8 @@ typedef struct dm_tile_record {
   uint64_t own;      /* checksum of this record: set by dm_journal_append */
 } dm_tile_record;
 
+enum { DM_JOURNAL_HEADER = 1 << 16 }; /* bytes before the first record */
+
 _Static_assert(sizeof(dm_tile_record) == 64, "records have a fixed size");
 
 typedef enum dm_journal_state {

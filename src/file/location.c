@@ -1,3 +1,5 @@
+#include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -179,4 +181,27 @@ const char *dm_attributes_find(const dm_attributes *attributes, const char *name
   for (int i = 0; i < attributes->count; i++)
     if (strcmp(attributes->list[i].name, name) == 0) return attributes->list[i].text;
   return NULL;
+}
+
+dm_status dm_io_beside(const dm_location *at, const char *ending, char path[DM_BESIDE]) {
+  const int length = snprintf(path, DM_BESIDE, "%s%s", at->file, ending);
+  const char *slash = strrchr(path, '/');
+  if (length >= DM_PATH || strlen(slash ? slash + 1 : path) > NAME_MAX)
+    return dm_fail_at(DM_E_USAGE, at, "its name is too long");
+  return DM_OK;
+}
+
+dm_status dm_io_failed(const dm_location *at, const char *path, const char *what) {
+  return dm_fail_at(DM_E_IO, at, "'%s' cannot be %s: %s", path, what, strerror(errno));
+}
+
+void dm_io_directory(const char *file, char directory[DM_PATH]) {
+  snprintf(directory, DM_PATH, "%s", file);
+  char *slash = strrchr(directory, '/');
+  if (!slash)
+    snprintf(directory, DM_PATH, ".");
+  else if (slash == directory)
+    slash[1] = '\0';
+  else
+    *slash = '\0';
 }

@@ -1,4 +1,4 @@
-/* naming: how files and datasets appear in messages. */
+/* naming: how files and datasets appear in messages, and names of files next to them. */
 #ifndef DM_FILE_NAMING_H
 #define DM_FILE_NAMING_H
 
@@ -11,5 +11,16 @@ dm_status dm_io_named(dm_status status, const dm_location *at);
 
 /* Replaces invalid UTF-8 and control characters in TEXT; false if there were any. */
 bool dm_io_clean(char *text);
+
+enum { DM_BESIDE = DM_PATH + 16 }; /* room for the names of files next to an output */
+
+/* AT's file name followed by ENDING (at most 8 characters); DM_E_USAGE: too long. */
+dm_status dm_io_beside(const dm_location *at, const char *ending, char path[DM_BESIDE]);
+
+/* "'PATH' cannot be WHAT: " and the reason in errno. */
+dm_status dm_io_failed(const dm_location *at, const char *path, const char *what);
+
+/* The directory of FILE: "." if it names none. */
+void dm_io_directory(const char *file, char directory[DM_PATH]);
 
 #endif

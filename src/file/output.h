@@ -10,8 +10,10 @@
 #include "file/dataset.h"
 #include "file/file_writer.h"
 #include "file/journal.h"
+#include "file/naming.h"
+#include "file/output_form.h"
+#include "file/tile_sums.h"
 
-enum { DM_BESIDE = DM_PATH + 16 }; /* room for the names of files beside the output */
 enum { DM_ID_LENGTH = 32, DM_ID = DM_ID_LENGTH + 1 };
 
 /* Plain data, sent from rank 0 to all; the descriptor is only valid on rank 0. */
@@ -31,13 +33,12 @@ typedef struct dm_output_file {
  * than the dataset (DM_E_USAGE); a missing or unwritable directory (DM_E_IO); a file that is one of
  * the COUNT inputs (DM_E_USAGE; with FORCE, it may be REPLACED, the dataset of --c). Forks: call
  * before MPI is started. Completes LOCATION's dataset with DEFAULT_NAME. If C is added to an
- * existing file, that may be an input, and FORM stores its identity (recast.h). */
+ * existing file, that may be an input, and FORM stores its identity. */
 dm_status dm_output_check(dm_location *location, const char *default_name, bool force,
                           const dm_dataset *inputs, int count, const dm_dataset *replaced);
-struct dm_output_form;
 dm_status dm_output_check_appended(dm_location *location, const char *default_name, bool force,
                                    const dm_dataset *inputs, int count, const dm_dataset *replaced,
-                                   struct dm_output_form *form);
+                                   dm_output_form *form);
 
 /* Creates the part file with a contiguous dataset whose space is reserved, in place of one that an
  * earlier run left unfinished. DM_E_FIT: no space; DM_E_IO: another run writes it; DM_E_USAGE: a
@@ -106,9 +107,6 @@ typedef struct dm_completion {
 dm_status dm_output_commit(const dm_output_file *file, const dm_completion *completion,
                            const dm_keepalive *keepalive, bool *named);
 
-/* Waits until the name of AT is on the disk. */
-dm_status dm_output_sync_name(const dm_location *at);
-
 /* Rank 0: removes the part file, unless its name is another file's now. */
 void dm_output_discard(const dm_output_file *file);
 
@@ -117,5 +115,27 @@ void dm_output_release(dm_output_file *file);
 
 /* The part file, whose data is contiguous until it is packed, as a dataset for a reader. */
 dm_status dm_output_part(const dm_output_file *file, dm_dataset *dataset);
+
+/* ---- other forms (output_recast.c): the finished contiguous file of C as a .npy file, or C as a
+ * dataset in a copy of an existing file, which stays unchanged until the commit renames the new one
+ * ---- */
+
+/* Before any work, for FORM with an existing file: checks that AT's file is HDF5 and has no object
+ * of that name; stores its identity in FORM. DM_E_USAGE or DM_E_INPUT otherwise. Forks. */
+dm_status dm_recast_check(const dm_location *at, dm_output_form *form);
+
+/* DM_E_FIT: there is no room for the new file besides FILE, whose space is already reserved. */
+dm_status dm_recast_room(const dm_output_file *file, const dm_output_form *form);
+
+/* Creates *made, a file with its last temporary name that is on the disk: a .npy file of C, or a
+ * copy of the existing file with C added, ready for dm_output_commit. FILE stays unchanged; what is
+ * read of it is added to SUMS and compared, as in dm_pack. KEEPALIVE beats repeatedly. *HELD, to be
+ * closed after the commit, keeps programs that respect locks from writing to the existing file; it
+ * may be -1. */
+dm_status dm_recast(const dm_output_file *file, const dm_output_form *form, dm_tile_sums *sums,
+                    const dm_keepalive *keepalive, dm_output_file *made, int *held);
+
+/* DM_E_IO: the existing file was changed. */
+dm_status dm_recast_unchanged(const dm_output_file *file, const dm_output_form *form);
 
 #endif

@@ -7,8 +7,7 @@
 #include "file/child.h"
 #include "file/composite.h"
 #include "file/foreign.h"
-#include "file/output_file.h"
-#include "file/recast.h"
+#include "file/output_impl.h"
 
 static bool is_file_of(const struct stat *info, const dm_dataset *dataset) {
   const dm_composite *composite = dataset->composite;
@@ -34,7 +33,7 @@ static dm_status check_inputs(const dm_location *at, const struct stat *info,
 static dm_status check_directory(const dm_location *at) {
   char directory[DM_PATH];
   struct stat info;
-  dm_output_directory(at->file, directory);
+  dm_io_directory(at->file, directory);
   if (stat(directory, &info) < 0)
     return dm_fail_at(DM_E_IO, at, "its directory '%s': %s", directory, strerror(errno));
   if (!S_ISDIR(info.st_mode)) return dm_fail_at(DM_E_IO, at, "'%s' is not a directory", directory);
@@ -60,7 +59,7 @@ static dm_status check_array(const dm_location *at) {
   char start[sizeof magic - 1];
   const int fd = open(at->file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   const ssize_t bytes = fd < 0 ? -1 : pread(fd, start, sizeof start, 0);
-  dm_status status = bytes < 0 ? dm_output_failed(at, at->file, "read") : DM_OK;
+  dm_status status = bytes < 0 ? dm_io_failed(at, at->file, "read") : DM_OK;
   if (fd >= 0) close(fd);
   DM_TRY(status);
   const bool array = bytes == sizeof start && memcmp(start, magic, sizeof start) == 0;
@@ -94,7 +93,7 @@ static dm_status check_beside(const dm_location *at, const dm_dataset *inputs, i
   for (int i = 0; i < 3; i++) {
     char path[DM_BESIDE];
     struct stat info;
-    DM_TRY(dm_output_beside(at, endings[i], path));
+    DM_TRY(dm_io_beside(at, endings[i], path));
     if (stat(path, &info) < 0) continue;
     bool used = replaced && is_file_of(&info, replaced);
     for (int j = 0; j < count; j++) used |= is_file_of(&info, &inputs[j]);
@@ -110,7 +109,7 @@ static dm_status check_part(const dm_location *at, const dm_dataset *inputs, int
   char part[DM_BESIDE];
   bool resumable;
   DM_TRY(check_beside(at, inputs, count, replaced));
-  DM_TRY(dm_output_beside(at, ".part", part));
+  DM_TRY(dm_io_beside(at, ".part", part));
   DM_TRY(dm_journal_look(at, &resumable));
   return resumable ? DM_OK : dm_output_leftover(at, part, false);
 }

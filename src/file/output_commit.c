@@ -10,7 +10,7 @@
 #include "file/file_sync.h"
 #include "file/hdf5_attribute.h"
 #include "file/hdf5_use.h"
-#include "file/output_file.h"
+#include "file/output_impl.h"
 #include "file/output_tiles.h"
 
 /* A commit of FILE, which gets its last temporary name first. */
@@ -36,7 +36,7 @@ static dm_status open_made(const dm_output_file *file, unsigned flags, hid_t *h5
   char path[DM_DESCRIPTOR];
   *h5 = *set = -1;
   const int fd = open(file->part, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) return dm_output_failed(&file->at, file->part, "reopened");
+  if (fd < 0) return dm_io_failed(&file->at, file->part, "reopened");
   dm_status status = dm_output_check_open(file, fd);
   hid_t access = status ? -1 : dm_h5_unlocked();
   if (access >= 0) *h5 = H5Fopen(dm_output_by_descriptor(fd, path), flags, access);
@@ -66,29 +66,7 @@ dm_status dm_output_edit(const dm_output_file *file, dm_output_work *work, void 
 
 dm_status dm_output_sync_made(const dm_output_file *file, const dm_keepalive *keepalive) {
   errno = dm_file_sync(file->made, true, keepalive);
-  return errno ? dm_output_failed(&file->at, file->part, "synced") : DM_OK;
-}
-
-dm_status dm_output_open_folder(const dm_location *at, int *folder) {
-  char directory[DM_PATH];
-  dm_output_directory(at->file, directory);
-  *folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  return *folder < 0 ? dm_output_failed(at, directory, "opened") : DM_OK;
-}
-
-dm_status dm_output_sync_folder(const dm_location *at, int folder) {
-  char directory[DM_PATH];
-  if (fsync(folder) == 0 || errno == EINVAL || errno == ENOTSUP) return DM_OK;
-  dm_output_directory(at->file, directory);
-  return dm_output_failed(at, directory, "synced");
-}
-
-dm_status dm_output_sync_name(const dm_location *at) {
-  int folder;
-  DM_TRY(dm_output_open_folder(at, &folder));
-  dm_status status = dm_output_sync_folder(at, folder);
-  close(folder);
-  return status;
+  return errno ? dm_io_failed(&file->at, file->part, "synced") : DM_OK;
 }
 
 /* Compares SET, as a program would read it, with what was written. */
@@ -127,7 +105,7 @@ static dm_status give_name(const dm_output_file *file, bool force) {
   const char *to = file->at.file;
   const int failed = force ? rename(file->part, to) : dm_output_rename_new(file->part, to);
   if (!failed) return DM_OK;
-  if (errno != EEXIST) return dm_output_failed(&file->at, file->part, "renamed");
+  if (errno != EEXIST) return dm_io_failed(&file->at, file->part, "renamed");
   return appeared(file);
 }
 
@@ -161,13 +139,13 @@ dm_status dm_output_commit(const dm_output_file *file, const dm_completion *comp
   int folder;
   *named = false;
   /* Opened now: once C has its name, only the sync can still fail. */
-  DM_TRY(dm_output_open_folder(&file->at, &folder));
+  DM_TRY(dm_folder_open(&file->at, &folder));
   dm_status status = dm_output_take_new_name(&one.file, folder);
   if (!status) status = finish(&one, keepalive);
   if (!status) status = publish(&one.file, completion, named);
   if (!*named) take_back(&one.file, file);
   if (*named)
-    status = dm_hint(dm_output_sync_folder(&file->at, folder),
+    status = dm_hint(dm_folder_sync(&file->at, folder),
                      "%.200s is complete; a crash of the computer could still lose its name",
                      file->at.file);
   close(folder);

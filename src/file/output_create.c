@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "core/checked.h"
-#include "file/output_file.h"
+#include "file/output_impl.h"
 
 enum { HEAD_BYTES = 1 << 20 };
 
@@ -20,7 +20,7 @@ static dm_status create_locked(dm_output_file *out, dm_reservation **reservation
   close(model);
   DM_TRY(status);
   /* The name appears after the mark is on the disk, so no loss of power leaves a stranger. */
-  if (fsync(out->made) < 0) return dm_output_failed(&out->at, out->part, "synced");
+  if (fsync(out->made) < 0) return dm_io_failed(&out->at, out->part, "synced");
   DM_TRY(dm_output_name(out));
   DM_TRY(dm_output_share(out));
   return dm_reservation_start(out, length, reservation);
@@ -37,7 +37,7 @@ dm_status dm_output_create_early(const dm_location *location, dm_dtype dtype, in
     return dm_fail_at(DM_E_FIT, location, "a matrix of %lld bytes cannot be written",
                       (long long)bytes);
   DM_TRY(dm_output_forget(location));
-  dm_output_directory(location->file, directory);
+  dm_io_directory(location->file, directory);
   DM_TRY(dm_output_room(location, directory, bytes + HEAD_BYTES / 64));
   DM_TRY(dm_output_make_unnamed(file));
   dm_status status = create_locked(file, reservation);

@@ -1,4 +1,4 @@
-#include "file/output_file.h"
+#include "file/output_impl.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,35 +20,10 @@
 #include "file/hdf5_use.h"
 #include "file/read.h"
 
-enum { PIECE = 1 << 20 };
-
-dm_status dm_output_beside(const dm_location *at, const char *ending, char path[DM_BESIDE]) {
-  const int length = snprintf(path, DM_BESIDE, "%s%s", at->file, ending);
-  const char *slash = strrchr(path, '/');
-  if (length >= DM_PATH || strlen(slash ? slash + 1 : path) > NAME_MAX)
-    return dm_fail_at(DM_E_USAGE, at, "its name is too long");
-  return DM_OK;
-}
-
-dm_status dm_output_failed(const dm_location *at, const char *path, const char *what) {
-  return dm_fail_at(DM_E_IO, at, "'%s' cannot be %s: %s", path, what, strerror(errno));
-}
-
 dm_status dm_output_lock(const dm_location *at, const char *path, int fd, int operation) {
   if (flock(fd, operation | LOCK_NB) == 0 || errno != EWOULDBLOCK) return DM_OK;
   return dm_hint(dm_fail_at(DM_E_IO, at, "another run is writing '%s'", path),
                  "wait for it, or name another output");
-}
-
-void dm_output_directory(const char *file, char directory[DM_PATH]) {
-  snprintf(directory, DM_PATH, "%s", file);
-  char *slash = strrchr(directory, '/');
-  if (!slash)
-    snprintf(directory, DM_PATH, ".");
-  else if (slash == directory)
-    slash[1] = '\0';
-  else
-    *slash = '\0';
 }
 
 /* A write beyond the limit would kill the process. */
@@ -78,31 +53,6 @@ dm_status dm_output_room(const dm_location *at, const char *directory, int64_t b
                  "make room, or name a file on another file system");
 }
 
-/* Pages without data are not read. */
-static dm_status is_zero(const dm_location *at, const char *path, int fd, char *piece,
-                         bool *nothing) {
-  struct stat info;
-  if (fstat(fd, &info) < 0) return dm_output_failed(at, path, "examined");
-  for (int64_t place = 0, part = 0; place < info.st_size && *nothing; place += part) {
-    const off_t data = lseek(fd, place, SEEK_DATA);
-    if (data < 0 && errno == ENXIO) return DM_OK;
-    if (data > place) place = data;
-    part = dm_min((int64_t)info.st_size - place, PIECE);
-    DM_TRY(dm_batch_move(fd, false, path, piece, part, place));
-    *nothing = piece[0] == 0 && memcmp(piece, piece + 1, (size_t)part - 1) == 0;
-  }
-  return DM_OK;
-}
-
-dm_status dm_output_holds_nothing(const dm_location *at, const char *path, int fd, bool *nothing) {
-  char *piece;
-  *nothing = true;
-  DM_TRY(dm_buffer_alloc(PIECE, (void **)&piece));
-  dm_status status = is_zero(at, path, fd, piece, nothing);
-  free(piece);
-  return status;
-}
-
 /* A commit had begun. */
 static bool has_new_name(const dm_location *at, const struct stat *part) {
   char new[DM_BESIDE];
@@ -120,7 +70,7 @@ static dm_status check_mark(const dm_location *at, const char *part, int fd,
   bool unfinished, nothing = false, ours;
   if (has_new_name(at, info)) return DM_OK;
   DM_TRY(dm_output_look_for(at, part, fd, DM_UNFINISHED, &unfinished));
-  if (!unfinished) DM_TRY(dm_output_holds_nothing(at, part, fd, &nothing));
+  if (!unfinished) DM_TRY(dm_batch_is_zero(part, fd, &nothing));
   if (unfinished || nothing) return DM_OK;
   DM_TRY(dm_output_look_for(at, part, fd, DM_ID_NAME, &ours));
   return dm_hint(dm_fail_at(DM_E_USAGE, at,
@@ -143,7 +93,7 @@ dm_status dm_output_leftover(const dm_location *at, const char *part, bool remov
     status = dm_output_lock(at, part, fd, LOCK_EX);
   if (!status) status = check_mark(at, part, fd, &info);
   if (!status && remove && unlink(part) < 0 && errno != ENOENT)
-    status = dm_output_failed(at, part, "removed");
+    status = dm_io_failed(at, part, "removed");
   close(fd);
   return status;
 }
@@ -153,7 +103,7 @@ bool dm_output_is_left(const dm_location *at) {
   struct stat info;
   bool is = false;
   for (int i = 0; i < 2; i++) {
-    dm_status status = i ? dm_output_new_name(at, path) : dm_output_beside(at, ".part", path);
+    dm_status status = i ? dm_output_new_name(at, path) : dm_io_beside(at, ".part", path);
     is |= !status && lstat(path, &info) == 0;
     dm_status_free(status);
   }
@@ -162,7 +112,7 @@ bool dm_output_is_left(const dm_location *at) {
 
 dm_status dm_output_forget(const dm_location *at) {
   char part[DM_BESIDE];
-  DM_TRY(dm_output_beside(at, ".part", part));
+  DM_TRY(dm_io_beside(at, ".part", part));
   DM_TRY(dm_output_leftover(at, part, true));
   return dm_output_forget_new(at);
 }
@@ -231,7 +181,7 @@ dm_status dm_output_holds_only(const void *location, void *nothing) {
 }
 
 static dm_status failed(const dm_output_file *file, const char *what) {
-  return dm_output_failed(&file->at, file->part, what);
+  return dm_io_failed(&file->at, file->part, what);
 }
 
 static dm_status restore_structure(dm_output_file *file, int64_t offset) {
@@ -277,7 +227,7 @@ dm_status dm_output_reopen(const dm_location *location, dm_dtype dtype, int64_t 
                            bool *there) {
   *file = (dm_output_file){.at = *location, .rows = rows, .cols = cols, .dtype = dtype, .made = -1};
   memcpy(file->id, id, DM_ID);
-  DM_TRY(dm_output_beside(location, ".part", file->part));
+  DM_TRY(dm_io_beside(location, ".part", file->part));
   const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   file->made = open(file->part, flags);
   if (file->made < 0 && errno == ENOENT) { /* its commit was interrupted */

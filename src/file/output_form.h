@@ -15,7 +15,7 @@ typedef struct dm_output_form {
 
 bool dm_output_is_chunked(const dm_output_form *form);
 
-/* Whether the finished file is created from the contiguous one, by pack.h or recast.h. */
+/* Whether the finished file is created from the contiguous one, by pack.h or output_recast.c. */
 bool dm_output_is_recast(const dm_output_form *form);
 
 /* Whether AT's name ends in .npy. */

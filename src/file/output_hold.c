@@ -10,11 +10,12 @@
 #include <unistd.h>
 
 #include "core/buffer.h"
-#include "file/output_file.h"
+#include "file/file_sync.h"
+#include "file/output_impl.h"
 
 dm_status dm_output_share(dm_output_file *file) {
   struct stat info;
-  if (fstat(file->made, &info) < 0) return dm_output_failed(&file->at, file->part, "examined");
+  if (fstat(file->made, &info) < 0) return dm_io_failed(&file->at, file->part, "examined");
   file->inode = (uint64_t)info.st_ino;
   return dm_output_lock(&file->at, file->part, file->made, LOCK_SH);
 }
@@ -36,7 +37,7 @@ dm_status dm_output_check_name(const dm_output_file *file, const char *path) {
 
 dm_status dm_output_check_open(const dm_output_file *file, int fd) {
   struct stat info;
-  if (fstat(fd, &info) < 0) return dm_output_failed(&file->at, file->part, "examined");
+  if (fstat(fd, &info) < 0) return dm_io_failed(&file->at, file->part, "examined");
   /* Not the device: every node of a cluster numbers its mounts itself. */
   if (S_ISREG(info.st_mode) && (uint64_t)info.st_ino == file->inode) return DM_OK;
   return dm_hint(
@@ -61,7 +62,7 @@ void dm_output_release(dm_output_file *file) {
 /* ---- names ---- */
 
 dm_status dm_output_new_name(const dm_location *at, char path[DM_BESIDE]) {
-  return dm_output_beside(at, ".damier-new", path);
+  return dm_io_beside(at, ".damier-new", path);
 }
 
 dm_status dm_output_forget_new(const dm_location *at) {
@@ -70,7 +71,7 @@ dm_status dm_output_forget_new(const dm_location *at) {
   const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   dm_status status = fd < 0 ? DM_OK : dm_output_lock(at, path, fd, LOCK_EX);
   if (!status && unlink(path) < 0 && errno != ENOENT && errno != ENOTDIR)
-    status = dm_output_failed(at, path, "removed");
+    status = dm_io_failed(at, path, "removed");
   if (fd >= 0) close(fd);
   return status;
 }
@@ -84,21 +85,21 @@ static mode_t first_mode(const dm_output_file *out) {
 dm_status dm_output_make(dm_output_file *out, const dm_output_file *part) {
   DM_TRY(dm_output_new_name(&out->at, out->part));
   if (part && is_held(part, out->part) && unlink(out->part) < 0)
-    return dm_output_failed(&out->at, out->part, "replaced");
+    return dm_io_failed(&out->at, out->part, "replaced");
   DM_TRY(dm_output_forget_new(&out->at));
   out->made = open(out->part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, first_mode(out));
-  return out->made < 0 ? dm_output_failed(&out->at, out->part, "created") : DM_OK;
+  return out->made < 0 ? dm_io_failed(&out->at, out->part, "created") : DM_OK;
 }
 
 dm_status dm_output_make_unnamed(dm_output_file *out) {
   char directory[DM_PATH];
   DM_TRY(dm_output_new_name(&out->at, out->part));
-  dm_output_directory(out->at.file, directory);
+  dm_io_directory(out->at.file, directory);
   out->made = open(directory, O_RDWR | O_TMPFILE | O_CLOEXEC, first_mode(out));
   if (out->made >= 0) return DM_OK;
   if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL || errno == ENOENT)
     return dm_output_make(out, NULL);
-  return dm_output_failed(&out->at, out->part, "created");
+  return dm_io_failed(&out->at, out->part, "created");
 }
 
 int dm_output_rename_new(const char *from, const char *to) {
@@ -118,14 +119,14 @@ static dm_status add_name(const dm_output_file *out, const char *from, const cha
   if (link(from, to) == 0) return DM_OK;
   const bool none = errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS || errno == EMLINK;
   return none && dm_output_rename_new(from, to) == 0 ? DM_OK
-                                                     : dm_output_failed(&out->at, to, "created");
+                                                     : dm_io_failed(&out->at, to, "created");
 }
 
 /* Opens a file that was made without a name once more, so that lists of open files show its name.
  * It stays locked meanwhile. */
 static dm_status open_named(dm_output_file *out) {
   const int named = open(out->part, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (named < 0) return dm_output_failed(&out->at, out->part, "opened");
+  if (named < 0) return dm_io_failed(&out->at, out->part, "opened");
   dm_status status = dm_output_check_name(out, out->part);
   if (!status) status = dm_output_lock(&out->at, out->part, out->made, LOCK_SH);
   if (!status) status = dm_output_lock(&out->at, out->part, named, LOCK_SH);
@@ -140,8 +141,8 @@ dm_status dm_output_name(dm_output_file *out) {
   const bool unnamed = !is_held(out, new);
   if (unnamed && linkat(AT_FDCWD, dm_output_by_descriptor(out->made, made), AT_FDCWD, new,
                         AT_SYMLINK_FOLLOW) < 0)
-    return dm_output_failed(&out->at, new, "created");
-  DM_TRY(dm_output_beside(&out->at, ".part", out->part));
+    return dm_io_failed(&out->at, new, "created");
+  DM_TRY(dm_io_beside(&out->at, ".part", out->part));
   DM_TRY(add_name(out, new, out->part));
   return unnamed ? open_named(out) : DM_OK;
 }
@@ -162,11 +163,11 @@ dm_status dm_output_take_new_name(dm_output_file *out, int folder) {
   DM_TRY(dm_output_check_name(out, out->part));
   if (strcmp(out->part, new) == 0) return DM_OK;
   if (is_held(out, new)) {
-    if (unlink(out->part) < 0) return dm_output_failed(&out->at, out->part, "renamed");
+    if (unlink(out->part) < 0) return dm_io_failed(&out->at, out->part, "renamed");
   } else {
     DM_TRY(dm_output_forget_new(&out->at));
-    if (rename(out->part, new) < 0) return dm_output_failed(&out->at, out->part, "renamed");
-    DM_TRY(dm_output_sync_folder(&out->at, folder));
+    if (rename(out->part, new) < 0) return dm_io_failed(&out->at, out->part, "renamed");
+    DM_TRY(dm_folder_sync(&out->at, folder));
   }
   memcpy(out->part, new, sizeof new);
   return DM_OK;
@@ -196,12 +197,12 @@ static bool copy_attributes(const char *old, int made, bool same_group, char *na
 /* Keeps the owner, or else the group, as far as this process may. */
 static dm_status take_owner(const dm_output_file *out, const struct stat *old, bool *same_group) {
   struct stat new;
-  if (fstat(out->made, &new) < 0) return dm_output_failed(&out->at, out->part, "examined");
+  if (fstat(out->made, &new) < 0) return dm_io_failed(&out->at, out->part, "examined");
   if (old->st_uid != new.st_uid && fchown(out->made, old->st_uid, old->st_gid) < 0)
     (void)!fchown(out->made, (uid_t)-1, old->st_gid);
   else if (old->st_uid == new.st_uid && old->st_gid != new.st_gid)
     (void)!fchown(out->made, (uid_t)-1, old->st_gid);
-  if (fstat(out->made, &new) < 0) return dm_output_failed(&out->at, out->part, "examined");
+  if (fstat(out->made, &new) < 0) return dm_io_failed(&out->at, out->part, "examined");
   *same_group = new.st_gid == old->st_gid;
   return DM_OK;
 }
@@ -220,6 +221,6 @@ dm_status dm_output_take_rights(const dm_output_file *out) {
   free(memory);
   const mode_t mode = old.st_mode & (same_group && listed ? 07777 : 0707);
   return fchmod(out->made, mode) < 0
-             ? dm_output_failed(&out->at, out->part, "given the rights of the file")
+             ? dm_io_failed(&out->at, out->part, "given the rights of the file")
              : DM_OK;
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "file/output_file.h"
+#include "file/output_impl.h"
 
 enum { LEAST = 16 << 20 }; /* least bytes that justify a thread */
 
@@ -34,7 +34,7 @@ dm_status dm_output_reserve(const dm_output_file *out, int64_t bytes) {
   case ENOSPC:
   case EDQUOT: {
     char directory[DM_PATH];
-    dm_output_directory(out->at.file, directory);
+    dm_io_directory(out->at.file, directory);
     dm_status status = dm_output_room(&out->at, directory, bytes);
     return status ? status
                   : dm_fail_at(DM_E_FIT, &out->at, "no space for %lld bytes: %s", (long long)bytes,

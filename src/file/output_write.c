@@ -11,7 +11,7 @@
 #include "file/batch.h"
 #include "file/file_sync.h"
 #include "file/file_writer.h"
-#include "file/output_file.h"
+#include "file/output_impl.h"
 
 struct dm_output {
   dm_output_file file;
@@ -27,7 +27,7 @@ enum { UNKNOWN = -1 };
 
 static dm_status open_part(const dm_output_file *file, int *fd) {
   *fd = open(file->part, dm_file_writer_flags(file->way) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (*fd < 0) return dm_output_failed(&file->at, file->part, "opened");
+  if (*fd < 0) return dm_io_failed(&file->at, file->part, "opened");
   /* Held while the file is being written; --force of another run checks it. */
   DM_TRY(dm_output_lock(&file->at, file->part, *fd, LOCK_SH));
   return dm_output_check_open(file, *fd);

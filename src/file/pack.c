@@ -8,14 +8,14 @@
 #include <unistd.h>
 
 #include "file/journal.h"
-#include "file/output_file.h"
+#include "file/output_impl.h"
 #include "file/pack_chunks.h"
 
 dm_status dm_pack_room(const dm_output_file *file, const dm_output_form *form) {
   char directory[DM_PATH];
   int64_t bytes;
   DM_TRY(dm_output_form_bytes(form, file->dtype, file->rows, file->cols, &bytes));
-  dm_output_directory(file->at.file, directory);
+  dm_io_directory(file->at.file, directory);
   dm_status status = dm_output_room(&file->at, directory, bytes);
   return status ? dm_context(status, "the file with chunks, beside the one without") : DM_OK;
 }

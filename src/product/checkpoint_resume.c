@@ -13,6 +13,7 @@
 #include "core/element_sum.h"
 #include "core/version.h"
 #include "file/checksum.h"
+#include "file/file_sync.h"
 #include "file/read.h"
 #include "file/tile_sums.h"
 #include "plan/partition.h"
@@ -417,7 +418,7 @@ dm_status dm_found_settle(dm_checkpoint *c) {
   const dm_multiply *m = c->multiply;
   if (c->found.done) {
     dm_status_free(dm_output_forget(&m->out)); /* a file of the user is no leftover */
-    return dm_output_sync_name(&m->out);
+    return dm_folder_sync_name(&m->out);
   }
   DM_TRY(refuse_whole(c));
   if (!c->on) c->found.records = 0;

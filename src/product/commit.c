@@ -4,7 +4,6 @@
 
 #include "core/crew.h"
 #include "file/pack.h"
-#include "file/recast.h"
 #include "run/aside.h"
 
 dm_status dm_commit_room(const dm_output_file *file, const dm_output_form *form) {

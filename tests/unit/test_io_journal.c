@@ -4,10 +4,9 @@
 #include <sys/stat.h>
 
 #include "file/journal.h"
-#include "file/journal_header.h"
 #include "io_files.h"
 
-enum { RECORDS = 3, SIZE = DM_HEADER + RECORDS * 64 };
+enum { RECORDS = 3, SIZE = DM_JOURNAL_HEADER + RECORDS * 64 };
 
 static dm_tile_record tile(int i) {
   return (dm_tile_record){
@@ -68,11 +67,11 @@ TEST(test_reserved) {
   char path[DM_PATH + 16];
   snprintf(path, sizeof path, "%s.journal", location.file);
   assert_int_equal(stat(path, &info), 0);
-  assert_true(info.st_size == 0 && info.st_blocks * 512 >= DM_HEADER);
+  assert_true(info.st_size == 0 && info.st_blocks * 512 >= DM_JOURNAL_HEADER);
   const blkcnt_t blocks = info.st_blocks;
   ok(dm_journal_begin(journal, facts()));
   assert_int_equal(stat(path, &info), 0);
-  assert_true(info.st_size == DM_HEADER && info.st_blocks >= blocks);
+  assert_true(info.st_size == DM_JOURNAL_HEADER && info.st_blocks >= blocks);
   ok(dm_journal_remove(journal));
   dm_journal_close(journal);
 }
@@ -94,22 +93,22 @@ TEST(test_round_trip) {
 TEST(test_torn_ends) {
   char path[DM_PATH + 16];
   dm_location location = written(*state, path);
-  for (int length = SIZE; length >= 0; length -= length > DM_HEADER ? 1 : FEWER) {
+  for (int length = SIZE; length >= 0; length -= length > DM_JOURNAL_HEADER ? 1 : FEWER) {
     assert_int_equal(truncate(path, length), 0);
     dm_journal *journal = opened(&location);
-    bool present = length >= DM_HEADER;
+    bool present = length >= DM_JOURNAL_HEADER;
     assert_int_equal(dm_journal_state_of(journal), present ? DM_JOURNAL_PRESENT : DM_JOURNAL_NEW);
-    if (present) expect_records(journal, (length - DM_HEADER) / 64);
+    if (present) expect_records(journal, (length - DM_JOURNAL_HEADER) / 64);
     dm_journal_close(journal);
   }
 }
 
 TEST(test_going_on_after_a_torn_end) {
   char path[DM_PATH + 16];
-  for (int length = DM_HEADER; length < SIZE; length++) {
+  for (int length = DM_JOURNAL_HEADER; length < SIZE; length++) {
     dm_location location = written(*state, path);
     assert_int_equal(truncate(path, length), 0);
-    for (int i = (length - DM_HEADER) / 64; i < RECORDS; i++) {
+    for (int i = (length - DM_JOURNAL_HEADER) / 64; i < RECORDS; i++) {
       dm_journal *journal = opened(&location);
       dm_tile_record next = tile(i);
       expect_records(journal, i);
@@ -127,8 +126,8 @@ TEST(test_flipped_bits) {
   char path[DM_PATH + 16];
   dm_location location = written(*state, path);
   int fd = open(path, O_RDWR);
-  for (int flip = 0; flip < DM_HEADER + 8 * RECORDS * 64; flip += flip < DM_HEADER ? FEWER : 1) {
-    const int behind = flip - DM_HEADER, byte = behind < 0 ? flip : DM_HEADER + behind / 8;
+  for (int flip = 0; flip < DM_JOURNAL_HEADER + 8 * RECORDS * 64; flip += flip < DM_JOURNAL_HEADER ? FEWER : 1) {
+    const int behind = flip - DM_JOURNAL_HEADER, byte = behind < 0 ? flip : DM_JOURNAL_HEADER + behind / 8;
     unsigned char good, bad;
     dm_journal *journal;
     bool locked;
@@ -155,16 +154,16 @@ TEST(test_flipped_bits) {
 
 /* Records of another journal, and records lost in a power failure. */
 TEST(test_strange_ends) {
-  char path[DM_PATH + 16], first[64], zeros[DM_HEADER] = {0};
+  char path[DM_PATH + 16], first[64], zeros[DM_JOURNAL_HEADER] = {0};
   dm_location location = written(*state, path);
   int fd = open(path, O_RDWR);
-  assert_int_equal(pread(fd, first, 64, DM_HEADER), 64);
-  assert_int_equal(pwrite(fd, first, 64, DM_HEADER + 64),
+  assert_int_equal(pread(fd, first, 64, DM_JOURNAL_HEADER), 64);
+  assert_int_equal(pwrite(fd, first, 64, DM_JOURNAL_HEADER + 64),
                    64); /* it belongs in the first place, not the second */
   dm_journal *journal = opened(&location);
   expect_records(journal, 1);
   ok(dm_journal_begin(journal, &(dm_attributes){0}));
-  assert_int_equal(pwrite(fd, first, 64, DM_HEADER), 64); /* from a journal with another header */
+  assert_int_equal(pwrite(fd, first, 64, DM_JOURNAL_HEADER), 64); /* from a journal with another header */
   dm_journal_close(journal);
   journal = opened(&location);
   expect_records(journal, 0);

@@ -2,7 +2,6 @@
  * somebody else changes it meanwhile, those changes are kept. */
 #include <sys/file.h>
 
-#include "file/recast.h"
 #include "pack_files.h"
 
 static bool named;

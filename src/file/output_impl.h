@@ -1,12 +1,11 @@
-/* output_file: shared by creating, checking and committing an output. Private to io. */
-#ifndef DM_FILE_OUTPUT_FILE_H
-#define DM_FILE_OUTPUT_FILE_H
+/* output_impl: shared by creating, checking and committing an output. Private to io. */
+#ifndef DM_FILE_OUTPUT_IMPL_H
+#define DM_FILE_OUTPUT_IMPL_H
 
 #include <sys/stat.h>
 
 #include "file/naming.h"
 #include "file/output.h"
-#include "file/output_form.h"
 
 #define DM_STATE "damier_state"
 #define DM_OWN_GROUP "/.damier"
@@ -20,18 +19,9 @@
 
 enum { DM_DESCRIPTOR = 32 }; /* room for a name in /proc */
 
-/* The output's name followed by ENDING (at most 8 characters); DM_E_USAGE: too long. */
-dm_status dm_output_beside(const dm_location *at, const char *ending, char path[DM_BESIDE]);
-
-/* "'PATH' cannot be WHAT: " and the reason in errno. */
-dm_status dm_output_failed(const dm_location *at, const char *path, const char *what);
-
 /* Locks FD, which is PATH, as flock(2) does; DM_E_IO: another run has locked it. Without effect on
  * file systems without locks. */
 dm_status dm_output_lock(const dm_location *at, const char *path, int fd, int operation);
-
-/* The directory of FILE: "." if it names none. */
-void dm_output_directory(const char *file, char directory[DM_PATH]);
 
 /* DM_E_FIT: the file system of DIRECTORY has less than BYTES free. */
 dm_status dm_output_room(const dm_location *at, const char *directory, int64_t bytes);
@@ -39,9 +29,6 @@ dm_status dm_output_room(const dm_location *at, const char *directory, int64_t b
 /* If there is a file PART: DM_E_IO if another run is writing it, DM_E_USAGE if it is not an
  * unfinished file of damier. REMOVE: removes it. */
 dm_status dm_output_leftover(const dm_location *at, const char *part, bool remove);
-
-/* Whether FD, which is PATH, is empty or holds only zeros, as after a loss of power. */
-dm_status dm_output_holds_nothing(const dm_location *at, const char *path, int fd, bool *nothing);
 
 /* ---- names (output_hold.c) ---- */
 
@@ -118,11 +105,6 @@ dm_status dm_output_edit(const dm_output_file *file, dm_output_work *work, void 
 
 /* Waits until FILE is on the disk, whatever its name; KEEPALIVE (or NULL) beats meanwhile. */
 dm_status dm_output_sync_made(const dm_output_file *file, const dm_keepalive *keepalive);
-
-/* Opens the directory of AT's file, and waits until the names in it are on the disk, if its file
- * system supports that. */
-dm_status dm_output_open_folder(const dm_location *at, int *folder);
-dm_status dm_output_sync_folder(const dm_location *at, int folder);
 
 /* A dm_child_work: rejects the file of the dm_location if it contains more than its dataset. */
 dm_status dm_output_holds_only(const void *location, void *nothing);

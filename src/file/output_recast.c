@@ -1,4 +1,3 @@
-#include "file/recast.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +12,7 @@
 #include "file/child.h"
 #include "file/hdf5_use.h"
 #include "file/npy.h"
-#include "file/output_file.h"
+#include "file/output_impl.h"
 #include "file/read.h"
 
 enum { PIECE = 1 << 24, HEAD_BYTES = 1 << 20 };
@@ -51,7 +50,7 @@ dm_status dm_recast_check(const dm_location *at, dm_output_form *form) {
   char nothing = 0;
   struct stat info;
   DM_TRY(dm_child_run(at, look_for_place, at, &nothing, sizeof nothing));
-  if (stat(at->file, &info) < 0) return dm_output_failed(at, at->file, "examined");
+  if (stat(at->file, &info) < 0) return dm_io_failed(at, at->file, "examined");
   if (info.st_nlink > 1)
     return dm_hint(dm_fail_at(DM_E_USAGE, at, "the file has other names (hard links)"),
                    "--append replaces the file by a new one, which would have this name alone");
@@ -70,7 +69,7 @@ dm_status dm_recast_room(const dm_output_file *file, const dm_output_form *form)
   char directory[DM_PATH];
   int64_t bytes = 0;
   DM_TRY(bytes_of(file, &bytes));
-  dm_output_directory(file->at.file, directory);
+  dm_io_directory(file->at.file, directory);
   if (dm_add_overflows(bytes, form->existing.file_bytes + HEAD_BYTES, &bytes))
     return dm_fail_at(DM_E_FIT, &file->at, "the new file has no 64-bit size");
   return dm_context(dm_output_room(&file->at, directory, bytes), "the new file beside the first");
@@ -118,7 +117,7 @@ static dm_status add_dataset(dm_output_file *made) {
 static dm_status copy_existing(dm_output_file *made, const dm_output_form *form,
                                const dm_keepalive *keepalive, int *held) {
   *held = open(made->at.file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-  if (*held < 0) return dm_output_failed(&made->at, made->at.file, "opened");
+  if (*held < 0) return dm_io_failed(&made->at, made->at.file, "opened");
   DM_TRY(dm_output_lock(&made->at, made->at.file, *held, LOCK_SH));
   DM_TRY(dm_recast_unchanged(made, form));
   DM_TRY(copy(made, *held, 0, 0, form->existing.file_bytes, NULL, keepalive));
