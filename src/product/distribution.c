@@ -150,6 +150,30 @@ bool dm_distribution_parts(const dm_distribution *of, int rank, int *row_part, i
   return false;
 }
 
+static bool range_of(const dm_axis *axis, int part, dm_range *range) {
+  *range = (dm_range){0};
+  for (int64_t r = 0; r < axis->count; r++) {
+    const dm_axis_run *run = &axis->runs[r];
+    if (run->part != part) continue;
+    if (range->begin == range->end) range->begin = range->end = run->begin;
+    if (run->begin != range->end || run->local != run->begin - range->begin) return false;
+    range->end = dm_axis_end(axis, r);
+  }
+  return true;
+}
+
+bool dm_distribution_extent(const dm_distribution *of, int rank, dm_extent *extent) {
+  int row, col;
+  *extent = (dm_extent){0};
+  if (!dm_distribution_parts(of, rank, &row, &col)) return true;
+  const bool contiguous =
+      range_of(&of->rows, row, &extent->rows) && range_of(&of->cols, col, &extent->cols);
+  const bool empty =
+      extent->rows.begin == extent->rows.end || extent->cols.begin == extent->cols.end;
+  if (empty) *extent = (dm_extent){0};
+  return contiguous;
+}
+
 int64_t dm_axis_size(const dm_axis *axis, int part) {
   int64_t size = 0;
   for (int64_t run = 0; run < axis->count; run++)

@@ -56,6 +56,10 @@ dm_status dm_distribution_part(const dm_distribution *of, dm_extent extent, dm_d
 /* The parts of RANK; false: it has none. */
 bool dm_distribution_parts(const dm_distribution *of, int rank, int *row_part, int *col_part);
 
+/* The elements of RANK, both ranges empty if it has none; false: they are not contiguous, in the
+ * matrix or in the rank's memory. */
+bool dm_distribution_extent(const dm_distribution *of, int rank, dm_extent *extent);
+
 /* Elements along AXIS that belong to PART. */
 int64_t dm_axis_size(const dm_axis *axis, int part);
 

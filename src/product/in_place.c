@@ -1,5 +1,6 @@
 #include "product/in_place.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "backend/checked_product.h"
@@ -16,7 +17,10 @@ typedef struct product {
   dm_distributed matrix[3]; /* op(A), op(B), C */
   dm_backend *backend;
   dm_whole_product whole;
-  void *stream; /* of C, if the product is only posted */
+  dm_extent at[3];     /* the place of this rank's part of each matrix */
+  dm_travel travel;    /* with several ranks */
+  dm_freivalds *check; /* NULL: the verification is the backend's, or off */
+  void *stream;        /* of C, if the product is only posted */
 } product;
 
 /* ---- which products ---- */
@@ -30,16 +34,19 @@ static bool is_plain(const dm_multiply *m) {
          m->engine.fill == 0;
 }
 
-static bool is_one_memory(const dm_multiply *m) {
+static bool is_one_memory(const dm_multiply *m, int ranks) {
   const dm_memory_matrix *c = m->in_memory[DM_C], *old = m->in_memory[DM_OLD];
   if (!c || !m->in_memory[DM_A] || !m->in_memory[DM_B] || (m->has_c && old != c)) return false;
-  return m->in_memory[DM_A]->on_gpu == c->on_gpu && m->in_memory[DM_B]->on_gpu == c->on_gpu;
+  for (int x = 0; x < 3 && ranks > 1; x++)
+    if (m->in_memory[x]->data && !m->in_memory[x]->on_gpu) return false;
+  return ranks > 1 ||
+         (m->in_memory[DM_A]->on_gpu == c->on_gpu && m->in_memory[DM_B]->on_gpu == c->on_gpu);
 }
 
 /* On the host only without GPUs: with them, what is stated as host memory may be theirs. */
-static bool is_for_backend(const dm_multiply *m) {
+static bool is_for_backend(const dm_multiply *m, bool on_gpu) {
   const char *name = m->engine.backend;
-  const bool on_gpu = m->in_memory[DM_C]->on_gpu, automatic = strcmp(name, "auto") == 0;
+  const bool automatic = strcmp(name, "auto") == 0;
   if (on_gpu) return automatic || strcmp(name, "cuda") == 0;
   return automatic ? !dm_backend_has_driver() : strcmp(name, "cpu") == 0;
 }
@@ -50,13 +57,29 @@ static bool is_conjugated(const dm_multiply *m, const dm_problem *p) {
          (m->equation.op_a == DM_OP_C || m->equation.op_b == DM_OP_C);
 }
 
-static bool is_native(const dm_multiply *m, const dm_problem *p) {
+static bool is_native(const dm_multiply *m, const dm_problem *p, bool on_gpu) {
   if (m->verify && is_conjugated(m, p)) return false;
+  if (m->verify && m->equation.alpha[0] == 0 && m->equation.alpha[1] == 0)
+    return false; /* the bounds would vanish; the pipeline verifies before it applies alpha */
   /* A wrong C could not be computed again: on the host the pipeline keeps it until its verdict. */
-  if (m->verify && p->reads_c && !m->in_memory[DM_C]->on_gpu) return false;
+  if (m->verify && p->reads_c && !on_gpu) return false;
   return dm_compute_is_plain(&p->compute) && !p->fastest && p->file_a == p->work &&
          p->file_b == p->work && (p->c == p->accumulator || p->c == p->work) &&
          (m->equation.type == DM_DTYPE_NONE || m->equation.type == p->work);
+}
+
+/* Several ranks must multiply on GPUs, and be counted as they are. */
+static bool is_for_ranks(const dm_multiply *m, int ranks) {
+  return ranks == 1 || (!m->engine.require_gpu_per_rank && m->engine.pretend_nodes < 2);
+}
+
+/* *takes: all ranks do. */
+static dm_status agree_to_take(const dm_run *run, const dm_multiply *m, bool *takes) {
+  int64_t refuses = !is_plain(m) || !is_one_memory(m, run->ranks) || !is_for_ranks(m, run->ranks);
+  if (!refuses) refuses = !is_for_backend(m, run->ranks > 1 || m->in_memory[DM_C]->on_gpu);
+  if (run->ranks > 1) DM_TRY(dm_comm_max_i64(run->world, &refuses, 1));
+  *takes = !refuses;
+  return DM_OK;
 }
 
 /* ---- opening ---- */
@@ -92,14 +115,30 @@ static dm_status open_matrices(product *p) {
                                 .conjugate_b = e->op_b == DM_OP_C};
   memcpy(p->whole.alpha, e->alpha, sizeof e->alpha);
   memcpy(p->whole.beta, e->beta, sizeof e->beta);
+  for (int x = 0; x < 3; x++)
+    (void)dm_distribution_extent(&p->matrix[x].of, p->run->rank, &p->at[x]);
+  return DM_OK;
+}
+
+/* Whether the matrices are multiplied where they are. */
+static dm_status fit(dm_in_place *kept, product *p, bool *fits) {
+  if (p->run->ranks > 1) {
+    DM_TRY(dm_travel_open(&kept->stationary, p->run, p->backend, p->multiply->engine.transport,
+                          p->matrix, &p->whole, &p->travel, fits));
+    p->outcome->turned = p->travel.turned;
+    p->outcome->strips = p->travel.strips.count;
+    p->outcome->transport = *fits ? kept->stationary.links.chosen->name : "";
+    return DM_OK;
+  }
+  *fits = dm_backend_suits(p->backend, &p->whole); /* with one rank */
   return DM_OK;
 }
 
 /* Waits for the caller's streams, but not for that in which the product is posted. */
 static dm_status reach(product *p) {
   static const char *const names[] = {"A", "B", "C"};
-  void *stream = p->matrix[DM_C].stream;
-  p->stream = p->multiply->verify ? NULL : stream;
+  const bool posts = !p->multiply->verify && p->run->ranks == 1;
+  p->stream = posts ? p->matrix[DM_C].stream : NULL;
   for (int x = 0; x < 3; x++) {
     const bool awaited = x > 0 && p->matrix[x].stream == p->matrix[0].stream;
     if (awaited || (p->stream && p->matrix[x].stream == p->stream)) p->matrix[x].stream = NULL;
@@ -110,29 +149,43 @@ static dm_status reach(product *p) {
 
 /* ---- multiplying ---- */
 
-static dm_status add_operands(product *p, dm_freivalds *check) {
+/* Waits for the sums posted with STATUS. */
+static dm_status together(const product *p, dm_status status) {
+  return dm_comm_agree(p->run->world, status ? status : dm_backend_settle(p->backend));
+}
+
+static dm_status add(const product *p, dm_freivalds_part *part, dm_view view, int matrix) {
+  const dm_extent at = p->at[matrix];
+  return together(p, part(p->check, p->backend, view, at.rows.begin, at.cols.begin));
+}
+
+static dm_status add_operands(void *context) {
+  const product *p = context;
   const dm_comm *world = p->run->world;
-  DM_TRY(dm_freivalds_scan_b(check, p->backend, p->whole.b, 0, 0));
-  DM_TRY(dm_freivalds_weigh(check, world));
-  DM_TRY(dm_freivalds_add_b(check, p->backend, p->whole.b, 0, 0));
-  DM_TRY(dm_freivalds_project(check, world));
-  return dm_freivalds_add_a(check, p->backend, p->whole.a, 0, 0);
+  DM_TRY(add(p, dm_freivalds_scan_b, p->whole.b, DM_B));
+  DM_TRY(dm_freivalds_weigh(p->check, world));
+  DM_TRY(add(p, dm_freivalds_add_b, p->whole.b, DM_B));
+  DM_TRY(dm_freivalds_project(p->check, world));
+  return add(p, dm_freivalds_add_a, p->whole.a, DM_A);
+}
+
+/* Calls MEANWHILE, unless NULL, while a GPU multiplies. */
+static dm_status multiply_all(product *p, dm_status (*meanwhile)(void *context)) {
+  dm_event done;
+  if (p->run->ranks > 1) return dm_travel_multiply(&p->travel, meanwhile, p);
+  DM_TRY(dm_backend_multiply(p->backend, &p->whole, NULL, &done));
+  dm_status status = meanwhile ? meanwhile(p) : DM_OK;
+  return dm_status_first(status, dm_backend_wait(p->backend, done));
 }
 
 /* The sums of A and B are taken while a GPU multiplies; a C that is replaced is summed before. */
-static dm_status multiply_checked(product *p, dm_freivalds *check) {
+static dm_status multiply_checked(product *p) {
   const bool reads_c = p->outcome->problem.reads_c;
-  dm_event done;
-  dm_status status = DM_OK;
-  if (reads_c) status = add_operands(p, check);
-  if (!status && reads_c) status = dm_freivalds_add_c0(check, p->backend, p->whole.c, 0, 0);
-  if (!status && reads_c) status = dm_backend_settle(p->backend);
-  DM_TRY(status);
-  DM_TRY(dm_backend_multiply(p->backend, &p->whole, NULL, &done));
-  if (!reads_c) DM_TRY(add_operands(p, check));
-  DM_TRY(dm_backend_wait(p->backend, done));
-  DM_TRY(dm_freivalds_add_c(check, p->backend, p->whole.c, 0, 0));
-  return dm_freivalds_judge(check, p->run->world, &p->outcome->verdict);
+  if (reads_c) DM_TRY(add_operands(p));
+  if (reads_c) DM_TRY(add(p, dm_freivalds_add_c0, p->whole.c, DM_C));
+  DM_TRY(multiply_all(p, reads_c ? NULL : add_operands));
+  DM_TRY(add(p, dm_freivalds_add_c, p->whole.c, DM_C));
+  return dm_freivalds_judge(p->check, p->run->world, &p->outcome->verdict);
 }
 
 /* With fewer columns, groups take more time than they are worth. */
@@ -141,17 +194,20 @@ enum { GROUPED = 512 };
 static dm_status multiply_once(dm_in_place *kept, product *p, int draw) {
   const dm_problem *problem = &p->outcome->problem;
   const bool on_gpu = p->outcome->on_gpu;
-  if (dm_backend_can_check(p->backend, &p->whole))
+  if (p->run->ranks == 1 && dm_backend_can_check(p->backend, &p->whole))
     return dm_freivalds_multiply(problem, p->multiply->seed, draw, p->run->world, p->backend,
                                  &p->whole, &p->outcome->verdict);
-  DM_TRY(dm_freivalds_reuse(problem, p->whole.alpha, p->whole.beta, on_gpu, &kept->check));
+  DM_TRY(dm_comm_agree(p->run->world, dm_freivalds_reuse(problem, p->whole.alpha, p->whole.beta,
+                                                         on_gpu, &kept->check)));
   if (on_gpu || problem->n < GROUPED) dm_freivalds_join_groups(kept->check);
   dm_freivalds_repeat(kept->check, p->multiply->seed, draw);
-  return multiply_checked(p, kept->check);
+  p->check = kept->check;
+  return multiply_checked(p);
 }
 
 static dm_status multiply_unchecked(product *p) {
   dm_event done;
+  if (p->run->ranks > 1) return multiply_all(p, NULL);
   p->outcome->posted = p->stream != NULL;
   DM_TRY(dm_backend_multiply(p->backend, &p->whole, p->stream, &done));
   return dm_backend_wait(p->backend, done);
@@ -183,20 +239,21 @@ static dm_status multiply_verified(dm_in_place *kept, product *p) {
 
 static dm_status run_product(dm_in_place *kept, product *p, bool *taken) {
   const dm_multiply *m = p->multiply;
+  const dm_comm *world = p->run->world;
   dm_problem *problem = &p->outcome->problem;
   DM_TRY(dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL, &m->equation, problem));
-  if (!is_native(m, problem) || !is_for_backend(m)) return DM_OK;
-  p->outcome->on_gpu = m->in_memory[DM_C]->on_gpu;
+  p->outcome->on_gpu = p->run->ranks > 1 || m->in_memory[DM_C]->on_gpu;
+  if (!is_native(m, problem, p->outcome->on_gpu)) return DM_OK;
   DM_TRY(open_matrices(p));
-  DM_TRY(open_backend(kept, p->run, p->outcome->on_gpu, &p->backend));
-  if (!dm_backend_suits(p->backend, &p->whole)) return DM_OK;
-  *taken = true;
-  DM_TRY(reach(p));
+  DM_TRY(dm_comm_agree(world, open_backend(kept, p->run, p->outcome->on_gpu, &p->backend)));
+  DM_TRY(fit(kept, p, taken));
+  if (!*taken) return DM_OK;
+  DM_TRY(dm_comm_agree(world, reach(p)));
   p->outcome->verified = m->verify;
   memcpy(p->outcome->alpha, m->equation.alpha, sizeof m->equation.alpha);
   memcpy(p->outcome->beta, m->equation.beta, sizeof m->equation.beta);
   if (p->run->at) p->run->at(p->run->at_context, 0, 1);
-  DM_TRY(dm_stop_check(&p->run->stop));
+  DM_TRY(dm_stop_agree(&p->run->stop, world));
   DM_TRY(m->verify ? multiply_verified(kept, p) : multiply_unchecked(p));
   if (p->run->at) p->run->at(p->run->at_context, 1, 1);
   return DM_OK;
@@ -208,8 +265,11 @@ dm_status dm_in_place_run(dm_in_place *kept, dm_run *run, const dm_multiply *mul
   const double start = dm_now();
   *taken = false;
   *outcome = (dm_in_place_outcome){.on_gpu = false};
-  if (run->ranks != 1 || !is_plain(multiply) || !is_one_memory(multiply)) return DM_OK;
-  dm_status status = dm_comm_agree(run->world, run_product(kept, &p, taken));
+  bool takes;
+  DM_TRY(agree_to_take(run, multiply, &takes));
+  if (!takes) return DM_OK;
+  dm_status status = run_product(kept, &p, taken);
+  dm_travel_close(&p.travel);
   for (int x = 0; x < 3; x++) dm_distributed_close(&p.matrix[x]);
   outcome->seconds = dm_now() - start;
   return status;
@@ -217,9 +277,21 @@ dm_status dm_in_place_run(dm_in_place *kept, dm_run *run, const dm_multiply *mul
 
 void dm_in_place_close(dm_in_place *kept) {
   dm_freivalds_free(kept->check); /* before the backend whose sums it may await */
+  dm_stationary_close(&kept->stationary);
   dm_backend_close(kept->host);
   dm_backend_close(kept->gpu);
   *kept = (dm_in_place){0};
+}
+
+/* Ranks that keep their rows of C form a column of the grid. */
+static void record_recipe(const dm_in_place_outcome *outcome, const dm_device *device,
+                          const dm_run *run, dm_record *record) {
+  char ways[80] = "";
+  if (outcome->strips > 0)
+    snprintf(ways, sizeof ways, ", op(%s) in %lld strips by %s", outcome->turned ? "A" : "B",
+             (long long)outcome->strips, outcome->transport);
+  dm_record_text(record, "plan.recipe", "recipe", "in place, by %s%s", device->library, ways);
+  dm_record_text(record, "plan.grid", NULL, outcome->turned ? "1x%dx1" : "%dx1x1", run->ranks);
 }
 
 void dm_in_place_record(const dm_in_place *kept, const dm_in_place_outcome *outcome,
@@ -231,8 +303,7 @@ void dm_in_place_record(const dm_in_place *kept, const dm_in_place_outcome *outc
   dm_record_integer(record, "problem.k", NULL, DM_SHOWN_PLAIN, p->k);
   dm_record_text(record, "problem.work", NULL, "%s", dm_dtype_name(p->work));
   dm_record_text(record, "problem.c", NULL, "%s", dm_dtype_name(p->c));
-  dm_record_text(record, "plan.recipe", "recipe", "in place, by %s", device->library);
-  dm_record_text(record, "plan.grid", NULL, "1x1x1");
+  record_recipe(outcome, device, run, record);
   dm_record_integer(record, "plan.tiles", NULL, DM_SHOWN_PLAIN, 1);
   dm_record_text(record, "machine.backend", NULL, "%s", outcome->on_gpu ? "cuda" : "cpu");
   dm_record_text(record, "machine.device", NULL, "%s", device->name);

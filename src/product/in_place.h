@@ -1,22 +1,28 @@
-/* in_place: products of one process whose A, B and C are in one memory, of the host or of its GPU.
- * They are multiplied where they are, by one call of the BLAS library: nothing is copied, and
- * later calls reuse the open backend. */
+/* in_place: products whose A, B and C are in one memory and are multiplied where they are; later
+ * calls reuse the open backend. One process calls the BLAS library once, in memory of the host or
+ * of its GPU, and copies nothing; several, in memory of their GPUs, move op(A) or op(B)
+ * (product/stationary.h). */
 #ifndef DM_PRODUCT_IN_PLACE_H
 #define DM_PRODUCT_IN_PLACE_H
 
 #include "product/multiply.h"
+#include "product/stationary.h"
 
 /* What later products reuse; initially zero. */
 typedef struct dm_in_place {
   dm_backend *host, *gpu;
   dm_device device[2]; /* of HOST and GPU */
   dm_freivalds *check; /* the last one: its memory serves a product of the same size */
+  dm_stationary stationary;
 } dm_in_place;
 
 typedef struct dm_in_place_outcome {
   dm_problem problem;
   bool on_gpu, verified;
-  bool posted; /* the product runs in the caller's stream and may not be complete */
+  bool posted;    /* the product runs in the caller's stream and may not be complete */
+  bool turned;    /* several ranks: op(A) travelled, in as many strips; */
+  int64_t strips; /* 0: nothing did */
+  const char *transport;
   double alpha[2], beta[2];
   dm_verdict verdict;
   double seconds;
@@ -27,7 +33,7 @@ typedef struct dm_in_place_outcome {
  * and beta is 0 it is multiplied once more; DM_E_VERIFY or DM_E_CORRUPT, agreed: C is wrong. */
 dm_status dm_in_place_run(dm_in_place *kept, dm_run *run, const dm_multiply *multiply,
                           dm_in_place_outcome *outcome, bool *taken);
-void dm_in_place_close(dm_in_place *kept);
+void dm_in_place_close(dm_in_place *kept); /* collective */
 
 void dm_in_place_record(const dm_in_place *kept, const dm_in_place_outcome *outcome,
                         const dm_run *run, dm_record *record);

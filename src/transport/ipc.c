@@ -109,6 +109,14 @@ static void tell_drained(dm_ipc *ipc, int s) {
   advance(ipc, DM_IPC_DRAINED + s, times);
 }
 
+/* Peers get what this rank's memory holds, and wait for it no more. */
+static void ipc_abandon(dm_transport *transport) {
+  for (int s = 0; s < DM_SHARES; s++) {
+    advance((dm_ipc *)transport, DM_IPC_FILLED + s, UINT64_MAX);
+    advance((dm_ipc *)transport, DM_IPC_DRAINED + s, UINT64_MAX);
+  }
+}
+
 /* Enqueues in order the pulls that may start. The first that may not start delays those after it,
  * but only briefly, as all shares are filled at about the same time. */
 static dm_status start(dm_ipc *ipc, dm_ipc_gather *gather) {
@@ -193,6 +201,7 @@ const dm_transport_ops dm_transport_ipc = {
     .one_node = true,
     .open = ipc_open,
     .close = ipc_close,
+    .abandon = ipc_abandon,
     .expose = dm_ipc_expose,
     .refilled = ipc_refilled,
     .drained = ipc_drained,

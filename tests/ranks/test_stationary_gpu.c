@@ -1,0 +1,133 @@
+/* ranks: 2 3 4 8. Products of matrices in the GPU memory of several ranks, whose C stays where it
+ * is: every division of the matrix that travels, exact; damage; errors of one rank. */
+#include "api/library.h"
+#include "library_on_gpu.h"
+
+enum { CASES = 16 };
+
+typedef struct shape {
+  int64_t m, n, k;
+} shape;
+
+/* ---- divisions ---- */
+
+typedef enum cut { BY_ROWS, BY_COLUMNS, BLOCKS, ON_ONE, CUTS } cut;
+
+static int64_t block_of(int64_t size, int parts) {
+  return (size + parts - 1) / parts;
+}
+
+static void divide(gpu_test *t, random_state *r, cut how, spread *s) {
+  damier_matrix *m = &s->m;
+  const int ranks = t->base.run.ranks;
+  const int64_t down = draw(r, 1, ranks), padded = m->cols + draw(r, 0, 3);
+  m->division = how == BY_ROWS ? DAMIER_BY_ROWS : DAMIER_BLOCK_CYCLIC;
+  m->row_stride = padded;
+  m->col_stride = 1;
+  m->grid_rows = how == BLOCKS ? (int)down : 1;
+  m->grid_cols = ranks / m->grid_rows;
+  m->row_block = block_of(m->rows, m->grid_rows);
+  m->col_block = block_of(m->cols, m->grid_cols);
+  if (how == ON_ONE) {
+    m->division = DAMIER_ON_ONE;
+    m->rank = (int)draw(r, 0, ranks - 1);
+  }
+  for (int i = 0; i < ranks; i++) {
+    const int64_t end = (i + 1) * block_of(m->rows, ranks);
+    s->first_row[i + 1] = end < m->rows ? end : m->rows;
+  }
+  m->own_rows = s->first_row[t->base.run.rank + 1] - s->first_row[t->base.run.rank];
+}
+
+/* WHICH: as in fill; OP: of the matrix, whose op is HOW divided; COLUMNS: columns are contiguous.
+ */
+static placed place_cut(gpu_test *t, random_state *r, damier_type type, int64_t rows, int64_t cols,
+                        char op, cut how, int which) {
+  const bool turned = op != 'n';
+  placed p = {
+      .s = {.m = {.type = type, .rows = turned ? cols : rows, .cols = turned ? rows : cols}}};
+  if (turned && how < BLOCKS) how = how == BY_ROWS ? BY_COLUMNS : BY_ROWS;
+  p.s.first_row[0] = 0;
+  divide(t, r, how, &p.s);
+  p.s.m.data = memory_of(&t->base, spread_bytes(&p.s));
+  memset(p.s.m.data, 0x7f, (size_t)spread_bytes(&p.s));
+  fill(&t->base, &p.s, which);
+  p.m = put_on_gpu(&t->base, t->gpu, &p.s, &p.there);
+  return p;
+}
+
+/* ---- products ---- */
+
+typedef struct posed {
+  equation e;
+  shape of;
+  placed a, b, c;
+} posed;
+
+/* C and op(A) by rows, and op(B) in any way; or C and op(B) by columns, and op(A) in any way. */
+static posed pose(gpu_test *t, damier_context *context, random_state *r, damier_type type) {
+  const bool rows = draw(r, 0, 1);
+  const cut kept = rows ? BY_ROWS : BY_COLUMNS, moved = (cut)draw(r, 0, CUTS - 1);
+  const int64_t wide = draw(r, 1, 700), narrow = draw(r, 1, 30);
+  const damier_type type_c = type == DAMIER_I8 ? DAMIER_I32 : type;
+  posed p = {.of = {rows ? narrow : wide, rows ? wide : narrow, draw(r, 1, 40)},
+             .e = {'n', 'n', (int)draw(r, 1, 2) * (draw(r, 0, 1) ? 1 : -1), (int)draw(r, 0, 2),
+                   type == DAMIER_C64}};
+  /* A matrix that travels has contiguous rows of op(X), unless ranks have whole columns. */
+  *(rows ? &p.e.op_a : &p.e.op_b) = "nt"[draw(r, 0, 1)];
+  if (moved == kept || moved == ON_ONE) *(rows ? &p.e.op_b : &p.e.op_a) = 'n';
+  set_plain(context);
+  state(context, "op-a", "%c", p.e.op_a);
+  state(context, "op-b", "%c", p.e.op_b);
+  state(context, "alpha", "%d", p.e.alpha);
+  state(context, "beta", "%d", p.e.beta);
+  p.a = place_cut(t, r, type, p.of.m, p.of.k, p.e.op_a, rows ? kept : moved, 0);
+  p.b = place_cut(t, r, type, p.of.k, p.of.n, p.e.op_b, rows ? moved : kept, 1);
+  p.c = place_cut(t, r, type_c, p.of.m, p.of.n, 'n', kept, 2);
+  return p;
+}
+
+static void drop_all(gpu_test *t, posed *p) {
+  drop(t, &p->a);
+  drop(t, &p->b);
+  drop(t, &p->c);
+}
+
+static bool was_in_place(const damier_context *context) {
+  return strstr(damier_record(context), "in place") != NULL;
+}
+
+static void check_result(gpu_test *t, posed *p, int number) {
+  take_from_gpu(&t->base, t->gpu, &p->c.s, &p->c.there);
+  const int64_t wrong = count_wrong(&t->base, &p->c.s, &p->e, p->of.k);
+  CHECK(&t->base, wrong == 0, "case %d (%c%c beta %d, %lld x %lld x %lld): %lld wrong", number,
+        p->e.op_a, p->e.op_b, p->e.beta, (long long)p->of.m, (long long)p->of.n, (long long)p->of.k,
+        (long long)wrong);
+}
+
+static void try_case(gpu_test *t, damier_context *context, random_state *r, int number) {
+  static const damier_type types[] = {DAMIER_F64, DAMIER_F32, DAMIER_C64};
+  posed p = pose(t, context, r, types[draw(r, 0, 2)]);
+  damier_error error;
+  damier_set(context, "verify", draw(r, 0, 3) ? "yes" : "no", &error);
+  const int code = damier_multiply(context, &p.a.m, &p.b.m, &p.c.m, &error);
+  CHECK(&t->base, code == DAMIER_OK, "case %d (%d %d %d alpha %d beta %d): %s", number, (int)p.of.m,
+        (int)p.of.n, (int)p.of.k, p.e.alpha, p.e.beta, error.message);
+  CHECK(&t->base, code || was_in_place(context), "case %d (%c%c, %d %d %d) was not in place",
+        number, p.e.op_a, p.e.op_b, (int)p.a.m.division, (int)p.b.m.division, (int)p.c.m.division);
+  if (!code) check_result(t, &p, number);
+  drop_all(t, &p);
+}
+
+TEST_PROGRAM(test_stationary_gpu) {
+  gpu_test test;
+  random_state r = {20261125};
+  damier_context *context;
+  damier_error error;
+  if (!gpu_test_start(&test, false)) return SKIPPED;
+  const int code = damier_open(MPI_COMM_WORLD, &context, &error);
+  CHECK(&test.base, code == DAMIER_OK, "%s", error.message);
+  for (int i = 0; i < CASES && !code; i++) try_case(&test, context, &r, i);
+  damier_close(context);
+  return gpu_test_end(&test);
+}
