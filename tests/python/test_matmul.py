@@ -135,6 +135,7 @@ class Types(unittest.TestCase):
         a, b = drawn((6, 4), "c16"), drawn((9, 6), "c16", 2)
         c = damier.matmul(a, b, op_a="c", op_b="t", alpha=2 - 1j)
         np.testing.assert_array_equal(c, (2 - 1j) * (a.conj().T @ b.T))
+        np.testing.assert_array_equal(damier.matmul(a, a, op_b="t", alpha=0), np.zeros((6, 6)))
 
 
 class Shapes(unittest.TestCase):
