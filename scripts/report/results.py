@@ -298,17 +298,30 @@ def pairs_table(records):
                  for way in ("one_way", "both_ways", "together")))
 
 
-@columns("m = n = k", "type", "torch.matmul, ms", "damier.matmul, ms", "ratio", "verified: ms", "ratio")
-def in_place_table(records):
-    """Arrays in the memory of one GPU, alternating; medians."""
+def in_place_rows(records):
     for case, mine in groups(records, lambda r: r["size"], lambda r: r["type"]):
         plain, checked = (next(r for r in mine if r["verify"] == verify) for verify in (False, True))
         yield (*case, *(f"{1e3 * plain[name][0]:.3g}" for name in ("torch_s", "damier_s")), f"{plain['ratio'][0]:.2f}",
                f"{1e3 * checked['damier_s'][0]:.3g}", f"{checked['ratio'][0]:.2f}")
 
 
+IN_PLACE = ("damier.matmul, ms", "ratio", "verified: ms", "ratio")
+
+
+@columns("m = n = k", "type", "torch.matmul, ms", *IN_PLACE)
+def in_place_table(records):
+    """Arrays in the memory of one GPU, alternating; medians."""
+    return in_place_rows(records)
+
+
+@columns("m = n = k", "type", "all-gather and torch.matmul, ms", *IN_PLACE)
+def in_place_ranks_table(records):
+    """Rows of A, B and C in the memory of each rank's GPU."""
+    return in_place_rows(records)
+
+
 def kind_of(record):
-    if record["file"] in ("limited_gpu", "residues_gpus", "in_place"):
+    if record["file"] in ("limited_gpu", "residues_gpus", "in_place", "in_place_ranks"):
         return record["file"]
     if record["verb"] == "user":
         return "user"
@@ -349,7 +362,8 @@ PAGES = {"results/whole_commands.md": {"user": ("user", user_tables.tables)},
          "results/kernels.md": {name: ("kernels", make) for name, make in kernel_tables.TABLES.items()}
          | {name: ("choice", make) for name, make in kernel_tables.CHOICE.items()},
          "../kernels/README.md": {name: (None, make) for name, make in kernel_tables.LADDER_PAGE.items()},
-         "library.md": {"in place": ("in_place", in_place_table)},
+         "library.md": {"in place": ("in_place", in_place_table),
+                        "in place ranks": ("in_place_ranks", in_place_ranks_table)},
          "checkpoint.md": {"checkpoint": ("checkpoint", checkpoint_table)},
          "performance.md": {f"summary {name}": (None, make) for name, make in summary.TABLES.items()}}
 
