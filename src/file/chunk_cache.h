@@ -4,8 +4,11 @@
 #ifndef DM_FILE_CHUNK_CACHE_H
 #define DM_FILE_CHUNK_CACHE_H
 
-#include "file/file_queue.h"
-#include "file/reader.h"
+#include "file/output.h"
+#include "file/read_impl.h"
+
+typedef struct dm_file_queue dm_file_queue;
+typedef struct dm_transfer dm_transfer;
 
 /* LEFT is guarded by the pool's lock. */
 struct dm_transfer {

@@ -206,8 +206,8 @@ static dm_status start(dm_file_queue *queue, const dm_transfer *what, dm_transfe
   return post(new);
 }
 
-dm_status dm_file_queue_request(dm_file_queue *queue, dm_reader *reader, const dm_request *request,
-                                dm_transfer **transfer) {
+static dm_status start_request(dm_file_queue *queue, dm_reader *reader, const dm_request *request,
+                               dm_transfer **transfer) {
   const dm_transfer what = {
       .reader = reader, .element = dm_dtype_size(reader->dataset.dtype), .request = *request};
   return start(queue, &what, transfer);
@@ -219,7 +219,7 @@ dm_status dm_file_queue_read(dm_file_queue *queue, dm_reader *reader, int64_t ro
   dm_request request;
   DM_TRY(dm_request_of(reader, (dm_line){row, 1}, (dm_line){col, 1}, views, count, conjugate,
                        &request));
-  return dm_file_queue_request(queue, reader, &request, transfer);
+  return start_request(queue, reader, &request, transfer);
 }
 
 dm_status dm_file_queue_write(dm_file_queue *queue, dm_output *output, int64_t row, int64_t col,
@@ -234,11 +234,13 @@ dm_status dm_file_queue_write(dm_file_queue *queue, dm_output *output, int64_t r
 
 /* ---- waiting ---- */
 
+static dm_status read_here(dm_reader *reader, const dm_request *request);
+
 static dm_status read_by_hdf5(dm_transfer *transfer) {
   dm_reader *reader = transfer->reader;
   int64_t before = reader->bytes;
   DM_TRY(dm_reader_wake(reader));
-  DM_TRY(dm_reader_read_here(reader, &transfer->request));
+  DM_TRY(read_here(reader, &transfer->request));
   dm_pool_lock(transfer->queue->pool);
   transfer->queue->arrivals.moved += reader->bytes - before;
   reader->bytes = before; /* counted when the transfer is done */
@@ -307,4 +309,49 @@ int64_t dm_file_queue_moved(dm_file_queue *queue) {
 
 int64_t dm_file_queue_unpacked(dm_file_queue *queue) {
   return look(queue, &queue->arrivals.unpacked);
+}
+
+/* ---- reading without other threads, or waiting for them (read.h) ---- */
+
+/* Bytes of unpacked chunks kept if there are no threads. */
+enum { OWN_MEMORY = 1 << 27 };
+
+void dm_reader_close(dm_reader *reader) {
+  if (reader) dm_file_queue_close(reader->own);
+  dm_reader_release(reader);
+}
+
+void dm_reader_lean_on(dm_reader *reader, dm_file_queue *ahead) {
+  dm_file_queue_close(reader->own);
+  reader->own = NULL;
+  reader->ahead = ahead;
+}
+
+static dm_status read_by(dm_file_queue *queue, dm_reader *reader, const dm_request *r) {
+  dm_transfer *transfer;
+  dm_status status = start_request(queue, reader, r, &transfer);
+  if (!status) status = dm_transfer_wait(transfer, reader->keepalive);
+  if (status) dm_file_queue_cancel(queue); /* the caller may free the memory */
+  return status;
+}
+
+static dm_status read_here(dm_reader *reader, const dm_request *request) {
+  if (reader->chunks || reader->sources) {
+    if (!reader->own) DM_TRY(dm_file_queue_open(0, OWN_MEMORY, &reader->own));
+    return read_by(reader->own, reader, request);
+  }
+  for (dm_rectangle piece = {0}; dm_reader_next_piece(reader, request, &piece);) {
+    DM_TRY(dm_reader_bring(reader, request, piece, &reader->scratch, reader->keepalive));
+    DM_TRY(dm_keepalive_beat(reader->keepalive));
+  }
+  reader->bytes += request->part.rows * request->part.cols * dm_dtype_size(reader->dataset.dtype);
+  return dm_reader_all_there(reader);
+}
+
+dm_status dm_reader_read(dm_reader *reader, int64_t row, int64_t col, const dm_view *views,
+                         int64_t count, bool conjugate) {
+  dm_request request;
+  DM_TRY(dm_request_of(reader, (dm_line){row, 1}, (dm_line){col, 1}, views, count, conjugate,
+                       &request));
+  return reader->ahead ? read_by(reader->ahead, reader, &request) : read_here(reader, &request);
 }

@@ -11,8 +11,6 @@
 #include "file/output.h"
 #include "file/read.h"
 
-enum { DM_READ_MEMORY = 1 << 26 }; /* bytes: the default */
-
 typedef struct dm_file_queue dm_file_queue;
 typedef struct dm_transfer dm_transfer; /* one rectangle being moved */
 
@@ -33,13 +31,6 @@ void dm_file_queue_close(dm_file_queue *queue);
 dm_status dm_file_queue_read(dm_file_queue *queue, dm_reader *reader, int64_t row, int64_t col,
                              const dm_view *views, int64_t count, bool conjugate,
                              dm_transfer **transfer);
-
-/* Work that a thread does on rows of a view before it writes them; CONTEXT is the caller's. Rows
- * are counted within the view; threads call it concurrently, once for each row. */
-typedef struct dm_prepare {
-  dm_status (*rows)(void *context, int64_t first, int64_t count); /* NULL: nothing */
-  void *context;
-} dm_prepare;
 
 /* Starts what dm_output_write does; VIEW's memory, and PREPARE's inputs, belong to the transfer
  * until it is done. */

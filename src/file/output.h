@@ -77,6 +77,13 @@ dm_status dm_output_open(const dm_output_file *file, dm_output **output);
  */
 dm_status dm_output_write(dm_output *output, int64_t row, int64_t col, dm_view view);
 
+/* Work that a thread does on rows of a view before it writes them; CONTEXT is the caller's. Rows
+ * are counted within the view; threads call it concurrently, once for each row. */
+typedef struct dm_prepare {
+  dm_status (*rows)(void *context, int64_t first, int64_t count); /* NULL: nothing */
+  void *context;
+} dm_prepare;
+
 /* Waits until everything written so far is on the disk; KEEPALIVE (or NULL) beats meanwhile. */
 dm_status dm_output_sync(dm_output *output, const dm_keepalive *keepalive);
 dm_status dm_output_close(dm_output *output); /* NULL is allowed */

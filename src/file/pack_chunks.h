@@ -6,9 +6,11 @@
 #include <hdf5.h>
 
 #include "file/chunk_filter.h"
-#include "file/pack.h"
+#include "file/output.h"
+#include "file/output_form.h"
 #include "file/pool.h"
-#include "file/reader.h"
+#include "file/read_impl.h"
+#include "file/tile_sums.h"
 
 typedef struct dm_packing {
   const dm_output_file *from;

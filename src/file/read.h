@@ -8,6 +8,8 @@
 
 typedef struct dm_reader dm_reader;
 
+enum { DM_READ_MEMORY = 1 << 26 }; /* bytes of a queue for reading (file_queue.h): the default */
+
 /* A reader is used by one thread at a time, and all readers of datasets with offset -1 by the same
  * thread: HDF5 is not thread-safe.
  *

@@ -7,7 +7,7 @@
 #include "core/copy.h"
 #include "file/batch.h"
 #include "file/chunk_filter.h"
-#include "file/reader.h"
+#include "file/read_impl.h"
 
 struct dm_chunks {
   dm_axes axes;

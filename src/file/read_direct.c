@@ -6,7 +6,7 @@
 
 #include "core/checked.h"
 #include "file/batch.h"
-#include "file/reader.h"
+#include "file/read_impl.h"
 
 static int64_t modified_of(const struct stat *info) {
   return (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec;

@@ -1,7 +1,7 @@
 #include "core/checked.h"
 #include "file/hdf5_attribute.h"
 #include "file/hdf5_type.h"
-#include "file/reader.h"
+#include "file/read_impl.h"
 
 #include <stdlib.h>
 

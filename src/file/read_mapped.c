@@ -4,7 +4,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "file/reader.h"
+#include "file/read_impl.h"
 
 enum { MOST_BANDS = 1 << 14 }; /* Linux allows a process 65530 mappings */
 

@@ -8,7 +8,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "file/reader.h"
+#include "file/read_impl.h"
 
 enum {
   MOST_AWAKE = 64, /* sources that HDF5 has open */
@@ -74,7 +74,7 @@ dm_status dm_sources_open(dm_reader *reader) {
 void dm_sources_close(struct dm_sources *s) {
   if (!s) return;
   for (int64_t i = 0; i < s->composite->sources; i++) {
-    dm_reader_close(s->reader[i]);
+    dm_reader_release(s->reader[i]);
     if (s->file[i].fd >= 0) close(s->file[i].fd);
   }
   pthread_mutex_destroy(&s->lock);
@@ -163,7 +163,7 @@ dm_status dm_sources_reader(dm_reader *reader, int64_t number, dm_reader **sourc
     DM_TRY(dm_buffer_table(1, source));
     dm_status status = open_source(s, reader, number, *source);
     if (status) {
-      dm_reader_close(*source);
+      dm_reader_release(*source);
       return status;
     }
     s->reader[number] = *source;

@@ -1,6 +1,6 @@
-/* reader: state shared by the methods of reading.  Private to io. */
-#ifndef DM_FILE_READER_H
-#define DM_FILE_READER_H
+/* read_impl: state shared by the methods of reading.  Private to io. */
+#ifndef DM_FILE_READ_IMPL_H
+#define DM_FILE_READ_IMPL_H
 
 #include <hdf5.h>
 
@@ -62,6 +62,9 @@ static inline dm_view dm_request_view(const dm_request *request, int64_t i) {
 /* Sets READER, all zero, to read DATASET as dm_reader_open does; opens nothing. */
 void dm_reader_prepare(dm_reader *reader, const dm_dataset *dataset, dm_dtype as);
 
+/* Closes READER, whose own queue is closed; NULL is allowed. */
+void dm_reader_release(dm_reader *reader);
+
 /* Notes missing values from now on, if the attributes of its dataset state any. */
 dm_status dm_reader_prepare_meaning(dm_reader *reader);
 
@@ -74,15 +77,6 @@ dm_status dm_request_of(const dm_reader *reader, dm_line rows, dm_line cols, con
  * request; false: none. *BEFORE is the number of rows or columns of the preceding views. */
 bool dm_request_common(const dm_request *request, int64_t i, const dm_rectangle *piece,
                        int64_t *before, dm_view *view, int64_t *row, int64_t *col);
-
-/* dm_reader_read without threads. */
-dm_status dm_reader_read_here(dm_reader *reader, const dm_request *request);
-
-struct dm_transfer;
-
-/* Starts REQUEST of READER in QUEUE, as dm_file_queue_read does. */
-dm_status dm_file_queue_request(struct dm_file_queue *queue, dm_reader *reader,
-                                const dm_request *request, struct dm_transfer **transfer);
 
 /* Advances *piece, initially all zero, to the next piece to read; false: there is none. */
 bool dm_reader_next_piece(const dm_reader *reader, const dm_request *request, dm_rectangle *piece);

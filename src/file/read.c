@@ -1,4 +1,4 @@
-#include "file/reader.h"
+#include "file/read_impl.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -11,14 +11,10 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/copy.h"
-#include "file/file_queue.h"
 
 /* Bytes read at once: directly into place; staged, in memory that fits in a cache; whole chunks if
  * HDF5 reads. */
 enum { PLAIN_PIECE = 1 << 22, STAGED_PIECE = 1 << 21, HDF5_PIECE = DM_READ_MEMORY, ROUNDED = 256 };
-
-/* Bytes of unpacked chunks kept if there are no threads. */
-enum { OWN_MEMORY = 1 << 27 };
 
 /* Bytes between two columns that are read rather than left out. */
 enum { BETWEEN = 1 << 14 };
@@ -67,16 +63,15 @@ dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **rea
   dm_status status = dm_reader_prepare_meaning(r);
   if (!status) status = open_by_layout(r);
   if (status) {
-    dm_reader_close(r);
+    dm_reader_release(r);
     return status;
   }
   *reader = r;
   return DM_OK;
 }
 
-void dm_reader_close(dm_reader *reader) {
+void dm_reader_release(dm_reader *reader) {
   if (!reader) return;
-  dm_file_queue_close(reader->own);
   dm_sources_close(reader->sources);
   if (reader->mapping) (void)munmap(reader->mapping, (size_t)reader->dataset.file_bytes);
   if (reader->fd >= 0) close(reader->fd);
@@ -103,12 +98,6 @@ void dm_reader_grain(const dm_reader *reader, int64_t *rows, int64_t *cols) {
 
 void dm_reader_keepalive(dm_reader *reader, const dm_keepalive *keepalive) {
   reader->keepalive = keepalive;
-}
-
-void dm_reader_lean_on(dm_reader *reader, dm_file_queue *ahead) {
-  dm_file_queue_close(reader->own);
-  reader->own = NULL;
-  reader->ahead = ahead;
 }
 
 /* Neighbours on the dataset have its own numbers, so that pieces end at its chunks. */
@@ -366,34 +355,4 @@ dm_status dm_reader_all_there(const dm_reader *reader) {
   dm_reader_missing(reader, &count, &first);
   if (count == 0 || d->meaning.missing != DM_MISSING_REFUSED) return DM_OK;
   return dm_missing_refused(d, -1, first); /* of what was read so far */
-}
-
-static dm_status read_by(dm_file_queue *queue, dm_reader *reader, const dm_request *r) {
-  dm_transfer *transfer;
-  dm_status status = dm_file_queue_request(queue, reader, r, &transfer);
-  if (!status) status = dm_transfer_wait(transfer, reader->keepalive);
-  if (status) dm_file_queue_cancel(queue); /* the caller may free the memory */
-  return status;
-}
-
-dm_status dm_reader_read_here(dm_reader *reader, const dm_request *request) {
-  if (reader->chunks || reader->sources) {
-    if (!reader->own) DM_TRY(dm_file_queue_open(0, OWN_MEMORY, &reader->own));
-    return read_by(reader->own, reader, request);
-  }
-  for (dm_rectangle piece = {0}; dm_reader_next_piece(reader, request, &piece);) {
-    DM_TRY(dm_reader_bring(reader, request, piece, &reader->scratch, reader->keepalive));
-    DM_TRY(dm_keepalive_beat(reader->keepalive));
-  }
-  reader->bytes += request->part.rows * request->part.cols * dm_dtype_size(reader->dataset.dtype);
-  return dm_reader_all_there(reader);
-}
-
-dm_status dm_reader_read(dm_reader *reader, int64_t row, int64_t col, const dm_view *views,
-                         int64_t count, bool conjugate) {
-  dm_request request;
-  DM_TRY(dm_request_of(reader, (dm_line){row, 1}, (dm_line){col, 1}, views, count, conjugate,
-                       &request));
-  return reader->ahead ? read_by(reader->ahead, reader, &request)
-                       : dm_reader_read_here(reader, &request);
 }
