@@ -14,7 +14,7 @@
 #include "core/units.h"
 #include "engine/phases.h"
 #include "engine/setup.h"
-#include "file/examine.h"
+#include "file/inspect_impl.h"
 #include "file/file_system.h"
 #include "plan/tiles.h"
 #include "product/generate.h"

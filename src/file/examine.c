@@ -1,4 +1,4 @@
-#include "file/examine.h"
+#include "file/inspect_impl.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,7 +11,7 @@
 
 #include "core/checked.h"
 #include "core/crew.h"
-#include "file/examine.h"
+#include "file/inspect_impl.h"
 
 enum {
   PROCESSES = 8,

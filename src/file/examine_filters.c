@@ -2,8 +2,8 @@
 #include <stdio.h>
 
 #include "file/codec.h"
-#include "file/examine.h"
 #include "file/hdf5_use.h"
+#include "file/inspect_impl.h"
 
 /* Common filters from HDF5's list of registered filters. */
 static const struct {

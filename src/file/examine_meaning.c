@@ -8,9 +8,9 @@
 
 #include "core/copy.h"
 #include "core/units.h"
-#include "file/examine.h"
 #include "file/hdf5_attribute.h"
 #include "file/hdf5_use.h"
+#include "file/inspect_impl.h"
 
 enum { WORD = 64 };
 

@@ -6,7 +6,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "file/composite.h"
-#include "file/examine.h"
+#include "file/inspect_impl.h"
 #include "file/naming.h"
 #include "file/read.h"
 

@@ -10,8 +10,8 @@
 
 #include "core/checked.h"
 #include "file/composite.h"
-#include "file/examine.h"
 #include "file/examine_ahead.h"
+#include "file/inspect_impl.h"
 #include "file/naming.h"
 
 enum { LINE = 2 * DM_PATH, BLOCK = 4096 };

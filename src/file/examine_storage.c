@@ -4,8 +4,8 @@
 
 #include "core/checked.h"
 #include "core/units.h"
-#include "file/examine.h"
 #include "file/hdf5_use.h"
+#include "file/inspect_impl.h"
 
 enum {
   CHUNK_LIMIT = 1 << 30,

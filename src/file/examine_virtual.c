@@ -11,11 +11,11 @@
 #include "core/checked.h"
 #include "core/copy.h"
 #include "file/composite.h"
-#include "file/examine.h"
 #include "file/examine_ahead.h"
 #include "file/hdf5_selection.h"
 #include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
+#include "file/inspect_impl.h"
 
 enum { DEEPEST = 8, FEW = 64, BLOCK = 4096 };
 

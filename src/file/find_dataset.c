@@ -8,10 +8,10 @@
 #include "core/checked.h"
 #include "core/status.h"
 #include "file/contents.h"
-#include "file/examine.h"
 #include "file/hdf5_attribute.h"
 #include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
+#include "file/inspect_impl.h"
 
 /* Lists must fit in a message, with the name of the file. */
 enum { NAMED = 10, SHOWN = 80, ENOUGH = 1000, MANY = 20000, LIST = 520, LEAST = 120 };

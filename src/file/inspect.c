@@ -9,7 +9,7 @@
 #include "core/checked.h"
 #include "file/child.h"
 #include "file/composite.h"
-#include "file/examine.h"
+#include "file/inspect_impl.h"
 #include "file/naming.h"
 
 enum { TAIL_LIMIT = 1 << 28 }; /* bytes that describe sources */

@@ -5,8 +5,8 @@
 
 #include "file/child.h"
 #include "file/contents.h"
-#include "file/examine.h"
 #include "file/hdf5_use.h"
+#include "file/inspect_impl.h"
 
 typedef struct question {
   dm_location at;

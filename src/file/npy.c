@@ -1,6 +1,6 @@
 #include "file/npy.h"
 
-#include "file/examine.h"
+#include "file/inspect_impl.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
-/* examine: the work of the inspecting child: opens the dataset and accepts or rejects it. */
-#ifndef DM_FILE_EXAMINE_H
-#define DM_FILE_EXAMINE_H
+/* inspect_impl: the work of the inspecting child: opens the dataset and accepts or rejects it. */
+#ifndef DM_FILE_INSPECT_IMPL_H
+#define DM_FILE_INSPECT_IMPL_H
 
 #include "file/inspect.h"
 
