@@ -4,6 +4,7 @@
 #define DM_OPTIONS_REQUEST_H
 
 #include "comm/alike.h"
+#include "file/inspect.h"
 #include "options/value.h"
 #include "product/multiply.h"
 #include "product/verify.h"

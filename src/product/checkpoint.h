@@ -11,7 +11,7 @@
 #include "engine/tile_states.h"
 #include "file/journal.h"
 #include "file/output.h"
-#include "product/multiply.h"
+#include "product/description.h"
 
 typedef struct dm_checkpoint dm_checkpoint;
 

@@ -6,7 +6,7 @@
 #include "engine/setup.h"
 #include "plan/tiles.h"
 #include "product/checkpoint.h"
-#include "product/multiply.h"
+#include "product/description.h"
 
 /* The journal's description of the run that started it; plain data, for all ranks. */
 typedef struct dm_found {

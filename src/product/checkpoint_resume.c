@@ -1,5 +1,6 @@
 /* What an earlier run left: found, compared with this command, trusted after its tiles were read
  * again; and what a wrong C leaves for the next round. */
+#include "file/inspect.h"
 #include "product/checkpoint_impl.h"
 
 #include <stdio.h>

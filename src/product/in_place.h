@@ -5,7 +5,7 @@
 #ifndef DM_PRODUCT_IN_PLACE_H
 #define DM_PRODUCT_IN_PLACE_H
 
-#include "product/multiply.h"
+#include "product/description.h"
 #include "product/stationary.h"
 
 /* What later products reuse; initially zero. */

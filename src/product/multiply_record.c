@@ -6,6 +6,7 @@
 #include "core/split.h"
 #include "core/units.h"
 #include "engine/phases.h"
+#include "file/inspect.h"
 #include "product/provenance.h"
 #include "run/facts.h"
 

@@ -5,7 +5,7 @@
 #include "check/verdict.h"
 #include "engine/phases.h"
 #include "engine/setup.h"
-#include "product/multiply.h"
+#include "product/description.h"
 
 typedef struct dm_multiplied {
   const dm_run *run;

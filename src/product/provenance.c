@@ -6,6 +6,7 @@
 #include "check/verdict.h"
 #include "core/compute.h"
 #include "core/version.h"
+#include "file/inspect.h"
 #include "plan/identity.h"
 
 const char *dm_op_name(dm_op op) {

@@ -4,7 +4,7 @@
 
 #include "check/freivalds.h"
 #include "engine/setup.h"
-#include "product/multiply.h"
+#include "product/description.h"
 
 /* VERDICT is NULL if the result was not verified. */
 dm_status dm_provenance_of(const dm_multiply *multiply, const dm_setup *setup, const dm_run *run,

@@ -8,7 +8,7 @@
 #define DM_PRODUCT_REPAIR_H
 
 #include "product/damage.h"
-#include "product/multiply_impl.h"
+#include "product/job.h"
 
 /* State over all rounds of one job; initially zero. */
 typedef struct dm_repair {

@@ -15,8 +15,6 @@
 #include "plan/buffers.h"
 #include "plan/partition.h"
 #include "product/provenance.h"
-#include "product/verify_full.h"
-#include "product/verify_tiles.h"
 #include "run/facts.h"
 
 enum { STRIP = 64 << 20 }; /* bytes of a matrix in memory at a time */

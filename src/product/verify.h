@@ -3,7 +3,9 @@
 #define DM_PRODUCT_VERIFY_H
 
 #include "check/freivalds.h"
-#include "product/multiply.h"
+#include "file/tile_sums.h"
+#include "product/description.h"
+#include "run/run.h"
 
 typedef struct dm_verify {
   dm_dataset a, b, c;
@@ -57,7 +59,7 @@ dm_status dm_verify_quickly(dm_run *run, const dm_verify *verify, dm_record *rec
 dm_status dm_verify_missing(dm_run *run, int threads, const dm_dataset *const sets[3],
                             dm_status status);
 
-/* Passes a matrix, in a file or in memory, once, in runs of rows. Private to job. */
+/* Passes a matrix, in a file or in memory, once, in runs of rows. Private to verify. */
 
 /* Processes PART of op(X), whose first element is (row, col), in host memory. */
 typedef dm_status dm_verify_take(void *context, dm_view part, int64_t row, int64_t col);
@@ -80,5 +82,27 @@ void dm_verify_prepare(const dm_verify *verify, const dm_problem *problem, dm_fr
  * NaN or Inf, and are, count as checked. (verify_scaled.c) */
 dm_status dm_verify_scaled(dm_run *run, const dm_verify *verify, const dm_problem *problem,
                            dm_verdict *verdict);
+
+/* ---- small matrices again in higher precision (verify_full.c) ---- */
+
+/* |C - C'| <= (k + 2) u |alpha| |A| |B| + u_c (|C'| + |beta C0|) element by element (Higham,
+ * Accuracy and Stability, 2nd ed., eq. 3.13), C' in long double; whole numbers must be equal.
+ * DM_E_USAGE if m n k exceeds 2^33. Collective. */
+dm_status dm_verify_fully(dm_run *run, const dm_verify *verify, const dm_problem *problem,
+                          dm_verdict *verdict);
+
+/* ---- C in its file against the checksums of its tiles from when it was computed (verify_tiles.c)
+ * ---- */
+
+/* Collective: sends rank 0's tiles of VERIFY to every rank, and opens VERIFY->sums. */
+dm_status dm_verify_tiles_open(dm_run *run, dm_verify *verify);
+void dm_verify_tiles_close(dm_verify *verify);
+
+/* Collective, after every rank has added its part of C: DM_E_VERIFY, agreed, names the first tile
+ * that has changed. */
+dm_status dm_verify_tiles_compare(dm_run *run, const dm_verify *verify);
+
+/* Collective: reads C only for the tiles. */
+dm_status dm_verify_tiles_read(dm_run *run, const dm_verify *verify);
 
 #endif

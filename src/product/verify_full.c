@@ -1,4 +1,4 @@
-#include "product/verify_full.h"
+#include "product/verify.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,11 +1,10 @@
-#include "product/verify_tiles.h"
+#include "product/verify.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/buffer.h"
 #include "core/clock.h"
-#include "product/verify.h"
 #include "run/facts.h"
 
 static dm_status open_tiles(const dm_verify *v, dm_tile_record **tiles, dm_tile_sums **sums) {

@@ -1,0 +1,54 @@
+/* description: a product to be computed: where A, B, the old C and C are, what is computed, and
+ * how. */
+#ifndef DM_PRODUCT_DESCRIPTION_H
+#define DM_PRODUCT_DESCRIPTION_H
+
+#include "check/freivalds.h"
+#include "engine/engine.h"
+#include "engine/equation.h"
+#include "file/dataset.h"
+#include "file/output_form.h"
+#include "product/distributed.h"
+
+/* When to read C again and compare it with what was written, before C gets its name. */
+typedef enum dm_read_back {
+  DM_READ_BACK_AUTO, /* if it takes at most 1 % of the run's time */
+  DM_READ_BACK_ALWAYS,
+  DM_READ_BACK_NEVER,
+} dm_read_back;
+
+/* What to do if C is not alpha op(A) op(B) + beta C0. */
+typedef enum dm_on_corruption {
+  DM_ON_CORRUPTION_REPAIR, /* compute wrong tiles again, each once; then DM_E_CORRUPT */
+  DM_ON_CORRUPTION_STOP,   /* DM_E_VERIFY; C keeps its .part name */
+  DM_ON_CORRUPTION_WARN,   /* C gets its name, with the verdict FAIL; DM_E_UNCHECKED */
+} dm_on_corruption;
+
+typedef struct dm_multiply {
+  dm_dataset a, b; /* in memory: only shape and type are used */
+  bool has_c;
+  dm_dataset c; /* the old C, if beta is not 0 */
+  /* Each rank's part of DM_A, DM_B, DM_C and DM_OLD; NULL: in a file. The old C may be C. */
+  const dm_memory_matrix *in_memory[4];
+  /* NULL, or A and B are generated, C goes nowhere, and the product is repeated. */
+  const struct dm_measurement *measurement;
+  uint64_t elements[4]; /* their checksums, set by the pipeline if tiles are recorded */
+  dm_location out;      /* C in a file: checked by dm_output_check */
+  dm_dataset whole;     /* the file with C's name, if its journal says that it may be the result */
+  bool only_done;       /* that file must not be replaced */
+  dm_equation equation;
+  dm_engine engine;
+  dm_output_form form; /* form of C's file; completed when its shape is known */
+  bool verify, force, allow_unchecked;
+  dm_check_seed seed; /* of the verification's random vector */
+  bool verify_files;  /* the verification reads A, B and C from their files again */
+  dm_read_back read_back;
+  bool protect;       /* also checksum the verified shares of A and B */
+  bool reserve_first; /* on GPUs, the outcome's seconds start when C's file has its pages: a command
+                         clears them while its GPUs start, a benchmark's GPUs run already */
+  dm_on_corruption on_corruption;
+  bool checkpoint;            /* record tiles, so that an interrupted run can resume */
+  double checkpoint_interval; /* seconds; 0: record every tile when it is written */
+} dm_multiply;
+
+#endif
