@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the order of the layers: layers.py ROOT [LIBRARY.a ...], or --self to check the checker.
 
-Includes only go downward, siblings never include each other, and code outside of kernels only includes headers at the
+Includes only go downward, siblings never include each other, the files of a folder form levels, and code outside of kernels only includes headers at the
 top of kernels; a rung of the ladder includes few of our headers; headers of big libraries stay in their places; file names
 are unique; layers below cli have no writable static memory.
 """
@@ -69,6 +69,36 @@ def check_includes(root):
     return problems
 
 
+def units_of(root, folder):
+    """Files of FOLDER by unit: a header, the .c files that begin with its name and have no longer one, and its _impl.h."""
+    files = sorted(root.glob(f"src/{folder}/*.[ch]"))
+    names = {re.sub("_impl$", "", f.stem) for f in files if f.suffix == ".h"}
+    units = {}
+    for file in files:
+        fitting = [n for n in names if file.stem == n or file.stem.startswith(n + "_")]
+        units.setdefault(max(fitting, key=len, default=file.stem), []).append(file)
+    return units
+
+
+def check_levels(root):
+    """The units of each folder form levels: the graph of their includes has no circles."""
+    problems = []
+    for folder in LEVEL:
+        units = units_of(root, folder)
+        unit_of = {f"{folder}/{file.name}": unit for unit, files in units.items() for file in files}
+        below = {unit: {unit_of[t] for file in files for t, _ in INCLUDE.findall(file.read_text()) if t in unit_of} - {unit}
+                 for unit, files in units.items()}
+        while True:  # removes what includes nothing that is left, or is included by nothing that is left
+            free = {u for u in below if not below[u] or not any(u in b for b in below.values())}
+            if not free:
+                break
+            below = {u: b - free for u, b in below.items() if u not in free}
+        if below:
+            problems.append(f"src/{folder}: circles among " + ", ".join(
+                f"{u} (includes {', '.join(sorted(b))})" for u, b in sorted(below.items())))
+    return problems
+
+
 def headers_of(root, file, seen):
     """Adds our headers that FILE includes, directly or not, to SEEN."""
     for quoted, _ in INCLUDE.findall(file.read_text()):
@@ -130,7 +160,9 @@ def check_itself():
              "kernels/long.h": "\n" * 251, "kernels/k.h": "\n" * 200,
              "kernels/ladder/k.cu": '#include "kernels/ladder/k.cuh"\n#include "kernels/k.h"\n',
              "kernels/split/s.cu": '#include "kernels/ladder/k.cuh"\n#include "kernels/long.h"\n',
-             "src/product/j.c": '#include "plan/b.h"\n#  include "comm/c.h" /* why */\n'}
+             "src/product/j.c": '#include "plan/b.h"\n#  include "comm/c.h" /* why */\n',
+             "src/run/l.h": "", "src/run/l_impl.h": '#include "run/l.h"\n', "src/run/l.c": '#include "run/m.h"\n',
+             "src/run/l_part.c": '#include "run/l_impl.h"\n', "src/run/m.h": "", "src/run/m.c": '#include "run/m.h"\n'}
     planted = {"src/core/x.c": '#include "plan/b.h"\n', "src/file/x.c": '#include "plan/b.h"\n',
                "src/comm/x.c": '#include "kernels/k.h"\n',
                "src/run/x.c": '#include "kernels/ladder/k.cuh"\n',
@@ -140,7 +172,8 @@ def check_itself():
                "kernels/x.h": '#include "kernels/helpers/k.h"\n', "src/product/x.c": "#include <mpi.h>\n",
                "src/plan/x.c": "#include <hdf5.h>\n", "src/cli/x.h": "#include <cublas_v2.h>\n",
                "src/backend/x.c": "#include <nccl.h>\n", "src/odd/x.c": "\n",
-               "src/core/b.c": "\n", "src/plan/x.h": '#include "bare.h"\n'}
+               "src/core/b.c": "\n", "src/run/m_impl.h": '#include "run/l.h"\n', "src/run/m_part.c": '#include "run/l.h"\n',
+                "src/plan/x.h": '#include "bare.h"\n'}
     missed = [name for name, text in {"": "", **planted}.items()
               if bool(name) != bool(problems_of({**clean, **({name: text} if name else {})}))]
     with tempfile.TemporaryDirectory() as scratch:
@@ -160,7 +193,11 @@ def problems_of(files):
         for name, text in files.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text)
-        return check_includes(root) + check_rungs(root) + check_names(root)
+        return check_all(root)
+
+
+def check_all(root):
+    return check_includes(root) + check_levels(root) + check_rungs(root) + check_names(root)
 
 
 def main():
@@ -168,7 +205,7 @@ def main():
         problems = check_itself()
     else:
         root = pathlib.Path(sys.argv[1])
-        problems = check_includes(root) + check_rungs(root) + check_names(root)
+        problems = check_all(root)
         for library in sys.argv[2:]:
             problems += check_statics(library)
     print("\n".join(problems) or "in order")
