@@ -1,7 +1,6 @@
 #include "cli/plan_machine.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #include "backend/backend.h"
 #include "comm/comm.h"
@@ -11,6 +10,7 @@
 #include "engine/seen_files.h"
 #include "engine/setup.h"
 #include "options/request.h"
+#include "run/cores.h"
 
 static const int64_t gib = 1 << 30;
 
@@ -35,24 +35,26 @@ static dm_named_files names_of(const dm_call *call, dm_location at[2]) {
 }
 
 /* Facts from the files' system, and this computer's cores. */
-static void see_files(const dm_call *call, int ranks, int cores, dm_machine *machine) {
+static void see_files(const dm_call *call, int ranks, const dm_core_part *part,
+                      dm_machine *machine) {
   dm_location at[2];
   const dm_named_files files = names_of(call, at);
-  dm_state_files(dm_see_files(&files), (int64_t)ranks * cores, 1, machine);
-  const int64_t threads = (int64_t)ranks * dm_max(1, cores);
+  dm_state_files(dm_see_files(&files), (int64_t)ranks * part->cores, 1, machine);
+  const int64_t threads = (int64_t)ranks * part->threads;
   dm_state_cores(dm_min(threads, dm_cores()), threads, 1, machine);
 }
 
-static dm_status ask_device(const dm_call *call, const dm_backend_ops *ops, int ranks, int cores,
-                            dm_machine *machine) {
-  const dm_backend_config config = {.local_ranks = ranks, .threads = cores, .kernel = "auto"};
+static dm_status ask_device(const dm_call *call, const dm_backend_ops *ops, int ranks,
+                            const dm_core_part *part, dm_machine *machine) {
+  const dm_backend_config config = {
+      .local_ranks = ranks, .threads = part->threads, .kernel = "auto"};
   dm_backend *backend = NULL;
   dm_device device;
   DM_TRY(dm_backend_open(ops, &config, &backend));
   dm_status status = dm_backend_device(backend, &device);
   dm_backend_close(backend);
   if (status) return status;
-  dm_machine_stated(ops->device_memory ? device.name : NULL, cores, machine);
+  dm_machine_stated(ops->device_memory ? device.name : NULL, part->threads, machine);
   machine->shared_slots = !ops->device_memory; /* the default of runs here */
   machine->device_links = ops->device_memory;
   if (ops->device_memory) {
@@ -61,16 +63,17 @@ static dm_status ask_device(const dm_call *call, const dm_backend_ops *ops, int 
     int gpus = (int)dm_max(1, dm_backend_device_count(ops));
     machine->device_bytes = device.memory_free / (int64_t)dm_ceil_div(ranks, gpus);
   }
-  see_files(call, ranks, cores, machine);
+  see_files(call, ranks, part, machine);
   return DM_OK;
 }
 
 static dm_status this_computer(const dm_call *call, int ranks, dm_machine *machine) {
-  int64_t cores = dm_max(1, sysconf(_SC_NPROCESSORS_ONLN)) / ranks;
+  dm_core_part part;
+  DM_TRY(dm_cores_expect(ranks, &part));
   const dm_backend_ops *ops = dm_backend_auto();
   if (call->settings.backend != 0)
     DM_TRY(dm_backend_find(dm_request_engine(&call->settings).backend, &ops));
-  DM_TRY(ask_device(call, ops, ranks, (int)cores, machine));
+  DM_TRY(ask_device(call, ops, ranks, &part, machine));
   machine->nodes = 1;
   machine->ranks_per_node = ranks;
   machine->host_bytes = dm_setup_share(0, (double)dm_memory_available() / ranks);

@@ -239,3 +239,42 @@ void dm_cpus_parse(const char *text, cpu_set_t *cpus) {
       CPU_SET(cpu, cpus);
   hwloc_bitmap_free(set);
 }
+
+static bool has_hardware_threads(void) {
+  int active = 1; /* unless the system has none */
+  FILE *file = fopen("/sys/devices/system/cpu/smt/active", "r");
+  if (!file) return true;
+  if (fscanf(file, "%d", &active) != 1) active = 1;
+  fclose(file);
+  return active != 0;
+}
+
+/* hwloc is only needed if it matters which CPUs are close to each other. */
+void dm_topology_for(const dm_core_case *of, dm_topology *topology) {
+  const bool matters = of->ranks > 1 && CPU_COUNT(&of->job) > of->ranks;
+  if (matters || getenv("HWLOC_SYNTHETIC") || has_hardware_threads())
+    dm_topology_read(topology);
+  else
+    dm_topology_plain(topology);
+}
+
+dm_status dm_cores_expect(int ranks, dm_core_part *part) {
+  cpu_set_t own;
+  dm_core_case of = {.ranks = (int)dm_min(ranks, CPU_SETSIZE),
+                     .quota = dm_cgroup_cores(""),
+                     .threads = dm_cores_threads_stated()};
+  cpu_set_t *sets = NULL;
+  dm_topology *topology = NULL;
+  dm_cores_allowed(&own, &of.job);
+  dm_status status = dm_buffer_table(of.ranks, &sets);
+  if (!status) status = dm_buffer_table(1, &topology);
+  if (!status) {
+    for (int r = 0; r < of.ranks; r++) sets[r] = of.job;
+    of.bound = sets;
+    dm_topology_for(&of, topology);
+    dm_cores_divide(&of, topology, 0, part);
+  }
+  free(topology);
+  free(sets);
+  return status;
+}

@@ -8,6 +8,8 @@
 #include <sched.h>
 #include <stdbool.h>
 
+#include "core/status.h"
+
 /* The logical CPUs of this computer, ordered by proximity. */
 typedef struct dm_topology {
   int count;
@@ -59,6 +61,9 @@ typedef struct dm_core_part {
 void dm_cores_divide(const dm_core_case *of, const dm_topology *topology, int rank,
                      dm_core_part *part);
 
+/* The topology as far as it matters for dividing: hwloc is asked only if need be. */
+void dm_topology_for(const dm_core_case *of, dm_topology *topology);
+
 /* ---- this process ---- */
 
 /* The CPUs that this process and its launcher may use. The launcher is the nearest ancestor that is
@@ -71,6 +76,9 @@ bool dm_cores_asked(const cpu_set_t *job);
 
 /* The number of threads in OPENBLAS_NUM_THREADS and similar variables; 0: not set. */
 int dm_cores_threads_stated(void);
+
+/* The part of the first of RANKS ranks that would be started on this computer without a binding. */
+dm_status dm_cores_expect(int ranks, dm_core_part *part);
 
 /* Binds all threads of this process, and future ones, to CPUS; false: the system refuses. */
 bool dm_cores_take(const cpu_set_t *cpus);

@@ -31,24 +31,6 @@ typedef struct core_standing {
   bool asked;
 } core_standing;
 
-static bool has_hardware_threads(void) {
-  int active = 1; /* unless the system has none */
-  FILE *file = fopen("/sys/devices/system/cpu/smt/active", "r");
-  if (!file) return true;
-  if (fscanf(file, "%d", &active) != 1) active = 1;
-  fclose(file);
-  return active != 0;
-}
-
-/* hwloc is only needed if it matters which CPUs are close to each other. */
-static void look_at_topology(const dm_core_case *of, dm_topology *topology) {
-  const bool matters = of->ranks > 1 && CPU_COUNT(&of->job) > of->ranks;
-  if (matters || getenv("HWLOC_SYNTHETIC") || has_hardware_threads())
-    dm_topology_read(topology);
-  else
-    dm_topology_plain(topology);
-}
-
 static dm_status divide(dm_run *run, const core_standing *all, cpu_set_t *sets, int threads) {
   const int ranks = run->local_ranks;
   dm_core_case of = {.ranks = ranks,
@@ -65,7 +47,7 @@ static dm_status divide(dm_run *run, const core_standing *all, cpu_set_t *sets, 
     CPU_OR(&of.job, &of.job, &all[r].job);
     of.keep |= all[r].asked;
   }
-  look_at_topology(&of, topology);
+  dm_topology_for(&of, topology);
   dm_cores_divide(&of, topology, run->local_rank, &run->cores);
   run->job_cpus = of.job;
   free(topology);

@@ -7,3 +7,5 @@ try damier plan --size 100k --machine memory=1GiB
 try damier plan --size 100 --type i32
 try damier plan --size 100 --type c64 --type-c f32
 try $plan --panel 64,128 # files
+# This computer's cores are those that a run would use.
+OPENBLAS_NUM_THREADS=1 damier plan --size 1000 | grep -o 'each with .*'
