@@ -89,6 +89,24 @@ static int residences(const dm_question *question, const dm_plan *plan,
   return count;
 }
 
+/* Cuts PLAN into tiles of at most the seconds requested. A run may be SLACK times slower than
+ * predicted and should still finish a tile in that time: so tiles are finer by this factor where
+ * that costs at most EXTRA, but take at least LEAST_TILE seconds. */
+static void cut_for_checkpoints(const dm_question *question, dm_plan *plan) {
+  const double slack = 10, extra = 1.05, least_tile = 1;
+  const double most = question->wishes->tile_seconds;
+  const dm_plan uncut = *plan;
+  dm_plan_choose_strips(question, plan);
+  const double affordable = extra * plan->forecast.total;
+  double limit = fmax(most / slack, fmin(most, least_tile));
+  for (bool good = false; !good; limit = fmin(2 * limit, most)) {
+    *plan = uncut;
+    dm_plan_cut_for_time(question, limit, plan);
+    dm_plan_choose_strips(question, plan);
+    good = limit >= most || plan->forecast.total <= affordable;
+  }
+}
+
 dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int pk, dm_plan *plan) {
   const dm_wishes *wishes = question->wishes;
   dm_plan variants[MOST_VARIANTS], base = {.problem = *question->problem,
@@ -121,8 +139,10 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
   for (int i = 0; i < count && wishes->tiles_m == 0; i++) {
     if (dm_plan_choose_width(question, &variants[i])) {
       *plan = variants[i];
-      if (dm_plan_in_file(&base.problem, DM_C)) dm_plan_cut_for_time(question, plan);
-      dm_plan_choose_strips(question, plan);
+      if (dm_plan_in_file(&base.problem, DM_C) && wishes->tile_seconds > 0)
+        cut_for_checkpoints(question, plan);
+      else
+        dm_plan_choose_strips(question, plan);
       return DM_COMPLETE;
     }
     double pressure = dm_plan_pressure(&variants[i], question->machine);

@@ -170,12 +170,10 @@ bool dm_plan_cut(const dm_question *question, dm_plan *plan) {
   return s.least < INFINITY;
 }
 
-void dm_plan_cut_for_time(const dm_question *question, dm_plan *plan) {
-  const double most = question->wishes->tile_seconds;
+void dm_plan_cut_for_time(const dm_question *question, double seconds, dm_plan *plan) {
   const dm_forecast *f = &plan->forecast;
-  const double seconds = f->gemm + f->exposed + f->reduce;
-  if (!(most > 0) || seconds <= most || question->wishes->tiles_m > 0 ||
-      plan->problem.symmetry != DM_NO_SYMMETRY)
+  const double whole = f->gemm + f->exposed + f->reduce;
+  if (whole <= seconds || question->wishes->tiles_m > 0 || plan->problem.symmetry != DM_NO_SYMMETRY)
     return;
   dm_plan trial = *plan;
   const int64_t most_m = most_tiles(plan, plan->problem.m, plan->pm);
@@ -183,7 +181,7 @@ void dm_plan_cut_for_time(const dm_question *question, dm_plan *plan) {
   /* Slots only hold the panels of one tile. */
   trial.in_place = trial.shared_a = trial.shared_b = false;
   trial.slots = plan->overlap ? (int)dm_min(SLOTS, dm_range_size(dm_plan_layer(plan, 0))) : 1;
-  while (seconds / (double)(trial.tiles_m * trial.tiles_n) > most &&
+  while (whole / (double)(trial.tiles_m * trial.tiles_n) > seconds &&
          (trial.tiles_m < most_m || trial.tiles_n < most_n)) {
     bool taller = plan->problem.m / trial.tiles_m > plan->problem.n / trial.tiles_n;
     if ((taller || trial.tiles_n >= most_n) && trial.tiles_m < most_m)

@@ -10,7 +10,7 @@
  * PLAN is then the one that needs least. */
 bool dm_plan_cut(const dm_question *question, dm_plan *plan);
 
-/* Cuts the C of a PLAN that fits into tiles that take at most the seconds requested per tile. */
-void dm_plan_cut_for_time(const dm_question *question, dm_plan *plan);
+/* Cuts the C of a PLAN that fits into tiles that are predicted to take at most SECONDS. */
+void dm_plan_cut_for_time(const dm_question *question, double seconds, dm_plan *plan);
 
 #endif

@@ -49,4 +49,41 @@ TEST(bands_begin_and_end) {
   }
 }
 
+/* The plan of a cube of SIZE, from files on a computer of RATE GFLOP/s, with an interval. */
+static dm_plan with_interval(const char *rate, int64_t size, double seconds) {
+  char words[128];
+  snprintf(words, sizeof words, "cores=4 memory=64GiB gflops=%s", rate);
+  const dm_problem problem = problem_of(size, size, size, DM_F64);
+  const dm_machine machine = machine_of(words);
+  return planned(&problem, &machine, machine.nodes * machine.ranks_per_node,
+                 (dm_wishes){.tile_seconds = seconds});
+}
+
+/* A run that is ten times slower than predicted finishes a tile in each interval, too. */
+TEST(slow_runs_finish_tiles) {
+  const dm_plan quick = with_interval("100", 4096, 60);
+  assert_int_equal(dm_plan_tiles(&quick), 1);
+  for (int64_t size = 12288; size <= 32768; size += 4096) {
+    const dm_plan plan = with_interval("100", size, 60);
+    assert_true(plan.forecast.total / (double)dm_plan_tiles(&plan) <= 7);
+  }
+}
+
+/* Tiles of one second are fine enough. */
+TEST(tiles_are_not_too_fine) {
+  const dm_plan plan = with_interval("100", 8192, 2);
+  assert_in_range(dm_plan_tiles(&plan), 6, 16);
+}
+
+/* Where more tiles cost time, they take the interval, as requested, not less. */
+TEST(costly_tiles_are_coarse) {
+  const char *many_cores = "2000";
+  const dm_plan whole = with_interval(many_cores, 24576, 0);
+  const dm_plan plan = with_interval(many_cores, 24576, whole.forecast.total);
+  const dm_plan cut = with_interval(many_cores, 24576, whole.forecast.gemm / 2);
+  assert_int_equal(dm_plan_tiles(&plan), 1);
+  assert_in_range(dm_plan_tiles(&cut), 2, 4);
+  assert_true(cut.forecast.total > 1.05 * whole.forecast.total);
+}
+
 RUN_ALL(test_plan_tiles)

@@ -52,3 +52,10 @@ kill -INT $!
 wait $!
 echo "exit $?"
 cat errors
+# A run that is much slower than predicted says what an interruption costs, if no parts of C are kept.
+env --default-signal=INT damier multiply A.h5 A.h5 -o C.h5 --checkpoint-interval 1s --machine gflops-c64=1e6 2>errors &
+until grep -q 'have passed' errors || ! kill -0 $!; do sleep 0.05; done
+kill -INT $!
+wait $!
+echo "exit $?"
+sed -n 's/^damier: .* have passed, predicted were [^;]*;/PASSED, PREDICTED;/p' errors
