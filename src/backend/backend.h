@@ -8,6 +8,7 @@
 #define DM_BACKEND_BACKEND_H
 
 #include "backend/backend_table.h"
+#include "backend/gpu_list.h"
 
 /* ---- selecting a backend (backend_list.c) ---- */
 
@@ -23,6 +24,10 @@ const dm_backend_ops *const *dm_backend_all(void);
 
 /* GPUs that this process sees through OPS; 0 for a backend without devices. */
 int dm_backend_device_count(const dm_backend_ops *ops);
+
+/* The GPUs of this computer that CUDA_VISIBLE_DEVICES does not hide, in its order; starts none.
+ * Empty: there are none, this program was built without CUDA, or the system does not tell. */
+void dm_backend_gpus(dm_gpu_list *list);
 
 /* Seconds that a process needs to start a GPU and to shut it down. */
 double dm_backend_gpu_start(void);
@@ -41,6 +46,9 @@ bool dm_backend_has_driver(void);
  * NULL: not needed. (backend_list.c) */
 typedef struct dm_warm_up dm_warm_up;
 dm_warm_up *dm_backend_warm_up(int local_rank, bool only);
+
+/* Waits for the start; false: it failed. NULL is allowed: then nothing was started. */
+bool dm_warm_up_started(dm_warm_up *warm_up);
 
 /* Shuts the GPU down in a thread while the caller ends MPI: call when nothing uses the GPU any
  * more, and nothing will. NULL is allowed. */

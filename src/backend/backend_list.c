@@ -36,6 +36,11 @@ int dm_backend_device_count(const dm_backend_ops *ops) {
   return ops == &dm_backend_cuda ? dm_cuda_device_count() : 0;
 }
 
+void dm_backend_gpus(dm_gpu_list *list) {
+  dm_cuda_list(list);
+  dm_gpu_list_hide(list);
+}
+
 double dm_backend_gpu_start(void) {
   return dm_backend_cuda.start;
 }
@@ -62,11 +67,13 @@ const dm_backend_ops *dm_backend_auto(void) {
 struct dm_warm_up {
   pthread_t thread;
   bool runs; /* the thread must be joined */
+  bool started;
   int local_rank;
 };
 
 static void *start(void *argument) {
-  dm_cuda_start(((dm_warm_up *)argument)->local_rank);
+  dm_warm_up *w = argument;
+  w->started = dm_cuda_start(w->local_rank);
   return NULL;
 }
 
@@ -92,6 +99,11 @@ dm_warm_up *dm_backend_warm_up(int local_rank, bool only) {
   w->local_rank = local_rank;
   begin(w, start);
   return w;
+}
+
+bool dm_warm_up_started(dm_warm_up *w) {
+  if (w) join(w);
+  return !w || w->started;
 }
 
 void dm_warm_up_undo(dm_warm_up *w) {

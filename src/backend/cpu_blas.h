@@ -1,4 +1,5 @@
-/* cpu_blas: the BLAS library: products of pieces and of whole matrices, its threads, memory and kernels. */
+/* cpu_blas: the BLAS library: products of pieces and of whole matrices, its threads, memory and
+ * kernels. */
 #ifndef DM_BACKEND_CPU_BLAS_H
 #define DM_BACKEND_CPU_BLAS_H
 

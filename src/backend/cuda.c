@@ -50,9 +50,10 @@ static bool select_gpu(int local_rank) {
   return count > 0 && cudaSetDevice(local_rank % count) == cudaSuccess;
 }
 
-void dm_cuda_start(int local_rank) {
-  if (select_gpu(local_rank)) (void)cudaFree(NULL);
+bool dm_cuda_start(int local_rank) {
+  const bool started = select_gpu(local_rank) && cudaFree(NULL) == cudaSuccess;
   (void)cudaGetLastError();
+  return started;
 }
 
 void dm_cuda_stop(int local_rank) {

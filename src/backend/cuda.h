@@ -4,6 +4,7 @@
 #define DM_BACKEND_CUDA_H
 
 #include "backend/backend_table.h"
+#include "backend/gpu_list.h"
 #include "kernels/registry.h"
 
 extern const dm_backend_ops dm_backend_cuda;
@@ -12,14 +13,18 @@ extern const dm_backend_ops dm_backend_cuda;
 int dm_cuda_device_count(void);
 
 /* Initializes the driver and a context for the GPU of LOCAL_RANK, so that the next use starts fast.
- * Errors are left to that use. */
-void dm_cuda_start(int local_rank);
+ * Errors are left to that use; false: there was one. */
+bool dm_cuda_start(int local_rank);
 
 /* Destroys that context, and frees all memory of it. */
 void dm_cuda_stop(int local_rank);
 
 /* Call first, if this process needs only its first GPU: the driver need not start the others. */
 void dm_cuda_see_one(void);
+
+/* The GPUs of this computer, in CUDA's order if they are alike; starts nothing. Entries are not
+ * set. (cuda_list.c) */
+void dm_cuda_list(dm_gpu_list *list);
 
 /* Whether the machine has a driver, without starting it. */
 bool dm_cuda_has_driver(void);

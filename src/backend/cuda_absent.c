@@ -23,8 +23,13 @@ bool dm_cuda_has_driver(void) {
   return false;
 }
 
-void dm_cuda_start(int local_rank) {
+bool dm_cuda_start(int local_rank) {
   (void)local_rank;
+  return false;
+}
+
+void dm_cuda_list(dm_gpu_list *list) {
+  list->count = 0;
 }
 
 void dm_cuda_stop(int local_rank) {

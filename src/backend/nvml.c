@@ -16,6 +16,32 @@ static bool find(void *library, const char *name, void *function) {
   return symbol != NULL;
 }
 
+void dm_nvml_list(dm_gpu_list *list) {
+  int (*begin)(void), (*end)(void), (*count)(unsigned *), (*by_index)(unsigned, void **);
+  int (*name)(void *, char *, unsigned), (*uuid)(void *, char *, unsigned);
+  unsigned gpus = 0;
+  void *device;
+  list->count = 0;
+  void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!library) return;
+  if (find(library, "nvmlInit_v2", &begin) && find(library, "nvmlShutdown", &end) &&
+      find(library, "nvmlDeviceGetCount_v2", &count) &&
+      find(library, "nvmlDeviceGetHandleByIndex_v2", &by_index) &&
+      find(library, "nvmlDeviceGetName", &name) && find(library, "nvmlDeviceGetUUID", &uuid) &&
+      begin() == 0) {
+    (void)count(&gpus);
+    for (unsigned i = 0; i < gpus && list->count < DM_GPUS; i++) {
+      dm_listed_gpu *gpu = &list->gpu[list->count++];
+      *gpu = (dm_listed_gpu){.id = ""};
+      if (by_index(i, &device) != 0) continue;
+      (void)name(device, gpu->name, sizeof gpu->name);
+      (void)uuid(device, gpu->id, sizeof gpu->id);
+    }
+    (void)end();
+  }
+  dlclose(library);
+}
+
 void dm_nvml_open(const char *uuid, dm_nvml *nvml) {
   int (*begin)(void);
   int (*by_uuid)(const char *, void **);

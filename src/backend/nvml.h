@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "backend/gpu_list.h"
+
 /* Plain data; all zero: a device without readings. */
 typedef struct dm_nvml {
   void *library, *device;
@@ -26,6 +28,9 @@ double dm_nvml_temperature(const dm_nvml *nvml);
 
 /* J since the driver was loaded; updated 10 to 50 times a second. NAN before Volta. */
 double dm_nvml_energy(const dm_nvml *nvml);
+
+/* All GPUs, by bus; empty without the library. */
+void dm_nvml_list(dm_gpu_list *list);
 
 typedef struct dm_nvml_facts {
   char driver[80]; /* driver version; "": unknown */

@@ -139,7 +139,7 @@ static dm_status remove_result(const dm_files_bench *b) {
 static void allow_memory(dm_files_bench *b) {
   const int64_t stated = b->wanted->product.engine.memory_host;
   if (stated > 0)
-    b->multiply.engine.memory_host = stated + dm_max(0, dm_setup_process_bytes() - b->own);
+    b->multiply.engine.memory_host = stated + dm_max(0, dm_setup_process_bytes(1) - b->own);
 }
 
 static dm_status multiply_once(dm_files_bench *b, bool overlap, dm_outcome *outcome) {
@@ -322,7 +322,7 @@ dm_status dm_bench_files_run(dm_run *run, const dm_bench_files *wanted, dm_recor
   DM_TRY(dm_comm_agree(run->world, b ? DM_OK : dm_fail(DM_E_FIT, "no memory for a benchmark")));
   b->run = run;
   b->wanted = wanted;
-  b->own = dm_setup_process_bytes();
+  b->own = dm_setup_process_bytes(1);
   pose(b);
   choose_widths(b);
   dm_status status = measure(b, run->rank == 0 ? record : NULL);

@@ -38,6 +38,7 @@ typedef struct dm_cli_settings {
   int64_t range, seed;
   int64_t rows, cols, size, m, n, k;
   int64_t ranks, repetitions, runs, warmup;
+  char gpus[DM_VALUE_TEXT];
   char sizes[DM_VALUE_TEXT], partition[DM_VALUE_TEXT], series[DM_VALUE_TEXT];
   char directory[DM_PATH], rates_file[DM_PATH], files[DM_PATH], trace[DM_PATH];
   char pieces[DM_VALUE_LIST];

@@ -202,6 +202,8 @@ const dm_option dm_cli_options[] = {
      "width of the panels of k, a multiple of 64, after up to two narrower ramp-up panels", .own = {0}},
     {"backend", 0, NULL, ENGINE | BENCH_R | BENCH_L, DM_GROUP_ENGINE, NULL,
      "where products are computed; auto: on GPUs if every rank sees one, except for small products that the CPU finishes before a GPU has started", .usual = MULTIPLY | BENCH_P},
+    {"gpus", 0, "N|LIST|none", MULTIPLY, DM_GROUP_ENGINE, "one",
+     "GPUs of this computer to use without a launcher: a number, a list of indices or UUIDs ('0,2'; '2,' is one), or none", OWN(dm_value_set_text, gpus), .usual = MULTIPLY},
     {"kernel", 0, "NAME", ENGINE | BENCH_R, DM_GROUP_ENGINE, NULL,
      "kernel of the backend; 'damier info' lists them", .usual = BENCH_K},
     {"kernel", 0, "NAME[,NAME...]", BENCH_K, DM_GROUP_ENGINE, NULL,

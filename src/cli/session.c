@@ -1,13 +1,17 @@
 #include "cli/session.h"
 
 #include "backend/backend.h"
+#include "backend/gpu_list.h"
 #include "check/verdict.h"
 #include "cli/reports.h"
 #include "cli/stop_early.h"
+#include "comm/team.h"
 #include "core/version.h"
 #include "engine/dataset_input.h"
 #include "options/request.h"
 
+#include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -112,37 +116,146 @@ static dm_status perform(dm_run *run, dm_call *call, dm_status prepared, const d
   return status;
 }
 
+/* Of several ranks in this process, the first one that ends the job prints why. */
+static void be_the_only_one(void) {
+  static atomic_flag ends = ATOMIC_FLAG_INIT;
+  while (atomic_flag_test_and_set(&ends)) pause();
+}
+
 /* Prints STATUS once and frees it; an error that only this rank knows ends the job here. */
 static int leave(const dm_run *run, dm_status status) {
   if (!status) return 0;
   int code = (int)status->code;
   bool alone = !status->agreed && run->ranks > 1;
+  if (alone) be_the_only_one();
   if (alone || run->rank == 0) dm_cli_print_error(status, run, stderr);
   dm_status_free(status);
   if (alone) dm_comm_abort(run->world, code);
   return code;
 }
 
-int dm_cli_run_job(dm_call *call, dm_status prepared, const dm_work *work) {
+/* WORLD: of a team; NULL: MPI is started, if there is a launcher. Ends WARM_UP. */
+static int run_rank(dm_call *call, dm_status prepared, const dm_work *work, dm_comm *world, int gpu,
+                    dm_warm_up *warm_up) {
   dm_run run;
   memset(&run, 0, sizeof run);
-  bool only;
-  const int local_rank = dm_comm_local_rank_before_start(&only);
-  dm_warm_up *warm_up = work->warms_up ? dm_backend_warm_up(local_rank, only) : NULL;
-  dm_status status =
-      dm_run_start(&run, dm_cli_level(call), (dm_progress_mode)call->own.progress, call->command);
+  dm_status status = dm_run_start(&run, world, dm_cli_level(call),
+                                  (dm_progress_mode)call->own.progress, call->command);
+  if (status && world) leave(&run, status); /* does not return: the others wait for this one */
   if (status) {
     dm_status_free(prepared);
     dm_warm_up_end(warm_up);
     return dm_cli_finish(call, status);
   }
   run.born = run.lap = call->born;
+  if (world) run.gpu = gpu;
   status = perform(&run, call, prepared, work);
   dm_cli_stop_speaking();
   int code = leave(&run, dm_status_first(status, dm_cli_close_reports(call)));
   /* An MPI that uses GPUs may need them until it ends. */
-  if (code == 0 && !dm_comm_is_alone(run.world) && dm_comm_ignores_gpus()) dm_warm_up_undo(warm_up);
+  const bool undoes = world || (!dm_comm_is_alone(run.world) && dm_comm_ignores_gpus());
+  if (code == 0 && undoes) dm_warm_up_undo(warm_up);
   dm_run_stop(&run);
   dm_warm_up_end(warm_up);
   return code;
+}
+
+/* ---- ranks that are threads of this process ---- */
+
+typedef struct team {
+  dm_call *call;
+  dm_status prepared;
+  const dm_work *work;
+  int ranks, code;
+  int gpu[DM_GPUS]; /* of each rank */
+  dm_warm_up *warm_up[DM_GPUS];
+} team;
+
+/* What another rank than 0 has of its own; rank 0 sends it the contents. */
+typedef struct follower {
+  dm_call call;
+  dm_work work;
+  dm_dataset *datasets[DM_CLI_DATASETS];
+} follower;
+
+static follower *follow(const team *t, int rank) {
+  follower *f = calloc(1, sizeof *f);
+  char *shared = calloc(1, (size_t)t->work->bytes + 1);
+  dm_cli_reports *reports = dm_cli_reports_new();
+  if (!f || !shared || !reports) {
+    free(reports);
+    free(shared);
+    free(f);
+    return NULL;
+  }
+  f->call = *t->call;
+  f->call.rank = rank;
+  f->call.reports = reports;
+  f->work = *t->work;
+  f->work.shared = shared;
+  f->work.datasets = f->datasets;
+  for (int i = 0; i < f->work.dataset_count; i++) {
+    const ptrdiff_t place = (char *)t->work->datasets[i] - (char *)t->work->shared;
+    f->datasets[i] = (dm_dataset *)(void *)(shared + place);
+  }
+  return f;
+}
+
+static void run_follower(const team *t, int rank, dm_comm *world) {
+  follower *f = follow(t, rank);
+  if (!f) {
+    dm_run run = {.world = world, .rank = rank, .ranks = dm_comm_size(world)};
+    leave(&run, dm_fail(DM_E_FIT, "no memory for a rank"));
+    return;
+  }
+  (void)run_rank(&f->call, DM_OK, &f->work, world, t->gpu[rank], t->warm_up[rank]);
+  for (int i = 0; i < f->work.dataset_count; i++) dm_dataset_free(f->datasets[i]);
+  free(f->work.shared);
+  free(f->call.reports);
+  free(f);
+}
+
+static void play(dm_comm *world, void *context) {
+  team *t = context;
+  const int rank = dm_comm_rank(world);
+  if (rank == 0)
+    t->code = run_rank(t->call, t->prepared, t->work, world, t->gpu[0], t->warm_up[0]);
+  else
+    run_follower(t, rank, world);
+}
+
+/* Starts the GPUs side by side. The ranks do without one that does not start, unless it is the last
+ * one, whose rank finds out why. */
+static void start_gpus(team *t) {
+  const dm_log log = dm_cli_log(t->call);
+  dm_warm_up *all[DM_GPUS];
+  for (int i = 0; i < t->work->threads; i++) all[i] = dm_backend_warm_up(i, false);
+  for (int i = 0; i < t->work->threads; i++) {
+    const bool last = t->ranks == 0 && i == t->work->threads - 1;
+    if (!dm_warm_up_started(all[i]) && !last) {
+      dm_log_line(&log, DM_LOG_WARNING, "GPU %d does not start: the product is left to the others",
+                  i);
+      dm_warm_up_end(all[i]);
+      continue;
+    }
+    t->gpu[t->ranks] = i;
+    t->warm_up[t->ranks++] = all[i];
+  }
+}
+
+static int run_team(dm_call *call, dm_status prepared, const dm_work *work) {
+  team t = {.call = call, .prepared = prepared, .work = work};
+  start_gpus(&t);
+  dm_status status = dm_team_run(t.ranks, play, &t);
+  if (!status) return t.code;
+  dm_status_free(prepared);
+  return dm_cli_finish(call, status);
+}
+
+int dm_cli_run_job(dm_call *call, dm_status prepared, const dm_work *work) {
+  if (work->threads > 1) return run_team(call, prepared, work);
+  bool only;
+  const int local_rank = dm_comm_local_rank_before_start(&only);
+  dm_warm_up *warm_up = work->warms_up ? dm_backend_warm_up(local_rank, only) : NULL;
+  return run_rank(call, prepared, work, NULL, 0, warm_up);
 }

@@ -7,6 +7,8 @@
 #include "run/record.h"
 #include "run/run.h"
 
+enum { DM_CLI_DATASETS = 4 };
+
 /* The work of a verb on all ranks. SHARED is plain data; rank 0 sends its copy to all before RUN is
  * called. */
 typedef struct dm_work {
@@ -14,13 +16,14 @@ typedef struct dm_work {
   void *shared;
   int64_t bytes;
   dm_dataset *const *datasets; /* in SHARED; the caller frees them (dm_dataset_free) */
-  int dataset_count;
+  int dataset_count;           /* at most DM_CLI_DATASETS */
+  int threads;   /* > 1: so many ranks, at most DM_GPUS, are threads of this process, without MPI */
   bool warms_up; /* will use a GPU, if there is one: start it together with MPI */
   bool reports;  /* publishes its own records; RUN's RECORD is NULL */
 } dm_work;
 
-/* Starts MPI, agrees on PREPARED (which it frees), shares the data, runs the work, prints and
- * writes the record, and ends MPI. Returns the exit code. */
+/* Starts MPI, or threads, agrees on PREPARED (which it frees), shares the data, runs the work,
+ * prints and writes the record, and ends MPI. Returns the exit code. */
 int dm_cli_run_job(dm_call *call, dm_status prepared, const dm_work *work);
 
 /* Prints and frees the error, if any, and returns the exit code. */

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,11 +12,12 @@
 static const double slurm_margin = 60; /* seconds for stopping, at most a tenth of the time left */
 
 static volatile sig_atomic_t arrived;
-static pid_t listener;             /* the process that prints; not a child that inspects a file */
-static const char *begin;          /* "\n" if stderr is a terminal, to start a new line */
-static bool speaks, speaks_of_end; /* whether this rank reports the first SIGINT, and the second */
-static bool resumes;               /* whether the verb keeps checkpoints */
-static volatile sig_atomic_t prepares; /* files are inspected, nothing has begun: ends at once */
+static pid_t listener;       /* the process that prints; not a child that inspects a file */
+static const char *begin;    /* "\n" if stderr is a terminal, to start a new line */
+static atomic_bool speaks;   /* whether this process reports the first SIGINT, */
+static bool speaks_of_end;   /* ... and the second */
+static bool resumes;         /* whether the verb keeps checkpoints */
+static atomic_bool prepares; /* files are inspected, nothing has begun: ends at once */
 
 static void tell(const char *text) {
   const ssize_t written = write(STDERR_FILENO, text, strlen(text));
@@ -79,7 +81,7 @@ void dm_cli_catch_signals(const dm_call *call) {
   begin = isatty(STDERR_FILENO) ? "\n" : "";
   resumes = (call->verb->bit & (DM_VERB_MULTIPLY | DM_VERB_GRAM)) != 0;
   speaks_of_end = dm_cli_ramp(call);
-  prepares = 1;
+  prepares = true;
   speaks = speaks_of_end && dm_cli_level(call) >= DM_LOG_WARNING;
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
     struct sigaction old;
@@ -128,11 +130,11 @@ static void end(int code, void *context) {
 }
 
 dm_status dm_cli_watch(dm_run *run, const dm_call *call) {
-  prepares = 0;
+  prepares = false;
   const dm_settings *s = &call->settings;
   const dm_watch_calls calls = {.is_asked = is_urgent, .say = say, .end = end};
   /* If the launcher dies its pipes break; this rank must survive to tell the others. */
-  if (run->ranks > 1) signal(SIGPIPE, SIG_IGN);
+  if (!dm_comm_is_one_process(run->world)) signal(SIGPIPE, SIG_IGN);
   if (!listens(call)) return dm_run_watch(run, 0, calls);
   double now = dm_now();
   run->stop = (dm_stop){.on = true,

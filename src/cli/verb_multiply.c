@@ -2,6 +2,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/gpus.h"
 #include "cli/session.h"
 #include "core/crew.h"
 #include "options/request.h"
@@ -60,6 +61,8 @@ int dm_cli_multiply(dm_call *call) {
   dm_status prepared = DM_OK;
   if (dm_cli_ramp(call))
     prepared = dm_request_inspect_files(&call->settings, &log, call->operands, &f);
+  int ranks = 1;
+  if (!prepared && !call->own.dry_run) prepared = dm_cli_take_gpus(call, &ranks);
   dm_dataset *const datasets[] = {&f.a, &f.b, &f.c};
   int code;
   if (call->own.dry_run)
@@ -71,6 +74,7 @@ int dm_cli_multiply(dm_call *call) {
                                      .bytes = sizeof f,
                                      .datasets = datasets,
                                      .dataset_count = 3,
+                                     .threads = ranks,
                                      .warms_up = !prepared && may_use_gpu(call)});
   for (int i = 0; i < 3; i++) dm_dataset_free(datasets[i]);
   return code;

@@ -52,6 +52,9 @@ dm_status dm_comm_usable(const dm_comm *comm);
 /* Whether no launcher started this process and MPI is not used. */
 bool dm_comm_is_alone(const dm_comm *world);
 
+/* Whether one process has all ranks: a single one, or a team's (team.h). */
+bool dm_comm_is_one_process(const dm_comm *world);
+
 /* "Open MPI 4.1.4": the library loaded; "none": this build has no MPI. */
 void dm_comm_library(char *text, int64_t size);
 

@@ -15,7 +15,9 @@ dm_group *dm_group_new(int size) {
   group->size = group->members = size;
   pthread_mutex_init(&group->lock, NULL);
   pthread_cond_init(&group->changed, NULL);
-  return group;
+  if (dm_meetings_prepare(group)) return group;
+  dm_group_free(group);
+  return NULL;
 }
 
 void dm_group_free(dm_group *group) {
@@ -24,6 +26,7 @@ void dm_group_free(dm_group *group) {
     next = at->next;
     if (at->let_go) free(at); /* a message that was never received */
   }
+  dm_meetings_free(group);
   pthread_cond_destroy(&group->changed);
   pthread_mutex_destroy(&group->lock);
   free(group);

@@ -49,6 +49,8 @@ typedef struct dm_group {
   pthread_cond_t changed; /* something is done */
   dm_letter *letters;     /* without their other side, oldest first */
   dm_meeting *meetings;
+  dm_meeting *spare; /* unused ones: a rank that had no memory to arrive would leave the others
+                        waiting */
 } dm_group;
 
 /* One rank's place in a group: the word of its communicator. */
@@ -79,6 +81,10 @@ dm_status dm_letter_let_go(dm_request *request);
 void dm_letter_cancel(dm_request *request);
 
 /* ---- meetings (team_meetings.c) ---- */
+
+/* Memory for the next meetings of GROUP; false: none. */
+bool dm_meetings_prepare(dm_group *group);
+void dm_meetings_free(dm_group *group);
 
 /* PURPOSE, SIZE and WHAT are the same on all ranks. */
 dm_status dm_meeting_begin(const dm_comm *comm, dm_purpose purpose, int64_t size, int what,

@@ -21,6 +21,7 @@ void dm_log_line(const dm_log *log, dm_level level, const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(line, sizeof line, format, arguments);
   va_end(arguments);
+  flockfile(log->out); /* ranks may be threads */
   const char *mark = level == DM_LOG_ERROR ? "error: " : level == DM_LOG_WARNING ? "warning: " : "";
   if (log->level >= DM_LOG_DEBUG)
     fprintf(log->out, "damier[%d]: %s", log->rank, mark);
@@ -28,4 +29,5 @@ void dm_log_line(const dm_log *log, dm_level level, const char *format, ...) {
     fprintf(log->out, "damier: %s", mark);
   dm_put_text(line, log->out);
   fputc('\n', log->out);
+  funlockfile(log->out);
 }

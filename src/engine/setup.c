@@ -110,7 +110,7 @@ static dm_status find_backend(dm_run *run, const dm_engine *engine, const dm_pro
 
 static dm_status open_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,
                               const dm_backend_ops *ops, dm_setup *setup) {
-  dm_backend_config config = {.local_rank = run->local_rank,
+  dm_backend_config config = {.local_rank = run->gpu,
                               .local_ranks = run->local_ranks,
                               .threads = run->cores.threads,
                               .compute = &problem->compute,
@@ -171,12 +171,12 @@ static double steady(double stated, double measured) {
   return stated * exp2(round(log2(measured / stated)));
 }
 
-/* The present memory of this process and a margin for libraries, in coarse steps, so that the next
- * run gets the same plan. A program linked with CUDA starts with three times the memory of one
- * without. */
-int64_t dm_setup_process_bytes(void) {
+/* Its part of the present memory of this process, and a margin for libraries, in coarse steps, so
+ * that the next run gets the same plan. A program linked with CUDA starts with three times the
+ * memory of one without. */
+int64_t dm_setup_process_bytes(int ranks) {
   const int64_t later = 16 << 20;
-  return dm_round_up(dm_memory_own() + later, later);
+  return dm_round_up(dm_memory_own() / ranks + later, later);
 }
 
 /* Facts that rank 0 sees of the files, all ranks' cores, and the user's rates. */
@@ -211,7 +211,9 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
   if (machine->device_links && rates->inside > 0)
     machine->link = steady(dm_machine_device_link(device->name), rates->inside);
   const int64_t process =
-      engine->process_bytes > 0 ? engine->process_bytes : dm_setup_process_bytes();
+      engine->process_bytes > 0
+          ? engine->process_bytes
+          : dm_setup_process_bytes(dm_comm_is_one_process(run->world) ? run->ranks : 1);
   int64_t values[6] = {
       process -
           dm_setup_share(engine->memory_host, (double)dm_memory_available() / run->local_ranks),

@@ -28,8 +28,9 @@ void dm_setup_close(dm_setup *setup);
 dm_status dm_setup_open_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,
                                 dm_setup *setup);
 
-/* Host memory of this process that a plan counts as used. */
-int64_t dm_setup_process_bytes(void);
+/* Host memory of this process, of which RANKS ranks are threads, that a plan counts as used by each
+ * of them. */
+int64_t dm_setup_process_bytes(int ranks);
 
 /* The memory that a rank may use: the LIMIT that the user states, or a part of what is AVAILABLE.
  */

@@ -88,7 +88,7 @@ static dm_status open_backend(dm_in_place *kept, const dm_run *run, bool on_gpu,
                               dm_backend **backend) {
   dm_backend **one = on_gpu ? &kept->gpu : &kept->host;
   const dm_backend_ops *ops;
-  const dm_backend_config config = {.local_rank = run->local_rank,
+  const dm_backend_config config = {.local_rank = run->gpu,
                                     .local_ranks = run->local_ranks,
                                     .threads = run->cores.threads,
                                     .kernel = "auto"};

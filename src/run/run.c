@@ -54,6 +54,13 @@ static dm_status divide(dm_run *run, const core_standing *all, cpu_set_t *sets, 
   return DM_OK;
 }
 
+/* Binds the process, or this thread if it is one of several ranks, and threads started later. */
+static bool take_cores(const dm_run *run, const cpu_set_t *cpus) {
+  if (run->ranks > 1 && dm_comm_is_one_process(run->world))
+    return sched_setaffinity(0, sizeof *cpus, cpus) == 0;
+  return dm_cores_take(cpus);
+}
+
 dm_status dm_run_place(dm_run *run, int threads, const char *near) {
   const int64_t size = sizeof(core_standing);
   core_standing own = {.bound = run->bound, .job = run->job_cpus}, *all = NULL;
@@ -71,7 +78,7 @@ dm_status dm_run_place(dm_run *run, int threads, const char *near) {
   free(all);
   if (status) return status;
   if (run->stays) return DM_OK;
-  if (CPU_EQUAL(&run->cores.cpus, &run->taken) || dm_cores_take(&run->cores.cpus)) {
+  if (CPU_EQUAL(&run->cores.cpus, &run->taken) || take_cores(run, &run->cores.cpus)) {
     run->taken = run->cores.cpus;
     return DM_OK;
   }
@@ -83,7 +90,7 @@ dm_status dm_run_place(dm_run *run, int threads, const char *near) {
 }
 
 void dm_run_take_node(dm_run *run) {
-  if (!run->stays && dm_cores_take(&run->job_cpus)) run->taken = run->job_cpus;
+  if (!run->stays && take_cores(run, &run->job_cpus)) run->taken = run->job_cpus;
 }
 
 void dm_run_record_cores(const dm_run *run, dm_record *record) {
@@ -121,23 +128,25 @@ static dm_status find_nodes(dm_run *run) {
   DM_TRY(dm_comm_split_node(run->world, &run->node));
   run->local_rank = dm_comm_rank(run->node);
   run->local_ranks = dm_comm_size(run->node);
+  run->gpu = run->local_rank;
   dm_cores_allowed(&run->bound, &run->job_cpus);
   run->taken = run->bound;
-  if (dm_comm_is_alone(run->world)) run->job_cpus = run->bound;
+  if (dm_comm_is_one_process(run->world)) run->job_cpus = run->bound;
   DM_TRY(dm_run_place(run, 0, ""));
   return part_nodes(run, 1);
 }
 
-dm_status dm_run_start(dm_run *run, dm_level level, dm_progress_mode progress,
+dm_status dm_run_start(dm_run *run, dm_comm *world, dm_level level, dm_progress_mode progress,
                        const char *command) {
-  *run = (dm_run){.log = {.out = stderr, .level = level},
+  *run = (dm_run){.world = world,
+                  .log = {.out = stderr, .level = level},
                   .progress = progress,
                   .command = command,
                   .born = dm_now(),
                   .keepalive = {beat, run},
                   .of_thread = {beat_of_thread, run}};
   run->lap = run->born;
-  DM_TRY(dm_comm_start(&run->world));
+  if (!world) DM_TRY(dm_comm_start(&run->world));
   return find_nodes(run);
 }
 
@@ -167,7 +176,7 @@ dm_status dm_run_pretend_nodes(dm_run *run, int count) {
   /* Makes NCCL, too, treat the ranks as separate nodes. */
   char name[64];
   snprintf(name, sizeof name, "%.40s-%d", dm_comm_host(run->world), part_of(run, count));
-  if (run->pretends && setenv("NCCL_HOSTID", name, 1) != 0)
+  if (run->pretends && !dm_comm_is_one_process(run->world) && setenv("NCCL_HOSTID", name, 1) != 0)
     return dm_fail(DM_E_FIT, "no memory for a variable");
   return DM_OK;
 }

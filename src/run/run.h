@@ -27,6 +27,8 @@ struct dm_run {
   dm_comm *node; /* the ranks of this computer */
   int rank, ranks;
   int local_rank, local_ranks;
+  int gpu;                   /* index of its GPU among those that the process sees; ranks beyond the
+                                number of GPUs share them */
   dm_comm *near;             /* ranks that count as one node: all or some of NODE */
   int nodes;                 /* number of (pretended) nodes */
   bool pretends;             /* one computer counts as several nodes */
@@ -52,8 +54,10 @@ struct dm_run {
   dm_trace trace;         /* of this rank */
 };
 
-/* Starts MPI and finds the nodes; LEVEL and PROGRESS come from the command line. */
-dm_status dm_run_start(dm_run *run, dm_level level, dm_progress_mode progress, const char *command);
+/* Finds the nodes of WORLD, which the run then owns, even after an error; NULL: starts MPI. LEVEL
+ * and PROGRESS come from the command line. */
+dm_status dm_run_start(dm_run *run, dm_comm *world, dm_level level, dm_progress_mode progress,
+                       const char *command);
 
 /* The same for a program that started MPI itself: WORLD has its ranks. Prints nothing. The run owns
  * WORLD, even after an error; end it with dm_run_leave. */

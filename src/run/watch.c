@@ -150,7 +150,7 @@ dm_status dm_watch_start(const dm_comm *world, double seconds, dm_watch_calls ca
   w->rank = dm_comm_rank(world);
   w->ranks = dm_comm_size(world);
   set_pace(w, seconds);
-  dm_launcher_find(&w->launcher, w->ranks > 1);
+  dm_launcher_find(&w->launcher, !dm_comm_is_one_process(world));
   w->calls = calls;
   atomic_init(&w->phase, "starting");
   atomic_init(&w->patience, 1);

@@ -1,6 +1,7 @@
 #include "emulated/emulated_memory.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 
 #include "core/checked.h"
 
-enum { BLOCKS = 256, SPOILED = 0xff };
+enum { BLOCKS = 1024, SPOILED = 0xff };
 
 /* A file, mapped at an accessible address, with its size reserved at an inaccessible one. */
 typedef struct block {
@@ -21,6 +22,7 @@ typedef struct block {
 } block;
 
 static block blocks[BLOCKS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* ranks may be threads */
 
 static dm_status map(block *new) {
   new->way_in = mmap(NULL, new->mapped, PROT_READ | PROT_WRITE, MAP_SHARED, new->file, 0);
@@ -33,53 +35,68 @@ static dm_status map(block *new) {
 }
 
 dm_status emulated_alloc(int64_t bytes, void **memory) {
-  int at = 0;
-  while (at < BLOCKS && blocks[at].address) at++;
-  if (at == BLOCKS) return dm_fail(DM_E_FIT, "an emulated device holds %d allocations", BLOCKS);
   block new = {.bytes = dm_max(bytes, 1), .file = memfd_create("emulated", MFD_CLOEXEC)};
   new.mapped = (size_t)dm_round_up(new.bytes, sysconf(_SC_PAGESIZE));
   if (new.file < 0 || ftruncate(new.file, (off_t) new.mapped) != 0)
     return dm_fail(DM_E_FIT, "no file for emulated memory: %s", strerror(errno));
   DM_TRY(map(&new));
-  blocks[at] = new;
+  int at = 0;
+  pthread_mutex_lock(&lock);
+  while (at < BLOCKS && blocks[at].address) at++;
+  if (at < BLOCKS) blocks[at] = new;
+  pthread_mutex_unlock(&lock);
+  if (at == BLOCKS) return dm_fail(DM_E_FIT, "an emulated device holds %d allocations", BLOCKS);
   *memory = new.address;
   return DM_OK;
 }
 
-static block *holder_of(const void *memory) {
-  const char *at = memory;
+/* With the lock held; NULL: not memory of a device. */
+static block *find(const char *at) {
   for (int i = 0; i < BLOCKS; i++)
     if (blocks[i].address && at >= blocks[i].address && at < blocks[i].address + blocks[i].mapped)
       return &blocks[i];
   return NULL;
 }
 
+/* A copy of the block that has MEMORY; all zero: none. */
+static block holder_of(const void *memory) {
+  pthread_mutex_lock(&lock);
+  const block *in = find(memory), copy = in ? *in : (block){0};
+  pthread_mutex_unlock(&lock);
+  return copy;
+}
+
 void emulated_release(void *memory) {
-  block *old = holder_of(memory);
-  if (!old) return;
-  (void)munmap(old->address, old->mapped);
-  (void)munmap(old->way_in, old->mapped);
-  (void)close(old->file);
-  old->address = NULL;
+  pthread_mutex_lock(&lock);
+  block *in = find(memory);
+  const block old = in ? *in : (block){0};
+  if (in) in->address = NULL;
+  pthread_mutex_unlock(&lock);
+  if (!in) return;
+  (void)munmap(old.address, old.mapped);
+  (void)munmap(old.way_in, old.mapped);
+  (void)close(old.file);
 }
 
 void *emulated_reach(const void *memory, int64_t bytes) {
-  const block *in = holder_of(memory);
-  const int64_t offset = in ? (const char *)memory - in->address : 0;
-  if (in && bytes <= in->bytes - offset) return in->way_in + offset;
+  const block in = holder_of(memory);
+  const int64_t offset = in.address ? (const char *)memory - in.address : 0;
+  if (in.address && bytes <= in.bytes - offset) return in.way_in + offset;
   fprintf(stderr, "emulated device: %lld bytes at %p are %s\n", (long long)bytes, memory,
-          in ? "beyond their allocation" : "not memory of the device");
+          in.address ? "beyond their allocation" : "not memory of the device");
   abort();
 }
 
 bool emulated_has(const void *memory, int *index) {
-  const block *in = holder_of(memory);
-  *index = in ? in->device : -1;
-  return in;
+  const block in = holder_of(memory);
+  *index = in.address ? in.device : -1;
+  return in.address;
 }
 
 void emulated_move_away(void *memory) {
-  holder_of(memory)->device = 1;
+  pthread_mutex_lock(&lock);
+  find(memory)->device = 1;
+  pthread_mutex_unlock(&lock);
 }
 
 dm_view emulated_view(dm_view view) {
@@ -94,8 +111,8 @@ dm_view emulated_view(dm_view view) {
 }
 
 int emulated_file(const void *memory) {
-  const block *in = holder_of(memory);
-  return in && in->address == memory ? in->file : -1;
+  const block in = holder_of(memory);
+  return in.address && in.address == memory ? in.file : -1;
 }
 
 void emulated_spoil(dm_view view) {

@@ -1,4 +1,9 @@
-/* The driver of an emulated GPU: there is one, and nothing to start or to shut down. */
+/* The driver of emulated GPUs: nothing to start or to shut down. EMULATED_GPUS is their number (1);
+ * EMULATED_GPU_FAILS is one that does not start. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "backend/backend.h"
 #include "backend/cuda.h"
 
 void dm_cuda_see_one(void) {
@@ -8,8 +13,18 @@ bool dm_cuda_has_driver(void) {
   return true;
 }
 
-void dm_cuda_start(int local_rank) {
-  (void)local_rank;
+void dm_cuda_list(dm_gpu_list *list) {
+  const char *number = getenv("EMULATED_GPUS");
+  list->count = number ? atoi(number) : 1;
+  for (int i = 0; i < list->count; i++) {
+    snprintf(list->gpu[i].name, DM_GPU_TEXT, "emulated L40S");
+    snprintf(list->gpu[i].id, DM_GPU_TEXT, "GPU-%d-emulated", i);
+  }
+}
+
+bool dm_cuda_start(int local_rank) {
+  const char *fails = getenv("EMULATED_GPU_FAILS");
+  return !fails || atoi(fails) != local_rank;
 }
 
 void dm_cuda_stop(int local_rank) {
@@ -17,5 +32,7 @@ void dm_cuda_stop(int local_rank) {
 }
 
 int dm_cuda_device_count(void) {
-  return 1;
+  dm_gpu_list list;
+  dm_backend_gpus(&list);
+  return list.count;
 }

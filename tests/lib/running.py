@@ -36,6 +36,9 @@ def environment():
 
 
 def command(ranks, *words):
+    """WORDS on RANKS ranks; with THREADS in the environment products have threads, each with an emulated GPU."""
+    if ranks > 1 and "THREADS" in os.environ and words[1] in ("multiply", "gram"):
+        return [*map(str, words), "--gpus", str(ranks)]
     launcher = [os.environ.get("MPIEXEC", "mpirun"), "-n", str(ranks)] if ranks > 1 else []
     return [*launcher, *map(str, words)]
 

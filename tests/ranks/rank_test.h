@@ -37,7 +37,7 @@ static inline void must(rank_test *test, dm_status status) {
 
 static inline rank_test rank_test_start(void) {
   rank_test test = {0};
-  must(&test, dm_run_start(&test.run, DM_LOG_ERROR, DM_PROGRESS_NEVER, "test"));
+  must(&test, dm_run_start(&test.run, NULL, DM_LOG_ERROR, DM_PROGRESS_NEVER, "test"));
   return test;
 }
 

@@ -235,7 +235,7 @@ static void every_job(rank_test *test) {
 TEST_PROGRAM(test_compute) {
   static _Thread_local rank_test test; /* a run that waits for files must not move */
   test = (rank_test){0};
-  must(&test, dm_run_start(&test.run, DM_LOG_ERROR, DM_PROGRESS_NEVER, "test"));
+  must(&test, dm_run_start(&test.run, NULL, DM_LOG_ERROR, DM_PROGRESS_NEVER, "test"));
   every_grid(&test);
   every_job(&test);
   return rank_test_end(&test);

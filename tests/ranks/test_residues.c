@@ -119,7 +119,7 @@ static void unfit(rank_test *test) {
 TEST_PROGRAM(test_residues) {
   static _Thread_local rank_test test; /* a run that waits for files must not move */
   test = (rank_test){0};
-  must(&test, dm_run_start(&test.run, DM_LOG_ERROR, DM_PROGRESS_NEVER, "test"));
+  must(&test, dm_run_start(&test.run, NULL, DM_LOG_ERROR, DM_PROGRESS_NEVER, "test"));
   every_grid(&test);
   promises(&test);
   unfit(&test);

@@ -7,7 +7,7 @@ enum { CUTS = 8 };
 TEST_PROGRAM(test_residues_cuts) {
   static _Thread_local rank_test test; /* a run that waits for files must not move */
   test = (rank_test){0};
-  must(&test, dm_run_start(&test.run, DM_LOG_ERROR, DM_PROGRESS_NEVER, "test"));
+  must(&test, dm_run_start(&test.run, NULL, DM_LOG_ERROR, DM_PROGRESS_NEVER, "test"));
   for (uint64_t turn = 0; turn < CUTS; turn++) {
     const bool shared = turn % 4 == 0; /* keeps gathered panels, which allows strips */
     const dm_machine machine = one_node(&test, NULL, shared);

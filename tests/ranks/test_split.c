@@ -118,7 +118,7 @@ static void every_grid(rank_test *test, dm_dtype work) {
 TEST_PROGRAM(test_split) {
   static _Thread_local rank_test test; /* a run that waits for files must not move */
   test = (rank_test){0};
-  must(&test, dm_run_start(&test.run, DM_LOG_ERROR, DM_PROGRESS_NEVER, "test"));
+  must(&test, dm_run_start(&test.run, NULL, DM_LOG_ERROR, DM_PROGRESS_NEVER, "test"));
   every_grid(&test, DM_F32);
   every_grid(&test, DM_C64);
   return rank_test_end(&test);

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Ranks that are threads of one process, each with an emulated GPU (--gpus): bad input, GPUs that do not start, a rank
+that fails, signals, and runs that processes of MPI resume, and the other way round."""
+import errno
+import os
+import re
+import signal
+import subprocess
+import time
+
+import faulty_runs
+import running
+from running import expect
+
+GPUS = {"EMULATED_GPUS": "4"}
+MEMORY = 3  # MiB in addition to the process's own memory: several tiles
+
+
+def multiply(bed, *words, **more):
+    """The result of a product with WORDS, and MORE in its environment."""
+    output = bed.folder / "C.h5"
+    command = [bed.damier, "multiply", bed.folder / "A.h5", bed.folder / "B.h5", "-o", output, "--force", "-q", *words]
+    return running.ended([*map(str, command)], **GPUS | more)
+
+
+def ranks_of(done):
+    expect(done.returncode == 0, f"exit {done.returncode}\n{done.stderr}")
+    return int(re.search(r" ranks=(\d+) ", done.stdout).group(1))
+
+
+def refusals(bed):
+    for words, code, said, more in (
+            (("--gpus", "5"), 6, "5 GPUs are more than the 4 that this process sees", {}),
+            (("--gpus", "3"), 6, "3 GPUs are more than the 2", {"CUDA_VISIBLE_DEVICES": "2,0"}),
+            (("--gpus", "1,7"), 6, "there is no GPU 7: those visible are 0 to 3", {}),
+            (("--gpus", "GPU-9"), 6, "there is no GPU GPU-9", {}),
+            (("--gpus", "1,0,1"), 2, "GPU 1 is named twice", {}),
+            (("--gpus", "GPU-1,1"), 2, "GPU 1 is named twice", {}),
+            (("--gpus", "0"), 2, "'0' GPUs cannot multiply", {}),
+            (("--gpus", "two"), 2, "'two' is no GPU", {}),
+            (("--gpus", "2", "--backend", "cpu"), 2, "--gpus 2 and --backend cpu cannot be combined", {}),
+            (("--gpus", "none", "--backend", "cuda"), 2, "--gpus none and --backend cuda", {})):
+        done = multiply(bed, *words, **more)
+        expect(done.returncode == code and said in done.stderr, f"{words}: exit {done.returncode}\n{done.stderr}")
+        expect(done.stderr.count("error:") == 1, f"{words}: several messages\n{done.stderr}")
+
+
+def choices(bed):
+    for wanted, more, ranks in (("4", {}, 4), ("2,", {}, 1), ("3,1", {}, 2), ("GPU-0,GPU-2,3", {}, 3), ("none", {}, 1),
+                                ("2", {"CUDA_VISIBLE_DEVICES": "3, 1,0"}, 2),
+                                ("2", {"CUDA_VISIBLE_DEVICES": "GPU-3,GPU-1"}, 2)):
+        found = ranks_of(multiply(bed, "--gpus", wanted, **more))
+        expect(found == ranks, f"--gpus {wanted} {more}: {found} ranks")
+
+
+def under_mpirun(bed):
+    with_threads(False)
+    done = running.ended(running.command(2, bed.damier, "multiply", bed.folder / "A.h5", bed.folder / "B.h5", "-o",
+                                         bed.folder / "C.h5", "--force", "-q", "--gpus", 2), **GPUS)
+    expect(done.returncode == 2 and "without mpirun" in done.stderr, f"exit {done.returncode}\n{done.stderr}")
+
+
+def one_does_not_start(bed):
+    done = multiply(bed, "--gpus", "3", EMULATED_GPU_FAILS="1")
+    expect(ranks_of(done) == 2 and "GPU 1 does not start" in done.stderr, done.stderr)
+
+
+def one_fails(bed):
+    """A call fails in one thread: one message, and no other thread waits for it."""
+    for fault, path, code in ((f"write:3:{errno.EIO}", "C.h5", 4), (f"read:2:{errno.EIO}", "B.h5", 4),
+                              (f"malloc:100:{errno.ENOMEM}", "", 5)):
+        done = multiply(bed, "--gpus", "3", "--write-by", "pwrite", LD_PRELOAD=bed.shim, FAULT=fault, FAULT_PATH=path)
+        expect(done.returncode == code, f"{fault}: exit {done.returncode}\n{done.stderr}")
+        expect(done.stderr.count("error:") == 1, f"{fault}: not one message\n{done.stderr}")
+
+
+def stops(bed):
+    """A signal, whatever thread it meets, ends all ranks; the same command goes on."""
+    output = faulty_runs.Output(bed, "stopped", 2)
+    command = [*map(str, output.command()), "--checkpoint-interval", "0"]
+    first = subprocess.Popen(command, env=running.environment() | GPUS, stderr=subprocess.PIPE, text=True,
+                             stdout=subprocess.DEVNULL)
+    while first.poll() is None and not output.path(".journal").exists():
+        time.sleep(0.01)
+    first.send_signal(signal.SIGUSR1)
+    err = first.communicate(timeout=60)[1]
+    expect(first.returncode in (75, 0), f"exit {first.returncode}\n{err}")
+    output.expect_recovery("after a signal")
+
+
+def resumes(bed):
+    """Begun by threads, continued by processes; and back."""
+    after_two = {"FAULT": "fdatasync:1:kill", "FAULT_PATH": ".journal", "FAULT_SIZE": str((1 << 16) + 2 * 64)}
+    for begins in (True, False):
+        output = faulty_runs.Output(bed, f"resumed{begins}", 2)
+        with_threads(begins)
+        code, err, _ = output.run(after_two | ({} if begins else {"FAULT_RANK": "0"}))
+        expect(code in faulty_runs.KILLED and output.path(".journal").exists(), f"not killed: {code}\n{err}")
+        with_threads(not begins)
+        code, err, _ = output.run(extra=("-v",))
+        expect(code == 0 and "resuming: " in err, f"exit {code}\n{err}")
+        output.expect_whole(f"begun by {'threads' if begins else 'processes'}")
+
+
+def same_bits(bed):
+    bits = set()
+    for threads, ranks in ((True, 1), (True, 2), (True, 3), (False, 2)):
+        with_threads(threads)
+        running.run(bed.damier, ranks, "multiply", bed.folder / "A.h5", bed.folder / "B.h5", "-o", bed.folder / "C.h5",
+                    "--force", "-q", "--reproducible", "--backend", "cuda")
+        bits.add(faulty_runs.Output(bed, "C", 1).bits())
+    expect(len(bits) == 1, f"{len(bits)} different results")
+
+
+def with_threads(yes):
+    if yes:
+        os.environ["THREADS"] = "1"
+    else:
+        os.environ.pop("THREADS", None)
+
+
+def main():
+    options = running.options("--shim")
+    os.environ.update(GPUS, OPENBLAS_NUM_THREADS="1")
+    with_threads(True)
+    with running.scratch() as folder:
+        own = running.process_mib(options.damier, 2)
+        words = ("--memory", f"host={own + MEMORY}MiB", "--checkpoint-interval", "0", "--hang-timeout", "60s")
+        bed = faulty_runs.Bed(folder, options, shape=(700, 600, 500), words=words)
+        bed.undisturbed(2)
+        for check in (refusals, choices, under_mpirun, one_does_not_start, one_fails, stops, resumes, same_bits):
+            with_threads(True)
+            check(bed)
+            print("passed ", check.__name__, flush=True)
+
+
+if __name__ == "__main__":
+    main()
