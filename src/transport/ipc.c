@@ -1,6 +1,6 @@
-/* ipc: GPU memory inside a node. Every rank maps its peers' shares through CUDA IPC and pulls its
- * pieces with the copy engines on its own streams: multiprocessors remain free for products, and
- * peers take no part.
+/* ipc: GPU memory inside a node. Every rank maps its peers' shares, through CUDA IPC or, in the
+ * same process, directly, and pulls its pieces with the copy engines on its own streams:
+ * multiprocessors remain free for products, and peers take no part.
  *
  * A pull only waits until the peer has filled its share: a counter in shared memory. Another
  * counter states what was read, so that a part of a share can be refilled. A slot belongs to the

@@ -1,4 +1,5 @@
-/* Exposes shares: ranks exchange handles once and map every peer's share. */
+/* Exposes shares: ranks exchange handles once and map every peer's share. Ranks that are threads of
+ * one process exchange addresses. */
 #ifdef DM_HAVE_CUDA
 
 #include <stdlib.h>
@@ -10,17 +11,36 @@
 /* Sent by each rank about its share. */
 typedef struct offer {
   cudaIpcMemHandle_t handle;
+  void *memory; /* for ranks of the same process */
   int64_t bytes;
-  int line;
+  int line, device;
   bool failed;
 } offer;
 
 static dm_status make_offer(const dm_ipc *ipc, void *memory, int64_t bytes, offer *own) {
   own->bytes = bytes;
   own->line = dm_comm_rank(ipc->group);
-  if (bytes == 0) return DM_OK;
+  own->memory = memory;
+  own->device = ipc->device;
+  if (bytes == 0 || dm_comm_is_one_process(ipc->group)) return DM_OK;
   DM_GPU_TRY(cudaSetDevice(ipc->device));
   DM_GPU_TRY(cudaIpcGetMemHandle(&own->handle, memory));
+  return DM_OK;
+}
+
+/* With this rank's GPU current: maps THEIRS, of a peer. */
+static dm_status map_share(const dm_ipc *ipc, const offer *theirs, void **memory) {
+  *memory = NULL;
+  if (theirs->bytes == 0) return DM_OK;
+  if (!dm_comm_is_one_process(ipc->group)) {
+    DM_GPU_TRY(cudaIpcOpenMemHandle(memory, theirs->handle, cudaIpcMemLazyEnablePeerAccess));
+    return DM_OK;
+  }
+  *memory = theirs->memory;
+  if (theirs->device == ipc->device) return DM_OK;
+  const cudaError_t answer = cudaDeviceEnablePeerAccess(theirs->device, 0);
+  if (answer != cudaErrorPeerAccessAlreadyEnabled) DM_GPU_TRY(answer);
+  (void)cudaGetLastError();
   return DM_OK;
 }
 
@@ -33,10 +53,10 @@ static dm_status accept(dm_ipc *ipc, dm_ipc_share *share, const offer *all) {
     peer->line = all[r].line;
     if (all[r].failed)
       return dm_fail(DM_E_DEVICE, "rank %d could not expose its share", all[r].line);
-    void *memory = NULL;
-    if (r != me && all[r].bytes > 0)
-      DM_GPU_TRY(cudaIpcOpenMemHandle(&memory, all[r].handle, cudaIpcMemLazyEnablePeerAccess));
-    if (r != me) peer->memory = memory;
+    void *memory;
+    if (r == me) continue;
+    DM_TRY(map_share(ipc, &all[r], &memory));
+    peer->memory = memory;
   }
   return DM_OK;
 }
@@ -69,9 +89,10 @@ dm_status dm_ipc_expose(dm_transport *transport, int share, const dm_comm *group
 }
 
 void dm_ipc_withdraw(dm_ipc *ipc) {
+  const bool mapped = !dm_comm_is_one_process(ipc->group);
   for (int s = 0; s < DM_SHARES; s++) {
     dm_ipc_share *share = &ipc->shares[s];
-    for (int r = 0; share->group && r < dm_comm_size(share->group); r++)
+    for (int r = 0; mapped && share->group && r < dm_comm_size(share->group); r++)
       if (r != dm_comm_rank(share->group) && share->peer[r].memory)
         (void)cudaIpcCloseMemHandle(share->peer[r].memory);
     share->group = NULL;
