@@ -1,6 +1,5 @@
 #include "backend/gpu_list.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

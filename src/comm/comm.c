@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "comm/team_impl.h"
+#include "comm/comm_impl.h"
 
 dm_status dm_comm_allocate(dm_comm **comm) {
   *comm = calloc(1, sizeof **comm);
@@ -27,7 +27,7 @@ bool dm_comm_is_alone(const dm_comm *comm) {
 }
 
 bool dm_comm_is_one_process(const dm_comm *comm) {
-  return !comm->ops || comm->ops == &dm_team_ops;
+  return !comm->ops || comm->ops->one_process;
 }
 
 dm_status dm_comm_usable(const dm_comm *comm) {

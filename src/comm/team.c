@@ -129,6 +129,7 @@ static void abort_all(const dm_comm *world, int code) {
 }
 
 const dm_comm_ops dm_team_ops = {
+    .one_process = true,
     .usable = usable,
     .send = send_bytes,
     .receive = receive,
