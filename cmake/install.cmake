@@ -1,25 +1,25 @@
-# Installs, besides the program: completion, man page, job scripts, schema, documents. 'ninja uninstall' removes them.
+# Installs, besides the programs: completion, man page, job scripts, schema, documents. 'ninja uninstall' removes them.
 include(GNUInstallDirs)
 option(DAMIER_BUNDLE "Install libraries too, but for MPI and the C library: for a tree that may be moved" OFF)
 
 # Installed files also find libraries of modules or Spack.
 if(NOT DEFINED CMAKE_INSTALL_RPATH_USE_LINK_PATH)
-  set_target_properties(damier libdamier PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+  set_target_properties(damier damier_bench libdamier PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 endif()
 if(DAMIER_BUNDLE)
-  set_target_properties(damier libdamier PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/damier"
+  set_target_properties(damier damier_bench libdamier PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/damier"
                                                     INSTALL_RPATH_USE_LINK_PATH OFF)
-  foreach(target damier libdamier) # RPATH also applies to the libraries' dependencies
+  foreach(target damier damier_bench libdamier) # RPATH also applies to the libraries' dependencies
     target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
   endforeach()
-  install(TARGETS damier RUNTIME_DEPENDENCY_SET damier_libraries)
+  install(TARGETS damier damier_bench RUNTIME_DEPENDENCY_SET damier_libraries)
   install(RUNTIME_DEPENDENCY_SET damier_libraries DESTINATION lib/damier
           PRE_EXCLUDE_REGEXES "^libmpi" "^libpmix" "^libcuda" "^libnccl" "^libnvidia"
           POST_EXCLUDE_REGEXES "/ld-linux[^/]*$" "/lib(c|m|dl|rt|pthread|resolv)\\.so[^/]*$")
 else()
-  install(TARGETS damier)
+  install(TARGETS damier damier_bench)
 endif()
-install(FILES docs/damier.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES docs/damier.1 docs/damier-bench.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES docs/record.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/damier)
 install(PROGRAMS slurm/submit.sh slurm/multiply.sbatch slurm/scale.sbatch
@@ -54,7 +54,7 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT DAMIER_SANITIZE)
 endif()
 
 # Builds everything that `cmake --install` needs, without tests; used by scripts/demo.sh.
-add_custom_target(installed DEPENDS damier libdamier)
+add_custom_target(installed DEPENDS damier damier_bench libdamier)
 foreach(more libdamier_static completion)
   if(TARGET ${more})
     add_dependencies(installed ${more})

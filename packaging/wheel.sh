@@ -28,9 +28,9 @@ cp -r python "$scratch/sources" # builds leave files in the sources
 tree=$(echo "$scratch"/damier-*/)
 version=$(basename "$tree")
 mkdir -p "$tree$version.data/scripts"
-cp "$made/damier" "$tree$version.data/scripts/"
+cp "$made/damier" "$made/damier-bench" "$tree$version.data/scripts/"
 cp -L "$made/libdamier.so.0" "$tree/damier/"
-strip "$tree$version.data/scripts/damier" "$tree/damier/libdamier.so.0"
+strip "$tree$version.data/scripts/"* "$tree/damier/libdamier.so.0"
 sed -i "s/^Tag: .*/Tag: py3-none-linux_$(uname -m)/; s/^Root-Is-Purelib: .*/Root-Is-Purelib: false/" \
   "$tree$version.dist-info/WHEEL"
 rm "$scratch"/*.whl

@@ -12,12 +12,13 @@ import sys
 import tempfile
 
 LEVEL = {"core": 0, "comm": 1, "kernels": 1, "plan": 2, "file": 2, "transport": 2, "backend": 2,
-         "run": 3, "check": 4, "engine": 5, "product": 6, "options": 7, "bench": 7, "api": 8, "cli": 8}
+         "run": 3, "check": 4, "engine": 5, "product": 6, "options": 7, "api": 8, "cli": 8, "bench": 9}
 FOLDERS = ("ladder", "helpers", "residues", "split")  # folders of kernels, bottom to top; headers at the top of kernels are below them
 RUNG_HEADERS, RUNG_LINES = 3, 250  # what a file of kernels/ladder may include of ours, with what these include
 ALLOWED = [(r"mpi\.h", {"comm"}), (r"hdf5.*\.h", {"file"}), (r"nccl\.h", {"transport"}),
            (r"(cuda|cublas|nvrtc|nvToolsExt|nvtx).*", {"kernels", "backend", "transport"})]
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)
+DRIVES = ("engine/product.h", "engine/execute.h", "engine/source.h", "engine/sink.h", "engine/rank_state.h")
 SOURCES = (".c", ".h", ".cu", ".cuh", ".py")
 
 
@@ -28,6 +29,8 @@ def layer_of(path):
 def check_quoted(path, layer, target):
     """Includes of our headers have the form "layer/file.h"."""
     other = target.split("/")[0] if "/" in target else None
+    if target in DRIVES and layer not in ("engine", "product"):
+        return [f"{path}: only product drives the engine, not {layer} ({target})"]
     if other not in LEVEL:
         return [f"{path}: \"{target}\" does not name its layer"]
     if other != layer and LEVEL[other] >= LEVEL[layer]:
@@ -172,7 +175,8 @@ def check_itself():
                "kernels/x.h": '#include "kernels/helpers/k.h"\n', "src/product/x.c": "#include <mpi.h>\n",
                "src/plan/x.c": "#include <hdf5.h>\n", "src/cli/x.h": "#include <cublas_v2.h>\n",
                "src/backend/x.c": "#include <nccl.h>\n", "src/odd/x.c": "\n",
-               "src/core/b.c": "\n", "src/run/m_impl.h": '#include "run/l.h"\n', "src/run/m_part.c": '#include "run/l.h"\n',
+               "src/bench/x.c": '#include "engine/product.h"\n', "src/core/b.c": "\n",
+               "src/run/m_impl.h": '#include "run/l.h"\n', "src/run/m_part.c": '#include "run/l.h"\n',
                 "src/plan/x.h": '#include "bare.h"\n'}
     missed = [name for name, text in {"": "", **planted}.items()
               if bool(name) != bool(problems_of({**clean, **({name: text} if name else {})}))]

@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 import layers  # noqa: E402
 
 ABOUT = {"cli": "the command line, one file per verb",
-         "api": "the public library, damier.h", "bench": "benchmarks, rates, info",
+         "api": "the public library, damier.h", "bench": "damier-bench: benchmarks, rates",
          "options": "values of options, their parsers; requests",
          "product": "multiply, generate, verify on files; checkpoints",
          "engine": "the product: sources, sinks, steps of the cursor, sums",

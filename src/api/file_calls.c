@@ -26,6 +26,6 @@ dm_status dm_describe_location(damier_context *context, const char *location, dm
   dm_status status = DM_OK;
   if (run->rank == 0)
     status = location ? dm_request_describe(&context->settings, &run->log, location, record, found)
-                      : dm_info_program(NULL, record);
+                      : dm_info_program(record);
   return dm_comm_agree(run->world, status);
 }

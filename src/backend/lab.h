@@ -27,7 +27,7 @@ typedef struct dm_lab dm_lab;
 dm_status dm_lab_open(dm_backend *backend, dm_lab **lab);
 void dm_lab_close(dm_lab *lab); /* NULL is allowed */
 
-/* ---- limits and occupancy ---- */
+/* ---- limits ---- */
 
 /* Limits of the device; 0: unknown. */
 typedef struct dm_lab_limits {
@@ -43,17 +43,6 @@ typedef struct dm_lab_limits {
 } dm_lab_limits;
 
 dm_status dm_lab_limits_of(dm_backend *backend, dm_lab_limits *limits);
-
-/* Occupancy of WORK's main kernel, which is recorded but not run. */
-typedef struct dm_lab_occupancy {
-  bool known;             /* false: the rest is empty, as the library hides it */
-  int registers, threads; /* per thread; per block */
-  int64_t shared;         /* bytes per block */
-  int blocks;             /* resident per multiprocessor */
-  double occupancy;       /* resident threads of a multiprocessor over its maximum */
-} dm_lab_occupancy;
-
-dm_status dm_lab_occupancy_of(dm_lab *lab, const dm_lab_work *work, dm_lab_occupancy *occupancy);
 
 /* Current clock of the multiprocessors, power and temperature, by NVML; NAN: unknown. */
 typedef struct dm_lab_sensors {

@@ -24,11 +24,6 @@ dm_status dm_lab_limits_of(dm_backend *backend, dm_lab_limits *limits) {
   return absent();
 }
 
-dm_status dm_lab_occupancy_of(dm_lab *lab, const dm_lab_work *work, dm_lab_occupancy *occupancy) {
-  (void)lab, (void)work, (void)occupancy;
-  return absent();
-}
-
 void dm_lab_sense(dm_lab *lab, dm_lab_sensors *sensors) {
   (void)lab;
   *sensors = (dm_lab_sensors){0};

@@ -14,11 +14,10 @@ typedef struct dm_verb {
   const char *name; /* "bench links" has two words */
   unsigned bit;     /* DM_VERB_... */
   const char *operands;
-  int least, most;           /* number of operands */
-  const char *about;         /* one line */
-  const char *more;          /* sentences for help and man page, one per line */
-  const char *examples[4];   /* NULL at the end */
-  int (*run)(dm_call *call); /* returns the exit code */
+  int least, most;         /* number of operands */
+  const char *about;       /* one line */
+  const char *more;        /* sentences for help and man page, one per line */
+  const char *examples[4]; /* NULL at the end */
 } dm_verb;
 
 extern const dm_verb dm_cli_verbs[];
@@ -49,11 +48,6 @@ int dm_cli_plan(dm_call *call);
 int dm_cli_generate(dm_call *call);
 int dm_cli_verify(dm_call *call);
 int dm_cli_info(dm_call *call);
-int dm_cli_bench_multiply(dm_call *call);
-int dm_cli_bench_kernels(dm_call *call);
-int dm_cli_bench_links(dm_call *call);
-int dm_cli_bench_rates(dm_call *call);
-int dm_cli_bench_scale(dm_call *call);
 
 /* ---- parsing the command line ---- */
 

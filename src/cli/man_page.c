@@ -60,6 +60,9 @@ static void print_description(FILE *out) {
         "A matrix is named\n.Ar FILE.h5:/path/to/dataset ;\n"
         "a file with one 2-D dataset needs no path.\n"
         "Dimensions are those of HDF5, row-major, as\n.Xr h5dump 1\nshows them.\n"
+        "The verbs that begin with\n.Cm bench\nare a program of their own,\n.Nm damier-bench "
+        ",\nbeside\n.Nm ;\n"
+        ".Ql damier bench multiply\nstarts\n.Ql damier-bench multiply .\n"
         "Results go to standard output: a table and one last line of stable form; everything else "
         "goes to standard error.\n",
         out);

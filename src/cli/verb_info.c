@@ -1,4 +1,3 @@
-#include "bench/info_kernels.h"
 #include "cli/session.h"
 #include "options/request.h"
 #include "product/info.h"
@@ -11,7 +10,7 @@ static dm_status tell(const dm_call *call, const char *operand) {
   if (status) return status;
   const dm_log log = dm_cli_log(call);
   status = operand ? dm_request_describe(&call->settings, &log, operand, record, &found)
-                   : dm_info_program(dm_info_kernels, record);
+                   : dm_info_program(record);
   if (!status || found) status = dm_status_first(status, dm_cli_publish(call, record));
   dm_record_free(record);
   return status;

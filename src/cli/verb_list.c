@@ -14,15 +14,13 @@ const dm_verb dm_cli_verbs[] = {
      {"damier multiply A.h5 B.h5 -o C.h5",
       "damier multiply A.npy data.h5:/run/b -o C.npy --alpha 0.5",
       "damier multiply A.h5 A.h5 --op-b t -o AAt.h5",
-      "damier multiply A.h5 B.h5 --beta 1 --c C.h5 -o C.h5 --force"},
-     dm_cli_multiply},
+      "damier multiply A.h5 B.h5 --beta 1 --c C.h5 -o C.h5 --force"}},
     {"gram", DM_VERB_GRAM, "X.h5[:/ds] -o C.h5[:/ds]", 1, 1,
      "compute C = alpha X^H X, or alpha X X^H with --of rows: half of the work of multiply",
      "Only elements on and below the diagonal are computed; the others are stored as their mirror images,"
      " so that C is exactly symmetric.\n"
      "C must fit in the memory of the ranks; X need not.\n",
-     {"damier gram X.h5:/x -o C.h5:/c", "mpirun -n 4 damier gram X.h5 --of rows -o C.h5"},
-     dm_cli_gram},
+     {"damier gram X.h5:/x -o C.h5:/c", "mpirun -n 4 damier gram X.h5 --of rows -o C.h5"}},
     {"plan", DM_VERB_PLAN, "[A.h5[:/ds] B.h5[:/ds]]", 0, 2,
      "show how a product would be computed: grid, memory, traffic, time",
      "Needs neither MPI nor a GPU.\nWithout files, --m, --n, --k or --size state the problem.\n"
@@ -33,31 +31,26 @@ const dm_verb dm_cli_verbs[] = {
      " (memory of the node, the default otherwise) or host (messages through host memory).\n",
      {"damier plan A.h5 B.h5",
       "damier plan --size 100000 --type f32 --machine \"nodes=16 gpus=8 gpu=h200\"",
-      "damier plan --slurm A.h5 B.h5 --within 30m"},
-     dm_cli_plan},
+      "damier plan --slurm A.h5 B.h5 --within 30m"}},
     {"generate", DM_VERB_GENERATE, "FILE.h5[:/ds]", 1, 1,
      "write a matrix whose elements depend only on seed, row and column",
      "The matrix has the same bits on any number of ranks.\n"
      "The default dataset is /a.\n",
      {"damier generate A.h5 --rows 4000 --cols 3000 --kind normal --seed 7",
-      "damier generate A.npy --size 1000 --type f32"},
-     dm_cli_generate},
+      "damier generate A.npy --size 1000 --type f32"}},
     {"verify", DM_VERB_VERIFY, "[A.h5[:/ds] B.h5[:/ds]] C.h5[:/ds]", 1, 3,
      "check that C is alpha op(A) op(B) + beta C0, reading each file once",
      "Options not given are taken from the provenance that multiply stored with C.\n"
      "C alone is compared with the checksums of its tiles that multiply stored in its file.\n",
-     {"damier verify A.h5 B.h5 C.h5", "damier verify a.npy b.npy c.npy --alpha 0.5", "damier verify C.h5"},
-     dm_cli_verify},
+     {"damier verify A.h5 B.h5 C.h5", "damier verify a.npy b.npy c.npy --alpha 0.5", "damier verify C.h5"}},
     {"info", DM_VERB_INFO, "[FILE.h5[:/ds] ...]", 0, 4096,
      "show this build and the hardware it finds, or the contents of files",
      "",
-     {"damier info", "damier info A.h5 b.npy C.h5:/c"},
-     dm_cli_info},
+     {"damier info", "damier info A.h5 b.npy C.h5:/c"}},
     {"bench multiply", DM_VERB_BENCH_MULTIPLY, "", 0, 0,
      "measure the multiplication of generated matrices in memory",
      "Runs the engine of multiply without files, or with --from file the whole run from files to a file.\n",
-     {"damier bench multiply --size 2000", "damier bench multiply --size 16384 --type f32 --repetitions 10"},
-     dm_cli_bench_multiply},
+     {"damier bench multiply --size 2000", "damier bench multiply --size 16384 --type f32 --repetitions 10"}},
     {"bench scale", DM_VERB_BENCH_SCALE, "", 0, 0,
      "measure how the multiplication scales over the ranks of this job",
      "The options state the product of the smallest run, the base.\nStrong scaling keeps it.\nWith memory"
@@ -67,8 +60,7 @@ const dm_verb dm_cli_verbs[] = {
      "Efficiency is the rate per rank divided by the rate per rank of the base.\nWith --json and --csv, each"
      " measurement is a record of its own.\n",
      {"mpirun -n 2 damier bench scale --size 2000",
-      "mpirun -n 8 damier bench scale --size 8192 --series strong,work --ranks 2,4,8"},
-     dm_cli_bench_scale},
+      "mpirun -n 8 damier bench scale --size 8192 --series strong,work --ranks 2,4,8"}},
     {"bench links", DM_VERB_BENCH_LINKS, "", 0, 0,
      "measure the bandwidth of each transport between pairs of ranks",
      "Rank 0 and each other rank are measured in one direction, in both at once and in both alternating while"
@@ -76,8 +68,7 @@ const dm_verb dm_cli_verbs[] = {
      "The bytes received are checked before anything is timed.\nWith shared memory, receiving means copying out of"
      " it.\n"
      "With --json and --csv, each transport and size is a record of its own.\n",
-     {"mpirun -n 2 damier bench links", "mpirun -n 8 damier bench links --bytes 64KiB:64MiB:x4"},
-     dm_cli_bench_links},
+     {"mpirun -n 2 damier bench links", "mpirun -n 8 damier bench links --bytes 64KiB:64MiB:x4"}},
     {"bench rates", DM_VERB_BENCH_RATES, "", 0, 0,
      "measure the rates that the planner uses",
      "All ranks measure products, memory and links at once; the rates hold for this number of ranks"
@@ -85,8 +76,7 @@ const dm_verb dm_cli_verbs[] = {
      "The file has the words of --machine and may be edited; --machine @FILE uses it.\n"
      "With --files, reading and writing in a folder are measured, too; each rank needs 128 MiB there.\n",
      {"damier bench rates -o rates.txt", "mpirun -n 2 damier bench rates --files /scratch -o rates.txt",
-      "damier multiply A.h5 B.h5 -o C.h5 --machine @rates.txt"},
-     dm_cli_bench_rates},
+      "damier multiply A.h5 B.h5 -o C.h5 --machine @rates.txt"}},
     {"bench kernels", DM_VERB_BENCH_KERNELS, "", 0, 0,
      "check and measure each kernel by itself on one GPU",
      "Each kernel is first checked against sums of twice the precision of f64; kernels that fail are not"
@@ -95,8 +85,7 @@ const dm_verb dm_cli_verbs[] = {
      " plain reading, alternating on the same matrices.\n"
      "With --json and --csv, each kernel in each type and size is a record of its own.\n",
      {"damier bench kernels --list",
-      "damier bench kernels --kernel 'warp_tile,double*' --type f32 --sizes 128:4096:x2"},
-     dm_cli_bench_kernels},
+      "damier bench kernels --kernel 'warp_tile,double*' --type f32 --sizes 128:4096:x2"}},
 };
 /* clang-format on */
 

@@ -64,7 +64,7 @@ static void record_device(const dm_backend_ops *ops, int rank, const dm_device *
 }
 
 /* Opens one device of a backend only to query it. */
-static dm_status describe_device(const dm_backend_ops *ops, int rank, int ranks, dm_info_more *more,
+static dm_status describe_device(const dm_backend_ops *ops, int rank, int ranks,
                                  dm_record *record) {
   dm_backend_config config = {.local_rank = rank, .local_ranks = ranks, .kernel = "auto"};
   dm_backend *backend;
@@ -73,14 +73,11 @@ static dm_status describe_device(const dm_backend_ops *ops, int rank, int ranks,
   dm_status status = dm_backend_device(backend, &device);
   if (!status) record_device(ops, rank, &device, record);
   if (!status && ops->device_memory) status = record_limits(backend, rank, record);
-  /* The GPUs of a node are identical. */
-  if (!status && ops->device_memory && rank == 0 && more) more(backend, record);
   dm_backend_close(backend);
   return status;
 }
 
-static dm_status describe_backend(const dm_backend_ops *ops, dm_info_more *more,
-                                  dm_record *record) {
+static dm_status describe_backend(const dm_backend_ops *ops, dm_record *record) {
   char path[64], label[64];
   snprintf(path, sizeof path, "backends.%s.about", ops->name);
   snprintf(label, sizeof label, "backend %s", ops->name);
@@ -93,17 +90,16 @@ static dm_status describe_backend(const dm_backend_ops *ops, dm_info_more *more,
   dm_record_text(record, path, label, "%s; kernels %s", ops->about, kernels);
   int count = ops->device_memory ? dm_backend_device_count(ops) : 1;
   if (count == 0) dm_record_text(record, path, "  device", "no GPU is visible");
-  for (int i = 0; i < count; i++) DM_TRY(describe_device(ops, i, count, more, record));
+  for (int i = 0; i < count; i++) DM_TRY(describe_device(ops, i, count, record));
   return DM_OK;
 }
 
-dm_status dm_info_program(dm_info_more *more, dm_record *record) {
+dm_status dm_info_program(dm_record *record) {
   dm_record_text(record, "build.version", "damier", "%s (git %s)", DM_VERSION, DM_GIT);
   dm_facts_record(NULL, true, record);
   dm_record_integer(record, "machine.memory_free_bytes", "  free", DM_SHOWN_BYTES,
                     dm_memory_available());
-  for (int i = 0; dm_backend_all()[i]; i++)
-    DM_TRY(describe_backend(dm_backend_all()[i], more, record));
+  for (int i = 0; dm_backend_all()[i]; i++) DM_TRY(describe_backend(dm_backend_all()[i], record));
   for (int i = 0; dm_transport_all()[i]; i++) {
     const dm_transport_ops *ops = dm_transport_all()[i];
     char path[64], label[64];

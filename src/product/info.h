@@ -4,16 +4,12 @@
 
 #include <stdio.h>
 
-#include "backend/backend.h"
 #include "file/listing.h"
 #include "run/record.h"
 
-/* Adds facts about the GPU of BACKEND to RECORD. */
-typedef void dm_info_more(dm_backend *backend, dm_record *record);
-
 /* Versions compiled and loaded, backends and transports built, GPUs, cores, memory. Does not start
- * MPI; its version is available before. MORE, or NULL, is called with the first GPU. */
-dm_status dm_info_program(dm_info_more *more, dm_record *record);
+ * MPI; its version is available before. */
+dm_status dm_info_program(dm_record *record);
 
 /* Shape, type, layout, filters and provenance of a dataset. */
 dm_status dm_info_dataset(const dm_dataset *dataset, const dm_attributes *provenance,

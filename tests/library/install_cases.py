@@ -65,11 +65,12 @@ def install(build, folder):
     return here, next(here.glob("**/damier.pc")).parents[1]
 
 
-def check_contents(library):
+def check_contents(here, library):
     """Programs stand on the library: it holds nothing of theirs."""
     text = (library / "libdamier.so").read_bytes()
     for words in (b"Usage: damier", b"use A as it is, transposed", b"#compdef", b"bench kernels"):
         expect(words not in text, f"libdamier.so contains {words!r}")
+    expect("listed=" in call(here / "bin" / "damier", "bench", "kernels", "--list"), "damier bench does not start")
     archive = library / "libdamier.a"
     names = call("nm", archive) if archive.exists() else ""
     expect(not re.search(r"\bdm_(cli|bench)_", names), "libdamier.a contains functions of the program")
@@ -83,7 +84,7 @@ def check_target(build):
     wanted = set(re.findall(rf'"{re.escape(str(build))}/([^"]*)"', script))
     made = {line.split(":")[0] for line in call("ninja", "-C", build, "-t", "targets", "all").splitlines()}
     inputs = set(re.findall(r'label="([^"]*)"', call("ninja", "-C", build, "-t", "graph", "installed")))
-    expect({"damier", "libdamier.so"} <= wanted & made, f"installed are {sorted(wanted & made)[:9]}")
+    expect({"damier", "damier-bench", "libdamier.so"} <= wanted & made, f"installed are {sorted(wanted & made)[:9]}")
     missing = {name for name in wanted & made - inputs if ".so." not in name}  # built with libdamier.so
     expect(not missing, f"target 'installed' does not make {sorted(missing)}")
 
@@ -163,7 +164,7 @@ def main():
         folder = pathlib.Path(name)
         check_target(build)
         here, libraries = install(build, folder)
-        check_contents(libraries)
+        check_contents(here, libraries)
         check_symbols(libraries)
         check_run_paths(here, libraries)
         check_shared(here, libraries, folder)

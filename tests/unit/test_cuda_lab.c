@@ -51,15 +51,4 @@ TEST(series) {
   bench_close(&t);
 }
 
-/* The driver reports the resources of our own kernels without running them. */
-TEST(occupancy) {
-  bench t = bench_open(DM_F32);
-  dm_lab_occupancy o;
-  t.work.kernel = &dm_cuda_registry()[DM_KERNEL_tiled_32];
-  ok(dm_lab_occupancy_of(t.lab, &t.work, &o));
-  assert_true(o.known && o.threads == 32 * 32 && o.shared == 2 * 32 * 32 * 4);
-  assert_true(o.registers > 0 && o.blocks >= 1 && o.occupancy > 0.0 && o.occupancy <= 1.0);
-  bench_close(&t);
-}
-
 CUDA_TESTS(test_cuda_lab)

@@ -1,4 +1,5 @@
 #include "bench/bench.h"
+#include "bench/verbs.h"
 #include "cli/session.h"
 #include "options/request.h"
 
@@ -22,7 +23,7 @@ static dm_status bench_links(dm_run *run, const dm_call *call, void *shared, dm_
   return dm_bench_links_run(run, wanted, publish, (void *)call);
 }
 
-int dm_cli_bench_links(dm_call *call) {
+int dm_bench_verb_links(dm_call *call) {
   dm_bench_links wanted = {.sizes = 0};
   dm_status prepared = dm_cli_ramp(call) ? read_wishes(call, &wanted) : DM_OK;
   return dm_cli_run_job(

@@ -1,4 +1,4 @@
-#include "cli/kernel_table.h"
+#include "bench/kernel_table.h"
 
 #include <math.h>
 #include <string.h>

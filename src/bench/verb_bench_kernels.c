@@ -2,7 +2,8 @@
 #include <string.h>
 
 #include "backend/cuda.h"
-#include "cli/kernel_table.h"
+#include "bench/kernel_table.h"
+#include "bench/verbs.h"
 #include "cli/session.h"
 
 enum { MOST_REPETITIONS = 1000, MOST_PAD = 1 << 20 };
@@ -85,7 +86,7 @@ static dm_status bench_kernels(dm_run *run, const dm_call *call, void *shared, d
   return status;
 }
 
-int dm_cli_bench_kernels(dm_call *call) {
+int dm_bench_verb_kernels(dm_call *call) {
   dm_bench_kernels wanted;
   dm_status status = read_wishes(call, &wanted);
   if (!call->own.lab.list)

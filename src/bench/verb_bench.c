@@ -5,6 +5,7 @@
 #include "bench/bench.h"
 #include "bench/bench_files.h"
 #include "bench/kernel_choice.h"
+#include "bench/verbs.h"
 #include "cli/session.h"
 #include "core/units.h"
 #include "options/request.h"
@@ -126,7 +127,7 @@ static dm_status bench_multiply(dm_run *run, const dm_call *call, void *shared, 
   return DM_OK;
 }
 
-int dm_cli_bench_multiply(dm_call *call) {
+int dm_bench_verb_multiply(dm_call *call) {
   dm_kernel_sizes sizes = {.count = 0};
   dm_status prepared = dm_cli_ramp(call) ? find_sizes(call, &sizes) : DM_OK;
   return dm_cli_run_job(
@@ -205,7 +206,7 @@ static dm_status bench_scale(dm_run *run, const dm_call *call, void *shared, dm_
   return dm_bench_scale_run(run, &scale, publish, (void *)call);
 }
 
-int dm_cli_bench_scale(dm_call *call) {
+int dm_bench_verb_scale(dm_call *call) {
   dm_bench_scale scale = {.count = 0};
   dm_status prepared = dm_cli_ramp(call) ? find_scale(call, &scale) : DM_OK;
   return dm_cli_run_job(
@@ -224,6 +225,6 @@ static dm_status bench_rates(dm_run *run, const dm_call *call, void *shared, dm_
   return dm_bench_rates_run(run, &bench, record);
 }
 
-int dm_cli_bench_rates(dm_call *call) {
+int dm_bench_verb_rates(dm_call *call) {
   return dm_cli_run_job(call, DM_OK, &(dm_work){.run = bench_rates});
 }

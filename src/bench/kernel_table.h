@@ -1,6 +1,6 @@
 /* kernel_table: the table of `bench kernels`. */
-#ifndef DM_CLI_KERNEL_TABLE_H
-#define DM_CLI_KERNEL_TABLE_H
+#ifndef DM_BENCH_KERNEL_TABLE_H
+#define DM_BENCH_KERNEL_TABLE_H
 
 #include <stdio.h>
 
