@@ -123,6 +123,13 @@ static void ipc_refilled(dm_transport *transport, int s, uint64_t times) {
   advance((ipc *)transport, FILLED + s, times);
 }
 
+static void ipc_abandon(dm_transport *transport) {
+  for (int s = 0; s < DM_SHARES; s++) {
+    advance((ipc *)transport, FILLED + s, UINT64_MAX);
+    advance((ipc *)transport, DRAINED + s, UINT64_MAX);
+  }
+}
+
 static bool ipc_drained(const dm_transport *transport, int s, uint64_t times) {
   const ipc *t = (const ipc *)transport;
   const share *mine = &t->shares[s];
@@ -198,6 +205,7 @@ const dm_transport_ops dm_transport_ipc = {
     .one_node = true,
     .open = ipc_open,
     .close = ipc_close,
+    .abandon = ipc_abandon,
     .expose = ipc_expose,
     .refilled = ipc_refilled,
     .drained = ipc_drained,

@@ -2,6 +2,7 @@
  * is: every division of the matrix that travels, exact; damage; errors of one rank. */
 #include "api/library.h"
 #include "library_on_gpu.h"
+#include "transport/transport_list.h"
 
 enum { CASES = 16 };
 
@@ -119,6 +120,103 @@ static void try_case(gpu_test *t, damier_context *context, random_state *r, int 
   drop_all(t, &p);
 }
 
+/* ---- damage and errors ---- */
+
+/* Of the backend or transport of one rank; the others' stay as they are. */
+typedef enum trouble { FLIPS_ONCE, FLIPS, NO_PRODUCT, NO_COPY, NO_GATHER, TROUBLES } trouble;
+
+static int calls, bad_call;
+static bool only_once;
+static const dm_backend_ops *right;
+
+static dm_status no_work(void) {
+  return dm_fail(DM_E_DEVICE, "on purpose");
+}
+
+/* Doubles C in a product of the verification's kind of faults. */
+static dm_status flip(dm_backend *backend, const dm_whole_product *product, void *stream,
+                      dm_event *done) {
+  dm_whole_product wrong = *product;
+  if (calls++ == bad_call || (!only_once && calls > bad_call)) wrong.alpha[0] *= 2;
+  return right->multiply(backend, &wrong, stream, done);
+}
+
+static dm_status fail_product(dm_backend *backend, const dm_whole_product *product, void *stream,
+                              dm_event *done) {
+  return calls++ == bad_call ? no_work() : right->multiply(backend, product, stream, done);
+}
+
+static dm_status fail_copy(dm_backend *backend, dm_view to, dm_view from, dm_event *done) {
+  return calls++ == bad_call ? no_work() : right->copy(backend, to, from, done);
+}
+
+static dm_status fail_post(dm_transport *transport, const dm_gather *gather, int *ticket) {
+  return calls++ == bad_call ? no_work() : dm_transport_ipc.post(transport, gather, ticket);
+}
+
+/* C = A B by rows, of five strips. */
+static posed pose_plain(gpu_test *t, damier_context *context, random_state *r, int beta) {
+  const shape of = {16, 600, 24};
+  posed p = {.of = of, .e = {'n', 'n', 1, beta, false}};
+  set_plain(context);
+  state(context, "beta", "%d", beta);
+  p.a = place_cut(t, r, DAMIER_F64, of.m, of.k, 'n', BY_ROWS, 0);
+  p.b = place_cut(t, r, DAMIER_F64, of.k, of.n, 'n', BY_ROWS, 1);
+  p.c = place_cut(t, r, DAMIER_F64, of.m, of.n, 'n', BY_ROWS, 2);
+  return p;
+}
+
+static int multiply_plain(gpu_test *t, damier_context *context, random_state *r, int beta,
+                          damier_error *error) {
+  posed p = pose_plain(t, context, r, beta);
+  const int code = damier_multiply(context, &p.a.m, &p.b.m, &p.c.m, error);
+  if (!code) check_result(t, &p, -1);
+  CHECK(&t->base, code || was_in_place(context), "not in place");
+  drop_all(t, &p);
+  return code;
+}
+
+static void meet_trouble(gpu_test *t, damier_context *context, random_state *r, trouble what,
+                         int beta) {
+  dm_in_place *kept = &context->in_place;
+  dm_transport *transport = kept->stationary.transport;
+  const bool mine = t->base.run.rank == t->base.run.ranks - 1;
+  const bool repaired = what == FLIPS_ONCE && beta == 0;
+  const int wanted = repaired       ? DAMIER_OK
+                     : what > FLIPS ? DAMIER_E_DEVICE
+                     : beta != 0    ? DAMIER_E_VERIFY
+                                    : DAMIER_E_CORRUPT;
+  right = kept->gpu->ops;
+  dm_backend_ops wrong = *right;
+  dm_transport_ops no_post = *transport->ops;
+  if (what <= FLIPS) wrong.multiply = flip;
+  if (what == NO_PRODUCT) wrong.multiply = fail_product;
+  if (what == NO_COPY) wrong.copy = fail_copy;
+  if (what == NO_GATHER) no_post.post = fail_post;
+  calls = 0;
+  bad_call = (int)draw(r, 0, 2);
+  only_once = what == FLIPS_ONCE;
+  if (mine) kept->gpu->ops = &wrong;
+  if (mine) transport->ops = &no_post;
+  damier_error error;
+  const int code = multiply_plain(t, context, r, beta, &error);
+  CHECK(&t->base, code == wanted && error.agreed, "trouble %d beta %d: %d, not %d: %s", (int)what,
+        beta, code, wanted, error.message);
+  kept->gpu->ops = right;
+  if (what != NO_GATHER) transport->ops = &dm_transport_ipc;
+  const int again = multiply_plain(t, context, r, 0, &error);
+  CHECK(&t->base, again == DAMIER_OK, "after trouble %d: %s", (int)what, error.message);
+}
+
+static void troubles(gpu_test *t, damier_context *context, random_state *r) {
+  damier_error error;
+  damier_set(context, "verify", "yes", &error);
+  const int code = multiply_plain(t, context, r, 0, &error);
+  CHECK(&t->base, code == DAMIER_OK, "%s", error.message);
+  for (int what = 0; what < TROUBLES && !code; what++)
+    for (int beta = 0; beta < 2; beta++) meet_trouble(t, context, r, (trouble)what, beta);
+}
+
 TEST_PROGRAM(test_stationary_gpu) {
   gpu_test test;
   random_state r = {20261125};
@@ -128,6 +226,7 @@ TEST_PROGRAM(test_stationary_gpu) {
   const int code = damier_open(MPI_COMM_WORLD, &context, &error);
   CHECK(&test.base, code == DAMIER_OK, "%s", error.message);
   for (int i = 0; i < CASES && !code; i++) try_case(&test, context, &r, i);
+  if (!code) troubles(&test, context, &r);
   damier_close(context);
   return gpu_test_end(&test);
 }
