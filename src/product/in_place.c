@@ -123,11 +123,12 @@ static dm_status open_matrices(product *p) {
 /* Whether the matrices are multiplied where they are. */
 static dm_status fit(dm_in_place *kept, product *p, bool *fits) {
   if (p->run->ranks > 1) {
-    DM_TRY(dm_travel_open(&kept->stationary, p->run, p->backend, p->multiply->engine.transport,
+    DM_TRY(dm_travel_open(&kept->workspace, p->run, p->backend, p->multiply->engine.transport,
                           p->matrix, &p->whole, &p->travel, fits));
     p->outcome->turned = p->travel.turned;
-    p->outcome->strips = p->travel.strips.count;
-    p->outcome->transport = *fits ? kept->stationary.links.chosen->name : "";
+    p->outcome->both = p->travel.both;
+    p->outcome->strips = dm_travel_items(&p->travel);
+    p->outcome->transport = *fits ? kept->workspace.links.chosen->name : "";
     return DM_OK;
   }
   *fits = dm_backend_suits(p->backend, &p->whole); /* with one rank */
@@ -172,7 +173,7 @@ static dm_status add_operands(void *context) {
 /* Calls MEANWHILE, unless NULL, while a GPU multiplies. */
 static dm_status multiply_all(product *p, dm_status (*meanwhile)(void *context)) {
   dm_event done;
-  if (p->run->ranks > 1) return dm_travel_multiply(&p->travel, meanwhile, p);
+  if (p->run->ranks > 1) return dm_stationary_multiply(&p->travel, meanwhile, p);
   DM_TRY(dm_backend_multiply(p->backend, &p->whole, NULL, &done));
   dm_status status = meanwhile ? meanwhile(p) : DM_OK;
   return dm_status_first(status, dm_backend_wait(p->backend, done));
@@ -277,7 +278,7 @@ dm_status dm_in_place_run(dm_in_place *kept, dm_run *run, const dm_multiply *mul
 
 void dm_in_place_close(dm_in_place *kept) {
   dm_freivalds_free(kept->check); /* before the backend whose sums it may await */
-  dm_stationary_close(&kept->stationary);
+  dm_workspace_close(&kept->workspace);
   dm_backend_close(kept->host);
   dm_backend_close(kept->gpu);
   *kept = (dm_in_place){0};
@@ -288,7 +289,10 @@ static void record_recipe(const dm_in_place_outcome *outcome, const dm_device *d
                           const dm_run *run, dm_record *record) {
   char ways[80] = "";
   if (outcome->strips > 0)
-    snprintf(ways, sizeof ways, ", op(%s) in %lld strips by %s", outcome->turned ? "A" : "B",
+    snprintf(ways, sizeof ways, ", %s in %lld strips by %s",
+             outcome->both     ? "op(A) and op(B)"
+             : outcome->turned ? "op(A)"
+                               : "op(B)",
              (long long)outcome->strips, outcome->transport);
   dm_record_text(record, "plan.recipe", "recipe", "in place, by %s%s", device->library, ways);
   dm_record_text(record, "plan.grid", NULL, outcome->turned ? "1x%dx1" : "%dx1x1", run->ranks);

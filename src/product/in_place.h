@@ -13,15 +13,15 @@ typedef struct dm_in_place {
   dm_backend *host, *gpu;
   dm_device device[2]; /* of HOST and GPU */
   dm_freivalds *check; /* the last one: its memory serves a product of the same size */
-  dm_stationary stationary;
+  dm_workspace workspace;
 } dm_in_place;
 
 typedef struct dm_in_place_outcome {
   dm_problem problem;
   bool on_gpu, verified;
-  bool posted;    /* the product runs in the caller's stream and may not be complete */
-  bool turned;    /* several ranks: op(A) travelled, in as many strips; */
-  int64_t strips; /* 0: nothing did */
+  bool posted;       /* the product runs in the caller's stream and may not be complete */
+  bool turned, both; /* several ranks: op(A) travelled, or both did, in as many strips; */
+  int64_t strips;    /* 0: nothing did */
   const char *transport;
   double alpha[2], beta[2];
   dm_verdict verdict;

@@ -35,28 +35,31 @@ static void add_group(dm_strips *s, dm_range cols) {
   s->group[s->groups++] = cols;
 }
 
-/* Whether all ranks need all columns. */
-static bool needs_all(const dm_strips *s, int64_t cols) {
-  for (int r = 0; r < s->ranks; r++) {
-    const int64_t wanted = dm_range_size(s->wanted[r]);
-    if (wanted > 0 && wanted < cols) return false;
+/* Whether each rank that has any of COLS has all columns. */
+static bool has_all(const dm_range *cols, int ranks, int64_t all) {
+  for (int r = 0; r < ranks; r++) {
+    const int64_t size = dm_range_size(cols[r]);
+    if (size > 0 && size < all) return false;
   }
   return true;
 }
 
-/* A rank gives pieces of one group only; if ranks need different columns, to ranks that need the
- * same as it does. */
+/* At each strip a rank gives one piece: to all ranks, to one after the other, or to those that need
+ * the same columns as it has. */
 static bool group(dm_strips *s, const dm_distribution *of) {
+  const int64_t all = of->cols.total;
+  const bool needs_all = has_all(s->wanted, s->ranks, all), has = has_all(s->cols, s->ranks, all);
+  const dm_range *cols = has && !needs_all ? s->wanted : s->cols;
   int64_t covered = 0;
-  for (int r = 0; r < s->ranks; r++) add_group(s, s->cols[r]);
+  s->own = !needs_all && !has;
+  for (int r = 0; r < s->ranks; r++) add_group(s, cols[r]);
   for (int g = 0; g < s->groups; g++) covered += dm_range_size(s->group[g]);
-  if (covered != of->cols.total) return false;
-  s->own = !needs_all(s, of->cols.total);
+  if (covered != all) return false;
   for (int r = 0; r < s->ranks && s->own; r++) {
-    const bool needs = dm_range_size(s->wanted[r]) > 0, has = dm_range_size(s->cols[r]) > 0;
-    bool known = false;
+    const bool both = dm_range_size(s->wanted[r]) > 0 && dm_range_size(s->cols[r]) > 0;
+    bool known = dm_range_size(s->wanted[r]) == 0;
     for (int g = 0; g < s->groups; g++) known |= is_same(s->group[g], s->wanted[r]);
-    if (needs && (!known || (has && !is_same(s->cols[r], s->wanted[r])))) return false;
+    if (!known || (both && !is_same(s->cols[r], s->wanted[r]))) return false;
   }
   return true;
 }

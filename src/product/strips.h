@@ -12,9 +12,9 @@ typedef struct dm_strips {
   int ranks;
   int64_t depth;                  /* rows of the matrix */
   dm_range *rows, *cols, *wanted; /* of each rank: its part; the columns that it needs */
-  bool own;          /* the strips of a rank are of the columns that it needs; else all ranks */
-  int groups;        /* take the same strips: those of the ranks' distinct columns, in turn */
-  dm_range *group;   /* these columns */
+  bool own;   /* a rank's strips are of the columns that it needs or has; else all ranks */
+  int groups; /* go through the same strips, in turn of these groups of columns */
+  dm_range *group;
   int64_t count;     /* strips of each rank */
   int64_t slices;    /* of each group */
   int64_t *bounds;   /* slices + 1, counted from the first column of a group */

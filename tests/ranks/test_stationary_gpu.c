@@ -4,7 +4,7 @@
 #include "library_on_gpu.h"
 #include "transport/transport_list.h"
 
-enum { CASES = 16 };
+enum { CASES = 24 };
 
 typedef struct shape {
   int64_t m, n, k;
@@ -88,6 +88,27 @@ static posed pose(gpu_test *t, damier_context *context, random_state *r, damier_
   return p;
 }
 
+/* Both A and B travel: all in 2-D blocks on one grid, or A^T B of rows, or A B^T of columns. */
+static posed pose_both(gpu_test *t, damier_context *context, random_state *r, damier_type type) {
+  const int64_t which = draw(r, 0, 2);
+  const cut how = which == 0 ? BLOCKS : which == 1 ? BY_ROWS : BY_COLUMNS;
+  posed p = {.of = {draw(r, 1, 400), draw(r, 1, 400), draw(r, 1, 40)},
+             .e = {which == 1 ? 't' : 'n', which == 2 ? 't' : 'n', 1, (int)draw(r, 0, 2),
+                   type == DAMIER_C64}};
+  set_plain(context);
+  state(context, "op-a", "%c", p.e.op_a);
+  state(context, "op-b", "%c", p.e.op_b);
+  state(context, "beta", "%d", p.e.beta);
+  const random_state grid = *r; /* the same for all three */
+  *r = grid;
+  p.a = place_cut(t, r, type, p.of.m, p.of.k, p.e.op_a, which == 1 ? BY_COLUMNS : how, 0);
+  *r = grid;
+  p.b = place_cut(t, r, type, p.of.k, p.of.n, p.e.op_b, which == 2 ? BY_ROWS : how, 1);
+  *r = grid;
+  p.c = place_cut(t, r, type, p.of.m, p.of.n, 'n', how, 2);
+  return p;
+}
+
 static void drop_all(gpu_test *t, posed *p) {
   drop(t, &p->a);
   drop(t, &p->b);
@@ -108,7 +129,8 @@ static void check_result(gpu_test *t, posed *p, int number) {
 
 static void try_case(gpu_test *t, damier_context *context, random_state *r, int number) {
   static const damier_type types[] = {DAMIER_F64, DAMIER_F32, DAMIER_C64};
-  posed p = pose(t, context, r, types[draw(r, 0, 2)]);
+  const damier_type type = types[draw(r, 0, 2)];
+  posed p = number % 3 ? pose(t, context, r, type) : pose_both(t, context, r, type);
   damier_error error;
   damier_set(context, "verify", draw(r, 0, 3) ? "yes" : "no", &error);
   const int code = damier_multiply(context, &p.a.m, &p.b.m, &p.c.m, &error);
@@ -179,7 +201,7 @@ static int multiply_plain(gpu_test *t, damier_context *context, random_state *r,
 static void meet_trouble(gpu_test *t, damier_context *context, random_state *r, trouble what,
                          int beta) {
   dm_in_place *kept = &context->in_place;
-  dm_transport *transport = kept->stationary.transport;
+  dm_transport *transport = kept->workspace.transport;
   const bool mine = t->base.run.rank == t->base.run.ranks - 1;
   const bool repaired = what == FLIPS_ONCE && beta == 0;
   const int wanted = repaired       ? DAMIER_OK

@@ -1,0 +1,246 @@
+#include "product/travel.h"
+
+#include "core/checked.h"
+#include "plan/partition.h"
+#include "transport/transport_table.h"
+
+enum { TILE = 256 }; /* bytes, at multiples of which matrices start */
+
+/* Of a strip, unless the narrowest needs more. */
+static const int64_t most_slot = (int64_t)512 << 20;
+
+/* ---- order ---- */
+
+int64_t dm_travel_items(const dm_travel *t) {
+  return t->carried[DM_RIGHT].strips.count + (t->both ? t->carried[DM_LEFT].strips.count : 0);
+}
+
+/* The strips of op(A)^T are multiplied by the first one of op(B) as they arrive. */
+dm_item dm_travel_item(const dm_travel *t, int64_t index) {
+  const int64_t left = t->both ? t->carried[DM_LEFT].strips.count : 0;
+  if (index > 0 && index <= left) return (dm_item){DM_LEFT, index - 1};
+  return (dm_item){DM_RIGHT, index > 0 ? index - left : 0};
+}
+
+/* With BOTH, the first one keeps its slot until all of op(A)^T has arrived. */
+static int64_t slot_of(const dm_travel *t, int64_t index) {
+  if (!t->both) return index % t->slots;
+  return index == 0 ? t->slots : (index - 1) % t->slots;
+}
+
+int64_t dm_travel_before(const dm_travel *t, int64_t index) {
+  return t->both && index <= t->slots ? -1 : index - t->slots;
+}
+
+/* ---- places ---- */
+
+int64_t dm_travel_place(const dm_travel *t, int64_t index) {
+  return slot_of(t, index) * t->slot_bytes;
+}
+
+int64_t dm_travel_bytes(const dm_travel *t, int64_t rows, int64_t cols) {
+  return rows * cols * dm_dtype_size(t->carried[DM_RIGHT].part.dtype);
+}
+
+dm_view dm_travel_dense(const dm_travel *t, dm_hand hand, char *at, int64_t rows, int64_t cols) {
+  const dm_carried *c = &t->carried[hand];
+  if (!c->by_columns) return dm_view_strided(at, c->part.dtype, DM_DEVICE, rows, cols, cols);
+  return dm_view_transpose(dm_view_strided(at, c->part.dtype, DM_DEVICE, cols, rows, rows));
+}
+
+bool dm_travel_joins(const dm_travel *t, dm_hand hand) {
+  const dm_carried *c = &t->carried[hand];
+  return hand == DM_LEFT || (c->by_columns && c->split);
+}
+
+/* Op(A)^T of this rank's rows. */
+static dm_view gathered(const dm_travel *t) {
+  return dm_travel_dense(t, DM_LEFT, (char *)t->space->memory + t->gathered,
+                         t->carried[DM_LEFT].strips.depth, t->whole.c.rows);
+}
+
+/* Where products read STRIP of op(B), which came in as item INDEX. */
+static dm_view operand(const dm_travel *t, int64_t index, int64_t strip) {
+  const dm_strips *s = &t->carried[DM_RIGHT].strips;
+  const int64_t cols = dm_range_size(dm_strips_cols(s, strip, t->run->rank));
+  const int64_t at = dm_travel_joins(t, DM_RIGHT) ? t->joined + strip % DM_JOINED * t->slot_bytes
+                                                  : dm_travel_place(t, index);
+  return dm_travel_dense(t, DM_RIGHT, (char *)t->space->memory + at, s->depth, cols);
+}
+
+dm_view dm_travel_joined(const dm_travel *t, int64_t index) {
+  const dm_item item = dm_travel_item(t, index);
+  if (item.hand == DM_RIGHT) return operand(t, index, item.strip);
+  const dm_strips *s = &t->carried[DM_LEFT].strips;
+  const dm_range rows = dm_strips_cols(s, item.strip, t->run->rank);
+  return dm_view_sub(gathered(t), 0, rows.begin - s->wanted[t->run->rank].begin, s->depth,
+                     dm_range_size(rows));
+}
+
+int dm_travel_read(const dm_travel *t, int64_t strip) {
+  if (dm_travel_joins(t, DM_RIGHT)) return (int)(strip % DM_JOINED);
+  const int64_t left = t->both && strip > 0 ? t->carried[DM_LEFT].strips.count : 0;
+  return (int)slot_of(t, strip + left);
+}
+
+/* ---- products ---- */
+
+bool dm_travel_product(const dm_travel *t, int64_t index, dm_whole_product *product,
+                       int64_t *strip) {
+  const dm_item item = dm_travel_item(t, index);
+  const int rank = t->run->rank;
+  const bool left = item.hand == DM_LEFT;
+  const dm_strips *right = &t->carried[DM_RIGHT].strips;
+  *strip = left ? 0 : item.strip;
+  if (t->both && index == 0) return false;
+  if (left && !dm_strips_takes(&t->carried[DM_LEFT].strips, item.strip, rank)) return false;
+  if (!dm_strips_takes(right, *strip, rank)) return false;
+  const dm_range cols = dm_strips_cols(right, *strip, rank);
+  *product = t->whole;
+  product->c = dm_view_sub(t->whole.c, 0, cols.begin - right->wanted[rank].begin, t->whole.c.rows,
+                           dm_range_size(cols));
+  product->b = operand(t, left ? 0 : index, *strip);
+  if (t->both) product->a = dm_view_transpose(gathered(t));
+  if (!left) return true;
+  const dm_strips *s = &t->carried[DM_LEFT].strips;
+  const dm_range rows = dm_strips_cols(s, item.strip, rank);
+  const int64_t from = rows.begin - s->wanted[rank].begin, count = dm_range_size(rows);
+  product->a = dm_view_sub(product->a, from, 0, count, product->a.cols);
+  product->c = dm_view_sub(product->c, from, 0, count, product->c.cols);
+  return true;
+}
+
+static bool is_suited(const dm_travel *t) {
+  dm_whole_product one;
+  int64_t strip;
+  for (int64_t i = 0; i < dm_travel_items(t); i++)
+    if (dm_travel_product(t, i, &one, &strip) && !dm_backend_suits(t->space->backend, &one))
+      return false;
+  return true;
+}
+
+/* ---- opening ---- */
+
+typedef struct three {
+  dm_distribution a, b, c;
+} three;
+
+/* C^T = op(B)^T op(A)^T. */
+static void turn(dm_travel *t, three *of) {
+  const dm_whole_product w = t->whole;
+  const dm_distribution a = of->a;
+  t->turned = !t->turned;
+  t->whole.c = dm_view_transpose(w.c);
+  t->whole.a = dm_view_transpose(w.b);
+  t->whole.b = dm_view_transpose(w.a);
+  t->whole.conjugate_a = w.conjugate_b;
+  t->whole.conjugate_b = w.conjugate_a;
+  of->a = of->b;
+  of->b = a;
+  dm_distribution_transpose(&of->a);
+  dm_distribution_transpose(&of->b);
+  dm_distribution_transpose(&of->c);
+}
+
+static dm_status open_strips(dm_travel *t, three *of, bool *fits) {
+  const int ranks = t->run->ranks;
+  const int64_t size = dm_dtype_size(t->whole.a.dtype);
+  t->carried[DM_RIGHT].part = t->whole.b;
+  DM_TRY(
+      dm_strips_open(&of->b, &of->c, ranks, size, most_slot, &t->carried[DM_RIGHT].strips, fits));
+  if (!*fits || !t->both) return DM_OK;
+  dm_distribution_transpose(&of->a);
+  dm_distribution_transpose(&of->c);
+  t->carried[DM_LEFT].part = dm_view_transpose(t->whole.a);
+  return dm_strips_open(&of->a, &of->c, ranks, size, most_slot, &t->carried[DM_LEFT].strips, fits);
+}
+
+/* What some rank has; the same on all. */
+typedef struct lying {
+  int64_t rows_apart, cols_apart; /* neighbours in rows, or columns, that are not so in memory */
+} lying;
+
+static dm_status look(const dm_travel *t, dm_view part, lying *seen) {
+  const bool has = !dm_view_is_empty(part);
+  int64_t found[2] = {has && part.col_stride != 1, has && part.row_stride != 1};
+  DM_TRY(dm_comm_max_i64(t->run->world, found, 2));
+  seen->rows_apart = found[0];
+  seen->cols_apart = found[1];
+  return DM_OK;
+}
+
+/* The matrix that is multiplied as it arrives has contiguous rows, if one has. */
+static dm_status choose_hands(dm_travel *t, three *of) {
+  lying b;
+  if (dm_strips_has_rows(&of->a, &of->c, t->run->ranks)) return DM_OK;
+  turn(t, of);
+  if (dm_strips_has_rows(&of->a, &of->c, t->run->ranks)) return DM_OK;
+  turn(t, of);
+  t->both = true;
+  DM_TRY(look(t, t->whole.b, &b));
+  if (b.rows_apart) turn(t, of);
+  return DM_OK;
+}
+
+/* Pieces have contiguous rows or columns, as the ranks' parts. */
+static dm_status choose_order(const dm_travel *t, dm_carried *c, bool *fits) {
+  lying part;
+  DM_TRY(look(t, c->part, &part));
+  c->by_columns = part.rows_apart;
+  for (int r = 0; r < t->run->ranks; r++) {
+    const int64_t rows = dm_range_size(c->strips.rows[r]);
+    c->split |= rows > 0 && rows < c->strips.depth;
+  }
+  *fits = !part.rows_apart || !part.cols_apart;
+  return DM_OK;
+}
+
+/* The places of the workspace, the same on all ranks. */
+static dm_status lay_out(dm_travel *t, int64_t *bytes) {
+  const int64_t size = dm_dtype_size(t->whole.a.dtype);
+  const dm_carried *left = &t->carried[DM_LEFT], *right = &t->carried[DM_RIGHT];
+  int64_t most = 0, area = 0;
+  for (int r = 0; r < t->run->ranks && t->both; r++)
+    most = dm_max(most, dm_range_size(left->strips.wanted[r]));
+  DM_TRY(dm_bytes_of(right->strips.depth, dm_max(left->strips.most_cols, right->strips.most_cols),
+                     size, &t->slot_bytes));
+  DM_TRY(dm_bytes_of(left->strips.depth, most, size, &area));
+  t->slots = (int)dm_min(DM_SLOTS, dm_travel_items(t) - t->both);
+  t->slot_bytes = dm_round_up(t->slot_bytes, TILE);
+  t->joined = (t->slots + t->both) * t->slot_bytes;
+  t->gathered = t->joined + (dm_travel_joins(t, DM_RIGHT) ? DM_JOINED * t->slot_bytes : 0);
+  *bytes = t->gathered + area;
+  return DM_OK;
+}
+
+static dm_status open_travel(dm_travel *t, dm_backend *backend, const char *transport, three *of,
+                             bool *fits) {
+  const dm_comm *world = t->run->world;
+  int64_t bytes;
+  DM_TRY(choose_hands(t, of));
+  DM_TRY(dm_comm_agree(world, open_strips(t, of, fits)));
+  for (int hand = 0; hand <= (int)t->both && *fits; hand++)
+    DM_TRY(choose_order(t, &t->carried[hand], fits));
+  if (!*fits) return DM_OK;
+  DM_TRY(lay_out(t, &bytes));
+  DM_TRY(dm_workspace_open(t->space, t->run, backend, transport, bytes, fits));
+  if (!*fits) return DM_OK;
+  int64_t unsuited = !is_suited(t);
+  DM_TRY(dm_comm_max_i64(world, &unsuited, 1));
+  *fits = !unsuited;
+  return DM_OK;
+}
+
+dm_status dm_travel_open(dm_workspace *space, const dm_run *run, dm_backend *backend,
+                         const char *transport, const dm_distributed matrix[3],
+                         const dm_whole_product *whole, dm_travel *travel, bool *fits) {
+  three of = {matrix[DM_A].of, matrix[DM_B].of, matrix[DM_C].of}; /* without their memory */
+  *travel = (dm_travel){.run = run, .space = space, .whole = *whole};
+  *fits = false;
+  return open_travel(travel, backend, transport, &of, fits);
+}
+
+void dm_travel_close(dm_travel *travel) {
+  dm_strips_close(&travel->carried[DM_RIGHT].strips);
+  dm_strips_close(&travel->carried[DM_LEFT].strips);
+}

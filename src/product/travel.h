@@ -1,0 +1,85 @@
+/* travel: which matrices travel in a product of several ranks whose C stays where it is, and where
+ * each strip of them is in the ranks' workspace.
+ *
+ * Each rank multiplies its rows of op(A) by its columns of op(B). If it has these rows (or these
+ * columns: then A and B change places, C^T = op(B)^T op(A)^T), only the other matrix travels, in
+ * strips that are multiplied as they arrive. Otherwise the rows are gathered as well, for the whole
+ * product. All ranks know all strips and their places. */
+#ifndef DM_PRODUCT_TRAVEL_H
+#define DM_PRODUCT_TRAVEL_H
+
+#include "product/distributed.h"
+#include "product/strips.h"
+#include "product/workspace.h"
+
+typedef struct dm_carried {
+  dm_strips strips;
+  dm_view part;    /* this rank's */
+  bool by_columns; /* columns of strips are contiguous */
+  bool split;      /* ranks have parts of columns */
+} dm_carried;
+
+typedef enum dm_hand { DM_RIGHT, DM_LEFT } dm_hand;
+
+/* One product. */
+typedef struct dm_travel {
+  const dm_run *run;
+  dm_workspace *space;
+  bool turned;            /* C^T = op(B)^T op(A)^T */
+  bool both;              /* the left matrix travels, too: */
+  dm_carried carried[2];  /* DM_RIGHT: op(B); DM_LEFT: op(A)^T */
+  dm_whole_product whole; /* this rank's: C, op(A) unless it travels, the scalars */
+  int slots;              /* in the workspace; with BOTH and one more for the first strip */
+  int64_t slot_bytes;
+  int64_t joined, gathered; /* behind them: two joined strips; the rows of op(A) */
+} dm_travel;
+
+/* Collective; WHOLE has this rank's parts. Not *fits: the ranks' parts cannot be multiplied so, and
+ * nothing was done. Close also frees what a failed open left; the workspace must outlive TRAVEL. */
+dm_status dm_travel_open(dm_workspace *space, const dm_run *run, dm_backend *backend,
+                         const char *transport, const dm_distributed matrix[3],
+                         const dm_whole_product *whole, dm_travel *travel, bool *fits);
+void dm_travel_close(dm_travel *travel);
+
+/* ---- the order in which strips travel ---- */
+
+typedef struct dm_item {
+  dm_hand hand;
+  int64_t strip;
+} dm_item;
+
+int64_t dm_travel_items(const dm_travel *travel);
+dm_item dm_travel_item(const dm_travel *travel, int64_t index);
+
+/* The item whose slot this one takes; negative: none. */
+int64_t dm_travel_before(const dm_travel *travel, int64_t index);
+
+/* ---- places in the workspace ---- */
+
+/* Bytes from its start to the slot of item INDEX, the same on all ranks. */
+int64_t dm_travel_place(const dm_travel *travel, int64_t index);
+
+/* Bytes of ROWS rows of COLS columns. */
+int64_t dm_travel_bytes(const dm_travel *travel, int64_t rows, int64_t cols);
+
+/* A dense matrix of ROWS x COLS at AT, as strips of HAND are ordered. */
+dm_view dm_travel_dense(const dm_travel *travel, dm_hand hand, char *at, int64_t rows,
+                        int64_t cols);
+
+/* Whether an arrived strip is copied before it is multiplied, and to where: to one of JOINED
+ * places, or into the gathered rows. */
+enum { DM_JOINED = 2 };
+bool dm_travel_joins(const dm_travel *travel, dm_hand hand);
+dm_view dm_travel_joined(const dm_travel *travel, int64_t index);
+
+/* The number of the place from which products read STRIP of op(B). */
+enum { DM_SLOTS = 3, DM_READ = DM_SLOTS + 1 };
+int dm_travel_read(const dm_travel *travel, int64_t strip);
+
+/* ---- products ---- */
+
+/* What this rank multiplies when item INDEX has arrived; false: nothing. *strip: of op(B). */
+bool dm_travel_product(const dm_travel *travel, int64_t index, dm_whole_product *product,
+                       int64_t *strip);
+
+#endif
