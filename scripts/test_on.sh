@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
 # Runs scripts/demo.sh and scripts/test.sh in a bare Debian system, as a new user would: on a clone of the
 # current commit, in a chroot without /sys and with a host name that does not resolve.
-# usage: scripts/test_on.sh bookworm|trixie|forky|sid [mpich] [--all] [--as-root] [--cores N] [--record]
+# usage: scripts/test_on.sh bookworm|trixie|forky|sid [mpich] [--all] [--as-root] [--cores N]
 #                           [--run COMMAND] [--with FILE] [--again] [--roots FOLDER]
 #   mpich     install MPICH instead of Open MPI
 #   --all     run test.sh --all
 #   --as-root run as root; otherwise as an ordinary user with sudo, so that both scripts install packages
 #   --cores   use the first N cores
-#   --record  append the last line to docs/results/platforms.txt
 #   --run     run this command in the clone instead of both scripts
 #   --with    copy this file to the user's home
 #   --again   reuse the system and the build of the last run
@@ -16,8 +15,8 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 
-all='' as_root='' cores='' record='' run='' with='' again='' roots=$root/build/roots
-read_options "all! as-root! cores record! run with again! roots" "$@"
+all='' as_root='' cores='' run='' with='' again='' roots=$root/build/roots
+read_options "all! as-root! cores run with again! roots" "$@"
 suite=${operands[0]-} mpi=${operands[1]-openmpi}
 case "$suite $mpi" in
 'bookworm openmpi' | 'bookworm mpich' | 'trixie openmpi' | 'trixie mpich' | 'forky openmpi' | 'forky mpich' | \
@@ -130,5 +129,4 @@ done
 line="$(date -u +%F) $(inside "git -C damier rev-parse --short=12 HEAD") $(versions), $mpi, $user, ${cores:-$(nproc)} cores;"
 line+=" ${verdicts[0]}; ${verdicts[1]}"
 echo "$line"
-if [ -n "$record" ]; then echo "$line" >>docs/results/platforms.txt; fi
 case $line in *'demo.sh: passed'*' 0 failed'*) ;; *) exit 1 ;; esac

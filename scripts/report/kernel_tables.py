@@ -9,7 +9,6 @@ BAR = 40  # characters of the longest bar
 
 TYPES = ("f32", "f64", "tf32", "f16", "bf16", "i8")
 LADDER = (8192, 16384)
-CLASSICAL = (128, 256, 512, 1024, 2048, 4096)
 SMALL = (512, 1024)
 
 
@@ -28,41 +27,8 @@ def is_plain(record):
     return not record["problem"]["accumulate"] and record["yardstick"]["name"] == "cublas"
 
 
-def is_choice(record):
-    """Whether a record belongs to choice_table: a product small in some dimension, outside the classical table."""
-    p = record["problem"]
-    small = min(p["m"], p["n"], p["k"]) < 8000
-    return record["kernel"]["op"] == "gemm" and is_plain(record) and small and not (
-        square(record) in CLASSICAL and record["kernel"]["type"] != "i8")
-
-
-def choice_table(records):
-    """Our tensor-core kernels compared with cuBLAS on small, thin or unaligned shapes."""
-    rows = {}
-    for r in records:
-        p = r["problem"]
-        key = (TYPES.index(r["kernel"]["type"]), p["pad"], p["m"] * p["n"], p["k"], padded(p))
-        rows.setdefault(key, {})[r["kernel"]["name"]] = r
-    lines = [(TYPES[key[0]], key[4], *(share(mine[k]) if k in mine else "" for k in ("mma", "wgmma")))
-             for key, mine in sorted(rows.items())]
-    return listed(("type", "m × n × k", "`mma` / cuBLAS", "`wgmma` / cuBLAS"), lines, origin(records))
-
-
 def gemms(records):
     return [r for r in records if r["kernel"]["op"] == "gemm"]
-
-
-def types_of(records):
-    measured = {r["kernel"]["type"] for r in records}
-    return [t for t in TYPES if t in measured] + sorted(measured - set(TYPES))
-
-
-def names_of(records):
-    """In the order of measurement, which is the registry's, for all types."""
-    order = {}
-    for r in records:
-        order.setdefault(r["kernel"]["name"], len(order))
-    return sorted(order, key=lambda name: (name.startswith("cublas"), order[name]))
 
 
 def listed(head, rows, behind=()):
@@ -97,29 +63,6 @@ def number(value, scale=1.0, digits=0):
     return "" if value is None else f"{value * scale:.{digits}f}"
 
 
-def three_digits(value):
-    return f"{value:.{max(0, 2 - math.floor(math.log10(value)))}f}"
-
-
-def grid(title, records, column, columns, words):
-    """Kernels by COLUMN, a function of a record that returns one of COLUMNS; the last measurement of each pair."""
-    cells = {(r["kernel"]["name"], column(r)): r for r in records}
-    rows = [[f"`{name}`"] + [words(cells[name, c]) if (name, c) in cells else "" for c in columns]
-            for name in names_of(records)]
-    return [title, "", *table(["kernel", *map(str, columns)], rows), ""]
-
-
-def ladder_table(records):
-    lines = []
-    for size in LADDER:
-        mine = [r for r in gemms(records) if square(r) == size and is_plain(r)]
-        if mine:
-            lines += grid(f"N = {size}, TFLOP/s and, in parentheses, the speed over that of cuBLAS:", mine,
-                          lambda r: r["kernel"]["type"], types_of(mine),
-                          lambda r: f"{rate(r)} ({r['yardstick']['share_median']:.3f})")
-    return lines[:-1]
-
-
 def rung_of(name):
     """The number of a kernel's file, or nothing; tiled_32 is in the file of tiled."""
     files = sorted(RUNGS.glob(f"??_{name}.cu")) or sorted(RUNGS.glob(f"??_{name.rsplit('_', 1)[0]}.cu"))
@@ -127,10 +70,8 @@ def rung_of(name):
 
 
 def bars_of_rungs(records):
-    """A bar of TFLOP/s for each rung at N = 8192, by type; those of ladder.jsonl, if it was measured."""
-    mine = [r for r in gemms([r for r in records if r["kind"] in ("ladder", "kernels")])
-            if square(r) == LADDER[0] and is_plain(r) and r["kernel"]["name"] != "cublaslt"]
-    mine = [r for r in mine if r["kind"] == "ladder"] or mine
+    """A bar of TFLOP/s for each rung at N = 8192, by type."""
+    mine = [r for r in gemms(records) if square(r) == LADDER[0] and is_plain(r) and r["kernel"]["name"] != "cublaslt"]
     lines = []
     for kind in ("f32", "f64", "bf16"):
         best = {}
@@ -147,18 +88,6 @@ def bars_of_rungs(records):
             lines.append(f"{rung_of(name)} {name:22} {bar} {best[name]:.{2 if best[name] < 100 else 0}f}")
         lines += ["```", ""]
     return lines[:-1] + origin(mine)
-
-
-def classical_table(records):
-    lines = []
-    for kind in types_of(records):
-        mine = [r for r in gemms(records)
-                if r["kernel"]["type"] == kind and square(r) in CLASSICAL and is_plain(r)]
-        sizes = [n for n in CLASSICAL if any(square(r) == n for r in mine)]
-        if len(sizes) >= 3:
-            lines += grid(f"{kind}, ms:", mine, square, sizes,
-                          lambda r: three_digits(1e3 * r["times"]["kernel_median_s"]))
-    return lines[:-1]
 
 
 def goal_of(record):
@@ -200,20 +129,6 @@ def best_table(records):
                   rows, origin(gemms(records)))
 
 
-def cliff_table(records):
-    """Odd shapes and strides, compared with the aligned product of 8192 by the same kernel."""
-    key = lambda r: (f"`{r['kernel']['name']}`", r["kernel"]["type"])
-    plain = [r for r in gemms(records) if is_plain(r)]
-    aligned = {key(r): r for r in plain if square(r) == 8192}
-    rows = []
-    for r in plain:
-        if key(r) not in aligned or square(r) in LADDER or min(r["problem"][x] for x in "mnk") < 8000:
-            continue
-        ratio = teraflops(r) / teraflops(aligned[key(r)])
-        rows.append((*key(r), padded(r["problem"]), rate(r), f"{ratio:.3f}", reached(ratio, 0.85), share(r)))
-    return listed(("kernel", "type", "m × n × k", "TFLOP/s", "of the aligned speed", "goal", "speed / cuBLAS'"), rows)
-
-
 def helpers_table(records):
     rows = [(f"`{r['kernel']['name']}`", r["kernel"]["type"], f"{r['problem']['m']} × {r['problem']['n']}",
              f"{r['rates']['bytes'] / 1e12:.2f}", r["yardstick"]["name"], share(r),
@@ -221,7 +136,5 @@ def helpers_table(records):
     return listed(("kernel", "type", "m × n", "TB/s", "against", "speed / its speed", "goal"), rows)
 
 
-TABLES = {"best": best_table, "ladder": ladder_table, "cliffs": cliff_table,
-          "classical": classical_table, "helpers": helpers_table}
-CHOICE = {"choice": choice_table}
+TABLES = {"best": best_table, "helpers": helpers_table}
 LADDER_PAGE = {"rungs": bars_of_rungs}

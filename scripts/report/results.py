@@ -340,7 +340,7 @@ def kind_of(record):
             return None
         if record["file"] == "ladder":
             return "ladder"
-        return "choice" if kernel_tables.is_choice(record) else "kernels"
+        return "kernels"
     if record["machine"]["backend"] == "cuda" and machine_ranks(record) > 1:
         return "links"
     return "gpu" if record["machine"]["backend"] == "cuda" else "cpu"
@@ -359,9 +359,8 @@ PAGES = {"results/whole_commands.md": {"user": ("user", user_tables.tables)},
                                   "simulated limits": ("simulated", simulated_tables.limits),
                                   "validation": ("validation", simulated_tables.validation)},
          "results/files.md": {"files": ("files", files_table)},
-         "results/kernels.md": {name: ("kernels", make) for name, make in kernel_tables.TABLES.items()}
-         | {name: ("choice", make) for name, make in kernel_tables.CHOICE.items()},
-         "../kernels/README.md": {name: (None, make) for name, make in kernel_tables.LADDER_PAGE.items()},
+         "results/kernels.md": {name: ("kernels", make) for name, make in kernel_tables.TABLES.items()},
+         "../kernels/README.md": {name: ("ladder", make) for name, make in kernel_tables.LADDER_PAGE.items()},
          "library.md": {"in place": ("in_place", in_place_table),
                         "in place ranks": ("in_place_ranks", in_place_ranks_table)},
          "checkpoint.md": {"checkpoint": ("checkpoint", checkpoint_table)},

@@ -220,7 +220,7 @@ def ladder_of(records):
     """The fastest measurement of each kernel in f32 at 8192, slowest first."""
     best = {}
     for r in records:
-        if r["kind"] == "kernels" and r["kernel"]["type"] == "f32" and shape_of(r) == LADDER and r["kernel"]["op"] == "gemm" \
+        if r["kind"] == "ladder" and r["kernel"]["type"] == "f32" and shape_of(r) == LADDER and r["kernel"]["op"] == "gemm" \
                 and not r["problem"].get("accumulate") and r["kernel"]["name"] != "cublaslt":
             name = r["kernel"]["name"]
             best[name] = max(best.get(name, 0.0), r["rates"]["flops"] / 1e12)
@@ -229,7 +229,7 @@ def ladder_of(records):
 
 def ladder_picture(records):
     groups = [(name, [("own" if name != "cublas" else "cuBLAS", rate, f"{rate:.1f}")]) for name, rate in ladder_of(records)]
-    return bars("f32, 8192³ on one H200: TFLOP/s of each kernel", groups, ("own", "cuBLAS"))
+    return bars("f32, 8192³ on one H100: TFLOP/s of each kernel", groups, ("own", "cuBLAS"))
 
 
 TABLES = {"user": user_table, "memory": memory_table, "files": files_table, "scaling": scaling_table}
