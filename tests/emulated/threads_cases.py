@@ -8,6 +8,8 @@ import signal
 import subprocess
 import time
 
+import numpy
+
 import faulty_runs
 import running
 from running import expect
@@ -26,6 +28,12 @@ def multiply(bed, *words, **more):
 def ranks_of(done):
     expect(done.returncode == 0, f"exit {done.returncode}\n{done.stderr}")
     return int(re.search(r" ranks=(\d+) ", done.stdout).group(1))
+
+
+def expect_right(output):
+    """Not the bits of another run: how C is divided depends on the memory of the process."""
+    wanted = numpy.frombuffer(output.bed.wanted[2])
+    expect(numpy.allclose(numpy.frombuffer(output.bits()), wanted, rtol=0, atol=1e-12), f"{output.name} is wrong")
 
 
 def refusals(bed):
@@ -85,7 +93,9 @@ def stops(bed):
     first.send_signal(signal.SIGUSR1)
     err = first.communicate(timeout=60)[1]
     expect(first.returncode in (75, 0), f"exit {first.returncode}\n{err}")
-    output.expect_recovery("after a signal")
+    code, err, _ = output.run()
+    expect(code == 0 and not output.left(), f"after a signal: exit {code}\n{err}")
+    expect_right(output)
 
 
 def resumes(bed):
@@ -99,7 +109,7 @@ def resumes(bed):
         with_threads(not begins)
         code, err, _ = output.run(extra=("-v",))
         expect(code == 0 and "resuming: " in err, f"exit {code}\n{err}")
-        output.expect_whole(f"begun by {'threads' if begins else 'processes'}")
+        expect_right(output)
 
 
 def same_bits(bed):
