@@ -221,8 +221,12 @@ void sim_files_close(sim_files *files) {
 }
 
 dm_step_calls sim_files_calls(sim_files *files) {
-  return (dm_step_calls){
-      .context = files, .load = load, .loaded = loaded, .store = store, .rest = rest};
+  static const dm_source_ops source = {.load = load, .loaded = loaded};
+  static const dm_sink_ops sink = {.store = store};
+  return (dm_step_calls){.source = {{&source, files}, {&source, files}},
+                         .sink = {&sink, files},
+                         .context = files,
+                         .rest = rest};
 }
 
 sim_file_bytes sim_files_bytes(const sim_files *files) {

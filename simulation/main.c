@@ -93,7 +93,7 @@ static dm_status begin_together(const dm_run *run) {
 /* Reads behind the products if the plan overlaps, else before them; then writes. */
 static dm_status run_steps(dm_rank_state *local, const dm_step_calls *calls, sim_outcome *outcome) {
   const double begin = simgrid_get_clock();
-  const unsigned loads = calls->load ? DM_LOADS : 0;
+  const unsigned loads = calls->source[DM_A].ops ? DM_LOADS : 0;
   const bool behind = local->plan->overlap;
   if (loads && !behind) DM_TRY(dm_execute(local, loads, calls));
   DM_TRY(dm_execute(local, DM_PRODUCTS | (behind ? loads : 0), calls));
@@ -103,7 +103,7 @@ static dm_status run_steps(dm_rank_state *local, const dm_step_calls *calls, sim
   if (strips) DM_TRY(dm_execute(local, DM_STRIPS, calls));
   if (!strips && local->plan->pk > 1) DM_TRY(dm_execute(local, DM_SUMS, calls));
   outcome->reduced = simgrid_get_clock() - begin;
-  if (!strips && calls->store) DM_TRY(dm_execute(local, 1u << DM_STEP_STORE, calls));
+  if (!strips && calls->sink.ops) DM_TRY(dm_execute(local, 1u << DM_STEP_STORE, calls));
   outcome->seconds = simgrid_get_clock() - begin;
   return DM_OK;
 }

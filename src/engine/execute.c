@@ -113,7 +113,8 @@ static dm_status deliver(execution *x) {
   if (!values[1]) x->delivered++;
   x->delivers = !values[1] && x->delivered < dm_plan_todo(x->local->plan);
   if (x->worthless || values[1]) return DM_OK;
-  return x->calls->deliver(x->calls->context, x->local, dm_plan_todo_tile(x->local->plan, place));
+  const dm_sink *sink = &x->calls->sink;
+  return sink->ops->deliver(sink->state, x->local, dm_plan_todo_tile(x->local->plan, place));
 }
 
 /* ---- steps ---- */
@@ -133,26 +134,34 @@ static bool is_io(const dm_step *step) {
   return (DM_LOADS | 1u << DM_STEP_STORE) & 1u << step->kind;
 }
 
+static dm_status look_at_piece(const execution *x, const dm_step *step, bool *done) {
+  const dm_step_calls *calls = x->calls;
+  const dm_matrix matrix = dm_step_matrix(step->kind);
+  const dm_source *from = &calls->source[matrix];
+  *done = true;
+  if (from->ops->loaded)
+    DM_TRY(from->ops->loaded(from->state, x->local, matrix, step->panel, done));
+  if (!*done || !calls->arrived) return DM_OK;
+  return calls->arrived(calls->context, x->local, matrix, step->panel);
+}
+
 /* In the order of the panels if peers read them. */
 static dm_status look_at_load(execution *x, const dm_step *step, bool *done) {
-  const dm_matrix matrix = dm_step_matrix(step->kind);
   if (!dm_publish_is_next(&x->published, step)) return DM_OK;
   dm_rank_turn_to(x->local, step->tile);
-  if (!x->failure)
-    DM_TRY(
-        endure(x, step, x->calls->loaded(x->calls->context, x->local, matrix, step->panel, done)));
+  if (!x->failure) DM_TRY(endure(x, step, look_at_piece(x, step, done)));
   *done |= x->failure != DM_OK;
   if (*done) dm_publish_loaded(&x->published, step);
   return DM_OK;
 }
 
 static dm_status load(execution *x, slot_state *state) {
-  const dm_step_calls *calls = x->calls;
   const dm_step *step = &state->step;
-  const bool brings = calls->load && step->brings;
+  const dm_matrix matrix = dm_step_matrix(step->kind);
+  const dm_source *from = &x->calls->source[matrix];
+  const bool brings = from->ops && step->brings;
   if (brings && !x->failure)
-    DM_TRY(endure(x, step,
-                  calls->load(calls->context, x->local, dm_step_matrix(step->kind), step->panel)));
+    DM_TRY(endure(x, step, from->ops->load(from->state, x->local, matrix, step->panel)));
   state->done = !brings || !x->behind;
   if (state->done) dm_publish_loaded(&x->published, step);
   return DM_OK;
@@ -167,15 +176,16 @@ static dm_status check(execution *x, slot_state *state) {
 }
 
 static dm_status store(execution *x, slot_state *state) {
-  const dm_step_calls *calls = x->calls;
+  const dm_sink *sink = &x->calls->sink;
   const dm_step *step = &state->step;
   state->done = true;
   dm_rank_turn_to(x->local, step->tile);
-  if (!calls->store || x->failure) return DM_OK;
+  if (x->calls->late) dm_run_poll_late(x->local->run);
+  if (!sink->ops || !sink->ops->store || x->failure) return DM_OK;
   const dm_range rows = step->strip < 0
                             ? dm_rank_sums(x->local)
                             : dm_plan_strip(x->local->plan, x->local->coords.i, step->strip).rows;
-  DM_TRY(endure(x, step, calls->store(calls->context, x->local, rows, &state->done)));
+  DM_TRY(endure(x, step, sink->ops->store(sink->state, x->local, rows, &state->done)));
   state->done |= x->failure != DM_OK;
   return DM_OK;
 }
@@ -305,7 +315,7 @@ static void tell_states(const execution *x, const dm_step *step) {
   const int64_t left = strips ? dm_plan_strips(plan) - step->strip : 1; /* including this one */
   const bool last = strips ? left == 1 : sums || step->panel == x->local->panels.end - 1;
   if (!x->local->states || x->failure) return;
-  if (step->kind == DM_STEP_STORE && x->calls->store && left <= plan->pk)
+  if (step->kind == DM_STEP_STORE && x->calls->sink.ops && left <= plan->pk)
     dm_tile_reach(x->local->states, step->tile, DM_TILE_STORED);
   if (sums ? step->kind == DM_STEP_REDUCE : dm_step_is_product(step))
     if (last) dm_tile_reach(x->local->states, step->tile, DM_TILE_COMPUTED);
@@ -419,11 +429,13 @@ static dm_status run(execution *x) {
 
 dm_status dm_execute(dm_rank_state *local, unsigned kinds, const dm_step_calls *calls) {
   execution x = {.local = local, .calls = calls, .kinds = kinds};
-  x.behind = calls->loaded && kinds & DM_LOADS;
+  for (int i = 0; i < 2; i++)
+    x.behind |= calls->source[i].ops && (calls->source[i].ops->loaded || calls->arrived);
+  x.behind &= (kinds & DM_LOADS) != 0;
   dm_publish_open(local, kinds & DM_LOADS && kinds & DM_PRODUCTS, &x.published);
   dm_cursor_start(&x.cursor, local->plan, local->run->rank);
   tell_what_is_there(&x);
-  x.delivers = calls->deliver && dm_plan_todo(local->plan) > 0;
+  x.delivers = calls->delivers && dm_plan_todo(local->plan) > 0;
   dm_halt_start(&x.halt, calls->may_stop ? &local->run->stop : NULL,
                 calls->halts ? calls->halts : local->run->world);
   const int64_t strips = kinds & 1u << DM_STEP_STRIP ? dm_plan_strips(local->plan) : 0;

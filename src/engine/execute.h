@@ -4,27 +4,29 @@
 #define DM_ENGINE_EXECUTE_H
 
 #include "engine/rank_state.h"
+#include "engine/sink.h"
+#include "engine/source.h"
 
-/* Called by the loop for steps that it does not do itself; NULL: nothing to do. */
+/* Where pieces come from and sums go to, and what else the loop calls; NULL: nothing to do. */
 typedef struct dm_step_calls {
-  void *context;
-  /* If LOADED is set, loads run in the background, and the loop polls until they are done. */
-  dm_status (*load)(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel);
-  dm_status (*loaded)(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel,
-                      bool *done);
-  /* These two are called again until done; all ranks of a layer check panel after panel. */
+  dm_source source[2]; /* of A and of B; without OPS nothing is loaded */
+  dm_sink sink;        /* without OPS nothing is stored */
+  void *context;       /* of the functions below */
+  /* The piece of PANEL is loaded. */
+  dm_status (*arrived)(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel);
+  /* Called again until done; all ranks of a layer check panel after panel. */
   dm_status (*check)(void *context, dm_rank_state *local, int64_t panel, bool *done);
-  /* ROWS of this rank's sums (dm_rank_sums) are complete. */
-  dm_status (*store)(void *context, dm_rank_state *local, dm_range rows, bool *done);
-  /* Collective, tile after tile, also on idle ranks: all ranks have stored TILE, none has begun to
-   * overwrite it, and no rank failed. Needs all steps that follow a load, and a plan without strips
-   * and with one block of C. */
-  dm_status (*deliver)(void *context, dm_rank_state *local, int64_t tile);
-  const dm_comm *halts; /* of all ranks, with DELIVER: for requests to stop, which come any time */
   dm_status (*progress)(void *context, int64_t done, int64_t total); /* in panels of all tiles */
   /* Called if nothing can be done until a load or a store progresses; NULL: sleeps briefly. */
   dm_status (*rest)(void *context);
+  /* The sink delivers tile after tile, when all ranks have stored it, none has begun to overwrite
+   * it, and no rank failed. Needs all steps that follow a load, and a plan without strips and with
+   * one block of C. */
+  bool delivers;
+  const dm_comm
+      *halts; /* of all ranks, if tiles are delivered: for requests to stop, which come any time */
   bool may_stop; /* on request all ranks stop after a common panel: DM_E_STOPPED */
+  bool late;     /* it is too late to stop, which the user is told */
 } dm_step_calls;
 
 /* Runs the steps of this rank's cursor whose kinds are in the set KINDS (bits 1 << kind), in the

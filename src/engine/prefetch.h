@@ -41,7 +41,7 @@ dm_status dm_prefetch_open(dm_rank_state *local, dm_dataset_input sources[2],
                            dm_prefetch *prefetch);
 void dm_prefetch_close(dm_prefetch *prefetch);
 
-/* As in dm_step_calls. */
+/* LOAD and LOADED of dm_source_ops. */
 dm_status dm_prefetch_load(dm_prefetch *prefetch, dm_matrix matrix, int64_t panel);
 dm_status dm_prefetch_loaded(dm_prefetch *prefetch, dm_matrix matrix, int64_t panel, bool *done);
 

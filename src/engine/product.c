@@ -10,33 +10,11 @@
 #include "plan/partition.h"
 #include "plan/tiles.h"
 
-/* ---- calls of the executor ---- */
-
-static dm_status load(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
-  dm_product *p = context;
-  const dm_source *from = &p->source[matrix];
-  return from->ops->load(from->state, local, matrix, panel);
-}
+/* ---- what the executor calls ---- */
 
 static dm_status check(void *context, dm_rank_state *local, int64_t panel, bool *done) {
   dm_product *p = context;
   return dm_streamed_check_panel(&p->streamed, local, panel, done);
-}
-
-static dm_status store(void *context, dm_rank_state *local, dm_range rows, bool *done) {
-  const dm_product *p = context;
-  *done = true;
-  return p->sink.ops->store ? p->sink.ops->store(p->sink.state, local, rows, done) : DM_OK;
-}
-
-static dm_status deliver(void *context, dm_rank_state *local, int64_t tile) {
-  const dm_product *p = context;
-  return p->sink.ops->deliver(p->sink.state, local, tile);
-}
-
-static dm_status store_late(void *context, dm_rank_state *local, dm_range rows, bool *done) {
-  dm_run_poll_late(local->run);
-  return store(context, local, rows, done);
 }
 
 static dm_status progress(void *context, int64_t done, int64_t total) {
@@ -116,33 +94,29 @@ static dm_status check_early(dm_product *p) {
   return status;
 }
 
-static dm_status loaded(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel,
-                        bool *done) {
+static dm_status arrived(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
   dm_product *p = context;
-  const dm_source *from = &p->source[matrix];
-  *done = true;
-  if (from->ops->loaded) DM_TRY(from->ops->loaded(from->state, local, matrix, panel, done));
-  if (!*done) return DM_OK;
   DM_TRY(dm_share_sums_take(&p->sums, local, matrix, panel));
   const bool is_last = ++p->arrived == 2 * dm_range_size(local->panels);
   return is_last && checks_early(p) ? check_early(p) : DM_OK;
 }
 
 static dm_step_calls calls_of(dm_product *p) {
-  return (dm_step_calls){.context = p,
-                         .load = load,
-                         .loaded = loaded,
+  return (dm_step_calls){.source = {p->source[DM_A], p->source[DM_B]},
+                         .sink = p->sink,
+                         .context = p,
+                         .arrived = arrived,
                          .check = check,
-                         .store = p->sink.ops ? store : NULL,
-                         .deliver = p->halts ? deliver : NULL,
-                         .halts = p->halts,
                          .progress = progress,
+                         .delivers = p->halts != NULL,
+                         .halts = p->halts,
                          .may_stop = true};
 }
 
 static dm_status read_shares(dm_product *p) {
   if (p->loaded) return DM_OK;
-  const dm_step_calls calls = {.context = p, .load = load, .loaded = loaded};
+  const dm_step_calls calls = {
+      .source = {p->source[DM_A], p->source[DM_B]}, .context = p, .arrived = arrived};
   p->arrived = 0;
   dm_run_phase(p->run, "reading", 1);
   DM_TRY(dm_comm_agree(p->run->world, run_steps(p, DM_LOADS, &calls)));
@@ -210,7 +184,7 @@ static dm_status sum_layers(dm_product *p) {
 
 static dm_status multiply_strips(dm_product *p) {
   dm_step_calls calls = calls_of(p);
-  calls.deliver = NULL; /* the caller does, after its verdict */
+  calls.delivers = false; /* the caller does, after its verdict */
   DM_TRY(sink_ready(p));
   dm_run_phase(p->run, p->sink.ops ? "multiplying and writing" : "multiplying", DM_SYNC_PATIENCE);
   return run_steps(p, DM_STRIPS, &calls);
@@ -222,8 +196,8 @@ static dm_status multiply_panels(dm_product *p) {
   /* Products start before everything is loaded. */
   const bool behind = plan->overlap && !plan->read_first && !p->loaded && !scales(p);
   dm_step_calls calls = calls_of(p);
-  calls.store = NULL;
-  calls.deliver = NULL;
+  calls.sink = (dm_sink){0};
+  calls.delivers = false;
   p->arrived = 0;
   if (!behind) DM_TRY(read_shares(p));
   stop_together(p);
@@ -238,7 +212,7 @@ static dm_status multiply_panels(dm_product *p) {
 /* From here on requests to stop are ignored: the rest takes less time than repeating the work
  * done. */
 static dm_status settle(dm_product *p, bool stored) {
-  const dm_step_calls calls = {.context = p, .store = store_late};
+  const dm_step_calls calls = {.sink = p->sink, .late = true};
   if (!p->sink.ops) return DM_OK;
   dm_run_phase(p->run, "writing", DM_SYNC_PATIENCE);
   if (!stored) DM_TRY(sink_ready(p));

@@ -4,7 +4,6 @@
 #ifndef DM_ENGINE_SINK_H
 #define DM_ENGINE_SINK_H
 
-#include "engine/execute.h"
 #include "engine/rank_state.h"
 
 /* The caller owns STATE. */
@@ -15,7 +14,8 @@ typedef struct dm_sink_ops {
   void (*close)(void *state, dm_rank_state *local);     /* may be NULL */
   /* Collective, once, before the first store. */
   dm_status (*ready)(void *state); /* may be NULL */
-  /* As in dm_step_calls. */
+  /* ROWS of this rank's sums (dm_rank_sums) of its current tile are complete; called again until
+   * done. DELIVER: collective, tile after tile, also on idle ranks: all ranks have stored TILE. */
   dm_status (*store)(void *state, dm_rank_state *local, dm_range rows,
                      bool *done);                                        /* may be NULL */
   dm_status (*deliver)(void *state, dm_rank_state *local, int64_t tile); /* may be NULL */

@@ -6,7 +6,6 @@
 
 #include "core/fill.h"
 #include "core/status.h"
-#include "engine/execute.h"
 #include "engine/rank_state.h"
 
 /* The caller owns STATE and everything it refers to. Functions marked so may be NULL. A source that
@@ -16,10 +15,11 @@ typedef struct dm_source_ops {
   /* Once for each state, when the rank's buffers exist; CLOSE is called even if OPEN failed. */
   dm_status (*open)(void *state, dm_rank_state *local); /* may be NULL */
   void (*close)(void *state);                           /* may be NULL */
-  /* As in dm_step_calls. LOADED NULL: pieces are complete when LOAD returns. */
+  /* Brings this rank's piece of PANEL of its layer into its place. With LOADED, loads run in the
+   * background, and the executor polls until they are done. */
   dm_status (*load)(void *state, dm_rank_state *local, dm_matrix matrix, int64_t panel);
   dm_status (*loaded)(void *state, dm_rank_state *local, dm_matrix matrix, int64_t panel,
-                      bool *done);
+                      bool *done); /* may be NULL */
   /* Reads op(B) from (row, col), as many elements as VIEW (host memory) has; NULL if shares never
    * stay in files. */
   dm_status (*read_b)(void *state, int64_t row, int64_t col, dm_view view);

@@ -18,7 +18,7 @@ typedef struct dm_streamed_check {
 dm_status dm_streamed_check_sample(dm_streamed_check *streamed, dm_rank_state *local,
                                    const dm_source *b);
 
-/* The check function of dm_step_calls. */
+/* CHECK of dm_step_calls. */
 dm_status dm_streamed_check_panel(dm_streamed_check *streamed, dm_rank_state *local, int64_t panel,
                                   bool *done);
 

@@ -67,8 +67,10 @@ static int64_t elements_of(const dm_plan *plan) {
 static void storage_run(storage *s) {
   product *p = s->p;
   rank_test *test = p->test;
-  const dm_step_calls loads = {.context = s, .load = storage_fill};
-  const dm_step_calls calls = {.context = s, .load = storage_fill, .store = storage_store};
+  static const dm_source_ops source = {.load = storage_fill};
+  static const dm_sink_ops sink = {.store = storage_store};
+  const dm_step_calls loads = {.source = {{&source, s}, {&source, s}}};
+  const dm_step_calls calls = {.source = {{&source, s}, {&source, s}}, .sink = {&sink, s}};
   const bool streams = dm_plan_streams(&p->plan);
   must(test, dm_rank_open(&test->run, &p->plan, p->backend, p->transport, &p->local));
   if (!streams) must(test, dm_execute(&p->local, DM_LOADS, &loads));

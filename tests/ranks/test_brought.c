@@ -48,7 +48,8 @@ static void compare(rank_test *test, dm_wishes wishes, int late, bool shared_slo
   void *want = memory_of(test, (int64_t)bytes);
   if (!p.local.coords.idle) memcpy(want, c.base, bytes);
   bringing b = {.p = &p, .late = late};
-  const dm_step_calls calls = {.context = &b, .load = begin, .loaded = loaded};
+  static const dm_source_ops ops = {.load = begin, .loaded = loaded};
+  const dm_step_calls calls = {.source = {{&ops, &b}, {&ops, &b}}};
   for (int again = 0; again < 2; again++) {
     must(test, dm_comm_barrier(test->run.world)); /* peers have finished reading */
     spoil(&p, DM_A);

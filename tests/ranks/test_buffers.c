@@ -67,7 +67,8 @@ static void refuse(rank_test *t, product *p) {
 
 static void multiply(rank_test *t, product *p, const dm_transport_ops *ops) {
   const dm_generator from = {.kind = DM_UNIFORM, .seed = 5};
-  const dm_step_calls calls = {.context = (void *)&from, .load = generate};
+  static const dm_source_ops source = {.load = generate};
+  const dm_step_calls calls = {.source = {{&source, (void *)&from}, {&source, (void *)&from}}};
   dm_backend_ops counting = *p->backend->ops;
   count = (counter){.ops = p->backend->ops};
   counting.alloc = counting_alloc;

@@ -53,11 +53,9 @@ static void fail_at(rank_test *test, dm_wishes wishes, failing f) {
   product_fill(&p);
   current = &p.local;
   test->run.stop = (dm_stop){.on = true, .arrived = &f.arrived};
-  const dm_step_calls calls = {.context = &f,
-                               .load = load,
-                               .loaded = f.where == AT_LOADED ? loaded : NULL,
-                               .progress = progress,
-                               .may_stop = true};
+  const dm_source_ops ops = {.load = load, .loaded = f.where == AT_LOADED ? loaded : NULL};
+  const dm_step_calls calls = {
+      .source = {{&ops, &f}, {&ops, &f}}, .context = &f, .progress = progress, .may_stop = true};
   dm_status status = dm_execute(&p.local, DM_LOADS | DM_PRODUCTS, &calls);
   CHECK(test, status && status->agreed && status->code == DM_E_IO && status->rank == f.rank,
         "grid %dx%dx%d, place %d, rank %d: %s", p.plan.pm, p.plan.pn, p.plan.pk, (int)f.where,

@@ -54,7 +54,8 @@ static dm_plan led(dm_plan plan) {
 static void *sums_of(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops,
                      const dm_plan *plan, int late, int64_t *bytes) {
   dm_rank_state local;
-  const dm_step_calls calls = {.load = generate};
+  static const dm_source_ops source = {.load = generate};
+  const dm_step_calls calls = {.source = {{&source, NULL}, {&source, NULL}}};
   must(t, dm_rank_open(&t->run, plan, gpu, ops, &local));
   delayed_transport slow = delayed(local.transport);
   if (late == t->run.rank) slow.sleep = LATE;

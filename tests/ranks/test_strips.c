@@ -77,7 +77,8 @@ static void compare(rank_test *test, dm_problem problem, dm_wishes wishes, int s
   if (!p.local.coords.idle) memset(p.local.c.base, 0x7f, (size_t)block);
   if (p.plan.pk > 1 && bytes > 0) memset(p.local.c_sum.base, 0x7f, (size_t)bytes);
   storage s = {.test = test, .rows = memory_of(test, bytes)};
-  const dm_step_calls calls = {.context = &s, .store = store, .progress = progress};
+  static const dm_sink_ops sink = {.store = store};
+  const dm_step_calls calls = {.sink = {&sink, &s}, .context = &s, .progress = progress};
   if (rounds > 1) product_run(&p, DM_PRODUCTS);
   must(test, dm_execute(&p.local, rounds > 1 ? DM_STRIPS : DM_ALL_STEPS & ~DM_LOADS, &calls));
   CHECK(test, p.local.coords.idle || s.stored == rows, "%lld of %lld rows are stored",
@@ -111,8 +112,9 @@ static void begin(product *p, storage *s, rank_test *test, dm_problem problem, d
 /* The strips fail with CODE; if RANK is not negative, all ranks report it. */
 static void end(product *p, storage *s, dm_code code, int rank) {
   rank_test *test = s->test;
+  static const dm_sink_ops sink = {.store = store};
   const dm_step_calls calls = {
-      .context = s, .store = store, .progress = progress, .may_stop = true};
+      .sink = {&sink, s}, .context = s, .progress = progress, .may_stop = true};
   dm_status status = dm_execute(&p->local, DM_STRIPS, &calls);
   CHECK(test,
         status && status->code == code && (rank < 0 || (status->agreed && status->rank == rank)),

@@ -53,7 +53,9 @@ static dm_status store(void *context, dm_rank_state *local, dm_range rows, bool 
 }
 
 static void execute(storage *s) {
-  const dm_step_calls calls = {.context = s, .load = load, .store = store};
+  static const dm_source_ops source = {.load = load};
+  static const dm_sink_ops sink = {.store = store};
+  const dm_step_calls calls = {.source = {{&source, s}, {&source, s}}, .sink = {&sink, s}};
   s->stored = s->loads = 0;
   must(s->test, dm_execute(&s->p->local, DM_ALL_STEPS, &calls));
   must(s->test,
