@@ -136,6 +136,7 @@ def check_names(root):
     return problems
 
 
+PERMITTED = {"libdm_file.a": ("in_use", "entered")}  # the lock around HDF5, whose own state is global
 HEADERS_OWN = ("nvtxGlobals_v3", "InitializeInjectionNvtx2_fnptr") # defined by NVTX in files that include it
 
 
@@ -149,7 +150,7 @@ def check_statics(library):
             continue
         section, size, name = found.groups()
         writable = re.match(r"\.(data|bss|tdata|tbss)\b|\*COM\*", section)
-        if name in HEADERS_OWN:
+        if name in HEADERS_OWN or name in PERMITTED.get(pathlib.Path(library).name, ()):
             continue
         if writable and not section.startswith(".data.rel.ro") and int(size, 16) > 0:
             problems.append(f"{pathlib.Path(library).name}: variable {name} in {section}")
