@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Whole commands on a node with several GPUs: one GPU, several in one process, and ranks of MPI.
+
+    scripts/bench/node.py --damier build/release/damier --folder /dev/shm -o node.jsonl     10 pairs of each product
+    scripts/bench/node.py ... --only f64:16384 --pairs 3                                    a quick look
+
+Ways alternate from run to run. Each run is a fresh process, from files to a file that did not exist, with verification;
+seconds are those of the whole command. One line of JSON for each run: product, way, seconds, ranks, and the record's times
+and forecast. Medians follow on stdout. A and B are removed at the end.
+"""
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import tempfile
+import time
+
+PRODUCTS = {  # name: (m, k, n, type)
+    "f64:4096": (4096, 4096, 4096, "f64"),
+    "f64:16384": (16384, 16384, 16384, "f64"),
+    "f64:16384x65536": (16384, 65536, 16384, "f64"),
+    "f64:32768": (32768, 32768, 32768, "f64"),
+    "bf16:16384x262144": (16384, 262144, 16384, "bf16"),
+}
+
+
+def ways(gpus):
+    return {"--gpus 1": ([], ["--gpus", "1"]), "default": ([], []), f"--gpus {gpus}": ([], ["--gpus", str(gpus)]),
+            f"mpirun -n {gpus}": (["mpirun", "-n", str(gpus)], [])}
+
+
+def generate(damier, folder, product):
+    m, k, n, dtype = PRODUCTS[product]
+    for name, rows, cols, seed in (("A", m, k, 1), ("B", k, n, 2)):
+        subprocess.run([damier, "generate", folder / f"{name}.h5", "--rows", str(rows), "--cols", str(cols), "--type", dtype,
+                        "--seed", str(seed), "--force", "-q"], check=True, stdout=subprocess.DEVNULL)
+
+
+def run(damier, folder, launcher, words):
+    """One command: its seconds and record; None if it fails."""
+    record, output = folder / "record.json", folder / "C.h5"
+    for old in (record, output):
+        old.unlink(missing_ok=True)
+    command = [*launcher, damier, "multiply", folder / "A.h5", folder / "B.h5", "-o", output, "-q", "--json", record, *words]
+    began = time.monotonic()
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    seconds = time.monotonic() - began
+    if done.returncode != 0:
+        print(f"exit {done.returncode}: {' '.join(map(str, command))}\n{done.stderr}", flush=True)
+        return None
+    if done.stderr.strip():
+        print(done.stderr.strip(), flush=True)
+    return seconds, json.loads(record.read_text())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--damier", default="damier")
+    parser.add_argument("--folder", default="/dev/shm")
+    parser.add_argument("--output", "-o", default="node.jsonl")
+    parser.add_argument("--gpus", type=int, default=2)
+    parser.add_argument("--pairs", type=int, default=10)
+    parser.add_argument("--only", nargs="*", default=list(PRODUCTS), choices=list(PRODUCTS))
+    parser.add_argument("--no-mpi", action="store_true", help="without mpirun")
+    options = parser.parse_args()
+    damier = pathlib.Path(options.damier).resolve()
+    with open(options.output, "a", encoding="utf-8") as lines, tempfile.TemporaryDirectory(dir=options.folder) as place:
+        folder = pathlib.Path(place)
+        for product in options.only:
+            generate(damier, folder, product)
+            taken = {way: [] for way in ways(options.gpus) if not (options.no_mpi and way.startswith("mpirun"))}
+            ranks = {}
+            for pair in range(-1, options.pairs):  # the first round warms up
+                for way in taken:
+                    found = run(damier, folder, *ways(options.gpus)[way])
+                    if found is None or pair < 0:
+                        continue
+                    seconds, record = found
+                    taken[way].append(seconds)
+                    ranks[way] = record["machine"]["ranks"]
+                    line = {"bench": "node", "product": product, "way": way, "seconds": seconds, "ranks": ranks[way],
+                            "device": record["machine"]["device"], "date": record["date"], "git": record.get("git"),
+                            "times": record["times"], "forecast": record.get("forecast")}
+                    lines.write(json.dumps(line) + "\n")
+                    lines.flush()
+            base = statistics.median(taken["--gpus 1"]) if taken["--gpus 1"] else float("nan")
+            for way, seconds in taken.items():
+                if seconds:
+                    middle = statistics.median(seconds)
+                    print(f"{product:20} {way:14} ranks {ranks[way]}  {middle:.3f} s  {middle / base:.3f} of one GPU  "
+                          f"({min(seconds):.3f} to {max(seconds):.3f}, {len(seconds)} runs)", flush=True)
+
+
+if __name__ == "__main__":
+    main()
