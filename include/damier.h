@@ -307,6 +307,30 @@ DAMIER_API int damier_multiply(damier_context *context, const damier_matrix *a,
 DAMIER_API int damier_gram(damier_context *context, const damier_matrix *x, int of_rows,
                            const damier_matrix *c, damier_error *error);
 
+/** Covariances of the columns of X, or of its rows.  Collective.
+ *
+ * As damier_gram of X less the means of its columns (rows), divided by n - 1 (option "divide"). X
+ * is in a file: it is centered while it is read.
+ * @param context of this rank
+ * @param x in a file
+ * @param of_rows 0: of columns; else of rows
+ * @param c the destination
+ * @param error filled; may be NULL
+ * @return a damier_code */
+DAMIER_API int damier_cov(damier_context *context, const damier_matrix *x, int of_rows,
+                          const damier_matrix *c, damier_error *error);
+
+/** The same for correlations: columns (rows) are also divided by their standard deviation. Those
+ * that are constant become NaN.  Collective.
+ * @param context of this rank
+ * @param x in a file
+ * @param of_rows 0: of columns; else of rows
+ * @param c the destination
+ * @param error filled; may be NULL
+ * @return a damier_code */
+DAMIER_API int damier_cor(damier_context *context, const damier_matrix *x, int of_rows,
+                          const damier_matrix *c, damier_error *error);
+
 /** Only plans: the record states what damier_multiply would do, the memory and the time it needs,
  * in "plan" and "forecast"; DAMIER_E_FIT: it would not fit.  Collective.
  * @param context of this rank

@@ -17,6 +17,7 @@ from typing import Any
 from ._limits import few_blas_threads as _few_blas_threads
 
 with _few_blas_threads():
+    from ._centered import centered as _centered
     from ._context import Context, Path
     from ._errors import (CorruptError, DeviceError, Error, FileError, FitError, HangError, InputError, InternalError,
                           MPIError, StoppedError, UncheckedError, UsageError, VerifyError)
@@ -30,7 +31,7 @@ __version__ = "0.2.0"
 
 __all__ = ["BlockCyclic", "Context", "CorruptError", "DeviceError", "Error", "FileError", "FitError", "HangError",
            "InputError", "InternalError", "MPIError", "Matrix", "OnOne", "Rows", "StoppedError", "UncheckedError",
-           "UsageError", "VerifyError", "gram", "info", "matmul", "multiply", "plan", "verify", "version"]
+           "UsageError", "VerifyError", "cor", "cov", "gram", "info", "matmul", "multiply", "plan", "verify", "version"]
 
 
 def version() -> str:
@@ -94,6 +95,49 @@ def gram(x: Any, out: Any = None, comm: Any = None, *, of: str = "columns", prog
     """
     with Context(comm, progress=progress, **options) as context:
         return context.gram(x, out, of=of)
+
+
+def cov(x: Any, out: Any = None, comm: Any = None, *, of: str = "columns", divide: str = "n-1", **options: Any) -> Any:
+    """The covariances of the columns of ``x``, or of its rows.
+
+    ``x`` is a NumPy array, and the result one; or a location of a dataset, which may be larger than memory: then ``out``
+    names the file of the result, and the record is returned.  ``divide="n"`` divides by the number of observations.
+
+    >>> damier.cov(np.array([[0.0, 2.0], [1.0, 1.0], [2.0, 0.0]]))
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+    return _covariance("cov", x, out, comm, of, divide, options)
+
+
+def cor(x: Any, out: Any = None, comm: Any = None, *, of: str = "columns", **options: Any) -> Any:
+    """The correlations of the columns of ``x``, or of its rows, as :func:`cov`; those of constant ones are NaN.
+
+    >>> damier.cor(np.array([[0.0, 2.0], [1.0, 1.0], [2.0, 0.0]]))
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+    return _covariance("cor", x, out, comm, of, "n-1", options)
+
+
+def _covariance(name: str, x: Any, out: Any, comm: Any, of: str, divide: str, options: Any) -> Any:
+    if isinstance(x, (str, os.PathLike)):
+        if out is None:
+            raise UsageError(f"{name} of a file needs out, the file of the result")
+        if name == "cov":
+            options = options | {"divide": divide}
+        with Context(comm, **options) as context:
+            return context.with_itself(name, x, out, of)
+    if comm is not None:
+        raise UsageError(f"{name} takes arrays of one process, or a file", hint="center the arrays; damier.gram takes comm")
+    if divide not in ("n-1", "n"):
+        raise UsageError(f"divide is 'n-1' or 'n', not {divide!r}")
+    axis = 0 if of == "columns" else 1
+    y, constant = _centered(x, axis, name == "cor", name)
+    result = gram(y, out, of=of, alpha=1 / (y.shape[axis] - (divide == "n-1")), **options)
+    if name == "cor":
+        result[constant] = result[:, constant] = float("nan")
+    return result
 
 
 def multiply(a: Path, b: Path, output: Path, comm: Any = None, *, c: Path | None = None,

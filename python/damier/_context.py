@@ -50,6 +50,18 @@ class Context(Handle):
         """As :func:`damier.multiply`; collective."""
         return self._in_files(lib.library.damier_multiply, a, b, output, c)
 
+    def with_itself(self, product: str, x: Path, output: Path, of: str) -> Record:
+        """The PRODUCT "gram", "cov" or "cor" of a dataset, written to ``output``; collective."""
+        function = getattr(lib.library, f"damier_{product}")
+
+        def call(context: Any, x: Any, c: Any, error: Any) -> Any:
+            return function(context, x, _of_rows(of), c, error)
+
+        matrices = [lib.CMatrix(division=lib.IN_FILE, file=_name_of(location)) for location in (x, output)]
+        with self._with(type_c=self._type_c):
+            self._call(call, *map(ctypes.byref, matrices))
+        return self.record
+
     def verify(self, a: Path, b: Path, output: Path, *, c: Path | None = None) -> Record:
         """As :func:`damier.verify`; collective."""
         return self._in_files(lib.library.damier_verify, a, b, output, c)
@@ -87,15 +99,14 @@ class Context(Handle):
 
     def gram(self, x: Any, out: Any = None, *, of: str = "columns") -> Any:
         """As :func:`damier.gram`; collective."""
-        if of not in ("columns", "rows"):
-            raise UsageError(f"of is 'columns' or 'rows', not {of!r}")
+        of_rows = _of_rows(of)
         operand = Operand(x, "x", self.rank, self.ranks)
         self._agree([operand])
-        n = operand.rows if of == "rows" else operand.cols
+        n = operand.rows if of_rows else operand.cols
         result, _ = self._result([operand, operand], out, None, None, (n, n))
 
         def call(context: Any, x: Any, _: Any, c: Any, error: Any) -> Any:
-            return lib.library.damier_gram(context, x, int(of == "rows"), c, error)
+            return lib.library.damier_gram(context, x, of_rows, c, error)
 
         if n > 0:
             self._multiply(call, [operand, operand, result])
@@ -235,6 +246,12 @@ class Context(Handle):
             out[...] = memory
         alone = self.comm is None and start is None and all(used is o.view for o, (_, used) in zip(operands, stated))
         return [c for c, _ in stated] if alone else None
+
+
+def _of_rows(of: str) -> int:
+    if of not in ("columns", "rows"):
+        raise UsageError(f"of is 'columns' or 'rows', not {of!r}")
+    return int(of == "rows")
 
 
 def _name_of(location: Path) -> bytes:

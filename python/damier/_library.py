@@ -92,6 +92,8 @@ def _declare(library: ctypes.CDLL) -> None:
         "damier_on_progress": (None, [context, CProgress, ctypes.c_void_p]),
         "damier_multiply": (ctypes.c_int, [context, matrix, matrix, matrix, error]),
         "damier_gram": (ctypes.c_int, [context, matrix, ctypes.c_int, matrix, error]),
+        "damier_cov": (ctypes.c_int, [context, matrix, ctypes.c_int, matrix, error]),
+        "damier_cor": (ctypes.c_int, [context, matrix, ctypes.c_int, matrix, error]),
         "damier_plan": (ctypes.c_int, [context, matrix, matrix, matrix, error]),
         "damier_verify": (ctypes.c_int, [context, matrix, matrix, matrix, error]),
         "damier_info": (ctypes.c_int, [context, text, error]),

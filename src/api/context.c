@@ -307,12 +307,30 @@ int damier_multiply(damier_context *context, const damier_matrix *a, const damie
   return pose(&(dm_posed){.context = context, .a = a, .b = b, .c = c}, error);
 }
 
+static int with_itself(damier_context *context, const damier_matrix *x, dm_posed posed,
+                       damier_error *error) {
+  posed.context = context;
+  posed.a = posed.b = x;
+  posed.gram = true;
+  return pose(&posed, error);
+}
+
 int damier_gram(damier_context *context, const damier_matrix *x, int of_rows,
                 const damier_matrix *c, damier_error *error) {
-  return pose(
-      &(dm_posed){
-          .context = context, .a = x, .b = x, .c = c, .gram = true, .of_rows = of_rows != 0},
-      error);
+  return with_itself(context, x, (dm_posed){.c = c, .of_rows = of_rows != 0}, error);
+}
+
+int damier_cov(damier_context *context, const damier_matrix *x, int of_rows, const damier_matrix *c,
+               damier_error *error) {
+  return with_itself(context, x, (dm_posed){.c = c, .of_rows = of_rows != 0, .covariance = true},
+                     error);
+}
+
+int damier_cor(damier_context *context, const damier_matrix *x, int of_rows, const damier_matrix *c,
+               damier_error *error) {
+  return with_itself(
+      context, x,
+      (dm_posed){.c = c, .of_rows = of_rows != 0, .covariance = true, .correlation = true}, error);
 }
 
 int damier_plan(damier_context *context, const damier_matrix *a, const damier_matrix *b,

@@ -19,6 +19,7 @@ typedef struct dm_posed {
   const damier_matrix *a, *b, *c;
   bool plan_only;
   bool gram, of_rows; /* B is A, and transposed or conjugated; or A is */
+  bool covariance, correlation;
   /* Set by dm_posed_look: */
   dm_settings settings;       /* the options of the context with these files */
   bool old_is_c;              /* beta multiplies the elements of C in memory */

@@ -46,6 +46,17 @@ static dm_status settle(dm_posed *p) {
   return dm_value_take(dm_value_find("output"), p->c->file, s);
 }
 
+/* Matrices are centered while they are read. */
+static dm_status check_centered(const dm_posed *p) {
+  const damier_matrix *const operands[] = {p->a, p->b};
+  const dm_equation equation = dm_request_equation(&p->settings);
+  for (int x = 0; x < 2; x++)
+    if (!is_file(operands[x]) && dm_standard_lines(&equation.standard[x]) != DM_NO_LINES)
+      return dm_hint(dm_fail(DM_E_USAGE, "only matrices in files are centered and scaled"),
+                     "subtract the means of a matrix in memory before the call");
+  return DM_OK;
+}
+
 /* C in memory has a type; in a file its type is an option. */
 static dm_equation equation_of(const dm_posed *p) {
   dm_equation equation = dm_request_equation(&p->settings);
@@ -79,8 +90,18 @@ static dm_status look(dm_posed *p) {
 /* Products of a matrix with itself have the ops that make C symmetric. */
 static dm_status settle_gram(dm_posed *p) {
   const dm_settings *s = &p->context->settings;
+  if (!p->gram && (s->center_x || s->scale_x))
+    return dm_hint(dm_fail(DM_E_USAGE, "\"center\" and \"scale\" apply to gram"),
+                   "\"center-a\", \"scale-a\" and so on apply to products of two matrices");
   if (!p->gram) return DM_OK;
-  dm_request_gram(&p->settings, p->of_rows);
+  for (int x = 0; x < 2; x++)
+    if (s->center[x] != (int)DM_NO_LINES || s->scale[x] != (int)DM_NO_LINES)
+      return dm_hint(dm_fail(DM_E_USAGE, "\"center-a\" and its like do not apply to gram"),
+                     "\"center\" and \"scale\" do");
+  if (p->covariance)
+    dm_request_covariance(&p->settings, p->of_rows, p->correlation);
+  else
+    dm_request_gram(&p->settings, p->of_rows);
   if (s->op_a == (int)DM_OP_N && s->op_b == (int)DM_OP_N) return DM_OK;
   return dm_hint(dm_fail(DM_E_USAGE, "\"op-a\" and \"op-b\" do not apply to gram"),
                  "of_rows selects X X^H instead of X^H X");
@@ -94,6 +115,7 @@ dm_status dm_posed_look(dm_posed *posed) {
   if (*write_by == (int)DM_WRITE_MAPPED || *write_by == (int)DM_WRITE_AUTO)
     *write_by = (int)DM_WRITE_PWRITE;
   dm_status status = settle_gram(posed);
+  if (!status) status = check_centered(posed);
   if (!status) status = settle(posed);
   DM_TRY(dm_comm_agree(run->world, status || run->rank > 0 ? status : look(posed)));
   dm_product_files *f = &posed->files;

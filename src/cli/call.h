@@ -44,6 +44,8 @@ struct dm_call {
 
 int dm_cli_multiply(dm_call *call);
 int dm_cli_gram(dm_call *call);
+int dm_cli_cov(dm_call *call);
+int dm_cli_cor(dm_call *call);
 int dm_cli_plan(dm_call *call);
 int dm_cli_generate(dm_call *call);
 int dm_cli_verify(dm_call *call);

@@ -10,6 +10,8 @@
 
 static const dm_cli_work works[] = {{DM_VERB_MULTIPLY, dm_cli_multiply},
                                     {DM_VERB_GRAM, dm_cli_gram},
+                                    {DM_VERB_COV, dm_cli_cov},
+                                    {DM_VERB_COR, dm_cli_cor},
                                     {DM_VERB_PLAN, dm_cli_plan},
                                     {DM_VERB_GENERATE, dm_cli_generate},
                                     {DM_VERB_VERIFY, dm_cli_verify},

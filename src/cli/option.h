@@ -20,8 +20,11 @@ enum {
   DM_VERB_BENCH_LINKS = 2048,
   DM_VERB_BENCH_SCALE = 4096,
   DM_VERB_GRAM = 8192,
-  /* Verbs that stop early on request and run under the watchdog. */
-  DM_VERBS_STOPPABLE = DM_VERB_MULTIPLY | DM_VERB_GRAM | DM_VERB_GENERATE | DM_VERB_VERIFY |
+  DM_VERB_COV = 16384,
+  DM_VERB_COR = 32768,
+  /* Verbs of products; those that stop early on request and run under the watchdog. */
+  DM_VERBS_PRODUCT = DM_VERB_MULTIPLY | DM_VERB_GRAM | DM_VERB_COV | DM_VERB_COR,
+  DM_VERBS_STOPPABLE = DM_VERBS_PRODUCT | DM_VERB_GENERATE | DM_VERB_VERIFY |
                        DM_VERB_BENCH_MULTIPLY | DM_VERB_BENCH_RATES | DM_VERB_BENCH_LINKS |
                        DM_VERB_BENCH_SCALE,
 };

@@ -69,7 +69,7 @@ static dm_status share(const dm_run *run, dm_call *call, dm_status prepared, con
 
 /* Reporting failed with TOLD, but the result exists. */
 static dm_status tell_what_is_there(const dm_call *call, dm_status told) {
-  const bool product = (call->verb->bit & (DM_VERB_MULTIPLY | DM_VERB_GRAM)) != 0;
+  const bool product = (call->verb->bit & DM_VERBS_PRODUCT) != 0;
   if (!told || (!product && call->verb->bit != DM_VERB_GENERATE)) return told;
   return dm_hint(told, "%s is complete: only the report is missing",
                  product ? call->settings.output.file : call->operands[0]);

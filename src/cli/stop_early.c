@@ -79,7 +79,7 @@ void dm_cli_catch_signals(const dm_call *call) {
   sigemptyset(&heard);
   listener = getpid();
   begin = isatty(STDERR_FILENO) ? "\n" : "";
-  resumes = (call->verb->bit & (DM_VERB_MULTIPLY | DM_VERB_GRAM)) != 0;
+  resumes = (call->verb->bit & DM_VERBS_PRODUCT) != 0;
   speaks_of_end = dm_cli_ramp(call);
   prepares = true;
   speaks = speaks_of_end && dm_cli_level(call) >= DM_LOG_WARNING;

@@ -80,12 +80,26 @@ int dm_cli_multiply(dm_call *call) {
   return code;
 }
 
-/* As the product of X with itself. */
-int dm_cli_gram(dm_call *call) {
+/* Multiplies X with itself; the settings are those of A and B. */
+static int multiply_twice(dm_call *call) {
   dm_call twice = *call;
   const char *operands[] = {call->operands[0], call->operands[0], NULL};
   twice.operands = operands;
   twice.operand_count = 2;
-  dm_request_gram(&twice.settings, call->own.of_rows != 0);
   return dm_cli_multiply(&twice);
+}
+
+int dm_cli_gram(dm_call *call) {
+  dm_request_gram(&call->settings, call->own.of_rows != 0);
+  return multiply_twice(call);
+}
+
+int dm_cli_cov(dm_call *call) {
+  dm_request_covariance(&call->settings, call->own.of_rows != 0, false);
+  return multiply_twice(call);
+}
+
+int dm_cli_cor(dm_call *call) {
+  dm_request_covariance(&call->settings, call->own.of_rows != 0, true);
+  return multiply_twice(call);
 }

@@ -54,9 +54,16 @@ static dm_status check_missing(const dm_dataset *input, dm_dtype type) {
                  "--type f64 converts the matrices; --missing zero takes 0 instead");
 }
 
-static dm_status input_type(const dm_dataset *a, const dm_dataset *b, dm_dtype type, bool rounds,
+/* The type of DATASET's elements; what is centered or scaled is never an integer. */
+static dm_dtype type_of(const dm_dataset *dataset, const dm_standard *standard) {
+  const dm_dtype type = dm_dataset_type(dataset);
+  return dm_standard_lines(standard) != DM_NO_LINES && dm_dtype_is_integer(type) ? DM_F64 : type;
+}
+
+static dm_status input_type(const dm_dataset *a, const dm_dataset *b, const dm_equation *equation,
                             dm_dtype *input) {
-  const dm_dtype types[] = {dm_dataset_type(a), dm_dataset_type(b)};
+  const dm_dtype type = equation->type;
+  const dm_dtype types[] = {type_of(a, &equation->standard[0]), type_of(b, &equation->standard[1])};
   *input = type != DM_DTYPE_NONE ? type : types[0];
   DM_TRY(check_missing(a, *input));
   DM_TRY(check_missing(b, *input));
@@ -78,9 +85,44 @@ static dm_status input_type(const dm_dataset *a, const dm_dataset *b, dm_dtype t
       return dm_hint(dm_fail(DM_E_USAGE, "%s is %s, which is not converted to %s", name,
                              dm_dtype_name(from), dm_dtype_name(type)),
                      dm_dtype_is_integer(from) ? "--type f32 or f64 converts it" : "");
-    DM_TRY(check_rounding(inputs[i], type, rounds));
+    if (dm_standard_lines(&equation->standard[i]) == DM_NO_LINES)
+      DM_TRY(check_rounding(inputs[i], type, equation->rounds));
   }
   return DM_OK;
+}
+
+/* Lines that are scaled have two elements at least. */
+static dm_status check_standard(const dm_dataset *dataset, const dm_standard *s) {
+  const dm_lines lines = dm_standard_lines(s);
+  char name[DM_NAME];
+  if (lines == DM_NO_LINES) return DM_OK;
+  if (s->scale != DM_NO_LINES && s->scale != lines)
+    return dm_fail(DM_E_USAGE, "%s: rows are centered and columns scaled, or the reverse",
+                   dm_location_name(&dataset->at, name));
+  const int64_t length = lines == DM_COLUMN_LINES ? dataset->rows : dataset->cols;
+  if (length > 1 || (length == 1 && s->scale == DM_NO_LINES)) return DM_OK;
+  return dm_fail(DM_E_INPUT, "%s: %s of %lld element%s have no %s",
+                 dm_location_name(&dataset->at, name), dm_lines_name(lines), (long long)length,
+                 length == 1 ? "" : "s", length == 1 ? "standard deviation" : "mean");
+}
+
+static dm_status check_divide(const dm_equation *equation, const dm_problem *problem) {
+  const int64_t terms = problem->no_k ? 0 : problem->k;
+  if (equation->divide == DM_NO_DIVISION) return DM_OK;
+  if (problem->work == DM_I8)
+    return dm_hint(dm_fail(DM_E_USAGE, "products of i8 are whole numbers, and are not divided"),
+                   "--type f32 or f64 converts the matrices");
+  if (terms > (equation->divide == DM_DIVIDE_BY_N_LESS_1)) return DM_OK;
+  return dm_fail(DM_E_INPUT, "a sum of %lld term%s cannot be divided by n%s", (long long)terms,
+                 terms == 1 ? "" : "s", equation->divide == DM_DIVIDE_BY_N ? "" : "-1");
+}
+
+void dm_equation_divide(const dm_dataset *a, dm_equation *equation) {
+  const int64_t terms = equation->op_a == DM_OP_N ? a->cols : a->rows;
+  const double by = (double)(terms - (equation->divide == DM_DIVIDE_BY_N_LESS_1));
+  if (equation->divide == DM_NO_DIVISION) return;
+  for (int i = 0; i < 2; i++) equation->alpha[i] /= by;
+  equation->divide = DM_NO_DIVISION;
 }
 
 static bool is_whole_i32(const double z[2]) {
@@ -163,15 +205,19 @@ dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_datas
   problem->no_k = problem->k == 0;
   if (problem->no_k) problem->k = 1;
   dm_dtype input;
-  DM_TRY(input_type(a, b, equation->type, equation->rounds, &input));
+  DM_TRY(check_standard(a, &equation->standard[0]));
+  DM_TRY(check_standard(b, &equation->standard[1]));
+  DM_TRY(input_type(a, b, equation, &input));
   DM_TRY(dm_types_of(input, equation, problem));
   DM_TRY(check_scalars(equation, problem));
+  DM_TRY(check_divide(equation, problem));
   problem->op_a = equation->op_a;
   problem->op_b = equation->op_b;
   problem->chunk_a = chunk_bytes(a);
   problem->chunk_b = chunk_bytes(b);
   problem->reads_c = equation->beta[0] != 0.0 || equation->beta[1] != 0.0;
-  problem->scales = equation->alpha[0] != 1.0 || equation->alpha[1] != 0.0;
+  problem->scales =
+      equation->alpha[0] != 1.0 || equation->alpha[1] != 0.0 || equation->divide != DM_NO_DIVISION;
   DM_TRY(symmetry_of(equation, problem));
   problem->chunk_c = problem->reads_c && c ? chunk_bytes(c) : 0;
   return problem->reads_c ? check_old_c(c, equation->rounds, problem) : DM_OK;

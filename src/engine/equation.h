@@ -6,12 +6,17 @@
 #include "file/dataset.h"
 #include "plan/problem.h"
 
+/* What else the product is divided by: the number of its terms, k, or one less. */
+typedef enum dm_divide { DM_NO_DIVISION, DM_DIVIDE_BY_N, DM_DIVIDE_BY_N_LESS_1 } dm_divide;
+
 /* The parameters of the equation. */
 typedef struct dm_equation {
   dm_op op_a, op_b;
   double alpha[2], beta[2]; /* real, imaginary */
   dm_dtype type;            /* both inputs are first rounded to it; DM_DTYPE_NONE: not rounded */
   dm_dtype type_c;          /* DM_DTYPE_NONE: follows from the inputs */
+  dm_divide divide;         /* until dm_equation_divide makes it a part of alpha */
+  dm_standard standard[2];  /* of A and B */
   bool symmetric;           /* B is A, and op(B) the transpose of op(A), or its conjugate */
   bool rounds;              /* also round integers that TYPE cannot hold exactly */
   dm_compute_choice compute;
@@ -22,6 +27,9 @@ typedef struct dm_equation {
  * otherwise. Pure. (equation.c) */
 dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_dataset *c,
                         const dm_equation *equation, dm_problem *problem);
+
+/* Divides alpha as EQUATION states; A must fit. */
+void dm_equation_divide(const dm_dataset *a, dm_equation *equation);
 
 /* Sets how EQUATION multiplies inputs of type INPUT in PROBLEM, whose k is set, and C's type.
  * DM_E_USAGE: not possible. */

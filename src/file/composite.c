@@ -38,6 +38,7 @@ void dm_composite_source(const dm_composite *composite, int64_t i, dm_dataset *d
   strcpy(dataset->at.dataset, names + from->dataset);
   memcpy(&dataset->rows, from->rest, REST);
   dataset->composite = NULL;
+  dataset->centering = NULL;
 }
 
 int64_t dm_composite_first(const dm_composite *composite, int64_t row) {

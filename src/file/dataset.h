@@ -8,6 +8,7 @@
 #include "core/dtype.h"
 #include "core/status.h"
 #include "file/axes.h"
+#include "file/centering.h"
 #include "file/meaning.h"
 
 enum { DM_PATH = 1024, DM_ATTRIBUTES = 40, DM_ATTRIBUTE_NAME = 32, DM_ATTRIBUTE_TEXT = 1400 };
@@ -48,7 +49,7 @@ enum {
 /* How to read a dataset of one dimension; DM_NO_VECTOR: it has two. */
 typedef enum dm_vector { DM_NO_VECTOR, DM_AS_COLUMN, DM_AS_ROW } dm_vector;
 
-/* Plain data, but for COMPOSITE: sent from a child process and to other ranks. */
+/* Plain data, but for COMPOSITE and CENTERING: sent from a child process and to other ranks. */
 typedef struct dm_dataset {
   dm_location at; /* with the dataset's name filled in */
   int64_t rows, cols;
@@ -72,6 +73,8 @@ typedef struct dm_dataset {
   /* The datasets it is made of, if its layout is DM_VIRTUAL (composite.h); else NULL. Copies of
    * the dataset share it; the owner of the first one calls dm_dataset_free. */
   struct dm_composite *composite;
+  /* How its lines are centered, known when they have been read once; NULL: they are not. */
+  const dm_centering *centering;
 } dm_dataset;
 
 /* Whether it has no elements: rows or columns are 0. As the k of a product it is one row or column
@@ -82,7 +85,8 @@ static inline bool dm_dataset_is_empty(const dm_dataset *dataset) {
 
 /* The type of DATASET's values, which may differ from the stored one. */
 static inline dm_dtype dm_dataset_type(const dm_dataset *dataset) {
-  return dataset->meaning.active ? dataset->meaning.type : dataset->dtype;
+  const dm_dtype type = dataset->meaning.active ? dataset->meaning.type : dataset->dtype;
+  return dataset->centering && dm_dtype_is_integer(type) ? DM_F64 : type;
 }
 
 /* The axes of DATASET, also of a plain matrix or vector. */

@@ -146,6 +146,8 @@ static dm_status post_patch(dm_transfer *transfer, const dm_patch *patch, dm_vie
   const dm_line rows = {patch->source_row, patch->row_step};
   const dm_line cols = {patch->source_col, patch->col_step};
   DM_TRY(dm_request_of(reader, rows, cols, views, count, whole->conjugate, &what.request));
+  what.request.row = patch->row;
+  what.request.col = patch->col;
   return start(transfer->queue, &what, &transfer->parts);
 }
 

@@ -124,7 +124,9 @@ dm_status dm_request_of(const dm_reader *reader, dm_line rows, dm_line cols, con
                           .views = views,
                           .count = count,
                           .conjugate = conjugate,
-                          .turned = turned};
+                          .turned = turned,
+                          .row = rows.first,
+                          .col = cols.first};
   bool fits = ends_within(request->rows, request->part.rows, d->rows) &&
               ends_within(request->cols, request->part.cols, d->cols);
   for (int64_t i = 0; i < count && fits; i++)
@@ -153,8 +155,8 @@ static bool needs_no_work(const dm_reader *reader, const dm_request *request) {
   const bool steps = request->rows.step > 1 || request->cols.step > 1;
   if (request->cols.step > 1 || (steps && reader->missed)) return false;
   if (!is_direct(reader) || reader->empty || reader->dataset.swapped || reader->as != dtype ||
-      !dm_meaning_only_looks(&reader->dataset.meaning) || reader->through != DM_DTYPE_NONE ||
-      (request->conjugate && dm_dtype_is_complex(dtype)))
+      reader->dataset.centering || !dm_meaning_only_looks(&reader->dataset.meaning) ||
+      reader->through != DM_DTYPE_NONE || (request->conjugate && dm_dtype_is_complex(dtype)))
     return false;
   for (int64_t i = 0; i < request->count; i++) {
     const dm_view view = dm_request_view(request, i);
@@ -252,6 +254,43 @@ static void interpret(const dm_reader *reader, const dm_request *request, dm_vie
   }
 }
 
+/* Rounds COUNT values to TYPE. */
+static void round_to(dm_dtype type, double *values, int64_t count) {
+  double few[2 * ROUNDED];
+  if (type == DM_DTYPE_NONE) return;
+  dm_store_wide(few, type, 1, values, count);
+  dm_load_wide(values, few, type, 1, count);
+}
+
+/* The same for STORED if the matrix is centered: in f64, before it is rounded to the type AS. */
+static void center(const dm_reader *reader, const dm_request *request, dm_view dst, dm_view stored,
+                   int64_t row, int64_t col) {
+  const dm_dataset *d = &reader->dataset;
+  const int64_t most = reader->missed && request->cols.step > 1 ? 1 : ROUNDED;
+  const bool is_complex = dm_dtype_is_complex(stored.dtype);
+  double values[2 * ROUNDED];
+  for (int64_t i = 0; i < stored.rows; i++) {
+    for (int64_t j = 0; j < stored.cols; j += most) {
+      const int64_t count = dm_min(most, stored.cols - j);
+      const int64_t down = row + i - request->part.row, right = col + j - request->part.col;
+      const dm_view part = dm_view_sub(stored, i, j, 1, count);
+      if (reader->missed)
+        dm_meaning_apply(&d->meaning, part, dm_line_at(request->rows, row + i),
+                         dm_line_at(request->cols, col + j), d->cols, values, reader->missed);
+      else
+        dm_load_wide(values, part.base, part.dtype, part.col_stride, count);
+      round_to(reader->through, values, count);
+      dm_centering_apply(d->centering, request->row + (request->turned ? right : down),
+                         request->col + (request->turned ? down : right), request->turned, values,
+                         is_complex, count);
+      round_to(reader->as, values, count);
+      const dm_dtype wide = is_complex ? DM_C128 : DM_F64;
+      dm_copy(dm_view_sub(dst, i, j, 1, count), dm_view_row_major(values, wide, 1, count),
+              request->conjugate);
+    }
+  }
+}
+
 bool dm_request_common(const dm_request *request, int64_t i, const dm_rectangle *piece,
                        int64_t *before, dm_view *view, int64_t *row, int64_t *col) {
   const dm_view whole = dm_request_view(request, i);
@@ -275,7 +314,9 @@ void dm_reader_spread(const dm_reader *reader, const dm_request *request, dm_vie
   for (int64_t i = 0; i < request->count; i++)
     if (dm_request_common(request, i, &piece, &before, &view, &top, &left)) {
       const dm_view part = dm_view_sub(staged, top - row, left - col, view.rows, view.cols);
-      if (reader->missed)
+      if (reader->dataset.centering)
+        center(reader, request, view, part, top, left);
+      else if (reader->missed)
         interpret(reader, request, view, part, top, left);
       else
         convert(reader, view, part, request->conjugate);

@@ -51,7 +51,8 @@ typedef struct dm_request {
   const dm_view *views;
   int64_t count;
   bool conjugate;
-  bool turned; /* column-major file: PART and the lines are in the file's terms */
+  bool turned;      /* column-major file: PART and the lines are in the file's terms */
+  int64_t row, col; /* the matrix's, of the first element: parts of it may be in other datasets */
 } dm_request;
 
 /* VIEW number I of REQUEST, as oriented in the file. */

@@ -31,7 +31,8 @@ static bool has_usable_sources(const dm_dataset *d, dm_dtype dtype, int64_t leas
 
 bool dm_reader_may_map(const dm_reader *reader, dm_dtype dtype, int64_t least) {
   const dm_dataset *d = &reader->dataset;
-  if (reader->owner || reader->missed || reader->as != dtype || d->dtype != dtype) return false;
+  if (reader->owner || reader->missed || d->centering || reader->as != dtype || d->dtype != dtype)
+    return false;
   return reader->sources ? has_usable_sources(d, dtype, least) : is_usable(d, dtype);
 }
 

@@ -151,6 +151,7 @@ static dm_status open_source(struct dm_sources *s, const dm_reader *whole, int64
   dm_reader_prepare(r, &dataset, whole->as);
   r->owner = s;
   r->number = number;
+  r->dataset.centering = whole->dataset.centering;
   r->through = dm_dataset_type(&dataset) == s->dtype ? DM_DTYPE_NONE : s->dtype;
   DM_TRY(dm_reader_prepare_meaning(r));
   return r->dataset.offset >= 0 ? dm_reader_open_direct(r) : wake(s, r);

@@ -16,6 +16,8 @@ static const char *const ways[] = {"pwrite", "mapped", "auto", NULL};
 static const char *const reactions[] = {"repair", "stop", "warn", NULL};
 static const char *const modes[] = {"auto", "always", "never", NULL};
 static const char *const missing[] = {"refuse", "nan", "zero", NULL};
+static const char *const lines[] = {"none", "columns", "rows", NULL};
+static const char *const divisors[] = {"1", "n", "n-1", NULL};
 static const char *const stack[] = {"rows", "columns", NULL};
 
 /* clang-format off */
@@ -29,6 +31,13 @@ const dm_value dm_values[] = {
     {"shuffle", dm_value_set_flag, AT(shuffle)},
     {"op-a", dm_value_set_choice, AT(op_a), .initial = "n", .choices = ops},
     {"op-b", dm_value_set_choice, AT(op_b), .initial = "n", .choices = ops},
+    {"center-a", dm_value_set_choice, AT(center[0]), .initial = "none", .choices = lines},
+    {"center-b", dm_value_set_choice, AT(center[1]), .initial = "none", .choices = lines},
+    {"scale-a", dm_value_set_choice, AT(scale[0]), .initial = "none", .choices = lines},
+    {"scale-b", dm_value_set_choice, AT(scale[1]), .initial = "none", .choices = lines},
+    {"center", dm_value_set_flag, AT(center_x)},
+    {"scale", dm_value_set_flag, AT(scale_x)},
+    {"divide", dm_value_set_choice, AT(divide), .choices = divisors},
     {"as-column", dm_value_set_flag, AT(as_column)},
     {"as-row", dm_value_set_flag, AT(as_row)},
     {"row-axes-a", dm_value_set_count, AT(row_axes[0]), .least = 1},

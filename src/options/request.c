@@ -18,6 +18,18 @@ void dm_request_gram(dm_settings *s, bool of_rows) {
   s->gram = true;
   s->op_a = of_rows ? DM_OP_N : DM_OP_C;
   s->op_b = of_rows ? DM_OP_C : DM_OP_N;
+  for (int x = 0; x < 2; x++) {
+    const dm_lines lines = of_rows ? DM_ROW_LINES : DM_COLUMN_LINES;
+    s->center[x] = (int)(s->center_x ? lines : DM_NO_LINES);
+    s->scale[x] = (int)(s->scale_x ? lines : DM_NO_LINES);
+  }
+}
+
+void dm_request_covariance(dm_settings *s, bool of_rows, bool correlation) {
+  s->center_x = true;
+  s->scale_x |= correlation;
+  if (!dm_given(s, "divide")) s->divide = (int)DM_DIVIDE_BY_N_LESS_1;
+  dm_request_gram(s, of_rows);
 }
 
 dm_equation dm_request_equation(const dm_settings *s) {
@@ -28,6 +40,9 @@ dm_equation dm_request_equation(const dm_settings *s) {
       .beta = {s->beta[0], s->beta[1]},
       .type = dm_given(s, "type") ? (dm_dtype)s->type : DM_DTYPE_NONE,
       .type_c = dm_given(s, "type-c") ? (dm_dtype)s->type_c : DM_DTYPE_NONE,
+      .divide = (dm_divide)s->divide,
+      .standard = {{(dm_lines)s->center[0], (dm_lines)s->scale[0]},
+                   {(dm_lines)s->center[1], (dm_lines)s->scale[1]}},
       .symmetric = s->gram,
       .rounds = s->rounding,
       .compute = (int)s->compute,
@@ -223,6 +238,7 @@ dm_multiply dm_request_multiply(const dm_settings *s, const dm_product_files *f)
       .checkpoint = s->checkpoint && s->protect, /* a checkpoint trusts tiles by their checksums */
       .checkpoint_interval = s->checkpoint_interval,
   };
+  dm_equation_divide(&f->a, &job.equation);
   return job;
 }
 

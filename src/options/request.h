@@ -9,8 +9,12 @@
 #include "product/multiply.h"
 #include "product/verify.h"
 
-/* From now on SETTINGS are those of the product of a matrix with itself. */
+/* From now on SETTINGS are those of the product of a matrix with itself. Centering and scaling are
+ * those of the columns, or rows, whose products are computed. */
 void dm_request_gram(dm_settings *settings, bool of_rows);
+
+/* The same for covariances, or correlations. */
+void dm_request_covariance(dm_settings *settings, bool of_rows, bool correlation);
 
 dm_equation dm_request_equation(const dm_settings *settings);
 

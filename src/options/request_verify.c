@@ -12,6 +12,8 @@ static dm_verify_stated what_is_given(const dm_settings *s) {
       .op_b = dm_given(s, "op-b"),
       .alpha = dm_given(s, "alpha"),
       .beta = dm_given(s, "beta"),
+      .centering = dm_given(s, "center-a") || dm_given(s, "center-b") || dm_given(s, "scale-a") ||
+                   dm_given(s, "scale-b"),
       .type = dm_given(s, "type"),
       .compute = dm_given(s, "compute"),
       .c0 = dm_given(s, "c"),
@@ -70,6 +72,7 @@ static dm_status prepare(const dm_settings *s, const dm_log *log, const char *co
   compare_readings(log, provenance, &v->a, 'a');
   compare_readings(log, provenance, &v->b, 'b');
   DM_TRY(inspect_old_c(s, log, &old_c, v));
+  dm_equation_divide(&v->a, &v->equation);
   DM_TRY(dm_verify_take_compute(v, &given, provenance));
   DM_TRY(dm_tiles_look(&v->c, &v->tiles, &v->tile_count));
   return dm_problem_of(&v->a, &v->b, v->has_c0 ? &v->c0 : NULL, &v->equation, &problem);

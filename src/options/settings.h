@@ -19,6 +19,9 @@ typedef struct dm_settings {
   double alpha[2], beta[2];
   bool rounding, reproducible;
   bool gram; /* stated by the verb or the call: B is A, transposed and conjugated, or A is */
+  int center[2], scale[2]; /* dm_lines of A and B */
+  bool center_x, scale_x;  /* the same for the one matrix of gram */
+  int divide;
   dm_location old_c;
   /* what is accepted, and how it is read */
   bool external, virtual, filters, no_data, raw, swmr, as_column, as_row;

@@ -10,6 +10,7 @@
 #include "file/file_queue.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
+#include "product/moments.h"
 #include "product/multiply_impl.h"
 #include "product/repair.h"
 #include "product/verify.h"
@@ -134,24 +135,35 @@ static dm_status run_instead(dm_run *run, const dm_multiply *multiply, dm_comput
   return run_rounds(run, &other, record, outcome, &why);
 }
 
-dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *record,
-                          dm_outcome *outcome) {
+static dm_status multiply_centered(dm_run *run, const dm_multiply *multiply, dm_record *record,
+                                   dm_outcome *outcome) {
   const dm_compute_choice wanted = multiply->equation.compute;
   dm_compute_choice instead = wanted;
   unfit why;
-  const dm_multiply *m = multiply;
-  const dm_dataset *const sets[3] = {dm_multiply_in_file(m, DM_A) ? &m->a : NULL,
-                                     dm_multiply_in_file(m, DM_B) ? &m->b : NULL,
-                                     m->has_c && dm_multiply_in_file(m, DM_OLD) ? &m->c : NULL};
   dm_status status = run_rounds(run, multiply, record, outcome, &why);
-  if (m->measurement && why.is) return status; /* another mode is not what was to be measured */
-  if (!why.is) return dm_verify_missing(run, m->engine.io_threads, sets, status);
+  if (!why.is || multiply->measurement) return status; /* measurements keep their mode */
   const bool free_choice = dm_compute_moduli(wanted) == 0 && !dm_compute_is_fastest(wanted);
   if (free_choice && why.moduli > 0)
     instead = dm_compute_with_moduli(wanted, why.moduli);
   else /* natively, in the type of the residues: it suits any matrices */
     (void)dm_compute_parse(dm_dtype_name(why.by.work), &instead);
   return run_instead(run, multiply, instead, status, record, outcome);
+}
+
+dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *record,
+                          dm_outcome *outcome) {
+  const dm_multiply *m = multiply;
+  const dm_dataset *const sets[3] = {dm_multiply_in_file(m, DM_A) ? &m->a : NULL,
+                                     dm_multiply_in_file(m, DM_B) ? &m->b : NULL,
+                                     m->has_c && dm_multiply_in_file(m, DM_OLD) ? &m->c : NULL};
+  dm_multiply centered = *m;
+  dm_centering *made[2];
+  dm_status status = dm_center_inputs(run, m->engine.io_threads, m->equation.standard, &centered.a,
+                                      &centered.b, made);
+  if (!status) status = multiply_centered(run, &centered, record, outcome);
+  free(made[0]);
+  free(made[1]);
+  return dm_verify_missing(run, m->engine.io_threads, sets, status);
 }
 
 /* The progress reports of a multiplication. */

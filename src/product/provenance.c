@@ -53,10 +53,21 @@ static dm_status add_scalar(dm_attributes *list, const char *name, const double 
   return dm_attributes_add(list, name, "%.17g,%.17g", value[0], value[1]);
 }
 
+dm_status dm_provenance_centering(dm_attributes *list, const dm_standard standard[2], bool always) {
+  static const char *const names[2] = {"centering_a", "centering_b"};
+  for (int x = 0; x < 2; x++)
+    if (always || dm_standard_lines(&standard[x]) != DM_NO_LINES)
+      DM_TRY(dm_attributes_add(list, names[x], "center %s, scale %s",
+                               dm_lines_name(standard[x].center),
+                               dm_lines_name(standard[x].scale)));
+  return DM_OK;
+}
+
 static dm_status add_equation(dm_attributes *list, const dm_equation *equation,
                               const dm_compute *row) {
   DM_TRY(dm_attributes_add(list, "op_a", "%s", dm_op_name(equation->op_a)));
   DM_TRY(dm_attributes_add(list, "op_b", "%s", dm_op_name(equation->op_b)));
+  DM_TRY(dm_provenance_centering(list, equation->standard, false));
   DM_TRY(add_scalar(list, "alpha", equation->alpha));
   DM_TRY(add_scalar(list, "beta", equation->beta));
   DM_TRY(dm_attributes_add(list, "type", "%s",

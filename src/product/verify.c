@@ -11,52 +11,21 @@
 #include "core/clock.h"
 #include "core/copy.h"
 #include "core/units.h"
-#include "file/file_queue.h"
-#include "plan/buffers.h"
+#include "file/read.h"
 #include "plan/partition.h"
+#include "product/file_stream.h"
+#include "product/moments.h"
 #include "product/provenance.h"
 #include "run/facts.h"
 
-enum { STRIP = 64 << 20 }; /* bytes of a matrix in memory at a time */
-
 /* ---- a matrix in a file ---- */
 
-static dm_status stream_file(dm_run *run, int threads, const dm_dataset *dataset, dm_op op,
-                             dm_dtype as, dm_dtype work, dm_verify_take *take, void *context,
+/* This rank's part of its rows. */
+static dm_status stream_file(dm_run *run, int threads, const dm_dataset *dataset,
+                             const dm_reading *how, dm_part_taker *take, void *context,
                              int64_t missing[2]) {
-  if (dm_dataset_is_empty(dataset)) return DM_OK; /* it adds nothing to any sum */
-  dm_range rows = dm_split(dataset->rows, run->ranks, run->rank, 1);
-  int64_t row_bytes, bytes;
-  DM_TRY(dm_bytes_of(dataset->cols, 1, dm_dtype_size(work), &row_bytes));
-  int64_t height = dm_min(dm_max(1, STRIP / row_bytes), dm_max(1, dm_range_size(rows)));
-  DM_TRY(dm_bytes_of(height, 1, row_bytes, &bytes));
-  void *strip;
-  dm_file_queue *ahead = NULL;
-  dm_reader *reader;
-  DM_TRY(dm_reader_open(dataset, as, &reader));
-  dm_reader_keepalive(reader, &run->keepalive);
-  dm_run_phase(run, "reading", 1);
-  strip = NULL;
-  const int64_t chunk = dataset->chunk_rows * dataset->chunk_cols * dm_dtype_size(dataset->dtype);
-  const int64_t of_file = dataset->rows * dataset->cols * dm_dtype_size(dataset->dtype);
-  const int64_t kept = dm_max(DM_READ_MEMORY, dm_chunks_kept(chunk, of_file));
-  dm_status status = dm_file_queue_open(dm_run_io_threads(run, threads), kept, &ahead);
-  if (!status) dm_reader_lean_on(reader, ahead);
-  if (!status) status = dm_buffer_alloc(bytes, &strip);
-  for (int64_t row = rows.begin; row < rows.end && !status; row += height) {
-    int64_t count = dm_min(height, rows.end - row);
-    bool turned = op != DM_OP_N;
-    dm_view part = turned ? dm_view_row_major(strip, work, dataset->cols, count)
-                          : dm_view_row_major(strip, work, count, dataset->cols);
-    dm_view target = turned ? dm_view_transpose(part) : part;
-    status = dm_reader_read(reader, row, 0, &target, 1, op == DM_OP_C);
-    if (!status) status = take(context, part, turned ? 0 : row, turned ? row : 0);
-  }
-  dm_file_queue_close(ahead);
-  free(strip);
-  if (missing) dm_reader_missing(reader, &missing[0], &missing[1]);
-  dm_reader_close(reader);
-  return status;
+  const dm_range rows = dm_split(dataset->rows, run->ranks, run->rank, 1);
+  return dm_file_stream(run, threads, dataset, rows, how, take, context, missing);
 }
 
 static dm_status take_nothing(void *context, dm_view part, int64_t row, int64_t col) {
@@ -70,8 +39,8 @@ static dm_status count_missing(dm_run *run, int threads, const dm_dataset *set, 
   int64_t found[2] = {0, INT64_MAX};
   dm_dataset counted = *set;
   counted.meaning.missing = DM_MISSING_NAN;
-  dm_status status = stream_file(run, threads, &counted, DM_OP_N, DM_DTYPE_NONE, DM_F64,
-                                 take_nothing, NULL, found);
+  const dm_reading how = {.as = DM_DTYPE_NONE, .work = DM_F64};
+  dm_status status = stream_file(run, threads, &counted, &how, take_nothing, NULL, found);
   DM_TRY(dm_comm_agree(run->world, status));
   *first = -found[1];
   DM_TRY(dm_comm_sum_i64(run->world, found, 1));
@@ -107,7 +76,7 @@ dm_status dm_verify_missing(dm_run *run, int threads, const dm_dataset *const se
 typedef struct memory_pass {
   dm_dtype as, work;
   bool conjugate;
-  dm_verify_take *take;
+  dm_part_taker *take;
   void *context;
   void *rounded, *converted; /* of the largest part so far */
   int64_t room;              /* elements */
@@ -138,10 +107,13 @@ static dm_status take_memory(void *context, dm_view part, int64_t row, int64_t c
   return m->take(m->context, converted, row, col);
 }
 
-static dm_status stream_memory(dm_run *run, const dm_distributed *matrix, dm_op op, dm_dtype as,
-                               dm_dtype work, dm_verify_take *take, void *context) {
-  memory_pass m = {
-      .as = as, .work = work, .conjugate = op == DM_OP_C, .take = take, .context = context};
+static dm_status stream_memory(dm_run *run, const dm_distributed *matrix, const dm_reading *how,
+                               dm_part_taker *take, void *context) {
+  memory_pass m = {.as = how->as,
+                   .work = how->work,
+                   .conjugate = how->op == DM_OP_C,
+                   .take = take,
+                   .context = context};
   dm_run_phase(run, "reading", 1);
   dm_status status = dm_distributed_each(matrix, run->rank, take_memory, &m);
   free(m.rounded);
@@ -150,13 +122,16 @@ static dm_status stream_memory(dm_run *run, const dm_distributed *matrix, dm_op 
 }
 
 dm_status dm_verify_stream(dm_run *run, const dm_verify *v, int matrix, dm_dtype work,
-                           dm_verify_take *take, void *context) {
+                           dm_part_taker *take, void *context) {
   const dm_dataset *const sets[] = {&v->a, &v->b, &v->c, &v->c0};
   const bool is_c = matrix == DM_C || matrix == DM_OLD;
-  const dm_op op = is_c ? DM_OP_N : matrix == DM_A ? v->equation.op_a : v->equation.op_b;
-  const dm_dtype as = is_c ? DM_DTYPE_NONE : v->equation.type;
-  if (v->memory[matrix]) return stream_memory(run, v->memory[matrix], op, as, work, take, context);
-  return stream_file(run, v->io_threads, sets[matrix], op, as, work, take, context, NULL);
+  const dm_reading how = {.op = is_c             ? DM_OP_N
+                                : matrix == DM_A ? v->equation.op_a
+                                                 : v->equation.op_b,
+                          .as = is_c ? DM_DTYPE_NONE : v->equation.type,
+                          .work = work};
+  if (v->memory[matrix]) return stream_memory(run, v->memory[matrix], &how, take, context);
+  return stream_file(run, v->io_threads, sets[matrix], &how, take, context, NULL);
 }
 
 /* The consumers of a part of a matrix. */
@@ -256,6 +231,7 @@ static void report(const dm_run *run, const dm_verify *v, const dm_problem *p,
   dm_facts_file_system("c", v->c.at.file, record);
   dm_provenance_record((const dm_dataset *const[3]){&v->a, &v->b, v->has_c0 ? &v->c0 : NULL},
                        record);
+  dm_centering_record((const dm_dataset *const[2]){&v->a, &v->b}, record);
   dm_record_integer(record, "machine.ranks", NULL, DM_SHOWN_PLAIN, run->ranks);
   dm_facts_record(NULL, false, record);
   dm_verdict_record(verdict, &checked, &run->log, record);
@@ -267,7 +243,7 @@ static void report(const dm_run *run, const dm_verify *v, const dm_problem *p,
                     seed[0] ? " seed=" : "", seed, dm_verdict_word(verdict));
 }
 
-dm_status dm_verify_run(dm_run *run, const dm_verify *v, dm_record *record) {
+static dm_status verify_centered(dm_run *run, const dm_verify *v, dm_record *record) {
   double start = dm_now();
   dm_equation equation = v->equation;
   equation.type_c = dm_dataset_type(&v->c);
@@ -296,4 +272,17 @@ dm_status dm_verify_run(dm_run *run, const dm_verify *v, dm_record *record) {
   return dm_hint(
       status,
       "its file does not say how it was made: if not as A B, give the options of the product");
+}
+
+dm_status dm_verify_run(dm_run *run, const dm_verify *v, dm_record *record) {
+  const dm_dataset *const sets[3] = {&v->a, &v->b, NULL};
+  dm_verify centered = *v;
+  dm_centering *made[2];
+  dm_status status =
+      dm_center_inputs(run, v->io_threads, v->equation.standard, &centered.a, &centered.b, made);
+  status = status ? dm_verify_missing(run, v->io_threads, sets, status)
+                  : verify_centered(run, &centered, record);
+  free(made[0]);
+  free(made[1]);
+  return status;
 }

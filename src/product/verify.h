@@ -5,6 +5,7 @@
 #include "check/freivalds.h"
 #include "file/tile_sums.h"
 #include "product/description.h"
+#include "product/file_stream.h"
 #include "run/run.h"
 
 typedef struct dm_verify {
@@ -33,7 +34,7 @@ typedef struct dm_verify {
  * old C's location and the norm of C. GIVEN states what the user gave. Anybody may have written the
  * provenance: a type that rounds A or B is not taken from it. *old_c is empty if there was none. */
 typedef struct dm_verify_stated {
-  bool op_a, op_b, alpha, beta, type, compute, c0;
+  bool op_a, op_b, alpha, beta, centering, type, compute, c0;
 } dm_verify_stated;
 
 dm_status dm_verify_complete(dm_verify *verify, const dm_verify_stated *given,
@@ -61,13 +62,10 @@ dm_status dm_verify_missing(dm_run *run, int threads, const dm_dataset *const se
 
 /* Passes a matrix, in a file or in memory, once, in runs of rows. Private to verify. */
 
-/* Processes PART of op(X), whose first element is (row, col), in host memory. */
-typedef dm_status dm_verify_take(void *context, dm_view part, int64_t row, int64_t col);
-
 /* Passes this rank's share of VERIFY's MATRIX (DM_A, DM_B: op(X), rounded as the equation says;
  * DM_C, DM_OLD) to TAKE as elements of WORK. */
 dm_status dm_verify_stream(dm_run *run, const dm_verify *verify, int matrix, dm_dtype work,
-                           dm_verify_take *take, void *context);
+                           dm_part_taker *take, void *context);
 
 /* Collective: reads A, B, C and the old C for COUNT checks of parts of C, and for the checksums of
  * VERIFY. */

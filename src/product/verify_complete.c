@@ -39,6 +39,24 @@ static dm_status read_scalar(const dm_attributes *list, const char *name, double
   return *end ? unreadable(name, text) : DM_OK;
 }
 
+static dm_status read_lines(const char *name, const char *text, const char *word, dm_lines *lines) {
+  char wanted[32];
+  for (int i = DM_NO_LINES; i <= (int)DM_ROW_LINES; i++) {
+    snprintf(wanted, sizeof wanted, "%s %s", word, dm_lines_name((dm_lines)i));
+    if (!strstr(text, wanted)) continue;
+    *lines = (dm_lines)i;
+    return DM_OK;
+  }
+  return unreadable(name, text);
+}
+
+static dm_status read_standard(const dm_attributes *list, const char *name, dm_standard *standard) {
+  const char *text = dm_attributes_find(list, name);
+  if (!text) return DM_OK;
+  DM_TRY(read_lines(name, text, "center", &standard->center));
+  return read_lines(name, text, "scale", &standard->scale);
+}
+
 /* Notes in the text of claims that C's attributes state NAME as VALUE, which is not used. */
 static void note_claim(dm_verify *v, const char *name, const char *value) {
   const size_t used = strlen(v->claims);
@@ -90,6 +108,10 @@ static bool is_equal(const double a[2], const double b[2]) {
   return a[0] == b[0] && a[1] == b[1];
 }
 
+static bool is_alike(const dm_standard *a, const dm_standard *b) {
+  return a->center == b->center && a->scale == b->scale;
+}
+
 /* What is given need not be readable. */
 static dm_status unless(bool given, dm_status status) {
   if (!given) return status;
@@ -105,13 +127,19 @@ static dm_status read_equation(dm_verify *v, const dm_verify_stated *given,
   DM_TRY(unless(given->op_b, read_op(list, "op_b", &read.op_b)));
   DM_TRY(unless(given->alpha, read_scalar(list, "alpha", read.alpha)));
   DM_TRY(unless(given->beta, read_scalar(list, "beta", read.beta)));
+  DM_TRY(unless(given->centering, read_standard(list, "centering_a", &read.standard[0])));
+  DM_TRY(unless(given->centering, read_standard(list, "centering_b", &read.standard[1])));
   const struct {
     const char *name, *attribute;
     bool given, differs;
   } parts[] = {{"op-a", "op_a", given->op_a, read.op_a != own->op_a},
                {"op-b", "op_b", given->op_b, read.op_b != own->op_b},
                {"alpha", "alpha", given->alpha, !is_equal(read.alpha, own->alpha)},
-               {"beta", "beta", given->beta, !is_equal(read.beta, own->beta)}};
+               {"beta", "beta", given->beta, !is_equal(read.beta, own->beta)},
+               {"center-a", "centering_a", given->centering,
+                !is_alike(&read.standard[0], &own->standard[0])},
+               {"center-b", "centering_b", given->centering,
+                !is_alike(&read.standard[1], &own->standard[1])}};
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
     if (parts[i].given && parts[i].differs)
       note_claim(v, parts[i].name, dm_attributes_find(list, parts[i].attribute));
@@ -121,6 +149,7 @@ static dm_status read_equation(dm_verify *v, const dm_verify_stated *given,
   if (!given->op_b) own->op_b = read.op_b;
   if (!given->alpha) memcpy(own->alpha, read.alpha, sizeof own->alpha);
   if (!given->beta) memcpy(own->beta, read.beta, sizeof own->beta);
+  if (!given->centering) memcpy(own->standard, read.standard, sizeof own->standard);
   return DM_OK;
 }
 

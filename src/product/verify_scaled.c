@@ -121,7 +121,7 @@ static void close_all(scaling *s) {
 
 /* One pass over a matrix that finds exponents. */
 static dm_status pass(dm_run *run, const dm_verify *v, const dm_problem *p, int which,
-                      dm_verify_take *take, scaling *s) {
+                      dm_part_taker *take, scaling *s) {
   return dm_comm_agree(run->world,
                        dm_verify_stream(run, v, which, dm_dtype_widest(p->work), take, s));
 }

@@ -75,6 +75,50 @@ class Gram(unittest.TestCase):
                 damier.gram(x, **wrong)
 
 
+class Covariance(unittest.TestCase):
+    """damier.cov and damier.cor of arrays and files: those of NumPy."""
+
+    def test_arrays(self):
+        x = np.random.default_rng(4).standard_normal((60, 7)) + 1e3
+        for values, places in ((x, 12), (x.astype("f4"), 3), ((x * 50).astype("i4"), 8), (x.tolist(), 12)):
+            wide = np.asarray(values, "f8")
+            np.testing.assert_allclose(damier.cov(values), np.cov(wide, rowvar=False), rtol=0, atol=10.0**-places * wide.var())
+            np.testing.assert_allclose(damier.cov(values, of="rows", divide="n"), np.cov(wide, bias=True), rtol=0,
+                                       atol=10.0**-places * wide.var())
+            np.testing.assert_allclose(damier.cor(values), np.corrcoef(wide, rowvar=False), rtol=0, atol=10.0**-places)
+        z = x + 1j * x[::-1]
+        np.testing.assert_allclose(damier.cov(z), np.cov(z, rowvar=False).conj(), rtol=1e-10)
+
+    def test_constant_columns(self):
+        x = np.random.default_rng(5).standard_normal((40, 5))
+        x[:, 2] = 0.1
+        c = damier.cor(x)
+        self.assertTrue(np.isnan(c[2]).all() and np.isnan(c[:, 2]).all())
+        self.assertEqual(np.isnan(c).sum(), 9)
+
+    def test_files(self):
+        x = np.random.default_rng(6).standard_normal((300, 20)) * 9
+        with tempfile.TemporaryDirectory() as folder:
+            np.save(folder + "/x.npy", x)
+            record = damier.cov(folder + "/x.npy", folder + "/c.npy", divide="n")
+            self.assertEqual(record["verification"]["verdict"], "PASS")
+            np.testing.assert_allclose(np.load(folder + "/c.npy"), np.cov(x, rowvar=False, bias=True), rtol=0, atol=1e-11)
+            damier.cor(folder + "/x.npy", folder + "/r.npy", of="rows")
+            np.testing.assert_allclose(np.load(folder + "/r.npy"), np.corrcoef(x), rtol=0, atol=1e-12)
+            with self.assertRaises(damier.UsageError):
+                damier.cov(folder + "/x.npy")
+
+    def test_refusals(self):
+        x = np.ones((4, 3))
+        for wrong in ({"of": "both"}, {"divide": "m"}, {"center_a": "rows"}, {"comm": 1}):
+            with self.subTest(wrong), self.assertRaises(damier.UsageError):
+                damier.cov(x, **wrong)
+        with self.assertRaises(damier.UsageError):
+            damier.cov(x[:1])
+        with self.assertRaises(damier.UsageError):
+            damier.matmul(x, x.T, center_a="rows")
+
+
 class ExportedBfloat(Exported):
     """torch.bfloat16: NumPy exports 16-bit integers; then corrects the type in the structure."""
 

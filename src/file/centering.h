@@ -1,0 +1,39 @@
+/* centering: what the rows or columns of a dataset are shifted by and multiplied with while they
+ * are read, so that their mean becomes 0, their standard deviation 1, or both. */
+#ifndef DM_FILE_CENTERING_H
+#define DM_FILE_CENTERING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The rows or columns of a matrix. */
+typedef enum dm_lines { DM_NO_LINES, DM_COLUMN_LINES, DM_ROW_LINES } dm_lines;
+
+/* Which lines of a matrix are centered: their mean becomes 0; and scaled: their standard deviation
+ * becomes 1. If both are stated, they are the same. */
+typedef struct dm_standard {
+  dm_lines center, scale;
+} dm_standard;
+
+static inline dm_lines dm_standard_lines(const dm_standard *standard) {
+  return standard->center != DM_NO_LINES ? standard->center : standard->scale;
+}
+
+const char *dm_lines_name(dm_lines lines); /* "none", "columns", "rows" */
+
+/* Element x of line i becomes (x - shift[i]) * factor[i]. The arrays follow the struct in one block
+ * of memory. */
+typedef struct dm_centering {
+  dm_lines lines;
+  int64_t count;
+  int64_t constant;     /* scaled lines with equal elements: they become NaN */
+  const double *shift;  /* NULL: 0 */
+  const double *factor; /* NULL: 1 */
+} dm_centering;
+
+/* VALUES, COUNT elements of one row of the matrix from (row, col) on, as f64 (two f64 each if
+ * VALUES_ARE_COMPLEX). With TURNED, of one column. */
+void dm_centering_apply(const dm_centering *centering, int64_t row, int64_t col, bool turned,
+                        double *values, bool values_are_complex, int64_t count);
+
+#endif

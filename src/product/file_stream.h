@@ -1,0 +1,26 @@
+/* file_stream: passes a matrix in a file once, in runs of rows. */
+#ifndef DM_PRODUCT_FILE_STREAM_H
+#define DM_PRODUCT_FILE_STREAM_H
+
+#include "core/view.h"
+#include "file/dataset.h"
+#include "plan/plan.h"
+#include "run/run.h"
+
+/* Processes PART of op(X), whose first element is (row, col), in host memory. */
+typedef dm_status dm_part_taker(void *context, dm_view part, int64_t row, int64_t col);
+
+/* How elements are read: op(X), rounded to AS (DM_DTYPE_NONE: not rounded), as elements of WORK. */
+typedef struct dm_reading {
+  dm_op op;
+  dm_dtype as, work;
+} dm_reading;
+
+/* Passes ROWS of DATASET to TAKE, read on THREADS threads (negative: as many as help); parts are
+ * cut alike whatever the number of ranks. MISSING (or NULL): the number of missing values met, and
+ * the place of the first. */
+dm_status dm_file_stream(dm_run *run, int threads, const dm_dataset *dataset, dm_range rows,
+                         const dm_reading *how, dm_part_taker *take, void *context,
+                         int64_t missing[2]);
+
+#endif
