@@ -3,9 +3,19 @@
 # usage: packaging/deb.sh
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
-for tool in dpkg-buildpackage dh lintian; do
-  has $tool || die "$tool is missing: apt-get install dpkg-dev debhelper lintian"
+
+# Names all that is missing at once: the tools, and what the package's build needs.
+missing=()
+for need in dpkg-buildpackage:dpkg-dev dh:debhelper lintian:lintian; do
+  has "${need%:*}" || missing+=("${need#*:}")
 done
+if has dpkg-checkbuilddeps; then
+  mapfile -t -O ${#missing[@]} missing < <(dpkg-checkbuilddeps packaging/debian/control 2>&1 |
+    sed -n 's/.*nmet build dependencies: //p' | sed 's/ ([^)]*)//g; s/ | [^ ]*//g; s/debhelper-compat/debhelper/' | tr ' ' '\n')
+fi
+if [ ${#missing[@]} != 0 ]; then
+  die "missing packages: apt-get install $(printf '%s\n' "${missing[@]}" | sort -u | tr '\n' ' ')"
+fi
 
 version=$(sed -n '1s/.*(\(.*\)-.*/\1/p' packaging/debian/changelog)
 folder=build/packages source=build/packages/damier-$version

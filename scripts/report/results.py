@@ -334,16 +334,18 @@ def kind_of(record):
     if record["file"] in ("scalapack", "cublasxt", "cublasmp"):
         return record["file"]
     if record["verb"] == "multiply":
-        return "checkpoint"
+        return "checkpoint" if record["file"] == "checkpoint" else None
     if record["verb"] == "bench kernels":
         if not kernel_tables.is_timed(record):
             return None
         if record["file"] == "ladder":
             return "ladder"
         return "kernels"
-    if record["machine"]["backend"] == "cuda" and machine_ranks(record) > 1:
+    if record["verb"] != "bench multiply":
+        return None
+    if record["machine"].get("backend") == "cuda" and machine_ranks(record) > 1:
         return "links"
-    return "gpu" if record["machine"]["backend"] == "cuda" else "cpu"
+    return "gpu" if record["machine"].get("backend") == "cuda" else "cpu"
 
 
 # The tables of each page by name: the kind of record, and the function.
@@ -377,17 +379,32 @@ def page_with_tables(text, makers, records):
     return text
 
 
+def run_row(record):
+    """Of a run in none of the tables."""
+    problem, times = record.get("problem", {}), record.get("times", {})
+    seconds = times.get("total_s", times.get("multiply_median_s"))
+    rate = record.get("rates", {}).get("multiply_flops")
+    return (record["verb"], shape_of(record) if "shape" in problem else "", problem.get("work", ""), machine_ranks(record),
+            "" if seconds is None else f"{seconds:.3g}", "" if rate is None else f"{rate / 1e9:.4g}",
+            record.get("verification", {}).get("verdict", ""), record.get("date", "")[:10])
+
+
 def print_tables(records):
     """The tables of records that are not the project's, on standard output."""
     shown = set()
     for name, (kind, make) in [item for page in PAGES.values() for item in page.items()]:
         mine = [r for r in records if r["kind"] == kind]
-        lines = list(make(mine)) if mine else []
+        try:
+            lines = list(make(mine)) if mine else []
+        except KeyError:  # measured in another way than the project's records: a row of its own below
+            continue
         if sum(line.startswith("|") for line in lines) > 2:  # more than its head
             print("\n".join([f"{name}:", "", *lines, ""]))
             shown |= {id(r) for r in mine}
-    if len(shown) < len(records):
-        print(f"{len(records) - len(shown)} of {len(records)} records belong to none of the tables")
+    others = [r for r in records if id(r) not in shown]
+    if others:
+        head = ("command", "m × n × k", "type", "ranks", "time, s", "GFLOP/s", "verified", "date")
+        print("\n".join(["runs:", "", *table(head, map(run_row, others))]))
 
 
 def main():
@@ -398,10 +415,13 @@ def main():
     options = parser.parse_args()
     # An unmatched wildcard is not expanded: there are no such records.
     files = [pathlib.Path(name) for name in sorted(options.files) if "*" not in name]
-    records = [{"file": file.stem, **record} for file in files for record in read_records(file)]
+    try:
+        records = [{"file": file.stem, **record} for file in files for record in read_records(file)]
+    except (OSError, ValueError, TypeError) as error:
+        sys.exit(f"results.py: {error}: damier's records, one line of JSON each (--json FILE.jsonl), are needed")
     records = [{**record, "kind": kind_of(record)} for record in records]
     if any((DOCS / "results").resolve() not in file.resolve().parents for file in files):
-        print_tables(records)
+        print_tables([{**record, "own": True} for record in records])
         return
     made = {page: page_with_tables((DOCS / page).read_text(), makers, records) for page, makers in PAGES.items()}
     if records:

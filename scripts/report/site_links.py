@@ -52,7 +52,8 @@ def main():
             target = target / "index.html" if target.is_dir() else target
             names = pages[target].names if target in pages else None
             anchor = urllib.parse.unquote(parts.fragment)
-            if not target.exists() or (anchor and names is not None and anchor not in names and anchor != "__top"):
+            outside = root not in target.parents
+            if outside or not target.exists() or (anchor and names is not None and anchor not in names):
                 bad += 1
                 print(f"{path.relative_to(root)}: {link} leads nowhere")
     print(f"{len(pages)} pages, {checked} links, {bad} bad")

@@ -6,6 +6,8 @@ import pathlib
 
 def with_new_names(record):
     """Old records say "window" for shared slots and "lead" for ramp-up panels."""
+    if not isinstance(record, dict) or "verb" not in record:
+        raise ValueError("a line is not a record of damier")
     if record.get("transport", {}).get("name") == "window":
         record["transport"]["name"] = "shared"
     record["command"] = record.get("command", "").replace("--transport window", "--transport shared")
@@ -15,8 +17,11 @@ def with_new_names(record):
 
 
 def read_records(path):
-    lines = pathlib.Path(path).read_text().splitlines()
-    return [with_new_names(json.loads(line)) for line in lines if line.strip()]
+    try:
+        lines = pathlib.Path(path).read_text(encoding="utf-8").splitlines()
+        return [with_new_names(json.loads(line)) for line in lines if line.strip()]
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 def median(values):
@@ -91,7 +96,9 @@ def command_of(record):
 
 
 def code_of(record):
-    """Some commits of records are not in the history: tables give the day."""
+    """Some commits of the project's records are not in the history: tables give the day."""
+    if "own" in record:
+        return f"damier {record.get('version', '')}, {record['date'][:10]}"
     return f"an earlier version of damier, {record['date'][:10]}"
 
 

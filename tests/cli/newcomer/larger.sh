@@ -23,4 +23,8 @@ python3 -c 'import json; r = json.load(open("r.json")); print(r["verification"][
 # and a table of one's own measurements
 damier bench scale --size 60 --repetitions 3 --series strong --json s.jsonl -q >/dev/null 2>&1
 python3 "$ROOT/scripts/report/results.py" s.jsonl | grep -c 'the same product'
+damier plan L.h5 L.h5 --json r.jsonl -q >/dev/null 2>&1
+damier verify L.h5 L.h5 C.h5 --json r.jsonl -q >/dev/null 2>&1
+damier info L.h5 --json r.jsonl -q >/dev/null 2>&1
+python3 "$ROOT/scripts/report/results.py" r.json r.jsonl | grep -oE '^\| (multiply|plan|verify|info) '
 find . -name "*.h5*" | sort
