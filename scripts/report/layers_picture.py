@@ -8,6 +8,7 @@ import collections
 import pathlib
 import subprocess
 import sys
+import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -20,7 +21,7 @@ ABOUT = {"cli": "the command line, one file per verb",
          "engine": "the product: sources, sinks, steps of the cursor, sums",
          "check": "verification by random vectors",
          "run": "ranks of a job: watchdog, stop, progress, records",
-         "plan": "problem, machine → plan", "file": "matrices in HDF5 files",
+         "plan": "grid, panels and tiles", "file": "matrices in HDF5 files",
          "transport": "panels between ranks", "backend": "products on CPU or GPU",
          "comm": "the only wrapper of MPI", "kernels": "CUDA: the ladder, helpers",
          "core": "status, types, views, units; libc only"}
@@ -53,13 +54,18 @@ def reached(includes, folder):
     return found
 
 
+def wrapped(words):
+    return "\\n".join(textwrap.wrap(words, 20))
+
+
 def main():
     files, lines, includes = survey()
-    dot = ['digraph { node [shape=box style=rounded fontname="Helvetica" fontsize=13]']
+    dot = ['digraph { node [shape=box style=rounded fontname="Helvetica" fontsize=13 margin="0.06,0.05"]',
+           "nodesep=0.12 ranksep=0.35"]  # narrow, so that letters are legible on a phone
     for height in sorted(set(layers.LEVEL.values())):
         row = [f for f, level in layers.LEVEL.items() if level == height]
         dot.append(f"{{ rank=same {' '.join(row)} }}")
-        dot += [f'{f} [label="{f}\\n{ABOUT[f]}\\n{files[f]} files, {round(lines[f], -2)} lines"]' for f in row]
+        dot += [f'{f} [label="{f}\\n{wrapped(ABOUT[f])}\\n{files[f]} files, {round(lines[f], -2)} lines"]' for f in row]
     dot += [f"{f} -> {other}" for f in layers.LEVEL for other in sorted(includes[f] - reached(includes, f))]
     svg = subprocess.run(["dot", "-Tsvg"], input="\n".join(dot + ["}"]), capture_output=True, text=True,
                          check=True).stdout

@@ -53,16 +53,25 @@ def user_table(records):
     return table(head, rows)
 
 
+def of_picture(records):
+    """Four of them that say most: squares in f64 on the fewest cores, small and large; the largest on the most cores; and
+    on one GPU."""
+    found = [row for row in of_user(records) if row[2] == "f64" and row[1].endswith("³")]
+    cpu = [row for row in found if "GPU" not in row[0]]
+    gpu = [row for row in found if row[0].endswith(" 1 GPU")]
+    few, many = ([row for row in cpu if row[0] == where] for where in (cpu[0][0], cpu[-1][0]))
+    return [few[0], few[-1], many[-1]] + gpu[-1:]
+
+
 def user_picture(records):
     groups = []
-    for where, product, kind, ours, others in of_user(records):
-        if kind != "f64" or not product.endswith("³"):  # the table has all products
-            continue
+    for where, product, _, ours, others in of_picture(records):
         name = min(others, key=others.get)
         alone = ours.get("damier", ours.get("damier-cpu"))
-        groups.append((f"{product}, {where}",
-                       [("damier", alone, seconds(alone)), (OTHERS[name], others[name], f"{seconds(others[name])} {OTHERS[name]}")]))
-    return bars("Whole commands in f64: seconds from start to end (logarithmic)", groups, ("damier", "fastest other"), log=True)
+        size = product.removesuffix("³")
+        groups.append((f"{size} × {size} on {where}: {others[name] / alone:.1f} times as fast",
+                       [("damier", alone, f"{seconds(alone)} damier"), ("other", others[name], f"{seconds(others[name])} {OTHERS[name]}")]))
+    return bars("Time from files to a file (shorter is better)", groups, ("damier",), alike=False)
 
 
 # ---- in memory ----
@@ -140,7 +149,7 @@ def memory_table(records):
 def memory_picture(records):
     groups = [(f"{product} {kind}, {where}", [("damier", ratio, f"{ratio:.2f} × {other.split(',')[0]}")])
               for product, kind, where, other, _, _, ratio in memory_rows(records)]
-    return bars("Products in memory: speed relative to the other library (1 = equal)", groups, ("damier",), mark=1.0)
+    return bars("Products in memory: speed beside the other (1 = equal)", groups, ("damier",), mark=1.0)
 
 
 # ---- files ----
@@ -175,9 +184,9 @@ def files_picture(records):
     for r in of_files(records):
         t, ours = r["times"], median(r["repetitions"]["file_s"])
         groups.append((f"{square(r)} {r['problem']['work']}, {files_where(r)}",
-                       [("damier", ours, f"{ours:.2f} s"), ("products alone", t["compute_median_s"], "products"),
-                        ("files alone", t["files_s"], "files")]))
-    return bars("From files to a file: seconds", groups, ("damier", "products alone", "files alone"))
+                       [(name, value, seconds(value)) for name, value in (
+                           ("damier", ours), ("products alone", t["compute_median_s"]), ("files alone", t["files_s"]))]))
+    return bars("From files to a file", groups, ("damier", "products alone", "files alone"))
 
 
 # ---- scaling ----
@@ -211,7 +220,7 @@ def curves(records, *scalings):
 def scaling_picture(records):
     data = {f"{scaling}, {kind}": [(gpus, part) for gpus, part, _ in points]
             for (scaling, kind), points in curves(records, "strong", "weak").items()}
-    return lines("Simulated squares: efficiency against the number of H200s", data)
+    return lines("Simulated squares: efficiency on many H200s", data)
 
 
 # ---- kernels ----
