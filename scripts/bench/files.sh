@@ -89,7 +89,7 @@ on_cpus() {
   run "$directory" --size "$large" --memory "host=${little}MiB"
   ranks "$ranks" "$damier" bench rates "${tuned[@]}" --files "$memory_directory" -o "$rates" -q
   run "$memory_directory" --size "$large" --memory "host=${little}MiB"
-  k=$(balanced --directory "$memory_directory" --deflate 4 --shuffle)
+  k=$(balanced --directory "$memory_directory")
   run "$memory_directory" --m "$size" --n "$size" --k "$k" --deflate 4 --shuffle
 }
 

@@ -257,10 +257,10 @@ def files_goals(record, slower):
 
 
 @columns("m × n × k", "type", "ranks", "files", "C by", "tiles", "runs", "time, s", "products, s", "files, s",
-         "time / the larger", "goal", "without overlap, s", "reading, s", "moving, s", "writing, s", "verifying, s",
+         "time / the larger", "goal", "reading, s", "moving, s", "writing, s", "verifying, s",
          "traffic / lower bound")
 def files_table(records):
-    """From files to a file with and without overlap, only products, and only files, alternating."""
+    """From files to a file, only products, and only files, alternating."""
     for r in records:
         times, ours = r["times"], r["repetitions"]["file_s"]
         slower = [t / times["bound_s"] for t in ours]
@@ -268,7 +268,6 @@ def files_table(records):
                f"{r['files']['file_system']}, {r['files']['a'].split(', ', 1)[1]}", r["files"].get("write_way", "pwrite"),
                r["plan"]["tiles"], len(slower), estimate(ours, 3), f"{times['compute_median_s']:.3f}",
                f"{times['files_s']:.3f}", estimate(slower, 3), files_goals(r, slower),
-               estimate(r["repetitions"]["no_overlap_s"], 3),
                *(f"{times[f'exposed_{phase}_median_s']:.3f}" for phase in ("read", "move", "write", "verify")),
                f"{r['moved']['files_of_bound']:.2f}")
 

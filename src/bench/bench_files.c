@@ -11,336 +11,64 @@
 #include "check/verdict.h"
 #include "core/checked.h"
 #include "core/clock.h"
-#include "core/units.h"
 #include "engine/phases.h"
 #include "engine/setup.h"
-#include "file/inspect_impl.h"
 #include "file/file_system.h"
-#include "plan/tiles.h"
+#include "file/inspect_impl.h"
 #include "product/generate.h"
 #include "run/statistics.h"
 
-enum { DM_MOST_TURNS = 100, DM_MOST_WIDTHS = 12, DM_MOST_WAYS = 2 };
-enum { DM_MOST_WRITERS = DM_MOST_WAYS * DM_MOST_WIDTHS };
+enum { FEWEST = 3, DEFAULT = 5, MOST = 100 }; /* turns */
+enum { LARGEST = 1000, LARGEST_I8 = 8 };      /* whole numbers in the files */
 
-/* A way to write, and its threads per rank. */
-typedef struct dm_writers {
-  dm_write_way way;
-  int threads;
-} dm_writers;
+/* What is measured in each turn. */
+typedef enum measured {
+  FILE_TO_FILE,
+  EXPOSED_READ, /* seconds that no product hid */
+  EXPOSED_MOVE,
+  EXPOSED_REDUCE,
+  EXPOSED_WRITE,
+  EXPOSED_VERIFY,
+  EXPOSED_COMMIT,
+  BEFORE,
+  COMPUTE,
+  READ,
+  WRITE,
+  MEASURED
+} measured;
 
-/* Phases' time that products do not hide. */
-typedef enum dm_exposed {
-  DM_EXPOSED_READ,
-  DM_EXPOSED_MOVE,
-  DM_EXPOSED_REDUCE,
-  DM_EXPOSED_WRITE,
-  DM_EXPOSED_VERIFY,
-  DM_EXPOSED_COMMIT,
-  DM_EXPOSED_PHASES
-} dm_exposed;
+static const struct {
+  const char *name, *label;
+} series[MEASURED] = {{"file", "file to file"},
+                      {"exposed_read", "  reading"},
+                      {"exposed_move", "  moving panels"},
+                      {"exposed_reduce", "  summing layers"},
+                      {"exposed_write", "  writing"},
+                      {"exposed_verify", "  verifying"},
+                      {"exposed_commit", "  naming C"},
+                      {"before", "planning, making the file of C"},
+                      {"compute", "the product in memory"},
+                      {"read", NULL},
+                      {"write", NULL}};
 
-/* One size; the arrays have one entry per turn. */
-typedef struct dm_files_bench {
+/* One size. */
+typedef struct bench {
   dm_run *run;
   const dm_bench_files *wanted;
   char folder[DM_PATH];
   dm_multiply multiply;
   dm_ceiling inputs[2], scratch;
-  int widths, width[DM_MOST_WIDTHS]; /* threads per rank for the ceilings, ... */
-  bool slow_read[DM_MOST_WIDTHS];    /* ... left out if reading was slow */
-  int writers;
-  dm_writers writer[DM_MOST_WRITERS]; /* same for writing */
-  bool slow_write[DM_MOST_WRITERS];
-  dm_outcome last; /* outcome of a run with overlap */
+  int threads;     /* per rank, for files */
+  dm_outcome last; /* of the last run */
   dm_verdict worst;
   int64_t own; /* dm_setup_process_bytes before the first run */
   int64_t count;
-  double seconds[DM_MOST_TURNS], plain[DM_MOST_TURNS], compute[DM_MOST_TURNS];
-  double before[DM_MOST_TURNS];
-  double read[DM_MOST_WIDTHS][DM_MOST_TURNS], write[DM_MOST_WRITERS][DM_MOST_TURNS];
-  double exposed[DM_EXPOSED_PHASES][DM_MOST_TURNS];
-} dm_files_bench;
+  double seconds[MEASURED][MOST];
+} bench;
 
-/* Collective: creates the folder with A and B, and the files for the ceilings.
- * (bench_files.c) */
-dm_status dm_bench_files_make(dm_files_bench *bench);
-void dm_bench_files_remove(const dm_files_bench *bench); /* rank 0 */
+/* ---- the files, in a folder of their own ---- */
 
-/* Rank 0: records all measurements. SETUP has the machine and the plan. (bench_files.c) */
-void dm_bench_files_record(dm_files_bench *bench, const dm_setup *setup, dm_record *record);
-
-enum { FEWEST = 3, DEFAULT = 5 };
-
-static void pose(dm_files_bench *b) {
-  const dm_bench_files *w = b->wanted;
-  b->multiply.equation = (dm_equation){.op_a = DM_OP_N,
-                                       .op_b = DM_OP_N,
-                                       .alpha = {1.0, 0.0},
-                                       .type = DM_DTYPE_NONE,
-                                       .type_c = w->product.type_c,
-                                       .compute = w->product.compute};
-  b->multiply.engine = w->product.engine;
-  b->multiply.verify = w->product.verify;
-  b->multiply.seed = w->product.check_seed;
-  b->multiply.allow_unchecked = true; /* only the times matter */
-  b->multiply.protect = true;
-  b->multiply.reserve_first = true;
-  b->multiply.checkpoint = w->checkpoint;
-  b->multiply.checkpoint_interval = w->checkpoint_interval;
-}
-
-/* 1, 2, 4, ... threads, and the number that the job uses. */
-static void choose_widths(dm_files_bench *b) {
-  const int most = (int)dm_max(1, dm_run_io_threads(b->run, b->wanted->product.engine.io_threads));
-  for (int width = 1; width < most && b->widths < DM_MOST_WIDTHS - 1; width *= 2)
-    b->width[b->widths++] = width;
-  b->width[b->widths++] = most;
-}
-
-/* Collective: pwrite, and the best way for the folder, each with every number of threads. */
-static dm_status choose_writers(dm_files_bench *b) {
-  dm_write_way ways[DM_MOST_WAYS] = {DM_WRITE_PWRITE, DM_WRITE_PWRITE};
-  dm_status status = DM_OK;
-  dm_write_way wish = b->wanted->product.engine.write_by;
-  if (wish == DM_WRITE_PWRITE) wish = DM_WRITE_AUTO; /* measured in any case */
-  if (b->run->rank == 0) {
-    b->scratch.bytes = 1; /* for trials */
-    status = dm_ceiling_make(&b->scratch);
-    if (!status)
-      status = dm_write_way_choose(b->scratch.file, wish,
-                                   dm_run_writers(b->run, b->wanted->product.engine.io_threads),
-                                   &ways[1]);
-  }
-  DM_TRY(dm_comm_agree(b->run->world, status));
-  DM_TRY(dm_comm_broadcast(b->run->world, ways, sizeof ways, 0));
-  for (int i = 0; i < (ways[1] == DM_WRITE_PWRITE ? 1 : 2); i++)
-    for (int w = 0; w < b->widths; w++)
-      b->writer[b->writers++] = (dm_writers){ways[i], b->width[w]};
-  return DM_OK;
-}
-
-/* ---- the parts of a turn ---- */
-
-static dm_status forget_inputs(const dm_files_bench *b) {
-  dm_status status = DM_OK;
-  if (!b->wanted->cold) return DM_OK;
-  for (int i = 0; i < 2 && b->run->local_rank == 0 && !status; i++)
-    status = dm_ceiling_forget(b->inputs[i].file);
-  return dm_comm_agree(b->run->world, status);
-}
-
-static dm_status remove_result(const dm_files_bench *b) {
-  if (b->run->rank != 0 || !unlink(b->multiply.out.file) || errno == ENOENT) return DM_OK;
-  return dm_fail(DM_E_IO, "%s: %s", b->multiply.out.file, strerror(errno));
-}
-
-/* The process grows with each run: --memory allows the next run as much as the first. */
-static void allow_memory(dm_files_bench *b) {
-  const int64_t stated = b->wanted->product.engine.memory_host;
-  if (stated > 0)
-    b->multiply.engine.memory_host = stated + dm_max(0, dm_setup_process_bytes(1) - b->own);
-}
-
-static dm_status multiply_once(dm_files_bench *b, bool overlap, dm_outcome *outcome) {
-  allow_memory(b);
-  DM_TRY(dm_comm_agree(b->run->world, remove_result(b)));
-  DM_TRY(forget_inputs(b));
-  b->multiply.engine.wishes.no_overlap = !overlap;
-  dm_record *unused = NULL;
-  DM_TRY(dm_comm_agree(b->run->world, dm_record_new("multiply", "", &unused)));
-  dm_status status = dm_multiply_run(b->run, &b->multiply, unused, outcome);
-  dm_record_free(unused);
-  /* No hint on resuming: the files are removed. */
-  if (status && status->code == DM_E_STOPPED) return dm_hint(status, "%s", "");
-  DM_TRY(status);
-  if (b->multiply.verify &&
-      (b->worst.rows_checked == 0 || outcome->verdict.residual >= b->worst.residual))
-    b->worst = outcome->verdict;
-  return DM_OK;
-}
-
-/* For packed inputs: the rate of one thread, times all threads. */
-static dm_status unpack_once(dm_files_bench *b, int64_t turn) {
-  double part[2] = {0.0, 0.0};
-  dm_status status = DM_OK;
-  if (b->run->rank == 0) {
-    status = dm_ceiling_unpack(&b->multiply.a, &part[0]);
-    if (!status) status = dm_ceiling_unpack(&b->multiply.b, &part[1]);
-  }
-  DM_TRY(dm_comm_agree(b->run->world, status));
-  DM_TRY(dm_comm_max_f64(b->run->world, part, 2));
-  for (int w = 0; w < b->widths; w++)
-    b->read[w][turn] = (part[0] + part[1]) / (double)(b->width[w] * b->run->ranks);
-  return DM_OK;
-}
-
-static dm_status read_once(dm_files_bench *b, int64_t turn) {
-  if (b->multiply.a.layout == DM_CHUNKED) return unpack_once(b, turn);
-  for (int w = 0; w < b->widths; w++) {
-    b->read[w][turn] = INFINITY;
-    if (b->slow_read[w]) continue;
-    DM_TRY(forget_inputs(b));
-    DM_TRY(dm_ceiling_read(b->run, b->inputs, 2, b->width[w], &b->read[w][turn]));
-  }
-  return DM_OK;
-}
-
-/* A fresh file each time, as in a job. */
-static dm_status write_once(dm_files_bench *b, int64_t turn) {
-  const dm_comm *world = b->run->world;
-  const dm_problem *p = &b->last.plan.problem;
-  b->scratch.bytes = p->m * p->n * dm_dtype_size(p->c);
-  for (int w = 0; w < b->writers; w++) {
-    b->write[w][turn] = INFINITY;
-    if (b->slow_write[w]) continue;
-    DM_TRY(dm_comm_agree(world, b->run->rank == 0 ? dm_ceiling_make(&b->scratch) : DM_OK));
-    DM_TRY(dm_ceiling_write(b->run, &b->scratch, b->writer[w].way, b->writer[w].threads,
-                            &b->write[w][turn]));
-  }
-  dm_status status = DM_OK;
-  if (b->run->rank == 0 && unlink(b->scratch.file))
-    status = dm_fail(DM_E_IO, "%s: %s", b->scratch.file, strerror(errno));
-  return dm_comm_agree(world, status);
-}
-
-/* The same product of matrices in memory: the time to compute and to move panels; 0 if they do not
- * fit. */
-static dm_status compute_once(dm_files_bench *b, double *seconds) {
-  dm_bench_multiply alone = b->wanted->product;
-  dm_bench_found found = {.median = 0.0};
-  dm_record *unused = NULL;
-  alone.verify = alone.against_library = alone.against_one = false;
-  alone.warmup = alone.repetitions = 1;
-  allow_memory(b);
-  alone.engine.memory_host = b->multiply.engine.memory_host;
-  alone.engine.wishes.no_advice = true;
-  DM_TRY(dm_comm_agree(b->run->world, dm_record_new("bench multiply", "", &unused)));
-  dm_status status = dm_bench_multiply_run(b->run, &alone, unused, &found);
-  dm_record_free(unused);
-  if (status && status->agreed && status->code == DM_E_FIT) {
-    dm_status_free(status);
-    status = DM_OK;
-  }
-  DM_TRY(status);
-  *seconds = found.median;
-  return dm_comm_max_f64(b->run->world, seconds, 1);
-}
-
-static void keep(dm_files_bench *b, int64_t turn, const dm_outcome *with,
-                 const dm_outcome *without) {
-  const dm_phases *p = &with->worst;
-  const double exposed[DM_EXPOSED_PHASES] = {
-      p->read,  fmax(0.0, p->multiply - p->gemm), p->reduce, p->write, p->check + p->verify,
-      p->commit};
-  b->last = *with;
-  b->seconds[turn] = with->seconds;
-  b->before[turn] = with->before;
-  b->plain[turn] = without->seconds;
-  for (int i = 0; i < DM_EXPOSED_PHASES; i++) b->exposed[i][turn] = exposed[i];
-}
-
-/* After a warm-up round: skips all but the fastest two from now on. */
-static void leave_out_slow(bool *slow, double seconds[][DM_MOST_TURNS], int count) {
-  for (int w = 0; w < count; w++) {
-    int faster = 0;
-    for (int v = 0; v < count; v++) faster += seconds[v][0] < seconds[w][0];
-    slow[w] |= faster >= 2;
-  }
-}
-
-/* Measures everything once; the two ways swap order from turn to turn. The first turn overwrites
- * the results of warm-up turns (below 0). */
-static dm_status take_turn(dm_files_bench *b, int64_t turn) {
-  dm_outcome outcome[2]; /* without overlap, with it */
-  const int64_t at = dm_max(turn, 0);
-  const bool first = turn % 2 == 0;
-  DM_TRY(multiply_once(b, first, &outcome[first]));
-  DM_TRY(multiply_once(b, !first, &outcome[!first]));
-  keep(b, at, &outcome[1], &outcome[0]);
-  DM_TRY(dm_comm_agree(b->run->world, remove_result(b)));
-  dm_run_phase(b->run, "measuring the ceilings", DM_SYNC_PATIENCE);
-  DM_TRY(read_once(b, at));
-  DM_TRY(write_once(b, at));
-  DM_TRY(compute_once(b, &b->compute[at]));
-  DM_TRY(dm_stop_agree(&b->run->stop, b->run->world));
-  if (turn < 0) leave_out_slow(b->slow_read, b->read, b->widths);
-  if (turn < 0) leave_out_slow(b->slow_write, b->write, b->writers);
-  return DM_OK;
-}
-
-/* All ranks have the same times and decide alike. */
-static bool is_enough(const dm_files_bench *b, double passed) {
-  const dm_bench_multiply *p = &b->wanted->product;
-  if (b->count == DM_MOST_TURNS) return true;
-  if (p->repetitions > 0) return b->count >= p->repetitions;
-  return b->count >= DEFAULT || (b->count >= FEWEST && passed > p->limit);
-}
-
-static dm_status repeat(dm_files_bench *b) {
-  double passed = 0.0;
-  for (int64_t turn = -b->wanted->product.warmup; turn < 0; turn++) DM_TRY(take_turn(b, turn));
-  while (!is_enough(b, passed)) {
-    double start = dm_now();
-    DM_TRY(take_turn(b, b->count));
-    b->count++;
-    start = dm_now() - start;
-    DM_TRY(dm_comm_max_f64(b->run->world, &start, 1));
-    passed += start;
-  }
-  return DM_OK;
-}
-
-/* Records the machine and the plan of the runs. */
-static dm_status report(dm_files_bench *b, dm_record *record) {
-  dm_setup setup;
-  allow_memory(b);
-  DM_TRY(dm_setup_open(b->run, &b->multiply.engine, &b->last.plan.problem, &setup));
-  setup.plan = b->last.plan;
-  if (record) dm_bench_files_record(b, &setup, record);
-  dm_setup_close(&setup);
-  return DM_OK;
-}
-
-static dm_status measure(dm_files_bench *b, dm_record *record) {
-  const dm_log log = b->run->log;
-  const dm_progress_mode progress = b->run->progress;
-  DM_TRY(dm_bench_files_make(b));
-  DM_TRY(choose_writers(b));
-  /* Silences the notes of the many runs. */
-  if (log.level == DM_LOG_NOTE) b->run->log.level = DM_LOG_WARNING;
-  b->run->progress = DM_PROGRESS_NEVER;
-  dm_status status = repeat(b);
-  if (!status) status = report(b, record);
-  b->run->log = log;
-  b->run->progress = progress;
-  return status;
-}
-
-dm_status dm_bench_files_run(dm_run *run, const dm_bench_files *wanted, dm_record *record) {
-  dm_files_bench *b = calloc(1, sizeof *b);
-  DM_TRY(dm_comm_agree(run->world, b ? DM_OK : dm_fail(DM_E_FIT, "no memory for a benchmark")));
-  b->run = run;
-  b->wanted = wanted;
-  b->own = dm_setup_process_bytes(1);
-  pose(b);
-  choose_widths(b);
-  dm_status status = measure(b, run->rank == 0 ? record : NULL);
-  if (run->rank == 0) dm_bench_files_remove(b);
-  if (!status || status->agreed) free(b);
-  return status;
-}
-
-/* Creates the files of bench multiply --from file, in their own folder. */
-
-enum { LARGEST = 1000, LARGEST_I8 = 8 };
-
-static dm_status path_of(const dm_files_bench *b, const char *name, char path[DM_PATH]) {
-  const int length = snprintf(path, DM_PATH, "%s/%s", b->folder, name);
-  return length < DM_PATH ? DM_OK : dm_fail(DM_E_USAGE, "the directory's name is too long");
-}
-
-static dm_status make_folder(dm_files_bench *b) {
+static dm_status make_folder(bench *b) {
   const char *directory = b->wanted->directory;
   if ((size_t)snprintf(b->folder, sizeof b->folder, "%s/damier-bench-XXXXXX", directory) >=
       sizeof b->folder - 32)
@@ -350,8 +78,13 @@ static dm_status make_folder(dm_files_bench *b) {
   return dm_fail(DM_E_IO, "cannot create a folder in %s: %s", directory, strerror(errno));
 }
 
+static dm_status path_of(const bench *b, const char *name, char path[DM_PATH]) {
+  const int length = snprintf(path, DM_PATH, "%s/%s", b->folder, name);
+  return length < DM_PATH ? DM_OK : dm_fail(DM_E_USAGE, "the directory's name is too long");
+}
+
 /* Packed files hold integers, which use a part of the bits of an f64, as measured data do. */
-static dm_generator generator_of(const dm_files_bench *b, dm_matrix matrix) {
+static dm_generator generator_of(const bench *b, dm_matrix matrix) {
   const dm_bench_multiply *p = &b->wanted->product;
   const bool small = p->type == DM_I8;
   const bool whole = small || dm_output_is_chunked(&b->wanted->form);
@@ -371,7 +104,7 @@ static dm_status look(const dm_location *at, dm_dataset *dataset) {
   return status;
 }
 
-static dm_status make_input(dm_files_bench *b, dm_matrix matrix, dm_dataset *dataset) {
+static dm_status make_input(bench *b, dm_matrix matrix, dm_dataset *dataset) {
   const dm_bench_multiply *p = &b->wanted->product;
   dm_generate make = {.rows = matrix == DM_A ? p->m : p->k,
                       .cols = matrix == DM_A ? p->k : p->n,
@@ -397,13 +130,13 @@ static dm_status make_input(dm_files_bench *b, dm_matrix matrix, dm_dataset *dat
   return DM_OK;
 }
 
-static dm_status name_outputs(dm_files_bench *b) {
+static dm_status name_outputs(bench *b) {
   snprintf(b->multiply.out.dataset, sizeof b->multiply.out.dataset, "/c");
   DM_TRY(path_of(b, "C.h5", b->multiply.out.file));
   return path_of(b, "ceiling", b->scratch.file);
 }
 
-dm_status dm_bench_files_make(dm_files_bench *b) {
+static dm_status make_files(bench *b) {
   const dm_comm *world = b->run->world;
   dm_run_phase(b->run, "making A and B", DM_SYNC_PATIENCE);
   DM_TRY(dm_comm_agree(world, b->run->rank == 0 ? make_folder(b) : DM_OK));
@@ -413,78 +146,148 @@ dm_status dm_bench_files_make(dm_files_bench *b) {
   return make_input(b, DM_B, &b->multiply.b);
 }
 
-void dm_bench_files_remove(const dm_files_bench *b) {
-  static const char *const names[] = {"A.h5",           "B.h5",         "C.h5",
-                                      "C.h5.part",      "C.h5.journal", "C.h5.damier-new",
-                                      "ceiling",
-
-                                      "A.h5.part",      "B.h5.part",    "A.h5.damier-new",
-                                      "B.h5.damier-new"};
-  char path[DM_PATH];
-  if (!b->folder[0]) return;
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-    dm_status status = path_of(b, names[i], path);
-    if (!status) unlink(path);
-    dm_status_free(status);
+static void remove_files(const bench *b) {
+  static const char *const names[] = {"A.h5", "B.h5", "C.h5", "ceiling"};
+  static const char *const endings[] = {"", ".part", ".journal", ".damier-new"};
+  char path[DM_PATH + 16];
+  for (int i = 0; b->folder[0] && i < 16; i++) {
+    snprintf(path, sizeof path, "%s/%s%s", b->folder, names[i / 4], endings[i % 4]);
+    unlink(path);
   }
-  if (rmdir(b->folder))
+  if (b->folder[0] && rmdir(b->folder))
     dm_log_line(&b->run->log, DM_LOG_WARNING, "%s could not be removed: %s", b->folder,
                 strerror(errno));
 }
 
-/* The record of bench multiply --from file. */
+/* ---- a turn ---- */
 
-static const char *const exposed_names[DM_EXPOSED_PHASES] = {"read",  "move",   "reduce",
-                                                             "write", "verify", "commit"};
-static const char *const exposed_labels[DM_EXPOSED_PHASES] = {
-    "  reading", "  moving panels", "  summing layers", "  writing", "  verifying", "  naming C"};
-
-/* The way with the shortest median. */
-static int best_of(double values[][DM_MOST_TURNS], int ways, int64_t count) {
-  int best = 0;
-  double least = INFINITY;
-  for (int w = 0; w < ways; w++) {
-    double sorted[DM_MOST_TURNS];
-    memcpy(sorted, values[w], (size_t)count * sizeof *sorted);
-    const double median = dm_statistics_of(sorted, count).median;
-    if (median < least) best = w, least = median;
-  }
-  return best;
+static dm_status forget_inputs(const bench *b) {
+  dm_status status = DM_OK;
+  if (!b->wanted->cold) return DM_OK;
+  for (int i = 0; i < 2 && b->run->local_rank == 0 && !status; i++)
+    status = dm_ceiling_forget(b->inputs[i].file);
+  return dm_comm_agree(b->run->world, status);
 }
+
+static dm_status remove_result(const bench *b) {
+  if (b->run->rank != 0 || !unlink(b->multiply.out.file) || errno == ENOENT) return DM_OK;
+  return dm_fail(DM_E_IO, "%s: %s", b->multiply.out.file, strerror(errno));
+}
+
+/* The process grows with each run: --memory allows the next run as much as the first. */
+static void allow_memory(bench *b) {
+  const int64_t stated = b->wanted->product.engine.memory_host;
+  if (stated > 0)
+    b->multiply.engine.memory_host = stated + dm_max(0, dm_setup_process_bytes(1) - b->own);
+}
+
+static dm_status multiply_once(bench *b) {
+  allow_memory(b);
+  DM_TRY(dm_comm_agree(b->run->world, remove_result(b)));
+  DM_TRY(forget_inputs(b));
+  dm_record *unused = NULL;
+  DM_TRY(dm_comm_agree(b->run->world, dm_record_new("multiply", "", &unused)));
+  dm_status status = dm_multiply_run(b->run, &b->multiply, unused, &b->last);
+  dm_record_free(unused);
+  /* No hint on resuming: the files are removed. */
+  if (status && status->code == DM_E_STOPPED) return dm_hint(status, "%s", "");
+  DM_TRY(status);
+  if (b->multiply.verify &&
+      (b->worst.rows_checked == 0 || b->last.verdict.residual >= b->worst.residual))
+    b->worst = b->last.verdict;
+  return dm_comm_agree(b->run->world, remove_result(b));
+}
+
+/* NAN for packed inputs. */
+static dm_status read_once(bench *b, double *seconds) {
+  *seconds = NAN;
+  if (b->multiply.a.layout == DM_CHUNKED) return DM_OK;
+  DM_TRY(forget_inputs(b));
+  return dm_ceiling_read(b->run, b->inputs, 2, b->threads, seconds);
+}
+
+/* A fresh file each time, as in a job. */
+static dm_status write_once(bench *b, double *seconds) {
+  const dm_problem *p = &b->last.plan.problem;
+  dm_status status = DM_OK;
+  b->scratch.bytes = p->m * p->n * dm_dtype_size(p->c);
+  if (b->run->rank == 0) status = dm_ceiling_make(&b->scratch);
+  DM_TRY(dm_comm_agree(b->run->world, status));
+  DM_TRY(dm_ceiling_write(b->run, &b->scratch, b->last.way, b->threads, seconds));
+  if (b->run->rank == 0 && unlink(b->scratch.file))
+    status = dm_fail(DM_E_IO, "%s: %s", b->scratch.file, strerror(errno));
+  return dm_comm_agree(b->run->world, status);
+}
+
+/* The same product of matrices in memory, as much as it takes; 0 if they do not fit. */
+static dm_status compute_once(bench *b, double *seconds) {
+  dm_bench_multiply alone = b->wanted->product;
+  dm_bench_found found = {.median = 0.0};
+  dm_record *unused = NULL;
+  alone.verify = alone.against_library = alone.against_one = false;
+  alone.warmup = alone.repetitions = 1;
+  alone.engine.memory_host = alone.engine.memory_device = 0;
+  alone.engine.wishes.no_advice = true;
+  DM_TRY(dm_comm_agree(b->run->world, dm_record_new("bench multiply", "", &unused)));
+  dm_status status = dm_bench_multiply_run(b->run, &alone, unused, &found);
+  dm_record_free(unused);
+  if (status && status->agreed && status->code == DM_E_FIT) {
+    dm_status_free(status);
+    status = DM_OK;
+  }
+  DM_TRY(status);
+  *seconds = found.median;
+  return dm_comm_max_f64(b->run->world, seconds, 1);
+}
+
+/* The first turn overwrites the results of warm-up turns (below 0). */
+static dm_status take_turn(bench *b, int64_t turn) {
+  double now[MEASURED];
+  const dm_phases *p = &b->last.worst;
+  DM_TRY(multiply_once(b));
+  now[FILE_TO_FILE] = b->last.seconds;
+  now[BEFORE] = b->last.before;
+  now[EXPOSED_READ] = p->read;
+  now[EXPOSED_MOVE] = fmax(0.0, p->multiply - p->gemm);
+  now[EXPOSED_REDUCE] = p->reduce;
+  now[EXPOSED_WRITE] = p->write;
+  now[EXPOSED_VERIFY] = p->check + p->verify;
+  now[EXPOSED_COMMIT] = p->commit;
+  dm_run_phase(b->run, "measuring files and products alone", DM_SYNC_PATIENCE);
+  DM_TRY(read_once(b, &now[READ]));
+  DM_TRY(write_once(b, &now[WRITE]));
+  DM_TRY(compute_once(b, &now[COMPUTE]));
+  for (int x = 0; x < MEASURED; x++) b->seconds[x][dm_max(turn, 0)] = now[x];
+  return dm_stop_agree(&b->run->stop, b->run->world);
+}
+
+/* ---- the record ---- */
 
 static double bytes_of(int64_t rows, int64_t cols, dm_dtype dtype) {
   return (double)rows * (double)cols * (double)dm_dtype_size(dtype);
 }
 
-/* Seconds for the bytes read and written, at the ceilings. */
-static double record_ceilings(dm_files_bench *b, dm_record *record) {
+/* Seconds for the bytes read and written, at the rates of files alone; reading packed inputs does
+ * not count. */
+static double record_files(const bench *b, const double medians[MEASURED], dm_record *record) {
   const dm_problem *p = &b->last.plan.problem;
   const double a_and_b = bytes_of(p->m, p->k, p->file_a) + bytes_of(p->k, p->n, p->file_b);
   const double c = bytes_of(p->m, p->n, p->c), traffic = (double)b->last.worst.from_files;
-  const int read = best_of(b->read, b->widths, b->count);
-  const int write = best_of(b->write, b->writers, b->count);
-  const double reading = dm_record_times(record, "read", NULL, b->read[read], b->count).median;
-  const double writing = dm_record_times(record, "write", NULL, b->write[write], b->count).median;
-  const bool packed = b->multiply.a.layout == DM_CHUNKED;
-  dm_record_real(record, "rates.read_ceiling_Bps",
-                 packed ? "unpacking by one thread, times all" : "reading alone", DM_SHOWN_RATE,
-                 a_and_b / reading);
-  dm_record_integer(record, "bench.read_threads", NULL, DM_SHOWN_PLAIN, b->width[read]);
+  const double least = b->last.plan.file_bound_words * (double)dm_dtype_size(p->work);
+  const bool packed = isnan(medians[READ]);
+  dm_record_real(record, "rates.read_ceiling_Bps", packed ? NULL : "reading alone", DM_SHOWN_RATE,
+                 a_and_b / medians[READ]);
   dm_record_real(record, "rates.write_ceiling_Bps", "writing and syncing alone", DM_SHOWN_RATE,
-                 c / writing);
-  dm_record_integer(record, "bench.write_threads", NULL, DM_SHOWN_PLAIN, b->writer[write].threads);
-  dm_record_text(record, "bench.write_way", "  the fastest way", "%s",
-                 dm_write_way_name(b->writer[write].way));
+                 c / medians[WRITE]);
   dm_record_real(record, "moved.from_files_bytes", "read", DM_SHOWN_BYTES, traffic);
   dm_record_real(record, "moved.to_files_bytes", "written", DM_SHOWN_BYTES, c);
-  const double least = b->last.plan.file_bound_words * (double)dm_dtype_size(p->work);
   dm_record_real(record, "moved.files_bound_bytes", NULL, DM_SHOWN_BYTES, least);
   dm_record_real(record, "moved.files_of_bound", "  read and written / lower bound", DM_SHOWN_PLAIN,
                  least > 0 ? (traffic + c) / least : NAN);
-  return reading * traffic / a_and_b + writing;
+  return (packed ? 0.0 : medians[READ] * traffic / a_and_b) + medians[WRITE];
 }
 
-static void record_inputs(const dm_files_bench *b, dm_record *record) {
+static void record_inputs(const bench *b, dm_record *record) {
   const dm_dataset *const inputs[] = {&b->multiply.a, &b->multiply.b};
   const char *const paths[] = {"files.a", "files.b"}, *const labels[] = {"A", "B"};
   dm_record_text(record, "bench.from", NULL, "file");
@@ -508,24 +311,18 @@ static void record_inputs(const dm_files_bench *b, dm_record *record) {
   dm_record_integer(record, "bench.repetitions", "repetitions", DM_SHOWN_PLAIN, b->count);
 }
 
-void dm_bench_files_record(dm_files_bench *b, const dm_setup *setup, dm_record *record) {
+static void record_bench(bench *b, const dm_setup *setup, dm_record *record) {
   const dm_problem *p = &b->last.plan.problem;
-  double exposed[DM_EXPOSED_PHASES];
+  double medians[MEASURED];
   record_inputs(b, record);
   dm_setup_record(setup, b->run, record);
-  const double time = dm_record_times(record, "file", "file to file", b->seconds, b->count).median;
-  for (int i = 0; i < DM_EXPOSED_PHASES; i++) {
-    char name[32];
-    snprintf(name, sizeof name, "exposed_%s", exposed_names[i]);
-    exposed[i] = dm_record_times(record, name, exposed_labels[i], b->exposed[i], b->count).median;
-  }
-  const double plain =
-      dm_record_times(record, "no_overlap", "the same with --no-overlap", b->plain, b->count)
-          .median;
-  const double compute =
-      dm_record_times(record, "compute", "products alone", b->compute, b->count).median;
-  dm_record_times(record, "before", "planning, making the file of C", b->before, b->count);
-  const double files = record_ceilings(b, record), bound = fmax(compute, files);
+  for (int x = 0; x < MEASURED; x++)
+    medians[x] = isnan(b->seconds[x][0]) ? NAN
+                                         : dm_record_times(record, series[x].name, series[x].label,
+                                                           b->seconds[x], b->count)
+                                               .median;
+  const double time = medians[FILE_TO_FILE], files = record_files(b, medians, record);
+  const double bound = fmax(medians[COMPUTE], files);
   dm_record_real(record, "times.files_s", "files at these rates", DM_SHOWN_SECONDS, files);
   dm_record_real(record, "times.bound_s", "bound: products, or files", DM_SHOWN_SECONDS, bound);
   dm_record_real(record, "rates.of_bound", "efficiency: bound / time", DM_SHOWN_PLAIN,
@@ -539,10 +336,90 @@ void dm_bench_files_record(dm_files_bench *b, const dm_setup *setup, dm_record *
   dm_record_summary(
       record,
       "damier: bench multiply from=file m=%lld n=%lld k=%lld dtype=%s ranks=%d time_s=%.4g "
-      "bound_s=%.4g efficiency=%.3f no_overlap_s=%.4g compute_s=%.4g files_s=%.4g "
-      "exposed_read_s=%.4g exposed_write_s=%.4g exposed_move_s=%.4g %s",
+      "bound_s=%.4g efficiency=%.3f compute_s=%.4g files_s=%.4g exposed_read_s=%.4g "
+      "exposed_write_s=%.4g exposed_move_s=%.4g %s",
       (long long)p->m, (long long)p->n, (long long)p->k, dm_dtype_name(p->work), b->run->ranks,
-      time, bound, bound / time, plain, compute, files, exposed[DM_EXPOSED_READ],
-      exposed[DM_EXPOSED_WRITE], exposed[DM_EXPOSED_MOVE],
+      time, bound, bound / time, medians[COMPUTE], files, medians[EXPOSED_READ],
+      medians[EXPOSED_WRITE], medians[EXPOSED_MOVE],
       b->multiply.verify ? dm_verdict_word(&b->worst) : "UNVERIFIED");
+}
+
+/* ---- all ---- */
+
+/* All ranks have the same times and decide alike. */
+static bool is_enough(const bench *b, double passed) {
+  const dm_bench_multiply *p = &b->wanted->product;
+  if (b->count == MOST) return true;
+  if (p->repetitions > 0) return b->count >= p->repetitions;
+  return b->count >= DEFAULT || (b->count >= FEWEST && passed > p->limit);
+}
+
+static dm_status repeat(bench *b) {
+  double passed = 0.0;
+  for (int64_t turn = -b->wanted->product.warmup; turn < 0; turn++) DM_TRY(take_turn(b, turn));
+  while (!is_enough(b, passed)) {
+    double start = dm_now();
+    DM_TRY(take_turn(b, b->count));
+    b->count++;
+    start = dm_now() - start;
+    DM_TRY(dm_comm_max_f64(b->run->world, &start, 1));
+    passed += start;
+  }
+  return DM_OK;
+}
+
+/* Records the machine and the plan of the runs. */
+static dm_status report(bench *b, dm_record *record) {
+  dm_setup setup;
+  allow_memory(b);
+  DM_TRY(dm_setup_open(b->run, &b->multiply.engine, &b->last.plan.problem, &setup));
+  setup.plan = b->last.plan;
+  if (record) record_bench(b, &setup, record);
+  dm_setup_close(&setup);
+  return DM_OK;
+}
+
+static dm_status measure(bench *b, dm_record *record) {
+  const dm_log log = b->run->log;
+  const dm_progress_mode progress = b->run->progress;
+  DM_TRY(make_files(b));
+  /* Silences the notes of the many runs. */
+  if (log.level == DM_LOG_NOTE) b->run->log.level = DM_LOG_WARNING;
+  b->run->progress = DM_PROGRESS_NEVER;
+  dm_status status = repeat(b);
+  if (!status) status = report(b, record);
+  b->run->log = log;
+  b->run->progress = progress;
+  return status;
+}
+
+static dm_multiply multiply_of(const dm_bench_files *w) {
+  return (dm_multiply){.equation = {.op_a = DM_OP_N,
+                                    .op_b = DM_OP_N,
+                                    .alpha = {1.0, 0.0},
+                                    .type = DM_DTYPE_NONE,
+                                    .type_c = w->product.type_c,
+                                    .compute = w->product.compute},
+                       .engine = w->product.engine,
+                       .verify = w->product.verify,
+                       .seed = w->product.check_seed,
+                       .allow_unchecked = true, /* only the times matter */
+                       .protect = true,
+                       .reserve_first = true,
+                       .checkpoint = w->checkpoint,
+                       .checkpoint_interval = w->checkpoint_interval};
+}
+
+dm_status dm_bench_files_run(dm_run *run, const dm_bench_files *wanted, dm_record *record) {
+  bench *b = calloc(1, sizeof *b);
+  DM_TRY(dm_comm_agree(run->world, b ? DM_OK : dm_fail(DM_E_FIT, "no memory for a benchmark")));
+  b->run = run;
+  b->wanted = wanted;
+  b->own = dm_setup_process_bytes(1);
+  b->multiply = multiply_of(wanted);
+  b->threads = (int)dm_max(1, dm_run_io_threads(run, wanted->product.engine.io_threads));
+  dm_status status = measure(b, run->rank == 0 ? record : NULL);
+  if (run->rank == 0) remove_files(b);
+  if (!status || status->agreed) free(b);
+  return status;
 }

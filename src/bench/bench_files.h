@@ -1,8 +1,8 @@
 /* bench_files: the multiplication from files to a file, and the lower bound of its time.
  *
- * It alternates the multiplication; the same without overlap; reading and writing alone, by plain
- * threads; and the products of the same plan alone. The bound is the larger of the time of the
- * products and that of reading and writing at the rates of the files. */
+ * It alternates the multiplication, only reading, only writing, and the product in memory. The
+ * bound is the larger of the time of the products and that of reading and writing at the rates of
+ * the files. */
 #ifndef DM_BENCH_BENCH_FILES_H
 #define DM_BENCH_BENCH_FILES_H
 

@@ -15,12 +15,10 @@
 #include "core/clock.h"
 #include "core/crew.h"
 #include "file/batch.h"
-#include "file/read.h"
 #include "plan/partition.h"
 #include "plan/plan.h"
 
 enum { PIECE = 8 << 20, MEMORY = 128 << 20, MOST_THREADS = 256 };
-enum { ALONE = 1 << 27 }; /* bytes for timing one thread */
 
 /* Shared by the threads of a rank, which process piece after piece. */
 typedef struct transfer {
@@ -142,16 +140,4 @@ dm_status dm_ceiling_forget(const char *file) {
   close(fd);
   if (memory) return dm_fail(DM_E_USAGE, "%s is in memory and cannot be dropped from it", file);
   return number ? dm_fail(DM_E_IO, "%s: %s", file, strerror(number)) : DM_OK;
-}
-
-dm_status dm_ceiling_unpack(const dm_dataset *dataset, double *seconds) {
-  dm_reader *reader;
-  DM_TRY(dm_reader_open(dataset, DM_DTYPE_NONE, &reader));
-  const int64_t band = dataset->chunk_rows * dataset->cols * dm_dtype_size(dataset->dtype);
-  const int64_t rows =
-      dm_min(dataset->rows, dm_max(1, ALONE / dm_max(1, band)) * dataset->chunk_rows);
-  dm_status status = dm_reader_time_unpacking(reader, 0, rows, seconds);
-  *seconds *= (double)dataset->rows / (double)rows;
-  dm_reader_close(reader);
-  return status;
 }

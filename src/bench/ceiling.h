@@ -21,10 +21,6 @@ dm_status dm_ceiling_read(dm_run *run, const dm_ceiling *ranges, int count, int 
 dm_status dm_ceiling_write(dm_run *run, const dm_ceiling *range, dm_write_way way, int threads,
                            double *seconds);
 
-/* Seconds for one thread to unpack all of DATASET from memory to memory, extrapolated from a part
- * of it. On one rank. */
-dm_status dm_ceiling_unpack(const dm_dataset *dataset, double *seconds);
-
 /* Creates a new file of RANGE's length and reserves its space. On one rank. */
 dm_status dm_ceiling_make(const dm_ceiling *range);
 

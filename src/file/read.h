@@ -65,10 +65,6 @@ dm_status dm_io_identity(dm_dataset *dataset);
 /* DM_E_IO: the file is not the inspected one, or was written since. */
 dm_status dm_io_unchanged(const dm_dataset *dataset);
 
-/* For benchmarks: seconds that this thread needs to undo the filters of all chunks of some rows, in
- * memory; excludes reading. DM_E_BUG: READER has no chunks. */
-dm_status dm_reader_time_unpacking(dm_reader *reader, int64_t row, int64_t rows, double *seconds);
-
 /* *count: the missing values among all elements read so far, *first: the place of the first of them
  * as row * columns + column of the dataset. */
 void dm_reader_missing(const dm_reader *reader, int64_t *count, int64_t *first);

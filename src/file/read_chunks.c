@@ -253,25 +253,3 @@ int64_t dm_reader_spread_chunk(const dm_reader *reader, const dm_request *reques
   }
   return copied;
 }
-
-dm_status dm_reader_time_unpacking(dm_reader *reader, int64_t row, int64_t rows, double *seconds) {
-  *seconds = 0.0;
-  if (!reader->chunks) return dm_fail_at(DM_E_BUG, &reader->dataset.at, "has no chunks");
-  const dm_request request = {.part = {.row = row, .rows = rows, .cols = reader->dataset.cols},
-                              .rows = {0, 1},
-                              .cols = {0, 1}};
-  const dm_rectangle of = dm_reader_chunks_of(reader, &request);
-  dm_scratch *scratch = &reader->scratch;
-  for (int i = 0; i < 2; i++) DM_TRY(dm_scratch_grow(scratch, i, dm_reader_chunk_room(reader)));
-  for (int64_t i = 0; i < of.rows * of.cols; i++) {
-    dm_chunk_place place;
-    int64_t number = dm_reader_chunk_number(reader, of.row + i / of.cols, of.col + i % of.cols);
-    DM_TRY(dm_reader_find_chunk(reader, number, &place));
-    uint32_t skipped = place.skipped;
-    DM_TRY(read_stored(reader, &place, scratch->memory[0], &skipped));
-    double start = dm_now();
-    DM_TRY(undo_filters(reader, &place, skipped, scratch));
-    *seconds += dm_now() - start;
-  }
-  return DM_OK;
-}
