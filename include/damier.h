@@ -366,8 +366,8 @@ DAMIER_API int damier_info(damier_context *context, const char *location, damier
 
 /** The record of the last of these calls.
  * @param context of this rank
- * @return on rank 0 a JSON document (schema "damier/1", as with --json); on other ranks, or without
- * a record, "".  Owned by the context, valid until its next call */
+ * @return a JSON document (schema "damier/1", as with --json), that of rank 0 unless the product
+ * was in place; without a record, "".  Owned by the context, valid until its next call */
 DAMIER_API const char *damier_record(const damier_context *context);
 
 /** The version of the library.

@@ -81,10 +81,12 @@ class Context(Handle):
 
     def matmul(self, a: Any, b: Any, out: Any = None, *, c: Any = None) -> Any:
         """As :func:`damier.matmul`; collective."""
-        if self._alike is not None and c is None:
-            again = self._again(a, b, out, self._alike)
-            if again is not None:
-                return again
+        alike = self._like(a, b, out) if c is None else None
+        if self.comm is not None and self.comm.allreduce(alike is not None) < self.ranks:
+            alike = None
+        if alike is not None:
+            self._call(lib.library.damier_multiply, *alike[1])
+            return alike[0]
         beta = 1 if c is not None and self._beta is None else self._beta
         ab = [Operand(a, "a", self.rank, self.ranks), Operand(b, "b", self.rank, self.ranks)]
         m, n, k = self._pose(ab)
@@ -93,7 +95,7 @@ class Context(Handle):
             return result.matrix.array
         with self._with(beta=1 if c is not None and self._beta is None else None), self._with_old(old):
             stated = self._multiply(lib.library.damier_multiply, [*ab, result])
-        if stated is not None and c is None:
+        if stated is not None and c is None and (out is not None or self.comm is None):
             self._alike = Alike([a, b, out], result.matrix.array, stated)
         return result.matrix.array
 
@@ -122,15 +124,13 @@ class Context(Handle):
         self._multiply(lib.library.damier_plan, [*ab, result])
         return self.record
 
-    def _again(self, a: Any, b: Any, out: Any, alike: Alike) -> Any:
-        """The product if this call is like an earlier one; else None."""
-        if alike.kinds is None or alike.kinds != kinds(a, b, out):
+    def _like(self, a: Any, b: Any, out: Any) -> tuple[Any, list[Any]] | None:
+        """The result and the matrices to state, if this call is like an earlier one."""
+        alike = self._alike
+        if alike is None or alike.kinds is None or alike.kinds != kinds(a, b, out):
             return None
         result = alike.result(a) if out is None else out
-        if not alike.put(a, b, result):
-            return None
-        self._call(lib.library.damier_multiply, *alike.stated)
-        return result
+        return (result, alike.stated) if alike.put(a, b, result) else None
 
     def _agree(self, operands: list[Operand]) -> None:
         mine = [operand.stated for operand in operands]
@@ -244,7 +244,7 @@ class Context(Handle):
         self._call(function, *(ctypes.byref(c) for c, _ in stated))
         if isinstance(out, np.ndarray) and isinstance(memory, np.ndarray) and memory is not out:
             out[...] = memory
-        alone = self.comm is None and start is None and all(used is o.view for o, (_, used) in zip(operands, stated))
+        alone = start is None and all(used is o.view for o, (_, used) in zip(operands, stated))
         return [c for c, _ in stated] if alone else None
 
 

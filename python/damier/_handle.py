@@ -132,8 +132,6 @@ class Handle:
             self._interrupted, self._raised = False, None
             code = self._interruptible(function, self._handle, *arguments, self._error)
             self._record = None
-        if code == 0 and self.comm is not None:  # before errors that only this rank may raise
-            self._record = self.comm.bcast(self.record, root=0)
         if code or self._interrupted or self._raised is not None:
             self._raise(code, self._error)
 

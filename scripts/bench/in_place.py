@@ -14,6 +14,7 @@ import argparse
 import datetime
 import json
 import os
+import platform
 import time
 
 import damier
@@ -51,10 +52,13 @@ class Ranks:
         from mpi4py import MPI  # pylint: disable=import-outside-toplevel
         self.world, self.most = MPI.COMM_WORLD, MPI.MAX
         self.rank, self.ranks = self.world.Get_rank(), self.world.Get_size()
-        torch.cuda.set_device(self.world.Split_type(MPI.COMM_TYPE_SHARED).Get_rank() % torch.cuda.device_count())
-        os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
+        hosts = self.world.allgather(platform.node())
+        device = torch.device("cuda", hosts[:self.rank].count(platform.node()) % torch.cuda.device_count())
+        torch.cuda.set_device(device)
+        os.environ.setdefault("MASTER_ADDR", hosts[0])
         os.environ.setdefault("MASTER_PORT", "29533")
-        torch.distributed.init_process_group("nccl", rank=self.rank, world_size=self.ranks)
+        torch.distributed.init_process_group("nccl", rank=self.rank, world_size=self.ranks, device_id=device)
+        self.device = device
 
     def meet(self):
         torch.cuda.synchronize()
@@ -65,9 +69,9 @@ class Ranks:
 
     def calls(self, name, dtype, size, verify):
         own = size // self.ranks
-        a, b = (torch.randn(own, size, device="cuda").to(dtype) for _ in range(2))
+        a, b = (torch.randn(own, size, device=self.device).to(dtype) for _ in range(2))
         out, other = torch.empty_like(a), torch.empty_like(a)
-        whole = torch.empty(size, size, dtype=dtype, device="cuda")
+        whole = torch.empty(size, size, dtype=dtype, device=self.device)
         context = damier.Context(self.world, type_c=name, verify=verify)
 
         def gathered():
@@ -123,7 +127,7 @@ def main():
     start = f"mpirun -n {job.ranks} " if job.ranks > 1 else ""
     common = {"schema": "damier/1", "verb": "in place", "version": damier.version(), "git": about.get("git", ""),
               "date": datetime.date.today().isoformat(), "command": f"{start}scripts/bench/in_place.py",
-              "machine": {"device": torch.cuda.get_device_name(), "backend": "cuda", "ranks": job.ranks,
+              "machine": {"device": torch.cuda.get_device_name(torch.cuda.current_device()), "backend": "cuda", "ranks": job.ranks,
                           "library": f"torch {torch.__version__}"}}
     speaks = job.ranks == 1 or job.rank == 0
     with open(chosen.output if speaks else os.devnull, "w") as file:

@@ -248,12 +248,25 @@ static dm_status new_record(const damier_context *context, const char *call, dm_
                        has ? dm_record_new(call, context->run.command, record) : DM_OK);
 }
 
+/* Rank 0's record is that of all ranks. */
+static dm_status share_record(const damier_context *context) {
+  const dm_comm *world = context->run.world;
+  char **text = &context->recorded->text;
+  int64_t bytes = *text ? (int64_t)strlen(*text) + 1 : 0;
+  DM_TRY(dm_comm_broadcast(world, &bytes, sizeof bytes, 0));
+  if (bytes == 0) return DM_OK;
+  if (context->run.rank > 0) *text = malloc((size_t)bytes);
+  DM_TRY(dm_comm_agree(world, *text ? DM_OK : dm_fail(DM_E_FIT, "no memory for the record")));
+  return dm_comm_broadcast(world, *text, bytes, 0);
+}
+
 /* A failed verification still gets its record. */
 static dm_status keep_record(damier_context *context, dm_status status, dm_record *record) {
-  if (record && (!status || dm_verdict_is(status)))
+  const bool has = !status || dm_verdict_is(status); /* the same on all ranks */
+  if (record && has)
     status = dm_status_first(status, dm_record_json(record, &context->recorded->text));
   dm_record_free(record);
-  return status;
+  return has ? dm_status_first(status, share_record(context)) : status;
 }
 
 static dm_status plan(dm_posed *posed) {

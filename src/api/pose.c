@@ -107,6 +107,18 @@ static dm_status settle_gram(dm_posed *p) {
                  "of_rows selects X X^H instead of X^H X");
 }
 
+static bool any_file(const dm_posed *p) {
+  return is_file(p->a) || is_file(p->b) || is_file(p->c) || (p->files.has_c && is_file(&p->old));
+}
+
+static dm_status share_findings(dm_posed *p) {
+  const dm_run *run = &p->context->run;
+  dm_product_files *f = &p->files;
+  dm_dataset *const datasets[] = {&f->a, &f->b, &f->c};
+  DM_TRY(dm_comm_broadcast(run->world, f, sizeof *f, 0));
+  return dm_datasets_share(run->world, run->rank, datasets, 3);
+}
+
 dm_status dm_posed_look(dm_posed *posed) {
   const dm_run *run = &posed->context->run;
   int *write_by = &posed->settings.write_by;
@@ -117,11 +129,10 @@ dm_status dm_posed_look(dm_posed *posed) {
   dm_status status = settle_gram(posed);
   if (!status) status = check_centered(posed);
   if (!status) status = settle(posed);
-  DM_TRY(dm_comm_agree(run->world, status || run->rank > 0 ? status : look(posed)));
+  const bool looks = run->rank == 0 || !any_file(posed);
+  DM_TRY(dm_comm_agree(run->world, status || !looks ? status : look(posed)));
+  if (any_file(posed)) DM_TRY(share_findings(posed));
   dm_product_files *f = &posed->files;
-  dm_dataset *const datasets[] = {&f->a, &f->b, &f->c};
-  DM_TRY(dm_comm_broadcast(run->world, f, sizeof *f, 0));
-  DM_TRY(dm_datasets_share(run->world, run->rank, datasets, 3));
   posed->none = (damier_matrix){.division = DAMIER_IN_FILE};
   if (dm_dataset_is_empty(&f->a)) posed->a = &posed->none;
   if (dm_dataset_is_empty(&f->b)) posed->b = &posed->none;

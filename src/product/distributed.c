@@ -1,6 +1,7 @@
 #include "product/distributed.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"
@@ -24,12 +25,30 @@ dm_status dm_memory_matrix_check(const dm_memory_matrix *m) {
   return DM_OK;
 }
 
+/* What all ranks state alike. */
+enum { COUNT = 12 };
+
+static void list(const dm_memory_matrix *m, int64_t stated[COUNT]) {
+  const int64_t all[] = {m->division,  m->dtype,        m->rows,      m->cols,
+                         m->rank,      m->grid_rows,    m->grid_cols, m->row_block,
+                         m->col_block, m->column_major, m->first_row, m->first_col};
+  memcpy(stated, all, sizeof all);
+}
+
+bool dm_memory_matrix_is_like(const dm_memory_matrix *one, const dm_memory_matrix *other) {
+  const uintptr_t aligned = 255, a = (uintptr_t)one->data, b = (uintptr_t)other->data;
+  int64_t of_one[COUNT], of_other[COUNT];
+  list(one, of_one);
+  list(other, of_other);
+  return memcmp(of_one, of_other, sizeof of_one) == 0 && one->row_stride == other->row_stride &&
+         one->col_stride == other->col_stride && one->own_rows == other->own_rows &&
+         one->on_gpu == other->on_gpu && !a == !b && (a & aligned) == (b & aligned);
+}
+
 /* Ranks must agree on the whole matrix, but not on the memory of their parts. */
 static dm_status check_alike(const dm_comm *comm, const dm_memory_matrix *m, bool *on_gpus) {
-  const int64_t stated[] = {m->division,  m->dtype,        m->rows,      m->cols,
-                            m->rank,      m->grid_rows,    m->grid_cols, m->row_block,
-                            m->col_block, m->column_major, m->first_row, m->first_col};
-  enum { COUNT = sizeof stated / sizeof *stated };
+  int64_t stated[COUNT];
+  list(m, stated);
   int64_t extremes[2 * COUNT + 1];
   for (int i = 0; i < COUNT; i++) {
     extremes[2 * i] = stated[i];
@@ -145,6 +164,12 @@ static dm_status local_part(const dm_comm *comm, const dm_memory_matrix *m,
   v->space = DM_DEVICE;
   matrix->stream = m->stream;
   return check_lines(v);
+}
+
+void dm_distributed_move(const dm_memory_matrix *stated, dm_distributed *matrix) {
+  if (dm_view_is_empty(matrix->local)) return;
+  matrix->local.base = stated->data;
+  matrix->stream = stated->on_gpu ? stated->stream : NULL;
 }
 
 dm_status dm_distributed_open(const dm_comm *comm, const dm_memory_matrix *stated, const char *name,

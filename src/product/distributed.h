@@ -40,6 +40,13 @@ typedef struct dm_distributed {
 /* DM_E_USAGE: this rank states an impossible division, type or shape. */
 dm_status dm_memory_matrix_check(const dm_memory_matrix *stated);
 
+/* Whether ONE and OTHER differ at most in where their elements are (but not in how their addresses
+ * are aligned) and in their streams. */
+bool dm_memory_matrix_is_like(const dm_memory_matrix *one, const dm_memory_matrix *other);
+
+/* Moves MATRIX to the memory and stream of STATED, which is like the one that it was opened for. */
+void dm_distributed_move(const dm_memory_matrix *stated, dm_distributed *matrix);
+
 /* Collective. DM_E_USAGE: STATED is invalid, or ranks differ; messages use NAME. Close also frees
  * what a failed open left. */
 dm_status dm_distributed_open(const dm_comm *comm, const dm_memory_matrix *stated, const char *name,

@@ -14,11 +14,9 @@ typedef struct product {
   dm_run *run;
   const dm_multiply *multiply;
   dm_in_place_outcome *outcome;
-  dm_distributed matrix[3]; /* op(A), op(B), C */
+  dm_in_place_places *places;
   dm_backend *backend;
   dm_whole_product whole;
-  dm_extent at[3];     /* the place of this rank's part of each matrix */
-  dm_travel travel;    /* with several ranks */
   dm_freivalds *check; /* NULL: the verification is the backend's, or off */
   void *stream;        /* of C, if the product is only posted */
 } product;
@@ -73,12 +71,28 @@ static bool is_for_ranks(const dm_multiply *m, int ranks) {
   return ranks == 1 || (!m->engine.require_gpu_per_rank && m->engine.pretend_nodes < 2);
 }
 
-/* *takes: all ranks do. */
-static dm_status agree_to_take(const dm_run *run, const dm_multiply *m, bool *takes) {
-  int64_t refuses = !is_plain(m) || !is_one_memory(m, run->ranks) || !is_for_ranks(m, run->ranks);
-  if (!refuses) refuses = !is_for_backend(m, run->ranks > 1 || m->in_memory[DM_C]->on_gpu);
-  if (run->ranks > 1) DM_TRY(dm_comm_max_i64(run->world, &refuses, 1));
-  *takes = !refuses;
+/* Whether this rank states the matrices as in the product before. */
+static bool is_like(const dm_in_place *kept, const dm_multiply *m, int ranks) {
+  const dm_in_place_places *places = &kept->places;
+  const dm_equation *e = &m->equation;
+  const dm_workspace *space = &kept->workspace;
+  bool like = places->open && places->turned[DM_A] == (e->op_a != DM_OP_N) &&
+              places->turned[DM_B] == (e->op_b != DM_OP_N);
+  for (int x = 0; x < 3 && like; x++)
+    like = dm_memory_matrix_is_like(&places->stated[x], m->in_memory[x]);
+  if (ranks == 1 || !like) return like;
+  return space->transport && strcmp(space->tried, m->engine.transport) == 0;
+}
+
+/* *takes: all ranks do; *like: and as before. */
+static dm_status agree_to_take(const dm_in_place *kept, const dm_run *run, const dm_multiply *m,
+                               bool *takes, bool *like) {
+  int64_t not [2] = {!is_plain(m) || !is_one_memory(m, run->ranks) || !is_for_ranks(m, run->ranks)};
+  if (!not [0]) not [0] = !is_for_backend(m, run->ranks > 1 || m->in_memory[DM_C]->on_gpu);
+  not [1] = not [0] || !is_like(kept, m, run->ranks);
+  if (run->ranks > 1) DM_TRY(dm_comm_max_i64(run->world, not, 2));
+  *takes = !not [0];
+  *like = !not [1];
   return DM_OK;
 }
 
@@ -101,51 +115,89 @@ static dm_status open_backend(dm_in_place *kept, const dm_run *run, bool on_gpu,
   return DM_OK;
 }
 
+static void close_places(dm_in_place_places *places) {
+  dm_travel_close(&places->travel);
+  for (int x = 0; x < 3; x++) dm_distributed_close(&places->matrix[x]);
+  *places = (dm_in_place_places){.open = false};
+}
+
 static dm_status open_matrices(product *p) {
   static const char *const names[] = {"A", "B", "C"};
   const dm_equation *e = &p->multiply->equation;
-  for (int x = 0; x < 3; x++)
-    DM_TRY(dm_distributed_open(p->run->world, p->multiply->in_memory[x], names[x], &p->matrix[x]));
-  if (e->op_a != DM_OP_N) dm_distributed_transpose(&p->matrix[DM_A]);
-  if (e->op_b != DM_OP_N) dm_distributed_transpose(&p->matrix[DM_B]);
-  p->whole = (dm_whole_product){.a = p->matrix[DM_A].local,
-                                .b = p->matrix[DM_B].local,
-                                .c = p->matrix[DM_C].local,
+  dm_in_place_places *places = p->places;
+  for (int x = 0; x < 3; x++) {
+    places->stated[x] = *p->multiply->in_memory[x];
+    DM_TRY(dm_distributed_open(p->run->world, &places->stated[x], names[x], &places->matrix[x]));
+  }
+  places->turned[DM_A] = e->op_a != DM_OP_N;
+  places->turned[DM_B] = e->op_b != DM_OP_N;
+  for (int x = 0; x < 3; x++) {
+    if (x < 2 && places->turned[x]) dm_distributed_transpose(&places->matrix[x]);
+    (void)dm_distribution_extent(&places->matrix[x].of, p->run->rank, &places->at[x]);
+  }
+  return DM_OK;
+}
+
+static void set_whole(product *p) {
+  const dm_equation *e = &p->multiply->equation;
+  const dm_distributed *matrix = p->places->matrix;
+  p->whole = (dm_whole_product){.a = matrix[DM_A].local,
+                                .b = matrix[DM_B].local,
+                                .c = matrix[DM_C].local,
                                 .conjugate_a = e->op_a == DM_OP_C,
                                 .conjugate_b = e->op_b == DM_OP_C};
   memcpy(p->whole.alpha, e->alpha, sizeof e->alpha);
   memcpy(p->whole.beta, e->beta, sizeof e->beta);
-  for (int x = 0; x < 3; x++)
-    (void)dm_distribution_extent(&p->matrix[x].of, p->run->rank, &p->at[x]);
+}
+
+static dm_status open_places(dm_in_place *kept, product *p) {
+  close_places(p->places);
+  DM_TRY(open_matrices(p));
+  return dm_comm_agree(p->run->world, open_backend(kept, p->run, p->outcome->on_gpu, &p->backend));
+}
+
+/* Finds the matrices, as before if LIKE. *fits: they are multiplied where they are. */
+static dm_status find_matrices(dm_in_place *kept, product *p, bool like, bool *fits) {
+  dm_in_place_places *places = p->places;
+  const bool several = p->run->ranks > 1;
+  for (int x = 0; x < 3 && like; x++)
+    dm_distributed_move(p->multiply->in_memory[x], &places->matrix[x]);
+  if (!like) DM_TRY(open_places(kept, p));
+  p->backend = p->outcome->on_gpu ? kept->gpu : kept->host;
+  set_whole(p);
+  *fits = like;
+  if (!several)
+    *fits = dm_backend_suits(p->backend, &p->whole);
+  else if (like)
+    dm_travel_move(&places->travel, &p->whole);
+  else
+    DM_TRY(dm_travel_open(&kept->workspace, p->run, p->backend, p->multiply->engine.transport,
+                          places->matrix, &p->whole, &places->travel, fits));
+  places->open = *fits;
   return DM_OK;
 }
 
-/* Whether the matrices are multiplied where they are. */
-static dm_status fit(dm_in_place *kept, product *p, bool *fits) {
-  if (p->run->ranks > 1) {
-    DM_TRY(dm_travel_open(&kept->workspace, p->run, p->backend, p->multiply->engine.transport,
-                          p->matrix, &p->whole, &p->travel, fits));
-    p->outcome->turned = p->travel.turned;
-    p->outcome->both = p->travel.both;
-    p->outcome->strips = dm_travel_items(&p->travel);
-    p->outcome->transport = *fits ? kept->workspace.links.chosen->name : "";
-    return DM_OK;
-  }
-  *fits = dm_backend_suits(p->backend, &p->whole); /* with one rank */
-  return DM_OK;
+static void tell_ways(const dm_in_place *kept, const product *p) {
+  const dm_travel *travel = &p->places->travel;
+  if (p->run->ranks == 1) return;
+  p->outcome->turned = travel->turned;
+  p->outcome->both = travel->both;
+  p->outcome->strips = dm_travel_items(travel);
+  p->outcome->transport = kept->workspace.links.chosen->name;
 }
 
 /* Waits for the caller's streams, but not for that in which the product is posted. */
 static dm_status reach(product *p) {
   static const char *const names[] = {"A", "B", "C"};
+  dm_distributed *matrix = p->places->matrix;
   const bool posts = !p->multiply->verify && p->run->ranks == 1;
-  p->stream = posts ? p->matrix[DM_C].stream : NULL;
+  p->stream = posts ? matrix[DM_C].stream : NULL;
   for (int x = 0; x < 3; x++) {
-    const bool awaited = x > 0 && p->matrix[x].stream == p->matrix[0].stream;
-    if (awaited || (p->stream && p->matrix[x].stream == p->stream)) p->matrix[x].stream = NULL;
-    DM_TRY(dm_distributed_reach(&p->matrix[x], p->backend, names[x]));
+    const bool awaited = x > 0 && matrix[x].stream == matrix[0].stream;
+    if (awaited || (p->stream && matrix[x].stream == p->stream)) matrix[x].stream = NULL;
+    DM_TRY(dm_distributed_reach(&matrix[x], p->backend, names[x]));
   }
-  return DM_OK;
+  return dm_stop_check(&p->run->stop);
 }
 
 /* ---- multiplying ---- */
@@ -156,10 +208,11 @@ static dm_status together(const product *p, dm_status status) {
 }
 
 static dm_status add(const product *p, dm_freivalds_part *part, dm_view view, int matrix) {
-  const dm_extent at = p->at[matrix];
+  const dm_extent at = p->places->at[matrix];
   return together(p, part(p->check, p->backend, view, at.rows.begin, at.cols.begin));
 }
 
+/* The sums of A, B and of the C that is replaced. */
 static dm_status add_operands(void *context) {
   const product *p = context;
   const dm_comm *world = p->run->world;
@@ -167,24 +220,24 @@ static dm_status add_operands(void *context) {
   DM_TRY(dm_freivalds_weigh(p->check, world));
   DM_TRY(add(p, dm_freivalds_add_b, p->whole.b, DM_B));
   DM_TRY(dm_freivalds_project(p->check, world));
-  return add(p, dm_freivalds_add_a, p->whole.a, DM_A);
+  DM_TRY(add(p, dm_freivalds_add_a, p->whole.a, DM_A));
+  return p->outcome->problem.reads_c ? add(p, dm_freivalds_add_c0, p->whole.c, DM_C) : DM_OK;
 }
 
-/* Calls MEANWHILE, unless NULL, while a GPU multiplies. */
-static dm_status multiply_all(product *p, dm_status (*meanwhile)(void *context)) {
+/* One GPU multiplies meanwhile, unless that would replace C; with several, the first strips travel:
+ * each sum would wait for room beside a product. */
+static dm_status multiply_with_sums(product *p) {
+  const bool first = p->outcome->problem.reads_c;
   dm_event done;
-  if (p->run->ranks > 1) return dm_stationary_multiply(&p->travel, meanwhile, p);
+  if (p->run->ranks > 1) return dm_stationary_multiply(&p->places->travel, add_operands, p);
+  if (first) DM_TRY(add_operands(p));
   DM_TRY(dm_backend_multiply(p->backend, &p->whole, NULL, &done));
-  dm_status status = meanwhile ? meanwhile(p) : DM_OK;
+  dm_status status = first ? DM_OK : add_operands(p);
   return dm_status_first(status, dm_backend_wait(p->backend, done));
 }
 
-/* The sums of A and B are taken while a GPU multiplies; a C that is replaced is summed before. */
 static dm_status multiply_checked(product *p) {
-  const bool reads_c = p->outcome->problem.reads_c;
-  if (reads_c) DM_TRY(add_operands(p));
-  if (reads_c) DM_TRY(add(p, dm_freivalds_add_c0, p->whole.c, DM_C));
-  DM_TRY(multiply_all(p, reads_c ? NULL : add_operands));
+  DM_TRY(multiply_with_sums(p));
   DM_TRY(add(p, dm_freivalds_add_c, p->whole.c, DM_C));
   return dm_freivalds_judge(p->check, p->run->world, &p->outcome->verdict);
 }
@@ -208,7 +261,7 @@ static dm_status multiply_once(dm_in_place *kept, product *p, int draw) {
 
 static dm_status multiply_unchecked(product *p) {
   dm_event done;
-  if (p->run->ranks > 1) return multiply_all(p, NULL);
+  if (p->run->ranks > 1) return dm_stationary_multiply(&p->places->travel, NULL, NULL);
   p->outcome->posted = p->stream != NULL;
   DM_TRY(dm_backend_multiply(p->backend, &p->whole, p->stream, &done));
   return dm_backend_wait(p->backend, done);
@@ -238,23 +291,21 @@ static dm_status multiply_verified(dm_in_place *kept, product *p) {
   return outcome_of(p, 2);
 }
 
-static dm_status run_product(dm_in_place *kept, product *p, bool *taken) {
+static dm_status run_product(dm_in_place *kept, product *p, bool like, bool *taken) {
   const dm_multiply *m = p->multiply;
   const dm_comm *world = p->run->world;
   dm_problem *problem = &p->outcome->problem;
   DM_TRY(dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL, &m->equation, problem));
   p->outcome->on_gpu = p->run->ranks > 1 || m->in_memory[DM_C]->on_gpu;
   if (!is_native(m, problem, p->outcome->on_gpu)) return DM_OK;
-  DM_TRY(open_matrices(p));
-  DM_TRY(dm_comm_agree(world, open_backend(kept, p->run, p->outcome->on_gpu, &p->backend)));
-  DM_TRY(fit(kept, p, taken));
+  DM_TRY(find_matrices(kept, p, like, taken));
   if (!*taken) return DM_OK;
+  tell_ways(kept, p);
   DM_TRY(dm_comm_agree(world, reach(p)));
   p->outcome->verified = m->verify;
   memcpy(p->outcome->alpha, m->equation.alpha, sizeof m->equation.alpha);
   memcpy(p->outcome->beta, m->equation.beta, sizeof m->equation.beta);
   if (p->run->at) p->run->at(p->run->at_context, 0, 1);
-  DM_TRY(dm_stop_agree(&p->run->stop, world));
   DM_TRY(m->verify ? multiply_verified(kept, p) : multiply_unchecked(p));
   if (p->run->at) p->run->at(p->run->at_context, 1, 1);
   return DM_OK;
@@ -262,22 +313,21 @@ static dm_status run_product(dm_in_place *kept, product *p, bool *taken) {
 
 dm_status dm_in_place_run(dm_in_place *kept, dm_run *run, const dm_multiply *multiply,
                           dm_in_place_outcome *outcome, bool *taken) {
-  product p = {.run = run, .multiply = multiply, .outcome = outcome};
+  product p = {.run = run, .multiply = multiply, .outcome = outcome, .places = &kept->places};
   const double start = dm_now();
   *taken = false;
   *outcome = (dm_in_place_outcome){.on_gpu = false};
-  bool takes;
-  DM_TRY(agree_to_take(run, multiply, &takes));
+  bool takes, like;
+  DM_TRY(agree_to_take(kept, run, multiply, &takes, &like));
   if (!takes) return DM_OK;
-  dm_status status = run_product(kept, &p, taken);
-  dm_travel_close(&p.travel);
-  for (int x = 0; x < 3; x++) dm_distributed_close(&p.matrix[x]);
+  dm_status status = run_product(kept, &p, like, taken);
   outcome->seconds = dm_now() - start;
   return status;
 }
 
 void dm_in_place_close(dm_in_place *kept) {
   dm_freivalds_free(kept->check); /* before the backend whose sums it may await */
+  close_places(&kept->places);
   dm_workspace_close(&kept->workspace);
   dm_backend_close(kept->host);
   dm_backend_close(kept->gpu);

@@ -8,11 +8,22 @@
 #include "product/description.h"
 #include "product/stationary.h"
 
+/* The places of the last product's matrices; a product that is stated alike opens nothing. */
+typedef struct dm_in_place_places {
+  bool open;
+  dm_memory_matrix stated[3];
+  bool turned[2];           /* op(A), op(B) */
+  dm_distributed matrix[3]; /* op(A), op(B), C */
+  dm_extent at[3];          /* of this rank's parts */
+  dm_travel travel;         /* with several ranks */
+} dm_in_place_places;
+
 /* What later products reuse; initially zero. */
 typedef struct dm_in_place {
   dm_backend *host, *gpu;
   dm_device device[2]; /* of HOST and GPU */
   dm_freivalds *check; /* the last one: its memory serves a product of the same size */
+  dm_in_place_places places;
   dm_workspace workspace;
 } dm_in_place;
 

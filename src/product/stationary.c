@@ -22,7 +22,7 @@ typedef struct flow {
   dm_event joined;
   dm_event read[DM_READ];                                 /* the last product of each place */
   int64_t *offset, *bytes, *source, *given, *given_bytes; /* of a gather while it is posted */
-  dm_status (*meanwhile)(void *context);                  /* NULL: it has been called */
+  dm_status (*before)(void *context);                     /* NULL: it has been called */
   void *context;
   dm_status met;     /* its outcome */
   dm_status failure; /* of this rank alone: it goes on without data, so that no other waits */
@@ -72,13 +72,12 @@ static bool moves(const own_strip *s, int giver, int taker) {
 
 /* Nobody reads the slot of item INDEX any more: neither peers nor copies nor products. */
 static dm_status is_free(const flow *f, int64_t index, bool *free) {
-  const int64_t before = dm_travel_before(f->t, index);
-  *free = before < 0;
-  if (*free || before >= f->multiplied) return DM_OK;
-  if (!dm_transport_drained(f->space->transport, DM_WORKSPACE_SHARE,
-                            f->base + (uint64_t)before + 1))
+  const int64_t last = dm_travel_before(f->t, index);
+  *free = last < 0;
+  if (*free || last >= f->multiplied) return DM_OK;
+  if (!dm_transport_drained(f->space->transport, DM_WORKSPACE_SHARE, f->base + (uint64_t)last + 1))
     return DM_OK;
-  const dm_item item = dm_travel_item(f->t, before);
+  const dm_item item = dm_travel_item(f->t, last);
   *free = dm_travel_joins(f->t, item.hand);
   return *free
              ? DM_OK
@@ -192,7 +191,7 @@ static dm_status advance_gathers(flow *f, bool *moved) {
 
 static dm_status advance_products(flow *f, bool *moved) {
   bool ready = true;
-  if (f->multiplied == f->arrived) return DM_OK;
+  if (f->multiplied == f->arrived || f->before) return DM_OK;
   const dm_item item = dm_travel_item(f->t, f->multiplied);
   const bool joins = dm_travel_joins(f->t, item.hand);
   if (joins && !f->joining) {
@@ -225,14 +224,13 @@ static dm_status advance(flow *f, bool *moved) {
 
 /* Its errors are agreed. */
 static void leave(flow *f) {
-  if (f->meanwhile) f->met = f->meanwhile(f->context);
-  f->meanwhile = NULL;
+  if (f->before) f->met = f->before(f->context);
+  f->before = NULL;
 }
 
-/* Products run for a while, and no peer waits for this rank before it is back. */
+/* The first items are on their way, and no peer waits for this rank before it is back. */
 static bool may_leave(const flow *f) {
-  const int64_t early = dm_min(f->items, f->t->slots + f->t->both);
-  return f->multiplied >= dm_min(2, f->items) && f->published >= early;
+  return f->published >= dm_min(f->items, f->t->slots + f->t->both);
 }
 
 static dm_status run_items(flow *f) {
@@ -247,38 +245,30 @@ static dm_status run_items(flow *f) {
   return DM_OK;
 }
 
-static dm_status open_flow(flow *f) {
-  int64_t *memory;
-  DM_TRY(dm_buffer_table(5 * (int64_t)f->ranks, &memory));
-  f->offset = memory;
-  f->bytes = memory + f->ranks;
-  f->source = memory + 2 * f->ranks;
-  f->given = memory + 3 * f->ranks;
-  f->given_bytes = memory + 4 * f->ranks;
-  return DM_OK;
-}
-
 /* Lets the peers go on if the transport broke, and ends what this rank has started. */
 static void end_flow(flow *f, bool broken) {
   if (broken) dm_transport_abandon(f->space->transport);
   leave(f);
   for (int i = 0; i < DM_READ; i++) endure(f, dm_backend_wait(f->space->backend, f->read[i]));
   f->space->fillings += (uint64_t)f->items;
-  free(f->offset);
 }
 
-dm_status dm_stationary_multiply(dm_travel *t, dm_status (*meanwhile)(void *context),
-                                 void *context) {
+dm_status dm_stationary_multiply(dm_travel *t, dm_status (*before)(void *context), void *context) {
   const dm_comm *world = t->run->world;
+  const int ranks = t->run->ranks;
   flow f = {.t = t,
             .space = t->space,
             .rank = t->run->rank,
-            .ranks = t->run->ranks,
+            .ranks = ranks,
             .base = t->space->fillings,
             .items = dm_travel_items(t),
-            .meanwhile = meanwhile,
+            .offset = t->lists,
+            .bytes = t->lists + ranks,
+            .source = t->lists + 2 * ranks,
+            .given = t->lists + 3 * ranks,
+            .given_bytes = t->lists + 4 * ranks,
+            .before = before,
             .context = context};
-  DM_TRY(dm_comm_agree(world, open_flow(&f)));
   dm_status broke = run_items(&f);
   int64_t broken = broke != DM_OK;
   end_flow(&f, broken);

@@ -8,9 +8,10 @@
 
 #include "product/travel.h"
 
-/* Collective, with the same outcome on all ranks. MEANWHILE, unless NULL, is called once while a
- * GPU works; it may be collective, and its errors must be agreed. */
-dm_status dm_stationary_multiply(dm_travel *travel, dm_status (*meanwhile)(void *context),
+/* Collective, with the same outcome on all ranks. BEFORE, unless NULL, is called once, while the
+ * first strips travel, before the first product; it may be collective, and its errors must be
+ * agreed. */
+dm_status dm_stationary_multiply(dm_travel *travel, dm_status (*before)(void *context),
                                  void *context);
 
 #endif

@@ -1,5 +1,8 @@
 #include "product/travel.h"
 
+#include <stdlib.h>
+
+#include "core/buffer.h"
 #include "core/checked.h"
 #include "plan/partition.h"
 #include "transport/transport_table.h"
@@ -126,15 +129,27 @@ typedef struct three {
 } three;
 
 /* C^T = op(B)^T op(A)^T. */
+static dm_whole_product transposed(const dm_whole_product *w) {
+  dm_whole_product turned = *w;
+  turned.c = dm_view_transpose(w->c);
+  turned.a = dm_view_transpose(w->b);
+  turned.b = dm_view_transpose(w->a);
+  turned.conjugate_a = w->conjugate_b;
+  turned.conjugate_b = w->conjugate_a;
+  return turned;
+}
+
+void dm_travel_move(dm_travel *t, const dm_whole_product *whole) {
+  t->whole = t->turned ? transposed(whole) : *whole;
+  t->carried[DM_RIGHT].part = t->whole.b;
+  t->carried[DM_LEFT].part = dm_view_transpose(t->whole.a);
+}
+
 static void turn(dm_travel *t, three *of) {
-  const dm_whole_product w = t->whole;
+  const dm_whole_product whole = t->whole;
   const dm_distribution a = of->a;
   t->turned = !t->turned;
-  t->whole.c = dm_view_transpose(w.c);
-  t->whole.a = dm_view_transpose(w.b);
-  t->whole.b = dm_view_transpose(w.a);
-  t->whole.conjugate_a = w.conjugate_b;
-  t->whole.conjugate_b = w.conjugate_a;
+  t->whole = transposed(&whole);
   of->a = of->b;
   of->b = a;
   dm_distribution_transpose(&of->a);
@@ -145,13 +160,12 @@ static void turn(dm_travel *t, three *of) {
 static dm_status open_strips(dm_travel *t, three *of, bool *fits) {
   const int ranks = t->run->ranks;
   const int64_t size = dm_dtype_size(t->whole.a.dtype);
-  t->carried[DM_RIGHT].part = t->whole.b;
+  DM_TRY(dm_buffer_table(5 * (int64_t)ranks, &t->lists));
   DM_TRY(
       dm_strips_open(&of->b, &of->c, ranks, size, most_slot, &t->carried[DM_RIGHT].strips, fits));
   if (!*fits || !t->both) return DM_OK;
   dm_distribution_transpose(&of->a);
   dm_distribution_transpose(&of->c);
-  t->carried[DM_LEFT].part = dm_view_transpose(t->whole.a);
   return dm_strips_open(&of->a, &of->c, ranks, size, most_slot, &t->carried[DM_LEFT].strips, fits);
 }
 
@@ -214,11 +228,12 @@ static dm_status lay_out(dm_travel *t, int64_t *bytes) {
 }
 
 static dm_status open_travel(dm_travel *t, dm_backend *backend, const char *transport, three *of,
-                             bool *fits) {
+                             const dm_whole_product *whole, bool *fits) {
   const dm_comm *world = t->run->world;
   int64_t bytes;
   DM_TRY(choose_hands(t, of));
   DM_TRY(dm_comm_agree(world, open_strips(t, of, fits)));
+  dm_travel_move(t, whole);
   for (int hand = 0; hand <= (int)t->both && *fits; hand++)
     DM_TRY(choose_order(t, &t->carried[hand], fits));
   if (!*fits) return DM_OK;
@@ -237,10 +252,12 @@ dm_status dm_travel_open(dm_workspace *space, const dm_run *run, dm_backend *bac
   three of = {matrix[DM_A].of, matrix[DM_B].of, matrix[DM_C].of}; /* without their memory */
   *travel = (dm_travel){.run = run, .space = space, .whole = *whole};
   *fits = false;
-  return open_travel(travel, backend, transport, &of, fits);
+  return open_travel(travel, backend, transport, &of, whole, fits);
 }
 
 void dm_travel_close(dm_travel *travel) {
   dm_strips_close(&travel->carried[DM_RIGHT].strips);
   dm_strips_close(&travel->carried[DM_LEFT].strips);
+  free(travel->lists);
+  travel->lists = NULL;
 }

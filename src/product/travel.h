@@ -32,7 +32,12 @@ typedef struct dm_travel {
   int slots;              /* in the workspace; with BOTH and one more for the first strip */
   int64_t slot_bytes;
   int64_t joined, gathered; /* behind them: two joined strips; the rows of op(A) */
+  int64_t *lists;           /* five numbers for each rank, for a gather */
 } dm_travel;
+
+/* The same travel for matrices in other memory, ordered and aligned as those it was opened for, and
+ * with other scalars. */
+void dm_travel_move(dm_travel *travel, const dm_whole_product *whole);
 
 /* Collective; WHOLE has this rank's parts. Not *fits: the ranks' parts cannot be multiplied so, and
  * nothing was done. Close also frees what a failed open left; the workspace must outlive TRAVEL. */
