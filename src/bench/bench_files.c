@@ -1,4 +1,4 @@
-#include "bench/bench_files.h"
+#include "bench/bench.h"
 
 #include <errno.h>
 #include <math.h>

@@ -20,13 +20,13 @@ enum { MOST_GATHERS = 2000, MOST_REPETITIONS = 1000 };
 
 static const double moment = 0.01; /* least seconds of a repetition with small pieces */
 
-/* ONE_WAY, BOTH_WAYS: one pair while all others are idle; TOGETHER: both ways, all ranks in pairs;
- * TURNS: both ways, one exchange after the other, in seconds instead of bytes per second. */
-typedef enum link_way { ONE_WAY, BOTH_WAYS, TOGETHER, TURNS, WAYS } link_way;
+/* ONE_WAY, BOTH_WAYS: one pair while all others are idle; TOGETHER: both ways, all ranks in pairs.
+ */
+typedef enum link_way { ONE_WAY, BOTH_WAYS, TOGETHER, WAYS } link_way;
 
-static const char *const names[WAYS] = {"one_way", "both_ways", "together", "turn"};
+static const char *const names[WAYS] = {"one_way", "both_ways", "together"};
 static const char *const titles[WAYS] = {"one way, alone", "both ways at once, alone",
-                                         "both ways, all ranks in pairs", "exchanges in turn"};
+                                         "both ways, all ranks in pairs"};
 
 typedef struct bench {
   dm_run *run;
@@ -130,41 +130,40 @@ static dm_status check(const bench *b, dm_link *link) {
 }
 
 /* Seconds of COUNT gathers, of the slower member; all ranks of ALL start together. */
-static dm_status batch(dm_link *link, const dm_comm *all, int count, int at_once, double *seconds) {
+static dm_status batch(dm_link *link, const dm_comm *all, int count, double *seconds) {
   DM_TRY(dm_comm_barrier(all));
   const double start = dm_now();
-  dm_status status = link->served ? move(link, count, at_once) : DM_OK;
+  dm_status status = link->served ? move(link, count, DM_EXCHANGE_SLOTS) : DM_OK;
   *seconds = dm_now() - start;
   DM_TRY(dm_comm_agree(all, status));
   return dm_comm_max_f64(link->exchange.group, seconds, 1);
 }
 
 /* A number of gathers that takes a moment, the same for all of ALL. */
-static dm_status choose_count(dm_link *link, const dm_comm *all, int at_once, int *count) {
+static dm_status choose_count(dm_link *link, const dm_comm *all, int *count) {
   double seconds;
-  DM_TRY(batch(link, all, at_once, at_once, &seconds));
+  DM_TRY(batch(link, all, DM_EXCHANGE_SLOTS, &seconds));
   DM_TRY(dm_comm_max_f64(all, &seconds, 1));
-  const double wanted_count = moment * at_once / fmax(seconds, 1e-9);
-  *count = (int)dm_round_up((int64_t)fmin(fmax(wanted_count, 1), MOST_GATHERS), at_once);
+  const double wanted_count = moment * DM_EXCHANGE_SLOTS / fmax(seconds, 1e-9);
+  *count = (int)dm_round_up((int64_t)fmin(fmax(wanted_count, 1), MOST_GATHERS), DM_EXCHANGE_SLOTS);
   return DM_OK;
 }
 
 /* Both members of a pair, and with TOGETHER all ranks. */
 static dm_status measure(const bench *b, dm_link *link, int size, link_way way, int senders) {
   const dm_comm *group = link->exchange.group, *all = way == TOGETHER ? b->run->world : group;
-  const int at_once = way == TURNS ? 1 : DM_EXCHANGE_SLOTS;
   const int repetitions = b->wanted->repetitions;
   const int64_t bytes = b->wanted->bytes[size];
   double seconds[MOST_REPETITIONS];
   int count;
   set_senders(link, senders, bytes);
-  DM_TRY(choose_count(link, all, at_once, &count));
-  for (int i = 0; i < repetitions; i++) DM_TRY(batch(link, all, count, at_once, &seconds[i]));
+  DM_TRY(choose_count(link, all, &count));
+  for (int i = 0; i < repetitions; i++) DM_TRY(batch(link, all, count, &seconds[i]));
   const double median = dm_statistics_of(seconds, repetitions).median;
   const bool received = senders & ~(1 << dm_comm_rank(group));
-  if (!link->served || !received || (way == TURNS && link->exchange.shared)) return DM_OK;
+  if (!link->served || !received) return DM_OK;
   b->mine[((int64_t)size * WAYS + way) * b->run->ranks + link->other] =
-      way == TURNS ? median / count : (double)bytes * count / median;
+      (double)bytes * count / median;
   return DM_OK;
 }
 
@@ -173,7 +172,6 @@ static dm_status measure_alone(const bench *b, dm_link *link) {
     DM_TRY(measure(b, link, s, ONE_WAY, 1));
     DM_TRY(measure(b, link, s, ONE_WAY, 2));
     DM_TRY(measure(b, link, s, BOTH_WAYS, 3));
-    DM_TRY(measure(b, link, s, TURNS, 3));
   }
   return DM_OK;
 }
@@ -205,10 +203,9 @@ static summary summary_of(const double *values, int ranks, link_way way, double 
   for (int64_t i = 0; i < (int64_t)ranks * ranks; i++) {
     const int to = (int)(i / ranks), from = (int)(i % ranks);
     const double value = values[((int64_t)to * WAYS + way) * ranks + from];
-    const double speed = way == TURNS ? -value : value;
     if (!isfinite(value)) continue;
-    if (speed < worst) {
-      worst = speed;
+    if (value < worst) {
+      worst = value;
       s.from = from;
       s.to = to;
     }
@@ -223,16 +220,14 @@ static summary summary_of(const double *values, int ranks, link_way way, double 
 }
 
 static void record_way(const summary *s, link_way way, dm_record *record) {
-  const bool time = way == TURNS;
   const char *const parts[] = {"median", "least", "most"};
   const double numbers[] = {s->median, s->least, s->most};
   char text[200], shown[3][32];
   for (int i = 0; i < 3; i++) { /* unknown values, too: the CSV has the same columns for all */
     char path[64];
-    snprintf(path, sizeof path, "%s.%s_%s_%s", time ? "times" : "rates", names[way], parts[i],
-             time ? "s" : "Bps");
+    snprintf(path, sizeof path, "rates.%s_%s_Bps", names[way], parts[i]);
     dm_record_real(record, path, NULL, DM_SHOWN_PLAIN, numbers[i]);
-    (time ? dm_format_seconds : dm_format_rate)(numbers[i], shown[i]);
+    dm_format_rate(numbers[i], shown[i]);
   }
   if (s->count == 0) return;
   snprintf(text, sizeof text, "median %s, least %s, most %s; slowest from rank %d to %d", shown[0],

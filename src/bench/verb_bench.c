@@ -3,14 +3,19 @@
 
 #include "backend/backend.h"
 #include "bench/bench.h"
-#include "bench/bench_files.h"
 #include "bench/kernel_choice.h"
 #include "bench/verbs.h"
 #include "cli/session.h"
 #include "core/units.h"
 #include "options/request.h"
 
-enum { DEFAULT_SIZE = 2048, FROM_HOST = 1, FROM_DEVICE = 2, FROM_FILE = 3 }; /* as in the table */
+enum {
+  DEFAULT_SIZE = 2048,
+  MOST_REPETITIONS = 1000,
+  FROM_HOST = 1,
+  FROM_DEVICE = 2,
+  FROM_FILE = 3
+}; /* as in the table */
 
 /* auto leaves the choice to the planner: GPU memory as far as the shares fit and can be gathered
  * there. */
@@ -227,4 +232,28 @@ static dm_status bench_rates(dm_run *run, const dm_call *call, void *shared, dm_
 
 int dm_bench_verb_rates(dm_call *call) {
   return dm_cli_run_job(call, DM_OK, &(dm_work){.run = bench_rates});
+}
+
+/* ---- links ---- */
+
+static dm_status read_links(const dm_call *call, dm_bench_links *wanted) {
+  *wanted = (dm_bench_links){.repetitions = (int)call->own.repetitions};
+  if (call->own.repetitions > MOST_REPETITIONS)
+    return dm_fail(DM_E_USAGE, "option '--repetitions': at most %d", MOST_REPETITIONS);
+  return dm_context(dm_bench_links_sizes(call->own.pieces, wanted), "option '--bytes'");
+}
+
+static dm_status bench_links(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
+  dm_bench_links *wanted = shared;
+  (void)record;
+  wanted->engine = dm_request_engine(&call->settings);
+  return dm_bench_links_run(run, wanted, publish, (void *)call);
+}
+
+int dm_bench_verb_links(dm_call *call) {
+  dm_bench_links wanted = {.sizes = 0};
+  dm_status prepared = dm_cli_ramp(call) ? read_links(call, &wanted) : DM_OK;
+  return dm_cli_run_job(
+      call, prepared,
+      &(dm_work){.run = bench_links, .shared = &wanted, .bytes = sizeof wanted, .reports = true});
 }

@@ -7,7 +7,7 @@
 int dm_bench_verb_multiply(dm_call *call);
 int dm_bench_verb_scale(dm_call *call);
 int dm_bench_verb_rates(dm_call *call);
-int dm_bench_verb_links(dm_call *call);   /* verb_bench_links.c */
+int dm_bench_verb_links(dm_call *call);
 int dm_bench_verb_kernels(dm_call *call); /* verb_bench_kernels.c */
 
 #endif

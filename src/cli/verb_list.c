@@ -73,7 +73,7 @@ const dm_verb dm_cli_verbs[] = {
       "mpirun -n 8 damier bench scale --size 8192 --series strong,work --ranks 2,4,8"}},
     {"bench links", DM_VERB_BENCH_LINKS, "", 0, 0,
      "measure the bandwidth of each transport between pairs of ranks",
-     "Rank 0 and each other rank are measured in one direction, in both at once and in both alternating while"
+     "Rank 0 and each other rank are measured in one direction and in both at once while"
      " all others rest; then all ranks in pairs in both directions at once.\nTwo messages are in flight, as for panels.\n"
      "The bytes received are checked before anything is timed.\nWith shared memory, receiving means copying out of"
      " it.\n"
