@@ -25,7 +25,6 @@ print(library.__name__, library.__version__ + ",", "h5py", h5py.__version__ + ",
       *(["with", *blas] if blas else []))
 """
 SCRIPTS = {"numpy": NUMPY, "cupy": CUPY, "torch": TORCH}
-BLOCK = 128  # block size of pdgemm
 
 
 @dataclasses.dataclass
@@ -103,12 +102,6 @@ def all_rows(options, launcher, environment):
         for ranks in options.ranks if launcher.program else []:
             yield from launcher.rows(ranks, f"mpirun{suffix}", words, own_record=True)
     yield from python_rows(options.python, environment)
-    for ranks in options.ranks if launcher.program else []:
-        if options.pdgemm:
-            # The same distribution of cores as damier's.
-            threads = f"OPENBLAS_NUM_THREADS={max(1, options.cores // ranks)}"
-            words = ["env", threads, options.pdgemm, "{a}", "{b}", "{c}", str(BLOCK)]
-            yield from launcher.rows(ranks, "pdgemm", words, library="ScaLAPACK, serial HDF5")
     for ranks in sorted({1, *options.ranks}) if launcher.program else []:
         if launcher.words(ranks):
             yield Row(f"hostname-{ranks}", [*launcher.words(ranks), "hostname"], ranks, product=False)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times what users get: whole commands, from fork to exit, that make C = A B from the same files into a file.
 
-    scripts/bench/user.sh ...      builds what is needed, and passes its options on to this
+    scripts/bench/user_runs.py --damier build/release/damier      results.py makes tables of the records
 
 Of each set (a size and a type) the rows alternate: A B C, A B C. The first round is not timed; in it each C
 is compared with NumPy's product at some rows. Every C of damier is verified by itself, too.
@@ -167,8 +167,6 @@ def powers(cores):
 
 def in_path(program):
     """Its name, by which commands find it from now on."""
-    if not program:
-        return None
     path = pathlib.Path(program).resolve()
     if not os.access(path, os.X_OK):
         sys.exit(f"{program} is no program")
@@ -195,15 +193,13 @@ def read_options():
     parser.add_argument("--python", type=words_of(str), default="python3 /usr/bin/python3",
                         help="where h5py, NumPy, CuPy and torch are looked for, in this order")
     parser.add_argument("--launcher", default="mpirun")
-    parser.add_argument("--pdgemm", help="what is built of tests/bench/pdgemm_files.c")
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "docs/results/user.jsonl")
     options = parser.parse_args()
     if set(options.types) - set(TYPES) or options.pairs < 1:
         parser.error("types are f64 and f32, pairs at least 1")
     options.cores = len(os.sched_getaffinity(0))
     options.ranks = options.ranks or powers(options.cores)
-    for name in ("damier", "pdgemm"):
-        setattr(options, name, in_path(getattr(options, name)))
+    options.damier = in_path(options.damier)
     options.output = options.output.resolve()
     in_memory = os.access("/dev/shm", os.W_OK) and not options.cold
     options.folder = os.path.abspath(options.folder or ("/dev/shm" if in_memory else tempfile.gettempdir()))

@@ -1,13 +1,5 @@
-#!/usr/bin/env python3
-"""Table of the records of scripts/bench/user.sh: whole commands between which users can choose.
-
-    scripts/report/user_tables.py docs/results/user.jsonl [--output TABLE.md]
-"""
-import argparse
-import pathlib
-import sys
-
-from tables import code_of, estimate, grouped, median, ratios, read_records, table
+"""Tables of the records of scripts/bench/user_runs.py: whole commands between which users can choose."""
+from tables import code_of, estimate, grouped, median, ratios, table
 
 DIGITS = 3
 GPU_PROGRAMS = ("cupy", "torch")
@@ -105,22 +97,3 @@ def tables(records):
                 "the best of damier / the best other")
         lines += [""] * bool(lines) + table(head, rows) + measured_on(mine)
     return lines
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("files", nargs="+")
-    parser.add_argument("--output", type=pathlib.Path, help="Markdown [standard output]")
-    options = parser.parse_args()
-    records = [record for file in options.files for record in read_records(file) if record["verb"] == "user"]
-    if not records:
-        sys.exit("there is no record of scripts/bench/user.sh")
-    text = "\n".join(tables(records)) + "\n"
-    if options.output:
-        options.output.write_text(text)
-    else:
-        print(text, end="")
-
-
-if __name__ == "__main__":
-    main()

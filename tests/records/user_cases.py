@@ -48,7 +48,7 @@ def check_commands(damier, folder):
     wrong.chmod(0o700)
     last = bench(damier, output, "numpy", "--sizes", 32, "--types", "f64", python=wrong, expect=1)[-1]
     assert last["error"] == "C is not NumPy's product" and not last["repetitions"]["command_s"], last
-    head, _, row, failed = script("report/user_tables.py", output).splitlines()[:4]
+    head, _, row, failed = script("report/results.py", output).splitlines()[2:6]
     assert all(f"`{name}`, s" in head for name in ROWS), head
     assert row.startswith("| 40 x 32 x 24 | f32 |") and "; 1.00 |" in row, row
     assert "| failed |" in failed, failed
