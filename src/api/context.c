@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/call_checks.h"
+#include "backend/backend.h"
 #include "check/verdict.h"
 #if DAMIER_MPI
 #include "comm/comm_mpi.h"
@@ -34,11 +35,12 @@ static int answer(dm_status status, damier_error *error) {
 typedef struct visit {
   damier_context *context; /* NULL: it was refused */
   dm_plain_numbers numbers;
+  int gpu; /* that the caller's thread has selected; -1: none */
 } visit;
 
 /* Other ranks do not know if this fails. */
 static dm_status enter(visit *v, damier_context *context) {
-  *v = (visit){0};
+  *v = (visit){.gpu = -1};
   dm_plain_numbers_begin(&v->numbers);
   if (!context) return dm_fail(DM_E_USAGE, "the context is NULL");
   if (atomic_flag_test_and_set(&context->busy))
@@ -46,6 +48,8 @@ static dm_status enter(visit *v, damier_context *context) {
                    "neither the progress function nor another thread may use it meanwhile");
   v->context = context;
   context->numbers = v->numbers;
+  if (strcmp(dm_chosen(&context->settings, "backend"), "cpu") != 0)
+    v->gpu = dm_backend_current_gpu();
   return dm_comm_usable(context->run.world);
 }
 
@@ -53,6 +57,7 @@ static int leave(visit *v, dm_status status, damier_error *error) {
   const int code = answer(status, error);
   if (v->context) atomic_flag_clear(&v->context->busy);
   dm_plain_numbers_end(&v->numbers);
+  dm_backend_select_gpu(v->gpu);
   return code;
 }
 
@@ -107,7 +112,7 @@ static void close_context(damier_context *context) {
 /* ADOPTED: the outcome of getting WORLD. */
 static int open_in(dm_status adopted, dm_comm *world, damier_context **context,
                    damier_error *error) {
-  visit v = {0};
+  visit v = {.gpu = -1};
   damier_context *new = NULL;
   dm_plain_numbers_begin(&v.numbers);
   dm_status status = adopted ? adopted : open_context(world, &new);

@@ -42,6 +42,11 @@ void dm_backend_name_kernels(void);
 /* Whether this program was built for GPUs and the machine has a driver for them; starts nothing. */
 bool dm_backend_has_driver(void);
 
+/* The GPU that the calling thread has selected, and its selection: backends change it. -1: the
+ * machine has none, or the program was built without GPUs. */
+int dm_backend_current_gpu(void);
+void dm_backend_select_gpu(int index);
+
 /* Starts the GPU of LOCAL_RANK in a thread while the caller works. ONLY: the job has no other rank.
  * NULL: not needed. (backend_list.c) */
 typedef struct dm_warm_up dm_warm_up;

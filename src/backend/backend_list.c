@@ -57,6 +57,14 @@ bool dm_backend_has_driver(void) {
   return dm_cuda_has_driver();
 }
 
+int dm_backend_current_gpu(void) {
+  return dm_cuda_has_driver() ? dm_cuda_current() : -1;
+}
+
+void dm_backend_select_gpu(int index) {
+  if (index >= 0) dm_cuda_select(index);
+}
+
 const dm_backend_ops *dm_backend_auto(void) {
   return !dm_backend_cuda.not_built && dm_cuda_device_count() > 0 ? &dm_backend_cuda
                                                                   : &dm_backend_cpu;

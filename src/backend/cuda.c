@@ -41,6 +41,17 @@ void dm_cuda_see_one(void) {
   (void)setenv("CUDA_VISIBLE_DEVICES", first, 1); /* on failure the start only takes longer */
 }
 
+int dm_cuda_current(void) {
+  int index = -1;
+  if (cudaGetDevice(&index) == cudaSuccess) return index;
+  (void)cudaGetLastError();
+  return -1;
+}
+
+void dm_cuda_select(int index) {
+  (void)cudaSetDevice(index);
+}
+
 bool dm_cuda_has_driver(void) {
   return access("/dev/nvidiactl", F_OK) == 0;
 }

@@ -26,6 +26,10 @@ void dm_cuda_see_one(void);
  * set. (cuda_list.c) */
 void dm_cuda_list(dm_gpu_list *list);
 
+/* The GPU that the calling thread has selected; -1: none. */
+int dm_cuda_current(void);
+void dm_cuda_select(int index);
+
 /* Whether the machine has a driver, without starting it. */
 bool dm_cuda_has_driver(void);
 

@@ -19,6 +19,14 @@ int dm_cuda_device_count(void) {
 void dm_cuda_see_one(void) {
 }
 
+int dm_cuda_current(void) {
+  return -1;
+}
+
+void dm_cuda_select(int index) {
+  (void)index;
+}
+
 bool dm_cuda_has_driver(void) {
   return false;
 }

@@ -9,6 +9,16 @@
 void dm_cuda_see_one(void) {
 }
 
+static _Thread_local int current;
+
+int dm_cuda_current(void) {
+  return current;
+}
+
+void dm_cuda_select(int index) {
+  current = index;
+}
+
 bool dm_cuda_has_driver(void) {
   return true;
 }

@@ -47,7 +47,10 @@ static void try_case(gpu_test *t, damier_context *context, random_state *r, shap
   placed old = place(t, r, type_c, of.m, of.n, 2);
   placed c = place(t, r, type_c, of.m, of.n, own ? 2 : -1);
   damier_old_c(context, own || e.beta == 0 ? NULL : &old.m, &error);
+  const int other = (dm_backend_current_gpu() + 1) % t->device.visible;
+  dm_backend_select_gpu(other);
   const int code = damier_multiply(context, &a.m, &b.m, &c.m, &error);
+  CHECK(&t->base, dm_backend_current_gpu() == other, "case %d: another GPU is selected", number);
   CHECK(&t->base, code == DAMIER_OK, "case %d: %s", number, error.message);
   take_from_gpu(&t->base, t->gpu, &c.s, &c.there);
   const int64_t wrong = code ? 0 : count_wrong(&t->base, &c.s, &e, of.k);
