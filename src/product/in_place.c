@@ -7,6 +7,7 @@
 #include "check/verdict.h"
 #include "core/clock.h"
 #include "engine/phases.h"
+#include "product/stationary.h"
 #include "run/facts.h"
 
 /* One product. */
@@ -224,12 +225,20 @@ static dm_status add_operands(void *context) {
   return p->outcome->problem.reads_c ? add(p, dm_freivalds_add_c0, p->whole.c, DM_C) : DM_OK;
 }
 
+/* Calls BEFORE, unless NULL, while the first strips travel; what was started is finished. */
+static dm_status multiply_stationary(product *p, dm_status (*before)(void *context)) {
+  dm_stationary stationary;
+  dm_stationary_start(&p->places->travel, &stationary);
+  dm_status status = before ? before(p) : DM_OK;
+  return dm_status_first(status, dm_stationary_finish(&stationary));
+}
+
 /* One GPU multiplies meanwhile, unless that would replace C; with several, the first strips travel:
  * each sum would wait for room beside a product. */
 static dm_status multiply_with_sums(product *p) {
   const bool first = p->outcome->problem.reads_c;
   dm_event done;
-  if (p->run->ranks > 1) return dm_stationary_multiply(&p->places->travel, add_operands, p);
+  if (p->run->ranks > 1) return multiply_stationary(p, add_operands);
   if (first) DM_TRY(add_operands(p));
   DM_TRY(dm_backend_multiply(p->backend, &p->whole, NULL, &done));
   dm_status status = first ? DM_OK : add_operands(p);
@@ -261,7 +270,7 @@ static dm_status multiply_once(dm_in_place *kept, product *p, int draw) {
 
 static dm_status multiply_unchecked(product *p) {
   dm_event done;
-  if (p->run->ranks > 1) return dm_stationary_multiply(&p->places->travel, NULL, NULL);
+  if (p->run->ranks > 1) return multiply_stationary(p, NULL);
   p->outcome->posted = p->stream != NULL;
   DM_TRY(dm_backend_multiply(p->backend, &p->whole, p->stream, &done));
   return dm_backend_wait(p->backend, done);

@@ -9,26 +9,7 @@
 
 enum { TAGS = 1 << 15 };
 
-/* The items of one product on one rank; so many are being copied, and so on. */
-typedef struct flow {
-  const dm_travel *t;
-  dm_workspace *space;
-  int rank, ranks;
-  uint64_t base; /* fillings of earlier products */
-  int64_t items, copying, published, arrived, multiplied;
-  dm_event copied[DM_GATHERS]; /* of item i at i % DM_GATHERS */
-  int tickets[DM_GATHERS];
-  bool joining; /* the next item to multiply, with the event */
-  dm_event joined;
-  dm_event read[DM_READ];                                 /* the last product of each place */
-  int64_t *offset, *bytes, *source, *given, *given_bytes; /* of a gather while it is posted */
-  dm_status (*before)(void *context);                     /* NULL: it has been called */
-  void *context;
-  dm_status met;     /* its outcome */
-  dm_status failure; /* of this rank alone: it goes on without data, so that no other waits */
-} flow;
-
-static void endure(flow *f, dm_status status) {
+static void endure(dm_stationary *f, dm_status status) {
   if (!f->failure)
     f->failure = status;
   else
@@ -44,7 +25,7 @@ typedef struct own_strip {
   char *slot;
 } own_strip;
 
-static own_strip strip_of(const flow *f, int64_t index) {
+static own_strip strip_of(const dm_stationary *f, int64_t index) {
   const dm_item item = dm_travel_item(f->t, index);
   const dm_carried *of = &f->t->carried[item.hand];
   const dm_range cols = dm_strips_cols(&of->strips, item.strip, f->rank);
@@ -56,11 +37,11 @@ static own_strip strip_of(const flow *f, int64_t index) {
 }
 
 /* Where a slot has the piece of RANK, and its size. */
-static int64_t piece_at(const flow *f, const own_strip *s, int rank) {
+static int64_t piece_at(const dm_stationary *f, const own_strip *s, int rank) {
   return dm_travel_bytes(f->t, s->of->strips.rows[rank].begin, s->width);
 }
 
-static int64_t piece_bytes(const flow *f, const own_strip *s, int rank) {
+static int64_t piece_bytes(const dm_stationary *f, const own_strip *s, int rank) {
   return dm_travel_bytes(f->t, dm_range_size(s->of->strips.rows[rank]), s->width);
 }
 
@@ -71,7 +52,7 @@ static bool moves(const own_strip *s, int giver, int taker) {
 /* ---- copies ---- */
 
 /* Nobody reads the slot of item INDEX any more: neither peers nor copies nor products. */
-static dm_status is_free(const flow *f, int64_t index, bool *free) {
+static dm_status is_free(const dm_stationary *f, int64_t index, bool *free) {
   const int64_t last = dm_travel_before(f->t, index);
   *free = last < 0;
   if (*free || last >= f->multiplied) return DM_OK;
@@ -84,7 +65,7 @@ static dm_status is_free(const flow *f, int64_t index, bool *free) {
              : dm_backend_test(f->space->backend, f->read[dm_travel_read(f->t, item.strip)], free);
 }
 
-static dm_status copy(const flow *f, const own_strip *s, dm_view to, dm_view from,
+static dm_status copy(const dm_stationary *f, const own_strip *s, dm_view to, dm_view from,
                       dm_event *copied) {
   const bool turned = s->of->by_columns;
   return dm_backend_copy(f->space->backend, turned ? dm_view_transpose(to) : to,
@@ -92,7 +73,7 @@ static dm_status copy(const flow *f, const own_strip *s, dm_view to, dm_view fro
 }
 
 /* Copies this rank's piece to its slot. */
-static dm_status copy_piece(flow *f, int64_t index) {
+static dm_status copy_piece(dm_stationary *f, int64_t index) {
   const own_strip s = strip_of(f, index);
   const dm_strips *strips = &s.of->strips;
   dm_event *copied = &f->copied[index % DM_GATHERS];
@@ -106,7 +87,7 @@ static dm_status copy_piece(flow *f, int64_t index) {
 }
 
 /* Copies the pieces of an item that has arrived to one matrix. */
-static dm_status join(flow *f, int64_t index) {
+static dm_status join(dm_stationary *f, int64_t index) {
   const own_strip s = strip_of(f, index);
   f->joined = 0;
   if (!dm_strips_takes(&s.of->strips, s.item.strip, f->rank)) return DM_OK;
@@ -124,7 +105,7 @@ static dm_status join(flow *f, int64_t index) {
 
 /* ---- steps ---- */
 
-static void lay_out(flow *f, int64_t index, const own_strip *s) {
+static void lay_out(dm_stationary *f, int64_t index, const own_strip *s) {
   const int64_t place = dm_travel_place(f->t, index);
   for (int r = 0; r < f->ranks; r++) {
     f->offset[r] = piece_at(f, s, r);
@@ -135,7 +116,7 @@ static void lay_out(flow *f, int64_t index, const own_strip *s) {
   }
 }
 
-static dm_status post_gather(flow *f, int64_t index) {
+static dm_status post_gather(dm_stationary *f, int64_t index) {
   dm_transport *transport = f->space->transport;
   const own_strip s = strip_of(f, index);
   lay_out(f, index, &s);
@@ -154,7 +135,7 @@ static dm_status post_gather(flow *f, int64_t index) {
   return dm_transport_post(transport, &gather, &f->tickets[index % DM_GATHERS]);
 }
 
-static dm_status multiply_item(flow *f, int64_t index) {
+static dm_status multiply_item(dm_stationary *f, int64_t index) {
   dm_whole_product product;
   int64_t strip;
   if (!dm_travel_product(f->t, index, &product, &strip)) return DM_OK;
@@ -162,7 +143,7 @@ static dm_status multiply_item(flow *f, int64_t index) {
                              &f->read[dm_travel_read(f->t, strip)]);
 }
 
-static dm_status advance_copies(flow *f, bool *moved) {
+static dm_status advance_copies(dm_stationary *f, bool *moved) {
   bool done = false;
   if (f->copying == f->items || f->copying - f->arrived == DM_GATHERS) return DM_OK;
   DM_TRY(is_free(f, f->copying, &done));
@@ -172,7 +153,7 @@ static dm_status advance_copies(flow *f, bool *moved) {
 }
 
 /* The transport's errors end the flow. */
-static dm_status advance_gathers(flow *f, bool *moved) {
+static dm_status advance_gathers(dm_stationary *f, bool *moved) {
   bool done = true;
   const bool may = f->published < f->copying && f->published - f->arrived < DM_GATHERS;
   if (may && !f->failure)
@@ -189,9 +170,9 @@ static dm_status advance_gathers(flow *f, bool *moved) {
   return DM_OK;
 }
 
-static dm_status advance_products(flow *f, bool *moved) {
+static dm_status advance_products(dm_stationary *f, bool *moved) {
   bool ready = true;
-  if (f->multiplied == f->arrived || f->before) return DM_OK;
+  if (f->multiplied == f->arrived || f->waits) return DM_OK;
   const dm_item item = dm_travel_item(f->t, f->multiplied);
   const bool joins = dm_travel_joins(f->t, item.hand);
   if (joins && !f->joining) {
@@ -209,7 +190,7 @@ static dm_status advance_products(flow *f, bool *moved) {
 }
 
 /* Starts or completes what can be. */
-static dm_status advance(flow *f, bool *moved) {
+static dm_status advance(dm_stationary *f, bool *moved) {
   *moved = false;
   if (!f->failure) endure(f, advance_copies(f, moved));
   DM_TRY(advance_gathers(f, moved));
@@ -222,60 +203,48 @@ static dm_status advance(flow *f, bool *moved) {
 
 /* ---- the product ---- */
 
-/* Its errors are agreed. */
-static void leave(flow *f) {
-  if (f->before) f->met = f->before(f->context);
-  f->before = NULL;
-}
-
-/* The first items are on their way, and no peer waits for this rank before it is back. */
-static bool may_leave(const flow *f) {
-  return f->published >= dm_min(f->items, f->t->slots + f->t->both);
-}
-
-static dm_status run_items(flow *f) {
+/* Until ITEMS have been MULTIPLIED, or only published. Broken: the transport's error. */
+static void run(dm_stationary *f, const int64_t *count, int64_t items) {
   bool moved;
-  while (f->multiplied < f->items) {
-    DM_TRY(advance(f, &moved));
-    if (may_leave(f)) leave(f);
+  while (*count < items && !f->broke) {
+    f->broke = advance(f, &moved);
     if (moved) dm_watch_moved(f->t->run->watch);
     dm_watch_poll(f->t->run->watch);
-    if (!moved) DM_TRY(dm_transport_rest(f->space->transport));
+    if (!moved && !f->broke) f->broke = dm_transport_rest(f->space->transport);
   }
-  return DM_OK;
+  /* The peers go on without this rank. */
+  if (f->broke) dm_transport_abandon(f->space->transport);
 }
 
-/* Lets the peers go on if the transport broke, and ends what this rank has started. */
-static void end_flow(flow *f, bool broken) {
-  if (broken) dm_transport_abandon(f->space->transport);
-  leave(f);
+/* The first items need nothing that peers do in this product, nor do peers wait for more of them.
+ */
+void dm_stationary_start(dm_travel *t, dm_stationary *f) {
+  const int ranks = t->run->ranks;
+  *f = (dm_stationary){.t = t,
+                       .space = t->space,
+                       .rank = t->run->rank,
+                       .ranks = ranks,
+                       .base = t->space->fillings,
+                       .items = dm_travel_items(t),
+                       .offset = t->lists,
+                       .bytes = t->lists + ranks,
+                       .source = t->lists + 2 * ranks,
+                       .given = t->lists + 3 * ranks,
+                       .given_bytes = t->lists + 4 * ranks,
+                       .waits = true};
+  run(f, &f->published, dm_min(f->items, t->slots + t->both));
+  f->waits = false;
+}
+
+dm_status dm_stationary_finish(dm_stationary *f) {
+  const dm_comm *world = f->t->run->world;
+  run(f, &f->multiplied, f->items);
   for (int i = 0; i < DM_READ; i++) endure(f, dm_backend_wait(f->space->backend, f->read[i]));
   f->space->fillings += (uint64_t)f->items;
-}
-
-dm_status dm_stationary_multiply(dm_travel *t, dm_status (*before)(void *context), void *context) {
-  const dm_comm *world = t->run->world;
-  const int ranks = t->run->ranks;
-  flow f = {.t = t,
-            .space = t->space,
-            .rank = t->run->rank,
-            .ranks = ranks,
-            .base = t->space->fillings,
-            .items = dm_travel_items(t),
-            .offset = t->lists,
-            .bytes = t->lists + ranks,
-            .source = t->lists + 2 * ranks,
-            .given = t->lists + 3 * ranks,
-            .given_bytes = t->lists + 4 * ranks,
-            .before = before,
-            .context = context};
-  dm_status broke = run_items(&f);
-  int64_t broken = broke != DM_OK;
-  end_flow(&f, broken);
-  dm_status status = dm_comm_agree(world, dm_status_first(f.failure, broke));
-  if (!status) return f.met;
-  dm_status_free(f.met);
+  int64_t broken = f->broke != DM_OK;
+  dm_status status = dm_comm_agree(world, dm_status_first(f->failure, f->broke));
+  if (!status) return DM_OK;
   dm_status counted = dm_comm_max_i64(world, &broken, 1);
-  if (!counted && broken) dm_workspace_abandon(t->space);
+  if (!counted && broken) dm_workspace_abandon(f->space);
   return dm_status_first(status, counted);
 }

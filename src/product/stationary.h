@@ -7,11 +7,31 @@
 #define DM_PRODUCT_STATIONARY_H
 
 #include "product/travel.h"
+#include "transport/transport_table.h"
 
-/* Collective, with the same outcome on all ranks. BEFORE, unless NULL, is called once, while the
- * first strips travel, before the first product; it may be collective, and its errors must be
- * agreed. */
-dm_status dm_stationary_multiply(dm_travel *travel, dm_status (*before)(void *context),
-                                 void *context);
+/* A product under way on one rank: so many of its items are being copied, and so on. */
+typedef struct dm_stationary {
+  const dm_travel *t;
+  dm_workspace *space;
+  int rank, ranks;
+  uint64_t base; /* fillings of earlier products */
+  int64_t items, copying, published, arrived, multiplied;
+  bool waits;                  /* nothing is multiplied yet */
+  dm_event copied[DM_GATHERS]; /* of item i at i % DM_GATHERS */
+  int tickets[DM_GATHERS];
+  bool joining; /* the next item to multiply, with the event */
+  dm_event joined;
+  dm_event read[DM_READ];                                 /* the last product of each place */
+  int64_t *offset, *bytes, *source, *given, *given_bytes; /* of a gather while it is posted */
+  dm_status failure; /* of this rank alone: it goes on without data, so that no other waits */
+  dm_status broke;   /* the transport */
+} dm_stationary;
+
+/* Sends the first strips on their way; the caller may do other work, collective work included,
+ * before it finishes what it has started: then strips are multiplied. */
+void dm_stationary_start(dm_travel *travel, dm_stationary *product);
+
+/* Collective, with the same outcome on all ranks. */
+dm_status dm_stationary_finish(dm_stationary *product);
 
 #endif
