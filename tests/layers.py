@@ -72,6 +72,18 @@ def check_includes(root):
     return problems
 
 
+HIDDEN = [(re.compile(r"hopper|dm_cuda_|\"backend/c(uda|pu)", re.I), {"backend", "transport"}),  # architectures
+          (re.compile(r"(->|\.)splits\b"), {"core", "backend"})]  # which compute mode it is; other code reads its properties
+
+
+def check_hidden(root):
+    """What belongs to one place is named nowhere else."""
+    return [f"{file.relative_to(root)}: {found.group(0)} belongs in {', '.join(sorted(places))}"
+            for file in sorted(root.glob("src/**/*.[ch]"))
+            for pattern, places in HIDDEN if layer_of(file.relative_to(root)) not in places
+            for found in pattern.finditer(file.read_text())]
+
+
 def units_of(root, folder):
     """Files of FOLDER by unit: a header, the .c files that begin with its name and have no longer one, and its _impl.h."""
     files = sorted(root.glob(f"src/{folder}/*.[ch]"))
@@ -167,7 +179,8 @@ def check_itself():
              "src/product/j.c": '#include "plan/b.h"\n#  include "comm/c.h" /* why */\n',
              "src/run/l.h": "", "src/run/l_impl.h": '#include "run/l.h"\n', "src/run/l.c": '#include "run/m.h"\n',
              "src/run/l_part.c": '#include "run/l_impl.h"\n', "src/run/m.h": "", "src/run/m.c": '#include "run/m.h"\n'}
-    planted = {"src/core/x.c": '#include "plan/b.h"\n', "src/file/x.c": '#include "plan/b.h"\n',
+    planted = {"src/run/y.c": "if (dm_cuda_x()) ;\n", "src/run/z.c": "if (row->splits) ;\n",
+               "src/core/x.c": '#include "plan/b.h"\n', "src/file/x.c": '#include "plan/b.h"\n',
                "src/comm/x.c": '#include "kernels/k.h"\n',
                "src/run/x.c": '#include "kernels/ladder/k.cuh"\n',
                "kernels/ladder/x.cu": '#include "kernels/helpers/k.h"\n',
@@ -202,7 +215,7 @@ def problems_of(files):
 
 
 def check_all(root):
-    return check_includes(root) + check_levels(root) + check_rungs(root) + check_names(root)
+    return check_includes(root) + check_levels(root) + check_hidden(root) + check_rungs(root) + check_names(root)
 
 
 def main():

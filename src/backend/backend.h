@@ -9,6 +9,7 @@
 
 #include "backend/backend_table.h"
 #include "backend/gpu_list.h"
+#include "kernels/registry.h"
 
 /* ---- selecting a backend (backend_list.c) ---- */
 
@@ -21,6 +22,11 @@ const dm_backend_ops *dm_backend_auto(void);
 
 /* All names, built or not; NULL at the end. */
 const dm_backend_ops *const *dm_backend_all(void);
+
+/* The backend for GPUs, built or not, and all kernels of this program for GPUs: DM_KERNEL_COUNT, by
+ * dm_kernel_id. */
+const dm_backend_ops *dm_backend_for_gpus(void);
+const dm_kernel *dm_backend_registry(void);
 
 /* GPUs that this process sees through OPS; 0 for a backend without devices. */
 int dm_backend_device_count(const dm_backend_ops *ops);

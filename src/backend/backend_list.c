@@ -41,6 +41,14 @@ void dm_backend_gpus(dm_gpu_list *list) {
   dm_gpu_list_hide(list);
 }
 
+const dm_backend_ops *dm_backend_for_gpus(void) {
+  return &dm_backend_cuda;
+}
+
+const dm_kernel *dm_backend_registry(void) {
+  return dm_cuda_registry();
+}
+
 double dm_backend_gpu_start(void) {
   return dm_backend_cuda.start;
 }

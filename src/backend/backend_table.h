@@ -18,6 +18,8 @@ typedef struct dm_jit_ops dm_jit_ops;
 /* Handle of posted work; 0: already done. */
 typedef uint64_t dm_event;
 
+enum { DM_CPU_SCRATCH = 36 << 20 }; /* bytes of the cpu backend for types without a CBLAS product */
+
 typedef struct dm_backend_config {
   int local_rank, local_ranks;   /* on this node */
   int threads;                   /* threads of the CPU product; 0: all CPUs of this process */
@@ -35,7 +37,7 @@ typedef struct dm_device {
   int visible;                       /* number of visible GPUs */
   int sharing;                       /* the node's ranks on this device, at least 1 */
   int threads;                       /* threads of the CPU product */
-  bool hopper;                       /* supports rows of dm_compute_needs_hopper */
+  bool own_kernels;                  /* it has those of dm_compute.own_kernels */
   int64_t memory_total, memory_free; /* bytes of the device */
   char library[96];                  /* "OpenBLAS 0.3.21", "cuBLAS 13.1" */
   char advice[200];                  /* how to make it faster; empty: no advice */

@@ -106,7 +106,8 @@ static void read_model(char *text, size_t size) {
 }
 
 static dm_status cpu_device(dm_backend *backend, dm_device *device) {
-  *device = (dm_device){.sharing = 1, .threads = ((cpu_backend *)backend)->threads, .hopper = true};
+  *device =
+      (dm_device){.sharing = 1, .threads = ((cpu_backend *)backend)->threads, .own_kernels = true};
   read_model(device->name, sizeof device->name);
   dm_cpu_library(device->library, sizeof device->library);
   dm_cpu_advice(device->advice, sizeof device->advice);

@@ -5,8 +5,6 @@
 
 #include "backend/backend_table.h"
 
-enum { DM_CPU_SCRATCH = 36 << 20 }; /* bytes in total */
-
 /* Scratch for types without a CBLAS product, allocated on first use. */
 typedef struct dm_cpu_scratch {
   float *a, *b, *c;

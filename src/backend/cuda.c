@@ -216,7 +216,7 @@ static dm_status cuda_device(dm_backend *backend, dm_device *device) {
   DM_TRY(dm_cuda_enter(gpu));
   *device = (dm_device){
       .index = gpu->index, .visible = gpu->visible, .sharing = gpu->sharing, .threads = 1};
-  device->hopper = dm_cuda_is_hopper(gpu);
+  device->own_kernels = dm_cuda_is_hopper(gpu);
   memcpy(device->name, gpu->name, sizeof device->name);
   memcpy(device->id, gpu->id, sizeof device->id);
   find_neighbours(gpu, device->near, sizeof device->near);

@@ -19,7 +19,7 @@ bool dm_cuda_is_hopper(const dm_cuda *gpu) {
 }
 
 dm_status dm_cuda_open_residues(dm_cuda *gpu, const dm_compute *compute) {
-  const bool own = compute && dm_compute_needs_hopper(compute);
+  const bool own = compute && compute->own_kernels;
   if (!compute || (compute->finish == DM_NO_FINISH && !own)) return DM_OK;
   if (!own) return dm_fail(DM_E_USAGE, "products of %.15s are not done on GPUs", compute->name);
   if (!dm_cuda_is_hopper(gpu))

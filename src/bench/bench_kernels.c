@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "backend/backend.h"
-#include "backend/cuda.h"
 #include "backend/tiling.h"
 #include "bench/bench_kernels_impl.h"
 #include "core/buffer.h"
@@ -51,7 +50,7 @@ static dm_status find_kernels(bench *b) {
   dm_status first = DM_OK;
   bool any = false;
   for (int i = 0; i < DM_KERNEL_COUNT; i++) {
-    const dm_kernel *kernel = &dm_cuda_registry()[i];
+    const dm_kernel *kernel = &dm_backend_registry()[i];
     if (!b->wanted->chosen[i]) continue;
     dm_status missing = dm_context(why_not(b, kernel), "kernel %s", kernel->name);
     b->runs[i] = !missing;
@@ -65,7 +64,7 @@ static dm_status find_kernels(bench *b) {
 }
 
 static dm_status open(bench *b) {
-  const dm_backend_ops *ops = &dm_backend_cuda;
+  const dm_backend_ops *ops = dm_backend_for_gpus();
   void *memory;
   if (b->run->ranks > 1)
     return dm_hint(
@@ -74,7 +73,7 @@ static dm_status open(bench *b) {
   if (ops->not_built)
     return dm_hint(dm_fail(DM_E_DEVICE, "bench kernels needs a GPU: %s", ops->not_built),
                    "damier bench kernels --list works everywhere");
-  if (dm_cuda_device_count() == 0)
+  if (dm_backend_device_count(ops) == 0)
     return dm_hint(dm_fail(DM_E_DEVICE, "bench kernels needs a GPU, and this process sees none"),
                    "nvidia-smi lists the GPUs; damier bench kernels --list works everywhere");
   const dm_backend_config config = {.local_ranks = 1, .kernel = "auto"};
@@ -90,7 +89,7 @@ static dm_status open(bench *b) {
 
 static dm_status check_edges(bench *b, dm_operand type) {
   for (int i = 0; i < DM_KERNEL_COUNT; i++) {
-    const dm_kernel *kernel = &dm_cuda_registry()[i];
+    const dm_kernel *kernel = &dm_backend_registry()[i];
     if (!is_wanted(b, kernel, type)) continue;
     DM_TRY(dm_check_edges(b->backend, b->lab, kernel, type, b->wanted->seed, &b->edges[i]));
     if (b->edges[i].failed > 0)
@@ -137,7 +136,7 @@ static dm_status examine_all(bench *b, dm_bed *bed) {
   DM_TRY(dm_bed_open(b->wanted, &b->roof.limits, sets, bed));
   DM_TRY(dm_expect_size(bed, &expected));
   for (int i = 0; i < DM_KERNEL_COUNT; i++) {
-    const dm_kernel *kernel = &dm_cuda_registry()[i];
+    const dm_kernel *kernel = &dm_backend_registry()[i];
     if (kernel->op != bed->op || !is_wanted(b, kernel, bed->type)) continue;
     DM_TRY(dm_context(examine(b, bed, &expected, kernel), "kernel %s, %s", kernel->name,
                       dm_operand_name(bed->type)));
@@ -147,7 +146,7 @@ static dm_status examine_all(bench *b, dm_bed *bed) {
 
 static bool any_of(const bench *b, dm_kernel_op op, dm_operand type) {
   for (int i = 0; i < DM_KERNEL_COUNT; i++) {
-    const dm_kernel *kernel = &dm_cuda_registry()[i];
+    const dm_kernel *kernel = &dm_backend_registry()[i];
     if (kernel->op == op && is_wanted(b, kernel, type)) return true;
   }
   return false;

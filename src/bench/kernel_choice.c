@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backend/cuda.h"
+#include "backend/backend.h"
 #include "core/checked.h"
 #include "core/status.h"
 #include "core/units.h"
@@ -73,7 +73,7 @@ static bool fits(const dm_kernel *kernel, dm_kernel_op op, unsigned types) {
 
 /* Error for PATTERN without a match: no kernel has such a name, or none has the types. */
 static dm_status refuse(const char *pattern, dm_kernel_op op, unsigned types) {
-  const dm_kernel *registry = dm_cuda_registry(), *named = NULL;
+  const dm_kernel *registry = dm_backend_registry(), *named = NULL;
   const char *names[DM_KERNEL_COUNT];
   char wanted[64], has[64];
   for (int i = 0; i < DM_KERNEL_COUNT; i++) {
@@ -96,7 +96,7 @@ static dm_status refuse(const char *pattern, dm_kernel_op op, unsigned types) {
 
 dm_status dm_kernels_choose(const char *text, dm_kernel_op op, unsigned types,
                             bool chosen[DM_KERNEL_COUNT]) {
-  const dm_kernel *registry = dm_cuda_registry();
+  const dm_kernel *registry = dm_backend_registry();
   const bool any = strcmp(text, "*") == 0;
   char pattern[96], wanted[64];
   memset(chosen, 0, DM_KERNEL_COUNT * sizeof *chosen);

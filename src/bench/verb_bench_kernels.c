@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backend/cuda.h"
+#include "backend/backend.h"
 #include "bench/bench_kernels.h"
 #include "bench/verbs.h"
 #include "cli/session.h"
@@ -96,7 +96,7 @@ static void print_kernel_list(const bool chosen[DM_KERNEL_COUNT], FILE *out) {
   fprintf(out, "%-*s  %-9s %-34s %-13s %s\n", NAME_WIDTH, "kernel", "op", "types", "capability",
           "description");
   for (int i = 0; i < DM_KERNEL_COUNT; i++) {
-    const dm_kernel *kernel = &dm_cuda_registry()[i];
+    const dm_kernel *kernel = &dm_backend_registry()[i];
     char types[64], capability[32];
     if (!chosen[i]) continue;
     const char *limits = kernel->limits ? kernel->limits : "";
@@ -118,7 +118,7 @@ static dm_status list(const dm_call *call, const bool chosen[DM_KERNEL_COUNT]) {
     dm_record *record;
     if (!chosen[i]) continue;
     DM_TRY(dm_record_new(call->verb->name, call->command, &record));
-    dm_kernel_describe(&dm_cuda_registry()[i], record);
+    dm_kernel_describe(&dm_backend_registry()[i], record);
     dm_status status = dm_cli_report(call, record);
     dm_record_free(record);
     DM_TRY(status);

@@ -59,7 +59,7 @@ static dm_status ask_device(const dm_call *call, const dm_backend_ops *ops, int 
   machine->device_links = ops->device_memory;
   if (ops->device_memory) {
     machine->link = dm_machine_device_link(device.name);
-    machine->hopper = device.hopper;
+    machine->own_kernels = device.own_kernels;
     int gpus = (int)dm_max(1, dm_backend_device_count(ops));
     machine->device_bytes = device.memory_free / (int64_t)dm_ceil_div(ranks, gpus);
   }

@@ -7,6 +7,7 @@
 
 #include "core/checked.h"
 #include "core/residues.h"
+#include "core/saturating.h"
 #include "core/split.h"
 
 enum {
@@ -24,7 +25,7 @@ enum {
 #define RESIDUES(type, number)                                                                     \
   .work = (type), .operand = DM_I8, .products = (number), .accumulator = DM_I8,                    \
   .accumulators = (number), .sum = (type), .finish = DM_FINISH_LAST, .panel_bytes = (number),      \
-  .moduli = (number)
+  .own_kernels = true, .scans = true, .moduli = (number)
 #define TENSOR_CORES .roundoff = 0x1p-24, .truncates = true
 
 /* Sums of 16-bit products are f32 anyway, so --compute f32 does not convert 16-bit inputs. */
@@ -43,7 +44,8 @@ const dm_compute dm_computes[DM_COMPUTES] = {
     /* tensor cores truncate sums of few products; small numbers lose most when they are split */
     {"f32:f16", "f32:f16", LONG, FLOATING, .work = DM_F32, .operand = DM_F16,
      .products = 3, .accumulator = DM_F32, .accumulators = 1, .sum = DM_F32, .panel_bytes = 4,
-     .roundoff = 0x1p-24, .shortening = 0x1p-18, .splits = true},
+     .roundoff = 0x1p-24, .shortening = 0x1p-18, .own_kernels = true,
+     .falls_back = true, .splits = true},
 };
 /* clang-format on */
 
@@ -98,10 +100,6 @@ dm_view dm_compute_first(const dm_compute *row, dm_view sums) {
 dm_view dm_compute_all(const dm_compute *row, dm_view sums) {
   const int64_t cols = dm_compute_parts(row, sums.dtype) * sums.cols;
   return seen_as(row, sums, row->accumulators * dm_compute_plane(row, cols));
-}
-
-bool dm_compute_needs_hopper(const dm_compute *row) {
-  return row->moduli > 0 || row->splits;
 }
 
 const dm_compute *dm_compute_by(dm_operand operand) {
@@ -186,10 +184,6 @@ void dm_compute_choice_text(dm_compute_choice choice, char text[24]) {
   snprintf(text, 24, moduli == 0 ? "%s" : "%s:%d", name_of(choice), moduli);
 }
 
-dm_compute_choice dm_compute_with_moduli(dm_compute_choice choice, int moduli) {
-  return choice % CHOICES + CHOICES * moduli;
-}
-
 int dm_compute_moduli(dm_compute_choice choice) {
   return choice / CHOICES;
 }
@@ -255,21 +249,98 @@ bool dm_compute_is_fastest(dm_compute_choice choice) {
   return choice == FASTEST;
 }
 
-bool dm_compute_by_residues(const dm_compute *plain, dm_dtype work, int64_t k, dm_compute *row) {
+int dm_compute_alternatives(const dm_compute *plain, dm_dtype work, int64_t k,
+                            dm_compute rows[DM_COMPUTES]) {
+  const int64_t depth = dm_dtype_is_complex(work) ? 2 * k : k; /* real products */
+  int count = 0;
   for (int i = 0; i < DM_COMPUTES && dm_compute_is_plain(plain); i++) {
+    dm_compute *row = &rows[count];
     *row = dm_computes[i];
-    if (row->moduli == 0 || row->work != plain->work) continue;
-    set_moduli(row, moduli_of(AUTO, dm_compute_parts(row, work) * k, row));
-    return true;
+    if (row->work != plain->work) continue;
+    if (row->moduli > 0) set_moduli(row, moduli_of(AUTO, dm_compute_parts(row, work) * k, row));
+    const bool splits = row->splits && dm_split_factor(depth) <= (double)depth;
+    count += row->moduli > 0 || splits;
   }
-  return false;
+  return count;
 }
 
-bool dm_compute_by_split(const dm_compute *plain, dm_dtype work, int64_t k, dm_compute *row) {
-  const int64_t depth = dm_dtype_is_complex(work) ? 2 * k : k; /* real products */
-  for (int i = 0; i < DM_COMPUTES && dm_compute_is_plain(plain); i++) {
-    *row = dm_computes[i];
-    if (row->splits && row->work == plain->work) return dm_split_factor(depth) <= (double)depth;
-  }
-  return false;
+dm_compute_choice dm_compute_instead(dm_compute_choice wanted, const dm_compute *row, int moduli) {
+  dm_compute_choice natively = wanted;
+  if (moduli > 0 && dm_compute_moduli(wanted) == 0 && !dm_compute_is_fastest(wanted))
+    return wanted % CHOICES + CHOICES * moduli;
+  (void)dm_compute_parse(dm_dtype_name(row->work), &natively);
+  return natively;
+}
+
+double dm_compute_factor(const dm_compute *row, dm_dtype work, int64_t k) {
+  const int64_t depth = dm_dtype_is_complex(work) ? 2 * k : k;
+  return row->splits ? fmax((double)depth, dm_split_factor(depth)) : 0;
+}
+
+/* ---- what products on a GPU cost besides the multiplication ---- */
+
+static int64_t parts_of(dm_dtype work) {
+  return dm_dtype_is_complex(work) ? 2 : 1;
+}
+
+/* Residues of a part of a panel of A and of B, and in the same memory sums of some rows. */
+static int64_t residue_bytes(const dm_compute *row, const dm_compute_extent *e) {
+  const int64_t parts = parts_of(e->work);
+  const int64_t cols = dm_times(parts, e->cols), width = dm_times(parts, e->width);
+  const int64_t depth = dm_rounded(dm_min(width, DM_RESIDUES_SPLIT), DM_RESIDUES_ROW);
+  const int64_t lines =
+      dm_plus(dm_rounded(e->rows, DM_RESIDUES_ROWS), dm_rounded(cols, DM_RESIDUES_ROWS));
+  const int64_t sums =
+      dm_min(dm_padded(e->rows, cols, 8), dm_max(DM_RESIDUES_SUMS, dm_padded(1, cols, 8)));
+  return dm_max(dm_times(row->panel_bytes, dm_times(lines, depth)), sums);
+}
+
+/* Split parts of a panel of A and of B, statistics of their lines, exponents and lists. */
+static int64_t split_bytes(const dm_compute *row, const dm_compute_extent *e) {
+  const int64_t parts = parts_of(e->work);
+  const int64_t cols = dm_times(parts, e->cols), lines = dm_plus(e->rows, cols);
+  const int64_t depth = dm_min(dm_times(parts, e->width), DM_SPLIT_DEPTH);
+  const int64_t elements = dm_plus(dm_times(e->rows, dm_rounded(depth, DM_SPLIT_ROW)),
+                                   dm_times(depth, dm_rounded(cols, DM_SPLIT_ROW)));
+  return dm_plus(
+      dm_times(row->panel_bytes, elements),
+      dm_plus(DM_SPLIT_COUNTS, dm_times(2 * sizeof(int32_t) + sizeof(dm_split_line), lines)));
+}
+
+int64_t dm_compute_scratch(const dm_compute *row, const dm_compute_extent *e) {
+  if (row->splits) return split_bytes(row, e);
+  if (row->moduli > 0) return residue_bytes(row, e);
+  const int64_t panels = dm_plus(dm_packed(e->rows, e->width, 1), dm_packed(e->width, e->cols, 1));
+  return dm_plus(dm_times(row->panel_bytes, panels), dm_packed(e->rows, e->cols, row->tile_bytes));
+}
+
+/* A is read once and B twice; complex numbers of B are written in two rows. */
+static double split_moved(const dm_compute *row, const dm_compute_extent *e) {
+  const double parts = (double)parts_of(e->work), halves = parts * (double)row->panel_bytes;
+  const double work = (double)dm_dtype_size(e->work);
+  return (double)e->depth *
+         ((double)e->rows * (work + halves) + (double)e->cols * (2 * work + parts * halves));
+}
+
+/* A and B are split (complex numbers of B into two of each part); finally sums are computed and
+ * moved to their place. */
+static double residue_moved(const dm_compute *row, const dm_compute_extent *e) {
+  const double parts = (double)parts_of(e->work);
+  const double each = (double)dm_dtype_size(e->work) + parts * (double)row->panel_bytes;
+  const double of_panels =
+      (double)e->depth * ((double)e->rows + parts * (double)e->cols * e->prepared) * each;
+  const double of_c =
+      (double)e->rows * (double)dm_dtype_size(e->sum) * (double)(e->wide + 3 * e->cols);
+  return of_panels + of_c;
+}
+
+double dm_compute_moved(const dm_compute *row, const dm_compute_extent *extent) {
+  if (row->splits) return split_moved(row, extent);
+  return row->moduli > 0 ? residue_moved(row, extent) : 0;
+}
+
+double dm_compute_depth(const dm_compute *row, dm_dtype work) {
+  const double parts = (double)parts_of(work);
+  if (row->splits) return DM_SPLIT_DEPTH / parts;
+  return row->moduli > 0 ? DM_RESIDUES_SPLIT / parts : INFINITY;
 }

@@ -45,10 +45,12 @@ typedef struct dm_compute {
   double roundoff;     /* unit roundoff of the sums, ... */
   double shortening;   /* ... relative error of truncated operands, ... */
   bool truncates;      /* ... and whether sums on tensor cores truncate low bits */
-  int moduli;          /* not 0: products are of residues (core/residues.h); all of k is scanned
-                          before the first product */
-  bool splits;         /* operands are sums of two of type OPERAND (core/split.h); each panel has
-                          its own exponents */
+  bool own_kernels;    /* GPUs need kernels of ours for it, which not every GPU has */
+  bool scans;          /* all of k is scanned for exponents before the first product */
+  bool falls_back;     /* what it does not suit is multiplied natively, and counted */
+  /* Read only here and in backends: which products these are. */
+  int moduli;  /* not 0: of residues (core/residues.h) */
+  bool splits; /* of operands that are sums of two of type OPERAND (core/split.h) */
 } dm_compute;
 
 enum { DM_ACCUMULATORS = 32 }; /* maximum per element */
@@ -78,8 +80,23 @@ dm_view dm_compute_all(const dm_compute *row, dm_view sums);
 enum { DM_COMPUTES = 9 };
 extern const dm_compute dm_computes[DM_COMPUTES];
 
-/* Whether GPUs need their own kernels for it, with compute capability 9.0. */
-bool dm_compute_needs_hopper(const dm_compute *row);
+/* A product on a GPU: rows and columns of a block of C, depth of k, and width of a panel, in
+ * elements. WIDE: columns of C's block with all accumulators. PREPARED: how often op(B) is
+ * converted or split. */
+typedef struct dm_compute_extent {
+  dm_dtype work, sum;
+  int64_t rows, cols, depth, width, wide;
+  double prepared;
+} dm_compute_extent;
+
+/* Device memory for a product besides operands and sums; saturating. */
+int64_t dm_compute_scratch(const dm_compute *row, const dm_compute_extent *extent);
+
+/* Bytes that a product moves in device memory besides those of the multiplication itself. */
+double dm_compute_moved(const dm_compute *row, const dm_compute_extent *extent);
+
+/* Largest depth of k in one product of WORK on a GPU. */
+double dm_compute_depth(const dm_compute *row, dm_dtype work);
 
 /* The first row that multiplies OPERAND, or the parts of a complex operand. */
 const dm_compute *dm_compute_by(dm_operand operand);
@@ -135,8 +152,7 @@ typedef int dm_compute_choice;
 /* Parses "f64", "f64:int8:16", ...; false if TEXT is not a choice; *choice is then unchanged. */
 bool dm_compute_parse(const char *text, dm_compute_choice *choice);
 void dm_compute_choice_text(dm_compute_choice choice, char text[24]);
-/* CHOICE with this number of moduli; the number that CHOICE states, 0: the row's default. */
-dm_compute_choice dm_compute_with_moduli(dm_compute_choice choice, int moduli);
+/* The number of moduli that CHOICE states; 0: the row's default. */
 int dm_compute_moduli(dm_compute_choice choice);
 /* "fastest": the planner may choose another row than auto's if it is faster and not less
  * accurate. */
@@ -147,11 +163,16 @@ bool dm_compute_is_fastest(dm_compute_choice choice);
  * auto's row. DM_E_USAGE if no row fits. */
 dm_status dm_compute_choose(dm_compute_choice choice, dm_dtype input, int64_t k, dm_compute *row);
 
-/* The row of residues that is as accurate as PLAIN for products of WORK; false if there is none. */
-bool dm_compute_by_residues(const dm_compute *plain, dm_dtype work, int64_t k, dm_compute *row);
+/* The rows of ROWS, and their number, that are as accurate as PLAIN, a plain one, for products of
+ * WORK with depth K, and may be faster on GPUs with our kernels. */
+int dm_compute_alternatives(const dm_compute *plain, dm_dtype work, int64_t k,
+                            dm_compute rows[DM_COMPUTES]);
 
-/* The row that splits operands for products of WORK and whose bound is not larger than PLAIN's;
- * false if there is none. */
-bool dm_compute_by_split(const dm_compute *plain, dm_dtype work, int64_t k, dm_compute *row);
+/* The choice for matrices that ROW, chosen for WANTED, does not suit: with MODULI if that many are
+ * enough (not 0) and WANTED leaves them open, else natively, which suits any matrices. */
+dm_compute_choice dm_compute_instead(dm_compute_choice wanted, const dm_compute *row, int moduli);
+
+/* f of the a priori bound of C's error, f u |A| |B|, if the row has one of its own; else 0. */
+double dm_compute_factor(const dm_compute *row, dm_dtype work, int64_t k);
 
 #endif

@@ -19,7 +19,7 @@ dm_status dm_phases_worst(const dm_run *run, const dm_rank_state *local, dm_phas
   const dm_phases *p = &local->phases;
   int64_t bytes[] = {p->received, p->uploaded, p->from_files, 0}, resident = dm_memory_own_peak();
   if (local->transport) bytes[0] += dm_transport_received(local->transport);
-  if (local->plan && local->plan->problem.compute.splits) /* no plan: all tiles were complete */
+  if (local->plan && local->plan->problem.compute.falls_back) /* no plan: all tiles were complete */
     DM_TRY(dm_comm_agree(run->world, dm_backend_natively(local->backend, &bytes[3])));
   *worst = *p;
   DM_TRY(dm_comm_max_f64(run->world, worst->seconds, DM_PHASE_SECONDS));
@@ -166,7 +166,7 @@ static void record_times(const dm_phases *mean, const dm_plan *plan, double tota
 }
 
 void dm_phases_record_natively(const dm_phases *worst, const dm_plan *plan, dm_record *record) {
-  if (plan->problem.compute.splits)
+  if (plan->problem.compute.falls_back)
     dm_record_integer(record, "problem.natively", "rows and columns not split", DM_SHOWN_PLAIN,
                       worst->natively);
 }

@@ -54,7 +54,7 @@ static dm_status sums_fit(const dm_product *p) {
 
 /* Residues need numbers scaled by maxima over all of A and B. */
 static bool scales(const dm_product *p) {
-  return p->setup->plan.problem.compute.moduli > 0;
+  return p->setup->plan.problem.compute.scans;
 }
 
 static dm_status scale(dm_product *p) {

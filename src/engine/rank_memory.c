@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "backend/backend.h"
-#include "backend/cpu_blas.h"
 #include "core/buffer.h"
 #include "file/file_queue.h"
 #include "transport/transport.h"

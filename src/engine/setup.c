@@ -222,9 +222,9 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
       dm_comm_size(run->near),
       gpu ? device->sharing : 1,
       process,
-      !device->hopper};
+      !device->own_kernels};
   DM_TRY(dm_comm_max_i64(run->world, values, 6));
-  machine->hopper = gpu && !values[5];
+  machine->own_kernels = gpu && !values[5];
   machine->process_bytes = values[4];
   /* Processes differ: the least that is left beside one, and the largest. */
   machine->host_bytes = values[4] - values[0];

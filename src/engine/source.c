@@ -21,7 +21,7 @@ static double largest(const void *state, dm_matrix matrix) {
 const dm_source_ops dm_source_generated = {.name = "generated", .load = load, .largest = largest};
 
 dm_generated_source dm_generated_random(const dm_problem *problem, uint64_t seed) {
-  const bool whole = problem->work == DM_I8, scaled = problem->compute.moduli > 0;
+  const bool whole = problem->work == DM_I8, scaled = problem->compute.scans;
   const double parameter = whole ? LARGEST_I8 : scaled ? least_scaled : 0.0;
   dm_generated_source source;
   for (int x = 0; x < 2; x++)

@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-#include "core/residues.h"
-#include "core/split.h"
 #include "plan/partition.h"
 #include "plan/runs.h"
 #include "plan/tiles.h"
@@ -385,39 +383,13 @@ static int64_t copied(int64_t rows, int64_t cols, int64_t size) {
                 dm_times(cols, dm_rounded(dm_times(rows, size), COPY_STEP)));
 }
 
-/* GPUs: residues of a part of a panel of A and of B, and in the same memory sums of some rows. */
-static int64_t residue_bytes(const rank_extent *e, const dm_compute *row) {
-  const int64_t parts = dm_compute_parts(row, e->plan->problem.work);
-  const int64_t cols = dm_times(parts, e->cols), width = dm_times(parts, e->width);
-  const int64_t depth = dm_rounded(dm_min(width, DM_RESIDUES_SPLIT), DM_RESIDUES_ROW);
-  const int64_t lines =
-      dm_plus(dm_rounded(e->rows, DM_RESIDUES_ROWS), dm_rounded(cols, DM_RESIDUES_ROWS));
-  const int64_t sums =
-      dm_min(dm_padded(e->rows, cols, 8), dm_max(DM_RESIDUES_SUMS, dm_padded(1, cols, 8)));
-  return dm_max(dm_times(row->panel_bytes, dm_times(lines, depth)), sums);
-}
-
-/* GPUs: split parts of a panel of A and of B, statistics of their lines, exponents and lists. */
-static int64_t split_bytes(const rank_extent *e, const dm_compute *row) {
-  const int64_t parts = dm_dtype_is_complex(e->plan->problem.work) ? 2 : 1;
-  const int64_t cols = dm_times(parts, e->cols), lines = dm_plus(e->rows, cols);
-  const int64_t depth = dm_min(dm_times(parts, e->width), DM_SPLIT_DEPTH);
-  const int64_t elements = dm_plus(dm_times(e->rows, dm_rounded(depth, DM_SPLIT_ROW)),
-                                   dm_times(depth, dm_rounded(cols, DM_SPLIT_ROW)));
-  return dm_plus(
-      dm_times(row->panel_bytes, elements),
-      dm_plus(DM_SPLIT_COUNTS, dm_times(2 * sizeof(int32_t) + sizeof(dm_split_line), lines)));
-}
-
-/* Scratch memory of the compute mode; the CPU computes residues and splits operands slice by
- * slice. */
+/* Scratch memory of the compute mode; the CPU's own products take slice by slice. */
 static int64_t scratch_bytes(const rank_extent *e) {
-  const dm_compute *row = &e->plan->problem.compute;
-  const bool own = dm_compute_needs_hopper(row);
-  if (own && !e->plan->gpu) return DM_BUFFER_WIDENED_BYTES;
-  if (own) return row->splits ? split_bytes(e, row) : residue_bytes(e, row);
-  const int64_t panels = dm_plus(dm_packed(e->rows, e->width, 1), dm_packed(e->width, e->cols, 1));
-  return dm_plus(dm_times(row->panel_bytes, panels), dm_packed(e->rows, e->cols, row->tile_bytes));
+  const dm_problem *p = &e->plan->problem;
+  if (p->compute.own_kernels && !e->plan->gpu) return DM_BUFFER_WIDENED_BYTES;
+  return dm_compute_scratch(
+      &p->compute,
+      &(dm_compute_extent){.work = p->work, .rows = e->rows, .cols = e->cols, .width = e->width});
 }
 
 static void list_converted(const rank_extent *e, dm_buffers *list) {
@@ -437,7 +409,7 @@ static void list_converted(const rank_extent *e, dm_buffers *list) {
  * and column, or part of one. */
 static void list_vectors(const rank_extent *e, dm_buffers *list) {
   const dm_problem *p = &e->plan->problem;
-  const bool scales = p->compute.moduli > 0;
+  const bool scales = p->compute.scans;
   if (!p->verify && !scales) return;
   const int64_t groups = e->plan->gpu ? 1 : DM_BUFFER_CHECK_GROUPS;
   const int64_t elements =

@@ -5,9 +5,9 @@
 #define DM_PLAN_BUFFERS_H
 
 #include "core/checked.h"
+#include "core/saturating.h"
 #include "core/view.h"
 #include "plan/route.h"
-#include "plan/saturating.h"
 
 typedef enum dm_buffer_kind {
   DM_BUFFER_SHARE_A, /* factors' buffers have the order of dm_holder; see dm_buffer_of */

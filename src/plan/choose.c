@@ -155,10 +155,9 @@ static dm_status check_wishes(const dm_question *q) {
     return dm_hint(
         dm_fail(DM_E_USAGE, "a reproducible product needs a grid with one layer, not %d", w->pk),
         "state a grid PMxPNx1");
-  if (q->machine->gpu && dm_compute_needs_hopper(&q->problem->compute) && !q->machine->hopper)
+  if (q->machine->gpu && q->problem->compute.own_kernels && !q->machine->own_kernels)
     return dm_hint(dm_fail(DM_E_USAGE,
-                           "products of %s run on GPUs of compute capability 9.0, as h200 and "
-                           "h100: not on %s",
+                           "products of %s run on GPUs such as h200 and h100: not on %s",
                            q->problem->compute.name, q->machine->name),
                    "--compute auto runs on every GPU; --backend cpu takes this mode, too");
   if (w->reproducible && q->problem->fastest)
@@ -348,7 +347,7 @@ static void consider_row(const dm_question *q, const dm_compute *compute, double
   problem.compute = *compute;
   silent.no_advice = true;
   dm_status status = dm_plan_candidates(&problem, q->machine, q->ranks, &silent, &other, 1, &found);
-  const bool reads_again = !status && compute->moduli > 0 && dm_plan_streams(&other);
+  const bool reads_again = !status && compute->scans && dm_plan_streams(&other);
   if (!status && !reads_again && dm_plan_price(&other) < *price) {
     *price = dm_plan_price(&other);
     *best = other;
@@ -356,23 +355,23 @@ static void consider_row(const dm_question *q, const dm_compute *compute, double
   dm_status_free(status);
 }
 
-/* PLAN, or a plan with residues or split operands that is a tenth faster: the margin covers finding
+/* PLAN, or a plan in another mode that is as accurate and a tenth faster: the margin covers finding
  * exponents, which forecasts ignore. */
 static void choose_fastest(const dm_question *q, dm_plan *plan) {
   const dm_compute plain = plan->problem.compute;
   const dm_dtype work = plan->problem.work;
   const int64_t k = plan->problem.k;
   double price = 0.9 * dm_plan_price(plan);
-  dm_compute row;
-  if (dm_compute_by_residues(&plain, work, k, &row)) consider_row(q, &row, &price, plan);
-  if (dm_compute_by_split(&plain, work, k, &row)) consider_row(q, &row, &price, plan);
+  dm_compute rows[DM_COMPUTES];
+  const int count = dm_compute_alternatives(&plain, work, k, rows);
+  for (int i = 0; i < count; i++) consider_row(q, &rows[i], &price, plan);
 }
 
 dm_status dm_plan_choose(const dm_problem *problem, const dm_machine *machine, int ranks,
                          const dm_wishes *wishes, dm_plan *plan) {
   int found;
   DM_TRY(dm_plan_candidates(problem, machine, ranks, wishes, plan, 1, &found));
-  if (!problem->fastest || !machine->gpu || !machine->hopper) return DM_OK;
+  if (!problem->fastest || !machine->gpu || !machine->own_kernels) return DM_OK;
   const dm_question q = {problem, machine, wishes, ranks, false};
   choose_fastest(&q, plan);
   return DM_OK;

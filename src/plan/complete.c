@@ -123,7 +123,7 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
   base.overlap = !wishes->no_overlap;
   base.gpu = question->machine->gpu;
   /* GPUs multiply residues of numbers scaled by maxima over all of A and B. */
-  base.read_first = base.gpu ? base.problem.compute.moduli > 0 : question->machine->inputs_cached;
+  base.read_first = base.gpu ? base.problem.compute.scans : question->machine->inputs_cached;
   base.process_bytes = question->machine->process_bytes;
   base.copies_a = question->machine->copies_a;
   base.copies_b = question->machine->copies_b;

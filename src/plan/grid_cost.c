@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-#include "core/residues.h"
-#include "core/split.h"
 #include "plan/partition.h"
 #include "plan/route.h"
 #include "plan/runs.h"
@@ -131,38 +129,19 @@ double dm_product_efficiency(double rows, double cols, double width, bool gpu) {
   return rows / (rows + block) * cols / (cols + block) * width / (width + panel);
 }
 
-/* Largest depth of k in one product on a GPU. */
-static double product_most(const dm_plan *plan) {
-  const dm_compute *row = &plan->problem.compute;
-  const double parts = dm_dtype_is_complex(plan->problem.work) ? 2 : 1;
-  if (row->splits) return DM_SPLIT_DEPTH / parts;
-  return row->moduli > 0 ? DM_RESIDUES_SPLIT / parts : INFINITY;
-}
-
-/* Time besides the products of split operands on a GPU: A is read once and B twice; complex numbers
- * of B are written in two rows. */
-static double split_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e) {
-  const dm_compute *row = &plan->problem.compute;
-  const double parts = dm_dtype_is_complex(plan->problem.work) ? 2 : 1;
-  const double halves = parts * (double)row->panel_bytes;
-  if (!row->splits) return 0;
-  return e->depth * (e->rows * (e->work + halves) + e->cols * (2 * e->work + parts * halves)) /
-         machine->memory;
-}
-
-/* Time besides the products of residues on a GPU: A and B are split (complex numbers of B into two
- * of each part), strips split their part of B again; finally sums are computed and moved to their
- * place. */
-static double residue_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e) {
-  const dm_compute *row = &plan->problem.compute;
-  if (row->moduli == 0) return 0;
-  const double parts = (double)dm_compute_parts(row, plan->problem.work);
-  const double each = e->work + parts * (double)row->panel_bytes;
+/* Time of what PLAN's compute mode does on a GPU besides multiplying; strips prepare their part of
+ * B again. */
+static double mode_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e) {
+  const dm_problem *p = &plan->problem;
   const double again = plan->strips > 0 ? (double)(dm_plan_strips(plan) - 1) : 0;
-  const double of_b = parts * e->cols * (1 + again * (double)plan->stretch / e->panels);
-  const double of_panels = e->depth * (e->rows + of_b) * each;
-  const double of_c = e->rows * e->sum * (e->wide + 3 * e->cols);
-  return (of_panels + of_c) / machine->memory;
+  const dm_compute_extent of = {.work = p->work,
+                                .sum = p->accumulator,
+                                .rows = (int64_t)e->rows,
+                                .cols = (int64_t)e->cols,
+                                .depth = (int64_t)e->depth,
+                                .wide = (int64_t)e->wide,
+                                .prepared = 1 + again * (double)plan->stretch / e->panels};
+  return dm_compute_moved(&p->compute, &of) / machine->memory;
 }
 
 static double gemm_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e) {
@@ -171,9 +150,11 @@ static double gemm_seconds(const dm_plan *plan, const dm_machine *machine, const
   double seconds = e->flops * e->rows * e->cols * e->depth * dm_triangle_fraction(plan) / rate;
   double block = e->sum * e->rows * e->wide;
   if (plan->gpu) { /* every panel writes C, and all but the first read it */
-    const double parts = e->panels * fmax(1, ceil(e->width / product_most(plan)));
+    const double parts =
+        e->panels *
+        fmax(1, ceil(e->width / dm_compute_depth(&plan->problem.compute, plan->problem.work)));
     seconds += seen_of_c * 2 * block * (parts - 1) / machine->memory;
-    seconds += residue_seconds(plan, machine, e) + split_seconds(plan, machine, e);
+    seconds += mode_seconds(plan, machine, e);
   } else {
     double operands = e->work * (e->rows + e->cols) * e->depth;
     double passes = 1 + e->panels * fmax(0, 1 - e->width / slice_cpu);

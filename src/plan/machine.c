@@ -17,7 +17,7 @@ typedef struct known_gpu {
   double memory;         /* vendors' figures */
   int64_t gib;           /* free on an unused GPU */
   dm_operand_rates peak; /* dense peak of the data sheet (SXM if there is one) */
-  bool hopper;
+  bool own_kernels;      /* see dm_device */
 } known_gpu;
 
 /* h200: measured (cuBLAS 13.1, n = 8192, all GPUs pulling at once). Others: peak of the data sheet
@@ -110,7 +110,7 @@ void dm_machine_stated(const char *name, int cores, dm_machine *machine) {
   state_flops(machine, &gpu->flops);
   machine->upload = gpu->upload;
   machine->memory = gpu->memory;
-  machine->hopper = gpu->hopper;
+  machine->own_kernels = gpu->own_kernels;
 }
 
 double dm_machine_flops(const dm_machine *machine, const dm_compute *compute, dm_dtype work) {

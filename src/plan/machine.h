@@ -15,7 +15,7 @@ typedef struct dm_machine {
   int ranks_per_node; /* ranks = nodes * ranks_per_node, unless the ranks are given */
   int cores_per_rank;
   bool gpu;               /* each rank multiplies on its own GPU, or its share of one */
-  bool hopper;            /* ... of compute capability 9.0 (dm_compute_needs_hopper) */
+  bool own_kernels;       /* ... with kernels of ours (dm_compute.own_kernels) */
   bool device_links;      /* the transport moves GPU memory: panels do not pass through the host */
   bool shared_slots;      /* CPU ranks of a node read panels directly from shared memory */
   int copies_a, copies_b; /* copies of a panel that products reorder on the GPU */

@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "core/checked.h"
+#include "core/saturating.h"
 #include "plan/partition.h"
-#include "plan/saturating.h"
 #include "plan/tiles.h"
 
 enum {
@@ -80,7 +80,7 @@ int64_t dm_plan_pass_bytes(const dm_plan *plan, dm_matrix matrix) {
 
 int dm_plan_readings_ahead(const dm_plan *plan, dm_matrix matrix) {
   const dm_problem *p = &plan->problem;
-  if (p->compute.moduli == 0 || !dm_plan_streams(plan) || !dm_plan_in_file(p, matrix)) return 0;
+  if (!p->compute.scans || !dm_plan_streams(plan) || !dm_plan_in_file(p, matrix)) return 0;
   const bool whole = is_along(p, matrix) && chunk_of(p, matrix) == 0 &&
                      p->k <= dm_plan_pass_bytes(plan, matrix) / dm_dtype_size(p->work);
   return whole ? 1 : 2;

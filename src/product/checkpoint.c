@@ -13,7 +13,7 @@
 #include "file/checksum.h"
 #include "file/read.h"
 #include "plan/partition.h"
-#include "plan/saturating.h"
+#include "core/saturating.h"
 #include "product/checkpoint_impl.h"
 #include "run/aside.h"
 

@@ -18,7 +18,7 @@
 #include "file/read.h"
 #include "file/tile_sums.h"
 #include "plan/partition.h"
-#include "plan/saturating.h"
+#include "core/saturating.h"
 #include "product/provenance.h"
 #include "run/aside.h"
 

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "core/checked.h"
-#include "core/split.h"
 #include "core/units.h"
 #include "engine/phases.h"
 #include "file/inspect.h"
@@ -78,17 +77,12 @@ void dm_multiply_record(const dm_multiplied *done, dm_record *record) {
   record_files(done, record);
   comment_slowness(done);
   dm_setup_record(done->setup, done->run, record);
-  if (p->compute.moduli > 0) {
+  if (p->compute.moduli > 0)
     dm_record_integer(record, "problem.moduli", NULL, DM_SHOWN_PLAIN, p->compute.moduli);
-    if (done->factor > 0.0)
-      dm_record_real(record, "problem.factor", "rounding at most f u |A||B|, f", DM_SHOWN_PLAIN,
-                     done->factor);
-  }
-  if (p->compute.splits) {
-    const int64_t depth = dm_dtype_is_complex(p->work) ? 2 * p->k : p->k;
+  const double factor = fmax(done->factor, dm_compute_factor(&p->compute, p->work, p->k));
+  if (factor > 0.0)
     dm_record_real(record, "problem.factor", "rounding at most f u |A||B|, f", DM_SHOWN_PLAIN,
-                   fmax((double)depth, dm_split_factor(depth)));
-  }
+                   factor);
   dm_run_record_launch(done->run, record);
   dm_phases_record(worst, done->mean, plan, done->seconds, record);
   const dm_equation *e = &done->multiply->equation;

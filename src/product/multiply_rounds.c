@@ -138,16 +138,11 @@ static dm_status run_instead(dm_run *run, const dm_multiply *multiply, dm_comput
 static dm_status multiply_centered(dm_run *run, const dm_multiply *multiply, dm_record *record,
                                    dm_outcome *outcome) {
   const dm_compute_choice wanted = multiply->equation.compute;
-  dm_compute_choice instead = wanted;
   unfit why;
   dm_status status = run_rounds(run, multiply, record, outcome, &why);
   if (!why.is || multiply->measurement) return status; /* measurements keep their mode */
-  const bool free_choice = dm_compute_moduli(wanted) == 0 && !dm_compute_is_fastest(wanted);
-  if (free_choice && why.moduli > 0)
-    instead = dm_compute_with_moduli(wanted, why.moduli);
-  else /* natively, in the type of the residues: it suits any matrices */
-    (void)dm_compute_parse(dm_dtype_name(why.by.work), &instead);
-  return run_instead(run, multiply, instead, status, record, outcome);
+  return run_instead(run, multiply, dm_compute_instead(wanted, &why.by, why.moduli), status, record,
+                     outcome);
 }
 
 dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *record,

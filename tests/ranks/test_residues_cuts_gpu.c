@@ -9,7 +9,7 @@ enum { CUTS = 8 };
 TEST_PROGRAM(test_residues_cuts_gpu) {
   static gpu_test test; /* a run that waits for files must not move */
   if (!gpu_test_start(&test, false)) return SKIPPED;
-  if (!test.device.hopper && !strstr(test.device.name, "emulated"))
+  if (!test.device.own_kernels && !strstr(test.device.name, "emulated"))
     return gpu_test_end(&test) ? 1 : SKIPPED;
   rank_test *base = &test.base;
   for (uint64_t turn = 0; turn < CUTS; turn++) {

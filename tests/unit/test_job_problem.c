@@ -133,24 +133,31 @@ TEST(moduli_of_complex) {
   assert_int_equal(dm_compute_parts(&row, DM_C128), 2);
   assert_int_equal(dm_compute_parts(&row, DM_F64), 1);
   assert_int_equal(dm_compute_width(&row, DM_C128, 16), 15 * 32 / 16);
-  choice = dm_compute_with_moduli(choice, 18);
+  choice = dm_compute_instead(choice, &row, 18);
   assert_int_equal(dm_compute_moduli(choice), 18);
   ok(dm_compute_choose(choice, DM_C128, 2048, &row));
   assert_string_equal(row.name, "f64:int8:18");
 }
 
-/* Split operands are as accurate as f32 with so many real products. */
+/* The row that splits operands is as accurate as f32 with so many real products. */
+static bool splits(dm_dtype type, int64_t k, dm_compute *row) {
+  dm_compute rows[DM_COMPUTES];
+  const int count = dm_compute_alternatives(dm_compute_by((dm_operand)type), type, k, rows);
+  assert_in_range(count, 1, 2);
+  assert_true(rows[0].moduli > 0);
+  *row = rows[count - 1];
+  return row->splits;
+}
+
 TEST(split_of_complex) {
-  const dm_compute *plain = dm_compute_by(DM_F32);
   dm_compute row;
-  assert_false(dm_compute_by_split(plain, DM_F32, 375, &row));
-  assert_true(dm_compute_by_split(plain, DM_F32, 376, &row));
-  assert_false(dm_compute_by_split(plain, DM_C64, 187, &row));
-  assert_true(dm_compute_by_split(plain, DM_C64, 188, &row));
-  assert_true(row.splits);
+  assert_false(splits(DM_F32, 375, &row));
+  assert_true(splits(DM_F32, 376, &row));
+  assert_false(splits(DM_C64, 187, &row));
+  assert_true(splits(DM_C64, 188, &row));
   assert_int_equal(dm_compute_operand(&row, DM_C64), DM_F16);
   assert_int_equal(dm_compute_parts(&row, DM_C64), 1);
-  assert_false(dm_compute_by_split(dm_compute_by(DM_F64), DM_C128, 9999, &row));
+  assert_false(splits(DM_C128, 9999, &row));
 }
 
 /* A and B of different types, with --type. */

@@ -1,6 +1,6 @@
 /* saturating: arithmetic on sizes that saturates at INT64_MAX, which fits nowhere. */
-#ifndef DM_PLAN_SATURATING_H
-#define DM_PLAN_SATURATING_H
+#ifndef DM_CORE_SATURATING_H
+#define DM_CORE_SATURATING_H
 
 #include "core/checked.h"
 #include "core/view.h"
