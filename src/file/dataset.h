@@ -11,7 +11,7 @@
 #include "file/centering.h"
 #include "file/meaning.h"
 
-enum { DM_PATH = 1024, DM_ATTRIBUTES = 40, DM_ATTRIBUTE_NAME = 32, DM_ATTRIBUTE_TEXT = 1400 };
+enum { DM_PATH = 1024, DM_ATTRIBUTES = 45, DM_ATTRIBUTE_NAME = 32, DM_ATTRIBUTE_TEXT = 1400 };
 
 /* FILE.h5:/path/to/dataset[PART]. An empty dataset means the only 2-D dataset of the file or, after
  * inspection, a NumPy file. */
