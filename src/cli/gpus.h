@@ -3,11 +3,24 @@
 #ifndef DM_CLI_GPUS_H
 #define DM_CLI_GPUS_H
 
+#include "backend/gpu_list.h"
 #include "cli/call.h"
+#include "plan/machine.h"
+#include "plan/problem.h"
 
-/* Chooses them as --gpus says, and hides all others from this process: call before the driver
- * starts. *RANKS: how many threads multiply; 1 also without a GPU. DM_E_USAGE, DM_E_DEVICE: --gpus
- * is wrong, or not for this job. */
-dm_status dm_cli_take_gpus(dm_call *call, int *ranks);
+typedef struct dm_gpu_choice {
+  int ranks; /* threads that multiply; 1 also without a GPU */
+  int most;  /* number of GPUs chosen from; 0: --gpus states it, or there is no choice */
+  double seconds[DM_GPUS]; /* predicted for 1, 2, ... of them; INFINITY: no plan */
+} dm_gpu_choice;
+
+/* Chooses GPUs for PROBLEM as --gpus says, else by the plan, and hides the others from this
+ * process: call before the driver starts. Under a launcher every rank has one, and nothing is
+ * chosen. DM_E_USAGE, DM_E_DEVICE: --gpus is wrong, or not for this job. */
+dm_status dm_cli_take_gpus(dm_call *call, const dm_problem *problem, dm_gpu_choice *choice);
+
+/* The choice by the plan from MOST GPUs, each as in MACHINE, which describes one. */
+void dm_cli_weigh_gpus(const dm_call *call, const dm_problem *problem, const dm_machine *machine,
+                       int most, dm_gpu_choice *choice);
 
 #endif

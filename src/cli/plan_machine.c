@@ -44,6 +44,12 @@ static void see_files(const dm_call *call, int ranks, const dm_core_part *part,
   dm_state_cores(dm_min(threads, dm_cores()), threads, 1, machine);
 }
 
+/* The default of runs with GPUs here. */
+static void state_links(const char *gpu, dm_machine *machine) {
+  machine->device_links = true;
+  machine->link = dm_machine_device_link(gpu);
+}
+
 static dm_status ask_device(const dm_call *call, const dm_backend_ops *ops, int ranks,
                             const dm_core_part *part, dm_machine *machine) {
   const dm_backend_config config = {
@@ -56,9 +62,8 @@ static dm_status ask_device(const dm_call *call, const dm_backend_ops *ops, int 
   if (status) return status;
   dm_machine_stated(ops->device_memory ? device.name : NULL, part->threads, machine);
   machine->shared_slots = !ops->device_memory; /* the default of runs here */
-  machine->device_links = ops->device_memory;
   if (ops->device_memory) {
-    machine->link = dm_machine_device_link(device.name);
+    state_links(device.name, machine);
     machine->own_kernels = device.own_kernels;
     int gpus = (int)dm_max(1, dm_backend_device_count(ops));
     machine->device_bytes = device.memory_free / (int64_t)dm_ceil_div(ranks, gpus);
@@ -81,6 +86,26 @@ static dm_status this_computer(const dm_call *call, int ranks, dm_machine *machi
   return DM_OK;
 }
 
+/* What the user states. */
+static dm_status take_stated(const dm_call *call, bool rates, dm_machine *machine) {
+  const dm_settings *s = &call->settings;
+  if (rates && s->machine[0]) DM_TRY(dm_machine_take_rates(s->machine, machine));
+  if (s->memory[0]) machine->host_bytes = s->memory[0];
+  if (s->memory[1]) machine->device_bytes = s->memory[1];
+  return DM_OK;
+}
+
+dm_status dm_cli_machine_of_gpu(const dm_call *call, const char *name, dm_machine *machine) {
+  dm_core_part part;
+  DM_TRY(dm_cores_expect(1, &part));
+  dm_machine_stated(name, part.threads, machine);
+  state_links(name, machine);
+  see_files(call, 1, &part, machine);
+  machine->device_bytes = dm_setup_share(0, (double)dm_machine_device_memory(name));
+  machine->host_bytes = dm_setup_share(0, (double)dm_memory_available());
+  return take_stated(call, true, machine);
+}
+
 dm_status dm_cli_machine(const dm_call *call, dm_machine *machine, int *ranks) {
   const dm_settings *s = &call->settings;
   if (call->own.ranks > 1 << 20)
@@ -94,9 +119,6 @@ dm_status dm_cli_machine(const dm_call *call, dm_machine *machine, int *ranks) {
   } else {
     *ranks = call->own.ranks ? (int)call->own.ranks : dm_comm_size_before_start();
     DM_TRY(this_computer(call, *ranks, machine));
-    if (s->machine[0]) DM_TRY(dm_machine_take_rates(s->machine, machine));
   }
-  if (s->memory[0]) machine->host_bytes = s->memory[0];
-  if (s->memory[1]) machine->device_bytes = s->memory[1];
-  return DM_OK;
+  return take_stated(call, !described, machine);
 }

@@ -8,4 +8,7 @@
 /* The machine that --machine describes, or this computer, with *ranks ranks. */
 dm_status dm_cli_machine(const dm_call *call, dm_machine *machine, int *ranks);
 
+/* This computer with one GPU of that product name, as stated; starts nothing. */
+dm_status dm_cli_machine_of_gpu(const dm_call *call, const char *name, dm_machine *machine);
+
 #endif

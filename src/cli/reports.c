@@ -59,6 +59,7 @@ static dm_status open_reports(const dm_call *call, const dm_cli_paths *paths, bo
 }
 
 dm_status dm_cli_open_reports(const dm_call *call) {
+  call->reports->count = 0;
   if (call->own.trace[0]) DM_TRY(check_not_matrix(call, "trace", call->own.trace));
   DM_TRY(open_reports(call, &call->own.json, false));
   return open_reports(call, &call->own.csv, true);

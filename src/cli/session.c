@@ -134,11 +134,39 @@ static int leave(const dm_run *run, dm_status status) {
   return code;
 }
 
-/* WORLD: of a team; NULL: MPI is started, if there is a launcher. Ends WARM_UP. */
-static int run_rank(dm_call *call, dm_status prepared, const dm_work *work, dm_comm *world, int gpu,
-                    dm_warm_up *warm_up) {
+/* ---- a rank ---- */
+
+/* Ranks that are threads of this process. */
+typedef struct team {
+  dm_call *call;
+  dm_status prepared;
+  const dm_work *work;
+  int ranks, code;
+  int gpu[DM_GPUS];    /* of each rank */
+  bool fails[DM_GPUS]; /* its GPU does not start */
+  bool again;          /* ... and the others have done nothing yet */
+} team;
+
+/* Collective, with an agreed STATUS: whether the others can do without GPUs that do not start. */
+static bool can_go_on(team *t, const dm_run *run, dm_warm_up *warm_up, const dm_error *status) {
+  if (!t || !status || !status->agreed || status->code != DM_E_DEVICE) return false;
+  int64_t counts[2] = {!dm_warm_up_started(warm_up), 1};
+  t->fails[run->rank] = counts[0];
+  dm_status failed = dm_comm_sum_i64(run->world, counts, 2);
+  const bool yes = !failed && counts[0] > 0 && counts[0] < counts[1];
+  dm_status_free(failed);
+  if (run->rank == 0) t->again = yes;
+  return yes;
+}
+
+/* WORLD: of team T; NULL, both: MPI is started, if there is a launcher. */
+static int run_rank(dm_call *call, dm_status prepared, const dm_work *work, dm_comm *world,
+                    team *t) {
   dm_run run;
   memset(&run, 0, sizeof run);
+  bool only = false;
+  const int gpu = t ? t->gpu[dm_comm_rank(world)] : dm_comm_local_rank_before_start(&only);
+  dm_warm_up *warm_up = work->warms_up ? dm_backend_warm_up(gpu, only) : NULL;
   dm_status status = dm_run_start(&run, world, dm_cli_level(call),
                                   (dm_progress_mode)call->own.progress, call->command);
   if (status && world) leave(&run, status); /* does not return: the others wait for this one */
@@ -148,10 +176,17 @@ static int run_rank(dm_call *call, dm_status prepared, const dm_work *work, dm_c
     return dm_cli_finish(call, status);
   }
   run.born = run.lap = call->born;
-  if (world) run.gpu = gpu;
+  if (t) run.gpu = gpu;
   status = perform(&run, call, prepared, work);
-  dm_cli_stop_speaking();
-  int code = leave(&run, dm_status_first(status, dm_cli_close_reports(call)));
+  const bool silent = can_go_on(t, &run, warm_up, status);
+  status = dm_status_first(status, dm_cli_close_reports(call));
+  int code = silent ? (int)status->code : 0;
+  if (silent) {
+    dm_status_free(status);
+  } else {
+    dm_cli_stop_speaking();
+    code = leave(&run, status);
+  }
   /* An MPI that uses GPUs may need them until it ends. */
   const bool undoes = world || (!dm_comm_is_alone(run.world) && dm_comm_ignores_gpus());
   if (code == 0 && undoes) dm_warm_up_undo(warm_up);
@@ -161,15 +196,6 @@ static int run_rank(dm_call *call, dm_status prepared, const dm_work *work, dm_c
 }
 
 /* ---- ranks that are threads of this process ---- */
-
-typedef struct team {
-  dm_call *call;
-  dm_status prepared;
-  const dm_work *work;
-  int ranks, code;
-  int gpu[DM_GPUS]; /* of each rank */
-  dm_warm_up *warm_up[DM_GPUS];
-} team;
 
 /* What another rank than 0 has of its own; rank 0 sends it the contents. */
 typedef struct follower {
@@ -201,14 +227,14 @@ static follower *follow(const team *t, int rank) {
   return f;
 }
 
-static void run_follower(const team *t, int rank, dm_comm *world) {
+static void run_follower(team *t, int rank, dm_comm *world) {
   follower *f = follow(t, rank);
   if (!f) {
     dm_run run = {.world = world, .rank = rank, .ranks = dm_comm_size(world)};
     leave(&run, dm_fail(DM_E_FIT, "no memory for a rank"));
     return;
   }
-  (void)run_rank(&f->call, DM_OK, &f->work, world, t->gpu[rank], t->warm_up[rank]);
+  (void)run_rank(&f->call, DM_OK, &f->work, world, t);
   for (int i = 0; i < f->work.dataset_count; i++) dm_dataset_free(f->datasets[i]);
   free(f->work.shared);
   free(f->call.reports);
@@ -219,43 +245,42 @@ static void play(dm_comm *world, void *context) {
   team *t = context;
   const int rank = dm_comm_rank(world);
   if (rank == 0)
-    t->code = run_rank(t->call, t->prepared, t->work, world, t->gpu[0], t->warm_up[0]);
+    t->code = run_rank(t->call, t->prepared, t->work, world, t);
   else
     run_follower(t, rank, world);
 }
 
-/* Starts the GPUs side by side. The ranks do without one that does not start, unless it is the last
- * one, whose rank finds out why. */
-static void start_gpus(team *t) {
+/* The product is left to the ranks whose GPUs start. */
+static void drop_failing(team *t) {
   const dm_log log = dm_cli_log(t->call);
-  dm_warm_up *all[DM_GPUS];
-  for (int i = 0; i < t->work->threads; i++) all[i] = dm_backend_warm_up(i, false);
-  for (int i = 0; i < t->work->threads; i++) {
-    const bool last = t->ranks == 0 && i == t->work->threads - 1;
-    if (!dm_warm_up_started(all[i]) && !last) {
+  int left = 0;
+  for (int r = 0; r < t->ranks; r++)
+    if (t->fails[r])
       dm_log_line(&log, DM_LOG_WARNING, "GPU %d does not start: the product is left to the others",
-                  i);
-      dm_warm_up_end(all[i]);
-      continue;
-    }
-    t->gpu[t->ranks] = i;
-    t->warm_up[t->ranks++] = all[i];
-  }
+                  t->gpu[r]);
+    else
+      t->gpu[left++] = t->gpu[r];
+  t->ranks = left;
+  t->prepared = DM_OK; /* it was agreed on */
+  t->again = false;
 }
 
+/* The GPUs start side by side. */
 static int run_team(dm_call *call, dm_status prepared, const dm_work *work) {
-  team t = {.call = call, .prepared = prepared, .work = work};
-  start_gpus(&t);
-  dm_status status = dm_team_run(t.ranks, play, &t);
-  if (!status) return t.code;
-  dm_status_free(prepared);
-  return dm_cli_finish(call, status);
+  team t = {.call = call, .prepared = prepared, .work = work, .ranks = work->threads};
+  for (int r = 0; r < t.ranks; r++) t.gpu[r] = r;
+  for (;;) {
+    dm_status status = dm_team_run(t.ranks, play, &t);
+    if (status) {
+      dm_status_free(t.prepared);
+      return dm_cli_finish(call, status);
+    }
+    if (!t.again) return t.code;
+    drop_failing(&t);
+  }
 }
 
 int dm_cli_run_job(dm_call *call, dm_status prepared, const dm_work *work) {
   if (work->threads > 1) return run_team(call, prepared, work);
-  bool only;
-  const int local_rank = dm_comm_local_rank_before_start(&only);
-  dm_warm_up *warm_up = work->warms_up ? dm_backend_warm_up(local_rank, only) : NULL;
-  return run_rank(call, prepared, work, NULL, 0, warm_up);
+  return run_rank(call, prepared, work, NULL, NULL);
 }

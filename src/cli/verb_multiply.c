@@ -5,6 +5,8 @@
 #include "cli/gpus.h"
 #include "cli/session.h"
 #include "core/crew.h"
+#include "core/units.h"
+#include "engine/equation.h"
 #include "options/request.h"
 
 /* --no-protect excludes options that need checksums. */
@@ -53,6 +55,22 @@ static bool may_use_gpu(const dm_call *call) {
   return !dm_gpu_is_late(2.0 * size * size * size, DM_F64, dm_cores());
 }
 
+static dm_status take_gpus(dm_call *call, const dm_product_files *f, dm_gpu_choice *gpus) {
+  if (!dm_cli_ramp(call)) return DM_OK;
+  dm_problem problem;
+  const dm_equation equation = dm_request_equation(&call->settings);
+  DM_TRY(dm_problem_of(&f->a, &f->b, f->has_c ? &f->c : NULL, &equation, &problem));
+  problem.verify = call->settings.verify;
+  DM_TRY(dm_cli_take_gpus(call, &problem, gpus));
+  if (gpus->most == 0) return DM_OK;
+  const dm_log log = dm_cli_log(call);
+  char one[32], chosen[32];
+  dm_log_line(&log, DM_LOG_DETAIL, "%d of %d GPUs: predicted %s, with one %s", gpus->ranks,
+              gpus->most, dm_format_seconds(gpus->seconds[gpus->ranks - 1], chosen),
+              dm_format_seconds(gpus->seconds[0], one));
+  return DM_OK;
+}
+
 int dm_cli_multiply(dm_call *call) {
   dm_product_files f = {0};
   dm_status status = check(call, &f);
@@ -61,8 +79,8 @@ int dm_cli_multiply(dm_call *call) {
   dm_status prepared = DM_OK;
   if (dm_cli_ramp(call))
     prepared = dm_request_inspect_files(&call->settings, &log, call->operands, &f);
-  int ranks = 1;
-  if (!prepared && !call->own.dry_run) prepared = dm_cli_take_gpus(call, &ranks);
+  dm_gpu_choice gpus = {.ranks = 1};
+  if (!prepared && !call->own.dry_run) prepared = take_gpus(call, &f, &gpus);
   dm_dataset *const datasets[] = {&f.a, &f.b, &f.c};
   int code;
   if (call->own.dry_run)
@@ -74,7 +92,7 @@ int dm_cli_multiply(dm_call *call) {
                                      .bytes = sizeof f,
                                      .datasets = datasets,
                                      .dataset_count = 3,
-                                     .threads = ranks,
+                                     .threads = gpus.ranks,
                                      .warms_up = !prepared && may_use_gpu(call)});
   for (int i = 0; i < 3; i++) dm_dataset_free(datasets[i]);
   return code;

@@ -1,5 +1,7 @@
+#include <math.h>
 #include <stdio.h>
 
+#include "cli/gpus.h"
 #include "cli/plan_machine.h"
 #include "cli/plan_slurm.h"
 #include "cli/session.h"
@@ -9,6 +11,7 @@
 #include "plan/choose.h"
 #include "plan/identity.h"
 #include "plan/plan_text.h"
+#include "plan/saturating.h"
 
 enum { SHOWN = 6 };
 
@@ -102,11 +105,19 @@ static void note_plan(const dm_plan *plan, const dm_machine *machine, dm_record 
   dm_record_real(record, "plan.bound_words", NULL, DM_SHOWN_PLAIN, plan->bound_words);
 }
 
-static dm_status publish(const dm_call *call, const dm_plan *plan, const dm_machine *machine) {
+static void note_gpus(const dm_gpu_choice *gpus, dm_record *record) {
+  if (gpus->most == 0) return;
+  dm_record_integer(record, "plan.gpus", NULL, DM_SHOWN_PLAIN, gpus->ranks);
+  dm_record_series(record, "plan.gpus_s", gpus->seconds, gpus->most);
+}
+
+static dm_status publish(const dm_call *call, const dm_plan *plan, const dm_machine *machine,
+                         const dm_gpu_choice *gpus) {
   dm_record *record = NULL;
   DM_TRY(dm_record_new("plan", call->command, &record));
   note_problem(plan, machine, record);
   note_plan(plan, machine, record);
+  note_gpus(gpus, record);
   dm_forecast_record(plan, machine, record);
   if (!call->own.slurm) /* print nothing but the job script's lines */
     dm_record_summary(record,
@@ -120,7 +131,41 @@ static dm_status publish(const dm_call *call, const dm_plan *plan, const dm_mach
   return status;
 }
 
-static dm_status plan(const dm_call *call) {
+/* GPUs that a command without a launcher would use. */
+static dm_status consider_gpus(dm_call *call, const dm_problem *problem, dm_gpu_choice *gpus) {
+  dm_machine machine;
+  int ranks;
+  *gpus = (dm_gpu_choice){.ranks = 1};
+  if (call->own.ranks > 0 && !dm_cli_given(call, "gpus")) return DM_OK;
+  if (call->verb->bit != DM_VERB_PLAN || !call->settings.machine[0]) {
+    DM_TRY(dm_cli_take_gpus(call, problem, gpus));
+    if (gpus->ranks > 1) call->own.ranks = gpus->ranks;
+    return DM_OK;
+  }
+  if (dm_cli_given(call, "gpus"))
+    return dm_hint(dm_fail(DM_E_USAGE, "--gpus names GPUs of this computer"),
+                   "gpus=N is the word for --machine");
+  DM_TRY(dm_cli_machine(call, &machine, &ranks));
+  if (machine.nodes > 1 || !machine.gpu || ranks < 2 || ranks > DM_GPUS) return DM_OK;
+  machine.host_bytes = dm_packed(machine.host_bytes, ranks, 1); /* of the computer */
+  machine.cores_per_rank *= ranks;
+  dm_cli_weigh_gpus(call, problem, &machine, ranks, gpus);
+  return DM_OK;
+}
+
+static void write_gpus(const dm_gpu_choice *gpus, FILE *out) {
+  char time[32];
+  if (gpus->most == 0) return;
+  fprintf(out, "GPUs without mpirun: %d of %d\n", gpus->ranks, gpus->most);
+  for (int i = 0; i < gpus->most; i++)
+    if (isfinite(gpus->seconds[i]))
+      fprintf(out, "%c %-20d %14s   with the start\n", i + 1 == gpus->ranks ? '*' : ' ', i + 1,
+              dm_format_seconds(gpus->seconds[i], time));
+  fprintf(out, "\n");
+}
+
+static dm_status plan(dm_call *call) {
+  dm_gpu_choice gpus;
   dm_problem problem;
   dm_machine machine;
   dm_plan best, candidates[SHOWN];
@@ -129,17 +174,19 @@ static dm_status plan(const dm_call *call) {
   DM_TRY(pose(call, &problem));
   if (call->own.slurm) {
     DM_TRY(dm_cli_plan_slurm(call, &problem, &best, &machine));
-    return publish(call, &best, &machine);
+    return publish(call, &best, &machine, &(dm_gpu_choice){.ranks = 1});
   }
+  DM_TRY(consider_gpus(call, &problem, &gpus));
   DM_TRY(dm_cli_machine(call, &machine, &ranks));
   dm_wishes wishes = dm_request_wishes(&call->settings);
   if (call->settings.checkpoint) wishes.tile_seconds = call->settings.checkpoint_interval;
   DM_TRY(dm_plan_choose(&problem, &machine, ranks, &wishes, &best));
-  best.forecast.start = dm_machine_start(&machine, ranks);
+  best.forecast.start = dm_machine_start(&machine, ranks, gpus.ranks == ranks);
   DM_TRY(dm_plan_candidates(&best.problem, &machine, ranks, &wishes, candidates, SHOWN, &found));
   if (dm_cli_level(call) >= DM_LOG_NOTE)
     DM_TRY(dm_plan_report(&best, candidates, found, &machine, dm_cli_out(call)));
-  return publish(call, &best, &machine);
+  if (dm_cli_level(call) >= DM_LOG_NOTE) write_gpus(&gpus, dm_cli_out(call));
+  return publish(call, &best, &machine, &gpus);
 }
 
 int dm_cli_plan(dm_call *call) {

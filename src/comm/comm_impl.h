@@ -23,7 +23,7 @@ typedef enum dm_fold { DM_SUM_F64, DM_SUM_U64, DM_MAX_F64, DM_MAX_I64 } dm_fold;
 /* What carries messages between several ranks. Lengths are at most DM_MESSAGE_MAX bytes. Collective
  * functions return when they are done if REQUEST is NULL. */
 typedef struct dm_comm_ops {
-  bool one_process; /* which has all ranks */
+  bool one_process;          /* which has all ranks */
   dm_status (*usable)(void); /* DM_E_USAGE: not by this thread, or not any more */
   dm_status (*send)(const dm_comm *comm, const void *data, int bytes, int peer, int tag,
                     dm_request *request);

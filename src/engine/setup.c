@@ -148,8 +148,20 @@ static dm_status count_sharing(const dm_run *run, dm_device *device) {
   return status;
 }
 
+/* GPUs of a computer that no rank uses. */
+static void hint_at_others(const dm_run *run, const dm_device *device) {
+  if (dm_comm_is_one_process(run->world) || device->visible <= run->local_ranks) return;
+  dm_log_line(
+      &run->log, DM_LOG_NOTE,
+      "%d GPUs and %d rank%s on this computer: start as many ranks as GPUs; or, on a single "
+      "computer, leave out the launcher, and all GPUs that help are used (--gpus)",
+      device->visible, run->local_ranks, run->local_ranks == 1 ? "" : "s");
+}
+
 static dm_status check_sharing(const dm_run *run, const dm_engine *engine, const dm_setup *setup) {
-  if (!setup->backend->ops->device_memory || setup->device.sharing == 1) return DM_OK;
+  if (!setup->backend->ops->device_memory) return DM_OK;
+  if (setup->device.sharing == 1) hint_at_others(run, &setup->device);
+  if (setup->device.sharing == 1) return DM_OK;
   if (engine->require_gpu_per_rank)
     return dm_hint(dm_fail(DM_E_DEVICE, "%d ranks of this node share GPU %s", setup->device.sharing,
                            setup->device.id),

@@ -310,6 +310,24 @@ static void forecast_now(const dm_machine *machine, dm_plan *plan) {
   plan->forecast.total += dm_plan_pages_seconds(plan, &now);
 }
 
+/* Less is within the error of predictions. */
+static const double worth = 0.97;
+
+int dm_plan_gpus(const dm_problem *problem, const dm_machine *machines, int most,
+                 const dm_wishes *wishes, double *seconds) {
+  int best = 0;
+  for (int n = 1; n <= most; n++) {
+    dm_plan plan;
+    dm_status status = dm_plan_choose(problem, &machines[n - 1], n, wishes, &plan);
+    seconds[n - 1] =
+        status ? INFINITY : plan.forecast.total + dm_machine_start(&machines[n - 1], n, true);
+    dm_status_free(status);
+    if (isfinite(seconds[n - 1]) && (best == 0 || seconds[n - 1] < worth * seconds[best - 1]))
+      best = n;
+  }
+  return best > 0 ? best : most;
+}
+
 dm_status dm_plan_candidates(const dm_problem *problem, const dm_machine *machine, int ranks,
                              const dm_wishes *wishes, dm_plan *plans, int count, int *found) {
   dm_question q = {problem, machine, wishes, ranks, wishes->tiles_m > 0};

@@ -10,6 +10,12 @@
 dm_status dm_plan_choose(const dm_problem *problem, const dm_machine *machine, int ranks,
                          const dm_wishes *wishes, dm_plan *plan);
 
+/* The number of GPUs, at most MOST, with which one process multiplies PROBLEM soonest, its start
+ * included; each has a rank. MACHINES[i] describes i + 1 of them, and SECONDS[i] becomes the
+ * prediction for these; INFINITY: no plan. More GPUs must save 3 %. If there is no plan: MOST. */
+int dm_plan_gpus(const dm_problem *problem, const dm_machine *machines, int most,
+                 const dm_wishes *wishes, double *seconds);
+
 /* The COUNT best plans in order of predicted time, for the report; *found <= COUNT. */
 dm_status dm_plan_candidates(const dm_problem *problem, const dm_machine *machine, int ranks,
                              const dm_wishes *wishes, dm_plan *plans, int count, int *found);

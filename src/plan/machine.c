@@ -117,9 +117,12 @@ double dm_machine_flops(const dm_machine *machine, const dm_compute *compute, dm
   return machine->flops[dm_compute_operand(compute, work)] / compute->products;
 }
 
-/* Measured with Open MPI 4.1 and one H200: 0.2 to 0.3 s for driver, context and kernels. */
-double dm_machine_start(const dm_machine *machine, int ranks) {
-  const double process = 0.03, mpi = 0.1, gpu = 0.25;
+/* Measured with Open MPI 4.1 and one H200: 0.2 to 0.3 s for driver, context and kernels. With two
+ * H100 in one process 0.5 s more, shutdown included: the driver starts the contexts of a process
+ * one after another. */
+double dm_machine_start(const dm_machine *machine, int ranks, bool one_process) {
+  const double process = 0.03, mpi = 0.1, gpu = 0.25, further = 0.5;
+  if (one_process) return process + (machine->gpu ? gpu + further * (ranks - 1) : 0);
   return process + (ranks > 1 ? mpi : 0) + (machine->gpu ? gpu : 0);
 }
 

@@ -68,8 +68,8 @@ void dm_machine_put_rates(const dm_machine *machine, bool files, char *text, siz
 void dm_machine_stated(const char *name, int cores, dm_machine *machine);
 
 /* Seconds from the start of main until RANKS ranks of MACHINE read, as stated: libraries, MPI and
- * GPUs start, and the plan is made. */
-double dm_machine_start(const dm_machine *machine, int ranks);
+ * GPUs start, and the plan is made. ONE_PROCESS: the ranks are its threads, without MPI. */
+double dm_machine_start(const dm_machine *machine, int ranks, bool one_process);
 
 /* Names for gpu=, NULL at the end. */
 const char *const *dm_machine_gpus(void);

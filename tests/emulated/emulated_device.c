@@ -64,6 +64,8 @@ static emulated *of(dm_backend *backend) {
 
 static dm_status emulated_open(dm_backend **backend, const dm_backend_config *config) {
   void *memory;
+  if (!dm_cuda_start(config->local_rank))
+    return dm_fail(DM_E_DEVICE, "emulated GPU %d does not start", config->local_rank);
   DM_TRY(dm_buffer_zeroed(1, sizeof(emulated), &memory));
   emulated *e = memory;
   e->base.ops = &dm_backend_cuda;
@@ -99,7 +101,8 @@ static dm_status emulated_describe(dm_backend *backend, dm_device *device) {
   DM_TRY(dm_backend_device(of(backend)->cpu, device));
   /* A model known to the planner, with products about as fast as files. */
   snprintf(device->name, sizeof device->name, "emulated L40S");
-  device->visible = device->sharing = 1;
+  device->visible = dm_cuda_device_count();
+  device->sharing = 1;
   device->memory_total = device->memory_free = (int64_t)4 << 30;
   device->advice[0] = '\0';
   return DM_OK;

@@ -61,6 +61,16 @@ def choices(bed):
         expect(found == ranks, f"--gpus {wanted} {more}: {found} ranks")
 
 
+def chosen(bed):
+    """Without --gpus the plan decides: slow products need all GPUs, small ones are not worth the start of another."""
+    for words, more, ranks in (((), {}, 1), (("--machine", "gflops=0.01"), {}, 4),
+                               (("--machine", "gflops=0.01"), {"CUDA_VISIBLE_DEVICES": "1,3"}, 2),
+                               (("--machine", "gflops=0.01", "--backend", "cpu"), {}, 1),
+                               (("--machine", "gflops=0.01", "--grid", "3x1x1"), {}, 3)):
+        found = ranks_of(multiply(bed, *words, **more))
+        expect(found == ranks, f"{words} {more}: {found} ranks")
+
+
 def under_mpirun(bed):
     with_threads(False)
     done = running.ended(running.command(2, bed.damier, "multiply", bed.folder / "A.h5", bed.folder / "B.h5", "-o",
@@ -138,7 +148,7 @@ def main():
         words = ("--memory", f"host={own + MEMORY}MiB", "--checkpoint-interval", "0", "--hang-timeout", "60s")
         bed = faulty_runs.Bed(folder, options, shape=(700, 600, 500), words=words)
         bed.undisturbed(2)
-        for check in (refusals, choices, under_mpirun, one_does_not_start, one_fails, stops, resumes, same_bits):
+        for check in (refusals, choices, chosen, under_mpirun, one_does_not_start, one_fails, stops, resumes, same_bits):
             with_threads(True)
             check(bed)
             print("passed ", check.__name__, flush=True)

@@ -155,4 +155,28 @@ TEST(impossible_wishes_are_refused) {
         DM_E_USAGE, "use --from host, or one rank");
 }
 
+/* MACHINES[i] has i + 1 GPUs, each as WORDS say. */
+static int gpus_for(const char *words, int64_t size, int most, double *seconds) {
+  dm_machine machines[8];
+  const dm_problem p = problem_of(size, size, size, DM_F64);
+  for (int i = 0; i < most; i++) {
+    machines[i] = machine_of(words);
+    machines[i].ranks_per_node = i + 1;
+  }
+  return dm_plan_gpus(&p, machines, most, &(dm_wishes){0}, seconds);
+}
+
+TEST(gpus_that_help) {
+  double seconds[8];
+  assert_int_equal(gpus_for("gpu=h100 read=45 write=15", 2048, 8, seconds), 1);
+  for (int i = 1; i < 8; i++) assert_true(seconds[i] > seconds[0]); /* each costs a start */
+  assert_int_equal(gpus_for("gpu=h100 read=45 write=15 gflops=20", 8192, 8, seconds), 8);
+  /* Half of the products' time, but less than 3 % of the command's: the files decide. */
+  assert_int_equal(gpus_for("gpu=h100 read=0.5 write=0.5", 16384, 2, seconds), 1);
+  assert_true(seconds[1] > 0.97 * seconds[0]);
+  /* Nothing fits. */
+  assert_int_equal(gpus_for("gpu=h100 memory=1MiB", 4096, 4, seconds), 4);
+  assert_true(isinf(seconds[3]));
+}
+
 RUN_ALL(test_plan_choose)
