@@ -5,13 +5,13 @@
 #include "cli/plan_machine.h"
 #include "cli/plan_slurm.h"
 #include "cli/session.h"
+#include "core/saturating.h"
 #include "core/units.h"
 #include "engine/phases.h"
 #include "options/request.h"
 #include "plan/choose.h"
 #include "plan/identity.h"
 #include "plan/plan_text.h"
-#include "plan/saturating.h"
 
 enum { SHOWN = 6 };
 
