@@ -15,13 +15,14 @@ extern "C" {
  * SIZES, in the same pass: squares[i] += sum_j |M(i,j) sizes[j]|^2, and unless norms is NULL
  * norms[i] += sum_j |M(i,j)|^2; columns whose size is 0 count as 0, but not in norms.
  * x and sums have the wide type (f64, two f64, int64_t); columns whose x is 0 count as 0.  Fast if
- * rows are contiguous and 16-byte aligned.  (helpers/probe.cu) */
+ * rows or columns are contiguous and 16-byte aligned.  (helpers/probe.cu) */
 typedef struct dm_probe_work {
   dm_view matrix;
   const void *x;
   int64_t parts;
   void *scratch; /* PARTS * rows numbers of the wide type; as many f64 for squares, and for norms */
-  void *sums;
+  void *
+      sums; /* NULL: the sums of the parts stay in SCRATCH; SQUARES and NORMS say which there are */
   double *squares;
   const double *sizes; /* NULL: those of x */
   double *norms;
@@ -33,7 +34,8 @@ cudaError_t dm_kernels_probe(const dm_probe_work *work);
  * busy. */
 int64_t dm_kernels_probe_parts(dm_view matrix, int processors);
 
-/* sums[j] += sum_i |M(i,j)|^2; SCRATCH holds PARTS * cols values.  (helpers/scan.cu) */
+/* sums[j] += sum_i |M(i,j)|^2; SCRATCH holds PARTS * cols values, which are all that is set if SUMS
+ * is NULL.  (helpers/scan.cu) */
 cudaError_t dm_kernels_scan(dm_view matrix, int64_t parts, double *scratch, double *sums,
                             cudaStream_t stream);
 int64_t dm_kernels_scan_parts(dm_view matrix, int processors);
@@ -43,26 +45,33 @@ int64_t dm_kernels_scan_parts(dm_view matrix, int processors);
 cudaError_t dm_kernels_checksum(dm_view matrix, dm_place place, bool subtract, uint64_t *sum,
                                 int processors, cudaStream_t stream);
 
-/* The vectors of the verification of a whole product, of a real or complex floating-point type:
- * PARTS f64 per number.  (helpers/judge.cu) */
+/* Sums of PARTS parts of a matrix, one part after the other. */
+typedef struct dm_part_sums {
+  int64_t parts;
+  const void *sums; /* of the wide type; ROWS of them per part, as of the others */
+  const double *squares, *norms;
+} dm_part_sums;
+
+/* The vectors of the verification of a whole product: WIDTH f64 per number, or int64_t if EXACT, of
+ * integers.  All sums but those of B w are as probes and scans leave them.  (helpers/judge.cu) */
 typedef struct dm_judge_work {
   int64_t rows, cols, depth; /* m, n, k */
-  int parts;
+  int width;
+  bool exact;
+  bool turns_t, turns_y; /* conjugates B w, and A (B w), of operands that are conjugated */
   uint64_t seed;
   dm_row_factors factors;
-  const double *col_squares;                                 /* n */
-  double *w, *sizes_w;                                       /* n */
-  double *t, *sizes_t;                                       /* k: B w, and sums of squares */
-  const double *y, *a_squares;                               /* m: A t */
-  const double *z, *z_squares, *z0, *z0_squares, *c_squares; /* m: C w, the old C w; |C|^2 */
-  dm_columns_found *columns;
-  dm_rows_found *found; /* dm_kernels_judge_parts */
+  double *w, *sizes_w;                     /* n */
+  double *t, *sizes_t;                     /* k: B w, and roots of sums of squares */
+  dm_part_sums columns_of_b, b, a, c, old; /* squares of columns; B w, A t, C w, the old C w */
+  dm_columns_found *columns;               /* dm_kernels_judge_parts(cols) */
+  dm_rows_found *found;                    /* dm_kernels_judge_parts(rows) */
   cudaStream_t stream;
 } dm_judge_work;
-cudaError_t dm_kernels_weigh(const dm_judge_work *work);      /* sets w, sizes_w, columns */
-cudaError_t dm_kernels_take_roots(const dm_judge_work *work); /* of sizes_t */
-cudaError_t dm_kernels_judge(const dm_judge_work *work);      /* sets found */
-int64_t dm_kernels_judge_parts(int64_t rows);
+cudaError_t dm_kernels_weigh(const dm_judge_work *work);  /* sets w, sizes_w, columns */
+cudaError_t dm_kernels_take_t(const dm_judge_work *work); /* sets t, sizes_t */
+cudaError_t dm_kernels_judge(const dm_judge_work *work);  /* sets found */
+int64_t dm_kernels_judge_parts(int64_t count);
 
 /* Load the kernels that these functions launch for aligned matrices of DTYPE, to save the time at
  * the first launch. */

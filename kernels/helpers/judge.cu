@@ -1,111 +1,166 @@
 /* judge: the short vectors of the verification of a whole product, which never leave the GPU: the
- * weights of the columns, the roots of sums of squares, and the comparison of all rows. */
+ * weights of the columns, B w, and the comparison of all rows. */
 #include "kernels/verify_kernels.h"
 
 namespace {
 
-constexpr int THREADS = 256, WEIGHING = 1024;
+constexpr int THREADS = 256;
 
-/* One block: the sums do not depend on the order in which blocks end. */
-__global__ void __launch_bounds__(WEIGHING) weigh(dm_judge_work k) {
-  __shared__ double squares[WEIGHING], column[WEIGHING];
-  __shared__ unsigned long long left_out;
-  __shared__ int strained;
-  if (threadIdx.x == 0) left_out = 0, strained = 0;
-  __syncthreads();
-  double sum = 0.0, largest = 0.0;
-  for (int64_t j = threadIdx.x; j < k.cols; j += WEIGHING) {
-    const double square = k.col_squares[j], norm = sqrt(square);
-    const double factor = dm_row_weight(k.seed, j);
-    double w = factor;
-    if (!isfinite(norm)) {
-      w = 0.0;
-      atomicAdd(&left_out, 1ull);
-      strained = 1;
-    } else if (square > DM_LEAST_SQUARES) {
-      w = factor / norm;
-    } else if (norm > 0.0) { /* nearly zero; this and a column of zeros keep their weight */
-      strained = 1;
-    }
-    k.w[j * k.parts] = w;
-    if (k.parts == 2) k.w[j * 2 + 1] = 0.0;
-    k.sizes_w[j] = fabs(w);
-    sum += w * w;
-    if (w != 0.0 && square > 0.0) largest = fmax(largest, 1.0 / fabs(w));
-  }
-  squares[threadIdx.x] = sum, column[threadIdx.x] = largest;
-  for (int half = WEIGHING / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if ((int)threadIdx.x >= half) continue;
-    squares[threadIdx.x] += squares[threadIdx.x + half];
-    column[threadIdx.x] = fmax(column[threadIdx.x], column[threadIdx.x + half]);
-  }
-  if (threadIdx.x == 0) *k.columns = {squares[0], column[0], (int64_t)left_out, strained};
+/* Number I of COUNT per part, summed over the parts in ascending order. */
+template <class T>
+__device__ __forceinline__ T total(const void *values, int64_t i, int64_t count, int64_t parts) {
+  const T *of = static_cast<const T *>(values) + i;
+  T sum = *of;
+#pragma unroll 8
+  for (int64_t p = 1; p < parts; p++) sum += of[p * count];
+  return sum;
 }
 
-/* At least 2^-1000: a probe skips columns with factor 0, but must see NaN in A. */
-__global__ void __launch_bounds__(THREADS) take_roots(dm_judge_work k) {
-  const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+/* JOIN adds all threads' values; the sum of all is OF[0]. */
+template <class Found, class Join>
+__device__ __forceinline__ void join_threads(Found (&of)[THREADS], const Found &found, Join join) {
+  of[threadIdx.x] = found;
+  for (int half = THREADS / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if ((int)threadIdx.x < half) join(&of[threadIdx.x], &of[threadIdx.x + half]);
+  }
+  __syncthreads();
+}
+
+__device__ void weigh_column(const dm_judge_work &k, int64_t j, dm_columns_found *found) {
+  const double square = total<double>(k.columns_of_b.squares, j, k.cols, k.columns_of_b.parts);
+  const double norm = sqrt(square), factor = dm_row_weight(k.seed, j);
+  dm_columns_found own = {0.0, 0.0, 0, 0};
+  double w = factor;
+  if (!isfinite(norm)) {
+    w = 0.0;
+    own.left_out = own.strained = 1;
+  } else if (square > DM_LEAST_SQUARES) {
+    w = factor / norm;
+  } else if (norm > 0.0) { /* nearly zero; this and a column of zeros keep their weight */
+    own.strained = 1;
+  }
+  k.w[j * k.width] = w;
+  if (k.width == 2) k.w[j * 2 + 1] = 0.0;
+  k.sizes_w[j] = fabs(w);
+  own.squares = w * w;
+  if (w != 0.0 && square > 0.0) own.column = 1.0 / fabs(w);
+  dm_columns_join(found, &own);
+}
+
+/* Weights of integers are 64 random bits. */
+__device__ void weigh_exactly(const dm_judge_work &k, int64_t j) {
+  reinterpret_cast<uint64_t *>(k.w)[j] = dm_random_bits(k.seed, 0, j, 0) | 1u;
+  k.sizes_w[j] = 1.0;
+}
+
+__global__ void __launch_bounds__(THREADS) weigh(dm_judge_work k) {
+  __shared__ dm_columns_found of[THREADS];
+  dm_columns_found found = {0.0, 0.0, 0, 0};
+  for (int64_t j = (int64_t)blockIdx.x * THREADS + threadIdx.x; j < k.cols;
+       j += (int64_t)gridDim.x * THREADS)
+    if (k.exact)
+      weigh_exactly(k, j);
+    else
+      weigh_column(k, j, &found);
+  join_threads(of, found, dm_columns_join);
+  if (threadIdx.x == 0) k.columns[blockIdx.x] = of[0];
+}
+
+/* Sizes are at least 2^-1000: a probe skips columns with size 0, but must see NaN in A. */
+__global__ void __launch_bounds__(THREADS) take_t(dm_judge_work k) {
+  const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x, parts = k.b.parts;
   if (i >= k.depth) return;
-  const double square = k.sizes_t[i], *t = k.t + i * k.parts;
-  const bool is_zero = t[0] == 0.0 && (k.parts == 1 || t[1] == 0.0);
+  if (k.exact) {
+    reinterpret_cast<uint64_t *>(k.t)[i] = total<uint64_t>(k.b.sums, i, k.depth, parts);
+    k.sizes_t[i] = 1.0;
+    return;
+  }
+  const double square = total<double>(k.b.squares, i, k.depth, parts);
+  bool is_zero = true;
+  for (int x = 0; x < k.width; x++) {
+    const double t = total<double>(k.b.sums, i * k.width + x, k.depth * k.width, parts);
+    is_zero &= t == 0.0;
+    k.t[i * k.width + x] = x == 1 && k.turns_t ? -t : t;
+  }
   if (!isfinite(square) || (square < DM_LEAST_SQUARES && !is_zero)) k.columns->strained = 1;
   k.sizes_t[i] = fmax(sqrt(square), 0x1p-1000);
 }
 
-__device__ void load(double (&to)[2], const double *from, int64_t row, int parts) {
-  to[0] = from[row * parts];
-  to[1] = parts == 2 ? from[row * 2 + 1] : 0.0;
+__device__ void load(double (&to)[2], const dm_judge_work &k, const dm_part_sums &s, int64_t row) {
+  to[1] = 0.0;
+  for (int x = 0; x < k.width; x++)
+    to[x] = total<double>(s.sums, row * k.width + x, k.rows * k.width, s.parts);
 }
 
-__global__ void __launch_bounds__(THREADS) judge(dm_judge_work k) {
+__device__ dm_rows_found compare(const dm_judge_work &k, int64_t i, double subnormal,
+                                 double limit) {
+  dm_row_sums s = {};
+  load(s.y, k, k.a, i);
+  load(s.z, k, k.c, i);
+  if (k.turns_y) s.y[1] = -s.y[1];
+  s.a_squares = total<double>(k.a.squares, i, k.rows, k.a.parts);
+  s.z_squares = total<double>(k.c.squares, i, k.rows, k.c.parts);
+  if (k.factors.reads_c) {
+    load(s.z0, k, k.old, i);
+    s.z0_squares = total<double>(k.old.squares, i, k.rows, k.old.parts);
+  }
+  const dm_row_found row = dm_row_compare(&k.factors, &s, subnormal, limit);
+  return {row.ratio,   row.relative, 0.0, row.checked && row.ratio > 0.0 ? i : -1,
+          row.checked, row.strained};
+}
+
+__device__ dm_rows_found compare_exactly(const dm_judge_work &k, int64_t i) {
+  const uint64_t y = total<uint64_t>(k.a.sums, i, k.rows, k.a.parts);
+  const uint64_t z = total<uint64_t>(k.c.sums, i, k.rows, k.c.parts);
+  uint64_t expected = (uint64_t)(int64_t)k.factors.alpha[0] * y;
+  if (k.factors.reads_c)
+    expected +=
+        (uint64_t)(int64_t)k.factors.beta[0] * total<uint64_t>(k.old.sums, i, k.rows, k.old.parts);
+  const bool good = z == expected;
+  const double residual = good ? 0.0 : (double)INFINITY;
+  return {residual, residual, 0.0, good ? -1 : i, 1, 0};
+}
+
+__global__ void __launch_bounds__(THREADS) judge(dm_judge_work k, int64_t column_parts) {
+  __shared__ dm_columns_found columns[THREADS];
   __shared__ dm_rows_found of[THREADS];
-  const double subnormal = k.factors.unit * sqrt(k.columns->squares);
-  const double limit = k.factors.largest / k.columns->column;
+  dm_columns_found some = {0.0, 0.0, 0, 0};
+  if (threadIdx.x < column_parts) some = k.columns[threadIdx.x];
+  join_threads(columns, some, dm_columns_join);
+  const double subnormal = k.factors.unit * sqrt(columns[0].squares);
+  const double limit = k.factors.largest / columns[0].column;
   dm_rows_found found = {0.0, 0.0, 0.0, -1, 0, 0};
   for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < k.rows;
        i += (int64_t)gridDim.x * THREADS) {
-    dm_row_sums s = {};
-    load(s.y, k.y, i, k.parts);
-    load(s.z, k.z, i, k.parts);
-    s.a_squares = k.a_squares[i], s.z_squares = k.z_squares[i];
-    if (k.factors.reads_c) {
-      load(s.z0, k.z0, i, k.parts);
-      s.z0_squares = k.z0_squares[i];
-    }
-    const dm_row_found row = dm_row_compare(&k.factors, &s, subnormal, limit);
-    const bool is_worst = row.checked && row.ratio > 0.0;
-    const dm_rows_found one = {row.ratio,         row.relative, k.c_squares[i],
-                               is_worst ? i : -1, row.checked,  row.strained};
+    dm_rows_found one = k.exact ? compare_exactly(k, i) : compare(k, i, subnormal, limit);
+    one.squares = total<double>(k.c.norms, i, k.rows, k.c.parts);
     dm_rows_join(&found, &one);
   }
-  of[threadIdx.x] = found;
-  for (int half = THREADS / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if ((int)threadIdx.x < half) dm_rows_join(&of[threadIdx.x], &of[threadIdx.x + half]);
-  }
+  join_threads(of, found, dm_rows_join);
   if (threadIdx.x == 0) k.found[blockIdx.x] = of[0];
 }
 
 } // namespace
 
 cudaError_t dm_kernels_weigh(const dm_judge_work *work) {
-  weigh<<<1, WEIGHING, 0, work->stream>>>(*work);
+  weigh<<<(unsigned)dm_kernels_judge_parts(work->cols), THREADS, 0, work->stream>>>(*work);
   return cudaGetLastError();
 }
 
-cudaError_t dm_kernels_take_roots(const dm_judge_work *work) {
+cudaError_t dm_kernels_take_t(const dm_judge_work *work) {
   const int64_t blocks = (work->depth + THREADS - 1) / THREADS;
-  take_roots<<<(unsigned)blocks, THREADS, 0, work->stream>>>(*work);
+  take_t<<<(unsigned)blocks, THREADS, 0, work->stream>>>(*work);
   return cudaGetLastError();
 }
 
 cudaError_t dm_kernels_judge(const dm_judge_work *work) {
-  judge<<<(unsigned)dm_kernels_judge_parts(work->rows), THREADS, 0, work->stream>>>(*work);
+  judge<<<(unsigned)dm_kernels_judge_parts(work->rows), THREADS, 0, work->stream>>>(
+      *work, dm_kernels_judge_parts(work->cols));
   return cudaGetLastError();
 }
 
-int64_t dm_kernels_judge_parts(int64_t rows) {
-  const int64_t blocks = (rows + THREADS - 1) / THREADS;
+int64_t dm_kernels_judge_parts(int64_t count) {
+  const int64_t blocks = (count + THREADS - 1) / THREADS;
   return blocks < DM_JUDGED_PARTS ? blocks : DM_JUDGED_PARTS;
 }

@@ -4,7 +4,7 @@
  * each piece of x in registers serves 8 loads of M: x is f64 even if M has 16 bits, and reading it
  * again for every row would cost more than reading M.  The lanes read neighbouring pieces of a row,
  * of 16 bytes if the rows allow it.  If there are few rows, the columns are split into parts, which
- * fold adds. */
+ * fold adds.  If columns are contiguous instead, the lanes read neighbouring pieces of a column. */
 #include "kernels/helpers/fold.cuh"
 #include "kernels/helpers/number.cuh"
 #include "kernels/helpers/run.cuh"
@@ -31,6 +31,16 @@ template <class T> __device__ __forceinline__ T sum_of_lanes(T v) {
 #pragma unroll
   for (int distance = LANES / 2; distance > 0; distance /= 2) v = across_lanes(v, distance);
   return v;
+}
+
+__device__ __forceinline__ double plus(double a, double b) {
+  return a + b;
+}
+__device__ __forceinline__ int64_t plus(int64_t a, int64_t b) { /* wraps */
+  return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+__device__ __forceinline__ Complex128 plus(Complex128 a, Complex128 b) {
+  return {a.re + b.re, a.im + b.im};
 }
 
 /* |m x|^2 + c; products of integers do not wrap. */
@@ -92,15 +102,27 @@ __device__ __forceinline__ double add_sized(Complex128 m, double size, double c)
   return mad_square(Complex128{m.re * size, m.im * size}, c);
 }
 
-/* Adds one run of columns of ROWS rows; FULL: COUNT covers the whole run. */
-template <class Element, bool WIDE, bool FULL, int ROWS, class Wide>
+template <class Wide> struct RowSums {
+  Wide sum;
+  double square, norm;
+};
+
+/* Adds one run of columns of ROWS rows; FULL: COUNT covers the whole run. SIZED: squares with sizes
+ * of their own and, if asked for, norms. */
+template <class Element, bool WIDE, bool FULL, bool SIZED, int ROWS, class Wide>
 __device__ __forceinline__ void add_run(const Element *const (&row)[ROWS], int64_t offset,
-                                        const Wide *x, int64_t count, Wide (&sum)[ROWS],
-                                        double (&square)[ROWS], bool squares) {
+                                        const Wide *x, const double *size, int64_t count,
+                                        RowSums<Wide> (&sum)[ROWS], bool squares, bool norms) {
   typedef Run<Element, WIDE> R;
   Wide xs[R::LENGTH];
+  double sizes[R::LENGTH];
   load_vector<FULL>(xs, x, count);
-  const Mask mask = mask_of<Element>(xs);
+  if (SIZED) load_vector<FULL>(sizes, size, count);
+  Mask mask;
+  if constexpr (SIZED)
+    mask = mask_of<Element>(sizes);
+  else
+    mask = mask_of<Element>(xs);
   R run[ROWS];
 #pragma unroll
   for (int r = 0; r < ROWS; r++) /* all loads before the first use */
@@ -112,46 +134,20 @@ __device__ __forceinline__ void add_run(const Element *const (&row)[ROWS], int64
 #pragma unroll
     for (int v = 0; v < R::LENGTH; v++) {
       const Wide element = widen<Wide>(kept.at[v]);
-      sum[r] = mad(element, xs[v], sum[r]);
-      if (squares) square[r] = add_square(element, xs[v], square[r]);
+      sum[r].sum = mad(element, xs[v], sum[r].sum);
+      if (SIZED)
+        sum[r].square = add_sized(element, sizes[v], sum[r].square);
+      else if (squares)
+        sum[r].square = add_square(element, xs[v], sum[r].square);
+      if (SIZED && norms) sum[r].norm = mad_square(widen<Wide>(run[r].at[v]), sum[r].norm);
     }
   }
 }
 
-/* The same with sizes of their own and, if asked for, norms. */
-template <class Element, bool WIDE, bool FULL, int ROWS, class Wide>
-__device__ __forceinline__ void add_sized_run(const Element *const (&row)[ROWS], int64_t offset,
-                                              const Wide *x, const double *size, int64_t count,
-                                              Wide (&sum)[ROWS], double (&square)[ROWS],
-                                              double (&norm)[ROWS], bool norms) {
-  typedef Run<Element, WIDE> R;
-  Wide xs[R::LENGTH];
-  double sizes[R::LENGTH];
-  load_vector<FULL>(xs, x, count);
-  load_vector<FULL>(sizes, size, count);
-  const Mask mask = mask_of<Element>(sizes);
-  R run[ROWS];
-#pragma unroll
-  for (int r = 0; r < ROWS; r++)
-    run[r] = FULL ? load_run<Element, WIDE>(row[r] + offset)
-                  : load_run<Element, WIDE>(row[r] + offset, count);
-#pragma unroll
-  for (int r = 0; r < ROWS; r++) {
-    const R kept = masked(run[r], mask);
-#pragma unroll
-    for (int v = 0; v < R::LENGTH; v++) {
-      const Wide element = widen<Wide>(kept.at[v]);
-      sum[r] = mad(element, xs[v], sum[r]);
-      square[r] = add_sized(element, sizes[v], square[r]);
-      if (norms) norm[r] = mad_square(widen<Wide>(run[r].at[v]), norm[r]);
-    }
-  }
-}
-
-template <class Element, bool WIDE, class Wide>
+template <class Element, bool WIDE, bool SIZED, class Wide>
 __global__ void __launch_bounds__(LANES *WARPS)
-    sized_probe(dm_view m, const Wide *x, const double *size, int64_t cols_per_part,
-                int64_t blocks_down, Wide *sums, double *squares, double *norms) {
+    probe(dm_view m, const Wide *x, const double *size, int64_t cols_per_part, int64_t blocks_down,
+          Wide *sums, double *squares, double *norms) {
   constexpr int V = Run<Element, WIDE>::LENGTH, ROWS = Warp<Element>::ROWS;
   const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
   const int64_t part = blockIdx.x / blocks_down;
@@ -166,66 +162,116 @@ __global__ void __launch_bounds__(LANES *WARPS)
     row[r] = static_cast<const Element *>(m.base) +
              (first + r < m.rows ? first + r : m.rows - 1) * m.row_stride;
 
-  Wide sum[ROWS] = {};
-  double square[ROWS] = {}, norm[ROWS] = {};
+  RowSums<Wide> sum[ROWS] = {};
   int64_t j = begin + lane * V;
   for (; j + V <= end; j += LANES * V)
-    add_sized_run<Element, WIDE, true>(row, j * m.col_stride, x + j, size + j, V, sum, square, norm,
-                                       norms);
+    add_run<Element, WIDE, true, SIZED>(row, j * m.col_stride, x + j, SIZED ? size + j : size, V,
+                                        sum, squares, norms);
   if (j < end)
-    add_sized_run<Element, WIDE, false>(row, j * m.col_stride, x + j, size + j, end - j, sum,
-                                        square, norm, norms);
+    add_run<Element, WIDE, false, SIZED>(row, j * m.col_stride, x + j, SIZED ? size + j : size,
+                                         end - j, sum, squares, norms);
 
 #pragma unroll
   for (int r = 0; r < ROWS; r++) {
-    const Wide total = sum_of_lanes(sum[r]);
-    const double total_square = sum_of_lanes(square[r]);
-    const double total_norm = norms ? sum_of_lanes(norm[r]) : 0.0;
+    const Wide total = sum_of_lanes(sum[r].sum);
+    const double square = squares ? sum_of_lanes(sum[r].square) : 0.0;
+    const double norm = SIZED && norms ? sum_of_lanes(sum[r].norm) : 0.0;
     if (lane != 0 || first + r >= m.rows) continue;
     sums[part * m.rows + first + r] = total;
-    squares[part * m.rows + first + r] = total_square;
-    if (norms) norms[part * m.rows + first + r] = total_norm;
+    if (squares) squares[part * m.rows + first + r] = square;
+    if (SIZED && norms) norms[part * m.rows + first + r] = norm;
   }
 }
 
-template <class Element, bool WIDE, class Wide>
-__global__ void __launch_bounds__(LANES *WARPS)
-    probe(dm_view m, const Wide *x, int64_t cols_per_part, int64_t blocks_down, Wide *sums,
-          double *squares) {
-  constexpr int V = Run<Element, WIDE>::LENGTH, ROWS = Warp<Element>::ROWS;
-  const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
-  const int64_t part = blockIdx.x / blocks_down;
-  const int64_t first = (blockIdx.x % blocks_down * WARPS + warp) * ROWS;
-  if (first >= m.rows) return;
-  const int64_t begin = part * cols_per_part;
-  const int64_t end = begin + cols_per_part < m.cols ? begin + cols_per_part : m.cols;
+/* ---- matrices whose columns are contiguous ----
+ *
+ * A block has 8 lines of 32 lanes. The lanes hold the sums of neighbouring rows, as many per lane
+ * as 16 bytes have, and each line takes every 8th column. */
 
-  const Element *row[ROWS]; /* rows beyond the last repeat the last */
+constexpr int LINES = 8;
+
+/* Adds the columns BEGIN, BEGIN + LINES, ... below END of the run of rows at P, of which COUNT
+ * exist; FULL: all. */
+template <class Element, bool WIDE, bool FULL, bool SIZED, int V, class Wide>
+__device__ __forceinline__ void
+add_columns(const Element *p, int64_t stride, const Wide *x, const double *size, int64_t begin,
+            int64_t end, int64_t count, RowSums<Wide> (&sum)[V], bool squares, bool norms) {
+#pragma unroll 4
+  for (int64_t j = begin; j < end; j += LINES) {
+    const auto run = FULL ? load_run<Element, WIDE>(p + j * stride)
+                          : load_run<Element, WIDE>(p + j * stride, count);
+    const Wide xj = x[j];
+    const double own = SIZED ? size[j] : 0.0;
+    const bool counts = SIZED ? own != 0.0 : !is_zero(xj);
 #pragma unroll
-  for (int r = 0; r < ROWS; r++)
-    row[r] = static_cast<const Element *>(m.base) +
-             (first + r < m.rows ? first + r : m.rows - 1) * m.row_stride;
-
-  Wide sum[ROWS] = {};
-  double square[ROWS] = {};
-  int64_t j = begin + lane * V;
-  for (; j + V <= end; j += LANES * V)
-    add_run<Element, WIDE, true>(row, j * m.col_stride, x + j, V, sum, square, squares);
-  if (j < end)
-    add_run<Element, WIDE, false>(row, j * m.col_stride, x + j, end - j, sum, square, squares);
-
-#pragma unroll
-  for (int r = 0; r < ROWS; r++) {
-    const Wide total = sum_of_lanes(sum[r]);
-    const double total_square = squares ? sum_of_lanes(square[r]) : 0.0;
-    if (lane != 0 || first + r >= m.rows) continue;
-    sums[part * m.rows + first + r] = total;
-    if (squares) squares[part * m.rows + first + r] = total_square;
+    for (int v = 0; v < V; v++) {
+      const Wide element = widen<Wide>(run.at[v]), kept = counts ? element : Wide();
+      sum[v].sum = mad(kept, xj, sum[v].sum);
+      if (SIZED)
+        sum[v].square = add_sized(kept, own, sum[v].square);
+      else if (squares)
+        sum[v].square = add_square(kept, xj, sum[v].square);
+      if (SIZED && norms) sum[v].norm = mad_square(element, sum[v].norm);
+    }
   }
+}
+
+/* Adds the lines' sums, one kind after the other in the same memory. */
+template <int V, class Value>
+__device__ __forceinline__ void add_lines(void *memory, const Value (&own)[V], Value *sums,
+                                          int64_t row, int64_t rows) {
+  Value(*lines)[V][LANES] = static_cast<Value(*)[V][LANES]>(memory);
+  const int lane = threadIdx.x, line = threadIdx.y;
+  __syncthreads();
+#pragma unroll
+  for (int v = 0; v < V; v++) lines[line][v][lane] = own[v];
+  __syncthreads();
+  for (int v = line; v < V; v += LINES) {
+    Value total = lines[0][v][lane];
+    for (int l = 1; l < LINES; l++) total = plus(total, lines[l][v][lane]);
+    if (row + v < rows) sums[row + v] = total;
+  }
+}
+
+template <class Element, bool WIDE, bool SIZED, class Wide>
+__global__ void __launch_bounds__(LANES *LINES)
+    probe_columns(dm_view m, const Wide *x, const double *size, int64_t cols_per_part,
+                  int64_t blocks_down, Wide *sums, double *squares, double *norms) {
+  constexpr int V = Run<Element, WIDE>::LENGTH;
+  __shared__ Wide memory[LINES * V * LANES];
+  const int64_t part = blockIdx.x / blocks_down;
+  const int64_t row = (blockIdx.x % blocks_down * LANES + threadIdx.x) * V;
+  const int64_t begin = part * cols_per_part + threadIdx.y;
+  const int64_t last = (part + 1) * cols_per_part, end = last < m.cols ? last : m.cols;
+  const Element *p = static_cast<const Element *>(m.base) + row;
+  RowSums<Wide> sum[V] = {};
+  if (row + V <= m.rows)
+    add_columns<Element, WIDE, true, SIZED>(p, m.col_stride, x, size, begin, end, V, sum, squares,
+                                            norms);
+  else if (row < m.rows)
+    add_columns<Element, WIDE, false, SIZED>(p, m.col_stride, x, size, begin, end, m.rows - row,
+                                             sum, squares, norms);
+  Wide total[V];
+  double square[V], norm[V];
+#pragma unroll
+  for (int v = 0; v < V; v++)
+    total[v] = sum[v].sum, square[v] = sum[v].square, norm[v] = sum[v].norm;
+  add_lines(memory, total, sums + part * m.rows, row, m.rows);
+  if (squares) add_lines(memory, square, squares + part * m.rows, row, m.rows);
+  if (SIZED && norms) add_lines(memory, norm, norms + part * m.rows, row, m.rows);
+}
+
+/* ---- launching ---- */
+
+/* Rows of a block. */
+template <class Element> int64_t rows_of_block(dm_view m) {
+  if (has_columns(m))
+    return LANES * (rows_are_wide(turned(m), sizeof(Element)) ? 16 / sizeof(Element) : 1);
+  return WARPS * Warp<Element>::ROWS;
 }
 
 template <class Element> int64_t blocks_down(dm_view m) {
-  const int64_t rows = WARPS * Warp<Element>::ROWS;
+  const int64_t rows = rows_of_block<Element>(m);
   return (m.rows + rows - 1) / rows;
 }
 
@@ -244,9 +290,18 @@ cudaError_t fold_sums(int64_t *to, const int64_t *sums, int64_t rows, int64_t pa
                      rows, parts, stream); /* wraps */
 }
 
+template <class Element, bool SIZED> auto kernel_of(bool columns, bool wide) {
+  typedef typename WideOf<Element>::Type Wide;
+  if (columns)
+    return wide ? probe_columns<Element, true, SIZED, Wide>
+                : probe_columns<Element, false, SIZED, Wide>;
+  return wide ? probe<Element, true, SIZED, Wide> : probe<Element, false, SIZED, Wide>;
+}
+
 template <class Element> cudaError_t launch(const dm_probe_work &w) {
   typedef typename WideOf<Element>::Type Wide;
   const dm_view m = w.matrix;
+  const bool columns = has_columns(m);
   const int64_t steps = (m.cols + STEP - 1) / STEP;
   const int64_t cols_per_part = (steps + w.parts - 1) / w.parts * STEP;
   const int64_t down = blocks_down<Element>(m);
@@ -255,19 +310,14 @@ template <class Element> cudaError_t launch(const dm_probe_work &w) {
       w.squares ? reinterpret_cast<double *>(of_parts + w.parts * m.rows) : nullptr;
   double *norms_of_parts = w.norms ? squares_of_parts + w.parts * m.rows : nullptr;
   if (down * w.parts > INT32_MAX) return cudaErrorInvalidConfiguration;
-  const bool wide = rows_are_wide(m, sizeof(Element));
-  const Wide *x = static_cast<const Wide *>(w.x);
-  const unsigned blocks = (unsigned)(down * w.parts);
-  if (w.sizes) {
-    const auto kernel = wide ? sized_probe<Element, true, Wide> : sized_probe<Element, false, Wide>;
-    kernel<<<blocks, LANES * WARPS, 0, w.stream>>>(m, x, w.sizes, cols_per_part, down, of_parts,
-                                                   squares_of_parts, norms_of_parts);
-  } else {
-    const auto kernel = wide ? probe<Element, true, Wide> : probe<Element, false, Wide>;
-    kernel<<<blocks, LANES * WARPS, 0, w.stream>>>(m, x, cols_per_part, down, of_parts,
-                                                   squares_of_parts);
-  }
+  const bool wide = rows_are_wide(columns ? turned(m) : m, sizeof(Element));
+  const auto kernel =
+      w.sizes ? kernel_of<Element, true>(columns, wide) : kernel_of<Element, false>(columns, wide);
+  kernel<<<(unsigned)(down * w.parts), columns ? dim3(LANES, LINES) : dim3(LANES * WARPS), 0,
+           w.stream>>>(m, static_cast<const Wide *>(w.x), w.sizes, cols_per_part, down, of_parts,
+                       squares_of_parts, norms_of_parts);
   cudaError_t error = cudaGetLastError();
+  if (!w.sums) return error;
   if (error == cudaSuccess)
     error = fold_sums(static_cast<Wide *>(w.sums), of_parts, m.rows, w.parts, w.stream);
   if (error == cudaSuccess && w.squares)
@@ -282,7 +332,7 @@ template <class Element> cudaError_t launch(const dm_probe_work &w) {
 int64_t dm_kernels_probe_parts(dm_view matrix, int processors) {
   int64_t warps = WARPS;
   with_type(matrix.dtype, [&](auto element) {
-    warps = blocks_down<decltype(element)>(matrix) * WARPS;
+    warps = blocks_down<decltype(element)>(matrix) * (has_columns(matrix) ? LINES : WARPS);
     return cudaSuccess;
   });
   const int64_t wanted = (int64_t)processors * WARPS_PER_PROCESSOR / warps;
@@ -293,7 +343,7 @@ int64_t dm_kernels_probe_parts(dm_view matrix, int processors) {
 cudaError_t dm_kernels_probe_load(dm_dtype dtype) {
   return with_type(dtype, [&](auto element) {
     typedef decltype(element) Element;
-    const cudaError_t error = load_now(probe<Element, true, typename WideOf<Element>::Type>);
+    const cudaError_t error = load_now(probe<Element, true, false, typename WideOf<Element>::Type>);
     return error == cudaSuccess ? load_now(fold<double>) : error;
   });
 }

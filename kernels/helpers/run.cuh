@@ -37,6 +37,16 @@ static __device__ __forceinline__ Run<Element, WIDE> load_run(const Element *p, 
   return run;
 }
 
+/* The transpose of M. */
+static inline dm_view turned(dm_view m) {
+  return {m.base, m.dtype, m.space, m.cols, m.rows, m.col_stride, m.row_stride};
+}
+
+/* Whether columns are contiguous, and rows are not. */
+static inline bool has_columns(dm_view m) {
+  return m.col_stride != 1 && m.row_stride == 1;
+}
+
 static inline bool rows_are_wide(dm_view m, int64_t size) {
   return m.col_stride == 1 && (uintptr_t)m.base % 16 == 0 &&
          (m.rows == 1 || m.row_stride * size % 16 == 0);

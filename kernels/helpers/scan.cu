@@ -1,7 +1,8 @@
 /* scan: sums[j] += sum_i |M(i,j)|^2, reading M once.
  *
  * A block has 8 lines of 32 lanes.  The lanes read neighbouring pieces of a row, of 16 bytes if the
- * rows allow it; the block processes 8 rows at once and adds the sums of its 8 lines at the end. */
+ * rows allow it; the block processes 8 rows at once and adds the sums of its 8 lines at the end.
+ * If columns are contiguous instead, each line reads a column. */
 #include "kernels/helpers/fold.cuh"
 #include "kernels/helpers/number.cuh"
 #include "kernels/helpers/run.cuh"
@@ -67,22 +68,62 @@ __global__ void __launch_bounds__(LANES *LINES)
   }
 }
 
+/* Rows of a part begin at multiples of this, so that runs do. */
+constexpr int64_t STEP = 512;
+
+template <class Element, bool WIDE>
+__global__ void __launch_bounds__(LANES *LINES)
+    scan_columns(dm_view m, int64_t rows_per_part, int64_t blocks_across, double *of_parts) {
+  typedef typename WideOf<Element>::Type Wide;
+  constexpr int V = Run<Element, WIDE>::LENGTH;
+  const int64_t part = blockIdx.x / blocks_across;
+  const int64_t col = blockIdx.x % blocks_across * LINES + threadIdx.y;
+  const int64_t last = (part + 1) * rows_per_part, end = last < m.rows ? last : m.rows;
+  if (col >= m.cols) return;
+  const Element *p = static_cast<const Element *>(m.base) + col * m.col_stride;
+  double sum[V] = {};
+  int64_t i = part * rows_per_part + threadIdx.x * V;
+#pragma unroll 4
+  for (; i + V <= end; i += LANES * V) {
+    const auto run = load_run<Element, WIDE>(p + i);
+#pragma unroll
+    for (int v = 0; v < V; v++) sum[v] = add_seen(widen<Wide>(run.at[v]), sum[v]);
+  }
+  if (i < end) {
+    const auto run = load_run<Element, WIDE>(p + i, end - i);
+#pragma unroll
+    for (int v = 0; v < V; v++) sum[v] = add_seen(widen<Wide>(run.at[v]), sum[v]);
+  }
+  double total = sum[0];
+#pragma unroll
+  for (int v = 1; v < V; v++) total += sum[v];
+#pragma unroll
+  for (int distance = LANES / 2; distance > 0; distance /= 2)
+    total += __shfl_xor_sync(~0u, total, distance);
+  if (threadIdx.x == 0) of_parts[part * m.cols + col] = total;
+}
+
 int64_t blocks_across(dm_view m, int64_t size) {
-  const int64_t columns = LANES * (rows_are_wide(m, size) ? 16 / size : 1);
+  const int64_t columns = has_columns(m)           ? LINES
+                          : rows_are_wide(m, size) ? LANES * (16 / size)
+                                                   : LANES;
   return (m.cols + columns - 1) / columns;
 }
 
 template <class Element>
 cudaError_t launch(dm_view m, int64_t parts, double *of_parts, double *sums, cudaStream_t stream) {
   const int64_t across = blocks_across(m, sizeof(Element));
-  const int64_t rows_per_part = (m.rows + parts - 1) / parts;
-  const bool wide = rows_are_wide(m, sizeof(Element));
+  const bool columns = has_columns(m);
+  const bool wide = rows_are_wide(columns ? turned(m) : m, sizeof(Element));
+  const int64_t step = columns ? STEP : 1, steps = (m.rows + step - 1) / step;
+  const int64_t rows_per_part = (steps + parts - 1) / parts * step;
   if (across * parts > INT32_MAX) return cudaErrorInvalidConfiguration;
-  const auto kernel = wide ? scan<Element, true> : scan<Element, false>;
+  const auto kernel = columns ? (wide ? scan_columns<Element, true> : scan_columns<Element, false>)
+                              : (wide ? scan<Element, true> : scan<Element, false>);
   kernel<<<(unsigned)(across * parts), dim3(LANES, LINES), 0, stream>>>(m, rows_per_part, across,
                                                                         of_parts);
-  cudaError_t error = cudaGetLastError();
-  return error == cudaSuccess ? launch_fold(sums, of_parts, m.cols, parts, stream) : error;
+  const cudaError_t error = cudaGetLastError();
+  return error == cudaSuccess && sums ? launch_fold(sums, of_parts, m.cols, parts, stream) : error;
 }
 
 } // namespace
@@ -94,7 +135,8 @@ int64_t dm_kernels_scan_parts(dm_view matrix, int processors) {
     return cudaSuccess;
   });
   const int64_t wanted = (int64_t)processors * BLOCKS_PER_PROCESSOR / across;
-  const int64_t most = (matrix.rows + 8 * LINES - 1) / (8 * LINES); /* 8 rows for each thread */
+  const int64_t least = has_columns(matrix) ? STEP : 8 * LINES; /* 8 rows for each thread */
+  const int64_t most = (matrix.rows + least - 1) / least;
   return wanted < 1 ? 1 : wanted < most ? wanted : most;
 }
 

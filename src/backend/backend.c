@@ -129,8 +129,8 @@ dm_status dm_backend_multiply(dm_backend *backend, const dm_whole_product *p, vo
   return dm_view_is_empty(p->c) ? DM_OK : backend->ops->multiply(backend, p, stream, done);
 }
 
-bool dm_backend_can_check(const dm_backend *backend, const dm_whole_product *product) {
-  return backend->ops->can_check && backend->ops->can_check(product);
+bool dm_backend_checks(const dm_backend *backend) {
+  return backend->ops->multiply_checked != NULL;
 }
 
 dm_status dm_backend_multiply_checked(dm_backend *backend, const dm_checked_product *product,

@@ -98,7 +98,6 @@ typedef struct dm_backend_ops {
   dm_status (*multiply)(dm_backend *backend, const dm_whole_product *product, void *stream,
                         dm_event *done);
   /* (optional) The same with the verification, on a GPU. */
-  bool (*can_check)(const dm_whole_product *product);
   dm_status (*multiply_checked)(dm_backend *backend, const dm_checked_product *product,
                                 dm_checked_found *found);
   dm_status (*test)(dm_backend *backend, dm_event event, bool *done);

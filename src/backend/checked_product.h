@@ -7,7 +7,7 @@
 #include "core/row_bound.h"
 
 struct dm_checked_product {
-  dm_whole_product whole; /* of a floating-point type; rows are contiguous, nothing is conjugated */
+  dm_whole_product whole; /* that the backend suits */
   uint64_t seed;
   dm_row_factors factors;
 };
@@ -17,8 +17,8 @@ struct dm_checked_found {
   dm_rows_found rows;
 };
 
-/* Whether the backend can do this with PRODUCT, which it suits. */
-bool dm_backend_can_check(const dm_backend *backend, const dm_whole_product *product);
+/* Whether the backend has this. */
+bool dm_backend_checks(const dm_backend *backend);
 
 /* Synchronous. */
 dm_status dm_backend_multiply_checked(dm_backend *backend, const dm_checked_product *product,

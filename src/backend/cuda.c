@@ -265,7 +265,6 @@ const dm_backend_ops dm_backend_cuda = {
     .kernels = dm_cuda_kernels,
     .suits = dm_cuda_suits,
     .multiply = dm_cuda_multiply_whole,
-    .can_check = dm_cuda_can_check,
     .multiply_checked = dm_cuda_multiply_checked,
     .direct = dm_cuda_time_direct,
     .takes = dm_cuda_takes,

@@ -136,7 +136,6 @@ dm_status dm_cuda_multiply_whole(dm_backend *backend, const dm_whole_product *pr
                                  dm_event *done);
 
 /* (cuda_checked.c) */
-bool dm_cuda_can_check(const dm_whole_product *product);
 dm_status dm_cuda_multiply_checked(dm_backend *backend, const dm_checked_product *product,
                                    dm_checked_found *found);
 

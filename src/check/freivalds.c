@@ -94,6 +94,7 @@ dm_status dm_freivalds_reuse(const dm_problem *problem, const double alpha[2], c
   check->problem = *problem;
   check->tensor = tensor;
   check->strained = check->stated = false;
+  check->conjugate_a = check->conjugate_b = false;
   check->cols_left_out = 0;
   check->seed = 0;
   check->marks = NULL;
@@ -110,6 +111,11 @@ int64_t dm_freivalds_bytes(const dm_freivalds *check) {
   return (int64_t)sizeof(double) *
          ((parts + 1) * (check->problem.n + check->groups * check->problem.k + check->problem.m) +
           2 * sums);
+}
+
+void dm_freivalds_conjugate(dm_freivalds *check, bool a, bool b) {
+  check->conjugate_a = a && check->parts == 2;
+  check->conjugate_b = b && check->parts == 2;
 }
 
 void dm_freivalds_repeat(dm_freivalds *check, dm_check_seed seed, int draw) {
@@ -299,6 +305,9 @@ dm_status dm_freivalds_project(dm_freivalds *check, const dm_comm *comm) {
   if (check->exact) return DM_OK;
   DM_TRY(dm_comm_sum_f64(comm, check->sizes, check->groups * k));
   dm_freivalds_take_roots(check, 0, k);
+  /* w is real: conj(B) w is conj(B w), and A conj(t) is conj(conj(A) t). */
+  for (int64_t i = 0; check->conjugate_a != check->conjugate_b && i < check->groups * k; i++)
+    check->t[2 * i + 1] = -check->t[2 * i + 1];
   return DM_OK;
 }
 

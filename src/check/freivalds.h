@@ -78,6 +78,9 @@ int64_t dm_freivalds_bytes(const dm_freivalds *check);
 /* Merges all columns into one group; call before adding parts. GPUs read A once per group. */
 void dm_freivalds_join_groups(dm_freivalds *check);
 
+/* Parts of A or B will be added as they are stored, but conjugated in op(A) or op(B). */
+void dm_freivalds_conjugate(dm_freivalds *check, bool a, bool b);
+
 /* Repeats a random vector, the DRAW-th of a stated seed; call before adding parts. If SEED is not
  * stated, w stays random. */
 void dm_freivalds_repeat(dm_freivalds *check, dm_check_seed seed, int draw);

@@ -80,6 +80,7 @@ static void compare_exactly(const dm_freivalds *check, const dm_rows_checked *ro
 static dm_row_sums sums_of(const dm_freivalds *check, const dm_rows_checked *rows, int64_t i) {
   dm_row_sums s = {.a_squares = rows->a_squares[i], .z_squares = rows->z_squares[i]};
   load(check, rows->y, i, s.y);
+  if (check->conjugate_a) s.y[1] = -s.y[1];
   load(check, rows->z, i, s.z);
   if (!check->problem.reads_c) return s;
   load(check, rows->z0, i, s.z0);

@@ -13,6 +13,7 @@ struct dm_freivalds {
   dm_range rows, cols; /* ... these rows and columns of C */
   double alpha[2], beta[2];
   bool exact, tensor;
+  bool conjugate_a, conjugate_b; /* in op(A) and op(B), but not in their parts */
   int groups;
   int64_t group_cols; /* columns of C per group, from C's first column on */
   bool stated;        /* SEED was stated by the user; else it is drawn when w is */

@@ -8,6 +8,7 @@
 static dm_verdict verdict_of(const dm_problem *p, const dm_checked_found *found, uint64_t seed) {
   const dm_rows_found *rows = &found->rows;
   return (dm_verdict){.pass = rows->residual <= 1.0,
+                      .exact = dm_dtype_is_integer(p->work),
                       .residual = rows->residual,
                       .relative = rows->relative,
                       .worst_row = rows->worst,

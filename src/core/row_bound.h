@@ -103,12 +103,20 @@ static inline DM_HOST_DEVICE dm_row_found dm_row_compare(const dm_row_factors *f
 
 enum { DM_JUDGED_PARTS = 128 };
 
-/* What the columns have in common, once they are weighted. */
+/* What columns have in common, once they are weighted. */
 typedef struct dm_columns_found {
   double squares, column; /* ||w||^2; the largest 1/|w_j| */
   int64_t left_out;       /* with NaN or Inf */
   int32_t strained;       /* squares of B, or of B w, overflowed or vanished */
 } dm_columns_found;
+
+static inline DM_HOST_DEVICE void dm_columns_join(dm_columns_found *found,
+                                                  const dm_columns_found *more) {
+  found->squares += more->squares;
+  found->column = fmax(found->column, more->column);
+  found->left_out += more->left_out;
+  found->strained |= more->strained;
+}
 
 /* Some of the rows. */
 typedef struct dm_rows_found {

@@ -50,19 +50,12 @@ static bool is_for_backend(const dm_multiply *m, bool on_gpu) {
   return automatic ? !dm_backend_has_driver() : strcmp(name, "cpu") == 0;
 }
 
-/* The verification reads A and B as they are stored. */
-static bool is_conjugated(const dm_multiply *m, const dm_problem *p) {
-  return dm_dtype_is_complex(p->work) &&
-         (m->equation.op_a == DM_OP_C || m->equation.op_b == DM_OP_C);
-}
-
 static bool is_native(const dm_multiply *m, const dm_problem *p, bool on_gpu) {
-  if (m->verify && is_conjugated(m, p)) return false;
   if (m->verify && m->equation.alpha[0] == 0 && m->equation.alpha[1] == 0)
     return false; /* the bounds would vanish; the pipeline verifies before it applies alpha */
   /* A wrong C could not be computed again: on the host the pipeline keeps it until its verdict. */
   if (m->verify && p->reads_c && !on_gpu) return false;
-  return dm_compute_is_plain(&p->compute) && !p->fastest && p->file_a == p->work &&
+  return dm_compute_is_plain(&p->compute) && !p->fastest && !p->no_k && p->file_a == p->work &&
          p->file_b == p->work && (p->c == p->accumulator || p->c == p->work) &&
          (m->equation.type == DM_DTYPE_NONE || m->equation.type == p->work);
 }
@@ -257,12 +250,13 @@ enum { GROUPED = 512 };
 static dm_status multiply_once(dm_in_place *kept, product *p, int draw) {
   const dm_problem *problem = &p->outcome->problem;
   const bool on_gpu = p->outcome->on_gpu;
-  if (p->run->ranks == 1 && dm_backend_can_check(p->backend, &p->whole))
+  if (p->run->ranks == 1 && dm_backend_checks(p->backend))
     return dm_freivalds_multiply(problem, p->multiply->seed, draw, p->run->world, p->backend,
                                  &p->whole, &p->outcome->verdict);
   DM_TRY(dm_comm_agree(p->run->world, dm_freivalds_reuse(problem, p->whole.alpha, p->whole.beta,
                                                          on_gpu, &kept->check)));
   if (on_gpu || problem->n < GROUPED) dm_freivalds_join_groups(kept->check);
+  dm_freivalds_conjugate(kept->check, p->whole.conjugate_a, p->whole.conjugate_b);
   dm_freivalds_repeat(kept->check, p->multiply->seed, draw);
   p->check = kept->check;
   return multiply_checked(p);

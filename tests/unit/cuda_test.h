@@ -97,6 +97,15 @@ static inline pair make_pair(dm_backend *gpu, dm_dtype dtype, int64_t rows, int6
   return p;
 }
 
+/* The same with contiguous columns: its memory is that of the transpose. */
+static inline pair make_pair_by_columns(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t cols,
+                                        int64_t pad, dm_generator generator) {
+  pair p = make_pair(gpu, dtype, cols, rows, pad, generator);
+  p.host = dm_view_transpose(p.host);
+  p.device = dm_view_transpose(p.device);
+  return p;
+}
+
 static inline void free_pair(dm_backend *gpu, pair p) {
   free(p.host_all.base);
   dm_backend_release(gpu, DM_DEVICE, p.device_all.base);

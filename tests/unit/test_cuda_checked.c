@@ -5,7 +5,15 @@
 #include "cuda_test.h"
 #include "engine/equation.h"
 
-enum { M = 300, N = 129, K = 1000, SEED = 11 };
+enum { M = 300, N = 132, K = 1000, SEED = 11 };
+
+/* Types, storage and factors of a product. */
+typedef struct variant {
+  dm_dtype type, type_c;
+  bool reads_c;
+  const char *by_columns; /* of "abc" */
+  bool conjugate_a, conjugate_b;
+} variant;
 
 typedef struct whole {
   pair a, b, c;
@@ -13,19 +21,33 @@ typedef struct whole {
   dm_whole_product product;
 } whole;
 
-static whole make(dm_backend *gpu, dm_dtype type, dm_dtype type_c, bool reads_c) {
-  const dm_generator normal = {.kind = DM_NORMAL, .seed = 5}, old = {.kind = DM_NORMAL, .seed = 6};
-  whole w = {.a = make_pair(gpu, type, M, K, 8, normal),
-             .b = make_pair(gpu, type, K, N, 7, normal),
-             .c = make_pair(gpu, type_c, M, N, 0, old)};
-  const dm_dataset a = {.rows = M, .cols = K, .dtype = type},
-                   b = {.rows = K, .cols = N, .dtype = type};
+static pair stored(dm_backend *gpu, const variant *v, char name, dm_dtype type, int64_t rows,
+                   int64_t cols, int64_t pad, uint64_t seed) {
+  const dm_kind kind = dm_dtype_is_integer(type) ? DM_INTEGER : DM_NORMAL;
+  const dm_generator generator = {.kind = kind, .seed = seed, .parameter = 100.0};
+  return v->by_columns && strchr(v->by_columns, name)
+             ? make_pair_by_columns(gpu, type, rows, cols, pad, generator)
+             : make_pair(gpu, type, rows, cols, pad, generator);
+}
+
+static whole make(dm_backend *gpu, const variant *v) {
+  const double alpha = dm_dtype_is_integer(v->type) ? 3.0 : 1.5, beta = v->reads_c ? -2.0 : 0.0;
+  whole w = {.a = stored(gpu, v, 'a', v->type, M, K, 8, 5),
+             .b = stored(gpu, v, 'b', v->type, K, N, 4, 5),
+             .c = stored(gpu, v, 'c', v->type_c, M, N, 0, 6)};
+  const dm_dataset a = {.rows = M, .cols = K, .dtype = v->type},
+                   b = {.rows = K, .cols = N, .dtype = v->type};
   dm_equation equation = {
-      .alpha = {1.5}, .beta = {reads_c ? -2.0 : 0.0}, .type = DM_DTYPE_NONE, .type_c = type_c};
-  const dm_dataset c = {.rows = M, .cols = N, .dtype = type_c};
-  ok(dm_problem_of(&a, &b, reads_c ? &c : NULL, &equation, &w.problem));
-  w.product = (dm_whole_product){.a = w.a.device, .b = w.b.device, .c = w.c.device, .alpha = {1.5}};
-  w.product.beta[0] = equation.beta[0];
+      .alpha = {alpha}, .beta = {beta}, .type = DM_DTYPE_NONE, .type_c = v->type_c};
+  const dm_dataset c = {.rows = M, .cols = N, .dtype = v->type_c};
+  ok(dm_problem_of(&a, &b, v->reads_c ? &c : NULL, &equation, &w.problem));
+  w.product = (dm_whole_product){.a = w.a.device,
+                                 .b = w.b.device,
+                                 .c = w.c.device,
+                                 .alpha = {alpha},
+                                 .beta = {beta},
+                                 .conjugate_a = v->conjugate_a,
+                                 .conjugate_b = v->conjugate_b};
   return w;
 }
 
@@ -39,6 +61,7 @@ static dm_verdict expected(dm_backend *gpu, whole *w, const dm_comm *comm) {
   dm_verdict verdict;
   ok(dm_freivalds_new(&w->problem, w->product.alpha, w->product.beta, true, &check));
   dm_freivalds_join_groups(check);
+  dm_freivalds_conjugate(check, w->product.conjugate_a, w->product.conjugate_b);
   dm_freivalds_repeat(check, (dm_check_seed){true, SEED}, 0);
   ok(dm_freivalds_scan_b(check, NULL, w->b.host, 0, 0));
   ok(dm_freivalds_weigh(check, comm));
@@ -57,17 +80,18 @@ static void near(double x, double y, double share) {
   assert_true(fabs(x - y) <= share * fabs(y));
 }
 
-static void check_one(dm_backend *gpu, const dm_comm *comm, dm_dtype type, dm_dtype type_c,
-                      bool reads_c) {
-  whole w = make(gpu, type, type_c, reads_c);
+static void check_one(dm_backend *gpu, const dm_comm *comm, const variant *v) {
+  whole w = make(gpu, v);
   dm_verdict found;
-  assert_true(dm_backend_can_check(gpu, &w.product));
+  assert_true(dm_backend_checks(gpu) && dm_backend_suits(gpu, &w.product));
   ok(dm_freivalds_multiply(&w.problem, (dm_check_seed){true, SEED}, 0, comm, gpu, &w.product,
                            &found));
   const dm_verdict good = expected(gpu, &w, comm);
   if (!good.pass || !found.pass)
-    fail_msg("%s to %s: %g on the host, %g on the GPU", dm_dtype_name(type), dm_dtype_name(type_c),
-             good.residual, found.residual);
+    fail_msg("%s to %s, '%s' by columns: %g on the host, %g on the GPU", dm_dtype_name(v->type),
+             dm_dtype_name(v->type_c), v->by_columns ? v->by_columns : "", good.residual,
+             found.residual);
+  assert_int_equal(found.exact, good.exact);
   assert_int_equal(found.rows_checked, M);
   assert_int_equal(found.cols_checked, N);
   assert_int_equal(found.seed, good.seed);
@@ -79,14 +103,16 @@ static void check_one(dm_backend *gpu, const dm_comm *comm, dm_dtype type, dm_dt
 
 /* Another factor than that of the product: every row is wrong. */
 static void check_wrong(dm_backend *gpu, dm_dtype type, double error) {
-  whole w = make(gpu, type, type, false);
+  const bool integer = dm_dtype_is_integer(type);
+  const dm_dtype type_c = integer ? DM_I32 : type;
+  whole w = make(gpu, &(variant){.type = type, .type_c = type_c, .by_columns = "b"});
   dm_checked_product wrong = {.whole = w.product, .seed = SEED};
   dm_checked_found found;
-  wrong.factors = (dm_row_factors){.alpha = {1.5 * (1.0 + error)},
+  wrong.factors = (dm_row_factors){.alpha = {integer ? 4.0 : w.product.alpha[0] * (1.0 + error)},
                                    .accumulate = w.problem.compute.roundoff,
-                                   .result = dm_dtype_roundoff(type),
+                                   .result = dm_dtype_roundoff(type_c),
                                    .depth = sqrt(K),
-                                   .largest = dm_dtype_largest(type)};
+                                   .largest = dm_dtype_largest(type_c)};
   ok(dm_backend_multiply_checked(gpu, &wrong, &found));
   assert_true(found.rows.residual > 1.0);
   assert_true(found.rows.worst >= 0 && found.rows.worst < M);
@@ -95,7 +121,7 @@ static void check_wrong(dm_backend *gpu, dm_dtype type, double error) {
 
 static void check_nan(dm_backend *gpu, const dm_comm *comm) {
   const dm_generator nan = {.kind = DM_CONSTANT, .parameter = (double)NAN};
-  whole w = make(gpu, DM_F64, DM_F64, false);
+  whole w = make(gpu, &(variant){.type = DM_F64, .type_c = DM_F64});
   dm_verdict found;
   dm_fill(dm_view_sub(w.a.host, 7, 3, 1, 1), &nan, 0, 0);
   dm_fill(dm_view_sub(w.b.host, 2, 5, 1, 1), &nan, 0, 0);
@@ -109,17 +135,25 @@ static void check_nan(dm_backend *gpu, const dm_comm *comm) {
   drop(gpu, &w);
 }
 
+static const variant variants[] = {
+    {DM_F64, DM_F64, false, NULL, false, false}, {DM_F64, DM_F64, true, NULL, false, false},
+    {DM_F32, DM_F32, false, NULL, false, false}, {DM_BF16, DM_BF16, false, NULL, false, false},
+    {DM_F16, DM_F32, true, NULL, false, false},  {DM_C128, DM_C128, true, NULL, false, false},
+    {DM_F64, DM_F64, false, "a", false, false},  {DM_F64, DM_F64, true, "bc", false, false},
+    {DM_F32, DM_F32, true, "abc", false, false}, {DM_BF16, DM_BF16, false, "b", false, false},
+    {DM_C64, DM_C64, false, "a", true, false},   {DM_C128, DM_C128, true, "b", false, true},
+    {DM_C128, DM_C128, false, "ab", true, true}, {DM_I8, DM_I32, false, "bc", false, false},
+    {DM_I8, DM_I32, true, "b", false, false},    {DM_I8, DM_I32, false, "b", false, false},
+};
+
 TEST(test_verdicts) {
   dm_comm *comm;
   ok(dm_comm_take_alone(&comm));
-  check_one(*state, comm, DM_F64, DM_F64, false);
-  check_one(*state, comm, DM_F64, DM_F64, true);
-  check_one(*state, comm, DM_F32, DM_F32, false);
-  check_one(*state, comm, DM_BF16, DM_BF16, false);
-  check_one(*state, comm, DM_F16, DM_F32, true);
-  check_one(*state, comm, DM_C128, DM_C128, true);
+  for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
+    check_one(*state, comm, &variants[i]);
   check_wrong(*state, DM_F64, 1e-10);
   check_wrong(*state, DM_F32, 1e-1);
+  check_wrong(*state, DM_I8, 0.0);
   check_nan(*state, comm);
   dm_comm_stop(comm);
 }

@@ -21,11 +21,15 @@ static void hide_columns(dm_backend *gpu, pair *p, double *x, int64_t parts) {
   move(gpu, p->device_all, p->host_all);
 }
 
-static void check_probe(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t cols, int64_t pad) {
+typedef pair make_one(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t cols, int64_t pad,
+                      dm_generator generator);
+
+static void check_probe(dm_backend *gpu, make_one *make, dm_dtype dtype, int64_t rows, int64_t cols,
+                        int64_t pad) {
   const int64_t parts = dm_dtype_is_complex(dtype) ? 2 : 1;
   const bool integer = dm_dtype_is_integer(dtype);
   const dm_generator generator = {.kind = integer ? DM_INTEGER : DM_NORMAL, .parameter = 100.0};
-  pair p = make_pair(gpu, dtype, rows, cols, pad, generator);
+  pair p = make(gpu, dtype, rows, cols, pad, generator);
   double *x = malloc((size_t)(cols * parts) * 8), *y[2], *squares[2];
   for (int64_t j = 0; j < cols * parts; j++) {
     const int64_t bits = (int64_t)dm_random_bits(3, j, 0, 0);
@@ -55,10 +59,11 @@ static void check_probe(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t c
   free_pair(gpu, p);
 }
 
-static void check_scan(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t cols, int64_t pad) {
+static void check_scan(dm_backend *gpu, make_one *make, dm_dtype dtype, int64_t rows, int64_t cols,
+                       int64_t pad) {
   const dm_generator generator = {
       .kind = dm_dtype_is_integer(dtype) ? DM_INTEGER : DM_NORMAL, .seed = 9, .parameter = 100.0};
-  pair p = make_pair(gpu, dtype, rows, cols, pad, generator);
+  pair p = make(gpu, dtype, rows, cols, pad, generator);
   double *sums[2];
   for (int i = 0; i < 2; i++) {
     sums[i] = calloc((size_t)cols, 8);
@@ -104,9 +109,13 @@ TEST(test_sums) {
   dm_backend *gpu = *state;
   for (int dtype = 0; dtype < DM_DTYPE_COUNT; dtype++)
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
-      check_probe(gpu, (dm_dtype)dtype, shapes[s][0], shapes[s][1], shapes[s][2]);
-      check_scan(gpu, (dm_dtype)dtype, shapes[s][0], shapes[s][1], shapes[s][2]);
-      check_checksum(gpu, (dm_dtype)dtype, shapes[s][0], shapes[s][1], shapes[s][2]);
+      const int64_t *shape = shapes[s];
+      for (int by_columns = 0; by_columns < 2; by_columns++) {
+        make_one *make = by_columns ? make_pair_by_columns : make_pair;
+        check_probe(gpu, make, (dm_dtype)dtype, shape[0], shape[1], shape[2]);
+        check_scan(gpu, make, (dm_dtype)dtype, shape[0], shape[1], shape[2]);
+      }
+      check_checksum(gpu, (dm_dtype)dtype, shape[0], shape[1], shape[2]);
     }
 }
 
