@@ -9,6 +9,7 @@ import unittest
 import damier
 import numpy as np
 from gpu_arrays import BOTH, ByDlpack, ByInterface
+from memory_use import check_growth, host
 
 SKIPPED = 77
 Work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -38,6 +39,9 @@ class Emulated:
 
     def read(self, data, pointer):
         ctypes.memmove(data.ctypes.data, self.library.emulated_reach(pointer, data.nbytes), data.nbytes)
+
+    def used(self):
+        return host()
 
     def write_later(self, pointer, data):
         """A stream whose copy is still pending."""
@@ -84,6 +88,11 @@ class Cuda:
 
     def read(self, data, pointer):
         self.copy(data.ctypes.data, pointer, data.nbytes)
+
+    def used(self):
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        self.call("cudaMemGetInfo", ctypes.byref(free), ctypes.byref(total))
+        return host() + (total.value - free.value,)
 
     def write_later(self, pointer, data):
         stream, source, room = ctypes.c_void_p(), self.allocate(data.nbytes), self.allocate(2 * self.DELAY)
@@ -171,6 +180,39 @@ class OnGpu(unittest.TestCase):
         bits = (np.asarray(self.a, np.float32).view(np.uint32) >> 16).astype(np.uint16)
         c = damier.matmul(self.put(ByDlpack, bits, code=4), self.put(ByDlpack, bits, code=4), op_b="t")
         np.testing.assert_array_equal(c, self.a @ self.a.T)
+
+    def in_place(self, dtype, op_a, op_b, columns, **words):
+        """A product of arrays in GPU memory, those of COLUMNS stored by columns; the record must say that nothing moved."""
+        m, n, k = 36, 40, 24
+        a, b = drawn((k, m) if op_a != "n" else (m, k), dtype, 4), drawn((n, k) if op_b != "n" else (k, n), dtype, 5)
+        out = drawn((m, n), "i4" if dtype == "i1" else dtype, 6)
+        there = [self.put(ByDlpack, x, name in columns) for name, x in (("a", a), ("b", b), ("c", out))]
+        with damier.Context(op_a=op_a, op_b=op_b, **words) as context:
+            context.matmul(*there)
+            record = context.record
+        turned = [x if op == "n" else x.T if op == "t" else x.conj().T for x, op in ((a, op_a), (b, op_b))]
+        wide = "c16" if dtype in ("c8", "c16") else "f8"
+        wanted = turned[0].astype(wide) @ turned[1].astype(wide) + words.get("beta", 0) * out.astype(wide)
+        np.testing.assert_array_equal(self.get(there[2]), wanted)
+        self.assertEqual(record["verification"]["verdict"], "PASS")
+        return record["plan"]["recipe"].startswith("in place")
+
+    def test_in_place(self):
+        for dtype, columns in itertools.product(("f8", "f4"), ("", "a", "b", "c", "abc")):
+            for op_a, op_b in itertools.product("nt", "nt"):
+                self.assertTrue(self.in_place(dtype, op_a, op_b, columns))
+        for columns in ("", "a", "bc"):
+            self.in_place("f8", "t", "n", columns, beta=3)
+            self.in_place("i1", "n", "t", columns, beta=2)
+        self.assertTrue(self.in_place("c16", "c", "n", ""))  # BLAS conjugates only what it transposes
+        self.assertTrue(self.in_place("c8", "n", "c", ""))
+        self.assertTrue(self.in_place("c16", "c", "c", "", beta=2))
+        self.assertFalse(self.in_place("c16", "c", "n", "a"))
+
+    def test_thousand_calls(self):
+        a, b, out = (self.put(ByDlpack, x) for x in (self.a, self.b, self.c))
+        for words in ({}, {"verify": False}):
+            check_growth(self, lambda: damier.matmul(a, b, out, **words), used=self.gpu.used)
 
     def test_plan(self):
         record = damier.plan(self.put(ByInterface, self.a), self.put(ByDlpack, self.b))

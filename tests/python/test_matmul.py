@@ -12,6 +12,7 @@ import unittest
 
 import damier
 import numpy as np
+from memory_use import check_growth
 
 REAL = ("f8", "f4", "f2", "i1")
 COMPLEX = ("c8", "c16")
@@ -47,6 +48,30 @@ class Exported:
 
     def __dlpack__(self):
         return self.array.__dlpack__()
+
+
+class Repeated(unittest.TestCase):
+    """Calls leave no memory: products in place, those through the pipeline, contexts, and refusals."""
+
+    def test_thousand_calls(self):
+        a, b, out = drawn((64, 48), "f8"), drawn((48, 72), "f8"), np.empty((64, 72))
+        check_growth(self, lambda: damier.matmul(a, b, out))
+        check_growth(self, lambda: damier.matmul(a, b, verify=False))
+        check_growth(self, lambda: damier.matmul(a, b, out, beta=1))
+
+    def test_contexts_and_refusals(self):
+        a = drawn((32, 32), "f4")
+
+        def refuse():
+            with self.assertRaises(damier.UsageError):
+                damier.matmul(a, a[1:])
+
+        def open_and_close():
+            with damier.Context(alpha=2, grid="1x1") as context:
+                context.matmul(a, a)
+
+        check_growth(self, refuse)
+        check_growth(self, open_and_close)
 
 
 class Gram(unittest.TestCase):
