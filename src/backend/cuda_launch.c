@@ -51,8 +51,9 @@ typedef struct rule {
 /* cuBLAS loses up to three quarters of its speed if rows are not multiples of 16 bytes, and must
  * cut C into small pieces to be reproducible; our own kernels do neither. It splits k, which ours
  * do not, so it wins if C has few tiles and k is long. wgmma copies B of i8 and TF32, which does
- * not pay for a few rows. In TF32 cuBLAS loses a quarter when it adds to C. In f64 and f32 it is at
- * most 3 % faster, and a second of products does not make up for the 40 ms of its first call. */
+ * not pay for a few rows. In TF32 cuBLAS loses a quarter when it adds to C. In f64, and in f32
+ * below 2^28, it is at most 3 % faster, and a second of products does not make up for the 40 ms of
+ * its first call. */
 static const rule rules[] = {
     {DM_KERNEL_HALF | DM_KERNEL_I8, 1, ANY, ANY, REPRODUCIBLE, DM_KERNEL_wgmma},
     {DM_KERNEL_HALF | DM_KERNEL_I8, 1, ANY, ANY, REPRODUCIBLE, DM_KERNEL_mma},
@@ -64,7 +65,7 @@ static const rule rules[] = {
     {DM_KERNEL_TF32, 1 << 19, ANY, ANY, UNALIGNED, DM_KERNEL_wgmma},
     {DM_KERNEL_TF32, 1 << 24, ANY, ANY, ADDING, DM_KERNEL_wgmma},
     {DM_KERNEL_F64, 1 << 22, ANY, ANY, ALWAYS, DM_KERNEL_mma},
-    {DM_KERNEL_F32, 1 << 22, 1 << 29, ANY, ALWAYS, DM_KERNEL_warp_tile},
+    {DM_KERNEL_F32, 1 << 22, 1 << 28, ANY, ALWAYS, DM_KERNEL_warp_tile},
     {DM_KERNEL_I8, 1 << 20, ANY, ANY, ALWAYS, DM_KERNEL_wgmma},
     {DM_KERNEL_HALF, 1 << 22, ANY, ANY, ALWAYS, DM_KERNEL_wgmma},
     {DM_KERNEL_HALF, 1, 1 << 22, 512, ALWAYS, DM_KERNEL_wgmma},
