@@ -18,10 +18,6 @@
 #include "core/buffer.h"
 #include "core/status.h"
 
-/* cuBLAS's workspace, of the size that its manual recommends for Hopper. Our own allocation, as
- * results are only repeatable with a fixed workspace. */
-enum { WORKSPACE = 32 << 20 };
-
 static const char install_hint[] = "nvidia-smi lists the GPUs; CUDA_VISIBLE_DEVICES or the batch "
                                    "system may hide them; --backend cpu "
                                    "works without";
@@ -119,13 +115,6 @@ static dm_status open_lanes(dm_cuda *gpu) {
   return DM_OK;
 }
 
-/* Allocated on opening, so that it is not counted as free. */
-static dm_status open_workspace(dm_cuda *gpu) {
-  DM_TRY(dm_cuda_alloc(&gpu->base, DM_DEVICE, WORKSPACE, &gpu->workspace));
-  gpu->workspace_bytes = WORKSPACE;
-  return DM_OK;
-}
-
 static dm_status choose_kernel(dm_cuda *gpu, const char *name) {
   const char *const *names = dm_cuda_kernels();
   int count = 0, found = -1;
@@ -182,7 +171,8 @@ static dm_status cuda_open(dm_backend **backend, const dm_backend_config *config
   DM_TRY_GOTO(status, dm_cuda_open_residues(gpu, config->compute), failed_early);
   DM_TRY_GOTO(status, dm_cuda_enter(gpu), failed_early);
   DM_TRY_GOTO(status, open_lanes(gpu), failed);
-  DM_TRY_GOTO(status, open_workspace(gpu), failed);
+  /* Allocated now, so that it is not counted as free. */
+  if (!config->whole) DM_TRY_GOTO(status, dm_cuda_need_workspace(gpu), failed);
   DM_TRY_GOTO(status, dm_cuda_open_split(gpu, config->compute), failed);
   if (gpu->kernel && gpu->kernel->maker == DM_BY_JIT)
     DM_TRY_GOTO(status, dm_cuda_jit_open(gpu), failed);

@@ -25,8 +25,20 @@ const dm_cuda_types *dm_cuda_types_of(dm_dtype dtype) {
   return dtype < DM_DTYPE_COUNT && types[dtype].one ? &types[dtype] : NULL;
 }
 
+/* Of the size that cuBLAS's manual recommends for Hopper. Our own allocation, as results are only
+ * repeatable with a fixed workspace. */
+enum { WORKSPACE = 32 << 20 };
+
+dm_status dm_cuda_need_workspace(dm_cuda *gpu) {
+  if (gpu->workspace) return DM_OK;
+  DM_TRY(dm_cuda_alloc(&gpu->base, DM_DEVICE, WORKSPACE, &gpu->workspace));
+  gpu->workspace_bytes = WORKSPACE;
+  return DM_OK;
+}
+
 dm_status dm_cuda_need_cublas(dm_cuda *gpu) {
   if (gpu->cublas) return DM_OK;
+  DM_TRY(dm_cuda_need_workspace(gpu));
   DM_CUBLAS(gpu, cublasCreate(&gpu->cublas));
   DM_CUBLAS(gpu, cublasSetStream(gpu->cublas, gpu->lanes[DM_COMPUTE].stream));
   /* After the stream: setting a stream resets the workspace to the default. */
@@ -62,7 +74,9 @@ bool dm_cuda_suits(const dm_backend *backend, const dm_whole_product *p) {
       g.right.op == DM_BLAS_NONE)
     return false;
   if (in != DM_I8) return out == dm_compute_sum(in) || out == in;
-  /* cuBLAS multiplies int8 only if lines start at multiples of four bytes. */
+  /* cuBLAS multiplies int8 only if k runs along the lines of both operands, and lines start at
+   * multiples of four bytes. */
+  if (g.left.op != DM_BLAS_T || g.right.op != DM_BLAS_N) return false;
   const uint64_t at = (uint64_t)(uintptr_t)g.left.base | (uint64_t)(uintptr_t)g.right.base |
                       (uint64_t)g.left.leading | (uint64_t)g.right.leading | (uint64_t)g.rows;
   return out == DM_I32 && at % 4 == 0 && g.depth % 4 == 0;

@@ -51,6 +51,8 @@ dm_status dm_cuda_multiply(dm_cuda *gpu, const dm_kernel *kernel, dm_view c, dm_
 
 /* A library's product in one call. */
 typedef dm_status dm_cuda_library(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate);
+/* Sets gpu->workspace. */
+dm_status dm_cuda_need_workspace(dm_cuda *gpu);
 /* Loads cuBLAS on first use; most products need no cuBLAS. */
 dm_status dm_cuda_need_cublas(dm_cuda *gpu);
 

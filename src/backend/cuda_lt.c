@@ -143,6 +143,7 @@ static dm_status multiply(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool ac
 }
 
 static dm_status open(dm_cuda *gpu) {
+  DM_TRY(dm_cuda_need_workspace(gpu));
   DM_TRY(dm_buffer_table(1, &gpu->lt));
   DM_CUBLAS(gpu, cublasLtCreate(&gpu->lt->handle));
   return DM_OK;

@@ -99,7 +99,8 @@ static dm_status open_backend(dm_in_place *kept, const dm_run *run, bool on_gpu,
   const dm_backend_config config = {.local_rank = run->gpu,
                                     .local_ranks = run->local_ranks,
                                     .threads = run->cores.threads,
-                                    .kernel = "auto"};
+                                    .kernel = "auto",
+                                    .whole = true};
   if (!*one) {
     DM_TRY(dm_backend_find(on_gpu ? "cuda" : "cpu", &ops));
     DM_TRY(dm_backend_open(ops, &config, one));
