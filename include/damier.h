@@ -297,7 +297,7 @@ DAMIER_API int damier_multiply(damier_context *context, const damier_matrix *a,
  *
  * Computes the elements on and below the diagonal and mirrors them, so C is exactly symmetric, or
  * Hermitian with a real diagonal. Otherwise as damier_multiply; the options "op-a" and "op-b" must
- * be "n", "beta" must be 0, and C must fit in the memory of the ranks.
+ * be "n", and "beta" must be 0.
  * @param context of this rank
  * @param x in a file or in memory
  * @param of_rows 0: X^H X, products of columns; else X X^H, of rows

@@ -86,7 +86,7 @@ def gram(x: Any, out: Any = None, comm: Any = None, *, of: str = "columns", prog
     """alpha x^H x, or with ``of="rows"`` alpha x x^H, with half of the work of :func:`matmul`.
 
     The result is exactly symmetric, or Hermitian.  Arrays, ``comm`` and ``options`` are as for :func:`matmul`, without
-    ``beta``, ``op_a`` and ``op_b``.  The result must fit in the memory of the ranks twice.
+    ``beta``, ``op_a`` and ``op_b``.
 
     >>> damier.gram(np.arange(6.0).reshape(2, 3))
     array([[ 9., 12., 15.],

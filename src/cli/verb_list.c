@@ -19,7 +19,7 @@ const dm_verb dm_cli_verbs[] = {
      "compute C = alpha X^H X, or alpha X X^H with --of rows: half of the work of multiply",
      "Only elements on and below the diagonal are computed; the others are stored as their mirror images,"
      " so that C is exactly symmetric.\n"
-     "C must fit in the memory of the ranks; X need not.\n",
+     "Neither C nor X need fit in memory.\n",
      {"damier gram X.h5:/x -o C.h5:/c", "mpirun -n 4 damier gram X.h5 --of rows -o C.h5"}},
     {"cov", DM_VERB_COV, "X.h5[:/ds] -o C.h5[:/ds]", 1, 1,
      "compute the covariances of all pairs of columns of X, or of rows with --of rows",

@@ -4,6 +4,7 @@
 
 #include "core/buffer.h"
 #include "plan/tiles.h"
+#include "plan/triangle.h"
 
 enum { STATES = 4 };
 
@@ -51,7 +52,10 @@ dm_status dm_tile_states_choose(dm_tile_states *states, unsigned state, dm_plan 
   bool *there;
   dm_todo *todo = NULL;
   DM_TRY(dm_buffer_zeroed(states->tiles, sizeof *there, (void **)&there));
-  for (int64_t t = 0; t < states->tiles; t++) there[t] = dm_tile_has(states, t, state);
+  for (int64_t t = 0; t < states->tiles; t++)
+    there[t] =
+        dm_triangle_is_image(plan, t) ||
+        (dm_tile_has(states, t, state) && dm_tile_has(states, dm_triangle_twin(plan, t), state));
   dm_status status = dm_todo_new(states->tiles, there, &todo);
   free(there);
   DM_TRY(status);

@@ -37,8 +37,8 @@ void dm_tile_give_back(dm_tile_states *states, int64_t tile);
 /* Collective: a tile keeps the states that it has on every rank that TAKES_PART. */
 dm_status dm_tile_states_agree(dm_tile_states *states, const dm_comm *world, bool takes_part);
 
-/* From now on PLAN computes the tiles that have not reached STATE. All ranks have the same states;
- * STATES owns the list, and the next call replaces it. */
+/* From now on PLAN computes the tiles that, or whose mirror images, have not reached STATE. All
+ * ranks have the same states; STATES owns the list, and the next call replaces it. */
 dm_status dm_tile_states_choose(dm_tile_states *states, unsigned state, dm_plan *plan);
 
 #endif

@@ -276,7 +276,7 @@ static double total_seconds(const dm_plan *plan, const dm_forecast *f, double he
     rest.read = 0;
     return f->read + total_seconds(plan, &rest, 0, loop, panels);
   }
-  const double tiles = (double)dm_plan_tiles(plan), strips = plan->strips;
+  const double tiles = (double)dm_triangle_tiles(plan), strips = plan->strips;
   const bool resides = plan->a != DM_IN_FILE && plan->b != DM_IN_FILE;
   const bool first =
       tiles > 1 && resides; /* tiles of resident matrices start when all of it is loaded */
@@ -334,7 +334,7 @@ dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine) {
                              : first * f.fetch + (f.upload + f.gemm) / e.panels +
                                    fmax(fmax(busy, upload) * rest, f.fetch * (1 - first));
   }
-  const double tiles = (double)dm_plan_tiles(plan); /* the first is the largest */
+  const double tiles = (double)dm_triangle_tiles(plan); /* the first is the largest */
   loop *= tiles;
   f.fetch *= tiles;
   f.upload *= tiles;

@@ -120,13 +120,26 @@ static void try_columns(search *s, dm_plan *plan, const int64_t *counts, int cou
   }
 }
 
+/* A symmetric C: as many tiles down as across, WISHED (0: any number). */
+static void try_squares(search *s, dm_plan *plan, int64_t wished) {
+  int64_t counts[MOST_COUNTS] = {wished};
+  const int64_t most = dm_min(most_tiles(plan, plan->problem.m, plan->pm),
+                              most_tiles(plan, plan->problem.n, plan->pn));
+  const int count = wished > 0 ? 1 : counts_up_to(most, counts);
+  plan->down = false;
+  for (int i = 0, fitting = 0; i < count && fitting < MORE; i++) {
+    plan->tiles_m = plan->tiles_n = counts[i];
+    plan->held_a = plan->held_b = 0;
+    fitting += dm_plan_pressure(plan, s->question->machine) <= 1;
+    consider(s, plan);
+  }
+}
+
 static void try_tiles(search *s, dm_plan *plan) {
   int64_t down[MOST_COUNTS], across[MOST_COUNTS];
   const dm_wishes *w = s->question->wishes;
-  if (plan->problem.symmetry != DM_NO_SYMMETRY) { /* a tile and its mirror image are one */
-    plan->tiles_m = plan->tiles_n = 1;
-    plan->down = false;
-    consider(s, plan);
+  if (plan->problem.symmetry != DM_NO_SYMMETRY) {
+    try_squares(s, plan, w->tiles_m);
     return;
   }
   if (w->tiles_m > 0) {
@@ -173,15 +186,18 @@ bool dm_plan_cut(const dm_question *question, dm_plan *plan) {
 void dm_plan_cut_for_time(const dm_question *question, double seconds, dm_plan *plan) {
   const dm_forecast *f = &plan->forecast;
   const double whole = f->gemm + f->exposed + f->reduce;
-  if (whole <= seconds || question->wishes->tiles_m > 0 || plan->problem.symmetry != DM_NO_SYMMETRY)
-    return;
+  if (whole <= seconds || question->wishes->tiles_m > 0) return;
   dm_plan trial = *plan;
   const int64_t most_m = most_tiles(plan, plan->problem.m, plan->pm);
   const int64_t most_n = most_tiles(plan, plan->problem.n, plan->pn);
   /* Slots only hold the panels of one tile. */
   trial.in_place = trial.shared_a = trial.shared_b = false;
   trial.slots = plan->overlap ? (int)dm_min(SLOTS, dm_range_size(dm_plan_layer(plan, 0))) : 1;
+  if (plan->problem.symmetry != DM_NO_SYMMETRY) /* tiles off the diagonal have twice the work */
+    trial.tiles_m = trial.tiles_n =
+        dm_max(1, dm_min(dm_min(most_m, most_n), (int64_t)ceil(sqrt(2 * whole / seconds))));
   while (whole / (double)(trial.tiles_m * trial.tiles_n) > seconds &&
+         plan->problem.symmetry == DM_NO_SYMMETRY &&
          (trial.tiles_m < most_m || trial.tiles_n < most_n)) {
     bool taller = plan->problem.m / trial.tiles_m > plan->problem.n / trial.tiles_n;
     if ((taller || trial.tiles_n >= most_n) && trial.tiles_m < most_m)

@@ -68,6 +68,12 @@ dm_tile dm_plan_tile(const dm_plan *plan, int64_t t) {
   return tile;
 }
 
+int64_t dm_plan_tile_at(const dm_plan *plan, int64_t r, int64_t c) {
+  const int64_t length = dm_plan_line(plan);
+  const int64_t slow = plan->down ? c : r, fast = plan->down ? r : c;
+  return slow * length + (slow % 2 ? length - 1 - fast : fast);
+}
+
 dm_range dm_plan_rows(const dm_plan *plan, int64_t t, int i) {
   return split_range(dm_plan_tile(plan, t).rows, plan->pm, i, step_of(plan));
 }

@@ -35,6 +35,9 @@ int64_t dm_plan_line(const dm_plan *plan); /* tiles between two turns of the sna
 /* Tile T, the T-th in the order of computation. */
 dm_tile dm_plan_tile(const dm_plan *plan, int64_t t);
 
+/* The place in that order of the tile in row R and column C of tiles. */
+int64_t dm_plan_tile_at(const dm_plan *plan, int64_t r, int64_t c);
+
 /* Ranges of tile T; tile 0 has the largest. */
 dm_range dm_plan_rows(const dm_plan *plan, int64_t t, int i);           /* rows of C(i, .) */
 dm_range dm_plan_cols(const dm_plan *plan, int64_t t, int j);           /* columns of C(., j) */

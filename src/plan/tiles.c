@@ -4,6 +4,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "plan/triangle.h"
 
 /* Whether all tiles of a line share MATRIX's band; else a line uses all bands. */
 static bool is_slow(const dm_plan *plan, dm_matrix matrix) {
@@ -22,14 +23,18 @@ static double area_of(dm_tile tile) {
 double dm_plan_part_done(const dm_plan *plan, int64_t t, int l, int64_t q) {
   const dm_range layer = dm_plan_layer(plan, l);
   double area = 0.0, depth = 0.0;
-  for (int64_t i = 0; i < dm_plan_tiles(plan); i++)
+  double all = 0.0;
+  for (int64_t i = 0; i < dm_plan_tiles(plan); i++) {
+    if (dm_triangle_is_image(plan, i)) continue;
+    all += area_of(dm_plan_tile(plan, i));
     if (dm_plan_todo_place(plan, i) < t) area += area_of(dm_plan_tile(plan, i));
+  }
   for (int64_t p = layer.begin; p < layer.begin + q; p++)
     depth += (double)dm_range_size(dm_plan_panel(plan, p));
   if (depth > 0)
     area += area_of(dm_plan_tile(plan, dm_plan_todo_tile(plan, t))) * depth /
             (double)dm_range_size(dm_plan_layer_k(plan, l));
-  return area / ((double)plan->problem.m * (double)plan->problem.n);
+  return area / all;
 }
 
 const char *dm_residence_name(dm_residence residence) {
@@ -112,7 +117,9 @@ double dm_plan_read_words(const dm_plan *plan, dm_matrix matrix) {
   const double lines = (double)(dm_plan_tiles(plan) / dm_plan_line(plan));
   const double held = (double)dm_min(dm_plan_held(plan, matrix), layer) / (double)layer;
   /* each line of tiles starts with the last band of the previous one */
-  const double again = is_slow(plan, matrix) ? (double)dm_plan_line(plan) : lines;
+  const bool half = p->symmetry != DM_NO_SYMMETRY; /* only tiles on and below the diagonal */
+  const double all = is_slow(plan, matrix) ? (double)dm_plan_line(plan) : lines;
+  const double again = half ? (all + 1) / 2 : all;
   const double kept = is_slow(plan, matrix) ? 1 : lines - (lines - 1) / (double)dm_plan_line(plan);
   return band * k * (held * kept + (1 - held) * again);
 }

@@ -39,11 +39,27 @@ static double part_of_block(const dm_plan *plan, dm_range rows, dm_range cols) {
   return all > 0 ? done / all : 0;
 }
 
+bool dm_triangle_is_image(const dm_plan *plan, int64_t tile) {
+  const dm_tile t = dm_plan_tile(plan, tile);
+  return plan->problem.symmetry != DM_NO_SYMMETRY && t.r < t.c;
+}
+
+int64_t dm_triangle_twin(const dm_plan *plan, int64_t tile) {
+  const dm_tile t = dm_plan_tile(plan, tile);
+  return plan->problem.symmetry == DM_NO_SYMMETRY ? tile : dm_plan_tile_at(plan, t.c, t.r);
+}
+
+int64_t dm_triangle_tiles(const dm_plan *plan) {
+  const int64_t side = plan->tiles_m;
+  return plan->problem.symmetry == DM_NO_SYMMETRY ? dm_plan_tiles(plan) : side * (side + 1) / 2;
+}
+
 double dm_triangle_fraction(const dm_plan *plan) {
   double most = 0;
   if (plan->problem.symmetry == DM_NO_SYMMETRY) return 1;
   for (int i = 0; i < plan->pm; i++)
     for (int j = 0; j < plan->pn; j++)
       most = fmax(most, part_of_block(plan, dm_plan_rows(plan, 0, i), dm_plan_cols(plan, 0, j)));
-  return most;
+  const double diagonal = (double)plan->tiles_m, all = (double)dm_triangle_tiles(plan);
+  return (diagonal * most + all - diagonal) / all;
 }

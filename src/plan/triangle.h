@@ -30,7 +30,21 @@ dm_extent dm_triangle_beside(dm_range rows, dm_range cols, int64_t col, int64_t 
  * computes the upper half of its square in vain. */
 int64_t dm_triangle_step(int64_t cols);
 
-/* The largest fraction of the products of a block that a rank of PLAN computes. */
+/* A symmetric C in several tiles has as many rows of them as columns. Tiles above the diagonal are
+ * never computed: they are mirror images, stored with the tile that they are the image of. */
+
+/* Whether TILE is such an image. */
+bool dm_triangle_is_image(const dm_plan *plan, int64_t tile);
+
+/* The tile that is stored together with TILE, its image or what it is the image of; TILE itself if
+ * there is none. */
+int64_t dm_triangle_twin(const dm_plan *plan, int64_t tile);
+
+/* The number of tiles that are no images. */
+int64_t dm_triangle_tiles(const dm_plan *plan);
+
+/* The largest fraction of the products of a block that a rank of PLAN computes, on average over the
+ * tiles that are computed. */
 double dm_triangle_fraction(const dm_plan *plan);
 
 #endif

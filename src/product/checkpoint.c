@@ -9,11 +9,12 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
+#include "core/saturating.h"
 #include "core/units.h"
 #include "file/checksum.h"
 #include "file/read.h"
 #include "plan/partition.h"
-#include "core/saturating.h"
+#include "plan/triangle.h"
 #include "product/checkpoint_impl.h"
 #include "run/aside.h"
 
@@ -21,7 +22,7 @@ static const double between_looks = 0.05; /* seconds */
 
 /* Tiles that another run would reuse. */
 static int64_t kept(const dm_checkpoint *c) {
-  return c->taken + c->written;
+  return c->taken + c->recorded;
 }
 
 /* ---- every rank reports its tiles on the disk to rank 0, in order; rank 0 records them ---- */
@@ -52,12 +53,28 @@ static void notes_close(dm_checkpoint *c) {
   free(c->mine);
 }
 
+/* The tile of this run in PLACE and, if it is another one, that of its mirror image. */
+static int tiles_of(const dm_checkpoint *c, int64_t place, int64_t tiles[2]) {
+  tiles[0] = dm_plan_todo_tile(c->plan, place);
+  tiles[1] = dm_triangle_twin(c->plan, tiles[0]);
+  return tiles[1] == tiles[0] ? 1 : 2;
+}
+
+/* The number of these that all ranks have reported; 0: not all of them. */
+static int complete_at(const dm_checkpoint *c, int64_t place) {
+  int64_t tiles[2];
+  const int count = tiles_of(c, place, tiles);
+  for (int i = 0; i < count; i++)
+    if (c->missing[tiles[i]] > 0) return 0;
+  return count;
+}
+
 static void take(dm_checkpoint *c, const dm_tile_note *note) {
   c->records[note->tile].checksum += note->checksum;
   c->missing[note->tile]--;
   const int64_t all = dm_plan_todo(c->plan);
-  while (c->complete < all && c->missing[dm_plan_todo_tile(c->plan, c->complete)] == 0)
-    c->complete++;
+  for (int more; c->complete < all && (more = complete_at(c, c->complete)) > 0; c->complete++)
+    c->finished += more;
 }
 
 static dm_status send_note(dm_checkpoint *c, const dm_tile_note *note) {
@@ -66,11 +83,14 @@ static dm_status send_note(dm_checkpoint *c, const dm_tile_note *note) {
 
 static dm_status notes_tell(dm_checkpoint *c, int64_t end) {
   for (; c->told < end; c->told++) {
-    const dm_tile_note *note = &c->mine[dm_plan_todo_tile(c->plan, c->told)];
-    if (c->run->rank == 0)
-      take(c, note);
-    else
-      DM_TRY(send_note(c, note));
+    int64_t tiles[2];
+    const int count = tiles_of(c, c->told, tiles);
+    for (int i = 0; i < count; i++) {
+      if (c->run->rank == 0)
+        take(c, &c->mine[tiles[i]]);
+      else
+        DM_TRY(send_note(c, &c->mine[tiles[i]]));
+    }
   }
   bool done;
   return dm_messages_test(c->sent, &done);
@@ -122,12 +142,16 @@ static dm_status append_notes(void *context, const dm_keepalive *keepalive) {
   (void)keepalive; /* writes few bytes */
   if (dm_journal_state_of(c->journal) != DM_JOURNAL_PRESENT)
     DM_TRY(dm_journal_begin(c->journal, &c->fields));
-  const int64_t count = c->complete - c->written;
+  int64_t count = 0;
   dm_tile_record *list;
-  DM_TRY(dm_buffer_table(count, &list));
-  for (int64_t i = 0; i < count; i++)
-    list[i] = c->records[dm_plan_todo_tile(c->plan, c->written + i)];
+  DM_TRY(dm_buffer_table(2 * (c->complete - c->written), &list));
+  for (int64_t place = c->written; place < c->complete; place++) {
+    int64_t tiles[2];
+    const int more = tiles_of(c, place, tiles);
+    for (int i = 0; i < more; i++) list[count++] = c->records[tiles[i]];
+  }
   dm_status status = dm_journal_append(c->journal, list, count);
+  if (!status) c->recorded += count;
   free(list);
   return status;
 }
@@ -135,8 +159,11 @@ static dm_status append_notes(void *context, const dm_keepalive *keepalive) {
 static dm_status notes_record(dm_checkpoint *c) {
   if (c->complete == c->written) return DM_OK;
   DM_TRY(dm_run_aside(c->run, append_notes, c));
-  for (; c->written < c->complete; c->written++)
-    dm_tile_reach(c->states, dm_plan_todo_tile(c->plan, c->written), DM_TILE_RECORDED);
+  for (; c->written < c->complete; c->written++) {
+    int64_t tiles[2];
+    const int count = tiles_of(c, c->written, tiles);
+    for (int i = 0; i < count; i++) dm_tile_reach(c->states, tiles[i], DM_TILE_RECORDED);
+  }
   return DM_OK;
 }
 
@@ -447,7 +474,7 @@ dm_status dm_checkpoint_intend(dm_checkpoint *c, dm_completion *completion) {
   const dm_output_form *form = &c->multiply->form;
   const bool packed = dm_output_is_chunked(form) || dm_output_is_recast(form);
   completion->tiles = c->records;
-  completion->count = c->sums && c->taken + c->complete == c->tiles ? c->tiles : 0;
+  completion->count = c->sums && c->taken + c->finished == c->tiles ? c->tiles : 0;
   if (c->journal && (c->found.in_place || packed)) DM_TRY(notes_record(c));
   completion->journal = c->journal;
   completion->unrecorded = !c->journal || dm_journal_state_of(c->journal) != DM_JOURNAL_PRESENT;

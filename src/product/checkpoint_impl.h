@@ -63,7 +63,9 @@ struct dm_checkpoint {
   dm_tile_record *records;     /* one per tile */
   int32_t *missing;            /* number of ranks that have not reported the tile */
   int64_t complete,
-      written;        /* tiles of this run that all ranks have reported; that are in the journal */
+      written;      /* tiles of this run that all ranks have reported; that are in the journal */
+  int64_t finished, /* the same, images included */
+      recorded;
   dm_teller *tellers; /* one per rank that writes; the first, rank 0, is unused */
 };
 

@@ -12,13 +12,14 @@
 #include "core/clock.h"
 #include "core/compute.h"
 #include "core/element_sum.h"
+#include "core/saturating.h"
 #include "core/version.h"
 #include "file/checksum.h"
 #include "file/file_sync.h"
 #include "file/read.h"
 #include "file/tile_sums.h"
 #include "plan/partition.h"
-#include "core/saturating.h"
+#include "plan/triangle.h"
 #include "product/provenance.h"
 #include "run/aside.h"
 
@@ -253,6 +254,9 @@ dm_status dm_trust_list(dm_checkpoint *c) {
 void dm_trust_list_others(dm_checkpoint *c) {
   int64_t count = 0;
   const dm_tile_record *old = c->journal ? dm_journal_records(c->journal, &count) : NULL;
+  for (int64_t t = 0; t < c->tiles; t++) /* images are computed with what they are images of */
+    if (!dm_tile_has(c->states, dm_triangle_twin(c->plan, t), TAKEN_UP))
+      dm_tile_give_back(c->states, t);
   for (int64_t t = 0; t < c->tiles; t++) {
     if (dm_tile_has(c->states, t, TAKEN_UP)) {
       c->taken++;
@@ -457,6 +461,7 @@ static void choose_cut(const dm_checkpoint *c, leftover *l) {
   if (c->tiles == 1) {
     const int64_t least = dm_max(FEWEST_ROWS, plan->border) * plan->pm * plan->pk;
     l->cut.tiles_m = dm_max(1, dm_min(MOST_TILES, plan->problem.m / least));
+    if (plan->problem.symmetry != DM_NO_SYMMETRY) l->cut.tiles_n = l->cut.tiles_m;
   }
   l->tiles = dm_plan_tiles(&l->cut);
 }
@@ -471,6 +476,8 @@ static dm_status open_list(dm_checkpoint *c, const dm_wrong_part *wrong, int64_t
     if (l->tiles != c->tiles) l->list[t].run = c->records[0].run;
     l->good[t] = !is_wrong(&l->list[t], wrong, count);
   }
+  for (int64_t t = 0; t < l->tiles; t++)
+    if (!l->good[t]) l->good[dm_triangle_twin(&l->cut, t)] = false;
   return DM_OK;
 }
 
@@ -491,10 +498,13 @@ static dm_status sum_anew(dm_checkpoint *c, leftover *l) {
 }
 
 static void name_cut(const leftover *l, dm_attributes *fields) {
-  for (int i = 0; i < fields->count; i++)
-    if (strcmp(fields->list[i].name, "tiles_m") == 0)
-      snprintf(fields->list[i].text, sizeof fields->list[i].text, "%lld",
-               (long long)l->cut.tiles_m);
+  for (int i = 0; i < fields->count; i++) {
+    dm_attribute *field = &fields->list[i];
+    const bool down = strcmp(field->name, "tiles_m") == 0;
+    if (down || strcmp(field->name, "tiles_n") == 0)
+      snprintf(field->text, sizeof field->text, "%lld",
+               (long long)(down ? l->cut.tiles_m : l->cut.tiles_n));
+  }
 }
 
 /* The leftover and its checkpoint. */
@@ -513,7 +523,7 @@ static dm_status record_good(void *context, const dm_keepalive *keepalive) {
   name_cut(l, &c->fields);
   DM_TRY(dm_journal_begin(c->journal, &c->fields));
   DM_TRY(dm_journal_append(c->journal, l->list, count));
-  c->written = c->complete = count; /* wrong tiles are not recorded later, either */
+  c->recorded = count; /* wrong tiles are not recorded later, either */
   return DM_OK;
 }
 
@@ -531,13 +541,13 @@ static dm_status give_back(dm_checkpoint *c, const dm_wrong_part *wrong, int64_t
 dm_status dm_checkpoint_give_back(dm_checkpoint *c, const dm_wrong_part *wrong, int64_t count,
                                   int64_t *good, int64_t *tiles) {
   leftover l = {.tiles = c->tiles};
-  c->taken = c->written = c->complete = 0;
+  c->taken = c->written = c->complete = c->recorded = 0;
   dm_status status = c->on ? give_back(c, wrong, count, &l) : DM_OK;
   free(l.list);
   free(l.good);
   free(l.sums);
   DM_TRY(status);
-  *good = c->written;
+  *good = c->recorded;
   DM_TRY(dm_comm_broadcast(c->run->world, good, sizeof *good, 0));
   *tiles = *good > 0 ? l.tiles : c->tiles;
   c->created |= *good == 0;

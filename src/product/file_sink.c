@@ -260,7 +260,9 @@ static dm_status move_on(storing *s, strip *one) {
   case DM_STRIP_IS_WRITTEN:
     DM_TRY(dm_transfer_test(one->writing, &done));
     if (!done) return DM_OK;
-    dm_checkpoint_add(s->sink->checkpoint, s->tile, atomic_load(&one->checksum));
+    dm_checkpoint_add(s->sink->checkpoint,
+                      one->is_image ? dm_triangle_twin(s->local->plan, s->tile) : s->tile,
+                      atomic_load(&one->checksum));
     if (is_summed_there(s)) s->sink->landed += atomic_load(&one->checksum);
     s->sink->written += one->out.rows * one->out.cols * dm_dtype_size(one->out.dtype);
     one->stage = DM_STRIP_FREE;

@@ -361,6 +361,17 @@ static dm_status plan(dm_job *j) {
   return m->measurement ? dm_comm_agree(j->run->world, dm_measured_check(&j->setup.plan)) : DM_OK;
 }
 
+/* A streamed check needs all of B before the last tile of a row of tiles, but half of a symmetric C
+ * has rows without all of B's columns: it is verified from its file. */
+static void choose_check(dm_job *j) {
+  dm_plan *plan = &j->setup.plan;
+  if (plan->problem.symmetry == DM_NO_SYMMETRY || dm_plan_tiles(plan) == 1 ||
+      !dm_plan_streams(plan) || !plan->problem.verify)
+    return;
+  j->from_files = true;
+  plan->problem.verify = false;
+}
+
 static dm_status prepare(dm_job *j) {
   const dm_multiply *m = j->multiply;
   dm_run_lap(j->run, &j->outside.start);
@@ -378,6 +389,7 @@ static dm_status prepare(dm_job *j) {
   j->problem.verify = m->verify && !j->from_files;
   DM_TRY(dm_comm_agree(j->run->world, sums_known(j, &j->problem)));
   DM_TRY(plan(j));
+  choose_check(j);
   DM_TRY(dm_comm_agree(j->run->world, reach_memory(j)));
   dm_run_lap(j->run, &j->outside.plan);
   dm_run_phase(j->run, "opening files and memory", 1);

@@ -1,8 +1,11 @@
 """gram: products of a matrix with itself are those of NumPy and exactly symmetric, on any grid and from any file; what
 was stored verifies by itself; interrupted and refused calls leave nothing."""
+import subprocess
+import time
+
 import elements
 import numpy as np
-from running import expect, options, run, run_cases, records_of
+from running import ended, environment, expect, options, process_mib, records_of, run, run_cases
 
 COMPLEX = ("c64", "c128")
 # rows and columns of X, type, ranks, flags
@@ -51,6 +54,47 @@ def compare(folder, damier, case, of, seed):
     run(damier, 1, "verify", folder / "c.h5", "-q")
 
 
+def tiles(folder, damier, ranks, dtype, grid, mib):
+    """C that does not fit: in tiles, of which those above the diagonal are images."""
+    x = elements.write(folder / "x.h5", values(500, 2600, dtype, ranks), dtype)
+    memory = f"host={process_mib(damier, ranks) + mib}MiB"
+    run(damier, ranks, "gram", folder / "x.h5", "-o", folder / "c.h5", "--memory", memory, "--threads", 1, "-q", *grid.split(),
+        "--json", folder / "record.json")
+    c, record = read(folder / "c.h5", dtype), records_of(folder / "record.json")[-1]
+    want = x.conj().T @ x
+    expect(record["plan"]["tiles"] >= 4, "not in tiles")
+    expect(np.abs(c - want).max() <= 40 * elements.unit(dtype) * np.abs(want).max(), "other numbers than NumPy")
+    expect(np.array_equal(c, c.conj().T), "not symmetric")
+    expect(record["verification"]["verdict"] == "PASS", "not verified")
+    run(damier, 2, "verify", folder / "x.h5", folder / "x.h5", folder / "c.h5", "-q")
+    run(damier, 1, "verify", folder / "c.h5", "-q")
+
+
+def resumed(folder, damier):
+    """Killed when the first tiles are recorded; a recorded image that changed meanwhile is computed again."""
+    x = elements.write(folder / "x.h5", values(9000, 1500, "f64", 3), "f64")
+    words = [damier, "gram", folder / "x.h5", "-o", folder / "c.h5", "--threads", "1", "--checkpoint-interval", "0",
+             "--memory", f"host={process_mib(damier) + 12}MiB"]
+    part, journal = folder / "c.h5.part", folder / "c.h5.journal"
+    with subprocess.Popen(list(map(str, words)), env=environment(), stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL) as process:
+        while process.poll() is None and not (journal.exists() and journal.stat().st_size > 9000):
+            time.sleep(0.01)
+        process.kill()
+    if journal.exists():  # else the machine was faster
+        place = part.stat().st_size - 8 * 1500 * 1500 + 8 * (1500 - 1)  # the last column of the first row
+        with open(part, "r+b") as file:
+            file.seek(place)
+            old = np.frombuffer(file.read(8))
+            file.seek(place)
+            file.write((old + 1).tobytes())
+        done = ended(list(map(str, words)))
+        expect(done.returncode == 0 and "resuming" in done.stderr, "not resumed: " + done.stderr[-500:])
+    c = read(folder / "c.h5", "f64")
+    expect(np.array_equal(c, c.T) and np.allclose(c, x.T @ x, rtol=0, atol=1e-9), "other numbers than NumPy")
+    run(damier, 1, "verify", folder / "c.h5", "-q")
+
+
 def same_bits(folder, damier):
     elements.write(folder / "x.h5", values(900, 800, "f64", 7), "f64")
     results = []
@@ -70,10 +114,12 @@ def refused(folder, damier):
     run(damier, 1, "gram", folder / "z.h5", "-o", c, "--alpha", "1,2", expect=2)
     run(damier, 1, "gram", x, x, "-o", c, expect=2)
     run(damier, 1, "gram", x, "-o", x, "--force", expect=2)
-    run(damier, 2, "gram", x, "-o", c, "--memory", "host=90MiB", expect=5)
+    run(damier, 2, "gram", x, "-o", c, "--memory", "host=20MiB", expect=5)
     expect(not c.exists() and not c.with_name("c.h5.part").exists(), "something was written")
     expect("3000 x 3000" in run(damier, 1, "gram", x, "-o", c, "--dry-run"), "no plan")
 
 
 run_cases(options().damier, [(compare, case, of, seed) for seed, case in enumerate(CASES) for of in ("columns", "rows")]
-          + [(same_bits,), (refused,)])
+          + [(tiles, 1, "f64", "", 24), (tiles, 3, "f32", "", 12), (tiles, 2, "c128", "", 40),
+             (tiles, 4, "f64", "--grid 2x2x1", 16), (tiles, 3, "f64", "--grid 1x1x3", 24)]
+          + [(resumed,), (same_bits,), (refused,)])

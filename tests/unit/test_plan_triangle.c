@@ -1,6 +1,7 @@
 /* A symmetric C: products, and what is stored with its mirror images, cover each element once. */
 #include <stdlib.h>
 
+#include "engine/tile_states.h"
 #include "plan/steps.h"
 #include "plan/triangle.h"
 #include "plan_cases.h"
@@ -25,25 +26,26 @@ static void add_block(const dm_plan *plan, dm_range rows, dm_range cols, int64_t
   }
 }
 
-/* Every STRIP of the cursor, or else every block, as products do. */
+/* Blocks of all tiles that are computed, each by its first GEMM or its STRIPs. */
 static void add_products(const dm_plan *plan, uint8_t *count) {
   for (int rank = 0; rank < plan->ranks; rank++) {
     const dm_coords at = dm_plan_coords(plan, rank);
     if (at.idle || at.l > 0) continue; /* all layers compute the same elements */
-    const dm_range rows = dm_plan_rows(plan, 0, at.i), cols = dm_plan_cols(plan, 0, at.j);
-    const int64_t step = dm_triangle_step(dm_range_size(cols));
     dm_cursor cursor;
     dm_step of_rank;
-    bool whole = plan->strips == 0;
+    int64_t before = -1; /* the tile whose block has been added */
     dm_cursor_start(&cursor, plan, rank);
     while (dm_cursor_next(&cursor, &of_rank)) {
+      const dm_range rows = dm_plan_rows(plan, of_rank.tile, at.i);
+      const dm_range cols = dm_plan_cols(plan, of_rank.tile, at.j);
+      const int64_t step = dm_triangle_step(dm_range_size(cols));
       if (of_rank.kind == DM_STEP_STRIP) {
         const dm_strip strip = dm_plan_strip(plan, at.i, of_rank.strip);
         const int64_t from = rows.begin + strip.from;
         add_block(plan, (dm_range){from, from + dm_range_size(strip.rows)}, cols, step, count);
-      } else if (of_rank.kind == DM_STEP_GEMM && whole) {
+      } else if (of_rank.kind == DM_STEP_GEMM && plan->strips == 0 && of_rank.tile != before) {
         add_block(plan, rows, cols, step, count);
-        whole = false;
+        before = of_rank.tile;
       }
     }
   }
@@ -70,11 +72,14 @@ static void add_stored_block(const dm_plan *plan, dm_range rows, dm_range cols, 
 }
 
 static void add_stored(const dm_plan *plan, int64_t height, uint8_t *count) {
-  for (int i = 0; i < plan->pm; i++)
-    for (int j = 0; j < plan->pn; j++)
-      for (int l = 0; l < plan->pk; l++)
-        add_stored_block(plan, dm_plan_c_share(plan, 0, i, l), dm_plan_cols(plan, 0, j), height,
-                         count);
+  for (int64_t place = 0; place < dm_plan_todo(plan); place++) {
+    const int64_t t = dm_plan_todo_tile(plan, place);
+    for (int i = 0; i < plan->pm; i++)
+      for (int j = 0; j < plan->pn; j++)
+        for (int l = 0; l < plan->pk; l++)
+          add_stored_block(plan, dm_plan_c_share(plan, t, i, l), dm_plan_cols(plan, t, j), height,
+                           count);
+  }
 }
 
 TEST(each_element_once) {
@@ -88,6 +93,11 @@ TEST(each_element_once) {
     plan.problem.symmetry = roll(&d, 0, 1) ? DM_SYMMETRIC : DM_HERMITIAN;
     plan.border = roll(&d, 0, 2) == 0 ? DM_BORDER : 0;
     if (roll(&d, 0, 1)) plan.strips = 2, plan.stretch = 1;
+    if (plan.strips == 0) plan.tiles_m = plan.tiles_n = roll(&d, 1, 5);
+    dm_tile_states states;
+    assert_null(dm_tile_states_open(dm_plan_tiles(&plan), &states));
+    assert_null(dm_tile_states_choose(&states, DM_TILE_RECORDED, &plan));
+    assert_int_equal(dm_plan_todo(&plan), dm_triangle_tiles(&plan));
     memset(products, 0, MOST * MOST);
     memset(stored, 0, MOST * MOST);
     add_products(&plan, products);
@@ -98,6 +108,7 @@ TEST(each_element_once) {
         if (j <= i) assert_int_equal(products[i * n + j], 1);
         assert_true(products[i * n + j] <= 1);
       }
+    dm_tile_states_close(&states);
   }
   free(products);
   free(stored);
@@ -108,6 +119,33 @@ TEST(half_of_the_work) {
   assert_true(dm_triangle_fraction(&plan) == 1.0);
   plan.problem.symmetry = DM_SYMMETRIC;
   assert_true(dm_triangle_fraction(&plan) > 0.5 && dm_triangle_fraction(&plan) < 0.54);
+}
+
+/* A tile is computed again if its image, or it itself, is not there. */
+TEST(tiles_and_images) {
+  dice d = {.seed = 32};
+  for (int turn = 0; turn < 40; turn++) {
+    const int64_t side = roll(&d, 1, 6);
+    dm_plan plan = plan_on_grid(problem_of(600, 600, 640, DM_F64), 1, 1, 1);
+    plan.problem.symmetry = DM_SYMMETRIC;
+    plan.tiles_m = plan.tiles_n = side;
+    dm_tile_states states;
+    assert_null(dm_tile_states_open(side * side, &states));
+    for (int64_t t = 0; t < side * side; t++)
+      if (roll(&d, 0, 2)) dm_tile_reach(&states, t, DM_TILE_RECORDED);
+    assert_null(dm_tile_states_choose(&states, DM_TILE_RECORDED, &plan));
+    for (int64_t t = 0; t < side * side; t++) {
+      const dm_tile tile = dm_plan_tile(&plan, t);
+      const int64_t twin = dm_triangle_twin(&plan, t);
+      const bool there =
+          dm_tile_has(&states, t, DM_TILE_RECORDED) && dm_tile_has(&states, twin, DM_TILE_RECORDED);
+      assert_int_equal(dm_triangle_twin(&plan, twin), t);
+      assert_int_equal(dm_plan_tile_at(&plan, tile.r, tile.c), t);
+      assert_int_equal(dm_triangle_is_image(&plan, t), tile.r < tile.c);
+      assert_int_equal(dm_plan_todo_place(&plan, t) >= 0, tile.r >= tile.c && !there);
+    }
+    dm_tile_states_close(&states);
+  }
 }
 
 RUN_ALL(test_plan_triangle)
