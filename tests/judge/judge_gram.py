@@ -78,7 +78,7 @@ def resumed(folder, damier):
     part, journal = folder / "c.h5.part", folder / "c.h5.journal"
     with subprocess.Popen(list(map(str, words)), env=environment(), stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL) as process:
-        while process.poll() is None and not (journal.exists() and journal.stat().st_size > 9000):
+        while process.poll() is None and not (journal.exists() and journal.stat().st_size > 1 << 16):
             time.sleep(0.01)
         process.kill()
     if journal.exists():  # else the machine was faster
