@@ -51,12 +51,12 @@ def faults():
     mpirun = ["run", "-H", "n1,n2,n3", "-n", "3", "--"]
     srun = ["exec", "head", "--", *SRUN, "-w", "n1,n2,n3", "-N3"]
     for name, launch in (("mpirun", mpirun), ("srun", srun)):
-        fault(f"{name}, a rank is killed", [*launch, *BENCH], lambda: send("n2", signal.SIGKILL, "damier"),
+        fault(f"{name}, a rank is killed", [*launch, *BENCH], lambda: send("n2", signal.SIGKILL, "damier-bench"),
               (137,), 30)
     fault("mpirun, its daemon is killed", [*mpirun, *BENCH], lambda: send("n3", signal.SIGKILL, "orted"),
           (137, 205), 30)
     fault("mpirun, a rank is stopped", [*mpirun, *BENCH, "--hang-timeout", "20s"],
-          lambda: send("n3", signal.SIGSTOP, "damier"), (8,), 60, "rank 2 on n3 does not respond")
+          lambda: send("n3", signal.SIGSTOP, "damier-bench"), (8,), 60, "rank 2 on n3 does not respond")
     # Slurm is slow to notice that a step's daemon is gone, and the rank's output goes through it: the rank informs
     # the others, long before the watchdog, which would wait for ten minutes. The first rank that ends makes srun kill
     # the step; srun then returns 137 unless another rank has ended by then.

@@ -95,7 +95,7 @@ def left_on(nodes, seconds=10):
     until = time.monotonic() + seconds
     while True:
         left = [p for node in nodes for p in processes(node)
-                if p[1] in ("damier", "orted", "mpirun", "srun", "slurmstepd")]
+                if p[1] in ("damier", "damier-bench", "orted", "mpirun", "srun", "slurmstepd")]
         if not left or time.monotonic() > until:
             return left
         time.sleep(0.1)

@@ -4,6 +4,7 @@
 run_tests.py --damier PROGRAM.  Exit 77: this computer does not allow it, or NumPy and h5py are missing.
 """
 import argparse
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from nodes import CLUSTER, RATE, check, environment, failures, on, shared
 def prepare(damier):
     (shared / "bin").mkdir()
     shutil.copy(damier, shared / "bin" / "damier")
+    shutil.copy(pathlib.Path(damier).with_name("damier-bench"), shared / "bin")
     for name, size, kind in (("A", 1000, "f64"), ("middle", 2000, "c64"), ("big", 6000, "c64")):
         end = on("n1", "damier", "generate", f"{name}.h5:/a", "--size", str(size), "--type", kind, "-q")
         check(end.code == 0, f"matrix {name}", end)
