@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <time.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 enum { TURNS = 10 }; /* per second: how often the other ranks are answered */
 
@@ -14,9 +16,7 @@ typedef struct aside {
   void *context;
   dm_keepalive keepalive;
   atomic_llong beats;
-  pthread_mutex_t lock;
-  pthread_cond_t ended;
-  bool done;
+  int ended; /* an eventfd, set when the work has ended */
   dm_status status;
 } aside;
 
@@ -27,12 +27,8 @@ static dm_status beat(void *context) {
 
 static void *work(void *context) {
   aside *a = context;
-  dm_status status = a->work(a->context, &a->keepalive);
-  pthread_mutex_lock(&a->lock);
-  a->status = status;
-  a->done = true;
-  pthread_cond_signal(&a->ended);
-  pthread_mutex_unlock(&a->lock);
+  a->status = a->work(a->context, &a->keepalive);
+  (void)eventfd_write(a->ended, 1);
   return NULL;
 }
 
@@ -47,18 +43,9 @@ static int start(aside *a, pthread_t *thread) {
 }
 
 /* Waits for one turn, or until the work has ended. */
-static bool wait_turn(aside *a) {
-  struct timespec until;
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  const int64_t nanoseconds = until.tv_nsec + 1000000000 / TURNS;
-  until.tv_sec += nanoseconds / 1000000000;
-  until.tv_nsec = nanoseconds % 1000000000;
-  pthread_mutex_lock(&a->lock);
-  while (!a->done && pthread_cond_timedwait(&a->ended, &a->lock, &until) != ETIMEDOUT) {
-  }
-  const bool done = a->done;
-  pthread_mutex_unlock(&a->lock);
-  return done;
+static bool wait_turn(const aside *a) {
+  struct pollfd ended = {.fd = a->ended, .events = POLLIN};
+  return poll(&ended, 1, 1000 / TURNS) > 0;
 }
 
 /* Counts turns instead of time, so that a suspended job loses nothing. */
@@ -74,32 +61,17 @@ static void accompany(dm_run *run, aside *a) {
   }
 }
 
-static bool prepare(aside *a) {
-  pthread_condattr_t monotonic;
-  if (pthread_condattr_init(&monotonic)) return false;
-  bool good = !pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) &&
-              !pthread_mutex_init(&a->lock, NULL);
-  if (good && pthread_cond_init(&a->ended, &monotonic)) {
-    pthread_mutex_destroy(&a->lock);
-    good = false;
-  }
-  pthread_condattr_destroy(&monotonic);
-  return good;
-}
-
 dm_status dm_run_aside(dm_run *run, dm_status (*call)(void *context, const dm_keepalive *keepalive),
                        void *context) {
-  aside a = {.work = call, .context = context, .keepalive = {beat, &a}};
+  aside a = {.work = call, .context = context, .keepalive = {beat, &a}, .ended = -1};
   pthread_t thread;
-  if (!run->watch || !prepare(&a)) return call(context, &a.keepalive);
-  const bool threaded = start(&a, &thread) == 0;
-  if (threaded) {
+  if (run->watch) a.ended = eventfd(0, EFD_CLOEXEC);
+  if (a.ended < 0 || start(&a, &thread) != 0) {
+    a.status = call(context, &a.keepalive);
+  } else {
     accompany(run, &a);
     pthread_join(thread, NULL);
-  } else {
-    a.status = call(context, &a.keepalive);
   }
-  pthread_cond_destroy(&a.ended);
-  pthread_mutex_destroy(&a.lock);
+  if (a.ended >= 0) close(a.ended);
   return a.status;
 }

@@ -231,7 +231,7 @@ static void show_phase(dm_run *run) {
 }
 
 void dm_run_phase(dm_run *run, const char *phase, int patience) {
-  dm_watch_phase(run->watch, phase, run->strict ? 1 : patience);
+  dm_watch_phase(run->watch, phase, dm_run_patience(run, patience));
   dm_trace_phase(&run->trace, phase);
   run->phase = phase;
   show_phase(run);

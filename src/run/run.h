@@ -94,6 +94,11 @@ dm_status dm_run_watch(dm_run *run, double seconds, dm_watch_calls calls);
  * timeout. */
 void dm_run_phase(dm_run *run, const char *phase, int patience);
 
+/* The same for all phases if the user stated the timeout. */
+static inline int dm_run_patience(const dm_run *run, int patience) {
+  return run->strict ? 1 : patience;
+}
+
 /* Whether this rank shows progress, and whether it should by now show another line that is not a
  * bar. */
 bool dm_run_shows_progress(const dm_run *run);
