@@ -15,10 +15,11 @@ static int next_handle(void) {
   return handle;
 }
 
-static void multiply_ones(rank_test *test, damier_context *context, int64_t n, double factor) {
-  int rank, wrong = 0;
+/* RANK: this rank in the context. */
+static void multiply_ones(rank_test *test, damier_context *context, int rank, int64_t n,
+                          double factor) {
+  int wrong = 0;
   damier_error error;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   double *data = memory_of(test, 3 * n * n * 8), *c = data + 2 * n * n;
   for (int64_t i = 0; i < 2 * n * n; i++) data[i] = i < n * n ? 1.0 : factor;
   for (int64_t i = 0; i < n * n; i++) c[i] = -1.0;
@@ -27,8 +28,8 @@ static void multiply_ones(rank_test *test, damier_context *context, int64_t n, d
   const damier_matrix result = damier_on_one(DAMIER_F64, n, n, 0, c, 0);
   const int code = damier_multiply(context, &a, &b, &result, &error);
   CHECK(test, code == DAMIER_OK, "%s", error.message);
-  const bool has_it = c[0] != -1.0; /* rank 0 of the context */
-  CHECK(test, has_it || rank > 0, "rank 0 has no C");
+  const bool has_it = c[0] != -1.0;
+  CHECK(test, has_it == (rank == 0), "rank %d of the context has %s C", rank, has_it ? "a" : "no");
   for (int64_t i = 0; i < n * n; i++) wrong += c[i] != (has_it ? factor * (double)n : -1.0);
   CHECK(test, wrong == 0, "%d of %lld elements are wrong", wrong, (long long)(n * n));
   free(data);
@@ -41,7 +42,7 @@ static void in_a_row(rank_test *test) {
   for (int i = 0; i < 21; i++) {
     const int code = damier_open(MPI_COMM_WORLD, &context, &error);
     CHECK(test, code == DAMIER_OK, "context %d: %s", i, error.message);
-    if (!code) multiply_ones(test, context, 20 + i, i);
+    if (!code) multiply_ones(test, context, test->run.rank, 20 + i, i);
     damier_close(context);
     if (i == 0) before = next_handle();
   }
@@ -50,7 +51,7 @@ static void in_a_row(rank_test *test) {
 
 /* Each part of the ranks computes its own number of products. */
 static void side_by_side(rank_test *test) {
-  int rank, ranks;
+  int rank, ranks, mine;
   MPI_Comm part;
   damier_context *whole, *half;
   damier_error error;
@@ -58,13 +59,15 @@ static void side_by_side(rank_test *test) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const int side = rank < (ranks + 1) / 2 ? 0 : 1;
   MPI_Comm_split(MPI_COMM_WORLD, side, -rank, &part); /* reverse order */
+  MPI_Comm_rank(part, &mine);
   CHECK(test, !damier_open(MPI_COMM_WORLD, &whole, &error), "%s", error.message);
   CHECK(test, !damier_open(part, &half, &error), "%s", error.message);
   MPI_Comm_free(&part); /* the context has a duplicate */
-  for (int i = 0; i < 2 + 3 * side; i++) multiply_ones(test, half, 30 + 40 * side + i, side + 2);
-  multiply_ones(test, whole, 25, 7);
+  for (int i = 0; i < 2 + 3 * side; i++)
+    multiply_ones(test, half, mine, 30 + 40 * side + i, side + 2);
+  multiply_ones(test, whole, rank, 25, 7);
   damier_close(half);
-  multiply_ones(test, whole, 26, 8);
+  multiply_ones(test, whole, rank, 26, 8);
   damier_close(whole);
 }
 
