@@ -26,7 +26,7 @@ function(damier_cuda_layers)
   target_include_directories(dm_kernels PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(dm_kernels PUBLIC CUDA::cudart_static)
   target_compile_definitions(dm_backend PUBLIC DM_HAVE_CUDA=1)
-  # cuBLAS is loaded at run time (backend/cublas_late.c).
+  # cuBLAS is loaded at run time (backend/cuda_library.c).
   target_compile_definitions(dm_backend PRIVATE DM_CUDA_LIBRARIES="${CUDAToolkit_LIBRARY_DIR}")
   target_link_libraries(dm_backend PUBLIC dm_kernels CUDA::cudart_static)
 

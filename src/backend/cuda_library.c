@@ -2,6 +2,8 @@
 
 #include "backend/cuda_library.h"
 
+#include <cublasLt.h>
+#include <cublas_v2.h>
 #include <dlfcn.h>
 #include <stdio.h>
 
@@ -12,6 +14,135 @@ void *dm_cuda_library_open(const char *name, int major) {
   if (library) return library;
   snprintf(path, sizeof path, "%s/lib%s.so.%d", DM_CUDA_LIBRARIES, name, major);
   return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+/* Wrappers for the cuBLAS functions in use. Each finds its function in the library, which the first
+ * call loads, and passes its arguments on. Later look-ups take two microseconds. */
+
+#define LIBRARY(name) "lib" name ".so." DM_TEXT_OF(CUBLAS_VER_MAJOR)
+#define DM_TEXT_OF(number) DM_TEXT(number)
+#define DM_TEXT(number) #number
+
+static void *find(const char *library, const char *symbol) {
+  void *loaded = dm_cuda_library_open(library, CUBLAS_VER_MAJOR);
+  return loaded ? dlsym(loaded, symbol) : NULL;
+}
+
+/* dlsym returns an object pointer; POSIX guarantees that this conversion works. */
+#define PASS_ON(library, name, missing, ...)                                                       \
+  __typeof__(&name) call;                                                                          \
+  *(void **)&call = find(library, #name);                                                          \
+  return call ? call(__VA_ARGS__) : (missing)
+
+#define BLAS(name, ...) PASS_ON("cublas", name, CUBLAS_STATUS_NOT_INITIALIZED, __VA_ARGS__)
+#define LT(name, ...) PASS_ON("cublasLt", name, CUBLAS_STATUS_NOT_INITIALIZED, __VA_ARGS__)
+
+const char *cublasGetStatusString(cublasStatus_t status) {
+  PASS_ON("cublas", cublasGetStatusString, LIBRARY("cublas") " cannot be loaded", status);
+}
+
+cublasStatus_t cublasCreate_v2(cublasHandle_t *handle) {
+  BLAS(cublasCreate_v2, handle);
+}
+
+cublasStatus_t cublasDestroy_v2(cublasHandle_t handle) {
+  BLAS(cublasDestroy_v2, handle);
+}
+
+cublasStatus_t cublasGetProperty(libraryPropertyType type, int *value) {
+  BLAS(cublasGetProperty, type, value);
+}
+
+cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream) {
+  BLAS(cublasSetStream_v2, handle, stream);
+}
+
+cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, size_t bytes) {
+  BLAS(cublasSetWorkspace_v2, handle, workspace, bytes);
+}
+
+cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t mode) {
+  BLAS(cublasSetPointerMode_v2, handle, mode);
+}
+
+cublasStatus_t cublasSetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t mode) {
+  BLAS(cublasSetAtomicsMode, handle, mode);
+}
+
+cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode) {
+  BLAS(cublasSetMathMode, handle, mode);
+}
+
+cublasStatus_t cublasGemmEx_64(cublasHandle_t handle, cublasOperation_t op_a,
+                               cublasOperation_t op_b, int64_t m, int64_t n, int64_t k,
+                               const void *alpha, const void *a, cudaDataType type_a, int64_t lda,
+                               const void *b, cudaDataType type_b, int64_t ldb, const void *beta,
+                               void *c, cudaDataType type_c, int64_t ldc,
+                               cublasComputeType_t compute, cublasGemmAlgo_t algorithm) {
+  BLAS(cublasGemmEx_64, handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c,
+       type_c, ldc, compute, algorithm);
+}
+
+cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) {
+  LT(cublasLtCreate, handle);
+}
+
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
+  LT(cublasLtDestroy, handle);
+}
+
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *description,
+                                        cublasComputeType_t compute, cudaDataType_t scale) {
+  LT(cublasLtMatmulDescCreate, description, compute, scale);
+}
+
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t description) {
+  LT(cublasLtMatmulDescDestroy, description);
+}
+
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout, cudaDataType type,
+                                          uint64_t rows, uint64_t cols, int64_t ld) {
+  LT(cublasLtMatrixLayoutCreate, layout, type, rows, cols, ld);
+}
+
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
+  LT(cublasLtMatrixLayoutDestroy, layout);
+}
+
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *preference) {
+  LT(cublasLtMatmulPreferenceCreate, preference);
+}
+
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
+  LT(cublasLtMatmulPreferenceDestroy, preference);
+}
+
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
+                                                    cublasLtMatmulPreferenceAttributes_t name,
+                                                    const void *value, size_t bytes) {
+  LT(cublasLtMatmulPreferenceSetAttribute, preference, name, value, bytes);
+}
+
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle,
+                                              cublasLtMatmulDesc_t description,
+                                              cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                              cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                                              cublasLtMatmulPreference_t preference, int wanted,
+                                              cublasLtMatmulHeuristicResult_t results[],
+                                              int *found) {
+  LT(cublasLtMatmulAlgoGetHeuristic, handle, description, a, b, c, d, preference, wanted, results,
+     found);
+}
+
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t description,
+                              const void *alpha, const void *a, cublasLtMatrixLayout_t layout_a,
+                              const void *b, cublasLtMatrixLayout_t layout_b, const void *beta,
+                              const void *c, cublasLtMatrixLayout_t layout_c, void *d,
+                              cublasLtMatrixLayout_t layout_d,
+                              const cublasLtMatmulAlgo_t *algorithm, void *workspace, size_t bytes,
+                              cudaStream_t stream) {
+  LT(cublasLtMatmul, handle, description, alpha, a, layout_a, b, layout_b, beta, c, layout_c, d,
+     layout_d, algorithm, workspace, bytes, stream);
 }
 
 #endif

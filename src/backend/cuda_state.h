@@ -119,7 +119,7 @@ void dm_cuda_release(dm_backend *backend, dm_space space, void *memory);
 void dm_cuda_release_all(dm_cuda *gpu);
 dm_status dm_cuda_grow(dm_cuda *gpu, dm_cuda_area *area, int64_t bytes); /* contents are lost */
 
-/* ---- copies (cuda_copy.c) ---- */
+/* ---- copies (cuda_memory.c) ---- */
 
 dm_status dm_cuda_copy(dm_backend *backend, dm_view dst, dm_view src, dm_event *done);
 dm_status dm_cuda_copy_on(dm_cuda *gpu, cudaStream_t stream, dm_view dst, dm_view src);

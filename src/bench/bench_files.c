@@ -13,7 +13,7 @@
 #include "core/clock.h"
 #include "engine/phases.h"
 #include "engine/setup.h"
-#include "file/file_system.h"
+#include "file/mount.h"
 #include "file/inspect_impl.h"
 #include "product/generate.h"
 #include "run/statistics.h"

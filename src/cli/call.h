@@ -58,7 +58,7 @@ int dm_cli_info(dm_call *call);
 dm_status dm_cli_arguments(dm_call *call, int argc, char **argv);
 
 /* Takes settings that no flag gave from DAMIER_* variables; warns of unknown ones.
- * (environment.c) */
+ * (arguments.c) */
 dm_status dm_cli_environment(dm_call *call);
 
 /* Sets OPTION, and that it was given. */

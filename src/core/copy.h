@@ -21,4 +21,13 @@ void dm_store_wide(void *dst, dm_dtype dtype, int64_t stride, const double *src,
 /* Reverses the bytes of each part of COUNT packed elements of DTYPE, in place. */
 void dm_swap_bytes(void *data, dm_dtype dtype, int64_t count);
 
+/* makes a square matrix in host memory symmetric. */
+
+/* The elements of SQUARE above its diagonal become the mirror images of those below, with CONJUGATE
+ * their conjugates; the diagonal then becomes real. */
+void dm_mirror(dm_view square, bool conjugate);
+
+/* Conjugates the elements of VIEW, in host memory. */
+void dm_conjugate(dm_view view);
+
 #endif

@@ -6,7 +6,6 @@
 #include "core/checked.h"
 #include "engine/execute.h"
 #include "engine/post_steps.h"
-#include "engine/publish.h"
 #include "engine/reduce.h"
 #include "plan/partition.h"
 
@@ -180,7 +179,7 @@ static dm_status store(execution *x, slot_state *state) {
   const dm_step *step = &state->step;
   state->done = true;
   dm_rank_turn_to(x->local, step->tile);
-  if (x->calls->late) dm_run_poll_late(x->local->run);
+  if (x->calls->storing) x->calls->storing(x->local->run);
   if (!sink->ops || !sink->ops->store || x->failure) return DM_OK;
   const dm_range rows = step->strip < 0
                             ? dm_rank_sums(x->local)

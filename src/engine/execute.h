@@ -19,6 +19,7 @@ typedef struct dm_step_calls {
   dm_status (*progress)(void *context, int64_t done, int64_t total); /* in panels of all tiles */
   /* Called if nothing can be done until a load or a store progresses; NULL: sleeps briefly. */
   dm_status (*rest)(void *context);
+  void (*storing)(dm_run *run); /* called before each attempt to store */
   /* The sink delivers tile after tile, when all ranks have stored it, none has begun to overwrite
    * it, and no rank failed. Needs all steps that follow a load, and a plan without strips and with
    * one block of C. */
@@ -26,7 +27,6 @@ typedef struct dm_step_calls {
   const dm_comm
       *halts; /* of all ranks, if tiles are delivered: for requests to stop, which come any time */
   bool may_stop; /* on request all ranks stop after a common panel: DM_E_STOPPED */
-  bool late;     /* it is too late to stop, which the user is told */
 } dm_step_calls;
 
 /* Runs the steps of this rank's cursor whose kinds are in the set KINDS (bits 1 << kind), in the

@@ -212,7 +212,7 @@ static dm_status multiply_panels(dm_product *p) {
 /* From here on requests to stop are ignored: the rest takes less time than repeating the work
  * done. */
 static dm_status settle(dm_product *p, bool stored) {
-  const dm_step_calls calls = {.sink = p->sink, .late = true};
+  const dm_step_calls calls = {.sink = p->sink, .storing = dm_run_poll_late};
   if (!p->sink.ops) return DM_OK;
   dm_run_phase(p->run, "writing", DM_SYNC_PATIENCE);
   if (!stored) DM_TRY(sink_ready(p));

@@ -3,7 +3,6 @@
 #ifndef DM_ENGINE_TILE_STATES_H
 #define DM_ENGINE_TILE_STATES_H
 
-#include "comm/comm.h"
 #include "plan/tiles.h"
 
 /* A set; empty: not started. The executor reports COMPUTED and STORED for this rank's part. */
@@ -33,9 +32,6 @@ void dm_tile_reach_all(dm_tile_states *states, unsigned state);
 
 /* Resets TILE as if it had never started; all ranks must call it alike. */
 void dm_tile_give_back(dm_tile_states *states, int64_t tile);
-
-/* Collective: a tile keeps the states that it has on every rank that TAKES_PART. */
-dm_status dm_tile_states_agree(dm_tile_states *states, const dm_comm *world, bool takes_part);
 
 /* From now on PLAN computes the tiles that, or whose mirror images, have not reached STATE. All
  * ranks have the same states; STATES owns the list, and the next call replaces it. */

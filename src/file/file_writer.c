@@ -9,7 +9,7 @@
 
 #include "core/checked.h"
 #include "file/batch.h"
-#include "file/file_system.h"
+#include "file/mount.h"
 
 #ifndef MADV_POPULATE_WRITE /* Linux 5.14 */
 #define MADV_POPULATE_WRITE 23

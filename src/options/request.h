@@ -84,7 +84,7 @@ dm_status dm_request_verify_alone(const dm_settings *settings, const dm_log *log
                                   const char *operand, dm_verify *verify);
 
 /* Describes OPERAND, a dataset or a whole file. *found: RECORD is worth keeping even on failure.
- * (describe_location.c) */
+ * */
 dm_status dm_request_describe(const dm_settings *settings, const dm_log *log, const char *operand,
                               dm_record *record, bool *found);
 

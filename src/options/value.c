@@ -1,9 +1,17 @@
 /* Queries of the options of products. */
 #include "options/value.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+#include "core/checked.h"
+#include "core/compute.h"
+#include "core/status.h"
+#include "core/units.h"
 
 const dm_value *dm_value_find(const char *name) {
   for (int i = 0; i < dm_value_count; i++)
@@ -55,4 +63,269 @@ char *dm_value_choices(const dm_value *value, char text[128]) {
   for (int i = 0; value->choices && value->choices[i] && used < 128; i++)
     used += (size_t)snprintf(text + used, 128 - used, "%s%s", i ? "|" : "", value->choices[i]);
   return text;
+}
+
+/* ---- values ---- */
+
+/* Setters: parse the text of a value and store it in the settings, one function per kind of
+ * value. */
+
+static void *place(const dm_value *value, void *settings) {
+  return (char *)settings + value->at;
+}
+
+static bool is_one_of(const char *text, const char *const *names) {
+  for (int i = 0; names[i]; i++)
+    if (strcmp(text, names[i]) == 0) return true;
+  return false;
+}
+
+dm_status dm_value_set_flag(const dm_value *value, const char *text, void *settings) {
+  static const char *const yes[] = {"1", "yes", "true", "on", NULL};
+  static const char *const no[] = {"0", "no", "false", "off", NULL};
+  bool *flag = place(value, settings);
+  if (!text || is_one_of(text, yes))
+    *flag = true;
+  else if (is_one_of(text, no))
+    *flag = false;
+  else
+    return dm_fail(DM_E_USAGE, "'%s' is not yes or no", text);
+  return DM_OK;
+}
+
+static bool choose(const dm_value *value, const char *text, void *settings) {
+  for (int i = 0; value->choices[i]; i++) {
+    if (strcasecmp(text, value->choices[i]) != 0) continue;
+    *(int *)place(value, settings) = i;
+    return true;
+  }
+  return false;
+}
+
+/* Names that other programs use for a choice. */
+static const char *const synonyms[][2] = {
+    {"float64", "f64"},     {"double", "f64"}, {"fp64", "f64"},      {"float32", "f32"},
+    {"float", "f32"},       {"single", "f32"}, {"fp32", "f32"},      {"float16", "f16"},
+    {"half", "f16"},        {"fp16", "f16"},   {"bfloat16", "bf16"}, {"complex64", "c64"},
+    {"complex128", "c128"}, {"int8", "i8"},    {"int32", "i32"},     {"trans", "t"},
+    {"transpose", "t"},     {"h", "c"},        {"gpu", "cuda"}};
+
+enum { SYNONYMS = sizeof synonyms / sizeof synonyms[0], NAMES = 64 };
+
+static const char *synonym_of(const char *text) {
+  for (size_t i = 0; i < SYNONYMS; i++)
+    if (strcasecmp(text, synonyms[i][0]) == 0) return synonyms[i][1];
+  return text;
+}
+
+/* STATUS with the choice that TEXT, or a synonym like it, was probably meant to be. */
+static dm_status suggest_choice(dm_status status, const char *text, const char *const *choices) {
+  const char *names[NAMES];
+  int count = 0;
+  if (strlen(text) < 2) return status;
+  for (int i = 0; choices[i] && count < NAMES; i++) names[count++] = choices[i];
+  for (size_t i = 0; i < SYNONYMS && count < NAMES; i++)
+    if (is_one_of(synonyms[i][1], choices)) names[count++] = synonyms[i][0];
+  const int nearest = dm_closest(text, names, count);
+  return nearest < 0 ? status : dm_hint(status, "did you mean '%s'?", synonym_of(names[nearest]));
+}
+
+dm_status dm_value_set_choice(const dm_value *value, const char *text, void *settings) {
+  char all[128];
+  if (choose(value, text, settings) || choose(value, synonym_of(text), settings)) return DM_OK;
+  dm_status status =
+      dm_fail(DM_E_USAGE, "'%s' is not one of %s", text, dm_value_choices(value, all));
+  if (strcmp(text, "ipc+host") == 0)
+    return dm_hint(status, "it was removed: between nodes use ipc+nccl or nccl, else host");
+  return suggest_choice(status, text, value->choices);
+}
+
+dm_status dm_value_set_compute(const dm_value *value, const char *text, void *settings) {
+  if (dm_compute_parse(text, (dm_compute_choice *)place(value, settings))) return DM_OK;
+  if (strchr(text, ':'))
+    return dm_hint(
+        dm_fail(DM_E_USAGE, "'%s' is not a compute mode", text),
+        "a number of moduli may follow: f64:int8:8 to f64:int8:20, f32:int8:4 to f32:int8:20");
+  return dm_value_set_choice(value, text, settings);
+}
+
+dm_status dm_value_set_count(const dm_value *value, const char *text, void *settings) {
+  int64_t number = 0;
+  if (!dm_parse_count(text, &number))
+    return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a whole number", text),
+                   "k, M, G, T are powers of 1000, Ki, Mi, Gi, Ti of 1024");
+  if (number < value->least)
+    return dm_fail(DM_E_USAGE, "%s is less than %lld", text, (long long)value->least);
+  *(int64_t *)place(value, settings) = number;
+  return DM_OK;
+}
+
+/* 64 bits, in decimal or, as reports state it, in hexadecimal. */
+dm_status dm_value_set_seed(const dm_value *value, const char *text, void *settings) {
+  const bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+  const char *digits = hex ? text + 2 : text;
+  char *end = NULL;
+  errno = 0;
+  const unsigned long long number =
+      isxdigit((unsigned char)digits[0]) ? strtoull(digits, &end, hex ? 16 : 10) : 0;
+  if (!end || end == digits || *end || errno == ERANGE)
+    return dm_fail(DM_E_USAGE, "'%s' is not a whole number of 64 bits", text);
+  *(uint64_t *)place(value, settings) = number;
+  return DM_OK;
+}
+
+dm_status dm_value_set_real(const dm_value *value, const char *text, void *settings) {
+  if (!dm_parse_real(text, place(value, settings)))
+    return dm_fail(DM_E_USAGE, "'%s' is not a number within the range of f64", text);
+  return DM_OK;
+}
+
+/* "80" and "80%" are 0.8. */
+dm_status dm_value_set_percent(const dm_value *value, const char *text, void *settings) {
+  char number[64];
+  double percent;
+  snprintf(number, sizeof number, "%s", text);
+  const size_t length = strlen(number);
+  if (length > 1 && number[length - 1] == '%') number[length - 1] = '\0';
+  if (strlen(text) >= sizeof number || !dm_parse_real(number, &percent) || percent <= 0 ||
+      percent > 100)
+    return dm_fail(DM_E_USAGE, "'%s' is not a percentage such as 80%%", text);
+  *(double *)place(value, settings) = percent / 100;
+  return DM_OK;
+}
+
+dm_status dm_value_set_duration(const dm_value *value, const char *text, void *settings) {
+  double seconds;
+  if (!dm_parse_duration(text, &seconds))
+    return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a time", text),
+                   "for example 90s, 30m, 1h30m, 1d, or 1:30:00");
+  if (seconds < (double)value->least && (seconds > 0 || !value->zero_is_off))
+    return dm_fail(DM_E_USAGE, "%s is less than %lld s", text, (long long)value->least);
+  *(double *)place(value, settings) = seconds;
+  return DM_OK;
+}
+
+dm_status dm_value_set_complex(const dm_value *value, const char *text, void *settings) {
+  char real[DM_VALUE_TEXT];
+  double parts[2] = {0.0, 0.0};
+  const char *comma = strchr(text, ',');
+  const size_t length = comma ? (size_t)(comma - text) : strlen(text);
+  if (length >= sizeof real)
+    return dm_fail(DM_E_USAGE, "'%.20s...' is a number of more than %zu characters", text,
+                   sizeof real - 1);
+  memcpy(real, text, length);
+  real[length] = '\0';
+  if (!dm_parse_real(real, &parts[0]) || (comma && !dm_parse_real(comma + 1, &parts[1])))
+    return dm_fail(DM_E_USAGE, "'%s' is not a number RE or RE,IM within the range of f64", text);
+  memcpy(place(value, settings), parts, sizeof parts);
+  return DM_OK;
+}
+
+dm_status dm_value_copy(const char *text, char *to, size_t room) {
+  if (text[0] == '\0') return dm_fail(DM_E_USAGE, "the value is empty");
+  if (strlen(text) >= room)
+    return dm_fail(DM_E_USAGE, "the value is longer than %zu characters", room - 1);
+  memset(to, 0, room); /* settings are compared as memory */
+  memcpy(to, text, strlen(text));
+  return DM_OK;
+}
+
+dm_status dm_value_set_text(const dm_value *value, const char *text, void *settings) {
+  return dm_value_copy(text, place(value, settings), value->room);
+}
+
+dm_status dm_value_location(const char *text, dm_location *location) {
+  DM_TRY(dm_io_parse_location(text, location));
+  if (strcmp(location->file, "-") != 0) return DM_OK;
+  return dm_hint(dm_fail(DM_E_USAGE, "a matrix cannot pass through standard input or output"),
+                 "name a file; ./- is a file called '-'");
+}
+
+dm_status dm_value_set_location(const dm_value *value, const char *text, void *settings) {
+  return dm_value_location(text, place(value, settings));
+}
+
+dm_status dm_value_set_grid(const dm_value *value, const char *text, void *settings) {
+  int64_t *grid = place(value, settings);
+  long p[3] = {0, 0, 1};
+  int two = 0, three = 0;
+  if (strcmp(text, "auto") == 0) {
+    memset(grid, 0, sizeof p);
+    return DM_OK;
+  }
+  (void)sscanf(text, "%7ldx%7ld%nx%7ld%n", &p[0], &p[1], &two, &p[2], &three);
+  const int read = three ? three : two;
+  if (read == 0 || text[read] || p[0] < 1 || p[1] < 1 || p[2] < 1)
+    return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a grid PMxPN or PMxPNxPK", text),
+                   "for example 2x2x1, or auto");
+  for (int i = 0; i < 3; i++) grid[i] = p[i];
+  return DM_OK;
+}
+
+dm_status dm_value_set_chunk(const dm_value *value, const char *text, void *settings) {
+  int64_t *chunk = place(value, settings);
+  char rows[32];
+  const char *times = strchr(text, 'x');
+  snprintf(rows, sizeof rows, "%.*s", times ? (int)(times - text) : 0, text);
+  if (!times || times - text >= (long)sizeof rows || !dm_parse_count(rows, &chunk[0]) ||
+      !dm_parse_count(times + 1, &chunk[1]) || chunk[0] < 1 || chunk[1] < 1)
+    return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a chunk ROWSxCOLS", text),
+                   "for example 256x512");
+  return DM_OK;
+}
+
+dm_status dm_value_set_level(const dm_value *value, const char *text, void *settings) {
+  int64_t level;
+  if (!dm_parse_count(text, &level) || level < 1 || level > 9)
+    return dm_fail(DM_E_USAGE, "'%s' is not a level from 1 (fastest) to 9 (smallest)", text);
+  *(int64_t *)place(value, settings) = level;
+  return DM_OK;
+}
+
+/* Parses at most MOST ascending multiples of 64, separated by commas; returns their number, or
+ * 0. */
+static int parse_widths(const char *text, int most, int64_t widths[]) {
+  for (int count = 0; count < most; count++) {
+    const size_t length = strcspn(text, ",");
+    char width[32];
+    snprintf(width, sizeof width, "%.*s", (int)dm_min((int64_t)length, 31), text);
+    if (length >= sizeof width || !dm_parse_count(width, &widths[count]) || widths[count] < 1 ||
+        widths[count] % 64 || (count > 0 && widths[count] <= widths[count - 1]))
+      return 0;
+    if (!text[length]) return count + 1;
+    text += length + 1;
+  }
+  return 0;
+}
+
+dm_status dm_value_set_panel(const dm_value *value, const char *text, void *settings) {
+  int64_t *panel = place(value, settings), widths[1 + DM_RAMP];
+  memset(panel, 0, sizeof widths);
+  if (strcmp(text, "auto") == 0) return DM_OK;
+  const int count = parse_widths(text, 1 + DM_RAMP, widths);
+  if (count == 0)
+    return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a width of panels", text),
+                   "give auto, a multiple of 64, or up to three: ramp-up panels, then the others, "
+                   "as in 512,4096");
+  panel[0] = widths[count - 1];
+  memcpy(panel + 1, widths, (size_t)(count - 1) * sizeof *widths);
+  return DM_OK;
+}
+
+dm_status dm_value_set_memory(const dm_value *value, const char *text, void *settings) {
+  static const char *const keys[] = {"host=", "device="};
+  int64_t memory[2] = {0, 0};
+  for (const char *at = text; *at;) {
+    int key = strncmp(at, keys[0], 5) == 0 ? 0 : strncmp(at, keys[1], 7) == 0 ? 1 : -1;
+    char size[32];
+    const char *stated = key < 0 ? at : at + strlen(keys[key]);
+    size_t length = strcspn(stated, ",");
+    snprintf(size, sizeof size, "%.*s", (int)dm_min((int64_t)length, 31), stated);
+    if (key < 0 || length >= sizeof size || !dm_parse_count(size, &memory[key]) || memory[key] == 0)
+      return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not host=SIZE,device=SIZE", text),
+                     "for example host=8GiB,device=40GiB; either may be left out");
+    at = stated + length + (stated[length] == ',');
+  }
+  memcpy(place(value, settings), memory, sizeof memory);
+  return DM_OK;
 }

@@ -8,7 +8,6 @@
 #include "core/checked.h"
 #include "core/copy.h"
 #include "core/element_sum.h"
-#include "core/mirror.h"
 #include "engine/finish.h"
 #include "engine/share_sums.h"
 #include "plan/triangle.h"

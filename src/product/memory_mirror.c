@@ -5,7 +5,6 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/copy.h"
-#include "core/mirror.h"
 #include "plan/triangle.h"
 
 enum { PIECE = 4 << 20 }; /* bytes of a mirror image */

@@ -2,7 +2,6 @@
 
 #include "core/checked.h"
 #include "core/copy.h"
-#include "core/mirror.h"
 #include "engine/finish.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"

@@ -12,7 +12,7 @@
 #include "comm/comm.h"
 #include "core/buffer.h"
 #include "core/version.h"
-#include "file/file_system.h"
+#include "file/mount.h"
 #include "file/inspect.h"
 
 enum { MOST_SOCKETS = 64 };

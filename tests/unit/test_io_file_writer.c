@@ -4,7 +4,7 @@
 
 #include "core/checked.h"
 #include "file/file_queue.h"
-#include "file/file_system.h"
+#include "file/mount.h"
 #include "file/file_writer.h"
 #include "io_files.h"
 
