@@ -8,13 +8,8 @@
 #include "transport/transport_list.h"
 
 const dm_transport_ops *const *dm_transport_all(void) {
-  static const dm_transport_ops *const all[] = {&dm_transport_self,
-                                                &dm_transport_host,
-                                                &dm_transport_shared,
-                                                &dm_transport_ipc,
-                                                &dm_transport_nccl,
-                                                &dm_transport_ipc_nccl,
-                                                NULL};
+#define LISTED(name) &dm_transport_##name,
+  static const dm_transport_ops *const all[] = {DM_TRANSPORT_LIST(LISTED) NULL};
   return all;
 }
 
