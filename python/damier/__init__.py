@@ -59,8 +59,8 @@ def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, 
     array state another distribution.  The call is collective, with the same options on all ranks.
 
     If ``a`` and ``b`` are in GPU memory, as torch and CuPy have them, the result is, too, and an array of the same
-    package; otherwise it is one of NumPy.  Without ``comm`` and ``progress`` the package keeps what a call has opened
-    for the next one.
+    package; otherwise it is one of NumPy.  Without ``progress`` the package keeps what a call has opened for the next one
+    of the communicator, until that is freed or the program ends.
 
     ``beta`` applies to the contents of ``out``, or to ``c`` if given; with ``c`` it is 1 by default.  Other
     ``options`` are those of ``damier multiply``: ``alpha``, ``op_a``, ``op_b``, ``grid``, ``verify``,
@@ -74,8 +74,8 @@ def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, 
     array([[1., 0.],
            [0., 1.]])
     """
-    if comm is None and progress is None:
-        with _kept_context(options) as context:
+    if progress is None:
+        with _kept_context(comm, options) as context:
             return context.matmul(a, b, out, c=c)
     with Context(comm, progress=progress, **options) as context:
         return context.matmul(a, b, out, c=c)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,19 +32,66 @@ def _contexts() -> dict[Any, Context]:
     return _of_thread.contexts
 
 
+class _OfCommunicators:
+    """A communicator keeps its contexts as an attribute: they are closed before it is freed, and before MPI ends."""
+
+    def __init__(self) -> None:
+        self.mpi: Any = None
+        self.key = 0
+        self.all: list[dict[Any, Context]] = []
+
+    def of(self, comm: Any) -> dict[Any, Context] | None:
+        """None: not a communicator of mpi4py."""
+        self.mpi = self.mpi or sys.modules.get("mpi4py.MPI")
+        if self.mpi is None or not isinstance(comm, self.mpi.Comm):
+            return None
+        if not self.key:
+            self.key = self.mpi.Comm.Create_keyval(delete_fn=self._freed)
+            self.mpi.COMM_SELF.Set_attr(self.key, {})  # deleted first when MPI ends
+        contexts: dict[Any, Context] | None = comm.Get_attr(self.key)
+        if contexts is None:
+            contexts = {}
+            comm.Set_attr(self.key, contexts)
+            self.all.append(contexts)
+        return contexts
+
+    def _freed(self, comm: Any, _: int, contexts: dict[Any, Context]) -> None:
+        if comm == self.mpi.COMM_SELF:
+            self.close()
+        _close(contexts)
+        self.all = [one for one in self.all if one is not contexts]
+
+    def close(self) -> None:
+        """Collective, as the ends of programs are."""
+        if self.mpi is not None and not self.mpi.Is_finalized():
+            for contexts in self.all:
+                _close(contexts)
+
+
+_of_communicators = _OfCommunicators()
+
+
+def _close(contexts: dict[Any, Context]) -> None:
+    for context in contexts.values():
+        context.close()
+    contexts.clear()
+
+
 @contextmanager
-def kept_context(options: dict[str, Any]) -> Iterator[Context]:
-    """A context without communicator and progress function, for this call."""
-    contexts = _contexts()
+def kept_context(comm: Any, options: dict[str, Any]) -> Iterator[Context]:
+    """A context without progress function, for this call; collective in COMM, unless it is None."""
+    contexts = _contexts() if comm is None else _of_communicators.of(comm)
     try:
+        if contexts is None:
+            raise TypeError
         key = tuple(sorted((name, type(value), value) for name, value in options.items()))
         context = contexts.pop(key, None)
     except TypeError:  # a value that cannot be a key
-        with Context(**options) as context:
+        with Context(comm, **options) as context:
             yield context
         return
     if context is None:
-        context = Context(**options)
+        context = Context(comm, **options)
     try:
         yield context
     except Error as error:
@@ -61,6 +109,5 @@ def kept_context(options: dict[str, Any]) -> Iterator[Context]:
 
 @atexit.register
 def _close_all() -> None:
-    for context in _contexts().values():
-        context.close()
-    _contexts().clear()
+    _close(_contexts())
+    _of_communicators.close()

@@ -52,6 +52,17 @@ class Divided(unittest.TestCase):
         c = damier.matmul(rows_of(self.a), rows_of(self.b), comm=WORLD)
         np.testing.assert_array_equal(c, rows_of(self.wanted))
 
+    def test_repeated(self):
+        """The communicator keeps the context, until it is freed."""
+        comm = WORLD.Dup()
+        for i in range(5):
+            out = np.empty_like(rows_of(self.wanted))
+            damier.matmul(rows_of(self.a), rows_of(self.b), out, comm=comm, alpha=i % 2 + 1)
+            np.testing.assert_array_equal(out, (i % 2 + 1) * rows_of(self.wanted))
+            with self.assertRaises(damier.UsageError):
+                damier.matmul(rows_of(self.a), rows_of(self.a), comm=comm)
+        comm.Free()
+
     def test_uneven_rows(self):
         cuts = [0, M] + [M] * (RANKS - 1)
         c = damier.matmul(rows_of(self.a, cuts), rows_of(self.b), comm=WORLD)
