@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Real jobs by damier and by what people use today: time, peak memory, right or wrong, lines of the user's code.
+"""Real jobs by damier and by what people use today: time, processor time, peak memory, right or wrong, lines of code.
 
     scripts/bench/jobs.py --damier build/release/damier -o jobs.jsonl      one record per job, way and run
     scripts/bench/jobs.py ... --only gram --runs 1 --scale 0.25            a quick look
@@ -17,7 +17,6 @@ import json
 import os
 import pathlib
 import platform
-import resource
 import signal
 import subprocess
 import sys
@@ -50,7 +49,8 @@ class Job:
     ways: dict
     store: dict = dataclasses.field(default_factory=dict)  # how h5py stores A
     apply: object = None  # (files, x): C x by definition; None: A (B x)
-    limit: int = 0  # MiB of data
+    limit: int = 0  # MiB of data; such jobs have one size, as the programs themselves need memory
+    parts: int = 0  # files parts/*.h5 with some rows of A each
     kill_after: float = 0  # s: the first attempt is killed, and the same program runs again
 
 
@@ -78,6 +78,11 @@ def write(folder, job, scale):
             file.create_dataset("a", data=matrix, **(job.store if name == "A" else {}))
         if "npy" in job.name:
             np.save(folder / f"{name}.npy", matrix)
+    if job.parts:
+        (folder / "parts").mkdir()
+        for i, rows in enumerate(np.array_split(a, job.parts)):
+            with h5py.File(folder / "parts" / f"{i:04}.h5", "w") as file:
+                file["a"] = rows
 
 
 def ways(numpy, damier, dask=None):
@@ -93,6 +98,11 @@ def by_transpose(files, x):
 def times_own_transpose(files, x):
     a = files["A"].astype("f8")
     return a @ (a.T @ x)
+
+
+def covariance(files, x):
+    a = files["A"] - files["A"].mean(axis=0)
+    return a.T @ (a @ x) / (len(a) - 1)
 
 
 GRAM = NUMPY.replace('fa["a"][:] @ fb["a"][:]', '(a := fa["a"][:]).T @ a').replace(', h5py.File("B.h5") as fb', "")
@@ -111,6 +121,23 @@ with h5py.File("A.h5") as fa, h5py.File("B.h5") as fb, h5py.File("C.h5", "w") as
         for j in range(0, b.shape[1], step):
             c[i:i + step, j:j + step] = a[i:i + step] @ b[:, j:j + step]
 """
+COVARIANCE = """
+import h5py, numpy as np
+with h5py.File("A.h5") as fa, h5py.File("C.h5", "w") as fc:
+    fc["c"] = np.cov(fa["a"][:], rowvar=False)
+"""
+DASK_COVARIANCE = """
+import dask.array as da, h5py
+with h5py.File("A.h5") as fa:
+    a = da.from_array(fa["a"], chunks=(20000, -1))
+    da.cov(a, rowvar=False).to_hdf5("C.h5", "/c")
+"""
+FILES = """
+import glob, h5py, numpy as np
+a = np.concatenate([h5py.File(name)["a"][:] for name in sorted(glob.glob("parts/*.h5"))])
+with h5py.File("B.h5") as fb, h5py.File("C.h5", "w") as fc:
+    fc["c"] = a @ fb["a"][:]
+"""
 
 JOBS = [
     Job("product", "A B, all in memory", normal(3000, 3000, 3000), ways(NUMPY, DAMIER, DASK)),
@@ -118,15 +145,21 @@ JOBS = [
     Job("single", "A B in single precision", normal(3000, 3000, 3000, "f4"), ways(NUMPY, DAMIER, DASK)),
     Job("complex", "A B of complex numbers", lambda r, s: tuple(
         x + 1j * y for x, y in zip(normal(1500, 1500, 1500)(r, s), normal(1500, 1500, 1500)(r, s))), ways(NUMPY, DAMIER, DASK)),
-    Job("memory", "A B of 824 MiB where a process may have 700 MiB", normal(6000, 6000, 6000),
+    Job("memory", "A, B and C take more than a process may have", normal(6000, 6000, 6000),
         ways(NUMPY, "damier multiply A.h5 B.h5 -o C.h5 --memory host=350MiB -q", DASK) | {"NumPy in blocks": BLOCKS}, limit=700),
-    Job("gram", "A^T A of bytes, 200 000 x 500", one(200000, 500, "i1"),
-        ways(GRAM.replace('fa["a"][:]', 'fa["a"][:].astype("f4")'), "damier multiply A.h5 A.h5 --op-a t -o C.h5 -q",
+    Job("gram", "A^T A of a tall A of bytes", one(200000, 500, "i1"),
+        ways(GRAM.replace('fa["a"][:]', 'fa["a"][:].astype("f4")'), "damier gram A.h5 -o C.h5 -q",
              DASK_GRAM.replace('(a.T @ a)', '(a.astype("f4").T @ a.astype("f4"))')), apply=by_transpose),
-    Job("covariance", "A^T A of 300 000 observations of 200 quantities", one(300000, 200),
-        ways(GRAM, "damier multiply A.h5 A.h5 --op-a t -o C.h5 -q", DASK_GRAM), apply=by_transpose),
+    Job("covariance", "covariances of the columns of a tall A", one(300000, 200),
+        ways(COVARIANCE, "damier cov A.h5 -o C.h5 -q", DASK_COVARIANCE), apply=covariance),
     Job("outer", "A A^T", one(4000, 500), ways(GRAM.replace("(a := fa[\"a\"][:]).T @ a", "(a := fa[\"a\"][:]) @ a.T"),
-                                                 "damier multiply A.h5 A.h5 --op-b t -o C.h5 -q"), apply=times_own_transpose),
+                                                 "damier gram A.h5 --of rows -o C.h5 -q"), apply=times_own_transpose),
+    Job("slice", "1000 columns of a wide A, times B", normal(2000, 10000, 1000),
+        ways(NUMPY.replace('fa["a"][:] @ fb["a"][:]', 'fa["a"][:, 500:1500] @ fb["a"][500:1500]'),
+             "damier multiply A.h5:/a[:,500:1500] B.h5:/a[500:1500,:] -o C.h5 -q"),
+        apply=lambda f, x: f["A"][:, 500:1500] @ (f["B"][500:1500] @ x)),
+    Job("files", "200 files with rows of A, times B", normal(20000, 500, 200),
+        ways(FILES, "damier multiply parts/*.h5:/a B.h5 -o C.h5 -q"), parts=200),
     Job("tall", "tall A times a small B", normal(300000, 100, 50), ways(NUMPY, DAMIER, DASK)),
     Job("gzip", "A compressed by gzip in chunks", normal(3000, 3000, 2000), ways(NUMPY, DAMIER, DASK),
         store={"chunks": (256, 256), "compression": "gzip", "compression_opts": 1}),
@@ -147,27 +180,28 @@ JOBS = [
 ]
 
 
-def limited(job):
-    def set_limit():
-        if job.limit:
-            resource.setrlimit(resource.RLIMIT_DATA, (job.limit << 20, job.limit << 20))
-    return set_limit
+# Runs a program from a small process: the peak of a process counts the memory of the one that it was forked from.
+LAUNCHER = """
+import json, os, resource, subprocess, sys, time
+limit, kill_after, *words = json.loads(sys.argv[1])
+began = time.monotonic()
+with open("said", "ab") as said:
+    process = subprocess.Popen(words, stdout=said, stderr=said, preexec_fn=lambda: limit and resource.setrlimit(
+        resource.RLIMIT_DATA, (limit << 20, limit << 20)))
+    try:
+        process.wait(kill_after or None)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps([time.monotonic() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, process.returncode]))
+"""
 
 
-def attempt(folder, job, words, kill_after):
-    """The seconds, peak bytes and return code of one process."""
-    began = time.monotonic()
-    with open(folder / "said", "ab") as said:
-        process = subprocess.Popen(words, cwd=folder, stdout=said, stderr=said, preexec_fn=limited(job))
-        if kill_after:
-            try:
-                process.wait(kill_after)
-                return time.monotonic() - began, 0, process.returncode  # done before it was killed
-            except subprocess.TimeoutExpired:
-                process.kill()
-        _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return time.monotonic() - began, usage.ru_maxrss * 1024, process.returncode
+def attempt(folder, limit, words, kill_after):
+    """The seconds, those of processors, peak bytes and return code of one process."""
+    command = [sys.executable, "-S", "-c", LAUNCHER, json.dumps([limit, kill_after, *words])]
+    return json.loads(subprocess.run(command, cwd=folder, capture_output=True, check=True).stdout)
 
 
 def result_of(folder):
@@ -204,22 +238,28 @@ def run(folder, job, way, program, damier):
     words = [sys.executable, "-c", program]
     if program.startswith("damier "):
         words = [damier, *program.split()[1:]]
-    seconds, peak, code = 0.0, 0, None
+    seconds, busy, peak, code = 0.0, 0.0, 0, None
+    load = os.getloadavg()[0]
     if job.kill_after:
-        seconds, peak, code = attempt(folder, job, words, job.kill_after)
+        seconds, busy, peak, code = attempt(folder, job.limit, words, job.kill_after)
         if code != 0 and way != "damier":
             (folder / "C.h5").unlink(missing_ok=True)
     if code != 0:
-        more, peak, code = attempt(folder, job, words, 0)
-        seconds += more
+        more, more_busy, peak, code = attempt(folder, job.limit, words, 0)
+        seconds, busy = seconds + more, busy + more_busy
     c = result_of(folder) if code == 0 else None
     verdict = judge(folder, job, c) if c is not None else why_not(folder, code)
-    return {"verb": "job", "job": job.name, "what": job.what, "way": way, "seconds": round(seconds, 4), "peak_bytes": peak,
-            "verdict": verdict, "exit": code, "lines": sum(bool(line.strip()) for line in program.splitlines())}
+    return {"verb": "job", "job": job.name, "what": job.what, "way": way, "seconds": round(seconds, 4),
+            "processor_s": round(busy, 4), "load": round(load, 1), "peak_bytes": peak, "verdict": verdict, "exit": code, "lines": sum(bool(line.strip()) for line in program.splitlines())}
 
 
 def version_of(damier):
     return subprocess.run([damier, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+
+
+def processor():
+    models = [line for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+    return models[0].split(": ", 1)[1] if models else platform.machine()
 
 
 def main():
@@ -237,19 +277,20 @@ def main():
             print(f"{job.name:12}{job.what}; {', '.join(job.ways)}")
         return
     damier = str(pathlib.Path(options.damier).resolve())
-    about = {"version": version_of(damier), "machine": platform.processor() or platform.machine(), "cores": os.cpu_count(),
-             "numpy": np.__version__, "h5py": h5py.__version__, "scale": options.scale}
+    about = {"version": version_of(damier), "machine": {"device": processor(), "cores": os.cpu_count()},
+             "numpy": np.__version__, "h5py": h5py.__version__}
     for job in JOBS:
         if options.only and job.name not in options.only:
             continue
+        scale = 1.0 if job.limit else options.scale
         with tempfile.TemporaryDirectory(dir=options.folder, prefix="damier-jobs-") as name:
             folder = pathlib.Path(name)
-            write(folder, job, options.scale)
+            write(folder, job, scale)
             for number in range(options.runs):
                 for way, program in job.ways.items():
                     if way == "Dask" and not importlib.util.find_spec("dask"):
                         continue
-                    record = run(folder, job, way, program, damier) | {"run": number, "date": time.strftime("%F")} | about
+                    record = run(folder, job, way, program, damier) | {"run": number, "date": time.strftime("%F"), "scale": scale} | about
                     print(f"{job.name:12}{way:18}{record['seconds']:9.3f} s {record['peak_bytes'] >> 20:7} MiB  {record['verdict']}",
                           flush=True)
                     with open(options.output, "a", encoding="utf-8") as file:

@@ -11,6 +11,7 @@ import argparse
 import pathlib
 import sys
 
+import job_tables
 import kernel_tables
 import summary
 import user_tables
@@ -322,8 +323,8 @@ def in_place_ranks_table(records):
 def kind_of(record):
     if record["file"] in ("limited_gpu", "residues_gpus", "in_place", "in_place_ranks"):
         return record["file"]
-    if record["verb"] == "user":
-        return "user"
+    if record["verb"] in ("user", "job"):
+        return record["verb"]
     if record.get("bench", {}).get("from") == "file":
         return "files"
     if record["verb"] in ("bench scale", "bench links"):
@@ -359,6 +360,7 @@ PAGES = {"results/whole_commands.md": {"user": ("user", user_tables.tables)},
                                   "simulated cases": ("simulated", simulated_tables.cases),
                                   "simulated limits": ("simulated", simulated_tables.limits),
                                   "validation": ("validation", simulated_tables.validation)},
+         "results/jobs.md": {"jobs": ("job", job_tables.jobs_table)},
          "results/files.md": {"files": ("files", files_table)},
          "results/kernels.md": {name: ("kernels", make) for name, make in kernel_tables.TABLES.items()},
          "../kernels/README.md": {name: ("ladder", make) for name, make in kernel_tables.LADDER_PAGE.items()},
@@ -425,6 +427,7 @@ def main():
     made = {page: page_with_tables((DOCS / page).read_text(), makers, records) for page, makers in PAGES.items()}
     if records:
         made |= {f"pictures/{name}.svg": make(records) for name, make in summary.PICTURES.items()}
+        made["pictures/jobs.svg"] = job_tables.jobs_picture([r for r in records if r["kind"] == "job"])
     for page, new in made.items():
         path = DOCS / page
         if options.check and (not path.exists() or path.read_text() != new):

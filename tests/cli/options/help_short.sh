@@ -13,6 +13,9 @@ while read -r verb; do
   awk -v verb="$verb" 'length > 90 { print verb ": too wide: " $0 }' full
 done <<END
 multiply
+gram
+cov
+cor
 plan
 generate
 verify
