@@ -49,7 +49,7 @@ static void print_row(const dm_option *option, const char *value, const char *te
 
 /* The short form ends before the first "; " of the help and lists long choices there. */
 static void print_option(const dm_option *option, bool full, FILE *out) {
-  char metavar[128] = "", text[400];
+  char metavar[128] = "", text[1000];
   if (dm_cli_takes_value(option)) dm_cli_metavar(option, metavar);
   const char *initial = dm_cli_value(option)->initial;
   const char *value = initial ? initial : option->shown;
