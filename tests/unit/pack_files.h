@@ -3,7 +3,7 @@
 #define DM_TEST_PACK_FILES_H
 
 #include "file/pack.h"
-#include "io_files.h"
+#include "file_cases.h"
 
 enum { ROWS = 70, COLS = 93 };
 

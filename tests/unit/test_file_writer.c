@@ -4,9 +4,9 @@
 
 #include "core/checked.h"
 #include "file/file_queue.h"
-#include "file/mount.h"
 #include "file/file_writer.h"
-#include "io_files.h"
+#include "file/mount.h"
+#include "file_cases.h"
 
 enum { SIZE = 5 << 20, ROWS = 1500, COLS = 1301, LEFT = 513 };
 
@@ -127,7 +127,7 @@ TEST(test_choice) {
   unlink(path);
 }
 
-TEST_PROGRAM(test_io_file_writer) {
+TEST_PROGRAM(test_file_writer) {
   char folder[64], memory[64] = "/dev/shm/test_io_put.XXXXXX";
   new_folder(folder);
   const bool twice = mkdtemp(memory) != NULL;

@@ -1,6 +1,6 @@
-/* io_files: HDF5 files for tests of io, written with the HDF5 library. */
-#ifndef DM_TEST_IO_FILES_H
-#define DM_TEST_IO_FILES_H
+/* file_cases: HDF5 files for tests of src/file, written with the HDF5 library. */
+#ifndef DM_TEST_FILE_CASES_H
+#define DM_TEST_FILE_CASES_H
 
 #include <hdf5.h>
 #include <signal.h>

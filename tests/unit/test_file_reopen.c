@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "io_files.h"
+#include "file_cases.h"
 
 static bool named;
 
@@ -112,4 +112,4 @@ TEST(test_refusals) {
   rmdir(file.part);
 }
 
-RUN_ALL_IN_FOLDER(test_io_reopen)
+RUN_ALL_IN_FOLDER(test_file_reopen)

@@ -103,4 +103,4 @@ TEST(test_numbers) {
   free(list);
 }
 
-RUN_ALL_IN_FOLDER(test_job_fields)
+RUN_ALL_IN_FOLDER(test_product_fields)

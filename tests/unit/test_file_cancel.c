@@ -1,6 +1,6 @@
 /* Cancelled reads by threads: destinations are not written any more. */
 #include "file/file_queue.h"
-#include "io_files.h"
+#include "file_cases.h"
 
 enum { MEMORY = 1 << 24 };
 
@@ -44,4 +44,4 @@ TEST(test_cancelling) {
   free(then);
 }
 
-RUN_ALL_IN_FOLDER(test_io_cancel)
+RUN_ALL_IN_FOLDER(test_file_cancel)

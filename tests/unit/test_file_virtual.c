@@ -4,7 +4,7 @@
 
 #include "file/composite.h"
 #include "file/file_queue.h"
-#include "io_files.h"
+#include "file_cases.h"
 
 enum { ROWS = 45, COLS = 36, DOWN = 5, ACROSS = 4, SOURCES = DOWN * ACROSS, READS = 60, FEW = 45 };
 
@@ -223,7 +223,7 @@ TEST(test_bad_lists) {
   dm_dataset_free(&d);
 }
 
-TEST_PROGRAM(test_io_virtual) {
+TEST_PROGRAM(test_file_virtual) {
   srand(7);
   return run_all_in_folder();
 }

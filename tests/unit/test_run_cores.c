@@ -206,4 +206,4 @@ TEST(lists_of_cpus) {
   }
 }
 
-RUN_ALL(test_job_cores)
+RUN_ALL(test_run_cores)

@@ -166,4 +166,4 @@ TEST(only_records_are_written_to) {
   assert_int_not_equal(access(path, F_OK), 0);
 }
 
-RUN_ALL_IN_FOLDER(test_job_record)
+RUN_ALL_IN_FOLDER(test_run_record)

@@ -90,4 +90,4 @@ TEST(largest) {
   assert_true(isnan(dm_largest(values, 5)));
 }
 
-RUN_ALL(test_job_kernels)
+RUN_ALL(test_bench_kernels)

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 #include "file/journal.h"
-#include "io_files.h"
+#include "file_cases.h"
 
 enum { RECORDS = 3, SIZE = DM_JOURNAL_HEADER + RECORDS * 64 };
 
@@ -126,8 +126,10 @@ TEST(test_flipped_bits) {
   char path[DM_PATH + 16];
   dm_location location = written(*state, path);
   int fd = open(path, O_RDWR);
-  for (int flip = 0; flip < DM_JOURNAL_HEADER + 8 * RECORDS * 64; flip += flip < DM_JOURNAL_HEADER ? FEWER : 1) {
-    const int behind = flip - DM_JOURNAL_HEADER, byte = behind < 0 ? flip : DM_JOURNAL_HEADER + behind / 8;
+  for (int flip = 0; flip < DM_JOURNAL_HEADER + 8 * RECORDS * 64;
+       flip += flip < DM_JOURNAL_HEADER ? FEWER : 1) {
+    const int behind = flip - DM_JOURNAL_HEADER,
+              byte = behind < 0 ? flip : DM_JOURNAL_HEADER + behind / 8;
     unsigned char good, bad;
     dm_journal *journal;
     bool locked;
@@ -163,7 +165,8 @@ TEST(test_strange_ends) {
   dm_journal *journal = opened(&location);
   expect_records(journal, 1);
   ok(dm_journal_begin(journal, &(dm_attributes){0}));
-  assert_int_equal(pwrite(fd, first, 64, DM_JOURNAL_HEADER), 64); /* from a journal with another header */
+  assert_int_equal(pwrite(fd, first, 64, DM_JOURNAL_HEADER),
+                   64); /* from a journal with another header */
   dm_journal_close(journal);
   journal = opened(&location);
   expect_records(journal, 0);
@@ -200,7 +203,7 @@ TEST(test_second_run) {
 }
 
 /* In memory, if there is such a file system: thousands of syncs. */
-TEST_PROGRAM(test_io_journal) {
+TEST_PROGRAM(test_file_journal) {
   char folder[64] = "/dev/shm/damier-unit-XXXXXX";
   if (!mkdtemp(folder)) new_folder(folder);
   const int failed = run_all(folder);

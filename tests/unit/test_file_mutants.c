@@ -1,10 +1,10 @@
 /* Files with a few wrong bytes: inspection and reading end with an answer, never with a crash here.
- * usage: test_io_mutants [COUNT [SEED]] */
+ * usage: test_file_mutants [COUNT [SEED]] */
 #include <signal.h>
 
 #include "core/clock.h"
 #include "file/file_queue.h"
-#include "io_files.h"
+#include "file_cases.h"
 
 enum { LARGEST = 1 << 16, SIDE = 24 };
 
@@ -94,7 +94,7 @@ TEST(test_mutants) {
                 work->count, accepted, refused, crashes, slowest);
 }
 
-TEST_PROGRAM(test_io_mutants) {
+TEST_PROGRAM(test_file_mutants) {
   char folder[64];
   local work = {.folder = new_folder(folder),
                 .count = argc > 1 ? atoi(argv[1]) : 200,

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "file/child.h"
-#include "io_files.h"
+#include "file_cases.h"
 
 static void refuse(const char *folder, const char *name, bool force, dm_code code,
                    const char *fragment) {
@@ -113,4 +113,4 @@ TEST(test_full_disk) {
   assert_int_equal(umount(disk), 0);
 }
 
-RUN_ALL_IN_FOLDER(test_io_refusals)
+RUN_ALL_IN_FOLDER(test_file_refusals)

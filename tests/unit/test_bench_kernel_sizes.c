@@ -67,4 +67,4 @@ TEST(files) {
   fails(dm_kernel_sizes_parse(path, &s), DM_E_IO, "cannot be read");
 }
 
-RUN_ALL_IN_FOLDER(test_job_kernel_sizes)
+RUN_ALL_IN_FOLDER(test_bench_kernel_sizes)

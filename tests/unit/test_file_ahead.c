@@ -4,7 +4,7 @@
 
 #include "core/crew.h"
 #include "file/file_queue.h"
-#include "io_files.h"
+#include "file_cases.h"
 
 enum { ROWS = 150, COLS = 130, STRIPS = 7, MEMORY = 1 << 24 };
 
@@ -169,4 +169,4 @@ TEST(test_several_readers) {
   free(s.data);
 }
 
-RUN_ALL_IN_FOLDER(test_io_ahead)
+RUN_ALL_IN_FOLDER(test_file_ahead)

@@ -92,4 +92,4 @@ TEST(memory_is_bounded) {
   free(spans);
 }
 
-RUN_ALL(test_job_trace)
+RUN_ALL(test_run_trace)

@@ -52,6 +52,6 @@ TEST(a_stated_timeout_holds_in_every_phase) {
   assert_int_equal(dm_run_patience(&run, DM_SYNC_PATIENCE), 1);
 }
 
-TEST_PROGRAM(test_job_progress) {
+TEST_PROGRAM(test_run_progress) {
   return run_all(NULL);
 }

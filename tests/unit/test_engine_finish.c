@@ -105,4 +105,4 @@ TEST(statistics) {
   assert_int_equal(dm_statistics_of(NULL, 0).count, 0);
 }
 
-RUN_ALL(test_job_finish)
+RUN_ALL(test_engine_finish)

@@ -1,7 +1,7 @@
 /* Names of matrices, and tables of attributes. */
 #include <sys/stat.h>
 
-#include "io_files.h"
+#include "file_cases.h"
 
 static void expect(const char *text, const char *file, const char *dataset) {
   dm_location location;
@@ -88,4 +88,4 @@ TEST(test_cleaning) {
   assert_string_equal(control, "??1m");
 }
 
-RUN_ALL_IN_FOLDER(test_io_location)
+RUN_ALL_IN_FOLDER(test_file_location)

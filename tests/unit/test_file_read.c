@@ -1,5 +1,5 @@
 /* Every type in every form of file is read back correctly, for any rectangle and views. */
-#include "io_files.h"
+#include "file_cases.h"
 
 static bool named;
 
@@ -136,7 +136,7 @@ TEST(test_rounding) {
   fails(dm_reader_open(&d, DM_F64, &reader), DM_E_IO, "changed since it was inspected");
 }
 
-TEST_PROGRAM(test_io_read) {
+TEST_PROGRAM(test_file_read) {
   srand(7);
   return run_all_in_folder();
 }

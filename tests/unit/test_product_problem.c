@@ -224,4 +224,4 @@ TEST(old_c) {
   assert_false(p.reads_c);
 }
 
-RUN_ALL(test_job_problem)
+RUN_ALL(test_product_problem)

@@ -62,4 +62,4 @@ TEST(products_are_forecast_by_the_cores) {
   assert_true(machine.speed_now <= alone);
 }
 
-RUN_ALL(test_job_seen_files)
+RUN_ALL(test_engine_seen_files)

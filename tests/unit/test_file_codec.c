@@ -4,7 +4,7 @@
 
 #include "file/bitshuffle.h"
 #include "file/codec.h"
-#include "io_files.h"
+#include "file_cases.h"
 
 enum { COUNT = 203, MOST = COUNT * 16 };
 
@@ -70,4 +70,4 @@ TEST(test_codecs_refused) {
   assert_false(dm_codec_find(307, 0, NULL, &codec));
 }
 
-RUN_ALL(test_io_codec)
+RUN_ALL(test_file_codec)

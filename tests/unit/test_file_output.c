@@ -5,7 +5,7 @@
 #include <sys/xattr.h>
 
 #include "file/pack.h"
-#include "io_files.h"
+#include "file_cases.h"
 
 static bool named;
 
@@ -277,4 +277,4 @@ TEST(test_name_taken_meanwhile) {
   give_up(&file);
 }
 
-RUN_ALL_IN_FOLDER(test_io_output)
+RUN_ALL_IN_FOLDER(test_file_output)

@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 
 #include "file/file_queue.h"
-#include "io_files.h"
+#include "file_cases.h"
 
 enum { ROWS = 1500, COLS = 1300, LEFT = 700 };
 
@@ -114,4 +114,4 @@ TEST(test_no_space) {
   }
 }
 
-RUN_ALL_IN_FOLDER(test_io_behind)
+RUN_ALL_IN_FOLDER(test_file_behind)
