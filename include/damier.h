@@ -222,6 +222,17 @@ DAMIER_API int damier_open(MPI_Comm comm, damier_context **context, damier_error
  * @return a damier_code */
 DAMIER_API int damier_open_local(damier_context **context, damier_error *error);
 
+/** Opens a context of this process with several of its GPUs, without MPI.
+ *
+ * Each GPU multiplies on a thread of the library. Matrices are in files or in host memory, as in a
+ * context of one rank; the call divides them. Options that count ranks count GPUs.
+ *
+ * @param gpus     the number of GPUs, the first ones that the process sees; 1: as damier_open_local
+ * @param context  receives the context
+ * @param error    receives the error; may be NULL
+ * @return DAMIER_OK, or DAMIER_E_DEVICE: the process sees fewer GPUs */
+DAMIER_API int damier_open_gpus(int gpus, damier_context **context, damier_error *error);
+
 /** The same with a Fortran or mpi4py communicator.
  * @param comm MPI_Comm_c2f, comm.py2f(); -1: only this process; DAMIER_E_USAGE: it is none, or
  *   the library was built without MPI

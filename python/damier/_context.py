@@ -27,7 +27,8 @@ class Context(Handle):
 
     The functions of the package open one for each call, which takes less than a millisecond.  ``comm`` is a
     communicator of mpi4py, or None: only this process, without MPI.  ``options`` are those of ``damier multiply``
-    by their long names.  ``progress(done, total)`` is called repeatedly while panels are multiplied; if it returns
+    by their long names.  ``gpus=2`` uses two GPUs of this process, for arrays in host memory and files; the context
+    keeps them, as starting one takes half a second.  ``progress(done, total)`` is called repeatedly while panels are multiplied; if it returns
     a true value, the product stops with :class:`StoppedError`.  ``record`` is that of the last call.
 
     >>> with damier.Context(op_b="t") as context:

@@ -43,10 +43,15 @@ class Handle:
             self._open(options)
 
     def _open(self, options: Mapping[str, Any]) -> None:
-        stated = list(texts(options))
+        stated = list(texts({name: value for name, value in options.items() if name != "gpus"}))
+        gpus = _number_of_gpus(options.get("gpus", 1), self.comm)
         error = lib.CError()
-        handle = lib.ALONE if self.comm is None else _fortran_handle(self.comm)
-        if lib.library.damier_open_f(handle, ctypes.byref(self._handle), ctypes.byref(error)) != 0:
+        where = (ctypes.byref(self._handle), ctypes.byref(error))
+        if gpus == 1:
+            code = lib.library.damier_open_f(lib.ALONE if self.comm is None else _fortran_handle(self.comm), *where)
+        else:
+            code = lib.library.damier_open_gpus(gpus, *where)
+        if code != 0:
             raise _error_of(error)
         lib.library.damier_on_progress(self._handle, self._callback, None)
         try:
@@ -163,6 +168,14 @@ def _check_comm(comm: Any) -> None:
     module = sys.modules.get("mpi4py.MPI")  # loaded by whoever created a communicator
     if comm is not None and (module is None or not isinstance(comm, module.Comm)):
         raise UsageError(f"comm is {type(comm).__name__}, not a communicator of mpi4py")
+
+
+def _number_of_gpus(gpus: Any, comm: Any) -> int:
+    if not isinstance(gpus, int) or isinstance(gpus, bool) or not 1 <= gpus <= 64:
+        raise UsageError(f"gpus={gpus!r} is not a number of GPUs")
+    if gpus > 1 and comm is not None:
+        raise UsageError("gpus is for a single process; with comm every rank uses one GPU")
+    return gpus
 
 
 def _fortran_handle(comm: Any) -> int:

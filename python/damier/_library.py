@@ -86,6 +86,7 @@ def _declare(library: ctypes.CDLL) -> None:
     matrix = ctypes.POINTER(CMatrix)
     calls = {
         "damier_open_f": (ctypes.c_int, [ctypes.c_int, ctypes.POINTER(context), error]),
+        "damier_open_gpus": (ctypes.c_int, [ctypes.c_int, ctypes.POINTER(context), error]),
         "damier_close": (None, [context]),
         "damier_set": (ctypes.c_int, [context, text, text, error]),
         "damier_old_c": (ctypes.c_int, [context, matrix, error]),

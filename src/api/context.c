@@ -9,6 +9,7 @@
 #include "comm/comm_mpi.h"
 #endif
 #include "api/library.h"
+#include "comm/team.h"
 #include "core/clock.h"
 #include "core/version.h"
 #include "product/info.h"
@@ -80,21 +81,27 @@ static void tell_progress(void *argument, int64_t done, int64_t total) {
     context->asked = DM_STOP_BY_CALLER;
 }
 
-/* The context owns WORLD, even after an error. */
-static dm_status open_context(dm_comm *world, damier_context **context) {
+static dm_status new_context(damier_context **context) {
   damier_context *c = calloc(1, sizeof *c);
   if (c) c->recorded = calloc(1, sizeof *c->recorded);
-  if (!c || !c->recorded) {
-    free(c);
-    return dm_fail(DM_E_FIT, "no memory for a context");
-  }
+  *context = c;
+  if (c && c->recorded) return DM_OK;
+  free(c);
+  return dm_fail(DM_E_FIT, "no memory for a context");
+}
+
+/* Collective. C owns WORLD, even after an error. */
+static dm_status start_context(damier_context *c, dm_comm *world) {
   dm_status status = dm_run_start_in(&c->run, world, "libdamier " DM_VERSION);
   c->run.at = tell_progress;
   c->run.at_context = c;
   c->run.stop = (dm_stop){.on = true, .arrived = &c->asked};
-  if (!status) status = dm_settings_defaults(&c->settings);
-  *context = c;
-  return status;
+  return status ? status : dm_settings_defaults(&c->settings);
+}
+
+static dm_status open_context(dm_comm *world, damier_context **context) {
+  DM_TRY(new_context(context));
+  return start_context(*context, world);
 }
 
 static void forget_record(damier_context *context) {
@@ -147,11 +154,124 @@ int damier_open_local(damier_context **context, damier_error *error) {
   return open_in(adopted, world, context, error);
 }
 
+/* ---- several GPUs in this process ---- */
+
+/* A collective call, by rank 0 and its followers. */
+typedef struct led_call {
+  damier_context *leader, **led;
+  void (*work)(damier_context *context, const struct led_call *call);
+  const dm_posed *stated;
+  const damier_matrix *const *files; /* A, B and C to verify */
+  const char *location;              /* to describe */
+  dm_comm **worlds;
+} led_call;
+
+/* What a rank but 0 has of M, which rank 0 has. */
+static damier_matrix absent(const damier_matrix *m) {
+  damier_matrix none = *m;
+  none.data = NULL;
+  none.own_rows = 0;
+  none.memory = DAMIER_HOST_MEMORY;
+  none.stream = NULL;
+  return none;
+}
+
+static void follow(void *argument, int rank) {
+  const led_call *call = argument;
+  damier_context *own = call->led[rank];
+  dm_plain_numbers numbers;
+  dm_plain_numbers_begin(&numbers);
+  own->numbers = numbers;
+  call->work(own, call);
+  dm_plain_numbers_end(&numbers);
+}
+
+/* Rank 0 does the same between these two, and ends with STATUS. */
+static void lead(led_call *call) {
+  call->led = call->leader->led;
+  dm_followers_begin(call->leader->followers, follow, call);
+}
+
+static dm_status gather_followers(const led_call *call, dm_status status) {
+  damier_context *leader = call->leader;
+  if (!leader->followers) return status;
+  if (status && !status->agreed) dm_team_break(leader->run.world);
+  dm_followers_end(leader->followers);
+  return status;
+}
+
+/* An error that only this follower knows ends the call of all. */
+static void settle_follower(damier_context *context, dm_status status) {
+  if (status && !status->agreed) dm_team_break(context->run.world);
+  dm_status_free(status);
+}
+
+static void start_follower(damier_context *context, const led_call *call) {
+  int rank = 1;
+  while (call->led[rank] != context) rank++;
+  settle_follower(context, start_context(context, call->worlds[rank]));
+  context->run.gpu = rank;
+}
+
+static void close_follower(damier_context *context, const led_call *call) {
+  (void)call;
+  close_context(context);
+}
+
+static dm_status check_gpus(int gpus) {
+  dm_gpu_list list;
+  if (gpus < 1 || gpus > DM_GPUS) return dm_fail(DM_E_USAGE, "a context cannot have %d GPUs", gpus);
+  dm_backend_gpus(&list);
+  if (gpus == 1 || gpus <= list.count) return DM_OK;
+  return dm_hint(
+      dm_fail(DM_E_DEVICE, "%d GPUs are more than the %d that this process sees", gpus, list.count),
+      "nvidia-smi -L lists GPUs; CUDA_VISIBLE_DEVICES may hide some");
+}
+
+/* Contexts of all ranks; on failure some memory is not freed. */
+static dm_status open_team(int gpus, damier_context **context) {
+  dm_comm *worlds[DM_GPUS];
+  damier_context *c;
+  DM_TRY(dm_team_worlds(gpus, worlds));
+  DM_TRY(new_context(&c));
+  c->led = calloc((size_t)gpus, sizeof(damier_context *));
+  if (!c->led) return dm_fail(DM_E_FIT, "no memory for a context");
+  for (int r = 1; r < gpus; r++) DM_TRY(new_context(&c->led[r]));
+  DM_TRY(dm_followers_new(gpus, &c->followers));
+  led_call call = {.leader = c, .work = start_follower, .worlds = worlds};
+  *context = c;
+  lead(&call);
+  return gather_followers(&call, start_context(c, worlds[0]));
+}
+
+static void close_all(damier_context *context) {
+  dm_followers *followers = context->followers;
+  damier_context **led = context->led;
+  led_call call = {.leader = context, .work = close_follower};
+  lead(&call);
+  close_context(context);
+  dm_followers_end(followers);
+  dm_followers_free(followers);
+  free(led);
+}
+
+int damier_open_gpus(int gpus, damier_context **context, damier_error *error) {
+  if (gpus == 1) return damier_open_local(context, error);
+  visit v = {.gpu = -1};
+  damier_context *new = NULL;
+  dm_plain_numbers_begin(&v.numbers);
+  dm_status status =
+      context ? check_gpus(gpus) : dm_fail(DM_E_USAGE, "the address of the context is NULL");
+  if (!status) status = open_team(gpus, &new);
+  if (context) *context = status ? NULL : new;
+  return leave(&v, status, error);
+}
+
 void damier_close(damier_context *context) {
   visit v;
   dm_status status = context ? enter(&v, context) : DM_OK;
   if (!context) return;
-  if (v.context) close_context(context);
+  if (v.context) close_all(context);
   v.context = NULL;
   (void)leave(&v, status, NULL);
 }
@@ -307,17 +427,60 @@ static dm_status work(dm_posed *posed) {
   return posed->plan_only ? plan(posed) : multiply(posed);
 }
 
+static dm_status carry_out(damier_context *context, const dm_posed *stated) {
+  dm_posed *posed = &context->posed;
+  *posed = *stated;
+  posed->context = context;
+  dm_status status = work(posed);
+  dm_dataset_free(&posed->files.a);
+  dm_dataset_free(&posed->files.b);
+  dm_dataset_free(&posed->files.c);
+  return status;
+}
+
+static void take_settings(damier_context *context, const damier_context *leader) {
+  context->settings = leader->settings;
+  context->has_old = leader->has_old;
+  if (leader->has_old) context->old = absent(&leader->old);
+}
+
+static void pose_follower(damier_context *context, const led_call *call) {
+  const damier_matrix *const stated[] = {call->stated->a, call->stated->b, call->stated->c};
+  damier_matrix parts[3];
+  dm_posed posed = *call->stated;
+  for (int i = 0; i < 3; i++)
+    if (stated[i]) parts[i] = absent(stated[i]);
+  posed.a = stated[0] ? &parts[0] : NULL;
+  posed.b = stated[1] ? &parts[1] : NULL;
+  posed.c = stated[2] ? &parts[2] : NULL;
+  take_settings(context, call->leader);
+  settle_follower(context, carry_out(context, &posed));
+}
+
+/* Before followers learn of the call. */
+static dm_status refuse_gpu_memory(const dm_posed *stated) {
+  const damier_context *context = stated->context;
+  const damier_matrix *const all[] = {stated->a, stated->b, stated->c,
+                                      context->has_old ? &context->old : NULL};
+  for (int i = 0; context->followers && i < 4; i++)
+    if (all[i] && all[i]->division != DAMIER_IN_FILE && all[i]->memory == DAMIER_GPU_MEMORY) {
+      dm_status status =
+          dm_fail(DM_E_USAGE, "a matrix in GPU memory, in a context of several GPUs");
+      status->agreed = true;
+      return dm_hint(status, "it takes matrices in host memory and in files");
+    }
+  return DM_OK;
+}
+
 static int pose(const dm_posed *stated, damier_error *error) {
   damier_context *context = stated->context;
   visit v;
   dm_status status = enter(&v, context);
+  if (!status) status = refuse_gpu_memory(stated);
   if (!status) {
-    dm_posed *posed = &context->posed;
-    *posed = *stated;
-    status = work(posed);
-    dm_dataset_free(&posed->files.a);
-    dm_dataset_free(&posed->files.b);
-    dm_dataset_free(&posed->files.c);
+    led_call call = {.leader = context, .work = pose_follower, .stated = stated};
+    lead(&call);
+    status = gather_followers(&call, carry_out(context, stated));
   }
   return leave(&v, status, error);
 }
@@ -370,15 +533,26 @@ static dm_status verify(damier_context *context, const damier_matrix *const all[
   return dm_verify_in_files(context, all, *record);
 }
 
+static dm_status verify_here(damier_context *context, const damier_matrix *const all[3]) {
+  dm_record *record = NULL;
+  dm_status status = verify(context, all, &record);
+  return keep_record(context, status, record);
+}
+
+static void verify_follower(damier_context *context, const led_call *call) {
+  take_settings(context, call->leader);
+  settle_follower(context, verify_here(context, call->files));
+}
+
 int damier_verify(damier_context *context, const damier_matrix *a, const damier_matrix *b,
                   const damier_matrix *c, damier_error *error) {
   const damier_matrix *const all[] = {a, b, c};
-  dm_record *record = NULL;
   visit v;
   dm_status status = enter(&v, context);
   if (!status) {
-    status = verify(context, all, &record);
-    status = keep_record(context, status, record);
+    led_call call = {.leader = context, .work = verify_follower, .files = all};
+    lead(&call);
+    status = gather_followers(&call, verify_here(context, all));
   }
   return leave(&v, status, error);
 }
@@ -391,16 +565,27 @@ static dm_status inform(damier_context *context, const char *location, dm_record
   return dm_describe_location(context, location, *record, told);
 }
 
-int damier_info(damier_context *context, const char *location, damier_error *error) {
+static dm_status inform_here(damier_context *context, const char *location) {
   dm_record *record = NULL;
   bool told = false;
+  dm_status status = inform(context, location, &record, &told);
+  if (record && status && told)
+    status = dm_status_first(status, dm_record_json(record, &context->recorded->text));
+  return keep_record(context, status, record);
+}
+
+static void inform_follower(damier_context *context, const led_call *call) {
+  take_settings(context, call->leader);
+  settle_follower(context, inform_here(context, call->location));
+}
+
+int damier_info(damier_context *context, const char *location, damier_error *error) {
   visit v;
   dm_status status = enter(&v, context);
   if (!status) {
-    status = inform(context, location, &record, &told);
-    if (record && status && told)
-      status = dm_status_first(status, dm_record_json(record, &context->recorded->text));
-    status = keep_record(context, status, record);
+    led_call call = {.leader = context, .work = inform_follower, .location = location};
+    lead(&call);
+    status = gather_followers(&call, inform_here(context, location));
   }
   return leave(&v, status, error);
 }

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "api/followers.h"
 #include "core/units.h"
 #include "options/request.h"
 #include "product/distributed.h"
@@ -42,8 +43,10 @@ struct damier_context {
   atomic_flag busy;         /* a call is running */
   dm_plain_numbers numbers; /* of the thread that runs it */
   dm_run run;
-  dm_in_place in_place; /* reused from product to product */
-  dm_settings settings; /* the options set */
+  dm_followers *followers; /* of rank 0, if this process has several ranks; else NULL */
+  damier_context **led;    /* their contexts, by rank; [0] is not used */
+  dm_in_place in_place;    /* reused from product to product */
+  dm_settings settings;    /* the options set */
   dm_recorded *recorded;
   bool has_old;
   damier_matrix old; /* multiplied by beta, if stated */

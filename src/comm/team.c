@@ -9,9 +9,11 @@
 
 /* ---- groups ---- */
 
-dm_group *dm_group_new(int size) {
+dm_group *dm_group_new(int size, dm_fate *fate) {
   dm_group *group = calloc(1, sizeof *group);
   if (!group) return NULL;
+  group->fate = fate;
+  atomic_fetch_add(&fate->groups, 1);
   group->size = group->members = size;
   pthread_mutex_init(&group->lock, NULL);
   pthread_cond_init(&group->changed, NULL);
@@ -27,9 +29,14 @@ void dm_group_free(dm_group *group) {
     if (at->let_go) free(at); /* a message that was never received */
   }
   dm_meetings_free(group);
+  if (atomic_fetch_sub(&group->fate->groups, 1) == 1) free(group->fate);
   pthread_cond_destroy(&group->changed);
   pthread_mutex_destroy(&group->lock);
   free(group);
+}
+
+dm_status dm_group_broken(void) {
+  return dm_fail(DM_E_MPI, "another rank of this process has failed");
 }
 
 bool dm_group_join(dm_group *group, int rank, const char *host, dm_comm *comm) {
@@ -186,19 +193,35 @@ static void decide(crowd *c, int go) {
   pthread_mutex_unlock(&c->lock);
 }
 
-/* Communicators of all players; on failure some memory is not freed: the program ends soon. */
-static dm_status gather_players(int ranks, crowd *c) {
+/* On failure some memory is not freed: programs end soon. */
+dm_status dm_team_worlds(int ranks, dm_comm **worlds) {
   dm_comm *alone;
   DM_TRY(dm_comm_take_alone(&alone));
-  dm_group *group = dm_group_new(ranks);
+  dm_fate *fate = calloc(1, sizeof *fate);
+  dm_group *group = fate ? dm_group_new(ranks, fate) : NULL;
   bool joined = group != NULL;
   for (int r = 0; joined && r < ranks; r++) {
-    c->players[r].crowd = c;
-    DM_TRY(dm_comm_allocate(&c->players[r].world));
-    joined = dm_group_join(group, r, alone->host, c->players[r].world);
+    DM_TRY(dm_comm_allocate(&worlds[r]));
+    joined = dm_group_join(group, r, alone->host, worlds[r]);
   }
   dm_comm_free(alone);
   return joined ? DM_OK : dm_fail(DM_E_FIT, "no memory for %d ranks", ranks);
+}
+
+void dm_team_break(const dm_comm *comm) {
+  atomic_store(&dm_member_of(comm)->group->fate->broken, true);
+}
+
+static dm_status gather_players(int ranks, crowd *c) {
+  dm_comm **worlds = calloc((size_t)ranks, sizeof *worlds);
+  dm_status status =
+      worlds ? dm_team_worlds(ranks, worlds) : dm_fail(DM_E_FIT, "no memory for %d ranks", ranks);
+  for (int r = 0; !status && r < ranks; r++) {
+    c->players[r].crowd = c;
+    c->players[r].world = worlds[r];
+  }
+  free(worlds);
+  return status;
 }
 
 dm_status dm_team_run(int ranks, void (*work)(dm_comm *world, void *context), void *context) {

@@ -9,4 +9,11 @@
  * frees or stops. Returns when all have returned. DM_E_FIT: not enough threads; none has run. */
 dm_status dm_team_run(int ranks, void (*work)(dm_comm *world, void *context), void *context);
 
+/* The communicators of RANKS ranks, for threads of the caller's own. DM_E_FIT. */
+dm_status dm_team_worlds(int ranks, dm_comm **worlds);
+
+/* Ends the team of COMM after a failure that only this rank knows: what other ranks wait for, and
+ * what they begin later, fails. */
+void dm_team_break(const dm_comm *comm);
+
 #endif

@@ -37,13 +37,21 @@ typedef struct dm_meeting {
   int64_t size; /* bytes or values of each rank */
   int what;     /* root or dm_fold */
   int arrived, left;
+  bool given_up;  /* some rank has left without it */
   dm_code failed; /* or 0 */
   atomic_bool done;
   dm_guest guests[];
 } dm_meeting;
 
+/* Shared by all groups of a team. */
+typedef struct dm_fate {
+  atomic_bool broken;
+  atomic_int groups;
+} dm_fate;
+
 /* The ranks of a communicator. */
 typedef struct dm_group {
+  dm_fate *fate;
   int size, members; /* members that have not released it */
   pthread_mutex_t lock;
   pthread_cond_t changed; /* something is done */
@@ -66,8 +74,11 @@ static inline dm_member *dm_member_of(const dm_comm *comm) {
 extern const dm_comm_ops dm_team_ops;
 
 /* A group of SIZE members; NULL: no memory. */
-dm_group *dm_group_new(int size);
+dm_group *dm_group_new(int size, dm_fate *fate);
 void dm_group_free(dm_group *group); /* NULL is allowed */
+
+/* The outcome of an operation that a broken team does not finish. */
+dm_status dm_group_broken(void);
 
 /* Makes COMM rank RANK of GROUP; false: no memory. */
 bool dm_group_join(dm_group *group, int rank, const char *host, dm_comm *comm);

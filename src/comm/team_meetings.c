@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/checked.h"
 
@@ -85,7 +86,7 @@ static bool split_off(const dm_meeting *m, int first) {
     if (r < first) return true; /* made before */
     size++;
   }
-  dm_group *group = dm_group_new(size);
+  dm_group *group = dm_group_new(size, m->group->fate);
   if (!group) return false;
   for (int r = first; r < m->group->size; r++)
     if (wish_of(m, r)->color == color && !join(m, r, group)) return false;
@@ -136,11 +137,16 @@ bool dm_meetings_prepare(dm_group *group) {
   return true;
 }
 
-void dm_meetings_free(dm_group *group) {
-  for (dm_meeting *m = group->spare, *next; m; m = next) {
+static void free_all(dm_meeting *first) {
+  for (dm_meeting *m = first, *next; m; m = next) {
     next = m->next;
     free(m);
   }
+}
+
+void dm_meetings_free(dm_group *group) {
+  free_all(group->spare);
+  free_all(group->meetings); /* that were given up */
 }
 
 static dm_meeting *take_spare(dm_group *group) {
@@ -170,6 +176,7 @@ static dm_status arrive(const dm_comm *comm, dm_purpose purpose, int64_t size, i
   dm_member *member = dm_member_of(comm);
   dm_meeting *m = *out = find(member->group, member->meetings);
   if (!m) return dm_fail(DM_E_FIT, "no memory for a message");
+  if (m->given_up || atomic_load(&member->group->fate->broken)) return dm_group_broken();
   member->meetings++;
   if (m->arrived > 0 && (m->purpose != purpose || m->size != size || m->what != what))
     return dm_fail(DM_E_BUG, "ranks call different collective functions");
@@ -196,6 +203,21 @@ static dm_status outcome(dm_code failed) {
   return failed ? dm_fail(failed, "no memory for communicators") : DM_OK;
 }
 
+/* With the lock held: whether the team is broken, and M will not take place. Nobody touches this
+ * rank's memory any more; M is not freed. */
+static bool gives_up(dm_meeting *m) {
+  if (m->arrived < m->group->size && atomic_load(&m->group->fate->broken)) m->given_up = true;
+  return m->given_up;
+}
+
+/* A broken team wakes nobody. */
+static void wait_briefly(dm_group *group) {
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec++;
+  (void)pthread_cond_timedwait(&group->changed, &group->lock, &until);
+}
+
 dm_status dm_meeting_begin(const dm_comm *comm, dm_purpose purpose, int64_t size, int what,
                            dm_guest guest, dm_request *request) {
   dm_group *group = dm_member_of(comm)->group;
@@ -211,8 +233,11 @@ dm_status dm_meeting_begin(const dm_comm *comm, dm_purpose purpose, int64_t size
     pthread_cond_broadcast(&group->changed);
   }
   if (!status && !request) {
-    while (!atomic_load(&m->done)) pthread_cond_wait(&group->changed, &group->lock);
-    failed = leave(m);
+    while (!atomic_load(&m->done) && !gives_up(m)) wait_briefly(group);
+    if (m->given_up)
+      status = dm_group_broken();
+    else
+      failed = leave(m);
   }
   pthread_mutex_unlock(&group->lock);
   if (!status && request)
@@ -223,10 +248,12 @@ dm_status dm_meeting_begin(const dm_comm *comm, dm_purpose purpose, int64_t size
 dm_status dm_meeting_test(dm_request *request) {
   dm_meeting *m = meeting_of(request);
   dm_group *group = m->group;
-  if (!atomic_load_explicit(&m->done, memory_order_acquire)) return DM_OK;
+  const bool done = atomic_load_explicit(&m->done, memory_order_acquire);
+  if (!done && !atomic_load(&group->fate->broken)) return DM_OK;
   pthread_mutex_lock(&group->lock);
-  const dm_code failed = leave(m);
+  const bool given_up = !done && gives_up(m);
+  const dm_code failed = done ? leave(m) : (dm_code)0;
   pthread_mutex_unlock(&group->lock);
-  request->ops = NULL;
-  return outcome(failed);
+  if (done || given_up) request->ops = NULL;
+  return given_up ? dm_group_broken() : outcome(failed);
 }

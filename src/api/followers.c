@@ -1,0 +1,90 @@
+#include "api/followers.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+typedef struct follower {
+  pthread_t thread;
+  dm_followers *all;
+  int rank;
+} follower;
+
+struct dm_followers {
+  pthread_mutex_t lock;
+  pthread_cond_t begun, ended;
+  dm_follow *work; /* NULL: they end */
+  void *argument;
+  int count, round, working;
+  follower list[];
+};
+
+/* Waits for the round after SEEN. */
+static dm_follow *await_work(dm_followers *all, int seen) {
+  pthread_mutex_lock(&all->lock);
+  while (all->round == seen) pthread_cond_wait(&all->begun, &all->lock);
+  dm_follow *work = all->work;
+  pthread_mutex_unlock(&all->lock);
+  return work;
+}
+
+static void *serve(void *own) {
+  follower *f = own;
+  dm_followers *all = f->all;
+  dm_follow *work;
+  for (int round = 0; (work = await_work(all, round)) != NULL; round++) {
+    work(all->argument, f->rank);
+    pthread_mutex_lock(&all->lock);
+    if (--all->working == 0) pthread_cond_signal(&all->ended);
+    pthread_mutex_unlock(&all->lock);
+  }
+  return NULL;
+}
+
+void dm_followers_begin(dm_followers *all, dm_follow *work, void *argument) {
+  if (!all) return;
+  pthread_mutex_lock(&all->lock);
+  all->work = work;
+  all->argument = argument;
+  all->working = all->count;
+  all->round++;
+  pthread_cond_broadcast(&all->begun);
+  pthread_mutex_unlock(&all->lock);
+}
+
+void dm_followers_end(dm_followers *all) {
+  if (!all) return;
+  pthread_mutex_lock(&all->lock);
+  while (all->working > 0) pthread_cond_wait(&all->ended, &all->lock);
+  pthread_mutex_unlock(&all->lock);
+}
+
+void dm_followers_free(dm_followers *all) {
+  if (!all) return;
+  dm_followers_begin(all, NULL, NULL);
+  for (int i = 0; i < all->count; i++) pthread_join(all->list[i].thread, NULL);
+  pthread_cond_destroy(&all->ended);
+  pthread_cond_destroy(&all->begun);
+  pthread_mutex_destroy(&all->lock);
+  free(all);
+}
+
+dm_status dm_followers_new(int ranks, dm_followers **followers) {
+  dm_followers *all = calloc(1, sizeof *all + (size_t)ranks * sizeof *all->list);
+  if (!all) return dm_fail(DM_E_FIT, "no memory for %d ranks", ranks);
+  pthread_mutex_init(&all->lock, NULL);
+  pthread_cond_init(&all->begun, NULL);
+  pthread_cond_init(&all->ended, NULL);
+  while (all->count < ranks - 1) {
+    follower *f = &all->list[all->count];
+    *f = (follower){.all = all, .rank = all->count + 1};
+    if (pthread_create(&f->thread, NULL, serve, f) != 0) break;
+    all->count++;
+  }
+  if (all->count == ranks - 1) {
+    *followers = all;
+    return DM_OK;
+  }
+  const int started = all->count + 1;
+  dm_followers_free(all);
+  return dm_fail(DM_E_FIT, "only %d of %d ranks could be started", started, ranks);
+}
