@@ -289,6 +289,10 @@ DAMIER_API void damier_on_progress(damier_context *context,
  * is complete; DAMIER_E_INPUT for whole numbers that do not fit; and, if C was cut into tiles for
  * lack of memory (the record's plan.tiles), any error after the first tile.
  *
+ * With the option "batch" N, matrices in memory are N of equal shapes one below the other: A is
+ * N m x k, B is N k x n, C is N m x n, and entry i of C is the product of entries i of A and B.
+ * Files have batches by their shapes.
+ *
  * A C that fails its verification is computed again, once, unless the option "on-corruption" says
  * otherwise (stop or warn) or tiles of it have replaced the old C that beta multiplies.  The
  * record's verification.repaired_tiles counts them.  DAMIER_E_VERIFY: it was not computed again;

@@ -12,6 +12,7 @@
 #include "comm/team.h"
 #include "core/clock.h"
 #include "core/version.h"
+#include "engine/dataset_input.h"
 #include "product/info.h"
 
 /* ---- errors ---- */
@@ -603,7 +604,11 @@ dm_status dm_verify_in_files(damier_context *context, const damier_matrix *const
   dm_tile_record *tiles = verify.tiles; /* only valid on rank 0 */
   status = dm_comm_agree(run->world, status);
   if (!status) status = dm_comm_broadcast(run->world, &verify, sizeof verify, 0);
+  if (status && run->rank > 0) verify = (dm_verify){.has_c0 = false}; /* no address of rank 0 */
+  dm_dataset *const datasets[] = {&verify.a, &verify.b, &verify.c, &verify.c0};
+  if (!status) status = dm_datasets_share(run->world, run->rank, datasets, 4);
   if (!status) status = dm_verify_run(&context->run, &verify, record);
+  for (int i = 0; i < 4; i++) dm_dataset_free(datasets[i]);
   free(tiles);
   return status;
 }

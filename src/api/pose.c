@@ -5,8 +5,10 @@
 #include "engine/dataset_input.h"
 #include "engine/setup.h"
 
-static dm_dataset dataset_of(const damier_matrix *matrix, const char *name) {
+static dm_dataset dataset_of(const dm_posed *p, const damier_matrix *matrix, const char *name) {
+  const int64_t batch = p->settings.batch;
   dm_dataset d = {.rows = matrix->rows, .cols = matrix->cols, .dtype = (dm_dtype)matrix->type};
+  if (batch > 1) d.leads = (dm_leads){1, {batch}};
   strcpy(d.at.file, "memory");
   strcpy(d.at.dataset, name);
   return d;
@@ -21,7 +23,7 @@ static dm_status look_at(const dm_posed *p, const damier_matrix *matrix, const c
   if (is_file(matrix))
     return dm_request_inspect(&p->settings, &p->context->run.log, matrix->file, row_axes, dataset,
                               NULL);
-  *dataset = dataset_of(matrix, name);
+  *dataset = dataset_of(p, matrix, name);
   return DM_OK;
 }
 
@@ -70,6 +72,30 @@ static dm_status check_shape(const dm_posed *p, const dm_problem *problem) {
                  (long long)p->c->cols, (long long)problem->m, (long long)problem->n);
 }
 
+/* Matrices in memory lie as they are. */
+static dm_status arrange(dm_posed *p) {
+  dm_product_files *f = &p->files;
+  const dm_settings *s = &p->settings;
+  const damier_matrix *const given[2] = {p->a, p->b};
+  const int ops[2] = {s->op_a, s->op_b};
+  const dm_dataset *const sets[2] = {&f->a, &f->b};
+  for (int x = 0; x < 2; x++) {
+    if (is_file(given[x]) || s->batch == 1) continue;
+    if (ops[x] != (int)DM_OP_N)
+      return dm_hint(dm_fail(DM_E_USAGE, "a batch in memory is not transposed"),
+                     "transpose its entries, or leave out \"op-a\" and \"op-b\"");
+    if (sets[x]->rows % s->batch != 0)
+      return dm_fail(DM_E_USAGE, "the %lld rows of %c are not those of %lld entries",
+                     (long long)sets[x]->rows, "AB"[x], (long long)s -> batch);
+  }
+  DM_TRY(dm_request_arrange(s, &f->a, &f->b, &f->form.leads));
+  for (int x = 0; x < 2; x++)
+    if (!is_file(given[x]) && sets[x]->composite)
+      return dm_hint(dm_fail(DM_E_USAGE, "%c in memory is not repeated for a batch", "AB"[x]),
+                     "pass one for each entry");
+  return DM_OK;
+}
+
 /* Rejects contradictions before anything is started. */
 static dm_status look(dm_posed *p) {
   dm_product_files *f = &p->files;
@@ -81,7 +107,8 @@ static dm_status look(dm_posed *p) {
     DM_TRY(
         dm_request_inspect_at(&p->settings, &p->context->run.log, &p->settings.old_c, &f->c, NULL));
   else if (f->has_c)
-    f->c = dataset_of(&p->old, "C");
+    f->c = dataset_of(p, &p->old, "C");
+  DM_TRY(arrange(p));
   DM_TRY(dm_problem_of(&f->a, &f->b, f->has_c ? &f->c : NULL, &equation, &problem));
   DM_TRY(check_shape(p, &problem));
   return is_file(p->c) ? dm_request_check_output(&p->settings, &p->context->run.log, f) : DM_OK;

@@ -19,7 +19,8 @@ _Static_assert((int)DM_CHECK_GROUPS == (int)DM_BUFFER_CHECK_GROUPS, "the plan's"
 
 static dm_status allocate(dm_freivalds *check) {
   const dm_problem *p = &check->problem;
-  const int64_t n = p->n, k = check->groups * p->k, m = check->groups * p->m, parts = check->parts;
+  const int64_t n = p->n, k = check->groups * check->depth, m = check->groups * p->m,
+                parts = check->parts;
   double *at;
   check->count = (parts + 1) * n + (parts + 1) * k + (3 * parts + 3) * m + (parts + 1) * p->m;
   DM_TRY(dm_buffer_table(check->count, &at));
@@ -65,6 +66,8 @@ dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2]
   check->problem.n = cols.end - cols.begin;
   check->rows = rows;
   check->cols = cols;
+  check->depth = dm_problem_b_rows(problem);
+  check->entry_rows = dm_problem_entry_rows(problem);
   check->exact = dm_dtype_is_integer(problem->work);
   check->parts = dm_dtype_is_complex(problem->work) ? 2 : 1;
   check->tensor = tensor;
@@ -84,7 +87,8 @@ dm_status dm_freivalds_reuse(const dm_problem *problem, const double alpha[2], c
                              bool tensor, dm_freivalds **out) {
   dm_freivalds *check = *out;
   const bool fits = check && check->problem.m == problem->m && check->problem.n == problem->n &&
-                    check->problem.k == problem->k && check->problem.work == problem->work;
+                    check->problem.k == problem->k && check->problem.work == problem->work &&
+                    check->depth == dm_problem_b_rows(problem);
   if (!fits) {
     *out = NULL;
     dm_freivalds_free(check);
@@ -109,7 +113,7 @@ int64_t dm_freivalds_bytes(const dm_freivalds *check) {
   const int64_t parts = check->parts, rows = check->groups * check->problem.m;
   const int64_t sums = (3 * parts + 3) * rows; /* and the same again for the judge */
   return (int64_t)sizeof(double) *
-         ((parts + 1) * (check->problem.n + check->groups * check->problem.k + check->problem.m) +
+         ((parts + 1) * (check->problem.n + check->groups * check->depth + check->problem.m) +
           2 * sums);
 }
 
@@ -163,7 +167,7 @@ static dm_range clip(dm_range part, int64_t *from, int64_t count) {
  * C, and columns of op(B) and C; k is whole. */
 static dm_view part_of(const dm_freivalds *check, dm_view view, int64_t *row, int64_t *col,
                        bool by_rows, bool by_cols) {
-  const dm_range k = {0, check->problem.k};
+  const dm_range k = {0, check->depth};
   const dm_range rows = clip(by_rows ? check->rows : k, row, view.rows);
   const dm_range cols = clip(by_cols ? check->cols : k, col, view.cols);
   return dm_view_sub(view, rows.begin, cols.begin, rows.end - rows.begin, cols.end - cols.begin);
@@ -275,7 +279,7 @@ dm_status dm_freivalds_add_b(dm_freivalds *check, dm_backend *backend, dm_view v
                              int64_t col) {
   view = part_of(check, view, &row, &col, false, true);
   if (dm_view_is_empty(view)) return DM_OK;
-  return probe_groups(check, backend, view, row, col, check->problem.k, check->t,
+  return probe_groups(check, backend, view, row, col, check->depth, check->t,
                       check->exact ? NULL : check->sizes, NULL);
 }
 
@@ -288,7 +292,7 @@ dm_status dm_freivalds_sum(const dm_freivalds *check, const dm_comm *comm, doubl
 /* At least 2^-1000: a probe skips columns with factor 0, but must see NaN in A. */
 void dm_freivalds_take_roots(dm_freivalds *check, int64_t row, int64_t count) {
   for (int g = 0; g < check->groups; g++) {
-    const int64_t first = g * check->problem.k + row;
+    const int64_t first = g * check->depth + row;
     for (int64_t i = first; i < first + count; i++) {
       const double squares = check->sizes[i], *t = check->t + i * check->parts;
       const bool is_zero = t[0] == 0.0 && (check->parts == 1 || t[1] == 0.0);
@@ -299,7 +303,7 @@ void dm_freivalds_take_roots(dm_freivalds *check, int64_t row, int64_t count) {
 }
 
 dm_status dm_freivalds_project(dm_freivalds *check, const dm_comm *comm) {
-  const int64_t k = check->problem.k;
+  const int64_t k = check->depth;
   DM_TRY(dm_freivalds_arrive(check));
   DM_TRY(dm_freivalds_sum(check, comm, check->t, check->groups * k));
   if (check->exact) return DM_OK;
@@ -326,8 +330,8 @@ static dm_status add_sizes(dm_freivalds *check, dm_backend *backend, dm_view vie
 static dm_status add_group_of_a(dm_freivalds *check, dm_backend *backend, dm_view view, int g,
                                 int64_t row, int64_t col) {
   const dm_problem *p = &check->problem;
-  const double *t = check->t + (g * p->k + col) * check->parts,
-               *sizes = check->sizes + g * p->k + col;
+  const double *t = check->t + (g * check->depth + col) * check->parts,
+               *sizes = check->sizes + g * check->depth + col;
   double *y = check->y + (g * p->m + row) * check->parts,
          *norms = check->row_squares + g * p->m + row;
   if (takes_one_pass(check, backend, view)) {
@@ -345,21 +349,33 @@ static void add_groups_of_a(const dm_freivalds *check, dm_view view, int64_t row
   dm_host_probe_vectors_parallel(view, &(dm_probe_vectors){.count = check->groups,
                                                            .x = check->t + col,
                                                            .sizes = check->sizes + col,
-                                                           .x_step = p->k,
+                                                           .x_step = check->depth,
                                                            .y = check->y + row,
                                                            .norms = check->row_squares + row,
                                                            .y_step = p->m});
+}
+
+/* Adds rows of op(A) that meet the rows of op(B) from COL on. */
+static dm_status add_rows_of_a(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
+                               int64_t col) {
+  if (check->parts == 1 && takes_one_pass(check, backend, view)) {
+    add_groups_of_a(check, view, row, col);
+    return DM_OK;
+  }
+  for (int g = 0; g < check->groups; g++) DM_TRY(add_group_of_a(check, backend, view, g, row, col));
+  return DM_OK;
 }
 
 dm_status dm_freivalds_add_a(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                              int64_t col) {
   view = part_of(check, view, &row, &col, true, false);
   if (dm_view_is_empty(view)) return DM_OK;
-  if (check->parts == 1 && takes_one_pass(check, backend, view)) {
-    add_groups_of_a(check, view, row, col);
-    return DM_OK;
+  for (int64_t done = 0, count; done < view.rows; done += count) {
+    const int64_t at = check->rows.begin + row + done, entry = at / check->entry_rows;
+    count = dm_min(view.rows - done, (entry + 1) * check->entry_rows - at);
+    DM_TRY(add_rows_of_a(check, backend, dm_view_sub(view, done, 0, count, view.cols), row + done,
+                         entry * check->problem.k + col));
   }
-  for (int g = 0; g < check->groups; g++) DM_TRY(add_group_of_a(check, backend, view, g, row, col));
   return DM_OK;
 }
 
@@ -499,7 +515,7 @@ dm_status dm_freivalds_estimate(dm_freivalds *check, const dm_comm *comm, int64_
   if (check->exact) return dm_freivalds_weigh(check, comm);
   DM_TRY(dm_freivalds_draw(check, comm));
   DM_TRY(dm_comm_sum_f64(comm, check->col_squares, n));
-  const double scale = sqrt((double)check->problem.k / (double)rows);
+  const double scale = sqrt((double)check->depth / (double)rows);
   const double typical = typical_norm(check->col_squares, n);
   for (int64_t j = 0; j < n; j++) {
     double norm = sqrt(check->col_squares[j]);
@@ -515,7 +531,7 @@ dm_status dm_freivalds_sum_panel(dm_freivalds *check, const dm_comm *comm, int64
   *sum = (dm_panel_sum){.row = row, .rows = rows};
   DM_TRY(dm_freivalds_arrive(check));
   for (int g = 0; g < check->groups; g++) {
-    const int64_t at = g * check->problem.k + row;
+    const int64_t at = g * check->depth + row;
     DM_TRY(dm_comm_sum_start(comm, check->t + at * check->parts, rows * check->parts, check->exact,
                              &sum->t[g]));
     if (!check->exact)

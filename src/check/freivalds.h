@@ -22,6 +22,9 @@
  * The columns are compared in up to 4 groups, each with its own bound: an error is found if it
  * exceeds the bound of its group of the row.
  *
+ * The entries of a batch share w, whose |w_j| follows from the columns of all op(B)s together; a
+ * row of A meets the op(B) of its entry. Rows are counted over all entries.
+ *
  * Any rank may add any part of A, B and C; the parts of a matrix must tile it. */
 #ifndef DM_CHECK_FREIVALDS_H
 #define DM_CHECK_FREIVALDS_H

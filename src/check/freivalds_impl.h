@@ -7,10 +7,12 @@
 
 /* Vectors of the wide type (see dm_backend_probe) hold PARTS doubles per element; integer
  * vectors hold int64_t in the same memory. Vectors over k and m exist once per group, one after
- * the other. */
+ * the other; those over k have all rows of op(B), also of the other entries of a batch. */
 struct dm_freivalds {
   dm_problem problem;  /* m and n are those of the checked part, ... */
   dm_range rows, cols; /* ... these rows and columns of C */
+  int64_t depth;       /* rows of op(B): k of all entries */
+  int64_t entry_rows;  /* rows of C in an entry */
   double alpha[2], beta[2];
   bool exact, tensor;
   bool conjugate_a, conjugate_b; /* in op(A) and op(B), but not in their parts */

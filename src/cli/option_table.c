@@ -137,6 +137,8 @@ const dm_option dm_cli_options[] = {
      "flatten A: its first N dimensions are the rows, the others the columns", .flags_only = true},
     {"row-axes-b", 0, "N", MULTIPLY | PLAN | VERIFY, DM_GROUP_EQUATION, NULL,
      "the same for B", .flags_only = true},
+    {"batch", 0, "N", PLAN, DM_GROUP_EQUATION, NULL,
+     "without files: plan N products of these sizes, as of datasets of three dimensions", .flags_only = true},
     {"stack", 0, NULL, READERS, DM_GROUP_EQUATION, NULL,
      "how many files become one matrix ('runs/*.h5:/x', or @list.txt with a location in each line): one above another, or side by side",
      .flags_only = true},

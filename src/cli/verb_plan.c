@@ -5,7 +5,7 @@
 #include "cli/plan_machine.h"
 #include "cli/plan_slurm.h"
 #include "cli/session.h"
-#include "core/saturating.h"
+#include "core/checked.h"
 #include "core/units.h"
 #include "engine/phases.h"
 #include "options/request.h"
@@ -18,13 +18,16 @@ enum { SHOWN = 6 };
 static dm_status problem_of_files(const dm_call *call, dm_problem *problem) {
   const dm_settings *s = &call->settings;
   dm_dataset a = {0}, b = {0}, c = {0};
+  dm_leads leads;
   bool has_c;
   const dm_log log = dm_cli_log(call);
   dm_equation equation = dm_request_equation(s);
   DM_TRY(dm_cli_check_beta(call, &has_c));
   dm_status status = dm_request_inspect(s, &log, call->operands[0], s->row_axes[0], &a, NULL);
   if (!status) status = dm_request_inspect(s, &log, call->operands[1], s->row_axes[1], &b, NULL);
+  if (!status) status = dm_request_arrange(s, &a, &b, &leads);
   if (!status && has_c) status = dm_request_inspect_at(s, &log, &s->old_c, &c, NULL);
+  if (!status && has_c) status = dm_request_check_leads(&c, &leads);
   if (!status) status = dm_problem_of(&a, &b, has_c ? &c : NULL, &equation, problem);
   dm_dataset_free(&a);
   dm_dataset_free(&b);
@@ -37,8 +40,12 @@ static dm_status problem_stated(const dm_call *call, dm_problem *problem) {
   int64_t mnk[3];
   dm_equation equation = dm_request_equation(s);
   DM_TRY(dm_cli_dimensions(call, 0, mnk));
+  if (dm_mul_overflows(mnk[0], s->batch, &mnk[0]) || mnk[2] > INT64_MAX / s->batch)
+    return dm_fail(DM_E_USAGE, "a batch of %lld has more rows than 64 bits can count",
+                   (long long)s->batch);
   dm_dtype type = (dm_dtype)s->type;
   *problem = (dm_problem){.m = mnk[0],
+                          .batch = s->batch,
                           .n = mnk[1],
                           .k = mnk[2],
                           .file_a = type,
@@ -51,12 +58,12 @@ static dm_status problem_stated(const dm_call *call, dm_problem *problem) {
 }
 
 static dm_status pose(const dm_call *call, dm_problem *problem) {
-  static const char *const stating[] = {"m", "n", "k", "size"};
+  static const char *const stating[] = {"m", "n", "k", "size", "batch"};
   if (call->operand_count == 0)
     DM_TRY(problem_stated(call, problem));
   else if (call->operand_count == 1)
     return dm_fail(DM_E_USAGE, "damier plan needs two files, or none");
-  for (int i = 0; call->operand_count == 2 && i < 4; i++)
+  for (int i = 0; call->operand_count == 2 && i < 5; i++)
     if (dm_cli_given(call, stating[i]))
       return dm_fail(DM_E_USAGE, "--%s cannot be combined with files, which state it", stating[i]);
   if (call->operand_count == 2) DM_TRY(problem_of_files(call, problem));
@@ -67,7 +74,9 @@ static dm_status pose(const dm_call *call, dm_problem *problem) {
 
 static void note_problem(const dm_plan *plan, const dm_machine *machine, dm_record *record) {
   const dm_problem *p = &plan->problem;
-  dm_record_integer(record, "problem.m", NULL, DM_SHOWN_PLAIN, p->m);
+  if (dm_problem_entries(p) > 1)
+    dm_record_integer(record, "problem.batch", NULL, DM_SHOWN_PLAIN, dm_problem_entries(p));
+  dm_record_integer(record, "problem.m", NULL, DM_SHOWN_PLAIN, dm_problem_entry_rows(p));
   dm_record_integer(record, "problem.n", NULL, DM_SHOWN_PLAIN, p->n);
   dm_record_integer(record, "problem.k", NULL, DM_SHOWN_PLAIN, p->k);
   dm_record_text(record, "problem.type", NULL, "%s", dm_dtype_name(p->work));
@@ -114,6 +123,7 @@ static void note_gpus(const dm_gpu_choice *gpus, dm_record *record) {
 static dm_status publish(const dm_call *call, const dm_plan *plan, const dm_machine *machine,
                          const dm_gpu_choice *gpus) {
   dm_record *record = NULL;
+  char batch[32];
   DM_TRY(dm_record_new("plan", call->command, &record));
   note_problem(plan, machine, record);
   note_plan(plan, machine, record);
@@ -121,11 +131,12 @@ static dm_status publish(const dm_call *call, const dm_plan *plan, const dm_mach
   dm_forecast_record(plan, machine, record);
   if (!call->own.slurm) /* print nothing but the job script's lines */
     dm_record_summary(record,
-                      "damier: plan m=%lld n=%lld k=%lld ranks=%d grid=%dx%dx%d kb=%lld "
+                      "damier: plan m=%lld n=%lld k=%lld%s ranks=%d grid=%dx%dx%d kb=%lld "
                       "total_s=%.4g",
-                      (long long)plan->problem.m, (long long)plan->problem.n,
-                      plan->problem.no_k ? 0LL : (long long)plan->problem.k, plan->ranks, plan->pm,
-                      plan->pn, plan->pk, (long long)plan->kb, plan->forecast.total);
+                      (long long)dm_problem_entry_rows(&plan->problem), (long long)plan->problem.n,
+                      plan->problem.no_k ? 0LL : (long long)plan->problem.k,
+                      dm_problem_batch_text(&plan->problem, batch), plan->ranks, plan->pm, plan->pn,
+                      plan->pk, (long long)plan->kb, plan->forecast.total);
   dm_status status = dm_cli_publish(call, record);
   dm_record_free(record);
   return status;

@@ -14,7 +14,7 @@ static bool may_map(const dm_rank_state *local, const dm_factor *factor, dm_matr
   const dm_plan *plan = local->plan;
   const dm_dtype work = plan->problem.work;
   const bool plain = dm_dtype_real(work) == DM_F64 || dm_dtype_real(work) == DM_F32;
-  const int64_t rows = matrix == DM_A ? plan->problem.m : plan->problem.k;
+  const int64_t rows = matrix == DM_A ? plan->problem.m : dm_problem_b_rows(&plan->problem);
   const int64_t least = plan->reproducible ? rows : least_rows[matrix];
   const dm_residence residence = matrix == DM_A ? plan->a : plan->b;
   return input->reader && plan->read_first && plain && input->op == DM_OP_N &&

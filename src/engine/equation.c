@@ -1,4 +1,5 @@
 #include "engine/equation.h"
+#include "core/checked.h"
 #include "core/compute.h"
 
 static bool result_allowed(const dm_problem *problem) {
@@ -181,19 +182,37 @@ static int64_t chunk_bytes(const dm_dataset *d) {
   return d->chunk_rows * d->chunk_cols * dm_dtype_size(d->dtype);
 }
 
+/* The exponents of residues are those of whole matrices. */
+static dm_status check_batch(const dm_equation *equation, dm_problem *problem) {
+  if (dm_problem_entries(problem) == 1) return DM_OK;
+  problem->fastest = false;
+  if (equation->symmetric) return dm_fail(DM_E_USAGE, "a batch has no symmetric products");
+  if (problem->compute.moduli == 0) return DM_OK;
+  return dm_hint(dm_fail(DM_E_USAGE, "a batch is not multiplied by residues"),
+                 "leave out --compute, or multiply its entries one by one");
+}
+
 dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_dataset *c,
                         const dm_equation *equation, dm_problem *problem) {
-  *problem = (dm_problem){.file_a = a->dtype, .file_b = b->dtype};
+  *problem = (dm_problem){.batch = a->batch, .file_a = a->dtype, .file_b = b->dtype};
+  const int64_t entries = dm_problem_entries(problem);
   dm_problem_set_home(problem, DM_HOME_FILE);
   int64_t inner;
   shape_of(a, equation->op_a, &problem->m, &problem->k);
   shape_of(b, equation->op_b, &inner, &problem->n);
+  if (problem->m % entries != 0 || inner % entries != 0 ||
+      dm_problem_entries(problem) != dm_max(1, b->batch))
+    return dm_fail(DM_E_INPUT,
+                   "the %lld rows of op(A) and %lld of op(B) are not those of %lld "
+                   "entries",
+                   (long long)problem->m, (long long)inner, (long long)entries);
+  inner /= entries;
   if (inner != problem->k)
     return dm_hint(dm_fail(DM_E_INPUT,
                            "op(A) is %lld x %lld and op(B) is %lld x %lld: the inner "
                            "dimensions differ",
-                           (long long)problem->m, (long long)problem->k, (long long)inner,
-                           (long long)problem->n),
+                           (long long)dm_problem_entry_rows(problem), (long long)problem->k,
+                           (long long)inner, (long long)problem->n),
                    "dimensions are HDF5's own, as h5dump shows them; --op-a t and --op-b t "
                    "transpose");
   if (problem->m == 0 || problem->n == 0)
@@ -211,6 +230,7 @@ dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_datas
   DM_TRY(dm_types_of(input, equation, problem));
   DM_TRY(check_scalars(equation, problem));
   DM_TRY(check_divide(equation, problem));
+  DM_TRY(check_batch(equation, problem));
   problem->op_a = equation->op_a;
   problem->op_b = equation->op_b;
   problem->chunk_a = chunk_bytes(a);

@@ -15,10 +15,13 @@ static const dm_factor *factor_of(const dm_rank_state *local, dm_matrix matrix) 
   return matrix == DM_A ? &local->a : &local->b;
 }
 
-/* Rows of the panel that belong to MEMBER of the group that shares it. */
+/* Rows of the panel that belong to MEMBER of the group that shares it; of B among those of all
+ * entries of a batch. */
 static dm_range rows_of(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int member) {
-  return matrix == DM_A ? dm_plan_a_share(local->plan, local->tile, local->coords.i, member)
-                        : dm_plan_b_share(local->plan, panel, member);
+  if (matrix == DM_A) return dm_plan_a_share(local->plan, local->tile, local->coords.i, member);
+  const dm_range k = dm_plan_b_share(local->plan, panel, member);
+  const int64_t origin = dm_plan_b_origin(local->plan, local->tile);
+  return (dm_range){origin + k.begin, origin + k.end};
 }
 
 static int own_member(const dm_rank_state *local, dm_matrix matrix) {
@@ -35,8 +38,9 @@ dm_range dm_rank_piece_cols(const dm_rank_state *local, dm_matrix matrix, int64_
 
 /* MEMBER's first row in the whole panel. */
 static int64_t first_row(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int member) {
-  const int64_t origin =
-      matrix == DM_A ? local->rows.begin : dm_plan_panel(local->plan, panel).begin;
+  const int64_t origin = matrix == DM_A ? local->rows.begin
+                                        : dm_plan_b_origin(local->plan, local->tile) +
+                                              dm_plan_panel(local->plan, panel).begin;
   return rows_of(local, matrix, panel, member).begin - origin;
 }
 

@@ -379,9 +379,14 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
   dm_plan_recipe(plan, recipe);
   dm_plan_ramp_text(plan, ramp);
   const int64_t k = p->no_k ? 0 : p->k;
-  dm_record_text(record, "problem.shape", "product", "%lld x %lld x %lld", (long long)p->m,
-                 (long long)p->n, (long long)k);
-  dm_record_integer(record, "problem.m", NULL, DM_SHOWN_PLAIN, p->m);
+  char times[32] = "";
+  if (dm_problem_entries(p) > 1) {
+    snprintf(times, sizeof times, "%lld of ", (long long)dm_problem_entries(p));
+    dm_record_integer(record, "problem.batch", NULL, DM_SHOWN_PLAIN, dm_problem_entries(p));
+  }
+  dm_record_text(record, "problem.shape", "product", "%s%lld x %lld x %lld", times,
+                 (long long)dm_problem_entry_rows(p), (long long)p->n, (long long)k);
+  dm_record_integer(record, "problem.m", NULL, DM_SHOWN_PLAIN, dm_problem_entry_rows(p));
   dm_record_integer(record, "problem.n", NULL, DM_SHOWN_PLAIN, p->n);
   dm_record_integer(record, "problem.k", NULL, DM_SHOWN_PLAIN, k);
   dm_record_text(record, "problem.types", "types", "%s%s%s%s, sums in %s, C in %s",

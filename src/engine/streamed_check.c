@@ -27,14 +27,15 @@ static dm_status sample_run(dm_streamed_check *streamed, const dm_problem *p, co
 static dm_status sample(dm_streamed_check *streamed, dm_run *run, const dm_problem *p,
                         const dm_source *b, int64_t *rows) {
   const dm_range cols = dm_split(p->n, run->ranks, run->rank, 1);
-  const int64_t runs = p->k < RUN * RUNS ? 1 : RUNS;
-  const int64_t each = runs == 1 ? dm_min(p->k, RUN * RUNS) : RUN;
+  const int64_t all = dm_problem_b_rows(p);
+  const int64_t runs = all < RUN * RUNS ? 1 : RUNS;
+  const int64_t each = runs == 1 ? dm_min(all, RUN * RUNS) : RUN;
   void *memory;
   *rows = runs * each;
   DM_TRY(dm_buffer_alloc(dm_max(STRIP, each * dm_dtype_size(p->work)), &memory));
   dm_status status = DM_OK;
   for (int64_t i = 0; i < runs && !status; i++) {
-    int64_t row = runs > 1 ? (int64_t)((double)(p->k - each) * (double)i / (double)(runs - 1)) : 0;
+    int64_t row = runs > 1 ? (int64_t)((double)(all - each) * (double)i / (double)(runs - 1)) : 0;
     status = sample_run(streamed, p, b, row, each, cols, memory);
   }
   free(memory);
@@ -58,7 +59,7 @@ dm_status dm_streamed_check_sample(dm_streamed_check *streamed, dm_rank_state *l
   } else if (b->ops->read_b) {
     status = sample(streamed, run, problem, b, &rows);
   } else {
-    rows = problem->k;
+    rows = dm_problem_b_rows(problem);
     status = dm_each_piece(local, DM_B, scan_piece, streamed);
   }
   DM_TRY(dm_comm_agree(run->world, status));
@@ -81,8 +82,9 @@ static dm_status add_a(dm_streamed_check *streamed, dm_rank_state *local, int64_
 
 static dm_status sum_up(dm_streamed_check *streamed, const dm_rank_state *local, int64_t panel) {
   const dm_range k = dm_plan_panel(local->plan, panel);
-  return dm_freivalds_sum_panel(streamed->check, local->side, k.begin, dm_range_size(k),
-                                &streamed->sum);
+  return dm_freivalds_sum_panel(streamed->check, local->side,
+                                dm_plan_b_origin(local->plan, local->tile) + k.begin,
+                                dm_range_size(k), &streamed->sum);
 }
 
 /* Every band is scanned once: of B when it passes first, of A when it passes last. In a single tile

@@ -456,3 +456,23 @@ void dm_composite_sum_up(dm_dataset *find) {
     find->chunk_cols = source.chunk_cols;
   }
 }
+
+dm_status dm_composer_become(dm_composer *composer, int64_t rows, int64_t cols,
+                             const dm_dataset *whole, dm_dataset *dataset) {
+  dm_composite *composite = NULL;
+  dm_status status = dm_composer_finish(composer, rows, cols, &composite);
+  dataset->rows = rows;
+  dataset->cols = cols;
+  dataset->composite = composite;
+  dataset->layout = DM_VIRTUAL;
+  dataset->offset = -1;
+  dataset->axes = (dm_axes){0};
+  dataset->vector = DM_NO_VECTOR;
+  dataset->by_columns = dataset->swapped = false;
+  dataset->dtype = dm_dataset_type(whole);
+  dataset->meaning = (dm_meaning){.missing = whole->meaning.missing};
+  dataset->stored_bytes = dataset->chunk_rows = dataset->chunk_cols = 0;
+  dataset->filters = 0;
+  if (!status) dm_composite_sum_up(dataset);
+  return status;
+}

@@ -72,6 +72,11 @@ dm_status dm_composer_add_part(dm_composer *composer, const dm_dataset *whole,
 dm_status dm_composer_finish(dm_composer *composer, int64_t rows, int64_t cols,
                              dm_composite **composite);
 
+/* Makes DATASET, so far a copy of WHOLE, the finished composite of ROWS x COLS elements of WHOLE.
+ */
+dm_status dm_composer_become(dm_composer *composer, int64_t rows, int64_t cols,
+                             const dm_dataset *whole, dm_dataset *dataset);
+
 /* Fills in what DATASET, a composite, says of all its sources together: bytes, filters, chunks. */
 void dm_composite_sum_up(dm_dataset *dataset);
 

@@ -46,6 +46,15 @@ enum {
   DM_FILTERS_END = 512
 };
 
+/* The leading dimensions of a stack of matrices, which are one below the other: 4 x 5 of 4 x 5 x 20
+ * x 30 are those of 20 matrices, which count as one of 400 x 30. COUNT 0: a single matrix. */
+typedef struct dm_leads {
+  int count;
+  int64_t extent[DM_AXES];
+} dm_leads;
+
+int64_t dm_leads_entries(const dm_leads *leads); /* at least 1 */
+
 /* How to read a dataset of one dimension; DM_NO_VECTOR: it has two. */
 typedef enum dm_vector { DM_NO_VECTOR, DM_AS_COLUMN, DM_AS_ROW } dm_vector;
 
@@ -61,6 +70,8 @@ typedef struct dm_dataset {
   int64_t offset; /* of the data in the file, user block included; -1: only HDF5 can read it */
   int64_t chunk_rows, chunk_cols; /* 0: not chunked; of the largest chunks of all sources */
   dm_axes axes;                   /* count 0: the dataset's axes are rows and columns, or VECTOR */
+  dm_leads leads;                 /* of its matrices, if it has more than two dimensions */
+  int64_t batch;                  /* how many operands it holds (entries.h); 0: one */
   unsigned filters;               /* DM_FILTER_... */
   bool elsewhere;                 /* the user allowed links into other files, and data there */
   bool stack;                     /* its name states many files: those of its sources */
@@ -96,9 +107,10 @@ dm_axes dm_dataset_axes(const dm_dataset *dataset);
  * columns and chunks; false: 64 bits cannot count its elements. */
 bool dm_dataset_lay(dm_dataset *dataset, const dm_axes *axes, int of_rows);
 
-/* "1000 x 20 x 30" */
+/* "1000 x 20 x 30"; of a dataset with its leading dimensions */
 enum { DM_SHAPE_TEXT = 21 * DM_AXES + 4 };
 const char *dm_axes_text(const dm_axes *axes, char text[DM_SHAPE_TEXT]);
+const char *dm_dataset_text(const dm_dataset *dataset, char text[DM_SHAPE_TEXT]);
 
 /* Frees what copies of DATASET share; once for all copies. */
 void dm_dataset_free(dm_dataset *dataset);

@@ -132,6 +132,7 @@ static dm_status read_list(selection *s, const char *text, int axis) {
   DM_TRY(dm_io_parse_location(text + 1, &dataset.at));
   trust.vectors = DM_AS_ROW;
   trust.row_axes = 0;
+  trust.batch = false;
   DM_TRY(dm_examine_at(&trust, &dataset, NULL));
   const bool whole = dm_dtype_is_integer(dataset.dtype) && !dataset.meaning.active;
   dm_status status = DM_OK;
@@ -294,8 +295,8 @@ static dm_status compose(const dm_dataset *whole, const stretches *rows, const s
   return DM_OK;
 }
 
-/* The first axis of the columns in the dataset; -1: the part is no matrix. */
-static dm_status split(const selection *s, int *of_rows) {
+/* The first axis of the columns in the dataset, and the leading axes of a batch. */
+static dm_status split(const selection *s, int *of_rows, dm_leads *leads) {
   int kept[DM_AXES], count = 0;
   for (int i = 0; i < s->axes.count; i++)
     if (!s->pick[i].single) kept[count++] = i;
@@ -304,6 +305,11 @@ static dm_status split(const selection *s, int *of_rows) {
     return refuse(s, "has too few dimensions for --row-axes: ", s->at->part);
   if (count > 1 && s->trust->row_axes > 0) {
     *of_rows = kept[s->trust->row_axes];
+    return DM_OK;
+  }
+  if (count > 2 && s->trust->batch) {
+    *of_rows = kept[count - 1];
+    for (int i = 0; i < count - 2; i++) leads->extent[leads->count++] = s->pick[kept[i]].count;
     return DM_OK;
   }
   if (count > 2) return refuse(s, "has more than 2 dimensions: ", s->at->part);
@@ -318,16 +324,14 @@ static dm_status split(const selection *s, int *of_rows) {
 static dm_status make(const selection *s, dm_dataset *whole, dm_composer *made, dm_dataset *find) {
   stretches rows = {NULL, 0}, cols = {NULL, 0};
   int of_rows = 0;
-  DM_TRY(split(s, &of_rows));
+  DM_TRY(split(s, &of_rows, &find->leads));
   if ((whole->by_columns || whole->composite) && of_rows != dm_dataset_axes(whole).of_rows)
     return refuse(s, "cannot be turned; take [3:4] rather than [3] in ", s->at->part);
   if (!whole->by_columns && !whole->composite) (void)dm_dataset_lay(whole, &s->axes, of_rows);
   dm_status status = side_of(s, 0, of_rows, &rows);
   if (!status) status = side_of(s, of_rows, s->axes.count, &cols);
   if (!status) status = compose(whole, &rows, &cols, made);
-  if (!status) status = dm_composer_finish(made, total(&rows), total(&cols), &find->composite);
-  find->rows = total(&rows);
-  find->cols = total(&cols);
+  if (!status) status = dm_composer_become(made, total(&rows), total(&cols), whole, find);
   free(rows.list);
   free(cols.list);
   return dm_io_named(status, s->at);
@@ -339,6 +343,7 @@ dm_status dm_examine_part(const dm_trust *trust, dm_dataset *find) {
   dm_composer made = {NULL};
   whole.at.part[0] = '\0';
   find->composite = NULL;
+  find->leads.count = 0;
   for (int i = 0; i < s.axes.count; i++)
     s.pick[i] = (pick){.line = {0, 1}, .count = s.axes.extent[i]};
   dm_status status = dm_dataset_is_empty(find) ? refuse(&s, "has no elements", "") : read_part(&s);
@@ -346,16 +351,5 @@ dm_status dm_examine_part(const dm_trust *trust, dm_dataset *find) {
   for (int i = 0; i < DM_AXES; i++) free(s.lists[i]);
   dm_composer_free(&made);
   dm_dataset_free(&whole);
-  find->layout = DM_VIRTUAL;
-  find->offset = -1;
-  find->axes = (dm_axes){0};
-  find->vector = DM_NO_VECTOR;
-  find->by_columns = false;
-  find->swapped = false;
-  find->dtype = dm_dataset_type(&whole);
-  find->meaning = (dm_meaning){.missing = trust->missing};
-  find->stored_bytes = find->chunk_rows = find->chunk_cols = 0;
-  find->filters = 0;
-  if (!status) dm_composite_sum_up(find);
   return status;
 }

@@ -200,7 +200,9 @@ static dm_status add_lines(stack *s) {
 }
 
 dm_status dm_examine_stack(const dm_trust *trust, dm_dataset *find) {
-  stack s = {.trust = trust, .find = find};
+  dm_trust of_one = *trust;
+  of_one.batch = false;
+  stack s = {.trust = &of_one, .find = find};
   find->layout = DM_VIRTUAL;
   find->offset = -1;
   find->stack = true;

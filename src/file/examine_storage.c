@@ -32,8 +32,9 @@ static dm_status wrong_rank(const dm_location *at, const dm_axes *axes) {
 dm_status dm_examine_lay(const dm_trust *trust, const dm_axes *axes, dm_dataset *find) {
   const bool vector = axes->count == 1;
   const bool split = trust->row_axes > 0 && !vector && !trust->any_shape;
+  const bool batch = axes->count > 2 && trust->batch && !split && !trust->any_shape;
   const bool known = vector ? trust->any_shape || trust->vectors != DM_NO_VECTOR
-                            : axes->count == 2 || trust->any_shape || split;
+                            : axes->count == 2 || trust->any_shape || split || batch;
   if (!known) return wrong_rank(&find->at, axes);
   if (split && trust->row_axes >= axes->count)
     return dm_fail_at(DM_E_INPUT, &find->at, "has %d dimensions; its rows cannot have %lld of them",
@@ -45,7 +46,10 @@ dm_status dm_examine_lay(const dm_trust *trust, const dm_axes *axes, dm_dataset 
     return dm_fail_at(DM_E_INPUT, &find->at, "declares more elements than 64 bits can count");
   if (find->rows == 0 && find->cols == 0)
     return dm_fail_at(DM_E_INPUT, &find->at, "is empty: its shape is 0 x 0");
-  return DM_OK;
+  if (!batch) return DM_OK;
+  find->leads = (dm_leads){.count = axes->count - 2};
+  memcpy(find->leads.extent, axes->extent, (size_t)find->leads.count * sizeof axes->extent[0]);
+  return dm_dataset_is_empty(find) ? dm_fail_at(DM_E_INPUT, &find->at, "has no elements") : DM_OK;
 }
 
 static dm_status check_external(hid_t creation, const dm_trust *trust, const dm_location *at) {

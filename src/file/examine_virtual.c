@@ -307,6 +307,7 @@ static dm_trust trust_in_sources(const virtual *v, dm_vector vector) {
   dm_trust trust = *v->trust;
   trust.vectors = vector;
   trust.row_axes = 0;
+  trust.batch = false;
   trust.nesting = &v->nesting;
   return trust;
 }
@@ -496,7 +497,9 @@ static dm_status examine(virtual *v, hid_t set) {
   }
   dm_axes axes;
   DM_TRY(dm_h5_extents(&find->at, set, &axes));
-  DM_TRY(dm_examine_lay(v->trust, &axes, find));
+  dm_trust trust = *v->trust;
+  trust.batch = false;
+  DM_TRY(dm_examine_lay(&trust, &axes, find));
   if (dm_mul_overflows(find->rows, find->cols, &elements) ||
       dm_mul_overflows(elements, dm_dtype_size(find->dtype), &elements))
     return dm_fail_at(DM_E_INPUT, &find->at, "declares more bytes than 64 bits can count");

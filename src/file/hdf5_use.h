@@ -45,6 +45,10 @@ typedef struct dm_h5_exit {
  * must live as long as the list. < 0: failed. */
 hid_t dm_h5_access(bool elsewhere, dm_h5_exit *exit);
 
+/* Writes to DIMS the shape of matrices of ROWS x COLS with LEADS, each of which is EACH, or their
+ * extents if that is 0; returns the number of dimensions. */
+int dm_h5_dims(const dm_leads *leads, int64_t each, int64_t rows, int64_t cols, hsize_t *dims);
+
 /* The dimensions of OBJECT; an error if it has none, or too many. */
 dm_status dm_h5_extents(const dm_location *at, hid_t object, dm_axes *axes);
 

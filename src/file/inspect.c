@@ -75,10 +75,19 @@ static bool has_sane_axes(const dm_dataset *d) {
          laid.chunk_cols == d->chunk_cols;
 }
 
+static bool has_sane_leads(const dm_dataset *d) {
+  int64_t entries = 1;
+  if (d->leads.count < 0 || d->leads.count > DM_AXES - 2) return false;
+  for (int i = 0; i < d->leads.count; i++)
+    if (d->leads.extent[i] < 1 || dm_mul_overflows(entries, d->leads.extent[i], &entries))
+      return false;
+  return d->rows % entries == 0;
+}
+
 /* The child read an untrusted file: its results are checked like the file itself. */
 static bool is_sane_dataset(const dm_dataset *d) {
   int64_t elements, bytes;
-  return is_text(d->at.part, sizeof d->at.part) && has_sane_axes(d) &&
+  return is_text(d->at.part, sizeof d->at.part) && has_sane_axes(d) && has_sane_leads(d) &&
          is_text(d->at.file, sizeof d->at.file) && is_text(d->at.dataset, sizeof d->at.dataset) &&
          is_named(d) && is_bool(&d->by_columns) && is_bool(&d->swapped) && is_bool(&d->elsewhere) &&
          is_bool(&d->no_data) && is_bool(&d->swmr) && is_bool(&d->stack) &&
@@ -135,6 +144,7 @@ static dm_status accept(const dm_inspection *question, dm_finding *find, dm_chil
   memcpy(find->dataset.at.file, question->at.file, sizeof question->at.file);
   find->dataset.elsewhere = question->trust.external;
   find->dataset.no_data = question->trust.no_data;
+  find->dataset.batch = 0;
   find->dataset.swmr = question->trust.swmr;
   find->dataset.meaning.missing = question->trust.missing;
   dm_io_clean(find->dataset.meaning.text);

@@ -19,6 +19,7 @@ typedef struct dm_trust {
   double patience;    /* seconds that the storage may take to answer; 0: the default */
   dm_vector vectors;  /* how to read datasets of one dimension */
   int64_t row_axes;   /* the first axes, which are the rows; 0: of two, the first */
+  bool batch;         /* with more than two axes, it is many matrices: dm_leads */
   bool beside;        /* many files are stacked by columns */
   bool any_shape;     /* inside io: a part of it is taken */
   bool alone;         /* inside io: by no further process */

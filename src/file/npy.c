@@ -234,8 +234,8 @@ dm_status dm_npy_examine(int fd, const dm_trust *trust, dm_dataset *find) {
 
 enum { STEP = 64, START = MAGIC + 4 /* of the text */ };
 
-dm_status dm_npy_header(dm_dtype dtype, int64_t rows, int64_t cols, char text[DM_NPY_HEADER],
-                        int64_t *length) {
+dm_status dm_npy_header(dm_dtype dtype, int64_t rows, int64_t cols, const dm_leads *leads,
+                        char text[DM_NPY_HEADER], int64_t *length) {
   const char *name = NULL;
   for (int i = 0; i < TYPES && !name; i++)
     if (types[i].dtype == dtype) name = types[i].name;
@@ -243,11 +243,17 @@ dm_status dm_npy_header(dm_dtype dtype, int64_t rows, int64_t cols, char text[DM
   const char order = dm_dtype_size(dtype) == 1                ? '|'
                      : __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? '>'
                                                               : '<';
+  char shape[DM_SHAPE_TEXT] = "";
+  int shaped = 0;
+  for (int i = 0; i < leads->count; i++)
+    shaped += snprintf(shape + shaped, sizeof shape - (size_t)shaped, "%lld, ",
+                       (long long)leads->extent[i]);
+  rows /= dm_leads_entries(leads);
   memset(text, ' ', DM_NPY_HEADER);
   memcpy(text, "\x93NUMPY\1\0", MAGIC + 2);
   const int used = snprintf(text + START, DM_NPY_HEADER - START,
-                            "{'descr': '%c%s', 'fortran_order': False, 'shape': (%lld, %lld), }",
-                            order, name, (long long)rows, (long long)cols);
+                            "{'descr': '%c%s', 'fortran_order': False, 'shape': (%s%lld, %lld), }",
+                            order, name, shape, (long long)rows, (long long)cols);
   text[START + used] = ' ';
   *length = dm_round_up(START + used + 1, STEP);
   text[*length - 1] = '\n';

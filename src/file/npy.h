@@ -16,7 +16,7 @@ enum { DM_NPY_HEADER = 256 };
 
 /* Writes the header of a row-major matrix to TEXT; its *LENGTH is a multiple of 64. DM_E_USAGE:
  * NumPy has no such type. */
-dm_status dm_npy_header(dm_dtype dtype, int64_t rows, int64_t cols, char text[DM_NPY_HEADER],
-                        int64_t *length);
+dm_status dm_npy_header(dm_dtype dtype, int64_t rows, int64_t cols, const dm_leads *leads,
+                        char text[DM_NPY_HEADER], int64_t *length);
 
 #endif

@@ -21,6 +21,7 @@ typedef struct dm_output_file {
   dm_location at;       /* final name and dataset */
   char part[DM_BESIDE]; /* temporary name */
   int64_t rows, cols;
+  dm_leads leads; /* of its shape */
   dm_dtype dtype;
   int64_t offset;   /* offset of the data in the part file */
   dm_write_way way; /* pwrite, unless dm_output_choose_way found another */
@@ -46,19 +47,21 @@ dm_status dm_output_check_appended(dm_location *location, const char *default_na
 dm_status dm_output_create(const dm_location *location, dm_dtype dtype, int64_t rows, int64_t cols,
                            dm_output_file *file);
 
-/* The same, with a thread that still reserves space: nothing may be written before
- * dm_reservation_end, which waits for it and frees *RESERVATION; NULL: already done. Release FILE
- * after that. */
+/* The same with leading dimensions LEADS (NULL: none), and with a thread that still reserves space:
+ * nothing may be written before dm_reservation_end, which waits for it and frees *RESERVATION;
+ * NULL: already done. Release FILE after that. */
 typedef struct dm_reservation dm_reservation;
 dm_status dm_output_create_early(const dm_location *location, dm_dtype dtype, int64_t rows,
-                                 int64_t cols, dm_output_file *file, dm_reservation **reservation);
+                                 int64_t cols, const dm_leads *leads, dm_output_file *file,
+                                 dm_reservation **reservation);
 dm_status dm_reservation_end(dm_reservation *reservation);
 
 /* Reopens the part file ID of an earlier run, whose data starts at OFFSET. Rewrites its structure,
  * which undoes any interrupted commit, and reserves its space again. Its data stays, to be checked.
  * *there is false if there is no such file; DM_E_IO: it is another file. */
 dm_status dm_output_reopen(const dm_location *location, dm_dtype dtype, int64_t rows, int64_t cols,
-                           int64_t offset, const char id[DM_ID], dm_output_file *file, bool *there);
+                           const dm_leads *leads, int64_t offset, const char id[DM_ID],
+                           dm_output_file *file, bool *there);
 
 /* Whether an earlier run left something unfinished, under either temporary name; removes it. */
 bool dm_output_is_left(const dm_location *at);

@@ -27,11 +27,13 @@ static dm_status create_locked(dm_output_file *out, dm_reservation **reservation
 }
 
 dm_status dm_output_create_early(const dm_location *location, dm_dtype dtype, int64_t rows,
-                                 int64_t cols, dm_output_file *file, dm_reservation **reservation) {
+                                 int64_t cols, const dm_leads *leads, dm_output_file *file,
+                                 dm_reservation **reservation) {
   char directory[DM_PATH];
   int64_t bytes = 0;
   *reservation = NULL;
   *file = (dm_output_file){.at = *location, .rows = rows, .cols = cols, .dtype = dtype, .made = -1};
+  if (leads) file->leads = *leads;
   DM_TRY(dm_bytes_of(rows, cols, dm_dtype_size(dtype), &bytes));
   if (bytes <= 0 || bytes > INT64_MAX - HEAD_BYTES)
     return dm_fail_at(DM_E_FIT, location, "a matrix of %lld bytes cannot be written",
@@ -52,7 +54,7 @@ dm_status dm_output_create_early(const dm_location *location, dm_dtype dtype, in
 dm_status dm_output_create(const dm_location *location, dm_dtype dtype, int64_t rows, int64_t cols,
                            dm_output_file *file) {
   dm_reservation *reservation;
-  DM_TRY(dm_output_create_early(location, dtype, rows, cols, file, &reservation));
+  DM_TRY(dm_output_create_early(location, dtype, rows, cols, NULL, file, &reservation));
   dm_status status = dm_reservation_end(reservation);
   if (!status) return DM_OK;
   dm_output_discard(file);

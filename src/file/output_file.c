@@ -223,9 +223,10 @@ static dm_status take_up(dm_output_file *file, int64_t offset) {
 }
 
 dm_status dm_output_reopen(const dm_location *location, dm_dtype dtype, int64_t rows, int64_t cols,
-                           int64_t offset, const char id[DM_ID], dm_output_file *file,
-                           bool *there) {
+                           const dm_leads *leads, int64_t offset, const char id[DM_ID],
+                           dm_output_file *file, bool *there) {
   *file = (dm_output_file){.at = *location, .rows = rows, .cols = cols, .dtype = dtype, .made = -1};
+  if (leads) file->leads = *leads;
   memcpy(file->id, id, DM_ID);
   DM_TRY(dm_io_beside(location, ".part", file->part));
   const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;

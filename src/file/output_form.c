@@ -50,7 +50,7 @@ dm_status dm_output_form_complete(dm_output_form *form, dm_dtype dtype, int64_t 
     form->chunk_rows = USUAL_ROWS;
     form->chunk_cols = USUAL_CHUNK / USUAL_ROWS / size;
   }
-  form->chunk_rows = dm_min(form->chunk_rows, rows);
+  form->chunk_rows = dm_min(form->chunk_rows, rows / dm_leads_entries(&form->leads));
   form->chunk_cols = dm_min(form->chunk_cols, cols);
   dm_status status = dm_bytes_of(form->chunk_rows, form->chunk_cols, size, &bytes);
   if (!status && bytes <= CHUNK_LIMIT) return DM_OK;
@@ -62,9 +62,10 @@ dm_status dm_output_form_complete(dm_output_form *form, dm_dtype dtype, int64_t 
 
 dm_status dm_output_form_bytes(const dm_output_form *form, dm_dtype dtype, int64_t rows,
                                int64_t cols, int64_t *bytes) {
+  const int64_t entries = dm_leads_entries(&form->leads);
+  const int64_t down = entries * dm_ceil_div(rows / entries, form->chunk_rows);
   int64_t chunks, chunk = form->chunk_rows * form->chunk_cols * dm_dtype_size(dtype);
-  if (dm_mul_overflows(dm_ceil_div(rows, form->chunk_rows), dm_ceil_div(cols, form->chunk_cols),
-                       &chunks) ||
+  if (dm_mul_overflows(down, dm_ceil_div(cols, form->chunk_cols), &chunks) ||
       dm_mul_overflows(chunks, chunk + INDEX_ENTRY, bytes) ||
       dm_add_overflows(*bytes, HEAD_BYTES, bytes))
     return dm_fail(DM_E_FIT, "chunks of %lld x %lld elements have no 64-bit size",

@@ -26,15 +26,18 @@ static bool set_layout(hid_t creation, const dm_output_form *form) {
   if (!form)
     return H5Pset_layout(creation, H5D_CONTIGUOUS) >= 0 &&
            H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY) >= 0;
-  const hsize_t chunk[2] = {(hsize_t)form->chunk_rows, (hsize_t)form->chunk_cols};
-  return H5Pset_chunk(creation, 2, chunk) >= 0 &&
+  hsize_t chunk[DM_AXES];
+  const int rank = dm_h5_dims(&form->leads, 1, form->chunk_rows, form->chunk_cols, chunk);
+  return H5Pset_chunk(creation, rank, chunk) >= 0 &&
          (!form->shuffle || H5Pset_shuffle(creation) >= 0) &&
          (form->deflate == 0 || H5Pset_deflate(creation, (unsigned)form->deflate) >= 0);
 }
 
 static hid_t create_dataset(hid_t file, const dm_output_file *out, const dm_output_form *form) {
-  hsize_t dims[2] = {(hsize_t)out->rows, (hsize_t)out->cols};
-  hid_t set = -1, space = H5Screate_simple(2, dims, NULL), type = dm_h5_make_type(out->dtype);
+  hsize_t dims[DM_AXES];
+  const int64_t rows = out->rows / dm_leads_entries(&out->leads);
+  const int rank = dm_h5_dims(&out->leads, 0, rows, out->cols, dims);
+  hid_t set = -1, space = H5Screate_simple(rank, dims, NULL), type = dm_h5_make_type(out->dtype);
   hid_t creation = H5Pcreate(H5P_DATASET_CREATE), links = H5Pcreate(H5P_LINK_CREATE);
   if (space >= 0 && type >= 0 && creation >= 0 && links >= 0 && set_layout(creation, form) &&
       H5Pset_create_intermediate_group(links, 1) >= 0)

@@ -128,7 +128,7 @@ static dm_status begin(dm_output_file *made, const dm_output_form *form,
                        const dm_keepalive *keepalive, int *held) {
   char header[DM_NPY_HEADER];
   if (form->existing.at.file[0]) return copy_existing(made, form, keepalive, held);
-  DM_TRY(dm_npy_header(made->dtype, made->rows, made->cols, header, &made->offset));
+  DM_TRY(dm_npy_header(made->dtype, made->rows, made->cols, &made->leads, header, &made->offset));
   return dm_batch_move(made->made, true, made->part, header, made->offset, 0);
 }
 

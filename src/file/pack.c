@@ -34,10 +34,18 @@ dm_status dm_pack_dataset(const dm_output_file *packed, const dm_output_form *fo
                           .dtype = packed->dtype,
                           .layout = DM_CHUNKED,
                           .offset = -1,
-                          .chunk_rows = form->chunk_rows,
-                          .chunk_cols = form->chunk_cols,
                           .filters = (form->shuffle ? DM_FILTER_SHUFFLE : 0u) |
                                      (form->deflate > 0 ? DM_FILTER_DEFLATE : 0u)};
+  dm_axes axes = {.count = packed->leads.count + 2};
+  for (int i = 0; i < packed->leads.count; i++) {
+    axes.extent[i] = packed->leads.extent[i];
+    axes.chunk[i] = 1;
+  }
+  axes.extent[axes.count - 2] = packed->rows / dm_leads_entries(&packed->leads);
+  axes.extent[axes.count - 1] = packed->cols;
+  axes.chunk[axes.count - 2] = form->chunk_rows;
+  axes.chunk[axes.count - 1] = form->chunk_cols;
+  (void)dm_dataset_lay(dataset, &axes, axes.count - 1);
   char path[DM_DESCRIPTOR]; /* its name may be too long for a location */
   snprintf(dataset->at.file, sizeof dataset->at.file, "%s",
            dm_output_by_descriptor(packed->made, path));

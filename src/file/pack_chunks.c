@@ -29,7 +29,8 @@ typedef struct slot {
 dm_status dm_packing_open(dm_packing *p, int threads) {
   const dm_output_form *form = p->form;
   int64_t size = dm_dtype_size(p->from->dtype);
-  p->down = dm_ceil_div(p->from->rows, form->chunk_rows);
+  p->entry_rows = p->from->rows / dm_leads_entries(&form->leads);
+  p->down = dm_ceil_div(p->entry_rows, form->chunk_rows);
   p->across = dm_ceil_div(p->from->cols, form->chunk_cols);
   p->bytes = form->chunk_rows * form->chunk_cols * size;
   if (form->shuffle) {
@@ -37,7 +38,8 @@ dm_status dm_packing_open(dm_packing *p, int threads) {
     p->filter.step[p->filter.count++] = DM_STEP_SHUFFLE;
   }
   if (form->deflate > 0) p->filter.step[p->filter.count++] = DM_STEP_DEFLATE;
-  DM_TRY(dm_buffer_table(p->down * p->across, &p->sums));
+  p->chunks = dm_leads_entries(&form->leads) * p->down * p->across;
+  DM_TRY(dm_buffer_table(p->chunks, &p->sums));
   return dm_pool_open(threads, LIMIT, &p->pool);
 }
 
@@ -46,11 +48,16 @@ void dm_packing_close(dm_packing *p) {
   free(p->sums);
 }
 
+/* Rows of a chunk inside of its entry. */
+static int64_t rows_of(const dm_packing *p, const dm_chunk_place *place) {
+  return dm_min(p->form->chunk_rows, p->entry_rows - place->row % p->entry_rows);
+}
+
 /* Reads a chunk's part of the matrix from the contiguous file; the rest of DATA is zero. */
 static dm_status read_rows(const dm_packing *p, const dm_chunk_place *place, char *data) {
   const dm_output_file *from = p->from;
   int64_t size = dm_dtype_size(from->dtype);
-  int64_t rows = dm_min(p->form->chunk_rows, from->rows - place->row);
+  int64_t rows = rows_of(p, place);
   int64_t cols = dm_min(p->form->chunk_cols, from->cols - place->col);
   if (rows * cols * size < p->bytes) memset(data, 0, (size_t)p->bytes);
   dm_batch batch;
@@ -63,9 +70,9 @@ static dm_status read_rows(const dm_packing *p, const dm_chunk_place *place, cha
 
 /* The view of a chunk's DATA that is inside the matrix. */
 static dm_view elements_of(const dm_packing *p, const dm_chunk_place *place, void *data) {
-  return dm_view_strided(
-      data, p->from->dtype, DM_HOST, dm_min(p->form->chunk_rows, p->from->rows - place->row),
-      dm_min(p->form->chunk_cols, p->from->cols - place->col), p->form->chunk_cols);
+  return dm_view_strided(data, p->from->dtype, DM_HOST, rows_of(p, place),
+                         dm_min(p->form->chunk_cols, p->from->cols - place->col),
+                         p->form->chunk_cols);
 }
 
 static dm_status finish(slot *s) {
@@ -124,8 +131,10 @@ static void announce_rows(const dm_packing *p, int64_t row) {
 static dm_status begin(dm_packing *p, slot *s, int64_t number) {
   s->number = number;
   s->done = false;
-  s->place = (dm_chunk_place){.row = number / p->across * p->form->chunk_rows,
-                              .col = number % p->across * p->form->chunk_cols};
+  const int64_t line = number / p->across;
+  s->place =
+      (dm_chunk_place){.row = line / p->down * p->entry_rows + line % p->down * p->form->chunk_rows,
+                       .col = number % p->across * p->form->chunk_cols};
   if (p->reader) DM_TRY(dm_reader_find_chunk(p->reader, number, &s->place));
   if (!p->reader && s->place.col == 0) announce_rows(p, s->place.row);
   dm_pool_post(p->pool, &s->task);
@@ -136,7 +145,12 @@ static dm_status begin(dm_packing *p, slot *s, int64_t number) {
 static dm_status end(dm_packing *p, slot *s) {
   DM_TRY(wait_for(s));
   if (p->reader) return DM_OK;
-  const hsize_t offset[2] = {(hsize_t)s->place.row, (hsize_t)s->place.col};
+  hsize_t offset[DM_AXES];
+  const dm_leads *leads = &p->form->leads;
+  int64_t entry = s->place.row / p->entry_rows;
+  (void)dm_h5_dims(leads, 1, s->place.row % p->entry_rows, s->place.col, offset);
+  for (int i = leads->count - 1; i >= 0; entry /= leads->extent[i--])
+    offset[i] = (hsize_t)(entry % leads->extent[i]);
   if (H5Dwrite_chunk(p->set, H5P_DEFAULT, s->skipped, offset, (size_t)s->stored, s->packed) >= 0)
     return DM_OK;
   return dm_h5_fail(DM_E_IO, &p->to->at, "the chunk at (%lld, %lld) cannot be written to '%s'",
@@ -145,7 +159,7 @@ static dm_status end(dm_packing *p, slot *s) {
 
 /* Processes all chunks in order, COUNT of them at a time. */
 static dm_status turn(dm_packing *p, slot *slots, int64_t count) {
-  int64_t chunks = p->down * p->across;
+  const int64_t chunks = p->chunks;
   for (int64_t number = 0; number < chunks + count; number++) {
     slot *s = &slots[number % count];
     if (number >= count && number - count < chunks) DM_TRY(end(p, s));

@@ -22,8 +22,9 @@ typedef struct dm_packing {
   hid_t set;         /* destination of the chunks */
   dm_reader *reader; /* reads the chunks back */
   dm_chunk_filter filter;
-  int64_t down, across, bytes; /* numbers of chunks; bytes of one chunk */
-  uint64_t *sums;              /* checksum of each chunk */
+  int64_t entry_rows;                  /* rows of C in an entry of the batch */
+  int64_t down, across, chunks, bytes; /* numbers of chunks of an entry, of all; bytes of one */
+  uint64_t *sums;                      /* checksum of each chunk */
 } dm_packing;
 
 /* Opens PACKING's pool and lists for FORM. */

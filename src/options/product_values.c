@@ -42,6 +42,7 @@ const dm_value dm_values[] = {
     {"as-row", dm_value_set_flag, AT(as_row)},
     {"row-axes-a", dm_value_set_count, AT(row_axes[0]), .least = 1},
     {"row-axes-b", dm_value_set_count, AT(row_axes[1]), .least = 1},
+    {"batch", dm_value_set_count, AT(batch), .initial = "1", .least = 1},
     {"stack", dm_value_set_choice, AT(stack), .initial = "rows", .choices = stack},
     {"alpha", dm_value_set_complex, AT(alpha), .initial = "1"},
     {"beta", dm_value_set_complex, AT(beta), .initial = "0"},

@@ -9,6 +9,7 @@
 #include "core/checked.h"
 #include "core/units.h"
 #include "file/checksum.h"
+#include "file/entries.h"
 #include "file/journal.h"
 #include "product/info.h"
 
@@ -127,6 +128,7 @@ dm_status dm_request_trust(const dm_settings *s, dm_trust *trust) {
                       .raw = s->raw,
                       .missing = (dm_missing)s->missing,
                       .patience = s->hang_timeout > 0 ? s->hang_timeout : forever,
+                      .batch = true,
                       .beside = s->stack != 0,
                       .vectors = s->as_column ? DM_AS_COLUMN
                                  : s->as_row  ? DM_AS_ROW
@@ -144,14 +146,13 @@ dm_status dm_request_inspect_at(const dm_settings *s, const dm_log *log,
   DM_TRY(dm_request_trust(s, &trust));
   trust.row_axes = location->row_axes;
   DM_TRY(dm_io_inspect(location, &trust, dataset, provenance));
-  char text[256], name[DM_NAME];
+  char text[256], name[DM_NAME], shape[DM_SHAPE_TEXT];
   if (strlen(dm_location_name(&dataset->at, name)) >= DM_ATTRIBUTE_TEXT)
     return dm_fail(DM_E_USAGE, "the name '%.60s...' has more than %d characters", name,
                    DM_ATTRIBUTE_TEXT - 1);
   dm_io_describe(dataset, text, sizeof text);
-  dm_log_line(log, DM_LOG_DETAIL, "%s: %lld x %lld %s, %s", dm_location_name(&dataset->at, name),
-              (long long)dataset->rows, (long long)dataset->cols, dm_dtype_name(dataset->dtype),
-              text);
+  dm_log_line(log, DM_LOG_DETAIL, "%s: %s %s, %s", dm_location_name(&dataset->at, name),
+              dm_dataset_text(dataset, shape), dm_dtype_name(dataset->dtype), text);
   const dm_meaning *meaning = &dataset->meaning;
   if (meaning->warning[0])
     dm_log_line(log, DM_LOG_WARNING, "%s: %s", dm_location_name(&dataset->at, name),
@@ -177,8 +178,31 @@ dm_status dm_request_inspect_files(const dm_settings *s, const dm_log *log,
                                    const char *const operands[2], dm_product_files *f) {
   DM_TRY(dm_request_inspect(s, log, operands[0], s->row_axes[0], &f->a, NULL));
   DM_TRY(dm_request_inspect(s, log, operands[1], s->row_axes[1], &f->b, NULL));
+  DM_TRY(dm_request_arrange(s, &f->a, &f->b, &f->form.leads));
   if (f->has_c) DM_TRY(dm_request_inspect_at(s, log, &s->old_c, &f->c, NULL));
   return dm_request_check_output(s, log, f);
+}
+
+dm_status dm_request_arrange(const dm_settings *s, dm_dataset *a, dm_dataset *b, dm_leads *leads) {
+  char name[DM_NAME];
+  if (s->gram && a->leads.count > 0)
+    return dm_hint(dm_fail(DM_E_INPUT, "%s has %d dimensions; a matrix has 2",
+                           dm_location_name(&a->at, name), a->leads.count + 2),
+                   "'%.400s[0]' names a part of it", name);
+  for (int x = 0; x < 2; x++)
+    if ((x == 0 ? a : b)->leads.count > 0 &&
+        (s->center[x] != (int)DM_NO_LINES || s->scale[x] != (int)DM_NO_LINES))
+      return dm_fail(DM_E_USAGE, "the matrices of a batch are not centered or scaled");
+  return dm_entries_arrange(a, s->op_a != (int)DM_OP_N, b, s->op_b != (int)DM_OP_N, leads);
+}
+
+dm_status dm_request_check_leads(const dm_dataset *c, const dm_leads *leads) {
+  char name[DM_NAME];
+  bool same = c->leads.count == leads->count;
+  for (int i = 0; same && i < leads->count; i++) same = c->leads.extent[i] == leads->extent[i];
+  if (same) return DM_OK;
+  return dm_fail(DM_E_INPUT, "the leading dimensions of %s are not those of the product",
+                 dm_location_name(&c->at, name));
 }
 
 /* An earlier run of the command may have named C before it was killed: only its journal is left to
@@ -205,10 +229,13 @@ dm_status dm_request_check_output(const dm_settings *s, const dm_log *log, dm_pr
   dm_problem problem;
   dm_equation equation = dm_request_equation(s);
   const dm_dataset *old_c = f->has_c ? &f->c : NULL;
+  const dm_leads leads = f->form.leads;
+  if (old_c) DM_TRY(dm_request_check_leads(old_c, &leads));
   DM_TRY(dm_problem_of(&f->a, &f->b, old_c, &equation, &problem));
   const dm_dataset inputs[] = {f->a, f->b};
   f->out = s->output;
   f->form = dm_request_form(s);
+  f->form.leads = leads;
   f->form.npy = dm_output_is_npy(&f->out);
   DM_TRY(look_for_result(s, log, f, &problem,
                          dm_output_check_appended(&f->out, "/c", s->force, inputs, 2, old_c,

@@ -53,14 +53,21 @@ dm_status dm_request_inspect_at(const dm_settings *settings, const dm_log *log,
                                 const dm_location *location, dm_dataset *dataset,
                                 dm_attributes *provenance);
 
+/* Arranges A and B, which were inspected, as SETTINGS multiply them; LEADS: C's. */
+dm_status dm_request_arrange(const dm_settings *settings, dm_dataset *a, dm_dataset *b,
+                             dm_leads *leads);
+
+/* DM_E_INPUT: C, old or to be verified, has other leading dimensions than LEADS. */
+dm_status dm_request_check_leads(const dm_dataset *c, const dm_leads *leads);
+
 /* The files of a product, as rank 0 found them. */
 typedef struct dm_product_files {
   dm_dataset a, b, c;
   bool has_c; /* beta is not 0 */
   dm_location out;
-  dm_dataset whole; /* the existing output, if it may already be the result, */
-  bool only_done;   /* and must not be replaced */
-  dm_output_form form;
+  dm_dataset whole;    /* the existing output, if it may already be the result, */
+  bool only_done;      /* and must not be replaced */
+  dm_output_form form; /* its leads are known once A and B are arranged */
 } dm_product_files;
 
 /* Inspects A and B, which OPERANDS name, and the old C, and checks the output; HAS_C must be set.

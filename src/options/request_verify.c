@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "file/entries.h"
 #include "file/tiles_look.h"
 #include "options/request.h"
 
@@ -30,6 +31,7 @@ static dm_status inspect_old_c(const dm_settings *s, const dm_log *log, const dm
                    "--c FILE.h5:/dataset names it");
   v->has_c0 = true;
   DM_TRY(dm_request_inspect_at(s, log, at, &v->c0, NULL));
+  DM_TRY(dm_request_check_leads(&v->c0, &v->c.leads));
   if (v->c0.device != v->c.device || v->c0.inode != v->c.inode ||
       strcmp(v->c0.at.dataset, v->c.at.dataset) != 0)
     return DM_OK;
@@ -58,6 +60,7 @@ static dm_status prepare(const dm_settings *s, const dm_log *log, const char *co
   dm_location old_c = {.file = ""};
   dm_verify_stated given = what_is_given(s);
   dm_problem problem;
+  dm_leads leads;
   DM_TRY(dm_request_inspect(s, log, operands[0], s->row_axes[0], &v->a, NULL));
   DM_TRY(dm_request_inspect(s, log, operands[1], s->row_axes[1], &v->b, NULL));
   DM_TRY(dm_request_inspect(s, log, operands[2], 0, &v->c, provenance));
@@ -69,6 +72,9 @@ static dm_status prepare(const dm_settings *s, const dm_log *log, const char *co
   v->allow_unchecked = s->allow_unchecked;
   v->io_threads = dm_request_io_threads(s);
   DM_TRY(dm_verify_complete(v, &given, provenance, &old_c));
+  DM_TRY(dm_entries_arrange(&v->a, v->equation.op_a != DM_OP_N, &v->b, v->equation.op_b != DM_OP_N,
+                            &leads));
+  DM_TRY(dm_request_check_leads(&v->c, &leads));
   compare_readings(log, provenance, &v->a, 'a');
   compare_readings(log, provenance, &v->b, 'b');
   DM_TRY(inspect_old_c(s, log, &old_c, v));

@@ -27,6 +27,7 @@ typedef struct dm_settings {
   bool external, virtual, filters, no_data, raw, swmr, as_column, as_row;
   int missing, stack;
   int64_t row_axes[2]; /* of A and B */
+  int64_t batch;       /* entries of A, B and C in memory, or of a plan without files */
   /* the file of C */
   dm_location output;
   bool force, append, shuffle;

@@ -327,7 +327,7 @@ static void list_readers(const rank_extent *e, dm_buffers *list) {
   const dm_problem *p = &e->plan->problem;
   const int64_t chunks[] = {
       dm_chunks_memory(p->chunk_a, dm_packed(p->m, p->k, dm_dtype_size(p->file_a))),
-      dm_chunks_memory(p->chunk_b, dm_packed(p->k, p->n, dm_dtype_size(p->file_b))),
+      dm_chunks_memory(p->chunk_b, dm_packed(dm_problem_b_rows(p), p->n, dm_dtype_size(p->file_b))),
       dm_chunks_memory(p->chunk_c, dm_packed(p->m, p->n, dm_dtype_size(p->c)))};
   if (dm_plan_in_file(p, DM_A))
     put(list, DM_BUFFER_READ_A, DM_PAGEABLE,
@@ -413,7 +413,8 @@ static void list_vectors(const rank_extent *e, dm_buffers *list) {
   if (!p->verify && !scales) return;
   const int64_t groups = e->plan->gpu ? 1 : DM_BUFFER_CHECK_GROUPS;
   const int64_t elements =
-      dm_plus(dm_times(2, dm_plus(p->n, dm_times(groups, p->k))), dm_times(12 * groups + 2, p->m));
+      dm_plus(dm_times(2, dm_plus(p->n, dm_times(groups, dm_problem_b_rows(p)))),
+              dm_times(12 * groups + 2, p->m));
   int64_t bytes = p->verify ? dm_times(elements, dm_dtype_is_complex(p->work) ? 16 : 8) : 0;
   const int64_t lines = dm_plus(p->m, dm_times(dm_compute_parts(&p->compute, p->work), p->n));
   if (scales) bytes = dm_plus(bytes, dm_times(76, lines));

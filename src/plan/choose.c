@@ -64,7 +64,7 @@ static void insert(ranking *best, const dm_plan *plan) {
 static void limits(const dm_question *q, int64_t most[3]) {
   const dm_problem *p = q->problem;
   int64_t step = q->wishes->reproducible ? DM_BORDER : 1;
-  most[0] = dm_ceil_div(p->m, step);
+  most[0] = dm_ceil_div(dm_problem_entry_rows(p), step);
   most[1] = dm_ceil_div(p->n, step);
   most[2] = q->wishes->reproducible ? 1 : dm_ceil_div(p->k, DM_PANEL_STEP);
 }
@@ -179,7 +179,7 @@ static dm_status check_problem(const dm_problem *p, int ranks) {
     return dm_fail(DM_E_BUG, "a plan for %lld x %lld x %lld on %d ranks", (long long)p->m,
                    (long long)p->n, (long long)p->k, ranks);
   DM_TRY(dm_bytes_of(p->m, p->k, 16, &bytes));
-  DM_TRY(dm_bytes_of(p->k, p->n, 16, &bytes));
+  DM_TRY(dm_bytes_of(dm_problem_b_rows(p), p->n, 16, &bytes));
   return dm_bytes_of(p->m, p->n, 16, &bytes);
 }
 

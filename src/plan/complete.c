@@ -119,7 +119,9 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
                                            .qk = 1};
   base.reproducible = wishes->reproducible;
   base.border = wishes->reproducible ? DM_BORDER : 0;
-  base.tiles_m = base.tiles_n = base.blocks = 1;
+  const bool batch = dm_problem_entries(&base.problem) > 1; /* a tile is part of one entry */
+  base.tiles_m = dm_problem_entries(&base.problem);
+  base.tiles_n = base.blocks = 1;
   base.overlap = !wishes->no_overlap;
   base.gpu = question->machine->gpu;
   /* GPUs multiply residues of numbers scaled by maxima over all of A and B. */
@@ -136,7 +138,7 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
   double least = INFINITY;
   if (count == 0) return DM_UNREACHABLE;
   *plan = variants[0];
-  for (int i = 0; i < count && wishes->tiles_m == 0; i++) {
+  for (int i = 0; i < count && wishes->tiles_m == 0 && !batch; i++) {
     if (dm_plan_choose_width(question, &variants[i])) {
       *plan = variants[i];
       if (dm_plan_in_file(&base.problem, DM_C) && wishes->tile_seconds > 0)
@@ -156,6 +158,7 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
       (dm_plan_cut(question, &cut) || least == INFINITY ||
        dm_plan_pressure(&cut, question->machine) < least))
     *plan = cut;
+  if (batch && !question->in_tiles) return DM_TOO_LARGE;
   return dm_plan_pressure(plan, question->machine) <= 1 ? DM_COMPLETE : DM_TOO_LARGE;
 }
 
@@ -168,8 +171,10 @@ void dm_plan_finish(const dm_question *question, dm_plan *plan) {
   plan->received_words = volume.most_words;
   plan->received_bytes_total = volume.total_bytes;
   plan->between_nodes_bytes = volume.between_nodes;
-  plan->bound_words = dm_bound_words(p->m, p->n, p->k, dm_plan_used(plan),
-                                     (double)memory / (double)dm_dtype_size(p->work));
+  plan->bound_words = 0; /* the entries of a batch need not exchange anything */
+  if (dm_problem_entries(p) == 1)
+    plan->bound_words = dm_bound_words(p->m, p->n, p->k, dm_plan_used(plan),
+                                       (double)memory / (double)dm_dtype_size(p->work));
   plan->host_bytes = need.total[DM_HOST];
   plan->device_bytes = need.total[DM_DEVICE];
   plan->disk_bytes =
@@ -188,7 +193,9 @@ void dm_plan_finish(const dm_question *question, dm_plan *plan) {
           dm_plan_read_words(plan, (dm_matrix)x) + dm_plan_words_ahead(plan, (dm_matrix)x);
   const bool all = dm_plan_all_in_files(p);
   if (all)
-    plan->file_bound_words = dm_bound_file_words(p->m, p->n, p->k, machine->host_bytes ? words : 0);
+    plan->file_bound_words =
+        (double)dm_problem_entries(p) *
+        dm_bound_file_words(dm_problem_entry_rows(p), p->n, p->k, machine->host_bytes ? words : 0);
   if (!p->reads_c || !dm_plan_in_file(p, DM_OLD)) return;
   plan->file_words += c;
   if (all) plan->file_bound_words += c;

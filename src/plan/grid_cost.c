@@ -359,7 +359,7 @@ static double read_once_seconds(const dm_problem *p, const dm_machine *machine, 
   if (dm_plan_in_file(p, DM_A))
     bytes += (double)p->m * (double)p->k * (double)dm_dtype_size(p->file_a);
   if (dm_plan_in_file(p, DM_B))
-    bytes += (double)p->k * (double)p->n * (double)dm_dtype_size(p->file_b);
+    bytes += (double)dm_problem_b_rows(p) * (double)p->n * (double)dm_dtype_size(p->file_b);
   if (dm_counts_runs(machine)) bytes = dm_run_floor(p, pm, pn);
   if (p->reads_c && dm_plan_in_file(p, DM_OLD))
     bytes += (double)p->m * (double)p->n * (double)dm_dtype_size(p->c);
@@ -375,7 +375,7 @@ static double counted_words(const dm_plan *plan, dm_matrix matrix) {
 /* How often A and B are read again, on average over their elements. */
 static double times_again(const dm_plan *plan) {
   const dm_problem *p = &plan->problem;
-  const double once = ((double)p->m + (double)p->n) * (double)p->k;
+  const double once = (double)p->m * (double)p->k + (double)p->n * (double)dm_problem_b_rows(p);
   if (!dm_plan_streams(plan)) return 0;
   return (counted_words(plan, DM_A) + counted_words(plan, DM_B)) / once - 1;
 }
@@ -400,7 +400,7 @@ double dm_grid_floor(const dm_problem *p, const dm_machine *machine, int pm, int
   const double rows = ceil((double)p->m / pm), cols = ceil((double)p->n / pn);
   const double depth = (double)p->k / pk, r = machine->ranks_per_node;
   const double a = rows * depth * (double)dm_dtype_size(p->work);
-  const double b = cols * depth * (double)dm_dtype_size(p->work);
+  const double b = cols * depth * (double)dm_dtype_size(p->work) * (double)dm_problem_entries(p);
   const double c = rows * cols * (double)dm_dtype_size(p->accumulator);
   double rate = dm_machine_flops(machine, &p->compute, p->work);
   double gemm = (dm_dtype_is_complex(p->work) ? 8 : 2) * rows * cols * depth / rate;

@@ -29,7 +29,7 @@ uint64_t dm_plan_hash(const dm_plan *plan) {
   const int64_t kernel = (int64_t)XXH3_64bits(plan->kernel, strlen(plan->kernel));
   /* clang-format off */
   const int64_t fields[] = {
-      p->m, p->n, p->k, p->file_a, p->file_b, p->work, p->accumulator, p->c, compute, p->reads_c,
+      p->m, p->n, p->k, p->batch, p->file_a, p->file_b, p->work, p->accumulator, p->c, compute, p->reads_c,
       p->scales, p->home[DM_A], p->home[DM_B], p->home[DM_C], p->home[DM_OLD], p->verify, p->op_a, p->op_b, p->chunk_a, p->chunk_b, p->chunk_c,
       plan->ranks, plan->pm, plan->pn, plan->pk, plan->qm, plan->qn, plan->qk, plan->kb, plan->ramp[0],
       plan->ramp[1], plan->panels, plan->slots, plan->border, plan->tiles_m, plan->tiles_n,
@@ -39,6 +39,13 @@ uint64_t dm_plan_hash(const dm_plan *plan) {
       plan->b, plan->host_bytes, plan->device_bytes, plan->disk_bytes, kernel};
   /* clang-format on */
   return XXH3_64bits(fields, sizeof fields);
+}
+
+const char *dm_problem_batch_text(const dm_problem *problem, char text[32]) {
+  text[0] = '\0';
+  if (dm_problem_entries(problem) > 1)
+    snprintf(text, 32, " batch=%lld", (long long)dm_problem_entries(problem));
+  return text;
 }
 
 void dm_plan_ramp_text(const dm_plan *plan, char text[32]) {

@@ -11,6 +11,9 @@ uint64_t dm_plan_hash(const dm_plan *plan);
  * model. */
 void dm_plan_recipe(const dm_plan *plan, char text[DM_RECIPE]);
 
+/* " batch=20", or "" for a single product. */
+const char *dm_problem_batch_text(const dm_problem *problem, char text[32]);
+
 /* "512,4096": the widths of the ramp-up panels of each layer; empty without any. */
 void dm_plan_ramp_text(const dm_plan *plan, char text[32]);
 

@@ -149,11 +149,21 @@ static void try_tiles(search *s, dm_plan *plan) {
     consider(s, plan);
     return;
   }
-  int rows = counts_up_to(most_tiles(plan, plan->problem.m, plan->pm), down);
+  const int64_t entries = dm_problem_entries(&plan->problem);
+  if (entries > 1) { /* finer tiles are needed only if a whole entry does not fit */
+    plan->tiles_m = entries;
+    plan->tiles_n = 1;
+    plan->down = false;
+    plan->held_a = plan->held_b = 0;
+    const double least = s->least;
+    consider(s, plan);
+    if (s->least < least || dm_plan_pressure(plan, s->question->machine) <= 1) return;
+  }
+  int rows = counts_up_to(most_tiles(plan, dm_problem_entry_rows(&plan->problem), plan->pm), down);
   int cols = counts_up_to(most_tiles(plan, plan->problem.n, plan->pn), across);
   for (int i = 0; i < rows; i++)
     for (int order = 0; order < 2; order++) {
-      plan->tiles_m = down[i];
+      plan->tiles_m = entries * down[i];
       plan->down = order;
       try_columns(s, plan, across, cols);
     }

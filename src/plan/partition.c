@@ -55,16 +55,38 @@ int64_t dm_plan_tiles(const dm_plan *plan) {
   return plan->tiles_m * plan->tiles_n;
 }
 
+/* Rows of tiles in an entry. */
+static int64_t tiles_down(const dm_plan *plan) {
+  return plan->tiles_m / dm_problem_entries(&plan->problem);
+}
+
 int64_t dm_plan_line(const dm_plan *plan) {
-  return plan->down ? plan->tiles_m : plan->tiles_n;
+  return plan->down ? tiles_down(plan) : plan->tiles_n;
+}
+
+int64_t dm_plan_entry_tiles(const dm_plan *plan) {
+  return tiles_down(plan) * plan->tiles_n;
+}
+
+int64_t dm_plan_entry(const dm_plan *plan, int64_t t) {
+  return t / dm_plan_entry_tiles(plan);
+}
+
+int64_t dm_plan_b_origin(const dm_plan *plan, int64_t t) {
+  return dm_plan_entry(plan, t) * plan->problem.k;
 }
 
 dm_tile dm_plan_tile(const dm_plan *plan, int64_t t) {
-  const int64_t length = dm_plan_line(plan), slow = t / length, at = t % length;
+  const int64_t entry = dm_plan_entry(plan, t), within = t - entry * dm_plan_entry_tiles(plan);
+  const int64_t length = dm_plan_line(plan), slow = within / length, at = within % length;
   const int64_t fast = slow % 2 ? length - 1 - at : at;
-  dm_tile tile = {.r = plan->down ? fast : slow, .c = plan->down ? slow : fast};
-  tile.rows = dm_split(plan->problem.m, plan->tiles_m, tile.r, step_of(plan));
-  tile.cols = dm_split(plan->problem.n, plan->tiles_n, tile.c, step_of(plan));
+  const int64_t r = plan->down ? fast : slow, c = plan->down ? slow : fast;
+  const int64_t height = dm_problem_entry_rows(&plan->problem), down = tiles_down(plan);
+  dm_tile tile = {.r = entry * down + r, .c = c};
+  tile.rows = dm_split(height, down, r, step_of(plan));
+  tile.rows.begin += entry * height;
+  tile.rows.end += entry * height;
+  tile.cols = dm_split(plan->problem.n, plan->tiles_n, c, step_of(plan));
   return tile;
 }
 

@@ -23,7 +23,8 @@ int dm_plan_used(const dm_plan *plan); /* pm*pn*pk */
 
 /* Tiles are cut from the whole C, whatever the grid. They are computed in snake order, to the right
  * in one row of tiles and to the left in the next (or down and up: plan->down), so that from tile
- * to tile either the rows of A or the columns of B stay. */
+ * to tile either the rows of A or the columns of B stay. The entries of a batch follow each other:
+ * each is cut and ordered like a whole C, and tiles_m counts the rows of tiles of all. */
 typedef struct dm_tile {
   int64_t r, c; /* row and column of the tile */
   dm_range rows, cols;
@@ -37,6 +38,12 @@ dm_tile dm_plan_tile(const dm_plan *plan, int64_t t);
 
 /* The place in that order of the tile in row R and column C of tiles. */
 int64_t dm_plan_tile_at(const dm_plan *plan, int64_t r, int64_t c);
+
+/* Tiles of one entry of a batch; the entry that tile T belongs to, and the first row of its op(B)
+ * among those of all entries. */
+int64_t dm_plan_entry_tiles(const dm_plan *plan);
+int64_t dm_plan_entry(const dm_plan *plan, int64_t t);
+int64_t dm_plan_b_origin(const dm_plan *plan, int64_t t);
 
 /* Ranges of tile T; tile 0 has the largest. */
 dm_range dm_plan_rows(const dm_plan *plan, int64_t t, int i);           /* rows of C(i, .) */

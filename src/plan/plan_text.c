@@ -39,9 +39,12 @@ static void write_matrix(const char *name, int64_t rows, int64_t cols, dm_dtype 
 
 static void write_problem(const dm_problem *p, FILE *out) {
   fprintf(out, "Problem%s\n", dm_plan_has_files(p) ? "" : " (in memory, without files)");
-  write_matrix("A", p->m, p->k, p->file_a, out);
+  const int64_t m = dm_problem_entry_rows(p);
+  if (dm_problem_entries(p) > 1)
+    fprintf(out, "  %lld products, each of\n", (long long)dm_problem_entries(p));
+  write_matrix("A", m, p->k, p->file_a, out);
   write_matrix("B", p->k, p->n, p->file_b, out);
-  write_matrix("C", p->m, p->n, p->c, out);
+  write_matrix("C", m, p->n, p->c, out);
   fprintf(out, "  multiplied in %s, summed in %s%s%s\n\n",
           dm_compute_products(&p->compute, p->work), dm_dtype_name(p->accumulator),
           p->reads_c ? ", old C added" : "", p->verify ? ", verified" : "");

@@ -1,7 +1,10 @@
 /* problem: the product C = alpha op(A) op(B) + beta C, as the planner sees it.
  *
  * op(A) is m x k, op(B) is k x n, C is m x n; reading the files applies the ops, so all other code
- * sees only op(A) and op(B). */
+ * sees only op(A) and op(B).
+ *
+ * A batch is a run of such products, its entries, of one shape: their op(A)s are one below the
+ * other in an m x k matrix, their op(B)s in one of batch * k x n, their Cs in C. */
 #ifndef DM_PLAN_PROBLEM_H
 #define DM_PLAN_PROBLEM_H
 
@@ -29,6 +32,7 @@ typedef enum dm_symmetry { DM_NO_SYMMETRY, DM_SYMMETRIC, DM_HERMITIAN } dm_symme
 
 typedef struct dm_problem {
   int64_t m, n, k;
+  int64_t batch;           /* entries, which divide m; 0: one */
   dm_symmetry symmetry;    /* stated: only one half of C is computed (plan/triangle.h) */
   bool no_k;               /* k is 0 and stands here as 1, for a column of zeros: C is beta C0 */
   dm_dtype file_a, file_b; /* types in the files */
@@ -51,6 +55,20 @@ typedef struct dm_problem {
 /* The same home for all. */
 static inline void dm_problem_set_home(dm_problem *problem, dm_home home) {
   for (int x = 0; x < DM_HOMES; x++) problem->home[x] = home;
+}
+
+static inline int64_t dm_problem_entries(const dm_problem *problem) {
+  return problem->batch > 1 ? problem->batch : 1;
+}
+
+/* Rows of op(A) and C in an entry. */
+static inline int64_t dm_problem_entry_rows(const dm_problem *problem) {
+  return problem->m / dm_problem_entries(problem);
+}
+
+/* Rows of all op(B)s. */
+static inline int64_t dm_problem_b_rows(const dm_problem *problem) {
+  return problem->k * dm_problem_entries(problem);
 }
 
 enum { DM_RAMP = 2 };

@@ -101,10 +101,11 @@ static double least_factor(int64_t chunk, double row, double size, double parts)
 
 double dm_run_floor(const dm_problem *p, int pm, int pn) {
   const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
+  const double depth = (double)dm_problem_b_rows(p);
   const double a = (double)dm_dtype_size(p->file_a), b = (double)dm_dtype_size(p->file_b);
   const double cuts_a = p->op_a == DM_OP_N ? 1 : (double)pm * pn; /* along k: panels may be wide */
   const double cuts_b = p->op_b == DM_OP_N ? pn : 1;
   const double of_a = m * k * a * least_factor(p->chunk_a, m, a, cuts_a);
-  const double of_b = k * n * b * least_factor(p->chunk_b, n, b, cuts_b);
+  const double of_b = depth * n * b * least_factor(p->chunk_b, n, b, cuts_b);
   return (dm_plan_in_file(p, DM_A) ? of_a : 0) + (dm_plan_in_file(p, DM_B) ? of_b : 0);
 }

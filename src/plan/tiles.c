@@ -13,7 +13,12 @@ static bool is_slow(const dm_plan *plan, dm_matrix matrix) {
 
 static int64_t band_of(const dm_plan *plan, dm_matrix matrix, int64_t t) {
   dm_tile tile = dm_plan_tile(plan, t);
-  return matrix == DM_A ? tile.r : tile.c;
+  return matrix == DM_A ? tile.r : dm_plan_entry(plan, t) * plan->tiles_n + tile.c;
+}
+
+/* Bands of all entries. */
+static int64_t bands(const dm_plan *plan, dm_matrix matrix) {
+  return matrix == DM_A ? plan->tiles_m : plan->tiles_n * dm_problem_entries(&plan->problem);
 }
 
 static double area_of(dm_tile tile) {
@@ -50,8 +55,7 @@ int64_t dm_plan_held(const dm_plan *plan, dm_matrix matrix) {
 }
 
 int64_t dm_plan_places(const dm_plan *plan, dm_matrix matrix, int64_t layer) {
-  if (dm_plan_residence(plan, matrix) != DM_IN_FILE)
-    return (matrix == DM_A ? plan->tiles_m : plan->tiles_n) * layer;
+  if (dm_plan_residence(plan, matrix) != DM_IN_FILE) return bands(plan, matrix) * layer;
   int64_t held = dm_min(dm_plan_held(plan, matrix), layer);
   return held + (held < layer ? plan->reads : 0);
 }
@@ -71,10 +75,12 @@ int64_t dm_plan_place_of(const dm_plan *plan, dm_matrix matrix, int64_t layer, i
 /* The last tile before T with the same band among those that this run computes. */
 static int64_t band_before(const dm_plan *plan, dm_matrix matrix, int64_t t) {
   const int64_t length = dm_plan_line(plan);
-  do
-    t = is_slow(plan, matrix) ? (t % length > 0 ? t - 1 : -1)
-                              : t - 2 * (t % length) - 1; /* in the previous line */
-  while (t >= 0 && dm_plan_todo_place(plan, t) < 0);
+  const int64_t first = dm_plan_entry(plan, t) * dm_plan_entry_tiles(plan);
+  do {
+    const int64_t at = (t - first) % length;
+    t = is_slow(plan, matrix) ? (at > 0 ? t - 1 : -1) : t - 2 * at - 1; /* in the previous line */
+    if (t < first) return -1;
+  } while (dm_plan_todo_place(plan, t) < 0);
   return t;
 }
 
@@ -90,13 +96,14 @@ bool dm_plan_is_first(const dm_plan *plan, dm_matrix matrix, int64_t t) {
 }
 
 bool dm_plan_is_last(const dm_plan *plan, dm_matrix matrix, int64_t t) {
-  const int64_t length = dm_plan_line(plan), tiles = dm_plan_tiles(plan);
+  const int64_t length = dm_plan_line(plan), tiles = dm_plan_entry_tiles(plan);
+  const int64_t first = dm_plan_entry(plan, t) * tiles;
   do {
-    const int64_t left = length - 1 - t % length;
+    const int64_t left = length - 1 - (t - first) % length;
     if (is_slow(plan, matrix) && left == 0) return true;
     t += is_slow(plan, matrix) ? 1 : 2 * left + 1; /* in the next line */
-  } while (t < tiles && dm_plan_todo_place(plan, t) < 0);
-  return t >= tiles;
+  } while (t < first + tiles && dm_plan_todo_place(plan, t) < 0);
+  return t >= first + tiles;
 }
 
 int64_t dm_plan_replaces(const dm_plan *plan, dm_matrix matrix, int64_t layer, int64_t t,
@@ -111,17 +118,18 @@ int64_t dm_plan_replaces(const dm_plan *plan, dm_matrix matrix, int64_t layer, i
 
 double dm_plan_read_words(const dm_plan *plan, dm_matrix matrix) {
   const dm_problem *p = &plan->problem;
-  const double k = (double)p->k, band = matrix == DM_A ? (double)p->m : (double)p->n;
-  if (dm_plan_residence(plan, matrix) != DM_IN_FILE) return band * k;
+  const double elements =
+      matrix == DM_A ? (double)p->m * (double)p->k : (double)dm_problem_b_rows(p) * (double)p->n;
+  if (dm_plan_residence(plan, matrix) != DM_IN_FILE) return elements;
   const int64_t layer = dm_max(1, dm_range_size(dm_plan_layer(plan, 0)));
-  const double lines = (double)(dm_plan_tiles(plan) / dm_plan_line(plan));
+  const double lines = (double)(dm_plan_entry_tiles(plan) / dm_plan_line(plan));
   const double held = (double)dm_min(dm_plan_held(plan, matrix), layer) / (double)layer;
   /* each line of tiles starts with the last band of the previous one */
   const bool half = p->symmetry != DM_NO_SYMMETRY; /* only tiles on and below the diagonal */
   const double all = is_slow(plan, matrix) ? (double)dm_plan_line(plan) : lines;
   const double again = half ? (all + 1) / 2 : all;
   const double kept = is_slow(plan, matrix) ? 1 : lines - (lines - 1) / (double)dm_plan_line(plan);
-  return band * k * (held * kept + (1 - held) * again);
+  return elements * (held * kept + (1 - held) * again);
 }
 
 dm_status dm_todo_new(int64_t tiles, const bool *there, dm_todo **todo) {

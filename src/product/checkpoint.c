@@ -172,7 +172,8 @@ static dm_status notes_record(dm_checkpoint *c) {
 static dm_status start_afresh(dm_checkpoint *c, const dm_problem *p) {
   const bool old = c->journal && dm_journal_existed(c->journal); /* left by an unfinished start */
   if (old) DM_TRY(dm_journal_clear(c->journal));
-  DM_TRY(dm_output_create_early(&c->multiply->out, p->c, p->m, p->n, &c->file, &c->reservation));
+  DM_TRY(dm_output_create_early(&c->multiply->out, p->c, p->m, p->n, &c->multiply->form.leads,
+                                &c->file, &c->reservation));
   c->created = true;
   return DM_OK;
 }
@@ -272,8 +273,8 @@ static dm_status take_up(dm_checkpoint *c) {
     if ((t = dm_recorded_tile(c, &records[i], t + 1)) < 0)
       return dm_fail(DM_E_IO, "%s cannot be resumed: C is divided into different tiles",
                      c->multiply->out.file);
-  DM_TRY(dm_output_reopen(&c->multiply->out, p->c, p->m, p->n, c->found.offset, c->found.id,
-                          &c->file, &there));
+  DM_TRY(dm_output_reopen(&c->multiply->out, p->c, p->m, p->n, &c->multiply->form.leads,
+                          c->found.offset, c->found.id, &c->file, &there));
   if (!there) c->found.records = 0;
   return DM_OK;
 }

@@ -52,6 +52,7 @@ static dm_status add_problem(dm_attributes *list, const dm_problem *p) {
   DM_TRY(add_number(list, "m", p->m));
   DM_TRY(add_number(list, "n", p->n));
   DM_TRY(add_number(list, "k", p->k));
+  if (p->batch > 1) DM_TRY(add_number(list, "batch", p->batch));
   DM_TRY(dm_attributes_add(list, "products_in", "%s",
                            p->fastest ? "fastest" : dm_compute_products(&p->compute, p->work)));
   DM_TRY(dm_attributes_add(list, "sums_in", "%s", dm_dtype_name(p->accumulator)));

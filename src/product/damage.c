@@ -41,8 +41,9 @@ static dm_status list_groups(const dm_plan *plan, groups *g) {
 
 static bool fits(const dm_run *run, const dm_problem *p, int64_t count) {
   const double wide = dm_dtype_is_complex(p->work) ? 2.0 : 1.0;
-  const double each = (wide + 1.0) * ((double)p->n + DM_CHECK_GROUPS * (double)p->k) +
-                      (DM_CHECK_GROUPS * (6.0 * wide + 6.0) + wide + 2.0) * (double)p->m;
+  const double each =
+      (wide + 1.0) * ((double)p->n + DM_CHECK_GROUPS * (double)dm_problem_b_rows(p)) +
+      (DM_CHECK_GROUPS * (6.0 * wide + 6.0) + wide + 2.0) * (double)p->m;
   return (double)count * each * sizeof(double) * run->local_ranks <=
          most_memory * (double)dm_memory_available();
 }

@@ -47,8 +47,9 @@ dm_status dm_distribution_ranks(dm_distribution *of) {
 
 dm_extent dm_tile_extent(const dm_plan *plan, int matrix, int64_t tile) {
   const dm_tile t = dm_plan_tile(plan, tile);
-  const dm_range k = {0, plan->problem.k};
-  return (dm_extent){matrix == DM_B ? k : t.rows, matrix == DM_A ? k : t.cols};
+  const int64_t origin = dm_plan_b_origin(plan, tile);
+  const dm_range k = {0, plan->problem.k}, of_b = {origin, origin + k.end};
+  return (dm_extent){matrix == DM_B ? of_b : t.rows, matrix == DM_A ? k : t.cols};
 }
 
 /* A's rows are divided among the ranks of a grid row, C's among the layers: COUNT parts of each of

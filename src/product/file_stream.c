@@ -6,15 +6,17 @@
 #include "core/checked.h"
 #include "file/file_queue.h"
 #include "plan/buffers.h"
+#include "plan/partition.h"
 
 enum { STRIP = 64 << 20 }; /* bytes of a matrix in memory at a time */
 
 dm_status dm_file_stream(dm_run *run, int threads, const dm_dataset *dataset, dm_range rows,
-                         const dm_reading *how, dm_part_taker *take, void *context,
+                         dm_range cols, const dm_reading *how, dm_part_taker *take, void *context,
                          int64_t missing[2]) {
   if (dm_dataset_is_empty(dataset)) return DM_OK; /* it adds nothing to any sum */
   int64_t row_bytes, bytes;
-  DM_TRY(dm_bytes_of(dataset->cols, 1, dm_dtype_size(how->work), &row_bytes));
+  const int64_t width = dm_range_size(cols);
+  DM_TRY(dm_bytes_of(width, 1, dm_dtype_size(how->work), &row_bytes));
   int64_t height = dm_min(dm_max(1, STRIP / row_bytes), dm_max(1, dm_range_size(rows)));
   DM_TRY(dm_bytes_of(height, 1, row_bytes, &bytes));
   void *strip;
@@ -33,10 +35,10 @@ dm_status dm_file_stream(dm_run *run, int threads, const dm_dataset *dataset, dm
   for (int64_t row = rows.begin; row < rows.end && !status; row += height) {
     int64_t count = dm_min(height, rows.end - row);
     bool turned = how->op != DM_OP_N;
-    dm_view part = turned ? dm_view_row_major(strip, how->work, dataset->cols, count)
-                          : dm_view_row_major(strip, how->work, count, dataset->cols);
+    dm_view part = turned ? dm_view_row_major(strip, how->work, width, count)
+                          : dm_view_row_major(strip, how->work, count, width);
     dm_view target = turned ? dm_view_transpose(part) : part;
-    status = dm_reader_read(reader, row, 0, &target, 1, how->op == DM_OP_C);
+    status = dm_reader_read(reader, row, cols.begin, &target, 1, how->op == DM_OP_C);
     if (!status) status = take(context, part, turned ? 0 : row, turned ? row : 0);
   }
   dm_file_queue_close(ahead);

@@ -16,11 +16,11 @@ typedef struct dm_reading {
   dm_dtype as, work;
 } dm_reading;
 
-/* Passes ROWS of DATASET to TAKE, read on THREADS threads (negative: as many as help); parts are
- * cut alike whatever the number of ranks. MISSING (or NULL): the number of missing values met, and
- * the place of the first. */
+/* Passes columns COLS of ROWS of DATASET to TAKE, its first column as column 0, read on THREADS
+ * threads (negative: as many as help); parts are cut alike whatever the number of ranks. MISSING
+ * (or NULL): the number of missing values met, and the place of the first. */
 dm_status dm_file_stream(dm_run *run, int threads, const dm_dataset *dataset, dm_range rows,
-                         const dm_reading *how, dm_part_taker *take, void *context,
+                         dm_range cols, const dm_reading *how, dm_part_taker *take, void *context,
                          int64_t missing[2]);
 
 #endif

@@ -28,9 +28,9 @@ typedef struct product {
 static bool is_plain(const dm_multiply *m) {
   const dm_wishes *w = &m->engine.wishes;
   return strcmp(m->engine.kernel, "auto") == 0 && !m->verify_files && !w->reproducible &&
-         !m->equation.own && !m->equation.symmetric && w->pm == 0 && w->panel == 0 &&
-         w->tiles_m == 0 && m->engine.memory_host == 0 && m->engine.memory_device == 0 &&
-         m->engine.fill == 0;
+         !m->equation.own && !m->equation.symmetric && m->a.batch <= 1 && w->pm == 0 &&
+         w->panel == 0 && w->tiles_m == 0 && m->engine.memory_host == 0 &&
+         m->engine.memory_device == 0 && m->engine.fill == 0;
 }
 
 static bool is_one_memory(const dm_multiply *m, int ranks) {

@@ -134,11 +134,10 @@ void dm_info_listing(const dm_location *at, const dm_listing *listing, dm_record
 
 dm_status dm_info_dataset(const dm_dataset *dataset, const dm_attributes *provenance,
                           dm_record *record) {
-  char layout[200], name[DM_NAME];
+  char layout[200], name[DM_NAME], shape[DM_SHAPE_TEXT];
   dm_io_describe(dataset, layout, sizeof layout);
   dm_record_text(record, "dataset.name", "dataset", "%s", dm_location_name(&dataset->at, name));
-  dm_record_text(record, "dataset.shape", "shape", "%lld x %lld", (long long)dataset->rows,
-                 (long long)dataset->cols);
+  dm_record_text(record, "dataset.shape", "shape", "%s", dm_dataset_text(dataset, shape));
   dm_record_integer(record, "dataset.rows", NULL, DM_SHOWN_PLAIN, dataset->rows);
   dm_record_integer(record, "dataset.cols", NULL, DM_SHOWN_PLAIN, dataset->cols);
   dm_record_text(record, "dataset.type", "type", "%s%s", dm_dtype_name(dataset->dtype),

@@ -142,8 +142,8 @@ static dm_status take_groups(dm_run *run, int io_threads, const dm_dataset *data
   dm_status status = DM_OK;
   for (int64_t g = mine.begin; g < mine.end && !status; g++) {
     t.group = group_of(all, (int)g);
-    status = dm_file_stream(run, io_threads, dataset, dm_split(dataset->rows, GROUPS, g, 1), &how,
-                            take_strip, &t, NULL);
+    status = dm_file_stream(run, io_threads, dataset, dm_split(dataset->rows, GROUPS, g, 1),
+                            (dm_range){0, dataset->cols}, &how, take_strip, &t, NULL);
   }
   dm_crew_free(t.crew);
   return status;

@@ -21,7 +21,8 @@
 static int64_t read_memory(const dm_problem *p) {
   const int64_t kept =
       dm_plus(dm_chunks_kept(p->chunk_a, dm_packed(p->m, p->k, dm_dtype_size(p->file_a))),
-              dm_plus(dm_chunks_kept(p->chunk_b, dm_packed(p->k, p->n, dm_dtype_size(p->file_b))),
+              dm_plus(dm_chunks_kept(p->chunk_b, dm_packed(dm_problem_b_rows(p), p->n,
+                                                           dm_dtype_size(p->file_b))),
                       dm_chunks_kept(p->chunk_c, dm_packed(p->m, p->n, dm_dtype_size(p->c)))));
   return dm_max(DM_READ_MEMORY, kept);
 }
@@ -174,7 +175,7 @@ static dm_status judge_files(dm_job *j, bool scaled, dm_verdict *verdict) {
   const dm_problem *p = &j->setup.plan.problem;
   dm_verify verify;
   DM_TRY(files_of(j, &verify));
-  return scaled ? dm_verify_scaled(j->run, &verify, p, verdict)
+  return scaled ? dm_verify_each_entry(j->run, &verify, p, dm_verify_scaled, verdict)
                 : dm_verify_residual(j->run, &verify, p, verdict);
 }
 

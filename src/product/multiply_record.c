@@ -1,4 +1,5 @@
 #include "product/multiply_record.h"
+#include "plan/identity.h"
 
 #include <math.h>
 
@@ -6,6 +7,7 @@
 #include "core/units.h"
 #include "engine/phases.h"
 #include "file/inspect.h"
+#include "plan/identity.h"
 #include "product/moments.h"
 #include "product/provenance.h"
 #include "run/facts.h"
@@ -19,16 +21,16 @@ static void record_files(const dm_multiplied *done, dm_record *record) {
   const char *const paths[] = {"files.a", "files.b"}, *const labels[] = {"A", "B"};
   for (int i = 0; i < 2; i++) {
     const dm_dataset *d = inputs[i];
-    char layout[160], name[DM_NAME];
+    char layout[160], name[DM_NAME], shape[DM_SHAPE_TEXT];
+    dm_dataset_text(d, shape);
     if (done->multiply->in_memory[i]) {
-      dm_record_text(record, paths[i], labels[i], "in memory, %lld x %lld %s", (long long)d->rows,
-                     (long long)d->cols, dm_dtype_name(d->dtype));
+      dm_record_text(record, paths[i], labels[i], "in memory, %s %s", shape,
+                     dm_dtype_name(d->dtype));
       continue;
     }
     dm_io_describe(d, layout, sizeof layout);
-    dm_record_text(record, paths[i], labels[i], "%s, %lld x %lld %s, %s",
-                   dm_location_name(&d->at, name), (long long)d->rows, (long long)d->cols,
-                   dm_dtype_name(d->dtype), layout);
+    dm_record_text(record, paths[i], labels[i], "%s, %s %s, %s", dm_location_name(&d->at, name),
+                   shape, dm_dtype_name(d->dtype), layout);
     dm_facts_file_system(i == 0 ? "a" : "b", d->at.file, record);
   }
   dm_provenance_record(
@@ -94,12 +96,13 @@ void dm_multiply_record(const dm_multiplied *done, dm_record *record) {
     dm_record_real(record, "times.repeated_s", "before the repair", DM_SHOWN_SECONDS,
                    done->repeated);
   dm_record_flag(record, "verification.read_back", NULL, done->read_back);
-  char seed[DM_SEED_TEXT] = "";
+  char seed[DM_SEED_TEXT] = "", batch[32];
   if (verdict) dm_verdict_seed(verdict, seed);
   dm_record_summary(record,
-                    "damier: multiply m=%lld n=%lld k=%lld dtype=%s ranks=%d time_s=%.3f "
+                    "damier: multiply m=%lld n=%lld k=%lld%s dtype=%s ranks=%d time_s=%.3f "
                     "multiply_s=%.3f tflops=%.4g residual=%.2g%s%s %s",
-                    (long long)p->m, (long long)p->n, p->no_k ? 0LL : (long long)p->k,
+                    (long long)dm_problem_entry_rows(p), (long long)p->n,
+                    p->no_k ? 0LL : (long long)p->k, dm_problem_batch_text(p, batch),
                     dm_dtype_name(p->work), done->run->ranks, done->seconds,
                     worst->multiply + worst->reduce, dm_phases_flops(worst, plan) * 1e-12,
                     verdict ? verdict->residual : 0.0, seed[0] ? " seed=" : "", seed,
@@ -108,12 +111,13 @@ void dm_multiply_record(const dm_multiplied *done, dm_record *record) {
 
 void dm_multiply_record_done(const dm_run *run, const dm_multiply *m, const dm_problem *p,
                              dm_record *record) {
-  char name[DM_NAME];
+  char name[DM_NAME], batch[32];
   dm_log_line(&run->log, DM_LOG_NOTE,
               "%s is already the result of this command: nothing was multiplied", m->out.file);
   dm_record_text(record, "files.c", "C", "%s, made by an earlier run",
                  dm_location_name(&m->out, name));
-  dm_record_summary(record, "damier: multiply m=%lld n=%lld k=%lld dtype=%s ranks=%d DONE",
-                    (long long)p->m, (long long)p->n, p->no_k ? 0LL : (long long)p->k,
+  dm_record_summary(record, "damier: multiply m=%lld n=%lld k=%lld%s dtype=%s ranks=%d DONE",
+                    (long long)dm_problem_entry_rows(p), (long long)p->n,
+                    p->no_k ? 0LL : (long long)p->k, dm_problem_batch_text(p, batch),
                     dm_dtype_name(p->work), run->ranks);
 }

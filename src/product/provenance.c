@@ -14,12 +14,12 @@ const char *dm_op_name(dm_op op) {
 }
 
 static dm_status add_dataset(dm_attributes *list, const char *name, const dm_dataset *dataset) {
-  char at[DM_NAME];
+  char at[DM_NAME], shape[DM_SHAPE_TEXT];
   DM_TRY(dm_attributes_add(list, name, "%s", dm_location_name(&dataset->at, at)));
   char about[DM_ATTRIBUTE_NAME];
   snprintf(about, sizeof about, "%s_matrix", name);
-  DM_TRY(dm_attributes_add(list, about, "%lld x %lld %s", (long long)dataset->rows,
-                           (long long)dataset->cols, dm_dtype_name(dataset->dtype)));
+  DM_TRY(dm_attributes_add(list, about, "%s %s", dm_dataset_text(dataset, shape),
+                           dm_dtype_name(dataset->dtype)));
   char meaning[DM_MEANING_TEXT + 64];
   dm_io_describe_meaning(dataset, meaning, sizeof meaning);
   if (!meaning[0]) return DM_OK;

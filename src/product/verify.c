@@ -12,6 +12,7 @@
 #include "core/copy.h"
 #include "core/units.h"
 #include "file/read.h"
+#include "plan/identity.h"
 #include "plan/partition.h"
 #include "product/file_stream.h"
 #include "product/moments.h"
@@ -20,12 +21,36 @@
 
 /* ---- a matrix in a file ---- */
 
+/* The part of DATASET that is op(X) of the entry to be passed. */
+static dm_extent extent_of(const dm_dataset *dataset, dm_op op, const dm_verify *v) {
+  dm_extent all = {{0, dataset->rows}, {0, dataset->cols}};
+  dm_range *along = op == DM_OP_N ? &all.rows : &all.cols;
+  if (v && v->entries > 1) *along = dm_split(along->end, v->entries, v->entry, 1);
+  return all;
+}
+
+/* Numbers rows from FIRST on. */
+typedef struct renumbering {
+  dm_part_taker *take;
+  void *context;
+  int64_t first;
+} renumbering;
+
+static dm_status take_renumbered(void *context, dm_view part, int64_t row, int64_t col) {
+  const renumbering *r = context;
+  return r->take(r->context, part, row - r->first, col);
+}
+
 /* This rank's part of its rows. */
-static dm_status stream_file(dm_run *run, int threads, const dm_dataset *dataset,
+static dm_status stream_file(dm_run *run, int threads, const dm_dataset *dataset, dm_extent of,
                              const dm_reading *how, dm_part_taker *take, void *context,
                              int64_t missing[2]) {
-  const dm_range rows = dm_split(dataset->rows, run->ranks, run->rank, 1);
-  return dm_file_stream(run, threads, dataset, rows, how, take, context, missing);
+  dm_range rows = dm_split(dm_range_size(of.rows), run->ranks, run->rank, 1);
+  renumbering inside = {take, context, of.rows.begin};
+  rows.begin += of.rows.begin;
+  rows.end += of.rows.begin;
+  return dm_file_stream(run, threads, dataset, rows, of.cols, how, take_renumbered, &inside,
+                        missing);
 }
 
 static dm_status take_nothing(void *context, dm_view part, int64_t row, int64_t col) {
@@ -40,7 +65,8 @@ static dm_status count_missing(dm_run *run, int threads, const dm_dataset *set, 
   dm_dataset counted = *set;
   counted.meaning.missing = DM_MISSING_NAN;
   const dm_reading how = {.as = DM_DTYPE_NONE, .work = DM_F64};
-  dm_status status = stream_file(run, threads, &counted, &how, take_nothing, NULL, found);
+  dm_status status = stream_file(run, threads, &counted, extent_of(&counted, DM_OP_N, NULL), &how,
+                                 take_nothing, NULL, found);
   DM_TRY(dm_comm_agree(run->world, status));
   *first = -found[1];
   DM_TRY(dm_comm_sum_i64(run->world, found, 1));
@@ -76,6 +102,7 @@ dm_status dm_verify_missing(dm_run *run, int threads, const dm_dataset *const se
 typedef struct memory_pass {
   dm_dtype as, work;
   bool conjugate;
+  dm_range rows; /* to be passed, and numbered from 0 */
   dm_part_taker *take;
   void *context;
   void *rounded, *converted; /* of the largest part so far */
@@ -96,6 +123,11 @@ static dm_status take_room(memory_pass *m, int64_t elements) {
 
 static dm_status take_memory(void *context, dm_view part, int64_t row, int64_t col) {
   memory_pass *m = context;
+  const int64_t first = dm_max(row, m->rows.begin);
+  const int64_t count = dm_min(row + part.rows, m->rows.end) - first;
+  if (count <= 0) return DM_OK;
+  part = dm_view_sub(part, first - row, 0, count, part.cols);
+  row = first - m->rows.begin;
   DM_TRY(take_room(m, part.rows * part.cols));
   if (m->as != DM_DTYPE_NONE) {
     const dm_view rounded = dm_view_row_major(m->rounded, m->as, part.rows, part.cols);
@@ -107,11 +139,12 @@ static dm_status take_memory(void *context, dm_view part, int64_t row, int64_t c
   return m->take(m->context, converted, row, col);
 }
 
-static dm_status stream_memory(dm_run *run, const dm_distributed *matrix, const dm_reading *how,
-                               dm_part_taker *take, void *context) {
+static dm_status stream_memory(dm_run *run, const dm_verify *v, const dm_distributed *matrix,
+                               const dm_reading *how, dm_part_taker *take, void *context) {
   memory_pass m = {.as = how->as,
                    .work = how->work,
                    .conjugate = how->op == DM_OP_C,
+                   .rows = dm_split(matrix->of.rows.total, dm_max(1, v->entries), v->entry, 1),
                    .take = take,
                    .context = context};
   dm_run_phase(run, "reading", 1);
@@ -130,8 +163,9 @@ dm_status dm_verify_stream(dm_run *run, const dm_verify *v, int matrix, dm_dtype
                                                  : v->equation.op_b,
                           .as = is_c ? DM_DTYPE_NONE : v->equation.type,
                           .work = work};
-  if (v->memory[matrix]) return stream_memory(run, v->memory[matrix], &how, take, context);
-  return stream_file(run, v->io_threads, sets[matrix], &how, take, context, NULL);
+  if (v->memory[matrix]) return stream_memory(run, v, v->memory[matrix], &how, take, context);
+  return stream_file(run, v->io_threads, sets[matrix], extent_of(sets[matrix], how.op, v), &how,
+                     take, context, NULL);
 }
 
 /* The consumers of a part of a matrix. */
@@ -186,7 +220,44 @@ dm_status dm_verify_residual(dm_run *run, const dm_verify *v, const dm_problem *
   if (!status) status = dm_freivalds_judge(check, run->world, verdict);
   dm_freivalds_free(check);
   if (status || !verdict->strained) return status;
-  return dm_verify_scaled(run, v, p, verdict);
+  return dm_verify_each_entry(run, v, p, dm_verify_scaled, verdict);
+}
+
+static void merge(dm_verdict *all, const dm_verdict *one, int64_t first_row) {
+  const bool worse = one->worst_row >= 0 && (all->worst_row < 0 || one->residual > all->residual);
+  if (worse) all->worst_row = first_row + one->worst_row;
+  all->pass &= one->pass;
+  all->strained |= one->strained;
+  all->residual = fmax(all->residual, one->residual);
+  all->relative = fmax(all->relative, one->relative);
+  all->rows_left_out += one->rows_left_out;
+  all->cols_left_out += one->cols_left_out;
+  all->rows_checked += one->rows_checked;
+  all->cols_checked += one->cols_checked;
+  all->rows_by_pattern += one->rows_by_pattern;
+  all->cols_by_pattern += one->cols_by_pattern;
+  all->norm = hypot(all->norm, one->norm);
+}
+
+dm_status dm_verify_each_entry(dm_run *run, const dm_verify *verify, const dm_problem *problem,
+                               dm_verify_one *one, dm_verdict *verdict) {
+  const int64_t rows = dm_problem_entry_rows(problem);
+  dm_verify v = *verify;
+  dm_problem p = *problem;
+  v.entries = dm_problem_entries(problem);
+  if (v.entries == 1) return one(run, verify, problem, verdict);
+  p.m = rows;
+  p.batch = 0;
+  for (; v.entry < v.entries; v.entry++) {
+    dm_verdict found;
+    if (verify->wrong) v.wrong = verify->wrong + v.entry * rows;
+    DM_TRY(one(run, &v, &p, &found));
+    if (v.entry == 0)
+      *verdict = found;
+    else
+      merge(verdict, &found, v.entry * rows);
+  }
+  return DM_OK;
 }
 
 /* The norm of C is a sum of positive numbers: computed twice in any order, the results differ at
@@ -207,7 +278,7 @@ static dm_status judge(dm_run *run, const dm_verify *verify, const dm_problem *p
                        dm_verdict *verdict, dm_status *changed) {
   dm_verify v = *verify;
   dm_status status = dm_verify_tiles_open(run, &v);
-  if (!status && v.full) status = dm_verify_fully(run, &v, p, verdict);
+  if (!status && v.full) status = dm_verify_each_entry(run, &v, p, dm_verify_fully, verdict);
   if (!status && v.full && v.sums) status = dm_verify_tiles_read(run, &v);
   if (!status && !v.full) status = dm_verify_residual(run, &v, p, verdict);
   if (!status) *changed = dm_verify_tiles_compare(run, &v);
@@ -217,14 +288,15 @@ static dm_status judge(dm_run *run, const dm_verify *verify, const dm_problem *p
 
 static void report(const dm_run *run, const dm_verify *v, const dm_problem *p,
                    const dm_verdict *verdict, double seconds, dm_record *record) {
-  char words[DM_CHECKED_TEXT], seed[DM_SEED_TEXT];
+  char words[DM_CHECKED_TEXT], seed[DM_SEED_TEXT], batch[32];
   const dm_checked checked = {p, v->equation.alpha, v->equation.beta, v->by_attributes};
   if (v->claims[0])
     dm_log_line(&run->log, DM_LOG_WARNING,
                 "the attributes of %s state %s, which was not given and is not used", v->c.at.file,
                 v->claims);
-  dm_record_text(record, "problem.shape", "product", "%lld x %lld x %lld in %s", (long long)p->m,
-                 (long long)p->n, (long long)p->k, dm_dtype_name(p->work));
+  dm_record_text(record, "problem.shape", "product", "%lld x %lld x %lld in %s%s",
+                 (long long)dm_problem_entry_rows(p), (long long)p->n, (long long)p->k,
+                 dm_dtype_name(p->work), dm_problem_batch_text(p, batch));
   dm_record_flag(record, "verification.full", NULL, v->full);
   dm_facts_file_system("a", v->a.at.file, record);
   dm_facts_file_system("b", v->b.at.file, record);
@@ -237,10 +309,11 @@ static void report(const dm_run *run, const dm_verify *v, const dm_problem *p,
   dm_verdict_record(verdict, &checked, &run->log, record);
   dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, seconds);
   dm_verdict_seed(verdict, seed);
-  dm_record_summary(record, "damier: verify m=%lld n=%lld k=%lld dtype=%s%s residual=%.2g%s%s %s",
-                    (long long)p->m, (long long)p->n, p->no_k ? 0LL : (long long)p->k,
-                    dm_dtype_name(p->work), dm_checked_words(&checked, words), verdict->residual,
-                    seed[0] ? " seed=" : "", seed, dm_verdict_word(verdict));
+  dm_record_summary(record, "damier: verify m=%lld n=%lld k=%lld%s dtype=%s%s residual=%.2g%s%s %s",
+                    (long long)dm_problem_entry_rows(p), (long long)p->n,
+                    p->no_k ? 0LL : (long long)p->k, batch, dm_dtype_name(p->work),
+                    dm_checked_words(&checked, words), verdict->residual, seed[0] ? " seed=" : "",
+                    seed, dm_verdict_word(verdict));
 }
 
 static dm_status verify_centered(dm_run *run, const dm_verify *v, dm_record *record) {

@@ -28,6 +28,7 @@ typedef struct dm_verify {
   dm_tile_record *tiles; /* tiles of C, on rank 0; NULL: none */
   int64_t tile_count;
   struct dm_tile_sums *sums; /* adds up checksums while C is read, or NULL */
+  int64_t entry, entries;    /* of a batch of ENTRIES, only this one is passed; 0: all */
 } dm_verify;
 
 /* Fills what the command line left open (ops, alpha, beta) from C's provenance, which also has the
@@ -71,6 +72,13 @@ dm_status dm_verify_stream(dm_run *run, const dm_verify *verify, int matrix, dm_
  * VERIFY. */
 dm_status dm_verify_gather(dm_run *run, const dm_verify *verify, const dm_problem *problem,
                            dm_freivalds *const *checks, int64_t count);
+
+/* Collective: judges each entry of a batch by ONE as a product of its own. A single product is
+ * passed to ONE as it is. */
+typedef dm_status dm_verify_one(dm_run *run, const dm_verify *verify, const dm_problem *problem,
+                                dm_verdict *verdict);
+dm_status dm_verify_each_entry(dm_run *run, const dm_verify *verify, const dm_problem *problem,
+                               dm_verify_one *one, dm_verdict *verdict);
 
 /* Sets the random vector and the marks that VERIFY requests in a new CHECK. */
 void dm_verify_prepare(const dm_verify *verify, const dm_problem *problem, dm_freivalds *check);

@@ -17,8 +17,11 @@ typedef struct operands {
   dm_range rows;
 } operands;
 
-static dm_status read_wide(const dm_dataset *dataset, dm_dtype as, dm_op op, dm_range rows,
-                           int64_t cols, double **out) {
+/* Reads ROWS of op(X), of the entry that V passes. */
+static dm_status read_wide(const dm_verify *v, const dm_dataset *dataset, dm_dtype as, dm_op op,
+                           dm_range rows, int64_t cols, double **out) {
+  const int64_t all = op == DM_OP_N ? dataset->rows : dataset->cols;
+  const int64_t first = rows.begin + all / dm_max(1, v->entries) * v->entry;
   const int64_t count = dm_range_size(rows);
   DM_TRY(dm_buffer_zeroed(dm_max(1, count * cols), 2 * sizeof(double), (void **)out));
   if (count == 0) return DM_OK;
@@ -26,18 +29,18 @@ static dm_status read_wide(const dm_dataset *dataset, dm_dtype as, dm_op op, dm_
   DM_TRY(dm_reader_open(dataset, as, &reader));
   dm_view view = dm_view_row_major(*out, DM_C128, count, cols);
   if (op != DM_OP_N) view = dm_view_transpose(view);
-  dm_status status = op == DM_OP_N ? dm_reader_read(reader, rows.begin, 0, &view, 1, false)
-                                   : dm_reader_read(reader, 0, rows.begin, &view, 1, op == DM_OP_C);
+  dm_status status = op == DM_OP_N ? dm_reader_read(reader, first, 0, &view, 1, false)
+                                   : dm_reader_read(reader, 0, first, &view, 1, op == DM_OP_C);
   dm_reader_close(reader);
   return status;
 }
 
 static dm_status read_all(const dm_verify *v, const dm_problem *p, operands *x) {
   const dm_equation *e = &v->equation;
-  DM_TRY(read_wide(&v->a, e->type, e->op_a, x->rows, p->k, &x->a));
-  DM_TRY(read_wide(&v->b, e->type, e->op_b, (dm_range){0, p->k}, p->n, &x->b));
-  DM_TRY(read_wide(&v->c, DM_DTYPE_NONE, DM_OP_N, x->rows, p->n, &x->c));
-  return p->reads_c ? read_wide(&v->c0, DM_DTYPE_NONE, DM_OP_N, x->rows, p->n, &x->c0) : DM_OK;
+  DM_TRY(read_wide(v, &v->a, e->type, e->op_a, x->rows, p->k, &x->a));
+  DM_TRY(read_wide(v, &v->b, e->type, e->op_b, (dm_range){0, p->k}, p->n, &x->b));
+  DM_TRY(read_wide(v, &v->c, DM_DTYPE_NONE, DM_OP_N, x->rows, p->n, &x->c));
+  return p->reads_c ? read_wide(v, &v->c0, DM_DTYPE_NONE, DM_OP_N, x->rows, p->n, &x->c0) : DM_OK;
 }
 
 /* sum[j] += a b(:,j), size[j] += |a| |b(:,j)| for one element of A. */
@@ -121,7 +124,7 @@ dm_status dm_verify_fully(dm_run *run, const dm_verify *v, const dm_problem *p,
                           dm_verdict *verdict) {
   *verdict =
       (dm_verdict){.pass = true, .worst_row = -1, .exact = p->work == DM_I8, .cols_checked = p->n};
-  if ((double)p->m * (double)p->n * (double)p->k > largest_product)
+  if ((double)p->m * (double)dm_max(1, v->entries) * (double)p->n * (double)p->k > largest_product)
     return dm_comm_agree(run->world,
                          dm_hint(dm_fail(DM_E_USAGE,
                                          "--full multiplies again on the CPU; %lld x "

@@ -58,7 +58,8 @@ dm_status dm_verify_tiles_read(dm_run *run, const dm_verify *v) {
 static void record_tiles(const dm_run *run, const dm_verify *v, bool good, double seconds,
                          dm_record *record) {
   const dm_dataset *c = &v->c;
-  dm_record_text(record, "files.c", "C", "%lld x %lld %s", (long long)c->rows, (long long)c->cols,
+  char shape[DM_SHAPE_TEXT];
+  dm_record_text(record, "files.c", "C", "%s %s", dm_dataset_text(c, shape),
                  dm_dtype_name(c->dtype));
   dm_facts_file_system("c", c->at.file, record);
   dm_record_integer(record, "machine.ranks", NULL, DM_SHOWN_PLAIN, run->ranks);

@@ -57,7 +57,7 @@ static size_t seed_npy(int number, uint8_t *data) {
   char text[DM_NPY_HEADER];
   int64_t length;
   if (number >= 4) return 0;
-  dm_status status = dm_npy_header(types[number], 3, 5, text, &length);
+  dm_status status = dm_npy_header(types[number], 3, 5, &(dm_leads){0}, text, &length);
   demand(!status, "a header is written");
   memset(data, 7, (size_t)length + 240);
   memcpy(data, text, (size_t)length);

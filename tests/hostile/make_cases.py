@@ -151,7 +151,7 @@ def shapes(cases):
     for name, data, fragment in (
         ("scalar", 3.0, "is a single value"),
         ("vector", np.arange(4.0), "has 1 dimension; a matrix has 2"),
-        ("cube", np.zeros((2, 2, 2)), "has 3 dimensions"),
+        ("nine", np.zeros((2,) * 9), "has 9 dimensions"),
         ("nothing", np.zeros((0, 0)), "is empty: its shape is 0 x 0"),
         ("null", h5py.Empty("f8"), "is a dataset without elements"),
     ):
@@ -322,7 +322,7 @@ def npy(cases):
     case("no_header", 3, strange, "", length=0)
     case("scalar", 3, "is a single value", words(shape="()"), bytes(8))
     case("vector", 3, "has 1 dimension; a matrix has 2", words(shape="(12,)"))
-    case("cube", 3, "has 3 dimensions", words(shape="(3, 2, 2)"))
+    case("nine", 3, "has 9 dimensions", words(shape="(3, 2" + ", 1" * 7 + ")"))
     case("nothing", 3, "is empty: its shape is 0 x 0", words(shape="(0, 0)"), b"")
     case("no_rows", 0, "0 x 4 f64", words(shape="(0, 4)"))  # as NumPy: what lies behind the elements is ignored
     case("huge", 3, "more bytes than 64 bits can count", words(shape=f"({2**40}, {2**40})"))

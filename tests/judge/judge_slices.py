@@ -137,7 +137,7 @@ def refusals(folder, damier):
     write(folder / "t.h5", np.eye(5), "x[1]")
     write(folder / "t.h5", np.array([7]), "far")
     write(folder / "t.h5", np.arange(5.0), "v")
-    for part in ("[9]", "[0:9]", "[-4]", "[::-1]", "[::0]", "[2:1]", "[a]", "[0,0,0,0]", "[0,0,0]", "[0,0]", "[0:2]", "[]",
+    for part in ("[9]", "[0:9]", "[-4]", "[::-1]", "[::0]", "[2:1]", "[a]", "[0,0,0,0]", "[0,0,0]", "[0,0]", "[]",
                  "[1:2:3:4]", f"[0, @{folder}/t.h5:/far]", f"[0, @{folder}/t.h5:/v]"):
         told(damier, f"{folder}/t.h5:/x{part}", "dimension" if part == "[0,0]" or part.endswith("/v]") else "3 x 4 x 5")
     out = run(damier, 1, "info", f"{folder}/t.h5:/x[1]")  # the name that exists

@@ -6,17 +6,17 @@
 /* Consecutive ranges that must cover BEGIN to END without gaps. */
 typedef struct cover {
   const char *what;
-  int64_t at, end;
-  int64_t step; /* inner boundaries are multiples of it */
+  int64_t begin, at, end;
+  int64_t step; /* inner boundaries are multiples of it from BEGIN on */
 } cover;
 
 static void start_cover(cover *c, const char *what, dm_range range, int64_t step) {
-  *c = (cover){what, range.begin, range.end, step};
+  *c = (cover){what, range.begin, range.begin, range.end, step};
 }
 
 static dm_status add_range(cover *c, dm_range next) {
   if (next.begin != c->at || next.end < next.begin || next.end > c->end ||
-      (next.end != c->end && next.end % c->step))
+      (next.end != c->end && (next.end - c->begin) % c->step))
     return dm_fail(DM_E_BUG, "tiling: %s [%lld, %lld) after %lld of %lld", c->what,
                    (long long)next.begin, (long long)next.end, (long long)c->at, (long long)c->end);
   c->at = next.end;
@@ -97,27 +97,35 @@ static dm_status check_places(const dm_plan *p) {
   return DM_OK;
 }
 
-/* Tiles follow each other in a snake; each row of tiles covers its rows from end to end. */
+/* Tiles follow each other in a snake; each row of tiles covers its rows from end to end. Each entry
+ * of a batch is cut alike. */
 static dm_status check_tiles(const dm_plan *p) {
   cover rows, cols;
-  const int64_t step = p->border > 0 ? p->border : 1;
+  const int64_t step = p->border > 0 ? p->border : 1, entries = dm_problem_entries(&p->problem);
+  const int64_t height = p->problem.m / entries, down = p->tiles_m / entries;
   dm_tile before = {0};
-  start_cover(&rows, "tiles, down,", whole(p->problem.m), step);
+  if (height * entries != p->problem.m || down * entries != p->tiles_m)
+    return dm_fail(DM_E_BUG, "tiling: %lld entries in %lld rows, %lld tiles", (long long)entries,
+                   (long long)p->problem.m, (long long)p->tiles_m);
+  start_cover(&rows, "tiles, down,", whole(height), step);
   start_cover(&cols, "tiles, across,", whole(p->problem.n), step);
-  for (int64_t r = 0; r < p->tiles_m; r++)
-    DM_TRY(add_range(&rows, dm_split(p->problem.m, p->tiles_m, r, step)));
+  for (int64_t r = 0; r < down; r++) DM_TRY(add_range(&rows, dm_split(height, down, r, step)));
   for (int64_t c = 0; c < p->tiles_n; c++)
     DM_TRY(add_range(&cols, dm_split(p->problem.n, p->tiles_n, c, step)));
   DM_TRY(end_cover(&rows));
   DM_TRY(end_cover(&cols));
   for (int64_t t = 0; t < dm_plan_tiles(p); t++) {
     dm_tile tile = dm_plan_tile(p, t);
+    const int64_t entry = t / (down * p->tiles_n);
+    const bool first = t % (down * p->tiles_n) == 0;
+    if (first) before = (dm_tile){.r = entry * down};
     int64_t moved = (tile.r > before.r ? tile.r - before.r : before.r - tile.r) +
                     (tile.c > before.c ? tile.c - before.c : before.c - tile.c);
-    dm_range r = dm_split(p->problem.m, p->tiles_m, tile.r, step),
+    dm_range r = dm_split(height, down, tile.r - entry * down, step),
              c = dm_split(p->problem.n, p->tiles_n, tile.c, step);
-    if (moved != (t > 0) || tile.r >= p->tiles_m || tile.c >= p->tiles_n ||
-        tile.rows.begin != r.begin || tile.rows.end != r.end || tile.cols.begin != c.begin ||
+    if (moved != !first || tile.r / down != entry || tile.c >= p->tiles_n ||
+        tile.rows.begin != entry * height + r.begin || tile.rows.end != entry * height + r.end ||
+        dm_plan_b_origin(p, t) != entry * p->problem.k || tile.cols.begin != c.begin ||
         tile.cols.end != c.end)
       return dm_fail(DM_E_BUG, "tiling: tile %lld at (%lld, %lld)", (long long)t, (long long)tile.r,
                      (long long)tile.c);

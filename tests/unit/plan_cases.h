@@ -106,9 +106,9 @@ static inline dm_plan whole_plan(void) {
 /* A random set of tiles is done; free the result. */
 static inline dm_todo *roll_todo(dice *d, dm_plan *plan) {
   const int64_t tiles = plan->tiles_m * plan->tiles_n;
-  bool there[64] = {false};
+  bool there[128] = {false};
   dm_todo *todo;
-  assert_true(tiles <= 64);
+  assert_true(tiles <= 128);
   for (int64_t t = 0; t < tiles; t++) there[t] = roll(d, 0, 2) == 0;
   ok(dm_todo_new(tiles, there, &todo));
   plan->todo = todo;

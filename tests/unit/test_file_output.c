@@ -226,7 +226,7 @@ TEST(test_reserved_meanwhile) {
   dm_output *writer;
   dm_reservation *reservation;
   struct stat info;
-  ok(dm_output_create_early(&location, DM_F64, 2048, 2048, &file, &reservation));
+  ok(dm_output_create_early(&location, DM_F64, 2048, 2048, NULL, &file, &reservation));
   assert_non_null(reservation);
   ok(dm_output_open(&file, &writer));
   ok(dm_reservation_end(reservation));

@@ -71,11 +71,12 @@ static void take_up(const dm_location *location, int damage) {
   if (damage > 1) assert_int_equal(ftruncate(fd, info.st_size + (damage == 2 ? 999 : -999)), 0);
   close(fd);
   dm_output_release(&first);
-  fails(dm_output_reopen(location, DM_F32, ROWS, COLS, first.offset + 8, first.id, &again, &there),
+  fails(dm_output_reopen(location, DM_F32, ROWS, COLS, NULL, first.offset + 8, first.id, &again,
+                         &there),
         DM_E_IO, "another offset");
-  fails(dm_output_reopen(location, DM_F32, ROWS, COLS, first.offset, other, &again, &there),
+  fails(dm_output_reopen(location, DM_F32, ROWS, COLS, NULL, first.offset, other, &again, &there),
         DM_E_IO, "is not the file that its journal describes");
-  ok(dm_output_reopen(location, DM_F32, ROWS, COLS, first.offset, first.id, &again, &there));
+  ok(dm_output_reopen(location, DM_F32, ROWS, COLS, NULL, first.offset, first.id, &again, &there));
   assert_true(there && again.offset == first.offset && again.cols == COLS);
   if (damage == 3) write_and_sync(&again); /* data that was cut off is missing */
   ok(dm_output_commit(&again, &(dm_completion){.provenance = &facts, .tiles = tiles, .count = 2},
@@ -98,16 +99,16 @@ TEST(test_refusals) {
   dm_output_file file, again;
   dm_output *writer;
   bool there = true;
-  ok(dm_output_reopen(&location, DM_F32, ROWS, COLS, 4096, other, &again, &there));
+  ok(dm_output_reopen(&location, DM_F32, ROWS, COLS, NULL, 4096, other, &again, &there));
   assert_false(there);
   ok(dm_output_create(&location, DM_F32, ROWS, COLS, &file));
   ok(dm_output_open(&file, &writer));
-  fails(dm_output_reopen(&location, DM_F32, ROWS, COLS, file.offset, file.id, &again, &there),
+  fails(dm_output_reopen(&location, DM_F32, ROWS, COLS, NULL, file.offset, file.id, &again, &there),
         DM_E_IO, "another run");
   ok(dm_output_close(writer));
   give_up(&file);
   assert_int_equal(mkdir(file.part, 0700), 0);
-  fails(dm_output_reopen(&location, DM_F32, ROWS, COLS, file.offset, file.id, &again, &there),
+  fails(dm_output_reopen(&location, DM_F32, ROWS, COLS, NULL, file.offset, file.id, &again, &there),
         DM_E_IO, "opened");
   rmdir(file.part);
 }

@@ -3,6 +3,7 @@
 #include "plan/grid_cost.h"
 #include "plan/partition.h"
 #include "plan_cases.h"
+#include "steps/simulate.h"
 
 /* Least cost over all grids, completed one by one; INFINITY if none fits. */
 static double brute_force(const dm_question *q) {
@@ -45,6 +46,31 @@ TEST(choice_is_the_best_of_all) {
     } else if (dm_plan_price(&plan) > least * (1 + 1e-5)) {
       fail_msg("case %d: %g s, but %g s is possible", i, dm_plan_price(&plan), least);
     }
+  }
+}
+
+/* A batch has a plan whose tiles are parts of entries, and whose forecast is that of all of them.
+ */
+TEST(batches_have_plans) {
+  dice d = {.seed = 21};
+  for (int i = 0; i < many(200); i++) {
+    const int ranks = (int)roll(&d, 1, 12);
+    const int64_t entries = roll(&d, 2, 300), m = roll(&d, 1, 500);
+    dm_problem problem = problem_of(entries * m, roll(&d, 1, 500), roll(&d, 1, 500), DM_F64);
+    dm_problem one = problem;
+    problem.batch = entries;
+    one.m = m;
+    dm_problem_set_home(&problem, DM_HOME_FILE);
+    dm_problem_set_home(&one, DM_HOME_FILE);
+    dm_machine machine = roll_machine(&d, ranks);
+    dm_wishes wishes = {.reproducible = roll(&d, 0, 3) == 0};
+    dm_plan plan, single;
+    machine.host_bytes = 1 << 30;
+    ok(dm_plan_choose(&problem, &machine, ranks, &wishes, &plan));
+    ok(dm_plan_choose(&one, &machine, ranks, &wishes, &single));
+    assert_int_equal(plan.tiles_m % entries, 0);
+    assert_true(plan.file_words >= (double)entries * single.file_words * (1 - 1e-9));
+    if (dm_plan_tiles(&plan) * dm_plan_used(&plan) < 2000) ok(dm_plan_simulate(&plan));
   }
 }
 

@@ -94,10 +94,10 @@ TEST(any_number_of_slots) {
       }
 }
 
-/* Shares in files, with any held part, in any number of tiles. */
+/* Shares in files, with any held part, in any number of tiles, of one entry or of a batch. */
 TEST(any_tiles) {
   dice d = {.seed = 11};
-  int streams = 0, held = 0, lines = 0, layers = 0, first = 0;
+  int streams = 0, held = 0, lines = 0, layers = 0, first = 0, batches = 0;
   for (int i = 0; i < many(3000); i++) {
     static const dm_residence where[] = {DM_IN_HOST, DM_IN_FILE};
     const int pm = (int)roll(&d, 1, 3), pn = (int)roll(&d, 1, 3), pk = (int)roll(&d, 1, 3);
@@ -105,7 +105,10 @@ TEST(any_tiles) {
         problem_of(roll(&d, 6, 60), roll(&d, 6, 60), roll_size(&d, 12 * DM_PANEL_STEP), DM_F64), pm,
         pn, pk);
     plan.slots = (int)roll(&d, 1, 3);
-    plan.tiles_m = roll(&d, 1, 4);
+    const int64_t entries = roll(&d, 0, 1) ? roll(&d, 2, 4) : 1;
+    plan.problem.batch = entries;
+    plan.problem.m *= entries;
+    plan.tiles_m = entries * roll(&d, 1, 4);
     plan.tiles_n = roll(&d, 1, 4);
     plan.blocks = pk == 1 ? (int)roll(&d, 1, 2) : 1;
     plan.down = roll(&d, 0, 1);
@@ -124,13 +127,14 @@ TEST(any_tiles) {
     streams += dm_plan_streams(&plan);
     held += dm_plan_streams(&plan) && plan.held_a > 0 && plan.held_b > 0;
     lines += plan.tiles_m > 2 && plan.tiles_n > 2;
+    batches += entries > 1 && plan.tiles_m > entries;
     layers += plan.pk > 1 && plan.tiles_m * plan.tiles_n > 1;
     first += uploads_first(&plan, DM_A);
     ok(dm_plan_simulate(&plan));
     dm_todo_free(todo);
   }
   assert_true(streams > many(1000) && held > many(500) && lines > many(500) && layers > many(500) &&
-              first > many(400));
+              first > many(400) && batches > many(500));
 }
 
 /* The last panels in strips, if gathered panels stay. */

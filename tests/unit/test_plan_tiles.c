@@ -4,6 +4,7 @@
 
 static bool same_band(const dm_plan *plan, dm_matrix matrix, int64_t t, int64_t other) {
   const dm_tile x = dm_plan_tile(plan, t), y = dm_plan_tile(plan, other);
+  if (dm_plan_entry(plan, t) != dm_plan_entry(plan, other)) return false;
   return matrix == DM_A ? x.r == y.r : x.c == y.c;
 }
 
@@ -21,11 +22,12 @@ static void check_bands(const dm_plan *plan, dm_matrix matrix) {
   }
 }
 
-/* Exactly one tile is the last of a band of A and the first of one of B, and all bands of B are
- * read before a band of A is read for the last time. */
+/* In each entry exactly one tile is the last of a band of A and the first of one of B, and all
+ * bands of B are read before a band of A is read for the last time. */
 static void check_meeting(const dm_plan *plan) {
   int64_t meetings = 0, seen = 0;
   for (int64_t t = 0; t < dm_plan_tiles(plan); t++) {
+    if (t > 0 && dm_plan_entry(plan, t) > dm_plan_entry(plan, t - 1)) meetings = seen = 0;
     const bool last = dm_plan_is_last(plan, DM_A, t), first = dm_plan_is_first(plan, DM_B, t);
     seen += first;
     meetings += last && first;
@@ -38,7 +40,9 @@ TEST(bands_begin_and_end) {
   dice d = {.seed = 12};
   for (int i = 0; i < 500; i++) {
     dm_plan plan = whole_plan();
-    plan.tiles_m = roll(&d, 1, 6);
+    plan.problem.batch = roll(&d, 1, 3);
+    plan.problem.m *= plan.problem.batch;
+    plan.tiles_m = plan.problem.batch * roll(&d, 1, 6);
     plan.tiles_n = roll(&d, 1, 6);
     plan.down = roll(&d, 0, 1);
     check_meeting(&plan);

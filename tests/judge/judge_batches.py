@@ -1,0 +1,165 @@
+"""batches: products of datasets of three to five dimensions by the rules of NumPy's matmul."""
+import contextlib
+import os
+import signal
+import subprocess
+import time
+
+import h5py
+import numpy as np
+
+from running import command, ended, environment, expect, options, ranks_of, run, run_cases
+
+
+def random_leads(rng):
+    """Leading dimensions of A and of B that fit together."""
+    whole = [int(n) for n in rng.integers(1, 5, int(rng.integers(1, 4)))]
+
+    def some():
+        kept = whole[int(rng.integers(len(whole) + 1)):] if rng.random() < 0.4 else whole
+        return [1 if rng.random() < 0.2 else n for n in kept]
+    return some(), some()
+
+
+def store(folder, name, x, rng):
+    """Writes X in a layout at random, or a larger dataset that X is a part of; its location."""
+    kind = rng.choice(["contiguous", "chunked", "deflated", "part", "npy"])
+    if kind == "npy":
+        np.save(folder / f"{name}.npy", x)
+        return f"{folder}/{name}.npy"
+    part = ""
+    if kind == "part":
+        y = np.repeat(x, 2, axis=0)
+        y[1::2] += 1
+        x, part = y, "[::2, ...]"
+    chunks = tuple(int(rng.integers(1, n + 1)) for n in x.shape)
+    more = {"chunked": {"chunks": chunks}, "deflated": {"chunks": chunks, "compression": "gzip"}}.get(kind, {})
+    with h5py.File(folder / f"{name}.h5", "w") as file:
+        file.create_dataset("x", data=x, **more)
+    return f"{folder}/{name}.h5:/x{part}"
+
+
+def numbers(shape, kind, rng):
+    x = rng.integers(-9, 9, shape).astype(kind)
+    return x + 1j * rng.integers(-9, 9, shape) if kind == "c16" else x
+
+
+def turned(x, op):
+    """What is stored for op(X) = X."""
+    y = np.swapaxes(x, -1, -2) if op != "n" else x
+    return np.ascontiguousarray(y.conj() if op == "c" else y)
+
+
+def read(path):
+    if path.suffix == ".npy":
+        return np.load(path)
+    with h5py.File(path) as file:
+        return file["c"][()]
+
+
+def at_random(folder, damier, seed):
+    rng = np.random.default_rng(seed)
+    kind = str(rng.choice(["f8", "f4", "i2", "c16"]))
+    first, second = random_leads(rng)
+    m, n, k = (int(x) for x in rng.integers(1, 90, 3))
+    a, b = numbers((*first, m, k), kind, rng), numbers((*second, k, n), kind, rng)
+    ops = [str(rng.choice(["n", "t", "c"])) for _ in range(2)]
+    words = ["--op-a", ops[0], "--op-b", ops[1], *(["--type", "f64"] if kind == "i2" else [])]
+    places = store(folder, "a", turned(a, ops[0]), rng), store(folder, "b", turned(b, ops[1]), rng)
+    wanted = np.matmul(a.astype("f8") if kind == "i2" else a, b.astype("f8") if kind == "i2" else b)
+    out, form = folder / "c.h5", rng.choice(["", "chunk", "npy"])
+    if form == "npy":
+        out = folder / "c.npy"
+    elif form == "chunk":
+        words += ["--chunk", f"{rng.integers(1, 50)}x{rng.integers(1, 50)}", "--deflate", "3"]
+    if rng.random() < 0.3:
+        old = rng.integers(-9, 9, wanted.shape).astype(wanted.dtype)
+        with h5py.File(folder / "old.h5", "w") as file:
+            file["c"] = old
+        words += ["--beta", "2", "--alpha", "-1", "--c", folder / "old.h5"]
+        wanted = 2 * old - wanted
+    ranks = int(rng.integers(1, 9))
+    if rng.random() < 0.3:
+        words += ["--memory", "host=48MiB"]
+    if rng.random() < 0.2:
+        words += ["--reproducible"]
+    run(damier, ranks, "multiply", *places, "-o", f"{out}:/c" if out.suffix == ".h5" else out, "-q", *words)
+    got = read(out)
+    expect(got.shape == wanted.shape and np.array_equal(got, wanted), f"wrong: {a.shape} {b.shape} {words}")
+    if out.suffix == ".h5":
+        run(damier, int(rng.integers(1, 4)), "verify", *places, out, "-q", *(["--full"] if rng.random() < 0.5 else []))
+
+
+def not_finite(folder, damier):
+    """NaN, Inf and far exponents in some entries leave the others, and all are verified."""
+    rng = np.random.default_rng(3)
+    a, b = rng.standard_normal((3, 4, 20, 30)), rng.standard_normal((3, 4, 30, 10))
+    a[1, 2, 3, 4], b[2, 1, :, 5] = np.nan, np.inf
+    a[0, 3], b[0, 3] = a[0, 3] * 1e200, b[0, 3] * 1e-200
+    with h5py.File(folder / "a.h5", "w") as file:
+        file["a"], file["b"] = a, b
+    places = f"{folder}/a.h5:/a", f"{folder}/a.h5:/b"
+    for ranks in (1, 3):
+        out = run(damier, ranks, "multiply", *places, "-o", folder / "c.h5", "-q", "--force")
+        expect("PASS" in out, out)
+        with np.errstate(invalid="ignore"):
+            np.testing.assert_allclose(read(folder / "c.h5"), a @ b, rtol=1e-10)
+    with h5py.File(folder / "c.h5", "a") as file:
+        file["c"][0, 3, 7, 2] *= 1.5
+    for words in ([], ["--full"]):
+        run(damier, 2, "verify", *places, folder / "c.h5", "-q", *words, expect=1)
+
+
+def killed(folder, damier):
+    """Killed at any moment and started again: C is right, and only one file is left."""
+    rng = np.random.default_rng(8)
+    a, b = rng.integers(-9, 9, (60, 90, 400)).astype("f8"), rng.integers(-9, 9, (60, 400, 70)).astype("f8")
+    with h5py.File(folder / "a.h5", "w") as file:
+        file["a"], file["b"] = a, b
+    words = ["multiply", f"{folder}/a.h5:/a", f"{folder}/a.h5:/b", "-o", folder / "c.h5", "-q",
+             "--checkpoint-interval", "0"]
+    for delay in (0.15, 0.3, 0.45, 0.6):
+        for ranks in (1, 3):
+            with subprocess.Popen(command(ranks, damier, *words), env=environment(), stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL) as job:
+                time.sleep(delay)
+                for rank in ranks_of(job.pid) if ranks > 1 else [job.pid]:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(rank, signal.SIGKILL)
+            if sorted(x.name for x in folder.iterdir()) == ["a.h5", "c.h5"]:  # it was faster
+                (folder / "c.h5").unlink()
+            run(damier, ranks, *words)
+            expect(np.array_equal(read(folder / "c.h5"), a @ b), f"wrong after a kill at {delay} s")
+            left = sorted(x.name for x in folder.iterdir())
+            expect(left == ["a.h5", "c.h5"], left)
+            (folder / "c.h5").unlink()
+
+
+def refused(folder, damier):
+    with h5py.File(folder / "a.h5", "w") as file:
+        for name, shape in (("a", (2, 3, 4, 5)), ("b", (3, 2, 5, 6)), ("s", (2, 3, 6, 5)), ("m", (5, 6)),
+                            ("c", (2, 3, 4, 6)), ("flat", (24, 6)), ("none", (2, 0, 5, 6))):
+            file[name] = np.ones(shape)
+
+    def told(a, b, text, code, *words):
+        done = ended([damier, "multiply", f"{folder}/a.h5:/{a}", f"{folder}/a.h5:/{b}", "-o", f"{folder}/out.h5", *words])
+        expect(done.returncode == code and text in done.stderr, done.stderr)
+        expect(sorted(x.name for x in folder.iterdir()) == ["a.h5"], "something was written")
+    told("a", "b", "leading dimensions", 3)  # 2 x 3 and 3 x 2
+    told("a", "s", "inner dimensions", 3)
+    told("a", "none", "no elements", 3)
+    told("a", "m", "leading", 3, "--beta", "1", "--c", f"{folder}/a.h5:/flat")
+    told("a", "s", "residues", 2, "--op-b", "t", "--compute", "f64:int8")
+    run(damier, 1, "gram", f"{folder}/a.h5:/a", "-o", folder / "out.h5", expect=3)
+    run(damier, 1, "multiply", f"{folder}/a.h5:/a", f"{folder}/a.h5:/m", "-o", folder / "out.h5:/c", "-q")
+    run(damier, 1, "verify", f"{folder}/a.h5:/a", f"{folder}/a.h5:/m", f"{folder}/a.h5:/flat", expect=3)
+
+
+def main():
+    chosen = options()
+    work = [(case,) for case in (refused, not_finite, killed)]
+    work += [(at_random, seed) for seed in range(80 if chosen.long else 12)]
+    run_cases(chosen.damier, work)
+
+
+main()
