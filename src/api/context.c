@@ -8,7 +8,7 @@
 #if DAMIER_MPI
 #include "comm/comm_mpi.h"
 #endif
-#include "api/library.h"
+#include "api/lead.h"
 #include "comm/team.h"
 #include "core/clock.h"
 #include "core/version.h"
@@ -157,64 +157,14 @@ int damier_open_local(damier_context **context, damier_error *error) {
 
 /* ---- several GPUs in this process ---- */
 
-/* A collective call, by rank 0 and its followers. */
-typedef struct led_call {
-  damier_context *leader, **led;
-  void (*work)(damier_context *context, const struct led_call *call);
-  const dm_posed *stated;
-  const damier_matrix *const *files; /* A, B and C to verify */
-  const char *location;              /* to describe */
-  dm_comm **worlds;
-} led_call;
-
-/* What a rank but 0 has of M, which rank 0 has. */
-static damier_matrix absent(const damier_matrix *m) {
-  damier_matrix none = *m;
-  none.data = NULL;
-  none.own_rows = 0;
-  none.memory = DAMIER_HOST_MEMORY;
-  none.stream = NULL;
-  return none;
-}
-
-static void follow(void *argument, int rank) {
-  const led_call *call = argument;
-  damier_context *own = call->led[rank];
-  dm_plain_numbers numbers;
-  dm_plain_numbers_begin(&numbers);
-  own->numbers = numbers;
-  call->work(own, call);
-  dm_plain_numbers_end(&numbers);
-}
-
-/* Rank 0 does the same between these two, and ends with STATUS. */
-static void lead(led_call *call) {
-  call->led = call->leader->led;
-  dm_followers_begin(call->leader->followers, follow, call);
-}
-
-static dm_status gather_followers(const led_call *call, dm_status status) {
-  damier_context *leader = call->leader;
-  if (!leader->followers) return status;
-  if (status && !status->agreed) dm_team_break(leader->run.world);
-  dm_followers_end(leader->followers);
-  return status;
-}
-
-/* An error that only this follower knows ends the call of all. */
-static void settle_follower(damier_context *context, dm_status status) {
-  if (status && !status->agreed) dm_team_break(context->run.world);
-  dm_status_free(status);
-}
-
-static void start_follower(damier_context *context, const led_call *call) {
+static void start_follower(damier_context *context, const dm_led_call *call) {
   int rank = 1;
   while (call->led[rank] != context) rank++;
-  settle_follower(context, start_context(context, call->worlds[rank]));
+  dm_led_done(context, start_context(context, call->worlds[rank]));
   context->run.gpu = rank;
 }
 
-static void close_follower(damier_context *context, const led_call *call) {
+static void close_follower(damier_context *context, const dm_led_call *call) {
   (void)call;
   close_context(context);
 }
@@ -239,17 +189,17 @@ static dm_status open_team(int gpus, damier_context **context) {
   if (!c->led) return dm_fail(DM_E_FIT, "no memory for a context");
   for (int r = 1; r < gpus; r++) DM_TRY(new_context(&c->led[r]));
   DM_TRY(dm_followers_new(gpus, &c->followers));
-  led_call call = {.leader = c, .work = start_follower, .worlds = worlds};
+  dm_led_call call = {.leader = c, .work = start_follower, .worlds = worlds};
   *context = c;
-  lead(&call);
-  return gather_followers(&call, start_context(c, worlds[0]));
+  dm_lead_begin(&call);
+  return dm_lead_end(&call, start_context(c, worlds[0]));
 }
 
 static void close_all(damier_context *context) {
   dm_followers *followers = context->followers;
   damier_context **led = context->led;
-  led_call call = {.leader = context, .work = close_follower};
-  lead(&call);
+  dm_led_call call = {.leader = context, .work = close_follower};
+  dm_lead_begin(&call);
   close_context(context);
   dm_followers_end(followers);
   dm_followers_free(followers);
@@ -442,20 +392,20 @@ static dm_status carry_out(damier_context *context, const dm_posed *stated) {
 static void take_settings(damier_context *context, const damier_context *leader) {
   context->settings = leader->settings;
   context->has_old = leader->has_old;
-  if (leader->has_old) context->old = absent(&leader->old);
+  if (leader->has_old) context->old = dm_led_part(&leader->old);
 }
 
-static void pose_follower(damier_context *context, const led_call *call) {
+static void pose_follower(damier_context *context, const dm_led_call *call) {
   const damier_matrix *const stated[] = {call->stated->a, call->stated->b, call->stated->c};
   damier_matrix parts[3];
   dm_posed posed = *call->stated;
   for (int i = 0; i < 3; i++)
-    if (stated[i]) parts[i] = absent(stated[i]);
+    if (stated[i]) parts[i] = dm_led_part(stated[i]);
   posed.a = stated[0] ? &parts[0] : NULL;
   posed.b = stated[1] ? &parts[1] : NULL;
   posed.c = stated[2] ? &parts[2] : NULL;
   take_settings(context, call->leader);
-  settle_follower(context, carry_out(context, &posed));
+  dm_led_done(context, carry_out(context, &posed));
 }
 
 /* Before followers learn of the call. */
@@ -479,9 +429,9 @@ static int pose(const dm_posed *stated, damier_error *error) {
   dm_status status = enter(&v, context);
   if (!status) status = refuse_gpu_memory(stated);
   if (!status) {
-    led_call call = {.leader = context, .work = pose_follower, .stated = stated};
-    lead(&call);
-    status = gather_followers(&call, carry_out(context, stated));
+    dm_led_call call = {.leader = context, .work = pose_follower, .stated = stated};
+    dm_lead_begin(&call);
+    status = dm_lead_end(&call, carry_out(context, stated));
   }
   return leave(&v, status, error);
 }
@@ -540,9 +490,9 @@ static dm_status verify_here(damier_context *context, const damier_matrix *const
   return keep_record(context, status, record);
 }
 
-static void verify_follower(damier_context *context, const led_call *call) {
+static void verify_follower(damier_context *context, const dm_led_call *call) {
   take_settings(context, call->leader);
-  settle_follower(context, verify_here(context, call->files));
+  dm_led_done(context, verify_here(context, call->files));
 }
 
 int damier_verify(damier_context *context, const damier_matrix *a, const damier_matrix *b,
@@ -551,9 +501,9 @@ int damier_verify(damier_context *context, const damier_matrix *a, const damier_
   visit v;
   dm_status status = enter(&v, context);
   if (!status) {
-    led_call call = {.leader = context, .work = verify_follower, .files = all};
-    lead(&call);
-    status = gather_followers(&call, verify_here(context, all));
+    dm_led_call call = {.leader = context, .work = verify_follower, .files = all};
+    dm_lead_begin(&call);
+    status = dm_lead_end(&call, verify_here(context, all));
   }
   return leave(&v, status, error);
 }
@@ -575,18 +525,18 @@ static dm_status inform_here(damier_context *context, const char *location) {
   return keep_record(context, status, record);
 }
 
-static void inform_follower(damier_context *context, const led_call *call) {
+static void inform_follower(damier_context *context, const dm_led_call *call) {
   take_settings(context, call->leader);
-  settle_follower(context, inform_here(context, call->location));
+  dm_led_done(context, inform_here(context, call->location));
 }
 
 int damier_info(damier_context *context, const char *location, damier_error *error) {
   visit v;
   dm_status status = enter(&v, context);
   if (!status) {
-    led_call call = {.leader = context, .work = inform_follower, .location = location};
-    lead(&call);
-    status = gather_followers(&call, inform_here(context, location));
+    dm_led_call call = {.leader = context, .work = inform_follower, .location = location};
+    dm_lead_begin(&call);
+    status = dm_lead_end(&call, inform_here(context, location));
   }
   return leave(&v, status, error);
 }

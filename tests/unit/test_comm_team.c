@@ -49,4 +49,4 @@ TEST(test_broken_team) {
   }
 }
 
-RUN_ALL(test_job_team)
+RUN_ALL(test_comm_team)
