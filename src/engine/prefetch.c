@@ -8,13 +8,13 @@
 #include "plan/runs.h"
 #include "plan/tiles.h"
 
-static dm_status landings_open(dm_prefetch *prefetch, dm_matrix matrix) {
+static dm_status entries_open(dm_prefetch *prefetch, dm_matrix matrix) {
   void *memory;
   const dm_rank_state *local = prefetch->local;
   const int64_t layer = dm_range_size(local->panels);
   prefetch->places[matrix] = dm_plan_places(local->plan, matrix, layer);
-  DM_TRY(dm_buffer_zeroed(dm_max(1, prefetch->places[matrix]), sizeof(dm_landing), &memory));
-  prefetch->landings[matrix] = memory;
+  DM_TRY(dm_buffer_zeroed(dm_max(1, prefetch->places[matrix]), sizeof(dm_panel_place), &memory));
+  prefetch->entries[matrix] = memory;
   return DM_OK;
 }
 
@@ -23,25 +23,25 @@ dm_status dm_prefetch_open(dm_rank_state *local, dm_dataset_input sources[2],
   *prefetch = (dm_prefetch){.local = local, .sources = sources};
   prefetch->last = &prefetch->next;
   if (local->coords.idle) return DM_OK;
-  DM_TRY(landings_open(prefetch, DM_A));
-  DM_TRY(landings_open(prefetch, DM_B));
+  DM_TRY(entries_open(prefetch, DM_A));
+  DM_TRY(entries_open(prefetch, DM_B));
   return dm_staging_open(local, sources, &prefetch->stage);
 }
 
 void dm_prefetch_close(dm_prefetch *prefetch) {
-  for (int x = 0; x < 2 && prefetch->landings[x]; x++) {
-    for (int64_t i = 0; i < prefetch->places[x]; i++) free(prefetch->landings[x][i].passage);
-    free(prefetch->landings[x]);
+  for (int x = 0; x < 2 && prefetch->entries[x]; x++) {
+    for (int64_t i = 0; i < prefetch->places[x]; i++) free(prefetch->entries[x][i].request);
+    free(prefetch->entries[x]);
   }
   dm_staging_close(prefetch->stage);
 }
 
-static dm_landing *landing_of(dm_prefetch *prefetch, dm_matrix matrix, int64_t panel,
-                              int64_t *place) {
+static dm_panel_place *entry_of(dm_prefetch *prefetch, dm_matrix matrix, int64_t panel,
+                                int64_t *place) {
   const dm_rank_state *local = prefetch->local;
   *place = dm_plan_place_of(local->plan, matrix, dm_range_size(local->panels), local->tile,
                             panel - local->panels.begin);
-  return &prefetch->landings[matrix][*place];
+  return &prefetch->entries[matrix][*place];
 }
 
 static bool is_plain(const dm_prefetch *prefetch, dm_matrix matrix) {
@@ -78,8 +78,8 @@ static int64_t count_together(const dm_prefetch *prefetch, dm_matrix matrix, int
   return count;
 }
 
-static dm_transit transit_of(const dm_prefetch *prefetch, dm_matrix matrix, int64_t first,
-                             int64_t count) {
+static dm_staged_part part_of(const dm_prefetch *prefetch, dm_matrix matrix, int64_t first,
+                              int64_t count) {
   const dm_rank_state *local = prefetch->local;
   const dm_range rows = dm_rank_piece_rows(local, matrix, first);
   const dm_range cols = dm_rank_piece_cols(local, matrix, first);
@@ -87,31 +87,31 @@ static dm_transit transit_of(const dm_prefetch *prefetch, dm_matrix matrix, int6
   dm_range down = is_plain(prefetch, matrix) ? rows : cols;
   dm_range across = is_plain(prefetch, matrix) ? cols : rows;
   if (count > 1) across.end = last.end;
-  return (dm_transit){.matrix = matrix,
-                      .tile = local->tile,
-                      .first = first,
-                      .count = count,
-                      .row = down.begin,
-                      .col = across.begin,
-                      .rows = dm_range_size(down),
-                      .cols = dm_range_size(across)};
+  return (dm_staged_part){.matrix = matrix,
+                          .tile = local->tile,
+                          .first = first,
+                          .count = count,
+                          .row = down.begin,
+                          .col = across.begin,
+                          .rows = dm_range_size(down),
+                          .cols = dm_range_size(across)};
 }
 
 /* Requests COUNT panels from FIRST, after all earlier requests. */
 static dm_status ask_for(dm_prefetch *prefetch, dm_matrix matrix, int64_t first, int64_t count) {
   int64_t head, place;
-  dm_landing *landing = landing_of(prefetch, matrix, first, &head);
+  dm_panel_place *entry = entry_of(prefetch, matrix, first, &head);
   void *memory;
-  landing->passage = NULL;
-  for (int64_t q = 0; q < count; q++) landing_of(prefetch, matrix, first + q, &place)->first = head;
-  const dm_transit transit = transit_of(prefetch, matrix, first, count);
-  if (transit.rows == 0 || transit.cols == 0) return DM_OK;
-  DM_TRY(dm_buffer_zeroed(1, sizeof(dm_passage), &memory));
-  dm_passage *passage = landing->passage = memory;
-  passage->transit = transit;
-  passage->to_device = goes_to_device(prefetch, matrix);
-  *prefetch->last = passage;
-  prefetch->last = &passage->next;
+  entry->request = NULL;
+  for (int64_t q = 0; q < count; q++) entry_of(prefetch, matrix, first + q, &place)->first = head;
+  const dm_staged_part part = part_of(prefetch, matrix, first, count);
+  if (part.rows == 0 || part.cols == 0) return DM_OK;
+  DM_TRY(dm_buffer_zeroed(1, sizeof(dm_panel_request), &memory));
+  dm_panel_request *request = entry->request = memory;
+  request->part = part;
+  request->to_device = goes_to_device(prefetch, matrix);
+  *prefetch->last = request;
+  prefetch->last = &request->next;
   return DM_OK;
 }
 
@@ -145,8 +145,8 @@ static dm_status ask_for_bands(dm_prefetch *prefetch, dm_matrix asked) {
 /* ---- moving ---- */
 
 /* Reads directly into the pieces. */
-static dm_status read_to_host(dm_prefetch *prefetch, dm_passage *passage) {
-  const dm_transit *t = &passage->transit;
+static dm_status read_to_host(dm_prefetch *prefetch, dm_panel_request *request) {
+  const dm_staged_part *t = &request->part;
   dm_dataset_input *source = &prefetch->sources[t->matrix];
   dm_view *views;
   DM_TRY(dm_buffer_zeroed(t->count, sizeof *views, (void **)&views));
@@ -156,18 +156,18 @@ static dm_status read_to_host(dm_prefetch *prefetch, dm_passage *passage) {
     views[q] = is_plain(prefetch, t->matrix) ? piece : dm_view_transpose(piece);
   }
   dm_status status = dm_file_queue_read(source->ahead, source->reader, t->row, t->col, views,
-                                        t->count, source->op == DM_OP_C, &passage->reading);
+                                        t->count, source->op == DM_OP_C, &request->reading);
   free(views);
-  passage->begun = true;
+  request->begun = true;
   return status;
 }
 
 /* Stages as much as there are buffers for. */
-static dm_status stage(dm_prefetch *prefetch, dm_passage *passage) {
+static dm_status stage(dm_prefetch *prefetch, dm_panel_request *request) {
   bool begun = true;
-  while (begun && passage->transit.begun < passage->transit.rows)
-    DM_TRY(dm_staging_begin(prefetch->stage, &passage->transit, &begun));
-  passage->begun = passage->transit.begun == passage->transit.rows;
+  while (begun && request->part.begun < request->part.rows)
+    DM_TRY(dm_staging_begin(prefetch->stage, &request->part, &begun));
+  request->begun = request->part.begun == request->part.rows;
   return DM_OK;
 }
 
@@ -175,10 +175,10 @@ static dm_status stage(dm_prefetch *prefetch, dm_passage *passage) {
 static dm_status move_on(dm_prefetch *prefetch) {
   if (prefetch->stage) DM_TRY(dm_staging_poll(prefetch->stage));
   while (prefetch->next) {
-    dm_passage *passage = prefetch->next;
-    DM_TRY(passage->to_device ? stage(prefetch, passage) : read_to_host(prefetch, passage));
-    if (!passage->begun) return DM_OK;
-    prefetch->next = passage->next;
+    dm_panel_request *request = prefetch->next;
+    DM_TRY(request->to_device ? stage(prefetch, request) : read_to_host(prefetch, request));
+    if (!request->begun) return DM_OK;
+    prefetch->next = request->next;
     if (!prefetch->next) prefetch->last = &prefetch->next;
   }
   return DM_OK;
@@ -191,11 +191,11 @@ static dm_status move_on_and_return(dm_prefetch *prefetch) {
   return status;
 }
 
-static dm_status has_arrived(dm_passage *passage, bool *arrived) {
+static dm_status has_arrived(dm_panel_request *request, bool *arrived) {
   *arrived = false;
-  if (!passage->begun) return DM_OK;
-  if (!passage->to_device) return dm_transfer_test(passage->reading, arrived);
-  *arrived = passage->transit.arrived == passage->transit.rows;
+  if (!request->begun) return DM_OK;
+  if (!request->to_device) return dm_transfer_test(request->reading, arrived);
+  *arrived = request->part.arrived == request->part.rows;
   return DM_OK;
 }
 
@@ -218,14 +218,14 @@ dm_status dm_prefetch_loaded(dm_prefetch *prefetch, dm_matrix matrix, int64_t pa
   dm_dataset_input *source = &prefetch->sources[matrix];
   int64_t place;
   DM_TRY(move_on_and_return(prefetch));
-  const dm_landing *landing = landing_of(prefetch, matrix, panel, &place);
-  dm_passage **passage = &prefetch->landings[matrix][landing->first].passage;
+  const dm_panel_place *entry = entry_of(prefetch, matrix, panel, &place);
+  dm_panel_request **request = &prefetch->entries[matrix][entry->first].request;
   *done = true;
-  if (*passage) {
-    DM_TRY(has_arrived(*passage, done));
+  if (*request) {
+    DM_TRY(has_arrived(*request, done));
     if (*done) {
-      free(*passage);
-      *passage = NULL;
+      free(*request);
+      *request = NULL;
     }
     const int64_t moved = dm_file_queue_moved(source->ahead);
     if (moved != prefetch->moved) dm_watch_moved(local->run->watch);

@@ -10,27 +10,27 @@
 #include "engine/upload_staging.h"
 
 /* Panels that are read together. */
-typedef struct dm_passage {
-  dm_transit transit;
+typedef struct dm_panel_request {
+  dm_staged_part part;
   bool to_device, begun;
-  dm_transfer *reading;    /* transfer to host memory, once started */
-  struct dm_passage *next; /* list of those not started */
-} dm_passage;
+  dm_transfer *reading;          /* transfer to host memory, once started */
+  struct dm_panel_request *next; /* list of those not started */
+} dm_panel_request;
 
 /* What is loaded into one place of a share (plan/tiles.h), perhaps together with places before
  * it. */
-typedef struct dm_landing {
-  dm_passage *passage; /* in progress, starting at this place */
-  int64_t first;       /* place whose passage loads this one */
-} dm_landing;
+typedef struct dm_panel_place {
+  dm_panel_request *request; /* in progress, starting at this place */
+  int64_t first;             /* place whose request loads this one */
+} dm_panel_place;
 
 typedef struct dm_prefetch {
   dm_rank_state *local;
-  dm_dataset_input *sources; /* of A and of B, with the same read-ahead */
-  dm_staging *stage;         /* or NULL */
-  dm_landing *landings[2];   /* one for each place */
-  int64_t places[2];         /* number of places */
-  dm_passage *next, **last;  /* waiting passages, in the order of need */
+  dm_dataset_input *sources;      /* of A and of B, with the same read-ahead */
+  dm_staging *stage;              /* or NULL */
+  dm_panel_place *entries[2];     /* one for each place */
+  int64_t places[2];              /* number of places */
+  dm_panel_request *next, **last; /* waiting requests, in the order of need */
   bool posted[2]; /* this matrix was requested for the tile together with the other one */
   int64_t moved;  /* bytes moved at the last check */
 } dm_prefetch;

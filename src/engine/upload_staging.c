@@ -11,8 +11,8 @@ enum { STRIPS = DM_BUFFER_STRIPS_UP };
 
 typedef struct strip {
   enum { FREE, IS_READ, IS_COPIED } stage;
-  dm_transit *transit;
-  int64_t at, rows; /* of the transit's rows */
+  dm_staged_part *staged;
+  int64_t at, rows; /* of the staged's rows */
   char *memory;
   dm_transfer *reading;
   dm_event copied;
@@ -53,7 +53,7 @@ void dm_staging_close(dm_staging *stage) {
  * oriented as products read it, and on the device. */
 static void part_of(const dm_staging *stage, const strip *one, int64_t q, int64_t offset,
                     dm_view *here, dm_view *there) {
-  const dm_transit *t = one->transit;
+  const dm_staged_part *t = one->staged;
   const dm_view piece = dm_rank_piece(stage->local, t->matrix, t->first + q);
   if (stage->sources[t->matrix].op == DM_OP_N) {
     *there = dm_view_sub(piece, one->at, 0, one->rows, piece.cols);
@@ -66,12 +66,12 @@ static void part_of(const dm_staging *stage, const strip *one, int64_t q, int64_
   }
 }
 
-static int64_t file_cols(const dm_staging *stage, const dm_transit *transit, dm_view part) {
-  return stage->sources[transit->matrix].op == DM_OP_N ? part.cols : part.rows;
+static int64_t file_cols(const dm_staging *stage, const dm_staged_part *staged, dm_view part) {
+  return stage->sources[staged->matrix].op == DM_OP_N ? part.cols : part.rows;
 }
 
 static dm_status read_strip(dm_staging *stage, strip *one) {
-  const dm_transit *t = one->transit;
+  const dm_staged_part *t = one->staged;
   dm_dataset_input *source = &stage->sources[t->matrix];
   dm_view *views, there;
   int64_t offset = 0;
@@ -89,7 +89,7 @@ static dm_status read_strip(dm_staging *stage, strip *one) {
 
 /* Copies run in order: the last one's event covers all. */
 static dm_status copy_strip(dm_staging *stage, strip *one) {
-  const dm_transit *t = one->transit;
+  const dm_staged_part *t = one->staged;
   dm_rank_state *local = stage->local;
   dm_view here, there;
   int64_t offset = 0;
@@ -105,19 +105,19 @@ static dm_status copy_strip(dm_staging *stage, strip *one) {
   return DM_OK;
 }
 
-dm_status dm_staging_begin(dm_staging *stage, dm_transit *transit, bool *begun) {
+dm_status dm_staging_begin(dm_staging *stage, dm_staged_part *staged, bool *begun) {
   strip *one = stage->strips;
   while (one < stage->strips + STRIPS && one->stage != FREE) one++;
   *begun = one < stage->strips + STRIPS;
   if (!*begun) return DM_OK;
-  const int64_t row = transit->cols * dm_dtype_size(stage->local->plan->problem.work);
-  one->transit = transit;
-  one->at = transit->begun;
-  one->rows = dm_min(dm_max(1, stage->bytes / row), transit->rows - transit->begun);
+  const int64_t row = staged->cols * dm_dtype_size(stage->local->plan->problem.work);
+  one->staged = staged;
+  one->at = staged->begun;
+  one->rows = dm_min(dm_max(1, stage->bytes / row), staged->rows - staged->begun);
   one->stage = IS_READ;
   one->copied = 0;
-  transit->begun += one->rows;
-  dm_rank_turn_to(stage->local, transit->tile);
+  staged->begun += one->rows;
+  dm_rank_turn_to(stage->local, staged->tile);
   return read_strip(stage, one);
 }
 
@@ -126,14 +126,14 @@ static dm_status move_on(dm_staging *stage, strip *one) {
   if (one->stage == IS_READ) {
     DM_TRY(dm_transfer_test(one->reading, &done));
     if (!done) return DM_OK;
-    dm_rank_turn_to(stage->local, one->transit->tile);
+    dm_rank_turn_to(stage->local, one->staged->tile);
     DM_TRY(copy_strip(stage, one));
     one->stage = IS_COPIED;
   }
   if (one->stage == IS_COPIED) {
     DM_TRY(dm_backend_test(stage->local->backend, one->copied, &done));
     if (!done) return DM_OK;
-    one->transit->arrived += one->rows;
+    one->staged->arrived += one->rows;
     one->stage = FREE;
   }
   return DM_OK;

@@ -7,12 +7,12 @@
 
 /* Panels FIRST to FIRST + COUNT of MATRIX for TILE: they are adjacent in the file, in ROWS rows of
  * COLS elements. A row of the file is a row of each piece or, if op(X) is transposed, a column. */
-typedef struct dm_transit {
+typedef struct dm_staged_part {
   dm_matrix matrix;
   int64_t tile, first, count;
   int64_t row, col, rows, cols; /* rectangle of the file */
   int64_t begun, arrived;       /* rows started and arrived, of ROWS */
-} dm_transit;
+} dm_staged_part;
 
 typedef struct dm_staging dm_staging;
 
@@ -24,9 +24,9 @@ dm_status dm_staging_open(dm_rank_state *local, dm_dataset_input sources[2], dm_
  * allowed. */
 void dm_staging_close(dm_staging *stage);
 
-/* Starts moving TRANSIT's next rows; *begun: a buffer was free for them. TRANSIT must live until
+/* Starts moving PART's next rows; *begun: a buffer was free for them. PART must live until
  * all of its rows have arrived. */
-dm_status dm_staging_begin(dm_staging *stage, dm_transit *transit, bool *begun);
+dm_status dm_staging_begin(dm_staging *stage, dm_staged_part *part, bool *begun);
 
 /* Progresses everything under way. */
 dm_status dm_staging_poll(dm_staging *stage);

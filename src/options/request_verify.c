@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "file/entries.h"
-#include "file/tiles_look.h"
+#include "file/output_tiles.h"
 #include "options/request.h"
 
 static dm_verify_stated what_is_given(const dm_settings *s) {
@@ -80,7 +80,7 @@ static dm_status prepare(const dm_settings *s, const dm_log *log, const char *co
   DM_TRY(inspect_old_c(s, log, &old_c, v));
   dm_equation_divide(&v->a, &v->equation);
   DM_TRY(dm_verify_take_compute(v, &given, provenance));
-  DM_TRY(dm_tiles_look(&v->c, &v->tiles, &v->tile_count));
+  DM_TRY(dm_output_tiles_read(&v->c, &v->tiles, &v->tile_count));
   return dm_problem_of(&v->a, &v->b, v->has_c0 ? &v->c0 : NULL, &v->equation, &problem);
 }
 
@@ -98,7 +98,7 @@ dm_status dm_request_verify_alone(const dm_settings *s, const dm_log *log, const
   char name[DM_NAME];
   DM_TRY(dm_request_inspect(s, log, operand, 0, &v->c, NULL));
   v->io_threads = dm_request_io_threads(s);
-  DM_TRY(dm_tiles_look(&v->c, &v->tiles, &v->tile_count));
+  DM_TRY(dm_output_tiles_read(&v->c, &v->tiles, &v->tile_count));
   if (v->tile_count > 0) return DM_OK;
   return dm_hint(dm_fail(DM_E_INPUT, "%s has no checksums of its tiles, or some of another format",
                          dm_location_name(&v->c.at, name)),
