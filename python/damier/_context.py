@@ -18,6 +18,7 @@ from ._errors import Error, FitError, UsageError
 from ._handle import Handle, Progress, Record
 from ._matrices import Matrix, OnOne, Operand, Rows, Stated, empty, shown
 from ._options import is_zero, texts, type_name
+from ._stored import StoredOperand, location_of
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -82,21 +83,53 @@ class Context(Handle):
 
     def matmul(self, a: Any, b: Any, out: Any = None, *, c: Any = None) -> Any:
         """As :func:`damier.matmul`; collective."""
-        alike = self._like(a, b, out) if c is None else None
+        if any(isinstance(x, np.ndarray) and x.ndim > 2 for x in (a, b)):
+            return self._batch(a, b, out, c)
+        return self._single(a, b, out, c)
+
+    def _batch(self, a: Any, b: Any, out: Any, c: Any) -> Any:
+        """By the rules of NumPy's matmul: the matrices of an operand are one below the other for the library."""
+        if self.comm is not None:
+            raise UsageError("batches of matrices have no comm")
+        if set(self._ops.values()) != {"n"}:
+            raise UsageError("op_a and op_b do not apply to a batch", hint="numpy.swapaxes(a, -1, -2) transposes its matrices")
+        if not all(isinstance(x, np.ndarray) and x.ndim > 1 for x in (a, b)):
+            raise UsageError("a batch needs arrays of NumPy with at least two dimensions")
+        (m, k), (k_of_b, n) = a.shape[-2:], b.shape[-2:]
+        try:
+            leads = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        except ValueError:
+            raise UsageError(f"a is {shown(a.shape)} and b {shown(b.shape)}: the leading dimensions differ") from None
+        if k != k_of_b:
+            raise UsageError(f"a is {shown(a.shape)} and b {shown(b.shape)}: the inner dimensions differ")
+        count = int(np.prod(leads))
+        nothing = count == 0 or k == 0
+        single = nothing or int(np.prod(b.shape[:-2])) == 1
+        flat = np.broadcast_to(a, (*leads, m, k)).reshape(count * m, k)
+        of_b = (np.empty((k, n), b.dtype) if nothing else b.reshape(k, n) if single
+                else np.broadcast_to(b, (*leads, k, n)).reshape(count * k, n))
+        of_c = [None if x is None else _flattened(x, (*leads, m, n), name) for x, name in ((out, "out"), (c, "c"))]
+        batch = 1 if single else count
+        with self._with(batch=batch):
+            result = self._single(flat, of_b, *of_c, batch)
+        return result.reshape((*leads, m, n)) if out is None else out
+
+    def _single(self, a: Any, b: Any, out: Any, c: Any, batch: int = 1) -> Any:
+        alike = self._like(a, b, out) if c is None and batch == 1 else None
         if self.comm is not None and self.comm.allreduce(alike is not None) < self.ranks:
             alike = None
         if alike is not None:
             self._call(lib.library.damier_multiply, *alike[1])
             return alike[0]
         beta = 1 if c is not None and self._beta is None else self._beta
-        ab = [Operand(a, "a", self.rank, self.ranks), Operand(b, "b", self.rank, self.ranks)]
-        m, n, k = self._pose(ab)
+        ab = [self._operand(a, "a"), self._operand(b, "b")]
+        m, n, k = self._pose(ab, batch)
         result, old = self._result(ab, out, c, beta, (m, n))
         if m == 0 or n == 0:
             return result.matrix.array
         with self._with(beta=1 if c is not None and self._beta is None else None), self._with_old(old):
             stated = self._multiply(lib.library.damier_multiply, [*ab, result])
-        if stated is not None and c is None and (out is not None or self.comm is None):
+        if stated is not None and c is None and batch == 1 and (out is not None or self.comm is None):
             self._alike = Alike([a, b, out], result.matrix.array, stated)
         return result.matrix.array
 
@@ -117,7 +150,7 @@ class Context(Handle):
 
     def plan(self, a: Any, b: Any, out: Any = None) -> Record:
         """What :meth:`matmul` of these arrays would do, need and take; collective."""
-        ab = [Operand(a, "a", self.rank, self.ranks), Operand(b, "b", self.rank, self.ranks)]
+        ab = [self._operand(a, "a"), self._operand(b, "b")]
         m, n, k = self._pose(ab)
         if m == 0 or n == 0:
             raise UsageError(f"there is nothing to plan of a product of {m} x {k} and {k} x {n}")
@@ -133,15 +166,22 @@ class Context(Handle):
         result = alike.result(a) if out is None else out
         return (result, alike.stated) if alike.put(a, b, result) else None
 
+    def _operand(self, given: Any, name: str) -> Operand:
+        location = location_of(given)
+        if location is None:
+            return Operand(given, name, self.rank, self.ranks)
+        return StoredOperand(location, name, self.info(location))
+
     def _agree(self, operands: list[Operand]) -> None:
         mine = [operand.stated for operand in operands]
         everyone: list[list[Stated]] = [mine] if self.comm is None else self.comm.allgather(mine)
         for index, operand in enumerate(operands):
             operand.agree([stated[index] for stated in everyone])
 
-    def _pose(self, ab: list[Operand]) -> tuple[int, int, int]:
+    def _pose(self, ab: list[Operand], batch: int = 1) -> tuple[int, int, int]:
         self._agree(ab)
         (m, k), (k_of_b, n) = (self._op_shape(o) for o in ab)
+        k_of_b //= batch
         if k != k_of_b:
             raise UsageError(f"op(a) is {shown((m, k))} and op(b) {shown((k_of_b, n))}: the inner dimensions differ")
         if ab[0].type != ab[1].type:
@@ -253,6 +293,13 @@ def _of_rows(of: str) -> int:
     if of not in ("columns", "rows"):
         raise UsageError(f"of is 'columns' or 'rows', not {of!r}")
     return int(of == "rows")
+
+
+def _flattened(array: Any, shape: tuple[int, ...], name: str) -> Any:
+    """An array of a batch as one matrix, in the same memory."""
+    if not isinstance(array, np.ndarray) or array.shape != shape or not array.flags.c_contiguous:
+        raise UsageError(f"{name} must be an array of NumPy of {shown(shape)} elements in C order")
+    return array.reshape(int(np.prod(shape[:-1])), shape[-1])
 
 
 def _name_of(location: Path) -> bytes:

@@ -435,7 +435,7 @@ class Refused(unittest.TestCase):
         self.refused("the inner dimensions differ", x, x.T, op_a="t")
         self.refused("out is 4 x 3, the product 3 x 3", x, x.T, np.ones((4, 3)))
         self.refused("c is 1 x 3", x, x.T, c=np.ones((1, 3)))
-        for wrong in (np.ones(3), np.ones((2, 2, 2)), 1.0):
+        for wrong in (np.ones(3), 1.0):
             self.assertTrue(self.refused("dimensions", wrong, x).hint)
 
     def test_types(self):

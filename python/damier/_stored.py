@@ -1,0 +1,81 @@
+"""Operands in files: locations, and datasets of h5py, which the library reads itself."""
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from . import _library as lib
+from ._errors import UsageError
+from ._matrices import Matrix, Operand, Stated, shown
+
+
+class Stored:
+    """A dataset that the library reads, of which ``[...]`` takes a part without reading it.
+
+    ``dataset`` is a location or a dataset of h5py; slices have positive steps.
+
+    >>> np.save("A.npy", np.arange(6.0).reshape(3, 2))
+    >>> damier.matmul(damier.Stored("A.npy")[1:, :], np.eye(2))
+    array([[2., 3.],
+           [4., 5.]])
+    """
+
+    def __init__(self, dataset: Any) -> None:
+        location = location_of(dataset)
+        if location is None:
+            raise UsageError(f"{dataset!r} is no location, and no dataset that the library can read")
+        self.location = location
+
+    def __getitem__(self, key: Any) -> Stored:
+        part = ", ".join(_text_of(one) for one in (key if isinstance(key, tuple) else (key,)))
+        return Stored(f"{self.location}[{part}]")
+
+
+def _text_of(key: Any) -> str:
+    if key is Ellipsis:
+        return "..."
+    if isinstance(key, slice):
+        ends = ["" if n is None else str(int(n)) for n in (key.start, key.stop)]
+        return ":".join([*ends, *([] if key.step is None else [str(int(key.step))])])
+    return str(int(key))
+
+
+def location_of(given: Any) -> str | None:
+    """The location of GIVEN, if the library can read it; None: it is an array, or h5py must read it."""
+    if isinstance(given, Stored):
+        return given.location
+    if isinstance(given, (str, os.PathLike)):
+        return os.fspath(given)
+    if type(given).__module__.partition(".")[0] != "h5py" or not hasattr(given, "file"):
+        return None
+    file = given.file
+    # a file that is open for writing is locked, and may not have been written yet
+    on_disk = file.mode == "r" and file.driver in ("sec2", "stdio", "mpio") and given.name
+    return f"{file.filename}:{given.name}" if on_disk else None
+
+
+class StoredOperand(Operand):
+    """A matrix in a file, whose RECORD is that of ``damier info``."""
+
+    def __init__(self, location: str, name: str, record: dict[str, Any]) -> None:  # pylint: disable=super-init-not-called
+        self.name, self.location = name, os.fsencode(location)
+        self.matrix = Matrix(None)
+        self.view = self.start = None
+        self.on_gpus = False
+        dataset = record["dataset"]
+        self.type = dataset["type"].partition(",")[0]
+        self.rows, self.cols = dataset["rows"], dataset["cols"]
+        self.stated = Stated(lib.IN_FILE, self.type, self.rows, self.cols)
+        if dataset["shape"] != shown((self.rows, self.cols)):
+            self.stated.problem = UsageError(f"{name} is {dataset['shape']}; a matrix has 2 dimensions",
+                                             hint="damier.multiply multiplies batches in files into a file")
+
+    def agree(self, all_ranks: list[Stated]) -> None:
+        for s in all_ranks:
+            if s.problem:
+                raise s.problem
+        if any(s != all_ranks[0] for s in all_ranks):
+            raise UsageError(f"{self.name}: the ranks describe it differently")
+
+    def to_c(self, copy: bool = False) -> tuple[lib.CMatrix, None]:
+        return lib.CMatrix(division=lib.IN_FILE, file=self.location), None

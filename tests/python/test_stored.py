@@ -1,0 +1,130 @@
+"""damier.matmul of operands in files, and of stacks of matrices, compared with NumPy."""
+import os
+import tempfile
+import unittest
+import unittest.mock
+
+import damier
+import h5py
+import numpy as np
+
+
+def drawn(shape, dtype="f8", seed=1):
+    return np.random.default_rng(seed).integers(-3, 4, shape).astype(dtype)
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = os.path.join(self.folder.name, "a.h5")
+
+
+class StoredOperands(InFolder):
+    def setUp(self):
+        super().setUp()
+        self.x, self.y = drawn((40, 30)), drawn((30, 20), seed=2)
+        with h5py.File(self.path, "w") as file:
+            file["x"], file["y"], file["cube"] = self.x, self.y, drawn((3, 30, 4))
+            file.create_dataset("g/f", data=self.x.astype("f4"), chunks=(7, 9), compression="gzip")
+
+    def test_locations_and_datasets(self):
+        x, y = self.x, self.y
+        with h5py.File(self.path, "r") as file:
+            for a, b in ((f"{self.path}:/x", f"{self.path}:/y"), (file["x"], file["y"]), (file["x"], y),
+                         (x, damier.Stored(file["y"]))):
+                np.testing.assert_array_equal(damier.matmul(a, b), x @ y)
+            got = damier.matmul(file["g/f"], y.astype("f4"))
+            self.assertEqual(got.dtype, np.float32)
+            np.testing.assert_array_equal(got, x @ y)
+            out = np.empty((40, 20))
+            self.assertIs(damier.matmul(file["x"], file["y"], out, alpha=2), out)
+            np.testing.assert_array_equal(out, 2 * (x @ y))
+            np.testing.assert_array_equal(damier.matmul(file["x"], file["x"], op_a="t"), x.T @ x)
+
+    def test_parts(self):
+        x, y = self.x, self.y
+        with h5py.File(self.path, "r") as file:
+            stored = damier.Stored(file["x"])
+            for part in (np.s_[5:20], np.s_[::3, :], np.s_[-7:, :], np.s_[..., :]):
+                np.testing.assert_array_equal(damier.matmul(stored[part], y), x[part] @ y)
+            np.testing.assert_array_equal(damier.matmul(damier.Stored(file["cube"])[1, :, 1:], np.eye(3)),
+                                          file["cube"][1, :, 1:])
+            np.testing.assert_array_equal(damier.matmul(f"{self.path}:/x[3:9]", y), x[3:9] @ y)
+
+    def test_read_by_the_library(self):
+        """A part that h5py would read whole is not read by it."""
+        with h5py.File(self.path, "r") as file, unittest.mock.patch.object(
+                h5py.Dataset, "__array__", side_effect=AssertionError("h5py reads it")):
+            damier.matmul(file["x"], file["y"])
+
+    def test_open_for_writing(self):
+        """h5py reads what may not be in the file yet."""
+        with h5py.File(self.path, "r+") as file:
+            file["x"][0, 0] = 9
+            np.testing.assert_array_equal(damier.matmul(file["x"], self.y), file["x"][()] @ self.y)
+
+    def test_refused(self):
+        with h5py.File(self.path, "r") as file:
+            with self.assertRaisesRegex(damier.UsageError, "3 x 30 x 4"):
+                damier.matmul(file["cube"], self.y)
+            with self.assertRaisesRegex(damier.UsageError, "inner dimensions"):
+                damier.matmul(file["y"], file["y"])
+            with self.assertRaises(damier.InputError):
+                damier.matmul(damier.Stored(file["x"])[0:99], self.y)
+            with self.assertRaises(damier.InputError):
+                damier.matmul(damier.Stored(file["x"])[::-1], self.y)
+        with self.assertRaises(damier.FileError):
+            damier.matmul("nothing.h5:/x", self.y)
+
+
+class Stacks(InFolder):
+    def test_shapes(self):
+        for first, second in (((5,), (5,)), ((2, 3), (2, 3)), ((2, 3), (3,)), ((1, 3), (2, 1)), ((4,), ()), ((), (4,)),
+                              ((4,), (1,)), ((0,), (0,)), ((2, 0), (1,))):
+            for dtype in ("f8", "f4", "c16"):
+                a, b = drawn((*first, 6, 7), dtype), drawn((*second, 7, 4), dtype, 2)
+                got = damier.matmul(a, b)
+                np.testing.assert_array_equal(got, a @ b)
+                self.assertEqual((got.dtype, got.shape), ((a @ b).dtype, (a @ b).shape))
+        for m, k, n in ((0, 3, 2), (3, 0, 2), (3, 2, 0), (1, 1, 1)):
+            a, b = drawn((2, m, k)), drawn((2, k, n))
+            np.testing.assert_array_equal(damier.matmul(a, b), a @ b)
+
+    def test_strides_out_and_c(self):
+        a, b, c = drawn((3, 9, 7))[:, ::2], drawn((3, 4, 7), seed=2).swapaxes(1, 2), drawn((3, 5, 4), seed=3)
+        out = np.empty((3, 5, 4))
+        self.assertIs(damier.matmul(a, b, out), out)
+        np.testing.assert_array_equal(out, a @ b)
+        np.testing.assert_array_equal(damier.matmul(a, b, c=c, alpha=2), 2 * (a @ b) + c)
+        np.testing.assert_array_equal(damier.matmul(a, b, memory={"host": "64MiB"}), a @ b)
+        with damier.Context(beta=1) as context:
+            context.matmul(a, b, out)
+            np.testing.assert_array_equal(out, 2 * (a @ b))
+            context.matmul(a[0], b[0], out[0])
+            np.testing.assert_array_equal(out[0], 3 * (a[0] @ b[0]))
+
+    def test_refused(self):
+        a, b = drawn((3, 5, 7)), drawn((3, 7, 4))
+        for bad in (drawn((2, 7, 4)), drawn((3, 6, 4)), drawn(7)):
+            with self.assertRaises(damier.UsageError):
+                damier.matmul(a, bad)
+        with self.assertRaisesRegex(damier.UsageError, "op_a"):
+            damier.matmul(a, b, op_a="t")
+        with self.assertRaisesRegex(damier.UsageError, "3 x 5 x 4"):
+            damier.matmul(a, b, np.empty((15, 4)))
+
+    def test_in_files(self):
+        a, b = drawn((2, 3, 5, 7)), drawn((3, 7, 4), seed=2)
+        with h5py.File(self.path, "w") as file:
+            file["a"], file["b"] = a, b
+        out = os.path.join(self.folder.name, "c.h5")
+        record = damier.multiply(f"{self.path}:/a", f"{self.path}:/b", out)
+        self.assertEqual((record["problem"]["batch"], record["problem"]["m"]), (6, 5))
+        damier.verify(f"{self.path}:/a", f"{self.path}:/b", out)
+        with h5py.File(out) as file:
+            np.testing.assert_array_equal(file["c"][()], a @ b)
+
+
+if __name__ == "__main__":
+    unittest.main()
