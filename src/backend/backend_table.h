@@ -60,6 +60,7 @@ typedef struct dm_whole_product {
 } dm_whole_product;
 
 typedef struct dm_checked_product dm_checked_product; /* checked_product.h */
+typedef struct dm_checked_ranks dm_checked_ranks;
 typedef struct dm_checked_found dm_checked_found;
 
 typedef struct dm_backend_ops {

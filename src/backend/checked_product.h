@@ -6,10 +6,24 @@
 #include "backend/backend_table.h"
 #include "core/row_bound.h"
 
+/* One of several ranks: it has rows of op(A) and of C, and a part of op(B), which starts at (ROW,
+ * COL); no part is empty. */
+struct dm_checked_ranks {
+  int64_t row, col;
+  /* Collective: sums COUNT numbers of f64, or integers, over the ranks, unless one comes with an
+   * error, MINE. */
+  dm_status (*sum)(void *context, dm_status mine, void *values, int64_t count, bool integers);
+  /* Multiplies, and returns when C is complete; called once the sums of A and B are taken, unless
+   * one fails. */
+  dm_status (*multiply)(void *context);
+  void *context;
+};
+
 struct dm_checked_product {
   dm_whole_product whole; /* that the backend suits */
   uint64_t seed;
   dm_row_factors factors;
+  const dm_checked_ranks *ranks; /* NULL: one process */
 };
 
 struct dm_checked_found {

@@ -11,8 +11,10 @@
 typedef struct checking {
   dm_cuda *gpu;
   const dm_whole_product *whole;
+  const dm_checked_ranks *ranks; /* NULL: one process */
   dm_judge_work work;
-  bool beside; /* sums of A and B are taken while the product runs */
+  double *col_squares, *t; /* sums over the ranks: n; k numbers of the wide type, then k sizes */
+  bool beside;             /* sums of A and B are taken while the product runs */
 } checking;
 
 /* ---- memory ---- */
@@ -61,6 +63,9 @@ static void place_all(checking *c, layout *l) {
   place_sums(c, l, w->a, &k->a);
   place_sums(c, l, w->c, &k->c);
   if (k->factors.reads_c) place_sums(c, l, w->c, &k->old);
+  if (!c->ranks) return;
+  c->col_squares = place(l, 8 * k->cols);
+  c->t = place(l, 8 * (k->width + 1) * k->depth);
 }
 
 static dm_status open_memory(checking *c) {
@@ -87,7 +92,7 @@ static dm_status probe(const checking *c, dm_view m, const double *x, const doub
   return DM_OK;
 }
 
-static dm_status add_operands(const checking *c) {
+static dm_status add_b(checking *c) {
   dm_cuda *gpu = c->gpu;
   const dm_judge_work *k = &c->work;
   const dm_view b = c->whole->b;
@@ -95,8 +100,83 @@ static dm_status add_operands(const checking *c) {
     DM_CUDA(gpu, dm_kernels_scan(b, k->columns_of_b.parts,
                                  (double *)(uintptr_t)k->columns_of_b.squares, NULL, k->stream));
   DM_CUDA(gpu, dm_kernels_weigh(k));
-  DM_TRY(probe(c, b, k->w, k->sizes_w, &k->b, false));
-  DM_CUDA(gpu, dm_kernels_take_t(k));
+  return probe(c, b, k->w, k->sizes_w, &k->b, false);
+}
+
+/* ---- several ranks ---- */
+
+static dm_status need_summed(dm_cuda *gpu, int64_t bytes) {
+  if (gpu->summed_bytes >= bytes) return DM_OK;
+  dm_cuda_release(&gpu->base, DM_HOST, gpu->summed);
+  gpu->summed = NULL;
+  gpu->summed_bytes = 0;
+  DM_TRY(dm_cuda_alloc(&gpu->base, DM_HOST, bytes, &gpu->summed));
+  gpu->summed_bytes = bytes;
+  return DM_OK;
+}
+
+static dm_status bring_vector(const checking *c, const double *vector, int64_t bytes) {
+  dm_cuda *gpu = c->gpu;
+  DM_TRY(need_summed(gpu, bytes));
+  DM_CUDA(gpu, cudaMemcpyAsync(gpu->summed, vector, (size_t)bytes, cudaMemcpyDeviceToHost,
+                               c->work.stream));
+  DM_CUDA(gpu, cudaStreamSynchronize(c->work.stream));
+  return DM_OK;
+}
+
+/* Sums VECTOR, which this rank has unless it comes with an error, over the ranks. */
+static dm_status sum_vector(const checking *c, dm_status mine, double *vector, int64_t count) {
+  dm_cuda *gpu = c->gpu;
+  if (!mine) mine = bring_vector(c, vector, 8 * count);
+  DM_TRY(c->ranks->sum(c->ranks->context, mine, gpu->summed, count, c->work.exact));
+  DM_CUDA(gpu, cudaMemcpyAsync(vector, gpu->summed, (size_t)(8 * count), cudaMemcpyHostToDevice,
+                               c->work.stream));
+  return DM_OK;
+}
+
+static dm_status scan_part(const checking *c) {
+  const dm_judge_work *k = &c->work;
+  const dm_part_sums *of = &k->columns_of_b;
+  DM_CUDA(c->gpu, cudaMemsetAsync(c->col_squares, 0, (size_t)(8 * k->cols), k->stream));
+  DM_CUDA(c->gpu, dm_kernels_scan(c->whole->b, of->parts, (double *)(uintptr_t)of->squares,
+                                  c->col_squares + c->ranks->col, k->stream));
+  return DM_OK;
+}
+
+static dm_status probe_part(const checking *c) {
+  const dm_judge_work *k = &c->work;
+  const int64_t numbers = k->width * k->depth, row = c->ranks->row, col = c->ranks->col;
+  const dm_probe_work work = {.matrix = c->whole->b,
+                              .x = k->w + col * k->width,
+                              .parts = k->b.parts,
+                              .scratch = (void *)(uintptr_t)k->b.sums,
+                              .sums = c->t + row * k->width,
+                              .squares = k->exact ? NULL : c->t + numbers + row,
+                              .sizes = k->exact ? NULL : k->sizes_w + col,
+                              .stream = k->stream};
+  DM_CUDA(c->gpu, dm_kernels_weigh(k));
+  DM_CUDA(c->gpu, cudaMemsetAsync(c->t, 0, (size_t)(8 * (numbers + k->depth)), k->stream));
+  DM_CUDA(c->gpu, dm_kernels_probe(&work));
+  return DM_OK;
+}
+
+/* The squares of op(B)'s columns and B w are sums of all ranks' parts. */
+static dm_status add_part_of_b(checking *c) {
+  dm_judge_work *k = &c->work;
+  const int64_t numbers = k->width * k->depth;
+  if (!k->exact) DM_TRY(sum_vector(c, scan_part(c), c->col_squares, k->cols));
+  k->columns_of_b = (dm_part_sums){.parts = 1, .squares = c->col_squares};
+  DM_TRY(sum_vector(c, probe_part(c), c->t, k->exact ? numbers : numbers + k->depth));
+  k->b = (dm_part_sums){.parts = 1, .sums = c->t, .squares = c->t + numbers};
+  return DM_OK;
+}
+
+/* ---- the product ---- */
+
+static dm_status add_operands(checking *c) {
+  const dm_judge_work *k = &c->work;
+  DM_TRY(c->ranks ? add_part_of_b(c) : add_b(c));
+  DM_CUDA(c->gpu, dm_kernels_take_t(k));
   DM_TRY(probe(c, c->whole->a, k->t, k->sizes_t, &k->a, false));
   return k->factors.reads_c ? probe(c, c->whole->c, k->w, k->sizes_w, &k->old, false) : DM_OK;
 }
@@ -117,7 +197,8 @@ static dm_status multiply(checking *c) {
   dm_event done;
   k->stream = c->beside ? gpu->side : products;
   if (!c->beside) DM_TRY(add_operands(c));
-  DM_TRY(dm_cuda_multiply_whole(&gpu->base, c->whole, NULL, &done));
+  DM_TRY(c->ranks ? c->ranks->multiply(c->ranks->context)
+                  : dm_cuda_multiply_whole(&gpu->base, c->whole, NULL, &done));
   if (c->beside) DM_TRY(add_operands(c));
   DM_TRY(order(gpu, products, k->stream));
   DM_TRY(probe(c, c->whole->c, k->w, k->sizes_w, &k->c, true));
@@ -149,6 +230,7 @@ dm_status dm_cuda_multiply_checked(dm_backend *backend, const dm_checked_product
   const dm_dtype type = whole->a.dtype;
   checking c = {.gpu = gpu,
                 .whole = whole,
+                .ranks = product->ranks,
                 .work = {.rows = whole->c.rows,
                          .cols = whole->c.cols,
                          .depth = whole->a.cols,
@@ -159,10 +241,11 @@ dm_status dm_cuda_multiply_checked(dm_backend *backend, const dm_checked_product
                          .seed = product->seed,
                          .factors = product->factors}};
   /* Beside products that use all registers of the multiprocessors, sums take longer than before. */
-  c.beside = !product->factors.reads_c && dm_dtype_size(type) <= 2;
-  DM_TRY(dm_cuda_enter(gpu));
-  DM_TRY(open_memory(&c));
-  dm_status status = multiply(&c);
+  c.beside = !product->ranks && !product->factors.reads_c && dm_dtype_size(type) <= 2;
+  dm_status status = dm_cuda_enter(gpu);
+  if (!status) status = open_memory(&c);
+  if (product->ranks) status = product->ranks->sum(product->ranks->context, status, NULL, 0, false);
+  if (!status) status = multiply(&c);
   if (!status) return fetch(&c, found);
   (void)cudaStreamSynchronize(gpu->side); /* the caller's matrices are not read any more */
   (void)cudaStreamSynchronize(gpu->lanes[DM_COMPUTE].stream);

@@ -80,11 +80,13 @@ struct dm_cuda {
   dm_cuda_jit *jit; /* NULL until needed */
   void *workspace;  /* for cuBLAS and cuBLASLt */
   int64_t workspace_bytes;
-  dm_cuda_area pieces;      /* for reproducible products */
-  dm_cuda_area scratch;     /* for the kernel */
-  dm_cuda_area vectors;     /* for probe and scan */
-  dm_cuda_area checking;    /* vectors of the verification of whole products */
-  void *found;              /* pinned, for its findings; NULL until needed */
+  dm_cuda_area pieces;   /* for reproducible products */
+  dm_cuda_area scratch;  /* for the kernel */
+  dm_cuda_area vectors;  /* for probe and scan */
+  dm_cuda_area checking; /* vectors of the verification of whole products */
+  void *found;           /* pinned, for its findings; NULL until needed */
+  void *summed;          /* pinned, for vectors that ranks sum; NULL until needed */
+  int64_t summed_bytes;
   cudaEvent_t ordered;      /* orders streams; NULL until needed */
   dm_cuda_loading *loading; /* loading of kernels for later; NULL: none */
   dm_cuda_pending *pending; /* pending sums; NULL until needed */

@@ -133,11 +133,18 @@ void dm_freivalds_scaled(dm_freivalds *check, const int64_t *rows, const int64_t
 /* Discards the sums of C, for another result of the same A and B. */
 void dm_freivalds_reset_c(dm_freivalds *check);
 
-/* Multiplies WHOLE, a product that BACKEND can check (backend/checked_product.h), and judges it;
+/* Multiplies WHOLE, a product that BACKEND checks (backend/checked_product.h), and judges it;
  * COMM has one rank. (freivalds_whole.c) */
 dm_status dm_freivalds_multiply(const dm_problem *problem, dm_check_seed seed, int draw,
                                 const dm_comm *comm, dm_backend *backend,
                                 const dm_whole_product *whole, dm_verdict *verdict);
+
+/* The same, collective in COMM, each rank with its rows of C, from FIRST on; ranks->multiply must
+ * allow a second call. */
+dm_status dm_freivalds_multiply_rows(const dm_problem *problem, dm_check_seed seed, int draw,
+                                     const dm_comm *comm, dm_backend *backend,
+                                     const dm_whole_product *whole, const dm_checked_ranks *ranks,
+                                     int64_t first, dm_verdict *verdict);
 
 /* Collective; every rank gets the verdict. */
 dm_status dm_freivalds_judge(dm_freivalds *check, const dm_comm *comm, dm_verdict *verdict);

@@ -18,8 +18,9 @@ typedef struct product {
   dm_in_place_places *places;
   dm_backend *backend;
   dm_whole_product whole;
-  dm_freivalds *check; /* NULL: the verification is the backend's, or off */
-  void *stream;        /* of C, if the product is only posted */
+  dm_freivalds *check;    /* NULL: the verification is the backend's, or off */
+  void *stream;           /* of C, if the product is only posted */
+  dm_stationary *started; /* with several ranks: to be finished */
 } product;
 
 /* ---- which products ---- */
@@ -245,6 +246,40 @@ static dm_status multiply_checked(product *p) {
   return dm_freivalds_judge(p->check, p->run->world, &p->outcome->verdict);
 }
 
+/* ---- several ranks, each with rows of C ---- */
+
+static dm_status sum_ranks(void *context, dm_status mine, void *values, int64_t count,
+                           bool integers) {
+  const product *p = context;
+  const dm_comm *world = p->run->world;
+  DM_TRY(dm_comm_agree(world, mine));
+  return integers ? dm_comm_sum_i64(world, values, count) : dm_comm_sum_f64(world, values, count);
+}
+
+static dm_status finish_rows(void *context) {
+  product *p = context;
+  dm_stationary *started = p->started;
+  p->started = NULL;
+  return started ? dm_stationary_finish(started) : DM_OK;
+}
+
+/* All vectors stay on the GPUs, but for two sums over the ranks. */
+static dm_status multiply_rows(product *p, int draw) {
+  const dm_extent *at = p->places->at;
+  const dm_checked_ranks ranks = {.row = at[DM_B].rows.begin,
+                                  .col = at[DM_B].cols.begin,
+                                  .sum = sum_ranks,
+                                  .multiply = finish_rows,
+                                  .context = p};
+  dm_stationary stationary;
+  dm_stationary_start(&p->places->travel, &stationary);
+  p->started = &stationary;
+  dm_status status = dm_freivalds_multiply_rows(&p->outcome->problem, p->multiply->seed, draw,
+                                                p->run->world, p->backend, &p->whole, &ranks,
+                                                at[DM_C].rows.begin, &p->outcome->verdict);
+  return dm_status_first(status, finish_rows(p));
+}
+
 /* With fewer columns, groups take more time than they are worth. */
 enum { GROUPED = 512 };
 
@@ -254,6 +289,8 @@ static dm_status multiply_once(dm_in_place *kept, product *p, int draw) {
   if (p->run->ranks == 1 && dm_backend_checks(p->backend))
     return dm_freivalds_multiply(problem, p->multiply->seed, draw, p->run->world, p->backend,
                                  &p->whole, &p->outcome->verdict);
+  if (p->run->ranks > 1 && dm_backend_checks(p->backend) && dm_travel_has_rows(&p->places->travel))
+    return multiply_rows(p, draw);
   DM_TRY(dm_comm_agree(p->run->world, dm_freivalds_reuse(problem, p->whole.alpha, p->whole.beta,
                                                          on_gpu, &kept->check)));
   if (on_gpu || problem->n < GROUPED) dm_freivalds_join_groups(kept->check);

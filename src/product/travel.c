@@ -255,6 +255,14 @@ dm_status dm_travel_open(dm_workspace *space, const dm_run *run, dm_backend *bac
   return open_travel(travel, backend, transport, &of, whole, fits);
 }
 
+bool dm_travel_has_rows(const dm_travel *t) {
+  const dm_strips *s = &t->carried[DM_RIGHT].strips;
+  bool all = !t->turned && !t->both;
+  for (int r = 0; r < t->run->ranks; r++)
+    all = all && dm_range_size(s->rows[r]) > 0 && dm_range_size(s->wanted[r]) > 0;
+  return all;
+}
+
 void dm_travel_close(dm_travel *travel) {
   dm_strips_close(&travel->carried[DM_RIGHT].strips);
   dm_strips_close(&travel->carried[DM_LEFT].strips);

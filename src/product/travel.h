@@ -46,6 +46,10 @@ dm_status dm_travel_open(dm_workspace *space, const dm_run *run, dm_backend *bac
                          const dm_whole_product *whole, dm_travel *travel, bool *fits);
 void dm_travel_close(dm_travel *travel);
 
+/* Whether only op(B) travels, and every rank has parts of all three matrices, its rows of C and of
+ * op(A) whole. */
+bool dm_travel_has_rows(const dm_travel *travel);
+
 /* ---- the order in which strips travel ---- */
 
 typedef struct dm_item {
