@@ -11,7 +11,8 @@
 struct dm_checked_ranks {
   int64_t row, col;
   /* Collective: sums COUNT numbers of f64, or integers, over the ranks, unless one comes with an
-   * error, MINE. */
+   * error, MINE. VALUES have room for one more; NULL with an error. First called for the squares of
+   * all columns of op(B), unless they are integers, then for op(B) w and its sizes. */
   dm_status (*sum)(void *context, dm_status mine, void *values, int64_t count, bool integers);
   /* Multiplies, and returns when C is complete; called once the sums of A and B are taken, unless
    * one fails. */

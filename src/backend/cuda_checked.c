@@ -105,7 +105,11 @@ static dm_status add_b(checking *c) {
 
 /* ---- several ranks ---- */
 
-static dm_status need_summed(dm_cuda *gpu, int64_t bytes) {
+/* Room for vectors on the host, and one number more. */
+static dm_status need_summed(const checking *c) {
+  dm_cuda *gpu = c->gpu;
+  const dm_judge_work *k = &c->work;
+  const int64_t bytes = 8 * (dm_max(k->cols, (k->width + 1) * k->depth) + 1);
   if (gpu->summed_bytes >= bytes) return DM_OK;
   dm_cuda_release(&gpu->base, DM_HOST, gpu->summed);
   gpu->summed = NULL;
@@ -117,7 +121,6 @@ static dm_status need_summed(dm_cuda *gpu, int64_t bytes) {
 
 static dm_status bring_vector(const checking *c, const double *vector, int64_t bytes) {
   dm_cuda *gpu = c->gpu;
-  DM_TRY(need_summed(gpu, bytes));
   DM_CUDA(gpu, cudaMemcpyAsync(gpu->summed, vector, (size_t)bytes, cudaMemcpyDeviceToHost,
                                c->work.stream));
   DM_CUDA(gpu, cudaStreamSynchronize(c->work.stream));
@@ -243,8 +246,11 @@ dm_status dm_cuda_multiply_checked(dm_backend *backend, const dm_checked_product
   /* Beside products that use all registers of the multiprocessors, sums take longer than before. */
   c.beside = !product->ranks && !product->factors.reads_c && dm_dtype_size(type) <= 2;
   dm_status status = dm_cuda_enter(gpu);
+  if (!status && c.ranks) status = need_summed(&c);
   if (!status) status = open_memory(&c);
-  if (product->ranks) status = product->ranks->sum(product->ranks->context, status, NULL, 0, false);
+  if (status && c.ranks)
+    return c.ranks->sum(c.ranks->context, status, NULL,
+                        c.work.exact ? c.work.width * c.work.depth : c.work.cols, c.work.exact);
   if (!status) status = multiply(&c);
   if (!status) return fetch(&c, found);
   (void)cudaStreamSynchronize(gpu->side); /* the caller's matrices are not read any more */

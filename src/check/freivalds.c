@@ -137,9 +137,15 @@ static dm_status random_seed(uint64_t *seed) {
 }
 
 dm_status dm_freivalds_draw(dm_freivalds *check, const dm_comm *comm) {
-  const bool draws = !check->stated && dm_comm_rank(comm) == 0;
-  DM_TRY(dm_comm_agree(comm, draws ? random_seed(&check->seed) : DM_OK));
-  return dm_comm_broadcast(comm, &check->seed, sizeof check->seed, 0);
+  uint64_t drawn[2] = {check->seed, 0}; /* and whether that failed */
+  dm_status status = DM_OK;
+  if (!check->stated && dm_comm_rank(comm) == 0) status = random_seed(&drawn[0]);
+  drawn[1] = status != DM_OK;
+  dm_status sent = dm_comm_broadcast(comm, drawn, sizeof drawn, 0);
+  if (sent) return dm_status_first(status, sent);
+  if (drawn[1]) return dm_comm_agree(comm, status);
+  check->seed = drawn[0];
+  return DM_OK;
 }
 
 void dm_freivalds_mark(dm_freivalds *check, uint8_t *rows) {

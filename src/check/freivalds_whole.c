@@ -24,27 +24,57 @@ static dm_verdict verdict_of(const dm_problem *p, const dm_checked_found *found,
                       .seed = seed};
 }
 
-/* Of the rows of all ranks; this one's begin with FIRST. */
-static dm_status join_rows(const dm_comm *comm, int64_t first, dm_rows_found *rows) {
+enum { NUMBERS = 6 }; /* of a rank's findings */
+
+static void list_rows(const dm_rows_found *rows, int64_t first, double *numbers) {
+  const double all[NUMBERS] = {
+      rows->residual,        rows->relative,
+      rows->squares,         rows->worst < 0 ? -1.0 : (double)(first + rows->worst),
+      (double)rows->checked, rows->strained};
+  memcpy(numbers, all, sizeof all);
+}
+
+static dm_rows_found rows_of(const double *numbers) {
+  return (dm_rows_found){.residual = numbers[0],
+                         .relative = numbers[1],
+                         .squares = numbers[2],
+                         .worst = (int64_t)numbers[3],
+                         .checked = (int64_t)numbers[4],
+                         .strained = numbers[5] != 0.0};
+}
+
+/* Joins the findings of all ranks, unless one comes with an error, MINE; this rank's rows begin
+ * with FIRST. */
+static dm_status join_rows(const dm_comm *comm, const dm_checked_ranks *with, dm_status mine,
+                           int64_t first, dm_rows_found *rows) {
   const int ranks = dm_comm_size(comm);
-  dm_rows_found *all;
-  if (rows->worst >= 0) rows->worst += first;
-  DM_TRY(dm_comm_agree(comm, dm_buffer_table(ranks, &all)));
-  dm_status status = dm_comm_gather(comm, rows, sizeof *rows, all, 0);
-  if (!status) status = dm_comm_broadcast(comm, all, ranks * (int64_t)sizeof *all, 0);
-  *rows = all[0];
-  for (int r = 1; r < ranks; r++) dm_rows_join(rows, &all[r]);
+  const int64_t count = NUMBERS * (int64_t)ranks;
+  double *all = NULL;
+  dm_status status = dm_buffer_table(count + 1, &all);
+  if (status) mine = dm_status_first(mine, status);
+  if (!mine) list_rows(rows, first, all + NUMBERS * dm_comm_rank(comm));
+  status = with->sum(with->context, mine, all, count, false);
+  if (!status) *rows = rows_of(all);
+  for (int r = 1; r < ranks && !status; r++) {
+    const dm_rows_found more = rows_of(all + NUMBERS * r);
+    dm_rows_join(rows, &more);
+  }
   free(all);
   return status;
 }
 
 /* All ranks multiply, even if one has no sums. */
-static dm_status multiply(const dm_comm *comm, dm_backend *backend,
-                          const dm_checked_product *product, dm_checked_found *found) {
+static dm_status multiply_rows(const dm_comm *comm, dm_backend *backend,
+                               const dm_checked_product *product, int64_t first,
+                               dm_checked_found *found) {
+  const dm_checked_ranks *ranks = product->ranks;
   dm_status status = dm_backend_multiply_checked(backend, product, found);
-  if (!product->ranks) return status;
-  status = dm_status_first(status, product->ranks->multiply(product->ranks->context));
-  return dm_comm_agree(comm, status);
+  if (!ranks) return status;
+  if (status && status->agreed) return status;
+  dm_status multiplied = ranks->multiply(ranks->context);
+  if (!multiplied) return join_rows(comm, ranks, status, first, &found->rows);
+  dm_status_free(status);
+  return multiplied;
 }
 
 dm_status dm_freivalds_multiply_rows(const dm_problem *problem, dm_check_seed seed, int draw,
@@ -60,8 +90,7 @@ dm_status dm_freivalds_multiply_rows(const dm_problem *problem, dm_check_seed se
   DM_TRY(dm_freivalds_draw(&check, comm));
   product.seed = check.seed;
   product.factors = dm_freivalds_factors(&check);
-  DM_TRY(multiply(comm, backend, &product, &found));
-  if (ranks) DM_TRY(join_rows(comm, first, &found.rows));
+  DM_TRY(multiply_rows(comm, backend, &product, first, &found));
   *verdict = verdict_of(problem, &found, check.seed);
   return DM_OK;
 }

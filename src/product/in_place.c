@@ -1,10 +1,12 @@
 #include "product/in_place.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "backend/checked_product.h"
 #include "check/verdict.h"
+#include "core/buffer.h"
 #include "core/clock.h"
 #include "engine/phases.h"
 #include "product/stationary.h"
@@ -252,8 +254,22 @@ static dm_status sum_ranks(void *context, dm_status mine, void *values, int64_t 
                            bool integers) {
   const product *p = context;
   const dm_comm *world = p->run->world;
-  DM_TRY(dm_comm_agree(world, mine));
-  return integers ? dm_comm_sum_i64(world, values, count) : dm_comm_sum_f64(world, values, count);
+  void *own = NULL;
+  dm_status status = values ? DM_OK : dm_buffer_zeroed(count + 1, 8, &own);
+  if (status) return dm_status_first(mine, status);
+  if (!values) values = own;
+  int64_t *whole = (int64_t *)values + count;
+  double *real = (double *)values + count;
+  if (integers)
+    *whole = mine != DM_OK;
+  else
+    *real = mine != DM_OK;
+  status = integers ? dm_comm_sum_i64(world, values, count + 1)
+                    : dm_comm_sum_f64(world, values, count + 1);
+  const bool failed = integers ? *whole != 0 : *real != 0.0;
+  free(own);
+  if (status) return dm_status_first(mine, status);
+  return failed ? dm_comm_agree(world, mine) : DM_OK;
 }
 
 static dm_status finish_rows(void *context) {

@@ -15,6 +15,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/copy.h"
+#include "emulated/emulated_checked.h"
 #include "emulated/emulated_memory.h"
 
 enum {
@@ -402,6 +403,7 @@ const dm_backend_ops dm_backend_cuda = {
     .wait = wait_for,
     .suits = suits,
     .multiply = multiply_whole,
+    .multiply_checked = emulated_multiply_checked,
     .probe = probe,
     .scan = scan,
     .checksum = checksum,

@@ -1,0 +1,10 @@
+/* emulated_checked: the cuda backend's product with its verification, by the host's functions. */
+#ifndef DM_TESTS_EMULATED_EMULATED_CHECKED_H
+#define DM_TESTS_EMULATED_EMULATED_CHECKED_H
+
+#include "backend/checked_product.h"
+
+dm_status emulated_multiply_checked(dm_backend *backend, const dm_checked_product *product,
+                                    dm_checked_found *found);
+
+#endif
