@@ -10,7 +10,6 @@
 #include "file/hdf5_attribute.h"
 #include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
-#include "file/npy.h"
 #include "file/read.h"
 
 static dm_status not_opened(const dm_location *at) {
@@ -21,7 +20,7 @@ static dm_status not_opened(const dm_location *at) {
 }
 
 /* Only regular files are opened: others may block or have side effects. */
-static dm_status check_file(const dm_location *at, bool *array) {
+static dm_status check_file(const dm_location *at, const dm_format **format) {
   struct stat info;
   if (stat(at->file, &info) < 0) return not_opened(at);
   if (S_ISDIR(info.st_mode)) DM_TRY(dm_foreign_folder(at));
@@ -41,7 +40,9 @@ static dm_status check_file(const dm_location *at, bool *array) {
     status = dm_fail_at(DM_E_IO, at, "cannot be read: %s", strerror(errno));
   else if (got == 0)
     status = dm_fail_at(DM_E_INPUT, at, "is an empty file");
-  *array = dm_npy_is(fd);
+  *format = NULL;
+  for (int i = 0; dm_formats[i] && !*format; i++)
+    if (dm_formats[i]->is(fd)) *format = dm_formats[i];
   close(fd);
   return status;
 }
@@ -98,15 +99,14 @@ dm_status dm_examine_dataset(const dm_trust *trust, int64_t file, int64_t set, d
       "f['copy'] = f['name'][()], with its attributes); --raw takes the stored numbers");
 }
 
-/* Examines a NumPy file. */
-static dm_status examine_array(const dm_trust *trust, dm_dataset *find) {
+static dm_status examine_array(const dm_format *format, const dm_trust *trust, dm_dataset *find) {
   struct stat info;
   int fd = open(find->at.file, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
   if (fd < 0) return not_opened(&find->at);
   dm_status status =
       fstat(fd, &info) < 0 ? dm_fail_at(DM_E_IO, &find->at, "fstat: %s", strerror(errno)) : DM_OK;
   if (!status) dm_io_identify(&info, find);
-  if (!status) status = dm_npy_examine(fd, trust, find);
+  if (!status) status = format->examine(fd, trust, find);
   close(fd);
   return status;
 }
@@ -121,10 +121,10 @@ static dm_status or_foreign(dm_status status, const dm_location *at) {
 
 dm_status dm_examine_open(const dm_location *at, const dm_trust *trust, dm_dataset *find,
                           int64_t *file) {
-  bool array = false;
+  const dm_format *format = NULL;
   *file = -1;
-  DM_TRY(check_file(at, &array));
-  if (array) return examine_array(trust, find);
+  DM_TRY(check_file(at, &format));
+  if (format) return examine_array(format, trust, find);
   if (!trust->nesting) DM_TRY(dm_h5_start(trust->filters)); /* else HDF5 has it open */
   DM_TRY(or_foreign(dm_h5_open_to_look(at, trust->swmr, file), at));
   dm_status status = identify(*file, find);

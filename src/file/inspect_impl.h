@@ -18,8 +18,19 @@ typedef struct dm_finding {
 /* A dm_child_work: dm_inspection -> dm_finding. */
 dm_status dm_examine(const void *question, void *finding);
 
+/* A format besides HDF5: a file that holds one packed array. */
+typedef struct dm_format {
+  const char *name;
+  bool (*is)(int fd); /* whether the open file FD is one, by its first bytes */
+  /* Fills FIND, whose location and file are set, from the untrusted open file FD: shape, type, byte
+   * order, layout, offset and bytes. DM_E_INPUT says what is invalid or unsupported. */
+  dm_status (*examine)(int fd, const dm_trust *trust, dm_dataset *find);
+} dm_format;
+
+extern const dm_format *const dm_formats[]; /* NULL at the end (formats.c) */
+
 /* Opens AT's file if it is a regular file, notes its identity in FIND, and starts HDF5. *file is an
- * HDF5 identifier, or negative for a NumPy file, for which FIND is then complete. */
+ * HDF5 identifier, or negative for a file of another format, for which FIND is then complete. */
 dm_status dm_examine_open(const dm_location *at, const dm_trust *trust, dm_dataset *find,
                           int64_t *file);
 

@@ -24,7 +24,7 @@ typedef struct header {
 
 static const char *const keys[] = {"descr", "fortran_order", "shape"};
 
-bool dm_npy_is(int fd) {
+static bool is_npy(int fd) {
   char first[MAGIC] = "";
   ssize_t got;
   do got = pread(fd, first, sizeof first, 0);
@@ -213,7 +213,7 @@ static dm_status read_header(const dm_location *at, int fd, char text[HEADER_LIM
              : dm_fail_at(DM_E_INPUT, at, "has a header that is no text");
 }
 
-dm_status dm_npy_examine(int fd, const dm_trust *trust, dm_dataset *find) {
+static dm_status examine(int fd, const dm_trust *trust, dm_dataset *find) {
   char text[HEADER_LIMIT + 1];
   const dm_location *at = &find->at;
   header h = {.rank = 0};
@@ -229,6 +229,8 @@ dm_status dm_npy_examine(int fd, const dm_trust *trust, dm_dataset *find) {
   DM_TRY(check_shape(&h, trust, find));
   return check_bytes(offset, find);
 }
+
+const dm_format dm_format_npy = {.name = "npy", .is = is_npy, .examine = examine};
 
 /* ---- writing ---- */
 

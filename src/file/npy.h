@@ -3,14 +3,9 @@
 #ifndef DM_FILE_NPY_H
 #define DM_FILE_NPY_H
 
-#include "file/inspect.h"
+#include "file/inspect_impl.h"
 
-/* Whether the open file FD is one according to its first bytes. */
-bool dm_npy_is(int fd);
-
-/* Fills FIND, whose location and file are set, from the untrusted open file FD. DM_E_INPUT says
- * what is invalid or unsupported. */
-dm_status dm_npy_examine(int fd, const dm_trust *trust, dm_dataset *find);
+extern const dm_format dm_format_npy;
 
 enum { DM_NPY_HEADER = 256 };
 

@@ -8,9 +8,7 @@
 #include "transport/transport_list.h"
 
 const dm_transport_ops *const *dm_transport_all(void) {
-#define LISTED(name) &dm_transport_##name,
-  static const dm_transport_ops *const all[] = {DM_TRANSPORT_LIST(LISTED) NULL};
-  return all;
+  return dm_transport_list;
 }
 
 const dm_transport_ops *dm_transport_find(const char *name) {

@@ -4,11 +4,15 @@
 
 #include "transport/transport_table.h"
 
-/* In transport.c, host.c, shared_slots.c, ipc.c, nccl.c (or absent.c) and two_level.c. */
-#define DM_TRANSPORT_LIST(X) X(self) X(host) X(shared) X(ipc) X(nccl) X(ipc_nccl)
+/* NULL at the end. */
+extern const dm_transport_ops *const dm_transport_list[];
 
-#define DM_TRANSPORT_DECLARED(name) extern const dm_transport_ops dm_transport_##name;
-DM_TRANSPORT_LIST(DM_TRANSPORT_DECLARED)
+extern const dm_transport_ops dm_transport_self;     /* transport.c */
+extern const dm_transport_ops dm_transport_host;     /* host.c */
+extern const dm_transport_ops dm_transport_shared;   /* shared_slots.c */
+extern const dm_transport_ops dm_transport_ipc;      /* ipc.c, or absent.c */
+extern const dm_transport_ops dm_transport_nccl;     /* nccl.c, or absent.c */
+extern const dm_transport_ops dm_transport_ipc_nccl; /* two_level.c */
 
 /* Waits until the oldest gather of HOST, a transport of dm_transport_host, is done; returns at once
  * if there is none. For programs whose waiting ranks need no heartbeat (simulation/). (host.c) */

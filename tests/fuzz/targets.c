@@ -70,8 +70,8 @@ static void one_npy(const uint8_t *data, size_t length) {
   int64_t bytes;
   demand(fd >= 0 && write(fd, data, length) == (ssize_t)length, "the file can be written");
   dm_status status = DM_OK;
-  if (dm_npy_is(fd)) {
-    status = dm_npy_examine(fd, &(dm_trust){0}, &found);
+  if (dm_format_npy.is(fd)) {
+    status = dm_format_npy.examine(fd, &(dm_trust){0}, &found);
     if (status)
       expect_refusal(status);
     else

@@ -1,0 +1,73 @@
+/* ranks: 1 2. The pipeline multiplies matrices of the toy format in the toy mode by the toy
+ * transport, and verifies C. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "extensions/toys.h"
+#include "product/multiply.h"
+#include "ranks/rank_test.h"
+
+enum { N = 130 };
+
+static dm_dataset matrix(rank_test *test, const char *folder, char name) {
+  static double elements[N * N];
+  dm_inspection question = {0};
+  static dm_finding finding;
+  snprintf(question.at.file, sizeof question.at.file, "%s/%c.toy", folder, name);
+  for (int i = 0; i < N * N; i++) elements[i] = (i * 7 + name) % 17 - 8;
+  if (test->run.rank == 0) {
+    FILE *file = fopen(question.at.file, "w");
+    if (!file) abort();
+    toy_file_write(file, N, N, elements);
+    if (fclose(file) != 0) abort();
+  }
+  must(test, dm_comm_barrier(test->run.world));
+  finding = (dm_finding){0};
+  must(test, dm_examine(&question, &finding));
+  CHECK(test, finding.dataset.rows == N && finding.dataset.cols == N, "another shape");
+  return finding.dataset;
+}
+
+static void multiply(rank_test *test, const char *folder) {
+  dm_multiply job = {.a = matrix(test, folder, 'a'),
+                     .b = matrix(test, folder, 'b'),
+                     .equation = {.alpha = {1.0},
+                                  .type = DM_DTYPE_NONE,
+                                  .type_c = DM_DTYPE_NONE,
+                                  .own = &toy_mode},
+                     .engine = {.backend = "cpu",
+                                .kernel = "auto",
+                                .transport = test->run.ranks > 1 ? "toy" : "auto",
+                                .threads = 1,
+                                .io_threads = -1,
+                                .compute = &toy_calls},
+                     .verify = true};
+  dm_outcome outcome;
+  dm_record *record;
+  snprintf(job.out.file, sizeof job.out.file, "%s/c.h5", folder);
+  snprintf(job.out.dataset, sizeof job.out.dataset, "/c");
+  must(test, dm_record_new("multiply", "", &record));
+  dm_status status = dm_multiply_run(&test->run, &job, record, &outcome);
+  CHECK(test, !status && outcome.verdict.pass, "%s", status ? status->message : "C is wrong");
+  CHECK(test, test->run.ranks == 1 || toy_gathers > 0, "nothing was gathered by the toy");
+  dm_status_free(status);
+  dm_record_free(record);
+}
+
+TEST_PROGRAM(test_extensions) {
+  static rank_test test;
+  char folder[] = "/tmp/damier-test-XXXXXX";
+  test = (rank_test){0};
+  must(&test, dm_run_start(&test.run, NULL, DM_LOG_ERROR, DM_PROGRESS_NEVER, "test"));
+  if (test.run.rank == 0 && !mkdtemp(folder)) abort();
+  must(&test, dm_comm_broadcast(test.run.world, folder, sizeof folder, 0));
+  multiply(&test, folder);
+  must(&test, dm_comm_barrier(test.run.world));
+  for (int i = 0; i < 3 && test.run.rank == 0; i++) {
+    char path[64];
+    snprintf(path, sizeof path, "%s/%s", folder, (const char *[]){"a.toy", "b.toy", "c.h5"}[i]);
+    unlink(path);
+  }
+  if (test.run.rank == 0) CHECK(&test, rmdir(folder) == 0, "%s is not empty", folder);
+  return rank_test_end(&test);
+}
