@@ -1,0 +1,81 @@
+/* Strips of a matrix that travels: every rank that needs an element gets it once, from the rank
+ * that has it. */
+#include "core/checked.h"
+#include "plan/partition.h"
+#include "plan_cases.h"
+#include "product/strips.h"
+
+enum { RANKS = 8, MOST = 2000 };
+
+/* Equal parts, DOWN of the rows; ranks are numbered along the rows. */
+static void divide(int ranks, int64_t rows, int64_t cols, int down, dm_distribution *of) {
+  const int across = ranks / down;
+  *of = (dm_distribution){0};
+  ok(dm_axis_cyclic(rows, dm_max(1, dm_ceil_div(rows, down)), down, 0, &of->rows));
+  ok(dm_axis_cyclic(cols, dm_max(1, dm_ceil_div(cols, across)), across, 0, &of->cols));
+  ok(dm_distribution_ranks(of));
+  for (int i = 0; i < down * across; i++) of->ranks[i] = i;
+}
+
+/* Its strips are its columns once, with all rows. */
+static void check_taker(const dm_strips *s, int ranks, int taker, int64_t depth) {
+  int64_t cols = 0;
+  for (int64_t strip = 0; strip < s->count; strip++) {
+    int64_t rows = 0;
+    if (!dm_strips_takes(s, strip, taker)) continue;
+    const dm_range range = dm_strips_cols(s, strip, taker);
+    cols += dm_range_size(range);
+    assert_true(dm_range_size(range) <= s->most_cols);
+    for (int giver = 0; giver < ranks; giver++) {
+      if (!dm_strips_moves(s, strip, giver, taker)) continue;
+      assert_true(s->cols[giver].begin <= range.begin && range.end <= s->cols[giver].end);
+      rows += dm_range_size(s->rows[giver]);
+    }
+    assert_int_equal(rows, depth);
+  }
+  assert_int_equal(cols, dm_range_size(s->wanted[taker]));
+}
+
+/* At each strip a rank gives the same piece to all that take it. */
+static void check_giver(const dm_strips *s, int ranks, int giver) {
+  for (int64_t strip = 0; strip < s->count; strip++)
+    for (int taker = 0; taker < ranks; taker++) {
+      if (!dm_strips_moves(s, strip, giver, taker)) continue;
+      const dm_range given = dm_strips_cols(s, strip, giver);
+      const dm_range taken = dm_strips_cols(s, strip, taker);
+      assert_true(given.begin == taken.begin && given.end == taken.end);
+    }
+}
+
+static bool try_case(dice *d, int down, int down_of_c) {
+  const int ranks = (int)roll(d, 1, RANKS);
+  const int64_t depth = roll(d, 1, 50), cols = roll(d, 1, MOST), rows = roll(d, 1, 60);
+  dm_distribution of, c;
+  dm_strips s;
+  bool fits;
+  divide(ranks, depth, cols, down < 0 ? ranks : (int)dm_min(down, ranks), &of);
+  divide(ranks, rows, cols, down_of_c < 0 ? ranks : (int)dm_min(down_of_c, ranks), &c);
+  ok(dm_strips_open(&of, &c, ranks, 8, roll(d, 1, 1 << 20), &s, &fits));
+  for (int r = 0; r < ranks && fits; r++) {
+    check_taker(&s, ranks, r, depth);
+    check_giver(&s, ranks, r);
+  }
+  dm_strips_close(&s);
+  dm_distribution_free(&of);
+  dm_distribution_free(&c);
+  return fits;
+}
+
+/* DOWN: parts of rows of the matrix and of C, -1: all ranks. */
+TEST(strips_reach_all) {
+  dice d = {.seed = 5};
+  for (int i = 0; i < many(2000); i++) {
+    assert_true(try_case(&d, -1, -1)); /* rows travel to rows of C */
+    assert_true(try_case(&d, 1, -1));  /* columns */
+    assert_true(try_case(&d, 2, 2));   /* blocks to blocks of one grid */
+    assert_true(try_case(&d, -1, 1));  /* rows to columns of C */
+    (void)try_case(&d, (int)roll(&d, 1, RANKS), (int)roll(&d, 1, RANKS));
+  }
+}
+
+RUN_ALL(test_product_strips)
