@@ -13,7 +13,6 @@ const dm_verb dm_cli_verbs[] = {
      "One process uses all cores of the computer, and a GPU; mpirun -n N starts N processes, on several computers, too.\n",
      {"damier multiply A.h5 B.h5 -o C.h5",
       "damier multiply A.npy data.h5:/run/b -o C.npy --alpha 0.5",
-      "damier multiply A.h5 A.h5 --op-b t -o AAt.h5",
       "damier multiply A.h5 B.h5 --beta 1 --c C.h5 -o C.h5 --force"}},
     {"gram", DM_VERB_GRAM, "X.h5[:/ds] -o C.h5[:/ds]", 1, 1,
      "compute C = alpha X^H X, or alpha X X^H with --of rows: half of the work of multiply",

@@ -141,18 +141,29 @@ static dm_status check_scalars(const dm_equation *equation, const dm_problem *pr
   return DM_OK;
 }
 
-/* How C is symmetric. */
-static dm_status symmetry_of(const dm_equation *e, dm_problem *problem) {
+/* Whether op(B) is op(A) transposed, or conjugate transposed. */
+static bool is_with_itself(const dm_dataset *a, const dm_dataset *b, const dm_equation *e) {
+  const bool turned = (e->op_a == DM_OP_N) != (e->op_b == DM_OP_N);
+  const dm_standard *s = e->standard;
+  return turned && dm_dataset_is_same(a, b) && s[0].center == s[1].center &&
+         s[0].scale == s[1].scale;
+}
+
+/* How C is symmetric: as stated, or because A and B are one dataset. */
+static dm_status symmetry_of(const dm_dataset *a, const dm_dataset *b, const dm_equation *e,
+                             dm_problem *problem) {
+  const bool conjugates = e->op_a == DM_OP_C || e->op_b == DM_OP_C;
+  const dm_symmetry symmetry =
+      conjugates && dm_dtype_is_complex(problem->work) ? DM_HERMITIAN : DM_SYMMETRIC;
+  const bool spoiled = symmetry == DM_HERMITIAN && e->alpha[1] != 0.0;
+  problem->symmetry_found =
+      !e->symmetric && !problem->reads_c && !spoiled && a->batch == 0 && is_with_itself(a, b, e);
+  if (e->symmetric || problem->symmetry_found) problem->symmetry = symmetry;
   if (!e->symmetric) return DM_OK;
   if (problem->reads_c)
     return dm_hint(dm_fail(DM_E_USAGE, "symmetric products add no old C"),
                    "damier multiply X X --op-a t --beta ... computes both halves");
-  const bool conjugates = e->op_a == DM_OP_C || e->op_b == DM_OP_C;
-  problem->symmetry =
-      conjugates && dm_dtype_is_complex(problem->work) ? DM_HERMITIAN : DM_SYMMETRIC;
-  if (problem->symmetry == DM_HERMITIAN && e->alpha[1] != 0.0)
-    return dm_fail(DM_E_USAGE, "alpha must be real: C is Hermitian");
-  return DM_OK;
+  return spoiled ? dm_fail(DM_E_USAGE, "alpha must be real: C is Hermitian") : DM_OK;
 }
 
 static void shape_of(const dm_dataset *dataset, dm_op op, int64_t *rows, int64_t *cols) {
@@ -238,7 +249,7 @@ dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_datas
   problem->reads_c = equation->beta[0] != 0.0 || equation->beta[1] != 0.0;
   problem->scales =
       equation->alpha[0] != 1.0 || equation->alpha[1] != 0.0 || equation->divide != DM_NO_DIVISION;
-  DM_TRY(symmetry_of(equation, problem));
+  DM_TRY(symmetry_of(a, b, equation, problem));
   problem->chunk_c = problem->reads_c && c ? chunk_bytes(c) : 0;
   return problem->reads_c ? check_old_c(c, equation->rounds, problem) : DM_OK;
 }

@@ -100,6 +100,9 @@ static inline dm_dtype dm_dataset_type(const dm_dataset *dataset) {
   return dataset->centering && dm_dtype_is_integer(type) ? DM_F64 : type;
 }
 
+/* Whether A and B are the same part of one dataset, read alike. */
+bool dm_dataset_is_same(const dm_dataset *a, const dm_dataset *b);
+
 /* The axes of DATASET, also of a plain matrix or vector. */
 dm_axes dm_dataset_axes(const dm_dataset *dataset);
 

@@ -205,3 +205,9 @@ void dm_io_directory(const char *file, char directory[DM_PATH]) {
   else
     *slash = '\0';
 }
+
+bool dm_dataset_is_same(const dm_dataset *a, const dm_dataset *b) {
+  char names[2][DM_NAME];
+  return a->device == b->device && a->inode == b->inode && a->at.row_axes == b->at.row_axes &&
+         strcmp(dm_location_name(&a->at, names[0]), dm_location_name(&b->at, names[1])) == 0;
+}

@@ -330,7 +330,9 @@ int dm_plan_gpus(const dm_problem *problem, const dm_machine *machines, int most
 
 dm_status dm_plan_candidates(const dm_problem *problem, const dm_machine *machine, int ranks,
                              const dm_wishes *wishes, dm_plan *plans, int count, int *found) {
-  dm_question q = {problem, machine, wishes, ranks, wishes->tiles_m > 0};
+  dm_problem posed = *problem;
+  dm_question q = {&posed, machine, wishes, ranks, wishes->tiles_m > 0};
+  if (posed.symmetry_found && machine->gpu) posed.symmetry = DM_NO_SYMMETRY;
   ranking best = {.plans = plans, .limit = (int)dm_min(count, MOST_PLANS)};
   grid promising[PROMISING];
   int promises = 0;

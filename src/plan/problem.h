@@ -33,7 +33,8 @@ typedef enum dm_symmetry { DM_NO_SYMMETRY, DM_SYMMETRIC, DM_HERMITIAN } dm_symme
 typedef struct dm_problem {
   int64_t m, n, k;
   int64_t batch;           /* entries, which divide m; 0: one */
-  dm_symmetry symmetry;    /* stated: only one half of C is computed (plan/triangle.h) */
+  dm_symmetry symmetry;    /* only one half of C is computed (plan/triangle.h) */
+  bool symmetry_found;     /* it is not stated, but follows from A and B: CPUs compute one half */
   bool no_k;               /* k is 0 and stands here as 1, for a column of zeros: C is beta C0 */
   dm_dtype file_a, file_b; /* types in the files */
   dm_dtype work;           /* type of moved and multiplied elements */

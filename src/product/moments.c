@@ -209,12 +209,6 @@ dm_status dm_moments_of(dm_run *run, int io_threads, const dm_dataset *dataset,
   return status;
 }
 
-static bool is_same(const dm_dataset *a, const dm_dataset *b) {
-  char names[2][DM_NAME];
-  return a->device == b->device && a->inode == b->inode && a->at.row_axes == b->at.row_axes &&
-         strcmp(dm_location_name(&a->at, names[0]), dm_location_name(&b->at, names[1])) == 0;
-}
-
 static void warn(const dm_run *run, const dm_dataset *set) {
   const dm_centering *c = set->centering;
   char name[DM_NAME];
@@ -231,7 +225,7 @@ dm_status dm_center_inputs(dm_run *run, int io_threads, const dm_standard standa
   made[0] = made[1] = NULL;
   for (int x = 0; x < 2; x++) {
     if (dm_standard_lines(&standard[x]) == DM_NO_LINES) continue;
-    if (x == 1 && made[0] && is_same(a, b) &&
+    if (x == 1 && made[0] && dm_dataset_is_same(a, b) &&
         memcmp(&standard[0], &standard[1], sizeof standard[0]) == 0) {
       b->centering = made[0];
       continue;

@@ -79,6 +79,9 @@ void dm_multiply_record(const dm_multiplied *done, dm_record *record) {
   record_files(done, record);
   comment_slowness(done);
   dm_setup_record(done->setup, done->run, record);
+  if (p->symmetry != DM_NO_SYMMETRY)
+    dm_record_text(record, "problem.symmetry", "symmetry", "%s: half of C multiplied and mirrored",
+                   p->symmetry == DM_HERMITIAN ? "Hermitian" : "symmetric");
   if (p->compute.moduli > 0)
     dm_record_integer(record, "problem.moduli", NULL, DM_SHOWN_PLAIN, p->compute.moduli);
   const double factor = fmax(done->factor, dm_compute_factor(&p->compute, p->work, p->k));

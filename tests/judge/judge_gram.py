@@ -95,6 +95,33 @@ def resumed(folder, damier):
     run(damier, 1, "verify", folder / "c.h5", "-q")
 
 
+def recognised(folder, damier):
+    """multiply of a dataset with itself, on CPUs: half of C, exactly symmetric; other products are not taken for it."""
+    x = elements.write(folder / "x.h5", values(300, 400, "c128", 4), "c128")
+    elements.write(folder / "y.h5", values(300, 400, "c128", 4), "c128")
+    for b, flags, symmetry, want in (("x", "--op-a c", "Hermitian", x.conj().T @ x), ("x", "--op-a t", "symmetric", x.T @ x),
+                                     ("x", "--op-b c --alpha 2", "Hermitian", 2 * x @ x.conj().T),
+                                     ("x", "--op-a c --alpha 0,1", None, 1j * x.conj().T @ x),
+                                     ("x", "--op-a c --center-a columns", None, (x - x.mean(0)).conj().T @ x),
+                                     ("x", "--op-a t --op-b c", None, None), ("y", "--op-a c", None, x.conj().T @ x)):
+        if want is None:
+            run(damier, 1, "multiply", folder / "x.h5", folder / "x.h5", "-o", folder / "c.h5", *flags.split(), "-q", expect=3)
+            continue
+        run(damier, 2, "multiply", folder / "x.h5", folder / f"{b}.h5", "-o", folder / "c.h5", "--force", "--threads", 1, "-q",
+            "--backend", "cpu", "--json", folder / "record.json", *flags.split())
+        c, record = read(folder / "c.h5", "c128"), records_of(folder / "record.json")[-1]
+        expect(np.abs(c - want).max() <= 1e-11, f"{flags}: other numbers than NumPy")
+        told = record["problem"].get("symmetry", "")
+        expect(told.startswith(symmetry) if symmetry else not told, f"{flags}: {told}")
+        if symmetry:
+            expect(np.array_equal(c, c.conj().T if symmetry == "Hermitian" else c.T), f"{flags}: not {symmetry}")
+    old = values(400, 400, "c128", 6)
+    elements.write(folder / "o.h5", old, "c128")
+    run(damier, 1, "multiply", folder / "x.h5", folder / "x.h5", "-o", folder / "c.h5", "--op-a", "c", "--beta", 1, "--c",
+        folder / "o.h5", "--force", "-q")
+    expect(np.abs(read(folder / "c.h5", "c128") - x.conj().T @ x - old).max() <= 1e-11, "the old C was not added")
+
+
 def same_bits(folder, damier):
     elements.write(folder / "x.h5", values(900, 800, "f64", 7), "f64")
     results = []
@@ -122,4 +149,4 @@ def refused(folder, damier):
 run_cases(options().damier, [(compare, case, of, seed) for seed, case in enumerate(CASES) for of in ("columns", "rows")]
           + [(tiles, 1, "f64", "", 24), (tiles, 3, "f32", "", 12), (tiles, 2, "c128", "", 40),
              (tiles, 4, "f64", "--grid 2x2x1", 16), (tiles, 3, "f64", "--grid 1x1x3", 24)]
-          + [(resumed,), (same_bits,), (refused,)])
+          + [(resumed,), (recognised,), (same_bits,), (refused,)])
