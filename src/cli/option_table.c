@@ -64,6 +64,8 @@ const dm_option dm_cli_options[] = {
      "store the output in chunks of R rows and C columns; bench: A and B", .usual = MULTIPLY | GENERATE},
     {"deflate", 0, "1..9", STORING | BENCH_M, DM_GROUP_FILES, NULL,
      "compression level; without --chunk, chunks of about 1 MiB are used", .usual = MULTIPLY | GENERATE},
+    {"zstd", 0, "1..22", STORING, DM_GROUP_FILES, NULL,
+     "the same with zstd, which readers need as a plug-in", .flags_only = true},
     {"shuffle", 0, NULL, STORING | BENCH_M, DM_GROUP_FILES, NULL,
      "apply HDF5's shuffle filter before compression", .own = {0}},
     {"directory", 0, "DIR", BENCH_M, DM_GROUP_FILES, NULL,

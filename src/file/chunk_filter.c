@@ -192,6 +192,8 @@ dm_status dm_chunk_filter_apply(const dm_chunk_filter *filter, int level, const 
     bool done = true;
     if (filter->step[i] == DM_STEP_SHUFFLE)
       dm_chunk_shuffle(from, *stored, filter->shuffled_size[i], to);
+    else if (filter->step[i] == DM_STEP_CODEC)
+      DM_TRY(dm_codec_pack(from, stored, level, to, &done));
     else
       DM_TRY(deflate_all(from, stored, level, to, &done));
     if (done)

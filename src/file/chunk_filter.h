@@ -17,7 +17,7 @@ typedef enum dm_chunk_step {
   DM_STEP_SHUFFLE,
   DM_STEP_FLETCHER32,
   DM_STEP_LZF,   /* can only be undone, */
-  DM_STEP_CODEC, /* like these */
+  DM_STEP_CODEC, /* like these, but for zstd */
 } dm_chunk_step;
 
 /* The filters in order of application. */
@@ -42,8 +42,8 @@ dm_status dm_chunk_filter_undo(const dm_chunk_filter *filter, uint32_t skipped, 
                                int64_t bytes, void **data, void **spare);
 
 /* Packs the BYTES in RAW into *stored bytes in PACKED, which has dm_chunk_filter_room(BYTES), at
- * deflate LEVEL; SPARE is scratch of the same size. If deflate does not reduce the size, it is not
- * applied, and its bit is set in *skipped. FILTER has only shuffle and deflate. */
+ * LEVEL of deflate or zstd; SPARE is scratch of the same size. If that does not reduce the size, it
+ * is not applied, and its bit is set in *skipped. FILTER has only shuffle and one of these. */
 dm_status dm_chunk_filter_apply(const dm_chunk_filter *filter, int level, const void *raw,
                                 int64_t bytes, void *spare, void *packed, int64_t *stored,
                                 uint32_t *skipped);

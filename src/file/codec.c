@@ -16,7 +16,7 @@
 #include "file/bitshuffle.h"
 
 enum {
-  ZSTD = 32015,
+  ZSTD = DM_ZSTD_FILTER,
   LZ4 = 32004,
   BITSHUFFLE = 32008,
   BLOSC = 32001,
@@ -170,4 +170,18 @@ dm_status dm_codec_undo(const dm_codec *codec, const void *data, int64_t *length
   if (made < 0) return damaged(names[codec->kind]);
   *length = made;
   return DM_OK;
+}
+
+dm_status dm_codec_pack(const void *data, int64_t *length, int level, void *out, bool *gained) {
+  *gained = false;
+#ifdef DAMIER_HAVE_ZSTD
+  /* Fails if the room is too small: the chunk is stored as it is. */
+  const size_t made = ZSTD_compress(out, (size_t)*length, data, (size_t)*length, level);
+  *gained = !ZSTD_isError(made) && (int64_t)made < *length;
+  if (*gained) *length = (int64_t)made;
+  return DM_OK;
+#else
+  (void)data, (void)length, (void)level, (void)out;
+  return dm_hint(dm_fail(DM_E_USAGE, "this build has no zstd"), "--deflate compresses C, too");
+#endif
 }

@@ -33,6 +33,13 @@ bool dm_codec_find(int id, size_t count, const unsigned *values, dm_codec *codec
 dm_status dm_codec_undo(const dm_codec *codec, const void *data, int64_t *length, void *out,
                         int64_t room);
 
+/* The filter's number in HDF5's registry, which dm_codec_pack applies. */
+enum { DM_ZSTD_FILTER = 32015 };
+
+/* Packs *length bytes of DATA to OUT, which has as many, with zstd at LEVEL, and sets *length to
+ * those written. *gained: they are fewer; else *length stays. DM_E_USAGE: the build has no zstd. */
+dm_status dm_codec_pack(const void *data, int64_t *length, int level, void *out, bool *gained);
+
 /* The names of this build's codecs: "bitshuffle, zstd". */
 const char *dm_codec_names(void);
 

@@ -59,7 +59,7 @@ void dm_io_describe(const dm_dataset *dataset, char *text, int64_t size) {
     snprintf(count, sizeof count, ", %lld source%s", sources, sources == 1 ? "" : "s");
     append(text, size, &used, count);
   }
-  for (int i = 0; i < 5; i++)
+  for (size_t i = 0; i < sizeof filters / sizeof filters[0]; i++)
     if (dataset->filters & filters[i].flag) append(text, size, &used, filters[i].name);
   if (!dataset->at.dataset[0] && !dataset->stack) append(text, size, &used, " in a file of NumPy");
   if (dataset->by_columns) append(text, size, &used, ", by columns");

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "core/checked.h"
+#include "file/codec.h"
 
 /* The reader rejects larger chunks. HDF5's own limit is 4 GiB. */
 enum { CHUNK_LIMIT = 1 << 30, USUAL_CHUNK = 1 << 20, USUAL_ROWS = 256 };
@@ -14,7 +15,7 @@ enum {
 }; /* bytes of the file's head; bytes of a chunk in HDF5's index */
 
 bool dm_output_is_chunked(const dm_output_form *form) {
-  return form->chunk_rows > 0 || form->deflate > 0 || form->shuffle;
+  return form->chunk_rows > 0 || form->deflate > 0 || form->zstd > 0 || form->shuffle;
 }
 
 bool dm_output_is_recast(const dm_output_form *form) {
@@ -40,12 +41,23 @@ static dm_status check_recast(const dm_output_form *form, dm_dtype dtype) {
   return DM_OK;
 }
 
+static dm_status check_codec(const dm_output_form *form) {
+  int64_t none = 0;
+  bool gained;
+  if (form->zstd == 0) return DM_OK;
+  if (form->zstd > 22)
+    return dm_fail(DM_E_USAGE, "zstd has levels from 1 to 22, not %d", form->zstd);
+  if (form->deflate > 0) return dm_fail(DM_E_USAGE, "--deflate and --zstd cannot be combined");
+  return dm_codec_pack("", &none, form->zstd, &gained, &gained);
+}
+
 dm_status dm_output_form_complete(dm_output_form *form, dm_dtype dtype, int64_t rows,
                                   int64_t cols) {
   const int64_t size = dm_dtype_size(dtype);
   int64_t bytes;
   if (dm_output_is_recast(form)) return check_recast(form, dtype);
   if (!dm_output_is_chunked(form)) return DM_OK;
+  DM_TRY(check_codec(form));
   if (form->chunk_rows == 0) {
     form->chunk_rows = USUAL_ROWS;
     form->chunk_cols = USUAL_CHUNK / USUAL_ROWS / size;
@@ -76,6 +88,7 @@ dm_status dm_output_form_bytes(const dm_output_form *form, dm_dtype dtype, int64
 void dm_output_form_text(const dm_output_form *form, char *text, int64_t size) {
   char level[24] = "";
   if (form->deflate > 0) snprintf(level, sizeof level, ", deflate %d", form->deflate);
+  if (form->zstd > 0) snprintf(level, sizeof level, ", zstd %d", form->zstd);
   if (!dm_output_is_chunked(form))
     snprintf(text, (size_t)size, "contiguous%s", form->npy ? " in a file of NumPy" : "");
   else

@@ -8,6 +8,7 @@
 typedef struct dm_output_form {
   int64_t chunk_rows, chunk_cols;
   int deflate; /* level 1 to 9; 0: not deflated */
+  int zstd;    /* level 1 to 22; 0: not so */
   bool shuffle;
   dm_leads leads;      /* C's leading dimensions, in each of which a chunk has one index */
   bool npy;            /* a NumPy file instead of HDF5 */

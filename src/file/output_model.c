@@ -12,6 +12,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "file/batch.h"
+#include "file/codec.h"
 #include "file/hdf5_attribute.h"
 #include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
@@ -27,10 +28,13 @@ static bool set_layout(hid_t creation, const dm_output_form *form) {
     return H5Pset_layout(creation, H5D_CONTIGUOUS) >= 0 &&
            H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY) >= 0;
   hsize_t chunk[DM_AXES];
+  const unsigned level = (unsigned)form->zstd;
   const int rank = dm_h5_dims(&form->leads, 1, form->chunk_rows, form->chunk_cols, chunk);
   return H5Pset_chunk(creation, rank, chunk) >= 0 &&
          (!form->shuffle || H5Pset_shuffle(creation) >= 0) &&
-         (form->deflate == 0 || H5Pset_deflate(creation, (unsigned)form->deflate) >= 0);
+         (form->deflate == 0 || H5Pset_deflate(creation, (unsigned)form->deflate) >= 0) &&
+         (form->zstd == 0 || /* optional: this program's HDF5 need not have it */
+          H5Pset_filter(creation, DM_ZSTD_FILTER, H5Z_FLAG_OPTIONAL, 1, &level) >= 0);
 }
 
 static hid_t create_dataset(hid_t file, const dm_output_file *out, const dm_output_form *form) {

@@ -35,7 +35,8 @@ dm_status dm_pack_dataset(const dm_output_file *packed, const dm_output_form *fo
                           .layout = DM_CHUNKED,
                           .offset = -1,
                           .filters = (form->shuffle ? DM_FILTER_SHUFFLE : 0u) |
-                                     (form->deflate > 0 ? DM_FILTER_DEFLATE : 0u)};
+                                     (form->deflate > 0 ? DM_FILTER_DEFLATE : 0u) |
+                                     (form->zstd > 0 ? DM_FILTER_ZSTD : 0u)};
   dm_axes axes = {.count = packed->leads.count + 2};
   for (int i = 0; i < packed->leads.count; i++) {
     axes.extent[i] = packed->leads.extent[i];

@@ -38,6 +38,7 @@ dm_status dm_packing_open(dm_packing *p, int threads) {
     p->filter.step[p->filter.count++] = DM_STEP_SHUFFLE;
   }
   if (form->deflate > 0) p->filter.step[p->filter.count++] = DM_STEP_DEFLATE;
+  if (form->zstd > 0) p->filter.step[p->filter.count++] = DM_STEP_CODEC;
   p->chunks = dm_leads_entries(&form->leads) * p->down * p->across;
   DM_TRY(dm_buffer_table(p->chunks, &p->sums));
   return dm_pool_open(threads, LIMIT, &p->pool);
@@ -91,8 +92,9 @@ static dm_status pack_chunk(dm_pool_task *task, dm_scratch *scratch) {
   dm_tile_sums_add(p->tiles, elements_of(p, &s->place, scratch->memory[0]), s->place.row,
                    s->place.col);
   p->sums[s->number] = XXH3_64bits(scratch->memory[0], (size_t)p->bytes);
-  DM_TRY(dm_chunk_filter_apply(&p->filter, p->form->deflate, scratch->memory[0], p->bytes,
-                               scratch->memory[1], s->packed, &s->stored, &s->skipped));
+  DM_TRY(dm_chunk_filter_apply(&p->filter, (int)dm_max(p->form->deflate, p->form->zstd),
+                               scratch->memory[0], p->bytes, scratch->memory[1], s->packed,
+                               &s->stored, &s->skipped));
   return finish(s);
 }
 

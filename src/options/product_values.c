@@ -28,6 +28,7 @@ const dm_value dm_values[] = {
     {"append", dm_value_set_flag, AT(append)},
     {"chunk", dm_value_set_chunk, AT(chunk)},
     {"deflate", dm_value_set_level, AT(deflate)},
+    {"zstd", dm_value_set_count, AT(zstd), .least = 1},
     {"shuffle", dm_value_set_flag, AT(shuffle)},
     {"op-a", dm_value_set_choice, AT(op_a), .initial = "n", .choices = ops},
     {"op-b", dm_value_set_choice, AT(op_b), .initial = "n", .choices = ops},

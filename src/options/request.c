@@ -72,6 +72,7 @@ dm_output_form dm_request_form(const dm_settings *s) {
   return (dm_output_form){.chunk_rows = s->chunk[0],
                           .chunk_cols = s->chunk[1],
                           .deflate = (int)s->deflate,
+                          .zstd = (int)dm_min(s->zstd, INT32_MAX),
                           .shuffle = s->shuffle};
 }
 

@@ -31,7 +31,7 @@ typedef struct dm_settings {
   /* the file of C */
   dm_location output;
   bool force, append, shuffle;
-  int64_t chunk[2], deflate;
+  int64_t chunk[2], deflate, zstd;
   /* computation */
   char kernel[DM_VALUE_TEXT], machine[DM_VALUE_LIST];
   int backend, transport, read_by, write_by;

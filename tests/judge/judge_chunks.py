@@ -43,6 +43,31 @@ def try_type(folder, damier, dtype, ranks):
         run(damier, 1, "verify", folder / "a.h5", folder / "b.h5", folder / "c.h5", "-q")
 
 
+def try_zstd(folder, damier, op_a, op_b):
+    """C in zstd has the elements of the contiguous C when it is read again; its filter is that of the registry."""
+    rng = np.random.default_rng(7)
+    shapes = {"a": (90, 70) if op_a == "n" else (70, 90), "b": (70, 110) if op_b == "n" else (110, 70)}
+    for name, shape in shapes.items():
+        elements.write(folder / f"{name}.h5", elements.random(rng, shape, "f64", "integer"), "f64", "contiguous")
+    elements.write(folder / "i.h5", np.eye(110), "f64", "contiguous")
+    words = ("multiply", folder / "a.h5", folder / "b.h5", "-q", "--op-a", op_a, "--op-b", op_b)
+    run(damier, 1, *words, "-o", folder / "plain.h5")
+    for more in (["--zstd", 3], ["--zstd", 19, "--shuffle", "--chunk", "13x50"]):
+        run(damier, 2, *words, "-o", folder / "c.h5", "--force", *more)
+        with h5py.File(folder / "c.h5") as file:
+            made = file["c"].id.get_create_plist()
+            filters = [made.get_filter(i)[0] for i in range(made.get_nfilters())]
+            expect(filters == [2] * ("--shuffle" in more) + [32015], f"filters {filters}")
+        expect("zstd" in run(damier, 1, "info", folder / "c.h5"), "info does not name zstd")
+        run(damier, 1, "verify", folder / "a.h5", folder / "b.h5", folder / "c.h5", "-q")
+        run(damier, 1, "multiply", folder / "c.h5:/c", folder / "i.h5", "-o", folder / "d.h5", "-q", "--force")
+        with h5py.File(folder / "d.h5") as one, h5py.File(folder / "plain.h5") as other:
+            expect(np.array_equal(one["c"][()], other["c"][()]), f"wrong elements with {more}")
+    run(damier, 1, *words, "-o", folder / "e.h5", "--zstd", 3, "--deflate", 3, expect=2)
+    run(damier, 1, *words, "-o", folder / "e.h5", "--zstd", 23, expect=2)
+    expect(not (folder / "e.h5").exists(), "a refused output exists")
+
+
 def try_generate(folder, damier, dtype, ranks):
     shape = ("--rows", 90, "--cols", 70, "--type", dtype, "-q")
     run(damier, ranks, "generate", folder / "plain.h5", *shape)
@@ -69,7 +94,10 @@ def main():
     work = [(try_type, dtype, 1 + i % 3) for i, dtype in enumerate(TYPES)]
     work += [(try_generate, dtype, 2 - i % 2) for i, dtype in enumerate(elements.FACTORS)]
     work += [(try_once, op_a, op_b) for op_a in "nt" for op_b in "nt"]
-    run_cases(options().damier, work)
+    chosen = options()
+    if "zstd" in run(chosen.damier, 1, "--version"):
+        work += [(try_zstd, op_a, op_b) for op_a in "nt" for op_b in "nt"]
+    run_cases(chosen.damier, work)
 
 
 main()
