@@ -240,6 +240,9 @@ dm_status dm_stationary_finish(dm_stationary *f) {
   const dm_comm *world = f->t->run->world;
   run(f, &f->multiplied, f->items);
   for (int i = 0; i < DM_READ; i++) endure(f, dm_backend_wait(f->space->backend, f->read[i]));
+  /* After a failure copies may still read the caller's matrix. */
+  for (int i = 0; i < DM_GATHERS; i++) endure(f, dm_backend_wait(f->space->backend, f->copied[i]));
+  endure(f, dm_backend_wait(f->space->backend, f->joined));
   f->space->fillings += (uint64_t)f->items;
   int64_t broken = f->broke != DM_OK;
   dm_status status = dm_comm_agree(world, dm_status_first(f->failure, f->broke));
