@@ -295,13 +295,18 @@ static void factor_close(dm_factor *factor) {
   free(factor->source);
 }
 
+void dm_scaling_close(dm_scaling *s, dm_backend *backend) {
+  free(s->rows);
+  free(s->cols);
+  dm_backend_release(backend, DM_DEVICE, s->on_device);
+  *s = (dm_scaling){0};
+}
+
 void dm_rank_close(dm_rank_state *local) {
   dm_transport_close(local->transport); /* first: afterwards no peer reads a share */
   factor_close(&local->a);
   factor_close(&local->b);
-  free(local->scaling.rows);
-  free(local->scaling.cols);
-  dm_backend_release(local->backend, DM_DEVICE, local->scaling.on_device);
+  dm_scaling_close(&local->scaling, local->backend);
   dm_rank_memory_close(&local->memory);
   dm_comm_free(local->grid_row);
   dm_comm_free(local->grid_column);

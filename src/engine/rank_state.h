@@ -43,6 +43,7 @@ typedef struct dm_scaling {
   bool unfit;           /* there are NaN, Inf, or magnitudes too different for a small f */
   int moduli;           /* unfit: the fewest moduli that make f small; 0: none do */
 } dm_scaling;
+void dm_scaling_close(dm_scaling *scaling, dm_backend *backend); /* (rank_state.c) */
 
 typedef struct dm_rank_state {
   dm_run *run;

@@ -93,8 +93,12 @@ static dm_status take_both(void *context, dm_backend *backend, dm_view piece, in
   return all_finite(l, first, count) ? take_sums(context, backend, piece, panel, row, col) : DM_OK;
 }
 
-/* Scans pieces of the shares or, if SOURCE is not NULL, of the file. */
+/* Scans all of WHOLE, in the memory of BACKEND, or, if it is NULL, pieces of the shares or, if
+ * SOURCE is not NULL, of the file. */
 typedef struct matrix_look {
+  const dm_comm *world;
+  dm_backend *backend;
+  const dm_view *whole;
   dm_rank_state *local;
   const dm_source *source;
   dm_matrix matrix;
@@ -102,16 +106,17 @@ typedef struct matrix_look {
 
 static dm_status each_piece(const matrix_look *at, dm_piece_taker *take, lines *l) {
   const dm_source *from = at->source;
-  return dm_comm_agree(at->local->run->world,
-                       from ? from->ops->pass(from->state, at->local, at->matrix, take, l)
-                            : dm_each_piece(at->local, at->matrix, take, l));
+  return dm_comm_agree(at->world, at->whole ? take(l, at->backend, *at->whole, 0, 0, 0)
+                                  : from
+                                      ? from->ops->pass(from->state, at->local, at->matrix, take, l)
+                                      : dm_each_piece(at->local, at->matrix, take, l));
 }
 
 /* Maxima and sums of whole numbers: the order of ranks or panels does not matter. */
 static dm_status look(const matrix_look *at, lines *l, bool *finite) {
-  const dm_comm *world = at->local->run->world;
+  const dm_comm *world = at->world;
   const dm_source *from = at->source;
-  const bool once = from && from->ops->has_lines(from->state, at->local, at->matrix);
+  const bool once = at->whole || (from && from->ops->has_lines(from->state, at->local, at->matrix));
   DM_TRY(each_piece(at, once ? take_both : take_extremes, l));
   DM_TRY(dm_comm_max_f64(world, l->extremes, 2 * l->count));
   *finite = *finite && all_finite(l, 0, l->count);
@@ -183,11 +188,11 @@ static double granted(const dm_problem *p) {
   return fmax(least_granted, (double)depth_of_sums(p));
 }
 
-static dm_status upload(dm_rank_state *local, int32_t *to, int32_t *from, int64_t count) {
+static dm_status upload(dm_backend *backend, int32_t *to, int32_t *from, int64_t count) {
   dm_event done;
-  DM_TRY(dm_backend_copy(local->backend, dm_view_strided(to, DM_I32, DM_DEVICE, 1, count, count),
+  DM_TRY(dm_backend_copy(backend, dm_view_strided(to, DM_I32, DM_DEVICE, 1, count, count),
                          dm_view_strided(from, DM_I32, DM_HOST, 1, count, count), &done));
-  return dm_backend_wait(local->backend, done);
+  return dm_backend_wait(backend, done);
 }
 
 /* Number of exponents of columns. */
@@ -196,17 +201,15 @@ static int64_t cols_of(const dm_problem *p) {
 }
 
 /* Puts the exponents where products read them; the planner counts them with the vectors. */
-static dm_status give(dm_rank_state *local) {
-  const dm_problem *p = &local->plan->problem;
-  dm_scaling *s = &local->scaling;
+static dm_status give(dm_scaling *s, const dm_problem *p, dm_backend *backend) {
   s->given = (dm_exponents){s->rows, s->cols};
-  if (!local->backend->ops->device_memory || local->coords.idle) return DM_OK;
+  if (!backend->ops->device_memory) return DM_OK;
   const int64_t count = cols_of(p), bytes = (p->m + count) * (int64_t)sizeof *s->rows;
-  if (!s->on_device) DM_TRY(dm_backend_alloc(local->backend, DM_DEVICE, bytes, &s->on_device));
+  if (!s->on_device) DM_TRY(dm_backend_alloc(backend, DM_DEVICE, bytes, &s->on_device));
   int32_t *rows = s->on_device, *cols = rows + p->m;
   s->given = (dm_exponents){rows, cols};
-  DM_TRY(upload(local, rows, s->rows, p->m));
-  return upload(local, cols, s->cols, count);
+  DM_TRY(upload(backend, rows, s->rows, p->m));
+  return upload(backend, cols, s->cols, count);
 }
 
 /* Sets the exponents for COUNT moduli; returns f. */
@@ -238,12 +241,12 @@ static const dm_source *scanned(const dm_rank_state *local, const dm_source *sou
   return passes ? &sources[matrix] : NULL;
 }
 
-static dm_status scale(dm_rank_state *local, const dm_source *sources, lines *rows, lines *cols) {
-  const dm_problem *p = &local->plan->problem;
-  dm_scaling *s = &local->scaling;
+/* USES: this rank multiplies. */
+static dm_status scale(const matrix_look of[2], const dm_problem *p, dm_scaling *s, bool uses,
+                       lines *rows, lines *cols) {
   bool finite = true;
-  DM_TRY(look(&(matrix_look){local, scanned(local, sources, DM_A), DM_A}, rows, &finite));
-  DM_TRY(look(&(matrix_look){local, scanned(local, sources, DM_B), DM_B}, cols, &finite));
+  DM_TRY(look(&of[DM_A], rows, &finite));
+  DM_TRY(look(&of[DM_B], cols, &finite));
   s->factor = INFINITY;
   s->unfit = true;
   s->moduli = 0;
@@ -251,7 +254,7 @@ static dm_status scale(dm_rank_state *local, const dm_source *sources, lines *ro
   s->factor = scale_by(s, p, rows, cols, p->compute.moduli);
   s->unfit = !(s->factor <= granted(p));
   if (s->unfit) s->moduli = more_moduli(s, p, rows, cols);
-  return dm_comm_agree(local->run->world, give(local));
+  return dm_comm_agree(of->world, uses ? give(s, p, of->backend) : DM_OK);
 }
 
 static dm_status exponents_open(dm_scaling *s, const dm_problem *p) {
@@ -262,20 +265,39 @@ static dm_status exponents_open(dm_scaling *s, const dm_problem *p) {
   return dm_buffer_zeroed(cols_of(p), sizeof *s->cols, (void **)&s->cols);
 }
 
-dm_status dm_rank_scale(dm_rank_state *local, const dm_source *sources) {
-  const dm_problem *p = &local->plan->problem;
-  const double start = dm_now();
+static dm_status scale_all(const matrix_look of[2], const dm_problem *p, dm_scaling *s, bool uses) {
   lines rows = {0}, cols = {0};
-  dm_status status = exponents_open(&local->scaling, p);
+  dm_status status = exponents_open(s, p);
   if (!status) status = lines_open(&rows, p->m, 1, true);
-  const int64_t parts = dm_compute_parts(&p->compute, p->work);
-  if (!status) status = lines_open(&cols, p->n, parts, false);
-  status = dm_comm_agree(local->run->world, status);
-  if (!status) status = scale(local, sources, &rows, &cols);
+  if (!status) status = lines_open(&cols, p->n, dm_compute_parts(&p->compute, p->work), false);
+  status = dm_comm_agree(of->world, status);
+  if (!status) status = scale(of, p, s, uses, &rows, &cols);
   lines_close(&rows);
   lines_close(&cols);
+  return status;
+}
+
+dm_status dm_rank_scale(dm_rank_state *local, const dm_source *sources) {
+  const double start = dm_now();
+  matrix_look of[2];
+  for (int x = 0; x < 2; x++)
+    of[x] = (matrix_look){.world = local->run->world,
+                          .backend = local->backend,
+                          .local = local,
+                          .source = scanned(local, sources, (dm_matrix)x),
+                          .matrix = (dm_matrix)x};
+  dm_status status = scale_all(of, &local->plan->problem, &local->scaling, !local->coords.idle);
   local->phases.read += dm_now() - start; /* counts as reading: products wait for it */
   return status;
+}
+
+dm_status dm_scale_whole(dm_backend *backend, const dm_comm *world, const dm_problem *p,
+                         const dm_view ab[2], dm_scaling *scaling) {
+  matrix_look of[2];
+  for (int x = 0; x < 2; x++)
+    of[x] =
+        (matrix_look){.world = world, .backend = backend, .whole = &ab[x], .matrix = (dm_matrix)x};
+  return scale_all(of, p, scaling, true);
 }
 
 dm_status dm_scaling_refused(const dm_rank_state *local) {

@@ -10,6 +10,11 @@
  * exponents are unusable, and moduli states how many would suffice. */
 dm_status dm_rank_scale(dm_rank_state *local, const dm_source *sources);
 
+/* The same for AB, op(A) and op(B), whole and in the memory of BACKEND, of one process. SCALING is
+ * initially zero, or that of an earlier product of the same shape. */
+dm_status dm_scale_whole(dm_backend *backend, const dm_comm *world, const dm_problem *problem,
+                         const dm_view ab[2], dm_scaling *scaling);
+
 /* Agreed: the error that says why an unfit LOCAL cannot be multiplied by residues. */
 dm_status dm_scaling_refused(const dm_rank_state *local);
 

@@ -20,7 +20,8 @@ typedef struct product {
   dm_in_place_places *places;
   dm_backend *backend;
   dm_whole_product whole;
-  dm_freivalds *check;    /* NULL: the verification is the backend's, or off */
+  dm_freivalds *check; /* NULL: the verification is the backend's, or off */
+  dm_emulated *emulated;
   void *stream;           /* of C, if the product is only posted */
   dm_stationary *started; /* with several ranks: to be finished */
 } product;
@@ -53,13 +54,15 @@ static bool is_for_backend(const dm_multiply *m, bool on_gpu) {
   return automatic ? !dm_backend_has_driver() : strcmp(name, "cpu") == 0;
 }
 
-static bool is_native(const dm_multiply *m, const dm_problem *p, bool on_gpu) {
+/* Whether the product is of such a type; EMULATES: a mode that no library has is possible. */
+static bool is_native(const dm_multiply *m, const dm_problem *p, bool on_gpu, bool emulates) {
   if (m->verify && m->equation.alpha[0] == 0 && m->equation.alpha[1] == 0)
     return false; /* the bounds would vanish; the pipeline verifies before it applies alpha */
   /* A wrong C could not be computed again: on the host the pipeline keeps it until its verdict. */
   if (m->verify && p->reads_c && !on_gpu) return false;
-  return dm_compute_is_plain(&p->compute) && !p->fastest && !p->no_k && p->file_a == p->work &&
-         p->file_b == p->work && (p->c == p->accumulator || p->c == p->work) &&
+  return (emulates || dm_compute_is_plain(&p->compute)) && !p->fastest && !p->no_k &&
+         p->file_a == p->work && p->file_b == p->work &&
+         (p->c == p->accumulator || p->c == p->work) &&
          (m->equation.type == DM_DTYPE_NONE || m->equation.type == p->work);
 }
 
@@ -95,13 +98,33 @@ static dm_status agree_to_take(const dm_in_place *kept, const dm_run *run, const
 
 /* ---- opening ---- */
 
-static dm_status open_backend(dm_in_place *kept, const dm_run *run, bool on_gpu,
-                              dm_backend **backend) {
-  dm_backend **one = on_gpu ? &kept->gpu : &kept->host;
+static dm_backend **backend_of(dm_in_place *kept, const dm_in_place_outcome *outcome) {
+  return outcome->emulates ? &kept->emulating : outcome->on_gpu ? &kept->gpu : &kept->host;
+}
+
+static bool has_mode(const dm_in_place *kept, const dm_in_place_outcome *outcome) {
+  return !outcome->emulates || strcmp(kept->compute.name, outcome->problem.compute.name) == 0;
+}
+
+static void close_emulating(dm_in_place *kept) {
+  dm_freivalds_free(kept->check); /* before the backend whose sums it may await */
+  kept->check = NULL;
+  dm_emulated_close(&kept->emulated, kept->emulating);
+  dm_backend_close(kept->emulating);
+  kept->emulating = NULL;
+}
+
+static dm_status open_backend(dm_in_place *kept, const dm_run *run,
+                              const dm_in_place_outcome *outcome) {
+  const bool on_gpu = outcome->on_gpu;
+  dm_backend **one = backend_of(kept, outcome);
   const dm_backend_ops *ops;
+  if (!has_mode(kept, outcome)) close_emulating(kept);
+  if (outcome->emulates) kept->compute = outcome->problem.compute;
   const dm_backend_config config = {.local_rank = run->gpu,
                                     .local_ranks = run->local_ranks,
                                     .threads = run->cores.threads,
+                                    .compute = outcome->emulates ? &kept->compute : NULL,
                                     .kernel = "auto",
                                     .whole = true};
   if (!*one) {
@@ -109,7 +132,6 @@ static dm_status open_backend(dm_in_place *kept, const dm_run *run, bool on_gpu,
     DM_TRY(dm_backend_open(ops, &config, one));
     DM_TRY(dm_backend_device(*one, &kept->device[on_gpu]));
   }
-  *backend = *one;
   return DM_OK;
 }
 
@@ -151,7 +173,7 @@ static void set_whole(product *p) {
 static dm_status open_places(dm_in_place *kept, product *p) {
   close_places(p->places);
   DM_TRY(open_matrices(p));
-  return dm_comm_agree(p->run->world, open_backend(kept, p->run, p->outcome->on_gpu, &p->backend));
+  return dm_comm_agree(p->run->world, open_backend(kept, p->run, p->outcome));
 }
 
 /* Finds the matrices, as before if LIKE. *fits: they are multiplied where they are. */
@@ -161,10 +183,12 @@ static dm_status find_matrices(dm_in_place *kept, product *p, bool like, bool *f
   for (int x = 0; x < 3 && like; x++)
     dm_distributed_move(p->multiply->in_memory[x], &places->matrix[x]);
   if (!like) DM_TRY(open_places(kept, p));
-  p->backend = p->outcome->on_gpu ? kept->gpu : kept->host;
+  p->backend = *backend_of(kept, p->outcome);
   set_whole(p);
   *fits = like;
-  if (!several)
+  if (p->outcome->emulates)
+    *fits = dm_emulated_suits(&p->outcome->problem, &p->whole);
+  else if (!several)
     *fits = dm_backend_suits(p->backend, &p->whole);
   else if (like)
     dm_travel_move(&places->travel, &p->whole);
@@ -188,7 +212,7 @@ static void tell_ways(const dm_in_place *kept, const product *p) {
 static dm_status reach(product *p) {
   static const char *const names[] = {"A", "B", "C"};
   dm_distributed *matrix = p->places->matrix;
-  const bool posts = !p->multiply->verify && p->run->ranks == 1;
+  const bool posts = !p->multiply->verify && p->run->ranks == 1 && !p->outcome->emulates;
   p->stream = posts ? matrix[DM_C].stream : NULL;
   for (int x = 0; x < 3; x++) {
     const bool awaited = x > 0 && matrix[x].stream == matrix[0].stream;
@@ -230,13 +254,18 @@ static dm_status multiply_stationary(product *p, dm_status (*before)(void *conte
   return dm_status_first(status, dm_stationary_finish(&stationary));
 }
 
+static dm_status multiply_emulated(const product *p) {
+  return dm_emulated_multiply(p->emulated, p->backend, &p->outcome->problem, &p->whole);
+}
+
 /* One GPU multiplies meanwhile, unless that would replace C; with several, the first strips travel:
  * each sum would wait for room beside a product. */
 static dm_status multiply_with_sums(product *p) {
   const bool first = p->outcome->problem.reads_c;
   dm_event done;
   if (p->run->ranks > 1) return multiply_stationary(p, add_operands);
-  if (first) DM_TRY(add_operands(p));
+  if (first || p->outcome->emulates) DM_TRY(add_operands(p));
+  if (p->outcome->emulates) return multiply_emulated(p);
   DM_TRY(dm_backend_multiply(p->backend, &p->whole, NULL, &done));
   dm_status status = first ? DM_OK : add_operands(p);
   return dm_status_first(status, dm_backend_wait(p->backend, done));
@@ -302,7 +331,7 @@ enum { GROUPED = 512 };
 static dm_status multiply_once(dm_in_place *kept, product *p, int draw) {
   const dm_problem *problem = &p->outcome->problem;
   const bool on_gpu = p->outcome->on_gpu;
-  if (p->run->ranks == 1 && dm_backend_checks(p->backend))
+  if (p->run->ranks == 1 && dm_backend_checks(p->backend) && !p->outcome->emulates)
     return dm_freivalds_multiply(problem, p->multiply->seed, draw, p->run->world, p->backend,
                                  &p->whole, &p->outcome->verdict);
   if (p->run->ranks > 1 && dm_backend_checks(p->backend) && dm_travel_has_rows(&p->places->travel))
@@ -319,6 +348,7 @@ static dm_status multiply_once(dm_in_place *kept, product *p, int draw) {
 static dm_status multiply_unchecked(product *p) {
   dm_event done;
   if (p->run->ranks > 1) return multiply_stationary(p, NULL);
+  if (p->outcome->emulates) return multiply_emulated(p);
   p->outcome->posted = p->stream != NULL;
   DM_TRY(dm_backend_multiply(p->backend, &p->whole, p->stream, &done));
   return dm_backend_wait(p->backend, done);
@@ -354,11 +384,16 @@ static dm_status run_product(dm_in_place *kept, product *p, bool like, bool *tak
   dm_problem *problem = &p->outcome->problem;
   DM_TRY(dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL, &m->equation, problem));
   p->outcome->on_gpu = p->run->ranks > 1 || m->in_memory[DM_C]->on_gpu;
-  if (!is_native(m, problem, p->outcome->on_gpu)) return DM_OK;
+  p->outcome->emulates = p->outcome->on_gpu && p->run->ranks == 1 && problem->compute.own_kernels;
+  if (!is_native(m, problem, p->outcome->on_gpu, p->outcome->emulates)) return DM_OK;
+  like &= *backend_of(kept, p->outcome) && has_mode(kept, p->outcome);
   DM_TRY(find_matrices(kept, p, like, taken));
   if (!*taken) return DM_OK;
   tell_ways(kept, p);
   DM_TRY(dm_comm_agree(world, reach(p)));
+  if (p->outcome->emulates)
+    DM_TRY(dm_emulated_scan(&kept->emulated, p->backend, world, problem, &p->whole, taken));
+  if (!*taken) return DM_OK; /* the pipeline says why */
   p->outcome->verified = m->verify;
   memcpy(p->outcome->alpha, m->equation.alpha, sizeof m->equation.alpha);
   memcpy(p->outcome->beta, m->equation.beta, sizeof m->equation.beta);
@@ -370,7 +405,11 @@ static dm_status run_product(dm_in_place *kept, product *p, bool like, bool *tak
 
 dm_status dm_in_place_run(dm_in_place *kept, dm_run *run, const dm_multiply *multiply,
                           dm_in_place_outcome *outcome, bool *taken) {
-  product p = {.run = run, .multiply = multiply, .outcome = outcome, .places = &kept->places};
+  product p = {.run = run,
+               .multiply = multiply,
+               .outcome = outcome,
+               .places = &kept->places,
+               .emulated = &kept->emulated};
   const double start = dm_now();
   *taken = false;
   *outcome = (dm_in_place_outcome){.on_gpu = false};
@@ -383,7 +422,7 @@ dm_status dm_in_place_run(dm_in_place *kept, dm_run *run, const dm_multiply *mul
 }
 
 void dm_in_place_close(dm_in_place *kept) {
-  dm_freivalds_free(kept->check); /* before the backend whose sums it may await */
+  close_emulating(kept);
   close_places(&kept->places);
   dm_workspace_close(&kept->workspace);
   dm_backend_close(kept->host);
@@ -401,7 +440,8 @@ static void record_recipe(const dm_in_place_outcome *outcome, const dm_device *d
              : outcome->turned ? "op(A)"
                                : "op(B)",
              (long long)outcome->strips, outcome->transport);
-  dm_record_text(record, "plan.recipe", "recipe", "in place, by %s%s", device->library, ways);
+  const char *by = outcome->emulates ? outcome->problem.compute.name : device->library;
+  dm_record_text(record, "plan.recipe", "recipe", "in place, by %s%s", by, ways);
   dm_record_text(record, "plan.grid", NULL, outcome->turned ? "1x%dx1" : "%dx1x1", run->ranks);
 }
 

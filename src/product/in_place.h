@@ -6,6 +6,7 @@
 #define DM_PRODUCT_IN_PLACE_H
 
 #include "product/description.h"
+#include "product/emulated.h"
 #include "product/stationary.h"
 
 /* The places of the last product's matrices; a product that is stated alike opens nothing. */
@@ -21,6 +22,9 @@ typedef struct dm_in_place_places {
 /* What later products reuse; initially zero. */
 typedef struct dm_in_place {
   dm_backend *host, *gpu;
+  dm_backend *emulating; /* the GPU with a mode that no library has, COMPUTE */
+  dm_compute compute;
+  dm_emulated emulated;
   dm_device device[2]; /* of HOST and GPU */
   dm_freivalds *check; /* the last one: its memory serves a product of the same size */
   dm_in_place_places places;
@@ -30,6 +34,7 @@ typedef struct dm_in_place {
 typedef struct dm_in_place_outcome {
   dm_problem problem;
   bool on_gpu, verified;
+  bool emulates;     /* by a mode that no library has */
   bool posted;       /* the product runs in the caller's stream and may not be complete */
   bool turned, both; /* several ranks: op(A) travelled, or both did, in as many strips; */
   int64_t strips;    /* 0: nothing did */

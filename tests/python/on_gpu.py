@@ -209,6 +209,34 @@ class OnGpu(unittest.TestCase):
         self.assertTrue(self.in_place("c16", "c", "c", "", beta=2))
         self.assertFalse(self.in_place("c16", "c", "n", "a"))
 
+    def test_emulated_modes(self):
+        for mode, dtype in (("f64:int8", "f8"), ("f32:int8", "f4"), ("f32:f16", "f4")):
+            for columns, beta in itertools.product(("", "abc"), (0, 2)):
+                self.assertTrue(self.in_place(dtype, "n", "n", columns, compute=mode, beta=beta))
+            self.assertTrue(self.in_place(dtype, "t", "n", "a", compute=mode))
+            self.assertFalse(self.in_place(dtype, "n", "n", "a", compute=mode))
+
+    def test_emulated_modes_in_tiles(self):
+        for mode, dtype in (("f64:int8", "f8"), ("f32:f16", "f4")):
+            for m, n in ((8200, 24), (24, 8200)):
+                a, b = drawn((m, 16), dtype, 7), drawn((16, n), dtype, 8)
+                a[-1] *= 1024  # an exponent of its own
+                out = self.put(ByDlpack, np.zeros((m, n), dtype))
+                with damier.Context(compute=mode) as context:
+                    context.matmul(self.put(ByDlpack, a), self.put(ByDlpack, b), out)
+                    self.assertTrue(context.record["plan"]["recipe"].startswith("in place"))
+                np.testing.assert_array_equal(self.get(out), a @ b)
+
+    def test_contexts_that_change_modes(self):
+        a, b, out = (self.put(ByDlpack, x) for x in (self.a, self.b, self.c))
+        with damier.Context() as context:
+            for mode in ("f64:int8", "auto", "f64:int8:16", "f64:int8", "auto"):
+                context._set("compute", mode)
+                context.matmul(a, b, out)
+                np.testing.assert_array_equal(self.get(out), self.wanted)
+                name = context.record["plan"]["recipe"]
+                self.assertTrue(name.startswith("in place") and (mode == "auto") == ("int8" not in name), name)
+
     def test_thousand_calls(self):
         a, b, out = (self.put(ByDlpack, x) for x in (self.a, self.b, self.c))
         for words in ({}, {"verify": False}):
