@@ -13,13 +13,14 @@
 #include "core/elementary.h"
 
 typedef enum dm_kind {
-  DM_UNIFORM,  /* [-1, 1) without magnitudes below the parameter, usually 0 */
+  DM_UNIFORM,  /* [-1, 1) */
   DM_NORMAL,   /* mean 0, variance 1 */
   DM_OZAKI,    /* (rand - 0.5) exp(phi randn): Ozaki et al., wide exponents; parameter phi */
   DM_IDENTITY, /* 1 on the diagonal */
   DM_INTEGER,  /* whole numbers in [-r, r]; parameter r */
   DM_CONSTANT, /* the parameter everywhere */
   DM_HILBERT,  /* 1 / (row + col + 1) */
+  DM_LEVEL,    /* random signs, magnitudes in [r, 1]; parameter r */
 } dm_kind;
 
 typedef struct dm_generator {
@@ -64,10 +65,8 @@ static inline DM_HOST_DEVICE double dm_element(const dm_generator *g, int64_t ro
                                                int part) {
   const int draw = part * 1024; /* parts draw from separate sequences */
   switch (g->kind) {
-  case DM_UNIFORM: {
-    double x = 2.0 * dm_unit(dm_random_bits(g->seed, row, col, draw)) - 1.0;
-    return (1.0 - g->parameter) * x + (x < 0.0 ? -g->parameter : g->parameter);
-  }
+  case DM_UNIFORM:
+    return 2.0 * dm_unit(dm_random_bits(g->seed, row, col, draw)) - 1.0;
   case DM_NORMAL:
     return dm_normal(g->seed, row, col, draw);
   case DM_OZAKI: {
@@ -85,6 +84,10 @@ static inline DM_HOST_DEVICE double dm_element(const dm_generator *g, int64_t ro
     return part == 0 ? g->parameter : 0.0;
   case DM_HILBERT:
     return part == 0 ? 1.0 / (double)(row + col + 1) : 0.0;
+  case DM_LEVEL: {
+    double x = 2.0 * dm_unit(dm_random_bits(g->seed, row, col, draw)) - 1.0;
+    return (1.0 - g->parameter) * x + (x < 0.0 ? -g->parameter : g->parameter);
+  }
   }
   return 0.0;
 }

@@ -8,7 +8,7 @@ enum { CHUNK = 256 };
 static const char *const names[] = {
     [DM_UNIFORM] = "uniform",   [DM_NORMAL] = "normal",   [DM_OZAKI] = "ozaki",
     [DM_IDENTITY] = "identity", [DM_INTEGER] = "integer", [DM_CONSTANT] = "constant",
-    [DM_HILBERT] = "hilbert",
+    [DM_HILBERT] = "hilbert",   [DM_LEVEL] = "level",
 };
 
 const char *dm_kind_name(dm_kind kind) {

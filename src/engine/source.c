@@ -21,12 +21,13 @@ static double largest(const void *state, dm_matrix matrix) {
 const dm_source_ops dm_source_generated = {.name = "generated", .load = load, .largest = largest};
 
 dm_generated_source dm_generated_random(const dm_problem *problem, uint64_t seed) {
-  const bool whole = problem->work == DM_I8, scaled = problem->compute.scans;
-  const double parameter = whole ? LARGEST_I8 : scaled ? least_scaled : 0.0;
+  const bool scaled = problem->compute.scans;
+  dm_generator random = {.kind = scaled ? DM_LEVEL : DM_UNIFORM, .parameter = least_scaled};
+  if (problem->work == DM_I8) random = (dm_generator){.kind = DM_INTEGER, .parameter = LARGEST_I8};
   dm_generated_source source;
-  for (int x = 0; x < 2; x++)
-    source.generators[x] = (dm_generator){.kind = whole ? DM_INTEGER : DM_UNIFORM,
-                                          .seed = seed + (uint64_t)x,
-                                          .parameter = parameter};
+  for (int x = 0; x < 2; x++) {
+    source.generators[x] = random;
+    source.generators[x].seed = seed + (uint64_t)x;
+  }
   return source;
 }

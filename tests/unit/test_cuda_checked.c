@@ -76,8 +76,11 @@ static dm_verdict expected(dm_backend *gpu, whole *w, const dm_comm *comm) {
   return verdict;
 }
 
-static void near(double x, double y, double share) {
-  assert_true(fabs(x - y) <= share * fabs(y));
+static void near(const variant *v, const char *what, double found, double wanted, double share) {
+  if (fabs(found - wanted) > share * fabs(wanted))
+    fail_msg("%s to %s, '%s' by columns%s: %s %.17g, wanted %.17g", dm_dtype_name(v->type),
+             dm_dtype_name(v->type_c), v->by_columns ? v->by_columns : "",
+             v->reads_c ? ", C read" : "", what, found, wanted);
 }
 
 static void check_one(dm_backend *gpu, const dm_comm *comm, const variant *v) {
@@ -96,8 +99,9 @@ static void check_one(dm_backend *gpu, const dm_comm *comm, const variant *v) {
   assert_int_equal(found.cols_checked, N);
   assert_int_equal(found.seed, good.seed);
   assert_int_equal(found.worst_row >= 0, good.worst_row >= 0);
-  near(found.norm, good.norm, 1e-12);
-  near(found.residual, good.residual, 0.9); /* of roundoffs, which depend on the order of sums */
+  near(v, "norm", found.norm, good.norm, 1e-12);
+  /* Of roundoffs, which depend on the order of sums. */
+  near(v, "residual", found.residual, good.residual, 0.9);
   drop(gpu, &w);
 }
 
