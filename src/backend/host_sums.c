@@ -65,6 +65,9 @@ static void dot_run(double lanes[LANES], const double *x, const double *y, int64
 dm_status dm_host_dot(dm_backend *backend, dm_view x, dm_view y, double *sum) {
   (void)backend;
   double buffer[2][RUN];
+  if (x.col_stride != 1 &&
+      y.col_stride != 1) /* columns are contiguous: the order does not matter */
+    x = dm_view_transpose(x), y = dm_view_transpose(y);
   x = dm_view_parts(x), y = dm_view_parts(y);
   *sum = 0.0;
   for (int64_t i = 0; i < x.rows; i++) {

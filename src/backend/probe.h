@@ -53,6 +53,7 @@ dm_status dm_host_line_sums_parallel(dm_backend *backend, dm_view matrix, bool b
 /* (probe.c) */
 dm_status dm_host_add(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha,
                       double beta);
+/* Rows, or the columns of both, are contiguous. */
 dm_status dm_host_dot(dm_backend *backend, dm_view x, dm_view y, double *sum);
 
 #endif

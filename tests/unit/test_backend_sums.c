@@ -1,5 +1,6 @@
 /* Sums and dot products on the CPU, for every type and with gaps after rows, compared with the
  * plain arithmetic defined in backend.h. */
+#include "backend/probe.h"
 #include "cpu_cases.h"
 
 enum { ROWS = 7, COLS = 611 };
@@ -78,6 +79,8 @@ TEST(dot) {
     }
     ok(dm_backend_dot(backend, x, y, &sum));
     ok(dm_backend_dot(backend, x, y, &again));
+    assert_true(sum == again);
+    ok(dm_host_dot(NULL, dm_view_transpose(x), dm_view_transpose(y), &again));
     assert_true(sum == again);
     if (!(fabsl(sum - wanted) <= ROWS * COLS * parts * 0x1p-53L * size))
       fail_msg("%s: %.17g, not %.17Lg", dm_dtype_name(dtype), sum, wanted);
