@@ -124,9 +124,8 @@ def main():
     chosen = words.parse_args()
     job = Ranks() if int(os.environ.get("OMPI_COMM_WORLD_SIZE", os.environ.get("PMI_SIZE", "1"))) > 1 else Alone()
     about = damier.info()
-    start = f"mpirun -n {job.ranks} " if job.ranks > 1 else ""
     common = {"schema": "damier/1", "verb": "in place", "version": damier.version(), "git": about.get("git", ""),
-              "date": datetime.date.today().isoformat(), "command": f"{start}scripts/bench/in_place.py",
+              "date": datetime.date.today().isoformat(), "command": "scripts/bench/in_place.py",
               "machine": {"device": torch.cuda.get_device_name(torch.cuda.current_device()), "backend": "cuda", "ranks": job.ranks,
                           "library": f"torch {torch.__version__}"}}
     speaks = job.ranks == 1 or job.rank == 0
