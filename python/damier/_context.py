@@ -108,10 +108,11 @@ class Context(Handle):
         flat = np.broadcast_to(a, (*leads, m, k)).reshape(count * m, k)
         of_b = (np.empty((k, n), b.dtype) if nothing else b.reshape(k, n) if single
                 else np.broadcast_to(b, (*leads, k, n)).reshape(count * k, n))
-        of_c = [None if x is None else _flattened(x, (*leads, m, n), name) for x, name in ((out, "out"), (c, "c"))]
-        batch = 1 if single else count
+        shape, batch = (*leads, m, n), 1 if single else count
+        of_out = None if out is None else _flattened(out, shape, "out")
+        of_old = None if c is None else _flattened(c, shape, "c")
         with self._with(batch=batch):
-            result = self._single(flat, of_b, *of_c, batch)
+            result = self._single(flat, of_b, of_out, of_old, batch)
         return result.reshape((*leads, m, n)) if out is None else out
 
     def _single(self, a: Any, b: Any, out: Any, c: Any, batch: int = 1) -> Any:
