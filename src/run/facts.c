@@ -12,8 +12,8 @@
 #include "comm/comm.h"
 #include "core/buffer.h"
 #include "core/version.h"
-#include "file/mount.h"
 #include "file/inspect.h"
+#include "file/mount.h"
 
 enum { MOST_SOCKETS = 64 };
 

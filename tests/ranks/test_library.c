@@ -93,8 +93,8 @@ static void extras(rank_test *test, damier_context *context) {
   const damier_matrix result = damier_on_one(DAMIER_F64, 2, 2, 0, c, 0);
   CHECK(test, damier_plan(context, &m, &m, &result, &error) == DAMIER_OK, "%s", error.message);
   CHECK(test, c[0] == 7, "a plan changes C");
-  CHECK(test, strstr(damier_record(context), "\"recipe\"") != NULL,
-        "the record is '%s'", damier_record(context));
+  CHECK(test, strstr(damier_record(context), "\"recipe\"") != NULL, "the record is '%s'",
+        damier_record(context));
   CHECK(test, damier_multiply(context, &m, &m, &result, &error) == DAMIER_OK, "%s", error.message);
   CHECK(test, test->run.rank > 0 || c[3] == 22, "%g is not 22", c[3]);
   a[0] = NAN;
@@ -108,8 +108,8 @@ static void extras(rank_test *test, damier_context *context) {
         "matrices in memory are verified");
 #ifndef NO_KERNELS /* the emulated GPU has none to list */
   CHECK(test, damier_info(context, NULL, &error) == DAMIER_OK, "%s", error.message);
-  CHECK(test, strstr(damier_record(context), "\"libraries\"") != NULL,
-        "the record is '%s'", damier_record(context));
+  CHECK(test, strstr(damier_record(context), "\"libraries\"") != NULL, "the record is '%s'",
+        damier_record(context));
 #endif
   CHECK(test,
         damier_info(context, "/nowhere/A.h5", &error) == DAMIER_E_INPUT ||
