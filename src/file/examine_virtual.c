@@ -17,7 +17,11 @@
 #include "file/hdf5_use.h"
 #include "file/inspect_impl.h"
 
-enum { DEEPEST = 8, FEW = 64, BLOCK = 4096 };
+enum {
+  DEEPEST = 8,
+  FEW = 64,    /* mappings that one process examines; it sees whether their sources differ */
+  BLOCK = 4096 /* sources that are examined ahead at a time */
+};
 
 /* The outermost virtual dataset. */
 struct dm_nesting {
