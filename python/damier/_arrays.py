@@ -46,10 +46,34 @@ def _has_memory(array: Any) -> bool:
     return isinstance(array, np.ndarray) or any(hasattr(array, name) for name in names)
 
 
-def _check_meaning(array: Any, name: str) -> None:
-    """Whether the elements are all that ARRAY is: a view of its memory would drop masks and units."""
+# Attributes by which stored numbers are not the values (CF and netCDF).
+_OF_VALUES = ("scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned")
+
+
+def _check_attributes(array: Any, name: str) -> None:
+    """NumPy takes the stored numbers of a dataset, whatever stands beside them."""
+    attributes = getattr(array, "attrs", None)
+    if attributes is None:
+        return
+    of_h5py = type(array).__module__.partition(".")[0] == "h5py"
+    if of_h5py and getattr(array, "is_virtual", False):
+        raise UsageError(f"{name} is a virtual dataset in a file that is open for writing",
+                         hint="open the file for reading: HDF5 puts fill values in place of sources that it cannot read")
+    found = [key for key in (attributes if of_h5py else _OF_VALUES) if key in attributes]
+    if found:
+        raise UsageError(f"{name} is a dataset with the attribute {found[0]!r}, which may say what its numbers mean",
+                         hint="open its file for reading with h5py, or pass a location: the library applies known attributes; "
+                              "dataset[...] takes the stored numbers")
+
+
+def check_meaning(array: Any, name: str) -> None:
+    """Whether the elements are all that ARRAY is: a view of its memory would drop masks, units and attributes."""
+    for one in array if isinstance(array, (list, tuple)) else ():
+        if hasattr(one, "__array__"):
+            check_meaning(one, name)
+    _check_attributes(array, name)
     mask = getattr(array, "mask", None)
-    if mask is not None and not callable(mask) and np.any(mask):
+    if np.ndim(mask) > 0 and np.any(mask):
         raise UsageError(f"{name} has {int(np.count_nonzero(mask))} masked elements",
                          hint="a.filled(0) or a.filled(numpy.nan) says what they become")
     carries = isinstance(array, np.ndarray) or hasattr(array, "magnitude")  # astropy and unyt, pint
@@ -60,7 +84,7 @@ def _check_meaning(array: Any, name: str) -> None:
 
 
 def _view(array: Any, name: str) -> tuple[View, str | None]:
-    _check_meaning(array, name)
+    check_meaning(array, name)
     if isinstance(array, np.ndarray):
         return array.view(np.ndarray), None  # not a masked array, whose operations look at its mask
     if hasattr(array, "__dlpack__") and hasattr(array, "__dlpack_device__"):
@@ -68,9 +92,11 @@ def _view(array: Any, name: str) -> tuple[View, str | None]:
     if hasattr(array, "__cuda_array_interface__"):
         return by_interface(array, name), None
     try:
-        return np.asarray(array), None
+        made = np.asanyarray(array)
     except Exception as error:  # whatever its __array__ raises
         raise UsageError(f"{name} is no array: {error}") from error
+    check_meaning(made, name)  # netCDF4's variables become masked arrays
+    return made.view(np.ndarray), None
 
 
 def _check_type(dtype: np.dtype[Any], stated: str | None, name: str) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ._arrays import check_meaning
 from ._errors import UsageError
 
 
@@ -16,6 +17,7 @@ def centered(x: Any, axis: int, scale: bool, name: str) -> tuple[Any, Any]:
     if not isinstance(x, (np.ndarray, list, tuple)):
         raise UsageError(f"{name} takes arrays of NumPy and files, not {type(x).__name__}",
                          hint="subtract the means, and call damier.gram with alpha=1/(n - 1)")
+    check_meaning(x, "x")
     x = np.asarray(x)
     if x.ndim != 2 or x.shape[axis] < 2:
         raise UsageError(f"{name} needs a matrix with two {('rows', 'columns')[axis]} at least, not shape {x.shape}")

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _library as lib
 from ._alike import Alike, kinds
-from ._arrays import as_matrix, overlap, same_places
+from ._arrays import as_matrix, check_meaning, overlap, same_places
 from ._device import DeviceArray, empty_beside
 from ._errors import Error, FitError, UsageError
 from ._handle import Handle, Progress, Record
@@ -95,6 +95,8 @@ class Context(Handle):
             raise UsageError("op_a and op_b do not apply to a batch", hint="numpy.swapaxes(a, -1, -2) transposes its matrices")
         if not all(isinstance(x, np.ndarray) and x.ndim > 1 for x in (a, b)):
             raise UsageError("a batch needs arrays of NumPy with at least two dimensions")
+        check_meaning(a, "a")
+        check_meaning(b, "b")
         (m, k), (k_of_b, n) = a.shape[-2:], b.shape[-2:]
         try:
             leads = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
@@ -137,7 +139,7 @@ class Context(Handle):
     def gram(self, x: Any, out: Any = None, *, of: str = "columns") -> Any:
         """As :func:`damier.gram`; collective."""
         of_rows = _of_rows(of)
-        operand = Operand(x, "x", self.rank, self.ranks)
+        operand = self._operand(x, "x")
         self._agree([operand])
         n = operand.rows if of_rows else operand.cols
         result, _ = self._result([operand, operand], out, None, None, (n, n))

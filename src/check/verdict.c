@@ -59,18 +59,34 @@ static void put_factor(const double z[2], const char *const lead[2], char text[9
     snprintf(text, 96, "%s%s ", lead[signbit(z[0]) != 0], number(fabs(z[0]), re));
 }
 
+/* ", columns of A centered and scaled" */
+static void put_standards(const dm_standard *standard, char text[128]) {
+  text[0] = '\0';
+  for (int x = 0; standard && x < 2; x++) {
+    const bool centers = standard[x].center != DM_NO_LINES,
+               scales = standard[x].scale != DM_NO_LINES;
+    const size_t used = strlen(text);
+    if (centers || scales)
+      snprintf(text + used, 128 - used, ", %s of %c %s%s%s",
+               dm_lines_name(dm_standard_lines(&standard[x])), "AB"[x], centers ? "centered" : "",
+               centers && scales ? " and " : "", scales ? "scaled" : "");
+  }
+}
+
 const char *dm_checked_text(const dm_checked *checked, char text[DM_CHECKED_TEXT]) {
   static const double one[2] = {1.0, 0.0};
   static const char *const ops[] = {"", "^T", "^H"}, *const first[] = {"", "-"},
                            *const next[] = {" + ", " - "};
   const dm_problem *p = checked->problem;
-  char alpha[96], beta[96] = "", c[16] = "";
+  char alpha[96], beta[96] = "", c[16] = "", standards[128];
   put_factor(checked->alpha ? checked->alpha : one, first, alpha);
   const bool adds = p->reads_c && checked->beta;
   if (adds) put_factor(checked->beta, next, beta);
   if (p->c != p->accumulator) snprintf(c, sizeof c, ", C in %s", dm_dtype_name(p->c));
-  snprintf(text, DM_CHECKED_TEXT, "C = %sA%s B%s%s%s%s in %s%s", alpha, ops[p->op_a], ops[p->op_b],
-           beta, adds ? "C0" : "", checked->by_attributes ? " (as C's attributes state)" : "",
+  put_standards(checked->standard, standards);
+  snprintf(text, DM_CHECKED_TEXT, "C = %sA%s B%s%s%s%s%s in %s%s", alpha, ops[p->op_a],
+           ops[p->op_b], beta, adds ? "C0" : "", standards,
+           checked->by_attributes ? " (as C's attributes state)" : "",
            dm_compute_products(&p->compute, p->work), c);
   return text;
 }
@@ -83,6 +99,13 @@ static void add_scalar(const char *name, const double *z, double usual, char *te
            number(z[0], re), number(z[1], im));
 }
 
+static void add_lines(const char *name, int matrix, dm_lines lines, char *text) {
+  const size_t used = strlen(text);
+  if (lines != DM_NO_LINES)
+    snprintf(text + used, DM_CHECKED_TEXT - used, " %s_%c=%s", name, "ab"[matrix],
+             dm_lines_name(lines));
+}
+
 const char *dm_checked_words(const dm_checked *checked, char text[DM_CHECKED_TEXT]) {
   static const char *const a[] = {"", " op_a=t", " op_a=c"}, *const b[] = {"", " op_b=t",
                                                                            " op_b=c"};
@@ -90,6 +113,10 @@ const char *dm_checked_words(const dm_checked *checked, char text[DM_CHECKED_TEX
   snprintf(text, DM_CHECKED_TEXT, "%s%s", a[p->op_a], b[p->op_b]);
   add_scalar("alpha", checked->alpha, 1.0, text);
   add_scalar("beta", checked->beta, 0.0, text);
+  for (int x = 0; checked->standard && x < 2; x++) {
+    add_lines("center", x, checked->standard[x].center, text);
+    add_lines("scale", x, checked->standard[x].scale, text);
+  }
   const size_t used = strlen(text);
   if (!dm_compute_is_plain(&p->compute))
     snprintf(text + used, DM_CHECKED_TEXT - used, " compute=%s", p->compute.name);

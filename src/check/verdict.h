@@ -4,6 +4,7 @@
 
 #include "check/freivalds.h"
 #include "core/log.h"
+#include "file/centering.h"
 #include "run/record.h"
 
 /* "PASS", "FAIL", "PARTIAL" (some rows or columns were left out) or "UNCHECKED" (all were). */
@@ -12,13 +13,15 @@ const char *dm_verdict_word(const dm_verdict *verdict);
 /* What was verified. */
 typedef struct dm_checked {
   const dm_problem *problem;
-  const double *alpha, *beta; /* NULL: 1 and 0 */
-  bool by_attributes;         /* parts of the equation are from C's attributes, not the user's */
+  const double *alpha, *beta;  /* NULL: 1 and 0 */
+  bool by_attributes;          /* parts of the equation are from C's attributes, not the user's */
+  const dm_standard *standard; /* how A and B were centered and scaled; NULL: not at all */
 } dm_checked;
 
-enum { DM_CHECKED_TEXT = 224, DM_SEED_TEXT = 24 };
+enum { DM_CHECKED_TEXT = 320, DM_SEED_TEXT = 24 };
 
-/* "C = 2 A^T B - C0 in f64": the equation and the precision. Writes and returns TEXT. */
+/* "C = 2 A^T B - C0, columns of A centered in f64": the equation and the precision. Writes and
+ * returns TEXT. */
 const char *dm_checked_text(const dm_checked *checked, char text[DM_CHECKED_TEXT]);
 
 /* " op_a=t alpha=2 compute=tf32": what differs from C = A B, for the last line of a report. */

@@ -48,8 +48,7 @@ static dm_status check_rounding(const dm_dataset *input, dm_dtype type, bool rou
 static dm_status check_missing(const dm_dataset *input, dm_dtype type) {
   const dm_meaning *m = &input->meaning;
   char name[DM_NAME];
-  if (!m->active || !m->found || m->missing != DM_MISSING_NAN || !dm_dtype_is_integer(type))
-    return DM_OK;
+  if (!m->found || m->missing != DM_MISSING_NAN || !dm_dtype_is_integer(type)) return DM_OK;
   return dm_hint(dm_fail(DM_E_USAGE, "missing values of %s cannot become NaN in %s",
                          dm_location_name(&input->at, name), dm_dtype_name(type)),
                  "--type f64 converts the matrices; --missing zero takes 0 instead");

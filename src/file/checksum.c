@@ -58,12 +58,14 @@ static dm_status sample_file(const dm_dataset *dataset, int64_t places, uint64_t
 /* Goes on from *SUM with what SOURCE is, but not where. */
 static dm_status sample_source(const dm_dataset *source, uint64_t *sum) {
   const char *name = source->at.dataset;
+  const char *meaning = source->meaning.text;
   const int64_t facts[] = {source->rows, source->cols, (int64_t)source->dtype, source->file_bytes,
                            source->modified_ns};
   uint64_t data;
   DM_TRY(sample_file(source, SOURCE_PLACES, &data));
   *sum = dm_checksum_bytes(name, (int64_t)strlen(name), *sum);
   *sum = dm_checksum_bytes(facts, sizeof facts, *sum);
+  *sum = dm_checksum_bytes(meaning, (int64_t)strlen(meaning), *sum);
   *sum = dm_checksum_bytes(&data, sizeof data, *sum);
   return DM_OK;
 }

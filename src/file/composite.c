@@ -457,6 +457,31 @@ void dm_composite_sum_up(dm_dataset *find) {
   }
 }
 
+/* TEXT of all sources, of which one has MORE; *several: they differ. */
+static void join_texts(char text[DM_MEANING_TEXT], const char *more, bool *several) {
+  if (text[0] && more[0]) *several |= strcmp(text, more) != 0;
+  if (!text[0]) strcpy(text, more);
+}
+
+static void end_text(char text[DM_MEANING_TEXT], bool several) {
+  const size_t used = strlen(text);
+  if (several) snprintf(text + used, DM_MEANING_TEXT - used, " (others differ)");
+}
+
+void dm_composite_sum_meanings(dm_dataset *find) {
+  dm_meaning *all = &find->meaning;
+  bool several[2] = {false, false};
+  for (int64_t i = 0; i < find->composite->sources; i++) {
+    dm_dataset source;
+    dm_composite_source(find->composite, i, &source);
+    all->found |= source.meaning.found;
+    join_texts(all->text, source.meaning.text, &several[0]);
+    join_texts(all->warning, source.meaning.warning, &several[1]);
+  }
+  end_text(all->text, several[0]);
+  end_text(all->warning, several[1]);
+}
+
 dm_status dm_composer_become(dm_composer *composer, int64_t rows, int64_t cols,
                              const dm_dataset *whole, dm_dataset *dataset) {
   dm_composite *composite = NULL;
@@ -474,5 +499,6 @@ dm_status dm_composer_become(dm_composer *composer, int64_t rows, int64_t cols,
   dataset->stored_bytes = dataset->chunk_rows = dataset->chunk_cols = 0;
   dataset->filters = 0;
   if (!status) dm_composite_sum_up(dataset);
+  if (!status) dm_composite_sum_meanings(dataset);
   return status;
 }

@@ -21,9 +21,9 @@ void dm_io_library(char *text, int64_t size) {
 void dm_io_describe_meaning(const dm_dataset *dataset, char *text, int64_t size) {
   static const char *const done[] = {"refused", "read as NaN", "read as 0"};
   const dm_meaning *m = &dataset->meaning;
-  const bool says = m->found && m->active;
-  snprintf(text, (size_t)size, "%s%s%s", m->active ? m->text : "",
-           says ? "; missing values are " : "", says ? done[m->missing] : "");
+  const bool says = m->found;
+  snprintf(text, (size_t)size, "%s%s%s", m->text, says ? "; missing values are " : "",
+           says ? done[m->missing] : "");
 }
 
 /* Appends to TEXT, which stays terminated. */

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "file/composite.h"
 #include "file/foreign.h"
 #include "file/hdf5_attribute.h"
 #include "file/hdf5_type.h"
@@ -90,7 +91,11 @@ dm_status dm_examine_dataset(const dm_trust *trust, int64_t file, int64_t set, d
   DM_TRY(read_type(&find->at, set, find));
   DM_TRY(dm_examine_storage(file, set, trust, find));
   DM_TRY(dm_examine_meaning(trust, file, set, find));
-  if (find->layout != DM_VIRTUAL || !find->meaning.active) return DM_OK;
+  if (find->layout != DM_VIRTUAL) return DM_OK;
+  if (!find->meaning.active) {
+    dm_composite_sum_meanings(find);
+    return DM_OK;
+  }
   return dm_hint(
       dm_fail_at(DM_E_INPUT, &find->at,
                  "is a virtual dataset whose attributes say what its numbers mean (%.200s)",

@@ -1,5 +1,6 @@
 /* What stands beside the numbers of a dataset: one table of the attributes and encodings known, and
  * what is done about each. */
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -48,8 +49,10 @@ static number of_real(double real) {
   return (number){.real = real, .whole = whole ? (int64_t)real : 0, .is_whole = whole};
 }
 
-static bool of_text(const char *text, number *n) {
+static bool of_text(char *text, number *n) {
   double real = (double)NAN;
+  for (size_t used = strlen(text); used > 0 && text[used - 1] == ' ';) text[--used] = '\0';
+  text += strspn(text, " ");
   if (strcasecmp(text, "nan") != 0 && !dm_parse_real(text, &real)) return false;
   *n = of_real(real);
   return true;
@@ -149,36 +152,27 @@ static dm_status warn_of_labels(const look *l, const rule *r) {
   return DM_OK;
 }
 
-/* A factor other than 1, or a shift other than 0, that may or may not belong to the numbers. */
-static bool is_neutral(const look *l, const rule *r, double neutral, number *first) {
+/* A number other than NEUTRAL (1 for factors, 0 for shifts), which may or may not concern the
+ * stored ones: warns. */
+static bool is_doubtful(const look *l, const char *attribute, double neutral) {
   number list[DM_MISSING_VALUES];
-  const int count = read_numbers(l->set, r->attribute, list);
-  if (count > 0) *first = list[0];
-  return count < 1 || list[0].real == neutral || !(fabs(list[0].real) <= 0x1p1000);
+  const int count = read_numbers(l->set, attribute, list);
+  if (count < 1 || list[0].real == neutral || !(fabs(list[0].real) <= 0x1p1000)) return false;
+  add(l->find->meaning.warning, "attribute %s = %.6g is not applied", attribute, list[0].real);
+  return true;
 }
 
-static dm_status doubt(const look *l, const rule *r, double neutral, bool refused) {
-  number first = {0};
-  if (is_neutral(l, r, neutral, &first)) return DM_OK;
-  if (refused) return refuse(l, r);
-  add(l->find->meaning.warning, "attribute %s = %.6g is not applied", r->attribute, first.real);
-  return DM_OK;
-}
-
-static dm_status doubt_factor(const look *l, const rule *r) {
-  return doubt(l, r, 1.0, false);
-}
-
-static dm_status doubt_shift(const look *l, const rule *r) {
-  return doubt(l, r, 0.0, false);
+static dm_status pixels(const look *l, const rule *r, double neutral) {
+  return is_doubtful(l, r->attribute, neutral) && dm_dtype_is_integer(l->find->dtype) ? refuse(l, r)
+                                                                                      : DM_OK;
 }
 
 static dm_status pixels_factor(const look *l, const rule *r) {
-  return doubt(l, r, 1.0, dm_dtype_is_integer(l->find->dtype));
+  return pixels(l, r, 1.0);
 }
 
 static dm_status pixels_shift(const look *l, const rule *r) {
-  return doubt(l, r, 0.0, dm_dtype_is_integer(l->find->dtype));
+  return pixels(l, r, 0.0);
 }
 
 /* ---- encodings of programs ---- */
@@ -291,8 +285,11 @@ static dm_status add_missing(const look *l, const number *n, const char *why) {
   dm_meaning *m = &l->find->meaning;
   double real;
   int64_t whole;
-  m->found = true;
-  if (!as_stored(l->find, n, &real, &whole)) return DM_OK; /* never occurs */
+  if (!as_stored(l->find, n, &real, &whole)) {
+    add(m->warning, "attribute %s = %.9g cannot occur among numbers of type %s", why, n->real,
+        dm_dtype_name(l->find->dtype));
+    return DM_OK;
+  }
   const bool is_nan = isnan(real);
   bool known = is_nan && m->nan;
   for (int i = 0; i < m->count; i++) known |= m->real[i] == real && m->whole[i] == whole;
@@ -301,7 +298,7 @@ static dm_status add_missing(const look *l, const number *n, const char *why) {
     return dm_hint(dm_fail_at(DM_E_INPUT, l->at, "refused: it states more than %d missing values",
                               DM_MISSING_VALUES),
                    "--raw takes the stored numbers");
-  m->active = true;
+  m->active = m->found = true;
   if (is_nan) m->nan = true;
   if (!is_nan) m->real[m->count] = real;
   if (!is_nan) m->whole[m->count++] = whole;
@@ -463,6 +460,56 @@ static dm_status packing(const look *l, const rule *r) {
   return DM_OK;
 }
 
+/* ---- attributes of other conventions ---- */
+
+static const struct {
+  const char *name; /* in lower case, letters and digits alone */
+  double neutral;
+} doubtful[] = {{"scale", 1.0},
+                {"scalefactor", 1.0},
+                {"scalingfactor", 1.0}, /* NeXus */
+                {"slope", 1.0},
+                {"gain", 1.0}, /* ODIM */
+                {"multiplier", 1.0},
+                {"factor", 1.0},
+                {"conversion", 1.0}, /* NWB */
+                {"conversionfactor", 1.0},
+                {"offset", 0.0},
+                {"addoffset", 0.0},
+                {"intercept", 0.0},
+                {"fillvalue", (double)NAN},
+                {"missingvalue", (double)NAN},
+                {"nodata", (double)NAN},
+                {"nodatavalue", (double)NAN},
+                {"undetect", (double)NAN},
+                {"novalue", (double)NAN},
+                {"nullvalue", (double)NAN},
+                {"navalue", (double)NAN},
+                {"invalidvalue", (double)NAN}};
+
+static bool is_in_table(const char *attribute);
+
+/* An H5A_operator2_t for a look: warns of attributes that other conventions give a meaning. */
+static herr_t doubt(hid_t set, const char *name, const H5A_info_t *info, void *data) {
+  const look *l = data;
+  char plain[WORD] = "";
+  size_t used = 0;
+  (void)set, (void)info;
+  for (const char *at = name; *at && used + 1 < sizeof plain; at++)
+    if (isalnum((unsigned char)*at)) plain[used++] = (char)tolower((unsigned char)*at);
+  for (size_t i = 0; i < sizeof doubtful / sizeof doubtful[0]; i++)
+    if (strcmp(plain, doubtful[i].name) == 0 && !is_in_table(name))
+      (void)is_doubtful(l, name, doubtful[i].neutral);
+  return 0;
+}
+
+static dm_status other_names(const look *l, const rule *r) {
+  (void)r;
+  if (!l->bare[0] && H5Aiterate2(l->set, H5_INDEX_NAME, H5_ITER_INC, NULL, doubt, (void *)l) < 0)
+    H5Eclear2(H5E_DEFAULT);
+  return DM_OK;
+}
+
 /* ---- the table ---- */
 
 #define LABELS "write the numbers they stand for as a dataset of their own"
@@ -521,16 +568,16 @@ static const rule rules[] = {
     {false, "Offset", NULL, pixels_shift,
      "HDF-EOS's ScaleFactor and Offset may still be to be applied",
      "write ScaleFactor * x + Offset if so"},
-    {false, "scale", NULL, doubt_factor, NULL, NULL},
-    {false, "slope", NULL, doubt_factor, NULL, NULL},
-    {false, "gain", NULL, doubt_factor, NULL, NULL},
-    {false, "conversion", NULL, doubt_factor, NULL, NULL},     /* NWB */
-    {false, "scaling_factor", NULL, doubt_factor, NULL, NULL}, /* NeXus */
-    {false, "offset", NULL, doubt_shift, NULL, NULL},
-    {false, "intercept", NULL, doubt_shift, NULL, NULL},
+    {false, NULL, NULL, other_names, NULL, NULL},
     {false, "flag_meanings", NULL, warn_of_labels, "its numbers are codes (flag_meanings)", NULL},
     {false, "levels", NULL, warn_of_labels, "its numbers may be codes (levels)", NULL},
 };
+
+static bool is_in_table(const char *attribute) {
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+    if (rules[i].attribute && strcmp(rules[i].attribute, attribute) == 0) return true;
+  return false;
+}
 
 static dm_status apply(const look *l, const rule *r) {
   const hid_t object = r->in_group ? l->group : l->set;

@@ -213,6 +213,7 @@ dm_status dm_examine_stack(const dm_trust *trust, dm_dataset *find) {
     status = dm_io_named(dm_composer_finish(&s.made, find->rows, find->cols, &find->composite),
                          &find->at);
   if (!status) dm_composite_sum_up(find);
+  if (!status) dm_composite_sum_meanings(find);
   dm_composer_free(&s.made);
   free(s.list);
   return status;

@@ -18,7 +18,7 @@ typedef struct dm_meaning {
   bool nan;        /* NaN is missing */
   bool ranged;     /* numbers below LOW or above HIGH are missing ... */
   bool of_values;  /* ... or, if packed, values */
-  bool found;      /* attributes or the file's format state missing values */
+  bool found;      /* stored numbers may mean "missing"; of a composite, those of a source */
   dm_missing missing;
   dm_dtype type; /* of the values */
   double scale, offset, low, high;

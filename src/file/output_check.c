@@ -43,6 +43,22 @@ static dm_status check_directory(const dm_location *at) {
   return DM_OK;
 }
 
+/* In a folder with the sticky bit only the owner of the file, or of the folder, may replace it. */
+static dm_status check_sticky(const dm_location *at, const struct stat *info) {
+  char directory[DM_PATH];
+  struct stat folder;
+  dm_io_directory(at->file, directory);
+  const uid_t me = geteuid();
+  if (me == 0 || me == info->st_uid || stat(directory, &folder) < 0 ||
+      !(folder.st_mode & S_ISVTX) || me == folder.st_uid)
+    return DM_OK;
+  return dm_hint(dm_fail_at(DM_E_IO, at,
+                            "belongs to another user, and its folder '%s' (sticky bit) lets only "
+                            "that user replace it",
+                            directory),
+                 "nothing was touched; name another output");
+}
+
 /* Reports whatever makes an existing file unfit for replacement as a usage error. */
 static dm_status as_usage(const dm_location *at, dm_status status) {
   if (!status || status->code == DM_E_USAGE || status->code == DM_E_IO) return status;
@@ -74,6 +90,7 @@ static dm_status check_existing(const dm_location *at, const struct stat *info, 
                    "name the file that it points to");
   if (S_ISDIR(info->st_mode)) return dm_fail_at(DM_E_USAGE, at, "is a directory");
   if (!S_ISREG(info->st_mode)) return dm_fail_at(DM_E_USAGE, at, "is not a regular file");
+  if (appended || force) DM_TRY(check_sticky(at, info));
   if (appended) return dm_recast_check(at, appended);
   DM_TRY(check_inputs(at, info, inputs, count));
   if (!force)

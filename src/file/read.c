@@ -373,27 +373,40 @@ dm_status dm_reader_bring(const dm_reader *reader, const dm_request *request, dm
   return DM_OK;
 }
 
-void dm_reader_missing(const dm_reader *reader, int64_t *count, int64_t *first) {
-  *count = reader->missed ? atomic_load(&reader->missed->count) : 0;
-  *first = reader->missed ? atomic_load(&reader->missed->first) : INT64_MAX;
+void dm_reader_missing(const dm_reader *reader, dm_missing_found *found) {
+  *found = (dm_missing_found){.source = INT64_MAX, .first = INT64_MAX};
+  if (reader->sources) dm_sources_missing(reader->sources, found);
+  if (!reader->missed || atomic_load(&reader->missed->count) == 0) return;
+  found->count = atomic_load(&reader->missed->count);
+  found->source = 0;
+  found->first = atomic_load(&reader->missed->first);
 }
 
-dm_status dm_missing_refused(const dm_dataset *d, int64_t count, int64_t first) {
-  char many[64] = "values are";
-  if (count == 1) snprintf(many, sizeof many, "one of its values is");
-  if (count > 1) snprintf(many, sizeof many, "%lld of its values are", (long long)count);
+dm_status dm_missing_refused(const dm_dataset *set, const dm_missing_found *found) {
+  char many[64] = "values are", of[DM_NAME + 8] = "", name[DM_NAME];
+  dm_dataset d = *set;
+  if (set->composite) {
+    dm_composite_source(set->composite, found->source, &d);
+    snprintf(of, sizeof of, " of %s", dm_location_name(&d.at, name));
+  }
+  if (found->count == 1) snprintf(many, sizeof many, "one of its values is");
+  if (found->count > 1)
+    snprintf(many, sizeof many, "%lld of its values are", (long long)found->count);
   return dm_hint(
-      dm_fail_at(DM_E_INPUT, &d->at,
-                 "%s missing; the first is in row %lld, column %lld (counted from 0). %s", many,
-                 (long long)(first / d->cols), (long long)(first % d->cols), d->meaning.text),
+      dm_fail_at(DM_E_INPUT, &set->at,
+                 "%s missing; the first is in row %lld, column %lld%s (counted from 0). %s", many,
+                 (long long)(found->first / d.cols), (long long)(found->first % d.cols), of,
+                 d.meaning.text),
       "--missing nan or --missing zero says what they become; --raw takes the stored "
       "numbers");
 }
 
 dm_status dm_reader_all_there(const dm_reader *reader) {
   const dm_dataset *d = &reader->dataset;
-  int64_t count, first;
-  dm_reader_missing(reader, &count, &first);
-  if (count == 0 || d->meaning.missing != DM_MISSING_REFUSED) return DM_OK;
-  return dm_missing_refused(d, -1, first); /* of what was read so far */
+  dm_missing_found found;
+  if (!reader->missed) return DM_OK;
+  dm_reader_missing(reader, &found);
+  if (found.count == 0 || d->meaning.missing != DM_MISSING_REFUSED) return DM_OK;
+  found.count = -1; /* more may follow */
+  return dm_missing_refused(d, &found);
 }

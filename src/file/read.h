@@ -65,13 +65,18 @@ dm_status dm_io_identity(dm_dataset *dataset);
 /* DM_E_IO: the file is not the inspected one, or was written since. */
 dm_status dm_io_unchanged(const dm_dataset *dataset);
 
-/* *count: the missing values among all elements read so far, *first: the place of the first of them
- * as row * columns + column of the dataset. */
-void dm_reader_missing(const dm_reader *reader, int64_t *count, int64_t *first);
+/* The missing values among elements that were read. */
+typedef struct dm_missing_found {
+  int64_t count;  /* -1: not known */
+  int64_t source; /* of a composite: the first one with such values; else 0; INT64_MAX: none */
+  int64_t first;  /* row * columns + column of the first of them, in the dataset or this source */
+} dm_missing_found;
 
-/* DM_E_INPUT: COUNT values of DATASET are missing, the first at FIRST; a COUNT of -1 is not known.
- */
-dm_status dm_missing_refused(const dm_dataset *dataset, int64_t count, int64_t first);
+/* Those among all elements read so far. */
+void dm_reader_missing(const dm_reader *reader, dm_missing_found *found);
+
+/* DM_E_INPUT: values of DATASET are missing. */
+dm_status dm_missing_refused(const dm_dataset *dataset, const dm_missing_found *found);
 
 /* Bytes read from the file so far, after decompression and before conversion. */
 int64_t dm_reader_bytes(const dm_reader *reader);

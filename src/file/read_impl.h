@@ -118,6 +118,9 @@ dm_status dm_reader_open_file(const dm_dataset *dataset, int *fd);
 dm_status dm_sources_open(dm_reader *reader);
 void dm_sources_close(struct dm_sources *sources); /* NULL is allowed */
 
+/* Adds to FOUND what the readers of the sources have missed so far. */
+void dm_sources_missing(const struct dm_sources *sources, dm_missing_found *found);
+
 /* The part of PATCH, number *INDEX of the list or a later one, that is in PART of the matrix;
  * false: there is none. */
 bool dm_sources_next(const dm_reader *reader, const dm_rectangle *part, int64_t *index,

@@ -12,7 +12,7 @@ enum { MOST_BANDS = 1 << 14 }; /* Linux allows a process 65530 mappings */
 static bool is_usable(const dm_dataset *d, dm_dtype dtype) {
   const int64_t size = dm_dtype_size(d->dtype), bytes = d->rows * d->cols * size;
   return d->offset >= 0 && !d->by_columns && !d->swapped && d->dtype == dtype &&
-         d->offset % size == 0 && d->offset + bytes <= d->file_bytes;
+         !d->meaning.active && d->offset % size == 0 && d->offset + bytes <= d->file_bytes;
 }
 
 /* Whether the patches are bands of whole rows, which then cover the matrix. */

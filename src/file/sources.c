@@ -148,6 +148,7 @@ static dm_status open_source(struct dm_sources *s, const dm_reader *whole, int64
                              dm_reader *r) {
   dm_dataset dataset;
   dm_composite_source(s->composite, number, &dataset);
+  dataset.meaning.missing = whole->dataset.meaning.missing;
   dm_reader_prepare(r, &dataset, whole->as);
   r->owner = s;
   r->number = number;
@@ -171,6 +172,19 @@ dm_status dm_sources_reader(dm_reader *reader, int64_t number, dm_reader **sourc
   }
   (*source)->keepalive = reader->keepalive;
   return DM_OK;
+}
+
+void dm_sources_missing(const struct dm_sources *s, dm_missing_found *found) {
+  for (int64_t i = 0; i < s->composite->sources; i++) {
+    dm_missing_found one;
+    if (!s->reader[i]) continue;
+    dm_reader_missing(s->reader[i], &one);
+    if (one.count > 0 && found->count == 0) {
+      found->source = i;
+      found->first = one.first;
+    }
+    found->count += one.count;
+  }
 }
 
 /* ---- files ---- */

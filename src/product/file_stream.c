@@ -12,7 +12,7 @@ enum { STRIP = 64 << 20 }; /* bytes of a matrix in memory at a time */
 
 dm_status dm_file_stream(dm_run *run, int threads, const dm_dataset *dataset, dm_range rows,
                          dm_range cols, const dm_reading *how, dm_part_taker *take, void *context,
-                         int64_t missing[2]) {
+                         dm_missing_found *missing) {
   if (dm_dataset_is_empty(dataset)) return DM_OK; /* it adds nothing to any sum */
   int64_t row_bytes, bytes;
   const int64_t width = dm_range_size(cols);
@@ -43,7 +43,7 @@ dm_status dm_file_stream(dm_run *run, int threads, const dm_dataset *dataset, dm
   }
   dm_file_queue_close(ahead);
   free(strip);
-  if (missing) dm_reader_missing(reader, &missing[0], &missing[1]);
+  if (missing) dm_reader_missing(reader, missing);
   dm_reader_close(reader);
   return status;
 }

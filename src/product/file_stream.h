@@ -3,7 +3,7 @@
 #define DM_PRODUCT_FILE_STREAM_H
 
 #include "core/view.h"
-#include "file/dataset.h"
+#include "file/read.h"
 #include "plan/plan.h"
 #include "run/run.h"
 
@@ -18,9 +18,9 @@ typedef struct dm_reading {
 
 /* Passes columns COLS of ROWS of DATASET to TAKE, its first column as column 0, read on THREADS
  * threads (negative: as many as help); parts are cut alike whatever the number of ranks. MISSING
- * (or NULL): the number of missing values met, and the place of the first. */
+ * (or NULL): the missing values met. */
 dm_status dm_file_stream(dm_run *run, int threads, const dm_dataset *dataset, dm_range rows,
                          dm_range cols, const dm_reading *how, dm_part_taker *take, void *context,
-                         int64_t missing[2]);
+                         dm_missing_found *missing);
 
 #endif

@@ -460,6 +460,6 @@ void dm_in_place_record(const dm_in_place *kept, const dm_in_place_outcome *outc
   dm_record_text(record, "machine.device", NULL, "%s", device->name);
   dm_record_integer(record, "machine.ranks", NULL, DM_SHOWN_PLAIN, run->ranks);
   dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, outcome->seconds);
-  const dm_checked checked = {p, outcome->alpha, outcome->beta, false};
+  const dm_checked checked = {p, outcome->alpha, outcome->beta, false, NULL};
   if (outcome->verified) dm_verdict_record(&outcome->verdict, &checked, &run->log, record);
 }

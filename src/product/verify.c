@@ -44,7 +44,7 @@ static dm_status take_renumbered(void *context, dm_view part, int64_t row, int64
 /* This rank's part of its rows. */
 static dm_status stream_file(dm_run *run, int threads, const dm_dataset *dataset, dm_extent of,
                              const dm_reading *how, dm_part_taker *take, void *context,
-                             int64_t missing[2]) {
+                             dm_missing_found *missing) {
   dm_range rows = dm_split(dm_range_size(of.rows), run->ranks, run->rank, 1);
   renumbering inside = {take, context, of.rows.begin};
   rows.begin += of.rows.begin;
@@ -58,22 +58,29 @@ static dm_status take_nothing(void *context, dm_view part, int64_t row, int64_t 
   return DM_OK;
 }
 
-/* Collective: counts the missing values of SET; *first is the place of the first. */
-static dm_status count_missing(dm_run *run, int threads, const dm_dataset *set, int64_t *count,
-                               int64_t *first) {
-  int64_t found[2] = {0, INT64_MAX};
+/* The smallest of all ranks' numbers. */
+static dm_status find_least(const dm_run *run, int64_t *number) {
+  int64_t negative = -*number;
+  DM_TRY(dm_comm_max_i64(run->world, &negative, 1));
+  *number = -negative;
+  return DM_OK;
+}
+
+/* Collective: finds the missing values of SET. */
+static dm_status count_missing(dm_run *run, int threads, const dm_dataset *set,
+                               dm_missing_found *found) {
+  *found = (dm_missing_found){.source = INT64_MAX, .first = INT64_MAX};
   dm_dataset counted = *set;
   counted.meaning.missing = DM_MISSING_NAN;
   const dm_reading how = {.as = DM_DTYPE_NONE, .work = DM_F64};
   dm_status status = stream_file(run, threads, &counted, extent_of(&counted, DM_OP_N, NULL), &how,
                                  take_nothing, NULL, found);
   DM_TRY(dm_comm_agree(run->world, status));
-  *first = -found[1];
-  DM_TRY(dm_comm_sum_i64(run->world, found, 1));
-  DM_TRY(dm_comm_max_i64(run->world, first, 1));
-  *first = -*first;
-  *count = found[0];
-  return DM_OK;
+  const int64_t mine = found->source;
+  DM_TRY(dm_comm_sum_i64(run->world, &found->count, 1));
+  DM_TRY(find_least(run, &found->source));
+  if (mine > found->source) found->first = INT64_MAX;
+  return find_least(run, &found->first);
 }
 
 dm_status dm_verify_missing(dm_run *run, int threads, const dm_dataset *const sets[3],
@@ -81,16 +88,16 @@ dm_status dm_verify_missing(dm_run *run, int threads, const dm_dataset *const se
   if (!status || status->code != DM_E_INPUT || !status->agreed) return status;
   for (int i = 0; i < 3; i++) {
     const dm_dataset *set = sets[i];
-    int64_t count = 0, first = 0;
+    dm_missing_found found;
     if (!set || !set->meaning.found || set->meaning.missing != DM_MISSING_REFUSED) continue;
-    dm_status counted = count_missing(run, threads, set, &count, &first);
+    dm_status counted = count_missing(run, threads, set, &found);
     if (counted) {
       dm_status_free(counted);
       return status;
     }
-    if (count == 0) continue;
+    if (found.count == 0) continue;
     dm_status_free(status);
-    status = dm_missing_refused(set, count, first);
+    status = dm_missing_refused(set, &found);
     status->agreed = true;
     return status;
   }
@@ -289,7 +296,8 @@ static dm_status judge(dm_run *run, const dm_verify *verify, const dm_problem *p
 static void report(const dm_run *run, const dm_verify *v, const dm_problem *p,
                    const dm_verdict *verdict, double seconds, dm_record *record) {
   char words[DM_CHECKED_TEXT], seed[DM_SEED_TEXT], batch[32];
-  const dm_checked checked = {p, v->equation.alpha, v->equation.beta, v->by_attributes};
+  const dm_checked checked = {p, v->equation.alpha, v->equation.beta, v->by_attributes,
+                              v->equation.standard};
   if (v->claims[0])
     dm_log_line(&run->log, DM_LOG_WARNING,
                 "the attributes of %s state %s, which was not given and is not used", v->c.at.file,

@@ -108,10 +108,6 @@ static bool is_equal(const double a[2], const double b[2]) {
   return a[0] == b[0] && a[1] == b[1];
 }
 
-static bool is_alike(const dm_standard *a, const dm_standard *b) {
-  return a->center == b->center && a->scale == b->scale;
-}
-
 /* What is given need not be readable. */
 static dm_status unless(bool given, dm_status status) {
   if (!given) return status;
@@ -129,20 +125,21 @@ static dm_status read_equation(dm_verify *v, const dm_verify_stated *given,
   DM_TRY(unless(given->beta, read_scalar(list, "beta", read.beta)));
   DM_TRY(unless(given->centering, read_standard(list, "centering_a", &read.standard[0])));
   DM_TRY(unless(given->centering, read_standard(list, "centering_b", &read.standard[1])));
+  const dm_standard *now = read.standard, *was = own->standard;
   const struct {
-    const char *name, *attribute;
+    const char *name, *value;
     bool given, differs;
-  } parts[] = {{"op-a", "op_a", given->op_a, read.op_a != own->op_a},
-               {"op-b", "op_b", given->op_b, read.op_b != own->op_b},
-               {"alpha", "alpha", given->alpha, !is_equal(read.alpha, own->alpha)},
-               {"beta", "beta", given->beta, !is_equal(read.beta, own->beta)},
-               {"center-a", "centering_a", given->centering,
-                !is_alike(&read.standard[0], &own->standard[0])},
-               {"center-b", "centering_b", given->centering,
-                !is_alike(&read.standard[1], &own->standard[1])}};
+  } parts[] = {
+      {"op-a", dm_attributes_find(list, "op_a"), given->op_a, read.op_a != own->op_a},
+      {"op-b", dm_attributes_find(list, "op_b"), given->op_b, read.op_b != own->op_b},
+      {"alpha", dm_attributes_find(list, "alpha"), given->alpha, !is_equal(read.alpha, own->alpha)},
+      {"beta", dm_attributes_find(list, "beta"), given->beta, !is_equal(read.beta, own->beta)},
+      {"center-a", dm_lines_name(now[0].center), given->centering, now[0].center != was[0].center},
+      {"scale-a", dm_lines_name(now[0].scale), given->centering, now[0].scale != was[0].scale},
+      {"center-b", dm_lines_name(now[1].center), given->centering, now[1].center != was[1].center},
+      {"scale-b", dm_lines_name(now[1].scale), given->centering, now[1].scale != was[1].scale}};
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-    if (parts[i].given && parts[i].differs)
-      note_claim(v, parts[i].name, dm_attributes_find(list, parts[i].attribute));
+    if (parts[i].given && parts[i].differs) note_claim(v, parts[i].name, parts[i].value);
     v->by_attributes |= !parts[i].given && parts[i].differs;
   }
   if (!given->op_a) own->op_a = read.op_a;

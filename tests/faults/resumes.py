@@ -79,6 +79,18 @@ def other_commands(bed):
     resumes(output, recorded(output))
 
 
+def other_values(bed):
+    """What attributes make of the numbers belongs to the inputs, also where a part of a dataset is read."""
+    with h5py.File(bed.folder / "A.h5") as old, h5py.File(bed.folder / "P.h5", "w") as file:
+        old.copy("a", file)
+        file["a"].attrs["add_offset"] = 1.0
+    for bed.a, field in (("P.h5", "a_dataset"), ("P.h5:/a[0:1100]", "a_dataset"), ("P*.h5:/a", "a_dataset")):
+        output = killed(bed, "values")
+        refused(output, field, "--raw")
+        output.remove()
+    bed.a = "A.h5"
+
+
 def force(bed):
     output = killed(bed, "force")
     code, err, _ = output.run(extra=("--alpha", 2, "--force"))
@@ -307,7 +319,7 @@ def main():
         bed = faulty_runs.Bed(folder, options, shape=(1100, 900, 300), words=words)
         bed.words = bed.words[1:]
         bed.undisturbed(1)
-        cases = (other_commands, force, damage, holes, second_run, input_rewritten, stopped_at_the_end, in_place, published,
+        cases = (other_commands, other_values, force, damage, holes, second_run, input_rewritten, stopped_at_the_end, in_place, published,
                  damaged_in_place, wrong_results, unreadable)
         failures = running.each(lambda case: case(bed), cases, lambda case: case.__name__, workers=1)
         failures += running.each(lambda bed: by_residues(options, bed, process), [pathlib.Path(folder)], workers=1)

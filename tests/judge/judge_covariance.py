@@ -3,7 +3,7 @@ NaN and counted; verify and refusals know of it."""
 import elements
 import h5py
 import numpy as np
-from running import expect, options, records_of, run, run_cases
+from running import ended, expect, options, records_of, run, run_cases
 
 COMPLEX = ("c64", "c128")
 # rows and columns, type, layout, ranks, flags
@@ -132,6 +132,20 @@ def missing(folder, damier):
         expect(np.allclose(file["c"][:], np.cov(np.where(x == -999.0, 0, x), rowvar=False)), "zeros are not taken")
 
 
+def told(folder, damier):
+    """The verdict names what was centered; whoever verifies may state that nothing was."""
+    x, c = folder / "x.h5", folder / "c.h5"
+    with h5py.File(x, "w") as file:
+        file["x"] = np.random.default_rng(3).standard_normal((20, 20)) + 5
+    out = run(damier, 1, "multiply", x, x, "-o", c, "--center-a", "columns", "--scale-b", "rows")
+    expect("C = A B, columns of A centered, rows of B scaled in f64" in out, out)
+    out = run(damier, 1, "verify", x, x, c)
+    expect("columns of A centered, rows of B scaled (as C's attributes state) in f64" in out, out)
+    expect("center_a=columns scale_b=rows" in run(damier, 1, "verify", x, x, c, "-q"), "the last line is silent")
+    done = ended([str(word) for word in (damier, "verify", x, x, c, "--center-a", "none")])
+    expect(done.returncode == 1 and "state --center-a columns --scale-b rows, which" in done.stderr, done.stderr)
+
+
 def refused(folder, damier):
     for name, shape in (("one", (1, 5)), ("i8", (9, 5))):
         with h5py.File(folder / f"{name}.h5", "w") as file:
@@ -149,4 +163,4 @@ def refused(folder, damier):
 
 run_cases(options().damier, [(compare, case, verb, of, seed) for seed, case in enumerate(CASES)
                              for verb in ("cov", "cor") for of in ("columns", "rows") if of == "columns" or seed % 3 == 0]
-          + [(constant,), (products,), (parts,), (missing,), (refused,)])
+          + [(constant,), (products,), (parts,), (missing,), (told,), (refused,)])

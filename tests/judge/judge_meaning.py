@@ -122,8 +122,12 @@ def write(folder, case):
     return b.astype("f8"), flags
 
 
-def multiply(folder, damier, ranks, *flags):
-    return ended(command(ranks, damier, "multiply", folder / "a.h5", folder / "b.h5", "-o", folder / "c.h5", "--force",
+# The dataset itself, a part of it, and all files that match a pattern.
+LOCATIONS = ("a.h5", "a.h5:/a[0:60, :]", "a*.h5:/a")
+
+
+def multiply(folder, damier, ranks, *flags, a="a.h5"):
+    return ended(command(ranks, damier, "multiply", f"{folder}/{a}", folder / "b.h5", "-o", folder / "c.h5", "--force",
                          "-q", *flags))
 
 
@@ -136,27 +140,27 @@ def compare(folder, values, b, single):
     expect(np.nanmax(np.abs(c - want), initial=0) <= bound, f"off by {np.nanmax(np.abs(c - want))}")
 
 
-def try_case(folder, damier, case, ranks):
+def try_case(folder, damier, case, ranks, a):
     b, flags = write(folder, case)
     values = case.values.astype("f8")
     single = "f4" in case.flags or "f32" in case.flags
     missing = np.argwhere(np.isnan(values))
-    done = multiply(folder, damier, ranks, *flags)
+    done = multiply(folder, damier, ranks, *flags, a=a)
     if len(missing):
         row, col = missing[0]
         how_many = "one of its values is" if len(missing) == 1 else f"{len(missing)} of its values are"
         expect(done.returncode == 3, f"exit {done.returncode}: {done.stderr}")
-        expect(re.search(f"a.h5:/a: {how_many} missing; the first is in row {row}, column {col} ", done.stderr),
+        expect(re.search(f"{re.escape(a)}.*: {how_many} missing; the first is in row {row}, column {col} ", done.stderr),
                done.stderr)
         expect(not (folder / "c.h5").exists(), "a result in spite of the refusal")
-        zeros = multiply(folder, damier, ranks, *flags, "--missing", "zero", "--no-verify")
+        zeros = multiply(folder, damier, ranks, *flags, "--missing", "zero", "--no-verify", a=a)
         expect(zeros.returncode == 0, zeros.stderr)
         compare(folder, np.nan_to_num(values), b, single)
-        done = multiply(folder, damier, ranks, *flags, "--missing", "nan", "--allow-unchecked")
+        done = multiply(folder, damier, ranks, *flags, "--missing", "nan", "--allow-unchecked", a=a)
         flags += ["--missing", "nan", "--allow-unchecked"]
     expect(done.returncode == 0, f"exit {done.returncode}: {done.stderr}")
     compare(folder, values, b, single)
-    again = ended([damier, "verify", folder / "a.h5", folder / "b.h5", folder / "c.h5",
+    again = ended([damier, "verify", f"{folder}/{a}", folder / "b.h5", folder / "c.h5",
                    *(flag for flag in flags if flag != "--allow-rounding")])
     expect(again.returncode == 0, f"verify: exit {again.returncode}: {again.stderr}")
 
@@ -229,12 +233,67 @@ def try_large(folder, damier):
                f"exit {done.returncode}: {done.stderr}")
 
 
+def try_mapped(folder, damier, locations):
+    """A, B or the old C, so large that they would be multiplied in the page cache without being read."""
+    a = rng.standard_normal((3000, 400))
+    a[2000, 3] = -1e30
+    for i in range(2):
+        with h5py.File(folder / f"s{i}.h5", "w") as file:
+            file["a"] = a[1500 * i:1500 * (i + 1)]
+            file["a"].attrs["_FillValue"] = -1e30
+    with h5py.File(folder / "a.h5", "w") as file:
+        file["a"] = a
+        file["a"].attrs["_FillValue"] = -1e30
+    with h5py.File(folder / "b.h5", "w") as file:
+        file["b"], file["left"] = rng.standard_normal((400, 8)), rng.standard_normal((5, 3000))
+        b, left = file["b"][()], file["left"][()]
+    zeros = np.where(a < -1e29, 0, a)
+    words = ["-o", folder / "c.h5", "--force", "-q"]
+    for location in locations:
+        for first, second, want in ((location, "b.h5:/b", zeros @ b), ("b.h5:/left", location, left @ zeros)):
+            product = [damier, "multiply", f"{folder}/{first}", f"{folder}/{second}", *words]
+            done = ended(product)
+            expect(done.returncode == 3 and "one of its values is missing; the first is in row" in done.stderr,
+                   f"{location}: exit {done.returncode}: {done.stderr}")
+            done = ended([*product, "--missing", "zero"])
+            expect(done.returncode == 0, f"{location}: {done.stderr}")
+            with h5py.File(folder / "c.h5") as file:
+                expect(np.allclose(file["c"][()], want), f"{location}: missing values are not 0")
+
+
+def try_parts(folder, damier):
+    """What is said of a dataset is said of its parts, of stacks and of virtual datasets."""
+    data = np.abs(integers("i1", 0, 9))
+    data[0, 0] = 9
+    with h5py.File(folder / "a.h5", "w") as file:
+        file["a"] = data
+        file["a"].attrs["_FillValue"] = np.int8(9)
+    with h5py.File(folder / "b.h5", "w") as file:
+        file["b"] = np.ones((SHAPE[1], 2), "i1")
+    for a in LOCATIONS:
+        done = multiply(folder, damier, 1, "--missing", "nan", a=a)
+        expect(done.returncode == 2 and "cannot become NaN in i8" in done.stderr, f"{a}: {done.returncode} {done.stderr}")
+        shown = ended([damier, "info", f"{folder}/{a}"]).stdout
+        expect("missing: 9 (_FillValue)" in shown, shown)
+    with h5py.File(folder / "a.h5", "w", libver="v110") as file:
+        file["a"] = data
+        file["a"].attrs["Scale"] = 0.5
+        layout = h5py.VirtualLayout(SHAPE, "i1")
+        layout[:] = h5py.VirtualSource(".", "a", SHAPE)
+        file.create_virtual_dataset("v", layout)
+    for a in (*LOCATIONS, "a.h5:/v"):
+        done = multiply(folder, damier, 1, a=a if ":" in a else a + ":/a")
+        expect(done.returncode == 0 and "attribute Scale = 0.5 is not applied" in done.stderr, f"{a}: {done.stderr}")
+
+
 chosen = options()
-work = [(try_case, case, 1 + number % 3) for number, case in enumerate(cases())]
+work = [(try_case, case, 1 + number % 3, LOCATIONS[number // 3 % 3]) for number, case in enumerate(cases())]
+work += [(try_mapped, ("a.h5:/a", "a.h5:/a[0:3000]", "s*.h5:/a")), (try_parts,)]
 work += [(try_refusal, *refusal) for refusal in refusals()]
 work += [(try_healthy, attributes, warns) for attributes, warns in (
     ({"units": np.bytes_(b"K"), "long_name": np.bytes_(b"temperature")}, False), ({"scale": 0.5}, True),
-    ({"scale": 1.0}, False), ({"MATLAB_class": np.bytes_(b"int32")}, False), ({"complex": np.int32(1)}, False),
+    ({"scale": 1.0}, False), ({"SCALE_FACTOR": 0.5}, True), ({"Add_Offset": 3}, True), ({"fill_value": -1}, True),
+    ({"nodata": np.nan}, False), ({"NODATA_value": -9999.0}, True), ({"_FillValue": 1e20}, True), ({"number": 5}, False), ({"MATLAB_class": np.bytes_(b"int32")}, False), ({"complex": np.int32(1)}, False),
     ({"levels": np.array([1.0, 2.0])}, False), ({"BSCALE": 1.0, "BZERO": 0.0}, False),
     ({"flag_values": np.array([0, 1], "i4"), "flag_meanings": np.bytes_(b"land sea")}, True))]
 work.append((try_large,))

@@ -45,7 +45,7 @@ class Bed:
         self.words = ["--quiet", "--read-by", "pread", *words]  # mapped pages have no calls that could fail
         if "--write-by" not in words:
             self.words += ["--write-by", "pwrite"]
-        self.wanted, self.tiles = {}, {}
+        self.wanted, self.tiles, self.a = {}, {}, "A.h5"
         m, n, k = shape
         for name, rows, cols, seed in (("A", m, k, 1), ("B", k, n, 2)):
             running.run(self.damier, 1, "generate", f"{folder}/{name}.h5", "--rows", rows, "--cols",
@@ -77,7 +77,7 @@ class Output:
 
     def command(self, ranks=None, extra=()):
         ranks, folder = ranks or self.ranks, self.bed.folder
-        return running.command(ranks, self.bed.damier, "multiply", f"{folder}/A.h5", f"{folder}/B.h5", "-o",
+        return running.command(ranks, self.bed.damier, "multiply", f"{folder}/{self.bed.a}", f"{folder}/B.h5", "-o",
                                f"{self.path()}:/c", *self.bed.words, *extra)
 
     def run(self, fault=None, ranks=None, extra=()):

@@ -465,6 +465,36 @@ class Refused(unittest.TestCase):
         self.assertIs(damier.matmul(x, x, out), out)
         np.testing.assert_array_equal(out.data, x @ x)
 
+    def test_masks_elsewhere(self):
+        """Functions that copy an array must not drop its mask."""
+        x = np.arange(18.0).reshape(2, 3, 3)
+        masked = np.ma.masked_equal(x, 4)
+        for call in (lambda: damier.matmul(masked, x), lambda: damier.matmul(x, masked), lambda: damier.matmul(x[0], masked),
+                     lambda: damier.matmul(x, x, c=masked), lambda: damier.cov(masked[0]), lambda: damier.cor(masked[0]),
+                     lambda: damier.gram(masked[0]), lambda: damier.matmul(list(masked[0]), x[0])):
+            with self.assertRaisesRegex(damier.UsageError, "1 masked"):
+                call()
+        whole = np.ma.masked_equal(x, 99)
+        np.testing.assert_array_equal(damier.matmul(whole, x), x @ x)
+        np.testing.assert_allclose(damier.cov(whole[0]), np.cov(x[0].T))
+
+    def test_arrays_of_variables(self):
+        """What becomes a masked array, as variables of netCDF4, whose mask is an option."""
+        class Variable:  # pylint: disable=too-few-public-methods
+            mask, shape = True, (2, 2)
+
+            def __init__(self, array, **attributes):
+                self.array, self.attrs = array, attributes
+
+            def __array__(self, dtype=None, copy=None):
+                return self.array
+
+        x = np.arange(4.0).reshape(2, 2)
+        self.refused("a has 1 masked", Variable(np.ma.masked_equal(x, 3)), x)
+        self.refused("'scale_factor'", Variable(x, scale_factor=0.1), x)
+        self.refused("'_FillValue'", x, Variable(x, units="K", _FillValue=-1))
+        np.testing.assert_array_equal(damier.matmul(Variable(np.ma.masked_equal(x, 9), units="K"), x), x @ x)
+
     def test_masks_of_others(self):
         class Other:
             """An array beside its mask, as of other libraries."""

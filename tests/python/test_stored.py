@@ -64,6 +64,40 @@ class StoredOperands(InFolder):
             file["x"][0, 0] = 9
             np.testing.assert_array_equal(damier.matmul(file["x"], self.y), file["x"][()] @ self.y)
 
+    def test_open_for_writing_with_attributes(self):
+        """h5py reads the stored numbers, whatever attributes and missing sources say."""
+        layout = h5py.VirtualLayout((40, 30), "f8")
+        layout[:] = h5py.VirtualSource("nothing.h5", "x", (40, 30))
+        with h5py.File(self.path, "r+", libver="v110") as file:
+            file["x"].attrs["scale_factor"] = 2.0
+            file.create_virtual_dataset("v", layout)
+            for product in (lambda a: damier.matmul(a, self.y), lambda a: damier.matmul(damier.Rows(a), self.y),
+                            lambda a: damier.matmul(self.x.T, a), damier.gram,
+                            lambda a: damier.matmul(self.x, self.x.T, c=a)):
+                with self.assertRaisesRegex(damier.UsageError, "scale_factor"):
+                    product(file["x"])
+                with self.assertRaisesRegex(damier.UsageError, "virtual"):
+                    product(file["v"])
+            np.testing.assert_array_equal(damier.matmul(file["x"][...], self.y), self.x @ self.y)
+        with h5py.File(self.path, "r") as file:
+            np.testing.assert_array_equal(damier.matmul(file["x"], self.y), 2 * self.x @ self.y)
+            np.testing.assert_array_equal(damier.gram(file["x"]), 4 * self.x.T @ self.x)
+            with self.assertRaises(damier.FileError):
+                damier.gram(file["v"])
+        np.testing.assert_array_equal(damier.gram(f"{self.path}:/x[1:9]", of="rows"), 4 * self.x[1:9] @ self.x[1:9].T)
+
+    def test_missing(self):
+        with h5py.File(self.path, "r+") as file:
+            file["x"].attrs["_FillValue"] = self.x[0, 0]
+        holes = np.where(self.x == self.x[0, 0], np.nan, self.x)
+        with h5py.File(self.path, "r") as file:
+            for a in (file["x"], damier.Stored(file["x"])[:7]):
+                with self.assertRaisesRegex(damier.InputError, "missing"):
+                    damier.matmul(a, self.y)
+                with self.assertRaisesRegex(damier.InputError, "missing"):
+                    damier.gram(a)
+            np.testing.assert_array_equal(damier.matmul(file["x"], self.y, missing="zero"), np.nan_to_num(holes) @ self.y)
+
     def test_refused(self):
         with h5py.File(self.path, "r") as file:
             with self.assertRaisesRegex(damier.UsageError, "3 x 30 x 4"):

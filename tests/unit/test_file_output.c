@@ -56,6 +56,30 @@ static void check_all(const dm_location *location, dm_dtype dtype, int64_t rows,
   free(data);
 }
 
+/* In a folder like /tmp a user cannot replace another user's file; tried by root alone, who may
+ * become one. */
+TEST(test_sticky_folder) {
+  if (geteuid() != 0) return;
+  dm_location location = at(*state, "sticky/C.h5:/c");
+  char folder[DM_PATH], parent[DM_PATH];
+  dm_io_directory(location.file, folder);
+  dm_io_directory(folder, parent);
+  assert_int_equal(chmod(parent, 0755), 0);
+  assert_int_equal(mkdir(folder, 0777), 0);
+  write_all(&location, DM_F64, 3, 2, false);
+  assert_int_equal(chmod(location.file, 0666), 0);
+  for (int sticky = 0; sticky < 2; sticky++) {
+    assert_int_equal(chmod(folder, sticky ? 01777 : 0777), 0);
+    assert_int_equal(seteuid(12345), 0);
+    dm_status status = dm_output_check(&location, "c", true, NULL, 0, NULL);
+    assert_int_equal(seteuid(0), 0);
+    if (sticky)
+      fails(status, DM_E_IO, "sticky bit");
+    else
+      ok(status);
+  }
+}
+
 TEST(test_every_type) {
   for (int dtype = 0; dtype < DM_DTYPE_COUNT; dtype++) {
     dm_location location = at(*state, dtype % 2 ? "t.h5:/deep/er/c" : "t.h5:/c");
