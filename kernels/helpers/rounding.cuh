@@ -2,7 +2,7 @@
 #ifndef DM_KERNELS_ROUNDING_CUH
 #define DM_KERNELS_ROUNDING_CUH
 
-#include "core/half.h"
+#include "core/elementary.h"
 #include "kernels/helpers/number.cuh"
 
 static __device__ __forceinline__ void round_to(double *to, double v) {

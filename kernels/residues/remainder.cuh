@@ -4,7 +4,7 @@
 #ifndef DM_KERNELS_REMAINDER_CUH
 #define DM_KERNELS_REMAINDER_CUH
 
-#include "core/remainder.h"
+#include "core/residues.h"
 
 #ifdef __CUDA_ARCH__
 #define DM_UNROLL _Pragma("unroll")

@@ -11,7 +11,7 @@
 #include "backend/whole_product.h"
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "core/half.h"
+#include "core/elementary.h"
 
 enum {
   ROWS_LEAST = 512, /* rows of a piece: with fewer, packing B again costs more than 1 % */

@@ -9,7 +9,6 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/copy.h"
-#include "core/remainder.h"
 #include "core/residues.h"
 
 enum {

@@ -7,7 +7,7 @@
 #include "core/checked.h"
 #include "core/copy.h"
 #include "core/crew.h"
-#include "core/remainder.h"
+#include "core/residues.h"
 
 enum { ROOM = 32 << 20 }; /* bytes for the threads' rows of sums; at least one row */
 

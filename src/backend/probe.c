@@ -4,8 +4,8 @@
 #include "backend/probe.h"
 #include "core/checked.h"
 #include "core/copy.h"
-#include "core/fill.h"
-#include "core/half.h"
+#include "core/element.h"
+#include "core/elementary.h"
 #include "core/wide_vectors.h"
 
 enum { RUN = 512, LANES = 8 };

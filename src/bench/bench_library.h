@@ -3,7 +3,7 @@
 #ifndef DM_BENCH_BENCH_LIBRARY_H
 #define DM_BENCH_BENCH_LIBRARY_H
 
-#include "core/fill.h"
+#include "core/element.h"
 #include "product/measured.h"
 
 /* The parts of op(A) and op(B) for the block, whole, in the backend's memory. */

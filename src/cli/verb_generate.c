@@ -1,5 +1,5 @@
 #include "cli/session.h"
-#include "core/fill.h"
+#include "core/element.h"
 #include "options/request.h"
 #include "product/generate.h"
 

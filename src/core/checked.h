@@ -1,4 +1,5 @@
-/* checked: arithmetic on sizes with overflow checks. */
+/* checked: arithmetic on sizes that reports overflow, or saturates at INT64_MAX, which fits
+ * nowhere. */
 #ifndef DM_CORE_CHECKED_H
 #define DM_CORE_CHECKED_H
 
@@ -41,6 +42,27 @@ static inline int64_t dm_round_up(int64_t value, int64_t step) {
 
 static inline int64_t dm_ceil_div(int64_t value, int64_t by) {
   return (value + by - 1) / by;
+}
+
+/* ---- saturating ---- */
+
+static inline int64_t dm_plus(int64_t a, int64_t b) {
+  int64_t sum;
+  return dm_add_overflows(a, b, &sum) ? INT64_MAX : sum;
+}
+
+static inline int64_t dm_times(int64_t a, int64_t b) {
+  int64_t product;
+  return dm_mul_overflows(a, b, &product) ? INT64_MAX : product;
+}
+
+static inline int64_t dm_rounded(int64_t bytes, int64_t step) {
+  return bytes > INT64_MAX - step ? INT64_MAX : dm_round_up(bytes, step);
+}
+
+/* Bytes of a packed matrix of elements of SIZE bytes. */
+static inline int64_t dm_packed(int64_t rows, int64_t cols, int64_t size) {
+  return dm_times(rows, dm_times(cols, size));
 }
 
 #endif

@@ -7,7 +7,6 @@
 
 #include "core/checked.h"
 #include "core/residues.h"
-#include "core/saturating.h"
 #include "core/split.h"
 
 enum {
@@ -290,8 +289,8 @@ static int64_t residue_bytes(const dm_compute *row, const dm_compute_extent *e) 
   const int64_t depth = dm_rounded(dm_min(width, DM_RESIDUES_SPLIT), DM_RESIDUES_ROW);
   const int64_t lines =
       dm_plus(dm_rounded(e->rows, DM_RESIDUES_ROWS), dm_rounded(cols, DM_RESIDUES_ROWS));
-  const int64_t sums =
-      dm_min(dm_padded(e->rows, cols, 8), dm_max(DM_RESIDUES_SUMS, dm_padded(1, cols, 8)));
+  const int64_t sums = dm_min(dm_laid_out(DM_DEVICE, e->rows, cols, 8),
+                              dm_max(DM_RESIDUES_SUMS, dm_laid_out(DM_DEVICE, 1, cols, 8)));
   return dm_max(dm_times(row->panel_bytes, dm_times(lines, depth)), sums);
 }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/checked.h"
-#include "core/half.h"
+#include "core/elementary.h"
 
 enum { CHUNK = 256, BLOCK = 64 };
 

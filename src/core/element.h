@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "core/elementary.h"
+#include "core/view.h"
 
 typedef enum dm_kind {
   DM_UNIFORM,  /* [-1, 1) */
@@ -91,5 +92,13 @@ static inline DM_HOST_DEVICE double dm_element(const dm_generator *g, int64_t ro
   }
   return 0.0;
 }
+
+/* ---- in host memory (element.c) ---- */
+
+/* VIEW(i, j) = element (row + i, col + j) of the generated matrix, rounded to VIEW's type. */
+void dm_fill(dm_view view, const dm_generator *generator, int64_t row, int64_t col);
+
+/* "uniform", "normal", ... */
+const char *dm_kind_name(dm_kind kind);
 
 #endif

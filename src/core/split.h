@@ -17,7 +17,7 @@
 
 #include <stdbool.h>
 
-#include "core/half.h"
+#include "core/elementary.h"
 
 enum {
   DM_SPLIT_LOW = 11,    /* low parts are stored multiplied by 2^11 */

@@ -34,6 +34,10 @@ dm_view dm_view_strided(void *base, dm_dtype dtype, dm_space space, int64_t rows
 int64_t dm_device_row(int64_t bytes);
 int64_t dm_device_stride(int64_t cols, dm_dtype dtype);
 
+/* Bytes of a matrix of elements of SIZE bytes: packed in host memory, with padded rows on a device;
+ * saturating. */
+int64_t dm_laid_out(dm_space space, int64_t rows, int64_t cols, int64_t size);
+
 /* Rows [row, row + rows) and columns [col, col + cols) of VIEW, which must hold them. */
 dm_view dm_view_sub(dm_view view, int64_t row, int64_t col, int64_t rows, int64_t cols);
 

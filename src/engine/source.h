@@ -4,7 +4,7 @@
 #ifndef DM_ENGINE_SOURCE_H
 #define DM_ENGINE_SOURCE_H
 
-#include "core/fill.h"
+#include "core/element.h"
 #include "core/status.h"
 #include "engine/rank_state.h"
 

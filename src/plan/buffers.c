@@ -144,7 +144,7 @@ static void list_sums(const rank_extent *e, dm_buffers *list) {
   if (plan->device_links) { /* the first piece becomes the sum */
     expose(blocks);
     list->of[DM_BUFFER_PIECES] =
-        slots_of(DM_ON_DEVICE, plan->pk, dm_padded(e->own_rows, e->wide, e->sum));
+        slots_of(DM_ON_DEVICE, plan->pk, dm_laid_out(DM_DEVICE, e->own_rows, e->wide, e->sum));
     return;
   }
   const int64_t own = dm_packed(e->own_rows, e->added, e->sum);

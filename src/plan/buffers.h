@@ -5,7 +5,6 @@
 #define DM_PLAN_BUFFERS_H
 
 #include "core/checked.h"
-#include "core/saturating.h"
 #include "core/view.h"
 #include "plan/route.h"
 

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "core/checked.h"
-#include "core/saturating.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
 

@@ -9,7 +9,6 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
-#include "core/saturating.h"
 #include "core/units.h"
 #include "file/checksum.h"
 #include "file/read.h"

@@ -12,7 +12,6 @@
 #include "core/clock.h"
 #include "core/compute.h"
 #include "core/element_sum.h"
-#include "core/saturating.h"
 #include "core/version.h"
 #include "file/checksum.h"
 #include "file/file_sync.h"

@@ -7,7 +7,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
-#include "core/fill.h"
+#include "core/element.h"
 #include "file/file_queue.h"
 #include "plan/partition.h"
 #include "plan/plan.h"

@@ -5,7 +5,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
-#include "core/fill.h"
+#include "core/element.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
 

@@ -9,7 +9,7 @@
 #include "backend/backend.h"
 #include "backend/cpu.h"
 #include "core/copy.h"
-#include "core/fill.h"
+#include "core/element.h"
 #include "engine/execute.h"
 #include "engine/rank_state.h"
 #include "plan/choose.h"

@@ -5,7 +5,7 @@
 #include "check/freivalds.h"
 #include "check/freivalds_impl.h"
 #include "core/copy.h"
-#include "core/fill.h"
+#include "core/element.h"
 #include "plan/partition.h"
 
 enum { M = 40, N = 70, K = 50, HALF = N / 2 }; /* HALF: two groups of columns */

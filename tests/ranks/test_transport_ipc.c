@@ -3,7 +3,7 @@
  * products with a rank that is late at every step, compared with products through the host. */
 #include <unistd.h>
 
-#include "core/fill.h"
+#include "core/element.h"
 #include "engine/rank_state.h"
 #include "gpu_ranks.h"
 

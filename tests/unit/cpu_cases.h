@@ -6,7 +6,7 @@
 #include "backend/cpu.h"
 #include "checks.h"
 #include "core/copy.h"
-#include "core/fill.h"
+#include "core/element.h"
 
 enum { PAD = 5, GUARD = 0x5c };
 

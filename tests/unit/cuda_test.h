@@ -7,7 +7,7 @@
 #include "backend/cuda.h"
 #include "checks.h"
 #include "core/copy.h"
-#include "core/fill.h"
+#include "core/element.h"
 #include "kernels/kernels.h"
 
 static inline void cuda_ok(cudaError_t error) {

@@ -1,6 +1,6 @@
 /* The 16-bit formats: every bit pattern compared with the definition, and every tie of rounding. */
 #include "checks.h"
-#include "core/half.h"
+#include "core/elementary.h"
 
 typedef struct format {
   int fraction, exponent; /* bits */

@@ -2,7 +2,6 @@
  * bitwise rounding. */
 #include "checks.h"
 #include "core/element.h"
-#include "core/remainder.h"
 #include "core/residues.h"
 
 enum { BITS = 32 * DM_LIMBS };

@@ -2,7 +2,7 @@
  * strides that break kernels; only the result is written. */
 #include "core/checked.h"
 #include "core/elementary.h"
-#include "core/remainder.h"
+#include "core/residues.h"
 #include "cuda_test.h"
 #include "device_memory.h"
 #include "kernels/residue_kernels.h"

@@ -1,7 +1,7 @@
 /* alpha, beta and the rounding to C's type; and statistics of repeated measurements. */
 #include "checks.h"
 #include "core/copy.h"
-#include "core/fill.h"
+#include "core/element.h"
 #include "engine/finish.h"
 #include "run/statistics.h"
 

@@ -1,4 +1,4 @@
-#include "core/fill.h"
+#include "core/element.h"
 
 #include "core/checked.h"
 #include "core/copy.h"
