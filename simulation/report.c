@@ -11,7 +11,6 @@
 #include "plan/partition.h"
 #include "plan/volume.h"
 #include "run/record.h"
-#include "run/report_file.h"
 
 /* The name in brackets is the function, not SMPI's macro. */
 double sim_real_seconds(void) {

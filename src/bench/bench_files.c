@@ -16,7 +16,7 @@
 #include "file/inspect_impl.h"
 #include "file/mount.h"
 #include "product/generate.h"
-#include "run/statistics.h"
+#include "run/record.h"
 
 enum { FEWEST = 3, DEFAULT = 5, MOST = 100 }; /* turns */
 enum { LARGEST = 1000, LARGEST_I8 = 8 };      /* whole numbers in the files */

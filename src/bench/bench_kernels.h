@@ -6,7 +6,6 @@
 #include "bench/kernel_choice.h"
 #include "run/record.h"
 #include "run/run.h"
-#include "run/statistics.h"
 
 /* ---- the roofline: the least time that work takes on a device, bounded by its arithmetic or by
  * the bytes to move (Williams, Waterman, Patterson, CACM 2009) ---- */

@@ -3,7 +3,7 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "plan/partition.h"
-#include "run/statistics.h"
+#include "run/record.h"
 
 enum { ONE_CALLS = 9, LEAST_DEPTH = 64 };
 

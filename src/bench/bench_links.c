@@ -14,7 +14,7 @@
 #include "core/units.h"
 #include "engine/links.h"
 #include "engine/setup.h"
-#include "run/statistics.h"
+#include "run/record.h"
 
 enum { MOST_GATHERS = 2000, MOST_REPETITIONS = 1000 };
 

@@ -14,7 +14,7 @@
 #include "core/clock.h"
 #include "plan/tiles.h"
 #include "product/measured.h"
-#include "run/statistics.h"
+#include "run/record.h"
 
 /* If the number of repetitions is not set: the least for a narrow interval, and the most; the
  * fewest if time is up. */

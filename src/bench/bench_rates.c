@@ -14,7 +14,7 @@
 #include "engine/setup.h"
 #include "plan/grid_cost.h"
 #include "run/facts.h"
-#include "run/statistics.h"
+#include "run/record.h"
 
 enum {
   LEAST_RUNS = 5,

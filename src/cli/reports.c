@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "run/report_file.h"
+#include "run/record.h"
 
 struct dm_cli_reports {
   int count;

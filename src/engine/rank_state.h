@@ -3,17 +3,39 @@
 #ifndef DM_ENGINE_RANK_STATE_H
 #define DM_ENGINE_RANK_STATE_H
 
+#include <stdint.h>
+
 #include "engine/rank_memory.h"
 #include "engine/tile_states.h"
 #include "file/read.h"
 #include "plan/steps.h"
-#include "run/phase_times.h"
 #include "run/run.h"
 #include "transport/transport.h"
 
 enum {
   DM_BLOCK_SHARE = 2
 }; /* share number of the block of C; DM_A and DM_B are those of A and B */
+
+/* Seconds that this rank spent, and bytes it moved. The first lines cover all of its time since
+ * main, each moment once; wait: waiting for other ranks outside the other phases. Of multiply, gemm
+ * had a product under way; of the rest, exposed_fetch had gathers under way, and exposed_upload
+ * only copies. */
+enum { DM_PHASES = 11, DM_PHASE_SECONDS = 16 };
+typedef struct dm_phases {
+  union {
+    struct {
+      double start, plan, open, commit, wait;
+      double read, check, multiply, reduce, write, verify;
+      double gemm, exposed_fetch, exposed_upload;
+      double fetch, upload; /* total, hidden or not */
+    };
+    double seconds[DM_PHASE_SECONDS]; /* the same values; the first DM_PHASES add up */
+  };
+  int64_t received, uploaded;
+  int64_t from_files; /* bytes of A, B and the old C read */
+  int64_t natively;   /* see dm_backend_natively; of all ranks, only in dm_phases_worst */
+  int64_t resident;   /* peak host memory of the process */
+} dm_phases;
 
 /* One factor: its buffers are the rank's, according to its route. Rows are packed in host memory,
  * where pieces are sent without copies, and padded on a device (dm_device_stride). */

@@ -15,7 +15,7 @@
 #include "plan/partition.h"
 #include "plan/triangle.h"
 #include "product/checkpoint_impl.h"
-#include "run/aside.h"
+#include "run/run.h"
 
 static const double between_looks = 0.05; /* seconds */
 
@@ -157,7 +157,7 @@ static dm_status append_notes(void *context, const dm_keepalive *keepalive) {
 
 static dm_status notes_record(dm_checkpoint *c) {
   if (c->complete == c->written) return DM_OK;
-  DM_TRY(dm_run_aside(c->run, append_notes, c));
+  DM_TRY(dm_run_in_thread(c->run, append_notes, c));
   for (; c->written < c->complete; c->written++) {
     int64_t tiles[2];
     const int count = tiles_of(c, c->written, tiles);
@@ -229,11 +229,11 @@ dm_status dm_checkpoint_open(dm_run *run, const dm_multiply *multiply, const dm_
 
   c->interval = multiply->checkpoint_interval;
   opening one = {c, problem, NULL};
-  DM_TRY(dm_comm_agree(run->world, run->rank == 0 ? dm_run_aside(run, look, &one) : DM_OK));
+  DM_TRY(dm_comm_agree(run->world, run->rank == 0 ? dm_run_in_thread(run, look, &one) : DM_OK));
   DM_TRY(dm_comm_split(run->world, 0, run->rank, &c->comm));
   DM_TRY(dm_comm_broadcast(run->world, &c->found, sizeof c->found, 0));
   if (c->found.named > 0) DM_TRY(dm_found_verify(c));
-  DM_TRY(dm_comm_agree(run->world, run->rank == 0 ? dm_run_aside(run, start, &one) : DM_OK));
+  DM_TRY(dm_comm_agree(run->world, run->rank == 0 ? dm_run_in_thread(run, start, &one) : DM_OK));
   c->sums = c->on || c->found.in_place || multiply->read_back == DM_READ_BACK_ALWAYS;
   return dm_comm_broadcast(run->world, &c->found, sizeof c->found, 0);
 }
@@ -368,7 +368,7 @@ dm_status dm_checkpoint_begin(dm_checkpoint *c, const dm_setup *setup, dm_output
   c->tiles = dm_plan_tiles(c->plan);
   c->used = dm_plan_used(c->plan);
   opening one = {c, NULL, setup};
-  dm_status status = c->run->rank == 0 ? dm_run_aside(c->run, open_part, &one) : DM_OK;
+  dm_status status = c->run->rank == 0 ? dm_run_in_thread(c->run, open_part, &one) : DM_OK;
   DM_TRY(dm_comm_agree(c->run->world, status));
   DM_TRY(dm_comm_broadcast(c->run->world, &c->found, sizeof c->found, 0));
   const int made = c->file.made;
@@ -453,7 +453,7 @@ static dm_status sync_all(void *context, const dm_keepalive *keepalive) {
 
 static dm_status end_telling(dm_checkpoint *c) {
   dm_run_phase(c->run, "syncing", DM_SYNC_PATIENCE);
-  DM_TRY(dm_comm_agree(c->run->world, dm_run_aside(c->run, sync_all, c)));
+  DM_TRY(dm_comm_agree(c->run->world, dm_run_in_thread(c->run, sync_all, c)));
   c->flushed = true;
   dm_status status = notes_tell(c, c->synced);
   return status ? status : notes_end(c);

@@ -20,7 +20,7 @@
 #include "plan/partition.h"
 #include "plan/triangle.h"
 #include "product/provenance.h"
-#include "run/aside.h"
+#include "run/run.h"
 
 /* ---- what must be equal ---- */
 
@@ -533,7 +533,7 @@ static dm_status give_back(dm_checkpoint *c, const dm_wrong_part *wrong, int64_t
   DM_TRY(dm_comm_agree(c->run->world, open_list(c, wrong, count, l)));
   if (l->tiles != c->tiles) DM_TRY(sum_anew(c, l));
   leaving one = {c, l};
-  dm_status status = c->run->rank == 0 ? dm_run_aside(c->run, record_good, &one) : DM_OK;
+  dm_status status = c->run->rank == 0 ? dm_run_in_thread(c->run, record_good, &one) : DM_OK;
   return dm_comm_agree(c->run->world, status);
 }
 

@@ -12,8 +12,8 @@
 #include "plan/partition.h"
 #include "plan/plan.h"
 #include "product/commit.h"
-#include "run/aside.h"
 #include "run/facts.h"
+#include "run/run.h"
 
 enum { STRIPS = 2, STRIP = 32 << 20 }; /* bytes of each: one is filled while the other is written */
 
@@ -123,7 +123,7 @@ static dm_status sync_part(void *context, const dm_keepalive *keepalive) {
 
 static dm_status work(dm_run *run, const dm_generate *g, dm_output_file *file, bool *created) {
   making one = {g, dm_run_writers(run, g->io_threads), file, created, NULL};
-  dm_status status = run->rank == 0 ? dm_run_aside(run, create, &one) : DM_OK;
+  dm_status status = run->rank == 0 ? dm_run_in_thread(run, create, &one) : DM_OK;
   DM_TRY(dm_comm_agree(run->world, status));
   const int made = file->made;
   DM_TRY(dm_comm_broadcast(run->world, file, sizeof *file, 0));
@@ -133,7 +133,7 @@ static dm_status work(dm_run *run, const dm_generate *g, dm_output_file *file, b
   status = dm_output_open(file, &output);
   if (!status) status = write_rows(run, g, output);
   one.output = output;
-  if (!status) status = dm_run_aside(run, sync_part, &one);
+  if (!status) status = dm_run_in_thread(run, sync_part, &one);
   status = dm_status_first(status, dm_output_close(output));
   DM_TRY(dm_comm_agree(run->world, status));
   DM_TRY(dm_comm_agree(run->world, commit(run, g, file)));

@@ -1,11 +1,15 @@
 #include "run/record.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/log.h"
 #include "core/units.h"
@@ -321,4 +325,159 @@ dm_status dm_record_csv(const dm_record *record, bool header, char **text) {
   if (fclose(memory) == 0) return DM_OK;
   free(*text);
   return dm_fail(DM_E_FIT, "no memory for the record");
+}
+
+/* ---- repeated measurements ---- */
+
+static int compare(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Largest rank r (from 1) such that at most 2.5 % of all samples have fewer than r values below
+ * their median: P(Binomial(n, 1/2) < r) <= 0.025. */
+static int64_t lower_rank(int64_t n) {
+  double term = pow(0.5, (double)n), below = 0.0;
+  int64_t r = 0;
+  while (r < n && below + term <= 0.025) {
+    below += term;
+    term *= (double)(n - r) / (double)(r + 1);
+    r++;
+  }
+  return r;
+}
+
+dm_statistics dm_statistics_of(double *values, int64_t count) {
+  dm_statistics s = {.count = count};
+  if (count == 0) return s;
+  qsort(values, (size_t)count, sizeof *values, compare);
+  s.least = values[0];
+  s.most = values[count - 1];
+  s.median = 0.5 * (values[(count - 1) / 2] + values[count / 2]);
+  /* pow(1/2, n) is 0 from n = 1075 on; counts that large do not occur. */
+  int64_t r = lower_rank(count);
+  s.low = r > 0 ? values[r - 1] : s.least;
+  s.high = r > 0 ? values[count - r] : s.most;
+  return s;
+}
+
+void dm_record_statistics(dm_record *record, const char *name, const char *unit, const char *label,
+                          dm_shown shown, const dm_statistics *s) {
+  const char *const parts[] = {"median", "min", "max", "ci95_low", "ci95_high"};
+  const double values[] = {s->median, s->least, s->most, s->low, s->high};
+  char path[96];
+  for (int i = 0; i < 5; i++) {
+    snprintf(path, sizeof path, "%s_%s%s", name, parts[i], unit);
+    dm_record_real(record, path, i == 0 ? label : NULL, shown, values[i]);
+  }
+}
+
+dm_statistics dm_record_times(dm_record *record, const char *name, const char *label,
+                              double *values, int64_t count) {
+  char path[64];
+  snprintf(path, sizeof path, "repetitions.%s_s", name);
+  dm_record_series(record, path, values, count);
+  const dm_statistics s = dm_statistics_of(values, count);
+  snprintf(path, sizeof path, "times.%s", name);
+  dm_record_statistics(record, path, "_s", label, DM_SHOWN_SECONDS, &s);
+  return s;
+}
+
+/* ---- a file for records ---- */
+
+bool dm_report_is_stdout(const char *path) {
+  return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
+}
+
+/* An existing file is only written if it starts like a record file: a mistyped name must not
+ * destroy a matrix. */
+static dm_status check_content(const dm_report_file *r, const struct stat *info) {
+  char first = '\0';
+  if (!S_ISREG(info->st_mode) || info->st_size == 0) return DM_OK;
+  const int file = open(r->path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return DM_OK; /* writable but not readable: not a matrix */
+  const ssize_t got = read(file, &first, 1);
+  close(file);
+  if (got == 1 && (r->csv ? first == '"' : first == '{' || first == '[')) return DM_OK;
+  return dm_hint(dm_fail(DM_E_USAGE, "%s exists and does not hold records", r->path),
+                 "it was not changed: name another file, or remove it");
+}
+
+/* Opens without waiting for the reader of a FIFO. */
+static dm_status open_file(dm_report_file *r) {
+  struct stat info;
+  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | (r->document ? 0 : O_APPEND);
+  r->made = lstat(r->path, &info) != 0;
+  r->file = open(r->path, flags, 0666);
+  if (r->file < 0 && errno == ENXIO)
+    return dm_fail(DM_E_IO, "%s: cannot be written: no process reads this FIFO", r->path);
+  if (r->file < 0) return dm_fail(DM_E_IO, "%s: cannot be written: %m", r->path);
+  if (fstat(r->file, &info) != 0 || fcntl(r->file, F_SETFL, flags & O_APPEND) != 0)
+    return dm_fail(DM_E_IO, "%s: cannot be inspected: %m", r->path);
+  if (!S_ISREG(info.st_mode)) r->document = false; /* cannot be rewritten */
+  if (r->csv && info.st_size > 0) r->records = 1;  /* has its header */
+  return check_content(r, &info);
+}
+
+dm_status dm_report_open(const char *path, bool csv, dm_report_file *report) {
+  static const char end[] = ".json";
+  const size_t length = strlen(path), ending = strlen(end);
+  *report = (dm_report_file){.path = path, .file = -1, .csv = csv};
+  report->document = !csv && length > ending && strcmp(path + length - ending, end) == 0;
+  if (dm_report_is_stdout(path)) {
+    report->file = STDOUT_FILENO;
+    return DM_OK;
+  }
+  dm_status status = open_file(report);
+  if (!status) return DM_OK;
+  dm_status_free(dm_report_close(report));
+  return status;
+}
+
+static dm_status write_text(const dm_report_file *r, const char *text) {
+  for (size_t left = strlen(text); left > 0;) {
+    const ssize_t written = write(r->file, text, left);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return dm_fail(DM_E_IO, "%s: writing failed: %m", r->path);
+    text += written;
+    left -= (size_t)written;
+  }
+  return DM_OK;
+}
+
+/* Writes the first record alone; with the second, an array, which later records extend. */
+static dm_status write_document(dm_report_file *r, char *text) {
+  static const char end[] = "]\n";
+  const bool moved = r->records < 2 ? lseek(r->file, 0, SEEK_SET) == 0 && ftruncate(r->file, 0) == 0
+                                    : lseek(r->file, 1 - (off_t)sizeof end, SEEK_END) >= 0;
+  if (!moved) return dm_fail(DM_E_IO, "%s: writing failed: %m", r->path);
+  text[strlen(text) - 1] = '\0'; /* the end of its line */
+  if (r->records == 1) {
+    DM_TRY(write_text(r, "["));
+    DM_TRY(write_text(r, r->first));
+  }
+  if (r->records > 0) DM_TRY(write_text(r, ",\n"));
+  DM_TRY(write_text(r, text));
+  return write_text(r, r->records > 0 ? end : "\n");
+}
+
+dm_status dm_report_add(dm_report_file *r, const dm_record *record) {
+  char *text;
+  DM_TRY(r->csv ? dm_record_csv(record, r->records == 0, &text) : dm_record_json(record, &text));
+  dm_status status = r->document ? write_document(r, text) : write_text(r, text);
+  free(r->first);
+  r->first = r->document && r->records == 0 ? text : NULL;
+  if (!r->first) free(text);
+  r->records++;
+  return status;
+}
+
+dm_status dm_report_close(dm_report_file *r) {
+  const int file = r->file;
+  free(r->first);
+  r->first = NULL;
+  r->file = -1;
+  if (file < 0 || file == STDOUT_FILENO) return DM_OK;
+  if (r->made && r->records == 0) unlink(r->path);
+  return close(file) == 0 ? DM_OK : dm_fail(DM_E_IO, "%s: writing failed: %m", r->path);
 }

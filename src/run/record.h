@@ -1,4 +1,5 @@
-/* record: the results of a run; the table, the JSON and the CSV are printed from it.
+/* record: the results of a run; the table, the JSON and the CSV are printed from it, and appended
+ * to a file.
  *
  * An entry has a dotted path ("times.read_s") for programs and, if it is shown in the table, a
  * label. Paths end with units: _s seconds, _bytes, _flops per second. */
@@ -66,5 +67,53 @@ dm_status dm_record_json(const dm_record *record, char **text);
 
 /* A header line, if asked for, and one line of values; the caller frees *TEXT.  DM_E_FIT. */
 dm_status dm_record_csv(const dm_record *record, bool header, char **text);
+
+/* ---- repeated measurements ---- */
+
+typedef struct dm_statistics {
+  int64_t count;
+  double median, least, most;
+  double low, high; /* 95 % confidence interval of the median, from order statistics (binomial);
+                     least and largest value if there are fewer than 6 */
+} dm_statistics;
+
+/* Sorts VALUES. */
+dm_statistics dm_statistics_of(double *values, int64_t count);
+
+/* Records S as "NAME_median" (with LABEL), "NAME_min", "NAME_max", "NAME_ci95_low" and
+ * "NAME_ci95_high", each followed by UNIT ("_s"). */
+void dm_record_statistics(dm_record *record, const char *name, const char *unit, const char *label,
+                          dm_shown shown, const dm_statistics *s);
+
+/* Records the seconds in VALUES as "repetitions.NAME_s", and their statistics as "times.NAME_...";
+ * sorts VALUES. */
+dm_statistics dm_record_times(dm_record *record, const char *name, const char *label,
+                              double *values, int64_t count);
+
+/* ---- a file for records, opened before the work, so that a bad name costs no work ----
+ *
+ * Records are appended, one line of JSON or CSV each. A file called NAME.json instead holds one
+ * document, that of this run: its record, or an array of several. */
+
+typedef struct dm_report_file {
+  const char *path;
+  int file; /* -1: closed */
+  bool csv, document, made;
+  int records;
+  char *first; /* first record of a document, until there is a second one */
+} dm_report_file;
+
+/* "-" and "/dev/stdout" are standard output. */
+bool dm_report_is_stdout(const char *path);
+
+/* Opens PATH (kept, not copied); the file stays unchanged until a record is added. DM_E_IO: it
+ * cannot be written; DM_E_USAGE: it contains something other than records. */
+dm_status dm_report_open(const char *path, bool csv, dm_report_file *report);
+
+/* Adds a record, after a header line if a CSV file is new or empty. DM_E_IO, DM_E_FIT. */
+dm_status dm_report_add(dm_report_file *report, const dm_record *record);
+
+/* Closes the file and removes it if it is new and got no record. May be called again. DM_E_IO. */
+dm_status dm_report_close(dm_report_file *report);
 
 #endif

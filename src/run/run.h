@@ -127,9 +127,18 @@ dm_status dm_run_span(const dm_run *run, double start, double end, double *secon
 
 /* Collective in RUN: PART consists of COUNT of its ranks, including rank 0, on as few nodes as
  * possible; on other ranks PART->world is NULL. Each keeps its share of cores, memory and GPUs.
- * Close PART before RUN. (run.c) */
+ * Close PART before RUN. */
 dm_status dm_run_part_open(const dm_run *run, int count, dm_run *part);
 void dm_run_part_close(dm_run *part);
+
+/* Calls WORK(CONTEXT, KEEPALIVE) in a thread of its own and returns its status, for storage calls
+ * that may take minutes without progress: the calling thread answers the other ranks meanwhile.
+ * WORK must not use MPI. Not collective. Its beats report progress and always return DM_OK. Without
+ * a beat for as many timeouts as a phase with files has, and at least for 10 minutes, it counts as
+ * hung. */
+dm_status dm_run_in_thread(dm_run *run,
+                           dm_status (*work)(void *context, const dm_keepalive *keepalive),
+                           void *context);
 
 /* Collective; ends MPI. */
 void dm_run_stop(dm_run *run);

@@ -3,7 +3,7 @@
 #include "core/copy.h"
 #include "core/element.h"
 #include "engine/finish.h"
-#include "run/statistics.h"
+#include "run/record.h"
 
 static const double one[2] = {1.0, 0.0}, zero[2] = {0.0, 0.0};
 

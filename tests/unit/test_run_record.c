@@ -4,7 +4,7 @@
 #include <jansson.h>
 #include <sys/stat.h>
 
-#include "run/report_file.h"
+#include "run/record.h"
 
 static const char nasty[] = "a \"b\", 'c'\\ \t\n\r%s,;\xc3\xa9\x01";
 
