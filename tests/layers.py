@@ -18,7 +18,7 @@ RUNG_HEADERS, RUNG_LINES = 3, 250  # what a file of kernels/ladder may include o
 ALLOWED = [(r"mpi\.h", {"comm"}), (r"hdf5.*\.h", {"file"}), (r"nccl\.h", {"transport"}),
            (r"(cuda|cublas|nvrtc|nvToolsExt|nvtx).*", {"kernels", "backend", "transport"})]
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)
-DRIVES = ("engine/product.h", "engine/execute.h", "engine/source.h", "engine/sink.h", "engine/rank_state.h")
+DRIVES = ("engine/product.h", "engine/execute.h", "engine/endpoint.h", "engine/endpoint.h", "engine/rank_state.h")
 SOURCES = (".c", ".h", ".cu", ".cuh", ".py")
 
 

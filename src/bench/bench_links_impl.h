@@ -2,7 +2,7 @@
 #ifndef DM_BENCH_BENCH_LINKS_IMPL_H
 #define DM_BENCH_BENCH_LINKS_IMPL_H
 
-#include "engine/exchange.h"
+#include "engine/links.h"
 #include "run/run.h"
 
 /* This rank's pair, while a transport is open. */

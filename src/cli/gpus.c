@@ -7,8 +7,8 @@
 #include "comm/comm.h"
 #include "core/checked.h"
 #include "core/crew.h"
-#include "engine/engine.h"
 #include "engine/phases.h"
+#include "engine/setup.h"
 #include "options/request.h"
 #include "plan/choose.h"
 

@@ -7,7 +7,6 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/crew.h"
-#include "engine/seen_files.h"
 #include "engine/setup.h"
 #include "options/request.h"
 #include "run/cores.h"

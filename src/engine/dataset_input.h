@@ -1,4 +1,4 @@
-/* dataset_input: a dataset that A or B is read from. */
+/* dataset_input: a dataset that A or B is read from, by rectangles or all of it once. */
 #ifndef DM_ENGINE_DATASET_INPUT_H
 #define DM_ENGINE_DATASET_INPUT_H
 
@@ -22,5 +22,16 @@ void dm_dataset_input_note(dm_dataset_input *input, dm_view view);
 /* Collective, after rank 0's DATASETS were broadcast as plain data: sends what they point to. All
  * ranks call dm_dataset_free in the end, also after an error. */
 dm_status dm_datasets_share(const dm_comm *world, int rank, dm_dataset *const *datasets, int count);
+
+/* Reads all of op(A) or op(B) once. Nothing is kept, and the ranks share the reading evenly,
+ * whatever the plan assigns to them: calls TAKE(CONTEXT, ...) with this rank's part, in pieces in
+ * host memory that count as panel 0. Each has at most dm_plan_pass_bytes, and some rows or whole
+ * chunks of the file; one is processed while the next one is read. */
+dm_status dm_file_pass(dm_dataset_input *input, dm_rank_state *local, dm_matrix matrix,
+                       dm_piece_taker *take, void *context);
+
+/* Whether every piece holds whole rows of op(A), or whole columns of op(B). */
+bool dm_file_pass_has_lines(const dm_dataset_input *input, const dm_rank_state *local,
+                            dm_matrix matrix);
 
 #endif

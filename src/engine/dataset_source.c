@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "engine/file_pass.h"
+#include "engine/dataset_input.h"
 
 /* Rows of a band, on average, from which products of bands are as fast as those of whole panels. */
 static const int64_t least_rows[2] = {16, 256};

@@ -3,8 +3,8 @@
 #define DM_ENGINE_DATASET_SOURCE_H
 
 #include "engine/dataset_input.h"
+#include "engine/endpoint.h"
 #include "engine/prefetch.h"
-#include "engine/source.h"
 
 typedef struct dm_dataset_source {
   dm_dataset_input inputs[2]; /* of A and B; set by the caller, with the same read-ahead; without a

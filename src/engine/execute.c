@@ -6,7 +6,6 @@
 #include "core/checked.h"
 #include "engine/execute.h"
 #include "engine/post_steps.h"
-#include "engine/reduce.h"
 #include "plan/partition.h"
 
 enum { WINDOW = 64 }; /* steps considered; more than slots * 8 never help */

@@ -3,9 +3,8 @@
 #ifndef DM_ENGINE_EXECUTE_H
 #define DM_ENGINE_EXECUTE_H
 
+#include "engine/endpoint.h"
 #include "engine/rank_state.h"
-#include "engine/sink.h"
-#include "engine/source.h"
 
 /* Where pieces come from and sums go to, and what else the loop calls; NULL: nothing to do. */
 typedef struct dm_step_calls {

@@ -1,4 +1,5 @@
-/* links: tests transports and chooses one for the panels. */
+/* links: tests transports, which exchange test patterns in the way panels travel, and chooses one
+ * for the panels. */
 #ifndef DM_ENGINE_LINKS_H
 #define DM_ENGINE_LINKS_H
 
@@ -30,14 +31,66 @@ dm_status dm_links_choose(const dm_run *run, dm_backend *backend, const char *na
  * needs, else host. */
 const dm_transport_ops *dm_links_for(const dm_links *links, const dm_plan *plan);
 
-/* Collective: opens OPS for all ranks of RUN; same outcome on all ranks. (self_test.c) */
+/* Collective: opens OPS for all ranks of RUN; same outcome on all ranks. */
 dm_status dm_links_open(const dm_run *run, dm_backend *backend, const dm_transport_ops *ops,
                         dm_transport **transport);
 
 /* Collective: lets OPS carry patterns between neighbouring ranks, inside nodes and between them,
  * compares every byte, and then measures the time. Same outcome on all ranks; the rates are those
- * of the slowest. (self_test.c) */
+ * of the slowest. */
 dm_status dm_links_self_test(const dm_run *run, dm_backend *backend, const dm_transport_ops *ops,
                              dm_link_rates *rates);
+
+/* ---- test patterns between neighbours, for the self-test and the measurements of transports ----
+ */
+
+enum { DM_EXCHANGE_RANKS = 8, DM_EXCHANGE_SLOTS = 2 };
+
+typedef struct dm_exchange {
+  /* set by the caller before opening */
+  dm_backend *backend;
+  dm_transport *transport;
+  dm_watch *watch;
+  dm_comm *group; /* at most DM_EXCHANGE_RANKS; the exchange takes it over */
+  int number;     /* number of the share */
+  int slots;      /* slots with a place for each rank's piece; gathers use them in turn */
+  int64_t piece;  /* room in bytes for one piece */
+  bool in_place;  /* this rank's pieces are in its slots, as shared slots require */
+
+  bool shared; /* the slots are in the group's shared memory */
+  dm_space space;
+  char *share, *slot;   /* what this rank sends, and receives */
+  char *sent, *arrived; /* one piece each, in host memory */
+  /* Of each rank's piece: its place in the slots, its length, and its start in that rank's share,
+   * which equals its place if it is in place. */
+  int64_t offset[DM_EXCHANGE_SLOTS][DM_EXCHANGE_RANKS], bytes[DM_EXCHANGE_RANKS],
+      source[DM_EXCHANGE_RANKS];
+} dm_exchange;
+
+/* Collective: a GROUP of neighbours: the ranks of one node, or, BETWEEN nodes, one rank of each
+ * node at the same position. */
+dm_status dm_exchange_neighbours(const dm_run *run, bool between, dm_comm **group);
+
+/* Collective in ALL, with the same outcome on all ranks: allocates memory and exposes it to the
+ * group. Pieces are laid out one after the other, and empty. */
+dm_status dm_exchange_open(dm_exchange *exchange, const dm_comm *all);
+void dm_exchange_close(dm_exchange *exchange); /* close the transport first */
+
+/* Fills what this rank sends with its test pattern of STEP, which differs everywhere from those of
+ * other ranks and steps, and clears its receive buffers. */
+dm_status dm_exchange_fill(const dm_exchange *exchange, int step);
+
+/* Starts gather I; the ticket is the transport's. */
+dm_status dm_exchange_post(const dm_exchange *exchange, int i, int *ticket);
+
+/* Performs COUNT gathers, at most AT_ONCE <= DM_GATHERS of them under way. DM_E_DEVICE: nothing
+ * arrived for half a minute. */
+dm_status dm_exchange_gather(const dm_exchange *exchange, int count, int at_once);
+
+/* With shared slots: copies COUNT pieces of the others, in turn, as products do. */
+void dm_exchange_copy(const dm_exchange *exchange, int count);
+
+/* DM_E_DEVICE: a byte differs from its rank's test pattern of STEP. */
+dm_status dm_exchange_compare(const dm_exchange *exchange, int step);
 
 #endif

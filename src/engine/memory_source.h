@@ -3,8 +3,7 @@
 #ifndef DM_ENGINE_MEMORY_SOURCE_H
 #define DM_ENGINE_MEMORY_SOURCE_H
 
-#include "engine/sink.h"
-#include "engine/source.h"
+#include "engine/endpoint.h"
 
 typedef struct dm_memory_source {
   /* The caller's memory of this rank's piece of PANEL (dm_rank_piece): a view of its shape and

@@ -1,5 +1,5 @@
-/* post_steps: starts the gather, the upload or the products of a step; the loop (execute.c) polls
- * until they are done. */
+/* post_steps: starts the gather, the upload, the products or the sum of a step; the loop
+ * (execute.c) polls until they are done. */
 #ifndef DM_ENGINE_POST_STEPS_H
 #define DM_ENGINE_POST_STEPS_H
 
@@ -16,9 +16,7 @@ dm_status dm_post_strip(dm_rank_state *local, const dm_step *step, dm_event *eve
 /* Computes the sums of the tile, or strip, from its accumulators. */
 dm_status dm_post_finish(dm_rank_state *local, const dm_step *step, dm_event *event);
 
-/* ---- telling peers what is there ---- */
-
-/* when peers may read this rank's pieces of A and B, and when these may be overwritten.
+/* ---- when peers may read this rank's pieces of A and B, and when these may be overwritten ----
  *
  * A share is published as a whole or, while it is loaded, panel by panel. Pieces that are uploaded
  * first (plan/route.h) are published in the slots, in order. */
@@ -46,5 +44,23 @@ void dm_publish_uploaded(dm_published *published, const dm_step *step);
 
 /* The filling (transport.h) that has the pieces of STEP, a gather. */
 uint64_t dm_publish_filling(const dm_published *published, const dm_step *step);
+
+/* ---- sums over the layers ----
+ *
+ * Partial blocks of C are added in ascending order of l, so that the bits do not depend on arrival
+ * times. Each layer sums, and later writes, its own rows. */
+
+/* The part of the block to sum. */
+typedef struct dm_sum_part {
+  int owner; /* the layer that sums, ... */
+  dm_range
+      rows;  /* ... these of its rows (counted within dm_rank_sums); or -1: each layer its own */
+  bool last; /* last part of a block: peers may still be reading other parts */
+} dm_sum_part;
+
+/* All layers call it with the same PART, for whose rows all products are done, repeatedly until
+ * *done; the owner's sums are then in c_sum. Parts are summed in the same order on all layers. PART
+ * NULL: everything at once. */
+dm_status dm_rank_reduce(dm_rank_state *local, const dm_sum_part *part, bool *done);
 
 #endif

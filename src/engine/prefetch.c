@@ -8,6 +8,175 @@
 #include "plan/runs.h"
 #include "plan/tiles.h"
 
+/* ---- to the device, by strips of rows ---- */
+
+/* Panels FIRST to FIRST + COUNT of MATRIX for TILE: they are adjacent in the file, in ROWS rows of
+ * COLS elements. A row of the file is a row of each piece or, if op(X) is transposed, a column. */
+typedef struct dm_staged_part {
+  dm_matrix matrix;
+  int64_t tile, first, count;
+  int64_t row, col, rows, cols; /* rectangle of the file */
+  int64_t begun, arrived;       /* rows started and arrived, of ROWS */
+} dm_staged_part;
+
+enum { STRIPS = DM_BUFFER_STRIPS_UP };
+
+typedef struct strip {
+  enum { FREE, IS_READ, IS_COPIED } stage;
+  dm_staged_part *staged;
+  int64_t at, rows; /* of the staged's rows */
+  char *memory;
+  dm_transfer *reading;
+  dm_event copied;
+} strip;
+
+typedef struct dm_staging {
+  dm_rank_state *local;
+  dm_dataset_input *sources;
+  int64_t bytes; /* bytes of a strip */
+  strip strips[STRIPS];
+} dm_staging;
+
+static bool is_on_device(const dm_rank_state *local, dm_matrix matrix) {
+  return dm_plan_residence(local->plan, matrix) == DM_IN_DEVICE;
+}
+
+/* Buffers for this rank's shares; *stage is NULL if none of them is on the device. */
+static dm_status staging_open(dm_rank_state *local, dm_dataset_input sources[2],
+                              dm_staging **stage) {
+  *stage = NULL;
+  bool needed = false;
+  for (int x = 0; x < 2; x++) needed |= sources[x].reader && is_on_device(local, (dm_matrix)x);
+  if (!needed) return DM_OK;
+  void *memory;
+  DM_TRY(dm_buffer_zeroed(1, sizeof **stage, &memory));
+  dm_staging *s = *stage = memory;
+  *s = (dm_staging){
+      .local = local, .sources = sources, .bytes = local->memory.list.of[DM_BUFFER_UPLOAD].slot};
+  DM_TRY(dm_rank_memory_take(&local->memory, DM_BUFFER_UPLOAD, &memory));
+  for (int i = 0; i < STRIPS; i++)
+    s->strips[i].memory = dm_rank_memory_slot(&local->memory, DM_BUFFER_UPLOAD, i);
+  return DM_OK;
+}
+
+/* After the read-ahead is closed; NULL is allowed. */
+static void staging_close(dm_staging *stage) {
+  free(stage);
+}
+
+/* STRIP's part of panel FIRST + Q, which follows OFFSET columns of the file: in the strip's memory,
+ * oriented as products read it, and on the device. */
+static void places_of(const dm_staging *stage, const strip *one, int64_t q, int64_t offset,
+                      dm_view *here, dm_view *there) {
+  const dm_staged_part *t = one->staged;
+  const dm_view piece = dm_rank_piece(stage->local, t->matrix, t->first + q);
+  if (stage->sources[t->matrix].op == DM_OP_N) {
+    *there = dm_view_sub(piece, one->at, 0, one->rows, piece.cols);
+    *here = dm_view_strided(one->memory + offset * dm_dtype_size(piece.dtype), piece.dtype, DM_HOST,
+                            one->rows, piece.cols, t->cols);
+  } else {
+    *there = dm_view_sub(piece, 0, one->at, piece.rows, one->rows);
+    *here = dm_view_row_major(one->memory + offset * one->rows * dm_dtype_size(piece.dtype),
+                              piece.dtype, piece.rows, one->rows);
+  }
+}
+
+static int64_t file_cols(const dm_staging *stage, const dm_staged_part *staged, dm_view part) {
+  return stage->sources[staged->matrix].op == DM_OP_N ? part.cols : part.rows;
+}
+
+static dm_status read_strip(dm_staging *stage, strip *one) {
+  const dm_staged_part *t = one->staged;
+  dm_dataset_input *source = &stage->sources[t->matrix];
+  dm_view *views, there;
+  int64_t offset = 0;
+  DM_TRY(dm_buffer_zeroed(t->count, sizeof *views, (void **)&views));
+  for (int64_t q = 0; q < t->count; q++) {
+    places_of(stage, one, q, offset, &views[q], &there);
+    offset += file_cols(stage, t, views[q]);
+    if (source->op != DM_OP_N) views[q] = dm_view_transpose(views[q]);
+  }
+  dm_status status = dm_file_queue_read(source->ahead, source->reader, t->row + one->at, t->col,
+                                        views, t->count, source->op == DM_OP_C, &one->reading);
+  free(views);
+  return status;
+}
+
+/* Copies run in order: the last one's event covers all. */
+static dm_status copy_strip(dm_staging *stage, strip *one) {
+  const dm_staged_part *t = one->staged;
+  dm_rank_state *local = stage->local;
+  dm_view here, there;
+  int64_t offset = 0;
+  for (int64_t q = 0; q < t->count; q++) {
+    dm_event event;
+    places_of(stage, one, q, offset, &here, &there);
+    offset += file_cols(stage, t, here);
+    dm_dataset_input_note(&stage->sources[t->matrix], here);
+    DM_TRY(dm_backend_copy(local->backend, there, here, &event));
+    if (event) one->copied = event;
+    local->phases.uploaded += here.rows * here.cols * dm_dtype_size(here.dtype);
+  }
+  return DM_OK;
+}
+
+/* Starts moving the part's next rows; *begun: a buffer was free for them. */
+static dm_status staging_begin(dm_staging *stage, dm_staged_part *staged, bool *begun) {
+  strip *one = stage->strips;
+  while (one < stage->strips + STRIPS && one->stage != FREE) one++;
+  *begun = one < stage->strips + STRIPS;
+  if (!*begun) return DM_OK;
+  const int64_t row = staged->cols * dm_dtype_size(stage->local->plan->problem.work);
+  one->staged = staged;
+  one->at = staged->begun;
+  one->rows = dm_min(dm_max(1, stage->bytes / row), staged->rows - staged->begun);
+  one->stage = IS_READ;
+  one->copied = 0;
+  staged->begun += one->rows;
+  dm_rank_turn_to(stage->local, staged->tile);
+  return read_strip(stage, one);
+}
+
+static dm_status advance(dm_staging *stage, strip *one) {
+  bool done = false;
+  if (one->stage == IS_READ) {
+    DM_TRY(dm_transfer_test(one->reading, &done));
+    if (!done) return DM_OK;
+    dm_rank_turn_to(stage->local, one->staged->tile);
+    DM_TRY(copy_strip(stage, one));
+    one->stage = IS_COPIED;
+  }
+  if (one->stage == IS_COPIED) {
+    DM_TRY(dm_backend_test(stage->local->backend, one->copied, &done));
+    if (!done) return DM_OK;
+    one->staged->arrived += one->rows;
+    one->stage = FREE;
+  }
+  return DM_OK;
+}
+
+static dm_status staging_poll(dm_staging *stage) {
+  for (int i = 0; i < STRIPS; i++) DM_TRY(advance(stage, &stage->strips[i]));
+  return DM_OK;
+}
+
+/* ---- requests of panels ---- */
+
+/* Panels that are read together. */
+typedef struct dm_panel_request {
+  dm_staged_part part;
+  bool to_device, begun;
+  dm_transfer *reading;          /* transfer to host memory, once started */
+  struct dm_panel_request *next; /* list of those not started */
+} dm_panel_request;
+
+/* What is loaded into one place of a share (plan/tiles.h), perhaps together with places before
+ * it. */
+typedef struct dm_panel_place {
+  dm_panel_request *request; /* in progress, starting at this place */
+  int64_t first;             /* place whose request loads this one */
+} dm_panel_place;
+
 static dm_status entries_open(dm_prefetch *prefetch, dm_matrix matrix) {
   void *memory;
   const dm_rank_state *local = prefetch->local;
@@ -25,7 +194,7 @@ dm_status dm_prefetch_open(dm_rank_state *local, dm_dataset_input sources[2],
   if (local->coords.idle) return DM_OK;
   DM_TRY(entries_open(prefetch, DM_A));
   DM_TRY(entries_open(prefetch, DM_B));
-  return dm_staging_open(local, sources, &prefetch->stage);
+  return staging_open(local, sources, &prefetch->stage);
 }
 
 void dm_prefetch_close(dm_prefetch *prefetch) {
@@ -33,7 +202,7 @@ void dm_prefetch_close(dm_prefetch *prefetch) {
     for (int64_t i = 0; i < prefetch->places[x]; i++) free(prefetch->entries[x][i].request);
     free(prefetch->entries[x]);
   }
-  dm_staging_close(prefetch->stage);
+  staging_close(prefetch->stage);
 }
 
 static dm_panel_place *entry_of(dm_prefetch *prefetch, dm_matrix matrix, int64_t panel,
@@ -166,14 +335,14 @@ static dm_status read_to_host(dm_prefetch *prefetch, dm_panel_request *request) 
 static dm_status stage(dm_prefetch *prefetch, dm_panel_request *request) {
   bool begun = true;
   while (begun && request->part.begun < request->part.rows)
-    DM_TRY(dm_staging_begin(prefetch->stage, &request->part, &begun));
+    DM_TRY(staging_begin(prefetch->stage, &request->part, &begun));
   request->begun = request->part.begun == request->part.rows;
   return DM_OK;
 }
 
 /* Starts what can be started, in order. */
 static dm_status move_on(dm_prefetch *prefetch) {
-  if (prefetch->stage) DM_TRY(dm_staging_poll(prefetch->stage));
+  if (prefetch->stage) DM_TRY(staging_poll(prefetch->stage));
   while (prefetch->next) {
     dm_panel_request *request = prefetch->next;
     DM_TRY(request->to_device ? stage(prefetch, request) : read_to_host(prefetch, request));

@@ -7,10 +7,9 @@
 #define DM_ENGINE_PRODUCT_H
 
 #include "check/freivalds.h"
+#include "engine/endpoint.h"
 #include "engine/setup.h"
 #include "engine/share_sums.h"
-#include "engine/sink.h"
-#include "engine/source.h"
 #include "engine/streamed_check.h"
 
 typedef struct dm_product {

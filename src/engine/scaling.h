@@ -3,7 +3,7 @@
 #ifndef DM_ENGINE_SCALING_H
 #define DM_ENGINE_SCALING_H
 
-#include "engine/source.h"
+#include "engine/endpoint.h"
 
 /* Collective: sets LOCAL's scaling from the loaded shares of all ranks or, if the plan streams,
  * from those of SOURCES that can pass A or B once or twice (NULL: from none). If unfit, the

@@ -3,10 +3,48 @@
 #define DM_ENGINE_SETUP_H
 
 #include "backend/backend.h"
-#include "engine/engine.h"
+#include "core/compute.h"
 #include "engine/links.h"
+#include "file/file_writer.h"
+#include "plan/machine.h"
+#include "plan/plan.h"
 #include "run/record.h"
 #include "run/run.h"
+
+/* ---- options of a product ---- */
+
+/* The files of a job, as far as they have names; NULL: none. They determine the rates of
+ * files. */
+typedef struct dm_named_files {
+  const char *reads[3], *writes;
+} dm_named_files;
+
+typedef struct dm_engine {
+  const char *backend;   /* "auto", "cpu", "cuda" */
+  const char *kernel;    /* "auto" or a name of the backend's */
+  const char *transport; /* "auto" or a name of dm_transport_all */
+  int threads;           /* threads of the CPU product, per rank; 0: the rank's cores */
+  int io_threads;        /* threads for files, per rank; 0: none, -1: as many as help */
+  bool read_copies;      /* read A and B even if they could be multiplied in the page cache */
+  dm_write_way write_by;
+  int64_t memory_host, memory_device; /* bytes per rank; 0: this rank's share of the node */
+  int64_t process_bytes;              /* memory of the process at start; 0: its present memory */
+  bool require_gpu_per_rank;
+  int pretend_nodes; /* nodes that each computer counts as; 0 or 1: one */
+  double
+      fill;  /* not 0: replace the problem by a square product that fills this fraction of memory */
+  bool once; /* a single product: "auto" considers the time for starting a GPU */
+  const char
+      *machine; /* words with rates for the planner (plan/machine.h); NULL or "": stated ones */
+  dm_named_files files;
+  const dm_compute_calls *compute; /* for an equation's own row with a FINISH; or NULL */
+  dm_wishes wishes;
+} dm_engine;
+
+/* Whether CORES of the CPU finish FLOPS of products of type WORK before a GPU has started. */
+bool dm_gpu_is_late(double flops, dm_dtype work, int cores);
+
+/* ---- backend, transport and plan ---- */
 
 typedef struct dm_setup {
   dm_backend *backend;
@@ -39,5 +77,26 @@ int64_t dm_setup_share(int64_t limit, double available);
 /* Describes machine, device, plan and forecast in RECORD. */
 void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record);
 void dm_setup_record_machine(const dm_setup *setup, const dm_run *run, dm_record *record);
+
+/* ---- rates of files and cores that were not measured ---- */
+
+/* State of the files, in terms that noise does not change. */
+typedef struct dm_seen_files {
+  bool cached;    /* all inputs are in memory already */
+  bool in_memory; /* the output is on a file system in memory */
+  bool fit;       /* memory could hold the inputs twice */
+} dm_seen_files;
+
+/* Inspects FILES in less than 1 ms per file. */
+dm_seen_files dm_see_files(const dm_named_files *files);
+
+/* Sets stated rates of files, for a job with CORES cores on NODES computers. If the inputs fit in
+ * memory, the plan is chosen as if they were there, and the forecast uses the actual state: the
+ * plan does not depend on what is cached. */
+void dm_state_files(dm_seen_files seen, int64_t cores, int nodes, dm_machine *machine);
+
+/* Sets the stated speed of products, for the forecast only. THREADS and CORES are totals over NODES
+ * equal computers. */
+void dm_state_cores(int64_t cores, int64_t threads, int nodes, dm_machine *machine);
 
 #endif

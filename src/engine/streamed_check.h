@@ -3,9 +3,9 @@
 #define DM_ENGINE_STREAMED_CHECK_H
 
 #include "check/freivalds.h"
+#include "engine/endpoint.h"
 #include "engine/execute.h"
 #include "engine/rank_state.h"
-#include "engine/source.h"
 
 /* Belongs to a rank state; initially zero. */
 typedef struct dm_streamed_check {

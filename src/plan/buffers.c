@@ -305,7 +305,7 @@ static int64_t share_elements(const rank_extent *e, dm_matrix matrix) {
   return dm_times(whole ? dm_plan_b_share_rows(plan, e->at.i, e->at.l) : e->b_rows, e->cols);
 }
 
-/* Elements of the pieces of MATRIX read before the first product (engine/file_pass.c). */
+/* Elements of the pieces of MATRIX read before the first product (dm_file_pass). */
 static int64_t passing_elements(const rank_extent *e, dm_matrix matrix) {
   const dm_problem *p = &e->plan->problem;
   if (dm_plan_readings_ahead(e->plan, matrix) == 0) return 0;

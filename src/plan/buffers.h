@@ -1,5 +1,5 @@
 /* buffers: the list of all memory that a rank allocates for a plan: purpose, place, bytes, time. It
- * is a pure function of the plan. Ranks allocate exactly this list (engine/rank_memory.h), the
+ * is a pure function of the plan. Ranks allocate exactly this list (engine/rank_state.h), the
  * planner sums it, and the simulator rejects steps that use other memory. */
 #ifndef DM_PLAN_BUFFERS_H
 #define DM_PLAN_BUFFERS_H

@@ -4,8 +4,8 @@
 #define DM_PRODUCT_DESCRIPTION_H
 
 #include "check/freivalds.h"
-#include "engine/engine.h"
 #include "engine/equation.h"
+#include "engine/setup.h"
 #include "file/dataset.h"
 #include "file/output_form.h"
 #include "product/distributed.h"

@@ -8,7 +8,7 @@
 #include "core/checked.h"
 #include "core/copy.h"
 #include "core/element_sum.h"
-#include "engine/finish.h"
+#include "engine/endpoint.h"
 #include "engine/share_sums.h"
 #include "plan/triangle.h"
 #include "product/memory_result.h"

@@ -3,7 +3,7 @@
 #define DM_PRODUCT_FILE_SINK_H
 
 #include "check/freivalds.h"
-#include "engine/sink.h"
+#include "engine/endpoint.h"
 #include "file/file_queue.h"
 #include "file/read.h"
 #include "product/checkpoint.h"

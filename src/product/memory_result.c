@@ -2,7 +2,7 @@
 
 #include "core/checked.h"
 #include "core/copy.h"
-#include "engine/finish.h"
+#include "engine/endpoint.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
 #include "product/memory_mirror.h"

@@ -3,7 +3,7 @@
 #ifndef DM_TESTS_RESIDUE_CUTS_H
 #define DM_TESTS_RESIDUE_CUTS_H
 
-#include "engine/source.h"
+#include "engine/endpoint.h"
 #include "exact_residues.h"
 #include "plan/route.h"
 #include "stored_product.h"

@@ -2,9 +2,9 @@
  * strips, twice each: exact in all cases. */
 #include "small_product.h"
 
+#include "engine/endpoint.h"
 #include "engine/memory_source.h"
 #include "engine/product.h"
-#include "engine/source.h"
 #include "plan/choose.h"
 #include "plan/tiles.h"
 

@@ -4,8 +4,8 @@
 #include "small_product.h"
 
 #include "check/freivalds.h"
+#include "engine/endpoint.h"
 #include "engine/execute.h"
-#include "engine/finish.h"
 #include "engine/phases.h"
 
 typedef enum fault {

@@ -2,7 +2,7 @@
 #include "checks.h"
 #include "core/copy.h"
 #include "core/element.h"
-#include "engine/finish.h"
+#include "engine/endpoint.h"
 #include "run/record.h"
 
 static const double one[2] = {1.0, 0.0}, zero[2] = {0.0, 0.0};

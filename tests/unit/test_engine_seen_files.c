@@ -1,6 +1,6 @@
 /* What the planner sees of files: their mounts, and whether they are in memory. */
 #include "checks.h"
-#include "engine/seen_files.h"
+#include "engine/setup.h"
 #include "file/mount.h"
 
 TEST(mounts_are_told_apart) {
