@@ -7,8 +7,8 @@
 
 #include "core/buffer.h"
 #include "modelled.h"
-#include "plan/identity.h"
 #include "plan/partition.h"
+#include "plan/plan_text.h"
 #include "plan/volume.h"
 #include "run/record.h"
 

@@ -11,7 +11,7 @@
 #include "core/units.h"
 #include "options/request.h"
 #include "plan/choose.h"
-#include "plan/identity.h"
+#include "plan/plan_text.h"
 
 /* Requested beyond the forecast: its rates may be stated ones, and starting takes time. */
 static const double time_factor = 2.0, time_more = 120; /* seconds */

@@ -10,7 +10,6 @@
 #include "engine/phases.h"
 #include "options/request.h"
 #include "plan/choose.h"
-#include "plan/identity.h"
 #include "plan/plan_text.h"
 
 enum { SHOWN = 6 };

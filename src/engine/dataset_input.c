@@ -6,7 +6,7 @@
 #include "core/checked.h"
 #include "file/composite.h"
 #include "plan/partition.h"
-#include "plan/runs.h"
+#include "plan/volume.h"
 
 dm_status dm_dataset_input_read(dm_dataset_input *input, int64_t row, int64_t col, dm_view view) {
   if (dm_view_is_empty(view)) return DM_OK;

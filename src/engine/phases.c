@@ -13,7 +13,7 @@
 #include "core/clock.h"
 #include "core/crew.h"
 #include "engine/execute.h"
-#include "plan/limits.h"
+#include "plan/grid_cost.h"
 
 dm_status dm_phases_worst(const dm_run *run, const dm_rank_state *local, dm_phases *worst) {
   const dm_phases *p = &local->phases;

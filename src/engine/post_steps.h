@@ -19,7 +19,7 @@ dm_status dm_post_finish(dm_rank_state *local, const dm_step *step, dm_event *ev
 /* ---- when peers may read this rank's pieces of A and B, and when these may be overwritten ----
  *
  * A share is published as a whole or, while it is loaded, panel by panel. Pieces that are uploaded
- * first (plan/route.h) are published in the slots, in order. */
+ * first (plan/buffers.h) are published in the slots, in order. */
 
 typedef struct dm_published {
   dm_rank_state *local;

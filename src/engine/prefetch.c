@@ -5,8 +5,8 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "plan/partition.h"
-#include "plan/runs.h"
 #include "plan/tiles.h"
+#include "plan/volume.h"
 
 /* ---- to the device, by strips of rows ---- */
 

@@ -17,8 +17,8 @@
 #include "engine/phases.h"
 #include "file/page_cache.h"
 #include "plan/choose.h"
-#include "plan/identity.h"
 #include "plan/partition.h"
+#include "plan/plan_text.h"
 #include "plan/tiles.h"
 #include "run/facts.h"
 

@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "plan/partition.h"
-#include "plan/runs.h"
 #include "plan/tiles.h"
+#include "plan/volume.h"
 
 /* Sizes of a rank used by several parts of the list. */
 typedef struct rank_extent {
@@ -450,4 +450,23 @@ double dm_plan_pressure(const dm_plan *plan, const dm_machine *machine) {
   dm_memory_need need = dm_plan_memory(plan);
   double device = plan->gpu ? part_of(need.total[DM_DEVICE], machine->device_bytes) : 0;
   return fmax(part_of(need.total[DM_HOST], machine->host_bytes), device);
+}
+
+/* ---- routes ---- */
+
+dm_route dm_plan_route(const dm_plan *plan, dm_matrix matrix) {
+  const bool a = matrix == DM_A;
+  dm_route r = {.fetched = a ? dm_plan_fetches_a(plan) : dm_plan_fetches_b(plan),
+                .uploaded = a ? dm_plan_uploads_a(plan) : dm_plan_uploads_b(plan),
+                .piece = DM_SHARE};
+  if (a ? plan->shared_a : plan->shared_b) {
+    r.piece = r.given = r.gathered = r.operand = DM_SHARED_SLOTS;
+    return r;
+  }
+  r.linked = r.fetched && plan->device_links;
+  if (r.linked && plan->in_place && !r.uploaded) r.piece = DM_DEVICE_RING;
+  if (r.fetched) r.gathered = r.linked ? DM_DEVICE_RING : DM_HOST_RING;
+  r.given = r.linked && r.uploaded ? DM_DEVICE_RING : r.piece;
+  r.operand = r.uploaded ? DM_DEVICE_RING : r.fetched ? r.gathered : r.piece;
+  return r;
 }

@@ -1,4 +1,4 @@
-/* complete: turns a process grid into a plan: residences, panel width, slots, order of the
+/* complete: turns a process grid into a plan: tiles, residences, panel width, slots, order of the
  * ranks. */
 #ifndef DM_PLAN_COMPLETE_H
 #define DM_PLAN_COMPLETE_H
@@ -18,10 +18,9 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
 /* Adds the exact counts: volumes, bound, memory, size of C. */
 void dm_plan_finish(const dm_question *question, dm_plan *plan);
 
-/* The last part of a product, computed strip by strip so that C is written meanwhile. */
-
-/* Sets PLAN's strips and stretch for the least predicted time; none if panels do not stay until the
- * end, or nothing is gained. */
+/* The last part of a product may be computed strip by strip, so that C is written meanwhile: sets
+ * PLAN's strips and stretch for the least predicted time; none if panels do not stay until the end,
+ * or nothing is gained. */
 void dm_plan_choose_strips(const dm_question *question, dm_plan *plan);
 
 #endif

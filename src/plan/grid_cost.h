@@ -1,4 +1,4 @@
-/* grid_cost: the predicted time of a plan. */
+/* grid_cost: the predicted time of a plan, and what bounds it. */
 #ifndef DM_PLAN_GRID_COST_H
 #define DM_PLAN_GRID_COST_H
 
@@ -14,7 +14,7 @@
  * w/(w+t) for r x c results and panels of width w; s and t are the sizes that halve the rate. A CPU
  * multiplies slices of at most 384 of the width, whose passes over C are part of its rate; narrower
  * panels need more passes, and products are limited by the memory traffic of these and of the
- * operands. Short runs in the files slow down reading (runs.h). */
+ * operands. Short runs in the files slow down reading (volume.h). */
 dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine);
 
 /* Time to write C to its file. */
@@ -40,5 +40,31 @@ double dm_plan_price(const dm_plan *plan);
 
 /* A lower bound of the price of all plans with this grid; cheap, for pruning. */
 double dm_grid_floor(const dm_problem *problem, const dm_machine *machine, int pm, int pn, int pk);
+
+/* ---- which resource of the machine bounds each phase ---- */
+
+typedef enum dm_resource {
+  DM_RESOURCE_NONE, /* the phase takes no time */
+  DM_RESOURCE_COMPUTE,
+  DM_RESOURCE_DEVICE_MEMORY,
+  DM_RESOURCE_HOST_MEMORY,
+  DM_RESOURCE_LINK,
+  DM_RESOURCE_NETWORK,
+  DM_RESOURCE_UPLOAD,
+  DM_RESOURCE_LATENCY,
+  DM_RESOURCE_FILES,
+  DM_RESOURCES,
+} dm_resource;
+
+/* What bounds each phase of a forecast. */
+typedef struct dm_limits {
+  dm_resource read, fetch, upload, gemm, exposed, reduce, write, total;
+} dm_limits;
+
+/* For PLAN on MACHINE: the resource whose slowdown would delay the phase most. */
+dm_limits dm_plan_limits(const dm_plan *plan, const dm_machine *machine);
+
+/* "compute", "network", ...; "nothing" for DM_RESOURCE_NONE. */
+const char *dm_resource_name(dm_resource resource);
 
 #endif

@@ -7,7 +7,6 @@
 #include "plan/buffers.h"
 #include "plan/grid_cost.h"
 #include "plan/partition.h"
-#include "plan/route.h"
 
 enum {
   SLOTS = 2, /* one is filled while the other is read; the model predicts no gain from a third */

@@ -4,7 +4,7 @@
  * a panel into its share, unless an earlier tile left it there; CHECK passes pieces that do not
  * stay to the verification; FETCH gathers a panel from the peers into a slot of the host ring (or
  * the device ring if the transport moves GPU memory); UPLOAD copies a panel from there, or from the
- * share, into a slot of the device ring, or, before FETCH, only this rank's piece (plan/route.h):
+ * share, into a slot of the device ring, or, before FETCH, only this rank's piece (plan/buffers.h):
  * peers must have read what it overwrites, which no step states; GEMM multiplies the panels in a
  * slot, or directly from the shares.
  *

@@ -1,4 +1,5 @@
-/* volume: the traffic of a plan between ranks, counted from the partition itself. */
+/* volume: what a plan moves between ranks, counted from the partition itself, and the pieces in
+ * which it reads A and B from their files. */
 #ifndef DM_PLAN_VOLUME_H
 #define DM_PLAN_VOLUME_H
 
@@ -28,5 +29,48 @@ double dm_bound_words(int64_t m, int64_t n, int64_t k, int64_t ranks, double mem
  * max(2mnk / sqrt(S) + mn, mk + kn + mn) (Hong and Kung 1981, with the constant of Smith et al.); S
  * = 0: unlimited. */
 double dm_bound_file_words(int64_t m, int64_t n, int64_t k, double memory_words);
+
+/* ---- runs: contiguous pieces of A and B that a rank reads, and the cost of short ones ----
+ *
+ * A matrix is stored row by row, or in chunks. The columns that a rank needs are one run in each
+ * row; if it needs all columns, consecutive rows form one run. */
+
+enum { DM_RUN_LEAST = 1 << 15, DM_RUN_MOST = 1 << 17 }; /* bytes */
+
+/* Panels are read together until their run in the file has this many bytes: longer runs are faster,
+ * but more must be read before the first product (docs/results/read_strips.txt). */
+int64_t dm_plan_run_wanted(const dm_plan *plan);
+
+/* Bytes of a run of MATRIX in its file, for the rank with the largest share. */
+double dm_plan_run(const dm_plan *plan, dm_matrix matrix);
+
+/* Fraction of a layer of MATRIX, in (0, 1], that is read together with its first panel. */
+double dm_plan_together(const dm_plan *plan, dm_matrix matrix);
+
+/* How often all of MATRIX is read before the first product to find the exponents of residues if the
+ * plan streams. Once if pieces hold whole rows of op(A) or columns of op(B), whose exponents need
+ * two scans of each; else twice. 0: not at all. */
+int dm_plan_readings_ahead(const dm_plan *plan, dm_matrix matrix);
+
+/* Bytes of such a piece in the work type; larger matrices have larger pieces. */
+int64_t dm_plan_pass_bytes(const dm_plan *plan, dm_matrix matrix);
+
+/* Elements read ahead by all ranks together. */
+double dm_plan_words_ahead(const dm_plan *plan, dm_matrix matrix);
+
+/* The time for reading in runs of BYTES relative to reading in one piece: 1 from 128 KiB, below 7/8
+ * + 16 KiB / BYTES, between the measurements from the page cache and from a disk
+ * (docs/results/read_strips.txt). */
+double dm_run_factor(double bytes);
+
+/* A lower bound for any plan with grid pm x pn: bytes of A and B that a rank reads, each times its
+ * factor. */
+double dm_run_floor(const dm_problem *problem, int pm, int pn);
+
+/* Short runs cost what they cost on a local disk. Their cost on a file system that nodes share is
+ * unknown, and must not leave most nodes idle. */
+static inline bool dm_counts_runs(const dm_machine *machine) {
+  return machine->nodes == 1;
+}
 
 #endif

@@ -1,5 +1,5 @@
 #include "product/multiply_record.h"
-#include "plan/identity.h"
+#include "plan/plan_text.h"
 
 #include <math.h>
 
@@ -7,7 +7,6 @@
 #include "core/units.h"
 #include "engine/phases.h"
 #include "file/inspect.h"
-#include "plan/identity.h"
 #include "product/moments.h"
 #include "product/provenance.h"
 #include "run/facts.h"

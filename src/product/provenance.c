@@ -7,7 +7,7 @@
 #include "core/compute.h"
 #include "core/version.h"
 #include "file/inspect.h"
-#include "plan/identity.h"
+#include "plan/plan_text.h"
 
 const char *dm_op_name(dm_op op) {
   return op == DM_OP_N ? "n" : op == DM_OP_T ? "t" : "c";

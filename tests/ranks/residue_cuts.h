@@ -5,7 +5,7 @@
 
 #include "engine/endpoint.h"
 #include "exact_residues.h"
-#include "plan/route.h"
+#include "plan/buffers.h"
 #include "stored_product.h"
 
 typedef struct cut_job {

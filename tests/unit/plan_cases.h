@@ -5,10 +5,10 @@
 #include "checks.h"
 #include "core/element.h"
 #include "lib/product_problem.h"
+#include "plan/buffers.h"
 #include "plan/choose.h"
 #include "plan/partition.h"
 #include "plan/plan.h"
-#include "plan/route.h"
 #include "plan/tiles.h"
 
 typedef struct dice {

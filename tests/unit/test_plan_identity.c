@@ -1,5 +1,5 @@
 /* Recipe and hash of a plan. */
-#include "plan/identity.h"
+#include "plan/plan_text.h"
 #include "plan_cases.h"
 
 TEST(recipe_names_what_decides_the_bits) {

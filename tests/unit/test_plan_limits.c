@@ -1,6 +1,5 @@
 /* The resource named as the limit of a phase. */
 #include "plan/grid_cost.h"
-#include "plan/limits.h"
 #include "plan_cases.h"
 
 static dm_limits limits_of(const char *machine_text, int ranks, int64_t size, dm_wishes wishes) {

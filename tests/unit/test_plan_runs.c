@@ -4,8 +4,8 @@
 #include "plan/buffers.h"
 #include "plan/grid_cost.h"
 #include "plan/partition.h"
-#include "plan/runs.h"
 #include "plan/tiles.h"
+#include "plan/volume.h"
 #include "plan_cases.h"
 
 enum { LONG = 1 << 17, SHORT = 1 << 15 };

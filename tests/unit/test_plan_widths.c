@@ -1,7 +1,7 @@
 /* The width of panels: on a CPU only as wide as products benefit. */
 #include "plan/grid_cost.h"
-#include "plan/identity.h"
-#include "plan/runs.h"
+#include "plan/plan_text.h"
+#include "plan/volume.h"
 #include "plan_cases.h"
 
 static double of_width(double width, bool gpu) {
