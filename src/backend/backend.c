@@ -1,6 +1,5 @@
 /* backend: checks common to all backends, then a call of the table's function. */
 #include "backend/backend.h"
-#include "backend/checked_product.h"
 #include "backend/verify_sums.h"
 
 dm_status dm_backend_open(const dm_backend_ops *ops, const dm_backend_config *config,

@@ -7,8 +7,8 @@
 
 #include "backend/backend.h"
 #include "backend/cpu.h"
-#include "backend/cpu_blas.h"
 #include "backend/cuda.h"
+#include "backend/kernel_list.h"
 #include "core/status.h"
 
 static const dm_backend_ops *const all[] = {&dm_backend_cpu, &dm_backend_cuda, NULL};

@@ -59,7 +59,7 @@ typedef struct dm_whole_product {
   double alpha[2], beta[2];
 } dm_whole_product;
 
-typedef struct dm_checked_product dm_checked_product; /* checked_product.h */
+typedef struct dm_checked_product dm_checked_product; /* verify_sums.h */
 typedef struct dm_checked_ranks dm_checked_ranks;
 typedef struct dm_checked_found dm_checked_found;
 

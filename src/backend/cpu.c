@@ -1,7 +1,4 @@
 #include "backend/cpu.h"
-#include "backend/cpu_blas.h"
-#include "backend/cpu_residues.h"
-#include "backend/cpu_split.h"
 #include "backend/probe.h"
 
 #include <stdio.h>

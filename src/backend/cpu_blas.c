@@ -1,4 +1,4 @@
-#include "backend/cpu_blas.h"
+#include "backend/cpu.h"
 
 #include <cblas.h>
 #include <dlfcn.h>

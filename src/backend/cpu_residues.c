@@ -1,11 +1,10 @@
-#include "backend/cpu_residues.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cpu_blas.h"
-#include "backend/host_residues.h"
+#include "backend/cpu.h"
+#include "backend/probe.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/copy.h"

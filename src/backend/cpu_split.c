@@ -1,4 +1,4 @@
-#include "backend/cpu_split.h"
+#include "backend/cpu.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 
 #include "backend/backend_table.h"
 #include "backend/gpu_list.h"
-#include "kernels/registry.h"
 
 extern const dm_backend_ops dm_backend_cuda;
 
@@ -23,7 +22,7 @@ void dm_cuda_stop(int local_rank);
 void dm_cuda_see_one(void);
 
 /* The GPUs of this computer, in CUDA's order if they are alike; starts nothing. Entries are not
- * set. (cuda_list.c) */
+ * set. */
 void dm_cuda_list(dm_gpu_list *list);
 
 /* The GPU that the calling thread has selected; -1: none. */
@@ -32,27 +31,5 @@ void dm_cuda_select(int index);
 
 /* Whether the machine has a driver, without starting it. */
 bool dm_cuda_has_driver(void);
-
-/* The functions of the table, in every build: names for --kernel. */
-const char *const *dm_cuda_kernels(void);
-bool dm_cuda_takes(const char *kernel, dm_dtype work, const dm_compute *compute, const char **why);
-
-/* Whether KERNEL multiplies WORK as OPERAND; none of our own kernels multiplies complex numbers in
- * TF32. */
-static inline bool dm_cuda_multiplies(const dm_kernel *kernel, dm_dtype work, dm_operand operand) {
-  return dm_kernel_takes(kernel, operand) &&
-         (!dm_dtype_is_complex(work) || dm_kernel_takes(kernel, (dm_operand)work));
-}
-
-/* Number of whole panels of A and B that KERNEL copies to its own memory, if rows are aligned to 16
- * bytes, as those of jobs are. */
-void dm_cuda_copies(const char *kernel, dm_dtype work, const dm_compute *compute, int *of_a,
-                    int *of_b);
-
-/* All DM_KERNEL_COUNT kernels, by dm_kernel_id. */
-const dm_kernel *dm_cuda_registry(void);
-
-/* The product of that name; NULL: "auto", or an unknown name. */
-const dm_kernel *dm_cuda_find_kernel(const char *name);
 
 #endif

@@ -1,8 +1,7 @@
 /* A product of whole matrices with its verification: everything is posted at once, and only the
  * findings reach the host. */
-#ifdef DM_HAVE_CUDA
+#include "backend/verify_sums.h"
 
-#include "backend/checked_product.h"
 #include "backend/cuda_state.h"
 #include "core/checked.h"
 #include "kernels/verify_kernels.h"
@@ -257,5 +256,3 @@ dm_status dm_cuda_multiply_checked(dm_backend *backend, const dm_checked_product
   (void)cudaStreamSynchronize(gpu->lanes[DM_COMPUTE].stream);
   return status;
 }
-
-#endif

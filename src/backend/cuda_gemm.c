@@ -1,9 +1,12 @@
 /* Dispatches products to cuBLAS and to our own kernels. */
-#ifdef DM_HAVE_CUDA
-
 #include "backend/cuda_gemm.h"
+
+#include <stdint.h>
+
 #include "backend/cuda_jit.h"
-#include "backend/cuda_split.h"
+#include "backend/cuda_state.h"
+#include "backend/kernel_list.h"
+#include "kernels/kernels.h"
 
 static dm_status multiply_by(dm_cuda *gpu, dm_cuda_library *library, dm_view c, dm_view a,
                              dm_view b, bool accumulate) {
@@ -46,4 +49,93 @@ dm_status dm_cuda_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, boo
   return dm_cuda_post(gpu, DM_COMPUTE, done);
 }
 
-#endif
+/* ---- kernels of the registry ---- */
+
+typedef struct launcher {
+  cudaError_t (*launch)(const dm_gemm *product);
+  int64_t (*scratch)(const dm_gemm *product);
+} launcher;
+
+#define LAUNCHER(name, types, first, last, sums, scratch, ...)                                     \
+  [DM_KERNEL_##name] = {dm_kernels_##name, dm_kernels_##scratch},
+static const launcher launchers[DM_KERNEL_COUNT] = {DM_KERNEL_LIST(LAUNCHER)};
+
+dm_status dm_cuda_launch(dm_cuda *gpu, dm_kernel_id kernel, dm_view c, dm_view a, dm_view b,
+                         bool accumulate) {
+  const launcher *l = &launchers[kernel];
+  dm_gemm product = {.c = dm_gemm_matrix_of(c),
+                     .a = dm_gemm_matrix_of(a),
+                     .b = dm_gemm_matrix_of(b),
+                     .dtype = a.dtype,
+                     .size = (int)dm_dtype_size(a.dtype),
+                     .tf32 = gpu->operand == DM_TF32,
+                     .accumulate = accumulate,
+                     .processors = gpu->processors,
+                     .stream = gpu->lanes[DM_COMPUTE].stream};
+  DM_TRY(dm_cuda_grow(gpu, &gpu->scratch, l->scratch(&product)));
+  product.scratch = gpu->scratch.memory;
+  cudaError_t answer = l->launch(&product);
+  if (answer == cudaSuccess) return DM_OK;
+  return dm_cuda_error(gpu, answer, dm_cuda_registry()[kernel].name, __FILE__, __LINE__, __func__);
+}
+
+/* --kernel auto: the fastest kernel for each product, as measured on an H200 (docs/kernels.md). */
+
+/* When a kernel is preferred. The first matching rule counts. */
+typedef struct rule {
+  unsigned types;
+  int64_t least, below; /* elements of C: at least, and fewer than */
+  int64_t depth;        /* largest k */
+  enum { ALWAYS, UNALIGNED, ADDING, REPRODUCIBLE } when;
+  dm_kernel_id kernel;
+} rule;
+
+#define ANY INT64_MAX
+
+/* cuBLAS loses up to three quarters of its speed if rows are not multiples of 16 bytes, and must
+ * cut C into small pieces to be reproducible; our own kernels do neither. It splits k, which ours
+ * do not, so it wins if C has few tiles and k is long. wgmma copies B of i8 and TF32, which does
+ * not pay for a few rows. In TF32 cuBLAS loses a quarter when it adds to C. In f64, and in f32
+ * below 2^28, it is at most 3 % faster, and a second of products does not make up for the 40 ms of
+ * its first call. */
+static const rule rules[] = {
+    {DM_KERNEL_HALF | DM_KERNEL_I8, 1, ANY, ANY, REPRODUCIBLE, DM_KERNEL_wgmma},
+    {DM_KERNEL_HALF | DM_KERNEL_I8, 1, ANY, ANY, REPRODUCIBLE, DM_KERNEL_mma},
+    {DM_KERNEL_TF32, 1, ANY, ANY, REPRODUCIBLE, DM_KERNEL_wgmma},
+    {DM_KERNEL_TF32 | DM_KERNEL_F64, 1, ANY, ANY, REPRODUCIBLE, DM_KERNEL_mma},
+    {DM_KERNEL_F32, 1, ANY, ANY, REPRODUCIBLE, DM_KERNEL_warp_tile},
+    {DM_KERNEL_I8, 1, 1 << 23, ANY, UNALIGNED, DM_KERNEL_mma},
+    {DM_KERNEL_HALF, 1, ANY, ANY, UNALIGNED, DM_KERNEL_wgmma},
+    {DM_KERNEL_TF32, 1 << 19, ANY, ANY, UNALIGNED, DM_KERNEL_wgmma},
+    {DM_KERNEL_TF32, 1 << 24, ANY, ANY, ADDING, DM_KERNEL_wgmma},
+    {DM_KERNEL_F64, 1 << 22, ANY, ANY, ALWAYS, DM_KERNEL_mma},
+    {DM_KERNEL_F32, 1 << 22, 1 << 28, ANY, ALWAYS, DM_KERNEL_warp_tile},
+    {DM_KERNEL_I8, 1 << 20, ANY, ANY, ALWAYS, DM_KERNEL_wgmma},
+    {DM_KERNEL_HALF, 1 << 22, ANY, ANY, ALWAYS, DM_KERNEL_wgmma},
+    {DM_KERNEL_HALF, 1, 1 << 22, 512, ALWAYS, DM_KERNEL_wgmma},
+};
+
+/* Includes the columns: cuBLAS is as slow if only their number is unaligned. */
+static bool aligned(dm_view view) {
+  const int64_t size = dm_dtype_size(view.dtype);
+  return (uintptr_t)view.base % 16 == 0 && view.cols * size % 16 == 0 &&
+         (view.rows == 1 || view.row_stride * size % 16 == 0);
+}
+
+const dm_kernel *dm_cuda_fastest(const dm_cuda *gpu, dm_view c, dm_view a, dm_view b,
+                                 bool accumulate) {
+  const bool unaligned = !aligned(a) || !aligned(b) || !aligned(c);
+  for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+    const rule *r = &rules[i];
+    const dm_kernel *kernel = &dm_cuda_registry()[r->kernel];
+    const dm_operand operand = dm_cuda_operand(gpu, a.dtype);
+    if (!(r->types >> operand & 1) || !dm_cuda_multiplies(kernel, a.dtype, operand)) continue;
+    if (!dm_cuda_runs(gpu, kernel)) continue;
+    if (r->when == REPRODUCIBLE ? gpu->tile == 0 : gpu->tile > 0) continue;
+    if (r->when == UNALIGNED && !unaligned) continue;
+    if (r->when == ADDING && !accumulate) continue;
+    const int64_t elements = c.rows * c.cols;
+    if (elements >= r->least && elements < r->below && a.cols <= r->depth) return kernel;
+  }
+  return &dm_cuda_registry()[DM_KERNEL_cublas];
+}

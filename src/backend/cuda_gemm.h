@@ -41,7 +41,7 @@ static inline bool dm_cuda_runs(const dm_cuda *gpu, const dm_kernel *kernel) {
 }
 
 /* The fastest kernel for C (+)= A B on this GPU; with --reproducible the same for all shapes.
- * (cuda_launch.c) */
+ * */
 const dm_kernel *dm_cuda_fastest(const dm_cuda *gpu, dm_view c, dm_view a, dm_view b,
                                  bool accumulate);
 
@@ -57,7 +57,7 @@ dm_status dm_cuda_need_workspace(dm_cuda *gpu);
 dm_status dm_cuda_need_cublas(dm_cuda *gpu);
 
 dm_cuda_library dm_cuda_product;    /* cublasGemmEx (cuda_cublas.c) */
-dm_cuda_library dm_cuda_product_lt; /* cublasLtMatmul, by its heuristic (cuda_lt.c) */
+dm_cuda_library dm_cuda_product_lt; /* cublasLtMatmul, by its heuristic (cuda_cublas.c) */
 void dm_cuda_close_lt(dm_cuda *gpu);
 
 /* i8 by cuBLAS or, if it cannot, by our own kernel: exact either way. (cuda_cublas.c) */
@@ -70,7 +70,7 @@ dm_view dm_cuda_take(char **room, dm_dtype dtype, int64_t rows, int64_t cols, in
 dm_status dm_cuda_multiply_pieces(dm_cuda *gpu, dm_cuda_library *library, dm_view c, dm_view a,
                                   dm_view b, bool accumulate);
 
-/* Launches one of our own kernels. (cuda_launch.c) */
+/* Launches one of our own kernels. */
 dm_status dm_cuda_launch(dm_cuda *gpu, dm_kernel_id kernel, dm_view c, dm_view a, dm_view b,
                          bool accumulate);
 

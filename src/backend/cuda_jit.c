@@ -1,16 +1,112 @@
-#ifdef DM_HAVE_CUDA
-
 #include "backend/cuda_jit.h"
 
+#include <cuda.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cuda_module.h"
+#include "backend/cuda_state.h"
 #include "backend/nvrtc.h"
 #include "core/buffer.h"
 #include "core/checked.h"
+
+/* ---- machine code compiled at run time, through the driver API ---- */
+
+/* Driver functions in use; found through the runtime, so that nothing links against libcuda. */
+typedef struct dm_cuda_driver {
+  CUresult (*load)(CUmodule *module, const void *image);
+  CUresult (*unload)(CUmodule module);
+  CUresult (*find)(CUfunction *function, CUmodule module, const char *name);
+  CUresult (*set_attribute)(CUfunction function, CUfunction_attribute attribute, int value);
+  CUresult (*launch)(CUfunction function, unsigned x, unsigned y, unsigned z, unsigned threads_x,
+                     unsigned threads_y, unsigned threads_z, unsigned shared, CUstream stream,
+                     void **arguments, void **extra);
+  CUresult (*error)(CUresult result, const char **text);
+} dm_cuda_driver;
+
+typedef struct dm_cuda_module {
+  CUmodule handle;
+  CUfunction function;
+  int threads;    /* per block */
+  int64_t shared; /* bytes per block */
+} dm_cuda_module;
+
+static dm_status driver_error(const dm_cuda *gpu, const dm_cuda_driver *driver, CUresult answer,
+                              const char *call) {
+  const char *text = NULL;
+  if (driver->error(answer, &text) != CUDA_SUCCESS || !text) text = "unknown error";
+  return dm_fail(answer == CUDA_ERROR_OUT_OF_MEMORY ? DM_E_FIT : DM_E_DEVICE,
+                 "GPU %d (%s, %s): %.*s: %s (%d)", gpu->index, gpu->name, gpu->id,
+                 (int)strcspn(call, "("), call, text, (int)answer);
+}
+
+#define DRIVER(gpu, driver, call)                                                                  \
+  do {                                                                                             \
+    const CUresult driver_result_ = (driver)->call;                                                \
+    if (driver_result_ != CUDA_SUCCESS) return driver_error(gpu, driver, driver_result_, #call);   \
+  } while (0)
+
+/* Sets *FUNCTION, a pointer to a function, to NAME of the driver, which the program does not link;
+ * false: not found. */
+static bool driver_symbol(const char *name, void *function) {
+  enum cudaDriverEntryPointQueryResult answer;
+  void **symbol = function;
+  *symbol = NULL;
+#if CUDART_VERSION >= 12050
+  cudaError_t error =
+      cudaGetDriverEntryPointByVersion(name, symbol, 12000, cudaEnableDefault, &answer);
+#else
+  cudaError_t error = cudaGetDriverEntryPoint(name, symbol, cudaEnableDefault, &answer);
+#endif
+  if (error == cudaSuccess && answer == cudaDriverEntryPointSuccess && *symbol) return true;
+  (void)cudaGetLastError();
+  return false;
+}
+
+static dm_status driver_find(dm_cuda_driver *driver) {
+  if (driver_symbol("cuModuleLoadData", &driver->load) &&
+      driver_symbol("cuModuleUnload", &driver->unload) &&
+      driver_symbol("cuModuleGetFunction", &driver->find) &&
+      driver_symbol("cuFuncSetAttribute", &driver->set_attribute) &&
+      driver_symbol("cuLaunchKernel", &driver->launch) &&
+      driver_symbol("cuGetErrorString", &driver->error))
+    return DM_OK;
+  return dm_fail(DM_E_DEVICE, "kernel jit is not available: the driver lacks functions for it");
+}
+
+static void module_unload(const dm_cuda_driver *driver, dm_cuda_module *module) {
+  if (module->handle) (void)driver->unload(module->handle);
+  module->handle = NULL;
+}
+
+static dm_status find_function(const dm_cuda *gpu, const dm_cuda_driver *driver, const char *name,
+                               dm_cuda_module *m) {
+  DRIVER(gpu, driver, find(&m->function, m->handle, name));
+  DRIVER(
+      gpu, driver,
+      set_attribute(m->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)m->shared));
+  return DM_OK;
+}
+
+static dm_status module_load(const dm_cuda *gpu, const dm_cuda_driver *driver, const char *image,
+                             const char *name, dm_cuda_module *module) {
+  DRIVER(gpu, driver, load(&module->handle, image));
+  dm_status status = find_function(gpu, driver, name, module);
+  if (status) module_unload(driver, module);
+  return status;
+}
+
+static dm_status module_launch(const dm_cuda *gpu, const dm_cuda_driver *driver,
+                               const dm_cuda_module *m, int64_t blocks, void **arguments) {
+  if (blocks > INT32_MAX) return dm_fail(DM_E_FIT, "C has too many tiles for one launch");
+  DRIVER(gpu, driver,
+         launch(m->function, (unsigned)blocks, 1, 1, (unsigned)m->threads, 1, 1,
+                (unsigned)m->shared, gpu->lanes[DM_COMPUTE].stream, arguments, NULL));
+  return DM_OK;
+}
+
+/* ---- tilings ---- */
 
 /* A compiled tiling. */
 typedef struct compiled compiled;
@@ -41,7 +137,7 @@ static dm_status open_parts(const dm_cuda *gpu, dm_cuda_jit *jit) {
     return dm_fail(DM_E_USAGE, "kernel jit runs on compute capability 8.0 and later: %s has %d.%d",
                    gpu->name, gpu->capability / 10, gpu->capability % 10);
   DM_TRY(dm_nvrtc_load(&jit->nvrtc));
-  DM_TRY(dm_cuda_driver_find(&jit->driver));
+  DM_TRY(driver_find(&jit->driver));
   DM_CUDA(gpu,
           cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu->index));
   jit->shared = shared;
@@ -61,7 +157,7 @@ void dm_cuda_jit_close(dm_cuda *gpu) {
   while (jit && jit->list) {
     compiled *first = jit->list;
     jit->list = first->next;
-    dm_cuda_module_unload(&jit->driver, &first->module);
+    module_unload(&jit->driver, &first->module);
     free(first);
   }
   free(jit);
@@ -98,7 +194,7 @@ static dm_status keep(dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling, con
                      .tiling = *tiling,
                      .module = {.threads = need.threads, .shared = need.shared},
                      .next = gpu->jit->list};
-  dm_status status = dm_cuda_module_load(gpu, &gpu->jit->driver, image, "jit", &made->module);
+  dm_status status = module_load(gpu, &gpu->jit->driver, image, "jit", &made->module);
   if (status) {
     free(made);
     return status;
@@ -158,7 +254,7 @@ static dm_status launch(dm_cuda *gpu, const compiled *of, dm_view c, dm_view a, 
   wide w = {is_wide(a), is_wide(b), is_wide(c)};
   void *arguments[] = {&p, &w};
   const int64_t blocks = dm_ceil_div(c.rows, of->tiling.bm) * dm_ceil_div(c.cols, of->tiling.bn);
-  return dm_cuda_module_launch(gpu, &gpu->jit->driver, &of->module, blocks, arguments);
+  return module_launch(gpu, &gpu->jit->driver, &of->module, blocks, arguments);
 }
 
 /* ---- choosing ---- */
@@ -297,5 +393,3 @@ static dm_status prepare(dm_backend *backend, dm_dtype dtype, int64_t rows, int6
 }
 
 const dm_jit_ops dm_cuda_jit_ops = {.open = open_jit, .use = use, .prepare = prepare};
-
-#endif

@@ -1,6 +1,4 @@
-#ifdef DM_HAVE_CUDA
-
-#include "backend/cuda_library.h"
+#include "backend/cuda_state.h"
 
 #include <cublasLt.h>
 #include <cublas_v2.h>
@@ -144,5 +142,3 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
   LT(cublasLtMatmul, handle, description, alpha, a, layout_a, b, layout_b, beta, c, layout_c, d,
      layout_d, algorithm, workspace, bytes, stream);
 }
-
-#endif

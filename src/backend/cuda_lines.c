@@ -1,12 +1,10 @@
 /* Extremes and sums of rows or columns on the GPU; host memory uses the host's functions.
  * Synchronous, and ahead of waiting products, as in cuda_verify.c. */
-#ifdef DM_HAVE_CUDA
+#include "backend/cuda_state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cuda_residues.h"
-#include "backend/cuda_state.h"
 #include "backend/probe.h"
 #include "backend/verify_sums.h"
 #include "core/buffer.h"
@@ -98,5 +96,3 @@ dm_status dm_cuda_line_sums(dm_backend *backend, dm_view matrix, bool by_row,
   free(found);
   return status;
 }
-
-#endif

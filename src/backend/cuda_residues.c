@@ -1,11 +1,9 @@
 /* Products made of exact products of residues, on the GPU: parts of A and B are split and
  * multiplied into the accumulators, which are combined at the end. All steps are queued in the
  * compute lane. */
-#ifdef DM_HAVE_CUDA
-
-#include "backend/cuda_residues.h"
 #include "backend/cuda_state.h"
-#include "backend/host_residues.h"
+
+#include "backend/probe.h"
 #include "core/checked.h"
 #include "kernels/kernels.h"
 #include "kernels/residue_kernels.h"
@@ -171,5 +169,3 @@ dm_status dm_cuda_join_residues(dm_backend *backend, dm_view c, dm_view more, in
   DM_CUDA(gpu, cudaStreamSynchronize(gpu->side));
   return DM_OK;
 }
-
-#endif

@@ -1,11 +1,10 @@
 /* Products of f32 and c64 from f16, on the GPU: parts of k are split and multiplied, then completed
  * for lines that cannot be split. All steps are queued in the compute lane; the host makes no
  * decision. */
-#ifdef DM_HAVE_CUDA
+#include "backend/cuda_state.h"
 
 #include <stddef.h>
 
-#include "backend/cuda_split.h"
 #include "core/checked.h"
 #include "kernels/split_kernels.h"
 
@@ -113,5 +112,3 @@ dm_status dm_cuda_natively(dm_backend *backend, int64_t *lines) {
   *lines = (int64_t)count.all;
   return DM_OK;
 }
-
-#endif

@@ -1,6 +1,4 @@
 /* Return codes of CUDA and cuBLAS as statuses: the GPU, the call, the library's message. */
-#ifdef DM_HAVE_CUDA
-
 #include "backend/cuda_state.h"
 
 #include <string.h>
@@ -38,4 +36,71 @@ dm_status dm_cublas_error(const dm_cuda *gpu, cublasStatus_t error, const char *
   return status;
 }
 
-#endif
+/* ---- events ----
+ *
+ * A lane is a queue, so an event is its lane and a number in it. Nothing is freed, and
+ * an event that is never queried costs nothing. */
+
+enum { LANE_BITS = 2 };
+
+static void complete(dm_cuda_lane *lane, uint64_t number) {
+  if (number > lane->completed) lane->completed = number;
+}
+
+dm_status dm_cuda_post(dm_cuda *gpu, dm_cuda_lane_name name, dm_event *done) {
+  dm_cuda_lane *lane = &gpu->lanes[name];
+  const uint64_t number = lane->posted + 1;
+  cudaEvent_t *event = &lane->ring[number % DM_CUDA_RING];
+  if (!*event) {
+    DM_CUDA(gpu, cudaEventCreateWithFlags(event, cudaEventDisableTiming));
+  } else if (number > DM_CUDA_RING && number - DM_CUDA_RING > lane->completed) {
+    DM_CUDA(gpu, cudaEventSynchronize(*event)); /* it still marks unfinished work */
+    complete(lane, number - DM_CUDA_RING);
+  }
+  DM_CUDA(gpu, cudaEventRecord(*event, lane->stream));
+  lane->posted = number;
+  *done = number << LANE_BITS | (uint64_t)name;
+  return DM_OK;
+}
+
+/* *lane is NULL if the work is known to be done. */
+static dm_status find(dm_cuda *gpu, dm_event event, dm_cuda_lane **lane, uint64_t *number) {
+  *lane = NULL;
+  if (event == 0) return DM_OK;
+  const uint64_t name = event & ((1u << LANE_BITS) - 1);
+  *number = event >> LANE_BITS;
+  if (name >= DM_LANES || *number > gpu->lanes[name].posted)
+    return dm_fail(DM_E_BUG, "event %llx was never posted", (unsigned long long)event);
+  if (*number > gpu->lanes[name].completed) *lane = &gpu->lanes[name];
+  return DM_OK;
+}
+
+dm_status dm_cuda_test(dm_backend *backend, dm_event event, bool *done) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  dm_cuda_lane *lane;
+  uint64_t number;
+  DM_TRY(find(gpu, event, &lane, &number));
+  *done = true;
+  if (!lane) return DM_OK;
+  cudaError_t answer = cudaEventQuery(lane->ring[number % DM_CUDA_RING]);
+  if (answer == cudaErrorNotReady) {
+    (void)cudaGetLastError(); /* else the next launch would report it */
+    *done = false;
+    return DM_OK;
+  }
+  if (answer != cudaSuccess)
+    return dm_cuda_error(gpu, answer, "cudaEventQuery", __FILE__, __LINE__, __func__);
+  complete(lane, number);
+  return DM_OK;
+}
+
+dm_status dm_cuda_wait(dm_backend *backend, dm_event event) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  dm_cuda_lane *lane;
+  uint64_t number;
+  DM_TRY(find(gpu, event, &lane, &number));
+  if (!lane) return DM_OK;
+  DM_CUDA(gpu, cudaEventSynchronize(lane->ring[number % DM_CUDA_RING]));
+  complete(lane, number);
+  return DM_OK;
+}

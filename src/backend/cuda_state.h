@@ -4,6 +4,8 @@
 
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "backend/backend_table.h"
 #include "core/residues.h"
@@ -101,11 +103,7 @@ static inline dm_cuda *dm_cuda_of(dm_backend *backend) {
   return (dm_cuda *)backend;
 }
 
-/* Sets *FUNCTION, a pointer to a function, to NAME of the driver, which the program does not link;
- * false: not found. (cuda_module.c) */
-bool dm_cuda_driver_symbol(const char *name, void *function);
-
-/* ---- events (cuda_events.c) ---- */
+/* ---- events ---- */
 
 /* *done covers all work in the lane's stream so far. */
 dm_status dm_cuda_post(dm_cuda *gpu, dm_cuda_lane_name lane, dm_event *done);
@@ -120,6 +118,10 @@ dm_status dm_cuda_alloc(dm_backend *backend, dm_space space, int64_t bytes, void
 void dm_cuda_release(dm_backend *backend, dm_space space, void *memory);
 void dm_cuda_release_all(dm_cuda *gpu);
 dm_status dm_cuda_grow(dm_cuda *gpu, dm_cuda_area *area, int64_t bytes); /* contents are lost */
+
+/* Memory and streams of the caller; see backend.h. */
+dm_status dm_cuda_kind(dm_backend *backend, const void *memory, dm_memory_kind *kind);
+dm_status dm_cuda_await(dm_backend *backend, void *stream);
 
 /* ---- copies (cuda_memory.c) ---- */
 
@@ -145,10 +147,45 @@ dm_status dm_cuda_multiply_checked(dm_backend *backend, const dm_checked_product
 dm_status dm_cuda_time_direct(dm_backend *backend, dm_view c, dm_view a, dm_view b,
                               double *seconds);
 
+/* ---- libraries (cuda_library.c) ---- */
+
+/* Loads "libcublas.so.13" for NAME "cublas" and MAJOR 13 from the loader's paths, else from the
+ * toolkit that this program was built with; NULL: not found. It stays loaded. Loading cuBLAS takes
+ * 40 ms, unloading the same; jobs that multiply on the CPU avoid both. */
+void *dm_cuda_library_open(const char *name, int major);
+
 /* ---- sums and dot products (cuda_verify.c) ---- */
 
 dm_status dm_cuda_add(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha,
                       double beta);
 dm_status dm_cuda_dot(dm_backend *backend, dm_view x, dm_view y, double *sum);
+
+/* ---- products of residues (cuda_residues.c), and line statistics for their exponents
+ * (cuda_lines.c); see backend.h and verify_sums.h ---- */
+
+bool dm_cuda_is_hopper(const dm_cuda *gpu);
+
+/* Prepares GPU for the moduli of COMPUTE, which may be NULL or have none; DM_E_USAGE: it needs
+ * another GPU. */
+dm_status dm_cuda_open_residues(dm_cuda *gpu, const dm_compute *compute);
+dm_status dm_cuda_multiply_residues(dm_backend *backend, dm_view c, int64_t plane, dm_view a,
+                                    dm_view b, bool accumulate, dm_exponents exponents,
+                                    dm_event *done);
+dm_status dm_cuda_finish_residues(dm_backend *backend, dm_view sums, dm_view c, int64_t plane,
+                                  dm_exponents exponents, dm_event *done);
+dm_status dm_cuda_join_residues(dm_backend *backend, dm_view c, dm_view more, int64_t plane);
+dm_status dm_cuda_extremes(dm_backend *backend, dm_view matrix, bool by_row, double *extremes);
+dm_status dm_cuda_line_sums(dm_backend *backend, dm_view matrix, bool by_row,
+                            const double *extremes, int64_t *sums);
+
+/* ---- products whose operands are sums of two f16 (core/split.h; cuda_split.c) ---- */
+
+/* Prepares GPU for COMPUTE if that splits operands; NULL is allowed. The lanes must be open. */
+dm_status dm_cuda_open_split(dm_cuda *gpu, const dm_compute *compute);
+
+/* C (+)= A B of f32 or c64, k >= 1. */
+dm_status dm_cuda_multiply_split(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate);
+
+dm_status dm_cuda_natively(dm_backend *backend, int64_t *lines);
 
 #endif

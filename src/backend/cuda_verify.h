@@ -14,11 +14,8 @@ dm_status dm_cuda_checksum(dm_backend *backend, dm_view matrix, dm_place place, 
 dm_status dm_cuda_fill(dm_backend *backend, dm_view view, const dm_generator *generator,
                        int64_t row, int64_t col);
 
-/* (cuda_events.c) */
 dm_status dm_cuda_expect_sums(dm_backend *backend, dm_dtype operands, dm_dtype c);
 void dm_cuda_expect_end(dm_cuda *gpu); /* waits for it */
-
-/* (cuda_verify.c) */
 
 /* For 2 vectors TO[i] of COUNT[i] 8-byte numbers, *DEVICE[i] is the device memory whose sums
  * settling adds to TO[i]; NULL for NULL. IS_WHOLE: the first has integers. */

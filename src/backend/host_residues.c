@@ -1,4 +1,4 @@
-#include "backend/host_residues.h"
+#include "backend/probe.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

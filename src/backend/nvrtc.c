@@ -1,5 +1,3 @@
-#ifdef DM_HAVE_CUDA
-
 #include "backend/nvrtc.h"
 
 #include <cuda_runtime_api.h>
@@ -9,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cuda_library.h"
+#include "backend/cuda_state.h"
 #include "core/buffer.h"
 #include "kernels/embedded.h"
 
@@ -136,5 +134,3 @@ dm_status dm_nvrtc_compile(const dm_nvrtc *nvrtc, const char *source, int capabi
                  "NVRTC %d.%d, for %s_%d: %s%s%s", nvrtc->number / 1000, nvrtc->number / 10 % 100,
                  ptx ? "compute" : "sm", arch, nvrtc->error(answer), line[0] ? ": " : "", line);
 }
-
-#endif

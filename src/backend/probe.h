@@ -3,7 +3,9 @@
 #ifndef DM_BACKEND_PROBE_H
 #define DM_BACKEND_PROBE_H
 
+#include "backend/backend_table.h"
 #include "backend/verify_sums.h"
+#include "core/residues.h"
 
 dm_status dm_host_probe(dm_backend *backend, dm_view matrix, const void *x, void *y,
                         double *squares);
@@ -55,5 +57,12 @@ dm_status dm_host_add(dm_backend *backend, dm_view z, dm_view x, dm_view y, doub
                       double beta);
 /* Rows, or the columns of both, are contiguous. */
 dm_status dm_host_dot(dm_backend *backend, dm_view x, dm_view y, double *sum);
+
+/* dm_backend_join and dm_backend_finish for residues of C in host memory, where the CPU adds
+ * layers, and GPUs that cannot access each other's memory; synchronous, on all cores of this rank.
+ * (host_residues.c) */
+void dm_host_join_residues(const dm_moduli *moduli, dm_view c, dm_view more, int64_t plane);
+dm_status dm_host_finish_residues(const dm_moduli *moduli, dm_view sums, dm_view c, int64_t plane,
+                                  dm_exponents exponents);
 
 #endif

@@ -18,7 +18,7 @@ typedef struct bench {
   const dm_kernel_listener *listener;
   dm_bench_kernels_sum *sum;
   dm_backend *backend;
-  dm_lab *lab;
+  dm_harness *harness;
   dm_device device;
   dm_roof roof;
   bool runs[DM_KERNEL_COUNT];           /* selected kernels that can run here */
@@ -79,19 +79,19 @@ static dm_status open(bench *b) {
   const dm_backend_config config = {.local_ranks = 1, .kernel = "auto"};
   DM_TRY(dm_backend_open(ops, &config, &b->backend));
   DM_TRY(dm_backend_device(b->backend, &b->device));
-  DM_TRY(dm_lab_open(b->backend, &b->lab));
-  DM_TRY(dm_lab_limits_of(b->backend, &b->roof.limits));
+  DM_TRY(dm_harness_open(b->backend, &b->harness));
+  DM_TRY(dm_harness_limits_of(b->backend, &b->roof.limits));
   DM_TRY(find_kernels(b));
   DM_TRY(dm_buffer_zeroed(2 * (int64_t)b->wanted->repetitions, sizeof(double), &memory));
   b->seconds = memory;
-  return b->wanted->check_only ? DM_OK : dm_measure_roof(b->backend, b->lab, &b->roof);
+  return b->wanted->check_only ? DM_OK : dm_measure_roof(b->backend, b->harness, &b->roof);
 }
 
 static dm_status check_edges(bench *b, dm_operand type) {
   for (int i = 0; i < DM_KERNEL_COUNT; i++) {
     const dm_kernel *kernel = &dm_backend_registry()[i];
     if (!is_wanted(b, kernel, type)) continue;
-    DM_TRY(dm_check_edges(b->backend, b->lab, kernel, type, b->wanted->seed, &b->edges[i]));
+    DM_TRY(dm_check_edges(b->backend, b->harness, kernel, type, b->wanted->seed, &b->edges[i]));
     if (b->edges[i].failed > 0)
       dm_log_line(&b->run->log, DM_LOG_WARNING, "%s, %s: %d of %d small products are wrong: %s",
                   kernel->name, dm_operand_name(type), b->edges[i].failed, b->edges[i].trials,
@@ -100,28 +100,28 @@ static dm_status check_edges(bench *b, dm_operand type) {
   return DM_OK;
 }
 
-static dm_status examine(bench *b, const dm_bed *bed, const dm_size_check *expected,
+static dm_status examine(bench *b, const dm_workload *workload, const dm_size_check *expected,
                          const dm_kernel *kernel) {
   dm_kernel_result r = {.kernel = kernel,
-                        .type = bed->type,
-                        .size = bed->size,
+                        .type = workload->type,
+                        .size = workload->size,
                         .wanted = b->wanted,
                         .device = &b->device,
                         .roof = &b->roof,
                         .run = b->run,
                         .edges = b->edges[kernel->id],
                         .check = *expected};
-  r.load = dm_load_of(bed->op, bed->type, bed->size, bed->works[0].accumulate);
+  r.load = dm_load_of(workload->op, workload->type, workload->size, workload->works[0].accumulate);
   if (kernel->maker == DM_BY_JIT)
-    DM_TRY(b->backend->ops->jit->prepare(b->backend, dm_operand_dtype(bed->type), bed->size.m,
-                                         bed->size.n));
+    DM_TRY(b->backend->ops->jit->prepare(b->backend, dm_operand_dtype(workload->type),
+                                         workload->size.m, workload->size.n));
   r.timing.kernel_s = b->seconds;
   r.timing.yardstick_s = b->seconds + b->wanted->repetitions;
-  DM_TRY(dm_check_size(bed, kernel, &r.check));
+  DM_TRY(dm_check_size(workload, kernel, &r.check));
   const bool pass = dm_kernel_result_pass(&r);
   if (pass && !b->wanted->check_only) {
-    r.bound_s = dm_roof_bound(&b->roof, bed->op, bed->type, r.load, &r.bound_by);
-    DM_TRY(dm_time_kernel(bed, b->wanted, kernel, &r.timing));
+    r.bound_s = dm_roof_bound(&b->roof, workload->op, workload->type, r.load, &r.bound_by);
+    DM_TRY(dm_time_kernel(workload, b->wanted, kernel, &r.timing));
   }
   b->sum->results++;
   b->sum->failed += !pass;
@@ -130,16 +130,16 @@ static dm_status examine(bench *b, const dm_bed *bed, const dm_size_check *expec
 }
 
 /* Measures all kernels of one operation, on the same matrices. */
-static dm_status examine_all(bench *b, dm_bed *bed) {
+static dm_status examine_all(bench *b, dm_workload *workload) {
   dm_size_check expected = {0};
   const int64_t sets = b->wanted->check_only ? 1 : 0;
-  DM_TRY(dm_bed_open(b->wanted, &b->roof.limits, sets, bed));
-  DM_TRY(dm_expect_size(bed, &expected));
+  DM_TRY(dm_workload_open(b->wanted, &b->roof.limits, sets, workload));
+  DM_TRY(dm_expect_size(workload, &expected));
   for (int i = 0; i < DM_KERNEL_COUNT; i++) {
     const dm_kernel *kernel = &dm_backend_registry()[i];
-    if (kernel->op != bed->op || !is_wanted(b, kernel, bed->type)) continue;
-    DM_TRY(dm_context(examine(b, bed, &expected, kernel), "kernel %s, %s", kernel->name,
-                      dm_operand_name(bed->type)));
+    if (kernel->op != workload->op || !is_wanted(b, kernel, workload->type)) continue;
+    DM_TRY(dm_context(examine(b, workload, &expected, kernel), "kernel %s, %s", kernel->name,
+                      dm_operand_name(workload->type)));
   }
   return DM_OK;
 }
@@ -157,15 +157,15 @@ static dm_status examine_type(bench *b, dm_operand type) {
   for (dm_kernel_op op = DM_GEMM; op < DM_KERNEL_OPS; op++) {
     if (!any_of(b, op, type)) continue;
     for (int64_t i = 0; i < b->wanted->sizes.count; i++) {
-      dm_bed bed = {.backend = b->backend,
-                    .lab = b->lab,
-                    .op = op,
-                    .type = type,
-                    .size = b->wanted->sizes.list[i],
-                    .pad = b->wanted->pad,
-                    .seed = b->wanted->seed};
-      dm_status status = examine_all(b, &bed);
-      dm_bed_close(&bed);
+      dm_workload workload = {.backend = b->backend,
+                              .harness = b->harness,
+                              .op = op,
+                              .type = type,
+                              .size = b->wanted->sizes.list[i],
+                              .pad = b->wanted->pad,
+                              .seed = b->wanted->seed};
+      dm_status status = examine_all(b, &workload);
+      dm_workload_close(&workload);
       DM_TRY(status);
     }
   }
@@ -190,7 +190,7 @@ dm_status dm_bench_kernels_run(dm_run *run, const dm_bench_kernels *wanted,
   *b = (bench){.run = run, .wanted = wanted, .listener = listener, .sum = sum};
   memset(sum, 0, sizeof *sum);
   dm_status status = work(b);
-  dm_lab_close(b->lab);
+  dm_harness_close(b->harness);
   dm_backend_close(b->backend);
   free(b->seconds);
   free(b);
@@ -316,7 +316,7 @@ static void leave_empty(dm_kernel_result *r) {
   const dm_statistics none = {.median = NAN, .least = NAN, .most = NAN, .low = NAN, .high = NAN};
   dm_timing *t = &r->timing;
   t->kernel = t->yardstick = t->share = none;
-  t->sensors = (dm_lab_sensors){NAN, NAN, NAN};
+  t->sensors = (dm_harness_sensors){NAN, NAN, NAN};
   r->bound_s = NAN;
   r->bound_by = "";
 }
@@ -367,7 +367,7 @@ static dm_view view_of(char **at, shape s, dm_rows rows) {
   return view;
 }
 
-static void lay_out(const shape shapes[MATRICES], dm_rows rows, char **at, dm_lab_work *w) {
+static void lay_out(const shape shapes[MATRICES], dm_rows rows, char **at, dm_harness_work *w) {
   w->out = view_of(at, shapes[OUT], rows);
   w->x = view_of(at, shapes[X], rows);
   w->y = view_of(at, shapes[Y], rows);
@@ -375,7 +375,7 @@ static void lay_out(const shape shapes[MATRICES], dm_rows rows, char **at, dm_la
   if (shapes[Y_ALONG_K].rows == 0) w->y_along_k.base = NULL;
 }
 
-void dm_lab_lay_out(dm_kernel_size size, dm_rows rows, void *memory, dm_lab_work *w) {
+void dm_harness_lay_out(dm_kernel_size size, dm_rows rows, void *memory, dm_harness_work *w) {
   shape shapes[MATRICES];
   char *at = memory;
   shapes_of(w->op, w->operand, size, false, shapes);
@@ -396,21 +396,21 @@ static dm_status add_up(const shape shapes[MATRICES], int64_t pad, int64_t *byte
 }
 
 /* Fills VIEW with random numbers over the type's range; for i8, integers. */
-static dm_status fill(const dm_bed *b, dm_view view, uint64_t seed) {
+static dm_status fill(const dm_workload *b, dm_view view, uint64_t seed) {
   const bool whole = dm_dtype_is_integer(view.dtype);
   const dm_generator random = {
       .kind = whole ? DM_INTEGER : DM_UNIFORM, .seed = seed, .parameter = whole ? 127 : 0};
   return dm_backend_fill(b->backend, view, &random, 0, 0);
 }
 
-static int64_t sets_for(const dm_bed *b, const dm_lab_limits *limits, int64_t bytes) {
+static int64_t sets_for(const dm_workload *b, const dm_harness_limits *limits, int64_t bytes) {
   dm_device device;
   const int64_t wanted = dm_ceil_div(2 * limits->l2, bytes) + 1;
   if (dm_backend_device(b->backend, &device)) return 1;
   return dm_max(1, dm_min(dm_min(wanted, MOST_SETS), device.memory_free / 2 / bytes));
 }
 
-dm_status dm_bed_reset(const dm_bed *b) {
+dm_status dm_workload_reset(const dm_workload *b) {
   const dm_view out = b->works[0].out;
   const dm_generator poison = {.kind = DM_CONSTANT,
                                .parameter = dm_dtype_is_integer(out.dtype) ? -77.0 : (double)NAN};
@@ -418,8 +418,8 @@ dm_status dm_bed_reset(const dm_bed *b) {
   return dm_backend_fill(b->backend, out, &poison, 0, 0);
 }
 
-dm_status dm_bed_open(const dm_bench_kernels *wanted, const dm_lab_limits *limits, int64_t sets,
-                      dm_bed *b) {
+dm_status dm_workload_open(const dm_bench_kernels *wanted, const dm_harness_limits *limits,
+                           int64_t sets, dm_workload *b) {
   shape shapes[MATRICES];
   void *works;
   int64_t each;
@@ -431,12 +431,12 @@ dm_status dm_bed_open(const dm_bench_kernels *wanted, const dm_lab_limits *limit
   DM_TRY(dm_backend_alloc(b->backend, DM_DEVICE, b->sets * each, &b->memory));
   char *at = b->memory;
   for (int64_t i = 0; i < b->sets; i++) {
-    dm_lab_work *w = &b->works[i];
-    *w = (dm_lab_work){.op = b->op,
-                       .operand = b->type,
-                       .accumulate = wanted->accumulate && b->op == DM_GEMM,
-                       .alpha = 2.0,
-                       .beta = -1.0};
+    dm_harness_work *w = &b->works[i];
+    *w = (dm_harness_work){.op = b->op,
+                           .operand = b->type,
+                           .accumulate = wanted->accumulate && b->op == DM_GEMM,
+                           .alpha = 2.0,
+                           .beta = -1.0};
     lay_out(shapes, (dm_rows){b->pad, 1}, &at, w);
     const uint64_t seed = b->seed + 3 * (uint64_t)i;
     DM_TRY(fill(b, w->x, seed));
@@ -447,7 +447,7 @@ dm_status dm_bed_open(const dm_bench_kernels *wanted, const dm_lab_limits *limit
   return DM_OK;
 }
 
-void dm_bed_close(dm_bed *b) {
+void dm_workload_close(dm_workload *b) {
   dm_backend_release(b->backend, DM_DEVICE, b->memory);
   free(b->works);
   b->memory = NULL;

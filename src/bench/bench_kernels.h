@@ -1,8 +1,8 @@
-/* bench_kernels: the lab: checks, then times single kernels on one GPU. */
+/* bench_kernels: the harness: checks, then times single kernels on one GPU. */
 #ifndef DM_BENCH_BENCH_KERNELS_H
 #define DM_BENCH_BENCH_KERNELS_H
 
-#include "backend/lab.h"
+#include "backend/harness.h"
 #include "bench/kernel_choice.h"
 #include "run/record.h"
 #include "run/run.h"
@@ -12,7 +12,7 @@
 
 /* Measured bytes per second: read and written by copies; only read. */
 typedef struct dm_roof {
-  dm_lab_limits limits;
+  dm_harness_limits limits;
   double copy, read;
 } dm_roof;
 
@@ -25,13 +25,13 @@ dm_load dm_load_of(dm_kernel_op op, dm_operand type, dm_kernel_size size, bool a
 
 /* Peak operations per second for TYPE: issue rate of the multiprocessors, with tensor cores if they
  * support the type, times the highest clock. 0: unknown. */
-double dm_roof_peak(const dm_lab_limits *limits, dm_operand type);
+double dm_roof_peak(const dm_harness_limits *limits, dm_operand type);
 
 /* Least seconds; *by is "compute" or "memory". NAN: the peak is unknown. */
 double dm_roof_bound(const dm_roof *roof, dm_kernel_op op, dm_operand type, dm_load load,
                      const char **by);
 
-/* ---- the lab ---- */
+/* ---- the harness ---- */
 
 /* Plain data. */
 typedef struct dm_bench_kernels {
@@ -70,7 +70,7 @@ typedef struct dm_timing {
   int pairs;
   double *kernel_s, *yardstick_s;         /* per call, for each pair */
   dm_statistics kernel, yardstick, share; /* share: the baseline's time over the kernel's */
-  dm_lab_sensors sensors;                 /* medians while the kernel runs */
+  dm_harness_sensors sensors;             /* medians while the kernel runs */
 } dm_timing;
 
 /* All results of one kernel in one type and size. */

@@ -47,21 +47,21 @@ double dm_largest(const double *values, int64_t count) {
   return largest;
 }
 
-/* The largest error of the elements that the lab expects and, unless NULL, the median, in u |A||B|;
- * integers have no u, so it counts as 1. */
-static dm_status judge(dm_lab *lab, dm_view out, double *most, double *median) {
-  const int64_t count = dm_lab_judged(lab);
+/* The largest error of the elements that the harness expects and, unless NULL, the median, in u
+ * |A||B|; integers have no u, so it counts as 1. */
+static dm_status judge(dm_harness *harness, dm_view out, double *most, double *median) {
+  const int64_t count = dm_harness_judged(harness);
   const double u = dm_dtype_roundoff(out.dtype), unit = u > 0.0 ? u : 1.0;
   void *errors;
   DM_TRY(dm_buffer_alloc(count * 8, &errors));
-  dm_status status = dm_lab_judge(lab, out, errors);
+  dm_status status = dm_harness_judge(harness, out, errors);
   if (!status) *most = dm_largest(errors, count) / unit;
   if (!status && median) *median = dm_statistics_of(errors, count).median / unit;
   free(errors);
   return status;
 }
 
-static int64_t depth_of(const dm_lab_work *w) {
+static int64_t depth_of(const dm_harness_work *w) {
   return w->op == DM_GEMM ? w->x.cols : w->x.rows * w->x.cols;
 }
 
@@ -75,26 +75,28 @@ static void sample(int64_t rows, int64_t count, uint64_t seed, int64_t *chosen) 
   }
 }
 
-dm_status dm_expect_size(const dm_bed *bed, dm_size_check *check) {
-  const dm_view out = bed->works[0].out;
+dm_status dm_expect_size(const dm_workload *workload, dm_size_check *check) {
+  const dm_view out = workload->works[0].out;
   void *rows;
   check->of_rows = out.rows;
   check->rows = dm_min(dm_min(out.rows, MOST_SAMPLED), dm_max(16, SAMPLE / out.cols));
   DM_TRY(dm_buffer_alloc(check->rows * 8, &rows));
-  sample(out.rows, check->rows, bed->seed, rows);
-  dm_status status = dm_bed_reset(bed);
-  if (!status) status = dm_lab_expect(bed->lab, &bed->works[0], rows, check->rows);
+  sample(out.rows, check->rows, workload->seed, rows);
+  dm_status status = dm_workload_reset(workload);
+  if (!status)
+    status = dm_harness_expect(workload->harness, &workload->works[0], rows, check->rows);
   free(rows);
   return status;
 }
 
-dm_status dm_check_size(const dm_bed *bed, const dm_kernel *kernel, dm_size_check *check) {
-  dm_lab_work work = bed->works[0];
+dm_status dm_check_size(const dm_workload *workload, const dm_kernel *kernel,
+                        dm_size_check *check) {
+  dm_harness_work work = workload->works[0];
   work.kernel = kernel;
-  DM_TRY(dm_bed_reset(bed));
-  DM_TRY(dm_lab_run(bed->lab, &work));
-  DM_TRY(judge(bed->lab, work.out, &check->most, &check->median));
-  check->bound = dm_kernel_bound(kernel, bed->type, depth_of(&work));
+  DM_TRY(dm_workload_reset(workload));
+  DM_TRY(dm_harness_run(workload->harness, &work));
+  DM_TRY(judge(workload->harness, work.out, &check->most, &check->median));
+  check->bound = dm_kernel_bound(kernel, workload->type, depth_of(&work));
   check->pass = check->most <= check->bound;
   check->done = true;
   return DM_OK;
@@ -119,7 +121,7 @@ static const double border = -77.0; /* fills the space after the rows of a resul
 
 typedef struct trial {
   dm_backend *backend;
-  dm_lab *lab;
+  dm_harness *harness;
   const dm_kernel *kernel;
   dm_operand type;
   uint64_t seed;
@@ -140,17 +142,17 @@ static int64_t room(void) {
   return most * 16 + 4096;
 }
 
-static dm_lab_work lay_out(const trial *t) {
+static dm_harness_work lay_out(const trial *t) {
   const int64_t m = t->shape[0], n = t->shape[1], k = t->shape[2];
   const bool product = t->kernel->op == DM_GEMM;
-  dm_lab_work w = {.op = t->kernel->op,
-                   .kernel = t->kernel,
-                   .operand = t->type,
-                   .accumulate = product && t->other,
-                   .alpha = t->whole ? 1.0 : 3.0,
-                   .beta = t->whole ? 1.0 : -2.0};
-  dm_lab_lay_out(t->other && !product ? (dm_kernel_size){n, k, 1} : (dm_kernel_size){m, n, k},
-                 layouts[t->layout], t->memory, &w);
+  dm_harness_work w = {.op = t->kernel->op,
+                       .kernel = t->kernel,
+                       .operand = t->type,
+                       .accumulate = product && t->other,
+                       .alpha = t->whole ? 1.0 : 3.0,
+                       .beta = t->whole ? 1.0 : -2.0};
+  dm_harness_lay_out(t->other && !product ? (dm_kernel_size){n, k, 1} : (dm_kernel_size){m, n, k},
+                     layouts[t->layout], t->memory, &w);
   return w;
 }
 
@@ -159,7 +161,7 @@ static dm_status fill_constant(const trial *t, dm_view view, double value) {
   return dm_backend_fill(t->backend, view, &constant, 0, 0);
 }
 
-static dm_status fill(const trial *t, const dm_lab_work *w) {
+static dm_status fill(const trial *t, const dm_harness_work *w) {
   const bool whole = t->whole || dm_dtype_is_integer(dm_operand_dtype(t->type));
   dm_generator random = {.kind = whole ? DM_INTEGER : DM_UNIFORM,
                          .seed = t->seed,
@@ -198,14 +200,14 @@ static dm_status border_changed(const trial *t, dm_view out, bool *changed) {
 }
 
 static dm_status try_one(const trial *t, const int64_t *rows, dm_edge_check *check) {
-  dm_lab_work w = lay_out(t);
+  dm_harness_work w = lay_out(t);
   double most;
   bool changed;
   DM_TRY(fill(t, &w));
-  DM_TRY(dm_lab_expect(t->lab, &w, rows, w.out.rows));
+  DM_TRY(dm_harness_expect(t->harness, &w, rows, w.out.rows));
   if (w.op == DM_ADD && t->whole && t->layout == 0) w.out = w.x; /* in place */
-  DM_TRY(dm_lab_run(t->lab, &w));
-  DM_TRY(judge(t->lab, w.out, &most, NULL));
+  DM_TRY(dm_harness_run(t->harness, &w));
+  DM_TRY(judge(t->harness, w.out, &most, NULL));
   DM_TRY(border_changed(t, w.out, &changed));
   const double bound = t->whole ? 0.0 : dm_kernel_bound(t->kernel, t->type, depth_of(&w));
   check->trials++;
@@ -234,9 +236,9 @@ static dm_status try_all(trial *t, dm_edge_check *check) {
   return DM_OK;
 }
 
-dm_status dm_check_edges(dm_backend *backend, dm_lab *lab, const dm_kernel *kernel, dm_operand type,
-                         uint64_t seed, dm_edge_check *check) {
-  trial t = {.backend = backend, .lab = lab, .kernel = kernel, .type = type, .seed = seed};
+dm_status dm_check_edges(dm_backend *backend, dm_harness *harness, const dm_kernel *kernel,
+                         dm_operand type, uint64_t seed, dm_edge_check *check) {
+  trial t = {.backend = backend, .harness = harness, .kernel = kernel, .type = type, .seed = seed};
   *check = (dm_edge_check){0};
   DM_TRY(dm_backend_alloc(backend, DM_DEVICE, room(), &t.memory));
   dm_status status =

@@ -16,23 +16,23 @@ static const double batch = 3e-3;        /* least seconds of a measurement */
 static const double steady = 0.01; /* relative change of a kernel's time that counts as none */
 
 typedef struct pair {
-  const dm_bed *bed;
-  dm_lab_work *works; /* the bed's works, with the kernel */
-  dm_lab_series kernel, yardstick;
+  const dm_workload *workload;
+  dm_harness_work *works; /* the workload's works, with the kernel */
+  dm_harness_series kernel, yardstick;
 } pair;
 
 /* Seconds per call; unless NULL, *sensors is read while the GPU works. */
-static dm_status run(const pair *p, dm_lab_series *series, dm_lab_sensors *sensors,
+static dm_status run(const pair *p, dm_harness_series *series, dm_harness_sensors *sensors,
                      double *seconds) {
-  DM_TRY(dm_lab_start(p->bed->lab, series));
-  if (sensors) dm_lab_sense(p->bed->lab, sensors);
-  DM_TRY(dm_lab_finish(p->bed->lab, seconds));
+  DM_TRY(dm_harness_start(p->workload->harness, series));
+  if (sensors) dm_harness_sense(p->workload->harness, sensors);
+  DM_TRY(dm_harness_finish(p->workload->harness, seconds));
   *seconds /= (double)series->launches;
   return DM_OK;
 }
 
 /* Chooses the calls per measurement from single ones; the first loads the kernel. */
-static dm_status estimate(const pair *p, dm_lab_series *series) {
+static dm_status estimate(const pair *p, dm_harness_series *series) {
   double seconds;
   series->launches = 1;
   DM_TRY(run(p, series, NULL, &seconds));
@@ -49,8 +49,8 @@ static dm_status estimate(const pair *p, dm_lab_series *series) {
 static dm_status plan(pair *p) {
   DM_TRY(estimate(p, &p->kernel));
   DM_TRY(estimate(p, &p->yardstick));
-  DM_TRY(dm_lab_prepare(p->bed->lab, &p->kernel));
-  return dm_lab_prepare(p->bed->lab, &p->yardstick);
+  DM_TRY(dm_harness_prepare(p->workload->harness, &p->kernel));
+  return dm_harness_prepare(p->workload->harness, &p->yardstick);
 }
 
 /* Seconds per call, averaged over a stretch of the warm-up. */
@@ -88,7 +88,7 @@ static dm_status measure(pair *p, const dm_bench_kernels *wanted, dm_timing *tim
   const int most = wanted->repetitions;
   const double start = dm_now();
   for (int i = 0; i < most; i++) {
-    dm_lab_sensors now;
+    dm_harness_sensors now;
     DM_TRY(run(p, &p->kernel, &now, &timing->kernel_s[i]));
     DM_TRY(run(p, &p->yardstick, NULL, &timing->yardstick_s[i]));
     sensed[i] = now.clock;
@@ -113,15 +113,15 @@ static dm_status summarise(const pair *p, int most, dm_timing *timing, double *s
   for (int i = 0; i < count; i++) {
     kernel[i] = timing->kernel_s[i];
     yardstick[i] = timing->yardstick_s[i];
-    share[i] = weight(p->bed->op) * yardstick[i] / kernel[i];
+    share[i] = weight(p->workload->op) * yardstick[i] / kernel[i];
   }
   timing->kernel = dm_statistics_of(kernel, count);
   timing->yardstick = dm_statistics_of(yardstick, count);
   timing->share = dm_statistics_of(share, count);
   timing->sensors =
-      (dm_lab_sensors){.clock = dm_statistics_of(sensed, count).median,
-                       .power = dm_statistics_of(sensed + most, count).median,
-                       .temperature = dm_statistics_of(sensed + 2 * most, count).median};
+      (dm_harness_sensors){.clock = dm_statistics_of(sensed, count).median,
+                           .power = dm_statistics_of(sensed + most, count).median,
+                           .temperature = dm_statistics_of(sensed + 2 * most, count).median};
   free(memory);
   return DM_OK;
 }
@@ -137,26 +137,26 @@ static dm_status time_pair(pair *p, const dm_bench_kernels *wanted, dm_timing *t
   DM_TRY(status);
   timing->launches = p->kernel.launches;
   timing->yardstick_launches = p->yardstick.launches;
-  timing->sets = p->bed->sets;
+  timing->sets = p->workload->sets;
   timing->graph = p->kernel.graph;
   timing->done = true;
   return DM_OK;
 }
 
-dm_status dm_time_kernel(const dm_bed *bed, const dm_bench_kernels *wanted, const dm_kernel *kernel,
-                         dm_timing *timing) {
+dm_status dm_time_kernel(const dm_workload *workload, const dm_bench_kernels *wanted,
+                         const dm_kernel *kernel, dm_timing *timing) {
   void *works;
-  DM_TRY(dm_buffer_zeroed(bed->sets, sizeof(dm_lab_work), &works));
-  pair p = {.bed = bed, .works = works};
-  for (int64_t i = 0; i < bed->sets; i++) {
-    p.works[i] = bed->works[i];
+  DM_TRY(dm_buffer_zeroed(workload->sets, sizeof(dm_harness_work), &works));
+  pair p = {.workload = workload, .works = works};
+  for (int64_t i = 0; i < workload->sets; i++) {
+    p.works[i] = workload->works[i];
     p.works[i].kernel = kernel;
   }
-  p.kernel = (dm_lab_series){.works = p.works, .sets = bed->sets};
-  p.yardstick = (dm_lab_series){.works = bed->works, .sets = bed->sets};
+  p.kernel = (dm_harness_series){.works = p.works, .sets = workload->sets};
+  p.yardstick = (dm_harness_series){.works = workload->works, .sets = workload->sets};
   dm_status status = time_pair(&p, wanted, timing);
-  dm_lab_forget(bed->lab, &p.kernel);
-  dm_lab_forget(bed->lab, &p.yardstick);
+  dm_harness_forget(workload->harness, &p.kernel);
+  dm_harness_forget(workload->harness, &p.yardstick);
   free(works);
   return status;
 }
@@ -175,7 +175,7 @@ static const pace paces[] = {
     {90, {256, 256, 2048, 4096, 8192}},
 };
 
-double dm_roof_peak(const dm_lab_limits *limits, dm_operand type) {
+double dm_roof_peak(const dm_harness_limits *limits, dm_operand type) {
   for (size_t i = 0; i < sizeof paces / sizeof paces[0]; i++)
     if (paces[i].capability == limits->capability)
       return dm_operand_rate(&paces[i].flops, type) * limits->processors * limits->clock;
@@ -214,32 +214,32 @@ double dm_roof_bound(const dm_roof *roof, dm_kernel_op op, dm_operand type, dm_l
 }
 
 /* Bytes per second of OP's baseline, the median of a few runs. */
-static dm_status measure_rate(const dm_bed *bed, double *rate) {
+static dm_status measure_rate(const dm_workload *workload, double *rate) {
   enum { RUNS = 9, CALLS = 10 }; /* enough to make a launch negligible */
-  const pair p = {.bed = bed};
-  dm_lab_series series = {.works = bed->works, .sets = bed->sets, .launches = CALLS};
+  const pair p = {.workload = workload};
+  dm_harness_series series = {.works = workload->works, .sets = workload->sets, .launches = CALLS};
   double seconds[RUNS];
   for (int i = -2; i < RUNS; i++) DM_TRY(run(&p, &series, NULL, &seconds[i < 0 ? 0 : i]));
-  const dm_load load = dm_load_of(bed->op, bed->type, bed->size, false);
+  const dm_load load = dm_load_of(workload->op, workload->type, workload->size, false);
   *rate = load.bytes / dm_statistics_of(seconds, RUNS).median;
   return DM_OK;
 }
 
-dm_status dm_measure_roof(dm_backend *backend, dm_lab *lab, dm_roof *roof) {
+dm_status dm_measure_roof(dm_backend *backend, dm_harness *harness, dm_roof *roof) {
   const dm_kernel_op ops[] = {DM_TRANSPOSE, DM_DOT};
   double *const rates[] = {&roof->copy, &roof->read};
   const dm_bench_kernels plain = {0};
-  DM_TRY(dm_lab_limits_of(backend, &roof->limits));
+  DM_TRY(dm_harness_limits_of(backend, &roof->limits));
   for (int i = 0; i < 2; i++) {
-    dm_bed bed = {.backend = backend,
-                  .lab = lab,
-                  .op = ops[i],
-                  .type = DM_F32,
-                  .size = {8192, 8192, 1},
-                  .seed = 1};
-    dm_status status = dm_bed_open(&plain, &roof->limits, 2, &bed);
-    if (!status) status = measure_rate(&bed, rates[i]);
-    dm_bed_close(&bed);
+    dm_workload workload = {.backend = backend,
+                            .harness = harness,
+                            .op = ops[i],
+                            .type = DM_F32,
+                            .size = {8192, 8192, 1},
+                            .seed = 1};
+    dm_status status = dm_workload_open(&plain, &roof->limits, 2, &workload);
+    if (!status) status = measure_rate(&workload, rates[i]);
+    dm_workload_close(&workload);
     DM_TRY(status);
   }
   return DM_OK;

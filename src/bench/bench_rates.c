@@ -35,19 +35,19 @@ static const double settled_gpu = 1.5; /* seconds of products: a GPU at its powe
                                           within a fraction of a second */
 
 /* Up to three matrices, each in host or device memory. */
-typedef struct bed {
+typedef struct workload {
   dm_run *run;
   dm_backend *backend;
   dm_space space[3];
   dm_view view[3];
-} bed;
+} workload;
 
-static void close_bed(bed *b) {
+static void close_bed(workload *b) {
   for (int i = 0; i < 3; i++)
     if (b->view[i].base) dm_backend_release(b->backend, b->space[i], b->view[i].base);
 }
 
-static dm_status take(bed *b, int i, dm_dtype type, int64_t rows, int64_t cols,
+static dm_status take(workload *b, int i, dm_dtype type, int64_t rows, int64_t cols,
                       const dm_generator *generator) {
   void *memory;
   DM_TRY(dm_backend_alloc(b->backend, b->space[i], rows * cols * dm_dtype_size(type), &memory));
@@ -57,7 +57,7 @@ static dm_status take(bed *b, int i, dm_dtype type, int64_t rows, int64_t cols,
 
 /* The PART quantile of ACTION's time on the slowest rank, over enough runs to take LEAST seconds.
  * The first run does not count. */
-static dm_status time_runs(bed *b, dm_status (*action)(bed *b), double least, double part,
+static dm_status time_runs(workload *b, dm_status (*action)(workload *b), double least, double part,
                            double *seconds) {
   double times[MOST_RUNS], all = 0;
   int count = 0;
@@ -79,7 +79,7 @@ static dm_status time_runs(bed *b, dm_status (*action)(bed *b), double least, do
 
 /* ---- products ---- */
 
-static dm_status multiply(bed *b) {
+static dm_status multiply(workload *b) {
   /* On the CPU adding is free; on GPUs the planner adds its cost. */
   const bool adds = b->space[2] == DM_HOST;
   dm_event done;
@@ -87,7 +87,7 @@ static dm_status multiply(bed *b) {
   return dm_backend_wait(b->backend, done);
 }
 
-static dm_status fill_product(bed *b, const dm_problem *p, int64_t size, int64_t width) {
+static dm_status fill_product(workload *b, const dm_problem *p, int64_t size, int64_t width) {
   const bool whole = p->work == DM_I8;
   const dm_generator generator = {
       .kind = whole ? DM_INTEGER : DM_UNIFORM, .seed = 1, .parameter = whole ? 8 : 0};
@@ -104,7 +104,7 @@ static dm_status measure_product(dm_run *run, dm_backend *backend, const dm_prob
   const bool gpu = backend->ops->device_memory;
   const int64_t size = gpu ? SIZE_GPU : SIZE_CPU, width = gpu ? WIDTH_GPU : WIDTH_CPU;
   const dm_space space = gpu ? DM_DEVICE : DM_HOST;
-  bed b = {.run = run, .backend = backend, .space = {space, space, space}};
+  workload b = {.run = run, .backend = backend, .space = {space, space, space}};
   double seconds = 0;
   dm_status status = dm_comm_agree(run->world, fill_product(&b, problem, size, width));
   /* A low quantile on the CPU: other load only slows it down. */
@@ -121,11 +121,11 @@ static dm_status measure_product(dm_run *run, dm_backend *backend, const dm_prob
 /* ---- memory and links ---- */
 
 /* Like sums over layers: two reads and a write. */
-static dm_status add(bed *b) {
+static dm_status add(workload *b) {
   return dm_backend_add(b->backend, b->view[2], b->view[0], b->view[1], 1.0, 1.0);
 }
 
-static dm_status upload(bed *b) {
+static dm_status upload(workload *b) {
   dm_event done;
   DM_TRY(dm_backend_copy(b->backend, b->view[1], b->view[0], &done));
   return dm_backend_wait(b->backend, done);
@@ -133,11 +133,11 @@ static dm_status upload(bed *b) {
 
 /* Bytes per second of ACTION on COUNT arrays, the first in FIRST, the others in LAST: of all arrays
  * in one space, or of a copy between two spaces. */
-static dm_status measure_stream(dm_run *run, dm_backend *backend, dm_status (*action)(bed *),
+static dm_status measure_stream(dm_run *run, dm_backend *backend, dm_status (*action)(workload *),
                                 int count, dm_space last, double *rate) {
   const int64_t bytes = last == DM_DEVICE ? STREAM_DEVICE : STREAM_HOST, cols = 4096;
   const dm_generator generator = {.kind = DM_UNIFORM, .seed = 1};
-  bed b = {.run = run, .backend = backend, .space = {DM_HOST, last, last}};
+  workload b = {.run = run, .backend = backend, .space = {DM_HOST, last, last}};
   double seconds = 0;
   dm_status status = DM_OK;
   for (int i = 0; i < count && !status; i++)

@@ -64,7 +64,7 @@ static dm_status find_sizes(const dm_call *call, dm_kernel_sizes *sizes) {
     if (dm_cli_given(call, ways[i]))
       return dm_fail(DM_E_USAGE, "--%s cannot be combined with --%s", ways[i], ways[first]);
   if (first == 0)
-    return dm_context(dm_kernel_sizes_parse(call->own.lab.sizes, sizes), "option '--sizes'");
+    return dm_context(dm_kernel_sizes_parse(call->own.bench.sizes, sizes), "option '--sizes'");
   DM_TRY(dm_cli_dimensions(call, DEFAULT_SIZE, mnk));
   sizes->count = 1;
   sizes->list[0] = (dm_kernel_size){mnk[0], mnk[1], mnk[2]};

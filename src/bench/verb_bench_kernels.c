@@ -11,22 +11,23 @@
 enum { MOST_REPETITIONS = 1000, MOST_PAD = 1 << 20 };
 
 static dm_status read_wishes(const dm_call *call, dm_bench_kernels *wanted) {
-  const dm_cli_lab *lab = &call->own.lab;
-  const dm_kernel_op op = lab->op == 0 ? DM_KERNEL_OPS : (dm_kernel_op)(lab->op - 1);
-  *wanted = (dm_bench_kernels){.check_only = lab->check,
-                               .accumulate = lab->accumulate,
-                               .along_k = lab->along_k,
-                               .pad = lab->pad,
-                               .repetitions = (int)lab->pairs,
-                               .settle = lab->settle,
-                               .limit = lab->limit,
+  const dm_cli_bench *harness = &call->own.bench;
+  const dm_kernel_op op = harness->op == 0 ? DM_KERNEL_OPS : (dm_kernel_op)(harness->op - 1);
+  *wanted = (dm_bench_kernels){.check_only = harness->check,
+                               .accumulate = harness->accumulate,
+                               .along_k = harness->along_k,
+                               .pad = harness->pad,
+                               .repetitions = (int)harness->pairs,
+                               .settle = harness->settle,
+                               .limit = harness->limit,
                                .seed = (uint64_t)call->own.seed};
-  if (lab->pairs > MOST_REPETITIONS)
+  if (harness->pairs > MOST_REPETITIONS)
     return dm_fail(DM_E_USAGE, "more than %d repetitions", MOST_REPETITIONS);
-  if (lab->pad > MOST_PAD) return dm_fail(DM_E_USAGE, "more than %d elements of padding", MOST_PAD);
-  DM_TRY(dm_context(dm_kernel_types_parse(lab->types, &wanted->types), "option '--type'"));
-  DM_TRY(dm_context(dm_kernel_sizes_parse(lab->sizes, &wanted->sizes), "option '--sizes'"));
-  return dm_kernels_choose(lab->kernels, op, wanted->types, wanted->chosen);
+  if (harness->pad > MOST_PAD)
+    return dm_fail(DM_E_USAGE, "more than %d elements of padding", MOST_PAD);
+  DM_TRY(dm_context(dm_kernel_types_parse(harness->types, &wanted->types), "option '--type'"));
+  DM_TRY(dm_context(dm_kernel_sizes_parse(harness->sizes, &wanted->sizes), "option '--sizes'"));
+  return dm_kernels_choose(harness->kernels, op, wanted->types, wanted->chosen);
 }
 
 /* ---- tables ---- */
@@ -168,7 +169,7 @@ static dm_status bench_kernels(dm_run *run, const dm_call *call, void *shared, d
 int dm_bench_verb_kernels(dm_call *call) {
   dm_bench_kernels wanted;
   dm_status status = read_wishes(call, &wanted);
-  if (!call->own.lab.list)
+  if (!call->own.bench.list)
     return dm_cli_run_job(
         call, status,
         &(dm_work){

@@ -133,7 +133,7 @@ void dm_freivalds_scaled(dm_freivalds *check, const int64_t *rows, const int64_t
 /* Discards the sums of C, for another result of the same A and B. */
 void dm_freivalds_reset_c(dm_freivalds *check);
 
-/* Multiplies WHOLE, a product that BACKEND checks (backend/checked_product.h), and judges it;
+/* Multiplies WHOLE, a product that BACKEND checks (backend/verify_sums.h), and judges it;
  * COMM has one rank. (freivalds_whole.c) */
 dm_status dm_freivalds_multiply(const dm_problem *problem, dm_check_seed seed, int draw,
                                 const dm_comm *comm, dm_backend *backend,

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/checked_product.h"
+#include "backend/verify_sums.h"
 #include "check/freivalds_impl.h"
 #include "core/buffer.h"
 

@@ -18,13 +18,13 @@ typedef struct dm_cli_asked {
 } dm_cli_asked;
 
 /* Settings of bench kernels. */
-typedef struct dm_cli_lab {
+typedef struct dm_cli_bench {
   char kernels[DM_VALUE_TEXT], types[DM_VALUE_TEXT], sizes[DM_VALUE_LIST];
   int op; /* 0: all; else 1 + dm_kernel_op */
   bool check, list, accumulate, along_k;
   int64_t pad, pairs;
   double settle, limit;
-} dm_cli_lab;
+} dm_cli_bench;
 
 /* Choices are indices into the option's list, which has the order of the corresponding enum. */
 typedef struct dm_cli_settings {
@@ -43,7 +43,7 @@ typedef struct dm_cli_settings {
   char directory[DM_PATH], rates_file[DM_PATH], files[DM_PATH], trace[DM_PATH];
   char pieces[DM_VALUE_LIST];
   dm_cli_paths json, csv;
-  dm_cli_lab lab;
+  dm_cli_bench bench;
 } dm_cli_settings;
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/checked_product.h"
+#include "backend/verify_sums.h"
 #include "check/verdict.h"
 #include "core/buffer.h"
 #include "core/clock.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
-#include "backend/lab.h"
+#include "backend/harness.h"
 #include "comm/comm.h"
 #include "core/buffer.h"
 #include "core/checked.h"
@@ -23,9 +23,9 @@ static char *path_of(char path[96], int index, const char *name) {
 
 /* Records the limits of kernels on GPU number INDEX. */
 static dm_status record_limits(dm_backend *backend, int index, dm_record *record) {
-  dm_lab_limits l;
+  dm_harness_limits l;
   char path[96], bytes[32];
-  DM_TRY(dm_lab_limits_of(backend, &l));
+  DM_TRY(dm_harness_limits_of(backend, &l));
   dm_record_text(record, path_of(path, index, "multiprocessors"), "    multiprocessors",
                  "%d at up to %.0f MHz, compute capability %d.%d", l.processors, 1e-6 * l.clock,
                  l.capability / 10, l.capability % 10);

@@ -2,7 +2,7 @@
 #ifndef DM_TESTS_EMULATED_EMULATED_CHECKED_H
 #define DM_TESTS_EMULATED_EMULATED_CHECKED_H
 
-#include "backend/checked_product.h"
+#include "backend/verify_sums.h"
 
 dm_status emulated_multiply_checked(dm_backend *backend, const dm_checked_product *product,
                                     dm_checked_found *found);

@@ -9,7 +9,7 @@
 #include "backend/backend.h"
 #include "backend/cpu.h"
 #include "backend/cuda.h"
-#include "backend/host_residues.h"
+#include "backend/kernel_list.h"
 #include "backend/probe.h"
 #include "backend/verify_sums.h"
 #include "core/buffer.h"

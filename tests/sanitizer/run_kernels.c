@@ -8,7 +8,8 @@
 
 #include "backend/backend.h"
 #include "backend/cuda.h"
-#include "backend/lab.h"
+#include "backend/harness.h"
+#include "backend/kernel_list.h"
 
 enum { SKIPPED = 77 };
 
@@ -36,16 +37,16 @@ static dm_dtype result_type(const dm_kernel *kernel, dm_dtype dtype) {
   return kernel->op == DM_DOT ? DM_F64 : dtype;
 }
 
-static dm_status run_once(dm_backend *gpu, dm_lab *lab, const dm_kernel *kernel, dm_dtype dtype,
-                          dm_operand operand, const int64_t shape[3], int64_t pad,
+static dm_status run_once(dm_backend *gpu, dm_harness *harness, const dm_kernel *kernel,
+                          dm_dtype dtype, dm_operand operand, const int64_t shape[3], int64_t pad,
                           bool accumulate) {
   const int64_t m = shape[0], n = shape[1], k = kernel->op == DM_GEMM ? shape[2] : n;
-  dm_lab_work w = {.op = kernel->op,
-                   .kernel = kernel,
-                   .operand = operand,
-                   .accumulate = accumulate,
-                   .alpha = 2.0,
-                   .beta = -1.0};
+  dm_harness_work w = {.op = kernel->op,
+                       .kernel = kernel,
+                       .operand = operand,
+                       .accumulate = accumulate,
+                       .alpha = 2.0,
+                       .beta = -1.0};
   const bool turned = kernel->op == DM_TRANSPOSE, one = kernel->op == DM_DOT;
   TRY(make(gpu, dtype, m, k, pad, 1, &w.x));
   TRY(make(gpu, dtype, kernel->op == DM_GEMM ? k : m, n, pad, 2, &w.y));
@@ -57,7 +58,7 @@ static dm_status run_once(dm_backend *gpu, dm_lab *lab, const dm_kernel *kernel,
            : turned ? m
                     : n,
            pad, 3, &w.out));
-  dm_status status = dm_lab_run(lab, &w);
+  dm_status status = dm_harness_run(harness, &w);
   dm_backend_release(gpu, DM_DEVICE, w.x.base);
   dm_backend_release(gpu, DM_DEVICE, w.y.base);
   dm_backend_release(gpu, DM_DEVICE, w.out.base);
@@ -70,13 +71,13 @@ static dm_status run_type(const dm_kernel *kernel, dm_dtype dtype, dm_operand op
   const dm_backend_config config = {
       .local_ranks = 1, .kernel = name, .compute = dm_compute_by(operand)};
   dm_backend *gpu;
-  dm_lab *lab = NULL;
+  dm_harness *harness = NULL;
   TRY(dm_backend_open(&dm_backend_cuda, &config, &gpu));
-  dm_status status = dm_lab_open(gpu, &lab);
+  dm_status status = dm_harness_open(gpu, &harness);
   for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
     for (int i = 0; i < 3 && !status; i++) /* aligned rows, others, and C += */
-      status = run_once(gpu, lab, kernel, dtype, operand, shapes[s], i == 1, i == 2);
-  dm_lab_close(lab);
+      status = run_once(gpu, harness, kernel, dtype, operand, shapes[s], i == 1, i == 2);
+  dm_harness_close(harness);
   dm_backend_close(gpu);
   return status;
 }

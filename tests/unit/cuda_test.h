@@ -5,6 +5,7 @@
 
 #include "backend/backend.h"
 #include "backend/cuda.h"
+#include "backend/kernel_list.h"
 #include "checks.h"
 #include "core/copy.h"
 #include "core/element.h"

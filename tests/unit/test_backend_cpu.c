@@ -1,6 +1,6 @@
 /* Products on the CPU: every type, odd strides, in pieces and as a whole; and the sums of the
  * check. */
-#include "backend/cpu_blas.h"
+#include "backend/cpu.h"
 #include "cpu_cases.h"
 
 static dm_view matrix(dm_dtype dtype, int64_t rows, int64_t cols, dm_kind kind, uint64_t seed) {

@@ -1,6 +1,6 @@
 /* Products of whole matrices with their verification on the GPU: the same verdict as from the
  * host's sums, and damage is found. */
-#include "backend/checked_product.h"
+#include "backend/verify_sums.h"
 #include "check/freivalds.h"
 #include "cuda_test.h"
 #include "engine/equation.h"

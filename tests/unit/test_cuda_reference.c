@@ -1,6 +1,6 @@
-/* Tests of the lab's judge: its reference compared with sums in long double on the host, and its
- * verdict on corrupted results. */
-#include "lab_bench.h"
+/* Tests of the harness's judge: its reference compared with sums in long double on the host, and
+ * its verdict on corrupted results. */
+#include "harness_bench.h"
 
 /* C + A B in long double, rounded to C's type, on the host and then on the GPU. */
 static void right_result(const bench *p) {
@@ -26,10 +26,10 @@ static void right_result(const bench *p) {
 }
 
 static double worst(const bench *p) {
-  const int64_t count = dm_lab_judged(p->lab);
+  const int64_t count = dm_harness_judged(p->harness);
   double *errors = malloc((size_t)count * sizeof *errors);
   assert_non_null(errors);
-  ok(dm_lab_judge(p->lab, p->c.device, errors));
+  ok(dm_harness_judge(p->harness, p->c.device, errors));
   const double most = dm_largest(errors, count);
   free(errors);
   return most;
@@ -51,15 +51,15 @@ static void judged(dm_dtype dtype) {
   int64_t rows[M];
   for (int64_t i = 0; i < M; i++) rows[i] = i;
   t.work.accumulate = true;
-  ok(dm_lab_expect(t.lab, &t.work, rows, M));
+  ok(dm_harness_expect(t.harness, &t.work, rows, M));
   right_result(&t);
   const double u = dm_dtype_roundoff(t.c.host.dtype);
   assert_true(worst(&t) <= 1.01 * u); /* one rounding; long double adds its own */
   spoil(&t, M - 1, false);
   assert_true(worst(&t) > 100 * u);
-  ok(dm_lab_expect(t.lab, &t.work, rows,
-                   M - 1)); /* now C differs: all elements are wrong, but not its shape */
-  assert_true(dm_lab_judged(t.lab) == (M - 1) * N * (dm_dtype_is_complex(dtype) ? 2 : 1));
+  ok(dm_harness_expect(t.harness, &t.work, rows,
+                       M - 1)); /* now C differs: all elements are wrong, but not its shape */
+  assert_true(dm_harness_judged(t.harness) == (M - 1) * N * (dm_dtype_is_complex(dtype) ? 2 : 1));
   bench_close(&t);
 }
 
@@ -72,7 +72,7 @@ TEST(not_a_number) {
   bench t = bench_open(DM_F32);
   const int64_t row = 3;
   t.work.accumulate = true;
-  ok(dm_lab_expect(t.lab, &t.work, &row, 1));
+  ok(dm_harness_expect(t.harness, &t.work, &row, 1));
   right_result(&t);
   assert_true(isfinite(worst(&t)));
   spoil(&t, row + 1, true); /* this row is not checked */

@@ -1,10 +1,11 @@
-/* The lab: every kernel on small shapes, series of calls, and the driver's information on a kernel.
+/* The harness: every kernel on small shapes, series of calls, and the driver's information on a
+ * kernel.
  */
 #include "backend/tiling.h"
-#include "lab_bench.h"
+#include "harness_bench.h"
 
 /* Whether KERNEL can run here: not if it is for another GPU or needs a missing compiler. */
-static bool runs(dm_backend *gpu, const dm_lab_limits *limits, const dm_kernel *kernel) {
+static bool runs(dm_backend *gpu, const dm_harness_limits *limits, const dm_kernel *kernel) {
   if (limits->capability < kernel->first || limits->capability > kernel->last) return false;
   if (kernel->maker != DM_BY_JIT) return true;
   dm_status missing = gpu->ops->jit->open(gpu);
@@ -16,8 +17,8 @@ static bool runs(dm_backend *gpu, const dm_lab_limits *limits, const dm_kernel *
 /* Every kernel of the registry on the small shapes, in all its types. */
 TEST(edges) {
   bench t = bench_open(DM_F32);
-  dm_lab_limits limits;
-  ok(dm_lab_limits_of(t.gpu, &limits));
+  dm_harness_limits limits;
+  ok(dm_harness_limits_of(t.gpu, &limits));
   assert_true(limits.processors > 0 && limits.registers > 0 && limits.l2 > 0);
   for (int i = 0; i < DM_KERNEL_COUNT; i++)
     for (int type = 0; type < DM_KERNEL_TYPES; type++) {
@@ -25,7 +26,7 @@ TEST(edges) {
       const dm_operand operand = dm_kernel_types[type];
       dm_edge_check check;
       if (!dm_kernel_takes(kernel, operand) || !runs(t.gpu, &limits, kernel)) continue;
-      ok(dm_check_edges(t.gpu, t.lab, kernel, operand, 1, &check));
+      ok(dm_check_edges(t.gpu, t.harness, kernel, operand, 1, &check));
       if (check.failed > 0)
         fail_msg("%s, %s: %d of %d: %s", kernel->name, dm_operand_name(operand), check.failed,
                  check.trials, check.first);
@@ -36,19 +37,19 @@ TEST(edges) {
 /* A series runs all its calls, with and without a graph, and takes time. */
 TEST(series) {
   bench t = bench_open(DM_F32);
-  const dm_lab_work works[2] = {t.work, t.work};
+  const dm_harness_work works[2] = {t.work, t.work};
   for (int graph = 0; graph < 2; graph++) {
-    dm_lab_series s = {.works = works, .sets = 2, .launches = 7, .graph = graph};
+    dm_harness_series s = {.works = works, .sets = 2, .launches = 7, .graph = graph};
     double seconds = 0.0;
-    ok(dm_lab_run(t.lab, works));
-    ok(dm_lab_prepare(t.lab, &s));
+    ok(dm_harness_run(t.harness, works));
+    ok(dm_harness_prepare(t.harness, &s));
     assert_true(s.graph == graph);
-    ok(dm_lab_start(t.lab, &s));
-    ok(dm_lab_finish(t.lab, &seconds));
+    ok(dm_harness_start(t.harness, &s));
+    ok(dm_harness_finish(t.harness, &seconds));
     assert_true(seconds > 0.0 && s.next == 1);
-    dm_lab_forget(t.lab, &s);
+    dm_harness_forget(t.harness, &s);
   }
   bench_close(&t);
 }
 
-CUDA_TESTS(test_cuda_lab)
+CUDA_TESTS(test_cuda_harness)

@@ -1,5 +1,5 @@
 /* The names for --kernel, and the types of each kernel: the registry, cuBLAS, and auto. */
-#include "backend/cuda.h"
+#include "backend/kernel_list.h"
 
 #include <string.h>
 
