@@ -147,13 +147,6 @@ dm_status dm_cuda_multiply_checked(dm_backend *backend, const dm_checked_product
 dm_status dm_cuda_time_direct(dm_backend *backend, dm_view c, dm_view a, dm_view b,
                               double *seconds);
 
-/* ---- libraries (cuda_library.c) ---- */
-
-/* Loads "libcublas.so.13" for NAME "cublas" and MAJOR 13 from the loader's paths, else from the
- * toolkit that this program was built with; NULL: not found. It stays loaded. Loading cuBLAS takes
- * 40 ms, unloading the same; jobs that multiply on the CPU avoid both. */
-void *dm_cuda_library_open(const char *name, int major);
-
 /* ---- sums and dot products (cuda_verify.c) ---- */
 
 dm_status dm_cuda_add(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha,
