@@ -2,7 +2,12 @@
 #ifndef DM_BENCH_BENCH_H
 #define DM_BENCH_BENCH_H
 
+#include "cli/call.h"
+#include "engine/links.h"
+#include "file/dataset.h"
+#include "file/file_writer.h"
 #include "product/multiply.h"
+#include "run/run.h"
 
 typedef struct dm_bench_multiply {
   int64_t m, n, k;
@@ -102,5 +107,60 @@ dm_status dm_bench_scale_run(dm_run *run, const dm_bench_scale *scale, dm_bench_
                              void *context);
 
 const char *dm_scale_series_name(dm_scale_series series); /* "strong", "memory", "work" */
+
+/* ---- the verbs of damier-bench; each returns the exit code ---- */
+
+int dm_bench_verb_multiply(dm_call *call);
+int dm_bench_verb_scale(dm_call *call);
+int dm_bench_verb_rates(dm_call *call);
+int dm_bench_verb_links(dm_call *call);
+int dm_bench_verb_kernels(dm_call *call);
+
+/* ---- a pair of ranks (bench_links.c) ---- */
+
+/* This rank's pair, while a transport is open. */
+typedef struct dm_link {
+  dm_run *run;
+  dm_transport *transport;
+  dm_exchange exchange; /* in place, two gathers under way, as with panels */
+  bool served;          /* the pair has two members, and the transport can connect them */
+  int other;            /* the partner; -1: none */
+  int step;             /* step of the test patterns */
+} dm_link;
+
+/* Collective: opens OPS, and the link between this rank and OTHER, which names this rank as well
+ * (-1: none), for pieces of up to LARGEST bytes. All ranks return the same outcome; a failed open
+ * keeps its memory. */
+dm_status dm_link_open(dm_run *run, dm_backend *backend, const dm_transport_ops *ops, int other,
+                       int64_t largest, dm_link *link);
+void dm_link_close(dm_link *link);
+
+/* Both members of a pair: sends SIZE bytes back and forth and compares them. Both return the same
+ * outcome. */
+dm_status dm_link_check(dm_link *link, int64_t size);
+
+/* ---- files that several threads of every rank only read or write: the upper bound for jobs with
+ * files (ceiling.c) ---- */
+
+/* Bytes from OFFSET to OFFSET + BYTES of FILE. */
+typedef struct dm_ceiling {
+  char file[DM_PATH];
+  int64_t offset, bytes;
+} dm_ceiling;
+
+/* Collective: seconds in which THREADS (at least 1) of each rank read all COUNT ranges, or write
+ * and sync RANGE, each rank its part; the slowest rank counts. Each rank reuses at most 128 MiB of
+ * memory. A file to write must exist and have its length. */
+dm_status dm_ceiling_read(dm_run *run, const dm_ceiling *ranges, int count, int threads,
+                          double *seconds);
+dm_status dm_ceiling_write(dm_run *run, const dm_ceiling *range, dm_write_way way, int threads,
+                           double *seconds);
+
+/* Creates a new file of RANGE's length and reserves its space. On one rank. */
+dm_status dm_ceiling_make(const dm_ceiling *range);
+
+/* Drops FILE from the page cache of this node, as far as the system does that; DM_E_USAGE: its file
+ * system is in memory. */
+dm_status dm_ceiling_forget(const char *file);
 
 #endif

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/ceiling.h"
 #include "check/verdict.h"
 #include "core/checked.h"
 #include "core/clock.h"

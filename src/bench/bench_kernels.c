@@ -7,7 +7,6 @@
 
 #include "backend/backend.h"
 #include "backend/tiling.h"
-#include "bench/bench_kernels_impl.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "run/facts.h"

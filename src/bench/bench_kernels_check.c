@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bench_kernels_impl.h"
+#include "bench/bench_kernels.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/copy.h"

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "bench/bench_kernels_impl.h"
+#include "bench/bench_kernels.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "bench/bench_links_impl.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "bench/bench.h"
-#include "bench/ceiling.h"
 #include "core/checked.h"
 #include "core/clock.h"
 #include "engine/equation.h"

@@ -1,4 +1,4 @@
-#include "bench/ceiling.h"
+#include "bench/bench.h"
 
 #include <errno.h>
 #include <fcntl.h>

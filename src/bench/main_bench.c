@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/verbs.h"
+#include "bench/bench.h"
 #include "cli/program.h"
 
 static const dm_cli_work works[] = {

@@ -1,7 +1,14 @@
 /* One invocation: its options, and how it prints. */
-#include <string.h>
-
 #include "cli/call.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/checked.h"
+#include "core/status.h"
 #include "file/checksum.h"
 #include "options/request.h"
 #include "run/run.h"
@@ -106,4 +113,235 @@ void dm_cli_print_error(const dm_error *error, const dm_run *run, FILE *out) {
     fputc('\n', out);
   }
   fflush(out);
+}
+
+/* ---- parsing the command line with getopt_long, from lists made of the option table ---- */
+
+enum {
+  FIRST = 256, /* values of long options start above all letters */
+  MOST = 2 * DM_CLI_OPTIONS + 1,
+  OPERAND = 1, /* getopt_long returns 1 for an operand if the letters start with "-" */
+};
+
+typedef struct lists {
+  struct option longs[MOST];
+  char letters[DM_CLI_OPTIONS * 2 + 3];
+  char negated[DM_CLI_OPTIONS][40]; /* "no-verify" */
+} lists;
+
+static void make_lists(unsigned verb, lists *l) {
+  int count = 0;
+  memset(l, 0, sizeof *l);
+  strcpy(l->letters, "-:"); /* '-': operands in order; ':': report a missing value */
+  for (int i = 0; i < dm_cli_option_count; i++) {
+    const dm_option *o = &dm_cli_options[i];
+    if (!(o->verbs & verb)) continue;
+    int value = dm_cli_takes_value(o) ? required_argument : no_argument;
+    l->longs[count++] = (struct option){o->name, value, NULL, FIRST + i};
+    if (o->letter) {
+      char letter[3] = {o->letter, value ? ':' : '\0', '\0'};
+      strcat(l->letters, letter);
+    }
+    if (o->negatable) {
+      snprintf(l->negated[i], sizeof l->negated[i], "no-%s", o->name);
+      l->longs[count++] = (struct option){l->negated[i], 0, NULL, FIRST + DM_CLI_OPTIONS + i};
+    }
+  }
+}
+
+/* The option that getopt_long reported as CODE, or NULL. */
+static const dm_option *option_of(int code, unsigned verb, bool *negated) {
+  *negated = code >= FIRST + DM_CLI_OPTIONS;
+  if (code >= FIRST) return &dm_cli_options[code - FIRST - (*negated ? DM_CLI_OPTIONS : 0)];
+  for (int i = 0; i < dm_cli_option_count; i++)
+    if (dm_cli_options[i].letter == code && (dm_cli_options[i].verbs & verb))
+      return &dm_cli_options[i];
+  return NULL;
+}
+
+/* The verbs that have the option NAME, as text; empty if none has it. */
+static void knowing_verbs(const char *name, char *text, size_t room) {
+  unsigned verbs = 0; /* the table has --output more than once */
+  for (int i = 0; i < dm_cli_option_count; i++)
+    if (strcmp(dm_cli_options[i].name, name) == 0) verbs |= dm_cli_options[i].verbs;
+  text[0] = '\0';
+  for (int i = 0; i < dm_cli_verb_count; i++) {
+    size_t used = strlen(text);
+    if (verbs & dm_cli_verbs[i].bit)
+      snprintf(text + used, room - used, "%s%s", used ? ", " : "", dm_cli_verbs[i].name);
+  }
+}
+
+/* Names that other programs use for an option; NAME itself if none is known. */
+static const char *synonym_of(const char *name) {
+  static const char *const synonyms[][2] = {
+      {"transa", "op-a"},     {"transb", "op-b"},       {"trans-a", "op-a"},
+      {"trans-b", "op-b"},    {"transpose-a", "op-a"},  {"transpose-b", "op-b"},
+      {"transpose", "op-a"},  {"dtype", "type"},        {"out", "output"},
+      {"overwrite", "force"}, {"output-type", "type-c"}};
+  for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++)
+    if (strcasecmp(name, synonyms[i][0]) == 0) return synonyms[i][1];
+  return name;
+}
+
+/* What does instead what others do by an option; NULL: nothing is known. */
+static const char *instead_of(const char *name) {
+  static const char gpu[] = "CUDA_VISIBLE_DEVICES=0 damier ... uses GPU 0 alone; --backend cuda "
+                            "requires a GPU, and 'damier info' lists them";
+  static const char ranks[] = "mpirun -n 4 damier ... starts 4 ranks";
+  static const char *const ways[][2] = {{"gpu", gpu},    {"gpus", gpu}, {"device", gpu},
+                                        {"cuda", gpu},   {"np", ranks}, {"processes", ranks},
+                                        {"ranks", ranks}};
+  for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
+    if (strcmp(name, ways[i][0]) == 0) return ways[i][1];
+  return NULL;
+}
+
+/* What became of a removed option; NULL: there was none. */
+static const char *removed(const char *name) {
+  static const char *const options[][2] = {
+      {"rates", "rates are stated, unless --machine @FILE names those of 'damier bench rates'"},
+      {"ablate", "run again with --no-overlap, --grid or --transport host"},
+      {"alone", "rank 0 and each other rank are always measured alone"},
+      {"no-alone", "rank 0 and each other rank are always measured alone"}};
+  for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+    if (strcmp(name, options[i][0]) == 0) return options[i][1];
+  return NULL;
+}
+
+static dm_status unknown_option(const dm_verb *verb, const char *typed, const lists *l) {
+  char name[64], others[160];
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(typed, "="), typed);
+  const char *space = verb->name[0] ? " " : "";
+  if (removed(name))
+    return dm_hint(dm_fail(DM_E_USAGE, "option '--%s' was removed", name), "%s", removed(name));
+  knowing_verbs(name, others, sizeof others);
+  dm_status status =
+      dm_fail(DM_E_USAGE, "damier%s%s has no option '--%s'", space, verb->name, name);
+  if (instead_of(name)) return dm_hint(status, "%s", instead_of(name));
+  if (others[0]) return dm_hint(status, "it is an option of %s", others);
+  const char *names[MOST];
+  int count = 0;
+  for (; l->longs[count].name; count++) names[count] = l->longs[count].name;
+  int nearest = dm_closest(synonym_of(name), names, count);
+  for (int i = 0; nearest < 0 && i < count; i++) /* an abbreviated name */
+    if (strncmp(names[i], name, strlen(name)) == 0) nearest = i;
+  if (nearest < 0)
+    return dm_hint(status, "'damier%s%s --help-all' lists the options", space, verb->name);
+  return dm_hint(status, "did you mean '--%s'?", names[nearest]);
+}
+
+static dm_status bad_option(const dm_verb *verb, const char *typed, const lists *l) {
+  bool is_long = strncmp(typed, "--", 2) == 0;
+  bool negated;
+  if (is_long && optopt >= FIRST)
+    return dm_fail(DM_E_USAGE, "option '%.*s' takes no value", (int)strcspn(typed, "="), typed);
+  if (is_long) return unknown_option(verb, typed + 2, l);
+  if (option_of(optopt, verb->bit, &negated))
+    return dm_fail(DM_E_USAGE, "option '-%c' takes no value", optopt);
+  dm_status status = dm_fail(DM_E_USAGE, "unknown option '-%c'", optopt);
+  if (optopt == 'n') return dm_hint(status, "%s", instead_of("ranks"));
+  return dm_hint(status, "'damier%s%s --help-all' lists the options", verb->name[0] ? " " : "",
+                 verb->name);
+}
+
+static dm_status missing_value(unsigned verb, int code) {
+  bool negated;
+  const dm_option *option = option_of(code, verb, &negated);
+  char metavar[128];
+  if (!option) return dm_fail(DM_E_BUG, "getopt_long reports an option %d without a value", code);
+  return dm_fail(DM_E_USAGE, "option '--%s' needs a value: %s", option->name,
+                 dm_cli_metavar(option, metavar));
+}
+
+/* getopt_long accepts "--verb" for "--verbose"; a later option of a similar name would break
+ * scripts. */
+static bool is_cut_short(const char *typed, const char *name) {
+  size_t length = strcspn(typed + 2, "=");
+  return strlen(name) != length || strncmp(typed + 2, name, length) != 0;
+}
+
+static dm_status take(dm_call *call, int code, const char *typed, int place, const lists *l) {
+  bool negated;
+  const dm_option *option = option_of(code, call->verb->bit, &negated);
+  if (!option) return dm_fail(DM_E_BUG, "getopt_long returned %d", code);
+  if (place >= 0 && is_cut_short(typed, l->longs[place].name))
+    return unknown_option(call->verb, typed + 2, l);
+  const char *value = negated ? "no" : dm_cli_takes_value(option) ? optarg : NULL;
+  return dm_context(dm_cli_take(call, option, value), "option '--%s'", option->name);
+}
+
+dm_status dm_cli_arguments(dm_call *call, int argc, char **argv) {
+  lists l;
+  make_lists(call->verb->bit, &l);
+  optind = 1;
+  opterr = 0;
+  for (;;) {
+    int place = -1, at = optind;
+    int code = getopt_long(argc, argv, l.letters, l.longs, &place);
+    if (code == -1) break;
+    if (code == OPERAND)
+      call->operands[call->operand_count++] = optarg;
+    else if (code == ':')
+      return missing_value(call->verb->bit, optopt);
+    else if (code == '?')
+      return bad_option(call->verb, argv[at], &l);
+    else
+      DM_TRY(take(call, code, argv[at], place, &l));
+  }
+  while (optind < argc) call->operands[call->operand_count++] = argv[optind++];
+  return DM_OK;
+}
+
+/* ---- environment ---- */
+
+/* DAMIER_* variables: they override defaults; flags override them. */
+
+extern char **environ;
+
+static const char prefix[] = "DAMIER_";
+/* Not options: module files set DAMIER_ROOT, the Python package reads the other two. */
+static const char *const of_others[] = {"ROOT", "LIBRARY", "PROGRAM"};
+enum { OF_OTHERS = sizeof of_others / sizeof *of_others };
+
+static dm_status read_known(dm_call *call) {
+  for (int i = 0; i < dm_cli_option_count; i++) {
+    const dm_option *option = &dm_cli_options[i];
+    if (option->flags_only || call->own.given[i] || !(option->verbs & call->verb->bit)) continue;
+    char name[64];
+    const char *value = getenv(dm_cli_variable(option, name));
+    if (!value) continue;
+    DM_TRY(dm_context(dm_cli_take(call, option, value), "variable %s", name));
+  }
+  return DM_OK;
+}
+
+/* NAMES have no prefix: it must not count towards the similarity. */
+static void warn_unknown(const dm_log *log, const char *name, const char *const *names, int count) {
+  char typed[64] = "";
+  strncat(typed, name, dm_min(strcspn(name, "="), sizeof typed - 1));
+  for (int i = 0; i < count; i++)
+    if (strcmp(typed, names[i]) == 0) return;
+  int nearest = dm_closest(typed, names, count);
+  if (nearest < 0)
+    dm_log_line(log, DM_LOG_WARNING, "the variable %s%s is unknown and ignored", prefix, typed);
+  else
+    dm_log_line(log, DM_LOG_WARNING, "the variable %s%s is unknown and ignored; did you mean %s%s?",
+                prefix, typed, prefix, names[nearest]);
+}
+
+dm_status dm_cli_environment(dm_call *call) {
+  char variables[DM_CLI_OPTIONS][64];
+  const char *names[DM_CLI_OPTIONS + OF_OTHERS];
+  int count = 0;
+  DM_TRY(read_known(call));
+  for (int i = 0; i < dm_cli_option_count; i++)
+    if (!dm_cli_options[i].flags_only)
+      names[count++] = dm_cli_variable(&dm_cli_options[i], variables[i]) + strlen(prefix);
+  for (int i = 0; i < OF_OTHERS; i++) names[count++] = of_others[i];
+  dm_log log = dm_cli_log(call);
+  for (char **line = environ; dm_cli_ramp(call) && *line; line++)
+    if (strncmp(*line, prefix, strlen(prefix)) == 0)
+      warn_unknown(&log, *line + strlen(prefix), names, count);
+  return DM_OK;
 }

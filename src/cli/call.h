@@ -1,4 +1,4 @@
-/* call: one invocation of damier, and its verbs, one file verb_NAME.c each. */
+/* call: one invocation of damier, and its verbs (verb_*.c). */
 #ifndef DM_CLI_CALL_H
 #define DM_CLI_CALL_H
 
@@ -54,11 +54,10 @@ int dm_cli_info(dm_call *call);
 /* ---- parsing the command line ---- */
 
 /* Parses options and operands of CALL's verb from ARGV, which starts after the verb; CALL's
- * operands have room for ARGC. (arguments.c) */
+ * operands have room for ARGC. */
 dm_status dm_cli_arguments(dm_call *call, int argc, char **argv);
 
-/* Takes settings that no flag gave from DAMIER_* variables; warns of unknown ones.
- * (arguments.c) */
+/* Takes settings that no flag gave from DAMIER_* variables; warns of unknown ones. */
 dm_status dm_cli_environment(dm_call *call);
 
 /* Sets OPTION, and that it was given. */
@@ -90,12 +89,12 @@ bool dm_cli_ramp(const dm_call *call);
 /* Prints an error for the user; RUN is NULL outside MPI. */
 void dm_cli_print_error(const dm_error *error, const dm_run *run, FILE *out);
 
-/* Output of --help, --man-page and --completion (help.c, man_page.c, completion.c). VERB may be
+/* Output of --help, --man-page and --completion (help.c, completion.c). VERB may be
  * dm_cli_no_verb. */
 void dm_cli_print_help(const dm_verb *verb, bool full, FILE *out);
 void dm_cli_print_man_page(FILE *out);
 void dm_cli_print_completion(FILE *out);
-void dm_cli_print_zsh_completion(FILE *out); /* completion.c */
+void dm_cli_print_zsh_completion(FILE *out);
 void dm_cli_print_fish_completion(FILE *out);
 
 typedef struct dm_exit_code {

@@ -1,4 +1,5 @@
-/* A completion script for bash, made from the tables of options and verbs. */
+/* Completion scripts for bash, zsh and fish, made from the tables of options and verbs. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -69,8 +70,6 @@ void dm_cli_print_completion(FILE *out) {
         "complete -o bashdefault -o default -F _damier damier\n",
         out);
 }
-
-/* Completion scripts for zsh and fish, made from the tables of options and verbs. */
 
 /* TEXT for single quotes; each character in SPECIAL gets a backslash. */
 static void print_quoted(const char *text, const char *special, FILE *out) {

@@ -2,7 +2,7 @@
  * and a failing link, are errors on both ranks. */
 #include "backend/backend.h"
 #include "backend/cpu.h"
-#include "bench/bench_links_impl.h"
+#include "bench/bench.h"
 #include "faulty_transport.h"
 
 static void check(rank_test *t, dm_backend *cpu, const dm_transport_ops *ops, const char *wanted) {

@@ -4,7 +4,7 @@
 
 #include "backend/backend.h"
 #include "backend/harness.h"
-#include "bench/bench_kernels_impl.h"
+#include "bench/bench_kernels.h"
 #include "cuda_test.h"
 
 enum { M = 67, N = 45, K = 130 };

@@ -1,6 +1,6 @@
 /* Types and patterns of `bench kernels`, and its comparisons. */
 #include "backend/cuda.h"
-#include "bench/bench_kernels_impl.h"
+#include "bench/bench_kernels.h"
 #include "checks.h"
 
 TEST(types) {
