@@ -75,16 +75,17 @@ static inline DM_HOST_DEVICE dm_row_found dm_row_compare(const dm_row_factors *f
                                                          const dm_row_sums *s, double subnormal,
                                                          double limit) {
   dm_row_found found = {0.0, 0.0, false, false};
-  const double product = dm_row_modulus(f->alpha) * f->depth * sqrt(s->a_squares);
+  const double products = dm_row_modulus(f->alpha) * f->depth * sqrt(s->a_squares);
   /* An upper bound of |C(i,:) w|: the product's part plus |beta| ||C0(i,:) w||. */
-  const double scale = product + dm_row_modulus(f->beta) * (f->reads_c ? sqrt(s->z0_squares) : 0.0);
+  const double scale =
+      products + dm_row_modulus(f->beta) * (f->reads_c ? sqrt(s->z0_squares) : 0.0);
   const double spread = fmin(sqrt(s->z_squares), scale);
   const double residual = dm_row_residual(f, s);
   found.strained = dm_row_is_strained(s, scale);
   if (!isfinite(scale) || (!isfinite(residual) && !(scale < limit))) return found;
   const double bound =
-      DM_ROW_SAFETY * (f->accumulate * (product + f->depth * spread + scale) +
-                       f->input * (product / f->depth + spread) + f->result * spread + subnormal);
+      DM_ROW_SAFETY * (f->accumulate * (products + f->depth * spread + scale) +
+                       f->input * (products / f->depth + spread) + f->result * spread + subnormal);
   found.ratio = residual == 0.0 ? 0.0 : residual / bound;
   if (!isfinite(found.ratio)) found.ratio = (double)INFINITY; /* NaN in C without a cause */
   /* A strained row's bound is meaningless, unless the row must be zero or was scaled. */
