@@ -1,6 +1,6 @@
 # dm_codecs: libraries that unpack chunks. All are optional.
 add_library(dm_codecs INTERFACE)
-foreach(codec IN ITEMS ZSTD:libzstd LZ4:liblz4 BLOSC:blosc DEFLATE:libdeflate>=1.14)
+foreach(codec IN ITEMS ZSTD:libzstd LZ4:liblz4 BLOSC:blosc BLOSC2:blosc2>=2.7 DEFLATE:libdeflate>=1.14)
   string(REGEX MATCH "^[A-Z0-9]+" name ${codec})
   string(REGEX REPLACE "^[^:]+:" "" module ${codec})
   pkg_check_modules(${name} QUIET IMPORTED_TARGET ${module})

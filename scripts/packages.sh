@@ -11,13 +11,18 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 
 build_packages=(gcc libc6-dev cmake ninja-build pkg-config libhdf5-dev
-  libopenblas-dev libhwloc-dev libjansson-dev libxxhash-dev zlib1g-dev)
+  libopenblas-dev libhwloc-dev libjansson-dev libxxhash-dev zlib1g-dev
+  libdeflate-dev libzstd-dev liblz4-dev libblosc-dev)
 test_packages=(libcmocka-dev python3 python3-numpy python3-h5py python3-jsonschema hdf5-tools procps)
-long_packages=(strace g++ gfortran mypy python3-pip python3-setuptools python3-venv python3-wheel)
+long_packages=(strace g++ gfortran mypy hdf5-filter-plugin python3-hdf5plugin python3-pip python3-setuptools python3-venv
+  python3-wheel)
 lint_packages=(shellcheck clang-format mandoc doxygen)
 cluster_packages=(iproute2 munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins)
 mpich_packages=(mpich libmpich-dev)
 simulation_packages=(libsimgrid-dev)
+if (source /etc/os-release && [[ $ID-${VERSION_ID%.*} =~ ^(debian-1[3-9]|ubuntu-(2[4-9]|3.))$ ]]) 2>/dev/null; then
+  build_packages+=(libblosc2-dev) # not in earlier ones
+fi
 if has nvcc; then build_packages+=(g++); fi # the host compiler of nvcc
 if ! { has mpicc && has mpirun; }; then build_packages+=(openmpi-bin libopenmpi-dev); fi
 # Debian's mpi4py depends on Open MPI, which must not replace another mpirun.
@@ -124,12 +129,13 @@ if [ ${#needs[@]} != 0 ]; then
 error: missing for ${*:-build}: ${needs[*]}
   Needed are: a C11 compiler, CMake 3.25 or newer, Ninja, pkg-config, MPI 3 (Open MPI or MPICH),
   HDF5 1.10 or newer, a CBLAS (OpenBLAS, BLIS, MKL, NVPL), hwloc 2, jansson, xxHash, zlib;
+  for compressed chunks also libdeflate, zstd, lz4, blosc, blosc2, each of which may be missing;
   for the tests cmocka, h5dump, and Python 3 with NumPy, h5py and jsonschema;
   for the checks shellcheck, clang-format and mandoc.
   Debian's names for them: ${packages[*]}
   Without root: modules ('module avail' lists them: gcc, openmpi, hdf5, openblas, hwloc, jansson, xxhash), or
-    conda install -c conda-forge c-compiler cmake ninja pkg-config openmpi hdf5 openblas libhwloc jansson xxhash zlib
-    spack install cmake ninja pkgconf openmpi hdf5 openblas hwloc jansson xxhash zlib-api
+    conda install -c conda-forge c-compiler cmake ninja pkg-config openmpi hdf5 openblas libhwloc jansson xxhash zlib zstd lz4-c blosc c-blosc2 libdeflate
+    spack install cmake ninja pkgconf openmpi hdf5 openblas hwloc jansson xxhash zlib-api zstd lz4 c-blosc c-blosc2 libdeflate
   The build finds what pkg-config finds (PKG_CONFIG_PATH), and what is below CMAKE_PREFIX_PATH.
 END
   exit 1

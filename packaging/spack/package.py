@@ -21,6 +21,7 @@ class Damier(CMakePackage, CudaPackage):
     version("0.2.0", tag="v0.2.0")
 
     # CudaPackage defines the variants cuda and cuda_arch.
+    variant("codecs", default=True, description="unpack zstd, lz4, blosc and blosc2 without HDF5 plug-ins")
     variant("nccl", default=False, when="+cuda", description="panels between nodes by NCCL")
 
     depends_on("c", type="build")
@@ -35,6 +36,12 @@ class Damier(CMakePackage, CudaPackage):
     depends_on("jansson")
     depends_on("xxhash")
     depends_on("zlib-api")
+    with when("+codecs"):
+        depends_on("zstd")
+        depends_on("lz4")
+        depends_on("c-blosc")
+        depends_on("c-blosc2@2.7:")
+        depends_on("libdeflate@1.14:")
     depends_on("cuda@12:", when="+cuda")
     depends_on("nccl", when="+nccl")
 

@@ -1,11 +1,11 @@
 #include "file/bitshuffle.h"
 
-#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "core/wide_vectors.h"
 
 /* SIZE is constant where this is inlined. Gathers the first bytes of all elements, then the second
  * ones, ... */
@@ -58,35 +58,65 @@ void dm_chunk_shuffle(const unsigned char *data, int64_t length, int64_t size, u
 
 enum { HEADER = 12, DEFAULT_BYTES = 8192, LEAST_BLOCK = 128 };
 
-/* Turns 8 bytes, rows of a matrix of bits, into its columns. */
-static inline uint64_t transpose(uint64_t x) {
-  uint64_t t = (x ^ x >> 7) & 0x00aa00aa00aa00aaULL;
-  x ^= t ^ t << 7;
-  t = (x ^ x >> 14) & 0x0000cccc0000ccccULL;
-  x ^= t ^ t << 14;
-  t = (x ^ x >> 28) & 0x00000000f0f0f0f0ULL;
-  return x ^ t ^ t << 28;
+/* Exchanges the bits of *A above SHIFT that MASK leaves there with those of *B. */
+DM_INLINE void exchange(uint64_t *a, uint64_t *b, int shift, uint64_t mask) {
+  const uint64_t different = (*a >> shift ^ *b) & mask;
+  *b ^= different;
+  *a ^= different << shift;
+}
+
+/* X[i] holds bit i of a byte of 64 elements, those of elements 8 j to 8 j + 7 in byte j; then X[i]
+ * holds the whole bytes of elements i, 8 + i, ...: 8 transpositions of 8 x 8 bits at once. */
+DM_INLINE void transpose(uint64_t x[8]) {
+  for (int i = 0; i < 4; i++) exchange(&x[i], &x[i + 4], 4, 0x0f0f0f0f0f0f0f0f);
+  for (int i = 0; i < 2; i++) {
+    exchange(&x[i], &x[i + 2], 2, 0x3333333333333333);
+    exchange(&x[i + 4], &x[i + 6], 2, 0x3333333333333333);
+  }
+  for (int i = 0; i < 8; i += 2) exchange(&x[i], &x[i + 1], 1, 0x5555555555555555);
+}
+
+/* Transposes BYTES bytes, at most 8, from each of 8 rows, COUNT bytes apart. */
+DM_INLINE void transpose_rows(const unsigned char *rows, int64_t count, size_t bytes,
+                              unsigned char *out) {
+  uint64_t x[8] = {0};
+  for (int i = 0; i < 8; i++) memcpy(&x[i], rows + i * count, bytes);
+  transpose(x);
+  for (int i = 0; i < 8; i++) memcpy(out + i * count, &x[i], bytes);
+}
+
+/* Compilers make vectors of this loop. */
+DM_INLINE void transpose_planes(const unsigned char *restrict planes, int64_t count,
+                                unsigned char *restrict out) {
+  int64_t at = 0;
+  for (; at + 8 <= count; at += 8) transpose_rows(planes + at, count, 8, out + at);
+  if (at < count) transpose_rows(planes + at, count, (size_t)(count - at), out + at);
+}
+
+static void transpose_plain(const unsigned char *planes, int64_t count, unsigned char *out) {
+  transpose_planes(planes, count, out);
+}
+
+DM_WIDE_VECTORS static void transpose_wide(const unsigned char *planes, int64_t count,
+                                           unsigned char *out) {
+  transpose_planes(planes, count, out);
 }
 
 /* Planes of bits, bit 0 of byte 0 of all elements first, become COUNT elements of SIZE bytes. BYTES
  * has the same room: it holds byte 0 of all elements, then byte 1, ... */
 static void untangle(const unsigned char *planes, int64_t count, int64_t size, unsigned char *bytes,
                      unsigned char *out) {
-  for (int64_t byte = 0; byte < size; byte++) {
-    unsigned char *of = bytes + byte * count;
-    dm_chunk_unshuffle(planes + byte * count, count, 8, of);
-    for (int64_t i = 0; i < count; i += 8) {
-      uint64_t bits;
-      memcpy(&bits, of + i, sizeof bits);
-      bits = htole64(transpose(le64toh(bits)));
-      memcpy(of + i, &bits, sizeof bits);
-    }
+  const bool wide = dm_has_wide_vectors();
+  for (int64_t at = 0; at < count * size; at += count) {
+    (wide ? transpose_wide : transpose_plain)(planes + at, count / 8, out);
+    dm_chunk_unshuffle(out, count, 8, bytes + at);
   }
   dm_chunk_unshuffle(bytes, count * size, size, out);
 }
 
 typedef struct blocks {
   dm_unpack_block *unpack;
+  void *context;
   int64_t size, block;
   const unsigned char *data, *end;
   unsigned char *planes, *bytes; /* room for a block */
@@ -104,7 +134,7 @@ static bool undo_block(blocks *b, int64_t count, unsigned char *out) {
   }
   if (packed > b->end - b->data) return false;
   if (b->unpack) {
-    if (b->unpack(b->data, packed, b->planes, bytes) != bytes) return false;
+    if (b->unpack(b->context, b->data, packed, b->planes, bytes) != bytes) return false;
     planes = b->planes;
   }
   b->data += packed;
@@ -130,10 +160,11 @@ static int64_t default_block(int64_t size) {
   return dm_max(LEAST_BLOCK, DEFAULT_BYTES / size / DM_BITS_TOGETHER * DM_BITS_TOGETHER);
 }
 
-dm_status dm_bitshuffle_undo(dm_unpack_block *unpack, int64_t size, int64_t block,
+dm_status dm_bitshuffle_undo(dm_unpack_block *unpack, void *context, int64_t size, int64_t block,
                              const unsigned char *data, int64_t length, unsigned char *out,
                              int64_t room, int64_t *made) {
-  blocks b = {.unpack = unpack, .size = size, .data = data, .end = data + length};
+  blocks b = {
+      .unpack = unpack, .context = context, .size = size, .data = data, .end = data + length};
   uint64_t bytes = (uint64_t)length;
   b.block = block > 0 ? block : default_block(size);
   *made = -1;

@@ -26,12 +26,14 @@ void dm_chunk_shuffle(const unsigned char *data, int64_t length, int64_t size, u
 
 /* Unpacks a block of LENGTH bytes; returns the bytes written, at most ROOM, or a negative number.
  */
-typedef int64_t dm_unpack_block(const void *data, int64_t length, void *out, int64_t room);
+typedef int64_t dm_unpack_block(void *context, const void *data, int64_t length, void *out,
+                                int64_t room);
 
-/* Unpacks LENGTH bytes of DATA, elements of SIZE bytes, to OUT, which has ROOM bytes. UNPACK: of
- * blocks, whose length the data say; NULL: blocks of BLOCK elements (0: the default) are not
- * packed. *made is the number of bytes written; -1: the data are damaged. DM_E_FIT: no memory. */
-dm_status dm_bitshuffle_undo(dm_unpack_block *unpack, int64_t size, int64_t block,
+/* Unpacks LENGTH bytes of DATA, elements of SIZE bytes, to OUT, which has ROOM bytes. UNPACK,
+ * called with CONTEXT: of blocks, whose length the data say; NULL: blocks of BLOCK elements (0: the
+ * default) are not packed. *made is the number of bytes written; -1: the data are damaged.
+ * DM_E_FIT: no memory. */
+dm_status dm_bitshuffle_undo(dm_unpack_block *unpack, void *context, int64_t size, int64_t block,
                              const unsigned char *data, int64_t length, unsigned char *out,
                              int64_t room, int64_t *made);
 

@@ -21,7 +21,7 @@
 enum { LITERALS = 32, LONG_COPY = 7, LEAST_COPY = 2 };
 
 static dm_status lzf_damaged(void) {
-  return dm_fail(DM_E_INPUT, "a chunk cannot be unpacked: it is not valid LZF data");
+  return dm_fail(DM_E_INPUT, "it is not valid LZF data");
 }
 
 dm_status dm_chunk_lzf(const void *data, int64_t *length, void *out, int64_t room) {
@@ -52,10 +52,11 @@ dm_status dm_chunk_lzf(const void *data, int64_t *length, void *out, int64_t roo
 
 enum { CHECKSUM_BYTES = 4, SUMS_PER_FOLD = 360 /* before 32 bits overflow */ };
 
-int64_t dm_chunk_filter_room(int64_t bytes) {
-  /* LZ4 adds at most 1/255 and 20 bytes to each block of bitshuffle, of 8 KiB, deflate less; one
-   * checksum per filter. */
-  return bytes + bytes / 128 + 1024;
+int64_t dm_chunk_filter_room(const dm_chunk_filter *filter, int64_t bytes) {
+  int64_t room = bytes + bytes / 128 + 1024; /* deflate adds less; one checksum per filter */
+  for (int i = 0; i < filter->count; i++)
+    if (filter->step[i] == DM_STEP_CODEC) room += dm_codec_growth(&filter->codec[i], room);
+  return room;
 }
 
 static uint32_t fold(uint32_t sum) {
@@ -86,7 +87,7 @@ static uint32_t fletcher32(const unsigned char *data, int64_t bytes) {
 }
 
 static dm_status check_sum(const unsigned char *data, int64_t *length) {
-  if (*length < CHECKSUM_BYTES) return dm_fail(DM_E_INPUT, "a chunk is shorter than its checksum");
+  if (*length < CHECKSUM_BYTES) return dm_fail(DM_E_INPUT, "it is shorter than its checksum");
   *length -= CHECKSUM_BYTES;
   const unsigned char *end = data + *length;
   uint32_t stored =
@@ -94,13 +95,12 @@ static dm_status check_sum(const unsigned char *data, int64_t *length) {
   uint32_t sum = fletcher32(data, *length);
   /* HDF5 before 1.6.3 swapped the bytes of each pair on little-endian machines. */
   uint32_t old = (sum & 0x00ff00ff) << 8 | (sum & 0xff00ff00) >> 8;
-  return stored == sum || stored == old
-             ? DM_OK
-             : dm_fail(DM_E_INPUT, "a chunk does not match its checksum");
+  return stored == sum || stored == old ? DM_OK
+                                        : dm_fail(DM_E_INPUT, "it does not match its checksum");
 }
 
 static dm_status too_long(void) {
-  return dm_fail(DM_E_INPUT, "a chunk inflates to more than its size, or is truncated");
+  return dm_fail(DM_E_INPUT, "it inflates to more than its size, or is cut off");
 }
 
 #ifdef DAMIER_HAVE_DEFLATE
@@ -112,7 +112,7 @@ static dm_status inflate_all(const void *data, int64_t *length, void *out, int64
       inflater, data, (size_t)*length, out, (size_t)room, &used, &made);
   libdeflate_free_decompressor(inflater);
   if (result == LIBDEFLATE_INSUFFICIENT_SPACE) return too_long();
-  if (result != LIBDEFLATE_SUCCESS) return dm_fail(DM_E_INPUT, "a chunk cannot be inflated");
+  if (result != LIBDEFLATE_SUCCESS) return dm_fail(DM_E_INPUT, "it is not valid deflated data");
   *length = (int64_t)made;
   return DM_OK;
 }
@@ -122,7 +122,7 @@ static dm_status inflate_all(const void *data, int64_t *length, void *out, int64
   int result = uncompress(out, &made, data, (uLong)*length);
   if (result == Z_MEM_ERROR) return dm_fail(DM_E_FIT, "no memory to inflate a chunk");
   if (result == Z_BUF_ERROR) return too_long();
-  if (result != Z_OK) return dm_fail(DM_E_INPUT, "a chunk cannot be inflated");
+  if (result != Z_OK) return dm_fail(DM_E_INPUT, "it is not valid deflated data");
   *length = (int64_t)made;
   return DM_OK;
 }
@@ -137,8 +137,7 @@ static void exchange(void **a, void **b) {
 
 dm_status dm_chunk_filter_undo(const dm_chunk_filter *filter, uint32_t skipped, int64_t stored,
                                int64_t bytes, void **data, void **spare) {
-  int64_t length = stored, room = dm_chunk_filter_room(bytes);
-  if (stored > room) return dm_fail(DM_E_INPUT, "a chunk is stored in more bytes than it can have");
+  int64_t length = stored, room = dm_chunk_filter_room(filter, bytes);
   for (int i = filter->count - 1; i >= 0; i--) {
     if (skipped >> i & 1) continue;
     switch (filter->step[i]) {
@@ -165,7 +164,7 @@ dm_status dm_chunk_filter_undo(const dm_chunk_filter *filter, uint32_t skipped, 
     }
   }
   return length == bytes ? DM_OK
-                         : dm_fail(DM_E_INPUT, "a chunk has %lld bytes where it should have %lld",
+                         : dm_fail(DM_E_INPUT, "it has %lld bytes where it should have %lld",
                                    (long long)length, (long long)bytes);
 }
 

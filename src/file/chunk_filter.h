@@ -32,18 +32,21 @@ typedef struct dm_chunk_filter {
  * written. */
 dm_status dm_chunk_lzf(const void *data, int64_t *length, void *out, int64_t room);
 
-/* Largest intermediate size of a chunk of BYTES in the filters. */
-int64_t dm_chunk_filter_room(int64_t bytes);
+/* Largest intermediate size of a chunk of BYTES in the filters. Stored, it may have more: Blosc2
+ * may fill up its blocks. */
+int64_t dm_chunk_filter_room(const dm_chunk_filter *filter, int64_t bytes);
 
 /* Turns the STORED bytes in *data into the chunk of BYTES, skipping the filters whose bits are set
- * in SKIPPED. *data and *spare have dm_chunk_filter_room(BYTES) each and may be exchanged; the
- * chunk is in *data. */
+ * in SKIPPED. *data and *spare have dm_chunk_filter_room(FILTER, BYTES) each, *data at least
+ * STORED, and may be exchanged; the chunk is in *data. DM_E_INPUT: it is damaged; the message says
+ * why. */
 dm_status dm_chunk_filter_undo(const dm_chunk_filter *filter, uint32_t skipped, int64_t stored,
                                int64_t bytes, void **data, void **spare);
 
-/* Packs the BYTES in RAW into *stored bytes in PACKED, which has dm_chunk_filter_room(BYTES), at
- * LEVEL of deflate or zstd; SPARE is scratch of the same size. If that does not reduce the size, it
- * is not applied, and its bit is set in *skipped. FILTER has only shuffle and one of these. */
+/* Packs the BYTES in RAW into *stored bytes in PACKED, which has dm_chunk_filter_room(FILTER,
+ * BYTES), at LEVEL of deflate or zstd; SPARE is scratch of the same size. If that does not reduce
+ * the size, it is not applied, and its bit is set in *skipped. FILTER has only shuffle and one of
+ * these. */
 dm_status dm_chunk_filter_apply(const dm_chunk_filter *filter, int level, const void *raw,
                                 int64_t bytes, void *spare, void *packed, int64_t *stored,
                                 uint32_t *skipped);

@@ -14,6 +14,7 @@
 
 #include "core/checked.h"
 #include "file/bitshuffle.h"
+#include "file/blosc2.h"
 
 enum {
   ZSTD = DM_ZSTD_FILTER,
@@ -21,7 +22,8 @@ enum {
   BITSHUFFLE = 32008,
   BLOSC = 32001,
   MOST_BYTES = 1 << 30, /* of a block: HDF5's chunks are smaller than 4 GiB, LZ4 counts in int */
-  LZ4_HEADER = 12
+  LZ4_HEADER = 12,
+  DEFAULT_BLOCK = 1 << 13 /* bytes, of bitshuffle; of LZ4 far more */
 };
 
 static const bool has_zstd =
@@ -38,15 +40,24 @@ static const bool has_lz4 =
 #endif
 
 const char *dm_codec_names(void) {
-  return "bitshuffle"
+  return
+#ifdef DAMIER_HAVE_DEFLATE
+      "deflate (libdeflate), "
+#else
+      "deflate (zlib), "
+#endif
+      "bitshuffle"
 #ifdef DAMIER_HAVE_ZSTD
-         ", zstd"
+      ", zstd"
 #endif
 #ifdef DAMIER_HAVE_LZ4
-         ", lz4"
+      ", lz4"
 #endif
 #ifdef DAMIER_HAVE_BLOSC
-         ", blosc"
+      ", blosc"
+#endif
+#ifdef DAMIER_HAVE_BLOSC2
+      ", blosc2"
 #endif
       ;
 }
@@ -72,6 +83,8 @@ bool dm_codec_find(int id, size_t count, const unsigned *values, dm_codec *codec
     return has_zstd;
   case LZ4:
     codec->kind = DM_CODEC_LZ4;
+    codec->size = 1;
+    codec->block = count > 0 ? values[0] : 0;
     return has_lz4;
   case BITSHUFFLE:
     codec->kind = DM_CODEC_BITSHUFFLE;
@@ -81,13 +94,26 @@ bool dm_codec_find(int id, size_t count, const unsigned *values, dm_codec *codec
     codec->kind = DM_CODEC_BLOSC;
     return true;
 #endif
+#ifdef DAMIER_HAVE_BLOSC2
+  case DM_BLOSC2_FILTER:
+    codec->kind = DM_CODEC_BLOSC2;
+    dm_blosc2_start();
+    return true;
+#endif
   default:
     return false;
   }
 }
 
+int64_t dm_codec_growth(const dm_codec *codec, int64_t bytes) {
+  enum { PER_BLOCK = 32 }; /* its length, and the header of zstd or what LZ4 adds to it */
+  const int64_t block = codec->block > 0 ? codec->size * codec->block : DEFAULT_BLOCK;
+  const bool in_blocks = codec->kind == DM_CODEC_LZ4 || codec->inner != DM_BITS_ONLY;
+  return in_blocks ? bytes / block * PER_BLOCK : 0;
+}
+
 static dm_status damaged(const char *name) {
-  return dm_fail(DM_E_INPUT, "a chunk cannot be unpacked: it is not valid %s data", name);
+  return dm_fail(DM_E_INPUT, "it is not valid %s data", name);
 }
 
 /* Each unpacks LENGTH bytes of DATA to OUT and returns the bytes written, at most ROOM; -1: the
@@ -101,7 +127,19 @@ static int64_t undo_zstd(const void *data, int64_t length, void *out, int64_t ro
 #endif
 }
 
-static int64_t undo_lz4_block(const void *data, int64_t length, void *out, int64_t room) {
+static int64_t undo_zstd_block(void *context, const void *data, int64_t length, void *out,
+                               int64_t room) {
+#ifdef DAMIER_HAVE_ZSTD
+  const size_t made = ZSTD_decompressDCtx(context, out, (size_t)room, data, (size_t)length);
+  return ZSTD_isError(made) ? -1 : (int64_t)made;
+#else
+  return (void)context, (void)data, (void)length, (void)out, (void)room, -1;
+#endif
+}
+
+static int64_t undo_lz4_block(void *context, const void *data, int64_t length, void *out,
+                              int64_t room) {
+  (void)context;
 #ifdef DAMIER_HAVE_LZ4
   if (length > MOST_BYTES) return -1;
   return LZ4_decompress_safe(data, out, (int)length, (int)dm_min(room, MOST_BYTES));
@@ -138,7 +176,7 @@ static int64_t undo_lz4(const unsigned char *data, int64_t length, unsigned char
     if (packed > length - at) return -1;
     if (packed == block)
       memcpy(out + made, data + at, (size_t)block);
-    else if (undo_lz4_block(data + at, packed, out + made, block) != block)
+    else if (undo_lz4_block(NULL, data + at, packed, out + made, block) != block)
       return -1;
     at += packed;
     made += block;
@@ -146,9 +184,29 @@ static int64_t undo_lz4(const unsigned char *data, int64_t length, unsigned char
   return made;
 }
 
+static dm_status undo_bitshuffle(const dm_codec *codec, const void *data, int64_t length, void *out,
+                                 int64_t room, int64_t *made) {
+  dm_unpack_block *unpack = NULL;
+  void *context = NULL;
+  if (codec->inner == DM_BITS_LZ4) unpack = undo_lz4_block;
+#ifdef DAMIER_HAVE_ZSTD
+  if (codec->inner == DM_BITS_ZSTD) {
+    unpack = undo_zstd_block;
+    context = ZSTD_createDCtx(); /* larger than a block */
+    if (!context) return dm_fail(DM_E_FIT, "no memory to unpack a chunk of zstd");
+  }
+#endif
+  dm_status status =
+      dm_bitshuffle_undo(unpack, context, codec->size, codec->block, data, length, out, room, made);
+#ifdef DAMIER_HAVE_ZSTD
+  ZSTD_freeDCtx(context);
+#endif
+  return status;
+}
+
 dm_status dm_codec_undo(const dm_codec *codec, const void *data, int64_t *length, void *out,
                         int64_t room) {
-  static const char *const names[] = {"zstd", "LZ4", "bitshuffle", "blosc"};
+  static const char *const names[] = {"zstd", "LZ4", "bitshuffle", "blosc", "blosc2"};
   int64_t made = -1;
   switch (codec->kind) {
   case DM_CODEC_ZSTD:
@@ -160,11 +218,11 @@ dm_status dm_codec_undo(const dm_codec *codec, const void *data, int64_t *length
   case DM_CODEC_BLOSC:
     made = undo_blosc(data, *length, out, room);
     break;
+  case DM_CODEC_BLOSC2:
+    made = dm_blosc2_undo(data, *length, out, room);
+    break;
   case DM_CODEC_BITSHUFFLE:
-    DM_TRY(dm_bitshuffle_undo(codec->inner == DM_BITS_LZ4    ? undo_lz4_block
-                              : codec->inner == DM_BITS_ZSTD ? undo_zstd
-                                                             : NULL,
-                              codec->size, codec->block, data, *length, out, room, &made));
+    DM_TRY(undo_bitshuffle(codec, data, *length, out, room, &made));
     break;
   }
   if (made < 0) return damaged(names[codec->kind]);

@@ -15,18 +15,22 @@ typedef enum dm_codec_kind {
   DM_CODEC_ZSTD,
   DM_CODEC_LZ4,
   DM_CODEC_BITSHUFFLE,
-  DM_CODEC_BLOSC
+  DM_CODEC_BLOSC,
+  DM_CODEC_BLOSC2
 } dm_codec_kind;
 
 /* A filter and what its values in the file say. */
 typedef struct dm_codec {
   dm_codec_kind kind;
   enum { DM_BITS_ONLY, DM_BITS_LZ4 = 2, DM_BITS_ZSTD = 3 } inner; /* of bitshuffle */
-  int64_t size, block; /* of bitshuffle: bytes of an element; elements of a block, 0: default */
+  int64_t size, block; /* elements of SIZE bytes in a block of bitshuffle or LZ4; 0: the default */
 } dm_codec;
 
 /* The codec of HDF5's filter number ID with COUNT VALUES; false: this build has none. */
 bool dm_codec_find(int id, size_t count, const unsigned *values, dm_codec *codec);
+
+/* The bytes by which packing may enlarge BYTES bytes that it cannot reduce. */
+int64_t dm_codec_growth(const dm_codec *codec, int64_t bytes);
 
 /* Unpacks *length bytes of DATA to OUT, which has ROOM bytes, and sets *length to the bytes
  * written. */
@@ -40,7 +44,7 @@ enum { DM_ZSTD_FILTER = 32015 };
  * those written. *gained: they are fewer; else *length stays. DM_E_USAGE: the build has no zstd. */
 dm_status dm_codec_pack(const void *data, int64_t *length, int level, void *out, bool *gained);
 
-/* The names of this build's codecs: "bitshuffle, zstd". */
+/* The names of this build's codecs: "deflate (libdeflate), bitshuffle, zstd". */
 const char *dm_codec_names(void);
 
 #endif

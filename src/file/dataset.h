@@ -42,8 +42,9 @@ enum {
   DM_FILTER_LZ4 = 64,
   DM_FILTER_BITSHUFFLE = 128,
   DM_FILTER_BLOSC = 256,
-  DM_FILTER_CODECS = 480,
-  DM_FILTERS_END = 512
+  DM_FILTER_BLOSC2 = 512,
+  DM_FILTER_CODECS = 992,
+  DM_FILTERS_END = 1024
 };
 
 /* The leading dimensions of a stack of matrices, which are one below the other: 4 x 5 of 4 x 5 x 20

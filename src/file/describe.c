@@ -44,6 +44,7 @@ void dm_io_describe(const dm_dataset *dataset, char *text, int64_t size) {
                  {DM_FILTER_LZ4, ", lz4"},
                  {DM_FILTER_BITSHUFFLE, ", bitshuffle"},
                  {DM_FILTER_BLOSC, ", blosc"},
+                 {DM_FILTER_BLOSC2, ", blosc2"},
                  {DM_FILTER_OTHER, ", other filters"}};
   int64_t used = 0;
   append(text, size, &used, layouts[dataset->layout]);

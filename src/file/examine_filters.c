@@ -57,7 +57,8 @@ static dm_status check_codec(const dm_codec *codec, dm_dataset *find) {
   static const unsigned flags[] = {[DM_CODEC_ZSTD] = DM_FILTER_ZSTD,
                                    [DM_CODEC_LZ4] = DM_FILTER_LZ4,
                                    [DM_CODEC_BITSHUFFLE] = DM_FILTER_BITSHUFFLE,
-                                   [DM_CODEC_BLOSC] = DM_FILTER_BLOSC};
+                                   [DM_CODEC_BLOSC] = DM_FILTER_BLOSC,
+                                   [DM_CODEC_BLOSC2] = DM_FILTER_BLOSC2};
   find->filters |= flags[codec->kind];
   return DM_OK;
 }

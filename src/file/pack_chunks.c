@@ -87,7 +87,8 @@ static dm_status finish(slot *s) {
 static dm_status pack_chunk(dm_pool_task *task, dm_scratch *scratch) {
   slot *s = (slot *)task;
   const dm_packing *p = s->packing;
-  for (int i = 0; i < 2; i++) DM_TRY(dm_scratch_grow(scratch, i, dm_chunk_filter_room(p->bytes)));
+  for (int i = 0; i < 2; i++)
+    DM_TRY(dm_scratch_grow(scratch, i, dm_chunk_filter_room(&p->filter, p->bytes)));
   DM_TRY(read_rows(p, &s->place, scratch->memory[0]));
   dm_tile_sums_add(p->tiles, elements_of(p, &s->place, scratch->memory[0]), s->place.row,
                    s->place.col);
@@ -171,7 +172,7 @@ static dm_status turn(dm_packing *p, slot *slots, int64_t count) {
 }
 
 static dm_status run(dm_packing *p, dm_status (*work)(dm_pool_task *, dm_scratch *)) {
-  const int64_t room = dm_chunk_filter_room(p->bytes);
+  const int64_t room = dm_chunk_filter_room(&p->filter, p->bytes);
   const int64_t count = dm_max(1, dm_min(2 * dm_max(1, dm_pool_threads(p->pool)), LIMIT / room));
   slot *slots;
   DM_TRY(dm_buffer_table(count, &slots));

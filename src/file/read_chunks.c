@@ -9,6 +9,8 @@
 #include "file/chunk_filter.h"
 #include "file/read_impl.h"
 
+enum { MOST_STORED = 4 /* times the room of a chunk: blocks of Blosc2 that are not full */ };
+
 struct dm_chunks {
   dm_axes axes;
   dm_chunk_filter filter;
@@ -131,7 +133,7 @@ int64_t dm_reader_chunk_number(const dm_reader *reader, int64_t down, int64_t ri
 }
 
 int64_t dm_reader_chunk_room(const dm_reader *reader) {
-  return dm_chunk_filter_room(reader->chunks->bytes);
+  return dm_chunk_filter_room(&reader->chunks->filter, reader->chunks->bytes);
 }
 
 dm_status dm_reader_find_chunk(const dm_reader *reader, int64_t number, dm_chunk_place *place) {
@@ -148,7 +150,7 @@ dm_status dm_reader_find_chunk(const dm_reader *reader, int64_t number, dm_chunk
   if (place->bytes == 0 && !d->no_data)
     return dm_fail_at(DM_E_INPUT, &d->at, "the chunk at (%lld, %lld) cannot be found",
                       (long long)place->row, (long long)place->col);
-  if (place->bytes > dm_chunk_filter_room(chunks->bytes))
+  if (place->bytes > MOST_STORED * dm_reader_chunk_room(reader))
     return dm_fail_at(DM_E_INPUT, &d->at, "a chunk says that it has %lld bytes",
                       (long long)place->bytes);
   if (place->offset > d->file_bytes - place->bytes && reader->raw && !d->swmr)
@@ -194,6 +196,9 @@ static dm_status undo_filters(const dm_reader *reader, const dm_chunk_place *pla
     scratch->bytes[0] = scratch->bytes[1];
     scratch->bytes[1] = bytes;
   }
+  if (status && status->code == DM_E_INPUT)
+    dm_context(status, "the chunk at (%lld, %lld) is damaged", (long long)place->row,
+               (long long)place->col);
   return dm_io_named(status, &reader->dataset.at);
 }
 
@@ -201,7 +206,7 @@ dm_status dm_reader_unpack(const dm_reader *reader, const dm_chunk_place *place,
                            dm_scratch *scratch) {
   const dm_dataset *d = &reader->dataset;
   const int64_t room = dm_reader_chunk_room(reader);
-  DM_TRY(dm_scratch_grow(scratch, 0, room));
+  DM_TRY(dm_scratch_grow(scratch, 0, dm_max(room, place->bytes)));
   if (place->bytes == 0) {
     fill_chunk(reader, scratch->memory[0]);
   } else {

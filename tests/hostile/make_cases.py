@@ -261,7 +261,7 @@ def damaged(cases):
         ("cut_length", b"\x00a\xe0\x05"), ("too_long", b"\x00a" + b"\xe0\xff\x00" * 30),
         ("too_short", b"\x00a\xe0\x00\x00"),
     ):
-        fragment = "a chunk has 10 bytes" if name == "too_short" else "not valid LZF"
+        fragment = "it has 10 bytes" if name == "too_short" else "not valid LZF"
         with cases.hdf5(f"lzf_{name}.h5", 3, fragment, "/a") as file:
             a = file.create_dataset("a", (3, 4), "f8", chunks=(3, 4), compression="lzf")
             a.id.write_direct_chunk((0, 0), packed)

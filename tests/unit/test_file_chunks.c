@@ -78,8 +78,8 @@ TEST(test_fill_value) {
 
 static void undo(const dm_chunk_filter *filter, const void *stored, int64_t length, int64_t bytes,
                  const char *refusal) {
-  void *data = calloc(1, (size_t)dm_chunk_filter_room(bytes));
-  void *spare = calloc(1, (size_t)dm_chunk_filter_room(bytes));
+  const size_t room = (size_t)dm_chunk_filter_room(filter, bytes);
+  void *data = calloc(1, room), *spare = calloc(1, room);
   memcpy(data, stored, (size_t)length);
   dm_status status = dm_chunk_filter_undo(filter, 0, length, bytes, &data, &spare);
   if (refusal)

@@ -1,10 +1,18 @@
 /* Codecs without hdf5plugin: bitshuffle by its definition, and hostile streams, which are refused.
  */
 #include <string.h>
+#ifdef DAMIER_HAVE_ZSTD
+#include <zstd.h>
+#endif
+#ifdef DAMIER_HAVE_LZ4
+#include <lz4.h>
+#endif
+#ifdef DAMIER_HAVE_BLOSC
+#include <blosc.h>
+#endif
 
+#include "codec_cases.h"
 #include "file/bitshuffle.h"
-#include "file/codec.h"
-#include "file_cases.h"
 
 enum { COUNT = 203, MOST = COUNT * 16 };
 
@@ -58,6 +66,75 @@ TEST(test_hostile_streams) {
     for (size_t i = 100; i < sizeof out; i++) assert_int_equal(out[i], 0x5a);
     dm_status_free(status);
   }
+}
+
+static void put_big_endian(unsigned char *to, uint64_t value, int bytes) {
+  for (int i = 0; i < bytes; i++) to[i] = (unsigned char)(value >> 8 * (bytes - 1 - i));
+}
+
+/* Packs DATA in blocks of BLOCK bytes as the filters for LZ4 and bitshuffle do. */
+static int64_t pack_blocks(int64_t (*pack)(const void *, int64_t, void *, int64_t),
+                           const unsigned char *data, int64_t bytes, int64_t block,
+                           unsigned char *out) {
+  int64_t at = 12;
+  put_big_endian(out, (uint64_t)bytes, 8);
+  put_big_endian(out + 8, (uint64_t)block, 4);
+  for (int64_t from = 0; from < bytes; from += block) {
+    const int64_t packed = pack(data + from, block, out + at + 4, PACKED_ROOM - at - 4);
+    put_big_endian(out + at, (uint64_t)packed, 4);
+    at += 4 + packed;
+  }
+  return at;
+}
+
+#ifdef DAMIER_HAVE_ZSTD
+static int64_t pack_zstd(const void *data, int64_t bytes, void *out, int64_t room) {
+  return (int64_t)ZSTD_compress(out, (size_t)room, data, (size_t)bytes, 3);
+}
+#endif
+
+#ifdef DAMIER_HAVE_LZ4
+static int64_t pack_lz4(const void *data, int64_t bytes, void *out, int64_t room) {
+  return LZ4_compress_default(data, out, (int)bytes, (int)room);
+}
+#endif
+
+/* Bitshuffle and a codec: planes of bits, packed block by block. */
+static void damage_bitshuffle(int inner, int64_t (*pack)(const void *, int64_t, void *, int64_t)) {
+  enum { BLOCK = 128 };
+  unsigned char data[CHUNK_ROOM], planes[CHUNK_ROOM], packed[PACKED_ROOM];
+  const unsigned values[5] = {0, 4, 4, BLOCK, (unsigned)inner};
+  dm_codec codec;
+  fill_chunk(data, CHUNK_ROOM);
+  for (int64_t at = 0; at < CHUNK_ROOM; at += 4 * BLOCK) shuffle(data + at, BLOCK, 4, planes + at);
+  assert_true(dm_codec_find(32008, 5, values, &codec));
+  damage(&codec, packed, pack_blocks(pack, planes, CHUNK_ROOM, 4 * BLOCK, packed), data,
+         CHUNK_ROOM);
+}
+
+TEST(test_damaged_streams) {
+  unsigned char data[CHUNK_ROOM], packed[PACKED_ROOM];
+  dm_codec codec;
+  fill_chunk(data, CHUNK_ROOM);
+#ifdef DAMIER_HAVE_ZSTD
+  assert_true(dm_codec_find(32015, 0, NULL, &codec));
+  damage(&codec, packed, pack_zstd(data, CHUNK_ROOM, packed, PACKED_ROOM), data, CHUNK_ROOM);
+  damage_bitshuffle(DM_BITS_ZSTD, pack_zstd);
+#endif
+#ifdef DAMIER_HAVE_LZ4
+  assert_true(dm_codec_find(32004, 0, NULL, &codec));
+  damage(&codec, packed, pack_blocks(pack_lz4, data, CHUNK_ROOM, 1024, packed), data, CHUNK_ROOM);
+  damage_bitshuffle(DM_BITS_LZ4, pack_lz4);
+#endif
+#ifdef DAMIER_HAVE_BLOSC
+  static const char *const names[] = {"lz4", "zstd", "zlib", "blosclz"};
+  assert_true(dm_codec_find(32001, 0, NULL, &codec));
+  for (int i = 0; i < 8; i++) {
+    const int length = blosc_compress_ctx(5, i % 3, 4, CHUNK_ROOM, data, packed, PACKED_ROOM,
+                                          names[i % 4], i < 4 ? 0 : 1024, 1);
+    if (length > 0) damage(&codec, packed, length, data, CHUNK_ROOM);
+  }
+#endif
 }
 
 TEST(test_codecs_refused) {
