@@ -80,6 +80,11 @@ int64_t dm_kernels_dot_scratch(const dm_dot_product *product);
 cudaError_t dm_kernels_fill(dm_view view, const dm_generator *generator, int64_t row, int64_t col,
                             cudaStream_t stream);
 
+/* Elements of SQUARE above its diagonal become the mirror images of those below it in rows from
+ * FIRST on; with CONJUGATE, for complex elements, their conjugates, and the diagonal there real.
+ * Elements of 1, 4, 8 or 16 bytes, col_stride 1.  (helpers/mirror.cu) */
+cudaError_t dm_kernels_mirror(dm_view square, int64_t first, bool conjugate, cudaStream_t stream);
+
 /* TO = FROM, of the same shape, real floating-point types with col_stride 1, rounded to the type of
  * TO as by dm_copy.  (helpers/convert.cu) */
 cudaError_t dm_kernels_convert(dm_view to, dm_view from, cudaStream_t stream);

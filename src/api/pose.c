@@ -120,6 +120,9 @@ static dm_status settle_gram(dm_posed *p) {
   if (!p->gram && (s->center_x || s->scale_x))
     return dm_hint(dm_fail(DM_E_USAGE, "\"center\" and \"scale\" apply to gram"),
                    "\"center-a\", \"scale-a\" and so on apply to products of two matrices");
+  if (s->half != (int)DM_BOTH_HALVES && (!p->gram || !is_file(p->c)))
+    return dm_hint(dm_fail(DM_E_USAGE, "\"triangle\" applies to gram with a C in a file"),
+                   "in memory both halves of C are there");
   if (!p->gram) return DM_OK;
   for (int x = 0; x < 2; x++)
     if (s->center[x] != (int)DM_NO_LINES || s->scale[x] != (int)DM_NO_LINES)

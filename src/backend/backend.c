@@ -98,6 +98,14 @@ dm_status dm_backend_finish(dm_backend *backend, dm_view sums, dm_view c, int64_
   return backend->ops->finish(backend, sums, c, plane, exponents, done);
 }
 
+dm_status dm_backend_mirror(dm_backend *backend, dm_view square, int64_t first, bool conjugate,
+                            dm_event *done) {
+  if (square.rows != square.cols || square.col_stride != 1 || first < 0 || first > square.rows)
+    return dm_fail(DM_E_BUG, "a mirror image of a matrix that is no square of rows");
+  if (dm_view_is_empty(square)) return DM_OK;
+  return backend->ops->mirror(backend, square, first, conjugate, done);
+}
+
 dm_status dm_backend_join(dm_backend *backend, dm_view c, dm_view more, int64_t plane) {
   if (!backend->ops->join)
     return dm_fail(DM_E_BUG, "backend %s does not add accumulators", backend->ops->name);

@@ -101,6 +101,12 @@ dm_status dm_backend_product(dm_backend *backend, dm_view c, int64_t plane, dm_v
 dm_status dm_backend_finish(dm_backend *backend, dm_view sums, dm_view c, int64_t plane,
                             dm_exponents exponents, dm_event *done);
 
+/* Elements of SQUARE above its diagonal become the mirror images of those below it in rows from
+ * FIRST on, with CONJUGATE their conjugates, and the diagonal there real. Posted after products;
+ * the type is that of sums or accumulators, the space that of products. */
+dm_status dm_backend_mirror(dm_backend *backend, dm_view square, int64_t first, bool conjugate,
+                            dm_event *done);
+
 /* C, the first accumulators, += MORE, those of another layer, in full rows; synchronous, in either
  * space. dm_backend_finish also accepts sums and exponents in host memory, and is synchronous
  * there. */

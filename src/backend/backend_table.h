@@ -85,6 +85,8 @@ typedef struct dm_backend_ops {
                        bool accumulate, dm_exponents exponents, dm_event *done);
   dm_status (*finish)(dm_backend *backend, dm_view sums, dm_view c, int64_t plane,
                       dm_exponents exponents, dm_event *done);
+  dm_status (*mirror)(dm_backend *backend, dm_view square, int64_t first, bool conjugate,
+                      dm_event *done);
   /* (optional) For rows whose FINISH follows the sum over the layers; NULL: accumulators are
    * added. */
   dm_status (*join)(dm_backend *backend, dm_view c, dm_view more, int64_t plane);

@@ -15,10 +15,10 @@ enum { PENDING = 64, FINISHED_ROWS = 64 };
 
 /* A posted product and its progress. */
 typedef struct pending {
-  enum { PRODUCT, PRODUCT_OF_ROW, FINISH } what;
-  dm_view c, a, b; /* FINISH: a holds the sums */
+  enum { PRODUCT, PRODUCT_OF_ROW, FINISH, MIRROR } what;
+  dm_view c, a, b; /* FINISH: a holds the sums; MIRROR: only c, from its row ROW on */
   int64_t plane;   /* elements from one accumulator to the next */
-  bool accumulate;
+  bool accumulate, conjugate;
   dm_exponents exponents;
   int64_t row, col, k; /* start of the next piece in A and B */
 } pending;
@@ -238,6 +238,11 @@ static void product_of_row(cpu_backend *cpu, const pending *p, dm_view c, dm_vie
 static dm_status compute_piece(cpu_backend *cpu) {
   pending *p = &cpu->queue[cpu->finished % PENDING];
   if (p->what == FINISH) return finish_rows(cpu, p);
+  if (p->what == MIRROR) {
+    dm_host_mirror_parallel(p->c, p->row, p->conjugate);
+    cpu->finished++;
+    return DM_OK;
+  }
   const dm_cpu_box most = box_of(cpu, p);
   const int64_t parts = parts_of(p);
   const int64_t rows = dm_min(most.rows, p->c.rows - p->row);
@@ -296,6 +301,12 @@ static dm_status cpu_row_product(dm_backend *backend, dm_view c, int64_t plane, 
 static dm_status cpu_finish(dm_backend *backend, dm_view sums, dm_view c, int64_t plane,
                             dm_exponents exponents, dm_event *done) {
   const pending work = {.what = FINISH, .c = c, .a = sums, .plane = plane, .exponents = exponents};
+  return queue(backend, work, done);
+}
+
+static dm_status cpu_mirror(dm_backend *backend, dm_view square, int64_t first, bool conjugate,
+                            dm_event *done) {
+  const pending work = {.what = MIRROR, .c = square, .row = first, .conjugate = conjugate};
   return queue(backend, work, done);
 }
 
@@ -394,6 +405,7 @@ const dm_backend_ops dm_backend_cpu = {
     .gemm = cpu_gemm,
     .product = cpu_row_product,
     .finish = cpu_finish,
+    .mirror = cpu_mirror,
     .join = cpu_join,
     .natively = cpu_natively,
     .extremes = dm_host_extremes_parallel,

@@ -237,6 +237,7 @@ const dm_backend_ops dm_backend_cuda = {
     .gemm = dm_cuda_gemm,
     .product = dm_cuda_multiply_residues,
     .finish = dm_cuda_finish_residues,
+    .mirror = dm_cuda_mirror,
     .join = dm_cuda_join_residues,
     .natively = dm_cuda_natively,
     .extremes = dm_cuda_extremes,

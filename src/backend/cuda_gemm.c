@@ -139,3 +139,11 @@ const dm_kernel *dm_cuda_fastest(const dm_cuda *gpu, dm_view c, dm_view a, dm_vi
   }
   return &dm_cuda_registry()[DM_KERNEL_cublas];
 }
+
+dm_status dm_cuda_mirror(dm_backend *backend, dm_view square, int64_t first, bool conjugate,
+                         dm_event *done) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  DM_TRY(dm_cuda_enter(gpu));
+  DM_CUDA(gpu, dm_kernels_mirror(square, first, conjugate, gpu->lanes[DM_COMPUTE].stream));
+  return dm_cuda_post(gpu, DM_COMPUTE, done);
+}

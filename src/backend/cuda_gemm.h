@@ -49,6 +49,10 @@ const dm_kernel *dm_cuda_fastest(const dm_cuda *gpu, dm_view c, dm_view a, dm_vi
 dm_status dm_cuda_multiply(dm_cuda *gpu, const dm_kernel *kernel, dm_view c, dm_view a, dm_view b,
                            bool accumulate);
 
+/* dm_backend_mirror. (cuda_gemm.c) */
+dm_status dm_cuda_mirror(dm_backend *backend, dm_view square, int64_t first, bool conjugate,
+                         dm_event *done);
+
 /* A library's product in one call. */
 typedef dm_status dm_cuda_library(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate);
 /* Sets gpu->workspace. */

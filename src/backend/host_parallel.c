@@ -4,6 +4,7 @@
 #include "backend/probe.h"
 #include "backend/verify_sums.h"
 #include "core/checked.h"
+#include "core/copy.h"
 #include "core/crew.h"
 
 enum {
@@ -27,7 +28,8 @@ struct loop {
   const dm_probe_groups *groups;
   const dm_probe_vectors *vectors;
   const dm_generator *generator;
-  int64_t row, col; /* origin in the generated matrix */
+  int64_t row, col; /* origin in the generated matrix; or the first row that is mirrored, */
+  bool conjugate;   /* and how */
   double *extremes;
   int64_t *sums;
   bool lines; /* line statistics */
@@ -112,6 +114,14 @@ dm_status dm_host_fill_parallel(dm_view view, const dm_generator *generator, int
                                 int64_t col) {
   run(&(loop){.view = view, .part = fill, .generator = generator, .row = row, .col = col});
   return DM_OK;
+}
+
+static void mirror(const loop *s, dm_view part, int64_t first) {
+  dm_mirror(s->view, s->row, first, part.rows, s->conjugate);
+}
+
+void dm_host_mirror_parallel(dm_view square, int64_t first, bool conjugate) {
+  run(&(loop){.view = square, .part = mirror, .row = first, .conjugate = conjugate});
 }
 
 static void extremes_of(const loop *s, dm_view part, int64_t first) {

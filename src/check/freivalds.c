@@ -401,8 +401,8 @@ static dm_status add_norms(dm_freivalds *check, dm_backend *backend, dm_view vie
   return status;
 }
 
-dm_status dm_freivalds_add_c(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
-                             int64_t col) {
+dm_status dm_freivalds_add_stored(dm_freivalds *check, dm_backend *backend, dm_view view,
+                                  int64_t row, int64_t col) {
   const int64_t m = check->problem.m;
   view = part_of(check, view, &row, &col, true, true);
   if (dm_view_is_empty(view)) return DM_OK;

@@ -45,6 +45,9 @@ typedef struct dm_rows_checked {
   double *a_squares, *z_squares, *z0_squares;
 } dm_rows_checked;
 
+/* dm_freivalds_add_c of the elements in VIEW as they are. (freivalds.c) */
+dm_freivalds_part dm_freivalds_add_stored;
+
 /* Waits for pending sums of a device. (freivalds.c) */
 dm_status dm_freivalds_arrive(dm_freivalds *check);
 

@@ -242,22 +242,31 @@ static void make_real(dm_view view, int64_t i) {
 }
 
 /* The block of COUNT rows and columns on the diagonal from I on. */
-static void mirror_block(dm_view square, int64_t i, int64_t count, bool conjugate) {
-  for (int64_t row = i + 1; row < i + count; row++) {
+static void mirror_block(dm_view square, int64_t first, int64_t i, int64_t count, bool conjugate) {
+  for (int64_t row = dm_max(first, i + 1); row < i + count; row++) {
     const dm_view below = dm_view_sub(square, row, i, 1, row - i);
     dm_copy(dm_view_sub(square, i, row, row - i, 1), dm_view_transpose(below), conjugate);
   }
-  for (int64_t row = i; row < i + count && conjugate; row++) make_real(square, row);
+  for (int64_t row = dm_max(first, i); row < i + count && conjugate; row++) make_real(square, row);
 }
 
-void dm_mirror(dm_view square, bool conjugate) {
-  for (int64_t i = 0; i < square.rows; i += MIRROR_BLOCK) {
-    const int64_t count = dm_min(MIRROR_BLOCK, square.rows - i), end = i + count;
-    const dm_view below = dm_view_sub(square, end, i, square.rows - end, count);
-    mirror_block(square, i, count, conjugate);
-    if (end < square.rows)
-      dm_copy(dm_view_sub(square, i, end, count, square.rows - end), dm_view_transpose(below),
-              conjugate);
+void dm_mirror(dm_view square, int64_t first, int64_t row, int64_t count, bool conjugate) {
+  for (int64_t i = row; i < row + count; i += MIRROR_BLOCK) {
+    const int64_t rows = dm_min(MIRROR_BLOCK, row + count - i), from = dm_max(first, i + rows);
+    mirror_block(square, first, i, rows, conjugate);
+    if (from >= square.rows) continue;
+    const dm_view below = dm_view_sub(square, from, i, square.rows - from, rows);
+    dm_copy(dm_view_sub(square, i, from, rows, square.rows - from), dm_view_transpose(below),
+            conjugate);
+  }
+}
+
+void dm_clear_beside(dm_view view, int64_t row, int64_t col, bool below) {
+  const int64_t size = dm_dtype_size(view.dtype);
+  for (int64_t i = 0; i < view.rows; i++) {
+    const int64_t diagonal = dm_max(0, dm_min(view.cols, row + i - col + !below));
+    const int64_t first = below ? 0 : diagonal, end = below ? diagonal : view.cols;
+    for (int64_t j = first; j < end; j++) memset(dm_view_at(view, i, j), 0, (size_t)size);
   }
 }
 

@@ -21,11 +21,14 @@ void dm_store_wide(void *dst, dm_dtype dtype, int64_t stride, const double *src,
 /* Reverses the bytes of each part of COUNT packed elements of DTYPE, in place. */
 void dm_swap_bytes(void *data, dm_dtype dtype, int64_t count);
 
-/* makes a square matrix in host memory symmetric. */
+/* Makes a part of a square matrix in host memory symmetric: elements above the diagonal in the
+ * COUNT rows from ROW on become the mirror images of those below it, if these are in rows from
+ * FIRST on; with CONJUGATE their conjugates, and the diagonal there becomes real. */
+void dm_mirror(dm_view square, int64_t first, int64_t row, int64_t count, bool conjugate);
 
-/* The elements of SQUARE above its diagonal become the mirror images of those below, with CONJUGATE
- * their conjugates; the diagonal then becomes real. */
-void dm_mirror(dm_view square, bool conjugate);
+/* Sets the elements of VIEW, in host memory, to 0 that are above, or BELOW, the diagonal of a
+ * matrix in which VIEW starts at (ROW, COL). */
+void dm_clear_beside(dm_view view, int64_t row, int64_t col, bool below);
 
 /* Conjugates the elements of VIEW, in host memory. */
 void dm_conjugate(dm_view view);

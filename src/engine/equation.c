@@ -154,15 +154,18 @@ static dm_status symmetry_of(const dm_dataset *a, const dm_dataset *b, const dm_
   const bool conjugates = e->op_a == DM_OP_C || e->op_b == DM_OP_C;
   const dm_symmetry symmetry =
       conjugates && dm_dtype_is_complex(problem->work) ? DM_HERMITIAN : DM_SYMMETRIC;
-  const bool spoiled = symmetry == DM_HERMITIAN && e->alpha[1] != 0.0;
-  problem->symmetry_found =
-      !e->symmetric && !problem->reads_c && !spoiled && a->batch == 0 && is_with_itself(a, b, e);
+  const bool spoiled = symmetry == DM_HERMITIAN && (e->alpha[1] != 0.0 || e->beta[1] != 0.0);
+  const bool halved = e->half != DM_BOTH_HALVES; /* then the old C is symmetric, too */
+  problem->symmetry_found = !e->symmetric && (halved || !problem->reads_c) && !spoiled &&
+                            a->batch == 0 && is_with_itself(a, b, e);
   if (e->symmetric || problem->symmetry_found) problem->symmetry = symmetry;
-  if (!e->symmetric) return DM_OK;
-  if (problem->reads_c)
-    return dm_hint(dm_fail(DM_E_USAGE, "symmetric products add no old C"),
-                   "damier multiply X X --op-a t --beta ... computes both halves");
-  return spoiled ? dm_fail(DM_E_USAGE, "alpha must be real: C is Hermitian") : DM_OK;
+  if (e->symmetric && spoiled)
+    return dm_fail(DM_E_USAGE, "alpha and beta must be real: C is Hermitian");
+  problem->half = e->half;
+  if (halved && problem->symmetry == DM_NO_SYMMETRY)
+    return dm_hint(dm_fail(DM_E_USAGE, "one half of a C that is not symmetric"),
+                   "--triangle applies to products of a dataset with itself, transposed");
+  return DM_OK;
 }
 
 static void shape_of(const dm_dataset *dataset, dm_op op, int64_t *rows, int64_t *cols) {

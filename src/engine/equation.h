@@ -18,6 +18,7 @@ typedef struct dm_equation {
   dm_divide divide;         /* until dm_equation_divide makes it a part of alpha */
   dm_standard standard[2];  /* of A and B */
   bool symmetric;           /* B is A, and op(B) the transpose of op(A), or its conjugate */
+  dm_half half;             /* of a symmetric C, that is stored */
   bool rounds;              /* also round integers that TYPE cannot hold exactly */
   dm_compute_choice compute;
   const dm_compute *own; /* NULL, or the caller's own row, used instead */

@@ -58,55 +58,57 @@ dm_status dm_post_upload(dm_rank_state *local, const dm_step *step, dm_event *ev
   return dm_backend_copy(local->backend, dst, src, event);
 }
 
-/* Exponents for SUMS, rows from ROW of op(A) and all columns of the block; layers' sums may be in
+/* Exponents for SUMS, rows from ROW of op(A) and columns from COL of op(B); layers' sums may be in
  * host memory even if products are not. */
-static dm_exponents exponents_of(const dm_rank_state *local, dm_view sums, int64_t row) {
+static dm_exponents exponents_of(const dm_rank_state *local, dm_view sums, int64_t row,
+                                 int64_t col) {
   const dm_scaling *scaling = &local->scaling;
   if (!scaling->rows) return (dm_exponents){0};
   const dm_exponents all =
       sums.space == DM_HOST ? (dm_exponents){scaling->rows, scaling->cols} : scaling->given;
   const int64_t parts = dm_compute_parts(&local->plan->problem.compute, local->c.dtype);
-  return (dm_exponents){all.rows + row, all.cols + parts * local->cols.begin};
+  return (dm_exponents){all.rows + row, all.cols + parts * col};
 }
 
-/* The first COLS columns, of which all are accumulated alike. */
-static dm_view first_cols(dm_view view, int64_t cols) {
-  return dm_view_sub(view, 0, 0, view.rows, cols);
+static dm_view some_cols(dm_view view, int64_t col, int64_t cols) {
+  return dm_view_sub(view, 0, col, view.rows, cols);
 }
 
-/* Computes sums of products for the first COLS columns of C, rows of the block from FIRST, with all
- * accumulators of their elements or the first ones. */
-static dm_status multiply_stripe(dm_rank_state *local, dm_view c, int64_t cols, int64_t first,
-                                 dm_view a, dm_view b, bool accumulate, dm_event *event) {
+/* Products for C, rows of the block from FIRST. */
+typedef struct products {
+  dm_rank_state *local;
+  dm_view c, a, b;
+  int64_t first;
+  bool accumulate;
+  dm_event *event;
+} products;
+
+/* Computes sums of products for PART of C, with all accumulators of its elements or the first
+ * ones. */
+static dm_status multiply_part(void *context, dm_extent part) {
+  const products *p = context;
+  dm_rank_state *local = p->local;
   const dm_compute *row = &local->plan->problem.compute;
-  b = first_cols(b, cols);
+  const int64_t at = part.rows.begin - local->rows.begin - p->first;
+  const int64_t rows = dm_range_size(part.rows), cols = dm_range_size(part.cols);
+  const int64_t col = part.cols.begin - local->cols.begin;
+  const dm_view a = dm_view_sub(p->a, at, 0, rows, p->a.cols), b = some_cols(p->b, col, cols);
+  const dm_view c = dm_view_sub(p->c, at, 0, rows, p->c.cols);
   if (row->finish == DM_NO_FINISH)
-    return dm_backend_gemm(local->backend, first_cols(c, cols), a, b, accumulate, event);
+    return dm_backend_gemm(local->backend, some_cols(c, col, cols), a, b, p->accumulate, p->event);
   const dm_view sums = dm_compute_first(row, c);
   const int64_t parts = dm_compute_parts(row, c.dtype);
-  return dm_backend_product(local->backend, first_cols(sums, parts * cols),
-                            dm_compute_plane(row, sums.cols), a, b, accumulate,
-                            exponents_of(local, c, local->rows.begin + first), event);
-}
-
-/* The stripe of the block that starts at row FIRST of it, of rows up to END. */
-static dm_stripe stripe_of(const dm_rank_state *local, int64_t first, int64_t end) {
-  const dm_range rows = {local->rows.begin + first, local->rows.begin + end};
-  return dm_triangle_stripe(&local->plan->problem, rows, local->cols,
-                            dm_triangle_step(dm_range_size(local->cols)));
+  return dm_backend_product(local->backend, some_cols(sums, parts * col, parts * cols),
+                            dm_compute_plane(row, sums.cols), a, b, p->accumulate,
+                            exponents_of(local, c, part.rows.begin, part.cols.begin), p->event);
 }
 
 /* The same for all elements of C that are needed. */
-static dm_status multiply(dm_rank_state *local, dm_view c, int64_t first, dm_view a, dm_view b,
-                          bool accumulate, dm_event *event) {
-  for (int64_t at = 0, rows; at < c.rows; at += rows) {
-    const dm_stripe stripe = stripe_of(local, first + at, first + c.rows);
-    rows = dm_range_size(stripe.rows);
-    if (stripe.cols == 0) continue;
-    DM_TRY(multiply_stripe(local, dm_view_sub(c, at, 0, rows, c.cols), stripe.cols, first + at,
-                           dm_view_sub(a, at, 0, rows, a.cols), b, accumulate, event));
-  }
-  return DM_OK;
+static dm_status multiply(const products *p) {
+  const dm_rank_state *local = p->local;
+  const int64_t row = local->rows.begin + p->first;
+  return dm_triangle_each(local->plan, local->tile, local->coords.i, local->coords.j,
+                          (dm_range){row, row + p->c.rows}, multiply_part, (void *)p);
 }
 
 static dm_status multiply_panel(dm_rank_state *local, dm_view c, int64_t first, int64_t panel,
@@ -120,8 +122,13 @@ static dm_status multiply_panel(dm_rank_state *local, dm_view c, int64_t first, 
       const dm_view b = dm_rank_operand_from(local, DM_B, panel, slot, k);
       const bool accumulate =
           panel > local->panels.begin || k > 0; /* not in the first product of a tile */
-      DM_TRY(multiply(local, dm_view_sub(c, row, 0, rows, c.cols), first + row,
-                      dm_view_sub(a, 0, k, rows, b.rows), b, accumulate, event));
+      DM_TRY(multiply(&(products){.local = local,
+                                  .c = dm_view_sub(c, row, 0, rows, c.cols),
+                                  .a = dm_view_sub(a, 0, k, rows, b.rows),
+                                  .b = b,
+                                  .first = first + row,
+                                  .accumulate = accumulate,
+                                  .event = event}));
       k += b.rows;
     }
     row += rows;
@@ -129,8 +136,40 @@ static dm_status multiply_panel(dm_rank_state *local, dm_view c, int64_t first, 
   return DM_OK;
 }
 
+/* ---- the other half of a square on the diagonal ---- */
+
+static bool is_square(const dm_rank_state *local) {
+  const dm_coords *at = &local->coords;
+  return dm_triangle_is_square(local->plan, local->tile, at->i, at->j);
+}
+
+static dm_status mirror(const dm_rank_state *local, dm_view square, dm_range rows,
+                        dm_event *event) {
+  const bool conjugate = local->plan->problem.symmetry == DM_HERMITIAN;
+  return dm_backend_mirror(local->backend, dm_view_sub(square, 0, 0, rows.end, rows.end),
+                           rows.begin, conjugate, event);
+}
+
+/* ROWS of the block, whose products are posted, are mirrored: the sums or, if the layers add
+ * accumulators, each of them. Sums that accumulators become are mirrored then. */
+static dm_status mirror_products(const dm_rank_state *local, dm_range rows, dm_event *event) {
+  const dm_compute *row = &local->plan->problem.compute;
+  if (!is_square(local)) return DM_OK;
+  if (row->finish == DM_NO_FINISH) return mirror(local, local->c, rows, event);
+  if (!dm_triangle_mirrors_accumulators(local->plan)) return DM_OK;
+  dm_view sums = dm_compute_first(row, local->c);
+  const int64_t plane = dm_compute_plane(row, sums.cols) * dm_dtype_size(sums.dtype);
+  for (int x = 0; x < row->accumulators; x++) {
+    DM_TRY(mirror(local, sums, rows, event));
+    sums.base = (char *)sums.base + plane;
+  }
+  return DM_OK;
+}
+
 dm_status dm_post_gemm(dm_rank_state *local, const dm_step *step, dm_event *event) {
-  return multiply_panel(local, local->c, 0, step->panel, step->slot, event);
+  DM_TRY(multiply_panel(local, local->c, 0, step->panel, step->slot, event));
+  if (step->panel < local->panels.end - 1) return DM_OK;
+  return mirror_products(local, (dm_range){0, local->c.rows}, event);
 }
 
 dm_status dm_post_strip(dm_rank_state *local, const dm_step *step, dm_event *event) {
@@ -141,7 +180,7 @@ dm_status dm_post_strip(dm_rank_state *local, const dm_step *step, dm_event *eve
   *event = 0;
   for (int64_t p = panels.end - local->plan->stretch; p < panels.end; p++)
     DM_TRY(multiply_panel(local, c, strip.from, p, step->slot, event));
-  return DM_OK;
+  return mirror_products(local, (dm_range){strip.from, strip.from + rows}, event);
 }
 
 /* The rows for which STEP computes sums: only a layer's own if their accumulators were added
@@ -159,26 +198,37 @@ static dm_view unfinished(const dm_rank_state *local, const dm_step *step, int64
   return dm_view_sub(all, from, 0, dm_range_size(strip.rows), all.cols);
 }
 
+/* Rows that become sums together: a square's have columns up to the last of them. */
+enum { FINISHED = 2048 };
+
+/* Computes the sums of ROWS from their accumulators SUMS, those of all columns up to COLS. */
+static dm_status finish_rows(const dm_rank_state *local, dm_view sums, int64_t row, int64_t cols,
+                             dm_event *event) {
+  const dm_compute *mode = &local->plan->problem.compute;
+  const dm_view first = dm_compute_first(mode, sums);
+  const int64_t parts = dm_compute_parts(mode, sums.dtype);
+  return dm_backend_finish(local->backend, some_cols(sums, 0, cols),
+                           some_cols(first, 0, parts * cols), dm_compute_plane(mode, first.cols),
+                           exponents_of(local, sums, row, local->cols.begin), event);
+}
+
 dm_status dm_post_finish(dm_rank_state *local, const dm_step *step, dm_event *event) {
-  const dm_compute *row = &local->plan->problem.compute;
+  const dm_plan *plan = local->plan;
+  const dm_coords *at = &local->coords;
   int64_t first;
   const dm_view sums = unfinished(local, step, &first);
+  const bool half = is_square(local) && !dm_triangle_mirrors_accumulators(plan);
+  const dm_range part = dm_triangle_part(plan, local->tile, at->i, at->j).rows;
   *event = 0;
-  if (dm_range_size(local->panels) == 0 && row->finish == DM_FINISH_FIRST) return DM_OK;
-  const dm_range all = {first, first + sums.rows};
-  const int64_t parts = dm_compute_parts(row, sums.dtype);
-  const int64_t plane = dm_compute_plane(row, dm_compute_first(row, sums).cols);
-  for (dm_stripe s = {.rows.end = first}; s.rows.end < all.end;) {
-    s = dm_triangle_stripe(&local->plan->problem, (dm_range){s.rows.end, all.end}, local->cols,
-                           dm_triangle_step(dm_range_size(local->cols)));
-    if (s.cols == 0) continue;
-    const dm_view part =
-        dm_view_sub(sums, s.rows.begin - first, 0, dm_range_size(s.rows), sums.cols);
-    DM_TRY(dm_backend_finish(local->backend, first_cols(part, s.cols),
-                             first_cols(dm_compute_first(row, part), parts * s.cols), plane,
-                             exponents_of(local, part, s.rows.begin), event));
+  if (dm_range_size(local->panels) == 0 && plan->problem.compute.finish == DM_FINISH_FIRST)
+    return DM_OK;
+  const int64_t begin = dm_max(first, part.begin), end = dm_min(first + sums.rows, part.end);
+  for (int64_t row = begin, next; row < end; row = next) {
+    next = half ? dm_min(row + FINISHED, end) : end;
+    DM_TRY(finish_rows(local, dm_view_sub(sums, row - first, 0, next - row, sums.cols), row,
+                       half ? next - local->rows.begin : sums.cols, event));
   }
-  return DM_OK;
+  return half && begin < end ? mirror(local, sums, (dm_range){0, sums.rows}, event) : DM_OK;
 }
 
 /* ---- telling peers what is there ---- */

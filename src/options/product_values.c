@@ -18,6 +18,7 @@ static const char *const modes[] = {"auto", "always", "never", NULL};
 static const char *const missing[] = {"refuse", "nan", "zero", NULL};
 static const char *const lines[] = {"none", "columns", "rows", NULL};
 static const char *const divisors[] = {"1", "n", "n-1", NULL};
+static const char *const halves[] = {"both", "lower", "upper", NULL};
 static const char *const stack[] = {"rows", "columns", NULL};
 
 /* clang-format off */
@@ -39,6 +40,7 @@ const dm_value dm_values[] = {
     {"center", dm_value_set_flag, AT(center_x)},
     {"scale", dm_value_set_flag, AT(scale_x)},
     {"divide", dm_value_set_choice, AT(divide), .choices = divisors},
+    {"triangle", dm_value_set_choice, AT(half), .initial = "both", .choices = halves},
     {"as-column", dm_value_set_flag, AT(as_column)},
     {"as-row", dm_value_set_flag, AT(as_row)},
     {"row-axes-a", dm_value_set_count, AT(row_axes[0]), .least = 1},

@@ -47,6 +47,7 @@ dm_equation dm_request_equation(const dm_settings *s) {
       .standard = {{(dm_lines)s->center[0], (dm_lines)s->scale[0]},
                    {(dm_lines)s->center[1], (dm_lines)s->scale[1]}},
       .symmetric = s->gram,
+      .half = (dm_half)s->half,
       .rounds = s->rounding,
       .compute = (int)s->compute,
   };

@@ -11,6 +11,7 @@ static dm_verify_stated what_is_given(const dm_settings *s) {
   return (dm_verify_stated){
       .op_a = dm_given(s, "op-a"),
       .op_b = dm_given(s, "op-b"),
+      .half = dm_given(s, "triangle"),
       .alpha = dm_given(s, "alpha"),
       .beta = dm_given(s, "beta"),
       .centering = dm_given(s, "center-a") || dm_given(s, "center-b") || dm_given(s, "scale-a") ||

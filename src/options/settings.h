@@ -21,7 +21,7 @@ typedef struct dm_settings {
   bool gram; /* stated by the verb or the call: B is A, transposed and conjugated, or A is */
   int center[2], scale[2]; /* dm_lines of A and B */
   bool center_x, scale_x;  /* the same for the one matrix of gram */
-  int divide;
+  int divide, half;
   dm_location old_c;
   /* what is accepted, and how it is read */
   bool external, virtual, filters, no_data, raw, swmr, as_column, as_row;

@@ -4,6 +4,7 @@
 
 #include "plan/partition.h"
 #include "plan/tiles.h"
+#include "plan/triangle.h"
 #include "plan/volume.h"
 
 /* Sizes of a rank used by several parts of the list. */
@@ -27,7 +28,7 @@ enum {
   PAGE_BYTES = 4096,      /* shared memory besides the slots, per rank at most */
   UPLOAD_STRIP = 4 << 20, /* small, so that the first panel arrives early and many threads read */
   STORED_STRIP = 4 << 20, /* bytes of sums; consists of whole rows */
-  MIRRORED_STRIP = 16 << 20, /* the same; squares on the diagonal are as wide as it is high */
+  MIRRORED_STRIP = 16 << 20, /* the same if it has an image: it is as wide as the strip is high */
 };
 
 static dm_space space_of(const dm_plan *plan, dm_matrix matrix) {
@@ -174,7 +175,7 @@ static void list_strips(const rank_extent *e, dm_buffers *list) {
       upload = dm_max(dm_max(upload, UPLOAD_STRIP), upload_strip(e, (dm_matrix)x));
   if (upload > 0) list->of[DM_BUFFER_UPLOAD] = slots_of(DM_PINNED, DM_BUFFER_STRIPS_UP, upload);
   if (!dm_plan_in_file(p, DM_C)) return;
-  const bool mirrors = p->symmetry != DM_NO_SYMMETRY;
+  const bool mirrors = dm_triangle_has_images(plan);
   const int64_t strip = mirrors ? MIRRORED_STRIP : STORED_STRIP;
   const int64_t longest = mirrors ? dm_max(e->own_rows, e->cols) : e->cols;
   const int64_t elements = dm_min(dm_times(e->own_rows, e->cols), dm_max(strip / e->sum, longest));
@@ -183,7 +184,7 @@ static void list_strips(const rank_extent *e, dm_buffers *list) {
   if (lands)
     list->of[DM_BUFFER_LANDING] =
         slots_of(DM_PINNED, DM_BUFFER_STRIPS_OUT, dm_times(elements, e->sum));
-  if (p->c != p->accumulator || p->reads_c || p->scales)
+  if (p->c != p->accumulator || p->reads_c || p->scales || dm_triangle_keeps_sums(plan))
     list->of[DM_BUFFER_FINISHED] =
         slots_of(DM_PAGEABLE, DM_BUFFER_STRIPS_OUT, dm_times(elements, dm_dtype_size(p->c)));
   if (mirrors)

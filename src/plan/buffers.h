@@ -69,7 +69,7 @@ typedef enum dm_buffer_kind {
   DM_BUFFER_UPLOAD,     /* strips of A and B on their way from the file to the GPU */
   DM_BUFFER_LANDING,    /* strips of C on their way to the file: sums from a GPU, */
   DM_BUFFER_FINISHED,   /* elements of C, */
-  DM_BUFFER_MIRRORED,   /* their mirror images, if C is symmetric, */
+  DM_BUFFER_MIRRORED,   /* their mirror images, if they are stored twice, */
   DM_BUFFER_OLD,        /* and those that beta multiplies, in the widest type */
   DM_BUFFER_HOME_A,   /* operands in host memory on their way to the GPU: one slot for each place */
   DM_BUFFER_HOME_B,   /* of the share (plan/tiles.h), */

@@ -9,6 +9,7 @@
 #include "plan/complete.h"
 #include "plan/grid_cost.h"
 #include "plan/partition.h"
+#include "plan/triangle.h"
 
 enum { MOST_PLANS = 64, PROMISING = 64, IN_TILES = 16 };
 enum { MOST_TIMES = 4096, MOST_RANKS = 1 << 16, FEW_RANKS = 16 };
@@ -113,6 +114,7 @@ static void visit(const dm_question *q, grid *promising, int *count, ranking *be
     for (int pn = first(w->pn); pn <= last(w->pn, most[1], across); pn++) {
       int deep = across / pn;
       for (int pk = first(w->pk); pk <= last(w->pk, most[2], deep); pk++) {
+        if (!dm_triangle_takes_grid(q->problem, pm, pn, pk)) continue;
         grid g = {pm, pn, pk, dm_grid_floor(q->problem, q->machine, pm, pn, pk)};
         if (!best)
           keep_promising(promising, count, g);
@@ -138,6 +140,14 @@ static dm_status check_grid(const dm_wishes *w, int ranks) {
 static dm_status check_wishes(const dm_question *q) {
   const dm_wishes *w = q->wishes;
   DM_TRY(check_grid(w, q->ranks));
+  if (!dm_triangle_takes_grid(q->problem, w->pm, w->pn, w->pk))
+    return dm_hint(dm_fail(DM_E_USAGE, "a symmetric product on a grid of %dx%dx%d", first(w->pm),
+                           first(w->pn), first(w->pk)),
+                   w->pm == w->pn
+                       ? "complex residues take one layer: --grid %dx%dx1"
+                       : "its grid has as many rows as columns: --grid %dx%dx1, or leave "
+                         "it to the planner",
+                   first(w->pm), first(w->pm));
   if (w->panel < 0 || w->panel % DM_PANEL_STEP)
     return dm_fail(DM_E_USAGE, "a panel of %lld is not a multiple of %d", (long long)w->panel,
                    DM_PANEL_STEP);
@@ -196,6 +206,7 @@ static void try_layers(const dm_question *question, int pm, int pn, double *leas
   int most = w->reproducible ? 1 : question->ranks / (pm * pn);
   for (int pk = w->pk ? w->pk : 1; pk <= most; pk = most > pk && !w->pk ? most : most + 1) {
     dm_plan trial;
+    if (!dm_triangle_takes_grid(question->problem, pm, pn, pk)) continue;
     dm_completion outcome = dm_plan_complete(question, pm, pn, pk, &trial);
     if (outcome == DM_UNREACHABLE) continue;
     double pressure = dm_plan_pressure(&trial, question->machine);
@@ -332,7 +343,9 @@ dm_status dm_plan_candidates(const dm_problem *problem, const dm_machine *machin
                              const dm_wishes *wishes, dm_plan *plans, int count, int *found) {
   dm_problem posed = *problem;
   dm_question q = {&posed, machine, wishes, ranks, wishes->tiles_m > 0};
-  if (posed.symmetry_found && machine->gpu) posed.symmetry = DM_NO_SYMMETRY;
+  const bool suits =
+      dm_triangle_takes_grid(problem, wishes->pm, wishes->pn, wishes->pk) && !wishes->reproducible;
+  if (posed.symmetry_found && !suits) posed.symmetry = DM_NO_SYMMETRY;
   ranking best = {.plans = plans, .limit = (int)dm_min(count, MOST_PLANS)};
   grid promising[PROMISING];
   int promises = 0;
@@ -387,10 +400,25 @@ static void choose_fastest(const dm_question *q, dm_plan *plan) {
   for (int i = 0; i < count; i++) consider_row(q, &rows[i], &price, plan);
 }
 
+/* PLAN, which computes half of C because A and B are one matrix; or a faster one for all of C. */
+static void choose_halves(const dm_question *q, dm_plan *plan) {
+  dm_problem problem = *q->problem;
+  dm_wishes silent = *q->wishes;
+  dm_plan other;
+  int found;
+  problem.symmetry = DM_NO_SYMMETRY;
+  silent.no_advice = true;
+  dm_status status = dm_plan_candidates(&problem, q->machine, q->ranks, &silent, &other, 1, &found);
+  if (!status && dm_plan_price(&other) < dm_plan_price(plan)) *plan = other;
+  dm_status_free(status);
+}
+
 dm_status dm_plan_choose(const dm_problem *problem, const dm_machine *machine, int ranks,
                          const dm_wishes *wishes, dm_plan *plan) {
   int found;
   DM_TRY(dm_plan_candidates(problem, machine, ranks, wishes, plan, 1, &found));
+  if (problem->symmetry_found && plan->problem.symmetry != DM_NO_SYMMETRY)
+    choose_halves(&(dm_question){problem, machine, wishes, ranks, false}, plan);
   if (!problem->fastest || !machine->gpu || !machine->own_kernels) return DM_OK;
   const dm_question q = {problem, machine, wishes, ranks, false};
   choose_fastest(&q, plan);

@@ -9,6 +9,7 @@
 #include "plan/panel_width.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
+#include "plan/triangle.h"
 #include "plan/volume.h"
 
 /* ---- products that do not fit in memory, or take too long in one piece ----
@@ -447,14 +448,21 @@ static double price(const dm_question *question, dm_plan *plan) {
   return plan->forecast.total;
 }
 
+/* Images are stored when all rows are there; a block on the diagonal is completed strip by strip,
+ * unless other ranks have parts of its sums, or these replace accumulators. */
+static bool completes_strips(const dm_plan *plan) {
+  return plan->problem.symmetry == DM_NO_SYMMETRY ||
+         (!dm_triangle_has_images(plan) && plan->pk == 1 &&
+          plan->problem.compute.finish == DM_NO_FINISH);
+}
+
 void dm_plan_choose_strips(const dm_question *question, dm_plan *plan) {
   const bool leaves = dm_plan_has_files(&plan->problem) || dm_plan_returns(plan) || plan->pk > 1;
   const int64_t shortest = dm_range_size(dm_plan_layer(plan, plan->pk - 1));
   plan->strips = 0;
   plan->stretch = 0;
   if (!leaves || !plan->overlap || dm_plan_tiles(plan) > 1 || dm_plan_streams(plan) ||
-      plan->problem.symmetry != DM_NO_SYMMETRY || /* images are stored when all rows are there */
-      !keeps_panels(plan))
+      !completes_strips(plan) || !keeps_panels(plan))
     return;
   const int strips = most_strips(plan);
   dm_plan best = *plan, trial = *plan;

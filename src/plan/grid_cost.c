@@ -405,6 +405,7 @@ double dm_grid_floor(const dm_problem *p, const dm_machine *machine, int pm, int
   const double c = rows * cols * (double)dm_dtype_size(p->accumulator);
   double rate = dm_machine_flops(machine, &p->compute, p->work);
   double gemm = (dm_dtype_is_complex(p->work) ? 8 : 2) * rows * cols * depth / rate;
+  if (p->symmetry != DM_NO_SYMMETRY) gemm /= 2;
   double fetch = (a * (1 - 1.0 / pn) + b * (1 - 1.0 / pm)) / (machine->link + machine->network);
   if (machine->shared_slots) fetch = 0; /* inside a node nothing moves */
   double crossing = 0;

@@ -107,8 +107,11 @@ dm_range dm_plan_cols(const dm_plan *plan, int64_t t, int j) {
 dm_strip dm_plan_strip(const dm_plan *plan, int i, int64_t strip) {
   const int owner = (int)(strip % plan->pk);
   const dm_range block = dm_plan_rows(plan, 0, i), share = dm_plan_c_share(plan, 0, i, owner);
-  const dm_range rows = dm_split(dm_range_size(share), plan->strips, strip / plan->pk,
-                                 plan->border > 0 ? plan->border : 1);
+  /* The rows above a square are complete when those below are mirrored. */
+  const bool upwards = plan->problem.symmetry != DM_NO_SYMMETRY;
+  const int64_t index = upwards ? plan->strips - 1 - strip / plan->pk : strip / plan->pk;
+  const dm_range rows =
+      dm_split(dm_range_size(share), plan->strips, index, plan->border > 0 ? plan->border : 1);
   return (dm_strip){.owner = owner, .rows = rows, .from = share.begin - block.begin + rows.begin};
 }
 

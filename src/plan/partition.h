@@ -52,7 +52,7 @@ dm_range dm_plan_a_share(const dm_plan *plan, int64_t t, int i, int j); /* rows 
 dm_range dm_plan_c_share(const dm_plan *plan, int64_t t, int i, int l); /* rows that layer l sums */
 
 /* Strip STRIP of the blocks C(i, .), of pk * plan->strips: first one strip of each layer's rows,
- * then the second ones, ... */
+ * then the second ones, ...; of a symmetric C, from the last rows to the first. */
 typedef struct dm_strip {
   int owner;     /* the layer that sums it */
   dm_range rows; /* counted within that layer's rows */

@@ -30,11 +30,15 @@ enum { DM_HOMES = 4 };
  * C is Hermitian. */
 typedef enum dm_symmetry { DM_NO_SYMMETRY, DM_SYMMETRIC, DM_HERMITIAN } dm_symmetry;
 
+/* What is stored of a symmetric C: the other half's elements are 0. */
+typedef enum dm_half { DM_BOTH_HALVES, DM_LOWER_HALF, DM_UPPER_HALF } dm_half;
+
 typedef struct dm_problem {
   int64_t m, n, k;
   int64_t batch;           /* entries, which divide m; 0: one */
   dm_symmetry symmetry;    /* only one half of C is computed (plan/triangle.h) */
-  bool symmetry_found;     /* it is not stated, but follows from A and B: CPUs compute one half */
+  bool symmetry_found;     /* it is not stated, but follows from A and B */
+  dm_half half;            /* with the diagonal */
   bool no_k;               /* k is 0 and stands here as 1, for a column of zeros: C is beta C0 */
   dm_dtype file_a, file_b; /* types in the files */
   dm_dtype work;           /* type of moved and multiplied elements */

@@ -1,39 +1,44 @@
 /* triangle: the part of a symmetric C that is computed.
  *
- * Elements on and below the diagonal are computed; those above it are their mirror images, and
- * stored with them. So of a block of C, some rows need the columns up to the last of these rows.
- * Rows that do not cross the first or last column of their block either need nothing, or all
- * columns before a square on the diagonal, and this square; or all columns. */
+ * Its grid, and its tiles, have as many rows as columns, so each block of C is a square on the
+ * diagonal, or below or above it. Of a square, products compute the elements on and below the
+ * diagonal, which are then mirrored within the block. Of two blocks that are each other's mirror
+ * images, each rank computes a part, and stores it twice: as it is, and its image. Tiles above the
+ * diagonal are never computed. */
 #ifndef DM_PLAN_TRIANGLE_H
 #define DM_PLAN_TRIANGLE_H
 
 #include "plan/partition.h"
 
-/* Consecutive rows of a block. */
-typedef struct dm_stripe {
-  dm_range rows;  /* of C */
-  int64_t cols;   /* columns computed, from the first of the block; 0: none */
-  int64_t square; /* the last of them, as many as there are rows, that are on the diagonal; or 0 */
-} dm_stripe;
+/* Whether the block in row I and column J of the grid is such a square. */
+bool dm_triangle_is_square(const dm_plan *plan, int64_t tile, int i, int j);
 
-/* The first rows of ROWS that do not cross a border of the block's columns COLS, at most to the
- * next multiple of STEP (0: any number); the whole of ROWS if C is not symmetric. */
-dm_stripe dm_triangle_stripe(const dm_problem *problem, dm_range rows, dm_range cols, int64_t step);
+/* The part of C that this block computes, maybe empty: all of it, if C is not symmetric. Of a
+ * square it is the whole block, whose elements above the diagonal follow from the others. */
+dm_extent dm_triangle_part(const dm_plan *plan, int64_t tile, int i, int j);
 
-/* If a block with these ROWS and COLS of a symmetric C is cut into stripes of WIDTH rows, each
- * mirrored within its square: the part of the block's columns from COL on, at most WIDTH, that has
- * mirror images elsewhere, in as many rows as possible. The stripes and these parts, for COL from
- * the first column to the last of all rows, cover each element that is stored once. */
-dm_extent dm_triangle_beside(dm_range rows, dm_range cols, int64_t col, int64_t width);
+/* Whether this part is stored twice; and whether any part is. */
+bool dm_triangle_has_image(const dm_plan *plan, int64_t tile, int i, int j);
+bool dm_triangle_has_images(const dm_plan *plan);
 
-/* The step for products of a block with COLS columns: each repeats some work for its rows, and each
- * computes the upper half of its square in vain. */
-int64_t dm_triangle_step(int64_t cols);
+/* Whether sums must outlast their own storing: images are made of them, one half of C is cleared. */
+bool dm_triangle_keeps_sums(const dm_plan *plan);
 
-/* A symmetric C in several tiles has as many rows of them as columns. Tiles above the diagonal are
- * never computed: they are mirror images, stored with the tile that they are the image of. */
+/* Calls TAKE with the rectangles of C that products compute in ROWS of the block, until it fails.
+ * A square is halved again and again: half of its rows and columns below the diagonal is one large
+ * product. The smallest squares are computed in full. */
+typedef dm_status dm_triangle_taker(void *context, dm_extent rectangle);
+dm_status dm_triangle_each(const dm_plan *plan, int64_t tile, int i, int j, dm_range rows,
+                           dm_triangle_taker *take, void *context);
 
-/* Whether TILE is such an image. */
+/* Whether the compute mode adds the layers' accumulators, so that these are mirrored, not sums. */
+bool dm_triangle_mirrors_accumulators(const dm_plan *plan);
+
+/* Whether a symmetric C can be computed on a grid of PM x PN x PK, or of any size where one is 0.
+ */
+bool dm_triangle_takes_grid(const dm_problem *problem, int pm, int pn, int pk);
+
+/* Whether TILE is above the diagonal: the mirror image of another one, stored with it. */
 bool dm_triangle_is_image(const dm_plan *plan, int64_t tile);
 
 /* The tile that is stored together with TILE, its image or what it is the image of; TILE itself if

@@ -24,7 +24,6 @@ typedef struct strip {
   dm_view computed;       /* the sums that it is made of: rows of the block, or columns */
   dm_view sums, old, out; /* as written */
   bool is_image;          /* SUMS are the mirror image of COMPUTED */
-  int64_t square;         /* its last columns that are mirrored within it */
   dm_event arrived;
   dm_transfer *writing;
   atomic_uint_least64_t checksum;
@@ -38,15 +37,15 @@ typedef struct dm_storing {
   dm_rank_state *local;
   dm_file_sink *sink;
   bool goes_on;
-  dm_view sums;             /* this rank's sums, on host or device */
+  dm_view sums;             /* this rank's sums that it computed, on host or device */
   int64_t tile;             /* tile of the sums, */
   int64_t row, col;         /* and its position in C */
   dm_range of_c;            /* this rank's rows of the tile */
   bool are_c;               /* SUMS are already C's elements: nothing to finish */
   int64_t height;           /* rows of a strip, or columns that it is the image of */
   int64_t next;             /* first row, or column, not started yet */
-  bool mirrors, conjugates; /* C is symmetric, and Hermitian */
-  bool images;              /* all computed elements are stored; now their mirror images */
+  bool mirrors, conjugates; /* the sums are stored twice; C is Hermitian */
+  bool images;              /* the sums are stored; now their mirror images */
   strip strips[STRIPS];
 } storing;
 
@@ -55,7 +54,8 @@ typedef struct dm_storing {
 static dm_status finish_on_device(storing *s) {
   const dm_problem *p = &s->local->plan->problem;
   const double *alpha = s->sink->alpha;
-  s->are_c = dm_finish_is_identity(p->c, p->accumulator, p->reads_c, alpha);
+  s->are_c = dm_finish_is_identity(p->c, p->accumulator, p->reads_c, alpha) &&
+             !dm_triangle_keeps_sums(s->local->plan);
   const bool real = p->c == DM_F32 || p->c == DM_F64;
   if (s->are_c || s->sums.space == DM_HOST || !real || p->c != p->accumulator || p->reads_c ||
       alpha[0] == 0.0) /* 0 times Inf must be NaN, but dm_backend_add skips a factor of 0 */
@@ -71,7 +71,7 @@ static dm_status open_sum(void *state, dm_rank_state *local) {
   uint64_t zero = 0;
   void *sum;
   if (!sink->check || !dm_checkpoint_sums(sink->checkpoint) || local->coords.idle ||
-      local->plan->problem.symmetry != DM_NO_SYMMETRY ||
+      dm_triangle_has_images(local->plan) || local->plan->problem.half != DM_BOTH_HALVES ||
       local->memory.list.of[DM_BUFFER_DEVICE_SUMS].where == DM_NOWHERE)
     return DM_OK;
   DM_TRY(dm_rank_memory_take(&local->memory, DM_BUFFER_DEVICE_SUMS, &sum));
@@ -105,27 +105,39 @@ static dm_status buffers_open(storing *s) {
   for (int i = 0; i < STRIPS; i++) s->strips[i].storing = s;
   if (s->sums.space == DM_DEVICE) DM_TRY(take(s, DM_BUFFER_LANDING, offsetof(strip, landing)));
   if (!s->are_c) DM_TRY(take(s, DM_BUFFER_FINISHED, offsetof(strip, finished)));
-  if (s->mirrors) DM_TRY(take(s, DM_BUFFER_MIRRORED, offsetof(strip, mirrored)));
+  if (dm_triangle_has_images(s->local->plan))
+    DM_TRY(take(s, DM_BUFFER_MIRRORED, offsetof(strip, mirrored)));
   if (s->sink->old) DM_TRY(take(s, DM_BUFFER_OLD, offsetof(strip, before)));
   return DM_OK;
 }
 
+/* Those of ROWS, counted from the first row of S->of_c, that this rank computed. */
+static void find_sums(storing *s, dm_view all, dm_range rows) {
+  const dm_rank_state *local = s->local;
+  const dm_coords *at = &local->coords;
+  const dm_extent part = dm_triangle_part(local->plan, s->tile, at->i, at->j);
+  const int64_t begin = s->of_c.begin + rows.begin, end = s->of_c.begin + rows.end;
+  s->row = dm_min(end, dm_max(begin, part.rows.begin));
+  s->col = part.cols.begin;
+  s->sums = dm_view_sub(all, s->row - s->of_c.begin, s->col - local->cols.begin,
+                        dm_max(0, dm_min(end, part.rows.end) - s->row), dm_range_size(part.cols));
+}
+
 static dm_status begin(dm_rank_state *local, dm_file_sink *sink, dm_range rows) {
+  const dm_plan *plan = local->plan;
   const bool is_new = !sink->storing;
   dm_range of_c;
   const dm_view all = dm_rank_result(local, &of_c);
   if (is_new) DM_TRY(dm_buffer_table(1, &sink->storing));
   storing *s = sink->storing;
-  s->mirrors = local->plan->problem.symmetry != DM_NO_SYMMETRY;
-  s->conjugates = local->plan->problem.symmetry == DM_HERMITIAN;
+  s->mirrors = dm_triangle_has_image(plan, local->tile, local->coords.i, local->coords.j);
+  s->conjugates = plan->problem.symmetry == DM_HERMITIAN;
   s->local = local;
   s->sink = sink;
   s->goes_on = true;
-  s->sums = dm_view_sub(all, rows.begin, 0, dm_range_size(rows), all.cols);
   s->tile = local->tile;
-  s->row = of_c.begin + rows.begin;
   s->of_c = of_c;
-  s->col = local->cols.begin;
+  find_sums(s, all, rows);
   s->next = dm_view_is_empty(s->sums) ? s->sums.rows : 0;
   s->images = false;
   DM_TRY(finish_on_device(s));
@@ -136,51 +148,34 @@ static dm_status begin(dm_rank_state *local, dm_file_sink *sink, dm_range rows) 
   return DM_OK;
 }
 
-/* The next rows that have something to store, at most a strip's height; none are left: no columns.
- */
-static dm_stripe next_rows(storing *s) {
-  dm_stripe next = {{s->row + s->next, s->row + s->next}, 0, 0};
-  while (s->next < s->sums.rows && next.cols == 0) {
-    const dm_range rows = {s->row + s->next, s->row + dm_min(s->sums.rows, s->next + s->height)};
-    next = dm_triangle_stripe(&s->local->plan->problem, rows, s->local->cols, 0);
-    s->next += dm_range_size(next.rows);
-  }
-  return next;
-}
-
-/* Whether all strips are started: of the computed elements, or of their images. */
+/* Whether all strips are started: of the sums, or of their images. */
 static bool is_started(const storing *s) {
-  const int64_t end = dm_min(s->local->cols.end, s->row + s->sums.rows) - s->col;
-  return s->images ? s->next >= end : s->next == s->sums.rows;
+  return s->next >= (s->images ? s->sums.cols : s->sums.rows);
 }
 
 /* The sums that the next strip is made of. */
 static dm_view next_rows_of(storing *s, strip *one) {
-  const dm_stripe next = next_rows(s);
-  one->row = next.rows.begin;
+  const int64_t first = s->next;
+  s->next = dm_min(first + s->height, s->sums.rows);
+  one->row = s->row + first;
   one->col = s->col;
-  one->square = next.square;
   one->is_image = false;
-  return dm_view_sub(s->sums, one->row - s->row, 0, dm_range_size(next.rows), next.cols);
+  return dm_view_sub(s->sums, first, 0, s->next - first, s->sums.cols);
 }
 
-/* The same for a mirror image: of some columns, whose rows it has from one end to the other. */
+/* The same for a mirror image, which has columns of the sums as its rows. */
 static dm_view next_cols_of(storing *s, strip *one) {
-  const dm_range rows = {s->row, s->row + s->sums.rows};
-  const dm_extent part = dm_triangle_beside(rows, s->local->cols, s->col + s->next, s->height);
-  one->row = part.cols.begin;
-  one->col = part.rows.begin;
-  one->square = 0;
+  const int64_t first = s->next;
+  s->next = dm_min(first + s->height, s->sums.cols);
+  one->row = s->col + first;
+  one->col = s->row;
   one->is_image = true;
-  s->next = part.cols.end - s->col;
-  return dm_view_sub(s->sums, part.rows.begin - s->row, part.cols.begin - s->col,
-                     dm_range_size(part.rows), dm_range_size(part.cols));
+  return dm_view_sub(s->sums, 0, first, s->sums.rows, s->next - first);
 }
 
 /* Starts copying the next strip to host memory; in host memory nothing moves. */
 static dm_status fetch(storing *s, strip *one) {
   const dm_view part = s->images ? next_cols_of(s, one) : next_rows_of(s, one);
-  if (dm_view_is_empty(part)) return DM_OK;
   one->stage = DM_STRIP_LANDS;
   one->computed = part;
   one->arrived = 0;
@@ -213,26 +208,23 @@ static dm_status finish_rows(void *context, int64_t first, int64_t count) {
     DM_TRY(dm_finish(out, sums, p->reads_c ? &old : NULL, sink->alpha, sink->beta));
   if (sink->check && !is_summed_there(s))
     DM_TRY(dm_freivalds_add_c(sink->check, NULL, out, row, one->col));
+  if (p->half != DM_BOTH_HALVES) dm_clear_beside(out, row, one->col, p->half == DM_UPPER_HALF);
   if (dm_checkpoint_sums(sink->checkpoint))
     atomic_fetch_add(&one->checksum, dm_checksum_view(out, row, one->col, p->n));
   return DM_OK;
 }
 
 /* The elements of C that ONE is made of, as they are written. */
-static dm_view sums_of(const storing *s, const strip *one) {
+static dm_view sums_of(const strip *one) {
   const dm_view part = one->computed;
-  const int64_t beside = part.cols - one->square;
-  if (one->is_image) return dm_view_row_major(one->mirrored, part.dtype, part.cols, part.rows);
-  if (one->square > 0)
-    dm_mirror(dm_view_sub(part, 0, beside, part.rows, one->square), s->conjugates);
-  return part;
+  return one->is_image ? dm_view_row_major(one->mirrored, part.dtype, part.cols, part.rows) : part;
 }
 
 /* Passes a copied strip to the threads. */
 static dm_status write_strip(storing *s, strip *one) {
   const dm_problem *p = &s->local->plan->problem;
   one->stage = DM_STRIP_IS_WRITTEN;
-  one->sums = sums_of(s, one);
+  one->sums = sums_of(one);
   const int64_t rows = one->sums.rows, cols = one->sums.cols;
   one->out = one->finished ? dm_view_row_major(one->finished, p->c, rows, cols) : one->sums;
   atomic_store(&one->checksum, 0);
@@ -274,10 +266,10 @@ static dm_status move_on(storing *s, strip *one) {
 static bool is_done(storing *s) {
   bool done = is_started(s);
   for (int i = 0; i < STRIPS; i++) done &= s->strips[i].stage == DM_STRIP_FREE;
-  if (!done || !s->mirrors || s->images) return done;
+  if (!done || !s->mirrors || s->images || dm_view_is_empty(s->sums)) return done;
   s->images = true;
   s->next = 0;
-  return is_started(s);
+  return false;
 }
 
 /* Progresses the storing of ROWS of this rank's sums in small steps: threads write meanwhile. The
@@ -297,8 +289,10 @@ static dm_status store_rows(dm_rank_state *local, dm_file_sink *sink, dm_range r
 
 static dm_status store(void *state, dm_rank_state *local, dm_range rows, bool *done) {
   dm_file_sink *sink = state;
+  const bool upwards = local->plan->problem.symmetry != DM_NO_SYMMETRY; /* strips */
   DM_TRY(store_rows(local, sink, rows, done));
-  if (!*done || rows.end < dm_range_size(dm_rank_sums(local))) return DM_OK;
+  if (!*done || (upwards ? rows.begin > 0 : rows.end < dm_range_size(dm_rank_sums(local))))
+    return DM_OK;
   return dm_checkpoint_stored(sink->checkpoint, local->tile);
 }
 

@@ -9,6 +9,7 @@
 #include "core/buffer.h"
 #include "core/clock.h"
 #include "engine/phases.h"
+#include "product/halves.h"
 #include "product/stationary.h"
 #include "run/facts.h"
 
@@ -24,6 +25,7 @@ typedef struct product {
   dm_emulated *emulated;
   void *stream;           /* of C, if the product is only posted */
   dm_stationary *started; /* with several ranks: to be finished */
+  bool halves;            /* C is symmetric, and not multiplied yet */
 } product;
 
 /* ---- which products ---- */
@@ -32,9 +34,8 @@ typedef struct product {
 static bool is_plain(const dm_multiply *m) {
   const dm_wishes *w = &m->engine.wishes;
   return strcmp(m->engine.kernel, "auto") == 0 && !m->verify_files && !w->reproducible &&
-         !m->equation.own && !m->equation.symmetric && m->a.batch <= 1 && w->pm == 0 &&
-         w->panel == 0 && w->tiles_m == 0 && m->engine.memory_host == 0 &&
-         m->engine.memory_device == 0 && m->engine.fill == 0;
+         !m->equation.own && m->a.batch <= 1 && w->pm == 0 && w->panel == 0 && w->tiles_m == 0 &&
+         m->engine.memory_host == 0 && m->engine.memory_device == 0 && m->engine.fill == 0;
 }
 
 static bool is_one_memory(const dm_multiply *m, int ranks) {
@@ -60,15 +61,18 @@ static bool is_native(const dm_multiply *m, const dm_problem *p, bool on_gpu, bo
     return false; /* the bounds would vanish; the pipeline verifies before it applies alpha */
   /* A wrong C could not be computed again: on the host the pipeline keeps it until its verdict. */
   if (m->verify && p->reads_c && !on_gpu) return false;
+  if (p->reads_c && p->symmetry != DM_NO_SYMMETRY) return false; /* the old C is checked first */
   return (emulates || dm_compute_is_plain(&p->compute)) && !p->fastest && !p->no_k &&
          p->file_a == p->work && p->file_b == p->work &&
          (p->c == p->accumulator || p->c == p->work) &&
          (m->equation.type == DM_DTYPE_NONE || m->equation.type == p->work);
 }
 
-/* Several ranks must multiply on GPUs, and be counted as they are. */
+/* Several ranks must multiply on GPUs, and be counted as they are; the pipeline computes half of a
+ * symmetric C. */
 static bool is_for_ranks(const dm_multiply *m, int ranks) {
-  return ranks == 1 || (!m->engine.require_gpu_per_rank && m->engine.pretend_nodes < 2);
+  return ranks == 1 ||
+         (!m->engine.require_gpu_per_rank && m->engine.pretend_nodes < 2 && !m->equation.symmetric);
 }
 
 /* Whether this rank states the matrices as in the product before. */
@@ -208,11 +212,16 @@ static void tell_ways(const dm_in_place *kept, const product *p) {
   p->outcome->transport = kept->workspace.links.chosen->name;
 }
 
+static bool is_symmetric(const product *p) {
+  return p->outcome->problem.symmetry != DM_NO_SYMMETRY;
+}
+
 /* Waits for the caller's streams, but not for that in which the product is posted. */
 static dm_status reach(product *p) {
   static const char *const names[] = {"A", "B", "C"};
   dm_distributed *matrix = p->places->matrix;
-  const bool posts = !p->multiply->verify && p->run->ranks == 1 && !p->outcome->emulates;
+  const bool posts =
+      !p->multiply->verify && p->run->ranks == 1 && !p->outcome->emulates && !is_symmetric(p);
   p->stream = posts ? matrix[DM_C].stream : NULL;
   for (int x = 0; x < 3; x++) {
     const bool awaited = x > 0 && matrix[x].stream == matrix[0].stream;
@@ -258,6 +267,11 @@ static dm_status multiply_emulated(const product *p) {
   return dm_emulated_multiply(p->emulated, p->backend, &p->outcome->problem, &p->whole);
 }
 
+static dm_status post_whole(const product *p, void *stream, dm_event *done) {
+  if (is_symmetric(p)) return dm_halves_multiply(p->backend, &p->outcome->problem, &p->whole, done);
+  return dm_backend_multiply(p->backend, &p->whole, stream, done);
+}
+
 /* One GPU multiplies meanwhile, unless that would replace C; with several, the first strips travel:
  * each sum would wait for room beside a product. */
 static dm_status multiply_with_sums(product *p) {
@@ -266,7 +280,7 @@ static dm_status multiply_with_sums(product *p) {
   if (p->run->ranks > 1) return multiply_stationary(p, add_operands);
   if (first || p->outcome->emulates) DM_TRY(add_operands(p));
   if (p->outcome->emulates) return multiply_emulated(p);
-  DM_TRY(dm_backend_multiply(p->backend, &p->whole, NULL, &done));
+  DM_TRY(post_whole(p, NULL, &done));
   dm_status status = first ? DM_OK : add_operands(p);
   return dm_status_first(status, dm_backend_wait(p->backend, done));
 }
@@ -277,7 +291,7 @@ static dm_status multiply_checked(product *p) {
   return dm_freivalds_judge(p->check, p->run->world, &p->outcome->verdict);
 }
 
-/* ---- several ranks, each with rows of C ---- */
+/* ---- several ranks, each with rows of C, or one with all of a symmetric C ---- */
 
 static dm_status sum_ranks(void *context, dm_status mine, void *values, int64_t count,
                            bool integers) {
@@ -304,8 +318,14 @@ static dm_status sum_ranks(void *context, dm_status mine, void *values, int64_t 
 static dm_status finish_rows(void *context) {
   product *p = context;
   dm_stationary *started = p->started;
+  const bool halves = p->halves;
+  dm_event done;
   p->started = NULL;
-  return started ? dm_stationary_finish(started) : DM_OK;
+  p->halves = false;
+  if (started) return dm_stationary_finish(started);
+  if (!halves) return DM_OK;
+  DM_TRY(post_whole(p, NULL, &done));
+  return dm_backend_wait(p->backend, done);
 }
 
 /* All vectors stay on the GPUs, but for two sums over the ranks. */
@@ -317,8 +337,11 @@ static dm_status multiply_rows(product *p, int draw) {
                                   .multiply = finish_rows,
                                   .context = p};
   dm_stationary stationary;
-  dm_stationary_start(&p->places->travel, &stationary);
-  p->started = &stationary;
+  if (p->run->ranks > 1) {
+    dm_stationary_start(&p->places->travel, &stationary);
+    p->started = &stationary;
+  }
+  p->halves = is_symmetric(p);
   dm_status status = dm_freivalds_multiply_rows(&p->outcome->problem, p->multiply->seed, draw,
                                                 p->run->world, p->backend, &p->whole, &ranks,
                                                 at[DM_C].rows.begin, &p->outcome->verdict);
@@ -331,6 +354,8 @@ enum { GROUPED = 512 };
 static dm_status multiply_once(dm_in_place *kept, product *p, int draw) {
   const dm_problem *problem = &p->outcome->problem;
   const bool on_gpu = p->outcome->on_gpu;
+  if (p->run->ranks == 1 && dm_backend_checks(p->backend) && is_symmetric(p))
+    return multiply_rows(p, draw);
   if (p->run->ranks == 1 && dm_backend_checks(p->backend) && !p->outcome->emulates)
     return dm_freivalds_multiply(problem, p->multiply->seed, draw, p->run->world, p->backend,
                                  &p->whole, &p->outcome->verdict);
@@ -350,7 +375,7 @@ static dm_status multiply_unchecked(product *p) {
   if (p->run->ranks > 1) return multiply_stationary(p, NULL);
   if (p->outcome->emulates) return multiply_emulated(p);
   p->outcome->posted = p->stream != NULL;
-  DM_TRY(dm_backend_multiply(p->backend, &p->whole, p->stream, &done));
+  DM_TRY(post_whole(p, p->stream, &done));
   return dm_backend_wait(p->backend, done);
 }
 
@@ -385,7 +410,9 @@ static dm_status run_product(dm_in_place *kept, product *p, bool like, bool *tak
   DM_TRY(dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL, &m->equation, problem));
   p->outcome->on_gpu = p->run->ranks > 1 || m->in_memory[DM_C]->on_gpu;
   p->outcome->emulates = p->outcome->on_gpu && p->run->ranks == 1 && problem->compute.own_kernels;
-  if (!is_native(m, problem, p->outcome->on_gpu, p->outcome->emulates)) return DM_OK;
+  if (!is_native(m, problem, p->outcome->on_gpu, p->outcome->emulates) ||
+      (p->outcome->emulates && is_symmetric(p)))
+    return DM_OK;
   like &= *backend_of(kept, p->outcome) && has_mode(kept, p->outcome);
   DM_TRY(find_matrices(kept, p, like, taken));
   if (!*taken) return DM_OK;

@@ -5,6 +5,7 @@
 #include "engine/endpoint.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
+#include "plan/triangle.h"
 #include "product/memory_mirror.h"
 
 enum { TILE_STEP = 256 }; /* bytes, as in plan/buffers.c */
@@ -133,11 +134,16 @@ static dm_status take_sums(void *context, dm_view into, dm_view sums) {
   return DM_OK;
 }
 
+static dm_status take_finished(void *context, dm_view into, dm_view arrived) {
+  dm_copy(into, arrived, ((const finishing *)context)->conjugates);
+  return DM_OK;
+}
+
 static dm_status add_to_check(const dm_memory_result *r, dm_rank_state *local) {
   dm_range rows;
   if (!r->check || local->coords.idle) return DM_OK;
   (void)dm_rank_result(local, &rows);
-  if (local->plan->problem.symmetry != DM_NO_SYMMETRY)
+  if (dm_triangle_has_image(local->plan, local->tile, local->coords.i, local->coords.j))
     return dm_memory_mirror_check(r->check, local, sums_of((void *)r, local), rows);
   return dm_freivalds_add_c(r->check, local->backend, sums_of((void *)r, local), rows.begin,
                             local->cols.begin);
@@ -182,7 +188,7 @@ static dm_status give_extent(dm_memory_result *r, const dm_problem *problem, dm_
     const dm_move move = {.dtype = finished ? problem->c : problem->accumulator,
                           .from = &from,
                           .to = &to,
-                          .taker = {finished ? take_plain : take_sums, &f},
+                          .taker = {finished ? take_finished : take_sums, &f},
                           .looks = !finished && problem->reads_c};
     status = dm_redistribute(r->run->world, &move);
   }
@@ -192,7 +198,7 @@ static dm_status give_extent(dm_memory_result *r, const dm_problem *problem, dm_
 
 /* The same for EXTENT of the tile that covers TILE and is in P. */
 static dm_status give_part(dm_memory_result *r, const dm_rank_state *local, const part *p,
-                           dm_extent tile, dm_extent extent, bool turned) {
+                           dm_extent tile, dm_extent extent, bool turned, bool finished) {
   part sub = {.view = p->view};
   dm_range rows;
   const dm_extent within = {
@@ -204,29 +210,23 @@ static dm_status give_part(dm_memory_result *r, const dm_rank_state *local, cons
     (void)dm_rank_result(local, &rows);
     sub.view = dm_memory_mirror_cut(p->view, rows, local->cols, extent);
   }
-  if (!status) status = give_extent(r, &local->plan->problem, extent, turned, false, &sub);
+  if (!status) status = give_extent(r, &local->plan->problem, extent, turned, finished, &sub);
   dm_distribution_free(&sub.of);
   return status;
 }
 
-/* A symmetric C: the computed half and its mirror image, in runs of rows that cross no border of a
- * block, so that all ranks know what is in it. */
-static dm_status give_mirrored(dm_memory_result *r, dm_rank_state *local, int64_t tile, part *p) {
+/* A symmetric C: what each rank of the grid computed, and its mirror image. */
+static dm_status give_mirrored(dm_memory_result *r, const dm_rank_state *local, int64_t tile,
+                               bool finished, const part *p) {
   const dm_plan *plan = local->plan;
   const dm_extent all = dm_tile_extent(plan, DM_C, tile);
-  dm_range rows;
-  if (!local->coords.idle) {
-    (void)dm_rank_result(local, &rows);
-    dm_memory_mirror_square(local, p->view, rows);
-  }
-  for (dm_range run = {all.rows.begin, all.rows.begin}; run.begin < all.rows.end;
-       run.begin = run.end) {
-    run.end = dm_memory_mirror_border(plan, tile, run.begin);
-    const dm_range across = {all.cols.begin, dm_min(all.cols.end, run.end)};
-    const dm_range before = {all.cols.begin, dm_min(all.cols.end, run.begin)};
-    DM_TRY(give_part(r, local, p, all, (dm_extent){run, across}, false));
-    DM_TRY(give_part(r, local, p, all, (dm_extent){run, before}, true));
-  }
+  for (int i = 0; i < plan->pm; i++)
+    for (int j = 0; j < plan->pn; j++) {
+      const dm_extent of_rank = dm_triangle_part(plan, tile, i, j);
+      DM_TRY(give_part(r, local, p, all, of_rank, false, finished));
+      if (dm_triangle_has_image(plan, tile, i, j))
+        DM_TRY(give_part(r, local, p, all, of_rank, true, finished));
+    }
   return DM_OK;
 }
 
@@ -234,7 +234,7 @@ static dm_status give_mirrored(dm_memory_result *r, dm_rank_state *local, int64_
 static dm_status give(dm_memory_result *r, dm_rank_state *local, int64_t tile, bool finished,
                       part *p) {
   const dm_problem *problem = &local->plan->problem;
-  if (problem->symmetry != DM_NO_SYMMETRY) return give_mirrored(r, local, tile, p);
+  if (dm_triangle_has_images(local->plan)) return give_mirrored(r, local, tile, finished, p);
   return give_extent(r, problem, dm_tile_extent(local->plan, DM_C, tile), false, finished, p);
 }
 

@@ -10,9 +10,11 @@
 #include "file/file_queue.h"
 #include "plan/buffers.h"
 #include "plan/tiles.h"
+#include "plan/triangle.h"
 #include "product/commit.h"
 #include "product/multiply_impl.h"
 #include "product/multiply_record.h"
+#include "product/old_symmetric.h"
 #include "product/provenance.h"
 #include "product/repair.h"
 #include "product/verify.h"
@@ -115,6 +117,20 @@ static dm_status open_inputs(dm_job *j) {
   DM_TRY(dm_reader_open(&m->c, DM_DTYPE_NONE, &j->old));
   dm_reader_lean_on(j->old, j->ahead);
   return DM_OK;
+}
+
+/* A symmetric product adds a symmetric old C. */
+static dm_status check_old(const dm_job *j) {
+  const dm_problem *p = &j->problem;
+  const bool in_memory = is_in_memory(j, DM_OLD);
+  const dm_distributed *old = &j->memory[replaces_old(j) ? DM_C : DM_OLD];
+  if (p->symmetry == DM_NO_SYMMETRY || !p->reads_c) return DM_OK;
+  if (in_memory && (j->run->ranks > 1 || old->on_gpus || dm_triangle_has_images(&j->setup.plan)))
+    return dm_hint(dm_fail(DM_E_USAGE,
+                           "a symmetric product adds an old C in a file, or in the host "
+                           "memory of one process that has room for all of C"),
+                   "a product of X with itself, with an op, adds any old C");
+  return dm_old_is_symmetric(j->run, p, in_memory ? NULL : j->old, old->local);
 }
 
 static dm_status open_part(dm_job *j) {
@@ -397,6 +413,7 @@ static dm_status prepare(dm_job *j) {
   DM_TRY(identify_memory(j));
   DM_TRY(dm_comm_agree(j->run->world, open_inputs(j)));
   j->sink.old = j->result.old_file = j->old;
+  DM_TRY(check_old(j));
   return open_output(j);
 }
 
@@ -409,6 +426,7 @@ static dm_status open_check(dm_job *j) {
   const bool sums = is_in_memory(j, DM_C);
   dm_plan plan = j->setup.plan;
   if (!plan.problem.verify) return DM_OK;
+  plan.problem.half = DM_BOTH_HALVES; /* which are there until one is stored */
   if (sums) {
     plan.problem.c = plan.problem.accumulator;
     plan.problem.reads_c = plan.problem.scales = false;

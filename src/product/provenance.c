@@ -13,6 +13,10 @@ const char *dm_op_name(dm_op op) {
   return op == DM_OP_N ? "n" : op == DM_OP_T ? "t" : "c";
 }
 
+const char *dm_half_name(dm_half half) {
+  return half == DM_LOWER_HALF ? "lower" : half == DM_UPPER_HALF ? "upper" : "both";
+}
+
 static dm_status add_dataset(dm_attributes *list, const char *name, const dm_dataset *dataset) {
   char at[DM_NAME], shape[DM_SHAPE_TEXT];
   DM_TRY(dm_attributes_add(list, name, "%s", dm_location_name(&dataset->at, at)));
@@ -68,6 +72,8 @@ static dm_status add_equation(dm_attributes *list, const dm_equation *equation,
   DM_TRY(dm_attributes_add(list, "op_a", "%s", dm_op_name(equation->op_a)));
   DM_TRY(dm_attributes_add(list, "op_b", "%s", dm_op_name(equation->op_b)));
   DM_TRY(dm_provenance_centering(list, equation->standard, false));
+  if (equation->half != DM_BOTH_HALVES)
+    DM_TRY(dm_attributes_add(list, "triangle", "%s", dm_half_name(equation->half)));
   DM_TRY(add_scalar(list, "alpha", equation->alpha));
   DM_TRY(add_scalar(list, "beta", equation->beta));
   DM_TRY(dm_attributes_add(list, "type", "%s",

@@ -19,6 +19,8 @@ dm_status dm_provenance_centering(dm_attributes *list, const dm_standard standar
 
 /* Adds the command as typed, which only describes: a longer one ends with "...". */
 dm_status dm_provenance_command(const dm_run *run, dm_attributes *list);
+const char *dm_half_name(dm_half half); /* "both", "lower", "upper" */
+
 /* Records what attributes of A, B and the old C (NULL: in memory, or none) say about their numbers,
  * and what was done. */
 void dm_provenance_record(const dm_dataset *const sets[3], dm_record *record);

@@ -35,7 +35,7 @@ typedef struct dm_verify {
  * old C's location and the norm of C. GIVEN states what the user gave. Anybody may have written the
  * provenance: a type that rounds A or B is not taken from it. *old_c is empty if there was none. */
 typedef struct dm_verify_stated {
-  bool op_a, op_b, alpha, beta, centering, type, compute, c0;
+  bool op_a, op_b, alpha, beta, centering, half, type, compute, c0;
 } dm_verify_stated;
 
 dm_status dm_verify_complete(dm_verify *verify, const dm_verify_stated *given,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/compute.h"
+#include "product/provenance.h"
 #include "product/verify.h"
 
 static dm_status unreadable(const char *name, const char *text) {
@@ -55,6 +56,17 @@ static dm_status read_standard(const dm_attributes *list, const char *name, dm_s
   if (!text) return DM_OK;
   DM_TRY(read_lines(name, text, "center", &standard->center));
   return read_lines(name, text, "scale", &standard->scale);
+}
+
+static dm_status read_half(const dm_attributes *list, dm_half *half) {
+  const char *text = dm_attributes_find(list, "triangle");
+  if (!text) return DM_OK;
+  for (int i = DM_BOTH_HALVES; i <= (int)DM_UPPER_HALF; i++)
+    if (strcmp(text, dm_half_name((dm_half)i)) == 0) {
+      *half = (dm_half)i;
+      return DM_OK;
+    }
+  return unreadable("triangle", text);
 }
 
 /* Notes in the text of claims that C's attributes state NAME as VALUE, which is not used. */
@@ -123,6 +135,7 @@ static dm_status read_equation(dm_verify *v, const dm_verify_stated *given,
   DM_TRY(unless(given->op_b, read_op(list, "op_b", &read.op_b)));
   DM_TRY(unless(given->alpha, read_scalar(list, "alpha", read.alpha)));
   DM_TRY(unless(given->beta, read_scalar(list, "beta", read.beta)));
+  DM_TRY(unless(given->half, read_half(list, &read.half)));
   DM_TRY(unless(given->centering, read_standard(list, "centering_a", &read.standard[0])));
   DM_TRY(unless(given->centering, read_standard(list, "centering_b", &read.standard[1])));
   const dm_standard *now = read.standard, *was = own->standard;
@@ -134,6 +147,7 @@ static dm_status read_equation(dm_verify *v, const dm_verify_stated *given,
       {"op-b", dm_attributes_find(list, "op_b"), given->op_b, read.op_b != own->op_b},
       {"alpha", dm_attributes_find(list, "alpha"), given->alpha, !is_equal(read.alpha, own->alpha)},
       {"beta", dm_attributes_find(list, "beta"), given->beta, !is_equal(read.beta, own->beta)},
+      {"triangle", dm_attributes_find(list, "triangle"), given->half, read.half != own->half},
       {"center-a", dm_lines_name(now[0].center), given->centering, now[0].center != was[0].center},
       {"scale-a", dm_lines_name(now[0].scale), given->centering, now[0].scale != was[0].scale},
       {"center-b", dm_lines_name(now[1].center), given->centering, now[1].center != was[1].center},
@@ -146,6 +160,7 @@ static dm_status read_equation(dm_verify *v, const dm_verify_stated *given,
   if (!given->op_b) own->op_b = read.op_b;
   if (!given->alpha) memcpy(own->alpha, read.alpha, sizeof own->alpha);
   if (!given->beta) memcpy(own->beta, read.beta, sizeof own->beta);
+  if (!given->half) own->half = read.half;
   if (!given->centering) memcpy(own->standard, read.standard, sizeof own->standard);
   return DM_OK;
 }

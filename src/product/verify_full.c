@@ -124,6 +124,9 @@ dm_status dm_verify_fully(dm_run *run, const dm_verify *v, const dm_problem *p,
                           dm_verdict *verdict) {
   *verdict =
       (dm_verdict){.pass = true, .worst_row = -1, .exact = p->work == DM_I8, .cols_checked = p->n};
+  if (p->half != DM_BOTH_HALVES)
+    return dm_comm_agree(run->world, dm_hint(dm_fail(DM_E_USAGE, "--full needs both halves of C"),
+                                             "without --full one half is enough"));
   if ((double)p->m * (double)dm_max(1, v->entries) * (double)p->n * (double)p->k > largest_product)
     return dm_comm_agree(run->world,
                          dm_hint(dm_fail(DM_E_USAGE,

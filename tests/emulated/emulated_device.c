@@ -28,9 +28,10 @@ enum {
 typedef enum lane_name { INWARD, OUTWARD, COMPUTE } lane_name;
 
 typedef struct work {
-  enum { COPY, GEMM, PRODUCT, FINISH } what;
+  enum { COPY, GEMM, PRODUCT, FINISH, MIRROR } what;
   dm_view to, a, b; /* a copy has no b; FINISH: TO is the sums, A the first accumulators */
-  bool accumulate;
+  bool accumulate, conjugate;
+  int64_t first; /* row that is mirrored */
   int64_t plane;
   dm_exponents exponents; /* in device memory */
 } work;
@@ -186,6 +187,8 @@ static dm_status finish(emulated *e, lane *l) {
   else if (w->what == GEMM)
     DM_TRY(dm_backend_gemm(e->cpu, emulated_view(w->to), emulated_view(w->a), emulated_view(w->b),
                            w->accumulate, &done));
+  else if (w->what == MIRROR)
+    DM_TRY(dm_backend_mirror(e->cpu, emulated_view(w->to), w->first, w->conjugate, &done));
   else
     DM_TRY(w->what == PRODUCT ? multiply(e, w, &done) : make_sums(e, w, &done));
   DM_TRY(dm_backend_wait(e->cpu, done));
@@ -202,7 +205,7 @@ static dm_status look(emulated *e, lane *l) {
   if (l->looks < 0) {
     l->looks = (int)(draw(e) % LATEST);
     const dm_view to = w->what == PRODUCT ? all_of(e, w->to, w->plane) : w->to;
-    if (!w->accumulate && w->what != FINISH) emulated_spoil(emulated_view(to));
+    if (!w->accumulate && w->what != FINISH && w->what != MIRROR) emulated_spoil(emulated_view(to));
   }
   return l->looks-- == 0 ? finish(e, l) : DM_OK;
 }
@@ -247,6 +250,12 @@ static dm_status sums_later(dm_backend *backend, dm_view sums, dm_view c, int64_
   if (c.space == DM_HOST)
     return dm_host_finish_residues(&of(backend)->moduli, sums, c, plane, exponents);
   const work w = {.what = FINISH, .to = sums, .a = c, .plane = plane, .exponents = exponents};
+  return post(of(backend), COMPUTE, w, done);
+}
+
+static dm_status mirror_later(dm_backend *backend, dm_view square, int64_t first, bool conjugate,
+                              dm_event *done) {
+  const work w = {.what = MIRROR, .to = square, .first = first, .conjugate = conjugate};
   return post(of(backend), COMPUTE, w, done);
 }
 
@@ -396,6 +405,7 @@ const dm_backend_ops dm_backend_cuda = {
     .natively = emulated_natively,
     .product = residues_later,
     .finish = sums_later,
+    .mirror = mirror_later,
     .join = join,
     .extremes = extremes,
     .line_sums = line_sums,

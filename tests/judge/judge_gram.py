@@ -13,7 +13,8 @@ CASES = [(300, 700, "f64", 1, ""), (700, 1100, "f64", 3, ""), (1, 1, "f64", 2, "
          (2000, 130, "f32", 4, ""), (90, 800, "c128", 5, ""), (700, 300, "c64", 2, "--alpha -1.5"),
          (200, 520, "i8", 3, ""), (200, 900, "bf16", 2, ""), (300, 600, "f16", 1, "--alpha 2"),
          (600, 640, "f64", 4, "--grid 2x2x1"), (600, 640, "f64", 8, "--grid 2x2x2"),
-         (600, 640, "f64", 4, "--grid 1x4x1 --panel 64"), (600, 640, "c128", 6, "--grid 3x1x2"),
+         (600, 640, "f64", 4, "--grid 1x1x4 --panel 64"), (600, 640, "c128", 8, "--grid 2x2x2"),
+         (700, 641, "c64", 4, "--grid 2x2x1"),
          (600, 640, "f64", 3, "--reproducible"), (400, 700, "f64", 2, "--compute f64:int8"),
          (400, 700, "f32", 3, "--compute f32:f16"), (700, 600, "f64", 2, "--no-overlap --chunk 100x70"),
          (300, 500, "f32", 2, "--type-c bf16"), (1300, 1200, "f64", 2, "--memory host=120MiB")]
@@ -96,7 +97,7 @@ def resumed(folder, damier):
 
 
 def recognised(folder, damier):
-    """multiply of a dataset with itself, on CPUs: half of C, exactly symmetric; other products are not taken for it."""
+    """multiply of a dataset with itself: half of C, exactly symmetric; other products are not taken for it."""
     x = elements.write(folder / "x.h5", values(300, 400, "c128", 4), "c128")
     elements.write(folder / "y.h5", values(300, 400, "c128", 4), "c128")
     for b, flags, symmetry, want in (("x", "--op-a c", "Hermitian", x.conj().T @ x), ("x", "--op-a t", "symmetric", x.T @ x),
@@ -107,7 +108,7 @@ def recognised(folder, damier):
         if want is None:
             run(damier, 1, "multiply", folder / "x.h5", folder / "x.h5", "-o", folder / "c.h5", *flags.split(), "-q", expect=3)
             continue
-        run(damier, 2, "multiply", folder / "x.h5", folder / f"{b}.h5", "-o", folder / "c.h5", "--force", "--threads", 1, "-q",
+        run(damier, 1, "multiply", folder / "x.h5", folder / f"{b}.h5", "-o", folder / "c.h5", "--force", "--threads", 1, "-q",
             "--backend", "cpu", "--json", folder / "record.json", *flags.split())
         c, record = read(folder / "c.h5", "c128"), records_of(folder / "record.json")[-1]
         expect(np.abs(c - want).max() <= 1e-11, f"{flags}: other numbers than NumPy")
@@ -125,11 +126,53 @@ def recognised(folder, damier):
 def same_bits(folder, damier):
     elements.write(folder / "x.h5", values(900, 800, "f64", 7), "f64")
     results = []
-    for ranks, grid in ((1, "1x1x1"), (2, "2x1x1"), (6, "2x3x1")):
+    for ranks, grid in ((1, "1x1x1"), (4, "2x2x1"), (8, "1x1x1")):
         run(damier, ranks, "gram", folder / "x.h5", "-o", folder / "c.h5", "--reproducible", "--grid", grid, "--force",
             "--threads", 1, "-q")
         results.append(read(folder / "c.h5", "f64"))
     expect(all(np.array_equal(r, results[0]) for r in results), "other bits on another grid")
+
+
+def halves(folder, damier, ranks, dtype, flags):
+    """--triangle: the other half is 0; C verifies, and a wrong element in either half does not."""
+    x = elements.write(folder / "x.h5", values(700, 640, dtype, ranks), dtype)
+    want = x.conj().T @ x
+    for half, part in (("lower", np.tril), ("upper", np.triu)):
+        run(damier, ranks, "gram", folder / "x.h5", "-o", folder / "c.h5", "--force", "--triangle", half, "--threads", 1, "-q",
+            *flags.split())
+        c = read(folder / "c.h5", dtype)
+        expect(np.abs(c - part(want)).max() <= 40 * elements.unit(dtype) * np.abs(want).max(), f"{half}: other numbers than NumPy")
+        expect(not (c - part(c)).any(), f"{half}: the other half is not 0")
+        run(damier, 2, "verify", folder / "x.h5", folder / "x.h5", folder / "c.h5", "-q")
+        run(damier, 1, "verify", folder / "x.h5", folder / "x.h5", folder / "c.h5", "-q", "--triangle", "both", expect=1)
+        for place in ((5, 600), (600, 5)):
+            wrong = c.copy()
+            wrong[place] += 1
+            elements.write(folder / "w.h5", wrong, dtype)
+            run(damier, 1, "verify", folder / "x.h5", folder / "x.h5", folder / "w.h5", "-q", "--op-a", "c", "--triangle", half,
+                expect=1)
+    run(damier, 1, "verify", folder / "x.h5", folder / "x.h5", folder / "c.h5", "-q", "--full", expect=2)
+
+
+def old_added(folder, damier, ranks, dtype, flags):
+    """beta: the old C is added if it is symmetric, or Hermitian; else nothing is written."""
+    x = elements.write(folder / "x.h5", values(300, 900, dtype, ranks), dtype)
+    old = values(900, 900, dtype, ranks + 1)
+    old = elements.write(folder / "o.h5", old + old.conj().T, dtype)
+    words = ("gram", folder / "x.h5", "-o", folder / "c.h5", "--alpha", 3, "--threads", 1, "-q", *flags.split())
+    run(damier, ranks, *words, "--beta", -2, "--c", folder / "o.h5")
+    c, want = read(folder / "c.h5", dtype), 3 * x.conj().T @ x - 2 * old
+    expect(np.abs(c - want).max() <= 40 * elements.unit(dtype) * np.abs(want).max(), "other numbers than NumPy")
+    expect(np.array_equal(c, c.conj().T), "not symmetric")
+    run(damier, 2, "verify", folder / "x.h5", folder / "x.h5", folder / "c.h5", "-q")
+    run(damier, ranks, *words, "--beta", 0.5, "--c", folder / "c.h5", "--force")
+    again = read(folder / "c.h5", dtype)
+    expect(np.abs(again - (3 * x.conj().T @ x + c / 2)).max() <= 40 * elements.unit(dtype) * np.abs(want).max(), "not replaced")
+    wrong = old.copy()
+    wrong[70, 800] += 1
+    elements.write(folder / "o.h5", wrong, dtype)
+    run(damier, ranks, *words, "--force", "--beta", 1, "--c", folder / "o.h5", expect=3)
+    expect(np.array_equal(read(folder / "c.h5", dtype), again), "C was touched")
 
 
 def refused(folder, damier):
@@ -137,9 +180,12 @@ def refused(folder, damier):
     elements.write(x, values(400, 3000, "f64", 8), "f64")
     elements.write(folder / "z.h5", values(5, 6, "c128", 9), "c128")
     run(damier, 1, "gram", x, "-o", c, "--beta", 1, expect=2)
+    run(damier, 1, "gram", folder / "z.h5", "-o", c, "--beta", "1,2", "--c", x, expect=2)
+    run(damier, 1, "multiply", x, folder / "z.h5", "-o", c, "--triangle", "lower", expect=2)
     run(damier, 1, "gram", x, "-o", c, "--op-a", "t", expect=2)
     run(damier, 1, "gram", folder / "z.h5", "-o", c, "--alpha", "1,2", expect=2)
     run(damier, 1, "gram", x, x, "-o", c, expect=2)
+    run(damier, 2, "gram", x, "-o", c, "--grid", "2x1x1", expect=2)
     run(damier, 1, "gram", x, "-o", x, "--force", expect=2)
     run(damier, 2, "gram", x, "-o", c, "--memory", "host=20MiB", expect=5)
     expect(not c.exists() and not c.with_name("c.h5.part").exists(), "something was written")
@@ -149,4 +195,7 @@ def refused(folder, damier):
 run_cases(options().damier, [(compare, case, of, seed) for seed, case in enumerate(CASES) for of in ("columns", "rows")]
           + [(tiles, 1, "f64", "", 24), (tiles, 3, "f32", "", 12), (tiles, 2, "c128", "", 40),
              (tiles, 4, "f64", "--grid 2x2x1", 16), (tiles, 3, "f64", "--grid 1x1x3", 24)]
+          + [(halves, 1, "f64", ""), (halves, 4, "c128", "--grid 2x2x1"), (halves, 3, "f32", "--grid 1x1x3")]
+          + [(old_added, 1, "f64", ""), (old_added, 4, "c128", "--grid 2x2x1"), (old_added, 2, "c64", "--grid 1x1x2"),
+             (old_added, 1, "f64", "--memory host=76MiB")]
           + [(resumed,), (recognised,), (same_bits,), (refused,)])

@@ -161,6 +161,25 @@ static void test_helper(void **state) {
   dm_backend_close(gpu);
 }
 
+/* Squares are mirrored as on the host, from any row on; nothing else is written. */
+static void test_mirror(void **state) {
+  static const int64_t sides[] = {1, 31, 32, 65, 257, 1000};
+  static const dm_dtype types[] = {DM_F64, DM_F32, DM_C64, DM_C128, DM_I8, DM_I32, DM_BF16};
+  dm_backend *gpu = open_gpu("auto", false, 0);
+  (void)state;
+  for (int t = 0; t < 7; t++)
+    for (int s = 0; s < 6; s++)
+      for (int l = 0; l < LAYOUTS; l++) {
+        const int64_t n = sides[s], shape[2] = {n, n}, first = l % 3 * n / 3;
+        pair p = make(gpu, types[t], n, n, layouts[l][0], layouts[l][1], 1, true);
+        cuda_ok(dm_kernels_mirror(p.device, first, l % 2, NULL));
+        dm_mirror(p.host, first, 0, n, l % 2);
+        check_all(gpu, p, "mirror", shape, layouts[l]);
+        free_pair(gpu, p);
+      }
+  dm_backend_close(gpu);
+}
+
 #define TRANSPOSE(kernel, ...) {.name = #kernel, .transpose = dm_kernels_##kernel},
 #define ADD(kernel, ...) {.name = #kernel, .add = dm_kernels_##kernel},
 #define DOT(kernel, ...) {.name = #kernel, .dot = dm_kernels_##kernel},
@@ -169,9 +188,9 @@ enum { HELPERS = sizeof helpers / sizeof helpers[0] };
 
 TEST_PROGRAM(test_cuda_helpers) {
   if (dm_cuda_device_count() == 0) return SKIPPED;
-  struct CMUnitTest tests[HELPERS];
+  struct CMUnitTest tests[HELPERS + 1] = {[HELPERS] = {.name = "mirror", .test_func = test_mirror}};
   for (int i = 0; i < HELPERS; i++)
     tests[i] = (struct CMUnitTest){
         .name = helpers[i].name, .test_func = test_helper, .initial_state = &helpers[i]};
-  return _cmocka_run_group_tests("helpers", tests, HELPERS, NULL, NULL);
+  return _cmocka_run_group_tests("helpers", tests, HELPERS + 1, NULL, NULL);
 }

@@ -1,0 +1,97 @@
+#include "product/old_symmetric.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/copy.h"
+
+enum { SIDE = 512 };
+
+/* The old C, and room for two blocks that are each other's mirror images. */
+typedef struct comparison {
+  const dm_problem *problem;
+  dm_reader *reader; /* NULL: OLD is the matrix */
+  dm_view old;
+  dm_dtype type;
+  char *blocks[2];
+  double lines[2][2 * SIDE];
+} comparison;
+
+static dm_status block_at(comparison *c, int which, int64_t row, int64_t col, dm_view *block) {
+  const int64_t n = c->problem->n;
+  const int64_t rows = dm_min(SIDE, n - row), cols = dm_min(SIDE, n - col);
+  if (!c->reader) {
+    *block = dm_view_sub(c->old, row, col, rows, cols);
+    return DM_OK;
+  }
+  *block = dm_view_row_major(c->blocks[which], c->type, rows, cols);
+  return dm_reader_read(c->reader, row, col, block, 1, false);
+}
+
+/* The first of COUNT numbers at which they differ; COUNT: none. */
+static int64_t first_difference(const comparison *c, int64_t count) {
+  const int parts = dm_dtype_is_complex(c->type) ? 2 : 1;
+  for (int64_t i = 0; i < count * parts; i++) {
+    const bool turned = i % parts == 1 && c->problem->symmetry == DM_HERMITIAN;
+    const double x = c->lines[0][i], y = turned ? -c->lines[1][i] : c->lines[1][i];
+    if (x != y && !(isnan(x) && isnan(y))) return i / parts;
+  }
+  return count;
+}
+
+/* The block at (row, col) and its mirror image. */
+static dm_status compare(comparison *c, int64_t row, int64_t col) {
+  const char *kind = c->problem->symmetry == DM_HERMITIAN ? "Hermitian" : "symmetric";
+  dm_view one, other;
+  DM_TRY(block_at(c, 0, row, col, &one));
+  DM_TRY(block_at(c, 1, col, row, &other));
+  for (int64_t i = 0; i < one.rows; i++) {
+    dm_load_wide(c->lines[0], dm_view_at(one, i, 0), c->type, one.col_stride, one.cols);
+    dm_load_wide(c->lines[1], dm_view_at(other, 0, i), c->type, other.row_stride, one.cols);
+    const int64_t j = first_difference(c, one.cols);
+    if (j == one.cols) continue;
+    return dm_hint(dm_fail(DM_E_INPUT,
+                           "the old C is not %s: see its elements (%lld, %lld) and (%lld, %lld)",
+                           kind, (long long)(row + i), (long long)(col + j), (long long)(col + j),
+                           (long long)(row + i)),
+                   "damier multiply X X --op-a c (of rows: --op-b c) adds any old C");
+  }
+  return DM_OK;
+}
+
+/* This rank's part of the blocks on and below the diagonal. */
+static dm_status compare_all(dm_run *run, comparison *c) {
+  int64_t turn = 0;
+  for (int64_t row = 0; row < c->problem->n; row += SIDE)
+    for (int64_t col = 0; col <= row; col += SIDE) {
+      if (turn++ % run->ranks != run->rank) continue;
+      DM_TRY(compare(c, row, col));
+      DM_TRY(dm_run_beat(run));
+    }
+  return DM_OK;
+}
+
+static dm_status run_comparison(dm_run *run, comparison *c) {
+  const int64_t bytes = SIDE * SIDE * dm_dtype_size(c->type);
+  for (int i = 0; i < 2 && c->reader; i++) DM_TRY(dm_buffer_alloc(bytes, (void **)&c->blocks[i]));
+  return compare_all(run, c);
+}
+
+dm_status dm_old_is_symmetric(dm_run *run, const dm_problem *problem, dm_reader *reader,
+                              dm_view old) {
+  comparison *c;
+  dm_status status = dm_buffer_table(1, &c);
+  if (!status) {
+    c->problem = problem;
+    c->reader = reader;
+    c->old = old;
+    c->type = reader ? dm_dtype_widest(problem->work) : old.dtype;
+    status = run_comparison(run, c);
+    free(c->blocks[0]);
+    free(c->blocks[1]);
+    free(c);
+  }
+  return dm_comm_agree(run->world, status);
+}
