@@ -105,8 +105,9 @@ dm_status dm_links_choose(const dm_run *run, dm_backend *backend, const char *na
     regret(run, best, why);
   else
     dm_status_free(why);
-  /* Plans of GPU jobs may want host, too. */
-  if (links->chosen && links->chosen->shared_slots && run->nodes == 1) return DM_OK;
+  /* Plans of GPU jobs may want host, too; in one process it only copies memory. */
+  const bool copies = dm_comm_is_one_process(run->world);
+  if (links->chosen && run->nodes == 1 && (copies || links->chosen->shared_slots)) return DM_OK;
   const dm_transport_ops *host = dm_transport_find("host");
   DM_TRY(attempt(run, backend, host, links, &rates));
   if (!links->chosen) choose(links, host, &rates);

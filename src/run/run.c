@@ -45,18 +45,18 @@ static dm_status divide(dm_run *run, const core_standing *all, cpu_set_t *sets, 
                      .job = all[0].job,
                      .quota = dm_cgroup_cores(""),
                      .threads = threads > 0 ? threads : dm_cores_threads_stated()};
-  dm_topology *topology = malloc(sizeof *topology);
-  if (!topology) return dm_fail(DM_E_FIT, "no memory for the topology");
   for (int r = 0; r < ranks; r++) {
     sets[r] = all[r].bound;
     sets[ranks + r] = all[r].near;
     CPU_OR(&of.job, &of.job, &all[r].job);
     of.keep |= all[r].asked;
   }
-  dm_topology_for(&of, topology);
-  dm_cores_divide(&of, topology, run->local_rank, &run->cores);
+  if (!run->topology) { /* hwloc takes 20 ms */
+    DM_TRY(dm_buffer_table(1, &run->topology));
+    dm_topology_for(&of, run->topology);
+  }
+  dm_cores_divide(&of, run->topology, run->local_rank, &run->cores);
   run->job_cpus = of.job;
-  free(topology);
   return DM_OK;
 }
 
@@ -281,6 +281,8 @@ static void close_nodes(dm_run *run) {
   dm_watch_stop(run->watch);
   dm_comm_free(run->near);
   dm_comm_free(run->node);
+  free(run->topology);
+  run->topology = NULL;
 }
 
 void dm_run_stop(dm_run *run) {

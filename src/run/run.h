@@ -33,6 +33,7 @@ struct dm_run {
   int nodes;                 /* number of (pretended) nodes */
   bool pretends;             /* one computer counts as several nodes */
   dm_core_part cores;        /* cores of this rank */
+  dm_topology *topology;     /* of this computer; NULL: not needed yet */
   cpu_set_t bound, job_cpus; /* by the launcher; allowed to all ranks of the node */
   cpu_set_t taken;           /* cores it is bound to now */
   bool stays;                /* the program has bound its threads */

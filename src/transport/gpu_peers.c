@@ -12,8 +12,9 @@
 
 /* Sent by each rank about its GPU. */
 typedef struct card {
-  char host[64], uuid[16];
-  int visible; /* GPUs visible to its process; 0: it uses none */
+  char host[64], bus[16]; /* its node and slot */
+  char uuid[16];          /* only asked for if it matters, which takes milliseconds */
+  int visible;            /* GPUs visible to its process; 0: it uses none */
   int rank;
 } card;
 
@@ -25,13 +26,15 @@ dm_status dm_gpu_error(cudaError_t error, const char *call, const char *file, in
                        cudaGetErrorString(error), cudaGetErrorName(error));
 }
 
-static dm_status own_card(const dm_comm *group, int device, card *own) {
+static dm_status own_card(const dm_comm *group, int device, dm_gpu_wish wish, card *own) {
   struct cudaDeviceProp properties;
   own->rank = dm_comm_rank(group);
   snprintf(own->host, sizeof own->host, "%.63s", dm_comm_host(group));
   if (device < 0) return DM_OK;
-  DM_GPU_TRY(cudaGetDeviceProperties(&properties, device));
+  DM_GPU_TRY(cudaDeviceGetPCIBusId(own->bus, sizeof own->bus, device));
   DM_GPU_TRY(cudaGetDeviceCount(&own->visible));
+  if (wish == DM_GPUS_READ) return DM_OK;
+  DM_GPU_TRY(cudaGetDeviceProperties(&properties, device));
   memcpy(own->uuid, properties.uuid.bytes, sizeof own->uuid);
   return DM_OK;
 }
@@ -39,9 +42,9 @@ static dm_status own_card(const dm_comm *group, int device, card *own) {
 /* This process's index of the GPU of CARD; -1: not visible. */
 static dm_status find(const card *wanted, int visible, int *device) {
   for (*device = 0; *device < visible; ++*device) {
-    struct cudaDeviceProp properties;
-    DM_GPU_TRY(cudaGetDeviceProperties(&properties, *device));
-    if (memcmp(properties.uuid.bytes, wanted->uuid, sizeof wanted->uuid) == 0) return DM_OK;
+    char bus[sizeof wanted->bus];
+    DM_GPU_TRY(cudaDeviceGetPCIBusId(bus, sizeof bus, *device));
+    if (strcmp(bus, wanted->bus) == 0) return DM_OK;
   }
   *device = -1;
   return DM_OK;
@@ -96,7 +99,7 @@ dm_status dm_gpu_check_peers(const dm_comm *group, int device, dm_gpu_wish wish)
   const int ranks = dm_comm_size(group);
   card own, *all = NULL;
   memset(&own, 0, sizeof own);
-  dm_status status = own_card(group, device, &own);
+  dm_status status = own_card(group, device, wish, &own);
   if (!status && device < 0)
     status = dm_fail(DM_E_DEVICE, "rank %d multiplies without a GPU", own.rank);
   if (!status) status = dm_buffer_table(ranks, &all);
