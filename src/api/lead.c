@@ -2,8 +2,10 @@
 
 #include "comm/team.h"
 
-damier_matrix dm_led_part(const damier_matrix *m) {
-  damier_matrix none = *m;
+damier_matrix dm_led_part(const damier_matrix *m, int rank) {
+  damier_matrix none = m->parts ? m->parts[rank] : *m;
+  none.parts = NULL;
+  if (m->parts || rank == 0) return none;
   none.data = NULL;
   none.own_rows = 0;
   none.memory = DAMIER_HOST_MEMORY;
@@ -29,12 +31,12 @@ void dm_lead_begin(dm_led_call *call) {
 dm_status dm_lead_end(const dm_led_call *call, dm_status status) {
   const damier_context *leader = call->leader;
   if (!leader->followers) return status;
-  if (status && !status->agreed) dm_team_break(leader->run.world);
+  if (status && !status->agreed) dm_team_break(leader->run.world, status);
   dm_followers_end(leader->followers);
   return status;
 }
 
 void dm_led_done(damier_context *context, dm_status status) {
-  if (status && !status->agreed) dm_team_break(context->run.world);
+  if (status && !status->agreed) dm_team_break(context->run.world, status);
   dm_status_free(status);
 }

@@ -169,11 +169,11 @@ static int run_rank(dm_call *call, dm_status prepared, const dm_work *work, dm_c
   dm_warm_up *warm_up = work->warms_up ? dm_backend_warm_up(gpu, only) : NULL;
   dm_status status = dm_run_start(&run, world, dm_cli_level(call),
                                   (dm_progress_mode)call->own.progress, call->command);
-  if (status && world) leave(&run, status); /* does not return: the others wait for this one */
   if (status) {
     dm_status_free(prepared);
     dm_warm_up_end(warm_up);
-    return dm_cli_finish(call, status);
+    if (!world) return dm_cli_finish(call, status);
+    return leave(&run, dm_status_first(status, dm_cli_close_reports(call)));
   }
   run.born = run.lap = call->born;
   if (t) run.gpu = gpu;

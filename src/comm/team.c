@@ -35,8 +35,20 @@ void dm_group_free(dm_group *group) {
   free(group);
 }
 
-dm_status dm_group_broken(void) {
-  return dm_fail(DM_E_MPI, "another rank of this process has failed");
+dm_status dm_group_broken(const dm_group *group) {
+  return dm_status_copy(&group->fate->why);
+}
+
+static void break_team(dm_fate *fate, const dm_error *why) {
+  if (atomic_flag_test_and_set(&fate->taken)) return;
+  fate->why = *why;
+  atomic_store(&fate->broken, true);
+}
+
+dm_status dm_group_no_memory(dm_group *group) {
+  dm_status status = dm_fail(DM_E_FIT, "no memory for a message");
+  break_team(group->fate, status);
+  return status;
 }
 
 bool dm_group_join(dm_group *group, int rank, const char *host, dm_comm *comm) {
@@ -198,6 +210,7 @@ dm_status dm_team_worlds(int ranks, dm_comm **worlds) {
   dm_comm *alone;
   DM_TRY(dm_comm_take_alone(&alone));
   dm_fate *fate = calloc(1, sizeof *fate);
+  if (fate) atomic_flag_clear(&fate->taken);
   dm_group *group = fate ? dm_group_new(ranks, fate) : NULL;
   bool joined = group != NULL;
   for (int r = 0; joined && r < ranks; r++) {
@@ -208,8 +221,8 @@ dm_status dm_team_worlds(int ranks, dm_comm **worlds) {
   return joined ? DM_OK : dm_fail(DM_E_FIT, "no memory for %d ranks", ranks);
 }
 
-void dm_team_break(const dm_comm *comm) {
-  atomic_store(&dm_member_of(comm)->group->fate->broken, true);
+void dm_team_break(const dm_comm *comm, const dm_error *why) {
+  break_team(dm_member_of(comm)->group->fate, why);
 }
 
 static dm_status gather_players(int ranks, crowd *c) {

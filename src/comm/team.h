@@ -12,8 +12,8 @@ dm_status dm_team_run(int ranks, void (*work)(dm_comm *world, void *context), vo
 /* The communicators of RANKS ranks, for threads of the caller's own. DM_E_FIT. */
 dm_status dm_team_worlds(int ranks, dm_comm **worlds);
 
-/* Ends the team of COMM after a failure that only this rank knows: what other ranks wait for, and
- * what they begin later, fails. */
-void dm_team_break(const dm_comm *comm);
+/* Ends the team of COMM after WHY, which only this rank knows: what other ranks wait for, and what
+ * they begin later, fails with a copy of the first such error. */
+void dm_team_break(const dm_comm *comm, const dm_error *why);
 
 #endif

@@ -45,7 +45,9 @@ typedef struct dm_meeting {
 
 /* Shared by all groups of a team. */
 typedef struct dm_fate {
-  atomic_bool broken;
+  atomic_flag taken;  /* some rank has broken the team, */
+  atomic_bool broken; /* and WHY is complete */
+  dm_error why;
   atomic_int groups;
 } dm_fate;
 
@@ -78,7 +80,10 @@ dm_group *dm_group_new(int size, dm_fate *fate);
 void dm_group_free(dm_group *group); /* NULL is allowed */
 
 /* The outcome of an operation that a broken team does not finish. */
-dm_status dm_group_broken(void);
+dm_status dm_group_broken(const dm_group *group);
+
+/* Breaks the team: a rank that has no memory for an operation would leave the others waiting. */
+dm_status dm_group_no_memory(dm_group *group);
 
 /* Makes COMM rank RANK of GROUP; false: no memory. */
 bool dm_group_join(dm_group *group, int rank, const char *host, dm_comm *comm);

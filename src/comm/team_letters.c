@@ -67,10 +67,10 @@ dm_status dm_letter_post(const dm_comm *comm, dm_letter stated, dm_request *requ
   dm_group *group = dm_member_of(comm)->group;
   dm_letter *mine = malloc(sizeof *mine + (is_short(&stated) ? (size_t)stated.bytes : 0));
   *request = (dm_request){0};
-  if (!mine) return dm_fail(DM_E_FIT, "no memory for a message");
+  if (!mine) return dm_group_no_memory(group);
   if (atomic_load(&group->fate->broken)) {
     free(mine);
-    return dm_group_broken();
+    return dm_group_broken(group);
   }
   *mine = stated;
   mine->group = group;
@@ -88,9 +88,10 @@ dm_status dm_letter_post(const dm_comm *comm, dm_letter stated, dm_request *requ
 dm_status dm_letter_test(dm_request *request, int *from) {
   dm_letter *letter = letter_of(request);
   if (!atomic_load_explicit(&letter->done, memory_order_acquire)) {
-    if (!atomic_load(&letter->group->fate->broken)) return DM_OK;
+    dm_group *group = letter->group;
+    if (!atomic_load(&group->fate->broken)) return DM_OK;
     dm_letter_cancel(request);
-    return dm_group_broken();
+    return dm_group_broken(group);
   }
   const bool cut = letter->cut;
   if (from) *from = letter->from;

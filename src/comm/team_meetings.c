@@ -175,8 +175,9 @@ static dm_status arrive(const dm_comm *comm, dm_purpose purpose, int64_t size, i
                         dm_guest guest, dm_meeting **out) {
   dm_member *member = dm_member_of(comm);
   dm_meeting *m = *out = find(member->group, member->meetings);
-  if (!m) return dm_fail(DM_E_FIT, "no memory for a message");
-  if (m->given_up || atomic_load(&member->group->fate->broken)) return dm_group_broken();
+  if (!m) return dm_group_no_memory(member->group);
+  if (m->given_up || atomic_load(&member->group->fate->broken))
+    return dm_group_broken(member->group);
   member->meetings++;
   if (m->arrived > 0 && (m->purpose != purpose || m->size != size || m->what != what))
     return dm_fail(DM_E_BUG, "ranks call different collective functions");
@@ -235,7 +236,7 @@ dm_status dm_meeting_begin(const dm_comm *comm, dm_purpose purpose, int64_t size
   if (!status && !request) {
     while (!atomic_load(&m->done) && !gives_up(m)) wait_briefly(group);
     if (m->given_up)
-      status = dm_group_broken();
+      status = dm_group_broken(group);
     else
       failed = leave(m);
   }
@@ -255,5 +256,5 @@ dm_status dm_meeting_test(dm_request *request) {
   const dm_code failed = done ? leave(m) : (dm_code)0;
   pthread_mutex_unlock(&group->lock);
   if (done || given_up) request->ops = NULL;
-  return given_up ? dm_group_broken() : outcome(failed);
+  return given_up ? dm_group_broken(group) : outcome(failed);
 }

@@ -15,7 +15,8 @@ import running
 from running import expect
 
 GPUS = {"EMULATED_GPUS": "4"}
-MEMORY = 3  # MiB in addition to the process's own memory: several tiles
+PLACES = 30  # where an allocation fails
+DEVICE = 66  # MiB of each GPU: several tiles
 
 
 def multiply(bed, *words, **more):
@@ -92,6 +93,19 @@ def one_fails(bed):
         expect(done.stderr.count("error:") == 1, f"{fault}: not one message\n{done.stderr}")
 
 
+def no_memory(bed):
+    """An allocation fails at any place, also of a message of a self-test: nobody waits for the rank that has no memory."""
+    counts, words = bed.folder / "counts_of_allocations", ("--gpus", "2", "--transport", "host", "--hang-timeout", "10s")
+    expect(multiply(bed, *words, LD_PRELOAD=bed.shim, FAULT_COUNT=str(counts)).returncode == 0, "undisturbed")
+    calls = faulty_runs.counted(counts)[(0, "malloc")]
+    for number in faulty_runs.places(calls, PLACES):
+        began = time.monotonic()
+        done = multiply(bed, *words, LD_PRELOAD=bed.shim, FAULT=f"malloc:{number}:{errno.ENOMEM}", FAULT_PATH="")
+        what = f"allocation {number} of {calls}: exit {done.returncode} after {time.monotonic() - began:.1f} s"
+        expect(done.returncode in (0, 5), f"{what}\n{done.stderr}")
+        expect(done.stderr.count("error:") == (done.returncode != 0), f"{what}: not one message\n{done.stderr}")
+
+
 def stops(bed):
     """A signal, whatever thread it meets, ends all ranks; the same command goes on."""
     output = faulty_runs.Output(bed, "stopped", 2)
@@ -144,11 +158,11 @@ def main():
     os.environ.update(GPUS, OPENBLAS_NUM_THREADS="1")
     with_threads(True)
     with running.scratch() as folder:
-        own = running.process_mib(options.damier, 2)
-        words = ("--memory", f"host={own + MEMORY}MiB", "--checkpoint-interval", "0", "--hang-timeout", "60s")
+        words = ("--backend", "cuda", "--grid", "2x1x1", "--memory", f"device={DEVICE}MiB", "--checkpoint-interval", "0",
+                 "--hang-timeout", "60s")
         bed = faulty_runs.Bed(folder, options, shape=(700, 600, 500), words=words)
         bed.undisturbed(2)
-        for check in (refusals, choices, chosen, under_mpirun, one_does_not_start, one_fails, stops, resumes, same_bits):
+        for check in (refusals, choices, chosen, under_mpirun, one_does_not_start, one_fails, no_memory, stops, resumes, same_bits):
             with_threads(True)
             check(bed)
             print("passed ", check.__name__, flush=True)
