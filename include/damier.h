@@ -142,6 +142,9 @@ typedef struct damier_matrix {
 
   damier_memory memory; /**< in memory: kind of this rank's memory */
   void *stream;         /**< in GPU memory: see damier_in_gpu */
+
+  const struct damier_matrix *parts; /**< see damier_in_parts; NULL: not in parts */
+  int part_count;                    /**< number of them */
 } damier_matrix;
 
 /** A matrix in a file, or the destination of C.
@@ -199,6 +202,13 @@ DAMIER_API damier_matrix damier_scalapack(damier_type type, const int desc[9], i
  * @return the matrix */
 DAMIER_API damier_matrix damier_in_gpu(damier_matrix matrix, void *stream);
 
+/** A matrix of which each GPU of this process has a part, for contexts of damier_open_gpus.
+ * @param parts as each of the context's ranks would describe the matrix, in their order: rank i
+ *   multiplies on GPU i; not copied
+ * @param count the number of the context's GPUs
+ * @return the matrix */
+DAMIER_API damier_matrix damier_in_parts(const damier_matrix *parts, int count);
+
 /** @}
  * @name Contexts
  * @{ */
@@ -224,8 +234,9 @@ DAMIER_API int damier_open_local(damier_context **context, damier_error *error);
 
 /** Opens a context of this process with several of its GPUs, without MPI.
  *
- * Each GPU multiplies on a thread of the library. Matrices are in files or in host memory, as in a
- * context of one rank; the call divides them. Options that count ranks count GPUs.
+ * Each GPU multiplies on a thread of the library. Matrices are in files, in host memory, as in a
+ * context of one rank, or in parts (damier_in_parts), also in the memory of the GPUs. Options that
+ * count ranks count GPUs.
  *
  * @param gpus     the number of GPUs, the first ones that the process sees; 1: as damier_open_local
  * @param context  receives the context

@@ -16,7 +16,7 @@ from ._arrays import as_matrix, check_meaning, overlap, same_places
 from ._device import DeviceArray, empty_beside
 from ._errors import Error, FitError, UsageError
 from ._handle import Handle, Progress, Record
-from ._matrices import Matrix, OnOne, Operand, Rows, Stated, empty, shown
+from ._matrices import Matrix, OnOne, Operand, PartedOperand, Rows, Stated, empty, shown
 from ._options import is_zero, texts, type_name
 from ._stored import StoredOperand, location_of
 
@@ -28,9 +28,10 @@ class Context(Handle):
 
     The functions of the package open one for each call, which takes less than a millisecond.  ``comm`` is a
     communicator of mpi4py, or None: only this process, without MPI.  ``options`` are those of ``damier multiply``
-    by their long names.  ``gpus=2`` uses two GPUs of this process, for arrays in host memory and files; the context
-    keeps them, as starting one takes half a second.  ``progress(done, total)`` is called repeatedly while panels are multiplied; if it returns
-    a true value, the product stops with :class:`StoppedError`.  ``record`` is that of the last call.
+    by their long names.  ``gpus=2`` uses two GPUs of this process, for arrays in host memory, files, and ``Rows([a0, a1])``,
+    whose parts lie on the GPUs; the context keeps them, as starting one takes time.  ``progress(done, total)`` is called repeatedly
+    while panels are multiplied; if it returns a true value, the product stops with :class:`StoppedError`.  ``record`` is that of the
+    last call.
 
     >>> with damier.Context(op_b="t") as context:
     ...     c = context.matmul(np.ones((2, 3)), np.ones((4, 3)))
@@ -172,8 +173,13 @@ class Context(Handle):
     def _operand(self, given: Any, name: str) -> Operand:
         location = location_of(given)
         if location is None:
-            return Operand(given, name, self.rank, self.ranks)
+            return self._in_memory(given, name)
         return StoredOperand(location, name, self.info(location))
+
+    def _in_memory(self, given: Any, name: str, writable: bool = False) -> Operand:
+        if self.gpus > 1 and isinstance(given, Rows) and isinstance(given.array, (list, tuple)):
+            return PartedOperand(given, name, self.gpus, writable)
+        return Operand(given, name, self.rank, self.ranks, writable)
 
     def _agree(self, operands: list[Operand]) -> None:
         mine = [operand.stated for operand in operands]
@@ -206,10 +212,12 @@ class Context(Handle):
                 out = self._new_result(ab, shape) if c is None else _copy_of(c)
             except Error as error:  # perhaps only on this rank
                 out, problem = OnOne(None), error
-        result = Operand(out, "out", self.rank, self.ranks, writable=True)
+        result = self._in_memory(out, "out", writable=True)
         operands = [result]
         if c is not None:
-            operands.append(Operand(c, "c", self.rank, self.ranks))
+            operands.append(self._in_memory(c, "c"))
+        if c is not None and any(isinstance(o, PartedOperand) for o in operands):
+            raise UsageError("c is not taken in parts", hint="copy it to out, and set beta")
         result.stated.problem = problem or result.stated.problem or _shared(result, [*ab, *operands[1:]])
         self._agree(operands)
         for operand in reversed(operands):  # an out created from c has c's errors
@@ -253,6 +261,8 @@ class Context(Handle):
     def _new_result(self, ab: list[Operand], shape: tuple[int, int]) -> Matrix:
         a = ab[0].matrix
         type_ = self._type_of_result(str(ab[0].type) if self._type is None else type_name(self._type))
+        if isinstance(ab[0], PartedOperand):
+            return Rows(self._new_parts(ab[0].parts, shape, type_))
         if self.comm is None and all(isinstance(o.view, DeviceArray) for o in ab):
             array = empty_beside(ab[0].matrix.array, shape, type_)
             if array is not None:
@@ -264,6 +274,20 @@ class Context(Handle):
         else:
             own = shape[0] * (self.rank + 1) // self.ranks - shape[0] * self.rank // self.ranks
         return Rows(empty((own, shape[1]), type_))
+
+    def _new_parts(self, parts: list[Operand], shape: tuple[int, int], type_: str) -> list[Any]:
+        """Of a result: beside those of A."""
+        made = []
+        for i, part in enumerate(parts):
+            own = shape[0] * (i + 1) // len(parts) - shape[0] * i // len(parts)
+            if self._ops["a"] == "n":
+                own = part.stated.rows
+            on_gpu = isinstance(part.view, DeviceArray)
+            made.append(empty_beside(part.matrix.array, (own, shape[1]), type_) if on_gpu
+                        else empty((own, shape[1]), type_))
+            if made[-1] is None:
+                raise UsageError(f"the package of {part.name} makes no arrays here", hint="pass the parts of out")
+        return made
 
     def _type_of_result(self, type_: str) -> str:
         for _, text in texts({"type_c": self._type_c}):

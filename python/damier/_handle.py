@@ -44,7 +44,7 @@ class Handle:
 
     def _open(self, options: Mapping[str, Any]) -> None:
         stated = list(texts({name: value for name, value in options.items() if name != "gpus"}))
-        gpus = _number_of_gpus(options.get("gpus", 1), self.comm)
+        self.gpus = gpus = _number_of_gpus(options.get("gpus", 1), self.comm)
         error = lib.CError()
         where = (ctypes.byref(self._handle), ctypes.byref(error))
         if gpus == 1:

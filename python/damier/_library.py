@@ -46,6 +46,8 @@ class CMatrix(ctypes.Structure):
         ("first_col", ctypes.c_int),
         ("memory", ctypes.c_int),
         ("stream", ctypes.c_void_p),
+        ("parts", ctypes.c_void_p),
+        ("part_count", ctypes.c_int),
     ]
 
 

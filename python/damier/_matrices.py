@@ -1,6 +1,7 @@
 """Matrices distributed over the ranks of a communicator, as in damier.h."""
 from __future__ import annotations
 
+import ctypes
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +37,9 @@ class Matrix:
 
 class Rows(Matrix):
     """Consecutive rows on each rank, in rank order; a rank may have none.
+
+    In a context of several GPUs of one process ``array`` may be a list: the rows that each GPU has, in the order of the
+    GPUs, in its memory or in that of the host.
 
     >>> damier.matmul(damier.Rows(np.eye(2)), damier.Rows(np.ones((2, 3)))).shape
     (2, 3)
@@ -220,6 +224,41 @@ class Operand:
         c.data = memory.ctypes.data
         c.row_stride, c.col_stride = strides
         return c, memory
+
+
+class PartedOperand(Operand):
+    """Rows on each GPU of this process."""
+
+    def __init__(self, given: Rows, name: str, gpus: int, writable: bool = False) -> None:  # pylint: disable=super-init-not-called
+        self.name, self.matrix = name, given
+        self.view = self.start = self.type = None
+        self.rows = self.cols = 0
+        self.writable = writable
+        self.parts = [Operand(Rows(array, type=given.type), f"{name}[{i}]", 0, 1, writable)
+                      for i, array in enumerate(given.array)]
+        self.on_gpus = any(part.stated.on_gpu for part in self.parts)
+        self.stated = Stated(self.matrix.division)
+        if len(self.parts) != gpus:
+            self.stated.problem = UsageError(f"{name} has {len(self.parts)} parts for {gpus} GPUs")
+
+    def agree(self, all_ranks: list[Stated]) -> None:
+        if self.stated.problem:
+            raise self.stated.problem
+        super().agree([part.stated for part in self.parts])
+        for part in self.parts:
+            part.type, part.rows, part.cols = self.type, self.rows, self.cols
+
+    def to_c(self, copy: bool = False) -> tuple[lib.CMatrix, None]:
+        found = [part.to_c() for part in self.parts]
+        for part, (_, used) in zip(self.parts, found):
+            if self.writable and used is not None and used is not part.view:
+                raise UsageError(f"{part.name} has strides of {part.view.strides} bytes, which the library cannot write",
+                                 hint="pass an array in C order")
+        parts = (lib.CMatrix * len(found))(*(c for c, _ in found))
+        c = lib.CMatrix.from_buffer_copy(parts[0])
+        c.parts, c.part_count = ctypes.addressof(parts), len(found)
+        c.kept = parts, found
+        return c, None
 
 
 def shown(shape: tuple[int, ...]) -> str:

@@ -292,6 +292,8 @@ static dm_status set_old(damier_context *context, const damier_matrix *c) {
   context->old_file = NULL;
   context->has_old = false;
   if (!c) return DM_OK;
+  if (c->parts)
+    return dm_hint(dm_fail(DM_E_USAGE, "the old C is in parts"), "copy it to C before the call");
   context->old = *c;
   if (c->division == DAMIER_IN_FILE) {
     if (!c->file) return dm_fail(DM_E_USAGE, "the old C is in a file without a name");
@@ -392,34 +394,57 @@ static dm_status carry_out(damier_context *context, const dm_posed *stated) {
 static void take_settings(damier_context *context, const damier_context *leader) {
   context->settings = leader->settings;
   context->has_old = leader->has_old;
-  if (leader->has_old) context->old = dm_led_part(&leader->old);
+  if (leader->has_old) context->old = dm_led_part(&leader->old, context->run.rank);
+}
+
+/* This rank's parts of the matrices STATED, in a context of several GPUs. */
+static dm_status carry_out_parts(damier_context *context, const dm_posed *stated) {
+  const damier_matrix *const whole[] = {stated->a, stated->b, stated->c};
+  damier_matrix parts[3];
+  dm_posed posed = *stated;
+  for (int i = 0; i < 3; i++)
+    if (whole[i]) parts[i] = dm_led_part(whole[i], context->run.rank);
+  posed.a = whole[0] ? &parts[0] : NULL;
+  posed.b = whole[1] ? &parts[1] : NULL;
+  posed.c = whole[2] ? &parts[2] : NULL;
+  return carry_out(context, &posed);
 }
 
 static void pose_follower(damier_context *context, const dm_led_call *call) {
-  const damier_matrix *const stated[] = {call->stated->a, call->stated->b, call->stated->c};
-  damier_matrix parts[3];
-  dm_posed posed = *call->stated;
-  for (int i = 0; i < 3; i++)
-    if (stated[i]) parts[i] = dm_led_part(stated[i]);
-  posed.a = stated[0] ? &parts[0] : NULL;
-  posed.b = stated[1] ? &parts[1] : NULL;
-  posed.c = stated[2] ? &parts[2] : NULL;
   take_settings(context, call->leader);
-  dm_led_done(context, carry_out(context, &posed));
+  dm_led_done(context, carry_out_parts(context, call->stated));
+}
+
+static bool is_on_gpu(const damier_matrix *m) {
+  return m->division != DAMIER_IN_FILE && m->memory == DAMIER_GPU_MEMORY;
+}
+
+static dm_status check_parts(const damier_context *context, const damier_matrix *m) {
+  if (!context->followers && m->parts)
+    return dm_hint(dm_fail(DM_E_USAGE, "a matrix in parts, in a context of one GPU"),
+                   "damier_open_gpus opens one of several");
+  if (!context->followers) return DM_OK;
+  if (m->parts && m->part_count != context->run.ranks)
+    return dm_fail(DM_E_USAGE, "a matrix in %d parts, in a context of %d GPUs", m->part_count,
+                   context->run.ranks);
+  if (m->parts || !is_on_gpu(m)) return DM_OK;
+  return dm_hint(
+      dm_fail(DM_E_USAGE, "a whole matrix in the memory of one GPU, in a context of several"),
+      "state the part of each GPU, or pass host memory");
 }
 
 /* Before followers learn of the call. */
-static dm_status refuse_gpu_memory(const dm_posed *stated) {
+static dm_status check_all_parts(const dm_posed *stated) {
+  static const char *const names[] = {"A", "B", "C", "the old C"};
   const damier_context *context = stated->context;
   const damier_matrix *const all[] = {stated->a, stated->b, stated->c,
                                       context->has_old ? &context->old : NULL};
-  for (int i = 0; context->followers && i < 4; i++)
-    if (all[i] && all[i]->division != DAMIER_IN_FILE && all[i]->memory == DAMIER_GPU_MEMORY) {
-      dm_status status =
-          dm_fail(DM_E_USAGE, "a matrix in GPU memory, in a context of several GPUs");
-      status->agreed = true;
-      return dm_hint(status, "it takes matrices in host memory and in files");
-    }
+  for (int i = 0; i < 4; i++) {
+    dm_status status = all[i] ? check_parts(context, all[i]) : DM_OK;
+    if (!status) continue;
+    status->agreed = dm_comm_is_one_process(context->run.world);
+    return dm_context(status, "%s", names[i]);
+  }
   return DM_OK;
 }
 
@@ -427,11 +452,12 @@ static int pose(const dm_posed *stated, damier_error *error) {
   damier_context *context = stated->context;
   visit v;
   dm_status status = enter(&v, context);
-  if (!status) status = refuse_gpu_memory(stated);
+  if (!status) status = check_all_parts(stated);
   if (!status) {
     dm_led_call call = {.leader = context, .work = pose_follower, .stated = stated};
     dm_lead_begin(&call);
-    status = dm_lead_end(&call, carry_out(context, stated));
+    status = context->followers ? carry_out_parts(context, stated) : carry_out(context, stated);
+    status = dm_lead_end(&call, status);
   }
   return leave(&v, status, error);
 }

@@ -20,8 +20,8 @@ typedef struct dm_led_call {
 void dm_lead_begin(dm_led_call *call);
 dm_status dm_lead_end(const dm_led_call *call, dm_status status);
 
-/* What a follower has of M, which rank 0 has. */
-damier_matrix dm_led_part(const damier_matrix *m);
+/* What RANK has of M: its part, or, without parts, all of it on rank 0. */
+damier_matrix dm_led_part(const damier_matrix *m, int rank);
 
 /* Frees STATUS of a follower's work. An error that only this follower knows ends the call of
  * all. */

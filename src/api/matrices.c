@@ -57,4 +57,12 @@ damier_matrix damier_in_gpu(damier_matrix matrix, void *stream) {
   return matrix;
 }
 
+damier_matrix damier_in_parts(const damier_matrix *parts, int count) {
+  damier_matrix matrix = {.division = (damier_division)-1}; /* without parts calls refuse it */
+  if (parts && count > 0) matrix = parts[0];
+  matrix.parts = parts;
+  matrix.part_count = count;
+  return matrix;
+}
+
 /* ---- files ---- */

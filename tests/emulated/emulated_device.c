@@ -55,6 +55,7 @@ typedef struct emulated {
   dm_backend *cpu;
   lane lanes[LANES];
   late *sums; /* to add to the caller's sums */
+  int index;
   uint32_t noise;
   int accumulators; /* per element, at most */
   dm_moduli moduli; /* of the compute mode, if it has some */
@@ -71,6 +72,7 @@ static dm_status emulated_open(dm_backend **backend, const dm_backend_config *co
   DM_TRY(dm_buffer_zeroed(1, sizeof(emulated), &memory));
   emulated *e = memory;
   e->base.ops = &dm_backend_cuda;
+  e->index = config->local_rank % dm_cuda_device_count();
   e->noise = 2463534242u + (uint32_t)config->local_rank;
   e->accumulators = config->compute ? config->compute->accumulators : 1;
   if (config->compute && config->compute->moduli > 0)
@@ -103,6 +105,7 @@ static dm_status emulated_describe(dm_backend *backend, dm_device *device) {
   DM_TRY(dm_backend_device(of(backend)->cpu, device));
   /* A model known to the planner, with products about as fast as files. */
   snprintf(device->name, sizeof device->name, "emulated L40S");
+  device->index = of(backend)->index;
   device->visible = dm_cuda_device_count();
   device->sharing = 1;
   device->memory_total = device->memory_free = (int64_t)4 << 30;
@@ -111,8 +114,11 @@ static dm_status emulated_describe(dm_backend *backend, dm_device *device) {
 }
 
 static dm_status alloc_any(dm_backend *backend, dm_space space, int64_t bytes, void **memory) {
-  (void)backend;
-  if (space == DM_DEVICE) return emulated_alloc(bytes, memory);
+  if (space == DM_DEVICE) {
+    DM_TRY(emulated_alloc(bytes, memory));
+    emulated_move(*memory, of(backend)->index);
+    return DM_OK;
+  }
   DM_TRY(dm_buffer_alloc(bytes, memory));
   memset(*memory, 0xff, (size_t)dm_min(bytes, SPOILED));
   return DM_OK;
@@ -129,11 +135,9 @@ static void release_any(dm_backend *backend, dm_space space, void *memory) {
 /* ---- memory and streams of the caller ---- */
 
 static dm_status find_kind(dm_backend *backend, const void *memory, dm_memory_kind *kind) {
-  dm_device device;
-  DM_TRY(dm_backend_device(backend, &device));
   kind->gpu = emulated_has(memory, &kind->index);
   kind->host = !kind->gpu;
-  kind->foreign = kind->gpu && kind->index >= 0 && kind->index != device.index;
+  kind->foreign = kind->gpu && kind->index >= 0 && kind->index != of(backend)->index;
   return DM_OK;
 }
 

@@ -93,9 +93,9 @@ bool emulated_has(const void *memory, int *index) {
   return in.address;
 }
 
-void emulated_move_away(void *memory) {
+void emulated_move(void *memory, int device) {
   pthread_mutex_lock(&lock);
-  find(memory)->device = 1;
+  find(memory)->device = device;
   pthread_mutex_unlock(&lock);
 }
 

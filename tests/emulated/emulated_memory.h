@@ -18,7 +18,7 @@ void *emulated_reach(const void *memory, int64_t bytes);
 bool emulated_has(const void *memory, int *index);
 
 /* Pretends that the allocation at MEMORY belongs to another device. */
-void emulated_move_away(void *memory);
+void emulated_move(void *memory, int device);
 
 /* A stream of the caller, with WORK that is done when the stream is waited for. */
 typedef struct emulated_stream {

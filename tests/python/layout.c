@@ -35,6 +35,8 @@ int main(void) {
   FIELD(damier_matrix, first_col);
   FIELD(damier_matrix, memory);
   FIELD(damier_matrix, stream);
+  FIELD(damier_matrix, parts);
+  FIELD(damier_matrix, part_count);
   CONSTANT(DAMIER_F64), CONSTANT(DAMIER_F32), CONSTANT(DAMIER_F16), CONSTANT(DAMIER_BF16);
   CONSTANT(DAMIER_C64), CONSTANT(DAMIER_C128), CONSTANT(DAMIER_I8), CONSTANT(DAMIER_I32);
   CONSTANT(DAMIER_IN_FILE), CONSTANT(DAMIER_BY_ROWS), CONSTANT(DAMIER_ON_ONE);

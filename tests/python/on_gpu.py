@@ -27,7 +27,7 @@ class Emulated:
         self.library.emulated_reach.argtypes = [ctypes.c_void_p, ctypes.c_int64]
         self.library.emulated_alloc.restype = ctypes.c_void_p
         self.library.emulated_alloc.argtypes = [ctypes.c_int64, ctypes.c_void_p]
-        self.library.emulated_move_away.argtypes = [ctypes.c_void_p]
+        self.library.emulated_move.argtypes = [ctypes.c_void_p, ctypes.c_int]
 
     def allocate(self, size):
         memory = ctypes.c_void_p()
@@ -261,7 +261,7 @@ class OnGpu(unittest.TestCase):
         if isinstance(self.gpu, Cuda):
             self.skipTest("of one GPU")
         a = self.put(ByInterface, self.a)
-        self.gpu.library.emulated_move_away(a.pointer)
+        self.gpu.library.emulated_move(a.pointer, 1)
         with self.assertRaisesRegex(damier.DeviceError, "in memory of GPU 1, but this rank uses GPU 0"):
             damier.matmul(a, self.b)
 

@@ -9,6 +9,10 @@ os.environ["EMULATED_GPUS"] = "3"
 import numpy as np  # noqa: E402
 
 import damier  # noqa: E402
+import on_gpu  # noqa: E402
+from gpu_arrays import ByInterface  # noqa: E402
+
+GPU = on_gpu.Emulated()
 
 
 def matrix(rows, cols, seed=1, dtype="f8"):
@@ -51,6 +55,60 @@ class SeveralGpus(unittest.TestCase):
                 self.assertEqual(record["machine"]["ranks"], 2)
                 self.assertTrue(context.verify(folder / "a.npy", folder / "b.npy", folder / "c.h5"))
                 context.info(folder / "c.h5")
+
+    def put(self, array, gpu=0):
+        """A copy in the memory of GPU number GPU."""
+        pointer = GPU.allocate(array.nbytes)
+        GPU.library.emulated_move(pointer, gpu)
+        GPU.write(pointer, np.ascontiguousarray(array))
+        return ByInterface(pointer, array.shape, array.dtype)
+
+    def get(self, given):
+        there = np.empty(given.shape, given.dtype)
+        GPU.read(there, given.pointer)
+        return there
+
+    def test_parts(self):
+        """Rows on each GPU, in its memory or in that of the host, in any combination with whole arrays."""
+        a, b, old = matrix(90, 70), matrix(70, 50, 2), matrix(90, 50, 3)
+        cut = [0, 20, 50, 90]
+        rows_of = {name: [x[i:j] for i, j in zip(of, of[1:])]
+                   for name, x, of in (("a", a, cut), ("b", b, [0, 40, 41, 70]), ("old", old, [0, 30, 60, 90]))}
+        with damier.Context(gpus=3) as context, damier.Context(gpus=3, beta=2) as adds:
+            for on_gpu_too in (False, True):
+                there = {name: damier.Rows([self.put(x, i) if on_gpu_too or i == 1 else x.copy() for i, x in enumerate(parts)])
+                         for name, parts in rows_of.items()}
+                for of_a, of_b in ((there["a"], there["b"]), (a, there["b"]), (there["a"], b)):
+                    out = damier.Rows([self.put(x, i) if on_gpu_too else x.copy() for i, x in enumerate(rows_of["old"])])
+                    self.assertIs(context.matmul(of_a, of_b, out), out.array)
+                    found = np.vstack([self.get(x) if on_gpu_too else x for x in out.array])
+                    np.testing.assert_allclose(found, a @ b, rtol=0, atol=1e-12)
+                adds.matmul(there["a"], there["b"], there["old"])
+                found = np.vstack([x if isinstance(x, np.ndarray) else self.get(x) for x in there["old"].array])
+                np.testing.assert_allclose(found, a @ b + 2 * old, rtol=0, atol=1e-12)
+            parts = context.matmul(damier.Rows(rows_of["a"]), b)  # new ones, divided as A
+            self.assertEqual([len(x) for x in parts], [20, 30, 40])
+            np.testing.assert_allclose(np.vstack(parts), a @ b, rtol=0, atol=1e-12)
+            np.testing.assert_allclose(context.gram(damier.Rows(rows_of["a"]), np.empty((70, 70))), a.T @ a, rtol=0, atol=1e-12)
+
+    def test_wrong_parts(self):
+        a = matrix(20, 20)
+        with damier.Context(gpus=3) as context:
+            for parts, message in (([a, a], "2 parts for 3 GPUs"), ([a, a, a[:, 1:]], "20 and 19|19 and 20"),
+                                   ([a, a, a[0]], "1 dimensions"), ([a, a, a.astype("f4")], "f32 and f64|f64 and f32")):
+                with self.assertRaisesRegex(damier.UsageError, message):
+                    context.matmul(damier.Rows(parts), a)
+            with self.assertRaisesRegex(damier.UsageError, "whole matrix in the memory of one GPU"):
+                context.matmul(self.put(a), a)
+            with self.assertRaisesRegex(damier.UsageError, "overlaps"):
+                context.matmul(damier.Rows([a, a[:0], a[:0]]), a.copy(), damier.Rows([a, a[:0], a[:0]]))
+            with self.assertRaisesRegex(damier.UsageError, "cannot write"):
+                context.matmul(damier.Rows([a, a[:0], a[:0]]), a, damier.Rows([np.empty((20, 20))[::-1], a[:0], a[:0]]))
+            with self.assertRaisesRegex(damier.DeviceError, "on GPU 2|GPU 2"):
+                context.matmul(damier.Rows([a, a, a]), a, damier.Rows([self.put(a, i) for i in (0, 2, 1)]))
+            np.testing.assert_allclose(context.matmul(a, a), a @ a, rtol=0, atol=1e-12)  # still works
+        with damier.Context() as one, self.assertRaisesRegex(damier.UsageError, "3 dimensions"):
+            one.matmul(damier.Rows([a, a]), a)
 
     def test_errors(self):
         with self.assertRaisesRegex(damier.DeviceError, "4 GPUs are more than the 3"):

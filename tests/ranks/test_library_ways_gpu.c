@@ -93,7 +93,7 @@ static void refusals(gpu_test *t, damier_context *context) {
   refuse(t, context, on_gpu, DAMIER_E_DEVICE, "A: it is in GPU memory, but backend cpu");
   damier_set(context, "backend", NULL, NULL);
 #ifdef NO_KERNELS
-  emulated_move_away(on_gpu.data);
+  emulated_move(on_gpu.data, 1);
   refuse(t, context, on_gpu, DAMIER_E_DEVICE, "A: it is in memory of GPU 1, but this rank uses");
 #endif
   dm_backend_release(t->gpu, DM_DEVICE, on_gpu.data);
