@@ -6,6 +6,7 @@
 #include "bench/bench.h"
 #include "bench/bench_kernels.h"
 #include "bench/kernel_choice.h"
+#include "cli/gpus.h"
 #include "cli/session.h"
 #include "core/units.h"
 #include "options/request.h"
@@ -133,12 +134,20 @@ static dm_status bench_multiply(dm_run *run, const dm_call *call, void *shared, 
   return DM_OK;
 }
 
+/* With the GPUs of --gpus, if it is given. */
+static int run_job(dm_call *call, dm_status prepared, dm_work work) {
+  dm_gpu_choice gpus = {.ranks = 1};
+  if (!prepared && dm_cli_ramp(call)) prepared = dm_cli_take_stated_gpus(call, &gpus);
+  work.threads = gpus.ranks;
+  return dm_cli_run_job(call, prepared, &work);
+}
+
 int dm_bench_verb_multiply(dm_call *call) {
   dm_kernel_sizes sizes = {.count = 0};
   dm_status prepared = dm_cli_ramp(call) ? find_sizes(call, &sizes) : DM_OK;
-  return dm_cli_run_job(
+  return run_job(
       call, prepared,
-      &(dm_work){.run = bench_multiply, .shared = &sizes, .bytes = sizeof sizes, .reports = true});
+      (dm_work){.run = bench_multiply, .shared = &sizes, .bytes = sizeof sizes, .reports = true});
 }
 
 /* ---- scaling ---- */
@@ -215,9 +224,9 @@ static dm_status bench_scale(dm_run *run, const dm_call *call, void *shared, dm_
 int dm_bench_verb_scale(dm_call *call) {
   dm_bench_scale scale = {.count = 0};
   dm_status prepared = dm_cli_ramp(call) ? find_scale(call, &scale) : DM_OK;
-  return dm_cli_run_job(
+  return run_job(
       call, prepared,
-      &(dm_work){.run = bench_scale, .shared = &scale, .bytes = sizeof scale, .reports = true});
+      (dm_work){.run = bench_scale, .shared = &scale, .bytes = sizeof scale, .reports = true});
 }
 
 /* ---- rates ---- */
@@ -232,7 +241,7 @@ static dm_status bench_rates(dm_run *run, const dm_call *call, void *shared, dm_
 }
 
 int dm_bench_verb_rates(dm_call *call) {
-  return dm_cli_run_job(call, DM_OK, &(dm_work){.run = bench_rates});
+  return run_job(call, DM_OK, (dm_work){.run = bench_rates});
 }
 
 /* ---- links ---- */
@@ -254,9 +263,9 @@ static dm_status bench_links(dm_run *run, const dm_call *call, void *shared, dm_
 int dm_bench_verb_links(dm_call *call) {
   dm_bench_links wanted = {.sizes = 0};
   dm_status prepared = dm_cli_ramp(call) ? read_links(call, &wanted) : DM_OK;
-  return dm_cli_run_job(
+  return run_job(
       call, prepared,
-      &(dm_work){.run = bench_links, .shared = &wanted, .bytes = sizeof wanted, .reports = true});
+      (dm_work){.run = bench_links, .shared = &wanted, .bytes = sizeof wanted, .reports = true});
 }
 
 /* ---- kernels ---- */

@@ -26,8 +26,10 @@ static dm_status check(const dm_call *call) {
   return none ? DM_OK : dm_backend_find("cuda", &cuda);
 }
 
-static dm_status take_stated(dm_call *call, dm_gpu_choice *choice) {
+dm_status dm_cli_take_stated_gpus(dm_call *call, dm_gpu_choice *choice) {
   dm_gpu_list list;
+  *choice = (dm_gpu_choice){.ranks = 1};
+  if (!dm_cli_given(call, "gpus")) return DM_OK;
   DM_TRY(check(call));
   dm_backend_gpus(&list);
   DM_TRY(dm_gpu_list_restrict(&list, call->own.gpus));
@@ -64,8 +66,8 @@ static bool may_use_gpus(const dm_call *call, const dm_problem *problem) {
 dm_status dm_cli_take_gpus(dm_call *call, const dm_problem *problem, dm_gpu_choice *choice) {
   dm_gpu_list list;
   dm_machine one;
-  *choice = (dm_gpu_choice){.ranks = 1};
-  if (dm_cli_given(call, "gpus")) return take_stated(call, choice);
+  DM_TRY(dm_cli_take_stated_gpus(call, choice));
+  if (dm_cli_given(call, "gpus")) return DM_OK;
   if (!may_use_gpus(call, problem)) return DM_OK;
   dm_backend_gpus(&list);
   if (list.count < 2) return DM_OK;

@@ -19,6 +19,9 @@ typedef struct dm_gpu_choice {
  * chosen. DM_E_USAGE, DM_E_DEVICE: --gpus is wrong, or not for this job. */
 dm_status dm_cli_take_gpus(dm_call *call, const dm_problem *problem, dm_gpu_choice *choice);
 
+/* The same without a plan: only what --gpus states. */
+dm_status dm_cli_take_stated_gpus(dm_call *call, dm_gpu_choice *choice);
+
 /* The choice by the plan from MOST GPUs, each as in MACHINE, which describes one. */
 void dm_cli_weigh_gpus(const dm_call *call, const dm_problem *problem, const dm_machine *machine,
                        int most, dm_gpu_choice *choice);
