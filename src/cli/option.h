@@ -8,7 +8,7 @@
 
 /* ---- what the command line can state beyond the options of products, as plain data ---- */
 
-enum { DM_CLI_OPTIONS = 128, DM_CLI_REPORTS = 4 };
+enum { DM_CLI_OPTIONS = 144, DM_CLI_REPORTS = 4 };
 
 typedef struct dm_cli_paths {
   int count;

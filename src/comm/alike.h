@@ -8,7 +8,7 @@
 
 #include "comm/comm.h"
 
-enum { DM_ALIKE = 160 };
+enum { DM_ALIKE = 176 };
 
 /* A list of statements; all ranks have the same names in the same order. */
 typedef struct dm_alike {
