@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _library as lib
-from ._errors import Error, FileError, of_code
+from ._errors import Error, FileError, UsageError, of_code
 from ._options import texts
 
 _NEGATABLE = ("verify", "overlap")
@@ -61,6 +61,9 @@ def _error_of(done: subprocess.CompletedProcess[str]) -> Error:
 
 
 def record_of(verb: str, operands: list[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    for operand in operands:
+        if "\0" in operand:
+            raise UsageError(f"the file name {operand!r} contains a zero byte")
     environment = {key: value for key, value in os.environ.items() if key not in _OF_RANKS}
     done = subprocess.run([find(), verb, *flags(options), "--json=-", "--quiet", "--quiet", "--", *operands],
                           env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)

@@ -6,6 +6,9 @@
 #include "comm/alike.h"
 #include "core/checked.h"
 
+/* Bytes: no processor gives a program more addresses. */
+static const int64_t LARGEST = INT64_C(1) << 57;
+
 /* ---- this rank's part of a matrix ---- */
 
 /* A part in memory as equally spaced lines: COUNT lines of BYTES each, STEP bytes apart. */
@@ -89,7 +92,7 @@ static dm_status measure(const damier_matrix *m, int rank, lines *l) {
   if (dm_mul_overflows(rows - 1, row_stride, &down) ||
       dm_mul_overflows(cols - 1, col_stride, &right) || dm_add_overflows(down, right, &bytes) ||
       dm_add_overflows(bytes, 1, &bytes) || dm_mul_overflows(bytes, size, &bytes) ||
-      (uint64_t)bytes > UINTPTR_MAX - (uintptr_t)m->data)
+      bytes > LARGEST || (uint64_t)bytes > UINTPTR_MAX - (uintptr_t)m->data)
     return refuse_strides(m, rows, cols, "exceed the address space");
   const bool by_rows = cols == 1 || (rows > 1 && row_stride > col_stride);
   l->begin = (uintptr_t)m->data;

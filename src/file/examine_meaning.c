@@ -152,6 +152,14 @@ static dm_status warn_of_labels(const look *l, const rule *r) {
   return DM_OK;
 }
 
+/* CF's "days since 2000-01-01". */
+static dm_status warn_of_times(const look *l, const rule *r) {
+  char text[WORD] = "";
+  if (dm_h5_text_of(l->set, r->attribute, text, sizeof text) && strstr(text, " since "))
+    add(l->find->meaning.warning, "its numbers are times ('%.30s')", text);
+  return DM_OK;
+}
+
 /* A number other than NEUTRAL (1 for factors, 0 for shifts), which may or may not concern the
  * stored ones: warns. */
 static bool is_doubtful(const look *l, const char *attribute, double neutral) {
@@ -568,6 +576,7 @@ static const rule rules[] = {
     {false, "Offset", NULL, pixels_shift,
      "HDF-EOS's ScaleFactor and Offset may still be to be applied",
      "write ScaleFactor * x + Offset if so"},
+    {false, "units", NULL, warn_of_times, NULL, NULL},
     {false, NULL, NULL, other_names, NULL, NULL},
     {false, "flag_meanings", NULL, warn_of_labels, "its numbers are codes (flag_meanings)", NULL},
     {false, "levels", NULL, warn_of_labels, "its numbers may be codes (levels)", NULL},

@@ -175,6 +175,11 @@ static dm_status add_line(stack *s, char *line, int64_t number) {
   for (size_t n = strlen(line); n > 0 && isspace((unsigned char)line[n - 1]); n--)
     line[n - 1] = '\0';
   if (*line == '\0' || *line == '#') return DM_OK;
+  for (const char *c = line; *c; c++)
+    if (iscntrl((unsigned char)*c) && *c != '\t')
+      return dm_hint(
+          dm_fail_at(DM_E_INPUT, &s->find->at, "is no text: see line %lld", (long long)number),
+          "@FILE names a text file with a location in each line");
   if (*line == '@')
     return dm_fail_at(DM_E_INPUT, &s->find->at, "line %lld names another list", (long long)number);
   DM_TRY(dm_io_named(dm_io_parse_location(line, &one), &s->find->at));

@@ -92,7 +92,8 @@ static bool is_html(const head *h) {
 }
 
 static bool is_xml(const head *h) {
-  return strncasecmp(first_word(h), "<?xml", 5) == 0;
+  const char *at = first_word(h);
+  return *at == '<' && (isalpha((unsigned char)at[1]) || at[1] == '?' || at[1] == '!');
 }
 
 static bool is_matrix_market(const head *h) {
@@ -105,6 +106,18 @@ static bool is_json(const head *h) {
   do at++;
   while (isspace((unsigned char)*at));
   return *at != '\0' && strchr("\"{}[]", *at) != NULL;
+}
+
+/* Latin-1 and its like: no control characters, and at least every second one a letter, digit or
+ * sign of ASCII. */
+static bool is_old_text(const head *h) {
+  size_t plain = 0;
+  for (size_t i = 0; i < h->length; i++) {
+    const unsigned char c = h->bytes[i];
+    if (c == 0 || (c < 0x20 && !strchr("\t\n\r\f", c)) || (c >= 0x7f && c < 0xa0)) return false;
+    plain += c < 0x7f;
+  }
+  return h->length > 0 && 2 * plain > h->length;
 }
 
 /* UTF-8, perhaps cut off at the end of the head, or UTF-16 with a mark of its order. */
@@ -175,6 +188,18 @@ static const format formats[] = {
      as_binary,
      {MARK(0, "\x89HDF\n\x1a\n")},
      NULL},
+    {"is an HDF5 file that was converted as if it were text, which damaged all of it",
+     as_binary,
+     {MARK(0, "\xc2\x89HDF\r\n")},
+     NULL},
+    {"is an HDF5 file that was converted as if it were text, which damaged all of it",
+     as_binary,
+     {MARK(0, "\xef\xbf\xbdHDF\r\n")},
+     NULL},
+    {"is an HDF5 file that was sent through a channel of 7 bits, which damaged all of it",
+     as_binary,
+     {MARK(0, "\tHDF\r\n\x1a\n")},
+     NULL},
 
     {"is compressed with gzip",
      "'gunzip FILE' unpacks it; if it is an .rds or .RData file of R: "
@@ -195,6 +220,12 @@ static const format formats[] = {
     {"is compressed with lz4", "'unlz4 FILE' unpacks it", {MARK(0, "\x04\x22\x4d\x18")}, NULL},
     {"is compressed with compress", "'uncompress FILE' unpacks it", {MARK(0, "\x1f\x9d")}, NULL},
     {"is a 7z archive", "'7z x FILE' unpacks it", {MARK(0, "7z\xbc\xaf\x27\x1c")}, NULL},
+    {"is a rar archive", "'unrar x FILE' unpacks it", {MARK(0, "Rar!\x1a\x07")}, NULL},
+    {"is compressed with lzip", "'lzip -d FILE' unpacks it", {MARK(0, "LZIP")}, NULL},
+    {"is a frame of Blosc2",
+     "in Python: blosc2.open(FILE)[:], then h5py",
+     {MARK(2, "b2frame")},
+     NULL},
     {"is a tar archive", "'tar -xf FILE' unpacks it", {MARK(257, "ustar")}, NULL},
     {"is a file of PyTorch",
      "in Python: numpy.save('NAME.npy', tensor.numpy())",
@@ -237,6 +268,10 @@ static const format formats[] = {
     {"is a pointer of git-annex, not the file itself",
      "'git annex get FILE' fetches the file",
      {MARK(0, "/annex/objects/")},
+     NULL},
+    {"is a file of Stata",
+     "in Python: h5py's file['name'] = pandas.read_stata(FILE).to_numpy()",
+     {MARK(0, "<stata_dta>")},
      NULL},
     {"is a web page (HTML), perhaps an error message in place of the file",
      "download it again",
@@ -286,10 +321,21 @@ static const format formats[] = {
      "in Python: nibabel.load(FILE).get_fdata(), then h5py",
      {MARK(344, "n+1\0")},
      NULL},
+    {"is a NIfTI file",
+     "in Python: nibabel.load(FILE).get_fdata(), then h5py",
+     {MARK(4, "n+2\0\r\n\x1a\n")},
+     NULL},
+    {"is a FITS file",
+     "in Python: h5py's file['name'] = astropy.io.fits.getdata(FILE)",
+     {MARK(0, "XTENSION= '")},
+     NULL},
     {"is a DICOM file", numpy, {MARK(128, "DICM")}, NULL},
     {"is a NRRD file", numpy, {MARK(0, "NRRD000")}, NULL},
     {"is an image (TIFF)", tiff, {MARK(0, "II*\0")}, NULL},
     {"is an image (TIFF)", tiff, {MARK(0, "MM\0*")}, NULL},
+    {"is an image (TIFF)", tiff, {MARK(0, "II+\0")}, NULL},
+    {"is an image (TIFF)", tiff, {MARK(0, "MM\0+")}, NULL},
+    {"is an image (GIF)", numpy, {MARK(0, "GIF8")}, NULL},
     {"is an image (PNG)", numpy, {MARK(0, "\x89PNG\r\n")}, NULL},
     {"is an image (JPEG)", numpy, {MARK(0, "\xff\xd8\xff")}, NULL},
     {"is a PDF document", numpy, {MARK(0, "%PDF-")}, NULL},
@@ -322,6 +368,10 @@ static const format formats[] = {
      "in Python: numpy.save('NAME.npy', numpy.loadtxt(FILE, delimiter=','))",
      {{0}},
      is_text},
+    {"is a text file, such as CSV",
+     "in Python: numpy.save('NAME.npy', numpy.loadtxt(FILE, delimiter=',', encoding='latin-1'))",
+     {{0}},
+     is_old_text},
     {"is an ORC file",
      "in Python: h5py's file['name'] = pandas.read_orc(FILE).to_numpy()",
      {MARK(0, "ORC")},
@@ -422,6 +472,8 @@ dm_status dm_foreign_output(const dm_location *at) {
       "xls", "xlsx",  "ods",  "pkl",  "pickle", "pt",      "pth",   "safetensors", "gguf", "rds",
       "rda", "rdata", "fits", "fit",  "tif",    "tiff",    "png",   "jpg",         "jpeg", "root",
       "bp",  "grib",  "hdf4", "h4",   "zip",    "tar",     "gz",    "tgz",         "bz2",  "xz",
+      "dta", "sav",   "nii",  "dcm",  "nrrd",   "mrc",     "vtk",   "sas7bdat",    "gif",  "svg",
+      "log", "toml",  "ini",  "tex",  "doc",    "docx",    "odt",   "py",          "m",    "r",
       "zst", "lz4",   "7z",   "db",   "sqlite", "html",    "xml",   "yaml",        "md",   "pdf"};
   const char *slash = strrchr(at->file, '/'), *name = slash ? slash + 1 : at->file;
   const char *dot = strrchr(name, '.');

@@ -394,6 +394,11 @@ def foreign(cases):
         ("zarr_zip", archive(b".zarray"), "a Zarr store"), ("excel", archive(b"[Content_Types].xml"), "a spreadsheet"),
         ("rdata", b"RDX3\nX\n", "a file of R"), ("petsc", b"\0\x12\x7b\x50" + pad, "a binary file of PETSc"),
         ("zeros", bytes(4096), "begins with zeros"), ("unix", b"\x89HDF\n\x1a\n" + pad, "whose line ends were changed"),
+        ("recoded", b"\xc2\x89HDF\r\n\x1a\n" + pad, "as if it were text"), ("seven", b"\tHDF\r\n\x1a\n" + pad, "of 7 bits"),
+        ("latin1", "Gr\u00f6\u00dfe;1\n2;3\n".encode("latin-1"), "a text file, such as CSV"),
+        ("xml_bare", b"<Error><Code>NoSuchKey</Code></Error>", "is XML"), ("stata", b"<stata_dta><header>", "a file of Stata"),
+        ("bigtiff", b"II+\0" + pad, "(TIFF)"), ("nifti2", b"\x1c\2\0\0n+2\0\r\n\x1a\n" + pad, "a NIfTI file"),
+        ("fits_ext", b"XTENSION= 'IMAGE   '".ljust(2880), "a FITS file"), ("noise", bytes(range(1, 256)) * 4, "is neither"),
         ("sqlite", b"SQLite format 3\0" + pad, "a database"), ("gguf", b"GGUF\3\0\0\0" + pad, "a model in GGUF"),
     ):
         cases.raw(f"foreign_{name}.h5", data, 3, fragment)

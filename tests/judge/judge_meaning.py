@@ -293,7 +293,8 @@ work += [(try_refusal, *refusal) for refusal in refusals()]
 work += [(try_healthy, attributes, warns) for attributes, warns in (
     ({"units": np.bytes_(b"K"), "long_name": np.bytes_(b"temperature")}, False), ({"scale": 0.5}, True),
     ({"scale": 1.0}, False), ({"SCALE_FACTOR": 0.5}, True), ({"Add_Offset": 3}, True), ({"fill_value": -1}, True),
-    ({"nodata": np.nan}, False), ({"NODATA_value": -9999.0}, True), ({"_FillValue": 1e20}, True), ({"number": 5}, False), ({"MATLAB_class": np.bytes_(b"int32")}, False), ({"complex": np.int32(1)}, False),
+    ({"nodata": np.nan}, False), ({"NODATA_value": -9999.0}, True), ({"_FillValue": 1e20}, True), ({"number": 5}, False),
+    ({"units": np.bytes_(b"days since 2000-01-01")}, True), ({"MATLAB_class": np.bytes_(b"int32")}, False), ({"complex": np.int32(1)}, False),
     ({"levels": np.array([1.0, 2.0])}, False), ({"BSCALE": 1.0, "BZERO": 0.0}, False),
     ({"flag_values": np.array([0, 1], "i4"), "flag_meanings": np.bytes_(b"land sea")}, True))]
 work.append((try_large,))

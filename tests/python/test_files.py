@@ -33,6 +33,8 @@ class Multiply(InFolder):
         with self.assertRaisesRegex(damier.UsageError, "contains a zero byte"):
             damier.info("a\0.npy")
         with self.assertRaisesRegex(damier.UsageError, "contains a zero byte"):
+            damier.plan("a\0.npy", "b.npy")
+        with self.assertRaisesRegex(damier.UsageError, "contains a zero byte"):
             damier.multiply("a.npy", "b.npy", "out.npy", c="c\0.npy", beta=1)
 
     def test_npy(self):

@@ -53,6 +53,7 @@ static void layouts(misuse *m) {
                                        {N, -1},
                                        {INT64_MIN, 1},
                                        {INT64_MAX / 8, 1},
+                                       {INT64_MAX / 64, 1},
                                        {1, INT64_MAX / 8},
                                        {INT64_MAX, 1},
                                        {INT64_MAX / 7, INT64_MAX / 7}};
