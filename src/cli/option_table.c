@@ -235,7 +235,7 @@ const dm_option dm_cli_options[] = {
     {"gpus", 0, "N|LIST|none", MULTIPLY | PLAN, DM_GROUP_ENGINE, "all that help",
      "GPUs of this computer to use without mpirun or srun; a number, a list of indices or UUIDs such as 0,2 ('2,' is a single one), or none", OWN(dm_value_set_text, gpus), .usual = MULTIPLY},
     {"gpus", 0, "N|LIST|none", BENCH_P | BENCH_R | BENCH_L, DM_GROUP_ENGINE, "one",
-     "the same; each GPU is a rank", OWN(dm_value_set_text, gpus), .usual = BENCH_P | BENCH_L},
+     "GPUs of this computer to use without mpirun or srun, each a rank; a number, a list, or none", OWN(dm_value_set_text, gpus), .usual = BENCH_P | BENCH_L},
     {"kernel", 0, "NAME", ENGINE | BENCH_R, DM_GROUP_ENGINE, NULL,
      "kernel of the backend; 'damier info' lists them", .usual = BENCH_K},
     {"kernel", 0, "NAME[,NAME...]", BENCH_K, DM_GROUP_ENGINE, NULL,

@@ -72,6 +72,14 @@ def chosen(bed):
         expect(found == ranks, f"{words} {more}: {found} ranks")
 
 
+def benchmarks(bed):
+    for words, code, said in ((("multiply", "--size", "300", "--repetitions", "2", "--gpus", "3"), 0, "ranks=3 "),
+                              (("links", "--bytes", "64KiB", "--gpus", "2"), 0, "ranks=2 "),
+                              (("multiply", "--size", "300", "--gpus", "5"), 6, "5 GPUs are more than the 4")):
+        done = running.ended([str(bed.damier), "bench", *words, "-q"], **GPUS)
+        expect(done.returncode == code and said in done.stdout + done.stderr, f"{words}: {done}")
+
+
 def under_mpirun(bed):
     with_threads(False)
     done = running.ended(running.command(2, bed.damier, "multiply", bed.folder / "A.h5", bed.folder / "B.h5", "-o",
@@ -162,7 +170,7 @@ def main():
                  "--hang-timeout", "60s")
         bed = faulty_runs.Bed(folder, options, shape=(700, 600, 500), words=words)
         bed.undisturbed(2)
-        for check in (refusals, choices, chosen, under_mpirun, one_does_not_start, one_fails, no_memory, stops, resumes, same_bits):
+        for check in (refusals, choices, chosen, benchmarks, under_mpirun, one_does_not_start, one_fails, no_memory, stops, resumes, same_bits):
             with_threads(True)
             check(bed)
             print("passed ", check.__name__, flush=True)
