@@ -85,6 +85,18 @@ cudaError_t dm_kernels_fill(dm_view view, const dm_generator *generator, int64_t
  * Elements of 1, 4, 8 or 16 bytes, col_stride 1.  (helpers/mirror.cu) */
 cudaError_t dm_kernels_mirror(dm_view square, int64_t first, bool conjugate, cudaStream_t stream);
 
+/* TO = FROM for all pairs of runs of rows and columns (OF, on the host, of ROWS and COLS in
+ * device memory): the same type, both with col_stride 1, not overlapping. Fast if all is aligned to
+ * 16 bytes.  (helpers/copy_runs.cu) */
+typedef struct dm_runs_copy {
+  dm_view to, from;
+  dm_copy_runs of;
+  const dm_copy_run *rows, *cols;
+  int64_t size; /* bytes of an element */
+  cudaStream_t stream;
+} dm_runs_copy;
+cudaError_t dm_kernels_copy_runs(const dm_runs_copy *work);
+
 /* TO = FROM, of the same shape, real floating-point types with col_stride 1, rounded to the type of
  * TO as by dm_copy.  (helpers/convert.cu) */
 cudaError_t dm_kernels_convert(dm_view to, dm_view from, cudaStream_t stream);

@@ -55,6 +55,24 @@ dm_status dm_backend_copy(dm_backend *backend, dm_view dst, dm_view src, dm_even
   return backend->ops->copy(backend, dst, src, done);
 }
 
+/* Pieces that take less time one by one. */
+enum { FEW = 8 };
+
+dm_status dm_backend_copy_runs(dm_backend *backend, dm_view dst, dm_view src,
+                               const dm_copy_runs *of, dm_event *done) {
+  *done = 0;
+  if (dst.dtype != src.dtype || dst.col_stride != 1 || src.col_stride != 1)
+    return dm_fail(DM_E_BUG, "a copy of pieces between matrices of different order or type");
+  const bool inside = dst.space == DM_DEVICE && src.space == DM_DEVICE;
+  if (inside && backend->ops->copy_runs && of->row_count * of->col_count > FEW)
+    return backend->ops->copy_runs(backend, dst, src, of, done);
+  for (const dm_copy_run *r = of->rows; r < of->rows + of->row_count; r++)
+    for (const dm_copy_run *c = of->cols; c < of->cols + of->col_count; c++)
+      DM_TRY(dm_backend_copy(backend, dm_view_sub(dst, r->to, c->to, r->size, c->size),
+                             dm_view_sub(src, r->from, c->from, r->size, c->size), done));
+  return DM_OK;
+}
+
 dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
                           dm_event *done) {
   *done = 0;

@@ -87,6 +87,11 @@ dm_status dm_backend_await(dm_backend *backend, void *stream);
  * space, both real or both complex floating-point: then rounded as by dm_copy. */
 dm_status dm_backend_copy(dm_backend *backend, dm_view dst, dm_view src, dm_event *done);
 
+/* The same for the elements in all rows and columns of OF, which differ from each other, of
+ * matrices of one type. OF is only read while posting. */
+dm_status dm_backend_copy_runs(dm_backend *backend, dm_view dst, dm_view src,
+                               const dm_copy_runs *of, dm_event *done);
+
 /* C (+)= A B. A and B have the work type, C its accumulator, all col_stride 1, in DM_DEVICE space
  * if the backend has device memory. Without ACCUMULATE, C is overwritten and not read. */
 dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,

@@ -75,6 +75,9 @@ typedef struct dm_backend_ops {
   dm_status (*alloc)(dm_backend *backend, dm_space space, int64_t bytes, void **memory);
   void (*release)(dm_backend *backend, dm_space space, void *memory);
   dm_status (*copy)(dm_backend *backend, dm_view dst, dm_view src, dm_event *done);
+  /* (optional) Many pieces inside device memory at once; NULL: one after the other. */
+  dm_status (*copy_runs)(dm_backend *backend, dm_view dst, dm_view src, const dm_copy_runs *of,
+                         dm_event *done);
   /* (optional) For the caller's memory; NULL: all is host memory. */
   dm_status (*kind)(dm_backend *backend, const void *memory, dm_memory_kind *kind);
   dm_status (*await)(dm_backend *backend, void *stream);

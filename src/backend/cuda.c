@@ -232,6 +232,7 @@ const dm_backend_ops dm_backend_cuda = {
     .alloc = dm_cuda_alloc,
     .release = dm_cuda_release,
     .copy = dm_cuda_copy,
+    .copy_runs = dm_cuda_copy_runs,
     .kind = dm_cuda_kind,
     .await = dm_cuda_await,
     .gemm = dm_cuda_gemm,

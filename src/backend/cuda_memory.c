@@ -265,6 +265,30 @@ dm_status dm_cuda_copy(dm_backend *backend, dm_view dst, dm_view src, dm_event *
   return dm_cuda_post(gpu, lane, done);
 }
 
+/* Lists that one copy reads are replaced in the same stream. */
+dm_status dm_cuda_copy_runs(dm_backend *backend, dm_view dst, dm_view src, const dm_copy_runs *of,
+                            dm_event *done) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  cudaStream_t stream = gpu->lanes[DM_INWARD].stream;
+  const int64_t size = (int64_t)sizeof *of->rows;
+  DM_TRY(dm_cuda_enter(gpu));
+  DM_TRY(dm_cuda_grow(gpu, &gpu->runs, size * (of->row_count + of->col_count)));
+  dm_copy_run *lists = gpu->runs.memory;
+  DM_CUDA(gpu, cudaMemcpyAsync(lists, of->rows, (size_t)(size * of->row_count),
+                               cudaMemcpyHostToDevice, stream));
+  DM_CUDA(gpu, cudaMemcpyAsync(lists + of->row_count, of->cols, (size_t)(size * of->col_count),
+                               cudaMemcpyHostToDevice, stream));
+  const dm_runs_copy work = {.to = dst,
+                             .from = src,
+                             .of = *of,
+                             .rows = lists,
+                             .cols = lists + of->row_count,
+                             .size = dm_dtype_size(src.dtype),
+                             .stream = stream};
+  DM_CUDA(gpu, dm_kernels_copy_runs(&work));
+  return dm_cuda_post(gpu, DM_INWARD, done);
+}
+
 dm_status dm_cuda_zero_on(dm_cuda *gpu, cudaStream_t stream, dm_view view) {
   if (dm_view_is_empty(view)) return DM_OK;
   const band b = band_of(view);

@@ -84,6 +84,7 @@ struct dm_cuda {
   int64_t workspace_bytes;
   dm_cuda_area pieces;   /* for reproducible products */
   dm_cuda_area scratch;  /* for the kernel */
+  dm_cuda_area runs;     /* lists of copies, in the inward lane */
   dm_cuda_area vectors;  /* for probe and scan */
   dm_cuda_area checking; /* vectors of the verification of whole products */
   void *found;           /* pinned, for its findings; NULL until needed */
@@ -126,6 +127,8 @@ dm_status dm_cuda_await(dm_backend *backend, void *stream);
 /* ---- copies (cuda_memory.c) ---- */
 
 dm_status dm_cuda_copy(dm_backend *backend, dm_view dst, dm_view src, dm_event *done);
+dm_status dm_cuda_copy_runs(dm_backend *backend, dm_view dst, dm_view src, const dm_copy_runs *of,
+                            dm_event *done);
 dm_status dm_cuda_copy_on(dm_cuda *gpu, cudaStream_t stream, dm_view dst, dm_view src);
 dm_status dm_cuda_zero_on(dm_cuda *gpu, cudaStream_t stream, dm_view view);
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "comm/comm_impl.h"
+#include "core/buffer.h"
 #include "core/checked.h"
 
 dm_status dm_comm_allocate(dm_comm **comm) {
@@ -383,4 +384,25 @@ dm_status dm_comm_agree(const dm_comm *comm, dm_status mine) {
   dm_status_free(mine);
   DM_TRY(dm_comm_broadcast(comm, &error, sizeof error, (int)-first));
   return dm_status_copy(&error);
+}
+
+/* The number behind VALUES counts the ranks that failed. */
+dm_status dm_comm_agree_sum(const dm_comm *comm, dm_status mine, void *values, int64_t count,
+                            bool integers) {
+  void *own = NULL;
+  dm_status status = values ? DM_OK : dm_buffer_zeroed(count + 1, 8, &own);
+  if (status) return dm_status_first(mine, status);
+  if (!values) values = own;
+  int64_t *whole = (int64_t *)values + count;
+  double *real = (double *)values + count;
+  if (integers)
+    *whole = mine != DM_OK;
+  else
+    *real = mine != DM_OK;
+  status = integers ? dm_comm_sum_i64(comm, values, count + 1)
+                    : dm_comm_sum_f64(comm, values, count + 1);
+  const bool failed = integers ? *whole != 0 : *real != 0.0;
+  free(own);
+  if (status) return dm_status_first(mine, status);
+  return failed ? dm_comm_agree(comm, mine) : DM_OK;
 }

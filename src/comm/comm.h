@@ -108,6 +108,12 @@ dm_status dm_comm_sum_test(dm_sum *sum, bool *done); /* *done: SUM is freed */
  * of the lowest rank that failed, marked agreed. Frees MINE. */
 dm_status dm_comm_agree(const dm_comm *comm, dm_status mine);
 
+/* Sums COUNT numbers, f64 or (INTEGERS) int64_t that wrap, unless a rank passes an error: then all
+ * get the error, as from dm_comm_agree. VALUES have room for one number more; a rank with an error
+ * may pass NULL. */
+dm_status dm_comm_agree_sum(const dm_comm *comm, dm_status mine, void *values, int64_t count,
+                            bool integers);
+
 /* ---- messages ---- */
 
 /* A set of messages under way. */

@@ -55,4 +55,15 @@ bool dm_view_is_packed(dm_view view);
 
 bool dm_view_is_empty(dm_view view);
 
+/* SIZE rows, or columns, that are copied from FROM to TO; and the elements in all pairs of such
+ * rows and columns. */
+typedef struct dm_copy_run {
+  int64_t to, from, size;
+} dm_copy_run;
+
+typedef struct dm_copy_runs {
+  const dm_copy_run *rows, *cols;
+  int64_t row_count, col_count;
+} dm_copy_runs;
+
 #endif

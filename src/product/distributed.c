@@ -131,11 +131,8 @@ static dm_status divide(const dm_comm *comm, const dm_memory_matrix *m, dm_distr
 
 /* ---- this rank's part ---- */
 
-/* Checks strides that copies to and from GPUs support; a stride not needed for one row or column
- * becomes 1. */
-static dm_status check_lines(dm_view *v) {
-  if (v->rows == 1) v->row_stride = 1;
-  if (v->cols == 1) v->col_stride = 1;
+/* Checks strides that copies to and from GPUs support. */
+static dm_status check_lines(const dm_view *v) {
   const bool by_rows = v->col_stride == 1 && (v->rows == 1 || v->row_stride >= v->cols);
   const bool by_columns = v->row_stride == 1 && (v->cols == 1 || v->col_stride >= v->rows);
   if (by_rows || by_columns) return DM_OK;
@@ -160,10 +157,21 @@ static dm_status local_part(const dm_comm *comm, const dm_memory_matrix *m,
   if ((v->rows > 1 && v->row_stride < 1) || (v->cols > 1 && v->col_stride < 1))
     return dm_fail(DM_E_USAGE, "strides of %lld and %lld elements", (long long)v->row_stride,
                    (long long)v->col_stride);
+  if (v->rows == 1) v->row_stride = 1; /* not needed */
+  if (v->cols == 1) v->col_stride = 1;
   if (!m->on_gpu) return DM_OK;
   v->space = DM_DEVICE;
   matrix->stream = m->stream;
   return check_lines(v);
+}
+
+dm_status dm_lying_of(const dm_comm *comm, dm_view part, dm_lying *lying) {
+  const bool has = !dm_view_is_empty(part);
+  int64_t found[] = {has && part.col_stride != 1, has && part.row_stride != 1,
+                     has && part.space == DM_HOST};
+  DM_TRY(dm_comm_max_i64(comm, found, 3));
+  *lying = (dm_lying){found[0] != 0, found[1] != 0, found[2] != 0};
+  return DM_OK;
 }
 
 void dm_distributed_move(const dm_memory_matrix *stated, dm_distributed *matrix) {

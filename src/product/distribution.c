@@ -37,6 +37,15 @@ dm_status dm_axis_of_sizes(const int64_t *sizes, int parts, dm_axis *axis) {
   return DM_OK;
 }
 
+dm_status dm_axis_even(int64_t total, int parts, dm_axis *axis) {
+  DM_TRY(axis_open(total, parts, parts, axis));
+  for (int p = 0; p < parts; p++) {
+    const dm_range part = dm_split(total, parts, p, 1);
+    axis_add(axis, part.begin, dm_range_size(part), p, 0);
+  }
+  return DM_OK;
+}
+
 dm_status dm_distribution_ranks(dm_distribution *of) {
   of->row_step = of->cols.parts;
   of->col_step = 1;
@@ -138,7 +147,28 @@ dm_status dm_distribution_part(const dm_distribution *of, dm_extent extent, dm_d
   return DM_OK;
 }
 
-/* ---- freeing ---- */
+/* ---- segments ---- */
+
+dm_status dm_axis_cut(const dm_axis *from, const dm_axis *to, dm_segments *s) {
+  DM_TRY(dm_buffer_table(from->count + to->count, &s->list));
+  int64_t at = 0;
+  for (int64_t f = 0, t = 0; f < from->count && t < to->count;) {
+    const int64_t from_end = dm_axis_end(from, f), to_end = dm_axis_end(to, t);
+    const int64_t end = dm_min(from_end, to_end);
+    s->list[s->count++] = (dm_segment){at, end - at, f, t};
+    at = end;
+    f += end == from_end;
+    t += end == to_end;
+  }
+  return DM_OK;
+}
+
+void dm_segments_free(dm_segments *segments) {
+  free(segments->list);
+  *segments = (dm_segments){0};
+}
+
+/* ---- elements of a rank ---- */
 
 bool dm_distribution_parts(const dm_distribution *of, int rank, int *row_part, int *col_part) {
   for (int r = 0; r < of->rows.parts; r++)

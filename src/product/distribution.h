@@ -39,8 +39,9 @@ dm_status dm_distribution_ranks(dm_distribution *of);
 /* TOTAL in blocks of BLOCK, dealt cyclically to PARTS parts from part FIRST. */
 dm_status dm_axis_cyclic(int64_t total, int64_t block, int parts, int first, dm_axis *axis);
 
-/* Consecutive parts of SIZES[0..PARTS). */
+/* Consecutive parts of SIZES[0..PARTS), or of sizes that differ by at most 1. */
 dm_status dm_axis_of_sizes(const int64_t *sizes, int parts, dm_axis *axis);
+dm_status dm_axis_even(int64_t total, int parts, dm_axis *axis);
 
 /* The part that TILE needs of op(A) or op(B), or is of C (DM_C). */
 dm_extent dm_tile_extent(const dm_plan *plan, int matrix, int64_t tile);
@@ -71,6 +72,22 @@ dm_range dm_axis_places(const dm_axis *axis, int part);
 static inline int64_t dm_axis_end(const dm_axis *axis, int64_t run) {
   return run + 1 < axis->count ? axis->runs[run + 1].begin : axis->total;
 }
+
+/* A piece of an axis inside one run at either end of a move. */
+typedef struct dm_segment {
+  int64_t begin, size;
+  int64_t from, to; /* runs */
+} dm_segment;
+
+typedef struct dm_segments {
+  dm_segment *list;
+  int64_t count;
+} dm_segments;
+
+/* The common pieces of two axes of the same total, in ascending order. Free also frees what a
+ * failed cut left. */
+dm_status dm_axis_cut(const dm_axis *from, const dm_axis *to, dm_segments *segments);
+void dm_segments_free(dm_segments *segments);
 
 void dm_distribution_transpose(dm_distribution *of);
 

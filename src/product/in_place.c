@@ -6,7 +6,6 @@
 
 #include "backend/verify_sums.h"
 #include "check/verdict.h"
-#include "core/buffer.h"
 #include "core/clock.h"
 #include "engine/phases.h"
 #include "product/halves.h"
@@ -38,13 +37,18 @@ static bool is_plain(const dm_multiply *m) {
          m->engine.memory_host == 0 && m->engine.memory_device == 0 && m->engine.fill == 0;
 }
 
-static bool is_one_memory(const dm_multiply *m, int ranks) {
+/* One rank's matrices are in one memory; of several ranks' some part is on a GPU. */
+static bool is_in_memory(const dm_multiply *m, int ranks) {
   const dm_memory_matrix *c = m->in_memory[DM_C], *old = m->in_memory[DM_OLD];
   if (!c || !m->in_memory[DM_A] || !m->in_memory[DM_B] || (m->has_c && old != c)) return false;
-  for (int x = 0; x < 3 && ranks > 1; x++)
-    if (m->in_memory[x]->data && !m->in_memory[x]->on_gpu) return false;
   return ranks > 1 ||
          (m->in_memory[DM_A]->on_gpu == c->on_gpu && m->in_memory[DM_B]->on_gpu == c->on_gpu);
+}
+
+static bool has_gpu_memory(const dm_multiply *m) {
+  for (int x = 0; x < 3; x++)
+    if (m->in_memory[x] && m->in_memory[x]->data && m->in_memory[x]->on_gpu) return true;
+  return false;
 }
 
 /* On the host only without GPUs: with them, what is stated as host memory may be theirs. */
@@ -91,12 +95,13 @@ static bool is_like(const dm_in_place *kept, const dm_multiply *m, int ranks) {
 /* *takes: all ranks do; *like: and as before. */
 static dm_status agree_to_take(const dm_in_place *kept, const dm_run *run, const dm_multiply *m,
                                bool *takes, bool *like) {
-  int64_t not [2] = {!is_plain(m) || !is_one_memory(m, run->ranks) || !is_for_ranks(m, run->ranks)};
+  int64_t not [2] = {!is_plain(m) || !is_in_memory(m, run->ranks) || !is_for_ranks(m, run->ranks)};
   if (!not [0]) not [0] = !is_for_backend(m, run->ranks > 1 || m->in_memory[DM_C]->on_gpu);
   not [1] = not [0] || !is_like(kept, m, run->ranks);
-  if (run->ranks > 1) DM_TRY(dm_comm_max_i64(run->world, not, 2));
-  *takes = !not [0];
-  *like = !not [1];
+  int64_t all[] = {not [0], not [1], has_gpu_memory(m)};
+  if (run->ranks > 1) DM_TRY(dm_comm_max_i64(run->world, all, 3));
+  *takes = !all[0] && (run->ranks == 1 || all[2]);
+  *like = !all[1];
   return DM_OK;
 }
 
@@ -140,7 +145,7 @@ static dm_status open_backend(dm_in_place *kept, const dm_run *run,
 }
 
 static void close_places(dm_in_place_places *places) {
-  dm_travel_close(&places->travel);
+  dm_arrangement_close(&places->arranged);
   for (int x = 0; x < 3; x++) dm_distributed_close(&places->matrix[x]);
   *places = (dm_in_place_places){.open = false};
 }
@@ -157,7 +162,6 @@ static dm_status open_matrices(product *p) {
   places->turned[DM_B] = e->op_b != DM_OP_N;
   for (int x = 0; x < 3; x++) {
     if (x < 2 && places->turned[x]) dm_distributed_transpose(&places->matrix[x]);
-    (void)dm_distribution_extent(&places->matrix[x].of, p->run->rank, &places->at[x]);
   }
   return DM_OK;
 }
@@ -180,6 +184,11 @@ static dm_status open_places(dm_in_place *kept, product *p) {
   return dm_comm_agree(p->run->world, open_backend(kept, p->run, p->outcome));
 }
 
+static void set_extents(const product *p, const dm_distributed used[3]) {
+  for (int x = 0; x < 3; x++)
+    (void)dm_distribution_extent(&used[x].of, p->run->rank, &p->places->at[x]);
+}
+
 /* Finds the matrices, as before if LIKE. *fits: they are multiplied where they are. */
 static dm_status find_matrices(dm_in_place *kept, product *p, bool like, bool *fits) {
   dm_in_place_places *places = p->places;
@@ -194,18 +203,20 @@ static dm_status find_matrices(dm_in_place *kept, product *p, bool like, bool *f
     *fits = dm_emulated_suits(&p->outcome->problem, &p->whole);
   else if (!several)
     *fits = dm_backend_suits(p->backend, &p->whole);
-  else if (like)
-    dm_travel_move(&places->travel, &p->whole);
-  else
-    DM_TRY(dm_travel_open(&kept->workspace, p->run, p->backend, p->multiply->engine.transport,
-                          places->matrix, &p->whole, &places->travel, fits));
+  else if (!like)
+    DM_TRY(dm_arrangement_open(&kept->workspace, p->run, p->backend, p->multiply->engine.transport,
+                               places->matrix, &p->whole, p->outcome->problem.reads_c,
+                               &places->arranged, fits));
+  if (several && *fits) dm_arrangement_renew(&places->arranged, &p->whole);
+  set_extents(p, several && *fits ? places->arranged.used : places->matrix);
   places->open = *fits;
   return DM_OK;
 }
 
 static void tell_ways(const dm_in_place *kept, const product *p) {
-  const dm_travel *travel = &p->places->travel;
+  const dm_travel *travel = &p->places->arranged.travel;
   if (p->run->ranks == 1) return;
+  memcpy(p->outcome->moved, p->places->arranged.moved, sizeof p->outcome->moved);
   p->outcome->turned = travel->turned;
   p->outcome->both = travel->both;
   p->outcome->strips = dm_travel_items(travel);
@@ -258,7 +269,7 @@ static dm_status add_operands(void *context) {
 /* Calls BEFORE, unless NULL, while the first strips travel; what was started is finished. */
 static dm_status multiply_stationary(product *p, dm_status (*before)(void *context)) {
   dm_stationary stationary;
-  dm_stationary_start(&p->places->travel, &stationary);
+  dm_stationary_start(&p->places->arranged.travel, &stationary);
   dm_status status = before ? before(p) : DM_OK;
   return dm_status_first(status, dm_stationary_finish(&stationary));
 }
@@ -296,23 +307,7 @@ static dm_status multiply_checked(product *p) {
 static dm_status sum_ranks(void *context, dm_status mine, void *values, int64_t count,
                            bool integers) {
   const product *p = context;
-  const dm_comm *world = p->run->world;
-  void *own = NULL;
-  dm_status status = values ? DM_OK : dm_buffer_zeroed(count + 1, 8, &own);
-  if (status) return dm_status_first(mine, status);
-  if (!values) values = own;
-  int64_t *whole = (int64_t *)values + count;
-  double *real = (double *)values + count;
-  if (integers)
-    *whole = mine != DM_OK;
-  else
-    *real = mine != DM_OK;
-  status = integers ? dm_comm_sum_i64(world, values, count + 1)
-                    : dm_comm_sum_f64(world, values, count + 1);
-  const bool failed = integers ? *whole != 0 : *real != 0.0;
-  free(own);
-  if (status) return dm_status_first(mine, status);
-  return failed ? dm_comm_agree(world, mine) : DM_OK;
+  return dm_comm_agree_sum(p->run->world, mine, values, count, integers);
 }
 
 static dm_status finish_rows(void *context) {
@@ -338,7 +333,7 @@ static dm_status multiply_rows(product *p, int draw) {
                                   .context = p};
   dm_stationary stationary;
   if (p->run->ranks > 1) {
-    dm_stationary_start(&p->places->travel, &stationary);
+    dm_stationary_start(&p->places->arranged.travel, &stationary);
     p->started = &stationary;
   }
   p->halves = is_symmetric(p);
@@ -359,7 +354,8 @@ static dm_status multiply_once(dm_in_place *kept, product *p, int draw) {
   if (p->run->ranks == 1 && dm_backend_checks(p->backend) && !p->outcome->emulates)
     return dm_freivalds_multiply(problem, p->multiply->seed, draw, p->run->world, p->backend,
                                  &p->whole, &p->outcome->verdict);
-  if (p->run->ranks > 1 && dm_backend_checks(p->backend) && dm_travel_has_rows(&p->places->travel))
+  if (p->run->ranks > 1 && dm_backend_checks(p->backend) &&
+      dm_travel_has_rows(&p->places->arranged.travel))
     return multiply_rows(p, draw);
   DM_TRY(dm_comm_agree(p->run->world, dm_freivalds_reuse(problem, p->whole.alpha, p->whole.beta,
                                                          on_gpu, &kept->check)));
@@ -385,22 +381,35 @@ static dm_status outcome_of(const product *p, int attempts) {
   if (verdict->pass) return status;
   if (attempts > 1) status->code = DM_E_CORRUPT;
   return dm_hint(attempts > 1 ? dm_context(status, "computed a second time") : status,
-                 "C holds wrong elements and must not be used");
+                 p->outcome->moved[DM_C] ? "C is as it was before the call"
+                                         : "C holds wrong elements and must not be used");
 }
 
-/* A and B are intact, and so C can be computed again unless beta needs its old elements. */
+/* A and B are intact, and so C can be computed again unless beta needs elements that it replaced.
+ */
 static dm_status multiply_verified(dm_in_place *kept, product *p) {
   const dm_multiply *m = p->multiply;
   DM_TRY(multiply_once(kept, p, 0));
-  const bool again = !p->outcome->verdict.pass && !p->outcome->problem.reads_c &&
+  const bool reads_c = p->outcome->problem.reads_c;
+  const bool again = !p->outcome->verdict.pass && (!reads_c || p->outcome->moved[DM_C]) &&
                      m->on_corruption == DM_ON_CORRUPTION_REPAIR;
   if (!again) return outcome_of(p, 1);
   dm_status first = outcome_of(p, 1);
   dm_log_line(&p->run->log, DM_LOG_WARNING, "%s: it is computed again", first->message);
   dm_status_free(first);
+  if (reads_c) DM_TRY(dm_arrangement_bring(&p->places->arranged, true));
   DM_TRY(multiply_once(kept, p, 1));
   p->outcome->verdict.repaired = 1;
   return outcome_of(p, 2);
+}
+
+static dm_status multiply(dm_in_place *kept, product *p) {
+  dm_arrangement *arranged = &p->places->arranged;
+  const bool several = p->run->ranks > 1;
+  if (several) DM_TRY(dm_arrangement_bring(arranged, p->outcome->problem.reads_c));
+  dm_status status = p->multiply->verify ? multiply_verified(kept, p) : multiply_unchecked(p);
+  const bool complete = !status || status->code == DM_E_UNCHECKED;
+  return several && complete ? dm_status_first(status, dm_arrangement_deliver(arranged)) : status;
 }
 
 static dm_status run_product(dm_in_place *kept, product *p, bool like, bool *taken) {
@@ -425,7 +434,7 @@ static dm_status run_product(dm_in_place *kept, product *p, bool like, bool *tak
   memcpy(p->outcome->alpha, m->equation.alpha, sizeof m->equation.alpha);
   memcpy(p->outcome->beta, m->equation.beta, sizeof m->equation.beta);
   if (p->run->at) p->run->at(p->run->at_context, 0, 1);
-  DM_TRY(m->verify ? multiply_verified(kept, p) : multiply_unchecked(p));
+  DM_TRY(multiply(kept, p));
   if (p->run->at) p->run->at(p->run->at_context, 1, 1);
   return DM_OK;
 }
@@ -457,6 +466,16 @@ void dm_in_place_close(dm_in_place *kept) {
   *kept = (dm_in_place){0};
 }
 
+static const char *moved_text(const dm_in_place_outcome *outcome, char text[40]) {
+  static const char *const names[] = {"op(A)", "op(B)", "C"};
+  int64_t at = 0;
+  text[0] = '\0';
+  for (int x = 0; x < 3; x++)
+    if (outcome->moved[x]) at += snprintf(text + at, (size_t)(40 - at), ", %s", names[x]);
+  if (at > 0) (void)snprintf(text + at, (size_t)(40 - at), " in even rows");
+  return text;
+}
+
 /* Ranks that keep their rows of C form a column of the grid. */
 static void record_recipe(const dm_in_place_outcome *outcome, const dm_device *device,
                           const dm_run *run, dm_record *record) {
@@ -468,7 +487,9 @@ static void record_recipe(const dm_in_place_outcome *outcome, const dm_device *d
                                : "op(B)",
              (long long)outcome->strips, outcome->transport);
   const char *by = outcome->emulates ? outcome->problem.compute.name : device->library;
-  dm_record_text(record, "plan.recipe", "recipe", "in place, by %s%s", by, ways);
+  char moved[40];
+  dm_record_text(record, "plan.recipe", "recipe", "in place, by %s%s%s", by,
+                 moved_text(outcome, moved), ways);
   dm_record_text(record, "plan.grid", NULL, outcome->turned ? "1x%dx1" : "%dx1x1", run->ranks);
 }
 

@@ -5,6 +5,7 @@
 #ifndef DM_PRODUCT_IN_PLACE_H
 #define DM_PRODUCT_IN_PLACE_H
 
+#include "product/arrangement.h"
 #include "product/description.h"
 #include "product/emulated.h"
 #include "product/stationary.h"
@@ -15,8 +16,8 @@ typedef struct dm_in_place_places {
   dm_memory_matrix stated[3];
   bool turned[2];           /* op(A), op(B) */
   dm_distributed matrix[3]; /* op(A), op(B), C */
-  dm_extent at[3];          /* of this rank's parts */
-  dm_travel travel;         /* with several ranks */
+  dm_arrangement arranged;  /* with several ranks */
+  dm_extent at[3];          /* of this rank's parts, as they are multiplied */
 } dm_in_place_places;
 
 /* What later products reuse; initially zero. */
@@ -38,6 +39,7 @@ typedef struct dm_in_place_outcome {
   bool posted;       /* the product runs in the caller's stream and may not be complete */
   bool turned, both; /* several ranks: op(A) travelled, or both did, in as many strips; */
   int64_t strips;    /* 0: nothing did */
+  bool moved[3];     /* op(A), op(B), C were moved to even rows, and C back */
   const char *transport;
   double alpha[2], beta[2];
   dm_verdict verdict;

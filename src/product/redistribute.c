@@ -11,23 +11,12 @@
  * pinned memory, which takes time to allocate. */
 static const int64_t round_bytes = 256 << 20, pinned_bytes = 32 << 20;
 
-/* A piece of an axis inside one run at either end. */
-typedef struct segment {
-  int64_t begin, size;
-  int64_t from, to; /* runs */
-} segment;
-
-typedef struct segments {
-  segment *list;
-  int64_t count;
-} segments;
-
 typedef struct exchange {
   const dm_comm *comm;
   dm_dtype dtype;
   const dm_end *from, *to;
   dm_taker taker;
-  segments rows, cols;
+  dm_segments rows, cols;
   bool sends, receives;     /* this rank has parts at the end */
   int sent_row, sent_col;   /* its parts at FROM, */
   int taken_row, taken_col; /* and at TO */
@@ -43,22 +32,8 @@ typedef struct exchange {
 
 /* ---- segments ---- */
 
-static dm_status cut(const dm_axis *from, const dm_axis *to, segments *s) {
-  DM_TRY(dm_buffer_table(from->count + to->count, &s->list));
-  int64_t at = 0;
-  for (int64_t f = 0, t = 0; f < from->count && t < to->count;) {
-    const int64_t from_end = dm_axis_end(from, f), to_end = dm_axis_end(to, t);
-    const int64_t end = dm_min(from_end, to_end);
-    s->list[s->count++] = (segment){at, end - at, f, t};
-    at = end;
-    f += end == from_end;
-    t += end == to_end;
-  }
-  return DM_OK;
-}
-
 /* The part of segment S in the current round. */
-static segment within(const exchange *x, segment s) {
+static dm_segment within(const exchange *x, dm_segment s) {
   const dm_axis_run *run = &x->paced->of->rows.runs[x->paced == x->from ? s.from : s.to];
   const int64_t local = run->local - x->places[run->part].begin + s.begin - run->begin;
   const int64_t first = dm_max(local, x->window);
@@ -71,11 +46,11 @@ static segment within(const exchange *x, segment s) {
 typedef enum { ROWS, COLS } direction;
 
 /* Segment I of a direction; empty unless it goes from part FROM to part TO. */
-static segment find(const exchange *x, direction d, int64_t i, int from, int to) {
-  const segment s = d == ROWS ? x->rows.list[i] : x->cols.list[i];
+static dm_segment find(const exchange *x, direction d, int64_t i, int from, int to) {
+  const dm_segment s = d == ROWS ? x->rows.list[i] : x->cols.list[i];
   const dm_axis *a = d == ROWS ? &x->from->of->rows : &x->from->of->cols;
   const dm_axis *b = d == ROWS ? &x->to->of->rows : &x->to->of->cols;
-  if (a->runs[s.from].part != from || b->runs[s.to].part != to) return (segment){0};
+  if (a->runs[s.from].part != from || b->runs[s.to].part != to) return (dm_segment){0};
   return d == ROWS ? within(x, s) : s;
 }
 
@@ -94,7 +69,7 @@ typedef struct message {
   dm_view view;
 } message;
 
-static dm_view part_of(const exchange *x, const dm_end *end, segment r, segment c) {
+static dm_view part_of(const exchange *x, const dm_end *end, dm_segment r, dm_segment c) {
   const bool is_from = end == x->from;
   const int64_t row = is_from ? r.from : r.to, col = is_from ? c.from : c.to;
   const dm_axis_run *rows = &end->of->rows.runs[row], *cols = &end->of->cols.runs[col];
@@ -111,10 +86,10 @@ typedef enum { PACK, UNPACK, COPY } way;
 static dm_status walk(exchange *x, const message *m, way how) {
   int64_t row = 0;
   for (int64_t i = 0; i < x->rows.count; i++) {
-    const segment r = find(x, ROWS, i, m->from_row, m->to_row);
+    const dm_segment r = find(x, ROWS, i, m->from_row, m->to_row);
     int64_t col = 0;
     for (int64_t j = 0; j < x->cols.count && r.size > 0; j++) {
-      const segment c = find(x, COLS, j, m->from_col, m->to_col);
+      const dm_segment c = find(x, COLS, j, m->from_col, m->to_col);
       if (c.size == 0) continue;
       const dm_view piece =
           how == COPY ? part_of(x, x->from, r, c) : dm_view_sub(m->view, row, col, r.size, c.size);
@@ -254,8 +229,8 @@ static dm_status prepare(exchange *x, int64_t per_round) {
   x->height = dm_max(1, (per_round ? per_round : budget) / row);
   DM_TRY(dm_buffer_table(rows->parts, &x->places));
   for (int p = 0; p < rows->parts; p++) x->places[p] = dm_axis_places(rows, p);
-  DM_TRY(cut(&from->rows, &to->rows, &x->rows));
-  DM_TRY(cut(&from->cols, &to->cols, &x->cols));
+  DM_TRY(dm_axis_cut(&from->rows, &to->rows, &x->rows));
+  DM_TRY(dm_axis_cut(&from->cols, &to->cols, &x->cols));
   return open_band(x);
 }
 
@@ -271,8 +246,8 @@ dm_status dm_redistribute(const dm_comm *comm, const dm_move *move) {
   for (; x.window < rows && !status; x.window += x.height) status = round_of(&x);
   dm_band_close(x.band);
   free(x.places);
-  free(x.rows.list);
-  free(x.cols.list);
+  dm_segments_free(&x.rows);
+  dm_segments_free(&x.cols);
   free(x.out);
   free(x.in);
   return status;

@@ -6,25 +6,17 @@
 #ifndef DM_PRODUCT_STATIONARY_H
 #define DM_PRODUCT_STATIONARY_H
 
+#include "product/flow.h"
 #include "product/travel.h"
-#include "transport/transport_table.h"
 
-/* A product under way on one rank: so many of its items are being copied, and so on. */
+/* A product under way on one rank. */
 typedef struct dm_stationary {
   const dm_travel *t;
-  dm_workspace *space;
   int rank, ranks;
-  uint64_t base; /* fillings of earlier products */
-  int64_t items, copying, published, arrived, multiplied;
-  bool waits;                  /* nothing is multiplied yet */
-  dm_event copied[DM_GATHERS]; /* of item i at i % DM_GATHERS */
-  int tickets[DM_GATHERS];
+  dm_flow flow;
   bool joining; /* the next item to multiply, with the event */
   dm_event joined;
-  dm_event read[DM_READ];                                 /* the last product of each place */
-  int64_t *offset, *bytes, *source, *given, *given_bytes; /* of a gather while it is posted */
-  dm_status failure; /* of this rank alone: it goes on without data, so that no other waits */
-  dm_status broke;   /* the transport */
+  dm_event read[DM_READ]; /* the last product of each place */
 } dm_stationary;
 
 /* Sends the first strips on their way; the caller may do other work, collective work included,

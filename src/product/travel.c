@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "core/buffer.h"
 #include "core/checked.h"
 #include "plan/partition.h"
 #include "transport/transport_table.h"
@@ -113,7 +112,7 @@ bool dm_travel_product(const dm_travel *t, int64_t index, dm_whole_product *prod
   return true;
 }
 
-static bool is_suited(const dm_travel *t) {
+bool dm_travel_is_suited(const dm_travel *t) {
   dm_whole_product one;
   int64_t strip;
   for (int64_t i = 0; i < dm_travel_items(t); i++)
@@ -160,7 +159,6 @@ static void turn(dm_travel *t, three *of) {
 static dm_status open_strips(dm_travel *t, three *of, bool *fits) {
   const int ranks = t->run->ranks;
   const int64_t size = dm_dtype_size(t->whole.a.dtype);
-  DM_TRY(dm_buffer_table(5 * (int64_t)ranks, &t->lists));
   DM_TRY(
       dm_strips_open(&of->b, &of->c, ranks, size, most_slot, &t->carried[DM_RIGHT].strips, fits));
   if (!*fits || !t->both) return DM_OK;
@@ -169,37 +167,23 @@ static dm_status open_strips(dm_travel *t, three *of, bool *fits) {
   return dm_strips_open(&of->a, &of->c, ranks, size, most_slot, &t->carried[DM_LEFT].strips, fits);
 }
 
-/* What some rank has; the same on all. */
-typedef struct lying {
-  int64_t rows_apart, cols_apart; /* neighbours in rows, or columns, that are not so in memory */
-} lying;
-
-static dm_status look(const dm_travel *t, dm_view part, lying *seen) {
-  const bool has = !dm_view_is_empty(part);
-  int64_t found[2] = {has && part.col_stride != 1, has && part.row_stride != 1};
-  DM_TRY(dm_comm_max_i64(t->run->world, found, 2));
-  seen->rows_apart = found[0];
-  seen->cols_apart = found[1];
-  return DM_OK;
-}
-
 /* The matrix that is multiplied as it arrives has contiguous rows, if one has. */
 static dm_status choose_hands(dm_travel *t, three *of) {
-  lying b;
+  dm_lying b;
   if (dm_strips_has_rows(&of->a, &of->c, t->run->ranks)) return DM_OK;
   turn(t, of);
   if (dm_strips_has_rows(&of->a, &of->c, t->run->ranks)) return DM_OK;
   turn(t, of);
   t->both = true;
-  DM_TRY(look(t, t->whole.b, &b));
+  DM_TRY(dm_lying_of(t->run->world, t->whole.b, &b));
   if (b.rows_apart) turn(t, of);
   return DM_OK;
 }
 
 /* Pieces have contiguous rows or columns, as the ranks' parts. */
 static dm_status choose_order(const dm_travel *t, dm_carried *c, bool *fits) {
-  lying part;
-  DM_TRY(look(t, c->part, &part));
+  dm_lying part;
+  DM_TRY(dm_lying_of(t->run->world, c->part, &part));
   c->by_columns = part.rows_apart;
   for (int r = 0; r < t->run->ranks; r++) {
     const int64_t rows = dm_range_size(c->strips.rows[r]);
@@ -227,32 +211,18 @@ static dm_status lay_out(dm_travel *t, int64_t *bytes) {
   return DM_OK;
 }
 
-static dm_status open_travel(dm_travel *t, dm_backend *backend, const char *transport, three *of,
-                             const dm_whole_product *whole, bool *fits) {
-  const dm_comm *world = t->run->world;
-  int64_t bytes;
-  DM_TRY(choose_hands(t, of));
-  DM_TRY(dm_comm_agree(world, open_strips(t, of, fits)));
+dm_status dm_travel_open(dm_workspace *space, const dm_run *run, const dm_distributed matrix[3],
+                         const dm_whole_product *whole, dm_travel *t, int64_t *bytes, bool *fits) {
+  three of = {matrix[DM_A].of, matrix[DM_B].of, matrix[DM_C].of}; /* without their memory */
+  *t = (dm_travel){.run = run, .space = space, .whole = *whole};
+  *fits = false;
+  *bytes = 0;
+  DM_TRY(choose_hands(t, &of));
+  DM_TRY(dm_comm_agree(run->world, open_strips(t, &of, fits)));
   dm_travel_move(t, whole);
   for (int hand = 0; hand <= (int)t->both && *fits; hand++)
     DM_TRY(choose_order(t, &t->carried[hand], fits));
-  if (!*fits) return DM_OK;
-  DM_TRY(lay_out(t, &bytes));
-  DM_TRY(dm_workspace_open(t->space, t->run, backend, transport, bytes, fits));
-  if (!*fits) return DM_OK;
-  int64_t unsuited = !is_suited(t);
-  DM_TRY(dm_comm_max_i64(world, &unsuited, 1));
-  *fits = !unsuited;
-  return DM_OK;
-}
-
-dm_status dm_travel_open(dm_workspace *space, const dm_run *run, dm_backend *backend,
-                         const char *transport, const dm_distributed matrix[3],
-                         const dm_whole_product *whole, dm_travel *travel, bool *fits) {
-  three of = {matrix[DM_A].of, matrix[DM_B].of, matrix[DM_C].of}; /* without their memory */
-  *travel = (dm_travel){.run = run, .space = space, .whole = *whole};
-  *fits = false;
-  return open_travel(travel, backend, transport, &of, whole, fits);
+  return *fits ? lay_out(t, bytes) : DM_OK;
 }
 
 bool dm_travel_has_rows(const dm_travel *t) {
@@ -266,6 +236,4 @@ bool dm_travel_has_rows(const dm_travel *t) {
 void dm_travel_close(dm_travel *travel) {
   dm_strips_close(&travel->carried[DM_RIGHT].strips);
   dm_strips_close(&travel->carried[DM_LEFT].strips);
-  free(travel->lists);
-  travel->lists = NULL;
 }

@@ -32,18 +32,21 @@ typedef struct dm_travel {
   int slots;              /* in the workspace; with BOTH and one more for the first strip */
   int64_t slot_bytes;
   int64_t joined, gathered; /* behind them: two joined strips; the rows of op(A) */
-  int64_t *lists;           /* five numbers for each rank, for a gather */
 } dm_travel;
 
 /* The same travel for matrices in other memory, ordered and aligned as those it was opened for, and
  * with other scalars. */
 void dm_travel_move(dm_travel *travel, const dm_whole_product *whole);
 
-/* Collective; WHOLE has this rank's parts. Not *fits: the ranks' parts cannot be multiplied so, and
- * nothing was done. Close also frees what a failed open left; the workspace must outlive TRAVEL. */
-dm_status dm_travel_open(dm_workspace *space, const dm_run *run, dm_backend *backend,
-                         const char *transport, const dm_distributed matrix[3],
-                         const dm_whole_product *whole, dm_travel *travel, bool *fits);
+/* Collective; WHOLE has this rank's parts. It needs *bytes from the start of SPACE, which is opened
+ * later and must outlive TRAVEL. Not *fits: the ranks' parts cannot be multiplied so. Close also
+ * frees what a failed open left. */
+dm_status dm_travel_open(dm_workspace *space, const dm_run *run, const dm_distributed matrix[3],
+                         const dm_whole_product *whole, dm_travel *travel, int64_t *bytes,
+                         bool *fits);
+
+/* With the workspace open: whether the backend multiplies all of this rank's products. */
+bool dm_travel_is_suited(const dm_travel *travel);
 void dm_travel_close(dm_travel *travel);
 
 /* Whether only op(B) travels, and every rank has parts of all three matrices, its rows of C and of

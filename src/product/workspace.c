@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/buffer.h"
 #include "core/checked.h"
 #include "engine/links.h"
 #include "transport/transport_table.h"
@@ -29,6 +30,7 @@ static void close_memory(dm_workspace *space) {
 void dm_workspace_close(dm_workspace *space) {
   close_memory(space);
   free(space->tried);
+  free(space->lists);
   *space = (dm_workspace){0};
 }
 
@@ -39,8 +41,9 @@ static dm_status choose_links(dm_workspace *space, const dm_run *run, dm_backend
   dm_workspace_close(space);
   space->backend = backend;
   space->tried = strdup(transport);
-  DM_TRY(dm_comm_agree(run->world,
-                       space->tried ? DM_OK : dm_fail(DM_E_FIT, "no memory for a transport")));
+  dm_status status = dm_buffer_table(5 * (int64_t)run->ranks, &space->lists);
+  if (!status && !space->tried) status = dm_fail(DM_E_FIT, "no memory for a transport");
+  DM_TRY(dm_comm_agree(run->world, status));
   return dm_links_choose(run, backend, transport, &space->links);
 }
 

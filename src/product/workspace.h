@@ -16,6 +16,7 @@ typedef struct dm_workspace {
   void *memory;
   int64_t bytes;
   uint64_t fillings; /* of all earlier products */
+  int64_t *lists;    /* five numbers for each rank, for a gather */
 } dm_workspace;
 
 /* Collective: at least BYTES on each rank, on the GPU of BACKEND, which must stay open. Not *there:

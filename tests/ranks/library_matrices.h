@@ -21,7 +21,7 @@ static inline int64_t draw(random_state *r, int64_t least, int64_t most) {
 
 typedef struct spread {
   damier_matrix m;
-  int64_t first_row[8]; /* BY_ROWS: of each rank, and after the last */
+  int64_t first_row[9]; /* BY_ROWS: of each rank, at most 8, and after the last */
 } spread;
 
 static inline int owner(const spread *s, int64_t i, int64_t j, int64_t *row, int64_t *col) {

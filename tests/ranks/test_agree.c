@@ -34,9 +34,28 @@ static void again(rank_test *t) {
   dm_status_free(status);
 }
 
+/* Sums unless one of WHO fails; -0 and large numbers do not hide a failure. */
+static void sum(rank_test *t, unsigned who, bool integers) {
+  const bool fails = who >> t->run.rank & 1;
+  double real[3] = {0x1p990, -0.0, 0};
+  int64_t whole[3] = {INT64_MAX, 1, 0};
+  void *values = integers ? (void *)whole : real;
+  dm_status status = dm_comm_agree_sum(t->run.world, fails ? error_of(t->run.rank) : DM_OK,
+                                       fails ? NULL : values, 2, integers);
+  CHECK(t, (status != DM_OK) == (who != 0), "sum, set %x", who);
+  if (status) CHECK(t, status->rank == __builtin_ctz(who), "sum, rank %d", status->rank);
+  if (!status && integers) CHECK(t, whole[1] == t->run.ranks, "sum %d", (int)whole[1]);
+  if (!status && !integers) CHECK(t, real[0] == 0x1p990 * t->run.ranks, "sum %g", real[0]);
+  dm_status_free(status);
+}
+
 TEST_PROGRAM(test_agree) {
   rank_test test = rank_test_start();
   for (unsigned who = 0; who < 1u << test.run.ranks; who++) some_fail(&test, who);
   again(&test);
+  for (unsigned who = 0; who < 1u << test.run.ranks; who++) {
+    sum(&test, who, false);
+    sum(&test, who, true);
+  }
   return rank_test_end(&test);
 }

@@ -1,0 +1,224 @@
+#include "product/arrangement.h"
+
+#include "core/checked.h"
+#include "plan/partition.h"
+
+enum { ALIGNED = 256 }; /* bytes, at multiples of which lines and matrices start */
+
+/* A rank should not multiply more than this share of an even part of C. */
+static const double uneven = 1.5;
+
+/* ---- choices ---- */
+
+/* What is known of the matrices before one is chosen; the same on all ranks. */
+typedef struct choices {
+  dm_lying lying[3];
+  bool stays[3];   /* it may stay where it is */
+  int64_t cost[3]; /* bytes that a move of it takes */
+  int tried;       /* a bit for each set of moved matrices */
+} choices;
+
+static bool is_even(const dm_distribution *c, int ranks) {
+  const double all = (double)c->rows.total * (double)c->cols.total;
+  dm_extent part;
+  for (int r = 0; r < ranks; r++) {
+    (void)dm_distribution_extent(c, r, &part);
+    if ((double)dm_range_size(part.rows) * (double)dm_range_size(part.cols) > uneven * all / ranks)
+      return false;
+  }
+  return true;
+}
+
+static bool is_contiguous(const dm_distribution *of, int ranks) {
+  dm_extent part;
+  bool all = true;
+  for (int r = 0; r < ranks; r++) all = all && dm_distribution_extent(of, r, &part);
+  return all;
+}
+
+static dm_status look(const dm_run *run, const dm_distributed given[3], bool reads_c, choices *c) {
+  for (int x = 0; x < 3; x++) {
+    const dm_distribution *of = &given[x].of;
+    DM_TRY(dm_lying_of(run->world, given[x].local, &c->lying[x]));
+    DM_TRY(dm_bytes_of(of->rows.total, of->cols.total, dm_dtype_size(given[x].local.dtype),
+                       &c->cost[x]));
+    c->stays[x] = !c->lying[x].on_host && is_contiguous(of, run->ranks) &&
+                  (x != (int)DM_C || is_even(of, run->ranks));
+  }
+  if (reads_c && dm_mul_overflows(c->cost[DM_C], 2, &c->cost[DM_C])) c->cost[DM_C] = INT64_MAX;
+  return DM_OK;
+}
+
+/* The next set of matrices to move, the cheapest first; negative: there is none. */
+static int next_set(choices *c) {
+  int best = -1;
+  double least = 0;
+  for (int set = 0; set < 8; set++) {
+    double cost = 0;
+    bool possible = !(c->tried & 1 << set);
+    for (int x = 0; x < 3; x++) {
+      const bool moves = set & 1 << x;
+      possible &= moves ? !c->lying[x].rows_apart || !c->lying[x].cols_apart : c->stays[x];
+      cost += moves ? (double)c->cost[x] : 0;
+    }
+    if (!possible || (best >= 0 && cost >= least)) continue;
+    best = set;
+    least = cost;
+  }
+  if (best >= 0) c->tried |= 1 << best;
+  return best;
+}
+
+/* ---- opening ---- */
+
+/* The even rows that take the place of GIVEN, without memory. *bytes: of the largest part. */
+static dm_status divide(const dm_run *run, const dm_distributed *given, bool by_columns,
+                        dm_distributed *to, int64_t *bytes) {
+  const dm_dtype dtype = given->local.dtype;
+  const int64_t rows = given->of.rows.total, cols = given->of.cols.total;
+  const int64_t size = dm_dtype_size(dtype), most = dm_ceil_div(rows, run->ranks);
+  const int64_t own = dm_range_size(dm_split(rows, run->ranks, run->rank, 1));
+  const int64_t line = dm_round_up(by_columns ? most : cols, ALIGNED / size);
+  *to = (dm_distributed){.on_gpus = true};
+  DM_TRY(dm_bytes_of(line, by_columns ? cols : most, size, bytes));
+  DM_TRY(dm_axis_even(rows, run->ranks, &to->of.rows));
+  DM_TRY(dm_axis_of_sizes(&cols, 1, &to->of.cols));
+  DM_TRY(dm_distribution_ranks(&to->of));
+  for (int r = 0; r < run->ranks; r++) to->of.ranks[r] = r;
+  to->local = dm_view_strided(NULL, dtype, DM_DEVICE, by_columns ? cols : own,
+                              by_columns ? own : cols, line);
+  if (by_columns) to->local = dm_view_transpose(to->local);
+  if (own == 0) to->local = (dm_view){.dtype = dtype};
+  return DM_OK;
+}
+
+typedef struct need {
+  int64_t travel, moving, bytes; /* for the travel; for a move; of all */
+  int64_t at[3];                 /* of the moved matrices */
+} need;
+
+static dm_status add_bytes(int64_t more, int64_t *all) {
+  if (dm_add_overflows(*all, dm_round_up(more, ALIGNED), all))
+    return dm_fail(DM_E_FIT, "a workspace has no 64-bit size");
+  return DM_OK;
+}
+
+static dm_status open_moves(dm_arrangement *a, const dm_run *run, const choices *c, need *n) {
+  for (int x = 0; x < 3; x++) {
+    const bool by_columns = c->lying[x].rows_apart;
+    if (!a->moved[x]) continue;
+    DM_TRY(dm_relocation_open(run, &a->given[x], &a->used[x], by_columns, 0, &a->in[x]));
+    n->moving = dm_max(n->moving, a->in[x].bytes);
+    if (x != (int)DM_C) continue;
+    DM_TRY(dm_relocation_open(run, &a->used[x], &a->given[x], by_columns, 0, &a->out));
+    n->moving = dm_max(n->moving, a->out.bytes);
+  }
+  return DM_OK;
+}
+
+/* Chooses where the matrices of SET are moved to. */
+static dm_status move_set(dm_arrangement *a, const dm_run *run, const choices *c, int set,
+                          need *n) {
+  for (int x = 0; x < 3; x++) {
+    int64_t bytes;
+    a->moved[x] = set & 1 << x;
+    a->used[x] = a->given[x];
+    if (!a->moved[x]) continue;
+    DM_TRY(divide(run, &a->given[x], c->lying[x].rows_apart, &a->used[x], &bytes));
+    n->at[x] = n->bytes;
+    DM_TRY(add_bytes(bytes, &n->bytes));
+  }
+  return open_moves(a, run, c, n);
+}
+
+static dm_status agree_suited(const dm_run *run, const dm_arrangement *a, bool *suited) {
+  int64_t unsuited = !dm_travel_is_suited(&a->travel);
+  DM_TRY(dm_comm_max_i64(run->world, &unsuited, 1));
+  *suited = !unsuited;
+  return DM_OK;
+}
+
+static void set_matrices(const dm_arrangement *a, dm_whole_product *whole) {
+  whole->a = a->used[DM_A].local;
+  whole->b = a->used[DM_B].local;
+  whole->c = a->used[DM_C].local;
+}
+
+/* *fits: with these matrices moved, in a workspace of N->bytes. */
+static dm_status try_set(dm_arrangement *a, dm_workspace *space, const dm_run *run,
+                         const choices *c, int set, dm_whole_product whole, need *n, bool *fits) {
+  *n = (need){0};
+  DM_TRY(dm_comm_agree(run->world, move_set(a, run, c, set, n)));
+  set_matrices(a, &whole);
+  DM_TRY(dm_travel_open(space, run, a->used, &whole, &a->travel, &n->travel, fits));
+  a->area = dm_round_up(n->travel, ALIGNED);
+  DM_TRY(add_bytes(a->area, &n->bytes));
+  return add_bytes(n->moving, &n->bytes);
+}
+
+/* The moved matrices lie behind what travels and moves. */
+static void place(dm_arrangement *a, const dm_workspace *space, const need *n) {
+  const int64_t behind = a->area + dm_round_up(n->moving, ALIGNED);
+  for (int x = 0; x < 3; x++)
+    if (a->moved[x] && !dm_view_is_empty(a->used[x].local))
+      a->used[x].local.base = (char *)space->memory + behind + n->at[x];
+}
+
+static void close_set(dm_arrangement *a) {
+  dm_travel_close(&a->travel);
+  dm_relocation_close(&a->out);
+  for (int x = 0; x < 3; x++) {
+    dm_relocation_close(&a->in[x]);
+    if (a->moved[x]) dm_distributed_close(&a->used[x]);
+    a->moved[x] = false;
+  }
+}
+
+dm_status dm_arrangement_open(dm_workspace *space, const dm_run *run, dm_backend *backend,
+                              const char *transport, const dm_distributed given[3],
+                              const dm_whole_product *whole, bool reads_c, dm_arrangement *a,
+                              bool *fits) {
+  choices c = {.tried = 0};
+  need n;
+  *fits = false;
+  *a = (dm_arrangement){.given = given};
+  DM_TRY(look(run, given, reads_c, &c));
+  for (int set; !*fits && (set = next_set(&c)) >= 0;) {
+    bool there;
+    close_set(a);
+    DM_TRY(try_set(a, space, run, &c, set, *whole, &n, fits));
+    if (!*fits) continue;
+    DM_TRY(dm_workspace_open(space, run, backend, transport, n.bytes, &there));
+    *fits = there;
+    if (!there) return DM_OK; /* no other set needs much less */
+    dm_whole_product placed = *whole;
+    place(a, space, &n);
+    dm_arrangement_renew(a, &placed);
+    DM_TRY(agree_suited(run, a, fits));
+  }
+  return DM_OK;
+}
+
+void dm_arrangement_close(dm_arrangement *arrangement) {
+  close_set(arrangement);
+  *arrangement = (dm_arrangement){0};
+}
+
+void dm_arrangement_renew(dm_arrangement *a, dm_whole_product *whole) {
+  for (int x = 0; x < 3; x++)
+    if (!a->moved[x]) a->used[x] = a->given[x];
+  set_matrices(a, whole);
+  dm_travel_move(&a->travel, whole);
+}
+
+/* ---- moves ---- */
+
+dm_status dm_arrangement_bring(dm_arrangement *a, bool reads_c) {
+  for (int x = 0; x < (reads_c ? 3 : 2); x++)
+    if (a->moved[x]) DM_TRY(dm_relocation_run(&a->in[x], a->travel.space, a->area));
+  return DM_OK;
+}
+
+dm_status dm_arrangement_deliver(dm_arrangement *a) {
+  return a->moved[DM_C] ? dm_relocation_run(&a->out, a->travel.space, a->area) : DM_OK;
+}
