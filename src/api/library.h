@@ -27,6 +27,7 @@ typedef struct dm_posed {
   damier_matrix old;          /* multiplied by beta, if beta is not 0 */
   damier_matrix none;         /* A and B in memory if k is 0: their datasets have no elements */
   dm_memory_matrix memory[4]; /* of DM_A, DM_B, DM_C, DM_OLD, if not in files */
+  dm_view whole[4];           /* the same, where all ranks see all of it; else base NULL */
   dm_product_files files;     /* for matrices in memory: their shape and type */
 } dm_posed;
 

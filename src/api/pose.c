@@ -200,6 +200,32 @@ dm_memory_matrix dm_memory_of(const damier_matrix *m) {
                             .stream = m->stream};
 }
 
+/* M, if it is in host memory, all on rank 0, which this is; else base NULL. */
+static dm_view whole_of(const damier_matrix *m) {
+  const bool whole = m->division == DAMIER_ON_ONE    ? m->rank == 0
+                     : m->division == DAMIER_BY_ROWS ? m->own_rows == m->rows
+                                                     : m->grid_rows == 1 && m->grid_cols == 1;
+  if (is_file(m) || m->memory != DAMIER_HOST_MEMORY || !whole) return (dm_view){0};
+  return (dm_view){.base = m->data,
+                   .dtype = (dm_dtype)m->type,
+                   .space = DM_HOST,
+                   .rows = m->rows,
+                   .cols = m->cols,
+                   .row_stride = m->row_stride,
+                   .col_stride = m->col_stride};
+}
+
+/* Collective: the ranks of one process see what rank 0 has. */
+static dm_status see_whole(dm_posed *p) {
+  const damier_matrix *const all[4] = {p->a, p->b, p->c, p->files.has_c ? &p->old : NULL};
+  const dm_run *run = &p->context->run;
+  memset(p->whole, 0, sizeof p->whole);
+  if (run->ranks > 1 && !dm_comm_is_one_process(run->world)) return DM_OK;
+  for (int x = 0; x < 4 && run->rank == 0; x++)
+    if (all[x]) p->whole[x] = whole_of(all[x]);
+  return dm_comm_broadcast(run->world, p->whole, sizeof p->whole, 0);
+}
+
 static dm_multiply job_of(dm_posed *p) {
   const damier_matrix *const all[4] = {p->a, p->b, p->c, p->files.has_c ? &p->old : NULL};
   dm_multiply job = dm_request_multiply(&p->settings, &p->files);
@@ -210,22 +236,29 @@ static dm_multiply job_of(dm_posed *p) {
     p->memory[x] = dm_memory_of(all[x]);
     job.in_memory[x] = &p->memory[x];
   }
+  dm_dataset *const sets[4] = {&job.a, &job.b, NULL, p->old_is_c ? NULL : &job.c};
+  for (int x = 0; x < 4; x++)
+    if (sets[x] && p->whole[x].base) dm_dataset_set_memory(sets[x], p->whole[x]);
+  job.whole_c = p->whole[DM_C];
   if (p->old_is_c) job.in_memory[DM_OLD] = job.in_memory[DM_C];
   return job;
 }
 
 dm_status dm_posed_in_place(dm_posed *posed, dm_in_place_outcome *outcome, bool *taken) {
+  memset(posed->whole, 0, sizeof posed->whole);
   const dm_multiply job = job_of(posed);
   damier_context *context = posed->context;
   return dm_in_place_run(&context->in_place, &context->run, &job, outcome, taken);
 }
 
 dm_status dm_posed_multiply(dm_posed *posed, dm_record *record) {
+  DM_TRY(see_whole(posed));
   const dm_multiply job = job_of(posed);
   return dm_multiply_run(&posed->context->run, &job, record, NULL);
 }
 
 dm_status dm_posed_plan(dm_posed *posed, dm_record *record) {
+  DM_TRY(see_whole(posed));
   const dm_multiply job = job_of(posed);
   return dm_multiply_plan(&posed->context->run, &job, record);
 }

@@ -194,7 +194,7 @@ int64_t dm_setup_process_bytes(int ranks) {
 
 /* Facts that rank 0 sees of the files, all ranks' cores, and the user's rates. */
 static dm_status state_rates(const dm_run *run, const dm_engine *engine, dm_setup *setup) {
-  dm_seen_files seen = {false, false, false};
+  dm_seen_files seen = {.cached = false};
   int64_t counts[2] = {run->cores.cores, setup->device.threads};
   if (run->rank == 0) seen = dm_see_files(&engine->files);
   DM_TRY(dm_comm_broadcast(run->world, &seen, sizeof seen, 0));
@@ -443,15 +443,17 @@ static const double nearly_all = 0.95;
 
 dm_seen_files dm_see_files(const dm_named_files *files) {
   const int count = (int)(sizeof files->reads / sizeof files->reads[0]);
-  dm_seen_files seen = {.cached = files->reads[0] != NULL,
-                        .in_memory = files->writes && dm_io_is_memory(files->writes)};
+  dm_seen_files seen = {.cached = files->reads[0] || files->reads_memory,
+                        .in_memory = files->writes_memory ||
+                                     (files->writes && dm_io_is_memory(files->writes)),
+                        .new_pages = !files->writes_memory};
   int64_t bytes = 0;
   for (int i = 0; i < count && files->reads[i]; i++) {
     struct stat info;
     if (dm_io_cached(files->reads[i]) < nearly_all) seen.cached = false;
     if (stat(files->reads[i], &info) == 0) bytes += (int64_t)info.st_size;
   }
-  seen.fit = bytes > 0 && bytes <= dm_memory_total() / 2;
+  seen.fit = bytes > 0 ? bytes <= dm_memory_total() / 2 : files->reads_memory;
   return seen;
 }
 
@@ -479,7 +481,7 @@ void dm_state_files(dm_seen_files seen, int64_t cores, int nodes, dm_machine *ma
   machine->read_now = seen.cached ? fast_read : machine->file_read;
   machine->write_now =
       seen.in_memory ? fmin(fast_write, write_copies * nodes) : machine->file_write;
-  machine->pages_now = seen.in_memory ? clears : 0;
+  machine->pages_now = seen.in_memory && seen.new_pages ? clears : 0;
   if (!seen.fit) return;
   machine->file_read = fast_read;
   machine->file_write = fast_write;

@@ -14,9 +14,10 @@
 /* ---- options of a product ---- */
 
 /* The files of a job, as far as they have names; NULL: none. They determine the rates of
- * files. */
+ * files. Some operands, or C, may be in host memory instead. */
 typedef struct dm_named_files {
   const char *reads[3], *writes;
+  bool reads_memory, writes_memory;
 } dm_named_files;
 
 typedef struct dm_engine {
@@ -83,7 +84,8 @@ void dm_setup_record_machine(const dm_setup *setup, const dm_run *run, dm_record
 /* State of the files, in terms that noise does not change. */
 typedef struct dm_seen_files {
   bool cached;    /* all inputs are in memory already */
-  bool in_memory; /* the output is on a file system in memory */
+  bool in_memory; /* the output is in memory, or on a file system there, */
+  bool new_pages; /* whose pages must be cleared first */
   bool fit;       /* memory could hold the inputs twice */
 } dm_seen_files;
 

@@ -34,6 +34,7 @@ void dm_composite_source(const dm_composite *composite, int64_t i, dm_dataset *d
   const packed *from = &packed_of(composite)[i];
   const char *names = names_of(composite);
   memset(&dataset->at, 0, sizeof dataset->at);
+  dataset->memory = (dm_view){0};
   strcpy(dataset->at.file, names + from->file);
   strcpy(dataset->at.dataset, names + from->dataset);
   memcpy(&dataset->rows, from->rest, REST);

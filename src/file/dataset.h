@@ -7,6 +7,7 @@
 
 #include "core/dtype.h"
 #include "core/status.h"
+#include "core/view.h"
 #include "file/axes.h"
 #include "file/centering.h"
 #include "file/meaning.h"
@@ -62,6 +63,9 @@ typedef enum dm_vector { DM_NO_VECTOR, DM_AS_COLUMN, DM_AS_ROW } dm_vector;
 /* Plain data, but for COMPOSITE and CENTERING: sent from a child process and to other ranks. */
 typedef struct dm_dataset {
   dm_location at; /* with the dataset's name filled in */
+  /* Its elements, if they are in host memory instead of a file (dm_dataset_set_memory); base NULL:
+   * they are not. */
+  dm_view memory;
   int64_t rows, cols;
   dm_dtype dtype;
   bool swapped; /* opposite byte order to this machine's */
@@ -88,6 +92,9 @@ typedef struct dm_dataset {
   /* How its lines are centered, known when they have been read once; NULL: they are not. */
   const dm_centering *centering;
 } dm_dataset;
+
+/* DATASET, which has VIEW's shape and type and no file, is read from VIEW. */
+void dm_dataset_set_memory(dm_dataset *dataset, dm_view view);
 
 /* Whether it has no elements: rows or columns are 0. As the k of a product it is one row or column
  * of zeros, which is what readers read: the product is 0. */

@@ -206,6 +206,11 @@ void dm_io_directory(const char *file, char directory[DM_PATH]) {
     *slash = '\0';
 }
 
+void dm_dataset_set_memory(dm_dataset *dataset, dm_view view) {
+  dataset->memory = view;
+  dataset->by_columns = view.row_stride < view.col_stride;
+}
+
 bool dm_dataset_is_same(const dm_dataset *a, const dm_dataset *b) {
   char names[2][DM_NAME];
   return a->device == b->device && a->inode == b->inode && a->at.row_axes == b->at.row_axes &&

@@ -76,6 +76,9 @@ typedef struct dm_output dm_output;
 /* DM_E_IO: the file of that name is not the one that rank 0 created. */
 dm_status dm_output_open(const dm_output_file *file, dm_output **output);
 
+/* The same for a C in host memory: its elements are those of VIEW, of any strides. */
+dm_status dm_output_open_memory(dm_view view, dm_output **output);
+
 /* Writes VIEW (host memory, col_stride 1, of the file's type) with its first element at (row, col).
  */
 dm_status dm_output_write(dm_output *output, int64_t row, int64_t col, dm_view view);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/buffer.h"
+#include "core/copy.h"
 #include "file/batch.h"
 #include "file/file_sync.h"
 #include "file/file_writer.h"
@@ -15,7 +16,8 @@
 
 struct dm_output {
   dm_output_file file;
-  int fd;
+  dm_view memory; /* base NULL: in the file */
+  int fd;         /* -1: in memory */
   dm_file_writer writer;
   pthread_t syncer;
   const dm_keepalive *keepalive; /* of the syncing thread */
@@ -45,6 +47,18 @@ dm_status dm_output_open(const dm_output_file *file, dm_output **output) {
     return status;
   }
   *output = new;
+  return DM_OK;
+}
+
+dm_status dm_output_open_memory(dm_view view, dm_output **output) {
+  DM_TRY(dm_buffer_table(1, output));
+  dm_output *new = *output;
+  strcpy(new->file.at.file, "memory");
+  new->file.rows = view.rows;
+  new->file.cols = view.cols;
+  new->file.dtype = view.dtype;
+  new->memory = view;
+  new->fd = -1;
   return DM_OK;
 }
 
@@ -99,6 +113,10 @@ dm_status dm_output_write(dm_output *output, int64_t row, int64_t col, dm_view v
   const dm_output_file *file = &output->file;
   DM_TRY(check(file, row, col, view));
   if (dm_view_is_empty(view)) return DM_OK;
+  if (output->memory.base) {
+    dm_copy(dm_view_sub(output->memory, row, col, view.rows, view.cols), view, false);
+    return DM_OK;
+  }
   const int64_t height = rows_at_a_time(output, view);
   const int64_t bytes = height * view.cols * dm_dtype_size(file->dtype);
   if (height == 0) return write_plain(output, row, col, view);
@@ -148,6 +166,10 @@ dm_status dm_output_syncing(dm_output *output, bool wait, bool *done) {
 
 dm_status dm_output_close(dm_output *output) {
   if (!output) return DM_OK;
+  if (output->memory.base) {
+    free(output);
+    return DM_OK;
+  }
   bool done;
   dm_status status = dm_output_syncing(output, true, &done);
   dm_file_writer_close(&output->writer);

@@ -25,6 +25,7 @@ void dm_reader_prepare(dm_reader *r, const dm_dataset *dataset, dm_dtype as) {
   if (dataset->by_columns) {
     r->dataset.rows = dataset->cols;
     r->dataset.cols = dataset->rows;
+    r->dataset.memory = dm_view_transpose(dataset->memory);
   }
   if (empty) { /* zeros */
     r->dataset.rows = dm_max(1, r->dataset.rows);
@@ -55,7 +56,8 @@ static dm_status open_by_layout(dm_reader *r) {
 dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **reader) {
   dm_reader *r;
   const bool empty = dm_dataset_is_empty(dataset);
-  if (!empty && !dataset->stack && access(dataset->at.file, F_OK) < 0 && errno == ENOENT)
+  if (!empty && !dataset->stack && !dataset->memory.base && access(dataset->at.file, F_OK) < 0 &&
+      errno == ENOENT)
     return dm_hint(dm_fail_at(DM_E_INPUT, &dataset->at, "has disappeared since it was inspected"),
                    "is it on a file system that all nodes share?");
   DM_TRY(dm_buffer_table(1, &r));
@@ -350,6 +352,18 @@ static dm_status fetch(const dm_reader *reader, const dm_request *request, dm_re
   return dm_reader_scatter(reader, &alone, piece, keepalive);
 }
 
+/* PIECE of a dataset in memory. */
+static dm_view memory_of(const dm_reader *reader, const dm_request *request, dm_rectangle piece) {
+  const dm_line *rows = &request->rows, *cols = &request->cols;
+  dm_view part = reader->dataset.memory;
+  part.base = dm_view_at(part, dm_line_at(*rows, piece.row), dm_line_at(*cols, piece.col));
+  part.rows = piece.rows;
+  part.cols = piece.cols;
+  part.row_stride *= rows->step;
+  part.col_stride *= cols->step;
+  return part;
+}
+
 dm_status dm_reader_bring(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
                           dm_scratch *scratch, const dm_keepalive *keepalive) {
   dm_dtype dtype = reader->dataset.dtype;
@@ -358,6 +372,10 @@ dm_status dm_reader_bring(const dm_reader *reader, const dm_request *request, dm
   const dm_line right = {dm_line_at(request->cols, piece.col), between ? 1 : request->cols.step};
   const dm_rectangle read = {piece.row, piece.col, piece.rows, (piece.cols - 1) * step + 1};
   const int64_t count = read.rows * read.cols;
+  if (reader->dataset.memory.base) {
+    dm_reader_spread(reader, request, memory_of(reader, request, piece), piece.row, piece.col);
+    return DM_OK;
+  }
   if (needs_no_work(reader, request)) {
     DM_TRY(dm_reader_scatter(reader, request, piece, keepalive));
     look(reader, request, piece);

@@ -46,7 +46,8 @@ dm_status dm_reader_same_file(const dm_dataset *dataset, int fd) {
 
 static dm_status unchanged(const dm_dataset *dataset) {
   struct stat info;
-  if (dm_dataset_is_empty(dataset) || dataset->stack) return DM_OK; /* nothing of it was used */
+  if (dm_dataset_is_empty(dataset) || dataset->stack || dataset->memory.base)
+    return DM_OK; /* nothing of a file was used */
   if (stat(dataset->at.file, &info) < 0)
     return dm_fail_at(DM_E_IO, &dataset->at, "cannot be found any more: %s", strerror(errno));
   return compare(dataset, &info);
@@ -75,7 +76,9 @@ dm_status dm_reader_open_file(const dm_dataset *dataset, int *fd) {
 
 dm_status dm_reader_open_direct(dm_reader *reader) {
   reader->raw = true;
-  return reader->owner ? DM_OK : dm_reader_open_file(&reader->dataset, &reader->fd);
+  return reader->owner || reader->dataset.memory.base
+             ? DM_OK
+             : dm_reader_open_file(&reader->dataset, &reader->fd);
 }
 
 dm_status dm_reader_take_file(const dm_reader *reader, int *fd) {

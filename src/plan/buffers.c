@@ -292,7 +292,9 @@ static void put(dm_buffers *list, dm_buffer_kind kind, dm_where where, int64_t b
 }
 
 /* A reader holds a piece of the file, and a second one to convert types; or CHUNKS. */
-static int64_t reader_bytes(int64_t elements, dm_dtype file, dm_dtype work, int64_t chunks) {
+static int64_t reader_bytes(dm_home home, int64_t elements, dm_dtype file, dm_dtype work,
+                            int64_t chunks) {
+  if (home == DM_HOME_SEEN) return 0;
   const int64_t size = dm_dtype_size(file);
   const int64_t piece = dm_min(elements, DM_BUFFER_READ_BYTES / size);
   return dm_max(chunks, piece * (file == work ? size : size + dm_dtype_size(work)));
@@ -332,13 +334,13 @@ static void list_readers(const rank_extent *e, dm_buffers *list) {
       dm_chunks_memory(p->chunk_c, dm_packed(p->m, p->n, dm_dtype_size(p->c)))};
   if (dm_plan_in_file(p, DM_A))
     put(list, DM_BUFFER_READ_A, DM_PAGEABLE,
-        reader_bytes(read_elements(e, DM_A), p->file_a, p->work, chunks[0]));
+        reader_bytes(p->home[DM_A], read_elements(e, DM_A), p->file_a, p->work, chunks[0]));
   if (dm_plan_in_file(p, DM_B))
     put(list, DM_BUFFER_READ_B, DM_PAGEABLE,
-        reader_bytes(read_elements(e, DM_B), p->file_b, p->work, chunks[1]));
+        reader_bytes(p->home[DM_B], read_elements(e, DM_B), p->file_b, p->work, chunks[1]));
   if (p->reads_c && dm_plan_in_file(p, DM_OLD))
     put(list, DM_BUFFER_READ_OLD, DM_PAGEABLE,
-        reader_bytes(dm_times(e->own_rows, e->cols), p->c, p->c, chunks[2]));
+        reader_bytes(p->home[DM_OLD], dm_times(e->own_rows, e->cols), p->c, p->c, chunks[2]));
 }
 
 /* A slot for each place of the share (engine/memory_source.h). */

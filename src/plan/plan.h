@@ -95,9 +95,10 @@ typedef struct dm_coords {
 
 /* ---- queries ---- */
 
-/* Whether MATRIX (DM_A, DM_B, DM_C) is in a file; whether any, or an operand, is. */
+/* Whether MATRIX (DM_A, DM_B, DM_C) is in a file, or read and written like one; whether any, or an
+ * operand, is. */
 static inline bool dm_plan_in_file(const dm_problem *problem, int matrix) {
-  return problem->home[matrix] == DM_HOME_FILE;
+  return problem->home[matrix] == DM_HOME_FILE || problem->home[matrix] == DM_HOME_SEEN;
 }
 
 static inline bool dm_plan_reads_files(const dm_problem *problem) {
@@ -105,8 +106,8 @@ static inline bool dm_plan_reads_files(const dm_problem *problem) {
 }
 
 static inline bool dm_plan_all_in_files(const dm_problem *problem) {
-  return dm_plan_in_file(problem, DM_A) && dm_plan_in_file(problem, DM_B) &&
-         dm_plan_in_file(problem, DM_C);
+  return problem->home[DM_A] == DM_HOME_FILE && problem->home[DM_B] == DM_HOME_FILE &&
+         problem->home[DM_C] == DM_HOME_FILE;
 }
 
 static inline bool dm_plan_has_files(const dm_problem *problem) {

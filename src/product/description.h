@@ -30,6 +30,10 @@ typedef struct dm_multiply {
   dm_dataset c; /* the old C, if beta is not 0 */
   /* Each rank's part of DM_A, DM_B, DM_C and DM_OLD; NULL: in a file. The old C may be C. */
   const dm_memory_matrix *in_memory[4];
+  /* Matrices in host memory that every rank of the job sees whole, because one process has all
+   * ranks, are read and written like files: A, B and the old C by their datasets (dm_dataset's
+   * memory), and C here; base NULL: not so. */
+  dm_view whole_c;
   /* NULL, or A and B are generated, C goes nowhere, and the product is repeated. */
   const struct dm_measurement *measurement;
   uint64_t elements[4]; /* their checksums, set by the pipeline if tiles are recorded */

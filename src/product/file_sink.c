@@ -64,13 +64,19 @@ static dm_status finish_on_device(storing *s) {
   return dm_backend_add(s->local->backend, s->sums, s->sums, s->sums, alpha[0], 0.0);
 }
 
+/* Whether what is written gets a checksum: for the journal, or to be compared with the device's. */
+static bool has_checksums(const dm_file_sink *sink) {
+  return sink->checkpoint ? dm_checkpoint_sums(sink->checkpoint) : sink->device_sum != NULL;
+}
+
 /* Elements of C on a device are summed there, which is faster, and their checksum is compared with
  * that of the copy in host memory. */
 static dm_status open_sum(void *state, dm_rank_state *local) {
   dm_file_sink *sink = state;
   uint64_t zero = 0;
   void *sum;
-  if (!sink->check || !dm_checkpoint_sums(sink->checkpoint) || local->coords.idle ||
+  const bool wanted = sink->checkpoint ? dm_checkpoint_sums(sink->checkpoint) : true;
+  if ((!sink->check && !sink->holds) || !wanted || local->coords.idle ||
       dm_triangle_has_images(local->plan) || local->plan->problem.half != DM_BOTH_HALVES ||
       local->memory.list.of[DM_BUFFER_DEVICE_SUMS].where == DM_NOWHERE)
     return DM_OK;
@@ -88,6 +94,7 @@ static dm_status sum_there(const storing *s) {
   const dm_place place = {s->row, s->col, s->local->plan->problem.n};
   if (!is_summed_there(s)) return DM_OK;
   DM_TRY(dm_backend_checksum(backend, s->sums, place, true, s->sink->device_sum));
+  if (!s->sink->check) return DM_OK;
   return dm_freivalds_add_c(s->sink->check, backend, s->sums, s->row, s->col);
 }
 
@@ -209,7 +216,7 @@ static dm_status finish_rows(void *context, int64_t first, int64_t count) {
   if (sink->check && !is_summed_there(s))
     DM_TRY(dm_freivalds_add_c(sink->check, NULL, out, row, one->col));
   if (p->half != DM_BOTH_HALVES) dm_clear_beside(out, row, one->col, p->half == DM_UPPER_HALF);
-  if (dm_checkpoint_sums(sink->checkpoint))
+  if (has_checksums(sink))
     atomic_fetch_add(&one->checksum, dm_checksum_view(out, row, one->col, p->n));
   return DM_OK;
 }
@@ -251,9 +258,10 @@ static dm_status move_on(storing *s, strip *one) {
   case DM_STRIP_IS_WRITTEN:
     DM_TRY(dm_transfer_test(one->writing, &done));
     if (!done) return DM_OK;
-    dm_checkpoint_add(s->sink->checkpoint,
-                      one->is_image ? dm_triangle_twin(s->local->plan, s->tile) : s->tile,
-                      atomic_load(&one->checksum));
+    if (s->sink->checkpoint)
+      dm_checkpoint_add(s->sink->checkpoint,
+                        one->is_image ? dm_triangle_twin(s->local->plan, s->tile) : s->tile,
+                        atomic_load(&one->checksum));
     if (is_summed_there(s)) s->sink->landed += atomic_load(&one->checksum);
     s->sink->written += one->out.rows * one->out.cols * dm_dtype_size(one->out.dtype);
     one->stage = DM_STRIP_FREE;
@@ -290,14 +298,18 @@ static dm_status store_rows(dm_rank_state *local, dm_file_sink *sink, dm_range r
 static dm_status store(void *state, dm_rank_state *local, dm_range rows, bool *done) {
   dm_file_sink *sink = state;
   const bool upwards = local->plan->problem.symmetry != DM_NO_SYMMETRY; /* strips */
+  *done = sink->holds;
+  if (sink->holds) return DM_OK;
   DM_TRY(store_rows(local, sink, rows, done));
-  if (!*done || (upwards ? rows.begin > 0 : rows.end < dm_range_size(dm_rank_sums(local))))
+  if (!*done || !sink->checkpoint ||
+      (upwards ? rows.begin > 0 : rows.end < dm_range_size(dm_rank_sums(local))))
     return DM_OK;
   return dm_checkpoint_stored(sink->checkpoint, local->tile);
 }
 
 static dm_status ready(void *state) {
-  return dm_checkpoint_reserved(((dm_file_sink *)state)->checkpoint);
+  dm_checkpoint *checkpoint = ((dm_file_sink *)state)->checkpoint;
+  return checkpoint ? dm_checkpoint_reserved(checkpoint) : DM_OK;
 }
 
 static dm_status compare(dm_file_sink *sink) {
@@ -310,14 +322,23 @@ static dm_status compare(dm_file_sink *sink) {
 
 static dm_status settle(void *state) {
   dm_file_sink *sink = state;
+  if (sink->holds) return DM_OK;
   dm_file_queue_close(sink->behind);
   sink->behind = NULL;
-  dm_status status = dm_checkpoint_flush(sink->checkpoint, false);
+  dm_status status = sink->checkpoint ? dm_checkpoint_flush(sink->checkpoint, false) : DM_OK;
   status = dm_status_first(status, compare(sink));
   status = dm_status_first(status, dm_output_close(sink->output));
   sink->output = NULL;
-  dm_checkpoint_watch(sink->checkpoint, NULL);
+  if (sink->checkpoint) dm_checkpoint_watch(sink->checkpoint, NULL);
   return status;
+}
+
+dm_status dm_file_sink_release(dm_file_sink *sink, dm_rank_state *local) {
+  const dm_range rows = dm_rank_sums(local);
+  bool done = local->coords.idle;
+  sink->holds = false;
+  while (!done) DM_TRY(store(sink, local, (dm_range){0, dm_range_size(rows)}, &done));
+  return settle(sink);
 }
 
 static void close_storing(void *state, dm_rank_state *local) {

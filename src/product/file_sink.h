@@ -1,4 +1,5 @@
-/* file_sink: copies a rank's rows of C from the device, finishes, checks and writes them. */
+/* file_sink: copies a rank's rows of C from the device, finishes, checks and writes them, to a file
+ * or to the caller's memory. */
 #ifndef DM_PRODUCT_FILE_SINK_H
 #define DM_PRODUCT_FILE_SINK_H
 
@@ -10,12 +11,13 @@
 
 typedef struct dm_file_sink {
   dm_output *output;
-  dm_file_queue *behind; /* queue for writes */
-  dm_reader *old;        /* the old C in a file; or NULL */
-  char *old_tiles;       /* the old C in memory (memory_result.h); or NULL */
-  dm_freivalds *check;   /* NULL: not verified */
-  dm_checkpoint *checkpoint;
-  int64_t written; /* bytes written so far */
+  dm_file_queue *behind;     /* queue for writes */
+  dm_reader *old;            /* the old C in a file; or NULL */
+  char *old_tiles;           /* the old C in memory (memory_result.h); or NULL */
+  dm_freivalds *check;       /* NULL: not verified */
+  dm_checkpoint *checkpoint; /* NULL: C is in memory */
+  bool holds;                /* a single tile is stored when it is released */
+  int64_t written;           /* bytes written so far */
   double alpha[2], beta[2];
   struct dm_storing *storing; /* NULL before the first rows */
   uint64_t *device_sum; /* less the checksum of what has left the device; NULL: nothing is summed */
@@ -25,6 +27,9 @@ typedef struct dm_file_sink {
 
 /* CONTEXT is a dm_file_sink. Settling syncs and closes the output; closing, after BEHIND is closed,
  * frees what storing allocated, even if operations are in progress. */
+/* Stores the tile that SINK holds, from where LOCAL summed it, and settles. */
+dm_status dm_file_sink_release(dm_file_sink *sink, dm_rank_state *local);
+
 extern const dm_sink_ops dm_sink_file;
 
 #endif

@@ -45,6 +45,30 @@ static bool replaces_old(const dm_job *j) {
   return j->problem.reads_c && m->in_memory[DM_OLD] && m->in_memory[DM_OLD] == m->in_memory[DM_C];
 }
 
+static bool is_read(const dm_job *j, int matrix) {
+  return dm_multiply_is_read(j->multiply, matrix);
+}
+
+/* Whether its pieces are moved to the plan's places before the products. */
+static bool is_brought(const dm_job *j, int matrix) {
+  return is_in_memory(j, matrix) && !is_read(j, matrix);
+}
+
+/* Whether C in memory gets its elements strip by strip, as a file does. */
+static bool is_written(const dm_job *j) {
+  return is_in_memory(j, DM_C) && j->multiply->whole_c.base && !replaces_old(j) &&
+         j->problem.symmetry == DM_NO_SYMMETRY;
+}
+
+/* Whether C in memory is summed first and gets its elements later. */
+static bool is_returned(const dm_job *j) {
+  return is_in_memory(j, DM_C) && !is_written(j);
+}
+
+static bool is_old_read(const dm_job *j) {
+  return j->problem.reads_c && (is_in_file(j, DM_OLD) || (is_read(j, DM_OLD) && !is_returned(j)));
+}
+
 static dm_op op_of(const dm_job *j, int matrix) {
   const dm_equation *e = &j->multiply->equation;
   return matrix == DM_A ? e->op_a : matrix == DM_B ? e->op_b : DM_OP_N;
@@ -96,7 +120,7 @@ static dm_status identify_memory(dm_job *j) {
 
 static dm_status open_input(dm_job *j, const dm_dataset *dataset, int matrix) {
   dm_dataset_input *input = &j->source.inputs[matrix];
-  if (!is_in_file(j, matrix)) return DM_OK;
+  if (!is_read(j, matrix)) return DM_OK;
   *input = (dm_dataset_input){.op = op_of(j, matrix), .chunked = dataset->chunk_rows > 0};
   DM_TRY(dm_reader_open(dataset, j->multiply->equation.type, &input->reader));
   dm_reader_lean_on(input->reader, j->ahead);
@@ -106,14 +130,13 @@ static dm_status open_input(dm_job *j, const dm_dataset *dataset, int matrix) {
 
 static dm_status open_inputs(dm_job *j) {
   const dm_multiply *m = j->multiply;
-  const bool old_in_file = j->problem.reads_c && is_in_file(j, DM_OLD);
   j->source.copies = m->engine.read_copies;
   DM_TRY(dm_file_queue_open(dm_run_io_threads(j->run, m->engine.io_threads),
                             read_memory(&j->problem), &j->ahead));
   DM_TRY(open_input(j, &m->a, DM_A));
   DM_TRY(open_input(j, &m->b, DM_B));
   dm_source_datasets.set_keepalive(&j->source, &j->run->keepalive);
-  if (!old_in_file) return DM_OK;
+  if (!is_old_read(j)) return DM_OK;
   DM_TRY(dm_reader_open(&m->c, DM_DTYPE_NONE, &j->old));
   dm_reader_lean_on(j->old, j->ahead);
   return DM_OK;
@@ -134,7 +157,8 @@ static dm_status check_old(const dm_job *j) {
 }
 
 static dm_status open_part(dm_job *j) {
-  DM_TRY(dm_output_open(&j->file, &j->sink.output));
+  DM_TRY(is_written(j) ? dm_output_open_memory(j->multiply->whole_c, &j->sink.output)
+                       : dm_output_open(&j->file, &j->sink.output));
   return dm_file_queue_open(dm_run_io_threads(j->run, j->multiply->engine.io_threads), 0,
                             &j->sink.behind);
 }
@@ -145,7 +169,10 @@ static dm_status open_result(dm_job *j) {
   for (int64_t t = 0; t < j->repair->wrong_tiles; t++)
     if (!j->repair->wrong[t]) dm_tile_reach(&j->states, t, DM_TILE_RECORDED);
   j->held = dm_plan_tiles(plan) == 1;
-  return dm_comm_agree(j->run->world, dm_tile_states_choose(&j->states, DM_TILE_RECORDED, plan));
+  j->sink.holds = is_written(j) && j->held;
+  dm_status status = dm_tile_states_choose(&j->states, DM_TILE_RECORDED, plan);
+  if (!status && is_written(j)) status = open_part(j);
+  return dm_comm_agree(j->run->world, status);
 }
 
 static dm_status open_output(dm_job *j) {
@@ -199,7 +226,8 @@ static dm_status judge_files(dm_job *j, bool scaled, dm_verdict *verdict) {
 static dm_status deliver(dm_job *j) {
   if (!j->held) return DM_OK;
   j->held = false;
-  return dm_memory_result_deliver(&j->result, &j->product.local, 0);
+  if (!j->sink.holds) return dm_memory_result_deliver(&j->result, &j->product.local, 0);
+  return dm_comm_agree(j->run->world, dm_file_sink_release(&j->sink, &j->product.local));
 }
 
 static void say_read_again(const dm_job *j, const char *why) {
@@ -311,34 +339,46 @@ static dm_status sums_known(const dm_job *j, const dm_problem *p) {
 /* Files whose rates the planner may know. */
 static dm_named_files names_of(const dm_multiply *m) {
   const char *const in[] = {m->a.at.file, m->b.at.file, NULL, m->has_c ? m->c.at.file : NULL};
-  dm_named_files names = {.writes = dm_multiply_in_file(m, DM_C) ? m->out.file : NULL};
-  for (int x = 0, i = 0; x < 4; x++)
-    if (x != DM_C) names.reads[i++] = dm_multiply_in_file(m, x) ? in[x] : NULL;
+  dm_named_files names = {.writes = dm_multiply_in_file(m, DM_C) ? m->out.file : NULL,
+                          .writes_memory = m->whole_c.base != NULL};
+  for (int x = 0, i = 0; x < 4; x++) {
+    if (x == DM_C || !in[x] || !dm_multiply_is_read(m, x)) continue;
+    if (dm_multiply_in_file(m, x))
+      names.reads[i++] = in[x];
+    else
+      names.reads_memory = true;
+  }
   return names;
 }
 
-/* The problem as the planner sees it: what is in memory has its op applied already. */
+/* The problem as the planner sees it: what is in memory has its op applied already, unless it is
+ * read. */
 static dm_status describe(dm_job *j) {
   const dm_multiply *m = j->multiply;
   dm_problem *p = &j->problem;
   DM_TRY(dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL, &m->equation, p));
-  for (int x = 0; x < 4; x++)
-    if (m->in_memory[x]) p->home[x] = DM_HOME_HOST;
+  for (int x = 0; x < 2; x++) {
+    if (!is_in_memory(j, x)) continue;
+    p->home[x] = is_read(j, x) ? DM_HOME_SEEN : DM_HOME_HOST;
+    if (!is_read(j, x)) *(x == DM_A ? &p->op_a : &p->op_b) = DM_OP_N;
+  }
+  if (is_in_memory(j, DM_C)) p->home[DM_C] = is_written(j) ? DM_HOME_SEEN : DM_HOME_HOST;
+  if (is_in_memory(j, DM_OLD)) p->home[DM_OLD] = is_old_read(j) ? DM_HOME_SEEN : DM_HOME_HOST;
   if (m->measurement)
     dm_problem_set_home(p, m->measurement->from_host ? DM_HOME_HOST : DM_HOME_SHARES);
-  if (m->in_memory[DM_A]) p->op_a = DM_OP_N;
-  if (m->in_memory[DM_B]) p->op_b = DM_OP_N;
   j->form = m->form;
   return dm_multiply_in_file(m, DM_C) ? complete_form(&j->form, p) : DM_OK;
 }
 
 static void set_ends(dm_job *j) {
   const dm_multiply *m = j->multiply;
-  const dm_distributed *operands[2] = {is_in_memory(j, DM_A) ? &j->memory[DM_A] : NULL,
-                                       is_in_memory(j, DM_B) ? &j->memory[DM_B] : NULL};
+  const dm_distributed *operands[2] = {is_brought(j, DM_A) ? &j->memory[DM_A] : NULL,
+                                       is_brought(j, DM_B) ? &j->memory[DM_B] : NULL};
   const bool conjugate[2] = {m->equation.op_a == DM_OP_C, m->equation.op_b == DM_OP_C};
   dm_distributed *old =
-      is_in_memory(j, DM_OLD) && !replaces_old(j) && j->problem.reads_c ? &j->memory[DM_OLD] : NULL;
+      is_in_memory(j, DM_OLD) && !replaces_old(j) && j->problem.reads_c && !is_old_read(j)
+          ? &j->memory[DM_OLD]
+          : NULL;
   dm_memory_operands_open(j->run, operands, conjugate, &j->operands);
   j->result = (dm_memory_result){
       .run = j->run, .matrix = &j->memory[DM_C], .replaces = replaces_old(j), .old = old};
@@ -368,7 +408,7 @@ static dm_status plan(dm_job *j) {
   dm_problem problem = j->problem;
   engine.files = names_of(m);
   engine.process_bytes = j->repair->process_bytes;
-  problem.finish_bytes = is_in_memory(j, DM_C) ? dm_memory_result_bytes(&j->result, &problem) : 0;
+  problem.finish_bytes = is_returned(j) ? dm_memory_result_bytes(&j->result, &problem) : 0;
   if (is_in_memory(j, DM_C))
     impose(j, &engine.wishes);
   else if (j->sink.checkpoint)
@@ -423,7 +463,7 @@ static dm_status prepare(dm_job *j) {
 static dm_status open_check(dm_job *j) {
   static const double one[2] = {1.0, 0.0}, zero[2] = {0.0, 0.0};
   const dm_equation *e = &j->multiply->equation;
-  const bool sums = is_in_memory(j, DM_C);
+  const bool sums = is_in_memory(j, DM_C) && (j->held || is_returned(j));
   dm_plan plan = j->setup.plan;
   if (!plan.problem.verify) return DM_OK;
   plan.problem.half = DM_BOTH_HALVES; /* which are there until one is stored */
@@ -433,14 +473,16 @@ static dm_status open_check(dm_job *j) {
   }
   DM_TRY(dm_check_new(j->run, &plan, sums ? one : e->alpha, sums ? zero : e->beta, &j->check));
   dm_freivalds_repeat(j->check, j->multiply->seed, j->repair->round);
-  j->sink.check = j->result.check = j->check;
+  j->sums = sums;
+  j->sink.check = j->sink.holds ? NULL : j->check;
+  j->result.check = j->check;
   return DM_OK;
 }
 
 static dm_status bring(dm_job *j) {
-  if (is_in_memory(j, DM_A) || is_in_memory(j, DM_B)) dm_run_phase(j->run, "moving A and B", 1);
+  if (is_brought(j, DM_A) || is_brought(j, DM_B)) dm_run_phase(j->run, "moving A and B", 1);
   DM_TRY(dm_memory_operands_bring(&j->operands, &j->product.local));
-  if (is_in_memory(j, DM_C) || !j->result.old) return DM_OK;
+  if (is_returned(j) || !j->result.old) return DM_OK;
   return dm_old_bring(j->run, j->result.old, &j->product.local, &j->sink.old_tiles);
 }
 
@@ -467,13 +509,13 @@ static dm_status multiply_matrices(dm_job *j) {
   DM_TRY(open_check(j));
   j->product = (dm_product){.run = j->run,
                             .setup = &j->setup,
-                            .sink = is_in_memory(j, DM_C) ? (dm_sink){&dm_sink_result, &j->result}
-                                                          : (dm_sink){&dm_sink_file, &j->sink},
+                            .sink = is_returned(j) ? (dm_sink){&dm_sink_result, &j->result}
+                                                   : (dm_sink){&dm_sink_file, &j->sink},
                             .check = j->check,
                             .guards = j->check && j->multiply->protect,
                             .progress = dm_multiply_progress,
                             .context = j};
-  for (int x = 0; x < 2; x++) j->product.source[x] = is_in_memory(j, x) ? memory : files;
+  for (int x = 0; x < 2; x++) j->product.source[x] = is_read(j, x) ? files : memory;
   DM_TRY(dm_product_open(&j->product));
   j->product.local.states = &j->states;
   dm_run_lap(j->run, &j->outside.open);
@@ -533,6 +575,7 @@ static dm_status report(dm_job *j, const dm_verdict *verdict, dm_record *record,
                               .worst = &worst,
                               .mean = &mean,
                               .verdict = verdict,
+                              .sums = j->sums,
                               .read_back = j->read_back,
                               .unpacked = unpacked,
                               .repeated = j->repair->seconds,

@@ -90,10 +90,9 @@ void dm_multiply_record(const dm_multiplied *done, dm_record *record) {
   dm_run_record_launch(done->run, record);
   dm_phases_record(worst, done->mean, plan, done->seconds, record);
   const dm_equation *e = &done->multiply->equation;
-  const bool sums = done->multiply->in_memory[DM_C] != NULL; /* checked before alpha and beta */
   const dm_checked checked = {.problem = p,
-                              .alpha = sums ? NULL : e->alpha,
-                              .beta = sums ? NULL : e->beta,
+                              .alpha = done->sums ? NULL : e->alpha,
+                              .beta = done->sums ? NULL : e->beta,
                               .standard = e->standard};
   if (verdict) dm_verdict_record(verdict, &checked, &done->run->log, record);
   if (done->repeated > 0.0)

@@ -15,6 +15,7 @@ typedef struct dm_multiplied {
   dm_write_way way;           /* the way C's file was written */
   const dm_phases *worst, *mean;
   const dm_verdict *verdict; /* NULL: not verified */
+  bool sums;                 /* C's sums were checked, before alpha and beta */
   bool read_back;            /* C was compared with what was written */
   int64_t unpacked;          /* chunks unpacked by all ranks */
   double repeated;           /* seconds of the rounds before this one, whose C was wrong */

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import tempfile
 import unittest
 
@@ -629,9 +630,11 @@ assert locale.str(0.5) == "0,5"
 class Progress(unittest.TestCase):
     def setUp(self):
         self.a = drawn((8, 64 * 30), "f8")
+        self.large = drawn((256, 64 * 100), "f8")
 
-    def product(self, progress, out=None):
-        return damier.matmul(self.a, self.a, out, op_b="t", panel=64, progress=progress)
+    def product(self, progress, out=None, a=None):
+        a = self.a if a is None else a
+        return damier.matmul(a, a, out, op_b="t", panel=64, progress=progress)
 
     def test_told(self):
         told = []
@@ -642,9 +645,9 @@ class Progress(unittest.TestCase):
         self.assertEqual(told, sorted(told))
 
     def test_stopped(self):
-        out = np.full((8, 8), 7.0)
+        out = np.full((256, 256), 7.0)
         with self.assertRaises(damier.StoppedError) as caught:
-            self.product(lambda done, total: True, out)
+            self.product(lambda done, total: time.sleep(0.01) is None, out, self.large)
         self.assertEqual(caught.exception.code, 75)
         self.assertEqual(out.min(), 7.0)
 
@@ -653,12 +656,13 @@ class Progress(unittest.TestCase):
 
         def press(done, total):
             calls.append(done)
+            time.sleep(0.01)
             if len(calls) == 2:
                 os.kill(os.getpid(), signal.SIGINT)
 
-        out = np.full((8, 8), 7.0)
+        out = np.full((256, 256), 7.0)
         with self.assertRaises(KeyboardInterrupt):
-            self.product(press, out)
+            self.product(press, out, self.large)
         self.assertEqual(out.min(), 7.0)
         self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
         np.testing.assert_array_equal(self.product(None), self.a @ self.a.T)
