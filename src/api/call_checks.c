@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "comm/alike.h"
+#include "comm/comm.h"
 #include "core/checked.h"
 
 /* Bytes: no processor gives a program more addresses. */

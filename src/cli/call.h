@@ -3,7 +3,7 @@
 #define DM_CLI_CALL_H
 
 #include "cli/option.h"
-#include "comm/alike.h"
+#include "comm/comm.h"
 #include "core/log.h"
 
 typedef struct dm_call dm_call;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/plan_machine.h"
+#include "cli/gpus.h"
 #include "cli/reports.h"
 #include "core/checked.h"
 #include "core/units.h"

@@ -2,7 +2,6 @@
 #include <stdio.h>
 
 #include "cli/gpus.h"
-#include "cli/plan_machine.h"
 #include "cli/plan_slurm.h"
 #include "cli/session.h"
 #include "core/checked.h"

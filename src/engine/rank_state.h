@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 #include "backend/backend.h"
-#include "engine/tile_states.h"
 #include "file/read.h"
 #include "plan/buffers.h"
 #include "plan/steps.h"
+#include "plan/tiles.h"
 #include "run/run.h"
 #include "transport/transport.h"
 

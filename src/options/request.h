@@ -3,7 +3,7 @@
 #ifndef DM_OPTIONS_REQUEST_H
 #define DM_OPTIONS_REQUEST_H
 
-#include "comm/alike.h"
+#include "comm/comm.h"
 #include "file/inspect.h"
 #include "options/value.h"
 #include "product/multiply.h"

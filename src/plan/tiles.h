@@ -1,4 +1,5 @@
-/* tiles: the parts of A and B read for each tile of C, and the tiles that a run computes. */
+/* tiles: the parts of A and B read for each tile of C, and the tiles that a run computes, with
+ * their states. */
 #ifndef DM_PLAN_TILES_H
 #define DM_PLAN_TILES_H
 
@@ -62,5 +63,39 @@ void dm_todo_free(dm_todo *todo); /* NULL is allowed */
 int64_t dm_plan_todo(const dm_plan *plan); /* number of tiles to compute */
 int64_t dm_plan_todo_tile(const dm_plan *plan, int64_t place);
 int64_t dm_plan_todo_place(const dm_plan *plan, int64_t tile); /* -1: not computed */
+
+/* ---- states: a wrong tile is reset, and the next execution computes only that tile again ---- */
+
+/* A set; empty: not started. The executor reports COMPUTED and STORED for this rank's part. */
+enum {
+  DM_TILE_COMPUTED = 1, /* all products, summed over the layers */
+  DM_TILE_STORED = 2,   /* at its destination: its memory may be reused */
+  DM_TILE_CHECKED = 4,
+  DM_TILE_RECORDED = 8, /* in the journal */
+};
+
+typedef struct dm_tile_states {
+  int64_t tiles;
+  uint8_t *state;
+  dm_todo *todo; /* list last set in the plan */
+} dm_tile_states;
+
+dm_status dm_tile_states_open(int64_t tiles, dm_tile_states *states);
+void dm_tile_states_close(dm_tile_states *states);
+
+static inline bool dm_tile_has(const dm_tile_states *states, int64_t tile, unsigned state) {
+  return (states->state[tile] & state) == state;
+}
+
+/* TILE, or every tile, has reached STATE. */
+void dm_tile_reach(dm_tile_states *states, int64_t tile, unsigned state);
+void dm_tile_reach_all(dm_tile_states *states, unsigned state);
+
+/* Resets TILE as if it had never started; all ranks must call it alike. */
+void dm_tile_give_back(dm_tile_states *states, int64_t tile);
+
+/* From now on PLAN computes the tiles that, or whose mirror images, have not reached STATE. All
+ * ranks have the same states; STATES owns the list, and the next call replaces it. */
+dm_status dm_tile_states_choose(dm_tile_states *states, unsigned state, dm_plan *plan);
 
 #endif

@@ -8,9 +8,9 @@
 #define DM_PRODUCT_CHECKPOINT_H
 
 #include "engine/setup.h"
-#include "engine/tile_states.h"
 #include "file/journal.h"
 #include "file/output.h"
+#include "plan/tiles.h"
 #include "product/description.h"
 
 typedef struct dm_checkpoint dm_checkpoint;

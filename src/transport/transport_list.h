@@ -18,4 +18,13 @@ extern const dm_transport_ops dm_transport_ipc_nccl; /* two_level.c */
  * if there is none. For programs whose waiting ranks need no heartbeat (simulation/). (host.c) */
 dm_status dm_host_rest(dm_transport *host);
 
+/* ---- two transports as one, inside nodes and between them (two_level.c) ---- */
+
+/* Implements dm_transport_ops.open for OPS, which has no other functions. Pieces of ranks on
+ * config.node, including the rank's own, use INSIDE; all others use BETWEEN. Both borrow CONFIG's
+ * communicators. */
+dm_status dm_two_level_open(const dm_transport_ops *ops, const dm_transport_ops *inside,
+                            const dm_transport_ops *between, const dm_transport_config *config,
+                            dm_transport **transport);
+
 #endif

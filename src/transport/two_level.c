@@ -1,9 +1,9 @@
-#include "transport/two_level.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/buffer.h"
+#include "transport/transport.h"
 #include "transport/transport_list.h"
 
 enum { LISTS = 9 }; /* lists of a gather: four per member of the group, five per rank of the node */

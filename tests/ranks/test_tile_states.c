@@ -5,7 +5,7 @@
 #include "small_product.h"
 
 #include "engine/phases.h"
-#include "engine/tile_states.h"
+#include "plan/tiles.h"
 #include "steps/simulate.h"
 
 enum { M = 90, N = 70, MOST = 64 };

@@ -2,8 +2,8 @@
  * ranks that pretend to be on several nodes, by messages of two transports. */
 #include "rank_test.h"
 
+#include "transport/transport.h"
 #include "transport/transport_list.h"
-#include "transport/two_level.h"
 
 enum {
   GATHERS = 9,

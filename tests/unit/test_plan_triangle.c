@@ -2,8 +2,8 @@
  * element once. */
 #include <stdlib.h>
 
-#include "engine/tile_states.h"
 #include "plan/steps.h"
+#include "plan/tiles.h"
 #include "plan/triangle.h"
 #include "plan_cases.h"
 
