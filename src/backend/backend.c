@@ -1,5 +1,6 @@
 /* backend: checks common to all backends, then a call of the table's function. */
 #include "backend/backend.h"
+#include "backend/probe.h"
 #include "backend/verify_sums.h"
 
 dm_status dm_backend_open(const dm_backend_ops *ops, const dm_backend_config *config,
@@ -70,6 +71,19 @@ dm_status dm_backend_copy_runs(dm_backend *backend, dm_view dst, dm_view src,
     for (const dm_copy_run *c = of->cols; c < of->cols + of->col_count; c++)
       DM_TRY(dm_backend_copy(backend, dm_view_sub(dst, r->to, c->to, r->size, c->size),
                              dm_view_sub(src, r->from, c->from, r->size, c->size), done));
+  return DM_OK;
+}
+
+dm_status dm_backend_transpose(dm_backend *backend, dm_view to, dm_view from, bool conjugate,
+                               dm_event *done) {
+  *done = 0;
+  if (to.rows != from.cols || to.cols != from.rows || to.dtype != from.dtype ||
+      to.space != from.space || to.col_stride != 1 || from.col_stride != 1 ||
+      (conjugate && to.space != DM_HOST))
+    return dm_fail(DM_E_BUG, "a transposition between matrices that do not match");
+  if (dm_view_is_empty(from)) return DM_OK;
+  if (to.space == DM_DEVICE) return backend->ops->transpose(backend, to, from, done);
+  dm_host_transpose_parallel(to, from, conjugate);
   return DM_OK;
 }
 

@@ -92,6 +92,11 @@ dm_status dm_backend_copy(dm_backend *backend, dm_view dst, dm_view src, dm_even
 dm_status dm_backend_copy_runs(dm_backend *backend, dm_view dst, dm_view src,
                                const dm_copy_runs *of, dm_event *done);
 
+/* TO(j, i) = FROM(i, j), or with CONJUGATE, in host memory, its conjugate; posted as a copy within
+ * one space. */
+dm_status dm_backend_transpose(dm_backend *backend, dm_view to, dm_view from, bool conjugate,
+                               dm_event *done);
+
 /* C (+)= A B. A and B have the work type, C its accumulator, all col_stride 1, in DM_DEVICE space
  * if the backend has device memory. Without ACCUMULATE, C is overwritten and not read. */
 dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,

@@ -78,6 +78,8 @@ typedef struct dm_backend_ops {
   /* (optional) Many pieces inside device memory at once; NULL: one after the other. */
   dm_status (*copy_runs)(dm_backend *backend, dm_view dst, dm_view src, const dm_copy_runs *of,
                          dm_event *done);
+  /* (optional) With device memory. */
+  dm_status (*transpose)(dm_backend *backend, dm_view to, dm_view from, dm_event *done);
   /* (optional) For the caller's memory; NULL: all is host memory. */
   dm_status (*kind)(dm_backend *backend, const void *memory, dm_memory_kind *kind);
   dm_status (*await)(dm_backend *backend, void *stream);

@@ -233,6 +233,7 @@ const dm_backend_ops dm_backend_cuda = {
     .release = dm_cuda_release,
     .copy = dm_cuda_copy,
     .copy_runs = dm_cuda_copy_runs,
+    .transpose = dm_cuda_transpose,
     .kind = dm_cuda_kind,
     .await = dm_cuda_await,
     .gemm = dm_cuda_gemm,

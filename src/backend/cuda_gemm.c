@@ -140,6 +140,14 @@ const dm_kernel *dm_cuda_fastest(const dm_cuda *gpu, dm_view c, dm_view a, dm_vi
   return &dm_cuda_registry()[DM_KERNEL_cublas];
 }
 
+dm_status dm_cuda_transpose(dm_backend *backend, dm_view to, dm_view from, dm_event *done) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  const dm_transposition work = {.to = to, .from = from, .stream = gpu->lanes[DM_INWARD].stream};
+  DM_TRY(dm_cuda_enter(gpu));
+  DM_CUDA(gpu, dm_kernels_transpose_tiled(&work));
+  return dm_cuda_post(gpu, DM_INWARD, done);
+}
+
 dm_status dm_cuda_mirror(dm_backend *backend, dm_view square, int64_t first, bool conjugate,
                          dm_event *done) {
   dm_cuda *gpu = dm_cuda_of(backend);

@@ -49,6 +49,9 @@ const dm_kernel *dm_cuda_fastest(const dm_cuda *gpu, dm_view c, dm_view a, dm_vi
 dm_status dm_cuda_multiply(dm_cuda *gpu, const dm_kernel *kernel, dm_view c, dm_view a, dm_view b,
                            bool accumulate);
 
+/* dm_backend_transpose. (cuda_gemm.c) */
+dm_status dm_cuda_transpose(dm_backend *backend, dm_view to, dm_view from, dm_event *done);
+
 /* dm_backend_mirror. (cuda_gemm.c) */
 dm_status dm_cuda_mirror(dm_backend *backend, dm_view square, int64_t first, bool conjugate,
                          dm_event *done);

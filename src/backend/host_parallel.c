@@ -124,6 +124,15 @@ void dm_host_mirror_parallel(dm_view square, int64_t first, bool conjugate) {
   run(&(loop){.view = square, .part = mirror, .row = first, .conjugate = conjugate});
 }
 
+static void transpose(const loop *s, dm_view part, int64_t first) {
+  const dm_view from = dm_view_transpose(*(const dm_view *)s->x);
+  dm_copy(part, dm_view_sub(from, first, 0, part.rows, from.cols), s->conjugate);
+}
+
+void dm_host_transpose_parallel(dm_view to, dm_view from, bool conjugate) {
+  run(&(loop){.view = to, .part = transpose, .x = &from, .conjugate = conjugate});
+}
+
 static void extremes_of(const loop *s, dm_view part, int64_t first) {
   dm_host_extremes(part, !s->upright, s->extremes + 2 * first);
 }

@@ -42,6 +42,7 @@ void dm_host_probe_groups_parallel(dm_view matrix, const dm_probe_groups *groups
 void dm_host_probe_vectors_parallel(dm_view matrix, const dm_probe_vectors *vectors);
 dm_status dm_host_scan_parallel(dm_view matrix, double *col_squares);
 void dm_host_mirror_parallel(dm_view square, int64_t first, bool conjugate); /* dm_backend_mirror */
+void dm_host_transpose_parallel(dm_view to, dm_view from, bool conjugate);
 dm_status dm_host_fill_parallel(dm_view view, const dm_generator *generator, int64_t row,
                                 int64_t col);
 

@@ -118,7 +118,7 @@ const dm_option dm_cli_options[] = {
      "use A as it is, transposed, or conjugate transposed", .usual = TIMES | PLAN | VERIFY},
     {"op-b", 0, NULL, TIMES | PLAN | VERIFY, DM_GROUP_EQUATION, NULL,
      "the same for B", .usual = TIMES | PLAN | VERIFY},
-    {"of", 0, NULL, GRAM, DM_GROUP_EQUATION, NULL,
+    {"of", 0, NULL, GRAM | PLAN, DM_GROUP_EQUATION, NULL,
      "products of all pairs of columns of X, or of rows",
      OWN(dm_value_set_choice, of_rows, .initial = "columns", .choices = lines), .usual = GRAM},
     {"center", 0, NULL, DM_VERB_GRAM, DM_GROUP_EQUATION, NULL,

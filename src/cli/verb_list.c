@@ -30,7 +30,7 @@ const dm_verb dm_cli_verbs[] = {
      "As gram --center --scale --divide n-1.\nConstant columns have no correlation: theirs are NaN, and"
      " their number is reported.\n",
      {"damier cor X.h5:/x -o C.h5:/cor", "mpirun -n 4 damier cor genes.h5 --of rows -o C.h5"}},
-    {"plan", DM_VERB_PLAN, "[A.h5[:/ds] B.h5[:/ds]]", 0, 2,
+    {"plan", DM_VERB_PLAN, "[A.h5[:/ds] B.h5[:/ds] | gram [X.h5[:/ds]]]", 0, 2,
      "show how a product would be computed: grid, memory, traffic, time",
      "Needs neither MPI nor a GPU.\nWithout files, --m, --n, --k or --size state the problem.\n"
      "Keys of --machine: nodes; gpus and ranks, per node; gpu, a name; links; cores, memory,"
@@ -38,7 +38,7 @@ const dm_verb dm_cli_verbs[] = {
      " copy, read and write in GB/s; latency in us.\n"
      "links= states how panels travel inside a node: device (GPU to GPU, the default with gpu=), shared"
      " (memory of the node, the default otherwise) or host (messages through host memory).\n",
-     {"damier plan A.h5 B.h5",
+     {"damier plan A.h5 B.h5", "damier plan gram X.h5",
       "damier plan --size 100000 --type f32 --machine \"nodes=16 gpus=8 gpu=h200\"",
       "damier plan --slurm A.h5 B.h5 --within 30m"}},
     {"generate", DM_VERB_GENERATE, "FILE.h5[:/ds]", 1, 1,

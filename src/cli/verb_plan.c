@@ -1,5 +1,6 @@
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/gpus.h"
 #include "cli/plan_slurm.h"
@@ -37,7 +38,13 @@ static dm_status problem_stated(const dm_call *call, dm_problem *problem) {
   const dm_settings *s = &call->settings;
   int64_t mnk[3];
   dm_equation equation = dm_request_equation(s);
-  DM_TRY(dm_cli_dimensions(call, 0, mnk));
+  dm_call square = *call;
+  if (s->gram && square.own.n == 0) square.own.n = square.own.m;
+  if (s->gram && square.own.m == 0) square.own.m = square.own.n;
+  DM_TRY(dm_cli_dimensions(&square, 0, mnk));
+  if (s->gram && mnk[0] != mnk[1])
+    return dm_fail(DM_E_USAGE, "the products of a matrix with itself are a square: %lld x %lld",
+                   (long long)mnk[0], (long long)mnk[1]);
   if (dm_mul_overflows(mnk[0], s->batch, &mnk[0]) || mnk[2] > INT64_MAX / s->batch)
     return dm_fail(DM_E_USAGE, "a batch of %lld has more rows than 64 bits can count",
                    (long long)s->batch);
@@ -52,7 +59,9 @@ static dm_status problem_stated(const dm_call *call, dm_problem *problem) {
                           .op_b = equation.op_b,
                           .reads_c = dm_request_reads_c(s)};
   dm_problem_set_home(problem, DM_HOME_FILE);
-  return dm_types_of(type, &equation, problem);
+  DM_TRY(dm_types_of(type, &equation, problem));
+  if (s->gram) problem->symmetry = dm_dtype_is_complex(problem->work) ? DM_HERMITIAN : DM_SYMMETRIC;
+  return DM_OK;
 }
 
 static dm_status pose(const dm_call *call, dm_problem *problem) {
@@ -60,7 +69,7 @@ static dm_status pose(const dm_call *call, dm_problem *problem) {
   if (call->operand_count == 0)
     DM_TRY(problem_stated(call, problem));
   else if (call->operand_count == 1)
-    return dm_fail(DM_E_USAGE, "damier plan needs two files, or none");
+    return dm_fail(DM_E_USAGE, "damier plan needs two files, one for gram, or none");
   for (int i = 0; call->operand_count == 2 && i < 5; i++)
     if (dm_cli_given(call, stating[i]))
       return dm_fail(DM_E_USAGE, "--%s cannot be combined with files, which state it", stating[i]);
@@ -198,7 +207,20 @@ static dm_status plan(dm_call *call) {
   return publish(call, &best, &machine, &gpus);
 }
 
+/* "damier plan gram [X.h5]": the product of X with itself. */
+static dm_status plan_gram(dm_call *call) {
+  const bool named = call->operand_count == 2;
+  const char *x = named ? call->operands[1] : NULL, *twice[] = {x, x, NULL};
+  dm_call gram = *call;
+  gram.operands = twice;
+  gram.operand_count = named ? 2 : 0;
+  dm_request_gram(&gram.settings, call->own.of_rows != 0);
+  return plan(&gram);
+}
+
 int dm_cli_plan(dm_call *call) {
+  const bool plans = call->verb->bit == DM_VERB_PLAN; /* else --dry-run */
+  const bool of_gram = plans && call->operand_count > 0 && strcmp(call->operands[0], "gram") == 0;
   if (!dm_cli_ramp(call)) return 0; /* only one rank under mpirun */
-  return dm_cli_finish(call, plan(call));
+  return dm_cli_finish(call, of_gram ? plan_gram(call) : plan(call));
 }

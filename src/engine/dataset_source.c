@@ -1,8 +1,11 @@
 #include "engine/dataset_source.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/buffer.h"
 #include "engine/dataset_input.h"
+#include "plan/triangle.h"
 
 /* Rows of a band, on average, from which products of bands are as fast as those of whole panels. */
 static const int64_t least_rows[2] = {16, 256};
@@ -36,15 +39,46 @@ static void map_inputs(dm_dataset_source *source, dm_rank_state *local) {
   memcpy(local->bands, count, sizeof count);
 }
 
+static dm_status open_turned(dm_dataset_source *source, const dm_rank_state *local) {
+  const int64_t panels = dm_range_size(local->panels);
+  source->turned = NULL;
+  source->asked = false;
+  for (int x = 0; x < 2; x++)
+    source->prefetch.made[x] = dm_triangle_turns(local->plan, (dm_matrix)x);
+  if (local->coords.idle || (!source->prefetch.made[DM_A] && !source->prefetch.made[DM_B]))
+    return DM_OK;
+  DM_TRY(dm_buffer_zeroed(panels, sizeof *source->turned, (void **)&source->turned));
+  for (int64_t q = 0; q < panels; q++) source->turned[q] = UINT64_MAX;
+  return DM_OK;
+}
+
 static dm_status open_inputs(void *state, dm_rank_state *local) {
   dm_dataset_source *source = state;
   map_inputs(source, local);
-  return dm_prefetch_open(local, source->inputs, &source->prefetch);
+  DM_TRY(dm_prefetch_open(local, source->inputs, &source->prefetch));
+  return open_turned(source, local);
 }
 
 static void close_prefetch(void *state) {
   dm_dataset_source *source = state;
   dm_prefetch_close(&source->prefetch);
+  free(source->turned);
+  source->turned = NULL;
+}
+
+/* When the other matrix's piece of PANEL is there, it is transposed to MATRIX's. */
+static dm_status turn(dm_dataset_source *source, dm_rank_state *local, dm_matrix matrix,
+                      int64_t panel, bool *done) {
+  const dm_matrix other = matrix == DM_A ? DM_B : DM_A;
+  dm_event *turned = &source->turned[panel - local->panels.begin];
+  if (*turned == UINT64_MAX) {
+    DM_TRY(dm_prefetch_loaded(&source->prefetch, other, panel, done));
+    if (!*done) return DM_OK;
+    DM_TRY(dm_backend_transpose(local->backend, dm_rank_piece(local, matrix, panel),
+                                dm_rank_piece(local, other, panel),
+                                local->plan->problem.symmetry == DM_HERMITIAN, turned));
+  }
+  return dm_backend_test(local->backend, *turned, done);
 }
 
 static dm_status load(void *state, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
@@ -56,6 +90,8 @@ static dm_status load(void *state, dm_rank_state *local, dm_matrix matrix, int64
                    elements * dm_dtype_size(local->plan->problem.work));
     return DM_OK;
   }
+  if (source->prefetch.made[matrix] && source->asked) return DM_OK;
+  source->asked = true;
   return dm_prefetch_load(&source->prefetch, matrix, panel);
 }
 
@@ -64,6 +100,7 @@ static dm_status loaded(void *state, dm_rank_state *local, dm_matrix matrix, int
   dm_dataset_source *source = state;
   *done = true;
   if (local->mapped[matrix]) return DM_OK;
+  if (source->prefetch.made[matrix]) return turn(source, local, matrix, panel, done);
   return dm_prefetch_loaded(&source->prefetch, matrix, panel, done);
 }
 
@@ -85,7 +122,8 @@ static bool has_lines(const void *state, const dm_rank_state *local, dm_matrix m
 
 static double largest(const void *state, dm_matrix matrix) {
   const dm_dataset_source *source = state;
-  return source->inputs[matrix].largest;
+  const bool made = source->prefetch.made[matrix];
+  return source->inputs[made ? !(int)matrix : (int)matrix].largest;
 }
 
 static void set_keepalive(void *state, const dm_keepalive *keepalive) {

@@ -11,6 +11,9 @@ typedef struct dm_dataset_source {
                                  reader: not from a dataset */
   bool copies;                /* read even what is in the page cache */
   dm_prefetch prefetch;
+  dm_event *turned; /* of the matrix that is made of the other one: for each panel of the layer, the
+                       transposition and, until it is posted, UINT64_MAX; or NULL */
+  bool asked;       /* the other one is being loaded */
 } dm_dataset_source;
 
 extern const dm_source_ops dm_source_datasets; /* STATE: a dm_dataset_source */

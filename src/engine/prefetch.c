@@ -287,7 +287,8 @@ static dm_status ask_for(dm_prefetch *prefetch, dm_matrix matrix, int64_t first,
 /* Whether MATRIX resides in memory, and the tile is the first that needs its band. */
 static bool is_wanted(const dm_prefetch *prefetch, dm_matrix matrix) {
   const dm_plan *plan = prefetch->local->plan;
-  return prefetch->sources[matrix].reader && dm_plan_residence(plan, matrix) != DM_IN_FILE &&
+  return prefetch->sources[matrix].reader && !prefetch->made[matrix] &&
+         dm_plan_residence(plan, matrix) != DM_IN_FILE &&
          dm_plan_is_first(plan, matrix, prefetch->local->tile);
 }
 

@@ -17,6 +17,7 @@ typedef struct dm_prefetch {
   struct dm_panel_place *entries[2];     /* one for each place of the share (plan/tiles.h) */
   int64_t places[2];                     /* number of places */
   struct dm_panel_request *next, **last; /* waiting requests, in the order of need */
+  bool made[2];   /* set by the caller: this matrix is made of the other one, and not read */
   bool posted[2]; /* this matrix was requested for the tile together with the other one */
   int64_t moved;  /* bytes moved at the last check */
 } dm_prefetch;

@@ -411,7 +411,7 @@ void dm_plan_finish(const dm_question *question, dm_plan *plan) {
     if (dm_plan_in_file(p, x))
       plan->file_words +=
           dm_plan_read_words(plan, (dm_matrix)x) + dm_plan_words_ahead(plan, (dm_matrix)x);
-  const bool all = dm_plan_all_in_files(p);
+  const bool all = dm_plan_all_in_files(p) && p->symmetry == DM_NO_SYMMETRY; /* X is read once */
   if (all)
     plan->file_bound_words =
         (double)dm_problem_entries(p) *

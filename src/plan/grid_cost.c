@@ -362,6 +362,7 @@ static double read_once_seconds(const dm_problem *p, const dm_machine *machine, 
   if (dm_plan_in_file(p, DM_B))
     bytes += (double)dm_problem_b_rows(p) * (double)p->n * (double)dm_dtype_size(p->file_b);
   if (dm_counts_runs(machine)) bytes = dm_run_floor(p, pm, pn);
+  if (p->symmetry != DM_NO_SYMMETRY) bytes /= 2;
   if (p->reads_c && dm_plan_in_file(p, DM_OLD))
     bytes += (double)p->m * (double)p->n * (double)dm_dtype_size(p->c);
   return bytes / machine->file_read;

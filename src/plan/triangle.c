@@ -92,6 +92,14 @@ dm_status dm_triangle_each(const dm_plan *plan, int64_t tile, int i, int j, dm_r
   return square ? each_of_square(plan, part.rows, take, context) : DM_OK;
 }
 
+bool dm_triangle_turns(const dm_plan *plan, dm_matrix matrix) {
+  const dm_problem *p = &plan->problem;
+  const bool whole = plan->pm == 1 && plan->tiles_m == 1 && plan->a == plan->b;
+  return is_symmetric(plan) && whole && plan->a != DM_IN_FILE && dm_plan_in_file(p, DM_A) &&
+         dm_plan_in_file(p, DM_B) && !(plan->gpu && p->symmetry == DM_HERMITIAN) &&
+         (matrix == DM_A ? p->op_a : p->op_b) != DM_OP_N;
+}
+
 bool dm_triangle_mirrors_accumulators(const dm_plan *plan) {
   return plan->pk > 1 && plan->problem.compute.finish == DM_FINISH_LAST;
 }

@@ -21,7 +21,8 @@ dm_extent dm_triangle_part(const dm_plan *plan, int64_t tile, int i, int j);
 bool dm_triangle_has_image(const dm_plan *plan, int64_t tile, int i, int j);
 bool dm_triangle_has_images(const dm_plan *plan);
 
-/* Whether sums must outlast their own storing: images are made of them, one half of C is cleared. */
+/* Whether sums must outlast their own storing: images are made of them, one half of C is cleared.
+ */
 bool dm_triangle_keeps_sums(const dm_plan *plan);
 
 /* Calls TAKE with the rectangles of C that products compute in ROWS of the block, until it fails.
@@ -30,6 +31,10 @@ bool dm_triangle_keeps_sums(const dm_plan *plan);
 typedef dm_status dm_triangle_taker(void *context, dm_extent rectangle);
 dm_status dm_triangle_each(const dm_plan *plan, int64_t tile, int i, int j, dm_range rows,
                            dm_triangle_taker *take, void *context);
+
+/* Whether MATRIX of a symmetric product, the one that would be transposed while it is read, is made
+ * of the other one in memory: X is read once. (GPUs do not conjugate.) */
+bool dm_triangle_turns(const dm_plan *plan, dm_matrix matrix);
 
 /* Whether the compute mode adds the layers' accumulators, so that these are mirrored, not sums. */
 bool dm_triangle_mirrors_accumulators(const dm_plan *plan);

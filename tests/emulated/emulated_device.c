@@ -227,6 +227,11 @@ static dm_status copy_later(dm_backend *backend, dm_view dst, dm_view src, dm_ev
   return post(of(backend), outward ? OUTWARD : INWARD, (work){.to = dst, .a = src}, done);
 }
 
+static dm_status transpose_later(dm_backend *backend, dm_view to, dm_view from, dm_event *done) {
+  const work w = {.to = to, .a = dm_view_transpose(from)};
+  return post(of(backend), INWARD, w, done);
+}
+
 static dm_status multiply_later(dm_backend *backend, dm_view c, dm_view a, dm_view b,
                                 bool accumulate, dm_event *done) {
   if (c.space != DM_DEVICE || a.space != DM_DEVICE || b.space != DM_DEVICE)
@@ -403,6 +408,7 @@ const dm_backend_ops dm_backend_cuda = {
     .alloc = alloc_any,
     .release = release_any,
     .copy = copy_later,
+    .transpose = transpose_later,
     .kind = find_kind,
     .await = await_stream,
     .gemm = multiply_later,

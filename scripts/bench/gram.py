@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""XᵀX: damier gram beside the general product, and beside what BLAS, NumPy and torch offer, alternating, with random data.
+
+gram.py [--output FILE.jsonl] [--pairs N] [--only files|memory|gpu] [--size N] [--types f64,f32,bf16] [--damier PROGRAM]: one line of
+JSON for each kind, type and size: medians of alternating calls in seconds, damier's always verified.
+
+files: from a file to a file, `damier gram` and `damier multiply` of X and a copy of X, whose total and multiplying times are
+recorded; in DIRECTORY (--directory; default /dev/shm). memory: NumPy arrays; damier.gram, damier.matmul, numpy.matmul (which calls
+dsyrk for x.T @ x) and cblas_dsyrk of the BLAS library that --blas names. gpu: torch arrays in GPU memory; damier.gram,
+damier.matmul, torch.matmul and, for f64 and f32, cublasDsyrk of --cublas. memory and gpu need the damier package.
+"""
+import argparse
+import ctypes
+import datetime
+import json
+import pathlib
+import platform
+import statistics
+import subprocess
+import tempfile
+import time
+
+ROW_MAJOR, LOWER, TRANSPOSED = 101, 122, 112  # of CBLAS
+
+
+def alternate(calls, pairs, settle=lambda: None):
+    """The median seconds of each call, after one round that is not counted."""
+    seconds = {name: [] for name in calls}
+    for turn in range(pairs + 1):
+        for name, call in calls.items():
+            settle()
+            start = time.perf_counter()
+            call()
+            settle()
+            if turn > 0:
+                seconds[name].append(time.perf_counter() - start)
+    return {name: statistics.median(times) for name, times in seconds.items()}
+
+
+class Files:
+    """Two programs' runs on one matrix, in a scratch folder."""
+
+    def __init__(self, options, folder):
+        self.damier, self.folder, self.backend = options.damier, pathlib.Path(folder), options.backend
+
+    def run(self, *words):
+        record = self.folder / "record.json"
+        (self.folder / "c.h5").unlink(missing_ok=True)
+        record.unlink(missing_ok=True)
+        subprocess.run([self.damier, *map(str, words), "-o", self.folder / "c.h5", "-q", "--backend", self.backend, "--json", record],
+                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        text = record.read_text()
+        last = json.loads(text if text.lstrip().startswith(("[", "{")) and "\n{" not in text else text.splitlines()[-1])
+        last = last[-1] if isinstance(last, list) else last
+        if last["verification"]["verdict"] != "PASS":
+            raise RuntimeError("not verified")
+        return last["times"]
+
+    def measure(self, dtype, size, pairs):
+        x, y = self.folder / "x.h5", self.folder / "y.h5"
+        for path in (x, y):
+            path.unlink(missing_ok=True)
+        subprocess.run([self.damier, "generate", x, "--size", str(size), "--type", dtype, "--kind", "normal", "-q"], check=True,
+                       stdout=subprocess.DEVNULL)
+        y.write_bytes(x.read_bytes())  # another dataset: multiply must not recognise the product
+        times = {"gram": [], "multiply": []}
+        for turn in range(pairs + 1):
+            for name, words in (("gram", ("gram", x)), ("multiply", ("multiply", x, y, "--op-a", "t"))):
+                phases = self.run(*words)
+                if turn > 0:
+                    times[name].append(phases)
+        return {f"{name}_{phase}": statistics.median(t[f"{phase}_s"] for t in all_times)
+                for name, all_times in times.items() for phase in ("total", "read", "multiply", "write")}
+
+
+def in_memory(options, dtype, size):
+    """damier, NumPy and BLAS on arrays of the host."""
+    import damier  # pylint: disable=import-outside-toplevel
+    import numpy as np  # pylint: disable=import-outside-toplevel
+    x = np.random.default_rng(1).normal(size=(size, size)).astype({"f64": "f8", "f32": "f4"}[dtype])
+    y, out = x.copy(), np.empty_like(x)
+    calls = {"gram": lambda: damier.gram(x, out), "matmul": lambda: damier.matmul(x.T, y, out), "numpy": lambda: x.T @ x,
+             "numpy_general": lambda: x.T @ y}
+    if options.blas:
+        syrk = getattr(ctypes.CDLL(options.blas), "cblas_dsyrk" if dtype == "f64" else "cblas_ssyrk")
+        real = ctypes.c_double if dtype == "f64" else ctypes.c_float
+        calls["syrk"] = lambda: syrk(ROW_MAJOR, LOWER, TRANSPOSED, size, size, real(1), ctypes.c_void_p(x.ctypes.data), size, real(0),
+                                     ctypes.c_void_p(out.ctypes.data), size)
+    return calls, lambda: None
+
+
+def on_gpu(options, dtype, size):
+    """The same in GPU memory."""
+    import damier  # pylint: disable=import-outside-toplevel
+    import torch  # pylint: disable=import-outside-toplevel
+    kind = {"f64": torch.float64, "f32": torch.float32, "bf16": torch.bfloat16}[dtype]
+    x = torch.randn(size, size, device="cuda").to(kind)
+    y, out = x.clone(), torch.empty_like(x)
+    calls = {"gram": lambda: damier.gram(x, out, type_c=dtype), "matmul": lambda: damier.matmul(x.T, y, out, type_c=dtype),
+             "gram_unverified": lambda: damier.gram(x, out, type_c=dtype, verify=False), "torch": lambda: torch.matmul(x.T, y)}
+    if options.cublas and dtype != "bf16":
+        library, handle = ctypes.CDLL(options.cublas), ctypes.c_void_p()
+        library.cublasCreate_v2(ctypes.byref(handle))
+        syrk = library.cublasDsyrk_v2 if dtype == "f64" else library.cublasSsyrk_v2
+        real = ctypes.c_double if dtype == "f64" else ctypes.c_float
+        one, zero = real(1), real(0)
+        calls["syrk"] = lambda: syrk(handle, 0, 0, size, size, ctypes.byref(one), ctypes.c_void_p(x.data_ptr()), size,
+                                     ctypes.byref(zero), ctypes.c_void_p(out.data_ptr()), size)
+    return calls, torch.cuda.synchronize
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--output")
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--only", choices=("files", "memory", "gpu"), action="append")
+    parser.add_argument("--size", type=int, action="append")
+    parser.add_argument("--types", default="f64,f32")
+    parser.add_argument("--damier", default="damier")
+    parser.add_argument("--backend", default="auto")
+    parser.add_argument("--directory", default="/dev/shm")
+    parser.add_argument("--blas")
+    parser.add_argument("--cublas")
+    options = parser.parse_args()
+    for kind in options.only or ("files", "memory"):
+        for dtype in options.types.split(","):
+            for size in options.size or (8192,):
+                if kind == "files":
+                    with tempfile.TemporaryDirectory(dir=options.directory) as folder:
+                        seconds = Files(options, folder).measure(dtype, size, options.pairs)
+                else:
+                    calls, settle = (in_memory if kind == "memory" else on_gpu)(options, dtype, size)
+                    seconds = alternate(calls, options.pairs, settle)
+                line = json.dumps({"benchmark": "gram", "kind": kind, "type": dtype, "size": size, "pairs": options.pairs,
+                                   "backend": options.backend, "host": platform.node(), "seconds": seconds,
+                                   "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")})
+                print(line, flush=True)
+                if options.output:
+                    with open(options.output, "a", encoding="utf-8") as file:
+                        file.write(line + "\n")
+
+
+if __name__ == "__main__":
+    main()
