@@ -79,8 +79,8 @@ def main():
                     seconds, record = found
                     taken[way].append(seconds)
                     ranks[way] = record["machine"]["ranks"]
-                    line = {"bench": "node", "product": product, "way": way, "seconds": seconds, "ranks": ranks[way],
-                            "device": record["machine"]["device"], "date": record["date"], "git": record.get("git"),
+                    line = {"verb": "node", "gpus": options.gpus, "product": product, "way": way, "seconds": seconds, "ranks": ranks[way],
+                            "device": record["machine"]["device"], "machine": {}, "date": record["date"], "git": record.get("git"),
                             "times": record["times"], "forecast": record.get("forecast")}
                     lines.write(json.dumps(line) + "\n")
                     lines.flush()

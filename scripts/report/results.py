@@ -323,7 +323,7 @@ def in_place_ranks_table(records):
 def kind_of(record):
     if record["file"] in ("limited_gpu", "residues_gpus", "in_place", "in_place_ranks"):
         return record["file"]
-    if record["verb"] in ("user", "job"):
+    if record["verb"] in ("user", "job", "node"):
         return record["verb"]
     if record.get("bench", {}).get("from") == "file":
         return "files"

@@ -53,6 +53,21 @@ def user_table(records):
     return table(head, rows)
 
 
+def node_table(records):
+    """Whole commands on a computer with several GPUs: without options, and by force."""
+    rows = []
+    mine = [r for r in records if r["kind"] == "node"]
+    for product, runs in grouped(mine, lambda r: r["product"]).items():
+        ways = {way: median([r["seconds"] for r in of_way]) for way, of_way in grouped(runs, lambda r: r["way"]).items()}
+        chosen = next(r["ranks"] for r in runs if r["way"] == "default")
+        kind, _, size = product.partition(":")
+        one = ways.pop("--gpus 1")
+        rows.append((f"{size}³" if size.isdigit() else f"{size}x{size.split('x')[0]}".replace("x", " × "), kind, seconds(one),
+                     f"{seconds(ways['default'])} ({chosen})",
+                     *(f"{seconds(t)}, {t / one:.2f}" for way, t in ways.items() if way != "default")))
+    return table(("m × k × n", "type", "`--gpus 1`", "no option (GPUs chosen)", "`--gpus 2`, ratio", "`mpirun -n 2`, ratio"), rows)
+
+
 def of_picture(records):
     """Four of them that say most: squares in f64 on the fewest cores, small and large; the largest on the most cores; and
     on one GPU."""
@@ -240,6 +255,6 @@ def ladder_picture(records):
     return bars("f32, 8192³ on one H100: TFLOP/s of each kernel", groups, ("own", "cuBLAS"))
 
 
-TABLES = {"user": user_table, "memory": memory_table, "files": files_table, "scaling": scaling_table}
+TABLES = {"user": user_table, "node": node_table, "memory": memory_table, "files": files_table, "scaling": scaling_table}
 PICTURES = {"user": user_picture, "memory": memory_picture, "files": files_picture, "scaling": scaling_picture,
             "ladder": ladder_picture}

@@ -88,8 +88,11 @@ def under_mpirun(bed):
 
 
 def one_does_not_start(bed):
-    done = multiply(bed, "--gpus", "3", EMULATED_GPU_FAILS="1")
-    expect(ranks_of(done) == 2 and "GPU 1 does not start" in done.stderr, done.stderr)
+    for gpu in range(3):
+        done = multiply(bed, "--gpus", "3", EMULATED_GPU_FAILS=str(gpu))
+        expect(ranks_of(done) == 2 and f"GPU {gpu} does not start" in done.stderr, done.stderr)
+    done = multiply(bed, "--gpus", "1", EMULATED_GPU_FAILS="0")
+    expect(done.returncode == 6 and done.stderr.count("error:") == 1, done.stderr)
 
 
 def one_fails(bed):
