@@ -27,6 +27,8 @@ module damier
     integer(c_int) :: first_row, first_col
     integer(c_int) :: memory
     type(c_ptr) :: stream
+    type(c_ptr) :: parts
+    integer(c_int) :: part_count
   end type
 
   interface
@@ -74,6 +76,12 @@ module damier
       integer(c_int64_t), value :: rows, cols, stride
       type(c_ptr), value :: data
     end function
+    type(damier_matrix) function damier_on_all(type, rows, cols, data, stride) bind(c)
+      import
+      integer(c_int), value :: type
+      integer(c_int64_t), value :: rows, cols, stride
+      type(c_ptr), value :: data
+    end function
     type(damier_matrix) function damier_scalapack(type, desc, grid_rows, grid_cols, column_major, data) bind(c)
       import
       integer(c_int), value :: type, grid_rows, grid_cols, column_major
@@ -84,6 +92,11 @@ module damier
       import
       type(damier_matrix), value :: matrix
       type(c_ptr), value :: stream
+    end function
+    type(damier_matrix) function damier_in_parts(parts, count) bind(c)
+      import
+      type(damier_matrix), intent(in) :: parts(*) ! must stay as long as the matrix
+      integer(c_int), value :: count
     end function
   end interface
 

@@ -103,6 +103,7 @@ typedef enum damier_division {
   DAMIER_BY_ROWS,      /**< consecutive rows in rank order; ranks may have none */
   DAMIER_ON_ONE,       /**< the whole matrix on one rank */
   DAMIER_BLOCK_CYCLIC, /**< ScaLAPACK's distribution */
+  DAMIER_REPLICATED,   /**< the whole matrix on every rank; only A and B */
 } damier_division;
 
 /** The kind of memory that `data` points to. */
@@ -111,8 +112,8 @@ typedef enum damier_memory {
   DAMIER_GPU_MEMORY,  /**< of the CUDA GPU that this rank multiplies on; also managed memory */
 } damier_memory;
 
-/** A matrix as described by one rank: returned by damier_file, damier_by_rows, damier_on_one or
- * damier_scalapack, or filled in by hand, starting from zero.  All ranks must describe the whole
+/** A matrix as described by one rank: returned by damier_file, damier_by_rows, damier_on_one,
+ * damier_on_all or damier_scalapack, or filled in by hand, starting from zero.  All ranks must describe the whole
  * matrix alike; `data`, strides, `own_rows`, `memory` and `stream` are each rank's own.  The caller
  * owns memory and names; the library accesses them only during a call, and does not change A and B.
  * C must not overlap A, B or the old C; it may be the old C, described alike.  If k is 0, A and B
@@ -174,6 +175,17 @@ DAMIER_API damier_matrix damier_by_rows(damier_type type, int64_t rows, int64_t 
 DAMIER_API damier_matrix damier_on_one(damier_type type, int64_t rows, int64_t cols, int rank,
                                        void *data, int64_t stride);
 
+/** A whole matrix, the same on every rank, row-major; A or B. That the copies are equal is not
+ * checked.
+ * @param type of the elements
+ * @param rows of the matrix
+ * @param cols of the matrix
+ * @param data this rank's copy
+ * @param stride elements from row to row; 0: without gaps
+ * @return the matrix */
+DAMIER_API damier_matrix damier_on_all(damier_type type, int64_t rows, int64_t cols, void *data,
+                                       int64_t stride);
+
 /** A ScaLAPACK matrix on a BLACS grid of the ranks of the context's communicator.  Local arrays are
  * column-major.
  * @param type of the elements
@@ -196,7 +208,7 @@ DAMIER_API damier_matrix damier_scalapack(damier_type type, const int desc[9], i
  *
  * Calls return DAMIER_E_USAGE if `data` is memory of another kind, and DAMIER_E_DEVICE if it is on
  * another GPU or this rank multiplies on the CPU.  Ranks of a node are assigned its GPUs in turn.
- * @param matrix returned by damier_by_rows, damier_on_one or damier_scalapack
+ * @param matrix returned by damier_by_rows, damier_on_one, damier_on_all or damier_scalapack
  * @param stream a cudaStream_t of that GPU: the call waits for the work in it before it accesses
  *   the memory.  cudaStreamLegacy is the default stream; NULL: no wait
  * @return the matrix */

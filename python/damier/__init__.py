@@ -24,14 +24,14 @@ with _few_blas_threads():
     from ._handle import Progress, Record
     from ._kept import kept_context as _kept_context
     from ._library import version_text as _version_text
-    from ._matrices import BlockCyclic, Matrix, OnOne, Rows
+    from ._matrices import BlockCyclic, Matrix, OnOne, Replicated, Rows
     from ._program import record_of as _record_of
     from ._stored import Stored
 
 __version__ = "0.2.0"
 
 __all__ = ["BlockCyclic", "Context", "CorruptError", "DeviceError", "Error", "FileError", "FitError", "HangError",
-           "InputError", "InternalError", "MPIError", "Matrix", "OnOne", "Rows", "StoppedError", "Stored", "UncheckedError",
+           "InputError", "InternalError", "MPIError", "Matrix", "OnOne", "Replicated", "Rows", "StoppedError", "Stored", "UncheckedError",
            "UsageError", "VerifyError", "cor", "cov", "gram", "info", "matmul", "multiply", "plan", "verify", "version"]
 
 
@@ -60,8 +60,8 @@ def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, 
     for 16-bit types and int32 for int8; ``type_c`` selects another type.
 
     With ``comm``, a communicator of mpi4py, each rank passes its own consecutive rows, and gets those of the result
-    that belong to its rows of ``a`` (with ``op_a`` an even share); :class:`OnOne` and :class:`BlockCyclic` around an
-    array state another distribution.  The call is collective, with the same options on all ranks.
+    that belong to its rows of ``a`` (with ``op_a`` an even share); :class:`OnOne`, :class:`Replicated` and
+    :class:`BlockCyclic` around an array state another distribution.  The call is collective, with the same options on all ranks.
 
     If ``a`` and ``b`` are in GPU memory, as torch and CuPy have them, the result is, too, and an array of the same
     package; otherwise it is one of NumPy.  Without ``progress`` the package keeps what a call has opened for the next one

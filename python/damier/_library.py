@@ -10,7 +10,7 @@ SONAME = "libdamier.so.0"
 VERSION = (0, 2)  # interface 0 may change with the minor version
 
 TYPES = ("f64", "f32", "f16", "bf16", "c64", "c128", "i8", "i32")  # in the order of damier_type
-IN_FILE, BY_ROWS, ON_ONE, BLOCK_CYCLIC = range(4)  # damier_division
+IN_FILE, BY_ROWS, ON_ONE, BLOCK_CYCLIC, REPLICATED = range(5)  # damier_division
 HOST_MEMORY, GPU_MEMORY = range(2)  # damier_memory
 ALONE = -1  # for damier_open_f
 LEGACY = 1  # CUDA's default stream, which DLPack and the CUDA array interface number alike

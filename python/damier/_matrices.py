@@ -15,7 +15,8 @@ from ._options import DTYPE_OF_TYPE, type_name
 
 
 class Matrix:
-    """A matrix in memory, as described by one rank: :class:`Rows`, :class:`OnOne` or :class:`BlockCyclic`.
+    """A matrix in memory, as described by one rank: :class:`Rows`, :class:`OnOne`, :class:`Replicated`
+    or :class:`BlockCyclic`.
 
     ``array`` is this rank's part: two-dimensional, with any strides.  ``type`` states the element type if the
     array's own cannot: ``"bf16"`` for an array of uint16 with bfloat16 numbers.
@@ -66,6 +67,16 @@ class OnOne(Matrix):
 
     def fill(self, c: lib.CMatrix) -> None:
         c.rank = self.rank
+
+
+class Replicated(Matrix):
+    """The whole matrix, the same on every rank; ``a`` or ``b``.
+
+    >>> damier.matmul(np.eye(2), damier.Replicated(np.ones((2, 3)))).shape
+    (2, 3)
+    """
+
+    division = lib.REPLICATED
 
 
 class BlockCyclic(Matrix):
@@ -204,6 +215,11 @@ class Operand:
         if len(widths) != 1:
             raise UsageError(f"{name} has {' and '.join(map(str, sorted(widths)))} columns on different ranks")
         self.rows, self.cols = sum(s.rows for s in with_type), widths.pop()
+        if isinstance(self.matrix, Replicated):
+            heights = {s.rows for s in all_ranks}
+            if len(heights) != 1:
+                raise UsageError(f"{name} has {' and '.join(map(str, sorted(heights)))} rows on different ranks")
+            self.rows = heights.pop()
 
     def to_c(self, copy: bool = False) -> tuple[lib.CMatrix, View | None]:
         """The structure for the library, and the array whose memory it uses: the caller's or, if its strides are not

@@ -44,7 +44,8 @@ static void part_of(const damier_matrix *m, int rank, int64_t *rows, int64_t *co
   *rows = *cols = 0;
   if (m->division == DAMIER_BLOCK_CYCLIC)
     part_of_cycle(m, rank, rows, cols);
-  else if (m->division == DAMIER_BY_ROWS || (m->division == DAMIER_ON_ONE && m->rank == rank)) {
+  else if (m->division == DAMIER_BY_ROWS || m->division == DAMIER_REPLICATED ||
+           (m->division == DAMIER_ON_ONE && m->rank == rank)) {
     *rows = m->division == DAMIER_BY_ROWS ? m->own_rows : m->rows;
     *cols = m->cols;
   }
@@ -169,6 +170,10 @@ static dm_status check_matrices(const damier_context *context, const dm_call_che
   const damier_matrix *const *m = checked->matrices;
   lines l[4] = {0};
   for (int i = 0; i < 3; i++) DM_TRY(check_matrix(m[i], names[i], context->run.rank, &l[i]));
+  if (m[C]->division == DAMIER_REPLICATED ||
+      (reads_old && context->old.division == DAMIER_REPLICATED))
+    return dm_hint(dm_fail(DM_E_USAGE, "C cannot be replicated"),
+                   "divide it among the ranks, and gather it after the call");
   const bool writes =
       strcmp(checked->call, "multiply") == 0 || strncmp(checked->call, "gram", 4) == 0;
   for (int i = 0; i < C && writes; i++) DM_TRY(check_overlap(&l[C], &l[i], names[i]));

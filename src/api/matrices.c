@@ -31,6 +31,13 @@ damier_matrix damier_on_one(damier_type type, int64_t rows, int64_t cols, int ra
   return matrix;
 }
 
+damier_matrix damier_on_all(damier_type type, int64_t rows, int64_t cols, void *data,
+                            int64_t stride) {
+  damier_matrix matrix = in_rows(type, rows, cols, data, stride);
+  matrix.division = DAMIER_REPLICATED;
+  return matrix;
+}
+
 /* desc: type, context, m, n, mb, nb, rsrc, csrc, lld (ScaLAPACK Users' Guide, section 4.3.3). */
 damier_matrix damier_scalapack(damier_type type, const int desc[9], int grid_rows, int grid_cols,
                                int column_major, void *data) {

@@ -176,7 +176,8 @@ _Static_assert(DAMIER_F64 == (int)DM_F64 && DAMIER_BF16 == (int)DM_BF16 &&
                "the types of damier.h are those of core/dtype.h");
 
 _Static_assert(DAMIER_BY_ROWS == (int)DM_BY_ROWS && DAMIER_ON_ONE == (int)DM_ON_ONE &&
-                   DAMIER_BLOCK_CYCLIC == (int)DM_BLOCK_CYCLIC,
+                   DAMIER_BLOCK_CYCLIC == (int)DM_BLOCK_CYCLIC &&
+                   DAMIER_REPLICATED == (int)DM_REPLICATED,
                "the divisions of damier.h are those of product/distributed.h");
 
 dm_memory_matrix dm_memory_of(const damier_matrix *m) {

@@ -9,10 +9,10 @@
 
 dm_status dm_memory_matrix_check(const dm_memory_matrix *m) {
   int64_t bytes;
-  if ((int)m->division < (int)DM_BY_ROWS || (int)m->division > (int)DM_BLOCK_CYCLIC)
+  if ((int)m->division < (int)DM_BY_ROWS || (int)m->division > (int)DM_REPLICATED)
     return dm_hint(dm_fail(DM_E_USAGE, "%d is not a way to divide a matrix", (int)m->division),
-                   "damier_file, damier_by_rows, damier_on_one and damier_scalapack fill matrices "
-                   "in; damier_scalapack needs a descriptor");
+                   "damier_file, damier_by_rows, damier_on_one, damier_on_all and damier_scalapack "
+                   "fill matrices in; damier_scalapack needs a descriptor");
   if ((int)m->dtype < 0 || (int)m->dtype >= DM_DTYPE_COUNT)
     return dm_fail(DM_E_USAGE, "%d is no type", (int)m->dtype);
   if (m->rows < 0 || m->cols < 0 || (m->rows == 0 && m->cols == 0))
@@ -86,6 +86,15 @@ static dm_status by_rows(const dm_comm *comm, const dm_memory_matrix *m, dm_dist
   return DM_OK;
 }
 
+static dm_status on_all(const dm_comm *comm, const dm_memory_matrix *m, dm_distribution *of) {
+  const int ranks = dm_comm_size(comm);
+  DM_TRY(dm_axis_even(m->rows, ranks, &of->rows));
+  DM_TRY(dm_axis_of_sizes(&m->cols, 1, &of->cols));
+  DM_TRY(dm_distribution_ranks(of));
+  for (int r = 0; r < ranks; r++) of->ranks[r] = r;
+  return DM_OK;
+}
+
 static dm_status on_one(const dm_comm *comm, const dm_memory_matrix *m, dm_distribution *of) {
   const int64_t rows[] = {m->rows}, cols[] = {m->cols};
   if (m->rank < 0 || m->rank >= dm_comm_size(comm))
@@ -124,6 +133,8 @@ static dm_status divide(const dm_comm *comm, const dm_memory_matrix *m, dm_distr
     return on_one(comm, m, of);
   case DM_BLOCK_CYCLIC:
     return cyclic(comm, m, of);
+  case DM_REPLICATED:
+    return on_all(comm, m, of);
   default:
     return dm_fail(DM_E_USAGE, "%d is not a way to divide a matrix in memory", m->division);
   }
@@ -141,13 +152,24 @@ static dm_status check_lines(const dm_view *v) {
                  "the elements of rows, or those of columns, have to lie side by side there");
 }
 
+/* Of a replicated matrix. */
+static void take_own_rows(int rank, dm_distributed *matrix) {
+  const dm_view whole = matrix->local;
+  dm_extent own;
+  (void)dm_distribution_extent(&matrix->of, rank, &own);
+  matrix->whole = whole;
+  matrix->local = dm_view_sub(whole, own.rows.begin, 0, dm_range_size(own.rows), whole.cols);
+  matrix->ahead = own.rows.begin * whole.row_stride * dm_dtype_size(whole.dtype);
+}
+
 static dm_status local_part(const dm_comm *comm, const dm_memory_matrix *m,
                             dm_distributed *matrix) {
   int row, col;
   matrix->local = (dm_view){.dtype = m->dtype};
   if (!dm_distribution_parts(&matrix->of, dm_comm_rank(comm), &row, &col)) return DM_OK;
   dm_view *v = &matrix->local;
-  v->rows = dm_axis_size(&matrix->of.rows, row);
+  const bool replicated = m->division == DM_REPLICATED;
+  v->rows = replicated ? m->rows : dm_axis_size(&matrix->of.rows, row);
   v->cols = dm_axis_size(&matrix->of.cols, col);
   v->base = m->data;
   v->row_stride = m->row_stride;
@@ -159,10 +181,13 @@ static dm_status local_part(const dm_comm *comm, const dm_memory_matrix *m,
                    (long long)v->col_stride);
   if (v->rows == 1) v->row_stride = 1; /* not needed */
   if (v->cols == 1) v->col_stride = 1;
-  if (!m->on_gpu) return DM_OK;
-  v->space = DM_DEVICE;
-  matrix->stream = m->stream;
-  return check_lines(v);
+  if (m->on_gpu) {
+    v->space = DM_DEVICE;
+    matrix->stream = m->stream;
+    DM_TRY(check_lines(v));
+  }
+  if (replicated) take_own_rows(dm_comm_rank(comm), matrix);
+  return DM_OK;
 }
 
 dm_status dm_lying_of(const dm_comm *comm, dm_view part, dm_lying *lying) {
@@ -175,8 +200,9 @@ dm_status dm_lying_of(const dm_comm *comm, dm_view part, dm_lying *lying) {
 }
 
 void dm_distributed_move(const dm_memory_matrix *stated, dm_distributed *matrix) {
+  matrix->whole.base = stated->data;
   if (dm_view_is_empty(matrix->local)) return;
-  matrix->local.base = stated->data;
+  matrix->local.base = (char *)stated->data + matrix->ahead;
   matrix->stream = stated->on_gpu ? stated->stream : NULL;
 }
 
@@ -297,6 +323,7 @@ dm_status dm_distributed_part(const dm_distributed *matrix, dm_extent extent,
 void dm_distributed_transpose(dm_distributed *matrix) {
   dm_distribution_transpose(&matrix->of);
   matrix->local = dm_view_transpose(matrix->local);
+  matrix->whole = dm_view_transpose(matrix->whole);
 }
 
 static dm_view at(void *context, int64_t row, int64_t col) {

@@ -9,6 +9,7 @@ typedef enum dm_division {
   DM_BY_ROWS = 1,  /* consecutive rows in rank order; ranks may have none */
   DM_ON_ONE,       /* the whole matrix on one rank */
   DM_BLOCK_CYCLIC, /* ScaLAPACK's distribution */
+  DM_REPLICATED,   /* the whole matrix on every rank, of which each contributes some rows */
 } dm_division;
 
 /* A matrix in memory as one rank describes it: the whole, alike on all ranks, and the rank's own
@@ -31,7 +32,9 @@ typedef struct dm_memory_matrix {
 
 typedef struct dm_distributed {
   dm_distribution of;
-  dm_view local;       /* this rank's part */
+  dm_view local;       /* this rank's part, */
+  int64_t ahead;       /* bytes of the caller's memory before that */
+  dm_view whole;       /* REPLICATED: this rank's copy; else it has no elements */
   bool on_gpus;        /* parts of some ranks are in GPU memory */
   void *stream;        /* this rank's stream with pending work on it; NULL: none */
   dm_backend *backend; /* backend for GPU memory; else NULL */

@@ -33,7 +33,8 @@ static int64_t piece_bytes(const dm_stationary *f, const own_strip *s, int rank)
 }
 
 static bool moves(const own_strip *s, int giver, int taker) {
-  return dm_strips_moves(&s->of->strips, s->item.strip, giver, taker);
+  return dm_view_is_empty(s->of->whole) &&
+         dm_strips_moves(&s->of->strips, s->item.strip, giver, taker);
 }
 
 /* ---- copies ---- */
@@ -50,7 +51,8 @@ static dm_status copy_piece(void *context, int64_t index, dm_event *copied) {
   const dm_stationary *f = context;
   const own_strip s = strip_of(f, index);
   const dm_strips *strips = &s.of->strips;
-  if (!dm_strips_gives(strips, s.item.strip, f->rank)) return DM_OK;
+  if (!dm_strips_gives(strips, s.item.strip, f->rank) || !dm_view_is_empty(s.of->whole))
+    return DM_OK;
   const int64_t rows = dm_range_size(strips->rows[f->rank]);
   const int64_t from = s.cols.begin - strips->cols[f->rank].begin;
   return copy(f, &s,

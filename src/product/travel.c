@@ -52,7 +52,7 @@ dm_view dm_travel_dense(const dm_travel *t, dm_hand hand, char *at, int64_t rows
 
 bool dm_travel_joins(const dm_travel *t, dm_hand hand) {
   const dm_carried *c = &t->carried[hand];
-  return hand == DM_LEFT || (c->by_columns && c->split);
+  return hand == DM_LEFT || (c->by_columns && c->split && dm_view_is_empty(c->whole));
 }
 
 /* Op(A)^T of this rank's rows. */
@@ -64,7 +64,10 @@ static dm_view gathered(const dm_travel *t) {
 /* Where products read STRIP of op(B), which came in as item INDEX. */
 static dm_view operand(const dm_travel *t, int64_t index, int64_t strip) {
   const dm_strips *s = &t->carried[DM_RIGHT].strips;
-  const int64_t cols = dm_range_size(dm_strips_cols(s, strip, t->run->rank));
+  const dm_range of = dm_strips_cols(s, strip, t->run->rank);
+  const int64_t cols = dm_range_size(of);
+  const dm_view whole = t->carried[DM_RIGHT].whole;
+  if (!dm_view_is_empty(whole)) return dm_view_sub(whole, 0, of.begin, s->depth, cols);
   const int64_t at = dm_travel_joins(t, DM_RIGHT) ? t->joined + strip % DM_JOINED * t->slot_bytes
                                                   : dm_travel_place(t, index);
   return dm_travel_dense(t, DM_RIGHT, (char *)t->space->memory + at, s->depth, cols);
@@ -139,7 +142,9 @@ static dm_whole_product transposed(const dm_whole_product *w) {
 }
 
 void dm_travel_move(dm_travel *t, const dm_whole_product *whole) {
+  const dm_view copy = t->matrix[t->turned ? DM_A : DM_B].whole;
   t->whole = t->turned ? transposed(whole) : *whole;
+  t->carried[DM_RIGHT].whole = t->turned ? dm_view_transpose(copy) : copy;
   t->carried[DM_RIGHT].part = t->whole.b;
   t->carried[DM_LEFT].part = dm_view_transpose(t->whole.a);
 }
@@ -214,7 +219,7 @@ static dm_status lay_out(dm_travel *t, int64_t *bytes) {
 dm_status dm_travel_open(dm_workspace *space, const dm_run *run, const dm_distributed matrix[3],
                          const dm_whole_product *whole, dm_travel *t, int64_t *bytes, bool *fits) {
   three of = {matrix[DM_A].of, matrix[DM_B].of, matrix[DM_C].of}; /* without their memory */
-  *t = (dm_travel){.run = run, .space = space, .whole = *whole};
+  *t = (dm_travel){.run = run, .space = space, .matrix = matrix, .whole = *whole};
   *fits = false;
   *bytes = 0;
   DM_TRY(choose_hands(t, &of));

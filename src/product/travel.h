@@ -15,6 +15,7 @@
 typedef struct dm_carried {
   dm_strips strips;
   dm_view part;    /* this rank's */
+  dm_view whole;   /* this rank's copy of a replicated op(B), of which nothing travels; or empty */
   bool by_columns; /* columns of strips are contiguous */
   bool split;      /* ranks have parts of columns */
 } dm_carried;
@@ -25,8 +26,9 @@ typedef enum dm_hand { DM_RIGHT, DM_LEFT } dm_hand;
 typedef struct dm_travel {
   const dm_run *run;
   dm_workspace *space;
-  bool turned;            /* C^T = op(B)^T op(A)^T */
-  bool both;              /* the left matrix travels, too: */
+  bool turned; /* C^T = op(B)^T op(A)^T */
+  bool both;   /* the left matrix travels, too: */
+  const dm_distributed *matrix;
   dm_carried carried[2];  /* DM_RIGHT: op(B); DM_LEFT: op(A)^T */
   dm_whole_product whole; /* this rank's: C, op(A) unless it travels, the scalars */
   int slots;              /* in the workspace; with BOTH and one more for the first strip */
@@ -39,8 +41,8 @@ typedef struct dm_travel {
 void dm_travel_move(dm_travel *travel, const dm_whole_product *whole);
 
 /* Collective; WHOLE has this rank's parts. It needs *bytes from the start of SPACE, which is opened
- * later and must outlive TRAVEL. Not *fits: the ranks' parts cannot be multiplied so. Close also
- * frees what a failed open left. */
+ * later; both must outlive TRAVEL, as must MATRIX. Not *fits: the ranks' parts cannot be multiplied
+ * so. Close also frees what a failed open left. */
 dm_status dm_travel_open(dm_workspace *space, const dm_run *run, const dm_distributed matrix[3],
                          const dm_whole_product *whole, dm_travel *travel, int64_t *bytes,
                          bool *fits);

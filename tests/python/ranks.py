@@ -83,6 +83,14 @@ class Divided(unittest.TestCase):
         c = damier.matmul(rows_of(self.a), on[1], comm=WORLD)
         np.testing.assert_array_equal(c, rows_of(self.wanted))
 
+    def test_replicated(self):
+        c = damier.matmul(rows_of(self.a), damier.Replicated(self.b), comm=WORLD)
+        np.testing.assert_array_equal(c, rows_of(self.wanted))
+        c = damier.matmul(damier.Replicated(self.a), damier.Replicated(self.b), comm=WORLD)
+        np.testing.assert_array_equal(c, rows_of(self.wanted))
+        with self.assertRaisesRegex(damier.UsageError, "C cannot be replicated"):
+            damier.matmul(rows_of(self.a), rows_of(self.b), damier.Replicated(self.wanted.copy()), comm=WORLD)
+
     def test_block_cyclic(self):
         square = min(2, RANKS)
         for order, grid in (("R", (square, RANKS // square)), ("C", (square, RANKS // square)), ("R", (1, RANKS)),
@@ -135,6 +143,8 @@ class Refused(unittest.TestCase):
             self.refused("describe it differently", damier.OnOne(x, 0) if odd else x, b)
         self.refused("None on every rank|part is None", damier.OnOne(None, 0), b)
         self.refused("there is no rank", damier.OnOne(x, RANKS), b)
+        if RANKS > 1:
+            self.refused("rows on different ranks", damier.Replicated(x[1:] if odd else x), b)
 
     def test_result_of_one_rank(self):
         a, b = np.ones((2, RANKS)), np.ones((1, 3))

@@ -74,7 +74,7 @@ class Declared(unittest.TestCase):
     def test_constants(self):
         for number, type_ in enumerate(_library.TYPES):
             self.assertEqual(self.layout[f"DAMIER_{type_.upper()}"], (number,))
-        for name in ("IN_FILE", "BY_ROWS", "ON_ONE", "BLOCK_CYCLIC"):
+        for name in ("IN_FILE", "BY_ROWS", "ON_ONE", "BLOCK_CYCLIC", "REPLICATED"):
             self.assertEqual(self.layout[f"DAMIER_{name}"], (getattr(_library, name),))
 
     def test_exceptions(self):

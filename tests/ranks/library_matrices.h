@@ -28,6 +28,7 @@ static inline int owner(const spread *s, int64_t i, int64_t j, int64_t *row, int
   const damier_matrix *m = &s->m;
   *row = i;
   *col = j;
+  if (m->division == DAMIER_REPLICATED) return -1; /* all */
   if (m->division == DAMIER_ON_ONE) return m->rank;
   if (m->division == DAMIER_BY_ROWS) {
     int rank = 0;
@@ -113,7 +114,7 @@ static inline void fill(rank_test *test, const spread *s, int which) {
   int64_t row, col;
   for (int64_t i = 0; i < s->m.rows; i++)
     for (int64_t j = 0; j < s->m.cols; j++)
-      if (owner(s, i, j, &row, &col) == test->run.rank)
+      if (owner(s, i, j, &row, &col) == test->run.rank || s->m.division == DAMIER_REPLICATED)
         put(element(s, row, col), s->m.type, value(which, i, j, 0), value(which, i, j, 1));
 }
 

@@ -13,7 +13,7 @@ typedef struct shape {
 
 /* ---- divisions ---- */
 
-typedef enum cut { BY_ROWS, BY_COLUMNS, BLOCKS, ON_ONE, CUTS, CYCLIC = CUTS } cut;
+typedef enum cut { BY_ROWS, BY_COLUMNS, BLOCKS, ON_ONE, ON_ALL, CUTS, CYCLIC = CUTS } cut;
 
 static int64_t block_of(int64_t size, int parts) {
   return (size + parts - 1) / parts;
@@ -30,6 +30,7 @@ static void divide(gpu_test *t, random_state *r, cut how, spread *s) {
   m->grid_cols = ranks / m->grid_rows;
   m->row_block = block_of(m->rows, m->grid_rows);
   m->col_block = block_of(m->cols, m->grid_cols);
+  if (how == ON_ALL) m->division = DAMIER_REPLICATED;
   if (how == CYCLIC) {
     m->grid_rows = 2;
     m->grid_cols = ranks / 2;
@@ -170,6 +171,34 @@ static void try_case(gpu_test *t, damier_context *context, random_state *r, int 
   drop_all(t, &p);
 }
 
+/* ---- replicated matrices ---- */
+
+static int64_t received(const damier_context *context) {
+  return dm_transport_received(context->in_place.workspace.transport);
+}
+
+/* A replicated op(B) does not travel to rows of C; a C is not replicated. */
+static void replicate(gpu_test *t, damier_context *context, random_state *r) {
+  const shape of = {40, 700, 30};
+  posed p = {.of = of, .e = {'n', 'n', 1, 0, false}};
+  damier_error error;
+  set_plain(context);
+  damier_set(context, "verify", "yes", &error);
+  p.a = place_cut(t, r, DAMIER_F64, of.m, of.k, 'n', BY_ROWS, 0);
+  p.b = place_cut(t, r, DAMIER_F64, of.k, of.n, 'n', ON_ALL, 1);
+  p.c = place_cut(t, r, DAMIER_F64, of.m, of.n, 'n', BY_ROWS, 2);
+  int code = damier_multiply(context, &p.a.m, &p.b.m, &p.c.m, &error);
+  const int64_t before = code ? 0 : received(context);
+  if (!code) code = damier_multiply(context, &p.a.m, &p.b.m, &p.c.m, &error);
+  CHECK(&t->base, code == DAMIER_OK, "replicated: %s", error.message);
+  CHECK(&t->base, code || received(context) == before, "a replicated matrix travelled");
+  p.c.m.division = DAMIER_REPLICATED;
+  const int refused = damier_multiply(context, &p.a.m, &p.b.m, &p.c.m, &error);
+  CHECK(&t->base, refused == DAMIER_E_USAGE, "a replicated C: %d, %s", refused, error.message);
+  if (!code) check_result(t, &p, -2);
+  drop_all(t, &p);
+}
+
 /* ---- damage and errors ---- */
 
 /* Of the backend or transport of one rank; the others' stay as they are. */
@@ -279,6 +308,7 @@ TEST_PROGRAM(test_stationary_gpu) {
   const int code = damier_open(MPI_COMM_WORLD, &context, &error);
   CHECK(&test.base, code == DAMIER_OK, "%s", error.message);
   for (int i = 0; i < CASES && !code; i++) try_case(&test, context, &r, i);
+  if (!code) replicate(&test, context, &r);
   if (!code) troubles(&test, context, &r, BY_ROWS);
   if (!code) troubles(&test, context, &r, CYCLIC);
   damier_close(context);
