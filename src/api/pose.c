@@ -18,12 +18,11 @@ static bool is_file(const damier_matrix *matrix) {
   return matrix->division == DAMIER_IN_FILE;
 }
 
-static dm_status look_at(const dm_posed *p, const damier_matrix *matrix, const char *name,
-                         int64_t row_axes, dm_dataset *dataset) {
+static dm_status look_at(const dm_posed *p, const damier_matrix *matrix, int x,
+                         dm_dataset *dataset) {
   if (is_file(matrix))
-    return dm_request_inspect(&p->settings, &p->context->run.log, matrix->file, row_axes, dataset,
-                              NULL);
-  *dataset = dataset_of(p, matrix, name);
+    return dm_request_inspect_factor(&p->settings, &p->context->run.log, matrix->file, x, dataset);
+  *dataset = dataset_of(p, matrix, x == 0 ? "A" : "B");
   return DM_OK;
 }
 
@@ -101,8 +100,8 @@ static dm_status look(dm_posed *p) {
   dm_product_files *f = &p->files;
   dm_problem problem;
   const dm_equation equation = equation_of(p);
-  DM_TRY(look_at(p, p->a, "A", p->settings.row_axes[0], &f->a));
-  DM_TRY(look_at(p, p->b, "B", p->settings.row_axes[1], &f->b));
+  DM_TRY(look_at(p, p->a, 0, &f->a));
+  DM_TRY(look_at(p, p->b, 1, &f->b));
   if (f->has_c && is_file(&p->old))
     DM_TRY(
         dm_request_inspect_at(&p->settings, &p->context->run.log, &p->settings.old_c, &f->c, NULL));

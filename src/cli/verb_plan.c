@@ -22,8 +22,8 @@ static dm_status problem_of_files(const dm_call *call, dm_problem *problem) {
   const dm_log log = dm_cli_log(call);
   dm_equation equation = dm_request_equation(s);
   DM_TRY(dm_cli_check_beta(call, &has_c));
-  dm_status status = dm_request_inspect(s, &log, call->operands[0], s->row_axes[0], &a, NULL);
-  if (!status) status = dm_request_inspect(s, &log, call->operands[1], s->row_axes[1], &b, NULL);
+  dm_status status = dm_request_inspect_factor(s, &log, call->operands[0], 0, &a);
+  if (!status) status = dm_request_inspect_factor(s, &log, call->operands[1], 1, &b);
   if (!status) status = dm_request_arrange(s, &a, &b, &leads);
   if (!status && has_c) status = dm_request_inspect_at(s, &log, &s->old_c, &c, NULL);
   if (!status && has_c) status = dm_request_check_leads(&c, &leads);

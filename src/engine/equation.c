@@ -85,7 +85,8 @@ static dm_status input_type(const dm_dataset *a, const dm_dataset *b, const dm_e
       return dm_hint(dm_fail(DM_E_USAGE, "%s is %s, which is not converted to %s", name,
                              dm_dtype_name(from), dm_dtype_name(type)),
                      dm_dtype_is_integer(from) ? "--type f32 or f64 converts it" : "");
-    if (dm_standard_lines(&equation->standard[i]) == DM_NO_LINES)
+    const dm_standard *s = &equation->standard[i];
+    if (s->center == DM_NO_LINES && s->scale == DM_NO_LINES)
       DM_TRY(check_rounding(inputs[i], type, equation->rounds));
   }
   return DM_OK;
@@ -144,8 +145,8 @@ static dm_status check_scalars(const dm_equation *equation, const dm_problem *pr
 static bool is_with_itself(const dm_dataset *a, const dm_dataset *b, const dm_equation *e) {
   const bool turned = (e->op_a == DM_OP_N) != (e->op_b == DM_OP_N);
   const dm_standard *s = e->standard;
-  return turned && dm_dataset_is_same(a, b) && s[0].center == s[1].center &&
-         s[0].scale == s[1].scale;
+  return turned && dm_dataset_is_same(a, b) && a->centering == b->centering &&
+         dm_standard_is_same(&s[0], &s[1]);
 }
 
 /* How C is symmetric: as stated, or because A and B are one dataset. */

@@ -1,5 +1,6 @@
 /* centering: what the rows or columns of a dataset are shifted by and multiplied with while they
- * are read, so that their mean becomes 0, their standard deviation 1, or both. */
+ * are read, so that their mean becomes 0, their standard deviation 1, or both; and what their
+ * missing values become. */
 #ifndef DM_FILE_CENTERING_H
 #define DM_FILE_CENTERING_H
 
@@ -13,22 +14,33 @@ typedef enum dm_lines { DM_NO_LINES, DM_COLUMN_LINES, DM_ROW_LINES } dm_lines;
  * becomes 1. If both are stated, they are the same. */
 typedef struct dm_standard {
   dm_lines center, scale;
+  bool fills; /* missing values become the mean of their line; if no lines are stated, column */
 } dm_standard;
 
 static inline dm_lines dm_standard_lines(const dm_standard *standard) {
-  return standard->center != DM_NO_LINES ? standard->center : standard->scale;
+  if (standard->center != DM_NO_LINES) return standard->center;
+  if (standard->scale != DM_NO_LINES) return standard->scale;
+  return standard->fills ? DM_COLUMN_LINES : DM_NO_LINES;
+}
+
+static inline bool dm_standard_is_same(const dm_standard *a, const dm_standard *b) {
+  return a->center == b->center && a->scale == b->scale && a->fills == b->fills;
 }
 
 const char *dm_lines_name(dm_lines lines); /* "none", "columns", "rows" */
 
-/* Element x of line i becomes (x - shift[i]) * factor[i]. The arrays follow the struct in one block
- * of memory. */
+/* Element x of line i becomes (x - shift[i]) * factor[i]; first, a missing one, NaN, becomes
+ * fill[i]. The arrays, two f64 for each number of a complex matrix but in FACTOR, follow the struct
+ * in one block of memory. */
 typedef struct dm_centering {
   dm_lines lines;
   int64_t count;
   int64_t constant;     /* scaled lines with equal elements: they become NaN */
+  int64_t empty;        /* lines without a value that is not missing: they become NaN */
+  int64_t filled;       /* missing values */
   const double *shift;  /* NULL: 0 */
   const double *factor; /* NULL: 1 */
+  const double *fill;   /* NULL: NaN stays */
 } dm_centering;
 
 /* VALUES, COUNT elements of one row of the matrix from (row, col) on, as f64 (two f64 each if

@@ -475,6 +475,7 @@ void dm_composite_sum_meanings(dm_dataset *find) {
   for (int64_t i = 0; i < find->composite->sources; i++) {
     dm_dataset source;
     dm_composite_source(find->composite, i, &source);
+    all->asked = source.meaning.asked && (!all->found || all->asked);
     all->found |= source.meaning.found;
     join_texts(all->text, source.meaning.text, &several[0]);
     join_texts(all->warning, source.meaning.warning, &several[1]);

@@ -19,7 +19,8 @@ void dm_io_library(char *text, int64_t size) {
 }
 
 void dm_io_describe_meaning(const dm_dataset *dataset, char *text, int64_t size) {
-  static const char *const done[] = {"refused", "read as NaN", "read as 0"};
+  static const char *const done[DM_MISSING_END] = {"refused", "read as NaN", "read as 0",
+                                                   "replaced by the mean", "left out pair by pair"};
   const dm_meaning *m = &dataset->meaning;
   const bool says = m->found;
   snprintf(text, (size_t)size, "%s%s%s", m->text, says ? "; missing values are " : "",

@@ -112,6 +112,7 @@ static dm_status examine_array(const dm_format *format, const dm_trust *trust, d
       fstat(fd, &info) < 0 ? dm_fail_at(DM_E_IO, &find->at, "fstat: %s", strerror(errno)) : DM_OK;
   if (!status) dm_io_identify(&info, find);
   if (!status) status = format->examine(fd, trust, find);
+  if (!status) status = dm_examine_stated(trust, find);
   close(fd);
   return status;
 }

@@ -1,9 +1,11 @@
 /* What stands beside the numbers of a dataset: one table of the attributes and encodings known, and
  * what is done about each. */
 #include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -619,14 +621,48 @@ static bool is_bare(hid_t object) {
   return object >= 0 && H5Oget_info(object, &info) >= 0 && info.num_attrs == 0;
 }
 
+/* The user's own number, exact if it is whole. */
+static number stated_number(const char *text) {
+  number n = {.real = 0.0};
+  char *end;
+  (void)of_text(text, &n);
+  errno = 0;
+  const long long whole = strtoll(text, &end, 10);
+  if (*end == '\0' && errno == 0)
+    n = (number){.real = (double)whole, .whole = whole, .is_whole = true};
+  return n;
+}
+
+dm_status dm_examine_stated(const dm_trust *trust, dm_dataset *find) {
+  dm_meaning *m = &find->meaning;
+  const look l = {.at = &find->at, .group = -1, .find = find};
+  const bool silent = !m->active, is_complex = dm_dtype_is_complex(find->dtype);
+  if (find->layout == DM_VIRTUAL) return DM_OK; /* its sources are stored numbers */
+  if (silent) m->type = find->dtype;
+  if (trust->missing_value[0] && !m->found) {
+    const number n = stated_number(trust->missing_value);
+    if (is_complex && !isnan(n.real))
+      return dm_fail_at(DM_E_INPUT, &find->at, "--missing-value %s names no complex number",
+                        trust->missing_value);
+    if (!is_complex) DM_TRY(add_missing(&l, &n, "--missing-value"));
+    m->nan |= is_complex;
+  }
+  if ((trust->nan && !dm_dtype_is_integer(find->dtype)) || (is_complex && m->nan)) {
+    if (!m->nan || is_complex) add(m->text, "missing: nan");
+    m->active = m->nan = m->found = true;
+  }
+  m->asked = silent && m->active;
+  return DM_OK;
+}
+
 dm_status dm_examine_meaning(const dm_trust *trust, int64_t file, int64_t set, dm_dataset *find) {
   find->meaning = (dm_meaning){.missing = trust->missing, .type = find->dtype};
-  if (trust->raw) return DM_OK;
+  if (trust->raw) return dm_examine_stated(trust, find);
   const hid_t group = open_group(trust, file, &find->at);
   const look l = {&find->at, file, set, group, {is_bare(set), is_bare(group)}, find};
   dm_status status = DM_OK;
   for (size_t i = 0; i < sizeof rules / sizeof *rules && !status; i++)
     status = apply(&l, &rules[i]);
   if (l.group >= 0) H5Oclose(l.group);
-  return status;
+  return status ? status : dm_examine_stated(trust, find);
 }

@@ -132,7 +132,8 @@ static dm_status read_list(selection *s, const char *text, int axis) {
   DM_TRY(dm_io_parse_location(text + 1, &dataset.at));
   trust.vectors = DM_AS_ROW;
   trust.row_axes = 0;
-  trust.batch = false;
+  trust.batch = trust.nan = false;
+  trust.missing_value[0] = '\0';
   DM_TRY(dm_examine_at(&trust, &dataset, NULL));
   const bool whole = dm_dtype_is_integer(dataset.dtype) && !dataset.meaning.active;
   dm_status status = DM_OK;

@@ -327,7 +327,8 @@ static dm_status examine_source(virtual *v, size_t i, const dm_location *at, dm_
   if (status && !v->trust->nesting)
     return dm_context(status, "%s: its source", dm_location_name(&v->find->at, name));
   DM_TRY(status);
-  if (source->meaning.active) { /* HDF5 reads its numbers as they are stored: which is meant? */
+  if (source->meaning.active &&
+      !source->meaning.asked) { /* HDF5 reads its numbers as they are stored: which is meant? */
     status = dm_hint(
         dm_fail_at(DM_E_INPUT, &source->at,
                    "is a source of a virtual dataset, and its attributes say what its numbers mean "

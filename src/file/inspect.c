@@ -40,16 +40,17 @@ static bool is_sane_storage(const dm_dataset *d, int64_t bytes) {
 static bool is_sane_meaning(const dm_dataset *d) {
   const dm_meaning *m = &d->meaning;
   const bool *const flags[] = {&m->active, &m->packed,    &m->other_sign, &m->nan,
-                               &m->ranged, &m->of_values, &m->found};
+                               &m->ranged, &m->of_values, &m->found,      &m->asked};
   for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
     if (!is_bool(flags[i])) return false;
   const dm_dtype number = dm_meaning_number(m, d->dtype);
   const bool floats = m->type == DM_F32 || m->type == DM_F64;
   return is_text(m->text, sizeof m->text) && is_text(m->warning, sizeof m->warning) &&
-         m->count >= 0 && m->count <= DM_MISSING_VALUES &&
-         (unsigned)m->missing <= DM_MISSING_ZERO &&
+         m->count >= 0 && m->count <= DM_MISSING_VALUES && (unsigned)m->missing < DM_MISSING_END &&
          (!m->active ||
-          (!dm_dtype_is_complex(d->dtype) && !d->by_columns &&
+          ((m->asked || !d->by_columns) &&
+           (!dm_dtype_is_complex(d->dtype) ||
+            (m->asked && m->nan && !m->packed && !m->ranged && m->count == 0)) &&
            (m->packed ? floats && isfinite(m->scale) && isfinite(m->offset) : m->type == number)));
 }
 

@@ -15,14 +15,16 @@ typedef struct dm_trust {
   bool no_data;  /* a dataset without stored data reads as its fill value */
   bool swmr;     /* a file that is being written in SWMR mode */
   bool raw;      /* the stored numbers, whatever attributes say */
-  dm_missing missing; /* what becomes of missing values */
-  double patience;    /* seconds that the storage may take to answer; 0: the default */
-  dm_vector vectors;  /* how to read datasets of one dimension */
-  int64_t row_axes;   /* the first axes, which are the rows; 0: of two, the first */
-  bool batch;         /* with more than two axes, it is many matrices: dm_leads */
-  bool beside;        /* many files are stacked by columns */
-  bool any_shape;     /* inside io: a part of it is taken */
-  bool alone;         /* inside io: by no further process */
+  dm_missing missing;                  /* what becomes of missing values */
+  bool nan;                            /* NaN is one of them */
+  char missing_value[DM_MISSING_TEXT]; /* the number that is one where a file does not say; or "" */
+  double patience;   /* seconds that the storage may take to answer; 0: the default */
+  dm_vector vectors; /* how to read datasets of one dimension */
+  int64_t row_axes;  /* the first axes, which are the rows; 0: of two, the first */
+  bool batch;        /* with more than two axes, it is many matrices: dm_leads */
+  bool beside;       /* many files are stacked by columns */
+  bool any_shape;    /* inside io: a part of it is taken */
+  bool alone;        /* inside io: by no further process */
   const struct dm_nesting *nesting; /* inside io: the virtual dataset whose source is examined */
 } dm_trust;
 

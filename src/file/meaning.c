@@ -22,6 +22,11 @@ bool dm_meaning_only_looks(const dm_meaning *meaning) {
   return !meaning->packed && !meaning->other_sign;
 }
 
+const char *dm_missing_name(dm_missing missing) {
+  static const char *const names[DM_MISSING_END] = {"refuse", "nan", "zero", "mean", "pairwise"};
+  return names[missing];
+}
+
 /* f64 does not hold all of them. */
 static bool is_long(dm_dtype dtype) {
   return dtype == DM_I64 || dtype == DM_U64;
@@ -49,6 +54,14 @@ static bool may_miss(const dm_meaning *m, const double *numbers, const int64_t *
   if (m->nan)
     for (int64_t i = 0; i < count; i++) found += numbers[i] != numbers[i];
   if (m->ranged && !m->of_values) found += count_outside(numbers, count, m->low, m->high);
+  return found > 0;
+}
+
+/* The same for COUNT complex numbers, of which only NaN is missing. */
+static bool mark_complex(const double *numbers, int64_t count, uint8_t *bad) {
+  int64_t found = 0;
+  for (int64_t i = 0; i < count; i++)
+    found += bad[i] = isnan(numbers[2 * i]) || isnan(numbers[2 * i + 1]);
   return found > 0;
 }
 
@@ -99,6 +112,7 @@ static bool interpret(const dm_meaning *m, const void *src, dm_dtype stored, int
   int64_t whole[RUN];
   const int64_t *const longs = is_long(number) ? whole : NULL;
   dm_load_wide(values, src, number, stride, count);
+  if (dm_dtype_is_complex(number)) return mark_complex(values, count, bad);
   for (int64_t i = 0; longs && i < count; i++) whole[i] = ((const int64_t *)src)[i * stride];
   bool misses = may_miss(m, values, longs, count);
   if (misses) mark(m, values, longs, count, bad);
@@ -111,22 +125,24 @@ static bool interpret(const dm_meaning *m, const void *src, dm_dtype stored, int
 
 void dm_meaning_apply(const dm_meaning *m, dm_view stored, int64_t row, int64_t col, int64_t cols,
                       double *dst, dm_missed *missed) {
+  const int64_t parts = dm_dtype_is_complex(stored.dtype) ? 2 : 1;
   uint8_t bad[RUN];
   for (int64_t at = 0; at < stored.cols; at += RUN) {
     const int64_t count = dm_min(RUN, stored.cols - at);
-    if (!interpret(m, dm_view_at(stored, 0, at), stored.dtype, stored.col_stride, count, dst + at,
+    double *values = dst + at * parts;
+    if (!interpret(m, dm_view_at(stored, 0, at), stored.dtype, stored.col_stride, count, values,
                    bad) ||
         count_bad(bad, count, row * cols + col + at, missed) == 0)
       continue;
-    for (int64_t i = 0; i < count; i++)
-      if (bad[i]) dst[at + i] = replacement(m);
+    for (int64_t i = 0; i < count * parts; i++)
+      if (bad[i / parts]) values[i] = replacement(m);
   }
 }
 
 void dm_meaning_look(const dm_meaning *m, dm_view part, int64_t row, int64_t col, int64_t cols,
                      dm_missed *missed) {
-  const double instead = replacement(m);
-  double values[RUN];
+  const double instead[2] = {replacement(m), replacement(m)};
+  double values[2 * RUN];
   uint8_t bad[RUN];
   for (int64_t i = 0; i < part.rows; i++)
     for (int64_t at = 0; at < part.cols; at += RUN) {
@@ -136,6 +152,6 @@ void dm_meaning_look(const dm_meaning *m, dm_view part, int64_t row, int64_t col
         continue;
       if (dm_dtype_is_integer(part.dtype) && m->missing != DM_MISSING_ZERO) continue; /* refused */
       for (int64_t j = 0; j < count; j++)
-        if (bad[j]) dm_store_wide(dm_view_at(part, i, at + j), part.dtype, 1, &instead, 1);
+        if (bad[j]) dm_store_wide(dm_view_at(part, i, at + j), part.dtype, 1, instead, 1);
     }
 }

@@ -5,10 +5,19 @@
 
 #include "core/view.h"
 
-enum { DM_MISSING_VALUES = 16, DM_MEANING_TEXT = 400 };
+enum { DM_MISSING_VALUES = 16, DM_MISSING_TEXT = 64, DM_MEANING_TEXT = 400 };
 
 /* What becomes of missing values. */
-typedef enum dm_missing { DM_MISSING_REFUSED, DM_MISSING_NAN, DM_MISSING_ZERO } dm_missing;
+typedef enum dm_missing {
+  DM_MISSING_REFUSED,
+  DM_MISSING_NAN,
+  DM_MISSING_ZERO,
+  DM_MISSING_MEAN,     /* of their line: readers deliver NaN, which dm_centering replaces */
+  DM_MISSING_PAIRWISE, /* left out of the sums of each pair of lines; the same */
+  DM_MISSING_END
+} dm_missing;
+
+const char *dm_missing_name(dm_missing missing); /* "refuse", "nan", ... */
 
 /* Plain data; all zero: the stored numbers are the values. */
 typedef struct dm_meaning {
@@ -19,6 +28,7 @@ typedef struct dm_meaning {
   bool ranged;     /* numbers below LOW or above HIGH are missing ... */
   bool of_values;  /* ... or, if packed, values */
   bool found;      /* stored numbers may mean "missing"; of a composite, those of a source */
+  bool asked;      /* ... only the user does */
   dm_missing missing;
   dm_dtype type; /* of the values */
   double scale, offset, low, high;
@@ -40,8 +50,8 @@ dm_dtype dm_meaning_number(const dm_meaning *meaning, dm_dtype dtype);
 /* Whether values are the stored elements of DTYPE, unless they are missing. */
 bool dm_meaning_only_looks(const dm_meaning *meaning);
 
-/* DST (f64, packed) = the values of one row of STORED, which starts at element (row, col) of a
- * dataset with COLS columns. Missing ones are counted in MISSED and replaced. */
+/* DST (f64, or c128, packed) = the values of one row of STORED, which starts at element (row, col)
+ * of a dataset with COLS columns. Missing ones are counted in MISSED and replaced. */
 void dm_meaning_apply(const dm_meaning *meaning, dm_view stored, int64_t row, int64_t col,
                       int64_t cols, double *dst, dm_missed *missed);
 

@@ -239,11 +239,12 @@ static void interpret(const dm_reader *reader, const dm_request *request, dm_vie
   const bool conjugate = request->conjugate;
   const int64_t most = request->cols.step > 1 ? 1 : ROUNDED; /* places are counted in the dataset */
   const bool exact = !d->meaning.packed && reader->as == d->meaning.type;
-  double values[ROUNDED];
+  const dm_dtype wide = dm_dtype_is_complex(stored.dtype) ? DM_C128 : DM_F64;
+  double values[2 * ROUNDED];
   for (int64_t i = 0; i < stored.rows; i++) {
     for (int64_t j = 0; j < stored.cols; j += most) {
       const int64_t count = dm_min(most, stored.cols - j);
-      const dm_view read = dm_view_row_major(values, DM_F64, 1, count);
+      const dm_view read = dm_view_row_major(values, wide, 1, count);
       dm_meaning_apply(&d->meaning, dm_view_sub(stored, i, j, 1, count),
                        dm_line_at(request->rows, row + i), dm_line_at(request->cols, col + j),
                        d->cols, values, reader->missed);
@@ -392,18 +393,20 @@ dm_status dm_reader_bring(const dm_reader *reader, const dm_request *request, dm
 }
 
 void dm_reader_missing(const dm_reader *reader, dm_missing_found *found) {
+  const dm_dataset *d = &reader->dataset; /* in the file's terms */
   *found = (dm_missing_found){.source = INT64_MAX, .first = INT64_MAX};
   if (reader->sources) dm_sources_missing(reader->sources, found);
   if (!reader->missed || atomic_load(&reader->missed->count) == 0) return;
   found->count = atomic_load(&reader->missed->count);
   found->source = 0;
   found->first = atomic_load(&reader->missed->first);
+  if (d->by_columns) found->first = found->first % d->cols * d->rows + found->first / d->cols;
 }
 
 dm_status dm_missing_refused(const dm_dataset *set, const dm_missing_found *found) {
   char many[64] = "values are", of[DM_NAME + 8] = "", name[DM_NAME];
   dm_dataset d = *set;
-  if (set->composite) {
+  if (set->composite && found->source != INT64_MAX) {
     dm_composite_source(set->composite, found->source, &d);
     snprintf(of, sizeof of, " of %s", dm_location_name(&d.at, name));
   }
@@ -414,9 +417,9 @@ dm_status dm_missing_refused(const dm_dataset *set, const dm_missing_found *foun
       dm_fail_at(DM_E_INPUT, &set->at,
                  "%s missing; the first is in row %lld, column %lld%s (counted from 0). %s", many,
                  (long long)(found->first / d.cols), (long long)(found->first % d.cols), of,
-                 d.meaning.text),
-      "--missing nan or --missing zero says what they become; --raw takes the stored "
-      "numbers");
+                 d.meaning.found ? d.meaning.text : "NaN is missing"),
+      "--missing nan, zero or mean (cov and cor: or pairwise) says what they become%s",
+      d.meaning.found && !d.meaning.asked ? "; --raw takes the stored numbers" : "");
 }
 
 dm_status dm_reader_all_there(const dm_reader *reader) {
@@ -426,5 +429,7 @@ dm_status dm_reader_all_there(const dm_reader *reader) {
   dm_reader_missing(reader, &found);
   if (found.count == 0 || d->meaning.missing != DM_MISSING_REFUSED) return DM_OK;
   found.count = -1; /* more may follow */
-  return dm_missing_refused(d, &found);
+  dm_dataset matrix = *d;
+  if (d->by_columns) matrix.cols = d->rows;
+  return dm_missing_refused(&matrix, &found);
 }

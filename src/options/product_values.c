@@ -15,7 +15,7 @@ static const char *const read_ways[] = {"auto", "pread", NULL};
 static const char *const ways[] = {"pwrite", "mapped", "auto", NULL};
 static const char *const reactions[] = {"repair", "stop", "warn", NULL};
 static const char *const modes[] = {"auto", "always", "never", NULL};
-static const char *const missing[] = {"refuse", "nan", "zero", NULL};
+static const char *const missing[] = {"refuse", "nan", "zero", "mean", "pairwise", NULL};
 static const char *const lines[] = {"none", "columns", "rows", NULL};
 static const char *const divisors[] = {"1", "n", "n-1", NULL};
 static const char *const halves[] = {"both", "lower", "upper", NULL};
@@ -51,6 +51,7 @@ const dm_value dm_values[] = {
     {"beta", dm_value_set_complex, AT(beta), .initial = "0"},
     {"type", dm_value_set_choice, AT(type), .choices = types},
     {"missing", dm_value_set_choice, AT(missing), .initial = "refuse", .choices = missing},
+    {"missing-value", dm_value_set_number_text, AT(missing_value)},
     {"raw", dm_value_set_flag, AT(raw)},
     {"allow-rounding", dm_value_set_flag, AT(rounding)},
     {"type-c", dm_value_set_choice, AT(type_c), .choices = types},

@@ -29,13 +29,15 @@ void dm_request_gram(dm_settings *s, bool of_rows) {
 }
 
 void dm_request_covariance(dm_settings *s, bool of_rows, bool correlation) {
-  s->center_x = true;
+  s->center_x = s->covariance = true;
   s->scale_x |= correlation;
+  s->correlation = correlation;
   if (!dm_given(s, "divide")) s->divide = (int)DM_DIVIDE_BY_N_LESS_1;
   dm_request_gram(s, of_rows);
 }
 
 dm_equation dm_request_equation(const dm_settings *s) {
+  const bool fills = s->missing == (int)DM_MISSING_MEAN;
   return (dm_equation){
       .op_a = (dm_op)s->op_a,
       .op_b = (dm_op)s->op_b,
@@ -44,8 +46,8 @@ dm_equation dm_request_equation(const dm_settings *s) {
       .type = dm_given(s, "type") ? (dm_dtype)s->type : DM_DTYPE_NONE,
       .type_c = dm_given(s, "type-c") ? (dm_dtype)s->type_c : DM_DTYPE_NONE,
       .divide = (dm_divide)s->divide,
-      .standard = {{(dm_lines)s->center[0], (dm_lines)s->scale[0]},
-                   {(dm_lines)s->center[1], (dm_lines)s->scale[1]}},
+      .standard = {{(dm_lines)s->center[0], (dm_lines)s->scale[0], fills},
+                   {(dm_lines)s->center[1], (dm_lines)s->scale[1], fills}},
       .symmetric = s->gram,
       .half = (dm_half)s->half,
       .rounds = s->rounding,
@@ -141,11 +143,20 @@ dm_status dm_request_trust(const dm_settings *s, dm_trust *trust) {
              : DM_OK;
 }
 
-dm_status dm_request_inspect_at(const dm_settings *s, const dm_log *log,
-                                const dm_location *location, dm_dataset *dataset,
-                                dm_attributes *provenance) {
+/* Which values of a factor are missing is the user's to say; where means are taken, NaN is found
+ * without being looked for. */
+static void state_missing(const dm_settings *s, dm_trust *trust) {
+  const bool looks = s->missing == (int)DM_MISSING_ZERO ||
+                     (s->missing == (int)DM_MISSING_REFUSED && !s->center_x && !s->scale_x);
+  trust->nan = looks && (s->covariance || dm_given(s, "missing"));
+  memcpy(trust->missing_value, s->missing_value, sizeof trust->missing_value);
+}
+
+static dm_status inspect(const dm_settings *s, const dm_log *log, const dm_location *location,
+                         bool is_factor, dm_dataset *dataset, dm_attributes *provenance) {
   dm_trust trust;
   DM_TRY(dm_request_trust(s, &trust));
+  if (is_factor) state_missing(s, &trust);
   trust.row_axes = location->row_axes;
   DM_TRY(dm_io_inspect(location, &trust, dataset, provenance));
   char text[256], name[DM_NAME], shape[DM_SHAPE_TEXT];
@@ -162,13 +173,19 @@ dm_status dm_request_inspect_at(const dm_settings *s, const dm_log *log,
   return DM_OK;
 }
 
-dm_status dm_request_inspect(const dm_settings *s, const dm_log *log, const char *operand,
-                             int64_t row_axes, dm_dataset *dataset, dm_attributes *provenance) {
+dm_status dm_request_inspect_at(const dm_settings *s, const dm_log *log,
+                                const dm_location *location, dm_dataset *dataset,
+                                dm_attributes *provenance) {
+  return inspect(s, log, location, false, dataset, provenance);
+}
+
+dm_status dm_request_inspect_factor(const dm_settings *s, const dm_log *log, const char *operand,
+                                    int x, dm_dataset *dataset) {
   dm_location location;
   double number;
   DM_TRY(dm_value_location(operand, &location));
-  location.row_axes = row_axes;
-  dm_status status = dm_request_inspect_at(s, log, &location, dataset, provenance);
+  location.row_axes = s->row_axes[x];
+  dm_status status = inspect(s, log, &location, true, dataset, NULL);
   if (status && status->code == DM_E_IO && dm_parse_real(operand, &number))
     return dm_hint(status,
                    "operands are files; --alpha %s multiplies the product of two matrices by %s",
@@ -178,8 +195,8 @@ dm_status dm_request_inspect(const dm_settings *s, const dm_log *log, const char
 
 dm_status dm_request_inspect_files(const dm_settings *s, const dm_log *log,
                                    const char *const operands[2], dm_product_files *f) {
-  DM_TRY(dm_request_inspect(s, log, operands[0], s->row_axes[0], &f->a, NULL));
-  DM_TRY(dm_request_inspect(s, log, operands[1], s->row_axes[1], &f->b, NULL));
+  DM_TRY(dm_request_inspect_factor(s, log, operands[0], 0, &f->a));
+  DM_TRY(dm_request_inspect_factor(s, log, operands[1], 1, &f->b));
   DM_TRY(dm_request_arrange(s, &f->a, &f->b, &f->form.leads));
   if (f->has_c) DM_TRY(dm_request_inspect_at(s, log, &s->old_c, &f->c, NULL));
   return dm_request_check_output(s, log, f);
@@ -191,10 +208,15 @@ dm_status dm_request_arrange(const dm_settings *s, dm_dataset *a, dm_dataset *b,
     return dm_hint(dm_fail(DM_E_INPUT, "%s has %d dimensions; a matrix has 2",
                            dm_location_name(&a->at, name), a->leads.count + 2),
                    "'%.400s[0]' names a part of it", name);
+  const dm_equation equation = dm_request_equation(s);
+  if (s->missing == (int)DM_MISSING_PAIRWISE && !s->covariance)
+    return dm_hint(
+        dm_fail(DM_E_USAGE, "--missing pairwise applies to covariances and correlations"),
+        "products take --missing nan, zero or mean");
   for (int x = 0; x < 2; x++)
     if ((x == 0 ? a : b)->leads.count > 0 &&
-        (s->center[x] != (int)DM_NO_LINES || s->scale[x] != (int)DM_NO_LINES))
-      return dm_fail(DM_E_USAGE, "the matrices of a batch are not centered or scaled");
+        dm_standard_lines(&equation.standard[x]) != DM_NO_LINES)
+      return dm_fail(DM_E_USAGE, "the matrices of a batch are not centered, scaled or filled");
   return dm_entries_arrange(a, s->op_a != (int)DM_OP_N, b, s->op_b != (int)DM_OP_N, leads);
 }
 

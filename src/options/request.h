@@ -45,10 +45,12 @@ void dm_request_add_alike(dm_alike *alike, const dm_settings *settings);
 
 /* ---- files ---- */
 
-/* Inspects the dataset that OPERAND names, and describes it on LOG in detail; its first ROW_AXES
- * dimensions are the rows (0: it has two). PROVENANCE may be NULL. */
-dm_status dm_request_inspect(const dm_settings *settings, const dm_log *log, const char *operand,
-                             int64_t row_axes, dm_dataset *dataset, dm_attributes *provenance);
+/* Inspects the dataset that OPERAND names, A (X 0) or B (1), and describes it on LOG in detail. */
+dm_status dm_request_inspect_factor(const dm_settings *settings, const dm_log *log,
+                                    const char *operand, int x, dm_dataset *dataset);
+
+/* The same for another dataset, of whose values none is missing unless its attributes say so.
+ * PROVENANCE may be NULL. */
 dm_status dm_request_inspect_at(const dm_settings *settings, const dm_log *log,
                                 const dm_location *location, dm_dataset *dataset,
                                 dm_attributes *provenance);

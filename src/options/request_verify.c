@@ -56,15 +56,31 @@ static void compare_readings(const dm_log *log, const dm_attributes *provenance,
               x - 'a' + 'A', then[0] ? then : "stored", x - 'a' + 'A', now[0] ? now : "stored");
 }
 
-static dm_status prepare(const dm_settings *s, const dm_log *log, const char *const operands[3],
+/* What became of missing values, from C's provenance where the user does not state it. */
+static dm_status take_missing(const dm_attributes *provenance, dm_settings *s) {
+  static const char *const options[][2] = {{"missing", "missing"},
+                                           {"missing-value", "missing_value"}};
+  for (int i = 0; i < 2; i++) {
+    const char *text = dm_attributes_find(provenance, options[i][1]);
+    if (text && !dm_given(s, options[i][0]))
+      DM_TRY(dm_value_take(dm_value_find(options[i][0]), text, s));
+  }
+  if (s->missing != (int)DM_MISSING_PAIRWISE) return DM_OK;
+  return dm_hint(dm_fail(DM_E_USAGE, "what was computed from pairs of lines is no product"),
+                 "damier cov or cor computes it again");
+}
+
+static dm_status prepare(dm_settings *s, const dm_log *log, const char *const operands[3],
                          dm_verify *v, dm_attributes *provenance) {
-  dm_location old_c = {.file = ""};
+  dm_location old_c = {.file = ""}, at;
   dm_verify_stated given = what_is_given(s);
   dm_problem problem;
   dm_leads leads;
-  DM_TRY(dm_request_inspect(s, log, operands[0], s->row_axes[0], &v->a, NULL));
-  DM_TRY(dm_request_inspect(s, log, operands[1], s->row_axes[1], &v->b, NULL));
-  DM_TRY(dm_request_inspect(s, log, operands[2], 0, &v->c, provenance));
+  DM_TRY(dm_value_location(operands[2], &at));
+  DM_TRY(dm_request_inspect_at(s, log, &at, &v->c, provenance));
+  DM_TRY(take_missing(provenance, s));
+  DM_TRY(dm_request_inspect_factor(s, log, operands[0], 0, &v->a));
+  DM_TRY(dm_request_inspect_factor(s, log, operands[1], 1, &v->b));
   v->equation = dm_request_equation(s);
   v->equation.type_c = dm_dataset_type(&v->c);
   v->equation.rounds = true; /* as multiply was allowed to */
@@ -89,7 +105,11 @@ dm_status dm_request_verify(const dm_settings *s, const dm_log *log, const char 
                             dm_verify *v) {
   dm_attributes *provenance = calloc(1, sizeof *provenance);
   if (!provenance) return dm_fail(DM_E_FIT, "no memory for the provenance of C");
-  dm_status status = prepare(s, log, operands, v, provenance);
+  dm_settings *own = malloc(sizeof *own);
+  dm_status status = own ? DM_OK : dm_fail(DM_E_FIT, "no memory for settings");
+  if (own) *own = *s;
+  if (!status) status = prepare(own, log, operands, v, provenance);
+  free(own);
   free(provenance);
   return status;
 }
@@ -97,7 +117,9 @@ dm_status dm_request_verify(const dm_settings *s, const dm_log *log, const char 
 dm_status dm_request_verify_alone(const dm_settings *s, const dm_log *log, const char *operand,
                                   dm_verify *v) {
   char name[DM_NAME];
-  DM_TRY(dm_request_inspect(s, log, operand, 0, &v->c, NULL));
+  dm_location at;
+  DM_TRY(dm_value_location(operand, &at));
+  DM_TRY(dm_request_inspect_at(s, log, &at, &v->c, NULL));
   v->io_threads = dm_request_io_threads(s);
   DM_TRY(dm_output_tiles_read(&v->c, &v->tiles, &v->tile_count));
   if (v->tile_count > 0) return DM_OK;

@@ -19,13 +19,15 @@ typedef struct dm_settings {
   double alpha[2], beta[2];
   bool rounding, reproducible;
   bool gram; /* stated by the verb or the call: B is A, transposed and conjugated, or A is */
-  int center[2], scale[2]; /* dm_lines of A and B */
-  bool center_x, scale_x;  /* the same for the one matrix of gram */
+  bool covariance, correlation; /* the same, of centered, and scaled, lines */
+  int center[2], scale[2];      /* dm_lines of A and B */
+  bool center_x, scale_x;       /* the same for the one matrix of gram */
   int divide, half;
   dm_location old_c;
   /* what is accepted, and how it is read */
   bool external, virtual, filters, no_data, raw, swmr, as_column, as_row;
   int missing, stack;
+  char missing_value[DM_MISSING_TEXT];
   int64_t row_axes[2]; /* of A and B */
   int64_t batch;       /* entries of A, B and C in memory, or of a plan without files */
   /* the file of C */

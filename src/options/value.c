@@ -234,6 +234,14 @@ dm_status dm_value_set_text(const dm_value *value, const char *text, void *setti
   return dm_value_copy(text, place(value, settings), value->room);
 }
 
+/* A number or "nan", kept as text: a whole one of 64 bits stays exact. */
+dm_status dm_value_set_number_text(const dm_value *value, const char *text, void *settings) {
+  double number;
+  if (strcasecmp(text, "nan") != 0 && !dm_parse_real(text, &number))
+    return dm_fail(DM_E_USAGE, "'%s' is not a number within the range of f64, nor nan", text);
+  return dm_value_set_text(value, text, settings);
+}
+
 dm_status dm_value_location(const char *text, dm_location *location) {
   DM_TRY(dm_io_parse_location(text, location));
   if (strcmp(location->file, "-") != 0) return DM_OK;

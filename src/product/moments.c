@@ -1,253 +1,217 @@
 #include "product/moments.h"
 
 #include <math.h>
-#include <stdio.h>
+#include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "core/crew.h"
+#include "core/copy.h"
 #include "plan/partition.h"
-#include "product/file_stream.h"
 
 enum {
-  GROUPS = 16,  /* of rows: their moments are joined in order, by whatever ranks they were made */
-  BLOCK = 256,  /* rows whose mean is taken first, while they are in cache, */
-  WIDTH = 128,  /* and columns */
-  FEW_ROWS = 16 /* that a thread takes at a time */
+  BLOCK = 64,  /* elements whose mean is taken first, while they are in cache, */
+  WIDTH = 128, /* of this many lines, or of half as many complex ones */
+  TASKS = 16,  /* that a part is cut into at least */
 };
 
-/* The moments of a number of columns of real numbers; complex ones are two. Means are relative to
- * an element of the column: so they keep the digits that large means with small deviations would
- * lose, and equal elements have exactly their mean. */
-typedef struct moments {
-  int64_t count;
-  double *from, *mean, *squares; /* squares: sums of those of the differences from the mean */
-} moments;
+/* What is known of a line: of each real part of its elements. */
+enum { FROM, MEAN, SQUARES, WEIGHT, PRESENT, NUMBERS };
 
-/* Moments of one group of rows while they are read. */
-typedef struct taking {
-  dm_crew *crew;
-  bool by_rows;
-  int64_t parts; /* real numbers in an element */
-  moments group;
-  dm_view strip; /* being added */
-  int64_t row;   /* its first one */
-} taking;
-
-/* ---- columns ---- */
-
-/* Joins COUNT elements with these moments, relative to TO->from[J], to column J. */
-static void join(const moments *to, int64_t j, double mean, double squares, int64_t count) {
-  const double before = (double)to->count, more = (double)count, all = before + more;
-  const double delta = mean - to->mean[j];
-  to->mean[j] += delta * (more / all);
-  to->squares[j] += squares + delta * delta * (before / all * more);
+dm_status dm_moments_open(int64_t rows, int64_t cols, bool by_rows, bool is_complex, int groups,
+                          dm_moments *m) {
+  const int64_t lines = by_rows ? rows : cols, parts = is_complex ? 2 : 1;
+  const int64_t cuts = TASKS / dm_min(TASKS, dm_ceil_div(dm_max(1, lines) * parts, WIDTH));
+  *m = (dm_moments){.by_rows = by_rows,
+                    .lines = lines,
+                    .length = by_rows ? cols : rows,
+                    .parts = parts,
+                    .groups = groups,
+                    .cuts = (int)cuts};
+  atomic_init(&m->first_missing, INT64_MAX);
+  return dm_buffer_zeroed(groups * cuts * NUMBERS * m->parts, m->lines * (int64_t)sizeof(double),
+                          (void **)&m->numbers);
 }
 
-/* Adds ROWS rows of WIDTH columns from column J; TO->count is the number of rows before them. */
-static void add_block(const moments *to, int64_t j, const double *x, int64_t stride, int64_t rows,
-                      int64_t width) {
+void dm_moments_close(dm_moments *m) {
+  free(m->numbers);
+  m->numbers = NULL;
+}
+
+static double *row_of(const dm_moments *m, int group, int what) {
+  return m->numbers + (group * NUMBERS + what) * m->parts * m->lines;
+}
+
+/* A number of values of one line, or of one part of them. */
+typedef struct share {
+  double mean, squares, weight, present; /* mean: relative to FROM of the line */
+} share;
+
+/* Joins MORE to number J of GROUP. */
+static void join(const dm_moments *m, int group, int64_t j, const share *more) {
+  double *mean = row_of(m, group, MEAN) + j, *squares = row_of(m, group, SQUARES) + j;
+  double *weight = row_of(m, group, WEIGHT) + j;
+  row_of(m, group, PRESENT)[j] += more->present;
+  if (more->weight == 0.0) return;
+  const double all = *weight + more->weight, delta = more->mean - *mean;
+  *squares += more->squares + delta * delta * (*weight / all * more->weight);
+  *mean += delta * (more->weight / all);
+  *weight = all;
+}
+
+/* ---- blocks ---- */
+
+/* Elements of a few lines: row i of VALUES has element FIRST + i of each, in WIDTH numbers at most
+ * from number J on. */
+typedef struct block {
+  double values[BLOCK][WIDTH];
+  int64_t first, count; /* elements */
+  int64_t j, width;     /* numbers */
+} block;
+
+static void note_missing(dm_moments *m, int64_t element, int64_t line) {
+  const int64_t place = m->by_rows ? line * m->length + element : element * m->lines + line;
+  int64_t known = atomic_load(&m->first_missing);
+  while (place < known && !atomic_compare_exchange_weak(&m->first_missing, &known, place)) {
+  }
+}
+
+static bool is_missing(const dm_moments *m, const block *b, int64_t i, int64_t c) {
+  if (m->parts == 1) return isnan(b->values[i][c]);
+  return isnan(b->values[i][c]) || isnan(b->values[i][c ^ 1]);
+}
+
+/* The same for number C of the block, some of whose values may be missing. */
+static void add_with_gaps(dm_moments *m, int group, const block *b, int64_t c) {
+  double *from = row_of(m, group, FROM) + b->j + c;
+  bool known = row_of(m, group, PRESENT)[b->j + c] > 0.0;
+  share more = {0};
+  if (!known) *from = 0.0;
+  for (int64_t i = 0; i < b->count; i++) {
+    if (is_missing(m, b, i, c)) {
+      note_missing(m, b->first + i, (b->j + c) / m->parts);
+      continue;
+    }
+    if (!known) *from = b->values[i][c];
+    known = true;
+    more.mean += b->values[i][c] - *from;
+    more.present += 1.0;
+    more.weight += 1.0;
+  }
+  if (more.weight == 0.0) return;
+  more.mean /= more.weight;
+  for (int64_t i = 0; i < b->count; i++) {
+    if (is_missing(m, b, i, c)) continue;
+    const double difference = b->values[i][c] - *from - more.mean;
+    more.squares += difference * difference;
+  }
+  join(m, group, b->j + c, &more);
+}
+
+/* NaN anywhere makes a sum NaN: only then elements are looked at one by one. */
+static void add_block(dm_moments *m, int group, const block *b) {
   double mean[WIDTH] = {0}, squares[WIDTH] = {0};
-  const double *from = to->from + j;
-  for (int64_t i = 0; i < rows; i++)
-    for (int64_t c = 0; c < width; c++) mean[c] += x[i * stride + c] - from[c];
-  for (int64_t c = 0; c < width; c++) mean[c] /= (double)rows;
-  for (int64_t i = 0; i < rows; i++)
-    for (int64_t c = 0; c < width; c++) {
-      const double difference = x[i * stride + c] - from[c] - mean[c];
+  double *from = row_of(m, group, FROM) + b->j;
+  const double *present = row_of(m, group, PRESENT) + b->j;
+  for (int64_t c = 0; c < b->width; c++)
+    if (present[c] == 0.0) from[c] = b->values[0][c];
+  for (int64_t i = 0; i < b->count; i++)
+    for (int64_t c = 0; c < b->width; c++) mean[c] += b->values[i][c] - from[c];
+  for (int64_t c = 0; c < b->width; c++) mean[c] /= (double)b->count;
+  for (int64_t i = 0; i < b->count; i++)
+    for (int64_t c = 0; c < b->width; c++) {
+      const double difference = b->values[i][c] - from[c] - mean[c];
       squares[c] += difference * difference;
     }
-  for (int64_t c = 0; c < width; c++) join(to, j + c, mean[c], squares[c], rows);
-}
-
-/* A few columns of the whole strip. */
-static void add_columns(void *context, int64_t piece) {
-  const taking *t = context;
-  const int64_t all = t->strip.cols * t->parts, first = piece * WIDTH;
-  const int64_t width = dm_min(WIDTH, all - first);
-  moments to = t->group;
-  if (to.count == 0)
-    memcpy(to.from + first, (const double *)t->strip.base + first, (size_t)width * sizeof(double));
-  for (int64_t at = 0; at < t->strip.rows; at += BLOCK) {
-    const int64_t rows = dm_min(BLOCK, t->strip.rows - at);
-    const double *x = (const double *)t->strip.base + at * all + first;
-    add_block(&to, first, x, all, rows, width);
-    to.count += rows;
+  for (int64_t c = 0; c < b->width; c++) {
+    const bool gaps = isnan(mean[c]) || (m->parts == 2 && isnan(mean[c ^ 1]));
+    const share more = {mean[c], squares[c], (double)b->count, (double)b->count};
+    if (gaps)
+      add_with_gaps(m, group, b, c);
+    else
+      join(m, group, b->j + c, &more);
   }
 }
 
-/* ---- rows ---- */
+/* ---- parts of the matrix ---- */
 
-static void add_row(const moments *to, int64_t line, const double *x, int64_t parts,
-                    int64_t count) {
-  for (int64_t p = 0; p < parts; p++) {
-    double sum = 0.0, squares = 0.0;
-    for (int64_t i = 0; i < count; i++) sum += x[i * parts + p] - x[p];
-    const double mean = sum / (double)count;
-    for (int64_t i = 0; i < count; i++) {
-      const double difference = x[i * parts + p] - x[p] - mean;
-      squares += difference * difference;
-    }
-    to->from[line * parts + p] = x[p];
-    to->mean[line * parts + p] = mean;
-    to->squares[line * parts + p] = squares;
+typedef struct adding {
+  dm_moments *moments;
+  int group;
+  dm_view part;        /* its columns are lines */
+  int64_t first, line; /* of the element in its corner */
+} adding;
+
+/* Some elements of a few lines of the part. */
+static void add_lines(void *context, int64_t piece) {
+  const adding *a = context;
+  dm_moments *m = a->moments;
+  const int cut = (int)(piece % m->cuts);
+  const dm_range elements = dm_split(a->part.rows, m->cuts, cut, 1);
+  const int64_t few = WIDTH / m->parts, line = piece / m->cuts * few;
+  const int64_t lines = dm_min(few, a->part.cols - line);
+  block b;
+  b.j = (a->line + line) * m->parts;
+  b.width = lines * m->parts;
+  for (int64_t i = elements.begin; i < elements.end; i += BLOCK) {
+    b.first = a->first + i;
+    b.count = dm_min(BLOCK, elements.end - i);
+    dm_view values = dm_view_row_major(b.values, m->parts == 2 ? DM_C128 : DM_F64, b.count, lines);
+    values.row_stride = few;
+    dm_copy(values, dm_view_sub(a->part, i, line, b.count, lines), false);
+    add_block(m, a->group * m->cuts + cut, &b);
   }
 }
 
-static void add_rows(void *context, int64_t piece) {
-  const taking *t = context;
-  const int64_t all = t->strip.cols * t->parts, end = dm_min(t->strip.rows, (piece + 1) * FEW_ROWS);
-  for (int64_t i = piece * FEW_ROWS; i < end; i++)
-    add_row(&t->group, t->row + i, (const double *)t->strip.base + i * all, t->parts,
-            t->strip.cols);
+void dm_moments_add(dm_moments *m, dm_crew *crew, int group, dm_view part, int64_t row,
+                    int64_t col) {
+  adding a = {.moments = m,
+              .group = group,
+              .part = m->by_rows ? dm_view_transpose(part) : part,
+              .first = m->by_rows ? col : row,
+              .line = m->by_rows ? row : col};
+  const int64_t pieces = m->cuts * dm_ceil_div(a.part.cols, WIDTH / m->parts);
+  if (crew) {
+    dm_crew_run(crew, add_lines, &a, pieces);
+    return;
+  }
+  for (int64_t i = 0; i < pieces; i++) add_lines(&a, i);
 }
 
 /* ---- all ---- */
 
-static dm_status take_strip(void *context, dm_view strip, int64_t row, int64_t col) {
-  taking *t = context;
-  (void)col;
-  t->strip = strip;
-  t->row = row;
-  if (t->by_rows) {
-    dm_crew_run(t->crew, add_rows, t, dm_ceil_div(strip.rows, FEW_ROWS));
-    return DM_OK;
-  }
-  dm_crew_run(t->crew, add_columns, t, dm_ceil_div(strip.cols * t->parts, WIDTH));
-  t->group.count += strip.rows;
-  return DM_OK;
-}
-
-/* The moments of all groups: of all rows, or of the columns in each group. */
-typedef struct table {
-  double *numbers;
-  int64_t width; /* real numbers whose moments are one group's */
-  bool by_rows;
-} table;
-
-static moments group_of(const table *t, int group) {
-  double *first = t->numbers + (t->by_rows ? 0 : group * 3 * t->width);
-  return (moments){.from = first, .mean = first + t->width, .squares = first + 2 * t->width};
-}
-
-/* Fills ALL with the moments of this rank's groups. */
-static dm_status take_groups(dm_run *run, int io_threads, const dm_dataset *dataset,
-                             bool is_complex, const table *all) {
-  taking t = {.by_rows = all->by_rows, .parts = is_complex ? 2 : 1};
-  const dm_reading how = {.as = DM_DTYPE_NONE, .work = is_complex ? DM_C128 : DM_F64};
-  const dm_range mine = dm_split(GROUPS, run->ranks, run->rank, 1);
-  DM_TRY(dm_crew_new(run->cores.threads, &t.crew));
-  dm_status status = DM_OK;
-  for (int64_t g = mine.begin; g < mine.end && !status; g++) {
-    t.group = group_of(all, (int)g);
-    status = dm_file_stream(run, io_threads, dataset, dm_split(dataset->rows, GROUPS, g, 1),
-                            (dm_range){0, dataset->cols}, &how, take_strip, &t, NULL);
-  }
-  dm_crew_free(t.crew);
-  return status;
-}
-
-/* Joins the groups of columns in the first one. */
-static moments join_groups(const table *t, const dm_dataset *dataset) {
-  moments all = group_of(t, 0);
-  all.count = t->by_rows ? dataset->cols : dm_range_size(dm_split(dataset->rows, GROUPS, 0, 1));
-  for (int g = 1; g < GROUPS && !t->by_rows; g++) {
-    const moments one = group_of(t, g);
-    const int64_t count = dm_range_size(dm_split(dataset->rows, GROUPS, g, 1));
-    if (count == 0) continue;
-    for (int64_t j = 0; j < t->width; j++)
-      join(&all, j, one.from[j] - all.from[j] + one.mean[j], one.squares[j], count);
-    all.count += count;
-  }
-  return all;
-}
-
-static dm_status make(const moments *all, int64_t lines, bool is_complex,
-                      const dm_standard *standard, dm_centering **centering) {
-  const int64_t parts = is_complex ? 2 : 1;
-  char *memory;
-  DM_TRY(dm_buffer_zeroed((parts + 1) * lines + 1 + (int64_t)(sizeof **centering / sizeof(double)),
-                          sizeof(double), (void **)&memory));
-  dm_centering *c = (dm_centering *)memory;
-  double *shift = (double *)(c + 1), *factor = shift + parts * lines;
-  for (int64_t i = 0; i < parts * lines; i++) shift[i] = all->from[i] + all->mean[i];
-  int64_t constant = 0;
-  for (int64_t i = 0; i < lines; i++) {
-    const double squares = all->squares[parts * i] + (is_complex ? all->squares[2 * i + 1] : 0.0);
-    constant += squares == 0.0;
-    factor[i] = squares == 0.0 ? (double)NAN : 1.0 / sqrt(squares / (double)(all->count - 1));
-  }
-  const bool scales = standard->scale != DM_NO_LINES;
-  *c = (dm_centering){.lines = dm_standard_lines(standard),
-                      .count = lines,
-                      .constant = scales ? constant : 0,
-                      .shift = standard->center != DM_NO_LINES ? shift : NULL,
-                      .factor = scales ? factor : NULL};
-  *centering = c;
-  return DM_OK;
-}
-
-dm_status dm_moments_of(dm_run *run, int io_threads, const dm_dataset *dataset,
-                        const dm_standard *standard, dm_centering **centering) {
-  const bool is_complex = dm_dtype_is_complex(dm_dataset_type(dataset));
-  const bool by_rows = dm_standard_lines(standard) == DM_ROW_LINES;
-  const int64_t lines = by_rows ? dataset->rows : dataset->cols;
-  table t = {.width = (is_complex ? 2 : 1) * lines, .by_rows = by_rows};
-  const int64_t numbers = (by_rows ? 3 : 3 * GROUPS) * t.width;
-  *centering = NULL;
-  dm_status status = dm_buffer_zeroed(numbers, sizeof(double), (void **)&t.numbers);
-  DM_TRY(dm_comm_agree(run->world, status));
-  status = dm_comm_agree(run->world, take_groups(run, io_threads, dataset, is_complex, &t));
-  if (!status) status = dm_comm_sum_f64(run->world, t.numbers, numbers);
-  if (!status) {
-    const moments all = join_groups(&t, dataset);
-    status = dm_comm_agree(run->world, make(&all, lines, is_complex, standard, centering));
-  }
-  free(t.numbers);
-  return status;
-}
-
-static void warn(const dm_run *run, const dm_dataset *set) {
-  const dm_centering *c = set->centering;
-  char name[DM_NAME];
-  if (c->constant > 0)
-    dm_log_line(&run->log, DM_LOG_WARNING,
-                "%s: %lld of %lld %s are constant: they cannot be scaled and become NaN",
-                dm_location_name(&set->at, name), (long long)c->constant, (long long)c->count,
-                dm_lines_name(c->lines));
-}
-
-dm_status dm_center_inputs(dm_run *run, int io_threads, const dm_standard standard[2],
-                           dm_dataset *a, dm_dataset *b, dm_centering *made[2]) {
-  dm_dataset *const sets[2] = {a, b};
-  made[0] = made[1] = NULL;
-  for (int x = 0; x < 2; x++) {
-    if (dm_standard_lines(&standard[x]) == DM_NO_LINES) continue;
-    if (x == 1 && made[0] && dm_dataset_is_same(a, b) &&
-        memcmp(&standard[0], &standard[1], sizeof standard[0]) == 0) {
-      b->centering = made[0];
-      continue;
+dm_status dm_moments_join(dm_moments *m, const dm_comm *comm) {
+  const int64_t width = m->parts * m->lines;
+  int64_t first = -atomic_load(&m->first_missing);
+  DM_TRY(dm_comm_sum_f64(comm, m->numbers, m->groups * m->cuts * NUMBERS * width));
+  DM_TRY(dm_comm_max_i64(comm, &first, 1));
+  atomic_store(&m->first_missing, -first);
+  double *from = row_of(m, 0, FROM);
+  const double *present = row_of(m, 0, PRESENT);
+  for (int g = 1; g < m->groups * m->cuts; g++)
+    for (int64_t j = 0; j < width; j++) {
+      const double own = row_of(m, g, FROM)[j];
+      if (row_of(m, g, PRESENT)[j] == 0.0) continue;
+      if (present[j] == 0.0) from[j] = own;
+      const share more = {own - from[j] + row_of(m, g, MEAN)[j], row_of(m, g, SQUARES)[j],
+                          row_of(m, g, WEIGHT)[j], row_of(m, g, PRESENT)[j]};
+      join(m, 0, j, &more);
     }
-    DM_TRY(dm_moments_of(run, io_threads, sets[x], &standard[x], &made[x]));
-    sets[x]->centering = made[x];
-    warn(run, sets[x]);
-  }
   return DM_OK;
 }
 
-void dm_centering_record(const dm_dataset *const sets[2], dm_record *record) {
-  static const char *const paths[] = {"files.a_centering", "files.b_centering"};
-  static const char *const labels[] = {"  centering of A", "  centering of B"};
-  for (int x = 0; x < 2; x++) {
-    const dm_centering *c = sets[x]->centering;
-    char constant[48] = "";
-    if (!c) continue;
-    if (c->constant > 0)
-      snprintf(constant, sizeof constant, "; %lld are constant", (long long)c->constant);
-    dm_record_text(record, paths[x], labels[x], "%s %s%s%s%s", dm_lines_name(c->lines),
-                   c->shift ? "centered" : "", c->shift && c->factor ? ", " : "",
-                   c->factor ? "scaled" : "", constant);
-  }
+void dm_moments_mean(const dm_moments *m, int64_t i, double *mean) {
+  for (int64_t j = i * m->parts, p = 0; p < m->parts; j++, p++)
+    mean[p] = row_of(m, 0, PRESENT)[j] > 0.0 ? row_of(m, 0, FROM)[j] + row_of(m, 0, MEAN)[j]
+                                             : (double)NAN;
+}
+
+double dm_moments_squares(const dm_moments *m, int64_t i) {
+  double squares = 0.0;
+  for (int64_t p = 0; p < m->parts; p++) squares += row_of(m, 0, SQUARES)[i * m->parts + p];
+  return squares;
+}
+
+int64_t dm_moments_missing(const dm_moments *m, int64_t i) {
+  return m->length - (int64_t)row_of(m, 0, PRESENT)[i * m->parts];
 }

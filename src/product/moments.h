@@ -1,27 +1,44 @@
-/* moments: means and standard deviations of the rows or columns of a dataset. */
+/* moments: sums from which the means and standard deviations of rows or columns follow.
+ *
+ * Values are taken as f64. Blocks of them are summed around their own mean and then joined (Chan,
+ * Golub, LeVeque 1979), all relative to an element of the line: so large means with small
+ * deviations lose no digits, and equal elements have exactly their mean. NaN is a missing value: it
+ * is counted and left out. */
 #ifndef DM_PRODUCT_MOMENTS_H
 #define DM_PRODUCT_MOMENTS_H
 
-#include "file/dataset.h"
-#include "run/record.h"
-#include "run/run.h"
+#include "comm/comm.h"
+#include "core/crew.h"
+#include "core/view.h"
 
-/* Collective: reads DATASET once, on IO_THREADS threads per rank (negative: as many as help), and
- * makes the centering that STANDARD, which names lines, asks for; the caller frees it.
- *
- * Moments are those of the values in f64, whatever type they are rounded to afterwards; deviations
- * are divided by the number of elements less one. Blocks of rows are summed around their mean and
- * joined (Chan, Golub, LeVeque 1979), in an order that does not depend on the number of ranks. */
-dm_status dm_moments_of(dm_run *run, int io_threads, const dm_dataset *dataset,
-                        const dm_standard *standard, dm_centering **centering);
+/* Of the rows or columns of a matrix. Parts of the matrix are added to groups, each by one rank;
+ * groups are joined in order, so that the result does not depend on the number of ranks if the
+ * groups do not. */
+typedef struct dm_moments {
+  bool by_rows;
+  int64_t lines, length; /* length: elements of a line */
+  int64_t parts;         /* real numbers of an element: 2 if it is complex */
+  int groups, cuts;      /* cuts: parts of each group, for threads, if there are few lines */
+  double *numbers;       /* for each: FROM, MEAN, SQUARES, WEIGHT, PRESENT of all lines */
+  _Atomic int64_t first_missing; /* row * columns + column; INT64_MAX: none */
+} dm_moments;
 
-/* Collective: centers A and B, read as STANDARD states for each; the same lines of the same dataset
- * are read once. The caller frees MADE[0] and MADE[1] when A and B are no longer read, also after
- * an error. */
-dm_status dm_center_inputs(dm_run *run, int io_threads, const dm_standard standard[2],
-                           dm_dataset *a, dm_dataset *b, dm_centering *made[2]);
+dm_status dm_moments_open(int64_t rows, int64_t cols, bool by_rows, bool is_complex, int groups,
+                          dm_moments *moments);
+void dm_moments_close(dm_moments *moments);
 
-/* Says in RECORD what is centered of SETS, A and B. */
-void dm_centering_record(const dm_dataset *const sets[2], dm_record *record);
+/* Adds PART, in host memory, whose first element is (row, col), to GROUP, on the threads of CREW
+ * (or NULL). */
+void dm_moments_add(dm_moments *moments, dm_crew *crew, int group, dm_view part, int64_t row,
+                    int64_t col);
+
+/* Collective in COMM: from now on all ranks have the moments of the whole matrix. */
+dm_status dm_moments_join(dm_moments *moments, const dm_comm *comm);
+
+/* Of line I, after the join. MEAN: as many numbers as an element has; NaN if all values are
+ * missing. Squares are those of the magnitudes of differences from the mean. */
+void dm_moments_mean(const dm_moments *moments, int64_t i, double *mean);
+double dm_moments_squares(const dm_moments *moments, int64_t i);
+int64_t dm_moments_missing(const dm_moments *moments, int64_t i);
 
 #endif

@@ -7,7 +7,7 @@
 #include "core/units.h"
 #include "engine/phases.h"
 #include "file/inspect.h"
-#include "product/moments.h"
+#include "product/centered.h"
 #include "product/provenance.h"
 #include "run/facts.h"
 

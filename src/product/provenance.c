@@ -61,10 +61,19 @@ dm_status dm_provenance_centering(dm_attributes *list, const dm_standard standar
   static const char *const names[2] = {"centering_a", "centering_b"};
   for (int x = 0; x < 2; x++)
     if (always || dm_standard_lines(&standard[x]) != DM_NO_LINES)
-      DM_TRY(dm_attributes_add(list, names[x], "center %s, scale %s",
-                               dm_lines_name(standard[x].center),
-                               dm_lines_name(standard[x].scale)));
+      DM_TRY(dm_attributes_add(list, names[x], "center %s, scale %s%s",
+                               dm_lines_name(standard[x].center), dm_lines_name(standard[x].scale),
+                               standard[x].fills ? ", missing mean" : ""));
   return DM_OK;
+}
+
+/* What becomes of missing values, and which one is, if the user says so. */
+static dm_status add_missing(dm_attributes *list, const dm_meaning *m, bool is_whole) {
+  if (m->missing != DM_MISSING_REFUSED)
+    DM_TRY(dm_attributes_add(list, "missing", "%s", dm_missing_name(m->missing)));
+  if (!m->asked || m->count == 0) return DM_OK;
+  return is_whole ? dm_attributes_add(list, "missing_value", "%lld", (long long)m->whole[0])
+                  : dm_attributes_add(list, "missing_value", "%.17g", m->real[0]);
 }
 
 static dm_status add_equation(dm_attributes *list, const dm_equation *equation,
@@ -106,6 +115,7 @@ dm_status dm_provenance_of(const dm_multiply *multiply, const dm_setup *setup, c
   DM_TRY(add_dataset(list, "a", &multiply->a));
   DM_TRY(add_dataset(list, "b", &multiply->b));
   if (setup->plan.problem.reads_c) DM_TRY(add_dataset(list, "old_c", &multiply->c));
+  DM_TRY(add_missing(list, &multiply->a.meaning, dm_dtype_is_integer(multiply->a.dtype)));
   DM_TRY(add_equation(list, &multiply->equation, &setup->plan.problem.compute));
   DM_TRY(dm_attributes_add(list, "backend", "%s", setup->backend->ops->name));
   DM_TRY(dm_attributes_add(list, "device", "%s", setup->device.name));

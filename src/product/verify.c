@@ -14,8 +14,8 @@
 #include "file/read.h"
 #include "plan/partition.h"
 #include "plan/plan_text.h"
+#include "product/centered.h"
 #include "product/file_stream.h"
-#include "product/moments.h"
 #include "product/provenance.h"
 #include "run/facts.h"
 
