@@ -8,6 +8,7 @@
 #include "core/units.h"
 #include "engine/equation.h"
 #include "options/request.h"
+#include "product/pairwise.h"
 
 /* --no-protect excludes options that need checksums. */
 static dm_status check_protection(const dm_settings *s) {
@@ -33,7 +34,8 @@ static dm_status check(const dm_call *call, dm_product_files *f) {
 static dm_status multiply(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
   dm_multiply job = dm_request_multiply(&call->settings, shared);
   job.engine.once = true;
-  return dm_multiply_run(run, &job, record, NULL);
+  return dm_is_pairwise(&job) ? dm_pairwise_run(run, &job, record)
+                              : dm_multiply_run(run, &job, record, NULL);
 }
 
 static double bytes_of(const char *operand) {

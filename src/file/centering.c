@@ -52,7 +52,12 @@ void dm_centering_apply(const dm_centering *c, int64_t row, int64_t col, bool tu
                         double *values, bool values_are_complex, int64_t count) {
   const int64_t line = c->lines == DM_ROW_LINES ? row : col, parts = values_are_complex ? 2 : 1;
   const int64_t step = (c->lines == DM_ROW_LINES) == turned; /* along the values, lines change */
+  if (c->role == DM_ROLE_PRESENT) {
+    for (int64_t i = 0; i < parts * count; i++) values[i] = values[i] == values[i] ? 1.0 : 0.0;
+    return;
+  }
   if (c->fill) fill(c->fill + line * parts, step, values, parts, count);
   if (c->shift) subtract(c->shift + line * parts, step, values, parts, count);
   if (c->factor) multiply(c->factor + line, step, values, parts, count);
+  for (int64_t i = 0; c->role == DM_ROLE_SQUARES && i < parts * count; i++) values[i] *= values[i];
 }

@@ -29,11 +29,15 @@ static inline bool dm_standard_is_same(const dm_standard *a, const dm_standard *
 
 const char *dm_lines_name(dm_lines lines); /* "none", "columns", "rows" */
 
+/* What is read in place of a centered value: 1 if it is not missing, else 0; or its square. */
+typedef enum dm_role { DM_ROLE_VALUES, DM_ROLE_PRESENT, DM_ROLE_SQUARES } dm_role;
+
 /* Element x of line i becomes (x - shift[i]) * factor[i]; first, a missing one, NaN, becomes
  * fill[i]. The arrays, two f64 for each number of a complex matrix but in FACTOR, follow the struct
  * in one block of memory. */
 typedef struct dm_centering {
   dm_lines lines;
+  dm_role role;
   int64_t count;
   int64_t constant;     /* scaled lines with equal elements: they become NaN */
   int64_t empty;        /* lines without a value that is not missing: they become NaN */

@@ -624,8 +624,9 @@ static bool is_bare(hid_t object) {
 /* The user's own number, exact if it is whole. */
 static number stated_number(const char *text) {
   number n = {.real = 0.0};
-  char *end;
-  (void)of_text(text, &n);
+  char copy[DM_MISSING_TEXT], *end;
+  snprintf(copy, sizeof copy, "%s", text);
+  (void)of_text(copy, &n);
   errno = 0;
   const long long whole = strtoll(text, &end, 10);
   if (*end == '\0' && errno == 0)

@@ -9,6 +9,7 @@
 #include "core/checked.h"
 #include "file/child.h"
 #include "file/composite.h"
+#include "file/hdf5_use.h"
 #include "file/inspect_impl.h"
 #include "file/naming.h"
 
@@ -151,6 +152,17 @@ static dm_status accept(const dm_inspection *question, dm_finding *find, dm_chil
   dm_io_clean(find->dataset.meaning.text);
   dm_io_clean(find->dataset.meaning.warning);
   return DM_OK;
+}
+
+dm_status dm_io_inspect_own(const dm_location *location, dm_dataset *dataset) {
+  DM_H5_ALONE;
+  const dm_inspection question = {.at = *location, .trust = {.filters = true, .raw = true}};
+  dm_finding *find;
+  DM_TRY(dm_buffer_table(1, &find));
+  dm_status status = dm_examine(&question, find);
+  if (!status) *dataset = find->dataset;
+  free(find);
+  return status;
 }
 
 static const void *composite_of(const void *result, int64_t *bytes) {

@@ -36,6 +36,9 @@ bool dm_io_is_stack(const dm_location *at);
 dm_status dm_io_inspect(const dm_location *location, const dm_trust *trust, dm_dataset *dataset,
                         dm_attributes *provenance);
 
+/* The same in this process, for a file of this program. */
+dm_status dm_io_inspect_own(const dm_location *location, dm_dataset *dataset);
+
 /* "HDF5 1.10.8 (loaded), built with 1.10.8", and a warning or "". */
 void dm_io_library(char *text, int64_t size);
 

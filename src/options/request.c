@@ -213,6 +213,11 @@ dm_status dm_request_arrange(const dm_settings *s, dm_dataset *a, dm_dataset *b,
     return dm_hint(
         dm_fail(DM_E_USAGE, "--missing pairwise applies to covariances and correlations"),
         "products take --missing nan, zero or mean");
+  if (s->missing == (int)DM_MISSING_PAIRWISE && dm_request_reads_c(s))
+    return dm_fail(DM_E_USAGE, "--missing pairwise adds no old C");
+  if (s->missing == (int)DM_MISSING_PAIRWISE && dm_dtype_is_complex(dm_dataset_type(a)))
+    return dm_fail(DM_E_USAGE, "%s is complex; --missing pairwise takes real matrices",
+                   dm_location_name(&a->at, name));
   for (int x = 0; x < 2; x++)
     if ((x == 0 ? a : b)->leads.count > 0 &&
         dm_standard_lines(&equation.standard[x]) != DM_NO_LINES)
@@ -291,7 +296,7 @@ dm_multiply dm_request_multiply(const dm_settings *s, const dm_product_files *f)
       .checkpoint = s->checkpoint && s->protect, /* a checkpoint trusts tiles by their checksums */
       .checkpoint_interval = s->checkpoint_interval,
   };
-  dm_equation_divide(&f->a, &job.equation);
+  if (s->missing != (int)DM_MISSING_PAIRWISE) dm_equation_divide(&f->a, &job.equation);
   return job;
 }
 

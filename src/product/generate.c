@@ -1,153 +1,43 @@
 #include "product/generate.h"
 
 #include "product/provenance.h"
+#include "product/rows_file.h"
 
-#include <stdlib.h>
-
-#include "core/buffer.h"
-#include "core/checked.h"
 #include "core/clock.h"
 #include "core/element.h"
-#include "file/file_queue.h"
-#include "plan/partition.h"
-#include "plan/plan.h"
-#include "product/commit.h"
 #include "run/facts.h"
 #include "run/run.h"
 
-enum { STRIPS = 2, STRIP = 32 << 20 }; /* bytes of each: one is filled while the other is written */
-
-typedef struct strip {
-  const dm_generator *generator;
-  int64_t row;
-  dm_view view;
-  void *memory;
-  dm_transfer *writing;
-} strip;
-
-/* Fills rows of a strip, in the thread that writes them. */
-static dm_status fill_rows(void *context, int64_t first, int64_t count) {
-  const strip *one = context;
-  dm_fill(dm_view_sub(one->view, first, 0, count, one->view.cols), one->generator, one->row + first,
-          0);
+static dm_status fill(void *context, dm_view rows, int64_t row) {
+  dm_fill(rows, context, row, 0);
   return DM_OK;
 }
 
-static dm_status wait_for(dm_run *run, strip *one) {
-  if (!one->writing) return DM_OK;
-  DM_TRY(dm_transfer_wait(one->writing, &run->keepalive));
-  one->writing = NULL;
-  return DM_OK;
-}
-
-/* Writes this rank's rows, HEIGHT at a time. */
-static dm_status pass_rows(dm_run *run, const dm_generate *g, int64_t height, strip strips[STRIPS],
-                           dm_output *output, dm_file_queue *behind) {
-  const dm_range rows = dm_split(g->rows, run->ranks, run->rank, 1);
-  int turn = 0;
-  for (int64_t row = rows.begin; row < rows.end; row += height, turn = (turn + 1) % STRIPS) {
-    strip *one = &strips[turn];
-    DM_TRY(wait_for(run, one));
-    one->row = row;
-    one->view = dm_view_row_major(one->memory, g->dtype, dm_min(height, rows.end - row), g->cols);
-    const dm_prepare prepare = {fill_rows, one};
-    DM_TRY(dm_file_queue_write(behind, output, row, 0, one->view, prepare, &one->writing));
-  }
-  for (int i = 0; i < STRIPS; i++) DM_TRY(wait_for(run, &strips[i]));
-  return DM_OK;
-}
-
-static dm_status write_rows(dm_run *run, const dm_generate *g, dm_output *output) {
-  strip strips[STRIPS] = {{.generator = &g->generator}, {.generator = &g->generator}};
-  const int64_t most = dm_range_size(dm_split(g->rows, run->ranks, run->rank, 1));
-  dm_file_queue *behind = NULL;
-  int64_t row_bytes, strip_bytes;
-  DM_TRY(dm_bytes_of(g->cols, 1, dm_dtype_size(g->dtype), &row_bytes));
-  const int64_t height = dm_max(1, STRIP / row_bytes);
-  DM_TRY(dm_bytes_of(dm_min(height, dm_max(1, most)), 1, row_bytes, &strip_bytes));
-  dm_status status = DM_OK;
-  for (int i = 0; i < STRIPS && !status; i++)
-    status = dm_buffer_alloc(strip_bytes, &strips[i].memory);
-  if (!status) status = dm_file_queue_open(dm_run_io_threads(run, g->io_threads), 0, &behind);
-  if (!status) status = pass_rows(run, g, height, strips, output, behind);
-  dm_file_queue_close(behind);
-  for (int i = 0; i < STRIPS; i++) free(strips[i].memory);
-  return status;
-}
-
-static dm_status describe(const dm_run *run, const dm_generate *g, dm_attributes *list) {
+static dm_status describe(void *context, const dm_run *run, dm_attributes *list) {
+  const dm_generator *generator = context;
   list->count = 0;
   DM_TRY(dm_attributes_add(list, "software", "damier"));
   DM_TRY(dm_provenance_command(run, list));
-  DM_TRY(dm_attributes_add(list, "kind", "%s", dm_kind_name(g->generator.kind)));
-  DM_TRY(dm_attributes_add(list, "seed", "%llu", (unsigned long long)g->generator.seed));
-  return dm_attributes_add(list, "parameter", "%.17g", g->generator.parameter);
-}
-
-static dm_status commit(dm_run *run, const dm_generate *g, const dm_output_file *file) {
-  if (run->rank != 0) return DM_OK;
-  dm_attributes *attributes = malloc(sizeof *attributes);
-  if (!attributes) return dm_fail(DM_E_FIT, "no memory for the provenance");
-  bool named;
-  dm_status status = describe(run, g, attributes);
-  if (!status)
-    status = dm_commit_file(
-        run, file, &g->form, g->io_threads,
-        &(dm_completion){.provenance = attributes, .unrecorded = true, .force = g->force}, &named);
-  free(attributes);
-  return status;
-}
-
-/* A file being created. */
-typedef struct making {
-  const dm_generate *generate;
-  int writers;
-  dm_output_file *file;
-  bool *created;
-  dm_output *output;
-} making;
-
-static dm_status create(void *context, const dm_keepalive *keepalive) {
-  const making *m = context;
-  const dm_generate *g = m->generate;
-  (void)keepalive;
-  DM_TRY(dm_output_create(&g->out, g->dtype, g->rows, g->cols, m->file));
-  *m->created = true;
-  DM_TRY(dm_output_choose_way(m->file, g->write_by, m->writers));
-  return dm_commit_room(m->file, &g->form);
-}
-
-static dm_status sync_part(void *context, const dm_keepalive *keepalive) {
-  return dm_output_sync(((making *)context)->output, keepalive);
-}
-
-static dm_status work(dm_run *run, const dm_generate *g, dm_output_file *file, bool *created) {
-  making one = {g, dm_run_writers(run, g->io_threads), file, created, NULL};
-  dm_status status = run->rank == 0 ? dm_run_in_thread(run, create, &one) : DM_OK;
-  DM_TRY(dm_comm_agree(run->world, status));
-  const int made = file->made;
-  DM_TRY(dm_comm_broadcast(run->world, file, sizeof *file, 0));
-  file->made = made;
-  dm_output *output = NULL;
-  dm_run_phase(run, "writing", DM_SYNC_PATIENCE);
-  status = dm_output_open(file, &output);
-  if (!status) status = write_rows(run, g, output);
-  one.output = output;
-  if (!status) status = dm_run_in_thread(run, sync_part, &one);
-  status = dm_status_first(status, dm_output_close(output));
-  DM_TRY(dm_comm_agree(run->world, status));
-  DM_TRY(dm_comm_agree(run->world, commit(run, g, file)));
-  *created = false;
-  return DM_OK;
+  DM_TRY(dm_attributes_add(list, "kind", "%s", dm_kind_name(generator->kind)));
+  DM_TRY(dm_attributes_add(list, "seed", "%llu", (unsigned long long)generator->seed));
+  return dm_attributes_add(list, "parameter", "%.17g", generator->parameter);
 }
 
 dm_status dm_generate_run(dm_run *run, const dm_generate *g, dm_record *record) {
   double start = dm_now();
-  dm_output_file file = {.made = -1};
-  bool created = false;
-  dm_status status = work(run, g, &file, &created);
-  if (created) dm_output_discard(&file);
-  dm_output_release(&file);
+  dm_generator generator = g->generator;
+  const dm_rows_file file = {.out = g->out,
+                             .rows = g->rows,
+                             .cols = g->cols,
+                             .dtype = g->dtype,
+                             .form = g->form,
+                             .io_threads = g->io_threads,
+                             .write_by = g->write_by,
+                             .force = g->force,
+                             .fill = fill,
+                             .describe = describe,
+                             .context = &generator};
+  dm_status status = dm_rows_file_write(run, &file);
   if (status || run->rank != 0) return status;
   double seconds = dm_now() - start;
   int64_t bytes = g->rows * g->cols * dm_dtype_size(g->dtype);

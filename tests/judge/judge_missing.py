@@ -56,6 +56,20 @@ def covariance(x, axis, scale):
     return (y.conj().T @ y if axis == 0 else y @ y.conj().T) / (x.shape[axis] - 1)
 
 
+def of_pairs(x, scale):
+    """pandas' DataFrame.cov(), or corr(min_periods=1)."""
+    n = x.shape[1]
+    c = np.full((n, n), np.nan)
+    for i in range(n):
+        for j in range(n):
+            both = ~np.isnan(x[:, i]) & ~np.isnan(x[:, j])
+            a, b = x[both, i], x[both, j]
+            a, b = a - a.mean(), b - b.mean()
+            divisor = np.sqrt((a * a).sum() * (b * b).sum()) if scale else len(a) - 1
+            c[i, j] = (a * b).sum() / divisor if divisor > 0 else np.nan
+    return c
+
+
 def read(path):
     with h5py.File(path) as file:
         return file["c"][:]
@@ -90,6 +104,38 @@ def covariances(folder, damier, case, verb, of, seed):
     run(damier, ranks, *words, "--missing", "nan", "--allow-unchecked")
     with np.errstate(all="ignore"):
         near(read(folder / "c.h5"), covariance(x, axis, verb == "cor"), case)
+
+
+def pairwise(folder, damier, case, seed):
+    path, x = matrix(folder, case, seed)
+    of = ("columns", "rows")[seed % 2 if case[1] != "npy-fortran" else 0]
+    axis = 0 if of == "columns" else 1
+    for verb in ("cov", "cor"):
+        words = (verb, path, "-o", folder / "c.h5", "--of", of, "-q", "--force", "--missing", "pairwise", *case[5].split())
+        if case[0] in COMPLEX:
+            run(damier, 1, *words, expect=2)
+            continue
+        run(damier, case[2], *words)
+        c = read(folder / "c.h5")
+        near(c, of_pairs(x if axis == 0 else x.T, verb == "cor"), case)
+        expect(np.array_equal(c, c.T, equal_nan=True), "not symmetric")
+        expect(verb == "cov" or np.all((np.diag(c) == 1) | np.isnan(np.diag(c))), "the diagonal is not 1")
+        expect(sorted(file.name for file in folder.iterdir()) == sorted(["c.h5", path.name]), "files are left")
+        run(damier, 1, "verify", path, path, folder / "c.h5", "-q", expect=2)
+
+
+def pairs_with_little(folder, damier):
+    """Pairs with no observation, one, or constant ones."""
+    rng = np.random.default_rng(12)
+    x = rng.normal(size=(100, 12)) + 1e3
+    x[rng.random(x.shape) < 0.3] = np.nan
+    x[:, 3] = np.where(np.arange(100) < 50, 5, np.nan)
+    x[:40, 4] = x[40:, 5] = x[:, 6] = x[1:, 7] = np.nan
+    with h5py.File(folder / "x.h5", "w") as file:
+        file["x"] = x
+    for verb in ("cov", "cor"):
+        run(damier, 2, verb, folder / "x.h5", "-o", folder / "c.h5", "-q", "--force", "--missing", "pairwise", "--chunk", "5x7")
+        near(read(folder / "c.h5"), of_pairs(x, verb == "cor"), ("f64", "", 1, 0, False, ""))
 
 
 def run_told(damier, ranks, *words):
@@ -183,4 +229,5 @@ def gaps(folder, damier):
 run_cases(options().damier, [(covariances, case, ("cov", "cor")[seed % 2], ("columns", "rows")[seed % 3 == 2], seed)
                              for seed, case in enumerate(CASES)]
           + [(products, case, seed) for seed, case in enumerate(CASES) if seed % 2 == 0 or case[2] == 1]
-          + [(named_by_the_user,), (whole_numbers,), (gaps,)])
+          + [(pairwise, case, seed) for seed, case in enumerate(CASES)]
+          + [(pairs_with_little,), (named_by_the_user,), (whole_numbers,), (gaps,)])

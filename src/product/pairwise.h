@@ -1,0 +1,31 @@
+/* pairwise: covariances and correlations of lines of which each pair counts only the observations
+ * that both have, as pandas' DataFrame.cov and corr with min_periods=1.
+ *
+ * With z the values less the mean of their line, 0 where they are missing, and m = 1 where they are
+ * not, else 0, these products are computed like any others, in f64, and kept in files beside C
+ * until C is complete:
+ *
+ *   N = m m^T   P = z z^T   S = z m^T   and for correlations Q = z^2 m^T
+ *
+ *   covariance(i, j)  = (P_ij - S_ij S_ji / N_ij) / (N_ij - 1)
+ *   correlation(i, j) = (P_ij - S_ij S_ji / N_ij) / sqrt(V_ij V_ji),  V_ij = Q_ij - S_ij^2 / N_ij
+ *
+ * NaN: a pair has no observation, for a covariance less than two, or one of its lines is constant
+ * where it has them: V_ij <= 2^-44 Q_ij. */
+#ifndef DM_PRODUCT_PAIRWISE_H
+#define DM_PRODUCT_PAIRWISE_H
+
+#include "product/description.h"
+#include "run/record.h"
+#include "run/run.h"
+
+/* Whether MULTIPLY is such a job; others are for dm_multiply_run. */
+static inline bool dm_is_pairwise(const dm_multiply *multiply) {
+  return multiply->a.meaning.missing == DM_MISSING_PAIRWISE;
+}
+
+/* Collective; as dm_multiply_run. MULTIPLY: X with itself, centered, for correlations scaled, and
+ * not yet divided; in files. */
+dm_status dm_pairwise_run(dm_run *run, const dm_multiply *multiply, dm_record *record);
+
+#endif

@@ -1,0 +1,136 @@
+#include "product/rows_file.h"
+
+#include <stdlib.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "file/file_queue.h"
+#include "plan/partition.h"
+#include "product/commit.h"
+
+enum { STRIPS = 2, STRIP = 32 << 20 }; /* bytes of each: one is filled while the other is written */
+
+typedef struct strip {
+  const dm_rows_file *of;
+  int64_t row;
+  dm_view view;
+  void *memory;
+  dm_transfer *writing;
+} strip;
+
+/* Fills rows of a strip, in the thread that writes them. */
+static dm_status fill_rows(void *context, int64_t first, int64_t count) {
+  const strip *one = context;
+  const dm_rows_file *f = one->of;
+  if (!f->fill) return DM_OK;
+  return f->fill(f->context, dm_view_sub(one->view, first, 0, count, f->cols), one->row + first);
+}
+
+static dm_status wait_for(dm_run *run, strip *one) {
+  if (!one->writing) return DM_OK;
+  DM_TRY(dm_transfer_wait(one->writing, &run->keepalive));
+  one->writing = NULL;
+  return DM_OK;
+}
+
+/* Writes this rank's rows, HEIGHT at a time. */
+static dm_status pass_rows(dm_run *run, const dm_rows_file *f, int64_t height, strip strips[STRIPS],
+                           dm_output *output, dm_file_queue *behind) {
+  const dm_range rows = dm_split(f->rows, run->ranks, run->rank, 1);
+  int turn = 0;
+  for (int64_t row = rows.begin; row < rows.end; row += height, turn = (turn + 1) % STRIPS) {
+    strip *one = &strips[turn];
+    DM_TRY(wait_for(run, one));
+    one->row = row;
+    one->view = dm_view_row_major(one->memory, f->dtype, dm_min(height, rows.end - row), f->cols);
+    if (f->bring) DM_TRY(f->bring(f->context, one->view, row));
+    const dm_prepare prepare = {fill_rows, one};
+    DM_TRY(dm_file_queue_write(behind, output, row, 0, one->view, prepare, &one->writing));
+  }
+  for (int i = 0; i < STRIPS; i++) DM_TRY(wait_for(run, &strips[i]));
+  return DM_OK;
+}
+
+static dm_status write_rows(dm_run *run, const dm_rows_file *f, dm_output *output) {
+  strip strips[STRIPS] = {{.of = f}, {.of = f}};
+  const int64_t most = dm_range_size(dm_split(f->rows, run->ranks, run->rank, 1));
+  dm_file_queue *behind = NULL;
+  int64_t row_bytes, strip_bytes;
+  DM_TRY(dm_bytes_of(f->cols, 1, dm_dtype_size(f->dtype), &row_bytes));
+  const int64_t height = dm_max(1, STRIP / row_bytes);
+  DM_TRY(dm_bytes_of(dm_min(height, dm_max(1, most)), 1, row_bytes, &strip_bytes));
+  dm_status status = DM_OK;
+  for (int i = 0; i < STRIPS && !status; i++)
+    status = dm_buffer_alloc(strip_bytes, &strips[i].memory);
+  if (!status) status = dm_file_queue_open(dm_run_io_threads(run, f->io_threads), 0, &behind);
+  if (!status) status = pass_rows(run, f, height, strips, output, behind);
+  dm_file_queue_close(behind);
+  for (int i = 0; i < STRIPS; i++) free(strips[i].memory);
+  return status;
+}
+
+static dm_status commit(dm_run *run, const dm_rows_file *f, const dm_output_file *file) {
+  if (run->rank != 0) return DM_OK;
+  dm_attributes *attributes = malloc(sizeof *attributes);
+  if (!attributes) return dm_fail(DM_E_FIT, "no memory for the provenance");
+  bool named;
+  dm_status status = f->describe(f->context, run, attributes);
+  if (!status)
+    status = dm_commit_file(
+        run, file, &f->form, f->io_threads,
+        &(dm_completion){.provenance = attributes, .unrecorded = true, .force = f->force}, &named);
+  free(attributes);
+  return status;
+}
+
+/* A file being created. */
+typedef struct making {
+  const dm_rows_file *rows;
+  int writers;
+  dm_output_file *file;
+  bool *created;
+  dm_output *output;
+} making;
+
+static dm_status create(void *context, const dm_keepalive *keepalive) {
+  const making *m = context;
+  const dm_rows_file *f = m->rows;
+  (void)keepalive;
+  DM_TRY(dm_output_create(&f->out, f->dtype, f->rows, f->cols, m->file));
+  *m->created = true;
+  DM_TRY(dm_output_choose_way(m->file, f->write_by, m->writers));
+  return dm_commit_room(m->file, &f->form);
+}
+
+static dm_status sync_part(void *context, const dm_keepalive *keepalive) {
+  return dm_output_sync(((making *)context)->output, keepalive);
+}
+
+static dm_status work(dm_run *run, const dm_rows_file *f, dm_output_file *file, bool *created) {
+  making one = {f, dm_run_writers(run, f->io_threads), file, created, NULL};
+  dm_status status = run->rank == 0 ? dm_run_in_thread(run, create, &one) : DM_OK;
+  DM_TRY(dm_comm_agree(run->world, status));
+  const int made = file->made;
+  DM_TRY(dm_comm_broadcast(run->world, file, sizeof *file, 0));
+  file->made = made;
+  dm_output *output = NULL;
+  dm_run_phase(run, "writing", DM_SYNC_PATIENCE);
+  status = dm_output_open(file, &output);
+  if (!status) status = write_rows(run, f, output);
+  one.output = output;
+  if (!status) status = dm_run_in_thread(run, sync_part, &one);
+  status = dm_status_first(status, dm_output_close(output));
+  DM_TRY(dm_comm_agree(run->world, status));
+  DM_TRY(dm_comm_agree(run->world, commit(run, f, file)));
+  *created = false;
+  return DM_OK;
+}
+
+dm_status dm_rows_file_write(dm_run *run, const dm_rows_file *f) {
+  dm_output_file file = {.made = -1};
+  bool created = false;
+  dm_status status = work(run, f, &file, &created);
+  if (created) dm_output_discard(&file);
+  dm_output_release(&file);
+  return status;
+}

@@ -1,0 +1,30 @@
+/* rows_file: writes a matrix in rows, in parallel, as a file that gets its name when it is
+ * complete.
+ */
+#ifndef DM_PRODUCT_ROWS_FILE_H
+#define DM_PRODUCT_ROWS_FILE_H
+
+#include "file/file_writer.h"
+#include "file/output_form.h"
+#include "run/run.h"
+
+typedef struct dm_rows_file {
+  dm_location out; /* checked by dm_output_check */
+  int64_t rows, cols;
+  dm_dtype dtype;
+  dm_output_form form; /* completed */
+  int io_threads;      /* threads that pack chunks; 0: none, -1: as many as help */
+  dm_write_way write_by;
+  bool force;
+  /* Sets ROWS, packed, from row ROW on: BRING in the thread of the call, FILL, which follows, a few
+   * rows at a time in threads that write them. NULL: nothing is to be done. */
+  dm_status (*bring)(void *context, dm_view rows, int64_t row);
+  dm_status (*fill)(void *context, dm_view rows, int64_t row);
+  dm_status (*describe)(void *context, const dm_run *run, dm_attributes *list); /* C's provenance */
+  void *context;
+} dm_rows_file;
+
+/* Collective. */
+dm_status dm_rows_file_write(dm_run *run, const dm_rows_file *rows);
+
+#endif
