@@ -161,8 +161,7 @@ const dm_option dm_cli_options[] = {
     {"type", 0, "T[,T...]", BENCH_K, DM_GROUP_EQUATION, NULL,
      "element types; tf32 is f32 multiplied in TF32", OWN(dm_value_set_text, bench.types, .initial = "all"), .flags_only = true, .usual = BENCH_K},
     {"missing", 0, NULL, READERS, DM_GROUP_EQUATION, NULL,
-     "what becomes of missing values: those that a file names (_FillValue, missing_value, valid_range, NA of R), those of --missing-value, and NaN in cov and cor or where --missing is given;"
-     " nan is what NumPy does, mean that of the present values of the column, or of the line that is centered; pairwise is for cov and cor", .usual = COV | COR},
+     "what becomes of missing values: NaN in cov and cor, or if this is given; what a file says is missing (_FillValue, NA of R...); pairwise: cov and cor only", .flags_only = true},
     {"missing-value", 0, "NUMBER", READERS, DM_GROUP_EQUATION, NULL,
      "the number, or nan, that is a missing value in files that do not name one", .flags_only = true},
     {"raw", 0, NULL, READERS, DM_GROUP_EQUATION, NULL,

@@ -33,7 +33,7 @@ damier info C.h5 | grep values
 expect 0 damier verify packed.h5 packed.h5 C.h5 --op-b t --missing zero
 expect 1 damier verify packed.h5 packed.h5 C.h5 --op-b t --raw --type f64 -q
 grep warning expect.out
-expect 3 damier verify packed.h5 packed.h5 C.h5 --op-b t
+expect 0 damier verify packed.h5 packed.h5 C.h5 --op-b t -q
 expect 3 damier multiply whole.h5 whole.h5 --op-b t -o D.h5 --beta 1 --c C.h5:/none
 expect 0 damier multiply whole.h5 whole.h5 --op-b t -o D.h5
 expect 0 damier verify whole.h5 whole.h5 D.h5 --op-b t --missing nan
