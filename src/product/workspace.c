@@ -8,23 +8,20 @@
 #include "engine/links.h"
 #include "transport/transport_table.h"
 
-static void forget(dm_workspace *space) {
+/* Peers read the memory until the transport is closed. */
+static void close_memory(dm_workspace *space) {
+  dm_transport_close(space->transport);
+  if (space->memory) dm_backend_release(space->backend, DM_DEVICE, space->memory);
   space->transport = NULL;
   space->memory = NULL;
   space->bytes = 0;
   space->fillings = 0;
 }
 
+/* All ranks have stopped: what was posted ends without its peers, and nothing else is started. */
 void dm_workspace_abandon(dm_workspace *space) {
-  dm_transport_abandon(space->transport);
-  forget(space);
-}
-
-/* Peers read the memory until the transport is closed. */
-static void close_memory(dm_workspace *space) {
-  dm_transport_close(space->transport);
-  if (space->memory) dm_backend_release(space->backend, DM_DEVICE, space->memory);
-  forget(space);
+  if (space->transport) dm_transport_abandon(space->transport);
+  close_memory(space);
 }
 
 void dm_workspace_close(dm_workspace *space) {

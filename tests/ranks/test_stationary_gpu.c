@@ -207,7 +207,6 @@ typedef enum trouble { FLIPS_ONCE, FLIPS, NO_PRODUCT, NO_COPY, NO_GATHER, TROUBL
 static int calls, bad_call;
 static bool only_once;
 static const dm_backend_ops *right;
-static const dm_transport *lost[4]; /* abandoned: peers may read them; for LeakSanitizer */
 
 static dm_status no_work(void) {
   return dm_fail(DM_E_DEVICE, "on purpose");
@@ -285,7 +284,6 @@ static void meet_trouble(gpu_test *t, damier_context *context, random_state *r, 
         beta, code, wanted, error.message);
   kept->gpu->ops = right;
   if (what != NO_GATHER) transport->ops = &dm_transport_ipc;
-  if (what == NO_GATHER) lost[2 * (how == CYCLIC) + beta] = transport;
   const int after = multiply_plain(t, context, r, how, 0, &error);
   CHECK(&t->base, after == DAMIER_OK, "after trouble %d: %s", (int)what, error.message);
 }
