@@ -320,8 +320,16 @@ def in_place_ranks_table(records):
     return in_place_rows(records)
 
 
+@columns("m = n = k", "type", "A, B, C", "rows, ms", "these, ms", "ratio", "verified: ms", "ratio")
+def in_place_divisions_table(records):
+    """Beside the same product of rows, alternating."""
+    for division, mine in groups(records, lambda r: r["division"]):
+        for size, kind, *figures in in_place_rows(mine):
+            yield (size, kind, ", ".join(division[0].split()), *figures)
+
+
 def kind_of(record):
-    if record["file"] in ("limited_gpu", "residues_gpus", "in_place", "in_place_ranks"):
+    if record["file"] in ("limited_gpu", "residues_gpus", "in_place", "in_place_ranks", "in_place_divisions"):
         return record["file"]
     if record["verb"] in ("user", "job", "node"):
         return record["verb"]
@@ -365,7 +373,8 @@ PAGES = {"results/whole_commands.md": {"user": ("user", user_tables.tables)},
          "results/kernels.md": {name: ("kernels", make) for name, make in kernel_tables.TABLES.items()},
          "../kernels/README.md": {name: ("ladder", make) for name, make in kernel_tables.LADDER_PAGE.items()},
          "library.md": {"in place": ("in_place", in_place_table),
-                        "in place ranks": ("in_place_ranks", in_place_ranks_table)},
+                        "in place ranks": ("in_place_ranks", in_place_ranks_table),
+                        "in place divisions": ("in_place_divisions", in_place_divisions_table)},
          "checkpoint.md": {"checkpoint": ("checkpoint", checkpoint_table)},
          "performance.md": {f"summary {name}": (None, make) for name, make in summary.TABLES.items()}}
 
