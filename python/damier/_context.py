@@ -143,7 +143,7 @@ class Context(Handle):
         operand = self._operand(x, "x")
         self._agree([operand])
         n = operand.rows if of_rows else operand.cols
-        result, _ = self._result([operand, operand], out, None, None, (n, n))
+        result, _ = self._result([operand, operand], out, None, self._beta, (n, n))
 
         def call(context: Any, x: Any, _: Any, c: Any, error: Any) -> Any:
             return lib.library.damier_gram(context, x, of_rows, c, error)

@@ -47,6 +47,7 @@ struct damier_context {
   dm_followers *followers; /* of rank 0, if this process has several ranks; else NULL */
   damier_context **led;    /* their contexts, by rank; [0] is not used */
   dm_in_place in_place;    /* reused from product to product */
+  dm_known_links links;    /* the same */
   dm_settings settings;    /* the options set */
   dm_recorded *recorded;
   bool has_old;

@@ -229,6 +229,7 @@ static dm_status see_whole(dm_posed *p) {
 static dm_multiply job_of(dm_posed *p) {
   const damier_matrix *const all[4] = {p->a, p->b, p->c, p->files.has_c ? &p->old : NULL};
   dm_multiply job = dm_request_multiply(&p->settings, &p->files);
+  job.engine.known = &p->context->links;
   job.engine.read_copies = true; /* mapped pages of a truncated file would end the process */
   job.equation.type_c = equation_of(p).type_c;
   for (int x = 0; x < 4; x++) {

@@ -115,6 +115,20 @@ dm_status dm_links_choose(const dm_run *run, dm_backend *backend, const char *na
   return DM_OK;
 }
 
+dm_status dm_links_recall(const dm_run *run, dm_backend *backend, int device, const char *name,
+                          dm_known_links *known, dm_links *links) {
+  if (known && known->links.chosen && known->backend == backend->ops && known->device == device &&
+      strcmp(known->wish, name) == 0) {
+    *links = known->links;
+    return DM_OK;
+  }
+  DM_TRY(dm_links_choose(run, backend, name, links));
+  if (!known) return DM_OK;
+  *known = (dm_known_links){.links = *links, .backend = backend->ops, .device = device};
+  snprintf(known->wish, sizeof known->wish, "%s", name);
+  return DM_OK;
+}
+
 const dm_transport_ops *dm_links_for(const dm_links *links, const dm_plan *plan) {
   return links->chosen->device_memory == plan->device_links ? links->chosen
                                                             : dm_transport_find("host");

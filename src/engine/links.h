@@ -20,12 +20,25 @@ typedef struct dm_links {
   char reasons[720]; /* in one line: each candidate's rates, or why it failed */
 } dm_links;
 
+/* What earlier products of a context found; initially all zero. */
+typedef struct dm_known_links {
+  dm_links links; /* chosen NULL: nothing yet */
+  const dm_backend_ops *backend;
+  int device;
+  char wish[32];
+} dm_known_links;
+
 /* Collective. NAME is a transport, which must work then (DM_E_DEVICE), or "auto". Of those that
  * work, auto chooses on GPUs the first that moves GPU memory (on one node no other is tested then),
  * and with several nodes the one that is fastest between nodes; on CPUs shared if nodes have
  * several ranks; else host; self for a single rank. */
 dm_status dm_links_choose(const dm_run *run, dm_backend *backend, const char *name,
                           dm_links *links);
+
+/* The same, unless KNOWN (or NULL) has what this found for this wish between the same DEVICEs; else
+ * KNOWN learns it. Every rank has seen the same products. */
+dm_status dm_links_recall(const dm_run *run, dm_backend *backend, int device, const char *name,
+                          dm_known_links *known, dm_links *links);
 
 /* The transport for PLAN's panels: the chosen one if it moves the kind of memory that the plan
  * needs, else host. */

@@ -336,7 +336,8 @@ dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *
   dm_run_phase(run, "starting the backend", 1);
   DM_TRY(dm_setup_open_backend(run, engine, problem, setup));
   if (run->ranks > 1) dm_run_phase(run, "testing links", 1);
-  DM_TRY(dm_links_choose(run, setup->backend, engine->transport, &setup->links));
+  DM_TRY(dm_links_recall(run, setup->backend, setup->device.index, engine->transport, engine->known,
+                         &setup->links));
   dm_run_phase(run, "planning", 1);
   DM_TRY(describe_machine(run, engine, problem, setup));
   dm_status status = DM_OK;

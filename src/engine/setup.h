@@ -38,6 +38,7 @@ typedef struct dm_engine {
   const char
       *machine; /* words with rates for the planner (plan/machine.h); NULL or "": stated ones */
   dm_named_files files;
+  dm_known_links *known;           /* of this rank's earlier products; or NULL */
   const dm_compute_calls *compute; /* for an equation's own row with a FINISH; or NULL */
   dm_wishes wishes;
 } dm_engine;
