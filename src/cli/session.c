@@ -176,6 +176,7 @@ static int run_rank(dm_call *call, dm_status prepared, const dm_work *work, dm_c
     return leave(&run, dm_status_first(status, dm_cli_close_reports(call)));
   }
   run.born = run.lap = call->born;
+  run.ends = true;
   if (t) run.gpu = gpu;
   status = perform(&run, call, prepared, work);
   const bool silent = can_go_on(t, &run, warm_up, status);
@@ -192,7 +193,8 @@ static int run_rank(dm_call *call, dm_status prepared, const dm_work *work, dm_c
   if (code == 0 && undoes) dm_warm_up_undo(warm_up);
   dm_run_stop(&run);
   dm_warm_up_end(warm_up);
-  return code;
+  const int ended = run.at_end ? dm_cli_tell(call, run.at_end(run.what)) : 0;
+  return code ? code : ended;
 }
 
 /* ---- ranks that are threads of this process ---- */

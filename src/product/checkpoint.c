@@ -517,13 +517,25 @@ static void remove_journal(dm_checkpoint *c) {
 }
 
 /* If C was computed from the matrix it replaced, the user must know of a journal that remains. */
+static dm_status hint_at_journal(dm_status status) {
+  return dm_hint(status, "C is complete: the same command now ends without multiplying again, and "
+                         "removes the journal");
+}
+
+static dm_status end_in_place(void *journal) {
+  dm_status status = hint_at_journal(dm_journal_remove(journal));
+  dm_journal_close(journal);
+  return status;
+}
+
+/* Without its journal, the same command adds the product once more. */
 static dm_status tidy_in_place(dm_checkpoint *c, dm_status status) {
-  const char *out = c->multiply->out.file;
-  if (!status) status = dm_journal_remove(c->journal);
-  return dm_hint(status,
-                 "%.200s is complete: the same command now ends without multiplying again, "
-                 "and removes %.200s.journal",
-                 out, out);
+  if (status || !c->run->ends)
+    return hint_at_journal(status ? status : dm_journal_remove(c->journal));
+  c->run->at_end = end_in_place;
+  c->run->what = c->journal;
+  c->journal = NULL;
+  return DM_OK;
 }
 
 static dm_status tidy(dm_checkpoint *c, dm_status status, bool keep_part) {

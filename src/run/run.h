@@ -53,6 +53,11 @@ struct dm_run {
   dm_keepalive keepalive; /* of this run: dm_run_beat */
   dm_keepalive of_thread; /* the same for any thread: only reports progress */
   dm_trace trace;         /* of this rank */
+  /* With ENDS, set by a program that calls AT_END, if that is set, just before it exits: what would
+   * let the same command begin anew. A kill before that must not be taken for one in mid-run. */
+  bool ends;
+  dm_status (*at_end)(void *what);
+  void *what;
 };
 
 /* Finds the nodes of WORLD, which the run then owns, even after an error; NULL: starts MPI. LEVEL

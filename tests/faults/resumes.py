@@ -214,6 +214,33 @@ def in_place(bed):
             expect(code == 0 and output.bits() != wanted, f"{words} {fault}: {code}, what was asked for again was not done")
 
 
+def told_too_late(bed):
+    """C += A B: the run is killed while it reports, when all is done but its end. A B is not added again."""
+    output = faulty_runs.Output(bed, "told", 1)
+    shutil.copy(bed.folder / "undisturbed1.h5", output.path())
+    command = ("--c", f"{output.path()}:/c", "--beta", 1, "--force")
+    before = output.path().stat().st_ino
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    try:
+        while True:
+            os.write(writer, bytes(4096))
+    except BlockingIOError:  # the pipe is full: the report has to wait
+        os.set_blocking(writer, True)
+    with subprocess.Popen([str(word) for word in output.command(extra=command)], stdout=writer,
+                          env=running.environment()) as process:
+        while output.path().stat().st_ino == before:
+            time.sleep(0.01)
+        time.sleep(0.5)
+        process.kill()
+    os.close(reader)
+    os.close(writer)
+    wanted = output.bits()
+    code, err, _ = output.run(extra=command)
+    expect(code == 0 and "is already the result of this command" in err, f"once more: {code}\n{err}")
+    expect(output.bits() == wanted and not output.left(), "A B was added twice")
+
+
 def published(bed):
     """The run is killed between naming C and removing its journal. The tiles decide whether C is the result."""
     last = {"FAULT": "unlink:{}:kill", "FAULT_PATH": ".journal"}
@@ -319,7 +346,7 @@ def main():
         bed = faulty_runs.Bed(folder, options, shape=(1100, 900, 300), words=words)
         bed.words = bed.words[1:]
         bed.undisturbed(1)
-        cases = (other_commands, other_values, force, damage, holes, second_run, input_rewritten, stopped_at_the_end, in_place, published,
+        cases = (other_commands, other_values, force, damage, holes, second_run, input_rewritten, stopped_at_the_end, in_place, told_too_late, published,
                  damaged_in_place, wrong_results, unreadable)
         failures = running.each(lambda case: case(bed), cases, lambda case: case.__name__, workers=1)
         failures += running.each(lambda bed: by_residues(options, bed, process), [pathlib.Path(folder)], workers=1)
