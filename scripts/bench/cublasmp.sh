@@ -86,7 +86,7 @@ for size in $sizes; do
     fi
     for ((pair = 1; pair <= pairs; pair++)); do
       ranks "$ranks" "$damier" bench multiply --backend cuda --require-gpu-per-rank --from device --size "$size" \
-        --type "$type" --no-against-one --warmup 1 --repetitions "$repetitions" -q --json "$records"
+        --type "$type" --warmup 1 --repetitions "$repetitions" -q --json "$records"
       cublasmp "$type" "$size" "$layout" "$repetitions" "$version" "cublasmp $type $size $layout $repetitions" |
         grep '^{' >>"$records"
     done

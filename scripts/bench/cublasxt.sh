@@ -28,7 +28,7 @@ for count in $gpus; do
       block=$("$xt" "$type" "$size" "$count")
       for ((pair = 1; pair <= pairs; pair++)); do
         ranks "$count" "$damier" bench multiply --backend cuda --require-gpu-per-rank --from host --size "$size" \
-          --type "$type" --no-against-one --warmup 1 --repetitions "$repetitions" -q --json "$records"
+          --type "$type" --warmup 1 --repetitions "$repetitions" -q --json "$records"
         "$xt" "$type" "$size" "$count" "$block" "$repetitions" "$version" \
           "cublasxt $type $size $count $block $repetitions" >>"$records"
       done

@@ -17,7 +17,7 @@ bench() {
   local number=$1
   shift
   note "$number GPUs: $*"
-  ranks "$number" "$damier" bench multiply --backend cuda --require-gpu-per-rank --from device --no-against-one \
+  ranks "$number" "$damier" bench multiply --backend cuda --require-gpu-per-rank --from device \
     --size "$size" --warmup 1 --repetitions "$repetitions" -q --json "$records" "$@"
 }
 for ((round = 1; round <= rounds; round++)); do

@@ -18,8 +18,6 @@ typedef struct dm_bench_multiply {
   bool from_device, from_host; /* where operands start; neither: where the plan stores them */
   bool verify;
   bool against_library; /* alternate with one library call for each rank's whole block of C */
-  bool against_one; /* also measure once the library's rate for one rank's block while all others
-                       are idle */
   int warmup;
   int repetitions;  /* 0: at least 10, until the median's interval is narrow or time is up */
   double precision; /* target half-width of that interval, relative to the median */

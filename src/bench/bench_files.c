@@ -223,7 +223,7 @@ static dm_status compute_once(bench *b, double *seconds) {
   dm_bench_multiply alone = b->wanted->product;
   dm_bench_found found = {.median = 0.0};
   dm_record *unused = NULL;
-  alone.verify = alone.against_library = alone.against_one = false;
+  alone.verify = alone.against_library = false;
   alone.warmup = alone.repetitions = 1;
   alone.engine.memory_host = alone.engine.memory_device = 0;
   alone.engine.wishes.no_advice = true;

@@ -25,15 +25,6 @@ typedef struct dm_bench_library {
   bool owned;
 } dm_bench_library;
 
-/* The library's performance on one rank with a block of C: ROWS x COLS x DEPTH, with all of k if
- * memory allows. */
-typedef struct dm_bench_one {
-  int64_t rows, cols, depth; /* depth 0: not measured */
-  double flops;              /* per second, for the median call */
-} dm_bench_one;
-
-enum { ONE_CALLS = 9, LEAST_DEPTH = 64 };
-
 static dm_status whole(const dm_rank_state *local, dm_range rows, dm_range cols,
                        const dm_generator *generator, dm_view *view) {
   const dm_dtype work = local->plan->problem.work;
@@ -95,69 +86,6 @@ static dm_status dm_bench_library_run(const dm_rank_state *local, const dm_bench
   return dm_comm_max_f64(local->run->world, seconds, 1);
 }
 
-static int64_t operand_bytes(const dm_rank_state *local, int64_t depth) {
-  const dm_dtype work = local->plan->problem.work;
-  return dm_dtype_size(work) * (dm_range_size(local->rows) * dm_device_stride(depth, work) +
-                                depth * dm_device_stride(dm_range_size(local->cols), work));
-}
-
-/* All of the layer's k, or as much as fits; 0 if that is next to nothing. */
-static int64_t depth_for(const dm_rank_state *local, int64_t room) {
-  int64_t depth = dm_range_size(dm_plan_layer_k(local->plan, local->coords.l));
-  while (depth > LEAST_DEPTH && operand_bytes(local, depth) > room) depth /= 2;
-  return operand_bytes(local, depth) <= room ? depth : 0;
-}
-
-static dm_status time_calls(const dm_rank_state *local, const dm_bench_library *library,
-                            double limit, double *seconds) {
-  double times[ONE_CALLS], first;
-  int64_t count = 0;
-  const double start = dm_now();
-  DM_TRY(local->backend->ops->direct(local->backend, local->c, library->a, library->b, &first));
-  while (count < ONE_CALLS && (count == 0 || dm_now() - start < limit)) {
-    DM_TRY(local->backend->ops->direct(local->backend, local->c, library->a, library->b,
-                                       &times[count++]));
-    DM_TRY(dm_run_beat(local->run));
-  }
-  *seconds = dm_statistics_of(times, count).median;
-  return DM_OK;
-}
-
-static dm_status multiply_alone(const dm_rank_state *local, const dm_generator generators[2],
-                                int64_t room, double limit, dm_bench_one *one) {
-  const int64_t depth = depth_for(local, room);
-  dm_bench_library library = {.owned = true};
-  double seconds = 0;
-  if (!local->backend->ops->direct || depth == 0 || dm_view_is_empty(local->c)) return DM_OK;
-  const dm_range part = {0, depth};
-  dm_status status = whole(local, local->rows, part, &generators[DM_A], &library.a);
-  if (!status) status = whole(local, part, local->cols, &generators[DM_B], &library.b);
-  if (!status) status = time_calls(local, &library, limit, &seconds);
-  dm_bench_library_close(local, &library);
-  if (status && status->code == DM_E_USAGE) { /* the library has no product of this type */
-    dm_status_free(status);
-    return DM_OK;
-  }
-  DM_TRY(status);
-  const double each = dm_dtype_is_complex(local->plan->problem.work) ? 8.0 : 2.0;
-  *one = (dm_bench_one){dm_range_size(local->rows), dm_range_size(local->cols), depth, 0};
-  if (seconds > 0)
-    one->flops = each * (double)one->rows * (double)one->cols * (double)depth / seconds;
-  return DM_OK;
-}
-
-/* Collective; rank 0 multiplies for about LIMIT seconds while all others are idle. ROOM: bytes
- * beside the plan's for its operands, in the backend's memory. C is overwritten. */
-static dm_status dm_bench_one_run(const dm_rank_state *local, const dm_generator generators[2],
-                                  int64_t room, double limit, dm_bench_one *one) {
-  dm_status status = DM_OK;
-  *one = (dm_bench_one){0};
-  if (local->run->rank == 0 && !local->coords.idle)
-    status = multiply_alone(local, generators, room, limit, one);
-  dm_status rested = dm_comm_rest(local->run->world);
-  return dm_comm_agree(local->run->world, dm_status_first(status, rested));
-}
-
 /* ---- the benchmark ---- */
 
 /* If the number of repetitions is not set: the least for a narrow interval, and the most; the
@@ -174,7 +102,6 @@ typedef struct bench {
   const dm_rank_state *local;
   dm_phases warm; /* this rank's times before the first repetition */
   dm_bench_library call;
-  dm_bench_one one;
   dm_verdict worst; /* worst of all repetitions */
   int64_t count, room;
   double *seconds, *exposed, *verify, *library;
@@ -248,18 +175,6 @@ static dm_status find_extremes(const bench *b, const dm_phases *mean, extremes *
   return DM_OK;
 }
 
-static void record_one(const bench *b, double per_device, dm_record *record) {
-  const dm_bench_one *one = &b->one;
-  const bool known = one->depth > 0 && one->flops > 0;
-  if (!b->wanted->against_one) return;
-  dm_record_real(record, "rates.one_library_flops", known ? "  library, one rank alone" : NULL,
-                 DM_SHOWN_FLOPS, known ? one->flops : NAN);
-  dm_record_text(record, "rates.one_library_shape", NULL, "%lld x %lld x %lld",
-                 (long long)one->rows, (long long)one->cols, (long long)one->depth);
-  dm_record_real(record, "rates.of_one_library", known ? "  rate / that" : NULL, DM_SHOWN_PLAIN,
-                 known ? per_device / one->flops : NAN);
-}
-
 static void record_rates(const bench *b, double flops, dm_record *record) {
   const dm_problem *p = &b->setup->plan.problem;
   const int sharing = b->setup->backend->ops->device_memory ? b->setup->device.sharing : 1;
@@ -273,7 +188,6 @@ static void record_rates(const bench *b, double flops, dm_record *record) {
   dm_record_real(record, "rates.peak_flops", NULL, DM_SHOWN_FLOPS, peak > 0 ? peak : NAN);
   dm_record_real(record, "rates.of_peak", peak > 0 ? "  of the data sheet's" : NULL, DM_SHOWN_PLAIN,
                  peak > 0 ? flops / devices / peak : NAN);
-  record_one(b, flops / devices, record);
 }
 
 /* Bus bandwidth as in nccl-tests: for an all-gather of S bytes among n ranks, S (n-1)/n over the
@@ -463,14 +377,6 @@ static dm_status open(bench *b) {
   return dm_bench_library_open(b->local, b->measured->generated.generators, &b->call);
 }
 
-/* Bytes of the allowed memory that the plan does not use. */
-static int64_t room_beside(const bench *b) {
-  const dm_plan *plan = &b->setup->plan;
-  const dm_machine *machine = &b->setup->machine;
-  return plan->gpu ? machine->device_bytes - plan->device_bytes
-                   : machine->host_bytes - plan->host_bytes;
-}
-
 /* For dm_measurement. */
 static dm_status measure(void *context, dm_measured *measured, dm_record *record) {
   bench *b = context;
@@ -480,9 +386,6 @@ static dm_status measure(void *context, dm_measured *measured, dm_record *record
   b->local = &measured->product->local;
   dm_status status = dm_comm_agree(b->run->world, open(b));
   if (!status) status = repeat(b);
-  if (!status && b->wanted->against_one)
-    status = dm_bench_one_run(b->local, measured->generated.generators, room_beside(b),
-                              b->wanted->limit / 20, &b->one);
   if (!status) status = report(b, record);
   if (status && !status->agreed) return status;
   dm_bench_library_close(b->local, &b->call);

@@ -43,8 +43,7 @@ static dm_status check_from_file(const dm_call *call) {
   static const char *const files[] = {
       "directory",  "chunk",   "deflate",  "shuffle",    "cold",
       "io-threads", "read-by", "write-by", "checkpoint", "checkpoint-interval"};
-  static const char *const others[] = {"against-library", "against-one", "overlap", "fill",
-                                       "precision"};
+  static const char *const others[] = {"against-library", "overlap", "fill", "precision"};
   for (size_t i = 0; i < sizeof files / sizeof files[0] && !is_from_file(call); i++)
     if (dm_cli_given(call, files[i]))
       return dm_hint(dm_fail(DM_E_USAGE, "--%s is for matrices in files", files[i]),
@@ -114,7 +113,6 @@ static dm_bench_multiply wishes_of(const dm_call *call) {
       .engine = dm_request_engine(s),
       .verify = s->verify,
       .against_library = call->own.against_library,
-      .against_one = call->own.against_one,
       .warmup = (int)call->own.warmup,
       .repetitions = (int)call->own.runs,
       .precision = call->own.precision,

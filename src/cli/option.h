@@ -35,7 +35,7 @@ typedef struct dm_cli_settings {
   bool given[DM_CLI_OPTIONS]; /* by flag or environment; index in dm_cli_options */
   dm_cli_asked asked;
   int verbose, quiet, progress;
-  bool cold, against_library, against_one, dry_run, slurm;
+  bool cold, against_library, dry_run, slurm;
   int from, kind, generate_by, of_rows;
   double phi, value, budget, precision, fill; /* percentages as fractions */
   double time_limit, within;                  /* seconds; 0: none */

@@ -194,8 +194,6 @@ const dm_option dm_cli_options[] = {
      "number of runs before the first measured one", OWN(dm_value_set_count, warmup, .initial = "1")},
     {"against-library", 0, NULL, BENCH_M, DM_GROUP_MEASURE, NULL,
      "alternate with one BLAS call per rank on its whole block of C, all ranks at once", OWN(dm_value_set_flag, against_library), .usual = BENCH_M},
-    {"against-one", 0, NULL, BENCH_P, DM_GROUP_MEASURE, NULL,
-     "at the end, measure one rank alone making BLAS calls on its block of C", OWN(dm_value_set_flag, against_one, .initial = "yes"), .negatable = true},
     {"repetitions", 0, "N", BENCH_K, DM_GROUP_MEASURE, NULL,
      "measurements of each kernel, alternating with its reference", OWN(dm_value_set_count, bench.pairs, .least = 3, .initial = "20"), .flags_only = true, .usual = BENCH_K},
     {"along-k", 0, NULL, BENCH_K, DM_GROUP_MEASURE, NULL,

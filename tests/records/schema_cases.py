@@ -32,7 +32,7 @@ bench multiply --size 64 --repetitions 2 --warmup 0
 bench multiply --size 64 --repetitions 2 --against-library --threads 1
 bench multiply --sizes 64;96,64,80 --time 0.2 --type c64
 bench multiply --size 64 --repetitions 1 --type bf16 --no-verify
-2 bench multiply --size 64 --repetitions 1 --no-against-one
+2 bench multiply --size 64 --repetitions 1
 bench multiply --fill 1% --memory host=512MiB --repetitions 1
 3 bench multiply --size 64 --repetitions 2 --grid 1x1x3
 3 bench multiply --size 64 --repetitions 2 --transport host --grid 3x1x1
@@ -73,20 +73,6 @@ def check_facts(records):
         for name, system in record.get("files", {}).items():
             if name.endswith("_system"):
                 assert system == (other.get(kind, kind) or system), f"{name}: {system}, not {kind}"
-
-
-def check_one(records, case):
-    """The ratio of a rank's rate to the library's, if requested and available."""
-    for record in records:
-        if record["verb"] not in ("bench multiply", "bench scale") or "--from file" in case:
-            continue
-        rates = record["rates"]
-        assert ("of_one_library" in rates) != ("--no-against-one" in case), case
-        if "of_one_library" in rates and "bf16" not in case:
-            ratio = rates["per_device_flops"] / rates["one_library_flops"]
-            assert abs(rates["of_one_library"] / ratio - 1) < 1e-9, case
-        elif "bf16" in case:
-            assert rates["of_one_library"] is None, "CBLAS has no product of bf16"
 
 
 def check_launch(records, case):
@@ -134,7 +120,6 @@ def check_cases(damier, folder):
         run(damier, ranks, *words, "-q", "--json", json_file, "--csv", csv_file)
         records = check_json(validator, json_file, case)
         check_facts(records)
-        check_one(records, case)
         if words[0] == "multiply" and ranks > 1:
             check_launch(records, case)
         check_csv(csv_file, records, case)
