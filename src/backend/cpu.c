@@ -57,8 +57,8 @@ static dm_status crew_open(cpu_backend *cpu, const dm_backend_config *config) {
 
 static void cpu_close(dm_backend *backend) {
   cpu_backend *cpu = (cpu_backend *)backend;
-  dm_cpu_residues_free(cpu->residues);
-  dm_cpu_split_free(cpu->split);
+  if (cpu->residues) dm_cpu_residues_free(cpu->residues);
+  if (cpu->split) dm_cpu_split_free(cpu->split);
   dm_crew_free(cpu->crew);
   dm_cpu_scratch_free(&cpu->scratch);
   free(cpu->row);

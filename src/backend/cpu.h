@@ -76,7 +76,7 @@ typedef struct dm_cpu_residues dm_cpu_residues;
 /* For ROW, which has moduli. CREW, of THREADS threads, shares the work and remains the caller's. */
 dm_status dm_cpu_residues_new(const dm_compute *row, dm_crew *crew, int threads,
                               dm_cpu_residues **residues);
-void dm_cpu_residues_free(dm_cpu_residues *residues); /* NULL is allowed */
+void dm_cpu_residues_free(dm_cpu_residues *residues);
 
 /* The BLAS must use one thread during these calls. */
 dm_compute_calls dm_cpu_residues_calls(dm_cpu_residues *residues);
@@ -88,7 +88,7 @@ dm_compute_calls dm_cpu_residues_calls(dm_cpu_residues *residues);
 typedef struct dm_cpu_split dm_cpu_split;
 
 dm_status dm_cpu_split_new(dm_cpu_split **split);
-void dm_cpu_split_free(dm_cpu_split *split); /* NULL is allowed */
+void dm_cpu_split_free(dm_cpu_split *split);
 
 /* Largest piece of products of WORK that are cut at multiples of TILE (0: not cut). */
 dm_cpu_box dm_cpu_split_box(int64_t tile, dm_dtype work);

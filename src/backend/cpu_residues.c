@@ -49,7 +49,6 @@ dm_status dm_cpu_residues_new(const dm_compute *row, dm_crew *crew, int threads,
 }
 
 void dm_cpu_residues_free(dm_cpu_residues *residues) {
-  if (!residues) return;
   free(residues->a);
   free(residues->b);
   free(residues->scratch);

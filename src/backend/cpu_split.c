@@ -42,7 +42,6 @@ dm_status dm_cpu_split_new(dm_cpu_split **split) {
 }
 
 void dm_cpu_split_free(dm_cpu_split *split) {
-  if (!split) return;
   free(split->a_high);
   free(split->a_low);
   free(split->b_high);

@@ -1,7 +1,5 @@
 #include "backend/nvtx.h"
 
-#ifdef DM_HAVE_CUDA
-
 #include <nvtx3/nvToolsExt.h>
 
 uint64_t dm_nvtx_begin(const char *name, int64_t number) {
@@ -18,17 +16,3 @@ uint64_t dm_nvtx_begin(const char *name, int64_t number) {
 void dm_nvtx_end(uint64_t range) {
   nvtxRangeEnd(range);
 }
-
-#else
-
-uint64_t dm_nvtx_begin(const char *name, int64_t number) {
-  (void)name;
-  (void)number;
-  return 0;
-}
-
-void dm_nvtx_end(uint64_t range) {
-  (void)range;
-}
-
-#endif

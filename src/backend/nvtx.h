@@ -5,8 +5,19 @@
 
 #include <stdint.h>
 
+#ifdef DM_HAVE_CUDA
 /* Ranges may overlap and end in any order.  NUMBER is shown with the name; -1: none. */
 uint64_t dm_nvtx_begin(const char *name, int64_t number);
 void dm_nvtx_end(uint64_t range);
+#else
+static inline uint64_t dm_nvtx_begin(const char *name, int64_t number) {
+  (void)name;
+  (void)number;
+  return 0;
+}
+static inline void dm_nvtx_end(uint64_t range) {
+  (void)range;
+}
+#endif
 
 #endif

@@ -9,7 +9,7 @@
 #include "product/measured.h"
 #include "product/memory_operands.h"
 #include "product/memory_result.h"
-#include "run/progress.h"
+#include "run/run.h"
 
 /* One round of a multiplication, with all resources, so that one function closes them. */
 typedef struct dm_job {

@@ -2,7 +2,7 @@
 #include "checks.h"
 
 #include "core/clock.h"
-#include "run/progress.h"
+#include "run/run.h"
 
 TEST(lines_come_less_and_less_often) {
   static const double wanted[] = {1, 2, 5, 10, 30, 60, 90, 120};
