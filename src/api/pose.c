@@ -108,6 +108,8 @@ static dm_status look(dm_posed *p) {
   else if (f->has_c)
     f->c = dataset_of(p, &p->old, "C");
   DM_TRY(arrange(p));
+  DM_TRY(dm_request_inspect_vectors(&p->settings, &p->context->run.log, &equation, &f->a, &f->b,
+                                    &f->vectors));
   DM_TRY(dm_problem_of(&f->a, &f->b, f->has_c ? &f->c : NULL, &equation, &problem));
   DM_TRY(check_shape(p, &problem));
   return is_file(p->c) ? dm_request_check_output(&p->settings, &p->context->run.log, f) : DM_OK;
@@ -124,7 +126,7 @@ static dm_status settle_gram(dm_posed *p) {
                    "in memory both halves of C are there");
   if (!p->gram) return DM_OK;
   for (int x = 0; x < 2; x++)
-    if (s->center[x] != (int)DM_NO_LINES || s->scale[x] != (int)DM_NO_LINES)
+    if (s->center[x].lines != (int)DM_NO_LINES || s->scale[x].lines != (int)DM_NO_LINES)
       return dm_hint(dm_fail(DM_E_USAGE, "\"center-a\" and its like do not apply to gram"),
                      "\"center\" and \"scale\" do");
   if (p->covariance)

@@ -57,7 +57,7 @@ static dm_status check_missing(const dm_dataset *input, dm_dtype type) {
 /* The type of DATASET's elements; what is centered or scaled is never an integer. */
 static dm_dtype type_of(const dm_dataset *dataset, const dm_standard *standard) {
   const dm_dtype type = dm_dataset_type(dataset);
-  return dm_standard_lines(standard) != DM_NO_LINES && dm_dtype_is_integer(type) ? DM_F64 : type;
+  return dm_standard_changes(standard) && dm_dtype_is_integer(type) ? DM_F64 : type;
 }
 
 static dm_status input_type(const dm_dataset *a, const dm_dataset *b, const dm_equation *equation,
@@ -120,7 +120,11 @@ static dm_status check_divide(const dm_equation *equation, const dm_problem *pro
 
 void dm_equation_divide(const dm_dataset *a, dm_equation *equation) {
   const int64_t terms = equation->op_a == DM_OP_N ? a->cols : a->rows;
-  const double by = (double)(terms - (equation->divide == DM_DIVIDE_BY_N_LESS_1));
+  if (equation->standard[0].weighted) return;
+  dm_equation_divide_by((double)(terms - (equation->divide == DM_DIVIDE_BY_N_LESS_1)), equation);
+}
+
+void dm_equation_divide_by(double by, dm_equation *equation) {
   if (equation->divide == DM_NO_DIVISION) return;
   for (int i = 0; i < 2; i++) equation->alpha[i] /= by;
   equation->divide = DM_NO_DIVISION;

@@ -9,6 +9,11 @@
 /* What else the product is divided by: the number of its terms, k, or one less. */
 typedef enum dm_divide { DM_NO_DIVISION, DM_DIVIDE_BY_N, DM_DIVIDE_BY_N_LESS_1 } dm_divide;
 
+/* What a weight says: how reliable a term is, or how often it occurs. Divided by n, the weights'
+ * sum V1; by n - 1: V1 - V2 / V1 with the sum V2 of their squares, or V1 - 1 (numpy.cov: aweights,
+ * fweights). */
+typedef enum dm_weights_are { DM_RELIABILITIES, DM_FREQUENCIES } dm_weights_are;
+
 /* The parameters of the equation. */
 typedef struct dm_equation {
   dm_op op_a, op_b;
@@ -17,9 +22,10 @@ typedef struct dm_equation {
   dm_dtype type_c;          /* DM_DTYPE_NONE: follows from the inputs */
   dm_divide divide;         /* until dm_equation_divide makes it a part of alpha */
   dm_standard standard[2];  /* of A and B */
-  bool symmetric;           /* B is A, and op(B) the transpose of op(A), or its conjugate */
-  dm_half half;             /* of a symmetric C, that is stored */
-  bool rounds;              /* also round integers that TYPE cannot hold exactly */
+  dm_weights_are weights_are;
+  bool symmetric; /* B is A, and op(B) the transpose of op(A), or its conjugate */
+  dm_half half;   /* of a symmetric C, that is stored */
+  bool rounds;    /* also round integers that TYPE cannot hold exactly */
   dm_compute_choice compute;
   const dm_compute *own; /* NULL, or the caller's own row, used instead */
 } dm_equation;
@@ -29,8 +35,10 @@ typedef struct dm_equation {
 dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_dataset *c,
                         const dm_equation *equation, dm_problem *problem);
 
-/* Divides alpha as EQUATION states; A must fit. */
+/* Divides alpha as EQUATION states; A must fit. If terms are weighted, only their sum, BY, tells.
+ */
 void dm_equation_divide(const dm_dataset *a, dm_equation *equation);
+void dm_equation_divide_by(double by, dm_equation *equation);
 
 /* Sets how EQUATION multiplies inputs of type INPUT in PROBLEM, whose k is set, and C's type.
  * DM_E_USAGE: not possible. */

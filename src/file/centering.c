@@ -59,5 +59,9 @@ void dm_centering_apply(const dm_centering *c, int64_t row, int64_t col, bool tu
   if (c->fill) fill(c->fill + line * parts, step, values, parts, count);
   if (c->shift) subtract(c->shift + line * parts, step, values, parts, count);
   if (c->factor) multiply(c->factor + line, step, values, parts, count);
+  if (c->weight) {
+    const bool rows = c->weight_lines == DM_ROW_LINES;
+    multiply(c->weight + (rows ? row : col), rows == turned, values, parts, count);
+  }
   for (int64_t i = 0; c->role == DM_ROLE_SQUARES && i < parts * count; i++) values[i] *= values[i];
 }

@@ -15,6 +15,8 @@ typedef enum dm_lines { DM_NO_LINES, DM_COLUMN_LINES, DM_ROW_LINES } dm_lines;
 typedef struct dm_standard {
   dm_lines center, scale;
   bool fills; /* missing values become the mean of their line; if no lines are stated, column */
+  bool center_by, scale_by; /* the lines are shifted by, and divided by, numbers of the user */
+  bool weighted; /* elements are multiplied with the roots of the weights of the inner dimension */
 } dm_standard;
 
 static inline dm_lines dm_standard_lines(const dm_standard *standard) {
@@ -23,8 +25,16 @@ static inline dm_lines dm_standard_lines(const dm_standard *standard) {
   return standard->fills ? DM_COLUMN_LINES : DM_NO_LINES;
 }
 
+/* Whether elements change, so that integers become f64. */
+static inline bool dm_standard_changes(const dm_standard *standard) {
+  return dm_standard_lines(standard) != DM_NO_LINES || standard->weighted;
+}
+
+/* Whether both ask for the same; numbers of the user are taken to differ. */
 static inline bool dm_standard_is_same(const dm_standard *a, const dm_standard *b) {
-  return a->center == b->center && a->scale == b->scale && a->fills == b->fills;
+  return a->center == b->center && a->scale == b->scale && a->fills == b->fills &&
+         a->weighted == b->weighted && !a->center_by && !a->scale_by && !b->center_by &&
+         !b->scale_by;
 }
 
 const char *dm_lines_name(dm_lines lines); /* "none", "columns", "rows" */
@@ -45,6 +55,9 @@ typedef struct dm_centering {
   const double *shift;  /* NULL: 0 */
   const double *factor; /* NULL: 1 */
   const double *fill;   /* NULL: NaN stays */
+  dm_lines weight_lines;
+  const double *weight; /* of these lines, whatever the others are; NULL: 1 */
+  uint64_t given;       /* a checksum of the user's numbers; 0: there are none */
 } dm_centering;
 
 /* VALUES, COUNT elements of one row of the matrix from (row, col) on, as f64 (two f64 each if

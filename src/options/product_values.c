@@ -19,6 +19,7 @@ static const char *const missing[] = {"refuse", "nan", "zero", "mean", "pairwise
 static const char *const lines[] = {"none", "columns", "rows", NULL};
 static const char *const divisors[] = {"1", "n", "n-1", NULL};
 static const char *const halves[] = {"both", "lower", "upper", NULL};
+static const char *const weights_are[] = {"reliability", "frequency", NULL};
 static const char *const stack[] = {"rows", "columns", NULL};
 
 /* clang-format off */
@@ -33,10 +34,12 @@ const dm_value dm_values[] = {
     {"shuffle", dm_value_set_flag, AT(shuffle)},
     {"op-a", dm_value_set_choice, AT(op_a), .initial = "n", .choices = ops},
     {"op-b", dm_value_set_choice, AT(op_b), .initial = "n", .choices = ops},
-    {"center-a", dm_value_set_choice, AT(center[0]), .initial = "none", .choices = lines},
-    {"center-b", dm_value_set_choice, AT(center[1]), .initial = "none", .choices = lines},
-    {"scale-a", dm_value_set_choice, AT(scale[0]), .initial = "none", .choices = lines},
-    {"scale-b", dm_value_set_choice, AT(scale[1]), .initial = "none", .choices = lines},
+    {"center-a", dm_value_set_lines, AT(center[0]), .initial = "none", .choices = lines},
+    {"center-b", dm_value_set_lines, AT(center[1]), .initial = "none", .choices = lines},
+    {"scale-a", dm_value_set_lines, AT(scale[0]), .initial = "none", .choices = lines},
+    {"scale-b", dm_value_set_lines, AT(scale[1]), .initial = "none", .choices = lines},
+    {"weights", dm_value_set_location, AT(weights)},
+    {"weights-are", dm_value_set_choice, AT(weights_are), .initial = "reliability", .choices = weights_are},
     {"center", dm_value_set_flag, AT(center_x)},
     {"scale", dm_value_set_flag, AT(scale_x)},
     {"divide", dm_value_set_choice, AT(divide), .choices = divisors},

@@ -23,8 +23,8 @@ void dm_request_gram(dm_settings *s, bool of_rows) {
   s->op_b = of_rows ? DM_OP_C : DM_OP_N;
   for (int x = 0; x < 2; x++) {
     const dm_lines lines = of_rows ? DM_ROW_LINES : DM_COLUMN_LINES;
-    s->center[x] = (int)(s->center_x ? lines : DM_NO_LINES);
-    s->scale[x] = (int)(s->scale_x ? lines : DM_NO_LINES);
+    s->center[x] = (dm_lines_choice){.lines = (int)(s->center_x ? lines : DM_NO_LINES)};
+    s->scale[x] = (dm_lines_choice){.lines = (int)(s->scale_x ? lines : DM_NO_LINES)};
   }
 }
 
@@ -36,8 +36,16 @@ void dm_request_covariance(dm_settings *s, bool of_rows, bool correlation) {
   dm_request_gram(s, of_rows);
 }
 
+static dm_standard standard_of(const dm_settings *s, int x) {
+  return (dm_standard){.center = (dm_lines)s->center[x].lines,
+                       .scale = (dm_lines)s->scale[x].lines,
+                       .fills = s->missing == (int)DM_MISSING_MEAN,
+                       .center_by = s->center[x].by.file[0] != '\0',
+                       .scale_by = s->scale[x].by.file[0] != '\0',
+                       .weighted = s->weights.file[0] != '\0'};
+}
+
 dm_equation dm_request_equation(const dm_settings *s) {
-  const bool fills = s->missing == (int)DM_MISSING_MEAN;
   return (dm_equation){
       .op_a = (dm_op)s->op_a,
       .op_b = (dm_op)s->op_b,
@@ -46,8 +54,8 @@ dm_equation dm_request_equation(const dm_settings *s) {
       .type = dm_given(s, "type") ? (dm_dtype)s->type : DM_DTYPE_NONE,
       .type_c = dm_given(s, "type-c") ? (dm_dtype)s->type_c : DM_DTYPE_NONE,
       .divide = (dm_divide)s->divide,
-      .standard = {{(dm_lines)s->center[0], (dm_lines)s->scale[0], fills},
-                   {(dm_lines)s->center[1], (dm_lines)s->scale[1], fills}},
+      .standard = {standard_of(s, 0), standard_of(s, 1)},
+      .weights_are = (dm_weights_are)s->weights_are,
       .symmetric = s->gram,
       .half = (dm_half)s->half,
       .rounds = s->rounding,
@@ -198,8 +206,47 @@ dm_status dm_request_inspect_files(const dm_settings *s, const dm_log *log,
   DM_TRY(dm_request_inspect_factor(s, log, operands[0], 0, &f->a));
   DM_TRY(dm_request_inspect_factor(s, log, operands[1], 1, &f->b));
   DM_TRY(dm_request_arrange(s, &f->a, &f->b, &f->form.leads));
+  const dm_equation equation = dm_request_equation(s);
+  DM_TRY(dm_request_inspect_vectors(s, log, &equation, &f->a, &f->b, &f->vectors));
   if (f->has_c) DM_TRY(dm_request_inspect_at(s, log, &s->old_c, &f->c, NULL));
   return dm_request_check_output(s, log, f);
+}
+
+/* The vector AT, with one number for each of LENGTH WHATs. */
+static dm_status inspect_vector(const dm_settings *s, const dm_log *log, const dm_location *at,
+                                int64_t length, const char *what, dm_dataset *vector) {
+  dm_settings own = *s;
+  char name[DM_NAME], shape[DM_SHAPE_TEXT];
+  if (!at->file[0]) return DM_OK;
+  own.as_column = true;
+  own.as_row = false;
+  DM_TRY(dm_request_inspect_at(&own, log, at, vector, NULL));
+  dm_location_name(&vector->at, name);
+  if (vector->composite)
+    return dm_hint(dm_fail(DM_E_USAGE, "%s is a part of a dataset, or several", name),
+                   "write the vector as a dataset of its own");
+  if (dm_dtype_is_complex(dm_dataset_type(vector)))
+    return dm_fail(DM_E_INPUT, "%s is complex", name);
+  if (dm_min(vector->rows, vector->cols) == 1 && dm_max(vector->rows, vector->cols) == length)
+    return DM_OK;
+  return dm_fail(DM_E_INPUT, "%s has %s numbers, not one for each of %lld %s", name,
+                 dm_dataset_text(vector, shape), (long long)length, what);
+}
+
+dm_status dm_request_inspect_vectors(const dm_settings *s, const dm_log *log, const dm_equation *e,
+                                     const dm_dataset *a, const dm_dataset *b, dm_vectors *v) {
+  const dm_dataset *const sets[2] = {a, b};
+  const int64_t inner = e->op_a == DM_OP_N ? a->cols : a->rows;
+  for (int x = 0; x < 2; x++) {
+    const dm_lines_choice *const choices[] = {&s->center[x], &s->scale[x]};
+    dm_dataset *const vectors[] = {&v->center[x], &v->scale[x]};
+    for (int i = 0; i < 2; i++) {
+      const bool rows = choices[i]->lines == (int)DM_ROW_LINES;
+      DM_TRY(inspect_vector(s, log, &choices[i]->by, rows ? sets[x]->rows : sets[x]->cols,
+                            rows ? "rows" : "columns", vectors[i]));
+    }
+  }
+  return inspect_vector(s, log, &s->weights, inner, "terms of the sums", &v->weights);
 }
 
 dm_status dm_request_arrange(const dm_settings *s, dm_dataset *a, dm_dataset *b, dm_leads *leads) {
@@ -218,10 +265,12 @@ dm_status dm_request_arrange(const dm_settings *s, dm_dataset *a, dm_dataset *b,
   if (s->missing == (int)DM_MISSING_PAIRWISE && dm_dtype_is_complex(dm_dataset_type(a)))
     return dm_fail(DM_E_USAGE, "%s is complex; --missing pairwise takes real matrices",
                    dm_location_name(&a->at, name));
+  if (s->missing == (int)DM_MISSING_PAIRWISE && equation.standard[0].weighted)
+    return dm_fail(DM_E_USAGE, "--missing pairwise takes no weights");
   for (int x = 0; x < 2; x++)
-    if ((x == 0 ? a : b)->leads.count > 0 &&
-        dm_standard_lines(&equation.standard[x]) != DM_NO_LINES)
-      return dm_fail(DM_E_USAGE, "the matrices of a batch are not centered, scaled or filled");
+    if ((x == 0 ? a : b)->leads.count > 0 && dm_standard_changes(&equation.standard[x]))
+      return dm_fail(DM_E_USAGE,
+                     "the matrices of a batch are not centered, scaled, weighted or filled");
   return dm_entries_arrange(a, s->op_a != (int)DM_OP_N, b, s->op_b != (int)DM_OP_N, leads);
 }
 
@@ -283,6 +332,7 @@ dm_multiply dm_request_multiply(const dm_settings *s, const dm_product_files *f)
       .whole = f->whole,
       .only_done = f->only_done,
       .equation = dm_request_equation(s),
+      .vectors = f->vectors,
       .engine = dm_request_engine(s),
       .form = f->form,
       .verify = s->verify,

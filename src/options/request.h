@@ -59,12 +59,19 @@ dm_status dm_request_inspect_at(const dm_settings *settings, const dm_log *log,
 dm_status dm_request_arrange(const dm_settings *settings, dm_dataset *a, dm_dataset *b,
                              dm_leads *leads);
 
+/* Inspects the vectors that SETTINGS name for A and B in EQUATION. DM_E_INPUT: of another length.
+ */
+dm_status dm_request_inspect_vectors(const dm_settings *settings, const dm_log *log,
+                                     const dm_equation *equation, const dm_dataset *a,
+                                     const dm_dataset *b, dm_vectors *vectors);
+
 /* DM_E_INPUT: C, old or to be verified, has other leading dimensions than LEADS. */
 dm_status dm_request_check_leads(const dm_dataset *c, const dm_leads *leads);
 
 /* The files of a product, as rank 0 found them. */
 typedef struct dm_product_files {
   dm_dataset a, b, c;
+  dm_vectors vectors;
   bool has_c; /* beta is not 0 */
   dm_location out;
   dm_dataset whole;    /* the existing output, if it may already be the result, */

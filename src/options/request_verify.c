@@ -56,13 +56,18 @@ static void compare_readings(const dm_log *log, const dm_attributes *provenance,
               x - 'a' + 'A', then[0] ? then : "stored", x - 'a' + 'A', now[0] ? now : "stored");
 }
 
-/* What became of missing values, from C's provenance where the user does not state it. */
-static dm_status take_missing(const dm_attributes *provenance, dm_settings *s) {
-  static const char *const options[][2] = {{"missing", "missing"},
-                                           {"missing-value", "missing_value"}};
-  for (int i = 0; i < 2; i++) {
+/* What became of missing values, and by which vectors A and B were changed, from C's provenance
+ * where the user does not state it. */
+static dm_status take_readings(const dm_attributes *provenance, const dm_verify_stated *given,
+                               dm_settings *s) {
+  static const char *const options[][2] = {
+      {"missing", "missing"},   {"missing-value", "missing_value"},
+      {"weights", "weights"},   {"weights-are", "weights_are"},
+      {"center-a", "center_a"}, {"center-b", "center_b"},
+      {"scale-a", "scale_a"},   {"scale-b", "scale_b"}};
+  for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
     const char *text = dm_attributes_find(provenance, options[i][1]);
-    if (text && !dm_given(s, options[i][0]))
+    if (text && !dm_given(s, options[i][0]) && (i < 4 || !given->centering))
       DM_TRY(dm_value_take(dm_value_find(options[i][0]), text, s));
   }
   if (s->missing != (int)DM_MISSING_PAIRWISE) return DM_OK;
@@ -78,7 +83,7 @@ static dm_status prepare(dm_settings *s, const dm_log *log, const char *const op
   dm_leads leads;
   DM_TRY(dm_value_location(operands[2], &at));
   DM_TRY(dm_request_inspect_at(s, log, &at, &v->c, provenance));
-  DM_TRY(take_missing(provenance, s));
+  DM_TRY(take_readings(provenance, &given, s));
   DM_TRY(dm_request_inspect_factor(s, log, operands[0], 0, &v->a));
   DM_TRY(dm_request_inspect_factor(s, log, operands[1], 1, &v->b));
   v->equation = dm_request_equation(s);
@@ -92,6 +97,7 @@ static dm_status prepare(dm_settings *s, const dm_log *log, const char *const op
   DM_TRY(dm_entries_arrange(&v->a, v->equation.op_a != DM_OP_N, &v->b, v->equation.op_b != DM_OP_N,
                             &leads));
   DM_TRY(dm_request_check_leads(&v->c, &leads));
+  DM_TRY(dm_request_inspect_vectors(s, log, &v->equation, &v->a, &v->b, &v->vectors));
   compare_readings(log, provenance, &v->a, 'a');
   compare_readings(log, provenance, &v->b, 'b');
   DM_TRY(inspect_old_c(s, log, &old_c, v));

@@ -11,6 +11,12 @@
 
 enum { DM_VALUES = 96, DM_VALUE_TEXT = 256, DM_VALUE_LIST = 2048 };
 
+/* Lines, and whose numbers to take; none are named: their means or deviations. */
+typedef struct dm_lines_choice {
+  int lines; /* dm_lines */
+  dm_location by;
+} dm_lines_choice;
+
 /* Choices are indices into the option's list, which has the order of the corresponding enum. */
 typedef struct dm_settings {
   bool given[DM_VALUES]; /* by the user; index in dm_values */
@@ -19,9 +25,11 @@ typedef struct dm_settings {
   double alpha[2], beta[2];
   bool rounding, reproducible;
   bool gram; /* stated by the verb or the call: B is A, transposed and conjugated, or A is */
-  bool covariance, correlation; /* the same, of centered, and scaled, lines */
-  int center[2], scale[2];      /* dm_lines of A and B */
-  bool center_x, scale_x;       /* the same for the one matrix of gram */
+  bool covariance, correlation;        /* the same, of centered, and scaled, lines */
+  dm_lines_choice center[2], scale[2]; /* of A and B */
+  dm_location weights;                 /* of the terms of each sum */
+  int weights_are;
+  bool center_x, scale_x; /* the same for the one matrix of gram */
   int divide, half;
   dm_location old_c;
   /* what is accepted, and how it is read */

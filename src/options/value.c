@@ -249,6 +249,17 @@ dm_status dm_value_location(const char *text, dm_location *location) {
                  "name a file; ./- is a file called '-'");
 }
 
+/* One of the choices, or a location, of numbers of the columns; "rows:LOCATION": of the rows. */
+dm_status dm_value_set_lines(const dm_value *value, const char *text, void *settings) {
+  dm_lines_choice *to = place(value, settings);
+  memset(to, 0, sizeof *to);
+  if (choose(value, text, settings)) return DM_OK;
+  if (!strpbrk(text, "./:")) return dm_value_set_choice(value, text, settings);
+  const bool rows = strncmp(text, "rows:", 5) == 0, columns = strncmp(text, "columns:", 8) == 0;
+  to->lines = (int)(rows ? DM_ROW_LINES : DM_COLUMN_LINES);
+  return dm_value_location(text + (rows ? 5 : columns ? 8 : 0), &to->by);
+}
+
 dm_status dm_value_set_location(const dm_value *value, const char *text, void *settings) {
   return dm_value_location(text, place(value, settings));
 }

@@ -68,6 +68,7 @@ dm_status dm_value_set_real(const dm_value *value, const char *text, void *setti
 dm_status dm_value_set_complex(const dm_value *value, const char *text, void *settings);
 dm_status dm_value_set_text(const dm_value *value, const char *text, void *settings);
 dm_status dm_value_set_number_text(const dm_value *value, const char *text, void *settings);
+dm_status dm_value_set_lines(const dm_value *value, const char *text, void *settings);
 dm_status dm_value_set_location(const dm_value *value, const char *text, void *settings);
 dm_status dm_value_set_grid(const dm_value *value, const char *text, void *settings);
 dm_status dm_value_set_chunk(const dm_value *value, const char *text, void *settings);

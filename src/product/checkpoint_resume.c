@@ -67,7 +67,7 @@ dm_status dm_fields_of_problem(const dm_multiply *m, const dm_problem *problem,
   DM_TRY(dm_attributes_add(list, "op_b", "%s%s%s", dm_op_name(e->op_b),
                            e->symmetric ? ", triangle " : "",
                            e->symmetric ? dm_half_name(e->half) : ""));
-  DM_TRY(dm_provenance_centering(list, e->standard, true));
+  DM_TRY(dm_provenance_centering(list, m, true));
   DM_TRY(dm_attributes_add(list, "alpha", "%.17g,%.17g", e->alpha[0], e->alpha[1]));
   DM_TRY(dm_attributes_add(list, "beta", "%.17g,%.17g", e->beta[0], e->beta[1]));
   DM_TRY(dm_attributes_add(list, "c_dataset", "%s", m->out.dataset));

@@ -24,6 +24,12 @@ typedef enum dm_on_corruption {
   DM_ON_CORRUPTION_WARN,   /* C gets its name, with the verdict FAIL; DM_E_UNCHECKED */
 } dm_on_corruption;
 
+/* Vectors in files, as matrices of one column or row, by which A and B are changed as their
+ * dm_standard states; those that are not there have no name. */
+typedef struct dm_vectors {
+  dm_dataset center[2], scale[2], weights;
+} dm_vectors;
+
 typedef struct dm_multiply {
   dm_dataset a, b; /* in memory: only shape and type are used */
   bool has_c;
@@ -41,6 +47,7 @@ typedef struct dm_multiply {
   dm_dataset whole;     /* the file with C's name, if its journal says that it may be the result */
   bool only_done;       /* that file must not be replaced */
   dm_equation equation;
+  dm_vectors vectors;
   dm_engine engine;
   dm_output_form form; /* form of C's file; completed when its shape is known */
   bool verify, force, allow_unchecked;

@@ -19,7 +19,7 @@ enum {
 enum { FROM, MEAN, SQUARES, WEIGHT, PRESENT, NUMBERS };
 
 dm_status dm_moments_open(int64_t rows, int64_t cols, bool by_rows, bool is_complex, int groups,
-                          dm_moments *m) {
+                          const double *weights, dm_moments *m) {
   const int64_t lines = by_rows ? rows : cols, parts = is_complex ? 2 : 1;
   const int64_t cuts = TASKS / dm_min(TASKS, dm_ceil_div(dm_max(1, lines) * parts, WIDTH));
   *m = (dm_moments){.by_rows = by_rows,
@@ -27,7 +27,8 @@ dm_status dm_moments_open(int64_t rows, int64_t cols, bool by_rows, bool is_comp
                     .length = by_rows ? cols : rows,
                     .parts = parts,
                     .groups = groups,
-                    .cuts = (int)cuts};
+                    .cuts = (int)cuts,
+                    .weights = weights};
   atomic_init(&m->first_missing, INT64_MAX);
   return dm_buffer_zeroed(groups * cuts * NUMBERS * m->parts, m->lines * (int64_t)sizeof(double),
                           (void **)&m->numbers);
@@ -65,8 +66,9 @@ static void join(const dm_moments *m, int group, int64_t j, const share *more) {
  * from number J on. */
 typedef struct block {
   double values[BLOCK][WIDTH];
-  int64_t first, count; /* elements */
-  int64_t j, width;     /* numbers */
+  int64_t first, count;          /* elements */
+  int64_t j, width;              /* numbers */
+  double weights[BLOCK], weight; /* of the elements, and their sum */
 } block;
 
 static void note_missing(dm_moments *m, int64_t element, int64_t line) {
@@ -94,16 +96,15 @@ static void add_with_gaps(dm_moments *m, int group, const block *b, int64_t c) {
     }
     if (!known) *from = b->values[i][c];
     known = true;
-    more.mean += b->values[i][c] - *from;
+    more.mean += b->weights[i] * (b->values[i][c] - *from);
     more.present += 1.0;
-    more.weight += 1.0;
+    more.weight += b->weights[i];
   }
-  if (more.weight == 0.0) return;
-  more.mean /= more.weight;
+  if (more.weight > 0.0) more.mean /= more.weight;
   for (int64_t i = 0; i < b->count; i++) {
     if (is_missing(m, b, i, c)) continue;
     const double difference = b->values[i][c] - *from - more.mean;
-    more.squares += difference * difference;
+    more.squares += b->weights[i] * difference * difference;
   }
   join(m, group, b->j + c, &more);
 }
@@ -116,16 +117,16 @@ static void add_block(dm_moments *m, int group, const block *b) {
   for (int64_t c = 0; c < b->width; c++)
     if (present[c] == 0.0) from[c] = b->values[0][c];
   for (int64_t i = 0; i < b->count; i++)
-    for (int64_t c = 0; c < b->width; c++) mean[c] += b->values[i][c] - from[c];
-  for (int64_t c = 0; c < b->width; c++) mean[c] /= (double)b->count;
+    for (int64_t c = 0; c < b->width; c++) mean[c] += b->weights[i] * (b->values[i][c] - from[c]);
+  for (int64_t c = 0; c < b->width; c++) mean[c] *= b->weight > 0.0 ? 1.0 / b->weight : 1.0;
   for (int64_t i = 0; i < b->count; i++)
     for (int64_t c = 0; c < b->width; c++) {
       const double difference = b->values[i][c] - from[c] - mean[c];
-      squares[c] += difference * difference;
+      squares[c] += b->weights[i] * difference * difference;
     }
   for (int64_t c = 0; c < b->width; c++) {
     const bool gaps = isnan(mean[c]) || (m->parts == 2 && isnan(mean[c ^ 1]));
-    const share more = {mean[c], squares[c], (double)b->count, (double)b->count};
+    const share more = {mean[c], squares[c], b->weight, (double)b->count};
     if (gaps)
       add_with_gaps(m, group, b, c);
     else
@@ -156,6 +157,9 @@ static void add_lines(void *context, int64_t piece) {
   for (int64_t i = elements.begin; i < elements.end; i += BLOCK) {
     b.first = a->first + i;
     b.count = dm_min(BLOCK, elements.end - i);
+    b.weight = 0.0;
+    for (int64_t w = 0; w < b.count; w++)
+      b.weight += b.weights[w] = m->weights ? m->weights[b.first + w] : 1.0;
     dm_view values = dm_view_row_major(b.values, m->parts == 2 ? DM_C128 : DM_F64, b.count, lines);
     values.row_stride = few;
     dm_copy(values, dm_view_sub(a->part, i, line, b.count, lines), false);
@@ -202,8 +206,8 @@ dm_status dm_moments_join(dm_moments *m, const dm_comm *comm) {
 
 void dm_moments_mean(const dm_moments *m, int64_t i, double *mean) {
   for (int64_t j = i * m->parts, p = 0; p < m->parts; j++, p++)
-    mean[p] = row_of(m, 0, PRESENT)[j] > 0.0 ? row_of(m, 0, FROM)[j] + row_of(m, 0, MEAN)[j]
-                                             : (double)NAN;
+    mean[p] =
+        row_of(m, 0, WEIGHT)[j] > 0.0 ? row_of(m, 0, FROM)[j] + row_of(m, 0, MEAN)[j] : (double)NAN;
 }
 
 double dm_moments_squares(const dm_moments *m, int64_t i) {

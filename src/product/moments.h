@@ -20,11 +20,13 @@ typedef struct dm_moments {
   int64_t parts;         /* real numbers of an element: 2 if it is complex */
   int groups, cuts;      /* cuts: parts of each group, for threads, if there are few lines */
   double *numbers;       /* for each: FROM, MEAN, SQUARES, WEIGHT, PRESENT of all lines */
+  const double *weights; /* of the elements of a line, or NULL: 1 */
   _Atomic int64_t first_missing; /* row * columns + column; INT64_MAX: none */
 } dm_moments;
 
+/* WEIGHTS stay the caller's. */
 dm_status dm_moments_open(int64_t rows, int64_t cols, bool by_rows, bool is_complex, int groups,
-                          dm_moments *moments);
+                          const double *weights, dm_moments *moments);
 void dm_moments_close(dm_moments *moments);
 
 /* Adds PART, in host memory, whose first element is (row, col), to GROUP, on the threads of CREW

@@ -153,8 +153,8 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
                                      m->has_c && dm_multiply_in_file(m, DM_OLD) ? &m->c : NULL};
   dm_multiply centered = *m;
   dm_centering *made[2];
-  dm_status status = dm_center_inputs(run, m->engine.io_threads, m->equation.standard, &centered.a,
-                                      &centered.b, made);
+  dm_status status = dm_center_inputs(run, m->engine.io_threads, &m->vectors, &centered.equation,
+                                      &centered.a, &centered.b, made);
   if (!status) status = multiply_centered(run, &centered, record, outcome);
   free(made[0]);
   free(made[1]);

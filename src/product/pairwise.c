@@ -220,8 +220,10 @@ dm_status dm_pairwise_run(dm_run *run, const dm_multiply *m, dm_record *record) 
   if (own.equation.type_c == DM_DTYPE_NONE)
     own.equation.type_c = dm_dataset_type(&m->a) == DM_F32 ? DM_F32 : DM_F64;
   p.multiply = &own;
-  dm_status status = dm_center_inputs(run, m->engine.io_threads, (dm_standard[2]){filled, filled},
-                                      &own.a, &own.b, made);
+  dm_equation centers = own.equation;
+  centers.standard[0] = centers.standard[1] = filled;
+  dm_status status =
+      dm_center_inputs(run, m->engine.io_threads, &m->vectors, &centers, &own.a, &own.b, made);
   p.centering = made[0];
   if (!status) status = compute(&p, record);
   remove_products(&p);

@@ -57,13 +57,18 @@ static dm_status add_scalar(dm_attributes *list, const char *name, const double 
   return dm_attributes_add(list, name, "%.17g,%.17g", value[0], value[1]);
 }
 
-dm_status dm_provenance_centering(dm_attributes *list, const dm_standard standard[2], bool always) {
+dm_status dm_provenance_centering(dm_attributes *list, const dm_multiply *m, bool always) {
   static const char *const names[2] = {"centering_a", "centering_b"};
-  for (int x = 0; x < 2; x++)
-    if (always || dm_standard_lines(&standard[x]) != DM_NO_LINES)
-      DM_TRY(dm_attributes_add(list, names[x], "center %s, scale %s%s",
-                               dm_lines_name(standard[x].center), dm_lines_name(standard[x].scale),
-                               standard[x].fills ? ", missing mean" : ""));
+  const dm_dataset *const sets[2] = {&m->a, &m->b};
+  for (int x = 0; x < 2; x++) {
+    const dm_standard *s = &m->equation.standard[x];
+    char by[32] = "";
+    if (sets[x]->centering && sets[x]->centering->given)
+      snprintf(by, sizeof by, ", by %016llx", (unsigned long long)sets[x]->centering->given);
+    if (always || dm_standard_lines(s) != DM_NO_LINES)
+      DM_TRY(dm_attributes_add(list, names[x], "center %s, scale %s%s%s", dm_lines_name(s->center),
+                               dm_lines_name(s->scale), s->fills ? ", missing mean" : "", by));
+  }
   return DM_OK;
 }
 
@@ -76,11 +81,31 @@ static dm_status add_missing(dm_attributes *list, const dm_meaning *m, bool is_w
                   : dm_attributes_add(list, "missing_value", "%.17g", m->real[0]);
 }
 
-static dm_status add_equation(dm_attributes *list, const dm_equation *equation,
+static dm_status add_vectors(dm_attributes *list, const dm_multiply *m) {
+  static const char *const names[2][2] = {{"center_a", "scale_a"}, {"center_b", "scale_b"}};
+  char at[DM_NAME];
+  for (int x = 0; x < 2; x++) {
+    const dm_standard *s = &m->equation.standard[x];
+    const char *lines = dm_lines_name(dm_standard_lines(s));
+    if (s->center_by)
+      DM_TRY(dm_attributes_add(list, names[x][0], "%s:%s", lines,
+                               dm_location_name(&m->vectors.center[x].at, at)));
+    if (s->scale_by)
+      DM_TRY(dm_attributes_add(list, names[x][1], "%s:%s", lines,
+                               dm_location_name(&m->vectors.scale[x].at, at)));
+  }
+  if (!m->equation.standard[0].weighted) return DM_OK;
+  DM_TRY(dm_attributes_add(list, "weights", "%s", dm_location_name(&m->vectors.weights.at, at)));
+  return dm_attributes_add(list, "weights_are", "%s",
+                           m->equation.weights_are == DM_FREQUENCIES ? "frequency" : "reliability");
+}
+
+static dm_status add_equation(dm_attributes *list, const dm_multiply *multiply,
                               const dm_compute *row) {
+  const dm_equation *equation = &multiply->equation;
   DM_TRY(dm_attributes_add(list, "op_a", "%s", dm_op_name(equation->op_a)));
   DM_TRY(dm_attributes_add(list, "op_b", "%s", dm_op_name(equation->op_b)));
-  DM_TRY(dm_provenance_centering(list, equation->standard, false));
+  DM_TRY(dm_provenance_centering(list, multiply, false));
   if (equation->half != DM_BOTH_HALVES)
     DM_TRY(dm_attributes_add(list, "triangle", "%s", dm_half_name(equation->half)));
   DM_TRY(add_scalar(list, "alpha", equation->alpha));
@@ -116,7 +141,8 @@ dm_status dm_provenance_of(const dm_multiply *multiply, const dm_setup *setup, c
   DM_TRY(add_dataset(list, "b", &multiply->b));
   if (setup->plan.problem.reads_c) DM_TRY(add_dataset(list, "old_c", &multiply->c));
   DM_TRY(add_missing(list, &multiply->a.meaning, dm_dtype_is_integer(multiply->a.dtype)));
-  DM_TRY(add_equation(list, &multiply->equation, &setup->plan.problem.compute));
+  DM_TRY(add_vectors(list, multiply));
+  DM_TRY(add_equation(list, multiply, &setup->plan.problem.compute));
   DM_TRY(dm_attributes_add(list, "backend", "%s", setup->backend->ops->name));
   DM_TRY(dm_attributes_add(list, "device", "%s", setup->device.name));
   DM_TRY(dm_attributes_add(list, "ranks", "%d", run->ranks));

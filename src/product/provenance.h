@@ -15,7 +15,7 @@ const char *dm_op_name(dm_op op);
 
 /* Adds "center columns, scale none" and the like for A and B, also if they are not centered with
  * ALWAYS. */
-dm_status dm_provenance_centering(dm_attributes *list, const dm_standard standard[2], bool always);
+dm_status dm_provenance_centering(dm_attributes *list, const dm_multiply *multiply, bool always);
 
 /* Adds the command as typed, which only describes: a longer one ends with "...". */
 dm_status dm_provenance_command(const dm_run *run, dm_attributes *list);

@@ -359,8 +359,8 @@ dm_status dm_verify_run(dm_run *run, const dm_verify *v, dm_record *record) {
   const dm_dataset *const sets[3] = {&v->a, &v->b, NULL};
   dm_verify centered = *v;
   dm_centering *made[2];
-  dm_status status =
-      dm_center_inputs(run, v->io_threads, v->equation.standard, &centered.a, &centered.b, made);
+  dm_status status = dm_center_inputs(run, v->io_threads, &v->vectors, &centered.equation,
+                                      &centered.a, &centered.b, made);
   status = status ? dm_verify_missing(run, v->io_threads, sets, status)
                   : verify_centered(run, &centered, record);
   free(made[0]);

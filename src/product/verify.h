@@ -14,6 +14,7 @@ typedef struct dm_verify {
   dm_dataset c0;                   /* the old C that beta was applied to */
   const dm_distributed *memory[4]; /* op(A), op(B), C and the old C, if in memory; or NULL */
   dm_equation equation;
+  dm_vectors vectors;
   bool tensor;        /* C may come from tensor cores, which truncate sums: the bound is wider */
   bool no_provenance; /* C has no provenance */
   bool by_attributes; /* EQUATION has parts from C's attributes; the report says so */
