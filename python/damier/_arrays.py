@@ -57,12 +57,12 @@ def _check_attributes(array: Any, name: str) -> None:
         return
     of_h5py = type(array).__module__.partition(".")[0] == "h5py"
     if of_h5py and getattr(array, "is_virtual", False):
-        raise UsageError(f"{name} is a virtual dataset in a file that is open for writing",
-                         hint="open the file for reading: HDF5 puts fill values in place of sources that it cannot read")
+        raise UsageError(f"{name} is a virtual dataset that only h5py can read, with fill values in place of absent sources",
+                         hint="open its file for reading, under its present name: then the library reads it")
     found = [key for key in (attributes if of_h5py else _OF_VALUES) if key in attributes]
     if found:
         raise UsageError(f"{name} is a dataset with the attribute {found[0]!r}, which may say what its numbers mean",
-                         hint="open its file for reading with h5py, or pass a location: the library applies known attributes; "
+                         hint="open its file for reading, under its present name: then the library applies known attributes; "
                               "dataset[...] takes the stored numbers")
 
 

@@ -50,8 +50,16 @@ def location_of(given: Any) -> str | None:
         return None
     file = given.file
     # a file that is open for writing is locked, and may not have been written yet
-    on_disk = file.mode == "r" and file.driver in ("sec2", "stdio", "mpio") and given.name
-    return f"{file.filename}:{given.name}" if on_disk else None
+    on_disk = file.mode == "r" and file.driver in ("sec2", "mpio") and given.name
+    return f"{file.filename}:{given.name}" if on_disk and _is_named(file) else None
+
+
+def _is_named(file: Any) -> bool:
+    """Whether its name leads to the file that h5py has open: another may have replaced it, or the folder have changed."""
+    try:
+        return file.driver != "sec2" or os.path.samestat(os.fstat(file.id.get_vfd_handle()), os.stat(file.filename))
+    except OSError:
+        return False
 
 
 class StoredOperand(Operand):

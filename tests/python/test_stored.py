@@ -86,6 +86,22 @@ class StoredOperands(InFolder):
                 damier.gram(file["v"])
         np.testing.assert_array_equal(damier.gram(f"{self.path}:/x[1:9]", of="rows"), 4 * self.x[1:9] @ self.x[1:9].T)
 
+    def test_other_file_of_that_name(self):
+        """The name of a file that h5py has open may lead elsewhere by now."""
+        other = os.path.join(self.folder.name, "other")
+        os.mkdir(other)
+        with h5py.File(os.path.join(other, "a.h5"), "w") as file:
+            file["x"] = self.x + 1
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.folder.name)
+        with h5py.File("a.h5", "r") as file:
+            os.chdir(other)
+            np.testing.assert_array_equal(damier.matmul(file["x"], self.y), self.x @ self.y)
+            os.chdir(self.folder.name)
+            np.testing.assert_array_equal(damier.matmul(file["x"], self.y), self.x @ self.y)
+            os.replace("other/a.h5", "a.h5")
+            np.testing.assert_array_equal(damier.matmul(file["x"], self.y), self.x @ self.y)
+
     def test_missing(self):
         with h5py.File(self.path, "r+") as file:
             file["x"].attrs["_FillValue"] = self.x[0, 0]
