@@ -298,33 +298,48 @@ def pairs_table(records):
                  for way in ("one_way", "both_ways", "together")))
 
 
-def in_place_rows(records):
+# With verification, of one GPU and of two: the largest ratio to torch.
+GOAL_IN_PLACE = {(8192, "f64"): 1.03, (16384, "f64"): 1.02, (16384, "f32"): 1.02, (8192, "bf16"): 1.35, (16384, "bf16"): 1.10}
+GOAL_IN_PLACE_RANKS = {(8192, "f64"): 1.05, (16384, "f64"): 1.00, (32768, "f64"): 1.00, (16384, "bf16"): 1.10,
+                       (32768, "bf16"): 0.95}
+GOAL_IN_PLACE_MORE = {(2048, "f64"): 0.25}  # ms, on one GPU
+
+
+def goal_in_place(case, checked, goals):
+    if goals is GOAL_IN_PLACE and case in GOAL_IN_PLACE_MORE:
+        more = 1e3 * (checked["damier_s"][0] - checked["torch_s"][0])
+        return met("≤ +", f"{GOAL_IN_PLACE_MORE[case]} ms", more <= GOAL_IN_PLACE_MORE[case])
+    return at_most(checked["ratio"][:1], goals[case]) if case in goals else ""
+
+
+def in_place_rows(records, goals):
     for case, mine in groups(records, lambda r: r["size"], lambda r: r["type"]):
         plain, checked = (next(r for r in mine if r["verify"] == verify) for verify in (False, True))
-        yield (*case, *(f"{1e3 * plain[name][0]:.3g}" for name in ("torch_s", "damier_s")), f"{plain['ratio'][0]:.2f}",
-               f"{1e3 * checked['damier_s'][0]:.3g}", f"{checked['ratio'][0]:.2f}")
+        row = (*case, *(f"{1e3 * plain[name][0]:.3g}" for name in ("torch_s", "damier_s")), f"{plain['ratio'][0]:.2f}",
+               f"{1e3 * checked['damier_s'][0]:.3g}", f"{checked['ratio'][0]:.3f}")
+        yield (*row, goal_in_place(case, checked, goals)) if goals else row
 
 
-IN_PLACE = ("damier.matmul, ms", "ratio", "verified: ms", "ratio")
+IN_PLACE = ("damier.matmul, ms", "ratio", "verified: ms", "ratio", "goal")
 
 
 @columns("m = n = k", "type", "torch.matmul, ms", *IN_PLACE)
 def in_place_table(records):
     """Arrays in the memory of one GPU, alternating; medians."""
-    return in_place_rows(records)
+    return in_place_rows(records, GOAL_IN_PLACE)
 
 
 @columns("m = n = k", "type", "all-gather and torch.matmul, ms", *IN_PLACE)
 def in_place_ranks_table(records):
     """Rows of A, B and C in the memory of each rank's GPU."""
-    return in_place_rows(records)
+    return in_place_rows(records, GOAL_IN_PLACE_RANKS)
 
 
 @columns("m = n = k", "type", "A, B, C", "rows, ms", "these, ms", "ratio", "verified: ms", "ratio")
 def in_place_divisions_table(records):
     """Beside the same product of rows, alternating."""
     for division, mine in groups(records, lambda r: r["division"]):
-        for size, kind, *figures in in_place_rows(mine):
+        for size, kind, *figures in in_place_rows(mine, None):
             yield (size, kind, ", ".join(division[0].split()), *figures)
 
 
