@@ -39,6 +39,16 @@ class SeveralGpus(unittest.TestCase):
         whole = np.asfortranarray(matrix(60, 60))
         np.testing.assert_allclose(damier.matmul(whole, whole[::-1], gpus=2), whole @ whole[::-1], rtol=0, atol=1e-12)
 
+    def test_links(self):
+        """They are tested once in a context."""
+        a = matrix(200, 200)
+        with damier.Context(gpus=2) as context:
+            rates = set()
+            for _ in range(3):
+                context.matmul(a, a)
+                rates.add(context.record["transport"]["proved_rate"])
+        self.assertEqual(len(rates), 1)
+
     def test_same_bits(self):
         a, b = matrix(300, 280), matrix(280, 270, 2)
         bits = {damier.matmul(a, b, gpus=n, reproducible=True, backend="cuda").tobytes() for n in (1, 2, 3)}
