@@ -91,7 +91,7 @@ def gram(x: Any, out: Any = None, comm: Any = None, *, of: str = "columns", prog
     """alpha x^H x, or with ``of="rows"`` alpha x x^H, with half of the work of :func:`matmul`.
 
     The result is exactly symmetric, or Hermitian.  Arrays, ``comm`` and ``options`` are as for :func:`matmul`, without
-    ``beta``, ``op_a`` and ``op_b``.
+    ``op_a`` and ``op_b``.  With ``beta``, the contents of ``out`` must be symmetric, and in host memory.
 
     >>> damier.gram(np.arange(6.0).reshape(2, 3))
     array([[ 9., 12., 15.],

@@ -135,6 +135,16 @@ class OnGpu(unittest.TestCase):
         self.a, self.b, self.c = drawn((37, 23), "f8", 1), drawn((23, 41), "f8", 2), drawn((37, 41), "f8", 3)
         self.wanted = self.a @ self.b
 
+    def test_gram(self):
+        """Where the arrays are, in either order; nothing around C is written."""
+        for dtype, verify, by_columns, of in itertools.product(("f8", "c8"), (True, False), (False, True), ("columns", "rows")):
+            x = drawn((43, 29), dtype, 4)
+            wanted = x.conj().T @ x if of == "columns" else x @ x.conj().T
+            out = self.put(BOTH[0], np.zeros_like(wanted), by_columns, 2)
+            damier.gram(self.put(BOTH[1], x, not by_columns, 3), out, of=of, verify=verify)
+            with self.subTest(dtype=dtype, verify=verify, by_columns=by_columns, of=of):
+                np.testing.assert_array_equal(self.get(out), wanted)
+
     def test_operands(self):
         for of_a, of_b, by_columns in itertools.product(BOTH, BOTH, (False, True)):
             c = damier.matmul(self.put(of_a, self.a, by_columns, 3), self.put(of_b, self.b, not by_columns))

@@ -100,6 +100,20 @@ class Gram(unittest.TestCase):
             with self.subTest(wrong), self.assertRaises(damier.UsageError):
                 damier.gram(x, **wrong)
 
+    def test_old_result(self):
+        for dtype in ("f8", "c16"):
+            x, old = drawn((9, 40), dtype), drawn((40, 40), dtype)
+            out = old = old + old.conj().T
+            damier.gram(x, out := out.copy(), alpha=3, beta=-2)
+            np.testing.assert_array_equal(out, 3 * exact(x.conj().T, x) - 2 * old)
+            out[3, 30] += 1
+            kept = out.copy()
+            with self.assertRaises(damier.InputError):
+                damier.gram(x, out, beta=1)
+            np.testing.assert_array_equal(out, kept)
+        with self.assertRaises(damier.UsageError):
+            damier.gram(x, out, triangle="lower")
+
 
 class Covariance(unittest.TestCase):
     """damier.cov and damier.cor of arrays and files: those of NumPy."""

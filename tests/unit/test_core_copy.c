@@ -118,4 +118,42 @@ TEST(bytes_turn_round) {
   }
 }
 
+/* From the given row on elements below the diagonal are mirrored, and nothing else is written. */
+TEST(mirrored_squares) {
+  enum { MOST = 130 };
+  static double before[MOST * MOST * 2], after[MOST * MOST * 2];
+  static const int sides[] = {1, 2, 63, 64, 65, 130};
+  for (int s = 0; s < 6; s++)
+    for (int first = 0; first <= sides[s]; first += 1 + sides[s] / 3)
+      for (int is_complex = 0; is_complex < 2; is_complex++) {
+        const int n = sides[s], parts = 1 + is_complex;
+        for (int i = 0; i < n * n * parts; i++) before[i] = after[i] = i + 1;
+        const dm_view square = dm_view_row_major(after, is_complex ? DM_C128 : DM_F64, n, n);
+        for (int row = 0; row < n; row += 50)
+          dm_mirror(square, first, row, n - row < 50 ? n - row : 50, is_complex);
+        for (int i = 0; i < n; i++)
+          for (int j = 0; j < n; j++) {
+            const bool image = j > i && j >= first;
+            const double *now = &after[(i * n + j) * parts];
+            const double *was = &before[(image ? j * n + i : i * n + j) * parts];
+            assert_true(now[0] == was[0]);
+            if (is_complex)
+              assert_true(now[1] == (image ? -was[1] : i == j && i >= first ? 0 : was[1]));
+          }
+      }
+}
+
+TEST(cleared_halves) {
+  double elements[12];
+  for (int below = 0; below < 2; below++)
+    for (int row = -2; row < 6; row++) {
+      const dm_view view = dm_view_row_major(elements, DM_F64, 3, 4);
+      for (int i = 0; i < 12; i++) elements[i] = 1;
+      dm_clear_beside(view, row, 1, below);
+      for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 4; j++)
+          assert_true(elements[i * 4 + j] == (below ? row + i <= 1 + j : row + i >= 1 + j));
+    }
+}
+
 RUN_ALL(test_core_copy)
