@@ -214,6 +214,10 @@ dm_status dm_pairwise_run(dm_run *run, const dm_multiply *m, dm_record *record) 
   dm_centering *made[2] = {NULL, NULL};
   const dm_lines lines = dm_standard_lines(&m->equation.standard[0]);
   const dm_standard filled = {.center = lines, .fills = true};
+  if (m->equation.half != DM_BOTH_HALVES)
+    return dm_comm_agree(run->world,
+                         dm_hint(dm_fail(DM_E_USAGE, "--missing pairwise makes both halves of C"),
+                                 "leave out --triangle"));
   p.correlation = m->equation.standard[0].scale != DM_NO_LINES;
   p.count = p.correlation ? FACTORS : SQUARES;
   p.n = lines == DM_ROW_LINES ? m->a.rows : m->a.cols;

@@ -182,6 +182,7 @@ def refused(folder, damier):
     run(damier, 1, "gram", x, "-o", c, "--beta", 1, expect=2)
     run(damier, 1, "gram", folder / "z.h5", "-o", c, "--beta", "1,2", "--c", x, expect=2)
     run(damier, 1, "multiply", x, folder / "z.h5", "-o", c, "--triangle", "lower", expect=2)
+    run(damier, 1, "cov", x, "-o", c, "--triangle", "lower", "--missing", "pairwise", expect=2)
     run(damier, 1, "gram", x, "-o", c, "--op-a", "t", expect=2)
     run(damier, 1, "gram", folder / "z.h5", "-o", c, "--alpha", "1,2", expect=2)
     run(damier, 1, "gram", x, x, "-o", c, expect=2)
