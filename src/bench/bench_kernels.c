@@ -78,6 +78,7 @@ static dm_status open(bench *b) {
   const dm_backend_config config = {.local_ranks = 1, .kernel = "auto"};
   DM_TRY(dm_backend_open(ops, &config, &b->backend));
   DM_TRY(dm_backend_device(b->backend, &b->device));
+  dm_gpu_facts_ask(&b->run->facts, b->device.id);
   DM_TRY(dm_harness_open(b->backend, &b->harness));
   DM_TRY(dm_harness_limits_of(b->backend, &b->roof.limits));
   DM_TRY(find_kernels(b));
@@ -255,7 +256,7 @@ static void record_problem(const dm_kernel_result *r, dm_record *record) {
   dm_record_text(record, "machine.device_id", NULL, "%s", r->device->id);
   dm_record_text(record, "machine.library", NULL, "%s", r->device->library);
   dm_record_text(record, "machine.host", NULL, "%s", dm_comm_host(r->run->world));
-  dm_facts_record(r->device->id, false, record);
+  dm_facts_record(r->run->facts, false, record);
   integer(record, "machine.capability", r->roof->limits.capability);
   integer(record, "machine.processors", r->roof->limits.processors);
   real(record, "machine.clock_hz", r->roof->limits.clock);

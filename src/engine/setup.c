@@ -315,6 +315,7 @@ dm_status dm_setup_open_backend(dm_run *run, const dm_engine *engine, const dm_p
   DM_TRY(dm_comm_agree(run->world, open_backend(run, engine, problem, ops, setup)));
   DM_TRY(sit_near(run, engine, setup));
   DM_TRY(count_sharing(run, &setup->device));
+  if (run->rank == 0) dm_gpu_facts_ask(&run->facts, setup->device.id);
   return dm_comm_agree(run->world, check_sharing(run, engine, setup));
 }
 
@@ -372,7 +373,7 @@ void dm_setup_record_machine(const dm_setup *setup, const dm_run *run, dm_record
                  run->nodes, run->pretends ? "pretended " : "", run->nodes == 1 ? "node" : "nodes",
                  setup->backend->ops->name);
   dm_run_record_cores(run, record);
-  dm_facts_record(setup->device.id, false, record);
+  dm_facts_record(run->facts, false, record);
 }
 
 void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record) {

@@ -8,7 +8,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "backend/nvml.h"
 #include "comm/comm.h"
 #include "core/buffer.h"
 #include "core/version.h"
@@ -87,9 +86,36 @@ static double known(double value) {
   return value > 0 ? value : NAN;
 }
 
-static void record_gpu(const char *uuid, dm_record *record) {
-  dm_nvml_facts facts;
-  dm_nvml_describe(uuid, &facts);
+static void *describe(void *context) {
+  dm_gpu_facts *facts = context;
+  dm_nvml_describe(facts->uuid, &facts->found);
+  return NULL;
+}
+
+static void await(dm_gpu_facts *facts) {
+  if (facts->threaded) pthread_join(facts->thread, NULL);
+  facts->threaded = false;
+}
+
+void dm_gpu_facts_ask(dm_gpu_facts **facts, const char *uuid) {
+  if (!uuid[0] || strlen(uuid) >= sizeof(*facts)->uuid) return;
+  if (*facts && strcmp((*facts)->uuid, uuid) == 0) return;
+  dm_gpu_facts_close(*facts);
+  dm_gpu_facts *new = *facts = calloc(1, sizeof *new);
+  if (!new) return; /* records say less */
+  strcpy(new->uuid, uuid);
+  new->threaded = pthread_create(&new->thread, NULL, describe, new) == 0;
+  if (!new->threaded) describe(new);
+}
+
+void dm_gpu_facts_close(dm_gpu_facts *facts) {
+  if (facts) await(facts);
+  free(facts);
+}
+
+static void record_gpu(dm_gpu_facts *gpu, dm_record *record) {
+  await(gpu);
+  const dm_nvml_facts facts = gpu->found;
   dm_record_text(record, "machine.driver", NULL, "%s", facts.driver);
   dm_record_integer(record, "machine.nvlinks", NULL, DM_SHOWN_PLAIN, facts.nvlinks);
   dm_record_text(record, "machine.gpu_links", NULL, "%s", facts.links);
@@ -97,10 +123,10 @@ static void record_gpu(const char *uuid, dm_record *record) {
   dm_record_real(record, "machine.gpu_power_limit_W", NULL, DM_SHOWN_PLAIN, known(facts.power));
 }
 
-void dm_facts_record(const char *gpu, bool shown, dm_record *record) {
+void dm_facts_record(dm_gpu_facts *gpu, bool shown, dm_record *record) {
   record_software(shown, record);
   record_processors(shown, record);
-  if (gpu && gpu[0]) record_gpu(gpu, record);
+  if (gpu) record_gpu(gpu, record);
 }
 
 void dm_facts_file_system(const char *name, const char *path, dm_record *record) {

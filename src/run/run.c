@@ -282,6 +282,8 @@ static void close_nodes(dm_run *run) {
   dm_watch_stop(run->watch);
   dm_comm_free(run->near);
   dm_comm_free(run->node);
+  dm_gpu_facts_close(run->facts);
+  run->facts = NULL;
   free(run->topology);
   run->topology = NULL;
 }

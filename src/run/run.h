@@ -6,6 +6,7 @@
 #include "core/log.h"
 #include "core/status.h"
 #include "run/cores.h"
+#include "run/facts.h"
 #include "run/record.h"
 #include "run/stop.h"
 #include "run/trace.h"
@@ -53,6 +54,7 @@ struct dm_run {
   dm_keepalive keepalive; /* of this run: dm_run_beat */
   dm_keepalive of_thread; /* the same for any thread: only reports progress */
   dm_trace trace;         /* of this rank */
+  dm_gpu_facts *facts;    /* of its GPU, for records; NULL: not asked for */
   /* With ENDS, set by a program that calls AT_END, if that is set, just before it exits: what would
    * let the same command begin anew. A kill before that must not be taken for one in mid-run. */
   bool ends;
