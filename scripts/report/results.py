@@ -11,6 +11,7 @@ import argparse
 import pathlib
 import sys
 
+import codec_tables
 import job_tables
 import kernel_tables
 import summary
@@ -346,7 +347,7 @@ def in_place_divisions_table(records):
 def kind_of(record):
     if record["file"] in ("limited_gpu", "residues_gpus", "in_place", "in_place_ranks", "in_place_divisions"):
         return record["file"]
-    if record["verb"] in ("user", "job", "node"):
+    if record["verb"] in ("user", "job", "node", "codec"):
         return record["verb"]
     if record.get("bench", {}).get("from") == "file":
         return "files"
@@ -384,6 +385,7 @@ PAGES = {"results/whole_commands.md": {"user": ("user", user_tables.tables)},
                                   "simulated limits": ("simulated", simulated_tables.limits),
                                   "validation": ("validation", simulated_tables.validation)},
          "results/jobs.md": {"jobs": ("job", job_tables.jobs_table)},
+         "hdf5.md": {"codecs": ("codec", codec_tables.codecs_table)},
          "results/files.md": {"files": ("files", files_table)},
          "results/kernels.md": {name: ("kernels", make) for name, make in kernel_tables.TABLES.items()},
          "../kernels/README.md": {name: ("ladder", make) for name, make in kernel_tables.LADDER_PAGE.items()},

@@ -4,14 +4,53 @@
 #include <cublas_v2.h>
 #include <dlfcn.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+enum { PATH = 1024 };
+
+static void *open_in(const char *folder, const char *name, int major) {
+  char path[PATH];
+  const int length = snprintf(path, sizeof path, "%slib%s.so.%d", folder, name, major);
+  return length < PATH ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+}
+
+/* FILE is "PACKAGES/damier/FILE": looks where pip installs NVIDIA's packages. */
+static void *open_beside(const char *file, const char *name, int major) {
+  static const char *const before_13[] = {"cublas", "cuda_nvrtc"};
+  char folder[PATH];
+  const char *slash = memrchr(file, '/', strlen(file));
+  const char *above = slash ? memrchr(file, '/', (size_t)(slash - file)) : NULL;
+  const int length = above ? (int)(above - file) : 0;
+  void *library = NULL;
+  if (!above) return NULL;
+  snprintf(folder, sizeof folder, "%.*s/nvidia/cu%d/lib/", length, file, major);
+  library = open_in(folder, name, major);
+  for (int i = 0; i < 2 && !library; i++) {
+    snprintf(folder, sizeof folder, "%.*s/nvidia/%s/lib/", length, file, before_13[i]);
+    library = open_in(folder, name, major);
+  }
+  return library;
+}
+
+/* Beside this library, or beside the program. */
+static void *open_in_packages(const char *name, int major) {
+  static const char here = 0;
+  Dl_info object;
+  char program[PATH];
+  void *library = NULL;
+  if (dladdr(&here, &object)) library = open_beside(object.dli_fname, name, major);
+  const ssize_t length = library ? 0 : readlink("/proc/self/exe", program, sizeof program - 1);
+  if (length <= 0) return library;
+  program[length] = '\0';
+  return open_beside(program, name, major);
+}
 
 void *dm_cuda_library_open(const char *name, int major) {
-  char path[1024];
-  snprintf(path, sizeof path, "lib%s.so.%d", name, major);
-  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (library) return library;
-  snprintf(path, sizeof path, "%s/lib%s.so.%d", DM_CUDA_LIBRARIES, name, major);
-  return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  void *library = open_in("", name, major);
+  if (!library) library = open_in(DM_CUDA_LIBRARIES "/", name, major);
+  return library ? library : open_in_packages(name, major);
 }
 
 /* Wrappers for the cuBLAS functions in use. Each finds its function in the library, which the first

@@ -4,7 +4,8 @@
 #define DM_BACKEND_CUDA_LIBRARY_H
 
 /* Loads "libcublas.so.13" for NAME "cublas" and MAJOR 13 from the loader's paths, else from the
- * toolkit that this program was built with; NULL: not found. It stays loaded. */
+ * toolkit that this program was built with, else from NVIDIA's Python packages beside damier's;
+ * NULL: not found. It stays loaded. */
 void *dm_cuda_library_open(const char *name, int major);
 
 #endif

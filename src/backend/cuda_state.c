@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "backend/cuda_library.h"
+
 /* The function's name in the text of a call. */
 static int name_length(const char *call) {
   return (int)strcspn(call, "(");
@@ -33,6 +35,11 @@ dm_status dm_cublas_error(const dm_cuda *gpu, cublasStatus_t error, const char *
       dm_status_new(code, file, line, function, "GPU %d (%s, %s): %.*s: %s", gpu->index, gpu->name,
                     gpu->id, name_length(call), call, cublasGetStatusString(error));
   if (cause != cudaSuccess) dm_hint(status, "the GPU says: %s", cudaGetErrorString(cause));
+  if (!dm_cuda_library_open("cublas", CUBLAS_VER_MAJOR))
+    dm_hint(status,
+            "cuBLAS is a part of the CUDA Toolkit; 'pip install damier[cuda%d]' installs it beside "
+            "the Python package; --backend cpu does not need it",
+            CUBLAS_VER_MAJOR);
   return status;
 }
 

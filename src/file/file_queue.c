@@ -35,8 +35,11 @@ dm_status dm_file_queue_open(int threads, int64_t memory, dm_file_queue **queue)
   if (status) {
     free(*queue);
     *queue = NULL;
+    return status;
   }
-  return status;
+  /* So several threads unpack chunks larger than that. */
+  dm_pool_lend((*queue)->pool, memory, &(*queue)->arrivals.kept);
+  return DM_OK;
 }
 
 static void forget(dm_transfer *transfer) {

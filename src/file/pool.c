@@ -11,7 +11,8 @@
 
 struct dm_pool {
   int threads; /* threads started */
-  int64_t limit;
+  int64_t limit, more;
+  const int64_t *held; /* of MORE, or NULL */
   pthread_t *thread;
   dm_scratch own; /* scratch memory of a caller that helps */
 
@@ -48,7 +49,8 @@ static void trim(const dm_pool *pool, dm_scratch *scratch) {
 static dm_pool_task *take(dm_pool *pool) {
   dm_pool_task *task = pool->first;
   if (!task || pool->error || pool->closing) return NULL;
-  if (pool->running > 0 && task->bytes > pool->limit - pool->running_bytes) return NULL;
+  const int64_t lent = pool->held ? pool->more - *pool->held : 0;
+  if (pool->running > 0 && task->bytes > pool->limit + lent - pool->running_bytes) return NULL;
   pool->first = task->next;
   if (!pool->first) pool->last = NULL;
   task->next = NULL;
@@ -132,6 +134,13 @@ dm_status dm_pool_open(int threads, int64_t limit, dm_pool **pool) {
   }
   *pool = new;
   return DM_OK;
+}
+
+void dm_pool_lend(dm_pool *pool, int64_t more, const int64_t *held) {
+  pthread_mutex_lock(&pool->lock);
+  pool->more = more;
+  pool->held = held;
+  pthread_mutex_unlock(&pool->lock);
 }
 
 void dm_pool_close(dm_pool *pool) {

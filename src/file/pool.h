@@ -32,6 +32,9 @@ typedef struct dm_pool_task {
  * together, but one always runs. */
 dm_status dm_pool_open(int threads, int64_t limit, dm_pool **pool);
 
+/* Running tasks need at most as many bytes more as *HELD, guarded by the lock, leaves of MORE. */
+void dm_pool_lend(dm_pool *pool, int64_t more, const int64_t *held);
+
 /* Drops tasks that have not started; returns when the others have ended. NULL is allowed. */
 void dm_pool_close(dm_pool *pool);
 

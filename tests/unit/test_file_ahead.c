@@ -128,7 +128,7 @@ TEST(test_errors) {
     }
     dm_status status = DM_OK;
     for (int i = 0; i < STRIPS && !status; i++) status = dm_transfer_wait(strips[i].reading, NULL);
-    fails(status, DM_E_INPUT, "bad.h5:/m: a chunk");
+    fails(status, DM_E_INPUT, "bad.h5:/m: the chunk at (");
     dm_file_queue_close(ahead);
     dm_reader_close(reader);
     for (int i = 0; i < STRIPS; i++) free(strips[i].got);
