@@ -8,6 +8,8 @@
 #include "engine/links.h"
 #include "transport/transport_table.h"
 
+static const int64_t spare = (int64_t)512 << 20;
+
 /* Peers read the memory until the transport is closed. */
 static void close_memory(dm_workspace *space) {
   dm_transport_close(space->transport);
@@ -50,6 +52,15 @@ static dm_status expose(dm_workspace *space, const dm_run *run, int64_t bytes) {
                                                        run->world, space->memory, bytes));
 }
 
+/* Leaves room for the BLAS library and for sums. */
+static dm_status allocate(dm_workspace *space, int64_t bytes) {
+  dm_device device;
+  DM_TRY(dm_backend_device(space->backend, &device));
+  if (device.memory_free < bytes || device.memory_free - bytes < spare)
+    return dm_fail(DM_E_FIT, "no GPU memory for a workspace");
+  return dm_backend_alloc(space->backend, DM_DEVICE, bytes, &space->memory);
+}
+
 dm_status dm_workspace_open(dm_workspace *space, const dm_run *run, dm_backend *backend,
                             const char *transport, int64_t bytes, bool *there) {
   *there = false;
@@ -59,8 +70,7 @@ dm_status dm_workspace_open(dm_workspace *space, const dm_run *run, dm_backend *
   if (*there) return DM_OK;
   close_memory(space);
   bytes = dm_round_up(bytes, DM_SLAB);
-  dm_status status =
-      dm_comm_agree(run->world, dm_backend_alloc(space->backend, DM_DEVICE, bytes, &space->memory));
+  dm_status status = dm_comm_agree(run->world, allocate(space, bytes));
   if (status) {
     close_memory(space);
     if (status->code != DM_E_FIT) return status;

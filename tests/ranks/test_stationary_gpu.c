@@ -234,8 +234,8 @@ static dm_status fail_post(dm_transport *transport, const dm_gather *gather, int
 }
 
 /* C = A B by rows, of five strips, or block-cyclic. */
-static posed pose_plain(gpu_test *t, damier_context *context, random_state *r, cut how, int beta) {
-  const shape of = {16, 600, 24};
+static posed pose_plain(gpu_test *t, damier_context *context, random_state *r, shape of, cut how,
+                        int beta) {
   posed p = {.of = of, .e = {'n', 'n', 1, beta, false}};
   set_plain(context);
   state(context, "beta", "%d", beta);
@@ -247,7 +247,7 @@ static posed pose_plain(gpu_test *t, damier_context *context, random_state *r, c
 
 static int multiply_plain(gpu_test *t, damier_context *context, random_state *r, cut how, int beta,
                           damier_error *error) {
-  posed p = pose_plain(t, context, r, how, beta);
+  posed p = pose_plain(t, context, r, (shape){16, 600, 24}, how, beta);
   const int code = damier_multiply(context, &p.a.m, &p.b.m, &p.c.m, error);
   if (!code) check_result(t, &p, -1);
   CHECK(&t->base, code || was_in_place(context), "not in place");
@@ -288,6 +288,28 @@ static void meet_trouble(gpu_test *t, damier_context *context, random_state *r, 
   CHECK(&t->base, after == DAMIER_OK, "after trouble %d: %s", (int)what, error.message);
 }
 
+static dm_status describe_full(dm_backend *backend, dm_device *device) {
+  DM_TRY(right->device(backend, device));
+  device->memory_free = 64 << 20;
+  return DM_OK;
+}
+
+/* With one GPU full, the pipeline multiplies. */
+static void fill_memory(gpu_test *t, damier_context *context, random_state *r) {
+  dm_in_place *kept = &context->in_place;
+  dm_backend_ops full = *(right = kept->gpu->ops);
+  damier_error error;
+  posed p = pose_plain(t, context, r, (shape){1500, 1500, 3}, CYCLIC, 1);
+  full.device = describe_full;
+  if (t->base.run.rank == 0) kept->gpu->ops = &full;
+  const int code = damier_multiply(context, &p.a.m, &p.b.m, &p.c.m, &error);
+  kept->gpu->ops = right;
+  CHECK(&t->base, code == DAMIER_OK, "a full GPU: %s", error.message);
+  CHECK(&t->base, code || !was_in_place(context), "a full GPU: in place");
+  if (!code) check_result(t, &p, -3);
+  drop_all(t, &p);
+}
+
 static void troubles(gpu_test *t, damier_context *context, random_state *r, cut how) {
   damier_error error;
   damier_set(context, "verify", "yes", &error);
@@ -309,6 +331,7 @@ TEST_PROGRAM(test_stationary_gpu) {
   if (!code) replicate(&test, context, &r);
   if (!code) troubles(&test, context, &r, BY_ROWS);
   if (!code) troubles(&test, context, &r, CYCLIC);
+  if (!code) fill_memory(&test, context, &r);
   damier_close(context);
   return gpu_test_end(&test);
 }
