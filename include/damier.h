@@ -349,10 +349,13 @@ DAMIER_API int damier_gram(damier_context *context, const damier_matrix *x, int 
 
 /** Covariances of the columns of X, or of its rows.  Collective.
  *
- * As damier_gram of X less the means of its columns (rows), divided by n - 1 (option "divide"). X
- * is in a file: it is centered while it is read.
+ * As damier_gram of X less the means of its columns (rows), divided by n - 1 (option "divide"). In a
+ * file X is centered while it is read; of an X in host memory a centered copy is made, on every
+ * rank of its part. In GPU memory: DAMIER_E_USAGE. NaN in X is DAMIER_E_INPUT, unless the option
+ * "missing" says what it becomes ("nan", "zero", "mean"; "pairwise" if X and C are in files). The
+ * options "weights" and "weights-are" name weights in a file.
  * @param context of this rank
- * @param x in a file
+ * @param x in a file or in host memory, of a floating-point type if C is in memory
  * @param of_rows 0: of columns; else of rows
  * @param c the destination
  * @param error filled; may be NULL
@@ -363,7 +366,7 @@ DAMIER_API int damier_cov(damier_context *context, const damier_matrix *x, int o
 /** The same for correlations: columns (rows) are also divided by their standard deviation. Those
  * that are constant become NaN.  Collective.
  * @param context of this rank
- * @param x in a file
+ * @param x as in damier_cov
  * @param of_rows 0: of columns; else of rows
  * @param c the destination
  * @param error filled; may be NULL

@@ -17,7 +17,6 @@ from typing import Any
 from ._limits import few_blas_threads as _few_blas_threads
 
 with _few_blas_threads():
-    from ._centered import centered as _centered
     from ._context import Context, Path
     from ._errors import (CorruptError, DeviceError, Error, FileError, FitError, HangError, InputError, InternalError,
                           MPIError, StoppedError, UncheckedError, UsageError, VerifyError)
@@ -25,6 +24,7 @@ with _few_blas_threads():
     from ._kept import kept_context as _kept_context
     from ._library import version_text as _version_text
     from ._matrices import BlockCyclic, Matrix, OnOne, Replicated, Rows
+    from ._pairwise import floats as _floats, pairwise as _pairwise, weights_in_file as _weights_in_file
     from ._program import record_of as _record_of
     from ._stored import Stored
 
@@ -105,8 +105,13 @@ def gram(x: Any, out: Any = None, comm: Any = None, *, of: str = "columns", prog
 def cov(x: Any, out: Any = None, comm: Any = None, *, of: str = "columns", divide: str = "n-1", **options: Any) -> Any:
     """The covariances of the columns of ``x``, or of its rows.
 
-    ``x`` is a NumPy array, and the result one; or a location of a dataset, which may be larger than memory: then ``out``
+    ``x`` is an array in host memory, and the result one; or a location of a dataset, which may be larger than memory: then ``out``
     names the file of the result, and the record is returned.  ``divide="n"`` divides by the number of observations.
+    Integers become float64.
+
+    NaN is a missing value, and refused unless ``missing`` is "zero", "mean", "pairwise" (as pandas) or "nan" (as NumPy; with
+    ``allow_unchecked=True``).  ``weights``, an array or a location, weights the observations, as ``aweights`` of :func:`numpy.cov`, or
+    with ``weights_are="frequency"`` as ``fweights``.
 
     >>> damier.cov(np.array([[0.0, 2.0], [1.0, 1.0], [2.0, 0.0]]))
     array([[ 1., -1.],
@@ -126,23 +131,22 @@ def cor(x: Any, out: Any = None, comm: Any = None, *, of: str = "columns", **opt
 
 
 def _covariance(name: str, x: Any, out: Any, comm: Any, of: str, divide: str, options: Any) -> Any:
-    if isinstance(x, (str, os.PathLike)):
-        if out is None:
-            raise UsageError(f"{name} of a file needs out, the file of the result")
-        if name == "cov":
-            options = options | {"divide": divide}
+    if name == "cov":
+        options = options | {"divide": divide}
+    with _weights_in_file(options.get("weights")) as weights:
+        if weights is not None:
+            options = options | {"weights": weights}
+        if isinstance(x, (str, os.PathLike)):
+            if out is None:
+                raise UsageError(f"{name} of a file needs out, the file of the result")
+            with Context(comm, **options) as context:
+                return context.with_itself(name, x, out, of)
+        if options.get("missing") == "pairwise":
+            return _pairwise(name, x, out, comm, of, options)
+        if name == "cor":  # sums with the NaN of constant columns cannot be verified
+            options = {"allow_unchecked": True} | options
         with Context(comm, **options) as context:
-            return context.with_itself(name, x, out, of)
-    if comm is not None:
-        raise UsageError(f"{name} takes arrays of one process, or a file", hint="center the arrays; damier.gram takes comm")
-    if divide not in ("n-1", "n"):
-        raise UsageError(f"divide is 'n-1' or 'n', not {divide!r}")
-    axis = 0 if of == "columns" else 1
-    y, constant = _centered(x, axis, name == "cor", name)
-    result = gram(y, out, of=of, alpha=1 / (y.shape[axis] - (divide == "n-1")), **options)
-    if name == "cor":
-        result[constant] = result[:, constant] = float("nan")
-    return result
+            return context.of_itself(name, _floats(x), out, of)
 
 
 def multiply(a: Path, b: Path, output: Path, comm: Any = None, *, c: Path | None = None,

@@ -139,6 +139,11 @@ class Context(Handle):
 
     def gram(self, x: Any, out: Any = None, *, of: str = "columns") -> Any:
         """As :func:`damier.gram`; collective."""
+        return self.of_itself("gram", x, out, of)
+
+    def of_itself(self, product: str, x: Any, out: Any, of: str) -> Any:
+        """The PRODUCT "gram", "cov" or "cor" of an array; collective."""
+        function = getattr(lib.library, f"damier_{product}")
         of_rows = _of_rows(of)
         operand = self._operand(x, "x")
         self._agree([operand])
@@ -146,7 +151,7 @@ class Context(Handle):
         result, _ = self._result([operand, operand], out, None, self._beta, (n, n))
 
         def call(context: Any, x: Any, _: Any, c: Any, error: Any) -> Any:
-            return lib.library.damier_gram(context, x, of_rows, c, error)
+            return function(context, x, of_rows, c, error)
 
         if n > 0:
             self._multiply(call, [operand, operand, result])

@@ -4,6 +4,7 @@
 #include "api/call_checks.h"
 #include "engine/dataset_input.h"
 #include "engine/setup.h"
+#include "product/pairwise.h"
 
 static dm_dataset dataset_of(const dm_posed *p, const damier_matrix *matrix, const char *name) {
   const int64_t batch = p->settings.batch;
@@ -11,6 +12,7 @@ static dm_dataset dataset_of(const dm_posed *p, const damier_matrix *matrix, con
   if (batch > 1) d.leads = (dm_leads){1, {batch}};
   strcpy(d.at.file, "memory");
   strcpy(d.at.dataset, name);
+  if (name[0] != 'C') dm_request_state_missing(&p->settings, &d.meaning);
   return d;
 }
 
@@ -47,15 +49,12 @@ static dm_status settle(dm_posed *p) {
   return dm_value_take(dm_value_find("output"), p->c->file, s);
 }
 
-/* Matrices are centered while they are read. */
-static dm_status check_centered(const dm_posed *p) {
-  const damier_matrix *const operands[] = {p->a, p->b};
-  const dm_equation equation = dm_request_equation(&p->settings);
-  for (int x = 0; x < 2; x++)
-    if (!is_file(operands[x]) && dm_standard_lines(&equation.standard[x]) != DM_NO_LINES)
-      return dm_hint(dm_fail(DM_E_USAGE, "only matrices in files are centered and scaled"),
-                     "subtract the means of a matrix in memory before the call");
-  return DM_OK;
+/* Products of pairs of lines are kept in files beside C. */
+static dm_status check_pairwise(const dm_posed *p) {
+  if (p->settings.missing != (int)DM_MISSING_PAIRWISE || (is_file(p->a) && is_file(p->c)))
+    return DM_OK;
+  return dm_hint(dm_fail(DM_E_USAGE, "\"missing\" pairwise takes X and C in files"),
+                 "write X to a file");
 }
 
 /* C in memory has a type; in a file its type is an option. */
@@ -158,7 +157,7 @@ dm_status dm_posed_look(dm_posed *posed) {
   if (*write_by == (int)DM_WRITE_MAPPED || *write_by == (int)DM_WRITE_AUTO)
     *write_by = (int)DM_WRITE_PWRITE;
   dm_status status = settle_gram(posed);
-  if (!status) status = check_centered(posed);
+  if (!status) status = check_pairwise(posed);
   if (!status) status = settle(posed);
   const bool looks = run->rank == 0 || !any_file(posed);
   DM_TRY(dm_comm_agree(run->world, status || !looks ? status : look(posed)));
@@ -251,13 +250,17 @@ dm_status dm_posed_in_place(dm_posed *posed, dm_in_place_outcome *outcome, bool 
   memset(posed->whole, 0, sizeof posed->whole);
   const dm_multiply job = job_of(posed);
   damier_context *context = posed->context;
+  *taken = false;
+  for (int x = 0; x < 2; x++) /* they are copied */
+    if (dm_standard_changes(&job.equation.standard[x]) || job.a.meaning.found) return DM_OK;
   return dm_in_place_run(&context->in_place, &context->run, &job, outcome, taken);
 }
 
 dm_status dm_posed_multiply(dm_posed *posed, dm_record *record) {
   DM_TRY(see_whole(posed));
   const dm_multiply job = job_of(posed);
-  return dm_multiply_run(&posed->context->run, &job, record, NULL);
+  return dm_is_pairwise(&job) ? dm_pairwise_run(&posed->context->run, &job, record)
+                              : dm_multiply_run(&posed->context->run, &job, record, NULL);
 }
 
 dm_status dm_posed_plan(dm_posed *posed, dm_record *record) {

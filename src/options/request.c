@@ -153,10 +153,25 @@ dm_status dm_request_trust(const dm_settings *s, dm_trust *trust) {
 
 /* Which values of a factor are missing is the user's to say; where means are taken, NaN is found
  * without being looked for. */
-static void state_missing(const dm_settings *s, dm_trust *trust) {
+static bool looks_for_nan(const dm_settings *s) {
   const bool looks = s->missing == (int)DM_MISSING_ZERO ||
                      (s->missing == (int)DM_MISSING_REFUSED && !s->center_x && !s->scale_x);
-  trust->nan = looks && (s->covariance || dm_given(s, "missing"));
+  return looks && (s->covariance || dm_given(s, "missing"));
+}
+
+void dm_request_state_missing(const dm_settings *s, dm_meaning *meaning) {
+  meaning->missing = (dm_missing)s->missing;
+  meaning->nan = looks_for_nan(s);
+  if (s->missing_value[0] && dm_parse_real(s->missing_value, &meaning->real[0])) meaning->count = 1;
+  meaning->found = meaning->asked = meaning->nan || meaning->count > 0;
+  snprintf(meaning->text, sizeof meaning->text, "%s%s", meaning->count > 0 ? "missing: " : "",
+           meaning->count > 0 ? s->missing_value
+           : meaning->nan     ? "NaN is missing"
+                              : "");
+}
+
+static void state_missing(const dm_settings *s, dm_trust *trust) {
+  trust->nan = looks_for_nan(s);
   memcpy(trust->missing_value, s->missing_value, sizeof trust->missing_value);
 }
 

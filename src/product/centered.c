@@ -6,6 +6,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "core/copy.h"
 #include "file/checksum.h"
 #include "file/read.h"
 #include "plan/partition.h"
@@ -50,6 +51,131 @@ static dm_status take_groups(dm_run *run, int io_threads, const dm_dataset *set,
                             (dm_range){0, set->cols}, &how, take_strip, &t, NULL);
   }
   dm_crew_free(t.crew);
+  return status;
+}
+
+/* ---- a matrix in memory ---- */
+
+static dm_status take_part(void *context, dm_view part, int64_t row, int64_t col) {
+  return take_strip(context, part, row, col);
+}
+
+/* Adds this rank's elements of MATRIX, as a group of their own. */
+static dm_status take_memory(dm_run *run, const dm_distributed *matrix, dm_moments *m) {
+  taking t = {.moments = m, .group = run->rank};
+  DM_TRY(dm_crew_new(run->cores.threads, &t.crew));
+  dm_status status = dm_distributed_each(matrix, run->rank, take_part, &t);
+  dm_crew_free(t.crew);
+  return status;
+}
+
+enum { RUN = 256 };
+
+/* The value of type TYPE that stands for "missing" in SET's meaning, as f64; false: there is none.
+ */
+static bool find_sentinel(const dm_meaning *m, dm_dtype type, double *value) {
+  char stored[16];
+  if (m->count == 0) return false;
+  dm_store_wide(stored, type, 1, m->real, 1);
+  dm_load_wide(value, stored, type, 1, 1);
+  return !dm_dtype_is_integer(type) || *value == m->real[0];
+}
+
+/* COPY, packed: what MEANING says is missing becomes NaN, or 0. TYPE: the original's. */
+static void mark_missing(const dm_meaning *m, dm_dtype type, dm_view copy) {
+  const int64_t parts = dm_dtype_is_complex(copy.dtype) ? 2 : 1;
+  double values[2 * RUN], sentinel = 0.0;
+  const bool marks = find_sentinel(m, type, &sentinel);
+  for (int64_t i = 0; i < copy.rows; i++)
+    for (int64_t j = 0; j < copy.cols; j += RUN) {
+      const int64_t count = dm_min(RUN, copy.cols - j);
+      dm_load_wide(values, dm_view_at(copy, i, j), copy.dtype, 1, count);
+      for (int64_t k = 0; k < count * parts; k++) {
+        if (marks && values[k] == sentinel) values[k] = (double)NAN;
+        if (m->missing == DM_MISSING_ZERO && isnan(values[k])) values[k] = 0.0;
+      }
+      dm_store_wide(dm_view_at(copy, i, j), copy.dtype, 1, values, count);
+    }
+}
+
+/* This rank's part of FROM as elements of TYPE. */
+static dm_status copy_part(const dm_distributed *from, const dm_memory_matrix *stated,
+                           const dm_meaning *meaning, dm_dtype type, dm_memory_matrix *copy,
+                           void **memory) {
+  int64_t bytes;
+  const dm_view part = from->local;
+  *copy = *stated;
+  if (stated->division == DM_REPLICATED) copy->division = DM_BY_ROWS;
+  copy->own_rows = part.rows;
+  copy->dtype = type;
+  copy->row_stride = dm_max(1, part.cols);
+  copy->col_stride = 1;
+  copy->data = NULL;
+  if (dm_view_is_empty(part)) return DM_OK;
+  DM_TRY(dm_bytes_of(part.rows, part.cols, dm_dtype_size(type), &bytes));
+  DM_TRY(dm_buffer_alloc(bytes, memory));
+  copy->data = *memory;
+  const dm_view to = dm_view_row_major(*memory, type, part.rows, part.cols);
+  dm_copy(to, part, false);
+  if (meaning->found) mark_missing(meaning, stated->dtype, to);
+  return DM_OK;
+}
+
+/* Collective: the same on all ranks. */
+static dm_status copy_matrix(dm_run *run, const dm_memory_matrix *stated, const char *name,
+                             const dm_meaning *meaning, dm_dtype type, dm_memory_matrix *copy,
+                             void **memory) {
+  dm_distributed from;
+  dm_status status = dm_distributed_open(run->world, stated, name, &from);
+  if (!status && from.on_gpus)
+    status = dm_hint(dm_fail(DM_E_USAGE,
+                             "%s is in GPU memory: matrices there are not centered, scaled, "
+                             "weighted or filled",
+                             name),
+                     "copy it to host memory, or change it before the call");
+  else if (!status)
+    status = copy_part(&from, stated, meaning, type, copy, memory);
+  status = status && status->agreed ? status : dm_comm_agree(run->world, status);
+  dm_distributed_close(&from);
+  return status;
+}
+
+typedef struct changing {
+  const dm_centering *centering;
+  dm_crew *crew;
+  dm_view part;
+  int64_t row, col;
+} changing;
+
+static void change_row(void *context, int64_t i) {
+  const changing *c = context;
+  const dm_dtype type = c->part.dtype;
+  double values[2 * RUN];
+  for (int64_t j = 0; j < c->part.cols; j += RUN) {
+    const int64_t count = dm_min(RUN, c->part.cols - j);
+    void *at = dm_view_at(c->part, i, j);
+    dm_load_wide(values, at, type, 1, count);
+    dm_centering_apply(c->centering, c->row + i, c->col + j, false, values,
+                       dm_dtype_is_complex(type), count);
+    dm_store_wide(at, type, 1, values, count);
+  }
+}
+
+static dm_status change_part(void *context, dm_view part, int64_t row, int64_t col) {
+  changing *c = context;
+  c->part = part;
+  c->row = row;
+  c->col = col;
+  dm_crew_run(c->crew, change_row, c, part.rows);
+  return DM_OK;
+}
+
+/* Centers this rank's elements of MATRIX, in place. */
+static dm_status change(dm_run *run, const dm_distributed *matrix, const dm_centering *centering) {
+  changing c = {.centering = centering};
+  DM_TRY(dm_crew_new(run->cores.threads, &c.crew));
+  dm_status status = dm_distributed_each(matrix, run->rank, change_part, &c);
+  dm_crew_free(c.crew);
   return status;
 }
 
@@ -204,6 +330,7 @@ typedef struct factor {
   const dm_dataset *set, *center, *scale;
   dm_lines inner; /* along which the sums of the product run */
   const weights *weights;
+  const dm_distributed *memory; /* its elements, or NULL: SET is in a file */
 } factor;
 
 /* Joins the moments of SET, if means or deviations are taken. */
@@ -213,9 +340,12 @@ static dm_status find_moments(dm_run *run, int io_threads, const factor *f, bool
   const dm_lines lines = by_rows ? DM_ROW_LINES : DM_COLUMN_LINES;
   dm_status status =
       dm_moments_open(set->rows, set->cols, by_rows, dm_dtype_is_complex(dm_dataset_type(set)),
-                      GROUPS, f->weights->list && f->inner != lines ? f->weights->list : NULL, m);
+                      f->memory ? run->ranks : GROUPS,
+                      f->weights->list && f->inner != lines ? f->weights->list : NULL, m);
   status = dm_comm_agree(run->world, status);
-  if (!status) status = dm_comm_agree(run->world, take_groups(run, io_threads, set, m));
+  if (!status)
+    status = dm_comm_agree(run->world, f->memory ? take_memory(run, f->memory, m)
+                                                 : take_groups(run, io_threads, set, m));
   if (!status) status = dm_moments_join(m, run->world);
   return status ? status : dm_comm_agree(run->world, check_missing(set, m));
 }
@@ -227,7 +357,8 @@ static dm_status make(dm_run *run, int io_threads, const factor *f, dm_centering
   const int64_t lines = by_rows ? f->set->rows : f->set->cols;
   const int64_t parts = dm_dtype_is_complex(dm_dataset_type(f->set)) ? 2 : 1;
   const bool centers = s->center != DM_NO_LINES, scales = s->scale != DM_NO_LINES;
-  const bool takes = (centers && !s->center_by) || (scales && !s->scale_by) || s->fills;
+  const bool looks = f->memory && f->set->meaning.missing == DM_MISSING_REFUSED;
+  const bool takes = (centers && !s->center_by) || (scales && !s->scale_by) || s->fills || looks;
   arrays of = {NULL};
   dm_moments m = {.numbers = NULL};
   DM_TRY(dm_comm_agree(run->world, allocate(lines, parts, w->count, centering, &of)));
@@ -264,41 +395,112 @@ static void warn(const dm_run *run, const dm_dataset *set) {
                 (long long)c->empty, (long long)c->count, dm_lines_name(c->lines));
 }
 
-static dm_status center(dm_run *run, int io_threads, const dm_vectors *v, const weights *w,
-                        const dm_equation *e, dm_dataset *const sets[2], dm_centering *made[2]) {
-  const dm_standard *s = e->standard;
-  const dm_lines inner[2] = {e->op_a == DM_OP_N ? DM_COLUMN_LINES : DM_ROW_LINES,
-                             e->op_b == DM_OP_N ? DM_ROW_LINES : DM_COLUMN_LINES};
+/* The factors of a product. */
+typedef struct factors {
+  const dm_vectors *vectors;
+  const dm_equation *equation;
+  dm_dataset *sets[2];
+  const dm_memory_matrix *memory[2]; /* NULL: in files */
+} factors;
+
+static dm_lines inner_of(const dm_equation *e, int x) {
+  const bool turned = (x == 0 ? e->op_a : e->op_b) != DM_OP_N;
+  return turned == (x == 0) ? DM_ROW_LINES : DM_COLUMN_LINES;
+}
+
+/* Whether B is A, and changed alike. */
+static bool is_alike(const factors *f) {
+  const dm_equation *e = f->equation;
+  const dm_memory_matrix *const *m = f->memory;
+  const bool same =
+      m[0] && m[1] ? e->symmetric : !m[0] && !m[1] && dm_dataset_is_same(f->sets[0], f->sets[1]);
+  return same && dm_standard_is_same(&e->standard[0], &e->standard[1]) &&
+         inner_of(e, 0) == inner_of(e, 1);
+}
+
+/* Makes the centering of factor X, and of a matrix in memory a centered copy. */
+static dm_status center_one(dm_run *run, int io_threads, const factors *f, int x, const weights *w,
+                            dm_centered *made) {
+  static const char *const names[] = {"A", "B"};
+  const dm_standard *s = &f->equation->standard[x];
+  dm_dataset *set = f->sets[x];
+  factor one = {s, set, &f->vectors->center[x], &f->vectors->scale[x], inner_of(f->equation, x),
+                w, NULL};
+  if (!f->memory[x]) return make(run, io_threads, &one, &made->made[x]);
+  dm_dtype type = f->equation->type;
+  if (type == DM_DTYPE_NONE) type = set->dtype;
+  if (dm_dtype_is_integer(type) && dm_standard_changes(s)) type = DM_F64;
+  dm_distributed copy;
+  DM_TRY(copy_matrix(run, f->memory[x], names[x], &set->meaning, type, &made->memory[x],
+                     &made->copies[x]));
+  set->dtype = type;
+  dm_status status = dm_distributed_open(run->world, &made->memory[x], names[x], &copy);
+  one.memory = &copy;
+  if (!status) status = make(run, io_threads, &one, &made->made[x]);
+  if (!status) status = dm_comm_agree(run->world, change(run, &copy, made->made[x]));
+  dm_distributed_close(&copy);
+  return status;
+}
+
+static dm_status center(dm_run *run, int io_threads, const factors *f, const weights *w,
+                        dm_centered *made) {
   for (int x = 0; x < 2; x++) {
-    if (!dm_standard_changes(&s[x])) continue;
-    if (x == 1 && made[0] && dm_dataset_is_same(sets[0], sets[1]) &&
-        dm_standard_is_same(&s[0], &s[1]) && inner[0] == inner[1]) {
-      sets[1]->centering = made[0];
+    const bool found = f->memory[x] && f->sets[x]->meaning.found;
+    if (!dm_standard_changes(&f->equation->standard[x]) && !found) continue;
+    if (x == 1 && made->made[0] && is_alike(f)) {
+      f->sets[1]->centering = made->made[0];
+      f->sets[1]->dtype = f->sets[0]->dtype;
+      made->memory[1] = made->memory[0];
       continue;
     }
-    const factor f = {&s[x], sets[x], &v->center[x], &v->scale[x], inner[x], w};
-    DM_TRY(make(run, io_threads, &f, &made[x]));
-    sets[x]->centering = made[x];
-    warn(run, sets[x]);
+    DM_TRY(center_one(run, io_threads, f, x, w, made));
+    f->sets[x]->centering = made->made[x];
+    warn(run, f->sets[x]);
   }
   return DM_OK;
 }
 
-dm_status dm_center_inputs(dm_run *run, int io_threads, const dm_vectors *vectors,
-                           dm_equation *equation, dm_dataset *a, dm_dataset *b,
-                           dm_centering *made[2]) {
+static dm_status center_all(dm_run *run, int io_threads, const factors *f, dm_equation *equation,
+                            dm_centered *made) {
   weights w = {.list = NULL};
   dm_status status = DM_OK;
-  made[0] = made[1] = NULL;
+  *made = (dm_centered){.made = {NULL, NULL}};
   if (equation->standard[0].weighted) {
-    status = read_weights(&vectors->weights, equation->weights_are, &w);
+    status = read_weights(&f->vectors->weights, equation->weights_are, &w);
     status = dm_comm_agree(run->world, status ? status : divide(&w, equation));
   }
-  if (!status)
-    status = center(run, io_threads, vectors, &w, equation, (dm_dataset *const[2]){a, b}, made);
+  if (!status) status = center(run, io_threads, f, &w, made);
   free(w.list);
   free(w.roots);
   return status;
+}
+
+dm_status dm_center_inputs(dm_run *run, int io_threads, const dm_vectors *vectors,
+                           dm_equation *equation, dm_dataset *a, dm_dataset *b,
+                           dm_centered *centered) {
+  const factors f = {vectors, equation, {a, b}, {NULL, NULL}};
+  return center_all(run, io_threads, &f, equation, centered);
+}
+
+dm_status dm_center_product(dm_run *run, dm_multiply *m, dm_centered *centered) {
+  const factors f = {
+      &m->vectors, &m->equation, {&m->a, &m->b}, {m->in_memory[DM_A], m->in_memory[DM_B]}};
+  *centered = (dm_centered){.made = {NULL, NULL}};
+  if (m->measurement) return DM_OK;
+  DM_TRY(center_all(run, m->engine.io_threads, &f, &m->equation, centered));
+  for (int x = 0; x < 2; x++) {
+    if (!f.memory[x] || !f.sets[x]->centering) continue;
+    m->in_memory[x] = &centered->memory[x];
+    dm_dataset_set_memory(f.sets[x], (dm_view){.base = NULL}); /* the original */
+  }
+  return DM_OK;
+}
+
+void dm_centered_free(dm_centered *centered) {
+  for (int x = 0; x < 2; x++) {
+    free(centered->made[x]);
+    free(centered->copies[x]);
+  }
 }
 
 void dm_centering_record(const dm_dataset *const sets[2], dm_record *record) {

@@ -7,18 +7,32 @@
 #include "run/record.h"
 #include "run/run.h"
 
-/* Collective: sets the centering of A and B, in files, as EQUATION states for each, with numbers of
- * the user from VECTORS; if terms are weighted, also divides alpha. Both are read
- * once on IO_THREADS threads per rank (negative: as many as help); the same lines of the same
- * dataset once for both. Moments are those of the values in f64, whatever type they are rounded to
- * afterwards; deviations are divided by the number of elements less one, or what it is with
- * weights. DM_E_INPUT: values are missing, NaN included, and the dataset's meaning does not say
- * what they become; or numbers of the user are not suitable.
+/* What stands for A and B in their product; to be freed when they are no longer read, also after an
+ * error. */
+typedef struct dm_centered {
+  dm_centering *made[2];      /* B may have A's */
+  dm_memory_matrix memory[2]; /* centered copies of matrices in memory, ... */
+  void *copies[2];            /* ... and this rank's part of them */
+} dm_centered;
+
+void dm_centered_free(dm_centered *centered);
+
+/* Collective: changes A and B of MULTIPLY as its equation states, with numbers of the user from its
+ * vectors; if terms are weighted, also divides alpha. Matrices in files are changed while they are
+ * read; of those in host memory, copies are.
  *
- * The caller frees MADE[0] and MADE[1] when A and B are no longer read, also after an error. */
+ * Moments are those of the values in f64, whatever type they are rounded to afterwards; deviations
+ * are divided by the number of elements less one, or what it is with weights. Each factor is passed
+ * once for them, the same lines of the same matrix once for both. DM_E_INPUT: values are missing,
+ * NaN included, and the dataset's meaning does not say what they become; or numbers of the user are
+ * not suitable. DM_E_USAGE: a matrix is in GPU memory. */
+dm_status dm_center_product(dm_run *run, dm_multiply *multiply, dm_centered *centered);
+
+/* The same for A and B in files, read on IO_THREADS threads per rank (negative: as many as help).
+ */
 dm_status dm_center_inputs(dm_run *run, int io_threads, const dm_vectors *vectors,
                            dm_equation *equation, dm_dataset *a, dm_dataset *b,
-                           dm_centering *made[2]);
+                           dm_centered *centered);
 
 /* Says in RECORD what is centered of SETS, A and B. */
 void dm_centering_record(const dm_dataset *const sets[2], dm_record *record);

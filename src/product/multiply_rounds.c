@@ -151,13 +151,11 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
   const dm_dataset *const sets[3] = {dm_multiply_in_file(m, DM_A) ? &m->a : NULL,
                                      dm_multiply_in_file(m, DM_B) ? &m->b : NULL,
                                      m->has_c && dm_multiply_in_file(m, DM_OLD) ? &m->c : NULL};
-  dm_multiply centered = *m;
-  dm_centering *made[2];
-  dm_status status = dm_center_inputs(run, m->engine.io_threads, &m->vectors, &centered.equation,
-                                      &centered.a, &centered.b, made);
-  if (!status) status = multiply_centered(run, &centered, record, outcome);
-  free(made[0]);
-  free(made[1]);
+  dm_multiply changed = *m;
+  dm_centered centered;
+  dm_status status = dm_center_product(run, &changed, &centered);
+  if (!status) status = multiply_centered(run, &changed, record, outcome);
+  dm_centered_free(&centered);
   return dm_verify_missing(run, m->engine.io_threads, sets, status);
 }
 

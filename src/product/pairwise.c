@@ -211,7 +211,7 @@ static dm_status compute(pairwise *p, dm_record *record) {
 dm_status dm_pairwise_run(dm_run *run, const dm_multiply *m, dm_record *record) {
   pairwise p = {.run = run, .multiply = m, .started = dm_now()};
   dm_multiply own = *m;
-  dm_centering *made[2] = {NULL, NULL};
+  dm_centered made;
   const dm_lines lines = dm_standard_lines(&m->equation.standard[0]);
   const dm_standard filled = {.center = lines, .fills = true};
   if (m->equation.half != DM_BOTH_HALVES)
@@ -227,11 +227,10 @@ dm_status dm_pairwise_run(dm_run *run, const dm_multiply *m, dm_record *record) 
   dm_equation centers = own.equation;
   centers.standard[0] = centers.standard[1] = filled;
   dm_status status =
-      dm_center_inputs(run, m->engine.io_threads, &m->vectors, &centers, &own.a, &own.b, made);
-  p.centering = made[0];
+      dm_center_inputs(run, m->engine.io_threads, &m->vectors, &centers, &own.a, &own.b, &made);
+  p.centering = made.made[0];
   if (!status) status = compute(&p, record);
   remove_products(&p);
-  free(made[0]);
-  free(made[1]);
+  dm_centered_free(&made);
   return status;
 }

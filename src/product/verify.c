@@ -357,13 +357,12 @@ static dm_status verify_centered(dm_run *run, const dm_verify *v, dm_record *rec
 
 dm_status dm_verify_run(dm_run *run, const dm_verify *v, dm_record *record) {
   const dm_dataset *const sets[3] = {&v->a, &v->b, NULL};
-  dm_verify centered = *v;
-  dm_centering *made[2];
-  dm_status status = dm_center_inputs(run, v->io_threads, &v->vectors, &centered.equation,
-                                      &centered.a, &centered.b, made);
+  dm_verify changed = *v;
+  dm_centered centered;
+  dm_status status = dm_center_inputs(run, v->io_threads, &v->vectors, &changed.equation,
+                                      &changed.a, &changed.b, &centered);
   status = status ? dm_verify_missing(run, v->io_threads, sets, status)
-                  : verify_centered(run, &centered, record);
-  free(made[0]);
-  free(made[1]);
+                  : verify_centered(run, &changed, record);
+  dm_centered_free(&centered);
   return status;
 }

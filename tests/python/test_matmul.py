@@ -150,13 +150,70 @@ class Covariance(unittest.TestCase):
 
     def test_refusals(self):
         x = np.ones((4, 3))
-        for wrong in ({"of": "both"}, {"divide": "m"}, {"center_a": "rows"}, {"comm": 1}):
+        for wrong in ({"of": "both"}, {"divide": "m"}, {"center_a": "rows"}):
             with self.subTest(wrong), self.assertRaises(damier.UsageError):
                 damier.cov(x, **wrong)
-        with self.assertRaises(damier.UsageError):
+        with self.assertRaises(damier.InputError):
             damier.cov(x[:1])
-        with self.assertRaises(damier.UsageError):
-            damier.matmul(x, x.T, center_a="rows")
+        for wrong in (np.ones(3), np.array([1, 1, 1, -1.0]), np.full(4, np.nan), np.zeros(4)):
+            with self.subTest(wrong), self.assertRaises(damier.InputError):
+                damier.cov(x, weights=wrong)
+
+    def test_weights(self):
+        rng = np.random.default_rng(7)
+        x, w, f = rng.standard_normal((200, 9)) + 1e3, rng.uniform(0, 1, 200), rng.integers(0, 3, 200)
+        np.testing.assert_allclose(damier.cov(x, weights=w), np.cov(x, rowvar=False, aweights=w), rtol=0, atol=1e-11)
+        np.testing.assert_allclose(damier.cov(x, weights=f, weights_are="frequency"), np.cov(x, rowvar=False, fweights=f), rtol=0,
+                                   atol=1e-11)
+        with tempfile.TemporaryDirectory() as folder:
+            np.save(folder + "/w.npy", w)
+            np.testing.assert_allclose(damier.matmul(x.T, x, weights=folder + "/w.npy"), (x.T * w) @ x, rtol=1e-12)
+
+    def test_products(self):
+        """Arrays that are centered and scaled are copied first, and stay as they are."""
+        rng = np.random.default_rng(8)
+        x = np.asfortranarray(rng.standard_normal((50, 30)) + 5)
+        before = x.copy()
+        np.testing.assert_allclose(damier.matmul(x, x.T, center_a="columns"), (x - x.mean(0)) @ x.T, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(damier.gram(x[::2, ::3], center=True, scale=True, divide="n-1"), np.corrcoef(x[::2, ::3], rowvar=False),
+                                   rtol=0, atol=1e-13)
+        np.testing.assert_array_equal(x, before)
+
+    def test_missing(self):
+        rng = np.random.default_rng(9)
+        x = rng.standard_normal((200, 9)) + 1e3
+        x[rng.random(x.shape) < 0.1] = np.nan
+        with self.assertRaisesRegex(damier.InputError, f"{np.isnan(x).sum()} of its values are missing; the first is in row"):
+            damier.cov(x)
+        mean = np.where(np.isnan(x), np.nanmean(x, 0), x)
+        np.testing.assert_allclose(damier.cov(x, missing="mean"), np.cov(mean, rowvar=False), rtol=0, atol=1e-11)
+        np.testing.assert_allclose(damier.cov(x, missing="zero"), np.cov(np.nan_to_num(x), rowvar=False), rtol=1e-12)
+        np.testing.assert_allclose(damier.gram(x, missing="mean"), mean.T @ mean, rtol=1e-12)
+        np.testing.assert_allclose(damier.matmul(x, x.T.copy(), missing="zero"), np.nan_to_num(x) @ np.nan_to_num(x).T, rtol=1e-12)
+        self.assertTrue(np.isnan(damier.cov(x, missing="nan", allow_unchecked=True)).all())
+        z = np.where(np.isnan(x), -999, x * 9).astype("i4")
+        y = np.where(z == -999, np.where(z == -999, 0, z).sum(0) / (z != -999).sum(0), z)
+        np.testing.assert_allclose(damier.cov(z, missing="mean", missing_value=-999), np.cov(y, rowvar=False), rtol=1e-9)
+
+    def test_pairwise(self):
+        rng = np.random.default_rng(10)
+        x = rng.standard_normal((80, 6)) + 1e3
+        x[rng.random(x.shape) < 0.3] = np.nan
+        x[:, 2] = np.where(np.arange(80) < 5, 7, np.nan)
+        want = np.full((2, 6, 6), np.nan)
+        for i, j in np.ndindex(6, 6):
+            both = ~np.isnan(x[:, i]) & ~np.isnan(x[:, j])
+            a, b = (x[both, c] - x[both, c].mean() for c in (i, j))
+            for k, divisor in enumerate((len(a) - 1, np.sqrt((a * a).sum() * (b * b).sum()))):
+                want[k, i, j] = (a * b).sum() / divisor if divisor > 0 else np.nan
+        with tempfile.TemporaryDirectory() as folder:
+            np.save(folder + "/x.npy", x)
+            for name, k in (("cov", 0), ("cor", 1)):
+                function = getattr(damier, name)
+                np.testing.assert_allclose(function(x, missing="pairwise"), want[k], rtol=0, atol=1e-12)
+                np.testing.assert_allclose(function(x.T.copy(), of="rows", missing="pairwise"), want[k], rtol=0, atol=1e-12)
+                function(folder + "/x.npy", folder + "/c.npy", missing="pairwise", force=True)
+                np.testing.assert_allclose(np.load(folder + "/c.npy"), want[k], rtol=0, atol=1e-12)
 
 
 class ExportedBfloat(Exported):
