@@ -312,8 +312,9 @@ dm_status dm_composer_add_part(dm_composer *composer, const dm_dataset *whole,
     DM_TRY(add_inner(composer, whole, &part, &list[i], &elements));
   if (elements == part.rows * part.cols) return DM_OK;
   char name[DM_NAME];
-  return dm_fail(DM_E_INPUT, "maps elements that its source %s does not have",
-                 dm_location_name(&whole->at, name));
+  return dm_hint(dm_fail(DM_E_INPUT, "takes elements of %s that no source has",
+                         dm_location_name(&whole->at, name)),
+                 "only a virtual dataset that is read as a whole has the fill value there");
 }
 
 static int by_place(const void *a, const void *b) {
