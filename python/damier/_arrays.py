@@ -72,7 +72,7 @@ def check_meaning(array: Any, name: str) -> None:
         if hasattr(one, "__array__"):
             check_meaning(one, name)
     _check_attributes(array, name)
-    mask = getattr(array, "mask", None)
+    mask: Any = getattr(array, "mask", None)
     if np.ndim(mask) > 0 and np.any(mask):
         raise UsageError(f"{name} has {int(np.count_nonzero(mask))} masked elements",
                          hint="a.filled(0) or a.filled(numpy.nan) says what they become")
