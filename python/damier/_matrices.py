@@ -268,7 +268,8 @@ class PartedOperand(Operand):
         found = [part.to_c() for part in self.parts]
         for part, (_, used) in zip(self.parts, found):
             if self.writable and used is not None and used is not part.view:
-                raise UsageError(f"{part.name} has strides of {part.view.strides} bytes, which the library cannot write",
+                strides = None if part.view is None else part.view.strides
+                raise UsageError(f"{part.name} has strides of {strides} bytes, which the library cannot write",
                                  hint="pass an array in C order")
         parts = (lib.CMatrix * len(found))(*(c for c, _ in found))
         c = lib.CMatrix.from_buffer_copy(parts[0])

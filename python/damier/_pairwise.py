@@ -53,7 +53,7 @@ def pairwise(name: str, x: Any, out: Any, comm: Any, of: str, options: Any) -> A
         z = np.where(here, x - np.nansum(x, axis, keepdims=True, dtype=np.float64) / here.sum(axis, keepdims=True), 0.0)
     m = here.astype(np.float64)
     ops = {"op_a": "t"} if of == "columns" else {"op_b": "t"}
-    with Context(None, **options) as context, Context(None, **options, **ops) as across:
+    with Context(None, **options) as context, Context(None, **(options | ops)) as across:
         count, product, total = context.gram(m, of=of), context.gram(z, of=of), across.matmul(z, m)
         squares = across.matmul(z * z, m) if name == "cor" else None
     with np.errstate(all="ignore"):
