@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "core/buffer.h"
+#include "core/checked.h"
 #include "engine/dataset_input.h"
 #include "plan/triangle.h"
 
-/* Rows of a band, on average, from which products of bands are as fast as those of whole panels. */
+/* Rows of a band, on average, from which products of bands are as fast as those of whole panels: of
+ * A at most as many as C has columns, since BLAS packs B again for each band. */
 static const int64_t least_rows[2] = {16, 256};
 
 /* Whether BLAS can use the file's layout, and no other rank reads this share. Results that are to
@@ -18,7 +20,9 @@ static bool may_map(const dm_rank_state *local, const dm_factor *factor, dm_matr
   const dm_dtype work = plan->problem.work;
   const bool plain = dm_dtype_real(work) == DM_F64 || dm_dtype_real(work) == DM_F32;
   const int64_t rows = matrix == DM_A ? plan->problem.m : dm_problem_b_rows(&plan->problem);
-  const int64_t least = plan->reproducible ? rows : least_rows[matrix];
+  const int64_t enough =
+      matrix == DM_A ? dm_min(least_rows[DM_A], plan->problem.n) : least_rows[DM_B];
+  const int64_t least = plan->reproducible ? rows : enough;
   const dm_residence residence = matrix == DM_A ? plan->a : plan->b;
   return input->reader && plan->read_first && plain && input->op == DM_OP_N &&
          residence == DM_IN_HOST && !local->coords.idle && factor->route.operand == DM_SHARE &&

@@ -1,9 +1,11 @@
 /* Datasets that are multiplied directly from the page cache, without a copy and its memory. */
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "core/crew.h"
 #include "file/read_impl.h"
 
 enum { MOST_BANDS = 1 << 14 }; /* Linux allows a process 65530 mappings */
@@ -64,32 +66,63 @@ static bool map_rows(dm_reader *reader, int64_t row, int64_t rows, dm_view *view
   return true;
 }
 
-static bool map_patch(dm_reader *reader, const dm_patch *patch, dm_band *band) {
+/* Files and bands of a composite, which several threads map. */
+typedef struct mapping {
+  dm_reader *reader;
+  bool (*map)(dm_reader *reader, int64_t i);
+  int64_t count;
+  atomic_int_fast64_t next;
+  atomic_bool failed;
+} mapping;
+
+/* Only one thread asks for this source, and nothing but its file is opened. */
+static bool map_source(dm_reader *reader, int64_t number) {
   dm_reader *source;
-  dm_status status = dm_sources_reader(reader, patch->source, &source);
-  if (status) {
-    dm_status_free(status);
-    return false;
-  }
+  dm_status status = dm_sources_reader(reader, number, &source);
+  const bool good = !status && map_file(source);
+  dm_status_free(status);
+  return good;
+}
+
+static bool map_patch(dm_reader *reader, int64_t i) {
+  const dm_patch *patch = dm_composite_patches(reader->dataset.composite) + i;
+  dm_band *band = &reader->bands[i];
+  dm_reader *source;
+  dm_status status = dm_sources_reader(reader, patch->source, &source); /* it is there */
+  dm_status_free(status);
   band->row = patch->row;
-  if (!map_rows(source, patch->source_row, patch->rows, &band->view)) return false;
+  if (status || !map_rows(source, patch->source_row, patch->rows, &band->view)) return false;
   band->view = dm_view_sub(band->view, 0, patch->source_col, patch->rows, patch->cols);
   return true;
 }
 
-static bool map_all(dm_reader *reader, int64_t count) {
+static void take_part(void *context) {
+  mapping *m = context;
+  for (;;) {
+    const int64_t i = atomic_fetch_add(&m->next, 1);
+    if (i >= m->count || atomic_load(&m->failed)) return;
+    if (!m->map(m->reader, i)) atomic_store(&m->failed, true);
+  }
+}
+
+static bool map_each(dm_reader *reader, int64_t count, bool (*map)(dm_reader *, int64_t)) {
+  mapping m = {.reader = reader, .map = map, .count = count};
+  (void)dm_fork_join((int)dm_min(count, dm_cores()), take_part, &m);
+  return !atomic_load(&m.failed);
+}
+
+static bool map_all(dm_reader *reader) {
   const dm_dataset *d = &reader->dataset;
   if (!reader->sources) return map_rows(reader, 0, d->rows, &reader->bands[0].view);
-  for (int64_t i = 0; i < count; i++)
-    if (!map_patch(reader, dm_composite_patches(d->composite) + i, &reader->bands[i])) return false;
-  return true;
+  return map_each(reader, d->composite->sources, map_source) &&
+         map_each(reader, d->composite->patches, map_patch);
 }
 
 void dm_reader_map(dm_reader *reader, const dm_band **bands, int64_t *count) {
   const int64_t wanted = reader->sources ? reader->dataset.composite->patches : 1;
   *count = 0;
   dm_status status = reader->bands ? DM_OK : dm_buffer_table(wanted, &reader->bands);
-  const bool mapped = !status && map_all(reader, wanted);
+  const bool mapped = !status && map_all(reader);
   dm_status_free(status); /* it is read instead */
   if (!mapped) return;
   *bands = reader->bands;
