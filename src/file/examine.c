@@ -11,6 +11,7 @@
 #include "file/hdf5_attribute.h"
 #include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
+#include "file/known_files.h"
 #include "file/read.h"
 
 static dm_status not_opened(const dm_location *at) {
@@ -125,6 +126,17 @@ static dm_status or_foreign(dm_status status, const dm_location *at) {
   return foreign ? foreign : status;
 }
 
+static dm_status open_to_look(const dm_location *at, const dm_trust *trust, int64_t *file) {
+  dm_h5_log *log = trust->log;
+  if (log) return dm_h5_open_observed(at, trust->swmr, true, log, file, &log->ear);
+  return dm_h5_open_as(at, &(dm_h5_opening){.swmr = trust->swmr, .sparse = true}, file);
+}
+
+/* Closes FILE and what errors left open. */
+static void close_looked_at(const dm_trust *trust, hid_t file) {
+  dm_h5_close_observed(file, trust->log ? trust->log->ear : NULL);
+}
+
 dm_status dm_examine_open(const dm_location *at, const dm_trust *trust, dm_dataset *find,
                           int64_t *file) {
   const dm_format *format = NULL;
@@ -132,9 +144,9 @@ dm_status dm_examine_open(const dm_location *at, const dm_trust *trust, dm_datas
   DM_TRY(check_file(at, &format));
   if (format) return examine_array(format, trust, find);
   if (!trust->nesting) DM_TRY(dm_h5_start(trust->filters)); /* else HDF5 has it open */
-  DM_TRY(or_foreign(dm_h5_open_to_look(at, trust->swmr, file), at));
+  DM_TRY(or_foreign(open_to_look(at, trust, file), at));
   dm_status status = identify(*file, find);
-  if (status) H5Fclose(*file);
+  if (status) close_looked_at(trust, *file);
   return status;
 }
 
@@ -152,20 +164,7 @@ static void take_literally(hid_t file, hid_t access, dm_location *at) {
   H5Eclear2(H5E_DEFAULT);
 }
 
-static dm_status examine_whole(const dm_trust *trust, dm_dataset *find, dm_attributes *provenance);
-
-dm_status dm_examine_at(const dm_trust *trust, dm_dataset *find, dm_attributes *provenance) {
-  dm_trust of_whole = *trust;
-  if (dm_io_is_stack(&find->at)) return dm_examine_stack(trust, find);
-  of_whole.any_shape |= find->at.part[0] != '\0';
-  DM_TRY(examine_whole(&of_whole, find, provenance));
-  find->meaning.missing = trust->missing;
-  dm_status status = find->at.part[0] ? dm_examine_part(trust, find) : DM_OK;
-  if (status) dm_dataset_free(find);
-  return status;
-}
-
-static dm_status examine_whole(const dm_trust *trust, dm_dataset *find, dm_attributes *provenance) {
+static dm_status examine_file(const dm_trust *trust, dm_dataset *find, dm_attributes *provenance) {
   const dm_location *at = &find->at;
   hid_t file;
   DM_TRY(dm_examine_open(at, trust, find, &file));
@@ -179,9 +178,35 @@ static dm_status examine_whole(const dm_trust *trust, dm_dataset *find, dm_attri
   if (!status && set < 0) status = dm_not_there(at, trust, file, access, &leave);
   if (!status) status = dm_examine_dataset(trust, file, set, find);
   if (!status && provenance) status = dm_h5_read_attributes(at, set, provenance);
+  /* HDF5 would take long to free thousands of mappings: the process, which only inspects, ends. */
+  if (!status && find->composite && !trust->known) return DM_OK;
   if (set >= 0) H5Oclose(set);
   if (access >= 0) H5Pclose(access);
-  H5Fclose(file); /* and what errors left open */
+  close_looked_at(trust, file);
+  return status;
+}
+
+/* The same, unless the file is like one that was examined before. */
+static dm_status examine_whole(const dm_trust *trust, dm_dataset *find, dm_attributes *provenance) {
+  const dm_location asked = find->at;
+  dm_trust logged = *trust;
+  if (!trust->known || provenance) return examine_file(trust, find, provenance);
+  if (dm_known_find(trust->known, trust, find)) return DM_OK;
+  logged.log = dm_known_start(trust->known);
+  DM_TRY(examine_file(&logged, find, NULL));
+  dm_known_note(trust->known, trust, &asked, find);
+  return DM_OK;
+}
+
+dm_status dm_examine_at(const dm_trust *trust, dm_dataset *find, dm_attributes *provenance) {
+  dm_trust of_whole = *trust, of_part = *trust;
+  if (dm_io_is_stack(&find->at)) return dm_examine_stack(trust, find);
+  of_whole.any_shape |= find->at.part[0] != '\0';
+  DM_TRY(examine_whole(&of_whole, find, provenance));
+  find->meaning.missing = trust->missing;
+  of_part.known = NULL; /* other files are read with other wishes */
+  dm_status status = find->at.part[0] ? dm_examine_part(&of_part, find) : DM_OK;
+  if (status) dm_dataset_free(find);
   return status;
 }
 

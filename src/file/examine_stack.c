@@ -12,6 +12,7 @@
 #include "file/composite.h"
 #include "file/examine_ahead.h"
 #include "file/inspect_impl.h"
+#include "file/known_files.h"
 #include "file/naming.h"
 
 enum { LINE = 2 * DM_PATH, BLOCK = 4096 };
@@ -207,6 +208,8 @@ static dm_status add_lines(stack *s) {
 dm_status dm_examine_stack(const dm_trust *trust, dm_dataset *find) {
   dm_trust of_one = *trust;
   of_one.batch = false;
+  of_one.log = NULL;
+  DM_TRY(dm_known_new(&of_one.known));
   stack s = {.trust = &of_one, .find = find};
   find->layout = DM_VIRTUAL;
   find->offset = -1;
@@ -220,6 +223,7 @@ dm_status dm_examine_stack(const dm_trust *trust, dm_dataset *find) {
   if (!status) dm_composite_sum_up(find);
   if (!status) dm_composite_sum_meanings(find);
   dm_composer_free(&s.made);
+  dm_known_free(of_one.known);
   free(s.list);
   return status;
 }

@@ -4,6 +4,7 @@
 
 #include "core/checked.h"
 #include "core/units.h"
+#include "file/hdf5_driver.h"
 #include "file/hdf5_use.h"
 #include "file/inspect_impl.h"
 
@@ -178,12 +179,18 @@ static bool reads(int fd, const void *expected, size_t size, int64_t place) {
 }
 
 /* Reads elements with HDF5 and, if their offset in FILE is known, from there. */
-static dm_status probe(hid_t file, hid_t set, dm_dataset *find) {
+static dm_status probe(hid_t file, hid_t set, dm_h5_log *log, dm_dataset *find) {
   unsigned char ends[2 * 16] = {0};
   const size_t size = (size_t)dm_dtype_size(find->dtype);
   const int64_t last = find->rows * find->cols - 1;
   void *fd = NULL;
-  DM_TRY(read_ends(set, find, ends));
+  if (log && find->offset >= 0) {
+    log->elements = find->offset;
+    log->elements_bytes = (last + 1) * (int64_t)size;
+  }
+  dm_status status = read_ends(set, find, ends);
+  if (log) log->elements_bytes = 0;
+  DM_TRY(status);
   if (find->offset < 0) return DM_OK;
   /* If other data are there, HDF5 has to read them. */
   if (H5Fget_vfd_handle(file, H5P_DEFAULT, &fd) < 0 || !fd ||
@@ -250,9 +257,9 @@ dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, d
   /* HDF5 may lack LZF and codecs; the reader of chunks checks them. Of many sources, each would be
    * unpacked for two elements. */
   const bool own_chunks = find->layout == DM_CHUNKED && !(find->filters & DM_FILTER_OTHER);
-  if ((find->filters & (DM_FILTER_LZF | DM_FILTER_CODECS)) || (trust->nesting && own_chunks))
+  if ((find->filters & (DM_FILTER_LZF | DM_FILTER_CODECS)) || (trust->known && own_chunks))
     return DM_OK;
   const int64_t chunk = find->chunk_rows * find->chunk_cols * dm_dtype_size(find->dtype);
   if (chunk > (own_chunks ? OWN_PROBE_LIMIT : PROBE_LIMIT)) return DM_OK;
-  return probe(file, set, find);
+  return probe(file, set, trust->log, find);
 }

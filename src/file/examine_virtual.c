@@ -16,6 +16,7 @@
 #include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
 #include "file/inspect_impl.h"
+#include "file/known_files.h"
 
 enum {
   DEEPEST = 8,
@@ -34,8 +35,9 @@ typedef struct virtual {
   dm_dataset *find;
   struct dm_nesting nesting; /* of its sources */
   hid_t creation;
-  dm_ahead ahead;     /* sources of the mappings that come next */
-  dm_location source; /* of the mapping that is being read */
+  dm_known_files *known; /* sources that were examined */
+  dm_ahead ahead;        /* sources of the mappings that come next */
+  dm_location source;    /* of the mapping that is being read */
   dm_composer made;
   dm_composer mapped; /* patches of one mapping; its sources are those that are virtual */
 }
@@ -69,9 +71,19 @@ static void find_folders(const char *file, struct dm_nesting *nesting) {
   strcpy(nesting->folder[1], whole);
 }
 
-/* Whether the existing PATH leads to a file in the folder of the virtual dataset, or below. */
-static bool is_inside(const struct dm_nesting *nesting, const char *path) {
+/* Whether PATH is a plain file in the folder OWN, and no link. */
+static bool is_beside(const char *own, const char *path) {
+  const size_t length = strlen(own);
+  struct stat info;
+  return strncmp(path, own, length) == 0 && !strchr(path + length, '/') &&
+         lstat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+/* Whether the existing PATH leads to a file in the folder of the virtual dataset, or below. OWN is
+ * the folder of the file that names it. */
+static bool is_inside(const struct dm_nesting *nesting, const char *own, const char *path) {
   char whole[PATH_MAX];
+  if (nesting->depth == 1 && nesting->folder[0][0] && is_beside(own, path)) return true;
   if (!realpath(path, whole)) return false;
   for (int i = 0; i < 2; i++) {
     const size_t length = strlen(nesting->folder[i]);
@@ -130,11 +142,11 @@ static dm_status find_file(const virtual *v, const char *name, char path[DM_PATH
   const char *last = name[0] == '/' ? strrchr(name, '/') + 1 : name;
   found = found || exists_at_prefix(own, last, path) || exists(own, last, path) ||
           exists("", last, path);
-  char *slash = realpath(file, real) ? strrchr(real, '/') : NULL;
+  char *slash = !found && realpath(file, real) ? strrchr(real, '/') : NULL;
   if (slash) *slash = '\0';
   found = found || (slash && exists(real, last, path));
   if (!found) return dm_fail_at(DM_E_IO, &v->find->at, "its source '%.300s' does not exist", name);
-  if (!v->trust->virtual && !is_inside(&v->nesting, path))
+  if (!v->trust->virtual && !is_inside(&v->nesting, own, path))
     return outside(v, path, "lies in another folder");
   return DM_OK;
 }
@@ -313,6 +325,8 @@ static dm_trust trust_in_sources(const virtual *v, dm_vector vector) {
   trust.row_axes = 0;
   trust.batch = false;
   trust.nesting = &v->nesting;
+  trust.known = v->known;
+  trust.log = NULL;
   return trust;
 }
 
@@ -524,9 +538,11 @@ dm_status dm_examine_virtual(int64_t set, int64_t creation, const dm_trust *trus
     v->nesting = *trust->nesting;
   else
     find_folders(find->at.file, &v->nesting);
-  dm_status status = v->nesting.depth++ < DEEPEST ? examine(v, set) : too_deep(v);
+  dm_status status = dm_known_new(&v->known);
+  if (!status) status = v->nesting.depth++ < DEEPEST ? examine(v, set) : too_deep(v);
   if (status) dm_dataset_free(find);
   dm_ahead_free(&v->ahead);
+  dm_known_free(v->known);
   dm_composer_free(&v->made);
   for (int64_t i = 0; i < v->mapped.sources; i++) dm_dataset_free(&v->mapped.source[i]);
   dm_composer_free(&v->mapped);

@@ -42,14 +42,14 @@ dm_status dm_h5_start(bool plugins) {
   return DM_OK;
 }
 
-static dm_status open_as(const dm_location *at, hid_t driver, bool swmr, bool sparse, hid_t *file) {
+dm_status dm_h5_open_as(const dm_location *at, const dm_h5_opening *how, hid_t *file) {
   hid_t access = H5Pcreate(H5P_FILE_ACCESS);
   *file = -1;
   dm_status status = DM_OK;
   /* Objects that an error left open must not keep the file open. */
   if (access >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0 &&
-      (!sparse || H5Pset_sieve_buf_size(access, 1) >= 0) &&
-      (driver == 0 || H5Pset_driver(access, driver, NULL) >= 0))
+      (!how->sparse || H5Pset_sieve_buf_size(access, 1) >= 0) &&
+      (how->driver == 0 || H5Pset_driver(access, how->driver, how->settings) >= 0))
     *file = H5Fopen(at->file, H5F_ACC_RDONLY, access);
   if (*file < 0) status = dm_h5_fail(DM_E_INPUT, at, "cannot be opened as an HDF5 file");
   /* h5py in the same process has it open with the weak degree. */
@@ -63,7 +63,7 @@ static dm_status open_as(const dm_location *at, hid_t driver, bool swmr, bool sp
   if (status && strstr(status->message, "truncated file"))
     dm_hint(status, "it was cut off, or its writer did not close it: copy or write it again");
   /* Only files that are being written can be opened for SWMR in any case. */
-  if (status && swmr && access >= 0) {
+  if (status && how->swmr && access >= 0) {
     *file = H5Fopen(at->file, H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access);
     if (*file >= 0) dm_status_free(status);
     if (*file >= 0) status = DM_OK;
@@ -72,16 +72,8 @@ static dm_status open_as(const dm_location *at, hid_t driver, bool swmr, bool sp
   return status;
 }
 
-dm_status dm_h5_open_as(const dm_location *at, hid_t driver, bool swmr, hid_t *file) {
-  return open_as(at, driver, swmr, false, file);
-}
-
-dm_status dm_h5_open_file(const dm_location *at, hid_t driver, hid_t *file) {
-  return open_as(at, driver, false, false, file);
-}
-
-dm_status dm_h5_open_to_look(const dm_location *at, bool swmr, hid_t *file) {
-  return open_as(at, 0, swmr, true, file);
+dm_status dm_h5_open_file(const dm_location *at, hid_t *file) {
+  return dm_h5_open_as(at, &(dm_h5_opening){.swmr = false}, file);
 }
 
 hid_t dm_h5_unlocked(void) {

@@ -18,15 +18,16 @@ void dm_h5_leave(const int *entered);
  * to the library. */
 dm_status dm_h5_start(bool plugins);
 
-/* Opens AT's file read-only with DRIVER (0: HDF5's default). */
-dm_status dm_h5_open_file(const dm_location *at, hid_t driver, hid_t *file);
+typedef struct dm_h5_opening {
+  hid_t driver;         /* 0: HDF5's default */
+  const void *settings; /* of the driver */
+  bool swmr;            /* also while another program writes the file in SWMR mode */
+  bool sparse; /* single elements are read: HDF5 needs no buffer of 64 KiB for each dataset */
+} dm_h5_opening;
 
-/* The same; SWMR: even while another program writes it in SWMR mode. */
-dm_status dm_h5_open_as(const dm_location *at, hid_t driver, bool swmr, hid_t *file);
-
-/* The same with HDF5's own driver, to read single elements: HDF5 allocates and fills no buffer of
- * 64 KiB for each dataset. */
-dm_status dm_h5_open_to_look(const dm_location *at, bool swmr, hid_t *file);
+/* Opens AT's file read-only. */
+dm_status dm_h5_open_as(const dm_location *at, const dm_h5_opening *how, hid_t *file);
+dm_status dm_h5_open_file(const dm_location *at, hid_t *file);
 
 /* A file access list without HDF5's locks, for files that this program locks itself; closing the
  * file closes objects that an error left open. < 0: failed. */

@@ -18,13 +18,15 @@ typedef struct dm_trust {
   dm_missing missing;                  /* what becomes of missing values */
   bool nan;                            /* NaN is one of them */
   char missing_value[DM_MISSING_TEXT]; /* the number that is one where a file does not say; or "" */
-  double patience;   /* seconds that the storage may take to answer; 0: the default */
-  dm_vector vectors; /* how to read datasets of one dimension */
-  int64_t row_axes;  /* the first axes, which are the rows; 0: of two, the first */
-  bool batch;        /* with more than two axes, it is many matrices: dm_leads */
-  bool beside;       /* many files are stacked by columns */
-  bool any_shape;    /* inside io: a part of it is taken */
-  bool alone;        /* inside io: by no further process */
+  double patience;              /* seconds that the storage may take to answer; 0: the default */
+  dm_vector vectors;            /* how to read datasets of one dimension */
+  int64_t row_axes;             /* the first axes, which are the rows; 0: of two, the first */
+  bool batch;                   /* with more than two axes, it is many matrices: dm_leads */
+  bool beside;                  /* many files are stacked by columns */
+  bool any_shape;               /* inside io: a part of it is taken */
+  bool alone;                   /* inside io: by no further process */
+  struct dm_known_files *known; /* inside io: many files are examined; or NULL (known_files.h) */
+  struct dm_h5_log *log;        /* inside io: of what HDF5 reads, or NULL (hdf5_driver.h) */
   const struct dm_nesting *nesting; /* inside io: the virtual dataset whose source is examined */
 } dm_trust;
 

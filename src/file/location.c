@@ -136,6 +136,7 @@ const char *dm_location_name(const dm_location *at, char text[DM_NAME]) {
 
 dm_status dm_io_named(dm_status status, const dm_location *at) {
   char name[DM_NAME];
+  if (!status) return DM_OK;
   return dm_context(status, "%s", dm_location_name(at, name));
 }
 

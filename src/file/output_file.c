@@ -168,7 +168,7 @@ dm_status dm_output_holds_only(const void *location, void *nothing) {
   hid_t file;
   *(char *)nothing = 0;
   DM_TRY(dm_h5_start(false));
-  DM_TRY(dm_h5_open_file(at, 0, &file));
+  DM_TRY(dm_h5_open_file(at, &file));
   H5O_info_t root;
   const herr_t read = H5Oget_info_by_name(file, "/", &root, H5P_DEFAULT);
   if (read >= 0 && root.num_attrs > 0)

@@ -25,7 +25,7 @@ static dm_status look_for_place(const void *location, void *nothing) {
   hid_t file;
   *(char *)nothing = 0;
   DM_TRY(dm_h5_start(false));
-  DM_TRY(dm_h5_open_file(at, 0, &file));
+  DM_TRY(dm_h5_open_file(at, &file));
   char path[DM_PATH];
   for (size_t end = 1; at->dataset[end - 1]; end++) {
     if (at->dataset[end] != '/' && at->dataset[end] != '\0') continue;

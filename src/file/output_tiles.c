@@ -151,7 +151,7 @@ static dm_status read_in_child(const void *argument, void *result) {
   dm_h5_exit leave;
   a->count = 0;
   DM_TRY(dm_h5_start(false));
-  DM_TRY(dm_h5_open_file(&q->at, 0, &file));
+  DM_TRY(dm_h5_open_file(&q->at, &file));
   hid_t access = dm_h5_access(false, &leave);
   if (access < 0) return dm_h5_fail(DM_E_IO, &q->at, "no access list");
   if (H5Lexists(file, "/.damier", H5P_DEFAULT) > 0 && H5Lexists(file, TILES, H5P_DEFAULT) > 0)

@@ -229,6 +229,35 @@ def one_is_wrong(folder, damier):
         expect(np.allclose(file["c"][()], a @ B), "many sources, some virtual: wrong product")
 
 
+def similar(folder, damier):
+    """Sources that differ in a few bytes of their metadata: each still counts as what it is."""
+    a = RNG.standard_normal((80, COLS))
+
+    def write(i, name="d", attribute="scale_footer", dtype="f8"):
+        path = folder / f"m{i}.h5"
+        path.unlink(missing_ok=True)
+        put(path, a[i:i + 1].astype(dtype), name)
+        with h5py.File(path, "a") as file:
+            file[name].attrs[attribute] = 2.0
+        return path.stat().st_size
+
+    sizes = {write(i) for i in range(len(a))}
+    virtual(folder / "v.h5", [(np.s_[i:i + 1], SOURCE(f"m{i}.h5", "d", (1, COLS))) for i in range(len(a))], a.shape)
+    for i, code, more in ((0, 0, {}), (71, 0, {"dtype": ">f8"}), (78, 3, {"name": "e"}), (75, 3, {"attribute": "scale_factor"})):
+        sizes.add(write(i, **more))
+        expect(len(sizes) == 1, "the files have the same size")
+        if code:
+            refused(folder, damier, code)
+            text = ended([str(word) for word in (damier, "info", folder / "v.h5:/a")]).stderr
+            expect(f"m{i}.h5" in text, f"the message does not name m{i}.h5: {text}")
+        else:
+            put(folder / "b.h5", B)
+            run(damier, 1, "multiply", folder / "v.h5", folder / "b.h5", "-o", folder / "c.h5", "--force", "-q")
+            with h5py.File(folder / "c.h5") as file:
+                expect(np.allclose(file["c"][()], a @ B), f"similar sources, {more}: wrong product")
+        write(i)
+
+
 def bands(folder, damier):
     """Bands of whole rows, which are multiplied in the page cache: of A, B, both, and parts of wider sources."""
     rng = np.random.default_rng(8)
@@ -319,7 +348,7 @@ def changed(folder, damier):
 
 def main():
     chosen = options()
-    work = [(case,) for case in (layouts, lines, nested, types, gaps, sources, places, many, bands, changed)]
+    work = [(case,) for case in (layouts, lines, nested, types, gaps, sources, places, many, similar, bands, changed)]
     work += [(at_random, seed) for seed in range(40 if chosen.long else 4)]
     run_cases(chosen.damier, work)
 
