@@ -501,6 +501,7 @@ dm_status dm_composer_become(dm_composer *composer, int64_t rows, int64_t cols,
   dataset->meaning = (dm_meaning){.missing = whole->meaning.missing};
   dataset->stored_bytes = dataset->chunk_rows = dataset->chunk_cols = 0;
   dataset->filters = 0;
+  dataset->few = (dm_few_chunks){0};
   if (!status) dm_composite_sum_up(dataset);
   if (!status) dm_composite_sum_meanings(dataset);
   return status;

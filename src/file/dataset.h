@@ -60,6 +60,20 @@ int64_t dm_leads_entries(const dm_leads *leads); /* at least 1 */
 /* How to read a dataset of one dimension; DM_NO_VECTOR: it has two. */
 typedef enum dm_vector { DM_NO_VECTOR, DM_AS_COLUMN, DM_AS_ROW } dm_vector;
 
+enum { DM_FEW_CHUNKS = 16, DM_FEW_STEPS = 3 };
+
+/* Where the chunks of one of many datasets are, and their filters (chunk_filter.h), if they are
+ * few: then reading needs no HDF5. Row by row; all are written. */
+typedef struct dm_few_chunks {
+  int chunks; /* 0: not known */
+  int steps;
+  int step[DM_FEW_STEPS];
+  int32_t shuffled_size[DM_FEW_STEPS];
+  int64_t offset[DM_FEW_CHUNKS];
+  int32_t bytes[DM_FEW_CHUNKS];
+  uint32_t skipped[DM_FEW_CHUNKS];
+} dm_few_chunks;
+
 /* Plain data, but for COMPOSITE and CENTERING: sent from a child process and to other ranks. */
 typedef struct dm_dataset {
   dm_location at; /* with the dataset's name filled in */
@@ -74,14 +88,15 @@ typedef struct dm_dataset {
   dm_layout layout;
   int64_t offset; /* of the data in the file, user block included; -1: only HDF5 can read it */
   int64_t chunk_rows, chunk_cols; /* 0: not chunked; of the largest chunks of all sources */
-  dm_axes axes;                   /* count 0: the dataset's axes are rows and columns, or VECTOR */
-  dm_leads leads;                 /* of its matrices, if it has more than two dimensions */
-  int64_t batch;                  /* how many operands it holds (entries.h); 0: one */
-  unsigned filters;               /* DM_FILTER_... */
-  bool elsewhere;                 /* the user allowed links into other files, and data there */
-  bool stack;                     /* its name states many files: those of its sources */
-  bool no_data;                   /* ... missing data, which reads as the fill value */
-  bool swmr;                      /* ... a file that a writer in SWMR mode goes on changing */
+  dm_few_chunks few;
+  dm_axes axes;     /* count 0: the dataset's axes are rows and columns, or VECTOR */
+  dm_leads leads;   /* of its matrices, if it has more than two dimensions */
+  int64_t batch;    /* how many operands it holds (entries.h); 0: one */
+  unsigned filters; /* DM_FILTER_... */
+  bool elsewhere;   /* the user allowed links into other files, and data there */
+  bool stack;       /* its name states many files: those of its sources */
+  bool no_data;     /* ... missing data, which reads as the fill value */
+  bool swmr;        /* ... a file that a writer in SWMR mode goes on changing */
   int64_t stored_bytes;
   uint64_t device, inode;          /* of the file when inspected, */
   int64_t file_bytes, modified_ns; /* to detect changes */

@@ -4,7 +4,7 @@
 
 #include "core/checked.h"
 #include "core/units.h"
-#include "file/hdf5_driver.h"
+#include "file/chunk_facts.h"
 #include "file/hdf5_use.h"
 #include "file/inspect_impl.h"
 
@@ -253,6 +253,9 @@ dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, d
   }
   bool away = trust->external && is_in_other_file(file, set);
   DM_TRY(check_layout(set, creation, layout, trust, away, find));
+  if (trust->log && find->layout == DM_CHUNKED && !(find->filters & DM_FILTER_OTHER) &&
+      !trust->external && !trust->swmr && !trust->no_data)
+    dm_few_chunks_find(find, set, creation, trust->log->ear);
   H5Pclose(creation);
   /* HDF5 may lack LZF and codecs; the reader of chunks checks them. Of many sources, each would be
    * unpacked for two elements. */

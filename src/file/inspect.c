@@ -8,6 +8,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "file/child.h"
+#include "file/chunk_facts.h"
 #include "file/composite.h"
 #include "file/hdf5_use.h"
 #include "file/inspect_impl.h"
@@ -99,7 +100,7 @@ static bool is_sane_dataset(const dm_dataset *d) {
          d->cols >= 0 && (d->rows > 0 || d->cols > 0) &&
          !dm_mul_overflows(d->rows, d->cols, &elements) &&
          !dm_mul_overflows(elements, dm_dtype_size(d->dtype), &bytes) &&
-         is_sane_storage(d, bytes) && is_sane_meaning(d);
+         is_sane_storage(d, bytes) && dm_few_chunks_are_sane(d) && is_sane_meaning(d);
 }
 
 /* Takes over what the child sent about the sources of D, which is SANE by itself. */

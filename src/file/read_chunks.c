@@ -6,7 +6,7 @@
 #include "core/clock.h"
 #include "core/copy.h"
 #include "file/batch.h"
-#include "file/chunk_filter.h"
+#include "file/chunk_facts.h"
 #include "file/read_impl.h"
 
 enum { MOST_STORED = 4 /* times the room of a chunk: blocks of Blosc2 that are not full */ };
@@ -19,39 +19,6 @@ struct dm_chunks {
   bool whole_only;        /* chunks across the border are stored without filters */
   unsigned char fill[16]; /* an element of chunks that were never written */
 };
-
-static dm_status read_filters(const dm_location *at, hid_t creation, dm_chunk_filter *filter) {
-  filter->count = H5Pget_nfilters(creation);
-  if (filter->count < 0 || filter->count > DM_CHUNK_FILTERS)
-    return dm_fail_at(DM_E_INPUT, at, "has %d filters", filter->count);
-  for (int i = 0; i < filter->count; i++) {
-    unsigned flags, config, values[DM_CODEC_VALUES] = {0};
-    size_t count = DM_CODEC_VALUES;
-    const H5Z_filter_t id =
-        H5Pget_filter2(creation, (unsigned)i, &flags, &count, values, 0, NULL, &config);
-    switch (id) {
-    case H5Z_FILTER_DEFLATE:
-      filter->step[i] = DM_STEP_DEFLATE;
-      break;
-    case H5Z_FILTER_SHUFFLE:
-      filter->step[i] = DM_STEP_SHUFFLE;
-      break;
-    case H5Z_FILTER_FLETCHER32:
-      filter->step[i] = DM_STEP_FLETCHER32;
-      break;
-    case DM_H5_LZF:
-      filter->step[i] = DM_STEP_LZF;
-      break;
-    default:
-      if (!dm_codec_find((int)id, dm_min((int64_t)count, DM_CODEC_VALUES), values,
-                         &filter->codec[i]))
-        return dm_fail_at(DM_E_IO, at, "changed since it was inspected");
-      filter->step[i] = DM_STEP_CODEC;
-    }
-    filter->shuffled_size[i] = count > 0 ? values[0] : 1;
-  }
-  return DM_OK;
-}
 
 static dm_status read_properties(dm_reader *reader, struct dm_chunks *chunks) {
   const dm_dataset *d = &reader->dataset;
@@ -69,7 +36,7 @@ static dm_status read_properties(dm_reader *reader, struct dm_chunks *chunks) {
   if (!status && H5Pfill_value_defined(creation, &fill) >= 0 && fill != H5D_FILL_VALUE_UNDEFINED &&
       H5Pget_fill_value(creation, reader->type, chunks->fill) < 0)
     status = dm_h5_fail(DM_E_INPUT, &d->at, "its fill value cannot be read");
-  if (!status) status = read_filters(&d->at, creation, &chunks->filter);
+  if (!status) status = dm_chunk_filters(&d->at, creation, &chunks->filter);
   if (creation >= 0) H5Pclose(creation);
   return status;
 }
@@ -77,7 +44,9 @@ static dm_status read_properties(dm_reader *reader, struct dm_chunks *chunks) {
 /* Opens a separate descriptor: pread at known places needs no HDF5. Not if links may have led to
  * another file. */
 static dm_status open_raw(dm_reader *reader) {
-  return reader->dataset.elsewhere || !reader->ear ? DM_OK : dm_reader_open_direct(reader);
+  const bool known = reader->dataset.few.chunks > 0;
+  return !known && (reader->dataset.elsewhere || !reader->ear) ? DM_OK
+                                                               : dm_reader_open_direct(reader);
 }
 
 dm_status dm_reader_open_chunks(dm_reader *reader) {
@@ -87,7 +56,10 @@ dm_status dm_reader_open_chunks(dm_reader *reader) {
   chunks->axes = dm_dataset_axes(d);
   chunks->across = dm_side_chunks(dm_axes_side(&chunks->axes, 1));
   chunks->bytes = d->chunk_rows * d->chunk_cols * dm_dtype_size(d->dtype);
-  DM_TRY(read_properties(reader, chunks));
+  if (d->few.chunks > 0)
+    dm_few_chunks_filter(&d->few, &chunks->filter);
+  else
+    DM_TRY(read_properties(reader, chunks));
   return open_raw(reader);
 }
 
@@ -146,7 +118,10 @@ dm_status dm_reader_find_chunk(const dm_reader *reader, int64_t number, dm_chunk
                             .col = dm_side_chunk_start(right, number % chunks->across)};
   (void)dm_side_chunk_elements(down, number / chunks->across, &partial[0]);
   (void)dm_side_chunk_elements(right, number % chunks->across, &partial[1]);
-  DM_TRY(dm_chunk_find(d, reader->set, reader->raw ? reader->ear : NULL, place));
+  if (d->few.chunks > 0)
+    dm_few_chunks_place(&d->few, number, place);
+  else
+    DM_TRY(dm_chunk_find(d, reader->set, reader->raw ? reader->ear : NULL, place));
   if (place->bytes == 0 && !d->no_data)
     return dm_fail_at(DM_E_INPUT, &d->at, "the chunk at (%lld, %lld) cannot be found",
                       (long long)place->row, (long long)place->col);

@@ -1,0 +1,130 @@
+#include "file/chunk_facts.h"
+
+#include "core/checked.h"
+#include "file/hdf5_use.h"
+
+dm_status dm_chunk_filters(const dm_location *at, hid_t creation, dm_chunk_filter *filter) {
+  filter->count = H5Pget_nfilters(creation);
+  if (filter->count < 0 || filter->count > DM_CHUNK_FILTERS)
+    return dm_fail_at(DM_E_INPUT, at, "has %d filters", filter->count);
+  for (int i = 0; i < filter->count; i++) {
+    unsigned flags, config, values[DM_CODEC_VALUES] = {0};
+    size_t count = DM_CODEC_VALUES;
+    const H5Z_filter_t id =
+        H5Pget_filter2(creation, (unsigned)i, &flags, &count, values, 0, NULL, &config);
+    switch (id) {
+    case H5Z_FILTER_DEFLATE:
+      filter->step[i] = DM_STEP_DEFLATE;
+      break;
+    case H5Z_FILTER_SHUFFLE:
+      filter->step[i] = DM_STEP_SHUFFLE;
+      break;
+    case H5Z_FILTER_FLETCHER32:
+      filter->step[i] = DM_STEP_FLETCHER32;
+      break;
+    case DM_H5_LZF:
+      filter->step[i] = DM_STEP_LZF;
+      break;
+    default:
+      if (!dm_codec_find((int)id, dm_min((int64_t)count, DM_CODEC_VALUES), values,
+                         &filter->codec[i]))
+        return dm_fail_at(DM_E_IO, at, "changed since it was inspected");
+      filter->step[i] = DM_STEP_CODEC;
+    }
+    filter->shuffled_size[i] = count > 0 ? values[0] : 1;
+  }
+  return DM_OK;
+}
+
+/* Chunks in DATASET; more than DM_FEW_CHUNKS if 64 bits cannot count them. */
+static int64_t chunks_of(const dm_dataset *dataset) {
+  const dm_axes axes = dm_dataset_axes(dataset);
+  const int64_t down = dm_side_chunks(dm_axes_side(&axes, 0));
+  const int64_t across = dm_side_chunks(dm_axes_side(&axes, 1));
+  int64_t chunks;
+  const bool known = down >= 0 && across >= 0 && !dm_mul_overflows(down, across, &chunks);
+  return known ? chunks : INT64_MAX;
+}
+
+/* Whether SIZE bytes at OFFSET are inside of DATASET's file. */
+static bool is_inside(const dm_dataset *dataset, int64_t offset, int64_t size) {
+  return offset >= 0 && size > 0 && size <= INT32_MAX && size <= dataset->file_bytes &&
+         offset <= dataset->file_bytes - size;
+}
+
+static dm_status find_place(const dm_dataset *dataset, hid_t set, dm_h5_ear *ear, int64_t number,
+                            dm_chunk_place *place) {
+  const dm_axes axes = dm_dataset_axes(dataset);
+  const dm_side down = dm_axes_side(&axes, 0), right = dm_axes_side(&axes, 1);
+  const int64_t across = dm_side_chunks(right);
+  *place = (dm_chunk_place){.row = dm_side_chunk_start(down, number / across),
+                            .col = dm_side_chunk_start(right, number % across)};
+  DM_TRY(dm_chunk_find(dataset, set, ear, place));
+  return is_inside(dataset, place->offset, place->bytes)
+             ? DM_OK
+             : dm_fail_at(DM_E_INPUT, &dataset->at, "has no such chunk");
+}
+
+static bool take_filters(const dm_location *at, hid_t creation, dm_few_chunks *few) {
+  unsigned options = 0;
+  dm_chunk_filter filter = {0};
+  dm_status status = dm_chunk_filters(at, creation, &filter);
+  bool good = !status && filter.count <= DM_FEW_STEPS &&
+              H5Pget_chunk_opts(creation, &options) >= 0 && options == 0;
+  dm_status_free(status);
+  few->steps = filter.count;
+  for (int i = 0; i < filter.count && good; i++) {
+    good = filter.step[i] < DM_STEP_CODEC && filter.shuffled_size[i] <= INT32_MAX;
+    few->step[i] = (int)filter.step[i];
+    few->shuffled_size[i] = (int32_t)filter.shuffled_size[i];
+  }
+  return good;
+}
+
+void dm_few_chunks_find(dm_dataset *dataset, hid_t set, hid_t creation, dm_h5_ear *ear) {
+  const int64_t chunks = chunks_of(dataset);
+  dm_few_chunks few = {0};
+  if (chunks > DM_FEW_CHUNKS || !take_filters(&dataset->at, creation, &few)) return;
+  for (int64_t i = 0; i < chunks; i++) {
+    dm_chunk_place place;
+    dm_status status = find_place(dataset, set, ear, i, &place);
+    if (status) { /* whoever reads it meets the error */
+      dm_status_free(status);
+      H5Eclear2(H5E_DEFAULT);
+      return;
+    }
+    few.offset[i] = place.offset;
+    few.bytes[i] = (int32_t)place.bytes;
+    few.skipped[i] = place.skipped;
+  }
+  few.chunks = (int)chunks;
+  dataset->few = few;
+}
+
+bool dm_few_chunks_are_sane(const dm_dataset *dataset) {
+  const dm_few_chunks *few = &dataset->few;
+  if (few->chunks == 0) return true;
+  if (dataset->layout != DM_CHUNKED || few->chunks < 0 || few->chunks > DM_FEW_CHUNKS ||
+      few->chunks != chunks_of(dataset) || few->steps < 0 || few->steps > DM_FEW_STEPS)
+    return false;
+  for (int i = 0; i < few->steps; i++)
+    if (few->step[i] < 0 || few->step[i] >= (int)DM_STEP_CODEC || few->shuffled_size[i] < 0)
+      return false;
+  for (int i = 0; i < few->chunks; i++)
+    if (!is_inside(dataset, few->offset[i], few->bytes[i])) return false;
+  return true;
+}
+
+void dm_few_chunks_filter(const dm_few_chunks *few, dm_chunk_filter *filter) {
+  *filter = (dm_chunk_filter){.count = few->steps};
+  for (int i = 0; i < few->steps; i++) {
+    filter->step[i] = (dm_chunk_step)few->step[i];
+    filter->shuffled_size[i] = few->shuffled_size[i];
+  }
+}
+
+void dm_few_chunks_place(const dm_few_chunks *few, int64_t number, dm_chunk_place *place) {
+  place->offset = few->offset[number];
+  place->bytes = few->bytes[number];
+  place->skipped = few->skipped[number];
+}
