@@ -13,7 +13,8 @@ typedef struct checking {
   const dm_checked_ranks *ranks; /* NULL: one process */
   dm_judge_work work;
   double *col_squares, *t; /* sums over the ranks: n; k numbers of the wide type, then k sizes */
-  bool beside;             /* sums of A and B are taken while the product runs */
+  double *part_w, *part_sizes; /* this rank's parts of w and its sizes, aligned */
+  bool beside;                 /* sums of A and B are taken while the product runs */
 } checking;
 
 /* ---- memory ---- */
@@ -65,6 +66,8 @@ static void place_all(checking *c, layout *l) {
   if (!c->ranks) return;
   c->col_squares = place(l, 8 * k->cols);
   c->t = place(l, 8 * (k->width + 1) * k->depth);
+  c->part_w = place(l, 8 * k->width * w->b.cols);
+  c->part_sizes = place(l, 8 * w->b.cols);
 }
 
 static dm_status open_memory(checking *c) {
@@ -145,18 +148,30 @@ static dm_status scan_part(const checking *c) {
   return DM_OK;
 }
 
+/* Kernels load vectors 16 bytes at a time: *x becomes COPY if it does not begin at a multiple. */
+static dm_status align(const checking *c, const double **x, int64_t count, double *copy) {
+  if ((uintptr_t)*x % 16 == 0) return DM_OK;
+  DM_CUDA(c->gpu,
+          cudaMemcpyAsync(copy, *x, (size_t)(8 * count), cudaMemcpyDeviceToDevice, c->work.stream));
+  *x = copy;
+  return DM_OK;
+}
+
 static dm_status probe_part(const checking *c) {
   const dm_judge_work *k = &c->work;
   const int64_t numbers = k->width * k->depth, row = c->ranks->row, col = c->ranks->col;
+  const double *w = k->w + col * k->width, *sizes = k->exact ? NULL : k->sizes_w + col;
+  DM_CUDA(c->gpu, dm_kernels_weigh(k));
+  DM_TRY(align(c, &w, k->width * c->whole->b.cols, c->part_w));
+  DM_TRY(align(c, &sizes, c->whole->b.cols, c->part_sizes));
   const dm_probe_work work = {.matrix = c->whole->b,
-                              .x = k->w + col * k->width,
+                              .x = w,
                               .parts = k->b.parts,
                               .scratch = (void *)(uintptr_t)k->b.sums,
                               .sums = c->t + row * k->width,
                               .squares = k->exact ? NULL : c->t + numbers + row,
-                              .sizes = k->exact ? NULL : k->sizes_w + col,
+                              .sizes = sizes,
                               .stream = k->stream};
-  DM_CUDA(c->gpu, dm_kernels_weigh(k));
   DM_CUDA(c->gpu, cudaMemsetAsync(c->t, 0, (size_t)(8 * (numbers + k->depth)), k->stream));
   DM_CUDA(c->gpu, dm_kernels_probe(&work));
   return DM_OK;

@@ -389,6 +389,7 @@ dm_status dm_freivalds_add_a(dm_freivalds *check, dm_backend *backend, dm_view v
 static dm_status add_norms(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row) {
   double *ones, squares = 0.0;
   if (check->exact || !backend || view.space == DM_HOST) {
+    if (view.col_stride != 1) view = dm_view_transpose(view); /* the sum is the same */
     DM_TRY(backend ? dm_backend_dot(backend, view, view, &squares)
                    : dm_host_dot(NULL, view, view, &squares));
     check->c_squares[row] += squares;
