@@ -67,6 +67,35 @@ TEST(test_noise) {
   give_up(&file);
 }
 
+/* HDF5 would need a plug-in to read it. */
+TEST(test_zstd) {
+#ifdef DAMIER_HAVE_ZSTD
+  for (int i = 0; i < 6; i++) {
+    const dm_output_form form = {.chunk_rows = 32,
+                                 .chunk_cols = i % 2 ? COLS : 20,
+                                 .zstd = i < 3 ? 1 : 22,
+                                 .shuffle = i % 3 == 0};
+    unsigned char *data = elements(DM_F64, ROWS, COLS);
+    for (size_t j = 0; j < 8 * ROWS * COLS && i % 3 == 2; j++) data[j] = (unsigned char)rand();
+    dm_location location = at(*state, "zstd.h5:/c");
+    dm_attributes facts = {0};
+    dm_output_file packed, file = contiguous(&location, DM_F64, data);
+    ok(dm_pack(&file, &form, i % 2 * 3, NULL, NULL, &packed));
+    ok(dm_output_commit(&packed, &(dm_completion){.provenance = &facts, .force = true}, NULL,
+                        &named));
+    dm_output_release(&packed);
+    const dm_dataset d = inspected(&location);
+    assert_int_equal(d.filters, DM_FILTER_ZSTD | (form.shuffle ? DM_FILTER_SHUFFLE : 0));
+    expect_data(&location, DM_F64, ROWS, COLS, data);
+    give_up(&file);
+    free(data);
+  }
+#else
+  dm_output_form form = {.zstd = 3};
+  fails(dm_output_form_complete(&form, DM_F64, 10, 10), DM_E_USAGE, "no zstd");
+#endif
+}
+
 TEST(test_forms) {
   dm_output_form form = {0};
   ok(dm_output_form_complete(&form, DM_F64, 10, 10));
