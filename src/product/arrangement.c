@@ -1,5 +1,8 @@
 #include "product/arrangement.h"
 
+#include <stdlib.h>
+
+#include "core/buffer.h"
 #include "core/checked.h"
 #include "plan/partition.h"
 
@@ -71,17 +74,42 @@ static int next_set(choices *c) {
 
 /* ---- opening ---- */
 
-/* The even rows that take the place of GIVEN, without memory. *bytes: of the largest part. */
+/* Whether the ranks have whole rows of C, in their order: SIZES of them. */
+static bool has_rows(const dm_distribution *c, int ranks, int64_t *sizes) {
+  dm_extent part;
+  int64_t at = 0;
+  for (int r = 0; r < ranks; r++) {
+    if (!dm_distribution_extent(c, r, &part)) return false;
+    sizes[r] = dm_range_size(part.rows);
+    if (sizes[r] > 0 && (part.rows.begin != at || dm_range_size(part.cols) != c->cols.total))
+      return false;
+    at += sizes[r];
+  }
+  return at == c->rows.total;
+}
+
+/* The rows of C that ranks have, or with C NULL even ones. */
+static dm_status divide_rows(const dm_distribution *c, int64_t total, int ranks, dm_axis *rows) {
+  int64_t *sizes = NULL;
+  DM_TRY(dm_buffer_table(ranks, &sizes));
+  dm_status status = c && has_rows(c, ranks, sizes) ? dm_axis_of_sizes(sizes, ranks, rows)
+                                                    : dm_axis_even(total, ranks, rows);
+  free(sizes);
+  return status;
+}
+
+/* The rows that take the place of GIVEN, without memory. *bytes: of the largest part. */
 static dm_status divide(const dm_run *run, const dm_distributed *given, bool by_columns,
-                        dm_distributed *to, int64_t *bytes) {
+                        const dm_distribution *c, dm_distributed *to, int64_t *bytes) {
   const dm_dtype dtype = given->local.dtype;
-  const int64_t rows = given->of.rows.total, cols = given->of.cols.total;
-  const int64_t size = dm_dtype_size(dtype), most = dm_ceil_div(rows, run->ranks);
-  const int64_t own = dm_range_size(dm_split(rows, run->ranks, run->rank, 1));
-  const int64_t line = dm_round_up(by_columns ? most : cols, ALIGNED / size);
+  const int64_t cols = given->of.cols.total, size = dm_dtype_size(dtype);
+  int64_t most = 0;
   *to = (dm_distributed){.on_gpus = true};
+  DM_TRY(divide_rows(c, given->of.rows.total, run->ranks, &to->of.rows));
+  for (int r = 0; r < run->ranks; r++) most = dm_max(most, dm_axis_size(&to->of.rows, r));
+  const int64_t own = dm_axis_size(&to->of.rows, run->rank);
+  const int64_t line = dm_round_up(by_columns ? most : cols, ALIGNED / size);
   DM_TRY(dm_bytes_of(line, by_columns ? cols : most, size, bytes));
-  DM_TRY(dm_axis_even(rows, run->ranks, &to->of.rows));
   DM_TRY(dm_axis_of_sizes(&cols, 1, &to->of.cols));
   DM_TRY(dm_distribution_ranks(&to->of));
   for (int r = 0; r < run->ranks; r++) to->of.ranks[r] = r;
@@ -124,7 +152,9 @@ static dm_status move_set(dm_arrangement *a, const dm_run *run, const choices *c
     a->moved[x] = set & 1 << x;
     a->used[x] = a->given[x];
     if (!a->moved[x]) continue;
-    DM_TRY(divide(run, &a->given[x], c->lying[x].rows_apart, &a->used[x], &bytes));
+    const bool follows = x == (int)DM_A && !(set & 1 << DM_C);
+    DM_TRY(divide(run, &a->given[x], c->lying[x].rows_apart, follows ? &a->given[DM_C].of : NULL,
+                  &a->used[x], &bytes));
     n->at[x] = n->bytes;
     DM_TRY(add_bytes(bytes, &n->bytes));
   }
@@ -151,6 +181,8 @@ static dm_status try_set(dm_arrangement *a, dm_workspace *space, const dm_run *r
   DM_TRY(dm_comm_agree(run->world, move_set(a, run, c, set, n)));
   set_matrices(a, &whole);
   DM_TRY(dm_travel_open(space, run, a->used, &whole, &a->travel, &n->travel, fits));
+  /* An op(A) that would travel to even rows of C is moved there instead. */
+  if (a->moved[DM_C] && a->travel.both && !a->moved[DM_A]) *fits = false;
   a->area = dm_round_up(n->travel, ALIGNED);
   DM_TRY(add_bytes(a->area, &n->bytes));
   return add_bytes(n->moving, &n->bytes);

@@ -472,7 +472,7 @@ static const char *moved_text(const dm_in_place_outcome *outcome, char text[40])
   text[0] = '\0';
   for (int x = 0; x < 3; x++)
     if (outcome->moved[x]) at += snprintf(text + at, (size_t)(40 - at), ", %s", names[x]);
-  if (at > 0) (void)snprintf(text + at, (size_t)(40 - at), " in even rows");
+  if (at > 0) (void)snprintf(text + at, (size_t)(40 - at), " moved");
   return text;
 }
 

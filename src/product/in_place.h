@@ -39,7 +39,7 @@ typedef struct dm_in_place_outcome {
   bool posted;       /* the product runs in the caller's stream and may not be complete */
   bool turned, both; /* several ranks: op(A) travelled, or both did, in as many strips; */
   int64_t strips;    /* 0: nothing did */
-  bool moved[3];     /* op(A), op(B), C were moved to even rows, and C back */
+  bool moved[3];     /* op(A), op(B), C were moved to rows, and C back */
   const char *transport;
   double alpha[2], beta[2];
   dm_verdict verdict;

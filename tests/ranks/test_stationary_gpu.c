@@ -199,6 +199,23 @@ static void replicate(gpu_test *t, damier_context *context, random_state *r) {
   drop_all(t, &p);
 }
 
+/* What is all on one rank is multiplied by all: op(A) and C move, op(B) travels. */
+static void divide_from_one(gpu_test *t, damier_context *context, random_state *r) {
+  const shape of = {90, 700, 30};
+  posed p = {.of = of, .e = {'n', 'n', 1, 0, false}};
+  damier_error error;
+  set_plain(context);
+  p.a = place_cut(t, r, DAMIER_F64, of.m, of.k, 'n', ON_ONE, 0);
+  p.b = place_cut(t, r, DAMIER_F64, of.k, of.n, 'n', ON_ONE, 1);
+  p.c = place_cut(t, r, DAMIER_F64, of.m, of.n, 'n', ON_ONE, 2);
+  const int code = damier_multiply(context, &p.a.m, &p.b.m, &p.c.m, &error);
+  CHECK(&t->base, code == DAMIER_OK, "from one: %s", error.message);
+  CHECK(&t->base, strstr(damier_record(context), "op(A), C moved, op(B) in"), "from one: %s",
+        damier_record(context));
+  if (!code) check_result(t, &p, -4);
+  drop_all(t, &p);
+}
+
 /* ---- damage and errors ---- */
 
 /* Of the backend or transport of one rank; the others' stay as they are. */
@@ -329,6 +346,7 @@ TEST_PROGRAM(test_stationary_gpu) {
   CHECK(&test.base, code == DAMIER_OK, "%s", error.message);
   for (int i = 0; i < CASES && !code; i++) try_case(&test, context, &r, i);
   if (!code) replicate(&test, context, &r);
+  if (!code) divide_from_one(&test, context, &r);
   if (!code) troubles(&test, context, &r, BY_ROWS);
   if (!code) troubles(&test, context, &r, CYCLIC);
   if (!code) fill_memory(&test, context, &r);
