@@ -128,7 +128,7 @@ static posed pose_any(gpu_test *t, damier_context *context, random_state *r, dam
   state(context, "beta", "%d", p.e.beta);
   p.a = place(t, r, type, na ? p.of.m : p.of.k, na ? p.of.k : p.of.m, 0);
   p.b = place(t, r, type, nb ? p.of.k : p.of.n, nb ? p.of.n : p.of.k, 1);
-  p.c = place(t, r, type, p.of.m, p.of.n, 2);
+  p.c = place(t, r, type == DAMIER_I8 ? DAMIER_I32 : type, p.of.m, p.of.n, 2);
   return p;
 }
 
@@ -151,9 +151,9 @@ static void check_result(gpu_test *t, posed *p, int number) {
 }
 
 static void try_case(gpu_test *t, damier_context *context, random_state *r, int number) {
-  static const damier_type types[] = {DAMIER_F64, DAMIER_F32, DAMIER_C64};
-  const damier_type type = types[draw(r, 0, 2)];
+  static const damier_type types[] = {DAMIER_F64, DAMIER_F32, DAMIER_C64, DAMIER_I8};
   const int kind = number % 4;
+  const damier_type type = types[draw(r, 0, kind < 2 ? 2 : 3)];
   posed p = kind == 0   ? pose_both(t, context, r, type)
             : kind == 1 ? pose(t, context, r, type)
                         : pose_any(t, context, r, type);
@@ -162,9 +162,9 @@ static void try_case(gpu_test *t, damier_context *context, random_state *r, int 
   const int code = damier_multiply(context, &p.a.m, &p.b.m, &p.c.m, &error);
   CHECK(&t->base, code == DAMIER_OK, "case %d (%d %d %d alpha %d beta %d): %s", number, (int)p.of.m,
         (int)p.of.n, (int)p.of.k, p.e.alpha, p.e.beta, error.message);
-  /* BLAS libraries conjugate only where they also transpose. */
+  /* BLAS libraries conjugate only where they also transpose, and take few layouts of integers. */
   const bool conjugates = p.e.is_complex && (p.e.op_a == 'c' || p.e.op_b == 'c');
-  CHECK(&t->base, code || conjugates || was_in_place(context),
+  CHECK(&t->base, code || conjugates || type == DAMIER_I8 || was_in_place(context),
         "case %d (%c%c, %d %d %d) was not in place", number, p.e.op_a, p.e.op_b,
         (int)p.a.m.division, (int)p.b.m.division, (int)p.c.m.division);
   if (!code) check_result(t, &p, number);
@@ -197,6 +197,24 @@ static void replicate(gpu_test *t, damier_context *context, random_state *r) {
   CHECK(&t->base, refused == DAMIER_E_USAGE, "a replicated C: %d, %s", refused, error.message);
   if (!code) check_result(t, &p, -2);
   drop_all(t, &p);
+}
+
+/* Sums of parts of op(B) that begin at odd columns, with lines that begin at even places or odd. */
+static void begin_oddly(gpu_test *t, damier_context *context, random_state *r) {
+  const shape of = {40, 602, 30};
+  damier_error error;
+  set_plain(context);
+  damier_set(context, "verify", "yes", &error);
+  for (int i = 0; i < 4; i++) {
+    posed p = {.of = of, .e = {'n', 'n', 1, 0, false}};
+    p.a = place_cut(t, r, DAMIER_F64, of.m, of.k, 'n', BY_ROWS, 0);
+    p.b = place_cut(t, r, DAMIER_F64, of.k, of.n, 'n', BY_COLUMNS, 1);
+    p.c = place_cut(t, r, DAMIER_F64, of.m, of.n, 'n', BY_ROWS, 2);
+    const int code = damier_multiply(context, &p.a.m, &p.b.m, &p.c.m, &error);
+    CHECK(&t->base, code == DAMIER_OK, "odd columns: %s", error.message);
+    if (!code) check_result(t, &p, -5);
+    drop_all(t, &p);
+  }
 }
 
 /* What is all on one rank is multiplied by all: op(A) and C move, op(B) travels. */
@@ -347,6 +365,7 @@ TEST_PROGRAM(test_stationary_gpu) {
   for (int i = 0; i < CASES && !code; i++) try_case(&test, context, &r, i);
   if (!code) replicate(&test, context, &r);
   if (!code) divide_from_one(&test, context, &r);
+  if (!code) begin_oddly(&test, context, &r);
   if (!code) troubles(&test, context, &r, BY_ROWS);
   if (!code) troubles(&test, context, &r, CYCLIC);
   if (!code) fill_memory(&test, context, &r);
