@@ -128,7 +128,8 @@ class Divisions(Ranks):
             for context in contexts:
                 context.close()
 
-        return (lambda: contexts[0].matmul(*rows), lambda: contexts[1].matmul(*(part for _, part in parts))), (out, there), close
+        both = (lambda: contexts[0].matmul(*rows), lambda: contexts[1].matmul(*(part for _, part in parts)))
+        return both, (out, there), close
 
 
 def seconds(job, call, repeats):
@@ -178,7 +179,8 @@ def main():
     job = several() if int(os.environ.get("OMPI_COMM_WORLD_SIZE", os.environ.get("PMI_SIZE", "1"))) > 1 else Alone()
     about = damier.info()
     common = {"schema": "damier/1", "verb": "in place", "version": damier.version(), "git": about.get("git", ""),
-              "date": datetime.date.today().isoformat(), "command": "scripts/bench/in_place.py",
+              "date": datetime.date.today().isoformat(),
+              "command": "scripts/bench/in_place.py" + (" --divisions" if chosen.divisions else ""),
               "machine": {"device": torch.cuda.get_device_name(torch.cuda.current_device()), "backend": "cuda", "ranks": job.ranks,
                           "library": f"torch {torch.__version__}"}}
     speaks = job.ranks == 1 or job.rank == 0

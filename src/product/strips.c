@@ -113,6 +113,13 @@ dm_status dm_strips_open(const dm_distribution *of, const dm_distribution *c, in
   return cut(s, most_bytes / dm_max(1, s->depth * size) / STEP * STEP);
 }
 
+void dm_strips_unite(dm_strips *s) {
+  s->bounds[1] = widest(s);
+  s->slices = 1;
+  s->count = s->own ? 1 : s->groups;
+  s->most_cols = 0;
+}
+
 void dm_strips_close(dm_strips *s) {
   free(s->rows);
   free(s->cols);

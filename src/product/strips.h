@@ -18,7 +18,7 @@ typedef struct dm_strips {
   int64_t count;     /* strips of each rank */
   int64_t slices;    /* of each group */
   int64_t *bounds;   /* slices + 1, counted from the first column of a group */
-  int64_t most_cols; /* of a strip */
+  int64_t most_cols; /* of a strip that travels */
 } dm_strips;
 
 /* The strips in which OF travels to the ranks of C, of which each needs its columns: a few, the
@@ -28,6 +28,9 @@ typedef struct dm_strips {
 dm_status dm_strips_open(const dm_distribution *of, const dm_distribution *c, int ranks,
                          int64_t size, int64_t most_bytes, dm_strips *strips, bool *fits);
 void dm_strips_close(dm_strips *strips);
+
+/* One strip for all columns of a group, of a matrix that every rank has. */
+void dm_strips_unite(dm_strips *strips);
 
 /* The columns of STRIP of RANK, as a taker and as a giver; may be empty. */
 dm_range dm_strips_cols(const dm_strips *strips, int64_t strip, int rank);

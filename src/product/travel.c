@@ -166,6 +166,8 @@ static dm_status open_strips(dm_travel *t, three *of, bool *fits) {
   const int64_t size = dm_dtype_size(t->whole.a.dtype);
   DM_TRY(
       dm_strips_open(&of->b, &of->c, ranks, size, most_slot, &t->carried[DM_RIGHT].strips, fits));
+  if (*fits && !dm_view_is_empty(t->matrix[t->turned ? DM_A : DM_B].whole))
+    dm_strips_unite(&t->carried[DM_RIGHT].strips);
   if (!*fits || !t->both) return DM_OK;
   dm_distribution_transpose(&of->a);
   dm_distribution_transpose(&of->c);
