@@ -4,7 +4,7 @@
 
 #include "cli/option.h"
 #include "comm/comm.h"
-#include "core/log.h"
+#include "core/status.h"
 
 typedef struct dm_call dm_call;
 typedef struct dm_run dm_run;

@@ -1,6 +1,7 @@
 #include "core/status.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,4 +115,35 @@ int dm_closest(const char *name, const char *const *names, int count) {
 dm_status dm_suggest(dm_status status, const char *name, const char *const *names, int count) {
   const int nearest = dm_closest(name, names, count);
   return nearest < 0 ? status : dm_hint(status, "did you mean '%s'?", names[nearest]);
+}
+
+/* ---- messages ---- */
+
+void dm_put_text(const char *text, FILE *out) {
+  for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+    const bool wide = c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0; /* control characters in UTF-8 */
+    if (*c >= 0x20 && *c != 0x7f && !wide)
+      fputc(*c, out);
+    else
+      fprintf(out, "\\x%02x", wide ? *++c : *c);
+  }
+}
+
+void dm_log_line(const dm_log *log, dm_level level, const char *format, ...) {
+  if (!log || level > log->level) return;
+  if (log->rank != 0 && log->level < DM_LOG_DEBUG) return;
+  char line[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(line, sizeof line, format, arguments);
+  va_end(arguments);
+  flockfile(log->out); /* ranks may be threads */
+  const char *mark = level == DM_LOG_ERROR ? "error: " : level == DM_LOG_WARNING ? "warning: " : "";
+  if (log->level >= DM_LOG_DEBUG)
+    fprintf(log->out, "damier[%d]: %s", log->rank, mark);
+  else
+    fprintf(log->out, "damier: %s", mark);
+  dm_put_text(line, log->out);
+  fputc('\n', log->out);
+  funlockfile(log->out);
 }

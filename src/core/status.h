@@ -1,4 +1,4 @@
-/* status: the outcome of a function that can fail.
+/* status: the outcome of a function that can fail, and messages for the user.
  *
  * NULL is success.  Anything else is an error that the caller owns: it passes the error up with
  * DM_TRY, or frees it with dm_status_free.  Nothing below src/cli prints, exits or aborts. */
@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* The codes are the program's exit codes. */
 typedef enum dm_code {
@@ -99,5 +100,29 @@ typedef struct dm_keepalive {
 static inline dm_status dm_keepalive_beat(const dm_keepalive *keepalive) {
   return keepalive && keepalive->beat ? keepalive->beat(keepalive->context) : DM_OK;
 }
+
+/* ---- messages on stderr; the caller states the rank ---- */
+
+typedef enum dm_level {
+  DM_LOG_ERROR = 0,   /* -q -q */
+  DM_LOG_WARNING = 1, /* -q */
+  DM_LOG_NOTE = 2,    /* default */
+  DM_LOG_DETAIL = 3,  /* -v */
+  DM_LOG_DEBUG = 4,   /* -v -v; from every rank */
+} dm_level;
+
+typedef struct dm_log {
+  FILE *out;
+  dm_level level;
+  int rank; /* below DM_LOG_DEBUG only rank 0 logs */
+} dm_log;
+
+/* Prints TEXT with control characters, which names from files may contain, escaped as \\x1b. */
+void dm_put_text(const char *text, FILE *out);
+
+/* Prints one line "damier: [warning: ]MESSAGE" if LOG's level and rank allow it. LOG may be NULL:
+ * nothing is printed. */
+void dm_log_line(const dm_log *log, dm_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 #endif

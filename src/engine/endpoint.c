@@ -41,10 +41,6 @@ dm_generated_source dm_generated_random(const dm_problem *problem, uint64_t seed
 
 enum { CHUNK = 256 };
 
-bool dm_finish_is_identity(dm_dtype out, dm_dtype sum, bool reads_old, const double alpha[2]) {
-  return out == sum && !reads_old && alpha[0] == 1.0 && alpha[1] == 0.0;
-}
-
 static void scale(double *values, int64_t count, bool is_complex, const double by[2]) {
   if (!is_complex) {
     for (int64_t i = 0; i < count; i++) values[i] *= by[0];

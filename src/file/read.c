@@ -74,10 +74,10 @@ dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **rea
 
 void dm_reader_release(dm_reader *reader) {
   if (!reader) return;
-  dm_sources_close(reader->sources);
+  if (reader->sources) dm_sources_close(reader->sources);
   if (reader->mapping) (void)munmap(reader->mapping, (size_t)reader->dataset.file_bytes);
   if (reader->fd >= 0) close(reader->fd);
-  dm_reader_close_hdf5(reader);
+  if (reader->file >= 0) dm_reader_close_hdf5(reader);
   free(reader->bands);
   free(reader->chunks);
   dm_scratch_free(&reader->scratch);

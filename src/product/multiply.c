@@ -89,7 +89,7 @@ static dm_status describe_memory(dm_job *j) {
 static dm_status reach_memory(dm_job *j) {
   static const char *const names[] = {"A", "B", "C", "the old C"};
   for (int x = 0; x < 4; x++)
-    DM_TRY(dm_distributed_reach(&j->memory[x], j->setup.backend, names[x]));
+    if (is_in_memory(j, x)) DM_TRY(dm_distributed_reach(&j->memory[x], j->setup.backend, names[x]));
   return DM_OK;
 }
 
@@ -379,7 +379,8 @@ static void set_ends(dm_job *j) {
       is_in_memory(j, DM_OLD) && !replaces_old(j) && j->problem.reads_c && !is_old_read(j)
           ? &j->memory[DM_OLD]
           : NULL;
-  dm_memory_operands_open(j->run, operands, conjugate, &j->operands);
+  if (operands[DM_A] || operands[DM_B])
+    dm_memory_operands_open(j->run, operands, conjugate, &j->operands);
   j->result = (dm_memory_result){
       .run = j->run, .matrix = &j->memory[DM_C], .replaces = replaces_old(j), .old = old};
   memcpy(j->result.alpha, m->equation.alpha, sizeof j->result.alpha);
@@ -480,8 +481,10 @@ static dm_status open_check(dm_job *j) {
 }
 
 static dm_status bring(dm_job *j) {
-  if (is_brought(j, DM_A) || is_brought(j, DM_B)) dm_run_phase(j->run, "moving A and B", 1);
-  DM_TRY(dm_memory_operands_bring(&j->operands, &j->product.local));
+  if (is_brought(j, DM_A) || is_brought(j, DM_B)) {
+    dm_run_phase(j->run, "moving A and B", 1);
+    DM_TRY(dm_memory_operands_bring(&j->operands, &j->product.local));
+  }
   if (is_returned(j) || !j->result.old) return DM_OK;
   return dm_old_bring(j->run, j->result.old, &j->product.local, &j->sink.old_tiles);
 }

@@ -37,7 +37,7 @@ static void record_files(const dm_multiplied *done, dm_record *record) {
           in_file(done, DM_A, &done->multiply->a), in_file(done, DM_B, &done->multiply->b),
           done->setup->plan.problem.reads_c ? in_file(done, DM_OLD, &done->multiply->c) : NULL},
       record);
-  dm_centering_record(inputs, record);
+  if (inputs[0]->centering || inputs[1]->centering) dm_centering_record(inputs, record);
   if (done->unpacked > 0) {
     dm_record_integer(record, "files.chunks", "chunks in A and B", DM_SHOWN_PLAIN,
                       dm_dataset_chunks(inputs[0]) + dm_dataset_chunks(inputs[1]));

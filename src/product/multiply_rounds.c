@@ -58,6 +58,11 @@ typedef struct unfit {
   int moduli;
 } unfit;
 
+static void close_memory(dm_job *j) {
+  for (int x = 0; x < 4; x++)
+    if (j->multiply->in_memory[x]) dm_distributed_close(&j->memory[x]);
+}
+
 static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *repair,
                            dm_record *record, dm_outcome *outcome, round_end *end, unfit *why) {
   dm_job j = {.run = run, .own = *multiply, .repair = repair, .started = dm_now()};
@@ -75,13 +80,13 @@ static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *
   /* If one rank failed alone the others are still working: the launcher ends them all. */
   if (status && !status->agreed) return status;
   dm_file_queue_close(j.ahead); /* before its memory is freed */
-  dm_measured_close(&j.measured);
+  if (multiply->measurement) dm_measured_close(&j.measured);
   dm_product_close(&j.product);
   dm_reader_close(j.source.inputs[DM_A].reader);
   dm_reader_close(j.source.inputs[DM_B].reader);
   dm_reader_close(j.old);
   dm_freivalds_free(j.check);
-  for (int x = 0; x < 4; x++) dm_distributed_close(&j.memory[x]);
+  close_memory(&j);
   dm_tile_states_close(&j.states);
   dm_setup_close(&j.setup);
   if (!status && j.judged) status = outcome_of(&j);
@@ -94,7 +99,7 @@ dm_status dm_multiply_plan(dm_run *run, const dm_multiply *multiply, dm_record *
   j.multiply = &j.own;
   dm_status status = dm_job_plan(&j, run->rank == 0 ? record : NULL);
   if (status && !status->agreed) return status;
-  for (int x = 0; x < 4; x++) dm_distributed_close(&j.memory[x]);
+  close_memory(&j);
   dm_setup_close(&j.setup);
   return status;
 }
@@ -111,7 +116,7 @@ static dm_status run_rounds(dm_run *run, const dm_multiply *multiply, dm_record 
     dm_run_lap(run, &repair.seconds);
     status = run_round(run, multiply, &repair, record, outcome, &end, why);
   }
-  dm_damage_free(&repair.seen);
+  if (repair.seen.list) dm_damage_free(&repair.seen);
   free(repair.wrong);
   return status;
 }
@@ -152,11 +157,13 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
                                      dm_multiply_in_file(m, DM_B) ? &m->b : NULL,
                                      m->has_c && dm_multiply_in_file(m, DM_OLD) ? &m->c : NULL};
   dm_multiply changed = *m;
+  const bool centers = dm_standard_changes(&m->equation.standard[DM_A]) ||
+                       dm_standard_changes(&m->equation.standard[DM_B]);
   dm_centered centered;
-  dm_status status = dm_center_product(run, &changed, &centered);
+  dm_status status = centers ? dm_center_product(run, &changed, &centered) : DM_OK;
   if (!status) status = multiply_centered(run, &changed, record, outcome);
-  dm_centered_free(&centered);
-  return dm_verify_missing(run, m->engine.io_threads, sets, status);
+  if (centers) dm_centered_free(&centered);
+  return status ? dm_verify_missing(run, m->engine.io_threads, sets, status) : DM_OK;
 }
 
 /* The progress reports of a multiplication. */

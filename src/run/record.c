@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/log.h"
+#include "core/status.h"
 #include "core/units.h"
 #include "core/version.h"
 

@@ -3,7 +3,6 @@
 #define DM_RUN_RUN_H
 
 #include "comm/comm.h"
-#include "core/log.h"
 #include "core/status.h"
 #include "run/cores.h"
 #include "run/facts.h"

@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #include "comm/comm.h"
-#include "core/log.h"
 #include "core/status.h"
 #include "plan/steps.h"
 

@@ -2,7 +2,6 @@
 #include "checks.h"
 
 #include "core/dtype.h"
-#include "core/log.h"
 #include "core/status.h"
 #include "core/units.h"
 
