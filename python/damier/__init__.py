@@ -98,6 +98,9 @@ def gram(x: Any, out: Any = None, comm: Any = None, *, of: str = "columns", prog
            [12., 17., 22.],
            [15., 22., 29.]])
     """
+    if progress is None:
+        with _kept_context(comm, options) as context:
+            return context.gram(x, out, of=of)
     with Context(comm, progress=progress, **options) as context:
         return context.gram(x, out, of=of)
 

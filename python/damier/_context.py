@@ -44,6 +44,7 @@ class Context(Handle):
         self._type = options.get("type")
         self._beta = options.get("beta")
         self._alike: Alike | None = None
+        self._alike_grams: dict[int, Alike] = {}  # of columns and of rows
         self._ops = {x: str(options.get(f"op_{x}") or "n").lower() for x in "ab"}
         super().__init__(comm, progress, options)
 
@@ -119,9 +120,7 @@ class Context(Handle):
         return result.reshape((*leads, m, n)) if out is None else out
 
     def _single(self, a: Any, b: Any, out: Any, c: Any, batch: int = 1) -> Any:
-        alike = self._like(a, b, out) if c is None and batch == 1 else None
-        if self.comm is not None and self.comm.allreduce(alike is not None) < self.ranks:
-            alike = None
+        alike = self._agreed(self._like(self._alike, a, b, out) if c is None and batch == 1 else None)
         if alike is not None:
             self._call(lib.library.damier_multiply, *alike[1])
             return alike[0]
@@ -145,16 +144,21 @@ class Context(Handle):
         """The PRODUCT "gram", "cov" or "cor" of an array; collective."""
         function = getattr(lib.library, f"damier_{product}")
         of_rows = _of_rows(of)
-        operand = self._operand(x, "x")
-        self._agree([operand])
-        n = operand.rows if of_rows else operand.cols
-        result, _ = self._result([operand, operand], out, None, self._beta, (n, n))
 
         def call(context: Any, x: Any, _: Any, c: Any, error: Any) -> Any:
             return function(context, x, of_rows, c, error)
 
-        if n > 0:
-            self._multiply(call, [operand, operand, result])
+        alike = self._agreed(self._like(self._alike_grams.get(of_rows), x, x, out))
+        if alike is not None:
+            self._call(call, *alike[1])
+            return alike[0]
+        operand = self._operand(x, "x")
+        self._agree([operand])
+        n = operand.rows if of_rows else operand.cols
+        result, _ = self._result([operand, operand], out, None, self._beta, (n, n))
+        stated = self._multiply(call, [operand, operand, result]) if n > 0 else None
+        if stated is not None and (out is not None or self.comm is None):
+            self._alike_grams[of_rows] = Alike([x, x, out], result.matrix.array, stated)
         return result.matrix.array
 
     def plan(self, a: Any, b: Any, out: Any = None) -> Record:
@@ -167,9 +171,15 @@ class Context(Handle):
         self._multiply(lib.library.damier_plan, [*ab, result])
         return self.record
 
-    def _like(self, a: Any, b: Any, out: Any) -> tuple[Any, list[Any]] | None:
-        """The result and the matrices to state, if this call is like an earlier one."""
-        alike = self._alike
+    def _agreed(self, alike: tuple[Any, list[Any]] | None) -> tuple[Any, list[Any]] | None:
+        """ALIKE, unless a rank has none."""
+        if self.comm is not None and self.comm.allreduce(alike is not None) < self.ranks:
+            return None
+        return alike
+
+    @staticmethod
+    def _like(alike: Alike | None, a: Any, b: Any, out: Any) -> tuple[Any, list[Any]] | None:
+        """The result and the matrices to state, if this call is like the earlier one ALIKE."""
         if alike is None or alike.kinds is None or alike.kinds != kinds(a, b, out):
             return None
         result = alike.result(a) if out is None else out

@@ -1,4 +1,4 @@
-"""Contexts that :func:`damier.matmul` keeps from call to call: what they have opened serves the next product, too."""
+"""Contexts that :func:`damier.matmul` and :func:`damier.gram` keep: what they have opened serves the next product, too."""
 from __future__ import annotations
 
 import atexit
