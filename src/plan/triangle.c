@@ -72,10 +72,10 @@ static dm_status each_of_squares(const cut_square *s, int64_t first, int64_t end
 }
 
 /* As many squares as have enough rows each. */
-static dm_status each_of_square(const dm_plan *plan, dm_range rows, dm_triangle_taker *take,
-                                void *context) {
-  const int64_t least = plan->gpu ? LEAST_SQUARE_ON_GPU : LEAST_SQUARE, size = dm_range_size(rows);
-  cut_square s = {rows, dm_max(1, size / least), dm_max(plan->border, STEP), take, context};
+dm_status dm_triangle_each_of_square(dm_range rows, int64_t least, int64_t step,
+                                     dm_triangle_taker *take, void *context) {
+  const int64_t size = dm_range_size(rows);
+  cut_square s = {rows, dm_max(1, size / least), step, take, context};
   while (s.squares > 1 && dm_range_size(dm_split(size, s.squares, s.squares - 1, s.step)) < least)
     s.squares--;
   return each_of_squares(&s, 0, s.squares);
@@ -89,7 +89,9 @@ dm_status dm_triangle_each(const dm_plan *plan, int64_t tile, int i, int j, dm_r
   if (square) part.cols.end = dm_min(part.cols.end, part.rows.begin);
   if (dm_range_size(part.rows) <= 0) return DM_OK;
   if (dm_range_size(part.cols) > 0) DM_TRY(take(context, part));
-  return square ? each_of_square(plan, part.rows, take, context) : DM_OK;
+  if (!square) return DM_OK;
+  return dm_triangle_each_of_square(part.rows, plan->gpu ? LEAST_SQUARE_ON_GPU : LEAST_SQUARE,
+                                    dm_max(plan->border, STEP), take, context);
 }
 
 bool dm_triangle_turns(const dm_plan *plan, dm_matrix matrix) {

@@ -32,6 +32,11 @@ typedef dm_status dm_triangle_taker(void *context, dm_extent rectangle);
 dm_status dm_triangle_each(const dm_plan *plan, int64_t tile, int i, int j, dm_range rows,
                            dm_triangle_taker *take, void *context);
 
+/* The same for a square of all ROWS by itself, with smallest squares of at least LEAST rows, cut at
+ * multiples of STEP. */
+dm_status dm_triangle_each_of_square(dm_range rows, int64_t least, int64_t step,
+                                     dm_triangle_taker *take, void *context);
+
 /* Whether MATRIX of a symmetric product, the one that would be transposed while it is read, is made
  * of the other one in memory: X is read once. (GPUs do not conjugate.) */
 bool dm_triangle_turns(const dm_plan *plan, dm_matrix matrix);
