@@ -10,6 +10,10 @@ dm_status dm_backend_open(const dm_backend_ops *ops, const dm_backend_config *co
   return ops->open(backend, config);
 }
 
+void dm_backend_leave(dm_backend *backend) {
+  if (backend && backend->ops->leave) backend->ops->leave(backend);
+}
+
 void dm_backend_close(dm_backend *backend) {
   if (backend) backend->ops->close(backend);
 }

@@ -70,6 +70,7 @@ typedef struct dm_backend_ops {
   bool device_memory;    /* DM_DEVICE differs from DM_HOST */
   double start;          /* seconds of its first use in a process */
   dm_status (*open)(dm_backend **backend, const dm_backend_config *config);
+  void (*leave)(dm_backend *backend); /* (optional) */
   void (*close)(dm_backend *backend);
   dm_status (*device)(dm_backend *backend, dm_device *device);
   dm_status (*alloc)(dm_backend *backend, dm_space space, int64_t bytes, void **memory);

@@ -131,6 +131,10 @@ static dm_status choose_kernel(dm_cuda *gpu, const char *name) {
                  gpu->capability / 10, gpu->capability % 10);
 }
 
+static void cuda_leave(dm_backend *backend) {
+  dm_cuda_of(backend)->leaves = true;
+}
+
 static void cuda_close(dm_backend *backend) {
   dm_cuda *gpu = dm_cuda_of(backend);
   /* Errors are ignored here: they were reported where they occurred. */
@@ -138,6 +142,7 @@ static void cuda_close(dm_backend *backend) {
   dm_cuda_expect_end(gpu);
   for (int i = 0; i < DM_LANES; i++)
     if (gpu->lanes[i].stream) (void)cudaStreamSynchronize(gpu->lanes[i].stream);
+  if (gpu->leaves) return;
   dm_cuda_close_lt(gpu);
   dm_cuda_jit_close(gpu);
   if (gpu->cublas) (void)cublasDestroy(gpu->cublas);
@@ -227,6 +232,7 @@ const dm_backend_ops dm_backend_cuda = {
     .device_memory = true,
     .start = 0.35, /* driver, context and shutdown: 0.3 to 0.4 s on H200 machines */
     .open = cuda_open,
+    .leave = cuda_leave,
     .close = cuda_close,
     .device = cuda_device,
     .alloc = dm_cuda_alloc,

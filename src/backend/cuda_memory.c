@@ -135,6 +135,7 @@ dm_status dm_cuda_alloc(dm_backend *backend, dm_space space, int64_t bytes, void
 
 void dm_cuda_release(dm_backend *backend, dm_space space, void *memory) {
   dm_cuda *gpu = dm_cuda_of(backend);
+  if (gpu->leaves) return;
   for (dm_cuda_block **at = &gpu->blocks; *at; at = &(*at)->next) {
     dm_cuda_block *block = *at;
     if (block->memory != memory || block->space != space) continue;

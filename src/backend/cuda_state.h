@@ -98,6 +98,7 @@ struct dm_cuda {
   bool splits;              /* the row splits operands; parts are in scratch */
   dm_cuda_area natively;    /* its counters, a dm_split_count */
   dm_cuda_block *blocks;    /* memory not yet released */
+  bool leaves;              /* which is left to the end of the process */
 };
 
 static inline dm_cuda *dm_cuda_of(dm_backend *backend) {

@@ -34,7 +34,8 @@ typedef struct dm_engine {
   int pretend_nodes; /* nodes that each computer counts as; 0 or 1: one */
   double
       fill;  /* not 0: replace the problem by a square product that fills this fraction of memory */
-  bool once; /* a single product: "auto" considers the time for starting a GPU */
+  bool once; /* a single product, after which the process ends: "auto" considers the time for
+                starting a GPU, and its memory is not freed */
   const char
       *machine; /* words with rates for the planner (plan/machine.h); NULL or "": stated ones */
   dm_named_files files;

@@ -79,6 +79,8 @@ static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *
       (unfit){*end == ROUND_IS_UNFIT, j.setup.plan.problem.compute, j.product.local.scaling.moduli};
   /* If one rank failed alone the others are still working: the launcher ends them all. */
   if (status && !status->agreed) return status;
+  dm_run_phase(run, "closing", 1);
+  if (multiply->engine.once && *end == ROUND_IS_LAST && !status) dm_backend_leave(j.setup.backend);
   dm_file_queue_close(j.ahead); /* before its memory is freed */
   if (multiply->measurement) dm_measured_close(&j.measured);
   dm_product_close(&j.product);
