@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -62,6 +63,7 @@ static struct {
   long long size;
   uintptr_t first, last; /* the program's code */
   long counts[CALLS];
+  pid_t process;
   bool ready;
 } fault;
 
@@ -113,6 +115,7 @@ static void parse(const char *text) {
 
 static __attribute__((constructor)) void start(void) {
   if (strncmp(program_invocation_short_name, "damier", 6) != 0) return; /* a launcher */
+  fault.process = getpid();
   fault.rank = own_rank();
   fault.path = getenv("FAULT_PATH");
   fault.count_file = getenv("FAULT_COUNT");
@@ -129,6 +132,13 @@ static __attribute__((destructor)) void finish(void) {
   for (int i = 0; file && i < CALLS; i++)
     if (fault.counts[i]) fprintf(file, "%s %s %ld\n", fault.rank, names[i], fault.counts[i]);
   if (file) fclose(file);
+}
+
+/* The program may end without destructors; its inspecting children do, uncounted. */
+void _exit(int code) {
+  if (getpid() == fault.process) finish();
+  syscall(SYS_exit_group, code);
+  __builtin_unreachable();
 }
 
 static void pause_for(long milliseconds) {
