@@ -10,6 +10,7 @@ them with 95 %, of the seconds of the whole command, of its processor time, and 
 import argparse
 import datetime
 import json
+import os
 import pathlib
 import platform
 import resource
@@ -60,7 +61,7 @@ def run(damier, folder, way):
     words = [damier, "multiply", WAYS[way], "B.h5", "-o", "C.h5", "--force", "-q"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.monotonic()
-    subprocess.run(["sh", "-c", 'ulimit -n 256; exec "$@"', "sh", *words], cwd=folder, check=True)
+    subprocess.run(["sh", "-c", 'ulimit -n 256; exec "$@"', "sh", *words], cwd=folder, check=True, stdout=subprocess.DEVNULL)
     seconds = time.monotonic() - began
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -102,7 +103,9 @@ def main():
                            "ratio": interval([ours / theirs for ours, theirs in zip(seconds, one[0])]),
                            "processor_ratio": interval([ours / theirs for ours, theirs in zip(processor, one[1])]),
                            "date": datetime.date.today().isoformat(), "version": version, "h5py": h5py.__version__,
-                           "hdf5": h5py.version.hdf5_version, "machine": {"host": platform.node(), "cores": len(__import__("os").sched_getaffinity(0))}}
+                           "hdf5": h5py.version.hdf5_version,
+                           "machine": {"device": platform.processor() or platform.machine(), "cores": len(os.sched_getaffinity(0))},
+                           "load": os.getloadavg()[0], "command": "scripts/bench/sources.py"}
                     lines.write(json.dumps(row) + "\n")
                     lines.flush()
                     print(f"{name:14} {layout:11} {way:9} {row['seconds'][0]:.3f} s ({row['ratio'][0]:.2f}), processor "

@@ -344,10 +344,18 @@ def in_place_divisions_table(records):
             yield (size, kind, ", ".join(division[0].split()), *figures)
 
 
+@columns("files", "stored", "as", "of processors, s", "relative to one file", "time relative to one file")
+def sources_table(records):
+    """A matrix in many files beside the same matrix in one, alternating; medians."""
+    for r in records:
+        yield (r["files"], r["layout"], r["way"], f"{r['processor_s'][0]:.2f}", f"{r['processor_ratio'][0]:.2f}",
+               f"{r['ratio'][0]:.2f}")
+
+
 def kind_of(record):
     if record["file"] in ("limited_gpu", "residues_gpus", "in_place", "in_place_ranks", "in_place_divisions"):
         return record["file"]
-    if record["verb"] in ("user", "job", "node", "codec"):
+    if record["verb"] in ("user", "job", "node", "codec", "sources"):
         return record["verb"]
     if record.get("bench", {}).get("from") == "file":
         return "files"
@@ -385,7 +393,7 @@ PAGES = {"results/whole_commands.md": {"user": ("user", user_tables.tables)},
                                   "simulated limits": ("simulated", simulated_tables.limits),
                                   "validation": ("validation", simulated_tables.validation)},
          "results/jobs.md": {"jobs": ("job", job_tables.jobs_table)},
-         "hdf5.md": {"codecs": ("codec", codec_tables.codecs_table)},
+         "hdf5.md": {"codecs": ("codec", codec_tables.codecs_table), "sources": ("sources", sources_table)},
          "results/files.md": {"files": ("files", files_table)},
          "results/kernels.md": {name: ("kernels", make) for name, make in kernel_tables.TABLES.items()},
          "../kernels/README.md": {name: ("ladder", make) for name, make in kernel_tables.LADDER_PAGE.items()},
