@@ -8,157 +8,19 @@
 #include "core/clock.h"
 #include "engine/phases.h"
 #include "file/file_queue.h"
-#include "plan/buffers.h"
 #include "plan/tiles.h"
-#include "plan/triangle.h"
 #include "product/commit.h"
 #include "product/multiply_impl.h"
 #include "product/multiply_record.h"
-#include "product/old_symmetric.h"
 #include "product/provenance.h"
 #include "product/repair.h"
 #include "product/verify.h"
 
-/* Memory for large chunks, as the planner counted it. */
-static int64_t read_memory(const dm_problem *p) {
-  const int64_t kept =
-      dm_plus(dm_chunks_kept(p->chunk_a, dm_packed(p->m, p->k, dm_dtype_size(p->file_a))),
-              dm_plus(dm_chunks_kept(p->chunk_b, dm_packed(dm_problem_b_rows(p), p->n,
-                                                           dm_dtype_size(p->file_b))),
-                      dm_chunks_kept(p->chunk_c, dm_packed(p->m, p->n, dm_dtype_size(p->c)))));
-  return dm_max(DM_READ_MEMORY, kept);
-}
-
 /* ---- the matrices ---- */
 
-static bool is_in_memory(const dm_job *j, int matrix) {
-  return j->multiply->in_memory[matrix] != NULL;
-}
-
-static bool is_in_file(const dm_job *j, int matrix) {
-  return dm_multiply_in_file(j->multiply, matrix);
-}
-
-/* Whether beta multiplies the elements that C has in memory. */
-static bool replaces_old(const dm_job *j) {
-  const dm_multiply *m = j->multiply;
-  return j->problem.reads_c && m->in_memory[DM_OLD] && m->in_memory[DM_OLD] == m->in_memory[DM_C];
-}
-
-static bool is_read(const dm_job *j, int matrix) {
-  return dm_multiply_is_read(j->multiply, matrix);
-}
-
-/* Whether its pieces are moved to the plan's places before the products. */
-static bool is_brought(const dm_job *j, int matrix) {
-  return is_in_memory(j, matrix) && !is_read(j, matrix);
-}
-
-/* Whether C in memory gets its elements strip by strip, as a file does. */
-static bool is_written(const dm_job *j) {
-  return is_in_memory(j, DM_C) && j->multiply->whole_c.base && !replaces_old(j) &&
-         j->problem.symmetry == DM_NO_SYMMETRY;
-}
-
-/* Whether C in memory is summed first and gets its elements later. */
-static bool is_returned(const dm_job *j) {
-  return is_in_memory(j, DM_C) && !is_written(j);
-}
-
-static bool is_old_read(const dm_job *j) {
-  return j->problem.reads_c && (is_in_file(j, DM_OLD) || (is_read(j, DM_OLD) && !is_returned(j)));
-}
-
-static dm_op op_of(const dm_job *j, int matrix) {
-  const dm_equation *e = &j->multiply->equation;
-  return matrix == DM_A ? e->op_a : matrix == DM_B ? e->op_b : DM_OP_N;
-}
-
-/* Collective: how the matrices in memory are divided. The product sees op(A) and op(B). */
-static dm_status describe_memory(dm_job *j) {
-  static const char *const names[] = {"A", "B", "C", "the old C"};
-  for (int x = 0; x < 4; x++) {
-    if (!is_in_memory(j, x) || (x == DM_OLD && (!j->problem.reads_c || replaces_old(j)))) continue;
-    DM_TRY(dm_distributed_open(j->run->world, j->multiply->in_memory[x], names[x], &j->memory[x]));
-    if (op_of(j, x) != DM_OP_N) dm_distributed_transpose(&j->memory[x]);
-  }
-  return DM_OK;
-}
-
-/* Only the open backend shows whether GPU memory is accessible. */
-static dm_status reach_memory(dm_job *j) {
-  static const char *const names[] = {"A", "B", "C", "the old C"};
-  for (int x = 0; x < 4; x++)
-    if (is_in_memory(j, x)) DM_TRY(dm_distributed_reach(&j->memory[x], j->setup.backend, names[x]));
-  return DM_OK;
-}
-
-typedef struct summing {
-  uint64_t sum;
-  int64_t cols;
-} summing;
-
-static dm_status add_elements(void *context, dm_view part, int64_t row, int64_t col) {
-  summing *s = context;
-  s->sum += dm_checksum_view(part, row, col, s->cols);
-  return DM_OK;
-}
-
-/* Collective: what an operand in memory is, for a later run that resumes this one. */
-static dm_status identify_memory(dm_job *j) {
-  if (is_in_memory(j, DM_C) || !j->own.checkpoint) return DM_OK;
-  for (int x = 0; x < 4; x++) {
-    if (!is_in_memory(j, x)) continue;
-    summing s = {.cols = j->memory[x].of.cols.total};
-    DM_TRY(dm_comm_agree(j->run->world,
-                         dm_distributed_each(&j->memory[x], j->run->rank, add_elements, &s)));
-    j->own.elements[x] = s.sum;
-    DM_TRY(dm_comm_sum_i64(j->run->world, (int64_t *)&j->own.elements[x], 1));
-  }
-  return DM_OK;
-}
-
-static dm_status open_input(dm_job *j, const dm_dataset *dataset, int matrix) {
-  dm_dataset_input *input = &j->source.inputs[matrix];
-  if (!is_read(j, matrix)) return DM_OK;
-  *input = (dm_dataset_input){.op = op_of(j, matrix), .chunked = dataset->chunk_rows > 0};
-  DM_TRY(dm_reader_open(dataset, j->multiply->equation.type, &input->reader));
-  dm_reader_lean_on(input->reader, j->ahead);
-  input->ahead = j->ahead;
-  return DM_OK;
-}
-
-static dm_status open_inputs(dm_job *j) {
-  const dm_multiply *m = j->multiply;
-  j->source.copies = m->engine.read_copies;
-  DM_TRY(dm_file_queue_open(dm_run_io_threads(j->run, m->engine.io_threads),
-                            read_memory(&j->problem), &j->ahead));
-  DM_TRY(open_input(j, &m->a, DM_A));
-  DM_TRY(open_input(j, &m->b, DM_B));
-  dm_source_datasets.set_keepalive(&j->source, &j->run->keepalive);
-  if (!is_old_read(j)) return DM_OK;
-  DM_TRY(dm_reader_open(&m->c, DM_DTYPE_NONE, &j->old));
-  dm_reader_lean_on(j->old, j->ahead);
-  return DM_OK;
-}
-
-/* A symmetric product adds a symmetric old C. */
-static dm_status check_old(const dm_job *j) {
-  const dm_problem *p = &j->problem;
-  const bool in_memory = is_in_memory(j, DM_OLD);
-  const dm_distributed *old = &j->memory[replaces_old(j) ? DM_C : DM_OLD];
-  if (p->symmetry == DM_NO_SYMMETRY || !p->reads_c) return DM_OK;
-  if (in_memory && (j->run->ranks > 1 || old->on_gpus || dm_triangle_has_images(&j->setup.plan)))
-    return dm_hint(dm_fail(DM_E_USAGE,
-                           "a symmetric product adds an old C in a file, or in the host "
-                           "memory of one process that has room for all of C"),
-                   "a product of X with itself, with an op, adds any old C");
-  return dm_old_is_symmetric(j->run, p, in_memory ? NULL : j->old, old->local);
-}
-
 static dm_status open_part(dm_job *j) {
-  DM_TRY(is_written(j) ? dm_output_open_memory(j->multiply->whole_c, &j->sink.output)
-                       : dm_output_open(&j->file, &j->sink.output));
+  DM_TRY(dm_job_is_written(j) ? dm_output_open_memory(j->multiply->whole_c, &j->sink.output)
+                              : dm_output_open(&j->file, &j->sink.output));
   return dm_file_queue_open(dm_run_io_threads(j->run, j->multiply->engine.io_threads), 0,
                             &j->sink.behind);
 }
@@ -169,9 +31,9 @@ static dm_status open_result(dm_job *j) {
   for (int64_t t = 0; t < j->repair->wrong_tiles; t++)
     if (!j->repair->wrong[t]) dm_tile_reach(&j->states, t, DM_TILE_RECORDED);
   j->held = dm_plan_tiles(plan) == 1;
-  j->sink.holds = is_written(j) && j->held;
+  j->sink.holds = dm_job_is_written(j) && j->held;
   dm_status status = dm_tile_states_choose(&j->states, DM_TILE_RECORDED, plan);
-  if (!status && is_written(j)) status = open_part(j);
+  if (!status && dm_job_is_written(j)) status = open_part(j);
   return dm_comm_agree(j->run->world, status);
 }
 
@@ -179,7 +41,7 @@ static dm_status open_output(dm_job *j) {
   dm_plan *plan = &j->setup.plan;
   if (j->multiply->measurement) return DM_OK;
   DM_TRY(dm_comm_agree(j->run->world, dm_tile_states_open(dm_plan_tiles(plan), &j->states)));
-  if (is_in_memory(j, DM_C)) return open_result(j);
+  if (dm_job_in_memory(j, DM_C)) return open_result(j);
   DM_TRY(dm_checkpoint_begin(j->sink.checkpoint, &j->setup, &j->file, &j->states));
   DM_TRY(dm_comm_agree(j->run->world, dm_tile_states_choose(&j->states, DM_TILE_RECORDED, plan)));
   DM_TRY(
@@ -202,14 +64,14 @@ static dm_status files_of(const dm_job *j, dm_verify *verify) {
                         .seed = m->seed,
                         .draw = j->repair->round};
   for (int x = 0; x < 4; x++)
-    if (is_in_memory(j, x)) verify->memory[x] = &j->memory[x];
-  if (is_in_memory(j, DM_C)) return DM_OK;
+    if (dm_job_in_memory(j, x)) verify->memory[x] = &j->memory[x];
+  if (dm_job_in_memory(j, DM_C)) return DM_OK;
   return dm_comm_agree(j->run->world, dm_output_part(&j->file, &verify->c));
 }
 
 /* Whether C and all it was computed from can be read again. */
 static bool is_readable(const dm_job *j) {
-  return !is_in_memory(j, DM_C) || (!j->held && !replaces_old(j));
+  return !dm_job_in_memory(j, DM_C) || (!j->held && !dm_job_replaces_old(j));
 }
 
 /* Reads the matrices if the panels seen cannot give a verdict, or if C has tiles of an earlier
@@ -284,9 +146,10 @@ static dm_status judge(dm_job *j, dm_verdict *verdict) {
 
 /* If an input was written while it was read, C matches neither its old nor its new elements. */
 static dm_status inputs_unchanged(const dm_job *j) {
-  if (!is_in_memory(j, DM_A)) DM_TRY(dm_io_unchanged(&j->multiply->a));
-  if (!is_in_memory(j, DM_B)) DM_TRY(dm_io_unchanged(&j->multiply->b));
-  return j->problem.reads_c && !is_in_memory(j, DM_OLD) ? dm_io_unchanged(&j->multiply->c) : DM_OK;
+  if (!dm_job_in_memory(j, DM_A)) DM_TRY(dm_io_unchanged(&j->multiply->a));
+  if (!dm_job_in_memory(j, DM_B)) DM_TRY(dm_io_unchanged(&j->multiply->b));
+  return j->problem.reads_c && !dm_job_in_memory(j, DM_OLD) ? dm_io_unchanged(&j->multiply->c)
+                                                            : DM_OK;
 }
 
 /* Packing C compares it anyway. */
@@ -302,7 +165,7 @@ static dm_status commit(dm_job *j, const dm_verdict *verdict) {
   dm_status status = DM_OK;
   dm_run_phase(j->run, "committing C", DM_SYNC_PATIENCE);
   DM_TRY(dm_comm_agree(j->run->world, inputs_unchanged(j)));
-  if (is_in_memory(j, DM_C)) return deliver(j);
+  if (dm_job_in_memory(j, DM_C)) return deliver(j);
   DM_TRY(read_back(j));
   if (j->run->rank == 0) {
     dm_attributes *attributes = malloc(sizeof *attributes);
@@ -321,72 +184,12 @@ static dm_status commit(dm_job *j, const dm_verdict *verdict) {
   return dm_comm_agree(j->run->world, status);
 }
 
-/* Completes FORM and counts the disk space it needs. */
-static dm_status complete_form(dm_output_form *form, dm_problem *problem) {
-  DM_TRY(dm_output_form_complete(form, problem->c, problem->m, problem->n));
-  if (!dm_output_is_chunked(form)) return DM_OK;
-  return dm_output_form_bytes(form, problem->c, problem->m, problem->n, &problem->beside_bytes);
-}
-
 /* The magnitudes of factors that an earlier run multiplied are only known to the verification. */
 static dm_status sums_known(const dm_job *j, const dm_problem *p) {
   if (!j->from_files || j->multiply->verify || p->work != DM_I8 || p->k <= 131071) return DM_OK;
   return dm_hint(
       dm_fail(DM_E_USAGE, "i8 with k = %lld is not resumed without verification", (long long)p->k),
       "leave out --no-verify");
-}
-
-/* Files whose rates the planner may know. */
-static dm_named_files names_of(const dm_multiply *m) {
-  const char *const in[] = {m->a.at.file, m->b.at.file, NULL, m->has_c ? m->c.at.file : NULL};
-  dm_named_files names = {.writes = dm_multiply_in_file(m, DM_C) ? m->out.file : NULL,
-                          .writes_memory = m->whole_c.base != NULL};
-  for (int x = 0, i = 0; x < 4; x++) {
-    if (x == DM_C || !in[x] || !dm_multiply_is_read(m, x)) continue;
-    if (dm_multiply_in_file(m, x))
-      names.reads[i++] = in[x];
-    else
-      names.reads_memory = true;
-  }
-  return names;
-}
-
-/* The problem as the planner sees it: what is in memory has its op applied already, unless it is
- * read. */
-static dm_status describe(dm_job *j) {
-  const dm_multiply *m = j->multiply;
-  dm_problem *p = &j->problem;
-  DM_TRY(dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL, &m->equation, p));
-  for (int x = 0; x < 2; x++) {
-    if (!is_in_memory(j, x)) continue;
-    p->home[x] = is_read(j, x) ? DM_HOME_SEEN : DM_HOME_HOST;
-    if (!is_read(j, x)) *(x == DM_A ? &p->op_a : &p->op_b) = DM_OP_N;
-  }
-  if (is_in_memory(j, DM_C)) p->home[DM_C] = is_written(j) ? DM_HOME_SEEN : DM_HOME_HOST;
-  if (is_in_memory(j, DM_OLD)) p->home[DM_OLD] = is_old_read(j) ? DM_HOME_SEEN : DM_HOME_HOST;
-  if (m->measurement)
-    dm_problem_set_home(p, m->measurement->from_host ? DM_HOME_HOST : DM_HOME_SHARES);
-  j->form = m->form;
-  return dm_multiply_in_file(m, DM_C) ? complete_form(&j->form, p) : DM_OK;
-}
-
-static void set_ends(dm_job *j) {
-  const dm_multiply *m = j->multiply;
-  const dm_distributed *operands[2] = {is_brought(j, DM_A) ? &j->memory[DM_A] : NULL,
-                                       is_brought(j, DM_B) ? &j->memory[DM_B] : NULL};
-  const bool conjugate[2] = {m->equation.op_a == DM_OP_C, m->equation.op_b == DM_OP_C};
-  dm_distributed *old =
-      is_in_memory(j, DM_OLD) && !replaces_old(j) && j->problem.reads_c && !is_old_read(j)
-          ? &j->memory[DM_OLD]
-          : NULL;
-  if (operands[DM_A] || operands[DM_B])
-    dm_memory_operands_open(j->run, operands, conjugate, &j->operands);
-  j->result = (dm_memory_result){
-      .run = j->run, .matrix = &j->memory[DM_C], .replaces = replaces_old(j), .old = old};
-  memcpy(j->result.alpha, m->equation.alpha, sizeof j->result.alpha);
-  memcpy(j->result.beta, m->equation.beta, sizeof j->result.beta);
-  memcpy(j->sink.alpha, m->equation.alpha, sizeof j->sink.alpha);
-  memcpy(j->sink.beta, m->equation.beta, sizeof j->sink.beta);
 }
 
 /* For a round that computes some tiles of C again: the same tiles on the same grid. */
@@ -407,10 +210,10 @@ static dm_status plan(dm_job *j) {
   const dm_multiply *m = j->multiply;
   dm_engine engine = m->engine;
   dm_problem problem = j->problem;
-  engine.files = names_of(m);
+  engine.files = dm_job_files(m);
   engine.process_bytes = j->repair->process_bytes;
-  problem.finish_bytes = is_returned(j) ? dm_memory_result_bytes(&j->result, &problem) : 0;
-  if (is_in_memory(j, DM_C))
+  problem.finish_bytes = dm_job_is_returned(j) ? dm_memory_result_bytes(&j->result, &problem) : 0;
+  if (dm_job_in_memory(j, DM_C))
     impose(j, &engine.wishes);
   else if (j->sink.checkpoint)
     dm_checkpoint_impose(j->sink.checkpoint, &engine.wishes);
@@ -434,27 +237,27 @@ static dm_status prepare(dm_job *j) {
   const dm_multiply *m = j->multiply;
   dm_run_lap(j->run, &j->outside.start);
   dm_run_phase(j->run, "planning", 1);
-  DM_TRY(dm_comm_agree(j->run->world, describe(j)));
-  DM_TRY(describe_memory(j));
-  set_ends(j);
+  DM_TRY(dm_comm_agree(j->run->world, dm_job_describe(j)));
+  DM_TRY(dm_job_describe_memory(j));
+  dm_job_set_ends(j);
   j->from_files = m->verify_files || j->repair->wrong_tiles > 0;
-  if (is_in_file(j, DM_C)) {
+  if (dm_job_in_file(j, DM_C)) {
     DM_TRY(dm_checkpoint_open(j->run, m, &j->problem, &j->sink.checkpoint));
     if (dm_checkpoint_is_done(j->sink.checkpoint)) return DM_OK;
     j->from_files |= dm_checkpoint_recorded(j->sink.checkpoint) > 0;
   }
-  j->from_files &= !replaces_old(j);
+  j->from_files &= !dm_job_replaces_old(j);
   j->problem.verify = m->verify && !j->from_files;
   DM_TRY(dm_comm_agree(j->run->world, sums_known(j, &j->problem)));
   DM_TRY(plan(j));
   choose_check(j);
-  DM_TRY(dm_comm_agree(j->run->world, reach_memory(j)));
+  DM_TRY(dm_comm_agree(j->run->world, dm_job_reach_memory(j)));
   dm_run_lap(j->run, &j->outside.plan);
   dm_run_phase(j->run, "opening files and memory", 1);
-  DM_TRY(identify_memory(j));
-  DM_TRY(dm_comm_agree(j->run->world, open_inputs(j)));
+  DM_TRY(dm_job_identify_memory(j));
+  DM_TRY(dm_comm_agree(j->run->world, dm_job_open_inputs(j)));
   j->sink.old = j->result.old_file = j->old;
-  DM_TRY(check_old(j));
+  DM_TRY(dm_job_check_old(j));
   return open_output(j);
 }
 
@@ -464,7 +267,7 @@ static dm_status prepare(dm_job *j) {
 static dm_status open_check(dm_job *j) {
   static const double one[2] = {1.0, 0.0}, zero[2] = {0.0, 0.0};
   const dm_equation *e = &j->multiply->equation;
-  const bool sums = is_in_memory(j, DM_C) && (j->held || is_returned(j));
+  const bool sums = dm_job_in_memory(j, DM_C) && (j->held || dm_job_is_returned(j));
   dm_plan plan = j->setup.plan;
   if (!plan.problem.verify) return DM_OK;
   plan.problem.half = DM_BOTH_HALVES; /* which are there until one is stored */
@@ -481,11 +284,11 @@ static dm_status open_check(dm_job *j) {
 }
 
 static dm_status bring(dm_job *j) {
-  if (is_brought(j, DM_A) || is_brought(j, DM_B)) {
+  if (dm_job_is_brought(j, DM_A) || dm_job_is_brought(j, DM_B)) {
     dm_run_phase(j->run, "moving A and B", 1);
     DM_TRY(dm_memory_operands_bring(&j->operands, &j->product.local));
   }
-  if (is_returned(j) || !j->result.old) return DM_OK;
+  if (dm_job_is_returned(j) || !j->result.old) return DM_OK;
   return dm_old_bring(j->run, j->result.old, &j->product.local, &j->sink.old_tiles);
 }
 
@@ -512,13 +315,13 @@ static dm_status multiply_matrices(dm_job *j) {
   DM_TRY(open_check(j));
   j->product = (dm_product){.run = j->run,
                             .setup = &j->setup,
-                            .sink = is_returned(j) ? (dm_sink){&dm_sink_result, &j->result}
-                                                   : (dm_sink){&dm_sink_file, &j->sink},
+                            .sink = dm_job_is_returned(j) ? (dm_sink){&dm_sink_result, &j->result}
+                                                          : (dm_sink){&dm_sink_file, &j->sink},
                             .check = j->check,
                             .guards = j->check && j->multiply->protect,
                             .progress = dm_multiply_progress,
                             .context = j};
-  for (int x = 0; x < 2; x++) j->product.source[x] = is_read(j, x) ? files : memory;
+  for (int x = 0; x < 2; x++) j->product.source[x] = dm_job_is_read(j, x) ? files : memory;
   DM_TRY(dm_product_open(&j->product));
   j->product.local.states = &j->states;
   dm_run_lap(j->run, &j->outside.open);
@@ -635,7 +438,7 @@ static dm_status judge_or_repair(dm_job *j) {
   DM_TRY(judge(j, &j->verdict));
   j->verdict.repaired = j->repair->tiles;
   if (j->verdict.pass) return DM_OK;
-  if (is_in_memory(j, DM_C)) return repair_memory(j);
+  if (dm_job_in_memory(j, DM_C)) return repair_memory(j);
   if (j->multiply->on_corruption == DM_ON_CORRUPTION_WARN) return DM_OK;
   if (j->multiply->on_corruption == DM_ON_CORRUPTION_STOP) return stop(j);
   dm_verify verify;
@@ -670,12 +473,12 @@ dm_status dm_job_work(dm_job *j, dm_record *record, dm_outcome *outcome) {
 }
 
 dm_status dm_job_plan(dm_job *j, dm_record *record) {
-  DM_TRY(dm_comm_agree(j->run->world, describe(j)));
-  DM_TRY(describe_memory(j));
-  set_ends(j);
+  DM_TRY(dm_comm_agree(j->run->world, dm_job_describe(j)));
+  DM_TRY(dm_job_describe_memory(j));
+  dm_job_set_ends(j);
   j->problem.verify = j->multiply->verify;
   DM_TRY(plan(j));
-  DM_TRY(dm_comm_agree(j->run->world, reach_memory(j)));
+  DM_TRY(dm_comm_agree(j->run->world, dm_job_reach_memory(j)));
   if (record) dm_setup_record(&j->setup, j->run, record);
   return DM_OK;
 }

@@ -2,19 +2,8 @@
 #ifndef DM_PRODUCT_MULTIPLY_IMPL_H
 #define DM_PRODUCT_MULTIPLY_IMPL_H
 
-#include "product/job.h"
+#include "product/endpoints.h"
 #include "product/multiply.h"
-
-/* Whether it is in a file: not in memory, and not generated. */
-static inline bool dm_multiply_in_file(const dm_multiply *m, int matrix) {
-  return !m->in_memory[matrix] && !m->measurement;
-}
-
-/* Whether a reader brings it: A, B or the old C. */
-static inline bool dm_multiply_is_read(const dm_multiply *m, int matrix) {
-  const dm_dataset *d = matrix == DM_A ? &m->a : matrix == DM_B ? &m->b : &m->c;
-  return dm_multiply_in_file(m, matrix) || (m->in_memory[matrix] && d->memory.base);
-}
 
 /* One round of JOB, whose run, multiply, repair, alpha and beta are set: plans, multiplies,
  * verifies and commits. The caller closes the job, also after an error. (multiply.c) */

@@ -1,0 +1,157 @@
+#include "product/endpoints.h"
+
+#include <string.h>
+
+#include "core/checked.h"
+#include "file/file_queue.h"
+#include "plan/buffers.h"
+#include "plan/triangle.h"
+#include "product/old_symmetric.h"
+
+/* Memory for large chunks, as the planner counted it. */
+static int64_t read_memory(const dm_problem *p) {
+  const int64_t kept =
+      dm_plus(dm_chunks_kept(p->chunk_a, dm_packed(p->m, p->k, dm_dtype_size(p->file_a))),
+              dm_plus(dm_chunks_kept(p->chunk_b, dm_packed(dm_problem_b_rows(p), p->n,
+                                                           dm_dtype_size(p->file_b))),
+                      dm_chunks_kept(p->chunk_c, dm_packed(p->m, p->n, dm_dtype_size(p->c)))));
+  return dm_max(DM_READ_MEMORY, kept);
+}
+
+dm_status dm_job_describe_memory(dm_job *j) {
+  static const char *const names[] = {"A", "B", "C", "the old C"};
+  for (int x = 0; x < 4; x++) {
+    if (!dm_job_in_memory(j, x) || (x == DM_OLD && (!j->problem.reads_c || dm_job_replaces_old(j))))
+      continue;
+    DM_TRY(dm_distributed_open(j->run->world, j->multiply->in_memory[x], names[x], &j->memory[x]));
+    if (dm_job_op(j, x) != DM_OP_N) dm_distributed_transpose(&j->memory[x]);
+  }
+  return DM_OK;
+}
+
+dm_status dm_job_reach_memory(dm_job *j) {
+  static const char *const names[] = {"A", "B", "C", "the old C"};
+  for (int x = 0; x < 4; x++)
+    if (dm_job_in_memory(j, x))
+      DM_TRY(dm_distributed_reach(&j->memory[x], j->setup.backend, names[x]));
+  return DM_OK;
+}
+
+typedef struct summing {
+  uint64_t sum;
+  int64_t cols;
+} summing;
+
+static dm_status add_elements(void *context, dm_view part, int64_t row, int64_t col) {
+  summing *s = context;
+  s->sum += dm_checksum_view(part, row, col, s->cols);
+  return DM_OK;
+}
+
+dm_status dm_job_identify_memory(dm_job *j) {
+  if (dm_job_in_memory(j, DM_C) || !j->own.checkpoint) return DM_OK;
+  for (int x = 0; x < 4; x++) {
+    if (!dm_job_in_memory(j, x)) continue;
+    summing s = {.cols = j->memory[x].of.cols.total};
+    DM_TRY(dm_comm_agree(j->run->world,
+                         dm_distributed_each(&j->memory[x], j->run->rank, add_elements, &s)));
+    j->own.elements[x] = s.sum;
+    DM_TRY(dm_comm_sum_i64(j->run->world, (int64_t *)&j->own.elements[x], 1));
+  }
+  return DM_OK;
+}
+
+static dm_status open_input(dm_job *j, const dm_dataset *dataset, int matrix) {
+  dm_dataset_input *input = &j->source.inputs[matrix];
+  if (!dm_job_is_read(j, matrix)) return DM_OK;
+  *input = (dm_dataset_input){.op = dm_job_op(j, matrix), .chunked = dataset->chunk_rows > 0};
+  DM_TRY(dm_reader_open(dataset, j->multiply->equation.type, &input->reader));
+  dm_reader_lean_on(input->reader, j->ahead);
+  input->ahead = j->ahead;
+  return DM_OK;
+}
+
+dm_status dm_job_open_inputs(dm_job *j) {
+  const dm_multiply *m = j->multiply;
+  j->source.copies = m->engine.read_copies;
+  DM_TRY(dm_file_queue_open(dm_run_io_threads(j->run, m->engine.io_threads),
+                            read_memory(&j->problem), &j->ahead));
+  DM_TRY(open_input(j, &m->a, DM_A));
+  DM_TRY(open_input(j, &m->b, DM_B));
+  dm_source_datasets.set_keepalive(&j->source, &j->run->keepalive);
+  if (!dm_job_old_is_read(j)) return DM_OK;
+  DM_TRY(dm_reader_open(&m->c, DM_DTYPE_NONE, &j->old));
+  dm_reader_lean_on(j->old, j->ahead);
+  return DM_OK;
+}
+
+dm_status dm_job_check_old(const dm_job *j) {
+  const dm_problem *p = &j->problem;
+  const bool in_memory = dm_job_in_memory(j, DM_OLD);
+  const dm_distributed *old = &j->memory[dm_job_replaces_old(j) ? DM_C : DM_OLD];
+  if (p->symmetry == DM_NO_SYMMETRY || !p->reads_c) return DM_OK;
+  if (in_memory && (j->run->ranks > 1 || old->on_gpus || dm_triangle_has_images(&j->setup.plan)))
+    return dm_hint(dm_fail(DM_E_USAGE,
+                           "a symmetric product adds an old C in a file, or in the host "
+                           "memory of one process that has room for all of C"),
+                   "a product of X with itself, with an op, adds any old C");
+  return dm_old_is_symmetric(j->run, p, in_memory ? NULL : j->old, old->local);
+}
+
+/* Completes FORM and counts the disk space it needs. */
+static dm_status complete_form(dm_output_form *form, dm_problem *problem) {
+  DM_TRY(dm_output_form_complete(form, problem->c, problem->m, problem->n));
+  if (!dm_output_is_chunked(form)) return DM_OK;
+  return dm_output_form_bytes(form, problem->c, problem->m, problem->n, &problem->beside_bytes);
+}
+
+dm_named_files dm_job_files(const dm_multiply *m) {
+  const char *const in[] = {m->a.at.file, m->b.at.file, NULL, m->has_c ? m->c.at.file : NULL};
+  dm_named_files names = {.writes = dm_multiply_in_file(m, DM_C) ? m->out.file : NULL,
+                          .writes_memory = m->whole_c.base != NULL};
+  for (int x = 0, i = 0; x < 4; x++) {
+    if (x == DM_C || !in[x] || !dm_multiply_is_read(m, x)) continue;
+    if (dm_multiply_in_file(m, x))
+      names.reads[i++] = in[x];
+    else
+      names.reads_memory = true;
+  }
+  return names;
+}
+
+dm_status dm_job_describe(dm_job *j) {
+  const dm_multiply *m = j->multiply;
+  dm_problem *p = &j->problem;
+  DM_TRY(dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL, &m->equation, p));
+  for (int x = 0; x < 2; x++) {
+    if (!dm_job_in_memory(j, x)) continue;
+    p->home[x] = dm_job_is_read(j, x) ? DM_HOME_SEEN : DM_HOME_HOST;
+    if (!dm_job_is_read(j, x)) *(x == DM_A ? &p->op_a : &p->op_b) = DM_OP_N;
+  }
+  if (dm_job_in_memory(j, DM_C)) p->home[DM_C] = dm_job_is_written(j) ? DM_HOME_SEEN : DM_HOME_HOST;
+  if (dm_job_in_memory(j, DM_OLD))
+    p->home[DM_OLD] = dm_job_old_is_read(j) ? DM_HOME_SEEN : DM_HOME_HOST;
+  if (m->measurement)
+    dm_problem_set_home(p, m->measurement->from_host ? DM_HOME_HOST : DM_HOME_SHARES);
+  j->form = m->form;
+  return dm_multiply_in_file(m, DM_C) ? complete_form(&j->form, p) : DM_OK;
+}
+
+void dm_job_set_ends(dm_job *j) {
+  const dm_multiply *m = j->multiply;
+  const dm_distributed *operands[2] = {dm_job_is_brought(j, DM_A) ? &j->memory[DM_A] : NULL,
+                                       dm_job_is_brought(j, DM_B) ? &j->memory[DM_B] : NULL};
+  const bool conjugate[2] = {m->equation.op_a == DM_OP_C, m->equation.op_b == DM_OP_C};
+  dm_distributed *old = dm_job_in_memory(j, DM_OLD) && !dm_job_replaces_old(j) &&
+                                j->problem.reads_c && !dm_job_old_is_read(j)
+                            ? &j->memory[DM_OLD]
+                            : NULL;
+  if (operands[DM_A] || operands[DM_B])
+    dm_memory_operands_open(j->run, operands, conjugate, &j->operands);
+  j->result = (dm_memory_result){
+      .run = j->run, .matrix = &j->memory[DM_C], .replaces = dm_job_replaces_old(j), .old = old};
+  memcpy(j->result.alpha, m->equation.alpha, sizeof j->result.alpha);
+  memcpy(j->result.beta, m->equation.beta, sizeof j->result.beta);
+  memcpy(j->sink.alpha, m->equation.alpha, sizeof j->sink.alpha);
+  memcpy(j->sink.beta, m->equation.beta, sizeof j->sink.beta);
+}
