@@ -30,7 +30,7 @@ const dm_verb dm_cli_verbs[] = {
      "As gram --center --scale --divide n-1.\nConstant columns have no correlation: theirs are NaN, and"
      " their number is reported.\n",
      {"damier cor X.h5:/x -o C.h5:/cor", "mpirun -n 4 damier cor genes.h5 --of rows -o C.h5"}},
-    {"plan", DM_VERB_PLAN, "[A.h5[:/ds] B.h5[:/ds] | gram [X.h5[:/ds]]]", 0, 2,
+    {"plan", DM_VERB_PLAN, "[A.h5[:/ds] B.h5[:/ds] | gram|cov|cor [X.h5[:/ds]]]", 0, 2,
      "show how a product would be computed: grid, memory, traffic, time",
      "Needs neither MPI nor a GPU.\nWithout files, --m, --n, --k or --size state the problem.\n"
      "Keys of --machine: nodes; gpus and ranks, per node; gpu, a name; links; cores, memory,"

@@ -69,7 +69,7 @@ static dm_status pose(const dm_call *call, dm_problem *problem) {
   if (call->operand_count == 0)
     DM_TRY(problem_stated(call, problem));
   else if (call->operand_count == 1)
-    return dm_fail(DM_E_USAGE, "damier plan needs two files, one for gram, or none");
+    return dm_fail(DM_E_USAGE, "damier plan needs two files, one for gram, cov or cor, or none");
   for (int i = 0; call->operand_count == 2 && i < 5; i++)
     if (dm_cli_given(call, stating[i]))
       return dm_fail(DM_E_USAGE, "--%s cannot be combined with files, which state it", stating[i]);
@@ -207,20 +207,26 @@ static dm_status plan(dm_call *call) {
   return publish(call, &best, &machine, &gpus);
 }
 
-/* "damier plan gram [X.h5]": the product of X with itself. */
-static dm_status plan_gram(dm_call *call) {
+/* "damier plan gram [X.h5]", or cov or cor: the product of X with itself. The pass of X for its
+ * means is not forecast. */
+static dm_status plan_itself(dm_call *call, const char *product) {
   const bool named = call->operand_count == 2;
   const char *x = named ? call->operands[1] : NULL, *twice[] = {x, x, NULL};
   dm_call gram = *call;
   gram.operands = twice;
   gram.operand_count = named ? 2 : 0;
-  dm_request_gram(&gram.settings, call->own.of_rows != 0);
+  if (strcmp(product, "gram") == 0)
+    dm_request_gram(&gram.settings, call->own.of_rows != 0);
+  else
+    dm_request_covariance(&gram.settings, call->own.of_rows != 0, strcmp(product, "cor") == 0);
   return plan(&gram);
 }
 
 int dm_cli_plan(dm_call *call) {
   const bool plans = call->verb->bit == DM_VERB_PLAN; /* else --dry-run */
-  const bool of_gram = plans && call->operand_count > 0 && strcmp(call->operands[0], "gram") == 0;
+  const char *first = plans && call->operand_count > 0 ? call->operands[0] : "";
+  const bool of_itself =
+      strcmp(first, "gram") == 0 || strcmp(first, "cov") == 0 || strcmp(first, "cor") == 0;
   if (!dm_cli_ramp(call)) return 0; /* only one rank under mpirun */
-  return dm_cli_finish(call, of_gram ? plan_gram(call) : plan(call));
+  return dm_cli_finish(call, of_itself ? plan_itself(call, first) : plan(call));
 }
