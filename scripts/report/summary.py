@@ -68,6 +68,17 @@ def node_table(records):
     return table(("m × k × n", "type", "`--gpus 1`", "no option (GPUs chosen)", "`--gpus 2`, ratio", "`mpirun -n 2`, ratio"), rows)
 
 
+def arrays_table(records):
+    """Products of NumPy arrays; the context is open."""
+    rows = []
+    mine = [r for r in records if r["kind"] == "arrays"]
+    for (kind, size), runs in grouped(mine, lambda r: (r["type"], r["size"])).items():
+        ways = {way: median([r["seconds"] for r in of_way]) for way, of_way in grouped(runs, lambda r: r["way"]).items()}
+        one, several, other = (ways[way] for way in ("one GPU", "several GPUs", "torch"))
+        rows.append((f"{size}³", kind, seconds(other), seconds(one), f"{seconds(several)}, {several / one:.2f}"))
+    return table(("m = n = k", "type", "torch, one GPU, with copies", "`damier.matmul`, one GPU", "two GPUs, ratio"), rows)
+
+
 def of_picture(records):
     """Four of them that say most: squares in f64 on the fewest cores, small and large; the largest on the most cores; and
     on one GPU."""
@@ -255,6 +266,6 @@ def ladder_picture(records):
     return bars("f32, 8192³ on one H100: TFLOP/s of each kernel", groups, ("own", "cuBLAS"))
 
 
-TABLES = {"user": user_table, "node": node_table, "memory": memory_table, "files": files_table, "scaling": scaling_table}
+TABLES = {"user": user_table, "node": node_table, "arrays": arrays_table, "memory": memory_table, "files": files_table, "scaling": scaling_table}
 PICTURES = {"user": user_picture, "memory": memory_picture, "files": files_picture, "scaling": scaling_picture,
             "ladder": ladder_picture}
