@@ -14,7 +14,6 @@ import ctypes
 import datetime
 import json
 import pathlib
-import platform
 import statistics
 import subprocess
 import tempfile
@@ -131,8 +130,8 @@ def main():
                 else:
                     calls, settle = (in_memory if kind == "memory" else on_gpu)(options, dtype, size)
                     seconds = alternate(calls, options.pairs, settle)
-                line = json.dumps({"benchmark": "gram", "kind": kind, "type": dtype, "size": size, "pairs": options.pairs,
-                                   "backend": options.backend, "host": platform.node(), "seconds": seconds,
+                line = json.dumps({"verb": "gram bench", "machine": {}, "of": kind, "type": dtype, "size": size, "pairs": options.pairs,
+                                   "backend": options.backend, "seconds": seconds,
                                    "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")})
                 print(line, flush=True)
                 if options.output:

@@ -355,7 +355,7 @@ def sources_table(records):
 def kind_of(record):
     if record["file"] in ("limited_gpu", "residues_gpus", "in_place", "in_place_ranks", "in_place_divisions"):
         return record["file"]
-    if record["verb"] in ("user", "job", "node", "codec", "sources", "arrays"):
+    if record["verb"] in ("user", "job", "node", "codec", "sources", "arrays", "gram bench"):
         return record["verb"]
     if record.get("bench", {}).get("from") == "file":
         return "files"

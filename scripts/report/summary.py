@@ -79,6 +79,21 @@ def arrays_table(records):
     return table(("m = n = k", "type", "torch, one GPU, with copies", "`damier.matmul`, one GPU", "two GPUs, ratio"), rows)
 
 
+def gram_table(records):
+    """XᵀX beside the product of two matrices."""
+    rows = []
+    where = {"files": "files", "gpu": "GPU memory", "memory": "NumPy arrays"}
+    for r in records:
+        if r["kind"] != "gram bench":
+            continue
+        t = r["seconds"]
+        ours, general = (t[k] for k in (("gram_total", "multiply_total") if r["of"] == "files" else ("gram", "matmul")))
+        other = next((t[k] for k in ("syrk", "cublas_syrk") if k in t), None)
+        rows.append((f"{r['size']}²", r["type"], where[r["of"]], *(f"{1e3 * s:.4g}\u00a0ms" for s in (ours, general)), f"{ours / general:.2f}",
+                     f"{1e3 * other:.4g}\u00a0ms" if other else ""))
+    return table(("X", "type", "in", "`gram`", "general product", "ratio", "cuBLAS syrk, unverified"), rows)
+
+
 def of_picture(records):
     """Four of them that say most: squares in f64 on the fewest cores, small and large; the largest on the most cores; and
     on one GPU."""
@@ -266,6 +281,6 @@ def ladder_picture(records):
     return bars("f32, 8192³ on one H100: TFLOP/s of each kernel", groups, ("own", "cuBLAS"))
 
 
-TABLES = {"user": user_table, "node": node_table, "arrays": arrays_table, "memory": memory_table, "files": files_table, "scaling": scaling_table}
+TABLES = {"user": user_table, "node": node_table, "arrays": arrays_table, "gram": gram_table, "memory": memory_table, "files": files_table, "scaling": scaling_table}
 PICTURES = {"user": user_picture, "memory": memory_picture, "files": files_picture, "scaling": scaling_picture,
             "ladder": ladder_picture}

@@ -12,12 +12,12 @@
 enum { CHUNK_ROOM = 8192, PACKED_ROOM = 3 * CHUNK_ROOM, GUARD = 64, TURNS = 1500 };
 
 /* A chunk of elements of 4 bytes that are easily packed, but not all the same. */
-static void fill_chunk(unsigned char *data, int64_t bytes) {
+static inline void fill_chunk(unsigned char *data, int64_t bytes) {
   for (int64_t i = 0; i < bytes; i++)
     data[i] = (unsigned char)(i % 4 == 0 ? i / 4 : i % 64 == 1 ? rand() : 0);
 }
 
-static void undo_packed(const dm_codec *codec, const unsigned char *packed, int64_t length,
+static inline void undo_packed(const dm_codec *codec, const unsigned char *packed, int64_t length,
                         const unsigned char *wanted, int64_t bytes) {
   unsigned char *exact = malloc((size_t)length + 1); /* sanitizers see reads beyond it */
   unsigned char *out = malloc((size_t)bytes + GUARD);
@@ -41,7 +41,7 @@ static void undo_packed(const dm_codec *codec, const unsigned char *packed, int6
 
 /* PACKED, LENGTH bytes, is the chunk WANTED: changes bytes, mostly of the header, cuts it off,
  * tells of more room, and less. */
-static void damage(const dm_codec *codec, const unsigned char *packed, int64_t length,
+static inline void damage(const dm_codec *codec, const unsigned char *packed, int64_t length,
                    const unsigned char *wanted, int64_t bytes) {
   unsigned char changed[PACKED_ROOM];
   undo_packed(codec, packed, length, wanted, bytes);
