@@ -106,8 +106,10 @@ static dm_status check_existing(const dm_location *at, const struct stat *info, 
 /* An input may have the name of a temporary file of this run. */
 static dm_status check_beside(const dm_location *at, const dm_dataset *inputs, int count,
                               const dm_dataset *replaced) {
-  static const char *const endings[] = {".part", ".journal", ".damier-new"};
-  for (int i = 0; i < 3; i++) {
+  static const char *const endings[] = {".part",          ".journal",       ".damier-new",
+                                        ".damier-pair-n", ".damier-pair-p", ".damier-pair-s",
+                                        ".damier-pair-q"};
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
     char path[DM_BESIDE];
     struct stat info;
     DM_TRY(dm_io_beside(at, endings[i], path));

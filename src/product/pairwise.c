@@ -23,10 +23,10 @@ enum { COUNTS, PRODUCTS, SUMS, SQUARES, FACTORS };
 static const struct {
   const char *ending;
   dm_role left, right;
-} factors[FACTORS] = {[COUNTS] = {".pair-n", DM_ROLE_PRESENT, DM_ROLE_PRESENT},
-                      [PRODUCTS] = {".pair-p", DM_ROLE_VALUES, DM_ROLE_VALUES},
-                      [SUMS] = {".pair-s", DM_ROLE_VALUES, DM_ROLE_PRESENT},
-                      [SQUARES] = {".pair-q", DM_ROLE_SQUARES, DM_ROLE_PRESENT}};
+} factors[FACTORS] = {[COUNTS] = {".damier-pair-n", DM_ROLE_PRESENT, DM_ROLE_PRESENT},
+                      [PRODUCTS] = {".damier-pair-p", DM_ROLE_VALUES, DM_ROLE_VALUES},
+                      [SUMS] = {".damier-pair-s", DM_ROLE_VALUES, DM_ROLE_PRESENT},
+                      [SQUARES] = {".damier-pair-q", DM_ROLE_SQUARES, DM_ROLE_PRESENT}};
 
 typedef struct pairwise {
   dm_run *run;
