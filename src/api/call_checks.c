@@ -1,4 +1,4 @@
-#include "api/call_checks.h"
+#include "api/library.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,14 +1,14 @@
+#include "api/library.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/call_checks.h"
 #include "backend/backend.h"
 #include "check/verdict.h"
 #if DAMIER_MPI
 #include "comm/comm_mpi.h"
 #endif
-#include "api/lead.h"
 #include "comm/team.h"
 #include "core/clock.h"
 #include "core/version.h"

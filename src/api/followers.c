@@ -1,7 +1,9 @@
-#include "api/followers.h"
+#include "api/library.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+
+#include "comm/team.h"
 
 typedef struct follower {
   pthread_t thread;
@@ -87,4 +89,45 @@ dm_status dm_followers_new(int ranks, dm_followers **followers) {
   const int started = all->count + 1;
   dm_followers_free(all);
   return dm_fail(DM_E_FIT, "only %d of %d ranks could be started", started, ranks);
+}
+
+/* ---- calls of a context that has several GPUs ---- */
+
+damier_matrix dm_led_part(const damier_matrix *m, int rank) {
+  damier_matrix none = m->parts ? m->parts[rank] : *m;
+  none.parts = NULL;
+  if (m->parts || rank == 0) return none;
+  none.data = NULL;
+  none.own_rows = 0;
+  none.memory = DAMIER_HOST_MEMORY;
+  none.stream = NULL;
+  return none;
+}
+
+static void follow(void *argument, int rank) {
+  const dm_led_call *call = argument;
+  damier_context *own = call->led[rank];
+  dm_plain_numbers numbers;
+  dm_plain_numbers_begin(&numbers);
+  own->numbers = numbers;
+  call->work(own, call);
+  dm_plain_numbers_end(&numbers);
+}
+
+void dm_lead_begin(dm_led_call *call) {
+  call->led = call->leader->led;
+  dm_followers_begin(call->leader->followers, follow, call);
+}
+
+dm_status dm_lead_end(const dm_led_call *call, dm_status status) {
+  const damier_context *leader = call->leader;
+  if (!leader->followers) return status;
+  if (status && !status->agreed) dm_team_break(leader->run.world, status);
+  dm_followers_end(leader->followers);
+  return status;
+}
+
+void dm_led_done(damier_context *context, dm_status status) {
+  if (status && !status->agreed) dm_team_break(context->run.world, status);
+  dm_status_free(status);
 }

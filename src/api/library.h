@@ -3,16 +3,35 @@
 #ifndef DM_API_LIBRARY_H
 #define DM_API_LIBRARY_H
 
+#include <damier.h>
 #include <stdatomic.h>
 #include <time.h>
 
-#include "api/followers.h"
+#include "core/status.h"
 #include "core/units.h"
 #include "options/request.h"
 #include "product/distributed.h"
 #include "product/in_place.h"
 #include "run/run.h"
-#include <damier.h>
+
+/* ---- the other ranks of a context that uses several GPUs of one process ----
+ *
+ * Each is a thread, which carries out the calls of the thread that owns the context, rank 0. */
+
+typedef struct dm_followers dm_followers;
+
+/* What each follower does: RANK counts from 1. */
+typedef void dm_follow(void *argument, int rank);
+
+/* Starts threads for ranks 1 to RANKS - 1. DM_E_FIT: not enough threads. */
+dm_status dm_followers_new(int ranks, dm_followers **followers);
+
+/* Has all begin WORK; end waits until they are done. NULL, for both: there are none. */
+void dm_followers_begin(dm_followers *followers, dm_follow *work, void *argument);
+void dm_followers_end(dm_followers *followers);
+
+/* Ends the threads, which must be idle; NULL is allowed. */
+void dm_followers_free(dm_followers *followers);
 
 /* A product as stated by the caller. */
 typedef struct dm_posed {
@@ -79,5 +98,49 @@ dm_status dm_verify_in_files(damier_context *context, const damier_matrix *const
 /* Collective. LOCATION NULL: the library. *told: RECORD is worth keeping even on failure. */
 dm_status dm_describe_location(damier_context *context, const char *location, dm_record *record,
                                bool *told);
+
+/* ---- calls of a context that has several GPUs in one process, by rank 0 and its followers ----
+ * */
+
+/* A collective call. WORK is what each follower does, with its own context. */
+typedef struct dm_led_call {
+  damier_context *leader;
+  void (*work)(damier_context *context, const struct dm_led_call *call);
+  const dm_posed *stated;            /* a product */
+  const damier_matrix *const *files; /* A, B and C to verify */
+  const char *location;              /* to describe */
+  dm_comm **worlds;                  /* to start in, by rank */
+  damier_context **led;              /* set by dm_lead_begin */
+} dm_led_call;
+
+/* Between these two rank 0 does the same, which ends with STATUS, returned. Without followers they
+ * do nothing. */
+void dm_lead_begin(dm_led_call *call);
+dm_status dm_lead_end(const dm_led_call *call, dm_status status);
+
+/* What RANK has of M: its part, or, without parts, all of it on rank 0. */
+damier_matrix dm_led_part(const damier_matrix *m, int rank);
+
+/* Frees STATUS of a follower's work. An error that only this follower knows ends the call of
+ * all. */
+void dm_led_done(damier_context *context, dm_status status);
+
+/* ---- what a call states, before anything is done: calls that cannot be right are refused on all
+ * ranks ---- */
+
+/* The matrices and the location of a call; NULL: it has none. */
+typedef struct dm_call_checked {
+  const char *call; /* "multiply", ... */
+  const damier_matrix *matrices[3];
+  const char *location;
+} dm_call_checked;
+
+/* The first collective step of all calls, since ranks may have called different functions.
+ * DM_E_USAGE on all ranks if one states what cannot be right, if operands overlap C, or if the
+ * ranks state different calls, options or files. */
+dm_status dm_checks(const damier_context *context, const dm_call_checked *checked);
+
+/* Whether OLD has the same elements as C in the same places. */
+bool dm_checks_is_same(const damier_matrix *old, const damier_matrix *c);
 
 #endif

@@ -132,7 +132,7 @@ typedef struct dm_backend_ops {
   /* (optional) Number of whole panels of A and B that KERNEL copies to its own device memory. */
   void (*copies)(const char *kernel, dm_dtype work, const dm_compute *compute, int *of_a,
                  int *of_b);
-  const dm_jit_ops *jit; /* (optional) for its kernel "jit" (tiling.h) */
+  const dm_jit_ops *jit; /* (optional) for its kernel "jit" (kernel_list.h) */
 } dm_backend_ops;
 
 struct dm_backend {

@@ -11,9 +11,8 @@
 #include "backend/cuda_gemm.h"
 #include "backend/cuda_jit.h"
 #include "backend/cuda_state.h"
-#include "backend/cuda_verify.h"
+#include "backend/gpu_list.h"
 #include "backend/kernel_list.h"
-#include "backend/nvml.h"
 #include "core/buffer.h"
 #include "core/status.h"
 

@@ -5,7 +5,7 @@
 #define DM_BACKEND_CUDA_JIT_H
 
 #include "backend/cuda_state.h"
-#include "backend/tiling.h"
+#include "backend/kernel_list.h"
 
 extern const dm_jit_ops dm_cuda_jit_ops;
 

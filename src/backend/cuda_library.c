@@ -1,4 +1,4 @@
-#include "backend/cuda_library.h"
+#include "backend/cuda_state.h"
 
 #include <cublasLt.h>
 #include <cublas_v2.h>

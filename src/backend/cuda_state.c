@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "backend/cuda_library.h"
-
 /* The function's name in the text of a call. */
 static int name_length(const char *call) {
   return (int)strcspn(call, "(");

@@ -2,7 +2,6 @@
  *
  * They run on a stream with priority, so that a panel can be probed while products are queued.
  * There is no wait for each: sums stay on the GPU until all are fetched. */
-#include "backend/cuda_verify.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 
 #include "backend/cuda.h"
 #include "backend/cuda_gemm.h"
+#include "backend/gpu_list.h"
 #include "backend/kernel_list.h"
-#include "backend/nvml.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "kernels/kernels.h"

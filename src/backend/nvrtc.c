@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cuda_library.h"
+#include "backend/cuda_state.h"
 #include "core/buffer.h"
 #include "kernels/embedded.h"
 

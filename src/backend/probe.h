@@ -36,7 +36,7 @@ dm_status dm_host_scan(dm_backend *backend, dm_view matrix, double *col_squares)
 dm_status dm_host_fill(dm_backend *backend, dm_view view, const dm_generator *generator,
                        int64_t row, int64_t col);
 
-/* The same, with the same bits, on all cores of the process (host_parallel.c). */
+/* The same, with the same bits, on all cores of the process (host_lines.c). */
 dm_status dm_host_probe_parallel(dm_view matrix, const void *x, void *y, double *squares);
 void dm_host_probe_groups_parallel(dm_view matrix, const dm_probe_groups *groups);
 void dm_host_probe_vectors_parallel(dm_view matrix, const dm_probe_vectors *vectors);
@@ -62,7 +62,7 @@ dm_status dm_host_dot(dm_backend *backend, dm_view x, dm_view y, double *sum);
 
 /* dm_backend_join and dm_backend_finish for residues of C in host memory, where the CPU adds
  * layers, and GPUs that cannot access each other's memory; synchronous, on all cores of this rank.
- * (host_residues.c) */
+ * (cpu_residues.c) */
 void dm_host_join_residues(const dm_moduli *moduli, dm_view c, dm_view more, int64_t plane);
 dm_status dm_host_finish_residues(const dm_moduli *moduli, dm_view sums, dm_view c, int64_t plane,
                                   dm_exponents exponents);

@@ -4,8 +4,8 @@
 
 #include "cli/call.h"
 #include "engine/links.h"
+#include "file/batch.h"
 #include "file/dataset.h"
-#include "file/file_writer.h"
 #include "product/multiply.h"
 #include "run/run.h"
 

@@ -12,8 +12,8 @@
 #include "core/clock.h"
 #include "engine/phases.h"
 #include "engine/setup.h"
+#include "file/file_system.h"
 #include "file/inspect_impl.h"
-#include "file/mount.h"
 #include "product/generate.h"
 #include "run/record.h"
 

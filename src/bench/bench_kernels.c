@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
-#include "backend/tiling.h"
+#include "backend/kernel_list.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "run/facts.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "backend/nvml.h"
+#include "backend/gpu_list.h"
 #include "bench/bench.h"
 #include "core/buffer.h"
 #include "core/checked.h"

@@ -9,7 +9,7 @@
 
 #include "core/checked.h"
 #include "core/status.h"
-#include "file/checksum.h"
+#include "file/journal.h"
 #include "options/request.h"
 #include "run/run.h"
 

@@ -3,7 +3,6 @@
 #ifndef DM_CLI_OPTION_H
 #define DM_CLI_OPTION_H
 
-#include "options/settings.h"
 #include "options/value.h"
 
 /* ---- what the command line can state beyond the options of products, as plain data ---- */

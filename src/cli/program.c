@@ -12,7 +12,6 @@
 #include "backend/backend.h"
 #include "cli/reports.h"
 #include "cli/session.h"
-#include "cli/stop_early.h"
 #include "comm/comm.h"
 #include "core/clock.h"
 #include "core/version.h"

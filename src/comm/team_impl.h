@@ -88,7 +88,7 @@ dm_status dm_group_no_memory(dm_group *group);
 /* Makes COMM rank RANK of GROUP; false: no memory. */
 bool dm_group_join(dm_group *group, int rank, const char *host, dm_comm *comm);
 
-/* ---- letters (team_letters.c) ---- */
+/* ---- letters (team.c) ---- */
 
 /* Posts a copy of STATED. */
 dm_status dm_letter_post(const dm_comm *comm, dm_letter stated, dm_request *request);

@@ -2,8 +2,12 @@
 #ifndef DM_ENGINE_DATASET_INPUT_H
 #define DM_ENGINE_DATASET_INPUT_H
 
+#include "core/view.h"
 #include "engine/rank_state.h"
 #include "file/file_queue.h"
+#include "file/read.h"
+#include "plan/plan.h"
+#include "run/run.h"
 
 typedef struct dm_dataset_input {
   dm_reader *reader;
@@ -33,5 +37,23 @@ dm_status dm_file_pass(dm_dataset_input *input, dm_rank_state *local, dm_matrix 
 /* Whether every piece holds whole rows of op(A), or whole columns of op(B). */
 bool dm_file_pass_has_lines(const dm_dataset_input *input, const dm_rank_state *local,
                             dm_matrix matrix);
+
+/* ---- passes a matrix in a file once, in runs of rows ---- */
+
+/* Processes PART of op(X), whose first element is (row, col), in host memory. */
+typedef dm_status dm_part_taker(void *context, dm_view part, int64_t row, int64_t col);
+
+/* How elements are read: op(X), rounded to AS (DM_DTYPE_NONE: not rounded), as elements of WORK. */
+typedef struct dm_reading {
+  dm_op op;
+  dm_dtype as, work;
+} dm_reading;
+
+/* Passes columns COLS of ROWS of DATASET to TAKE, its first column as column 0, read on THREADS
+ * threads (negative: as many as help); parts are cut alike whatever the number of ranks. MISSING
+ * (or NULL): the missing values met. */
+dm_status dm_file_stream(dm_run *run, int threads, const dm_dataset *dataset, dm_range rows,
+                         dm_range cols, const dm_reading *how, dm_part_taker *take, void *context,
+                         dm_missing_found *missing);
 
 #endif

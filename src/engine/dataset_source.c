@@ -6,7 +6,9 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "engine/dataset_input.h"
-#include "plan/triangle.h"
+#include "plan/partition.h"
+#include "plan/tiles.h"
+#include "plan/volume.h"
 
 /* Rows of a band, on average, from which products of bands are as fast as those of whole panels: of
  * A at most as many as C has columns, since BLAS packs B again for each band. */
@@ -154,4 +156,404 @@ int64_t dm_dataset_source_bytes(const dm_dataset_source *source) {
   for (int x = 0; x < 2; x++)
     if (source->inputs[x].reader) bytes += dm_reader_bytes(source->inputs[x].reader);
   return bytes;
+}
+
+/* ---- loading ahead ---- */
+
+/* ---- to the device, by strips of rows ---- */
+
+/* Panels FIRST to FIRST + COUNT of MATRIX for TILE: they are adjacent in the file, in ROWS rows of
+ * COLS elements. A row of the file is a row of each piece or, if op(X) is transposed, a column. */
+typedef struct dm_staged_part {
+  dm_matrix matrix;
+  int64_t tile, first, count;
+  int64_t row, col, rows, cols; /* rectangle of the file */
+  int64_t begun, arrived;       /* rows started and arrived, of ROWS */
+} dm_staged_part;
+
+enum { STRIPS = DM_BUFFER_STRIPS_UP };
+
+typedef struct strip {
+  enum { FREE, IS_READ, IS_COPIED } stage;
+  dm_staged_part *staged;
+  int64_t at, rows; /* of the staged's rows */
+  char *memory;
+  dm_transfer *reading;
+  dm_event copied;
+} strip;
+
+typedef struct dm_staging {
+  dm_rank_state *local;
+  dm_dataset_input *sources;
+  int64_t bytes; /* bytes of a strip */
+  strip strips[STRIPS];
+} dm_staging;
+
+static bool is_on_device(const dm_rank_state *local, dm_matrix matrix) {
+  return dm_plan_residence(local->plan, matrix) == DM_IN_DEVICE;
+}
+
+/* Buffers for this rank's shares; *stage is NULL if none of them is on the device. */
+static dm_status staging_open(dm_rank_state *local, dm_dataset_input sources[2],
+                              dm_staging **stage) {
+  *stage = NULL;
+  bool needed = false;
+  for (int x = 0; x < 2; x++) needed |= sources[x].reader && is_on_device(local, (dm_matrix)x);
+  if (!needed) return DM_OK;
+  void *memory;
+  DM_TRY(dm_buffer_zeroed(1, sizeof **stage, &memory));
+  dm_staging *s = *stage = memory;
+  *s = (dm_staging){
+      .local = local, .sources = sources, .bytes = local->memory.list.of[DM_BUFFER_UPLOAD].slot};
+  DM_TRY(dm_rank_memory_take(&local->memory, DM_BUFFER_UPLOAD, &memory));
+  for (int i = 0; i < STRIPS; i++)
+    s->strips[i].memory = dm_rank_memory_slot(&local->memory, DM_BUFFER_UPLOAD, i);
+  return DM_OK;
+}
+
+/* After the read-ahead is closed; NULL is allowed. */
+static void staging_close(dm_staging *stage) {
+  free(stage);
+}
+
+/* STRIP's part of panel FIRST + Q, which follows OFFSET columns of the file: in the strip's memory,
+ * oriented as products read it, and on the device. */
+static void places_of(const dm_staging *stage, const strip *one, int64_t q, int64_t offset,
+                      dm_view *here, dm_view *there) {
+  const dm_staged_part *t = one->staged;
+  const dm_view piece = dm_rank_piece(stage->local, t->matrix, t->first + q);
+  if (stage->sources[t->matrix].op == DM_OP_N) {
+    *there = dm_view_sub(piece, one->at, 0, one->rows, piece.cols);
+    *here = dm_view_strided(one->memory + offset * dm_dtype_size(piece.dtype), piece.dtype, DM_HOST,
+                            one->rows, piece.cols, t->cols);
+  } else {
+    *there = dm_view_sub(piece, 0, one->at, piece.rows, one->rows);
+    *here = dm_view_row_major(one->memory + offset * one->rows * dm_dtype_size(piece.dtype),
+                              piece.dtype, piece.rows, one->rows);
+  }
+}
+
+static int64_t file_cols(const dm_staging *stage, const dm_staged_part *staged, dm_view part) {
+  return stage->sources[staged->matrix].op == DM_OP_N ? part.cols : part.rows;
+}
+
+static dm_status read_strip(dm_staging *stage, strip *one) {
+  const dm_staged_part *t = one->staged;
+  dm_dataset_input *source = &stage->sources[t->matrix];
+  dm_view *views, there;
+  int64_t offset = 0;
+  DM_TRY(dm_buffer_zeroed(t->count, sizeof *views, (void **)&views));
+  for (int64_t q = 0; q < t->count; q++) {
+    places_of(stage, one, q, offset, &views[q], &there);
+    offset += file_cols(stage, t, views[q]);
+    if (source->op != DM_OP_N) views[q] = dm_view_transpose(views[q]);
+  }
+  dm_status status = dm_file_queue_read(source->ahead, source->reader, t->row + one->at, t->col,
+                                        views, t->count, source->op == DM_OP_C, &one->reading);
+  free(views);
+  return status;
+}
+
+/* Copies run in order: the last one's event covers all. */
+static dm_status copy_strip(dm_staging *stage, strip *one) {
+  const dm_staged_part *t = one->staged;
+  dm_rank_state *local = stage->local;
+  dm_view here, there;
+  int64_t offset = 0;
+  for (int64_t q = 0; q < t->count; q++) {
+    dm_event event;
+    places_of(stage, one, q, offset, &here, &there);
+    offset += file_cols(stage, t, here);
+    dm_dataset_input_note(&stage->sources[t->matrix], here);
+    DM_TRY(dm_backend_copy(local->backend, there, here, &event));
+    if (event) one->copied = event;
+    local->phases.uploaded += here.rows * here.cols * dm_dtype_size(here.dtype);
+  }
+  return DM_OK;
+}
+
+/* Starts moving the part's next rows; *begun: a buffer was free for them. */
+static dm_status staging_begin(dm_staging *stage, dm_staged_part *staged, bool *begun) {
+  strip *one = stage->strips;
+  while (one < stage->strips + STRIPS && one->stage != FREE) one++;
+  *begun = one < stage->strips + STRIPS;
+  if (!*begun) return DM_OK;
+  const int64_t row = staged->cols * dm_dtype_size(stage->local->plan->problem.work);
+  one->staged = staged;
+  one->at = staged->begun;
+  one->rows = dm_min(dm_max(1, stage->bytes / row), staged->rows - staged->begun);
+  one->stage = IS_READ;
+  one->copied = 0;
+  staged->begun += one->rows;
+  dm_rank_turn_to(stage->local, staged->tile);
+  return read_strip(stage, one);
+}
+
+static dm_status advance(dm_staging *stage, strip *one) {
+  bool done = false;
+  if (one->stage == IS_READ) {
+    DM_TRY(dm_transfer_test(one->reading, &done));
+    if (!done) return DM_OK;
+    dm_rank_turn_to(stage->local, one->staged->tile);
+    DM_TRY(copy_strip(stage, one));
+    one->stage = IS_COPIED;
+  }
+  if (one->stage == IS_COPIED) {
+    DM_TRY(dm_backend_test(stage->local->backend, one->copied, &done));
+    if (!done) return DM_OK;
+    one->staged->arrived += one->rows;
+    one->stage = FREE;
+  }
+  return DM_OK;
+}
+
+static dm_status staging_poll(dm_staging *stage) {
+  for (int i = 0; i < STRIPS; i++) DM_TRY(advance(stage, &stage->strips[i]));
+  return DM_OK;
+}
+
+/* ---- requests of panels ---- */
+
+/* Panels that are read together. */
+typedef struct dm_panel_request {
+  dm_staged_part part;
+  bool to_device, begun;
+  dm_transfer *reading;          /* transfer to host memory, once started */
+  struct dm_panel_request *next; /* list of those not started */
+} dm_panel_request;
+
+/* What is loaded into one place of a share (plan/tiles.h), perhaps together with places before
+ * it. */
+typedef struct dm_panel_place {
+  dm_panel_request *request; /* in progress, starting at this place */
+  int64_t first;             /* place whose request loads this one */
+} dm_panel_place;
+
+static dm_status entries_open(dm_prefetch *prefetch, dm_matrix matrix) {
+  void *memory;
+  const dm_rank_state *local = prefetch->local;
+  const int64_t layer = dm_range_size(local->panels);
+  prefetch->places[matrix] = dm_plan_places(local->plan, matrix, layer);
+  DM_TRY(dm_buffer_zeroed(dm_max(1, prefetch->places[matrix]), sizeof(dm_panel_place), &memory));
+  prefetch->entries[matrix] = memory;
+  return DM_OK;
+}
+
+dm_status dm_prefetch_open(dm_rank_state *local, dm_dataset_input sources[2],
+                           dm_prefetch *prefetch) {
+  *prefetch = (dm_prefetch){.local = local, .sources = sources};
+  prefetch->last = &prefetch->next;
+  if (local->coords.idle) return DM_OK;
+  DM_TRY(entries_open(prefetch, DM_A));
+  DM_TRY(entries_open(prefetch, DM_B));
+  return staging_open(local, sources, &prefetch->stage);
+}
+
+void dm_prefetch_close(dm_prefetch *prefetch) {
+  for (int x = 0; x < 2 && prefetch->entries[x]; x++) {
+    for (int64_t i = 0; i < prefetch->places[x]; i++) free(prefetch->entries[x][i].request);
+    free(prefetch->entries[x]);
+  }
+  staging_close(prefetch->stage);
+}
+
+static dm_panel_place *entry_of(dm_prefetch *prefetch, dm_matrix matrix, int64_t panel,
+                                int64_t *place) {
+  const dm_rank_state *local = prefetch->local;
+  *place = dm_plan_place_of(local->plan, matrix, dm_range_size(local->panels), local->tile,
+                            panel - local->panels.begin);
+  return &prefetch->entries[matrix][*place];
+}
+
+static bool is_plain(const dm_prefetch *prefetch, dm_matrix matrix) {
+  return prefetch->sources[matrix].op == DM_OP_N;
+}
+
+static bool goes_to_device(const dm_prefetch *prefetch, dm_matrix matrix) {
+  return dm_plan_residence(prefetch->local->plan, matrix) == DM_IN_DEVICE;
+}
+
+/* ---- panels read together ---- */
+
+/* This rank's part of k in PANEL. */
+static dm_range depth_of(const dm_rank_state *local, dm_matrix matrix, int64_t panel) {
+  return matrix == DM_A ? dm_rank_piece_cols(local, DM_A, panel)
+                        : dm_rank_piece_rows(local, DM_B, panel);
+}
+
+/* Number of panels from FIRST, at most MOST, that are side by side in the file. Chunks have no runs
+ * to join, and in strips many panels would need many chunks. */
+static int64_t count_together(const dm_prefetch *prefetch, dm_matrix matrix, int64_t first,
+                              int64_t most) {
+  const dm_rank_state *local = prefetch->local;
+  const bool beside = (matrix == DM_A) == is_plain(prefetch, matrix);
+  const int64_t size = dm_dtype_size(local->plan->problem.work);
+  const int64_t wanted = dm_plan_run_wanted(local->plan);
+  int64_t count = 1;
+  if (!beside || (prefetch->sources[matrix].chunked && goes_to_device(prefetch, matrix))) return 1;
+  for (dm_range run = depth_of(local, matrix, first); first + count < most; count++) {
+    const dm_range next = depth_of(local, matrix, first + count);
+    if (dm_range_size(run) * size >= wanted || next.begin != run.end) break;
+    run.end = next.end;
+  }
+  return count;
+}
+
+static dm_staged_part part_of(const dm_prefetch *prefetch, dm_matrix matrix, int64_t first,
+                              int64_t count) {
+  const dm_rank_state *local = prefetch->local;
+  const dm_range rows = dm_rank_piece_rows(local, matrix, first);
+  const dm_range cols = dm_rank_piece_cols(local, matrix, first);
+  const dm_range last = depth_of(local, matrix, first + count - 1);
+  dm_range down = is_plain(prefetch, matrix) ? rows : cols;
+  dm_range across = is_plain(prefetch, matrix) ? cols : rows;
+  if (count > 1) across.end = last.end;
+  return (dm_staged_part){.matrix = matrix,
+                          .tile = local->tile,
+                          .first = first,
+                          .count = count,
+                          .row = down.begin,
+                          .col = across.begin,
+                          .rows = dm_range_size(down),
+                          .cols = dm_range_size(across)};
+}
+
+/* Requests COUNT panels from FIRST, after all earlier requests. */
+static dm_status ask_for(dm_prefetch *prefetch, dm_matrix matrix, int64_t first, int64_t count) {
+  int64_t head, place;
+  dm_panel_place *entry = entry_of(prefetch, matrix, first, &head);
+  void *memory;
+  entry->request = NULL;
+  for (int64_t q = 0; q < count; q++) entry_of(prefetch, matrix, first + q, &place)->first = head;
+  const dm_staged_part part = part_of(prefetch, matrix, first, count);
+  if (part.rows == 0 || part.cols == 0) return DM_OK;
+  DM_TRY(dm_buffer_zeroed(1, sizeof(dm_panel_request), &memory));
+  dm_panel_request *request = entry->request = memory;
+  request->part = part;
+  request->to_device = goes_to_device(prefetch, matrix);
+  *prefetch->last = request;
+  prefetch->last = &request->next;
+  return DM_OK;
+}
+
+/* Whether MATRIX resides in memory, and the tile is the first that needs its band. */
+static bool is_wanted(const dm_prefetch *prefetch, dm_matrix matrix) {
+  const dm_plan *plan = prefetch->local->plan;
+  return prefetch->sources[matrix].reader && !prefetch->made[matrix] &&
+         dm_plan_residence(plan, matrix) != DM_IN_FILE &&
+         dm_plan_is_first(plan, matrix, prefetch->local->tile);
+}
+
+/* Requests all panels of resident matrices, alternating between A and B. */
+static dm_status ask_for_bands(dm_prefetch *prefetch, dm_matrix asked) {
+  const dm_range panels = prefetch->local->panels;
+  int64_t next[2] = {panels.begin, panels.begin};
+  bool wanted[2];
+  for (int x = 0; x < 2; x++) {
+    wanted[x] = is_wanted(prefetch, (dm_matrix)x) && !prefetch->posted[x];
+    prefetch->posted[x] = wanted[x] && x != (int)asked;
+  }
+  while ((wanted[DM_A] && next[DM_A] < panels.end) || (wanted[DM_B] && next[DM_B] < panels.end)) {
+    const bool a_turn =
+        wanted[DM_A] && next[DM_A] < panels.end && (!wanted[DM_B] || next[DM_A] <= next[DM_B]);
+    const dm_matrix matrix = a_turn ? DM_A : DM_B;
+    const int64_t count = count_together(prefetch, matrix, next[matrix], panels.end);
+    DM_TRY(ask_for(prefetch, matrix, next[matrix], count));
+    next[matrix] += count;
+  }
+  return DM_OK;
+}
+
+/* ---- moving ---- */
+
+/* Reads directly into the pieces. */
+static dm_status read_to_host(dm_prefetch *prefetch, dm_panel_request *request) {
+  const dm_staged_part *t = &request->part;
+  dm_dataset_input *source = &prefetch->sources[t->matrix];
+  dm_view *views;
+  DM_TRY(dm_buffer_zeroed(t->count, sizeof *views, (void **)&views));
+  dm_rank_turn_to(prefetch->local, t->tile);
+  for (int64_t q = 0; q < t->count; q++) {
+    const dm_view piece = dm_rank_piece(prefetch->local, t->matrix, t->first + q);
+    views[q] = is_plain(prefetch, t->matrix) ? piece : dm_view_transpose(piece);
+  }
+  dm_status status = dm_file_queue_read(source->ahead, source->reader, t->row, t->col, views,
+                                        t->count, source->op == DM_OP_C, &request->reading);
+  free(views);
+  request->begun = true;
+  return status;
+}
+
+/* Stages as much as there are buffers for. */
+static dm_status stage(dm_prefetch *prefetch, dm_panel_request *request) {
+  bool begun = true;
+  while (begun && request->part.begun < request->part.rows)
+    DM_TRY(staging_begin(prefetch->stage, &request->part, &begun));
+  request->begun = request->part.begun == request->part.rows;
+  return DM_OK;
+}
+
+/* Starts what can be started, in order. */
+static dm_status move_on(dm_prefetch *prefetch) {
+  if (prefetch->stage) DM_TRY(staging_poll(prefetch->stage));
+  while (prefetch->next) {
+    dm_panel_request *request = prefetch->next;
+    DM_TRY(request->to_device ? stage(prefetch, request) : read_to_host(prefetch, request));
+    if (!request->begun) return DM_OK;
+    prefetch->next = request->next;
+    if (!prefetch->next) prefetch->last = &prefetch->next;
+  }
+  return DM_OK;
+}
+
+static dm_status move_on_and_return(dm_prefetch *prefetch) {
+  const int64_t tile = prefetch->local->tile;
+  dm_status status = move_on(prefetch);
+  dm_rank_turn_to(prefetch->local, tile);
+  return status;
+}
+
+static dm_status has_arrived(dm_panel_request *request, bool *arrived) {
+  *arrived = false;
+  if (!request->begun) return DM_OK;
+  if (!request->to_device) return dm_transfer_test(request->reading, arrived);
+  *arrived = request->part.arrived == request->part.rows;
+  return DM_OK;
+}
+
+dm_status dm_prefetch_load(dm_prefetch *prefetch, dm_matrix matrix, int64_t panel) {
+  dm_rank_state *local = prefetch->local;
+  if (dm_plan_residence(local->plan, matrix) == DM_IN_FILE) {
+    DM_TRY(ask_for(prefetch, matrix, panel, 1));
+  } else {
+    if (panel != local->panels.begin) return DM_OK;
+    const bool posted = prefetch->posted[matrix];
+    prefetch->posted[matrix] = false;
+    if (posted) return DM_OK;
+    DM_TRY(ask_for_bands(prefetch, matrix));
+  }
+  return move_on_and_return(prefetch);
+}
+
+dm_status dm_prefetch_loaded(dm_prefetch *prefetch, dm_matrix matrix, int64_t panel, bool *done) {
+  dm_rank_state *local = prefetch->local;
+  dm_dataset_input *source = &prefetch->sources[matrix];
+  int64_t place;
+  DM_TRY(move_on_and_return(prefetch));
+  const dm_panel_place *entry = entry_of(prefetch, matrix, panel, &place);
+  dm_panel_request **request = &prefetch->entries[matrix][entry->first].request;
+  *done = true;
+  if (*request) {
+    DM_TRY(has_arrived(*request, done));
+    if (*done) {
+      free(*request);
+      *request = NULL;
+    }
+    const int64_t moved = dm_file_queue_moved(source->ahead);
+    if (moved != prefetch->moved) dm_watch_moved(local->run->watch);
+    prefetch->moved = moved;
+  }
+  if (*done && !goes_to_device(prefetch, matrix))
+    dm_dataset_input_note(source, dm_rank_piece(local, matrix, panel));
+  return DM_OK;
 }

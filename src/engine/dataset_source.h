@@ -1,10 +1,39 @@
-/* dataset_source: op(A) or op(B), or both, from datasets; prefetch.h loads the shares. */
+/* dataset_source: op(A) or op(B), or both, from datasets, whose shares it loads ahead. */
 #ifndef DM_ENGINE_DATASET_SOURCE_H
 #define DM_ENGINE_DATASET_SOURCE_H
 
 #include "engine/dataset_input.h"
 #include "engine/endpoint.h"
-#include "engine/prefetch.h"
+#include "engine/execute.h"
+
+/* ---- loads this rank's shares of A and B from the files in the background: directly into host
+ * memory, or strip by strip to the device: threads read rows of the file into a few pinned
+ * buffers, and the device's copy engines copy from there ----
+ *
+ * A panel of a row-major file consists of many short runs; so panels are read together until a
+ * run is long enough, and both matrices in the order in which products need them. */
+
+typedef struct dm_prefetch {
+  dm_rank_state *local;
+  dm_dataset_input *sources;             /* of A and of B, with the same read-ahead */
+  struct dm_staging *stage;              /* or NULL */
+  struct dm_panel_place *entries[2];     /* one for each place of the share (plan/tiles.h) */
+  int64_t places[2];                     /* number of places */
+  struct dm_panel_request *next, **last; /* waiting requests, in the order of need */
+  bool made[2];   /* set by the caller: this matrix is made of the other one, and not read */
+  bool posted[2]; /* this matrix was requested for the tile together with the other one */
+  int64_t moved;  /* bytes moved at the last check */
+} dm_prefetch;
+
+/* LOCAL is open; the caller keeps SOURCES. Close also frees what a failed open left; close the
+ * read-ahead before the destination memory is freed. */
+dm_status dm_prefetch_open(dm_rank_state *local, dm_dataset_input sources[2],
+                           dm_prefetch *prefetch);
+void dm_prefetch_close(dm_prefetch *prefetch);
+
+/* LOAD and LOADED of dm_source_ops. */
+dm_status dm_prefetch_load(dm_prefetch *prefetch, dm_matrix matrix, int64_t panel);
+dm_status dm_prefetch_loaded(dm_prefetch *prefetch, dm_matrix matrix, int64_t panel, bool *done);
 
 typedef struct dm_dataset_source {
   dm_dataset_input inputs[2]; /* of A and B; set by the caller, with the same read-ahead; without a

@@ -6,7 +6,6 @@
 #include "core/checked.h"
 #include "core/copy.h"
 #include "plan/partition.h"
-#include "plan/triangle.h"
 
 /* The places of each peer's piece in the slot and in the peer's share, which have the same row
  * stride. */

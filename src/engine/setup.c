@@ -8,14 +8,14 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
-#include "backend/tiling.h"
+#include "backend/kernel_list.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/status.h"
 #include "core/units.h"
 #include "engine/phases.h"
-#include "file/page_cache.h"
+#include "file/file_system.h"
 #include "plan/choose.h"
 #include "plan/partition.h"
 #include "plan/plan_text.h"

@@ -7,7 +7,7 @@
 #endif
 #include <zlib.h>
 
-#include "file/bitshuffle.h"
+#include "file/codec.h"
 
 /* ---- LZF ---- */
 

@@ -9,7 +9,6 @@
 #include "core/status.h"
 #include "core/view.h"
 #include "file/axes.h"
-#include "file/centering.h"
 #include "file/meaning.h"
 
 enum { DM_PATH = 1024, DM_ATTRIBUTES = 45, DM_ATTRIBUTE_NAME = 32, DM_ATTRIBUTE_TEXT = 1400 };

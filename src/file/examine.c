@@ -8,7 +8,6 @@
 
 #include "file/composite.h"
 #include "file/foreign.h"
-#include "file/hdf5_attribute.h"
 #include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
 #include "file/known_files.h"

@@ -11,7 +11,7 @@
 
 #include "core/copy.h"
 #include "core/units.h"
-#include "file/hdf5_attribute.h"
+#include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
 #include "file/inspect_impl.h"
 

@@ -10,7 +10,6 @@
 
 #include "core/checked.h"
 #include "file/composite.h"
-#include "file/examine_ahead.h"
 #include "file/inspect_impl.h"
 #include "file/known_files.h"
 #include "file/naming.h"

@@ -11,7 +11,6 @@
 #include "core/checked.h"
 #include "core/copy.h"
 #include "file/composite.h"
-#include "file/examine_ahead.h"
 #include "file/hdf5_selection.h"
 #include "file/hdf5_type.h"
 #include "file/hdf5_use.h"

@@ -66,7 +66,7 @@ dm_status dm_examine_stack(const dm_trust *trust, dm_dataset *find);
 /* Makes FIND, all of a dataset, the part of it that its name states. (examine_part.c) */
 dm_status dm_examine_part(const dm_trust *trust, dm_dataset *find);
 
-/* Checks the filters of the creation list CREATION. (examine_filters.c) */
+/* Checks the filters of the creation list CREATION. (examine_storage.c) */
 dm_status dm_examine_filters(int64_t creation, const dm_trust *trust, dm_dataset *find);
 
 /* Examines all sources of the virtual dataset SET, whose creation list is CREATION; fills in shape
@@ -80,5 +80,28 @@ dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, d
 /* Reads into FIND, which has type and shape, what stands beside the numbers of the open dataset
  * SET. DM_E_INPUT: the numbers are not the values. (examine_meaning.c) */
 dm_status dm_examine_meaning(const dm_trust *trust, int64_t file, int64_t set, dm_dataset *find);
+
+/* ---- examines many datasets at once, in several processes ----
+ *
+ * HDF5 serves one thread at a time, and opening a file may wait for storage far away. */
+
+/* Fills *AT with the location of dataset I, below the number of datasets. */
+typedef dm_status dm_ahead_name(const void *owner, int64_t i, dm_location *at);
+
+/* All zero: nothing was examined. */
+typedef struct dm_ahead {
+  struct dm_ahead_work *work; /* in memory that the processes share */
+  int64_t first, count, bytes;
+} dm_ahead;
+
+/* Examines datasets FIRST to FIRST + COUNT - 1. What fails, or is made of others, is left out: the
+ * caller examines it again, for the error. Call in the inspecting child only. */
+void dm_ahead_examine(dm_ahead *ahead, const dm_trust *trust, dm_ahead_name *name,
+                      const void *owner, int64_t first, int64_t count);
+
+/* Dataset I, or NULL: not examined, or not as VECTOR though it has one dimension. */
+const dm_dataset *dm_ahead_find(const dm_ahead *ahead, int64_t i, dm_vector vector);
+
+void dm_ahead_free(dm_ahead *ahead);
 
 #endif

@@ -7,8 +7,8 @@
 
 #include "core/status.h"
 #include "core/view.h"
+#include "file/batch.h"
 #include "file/dataset.h"
-#include "file/file_writer.h"
 #include "file/journal.h"
 #include "file/naming.h"
 #include "file/output_form.h"

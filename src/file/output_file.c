@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #include "core/units.h"
 #include "file/batch.h"
 #include "file/child.h"
-#include "file/hdf5_attribute.h"
+#include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
 #include "file/read.h"
 
@@ -239,5 +240,133 @@ dm_status dm_output_reopen(const dm_location *location, dm_dtype dtype, int64_t 
   if (file->made < 0) return errno == ENOENT ? DM_OK : failed(file, "opened");
   dm_status status = take_up(file, offset);
   if (status) dm_output_release(file);
+  return status;
+}
+
+/* ---- creating the file ---- */
+
+enum { HEAD_BYTES = 1 << 20 };
+
+static dm_status create_locked(dm_output_file *out, dm_reservation **reservation) {
+  int model;
+  int64_t length;
+  DM_TRY(dm_output_lock(&out->at, out->part, out->made, LOCK_EX));
+  DM_TRY(dm_output_make_id(out));
+  DM_TRY(dm_output_model(out, NULL, &model));
+  dm_status status = dm_output_copy_model(out, model, out->made, &length);
+  close(model);
+  DM_TRY(status);
+  /* The name appears after the mark is on the disk, so no loss of power leaves a stranger. */
+  if (fsync(out->made) < 0) return dm_io_failed(&out->at, out->part, "synced");
+  DM_TRY(dm_output_name(out));
+  DM_TRY(dm_output_share(out));
+  return dm_reservation_start(out, length, reservation);
+}
+
+dm_status dm_output_create_early(const dm_location *location, dm_dtype dtype, int64_t rows,
+                                 int64_t cols, const dm_leads *leads, dm_output_file *file,
+                                 dm_reservation **reservation) {
+  char directory[DM_PATH];
+  int64_t bytes = 0;
+  *reservation = NULL;
+  *file = (dm_output_file){.at = *location, .rows = rows, .cols = cols, .dtype = dtype, .made = -1};
+  if (leads) file->leads = *leads;
+  DM_TRY(dm_bytes_of(rows, cols, dm_dtype_size(dtype), &bytes));
+  if (bytes <= 0 || bytes > INT64_MAX - HEAD_BYTES)
+    return dm_fail_at(DM_E_FIT, location, "a matrix of %lld bytes cannot be written",
+                      (long long)bytes);
+  DM_TRY(dm_output_forget(location));
+  dm_io_directory(location->file, directory);
+  DM_TRY(dm_output_room(location, directory, bytes + HEAD_BYTES / 64));
+  DM_TRY(dm_output_make_unnamed(file));
+  dm_status status = create_locked(file, reservation);
+  if (!status) return DM_OK;
+  status = dm_status_first(status, dm_reservation_end(*reservation));
+  *reservation = NULL;
+  dm_output_discard(file);
+  dm_output_release(file);
+  return status;
+}
+
+dm_status dm_output_create(const dm_location *location, dm_dtype dtype, int64_t rows, int64_t cols,
+                           dm_output_file *file) {
+  dm_reservation *reservation;
+  DM_TRY(dm_output_create_early(location, dtype, rows, cols, NULL, file, &reservation));
+  dm_status status = dm_reservation_end(reservation);
+  if (!status) return DM_OK;
+  dm_output_discard(file);
+  dm_output_release(file);
+  return status;
+}
+
+/* ---- reserves the space of an output on the disk ----
+ *
+ * On tmpfs reserving clears the pages, which takes as long as writing: a thread does it while A
+ * and B are read. */
+
+enum { LEAST = 16 << 20 }; /* least bytes that justify a thread */
+
+struct dm_reservation {
+  dm_output_file file;
+  int64_t bytes;
+  bool threaded;
+  pthread_t thread;
+  dm_status status;
+};
+
+/* Detects a full disk now rather than after hours. */
+dm_status dm_output_reserve(const dm_output_file *out, int64_t bytes) {
+  int failed;
+  do failed = fallocate(out->made, 0, 0, (off_t)bytes) < 0 ? errno : 0;
+  while (failed == EINTR);
+  switch (failed) {
+  case 0:
+    return DM_OK;
+  case EOPNOTSUPP:
+  case ENOSYS:
+  case EINVAL:
+    return DM_OK; /* not supported; statvfs was checked */
+  case ENOSPC:
+  case EDQUOT: {
+    char directory[DM_PATH];
+    dm_io_directory(out->at.file, directory);
+    dm_status status = dm_output_room(&out->at, directory, bytes);
+    return status ? status
+                  : dm_fail_at(DM_E_FIT, &out->at, "no space for %lld bytes: %s", (long long)bytes,
+                               strerror(failed));
+  }
+  case EFBIG:
+    return dm_hint(dm_fail_at(DM_E_FIT, &out->at, "a file of %lld bytes is not possible here",
+                              (long long)bytes),
+                   "see ulimit -f and the limits of the file system");
+  default:
+    return dm_fail_at(DM_E_IO, &out->at, "space cannot be reserved: %s", strerror(failed));
+  }
+}
+
+static void *reserve(void *argument) {
+  dm_reservation *r = argument;
+  r->status = dm_output_reserve(&r->file, r->bytes);
+  return NULL;
+}
+
+dm_status dm_reservation_start(const dm_output_file *out, int64_t bytes,
+                               dm_reservation **reservation) {
+  *reservation = NULL;
+  if (bytes < LEAST) return dm_output_reserve(out, bytes);
+  dm_reservation *r = calloc(1, sizeof *r);
+  if (!r) return dm_fail(DM_E_FIT, "no memory for a reservation");
+  *r = (dm_reservation){.file = *out, .bytes = bytes};
+  r->threaded = pthread_create(&r->thread, NULL, reserve, r) == 0;
+  *reservation = r;
+  if (!r->threaded) r->status = dm_output_reserve(out, bytes);
+  return DM_OK;
+}
+
+dm_status dm_reservation_end(dm_reservation *r) {
+  if (!r) return DM_OK;
+  if (r->threaded) (void)pthread_join(r->thread, NULL);
+  dm_status status = r->status;
+  free(r);
   return status;
 }

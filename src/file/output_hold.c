@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "core/buffer.h"
-#include "file/file_sync.h"
+#include "file/file_system.h"
 #include "file/output_impl.h"
 
 dm_status dm_output_share(dm_output_file *file) {

@@ -8,10 +8,10 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/element_sum.h"
-#include "file/checksum.h"
 #include "file/child.h"
-#include "file/hdf5_attribute.h"
+#include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
+#include "file/journal.h"
 
 #define TILES "/.damier/tiles"
 #define TILES_OF "dataset" /* attribute: the dataset of the tiles */

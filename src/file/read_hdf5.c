@@ -1,5 +1,4 @@
 #include "core/checked.h"
-#include "file/hdf5_attribute.h"
 #include "file/hdf5_type.h"
 #include "file/read_impl.h"
 

@@ -94,7 +94,7 @@ dm_status dm_request_check_output(const dm_settings *settings, const dm_log *log
 dm_multiply dm_request_multiply(const dm_settings *settings, const dm_product_files *files);
 
 /* The verification of C against A and B, which OPERANDS name; what is not stated comes from C's
- * provenance. (request_verify.c) */
+ * provenance. */
 dm_status dm_request_verify(const dm_settings *settings, const dm_log *log,
                             const char *const operands[3], dm_verify *verify);
 

@@ -4,7 +4,6 @@
 
 #include "plan/partition.h"
 #include "plan/tiles.h"
-#include "plan/triangle.h"
 #include "plan/volume.h"
 
 /* Sizes of a rank used by several parts of the list. */

@@ -9,7 +9,6 @@
 #include "plan/complete.h"
 #include "plan/grid_cost.h"
 #include "plan/partition.h"
-#include "plan/triangle.h"
 
 enum { MOST_PLANS = 64, PROMISING = 64, IN_TILES = 16 };
 enum { MOST_TIMES = 4096, MOST_RANKS = 1 << 16, FEW_RANKS = 16 };

@@ -9,7 +9,6 @@
 #include "plan/panel_width.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
-#include "plan/triangle.h"
 #include "plan/volume.h"
 
 /* ---- products that do not fit in memory, or take too long in one piece ----

@@ -6,7 +6,6 @@
 #include "plan/buffers.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
-#include "plan/triangle.h"
 #include "plan/volume.h"
 
 /* Sizes at which a product runs at half its rate: blocks of rows or columns, and panels. */

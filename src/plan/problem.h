@@ -37,7 +37,7 @@ typedef enum dm_half { DM_BOTH_HALVES, DM_LOWER_HALF, DM_UPPER_HALF } dm_half;
 typedef struct dm_problem {
   int64_t m, n, k;
   int64_t batch;           /* entries, which divide m; 0: one */
-  dm_symmetry symmetry;    /* only one half of C is computed (plan/triangle.h) */
+  dm_symmetry symmetry;    /* only one half of C is computed (plan/partition.h) */
   bool symmetry_found;     /* it is not stated, but follows from A and B */
   dm_half half;            /* with the diagonal */
   bool no_k;               /* k is 0 and stands here as 1, for a column of zeros: C is beta C0 */

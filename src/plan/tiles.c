@@ -4,7 +4,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "plan/triangle.h"
+#include "plan/partition.h"
 
 /* Whether all tiles of a line share MATRIX's band; else a line uses all bands. */
 static bool is_slow(const dm_plan *plan, dm_matrix matrix) {

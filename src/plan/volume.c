@@ -191,7 +191,7 @@ int64_t dm_plan_run_wanted(const dm_plan *plan) {
   return dm_min(dm_max(row / PARTS, DM_RUN_LEAST), DM_RUN_MOST);
 }
 
-/* The same for the panels that are read together (engine/prefetch.c). */
+/* The same for the panels that are read together (engine/dataset_source.c). */
 static int64_t depth_together(const dm_plan *plan, dm_matrix matrix) {
   const dm_residence where = dm_plan_residence(plan, matrix);
   const bool cut = matrix == DM_B && plan->pm > 1; /* other ranks own the rows between two panels */

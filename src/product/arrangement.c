@@ -254,3 +254,248 @@ dm_status dm_arrangement_bring(dm_arrangement *a, bool reads_c) {
 dm_status dm_arrangement_deliver(dm_arrangement *a) {
   return a->moved[DM_C] ? dm_relocation_run(&a->out, a->travel.space, a->area) : DM_OK;
 }
+
+/* ---- moving a matrix to the workspace ---- */
+
+enum { FROM, TO, TURNS = 2 };
+
+/* Of the messages to all ranks, or from all, in a round. */
+static const int64_t round_bytes = 64 << 20;
+/* ---- messages ---- */
+
+/* From where to where elements are copied: from the caller's part to a message, on, or directly. */
+typedef enum way { PACK, UNPACK, STAY } way;
+
+typedef struct message {
+  int giver, taker;
+  int64_t first, rows, cols; /* in this round; ROWS is 0: nothing */
+} message;
+
+static message message_of(const dm_relocation *m, int giver, int taker, int64_t round) {
+  const int64_t pair = (int64_t)giver * m->run->ranks + taker, first = round * m->height;
+  const int64_t rows = dm_max(0, dm_min(m->height, m->down[pair] - first));
+  return (message){giver, taker, first, rows, m->across[pair]};
+}
+
+static int64_t bytes_of(const dm_relocation *m, const message *one) {
+  return one->rows * one->cols * dm_dtype_size(m->from->local.dtype);
+}
+
+/* Elements FIRST .. FIRST + COUNT of those along an axis that part FROM_PART gives TO_PART. */
+typedef struct path {
+  const dm_segments *segments;
+  const dm_axis *from, *to;
+  int from_part, to_part;
+  int64_t first, count;
+} path;
+
+static bool is_on(const path *p, dm_segment s) {
+  return p->from->runs[s.from].part == p->from_part && p->to->runs[s.to].part == p->to_part;
+}
+
+static int64_t length(const path *p) {
+  int64_t all = 0;
+  for (int64_t i = 0; i < p->segments->count; i++)
+    if (is_on(p, p->segments->list[i])) all += p->segments->list[i].size;
+  return all;
+}
+
+static int64_t add(dm_copy_run *list, int64_t count, dm_copy_run one) {
+  dm_copy_run *last = count > 0 ? &list[count - 1] : NULL;
+  if (last && last->to + last->size == one.to && last->from + last->size == one.from) {
+    last->size += one.size;
+    return count;
+  }
+  list[count] = one;
+  return count + 1;
+}
+
+static int64_t runs_of(const path *p, way how, dm_copy_run *list) {
+  int64_t at = 0, count = 0;
+  for (int64_t i = 0; i < p->segments->count; i++) {
+    const dm_segment s = p->segments->list[i];
+    if (!is_on(p, s)) continue;
+    const int64_t begin = dm_max(at, p->first), end = dm_min(at + s.size, p->first + p->count);
+    const int64_t place = s.begin + begin - at;
+    const dm_axis_run *from = &p->from->runs[s.from], *to = &p->to->runs[s.to];
+    if (begin < end)
+      count = add(list, count,
+                  (dm_copy_run){
+                      .to = how == PACK ? begin - p->first : to->local + place - to->begin,
+                      .from = how == UNPACK ? begin - p->first : from->local + place - from->begin,
+                      .size = end - begin});
+    at += s.size;
+  }
+  return count;
+}
+
+/* The parts of the giver and of the taker; false: one has none. */
+static bool paths_of(const dm_relocation *m, const message *one, path *rows, path *cols) {
+  *rows = (path){.segments = &m->rows,
+                 .from = &m->of[FROM].rows,
+                 .to = &m->of[TO].rows,
+                 .first = one->first,
+                 .count = one->rows};
+  *cols = (path){
+      .segments = &m->cols, .from = &m->of[FROM].cols, .to = &m->of[TO].cols, .count = one->cols};
+  return dm_distribution_parts(&m->of[FROM], one->giver, &rows->from_part, &cols->from_part) &&
+         dm_distribution_parts(&m->of[TO], one->taker, &rows->to_part, &cols->to_part);
+}
+
+static dm_view local(const dm_relocation *m, const dm_distributed *end) {
+  return m->by_columns ? dm_view_transpose(end->local) : end->local;
+}
+
+/* Copies ONE, a dense matrix at MEMORY of the workspace, or without it. */
+static dm_status copy(const dm_relocation *m, const message *one, way how, char *memory,
+                      dm_event *copied) {
+  path rows, cols;
+  if (one->rows == 0 || !paths_of(m, one, &rows, &cols)) return DM_OK;
+  const dm_view dense =
+      dm_view_strided(memory, m->from->local.dtype, DM_DEVICE, one->rows, one->cols, one->cols);
+  const dm_copy_runs of = {.rows = m->row_list,
+                           .row_count = runs_of(&rows, how, m->row_list),
+                           .cols = m->col_list,
+                           .col_count = runs_of(&cols, how, m->col_list)};
+  return dm_backend_copy_runs(m->space->backend, how == PACK ? dense : local(m, m->to),
+                              how == UNPACK ? dense : local(m, m->from), &of, copied);
+}
+
+/* ---- rounds ---- */
+
+/* Offset in the workspace of the messages to (OUT) or from the ranks, of a round. */
+static int64_t area_of(const dm_relocation *m, int64_t round, bool out) {
+  return m->at + (round % TURNS * 2 + out) * m->run->ranks * m->slot_bytes;
+}
+
+static char *slot_of(const dm_relocation *m, int64_t round, bool out, int rank) {
+  return (char *)m->space->memory + area_of(m, round, out) + rank * m->slot_bytes;
+}
+
+static int64_t before(const void *context, int64_t round) {
+  (void)context;
+  return round - TURNS;
+}
+
+static dm_status is_taken(const void *context, int64_t round, bool *done) {
+  const dm_relocation *m = context;
+  return dm_backend_test(m->space->backend, m->taken[round % TURNS], done);
+}
+
+static dm_status give(void *context, int64_t round, dm_event *copied) {
+  const dm_relocation *m = context;
+  const int me = m->run->rank;
+  for (int r = 0; r < m->run->ranks; r++) {
+    const message one = message_of(m, me, r, round);
+    if (r != me) DM_TRY(copy(m, &one, PACK, slot_of(m, round, true, r), copied));
+  }
+  return DM_OK;
+}
+
+static dm_status take(void *context, int64_t round, bool *taken, bool *moved) {
+  dm_relocation *m = context;
+  const int me = m->run->rank;
+  m->taken[round % TURNS] = 0;
+  for (int r = 0; r < m->run->ranks; r++) {
+    const message one = message_of(m, r, me, round);
+    if (r != me)
+      DM_TRY(copy(m, &one, UNPACK, slot_of(m, round, false, r), &m->taken[round % TURNS]));
+  }
+  *taken = *moved = true;
+  return DM_OK;
+}
+
+static void lay_out(const void *context, int64_t round, const dm_flow_lists *lists,
+                    dm_gather *gather) {
+  const dm_relocation *m = context;
+  const int me = m->run->rank;
+  gather->own = gather->slot = slot_of(m, round, false, 0);
+  for (int r = 0; r < m->run->ranks; r++) {
+    const message in = message_of(m, r, me, round), out = message_of(m, me, r, round);
+    lists->offset[r] = r * m->slot_bytes;
+    lists->bytes[r] = r == me ? 0 : bytes_of(m, &in);
+    lists->source[r] = area_of(m, round, true) + me * m->slot_bytes;
+    lists->given[r] = area_of(m, round, true) + r * m->slot_bytes;
+    lists->given_bytes[r] = r == me ? 0 : bytes_of(m, &out);
+  }
+}
+
+static dm_status keep_own(dm_relocation *m) {
+  const int64_t pair = (int64_t)m->run->rank * (m->run->ranks + 1);
+  const message all = {m->run->rank, m->run->rank, 0, m->down[pair], m->across[pair]};
+  return copy(m, &all, STAY, NULL, &m->own);
+}
+
+dm_status dm_relocation_run(dm_relocation *m, dm_workspace *space, int64_t at) {
+  static const dm_flow_ops ops = {
+      .before = before, .done = is_taken, .give = give, .lay_out = lay_out, .take = take};
+  m->space = space;
+  m->at = at;
+  m->own = m->taken[0] = m->taken[1] = 0;
+  dm_flow_start(&m->flow, &ops, m, m->run, space, m->rounds, TURNS);
+  dm_flow_endure(&m->flow, keep_own(m));
+  dm_flow_take_all(&m->flow);
+  const dm_event posted[] = {m->own, m->taken[0], m->taken[1]};
+  for (int i = 0; i < 3; i++) dm_flow_endure(&m->flow, dm_backend_wait(space->backend, posted[i]));
+  return dm_flow_end(&m->flow);
+}
+
+/* ---- opening ---- */
+
+/* What all pairs of ranks exchange; *widest: columns of a message. */
+static int64_t measure(dm_relocation *m, int64_t *widest) {
+  const int ranks = m->run->ranks;
+  int64_t most = 0;
+  *widest = 1;
+  for (int g = 0; g < ranks; g++)
+    for (int t = 0; t < ranks; t++) {
+      path rows, cols;
+      const message one = {.giver = g, .taker = t};
+      if (!paths_of(m, &one, &rows, &cols)) continue;
+      const int64_t down = length(&rows), across = length(&cols);
+      if (down == 0 || across == 0) continue;
+      m->down[(int64_t)g * ranks + t] = down;
+      m->across[(int64_t)g * ranks + t] = across;
+      if (g == t) continue;
+      most = dm_max(most, down);
+      *widest = dm_max(*widest, across);
+    }
+  return most;
+}
+
+static dm_status lay_rounds(dm_relocation *m, int64_t per_round) {
+  const int64_t ranks = m->run->ranks, size = dm_dtype_size(m->from->local.dtype);
+  int64_t widest, line;
+  const int64_t most = measure(m, &widest);
+  DM_TRY(dm_bytes_of(1, widest, size, &line));
+  m->height = dm_max(1, dm_min(most, (per_round > 0 ? per_round : round_bytes) / ranks / line));
+  m->rounds = dm_ceil_div(most, m->height);
+  m->slot_bytes = dm_round_up(m->height * line, ALIGNED);
+  return dm_bytes_of(2 * TURNS, ranks, m->rounds > 0 ? m->slot_bytes : 0, &m->bytes);
+}
+
+dm_status dm_relocation_open(const dm_run *run, const dm_distributed *from,
+                             const dm_distributed *to, bool by_columns, int64_t per_round,
+                             dm_relocation *m) {
+  const int64_t pairs = (int64_t)run->ranks * run->ranks;
+  *m = (dm_relocation){
+      .run = run, .from = from, .to = to, .by_columns = by_columns, .of = {from->of, to->of}};
+  for (int end = 0; end < 2 && by_columns; end++) dm_distribution_transpose(&m->of[end]);
+  DM_TRY(dm_axis_cut(&m->of[FROM].rows, &m->of[TO].rows, &m->rows));
+  DM_TRY(dm_axis_cut(&m->of[FROM].cols, &m->of[TO].cols, &m->cols));
+  DM_TRY(dm_buffer_table(pairs, &m->down));
+  DM_TRY(dm_buffer_table(pairs, &m->across));
+  DM_TRY(dm_buffer_table(dm_max(1, m->rows.count), &m->row_list));
+  DM_TRY(dm_buffer_table(dm_max(1, m->cols.count), &m->col_list));
+  return lay_rounds(m, per_round);
+}
+
+void dm_relocation_close(dm_relocation *m) {
+  dm_segments_free(&m->rows);
+  dm_segments_free(&m->cols);
+  free(m->down);
+  free(m->across);
+  free(m->row_list);
+  free(m->col_list);
+  *m = (dm_relocation){0};
+}

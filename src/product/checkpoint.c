@@ -10,10 +10,9 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/units.h"
-#include "file/checksum.h"
+#include "file/journal.h"
 #include "file/read.h"
 #include "plan/partition.h"
-#include "plan/triangle.h"
 #include "product/checkpoint_impl.h"
 #include "run/run.h"
 

@@ -5,7 +5,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "product/band.h"
+#include "product/redistribute.h"
 
 dm_status dm_memory_matrix_check(const dm_memory_matrix *m) {
   int64_t bytes;

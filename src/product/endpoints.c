@@ -5,8 +5,8 @@
 #include "core/checked.h"
 #include "file/file_queue.h"
 #include "plan/buffers.h"
-#include "plan/triangle.h"
-#include "product/old_symmetric.h"
+#include "plan/partition.h"
+#include "product/symmetric.h"
 
 /* Memory for large chunks, as the planner counted it. */
 static int64_t read_memory(const dm_problem *p) {

@@ -10,7 +10,7 @@
 #include "core/element_sum.h"
 #include "engine/endpoint.h"
 #include "engine/share_sums.h"
-#include "plan/triangle.h"
+#include "plan/partition.h"
 #include "product/memory_result.h"
 
 /* Strips in progress: some are copied from the device while others are finished and written. */

@@ -3,7 +3,7 @@
 #define DM_PRODUCT_GENERATE_H
 
 #include "core/element.h"
-#include "file/file_writer.h"
+#include "file/batch.h"
 #include "file/output_form.h"
 #include "run/record.h"
 #include "run/run.h"

@@ -8,8 +8,8 @@
 #include "check/verdict.h"
 #include "core/clock.h"
 #include "engine/phases.h"
-#include "product/halves.h"
 #include "product/stationary.h"
+#include "product/symmetric.h"
 #include "run/facts.h"
 
 /* One product. */

@@ -7,7 +7,6 @@
 #include "product/description.h"
 #include "product/file_sink.h"
 #include "product/measured.h"
-#include "product/memory_operands.h"
 #include "product/memory_result.h"
 #include "run/run.h"
 

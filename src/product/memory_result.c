@@ -5,31 +5,30 @@
 #include "engine/endpoint.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
-#include "plan/triangle.h"
-#include "product/memory_mirror.h"
+#include "product/symmetric.h"
 
 enum { TILE_STEP = 256 }; /* bytes, as in plan/buffers.c */
 
 /* ---- one end of a move: this rank's part of a tile ---- */
 
-typedef struct part {
+typedef struct tile_part {
   dm_view view;
   dm_distribution of;
-} part;
+} tile_part;
 
 static dm_view part_at(void *context, int64_t row, int64_t col) {
   (void)row;
   (void)col;
-  return ((const part *)context)->view;
+  return ((const tile_part *)context)->view;
 }
 
-static dm_status part_open(const dm_run *run, dm_rank_state *local, int64_t tile, part *p) {
-  *p = (part){0};
+static dm_status part_open(const dm_run *run, dm_rank_state *local, int64_t tile, tile_part *p) {
+  *p = (tile_part){0};
   if (!local->coords.idle) dm_rank_turn_to(local, tile);
   return dm_comm_agree(run->world, dm_distribution_of_tile(local->plan, DM_C, tile, &p->of));
 }
 
-static dm_end part_end(part *p) {
+static dm_end part_end(tile_part *p) {
   return (dm_end){.of = &p->of, .at = part_at, .context = p};
 }
 
@@ -41,7 +40,7 @@ static dm_status take_plain(void *context, dm_view into, dm_view arrived) {
 
 /* Moves TILE of OLD, which is in memory, to P. */
 static dm_status bring(const dm_run *run, const dm_plan *plan, dm_distributed *old, int64_t tile,
-                       part *p) {
+                       tile_part *p) {
   dm_distributed there;
   dm_status status =
       dm_comm_agree(run->world, dm_distributed_part(old, dm_tile_extent(plan, DM_C, tile), &there));
@@ -155,7 +154,8 @@ dm_status dm_memory_result_check(const dm_memory_result *r, dm_rank_state *local
 }
 
 /* P's sums become elements of C. */
-static dm_status finish_here(dm_memory_result *r, dm_rank_state *local, int64_t tile, part *p) {
+static dm_status finish_here(dm_memory_result *r, dm_rank_state *local, int64_t tile,
+                             tile_part *p) {
   const dm_problem *problem = &local->plan->problem;
   const dm_view sums = p->view;
   dm_view old = {0};
@@ -177,7 +177,7 @@ static dm_status finish_here(dm_memory_result *r, dm_rank_state *local, int64_t 
 
 /* Moves P, which is EXTENT of C, to the caller's memory: with TURNED, P's transpose. */
 static dm_status give_extent(dm_memory_result *r, const dm_problem *problem, dm_extent extent,
-                             bool turned, bool finished, part *p) {
+                             bool turned, bool finished, tile_part *p) {
   finishing f = {r, problem->reads_c, turned && problem->symmetry == DM_HERMITIAN};
   dm_distributed there;
   if (turned) extent = (dm_extent){extent.cols, extent.rows};
@@ -197,9 +197,9 @@ static dm_status give_extent(dm_memory_result *r, const dm_problem *problem, dm_
 }
 
 /* The same for EXTENT of the tile that covers TILE and is in P. */
-static dm_status give_part(dm_memory_result *r, const dm_rank_state *local, const part *p,
+static dm_status give_part(dm_memory_result *r, const dm_rank_state *local, const tile_part *p,
                            dm_extent tile, dm_extent extent, bool turned, bool finished) {
-  part sub = {.view = p->view};
+  tile_part sub = {.view = p->view};
   dm_range rows;
   const dm_extent within = {
       {extent.rows.begin - tile.rows.begin, extent.rows.end - tile.rows.begin},
@@ -217,7 +217,7 @@ static dm_status give_part(dm_memory_result *r, const dm_rank_state *local, cons
 
 /* A symmetric C: what each rank of the grid computed, and its mirror image. */
 static dm_status give_mirrored(dm_memory_result *r, const dm_rank_state *local, int64_t tile,
-                               bool finished, const part *p) {
+                               bool finished, const tile_part *p) {
   const dm_plan *plan = local->plan;
   const dm_extent all = dm_tile_extent(plan, DM_C, tile);
   for (int i = 0; i < plan->pm; i++)
@@ -232,13 +232,14 @@ static dm_status give_mirrored(dm_memory_result *r, const dm_rank_state *local, 
 
 /* Moves P to the caller's memory. */
 static dm_status give(dm_memory_result *r, dm_rank_state *local, int64_t tile, bool finished,
-                      part *p) {
+                      tile_part *p) {
   const dm_problem *problem = &local->plan->problem;
   if (dm_triangle_has_images(local->plan)) return give_mirrored(r, local, tile, finished, p);
   return give_extent(r, problem, dm_tile_extent(local->plan, DM_C, tile), false, finished, p);
 }
 
-static dm_status deliver_part(dm_memory_result *r, dm_rank_state *local, int64_t tile, part *p) {
+static dm_status deliver_part(dm_memory_result *r, dm_rank_state *local, int64_t tile,
+                              tile_part *p) {
   const bool finishes = finishes_here(r, &local->plan->problem);
   if (!local->coords.idle) p->view = sums_of(r, local);
   if (dm_plan_tiles(local->plan) > 1) DM_TRY(dm_comm_agree(r->run->world, add_to_check(r, local)));
@@ -247,7 +248,7 @@ static dm_status deliver_part(dm_memory_result *r, dm_rank_state *local, int64_t
 }
 
 dm_status dm_memory_result_deliver(dm_memory_result *r, dm_rank_state *local, int64_t tile) {
-  part p;
+  tile_part p;
   dm_status status = part_open(r->run, local, tile, &p);
   if (!status) status = deliver_part(r, local, tile, &p);
   dm_distribution_free(&p.of);
@@ -281,12 +282,113 @@ dm_status dm_old_bring(const dm_run *run, dm_distributed *old, dm_rank_state *lo
   *memory = taken;
   for (int64_t i = 0; i < dm_plan_todo(plan); i++) {
     const int64_t tile = dm_plan_todo_tile(plan, i);
-    part p;
+    tile_part p;
     status = part_open(run, local, tile, &p);
     if (!local->coords.idle) p.view = dm_old_of_tile(local, taken);
     if (!status) status = bring(run, plan, old, tile, &p);
     dm_distribution_free(&p.of);
     DM_TRY(status);
+  }
+  return DM_OK;
+}
+
+/* ---- A and B ---- */
+
+/* ---- pieces ---- */
+
+/* Whether pieces are copied from the caller's GPU memory: this rank has the whole matrix there, in
+ * rows of the type that is multiplied. */
+static bool is_direct(const dm_memory_operands *o, const dm_rank_state *local, dm_matrix matrix) {
+  const dm_distributed *m = o->matrix[matrix];
+  return o->run->ranks == 1 && m->backend && m->local.col_stride == 1 &&
+         m->local.dtype == local->plan->problem.work && !o->conjugate[matrix] &&
+         dm_plan_brings(local->plan, matrix);
+}
+
+/* For dm_memory_source. */
+static dm_view piece_of(void *context, const dm_rank_state *local, dm_matrix matrix,
+                        int64_t panel) {
+  const dm_memory_operands *o = context;
+  if (!is_direct(o, local, matrix)) return dm_memory_piece(local, matrix, panel);
+  const dm_range rows = dm_rank_piece_rows(local, matrix, panel);
+  const dm_range cols = dm_rank_piece_cols(local, matrix, panel);
+  return dm_view_sub(o->matrix[matrix]->local, rows.begin, cols.begin, dm_range_size(rows),
+                     dm_range_size(cols));
+}
+
+void dm_memory_operands_open(const dm_run *run, const dm_distributed *const matrix[2],
+                             const bool conjugate[2], dm_memory_operands *operands) {
+  *operands = (dm_memory_operands){.run = run,
+                                   .matrix = {matrix[DM_A], matrix[DM_B]},
+                                   .conjugate = {conjugate[DM_A], conjugate[DM_B]}};
+  operands->source = (dm_memory_source){.piece = piece_of, .context = operands};
+}
+
+/* ---- moves ---- */
+
+static dm_status bring_plain(void *context, dm_view into, dm_view arrived) {
+  (void)context;
+  dm_copy(into, arrived, false);
+  return DM_OK;
+}
+
+static dm_status take_conjugate(void *context, dm_view into, dm_view arrived) {
+  (void)context;
+  dm_copy(into, arrived, true);
+  return DM_OK;
+}
+
+/* This rank's places of a tile. */
+typedef struct places {
+  const dm_rank_state *local;
+  dm_matrix matrix;
+  dm_distribution of;
+} places;
+
+static dm_view place_at(void *context, int64_t row, int64_t col) {
+  const places *p = context;
+  const dm_axis_run *k = p->matrix == DM_A ? &p->of.cols.runs[col] : &p->of.rows.runs[row];
+  return dm_memory_piece(p->local, p->matrix, k->local);
+}
+
+static dm_status move(const dm_memory_operands *o, const places *p, dm_extent extent) {
+  dm_distributed part;
+  dm_status status =
+      dm_comm_agree(o->run->world, dm_distributed_part(o->matrix[p->matrix], extent, &part));
+  if (!status) {
+    const dm_end from = dm_distributed_end(&part);
+    const dm_end to = {.of = &p->of, .at = place_at, .context = (void *)p};
+    const dm_move move = {.dtype = part.local.dtype,
+                          .from = &from,
+                          .to = &to,
+                          .taker = {o->conjugate[p->matrix] ? take_conjugate : bring_plain, NULL}};
+    status = dm_redistribute(o->run->world, &move);
+  }
+  dm_distributed_close(&part);
+  return status;
+}
+
+static dm_status bring_tile(const dm_memory_operands *o, dm_rank_state *local, dm_matrix matrix,
+                            int64_t tile) {
+  const dm_plan *plan = local->plan;
+  places p = {.local = local, .matrix = matrix};
+  if (!dm_plan_is_first(plan, matrix, tile)) return DM_OK;
+  if (!local->coords.idle) dm_rank_turn_to(local, tile);
+  dm_status status =
+      dm_comm_agree(o->run->world, dm_distribution_of_tile(plan, matrix, tile, &p.of));
+  if (!status) status = move(o, &p, dm_tile_extent(plan, matrix, tile));
+  dm_distribution_free(&p.of);
+  return status;
+}
+
+dm_status dm_memory_operands_bring(dm_memory_operands *o, dm_rank_state *local) {
+  const dm_plan *plan = local->plan;
+  for (int x = 0; x < 2; x++) {
+    const dm_matrix matrix = (dm_matrix)x;
+    if (!o->matrix[matrix] || is_direct(o, local, matrix)) continue;
+    DM_TRY(dm_comm_agree(o->run->world, dm_memory_pieces_take(local, matrix)));
+    for (int64_t i = 0; i < dm_plan_todo(plan); i++)
+      DM_TRY(bring_tile(o, local, matrix, dm_plan_todo_tile(plan, i)));
   }
   return DM_OK;
 }

@@ -1,5 +1,6 @@
-/* memory_result: C in the ranks' memory, on hosts or GPUs, as the caller divided it. The tiles are
- * delivered one after the other: each is finished (alpha, beta, one rounding) and moved. */
+/* memory_result: matrices in the ranks' memory, on hosts or GPUs, as the caller divided them. The
+ * tiles of C are delivered one after the other: each is finished (alpha, beta, one rounding) and
+ * moved. */
 #ifndef DM_PRODUCT_MEMORY_RESULT_H
 #define DM_PRODUCT_MEMORY_RESULT_H
 
@@ -42,5 +43,23 @@ dm_status dm_old_bring(const dm_run *run, dm_distributed *old, dm_rank_state *lo
 
 /* The old C of this rank's sums of LOCAL's tile there. */
 dm_view dm_old_of_tile(const dm_rank_state *local, char *memory);
+
+/* ---- A and B in the ranks' memory, on hosts or GPUs, as the caller divided them: moves them to
+ * the plan's places before the first product ---- */
+
+typedef struct dm_memory_operands {
+  const dm_run *run;
+  const dm_distributed *matrix[2]; /* op(A), op(B); NULL: not in memory */
+  bool conjugate[2];
+  dm_memory_source source; /* for dm_source_memory */
+} dm_memory_operands;
+
+/* MATRIX, the backend's memory included, must outlive OPERANDS. */
+void dm_memory_operands_open(const dm_run *run, const dm_distributed *const matrix[2],
+                             const bool conjugate[2], dm_memory_operands *operands);
+
+/* Collective, when LOCAL's buffers exist: moves all that its tiles need. What one rank's GPU has as
+ * the product needs it is copied from there while products run. */
+dm_status dm_memory_operands_bring(dm_memory_operands *operands, dm_rank_state *local);
 
 #endif

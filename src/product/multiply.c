@@ -11,7 +11,6 @@
 #include "plan/tiles.h"
 #include "product/commit.h"
 #include "product/multiply_impl.h"
-#include "product/multiply_record.h"
 #include "product/provenance.h"
 #include "product/repair.h"
 #include "product/verify.h"

@@ -1,8 +1,10 @@
-/* provenance: the origin of C, as text attributes of its dataset. */
+/* provenance: the origin of C, as text attributes of its dataset, and the record of its product. */
 #ifndef DM_PRODUCT_PROVENANCE_H
 #define DM_PRODUCT_PROVENANCE_H
 
 #include "check/freivalds.h"
+#include "check/verdict.h"
+#include "engine/phases.h"
 #include "engine/setup.h"
 #include "product/description.h"
 
@@ -24,5 +26,29 @@ const char *dm_half_name(dm_half half); /* "both", "lower", "upper" */
 /* Records what attributes of A, B and the old C (NULL: in memory, or none) say about their numbers,
  * and what was done. */
 void dm_provenance_record(const dm_dataset *const sets[3], dm_record *record);
+
+/* ---- the record of a multiplication from files to a file ---- */
+
+typedef struct dm_multiplied {
+  const dm_run *run;
+  const dm_multiply *multiply;
+  const dm_setup *setup;
+  const dm_output_form *form; /* completed */
+  dm_write_way way;           /* the way C's file was written */
+  const dm_phases *worst, *mean;
+  const dm_verdict *verdict; /* NULL: not verified */
+  bool sums;                 /* C's sums were checked, before alpha and beta */
+  bool read_back;            /* C was compared with what was written */
+  int64_t unpacked;          /* chunks unpacked by all ranks */
+  double repeated;           /* seconds of the rounds before this one, whose C was wrong */
+  double factor;             /* of a product by residues, see dm_scaling; 0: none */
+  double seconds;            /* total */
+} dm_multiplied;
+
+void dm_multiply_record(const dm_multiplied *done, dm_record *record);
+
+/* The record if an earlier run had already computed C. */
+void dm_multiply_record_done(const dm_run *run, const dm_multiply *multiply,
+                             const dm_problem *problem, dm_record *record);
 
 #endif

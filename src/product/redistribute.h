@@ -8,6 +8,7 @@
 
 #include "backend/backend.h"
 #include "comm/comm.h"
+#include "plan/partition.h"
 #include "product/distribution.h"
 
 /* One end: AT returns this rank's memory of the runs ROW and COL, which belong to it; host
@@ -39,5 +40,24 @@ typedef struct dm_move {
 
 /* Collective: moves all elements from FROM to TO. Errors are agreed, except those of MPI. */
 dm_status dm_redistribute(const dm_comm *comm, const dm_move *move);
+
+/* ---- keeps some rows of a matrix in GPU memory in pinned host memory ---- */
+
+typedef struct dm_band dm_band;
+
+/* For HEIGHT rows at once of the columns COLS of MATRIX, in memory of BACKEND's GPU. Close accepts
+ * NULL. */
+dm_status dm_band_open(dm_backend *backend, dm_view matrix, dm_range cols, int64_t height,
+                       dm_band **band);
+void dm_band_close(dm_band *band);
+
+/* Moves the band to ROWS; copies them from GPU memory if READS, else leaves them undefined. */
+dm_status dm_band_turn(dm_band *band, dm_range rows, bool reads);
+
+/* Copies the rows back. */
+dm_status dm_band_write(dm_band *band);
+
+/* The band's memory of a part of its rows, in coordinates of the matrix. */
+dm_view dm_band_part(const dm_band *band, int64_t row, int64_t col, int64_t rows, int64_t cols);
 
 #endif

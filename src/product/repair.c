@@ -2,10 +2,13 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "plan/partition.h"
 #include "plan/tiles.h"
+#include "product/verify.h"
 
 enum { MOST_ROUNDS = 5 }; /* damage at new places each time: the machine cannot be trusted */
 enum { MOST_TOLD = 4 };   /* blocks reported in a line of their own */
@@ -128,4 +131,191 @@ dm_status dm_repair_try(dm_job *j, const dm_verify *verify, dm_repair *repair, b
   dm_status status = j->verdict.pass ? DM_OK : act_on(j, &damage, repair, again);
   dm_damage_free(&damage);
   return status;
+}
+
+/* ---- wrong blocks ---- */
+
+/* Fraction of the free memory for the checks of all groups; if they need more, columns are not told
+ * apart. */
+static const double most_memory = 0.25;
+
+/* Groups of block columns, each with its own check. */
+typedef struct groups {
+  int64_t count;
+  dm_range *cols;
+  dm_freivalds **checks;
+  uint8_t *wrong; /* m rows for each group */
+} groups;
+
+static int64_t group_of(const groups *g, dm_range cols) {
+  int64_t at = 0;
+  while (at < g->count && g->cols[at].begin != cols.begin) at++;
+  return at;
+}
+
+static dm_status list_groups(const dm_plan *plan, groups *g) {
+  const int64_t most = plan->tiles_n * plan->pn;
+  DM_TRY(dm_buffer_table(most, &g->cols));
+  for (int64_t t = 0; t < dm_plan_tiles(plan); t++)
+    for (int j = 0; j < plan->pn; j++) {
+      const dm_range cols = dm_plan_cols(plan, t, j);
+      if (dm_range_size(cols) == 0 || group_of(g, cols) < g->count) continue;
+      g->cols[g->count++] = cols;
+    }
+  return DM_OK;
+}
+
+static bool fits(const dm_run *run, const dm_problem *p, int64_t count) {
+  const double wide = dm_dtype_is_complex(p->work) ? 2.0 : 1.0;
+  const double each =
+      (wide + 1.0) * ((double)p->n + DM_CHECK_GROUPS * (double)dm_problem_b_rows(p)) +
+      (DM_CHECK_GROUPS * (6.0 * wide + 6.0) + wide + 2.0) * (double)p->m;
+  return (double)count * each * sizeof(double) * run->local_ranks <=
+         most_memory * (double)dm_memory_available();
+}
+
+/* Collective: uses a single group if a rank lacks memory, or if one group is enough. */
+static dm_status choose_groups(const dm_run *run, const dm_problem *p, groups *g) {
+  int64_t one = g->count < 2 || !fits(run, p, g->count);
+  DM_TRY(dm_comm_max_i64(run->world, &one, 1));
+  if (one) g->count = 1;
+  return DM_OK;
+}
+
+static dm_status open_groups(const dm_verify *v, const dm_problem *p, groups *g) {
+  const dm_equation *e = &v->equation;
+  DM_TRY(dm_buffer_zeroed(g->count, p->m, (void **)&g->wrong));
+  if (g->count < 2) return DM_OK;
+  DM_TRY(dm_buffer_table(g->count, &g->checks));
+  for (int64_t i = 0; i < g->count; i++) {
+    DM_TRY(dm_freivalds_new_part(p, e->alpha, e->beta, v->tensor, (dm_range){0, p->m}, g->cols[i],
+                                 &g->checks[i]));
+    dm_freivalds_repeat(g->checks[i], v->seed, v->draw);
+    dm_freivalds_mark(g->checks[i], g->wrong + i * p->m);
+  }
+  return DM_OK;
+}
+
+static void close_groups(groups *g) {
+  for (int64_t i = 0; g->checks && i < g->count; i++) dm_freivalds_free(g->checks[i]);
+  free(g->checks);
+  free(g->wrong);
+  free(g->cols);
+}
+
+/* A group whose exponents allow no verdict may be wrong in any row. */
+static dm_status judge_groups(dm_run *run, const dm_problem *p, groups *g) {
+  for (int64_t i = 0; i < g->count; i++) {
+    dm_verdict verdict;
+    DM_TRY(dm_freivalds_judge(g->checks[i], run->world, &verdict));
+    if (verdict.strained) memset(g->wrong + i * p->m, 1, (size_t)p->m);
+  }
+  return dm_comm_broadcast(run->world, g->wrong, g->count * p->m, 0);
+}
+
+/* Marks wrong rows by group; if no group explains a wrong row, all groups are suspected. */
+static dm_status tell_apart(dm_run *run, const dm_verify *v, const dm_problem *p,
+                            const uint8_t *wrong, groups *g) {
+  DM_TRY(choose_groups(run, p, g));
+  DM_TRY(dm_comm_agree(run->world, open_groups(v, p, g)));
+  if (g->checks) {
+    DM_TRY(dm_verify_gather(run, v, p, g->checks, g->count));
+    DM_TRY(judge_groups(run, p, g));
+  }
+  for (int64_t row = 0; row < p->m; row++) {
+    bool admitted = false;
+    for (int64_t i = 0; i < g->count; i++) admitted |= g->wrong[i * p->m + row] && wrong[row];
+    for (int64_t i = 0; i < g->count; i++)
+      if (!wrong[row] || !admitted) g->wrong[i * p->m + row] = wrong[row];
+  }
+  return DM_OK;
+}
+
+static int storing_rank(const dm_plan *plan, int64_t t, int i, int j, int64_t row) {
+  for (int l = 0; l < plan->pk; l++) {
+    const dm_range share = dm_plan_c_share(plan, t, i, l);
+    if (row >= share.begin && row < share.end) return dm_plan_rank(plan, i, j, l);
+  }
+  return dm_plan_rank(plan, i, j, 0);
+}
+
+static dm_status list_block(const dm_plan *plan, const groups *g, int64_t t, int i, int j,
+                            dm_damage *damage) {
+  dm_damaged one = {.tile = t, .rows = dm_plan_rows(plan, t, i), .cols = dm_plan_cols(plan, t, j)};
+  if (dm_range_size(one.cols) == 0) return DM_OK;
+  const int64_t group = g->count > 1 ? group_of(g, one.cols) : 0;
+  const uint8_t *wrong = g->wrong + group * plan->problem.m;
+  for (int64_t row = one.rows.begin; row < one.rows.end; row++) {
+    if (!wrong[row]) continue;
+    if (one.count++ == 0) one.first = row;
+    one.last = row;
+  }
+  if (one.count == 0) return DM_OK;
+  one.rank = storing_rank(plan, t, i, j, one.first);
+  return dm_damage_add(damage, &one);
+}
+
+static dm_status list_blocks(const dm_plan *plan, const groups *g, dm_damage *damage) {
+  for (int64_t t = 0; t < dm_plan_tiles(plan); t++)
+    for (int i = 0; i < plan->pm; i++)
+      for (int j = 0; j < plan->pn; j++) DM_TRY(list_block(plan, g, t, i, j, damage));
+  return DM_OK;
+}
+
+/* One random vector may detect an error that another narrowly misses: C is right if neither finds
+ * one. */
+static dm_status judge_twice(dm_run *run, dm_verify *v, const dm_problem *p, dm_verdict *verdict) {
+  for (int look = 0; look < 2; look++, v->draw++) {
+    DM_TRY(dm_verify_residual(run, v, p, verdict));
+    DM_TRY(dm_comm_broadcast(run->world, verdict, sizeof *verdict, 0));
+    if (!verdict->pass) return DM_OK;
+  }
+  return DM_OK;
+}
+
+static dm_status find(dm_run *run, dm_verify *v, const dm_plan *plan, groups *g, dm_damage *damage,
+                      dm_verdict *verdict) {
+  const dm_problem *p = &plan->problem;
+  dm_status status = dm_buffer_zeroed(p->m, 1, (void **)&v->wrong);
+  if (!status) status = list_groups(plan, g);
+  DM_TRY(dm_comm_agree(run->world, status));
+  DM_TRY(judge_twice(run, v, p, verdict));
+  if (verdict->pass) return DM_OK;
+  DM_TRY(dm_comm_broadcast(run->world, v->wrong, p->m, 0));
+  DM_TRY(tell_apart(run, v, p, v->wrong, g));
+  return dm_comm_agree(run->world, list_blocks(plan, g, damage));
+}
+
+dm_status dm_damage_find(dm_run *run, const dm_verify *verify, const dm_plan *plan,
+                         dm_damage *damage, dm_verdict *verdict) {
+  dm_verify v = *verify;
+  groups g = {0};
+  *damage = (dm_damage){0};
+  dm_status status = find(run, &v, plan, &g, damage, verdict);
+  close_groups(&g);
+  free(v.wrong);
+  if (status) dm_damage_free(damage);
+  return status;
+}
+
+void dm_damage_free(dm_damage *damage) {
+  free(damage->list);
+  *damage = (dm_damage){0};
+}
+
+dm_status dm_damage_add(dm_damage *damage, const dm_damaged *one) {
+  dm_damaged *list = realloc(damage->list, (size_t)(damage->count + 1) * sizeof *list);
+  if (!list) return dm_fail(DM_E_FIT, "no memory for the list of wrong blocks");
+  damage->list = list;
+  list[damage->count++] = *one;
+  return DM_OK;
+}
+
+const dm_damaged *dm_damage_at(const dm_damage *damage, const dm_damaged *one) {
+  for (int64_t i = 0; i < damage->count; i++) {
+    const dm_damaged *other = &damage->list[i];
+    if (dm_range_meets(one->rows, other->rows) && dm_range_meets(one->cols, other->cols))
+      return other;
+  }
+  return NULL;
 }

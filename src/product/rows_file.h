@@ -4,7 +4,7 @@
 #ifndef DM_PRODUCT_ROWS_FILE_H
 #define DM_PRODUCT_ROWS_FILE_H
 
-#include "file/file_writer.h"
+#include "file/batch.h"
 #include "file/output_form.h"
 #include "run/run.h"
 

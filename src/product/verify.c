@@ -11,11 +11,11 @@
 #include "core/clock.h"
 #include "core/copy.h"
 #include "core/units.h"
+#include "engine/dataset_input.h"
 #include "file/read.h"
 #include "plan/partition.h"
 #include "plan/plan_text.h"
-#include "product/centered.h"
-#include "product/file_stream.h"
+#include "product/moments.h"
 #include "product/provenance.h"
 #include "run/facts.h"
 

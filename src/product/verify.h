@@ -3,9 +3,9 @@
 #define DM_PRODUCT_VERIFY_H
 
 #include "check/freivalds.h"
+#include "engine/dataset_input.h"
 #include "file/tile_sums.h"
 #include "product/description.h"
-#include "product/file_stream.h"
 #include "run/run.h"
 
 typedef struct dm_verify {
@@ -98,7 +98,7 @@ dm_status dm_verify_scaled(dm_run *run, const dm_verify *verify, const dm_proble
 dm_status dm_verify_fully(dm_run *run, const dm_verify *verify, const dm_problem *problem,
                           dm_verdict *verdict);
 
-/* ---- C in its file against the checksums of its tiles from when it was computed (verify_tiles.c)
+/* ---- C in its file against the checksums of its tiles from when it was computed (verify_full.c)
  * ---- */
 
 /* Collective: sends rank 0's tiles of VERIFY to every rank, and opens VERIFY->sums. */

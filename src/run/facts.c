@@ -11,8 +11,8 @@
 #include "comm/comm.h"
 #include "core/buffer.h"
 #include "core/version.h"
+#include "file/file_system.h"
 #include "file/inspect.h"
-#include "file/mount.h"
 
 enum { MOST_SOCKETS = 64 };
 

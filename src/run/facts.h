@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "backend/nvml.h"
+#include "backend/gpu_list.h"
 #include "run/record.h"
 
 /* What NVML says of a GPU. It takes 50 ms to start: so a thread asks it while the GPU multiplies,

@@ -2,15 +2,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/units.h"
+#include "transport/transport.h"
+#include "transport/transport_list.h"
 
 #define MEMORY_NAME "damier-shared" /* its name in /proc */
 
@@ -131,3 +136,151 @@ void dm_shared_memory_close(dm_shared_memory *memory) {
   if (memory->base) (void)munmap(memory->base, (size_t)memory->bytes);
   *memory = (dm_shared_memory){0};
 }
+
+/* ---- the ranks of a node keep the panels that they share in shared memory ----
+ *
+ * Every rank writes its pieces to their places, and products read whole panels from there:
+ * nothing is copied, and the bits are those of any other transport.
+ *
+ * A gather only waits until all ranks have filled their pieces: each has a counter at the start
+ * of the memory. Groups that span nodes use the messages of host. */
+
+typedef struct shared_share {
+  const dm_comm *group; /* NULL: its panels use messages */
+  dm_shared_memory memory;
+} shared_share;
+
+/* Tickets below DM_GATHERS are messages; others encode the share and the filling that they await:
+ * DM_GATHERS + DM_SHARES * filling + share. */
+typedef struct shared_transport {
+  dm_transport base;
+  dm_transport *messages;
+  shared_share shares[DM_SHARES];
+} shared_transport;
+
+static dm_status check_limits(const dm_transport_config *config) {
+  struct rlimit limit;
+  if (config->device >= 0)
+    return dm_fail(DM_E_DEVICE, "serves only ranks that multiply on CPUs; use ipc between GPUs");
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    return dm_hint(dm_fail(DM_E_DEVICE, "the limit on file sizes applies to shared memory, too"),
+                   "ulimit -f unlimited removes it");
+  return DM_OK;
+}
+
+/* Plans assume that ranks 0 .. r-1 are on the first node, the next r on the second, ... */
+static dm_status check_nodes(const dm_comm *group) {
+  dm_comm *node;
+  DM_TRY(dm_comm_split_node(group, &node));
+  const int64_t ranks = dm_comm_size(node), rank = dm_comm_rank(node);
+  dm_comm_free(node);
+  const int64_t strays = ranks < dm_comm_size(group) && dm_comm_rank(group) % ranks != rank;
+  int64_t most[3] = {ranks, -ranks, strays};
+  DM_TRY(dm_comm_max_i64(group, most, 3));
+  if (most[0] == -most[1] && !most[2]) return DM_OK;
+  dm_status status = dm_hint(
+      dm_fail(DM_E_DEVICE, "the ranks do not fill the nodes one after the other, equally many on "
+                           "each"),
+      "mpirun --map-by ppr:N:node, or srun --ntasks-per-node=N --distribution=block, places them "
+      "so");
+  status->agreed = true; /* all ranks compared the same numbers */
+  return status;
+}
+
+static dm_status shared_open(const dm_transport_config *config, dm_transport **transport) {
+  DM_TRY(dm_comm_agree(config->group, check_limits(config)));
+  DM_TRY(check_nodes(config->group));
+  shared_transport *shared = calloc(1, sizeof *shared);
+  dm_status status = shared ? DM_OK : dm_fail(DM_E_FIT, "no memory for a transport");
+  if (shared) {
+    shared->base.ops = &dm_transport_shared;
+    status = dm_transport_open(&dm_transport_host, config, &shared->messages);
+  }
+  status = dm_comm_agree(config->group, status);
+  if (!status) {
+    *transport = &shared->base;
+    return DM_OK;
+  }
+  if (shared) dm_transport_close(shared->messages);
+  free(shared);
+  return status;
+}
+
+/* Waits for no peer: memory that a peer still reads remains while the peer maps it. */
+static void shared_close(dm_transport *transport) {
+  shared_transport *shared = (shared_transport *)transport;
+  dm_transport_close(shared->messages);
+  for (int i = 0; i < DM_SHARES; i++) dm_shared_memory_close(&shared->shares[i].memory);
+  free(shared);
+}
+
+static dm_status shared_share_open(dm_transport *transport, int share, const dm_comm *group,
+                                   int64_t bytes, void **memory) {
+  shared_transport *shared = (shared_transport *)transport;
+  const int64_t page = sysconf(_SC_PAGESIZE);
+  const int64_t head = dm_round_up(dm_shared_lines_bytes(group), page);
+  int64_t all;
+  if (share < 0 || share >= DM_SHARES || shared->shares[share].group)
+    return dm_fail(DM_E_BUG, "share %d cannot have shared slots (again)", share);
+  if (bytes < 0 || dm_add_overflows(head, bytes, &all))
+    return dm_fail(DM_E_FIT, "the size of the shared slots overflows 64 bits");
+  shared_share *mine = &shared->shares[share];
+  DM_TRY(dm_shared_memory_open(group, all, &mine->memory));
+  mine->group = group;
+  *memory = mine->memory.base + head;
+  return DM_OK;
+}
+
+static _Atomic uint64_t *filled_by(const shared_share *share, int rank) {
+  return &dm_shared_lines(&share->memory)[rank].counter[0];
+}
+
+static void shared_refilled(dm_transport *transport, int share, uint64_t times) {
+  const shared_share *mine = &((shared_transport *)transport)->shares[share];
+  if (!mine->group) return;
+  _Atomic uint64_t *filled = filled_by(mine, dm_comm_rank(mine->group));
+  if (times > atomic_load_explicit(filled, memory_order_relaxed))
+    atomic_store_explicit(filled, times, memory_order_release);
+}
+
+static bool all_filled(const shared_share *share, uint64_t times) {
+  for (int r = 0; r < dm_comm_size(share->group); r++)
+    if (atomic_load_explicit(filled_by(share, r), memory_order_acquire) < times) return false;
+  return true;
+}
+
+static dm_status shared_post(dm_transport *transport, const dm_gather *gather, int *ticket) {
+  shared_transport *shared = (shared_transport *)transport;
+  if (gather->share < 0 || gather->share >= DM_SHARES ||
+      shared->shares[gather->share].group != gather->group)
+    return dm_transport_post(shared->messages, gather, ticket);
+  if (gather->filling > (uint64_t)(INT_MAX - DM_GATHERS - gather->share) / DM_SHARES)
+    return dm_fail(DM_E_BUG, "shared slots are filled too often");
+  const int filling = gather->filling > 0 ? (int)gather->filling : 1;
+  *ticket = DM_GATHERS + DM_SHARES * filling + gather->share;
+  return DM_OK;
+}
+
+static dm_status shared_test(dm_transport *transport, int ticket, bool *done) {
+  shared_transport *shared = (shared_transport *)transport;
+  if (ticket < DM_GATHERS) return dm_transport_test(shared->messages, ticket, done);
+  const int awaited = ticket - DM_GATHERS;
+  *done = all_filled(&shared->shares[awaited % DM_SHARES], (uint64_t)(awaited / DM_SHARES));
+  return DM_OK;
+}
+
+static int64_t shared_received(const dm_transport *transport) {
+  return dm_transport_received(((const shared_transport *)transport)->messages);
+}
+
+const dm_transport_ops dm_transport_shared = {
+    .name = "shared",
+    .about = "memory shared by the CPU ranks of a node; host between nodes",
+    .open = shared_open,
+    .close = shared_close,
+    .shared_slots = shared_share_open,
+    .refilled = shared_refilled,
+    .post = shared_post,
+    .test = shared_test,
+    .received = shared_received,
+};

@@ -1,4 +1,5 @@
-/* shared_memory: memory shared by the ranks of one node, each with its own address. */
+/* shared_memory: memory shared by the ranks of one node, each with its own address, and the
+ * transport that keeps panels in it. */
 #ifndef DM_TRANSPORT_SHARED_MEMORY_H
 #define DM_TRANSPORT_SHARED_MEMORY_H
 

@@ -9,7 +9,7 @@ extern const dm_transport_ops *const dm_transport_list[];
 
 extern const dm_transport_ops dm_transport_self;     /* transport.c */
 extern const dm_transport_ops dm_transport_host;     /* host.c */
-extern const dm_transport_ops dm_transport_shared;   /* shared_slots.c */
+extern const dm_transport_ops dm_transport_shared;   /* shared_memory.c */
 extern const dm_transport_ops dm_transport_ipc;      /* ipc.c, or absent.c */
 extern const dm_transport_ops dm_transport_nccl;     /* nccl.c, or absent.c */
 extern const dm_transport_ops dm_transport_ipc_nccl; /* two_level.c */

@@ -1,5 +1,5 @@
 /* Tile sizes: those that jit chooses from, and the kernel's constraints. */
-#include "backend/tiling.h"
+#include "backend/kernel_list.h"
 #include "checks.h"
 
 enum { H200 = 232448, LEAST = 101376 }; /* bytes of shared memory of a block */

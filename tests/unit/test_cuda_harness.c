@@ -1,7 +1,7 @@
 /* The harness: every kernel on small shapes, series of calls, and the driver's information on a
  * kernel.
  */
-#include "backend/tiling.h"
+#include "backend/kernel_list.h"
 #include "harness_bench.h"
 
 /* Whether KERNEL can run here: not if it is for another GPU or needs a missing compiler. */

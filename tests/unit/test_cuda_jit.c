@@ -1,7 +1,7 @@
 /* Kernel jit compared with warp_tile, bit for bit: every tiling gives the same chain of sums, on
  * shapes that break kernels, in any layout. Tilings that do not fit the GPU are refused. */
 #include "backend/backend.h"
-#include "backend/tiling.h"
+#include "backend/kernel_list.h"
 #include "core/clock.h"
 #include "cuda_test.h"
 

@@ -1,7 +1,7 @@
 /* What the planner sees of files: their mounts, and whether they are in memory. */
 #include "checks.h"
 #include "engine/setup.h"
-#include "file/mount.h"
+#include "file/file_system.h"
 
 TEST(mounts_are_told_apart) {
   char kind[DM_FILE_SYSTEM];

@@ -4,7 +4,7 @@
 
 #include "core/element.h"
 #include "core/element_sum.h"
-#include "file/checksum.h"
+#include "file/journal.h"
 #include "file_cases.h"
 
 enum { ROWS = 37, COLS = 53 };

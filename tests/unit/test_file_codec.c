@@ -12,7 +12,7 @@
 #endif
 
 #include "codec_cases.h"
-#include "file/bitshuffle.h"
+#include "file/codec.h"
 
 enum { COUNT = 203, MOST = COUNT * 16 };
 

@@ -3,9 +3,9 @@
 #include <fcntl.h>
 
 #include "core/checked.h"
+#include "file/batch.h"
 #include "file/file_queue.h"
-#include "file/file_writer.h"
-#include "file/mount.h"
+#include "file/file_system.h"
 #include "file_cases.h"
 
 enum { SIZE = 5 << 20, ROWS = 1500, COLS = 1301, LEFT = 513 };

@@ -17,7 +17,8 @@ typedef struct reading {
   int64_t depth; /* of k */
 } reading;
 
-/* The first read of rank (0, 0, 0) from MATRIX, with panels joined like in engine/prefetch.c. */
+/* The first read of rank (0, 0, 0) from MATRIX, with panels joined like in engine/dataset_source.c.
+ */
 static reading first_reading(const dm_plan *p, dm_matrix x) {
   const dm_problem *problem = &p->problem;
   const bool plain = (x == DM_A ? problem->op_a : problem->op_b) == DM_OP_N;

@@ -2,9 +2,9 @@
  * element once. */
 #include <stdlib.h>
 
+#include "plan/partition.h"
 #include "plan/steps.h"
 #include "plan/tiles.h"
-#include "plan/triangle.h"
 #include "plan_cases.h"
 
 enum { MOST = 700 };

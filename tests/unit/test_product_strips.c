@@ -3,7 +3,7 @@
 #include "core/checked.h"
 #include "plan/partition.h"
 #include "plan_cases.h"
-#include "product/strips.h"
+#include "product/travel.h"
 
 enum { RANKS = 8, MOST = 2000 };
 

@@ -1,0 +1,237 @@
+#include "file/file_system.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "core/checked.h"
+#include "file/dataset.h"
+#include "file/naming.h"
+
+/* A mount is identified by its number or, before Linux 5.8, by the device of its files. */
+typedef struct wanted {
+  bool numbered;
+  unsigned long long number;
+  unsigned int major, minor;
+} wanted;
+
+static bool ask(const char *path, wanted *w) {
+  struct statx info;
+#ifdef STATX_MNT_ID
+  const unsigned int mask = STATX_MNT_ID;
+#else
+  const unsigned int mask = 0;
+#endif
+  if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, mask, &info) != 0) return false;
+  *w = (wanted){.major = info.stx_dev_major, .minor = info.stx_dev_minor};
+#ifdef STATX_MNT_ID
+  w->numbered = (info.stx_mask & STATX_MNT_ID) != 0;
+  w->number = info.stx_mnt_id;
+#endif
+  return true;
+}
+
+/* "dir" of "dir/file", "." of "file", "/" of "/file" */
+static bool ask_folder(const char *path, wanted *w) {
+  char folder[DM_PATH];
+  const char *slash = strrchr(path, '/');
+  const size_t length = slash > path ? (size_t)(slash - path) : 1;
+  if (length >= sizeof folder) return false;
+  snprintf(folder, sizeof folder, "%.*s", (int)length, slash ? path : ".");
+  return ask(folder, w);
+}
+
+/* A line is "36 35 98:0 /root /point options [optional ...] - kind source options"; blanks are
+ * escaped as \040. (Linux: Documentation/filesystems/proc.rst) */
+static bool read_line(const char *line, const wanted *w, dm_mount *mount) {
+  unsigned long long number;
+  unsigned int major, minor;
+  const char *rest = strstr(line, " - ");
+  _Static_assert(DM_MOUNT == 256 && DM_FILE_SYSTEM == 24, "the widths below");
+  if (!rest || sscanf(line, "%llu %*u %u:%u %*s %255s", &number, &major, &minor, mount->point) != 4)
+    return false;
+  if (w->numbered ? number != w->number : major != w->major || minor != w->minor) return false;
+  return sscanf(rest + 3, "%23s %255s", mount->kind, mount->source) == 2;
+}
+
+/* In a chroot whose root is no mount point, only the mount that contains it is not listed. */
+static void state_root(dm_mount *mount) {
+  dm_io_file_system("/", mount->kind);
+  snprintf(mount->source, sizeof mount->source, "unlisted");
+  snprintf(mount->point, sizeof mount->point, "/");
+}
+
+static bool find(FILE *list, const wanted *w, dm_mount *mount) {
+  char *line = NULL;
+  size_t size = 0;
+  bool found = false, root = false;
+  while (!found && getline(&line, &size, list) > 0) {
+    found = read_line(line, w, mount);
+    root = root || strcmp(mount->point, "/") == 0;
+  }
+  free(line);
+  if (!found && !root) state_root(mount);
+  return found || !root;
+}
+
+bool dm_io_mount(const char *path, dm_mount *mount) {
+  wanted w;
+  memset(mount, 0, sizeof *mount);
+  if (!ask(path, &w) && !(errno == ENOENT && ask_folder(path, &w))) return false;
+  FILE *file = fopen("/proc/self/mountinfo", "re");
+  if (!file) return false;
+  const bool found = find(file, &w, mount);
+  fclose(file);
+  if (!found) memset(mount, 0, sizeof *mount);
+  return found;
+}
+
+/* Numbers from linux/magic.h, and of file systems with external drivers. */
+static const struct {
+  uint32_t magic;
+  const char *name;
+} kinds[] = {
+    {0xEF53, "ext4"},         {0x58465342, "xfs"},       {0x9123683E, "btrfs"},
+    {0x2FC12FC1, "zfs"},      {0xF2F52010, "f2fs"},      {0x01021994, "tmpfs"},
+    {0x858458F6, "ramfs"},    {0x794C7630, "overlayfs"}, {0x6969, "nfs"},
+    {0xFF534D42, "cifs"},     {0xFE534D42, "smb2"},      {0x01021997, "9p"},
+    {0x65735546, "fuse"},     {0x00C36400, "ceph"},      {0x0BD00BD0, "lustre"},
+    {0x47504653, "gpfs"},     {0x19830326, "beegfs"},    {0xAAD7AAEA, "panfs"},
+    {0x7461636F, "ocfs2"},    {0x01161970, "gfs2"},      {0x20030528, "orangefs"},
+    {0x73717368, "squashfs"},
+};
+
+char *dm_io_file_system(const char *path, char text[DM_FILE_SYSTEM]) {
+  struct statfs found;
+  snprintf(text, DM_FILE_SYSTEM, "unknown");
+  if (statfs(path, &found) != 0) return text;
+  const uint32_t magic = (uint32_t)found.f_type;
+  snprintf(text, DM_FILE_SYSTEM, "0x%x", magic);
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+    if (kinds[i].magic == magic) snprintf(text, DM_FILE_SYSTEM, "%s", kinds[i].name);
+  return text;
+}
+
+/* ---- syncing ---- */
+
+enum { PIECE = 64 << 20 }; /* bytes */
+
+static const unsigned begin = SYNC_FILE_RANGE_WRITE, complete = SYNC_FILE_RANGE_WAIT_BEFORE |
+                                                                SYNC_FILE_RANGE_WRITE |
+                                                                SYNC_FILE_RANGE_WAIT_AFTER;
+
+/* Starts writing the next piece while waiting for the current one. fsync does not repeat errors
+ * reported here. */
+static int sync_data(int fd, const dm_keepalive *keepalive) {
+  struct stat info;
+  if (fstat(fd, &info) < 0) return errno;
+  for (int64_t at = 0; at < info.st_size; at += PIECE) {
+    (void)!sync_file_range(fd, at + PIECE, PIECE, begin);
+    if (sync_file_range(fd, at, PIECE, complete) < 0) {
+      const bool unknown = errno == ENOSYS || errno == EINVAL || errno == ESPIPE;
+      return unknown || errno == EOPNOTSUPP ? 0 : errno;
+    }
+    dm_status_free(dm_keepalive_beat(keepalive));
+  }
+  return 0;
+}
+
+int dm_file_sync(int fd, bool all, const dm_keepalive *keepalive) {
+  const int failed = sync_data(fd, keepalive);
+  if (failed) return failed;
+  return (all ? fsync(fd) : fdatasync(fd)) < 0 ? errno : 0;
+}
+
+dm_status dm_folder_open(const dm_location *at, int *folder) {
+  char directory[DM_PATH];
+  dm_io_directory(at->file, directory);
+  *folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return *folder < 0 ? dm_io_failed(at, directory, "opened") : DM_OK;
+}
+
+dm_status dm_folder_sync(const dm_location *at, int folder) {
+  char directory[DM_PATH];
+  if (fsync(folder) == 0 || errno == EINVAL || errno == ENOTSUP) return DM_OK;
+  dm_io_directory(at->file, directory);
+  return dm_io_failed(at, directory, "synced");
+}
+
+dm_status dm_folder_sync_name(const dm_location *at) {
+  int folder;
+  DM_TRY(dm_folder_open(at, &folder));
+  dm_status status = dm_folder_sync(at, folder);
+  close(folder);
+  return status;
+}
+
+/* ---- what is in memory ---- */
+
+enum { SAMPLES = 64, SAMPLE = 1 << 20, PAGE = 4096 };
+
+/* In linux/mman.h since 6.5. */
+enum { CACHESTAT = 451 };
+typedef struct range {
+  uint64_t offset, length;
+} range;
+typedef struct counts {
+  uint64_t cached, dirty, writeback, evicted, recently_evicted;
+} counts;
+
+static bool count_pages(int fd, int64_t first_byte, int64_t bytes, int64_t *pages) {
+  range where = {(uint64_t)first_byte, (uint64_t)bytes};
+  counts found = {0};
+  if (syscall(CACHESTAT, fd, &where, &found, 0) != 0) return false;
+  *pages += (int64_t)found.cached;
+  return true;
+}
+
+/* For older kernels, which only report to the owner of a file. */
+static bool look_at_pages(int fd, int64_t first_byte, int64_t bytes, int64_t *pages) {
+  unsigned char resident[SAMPLE / PAGE];
+  void *map = mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, fd, first_byte);
+  if (map == MAP_FAILED) return false;
+  const bool told = mincore(map, (size_t)bytes, resident) == 0;
+  for (int64_t i = 0; told && i < dm_ceil_div(bytes, PAGE); i++) *pages += resident[i] & 1;
+  (void)munmap(map, (size_t)bytes);
+  return told;
+}
+
+static double cached_part(int fd, const struct stat *info) {
+  const int64_t size = (int64_t)info->st_size, samples = dm_min(SAMPLES, dm_ceil_div(size, SAMPLE));
+  const bool owner = info->st_uid == geteuid() || geteuid() == 0;
+  int64_t pages = 0, asked = 0;
+  for (int64_t i = 0; i < samples; i++) {
+    const int64_t first_byte = i * (size / samples) / PAGE * PAGE;
+    const int64_t bytes = dm_min(SAMPLE, size - first_byte);
+    if (!count_pages(fd, first_byte, bytes, &pages) &&
+        !(owner && look_at_pages(fd, first_byte, bytes, &pages)))
+      return 0;
+    asked += dm_ceil_div(bytes, PAGE);
+  }
+  return asked > 0 ? (double)pages / (double)asked : 0;
+}
+
+double dm_io_cached(const char *path) {
+  struct stat info;
+  if (dm_io_is_memory(path)) return 1;
+  const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return 0;
+  const double part = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? cached_part(fd, &info) : 0;
+  close(fd);
+  return part < 1 ? part : 1;
+}
+
+bool dm_io_is_memory(const char *path) {
+  dm_mount where;
+  return dm_io_mount(path, &where) &&
+         (strcmp(where.kind, "tmpfs") == 0 || strcmp(where.kind, "ramfs") == 0);
+}

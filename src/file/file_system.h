@@ -1,0 +1,52 @@
+/* file_system: the type of a file's file system, also in a form that stays valid after a restart
+ * and on other nodes of a cluster; syncing files to it; and what of them is in memory. */
+#ifndef DM_FILE_FILE_SYSTEM_H
+#define DM_FILE_FILE_SYSTEM_H
+
+#include <stdbool.h>
+
+#include "core/status.h"
+#include "file/dataset.h"
+
+enum { DM_MOUNT = 256, DM_FILE_SYSTEM = 24 };
+
+/* In the terms of the system's list of mounts; longer texts are truncated. Plain data. */
+typedef struct dm_mount {
+  char kind[DM_FILE_SYSTEM]; /* "ext4", "nfs", ... */
+  char source[DM_MOUNT];     /* "/dev/sda1", "server:/export", ... */
+  char point[DM_MOUNT];      /* the folder where it is mounted */
+} dm_mount;
+
+/* The mount of the file or folder PATH or, if it does not exist, of its folder. False, with *mount
+ * empty: unknown. */
+bool dm_io_mount(const char *path, dm_mount *mount);
+
+/* "ext4", "nfs", "lustre", ... for the file or folder PATH; if it has no name here, its magic
+ * number in hexadecimal; "unknown" if the system does not say. */
+char *dm_io_file_system(const char *path, char text[DM_FILE_SYSTEM]);
+
+/* ---- syncs a file to the disk piece by piece, so that a slow disk shows progress ---- */
+
+/* Returns 0 or an errno. Do not retry: after a failure the kernel may consider lost pages clean.
+ * ALL: including all metadata, not only data and length. KEEPALIVE (or NULL) beats with each piece;
+ * a sync cannot be stopped half-way. */
+int dm_file_sync(int fd, bool all, const dm_keepalive *keepalive);
+
+/* Opens the directory of AT's file, and waits until the names in it are on the disk, if its file
+ * system supports that. */
+dm_status dm_folder_open(const dm_location *at, int *folder);
+dm_status dm_folder_sync(const dm_location *at, int folder);
+
+/* Waits until the name of AT is on the disk. */
+dm_status dm_folder_sync_name(const dm_location *at);
+
+/* ---- how much of a file is in memory ---- */
+
+/* The cached fraction of the file's bytes, from 0 to 1; 0 if unknown. Takes less than a millisecond
+ * for files of any size: large ones are sampled. */
+double dm_io_cached(const char *path);
+
+/* Whether PATH, or its directory if it does not exist yet, is on a file system in memory. */
+bool dm_io_is_memory(const char *path);
+
+#endif
