@@ -161,6 +161,9 @@ static dm_status check_matrix(const damier_matrix *m, const char *name, int rank
                ? DM_OK
                : dm_fail(DM_E_USAGE, "matrix %s is in a file without a name", name);
   dm_status status = check_stated(m);
+  if (!status && m->parts)
+    status = dm_hint(dm_fail(DM_E_USAGE, "a matrix in parts, in a context of one GPU"),
+                     "damier_open_gpus opens one of several");
   if (!status) status = measure(m, rank, l);
   return dm_context(status, "%s", name);
 }

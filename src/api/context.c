@@ -420,10 +420,6 @@ static bool is_on_gpu(const damier_matrix *m) {
 }
 
 static dm_status check_parts(const damier_context *context, const damier_matrix *m) {
-  if (!context->followers && m->parts)
-    return dm_hint(dm_fail(DM_E_USAGE, "a matrix in parts, in a context of one GPU"),
-                   "damier_open_gpus opens one of several");
-  if (!context->followers) return DM_OK;
   if (m->parts && m->part_count != context->run.ranks)
     return dm_fail(DM_E_USAGE, "a matrix in %d parts, in a context of %d GPUs", m->part_count,
                    context->run.ranks);
@@ -442,7 +438,7 @@ static dm_status check_all_parts(const dm_posed *stated) {
   for (int i = 0; i < 4; i++) {
     dm_status status = all[i] ? check_parts(context, all[i]) : DM_OK;
     if (!status) continue;
-    status->agreed = dm_comm_is_one_process(context->run.world);
+    status->agreed = true; /* one thread calls for all ranks */
     return dm_context(status, "%s", names[i]);
   }
   return DM_OK;
@@ -452,7 +448,7 @@ static int pose(const dm_posed *stated, damier_error *error) {
   damier_context *context = stated->context;
   visit v;
   dm_status status = enter(&v, context);
-  if (!status) status = check_all_parts(stated);
+  if (!status && context->followers) status = check_all_parts(stated);
   if (!status) {
     dm_led_call call = {.leader = context, .work = pose_follower, .stated = stated};
     dm_lead_begin(&call);
