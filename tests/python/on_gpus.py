@@ -39,6 +39,17 @@ class SeveralGpus(unittest.TestCase):
         whole = np.asfortranarray(matrix(60, 60))
         np.testing.assert_allclose(damier.matmul(whole, whole[::-1], gpus=2), whole @ whole[::-1], rtol=0, atol=1e-12)
 
+    def test_larger_than_gpu_memory(self):
+        """A and B stay in the caller's memory and are read as the GPUs need them; C leaves in tiles."""
+        a, b, old = matrix(1501, 1203), matrix(1203, 1299, 2), matrix(1501, 1299, 3)
+        for gpus, memory in ((1, "70MiB"), (3, "68MiB")):
+            with self.subTest(gpus=gpus), damier.Context(gpus=gpus, backend="cuda", memory={"device": memory}, op_a="t", beta=0.5) as context:
+                c = context.matmul(np.ascontiguousarray(a.T), np.asfortranarray(b), c=old)
+                np.testing.assert_allclose(c, a @ b + 0.5 * old, rtol=0, atol=1e-11)
+                plan = context.record["plan"]
+                self.assertGreater(plan["tiles"], 1)
+                self.assertIn("file", (plan["a_in"], plan["b_in"]))
+
     def test_links(self):
         """They are tested once in a context."""
         a = matrix(200, 200)
