@@ -141,7 +141,7 @@ static dm_status carrier_post(dm_transport *transport, const dm_gather *wanted, 
   dm_gather gather = *wanted;
   gather.own = gather.slot = wire();
   gather.offset = c->nowhere;
-  if (gather.given) gather.given = c->nowhere;
+  if (gather.sent) gather.sent = c->nowhere;
   return dm_transport_post(c->host, &gather, &p->inner);
 }
 

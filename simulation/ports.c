@@ -104,7 +104,7 @@ static void send_all(const sim_meeting *m, const dm_gather *g, int64_t number, c
   rank_ports *own = &all_ports[m->ranks[me]];
   for (int i = 1; i < m->members; i++) {
     const int peer = (me + i) % m->members;
-    const int64_t bytes = g->given ? g->given_bytes[peer] : g->bytes[me];
+    const int64_t bytes = g->sent ? g->sent_bytes[peer] : g->bytes[me];
     double *busy = &own->send_free[!near[peer]];
     *busy = fmax(*busy, simgrid_get_clock()) + (double)bytes / rate_of(own, near[peer]);
     *left(m, number, me, peer) = *busy;

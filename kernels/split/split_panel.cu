@@ -85,8 +85,8 @@ __global__ void __launch_bounds__(ROW_THREADS) split_rows(const PanelWork work) 
     parts[i] = load_four(work, row, 4 * (i * ROW_THREADS + (int)threadIdx.x));
 #pragma unroll
   for (int i = 0; i < ROW_PARTS; i++) {
-    line = dm_split_look(dm_split_look(line, parts[i].x), parts[i].y);
-    line = dm_split_look(dm_split_look(line, parts[i].z), parts[i].w);
+    line = dm_split_include(dm_split_include(line, parts[i].x), parts[i].y);
+    line = dm_split_include(dm_split_include(line, parts[i].z), parts[i].w);
   }
   const int32_t exponent = dm_split_exponent(look_at_block(line));
   const float by = dm_split_scale(exponent), scale[4] = {by, by, by, by};
@@ -144,8 +144,8 @@ __global__ void __launch_bounds__(ACROSS *DOWN) look_at_columns(const PanelWork 
 #pragma unroll 8
   for (int64_t row = block.row; row < block.end; row += DOWN) {
     const float4 four = load_four(work, row, block.col);
-    lines[0] = dm_split_look(lines[0], four.x), lines[1] = dm_split_look(lines[1], four.y);
-    lines[2] = dm_split_look(lines[2], four.z), lines[3] = dm_split_look(lines[3], four.w);
+    lines[0] = dm_split_include(lines[0], four.x), lines[1] = dm_split_include(lines[1], four.y);
+    lines[2] = dm_split_include(lines[2], four.z), lines[3] = dm_split_include(lines[3], four.w);
   }
   if (COMPLEX) {
     lines[0] = lines[1] = joined(lines[0], lines[1]);

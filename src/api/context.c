@@ -349,45 +349,45 @@ static dm_status keep_record(damier_context *context, dm_status status, dm_recor
   return has ? dm_status_first(status, share_record(context)) : status;
 }
 
-static dm_status plan(dm_posed *posed) {
+static dm_status plan(dm_api_product *product) {
   dm_record *record = NULL;
-  dm_status status = new_record(posed->context, "plan", &record);
-  if (!status) status = dm_posed_plan(posed, record);
-  return keep_record(posed->context, status, record);
+  dm_status status = new_record(product->context, "plan", &record);
+  if (!status) status = dm_api_product_plan(product, record);
+  return keep_record(product->context, status, record);
 }
 
-static dm_status multiply(dm_posed *posed) {
-  dm_recorded *recorded = posed->context->recorded;
+static dm_status multiply(dm_api_product *product) {
+  dm_recorded *recorded = product->context->recorded;
   dm_record *record = NULL;
   bool taken;
-  dm_status status = dm_posed_in_place(posed, &recorded->outcome, &taken);
+  dm_status status = dm_api_product_in_place(product, &recorded->outcome, &taken);
   if (taken || status) {
     recorded->is_due = taken && (!status || dm_verdict_is(status));
     if (recorded->is_due) recorded->when = time(NULL);
     return status;
   }
-  status = new_record(posed->context, "multiply", &record);
-  if (!status) status = dm_posed_multiply(posed, record);
-  return keep_record(posed->context, status, record);
+  status = new_record(product->context, "multiply", &record);
+  if (!status) status = dm_api_product_multiply(product, record);
+  return keep_record(product->context, status, record);
 }
 
-static dm_status work(dm_posed *posed) {
-  const char *product = posed->of_rows ? "gram of rows" : posed->gram ? "gram" : "multiply";
-  const dm_call_checked checked = {.call = posed->plan_only ? "plan" : product,
-                                   .matrices = {posed->a, posed->b, posed->c}};
-  DM_TRY(begin_call(posed->context, &checked));
-  DM_TRY(dm_posed_look(posed));
-  return posed->plan_only ? plan(posed) : multiply(posed);
+static dm_status work(dm_api_product *product) {
+  const char *function = product->of_rows ? "gram of rows" : product->gram ? "gram" : "multiply";
+  const dm_call_checked checked = {.call = product->plan_only ? "plan" : function,
+                                   .matrices = {product->a, product->b, product->c}};
+  DM_TRY(begin_call(product->context, &checked));
+  DM_TRY(dm_api_product_inspect(product));
+  return product->plan_only ? plan(product) : multiply(product);
 }
 
-static dm_status carry_out(damier_context *context, const dm_posed *stated) {
-  dm_posed *posed = &context->posed;
-  *posed = *stated;
-  posed->context = context;
-  dm_status status = work(posed);
-  dm_dataset_free(&posed->files.a);
-  dm_dataset_free(&posed->files.b);
-  dm_dataset_free(&posed->files.c);
+static dm_status carry_out(damier_context *context, const dm_api_product *stated) {
+  dm_api_product *product = &context->product;
+  *product = *stated;
+  product->context = context;
+  dm_status status = work(product);
+  dm_dataset_free(&product->files.a);
+  dm_dataset_free(&product->files.b);
+  dm_dataset_free(&product->files.c);
   return status;
 }
 
@@ -398,19 +398,19 @@ static void take_settings(damier_context *context, const damier_context *leader)
 }
 
 /* This rank's parts of the matrices STATED, in a context of several GPUs. */
-static dm_status carry_out_parts(damier_context *context, const dm_posed *stated) {
+static dm_status carry_out_parts(damier_context *context, const dm_api_product *stated) {
   const damier_matrix *const whole[] = {stated->a, stated->b, stated->c};
   damier_matrix parts[3];
-  dm_posed posed = *stated;
+  dm_api_product product = *stated;
   for (int i = 0; i < 3; i++)
     if (whole[i]) parts[i] = dm_led_part(whole[i], context->run.rank);
-  posed.a = whole[0] ? &parts[0] : NULL;
-  posed.b = whole[1] ? &parts[1] : NULL;
-  posed.c = whole[2] ? &parts[2] : NULL;
-  return carry_out(context, &posed);
+  product.a = whole[0] ? &parts[0] : NULL;
+  product.b = whole[1] ? &parts[1] : NULL;
+  product.c = whole[2] ? &parts[2] : NULL;
+  return carry_out(context, &product);
 }
 
-static void pose_follower(damier_context *context, const dm_led_call *call) {
+static void follow_product(damier_context *context, const dm_led_call *call) {
   take_settings(context, call->leader);
   dm_led_done(context, carry_out_parts(context, call->stated));
 }
@@ -430,7 +430,7 @@ static dm_status check_parts(const damier_context *context, const damier_matrix 
 }
 
 /* Before followers learn of the call. */
-static dm_status check_all_parts(const dm_posed *stated) {
+static dm_status check_all_parts(const dm_api_product *stated) {
   static const char *const names[] = {"A", "B", "C", "the old C"};
   const damier_context *context = stated->context;
   const damier_matrix *const all[] = {stated->a, stated->b, stated->c,
@@ -444,13 +444,13 @@ static dm_status check_all_parts(const dm_posed *stated) {
   return DM_OK;
 }
 
-static int pose(const dm_posed *stated, damier_error *error) {
+static int run_product(const dm_api_product *stated, damier_error *error) {
   damier_context *context = stated->context;
   visit v;
   dm_status status = enter(&v, context);
   if (!status && context->followers) status = check_all_parts(stated);
   if (!status) {
-    dm_led_call call = {.leader = context, .work = pose_follower, .stated = stated};
+    dm_led_call call = {.leader = context, .work = follow_product, .stated = stated};
     dm_lead_begin(&call);
     status = context->followers ? carry_out_parts(context, stated) : carry_out(context, stated);
     status = dm_lead_end(&call, status);
@@ -460,38 +460,40 @@ static int pose(const dm_posed *stated, damier_error *error) {
 
 int damier_multiply(damier_context *context, const damier_matrix *a, const damier_matrix *b,
                     const damier_matrix *c, damier_error *error) {
-  return pose(&(dm_posed){.context = context, .a = a, .b = b, .c = c}, error);
+  return run_product(&(dm_api_product){.context = context, .a = a, .b = b, .c = c}, error);
 }
 
-static int with_itself(damier_context *context, const damier_matrix *x, dm_posed posed,
+static int with_itself(damier_context *context, const damier_matrix *x, dm_api_product product,
                        damier_error *error) {
-  posed.context = context;
-  posed.a = posed.b = x;
-  posed.gram = true;
-  return pose(&posed, error);
+  product.context = context;
+  product.a = product.b = x;
+  product.gram = true;
+  return run_product(&product, error);
 }
 
 int damier_gram(damier_context *context, const damier_matrix *x, int of_rows,
                 const damier_matrix *c, damier_error *error) {
-  return with_itself(context, x, (dm_posed){.c = c, .of_rows = of_rows != 0}, error);
+  return with_itself(context, x, (dm_api_product){.c = c, .of_rows = of_rows != 0}, error);
 }
 
 int damier_cov(damier_context *context, const damier_matrix *x, int of_rows, const damier_matrix *c,
                damier_error *error) {
-  return with_itself(context, x, (dm_posed){.c = c, .of_rows = of_rows != 0, .covariance = true},
-                     error);
+  return with_itself(context, x,
+                     (dm_api_product){.c = c, .of_rows = of_rows != 0, .covariance = true}, error);
 }
 
 int damier_cor(damier_context *context, const damier_matrix *x, int of_rows, const damier_matrix *c,
                damier_error *error) {
   return with_itself(
       context, x,
-      (dm_posed){.c = c, .of_rows = of_rows != 0, .covariance = true, .correlation = true}, error);
+      (dm_api_product){.c = c, .of_rows = of_rows != 0, .covariance = true, .correlation = true},
+      error);
 }
 
 int damier_plan(damier_context *context, const damier_matrix *a, const damier_matrix *b,
                 const damier_matrix *c, damier_error *error) {
-  return pose(&(dm_posed){.context = context, .a = a, .b = b, .c = c, .plan_only = true}, error);
+  return run_product(
+      &(dm_api_product){.context = context, .a = a, .b = b, .c = c, .plan_only = true}, error);
 }
 
 static dm_status verify(damier_context *context, const damier_matrix *const all[3],

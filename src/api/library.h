@@ -34,13 +34,13 @@ void dm_followers_end(dm_followers *followers);
 void dm_followers_free(dm_followers *followers);
 
 /* A product as stated by the caller. */
-typedef struct dm_posed {
+typedef struct dm_api_product {
   damier_context *context;
   const damier_matrix *a, *b, *c;
   bool plan_only;
   bool gram, of_rows; /* B is A, and transposed or conjugated; or A is */
   bool covariance, correlation;
-  /* Set by dm_posed_look: */
+  /* Set by dm_api_product_inspect: */
   dm_settings settings;       /* the options of the context with these files */
   bool old_is_c;              /* beta multiplies the elements of C in memory */
   damier_matrix old;          /* multiplied by beta, if beta is not 0 */
@@ -48,7 +48,7 @@ typedef struct dm_posed {
   dm_memory_matrix memory[4]; /* of DM_A, DM_B, DM_C, DM_OLD, if not in files */
   dm_view whole[4];           /* the same, where all ranks see all of it; else base NULL */
   dm_product_files files;     /* for matrices in memory: their shape and type */
-} dm_posed;
+} dm_api_product;
 
 /* The record of the last call. That of a product in place, which may take less time than its
  * record, is made when it is asked for. */
@@ -75,21 +75,22 @@ struct damier_context {
   int (*progress)(void *argument, int64_t done, int64_t total);
   void *argument;
   volatile sig_atomic_t asked; /* a stop was requested */
-  dm_posed posed;              /* of the running call; too large for a caller's stack */
+  dm_api_product product;      /* of the running call; too large for a caller's stack */
 };
 
 /* MATRIX, which is in memory, as the pipeline takes it. */
 dm_memory_matrix dm_memory_of(const damier_matrix *matrix);
 
-/* Collective: fills POSED with rank 0's findings. (pose.c) */
-dm_status dm_posed_look(dm_posed *posed);
+/* Collective: fills PRODUCT with rank 0's findings. (api_product.c) */
+dm_status dm_api_product_inspect(dm_api_product *product);
 
 /* Collective: multiplies where the matrices are, or only sets *taken to false. */
-dm_status dm_posed_in_place(dm_posed *posed, dm_in_place_outcome *outcome, bool *taken);
+dm_status dm_api_product_in_place(dm_api_product *product, dm_in_place_outcome *outcome,
+                                  bool *taken);
 
 /* Collective. Fills RECORD on rank 0. */
-dm_status dm_posed_multiply(dm_posed *posed, dm_record *record);
-dm_status dm_posed_plan(dm_posed *posed, dm_record *record);
+dm_status dm_api_product_multiply(dm_api_product *product, dm_record *record);
+dm_status dm_api_product_plan(dm_api_product *product, dm_record *record);
 
 /* Collective: MATRICES are A, B and C, each in a file. */
 dm_status dm_verify_in_files(damier_context *context, const damier_matrix *const matrices[3],
@@ -106,7 +107,7 @@ dm_status dm_describe_location(damier_context *context, const char *location, dm
 typedef struct dm_led_call {
   damier_context *leader;
   void (*work)(damier_context *context, const struct dm_led_call *call);
-  const dm_posed *stated;            /* a product */
+  const dm_api_product *stated;      /* a product */
   const damier_matrix *const *files; /* A, B and C to verify */
   const char *location;              /* to describe */
   dm_comm **worlds;                  /* to start in, by rank */

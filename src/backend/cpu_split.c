@@ -83,12 +83,12 @@ static int64_t find_exponents(dm_cpu_split *s, dm_view a, dm_view b, int64_t par
   for (int64_t i = 0; i < a.rows; i++) {
     const float *row = dm_view_at(a, i, 0);
     rows[i] = dm_split_nothing();
-    for (int64_t l = 0; l < a.cols; l++) rows[i] = dm_split_look(rows[i], row[l]);
+    for (int64_t l = 0; l < a.cols; l++) rows[i] = dm_split_include(rows[i], row[l]);
   }
   for (int64_t j = 0; j < b.cols; j++) cols[j] = dm_split_nothing();
   for (int64_t l = 0; l < b.rows; l++) {
     const float *row = dm_view_at(b, l, 0);
-    for (int64_t j = 0; j < b.cols; j++) cols[j] = dm_split_look(cols[j], row[j]);
+    for (int64_t j = 0; j < b.cols; j++) cols[j] = dm_split_include(cols[j], row[j]);
   }
   return exponents(rows, a.rows, s->rows) + exponents(cols, b.cols, s->cols) / parts;
 }

@@ -65,11 +65,11 @@ typedef struct dm_bench_links {
 } dm_bench_links;
 
 /* Receives each of several records, on rank 0 only. */
-typedef dm_status dm_bench_told(void *context, dm_record *record);
+typedef dm_status dm_bench_listener(void *context, dm_record *record);
 
 /* Collective. Measures rank 0 with each other rank, and all ranks in pairs. On rank 0, TELL
  * receives a record for each transport and size. DM_E_DEVICE: a pair received wrong bytes. */
-dm_status dm_bench_links_run(dm_run *run, const dm_bench_links *bench, dm_bench_told *tell,
+dm_status dm_bench_links_run(dm_run *run, const dm_bench_links *bench, dm_bench_listener *tell,
                              void *context);
 
 /* Parses a list of byte counts such as "8,64KiB,1MiB:64MiB:x4"; DM_E_USAGE. */
@@ -101,7 +101,7 @@ typedef struct dm_bench_scale {
 } dm_bench_scale;
 
 /* Collective. On rank 0, TELL receives a record of each measurement. */
-dm_status dm_bench_scale_run(dm_run *run, const dm_bench_scale *scale, dm_bench_told *tell,
+dm_status dm_bench_scale_run(dm_run *run, const dm_bench_scale *scale, dm_bench_listener *tell,
                              void *context);
 
 const char *dm_scale_series_name(dm_scale_series series); /* "strong", "memory", "work" */

@@ -33,7 +33,7 @@ typedef struct bench {
   dm_setup setup;
   const dm_transport_ops *ops;
   double *mine; /* received by this rank: [size][way][from]; NAN: not measured */
-  dm_bench_told *tell;
+  dm_bench_listener *tell;
   void *context;
 } bench;
 
@@ -359,7 +359,7 @@ static dm_status measure_all(bench *b) {
   return DM_OK;
 }
 
-dm_status dm_bench_links_run(dm_run *run, const dm_bench_links *wanted, dm_bench_told *told,
+dm_status dm_bench_links_run(dm_run *run, const dm_bench_links *wanted, dm_bench_listener *told,
                              void *context) {
   bench b = {.run = run, .wanted = wanted, .tell = told, .context = context};
   dm_status status = measure_all(&b);

@@ -20,7 +20,7 @@ typedef struct bench {
   dm_bench_scale *scale;
   dm_bench_found base; /* result of this series on the fewest ranks */
   bool titled;
-  dm_bench_told *tell;
+  dm_bench_listener *tell;
   void *context;
 } bench;
 
@@ -182,7 +182,7 @@ static dm_status choose_counts(const dm_run *run, dm_bench_scale *scale) {
   return DM_OK;
 }
 
-dm_status dm_bench_scale_run(dm_run *run, const dm_bench_scale *wanted, dm_bench_told *tell,
+dm_status dm_bench_scale_run(dm_run *run, const dm_bench_scale *wanted, dm_bench_listener *tell,
                              void *context) {
   dm_bench_scale scale = *wanted;
   bench b = {.run = run, .scale = &scale, .tell = tell, .context = context};

@@ -32,10 +32,9 @@ static int start_bench(char **argv) {
   dm_cli_restore_environment();
   argv[1] = name;
   execv(path, argv + 1);
-  return dm_cli_tell(&call,
-                     dm_hint(dm_fail(DM_E_IO, "%s cannot be started: %m", path),
-                             "'damier bench' is the program damier-bench, which is installed "
-                             "beside damier"));
+  return dm_cli_end(&call, dm_hint(dm_fail(DM_E_IO, "%s cannot be started: %m", path),
+                                   "'damier bench' is the program damier-bench, which is installed "
+                                   "beside damier"));
 }
 
 int main(int argc, char **argv) {

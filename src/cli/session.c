@@ -19,7 +19,7 @@
 #include "engine/dataset_input.h"
 #include "options/request.h"
 
-int dm_cli_tell(const dm_call *call, dm_status status) {
+int dm_cli_end(const dm_call *call, dm_status status) {
   if (!status) return 0;
   int code = (int)status->code;
   if (dm_cli_ramp(call))
@@ -31,7 +31,7 @@ int dm_cli_tell(const dm_call *call, dm_status status) {
 }
 
 int dm_cli_finish(const dm_call *call, dm_status status) {
-  return dm_cli_tell(call, dm_status_first(status, dm_cli_close_reports(call)));
+  return dm_cli_end(call, dm_status_first(status, dm_cli_close_reports(call)));
 }
 
 /* Settings are sent as plain memory, so all ranks must run the same program. */
@@ -198,7 +198,7 @@ static int run_rank(dm_call *call, dm_status prepared, const dm_work *work, dm_c
   dm_warm_up_end(warm_up);
   if (!run.at_end) return code;
   fflush(NULL);
-  const int ended = dm_cli_tell(call, run.at_end(run.what));
+  const int ended = dm_cli_end(call, run.at_end(run.what));
   if (!t && code == 0 && ended == 0) _exit(0); /* not after the libraries have wound up */
   return code ? code : ended;
 }

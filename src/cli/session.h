@@ -28,7 +28,7 @@ typedef struct dm_work {
 int dm_cli_run_job(dm_call *call, dm_status prepared, const dm_work *work);
 
 /* Prints and frees the error, if any, and returns the exit code. */
-int dm_cli_tell(const dm_call *call, dm_status status);
+int dm_cli_end(const dm_call *call, dm_status status);
 
 /* The same at the end of a verb without MPI; also closes the reports. */
 int dm_cli_finish(const dm_call *call, dm_status status);

@@ -83,7 +83,7 @@ int dm_cli_info(dm_call *call) {
     return dm_cli_finish(call, opened ? opened : tell(call, NULL));
   int first = 0;
   for (int i = 0; i < call->operand_count; i++) {
-    const int code = dm_cli_tell(call, tell(call, call->operands[i]));
+    const int code = dm_cli_end(call, tell(call, call->operands[i]));
     if (first == 0) first = code;
   }
   const int code = dm_cli_finish(call, DM_OK);

@@ -275,7 +275,7 @@ static dm_status problem_stated(const dm_call *call, dm_problem *problem) {
   return DM_OK;
 }
 
-static dm_status pose(const dm_call *call, dm_problem *problem) {
+static dm_status describe_problem(const dm_call *call, dm_problem *problem) {
   static const char *const stating[] = {"m", "n", "k", "size", "batch"};
   if (call->operand_count == 0)
     DM_TRY(problem_stated(call, problem));
@@ -400,7 +400,7 @@ static dm_status plan(dm_call *call) {
   dm_plan best, candidates[SHOWN];
   int ranks = 0, found = 0;
   DM_TRY(dm_cli_open_reports(call));
-  DM_TRY(pose(call, &problem));
+  DM_TRY(describe_problem(call, &problem));
   if (call->own.slurm) {
     DM_TRY(plan_slurm(call, &problem, &best, &machine));
     return publish(call, &best, &machine, &(dm_gpu_choice){.ranks = 1});

@@ -123,7 +123,7 @@ dm_status dm_heartbeat_poll(dm_heartbeat *heartbeat, int now, bool tells, int64_
   }
   *job = heartbeat->job;
   if (heartbeat->comm->size == 1) return DM_OK;
-  bool arrived; /* unused: dm_heartbeat_told looks at the request */
+  bool arrived; /* unused: dm_heartbeat_received_ending looks at the request */
   DM_TRY(dm_comm_test_all(&heartbeat->ending, 1, &arrived));
   DM_TRY(hear(heartbeat, now));
   if (tells && heartbeat->comm->rank != 0 && !heartbeat->asked) DM_TRY(tell(heartbeat, mine));
@@ -131,7 +131,7 @@ dm_status dm_heartbeat_poll(dm_heartbeat *heartbeat, int now, bool tells, int64_
   return DM_OK;
 }
 
-dm_status dm_heartbeat_tell(dm_heartbeat *heartbeat, const dm_ending *ending) {
+dm_status dm_heartbeat_send_ending(dm_heartbeat *heartbeat, const dm_ending *ending) {
   const dm_comm *comm = heartbeat->comm;
   heartbeat->sent = *ending;
   int first = comm->rank == 0 ? 1 : 0, last = comm->rank == 0 ? comm->size - 1 : 0;
@@ -144,7 +144,7 @@ dm_status dm_heartbeat_tell(dm_heartbeat *heartbeat, const dm_ending *ending) {
   return DM_OK;
 }
 
-bool dm_heartbeat_told(const dm_heartbeat *heartbeat, dm_ending *ending) {
+bool dm_heartbeat_received_ending(const dm_heartbeat *heartbeat, dm_ending *ending) {
   if (heartbeat->comm->size == 1 || heartbeat->ending.ops) return false;
   *ending = heartbeat->heard;
   return true;

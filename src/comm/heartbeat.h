@@ -34,11 +34,11 @@ dm_status dm_heartbeat_poll(dm_heartbeat *heartbeat, int now, bool tell, int64_t
 
 /* Main thread: sends ENDING, from rank 0 to all ranks, from others to rank 0; does not wait. Call
  * once. */
-dm_status dm_heartbeat_tell(dm_heartbeat *heartbeat, const dm_ending *ending);
+dm_status dm_heartbeat_send_ending(dm_heartbeat *heartbeat, const dm_ending *ending);
 
 /* Main thread, after dm_heartbeat_poll: whether this rank received an ending; *ending is then
  * set. */
-bool dm_heartbeat_told(const dm_heartbeat *heartbeat, dm_ending *ending);
+bool dm_heartbeat_received_ending(const dm_heartbeat *heartbeat, dm_ending *ending);
 
 /* For rank 0: a rank on another node; 0: there is none. */
 int dm_heartbeat_elsewhere(const dm_heartbeat *heartbeat);

@@ -43,7 +43,7 @@ static inline DM_HOST_DEVICE dm_split_line dm_split_nothing(void) {
 }
 
 /* Adds NUMBER to LINE. */
-static inline DM_HOST_DEVICE dm_split_line dm_split_look(dm_split_line line, float number) {
+static inline DM_HOST_DEVICE dm_split_line dm_split_include(dm_split_line line, float number) {
   const uint32_t size = dm_bits_of_float(number) & 0x7fffffffu;
   if (size > line.largest) line.largest = size;
   if (size > 0 && size < line.least) line.least = size;

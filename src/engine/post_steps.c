@@ -30,7 +30,7 @@ dm_status dm_post_fetch(dm_rank_state *local, const dm_step *step, uint64_t fill
   const dm_factor *factor = matrix == DM_A ? &local->a : &local->b;
   const dm_route *route = &factor->route;
   dm_view slot = dm_rank_slot(local, matrix, route->gathered, step->panel, step->slot);
-  const dm_view own = route->given == route->piece
+  const dm_view own = route->exposed == route->piece
                           ? dm_rank_piece(local, matrix, step->panel)
                           : dm_rank_uploaded(local, matrix, step->panel, step->slot);
   pieces_of(local, matrix, step, slot);
@@ -64,7 +64,7 @@ static dm_exponents exponents_of(const dm_rank_state *local, dm_view sums, int64
   const dm_scaling *scaling = &local->scaling;
   if (!scaling->rows) return (dm_exponents){0};
   const dm_exponents all =
-      sums.space == DM_HOST ? (dm_exponents){scaling->rows, scaling->cols} : scaling->given;
+      sums.space == DM_HOST ? (dm_exponents){scaling->rows, scaling->cols} : scaling->passed;
   const int64_t parts = dm_compute_parts(&local->plan->problem.compute, local->c.dtype);
   return (dm_exponents){all.rows + row, all.cols + parts * col};
 }
@@ -243,7 +243,7 @@ static dm_factor *factor_of(const dm_published *s, dm_matrix matrix) {
 /* Whether peers read pieces from the slots that they are uploaded to. */
 static bool gives_slots(const dm_published *s, dm_matrix matrix) {
   const dm_route *route = &factor_of(s, matrix)->route;
-  return route->given != route->piece;
+  return route->exposed != route->piece;
 }
 
 static bool in_slots(const dm_published *s, const dm_step *step) {
@@ -374,9 +374,9 @@ static dm_status exchange(const dm_rank_state *local, const dm_sum_part *part, d
   for (int l = 0; l < plan->pk && has_sums(plan, me); l++) {
     const dm_range rows = sum_rows(local, part, l);
     if (l == me || dm_range_size(rows) == 0) continue;
-    const dm_view given = rows_of_block(r, rows);
-    const int64_t bytes = given.rows * given.cols * dm_dtype_size(given.dtype);
-    if (bytes > 0) DM_TRY(dm_messages_send(r->messages, local->layers, given.base, bytes, l, 0));
+    const dm_view sent = rows_of_block(r, rows);
+    const int64_t bytes = sent.rows * sent.cols * dm_dtype_size(sent.dtype);
+    if (bytes > 0) DM_TRY(dm_messages_send(r->messages, local->layers, sent.base, bytes, l, 0));
   }
   return DM_OK;
 }
@@ -468,7 +468,7 @@ static dm_view piece_of(const dm_rank_state *local, int l) {
 /* For each layer: the place of its piece in this rank's pieces and in its block, and the place in
  * this rank's block of the piece that it pulls. */
 typedef struct places {
-  int64_t *offset, *bytes, *source, *given, *given_bytes;
+  int64_t *offset, *bytes, *source, *sent, *sent_bytes;
 } places;
 
 static places places_in(int64_t *memory, int layers) {
@@ -484,8 +484,8 @@ static void find_places(const dm_rank_state *local, const dm_sum_part *part, pla
     p->offset[l] = l * slice + (mine.begin - share.begin) * row;
     p->bytes[l] = has_sums(local->plan, l) ? dm_range_size(mine) * row : 0;
     p->source[l] = (mine.begin - local->rows.begin) * row;
-    p->given[l] = (theirs.begin - local->rows.begin) * row;
-    p->given_bytes[l] = has_sums(local->plan, local->coords.l) ? dm_range_size(theirs) * row : 0;
+    p->sent[l] = (theirs.begin - local->rows.begin) * row;
+    p->sent_bytes[l] = has_sums(local->plan, local->coords.l) ? dm_range_size(theirs) * row : 0;
   }
 }
 
@@ -504,8 +504,8 @@ static dm_status post(dm_rank_state *local, const dm_sum_part *part) {
                             .bytes = p.bytes,
                             .source = p.source,
                             .share = DM_BLOCK_SHARE,
-                            .given = p.given,
-                            .given_bytes = p.given_bytes,
+                            .sent = p.sent,
+                            .sent_bytes = p.sent_bytes,
                             .filling = sum->turn,
                             .tag = (int)(sum->turn % 32768)};
   dm_status status = dm_transport_post(local->transport, &gather, &sum->ticket);

@@ -84,7 +84,7 @@ static int64_t offset_of(const dm_rank_state *local, dm_matrix matrix, dm_holder
 int64_t dm_rank_source(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot,
                        int peer) {
   const dm_route *route = &factor_of(local, matrix)->route;
-  return offset_of(local, matrix, route->given, panel, slot, peer);
+  return offset_of(local, matrix, route->exposed, panel, slot, peer);
 }
 
 dm_view dm_rank_piece(const dm_rank_state *local, dm_matrix matrix, int64_t panel) {
@@ -143,7 +143,7 @@ dm_view dm_rank_slot(const dm_rank_state *local, dm_matrix matrix, dm_holder rin
 dm_view dm_rank_uploaded(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot) {
   const dm_view whole = dm_rank_slot(local, matrix, DM_DEVICE_RING, panel, slot);
   const dm_route *route = &factor_of(local, matrix)->route;
-  if (route->given == route->piece) return whole;
+  if (route->exposed == route->piece) return whole;
   const int64_t rows = dm_range_size(dm_rank_piece_rows(local, matrix, panel));
   return dm_view_sub(whole, first_row(local, matrix, panel, own_member(local, matrix)), 0, rows,
                      whole.cols);
@@ -215,7 +215,7 @@ static dm_status expose_buffer(dm_rank_state *local, int share, const dm_comm *g
 static dm_status expose(dm_rank_state *local, dm_matrix matrix) {
   const dm_factor *factor = factor_of(local, matrix);
   if (local->coords.idle || !factor->route.linked) return DM_OK;
-  return expose_buffer(local, matrix, factor->peers, dm_buffer_of(matrix, factor->route.given));
+  return expose_buffer(local, matrix, factor->peers, dm_buffer_of(matrix, factor->route.exposed));
 }
 
 static dm_status shared_open(dm_rank_state *local, dm_matrix matrix) {
@@ -328,7 +328,7 @@ _Static_assert((int)DM_BUFFER_SLAB_BYTES == (int)DM_SLAB,
 dm_status dm_rank_memory_take(dm_rank_memory *memory, dm_buffer_kind kind, void **at) {
   const dm_buffer *buffer = &memory->list.of[kind];
   const dm_life life = dm_buffer_life(kind);
-  if (buffer->where == DM_NOWHERE || buffer->where == DM_SHARED_MEMORY || life == DM_LIFE_BESIDE)
+  if (buffer->where == DM_NOWHERE || buffer->where == DM_SHARED_MEMORY || life == DM_LIFE_COUNTED)
     return dm_fail(DM_E_BUG, "the plan has no buffer for the %s", dm_buffer_kinds[kind].name);
   if (buffer->bytes == INT64_MAX)
     return dm_fail(DM_E_FIT, "the size of the %s overflows 64 bits", dm_buffer_kinds[kind].name);

@@ -98,7 +98,7 @@ typedef struct dm_summing {
 typedef struct dm_scaling {
   int32_t *rows, *cols; /* NULL until known */
   void *on_device;      /* copies on the device, if operands are there; NULL: not needed yet */
-  dm_exponents given;   /* passed to products: all, in the operands' memory */
+  dm_exponents passed;  /* to products: all, in the operands' memory */
   double factor;        /* f: C's error is at most f u |A| |B|, element by element, u of the sums */
   bool unfit;           /* there are NaN, Inf, or magnitudes too different for a small f */
   int moduli;           /* unfit: the fewest moduli that make f small; 0: none do */

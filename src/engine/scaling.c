@@ -202,12 +202,12 @@ static int64_t cols_of(const dm_problem *p) {
 
 /* Puts the exponents where products read them; the planner counts them with the vectors. */
 static dm_status give(dm_scaling *s, const dm_problem *p, dm_backend *backend) {
-  s->given = (dm_exponents){s->rows, s->cols};
+  s->passed = (dm_exponents){s->rows, s->cols};
   if (!backend->ops->device_memory) return DM_OK;
   const int64_t count = cols_of(p), bytes = (p->m + count) * (int64_t)sizeof *s->rows;
   if (!s->on_device) DM_TRY(dm_backend_alloc(backend, DM_DEVICE, bytes, &s->on_device));
   int32_t *rows = s->on_device, *cols = rows + p->m;
-  s->given = (dm_exponents){rows, cols};
+  s->passed = (dm_exponents){rows, cols};
   DM_TRY(upload(backend, rows, s->rows, p->m));
   return upload(backend, cols, s->cols, count);
 }

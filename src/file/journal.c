@@ -107,7 +107,7 @@ enum { RECORD = sizeof(dm_tile_record), RESERVED = 1 << 12 /* bytes for records 
 
 struct dm_journal {
   dm_location at;
-  char path[DM_BESIDE];
+  char path[DM_SIBLING_PATH];
   int fd;
   dm_journal_state state;
   dm_attributes fields;
@@ -209,7 +209,7 @@ dm_status dm_journal_open(const dm_location *at, dm_journal **journal, bool *loc
   DM_TRY(dm_buffer_table(1, &new));
   new->at = *at;
   new->fd = -1;
-  dm_status status = dm_io_beside(at, ".journal", new->path);
+  dm_status status = dm_io_sibling(at, ".journal", new->path);
   if (!status) status = open_locked(new, locked);
   if (!status) status = read_file(new, &text);
   if (!status) status = understand(new, text);
@@ -273,8 +273,8 @@ dm_status dm_journal_tiles(const dm_journal *journal, int64_t rows, int64_t cols
   return DM_OK;
 }
 
-dm_status dm_journal_look_complete(const dm_location *at, int64_t rows, int64_t cols,
-                                   bool *complete) {
+dm_status dm_journal_inspect_complete(const dm_location *at, int64_t rows, int64_t cols,
+                                      bool *complete) {
   dm_journal *journal;
   char *text = NULL;
   dm_tile_record *tiles = NULL;
@@ -282,7 +282,7 @@ dm_status dm_journal_look_complete(const dm_location *at, int64_t rows, int64_t 
   *complete = false;
   DM_TRY(dm_buffer_table(1, &journal));
   journal->at = *at;
-  dm_status status = dm_io_beside(at, ".journal", journal->path);
+  dm_status status = dm_io_sibling(at, ".journal", journal->path);
   journal->fd = open(journal->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (!status && journal->fd >= 0) {
     status = read_file(journal, &text);
@@ -381,11 +381,11 @@ static dm_status check_ours(const dm_location *at, const char *path, int fd) {
   return nothing ? DM_OK : foreign(at, path);
 }
 
-dm_status dm_journal_look(const dm_location *at, bool *present) {
-  char path[DM_BESIDE];
+dm_status dm_journal_inspect(const dm_location *at, bool *present) {
+  char path[DM_SIBLING_PATH];
   struct stat info;
   *present = false;
-  DM_TRY(dm_io_beside(at, ".journal", path));
+  DM_TRY(dm_io_sibling(at, ".journal", path));
   if (lstat(path, &info) < 0)
     return errno == ENOENT || errno == ENOTDIR
                ? DM_OK

@@ -66,12 +66,12 @@ dm_status dm_journal_remove(dm_journal *journal);
 
 /* Before any work, without creating anything: whether AT's journal, if it has one, names all tiles
  * of a C of ROWS x COLS. */
-dm_status dm_journal_look_complete(const dm_location *at, int64_t rows, int64_t cols,
-                                   bool *complete);
+dm_status dm_journal_inspect_complete(const dm_location *at, int64_t rows, int64_t cols,
+                                      bool *complete);
 
 /* Before any work, without creating anything: *present if AT has a journal. DM_E_IO: another run
  * holds its lock, or it is no regular file. */
-dm_status dm_journal_look(const dm_location *at, bool *present);
+dm_status dm_journal_inspect(const dm_location *at, bool *present);
 
 /* ---- checksums of records and of samples of a file; for elements of C see core/element_sum.h
  * ---- */

@@ -187,8 +187,8 @@ const char *dm_attributes_find(const dm_attributes *attributes, const char *name
   return NULL;
 }
 
-dm_status dm_io_beside(const dm_location *at, const char *ending, char path[DM_BESIDE]) {
-  const int length = snprintf(path, DM_BESIDE, "%s%s", at->file, ending);
+dm_status dm_io_sibling(const dm_location *at, const char *ending, char path[DM_SIBLING_PATH]) {
+  const int length = snprintf(path, DM_SIBLING_PATH, "%s%s", at->file, ending);
   const char *slash = strrchr(path, '/');
   if (length >= DM_PATH || strlen(slash ? slash + 1 : path) > NAME_MAX)
     return dm_fail_at(DM_E_USAGE, at, "its name is too long");

@@ -19,7 +19,7 @@ dm_dtype dm_meaning_number(const dm_meaning *meaning, dm_dtype dtype) {
   return dtype;
 }
 
-bool dm_meaning_only_looks(const dm_meaning *meaning) {
+bool dm_meaning_only_scans(const dm_meaning *meaning) {
   return !meaning->packed && !meaning->other_sign;
 }
 
@@ -140,7 +140,7 @@ void dm_meaning_apply(const dm_meaning *m, dm_view stored, int64_t row, int64_t 
   }
 }
 
-void dm_meaning_look(const dm_meaning *m, dm_view part, int64_t row, int64_t col, int64_t cols,
+void dm_meaning_scan(const dm_meaning *m, dm_view part, int64_t row, int64_t col, int64_t cols,
                      dm_missed *missed) {
   const double instead[2] = {replacement(m), replacement(m)};
   double values[2 * RUN];

@@ -51,7 +51,7 @@ typedef struct dm_missed {
 dm_dtype dm_meaning_number(const dm_meaning *meaning, dm_dtype dtype);
 
 /* Whether values are the stored elements of DTYPE, unless they are missing. */
-bool dm_meaning_only_looks(const dm_meaning *meaning);
+bool dm_meaning_only_scans(const dm_meaning *meaning);
 
 /* DST (f64, or c128, packed) = the values of one row of STORED, which starts at element (row, col)
  * of a dataset with COLS columns. Missing ones are counted in MISSED and replaced. */
@@ -59,7 +59,7 @@ void dm_meaning_apply(const dm_meaning *meaning, dm_view stored, int64_t row, in
                       int64_t cols, double *dst, dm_missed *missed);
 
 /* The same in place, for a PART that was read without conversion. */
-void dm_meaning_look(const dm_meaning *meaning, dm_view part, int64_t row, int64_t col,
+void dm_meaning_scan(const dm_meaning *meaning, dm_view part, int64_t row, int64_t col,
                      int64_t cols, dm_missed *missed);
 
 /* ---- what the rows or columns of a dataset are shifted by and multiplied with while they are

@@ -12,10 +12,10 @@ dm_status dm_io_named(dm_status status, const dm_location *at);
 /* Replaces invalid UTF-8 and control characters in TEXT; false if there were any. */
 bool dm_io_clean(char *text);
 
-enum { DM_BESIDE = DM_PATH + 16 }; /* room for the names of files next to an output */
+enum { DM_SIBLING_PATH = DM_PATH + 16 }; /* room for the names of files next to an output */
 
 /* AT's file name followed by ENDING (at most 8 characters); DM_E_USAGE: too long. */
-dm_status dm_io_beside(const dm_location *at, const char *ending, char path[DM_BESIDE]);
+dm_status dm_io_sibling(const dm_location *at, const char *ending, char path[DM_SIBLING_PATH]);
 
 /* "'PATH' cannot be WHAT: " and the reason in errno. */
 dm_status dm_io_failed(const dm_location *at, const char *path, const char *what);

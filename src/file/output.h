@@ -18,8 +18,8 @@ enum { DM_ID_LENGTH = 32, DM_ID = DM_ID_LENGTH + 1 };
 
 /* Plain data, sent from rank 0 to all; the descriptor is only valid on rank 0. */
 typedef struct dm_output_file {
-  dm_location at;       /* final name and dataset */
-  char part[DM_BESIDE]; /* temporary name */
+  dm_location at;             /* final name and dataset */
+  char part[DM_SIBLING_PATH]; /* temporary name */
   int64_t rows, cols;
   dm_leads leads; /* of its shape */
   dm_dtype dtype;

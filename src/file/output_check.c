@@ -110,9 +110,9 @@ static dm_status check_beside(const dm_location *at, const dm_dataset *inputs, i
                                         ".damier-pair-n", ".damier-pair-p", ".damier-pair-s",
                                         ".damier-pair-q"};
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-    char path[DM_BESIDE];
+    char path[DM_SIBLING_PATH];
     struct stat info;
-    DM_TRY(dm_io_beside(at, endings[i], path));
+    DM_TRY(dm_io_sibling(at, endings[i], path));
     if (stat(path, &info) < 0) continue;
     bool used = replaced && is_file_of(&info, replaced);
     for (int j = 0; j < count; j++) used |= is_file_of(&info, &inputs[j]);
@@ -125,11 +125,11 @@ static dm_status check_beside(const dm_location *at, const dm_dataset *inputs, i
 
 static dm_status check_part(const dm_location *at, const dm_dataset *inputs, int count,
                             const dm_dataset *replaced) {
-  char part[DM_BESIDE];
+  char part[DM_SIBLING_PATH];
   bool resumable;
   DM_TRY(check_beside(at, inputs, count, replaced));
-  DM_TRY(dm_io_beside(at, ".part", part));
-  DM_TRY(dm_journal_look(at, &resumable));
+  DM_TRY(dm_io_sibling(at, ".part", part));
+  DM_TRY(dm_journal_inspect(at, &resumable));
   return resumable ? DM_OK : dm_output_leftover(at, part, false);
 }
 

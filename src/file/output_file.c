@@ -56,7 +56,7 @@ dm_status dm_output_room(const dm_location *at, const char *directory, int64_t b
 
 /* A commit had begun. */
 static bool has_new_name(const dm_location *at, const struct stat *part) {
-  char new[DM_BESIDE];
+  char new[DM_SIBLING_PATH];
   struct stat info;
   dm_status status = dm_output_new_name(at, new);
   const bool has = !status && lstat(new, &info) == 0 && info.st_ino == part->st_ino &&
@@ -70,10 +70,10 @@ static dm_status check_mark(const dm_location *at, const char *part, int fd,
                             const struct stat *info) {
   bool unfinished, nothing = false, ours;
   if (has_new_name(at, info)) return DM_OK;
-  DM_TRY(dm_output_look_for(at, part, fd, DM_UNFINISHED, &unfinished));
+  DM_TRY(dm_output_find(at, part, fd, DM_UNFINISHED, &unfinished));
   if (!unfinished) DM_TRY(dm_batch_is_zero(part, fd, &nothing));
   if (unfinished || nothing) return DM_OK;
-  DM_TRY(dm_output_look_for(at, part, fd, DM_ID_NAME, &ours));
+  DM_TRY(dm_output_find(at, part, fd, DM_ID_NAME, &ours));
   return dm_hint(dm_fail_at(DM_E_USAGE, at,
                             ours ? "'%s' exists and is a complete result"
                                  : "'%s' exists and was not made by damier",
@@ -100,11 +100,11 @@ dm_status dm_output_leftover(const dm_location *at, const char *part, bool remov
 }
 
 bool dm_output_is_left(const dm_location *at) {
-  char path[DM_BESIDE];
+  char path[DM_SIBLING_PATH];
   struct stat info;
   bool is = false;
   for (int i = 0; i < 2; i++) {
-    dm_status status = i ? dm_output_new_name(at, path) : dm_io_beside(at, ".part", path);
+    dm_status status = i ? dm_output_new_name(at, path) : dm_io_sibling(at, ".part", path);
     is |= !status && lstat(path, &info) == 0;
     dm_status_free(status);
   }
@@ -112,8 +112,8 @@ bool dm_output_is_left(const dm_location *at) {
 }
 
 dm_status dm_output_forget(const dm_location *at) {
-  char part[DM_BESIDE];
-  DM_TRY(dm_io_beside(at, ".part", part));
+  char part[DM_SIBLING_PATH];
+  DM_TRY(dm_io_sibling(at, ".part", part));
   DM_TRY(dm_output_leftover(at, part, true));
   return dm_output_forget_new(at);
 }
@@ -205,7 +205,7 @@ static dm_status restore_structure(dm_output_file *file, int64_t offset) {
  * name. */
 static dm_status check_id(const dm_output_file *file) {
   bool found;
-  DM_TRY(dm_output_look_for(&file->at, file->part, file->made, file->id, &found));
+  DM_TRY(dm_output_find(&file->at, file->part, file->made, file->id, &found));
   if (found) return DM_OK;
   return dm_hint(
       dm_fail_at(DM_E_IO, &file->at, "'%s' is not the file that its journal describes", file->part),
@@ -229,7 +229,7 @@ dm_status dm_output_reopen(const dm_location *location, dm_dtype dtype, int64_t 
   *file = (dm_output_file){.at = *location, .rows = rows, .cols = cols, .dtype = dtype, .made = -1};
   if (leads) file->leads = *leads;
   memcpy(file->id, id, DM_ID);
-  DM_TRY(dm_io_beside(location, ".part", file->part));
+  DM_TRY(dm_io_sibling(location, ".part", file->part));
   const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   file->made = open(file->part, flags);
   if (file->made < 0 && errno == ENOENT) { /* its commit was interrupted */

@@ -46,7 +46,7 @@ dm_status dm_output_check_open(const dm_output_file *file, int fd) {
 }
 
 void dm_output_discard(const dm_output_file *file) {
-  char new[DM_BESIDE];
+  char new[DM_SIBLING_PATH];
   if (!file->part[0]) return;
   if (is_held(file, file->part)) unlink(file->part);
   dm_status status = dm_output_new_name(&file->at, new);
@@ -61,12 +61,12 @@ void dm_output_release(dm_output_file *file) {
 
 /* ---- names ---- */
 
-dm_status dm_output_new_name(const dm_location *at, char path[DM_BESIDE]) {
-  return dm_io_beside(at, ".damier-new", path);
+dm_status dm_output_new_name(const dm_location *at, char path[DM_SIBLING_PATH]) {
+  return dm_io_sibling(at, ".damier-new", path);
 }
 
 dm_status dm_output_forget_new(const dm_location *at) {
-  char path[DM_BESIDE];
+  char path[DM_SIBLING_PATH];
   DM_TRY(dm_output_new_name(at, path));
   const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   dm_status status = fd < 0 ? DM_OK : dm_output_lock(at, path, fd, LOCK_EX);
@@ -136,19 +136,19 @@ static dm_status open_named(dm_output_file *out) {
 }
 
 dm_status dm_output_name(dm_output_file *out) {
-  char new[DM_BESIDE], made[DM_DESCRIPTOR];
+  char new[DM_SIBLING_PATH], made[DM_DESCRIPTOR];
   DM_TRY(dm_output_new_name(&out->at, new));
   const bool unnamed = !is_held(out, new);
   if (unnamed && linkat(AT_FDCWD, dm_output_by_descriptor(out->made, made), AT_FDCWD, new,
                         AT_SYMLINK_FOLLOW) < 0)
     return dm_io_failed(&out->at, new, "created");
-  DM_TRY(dm_io_beside(&out->at, ".part", out->part));
+  DM_TRY(dm_io_sibling(&out->at, ".part", out->part));
   DM_TRY(add_name(out, new, out->part));
   return unnamed ? open_named(out) : DM_OK;
 }
 
 dm_status dm_output_name_again(dm_output_file *out) {
-  char new[DM_BESIDE];
+  char new[DM_SIBLING_PATH];
   DM_TRY(dm_output_new_name(&out->at, new));
   if (strcmp(out->part, new) == 0) return dm_output_name(out);
   if (is_held(out, new)) return DM_OK;
@@ -158,7 +158,7 @@ dm_status dm_output_name_again(dm_output_file *out) {
 }
 
 dm_status dm_output_take_new_name(dm_output_file *out, int folder) {
-  char new[DM_BESIDE];
+  char new[DM_SIBLING_PATH];
   DM_TRY(dm_output_new_name(&out->at, new));
   DM_TRY(dm_output_check_name(out, out->part));
   if (strcmp(out->part, new) == 0) return DM_OK;

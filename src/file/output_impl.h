@@ -35,7 +35,7 @@ dm_status dm_output_leftover(const dm_location *at, const char *part, bool remov
 /* The name of the file that is to become C, from its first byte until it does; it is damier's,
  * whatever the file contains. A part file has this name first, and .part as the second one: so no
  * state of a disk takes it for a file of the user that is called .part. */
-dm_status dm_output_new_name(const dm_location *at, char path[DM_BESIDE]);
+dm_status dm_output_new_name(const dm_location *at, char path[DM_SIBLING_PATH]);
 
 /* Removes a file of that name; DM_E_IO: another run is using it. */
 dm_status dm_output_forget_new(const dm_location *at);
@@ -77,8 +77,8 @@ dm_status dm_output_add(int64_t file, dm_output_file *out, const dm_output_form 
 dm_status dm_output_copy_model(const dm_output_file *out, int model, int fd, int64_t *length);
 
 /* Whether TEXT occurs near the start of FD, which is PATH. */
-dm_status dm_output_look_for(const dm_location *at, const char *path, int fd, const char *text,
-                             bool *found);
+dm_status dm_output_find(const dm_location *at, const char *path, int fd, const char *text,
+                         bool *found);
 
 /* A name that reopens exactly FD's file. */
 const char *dm_output_by_descriptor(int fd, char path[DM_DESCRIPTOR]);

@@ -177,8 +177,8 @@ dm_status dm_output_copy_model(const dm_output_file *out, int model, int fd, int
                                            : DM_OK;
 }
 
-dm_status dm_output_look_for(const dm_location *at, const char *path, int fd, const char *text,
-                             bool *found) {
+dm_status dm_output_find(const dm_location *at, const char *path, int fd, const char *text,
+                         bool *found) {
   struct stat info;
   void *head;
   *found = false;

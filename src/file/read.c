@@ -157,7 +157,7 @@ static bool needs_no_work(const dm_reader *reader, const dm_request *request) {
   const bool steps = request->rows.step > 1 || request->cols.step > 1;
   if (request->cols.step > 1 || (steps && reader->missed)) return false;
   if (!is_direct(reader) || reader->empty || reader->dataset.swapped || reader->as != dtype ||
-      reader->dataset.centering || !dm_meaning_only_looks(&reader->dataset.meaning) ||
+      reader->dataset.centering || !dm_meaning_only_scans(&reader->dataset.meaning) ||
       reader->through != DM_DTYPE_NONE || (request->conjugate && dm_dtype_is_complex(dtype)))
     return false;
   for (int64_t i = 0; i < request->count; i++) {
@@ -332,7 +332,7 @@ static void look(const dm_reader *reader, const dm_request *request, dm_rectangl
   dm_view view;
   for (int64_t i = 0; i < request->count && reader->missed; i++)
     if (dm_request_common(request, i, &piece, &before, &view, &row, &col))
-      dm_meaning_look(&reader->dataset.meaning, view, row, col, reader->dataset.cols,
+      dm_meaning_scan(&reader->dataset.meaning, view, row, col, reader->dataset.cols,
                       reader->missed);
 }
 

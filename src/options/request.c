@@ -307,7 +307,7 @@ static dm_status look_for_result(const dm_settings *s, const dm_log *log, dm_pro
   if ((checked && checked->code != DM_E_USAGE) || lstat(f->out.file, &info) < 0) return checked;
   dm_location at = f->out;
   if (f->form.npy) at.dataset[0] = '\0';
-  dm_status status = dm_journal_look_complete(&f->out, problem->m, problem->n, &complete);
+  dm_status status = dm_journal_inspect_complete(&f->out, problem->m, problem->n, &complete);
   if (!status && complete) status = dm_request_inspect_at(s, log, &at, &f->whole, NULL);
   if (status) f->whole = (dm_dataset){0};
   dm_status_free(status);
@@ -318,7 +318,7 @@ static dm_status look_for_result(const dm_settings *s, const dm_log *log, dm_pro
 }
 
 dm_status dm_request_check_output(const dm_settings *s, const dm_log *log, dm_product_files *f) {
-  /* Posed here only to reject a problem that does not fit together before any work starts. */
+  /* Checked here only to reject a problem that does not fit together before any work starts. */
   dm_problem problem;
   dm_equation equation = dm_request_equation(s);
   const dm_dataset *old_c = f->has_c ? &f->c : NULL;

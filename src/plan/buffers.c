@@ -112,7 +112,7 @@ static void list_factor(const rank_extent *e, dm_matrix matrix, dm_buffers *list
   if (route.operand == DM_DEVICE_RING)
     *ring =
         ring_of(e, matrix, DM_ON_DEVICE, route.piece == DM_DEVICE_RING ? e->panels : plan->slots);
-  if (route.linked) expose(route.given == DM_SHARE ? share : ring);
+  if (route.linked) expose(route.exposed == DM_SHARE ? share : ring);
   if (route.operand == DM_SHARED_SLOTS) {
     dm_buffer slots = ring_of(e, matrix, DM_SHARED_MEMORY, e->panels);
     const int64_t members = matrix == DM_A ? plan->pn : plan->pm;
@@ -181,7 +181,7 @@ static void list_strips(const rank_extent *e, dm_buffers *list) {
   list->stored = elements;
   const bool lands = plan->gpu && (plan->pk == 1 || plan->device_links);
   if (lands)
-    list->of[DM_BUFFER_LANDING] =
+    list->of[DM_BUFFER_DOWNLOAD] =
         slots_of(DM_PINNED, DM_BUFFER_STRIPS_OUT, dm_times(elements, e->sum));
   if (p->c != p->accumulator || p->reads_c || p->scales || dm_triangle_keeps_sums(plan))
     list->of[DM_BUFFER_FINISHED] =
@@ -223,7 +223,7 @@ const dm_buffer_traits dm_buffer_kinds[DM_BUFFERS] = {
     [DM_BUFFER_RECEIVED] = {"received of the layers", DM_LIFE_SUM, DM_MEMORY_REDUCE},
     [DM_BUFFER_BLOCK_COPY] = {"copy of the block", DM_LIFE_SUM, DM_MEMORY_REDUCE},
     [DM_BUFFER_UPLOAD] = {"upload staging", DM_LIFE_LOAD, DM_MEMORY_STAGING},
-    [DM_BUFFER_LANDING] = {"strips from the GPU", DM_LIFE_STORE, DM_MEMORY_STAGING},
+    [DM_BUFFER_DOWNLOAD] = {"strips from the GPU", DM_LIFE_STORE, DM_MEMORY_STAGING},
     [DM_BUFFER_FINISHED] = {"finished strips", DM_LIFE_STORE, DM_MEMORY_STAGING},
     [DM_BUFFER_MIRRORED] = {"mirrored strips", DM_LIFE_STORE, DM_MEMORY_STAGING},
     [DM_BUFFER_OLD] = {"strips of the old C", DM_LIFE_STORE, DM_MEMORY_STAGING},
@@ -234,16 +234,16 @@ const dm_buffer_traits dm_buffer_kinds[DM_BUFFERS] = {
     [DM_BUFFER_ROUNDED] = {"rounded C", DM_LIFE_HOME, DM_MEMORY_C},
     [DM_BUFFER_FINISHED_HOME] = {"finished C", DM_LIFE_HOME, DM_MEMORY_STAGING},
     [DM_BUFFER_DEVICE_SUMS] = {"checksums on the GPU", DM_LIFE_LOAD, DM_MEMORY_VERIFY},
-    [DM_BUFFER_READ_A] = {"reader of A", DM_LIFE_BESIDE, DM_MEMORY_STAGING},
-    [DM_BUFFER_READ_B] = {"reader of B", DM_LIFE_BESIDE, DM_MEMORY_STAGING},
-    [DM_BUFFER_READ_OLD] = {"reader of the old C", DM_LIFE_BESIDE, DM_MEMORY_STAGING},
-    [DM_BUFFER_CONVERTED] = {"converted inputs", DM_LIFE_BESIDE, DM_MEMORY_CONVERT},
-    [DM_BUFFER_VECTORS] = {"verification", DM_LIFE_BESIDE, DM_MEMORY_VERIFY},
-    [DM_BUFFER_DEVICE_VECTORS] = {"verification on the device", DM_LIFE_BESIDE, DM_MEMORY_VERIFY},
-    [DM_BUFFER_SAMPLE] = {"sample of B", DM_LIFE_BESIDE, DM_MEMORY_VERIFY},
-    [DM_BUFFER_PASS] = {"pieces of A and B ahead", DM_LIFE_BESIDE, DM_MEMORY_STAGING},
-    [DM_BUFFER_PROCESS] = {"program, libraries", DM_LIFE_BESIDE, DM_MEMORY_LIBRARY},
-    [DM_BUFFER_WORKSPACE] = {"workspace", DM_LIFE_BESIDE, DM_MEMORY_LIBRARY},
+    [DM_BUFFER_READ_A] = {"reader of A", DM_LIFE_COUNTED, DM_MEMORY_STAGING},
+    [DM_BUFFER_READ_B] = {"reader of B", DM_LIFE_COUNTED, DM_MEMORY_STAGING},
+    [DM_BUFFER_READ_OLD] = {"reader of the old C", DM_LIFE_COUNTED, DM_MEMORY_STAGING},
+    [DM_BUFFER_CONVERTED] = {"converted inputs", DM_LIFE_COUNTED, DM_MEMORY_CONVERT},
+    [DM_BUFFER_VECTORS] = {"verification", DM_LIFE_COUNTED, DM_MEMORY_VERIFY},
+    [DM_BUFFER_DEVICE_VECTORS] = {"verification on the device", DM_LIFE_COUNTED, DM_MEMORY_VERIFY},
+    [DM_BUFFER_SAMPLE] = {"sample of B", DM_LIFE_COUNTED, DM_MEMORY_VERIFY},
+    [DM_BUFFER_PASS] = {"pieces of A and B ahead", DM_LIFE_COUNTED, DM_MEMORY_STAGING},
+    [DM_BUFFER_PROCESS] = {"program, libraries", DM_LIFE_COUNTED, DM_MEMORY_LIBRARY},
+    [DM_BUFFER_WORKSPACE] = {"workspace", DM_LIFE_COUNTED, DM_MEMORY_LIBRARY},
 };
 
 dm_memory_need dm_buffers_need(const dm_buffers *list) {
@@ -462,13 +462,13 @@ dm_route dm_plan_route(const dm_plan *plan, dm_matrix matrix) {
                 .uploaded = a ? dm_plan_uploads_a(plan) : dm_plan_uploads_b(plan),
                 .piece = DM_SHARE};
   if (a ? plan->shared_a : plan->shared_b) {
-    r.piece = r.given = r.gathered = r.operand = DM_SHARED_SLOTS;
+    r.piece = r.exposed = r.gathered = r.operand = DM_SHARED_SLOTS;
     return r;
   }
   r.linked = r.fetched && plan->device_links;
   if (r.linked && plan->in_place && !r.uploaded) r.piece = DM_DEVICE_RING;
   if (r.fetched) r.gathered = r.linked ? DM_DEVICE_RING : DM_HOST_RING;
-  r.given = r.linked && r.uploaded ? DM_DEVICE_RING : r.piece;
+  r.exposed = r.linked && r.uploaded ? DM_DEVICE_RING : r.piece;
   r.operand = r.uploaded ? DM_DEVICE_RING : r.fetched ? r.gathered : r.piece;
   return r;
 }

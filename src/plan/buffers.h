@@ -22,12 +22,12 @@ typedef enum dm_holder {
 } dm_holder;
 
 typedef struct dm_route {
-  bool fetched;    /* peers' pieces are gathered, */
-  bool linked;     /* and GPUs read them directly from their peers' exposed memory */
-  bool uploaded;   /* panels are copied to the GPU */
-  dm_holder piece; /* where LOAD puts this rank's piece; if not the share, the ring has a slot for
-                    each panel of the layer, and the piece is in its place there */
-  dm_holder given; /* where peers take the piece from; if not from PIECE, it is uploaded first,
+  bool fetched;      /* peers' pieces are gathered, */
+  bool linked;       /* and GPUs read them directly from their peers' exposed memory */
+  bool uploaded;     /* panels are copied to the GPU */
+  dm_holder piece;   /* where LOAD puts this rank's piece; if not the share, the ring has a slot for
+                      each panel of the layer, and the piece is in its place there */
+  dm_holder exposed; /* where peers take the piece from; if not from PIECE, it is uploaded first,
                     alone, to its place in a slot of the ring */
   dm_holder gathered; /* where panels are assembled */
   dm_holder operand;  /* where a product reads the panel */
@@ -67,7 +67,7 @@ typedef enum dm_buffer_kind {
   DM_BUFFER_RECEIVED,   /* these rows from each layer, received as messages */
   DM_BUFFER_BLOCK_COPY, /* a GPU's block in host memory, for messages */
   DM_BUFFER_UPLOAD,     /* strips of A and B on their way from the file to the GPU */
-  DM_BUFFER_LANDING,    /* strips of C on their way to the file: sums from a GPU, */
+  DM_BUFFER_DOWNLOAD,   /* strips of C on their way to the file: sums from a GPU, */
   DM_BUFFER_FINISHED,   /* elements of C, */
   DM_BUFFER_MIRRORED,   /* their mirror images, if they are stored twice, */
   DM_BUFFER_OLD,        /* and those that beta multiplies, in the widest type */
@@ -100,12 +100,12 @@ typedef enum dm_where {
 } dm_where;
 
 typedef enum dm_life {
-  DM_LIFE_RANK,   /* from dm_rank_open to dm_rank_close */
-  DM_LIFE_LOAD,   /* from the first load on */
-  DM_LIFE_SUM,    /* from the first sum over layers on */
-  DM_LIFE_STORE,  /* from the first store on */
-  DM_LIFE_HOME,   /* while operands come from memory, and C returns there */
-  DM_LIFE_BESIDE, /* allocated by others; counted here */
+  DM_LIFE_RANK,    /* from dm_rank_open to dm_rank_close */
+  DM_LIFE_LOAD,    /* from the first load on */
+  DM_LIFE_SUM,     /* from the first sum over layers on */
+  DM_LIFE_STORE,   /* from the first store on */
+  DM_LIFE_HOME,    /* while operands come from memory, and C returns there */
+  DM_LIFE_COUNTED, /* allocated by others; counted here */
 } dm_life;
 
 /* Categories of buffers in reports. */

@@ -340,11 +340,11 @@ int dm_plan_gpus(const dm_problem *problem, const dm_machine *machines, int most
 
 dm_status dm_plan_candidates(const dm_problem *problem, const dm_machine *machine, int ranks,
                              const dm_wishes *wishes, dm_plan *plans, int count, int *found) {
-  dm_problem posed = *problem;
-  dm_question q = {&posed, machine, wishes, ranks, wishes->tiles_m > 0};
+  dm_problem adjusted = *problem;
+  dm_question q = {&adjusted, machine, wishes, ranks, wishes->tiles_m > 0};
   const bool suits =
       dm_triangle_takes_grid(problem, wishes->pm, wishes->pn, wishes->pk) && !wishes->reproducible;
-  if (posed.symmetry_found && !suits) posed.symmetry = DM_NO_SYMMETRY;
+  if (adjusted.symmetry_found && !suits) adjusted.symmetry = DM_NO_SYMMETRY;
   ranking best = {.plans = plans, .limit = (int)dm_min(count, MOST_PLANS)};
   grid promising[PROMISING];
   int promises = 0;

@@ -167,7 +167,7 @@ static double gemm_seconds(const dm_plan *plan, const dm_machine *machine, const
 static double uploaded(const dm_plan *plan, dm_matrix matrix, double length) {
   const dm_route route = dm_plan_route(plan, matrix);
   if (!route.uploaded) return 0;
-  return route.given == route.piece ? length : length / (matrix == DM_A ? plan->pn : plan->pm);
+  return route.exposed == route.piece ? length : length / (matrix == DM_A ? plan->pn : plan->pm);
 }
 
 static double upload_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e) {
@@ -328,7 +328,7 @@ dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine) {
   if (plan->overlap && e.panels > 1) {
     const double busy = f.gemm + stolen_seconds(plan, machine, t, f.fetch);
     const dm_route from_a = dm_plan_route(plan, DM_A), from_b = dm_plan_route(plan, DM_B);
-    const bool in_turn = from_a.given != from_a.piece || from_b.given != from_b.piece;
+    const bool in_turn = from_a.exposed != from_a.piece || from_b.exposed != from_b.piece;
     const double upload = in_turn ? f.upload + f.fetch : f.upload; /* both use the same slot */
     loop = plan->ramp[0] > 0 ? led_seconds(plan, &f, &e, fmax(f.fetch, upload))
                              : first * f.fetch + (f.upload + f.gemm) / e.panels +

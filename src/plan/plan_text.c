@@ -144,7 +144,7 @@ static const char *a_and_b(bool a, bool b) {
 
 static void write_choice(const dm_plan *p, FILE *out) {
   const dm_route a = dm_plan_route(p, DM_A), b = dm_plan_route(p, DM_B);
-  const bool up_a = a.given != a.piece, up_b = b.given != b.piece;
+  const bool up_a = a.exposed != a.piece, up_b = b.exposed != b.piece;
   char recipe[DM_RECIPE];
   int idle = p->ranks - dm_plan_used(p);
   const int64_t panels = dm_range_size(dm_plan_layer(p, 0)) - dm_plan_ramp_count(p->ramp);

@@ -415,8 +415,8 @@ static void lay_out(const void *context, int64_t round, const dm_flow_lists *lis
     lists->offset[r] = r * m->slot_bytes;
     lists->bytes[r] = r == me ? 0 : bytes_of(m, &in);
     lists->source[r] = area_of(m, round, true) + me * m->slot_bytes;
-    lists->given[r] = area_of(m, round, true) + r * m->slot_bytes;
-    lists->given_bytes[r] = r == me ? 0 : bytes_of(m, &out);
+    lists->sent[r] = area_of(m, round, true) + r * m->slot_bytes;
+    lists->sent_bytes[r] = r == me ? 0 : bytes_of(m, &out);
   }
 }
 

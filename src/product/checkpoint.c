@@ -206,7 +206,7 @@ static dm_status look(void *context, const dm_keepalive *keepalive) {
   const dm_multiply *m = o->checkpoint->multiply;
   (void)keepalive;
   o->checkpoint->found.in_place = m->has_c && !m->form.existing.at.file[0] && is_replaced(m);
-  return dm_found_look(o->checkpoint, o->problem);
+  return dm_found_inspect(o->checkpoint, o->problem);
 }
 
 static dm_status start(void *context, const dm_keepalive *keepalive) {

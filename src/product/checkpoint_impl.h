@@ -73,7 +73,7 @@ struct dm_checkpoint {
 
 /* Rank 0: inspects the journal and the file with C's name, and fills FOUND. DM_E_IO: another run
  * prevents this one. */
-dm_status dm_found_look(dm_checkpoint *checkpoint, const dm_problem *problem);
+dm_status dm_found_inspect(dm_checkpoint *checkpoint, const dm_problem *problem);
 
 /* Collective, if a result may have C's name: compares the file as it is with the recorded tiles. */
 dm_status dm_found_verify(dm_checkpoint *checkpoint);

@@ -191,7 +191,7 @@ static dm_status look_at_journal(dm_checkpoint *c, const dm_problem *problem) {
 static dm_status look_without(const dm_checkpoint *c) {
   const dm_multiply *m = c->multiply;
   bool present, locked;
-  DM_TRY(dm_journal_look(&m->out, &present));
+  DM_TRY(dm_journal_inspect(&m->out, &present));
   if (!present) return DM_OK;
   dm_journal *journal;
   int64_t records;
@@ -206,7 +206,7 @@ static dm_status look_without(const dm_checkpoint *c) {
   return status;
 }
 
-dm_status dm_found_look(dm_checkpoint *c, const dm_problem *problem) {
+dm_status dm_found_inspect(dm_checkpoint *c, const dm_problem *problem) {
   return c->on || c->found.in_place ? look_at_journal(c, problem) : look_without(c);
 }
 

@@ -54,8 +54,8 @@ static dm_status post(const product *p, dm_view sums, dm_view a, dm_view b, int6
                       int64_t col, dm_event *done) {
   const dm_compute *compute = &p->problem->compute;
   if (compute->finish == DM_NO_FINISH) return dm_backend_gemm(p->backend, sums, a, b, false, done);
-  const dm_exponents *given = &p->kept->scaling.given;
-  const dm_exponents exponents = {given->rows + row, given->cols + col};
+  const dm_exponents *all = &p->kept->scaling.passed;
+  const dm_exponents exponents = {all->rows + row, all->cols + col};
   const dm_view first = dm_compute_first(compute, sums);
   const int64_t plane = dm_compute_plane(compute, first.cols);
   DM_TRY(dm_backend_product(p->backend, first, plane, a, b, false, exponents, done));
@@ -76,13 +76,13 @@ static dm_status multiply_tile(const product *p, int64_t row, int64_t col) {
 }
 
 /* As a row-major product. */
-static dm_whole_product posed(const dm_whole_product *w) {
+static dm_whole_product as_rows(const dm_whole_product *w) {
   return by_rows(w) ? *w : turned(w);
 }
 
 dm_status dm_emulated_scan(dm_emulated *kept, dm_backend *backend, const dm_comm *world,
                            const dm_problem *problem, const dm_whole_product *whole, bool *fits) {
-  const dm_whole_product w = posed(whole);
+  const dm_whole_product w = as_rows(whole);
   const dm_view ab[2] = {w.a, w.b};
   dm_problem p = *problem;
   p.m = w.c.rows;
@@ -98,7 +98,7 @@ dm_status dm_emulated_scan(dm_emulated *kept, dm_backend *backend, const dm_comm
 
 dm_status dm_emulated_multiply(dm_emulated *kept, dm_backend *backend, const dm_problem *problem,
                                const dm_whole_product *whole) {
-  const product p = {kept, backend, problem, posed(whole)};
+  const product p = {kept, backend, problem, as_rows(whole)};
   const dm_view c = p.whole.c;
   DM_TRY(open_tile(&p));
   for (int64_t i = 0; i < c.rows; i += TILE)

@@ -28,7 +28,7 @@ typedef struct strip {
   dm_transfer *writing;
   atomic_uint_least64_t checksum;
   struct dm_storing *storing;
-  char *landing, *finished, *before, *mirrored; /* buffers for sums, output, old C and the mirror
+  char *downloaded, *finished, *before, *mirrored; /* buffers for sums, output, old C and the mirror
                                                    image, if needed */
 } strip;
 
@@ -110,7 +110,7 @@ static dm_status take(storing *s, dm_buffer_kind kind, size_t offset) {
 
 static dm_status buffers_open(storing *s) {
   for (int i = 0; i < STRIPS; i++) s->strips[i].storing = s;
-  if (s->sums.space == DM_DEVICE) DM_TRY(take(s, DM_BUFFER_LANDING, offsetof(strip, landing)));
+  if (s->sums.space == DM_DEVICE) DM_TRY(take(s, DM_BUFFER_DOWNLOAD, offsetof(strip, downloaded)));
   if (!s->are_c) DM_TRY(take(s, DM_BUFFER_FINISHED, offsetof(strip, finished)));
   if (dm_triangle_has_images(s->local->plan))
     DM_TRY(take(s, DM_BUFFER_MIRRORED, offsetof(strip, mirrored)));
@@ -187,7 +187,7 @@ static dm_status fetch(storing *s, strip *one) {
   one->computed = part;
   one->arrived = 0;
   if (part.space == DM_HOST) return DM_OK;
-  one->computed = dm_view_row_major(one->landing, part.dtype, part.rows, part.cols);
+  one->computed = dm_view_row_major(one->downloaded, part.dtype, part.rows, part.cols);
   return dm_backend_copy(s->local->backend, one->computed, part, &one->arrived);
 }
 

@@ -45,8 +45,8 @@ static dm_status post_gather(dm_flow *f, int64_t item) {
                       .bytes = f->lists.bytes,
                       .source = f->lists.source,
                       .share = DM_WORKSPACE_SHARE,
-                      .given = f->lists.given,
-                      .given_bytes = f->lists.given_bytes,
+                      .sent = f->lists.sent,
+                      .sent_bytes = f->lists.sent_bytes,
                       .filling = f->base + (uint64_t)item + 1,
                       .tag = (int)(item % TAGS)};
   f->ops->lay_out(f->context, item, &f->lists, &gather);

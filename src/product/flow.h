@@ -37,7 +37,7 @@ void dm_workspace_close(dm_workspace *space);
 
 /* Numbers for each rank (dm_gather). */
 typedef struct dm_flow_lists {
-  int64_t *offset, *bytes, *source, *given, *given_bytes;
+  int64_t *offset, *bytes, *source, *sent, *sent_bytes;
 } dm_flow_lists;
 
 /* What is exchanged. Items are numbered from 0 and come in this order on all ranks. */

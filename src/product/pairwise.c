@@ -46,8 +46,8 @@ typedef struct pairwise {
 /* ---- the products ---- */
 
 static dm_status name_product(const pairwise *p, int which, dm_location *at) {
-  char path[DM_BESIDE];
-  DM_TRY(dm_io_beside(&p->multiply->out, factors[which].ending, path));
+  char path[DM_SIBLING_PATH];
+  DM_TRY(dm_io_sibling(&p->multiply->out, factors[which].ending, path));
   *at = (dm_location){.dataset = "/c"};
   if (strlen(path) >= sizeof at->file) return dm_fail(DM_E_USAGE, "the name of C is too long");
   memcpy(at->file, path, strlen(path) + 1);

@@ -104,8 +104,8 @@ static void lay_out(const void *context, int64_t index, const dm_flow_lists *lis
     lists->offset[r] = piece_at(f, &s, r);
     lists->source[r] = place + lists->offset[r];
     lists->bytes[r] = moves(&s, r, f->rank) ? piece_bytes(f, &s, r) : 0;
-    lists->given[r] = place + piece_at(f, &s, f->rank);
-    lists->given_bytes[r] = moves(&s, f->rank, r) ? piece_bytes(f, &s, f->rank) : 0;
+    lists->sent[r] = place + piece_at(f, &s, f->rank);
+    lists->sent_bytes[r] = moves(&s, f->rank, r) ? piece_bytes(f, &s, f->rank) : 0;
   }
 }
 

@@ -274,7 +274,7 @@ void dm_watch_at(dm_watch *w, int64_t done, int64_t total) {
 void dm_watch_poll(dm_watch *w) {
   if (!w) return;
   if (atomic_load_explicit(&w->leaves, memory_order_acquire) && !atomic_load(&w->passed_on)) {
-    dm_status_free(dm_heartbeat_tell(w->heartbeat, &w->mine));
+    dm_status_free(dm_heartbeat_send_ending(w->heartbeat, &w->mine));
     atomic_store(&w->passed_on, true);
   }
   int now = atomic_load_explicit(&w->ticks, memory_order_relaxed);
@@ -286,6 +286,6 @@ void dm_watch_poll(dm_watch *w) {
   dm_status_free(dm_heartbeat_poll(w->heartbeat, now, tells, atomic_load(&w->moves), &job));
   if (tells) w->told = now;
   atomic_store(&w->job, job);
-  if (!atomic_load(&w->hears) && dm_heartbeat_told(w->heartbeat, &w->heard))
+  if (!atomic_load(&w->hears) && dm_heartbeat_received_ending(w->heartbeat, &w->heard))
     atomic_store(&w->hears, true);
 }

@@ -37,8 +37,8 @@ static dm_status host_open(const dm_transport_config *config, dm_transport **tra
 /* PEER's piece of this rank's share. */
 static const char *piece_for(const dm_gather *gather, int peer, int64_t *bytes) {
   const int me = dm_comm_rank(gather->group);
-  *bytes = gather->given ? gather->given_bytes[peer] : gather->bytes[me];
-  return (const char *)gather->own + (gather->given ? gather->given[peer] - gather->given[me] : 0);
+  *bytes = gather->sent ? gather->sent_bytes[peer] : gather->bytes[me];
+  return (const char *)gather->own + (gather->sent ? gather->sent[peer] - gather->sent[me] : 0);
 }
 
 /* Receives are posted before sends. Every rank starts with its right neighbour, so that not all

@@ -175,8 +175,8 @@ static dm_status exchange(dm_nccl *nccl, nccl_share *share, const dm_gather *g) 
   const int ranks = dm_comm_size(g->group), me = dm_comm_rank(g->group);
   for (int i = 1; i < ranks; i++) {
     const int to = (me + i) % ranks, from = (me - i + ranks) % ranks;
-    const char *piece = g->given ? share->memory + g->given[to] : g->own;
-    const int64_t bytes = g->given ? g->given_bytes[to] : g->bytes[me];
+    const char *piece = g->sent ? share->memory + g->sent[to] : g->own;
+    const int64_t bytes = g->sent ? g->sent_bytes[to] : g->bytes[me];
     if (bytes > 0)
       NCCL_TRY(ncclSend(piece, (size_t)bytes, ncclInt8, to, share->comm, share->stream));
     if (g->bytes[from] == 0) continue;

@@ -13,7 +13,7 @@
 /* One panel, gathered from all ranks of a group: rank r contributes BYTES[r] bytes, which go to
  * OFFSET[r] in every rank's slot. All ranks of the group post the same gathers, each with its own
  * tag, in any order. With exposed shares each rank pulls the pieces it names; ranks may gather
- * different pieces (see GIVEN). */
+ * different pieces (see SENT). */
 typedef struct dm_gather {
   const dm_comm *group;
   const void *own; /* this rank's piece; may already be in its place in the slot */
@@ -23,7 +23,7 @@ typedef struct dm_gather {
   int share;             /* ... this share; only transports of GPU memory read both */
   /* (optional) Offsets in this rank's share of the pieces that each taker receives; NULL: all
    * receive OWN. Only read by transports that send GPU memory. */
-  const int64_t *given, *given_bytes;
+  const int64_t *sent, *sent_bytes;
   /* (optional) Pieces are read when their ranks have filled the share this many times; 0: once.
    * Values do not decrease from one gather of a share to the next in the group. */
   uint64_t filling;

@@ -117,17 +117,17 @@ static bool is_near(const two_level *t, const level_share *share, int member) {
 static dm_status post_far(two_level *t, const level_share *share, const dm_gather *wanted,
                           int *ticket) {
   const int ranks = dm_comm_size(share->group), me = dm_comm_rank(share->group);
-  int64_t *bytes = share->lists, *given = bytes + ranks, *given_bytes = given + ranks;
+  int64_t *bytes = share->lists, *sent = bytes + ranks, *sent_bytes = sent + ranks;
   for (int r = 0; r < ranks; r++) {
     const bool near = is_near(t, share, r);
     bytes[r] = near ? 0 : wanted->bytes[r];
-    given[r] = wanted->given ? wanted->given[r] : (const char *)wanted->own - share->memory;
-    given_bytes[r] = near ? 0 : wanted->given ? wanted->given_bytes[r] : wanted->bytes[me];
+    sent[r] = wanted->sent ? wanted->sent[r] : (const char *)wanted->own - share->memory;
+    sent_bytes[r] = near ? 0 : wanted->sent ? wanted->sent_bytes[r] : wanted->bytes[me];
   }
   dm_gather far = *wanted;
   far.bytes = bytes;
-  far.given = given;
-  far.given_bytes = given_bytes;
+  far.sent = sent;
+  far.sent_bytes = sent_bytes;
   return dm_transport_post(t->between, &far, ticket);
 }
 
@@ -136,24 +136,24 @@ static dm_status post_near(two_level *t, const level_share *share, const dm_gath
   const int ranks = dm_comm_size(share->group), count = dm_comm_size(share->near);
   int64_t *list = share->lists + 4 * (int64_t)ranks;
   int64_t *offset = list, *bytes = offset + count, *source = bytes + count;
-  int64_t *given = source + count, *given_bytes = given + count;
+  int64_t *sent = source + count, *sent_bytes = sent + count;
   for (int r = 0; r < ranks; r++) {
     if (!is_near(t, share, r)) continue;
     const int64_t at = share->members[r].rank;
     offset[at] = wanted->offset[r];
     bytes[at] = wanted->bytes[r];
     source[at] = wanted->source ? wanted->source[r] : 0;
-    if (!wanted->given) continue;
-    given[at] = wanted->given[r];
-    given_bytes[at] = wanted->given_bytes[r];
+    if (!wanted->sent) continue;
+    sent[at] = wanted->sent[r];
+    sent_bytes[at] = wanted->sent_bytes[r];
   }
   dm_gather near = *wanted;
   near.group = share->near;
   near.offset = offset;
   near.bytes = bytes;
   near.source = source;
-  near.given = wanted->given ? given : NULL;
-  near.given_bytes = wanted->given ? given_bytes : NULL;
+  near.sent = wanted->sent ? sent : NULL;
+  near.sent_bytes = wanted->sent ? sent_bytes : NULL;
   return dm_transport_post(t->inside, &near, ticket);
 }
 

@@ -120,7 +120,7 @@ static void one_journal(const uint8_t *data, size_t length) {
   dm_journal *journal;
   bool locked, present;
   int64_t count;
-  dm_status status = dm_journal_look(&at, &present);
+  dm_status status = dm_journal_inspect(&at, &present);
   if (status) expect_refusal(status);
   status = dm_journal_open(&at, &journal, &locked);
   if (status) {

@@ -57,7 +57,7 @@ static void refuse(rank_test *t, product *p) {
   for (int kind = 0; kind < DM_BUFFERS; kind++) {
     void *at = NULL;
     const bool none = p->local.memory.list.of[kind].where == DM_NOWHERE;
-    if (!none && dm_buffer_life((dm_buffer_kind)kind) != DM_LIFE_BESIDE) continue;
+    if (!none && dm_buffer_life((dm_buffer_kind)kind) != DM_LIFE_COUNTED) continue;
     dm_status status = dm_rank_memory_take(&p->local.memory, (dm_buffer_kind)kind, &at);
     CHECK(t, status && status->code == DM_E_BUG && !at, "%s could be had",
           dm_buffer_kinds[(dm_buffer_kind)kind].name);

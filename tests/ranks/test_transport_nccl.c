@@ -60,14 +60,14 @@ static void fill(gpu_test *t, const sharing *s) {
 
 static void post(gpu_test *t, dm_transport *transport, sharing *s, int g) {
   const int me = dm_comm_rank(s->group);
-  int64_t bytes[8], source[8], given[8], given_bytes[8];
+  int64_t bytes[8], source[8], sent[8], sent_bytes[8];
   s->end[g] = 3;
   for (int r = 0; r < dm_comm_size(s->group); r++) {
     s->offset[g][r] = s->end[g];
     s->end[g] += bytes[r] = piece_of(s, r, me, g);
     source[r] = source_of(s, r, me, g);
-    given[r] = source_of(s, me, r, g);
-    given_bytes[r] = piece_of(s, me, r, g);
+    sent[r] = source_of(s, me, r, g);
+    sent_bytes[r] = piece_of(s, me, r, g);
   }
   const dm_gather gather = {.group = s->group,
                             .own = s->share + source[me],
@@ -76,8 +76,8 @@ static void post(gpu_test *t, dm_transport *transport, sharing *s, int g) {
                             .bytes = bytes,
                             .source = source,
                             .share = s->number,
-                            .given = s->by_taker ? given : NULL,
-                            .given_bytes = s->by_taker ? given_bytes : NULL,
+                            .sent = s->by_taker ? sent : NULL,
+                            .sent_bytes = s->by_taker ? sent_bytes : NULL,
                             .tag = g};
   must(&t->base, dm_transport_post(transport, &gather, &s->tickets[g]));
 }

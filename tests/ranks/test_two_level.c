@@ -39,25 +39,25 @@ static int tag_of(const gathering *x, int taker) {
 static void post(rank_test *t, dm_transport *transport, unsigned char *share, gathering *x,
                  int64_t *at) {
   const int me = t->run.rank, ranks = t->run.ranks;
-  int64_t bytes[8], given[8], given_bytes[8];
+  int64_t bytes[8], sent[8], sent_bytes[8];
   for (int r = 0; r < ranks; r++) {
     x->offset[r] = x->total;
     x->total += bytes[r] = piece_of(x, r, me);
-    given[r] = *at;
-    given_bytes[r] = piece_of(x, me, r);
-    put_pattern(share + *at, given_bytes[r], me, tag_of(x, r));
-    if (x->by_taker || r == ranks - 1) *at += given_bytes[r];
+    sent[r] = *at;
+    sent_bytes[r] = piece_of(x, me, r);
+    put_pattern(share + *at, sent_bytes[r], me, tag_of(x, r));
+    if (x->by_taker || r == ranks - 1) *at += sent_bytes[r];
   }
   x->slot = memory_of(t, x->total + GUARD);
   memset(x->slot, UNTOUCHED, (size_t)(x->total + GUARD));
   const dm_gather gather = {.group = t->run.world,
-                            .own = share + given[me],
+                            .own = share + sent[me],
                             .slot = x->slot,
                             .offset = x->offset,
                             .bytes = bytes,
                             .share = 1,
-                            .given = x->by_taker ? given : NULL,
-                            .given_bytes = x->by_taker ? given_bytes : NULL,
+                            .sent = x->by_taker ? sent : NULL,
+                            .sent_bytes = x->by_taker ? sent_bytes : NULL,
                             .tag = x->number};
   must(t, dm_transport_post(transport, &gather, &x->ticket));
 }

@@ -16,15 +16,15 @@ static int64_t place_of(const dm_walk *w, const dm_step *step) {
 static dm_status check_fetch(dm_walk *w, int x, const dm_step *step) {
   const dm_route *route = &w->route[x];
   if (!route->fetched) return dm_violated(w, step, "matching: nobody to fetch from");
-  DM_TRY(route->given == route->piece ? dm_walk_read_share(w, x, step)
-                                      : dm_walk_read_slot(w, x, route->given, step));
+  DM_TRY(route->exposed == route->piece ? dm_walk_read_share(w, x, step)
+                                        : dm_walk_read_slot(w, x, route->exposed, step));
   return dm_walk_write_slot(w, x, route->gathered, step);
 }
 
 static dm_status check_upload(dm_walk *w, int x, const dm_step *step) {
   const dm_route *route = &w->route[x];
   if (!route->uploaded) return dm_violated(w, step, "slots: there is nothing to upload");
-  if (route->given != route->piece)
+  if (route->exposed != route->piece)
     DM_TRY(dm_walk_read_share(w, x, step));
   else
     DM_TRY(route->fetched ? dm_walk_read_slot(w, x, route->gathered, step)

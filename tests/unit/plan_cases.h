@@ -118,7 +118,7 @@ static inline dm_todo *roll_todo(dice *d, dm_plan *plan) {
 /* Whether each rank uploads its piece of a panel before its peers read it. */
 static inline bool uploads_first(const dm_plan *plan, dm_matrix matrix) {
   const dm_route route = dm_plan_route(plan, matrix);
-  return route.given != route.piece;
+  return route.exposed != route.piece;
 }
 
 #endif

@@ -21,7 +21,7 @@ TEST(parts) {
   for (int e = -149; e < 128; e++)
     for (int i = 0; i < 300; i++) {
       const float x = (float)ldexp(1.0 + i / 300.0, e);
-      dm_split_line line = dm_split_look(dm_split_nothing(), x);
+      dm_split_line line = dm_split_include(dm_split_nothing(), x);
       const int32_t s = dm_split_exponent(line);
       assert_int_equal(s == DM_SPLIT_NATIVE, e < -111);
       if (s == DM_SPLIT_NATIVE) continue;
@@ -42,13 +42,13 @@ TEST(parts) {
  */
 TEST(lines) {
   for (int down = 0; down < 60; down++) {
-    dm_split_line line = dm_split_look(dm_split_nothing(), -1.0f);
-    line = dm_split_look(dm_split_look(line, 0.0f), ldexpf(1.0f, -down));
+    dm_split_line line = dm_split_include(dm_split_nothing(), -1.0f);
+    line = dm_split_include(dm_split_include(line, 0.0f), ldexpf(1.0f, -down));
     assert_int_equal(dm_split_exponent(line) == DM_SPLIT_NATIVE, down > 33);
   }
   const float special[] = {NAN, -INFINITY, INFINITY};
   for (int i = 0; i < 3; i++)
-    assert_int_equal(dm_split_exponent(dm_split_look(dm_split_nothing(), special[i])),
+    assert_int_equal(dm_split_exponent(dm_split_include(dm_split_nothing(), special[i])),
                      DM_SPLIT_NATIVE);
   assert_int_equal(dm_split_exponent(dm_split_nothing()), 0);
 }

@@ -179,7 +179,7 @@ TEST(test_strange_ends) {
   bool locked;
   assert_int_equal(pwrite(fd, "a list of things to do", 22, 0), 22);
   fails(dm_journal_open(&location, &journal, &locked), DM_E_USAGE, "not made by damier");
-  fails(dm_journal_look(&location, &locked), DM_E_USAGE, "not made by damier");
+  fails(dm_journal_inspect(&location, &locked), DM_E_USAGE, "not made by damier");
   close(fd);
 }
 
@@ -189,15 +189,15 @@ TEST(test_second_run) {
   dm_location location = written(*state, path);
   dm_journal *journal = opened(&location), *second = NULL;
   fails(dm_journal_open(&location, &second, &locked), DM_E_IO, "another run");
-  fails(dm_journal_look(&location, &present), DM_E_IO, "another run");
+  fails(dm_journal_inspect(&location, &present), DM_E_IO, "another run");
   dm_journal_close(journal);
-  ok(dm_journal_look(&location, &present));
+  ok(dm_journal_inspect(&location, &present));
   assert_true(present);
   unlink(path);
-  ok(dm_journal_look(&location, &present));
+  ok(dm_journal_inspect(&location, &present));
   assert_false(present);
   assert_int_equal(symlink("elsewhere", path), 0);
-  fails(dm_journal_look(&location, &present), DM_E_IO, "not a file");
+  fails(dm_journal_inspect(&location, &present), DM_E_IO, "not a file");
   fails(dm_journal_open(&location, &second, &locked), DM_E_IO, "opened");
   unlink(path);
 }

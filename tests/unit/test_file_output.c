@@ -162,7 +162,7 @@ TEST(test_a_result_named_part) {
   dm_output_file file;
   struct stat before, after;
   write_all(&location, DM_F64, 30, 20, false);
-  char part[DM_BESIDE];
+  char part[DM_SIBLING_PATH];
   snprintf(part, sizeof part, "%s.part", location.file);
   assert_int_equal(rename(location.file, part), 0);
   assert_int_equal(stat(part, &before), 0);
@@ -179,7 +179,7 @@ TEST(test_leftovers_without_data) {
   dm_output_file file;
   static const off_t lengths[] = {0, 1, 4096, (1 << 20) + 1, 5 << 20};
   for (int i = 0; i < 10; i++) {
-    char part[DM_BESIDE], last = 'x';
+    char part[DM_SIBLING_PATH], last = 'x';
     snprintf(part, sizeof part, "%s.part", location.file);
     const int fd = open(part, O_RDWR | O_CREAT | O_TRUNC, 0600);
     assert_int_equal(ftruncate(fd, lengths[i % 5]), 0);
@@ -268,7 +268,7 @@ TEST(test_part_file_replaced_meanwhile) {
   dm_dataset set;
   static dm_attributes facts;
   ok(dm_output_create(&location, DM_F64, 3, 2, &first));
-  char new[DM_BESIDE];
+  char new[DM_SIBLING_PATH];
   snprintf(new, sizeof new, "%s.damier-new", location.file);
   unlink(first.part);
   fails(dm_output_commit(&first, &(dm_completion){.provenance = &facts}, NULL, &named), DM_E_IO,

@@ -30,7 +30,7 @@ TEST(test_damage) {
   char *data = elements(DM_F64, ROWS, COLS);
   dm_location location = at(*state, "damaged.h5:/c");
   dm_output_file packed, file = contiguous(&location, DM_F64, data);
-  char path[DM_BESIDE];
+  char path[DM_SIBLING_PATH];
   snprintf(path, sizeof path, "%s.damier-new", location.file);
   for (int threads = 0; threads < 3; threads++) {
     damage d = {.path = path, .row = data, .length = 31 * 8, .left = 6};

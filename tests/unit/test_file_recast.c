@@ -32,7 +32,7 @@ static void end(setting *s) {
   dm_output_discard(&s->part);
   dm_output_release(&s->part);
   assert_false(exists(s->part.part));
-  char packing[DM_BESIDE];
+  char packing[DM_SIBLING_PATH];
   snprintf(packing, sizeof packing, "%s.damier-new", s->existing.file);
   assert_false(exists(packing));
   assert_int_equal(inspected(&s->existing).rows, ROWS);

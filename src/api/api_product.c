@@ -7,7 +7,8 @@
 #include "engine/setup.h"
 #include "product/pairwise.h"
 
-static dm_dataset dataset_of(const dm_posed *p, const damier_matrix *matrix, const char *name) {
+static dm_dataset dataset_of(const dm_api_product *p, const damier_matrix *matrix,
+                             const char *name) {
   const int64_t batch = p->settings.batch;
   dm_dataset d = {.rows = matrix->rows, .cols = matrix->cols, .dtype = (dm_dtype)matrix->type};
   if (batch > 1) d.leads = (dm_leads){1, {batch}};
@@ -21,7 +22,7 @@ static bool is_file(const damier_matrix *matrix) {
   return matrix->division == DAMIER_IN_FILE;
 }
 
-static dm_status look_at(const dm_posed *p, const damier_matrix *matrix, int x,
+static dm_status look_at(const dm_api_product *p, const damier_matrix *matrix, int x,
                          dm_dataset *dataset) {
   if (is_file(matrix))
     return dm_request_inspect_factor(&p->settings, &p->context->run.log, matrix->file, x, dataset);
@@ -30,7 +31,7 @@ static dm_status look_at(const dm_posed *p, const damier_matrix *matrix, int x,
 }
 
 /* All ranks know the matrix that beta multiplies, and the destination of C. */
-static dm_status settle(dm_posed *p) {
+static dm_status settle(dm_api_product *p) {
   const damier_context *context = p->context;
   dm_settings *s = &p->settings;
   const bool named = dm_given(s, "c");
@@ -51,7 +52,7 @@ static dm_status settle(dm_posed *p) {
 }
 
 /* Products of pairs of lines are kept in files beside C. */
-static dm_status check_pairwise(const dm_posed *p) {
+static dm_status check_pairwise(const dm_api_product *p) {
   if (p->settings.missing != (int)DM_MISSING_PAIRWISE || (is_file(p->a) && is_file(p->c)))
     return DM_OK;
   return dm_hint(dm_fail(DM_E_USAGE, "\"missing\" pairwise takes X and C in files"),
@@ -59,20 +60,20 @@ static dm_status check_pairwise(const dm_posed *p) {
 }
 
 /* C in memory has a type; in a file its type is an option. */
-static dm_equation equation_of(const dm_posed *p) {
+static dm_equation equation_of(const dm_api_product *p) {
   dm_equation equation = dm_request_equation(&p->settings);
   if (!is_file(p->c)) equation.type_c = (dm_dtype)p->c->type;
   return equation;
 }
 
-static dm_status check_shape(const dm_posed *p, const dm_problem *problem) {
+static dm_status check_shape(const dm_api_product *p, const dm_problem *problem) {
   if (is_file(p->c) || (p->c->rows == problem->m && p->c->cols == problem->n)) return DM_OK;
   return dm_fail(DM_E_USAGE, "C is %lld x %lld, the product %lld x %lld", (long long)p->c->rows,
                  (long long)p->c->cols, (long long)problem->m, (long long)problem->n);
 }
 
 /* Matrices in memory lie as they are. */
-static dm_status arrange(dm_posed *p) {
+static dm_status arrange(dm_api_product *p) {
   dm_product_files *f = &p->files;
   const dm_settings *s = &p->settings;
   const damier_matrix *const given[2] = {p->a, p->b};
@@ -96,7 +97,7 @@ static dm_status arrange(dm_posed *p) {
 }
 
 /* Rejects contradictions before anything is started. */
-static dm_status look(dm_posed *p) {
+static dm_status look(dm_api_product *p) {
   dm_product_files *f = &p->files;
   dm_problem problem;
   const dm_equation equation = equation_of(p);
@@ -116,7 +117,7 @@ static dm_status look(dm_posed *p) {
 }
 
 /* Products of a matrix with itself have the ops that make C symmetric. */
-static dm_status settle_gram(dm_posed *p) {
+static dm_status settle_gram(dm_api_product *p) {
   const dm_settings *s = &p->context->settings;
   if (!p->gram && (s->center_x || s->scale_x))
     return dm_hint(dm_fail(DM_E_USAGE, "\"center\" and \"scale\" apply to gram"),
@@ -138,11 +139,11 @@ static dm_status settle_gram(dm_posed *p) {
                  "of_rows selects X X^H instead of X^H X");
 }
 
-static bool any_file(const dm_posed *p) {
+static bool any_file(const dm_api_product *p) {
   return is_file(p->a) || is_file(p->b) || is_file(p->c) || (p->files.has_c && is_file(&p->old));
 }
 
-static dm_status share_findings(dm_posed *p) {
+static dm_status share_findings(dm_api_product *p) {
   const dm_run *run = &p->context->run;
   dm_product_files *f = &p->files;
   dm_dataset *const datasets[] = {&f->a, &f->b, &f->c};
@@ -150,23 +151,23 @@ static dm_status share_findings(dm_posed *p) {
   return dm_datasets_share(run->world, run->rank, datasets, 3);
 }
 
-dm_status dm_posed_look(dm_posed *posed) {
-  const dm_run *run = &posed->context->run;
-  int *write_by = &posed->settings.write_by;
-  posed->settings = posed->context->settings;
+dm_status dm_api_product_inspect(dm_api_product *product) {
+  const dm_run *run = &product->context->run;
+  int *write_by = &product->settings.write_by;
+  product->settings = product->context->settings;
   /* A file that is truncated while it is mapped ends the process. */
   if (*write_by == (int)DM_WRITE_MAPPED || *write_by == (int)DM_WRITE_AUTO)
     *write_by = (int)DM_WRITE_PWRITE;
-  dm_status status = settle_gram(posed);
-  if (!status) status = check_pairwise(posed);
-  if (!status) status = settle(posed);
-  const bool looks = run->rank == 0 || !any_file(posed);
-  DM_TRY(dm_comm_agree(run->world, status || !looks ? status : look(posed)));
-  if (any_file(posed)) DM_TRY(share_findings(posed));
-  dm_product_files *f = &posed->files;
-  posed->none = (damier_matrix){.division = DAMIER_IN_FILE};
-  if (dm_dataset_is_empty(&f->a)) posed->a = &posed->none;
-  if (dm_dataset_is_empty(&f->b)) posed->b = &posed->none;
+  dm_status status = settle_gram(product);
+  if (!status) status = check_pairwise(product);
+  if (!status) status = settle(product);
+  const bool looks = run->rank == 0 || !any_file(product);
+  DM_TRY(dm_comm_agree(run->world, status || !looks ? status : look(product)));
+  if (any_file(product)) DM_TRY(share_findings(product));
+  dm_product_files *f = &product->files;
+  product->none = (damier_matrix){.division = DAMIER_IN_FILE};
+  if (dm_dataset_is_empty(&f->a)) product->a = &product->none;
+  if (dm_dataset_is_empty(&f->b)) product->b = &product->none;
   return DM_OK;
 }
 
@@ -218,7 +219,7 @@ static dm_view whole_of(const damier_matrix *m) {
 }
 
 /* Collective: the ranks of one process see what rank 0 has. */
-static dm_status see_whole(dm_posed *p) {
+static dm_status see_whole(dm_api_product *p) {
   const damier_matrix *const all[4] = {p->a, p->b, p->c, p->files.has_c ? &p->old : NULL};
   const dm_run *run = &p->context->run;
   memset(p->whole, 0, sizeof p->whole);
@@ -228,7 +229,7 @@ static dm_status see_whole(dm_posed *p) {
   return dm_comm_broadcast(run->world, p->whole, sizeof p->whole, 0);
 }
 
-static dm_multiply job_of(dm_posed *p) {
+static dm_multiply job_of(dm_api_product *p) {
   const damier_matrix *const all[4] = {p->a, p->b, p->c, p->files.has_c ? &p->old : NULL};
   dm_multiply job = dm_request_multiply(&p->settings, &p->files);
   job.engine.known = &p->context->links;
@@ -247,27 +248,28 @@ static dm_multiply job_of(dm_posed *p) {
   return job;
 }
 
-dm_status dm_posed_in_place(dm_posed *posed, dm_in_place_outcome *outcome, bool *taken) {
-  memset(posed->whole, 0, sizeof posed->whole);
-  const dm_multiply job = job_of(posed);
-  damier_context *context = posed->context;
+dm_status dm_api_product_in_place(dm_api_product *product, dm_in_place_outcome *outcome,
+                                  bool *taken) {
+  memset(product->whole, 0, sizeof product->whole);
+  const dm_multiply job = job_of(product);
+  damier_context *context = product->context;
   *taken = false;
   for (int x = 0; x < 2; x++) /* they are copied */
     if (dm_standard_changes(&job.equation.standard[x]) || job.a.meaning.found) return DM_OK;
   return dm_in_place_run(&context->in_place, &context->run, &job, outcome, taken);
 }
 
-dm_status dm_posed_multiply(dm_posed *posed, dm_record *record) {
-  DM_TRY(see_whole(posed));
-  const dm_multiply job = job_of(posed);
-  return dm_is_pairwise(&job) ? dm_pairwise_run(&posed->context->run, &job, record)
-                              : dm_multiply_run(&posed->context->run, &job, record, NULL);
+dm_status dm_api_product_multiply(dm_api_product *product, dm_record *record) {
+  DM_TRY(see_whole(product));
+  const dm_multiply job = job_of(product);
+  return dm_is_pairwise(&job) ? dm_pairwise_run(&product->context->run, &job, record)
+                              : dm_multiply_run(&product->context->run, &job, record, NULL);
 }
 
-dm_status dm_posed_plan(dm_posed *posed, dm_record *record) {
-  DM_TRY(see_whole(posed));
-  const dm_multiply job = job_of(posed);
-  return dm_multiply_plan(&posed->context->run, &job, record);
+dm_status dm_api_product_plan(dm_api_product *product, dm_record *record) {
+  DM_TRY(see_whole(product));
+  const dm_multiply job = job_of(product);
+  return dm_multiply_plan(&product->context->run, &job, record);
 }
 
 /* ---- how callers describe matrices ---- */
