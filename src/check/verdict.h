@@ -18,7 +18,7 @@ typedef struct dm_checked {
   const dm_standard *standard; /* how A and B were centered and scaled; NULL: not at all */
 } dm_checked;
 
-enum { DM_CHECKED_TEXT = 320, DM_SEED_TEXT = 24 };
+enum { DM_CHECKED_TEXT = 512, DM_SEED_TEXT = 24 };
 
 /* "C = 2 A^T B - C0, columns of A centered in f64": the equation and the precision. Writes and
  * returns TEXT. */
