@@ -113,11 +113,11 @@ typedef enum damier_memory {
 } damier_memory;
 
 /** A matrix as described by one rank: returned by damier_file, damier_by_rows, damier_on_one,
- * damier_on_all or damier_scalapack, or filled in by hand, starting from zero.  All ranks must describe the whole
- * matrix alike; `data`, strides, `own_rows`, `memory` and `stream` are each rank's own.  The caller
- * owns memory and names; the library accesses them only during a call, and does not change A and B.
- * C must not overlap A, B or the old C; it may be the old C, described alike.  If k is 0, A and B
- * have no elements, and C becomes beta C, or 0. */
+ * damier_on_all or damier_scalapack, or filled in by hand, starting from zero.  All ranks must
+ * describe the whole matrix alike; `data`, strides, `own_rows`, `memory` and `stream` are each
+ * rank's own.  The caller owns memory and names; the library accesses them only during a call, and
+ * does not change A and B. C must not overlap A, B or the old C; it may be the old C, described
+ * alike.  If k is 0, A and B have no elements, and C becomes beta C, or 0. */
 typedef struct damier_matrix {
   damier_division division; /**< determines which of the other fields apply */
   const char *file; /**< IN_FILE: "FILE.h5:/dataset", or "FILE.h5" if it contains one matrix */
@@ -349,8 +349,8 @@ DAMIER_API int damier_gram(damier_context *context, const damier_matrix *x, int 
 
 /** Covariances of the columns of X, or of its rows.  Collective.
  *
- * As damier_gram of X less the means of its columns (rows), divided by n - 1 (option "divide"). In a
- * file X is centered while it is read; of an X in host memory a centered copy is made, on every
+ * As damier_gram of X less the means of its columns (rows), divided by n - 1 (option "divide"). In
+ * a file X is centered while it is read; of an X in host memory a centered copy is made, on every
  * rank of its part. In GPU memory: DAMIER_E_USAGE. NaN in X is DAMIER_E_INPUT, unless the option
  * "missing" says what it becomes ("nan", "zero", "mean"; "pairwise" if X and C are in files). The
  * options "weights" and "weights-are" name weights in a file.
