@@ -152,6 +152,17 @@ static dm_status multiply_centered(dm_run *run, const dm_multiply *multiply, dm_
                      outcome);
 }
 
+/* Whether a factor is centered, scaled or weighted; or filled, in memory: files are while they are
+ * read. */
+static bool changes(const dm_multiply *m) {
+  const dm_dataset *const sets[2] = {&m->a, &m->b};
+  bool any = false;
+  for (int x = 0; x < 2; x++)
+    any |= dm_standard_changes(&m->equation.standard[x]) ||
+           (m->in_memory[x] && sets[x]->meaning.found);
+  return any;
+}
+
 dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *record,
                           dm_outcome *outcome) {
   const dm_multiply *m = multiply;
@@ -159,8 +170,7 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
                                      dm_multiply_in_file(m, DM_B) ? &m->b : NULL,
                                      m->has_c && dm_multiply_in_file(m, DM_OLD) ? &m->c : NULL};
   dm_multiply changed = *m;
-  const bool centers = dm_standard_changes(&m->equation.standard[DM_A]) ||
-                       dm_standard_changes(&m->equation.standard[DM_B]);
+  const bool centers = changes(m);
   dm_centered centered;
   dm_status status = centers ? dm_center_product(run, &changed, &centered) : DM_OK;
   if (!status) status = multiply_centered(run, &changed, record, outcome);
