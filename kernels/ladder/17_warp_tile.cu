@@ -201,8 +201,8 @@ __device__ __forceinline__ Corner grouped_corner(const Matrix<T> &c, int rows, i
 
 /* The block's tile, the depth and the number of stages, the warp's tile, the rows of threads in a
  * warp, the resident blocks per multiprocessor, the height of a group (grouped_corner), the number
- * of parts of a stage's copies, and the order of the outer products.  src/backend/kernel_list.c checks
- * which values fit together.
+ * of parts of a stage's copies, and the order of the outer products.  src/backend/kernel_list.c
+ * checks which values fit together.
  *
  * The copies of a later stage are spread over the steps of the current one.  Fewer parts cost less:
  * between loads from shared memory and copies, ptxas inserts three idle loads.  But parts and order

@@ -18,7 +18,7 @@ static inline void fill_chunk(unsigned char *data, int64_t bytes) {
 }
 
 static inline void undo_packed(const dm_codec *codec, const unsigned char *packed, int64_t length,
-                        const unsigned char *wanted, int64_t bytes) {
+                               const unsigned char *wanted, int64_t bytes) {
   unsigned char *exact = malloc((size_t)length + 1); /* sanitizers see reads beyond it */
   unsigned char *out = malloc((size_t)bytes + GUARD);
   assert_true(exact && out);
@@ -42,7 +42,7 @@ static inline void undo_packed(const dm_codec *codec, const unsigned char *packe
 /* PACKED, LENGTH bytes, is the chunk WANTED: changes bytes, mostly of the header, cuts it off,
  * tells of more room, and less. */
 static inline void damage(const dm_codec *codec, const unsigned char *packed, int64_t length,
-                   const unsigned char *wanted, int64_t bytes) {
+                          const unsigned char *wanted, int64_t bytes) {
   unsigned char changed[PACKED_ROOM];
   undo_packed(codec, packed, length, wanted, bytes);
   for (int turn = 0; turn < TURNS; turn++) {
