@@ -10,7 +10,7 @@
 #include "file/file_queue.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
-#include "product/moments.h"
+#include "product/centered.h"
 #include "product/multiply_impl.h"
 #include "product/repair.h"
 #include "product/verify.h"

@@ -12,7 +12,7 @@
 #include "core/copy.h"
 #include "file/inspect.h"
 #include "file/read.h"
-#include "product/moments.h"
+#include "product/centered.h"
 #include "product/multiply.h"
 #include "product/provenance.h"
 #include "product/rows_file.h"

@@ -12,7 +12,7 @@
 #include "engine/phases.h"
 #include "file/inspect.h"
 #include "plan/plan_text.h"
-#include "product/moments.h"
+#include "product/centered.h"
 #include "run/facts.h"
 
 const char *dm_op_name(dm_op op) {

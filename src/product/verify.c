@@ -15,7 +15,7 @@
 #include "file/read.h"
 #include "plan/partition.h"
 #include "plan/plan_text.h"
-#include "product/moments.h"
+#include "product/centered.h"
 #include "product/provenance.h"
 #include "run/facts.h"
 

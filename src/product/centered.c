@@ -1,0 +1,523 @@
+#include "product/centered.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/copy.h"
+#include "engine/dataset_input.h"
+#include "file/journal.h"
+#include "file/read.h"
+#include "plan/partition.h"
+#include "product/moments.h"
+
+enum { GROUPS = 16 }; /* of rows: their moments are joined in order, whatever rank has them */
+
+/* ---- moments of a matrix in a file ---- */
+
+typedef struct taking {
+  dm_crew *crew;
+  dm_moments *moments;
+  int group;
+} taking;
+
+static dm_status take_strip(void *context, dm_view strip, int64_t row, int64_t col) {
+  const taking *t = context;
+  dm_moments_add(t->moments, t->crew, t->group, strip, row, col);
+  return DM_OK;
+}
+
+/* A type that holds all values of TYPE; the smaller, the faster. */
+static dm_dtype type_for(dm_dtype type) {
+  if (dm_dtype_is_complex(type)) return type;
+  return dm_dtype_holds(DM_F32, type) ? DM_F32 : DM_F64;
+}
+
+/* Adds this rank's groups of rows. Missing values are read as NaN, which dm_moments leaves out,
+ * unless they are 0. */
+static dm_status take_groups(dm_run *run, int io_threads, const dm_dataset *set, dm_moments *m) {
+  taking t = {.moments = m};
+  dm_dataset read = *set;
+  if (read.meaning.missing != DM_MISSING_ZERO) read.meaning.missing = DM_MISSING_NAN;
+  const dm_reading how = {.as = DM_DTYPE_NONE, .work = type_for(dm_dataset_type(set))};
+  const dm_range mine = dm_split(GROUPS, run->ranks, run->rank, 1);
+  DM_TRY(dm_crew_new(run->cores.threads, &t.crew));
+  dm_status status = DM_OK;
+  for (int64_t g = mine.begin; g < mine.end && !status; g++) {
+    t.group = m->by_rows ? 0 : (int)g;
+    status = dm_file_stream(run, io_threads, &read, dm_split(set->rows, GROUPS, g, 1),
+                            (dm_range){0, set->cols}, &how, take_strip, &t, NULL);
+  }
+  dm_crew_free(t.crew);
+  return status;
+}
+
+/* ---- a matrix in memory ---- */
+
+static dm_status take_part(void *context, dm_view part, int64_t row, int64_t col) {
+  return take_strip(context, part, row, col);
+}
+
+/* Adds this rank's elements of MATRIX, as a group of their own. */
+static dm_status take_memory(dm_run *run, const dm_distributed *matrix, dm_moments *m) {
+  taking t = {.moments = m, .group = run->rank};
+  DM_TRY(dm_crew_new(run->cores.threads, &t.crew));
+  dm_status status = dm_distributed_each(matrix, run->rank, take_part, &t);
+  dm_crew_free(t.crew);
+  return status;
+}
+
+enum { RUN = 256 };
+
+/* The value of type TYPE that stands for "missing" in SET's meaning, as f64; false: there is none.
+ */
+static bool find_sentinel(const dm_meaning *m, dm_dtype type, double *value) {
+  char stored[16];
+  if (m->count == 0) return false;
+  dm_store_wide(stored, type, 1, m->real, 1);
+  dm_load_wide(value, stored, type, 1, 1);
+  return !dm_dtype_is_integer(type) || *value == m->real[0];
+}
+
+/* COPY, packed: what MEANING says is missing becomes NaN, or 0. TYPE: the original's. */
+static void mark_missing(const dm_meaning *m, dm_dtype type, dm_view copy) {
+  const int64_t parts = dm_dtype_is_complex(copy.dtype) ? 2 : 1;
+  double values[2 * RUN], sentinel = 0.0;
+  const bool marks = find_sentinel(m, type, &sentinel);
+  for (int64_t i = 0; i < copy.rows; i++)
+    for (int64_t j = 0; j < copy.cols; j += RUN) {
+      const int64_t count = dm_min(RUN, copy.cols - j);
+      dm_load_wide(values, dm_view_at(copy, i, j), copy.dtype, 1, count);
+      for (int64_t k = 0; k < count * parts; k++) {
+        if (marks && values[k] == sentinel) values[k] = (double)NAN;
+        if (m->missing == DM_MISSING_ZERO && isnan(values[k])) values[k] = 0.0;
+      }
+      dm_store_wide(dm_view_at(copy, i, j), copy.dtype, 1, values, count);
+    }
+}
+
+/* This rank's part of FROM as elements of TYPE. */
+static dm_status copy_part(const dm_distributed *from, const dm_memory_matrix *stated,
+                           const dm_meaning *meaning, dm_dtype type, dm_memory_matrix *copy,
+                           void **memory) {
+  int64_t bytes;
+  const dm_view part = from->local;
+  *copy = *stated;
+  if (stated->division == DM_REPLICATED) copy->division = DM_BY_ROWS;
+  copy->own_rows = part.rows;
+  copy->dtype = type;
+  copy->row_stride = dm_max(1, part.cols);
+  copy->col_stride = 1;
+  copy->data = NULL;
+  if (dm_view_is_empty(part)) return DM_OK;
+  DM_TRY(dm_bytes_of(part.rows, part.cols, dm_dtype_size(type), &bytes));
+  DM_TRY(dm_buffer_alloc(bytes, memory));
+  copy->data = *memory;
+  const dm_view to = dm_view_row_major(*memory, type, part.rows, part.cols);
+  dm_copy(to, part, false);
+  if (meaning->found) mark_missing(meaning, stated->dtype, to);
+  return DM_OK;
+}
+
+/* Collective: the same on all ranks. */
+static dm_status copy_matrix(dm_run *run, const dm_memory_matrix *stated, const char *name,
+                             const dm_meaning *meaning, dm_dtype type, dm_memory_matrix *copy,
+                             void **memory) {
+  dm_distributed from;
+  dm_status status = dm_distributed_open(run->world, stated, name, &from);
+  if (!status && from.on_gpus)
+    status = dm_hint(dm_fail(DM_E_USAGE,
+                             "%s is in GPU memory: matrices there are not centered, scaled, "
+                             "weighted or filled",
+                             name),
+                     "copy it to host memory, or change it before the call");
+  else if (!status)
+    status = copy_part(&from, stated, meaning, type, copy, memory);
+  status = status && status->agreed ? status : dm_comm_agree(run->world, status);
+  dm_distributed_close(&from);
+  return status;
+}
+
+typedef struct changing {
+  const dm_centering *centering;
+  dm_crew *crew;
+  dm_view part;
+  int64_t row, col;
+} changing;
+
+static void change_row(void *context, int64_t i) {
+  const changing *c = context;
+  const dm_dtype type = c->part.dtype;
+  double values[2 * RUN];
+  for (int64_t j = 0; j < c->part.cols; j += RUN) {
+    const int64_t count = dm_min(RUN, c->part.cols - j);
+    void *at = dm_view_at(c->part, i, j);
+    dm_load_wide(values, at, type, 1, count);
+    dm_centering_apply(c->centering, c->row + i, c->col + j, false, values,
+                       dm_dtype_is_complex(type), count);
+    dm_store_wide(at, type, 1, values, count);
+  }
+}
+
+static dm_status change_part(void *context, dm_view part, int64_t row, int64_t col) {
+  changing *c = context;
+  c->part = part;
+  c->row = row;
+  c->col = col;
+  dm_crew_run(c->crew, change_row, c, part.rows);
+  return DM_OK;
+}
+
+/* Centers this rank's elements of MATRIX, in place. */
+static dm_status change(dm_run *run, const dm_distributed *matrix, const dm_centering *centering) {
+  changing c = {.centering = centering};
+  DM_TRY(dm_crew_new(run->cores.threads, &c.crew));
+  dm_status status = dm_distributed_each(matrix, run->rank, change_part, &c);
+  dm_crew_free(c.crew);
+  return status;
+}
+
+/* ---- numbers of the user ---- */
+
+/* The weights of the terms of a sum. */
+typedef struct weights {
+  double *list, *roots; /* NULL: there are none */
+  int64_t count;
+  double less_one, sum; /* what n - 1 and n become */
+  uint64_t given;
+} weights;
+
+static dm_status unsuitable(const dm_dataset *set, int64_t i, double value, const char *what) {
+  char name[DM_NAME];
+  return dm_fail(DM_E_INPUT, "%s: number %lld (counted from 0) is %g: %s",
+                 dm_location_name(&set->at, name), (long long)i, value, what);
+}
+
+/* All numbers of SET, a vector; the caller frees *LIST. */
+static dm_status read_vector(const dm_dataset *set, double **list) {
+  dm_reader *reader;
+  const int64_t bytes = set->rows * set->cols * (int64_t)sizeof(double);
+  *list = NULL;
+  DM_TRY(dm_buffer_alloc(bytes, (void **)list));
+  const dm_view view = dm_view_row_major(*list, DM_F64, set->rows, set->cols);
+  DM_TRY(dm_reader_open(set, DM_F64, &reader));
+  dm_status status = dm_reader_read(reader, 0, 0, &view, 1, false);
+  dm_reader_close(reader);
+  for (int64_t i = 0; i < set->rows * set->cols && !status; i++)
+    if (!isfinite((*list)[i])) status = unsuitable(set, i, (*list)[i], "it must be finite");
+  return status;
+}
+
+static dm_status check_weights(const dm_dataset *set, dm_weights_are are, weights *w) {
+  double squares = 0.0;
+  for (int64_t i = 0; i < w->count; i++) {
+    const double weight = w->list[i];
+    if (weight < 0.0) return unsuitable(set, i, weight, "weights are not negative");
+    if (are == DM_FREQUENCIES && weight != floor(weight))
+      return unsuitable(set, i, weight, "frequencies are whole numbers");
+    w->sum += weight;
+    squares += weight * weight;
+    w->roots[i] = sqrt(weight);
+  }
+  char name[DM_NAME];
+  if (w->sum == 0.0)
+    return dm_fail(DM_E_INPUT, "%s: all weights are 0", dm_location_name(&set->at, name));
+  w->less_one = w->sum - (are == DM_FREQUENCIES ? 1.0 : squares / w->sum);
+  w->given = dm_checksum_bytes(w->list, w->count * (int64_t)sizeof(double), (uint64_t)are + 1);
+  return DM_OK;
+}
+
+static dm_status read_weights(const dm_dataset *set, dm_weights_are are, weights *w) {
+  w->count = set->rows * set->cols;
+  DM_TRY(dm_buffer_alloc(w->count * (int64_t)sizeof(double), (void **)&w->roots));
+  DM_TRY(read_vector(set, &w->list));
+  return check_weights(set, are, w);
+}
+
+/* Divides alpha by the sum of the weights, or what it is instead. */
+static dm_status divide(const weights *w, dm_equation *equation) {
+  const bool less = equation->divide == DM_DIVIDE_BY_N_LESS_1;
+  const double by = less ? w->less_one : w->sum;
+  if (equation->divide != DM_NO_DIVISION && !(by > 0.0))
+    return dm_fail(DM_E_INPUT, "sums with these weights cannot be divided by n-1, which is %g", by);
+  dm_equation_divide_by(by, equation);
+  return DM_OK;
+}
+
+/* ---- what follows ---- */
+
+static int64_t count_missing(const dm_moments *m) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < m->lines; i++) count += dm_moments_missing(m, i);
+  return count;
+}
+
+/* The arrays of a centering. */
+typedef struct arrays {
+  double *shift, *fill, *factor, *weight;
+} arrays;
+
+_Static_assert(sizeof(dm_centering) % sizeof(double) == 0, "arrays follow it");
+
+static dm_status allocate(int64_t lines, int64_t parts, int64_t terms, dm_centering **centering,
+                          arrays *of) {
+  char *memory;
+  DM_TRY(dm_buffer_zeroed((2 * parts + 1) * lines + terms +
+                              (int64_t)(sizeof **centering / sizeof(double)),
+                          sizeof(double), (void **)&memory));
+  *centering = (dm_centering *)memory;
+  of->shift = (double *)(*centering + 1);
+  of->fill = of->shift + parts * lines;
+  of->factor = of->fill + parts * lines;
+  of->weight = of->factor + lines;
+  return DM_OK;
+}
+
+/* Sets the arrays from moments, of which DIVISOR makes variances. */
+static void take_moments(const dm_moments *m, double divisor, bool fills, const arrays *of,
+                         dm_centering *c) {
+  for (int64_t i = 0; i < m->lines; i++) {
+    const double squares = dm_moments_squares(m, i);
+    const bool gaps = !fills && dm_moments_missing(m, i) > 0;
+    const bool none = dm_moments_missing(m, i) == m->length;
+    dm_moments_mean(m, i, of->fill + i * m->parts);
+    for (int64_t p = 0; p < m->parts; p++) /* a NaN that stays makes the mean NaN */
+      of->shift[i * m->parts + p] = gaps ? (double)NAN : of->fill[i * m->parts + p];
+    c->empty += fills && none;
+    c->constant += !none && squares == 0.0;
+    of->factor[i] = squares == 0.0 || gaps ? (double)NAN : 1.0 / sqrt(squares / divisor);
+  }
+  c->filled = fills ? count_missing(m) : 0;
+}
+
+/* Replaces means and deviations by the user's numbers. */
+static dm_status take_vectors(const dm_standard *s, const dm_dataset *center,
+                              const dm_dataset *scale, int64_t parts, const arrays *of,
+                              dm_centering *c) {
+  double *list = NULL;
+  dm_status status = s->center_by ? read_vector(center, &list) : DM_OK;
+  for (int64_t i = 0; list && !status && i < c->count; i++) of->shift[i * parts] = list[i];
+  for (int64_t i = 0; list && !status && parts == 2 && i < c->count; i++)
+    of->shift[2 * i + 1] = 0.0;
+  if (list && !status) c->given += dm_checksum_bytes(list, c->count * 8, 3);
+  free(list);
+  list = NULL;
+  if (!status && s->scale_by) status = read_vector(scale, &list);
+  for (int64_t i = 0; list && !status && i < c->count; i++) {
+    if (list[i] == 0.0) status = unsuitable(scale, i, 0.0, "lines are not divided by 0");
+    of->factor[i] = 1.0 / list[i];
+  }
+  if (list && !status) c->given += dm_checksum_bytes(list, c->count * 8, 4);
+  free(list);
+  return status;
+}
+
+/* SET may be missing values only if it is stated what becomes of them. */
+static dm_status check_missing(const dm_dataset *set, const dm_moments *m) {
+  const int64_t missing = count_missing(m);
+  return missing == 0 || set->meaning.missing != DM_MISSING_REFUSED
+             ? DM_OK
+             : dm_missing_refused(set, &(dm_missing_found){.count = missing,
+                                                           .source = INT64_MAX,
+                                                           .first = m->first_missing});
+}
+
+/* A factor of the product and what is done to it. */
+typedef struct factor {
+  const dm_standard *standard;
+  const dm_dataset *set, *center, *scale;
+  dm_lines inner; /* along which the sums of the product run */
+  const weights *weights;
+  const dm_distributed *memory; /* its elements, or NULL: SET is in a file */
+} factor;
+
+/* Joins the moments of SET, if means or deviations are taken. */
+static dm_status find_moments(dm_run *run, int io_threads, const factor *f, bool by_rows,
+                              dm_moments *m) {
+  const dm_dataset *set = f->set;
+  const dm_lines lines = by_rows ? DM_ROW_LINES : DM_COLUMN_LINES;
+  dm_status status =
+      dm_moments_open(set->rows, set->cols, by_rows, dm_dtype_is_complex(dm_dataset_type(set)),
+                      f->memory ? run->ranks : GROUPS,
+                      f->weights->list && f->inner != lines ? f->weights->list : NULL, m);
+  status = dm_comm_agree(run->world, status);
+  if (!status)
+    status = dm_comm_agree(run->world, f->memory ? take_memory(run, f->memory, m)
+                                                 : take_groups(run, io_threads, set, m));
+  if (!status) status = dm_moments_join(m, run->world);
+  return status ? status : dm_comm_agree(run->world, check_missing(set, m));
+}
+
+static dm_status make(dm_run *run, int io_threads, const factor *f, dm_centering **centering) {
+  const dm_standard *s = f->standard;
+  const weights *w = f->weights;
+  const bool by_rows = dm_standard_lines(s) == DM_ROW_LINES;
+  const int64_t lines = by_rows ? f->set->rows : f->set->cols;
+  const int64_t parts = dm_dtype_is_complex(dm_dataset_type(f->set)) ? 2 : 1;
+  const bool centers = s->center != DM_NO_LINES, scales = s->scale != DM_NO_LINES;
+  const bool looks = f->memory && f->set->meaning.missing == DM_MISSING_REFUSED;
+  const bool takes = (centers && !s->center_by) || (scales && !s->scale_by) || s->fills || looks;
+  arrays of = {NULL};
+  dm_moments m = {.numbers = NULL};
+  DM_TRY(dm_comm_agree(run->world, allocate(lines, parts, w->count, centering, &of)));
+  dm_centering *c = *centering;
+  *c = (dm_centering){.lines = by_rows ? DM_ROW_LINES : DM_COLUMN_LINES,
+                      .count = lines,
+                      .shift = centers ? of.shift : NULL,
+                      .factor = scales ? of.factor : NULL,
+                      .fill = s->fills ? of.fill : NULL,
+                      .weight_lines = f->inner,
+                      .weight = w->list ? of.weight : NULL,
+                      .given = w->given};
+  for (int64_t i = 0; i < w->count; i++) of.weight[i] = w->roots[i];
+  dm_status status = takes ? find_moments(run, io_threads, f, by_rows, &m) : DM_OK;
+  if (!status && takes)
+    take_moments(&m, m.weights ? w->less_one : (double)(m.length - 1), s->fills, &of, c);
+  if (!scales || s->scale_by) c->constant = 0;
+  dm_moments_close(&m);
+  if (status) return status;
+  return dm_comm_agree(run->world, take_vectors(s, f->center, f->scale, parts, &of, c));
+}
+
+static void warn(const dm_run *run, const dm_dataset *set) {
+  const dm_centering *c = set->centering;
+  char name[DM_NAME];
+  dm_location_name(&set->at, name);
+  if (c->constant > 0)
+    dm_log_line(&run->log, DM_LOG_WARNING,
+                "%s: %lld of %lld %s are constant: they cannot be scaled and become NaN", name,
+                (long long)c->constant, (long long)c->count, dm_lines_name(c->lines));
+  if (c->empty > 0)
+    dm_log_line(&run->log, DM_LOG_WARNING,
+                "%s: %lld of %lld %s have no values: they have no mean and become NaN", name,
+                (long long)c->empty, (long long)c->count, dm_lines_name(c->lines));
+}
+
+/* The factors of a product. */
+typedef struct factors {
+  const dm_vectors *vectors;
+  const dm_equation *equation;
+  dm_dataset *sets[2];
+  const dm_memory_matrix *memory[2]; /* NULL: in files */
+} factors;
+
+static dm_lines inner_of(const dm_equation *e, int x) {
+  const bool turned = (x == 0 ? e->op_a : e->op_b) != DM_OP_N;
+  return turned == (x == 0) ? DM_ROW_LINES : DM_COLUMN_LINES;
+}
+
+/* Whether B is A, and changed alike. */
+static bool is_alike(const factors *f) {
+  const dm_equation *e = f->equation;
+  const dm_memory_matrix *const *m = f->memory;
+  const bool same =
+      m[0] && m[1] ? e->symmetric : !m[0] && !m[1] && dm_dataset_is_same(f->sets[0], f->sets[1]);
+  return same && dm_standard_is_same(&e->standard[0], &e->standard[1]) &&
+         inner_of(e, 0) == inner_of(e, 1);
+}
+
+/* Makes the centering of factor X, and of a matrix in memory a centered copy. */
+static dm_status center_one(dm_run *run, int io_threads, const factors *f, int x, const weights *w,
+                            dm_centered *made) {
+  static const char *const names[] = {"A", "B"};
+  const dm_standard *s = &f->equation->standard[x];
+  dm_dataset *set = f->sets[x];
+  factor one = {s, set, &f->vectors->center[x], &f->vectors->scale[x], inner_of(f->equation, x),
+                w, NULL};
+  if (!f->memory[x]) return make(run, io_threads, &one, &made->made[x]);
+  dm_dtype type = f->equation->type;
+  if (type == DM_DTYPE_NONE) type = set->dtype;
+  if (dm_dtype_is_integer(type) && dm_standard_changes(s)) type = DM_F64;
+  dm_distributed copy;
+  DM_TRY(copy_matrix(run, f->memory[x], names[x], &set->meaning, type, &made->memory[x],
+                     &made->copies[x]));
+  set->dtype = type;
+  dm_status status = dm_distributed_open(run->world, &made->memory[x], names[x], &copy);
+  one.memory = &copy;
+  if (!status) status = make(run, io_threads, &one, &made->made[x]);
+  if (!status) status = dm_comm_agree(run->world, change(run, &copy, made->made[x]));
+  dm_distributed_close(&copy);
+  return status;
+}
+
+static dm_status center(dm_run *run, int io_threads, const factors *f, const weights *w,
+                        dm_centered *made) {
+  for (int x = 0; x < 2; x++) {
+    const bool found = f->memory[x] && f->sets[x]->meaning.found;
+    if (!dm_standard_changes(&f->equation->standard[x]) && !found) continue;
+    if (x == 1 && made->made[0] && is_alike(f)) {
+      f->sets[1]->centering = made->made[0];
+      f->sets[1]->dtype = f->sets[0]->dtype;
+      made->memory[1] = made->memory[0];
+      continue;
+    }
+    DM_TRY(center_one(run, io_threads, f, x, w, made));
+    f->sets[x]->centering = made->made[x];
+    warn(run, f->sets[x]);
+  }
+  return DM_OK;
+}
+
+static dm_status center_all(dm_run *run, int io_threads, const factors *f, dm_equation *equation,
+                            dm_centered *made) {
+  weights w = {.list = NULL};
+  dm_status status = DM_OK;
+  *made = (dm_centered){.made = {NULL, NULL}};
+  if (equation->standard[0].weighted) {
+    status = read_weights(&f->vectors->weights, equation->weights_are, &w);
+    status = dm_comm_agree(run->world, status ? status : divide(&w, equation));
+  }
+  if (!status) status = center(run, io_threads, f, &w, made);
+  free(w.list);
+  free(w.roots);
+  return status;
+}
+
+dm_status dm_center_inputs(dm_run *run, int io_threads, const dm_vectors *vectors,
+                           dm_equation *equation, dm_dataset *a, dm_dataset *b,
+                           dm_centered *centered) {
+  const factors f = {vectors, equation, {a, b}, {NULL, NULL}};
+  return center_all(run, io_threads, &f, equation, centered);
+}
+
+dm_status dm_center_product(dm_run *run, dm_multiply *m, dm_centered *centered) {
+  const factors f = {
+      &m->vectors, &m->equation, {&m->a, &m->b}, {m->in_memory[DM_A], m->in_memory[DM_B]}};
+  *centered = (dm_centered){.made = {NULL, NULL}};
+  if (m->measurement) return DM_OK;
+  DM_TRY(center_all(run, m->engine.io_threads, &f, &m->equation, centered));
+  for (int x = 0; x < 2; x++) {
+    if (!f.memory[x] || !f.sets[x]->centering) continue;
+    m->in_memory[x] = &centered->memory[x];
+    dm_dataset_set_memory(f.sets[x], (dm_view){.base = NULL}); /* the original */
+  }
+  return DM_OK;
+}
+
+void dm_centered_free(dm_centered *centered) {
+  for (int x = 0; x < 2; x++) {
+    free(centered->made[x]);
+    free(centered->copies[x]);
+  }
+}
+
+void dm_centering_record(const dm_dataset *const sets[2], dm_record *record) {
+  static const char *const paths[] = {"files.a_centering", "files.b_centering"};
+  static const char *const labels[] = {"  centering of A", "  centering of B"};
+  for (int x = 0; x < 2; x++) {
+    const dm_centering *c = sets[x]->centering;
+    char constant[48] = "", filled[64] = "";
+    if (!c) continue;
+    if (c->constant > 0)
+      snprintf(constant, sizeof constant, "; %lld are constant", (long long)c->constant);
+    if (c->fill)
+      snprintf(filled, sizeof filled, "%s%lld missing values replaced by the mean",
+               c->shift || c->factor ? ", " : ": ", (long long)c->filled);
+    dm_record_text(record, paths[x], labels[x], "%s%s%s%s%s%s%s%s", dm_lines_name(c->lines),
+                   c->shift || c->factor ? " " : "", c->shift ? "centered" : "",
+                   c->shift && c->factor ? ", " : "", c->factor ? "scaled" : "", filled, constant,
+                   c->weight ? "; terms are weighted" : "");
+  }
+}

@@ -1,0 +1,40 @@
+/* centered: finds, before a product, what its factors are centered, scaled and weighted with, and
+ * what their missing values become. */
+#ifndef DM_PRODUCT_CENTERED_H
+#define DM_PRODUCT_CENTERED_H
+
+#include "product/description.h"
+#include "run/record.h"
+#include "run/run.h"
+
+/* What stands for A and B in their product; to be freed when they are no longer read, also after an
+ * error. */
+typedef struct dm_centered {
+  dm_centering *made[2];      /* B may have A's */
+  dm_memory_matrix memory[2]; /* centered copies of matrices in memory, ... */
+  void *copies[2];            /* ... and this rank's part of them */
+} dm_centered;
+
+void dm_centered_free(dm_centered *centered);
+
+/* Collective: changes A and B of MULTIPLY as its equation states, with numbers of the user from its
+ * vectors; if terms are weighted, also divides alpha. Matrices in files are changed while they are
+ * read; of those in host memory, copies are.
+ *
+ * Moments are those of the values in f64, whatever type they are rounded to afterwards; deviations
+ * are divided by the number of elements less one, or what it is with weights. Each factor is passed
+ * once for them, the same lines of the same matrix once for both. DM_E_INPUT: values are missing,
+ * NaN included, and the dataset's meaning does not say what they become; or numbers of the user are
+ * not suitable. DM_E_USAGE: a matrix is in GPU memory. */
+dm_status dm_center_product(dm_run *run, dm_multiply *multiply, dm_centered *centered);
+
+/* The same for A and B in files, read on IO_THREADS threads per rank (negative: as many as help).
+ */
+dm_status dm_center_inputs(dm_run *run, int io_threads, const dm_vectors *vectors,
+                           dm_equation *equation, dm_dataset *a, dm_dataset *b,
+                           dm_centered *centered);
+
+/* Says in RECORD what is centered of SETS, A and B. */
+void dm_centering_record(const dm_dataset *const sets[2], dm_record *record);
+
+#endif
