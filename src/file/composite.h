@@ -80,8 +80,8 @@ dm_status dm_composer_become(dm_composer *composer, int64_t rows, int64_t cols,
 /* Fills in what DATASET, a composite, says of all its sources together: bytes, filters, chunks. */
 void dm_composite_sum_up(dm_dataset *dataset);
 
-/* The same for what stands beside the numbers of the sources: for people, since each source is read
- * with its own meaning. Adds to a meaning of DATASET that is not active. */
+/* Lists in DATASET what the attributes of all sources mean, for messages only: each source is read
+ * with its own meaning. */
 void dm_composite_sum_meanings(dm_dataset *dataset);
 
 #endif

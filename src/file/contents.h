@@ -1,4 +1,4 @@
-/* contents: walks over what an open, untrusted HDF5 file holds, and recognises what stands for one
+/* contents: visits the objects of an open, untrusted HDF5 file, and recognises groups that encode a
  * matrix. */
 #ifndef DM_FILE_CONTENTS_H
 #define DM_FILE_CONTENTS_H

@@ -74,8 +74,8 @@ static herr_t get_handle(H5FD_t *file, hid_t access, void **handle) {
   return 0;
 }
 
-/* Elements are told apart by their place, not by HDF5's type of memory, which some metadata share.
- */
+/* Skips elements. Their place identifies them: HDF5 also gives some metadata the memory type of
+ * elements. */
 static void add_to_log(dm_h5_log *log, int64_t at, int64_t bytes, const void *content) {
   const int64_t before = at - log->elements;
   if (before >= 0 && bytes <= log->elements_bytes - before) return;
