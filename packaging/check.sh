@@ -44,6 +44,25 @@ same_version() {
   [ $wrong = 0 ]
 }
 
+# CMake's options and the files of the source tree that recipes name.
+names_exist() {
+  local recipes=(packaging/{deb,tarball,wheel}.sh packaging/Dockerfile packaging/Apptainer.def packaging/debian/rules packaging/debian/tests/*
+    packaging/spack/package.py packaging/conda/recipe.yaml packaging/easybuild/*.eb) name wrong=0
+  for name in $(grep -hoE 'DDAMIER_[A-Z_]+|"DAMIER_[A-Z_]+' "${recipes[@]}" | sed 's/^[D"]//' | sort -u); do
+    grep -qE "(option|set)\($name |DEFINED $name|$name\)" CMakeLists.txt cmake/*.cmake || {
+      echo "CMake has no option $name"
+      wrong=1
+    }
+  done
+  for name in $(grep -hoE '\b(scripts|examples|packaging)/[A-Za-z0-9_./-]+[A-Za-z0-9]' "${recipes[@]}" | sort -u); do
+    [ -e "$name" ] || {
+      echo "there is no $name"
+      wrong=1
+    }
+  done
+  [ $wrong = 0 ]
+}
+
 python_syntax() {
   python3 -c "import ast, sys; [ast.parse(open(name).read(), name) for name in sys.argv[1:]]" "$@"
 }
@@ -81,6 +100,7 @@ load_module() {
 version=$(sed -n 's/^project(damier VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 say "recipes of damier $version"
 try "versions" same_version
+try "options and files" names_exist
 try_with python3 "Python" python_syntax packaging/spack/package.py packaging/easybuild/*.eb
 if has eb; then try_with "$lmod" "EasyBuild" style_easybuild; else note "EasyBuild: skipped, for there is no eb"; fi
 try_with hadolint "Dockerfile" hadolint --failure-threshold warning packaging/Dockerfile

@@ -31,7 +31,7 @@ def configuration(machine):
 
 def machine_words(machine):
     """As damier plan --machine."""
-    return (f"gpu=h200,links=device,nodes={machine.nodes},gpus={machine.gpus},"
+    return (f"gpu={machine.model},links=device,nodes={machine.nodes},gpus={machine.gpus},"
             f"link={machine.link / 1e9:g},network={machine.nic * machine.gpus / 1e9:g}")
 
 

@@ -1,5 +1,5 @@
 """Tables of simulated machines, of the records of simulation/simulate.sh --record."""
-from tables import median, met, table
+from tables import code_of, median, met, table
 
 # Efficiency against one GPU's rate for the local shape, of square products; 5 % slower ranks apart.
 GOAL_WEAK = {"f64": 0.95, "bf16": 0.85}
@@ -56,11 +56,11 @@ def ordered(records):
 
 def where(records):
     """When, and how long it took."""
-    days = ", ".join(sorted({r["date"][:10] for r in records}))
+    codes = "; ".join(dict.fromkeys(map(code_of, records)))
     longest = max(r["simulated"]["real_s"] for r in records)
     planning = max(r["simulated"]["planning_s"] for r in records)
     memory = max(r["simulated"]["process_bytes"] for r in records)
-    return ["", f"Simulated with an earlier version of damier, {days}; the longest run took {longest:.0f} s and "
+    return ["", f"Simulated with {codes}; the longest run took {longest:.0f} s and "
                 f"{memory / 2**30:.2f} GiB, the planner at most {planning * 1e3:.0f} ms."]
 
 
@@ -127,21 +127,13 @@ def key(record):
 
 
 def validation(records):
-    """Simulated beside measured: with the rate of one GPU, and with what the products themselves
-    took when nothing moved."""
-    rows, errors, others = [], [], []
+    """Simulated beside measured, with the rate of one GPU."""
+    rows, errors = [], []
     for r in records:
         s, took = r["simulated"], r["times"]["multiply_s"]
         error = took / s["measured_s"] - 1
-        known = s.get("measured_products_s")
-        other = (took - r["times"]["gemm_s"] + known) / s["measured_s"] - 1 if known else None
         errors.append(abs(error))
-        others += [abs(other)] if known else []
-        rows.append((r["problem"]["shape"], s["measured_type"], r["machine"]["ranks"],
-                     r["plan"]["grid"], r["plan"]["panel"], f"{s['measured_s']:.4f}", f"{took:.4f}",
-                     f"{100 * error:+.1f} %", f"{100 * other:+.1f} %" if known else ""))
-    head = ("m × n × k", "type", "GPUs", "grid", "panel", "measured, s", "simulated, s", "error",
-            "error with the measured products")
-    return table(head, rows) + \
-        ["", f"Median error {percent(median(errors))}, largest {percent(max(errors))}; with the "
-             f"products as measured {percent(median(others))} and {percent(max(others))}."]
+        rows.append((r["problem"]["shape"], s["measured_type"], r["machine"]["ranks"], r["plan"]["grid"], r["plan"]["panel"],
+                     f"{s['measured_s']:.4f}", f"{took:.4f}", f"{100 * error:+.1f} %"))
+    head = ("m × n × k", "type", "GPUs", "grid", "panel", "measured, s", "simulated, s", "error")
+    return table(head, rows) + ["", f"Median error {percent(median(errors))}, largest {percent(max(errors))}."]

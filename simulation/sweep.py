@@ -4,8 +4,6 @@
     simulation/simulate.sh --nodes 512                      everything to 4096 GPUs, in minutes
     simulation/simulate.sh --shapes square --types bf16 --scaling strong --nodes 512
     simulation/simulate.sh --validate                       the runs of docs/results/links.jsonl
-
-Rates of products are those measured on one GPU (docs/results/gpu.jsonl).
 """
 import argparse
 import concurrent.futures
@@ -26,6 +24,8 @@ from simulated_tables import course, curves_of  # pylint: disable=wrong-import-p
 PROGRAM = ROOT / "build" / "release" / "damier_simulate"
 STRONG = {"square": (100000, 100000, 100000), "largeK": (17408, 17408, 1000000),
           "largeM": (1000000, 17408, 17408), "flat": (200000, 200000, 5000)}
+# Operations per second of one H200 and the size they were measured at (cuBLAS 13.1, 21 November 2026).
+RATES = {"f64": (5.24646e13, 16384), "tf32": (3.52438e14, 16384), "bf16": (6.77855e14, 16384)}
 CASES = {"plain": ([], 1.0), "slow-down": (["--slow-down", "0.05"], 1.0), "slow-nic": ([], 0.5),
          "no-overlap": (["--no-overlap"], 1.0)}
 
@@ -71,21 +71,21 @@ def sizes(shape):
 
 def tasks(o):
     """(machine, words, what the record says of the run) of each run, small machines first."""
-    rates = measured_rates(o.results)
     steps = [n for n in (1, 8, 32, 128, 512) if n < o.nodes] + [o.nodes]
     for count, scaling, name, kind, plan, case in itertools.product([o.only] if o.only else steps, o.scaling, o.shapes,
                                                                     o.types, o.plans, o.cases):
         ranks, (words, slow_nic), machine = count * o.gpus, CASES[case], copy.copy(o)
         machine.nodes, machine.slow_nic = count, slow_nic
         shape = STRONG[name] if scaling == "strong" else weak(name, ranks)
-        words = [*sizes(shape), *rate_words(rates, kind), *plan_words(plan, ranks), *words,
+        words = [*sizes(shape), *rate_words(RATES, kind), *plan_words(plan, ranks), *words,
                  "--most-panels", o.most_panels]
         yield machine, words, {"scaling": scaling, "shape": name, "plan": plan,
                                "case": "files" if o.files and case == "plain" else case}
 
 
 def validation(o):
-    """The runs on several GPUs of one node that were measured, as they were planned."""
+    """The runs on several GPUs of one node that were measured, as they were planned, with the rates of one of these GPUs
+    (docs/results/gpu.jsonl)."""
     rates = measured_rates(o.results)
     for file in ("gpu.jsonl", "links.jsonl"):
         for line in (o.results / file).read_text().splitlines():
@@ -97,12 +97,11 @@ def validation(o):
                 continue
             machine = copy.copy(o)
             machine.nodes, machine.gpus, machine.slow_nic = 1, r["machine"]["ranks"], 1.0
-            machine.files = 0
+            machine.files, machine.model = 0, r["machine"]["device"].split()[1].lower()
             p = r["problem"]
             words = [*sizes((p["m"], p["n"], p["k"])), *rate_words(rates, kind), "--grid",
                      r["plan"]["grid"], "--panel", r["plan"]["panel"]]
             yield machine, words, {"measured_s": r["times"]["multiply_median_s"],
-                                   "measured_products_s": r["times"].get("local_median_s"),
                                    "measured_git": r["git"], "measured_type": kind}
 
 

@@ -18,6 +18,7 @@ class Damier(CMakePackage, CudaPackage):
     license("BSD-3-Clause")
 
     version("main", branch="main")
+    version("0.3.0", tag="v0.3.0")
     version("0.2.0", tag="v0.2.0")
 
     # CudaPackage defines the variants cuda and cuda_arch.

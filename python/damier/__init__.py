@@ -28,7 +28,7 @@ with _few_blas_threads():
     from ._program import record_of as _record_of
     from ._stored import Stored
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = ["BlockCyclic", "Context", "CorruptError", "DeviceError", "Error", "FileError", "FitError", "HangError",
            "InputError", "InternalError", "MPIError", "Matrix", "OnOne", "Replicated", "Rows", "StoppedError", "Stored", "UncheckedError",

@@ -54,7 +54,8 @@ def main():
                         continue
                     taken.setdefault(way, []).append(took)
                     line = {"verb": "arrays", "type": name, "size": n, "way": way, "gpus": options.gpus if way == "several GPUs" else 1,
-                            "seconds": took, "machine": {"device": torch.cuda.get_device_name()}, "git": opened["one GPU"][1].record["git"],
+                            "seconds": took, "machine": {"device": torch.cuda.get_device_name()},
+                            "version": opened["one GPU"][1].record["version"], "git": opened["one GPU"][1].record["git"],
                             "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
                             "times": context.record["times"] if context else None}
                     lines.write(json.dumps(line) + "\n")

@@ -80,7 +80,8 @@ def main():
                     taken[way].append(seconds)
                     ranks[way] = record["machine"]["ranks"]
                     line = {"verb": "node", "gpus": options.gpus, "product": product, "way": way, "seconds": seconds, "ranks": ranks[way],
-                            "device": record["machine"]["device"], "machine": {}, "date": record["date"], "git": record.get("git"),
+                            "device": record["machine"]["device"], "machine": {}, "date": record["date"],
+                            "version": record["version"], "git": record.get("git"),
                             "times": record["times"], "forecast": record.get("forecast")}
                     lines.write(json.dumps(line) + "\n")
                     lines.flush()

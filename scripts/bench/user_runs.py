@@ -83,7 +83,8 @@ class Set:
             words = ["generate", FILES[name], "--rows", size[0], "--cols", size[1], "--type", self.kind,
                      "--seed", seed, "--force", "-q", "--json", FILES["json"]]
             timed([self.options.damier, *map(str, words)], "log")
-        self.git = json.loads(pathlib.Path(FILES["json"]).read_text().splitlines()[-1])["git"]
+        said = json.loads(pathlib.Path(FILES["json"]).read_text().splitlines()[-1])
+        self.version, self.git = said["version"], said["git"]
         for name in "ab":
             with open(FILES[name], "rb+") as file:
                 os.fsync(file)
@@ -141,8 +142,8 @@ class Set:
         for row in self.rows:
             times = self.times[row.name]
             low, high = interval(times) if times else (None, None)
-            yield {"schema": "damier-user/1", "verb": "user", "row": row.name, "git": self.git,
-                   "date": self.begun,
+            yield {"schema": "damier-user/1", "verb": "user", "row": row.name, "version": self.version,
+                   "git": self.git, "date": self.begun,
                    "command": shlex.join(row.command(FILES)), "environment": told_environment(),
                    "problem": {"shape": f"{m} x {n} x {k}", "m": m, "n": n, "k": k, "work": self.kind},
                    "machine": {**base, "ranks": row.ranks, "library": row.library},

@@ -25,7 +25,7 @@ def codecs_table(records):
             lines += ["", "Other programs used the same processors: only the times of processors compare the two."]
         lines += ["", f"{cores} processors; h5py {first['h5py']} with hdf5plugin {first['hdf5plugin']} reads with one; "
                   "medians, GB of the unpacked matrix."]
-        own = {"own": True, "version": first["version"].removeprefix("damier "), "command": "scripts/bench/codecs.py",
+        own = {"version": first["version"], "command": "scripts/bench/codecs.py",
                "date": first["date"], "machine": {"device": device}}
         lines += [*origin([own]), ""]
     return lines

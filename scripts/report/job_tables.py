@@ -6,8 +6,8 @@ OURS = "damier"
 
 
 def is_shared(records):
-    """Other programs used the processors meanwhile: times say little, those of processors more."""
-    return max(r["load"] for r in records) > 1.5 * records[0]["machine"]["cores"]
+    """Other programs used the processors meanwhile; ways with threads of their own leave a load of one and a half per core."""
+    return median([r["load"] for r in records]) > 1.5 * records[0]["machine"]["cores"]
 
 
 def verdict_of(runs):
@@ -17,10 +17,12 @@ def verdict_of(runs):
 
 
 def rows_of(records):
-    for (_, way), runs in grouped(records, lambda r: (r["job"], r["way"])).items():
-        yield (f"{runs[0]['job']}: {runs[0]['what']}", way, f"{median([r['seconds'] for r in runs]):.2f}",
+    named = set()
+    for (job, way), runs in grouped(records, lambda r: (r["job"], r["way"])).items():
+        yield ("" if job in named else f"**{job}**: {runs[0]['what']}", way, f"{median([r['seconds'] for r in runs]):.2f}",
                f"{median([r['processor_s'] for r in runs]):.2f}", max(r["peak_bytes"] for r in runs) >> 20, runs[0]["lines"],
                verdict_of(runs))
+        named.add(job)
 
 
 def jobs_table(records):
@@ -28,11 +30,12 @@ def jobs_table(records):
     shared = ["", "Other programs used the same processors: only the times of processors compare the ways."]
     first, runs = records[0], 1 + max(r["run"] for r in records)
     about = [f"Medians of at most {runs} runs" if runs > 1 else "One run of each", f"NumPy {first['numpy']}", f"h5py {first['h5py']}"]
+    packages = {name: number for r in records for name, number in r.get("packages", {}).items()}
+    about += [f"{name} {number}" for name, number in packages.items()]
     scales = {r["scale"]: r["job"] for r in records}
     if set(scales) != {1}:
         about.append(f"dimensions times {min(scales)}" + (f", but for {scales[1]}" if 1 in scales else ""))
-    measured = [{**r, "own": True, "version": r["version"].removeprefix("damier "), "command": "scripts/bench/jobs.py"}
-                for r in records]
+    measured = [{**r, "command": "scripts/bench/jobs.py"} for r in records]
     return (table(head, rows_of(records)) + (shared if is_shared(records) else []) + ["", ", ".join(about) + "."] +
             origin(measured))
 

@@ -395,7 +395,7 @@ PAGES = {"results/whole_commands.md": {"user": ("user", user_tables.tables)},
          "results/jobs.md": {"jobs": ("job", job_tables.jobs_table)},
          "hdf5.md": {"codecs": ("codec", codec_tables.codecs_table), "sources": ("sources", sources_table)},
          "results/files.md": {"files": ("files", files_table)},
-         "results/kernels.md": {name: ("kernels", make) for name, make in kernel_tables.TABLES.items()},
+         "results/kernels.md": {name: (("kernels", "ladder"), make) for name, make in kernel_tables.TABLES.items()},
          "../kernels/README.md": {name: ("ladder", make) for name, make in kernel_tables.LADDER_PAGE.items()},
          "library.md": {"in place": ("in_place", in_place_table),
                         "in place ranks": ("in_place_ranks", in_place_ranks_table),
@@ -406,7 +406,8 @@ PAGES = {"results/whole_commands.md": {"user": ("user", user_tables.tables)},
 
 def page_with_tables(text, makers, records):
     for name, (kind, make) in makers.items():
-        mine = [r for r in records if kind in (None, r["kind"])]
+        kinds = (kind,) if isinstance(kind, str) else kind
+        mine = [r for r in records if kinds is None or r["kind"] in kinds]
         begin, end = f"<!-- table {name} -->\n", f"<!-- end {name} -->"
         body = "\n".join(make(mine) if mine else []) or "No measurement is recorded yet."
         head, rest = text.split(begin)
@@ -428,7 +429,7 @@ def print_tables(records):
     """The tables of records that are not the project's, on standard output."""
     shown = set()
     for name, (kind, make) in [item for page in PAGES.values() for item in page.items()]:
-        mine = [r for r in records if r["kind"] == kind]
+        mine = [r for r in records if kind and r["kind"] in kind]
         try:
             lines = list(make(mine)) if mine else []
         except KeyError:  # measured in another way than the project's records: a row of its own below
@@ -456,7 +457,7 @@ def main():
         sys.exit(f"results.py: {error}: damier's records, one line of JSON each (--json FILE.jsonl), are needed")
     records = [{**record, "kind": kind_of(record)} for record in records]
     if any((DOCS / "results").resolve() not in file.resolve().parents for file in files):
-        print_tables([{**record, "own": True} for record in records])
+        print_tables(records)
         return
     made = {page: page_with_tables((DOCS / page).read_text(), makers, records) for page, makers in PAGES.items()}
     if records:

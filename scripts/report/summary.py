@@ -1,7 +1,7 @@
 """The short tables and the pictures of docs/performance.md, from the records of the long tables of docs/results."""
 import user_tables
 from summary_pictures import bars, lines
-from tables import compute_of, grouped, machine_ranks, median, ratios, shape_of, table
+from tables import compute_of, grouped, machine_ranks, measured, median, ratios, shape_of, table
 
 OTHERS = {"numpy": "NumPy", "cupy": "CuPy", "torch": "torch"}
 GPU_ROWS = (("16384 x 16384 x 16384", "f64"), ("16384 x 16384 x 16384", "f32"), ("16384 x 16384 x 16384", "tf32"),
@@ -22,7 +22,7 @@ def seconds(value):
 # ---- whole commands ----
 
 def of_user(records):
-    """(machine, product, type, seconds by row) of each set of commands that compares damier with another program: the
+    """(machine, product, type, seconds by row, records) of each set of commands that compares damier with another program: the
     newest of a machine, product and type; sorted by machine, type and size."""
     found = {}
     sets = grouped([r for r in records if r["kind"] == "user"], user_tables.set_of)
@@ -37,20 +37,21 @@ def of_user(records):
             where = f"{machine['cores']} cores" + (f", {gpus} GPU{'s' * (gpus > 1)}" if gpus else "")
             size = problem["m"] * problem["n"] * problem["k"]
             found[gpus, machine["cores"], problem["work"] != "f64", mine[0]["cold"], size] = (
-                where, square(mine[0]) + ", from disk" * mine[0]["cold"], problem["work"], ours, others)
+                where, square(mine[0]) + ", from disk" * mine[0]["cold"], problem["work"], ours, others, mine)
     return [found[key] for key in sorted(found)]
 
 
 def user_table(records):
-    rows = []
-    for where, product, kind, ours, others in of_user(records):
+    rows, used = [], []
+    for where, product, kind, ours, others, mine in of_user(records):
+        used += [r for r in mine if r["damier"]]
         alone = ours.get("damier", ours.get("damier-cpu"))
         launched = [t for row, t in ours.items() if row.startswith("mpirun")]
         best = min(others.values())
         rows.append((where, product, kind, seconds(alone), seconds(min(launched)) if launched else "",
                      *(seconds(others[o]) if o in others else "" for o in OTHERS), f"{best / alone:.1f}\u00a0×"))
     head = ("machine", "m = n = k", "type", "`damier`", "fastest by `mpirun`", *OTHERS.values(), "speed beside the fastest other")
-    return table(head, rows)
+    return table(head, rows) + measured(used, "`scripts/bench/user_runs.py`")
 
 
 def node_table(records):
@@ -65,7 +66,8 @@ def node_table(records):
         rows.append((f"{size}³" if size.isdigit() else f"{size}x{size.split('x')[0]}".replace("x", " × "), kind, seconds(one),
                      f"{seconds(ways['default'])} ({chosen})",
                      *(f"{seconds(t)}, {t / one:.2f}" for way, t in ways.items() if way != "default")))
-    return table(("m × k × n", "type", "`--gpus 1`", "no option (GPUs chosen)", "`--gpus 2`, ratio", "`mpirun -n 2`, ratio"), rows)
+    return table(("m × k × n", "type", "`--gpus 1`", "no option (GPUs chosen)", "`--gpus 2`, ratio", "`mpirun -n 2`, ratio"), rows) + \
+        measured(mine, "`scripts/bench/node.py`")
 
 
 def arrays_table(records):
@@ -76,22 +78,23 @@ def arrays_table(records):
         ways = {way: median([r["seconds"] for r in of_way]) for way, of_way in grouped(runs, lambda r: r["way"]).items()}
         one, several, other = (ways[way] for way in ("one GPU", "several GPUs", "torch"))
         rows.append((f"{size}³", kind, seconds(other), seconds(one), f"{seconds(several)}, {several / one:.2f}"))
-    return table(("m = n = k", "type", "torch, one GPU, with copies", "`damier.matmul`, one GPU", "two GPUs, ratio"), rows)
+    return table(("m = n = k", "type", "torch, one GPU, with copies", "`damier.matmul`, one GPU", "two GPUs, ratio"), rows) + \
+        measured(mine, "`scripts/bench/host_arrays.py`")
 
 
 def gram_table(records):
     """XᵀX beside the product of two matrices."""
     rows = []
     where = {"files": "files", "gpu": "GPU memory", "memory": "NumPy arrays"}
-    for r in records:
-        if r["kind"] != "gram bench":
-            continue
+    mine = [r for r in records if r["kind"] == "gram bench"]
+    for r in mine:
         t = r["seconds"]
         ours, general = (t[k] for k in (("gram_total", "multiply_total") if r["of"] == "files" else ("gram", "matmul")))
         other = next((t[k] for k in ("syrk", "cublas_syrk") if k in t), None)
         rows.append((f"{r['size']}²", r["type"], where[r["of"]], *(f"{1e3 * s:.4g}\u00a0ms" for s in (ours, general)), f"{ours / general:.2f}",
                      f"{1e3 * other:.4g}\u00a0ms" if other else ""))
-    return table(("X", "type", "in", "`gram`", "general product", "ratio", "cuBLAS syrk, unverified"), rows)
+    return table(("X", "type", "in", "`gram`", "general product", "ratio", "cuBLAS syrk, unverified"), rows) + \
+        measured(mine, "`scripts/bench/gram.py`")
 
 
 def of_picture(records):
@@ -106,7 +109,7 @@ def of_picture(records):
 
 def user_picture(records):
     groups = []
-    for where, product, _, ours, others in of_picture(records):
+    for where, product, _, ours, others, _ in of_picture(records):
         name = min(others, key=others.get)
         alone = ours.get("damier", ours.get("damier-cpu"))
         size = product.removesuffix("³")
@@ -125,12 +128,12 @@ def of_memory(records):
     best = {}
     for r in records:
         if r["kind"] == "links" and len({r["problem"][x] for x in "mnk"}) == 1 and r["bench"]["from"] == "device memory" and "library_s" in r["repetitions"] and \
-                machine_ranks(r) == 4 and r["problem"]["c"] != "bf16" and r["transport"]["name"] == "ipc":
-            key = shape_of(r), compute_of(r)
+                machine_ranks(r) > 1 and r["problem"]["c"] != "bf16" and r["transport"]["name"] == "ipc":
+            key = shape_of(r), compute_of(r), machine_ranks(r)
             if key not in best or r["date"] > best[key]["date"]:
                 best[key] = r
     for r in best.values():
-        yield r, "4 GPUs", "cuBLAS, one call on each GPU", r["repetitions"]["library_s"]
+        yield r, f"{machine_ranks(r)} GPUs", "cuBLAS, one call on each GPU", r["repetitions"]["library_s"]
 
 
 def pdgemm_rows(records):
@@ -158,9 +161,7 @@ def library_rows(records, kind, name, where):
     for (*_, gpus), mine in cases.items():
         ours = [r for r in mine if r["verb"] == "bench multiply"]
         theirs = [r for r in mine if r["verb"] == f"bench {kind}"]
-        device = ours[0]["machine"]["device"].split()[1]  # "NVIDIA H100 80GB HBM3"
-        model = "" if device == "H200" else f" ({device})"
-        yield ours[0], f"{gpus} GPU{'s' * (gpus > 1)}{model}{where}", name, medians(ours), medians(theirs)
+        yield ours[0], f"{gpus} GPU{'s' * (gpus > 1)}{where}", name, medians(ours), medians(theirs)
 
 
 def all_in_memory(records):
@@ -175,7 +176,7 @@ def memory_rows(records):
     for r, where, other, ours, theirs in all_in_memory(records):
         flops = 2 * r["problem"]["m"] * r["problem"]["n"] * r["problem"]["k"]
         ratio = median(ratios(theirs, ours))
-        yield square(r), compute_of(r), where, other, flops / median(ours) / 1e12, flops / median(theirs) / 1e12, ratio
+        yield r, square(r), compute_of(r), where, other, flops / median(ours) / 1e12, flops / median(theirs) / 1e12, ratio
 
 
 def digits(rate):
@@ -183,13 +184,15 @@ def digits(rate):
 
 
 def memory_table(records):
-    rows = [(*words, digits(a), digits(b), f"{ratio:.2f}\u00a0×") for *words, a, b, ratio in memory_rows(records)]
-    return table(("m = n = k", "type", "on", "beside", "damier, TFLOP/s", "the other, TFLOP/s", "speed beside it"), rows)
+    found = list(memory_rows(records))
+    rows = [(*words, digits(a), digits(b), f"{ratio:.2f}\u00a0×") for _, *words, a, b, ratio in found]
+    return table(("m = n = k", "type", "on", "beside", "damier, TFLOP/s", "the other, TFLOP/s", "speed beside it"), rows) + \
+        measured([r for r, *_ in found], "[CPU](results/cpu.md), [GPUs](results/gpu.md)")
 
 
 def memory_picture(records):
     groups = [(f"{product} {kind}, {where}", [("damier", ratio, f"{ratio:.2f} × {other.split(',')[0]}")])
-              for product, kind, where, other, _, _, ratio in memory_rows(records)]
+              for _, product, kind, where, other, _, _, ratio in memory_rows(records)]
     return bars("Products in memory: speed beside the other (1 = equal)", groups, ("damier",), mark=1.0)
 
 
@@ -216,7 +219,8 @@ def files_table(records):
         ours = median(r["repetitions"]["file_s"])
         rows.append((square(r), r["problem"]["work"], files_where(r), f"{ours:.2f}", f"{t['compute_median_s']:.2f}",
                      f"{t['files_s']:.2f}", f"{ours / t['bound_s']:.2f}"))
-    return table(("m × n × k", "type", "on", "time, s", "products alone, s", "files alone, s", "time / the larger"), rows)
+    return table(("m × n × k", "type", "on", "time, s", "products alone, s", "files alone, s", "time / the larger"), rows) + \
+        measured(of_files(records), "`scripts/bench/files.sh`")
 
 
 def files_picture(records):
@@ -233,16 +237,16 @@ def files_picture(records):
 
 def scaling_table(records):
     rows = []
-    for r in records:
-        if r["kind"] == "bench scale" and r["scale"]["series"] == "strong" \
-                and machine_ranks(r) > 1:
-            gpu = r["machine"]["backend"] == "cuda"
-            rows.append((square(r), r["problem"]["work"], f"{machine_ranks(r)} {'GPUs' if gpu else 'cores'}", "measured",
-                         f"{median(r['repetitions']['multiply_s']):.3f}", f"{100 * r['scale']['efficiency']:.0f} %"))
+    ours = [r for r in records if r["kind"] == "bench scale" and r["scale"]["series"] == "strong" and machine_ranks(r) > 1]
+    for r in ours:
+        gpu = r["machine"]["backend"] == "cuda"
+        rows.append((square(r), r["problem"]["work"], f"{machine_ranks(r)} {'GPUs' if gpu else 'cores'}", "measured",
+                     f"{median(r['repetitions']['multiply_s']):.3f}", f"{100 * r['scale']['efficiency']:.0f} %"))
     for (_, kind), points in curves(records, "strong").items():
         rows += [("100000³", kind, f"{gpus} GPUs", "simulated", f"{time:.3f}", f"{100 * part:.0f} %")
                  for gpus, part, time in points if gpus in (8, 64, 256, 1024, 4096)]
-    return table(("m = n = k", "type", "on", "", "time, s", "efficiency"), rows)
+    return table(("m = n = k", "type", "on", "", "time, s", "efficiency"), rows) + \
+        measured(ours + [r for r in records if r["kind"] == "simulated"], "`damier bench scale`, `simulation/simulate.sh`")
 
 
 def curves(records, *scalings):

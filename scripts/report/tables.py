@@ -96,10 +96,24 @@ def command_of(record):
 
 
 def code_of(record):
-    """Some commits of the project's records are not in the history: tables give the day."""
-    if "own" in record:
-        return f"damier {record.get('version', '')}, {record['date'][:10]}"
-    return f"an earlier version of damier, {record['date'][:10]}"
+    """Version and commit of damier, and the day."""
+    version = (record.get("version") or (record.get("damier") or {}).get("version") or "").removeprefix("damier ")
+    if record.get("git") and "git" not in version:
+        version = f"{version} (git {record['git']})".lstrip()
+    return f"damier {version}, {record['date'][:10]}"
+
+
+def device_of(record):
+    return record.get("machine", {}).get("device") or record.get("device", "")
+
+
+def measured(records, how):
+    """One line below a short table: the versions, days and machines of RECORDS, and what repeats them."""
+    found = dict.fromkeys((device_of(r), code_of(r)) for r in records)
+    lines = []
+    for device in dict.fromkeys(device for device, _ in found):
+        lines.append(f"{device}: " + "; ".join(code for of, code in found if of == device))
+    return ["", "Measured on " + ". ".join(lines) + f". To repeat it: {how}."] if lines else []
 
 
 def origin(records):

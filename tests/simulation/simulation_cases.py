@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT / "simulation"))
 import file_cases  # pylint: disable=wrong-import-position
 from running import simulate  # pylint: disable=wrong-import-position
 
-MACHINE = argparse.Namespace(nodes=2, gpus=4, link=370e9, nic=50e9, link_latency=2e-6,
+MACHINE = argparse.Namespace(model="h200", nodes=2, gpus=4, link=370e9, nic=50e9, link_latency=2e-6,
                              nic_latency=5e-6, slow_nic=1.0, network="ports", files=0, file_rate=10e9)
 SHAPES = ((4096, 8192, 12288, "f64"), (10001, 7003, 9999, "f64"), (8192, 4096, 65, "bf16"))
 GRIDS = ("2x4x1", "2x2x2", "1x1x8", "8x1x1", "1x7x1", "3x1x2", "0x0x0")

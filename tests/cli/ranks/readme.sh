@@ -6,7 +6,6 @@ mkdir empty && cd empty || exit
 readme commands "$gpu" >../commands
 bash -e ../commands >../out 2>../errors || cat ../errors
 grep -c '^damier: multiply.*PASS$' ../out
-grep -c '^damier: verify.*PASS$' ../out
 ls
 rm C.h5
 readme sessions

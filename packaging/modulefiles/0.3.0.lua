@@ -1,9 +1,9 @@
--- Lmod: install as MODULEPATH/damier/0.2.0.lua. root is the prefix of 'cmake --install build/release --prefix'.
+-- Lmod: install as MODULEPATH/damier/0.3.0.lua. root is the prefix of 'cmake --install build/release --prefix'.
 whatis("Name: damier")
-whatis("Version: 0.2.0")
+whatis("Version: 0.3.0")
 whatis("Description: multiplies matrices in HDF5 files over MPI ranks and GPUs")
 
-local root = "/opt/damier/0.2.0"
+local root = "/opt/damier/0.3.0"
 -- Modules used for the build:
 -- depends_on("openmpi", "hdf5", "openblas")
 

@@ -1,0 +1,272 @@
+"""The jobs of jobs.py: how their files are made, what C has to be, and the program of each way, as its user would write it."""
+import dataclasses
+
+import h5py
+import numpy as np
+
+# The packages that ways need besides NumPy and h5py, of Python and of R.
+PACKAGES = {"Dask": "dask", "PyTables": "tables", "torch": "torch", "xarray": "xarray", "pandas": "pandas", "anndata": "anndata"}
+R_PACKAGES = ("rhdf5", "HDF5Array")
+
+NUMPY = """
+import h5py
+with h5py.File("A.h5") as fa, h5py.File("B.h5") as fb, h5py.File("C.h5", "w") as fc:
+    fc["c"] = fa["a"][:] @ fb["a"][:]
+"""
+TORCH = """
+import h5py, torch
+with h5py.File("A.h5") as fa, h5py.File("B.h5") as fb, h5py.File("C.h5", "w") as fc:
+    fc["c"] = torch.from_numpy(fa["a"][:]) @ torch.from_numpy(fb["a"][:])
+"""
+TABLES = """
+import tables
+with tables.open_file("A.h5") as fa, tables.open_file("B.h5") as fb, tables.open_file("C.h5", "w") as fc:
+    fc.create_array("/", "c", fa.root.a[:] @ fb.root.a[:])
+"""
+DASK = """
+import dask.array as da, h5py
+with h5py.File("A.h5") as fa, h5py.File("B.h5") as fb:
+    a = da.from_array(fa["a"], chunks=1000)
+    b = da.from_array(fb["a"], chunks=1000)
+    (a @ b).to_hdf5("C.h5", "/c")
+"""
+# Octave and R see the transpose of what HDF5 has: C' = B' A'.
+OCTAVE = """
+a = load("A.h5").a; b = load("B.h5").a;
+c = b * a;
+save("-hdf5", "C.h5", "c")
+"""
+RHDF5 = """
+library(rhdf5)
+h5createFile("C.h5")
+h5write(h5read("B.h5", "a") %*% h5read("A.h5", "a"), "C.h5", "c")
+"""
+HDF5_ARRAY = """
+library(HDF5Array)
+c <- HDF5Array("B.h5", "a") %*% HDF5Array("A.h5", "a")
+writeHDF5Array(c, "C.h5", "c")
+"""
+DAMIER = "damier multiply A.h5 B.h5 -o C.h5 -q"
+
+GRAM = NUMPY.replace('fa["a"][:] @ fb["a"][:]', '(a := fa["a"][:]).T @ a').replace(', h5py.File("B.h5") as fb', "")
+DASK_GRAM = """
+import dask.array as da, h5py
+with h5py.File("A.h5") as fa:
+    a = da.from_array(fa["a"], chunks=(20000, -1))
+    (a.T @ a).to_hdf5("C.h5", "/c")
+"""
+BLOCKS = """
+import h5py
+with h5py.File("A.h5") as fa, h5py.File("B.h5") as fb, h5py.File("C.h5", "w") as fc:
+    a, b, step = fa["a"], fb["a"], 500
+    c = fc.create_dataset("c", (a.shape[0], b.shape[1]))
+    for i in range(0, a.shape[0], step):
+        for j in range(0, b.shape[1], step):
+            c[i:i + step, j:j + step] = a[i:i + step] @ b[:, j:j + step]
+"""
+COVARIANCE = """
+import h5py, numpy as np
+with h5py.File("A.h5") as fa, h5py.File("C.h5", "w") as fc:
+    fc["c"] = np.cov(fa["a"][:], rowvar=False)
+"""
+DASK_COVARIANCE = """
+import dask.array as da, h5py
+with h5py.File("A.h5") as fa:
+    a = da.from_array(fa["a"], chunks=(20000, -1))
+    da.cov(a, rowvar=False).to_hdf5("C.h5", "/c")
+"""
+OCTAVE_COVARIANCE = """
+a = load("A.h5").a;
+c = cov(a');
+save("-hdf5", "C.h5", "c")
+"""
+PANDAS = """
+import h5py, pandas
+with h5py.File("A.h5") as fa, h5py.File("C.h5", "w") as fc:
+    fc["c"] = pandas.DataFrame(fa["a"][:]).corr()
+"""
+FILES = """
+import glob, h5py, numpy as np
+a = np.concatenate([h5py.File(name)["a"][:] for name in sorted(glob.glob("parts/*.h5"))])
+with h5py.File("B.h5") as fb, h5py.File("C.h5", "w") as fc:
+    fc["c"] = a @ fb["a"][:]
+"""
+XARRAY_SLICE = """
+import xarray
+a = xarray.open_dataset("A.h5", engine="h5netcdf", phony_dims="sort").a.rename(phony_dim_0="i", phony_dim_1="k")
+b = xarray.open_dataset("B.h5", engine="h5netcdf", phony_dims="sort").a.rename(phony_dim_0="k", phony_dim_1="j")
+xarray.dot(a[:, :TENTH], b[:TENTH]).to_dataset(name="c").to_netcdf("C.h5", engine="h5netcdf")
+"""
+ANNDATA = """
+import anndata, h5py
+with h5py.File("B.h5") as fb, h5py.File("C.h5", "w") as fc:
+    fc["c"] = anndata.read_h5ad("A.h5ad").X @ fb["a"][:]
+"""
+
+
+@dataclasses.dataclass
+class Job:
+    name: str
+    what: str
+    make: object  # (random, scale): A and B, or A and None
+    ways: dict
+    store: object = dataclasses.field(default_factory=dict)  # how h5py stores A, or a function that returns it
+    apply: object = None  # (files, x): C x by definition; None: A (B x)
+    limit: int = 0  # MiB of data; such jobs have one size, as programs themselves need memory
+    parts: int = 0  # files parts/*.h5 with some rows of A each
+    kill_after: float = 0  # s: the first attempt is killed, and the same program runs again
+    needs: str = ""  # the package of Python without which the job's files cannot be written
+
+
+def sized(scale, *sizes):
+    return [max(8, int(size * scale)) for size in sizes]
+
+
+def normal(m, k, n, dtype="f8"):
+    def make(random, scale):
+        rows, inner, cols = sized(scale, m, k, n)
+        return random.standard_normal((rows, inner)).astype(dtype), random.standard_normal((inner, cols)).astype(dtype)
+    return make
+
+
+def complex_numbers(m, k, n):
+    def make(random, scale):
+        return tuple(x + 1j * y for x, y in zip(normal(m, k, n)(random, scale), normal(m, k, n)(random, scale)))
+    return make
+
+
+def batch(count, m, k, n):
+    def make(random, scale):
+        rows, inner, cols = sized(scale, m, k, n)
+        return random.standard_normal((count, rows, inner)), random.standard_normal((count, inner, cols))
+    return make
+
+
+def one(m, k, kind="normal"):
+    def make(random, scale):
+        shape = sized(scale, m, k)
+        a = random.integers(-3, 4, shape, dtype="i1") if kind == "i1" else random.standard_normal(shape)
+        if kind == "holes":
+            a[random.random(shape) < 0.01] = np.nan
+        return a, None
+    return make
+
+
+def zstd():
+    import hdf5plugin  # registers the filter, for NumPy's way too
+    return {"chunks": (256, 256), **hdf5plugin.Zstd()}
+
+
+def write(folder, job, scale):
+    """The files of JOB in FOLDER."""
+    a, b = job.make(np.random.default_rng(1), scale)
+    store = job.store() if callable(job.store) else job.store
+    for name, matrix in (("A", a), ("B", b)):
+        if matrix is None:
+            continue
+        with h5py.File(folder / f"{name}.h5", "w") as file:
+            file.create_dataset("a", data=matrix, **(store if name == "A" else {}))
+        if job.name == "npy":
+            np.save(folder / f"{name}.npy", matrix)
+    if job.needs == "anndata":
+        import anndata
+        anndata.AnnData(a).write_h5ad(folder / "A.h5ad")
+    if job.parts:
+        (folder / "parts").mkdir()
+        for i, rows in enumerate(np.array_split(a, job.parts)):
+            with h5py.File(folder / "parts" / f"{i:04}.h5", "w") as file:
+                file["a"] = rows
+
+
+def ways(numpy, damier, **others):
+    return {"NumPy + h5py": numpy, "damier": damier, **others}
+
+
+# ---- C x by definition ----
+
+def by_transpose(files, x):
+    a = files["A"].astype("f8")
+    return a.T @ (a @ x)
+
+
+def times_own_transpose(files, x):
+    a = files["A"].astype("f8")
+    return a @ (a.T @ x)
+
+
+def swapped(files, x):
+    return files["B"] @ (files["A"] @ x)
+
+
+def covariance(files, x):
+    a = files["A"] - files["A"].mean(axis=0)
+    return a.T @ (a @ x) / (len(a) - 1)
+
+
+def pairwise_correlation(files, x):
+    """Each pair of columns by the rows in which both are."""
+    there = (~np.isnan(files["A"])).astype("f8")
+    a = np.nan_to_num(files["A"])
+    both, sums, squares = there.T @ there, a.T @ there, (a * a).T @ there
+    variances = squares - sums * sums / both
+    return (a.T @ a - sums * sums.T / both) / np.sqrt(variances * variances.T) @ x
+
+
+def tenth(files, x):
+    k = len(files["B"]) // 10
+    return files["A"][:, :k] @ (files["B"][:k] @ x)
+
+
+JOBS = [
+    Job("product", "A B, all in memory", normal(3000, 3000, 3000),
+        ways(NUMPY, DAMIER, Dask=DASK, PyTables=TABLES, torch=TORCH, Octave=OCTAVE, rhdf5=RHDF5)),
+    Job("small", "A B of 200 x 200: the start alone", normal(200, 200, 200),
+        ways(NUMPY, DAMIER, Dask=DASK, PyTables=TABLES, torch=TORCH, Octave=OCTAVE, rhdf5=RHDF5, HDF5Array=HDF5_ARRAY)),
+    Job("single", "A B in single precision", normal(3000, 3000, 3000, "f4"), ways(NUMPY, DAMIER, Dask=DASK, torch=TORCH)),
+    Job("complex", "A B of complex numbers", complex_numbers(1500, 1500, 1500), ways(NUMPY, DAMIER, Dask=DASK)),
+    Job("memory", "A, B and C take more than a process may have", normal(6000, 6000, 6000),
+        ways(NUMPY, "damier multiply A.h5 B.h5 -o C.h5 --memory host=350MiB -q", Dask=DASK, **{"NumPy in blocks": BLOCKS}),
+        limit=700),
+    Job("gram", "A^T A of a tall A of bytes", one(200000, 500, "i1"),
+        ways(GRAM.replace('fa["a"][:]', 'fa["a"][:].astype("f4")'), "damier gram A.h5 -o C.h5 -q",
+             Dask=DASK_GRAM.replace('(a.T @ a)', '(a.astype("f4").T @ a.astype("f4"))')), apply=by_transpose),
+    Job("covariance", "covariances of the columns of a tall A", one(300000, 200),
+        ways(COVARIANCE, "damier cov A.h5 -o C.h5 -q", Dask=DASK_COVARIANCE, Octave=OCTAVE_COVARIANCE), apply=covariance),
+    Job("missing", "correlations of columns with missing values", one(100000, 100, "holes"),
+        {"pandas": PANDAS, "damier": "damier cor A.h5 --missing pairwise -o C.h5 -q"}, apply=pairwise_correlation),
+    Job("outer", "A A^T", one(4000, 500), ways(GRAM.replace("(a := fa[\"a\"][:]).T @ a", "(a := fa[\"a\"][:]) @ a.T"),
+                                                 "damier gram A.h5 --of rows -o C.h5 -q"), apply=times_own_transpose),
+    Job("slice", "a tenth of the columns of A, times B", normal(2000, 10000, 1000),
+        ways(NUMPY.replace('fa["a"][:] @ fb["a"][:]', 'fa["a"][:, :TENTH] @ fb["a"][:TENTH]'),
+             "damier multiply A.h5:/a[:,:TENTH] B.h5:/a[:TENTH,:] -o C.h5 -q", xarray=XARRAY_SLICE), apply=tenth),
+    Job("files", "1000 files with rows of A, times B", normal(100000, 100, 100),
+        ways(FILES, "damier multiply parts/*.h5:/a B.h5 -o C.h5 -q"), parts=1000),
+    Job("batch", "24 products of 3-D datasets", batch(24, 700, 700, 700),
+        ways(NUMPY, DAMIER, Dask=DASK.replace("chunks=1000", "chunks=(1, -1, -1)"), torch=TORCH)),
+    Job("tall", "tall A times a small B", normal(300000, 100, 50),
+        ways(NUMPY, DAMIER, Dask=DASK.replace("chunks=1000", "chunks=20000"), PyTables=TABLES, torch=TORCH)),
+    Job("gzip", "A compressed by gzip in chunks", normal(3000, 3000, 2000),
+        ways(NUMPY, DAMIER, Dask=DASK, PyTables=TABLES, Octave=OCTAVE, rhdf5=RHDF5),
+        store={"chunks": (256, 256), "compression": "gzip", "compression_opts": 1}),
+    Job("lzf", "A compressed by LZF with shuffle", normal(3000, 3000, 2000), ways(NUMPY, DAMIER, Dask=DASK),
+        store={"chunks": (256, 256), "compression": "lzf", "shuffle": True}),
+    Job("zstd", "A compressed by zstd in chunks", normal(3000, 3000, 2000),
+        ways(NUMPY.replace("import h5py", "import h5py, hdf5plugin"), DAMIER), store=zstd, needs="hdf5plugin"),
+    Job("packed", "C stored in compressed chunks", normal(2000, 2000, 2000), ways(
+        NUMPY.replace('fc["c"] = fa["a"][:] @ fb["a"][:]',
+                      'fc.create_dataset("c", data=fa["a"][:] @ fb["a"][:], chunks=(200, 200), compression=4)'),
+        DAMIER + " --chunk 200x200 --deflate 4")),
+    Job("npy", "A.npy B.npy to C.npy", normal(3000, 3000, 2000), ways(
+        'import numpy as np\nnp.save("C.npy", np.load("A.npy") @ np.load("B.npy"))', "damier multiply A.npy B.npy -o C.npy -q")),
+    Job("matlab", "A B of MATLAB's files, whose datasets are transposed", normal(3000, 2000, 3000), ways(
+        NUMPY.replace('fa["a"][:] @ fb["a"][:]', '(fa["a"][:].T @ fb["a"][:].T).T'), "damier multiply B.h5 A.h5 -o C.h5 -q",
+        Octave=OCTAVE.replace("b * a", "a * b")), apply=swapped),
+    Job("anndata", "X of an anndata file, times B", normal(20000, 2000, 50, "f4"),
+        {"anndata": ANNDATA, "damier": "damier multiply A.h5ad:/X B.h5 -o C.h5 -q"}, needs="anndata"),
+    Job("update", "C = 2 A B + D, D being a dataset of A's file",
+        normal(2500, 2500, 2500), ways(NUMPY.replace('fa["a"][:] @ fb["a"][:]', '2 * (fa["a"][:] @ fb["a"][:]) + fa["a"][:]'),
+                                       "damier multiply A.h5 B.h5 --alpha 2 --beta 1 --c A.h5 -o C.h5 -q"),
+        apply=lambda f, x: 2 * (f["A"] @ (f["B"] @ x)) + f["A"] @ x),
+    Job("killed", "killed once, then run again until done", normal(4000, 4000, 4000),
+        ways(NUMPY, DAMIER + " --checkpoint-interval 0", Dask=DASK), kill_after=1.5),
+]
