@@ -7,7 +7,7 @@ import pathlib
 import shutil
 
 SONAME = "libdamier.so.0"
-VERSION = (0, 2)  # interface 0 may change with the minor version
+VERSION = (0, 3)  # interface 0 may change with the minor version
 
 TYPES = ("f64", "f32", "f16", "bf16", "c64", "c128", "i8", "i32")  # in the order of damier_type
 IN_FILE, BY_ROWS, ON_ONE, BLOCK_CYCLIC, REPLICATED = range(5)  # damier_division

@@ -115,7 +115,6 @@ class Job:
     limit: int = 0  # MiB of data; such jobs have one size, as programs themselves need memory
     parts: int = 0  # files parts/*.h5 with some rows of A each
     kill_after: float = 0  # s: the first attempt is killed, and the same program runs again
-    needs: str = ""  # the package of Python without which the job's files cannot be written
 
 
 def sized(scale, *sizes):
@@ -158,7 +157,7 @@ def zstd():
 
 
 def write(folder, job, scale):
-    """The files of JOB in FOLDER."""
+    """The files of JOB in FOLDER; ImportError or ValueError if a package for them is missing."""
     a, b = job.make(np.random.default_rng(1), scale)
     store = job.store() if callable(job.store) else job.store
     for name, matrix in (("A", a), ("B", b)):
@@ -168,7 +167,7 @@ def write(folder, job, scale):
             file.create_dataset("a", data=matrix, **(store if name == "A" else {}))
         if job.name == "npy":
             np.save(folder / f"{name}.npy", matrix)
-    if job.needs == "anndata":
+    if job.name == "anndata":
         import anndata
         anndata.AnnData(a).write_h5ad(folder / "A.h5ad")
     if job.parts:
@@ -251,7 +250,7 @@ JOBS = [
     Job("lzf", "A compressed by LZF with shuffle", normal(3000, 3000, 2000), ways(NUMPY, DAMIER, Dask=DASK),
         store={"chunks": (256, 256), "compression": "lzf", "shuffle": True}),
     Job("zstd", "A compressed by zstd in chunks", normal(3000, 3000, 2000),
-        ways(NUMPY.replace("import h5py", "import h5py, hdf5plugin"), DAMIER), store=zstd, needs="hdf5plugin"),
+        ways(NUMPY.replace("import h5py", "import h5py, hdf5plugin"), DAMIER), store=zstd),
     Job("packed", "C stored in compressed chunks", normal(2000, 2000, 2000), ways(
         NUMPY.replace('fc["c"] = fa["a"][:] @ fb["a"][:]',
                       'fc.create_dataset("c", data=fa["a"][:] @ fb["a"][:], chunks=(200, 200), compression=4)'),
@@ -262,7 +261,7 @@ JOBS = [
         NUMPY.replace('fa["a"][:] @ fb["a"][:]', '(fa["a"][:].T @ fb["a"][:].T).T'), "damier multiply B.h5 A.h5 -o C.h5 -q",
         Octave=OCTAVE.replace("b * a", "a * b")), apply=swapped),
     Job("anndata", "X of an anndata file, times B", normal(20000, 2000, 50, "f4"),
-        {"anndata": ANNDATA, "damier": "damier multiply A.h5ad:/X B.h5 -o C.h5 -q"}, needs="anndata"),
+        {"anndata": ANNDATA, "damier": "damier multiply A.h5ad:/X B.h5 -o C.h5 -q"}),
     Job("update", "C = 2 A B + D, D being a dataset of A's file",
         normal(2500, 2500, 2500), ways(NUMPY.replace('fa["a"][:] @ fb["a"][:]', '2 * (fa["a"][:] @ fb["a"][:]) + fa["a"][:]'),
                                        "damier multiply A.h5 B.h5 --alpha 2 --beta 1 --c A.h5 -o C.h5 -q"),

@@ -12,7 +12,6 @@ with A (B x). Needs NumPy and h5py; ways whose package or program is missing are
 """
 import argparse
 import functools
-import importlib.util
 import json
 import os
 import pathlib
@@ -160,12 +159,14 @@ def main():
     for job in JOBS:
         if job.name not in options.only if options.only else job.limit and options.scale != 1:
             continue
-        if job.needs and not importlib.util.find_spec(job.needs):
-            continue
         scale = 1.0 if job.limit else options.scale
         with tempfile.TemporaryDirectory(dir=options.folder, prefix="damier-jobs-") as name:
             folder = pathlib.Path(name)
-            write(folder, job, scale)
+            try:
+                write(folder, job, scale)
+            except (ImportError, ValueError) as reason:
+                print(f"{job.name:12}left out: {reason}", file=sys.stderr)
+                continue
             for number in range(options.runs):
                 for way, program in job.ways.items():
                     if way != "damier" and not start_of(way):

@@ -404,10 +404,14 @@ PAGES = {"results/whole_commands.md": {"user": ("user", user_tables.tables)},
          "performance.md": {f"summary {name}": (None, make) for name, make in summary.TABLES.items()}}
 
 
+def of_kind(records, kind):
+    """Those of the table; None stands for all, a tuple for several."""
+    return records if kind is None else [r for r in records if r["kind"] in (kind if isinstance(kind, tuple) else (kind,))]
+
+
 def page_with_tables(text, makers, records):
     for name, (kind, make) in makers.items():
-        kinds = (kind,) if isinstance(kind, str) else kind
-        mine = [r for r in records if kinds is None or r["kind"] in kinds]
+        mine = of_kind(records, kind)
         begin, end = f"<!-- table {name} -->\n", f"<!-- end {name} -->"
         body = "\n".join(make(mine) if mine else []) or "No measurement is recorded yet."
         head, rest = text.split(begin)
@@ -429,7 +433,7 @@ def print_tables(records):
     """The tables of records that are not the project's, on standard output."""
     shown = set()
     for name, (kind, make) in [item for page in PAGES.values() for item in page.items()]:
-        mine = [r for r in records if kind and r["kind"] in kind]
+        mine = of_kind(records, kind) if kind else []
         try:
             lines = list(make(mine)) if mine else []
         except KeyError:  # measured in another way than the project's records: a row of its own below

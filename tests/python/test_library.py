@@ -54,7 +54,7 @@ class Found(unittest.TestCase):
         self.refused("is not libdamier", DAMIER_LIBRARY="libm.so.6")
 
     def test_another_version(self):
-        self.refused("is libdamier 7.1.0; this package needs 0.2", DAMIER_LIBRARY=os.environ["OTHER_VERSION"])
+        self.refused("is libdamier 7.1.0; this package needs 0.3", DAMIER_LIBRARY=os.environ["OTHER_VERSION"])
 
 
 class Declared(unittest.TestCase):
