@@ -82,16 +82,63 @@ static void probe_complex_run(const double *m, const double *x, const double *si
   if (to.norm) *to.norm += raw;
 }
 
-/* Sums of integers, modulo 2^64: exact comparisons need no bound. */
-static uint64_t probe_integer_row(dm_view matrix, int64_t row, const uint64_t *x) {
-  uint64_t sum = 0;
-  for (int64_t j = 0; j < matrix.cols; j++) {
-    const void *at = dm_view_at(matrix, row, j);
-    int64_t value = matrix.dtype == DM_I8 ? *(const int8_t *)at : *(const int32_t *)at;
-    sum += (uint64_t)value * x[j];
-  }
-  return sum;
+/* ---- sums of integers, modulo 2^64: exact comparisons need no bound ---- */
+
+/* IS_BYTE, here and below, is a constant in every caller. */
+DM_INLINE uint64_t whole_at(const void *values, bool is_byte, int64_t i) {
+  return (uint64_t)(is_byte ? ((const int8_t *)values)[i] : ((const int32_t *)values)[i]);
 }
+
+DM_INLINE void whole_rows(dm_view matrix, bool is_byte, const uint64_t *x, uint64_t *y) {
+  for (int64_t i = 0; i < matrix.rows; i++) {
+    const void *row = dm_view_at(matrix, i, 0);
+    uint64_t sum = 0;
+    for (int64_t j = 0; j < matrix.cols; j++) sum += whole_at(row, is_byte, j) * x[j];
+    y[i] += sum;
+  }
+}
+
+/* Columns are contiguous; sums of RUN rows at a time stay in the cache. */
+DM_INLINE void whole_columns(dm_view matrix, bool is_byte, const uint64_t *x,
+                             uint64_t *restrict y) {
+  for (int64_t first = 0; first < matrix.rows; first += RUN) {
+    const int64_t count = dm_min(RUN, matrix.rows - first);
+    for (int64_t j = 0; j < matrix.cols; j++) {
+      const void *column = dm_view_at(matrix, first, j);
+      for (int64_t i = 0; i < count; i++) y[first + i] += whole_at(column, is_byte, i) * x[j];
+    }
+  }
+}
+
+static void whole_scattered(dm_view matrix, bool is_byte, const uint64_t *x, uint64_t *y) {
+  for (int64_t i = 0; i < matrix.rows; i++)
+    for (int64_t j = 0; j < matrix.cols; j++)
+      y[i] += whole_at(dm_view_at(matrix, i, j), is_byte, 0) * x[j];
+}
+
+DM_INLINE void probe_whole(dm_view matrix, const uint64_t *x, uint64_t *y) {
+  const bool is_byte = matrix.dtype == DM_I8;
+  if (matrix.col_stride == 1 && is_byte)
+    whole_rows(matrix, true, x, y);
+  else if (matrix.col_stride == 1)
+    whole_rows(matrix, false, x, y);
+  else if (matrix.row_stride == 1 && is_byte)
+    whole_columns(matrix, true, x, y);
+  else if (matrix.row_stride == 1)
+    whole_columns(matrix, false, x, y);
+  else
+    whole_scattered(matrix, is_byte, x, y);
+}
+
+static void probe_whole_plain(dm_view matrix, const uint64_t *x, uint64_t *y) {
+  probe_whole(matrix, x, y);
+}
+
+DM_WIDE_VECTORS static void probe_whole_wide(dm_view matrix, const uint64_t *x, uint64_t *y) {
+  probe_whole(matrix, x, y);
+}
+
+/* ---- sums of floating-point numbers ---- */
 
 /* As dm_load_wide, in wider vectors, for the types most frequent on CPUs. */
 DM_INLINE void widen(double *to, const void *from, bool is_short, int64_t count) {
@@ -242,7 +289,7 @@ dm_status dm_host_probe(dm_backend *backend, dm_view matrix, const void *x, void
                         double *squares) {
   (void)backend;
   if (dm_dtype_is_integer(matrix.dtype))
-    for (int64_t i = 0; i < matrix.rows; i++) ((uint64_t *)y)[i] += probe_integer_row(matrix, i, x);
+    (dm_has_wide_vectors() ? probe_whole_wide : probe_whole_plain)(matrix, x, y);
   else
     dm_host_probe_groups(matrix, &(dm_probe_groups){.x = x, .y = y, .squares = squares});
   return DM_OK;

@@ -19,6 +19,7 @@ enum {
   IN_SHARED_SLOTS = 1536, /* costs a CPU product nothing, which is cut at 384 anyway; a run can stop
                            between panels */
   SLICE = 384,            /* that cut; the limit for panels that hide reading of the next ones */
+  SLICE_WIDENED = 1024,   /* the same for types that the CPU widens to f32 (backend/cpu_blas.c) */
   NARROW_CROSSING = 128,
   NARROW = 512,       /* narrower only for lack of memory, */
   NARROW_READ = 2048, /* or, on GPUs, for files slower than predicted */
@@ -86,7 +87,9 @@ static int widths(const dm_question *question, const dm_plan *plan, int64_t widt
   const bool shared = plan->shared_a || plan->shared_b;
   const bool files = dm_plan_reads_files(&plan->problem) && plan->overlap;
   if (!streams(plan) && (shared || (files && !plan->gpu))) {
-    const int64_t wide = files ? SLICE : IN_SHARED_SLOTS; /* also if A and B are read first */
+    const bool widened = dm_dtype_size(plan->problem.work) < dm_dtype_size(DM_F32);
+    const int64_t slice = widened ? SLICE_WIDENED : SLICE;
+    const int64_t wide = files ? slice : IN_SHARED_SLOTS; /* also if A and B are read first */
     const int64_t panels = dm_ceil_div(layer * DM_PANEL_STEP, wide); /* of about equal width */
     width[0] = dm_ceil_div(layer, dm_max(1, panels)) * DM_PANEL_STEP;
     return 1;

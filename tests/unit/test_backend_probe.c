@@ -100,6 +100,38 @@ TEST(whole_numbers) {
   assert_memory_equal(y, want, sizeof y);
 }
 
+/* Rows contiguous, columns contiguous, or neither: the same sums. */
+TEST(whole_layouts) {
+  enum { TALL = 1100, BROAD = 37 };
+  static const int64_t strides[][2] = {{BROAD + 3, 1}, {1, TALL + 5}, {2 * (BROAD + 3), 2}};
+  static const dm_dtype types[] = {DM_I8, DM_I32};
+  const dm_generator random = {.kind = DM_INTEGER, .seed = 5, .parameter = 100};
+  uint64_t x[BROAD], want[TALL];
+  for (int64_t j = 0; j < BROAD; j++) x[j] = dm_random_bits(7, 0, j, 0);
+  for (int t = 0; t < 2; t++) {
+    for (int64_t i = 0; i < TALL; i++) {
+      want[i] = 1;
+      for (int64_t j = 0; j < BROAD; j++) {
+        int32_t value;
+        dm_fill(dm_view_row_major(&value, DM_I32, 1, 1), &random, i, j);
+        want[i] += (uint64_t)(int64_t)value * x[j];
+      }
+    }
+    for (int l = 0; l < 3; l++) {
+      dm_view m = {NULL, types[t], DM_HOST, TALL, BROAD, strides[l][0], strides[l][1]};
+      m.base = calloc((size_t)(TALL * m.row_stride + BROAD * m.col_stride), sizeof(int32_t));
+      uint64_t y[TALL];
+      for (int64_t i = 0; i < TALL; i++) y[i] = 1;
+      assert_non_null(m.base);
+      for (int64_t i = 0; i < TALL; i++)
+        for (int64_t j = 0; j < BROAD; j++) dm_fill(dm_view_sub(m, i, j, 1, 1), &random, i, j);
+      ok(dm_host_probe(NULL, m, x, y, NULL));
+      assert_memory_equal(y, want, sizeof y);
+      free(m.base);
+    }
+  }
+}
+
 /* Sums show every Inf and NaN. */
 TEST(infinities) {
   double row[4] = {1.0, INFINITY, -INFINITY, 2.0}, x[4] = {1.0, 1.0, 1.0, 1.0}, y = 0.0,
