@@ -21,7 +21,7 @@ with _few_blas_threads():
     from ._errors import (CorruptError, DeviceError, Error, FileError, FitError, HangError, InputError, InternalError,
                           MPIError, StoppedError, UncheckedError, UsageError, VerifyError)
     from ._handle import Progress, Record
-    from ._kept import kept_context as _kept_context
+    from ._kept import KeptContext as _KeptContext
     from ._library import version_text as _version_text
     from ._matrices import BlockCyclic, Matrix, OnOne, Replicated, Rows
     from ._pairwise import floats as _floats, pairwise as _pairwise, weights_in_file as _weights_in_file
@@ -80,7 +80,7 @@ def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, 
            [0., 1.]])
     """
     if progress is None:
-        with _kept_context(comm, options) as context:
+        with _KeptContext(comm, options) as context:
             return context.matmul(a, b, out, c=c)
     with Context(comm, progress=progress, **options) as context:
         return context.matmul(a, b, out, c=c)
@@ -99,7 +99,7 @@ def gram(x: Any, out: Any = None, comm: Any = None, *, of: str = "columns", prog
            [15., 22., 29.]])
     """
     if progress is None:
-        with _kept_context(comm, options) as context:
+        with _KeptContext(comm, options) as context:
             return context.gram(x, out, of=of)
     with Context(comm, progress=progress, **options) as context:
         return context.gram(x, out, of=of)

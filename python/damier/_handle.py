@@ -1,6 +1,7 @@
 """Opens, configures, calls and closes a context of the library, and handles interrupts of its calls."""
 from __future__ import annotations
 
+import _signal  # those of signal convert numbers to enumerations, which takes longer than a small product
 import ctypes
 import json
 import os
@@ -19,6 +20,8 @@ from ._options import texts
 Progress = Callable[[int, int], Any]
 Record = dict[str, Any]
 Self = TypeVar("Self", bound="Handle")
+
+_SIGINT = int(signal.SIGINT)
 
 # Only one thread at a time may call the library.
 _one_at_a_time = threading.RLock()
@@ -119,13 +122,13 @@ class Handle:
     def _interruptible(self, function: Any, *arguments: Any) -> int:
         """Ctrl-C sets a flag that the progress function checks, so that the library's calls end cleanly."""
         main = threading.current_thread() is threading.main_thread()
-        if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        if not main or _signal.getsignal(_SIGINT) is not signal.default_int_handler:
             return int(function(*arguments))
-        signal.signal(signal.SIGINT, self._note)
+        _signal.signal(_SIGINT, self._note)
         try:
             return int(function(*arguments))
         finally:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            _signal.signal(_SIGINT, signal.default_int_handler)
 
     def _note(self, *_: Any) -> None:
         self._interrupted = True

@@ -5,8 +5,7 @@ import atexit
 import os
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
 from typing import Any
 
 from ._context import Context
@@ -77,34 +76,39 @@ def _close(contexts: dict[Any, Context]) -> None:
     contexts.clear()
 
 
-@contextmanager
-def kept_context(comm: Any, options: dict[str, Any]) -> Iterator[Context]:
-    """A context without progress function, for this call; collective in COMM, unless it is None."""
-    contexts = _contexts() if comm is None else _of_communicators.of(comm)
-    try:
-        if contexts is None:
-            raise TypeError
-        key = tuple(sorted((name, type(value), value) for name, value in options.items()))
-        context = contexts.pop(key, None)
-    except TypeError:  # a value that cannot be a key
-        with Context(comm, **options) as context:
-            yield context
-        return
-    if context is None:
-        context = Context(comm, **options)
-    try:
-        yield context
-    except Error as error:
-        if not error.agreed or not context:
-            raise
-        contexts[key] = context
-        raise
-    except BaseException:
-        context.close()
-        raise
-    contexts[key] = context
-    while len(contexts) > _MOST:
-        contexts.pop(next(iter(contexts))).close()
+class KeptContext:
+    """A context without progress function, for one call; collective in COMM, unless it is None."""
+
+    __slots__ = "contexts", "key", "context"
+
+    def __init__(self, comm: Any, options: dict[str, Any]) -> None:
+        self.contexts = _contexts() if comm is None else _of_communicators.of(comm)
+        self.key: Any = None  # the context is not kept
+        context = None
+        if self.contexts is not None:
+            items = sorted(options.items())
+            key = (*items, *[type(value) for _, value in items])
+            try:
+                context = self.contexts.pop(key, None)
+                self.key = key
+            except TypeError:  # a value that cannot be a key
+                pass
+        self.context = context or Context(comm, **options)
+
+    def __enter__(self) -> Context:
+        return self.context
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        context, contexts = self.context, self.contexts
+        if contexts is None or self.key is None:
+            context.__exit__(kind, error, trace)
+        elif error is None or (isinstance(error, Error) and error.agreed):
+            contexts[self.key] = context
+            while len(contexts) > _MOST:
+                contexts.pop(next(iter(contexts))).close()
+        elif not isinstance(error, Error):
+            context.close()
 
 
 @atexit.register

@@ -7,6 +7,37 @@
 #include "engine/setup.h"
 #include "product/pairwise.h"
 
+/* ---- products like the one before ---- */
+
+/* Whether M differs from KEPT only in where its elements are, and in their stream. */
+static bool is_like(const damier_matrix *m, const damier_matrix *kept) {
+  damier_matrix there = *m;
+  there.data = kept->data;
+  return m->data && !m->parts && dm_checks_is_same(&there, kept);
+}
+
+static bool is_like_kept(const dm_api_product *p, const dm_stated *stated) {
+  const damier_matrix *const all[3] = {stated->a, stated->b, stated->c};
+  const dm_stated *before = &p->stated;
+  bool like = p->is_kept && !stated->plan_only && stated->gram == before->gram &&
+              stated->of_rows == before->of_rows && stated->covariance == before->covariance &&
+              stated->correlation == before->correlation;
+  for (int x = 0; x < 3 && like; x++) like = all[x] && is_like(all[x], &p->kept[x]);
+  return like;
+}
+
+void dm_api_product_begin(dm_api_product *product, damier_context *context,
+                          const dm_stated *stated) {
+  if (!is_like_kept(product, stated)) memset(product, 0, sizeof *product);
+  product->context = context;
+  product->stated = *stated;
+  product->a = stated->a;
+  product->b = stated->b;
+  product->c = stated->c;
+}
+
+/* ---- what a call states ---- */
+
 static dm_dataset dataset_of(const dm_api_product *p, const damier_matrix *matrix,
                              const char *name) {
   const int64_t batch = p->settings.batch;
@@ -119,21 +150,21 @@ static dm_status look(dm_api_product *p) {
 /* Products of a matrix with itself have the ops that make C symmetric. */
 static dm_status settle_gram(dm_api_product *p) {
   const dm_settings *s = &p->context->settings;
-  if (!p->gram && (s->center_x || s->scale_x))
+  if (!p->stated.gram && (s->center_x || s->scale_x))
     return dm_hint(dm_fail(DM_E_USAGE, "\"center\" and \"scale\" apply to gram"),
                    "\"center-a\", \"scale-a\" and so on apply to products of two matrices");
-  if (s->half != (int)DM_BOTH_HALVES && (!p->gram || !is_file(p->c)))
+  if (s->half != (int)DM_BOTH_HALVES && (!p->stated.gram || !is_file(p->c)))
     return dm_hint(dm_fail(DM_E_USAGE, "\"triangle\" applies to gram with a C in a file"),
                    "in memory both halves of C are there");
-  if (!p->gram) return DM_OK;
+  if (!p->stated.gram) return DM_OK;
   for (int x = 0; x < 2; x++)
     if (s->center[x].lines != (int)DM_NO_LINES || s->scale[x].lines != (int)DM_NO_LINES)
       return dm_hint(dm_fail(DM_E_USAGE, "\"center-a\" and its like do not apply to gram"),
                      "\"center\" and \"scale\" do");
-  if (p->covariance)
-    dm_request_covariance(&p->settings, p->of_rows, p->correlation);
+  if (p->stated.covariance)
+    dm_request_covariance(&p->settings, p->stated.of_rows, p->stated.correlation);
   else
-    dm_request_gram(&p->settings, p->of_rows);
+    dm_request_gram(&p->settings, p->stated.of_rows);
   if (s->op_a == (int)DM_OP_N && s->op_b == (int)DM_OP_N) return DM_OK;
   return dm_hint(dm_fail(DM_E_USAGE, "\"op-a\" and \"op-b\" do not apply to gram"),
                  "of_rows selects X X^H instead of X^H X");
@@ -154,6 +185,7 @@ static dm_status share_findings(dm_api_product *p) {
 dm_status dm_api_product_inspect(dm_api_product *product) {
   const dm_run *run = &product->context->run;
   int *write_by = &product->settings.write_by;
+  if (product->is_kept) return DM_OK;
   product->settings = product->context->settings;
   /* A file that is truncated while it is mapped ends the process. */
   if (*write_by == (int)DM_WRITE_MAPPED || *write_by == (int)DM_WRITE_AUTO)
@@ -229,17 +261,21 @@ static dm_status see_whole(dm_api_product *p) {
   return dm_comm_broadcast(run->world, p->whole, sizeof p->whole, 0);
 }
 
+static void find_memory(dm_api_product *p) {
+  const damier_matrix *const all[4] = {p->a, p->b, p->c, p->files.has_c ? &p->old : NULL};
+  for (int x = 0; x < 4; x++)
+    if (all[x] && !is_file(all[x])) p->memory[x] = dm_memory_of(all[x]);
+}
+
 static dm_multiply job_of(dm_api_product *p) {
   const damier_matrix *const all[4] = {p->a, p->b, p->c, p->files.has_c ? &p->old : NULL};
   dm_multiply job = dm_request_multiply(&p->settings, &p->files);
   job.engine.known = &p->context->links;
   job.engine.read_copies = true; /* mapped pages of a truncated file would end the process */
   job.equation.type_c = equation_of(p).type_c;
-  for (int x = 0; x < 4; x++) {
-    if (!all[x] || is_file(all[x])) continue;
-    p->memory[x] = dm_memory_of(all[x]);
-    job.in_memory[x] = &p->memory[x];
-  }
+  find_memory(p);
+  for (int x = 0; x < 4; x++)
+    if (all[x] && !is_file(all[x])) job.in_memory[x] = &p->memory[x];
   dm_dataset *const sets[4] = {&job.a, &job.b, NULL, p->old_is_c ? NULL : &job.c};
   for (int x = 0; x < 4; x++)
     if (sets[x] && p->whole[x].base) dm_dataset_set_memory(sets[x], p->whole[x]);
@@ -248,15 +284,31 @@ static dm_multiply job_of(dm_api_product *p) {
   return job;
 }
 
+/* All ranks would have to agree that the next product is alike. */
+static void keep(dm_api_product *p, bool taken) {
+  const damier_context *context = p->context;
+  p->is_kept = taken && context->run.ranks == 1 && !context->has_old;
+  p->kept[0] = *p->stated.a;
+  p->kept[1] = *p->stated.b;
+  p->kept[2] = *p->stated.c;
+}
+
 dm_status dm_api_product_in_place(dm_api_product *product, dm_in_place_outcome *outcome,
                                   bool *taken) {
-  memset(product->whole, 0, sizeof product->whole);
-  const dm_multiply job = job_of(product);
   damier_context *context = product->context;
+  dm_multiply *job = &product->job;
   *taken = false;
+  if (product->is_kept) {
+    find_memory(product);
+  } else {
+    memset(product->whole, 0, sizeof product->whole);
+    *job = job_of(product);
+  }
   for (int x = 0; x < 2; x++) /* they are copied */
-    if (dm_standard_changes(&job.equation.standard[x]) || job.a.meaning.found) return DM_OK;
-  return dm_in_place_run(&context->in_place, &context->run, &job, outcome, taken);
+    if (dm_standard_changes(&job->equation.standard[x]) || job->a.meaning.found) return DM_OK;
+  DM_TRY(dm_in_place_run(&context->in_place, &context->run, job, outcome, taken));
+  keep(product, *taken);
+  return DM_OK;
 }
 
 dm_status dm_api_product_multiply(dm_api_product *product, dm_record *record) {

@@ -284,6 +284,7 @@ int damier_set(damier_context *context, const char *option, const char *value,
   visit v;
   dm_status status = enter(&v, context);
   if (!status) status = set(context, option, value);
+  if (v.context) context->product.is_kept = false;
   return leave(&v, status, error);
 }
 
@@ -308,6 +309,7 @@ int damier_old_c(damier_context *context, const damier_matrix *c, damier_error *
   visit v;
   dm_status status = enter(&v, context);
   if (!status) status = set_old(context, c);
+  if (v.context) context->product.is_kept = false;
   return leave(&v, status, error);
 }
 
@@ -372,18 +374,19 @@ static dm_status multiply(dm_api_product *product) {
 }
 
 static dm_status work(dm_api_product *product) {
-  const char *function = product->of_rows ? "gram of rows" : product->gram ? "gram" : "multiply";
-  const dm_call_checked checked = {.call = product->plan_only ? "plan" : function,
+  const char *function = product->stated.of_rows ? "gram of rows"
+                         : product->stated.gram  ? "gram"
+                                                 : "multiply";
+  const dm_call_checked checked = {.call = product->stated.plan_only ? "plan" : function,
                                    .matrices = {product->a, product->b, product->c}};
   DM_TRY(begin_call(product->context, &checked));
   DM_TRY(dm_api_product_inspect(product));
-  return product->plan_only ? plan(product) : multiply(product);
+  return product->stated.plan_only ? plan(product) : multiply(product);
 }
 
-static dm_status carry_out(damier_context *context, const dm_api_product *stated) {
+static dm_status carry_out(damier_context *context, const dm_stated *stated) {
   dm_api_product *product = &context->product;
-  *product = *stated;
-  product->context = context;
+  dm_api_product_begin(product, context, stated);
   dm_status status = work(product);
   dm_dataset_free(&product->files.a);
   dm_dataset_free(&product->files.b);
@@ -398,10 +401,10 @@ static void take_settings(damier_context *context, const damier_context *leader)
 }
 
 /* This rank's parts of the matrices STATED, in a context of several GPUs. */
-static dm_status carry_out_parts(damier_context *context, const dm_api_product *stated) {
+static dm_status carry_out_parts(damier_context *context, const dm_stated *stated) {
   const damier_matrix *const whole[] = {stated->a, stated->b, stated->c};
   damier_matrix parts[3];
-  dm_api_product product = *stated;
+  dm_stated product = *stated;
   for (int i = 0; i < 3; i++)
     if (whole[i]) parts[i] = dm_led_part(whole[i], context->run.rank);
   product.a = whole[0] ? &parts[0] : NULL;
@@ -430,9 +433,8 @@ static dm_status check_parts(const damier_context *context, const damier_matrix 
 }
 
 /* Before followers learn of the call. */
-static dm_status check_all_parts(const dm_api_product *stated) {
+static dm_status check_all_parts(const damier_context *context, const dm_stated *stated) {
   static const char *const names[] = {"A", "B", "C", "the old C"};
-  const damier_context *context = stated->context;
   const damier_matrix *const all[] = {stated->a, stated->b, stated->c,
                                       context->has_old ? &context->old : NULL};
   for (int i = 0; i < 4; i++) {
@@ -444,11 +446,10 @@ static dm_status check_all_parts(const dm_api_product *stated) {
   return DM_OK;
 }
 
-static int run_product(const dm_api_product *stated, damier_error *error) {
-  damier_context *context = stated->context;
+static int run_product(damier_context *context, const dm_stated *stated, damier_error *error) {
   visit v;
   dm_status status = enter(&v, context);
-  if (!status && context->followers) status = check_all_parts(stated);
+  if (!status && context->followers) status = check_all_parts(context, stated);
   if (!status) {
     dm_led_call call = {.leader = context, .work = follow_product, .stated = stated};
     dm_lead_begin(&call);
@@ -460,40 +461,37 @@ static int run_product(const dm_api_product *stated, damier_error *error) {
 
 int damier_multiply(damier_context *context, const damier_matrix *a, const damier_matrix *b,
                     const damier_matrix *c, damier_error *error) {
-  return run_product(&(dm_api_product){.context = context, .a = a, .b = b, .c = c}, error);
+  return run_product(context, &(dm_stated){.a = a, .b = b, .c = c}, error);
 }
 
-static int with_itself(damier_context *context, const damier_matrix *x, dm_api_product product,
+static int with_itself(damier_context *context, const damier_matrix *x, dm_stated stated,
                        damier_error *error) {
-  product.context = context;
-  product.a = product.b = x;
-  product.gram = true;
-  return run_product(&product, error);
+  stated.a = stated.b = x;
+  stated.gram = true;
+  return run_product(context, &stated, error);
 }
 
 int damier_gram(damier_context *context, const damier_matrix *x, int of_rows,
                 const damier_matrix *c, damier_error *error) {
-  return with_itself(context, x, (dm_api_product){.c = c, .of_rows = of_rows != 0}, error);
+  return with_itself(context, x, (dm_stated){.c = c, .of_rows = of_rows != 0}, error);
 }
 
 int damier_cov(damier_context *context, const damier_matrix *x, int of_rows, const damier_matrix *c,
                damier_error *error) {
-  return with_itself(context, x,
-                     (dm_api_product){.c = c, .of_rows = of_rows != 0, .covariance = true}, error);
+  return with_itself(context, x, (dm_stated){.c = c, .of_rows = of_rows != 0, .covariance = true},
+                     error);
 }
 
 int damier_cor(damier_context *context, const damier_matrix *x, int of_rows, const damier_matrix *c,
                damier_error *error) {
   return with_itself(
       context, x,
-      (dm_api_product){.c = c, .of_rows = of_rows != 0, .covariance = true, .correlation = true},
-      error);
+      (dm_stated){.c = c, .of_rows = of_rows != 0, .covariance = true, .correlation = true}, error);
 }
 
 int damier_plan(damier_context *context, const damier_matrix *a, const damier_matrix *b,
                 const damier_matrix *c, damier_error *error) {
-  return run_product(
-      &(dm_api_product){.context = context, .a = a, .b = b, .c = c, .plan_only = true}, error);
+  return run_product(context, &(dm_stated){.a = a, .b = b, .c = c, .plan_only = true}, error);
 }
 
 static dm_status verify(damier_context *context, const damier_matrix *const all[3],

@@ -34,12 +34,23 @@ void dm_followers_end(dm_followers *followers);
 void dm_followers_free(dm_followers *followers);
 
 /* A product as stated by the caller. */
-typedef struct dm_api_product {
-  damier_context *context;
+typedef struct dm_stated {
   const damier_matrix *a, *b, *c;
   bool plan_only;
   bool gram, of_rows; /* B is A, and transposed or conjugated; or A is */
   bool covariance, correlation;
+} dm_stated;
+
+/* The product of a call. */
+typedef struct dm_api_product {
+  damier_context *context;
+  dm_stated stated;
+  const damier_matrix *a, *b, *c;
+  /* Set by dm_api_product_in_place: JOB multiplied these matrices where they are, and serves others
+   * like them until an option changes. */
+  bool is_kept;
+  dm_multiply job;
+  damier_matrix kept[3];
   /* Set by dm_api_product_inspect: */
   dm_settings settings;       /* the options of the context with these files */
   bool old_is_c;              /* beta multiplies the elements of C in memory */
@@ -81,7 +92,12 @@ struct damier_context {
 /* MATRIX, which is in memory, as the pipeline takes it. */
 dm_memory_matrix dm_memory_of(const damier_matrix *matrix);
 
-/* Collective: fills PRODUCT with rank 0's findings. (api_product.c) */
+/* Begins PRODUCT, which may have what an earlier one kept. (api_product.c) */
+void dm_api_product_begin(dm_api_product *product, damier_context *context,
+                          const dm_stated *stated);
+
+/* Collective: fills PRODUCT with rank 0's findings, unless it is like the one before.
+ * (api_product.c) */
 dm_status dm_api_product_inspect(dm_api_product *product);
 
 /* Collective: multiplies where the matrices are, or only sets *taken to false. */
@@ -107,7 +123,7 @@ dm_status dm_describe_location(damier_context *context, const char *location, dm
 typedef struct dm_led_call {
   damier_context *leader;
   void (*work)(damier_context *context, const struct dm_led_call *call);
-  const dm_api_product *stated;      /* a product */
+  const dm_stated *stated;           /* a product */
   const damier_matrix *const *files; /* A, B and C to verify */
   const char *location;              /* to describe */
   dm_comm **worlds;                  /* to start in, by rank */

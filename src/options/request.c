@@ -232,7 +232,6 @@ static dm_status inspect_vector(const dm_settings *s, const dm_log *log, const d
                                 int64_t length, const char *what, dm_dataset *vector) {
   dm_settings own = *s;
   char name[DM_NAME], shape[DM_SHAPE_TEXT];
-  if (!at->file[0]) return DM_OK;
   own.as_column = true;
   own.as_row = false;
   DM_TRY(dm_request_inspect_at(&own, log, at, vector, NULL));
@@ -257,10 +256,12 @@ dm_status dm_request_inspect_vectors(const dm_settings *s, const dm_log *log, co
     dm_dataset *const vectors[] = {&v->center[x], &v->scale[x]};
     for (int i = 0; i < 2; i++) {
       const bool rows = choices[i]->lines == (int)DM_ROW_LINES;
-      DM_TRY(inspect_vector(s, log, &choices[i]->by, rows ? sets[x]->rows : sets[x]->cols,
-                            rows ? "rows" : "columns", vectors[i]));
+      if (choices[i]->by.file[0])
+        DM_TRY(inspect_vector(s, log, &choices[i]->by, rows ? sets[x]->rows : sets[x]->cols,
+                              rows ? "rows" : "columns", vectors[i]));
     }
   }
+  if (!s->weights.file[0]) return DM_OK;
   return inspect_vector(s, log, &s->weights, inner, "terms of the sums", &v->weights);
 }
 

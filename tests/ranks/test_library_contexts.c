@@ -185,6 +185,103 @@ static void files(rank_test *test, damier_context *context) {
   if (test->run.rank == 0) unlink(text);
 }
 
+/* ---- products like the one before, and almost like it ---- */
+
+enum { SIDE = 6 };
+
+static double at(const damier_matrix *m, int64_t i, int64_t j) {
+  return ((const double *)m->data)[i * m->row_stride + j * m->col_stride];
+}
+
+/* SIDE x SIDE small integers on rank 0, by columns if TURNED. */
+static damier_matrix integers(double *data, int seed, bool turned) {
+  for (int i = 0; i < SIDE * SIDE; i++)
+    data[i] = (double)(dm_mix((uint64_t)(seed * 100 + i)) % 19) - 9;
+  damier_matrix m = damier_on_one(DAMIER_F64, SIDE, SIDE, 0, data, 0);
+  if (turned) m.row_stride = 1, m.col_stride = SIDE;
+  return m;
+}
+
+/* C = alpha A op(B) + beta OLD. */
+typedef struct stated {
+  double alpha, beta;
+  bool op_b;
+  const damier_matrix *a, *b, *old;
+} stated;
+
+static void expect(rank_test *test, damier_context *context, const stated *e,
+                   const damier_matrix *c, const char *what) {
+  damier_error error;
+  double wanted[SIDE][SIDE];
+  int wrong = 0;
+  for (int i = 0; i < SIDE; i++)
+    for (int j = 0; j < SIDE; j++) {
+      double sum = 0;
+      for (int l = 0; l < SIDE; l++)
+        sum += at(e->a, i, l) * (e->op_b ? at(e->b, j, l) : at(e->b, l, j));
+      wanted[i][j] = e->alpha * sum + (e->beta != 0 ? e->beta * at(e->old, i, j) : 0.0);
+    }
+  const int code = damier_multiply(context, e->a, e->b, c, &error);
+  CHECK(test, code == DAMIER_OK, "%s: %s", what, error.message);
+  for (int i = 0; i < SIDE && test->run.rank == 0; i++)
+    for (int j = 0; j < SIDE; j++) wrong += at(c, i, j) != wanted[i][j];
+  CHECK(test, wrong == 0, "%s: %d elements are wrong", what, wrong);
+}
+
+static void one_after_another(rank_test *test, damier_context *context) {
+  double data[6][SIDE * SIDE];
+  damier_error error;
+  const damier_matrix a = integers(data[0], 1, false), b = integers(data[1], 2, false);
+  const damier_matrix other = integers(data[2], 3, false), turned = integers(data[3], 4, true);
+  const damier_matrix c = integers(data[4], 5, false), c2 = integers(data[5], 6, false);
+  stated e = {.alpha = 1, .a = &a, .b = &b};
+  for (int i = 0; i < 2; i++) expect(test, context, &e, &c, "the same");
+  e.b = &other;
+  expect(test, context, &e, &c2, "other matrices");
+  e.b = &turned;
+  expect(test, context, &e, &c2, "columns");
+  e.b = &other;
+  e.alpha = 3;
+  (void)damier_set(context, "alpha", "3", &error);
+  for (int i = 0; i < 2; i++) expect(test, context, &e, &c, "alpha");
+  e.op_b = true;
+  (void)damier_set(context, "op-b", "t", &error);
+  for (int i = 0; i < 2; i++) expect(test, context, &e, &c, "op");
+  e.beta = 2;
+  e.old = &c;
+  (void)damier_set(context, "beta", "2", &error);
+  for (int i = 0; i < 2; i++) expect(test, context, &e, &c, "beta");
+  e.old = &c2;
+  expect(test, context, &e, &c2, "beta of another C");
+  e.old = &turned;
+  (void)damier_old_c(context, &turned, &error);
+  for (int i = 0; i < 2; i++) expect(test, context, &e, &c2, "an old C");
+  (void)damier_old_c(context, NULL, &error);
+  e.old = &c2;
+  expect(test, context, &e, &c2, "no old C");
+  CHECK(test, damier_multiply(context, &a, &c2, &c2, &error) == DAMIER_E_USAGE, "C is B: %d",
+        error.code);
+  (void)damier_set(context, "beta", NULL, &error);
+  e.beta = 0;
+  expect(test, context, &e, &c2, "after an error");
+  damier_matrix narrow = c2;
+  narrow.cols = SIDE - 1;
+  CHECK(test, damier_multiply(context, &a, &b, &narrow, &error) == DAMIER_E_USAGE, "a narrow C: %d",
+        error.code);
+  expect(test, context, &e, &c2, "after a C that does not fit");
+}
+
+/* In a context of all ranks, and in one of each rank. */
+static void like_before(rank_test *test, damier_context *context) {
+  damier_context *alone;
+  damier_error error;
+  one_after_another(test, context);
+  if (test->run.rank > 0) return;
+  CHECK(test, !damier_open(MPI_COMM_SELF, &alone, &error), "%s", error.message);
+  one_after_another(test, alone);
+  damier_close(alone);
+}
+
 TEST_PROGRAM(test_library_contexts) {
   rank_test test = rank_test_start();
   damier_context *context;
@@ -200,5 +297,9 @@ TEST_PROGRAM(test_library_contexts) {
     files(&test, context);
   }
   damier_close(context);
+  if (!damier_open(MPI_COMM_WORLD, &context, &error)) {
+    like_before(&test, context);
+    damier_close(context);
+  }
   return rank_test_end(&test);
 }
