@@ -158,7 +158,7 @@ def refused(folder, damier):
 def main():
     chosen = options()
     work = [(case,) for case in (refused, not_finite, killed)]
-    work += [(at_random, seed) for seed in range(80 if chosen.long else 12)]
+    work += [(at_random, seed) for seed in range(32 if chosen.long else 12)]
     run_cases(chosen.damier, work)
 
 

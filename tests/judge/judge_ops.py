@@ -32,7 +32,7 @@ def more(rng):
         old = "i32" if dtype == "i8" else "c128" if dtype in elements.COMPLEX else "f64"
         return Case(*map(int, rng.integers(1, 150, 3)), dtype=dtype, op_a=a, op_b=b, alpha=alpha,
                     beta=beta, old=old, ranks=int(rng.integers(1, 9)))
-    return [one() for _ in range(50)]
+    return [one() for _ in range(28)]
 
 
 judging.main(quick, more)

@@ -20,7 +20,7 @@ def more(rng):
         return int(rng.choice(EDGES)) if rng.random() < 0.6 else int(rng.integers(1, 400))
     return [Case(size(), size(), size(), ranks=int(rng.integers(1, 9)),
                  flags=str(rng.choice(["", "--panel 64", "--no-overlap", "--reproducible"])))
-            for _ in range(40)]
+            for _ in range(24)]
 
 
 judging.main(quick, more)

@@ -214,8 +214,8 @@ def meaning(folder, damier):
 def main():
     chosen = options()
     work = [(case,) for case in (refusals, stacks, meaning, steps, old_c)]
-    work += [(at_random, seed) for seed in range(60 if chosen.long else 6)]
-    work += [(flattened, seed) for seed in range(40 if chosen.long else 4)]
+    work += [(at_random, seed) for seed in range(24 if chosen.long else 6)]
+    work += [(flattened, seed) for seed in range(16 if chosen.long else 4)]
     run_cases(chosen.damier, work)
 
 

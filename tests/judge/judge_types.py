@@ -41,7 +41,7 @@ def more(rng):
         return Case(*map(int, rng.integers(1, 150, 3)), dtype=pick(), dtype_b=pick(), type=pick(),
                     type_c=pick(), compute=str(rng.choice(["", "f64", "f32"])),
                     ranks=int(rng.integers(1, 5)))
-    return [one() for _ in range(50)]
+    return [one() for _ in range(28)]
 
 
 judging.main(quick, more)

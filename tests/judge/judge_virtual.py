@@ -349,7 +349,7 @@ def changed(folder, damier):
 def main():
     chosen = options()
     work = [(case,) for case in (layouts, lines, nested, types, gaps, sources, places, many, similar, bands, changed)]
-    work += [(at_random, seed) for seed in range(40 if chosen.long else 4)]
+    work += [(at_random, seed) for seed in range(16 if chosen.long else 4)]
     run_cases(chosen.damier, work)
 
 
