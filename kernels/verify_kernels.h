@@ -26,6 +26,7 @@ typedef struct dm_probe_work {
   double *squares;
   const double *sizes; /* NULL: those of x */
   double *norms;
+  int64_t most; /* blocks that run at once, beside other kernels; 0: any number */
   cudaStream_t stream;
 } dm_probe_work;
 cudaError_t dm_kernels_probe(const dm_probe_work *work);
@@ -35,9 +36,9 @@ cudaError_t dm_kernels_probe(const dm_probe_work *work);
 int64_t dm_kernels_probe_parts(dm_view matrix, int processors);
 
 /* sums[j] += sum_i |M(i,j)|^2; SCRATCH holds PARTS * cols values, which are all that is set if SUMS
- * is NULL.  (helpers/scan.cu) */
-cudaError_t dm_kernels_scan(dm_view matrix, int64_t parts, double *scratch, double *sums,
-                            cudaStream_t stream);
+ * is NULL.  MOST blocks run at once, or with 0 any number.  (helpers/scan.cu) */
+cudaError_t dm_kernels_scan(dm_view matrix, int64_t parts, int64_t most, double *scratch,
+                            double *sums, cudaStream_t stream);
 int64_t dm_kernels_scan_parts(dm_view matrix, int processors);
 
 /* *sum += the checksum (core/element_sum.h) of MATRIX, which begins at PLACE; SUBTRACT: -=.  c128

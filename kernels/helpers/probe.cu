@@ -16,7 +16,11 @@ constexpr int LANES = 32, WARPS = 4;
 constexpr int64_t STEP = 512; /* parts begin at its multiples: a run per lane, for every type */
 constexpr int WARPS_PER_PROCESSOR = 32;
 
-template <class Element> struct Warp { static constexpr int ROWS = sizeof(Element) == 1 ? 4 : 8; };
+template <class Element> struct Warp {
+  static constexpr int ROWS = sizeof(Element) == 1 ? 4 : 8;
+  /* Blocks of a multiprocessor, which limit the registers. */
+  static constexpr int BLOCKS = sizeof(Element) == 2 ? 3 : sizeof(Element) == 1 ? 1 : 0;
+};
 
 __device__ __forceinline__ double across_lanes(double v, int distance) {
   return v + __shfl_xor_sync(~0u, v, distance);
@@ -144,17 +148,22 @@ __device__ __forceinline__ void add_run(const Element *const (&row)[ROWS], int64
   }
 }
 
+/* The blocks of rows, one below the other, of each part, one part after the other. */
+struct Blocks {
+  int64_t count, down, cols_per_part;
+};
+
 template <class Element, bool WIDE, bool SIZED, class Wide>
-__global__ void __launch_bounds__(LANES *WARPS)
-    probe(dm_view m, const Wide *x, const double *size, int64_t cols_per_part, int64_t blocks_down,
-          Wide *sums, double *squares, double *norms) {
+__device__ __forceinline__ void probe_block(const dm_view &m, const Wide *x, const double *size,
+                                            const Blocks &of, int64_t block, Wide *sums,
+                                            double *squares, double *norms) {
   constexpr int V = Run<Element, WIDE>::LENGTH, ROWS = Warp<Element>::ROWS;
   const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
-  const int64_t part = blockIdx.x / blocks_down;
-  const int64_t first = (blockIdx.x % blocks_down * WARPS + warp) * ROWS;
+  const int64_t part = block / of.down;
+  const int64_t first = (block % of.down * WARPS + warp) * ROWS;
   if (first >= m.rows) return;
-  const int64_t begin = part * cols_per_part;
-  const int64_t end = begin + cols_per_part < m.cols ? begin + cols_per_part : m.cols;
+  const int64_t begin = part * of.cols_per_part;
+  const int64_t end = begin + of.cols_per_part < m.cols ? begin + of.cols_per_part : m.cols;
 
   const Element *row[ROWS]; /* rows beyond the last repeat the last */
 #pragma unroll
@@ -181,6 +190,14 @@ __global__ void __launch_bounds__(LANES *WARPS)
     if (squares) squares[part * m.rows + first + r] = square;
     if (SIZED && norms) norms[part * m.rows + first + r] = norm;
   }
+}
+
+template <class Element, bool WIDE, bool SIZED, class Wide>
+__global__ void __launch_bounds__(LANES *WARPS, Warp<Element>::BLOCKS)
+    probe(dm_view m, const Wide *x, const double *size, Blocks of, Wide *sums, double *squares,
+          double *norms) {
+  for (int64_t block = blockIdx.x; block < of.count; block += gridDim.x)
+    probe_block<Element, WIDE, SIZED>(m, x, size, of, block, sums, squares, norms);
 }
 
 /* ---- matrices whose columns are contiguous ----
@@ -234,15 +251,15 @@ __device__ __forceinline__ void add_lines(void *memory, const Value (&own)[V], V
 }
 
 template <class Element, bool WIDE, bool SIZED, class Wide>
-__global__ void __launch_bounds__(LANES *LINES)
-    probe_columns(dm_view m, const Wide *x, const double *size, int64_t cols_per_part,
-                  int64_t blocks_down, Wide *sums, double *squares, double *norms) {
+__device__ __forceinline__ void
+probe_block_of_columns(const dm_view &m, const Wide *x, const double *size, const Blocks &of,
+                       int64_t block, Wide *sums, double *squares, double *norms) {
   constexpr int V = Run<Element, WIDE>::LENGTH;
   __shared__ Wide memory[LINES * V * LANES];
-  const int64_t part = blockIdx.x / blocks_down;
-  const int64_t row = (blockIdx.x % blocks_down * LANES + threadIdx.x) * V;
-  const int64_t begin = part * cols_per_part + threadIdx.y;
-  const int64_t last = (part + 1) * cols_per_part, end = last < m.cols ? last : m.cols;
+  const int64_t part = block / of.down;
+  const int64_t row = (block % of.down * LANES + threadIdx.x) * V;
+  const int64_t begin = part * of.cols_per_part + threadIdx.y;
+  const int64_t last = (part + 1) * of.cols_per_part, end = last < m.cols ? last : m.cols;
   const Element *p = static_cast<const Element *>(m.base) + row;
   RowSums<Wide> sum[V] = {};
   if (row + V <= m.rows)
@@ -259,6 +276,14 @@ __global__ void __launch_bounds__(LANES *LINES)
   add_lines(memory, total, sums + part * m.rows, row, m.rows);
   if (squares) add_lines(memory, square, squares + part * m.rows, row, m.rows);
   if (SIZED && norms) add_lines(memory, norm, norms + part * m.rows, row, m.rows);
+}
+
+template <class Element, bool WIDE, bool SIZED, class Wide>
+__global__ void __launch_bounds__(LANES *LINES)
+    probe_columns(dm_view m, const Wide *x, const double *size, Blocks of, Wide *sums,
+                  double *squares, double *norms) {
+  for (int64_t block = blockIdx.x; block < of.count; block += gridDim.x)
+    probe_block_of_columns<Element, WIDE, SIZED>(m, x, size, of, block, sums, squares, norms);
 }
 
 /* ---- launching ---- */
@@ -303,19 +328,19 @@ template <class Element> cudaError_t launch(const dm_probe_work &w) {
   const dm_view m = w.matrix;
   const bool columns = has_columns(m);
   const int64_t steps = (m.cols + STEP - 1) / STEP;
-  const int64_t cols_per_part = (steps + w.parts - 1) / w.parts * STEP;
   const int64_t down = blocks_down<Element>(m);
+  const Blocks of = {down * w.parts, down, (steps + w.parts - 1) / w.parts * STEP};
+  const int64_t at_once = w.most > 0 && w.most < of.count ? w.most : of.count;
   Wide *of_parts = static_cast<Wide *>(w.scratch);
   double *squares_of_parts =
       w.squares ? reinterpret_cast<double *>(of_parts + w.parts * m.rows) : nullptr;
   double *norms_of_parts = w.norms ? squares_of_parts + w.parts * m.rows : nullptr;
-  if (down * w.parts > INT32_MAX) return cudaErrorInvalidConfiguration;
+  if (at_once > INT32_MAX) return cudaErrorInvalidConfiguration;
   const bool wide = rows_are_wide(columns ? turned(m) : m, sizeof(Element));
   const auto kernel =
       w.sizes ? kernel_of<Element, true>(columns, wide) : kernel_of<Element, false>(columns, wide);
-  kernel<<<(unsigned)(down * w.parts), columns ? dim3(LANES, LINES) : dim3(LANES * WARPS), 0,
-           w.stream>>>(m, static_cast<const Wide *>(w.x), w.sizes, cols_per_part, down, of_parts,
-                       squares_of_parts, norms_of_parts);
+  kernel<<<(unsigned)at_once, columns ? dim3(LANES, LINES) : dim3(LANES * WARPS), 0, w.stream>>>(
+      m, static_cast<const Wide *>(w.x), w.sizes, of, of_parts, squares_of_parts, norms_of_parts);
   cudaError_t error = cudaGetLastError();
   if (!w.sums) return error;
   if (error == cudaSuccess)

@@ -43,17 +43,22 @@ __device__ void add_rows(double *sum, const Element *p, int64_t stride, int64_t 
   }
 }
 
+/* The blocks of columns, side by side, of each part, one part after the other. */
+struct Blocks {
+  int64_t count, across, rows_per_part;
+};
+
 template <class Element, bool WIDE>
-__global__ void __launch_bounds__(LANES *LINES)
-    scan(dm_view m, int64_t rows_per_part, int64_t blocks_across, double *of_parts) {
+__device__ __forceinline__ void scan_block(const dm_view &m, const Blocks &of, int64_t block,
+                                           double *of_parts) {
   constexpr int V = Run<Element, WIDE>::LENGTH;
   __shared__ double lines[LINES][V][LANES];
 
   const int lane = threadIdx.x, line = threadIdx.y;
-  const int64_t part = blockIdx.x / blocks_across;
-  const int64_t col = (blockIdx.x % blocks_across * LANES + lane) * V;
-  const int64_t begin = part * rows_per_part;
-  const int64_t end = begin + rows_per_part < m.rows ? begin + rows_per_part : m.rows;
+  const int64_t part = block / of.across;
+  const int64_t col = (block % of.across * LANES + lane) * V;
+  const int64_t begin = part * of.rows_per_part;
+  const int64_t end = begin + of.rows_per_part < m.rows ? begin + of.rows_per_part : m.rows;
   const Element *p = static_cast<const Element *>(m.base) + col * m.col_stride;
 
   double sum[V] = {};
@@ -66,23 +71,30 @@ __global__ void __launch_bounds__(LANES *LINES)
     for (int l = 0; l < LINES; l++) total += lines[l][v][lane];
     if (col + v < m.cols) of_parts[part * m.cols + col + v] = total;
   }
+  __syncthreads(); /* before the next block */
+}
+
+template <class Element, bool WIDE>
+__global__ void __launch_bounds__(LANES *LINES) scan(dm_view m, Blocks of, double *of_parts) {
+  for (int64_t block = blockIdx.x; block < of.count; block += gridDim.x)
+    scan_block<Element, WIDE>(m, of, block, of_parts);
 }
 
 /* Rows of a part begin at multiples of this, so that runs do. */
 constexpr int64_t STEP = 512;
 
 template <class Element, bool WIDE>
-__global__ void __launch_bounds__(LANES *LINES)
-    scan_columns(dm_view m, int64_t rows_per_part, int64_t blocks_across, double *of_parts) {
+__device__ __forceinline__ void scan_block_of_columns(const dm_view &m, const Blocks &of,
+                                                      int64_t block, double *of_parts) {
   typedef typename WideOf<Element>::Type Wide;
   constexpr int V = Run<Element, WIDE>::LENGTH;
-  const int64_t part = blockIdx.x / blocks_across;
-  const int64_t col = blockIdx.x % blocks_across * LINES + threadIdx.y;
-  const int64_t last = (part + 1) * rows_per_part, end = last < m.rows ? last : m.rows;
+  const int64_t part = block / of.across;
+  const int64_t col = block % of.across * LINES + threadIdx.y;
+  const int64_t last = (part + 1) * of.rows_per_part, end = last < m.rows ? last : m.rows;
   if (col >= m.cols) return;
   const Element *p = static_cast<const Element *>(m.base) + col * m.col_stride;
   double sum[V] = {};
-  int64_t i = part * rows_per_part + threadIdx.x * V;
+  int64_t i = part * of.rows_per_part + threadIdx.x * V;
 #pragma unroll 4
   for (; i + V <= end; i += LANES * V) {
     const auto run = load_run<Element, WIDE>(p + i);
@@ -103,6 +115,13 @@ __global__ void __launch_bounds__(LANES *LINES)
   if (threadIdx.x == 0) of_parts[part * m.cols + col] = total;
 }
 
+template <class Element, bool WIDE>
+__global__ void __launch_bounds__(LANES *LINES)
+    scan_columns(dm_view m, Blocks of, double *of_parts) {
+  for (int64_t block = blockIdx.x; block < of.count; block += gridDim.x)
+    scan_block_of_columns<Element, WIDE>(m, of, block, of_parts);
+}
+
 int64_t blocks_across(dm_view m, int64_t size) {
   const int64_t columns = has_columns(m)           ? LINES
                           : rows_are_wide(m, size) ? LANES * (16 / size)
@@ -111,17 +130,18 @@ int64_t blocks_across(dm_view m, int64_t size) {
 }
 
 template <class Element>
-cudaError_t launch(dm_view m, int64_t parts, double *of_parts, double *sums, cudaStream_t stream) {
+cudaError_t launch(dm_view m, int64_t parts, int64_t most, double *of_parts, double *sums,
+                   cudaStream_t stream) {
   const int64_t across = blocks_across(m, sizeof(Element));
   const bool columns = has_columns(m);
   const bool wide = rows_are_wide(columns ? turned(m) : m, sizeof(Element));
   const int64_t step = columns ? STEP : 1, steps = (m.rows + step - 1) / step;
-  const int64_t rows_per_part = (steps + parts - 1) / parts * step;
-  if (across * parts > INT32_MAX) return cudaErrorInvalidConfiguration;
+  const Blocks of = {across * parts, across, (steps + parts - 1) / parts * step};
+  const int64_t at_once = most > 0 && most < of.count ? most : of.count;
+  if (at_once > INT32_MAX) return cudaErrorInvalidConfiguration;
   const auto kernel = columns ? (wide ? scan_columns<Element, true> : scan_columns<Element, false>)
                               : (wide ? scan<Element, true> : scan<Element, false>);
-  kernel<<<(unsigned)(across * parts), dim3(LANES, LINES), 0, stream>>>(m, rows_per_part, across,
-                                                                        of_parts);
+  kernel<<<(unsigned)at_once, dim3(LANES, LINES), 0, stream>>>(m, of, of_parts);
   const cudaError_t error = cudaGetLastError();
   return error == cudaSuccess && sums ? launch_fold(sums, of_parts, m.cols, parts, stream) : error;
 }
@@ -144,9 +164,9 @@ cudaError_t dm_kernels_scan_load(dm_dtype dtype) {
   return with_type(dtype, [&](auto element) { return load_now(scan<decltype(element), true>); });
 }
 
-cudaError_t dm_kernels_scan(dm_view matrix, int64_t parts, double *scratch, double *sums,
-                            cudaStream_t stream) {
+cudaError_t dm_kernels_scan(dm_view matrix, int64_t parts, int64_t most, double *scratch,
+                            double *sums, cudaStream_t stream) {
   return with_type(matrix.dtype, [&](auto element) {
-    return launch<decltype(element)>(matrix, parts, scratch, sums, stream);
+    return launch<decltype(element)>(matrix, parts, most, scratch, sums, stream);
   });
 }

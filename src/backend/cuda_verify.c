@@ -57,7 +57,7 @@ dm_status dm_cuda_scan(dm_backend *backend, dm_view matrix, double *col_squares)
   const int64_t parts = dm_kernels_scan_parts(matrix, gpu->processors);
   DM_TRY(dm_cuda_grow(gpu, &gpu->vectors, dm_max(DM_CUDA_SUMS_LEAST, parts * matrix.cols * 8)));
   DM_TRY(dm_cuda_pending_add(gpu, to, (int64_t[]){matrix.cols, 0}, false, sums));
-  DM_CUDA(gpu, dm_kernels_scan(matrix, parts, gpu->vectors.memory, sums[0], gpu->side));
+  DM_CUDA(gpu, dm_kernels_scan(matrix, parts, 0, gpu->vectors.memory, sums[0], gpu->side));
   return DM_OK;
 }
 

@@ -5,7 +5,7 @@
 #include "cuda_test.h"
 #include "engine/equation.h"
 
-enum { M = 300, N = 132, K = 1000, SEED = 11 };
+enum { M = 300, N = 132, K = 1000, LARGE_M = 4100, LARGE_N = 4104, SEED = 11 };
 
 /* Types, storage and factors of a product. */
 typedef struct variant {
@@ -13,6 +13,7 @@ typedef struct variant {
   bool reads_c;
   const char *by_columns; /* of "abc" */
   bool conjugate_a, conjugate_b;
+  bool large; /* sums of A and B are taken beside the product */
 } variant;
 
 typedef struct whole {
@@ -32,14 +33,15 @@ static pair stored(dm_backend *gpu, const variant *v, char name, dm_dtype type, 
 
 static whole make(dm_backend *gpu, const variant *v) {
   const double alpha = dm_dtype_is_integer(v->type) ? 3.0 : 1.5, beta = v->reads_c ? -2.0 : 0.0;
-  whole w = {.a = stored(gpu, v, 'a', v->type, M, K, 8, 5),
-             .b = stored(gpu, v, 'b', v->type, K, N, 4, 5),
-             .c = stored(gpu, v, 'c', v->type_c, M, N, 0, 6)};
-  const dm_dataset a = {.rows = M, .cols = K, .dtype = v->type},
-                   b = {.rows = K, .cols = N, .dtype = v->type};
+  const int64_t m = v->large ? LARGE_M : M, n = v->large ? LARGE_N : N;
+  whole w = {.a = stored(gpu, v, 'a', v->type, m, K, 8, 5),
+             .b = stored(gpu, v, 'b', v->type, K, n, 4, 5),
+             .c = stored(gpu, v, 'c', v->type_c, m, n, 0, 6)};
+  const dm_dataset a = {.rows = m, .cols = K, .dtype = v->type},
+                   b = {.rows = K, .cols = n, .dtype = v->type};
   dm_equation equation = {
       .alpha = {alpha}, .beta = {beta}, .type = DM_DTYPE_NONE, .type_c = v->type_c};
-  const dm_dataset c = {.rows = M, .cols = N, .dtype = v->type_c};
+  const dm_dataset c = {.rows = m, .cols = n, .dtype = v->type_c};
   ok(dm_problem_of(&a, &b, v->reads_c ? &c : NULL, &equation, &w.problem));
   w.product = (dm_whole_product){.a = w.a.device,
                                  .b = w.b.device,
@@ -95,8 +97,8 @@ static void check_one(dm_backend *gpu, const dm_comm *comm, const variant *v) {
              dm_dtype_name(v->type_c), v->by_columns ? v->by_columns : "", good.residual,
              found.residual);
   assert_int_equal(found.exact, good.exact);
-  assert_int_equal(found.rows_checked, M);
-  assert_int_equal(found.cols_checked, N);
+  assert_int_equal(found.rows_checked, w.problem.m);
+  assert_int_equal(found.cols_checked, w.problem.n);
   assert_int_equal(found.seed, good.seed);
   assert_int_equal(found.worst_row >= 0, good.worst_row >= 0);
   near(v, "norm", found.norm, good.norm, 1e-12);
@@ -140,14 +142,26 @@ static void check_nan(dm_backend *gpu, const dm_comm *comm) {
 }
 
 static const variant variants[] = {
-    {DM_F64, DM_F64, false, NULL, false, false}, {DM_F64, DM_F64, true, NULL, false, false},
-    {DM_F32, DM_F32, false, NULL, false, false}, {DM_BF16, DM_BF16, false, NULL, false, false},
-    {DM_F16, DM_F32, true, NULL, false, false},  {DM_C128, DM_C128, true, NULL, false, false},
-    {DM_F64, DM_F64, false, "a", false, false},  {DM_F64, DM_F64, true, "bc", false, false},
-    {DM_F32, DM_F32, true, "abc", false, false}, {DM_BF16, DM_BF16, false, "b", false, false},
-    {DM_C64, DM_C64, false, "a", true, false},   {DM_C128, DM_C128, true, "b", false, true},
-    {DM_C128, DM_C128, false, "ab", true, true}, {DM_I8, DM_I32, false, "bc", false, false},
-    {DM_I8, DM_I32, true, "b", false, false},    {DM_I8, DM_I32, false, "b", false, false},
+    {DM_F64, DM_F64, false, NULL, false, false, false},
+    {DM_F64, DM_F64, true, NULL, false, false, false},
+    {DM_F32, DM_F32, false, NULL, false, false, false},
+    {DM_BF16, DM_BF16, false, NULL, false, false, false},
+    {DM_F16, DM_F32, true, NULL, false, false, false},
+    {DM_C128, DM_C128, true, NULL, false, false, false},
+    {DM_F64, DM_F64, false, "a", false, false, false},
+    {DM_F64, DM_F64, true, "bc", false, false, false},
+    {DM_F32, DM_F32, true, "abc", false, false, false},
+    {DM_BF16, DM_BF16, false, "b", false, false, false},
+    {DM_C64, DM_C64, false, "a", true, false, false},
+    {DM_C128, DM_C128, true, "b", false, true, false},
+    {DM_C128, DM_C128, false, "ab", true, true, false},
+    {DM_I8, DM_I32, false, "bc", false, false, false},
+    {DM_I8, DM_I32, true, "b", false, false, false},
+    {DM_I8, DM_I32, false, "b", false, false, false},
+    {DM_F64, DM_F64, .large = true},
+    {DM_F64, DM_F64, .by_columns = "ab", .large = true},
+    {DM_F32, DM_F32, .large = true},
+    {DM_C128, DM_C128, .large = true},
 };
 
 TEST(test_verdicts) {
