@@ -50,6 +50,11 @@ static bool reads_behind(const dm_plan *plan) {
   return dm_plan_reads_files(&plan->problem) && plan->overlap && !plan->read_first;
 }
 
+/* Panels are copied from the caller's memory to shares on GPUs while others are multiplied. */
+static bool brings_behind(const dm_plan *plan) {
+  return plan->overlap && (dm_plan_brings(plan, DM_A) || dm_plan_brings(plan, DM_B));
+}
+
 void dm_plan_set_panels(const dm_question *question, dm_widths widths, dm_plan *plan) {
   plan->kb = widths.kb;
   memcpy(plan->ramp, widths.ramp, sizeof plan->ramp);
@@ -102,7 +107,8 @@ static int widths(const dm_question *question, const dm_plan *plan, int64_t widt
     if (panels < fewest) continue;
     int64_t kb = dm_ceil_div(layer, panels) * DM_PANEL_STEP;
     if (count == 0 || kb < width[count - 1]) width[count++] = kb;
-    if (!(streams(plan) || reads_behind(plan)) || kb == DM_PANEL_STEP) break;
+    const bool arrives = streams(plan) || reads_behind(plan) || brings_behind(plan);
+    if (!arrives || kb == DM_PANEL_STEP) break;
   }
   return count;
 }

@@ -31,6 +31,17 @@ TEST(panels_of_a_cpu_are_narrow) {
   assert_int_equal(planned_8192("ranks=4", true, wide).kb, 1024);
 }
 
+/* The first product of a GPU does not wait for all of A and B in host memory. */
+TEST(panels_arrive_from_host_memory) {
+  const dm_machine machine = machine_of("gpu=h100 gpus=1");
+  dm_problem problem = problem_of(16384, 16384, 16384, DM_F64);
+  for (int from_host = 0; from_host < 2; from_host++) {
+    dm_problem_set_home(&problem, from_host ? DM_HOME_HOST : DM_HOME_SHARES);
+    const dm_plan plan = planned(&problem, &machine, 1, (dm_wishes){0});
+    assert_true(from_host ? plan.panels >= 8 : plan.panels == 1);
+  }
+}
+
 /* Many cores with a memory rate for few: the rate of products includes the passes over C. */
 TEST(passes_over_c_are_not_counted_twice) {
   const dm_machine machine = machine_of("cores=32");
