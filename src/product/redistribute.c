@@ -1,14 +1,20 @@
 #include "product/redistribute.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/copy.h"
+#include "core/crew.h"
 
 /* Approximate bytes that a rank sends in one round, received bytes included; and the same through
  * pinned memory, which takes time to allocate. */
 static const int64_t round_bytes = 256 << 20, pinned_bytes = 32 << 20;
+
+/* A thread copies at least so much, and few use all of the memory's rate. */
+static const int64_t thread_bytes = 1 << 20;
+enum { MOST_THREADS = 8 };
 
 typedef struct exchange {
   const dm_comm *comm;
@@ -68,6 +74,10 @@ typedef struct message {
   dm_view view;
 } message;
 
+static int64_t bytes_of(const message *m) {
+  return m->view.rows * m->view.cols * dm_dtype_size(m->view.dtype);
+}
+
 static dm_view part_of(const exchange *x, const dm_end *end, dm_segment r, dm_segment c) {
   const bool is_from = end == x->from;
   const int64_t row = is_from ? r.from : r.to, col = is_from ? c.from : c.to;
@@ -80,12 +90,16 @@ static dm_view part_of(const exchange *x, const dm_end *end, dm_segment r, dm_se
 
 typedef enum { PACK, UNPACK, COPY } way;
 
-/* Copies between the message and its segments; COPY: directly from source to destination, without
- * the message's memory. */
-static dm_status walk(exchange *x, const message *m, way how) {
-  int64_t row = 0;
+/* Copies ROWS between the message and its segments; COPY: directly from source to destination,
+ * without the message's memory. */
+static dm_status walk_rows(const exchange *x, const message *m, way how, dm_range rows) {
+  int64_t next = 0;
   for (int64_t i = 0; i < x->rows.count; i++) {
-    const dm_segment r = find(x, ROWS, i, m->from_row, m->to_row);
+    dm_segment r = find(x, ROWS, i, m->from_row, m->to_row);
+    const int64_t first = next, row = dm_max(first, rows.begin);
+    next += r.size;
+    r.begin += row - first;
+    r.size = dm_min(next, rows.end) - row;
     int64_t col = 0;
     for (int64_t j = 0; j < x->cols.count && r.size > 0; j++) {
       const dm_segment c = find(x, COLS, j, m->from_col, m->to_col);
@@ -98,9 +112,34 @@ static dm_status walk(exchange *x, const message *m, way how) {
         DM_TRY(x->taker.take(x->taker.context, part_of(x, x->to, r, c), piece));
       col += c.size;
     }
-    row += r.size;
   }
   return DM_OK;
+}
+
+/* A message that several threads copy. */
+typedef struct walking {
+  const exchange *x;
+  const message *m;
+  way how;
+  int threads;
+  atomic_int next;
+  dm_status status[MOST_THREADS];
+} walking;
+
+static void walk_part(void *context) {
+  walking *w = context;
+  for (int i; (i = atomic_fetch_add(&w->next, 1)) < w->threads;)
+    w->status[i] = walk_rows(w->x, w->m, w->how, dm_split(w->m->view.rows, w->threads, i, 1));
+}
+
+static dm_status walk(const exchange *x, const message *m, way how) {
+  const int64_t worth = bytes_of(m) / thread_bytes;
+  walking w = {.x = x, .m = m, .how = how, .threads = (int)dm_min(worth, dm_cores())};
+  w.threads = (int)dm_max(1, dm_min(w.threads, MOST_THREADS));
+  (void)dm_fork_join(w.threads, walk_part, &w);
+  dm_status status = DM_OK;
+  for (int i = 0; i < w.threads; i++) status = dm_status_first(status, w.status[i]);
+  return status;
 }
 
 /* ---- one round ---- */
@@ -132,10 +171,6 @@ static dm_status each_message(exchange *x, bool outgoing, char *memory, int64_t 
     }
   }
   return DM_OK;
-}
-
-static int64_t bytes_of(const message *m) {
-  return m->view.rows * m->view.cols * dm_dtype_size(m->view.dtype);
 }
 
 static dm_status receive(exchange *x, const message *m, void *messages) {

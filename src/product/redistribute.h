@@ -24,7 +24,8 @@ typedef struct dm_end {
       local; /* this rank's part, addressed by local places of rows and columns; AT is not called */
 } dm_end;
 
-/* Stores the received elements ARRIVED, in host memory, INTO their place. */
+/* Stores the received elements ARRIVED, in host memory, INTO their place; several threads call it.
+ */
 typedef struct dm_taker {
   dm_status (*take)(void *context, dm_view into, dm_view arrived);
   void *context;
