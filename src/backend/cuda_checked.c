@@ -34,7 +34,7 @@ static void *place(layout *l, int64_t bytes) {
 
 /* Room for the sums of M's rows. */
 static void place_sums(const checking *c, layout *l, dm_view m, dm_part_sums *s) {
-  s->parts = dm_kernels_probe_parts(m, c->gpu->processors);
+  s->parts = dm_view_is_empty(m) ? 0 : dm_kernels_probe_parts(m, c->gpu->processors);
   const int64_t count = s->parts * m.rows, wide = 8 * c->work.width;
   char *at = place(l, count * (wide + 16));
   s->sums = at;
@@ -58,7 +58,8 @@ static void place_all(checking *c, layout *l) {
   k->sizes_w = place(l, 8 * k->cols);
   k->t = place(l, 8 * k->width * k->depth);
   k->sizes_t = place(l, 8 * k->depth);
-  k->columns_of_b.parts = dm_kernels_scan_parts(w->b, c->gpu->processors);
+  k->columns_of_b.parts =
+      dm_view_is_empty(w->b) ? 0 : dm_kernels_scan_parts(w->b, c->gpu->processors);
   k->columns_of_b.squares = place(l, 8 * k->columns_of_b.parts * k->cols);
   place_sums(c, l, w->b, &k->b);
   place_sums(c, l, w->a, &k->a);
@@ -146,6 +147,7 @@ static dm_status scan_part(const checking *c) {
   const dm_judge_work *k = &c->work;
   const dm_part_sums *of = &k->columns_of_b;
   DM_CUDA(c->gpu, cudaMemsetAsync(c->col_squares, 0, (size_t)(8 * k->cols), k->stream));
+  if (dm_view_is_empty(c->whole->b)) return DM_OK;
   DM_CUDA(c->gpu, dm_kernels_scan(c->whole->b, of->parts, c->most, (double *)(uintptr_t)of->squares,
                                   c->col_squares + c->ranks->col, k->stream));
   return DM_OK;
@@ -165,6 +167,8 @@ static dm_status probe_part(const checking *c) {
   const int64_t numbers = k->width * k->depth, row = c->ranks->row, col = c->ranks->col;
   const double *w = k->w + col * k->width, *sizes = k->exact ? NULL : k->sizes_w + col;
   DM_CUDA(c->gpu, dm_kernels_weigh(k));
+  DM_CUDA(c->gpu, cudaMemsetAsync(c->t, 0, (size_t)(8 * (numbers + k->depth)), k->stream));
+  if (dm_view_is_empty(c->whole->b)) return DM_OK;
   DM_TRY(align(c, &w, k->width * c->whole->b.cols, c->part_w));
   DM_TRY(align(c, &sizes, c->whole->b.cols, c->part_sizes));
   const dm_probe_work work = {.matrix = c->whole->b,
@@ -175,7 +179,6 @@ static dm_status probe_part(const checking *c) {
                               .squares = k->exact ? NULL : c->t + numbers + row,
                               .sizes = sizes,
                               .stream = k->stream};
-  DM_CUDA(c->gpu, cudaMemsetAsync(c->t, 0, (size_t)(8 * (numbers + k->depth)), k->stream));
   DM_CUDA(c->gpu, dm_kernels_probe(&work));
   return DM_OK;
 }

@@ -51,8 +51,8 @@ dm_status dm_backend_line_sums(dm_backend *backend, dm_view matrix, bool by_row,
  *
  * The vectors stay on the GPU. */
 
-/* One of several ranks: it has rows of op(A) and of C, and a part of op(B), which starts at (ROW,
- * COL); no part is empty. */
+/* One of several ranks: it has rows of op(A) and of C, and a part of op(B), perhaps empty, which
+ * starts at (ROW, COL). */
 struct dm_checked_ranks {
   int64_t row, col;
   /* Collective: sums COUNT numbers of f64, or integers, over the ranks, unless one comes with an

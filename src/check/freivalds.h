@@ -49,6 +49,7 @@ typedef struct dm_verdict {
   double residual;       /* largest |r_i| / bound_i; at most 1 if the check passes */
   double relative;       /* largest |r_i| / T, for reports */
   int64_t worst_row;     /* row of RESIDUAL; -1: none */
+  bool of_columns;       /* C^T was verified: it is a column of C */
   int64_t rows_left_out; /* with NaN or Inf in A or the old C, or overflowed */
   int64_t cols_left_out; /* with NaN or Inf in B */
   int64_t rows_checked, cols_checked;

@@ -183,9 +183,9 @@ static dm_status unchecked(const dm_verdict *verdict, const char *what) {
 dm_status dm_verdict_status(const dm_verdict *verdict, const char *what, bool allowed) {
   dm_status status = DM_OK;
   if (!verdict->pass)
-    status =
-        dm_fail(DM_E_VERIFY, "%s failed its verification: row %lld is off by %.3g times the bound",
-                what, (long long)verdict->worst_row, verdict->residual);
+    status = dm_fail(
+        DM_E_VERIFY, "%s failed its verification: %s %lld is off by %.3g times the bound", what,
+        verdict->of_columns ? "column" : "row", (long long)verdict->worst_row, verdict->residual);
   else if (!allowed && strcmp(dm_verdict_word(verdict), "PASS") != 0)
     status = unchecked(verdict, what);
   if (status) status->agreed = true;

@@ -37,12 +37,18 @@ static bool is_plain(const dm_multiply *m) {
          m->engine.memory_host == 0 && m->engine.memory_device == 0 && m->engine.fill == 0;
 }
 
-/* One rank's matrices are in one memory; of several ranks' some part is on a GPU. */
+/* One rank's matrices are in one memory. */
 static bool is_in_memory(const dm_multiply *m, int ranks) {
   const dm_memory_matrix *c = m->in_memory[DM_C], *old = m->in_memory[DM_OLD];
   if (!c || !m->in_memory[DM_A] || !m->in_memory[DM_B] || (m->has_c && old != c)) return false;
   return ranks > 1 ||
          (m->in_memory[DM_A]->on_gpu == c->on_gpu && m->in_memory[DM_B]->on_gpu == c->on_gpu);
+}
+
+/* Matrices that are all in the host memory of several processes are moved to their GPUs. One
+ * process reads and writes host memory like files. */
+static bool lacks_gpu(const dm_run *run) {
+  return dm_comm_is_one_process(run->world) || dm_backend_device_count(dm_backend_auto()) == 0;
 }
 
 static bool has_gpu_memory(const dm_multiply *m) {
@@ -98,9 +104,10 @@ static dm_status agree_to_take(const dm_in_place *kept, const dm_run *run, const
   int64_t not [2] = {!is_plain(m) || !is_in_memory(m, run->ranks) || !is_for_ranks(m, run->ranks)};
   if (!not [0]) not [0] = !is_for_backend(m, run->ranks > 1 || m->in_memory[DM_C]->on_gpu);
   not [1] = not [0] || !is_like(kept, m, run->ranks);
-  int64_t all[] = {not [0], not [1], has_gpu_memory(m)};
-  if (run->ranks > 1) DM_TRY(dm_comm_max_i64(run->world, all, 3));
-  *takes = !all[0] && (run->ranks == 1 || all[2]);
+  int64_t all[] = {not [0], not [1], has_gpu_memory(m), 0};
+  all[3] = !not [0] && run->ranks > 1 && !all[2] && lacks_gpu(run);
+  if (run->ranks > 1) DM_TRY(dm_comm_max_i64(run->world, all, 4));
+  *takes = !all[0] && (run->ranks == 1 || all[2] || !all[3]);
   *like = !all[1];
   return DM_OK;
 }
@@ -323,23 +330,52 @@ static dm_status finish_rows(void *context) {
   return dm_backend_wait(p->backend, done);
 }
 
-/* All vectors stay on the GPUs, but for two sums over the ranks. */
+static dm_extent transposed(dm_extent extent) {
+  return (dm_extent){extent.cols, extent.rows};
+}
+
+/* The same of C^T. */
+static void turn_problem(dm_problem *problem) {
+  const int64_t rows = problem->m;
+  problem->m = problem->n;
+  problem->n = rows;
+}
+
+static void turn_verdict(dm_verdict *v) {
+  const dm_verdict of = *v;
+  v->rows_left_out = of.cols_left_out;
+  v->cols_left_out = of.rows_left_out;
+  v->rows_checked = of.cols_checked;
+  v->cols_checked = of.rows_checked;
+  v->of_columns = true;
+}
+
+/* All vectors stay on the GPUs, but for two sums over the ranks. If ranks have columns of C, C^T is
+ * verified, of which they have rows. */
 static dm_status multiply_rows(product *p, int draw) {
   const dm_extent *at = p->places->at;
-  const dm_checked_ranks ranks = {.row = at[DM_B].rows.begin,
-                                  .col = at[DM_B].cols.begin,
+  dm_travel *travel = &p->places->arranged.travel;
+  const bool several = p->run->ranks > 1, turned = several && travel->turned;
+  const dm_extent of_b = turned ? transposed(at[DM_A]) : at[DM_B];
+  const dm_extent of_c = turned ? transposed(at[DM_C]) : at[DM_C];
+  const dm_checked_ranks ranks = {.row = of_b.rows.begin,
+                                  .col = of_b.cols.begin,
                                   .sum = sum_ranks,
                                   .multiply = finish_rows,
                                   .context = p};
+  dm_problem problem = p->outcome->problem;
+  dm_verdict *verdict = &p->outcome->verdict;
   dm_stationary stationary;
-  if (p->run->ranks > 1) {
-    dm_stationary_start(&p->places->arranged.travel, &stationary);
+  if (several) {
+    dm_stationary_start(travel, &stationary);
     p->started = &stationary;
   }
+  if (turned) turn_problem(&problem);
   p->halves = is_symmetric(p);
-  dm_status status = dm_freivalds_multiply_rows(&p->outcome->problem, p->multiply->seed, draw,
-                                                p->run->world, p->backend, &p->whole, &ranks,
-                                                at[DM_C].rows.begin, &p->outcome->verdict);
+  dm_status status = dm_freivalds_multiply_rows(&problem, p->multiply->seed, draw, p->run->world,
+                                                p->backend, several ? &travel->whole : &p->whole,
+                                                &ranks, of_c.rows.begin, verdict);
+  if (turned) turn_verdict(verdict);
   return dm_status_first(status, finish_rows(p));
 }
 

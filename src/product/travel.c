@@ -235,9 +235,8 @@ dm_status dm_travel_open(dm_workspace *space, const dm_run *run, const dm_distri
 
 bool dm_travel_has_rows(const dm_travel *t) {
   const dm_strips *s = &t->carried[DM_RIGHT].strips;
-  bool all = !t->turned && !t->both;
-  for (int r = 0; r < t->run->ranks; r++)
-    all = all && dm_range_size(s->rows[r]) > 0 && dm_range_size(s->wanted[r]) > 0;
+  bool all = !t->both;
+  for (int r = 0; r < t->run->ranks; r++) all = all && dm_range_size(s->wanted[r]) > 0;
   return all;
 }
 

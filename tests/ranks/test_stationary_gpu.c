@@ -234,6 +234,27 @@ static void divide_from_one(gpu_test *t, damier_context *context, random_state *
   drop_all(t, &p);
 }
 
+/* What all ranks have in host memory is moved to their GPUs, by processes. */
+static void move_from_hosts(gpu_test *t, damier_context *context, random_state *r) {
+  for (int beta = 0; beta < 2; beta++) {
+    posed p = {.of = {90, 170, 60}, .e = {'n', 't', 1, beta, false}};
+    damier_error error;
+    set_plain(context);
+    state(context, "op-b", "%c", 't');
+    state(context, "beta", "%d", beta);
+    p.a.s = random_spread(&t->base, r, DAMIER_F64, p.of.m, p.of.k);
+    p.b.s = random_spread(&t->base, r, DAMIER_F64, p.of.n, p.of.k);
+    p.c.s = random_spread(&t->base, r, DAMIER_F64, p.of.m, p.of.n);
+    fill(&t->base, &p.a.s, 0), fill(&t->base, &p.b.s, 1), fill(&t->base, &p.c.s, 2);
+    const int code = damier_multiply(context, &p.a.s.m, &p.b.s.m, &p.c.s.m, &error);
+    CHECK(&t->base, code == DAMIER_OK, "from hosts: %s", error.message);
+    CHECK(&t->base, code || strstr(damier_record(context), "op(A), op(B), C moved"),
+          "from hosts: %s", damier_record(context));
+    if (!code) check_result(t, &p, -6);
+    drop_all(t, &p);
+  }
+}
+
 /* ---- damage and errors ---- */
 
 /* Of the backend or transport of one rank; the others' stay as they are. */
@@ -268,7 +289,7 @@ static dm_status fail_post(dm_transport *transport, const dm_gather *gather, int
   return calls++ == bad_call ? no_work() : dm_transport_ipc.post(transport, gather, ticket);
 }
 
-/* C = A B by rows, of five strips, or block-cyclic. */
+/* C = A B by rows or columns, of five strips, or block-cyclic. */
 static posed pose_plain(gpu_test *t, damier_context *context, random_state *r, shape of, cut how,
                         int beta) {
   posed p = {.of = of, .e = {'n', 'n', 1, beta, false}};
@@ -282,7 +303,8 @@ static posed pose_plain(gpu_test *t, damier_context *context, random_state *r, s
 
 static int multiply_plain(gpu_test *t, damier_context *context, random_state *r, cut how, int beta,
                           damier_error *error) {
-  posed p = pose_plain(t, context, r, (shape){16, 600, 24}, how, beta);
+  const shape wide = {16, 600, 24}, tall = {600, 16, 24};
+  posed p = pose_plain(t, context, r, how == BY_COLUMNS ? tall : wide, how, beta);
   const int code = damier_multiply(context, &p.a.m, &p.b.m, &p.c.m, error);
   if (!code) check_result(t, &p, -1);
   CHECK(&t->base, code || was_in_place(context), "not in place");
@@ -317,6 +339,9 @@ static void meet_trouble(gpu_test *t, damier_context *context, random_state *r, 
   const int code = multiply_plain(t, context, r, how, beta, &error);
   CHECK(&t->base, code == wanted && error.agreed, "trouble %d beta %d: %d, not %d: %s", (int)what,
         beta, code, wanted, error.message);
+  const bool is_wrong = code == DAMIER_E_VERIFY || code == DAMIER_E_CORRUPT;
+  CHECK(&t->base, !is_wrong || strstr(error.message, how == BY_COLUMNS ? ": column " : ": row "),
+        "trouble %d: %s", (int)what, error.message);
   kept->gpu->ops = right;
   if (what != NO_GATHER) transport->ops = &dm_transport_ipc;
   const int after = multiply_plain(t, context, r, how, 0, &error);
@@ -366,7 +391,9 @@ TEST_PROGRAM(test_stationary_gpu) {
   if (!code) replicate(&test, context, &r);
   if (!code) divide_from_one(&test, context, &r);
   if (!code) begin_oddly(&test, context, &r);
+  if (!code) move_from_hosts(&test, context, &r);
   if (!code) troubles(&test, context, &r, BY_ROWS);
+  if (!code) troubles(&test, context, &r, BY_COLUMNS);
   if (!code) troubles(&test, context, &r, CYCLIC);
   if (!code) fill_memory(&test, context, &r);
   damier_close(context);
