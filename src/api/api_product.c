@@ -276,7 +276,7 @@ static dm_multiply job_of(dm_api_product *p) {
   find_memory(p);
   for (int x = 0; x < 4; x++)
     if (all[x] && !is_file(all[x])) job.in_memory[x] = &p->memory[x];
-  dm_dataset *const sets[4] = {&job.a, &job.b, NULL, p->old_is_c ? NULL : &job.c};
+  dm_dataset *const sets[4] = {&job.a, &job.b, NULL, &job.c};
   for (int x = 0; x < 4; x++)
     if (sets[x] && p->whole[x].base) dm_dataset_set_memory(sets[x], p->whole[x]);
   job.whole_c = p->whole[DM_C];

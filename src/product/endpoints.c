@@ -87,15 +87,14 @@ dm_status dm_job_open_inputs(dm_job *j) {
 
 dm_status dm_job_check_old(const dm_job *j) {
   const dm_problem *p = &j->problem;
-  const bool in_memory = dm_job_in_memory(j, DM_OLD);
-  const dm_distributed *old = &j->memory[dm_job_replaces_old(j) ? DM_C : DM_OLD];
   if (p->symmetry == DM_NO_SYMMETRY || !p->reads_c) return DM_OK;
-  if (in_memory && (j->run->ranks > 1 || old->on_gpus || dm_triangle_has_images(&j->setup.plan)))
+  /* A C that replaced it cannot be verified from the matrices. */
+  if (!j->old || (dm_job_replaces_old(j) && j->from_files))
     return dm_hint(dm_fail(DM_E_USAGE,
                            "a symmetric product adds an old C in a file, or in the host "
                            "memory of one process that has room for all of C"),
                    "a product of X with itself, with an op, adds any old C");
-  return dm_old_is_symmetric(j->run, p, in_memory ? NULL : j->old, old->local);
+  return dm_old_is_symmetric(j->run, p, j->old);
 }
 
 /* Completes FORM and counts the disk space it needs. */

@@ -42,8 +42,7 @@ static inline bool dm_job_is_brought(const dm_job *job, int matrix) {
 
 /* Whether C in memory gets its elements strip by strip, as a file does. */
 static inline bool dm_job_is_written(const dm_job *job) {
-  return dm_job_in_memory(job, DM_C) && job->multiply->whole_c.base && !dm_job_replaces_old(job) &&
-         job->problem.symmetry == DM_NO_SYMMETRY;
+  return dm_job_in_memory(job, DM_C) && job->multiply->whole_c.base;
 }
 
 /* Whether C in memory is summed first and gets its elements later. */
@@ -52,8 +51,7 @@ static inline bool dm_job_is_returned(const dm_job *job) {
 }
 
 static inline bool dm_job_old_is_read(const dm_job *job) {
-  return job->problem.reads_c &&
-         (dm_job_in_file(job, DM_OLD) || (dm_job_is_read(job, DM_OLD) && !dm_job_is_returned(job)));
+  return job->problem.reads_c && dm_job_is_read(job, DM_OLD);
 }
 
 static inline dm_op dm_job_op(const dm_job *job, int matrix) {

@@ -14,7 +14,8 @@ typedef struct dm_file_sink {
   dm_file_queue *behind;     /* queue for writes */
   dm_reader *old;            /* the old C in a file; or NULL */
   char *old_tiles;           /* the old C in memory (memory_result.h); or NULL */
-  dm_freivalds *check;       /* NULL: not verified */
+  dm_freivalds *check;       /* NULL: not verified; else it sums C, */
+  bool of_sums;              /* or the sums that C is made of */
   dm_checkpoint *checkpoint; /* NULL: C is in memory */
   bool holds;                /* a single tile is stored when it is released */
   int64_t written;           /* bytes written so far */

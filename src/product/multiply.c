@@ -29,7 +29,9 @@ static dm_status open_result(dm_job *j) {
   dm_plan *plan = &j->setup.plan;
   for (int64_t t = 0; t < j->repair->wrong_tiles; t++)
     if (!j->repair->wrong[t]) dm_tile_reach(&j->states, t, DM_TILE_RECORDED);
-  j->held = dm_plan_tiles(plan) == 1;
+  /* The sums of mirror images are taken on the host, as they are stored. */
+  j->held = dm_plan_tiles(plan) == 1 &&
+            !(dm_job_is_written(j) && plan->gpu && dm_triangle_has_images(plan));
   j->sink.holds = dm_job_is_written(j) && j->held;
   dm_status status = dm_tile_states_choose(&j->states, DM_TILE_RECORDED, plan);
   if (!status && dm_job_is_written(j)) status = open_part(j);
@@ -266,7 +268,8 @@ static dm_status prepare(dm_job *j) {
 static dm_status open_check(dm_job *j) {
   static const double one[2] = {1.0, 0.0}, zero[2] = {0.0, 0.0};
   const dm_equation *e = &j->multiply->equation;
-  const bool sums = dm_job_in_memory(j, DM_C) && (j->held || dm_job_is_returned(j));
+  const bool sums =
+      dm_job_in_memory(j, DM_C) && (j->held || dm_job_is_returned(j) || dm_job_replaces_old(j));
   dm_plan plan = j->setup.plan;
   if (!plan.problem.verify) return DM_OK;
   plan.problem.half = DM_BOTH_HALVES; /* which are there until one is stored */
@@ -276,7 +279,7 @@ static dm_status open_check(dm_job *j) {
   }
   DM_TRY(dm_check_new(j->run, &plan, sums ? one : e->alpha, sums ? zero : e->beta, &j->check));
   dm_freivalds_repeat(j->check, j->multiply->seed, j->repair->round);
-  j->sums = sums;
+  j->sums = j->sink.of_sums = sums;
   j->sink.check = j->sink.holds ? NULL : j->check;
   j->result.check = j->check;
   return DM_OK;

@@ -13,8 +13,7 @@ enum { SIDE = 512 };
 /* The old C, and room for two blocks that are each other's mirror images. */
 typedef struct comparison {
   const dm_problem *problem;
-  dm_reader *reader; /* NULL: OLD is the matrix */
-  dm_view old;
+  dm_reader *old;
   dm_dtype type;
   char *blocks[2];
   double lines[2][2 * SIDE];
@@ -22,13 +21,9 @@ typedef struct comparison {
 
 static dm_status block_at(comparison *c, int which, int64_t row, int64_t col, dm_view *block) {
   const int64_t n = c->problem->n;
-  const int64_t rows = dm_min(SIDE, n - row), cols = dm_min(SIDE, n - col);
-  if (!c->reader) {
-    *block = dm_view_sub(c->old, row, col, rows, cols);
-    return DM_OK;
-  }
-  *block = dm_view_row_major(c->blocks[which], c->type, rows, cols);
-  return dm_reader_read(c->reader, row, col, block, 1, false);
+  *block =
+      dm_view_row_major(c->blocks[which], c->type, dm_min(SIDE, n - row), dm_min(SIDE, n - col));
+  return dm_reader_read(c->old, row, col, block, 1, false);
 }
 
 /* The first of COUNT numbers at which they differ; COUNT: none. */
@@ -76,19 +71,17 @@ static dm_status compare_all(dm_run *run, comparison *c) {
 
 static dm_status run_comparison(dm_run *run, comparison *c) {
   const int64_t bytes = SIDE * SIDE * dm_dtype_size(c->type);
-  for (int i = 0; i < 2 && c->reader; i++) DM_TRY(dm_buffer_alloc(bytes, (void **)&c->blocks[i]));
+  for (int i = 0; i < 2; i++) DM_TRY(dm_buffer_alloc(bytes, (void **)&c->blocks[i]));
   return compare_all(run, c);
 }
 
-dm_status dm_old_is_symmetric(dm_run *run, const dm_problem *problem, dm_reader *reader,
-                              dm_view old) {
+dm_status dm_old_is_symmetric(dm_run *run, const dm_problem *problem, dm_reader *old) {
   comparison *c;
   dm_status status = dm_buffer_table(1, &c);
   if (!status) {
     c->problem = problem;
-    c->reader = reader;
     c->old = old;
-    c->type = reader ? dm_dtype_widest(problem->work) : old.dtype;
+    c->type = dm_dtype_widest(problem->work);
     status = run_comparison(run, c);
     free(c->blocks[0]);
     free(c->blocks[1]);

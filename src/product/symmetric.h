@@ -10,11 +10,9 @@
 #include "plan/problem.h"
 #include "run/run.h"
 
-/* Collective: the ranks share OLD, which READER reads, or else the one rank's matrix in host
- * memory, block by block; NaN equals NaN. DM_E_INPUT: it is not symmetric, or Hermitian, as
- * PROBLEM's C. */
-dm_status dm_old_is_symmetric(dm_run *run, const dm_problem *problem, dm_reader *reader,
-                              dm_view old);
+/* Collective: the ranks share the matrix OLD, block by block; NaN equals NaN. DM_E_INPUT: it is not
+ * symmetric, or Hermitian, as PROBLEM's C. */
+dm_status dm_old_is_symmetric(dm_run *run, const dm_problem *problem, dm_reader *old);
 
 /* ---- a symmetric product of matrices where they are, by one process: half of C is multiplied,
  * in large rectangles, and then mirrored ---- */

@@ -36,6 +36,11 @@ class SeveralGpus(unittest.TestCase):
             np.testing.assert_allclose(context.matmul(a, b, c=c), 2 * a.T @ b + 0.5 * c, rtol=0, atol=1e-12)
         np.testing.assert_allclose(damier.matmul(a, b, op_a="t", gpus=2), a.T @ b, rtol=0, atol=1e-12)
         np.testing.assert_allclose(damier.gram(a, gpus=3), a.T @ a, rtol=0, atol=1e-12)
+        wide, old = matrix(40, 900), matrix(900, 900, 4)
+        for part in (wide, wide + 1j * wide[::-1]):
+            out = start = (old + old.T).astype(part.dtype)
+            damier.gram(part, out := out.copy(), gpus=3, beta=-2)
+            np.testing.assert_allclose(out, part.conj().T @ part - 2 * start, rtol=0, atol=1e-11)
         whole = np.asfortranarray(matrix(60, 60))
         np.testing.assert_allclose(damier.matmul(whole, whole[::-1], gpus=2), whole @ whole[::-1], rtol=0, atol=1e-12)
 

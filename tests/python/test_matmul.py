@@ -114,6 +114,16 @@ class Gram(unittest.TestCase):
         with self.assertRaises(damier.UsageError):
             damier.gram(x, out, triangle="lower")
 
+    def test_old_result_in_tiles(self):
+        x, old = drawn((9, 2000), "f8"), drawn((2000, 2000), "f8")
+        old += old.T
+        out = old.copy()
+        with damier.Context(alpha=3, beta=-2, memory={"host": "20MiB"}) as context:
+            context.gram(x, out)
+            self.assertGreater(context.record["plan"]["tiles"], 1)
+            self.assertEqual(context.record["verification"]["verdict"], "PASS")
+        np.testing.assert_array_equal(out, 3 * (x.T @ x) - 2 * old)
+
 
 class Covariance(unittest.TestCase):
     """damier.cov and damier.cor of arrays and files: those of NumPy."""
