@@ -14,8 +14,9 @@ typedef struct checking {
   dm_judge_work work;
   double *col_squares, *t; /* sums over the ranks: n; k numbers of the wide type, then k sizes */
   double *part_w, *part_sizes; /* this rank's parts of w and its sizes, aligned */
-  bool beside;                 /* sums of A and B are taken while the product runs ... */
-  int64_t most;                /* ... by so many blocks at once; 0: any number */
+  bool beside;                 /* sums of A and B are taken while the product runs, ... */
+  int64_t few;                 /* ... by so many blocks at once, or with 0 any number */
+  int64_t most;                /* of the next sums */
 } checking;
 
 /* ---- memory ---- */
@@ -187,7 +188,9 @@ static dm_status probe_part(const checking *c) {
 static dm_status add_part_of_b(checking *c) {
   dm_judge_work *k = &c->work;
   const int64_t numbers = k->width * k->depth;
-  if (!k->exact) DM_TRY(sum_vector(c, scan_part(c), c->col_squares, k->cols));
+  const dm_status scanned = k->exact ? DM_OK : scan_part(c);
+  if (c->ranks->begin(c->ranks->context)) c->most = c->few;
+  if (!k->exact) DM_TRY(sum_vector(c, scanned, c->col_squares, k->cols));
   k->columns_of_b = (dm_part_sums){.parts = 1, .squares = c->col_squares};
   DM_TRY(sum_vector(c, probe_part(c), c->t, k->exact ? numbers : numbers + k->depth));
   k->b = (dm_part_sums){.parts = 1, .sums = c->t, .squares = c->t + numbers};
@@ -218,11 +221,12 @@ static dm_status multiply(checking *c) {
   dm_judge_work *k = &c->work;
   cudaStream_t products = gpu->lanes[DM_COMPUTE].stream;
   dm_event done;
+  const bool first = c->ranks || !c->beside;
   k->stream = c->beside ? gpu->side : products;
-  if (!c->beside) DM_TRY(add_operands(c));
+  if (first) DM_TRY(add_operands(c));
   DM_TRY(c->ranks ? c->ranks->multiply(c->ranks->context)
                   : dm_cuda_multiply_whole(&gpu->base, c->whole, NULL, &done));
-  if (c->beside) DM_TRY(add_operands(c));
+  if (!first) DM_TRY(add_operands(c));
   DM_TRY(order(gpu, products, k->stream));
   DM_TRY(probe(c, c->whole->c, k->w, k->sizes_w, &k->c, true));
   DM_CUDA(gpu, dm_kernels_judge(k));
@@ -256,8 +260,9 @@ static void choose_order(checking *c) {
   const dm_judge_work *k = &c->work;
   const bool short_type = dm_dtype_size(c->whole->a.dtype) <= 2;
   const bool large = dm_min(k->rows, k->cols) >= LARGE;
-  c->beside = !c->ranks && !k->factors.reads_c && (short_type || large);
-  c->most = c->beside && !short_type ? dm_max(1, c->gpu->processors / 2) : 0;
+  c->beside = !k->factors.reads_c && (c->ranks || short_type || large);
+  c->few = c->beside && large && !short_type ? dm_max(1, c->gpu->processors / 2) : 0;
+  c->most = c->ranks ? 0 : c->few; /* nothing runs beside the scan of a part of B */
 }
 
 dm_status dm_cuda_multiply_checked(dm_backend *backend, const dm_checked_product *product,
@@ -281,9 +286,11 @@ dm_status dm_cuda_multiply_checked(dm_backend *backend, const dm_checked_product
   dm_status status = dm_cuda_enter(gpu);
   if (!status && c.ranks) status = need_summed(&c);
   if (!status) status = open_memory(&c);
-  if (status && c.ranks)
+  if (status && c.ranks) {
+    (void)c.ranks->begin(c.ranks->context);
     return c.ranks->sum(c.ranks->context, status, NULL,
                         c.work.exact ? c.work.width * c.work.depth : c.work.cols, c.work.exact);
+  }
   if (!status) status = multiply(&c);
   if (!status) return fetch(&c, found);
   (void)cudaStreamSynchronize(gpu->side); /* the caller's matrices are not read any more */

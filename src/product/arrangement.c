@@ -434,7 +434,7 @@ dm_status dm_relocation_run(dm_relocation *m, dm_workspace *space, int64_t at) {
   m->own = m->taken[0] = m->taken[1] = 0;
   dm_flow_start(&m->flow, &ops, m, m->run, space, m->rounds, TURNS);
   dm_flow_endure(&m->flow, keep_own(m));
-  dm_flow_take_all(&m->flow);
+  dm_flow_take(&m->flow, m->flow.items);
   const dm_event posted[] = {m->own, m->taken[0], m->taken[1]};
   for (int i = 0; i < 3; i++) dm_flow_endure(&m->flow, dm_backend_wait(space->backend, posted[i]));
   return dm_flow_end(&m->flow);

@@ -123,8 +123,8 @@ void dm_flow_start(dm_flow *flow, const dm_flow_ops *ops, void *context, const d
   flow->waits = false;
 }
 
-void dm_flow_take_all(dm_flow *flow) {
-  run(flow, &flow->taken, flow->items);
+void dm_flow_take(dm_flow *flow, int64_t items) {
+  run(flow, &flow->taken, dm_min(items, flow->items));
 }
 
 dm_status dm_flow_end(dm_flow *f) {

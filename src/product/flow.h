@@ -74,8 +74,8 @@ typedef struct dm_flow {
 void dm_flow_start(dm_flow *flow, const dm_flow_ops *ops, void *context, const dm_run *run,
                    dm_workspace *space, int64_t items, int64_t first);
 
-/* Until this rank has taken all items, or has failed. */
-void dm_flow_take_all(dm_flow *flow);
+/* Until this rank has taken the first ITEMS items, or all that there are, or has failed. */
+void dm_flow_take(dm_flow *flow, int64_t items);
 
 /* Keeps the first error of this rank. */
 void dm_flow_endure(dm_flow *flow, dm_status status);

@@ -23,7 +23,8 @@ typedef struct product {
   dm_freivalds *check; /* NULL: the verification is the backend's, or off */
   dm_emulated *emulated;
   void *stream;           /* of C, if the product is only posted */
-  dm_stationary *started; /* with several ranks: to be finished */
+  dm_stationary *started; /* with several ranks: to be finished, ... */
+  bool begun;             /* ... or to be started first */
   bool halves;            /* C is symmetric, and not multiplied yet */
 } product;
 
@@ -317,11 +318,25 @@ static dm_status sum_ranks(void *context, dm_status mine, void *values, int64_t 
   return dm_comm_agree_sum(p->run->world, mine, values, count, integers);
 }
 
+/* The GPU is busy with so many strips until the sums of B have met. */
+enum { FIRST_STRIPS = 2 };
+
+static bool begin_rows(void *context) {
+  product *p = context;
+  if (!p->started || p->begun) return false;
+  p->begun = true;
+  dm_stationary_start(&p->places->arranged.travel, p->started);
+  if (p->outcome->problem.reads_c) return false;
+  dm_stationary_advance(p->started, FIRST_STRIPS);
+  return true;
+}
+
 static dm_status finish_rows(void *context) {
   product *p = context;
   dm_stationary *started = p->started;
   const bool halves = p->halves;
   dm_event done;
+  (void)begin_rows(p);
   p->started = NULL;
   p->halves = false;
   if (started) return dm_stationary_finish(started);
@@ -361,15 +376,14 @@ static dm_status multiply_rows(product *p, int draw) {
   const dm_checked_ranks ranks = {.row = of_b.rows.begin,
                                   .col = of_b.cols.begin,
                                   .sum = sum_ranks,
+                                  .begin = begin_rows,
                                   .multiply = finish_rows,
                                   .context = p};
   dm_problem problem = p->outcome->problem;
   dm_verdict *verdict = &p->outcome->verdict;
   dm_stationary stationary;
-  if (several) {
-    dm_stationary_start(travel, &stationary);
-    p->started = &stationary;
-  }
+  p->started = several ? &stationary : NULL;
+  p->begun = false;
   if (turned) turn_problem(&problem);
   p->halves = is_symmetric(p);
   dm_status status = dm_freivalds_multiply_rows(&problem, p->multiply->seed, draw, p->run->world,

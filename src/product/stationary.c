@@ -150,10 +150,14 @@ void dm_stationary_start(dm_travel *t, dm_stationary *f) {
   dm_flow_start(&f->flow, &ops, f, t->run, t->space, dm_travel_items(t), t->slots + t->both);
 }
 
+void dm_stationary_advance(dm_stationary *product, int64_t items) {
+  dm_flow_take(&product->flow, items);
+}
+
 dm_status dm_stationary_finish(dm_stationary *f) {
   dm_backend *backend = f->t->space->backend;
   dm_flow *flow = &f->flow;
-  dm_flow_take_all(flow);
+  dm_flow_take(flow, flow->items);
   for (int i = 0; i < DM_READ; i++) dm_flow_endure(flow, dm_backend_wait(backend, f->read[i]));
   dm_flow_endure(flow, dm_backend_wait(backend, f->joined));
   return dm_flow_end(flow);

@@ -23,6 +23,9 @@ typedef struct dm_stationary {
  * before it finishes what it has started: then strips are multiplied. */
 void dm_stationary_start(dm_travel *travel, dm_stationary *product);
 
+/* Waits until ITEMS items, or all, have arrived, and posts their products; all ranks do. */
+void dm_stationary_advance(dm_stationary *product, int64_t items);
+
 /* Collective, with the same outcome on all ranks. */
 dm_status dm_stationary_finish(dm_stationary *product);
 

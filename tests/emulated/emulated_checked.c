@@ -74,8 +74,9 @@ static void take_roots(const checking *c) {
 static dm_status add_operands(checking *c) {
   const dm_checked_ranks *ranks = c->product->ranks;
   const int64_t row = ranks ? ranks->row : 0, col = ranks ? ranks->col : 0;
-  if (!c->exact)
-    DM_TRY(sum(c, dm_host_scan(NULL, c->b, c->col_squares + col), c->col_squares, c->cols));
+  const dm_status scanned = c->exact ? DM_OK : dm_host_scan(NULL, c->b, c->col_squares + col);
+  if (ranks) (void)ranks->begin(ranks->context);
+  if (!c->exact) DM_TRY(sum(c, scanned, c->col_squares, c->cols));
   weigh(c);
   dm_status status = dm_host_probe(NULL, c->b, c->w + col * c->width, c->t + row * c->width,
                                    c->exact ? NULL : c->sizes + row);
@@ -157,6 +158,7 @@ dm_status emulated_multiply_checked(dm_backend *backend, const dm_checked_produc
                 .found = found};
   *found = (dm_checked_found){.rows = {.worst = -1}};
   dm_status status = open_vectors(&c);
+  if (status && product->ranks) (void)product->ranks->begin(product->ranks->context);
   if (status)
     status = sum(&c, status, NULL, c.exact ? c.width * c.depth : c.cols);
   else
