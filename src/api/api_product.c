@@ -45,7 +45,6 @@ static dm_dataset dataset_of(const dm_api_product *p, const damier_matrix *matri
   if (batch > 1) d.leads = (dm_leads){1, {batch}};
   strcpy(d.at.file, "memory");
   strcpy(d.at.dataset, name);
-  if (name[0] != 'C') dm_request_state_missing(&p->settings, &d.meaning);
   return d;
 }
 
@@ -58,7 +57,7 @@ static dm_status look_at(const dm_api_product *p, const damier_matrix *matrix, i
   if (is_file(matrix))
     return dm_request_inspect_factor(&p->settings, &p->context->run.log, matrix->file, x, dataset);
   *dataset = dataset_of(p, matrix, x == 0 ? "A" : "B");
-  return DM_OK;
+  return dm_request_state_missing(&p->settings, &p->context->run.log, dataset);
 }
 
 /* All ranks know the matrix that beta multiplies, and the destination of C. */

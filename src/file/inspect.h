@@ -38,6 +38,10 @@ bool dm_io_is_stack(const dm_location *at);
 dm_status dm_io_inspect(const dm_location *location, const dm_trust *trust, dm_dataset *dataset,
                         dm_attributes *provenance);
 
+/* Adds the values that the user says are missing to the meaning of FIND, which is otherwise
+ * complete, or all zero for a matrix in memory. (examine_meaning.c) */
+dm_status dm_examine_stated(const dm_trust *trust, dm_dataset *find);
+
 /* The same in this process, for a file of this program. */
 dm_status dm_io_inspect_own(const dm_location *location, dm_dataset *dataset);
 

@@ -56,10 +56,6 @@ dm_status dm_not_there(const dm_location *at, const dm_trust *trust, int64_t fil
  * many dimensions. (examine_storage.c) */
 dm_status dm_examine_lay(const dm_trust *trust, const dm_axes *axes, dm_dataset *find);
 
-/* Adds the values that the user says are missing to the meaning of FIND, which is otherwise
- * complete. (examine_meaning.c) */
-dm_status dm_examine_stated(const dm_trust *trust, dm_dataset *find);
-
 /* Examines all files that FIND->at names, and makes FIND all of them. (examine_stack.c) */
 dm_status dm_examine_stack(const dm_trust *trust, dm_dataset *find);
 

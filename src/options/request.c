@@ -159,20 +159,16 @@ static bool looks_for_nan(const dm_settings *s) {
   return looks && (s->covariance || dm_given(s, "missing"));
 }
 
-void dm_request_state_missing(const dm_settings *s, dm_meaning *meaning) {
-  meaning->missing = (dm_missing)s->missing;
-  meaning->nan = looks_for_nan(s);
-  if (s->missing_value[0] && dm_parse_real(s->missing_value, &meaning->real[0])) meaning->count = 1;
-  meaning->found = meaning->asked = meaning->nan || meaning->count > 0;
-  snprintf(meaning->text, sizeof meaning->text, "%s%s", meaning->count > 0 ? "missing: " : "",
-           meaning->count > 0 ? s->missing_value
-           : meaning->nan     ? "NaN is missing"
-                              : "");
-}
-
 static void state_missing(const dm_settings *s, dm_trust *trust) {
   trust->nan = looks_for_nan(s);
   memcpy(trust->missing_value, s->missing_value, sizeof trust->missing_value);
+}
+
+static void warn_of_meaning(const dm_log *log, const dm_dataset *dataset) {
+  char name[DM_NAME];
+  if (dataset->meaning.warning[0])
+    dm_log_line(log, DM_LOG_WARNING, "%s: %s", dm_location_name(&dataset->at, name),
+                dataset->meaning.warning);
 }
 
 static dm_status inspect(const dm_settings *s, const dm_log *log, const dm_location *location,
@@ -189,10 +185,17 @@ static dm_status inspect(const dm_settings *s, const dm_log *log, const dm_locat
   dm_io_describe(dataset, text, sizeof text);
   dm_log_line(log, DM_LOG_DETAIL, "%s: %s %s, %s", dm_location_name(&dataset->at, name),
               dm_dataset_text(dataset, shape), dm_dtype_name(dataset->dtype), text);
-  const dm_meaning *meaning = &dataset->meaning;
-  if (meaning->warning[0])
-    dm_log_line(log, DM_LOG_WARNING, "%s: %s", dm_location_name(&dataset->at, name),
-                meaning->warning);
+  warn_of_meaning(log, dataset);
+  return DM_OK;
+}
+
+dm_status dm_request_state_missing(const dm_settings *s, const dm_log *log, dm_dataset *dataset) {
+  dm_trust trust;
+  DM_TRY(dm_request_trust(s, &trust));
+  state_missing(s, &trust);
+  dataset->meaning = (dm_meaning){.missing = trust.missing};
+  DM_TRY(dm_examine_stated(&trust, dataset));
+  warn_of_meaning(log, dataset);
   return DM_OK;
 }
 

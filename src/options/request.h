@@ -49,8 +49,9 @@ void dm_request_add_alike(dm_alike *alike, const dm_settings *settings);
 dm_status dm_request_inspect_factor(const dm_settings *settings, const dm_log *log,
                                     const char *operand, int x, dm_dataset *dataset);
 
-/* States in MEANING, all zero, which values of a matrix in memory are missing. */
-void dm_request_state_missing(const dm_settings *settings, dm_meaning *meaning);
+/* States which values of DATASET, a matrix in memory, are missing; warnings go to LOG. */
+dm_status dm_request_state_missing(const dm_settings *settings, const dm_log *log,
+                                   dm_dataset *dataset);
 
 /* The same for another dataset, of whose values none is missing unless its attributes say so.
  * PROVENANCE may be NULL. */

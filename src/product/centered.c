@@ -71,31 +71,17 @@ static dm_status take_memory(dm_run *run, const dm_distributed *matrix, dm_momen
 
 enum { RUN = 256 };
 
-/* The value of type TYPE that stands for "missing" in SET's meaning, as f64; false: there is none.
- */
-static bool find_sentinel(const dm_meaning *m, dm_dtype type, double *value) {
-  char stored[16];
-  if (m->count == 0) return false;
-  dm_store_wide(stored, type, 1, m->real, 1);
-  dm_load_wide(value, stored, type, 1, 1);
-  return !dm_dtype_is_integer(type) || *value == m->real[0];
-}
-
-/* COPY, packed: what MEANING says is missing becomes NaN, or 0. TYPE: the original's. */
-static void mark_missing(const dm_meaning *m, dm_dtype type, dm_view copy) {
-  const int64_t parts = dm_dtype_is_complex(copy.dtype) ? 2 : 1;
-  double values[2 * RUN], sentinel = 0.0;
-  const bool marks = find_sentinel(m, type, &sentinel);
-  for (int64_t i = 0; i < copy.rows; i++)
-    for (int64_t j = 0; j < copy.cols; j += RUN) {
-      const int64_t count = dm_min(RUN, copy.cols - j);
-      dm_load_wide(values, dm_view_at(copy, i, j), copy.dtype, 1, count);
-      for (int64_t k = 0; k < count * parts; k++) {
-        if (marks && values[k] == sentinel) values[k] = (double)NAN;
-        if (m->missing == DM_MISSING_ZERO && isnan(values[k])) values[k] = 0.0;
-      }
-      dm_store_wide(dm_view_at(copy, i, j), copy.dtype, 1, values, count);
-    }
+/* TO = PART, what MEANING says is missing as NaN, or 0. */
+static dm_status read_part(dm_view part, const dm_meaning *meaning, dm_view to) {
+  dm_dataset read = {
+      .rows = part.rows, .cols = part.cols, .dtype = part.dtype, .meaning = *meaning};
+  dm_reader *reader;
+  if (meaning->missing != DM_MISSING_ZERO) read.meaning.missing = DM_MISSING_NAN;
+  dm_dataset_set_memory(&read, part);
+  DM_TRY(dm_reader_open(&read, DM_DTYPE_NONE, &reader));
+  dm_status status = dm_reader_read(reader, 0, 0, &to, 1, false);
+  dm_reader_close(reader);
+  return status;
 }
 
 /* This rank's part of FROM as elements of TYPE. */
@@ -115,10 +101,7 @@ static dm_status copy_part(const dm_distributed *from, const dm_memory_matrix *s
   DM_TRY(dm_bytes_of(part.rows, part.cols, dm_dtype_size(type), &bytes));
   DM_TRY(dm_buffer_alloc(bytes, memory));
   copy->data = *memory;
-  const dm_view to = dm_view_row_major(*memory, type, part.rows, part.cols);
-  dm_copy(to, part, false);
-  if (meaning->found) mark_missing(meaning, stated->dtype, to);
-  return DM_OK;
+  return read_part(part, meaning, dm_view_row_major(*memory, type, part.rows, part.cols));
 }
 
 /* Collective: the same on all ranks. */
@@ -400,7 +383,7 @@ typedef struct factors {
   const dm_vectors *vectors;
   const dm_equation *equation;
   dm_dataset *sets[2];
-  const dm_memory_matrix *memory[2]; /* NULL: in files */
+  const dm_memory_matrix *memory[2]; /* NULL: SETS are read */
 } factors;
 
 static dm_lines inner_of(const dm_equation *e, int x) {
@@ -411,9 +394,11 @@ static dm_lines inner_of(const dm_equation *e, int x) {
 /* Whether B is A, and changed alike. */
 static bool is_alike(const factors *f) {
   const dm_equation *e = f->equation;
-  const dm_memory_matrix *const *m = f->memory;
-  const bool same =
-      m[0] && m[1] ? e->symmetric : !m[0] && !m[1] && dm_dataset_is_same(f->sets[0], f->sets[1]);
+  const bool in_memory[2] = {f->memory[0] || f->sets[0]->memory.base,
+                             f->memory[1] || f->sets[1]->memory.base};
+  const bool same = in_memory[0] && in_memory[1] ? e->symmetric
+                                                 : !in_memory[0] && !in_memory[1] &&
+                                                       dm_dataset_is_same(f->sets[0], f->sets[1]);
   return same && dm_standard_is_same(&e->standard[0], &e->standard[1]) &&
          inner_of(e, 0) == inner_of(e, 1);
 }
@@ -434,6 +419,7 @@ static dm_status center_one(dm_run *run, int io_threads, const factors *f, int x
   DM_TRY(copy_matrix(run, f->memory[x], names[x], &set->meaning, type, &made->memory[x],
                      &made->copies[x]));
   set->dtype = type;
+  set->meaning.active = false; /* the copy has the values */
   dm_status status = dm_distributed_open(run->world, &made->memory[x], names[x], &copy);
   one.memory = &copy;
   if (!status) status = make(run, io_threads, &one, &made->made[x]);
@@ -450,6 +436,7 @@ static dm_status center(dm_run *run, int io_threads, const factors *f, const wei
     if (x == 1 && made->made[0] && is_alike(f)) {
       f->sets[1]->centering = made->made[0];
       f->sets[1]->dtype = f->sets[0]->dtype;
+      f->sets[1]->meaning.active = f->sets[0]->meaning.active;
       made->memory[1] = made->memory[0];
       continue;
     }
@@ -484,15 +471,15 @@ dm_status dm_center_inputs(dm_run *run, int io_threads, const dm_vectors *vector
 
 dm_status dm_center_product(dm_run *run, dm_multiply *m, dm_centered *centered) {
   const factors f = {
-      &m->vectors, &m->equation, {&m->a, &m->b}, {m->in_memory[DM_A], m->in_memory[DM_B]}};
+      &m->vectors,
+      &m->equation,
+      {&m->a, &m->b},
+      {m->a.memory.base ? NULL : m->in_memory[DM_A], m->b.memory.base ? NULL : m->in_memory[DM_B]}};
   *centered = (dm_centered){.made = {NULL, NULL}};
   if (m->measurement) return DM_OK;
   DM_TRY(center_all(run, m->engine.io_threads, &f, &m->equation, centered));
-  for (int x = 0; x < 2; x++) {
-    if (!f.memory[x] || !f.sets[x]->centering) continue;
-    m->in_memory[x] = &centered->memory[x];
-    dm_dataset_set_memory(f.sets[x], (dm_view){.base = NULL}); /* the original */
-  }
+  for (int x = 0; x < 2; x++)
+    if (f.memory[x] && f.sets[x]->centering) m->in_memory[x] = &centered->memory[x];
   return DM_OK;
 }
 

@@ -19,7 +19,7 @@ void dm_centered_free(dm_centered *centered);
 
 /* Collective: changes A and B of MULTIPLY as its equation states, with numbers of the user from its
  * vectors; if terms are weighted, also divides alpha. Matrices in files are changed while they are
- * read; of those in host memory, copies are.
+ * read, as is the host memory of one process; of other memory, copies are.
  *
  * Moments are those of the values in f64, whatever type they are rounded to afterwards; deviations
  * are divided by the number of elements less one, or what it is with weights. Each factor is passed

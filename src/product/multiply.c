@@ -65,7 +65,8 @@ static dm_status files_of(const dm_job *j, dm_verify *verify) {
                         .seed = m->seed,
                         .draw = j->repair->round};
   for (int x = 0; x < 4; x++)
-    if (dm_job_in_memory(j, x)) verify->memory[x] = &j->memory[x];
+    if (dm_job_in_memory(j, x) && (x == DM_C || !dm_job_is_read(j, x)))
+      verify->memory[x] = &j->memory[x];
   if (dm_job_in_memory(j, DM_C)) return DM_OK;
   return dm_comm_agree(j->run->world, dm_output_part(&j->file, &verify->c));
 }
