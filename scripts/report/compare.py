@@ -19,7 +19,7 @@ from tables import median, read_records, table
 
 LEVEL = 0.01
 FEWEST = 5  # samples on each side; with fewer no difference is significant at 1 %
-SERIES = {"bench multiply": ("multiply_s", "file_s"), "bench scale": ("multiply_s",),
+SERIES = {"bench multiply": ("multiply_s",), "bench scale": ("multiply_s",),
           "multiply": ("total_s", "multiply_s", "read_s", "write_s")}
 
 
@@ -30,7 +30,7 @@ def key_of(record, by_plan):
            machine.get("nodes", ""),
            machine.get("threads", ""), machine.get("backend", ""), machine.get("device", ""),
            record.get("transport", {}).get("name", ""),
-           record.get("bench", {}).get("page_cache", ""), record.get("files", {}).get("file_system", "")]
+           record.get("files", {}).get("file_system", "")]
     if by_plan:
         key += [record.get("plan", {}).get("grid", ""), record.get("plan", {}).get("panel", "")]
     return tuple(key)

@@ -25,7 +25,6 @@ sys.path.append(str(ROOT / "simulation"))
 import simulated_tables  # pylint: disable=wrong-import-position
 
 GOAL_CPU, GOAL_GPU = 1.05, 0.98
-GOAL_FILES, GOAL_FILES_GPU, GOAL_LIMITED, GOAL_TRAFFIC = 1.10, 1.15, 1.20, 1.25
 GOAL_SCALAPACK, GOAL_SLOW, GOAL_CHECKPOINT, GOAL_LIMITED_GPU = 1.00, 1.10, 1.02, 0.95
 GOAL_RESIDUES_GPUS, GOAL_RESIDUES_NATIVE = 1.9, 1.55  # on two GPUs
 GOAL_FROM_HOST = 0.36  # seconds; f64, N = 32768, on 4 GPUs
@@ -249,31 +248,6 @@ def checkpoint_table(records):
                    estimate(slower, 3), at_most(slower, GOAL_CHECKPOINT))
 
 
-def files_goals(record, slower):
-    """Relative to the bound of the same run; with little memory also the traffic of files."""
-    on_gpu, traffic = record["machine"]["backend"] == "cuda", record["moved"]["files_of_bound"]
-    if "--memory" not in record["command"]:
-        return at_most(slower, GOAL_FILES_GPU if on_gpu else GOAL_FILES)
-    # The goal for little GPU memory applies to matrices in memory.
-    return "" if on_gpu else f"{at_most(slower, GOAL_LIMITED)}, traffic: {at_most([traffic], GOAL_TRAFFIC)}"
-
-
-@columns("m × n × k", "type", "ranks", "files", "C by", "tiles", "runs", "time, s", "products, s", "files, s",
-         "time / the larger", "goal", "reading, s", "moving, s", "writing, s", "verifying, s",
-         "traffic / lower bound")
-def files_table(records):
-    """From files to a file, only products, and only files, alternating."""
-    for r in records:
-        times, ours = r["times"], r["repetitions"]["file_s"]
-        slower = [t / times["bound_s"] for t in ours]
-        yield (shape_of(r), r["problem"]["work"], machine_ranks(r),
-               f"{r['files']['file_system']}, {r['files']['a'].split(', ', 1)[1]}", r["files"].get("write_way", "pwrite"),
-               r["plan"]["tiles"], len(slower), estimate(ours, 3), f"{times['compute_median_s']:.3f}",
-               f"{times['files_s']:.3f}", estimate(slower, 3), files_goals(r, slower),
-               *(f"{times[f'exposed_{phase}_median_s']:.3f}" for phase in ("read", "move", "write", "verify")),
-               f"{r['moved']['files_of_bound']:.2f}")
-
-
 @columns("series", "on", "ranks", "m × n × k", "type", "grid", "runs", "time, s", "speed-up", "efficiency")
 def scaling_table(records):
     """Speedup by ranks, relative to the fewest."""
@@ -357,8 +331,6 @@ def kind_of(record):
         return record["file"]
     if record["verb"] in ("user", "job", "node", "codec", "sources", "arrays", "gram bench"):
         return record["verb"]
-    if record.get("bench", {}).get("from") == "file":
-        return "files"
     if record["verb"] in ("bench scale", "bench links"):
         return record["verb"]
     if record["verb"] == "simulate":
@@ -394,7 +366,6 @@ PAGES = {"results/whole_commands.md": {"user": ("user", user_tables.tables)},
                                   "validation": ("validation", simulated_tables.validation)},
          "results/jobs.md": {"jobs": ("job", job_tables.jobs_table)},
          "hdf5.md": {"codecs": ("codec", codec_tables.codecs_table), "sources": ("sources", sources_table)},
-         "results/files.md": {"files": ("files", files_table)},
          "results/kernels.md": {name: (("kernels", "ladder"), make) for name, make in kernel_tables.TABLES.items()},
          "../kernels/README.md": {name: ("ladder", make) for name, make in kernel_tables.LADDER_PAGE.items()},
          "library.md": {"in place": ("in_place", in_place_table),

@@ -196,43 +196,6 @@ def memory_picture(records):
     return bars("Products in memory: speed beside the other (1 = equal)", groups, ("damier",), mark=1.0)
 
 
-# ---- files ----
-
-def of_files(records):
-    """Contiguous files in the page cache; the fastest for each product, file system and backend."""
-    plain = [r for r in records if r["kind"] == "files" and "--memory" not in r["command"] and "--cold" not in r["command"]
-             and r["files"]["a"].split(", ", 1)[1] == "contiguous"]
-    cases = grouped(plain, lambda r: (shape_of(r), r["files"]["file_system"], r["machine"]["backend"]))
-    return [min(mine, key=lambda r: median(r["repetitions"]["file_s"])) for mine in cases.values()]
-
-
-def files_where(record):
-    ranks = machine_ranks(record)
-    on = f"{ranks} GPU{'s' * (ranks > 1)}" if record["machine"]["backend"] == "cuda" else f"{ranks} cores"
-    return f"{on}, {record['files']['file_system']}"
-
-
-def files_table(records):
-    rows = []
-    for r in of_files(records):
-        t = r["times"]
-        ours = median(r["repetitions"]["file_s"])
-        rows.append((square(r), r["problem"]["work"], files_where(r), f"{ours:.2f}", f"{t['compute_median_s']:.2f}",
-                     f"{t['files_s']:.2f}", f"{ours / t['bound_s']:.2f}"))
-    return table(("m × n × k", "type", "on", "time, s", "products alone, s", "files alone, s", "time / the larger"), rows) + \
-        measured(of_files(records), "`scripts/bench/files.sh`")
-
-
-def files_picture(records):
-    groups = []
-    for r in of_files(records):
-        t, ours = r["times"], median(r["repetitions"]["file_s"])
-        groups.append((f"{square(r)} {r['problem']['work']}, {files_where(r)}",
-                       [(name, value, seconds(value)) for name, value in (
-                           ("damier", ours), ("products alone", t["compute_median_s"]), ("files alone", t["files_s"]))]))
-    return bars("From files to a file", groups, ("damier", "products alone", "files alone"))
-
-
 # ---- scaling ----
 
 def scaling_table(records):
@@ -285,6 +248,6 @@ def ladder_picture(records):
     return bars("f32, 8192³ on one H100: TFLOP/s of each kernel", groups, ("own", "cuBLAS"))
 
 
-TABLES = {"user": user_table, "node": node_table, "arrays": arrays_table, "gram": gram_table, "memory": memory_table, "files": files_table, "scaling": scaling_table}
-PICTURES = {"user": user_picture, "memory": memory_picture, "files": files_picture, "scaling": scaling_picture,
+TABLES = {"user": user_table, "node": node_table, "arrays": arrays_table, "gram": gram_table, "memory": memory_table, "scaling": scaling_table}
+PICTURES = {"user": user_picture, "memory": memory_picture, "scaling": scaling_picture,
             "ladder": ladder_picture}

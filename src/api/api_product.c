@@ -314,7 +314,7 @@ dm_status dm_api_product_multiply(dm_api_product *product, dm_record *record) {
   DM_TRY(see_whole(product));
   const dm_multiply job = job_of(product);
   return dm_is_pairwise(&job) ? dm_pairwise_run(&product->context->run, &job, record)
-                              : dm_multiply_run(&product->context->run, &job, record, NULL);
+                              : dm_multiply_run(&product->context->run, &job, record);
 }
 
 dm_status dm_api_product_plan(dm_api_product *product, dm_record *record) {

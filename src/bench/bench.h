@@ -4,8 +4,6 @@
 
 #include "cli/call.h"
 #include "engine/links.h"
-#include "file/batch.h"
-#include "file/dataset.h"
 #include "product/multiply.h"
 #include "run/run.h"
 
@@ -37,23 +35,6 @@ typedef struct dm_bench_found {
  * on rank 0. */
 dm_status dm_bench_multiply_run(dm_run *run, const dm_bench_multiply *bench, dm_record *record,
                                 dm_bench_found *found);
-
-/* The multiplication from files to a file, and the lower bound of its time.
- *
- * It alternates the multiplication, only reading, only writing, and the product in memory. The
- * bound is the larger of the time of the products and that of reading and writing at the rates of
- * the files. */
-typedef struct dm_bench_files {
-  dm_bench_multiply product; /* its from_* and against_* are ignored */
-  char directory[DM_PATH];   /* parent of a temporary folder */
-  dm_output_form form;       /* form of A and B */
-  bool cold;                 /* A and B are dropped from the page cache before they are read */
-  bool checkpoint;
-  double checkpoint_interval;
-} dm_bench_files;
-
-/* Collective. Fills RECORD on rank 0; a failed verification ends the benchmark. */
-dm_status dm_bench_files_run(dm_run *run, const dm_bench_files *bench, dm_record *record);
 
 enum { DM_LINK_SIZES = 32 };
 
@@ -136,29 +117,5 @@ void dm_link_close(dm_link *link);
 /* Both members of a pair: sends SIZE bytes back and forth and compares them. Both return the same
  * outcome. */
 dm_status dm_link_check(dm_link *link, int64_t size);
-
-/* ---- files that several threads of every rank only read or write: the upper bound for jobs with
- * files (ceiling.c) ---- */
-
-/* Bytes from OFFSET to OFFSET + BYTES of FILE. */
-typedef struct dm_ceiling {
-  char file[DM_PATH];
-  int64_t offset, bytes;
-} dm_ceiling;
-
-/* Collective: seconds in which THREADS (at least 1) of each rank read all COUNT ranges, or write
- * and sync RANGE, each rank its part; the slowest rank counts. Each rank reuses at most 128 MiB of
- * memory. A file to write must exist and have its length. */
-dm_status dm_ceiling_read(dm_run *run, const dm_ceiling *ranges, int count, int threads,
-                          double *seconds);
-dm_status dm_ceiling_write(dm_run *run, const dm_ceiling *range, dm_write_way way, int threads,
-                           double *seconds);
-
-/* Creates a new file of RANGE's length and reserves its space. On one rank. */
-dm_status dm_ceiling_make(const dm_ceiling *range);
-
-/* Drops FILE from the page cache of this node, as far as the system does that; DM_E_USAGE: its file
- * system is in memory. */
-dm_status dm_ceiling_forget(const char *file);
 
 #endif

@@ -408,7 +408,7 @@ dm_status dm_bench_multiply_run(dm_run *run, const dm_bench_multiply *wanted, dm
       .measurement = &measurement};
   multiply.equation.type = DM_DTYPE_NONE;
   multiply.engine.wishes.from_device = wanted->from_device;
-  dm_status status = dm_multiply_run(run, &multiply, record, NULL);
+  dm_status status = dm_multiply_run(run, &multiply, record);
   if (!status || status->agreed) free(b.seconds);
   return status;
 }

@@ -1,16 +1,22 @@
 /* bench_rates: the planner's rates, measured by all ranks at once, which share memory, cores, links
  * and power; as words for --machine. */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "bench/bench.h"
+#include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
+#include "core/crew.h"
 #include "engine/equation.h"
 #include "engine/setup.h"
+#include "file/batch.h"
 #include "plan/grid_cost.h"
 #include "run/facts.h"
 #include "run/record.h"
@@ -26,6 +32,7 @@ enum {
   STREAM_HOST = 32 << 20, /* bytes per array; larger than most caches of a core */
   STREAM_DEVICE = 512 << 20,
   FILE_BYTES = 128 << 20, /* per rank */
+  FILE_PIECE = 8 << 20,
   FILE_TURNS = 3,
 };
 
@@ -165,48 +172,122 @@ static dm_status measure_links(dm_run *run, const dm_setup *setup, dm_machine *m
 
 /* ---- files ---- */
 
-/* Creates a fresh file with its space reserved, as in a job. */
-static dm_status make_file(dm_run *run, const dm_ceiling *file, dm_write_way *way) {
-  dm_status status = run->rank == 0 ? dm_ceiling_make(file) : DM_OK;
-  if (!status && run->rank == 0)
-    status = dm_write_way_choose(file->file, DM_WRITE_AUTO, dm_run_writers(run, -1), way);
-  DM_TRY(dm_comm_agree(run->world, status));
-  return dm_comm_broadcast(run->world, way, sizeof *way, 0);
+/* One file, of which each rank reads and writes a part; shared by its threads, which take piece
+ * after piece. */
+typedef struct transfer {
+  dm_run *run;
+  char file[DM_PATH];
+  char *memory;  /* FILE_BYTES */
+  int64_t begin; /* of this rank's part, FILE_BYTES long, in the file */
+  dm_write_way way;
+  bool writes;
+  int fd;
+  dm_file_writer writer;
+  atomic_int_least64_t next; /* byte of the part */
+  _Atomic(dm_status) failed; /* first error */
+} transfer;
+
+static dm_status file_failed(const transfer *t, const char *what, int number) {
+  return dm_fail(number == ENOSPC ? DM_E_FIT : DM_E_IO, "%s: %s: %s", t->file, what,
+                 strerror(number));
 }
 
-/* Drops FILE from the page cache of every node, if that is possible. */
-static dm_status forget(dm_run *run, const char *file) {
-  dm_status status = run->local_rank == 0 ? dm_ceiling_forget(file) : DM_OK;
-  if (status && status->code == DM_E_USAGE) {
-    dm_status_free(status);
-    status = DM_OK;
+static void move_pieces(void *context) {
+  transfer *t = context;
+  for (;;) {
+    const int64_t at = atomic_fetch_add(&t->next, FILE_PIECE);
+    if (at >= FILE_BYTES || atomic_load(&t->failed)) return;
+    char *memory = t->memory + at;
+    dm_status none = DM_OK,
+              failed =
+                  t->writes
+                      ? dm_file_writer_bytes(&t->writer, memory, FILE_PIECE, t->begin + at)
+                      : dm_batch_move(t->fd, false, t->file, memory, FILE_PIECE, t->begin + at);
+    if (failed && !atomic_compare_exchange_strong(&t->failed, &none, failed))
+      dm_status_free(failed);
   }
-  return dm_comm_agree(run->world, status);
+}
+
+/* Reads this rank's part, or writes and syncs it. */
+static dm_status transfer_part(transfer *t, int threads) {
+  t->fd = open(t->file, (t->writes ? dm_file_writer_flags(t->way) : O_RDONLY) | O_CLOEXEC);
+  if (t->fd < 0) return file_failed(t, "open", errno);
+  atomic_store(&t->next, 0);
+  dm_status status =
+      dm_file_writer_open(t->fd, t->file, t->writes ? t->way : DM_WRITE_PWRITE, &t->writer);
+  if (!status) {
+    (void)dm_fork_join(threads, move_pieces, t);
+    status = atomic_load(&t->failed);
+  }
+  dm_file_writer_close(&t->writer);
+  if (!status && t->writes && fdatasync(t->fd)) status = file_failed(t, "fdatasync", errno);
+  if (close(t->fd) && !status) status = file_failed(t, "close", errno);
+  return status;
+}
+
+/* Seconds of the slowest rank. */
+static dm_status time_transfer(transfer *t, bool writes, int threads, double *seconds) {
+  t->writes = writes;
+  DM_TRY(dm_comm_barrier(t->run->world));
+  const double start = dm_now();
+  dm_status status = transfer_part(t, threads);
+  const double end = dm_now();
+  DM_TRY(dm_comm_agree(t->run->world, status));
+  return dm_run_span(t->run, start, end, seconds);
+}
+
+/* Creates a fresh file with its space reserved, as in a job. */
+static dm_status make_file(transfer *t) {
+  if (unlink(t->file) && errno != ENOENT) return file_failed(t, "unlink", errno);
+  const int fd = open(t->file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) return file_failed(t, "open", errno);
+  int number = posix_fallocate(fd, 0, (off_t)t->run->ranks * FILE_BYTES);
+  if (!number && fsync(fd)) number = errno;
+  if (close(fd) && !number) number = errno;
+  if (number) return file_failed(t, "reserving space", number);
+  return dm_write_way_choose(t->file, DM_WRITE_AUTO, dm_run_writers(t->run, -1), &t->way);
+}
+
+/* Drops the file from this node's page cache, as far as the system does that. */
+static dm_status forget(const transfer *t) {
+  const int fd = open(t->file, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return file_failed(t, "open", errno);
+  (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+  close(fd);
+  return DM_OK;
 }
 
 /* All ranks together, as in jobs: writing with sync, and reading past the page cache. */
-static dm_status measure_files(dm_run *run, const char *folder, dm_machine *machine) {
-  const int threads = (int)dm_max(1, dm_run_io_threads(run, -1));
-  dm_ceiling file = {.bytes = run->ranks * (int64_t)FILE_BYTES};
+static dm_status time_files(transfer *t, dm_machine *machine) {
+  const int threads = (int)dm_max(1, dm_run_io_threads(t->run, -1));
+  const double bytes = (double)t->run->ranks * FILE_BYTES;
   double written[FILE_TURNS], read[FILE_TURNS];
-  dm_write_way way = DM_WRITE_PWRITE;
-  dm_status status = DM_OK;
-  if ((size_t)snprintf(file.file, sizeof file.file, "%s/damier-bench-rates", folder) >=
-      sizeof file.file)
+  dm_comm *world = t->run->world;
+  for (int i = 0; i < FILE_TURNS; i++) {
+    DM_TRY(dm_comm_agree(world, t->run->rank == 0 ? make_file(t) : DM_OK));
+    DM_TRY(dm_comm_broadcast(world, &t->way, sizeof t->way, 0));
+    DM_TRY(time_transfer(t, true, threads, &written[i]));
+    DM_TRY(dm_comm_agree(world, t->run->local_rank == 0 ? forget(t) : DM_OK));
+    DM_TRY(time_transfer(t, false, threads, &read[i]));
+    DM_TRY(dm_comm_agree(world, dm_run_beat(t->run)));
+  }
+  machine->file_write = bytes / dm_statistics_of(written, FILE_TURNS).median;
+  machine->file_read = bytes / dm_statistics_of(read, FILE_TURNS).median;
+  return DM_OK;
+}
+
+static dm_status measure_files(dm_run *run, const char *folder, dm_machine *machine) {
+  transfer t = {.run = run, .begin = run->rank * (int64_t)FILE_BYTES};
+  if ((size_t)snprintf(t.file, sizeof t.file, "%s/damier-bench-rates", folder) >= sizeof t.file)
     return dm_fail(DM_E_USAGE, "the folder's name is too long");
   dm_run_phase(run, "measuring files", DM_SYNC_PATIENCE);
-  for (int i = 0; i < FILE_TURNS && !status; i++) {
-    status = make_file(run, &file, &way);
-    if (!status) status = dm_ceiling_write(run, &file, way, threads, &written[i]);
-    if (!status) status = forget(run, file.file);
-    if (!status) status = dm_ceiling_read(run, &file, 1, threads, &read[i]);
-    if (!status) status = dm_comm_agree(run->world, dm_run_beat(run));
-  }
-  if (run->rank == 0) unlink(file.file);
-  DM_TRY(status);
-  machine->file_write = (double)file.bytes / dm_statistics_of(written, FILE_TURNS).median;
-  machine->file_read = (double)file.bytes / dm_statistics_of(read, FILE_TURNS).median;
-  return DM_OK;
+  dm_status status = dm_buffer_alloc(FILE_BYTES, (void **)&t.memory);
+  if (!status) memset(t.memory, 0x5a, FILE_BYTES); /* so that no page is new while it is timed */
+  status = dm_comm_agree(run->world, status);
+  if (!status) status = time_files(&t, machine);
+  free(t.memory);
+  if (run->rank == 0) unlink(t.file);
+  return status;
 }
 
 /* ---- all ---- */

@@ -11,13 +11,8 @@
 #include "core/units.h"
 #include "options/request.h"
 
-enum {
-  DEFAULT_SIZE = 2048,
-  MOST_REPETITIONS = 1000,
-  FROM_HOST = 1,
-  FROM_DEVICE = 2,
-  FROM_FILE = 3
-}; /* as in the table */
+enum { DEFAULT_SIZE = 2048, MOST_REPETITIONS = 1000 };
+enum { FROM_HOST = 1, FROM_DEVICE = 2 }; /* as in the table */
 
 /* auto leaves the choice to the planner: GPU memory as far as the shares fit and can be gathered
  * there. */
@@ -34,32 +29,11 @@ static dm_status find_place(const dm_call *call, dm_bench_multiply *bench) {
       "use --from host, or a build with CUDA on a node with a GPU");
 }
 
-static bool is_from_file(const dm_call *call) {
-  return call->own.from == FROM_FILE;
-}
-
-/* Rejects options that apply only to files, or only to other operands. */
-static dm_status check_from_file(const dm_call *call) {
-  static const char *const files[] = {
-      "directory",  "chunk",   "deflate",  "shuffle",    "cold",
-      "io-threads", "read-by", "write-by", "checkpoint", "checkpoint-interval"};
-  static const char *const others[] = {"against-library", "overlap", "fill", "precision"};
-  for (size_t i = 0; i < sizeof files / sizeof files[0] && !is_from_file(call); i++)
-    if (dm_cli_given(call, files[i]))
-      return dm_hint(dm_fail(DM_E_USAGE, "--%s is for matrices in files", files[i]),
-                     "--from file measures those");
-  for (size_t i = 0; i < sizeof others / sizeof others[0] && is_from_file(call); i++)
-    if (dm_cli_given(call, others[i]))
-      return dm_fail(DM_E_USAGE, "--%s cannot be combined with --from file", others[i]);
-  return DM_OK;
-}
-
 /* The sizes to measure; at most one of the options may state them. */
 static dm_status find_sizes(const dm_call *call, dm_kernel_sizes *sizes) {
   static const char *const ways[] = {"sizes", "fill", "size", "m", "n", "k"};
   int64_t mnk[3];
   const int first = dm_cli_given(call, "sizes") ? 0 : 1;
-  DM_TRY(check_from_file(call));
   for (size_t i = first + 1; i < sizeof ways / sizeof ways[0] && dm_cli_given(call, ways[first]);
        i++)
     if (dm_cli_given(call, ways[i]))
@@ -72,19 +46,6 @@ static dm_status find_sizes(const dm_call *call, dm_kernel_sizes *sizes) {
   return DM_OK;
 }
 
-static dm_status bench_product(dm_run *run, const dm_call *call, const dm_bench_multiply *product,
-                               dm_record *record) {
-  const dm_settings *s = &call->settings;
-  if (!is_from_file(call)) return dm_bench_multiply_run(run, product, record, NULL);
-  dm_bench_files bench = {.product = *product,
-                          .form = dm_request_form(s),
-                          .cold = call->own.cold,
-                          .checkpoint = s->checkpoint,
-                          .checkpoint_interval = s->checkpoint_interval};
-  snprintf(bench.directory, sizeof bench.directory, "%s", call->own.directory);
-  return dm_bench_files_run(run, &bench, record);
-}
-
 /* One size and its record; a product that fails its verification is reported like any other. */
 static dm_status bench_size(dm_run *run, const dm_call *call, dm_bench_multiply *bench,
                             const dm_kernel_size *size) {
@@ -93,9 +54,9 @@ static dm_status bench_size(dm_run *run, const dm_call *call, dm_bench_multiply 
   bench->n = size->n;
   bench->k = size->k;
   DM_TRY(dm_comm_agree(run->world, dm_record_new(call->verb->name, call->command, &record)));
-  dm_status status = bench_product(run, call, bench, record);
+  dm_status status = dm_bench_multiply_run(run, bench, record, NULL);
   const bool judged = status && status->code == DM_E_VERIFY && status->agreed;
-  if (!status || (judged && !is_from_file(call))) {
+  if (!status || judged) {
     dm_status told = run->rank == 0 ? dm_cli_publish(call, record) : DM_OK;
     status = dm_status_first(status, dm_comm_agree(run->world, told));
   }

@@ -34,7 +34,7 @@ typedef struct dm_cli_settings {
   bool given[DM_CLI_OPTIONS]; /* by flag or environment; index in dm_cli_options */
   dm_cli_asked asked;
   int verbose, quiet, progress;
-  bool cold, against_library, dry_run, slurm;
+  bool against_library, dry_run, slurm;
   int from, kind, generate_by, of_rows;
   double phi, value, budget, precision, fill; /* percentages as fractions */
   double time_limit, within;                  /* seconds; 0: none */
@@ -43,7 +43,7 @@ typedef struct dm_cli_settings {
   int64_t ranks, repetitions, runs, warmup;
   char gpus[DM_VALUE_TEXT];
   char sizes[DM_VALUE_TEXT], partition[DM_VALUE_TEXT], series[DM_VALUE_TEXT];
-  char directory[DM_PATH], rates_file[DM_PATH], files[DM_PATH], trace[DM_PATH];
+  char rates_file[DM_PATH], files[DM_PATH], trace[DM_PATH];
   char pieces[DM_VALUE_LIST];
   dm_cli_paths json, csv;
   dm_cli_bench bench;

@@ -43,7 +43,6 @@ static const char *const kinds[] = {"uniform", "normal",   "ozaki",   "identity"
                                     "integer", "constant", "hilbert", NULL};
 static const char *const lines[] = {"columns", "rows", NULL};
 static const char *const places[] = {"auto", "host", "device", NULL};
-static const char *const places_and_files[] = {"auto", "host", "device", "file", NULL};
 static const char *const ways[] = {"pwrite", "mapped", "auto", NULL};
 static const char *const modes[] = {"auto", "always", "never", NULL};
 static const char *const kernel_ops[] = {"all", "gemm", "transpose", "add", "dot", NULL};
@@ -66,18 +65,14 @@ const dm_option dm_cli_options[] = {
      "replace an existing output if it holds only that dataset", .flags_only = true, .usual = MULTIPLY | GENERATE},
     {"append", 0, NULL, MULTIPLY, DM_GROUP_FILES, NULL,
      "add C to an existing file as a new dataset; the file may hold A and B", .flags_only = true, .usual = MULTIPLY},
-    {"chunk", 0, "RxC", STORING | BENCH_M, DM_GROUP_FILES, "contiguous",
-     "store the output in chunks of R rows and C columns; bench: A and B", .usual = MULTIPLY | GENERATE},
-    {"deflate", 0, "1..9", STORING | BENCH_M, DM_GROUP_FILES, NULL,
+    {"chunk", 0, "RxC", STORING, DM_GROUP_FILES, "contiguous",
+     "store the output in chunks of R rows and C columns", .usual = MULTIPLY | GENERATE},
+    {"deflate", 0, "1..9", STORING, DM_GROUP_FILES, NULL,
      "compression level; without --chunk, chunks of about 1 MiB are used", .usual = MULTIPLY | GENERATE},
     {"zstd", 0, "1..22", STORING, DM_GROUP_FILES, NULL,
      "the same with zstd, which readers need as a plug-in", .flags_only = true},
-    {"shuffle", 0, NULL, STORING | BENCH_M, DM_GROUP_FILES, NULL,
+    {"shuffle", 0, NULL, STORING, DM_GROUP_FILES, NULL,
      "apply HDF5's shuffle filter before compression", .own = {0}},
-    {"directory", 0, "DIR", BENCH_M, DM_GROUP_FILES, NULL,
-     "folder of the scratch files, which are removed at the end", OWN(dm_value_set_text, directory, .initial = "."), .usual = BENCH_M},
-    {"cold", 0, NULL, BENCH_M, DM_GROUP_FILES, NULL,
-     "drop A and B from the page cache before each run", OWN(dm_value_set_flag, cold), .usual = BENCH_M},
 
     /* the matrices, where no file says it */
     {"m", 0, "N", PLAN | BENCH_P, DM_GROUP_MATRIX, NULL,
@@ -180,11 +175,9 @@ const dm_option dm_cli_options[] = {
      "precision of the products; auto never goes below that of the inputs; f64:int8 and f32:int8 compute products of f64 or f32 from int8 products, with the same bits of C on any number of ranks and any grid; a suffix, as in f64:int8:14, sets their number, by default chosen from the data; f32:f16 computes products of f32 from three f16 products; fastest selects one of these on GPUs where it is faster and not less accurate", .own = {0}},
 
     /* bench, verify */
-    {"from", 0, NULL, BENCH_M, DM_GROUP_MEASURE, NULL,
-     "where the operands are; auto: in GPU memory as far as they fit, the rest, and then C too, in host memory; file: measure the whole run from files to a file, and compare it with its lower bound", OWN(dm_value_set_choice, from, .choices = places_and_files, .initial = "auto"), .usual = BENCH_M},
-    {"from", 0, NULL, BENCH_S, DM_GROUP_MEASURE, NULL,
-     "where the operands are; auto: in GPU memory as far as they fit, the rest in host memory", OWN(dm_value_set_choice, from, .choices = places, .initial = "auto"), .usual = BENCH_S},
-    {"repetitions", 0, "N", BENCH_P, DM_GROUP_MEASURE, "10 or more, see --precision and --time; with files 5",
+    {"from", 0, NULL, BENCH_P, DM_GROUP_MEASURE, NULL,
+     "where the operands are; auto: in GPU memory as far as they fit, the rest, and then C too, in host memory", OWN(dm_value_set_choice, from, .choices = places, .initial = "auto"), .usual = BENCH_P},
+    {"repetitions", 0, "N", BENCH_P, DM_GROUP_MEASURE, "10 or more, see --precision and --time",
      "measure exactly N runs", OWN(dm_value_set_count, runs, .least = 1), .usual = BENCH_P},
     {"precision", 0, "PERCENT", BENCH_P, DM_GROUP_MEASURE, NULL,
      "repeat until the 95 % interval of the median is within +-PERCENT of it", OWN(dm_value_set_percent, precision, .initial = "2"), .flags_only = true},
@@ -254,11 +247,11 @@ const dm_option dm_cli_options[] = {
      "treat the ranks of one computer as N nodes, for tests", .own = {0}},
     {"threads", 0, "N", ENGINE | BENCH_R, DM_GROUP_ENGINE, "its share of the cores",
      "threads per rank for the CPU product", .own = {0}},
-    {"io-threads", 0, "N", STORING | VERIFY | BENCH_M, DM_GROUP_ENGINE, "as many as help",
+    {"io-threads", 0, "N", STORING | VERIFY, DM_GROUP_ENGINE, "as many as help",
      "threads per rank that read, unpack and pack files; 0: no such threads", .own = {0}},
-    {"read-by", 0, NULL, MULTIPLY | BENCH_M, DM_GROUP_ENGINE, NULL,
+    {"read-by", 0, NULL, MULTIPLY, DM_GROUP_ENGINE, NULL,
      "how A and B are read; auto: pread, but a single rank on the CPU multiplies cached files in place, without a copy", .own = {0}},
-    {"write-by", 0, NULL, MULTIPLY | BENCH_M, DM_GROUP_ENGINE, NULL,
+    {"write-by", 0, NULL, MULTIPLY, DM_GROUP_ENGINE, NULL,
      "how C is written; mapped: by mmap; auto: mapped on a tmpfs with 4 or more writing threads, else pwrite", .own = {0}},
     {"write-by", 0, NULL, GENERATE, DM_GROUP_ENGINE, NULL,
      "how the matrix is written, as for multiply; pwrite leaves it in the page cache for the next reader", OWN(dm_value_set_choice, generate_by, .choices = ways, .initial = "pwrite")},
@@ -287,9 +280,9 @@ const dm_option dm_cli_options[] = {
 
     {"time-limit", 0, "TIME", STOPPABLE, DM_GROUP_ENGINE, "Slurm's, if known",
      "stop early after TIME, as on SIGUSR1, and exit with 75", OWN(dm_value_set_duration, time_limit, .least = 1), .usual = MULTIPLY},
-    {"checkpoint", 0, NULL, MULTIPLY | BENCH_M, DM_GROUP_ENGINE, NULL,
+    {"checkpoint", 0, NULL, MULTIPLY, DM_GROUP_ENGINE, NULL,
      "record finished tiles of C so that an interrupted run can resume", .negatable = true},
-    {"checkpoint-interval", 0, "TIME", MULTIPLY | BENCH_M, DM_GROUP_ENGINE, NULL,
+    {"checkpoint-interval", 0, "TIME", MULTIPLY, DM_GROUP_ENGINE, NULL,
      "how often finished tiles are synced and recorded; 0: each one when it is written", .own = {0}},
     {"hang-timeout", 0, "TIME", STOPPABLE, DM_GROUP_ENGINE, NULL,
      "exit with 8 after TIME without progress; 0: never; the default is 6 times as long while files are written, and a sync may take 10 minutes at least", .own = {0}},

@@ -58,7 +58,7 @@ const dm_verb dm_cli_verbs[] = {
      {"damier info", "damier info A.h5 b.npy C.h5:/c"}},
     {"bench multiply", DM_VERB_BENCH_MULTIPLY, "", 0, 0,
      "measure the multiplication of generated matrices in memory",
-     "Runs the engine of multiply without files, or with --from file the whole run from files to a file.\n",
+     "Runs the engine of multiply without files.\n",
      {"damier bench multiply --size 2000", "damier bench multiply --size 16384 --type f32 --repetitions 10"}},
     {"bench scale", DM_VERB_BENCH_SCALE, "", 0, 0,
      "measure how the multiplication scales over the ranks of this job",
@@ -179,7 +179,7 @@ static dm_status incomplete_verb(const char *word, const char *second) {
   if (!second) return dm_fail(DM_E_USAGE, "'%s' needs a second word: %s", word, all);
   if (strcmp(word, "bench") == 0 && strcmp(second, "io") == 0)
     return dm_hint(dm_fail(DM_E_USAGE, "'damier bench io' was removed"),
-                   "fio measures files; 'damier bench multiply --from file' a whole run");
+                   "fio measures files; the report of 'damier multiply' has a run's phases");
   int nearest = dm_closest(second, seconds, count);
   dm_status status = dm_fail(DM_E_USAGE, "unknown verb '%s %s'", word, second);
   if (nearest < 0) return dm_hint(status, "there are %s", all);

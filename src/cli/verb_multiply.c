@@ -35,7 +35,7 @@ static dm_status multiply(dm_run *run, const dm_call *call, void *shared, dm_rec
   dm_multiply job = dm_request_multiply(&call->settings, shared);
   job.engine.once = true;
   return dm_is_pairwise(&job) ? dm_pairwise_run(run, &job, record)
-                              : dm_multiply_run(run, &job, record, NULL);
+                              : dm_multiply_run(run, &job, record);
 }
 
 static double bytes_of(const char *operand) {

@@ -54,9 +54,7 @@ typedef struct dm_multiply {
   dm_check_seed seed; /* of the verification's random vector */
   bool verify_files;  /* the verification reads A, B and C from their files again */
   dm_read_back read_back;
-  bool protect;       /* also checksum the verified shares of A and B */
-  bool reserve_first; /* on GPUs, the outcome's seconds start when C's file has its pages: a command
-                         clears them while its GPUs start, a benchmark's GPUs run already */
+  bool protect; /* also checksum the verified shares of A and B */
   dm_on_corruption on_corruption;
   bool checkpoint;            /* record tiles, so that an interrupted run can resume */
   double checkpoint_interval; /* seconds; 0: record every tile when it is written */

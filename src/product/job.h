@@ -41,8 +41,7 @@ typedef struct dm_job {
   dm_verdict verdict;
   bool shows_progress;
   dm_progress progress;
-  dm_phases outside;     /* phases outside the product */
-  double started, began; /* began: after planning and creating C's file */
+  dm_phases outside; /* phases outside the product */
 } dm_job;
 
 #endif

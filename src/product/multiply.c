@@ -338,20 +338,6 @@ static dm_status multiply_matrices(dm_job *j) {
 
 /* ---- the end ---- */
 
-static dm_status tell(const dm_job *j, const dm_phases *worst, const dm_verdict *verdict,
-                      dm_outcome *outcome) {
-  double seconds[2] = {dm_now() - j->began, j->began - j->started};
-  DM_TRY(dm_comm_max_f64(j->run->world, seconds, 2));
-  *outcome = (dm_outcome){.seconds = seconds[0],
-                          .before = seconds[1],
-                          .worst = *worst,
-                          .plan = j->setup.plan,
-                          .way = j->file.way};
-  outcome->plan.todo = NULL; /* is freed with the job */
-  if (verdict) outcome->verdict = *verdict;
-  return DM_OK;
-}
-
 /* All phases of this rank: those counted by the product, and those before and after it. */
 static dm_phases phases_of(const dm_job *j) {
   dm_phases all = j->product.local.phases;
@@ -365,8 +351,7 @@ static dm_phases phases_of(const dm_job *j) {
   return all;
 }
 
-static dm_status report(dm_job *j, const dm_verdict *verdict, dm_record *record,
-                        dm_outcome *outcome) {
+static dm_status report(dm_job *j, const dm_verdict *verdict, dm_record *record) {
   dm_phases mean, worst;
   int64_t unpacked = dm_file_queue_unpacked(j->ahead);
   j->product.local.phases = phases_of(j);
@@ -374,7 +359,6 @@ static dm_status report(dm_job *j, const dm_verdict *verdict, dm_record *record,
   DM_TRY(dm_comm_sum_i64(j->run->world, &unpacked, 1));
   DM_TRY(dm_phases_worst(j->run, &j->product.local, &worst));
   DM_TRY(dm_phases_mean(j->run, own, &mean));
-  if (outcome) DM_TRY(tell(j, &worst, verdict, outcome));
   const dm_multiplied done = {.run = j->run,
                               .multiply = j->multiply,
                               .setup = &j->setup,
@@ -453,13 +437,11 @@ static dm_status judge_or_repair(dm_job *j) {
   return status;
 }
 
-dm_status dm_job_work(dm_job *j, dm_record *record, dm_outcome *outcome) {
+dm_status dm_job_work(dm_job *j, dm_record *record) {
   const dm_multiply *m = j->multiply;
   DM_TRY(prepare(j));
   if (j->sink.checkpoint && dm_checkpoint_is_done(j->sink.checkpoint)) return tell_done(j, record);
-  if (m->reserve_first && j->setup.plan.gpu) DM_TRY(dm_checkpoint_reserved(j->sink.checkpoint));
   if (m->measurement) return measure(j, record);
-  j->began = dm_now();
   if (dm_plan_todo(&j->setup.plan) > 0) DM_TRY(multiply_matrices(j));
   const dm_verdict *verdict = m->verify ? &j->verdict : NULL;
   dm_status failed = verdict ? judge_or_repair(j) : DM_OK;
@@ -471,7 +453,7 @@ dm_status dm_job_work(dm_job *j, dm_record *record, dm_outcome *outcome) {
   if (!failed) DM_TRY(commit(j, verdict));
   j->judged = verdict != NULL;
   dm_run_lap(j->run, &j->outside.commit);
-  dm_status reported = report(j, verdict, record, outcome);
+  dm_status reported = report(j, verdict, record);
   return dm_status_first(failed, reported);
 }
 

@@ -13,23 +13,12 @@
 #include "run/record.h"
 #include "run/run.h"
 
-/* The outcome of a multiplication, on every rank. */
-typedef struct dm_outcome {
-  double seconds; /* from the first byte read until C has its name, slowest rank */
-  double before;  /* before that: planning, self-tests of transports, creating C's file */
-  dm_phases worst;
-  dm_plan plan;
-  dm_write_way way;   /* the way C's file was written */
-  dm_verdict verdict; /* if it was verified */
-} dm_outcome;
-
 /* Collective. All ranks have the same MULTIPLY, but for their own memory. Rank 0 fills RECORD, even
  * if the verification failed (DM_E_VERIFY or DM_E_CORRUPT, agreed; the result keeps its .part
  * name), could not check all of C, or failed with DM_ON_CORRUPTION_WARN (DM_E_UNCHECKED, agreed;
  * the result has its name). A C in memory that failed is unchanged if it was computed as one tile,
- * which the hint says. OUTCOME may be NULL; after an error it is undefined. */
-dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *record,
-                          dm_outcome *outcome);
+ * which the hint says. */
+dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *record);
 
 /* Collective: the plan that dm_multiply_run would follow, in RECORD on rank 0; needs and touches no
  * output. */

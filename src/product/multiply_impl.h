@@ -7,7 +7,7 @@
 
 /* One round of JOB, whose run, multiply, repair, alpha and beta are set: plans, multiplies,
  * verifies and commits. The caller closes the job, also after an error. (multiply.c) */
-dm_status dm_job_work(dm_job *job, dm_record *record, dm_outcome *outcome);
+dm_status dm_job_work(dm_job *job, dm_record *record);
 
 /* Only plans it. */
 dm_status dm_job_plan(dm_job *job, dm_record *record);

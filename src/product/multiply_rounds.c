@@ -64,10 +64,10 @@ static void close_memory(dm_job *j) {
 }
 
 static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *repair,
-                           dm_record *record, dm_outcome *outcome, round_end *end, unfit *why) {
-  dm_job j = {.run = run, .own = *multiply, .repair = repair, .started = dm_now()};
+                           dm_record *record, round_end *end, unfit *why) {
+  dm_job j = {.run = run, .own = *multiply, .repair = repair};
   j.multiply = &j.own;
-  dm_status status = end_early(&j, dm_job_work(&j, run->rank == 0 ? record : NULL, outcome));
+  dm_status status = end_early(&j, dm_job_work(&j, run->rank == 0 ? record : NULL));
   *end = j.again && !status ? ROUND_IS_WRONG : ROUND_IS_LAST;
   dm_progress_end(&j.progress);
   dm_file_queue_close(j.sink.behind);
@@ -108,15 +108,15 @@ dm_status dm_multiply_plan(dm_run *run, const dm_multiply *multiply, dm_record *
 
 /* Rounds until C is right, or wrong twice in one place. */
 static dm_status run_rounds(dm_run *run, const dm_multiply *multiply, dm_record *record,
-                            dm_outcome *outcome, unfit *why) {
+                            unfit *why) {
   dm_repair repair = {0};
   round_end end;
-  dm_status status = run_round(run, multiply, &repair, record, outcome, &end, why);
+  dm_status status = run_round(run, multiply, &repair, record, &end, why);
   while (end == ROUND_IS_WRONG && status->code == DM_E_CORRUPT) {
     dm_status_free(status);
     repair.round++;
     dm_run_lap(run, &repair.seconds);
-    status = run_round(run, multiply, &repair, record, outcome, &end, why);
+    status = run_round(run, multiply, &repair, record, &end, why);
   }
   if (repair.seen.list) dm_damage_free(&repair.seen);
   free(repair.wrong);
@@ -126,7 +126,7 @@ static dm_status run_rounds(dm_run *run, const dm_multiply *multiply, dm_record 
 /* Runs again, with a new plan, as if --compute were COMPUTE: because of FIRST nothing was
  * multiplied yet. */
 static dm_status run_instead(dm_run *run, const dm_multiply *multiply, dm_compute_choice compute,
-                             dm_status first, dm_record *record, dm_outcome *outcome) {
+                             dm_status first, dm_record *record) {
   dm_multiply other = *multiply;
   unfit why;
   char text[24];
@@ -139,17 +139,16 @@ static dm_status run_instead(dm_run *run, const dm_multiply *multiply, dm_comput
   else if (record && run->rank == 0)
     dm_record_text(record, "problem.instead", "not by residues", "%s", first->message);
   dm_status_free(first);
-  return run_rounds(run, &other, record, outcome, &why);
+  return run_rounds(run, &other, record, &why);
 }
 
-static dm_status multiply_centered(dm_run *run, const dm_multiply *multiply, dm_record *record,
-                                   dm_outcome *outcome) {
+static dm_status multiply_centered(dm_run *run, const dm_multiply *multiply, dm_record *record) {
   const dm_compute_choice wanted = multiply->equation.compute;
   unfit why;
-  dm_status status = run_rounds(run, multiply, record, outcome, &why);
+  dm_status status = run_rounds(run, multiply, record, &why);
   if (!why.is || multiply->measurement) return status; /* measurements keep their mode */
-  return run_instead(run, multiply, dm_compute_instead(wanted, &why.by, why.moduli), status, record,
-                     outcome);
+  return run_instead(run, multiply, dm_compute_instead(wanted, &why.by, why.moduli), status,
+                     record);
 }
 
 /* Whether a factor is centered, scaled or weighted; or filled, unless it is while it is read. */
@@ -162,8 +161,7 @@ static bool changes(const dm_multiply *m) {
   return any;
 }
 
-dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *record,
-                          dm_outcome *outcome) {
+dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *record) {
   const dm_multiply *m = multiply;
   const dm_dataset *const sets[3] = {dm_multiply_is_read(m, DM_A) ? &m->a : NULL,
                                      dm_multiply_is_read(m, DM_B) ? &m->b : NULL,
@@ -172,7 +170,7 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
   const bool centers = changes(m);
   dm_centered centered;
   dm_status status = centers ? dm_center_product(run, &changed, &centered) : DM_OK;
-  if (!status) status = multiply_centered(run, &changed, record, outcome);
+  if (!status) status = multiply_centered(run, &changed, record);
   if (centers) dm_centered_free(&centered);
   return status ? dm_verify_missing(run, m->engine.io_threads, sets, status) : DM_OK;
 }

@@ -70,7 +70,7 @@ static dm_status multiply_roles(pairwise *p, int which, dm_record *record) {
   job.only_done = job.has_c = false;
   job.force = true;
   DM_TRY(name_product(p, which, &job.out));
-  DM_TRY(dm_multiply_run(p->run, &job, record, NULL));
+  DM_TRY(dm_multiply_run(p->run, &job, record));
   dm_dataset *made = &p->made[which];
   dm_status status = p->run->rank == 0 ? dm_io_inspect_own(&job.out, made) : DM_OK;
   DM_TRY(dm_comm_agree(p->run->world, status));

@@ -36,8 +36,6 @@ bench multiply --size 64 --repetitions 1 --type bf16 --no-verify
 bench multiply --fill 1% --memory host=512MiB --repetitions 1
 3 bench multiply --size 64 --repetitions 2 --grid 1x1x3
 3 bench multiply --size 64 --repetitions 2 --transport host --grid 3x1x1
-bench multiply --from file --size 64 --repetitions 2
-2 bench multiply --from file --size 64 --repetitions 1 --warmup 0 --deflate 1 --no-verify
 bench kernels --list
 2 bench rates --threads 1 --files . -o rates.txt
 2 multiply A.h5 B.h5 -o F.h5 --machine @rates.txt

@@ -25,12 +25,3 @@ try damier bench multiply --fill 101%
 try damier bench multiply --precision x
 try damier bench multiply --sizes 64,64
 try damier bench multiply --sizes none.csv
-# from file to file
-try damier bench multiply --cold --size 64
-try damier bench multiply --directory . --size 64 --from host
-try damier bench multiply --from file --size 64 --no-overlap
-try damier bench multiply --from file --fill 1%
-try damier bench multiply --from file --size 64 --directory none
-try damier bench multiply --from file --size 64 --chunk 0x4
-damier bench multiply --from file --sizes '48;64,32,16' --repetitions 1 --warmup 0 -q | lines
-find . -name 'damier-bench*'

@@ -19,8 +19,7 @@ damier verify A.h5 B.h5 C.h5 -q --verify-seed 12379813738877118345 | grep -o 'se
 damier verify A.h5 B.h5 C.h5 --verify-seed 7 | grep -o 'C = A B in f64, residual .* of the bound, seed 0x0000000000000007: PASS' | sed 's/residual [^ ]*/residual .../'
 # Every check draws its own: in memory, from the files, of benchmarks.
 for words in "multiply A.h5 B.h5 -o D.h5 --force" "multiply A.h5 B.h5 -o D.h5 --force --verify-files" \
-  "multiply A.h5 B.h5 -o D.h5 --force --reproducible" "verify A.h5 B.h5 C.h5" "bench multiply --size 64 --repetitions 1" \
-  "bench multiply --size 64 --repetitions 1 --from file"; do
+  "multiply A.h5 B.h5 -o D.h5 --force --reproducible" "verify A.h5 B.h5 C.h5" "bench multiply --size 64 --repetitions 1"; do
   for turn in 1 2; do
     run $words
     seeds yes
