@@ -4,22 +4,16 @@ import math
 import pathlib
 
 
-def with_new_names(record):
-    """Old records say "window" for shared slots and "lead" for ramp-up panels."""
+def checked(record):
     if not isinstance(record, dict) or "verb" not in record:
         raise ValueError("a line is not a record of damier")
-    if record.get("transport", {}).get("name") == "window":
-        record["transport"]["name"] = "shared"
-    record["command"] = record.get("command", "").replace("--transport window", "--transport shared")
-    if "lead" in record.get("plan", {}):
-        record["plan"]["ramp"] = record["plan"].pop("lead")
-    return record
+    return {**record, "command": record.get("command", "")}
 
 
 def read_records(path):
     try:
         lines = pathlib.Path(path).read_text(encoding="utf-8").splitlines()
-        return [with_new_names(json.loads(line)) for line in lines if line.strip()]
+        return [checked(json.loads(line)) for line in lines if line.strip()]
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 

@@ -111,21 +111,6 @@ int dm_bench_verb_multiply(dm_call *call) {
 
 /* ---- scaling ---- */
 
-/* Calls ADD with each word of LIST; commas separate the words. */
-static dm_status each_word(const char *list, dm_status (*add)(dm_bench_scale *, const char *),
-                           dm_bench_scale *scale) {
-  for (const char *at = list; *at;) {
-    char word[32];
-    const size_t length = strcspn(at, ",");
-    if (length >= sizeof word) return add(scale, at); /* refuses it */
-    snprintf(word, sizeof word, "%.*s", (int)length, at);
-    DM_TRY(add(scale, word));
-    if (strcmp(at + length, ",") == 0) return add(scale, ""); /* add rejects the empty word */
-    at += length + (at[length] == ',');
-  }
-  return DM_OK;
-}
-
 static dm_status add_count(dm_bench_scale *scale, const char *word) {
   int64_t ranks;
   const int last = scale->count > 0 ? scale->counts[scale->count - 1] : 0;
@@ -150,12 +135,14 @@ static dm_status add_series(dm_bench_scale *scale, const char *word) {
 static dm_status find_scale(const dm_call *call, dm_bench_scale *scale) {
   static const char *const stating[] = {"size", "m", "n", "k"};
   int64_t mnk[3];
+  char word[96];
   for (int i = 0; i < 4 && dm_cli_given(call, "fill"); i++)
     if (dm_cli_given(call, stating[i]))
       return dm_fail(DM_E_USAGE, "--%s cannot be combined with --fill", stating[i]);
   DM_TRY(dm_cli_dimensions(call, DEFAULT_SIZE, mnk));
-  DM_TRY(each_word(call->own.sizes, add_count, scale));
-  DM_TRY(each_word(call->own.series, add_series, scale));
+  const char *counts = call->own.sizes[0] ? call->own.sizes : NULL, *series = call->own.series;
+  while (dm_next_word(&counts, ',', word)) DM_TRY(add_count(scale, word));
+  while (dm_next_word(&series, ',', word)) DM_TRY(add_series(scale, word));
   scale->base.m = mnk[0];
   scale->base.n = mnk[1];
   scale->base.k = mnk[2];

@@ -197,24 +197,10 @@ static const char *instead_of(const char *name) {
   return NULL;
 }
 
-/* What became of a removed option; NULL: there was none. */
-static const char *removed(const char *name) {
-  static const char *const options[][2] = {
-      {"rates", "rates are stated, unless --machine @FILE names those of 'damier bench rates'"},
-      {"ablate", "run again with --no-overlap, --grid or --transport host"},
-      {"alone", "rank 0 and each other rank are always measured alone"},
-      {"no-alone", "rank 0 and each other rank are always measured alone"}};
-  for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
-    if (strcmp(name, options[i][0]) == 0) return options[i][1];
-  return NULL;
-}
-
 static dm_status unknown_option(const dm_verb *verb, const char *typed, const lists *l) {
   char name[64], others[160];
   snprintf(name, sizeof name, "%.*s", (int)strcspn(typed, "="), typed);
   const char *space = verb->name[0] ? " " : "";
-  if (removed(name))
-    return dm_hint(dm_fail(DM_E_USAGE, "option '--%s' was removed", name), "%s", removed(name));
   knowing_verbs(name, others, sizeof others);
   dm_status status =
       dm_fail(DM_E_USAGE, "damier%s%s has no option '--%s'", space, verb->name, name);

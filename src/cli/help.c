@@ -239,21 +239,22 @@ static void print_items(FILE *out) {
 
 static void print_environment(FILE *out) {
   char name[64];
+  bool any = false;
   fputs(
       ".Sh ENVIRONMENT\n"
       "A variable sets the option of its name if the verb has it and the command line does not.\n"
       "Variables of options without a value are yes or no, or a number for repeated options.\n"
       "An unknown name that starts with\n.Ev DAMIER_\ncauses a warning; a bad value of a known one "
       "is a usage error.\n"
-      ".Bl -tag -width Ds\n",
+      "There are",
       out);
   for (int i = 0; i < dm_cli_option_count; i++) {
     const dm_option *option = &dm_cli_options[i];
     if (option->flags_only) continue;
-    fprintf(out, ".It Ev %s\nThe same as\n.Fl -%s .\n", dm_cli_variable(option, name),
-            option->name);
+    fprintf(out, "%s\n.Ev %s", any ? " ," : "", dm_cli_variable(option, name));
+    any = true;
   }
-  fputs(".El\n", out);
+  fputs(" .\n", out);
 }
 
 static void print_exit_codes(FILE *out) {

@@ -151,9 +151,6 @@ static const char *synonym_of(const char *word) {
 }
 
 static dm_status unknown_verb(const char *word) {
-  if (strcmp(word, "tune") == 0)
-    return dm_hint(dm_fail(DM_E_USAGE, "'damier tune rates' was removed"),
-                   "'damier bench rates -o FILE' measures them, and --machine @FILE uses them");
   char words[COUNT][32];
   const char *names[COUNT];
   dm_status status =
@@ -177,9 +174,6 @@ static dm_status incomplete_verb(const char *word, const char *second) {
     snprintf(all + used, sizeof all - used, "%s'damier %s'", count > 1 ? " or " : "", name);
   }
   if (!second) return dm_fail(DM_E_USAGE, "'%s' needs a second word: %s", word, all);
-  if (strcmp(word, "bench") == 0 && strcmp(second, "io") == 0)
-    return dm_hint(dm_fail(DM_E_USAGE, "'damier bench io' was removed"),
-                   "fio measures files; the report of 'damier multiply' has a run's phases");
   int nearest = dm_closest(second, seconds, count);
   dm_status status = dm_fail(DM_E_USAGE, "unknown verb '%s %s'", word, second);
   if (nearest < 0) return dm_hint(status, "there are %s", all);

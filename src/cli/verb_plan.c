@@ -15,121 +15,17 @@
 #include "plan/plan.h"
 #include "plan/plan_text.h"
 
-/* ---- the request for Slurm ---- */
+/* ---- Slurm's partitions, as sinfo describes them ---- */
 
 /* A Slurm partition as a machine with all its nodes. */
-typedef struct dm_partition {
+typedef struct partition {
   char name[128]; /* "": described by --machine */
   dm_machine machine;
   int gpus;          /* per node */
   int cores;         /* per rank; 0: not known */
   int64_t memory;    /* of a node; 0: not known */
   double time_limit; /* seconds; 0: none, or not known */
-} dm_partition;
-
-/* Finds the partition NAME ("": the default) in sinfo's output, formatted as
- * "%P|%D|%c|%m|%G|%l". */
-dm_status dm_partition_parse(const char *text, const char *name, dm_partition *partition);
-
-/* The same from running sinfo. */
-dm_status dm_partition_detect(const char *name, dm_partition *partition);
-
-/* Requested beyond the forecast: its rates may be stated ones, and starting takes time. */
-static const double time_factor = 2.0, time_more = 120; /* seconds */
-static const double memory_factor = 1.1;
-static const int64_t memory_more = INT64_C(1) << 30; /* per rank: libraries, a CUDA context */
-
-static double asked_time(const dm_plan *plan) {
-  double seconds = plan->forecast.total * time_factor + time_more;
-  return ceil(seconds / 60) * 60;
-}
-
-static int64_t asked_memory(const dm_plan *plan, const dm_partition *p) {
-  double node =
-      ((double)plan->host_bytes * memory_factor + (double)memory_more) * p->machine.ranks_per_node;
-  int64_t gib = (int64_t)ceil(node / (double)(INT64_C(1) << 30));
-  return p->memory > 0 ? dm_min(gib, p->memory >> 30) : gib;
-}
-
-/* 1, 2, 3, 4, 6, 8, 12, ...: common requests; at last, all nodes. */
-static int more_nodes(int nodes, int all) {
-  int next = nodes < 4 ? nodes + 1 : (nodes & (nodes - 1)) == 0 ? nodes / 2 * 3 : nodes / 3 * 4;
-  return nodes < all && next > all ? all : next;
-}
-
-static dm_status find_partition(const dm_call *call, dm_partition *p) {
-  const dm_settings *s = &call->settings;
-  int ranks;
-  if (!dm_given(s, "machine")) return dm_partition_detect(call->own.partition, p);
-  *p = (dm_partition){0};
-  DM_TRY(dm_cli_machine(call, &p->machine, &ranks));
-  snprintf(p->name, sizeof p->name, "%.127s", call->own.partition);
-  p->gpus = p->machine.gpu ? p->machine.ranks_per_node : 0;
-  /* Slurm's default is one core per rank; cores of 0 omit the request. */
-  p->cores = p->machine.cores_per_rank > 1 || !p->gpus ? p->machine.cores_per_rank : 0;
-  return DM_OK;
-}
-
-/* Seconds before the end at which Slurm should send USR1: signals are ignored while C is written.
- * 0: the default of multiply.sbatch suffices. */
-static int asked_notice(const dm_plan *plan) {
-  double notice = ceil(plan->forecast.write * time_factor / 60) * 60 + 60;
-  return notice > 120 ? (int)fmin(notice, 65535) : 0; /* 65535 is Slurm's maximum */
-}
-
-static void print_lines(const dm_partition *p, const dm_plan *plan, int nodes, FILE *out) {
-  char time[32], recipe[DM_RECIPE];
-  long long minutes = (long long)(asked_time(plan) / 60);
-  long long gib = (long long)asked_memory(plan, p);
-  dm_plan_recipe(plan, recipe);
-  fprintf(out, "# predicted: %s with %s\n", dm_format_seconds(plan->forecast.total, time), recipe);
-  if (p->name[0]) fprintf(out, "#SBATCH --partition=%s\n", p->name);
-  fprintf(out, "#SBATCH --nodes=%d\n", nodes);
-  fprintf(out, "#SBATCH --ntasks-per-node=%d\n", p->machine.ranks_per_node);
-  if (p->gpus) fprintf(out, "#SBATCH --gpus-per-node=%d\n", p->gpus);
-  if (p->cores)
-    fprintf(out, "#SBATCH --cpus-per-task=%d\n", p->cores);
-  else
-    fputs("# add --cpus-per-task, or each rank has one core; cores=16 in --machine states it\n",
-          out);
-  if (gib > 0) fprintf(out, "#SBATCH --mem=%lldG\n", gib);
-  fprintf(out, "#SBATCH --time=%02lld:%02lld:00\n", minutes / 60, minutes % 60);
-  if (asked_notice(plan)) fprintf(out, "#SBATCH --signal=B:USR1@%d\n", asked_notice(plan));
-}
-
-/* Finds the fewest nodes on which PROBLEM fits and finishes in time; prints the #SBATCH lines and
- * returns the plan with its machine. */
-static dm_status plan_slurm(const dm_call *call, const dm_problem *problem, dm_plan *plan,
-                            dm_machine *machine) {
-  const dm_settings *s = &call->settings;
-  dm_partition p;
-  DM_TRY(find_partition(call, &p));
-  const dm_wishes wishes = dm_request_wishes(s);
-  const int all = p.machine.nodes;
-  double within = call->own.within > 0 ? call->own.within : p.time_limit, best = INFINITY;
-  dm_status status = DM_OK;
-  for (int nodes = 1; nodes <= all; nodes = more_nodes(nodes, all)) {
-    dm_status_free(status);
-    *machine = p.machine;
-    machine->nodes = nodes;
-    status = dm_plan_choose(problem, machine, nodes * machine->ranks_per_node, &wishes, plan);
-    if (status && status->code != DM_E_FIT) return status;
-    if (status) continue;
-    best = fmin(best, asked_time(plan));
-    if (within > 0 && asked_time(plan) > within) continue;
-    print_lines(&p, plan, nodes, dm_cli_out(call));
-    return DM_OK;
-  }
-  if (isinf(best)) return dm_context(status, "on all %d nodes", all);
-  char wanted[32], found[32];
-  dm_status_free(status);
-  return dm_hint(dm_fail(DM_E_FIT, "no number of nodes up to %d finishes within %s", all,
-                         dm_format_seconds(within, wanted)),
-                 "the fastest needs %s: twice the prediction, and 2 minutes to start",
-                 dm_format_seconds(best, found));
-}
-
-/* Partitions as described by sinfo. */
+} partition;
 
 /* The rest of a node's memory is left to the system and libraries. */
 static const double usable = 0.85;
@@ -169,7 +65,7 @@ static const char *known_gpu(const char *type) {
   return NULL;
 }
 
-static dm_status describe(const line *l, dm_partition *p) {
+static dm_status describe(const line *l, partition *p) {
   char words[160], type[32];
   int nodes = atoi(l->nodes), cpus = (int)dm_max(1, atoi(l->cpus));
   p->gpus = gpus_of(l->gres, type);
@@ -195,21 +91,22 @@ static dm_status describe(const line *l, dm_partition *p) {
   return DM_OK;
 }
 
-dm_status dm_partition_parse(const char *text, const char *name, dm_partition *partition) {
+/* Finds the partition NAME ("": the default) in sinfo's output. */
+static dm_status parse_partition(const char *text, const char *name, partition *p) {
   line best = {0};
-  *partition = (dm_partition){0};
+  *p = (partition){0};
   for (const char *at = text; at && *at; at = strchr(at, '\n'), at = at ? at + 1 : NULL) {
     line one;
     if (!read_line(at, &one) || !is_wanted(&one, name)) continue;
     if (atoi(one.nodes) > atoi(best.nodes)) best = one; /* the largest group of identical nodes */
   }
-  if (best.name[0]) return describe(&best, partition);
+  if (best.name[0]) return describe(&best, p);
   return dm_hint(name[0] ? dm_fail(DM_E_USAGE, "sinfo knows no partition '%s'", name)
                          : dm_fail(DM_E_USAGE, "sinfo knows no default partition"),
                  "--partition names one, or --machine describes one");
 }
 
-dm_status dm_partition_detect(const char *name, dm_partition *partition) {
+static dm_status detect_partition(const char *name, partition *p) {
   static const char command[] = "sinfo --noheader --format='%P|%D|%c|%m|%G|%l' 2>/dev/null";
   char text[64 * 1024];
   FILE *sinfo = popen(command, "r");
@@ -218,7 +115,104 @@ dm_status dm_partition_detect(const char *name, dm_partition *partition) {
   if (!sinfo || pclose(sinfo) != 0)
     return dm_hint(dm_fail(DM_E_USAGE, "sinfo failed: is Slurm installed here?"),
                    "--machine \"nodes=16 gpus=8 gpu=h200\" describes the partition");
-  return dm_partition_parse(text, name, partition);
+  return parse_partition(text, name, p);
+}
+
+/* ---- the lines of a job script ---- */
+
+/* Requested beyond the forecast: its rates may be stated ones, and starting takes time. */
+static const double time_factor = 2.0, time_more = 120; /* seconds */
+static const double memory_factor = 1.1;
+static const int64_t memory_more = INT64_C(1) << 30; /* per rank: libraries, a CUDA context */
+
+static double asked_time(const dm_plan *plan) {
+  double seconds = plan->forecast.total * time_factor + time_more;
+  return ceil(seconds / 60) * 60;
+}
+
+static int64_t asked_memory(const dm_plan *plan, const partition *p) {
+  double node =
+      ((double)plan->host_bytes * memory_factor + (double)memory_more) * p->machine.ranks_per_node;
+  int64_t gib = (int64_t)ceil(node / (double)(INT64_C(1) << 30));
+  return p->memory > 0 ? dm_min(gib, p->memory >> 30) : gib;
+}
+
+/* 1, 2, 3, 4, 6, 8, 12, ...: common requests; at last, all nodes. */
+static int more_nodes(int nodes, int all) {
+  int next = nodes < 4 ? nodes + 1 : (nodes & (nodes - 1)) == 0 ? nodes / 2 * 3 : nodes / 3 * 4;
+  return nodes < all && next > all ? all : next;
+}
+
+static dm_status find_partition(const dm_call *call, partition *p) {
+  const dm_settings *s = &call->settings;
+  int ranks;
+  if (!dm_given(s, "machine")) return detect_partition(call->own.partition, p);
+  *p = (partition){0};
+  DM_TRY(dm_cli_machine(call, &p->machine, &ranks));
+  snprintf(p->name, sizeof p->name, "%.127s", call->own.partition);
+  p->gpus = p->machine.gpu ? p->machine.ranks_per_node : 0;
+  /* Slurm's default is one core per rank; cores of 0 omit the request. */
+  p->cores = p->machine.cores_per_rank > 1 || !p->gpus ? p->machine.cores_per_rank : 0;
+  return DM_OK;
+}
+
+/* Seconds before the end at which Slurm should send USR1: signals are ignored while C is written.
+ * 0: the default of multiply.sbatch suffices. */
+static int asked_notice(const dm_plan *plan) {
+  double notice = ceil(plan->forecast.write * time_factor / 60) * 60 + 60;
+  return notice > 120 ? (int)fmin(notice, 65535) : 0; /* 65535 is Slurm's maximum */
+}
+
+static void print_lines(const partition *p, const dm_plan *plan, int nodes, FILE *out) {
+  char time[32], recipe[DM_RECIPE];
+  long long minutes = (long long)(asked_time(plan) / 60);
+  long long gib = (long long)asked_memory(plan, p);
+  dm_plan_recipe(plan, recipe);
+  fprintf(out, "# predicted: %s with %s\n", dm_format_seconds(plan->forecast.total, time), recipe);
+  if (p->name[0]) fprintf(out, "#SBATCH --partition=%s\n", p->name);
+  fprintf(out, "#SBATCH --nodes=%d\n", nodes);
+  fprintf(out, "#SBATCH --ntasks-per-node=%d\n", p->machine.ranks_per_node);
+  if (p->gpus) fprintf(out, "#SBATCH --gpus-per-node=%d\n", p->gpus);
+  if (p->cores)
+    fprintf(out, "#SBATCH --cpus-per-task=%d\n", p->cores);
+  else
+    fputs("# add --cpus-per-task, or each rank has one core; cores=16 in --machine states it\n",
+          out);
+  if (gib > 0) fprintf(out, "#SBATCH --mem=%lldG\n", gib);
+  fprintf(out, "#SBATCH --time=%02lld:%02lld:00\n", minutes / 60, minutes % 60);
+  if (asked_notice(plan)) fprintf(out, "#SBATCH --signal=B:USR1@%d\n", asked_notice(plan));
+}
+
+/* Finds the fewest nodes on which PROBLEM fits and finishes in time; prints the #SBATCH lines and
+ * returns the plan with its machine. */
+static dm_status plan_slurm(const dm_call *call, const dm_problem *problem, dm_plan *plan,
+                            dm_machine *machine) {
+  const dm_settings *s = &call->settings;
+  partition p;
+  DM_TRY(find_partition(call, &p));
+  const dm_wishes wishes = dm_request_wishes(s);
+  const int all = p.machine.nodes;
+  double within = call->own.within > 0 ? call->own.within : p.time_limit, best = INFINITY;
+  dm_status status = DM_OK;
+  for (int nodes = 1; nodes <= all; nodes = more_nodes(nodes, all)) {
+    dm_status_free(status);
+    *machine = p.machine;
+    machine->nodes = nodes;
+    status = dm_plan_choose(problem, machine, nodes * machine->ranks_per_node, &wishes, plan);
+    if (status && status->code != DM_E_FIT) return status;
+    if (status) continue;
+    best = fmin(best, asked_time(plan));
+    if (within > 0 && asked_time(plan) > within) continue;
+    print_lines(&p, plan, nodes, dm_cli_out(call));
+    return DM_OK;
+  }
+  if (isinf(best)) return dm_context(status, "on all %d nodes", all);
+  char wanted[32], found[32];
+  dm_status_free(status);
+  return dm_hint(dm_fail(DM_E_FIT, "no number of nodes up to %d finishes within %s", all,
+                         dm_format_seconds(within, wanted)),
+                 "the fastest needs %s: twice the prediction, and 2 minutes to start",
+                 dm_format_seconds(best, found));
 }
 
 /* ---- the verb ---- */

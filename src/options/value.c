@@ -135,8 +135,6 @@ dm_status dm_value_set_choice(const dm_value *value, const char *text, void *set
   if (choose(value, text, settings) || choose(value, synonym_of(text), settings)) return DM_OK;
   dm_status status =
       dm_fail(DM_E_USAGE, "'%s' is not one of %s", text, dm_value_choices(value, all));
-  if (strcmp(text, "ipc+host") == 0)
-    return dm_hint(status, "it was removed: between nodes use ipc+nccl or nccl, else host");
   return suggest_choice(status, text, value->choices);
 }
 

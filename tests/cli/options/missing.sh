@@ -17,5 +17,3 @@ try damier plan --m 3 --n 3
 try damier plan A.h5
 try damier plan A.h5 B.h5 --m 3
 try damier bench links 3
-try damier bench io
-try damier bench scale --ablate overlap

@@ -20,5 +20,4 @@ try damier plan --size 256 --machine @rates.txt
 try damier multiply A.h5 A.h5 -o D.h5 --machine @rates.txt
 try damier multiply A.h5 A.h5 -o D.h5 --machine @nowhere.txt
 try ranks 2 damier bench rates --files nowhere 2>&1 | grep -o 'No such file or directory'
-try damier multiply A.h5 A.h5 -o D.h5 --rates stated
 ls

@@ -7,7 +7,6 @@ for name in self ipc nccl; do
 done
 expect 2 bench 2 pigeon
 bench 2 self 2>&1 | grep 'damier: error'
-try damier bench multiply --transport ipc+host
 proof='
 import json, sys
 t = json.load(sys.stdin)["transport"]

@@ -1,10 +1,8 @@
-# Without a GPU kernel jit exists, and is refused; 'tune' says where it went.
+# Without a GPU kernel jit exists, and is refused.
 damier info -q -q --json - >info
 python3 -c 'import json; exit("device_0" in json.load(open("info"))["backends"]["cuda"])' || exit 77
 damier bench multiply --size 64 --backend cuda --kernel jit >out 2>&1
 echo "exit $?, $(grep -c 'damier: error' out) error"
-try damier tune
-try damier tune rates
 try damier bench rates --output
 try damier bench rates file.h5
 try damier plan --size 8 --dry-run
