@@ -52,8 +52,8 @@ static bool is_file(const damier_matrix *matrix) {
   return matrix->division == DAMIER_IN_FILE;
 }
 
-static dm_status look_at(const dm_api_product *p, const damier_matrix *matrix, int x,
-                         dm_dataset *dataset) {
+static dm_status describe(const dm_api_product *p, const damier_matrix *matrix, int x,
+                          dm_dataset *dataset) {
   if (is_file(matrix))
     return dm_request_inspect_factor(&p->settings, &p->context->run.log, matrix->file, x, dataset);
   *dataset = dataset_of(p, matrix, x == 0 ? "A" : "B");
@@ -106,11 +106,11 @@ static dm_status check_shape(const dm_api_product *p, const dm_problem *problem)
 static dm_status arrange(dm_api_product *p) {
   dm_product_files *f = &p->files;
   const dm_settings *s = &p->settings;
-  const damier_matrix *const given[2] = {p->a, p->b};
+  const damier_matrix *const operands[2] = {p->a, p->b};
   const int ops[2] = {s->op_a, s->op_b};
   const dm_dataset *const sets[2] = {&f->a, &f->b};
   for (int x = 0; x < 2; x++) {
-    if (is_file(given[x]) || s->batch == 1) continue;
+    if (is_file(operands[x]) || s->batch == 1) continue;
     if (ops[x] != (int)DM_OP_N)
       return dm_hint(dm_fail(DM_E_USAGE, "a batch in memory is not transposed"),
                      "transpose its entries, or leave out \"op-a\" and \"op-b\"");
@@ -120,19 +120,19 @@ static dm_status arrange(dm_api_product *p) {
   }
   DM_TRY(dm_request_arrange(s, &f->a, &f->b, &f->form.leads));
   for (int x = 0; x < 2; x++)
-    if (!is_file(given[x]) && sets[x]->composite)
+    if (!is_file(operands[x]) && sets[x]->composite)
       return dm_hint(dm_fail(DM_E_USAGE, "%c in memory is not repeated for a batch", "AB"[x]),
                      "pass one for each entry");
   return DM_OK;
 }
 
 /* Rejects contradictions before anything is started. */
-static dm_status look(dm_api_product *p) {
+static dm_status describe_all(dm_api_product *p) {
   dm_product_files *f = &p->files;
   dm_problem problem;
   const dm_equation equation = equation_of(p);
-  DM_TRY(look_at(p, p->a, 0, &f->a));
-  DM_TRY(look_at(p, p->b, 1, &f->b));
+  DM_TRY(describe(p, p->a, 0, &f->a));
+  DM_TRY(describe(p, p->b, 1, &f->b));
   if (f->has_c && is_file(&p->old))
     DM_TRY(
         dm_request_inspect_at(&p->settings, &p->context->run.log, &p->settings.old_c, &f->c, NULL));
@@ -193,7 +193,7 @@ dm_status dm_api_product_inspect(dm_api_product *product) {
   if (!status) status = check_pairwise(product);
   if (!status) status = settle(product);
   const bool looks = run->rank == 0 || !any_file(product);
-  DM_TRY(dm_comm_agree(run->world, status || !looks ? status : look(product)));
+  DM_TRY(dm_comm_agree(run->world, status || !looks ? status : describe_all(product)));
   if (any_file(product)) DM_TRY(share_findings(product));
   dm_product_files *f = &product->files;
   product->none = (damier_matrix){.division = DAMIER_IN_FILE};

@@ -76,7 +76,7 @@ static int ask_caller(const damier_context *context, int64_t done, int64_t total
   return answer;
 }
 
-static void tell_progress(void *argument, int64_t done, int64_t total) {
+static void report_progress(void *argument, int64_t done, int64_t total) {
   damier_context *context = argument;
   if (context->progress && ask_caller(context, done, total) != 0)
     context->asked = DM_STOP_BY_CALLER;
@@ -94,7 +94,7 @@ static dm_status new_context(damier_context **context) {
 /* Collective. C owns WORLD, even after an error. */
 static dm_status start_context(damier_context *c, dm_comm *world) {
   dm_status status = dm_run_start_in(&c->run, world, "libdamier " DM_VERSION);
-  c->run.at = tell_progress;
+  c->run.at = report_progress;
   c->run.at_context = c;
   c->run.stop = (dm_stop){.on = true, .arrived = &c->asked};
   return status ? status : dm_settings_defaults(&c->settings);
@@ -531,18 +531,18 @@ int damier_verify(damier_context *context, const damier_matrix *a, const damier_
 }
 
 static dm_status inform(damier_context *context, const char *location, dm_record **record,
-                        bool *told) {
+                        bool *useful) {
   const dm_call_checked checked = {.call = "info", .location = location};
   DM_TRY(begin_call(context, &checked));
   DM_TRY(new_record(context, checked.call, record));
-  return dm_describe_location(context, location, *record, told);
+  return dm_describe_location(context, location, *record, useful);
 }
 
 static dm_status inform_here(damier_context *context, const char *location) {
   dm_record *record = NULL;
-  bool told = false;
-  dm_status status = inform(context, location, &record, &told);
-  if (record && status && told)
+  bool useful = false;
+  dm_status status = inform(context, location, &record, &useful);
+  if (record && status && useful)
     status = dm_status_first(status, dm_record_json(record, &context->recorded->text));
   return keep_record(context, status, record);
 }

@@ -112,9 +112,9 @@ dm_status dm_api_product_plan(dm_api_product *product, dm_record *record);
 dm_status dm_verify_in_files(damier_context *context, const damier_matrix *const matrices[3],
                              dm_record *record);
 
-/* Collective. LOCATION NULL: the library. *told: RECORD is worth keeping even on failure. */
+/* Collective. LOCATION NULL: the library. *useful: RECORD is worth keeping even on failure. */
 dm_status dm_describe_location(damier_context *context, const char *location, dm_record *record,
-                               bool *told);
+                               bool *useful);
 
 /* ---- calls of a context that has several GPUs in one process, by rank 0 and its followers ----
  * */

@@ -225,16 +225,16 @@ static void *symbol(const char *name) {
 }
 
 bool dm_cpu_set_threads(int threads) {
-  bool told = false;
+  bool done = false;
   static const char *const names[] = {"openblas_set_num_threads", "MKL_Set_Num_Threads",
                                       "bli_thread_set_num_threads", "nvpl_blas_set_num_threads"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     set_function set;
     *(void **)&set = symbol(names[i]);
     if (set) set(threads);
-    told |= set != NULL;
+    done |= set != NULL;
   }
-  return told;
+  return done;
 }
 
 enum { BUFFER = 128 << 20, STACK = 8 << 20, BESIDE = 32 << 20, MOST_BUFFERS = 64 };

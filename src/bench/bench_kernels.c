@@ -126,7 +126,7 @@ static dm_status examine(bench *b, const dm_workload *workload, const dm_size_ch
   b->sum->results++;
   b->sum->failed += !pass;
   b->sum->timed += r.timing.done;
-  return b->listener->tell(b->listener->context, &r);
+  return b->listener->report(b->listener->context, &r);
 }
 
 /* Measures all kernels of one operation, on the same matrices. */

@@ -102,7 +102,7 @@ char *dm_kernel_capability(const dm_kernel *kernel, char text[32]);
 /* Receives each result as it arrives; an error ends the benchmark. */
 typedef struct dm_kernel_listener {
   void *context;
-  dm_status (*tell)(void *context, const dm_kernel_result *result);
+  dm_status (*report)(void *context, const dm_kernel_result *result);
 } dm_kernel_listener;
 
 typedef struct dm_bench_kernels_sum {
@@ -154,7 +154,7 @@ double dm_kernel_bound(const dm_kernel *kernel, dm_operand type, int64_t depth);
 dm_status dm_check_edges(dm_backend *backend, dm_harness *harness, const dm_kernel *kernel,
                          dm_operand type, uint64_t seed, dm_edge_check *check);
 
-/* Computes the expected result of BED for dm_check_size. */
+/* Computes the expected result of WORKLOAD for dm_check_size. */
 dm_status dm_expect_size(const dm_workload *workload, dm_size_check *check);
 dm_status dm_check_size(const dm_workload *workload, const dm_kernel *kernel, dm_size_check *check);
 

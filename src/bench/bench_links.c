@@ -33,7 +33,7 @@ typedef struct bench {
   dm_setup setup;
   const dm_transport_ops *ops;
   double *mine; /* received by this rank: [size][way][from]; NAN: not measured */
-  dm_bench_listener *tell;
+  dm_bench_listener *report;
   void *context;
 } bench;
 
@@ -258,7 +258,7 @@ static dm_status record_size(const bench *b, int size, const double *values, dm_
   return DM_OK;
 }
 
-static dm_status tell_size(bench *b, int size, double *all) {
+static dm_status report_size(bench *b, int size, double *all) {
   const int64_t count = (int64_t)WAYS * b->run->ranks;
   dm_record *record = NULL;
   DM_TRY(
@@ -266,12 +266,12 @@ static dm_status tell_size(bench *b, int size, double *all) {
   if (b->run->rank != 0) return DM_OK;
   dm_status status = dm_record_new("bench links", b->run->command, &record);
   if (!status) status = record_size(b, size, all, record);
-  if (!status) status = b->tell(b->context, record);
+  if (!status) status = b->report(b->context, record);
   dm_record_free(record);
   return status;
 }
 
-static dm_status tell(bench *b) {
+static dm_status report_all(bench *b) {
   const int64_t ranks = b->run->ranks;
   double *all = NULL;
   dm_status status = DM_OK;
@@ -279,7 +279,7 @@ static dm_status tell(bench *b) {
     status = dm_buffer_zeroed(WAYS * ranks * ranks, sizeof *all, (void **)&all);
   status = dm_comm_agree(b->run->world, status);
   for (int s = 0; s < b->wanted->sizes && !status; s++)
-    status = dm_comm_agree(b->run->world, tell_size(b, s, all));
+    status = dm_comm_agree(b->run->world, report_size(b, s, all));
   free(all);
   return status;
 }
@@ -325,7 +325,7 @@ static dm_status measure_transport(bench *b, bool *opened) {
     DM_TRY(status);
     dm_link_close(&link);
   }
-  return tell(b);
+  return report_all(b);
 }
 
 static dm_status refused(const bench *b, dm_status status) {
@@ -359,9 +359,9 @@ static dm_status measure_all(bench *b) {
   return DM_OK;
 }
 
-dm_status dm_bench_links_run(dm_run *run, const dm_bench_links *wanted, dm_bench_listener *told,
+dm_status dm_bench_links_run(dm_run *run, const dm_bench_links *wanted, dm_bench_listener *report,
                              void *context) {
-  bench b = {.run = run, .wanted = wanted, .tell = told, .context = context};
+  bench b = {.run = run, .wanted = wanted, .report = report, .context = context};
   dm_status status = measure_all(&b);
   if (status && !status->agreed) return status;
   free(b.mine);

@@ -48,7 +48,7 @@ typedef struct workload {
   dm_view view[3];
 } workload;
 
-static void close_bed(workload *b) {
+static void close_workload(workload *b) {
   for (int i = 0; i < 3; i++)
     if (b->view[i].base) dm_backend_release(b->backend, b->space[i], b->view[i].base);
 }
@@ -116,7 +116,7 @@ static dm_status measure_product(dm_run *run, dm_backend *backend, const dm_prob
   /* A low quantile on the CPU: other load only slows it down. */
   if (!status)
     status = time_runs(&b, multiply, gpu ? settled_gpu : long_enough, gpu ? 0.5 : 0.25, &seconds);
-  close_bed(&b);
+  close_workload(&b);
   DM_TRY(status);
   const double flops = (dm_dtype_is_complex(problem->work) ? 8.0 : 2.0) * (double)size *
                        (double)size * (double)width;
@@ -150,7 +150,7 @@ static dm_status measure_stream(dm_run *run, dm_backend *backend, dm_status (*ac
     status = take(&b, i, DM_F64, bytes / cols / 8, cols, &generator);
   status = dm_comm_agree(run->world, status);
   if (!status) status = time_runs(&b, action, long_enough, 0.25, &seconds);
-  close_bed(&b);
+  close_workload(&b);
   DM_TRY(status);
   *rate = (last == DM_HOST ? count : 1) * (double)bytes / seconds;
   return DM_OK;

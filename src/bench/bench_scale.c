@@ -20,7 +20,7 @@ typedef struct bench {
   dm_bench_scale *scale;
   dm_bench_found base; /* result of this series on the fewest ranks */
   bool titled;
-  dm_bench_listener *tell;
+  dm_bench_listener *report;
   void *context;
 } bench;
 
@@ -79,7 +79,8 @@ static void show(bench *b, const point *p, const dm_bench_found *f, const double
 }
 
 /* The interval of a ratio spans the extremes of both intervals. */
-static dm_status tell_point(bench *b, const point *p, const dm_bench_found *f, dm_record *record) {
+static dm_status report_point(bench *b, const point *p, const dm_bench_found *f,
+                              dm_record *record) {
   const dm_bench_found *base = &b->base;
   const double more = (double)p->ranks / b->scale->counts[0];
   const double speedup[3] = {rate_of(f, f->median) / rate_of(base, base->median),
@@ -95,14 +96,14 @@ static dm_status tell_point(bench *b, const point *p, const dm_bench_found *f, d
   record_ratio(record, "efficiency", efficiency);
   if (b->run->log.level > DM_LOG_WARNING) { /* at lower levels, a summary line */
     show(b, p, f, speedup, efficiency, record);
-    return b->tell(b->context, record);
+    return b->report(b->context, record);
   }
   dm_record_summary(record,
                     "damier: bench scale series=%s ranks=%d grid=%dx%dx%d "
                     "median_s=%.6f speedup=%.3f efficiency=%.3f",
                     dm_scale_series_name(p->series), p->ranks, f->plan.pm, f->plan.pn, f->plan.pk,
                     f->median, speedup[0], efficiency[0]);
-  return b->tell(b->context, record);
+  return b->report(b->context, record);
 }
 
 /* ---- measuring ---- */
@@ -114,10 +115,10 @@ static dm_run quietly(const dm_run *part) {
   return quiet;
 }
 
-static dm_status tell_first(bench *b, const point *p, const dm_bench_found *found,
-                            dm_record *record) {
+static dm_status report_first(bench *b, const point *p, const dm_bench_found *found,
+                              dm_record *record) {
   if (p->ranks == b->scale->counts[0]) b->base = *found;
-  return tell_point(b, p, found, record);
+  return report_point(b, p, found, record);
 }
 
 /* All ranks of PART return the same outcome, except one that failed alone. */
@@ -130,7 +131,7 @@ static dm_status multiply(bench *b, const point *p, const dm_run *part, dm_bench
   if (!status) {
     status = dm_bench_multiply_run(&quiet, &p->wanted, record, found);
     if (!status)
-      status = dm_comm_agree(part->world, leads ? tell_first(b, p, found, record) : DM_OK);
+      status = dm_comm_agree(part->world, leads ? report_first(b, p, found, record) : DM_OK);
   }
   dm_record_free(record);
   return status;
@@ -182,10 +183,10 @@ static dm_status choose_counts(const dm_run *run, dm_bench_scale *scale) {
   return DM_OK;
 }
 
-dm_status dm_bench_scale_run(dm_run *run, const dm_bench_scale *wanted, dm_bench_listener *tell,
+dm_status dm_bench_scale_run(dm_run *run, const dm_bench_scale *wanted, dm_bench_listener *report,
                              void *context) {
   dm_bench_scale scale = *wanted;
-  bench b = {.run = run, .scale = &scale, .tell = tell, .context = context};
+  bench b = {.run = run, .scale = &scale, .report = report, .context = context};
   const int pretended = scale.base.engine.pretend_nodes;
   DM_TRY(dm_comm_agree(run->world, choose_counts(run, &scale)));
   /* Once, for the whole job: a part inherits the nodes of its ranks. */

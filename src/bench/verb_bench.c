@@ -57,8 +57,8 @@ static dm_status bench_size(dm_run *run, const dm_call *call, dm_bench_multiply 
   dm_status status = dm_bench_multiply_run(run, bench, record, NULL);
   const bool judged = status && status->code == DM_E_VERIFY && status->agreed;
   if (!status || judged) {
-    dm_status told = run->rank == 0 ? dm_cli_publish(call, record) : DM_OK;
-    status = dm_status_first(status, dm_comm_agree(run->world, told));
+    dm_status reported = run->rank == 0 ? dm_cli_publish(call, record) : DM_OK;
+    status = dm_status_first(status, dm_comm_agree(run->world, reported));
   }
   dm_record_free(record);
   return status;
@@ -342,7 +342,7 @@ typedef struct listener {
   dm_kernel_result last;
 } listener;
 
-static dm_status tell(void *context, const dm_kernel_result *result) {
+static dm_status report(void *context, const dm_kernel_result *result) {
   listener *l = context;
   dm_record *record;
   if (dm_cli_level(l->call) > DM_LOG_WARNING)
@@ -360,8 +360,8 @@ static dm_status bench_kernels(dm_run *run, const dm_call *call, void *shared, d
   (void)record;
   listener l = {.call = call};
   dm_bench_kernels_sum sum;
-  dm_status status =
-      dm_bench_kernels_run(run, shared, &(dm_kernel_listener){.context = &l, .tell = tell}, &sum);
+  dm_status status = dm_bench_kernels_run(
+      run, shared, &(dm_kernel_listener){.context = &l, .report = report}, &sum);
   if (status && status->code != DM_E_VERIFY) return status;
   FILE *out = dm_cli_out(call);
   if (dm_cli_level(call) > DM_LOG_ERROR)

@@ -17,8 +17,8 @@ static dm_view image_of(const dm_freivalds *check, dm_view part, int64_t row, in
   const dm_half half = check->problem.half;
   dm_copy(image, dm_view_transpose(dm_view_sub(part, 0, at, part.rows, count)),
           check->problem.symmetry == DM_HERMITIAN);
-  if (half == DM_LOWER_HALF) dm_clear_beside(image, col + at, row - 1, true);
-  if (half == DM_UPPER_HALF) dm_clear_beside(image, col + at, row + 1, false);
+  if (half == DM_LOWER_HALF) dm_clear_triangle(image, col + at, row - 1, true);
+  if (half == DM_UPPER_HALF) dm_clear_triangle(image, col + at, row + 1, false);
   return image;
 }
 

@@ -155,11 +155,11 @@ static dm_status read_call(dm_call *call, int argc, char **argv, bool *answered)
 /* Called when the pages of a mapped file cannot be read: the file was truncated, or its disk
  * failed. Several threads may get here at once; only the first prints. */
 static void lose_file(int number) {
-  static atomic_flag told = ATOMIC_FLAG_INIT;
+  static atomic_flag printed = ATOMIC_FLAG_INIT;
   static const char text[] = "damier: error: a mapped file was truncated, or its storage failed\n"
                              "  hint: once the files are intact, the same command resumes\n";
   (void)number;
-  while (atomic_flag_test_and_set(&told)) pause();
+  while (atomic_flag_test_and_set(&printed)) pause();
   const ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
   (void)written; /* a failure cannot be reported any more */
   _exit(DM_E_IO);

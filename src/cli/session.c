@@ -70,11 +70,11 @@ static dm_status share(const dm_run *run, dm_call *call, dm_status prepared, con
   return dm_datasets_share(run->world, run->rank, work->datasets, work->dataset_count);
 }
 
-/* Reporting failed with TOLD, but the result exists. */
-static dm_status tell_what_is_there(const dm_call *call, dm_status told) {
+/* Reporting failed with REPORTED, but the result exists. */
+static dm_status say_complete(const dm_call *call, dm_status reported) {
   const bool product = (call->verb->bit & DM_VERBS_PRODUCT) != 0;
-  if (!told || (!product && call->verb->bit != DM_VERB_GENERATE)) return told;
-  return dm_hint(told, "%s is complete: only the report is missing",
+  if (!reported || (!product && call->verb->bit != DM_VERB_GENERATE)) return reported;
+  return dm_hint(reported, "%s is complete: only the report is missing",
                  product ? call->settings.output.file : call->operands[0]);
 }
 
@@ -91,7 +91,7 @@ static dm_status work_traced(dm_run *run, const dm_call *call, const dm_work *wo
   dm_status status = work->run(run, call, work->shared, record);
   if (!status || dm_verdict_is(status))
     return dm_status_first(
-        status, tell_what_is_there(call, dm_trace_write(&run->trace, run->world, &run->log, path)));
+        status, say_complete(call, dm_trace_write(&run->trace, run->world, &run->log, path)));
   dm_trace_drop(&run->trace, run->world, path);
   return status;
 }
@@ -111,9 +111,9 @@ static dm_status perform(dm_run *run, dm_call *call, dm_status prepared, const d
   if (!status) status = work_traced(run, call, work, record);
   /* A failed verification still gets its report. */
   if (!status || dm_verdict_is(status)) {
-    dm_status told = run->rank == 0 ? dm_cli_publish(call, record) : DM_OK;
-    if (!status) told = tell_what_is_there(call, told);
-    status = dm_status_first(status, dm_comm_agree(run->world, told));
+    dm_status reported = run->rank == 0 ? dm_cli_publish(call, record) : DM_OK;
+    if (!status) reported = say_complete(call, reported);
+    status = dm_status_first(status, dm_comm_agree(run->world, reported));
   }
   dm_record_free(record);
   return status;
@@ -305,7 +305,7 @@ static bool speaks_of_end;   /* ... and the second */
 static bool resumes;         /* whether the verb keeps checkpoints */
 static atomic_bool prepares; /* files are inspected, nothing has begun: ends at once */
 
-static void tell(const char *text) {
+static void print_now(const char *text) {
   const ssize_t written = write(STDERR_FILENO, text, strlen(text));
   (void)written; /* a failure cannot be reported any more */
 }
@@ -319,18 +319,18 @@ static void announce(int number, bool again) {
     end = stpcpy(end, "; the same command resumes from the last checkpoint, if there is one");
   if (!again && number == SIGINT) end = stpcpy(end, " (Ctrl-C again ends at once)");
   stpcpy(end, "\n");
-  tell(line);
+  print_now(line);
 }
 
 /* Storage may take minutes to show a file, and there is nothing to keep. The child that inspects it
  * ends with this process. */
 static _Noreturn void end_unprepared(int number) {
   if (speaks_of_end) {
-    tell(begin);
-    tell(number == SIGTERM  ? "damier: stopped early: SIGTERM arrived\n"
-         : number == SIGINT ? "damier: stopped early: SIGINT arrived\n"
-                            : "damier: stopped early: SIGUSR1 arrived\n");
-    tell("  hint: nothing was begun: run the same command again\n");
+    print_now(begin);
+    print_now(number == SIGTERM  ? "damier: stopped early: SIGTERM arrived\n"
+              : number == SIGINT ? "damier: stopped early: SIGINT arrived\n"
+                                 : "damier: stopped early: SIGUSR1 arrived\n");
+    print_now("  hint: nothing was begun: run the same command again\n");
   }
   _exit(DM_E_STOPPED);
 }
@@ -401,7 +401,7 @@ static void say(const dm_error *error, void *context) {
   if (!memory) return;
   dm_cli_print_error(error, NULL, memory);
   if (fclose(memory) != 0) return;
-  tell(text);
+  print_now(text);
 }
 
 /* SIGUSR1 leaves the time that it takes. */

@@ -63,7 +63,7 @@ int dm_cli_generate(dm_call *call) {
 /* ---- info ---- */
 
 /* OPERAND NULL: this program. Findings before an error are printed, too. */
-static dm_status tell(const dm_call *call, const char *operand) {
+static dm_status describe(const dm_call *call, const char *operand) {
   dm_record *record = NULL;
   bool found = false;
   dm_status status = dm_record_new("info", call->command, &record);
@@ -80,10 +80,10 @@ int dm_cli_info(dm_call *call) {
   if (!dm_cli_ramp(call)) return 0; /* only one rank under mpirun */
   dm_status opened = dm_cli_open_reports(call);
   if (opened || call->operand_count == 0)
-    return dm_cli_finish(call, opened ? opened : tell(call, NULL));
+    return dm_cli_finish(call, opened ? opened : describe(call, NULL));
   int first = 0;
   for (int i = 0; i < call->operand_count; i++) {
-    const int code = dm_cli_end(call, tell(call, call->operands[i]));
+    const int code = dm_cli_end(call, describe(call, call->operands[i]));
     if (first == 0) first = code;
   }
   const int code = dm_cli_finish(call, DM_OK);

@@ -18,8 +18,8 @@ typedef struct member {
 
 struct dm_heartbeat {
   dm_comm *comm;
-  dm_request receiving, telling;
-  int64_t received, told;
+  dm_request receiving, sending;
+  int64_t received, sent_moves;
   bool asked; /* not rank 0: waits for an answer */
   int64_t job;
   int departed;
@@ -104,17 +104,17 @@ static dm_status hear(dm_heartbeat *heartbeat, int now) {
   }
 }
 
-static dm_status tell(dm_heartbeat *heartbeat, int64_t value) {
+static dm_status send_moves(dm_heartbeat *heartbeat, int64_t value) {
   const dm_comm *comm = heartbeat->comm;
-  DM_TRY(dm_comm_wait_all(&heartbeat->telling, 1)); /* rank 0 has answered: returns at once */
-  heartbeat->told = value;
+  DM_TRY(dm_comm_wait_all(&heartbeat->sending, 1)); /* rank 0 has answered: returns at once */
+  heartbeat->sent_moves = value;
   if (value != GOODBYE) DM_TRY(listen(heartbeat));
   heartbeat->asked = value != GOODBYE;
-  return comm->ops->send(comm, &heartbeat->told, sizeof heartbeat->told, 0, MOVES_TAG,
-                         &heartbeat->telling);
+  return comm->ops->send(comm, &heartbeat->sent_moves, sizeof heartbeat->sent_moves, 0, MOVES_TAG,
+                         &heartbeat->sending);
 }
 
-dm_status dm_heartbeat_poll(dm_heartbeat *heartbeat, int now, bool tells, int64_t mine,
+dm_status dm_heartbeat_poll(dm_heartbeat *heartbeat, int now, bool sends, int64_t mine,
                             int64_t *job) {
   if (heartbeat->comm->rank == 0) {
     heartbeat->job += mine - heartbeat->members[0].moves;
@@ -126,7 +126,7 @@ dm_status dm_heartbeat_poll(dm_heartbeat *heartbeat, int now, bool tells, int64_
   bool arrived; /* unused: dm_heartbeat_received_ending looks at the request */
   DM_TRY(dm_comm_test_all(&heartbeat->ending, 1, &arrived));
   DM_TRY(hear(heartbeat, now));
-  if (tells && heartbeat->comm->rank != 0 && !heartbeat->asked) DM_TRY(tell(heartbeat, mine));
+  if (sends && heartbeat->comm->rank != 0 && !heartbeat->asked) DM_TRY(send_moves(heartbeat, mine));
   *job = heartbeat->job;
   return DM_OK;
 }
@@ -174,8 +174,8 @@ static dm_status say_goodbye(dm_heartbeat *heartbeat) {
     return DM_OK;
   }
   while (heartbeat->asked) DM_TRY(hear(heartbeat, 0));
-  DM_TRY(tell(heartbeat, GOODBYE));
-  return dm_comm_wait_all(&heartbeat->telling, 1);
+  DM_TRY(send_moves(heartbeat, GOODBYE));
+  return dm_comm_wait_all(&heartbeat->sending, 1);
 }
 
 static void stop_listening(dm_request *request) {

@@ -27,9 +27,9 @@ dm_status dm_heartbeat_open(const dm_comm *world, dm_heartbeat **heartbeat);
 /* Collective: waits until no message is under way. NULL is allowed. */
 void dm_heartbeat_close(dm_heartbeat *heartbeat);
 
-/* Main thread: processes the messages received by NOW (in the caller's time), and, if TELL, sends
+/* Main thread: processes the messages received by NOW (in the caller's time), and, if SENDS, sends
  * MINE to rank 0; MINE never decreases. *job: the last known sum over all ranks. */
-dm_status dm_heartbeat_poll(dm_heartbeat *heartbeat, int now, bool tell, int64_t mine,
+dm_status dm_heartbeat_poll(dm_heartbeat *heartbeat, int now, bool sends, int64_t mine,
                             int64_t *job);
 
 /* Main thread: sends ENDING, from rank 0 to all ranks, from others to rank 0; does not wait. Call

@@ -24,11 +24,11 @@ static bool has_variable(const char *prefix) {
 /* Variables that users set for all programs, such as PRTE_MCA_rmaps_default_mapping_policy, are not
  * listed here. */
 bool dm_launched_by_nobody(void) {
-  static const char *const told[] = {
+  static const char *const prefixes[] = {
       "OMPI_COMM_WORLD_", "PMIX_RANK", "PMIX_NAMESPACE", "PMI_", "PMI2_",         "MPIRUN_",
       "MV2_COMM_WORLD",   "PALS_",     "ALPS_",          "JSM_", "FLUX_TASK_RANK"};
-  for (size_t i = 0; i < sizeof told / sizeof told[0]; i++)
-    if (has_variable(told[i])) return false;
+  for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
+    if (has_variable(prefixes[i])) return false;
   return true;
 }
 

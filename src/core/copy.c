@@ -261,7 +261,7 @@ void dm_mirror(dm_view square, int64_t first, int64_t row, int64_t count, bool c
   }
 }
 
-void dm_clear_beside(dm_view view, int64_t row, int64_t col, bool below) {
+void dm_clear_triangle(dm_view view, int64_t row, int64_t col, bool below) {
   const int64_t size = dm_dtype_size(view.dtype);
   for (int64_t i = 0; i < view.rows; i++) {
     const int64_t diagonal = dm_max(0, dm_min(view.cols, row + i - col + !below));

@@ -28,7 +28,7 @@ void dm_mirror(dm_view square, int64_t first, int64_t row, int64_t count, bool c
 
 /* Sets the elements of VIEW, in host memory, to 0 that are above, or BELOW, the diagonal of a
  * matrix in which VIEW starts at (ROW, COL). */
-void dm_clear_beside(dm_view view, int64_t row, int64_t col, bool below);
+void dm_clear_triangle(dm_view view, int64_t row, int64_t col, bool below);
 
 /* Conjugates the elements of VIEW, in host memory. */
 void dm_conjugate(dm_view view);

@@ -386,11 +386,12 @@ static dm_range depth_of(const dm_rank_state *local, dm_matrix matrix, int64_t p
 static int64_t count_together(const dm_prefetch *prefetch, dm_matrix matrix, int64_t first,
                               int64_t most) {
   const dm_rank_state *local = prefetch->local;
-  const bool beside = (matrix == DM_A) == is_plain(prefetch, matrix);
+  const bool adjacent = (matrix == DM_A) == is_plain(prefetch, matrix);
   const int64_t size = dm_dtype_size(local->plan->problem.work);
   const int64_t wanted = dm_plan_run_wanted(local->plan);
   int64_t count = 1;
-  if (!beside || (prefetch->sources[matrix].chunked && goes_to_device(prefetch, matrix))) return 1;
+  if (!adjacent || (prefetch->sources[matrix].chunked && goes_to_device(prefetch, matrix)))
+    return 1;
   for (dm_range run = depth_of(local, matrix, first); first + count < most; count++) {
     const dm_range next = depth_of(local, matrix, first + count);
     if (dm_range_size(run) * size >= wanted || next.begin != run.end) break;

@@ -281,7 +281,7 @@ static dm_status ask(execution *x, slot_state *state, bool *product_asked) {
 }
 
 /* Without loads in this run, all pieces are already loaded. */
-static void tell_what_is_there(const execution *x) {
+static void publish_loaded(const execution *x) {
   const bool gathers = x->kinds & (1u << DM_STEP_FETCH_A | 1u << DM_STEP_FETCH_B);
   if (x->local->coords.idle || x->kinds & DM_LOADS || !gathers) return;
   dm_transport_filled(x->local->transport, DM_A);
@@ -307,7 +307,7 @@ static void drop_done(execution *x) {
 }
 
 /* Reports the step that completes this rank's part of a tile, or of what it stores of it. */
-static void tell_states(const execution *x, const dm_step *step) {
+static void reach_states(const execution *x, const dm_step *step) {
   const dm_plan *plan = x->local->plan;
   const bool sums = plan->pk > 1, strips = step->strip >= 0;
   const int64_t left = strips ? dm_plan_strips(plan) - step->strip : 1; /* including this one */
@@ -352,7 +352,7 @@ static dm_status sweep(execution *x, bool *moved) {
     x->io -= is_io(&state->step);
     if (state->step.kind == DM_STEP_STORE)
       x->stored = dm_plan_todo_place(x->local->plan, state->step.tile) + 1;
-    tell_states(x, &state->step);
+    reach_states(x, &state->step);
     dm_trace_end(&x->local->run->trace, &state->step);
   }
   return DM_OK;
@@ -363,7 +363,7 @@ static bool multiplying(const execution *x) {
 }
 
 /* The CPU computes while polled: a product under way counts as progress there. */
-static void tell_movement(const execution *x, bool moved) {
+static void report_movement(const execution *x, bool moved) {
   dm_watch *watch = x->local->run->watch;
   bool computing = multiplying(x) && !x->local->backend->ops->device_memory;
   if (moved || computing) dm_watch_moved(watch);
@@ -397,7 +397,7 @@ static int64_t panels_done(const execution *x, int64_t total) {
   return here <= before ? here : before + plan->stretch * (here - before) / strips;
 }
 
-static dm_status tell_progress(execution *x, int64_t *reported) {
+static dm_status report_progress(execution *x, int64_t *reported) {
   const bool multiplies = x->kinds & (1u << DM_STEP_GEMM | 1u << DM_STEP_STRIP);
   if (!x->calls->progress || x->failure || x->products_done == *reported || !multiplies)
     return DM_OK;
@@ -417,10 +417,10 @@ static dm_status run(execution *x) {
     bool moved;
     DM_TRY(sweep(x, &moved));
     drop_done(x);
-    tell_movement(x, moved);
+    report_movement(x, moved);
     DM_TRY(dm_halt_poll(&x->halt, x->begun, finished));
     if (x->delivers) DM_TRY(deliver(x));
-    DM_TRY(tell_progress(x, &reported));
+    DM_TRY(report_progress(x, &reported));
     if (!moved && may_rest(x)) DM_TRY(rest(x));
   }
 }
@@ -432,7 +432,7 @@ dm_status dm_execute(dm_rank_state *local, unsigned kinds, const dm_step_calls *
   x.behind &= (kinds & DM_LOADS) != 0;
   dm_publish_open(local, kinds & DM_LOADS && kinds & DM_PRODUCTS, &x.published);
   dm_cursor_start(&x.cursor, local->plan, local->run->rank);
-  tell_what_is_there(&x);
+  publish_loaded(&x);
   x.delivers = calls->delivers && dm_plan_todo(local->plan) > 0;
   dm_halt_start(&x.halt, calls->may_stop ? &local->run->stop : NULL,
                 calls->halts ? calls->halts : local->run->world);

@@ -95,16 +95,16 @@ static dm_status take_both(void *context, dm_backend *backend, dm_view piece, in
 
 /* Scans all of WHOLE, in the memory of BACKEND, or, if it is NULL, pieces of the shares or, if
  * SOURCE is not NULL, of the file. */
-typedef struct matrix_look {
+typedef struct matrix_scan {
   const dm_comm *world;
   dm_backend *backend;
   const dm_view *whole;
   dm_rank_state *local;
   const dm_source *source;
   dm_matrix matrix;
-} matrix_look;
+} matrix_scan;
 
-static dm_status each_piece(const matrix_look *at, dm_piece_taker *take, lines *l) {
+static dm_status each_piece(const matrix_scan *at, dm_piece_taker *take, lines *l) {
   const dm_source *from = at->source;
   return dm_comm_agree(at->world, at->whole ? take(l, at->backend, *at->whole, 0, 0, 0)
                                   : from
@@ -113,7 +113,7 @@ static dm_status each_piece(const matrix_look *at, dm_piece_taker *take, lines *
 }
 
 /* Maxima and sums of whole numbers: the order of ranks or panels does not matter. */
-static dm_status look(const matrix_look *at, lines *l, bool *finite) {
+static dm_status scan_lines(const matrix_scan *at, lines *l, bool *finite) {
   const dm_comm *world = at->world;
   const dm_source *from = at->source;
   const bool once = at->whole || (from && from->ops->has_lines(from->state, at->local, at->matrix));
@@ -242,11 +242,11 @@ static const dm_source *scanned(const dm_rank_state *local, const dm_source *sou
 }
 
 /* USES: this rank multiplies. */
-static dm_status scale(const matrix_look of[2], const dm_problem *p, dm_scaling *s, bool uses,
+static dm_status scale(const matrix_scan of[2], const dm_problem *p, dm_scaling *s, bool uses,
                        lines *rows, lines *cols) {
   bool finite = true;
-  DM_TRY(look(&of[DM_A], rows, &finite));
-  DM_TRY(look(&of[DM_B], cols, &finite));
+  DM_TRY(scan_lines(&of[DM_A], rows, &finite));
+  DM_TRY(scan_lines(&of[DM_B], cols, &finite));
   s->factor = INFINITY;
   s->unfit = true;
   s->moduli = 0;
@@ -265,7 +265,7 @@ static dm_status exponents_open(dm_scaling *s, const dm_problem *p) {
   return dm_buffer_zeroed(cols_of(p), sizeof *s->cols, (void **)&s->cols);
 }
 
-static dm_status scale_all(const matrix_look of[2], const dm_problem *p, dm_scaling *s, bool uses) {
+static dm_status scale_all(const matrix_scan of[2], const dm_problem *p, dm_scaling *s, bool uses) {
   lines rows = {0}, cols = {0};
   dm_status status = exponents_open(s, p);
   if (!status) status = lines_open(&rows, p->m, 1, true);
@@ -279,9 +279,9 @@ static dm_status scale_all(const matrix_look of[2], const dm_problem *p, dm_scal
 
 dm_status dm_rank_scale(dm_rank_state *local, const dm_source *sources) {
   const double start = dm_now();
-  matrix_look of[2];
+  matrix_scan of[2];
   for (int x = 0; x < 2; x++)
-    of[x] = (matrix_look){.world = local->run->world,
+    of[x] = (matrix_scan){.world = local->run->world,
                           .backend = local->backend,
                           .local = local,
                           .source = scanned(local, sources, (dm_matrix)x),
@@ -293,10 +293,10 @@ dm_status dm_rank_scale(dm_rank_state *local, const dm_source *sources) {
 
 dm_status dm_scale_whole(dm_backend *backend, const dm_comm *world, const dm_problem *p,
                          const dm_view ab[2], dm_scaling *scaling) {
-  matrix_look of[2];
+  matrix_scan of[2];
   for (int x = 0; x < 2; x++)
     of[x] =
-        (matrix_look){.world = world, .backend = backend, .whole = &ab[x], .matrix = (dm_matrix)x};
+        (matrix_scan){.world = world, .backend = backend, .whole = &ab[x], .matrix = (dm_matrix)x};
   return scale_all(of, p, scaling, true);
 }
 

@@ -24,17 +24,17 @@ static int64_t place_of(const dm_rank_state *local, dm_matrix matrix, int64_t pa
 }
 
 /* What to do with a block besides hashing it. */
-typedef struct look {
+typedef struct visit {
   dm_freivalds_part *take; /* NULL: only hash */
   dm_freivalds *check;
   bool by_col;      /* TAKE adds to columns, not rows: threads split the columns */
   int64_t row, col; /* start of the piece in the matrix */
-} look;
+} visit;
 
 /* Rows or columns for threads to process; their order does not affect the sum. */
 typedef struct loop {
   dm_view of;
-  const look *look;
+  const visit *visit;
   int64_t each; /* lines that a thread claims at a time */
   _Atomic int64_t next;
   atomic_uint_least64_t sum;
@@ -59,7 +59,7 @@ static void keep_first(loop *l, dm_status status) {
 
 /* Hashes ROWS of a segment of columns, and sums them while they are in cache. */
 static uint64_t take_block(loop *l, dm_range rows, dm_range cols) {
-  const look *with = l->look;
+  const visit *with = l->visit;
   uint64_t sum = 0;
   for (int64_t i = rows.begin; i < rows.end; i++) sum += hash_segment(l->of, i, cols);
   if (with->take)
@@ -83,7 +83,7 @@ static uint64_t take_part(loop *l, dm_range rows, dm_range cols) {
 
 static void take_lines(void *context) {
   loop *l = context;
-  const bool by_col = l->look->by_col;
+  const bool by_col = l->visit->by_col;
   const dm_range rows = {0, l->of.rows}, cols = {0, l->of.cols};
   uint64_t sum = 0;
   for (;;) {
@@ -95,10 +95,10 @@ static void take_lines(void *context) {
   atomic_fetch_add(&l->sum, sum);
 }
 
-static dm_status sum_up(dm_view piece, const look *with, uint64_t *sum) {
+static dm_status sum_up(dm_view piece, const visit *with, uint64_t *sum) {
   const int64_t count = with->by_col ? piece.cols : piece.rows;
   const int64_t line = (with->by_col ? piece.rows : piece.cols) * dm_dtype_size(piece.dtype);
-  loop all = {.of = piece, .look = with};
+  loop all = {.of = piece, .visit = with};
   all.each = dm_max(1, AT_ONCE / dm_max(1, line));
   if (with->by_col) all.each = dm_round_up(all.each, segment_of(piece));
   (void)dm_fork_join((int)dm_min(dm_cores(), dm_ceil_div(count, all.each)), take_lines, &all);
@@ -208,11 +208,11 @@ dm_status dm_share_sums_take(dm_share_sums *sums, const dm_rank_state *local, dm
     return matrix == DM_B && sums->scans ? scan_on_device(sums, local, panel) : DM_OK;
   }
   const bool scans = matrix == DM_B && sums->scans && !sums->taken[matrix][place];
-  const look with = {.take = scans ? dm_freivalds_scan_b : NULL,
-                     .check = sums->scans,
-                     .by_col = scans,
-                     .row = dm_rank_piece_rows(local, matrix, panel).begin,
-                     .col = dm_rank_piece_cols(local, matrix, panel).begin};
+  const visit with = {.take = scans ? dm_freivalds_scan_b : NULL,
+                      .check = sums->scans,
+                      .by_col = scans,
+                      .row = dm_rank_piece_rows(local, matrix, panel).begin,
+                      .col = dm_rank_piece_cols(local, matrix, panel).begin};
   sums->taken[matrix][place] = true;
   return sum_up(piece, &with, &sums->sums[matrix][place]);
 }
@@ -222,7 +222,7 @@ bool dm_share_sums_scanned(const dm_share_sums *sums, const dm_rank_state *local
 }
 
 static dm_status compare_piece(dm_share_sums *sums, const dm_rank_state *local, dm_matrix matrix,
-                               int64_t panel, const look *with) {
+                               int64_t panel, const visit *with) {
   const int64_t place = place_of(local, matrix, panel);
   uint64_t sum;
   if (sums->on_device[matrix]) return add_on_device(sums, local, matrix, panel, true);
@@ -237,17 +237,17 @@ dm_status dm_share_sums_show(dm_share_sums *sums, dm_rank_state *local, dm_matri
   const bool on_host = !local->backend->ops->device_memory;
   *shown = false;
   if (!sums->taken[matrix] || !sums->taken[matrix][place_of(local, matrix, panel)]) return DM_OK;
-  const look with = {.take = on_host ? take : NULL,
-                     .check = check,
-                     .row = dm_rank_piece_rows(local, matrix, panel).begin,
-                     .col = dm_rank_piece_cols(local, matrix, panel).begin};
+  const visit with = {.take = on_host ? take : NULL,
+                      .check = check,
+                      .row = dm_rank_piece_rows(local, matrix, panel).begin,
+                      .col = dm_rank_piece_cols(local, matrix, panel).begin};
   *shown = on_host;
   sums->compared[matrix] = true;
   return compare_piece(sums, local, matrix, panel, &with);
 }
 
 static dm_status compare_all(dm_share_sums *sums, dm_rank_state *local, dm_matrix matrix) {
-  const look only_hash = {0};
+  const visit only_hash = {0};
   if (sums->compared[matrix] || !sums->taken[matrix]) return DM_OK;
   for (int64_t i = 0; i < dm_plan_todo(local->plan); i++) {
     const int64_t t = dm_plan_todo_tile(local->plan, i);

@@ -90,7 +90,7 @@ static dm_status sum_up(dm_streamed_check *streamed, const dm_rank_state *local,
 /* Every band is scanned once: of B when it passes first, of A when it passes last. In a single tile
  * both hold: all of B has passed then, and B w is summed. That needs all tiles: a resumed run is
  * verified from the files. */
-static dm_status look(dm_streamed_check *streamed, dm_rank_state *local, int64_t panel,
+static dm_status scan(dm_streamed_check *streamed, dm_rank_state *local, int64_t panel,
                       bool *done) {
   const bool first = dm_plan_is_first(local->plan, DM_B, local->tile);
   const bool last = dm_plan_is_last(local->plan, DM_A, local->tile);
@@ -108,7 +108,7 @@ static dm_status look(dm_streamed_check *streamed, dm_rank_state *local, int64_t
 dm_status dm_streamed_check_panel(dm_streamed_check *streamed, dm_rank_state *local, int64_t panel,
                                   bool *done) {
   const double start = dm_now();
-  DM_TRY(look(streamed, local, panel, done));
+  DM_TRY(scan(streamed, local, panel, done));
   local->phases.check += dm_now() - start;
   return DM_OK;
 }

@@ -25,16 +25,16 @@ typedef struct number {
   bool is_single; /* a float of at most 32 bits */
 } number;
 
-typedef struct look {
+typedef struct scope {
   const dm_location *at;
   hid_t file, set;
   hid_t group;  /* that the dataset is in, or negative */
   bool bare[2]; /* the dataset, and the group: without attributes */
   dm_dataset *find;
-} look;
+} scope;
 
 typedef struct rule rule;
-typedef dm_status work(const look *l, const rule *r);
+typedef dm_status work(const scope *l, const rule *r);
 
 struct rule {
   bool in_group; /* the attribute is that of the group */
@@ -130,21 +130,21 @@ __attribute__((format(printf, 2, 3))) static void add(char text[DM_MEANING_TEXT]
   va_end(list);
 }
 
-static dm_status refuse(const look *l, const rule *r) {
+static dm_status refuse(const scope *l, const rule *r) {
   return dm_hint(dm_fail_at(DM_E_INPUT, l->at, "refused: %s", r->means),
                  "%s; --raw takes the stored numbers", r->remedy);
 }
 
-static dm_status refuse_if_true(const look *l, const rule *r) {
+static dm_status refuse_if_true(const scope *l, const rule *r) {
   return is_true(r->in_group ? l->group : l->set, r->attribute) ? refuse(l, r) : DM_OK;
 }
 
-static dm_status refuse_integers(const look *l, const rule *r) {
+static dm_status refuse_integers(const scope *l, const rule *r) {
   return dm_dtype_is_integer(l->find->dtype) ? refuse(l, r) : DM_OK;
 }
 
 /* Texts beside integers. */
-static dm_status warn_of_labels(const look *l, const rule *r) {
+static dm_status warn_of_labels(const scope *l, const rule *r) {
   hid_t attribute = H5Aopen(l->set, r->attribute, H5P_DEFAULT);
   hid_t type = attribute < 0 ? -1 : H5Aget_type(attribute);
   if (type >= 0 && H5Tget_class(type) == H5T_STRING && dm_dtype_is_integer(l->find->dtype))
@@ -155,7 +155,7 @@ static dm_status warn_of_labels(const look *l, const rule *r) {
 }
 
 /* CF's "days since 2000-01-01". */
-static dm_status warn_of_times(const look *l, const rule *r) {
+static dm_status warn_of_times(const scope *l, const rule *r) {
   char text[WORD] = "";
   if (dm_h5_text_of(l->set, r->attribute, text, sizeof text) && strstr(text, " since "))
     add(l->find->meaning.warning, "its numbers are times ('%.30s')", text);
@@ -164,7 +164,7 @@ static dm_status warn_of_times(const look *l, const rule *r) {
 
 /* A number other than NEUTRAL (1 for factors, 0 for shifts), which may or may not concern the
  * stored ones: warns. */
-static bool is_doubtful(const look *l, const char *attribute, double neutral) {
+static bool is_doubtful(const scope *l, const char *attribute, double neutral) {
   number list[DM_MISSING_VALUES];
   const int count = read_numbers(l->set, attribute, list);
   if (count < 1 || list[0].real == neutral || !(fabs(list[0].real) <= 0x1p1000)) return false;
@@ -172,22 +172,22 @@ static bool is_doubtful(const look *l, const char *attribute, double neutral) {
   return true;
 }
 
-static dm_status pixels(const look *l, const rule *r, double neutral) {
+static dm_status pixels(const scope *l, const rule *r, double neutral) {
   return is_doubtful(l, r->attribute, neutral) && dm_dtype_is_integer(l->find->dtype) ? refuse(l, r)
                                                                                       : DM_OK;
 }
 
-static dm_status pixels_factor(const look *l, const rule *r) {
+static dm_status pixels_factor(const scope *l, const rule *r) {
   return pixels(l, r, 1.0);
 }
 
-static dm_status pixels_shift(const look *l, const rule *r) {
+static dm_status pixels_shift(const scope *l, const rule *r) {
   return pixels(l, r, 0.0);
 }
 
 /* ---- encodings of programs ---- */
 
-static dm_status matlab_class(const look *l, const rule *r) {
+static dm_status matlab_class(const scope *l, const rule *r) {
   static const char *const numbers[] = {"double", "single", "logical", "int8",  "uint8", "int16",
                                         "uint16", "int32",  "uint32",  "int64", "uint64"};
   char text[WORD];
@@ -203,7 +203,7 @@ static dm_status matlab_class(const look *l, const rule *r) {
       "%s; --raw takes the stored numbers", r->remedy);
 }
 
-static dm_status octave(const look *l, const rule *r) {
+static dm_status octave(const scope *l, const rule *r) {
   char text[WORD] = "";
   hid_t type = l->group < 0 ? -1 : H5Dopen2(l->group, "type", H5P_DEFAULT);
   if (type < 0) {
@@ -223,12 +223,12 @@ static dm_status octave(const look *l, const rule *r) {
   return plain && is_text ? refuse(l, r) : DM_OK;
 }
 
-static dm_status petsc_complex(const look *l, const rule *r) {
+static dm_status petsc_complex(const scope *l, const rule *r) {
   return l->find->cols == 2 ? refuse_if_true(l, r) : DM_OK;
 }
 
 /* pandas stores an empty block as one element, and its shape beside it. */
-static dm_status pandas_shape(const look *l, const rule *r) {
+static dm_status pandas_shape(const scope *l, const rule *r) {
   number list[DM_MISSING_VALUES];
   if (H5Aexists(l->set, "value_type") <= 0) return DM_OK;
   const int count = read_numbers(l->set, r->attribute, list);
@@ -237,14 +237,14 @@ static dm_status pandas_shape(const look *l, const rule *r) {
   return empty ? refuse(l, r) : DM_OK;
 }
 
-static dm_status indexed_image(const look *l, const rule *r) {
+static dm_status indexed_image(const scope *l, const rule *r) {
   char text[WORD];
   const bool indexed = dm_h5_text_of(l->set, "IMAGE_SUBCLASS", text, sizeof text) &&
                        strcmp(text, "IMAGE_INDEXED") == 0;
   return indexed ? refuse(l, r) : DM_OK;
 }
 
-static dm_status bare_dimension(const look *l, const rule *r) {
+static dm_status bare_dimension(const scope *l, const rule *r) {
   static const char none[] = "This is a netCDF dimension but not a netCDF variable";
   char text[WORD];
   const bool bare =
@@ -291,7 +291,7 @@ static bool as_stored(const dm_dataset *find, const number *n, double *real, int
   return true;
 }
 
-static dm_status add_missing(const look *l, const number *n, const char *why) {
+static dm_status add_missing(const scope *l, const number *n, const char *why) {
   dm_meaning *m = &l->find->meaning;
   double real;
   int64_t whole;
@@ -320,7 +320,7 @@ static dm_status add_missing(const look *l, const number *n, const char *why) {
   return DM_OK;
 }
 
-static dm_status not_understood(const look *l, const char *attribute) {
+static dm_status not_understood(const scope *l, const char *attribute) {
   return dm_hint(dm_fail_at(DM_E_INPUT, l->at,
                             "refused: its attribute '%s' says what its numbers mean, but is not "
                             "understood",
@@ -328,7 +328,7 @@ static dm_status not_understood(const look *l, const char *attribute) {
                  "it must be a number; --raw takes the stored numbers");
 }
 
-static dm_status missing(const look *l, const rule *r) {
+static dm_status missing(const scope *l, const rule *r) {
   number list[DM_MISSING_VALUES];
   char text[WORD];
   const int count = read_numbers(l->set, r->attribute, list);
@@ -344,7 +344,7 @@ static dm_status missing(const look *l, const rule *r) {
 }
 
 /* R's NA of integers is their smallest number. */
-static dm_status r_na(const look *l, const rule *r) {
+static dm_status r_na(const scope *l, const rule *r) {
   const number na = {.real = -0x1p31, .whole = INT32_MIN, .is_whole = true};
   const bool stated = r->value || is_true(l->set, r->attribute);
   return l->find->dtype == DM_I32 && stated ? add_missing(l, &na, "NA of R") : DM_OK;
@@ -358,7 +358,7 @@ static void set_bound(const dm_dataset *find, const number *n, double *bound) {
 
 /* The NetCDF User's Guide: bounds of a float type beside packed integers are those of the values.
  */
-static dm_status valid(const look *l, const rule *r) {
+static dm_status valid(const scope *l, const rule *r) {
   number list[DM_MISSING_VALUES];
   dm_meaning *m = &l->find->meaning;
   const char *what = r->attribute + strlen("valid_");
@@ -390,7 +390,7 @@ static dm_status valid(const look *l, const rule *r) {
 }
 
 /* netCDF 4 fills what was never written with HDF5's fill value, unless the file says otherwise. */
-static dm_status netcdf_fill(const look *l, const rule *r) {
+static dm_status netcdf_fill(const scope *l, const rule *r) {
   const dm_dataset *d = l->find;
   const bool stated = H5Aexists(l->set, "_FillValue") > 0 || H5Aexists(l->set, "missing_value") > 0;
   const bool is = H5Aexists_by_name(l->file, "/", "_NCProperties", H5P_DEFAULT) > 0 ||
@@ -419,7 +419,7 @@ static dm_status netcdf_fill(const look *l, const rule *r) {
 
 /* ---- CF and netCDF: packing ---- */
 
-static dm_status other_sign(const look *l, const rule *r) {
+static dm_status other_sign(const scope *l, const rule *r) {
   dm_meaning *m = &l->find->meaning;
   const dm_dtype type = l->find->dtype;
   char text[WORD] = "";
@@ -438,14 +438,14 @@ static dm_status other_sign(const look *l, const rule *r) {
 }
 
 /* The factor or shift NAME, or FALLBACK if there is none. */
-static dm_status read_factor(const look *l, const char *name, number fallback, number *n) {
+static dm_status read_factor(const scope *l, const char *name, number fallback, number *n) {
   number list[DM_MISSING_VALUES];
   const int count = read_numbers(l->set, name, list);
   *n = count > 0 ? list[0] : fallback;
   return count == -2 || count > 1 || !isfinite(n->real) ? not_understood(l, name) : DM_OK;
 }
 
-static dm_status packing(const look *l, const rule *r) {
+static dm_status packing(const scope *l, const rule *r) {
   dm_meaning *m = &l->find->meaning;
   const dm_dtype type = l->find->dtype;
   const number one = {.real = 1.0, .is_single = true}, zero = {.is_single = true};
@@ -499,9 +499,9 @@ static const struct {
 
 static bool is_in_table(const char *attribute);
 
-/* An H5A_operator2_t for a look: warns of attributes that other conventions give a meaning. */
+/* An H5A_operator2_t for a scope: warns of attributes that other conventions give a meaning. */
 static herr_t doubt(hid_t set, const char *name, const H5A_info_t *info, void *data) {
-  const look *l = data;
+  const scope *l = data;
   char plain[WORD] = "";
   size_t used = 0;
   (void)set, (void)info;
@@ -513,7 +513,7 @@ static herr_t doubt(hid_t set, const char *name, const H5A_info_t *info, void *d
   return 0;
 }
 
-static dm_status other_names(const look *l, const rule *r) {
+static dm_status other_names(const scope *l, const rule *r) {
   (void)r;
   if (!l->bare[0] && H5Aiterate2(l->set, H5_INDEX_NAME, H5_ITER_INC, NULL, doubt, (void *)l) < 0)
     H5Eclear2(H5E_DEFAULT);
@@ -590,7 +590,7 @@ static bool is_in_table(const char *attribute) {
   return false;
 }
 
-static dm_status apply(const look *l, const rule *r) {
+static dm_status apply(const scope *l, const rule *r) {
   const hid_t object = r->in_group ? l->group : l->set;
   char text[WORD] = "";
   if (!r->attribute) return r->act(l, r);
@@ -642,7 +642,7 @@ static number stated_number(const char *text) {
 
 dm_status dm_examine_stated(const dm_trust *trust, dm_dataset *find) {
   dm_meaning *m = &find->meaning;
-  const look l = {.at = &find->at, .group = -1, .find = find};
+  const scope l = {.at = &find->at, .group = -1, .find = find};
   const bool silent = !m->active, is_complex = dm_dtype_is_complex(find->dtype);
   if (find->layout == DM_VIRTUAL) return DM_OK; /* its sources are stored numbers */
   if (silent) m->type = find->dtype;
@@ -666,7 +666,7 @@ dm_status dm_examine_meaning(const dm_trust *trust, int64_t file, int64_t set, d
   find->meaning = (dm_meaning){.missing = trust->missing, .type = find->dtype};
   if (trust->raw) return dm_examine_stated(trust, find);
   const hid_t group = open_group(trust, file, &find->at);
-  const look l = {&find->at, file, set, group, {is_bare(set), is_bare(group)}, find};
+  const scope l = {&find->at, file, set, group, {is_bare(set), is_bare(group)}, find};
   dm_status status = DM_OK;
   for (size_t i = 0; i < sizeof rules / sizeof *rules && !status; i++)
     status = apply(&l, &rules[i]);

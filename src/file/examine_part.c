@@ -50,11 +50,11 @@ static dm_status refuse(const selection *s, const char *why, const char *what) {
 /* ---- one axis ---- */
 
 /* A number at *TEXT, unless there is none. */
-static bool take_number(const char **text, int64_t *value, bool *given) {
+static bool take_number(const char **text, int64_t *value, bool *present) {
   char *end;
   *text += strspn(*text, " ");
-  *given = **text == '-' || **text == '+' || (**text >= '0' && **text <= '9');
-  if (!*given) return true;
+  *present = **text == '-' || **text == '+' || (**text >= '0' && **text <= '9');
+  if (!*present) return true;
   const long long number = strtoll(*text, &end, 10);
   if (end == *text || number == INT64_MAX || number == INT64_MIN) return false;
   *text = end + strspn(end, " ");
@@ -65,17 +65,17 @@ static bool take_number(const char **text, int64_t *value, bool *given) {
 /* START:STOP:STEP or INDEX. */
 static dm_status read_slice(const selection *s, const char *text, int64_t extent, pick *p) {
   int64_t value[3] = {0, extent, 1};
-  bool given[3] = {false, false, false};
+  bool present[3] = {false, false, false};
   const char *at = text;
   int parts = 0;
   for (;; at++) {
-    if (!take_number(&at, &value[parts], &given[parts])) return refuse(s, "is no slice: ", text);
+    if (!take_number(&at, &value[parts], &present[parts])) return refuse(s, "is no slice: ", text);
     parts++;
     if (*at != ':' || parts == 3) break;
   }
-  if (*at || (parts == 1 && !given[0])) return refuse(s, "is no slice: ", text);
+  if (*at || (parts == 1 && !present[0])) return refuse(s, "is no slice: ", text);
   for (int i = 0; i < 2; i++)
-    if (given[i] && value[i] < 0) value[i] += extent;
+    if (present[i] && value[i] < 0) value[i] += extent;
   const bool single = parts == 1;
   if (value[2] < 1) return refuse(s, "has a step that is not positive: ", text);
   if (value[0] < 0 || value[0] > extent - (single ? 1 : 0) || value[1] < 0 || value[1] > extent)

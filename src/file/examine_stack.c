@@ -44,8 +44,9 @@ static bool holds(dm_dtype to, dm_dtype from) {
 static dm_status check(const stack *s, const dm_dataset *one) {
   dm_dataset *all = s->find;
   const dm_dtype type = dm_dataset_type(one);
-  const bool beside = s->trust->beside, first = s->made.patches == 0;
-  const int64_t length = beside ? one->rows : one->cols, before = beside ? all->rows : all->cols;
+  const bool by_columns = s->trust->by_columns, first = s->made.patches == 0;
+  const int64_t length = by_columns ? one->rows : one->cols,
+                before = by_columns ? all->rows : all->cols;
   if (dm_dataset_is_empty(one)) return dm_fail_at(DM_E_INPUT, &one->at, "has no elements");
   if (first) {
     all->dtype = type;
@@ -53,7 +54,7 @@ static dm_status check(const stack *s, const dm_dataset *one) {
   }
   if (length != before)
     return dm_fail_at(DM_E_INPUT, &one->at, "has %lld %s; those before it in %.200s have %lld",
-                      (long long)length, beside ? "rows" : "columns", all->at.file,
+                      (long long)length, by_columns ? "rows" : "columns", all->at.file,
                       (long long)before);
   if (holds(all->dtype, type)) return DM_OK;
   if (!holds(type, all->dtype))
@@ -66,7 +67,8 @@ static dm_status check(const stack *s, const dm_dataset *one) {
 /* Appends dataset I, or examines it first if it is not KNOWN. */
 static dm_status add(stack *s, int64_t i, const dm_dataset *known) {
   dm_dataset one = {.at = s->list[i]}, *all = s->find;
-  dm_patch p = {.row = s->trust->beside ? 0 : all->rows, .col = s->trust->beside ? all->cols : 0};
+  dm_patch p = {.row = s->trust->by_columns ? 0 : all->rows,
+                .col = s->trust->by_columns ? all->cols : 0};
   int64_t bytes;
   if (known)
     one = *known;

@@ -71,7 +71,7 @@ static void find_folders(const char *file, struct dm_nesting *nesting) {
 }
 
 /* Whether PATH is a plain file in the folder OWN, and no link. */
-static bool is_beside(const char *own, const char *path) {
+static bool is_file_in(const char *own, const char *path) {
   const size_t length = strlen(own);
   struct stat info;
   return strncmp(path, own, length) == 0 && !strchr(path + length, '/') &&
@@ -82,7 +82,7 @@ static bool is_beside(const char *own, const char *path) {
  * the folder of the file that names it. */
 static bool is_inside(const struct dm_nesting *nesting, const char *own, const char *path) {
   char whole[PATH_MAX];
-  if (nesting->depth == 1 && nesting->folder[0][0] && is_beside(own, path)) return true;
+  if (nesting->depth == 1 && nesting->folder[0][0] && is_file_in(own, path)) return true;
   if (!realpath(path, whole)) return false;
   for (int i = 0; i < 2; i++) {
     const size_t length = strlen(nesting->folder[i]);

@@ -255,7 +255,7 @@ static dm_status read_by_hdf5(dm_transfer *transfer) {
 }
 
 /* Reads *NUMBER, which threads change. */
-static int64_t look(dm_file_queue *queue, const int64_t *number) {
+static int64_t read_number(dm_file_queue *queue, const int64_t *number) {
   dm_pool_lock(queue->pool);
   const int64_t value = *number;
   dm_pool_unlock(queue->pool);
@@ -275,9 +275,9 @@ dm_status dm_transfer_test(dm_transfer *transfer, bool *done) {
   dm_file_queue *queue = transfer->queue;
   *done = false;
   DM_TRY(serve_by_hdf5(transfer));
-  if (look(queue, &transfer->left) > 0) dm_pool_help(queue->pool);
+  if (read_number(queue, &transfer->left) > 0) dm_pool_help(queue->pool);
   DM_TRY(dm_pool_error(queue->pool));
-  *done = look(queue, &transfer->left) == 0;
+  *done = read_number(queue, &transfer->left) == 0;
   if (!*done) return DM_OK;
   const dm_rectangle *part = &transfer->request.part;
   if (transfer->reader) DM_TRY(dm_reader_all_there(transfer->reader));
@@ -309,11 +309,11 @@ dm_status dm_transfer_wait(dm_transfer *transfer, const dm_keepalive *keepalive)
 }
 
 int64_t dm_file_queue_moved(dm_file_queue *queue) {
-  return look(queue, &queue->arrivals.moved);
+  return read_number(queue, &queue->arrivals.moved);
 }
 
 int64_t dm_file_queue_unpacked(dm_file_queue *queue) {
-  return look(queue, &queue->arrivals.unpacked);
+  return read_number(queue, &queue->arrivals.unpacked);
 }
 
 /* ---- reading without other threads, or waiting for them (read.h) ---- */

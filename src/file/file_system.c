@@ -199,10 +199,10 @@ static bool look_at_pages(int fd, int64_t first_byte, int64_t bytes, int64_t *pa
   unsigned char resident[SAMPLE / PAGE];
   void *map = mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, fd, first_byte);
   if (map == MAP_FAILED) return false;
-  const bool told = mincore(map, (size_t)bytes, resident) == 0;
-  for (int64_t i = 0; told && i < dm_ceil_div(bytes, PAGE); i++) *pages += resident[i] & 1;
+  const bool known = mincore(map, (size_t)bytes, resident) == 0;
+  for (int64_t i = 0; known && i < dm_ceil_div(bytes, PAGE); i++) *pages += resident[i] & 1;
   (void)munmap(map, (size_t)bytes);
-  return told;
+  return known;
 }
 
 static double cached_part(int fd, const struct stat *info) {

@@ -182,7 +182,7 @@ static bool is_about_version(const char *text) {
   return (strstr(text, "version") && has_any(text, wrong)) || has_any(text, kinds);
 }
 
-static herr_t look(unsigned depth, const H5E_error2_t *error, void *data) {
+static herr_t note_error(unsigned depth, const H5E_error2_t *error, void *data) {
   static const char *const writing[] = {"already open for", "not already open for SWMR",
                                         "consistency flags", NULL};
   trace *seen = data;
@@ -200,7 +200,7 @@ static herr_t look(unsigned depth, const H5E_error2_t *error, void *data) {
 
 bool dm_h5_met_newer(void) {
   trace seen = {.text = ""};
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, look, &seen);
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, note_error, &seen);
   return seen.newer;
 }
 
@@ -255,7 +255,7 @@ static dm_status hint_at_writer(dm_status status, const trace *seen) {
 dm_status dm_h5_status(dm_code code, const dm_location *at, const char *file, int line,
                        const char *function, const char *format, ...) {
   trace seen = {.text = "no reason given"};
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, look, &seen);
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, note_error, &seen);
   H5Eclear2(H5E_DEFAULT);
   char message[240], newer[120] = "";
   unsigned major = 0, minor = 0, release = 0;

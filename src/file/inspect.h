@@ -22,7 +22,7 @@ typedef struct dm_trust {
   dm_vector vectors;            /* how to read datasets of one dimension */
   int64_t row_axes;             /* the first axes, which are the rows; 0: of two, the first */
   bool batch;                   /* with more than two axes, it is many matrices: dm_leads */
-  bool beside;                  /* many files are stacked by columns */
+  bool by_columns;              /* many files are stacked by columns */
   bool any_shape;               /* inside io: a part of it is taken */
   bool alone;                   /* inside io: by no further process */
   struct dm_known_files *known; /* inside io: many files are examined; or NULL (known_files.h) */

@@ -104,8 +104,8 @@ static dm_status check_existing(const dm_location *at, const struct stat *info, 
 }
 
 /* An input may have the name of a temporary file of this run. */
-static dm_status check_beside(const dm_location *at, const dm_dataset *inputs, int count,
-                              const dm_dataset *replaced) {
+static dm_status check_siblings(const dm_location *at, const dm_dataset *inputs, int count,
+                                const dm_dataset *replaced) {
   static const char *const endings[] = {".part",          ".journal",       ".damier-new",
                                         ".damier-pair-n", ".damier-pair-p", ".damier-pair-s",
                                         ".damier-pair-q"};
@@ -127,7 +127,7 @@ static dm_status check_part(const dm_location *at, const dm_dataset *inputs, int
                             const dm_dataset *replaced) {
   char part[DM_SIBLING_PATH];
   bool resumable;
-  DM_TRY(check_beside(at, inputs, count, replaced));
+  DM_TRY(check_siblings(at, inputs, count, replaced));
   DM_TRY(dm_io_sibling(at, ".part", part));
   DM_TRY(dm_journal_inspect(at, &resumable));
   return resumable ? DM_OK : dm_output_leftover(at, part, false);

@@ -327,7 +327,7 @@ void dm_reader_spread(const dm_reader *reader, const dm_request *request, dm_vie
 }
 
 /* Looks for missing values where PIECE was read to. */
-static void look(const dm_reader *reader, const dm_request *request, dm_rectangle piece) {
+static void scan_missing(const dm_reader *reader, const dm_request *request, dm_rectangle piece) {
   int64_t before = 0, row, col;
   dm_view view;
   for (int64_t i = 0; i < request->count && reader->missed; i++)
@@ -379,7 +379,7 @@ dm_status dm_reader_bring(const dm_reader *reader, const dm_request *request, dm
   }
   if (needs_no_work(reader, request)) {
     DM_TRY(dm_reader_scatter(reader, request, piece, keepalive));
-    look(reader, request, piece);
+    scan_missing(reader, request, piece);
     return DM_OK;
   }
   DM_TRY(dm_scratch_grow(scratch, 0, count * dm_dtype_size(dtype)));

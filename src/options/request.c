@@ -141,7 +141,7 @@ dm_status dm_request_trust(const dm_settings *s, dm_trust *trust) {
                       .missing = (dm_missing)s->missing,
                       .patience = s->hang_timeout > 0 ? s->hang_timeout : forever,
                       .batch = true,
-                      .beside = s->stack != 0,
+                      .by_columns = s->stack != 0,
                       .vectors = s->as_column ? DM_AS_COLUMN
                                  : s->as_row  ? DM_AS_ROW
                                               : DM_NO_VECTOR};
@@ -437,7 +437,7 @@ dm_status dm_request_describe(const dm_settings *s, const dm_log *log, const cha
 
 /* ---- the verification that settings state, completed from the provenance of C ---- */
 
-static dm_verify_stated what_is_given(const dm_settings *s) {
+static dm_verify_stated what_is_stated(const dm_settings *s) {
   return (dm_verify_stated){
       .op_a = dm_given(s, "op-a"),
       .op_b = dm_given(s, "op-b"),
@@ -488,7 +488,7 @@ static void compare_readings(const dm_log *log, const dm_attributes *provenance,
 
 /* What became of missing values, and by which vectors A and B were changed, from C's provenance
  * where the user does not state it. */
-static dm_status take_readings(const dm_attributes *provenance, const dm_verify_stated *given,
+static dm_status take_readings(const dm_attributes *provenance, const dm_verify_stated *stated,
                                dm_settings *s) {
   static const char *const options[][2] = {
       {"missing", "missing"},   {"missing-value", "missing_value"},
@@ -497,7 +497,7 @@ static dm_status take_readings(const dm_attributes *provenance, const dm_verify_
       {"scale-a", "scale_a"},   {"scale-b", "scale_b"}};
   for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
     const char *text = dm_attributes_find(provenance, options[i][1]);
-    if (text && !dm_given(s, options[i][0]) && (i < 4 || !given->centering))
+    if (text && !dm_given(s, options[i][0]) && (i < 4 || !stated->centering))
       DM_TRY(dm_value_take(dm_value_find(options[i][0]), text, s));
   }
   if (s->missing != (int)DM_MISSING_PAIRWISE) return DM_OK;
@@ -508,12 +508,12 @@ static dm_status take_readings(const dm_attributes *provenance, const dm_verify_
 static dm_status prepare(dm_settings *s, const dm_log *log, const char *const operands[3],
                          dm_verify *v, dm_attributes *provenance) {
   dm_location old_c = {.file = ""}, at;
-  dm_verify_stated given = what_is_given(s);
+  dm_verify_stated stated = what_is_stated(s);
   dm_problem problem;
   dm_leads leads;
   DM_TRY(dm_value_location(operands[2], &at));
   DM_TRY(dm_request_inspect_at(s, log, &at, &v->c, provenance));
-  DM_TRY(take_readings(provenance, &given, s));
+  DM_TRY(take_readings(provenance, &stated, s));
   DM_TRY(dm_request_inspect_factor(s, log, operands[0], 0, &v->a));
   DM_TRY(dm_request_inspect_factor(s, log, operands[1], 1, &v->b));
   v->equation = dm_request_equation(s);
@@ -523,7 +523,7 @@ static dm_status prepare(dm_settings *s, const dm_log *log, const char *const op
   v->seed = dm_request_check_seed(s);
   v->allow_unchecked = s->allow_unchecked;
   v->io_threads = dm_request_io_threads(s);
-  DM_TRY(dm_verify_complete(v, &given, provenance, &old_c));
+  DM_TRY(dm_verify_complete(v, &stated, provenance, &old_c));
   DM_TRY(dm_entries_arrange(&v->a, v->equation.op_a != DM_OP_N, &v->b, v->equation.op_b != DM_OP_N,
                             &leads));
   DM_TRY(dm_request_check_leads(&v->c, &leads));
@@ -532,7 +532,7 @@ static dm_status prepare(dm_settings *s, const dm_log *log, const char *const op
   compare_readings(log, provenance, &v->b, 'b');
   DM_TRY(inspect_old_c(s, log, &old_c, v));
   dm_equation_divide(&v->a, &v->equation);
-  DM_TRY(dm_verify_take_compute(v, &given, provenance));
+  DM_TRY(dm_verify_take_compute(v, &stated, provenance));
   DM_TRY(dm_output_tiles_read(&v->c, &v->tiles, &v->tile_count));
   return dm_problem_of(&v->a, &v->b, v->has_c0 ? &v->c0 : NULL, &v->equation, &problem);
 }

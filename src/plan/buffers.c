@@ -20,7 +20,7 @@ typedef struct rank_extent {
   int64_t work, sum;   /* bytes of an element */
 } rank_extent;
 
-static void add_beside(const rank_extent *e, dm_buffers *list);
+static void add_working(const rank_extent *e, dm_buffers *list);
 
 enum {
   SLOT_STEP = 256,        /* slots start at its multiples */
@@ -205,7 +205,7 @@ void dm_plan_buffers(const dm_plan *plan, dm_coords at, dm_buffers *list) {
   list_sums(&e, list);
   list_device_sums(&e, list);
   list_strips(&e, list);
-  add_beside(&e, list);
+  add_working(&e, list);
 }
 
 const dm_buffer_traits dm_buffer_kinds[DM_BUFFERS] = {
@@ -426,7 +426,7 @@ static void list_vectors(const rank_extent *e, dm_buffers *list) {
     put(list, DM_BUFFER_SAMPLE, DM_PAGEABLE, DM_BUFFER_SAMPLE_BYTES);
 }
 
-static void add_beside(const rank_extent *e, dm_buffers *list) {
+static void add_working(const rank_extent *e, dm_buffers *list) {
   const dm_plan *plan = e->plan;
   if (dm_plan_has_files(&plan->problem)) {
     list_readers(e, list);

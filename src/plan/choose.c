@@ -274,7 +274,7 @@ static dm_status add_advice(dm_status status, const dm_question *question) {
 }
 
 static dm_status does_not_fit(const dm_question *question) {
-  char needed[32], given[32];
+  char needed[32], allowed[32];
   dm_plan plan;
   const dm_machine *machine = question->machine;
   dm_question small = *question;
@@ -293,7 +293,7 @@ static dm_status does_not_fit(const dm_question *question) {
       dm_fail(DM_E_FIT, "the product needs %s per rank %s (grid %dx%dx%d); it has %s",
               dm_format_bytes(need.total[device ? DM_DEVICE : DM_HOST], needed),
               device ? "on the device" : "on the host", plan.pm, plan.pn, plan.pk,
-              dm_format_bytes(limit, given));
+              dm_format_bytes(limit, allowed));
   return question->wishes->no_advice ? status : add_advice(status, question);
 }
 

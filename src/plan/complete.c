@@ -397,7 +397,7 @@ void dm_plan_finish(const dm_question *question, dm_plan *plan) {
   plan->host_bytes = need.total[DM_HOST];
   plan->device_bytes = need.total[DM_DEVICE];
   plan->disk_bytes =
-      p->home[DM_C] == DM_HOME_FILE ? p->m * p->n * dm_dtype_size(p->c) + p->beside_bytes : 0;
+      p->home[DM_C] == DM_HOME_FILE ? p->m * p->n * dm_dtype_size(p->c) + p->more_bytes : 0;
   plan->forecast = dm_plan_forecast(plan, machine);
   if (!dm_plan_has_files(p)) return;
   /* The memory of all ranks; unstated memory is unlimited. */

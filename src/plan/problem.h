@@ -55,7 +55,7 @@ typedef struct dm_problem {
   dm_op op_a, op_b;         /* ops of the matrices in the files */
   int64_t chunk_a, chunk_b; /* bytes of a chunk in the file; 0: contiguous, row-major */
   int64_t chunk_c;          /* the same for the old C */
-  int64_t beside_bytes;     /* bytes on the disk that C needs besides its contiguous form */
+  int64_t more_bytes;       /* bytes on the disk that C needs besides its contiguous form */
 } dm_problem;
 
 /* The same home for all. */

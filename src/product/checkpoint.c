@@ -38,15 +38,15 @@ static dm_status notes_open(dm_checkpoint *c) {
   if (c->run->rank != 0) return DM_OK;
   DM_TRY(dm_buffer_table(c->tiles, &c->missing));
   for (int64_t t = 0; t < c->tiles; t++) c->missing[t] = c->used;
-  DM_TRY(dm_buffer_table(c->used, &c->tellers));
-  for (int r = 1; r < c->used; r++) DM_TRY(dm_messages_new(&c->tellers[r].messages));
+  DM_TRY(dm_buffer_table(c->used, &c->senders));
+  for (int r = 1; r < c->used; r++) DM_TRY(dm_messages_new(&c->senders[r].messages));
   return DM_OK;
 }
 
 static void notes_close(dm_checkpoint *c) {
-  for (int r = 1; c->tellers && r < c->used; r++) dm_messages_free(c->tellers[r].messages);
+  for (int r = 1; c->senders && r < c->used; r++) dm_messages_free(c->senders[r].messages);
   dm_messages_free(c->sent);
-  free(c->tellers);
+  free(c->senders);
   free(c->missing);
   free(c->mine);
 }
@@ -79,10 +79,10 @@ static dm_status send_note(dm_checkpoint *c, const dm_tile_note *note) {
   return dm_messages_send(c->sent, c->comm, note, sizeof *note, 0, TAG);
 }
 
-static dm_status notes_tell(dm_checkpoint *c, int64_t end) {
-  for (; c->told < end; c->told++) {
+static dm_status send_notes(dm_checkpoint *c, int64_t end) {
+  for (; c->noted < end; c->noted++) {
     int64_t tiles[2];
-    const int count = tiles_of(c, c->told, tiles);
+    const int count = tiles_of(c, c->noted, tiles);
     for (int i = 0; i < count; i++) {
       if (c->run->rank == 0)
         take(c, &c->mine[tiles[i]]);
@@ -95,18 +95,18 @@ static dm_status notes_tell(dm_checkpoint *c, int64_t end) {
 }
 
 static dm_status take_from(dm_checkpoint *c, int rank) {
-  dm_teller *teller = &c->tellers[rank];
+  dm_note_sender *sender = &c->senders[rank];
   bool arrived = true;
-  while (arrived && !teller->ended) {
-    if (!teller->asked)
-      DM_TRY(dm_messages_receive(teller->messages, c->comm, &teller->note, sizeof teller->note,
+  while (arrived && !sender->ended) {
+    if (!sender->asked)
+      DM_TRY(dm_messages_receive(sender->messages, c->comm, &sender->note, sizeof sender->note,
                                  rank, TAG));
-    teller->asked = true;
-    DM_TRY(dm_messages_test(teller->messages, &arrived));
+    sender->asked = true;
+    DM_TRY(dm_messages_test(sender->messages, &arrived));
     if (!arrived) return DM_OK;
-    teller->asked = false;
-    teller->ended = teller->note.tile == c->tiles;
-    if (!teller->ended) take(c, &teller->note);
+    sender->asked = false;
+    sender->ended = sender->note.tile == c->tiles;
+    if (!sender->ended) take(c, &sender->note);
   }
   return DM_OK;
 }
@@ -118,7 +118,7 @@ static dm_status notes_take(dm_checkpoint *c) {
 
 static bool all_ended(const dm_checkpoint *c) {
   for (int r = 1; r < c->used; r++)
-    if (!c->tellers[r].ended) return false;
+    if (!c->senders[r].ended) return false;
   return true;
 }
 
@@ -201,7 +201,7 @@ typedef struct opening {
   const dm_setup *setup;
 } opening;
 
-static dm_status look(void *context, const dm_keepalive *keepalive) {
+static dm_status inspect(void *context, const dm_keepalive *keepalive) {
   const opening *o = context;
   const dm_multiply *m = o->checkpoint->multiply;
   (void)keepalive;
@@ -228,7 +228,7 @@ dm_status dm_checkpoint_open(dm_run *run, const dm_multiply *multiply, const dm_
 
   c->interval = multiply->checkpoint_interval;
   opening one = {c, problem, NULL};
-  DM_TRY(dm_comm_agree(run->world, run->rank == 0 ? dm_run_in_thread(run, look, &one) : DM_OK));
+  DM_TRY(dm_comm_agree(run->world, run->rank == 0 ? dm_run_in_thread(run, inspect, &one) : DM_OK));
   DM_TRY(dm_comm_split(run->world, 0, run->rank, &c->comm));
   DM_TRY(dm_comm_broadcast(run->world, &c->found, sizeof c->found, 0));
   if (c->found.named > 0) DM_TRY(dm_found_verify(c));
@@ -430,7 +430,7 @@ dm_status dm_checkpoint_poll(dm_checkpoint *c) {
   DM_TRY(dm_output_syncing(c->output, false, &done));
   if (done) {
     c->synced = c->syncing;
-    DM_TRY(notes_tell(c, c->synced));
+    DM_TRY(send_notes(c, c->synced));
     if (c->stored > c->synced && is_due(c, now)) {
       c->syncing = c->stored;
       DM_TRY(dm_output_sync_start(c->output, &c->run->of_thread));
@@ -450,17 +450,17 @@ static dm_status sync_all(void *context, const dm_keepalive *keepalive) {
   return DM_OK;
 }
 
-static dm_status end_telling(dm_checkpoint *c) {
+static dm_status end_notes(dm_checkpoint *c) {
   dm_run_phase(c->run, "syncing", DM_SYNC_PATIENCE);
   DM_TRY(dm_comm_agree(c->run->world, dm_run_in_thread(c->run, sync_all, c)));
   c->flushed = true;
-  dm_status status = notes_tell(c, c->synced);
+  dm_status status = send_notes(c, c->synced);
   return status ? status : notes_end(c);
 }
 
 dm_status dm_checkpoint_flush(dm_checkpoint *c, bool record) {
   dm_status status = DM_OK;
-  if (c->output && !c->flushed) status = end_telling(c);
+  if (c->output && !c->flushed) status = end_notes(c);
   const bool late = dm_now() - c->started >= c->interval || kept(c) > 0;
   if (!status && c->flushed && c->run->rank == 0 && c->on && (record || late))
     status = notes_record(c);

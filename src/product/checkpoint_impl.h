@@ -25,11 +25,11 @@ typedef struct dm_tile_note {
 } dm_tile_note;
 
 /* Rank 0's state for one of the other ranks. */
-typedef struct dm_teller {
+typedef struct dm_note_sender {
   dm_messages *messages;
   dm_tile_note note; /* receives the next note */
   bool asked, ended;
-} dm_teller;
+} dm_note_sender;
 
 struct dm_checkpoint {
   dm_run *run;
@@ -48,7 +48,7 @@ struct dm_checkpoint {
   int used;             /* ranks that write */
   dm_tile_note *mine;   /* this rank's part of every tile, and the final note */
   /* Tiles of this run that have reached this state on this rank, counted as in plan->todo. */
-  int64_t stored, syncing, synced, told;
+  int64_t stored, syncing, synced, noted;
   int64_t turn; /* number of intervals passed at the last sync */
   dm_output *output;
   bool flushed; /* everything is on the disk, and rank 0 knows */
@@ -66,7 +66,7 @@ struct dm_checkpoint {
       written;      /* tiles of this run that all ranks have reported; that are in the journal */
   int64_t finished, /* the same, images included */
       recorded;
-  dm_teller *tellers; /* one per rank that writes; the first, rank 0, is unused */
+  dm_note_sender *senders; /* one per rank that writes; the first, rank 0, is unused */
 };
 
 /* ---- checkpoint_resume.c ---- */

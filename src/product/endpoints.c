@@ -101,7 +101,7 @@ dm_status dm_job_check_old(const dm_job *j) {
 static dm_status complete_form(dm_output_form *form, dm_problem *problem) {
   DM_TRY(dm_output_form_complete(form, problem->c, problem->m, problem->n));
   if (!dm_output_is_chunked(form)) return DM_OK;
-  return dm_output_form_bytes(form, problem->c, problem->m, problem->n, &problem->beside_bytes);
+  return dm_output_form_bytes(form, problem->c, problem->m, problem->n, &problem->more_bytes);
 }
 
 dm_named_files dm_job_files(const dm_multiply *m) {

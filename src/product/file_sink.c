@@ -216,7 +216,7 @@ static dm_status finish_rows(void *context, int64_t first, int64_t count) {
     DM_TRY(dm_finish(out, sums, p->reads_c ? &old : NULL, sink->alpha, sink->beta));
   if (sink->check && !is_summed_there(s))
     DM_TRY(dm_freivalds_add_c(sink->check, NULL, sink->of_sums ? sums : out, row, one->col));
-  if (p->half != DM_BOTH_HALVES) dm_clear_beside(out, row, one->col, p->half == DM_UPPER_HALF);
+  if (p->half != DM_BOTH_HALVES) dm_clear_triangle(out, row, one->col, p->half == DM_UPPER_HALF);
   if (has_checksums(sink))
     atomic_fetch_add(&one->checksum, dm_checksum_view(out, row, one->col, p->n));
   return DM_OK;

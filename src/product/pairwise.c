@@ -136,7 +136,7 @@ static dm_status bring(void *context, dm_view rows, int64_t row) {
     for (int64_t j = 0; j < p->n; j++) c[i * p->n + j] = element(p, i * p->n + j, row + i == j);
   dm_copy(rows, dm_view_row_major(c, DM_F64, rows.rows, p->n), false);
   const dm_half half = p->multiply->equation.half;
-  if (half != DM_BOTH_HALVES) dm_clear_beside(rows, row, 0, half == DM_UPPER_HALF);
+  if (half != DM_BOTH_HALVES) dm_clear_triangle(rows, row, 0, half == DM_UPPER_HALF);
   return DM_OK;
 }
 

@@ -265,7 +265,7 @@ static dm_status list_blocks(const dm_plan *plan, const groups *g, dm_damage *da
 /* One random vector may detect an error that another narrowly misses: C is right if neither finds
  * one. */
 static dm_status judge_twice(dm_run *run, dm_verify *v, const dm_problem *p, dm_verdict *verdict) {
-  for (int look = 0; look < 2; look++, v->draw++) {
+  for (int turn = 0; turn < 2; turn++, v->draw++) {
     DM_TRY(dm_verify_residual(run, v, p, verdict));
     DM_TRY(dm_comm_broadcast(run->world, verdict, sizeof *verdict, 0));
     if (!verdict->pass) return DM_OK;

@@ -39,12 +39,12 @@ typedef struct dm_verify_stated {
   bool op_a, op_b, alpha, beta, centering, half, type, compute, c0;
 } dm_verify_stated;
 
-dm_status dm_verify_complete(dm_verify *verify, const dm_verify_stated *given,
+dm_status dm_verify_complete(dm_verify *verify, const dm_verify_stated *stated,
                              const dm_attributes *provenance, dm_location *old_c);
 
 /* Takes the compute mode from C's provenance if that does not widen the tolerance; the old C must
  * be known. */
-dm_status dm_verify_take_compute(dm_verify *verify, const dm_verify_stated *given,
+dm_status dm_verify_take_compute(dm_verify *verify, const dm_verify_stated *stated,
                                  const dm_attributes *provenance);
 
 /* Collective: only computes the residual of the matrices in the files. */

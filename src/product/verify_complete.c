@@ -82,12 +82,13 @@ static bool is_as_fine(dm_dtype type, dm_dtype input) {
 }
 
 /* Anybody can write attributes, so they must not widen the tolerance. */
-static dm_status read_type(dm_verify *v, const dm_verify_stated *given, const dm_attributes *list) {
+static dm_status read_type(dm_verify *v, const dm_verify_stated *stated,
+                           const dm_attributes *list) {
   const char *text = dm_attributes_find(list, "type");
   dm_dtype type, *used = &v->equation.type;
   if (!text || !*text) return DM_OK;
-  if (!dm_dtype_parse(text, &type)) return given->type ? DM_OK : unreadable("type", text);
-  if (!given->type && is_as_fine(type, v->a.dtype) && is_as_fine(type, v->b.dtype)) *used = type;
+  if (!dm_dtype_parse(text, &type)) return stated->type ? DM_OK : unreadable("type", text);
+  if (!stated->type && is_as_fine(type, v->a.dtype) && is_as_fine(type, v->b.dtype)) *used = type;
   if (type != *used) note_claim(v, "type", text);
   return DM_OK;
 }
@@ -98,20 +99,20 @@ static bool is_as_strict(const dm_compute *row, const dm_compute *as) {
 }
 
 /* Likewise takes a compute mode only if its products are no less accurate than auto's. */
-dm_status dm_verify_take_compute(dm_verify *v, const dm_verify_stated *given,
+dm_status dm_verify_take_compute(dm_verify *v, const dm_verify_stated *stated,
                                  const dm_attributes *provenance) {
   const char *text = dm_attributes_find(provenance, "compute");
   dm_equation other = v->equation;
   if (!text) return DM_OK;
   if (!dm_compute_parse(text, &other.compute))
-    return given->compute ? DM_OK : unreadable("compute", text);
+    return stated->compute ? DM_OK : unreadable("compute", text);
   const dm_dataset *c0 = v->has_c0 ? &v->c0 : NULL;
   dm_problem used, claimed;
   dm_status status = dm_problem_of(&v->a, &v->b, c0, &v->equation, &used);
   if (!status) status = dm_problem_of(&v->a, &v->b, c0, &other, &claimed);
   const bool strict = !status && is_as_strict(&claimed.compute, &used.compute);
   dm_status_free(status); /* the caller poses the problem again */
-  if (!given->compute && strict) v->equation.compute = other.compute;
+  if (!stated->compute && strict) v->equation.compute = other.compute;
   if (other.compute != v->equation.compute) note_claim(v, "compute", text);
   return DM_OK;
 }
@@ -120,48 +121,49 @@ static bool is_equal(const double a[2], const double b[2]) {
   return a[0] == b[0] && a[1] == b[1];
 }
 
-/* What is given need not be readable. */
-static dm_status unless(bool given, dm_status status) {
-  if (!given) return status;
+/* What is stated need not be readable. */
+static dm_status unless(bool stated, dm_status status) {
+  if (!stated) return status;
   dm_status_free(status);
   return DM_OK;
 }
 
 /* The equation: C's attributes state what the user does not. */
-static dm_status read_equation(dm_verify *v, const dm_verify_stated *given,
+static dm_status read_equation(dm_verify *v, const dm_verify_stated *stated,
                                const dm_attributes *list) {
   dm_equation *own = &v->equation, read = *own;
-  DM_TRY(unless(given->op_a, read_op(list, "op_a", &read.op_a)));
-  DM_TRY(unless(given->op_b, read_op(list, "op_b", &read.op_b)));
-  DM_TRY(unless(given->alpha, read_scalar(list, "alpha", read.alpha)));
-  DM_TRY(unless(given->beta, read_scalar(list, "beta", read.beta)));
-  DM_TRY(unless(given->half, read_half(list, &read.half)));
-  DM_TRY(unless(given->centering, read_standard(list, "centering_a", &read.standard[0])));
-  DM_TRY(unless(given->centering, read_standard(list, "centering_b", &read.standard[1])));
+  DM_TRY(unless(stated->op_a, read_op(list, "op_a", &read.op_a)));
+  DM_TRY(unless(stated->op_b, read_op(list, "op_b", &read.op_b)));
+  DM_TRY(unless(stated->alpha, read_scalar(list, "alpha", read.alpha)));
+  DM_TRY(unless(stated->beta, read_scalar(list, "beta", read.beta)));
+  DM_TRY(unless(stated->half, read_half(list, &read.half)));
+  DM_TRY(unless(stated->centering, read_standard(list, "centering_a", &read.standard[0])));
+  DM_TRY(unless(stated->centering, read_standard(list, "centering_b", &read.standard[1])));
   const dm_standard *now = read.standard, *was = own->standard;
   const struct {
     const char *name, *value;
-    bool given, differs;
+    bool stated, differs;
   } parts[] = {
-      {"op-a", dm_attributes_find(list, "op_a"), given->op_a, read.op_a != own->op_a},
-      {"op-b", dm_attributes_find(list, "op_b"), given->op_b, read.op_b != own->op_b},
-      {"alpha", dm_attributes_find(list, "alpha"), given->alpha, !is_equal(read.alpha, own->alpha)},
-      {"beta", dm_attributes_find(list, "beta"), given->beta, !is_equal(read.beta, own->beta)},
-      {"triangle", dm_attributes_find(list, "triangle"), given->half, read.half != own->half},
-      {"center-a", dm_lines_name(now[0].center), given->centering, now[0].center != was[0].center},
-      {"scale-a", dm_lines_name(now[0].scale), given->centering, now[0].scale != was[0].scale},
-      {"center-b", dm_lines_name(now[1].center), given->centering, now[1].center != was[1].center},
-      {"scale-b", dm_lines_name(now[1].scale), given->centering, now[1].scale != was[1].scale}};
+      {"op-a", dm_attributes_find(list, "op_a"), stated->op_a, read.op_a != own->op_a},
+      {"op-b", dm_attributes_find(list, "op_b"), stated->op_b, read.op_b != own->op_b},
+      {"alpha", dm_attributes_find(list, "alpha"), stated->alpha,
+       !is_equal(read.alpha, own->alpha)},
+      {"beta", dm_attributes_find(list, "beta"), stated->beta, !is_equal(read.beta, own->beta)},
+      {"triangle", dm_attributes_find(list, "triangle"), stated->half, read.half != own->half},
+      {"center-a", dm_lines_name(now[0].center), stated->centering, now[0].center != was[0].center},
+      {"scale-a", dm_lines_name(now[0].scale), stated->centering, now[0].scale != was[0].scale},
+      {"center-b", dm_lines_name(now[1].center), stated->centering, now[1].center != was[1].center},
+      {"scale-b", dm_lines_name(now[1].scale), stated->centering, now[1].scale != was[1].scale}};
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-    if (parts[i].given && parts[i].differs) note_claim(v, parts[i].name, parts[i].value);
-    v->by_attributes |= !parts[i].given && parts[i].differs;
+    if (parts[i].stated && parts[i].differs) note_claim(v, parts[i].name, parts[i].value);
+    v->by_attributes |= !parts[i].stated && parts[i].differs;
   }
-  if (!given->op_a) own->op_a = read.op_a;
-  if (!given->op_b) own->op_b = read.op_b;
-  if (!given->alpha) memcpy(own->alpha, read.alpha, sizeof own->alpha);
-  if (!given->beta) memcpy(own->beta, read.beta, sizeof own->beta);
-  if (!given->half) own->half = read.half;
-  if (!given->centering) memcpy(own->standard, read.standard, sizeof own->standard);
+  if (!stated->op_a) own->op_a = read.op_a;
+  if (!stated->op_b) own->op_b = read.op_b;
+  if (!stated->alpha) memcpy(own->alpha, read.alpha, sizeof own->alpha);
+  if (!stated->beta) memcpy(own->beta, read.beta, sizeof own->beta);
+  if (!stated->half) own->half = read.half;
+  if (!stated->centering) memcpy(own->standard, read.standard, sizeof own->standard);
   return DM_OK;
 }
 
@@ -173,16 +175,16 @@ static dm_status read_norm(const dm_attributes *list, double *norm) {
   return DM_OK;
 }
 
-dm_status dm_verify_complete(dm_verify *verify, const dm_verify_stated *given,
+dm_status dm_verify_complete(dm_verify *verify, const dm_verify_stated *stated,
                              const dm_attributes *provenance, dm_location *old_c) {
   const double *beta = verify->equation.beta;
   verify->tensor = true; /* "backend" is as easily forged */
   verify->no_provenance = !dm_attributes_find(provenance, "backend");
   DM_TRY(read_norm(provenance, &verify->norm));
-  DM_TRY(read_equation(verify, given, provenance));
-  DM_TRY(read_type(verify, given, provenance));
+  DM_TRY(read_equation(verify, stated, provenance));
+  DM_TRY(read_type(verify, stated, provenance));
   memset(old_c, 0, sizeof *old_c);
   const char *old = dm_attributes_find(provenance, "old_c");
   const bool reads_c = beta[0] != 0.0 || beta[1] != 0.0;
-  return reads_c && !given->c0 && old ? dm_io_parse_location(old, old_c) : DM_OK;
+  return reads_c && !stated->c0 && old ? dm_io_parse_location(old, old_c) : DM_OK;
 }

@@ -32,7 +32,7 @@ struct dm_watch {
   _Atomic(const char *) phase;
   atomic_int patience;
   atomic_llong done, total;
-  int told;
+  int sent; /* tick of the last message to rank 0 */
   dm_watch_calls calls;
   pthread_t thread;
   int over; /* an eventfd: ends the thread */
@@ -41,7 +41,7 @@ struct dm_watch {
   atomic_bool leaves, passed_on, hears;
 };
 
-enum { TICKS = 40, TELL_MOST = 6 };
+enum { TICKS = 40, SEND_MOST = 6 };
 static const double longest_tick = 0.5, grace = 5, reprieve = 8; /* seconds */
 
 /* Before a rank exits: how long its main thread may take to tell the others, in turns of 50 ms, and
@@ -221,7 +221,7 @@ static void set_pace(dm_watch *w, double seconds) {
   w->limit = seconds > 0 ? (int)(seconds / w->tick + 0.5) : 0;
   w->reprieve = (int)(reprieve / w->tick);
   w->grace = (int)(grace_of(w->rank) / w->tick);
-  w->every = seconds > 0 ? (int)dm_min(TELL_MOST, w->limit / 16) : TELL_MOST;
+  w->every = seconds > 0 ? (int)dm_min(SEND_MOST, w->limit / 16) : SEND_MOST;
 }
 
 dm_status dm_watch_start(const dm_comm *world, double seconds, dm_watch_calls calls,
@@ -281,10 +281,10 @@ void dm_watch_poll(dm_watch *w) {
   if (now == atomic_load_explicit(&w->polled, memory_order_relaxed)) return;
   atomic_store_explicit(&w->polled, now, memory_order_relaxed);
   int64_t job = 0;
-  bool tells = now - w->told >= w->every;
+  bool sends = now - w->sent >= w->every;
   /* Errors of MPI also reach callers that need it. */
-  dm_status_free(dm_heartbeat_poll(w->heartbeat, now, tells, atomic_load(&w->moves), &job));
-  if (tells) w->told = now;
+  dm_status_free(dm_heartbeat_poll(w->heartbeat, now, sends, atomic_load(&w->moves), &job));
+  if (sends) w->sent = now;
   atomic_store(&w->job, job);
   if (!atomic_load(&w->hears) && dm_heartbeat_received_ending(w->heartbeat, &w->heard))
     atomic_store(&w->hears, true);

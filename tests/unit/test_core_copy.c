@@ -149,7 +149,7 @@ TEST(cleared_halves) {
     for (int row = -2; row < 6; row++) {
       const dm_view view = dm_view_row_major(elements, DM_F64, 3, 4);
       for (int i = 0; i < 12; i++) elements[i] = 1;
-      dm_clear_beside(view, row, 1, below);
+      dm_clear_triangle(view, row, 1, below);
       for (int i = 0; i < 3; i++)
         for (int j = 0; j < 4; j++)
           assert_true(elements[i * 4 + j] == (below ? row + i <= 1 + j : row + i >= 1 + j));
