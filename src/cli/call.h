@@ -2,13 +2,16 @@
 #ifndef DM_CLI_CALL_H
 #define DM_CLI_CALL_H
 
+#include <stdio.h>
+
 #include "cli/option.h"
 #include "comm/comm.h"
 #include "core/status.h"
 
 typedef struct dm_call dm_call;
 typedef struct dm_run dm_run;
-typedef struct dm_cli_reports dm_cli_reports; /* reports.c */
+typedef struct dm_record dm_record;
+typedef struct dm_cli_reports dm_cli_reports; /* the open files of --json and --csv */
 
 typedef struct dm_verb {
   const char *name; /* "bench links" has two words */
@@ -88,6 +91,27 @@ bool dm_cli_ramp(const dm_call *call);
 
 /* Prints an error for the user; RUN is NULL outside MPI. */
 void dm_cli_print_error(const dm_error *error, const dm_run *run, FILE *out);
+
+/* ---- reports: the table on standard output, records in the files of --json and --csv ---- */
+
+/* No report is open yet; NULL: out of memory. */
+dm_cli_reports *dm_cli_reports_new(void);
+
+/* Opens the files before the work, on the one rank that reports. DM_E_USAGE: one is a matrix of
+ * this command, or another report; DM_E_IO. */
+dm_status dm_cli_open_reports(const dm_call *call);
+
+/* May be called again. */
+dm_status dm_cli_close_reports(const dm_call *call);
+
+/* The stream for tables: standard error if a record goes to standard output. */
+FILE *dm_cli_out(const dm_call *call);
+
+/* Adds RECORD to the files. */
+dm_status dm_cli_report(const dm_call *call, const dm_record *record);
+
+/* Adds RECORD to the files and prints, depending on -q, the table, its last line, or nothing. */
+dm_status dm_cli_publish(const dm_call *call, const dm_record *record);
 
 /* Output of --help, --man-page and --completion (help.c, completion.c). VERB may be
  * dm_cli_no_verb. */

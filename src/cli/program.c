@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
-#include "cli/reports.h"
 #include "cli/session.h"
 #include "comm/comm.h"
 #include "core/clock.h"

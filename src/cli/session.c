@@ -12,7 +12,6 @@
 #include "backend/backend.h"
 #include "backend/gpu_list.h"
 #include "check/verdict.h"
-#include "cli/reports.h"
 #include "comm/team.h"
 #include "core/clock.h"
 #include "core/version.h"

@@ -3,7 +3,6 @@
 #define DM_CLI_SESSION_H
 
 #include "cli/call.h"
-#include "cli/reports.h"
 #include "file/dataset.h"
 #include "run/record.h"
 #include "run/run.h"

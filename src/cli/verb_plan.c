@@ -5,7 +5,6 @@
 
 #include "cli/call.h"
 #include "cli/gpus.h"
-#include "cli/reports.h"
 #include "cli/session.h"
 #include "core/checked.h"
 #include "core/units.h"
