@@ -76,7 +76,7 @@ typedef enum dm_scale_series {
 enum { DM_SCALE_COUNTS = 64 };
 
 typedef struct dm_bench_scale {
-  dm_bench_multiply base;             /* on the fewest ranks; fill is a fraction of their memory */
+  dm_bench_multiply base;             /* on the fewest ranks */
   int counts[DM_SCALE_COUNTS], count; /* ascending numbers of ranks; none: powers of two, and all */
   bool series[DM_SCALE_SERIES];
 } dm_bench_scale;

@@ -154,20 +154,11 @@ static dm_status measure(bench *b, const point *p, dm_bench_found *found) {
   return dm_comm_broadcast(b->run->world, found, sizeof *found, 0);
 }
 
-/* The size that filled the memory becomes the base of the following runs. */
-static void keep_size(dm_bench_scale *scale, const dm_bench_found *found) {
-  scale->base.engine.fill = 0;
-  scale->base.m = found->plan.problem.m;
-  scale->base.n = found->plan.problem.n;
-  scale->base.k = found->plan.problem.k;
-}
-
 static dm_status measure_series(bench *b, dm_scale_series series) {
   for (int i = 0; i < b->scale->count; i++) {
     dm_bench_found found;
     const point p = planned_point(b, series, b->scale->counts[i]);
     DM_TRY(measure(b, &p, &found));
-    if (p.wanted.engine.fill > 0) keep_size(b->scale, &found);
   }
   return DM_OK;
 }

@@ -31,14 +31,13 @@ static dm_status find_place(const dm_call *call, dm_bench_multiply *bench) {
 
 /* The sizes to measure; at most one of the options may state them. */
 static dm_status find_sizes(const dm_call *call, dm_kernel_sizes *sizes) {
-  static const char *const ways[] = {"sizes", "fill", "size", "m", "n", "k"};
+  static const char *const stating[] = {"size", "m", "n", "k"};
+  const bool listed = dm_cli_given(call, "sizes");
   int64_t mnk[3];
-  const int first = dm_cli_given(call, "sizes") ? 0 : 1;
-  for (size_t i = first + 1; i < sizeof ways / sizeof ways[0] && dm_cli_given(call, ways[first]);
-       i++)
-    if (dm_cli_given(call, ways[i]))
-      return dm_fail(DM_E_USAGE, "--%s cannot be combined with --%s", ways[i], ways[first]);
-  if (first == 0)
+  for (int i = 0; i < 4 && listed; i++)
+    if (dm_cli_given(call, stating[i]))
+      return dm_fail(DM_E_USAGE, "--%s cannot be combined with --sizes", stating[i]);
+  if (listed)
     return dm_context(dm_kernel_sizes_parse(call->own.bench.sizes, sizes), "option '--sizes'");
   DM_TRY(dm_cli_dimensions(call, DEFAULT_SIZE, mnk));
   sizes->count = 1;
@@ -87,7 +86,6 @@ static dm_status bench_multiply(dm_run *run, const dm_call *call, void *shared, 
   (void)record;
   const dm_kernel_sizes *sizes = shared;
   dm_bench_multiply bench = wishes_of(call);
-  bench.engine.fill = call->own.fill;
   DM_TRY(dm_comm_agree(run->world, find_place(call, &bench)));
   for (int64_t i = 0; i < sizes->count; i++) DM_TRY(bench_size(run, call, &bench, &sizes->list[i]));
   return DM_OK;
@@ -133,12 +131,8 @@ static dm_status add_series(dm_bench_scale *scale, const char *word) {
 }
 
 static dm_status find_scale(const dm_call *call, dm_bench_scale *scale) {
-  static const char *const stating[] = {"size", "m", "n", "k"};
   int64_t mnk[3];
   char word[96];
-  for (int i = 0; i < 4 && dm_cli_given(call, "fill"); i++)
-    if (dm_cli_given(call, stating[i]))
-      return dm_fail(DM_E_USAGE, "--%s cannot be combined with --fill", stating[i]);
   DM_TRY(dm_cli_dimensions(call, DEFAULT_SIZE, mnk));
   const char *counts = call->own.sizes[0] ? call->own.sizes : NULL, *series = call->own.series;
   while (dm_next_word(&counts, ',', word)) DM_TRY(add_count(scale, word));
@@ -161,7 +155,6 @@ static dm_status bench_scale(dm_run *run, const dm_call *call, void *shared, dm_
   scale.base.m = base.m;
   scale.base.n = base.n;
   scale.base.k = base.k;
-  scale.base.engine.fill = call->own.fill;
   if (!dm_cli_given(call, "time")) scale.base.limit = 10; /* for each measurement */
   DM_TRY(dm_comm_agree(run->world, find_place(call, &scale.base)));
   return dm_bench_scale_run(run, &scale, publish, (void *)call);

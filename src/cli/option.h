@@ -36,8 +36,8 @@ typedef struct dm_cli_settings {
   int verbose, quiet, progress;
   bool against_library, dry_run, slurm;
   int from, kind, generate_by, of_rows;
-  double phi, value, budget, precision, fill; /* percentages as fractions */
-  double time_limit, within;                  /* seconds; 0: none */
+  double phi, value, budget, precision; /* a percentage as a fraction */
+  double time_limit, within;            /* seconds; 0: none */
   int64_t range, seed;
   int64_t rows, cols, size, m, n, k;
   int64_t ranks, repetitions, runs, warmup;

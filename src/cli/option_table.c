@@ -87,8 +87,6 @@ const dm_option dm_cli_options[] = {
      "columns of the matrix", OWN(dm_value_set_count, cols, .least = 1), .usual = GENERATE},
     {"size", 0, "N", PLAN | GENERATE | BENCH_P, DM_GROUP_MATRIX, "bench: 2048",
      "all dimensions that are not given", OWN(dm_value_set_count, size, .least = 1), .usual = PLAN | GENERATE | BENCH_P},
-    {"fill", 0, "PERCENT", BENCH_P, DM_GROUP_MATRIX, NULL,
-     "choose a square product that fills PERCENT of the ranks' memory (scale: of the smallest run)", OWN(dm_value_set_percent, fill), .flags_only = true},
     {"bytes", 0, "LIST", BENCH_L, DM_GROUP_MATRIX, NULL,
      "message sizes: SIZE, LOW:HIGH:STEP or LOW:HIGH:xFACTOR, separated by ','", OWN(dm_value_set_text, pieces, .initial = "8,64KiB,1MiB,16MiB"), .flags_only = true, .usual = BENCH_L},
     {"kind", 0, NULL, GENERATE, DM_GROUP_MATRIX, NULL,

@@ -295,11 +295,6 @@ static dm_status choose_plan(const dm_run *run, const dm_engine *engine, const d
   wishes.by_links = strcmp(engine->transport, "auto") != 0;
   /* C's file was made when planning began, before the GPUs had started. */
   if (engine->once) setup->machine.pages_since = dm_now() - run->lap;
-  if (engine->fill > 0) {
-    int64_t n;
-    DM_TRY(dm_plan_fill(problem, &setup->machine, run->ranks, &wishes, engine->fill, &n));
-    adjusted.m = adjusted.n = adjusted.k = n;
-  }
   DM_TRY(dm_plan_choose(&adjusted, &setup->machine, run->ranks, &wishes, &setup->plan));
   if (engine->once) setup->plan.forecast.start = dm_now() - run->born;
   return DM_OK;

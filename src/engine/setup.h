@@ -32,8 +32,6 @@ typedef struct dm_engine {
   int64_t process_bytes;              /* memory of the process at start; 0: its present memory */
   bool require_gpu_per_rank;
   int pretend_nodes; /* nodes that each computer counts as; 0 or 1: one */
-  double
-      fill;  /* not 0: replace the problem by a square product that fills this fraction of memory */
   bool once; /* a single product, after which the process ends: "auto" considers the time for
                 starting a GPU, and its memory is not freed */
   const char

@@ -20,10 +20,4 @@ int dm_plan_gpus(const dm_problem *problem, const dm_machine *machines, int most
 dm_status dm_plan_candidates(const dm_problem *problem, const dm_machine *machine, int ranks,
                              const dm_wishes *wishes, dm_plan *plans, int count, int *found);
 
-/* The largest n, a multiple of 64, such that a product m = n = k of PROBLEM's types fits into FILL
- * (0 to 1] of the memory of MACHINE's ranks.  DM_E_FIT: even 64 does not fit; DM_E_USAGE: memory is
- * not limited, or a wish cannot be met. */
-dm_status dm_plan_fill(const dm_problem *problem, const dm_machine *machine, int ranks,
-                       const dm_wishes *wishes, double fill, int64_t *n);
-
 #endif

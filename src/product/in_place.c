@@ -35,7 +35,7 @@ static bool is_plain(const dm_multiply *m) {
   const dm_wishes *w = &m->engine.wishes;
   return strcmp(m->engine.kernel, "auto") == 0 && !m->verify_files && !w->reproducible &&
          !m->equation.own && m->a.batch <= 1 && w->pm == 0 && w->panel == 0 && w->tiles_m == 0 &&
-         m->engine.memory_host == 0 && m->engine.memory_device == 0 && m->engine.fill == 0;
+         m->engine.memory_host == 0 && m->engine.memory_device == 0;
 }
 
 /* One rank's matrices are in one memory. */

@@ -72,26 +72,11 @@ def check_pretended_nodes(damier, folder):
     assert [r["machine"]["ranks"] for r in records] == [1, 2, 4]
 
 
-def check_fill(damier, folder):
-    """The memory of the fewest ranks determines the size of the base, as in bench multiply."""
-    limits = ["--fill", "1%", "--memory", "host=512MiB"]
-    records = bench(damier, folder, 4, *limits, "--ranks", "2,4")
-    path = folder / "one.jsonl"
-    run(damier, 2, "bench", "multiply", "-q", "--repetitions", 1, "--threads", 1, "--json", path, *limits)
-    size = records_of(path)[0]["problem"]["n"]
-    assert [r["machine"]["ranks"] for r in records] == 3 * [2, 4]
-    for record in records:
-        series = record["scale"]["series"]
-        base = next(r for r in records if r["scale"]["series"] == series)
-        check_point(record, base, 3 * (size,))
-
-
 def check_refusals(damier, _):
     for words in (["--ranks", "1,3"], ["--ranks", "2,1"], ["--ranks", "0"], ["--ranks", "1,"],
                   ["--series", "weak"], ["--grid", "1x2x1"],
-                  ["--pretend-nodes", "3"], ["--fill", "50%"], ["--fill", "101%"]):
+                  ["--pretend-nodes", "3"],):
         run(damier, 2, "bench", "scale", "--size", 64, *words, expect=2)
 
 
-run_checks(check_series, check_counts, check_pretended_nodes, check_fill,
-           check_refusals)
+run_checks(check_series, check_counts, check_pretended_nodes, check_refusals)

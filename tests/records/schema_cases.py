@@ -33,7 +33,6 @@ bench multiply --size 64 --repetitions 2 --against-library --threads 1
 bench multiply --sizes 64;96,64,80 --time 0.2 --type c64
 bench multiply --size 64 --repetitions 1 --type bf16 --no-verify
 2 bench multiply --size 64 --repetitions 1
-bench multiply --fill 1% --memory host=512MiB --repetitions 1
 3 bench multiply --size 64 --repetitions 2 --grid 1x1x3
 3 bench multiply --size 64 --repetitions 2 --transport host --grid 3x1x1
 bench kernels --list

@@ -1,4 +1,4 @@
-# Lists, suites, a part of the memory, and refusals of bench multiply.
+# Lists, suites, and refusals of bench multiply.
 lines() { grep -o 'm=[0-9]* n=[0-9]* k=[0-9]*'; }
 damier bench multiply --sizes '48;64:128:x2;16,32,48' --repetitions 1 -q | lines
 printf 'm,n,k\n# one\n40,50,60\n' >suite.csv
@@ -9,19 +9,11 @@ r = json.load(open("r.json"))
 b, t = r["bench"], r["times"]
 print(b["repetitions"] == len(r["repetitions"]["multiply_s"]) >= 3, r["rates"]["of_peak"])
 print(t["multiply_min_s"] <= t["multiply_ci95_low_s"] <= t["multiply_median_s"] <= t["multiply_max_s"])'
-damier bench multiply --fill 50% --memory host=64MiB --repetitions 1 --json f.json -q | wc -l
-python3 -c '
-import json
-r = json.load(open("f.json"))
-print(16 << 20 < r["plan"]["host_bytes"] <= 32 << 20)'
 for suite in "$ROOT"/inputs/suites/*.csv; do
   damier bench multiply --sizes "$suite" --memory host=1KiB >/dev/null 2>&1
   echo "exit $?" # read, and too large
 done
 try damier bench multiply --sizes 64 --size 64
-try damier bench multiply --fill 80% --n 64
-try damier bench multiply --fill 0
-try damier bench multiply --fill 101%
 try damier bench multiply --precision x
 try damier bench multiply --sizes 64,64
 try damier bench multiply --sizes none.csv
