@@ -4,7 +4,7 @@
 
 #include <hdf5.h>
 
-#include "file/chunk_place.h"
+#include "file/chunk_facts.h"
 #include "file/composite.h"
 #include "file/hdf5_use.h"
 #include "file/pool.h"
