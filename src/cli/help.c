@@ -237,6 +237,15 @@ static void print_items(FILE *out) {
   }
 }
 
+/* Whether the table has option I, which some verbs describe in other words, further up. */
+static bool is_repeated(int i) {
+  for (int j = 0; j < i; j++)
+    if (!dm_cli_options[j].flags_only &&
+        strcmp(dm_cli_options[j].name, dm_cli_options[i].name) == 0)
+      return true;
+  return false;
+}
+
 static void print_environment(FILE *out) {
   char name[64];
   bool any = false;
@@ -250,7 +259,7 @@ static void print_environment(FILE *out) {
       out);
   for (int i = 0; i < dm_cli_option_count; i++) {
     const dm_option *option = &dm_cli_options[i];
-    if (option->flags_only) continue;
+    if (option->flags_only || is_repeated(i)) continue;
     fprintf(out, "%s\n.Ev %s", any ? " ," : "", dm_cli_variable(option, name));
     any = true;
   }
