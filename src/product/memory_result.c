@@ -292,9 +292,7 @@ dm_status dm_old_bring(const dm_run *run, dm_distributed *old, dm_rank_state *lo
   return DM_OK;
 }
 
-/* ---- A and B ---- */
-
-/* ---- pieces ---- */
+/* ---- pieces of A and B ---- */
 
 /* Whether pieces are copied from the caller's GPU memory: this rank has the whole matrix there, in
  * rows of the type that is multiplied. */
@@ -324,13 +322,7 @@ void dm_memory_operands_open(const dm_run *run, const dm_distributed *const matr
   operands->source = (dm_memory_source){.piece = piece_of, .context = operands};
 }
 
-/* ---- moves ---- */
-
-static dm_status bring_plain(void *context, dm_view into, dm_view arrived) {
-  (void)context;
-  dm_copy(into, arrived, false);
-  return DM_OK;
-}
+/* ---- moves of A and B ---- */
 
 static dm_status take_conjugate(void *context, dm_view into, dm_view arrived) {
   (void)context;
@@ -361,7 +353,7 @@ static dm_status move(const dm_memory_operands *o, const places *p, dm_extent ex
     const dm_move move = {.dtype = part.local.dtype,
                           .from = &from,
                           .to = &to,
-                          .taker = {o->conjugate[p->matrix] ? take_conjugate : bring_plain, NULL}};
+                          .taker = {o->conjugate[p->matrix] ? take_conjugate : take_plain, NULL}};
     status = dm_redistribute(o->run->world, &move);
   }
   dm_distributed_close(&part);
