@@ -46,7 +46,9 @@ static int compare(const dm_plan *x, const dm_plan *y) {
   if (!order) order = sign_of(x->pk - y->pk);
   if (!order) order = sign_of(abs(x->pm - x->pn) - abs(y->pm - y->pn));
   if (!order) order = sign_of(dm_plan_used(y) - dm_plan_used(x));
-  return order ? order : sign_of(x->pm - y->pm);
+  /* Ranks write whole rows of a C in a file if none shares rows with another. */
+  const int rows = dm_plan_in_file(&x->problem, DM_C) ? -1 : 1;
+  return order ? order : rows * sign_of(x->pm - y->pm);
 }
 
 static void insert(ranking *best, const dm_plan *plan) {
@@ -328,9 +330,10 @@ int dm_plan_gpus(const dm_problem *problem, const dm_machine *machines, int most
   int best = 0;
   for (int n = 1; n <= most; n++) {
     dm_plan plan;
-    dm_status status = dm_plan_choose(problem, &machines[n - 1], n, wishes, &plan);
-    seconds[n - 1] =
-        status ? INFINITY : plan.forecast.total + dm_machine_start(&machines[n - 1], n, true);
+    dm_machine machine = machines[n - 1];
+    const double start = machine.pages_since = dm_machine_start(&machine, n, true);
+    dm_status status = dm_plan_choose(problem, &machine, n, wishes, &plan);
+    seconds[n - 1] = status ? INFINITY : plan.forecast.total + start;
     dm_status_free(status);
     if (isfinite(seconds[n - 1]) && (best == 0 || seconds[n - 1] < worth * seconds[best - 1]))
       best = n;
