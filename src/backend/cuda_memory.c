@@ -24,13 +24,13 @@ dm_status dm_cuda_enter(const dm_cuda *gpu) {
   return DM_OK;
 }
 
-/* ---- large allocations of pinned host memory ----
+/* ---- pinned host memory, unless there is little of it ----
  *
  * In cudaHostAlloc a single thread touches page after page, 2.5 GB/s on a machine with an H200;
  * several threads that touch huge pages, which the driver then registers, are four times as fast.
  */
 
-enum { THREADS = 4, LEAST = 64 << 20, HUGE = 2 << 20, PAGE = 4096, PIECE = 16 << 20 };
+enum { THREADS = 4, LEAST = 4 << 20, HUGE = 2 << 20, PAGE = 4096, PIECE = 4 << 20 };
 
 typedef struct pages {
   char *memory;
@@ -135,7 +135,7 @@ dm_status dm_cuda_alloc(dm_backend *backend, dm_space space, int64_t bytes, void
 
 void dm_cuda_release(dm_backend *backend, dm_space space, void *memory) {
   dm_cuda *gpu = dm_cuda_of(backend);
-  if (gpu->leaves) return;
+  if (gpu->leaves && space == DM_HOST) return;
   for (dm_cuda_block **at = &gpu->blocks; *at; at = &(*at)->next) {
     dm_cuda_block *block = *at;
     if (block->memory != memory || block->space != space) continue;

@@ -341,7 +341,7 @@ static dm_status entries_open(dm_prefetch *prefetch, dm_matrix matrix) {
 
 dm_status dm_prefetch_open(dm_rank_state *local, dm_dataset_input sources[2],
                            dm_prefetch *prefetch) {
-  *prefetch = (dm_prefetch){.local = local, .sources = sources};
+  *prefetch = (dm_prefetch){.local = local, .sources = sources, .asked = INT64_MAX};
   prefetch->last = &prefetch->next;
   if (local->coords.idle) return DM_OK;
   DM_TRY(entries_open(prefetch, DM_A));
@@ -540,7 +540,11 @@ dm_status dm_prefetch_loaded(dm_prefetch *prefetch, dm_matrix matrix, int64_t pa
   dm_rank_state *local = prefetch->local;
   dm_dataset_input *source = &prefetch->sources[matrix];
   int64_t place;
-  DM_TRY(move_on_and_return(prefetch));
+  const int64_t asked = 2 * panel + (matrix == DM_B);
+  /* Once while the executor asks for one panel after the other: looking at all strips takes as long
+   * as reading one. */
+  if (asked <= prefetch->asked) DM_TRY(move_on_and_return(prefetch));
+  prefetch->asked = asked;
   const dm_panel_place *entry = entry_of(prefetch, matrix, panel, &place);
   dm_panel_request **request = &prefetch->entries[matrix][entry->first].request;
   *done = true;

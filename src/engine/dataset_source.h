@@ -23,6 +23,7 @@ typedef struct dm_prefetch {
   bool made[2];   /* set by the caller: this matrix is made of the other one, and not read */
   bool posted[2]; /* this matrix was requested for the tile together with the other one */
   int64_t moved;  /* bytes moved at the last check */
+  int64_t asked;  /* number of the panel that was asked for last; of two matrices in turn */
 } dm_prefetch;
 
 /* LOCAL is open; the caller keeps SOURCES. Close also frees what a failed open left; close the

@@ -15,6 +15,7 @@
 #include "core/status.h"
 #include "core/units.h"
 #include "engine/phases.h"
+#include "file/cache_ahead.h"
 #include "file/file_system.h"
 #include "plan/choose.h"
 #include "plan/partition.h"
@@ -25,6 +26,8 @@
 /* Fraction of the free memory that a rank may plan with; the rest is for libraries and the
  * system. */
 static const double usable = 0.85;
+
+enum { FILES = sizeof((dm_named_files *)NULL)->reads / sizeof(char *) };
 
 /* "auto, cblas": the kernels of OPS that can multiply PROBLEM. */
 static void list_fitting(const dm_backend_ops *ops, const dm_problem *problem, char *text,
@@ -300,10 +303,9 @@ static dm_status choose_plan(const dm_run *run, const dm_engine *engine, const d
   return DM_OK;
 }
 
-dm_status dm_setup_open_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,
-                                dm_setup *setup) {
+static dm_status open_backends(dm_run *run, const dm_engine *engine, const dm_problem *problem,
+                               dm_setup *setup) {
   const dm_backend_ops *ops;
-  memset(setup, 0, sizeof *setup);
   if (engine->pretend_nodes > 1)
     DM_TRY(dm_comm_agree(run->world, dm_run_pretend_nodes(run, engine->pretend_nodes)));
   DM_TRY(find_backend(run, engine, problem, &ops));
@@ -312,6 +314,18 @@ dm_status dm_setup_open_backend(dm_run *run, const dm_engine *engine, const dm_p
   DM_TRY(count_sharing(run, &setup->device));
   if (run->rank == 0) dm_gpu_facts_ask(&run->facts, setup->device.id);
   return dm_comm_agree(run->world, check_sharing(run, engine, setup));
+}
+
+dm_status dm_setup_open_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,
+                                dm_setup *setup) {
+  memset(setup, 0, sizeof *setup);
+  /* Nodes would not know which parts of a file each of them needs. */
+  const bool waits = engine->once && run->rank == 0 && run->nodes == 1 && dm_backend_has_driver();
+  const char *const *files = engine->files.reads;
+  dm_cache_ahead *ahead = waits ? dm_cache_ahead_start(files, FILES) : NULL;
+  dm_status status = open_backends(run, engine, problem, setup);
+  dm_cache_ahead_stop(ahead);
+  return status;
 }
 
 /* The backend was opened for the original mode; the plan may have chosen a faster one. */
@@ -439,13 +453,12 @@ static const double by_avx512 = 1.4, few_cores = 16;
 static const double nearly_all = 0.95;
 
 dm_seen_files dm_see_files(const dm_named_files *files) {
-  const int count = (int)(sizeof files->reads / sizeof files->reads[0]);
   dm_seen_files seen = {.cached = files->reads[0] || files->reads_memory,
                         .in_memory = files->writes_memory ||
                                      (files->writes && dm_io_is_memory(files->writes)),
                         .new_pages = !files->writes_memory};
   int64_t bytes = 0;
-  for (int i = 0; i < count && files->reads[i]; i++) {
+  for (int i = 0; i < FILES && files->reads[i]; i++) {
     struct stat info;
     if (dm_io_cached(files->reads[i]) < nearly_all) seen.cached = false;
     if (stat(files->reads[i], &info) == 0) bytes += (int64_t)info.st_size;

@@ -172,7 +172,7 @@ enum {
       2, /* of A or B that are scanned and not kept: one while the next is read */
   DM_BUFFER_CHECK_GROUPS = 4,     /* groups of columns, if CPUs multiply */
   DM_BUFFER_SLAB_BYTES = 2 << 20, /* memory that peers' GPUs read consists of whole slabs */
-  DM_BUFFER_STRIPS_UP = 16,       /* strips moving to a device */
+  DM_BUFFER_STRIPS_UP = 32,       /* strips moving to a device */
   DM_BUFFER_STRIPS_OUT = 8,       /* strips moving to the file */
 };
 
