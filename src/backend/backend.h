@@ -66,11 +66,16 @@ bool dm_warm_up_started(dm_warm_up *warm_up);
 void dm_warm_up_undo(dm_warm_up *warm_up);
 void dm_warm_up_end(dm_warm_up *warm_up); /* waits for both; NULL is allowed */
 
+/* Whether the driver takes long to end a process that has used this one's GPUs, and lets others use
+ * them meanwhile. */
+bool dm_backend_ends_slowly(void);
+
 /* ---- using a backend (backend.c): checks, then calls the table ---- */
 
 dm_status dm_backend_open(const dm_backend_ops *ops, const dm_backend_config *config,
                           dm_backend **backend);
-/* From now on release and close leave memory to the end of the process, which frees it sooner. */
+/* From now on release and close leave all but large memory on the device to the end of the process.
+ */
 void dm_backend_leave(dm_backend *backend);
 void dm_backend_close(dm_backend *backend); /* NULL is allowed */
 dm_status dm_backend_device(dm_backend *backend, dm_device *device);

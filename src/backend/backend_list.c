@@ -133,3 +133,7 @@ void dm_warm_up_end(dm_warm_up *w) {
   join(w);
   free(w);
 }
+
+bool dm_backend_ends_slowly(void) {
+  return dm_cuda_ends_slowly();
+}

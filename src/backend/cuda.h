@@ -18,6 +18,9 @@ bool dm_cuda_start(int local_rank);
 /* Destroys that context, and frees all memory of it. */
 void dm_cuda_stop(int local_rank);
 
+/* See dm_backend_ends_slowly. */
+bool dm_cuda_ends_slowly(void);
+
 /* Call first, if this process needs only its first GPU: the driver need not start the others. */
 void dm_cuda_see_one(void);
 

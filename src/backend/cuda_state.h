@@ -187,7 +187,7 @@ dm_status dm_cuda_natively(dm_backend *backend, int64_t *lines);
 
 /* ---- CUDA's larger libraries, loaded on demand ----
  *
- * Loading cuBLAS takes 40 ms, unloading the same; jobs that multiply on the CPU avoid both. */
+ * Loading cuBLAS takes 40 ms: while a GPU starts, or when the first product needs it. */
 
 /* Loads "libcublas.so.13" for NAME "cublas" and MAJOR 13 from the loader's paths, else from the
  * toolkit that this program was built with, else from NVIDIA's Python packages beside damier's;

@@ -12,7 +12,9 @@
 #include "backend/backend.h"
 #include "backend/gpu_list.h"
 #include "check/verdict.h"
+#include "cli/ending.h"
 #include "comm/team.h"
+#include "core/checked.h"
 #include "core/clock.h"
 #include "core/version.h"
 #include "engine/dataset_input.h"
@@ -149,13 +151,19 @@ typedef struct team {
   bool again;          /* ... and the others have done nothing yet */
 } team;
 
+/* Ranks that --grid needs. */
+static int64_t grid_ranks(const dm_settings *s) {
+  return dm_max(1, s->grid[0]) * dm_max(1, s->grid[1]) * dm_max(1, s->grid[2]);
+}
+
 /* Collective, with an agreed STATUS: whether the others can do without GPUs that do not start. */
 static bool can_go_on(team *t, const dm_run *run, dm_warm_up *warm_up, const dm_error *status) {
   if (!t || !status || !status->agreed || status->code != DM_E_DEVICE) return false;
-  int64_t counts[2] = {!dm_warm_up_started(warm_up), 1};
-  t->fails[run->rank] = counts[0];
-  dm_status failed = dm_comm_sum_i64(run->world, counts, 2);
-  const bool yes = !failed && counts[0] > 0 && counts[0] < counts[1];
+  int64_t failing = !dm_warm_up_started(warm_up);
+  t->fails[run->rank] = failing;
+  dm_status failed = dm_comm_sum_i64(run->world, &failing, 1);
+  const int64_t left = run->ranks - failing;
+  const bool yes = !failed && failing > 0 && left >= grid_ranks(&t->call->settings);
   dm_status_free(failed);
   if (run->rank == 0) t->again = yes;
   return yes;
@@ -190,16 +198,19 @@ static int run_rank(dm_call *call, dm_status prepared, const dm_work *work, dm_c
     dm_cli_stop_speaking();
     code = leave(&run, status);
   }
+  const bool alone = dm_comm_is_alone(run.world), started = warm_up != NULL;
   /* An MPI that uses GPUs may need them until it ends. */
-  const bool undoes = world || (!dm_comm_is_alone(run.world) && dm_comm_ignores_gpus());
-  if (code == 0 && undoes) dm_warm_up_undo(warm_up);
+  if (code == 0 && !world && !alone && dm_comm_ignores_gpus()) dm_warm_up_undo(warm_up);
   dm_run_stop(&run);
   dm_warm_up_end(warm_up);
-  if (!run.at_end) return code;
-  fflush(NULL);
-  const int ended = dm_cli_end(call, run.at_end(run.what));
-  if (!t && code == 0 && ended == 0) _exit(0); /* not after the libraries have wound up */
-  return code ? code : ended;
+  if (run.at_end) {
+    fflush(NULL);
+    const int ended = dm_cli_end(call, run.at_end(run.what));
+    if (!t && code == 0 && ended == 0) _exit(0); /* not after the libraries have wound up */
+    if (code == 0) code = ended;
+  }
+  if (code == 0 && !world && alone && started) dm_cli_end_ahead();
+  return code;
 }
 
 /* ---- ranks that are threads of this process ---- */
@@ -282,6 +293,7 @@ static int run_team(dm_call *call, dm_status prepared, const dm_work *work) {
       dm_status_free(t.prepared);
       return dm_cli_finish(call, status);
     }
+    if (!t.again && t.code == 0) dm_cli_end_ahead();
     if (!t.again) return t.code;
     drop_failing(&t);
   }

@@ -118,11 +118,10 @@ double dm_machine_flops(const dm_machine *machine, const dm_compute *compute, dm
 }
 
 /* Measured with Open MPI 4.1 and one H200: 0.2 to 0.3 s for driver, context and kernels. With two
- * H100 in one process 0.28 s more, and 0.1 s at the end: the driver starts and ends GPUs one after
- * another. Two threads that write a large C to a tmpfs took up to 0.9 s more than one: a further
- * GPU must save more than it costs. */
+ * H100 in one process 0.19 s more, as the driver starts GPUs one after another, and 0.06 s to test
+ * and map their links. */
 double dm_machine_start(const dm_machine *machine, int ranks, bool one_process) {
-  const double process = 0.03, mpi = 0.1, gpu = 0.25, further = 0.5;
+  const double process = 0.03, mpi = 0.1, gpu = 0.25, further = 0.25;
   if (one_process) return process + (machine->gpu ? gpu + further * (ranks - 1) : 0);
   return process + (ranks > 1 ? mpi : 0) + (machine->gpu ? gpu : 0);
 }

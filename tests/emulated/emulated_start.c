@@ -1,5 +1,6 @@
 /* The driver of emulated GPUs: nothing to start or to shut down. EMULATED_GPUS is their number (1);
- * EMULATED_GPU_FAILS is one that does not start. */
+ * EMULATED_GPU_FAILS is one that does not start; with EMULATED_SLOW_END processes end as if the
+ * driver took long. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -39,6 +40,11 @@ bool dm_cuda_start(int local_rank) {
 
 void dm_cuda_stop(int local_rank) {
   (void)local_rank;
+}
+
+/* Checks for leaks run at a usual end. */
+bool dm_cuda_ends_slowly(void) {
+  return getenv("EMULATED_SLOW_END") != NULL;
 }
 
 int dm_cuda_device_count(void) {

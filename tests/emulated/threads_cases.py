@@ -91,8 +91,17 @@ def one_does_not_start(bed):
     for gpu in range(3):
         done = multiply(bed, "--gpus", "3", EMULATED_GPU_FAILS=str(gpu))
         expect(ranks_of(done) == 2 and f"GPU {gpu} does not start" in done.stderr, done.stderr)
-    done = multiply(bed, "--gpus", "1", EMULATED_GPU_FAILS="0")
-    expect(done.returncode == 6 and done.stderr.count("error:") == 1, done.stderr)
+    for words in (("--gpus", "1"), ("--gpus", "2", "--grid", "2x1")):  # nobody is left, or too few for the grid
+        done = multiply(bed, *words, EMULATED_GPU_FAILS="0")
+        expect(done.returncode == 6 and done.stderr.count("error:") == 1, f"{words}: exit {done.returncode}\n{done.stderr}")
+
+
+def ends(bed):
+    """What outlives the process holds neither its exit code nor its output."""
+    for words in (("--gpus", "1"), ("--gpus", "2")):
+        done = multiply(bed, *words, EMULATED_SLOW_END="1")
+        expect(ranks_of(done) == int(words[1]) and done.stdout.endswith("PASS\n"), f"{words}: {done}")
+    expect_right(faulty_runs.Output(bed, "C", 2))
 
 
 def one_fails(bed):
@@ -173,7 +182,7 @@ def main():
                  "--hang-timeout", "60s")
         bed = faulty_runs.Bed(folder, options, shape=(700, 600, 500), words=words)
         bed.undisturbed(2)
-        for check in (refusals, choices, chosen, benchmarks, under_mpirun, one_does_not_start, one_fails, no_memory, stops, resumes, same_bits):
+        for check in (refusals, choices, chosen, benchmarks, under_mpirun, one_does_not_start, ends, one_fails, no_memory, stops, resumes, same_bits):
             with_threads(True)
             check(bed)
             print("passed ", check.__name__, flush=True)
