@@ -9,7 +9,9 @@
 
 namespace {
 
-constexpr int TILE = 32, ROWS = 8;
+/* Tiles of small elements are larger: a block keeps enough bytes under way. */
+constexpr int THREADS = 256;
+template <class T> constexpr int TILE = sizeof(T) < 8 ? 64 : 32;
 
 template <class T> __device__ __forceinline__ T conjugate(T v) {
   return v;
@@ -27,15 +29,20 @@ template <class Part> __device__ __forceinline__ void make_real(Complex<Part> &v
 template <class T>
 __device__ __forceinline__ void mirror_tile(const Matrix<T> &m, int64_t row, int64_t col,
                                             bool conjugates) {
-  __shared__ alignas(16) char memory[TILE * (TILE + 1) * sizeof(T)];
-  T(*tile)[TILE + 1] = reinterpret_cast<T(*)[TILE + 1]>(memory);
-  for (int i = threadIdx.y; i < TILE; i += ROWS) {
+  constexpr int SIDE = TILE<T>, ROWS = THREADS / SIDE;
+  __shared__ alignas(16) char memory[SIDE * (SIDE + 1) * sizeof(T)];
+  T(*tile)[SIDE + 1] = reinterpret_cast<T(*)[SIDE + 1]>(memory);
+#pragma unroll
+  for (int k = 0; k < SIDE / ROWS; k++) {
+    const int i = k * ROWS + threadIdx.y;
     const int64_t r = row + i, c = col + threadIdx.x;
     if (r < m.rows && c < r) tile[i][threadIdx.x] = m.at(r, c);
     if (conjugates && r < m.rows && c == r) make_real(m.at(r, r));
   }
   __syncthreads();
-  for (int i = threadIdx.y; i < TILE; i += ROWS) {
+#pragma unroll
+  for (int k = 0; k < SIDE / ROWS; k++) {
+    const int i = k * ROWS + threadIdx.y;
     const int64_t r = row + threadIdx.x, c = col + i;
     if (r >= m.rows || c >= r) continue;
     const T v = tile[threadIdx.x][i];
@@ -46,22 +53,25 @@ __device__ __forceinline__ void mirror_tile(const Matrix<T> &m, int64_t row, int
 
 /* A row of the grid takes every gridDim.y-th row of tiles. */
 template <class T>
-__global__ void __launch_bounds__(TILE *ROWS) mirror(Matrix<T> m, int64_t first, bool conjugates) {
-  const int64_t col = (int64_t)blockIdx.x * TILE;
-  for (int64_t row = first + (int64_t)blockIdx.y * TILE; row < m.rows;
-       row += (int64_t)gridDim.y * TILE)
-    if (col < row + TILE) mirror_tile(m, row, col, conjugates);
+__global__ void __launch_bounds__(THREADS) mirror(Matrix<T> m, int64_t first, bool conjugates) {
+  constexpr int SIDE = TILE<T>;
+  const int64_t col = (int64_t)blockIdx.x * SIDE;
+  for (int64_t row = first + (int64_t)blockIdx.y * SIDE; row < m.rows;
+       row += (int64_t)gridDim.y * SIDE)
+    if (col < row + SIDE) mirror_tile(m, row, col, conjugates);
 }
 
 } // namespace
 
 cudaError_t dm_kernels_mirror(dm_view square, int64_t first, bool conjugates, cudaStream_t stream) {
   if (first >= square.rows) return cudaSuccess;
-  const dim3 grid(blocks_for(divide_up(square.cols, TILE)),
-                  blocks_for(divide_up(square.rows - first, TILE), 65535));
   return with_type(square.dtype, [&](auto element) {
     typedef decltype(element) T;
-    mirror<<<grid, dim3(TILE, ROWS), 0, stream>>>(matrix_of<T>(square), first, conjugates);
+    constexpr int SIDE = TILE<T>;
+    const dim3 grid(blocks_for(divide_up(square.cols, SIDE)),
+                    blocks_for(divide_up(square.rows - first, SIDE), 65535));
+    mirror<<<grid, dim3(SIDE, THREADS / SIDE), 0, stream>>>(matrix_of<T>(square), first,
+                                                            conjugates);
     return cudaGetLastError();
   });
 }

@@ -91,6 +91,13 @@ dm_status dm_backend_transpose(dm_backend *backend, dm_view to, dm_view from, bo
   return DM_OK;
 }
 
+/* Rows or columns are contiguous, and lines do not overlap. */
+static bool has_contiguous_lines(dm_view v) {
+  const bool rows = v.col_stride == 1 && (v.rows <= 1 || v.row_stride >= v.cols);
+  const bool cols = v.row_stride == 1 && (v.cols <= 1 || v.col_stride >= v.rows);
+  return rows || cols;
+}
+
 dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
                           dm_event *done) {
   *done = 0;
@@ -99,8 +106,8 @@ dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, 
   if (a.dtype != b.dtype || c.dtype != dm_compute_sum(a.dtype))
     return dm_fail(DM_E_BUG, "a product of %s and %s into %s", dm_dtype_name(a.dtype),
                    dm_dtype_name(b.dtype), dm_dtype_name(c.dtype));
-  if (a.col_stride != 1 || b.col_stride != 1 || c.col_stride != 1)
-    return dm_fail(DM_E_BUG, "a product of matrices whose rows are not contiguous");
+  if (!has_contiguous_lines(a) || !has_contiguous_lines(b) || c.col_stride != 1)
+    return dm_fail(DM_E_BUG, "a product of matrices whose lines are not contiguous");
   if (dm_view_is_empty(c)) return DM_OK;
   return backend->ops->gemm(backend, c, a, b, accumulate, done);
 }
@@ -151,13 +158,6 @@ dm_status dm_backend_join(dm_backend *backend, dm_view c, dm_view more, int64_t 
   return dm_view_is_empty(c) ? DM_OK : backend->ops->join(backend, c, more, plane);
 }
 
-/* Rows or columns are contiguous, and lines do not overlap. */
-static bool has_contiguous_lines(dm_view v) {
-  const bool rows = v.col_stride == 1 && (v.rows == 1 || v.row_stride >= v.cols);
-  const bool cols = v.row_stride == 1 && (v.cols == 1 || v.col_stride >= v.rows);
-  return rows || cols;
-}
-
 bool dm_backend_suits(const dm_backend *backend, const dm_whole_product *p) {
   return backend->ops->multiply && p->a.dtype == p->b.dtype && p->a.space == p->c.space &&
          p->b.space == p->c.space && has_contiguous_lines(p->a) && has_contiguous_lines(p->b) &&
@@ -169,6 +169,8 @@ dm_status dm_backend_multiply(dm_backend *backend, const dm_whole_product *p, vo
   *done = 0;
   if (p->a.rows != p->c.rows || p->b.cols != p->c.cols || p->a.cols != p->b.rows)
     return dm_fail(DM_E_BUG, "a product of matrices whose shapes do not match");
+  if (p->symmetric && p->c.rows != p->c.cols)
+    return dm_fail(DM_E_BUG, "a symmetric product that is no square");
   return dm_view_is_empty(p->c) ? DM_OK : backend->ops->multiply(backend, p, stream, done);
 }
 

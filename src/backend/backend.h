@@ -104,8 +104,9 @@ dm_status dm_backend_copy_runs(dm_backend *backend, dm_view dst, dm_view src,
 dm_status dm_backend_transpose(dm_backend *backend, dm_view to, dm_view from, bool conjugate,
                                dm_event *done);
 
-/* C (+)= A B. A and B have the work type, C its accumulator, all col_stride 1, in DM_DEVICE space
- * if the backend has device memory. Without ACCUMULATE, C is overwritten and not read. */
+/* C (+)= A B. A and B have the work type and contiguous rows, or columns unless they are split; C
+ * has the accumulator's and contiguous rows; all are in DM_DEVICE space if the backend has device
+ * memory. Without ACCUMULATE, C is overwritten and not read. */
 dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
                           dm_event *done);
 

@@ -52,10 +52,13 @@ typedef struct dm_memory_kind {
 } dm_memory_kind;
 
 /* C = alpha op(A) op(B) + beta C on the caller's matrices, where they are. A and B are op's views
- * (transposed by their strides); of each matrix rows or columns are contiguous. */
+ * (transposed by their strides); of each matrix rows or columns are contiguous.
+ *
+ * SYMMETRIC: op(B) is op(A) transposed, or conjugated too, and alpha and beta suit; then half of C
+ * is multiplied and the other half, of which the old C is not read, becomes its mirror image. */
 typedef struct dm_whole_product {
   dm_view c, a, b;
-  bool conjugate_a, conjugate_b;
+  bool conjugate_a, conjugate_b, symmetric;
   double alpha[2], beta[2];
 } dm_whole_product;
 

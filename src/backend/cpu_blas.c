@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "backend/probe.h"
 #include "backend/whole_product.h"
 #include "core/buffer.h"
 #include "core/checked.h"
@@ -78,8 +79,24 @@ static dm_status scratch_ready(dm_cpu_scratch *scratch) {
   return DM_OK;
 }
 
-/* Converts MATRIX to packed f32, exactly. */
-static void widen(float *dst, dm_view matrix) {
+/* An operand of CBLAS: by rows, or transposed by its strides. A matrix of one line may have any
+ * stride; CBLAS requires at least the line's elements. */
+typedef struct operand {
+  enum CBLAS_TRANSPOSE op;
+  int leading;
+} operand;
+
+static operand operand_of(dm_view v) {
+  const bool turned = v.col_stride != 1;
+  const dm_view lines = turned ? dm_view_transpose(v) : v;
+  return (operand){turned ? CblasTrans : CblasNoTrans,
+                   (int)dm_max(lines.row_stride, dm_max(1, lines.cols))};
+}
+
+/* Converts MATRIX, line by line, to packed f32, exactly; returns its rows' stride. */
+static operand widen(float *dst, dm_view matrix) {
+  const operand o = operand_of(matrix);
+  if (o.op == CblasTrans) matrix = dm_view_transpose(matrix);
   for (int64_t i = 0; i < matrix.rows; i++, dst += matrix.cols) {
     const void *row = dm_view_at(matrix, i, 0);
     if (matrix.dtype == DM_F16)
@@ -89,6 +106,7 @@ static void widen(float *dst, dm_view matrix) {
     else
       for (int64_t j = 0; j < matrix.cols; j++) dst[j] = (float)((const int8_t *)row)[j];
   }
+  return (operand){o.op, (int)dm_max(1, matrix.cols)};
 }
 
 /* C (+)= P; P is packed f32 and holds integers. */
@@ -111,18 +129,17 @@ void dm_cpu_sgemm(float *c, int64_t ldc, const float *a, int64_t lda, const floa
 static dm_status product_widened(dm_view c, dm_view a, dm_view b, bool accumulate,
                                  dm_cpu_scratch *scratch) {
   DM_TRY(scratch_ready(scratch));
+  const int m = (int)c.rows, n = (int)c.cols;
+  const bool whole = c.dtype == DM_I32;
+  float *to = whole ? scratch->c : c.base;
   for (int64_t k = 0; k < a.cols; k += DEPTH) {
-    int64_t depth = dm_min(DEPTH, a.cols - k);
-    widen(scratch->a, dm_view_sub(a, 0, k, a.rows, depth));
-    widen(scratch->b, dm_view_sub(b, k, 0, depth, b.cols));
-    if (c.dtype == DM_I32) {
-      dm_cpu_sgemm(scratch->c, c.cols, scratch->a, depth, scratch->b, b.cols, c.rows, c.cols, depth,
-                   false);
-      add_whole(c, scratch->c, accumulate);
-    } else {
-      dm_cpu_sgemm(c.base, c.row_stride, scratch->a, depth, scratch->b, b.cols, c.rows, c.cols,
-                   depth, accumulate);
-    }
+    const int64_t depth = dm_min(DEPTH, a.cols - k);
+    const operand l = widen(scratch->a, dm_view_sub(a, 0, k, a.rows, depth));
+    const operand r = widen(scratch->b, dm_view_sub(b, k, 0, depth, b.cols));
+    cblas_sgemm(CblasRowMajor, l.op, r.op, m, n, (int)depth, 1.0f, scratch->a, l.leading,
+                scratch->b, r.leading, accumulate && !whole ? 1.0f : 0.0f, to,
+                whole ? n : (int)c.row_stride);
+    if (whole) add_whole(c, scratch->c, accumulate);
     accumulate = true;
   }
   return DM_OK;
@@ -133,17 +150,12 @@ static void zero(dm_view c) {
   for (int64_t i = 0; i < c.rows; i++) memset(dm_view_at(c, i, 0), 0, row);
 }
 
-/* A matrix of one row may have any stride; CBLAS requires at least its columns. */
-static int stride_of(dm_view view) {
-  return (int)dm_max(view.row_stride, dm_max(1, view.cols));
-}
-
 dm_status dm_cpu_fits(dm_view c, dm_view a, dm_view b) {
-  if (a.row_stride <= INT_MAX && b.row_stride <= INT_MAX && c.row_stride <= INT_MAX &&
-      a.cols <= INT_MAX)
-    return DM_OK;
+  const int64_t longest = dm_max(dm_max(a.row_stride, a.col_stride),
+                                 dm_max(dm_max(b.row_stride, b.col_stride), c.row_stride));
+  if (longest <= INT_MAX && a.cols <= INT_MAX) return DM_OK;
   return dm_hint(dm_fail(DM_E_DEVICE, "CBLAS counts in 32 bits; a row of %lld elements is longer",
-                         (long long)dm_max(a.row_stride, b.row_stride)),
+                         (long long)longest),
                  "more ranks, or --grid, cut the matrices into smaller blocks");
 }
 
@@ -155,24 +167,25 @@ dm_status dm_cpu_product(dm_view c, dm_view a, dm_view b, bool accumulate,
   }
   if (dm_cpu_widens(a.dtype)) return product_widened(c, a, b, accumulate, scratch);
   DM_TRY(dm_cpu_fits(c, a, b));
-  const int m = (int)c.rows, n = (int)c.cols, k = (int)a.cols;
-  const int lda = stride_of(a), ldb = stride_of(b), ldc = stride_of(c);
-  const enum CBLAS_TRANSPOSE no = CblasNoTrans;
-  if (a.dtype == DM_F64) {
-    cblas_dgemm(CblasRowMajor, no, no, m, n, k, 1.0, a.base, lda, b.base, ldb,
-                accumulate ? 1.0 : 0.0, c.base, ldc);
-  } else if (a.dtype == DM_F32) {
-    dm_cpu_sgemm(c.base, ldc, a.base, lda, b.base, ldb, m, n, k, accumulate);
-  } else if (a.dtype == DM_C128) {
-    const double one[2] = {1.0, 0.0}, beta[2] = {accumulate ? 1.0 : 0.0, 0.0};
-    cblas_zgemm(CblasRowMajor, no, no, m, n, k, one, a.base, lda, b.base, ldb, beta, c.base, ldc);
-  } else if (a.dtype == DM_C64) {
-    const float one[2] = {1.0f, 0.0f}, beta[2] = {accumulate ? 1.0f : 0.0f, 0.0f};
-    cblas_cgemm(CblasRowMajor, no, no, m, n, k, one, a.base, lda, b.base, ldb, beta, c.base, ldc);
-  } else {
+  const int m = (int)c.rows, n = (int)c.cols, k = (int)a.cols, ldc = operand_of(c).leading;
+  const operand l = operand_of(a), r = operand_of(b);
+  const double beta[2] = {accumulate ? 1.0 : 0.0, 0.0}, one[2] = {1.0, 0.0};
+  const float betas[2] = {(float)beta[0], 0.0f}, ones[2] = {1.0f, 0.0f};
+  if (a.dtype == DM_F64)
+    cblas_dgemm(CblasRowMajor, l.op, r.op, m, n, k, 1.0, a.base, l.leading, b.base, r.leading,
+                beta[0], c.base, ldc);
+  else if (a.dtype == DM_F32)
+    cblas_sgemm(CblasRowMajor, l.op, r.op, m, n, k, 1.0f, a.base, l.leading, b.base, r.leading,
+                betas[0], c.base, ldc);
+  else if (a.dtype == DM_C128)
+    cblas_zgemm(CblasRowMajor, l.op, r.op, m, n, k, one, a.base, l.leading, b.base, r.leading, beta,
+                c.base, ldc);
+  else if (a.dtype == DM_C64)
+    cblas_cgemm(CblasRowMajor, l.op, r.op, m, n, k, ones, a.base, l.leading, b.base, r.leading,
+                betas, c.base, ldc);
+  else
     return dm_fail(DM_E_BUG, "the cpu backend cannot multiply matrices of %s",
                    dm_dtype_name(a.dtype));
-  }
   return DM_OK;
 }
 
@@ -189,11 +202,41 @@ bool dm_cpu_suits(const dm_whole_product *p) {
          all.right.op != DM_BLAS_NONE;
 }
 
-void dm_cpu_multiply(const dm_whole_product *p) {
-  static const enum CBLAS_TRANSPOSE ops[] = {
-      [DM_BLAS_N] = CblasNoTrans, [DM_BLAS_T] = CblasTrans, [DM_BLAS_C] = CblasConjTrans};
+static const enum CBLAS_TRANSPOSE blas_ops[] = {
+    [DM_BLAS_N] = CblasNoTrans, [DM_BLAS_T] = CblasTrans, [DM_BLAS_C] = CblasConjTrans};
+
+/* The left operand alone tells the product; C by rows has the half below its diagonal above that of
+ * BLAS. */
+static void multiply_half(const dm_whole_product *p) {
   const dm_blas_product g = dm_blas_product_of(p);
-  const enum CBLAS_TRANSPOSE left = ops[g.left.op], right = ops[g.right.op];
+  const enum CBLAS_TRANSPOSE op = blas_ops[g.left.op];
+  const int n = (int)g.rows, k = (int)g.depth, lda = (int)g.left.leading, ldc = (int)g.leading;
+  const double *alpha = p->alpha, *beta = p->beta;
+  const float alphas[2] = {(float)alpha[0], (float)alpha[1]};
+  const float betas[2] = {(float)beta[0], (float)beta[1]};
+  const bool hermitian = dm_whole_is_hermitian(p);
+  if (p->a.dtype == DM_F64)
+    cblas_dsyrk(CblasColMajor, CblasUpper, op, n, k, *alpha, g.left.base, lda, *beta, p->c.base,
+                ldc);
+  else if (p->a.dtype == DM_F32)
+    cblas_ssyrk(CblasColMajor, CblasUpper, op, n, k, *alphas, g.left.base, lda, *betas, p->c.base,
+                ldc);
+  else if (p->a.dtype == DM_C128 && hermitian)
+    cblas_zherk(CblasColMajor, CblasUpper, op, n, k, *alpha, g.left.base, lda, *beta, p->c.base,
+                ldc);
+  else if (p->a.dtype == DM_C128)
+    cblas_zsyrk(CblasColMajor, CblasUpper, op, n, k, alpha, g.left.base, lda, beta, p->c.base, ldc);
+  else if (hermitian)
+    cblas_cherk(CblasColMajor, CblasUpper, op, n, k, *alphas, g.left.base, lda, *betas, p->c.base,
+                ldc);
+  else
+    cblas_csyrk(CblasColMajor, CblasUpper, op, n, k, alphas, g.left.base, lda, betas, p->c.base,
+                ldc);
+}
+
+static void multiply_all(const dm_whole_product *p) {
+  const dm_blas_product g = dm_blas_product_of(p);
+  const enum CBLAS_TRANSPOSE left = blas_ops[g.left.op], right = blas_ops[g.right.op];
   const int m = (int)g.rows, n = (int)g.cols, k = (int)g.depth;
   const int lda = (int)g.left.leading, ldb = (int)g.right.leading, ldc = (int)g.leading;
   const double *alpha = p->alpha, *beta = p->beta;
@@ -211,6 +254,16 @@ void dm_cpu_multiply(const dm_whole_product *p) {
   else
     cblas_cgemm(CblasColMajor, left, right, m, n, k, alphas, g.left.base, lda, g.right.base, ldb,
                 betas, p->c.base, ldc);
+}
+
+void dm_cpu_multiply(const dm_whole_product *p) {
+  if (!p->symmetric) {
+    multiply_all(p);
+    return;
+  }
+  const dm_whole_product by_rows = dm_whole_by_rows(p);
+  multiply_half(&by_rows);
+  dm_host_mirror_parallel(by_rows.c, 0, dm_whole_is_hermitian(p));
 }
 
 /* ---- the library ---- */

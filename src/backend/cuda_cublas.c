@@ -97,11 +97,12 @@ static dm_status need_whole(dm_cuda *gpu, cudaStream_t stream) {
   return DM_OK;
 }
 
-dm_status dm_cuda_multiply_whole(dm_backend *backend, const dm_whole_product *p, void *stream,
-                                 dm_event *done) {
+/* COUNT products of one shape, of which P is the first: each is STEP rows and columns of C further
+ * on. */
+static dm_status post_along_diagonal(dm_cuda *gpu, const dm_whole_product *p, int64_t count,
+                                     int64_t step) {
   static const cublasOperation_t ops[] = {
       [DM_BLAS_N] = CUBLAS_OP_N, [DM_BLAS_T] = CUBLAS_OP_T, [DM_BLAS_C] = CUBLAS_OP_C};
-  dm_cuda *gpu = dm_cuda_of(backend);
   const dm_cuda_types *t = dm_cuda_types_of(p->a.dtype);
   const cudaDataType out = p->c.dtype == p->a.dtype ? t->in : t->out;
   const dm_blas_product g = dm_blas_product_of(p);
@@ -111,14 +112,67 @@ dm_status dm_cuda_multiply_whole(dm_backend *backend, const dm_whole_product *p,
   const int32_t integers[2] = {(int32_t)p->alpha[0], (int32_t)p->beta[0]};
   const void *alpha = wide ? (const void *)p->alpha : whole ? (const void *)&integers[0] : alphas;
   const void *beta = wide ? (const void *)p->beta : whole ? (const void *)&integers[1] : betas;
+  const bool turned = dm_blas_by_rows(p->c); /* then B is on the left */
+  const int64_t of_a = step * p->a.row_stride, of_b = step * p->b.col_stride;
+  const cublasStatus_t answer =
+      count == 1 ? cublasGemmEx_64(gpu->whole, ops[g.left.op], ops[g.right.op], g.rows, g.cols,
+                                   g.depth, alpha, g.left.base, t->in, g.left.leading, g.right.base,
+                                   t->in, g.right.leading, beta, p->c.base, out, g.leading,
+                                   dm_cuda_compute(gpu, t), CUBLAS_GEMM_DEFAULT)
+                 : cublasGemmStridedBatchedEx_64(
+                       gpu->whole, ops[g.left.op], ops[g.right.op], g.rows, g.cols, g.depth, alpha,
+                       g.left.base, t->in, g.left.leading, turned ? of_b : of_a, g.right.base,
+                       t->in, g.right.leading, turned ? of_a : of_b, beta, p->c.base, out,
+                       g.leading, step * (p->c.row_stride + p->c.col_stride), count,
+                       dm_cuda_compute(gpu, t), CUBLAS_GEMM_DEFAULT);
+  if (answer == CUBLAS_STATUS_SUCCESS) return DM_OK;
+  return dm_cublas_error(gpu, answer, "cublasGemmEx_64", __FILE__, __LINE__, __func__);
+}
+
+/* ---- half of a symmetric C ----
+ *
+ * Squares on the diagonal are one batch. Below them are blocks as high as one square, two, four,
+ * ...: those of one height are a batch, too, which fills the multiprocessors as one product of
+ * their size does. The last block of each height may be lower. */
+
+enum { SIDE = 512 }; /* of the squares, which are computed in full */
+
+/* COUNT blocks of C, of HEIGHT rows and WIDTH columns, the first one at (ROW, COL). */
+static dm_status post_blocks(dm_cuda *gpu, const dm_whole_product *p, int64_t row, int64_t col,
+                             int64_t height, int64_t width, int64_t count, int64_t step) {
+  dm_whole_product first = *p;
+  if (height <= 0 || count <= 0) return DM_OK;
+  first.a = dm_view_sub(p->a, row, 0, height, p->a.cols);
+  first.b = dm_view_sub(p->b, 0, col, p->b.rows, width);
+  first.c = dm_view_sub(p->c, row, col, height, width);
+  return post_along_diagonal(gpu, &first, count, step);
+}
+
+static dm_status post_half(dm_cuda *gpu, const dm_whole_product *p) {
+  const int64_t n = p->c.rows, squares = n / SIDE, rest = squares * SIDE;
+  DM_TRY(post_blocks(gpu, p, 0, 0, SIDE, SIDE, squares, SIDE));
+  DM_TRY(post_blocks(gpu, p, rest, rest, n - rest, n - rest, 1, 0));
+  for (int64_t h = SIDE; h < n; h *= 2) {
+    const int64_t count = n / (2 * h), col = count * 2 * h;
+    DM_TRY(post_blocks(gpu, p, h, 0, h, h, count, 2 * h));
+    DM_TRY(post_blocks(gpu, p, col + h, col, n - col - h, h, 1, 0));
+  }
+  return DM_OK;
+}
+
+dm_status dm_cuda_multiply_whole(dm_backend *backend, const dm_whole_product *p, void *stream,
+                                 dm_event *done) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  cudaStream_t in = stream ? (cudaStream_t)stream : gpu->lanes[DM_COMPUTE].stream;
   DM_TRY(dm_cuda_enter(gpu));
-  DM_TRY(need_whole(gpu, stream ? (cudaStream_t)stream : gpu->lanes[DM_COMPUTE].stream));
-  const cublasStatus_t answer = cublasGemmEx_64(
-      gpu->whole, ops[g.left.op], ops[g.right.op], g.rows, g.cols, g.depth, alpha, g.left.base,
-      t->in, g.left.leading, g.right.base, t->in, g.right.leading, beta, p->c.base, out, g.leading,
-      dm_cuda_compute(gpu, t), CUBLAS_GEMM_DEFAULT);
-  if (answer != CUBLAS_STATUS_SUCCESS)
-    return dm_cublas_error(gpu, answer, "cublasGemmEx_64", __FILE__, __LINE__, __func__);
+  DM_TRY(need_whole(gpu, in));
+  if (p->symmetric) {
+    const dm_whole_product by_rows = dm_whole_by_rows(p);
+    DM_TRY(post_half(gpu, &by_rows));
+    DM_CUDA(gpu, dm_kernels_mirror(by_rows.c, 0, dm_whole_is_hermitian(p), in));
+  } else {
+    DM_TRY(post_along_diagonal(gpu, p, 1, 0));
+  }
   *done = 0;
   return stream ? DM_OK : dm_cuda_post(gpu, DM_COMPUTE, done);
 }

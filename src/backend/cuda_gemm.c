@@ -30,7 +30,22 @@ dm_status dm_cuda_multiply(dm_cuda *gpu, const dm_kernel *kernel, dm_view c, dm_
   return dm_fail(DM_E_BUG, "no launcher for kernel %s", kernel->name);
 }
 
+/* Our kernels, and cuBLAS as it is called here, read rows: *V, by columns, is copied. */
+static dm_status turn_to_rows(dm_cuda *gpu, dm_view *v) {
+  const int64_t stride = dm_device_stride(v->cols, v->dtype);
+  cudaStream_t stream = gpu->lanes[DM_COMPUTE].stream;
+  if (v->col_stride == 1) return DM_OK;
+  DM_TRY(dm_cuda_grow(gpu, &gpu->turned, v->rows * stride * dm_dtype_size(v->dtype)));
+  const dm_view rows =
+      dm_view_strided(gpu->turned.memory, v->dtype, DM_DEVICE, v->rows, v->cols, stride);
+  const dm_transposition work = {.to = rows, .from = dm_view_transpose(*v), .stream = stream};
+  DM_CUDA(gpu, dm_kernels_transpose_tiled(&work));
+  *v = rows;
+  return DM_OK;
+}
+
 static dm_status multiply(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
+  DM_TRY(turn_to_rows(gpu, a.col_stride != 1 ? &a : &b)); /* at most one is by columns */
   if (a.cols == 0)
     return accumulate ? DM_OK : dm_cuda_zero_on(gpu, gpu->lanes[DM_COMPUTE].stream, c);
   if (gpu->splits && dm_dtype_real(a.dtype) == DM_F32)

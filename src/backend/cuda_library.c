@@ -120,6 +120,16 @@ cublasStatus_t cublasGemmEx_64(cublasHandle_t handle, cublasOperation_t op_a,
        type_c, ldc, compute, algorithm);
 }
 
+cublasStatus_t cublasGemmStridedBatchedEx_64(
+    cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int64_t m, int64_t n,
+    int64_t k, const void *alpha, const void *a, cudaDataType type_a, int64_t lda, long long step_a,
+    const void *b, cudaDataType type_b, int64_t ldb, long long step_b, const void *beta, void *c,
+    cudaDataType type_c, int64_t ldc, long long step_c, int64_t count, cublasComputeType_t compute,
+    cublasGemmAlgo_t algorithm) {
+  BLAS(cublasGemmStridedBatchedEx_64, handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, step_a, b,
+       type_b, ldb, step_b, beta, c, type_c, ldc, step_c, count, compute, algorithm);
+}
+
 cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) {
   LT(cublasLtCreate, handle);
 }

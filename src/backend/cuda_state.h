@@ -84,6 +84,7 @@ struct dm_cuda {
   int64_t workspace_bytes;
   dm_cuda_area pieces;   /* for reproducible products */
   dm_cuda_area scratch;  /* for the kernel */
+  dm_cuda_area turned;   /* an operand by rows */
   dm_cuda_area runs;     /* lists of copies, in the inward lane */
   dm_cuda_area vectors;  /* for probe and scan */
   dm_cuda_area checking; /* vectors of the verification of whole products */

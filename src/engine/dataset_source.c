@@ -50,7 +50,7 @@ static dm_status open_turned(dm_dataset_source *source, const dm_rank_state *loc
   source->turned = NULL;
   source->asked = false;
   for (int x = 0; x < 2; x++)
-    source->prefetch.made[x] = dm_triangle_turns(local->plan, (dm_matrix)x);
+    source->prefetch.made[x] = dm_triangle_spares(local->plan, (dm_matrix)x);
   if (local->coords.idle || (!source->prefetch.made[DM_A] && !source->prefetch.made[DM_B]))
     return DM_OK;
   DM_TRY(dm_buffer_zeroed(panels, sizeof *source->turned, (void **)&source->turned));
@@ -75,7 +75,7 @@ static void close_prefetch(void *state) {
 /* When the other matrix's piece of PANEL is there, it is transposed to MATRIX's. */
 static dm_status turn(dm_dataset_source *source, dm_rank_state *local, dm_matrix matrix,
                       int64_t panel, bool *done) {
-  const dm_matrix other = matrix == DM_A ? DM_B : DM_A;
+  const dm_matrix other = dm_other_matrix(matrix);
   dm_event *turned = &source->turned[panel - local->panels.begin];
   if (*turned == UINT64_MAX) {
     DM_TRY(dm_prefetch_loaded(&source->prefetch, other, panel, done));

@@ -20,7 +20,7 @@ typedef struct dm_prefetch {
   struct dm_panel_place *entries[2];     /* one for each place of the share (plan/tiles.h) */
   int64_t places[2];                     /* number of places */
   struct dm_panel_request *next, **last; /* waiting requests, in the order of need */
-  bool made[2];   /* set by the caller: this matrix is made of the other one, and not read */
+  bool made[2];   /* set by the caller: this matrix is the other one, or made of it: not read */
   bool posted[2]; /* this matrix was requested for the tile together with the other one */
   int64_t moved;  /* bytes moved at the last check */
   int64_t asked;  /* number of the panel that was asked for last; of two matrices in turn */

@@ -190,6 +190,11 @@ void dm_phases_record(const dm_phases *worst, const dm_phases *mean, const dm_pl
 static dm_status show_piece(const dm_rank_state *local, dm_matrix matrix, int64_t panel,
                             int64_t row, dm_view *piece) {
   const dm_factor *factor = matrix == DM_A ? &local->a : &local->b;
+  if (dm_triangle_shares(local->plan, matrix)) {
+    DM_TRY(show_piece(local, dm_other_matrix(matrix), panel, 0, piece));
+    *piece = dm_view_transpose(*piece);
+    return DM_OK;
+  }
   *piece = dm_rank_piece_from(local, matrix, panel, row);
   if (!factor->route.uploaded) return DM_OK;
   const dm_view host = *piece;

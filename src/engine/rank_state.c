@@ -88,6 +88,8 @@ int64_t dm_rank_source(const dm_rank_state *local, dm_matrix matrix, int64_t pan
 }
 
 dm_view dm_rank_piece(const dm_rank_state *local, dm_matrix matrix, int64_t panel) {
+  if (dm_triangle_shares(local->plan, matrix))
+    return dm_view_transpose(dm_rank_piece(local, dm_other_matrix(matrix), panel));
   const dm_holder holder = factor_of(local, matrix)->route.piece;
   const dm_space space = space_of(local, matrix, holder);
   const dm_dtype work = local->plan->problem.work;
@@ -150,6 +152,8 @@ dm_view dm_rank_uploaded(const dm_rank_state *local, dm_matrix matrix, int64_t p
 }
 
 dm_view dm_rank_operand(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot) {
+  if (dm_triangle_shares(local->plan, matrix))
+    return dm_view_transpose(dm_rank_operand(local, dm_other_matrix(matrix), panel, slot));
   const dm_holder holder = factor_of(local, matrix)->route.operand;
   if (holder == DM_SHARE) return dm_rank_piece(local, matrix, panel);
   return dm_rank_slot(local, matrix, holder, panel, slot);

@@ -106,15 +106,17 @@ static dm_status sum_up(dm_view piece, const visit *with, uint64_t *sum) {
   return atomic_load(&all.failed);
 }
 
-/* Operands multiplied in the page cache are never loaded. */
+/* Operands multiplied in the page cache are never loaded; X is held once. */
 static bool holds(const dm_rank_state *local, dm_matrix matrix) {
-  return dm_plan_residence(local->plan, matrix) == DM_IN_HOST && !local->mapped[matrix];
+  return dm_plan_residence(local->plan, matrix) == DM_IN_HOST && !local->mapped[matrix] &&
+         !dm_triangle_shares(local->plan, matrix);
 }
 
 /* ---- shares in GPU memory ---- */
 
 static bool is_on_device(const dm_rank_state *local, dm_matrix matrix) {
-  return dm_plan_residence(local->plan, matrix) == DM_IN_DEVICE;
+  return dm_plan_residence(local->plan, matrix) == DM_IN_DEVICE &&
+         !dm_triangle_shares(local->plan, matrix);
 }
 
 static int64_t places_of(const dm_rank_state *local, dm_matrix matrix) {

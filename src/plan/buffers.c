@@ -103,6 +103,7 @@ static dm_buffer ring_of(const rank_extent *e, dm_matrix matrix, dm_where where,
 
 static void list_factor(const rank_extent *e, dm_matrix matrix, dm_buffers *list) {
   const dm_plan *plan = e->plan;
+  if (dm_triangle_shares(plan, matrix)) return;
   const dm_route route = dm_plan_route(plan, matrix);
   dm_buffer *share = &list->of[dm_buffer_of(matrix, DM_SHARE)];
   dm_buffer *ring = &list->of[dm_buffer_of(matrix, DM_DEVICE_RING)];
@@ -126,7 +127,8 @@ static void list_factor(const rank_extent *e, dm_matrix matrix, dm_buffers *list
 static void list_device_sums(const rank_extent *e, dm_buffers *list) {
   int64_t sums = 1;
   for (int x = 0; x < 2; x++)
-    if (dm_plan_residence(e->plan, (dm_matrix)x) == DM_IN_DEVICE)
+    if (dm_plan_residence(e->plan, (dm_matrix)x) == DM_IN_DEVICE &&
+        !dm_triangle_shares(e->plan, (dm_matrix)x))
       sums = dm_plus(sums, dm_plan_places(e->plan, (dm_matrix)x, e->panels));
   if (e->plan->gpu && e->plan->problem.verify)
     list->of[DM_BUFFER_DEVICE_SUMS] = slots_of(DM_ON_DEVICE, sums, sizeof(uint64_t));
@@ -331,10 +333,10 @@ static void list_readers(const rank_extent *e, dm_buffers *list) {
       dm_chunks_memory(p->chunk_a, dm_packed(p->m, p->k, dm_dtype_size(p->file_a))),
       dm_chunks_memory(p->chunk_b, dm_packed(dm_problem_b_rows(p), p->n, dm_dtype_size(p->file_b))),
       dm_chunks_memory(p->chunk_c, dm_packed(p->m, p->n, dm_dtype_size(p->c)))};
-  if (dm_plan_in_file(p, DM_A))
+  if (dm_plan_in_file(p, DM_A) && !dm_triangle_spares(e->plan, DM_A))
     put(list, DM_BUFFER_READ_A, DM_PAGEABLE,
         reader_bytes(p->home[DM_A], read_elements(e, DM_A), p->file_a, p->work, chunks[0]));
-  if (dm_plan_in_file(p, DM_B))
+  if (dm_plan_in_file(p, DM_B) && !dm_triangle_spares(e->plan, DM_B))
     put(list, DM_BUFFER_READ_B, DM_PAGEABLE,
         reader_bytes(p->home[DM_B], read_elements(e, DM_B), p->file_b, p->work, chunks[1]));
   if (p->reads_c && dm_plan_in_file(p, DM_OLD))
@@ -398,9 +400,12 @@ static void list_converted(const rank_extent *e, dm_buffers *list) {
   const dm_plan *plan = e->plan;
   const dm_dtype work = plan->problem.work;
   int64_t bytes = scratch_bytes(e);
+  /* A panel seen as transposed is one more copy (backend/cuda_gemm.c). */
+  const int a = plan->copies_a + dm_triangle_shares(plan, DM_A);
+  const int b = plan->copies_b + dm_triangle_shares(plan, DM_B);
   if (plan->gpu)
-    bytes = dm_plus(bytes, dm_plus(dm_times(plan->copies_a, copied(e->rows, e->width, e->work)),
-                                   dm_times(plan->copies_b, copied(e->width, e->cols, e->work))));
+    bytes = dm_plus(bytes, dm_plus(dm_times(a, copied(e->rows, e->width, e->work)),
+                                   dm_times(b, copied(e->width, e->cols, e->work))));
   else if (work == DM_F16 || work == DM_BF16 || work == DM_I8)
     bytes = dm_plus(bytes, DM_BUFFER_WIDENED_BYTES);
   if (bytes > 0) put(list, DM_BUFFER_CONVERTED, plan->gpu ? DM_ON_DEVICE : DM_PAGEABLE, bytes);

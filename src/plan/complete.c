@@ -70,7 +70,7 @@ static int widths(const dm_question *q, const dm_plan *plan, int64_t width[MOST_
 static void hold(const dm_question *q, dm_plan *plan, dm_matrix matrix) {
   int64_t *held = matrix == DM_A ? &plan->held_a : &plan->held_b;
   int64_t low = 0, high = dm_range_size(dm_plan_layer(plan, 0));
-  if (dm_plan_residence(plan, matrix) != DM_IN_FILE) return;
+  if (dm_plan_residence(plan, matrix) != DM_IN_FILE || dm_triangle_shares(plan, matrix)) return;
   while (low < high) {
     *held = low + (high - low + 1) / 2;
     if (dm_plan_pressure(plan, q->machine) <= 1)

@@ -286,9 +286,9 @@ static dm_status each_of_squares(const cut_square *s, int64_t first, int64_t end
   return each_of_squares(s, middle, end);
 }
 
-/* As many squares as have enough rows each. */
-dm_status dm_triangle_each_of_square(dm_range rows, int64_t least, int64_t step,
-                                     dm_triangle_taker *take, void *context) {
+/* ROWS, and columns of the same numbers: as many squares as have at least LEAST rows each. */
+static dm_status each_of_square(dm_range rows, int64_t least, int64_t step, dm_triangle_taker *take,
+                                void *context) {
   const int64_t size = dm_range_size(rows);
   cut_square s = {rows, dm_max(1, size / least), step, take, context};
   while (s.squares > 1 && dm_range_size(dm_split(size, s.squares, s.squares - 1, s.step)) < least)
@@ -305,16 +305,31 @@ dm_status dm_triangle_each(const dm_plan *plan, int64_t tile, int i, int j, dm_r
   if (dm_range_size(part.rows) <= 0) return DM_OK;
   if (dm_range_size(part.cols) > 0) DM_TRY(take(context, part));
   if (!square) return DM_OK;
-  return dm_triangle_each_of_square(part.rows, plan->gpu ? LEAST_SQUARE_ON_GPU : LEAST_SQUARE,
-                                    dm_max(plan->border, STEP), take, context);
+  return each_of_square(part.rows, plan->gpu ? LEAST_SQUARE_ON_GPU : LEAST_SQUARE,
+                        dm_max(plan->border, STEP), take, context);
 }
 
-bool dm_triangle_turns(const dm_plan *plan, dm_matrix matrix) {
+/* Modes that take operands apart need rows; those of a transposed operand may have other bits. */
+static bool takes_transposed(const dm_plan *plan) {
+  const dm_problem *p = &plan->problem;
+  return p->symmetry == DM_SYMMETRIC && dm_compute_is_plain(&p->compute) && plan->border == 0;
+}
+
+/* GPUs do not conjugate. */
+static bool is_copied(const dm_plan *plan) {
+  return plan->a != DM_IN_FILE && !(plan->gpu && plan->problem.symmetry == DM_HERMITIAN);
+}
+
+bool dm_triangle_spares(const dm_plan *plan, dm_matrix matrix) {
   const dm_problem *p = &plan->problem;
   const bool whole = plan->pm == 1 && plan->tiles_m == 1 && plan->a == plan->b;
-  return is_symmetric(plan) && whole && plan->a != DM_IN_FILE && dm_plan_in_file(p, DM_A) &&
-         dm_plan_in_file(p, DM_B) && !(plan->gpu && p->symmetry == DM_HERMITIAN) &&
+  return is_symmetric(plan) && whole && dm_plan_in_file(p, DM_A) && dm_plan_in_file(p, DM_B) &&
+         (takes_transposed(plan) || is_copied(plan)) &&
          (matrix == DM_A ? p->op_a : p->op_b) != DM_OP_N;
+}
+
+bool dm_triangle_shares(const dm_plan *plan, dm_matrix matrix) {
+  return dm_triangle_spares(plan, matrix) && takes_transposed(plan);
 }
 
 bool dm_triangle_mirrors_accumulators(const dm_plan *plan) {

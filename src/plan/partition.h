@@ -116,14 +116,17 @@ typedef dm_status dm_triangle_taker(void *context, dm_extent rectangle);
 dm_status dm_triangle_each(const dm_plan *plan, int64_t tile, int i, int j, dm_range rows,
                            dm_triangle_taker *take, void *context);
 
-/* The same for a square of all ROWS by itself, with smallest squares of at least LEAST rows, cut at
- * multiples of STEP. */
-dm_status dm_triangle_each_of_square(dm_range rows, int64_t least, int64_t step,
-                                     dm_triangle_taker *take, void *context);
+/* Where each rank needs the same part of X as op(A) and as op(B), X is read once: the MATRIX that
+ * would be transposed while it is read is not. */
+bool dm_triangle_spares(const dm_plan *plan, dm_matrix matrix);
 
-/* Whether MATRIX of a symmetric product, the one that would be transposed while it is read, is made
- * of the other one in memory: X is read once. (GPUs do not conjugate.) */
-bool dm_triangle_turns(const dm_plan *plan, dm_matrix matrix);
+/* Whether X is held once, too: the pieces of MATRIX are those of the other one, seen as transposed,
+ * and no steps move them. Else they are copies of those, transposed, and maybe conjugated. */
+bool dm_triangle_shares(const dm_plan *plan, dm_matrix matrix);
+
+static inline dm_matrix dm_other_matrix(dm_matrix matrix) {
+  return matrix == DM_A ? DM_B : DM_A;
+}
 
 /* Whether the compute mode adds the layers' accumulators, so that these are mirrored, not sums. */
 bool dm_triangle_mirrors_accumulators(const dm_plan *plan);

@@ -138,6 +138,18 @@ static void write_tiles(const dm_plan *p, FILE *out) {
   write_held("B", p->b, p->held_b, out);
 }
 
+/* Of a symmetric product A and B are one matrix. */
+static void write_shares(const dm_plan *p, FILE *out) {
+  const char *moves = p->overlap ? "panels travel during products" : "one step after the other";
+  const bool once = dm_triangle_shares(p, DM_A) || dm_triangle_shares(p, DM_B);
+  if (once)
+    fprintf(out, "  X is held once, %s, as op(A) and op(B); %s\n", residence(p, p->a), moves);
+  else
+    fprintf(out, "  shares of A %s, of B %s%s%s; %s\n", residence(p, p->a), residence(p, p->b),
+            p->in_place ? ", in place" : "",
+            p->problem.symmetry != DM_NO_SYMMETRY ? ": X is held twice" : "", moves);
+}
+
 static const char *a_and_b(bool a, bool b) {
   return a && b ? "A and B" : a ? "A" : "B";
 }
@@ -157,9 +169,7 @@ static void write_choice(const dm_plan *p, FILE *out) {
           p->slots == 1 ? "slot" : "slots");
   if (p->qm * p->qn * p->qk > 1)
     fprintf(out, "  the ranks of a node form a box of %dx%dx%d\n", p->qm, p->qn, p->qk);
-  fprintf(out, "  shares of A %s, of B %s%s; %s\n", residence(p, p->a), residence(p, p->b),
-          p->in_place ? ", in place" : "",
-          p->overlap ? "panels travel during products" : "one step after the other");
+  write_shares(p, out);
   if (p->shared_a || p->shared_b)
     fprintf(out, "  panels of %s lie in memory that the ranks of a node share\n",
             a_and_b(p->shared_a, p->shared_b));

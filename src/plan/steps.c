@@ -74,13 +74,14 @@ static layout layout_of(const dm_plan *plan, int l) {
   /* Held panels are replaced only when the previous tile has used them. */
   if (dm_plan_streams(plan)) list.slots = dm_max(1, dm_min(list.slots, list.panels));
   list.ahead = dm_min(plan->overlap ? list.slots - 1 : 0, list.turns);
-  const bool present[DM_STEP_GEMM] = {true,
-                                      true,
+  const bool moves_a = !dm_triangle_shares(plan, DM_A), moves_b = !dm_triangle_shares(plan, DM_B);
+  const bool present[DM_STEP_GEMM] = {moves_a,
+                                      moves_b,
                                       plan->problem.verify && dm_plan_streams(plan),
                                       dm_plan_fetches_a(plan),
                                       dm_plan_fetches_b(plan),
-                                      dm_plan_uploads_a(plan),
-                                      dm_plan_uploads_b(plan)};
+                                      moves_a && dm_plan_uploads_a(plan),
+                                      moves_b && dm_plan_uploads_b(plan)};
   list.way = ways[plan->device_links];
   for (int kind = 0; kind < DM_STEP_GEMM; kind++) list.offset[kind] = -1;
   for (int kind = 0; kind <= DM_STEP_CHECK; kind++)

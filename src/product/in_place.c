@@ -9,7 +9,6 @@
 #include "core/clock.h"
 #include "engine/phases.h"
 #include "product/stationary.h"
-#include "product/symmetric.h"
 #include "run/facts.h"
 
 /* One product. */
@@ -25,7 +24,6 @@ typedef struct product {
   void *stream;           /* of C, if the product is only posted */
   dm_stationary *started; /* with several ranks: to be finished, ... */
   bool begun;             /* ... or to be started first */
-  bool halves;            /* C is symmetric, and not multiplied yet */
 } product;
 
 /* ---- which products ---- */
@@ -79,11 +77,9 @@ static bool is_native(const dm_multiply *m, const dm_problem *p, bool on_gpu, bo
          (m->equation.type == DM_DTYPE_NONE || m->equation.type == p->work);
 }
 
-/* Several ranks must multiply on GPUs, and be counted as they are; the pipeline computes half of a
- * symmetric C. */
+/* Several ranks must multiply on GPUs, and be counted as they are. */
 static bool is_for_ranks(const dm_multiply *m, int ranks) {
-  return ranks == 1 ||
-         (!m->engine.require_gpu_per_rank && m->engine.pretend_nodes < 2 && !m->equation.symmetric);
+  return ranks == 1 || (!m->engine.require_gpu_per_rank && m->engine.pretend_nodes < 2);
 }
 
 /* Whether this rank states the matrices as in the product before. */
@@ -92,7 +88,7 @@ static bool is_like(const dm_in_place *kept, const dm_multiply *m, int ranks) {
   const dm_equation *e = &m->equation;
   const dm_workspace *space = &kept->workspace;
   bool like = places->open && places->turned[DM_A] == (e->op_a != DM_OP_N) &&
-              places->turned[DM_B] == (e->op_b != DM_OP_N);
+              places->turned[DM_B] == (e->op_b != DM_OP_N) && places->symmetric == e->symmetric;
   for (int x = 0; x < 3 && like; x++)
     like = dm_memory_matrix_is_like(&places->stated[x], m->in_memory[x]);
   if (ranks == 1 || !like) return like;
@@ -168,10 +164,17 @@ static dm_status open_matrices(product *p) {
   }
   places->turned[DM_A] = e->op_a != DM_OP_N;
   places->turned[DM_B] = e->op_b != DM_OP_N;
+  places->symmetric = e->symmetric;
   for (int x = 0; x < 3; x++) {
     if (x < 2 && places->turned[x]) dm_distributed_transpose(&places->matrix[x]);
   }
   return DM_OK;
+}
+
+/* Of several ranks only a C that must be. */
+static bool is_symmetric(const product *p) {
+  return p->outcome->problem.symmetry != DM_NO_SYMMETRY &&
+         (p->run->ranks == 1 || p->multiply->equation.symmetric);
 }
 
 static void set_whole(product *p) {
@@ -181,7 +184,8 @@ static void set_whole(product *p) {
                                 .b = matrix[DM_B].local,
                                 .c = matrix[DM_C].local,
                                 .conjugate_a = e->op_a == DM_OP_C,
-                                .conjugate_b = e->op_b == DM_OP_C};
+                                .conjugate_b = e->op_b == DM_OP_C,
+                                .symmetric = is_symmetric(p)};
   memcpy(p->whole.alpha, e->alpha, sizeof e->alpha);
   memcpy(p->whole.beta, e->beta, sizeof e->beta);
 }
@@ -231,16 +235,11 @@ static void tell_ways(const dm_in_place *kept, const product *p) {
   p->outcome->transport = kept->workspace.links.chosen->name;
 }
 
-static bool is_symmetric(const product *p) {
-  return p->outcome->problem.symmetry != DM_NO_SYMMETRY;
-}
-
 /* Waits for the caller's streams, but not for that in which the product is posted. */
 static dm_status reach(product *p) {
   static const char *const names[] = {"A", "B", "C"};
   dm_distributed *matrix = p->places->matrix;
-  const bool posts =
-      !p->multiply->verify && p->run->ranks == 1 && !p->outcome->emulates && !is_symmetric(p);
+  const bool posts = !p->multiply->verify && p->run->ranks == 1 && !p->outcome->emulates;
   p->stream = posts ? matrix[DM_C].stream : NULL;
   for (int x = 0; x < 3; x++) {
     const bool awaited = x > 0 && matrix[x].stream == matrix[0].stream;
@@ -286,11 +285,6 @@ static dm_status multiply_emulated(const product *p) {
   return dm_emulated_multiply(p->emulated, p->backend, &p->outcome->problem, &p->whole);
 }
 
-static dm_status post_whole(const product *p, void *stream, dm_event *done) {
-  if (is_symmetric(p)) return dm_halves_multiply(p->backend, &p->outcome->problem, &p->whole, done);
-  return dm_backend_multiply(p->backend, &p->whole, stream, done);
-}
-
 /* One GPU multiplies meanwhile, unless that would replace C; with several, the first strips travel:
  * each sum would wait for room beside a product. */
 static dm_status multiply_with_sums(product *p) {
@@ -299,7 +293,7 @@ static dm_status multiply_with_sums(product *p) {
   if (p->run->ranks > 1) return multiply_stationary(p, add_operands);
   if (first || p->outcome->emulates) DM_TRY(add_operands(p));
   if (p->outcome->emulates) return multiply_emulated(p);
-  DM_TRY(post_whole(p, NULL, &done));
+  DM_TRY(dm_backend_multiply(p->backend, &p->whole, NULL, &done));
   dm_status status = first ? DM_OK : add_operands(p);
   return dm_status_first(status, dm_backend_wait(p->backend, done));
 }
@@ -310,7 +304,7 @@ static dm_status multiply_checked(product *p) {
   return dm_freivalds_judge(p->check, p->run->world, &p->outcome->verdict);
 }
 
-/* ---- several ranks, each with rows of C, or one with all of a symmetric C ---- */
+/* ---- several ranks, each with rows of C ---- */
 
 static dm_status sum_ranks(void *context, dm_status mine, void *values, int64_t count,
                            bool integers) {
@@ -334,15 +328,9 @@ static bool begin_rows(void *context) {
 static dm_status finish_rows(void *context) {
   product *p = context;
   dm_stationary *started = p->started;
-  const bool halves = p->halves;
-  dm_event done;
   (void)begin_rows(p);
   p->started = NULL;
-  p->halves = false;
-  if (started) return dm_stationary_finish(started);
-  if (!halves) return DM_OK;
-  DM_TRY(post_whole(p, NULL, &done));
-  return dm_backend_wait(p->backend, done);
+  return started ? dm_stationary_finish(started) : DM_OK;
 }
 
 static dm_extent transposed(dm_extent extent) {
@@ -370,7 +358,7 @@ static void turn_verdict(dm_verdict *v) {
 static dm_status multiply_rows(product *p, int draw) {
   const dm_extent *at = p->places->at;
   dm_travel *travel = &p->places->arranged.travel;
-  const bool several = p->run->ranks > 1, turned = several && travel->turned;
+  const bool turned = travel->turned;
   const dm_extent of_b = turned ? transposed(at[DM_A]) : at[DM_B];
   const dm_extent of_c = turned ? transposed(at[DM_C]) : at[DM_C];
   const dm_checked_ranks ranks = {.row = of_b.rows.begin,
@@ -382,13 +370,12 @@ static dm_status multiply_rows(product *p, int draw) {
   dm_problem problem = p->outcome->problem;
   dm_verdict *verdict = &p->outcome->verdict;
   dm_stationary stationary;
-  p->started = several ? &stationary : NULL;
+  p->started = &stationary;
   p->begun = false;
   if (turned) turn_problem(&problem);
-  p->halves = is_symmetric(p);
-  dm_status status = dm_freivalds_multiply_rows(&problem, p->multiply->seed, draw, p->run->world,
-                                                p->backend, several ? &travel->whole : &p->whole,
-                                                &ranks, of_c.rows.begin, verdict);
+  dm_status status =
+      dm_freivalds_multiply_rows(&problem, p->multiply->seed, draw, p->run->world, p->backend,
+                                 &travel->whole, &ranks, of_c.rows.begin, verdict);
   if (turned) turn_verdict(verdict);
   return dm_status_first(status, finish_rows(p));
 }
@@ -399,8 +386,6 @@ enum { GROUPED = 512 };
 static dm_status multiply_once(dm_in_place *kept, product *p, int draw) {
   const dm_problem *problem = &p->outcome->problem;
   const bool on_gpu = p->outcome->on_gpu;
-  if (p->run->ranks == 1 && dm_backend_checks(p->backend) && is_symmetric(p))
-    return multiply_rows(p, draw);
   if (p->run->ranks == 1 && dm_backend_checks(p->backend) && !p->outcome->emulates)
     return dm_freivalds_multiply(problem, p->multiply->seed, draw, p->run->world, p->backend,
                                  &p->whole, &p->outcome->verdict);
@@ -421,7 +406,7 @@ static dm_status multiply_unchecked(product *p) {
   if (p->run->ranks > 1) return multiply_stationary(p, NULL);
   if (p->outcome->emulates) return multiply_emulated(p);
   p->outcome->posted = p->stream != NULL;
-  DM_TRY(post_whole(p, p->stream, &done));
+  DM_TRY(dm_backend_multiply(p->backend, &p->whole, p->stream, &done));
   return dm_backend_wait(p->backend, done);
 }
 
@@ -470,8 +455,9 @@ static dm_status run_product(dm_in_place *kept, product *p, bool like, bool *tak
   p->outcome->on_gpu = p->run->ranks > 1 || m->in_memory[DM_C]->on_gpu;
   p->outcome->emulates = p->outcome->on_gpu && p->run->ranks == 1 && problem->compute.own_kernels;
   if (!is_native(m, problem, p->outcome->on_gpu, p->outcome->emulates) ||
-      (p->outcome->emulates && is_symmetric(p)))
-    return DM_OK;
+      (p->outcome->emulates && is_symmetric(p)) ||
+      (p->run->ranks > 1 && is_symmetric(p) && problem->symmetry == DM_HERMITIAN)) /* GPUs do not */
+    return DM_OK;                                                                  /* conjugate */
   like &= *backend_of(kept, p->outcome) && has_mode(kept, p->outcome);
   DM_TRY(find_matrices(kept, p, like, taken));
   if (!*taken) return DM_OK;

@@ -15,6 +15,7 @@ typedef struct dm_in_place_places {
   bool open;
   dm_memory_matrix stated[3];
   bool turned[2];           /* op(A), op(B) */
+  bool symmetric;           /* C must be */
   dm_distributed matrix[3]; /* op(A), op(B), C */
   dm_arrangement arranged;  /* with several ranks */
   dm_extent at[3];          /* of this rank's parts, as they are multiplied */

@@ -111,10 +111,14 @@ static void lay_out(const void *context, int64_t index, const dm_flow_lists *lis
 
 static dm_status multiply_item(dm_stationary *f, int64_t index) {
   dm_whole_product product;
+  dm_extent part;
   int64_t strip;
-  if (!dm_travel_product(f->t, index, &product, &strip)) return DM_OK;
-  return dm_backend_multiply(f->t->space->backend, &product, NULL,
-                             &f->read[dm_travel_read(f->t, strip)]);
+  if (!dm_travel_product(f->t, index, &product, &part, &strip)) return DM_OK;
+  const dm_images *images = &f->t->images;
+  dm_event *done = &f->read[dm_travel_read(f->t, strip)];
+  if (!images->rows) return dm_backend_multiply(f->t->space->backend, &product, NULL, done);
+  return dm_images_multiply(images, f->t->space->backend, f->rank, &product,
+                            images->rows[f->rank].begin + part.rows.begin, part.cols, done);
 }
 
 /* A joined strip of op(B) replaces one that products may still read. */
@@ -160,5 +164,7 @@ dm_status dm_stationary_finish(dm_stationary *f) {
   dm_flow_take(flow, flow->items);
   for (int i = 0; i < DM_READ; i++) dm_flow_endure(flow, dm_backend_wait(backend, f->read[i]));
   dm_flow_endure(flow, dm_backend_wait(backend, f->joined));
-  return dm_flow_end(flow);
+  DM_TRY(dm_flow_end(flow));
+  const dm_travel *t = f->t;
+  return t->images.rows ? dm_images_complete(&t->images, t->run, t->space, t->whole.c) : DM_OK;
 }

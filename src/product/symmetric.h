@@ -1,9 +1,8 @@
-/* symmetric: what products with a symmetric C need: the old C is symmetric, too; one half is
- * multiplied and mirrored. */
+/* symmetric: what products with a symmetric C need: the old C is symmetric, too; sums are stored
+ * twice. */
 #ifndef DM_PRODUCT_SYMMETRIC_H
 #define DM_PRODUCT_SYMMETRIC_H
 
-#include "backend/backend.h"
 #include "check/freivalds.h"
 #include "engine/rank_state.h"
 #include "file/read.h"
@@ -13,14 +12,6 @@
 /* Collective: the ranks share the matrix OLD, block by block; NaN equals NaN. DM_E_INPUT: it is not
  * symmetric, or Hermitian, as PROBLEM's C. */
 dm_status dm_old_is_symmetric(dm_run *run, const dm_problem *problem, dm_reader *old);
-
-/* ---- a symmetric product of matrices where they are, by one process: half of C is multiplied,
- * in large rectangles, and then mirrored ---- */
-
-/* Posts WHOLE, a product that BACKEND suits, whose PROBLEM is symmetric; *DONE covers all of it. Of
- * the old C only the elements on and below the diagonal are read. */
-dm_status dm_halves_multiply(dm_backend *backend, const dm_problem *problem,
-                             const dm_whole_product *whole, dm_event *done);
 
 /* ---- sums of a symmetric C that are stored twice, as they are and as a mirror image ---- */
 

@@ -92,7 +92,7 @@ int dm_travel_read(const dm_travel *t, int64_t strip) {
 /* ---- products ---- */
 
 bool dm_travel_product(const dm_travel *t, int64_t index, dm_whole_product *product,
-                       int64_t *strip) {
+                       dm_extent *part, int64_t *strip) {
   const dm_item item = dm_travel_item(t, index);
   const int rank = t->run->rank;
   const bool left = item.hand == DM_LEFT;
@@ -102,9 +102,11 @@ bool dm_travel_product(const dm_travel *t, int64_t index, dm_whole_product *prod
   if (left && !dm_strips_takes(&t->carried[DM_LEFT].strips, item.strip, rank)) return false;
   if (!dm_strips_takes(right, *strip, rank)) return false;
   const dm_range cols = dm_strips_cols(right, *strip, rank);
+  const int64_t col = cols.begin - right->wanted[rank].begin, width = dm_range_size(cols);
+  *part = (dm_extent){{0, t->whole.c.rows}, {col, col + width}};
   *product = t->whole;
-  product->c = dm_view_sub(t->whole.c, 0, cols.begin - right->wanted[rank].begin, t->whole.c.rows,
-                           dm_range_size(cols));
+  product->symmetric = false;
+  product->c = dm_view_sub(t->whole.c, 0, col, t->whole.c.rows, width);
   product->b = operand(t, left ? 0 : index, *strip);
   if (t->both) product->a = dm_view_transpose(gathered(t));
   if (!left) return true;
@@ -113,14 +115,16 @@ bool dm_travel_product(const dm_travel *t, int64_t index, dm_whole_product *prod
   const int64_t from = rows.begin - s->wanted[rank].begin, count = dm_range_size(rows);
   product->a = dm_view_sub(product->a, from, 0, count, product->a.cols);
   product->c = dm_view_sub(product->c, from, 0, count, product->c.cols);
+  part->rows = (dm_range){from, from + count};
   return true;
 }
 
 bool dm_travel_is_suited(const dm_travel *t) {
   dm_whole_product one;
+  dm_extent part;
   int64_t strip;
   for (int64_t i = 0; i < dm_travel_items(t); i++)
-    if (dm_travel_product(t, i, &one, &strip) && !dm_backend_suits(t->space->backend, &one))
+    if (dm_travel_product(t, i, &one, &part, &strip) && !dm_backend_suits(t->space->backend, &one))
       return false;
   return true;
 }
@@ -162,9 +166,26 @@ static void turn(dm_travel *t, three *of) {
   dm_distribution_transpose(&of->c);
 }
 
+/* Each rank has rows of a symmetric C. */
+static dm_status open_images(dm_travel *t, const dm_distribution *c, bool *fits) {
+  const int ranks = t->run->ranks;
+  dm_range *rows;
+  dm_extent part;
+  DM_TRY(dm_buffer_table(ranks, &rows));
+  for (int r = 0; r < ranks && *fits; r++) {
+    *fits = dm_distribution_extent(c, r, &part) &&
+            (dm_range_size(part.rows) == 0 || dm_range_size(part.cols) == c->cols.total);
+    rows[r] = part.rows;
+  }
+  return dm_images_open(rows, ranks, dm_dtype_size(t->whole.c.dtype), &t->images, &t->images_bytes);
+}
+
 static dm_status open_strips(dm_travel *t, three *of, bool *fits) {
   const int ranks = t->run->ranks;
   const int64_t size = dm_dtype_size(t->whole.a.dtype);
+  *fits = true;
+  if (t->whole.symmetric) DM_TRY(open_images(t, &of->c, fits));
+  if (!*fits) return DM_OK;
   DM_TRY(
       dm_strips_open(&of->b, &of->c, ranks, size, most_slot, &t->carried[DM_RIGHT].strips, fits));
   if (*fits && !dm_view_is_empty(t->matrix[t->turned ? DM_A : DM_B].whole))
@@ -201,6 +222,14 @@ static dm_status choose_order(const dm_travel *t, dm_carried *c, bool *fits) {
   return DM_OK;
 }
 
+/* Images have rows. */
+static dm_status c_has_rows(const dm_travel *t, bool *fits) {
+  dm_lying c;
+  DM_TRY(dm_lying_of(t->run->world, t->whole.c, &c));
+  *fits = !c.rows_apart;
+  return DM_OK;
+}
+
 /* The places of the workspace, the same on all ranks. */
 static dm_status lay_out(dm_travel *t, int64_t *bytes) {
   const int64_t size = dm_dtype_size(t->whole.a.dtype);
@@ -215,7 +244,7 @@ static dm_status lay_out(dm_travel *t, int64_t *bytes) {
   t->slot_bytes = dm_round_up(t->slot_bytes, TILE);
   t->joined = (t->slots + t->both) * t->slot_bytes;
   t->gathered = t->joined + (dm_travel_joins(t, DM_RIGHT) ? DM_JOINED * t->slot_bytes : 0);
-  *bytes = t->gathered + area;
+  *bytes = dm_max(t->gathered + area, t->images_bytes);
   return DM_OK;
 }
 
@@ -230,6 +259,7 @@ dm_status dm_travel_open(dm_workspace *space, const dm_run *run, const dm_distri
   dm_travel_move(t, whole);
   for (int hand = 0; hand <= (int)t->both && *fits; hand++)
     DM_TRY(choose_order(t, &t->carried[hand], fits));
+  if (*fits && t->images.rows) DM_TRY(c_has_rows(t, fits));
   return *fits ? lay_out(t, bytes) : DM_OK;
 }
 
@@ -243,6 +273,7 @@ bool dm_travel_has_rows(const dm_travel *t) {
 void dm_travel_close(dm_travel *travel) {
   dm_strips_close(&travel->carried[DM_RIGHT].strips);
   dm_strips_close(&travel->carried[DM_LEFT].strips);
+  dm_images_close(&travel->images);
 }
 
 /* ---- strips ---- */

@@ -11,6 +11,7 @@
 #include "product/distributed.h"
 #include "product/distribution.h"
 #include "product/flow.h"
+#include "product/images.h"
 
 /* ---- how a matrix travels to ranks that multiply with it where their part of C is ----
  *
@@ -77,6 +78,8 @@ typedef struct dm_travel {
   int slots;              /* in the workspace; with BOTH and one more for the first strip */
   int64_t slot_bytes;
   int64_t joined, gathered; /* behind them: two joined strips; the rows of op(A) */
+  dm_images images;         /* of a symmetric C, */
+  int64_t images_bytes;     /* which take the place of all that */
 } dm_travel;
 
 /* The same travel for matrices in other memory, ordered and aligned as those it was opened for, and
@@ -135,8 +138,9 @@ int dm_travel_read(const dm_travel *travel, int64_t strip);
 
 /* ---- products ---- */
 
-/* What this rank multiplies when item INDEX has arrived; false: nothing. *strip: of op(B). */
+/* What this rank multiplies when item INDEX has arrived, and the part of its C that this is; false:
+ * nothing. *strip: of op(B). */
 bool dm_travel_product(const dm_travel *travel, int64_t index, dm_whole_product *product,
-                       int64_t *strip);
+                       dm_extent *part, int64_t *strip);
 
 #endif

@@ -175,6 +175,26 @@ def old_added(folder, damier, ranks, dtype, flags):
     expect(np.array_equal(read(folder / "c.h5", dtype), again), "C was touched")
 
 
+def held_once(folder, damier, ranks, of, flags):
+    """X is held once: in memory that does not suffice for two copies, and measured."""
+    rows, cols = (12000, 1300) if of == "columns" else (1300, 12000)
+    x = elements.write(folder / "x.h5", values(rows, cols, "f64", ranks), "f64")
+    own, mib = process_mib(damier, ranks), x.nbytes / ranks / 2**20
+    words = ("gram", folder / "x.h5", "--of", of, *flags.split())
+    limit = f"host={own + int(mib) + 64 + 72}MiB"  # a reader's memory; C, its strips, vectors
+    run(damier, ranks, *words, "-o", folder / "c.h5", "--memory", limit, "--threads", 1, "-q", "--json", folder / "record.json")
+    record = records_of(folder / "record.json")[-1]
+    plan, peak = record["plan"], record["memory"]["host_peak_bytes"] / 2**20
+    expect(plan["tiles"] == 1 and plan["a_in"] == plan["b_in"] != "file", f"not in memory: {plan}")
+    expect(plan["a_in"] == "device" or peak < own + 1.5 * mib + 40, f"a rank took {peak:.0f} MiB; X has {mib:.0f}")
+    expect(plan["a_in"] == "host" or plan["device_bytes"] < (1.3 * mib + 120) * 2**20, f"on the GPU: {plan}")
+    expect(record["moved"]["from_files_bytes"] <= x.nbytes * 1.01, "X was read twice")
+    c, want = read(folder / "c.h5", "f64"), x.T @ x if of == "columns" else x @ x.T
+    expect(np.abs(c - want).max() <= 1e-9 and np.array_equal(c, c.T), "other numbers than NumPy")
+    told = run(damier, 1, "plan", *words, "--ranks", ranks)
+    expect("X is held once" in told and "share of B" not in told if of == "rows" else "X is held once" in told, told)
+
+
 def refused(folder, damier):
     x, c = folder / "x.h5", folder / "c.h5"
     elements.write(x, values(400, 3000, "f64", 8), "f64")
@@ -199,4 +219,5 @@ run_cases(options().damier, [(compare, case, of, seed) for seed, case in enumera
           + [(halves, 1, "f64", ""), (halves, 4, "c128", "--grid 2x2x1"), (halves, 3, "f32", "--grid 1x1x3")]
           + [(old_added, 1, "f64", ""), (old_added, 4, "c128", "--grid 2x2x1"), (old_added, 2, "c64", "--grid 1x1x2"),
              (old_added, 1, "f64", "--memory host=76MiB")]
+          + [(held_once, 1, "columns", ""), (held_once, 1, "rows", ""), (held_once, 2, "columns", "--grid 1x1x2")]
           + [(resumed,), (recognised,), (same_bits,), (refused,)])

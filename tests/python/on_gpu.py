@@ -145,6 +145,15 @@ class OnGpu(unittest.TestCase):
             with self.subTest(dtype=dtype, verify=verify, by_columns=by_columns, of=of):
                 np.testing.assert_array_equal(self.get(out), wanted)
 
+    def test_gram_in_blocks(self):
+        """Sizes with several blocks below the diagonal, some of them lower than the others."""
+        for n, by_columns in itertools.product((1300, 2560, 3000), (False, True)):
+            x = drawn((21, n), "f4", n)
+            out = self.put(BOTH[0], np.zeros((n, n), "f4"), by_columns, 2)
+            damier.gram(self.put(BOTH[1], x, not by_columns, 3), out)
+            with self.subTest(n=n, by_columns=by_columns):
+                np.testing.assert_array_equal(self.get(out), x.T @ x)
+
     def test_operands(self):
         for of_a, of_b, by_columns in itertools.product(BOTH, BOTH, (False, True)):
             c = damier.matmul(self.put(of_a, self.a, by_columns, 3), self.put(of_b, self.b, not by_columns))

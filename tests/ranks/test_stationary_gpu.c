@@ -171,6 +171,46 @@ static void try_case(gpu_test *t, damier_context *context, random_state *r, int 
   drop_all(t, &p);
 }
 
+/* ---- symmetric products ---- */
+
+static int64_t count_unlike_gram(gpu_test *t, const placed *c, shape of, bool of_rows) {
+  int64_t wrong = 0, row, col;
+  for (int64_t i = 0; i < of.n; i++)
+    for (int64_t j = 0; j < of.n; j++) {
+      if (owner(&c->s, i, j, &row, &col) != t->base.run.rank) continue;
+      double want = 0;
+      for (int64_t x = 0; x < of.k; x++)
+        want +=
+            of_rows ? value(0, i, x, 0) * value(0, j, x, 0) : value(0, x, i, 0) * value(0, x, j, 0);
+      wrong += get(element(&c->s, row, col), c->s.m.type, 0) != want;
+    }
+  return wrong;
+}
+
+/* Of any X, to rows of C: each rank multiplies half of its rows, and takes images of the others. */
+static void try_gram(gpu_test *t, damier_context *context, random_state *r, int number) {
+  const damier_type type = draw(r, 0, 1) ? DAMIER_F64 : DAMIER_F32;
+  const shape of = {.n = draw(r, 1, 700), .k = draw(r, 1, 20)};
+  const bool of_rows = draw(r, 0, 1);
+  const cut how = (cut)(number % (ON_ONE + 1));
+  placed x = place_cut(t, r, type, of_rows ? of.n : of.k, of_rows ? of.k : of.n, 'n', how, 0);
+  placed c = place_cut(t, r, type, of.n, of.n, 'n', BY_ROWS, 2);
+  damier_error error;
+  set_plain(context);
+  damier_set(context, "verify", draw(r, 0, 3) ? "yes" : "no", &error);
+  for (int again = 0; again < 2; again++) {
+    const int code = damier_gram(context, &x.m, of_rows, &c.m, &error);
+    CHECK(&t->base, code == DAMIER_OK, "gram %d: %s", number, error.message);
+    CHECK(&t->base, code || was_in_place(context), "gram %d was not in place", number);
+  }
+  take_from_gpu(&t->base, t->gpu, &c.s, &c.there);
+  const int64_t wrong = count_unlike_gram(t, &c, of, of_rows);
+  CHECK(&t->base, wrong == 0, "gram %d (%s, division %d, %lld x %lld): %lld wrong", number,
+        of_rows ? "rows" : "columns", (int)how, (long long)of.n, (long long)of.k, (long long)wrong);
+  drop(t, &x);
+  drop(t, &c);
+}
+
 /* ---- replicated matrices ---- */
 
 static int64_t received(const damier_context *context) {
@@ -388,6 +428,7 @@ TEST_PROGRAM(test_stationary_gpu) {
   const int code = damier_open(MPI_COMM_WORLD, &context, &error);
   CHECK(&test.base, code == DAMIER_OK, "%s", error.message);
   for (int i = 0; i < CASES && !code; i++) try_case(&test, context, &r, i);
+  for (int i = 0; i < CASES && !code; i++) try_gram(&test, context, &r, i);
   if (!code) replicate(&test, context, &r);
   if (!code) divide_from_one(&test, context, &r);
   if (!code) begin_oddly(&test, context, &r);

@@ -32,10 +32,12 @@ static dm_status check_upload(dm_walk *w, int x, const dm_step *step) {
   return dm_walk_write_slot(w, x, DM_DEVICE_RING, step);
 }
 
+/* What is read as both is read once. */
 static dm_status read_factors(dm_walk *w, const dm_step *step) {
   for (int x = 0; x < 2; x++)
-    DM_TRY(w->route[x].operand == DM_SHARE ? dm_walk_read_whole(w, x, step)
-                                           : dm_walk_read_slot(w, x, w->route[x].operand, step));
+    if (!dm_triangle_shares(w->plan, (dm_matrix)x))
+      DM_TRY(w->route[x].operand == DM_SHARE ? dm_walk_read_whole(w, x, step)
+                                             : dm_walk_read_slot(w, x, w->route[x].operand, step));
   return DM_OK;
 }
 
@@ -147,7 +149,8 @@ static dm_status check_check(dm_walk *w, const dm_step *step) {
     return dm_violated(w, step, "products: checks panel %lld out of turn", (long long)step->panel);
   if (w->check >= 0 && !dm_walk_is_ordered(w, w->check, step->index))
     return dm_violated(w, step, "matching: may start before the check of the panel before");
-  for (int x = 0; x < 2; x++) DM_TRY(dm_walk_read_share(w, x, step));
+  for (int x = 0; x < 2; x++)
+    if (!dm_triangle_shares(w->plan, (dm_matrix)x)) DM_TRY(dm_walk_read_share(w, x, step));
   w->check = step->index;
   return DM_OK;
 }

@@ -92,7 +92,8 @@ static int64_t place_of(const dm_walk *w, int x, const dm_step *step) {
 
 dm_status dm_walk_place(const dm_walk *w, const dm_step *step) {
   for (int x = 0; x < 2; x++)
-    if (place_of(w, x, step) >= dm_walk_slots(w, x, w->route[x].piece))
+    if (!dm_triangle_shares(w->plan, (dm_matrix)x) &&
+        place_of(w, x, step) >= dm_walk_slots(w, x, w->route[x].piece))
       return dm_violated(w, step, "slots: place %lld of %c", (long long)place_of(w, x, step),
                          "AB"[x]);
   return DM_OK;

@@ -75,8 +75,10 @@ static dm_status check_strips(const dm_plan *p) {
       cover rows;
       const int64_t height = dm_range_size(dm_plan_c_share(p, 0, i, l));
       start_cover(&rows, "strips", whole(height), p->border > 0 ? p->border : 1);
-      for (int64_t s = l; s < p->strips * p->pk; s += p->pk)
-        DM_TRY(add_range(&rows, dm_plan_strip(p, i, s).rows));
+      for (int64_t s = 0; s < p->strips; s++) { /* of a symmetric C, upwards */
+        const int64_t turn = p->problem.symmetry == DM_NO_SYMMETRY ? s : p->strips - 1 - s;
+        DM_TRY(add_range(&rows, dm_plan_strip(p, i, turn * p->pk + l).rows));
+      }
       DM_TRY(end_cover(&rows));
     }
   return DM_OK;

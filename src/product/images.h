@@ -1,0 +1,35 @@
+/* images: a symmetric product of several ranks' GPUs, each of which has rows of C.
+ *
+ * Of the two blocks of C that are each other's mirror images, on the rows of two ranks, each of
+ * these multiplies a half, whose image the other one takes. Of the square on the diagonal a rank
+ * multiplies what is on and below it, and mirrors that. */
+#ifndef DM_PRODUCT_IMAGES_H
+#define DM_PRODUCT_IMAGES_H
+
+#include "backend/backend_table.h"
+#include "product/flow.h"
+
+typedef struct dm_images {
+  dm_range *rows; /* of C, of each rank; NULL: C is not symmetric */
+  int ranks;
+  int64_t rounds, height; /* rows of an image that are exchanged in a round */
+  int64_t slot_bytes;     /* of a message */
+} dm_images;
+
+/* C, of N rows, whose elements have SIZE bytes; ROWS becomes the images'. *bytes: of the workspace,
+ * from its start, that the exchange needs. */
+dm_status dm_images_open(dm_range *rows, int ranks, int64_t size, dm_images *images,
+                         int64_t *bytes);
+void dm_images_close(dm_images *images);
+
+/* Posts the products of rank RANK that are needed of P, which covers the columns COLS of C and its
+ * rows from ROW on; *done covers them. */
+dm_status dm_images_multiply(const dm_images *images, dm_backend *backend, int rank,
+                             const dm_whole_product *p, int64_t row, dm_range cols, dm_event *done);
+
+/* Collective, with the same outcome on all ranks, when the products are done: completes C, this
+ * rank's rows. */
+dm_status dm_images_complete(const dm_images *images, const dm_run *run, dm_workspace *space,
+                             dm_view c);
+
+#endif
