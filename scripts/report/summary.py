@@ -83,17 +83,32 @@ def arrays_table(records):
 
 
 def gram_table(records):
-    """XᵀX beside the product of two matrices."""
+    """XᵀX beside the product of two matrices; on CPUs by the time of processors, which others disturb less."""
     rows = []
     where = {"files": "files", "gpu": "GPU memory", "memory": "NumPy arrays"}
-    mine = [r for r in records if r["kind"] == "gram bench"]
+    mine = [r for r in records if r["kind"] == "gram bench" and r["of"] != "cov"]
     for r in mine:
-        t = r["seconds"]
-        ours, general = (t[k] for k in (("gram_total", "multiply_total") if r["of"] == "files" else ("gram", "matmul")))
+        on_cpu = r["of"] == "memory" or r["backend"] == "cpu"
+        t, ranks = r["processor_seconds" if on_cpu else "seconds"], r.get("ranks", 1)
+        ours, general = (t[k] for k in (("gram_total", "multiply_total") if r["of"] == "files" and not on_cpu else
+                                        ("gram", "multiply" if r["of"] == "files" else "matmul")))
         other = next((t[k] for k in ("syrk", "cublas_syrk") if k in t), None)
-        rows.append((f"{r['size']}²", r["type"], where[r["of"]], *(f"{1e3 * s:.4g}\u00a0ms" for s in (ours, general)), f"{ours / general:.2f}",
+        place = where[r["of"]] + (f", {ranks} ranks" if ranks > 1 else "") + (", processors' time" if on_cpu else "")
+        rows.append((f"{r['size']}²", r["type"], place, *(f"{1e3 * s:.4g}\u00a0ms" for s in (ours, general)), f"{ours / general:.2f}",
                      f"{1e3 * other:.4g}\u00a0ms" if other else ""))
-    return table(("X", "type", "in", "`gram`", "general product", "ratio", "cuBLAS syrk, unverified"), rows) + \
+    return table(("X", "type", "in", "`gram`", "general product", "ratio", "syrk of cuBLAS or OpenBLAS, unverified"), rows) + \
+        measured(mine, "`scripts/bench/gram.py`")
+
+
+def covariance_table(records):
+    """damier.cov beside numpy.cov, by the time of processors."""
+    rows = []
+    mine = [r for r in records if r["kind"] == "gram bench" and r["of"] == "cov"]
+    for r in mine:
+        t = r["processor_seconds"]
+        rows.append((f"{10 * r['size']} × {r['size']}", r["type"], *(f"{t[k]:.3g}\u00a0s" for k in ("cov", "gram", "numpy_cov")),
+                     f"{t['cov'] / t['gram']:.2f}", f"{t['cov'] / t['numpy_cov']:.2f}"))
+    return table(("X", "type", "`damier.cov`", "`damier.gram`", "`numpy.cov`", "cov / gram", "cov / numpy.cov"), rows) + \
         measured(mine, "`scripts/bench/gram.py`")
 
 
@@ -248,6 +263,6 @@ def ladder_picture(records):
     return bars("f32, 8192³ on one H100: TFLOP/s of each kernel", groups, ("own", "cuBLAS"))
 
 
-TABLES = {"user": user_table, "node": node_table, "arrays": arrays_table, "gram": gram_table, "memory": memory_table, "scaling": scaling_table}
+TABLES = {"user": user_table, "node": node_table, "arrays": arrays_table, "gram": gram_table, "covariance": covariance_table, "memory": memory_table, "scaling": scaling_table}
 PICTURES = {"user": user_picture, "memory": memory_picture, "scaling": scaling_picture,
             "ladder": ladder_picture}

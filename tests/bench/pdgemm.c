@@ -1,13 +1,15 @@
 /* pdgemm: times ScaLAPACK's product of two random f64 matrices in its own block-cyclic layout, and
- * checks it like damier, by a random vector (Freivalds 1979).  Built only by
- * scripts/bench/scalapack.sh; prints one line of JSON to standard output.
+ * checks it like damier, by a random vector (Freivalds 1979); or, unchecked, pdsyrk's half of A^T
+ * A. Built only by scripts/bench/scalapack.sh; prints one line of JSON to standard output.
  *
- *     mpirun -n P pdgemm N BLOCK ROWS COLUMNS REPETITIONS THREADS GIT "COMMAND" */
+ *     mpirun -n P pdgemm N BLOCK ROWS COLUMNS REPETITIONS THREADS GIT "COMMAND" [syrk] */
 #include <math.h>
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 extern void Cblacs_get(int context, int what, int *value);
@@ -22,6 +24,10 @@ extern void pdgemm_(const char *ta, const char *tb, const int *m, const int *n, 
                     const double *alpha, const double *a, const int *ia, const int *ja,
                     const int *da, const double *b, const int *ib, const int *jb, const int *db,
                     const double *beta, double *c, const int *ic, const int *jc, const int *dc);
+extern void pdsyrk_(const char *half, const char *trans, const int *n, const int *k,
+                    const double *alpha, const double *a, const int *ia, const int *ja,
+                    const int *da, const double *beta, double *c, const int *ic, const int *jc,
+                    const int *dc);
 extern void openblas_set_num_threads(int threads);
 extern char *openblas_get_config(void);
 
@@ -82,6 +88,7 @@ static double *matrix_of(const layout *l) {
   return matrix;
 }
 
+/* B NULL: half of A^T A. */
 static double multiply(const layout *l, int context, const double *a, const double *b, double *c) {
   const int one = 1, zero = 0, lead = l->rows > 0 ? l->rows : 1;
   const double alpha = 1.0, beta = 0.0;
@@ -90,8 +97,11 @@ static double multiply(const layout *l, int context, const double *a, const doub
   if (info != 0) MPI_Abort(MPI_COMM_WORLD, 70);
   MPI_Barrier(MPI_COMM_WORLD);
   double start = MPI_Wtime(), seconds;
-  pdgemm_("N", "N", &l->n, &l->n, &l->n, &alpha, a, &one, &one, desc, b, &one, &one, desc, &beta, c,
-          &one, &one, desc);
+  if (b)
+    pdgemm_("N", "N", &l->n, &l->n, &l->n, &alpha, a, &one, &one, desc, b, &one, &one, desc, &beta,
+            c, &one, &one, desc);
+  else
+    pdsyrk_("L", "T", &l->n, &l->n, &alpha, a, &one, &one, desc, &beta, c, &one, &one, desc);
   seconds = MPI_Wtime() - start;
   MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return seconds;
@@ -102,7 +112,9 @@ int main(int count, char **words) {
   MPI_Init(&count, &words);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (count != 9 || atoi(words[3]) * atoi(words[4]) != ranks) MPI_Abort(MPI_COMM_WORLD, 2);
+  const bool half = count == 10 && strcmp(words[9], "syrk") == 0;
+  if ((count != 9 && !half) || atoi(words[3]) * atoi(words[4]) != ranks)
+    MPI_Abort(MPI_COMM_WORLD, 2);
   layout l = {.n = atoi(words[1]), .block = atoi(words[2])};
   const int repetitions = atoi(words[5]), threads = atoi(words[6]), zero = 0;
   openblas_set_num_threads(threads);
@@ -111,29 +123,31 @@ int main(int count, char **words) {
   Cblacs_gridinfo(context, &l.prow, &l.pcol, &l.row, &l.col);
   l.rows = numroc_(&l.n, &l.block, &l.row, &zero, &l.prow);
   l.cols = numroc_(&l.n, &l.block, &l.col, &zero, &l.pcol);
-  double *a = matrix_of(&l), *b = matrix_of(&l), *c = matrix_of(&l);
+  double *a = matrix_of(&l), *b = half ? NULL : matrix_of(&l), *c = matrix_of(&l);
   fill(&l, a, 1);
-  fill(&l, b, 2);
+  if (b) fill(&l, b, 2);
   (void)multiply(&l, context, a, b, c); /* warms up */
   char date[32];
   const time_t now = time(NULL);
   strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
   if (rank == 0)
-    printf(
-        "{\"verb\":\"bench pdgemm\",\"git\":\"%s\",\"date\":\"%s\",\"command\":\"%s\",\"problem\":{"
-        "\"shape\":\"%d x %d x %d\",\"m\":%d,\"n\":%d,\"k\":%d,\"work\":\"f64\"},\"machine\":{"
-        "\"library\":\"ScaLAPACK, %s\",\"ranks\":%d,\"threads\":%d},\"bench\":{\"block\":%d,"
-        "\"grid\":\"%dx%d\"},\"repetitions\":{\"multiply_s\":[",
-        words[7], date, words[8], l.n, l.n, l.n, l.n, l.n, l.n, openblas_get_config(), ranks,
-        threads, l.block, l.prow, l.pcol);
+    printf("{\"verb\":\"bench %s\",\"git\":\"%s\",\"date\":\"%s\",\"command\":\"%s\",\"problem\":{"
+           "\"shape\":\"%d x %d x %d\",\"m\":%d,\"n\":%d,\"k\":%d,\"work\":\"f64\"},\"machine\":{"
+           "\"library\":\"ScaLAPACK, %s\",\"ranks\":%d,\"threads\":%d},\"bench\":{\"block\":%d,"
+           "\"grid\":\"%dx%d\"},\"repetitions\":{\"multiply_s\":[",
+           half ? "pdsyrk" : "pdgemm", words[7], date, words[8], l.n, l.n, l.n, l.n, l.n, l.n,
+           openblas_get_config(), ranks, threads, l.block, l.prow, l.pcol);
   for (int i = 0; i < repetitions; i++) {
     const double seconds = multiply(&l, context, a, b, c);
     if (rank == 0) printf("%s%.9f", i ? "," : "", seconds);
   }
-  const double rest = residual(&l, a, b, c);
+  const double rest = b ? residual(&l, a, b, c) : 0;
   if (rank == 0)
     printf("]},\"verification\":{\"verdict\":\"%s\",\"residual\":%.3g}}\n",
-           rest < 1 ? "PASS" : "FAIL", rest);
+           half       ? "none"
+           : rest < 1 ? "PASS"
+                      : "FAIL",
+           rest);
   Cblacs_gridexit(context);
   MPI_Finalize();
   return rest < 1 ? 0 : 1;
