@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """XᵀX: damier gram beside the general product, and beside what BLAS, NumPy and torch offer, alternating, with random data.
 
-gram.py [--output FILE.jsonl] [--pairs N] [--only files|memory|cov|gpu] [--size N] [--types f64,f32,bf16] [--damier PROGRAM]: one line
+gram.py [--output FILE.jsonl] [--pairs N] [--only files|memory|cov|gpu|gpus] [--size N] [--types f64,f32,bf16] [--damier PROGRAM]: one line
 of JSON for each kind, type and size: medians of alternating calls in seconds, damier's always verified; and seconds of processors,
 which other programs disturb less.
 
@@ -11,6 +11,10 @@ memory: NumPy arrays; damier.gram, damier.matmul, numpy.matmul (which calls dsyr
 that --blas names. cov: the covariances of SIZE columns of ten times as many rows, by damier.cov and numpy.cov. gpu: torch arrays in
 GPU memory; damier.gram, damier.matmul, torch.matmul and, for f64 and f32, cublasDsyrk of --cublas. memory, cov and gpu need the
 damier package.
+
+    mpirun -n 2 gram.py --only gpus
+
+the same by damier for X and C of which each rank has rows in the memory of its GPU; needs mpi4py. Times are the slowest rank's.
 """
 import argparse
 import ctypes
@@ -140,11 +144,34 @@ def on_gpu(options, dtype, size):
     return calls, torch.cuda.synchronize
 
 
+class Ranks:
+    """The processes of an MPI job, each with some rows of X and of C."""
+
+    def __init__(self):
+        import torch  # pylint: disable=import-outside-toplevel
+        from mpi4py import MPI  # pylint: disable=import-outside-toplevel
+        self.world, self.torch = MPI.COMM_WORLD, torch
+        torch.cuda.set_device(self.world.Get_rank() % torch.cuda.device_count())
+
+    def meet(self):
+        self.torch.cuda.synchronize()
+        self.world.Barrier()
+
+    def calls(self, dtype, size):
+        import damier  # pylint: disable=import-outside-toplevel
+        kind = {"f64": self.torch.float64, "f32": self.torch.float32, "bf16": self.torch.bfloat16}[dtype]
+        x, y, out = (self.torch.randn(size // self.world.Get_size(), size, device="cuda").to(kind) for _ in range(3))
+        half, full = damier.Context(self.world, type_c=dtype), damier.Context(self.world, type_c=dtype, op_a="t")
+        of_rows, full_of_rows = damier.Context(self.world, type_c=dtype), damier.Context(self.world, type_c=dtype, op_b="t")
+        return {"gram": lambda: half.gram(x, out), "matmul": lambda: full.matmul(x, y, out),
+                "gram_of_rows": lambda: of_rows.gram(x, out, of="rows"), "matmul_of_rows": lambda: full_of_rows.matmul(x, y, out)}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output")
     parser.add_argument("--pairs", type=int, default=5)
-    parser.add_argument("--only", choices=("files", "memory", "cov", "gpu"), action="append")
+    parser.add_argument("--only", choices=("files", "memory", "cov", "gpu", "gpus"), action="append")
     parser.add_argument("--size", type=int, action="append")
     parser.add_argument("--types", default="f64,f32")
     parser.add_argument("--damier", default="damier")
@@ -155,12 +182,16 @@ def main():
     parser.add_argument("--blas")
     parser.add_argument("--cublas")
     options = parser.parse_args()
+    job = Ranks() if options.only == ["gpus"] else None
     for kind in options.only or ("files", "memory"):
         for dtype in options.types.split(","):
             for size in options.size or (8192,):
                 if kind == "files":
                     with tempfile.TemporaryDirectory(dir=options.directory) as folder:
                         seconds, processors = Files(options, folder).measure(dtype, size, options.pairs)
+                elif job:
+                    seconds, processors = alternate(job.calls(dtype, size), options.pairs, job.meet)
+                    options.ranks = job.world.Get_size()
                 else:
                     calls, settle = {"memory": in_memory, "cov": covariances, "gpu": on_gpu}[kind](options, dtype, size)
                     seconds, processors = alternate(calls, options.pairs, settle)
@@ -168,6 +199,8 @@ def main():
                                    "ranks": options.ranks, "backend": options.backend, "seconds": seconds,
                                    "processor_seconds": processors,
                                    "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")})
+                if job and job.world.Get_rank() > 0:
+                    continue
                 print(line, flush=True)
                 if options.output:
                     with open(options.output, "a", encoding="utf-8") as file:

@@ -85,7 +85,7 @@ def arrays_table(records):
 def gram_table(records):
     """XᵀX beside the product of two matrices; on CPUs by the time of processors, which others disturb less."""
     rows = []
-    where = {"files": "files", "gpu": "GPU memory", "memory": "NumPy arrays"}
+    where = {"files": "files", "gpu": "GPU memory", "gpus": "GPU memory", "memory": "NumPy arrays"}
     mine = [r for r in records if r["kind"] == "gram bench" and r["of"] != "cov"]
     for r in mine:
         on_cpu = r["of"] == "memory" or r["backend"] == "cpu"
