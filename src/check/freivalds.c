@@ -413,6 +413,12 @@ dm_status dm_freivalds_add_stored(dm_freivalds *check, dm_backend *backend, dm_v
   return once ? DM_OK : add_norms(check, backend, view, row);
 }
 
+dm_status dm_freivalds_add_c(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
+                             int64_t col) {
+  if (check->problem.half != DM_BOTH_HALVES) DM_TRY(dm_freivalds_add_image(check, view, row, col));
+  return dm_freivalds_add_stored(check, backend, view, row, col);
+}
+
 dm_status dm_freivalds_add_c0(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                               int64_t col) {
   view = part_of(check, view, &row, &col, true, true);

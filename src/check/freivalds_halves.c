@@ -37,9 +37,3 @@ dm_status dm_freivalds_add_image(dm_freivalds *check, dm_view part, int64_t row,
   free(memory);
   return status;
 }
-
-dm_status dm_freivalds_add_c(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
-                             int64_t col) {
-  if (check->problem.half != DM_BOTH_HALVES) DM_TRY(dm_freivalds_add_image(check, view, row, col));
-  return dm_freivalds_add_stored(check, backend, view, row, col);
-}

@@ -99,6 +99,21 @@ const char *dm_axes_text(const dm_axes *axes, char text[DM_SHAPE_TEXT]) {
   return text;
 }
 
+int64_t dm_leads_entries(const dm_leads *leads) {
+  int64_t entries = 1;
+  for (int i = 0; i < leads->count; i++) entries *= leads->extent[i];
+  return entries;
+}
+
+const char *dm_dataset_text(const dm_dataset *dataset, char text[DM_SHAPE_TEXT]) {
+  const dm_leads *leads = &dataset->leads;
+  dm_axes axes = {.count = leads->count + 2};
+  memcpy(axes.extent, leads->extent, (size_t)leads->count * sizeof leads->extent[0]);
+  axes.extent[leads->count] = dataset->rows / dm_leads_entries(leads);
+  axes.extent[leads->count + 1] = dataset->cols;
+  return dm_axes_text(&axes, text);
+}
+
 void dm_dataset_free(dm_dataset *dataset) {
   free(dataset->composite);
   dataset->composite = NULL;

@@ -6,25 +6,10 @@
 #include "file/composite.h"
 #include "file/naming.h"
 
-int64_t dm_leads_entries(const dm_leads *leads) {
-  int64_t entries = 1;
-  for (int i = 0; i < leads->count; i++) entries *= leads->extent[i];
-  return entries;
-}
-
 /* The extent of dimension I of C's leading ones in LEADS, which may have fewer. */
 static int64_t extent_at(const dm_leads *leads, const dm_leads *of_c, int i) {
   const int at = i - (of_c->count - leads->count);
   return at < 0 ? 1 : leads->extent[at];
-}
-
-const char *dm_dataset_text(const dm_dataset *dataset, char text[DM_SHAPE_TEXT]) {
-  const dm_leads *leads = &dataset->leads;
-  dm_axes axes = {.count = leads->count + 2};
-  memcpy(axes.extent, leads->extent, (size_t)leads->count * sizeof leads->extent[0]);
-  axes.extent[leads->count] = dataset->rows / dm_leads_entries(leads);
-  axes.extent[leads->count + 1] = dataset->cols;
-  return dm_axes_text(&axes, text);
 }
 
 static dm_status unlike(const dm_dataset *a, const dm_dataset *b) {

@@ -290,6 +290,8 @@ dm_status dm_request_arrange(const dm_settings *s, dm_dataset *a, dm_dataset *b,
     if ((x == 0 ? a : b)->leads.count > 0 && dm_standard_changes(&equation.standard[x]))
       return dm_fail(DM_E_USAGE,
                      "the matrices of a batch are not centered, scaled, weighted or filled");
+  *leads = a->leads;
+  if (a->leads.count == 0 && b->leads.count == 0) return DM_OK; /* two matrices */
   return dm_entries_arrange(a, s->op_a != (int)DM_OP_N, b, s->op_b != (int)DM_OP_N, leads);
 }
 
