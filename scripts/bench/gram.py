@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""XᵀX: damier gram beside the general product, and beside what BLAS, NumPy and torch offer, alternating, with random data.
+"""XᵀX: damier gram compared with the general product, and with what BLAS, NumPy and torch offer, alternating, with random data.
 
 gram.py [--output FILE.jsonl] [--pairs N] [--only files|memory|cov|gpu|gpus] [--size N] [--types f64,f32,bf16] [--damier PROGRAM]: one line
 of JSON for each kind, type and size: medians of alternating calls in seconds, damier's always verified; and seconds of processors,

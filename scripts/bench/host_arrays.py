@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Products of NumPy arrays in host memory on GPUs: a context of one GPU and one of several, beside torch, alternating.
+"""Products of NumPy arrays in host memory on GPUs: a context of one GPU and one of several, compared with torch, alternating.
 
 host_arrays.py [--output FILE.jsonl] [--pairs N] [--gpus N] [--only TYPE:SIZE ...]: one line of JSON for each call, whose C is
 an array that exists, verified; needs torch with a GPU and the damier package (PYTHONPATH, DAMIER_LIBRARY). torch copies

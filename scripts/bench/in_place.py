@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Products of arrays in GPU memory: damier.matmul beside torch.matmul, alternating, with random data.
+"""Products of arrays in GPU memory: damier.matmul compared with torch.matmul, alternating, with random data.
 
 in_place.py [--output FILE.jsonl] [--pairs N] [--only TYPE:SIZE ...]: one line of JSON for each type, size and kind of
 verification; needs torch with a GPU and the damier package (PYTHONPATH, DAMIER_LIBRARY). Times are those of the calls as a
@@ -12,7 +12,7 @@ of B by NCCL and multiplies. Times are the slowest rank's.
 
     mpirun -n 2 scripts/bench/in_place.py --divisions --output in_place_divisions.jsonl
 
-multiplies matrices in other divisions, and some in pinned host memory, beside the same product of rows, both by damier.
+multiplies matrices in other divisions, and some in pinned host memory, compared with the same product of rows, both by damier.
 """
 import argparse
 import datetime

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A matrix in many files beside the same matrix in one: as a virtual dataset, and as a stack of files.
+"""A matrix in many files compared with the same matrix in one: as a virtual dataset, and as a stack of files.
 
     scripts/bench/sources.py --damier build/release/damier --folder /dev/shm -o docs/results/sources.jsonl
 

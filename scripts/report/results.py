@@ -320,7 +320,7 @@ def in_place_divisions_table(records):
 
 @columns("files", "stored", "as", "of processors, s", "relative to one file", "time relative to one file")
 def sources_table(records):
-    """A matrix in many files beside the same matrix in one, alternating; medians."""
+    """A matrix in many files compared with the same matrix in one, alternating; medians."""
     for r in records:
         yield (r["files"], r["layout"], r["way"], f"{r['processor_s'][0]:.2f}", f"{r['processor_ratio'][0]:.2f}",
                f"{r['ratio'][0]:.2f}")

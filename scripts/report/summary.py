@@ -50,7 +50,7 @@ def user_table(records):
         best = min(others.values())
         rows.append((where, product, kind, seconds(alone), seconds(min(launched)) if launched else "",
                      *(seconds(others[o]) if o in others else "" for o in OTHERS), f"{best / alone:.1f}\u00a0×"))
-    head = ("machine", "m = n = k", "type", "`damier`", "fastest by `mpirun`", *OTHERS.values(), "speed beside the fastest other")
+    head = ("machine", "m = n = k", "type", "`damier`", "fastest by `mpirun`", *OTHERS.values(), "speed, relative to the fastest other")
     return table(head, rows) + measured(used, "`scripts/bench/user_runs.py`")
 
 
@@ -83,7 +83,7 @@ def arrays_table(records):
 
 
 def gram_table(records):
-    """XᵀX beside the product of two matrices; on CPUs by the time of processors, which others disturb less."""
+    """XᵀX compared with the product of two matrices; on CPUs by the time of processors, which others disturb less."""
     rows = []
     where = {"files": "files", "gpu": "GPU memory", "gpus": "GPU memory", "memory": "NumPy arrays"}
     mine = [r for r in records if r["kind"] == "gram bench" and r["of"] != "cov"]
@@ -101,7 +101,7 @@ def gram_table(records):
 
 
 def covariance_table(records):
-    """damier.cov beside numpy.cov, by the time of processors."""
+    """damier.cov compared with numpy.cov, by the time of processors."""
     rows = []
     mine = [r for r in records if r["kind"] == "gram bench" and r["of"] == "cov"]
     for r in mine:
@@ -201,14 +201,14 @@ def digits(rate):
 def memory_table(records):
     found = list(memory_rows(records))
     rows = [(*words, digits(a), digits(b), f"{ratio:.2f}\u00a0×") for _, *words, a, b, ratio in found]
-    return table(("m = n = k", "type", "on", "beside", "damier, TFLOP/s", "the other, TFLOP/s", "speed beside it"), rows) + \
+    return table(("m = n = k", "type", "on", "compared with", "damier, TFLOP/s", "the other, TFLOP/s", "relative speed"), rows) + \
         measured([r for r, *_ in found], "[CPU](results/cpu.md), [GPUs](results/gpu.md)")
 
 
 def memory_picture(records):
     groups = [(f"{product} {kind}, {where}", [("damier", ratio, f"{ratio:.2f} × {other.split(',')[0]}")])
               for _, product, kind, where, other, _, _, ratio in memory_rows(records)]
-    return bars("Products in memory: speed beside the other (1 = equal)", groups, ("damier",), mark=1.0)
+    return bars("Products in memory: speed relative to the other (1 = equal)", groups, ("damier",), mark=1.0)
 
 
 # ---- scaling ----
