@@ -45,13 +45,10 @@ typedef struct dm_bench_links {
   int repetitions;
 } dm_bench_links;
 
-/* Receives each of several records, on rank 0 only. */
-typedef dm_status dm_bench_listener(void *context, dm_record *record);
-
-/* Collective. Measures rank 0 with each other rank, and all ranks in pairs. On rank 0, REPORT
- * receives a record for each transport and size. DM_E_DEVICE: a pair received wrong bytes. */
-dm_status dm_bench_links_run(dm_run *run, const dm_bench_links *bench, dm_bench_listener *report,
-                             void *context);
+/* Collective. Measures rank 0 with each other rank, and all ranks in pairs. Rank 0
+ * publishes a record of CALL for each transport and size. DM_E_DEVICE: a pair received wrong
+ * bytes. */
+dm_status dm_bench_links_run(dm_run *run, const dm_bench_links *bench, const dm_call *call);
 
 /* Parses a list of byte counts such as "8,64KiB,1MiB:64MiB:x4"; DM_E_USAGE. */
 dm_status dm_bench_links_sizes(const char *text, dm_bench_links *bench);
@@ -81,9 +78,8 @@ typedef struct dm_bench_scale {
   bool series[DM_SCALE_SERIES];
 } dm_bench_scale;
 
-/* Collective. On rank 0, REPORT receives a record of each measurement. */
-dm_status dm_bench_scale_run(dm_run *run, const dm_bench_scale *scale, dm_bench_listener *report,
-                             void *context);
+/* Collective. Rank 0 publishes a record of CALL for each measurement. */
+dm_status dm_bench_scale_run(dm_run *run, const dm_bench_scale *scale, const dm_call *call);
 
 const char *dm_scale_series_name(dm_scale_series series); /* "strong", "memory", "work" */
 

@@ -33,8 +33,7 @@ typedef struct bench {
   dm_setup setup;
   const dm_transport_ops *ops;
   double *mine; /* received by this rank: [size][way][from]; NAN: not measured */
-  dm_bench_listener *report;
-  void *context;
+  const dm_call *call;
 } bench;
 
 /* ---- sizes ---- */
@@ -266,7 +265,7 @@ static dm_status report_size(bench *b, int size, double *all) {
   if (b->run->rank != 0) return DM_OK;
   dm_status status = dm_record_new("bench links", b->run->command, &record);
   if (!status) status = record_size(b, size, all, record);
-  if (!status) status = b->report(b->context, record);
+  if (!status) status = dm_cli_publish(b->call, record);
   dm_record_free(record);
   return status;
 }
@@ -359,9 +358,8 @@ static dm_status measure_all(bench *b) {
   return DM_OK;
 }
 
-dm_status dm_bench_links_run(dm_run *run, const dm_bench_links *wanted, dm_bench_listener *report,
-                             void *context) {
-  bench b = {.run = run, .wanted = wanted, .report = report, .context = context};
+dm_status dm_bench_links_run(dm_run *run, const dm_bench_links *wanted, const dm_call *call) {
+  bench b = {.run = run, .wanted = wanted, .call = call};
   dm_status status = measure_all(&b);
   if (status && !status->agreed) return status;
   free(b.mine);

@@ -20,8 +20,7 @@ typedef struct bench {
   dm_bench_scale *scale;
   dm_bench_found base; /* result of this series on the fewest ranks */
   bool titled;
-  dm_bench_listener *report;
-  void *context;
+  const dm_call *call;
 } bench;
 
 const char *dm_scale_series_name(dm_scale_series series) {
@@ -96,14 +95,14 @@ static dm_status report_point(bench *b, const point *p, const dm_bench_found *f,
   record_ratio(record, "efficiency", efficiency);
   if (b->run->log.level > DM_LOG_WARNING) { /* at lower levels, a summary line */
     show(b, p, f, speedup, efficiency, record);
-    return b->report(b->context, record);
+    return dm_cli_publish(b->call, record);
   }
   dm_record_summary(record,
                     "damier: bench scale series=%s ranks=%d grid=%dx%dx%d "
                     "median_s=%.6f speedup=%.3f efficiency=%.3f",
                     dm_scale_series_name(p->series), p->ranks, f->plan.pm, f->plan.pn, f->plan.pk,
                     f->median, speedup[0], efficiency[0]);
-  return b->report(b->context, record);
+  return dm_cli_publish(b->call, record);
 }
 
 /* ---- measuring ---- */
@@ -174,10 +173,9 @@ static dm_status choose_counts(const dm_run *run, dm_bench_scale *scale) {
   return DM_OK;
 }
 
-dm_status dm_bench_scale_run(dm_run *run, const dm_bench_scale *wanted, dm_bench_listener *report,
-                             void *context) {
+dm_status dm_bench_scale_run(dm_run *run, const dm_bench_scale *wanted, const dm_call *call) {
   dm_bench_scale scale = *wanted;
-  bench b = {.run = run, .scale = &scale, .report = report, .context = context};
+  bench b = {.run = run, .scale = &scale, .call = call};
   const int pretended = scale.base.engine.pretend_nodes;
   DM_TRY(dm_comm_agree(run->world, choose_counts(run, &scale)));
   /* Once, for the whole job: a part inherits the nodes of its ranks. */

@@ -143,10 +143,6 @@ static dm_status find_scale(const dm_call *call, dm_bench_scale *scale) {
   return DM_OK;
 }
 
-static dm_status publish(void *context, dm_record *record) {
-  return dm_cli_publish(context, record);
-}
-
 static dm_status bench_scale(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
   (void)record;
   dm_bench_scale scale = *(const dm_bench_scale *)shared;
@@ -157,7 +153,7 @@ static dm_status bench_scale(dm_run *run, const dm_call *call, void *shared, dm_
   scale.base.k = base.k;
   if (!dm_cli_given(call, "time")) scale.base.limit = 10; /* for each measurement */
   DM_TRY(dm_comm_agree(run->world, find_place(call, &scale.base)));
-  return dm_bench_scale_run(run, &scale, publish, (void *)call);
+  return dm_bench_scale_run(run, &scale, call);
 }
 
 int dm_bench_verb_scale(dm_call *call) {
@@ -196,7 +192,7 @@ static dm_status bench_links(dm_run *run, const dm_call *call, void *shared, dm_
   dm_bench_links *wanted = shared;
   (void)record;
   wanted->engine = dm_request_engine(&call->settings);
-  return dm_bench_links_run(run, wanted, publish, (void *)call);
+  return dm_bench_links_run(run, wanted, call);
 }
 
 int dm_bench_verb_links(dm_call *call) {
