@@ -10,20 +10,12 @@
 #include <strings.h>
 
 #include "core/copy.h"
-#include "core/units.h"
+#include "file/attribute_numbers.h"
 #include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
 #include "file/inspect_impl.h"
 
 enum { WORD = 64 };
-
-/* A number of an attribute. */
-typedef struct number {
-  double real;
-  int64_t whole; /* if IS_WHOLE; a pattern of 64 bits if IS_UNSIGNED */
-  bool is_whole, is_unsigned;
-  bool is_single; /* a float of at most 32 bits */
-} number;
 
 typedef struct scope {
   const dm_location *at;
@@ -44,80 +36,6 @@ struct rule {
   const char *means, *remedy; /* for messages */
 };
 
-/* ---- reading attributes ---- */
-
-static number of_real(double real) {
-  const bool whole = real == floor(real) && fabs(real) < 0x1p63;
-  return (number){.real = real, .whole = whole ? (int64_t)real : 0, .is_whole = whole};
-}
-
-static bool of_text(char *text, number *n) {
-  double real = (double)NAN;
-  for (size_t used = strlen(text); used > 0 && text[used - 1] == ' ';) text[--used] = '\0';
-  text += strspn(text, " ");
-  if (strcasecmp(text, "nan") != 0 && !dm_parse_real(text, &real)) return false;
-  *n = of_real(real);
-  return true;
-}
-
-static bool read_whole(hid_t attribute, hid_t type, int count, number *list) {
-  long long whole[DM_MISSING_VALUES];
-  const bool is_unsigned = H5Tget_class(type) == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_NONE;
-  if (H5Aread(attribute, is_unsigned ? H5T_NATIVE_ULLONG : H5T_NATIVE_LLONG, whole) < 0)
-    return false;
-  for (int i = 0; i < count; i++)
-    list[i] =
-        (number){.real = is_unsigned ? (double)(unsigned long long)whole[i] : (double)whole[i],
-                 .whole = whole[i],
-                 .is_whole = true,
-                 .is_unsigned = is_unsigned};
-  return true;
-}
-
-static bool read_reals(hid_t attribute, hid_t type, int count, number *list) {
-  double real[DM_MISSING_VALUES];
-  if (H5Aread(attribute, H5T_NATIVE_DOUBLE, real) < 0) return false;
-  for (int i = 0; i < count; i++) {
-    list[i] = of_real(real[i]);
-    list[i].is_single = H5Tget_size(type) <= 4;
-  }
-  return true;
-}
-
-/* The numbers of attribute NAME of OBJECT; -1: there is none; -2: it is no list of at most
- * DM_MISSING_VALUES numbers. */
-static int read_numbers(hid_t object, const char *name, number *list) {
-  char text[WORD];
-  if (H5Aexists(object, name) <= 0) return -1;
-  hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
-  if (attribute < 0) return -2;
-  hid_t space = H5Aget_space(attribute), type = H5Aget_type(attribute);
-  const hssize_t count = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
-  const H5T_class_t kind = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
-  bool read = count >= 0 && count <= DM_MISSING_VALUES;
-  if (read && count > 0 && (kind == H5T_INTEGER || kind == H5T_ENUM))
-    read = read_whole(attribute, type, (int)count, list);
-  else if (read && count > 0 && kind == H5T_FLOAT)
-    read = read_reals(attribute, type, (int)count, list);
-  else if (read && count > 0)
-    read = count == 1 && kind == H5T_STRING && dm_h5_text_of(object, name, text, sizeof text) &&
-           of_text(text, &list[0]);
-  if (type >= 0) H5Tclose(type);
-  if (space >= 0) H5Sclose(space);
-  H5Aclose(attribute);
-  return read ? (int)count : -2;
-}
-
-/* A number or truth value other than 0, or a text other than "" and "false". */
-static bool is_true(hid_t object, const char *name) {
-  number list[DM_MISSING_VALUES];
-  char text[WORD] = "";
-  const int count = read_numbers(object, name, list);
-  if (count == 1) return list[0].real != 0.0;
-  return count == -2 && dm_h5_text_of(object, name, text, sizeof text) && text[0] &&
-         strcasecmp(text, "false") != 0;
-}
-
 /* ---- telling ---- */
 
 __attribute__((format(printf, 2, 3))) static void add(char text[DM_MEANING_TEXT],
@@ -136,7 +54,7 @@ static dm_status refuse(const scope *l, const rule *r) {
 }
 
 static dm_status refuse_if_true(const scope *l, const rule *r) {
-  return is_true(r->in_group ? l->group : l->set, r->attribute) ? refuse(l, r) : DM_OK;
+  return dm_attribute_is_true(r->in_group ? l->group : l->set, r->attribute) ? refuse(l, r) : DM_OK;
 }
 
 static dm_status refuse_integers(const scope *l, const rule *r) {
@@ -165,8 +83,8 @@ static dm_status warn_of_times(const scope *l, const rule *r) {
 /* A number other than NEUTRAL (1 for factors, 0 for shifts), which may or may not concern the
  * stored ones: warns. */
 static bool is_doubtful(const scope *l, const char *attribute, double neutral) {
-  number list[DM_MISSING_VALUES];
-  const int count = read_numbers(l->set, attribute, list);
+  dm_number list[DM_MISSING_VALUES];
+  const int count = dm_attribute_numbers(l->set, attribute, list);
   if (count < 1 || list[0].real == neutral || !(fabs(list[0].real) <= 0x1p1000)) return false;
   add(l->find->meaning.warning, "attribute %s = %.6g is not applied", attribute, list[0].real);
   return true;
@@ -229,9 +147,9 @@ static dm_status petsc_complex(const scope *l, const rule *r) {
 
 /* pandas stores an empty block as one element, and its shape beside it. */
 static dm_status pandas_shape(const scope *l, const rule *r) {
-  number list[DM_MISSING_VALUES];
+  dm_number list[DM_MISSING_VALUES];
   if (H5Aexists(l->set, "value_type") <= 0) return DM_OK;
-  const int count = read_numbers(l->set, r->attribute, list);
+  const int count = dm_attribute_numbers(l->set, r->attribute, list);
   bool empty = false;
   for (int i = 0; i < count; i++) empty |= list[i].real == 0.0;
   return empty ? refuse(l, r) : DM_OK;
@@ -254,7 +172,7 @@ static dm_status bare_dimension(const scope *l, const rule *r) {
 
 /* ---- CF and netCDF: missing values ---- */
 
-static bool fits(const number *n, dm_dtype type) {
+static bool fits(const dm_number *n, dm_dtype type) {
   if (!n->is_whole) return false;
   const bool to_unsigned =
       type == DM_U8 || type == DM_U16 || type == DM_U32 || type == DM_U64 || type == DM_BOOL;
@@ -267,7 +185,7 @@ static bool fits(const number *n, dm_dtype type) {
 }
 
 /* What the bits of stored N mean in TYPE. */
-static void reinterpret(const number *n, dm_dtype type, double *real, int64_t *whole) {
+static void reinterpret(const dm_number *n, dm_dtype type, double *real, int64_t *whole) {
   char bytes[8];
   const int64_t size = dm_dtype_size(type);
   memcpy(bytes, (const char *)&n->whole + (*(const uint8_t *)&(uint16_t){1} ? 0 : 8 - size),
@@ -277,21 +195,21 @@ static void reinterpret(const number *n, dm_dtype type, double *real, int64_t *w
 }
 
 /* The stored numbers of FIND that N stands for, as they are compared; false: there are none. */
-static bool as_stored(const dm_dataset *find, const number *n, double *real, int64_t *whole) {
+static bool as_stored(const dm_dataset *find, const dm_number *n, double *real, int64_t *whole) {
   const dm_dtype type = dm_meaning_number(&find->meaning, find->dtype);
   char bytes[16];
   *whole = 0;
   if (!dm_dtype_is_integer(type)) {
     dm_store_wide(bytes, type, 1, &n->real, 1);
     dm_load_wide(real, bytes, type, 1, 1);
-    return true;
+    return isfinite(*real) || !isfinite(n->real);
   }
   if (!fits(n, find->dtype) && !fits(n, type)) return false;
   reinterpret(n, type, real, whole);
   return true;
 }
 
-static dm_status add_missing(const scope *l, const number *n, const char *why) {
+static dm_status add_missing(const scope *l, const dm_number *n, const char *why) {
   dm_meaning *m = &l->find->meaning;
   double real;
   int64_t whole;
@@ -329,9 +247,9 @@ static dm_status not_understood(const scope *l, const char *attribute) {
 }
 
 static dm_status missing(const scope *l, const rule *r) {
-  number list[DM_MISSING_VALUES];
+  dm_number list[DM_MISSING_VALUES];
   char text[WORD];
-  const int count = read_numbers(l->set, r->attribute, list);
+  const int count = dm_attribute_numbers(l->set, r->attribute, list);
   if (count == -2 && dm_h5_text_of(l->set, r->attribute, text, sizeof text)) {
     add(l->find->meaning.warning, "attribute %s = '%.20s' is no number and is not applied",
         r->attribute, text);
@@ -345,13 +263,13 @@ static dm_status missing(const scope *l, const rule *r) {
 
 /* R's NA of integers is their smallest number. */
 static dm_status r_na(const scope *l, const rule *r) {
-  const number na = {.real = -0x1p31, .whole = INT32_MIN, .is_whole = true};
-  const bool stated = r->value || is_true(l->set, r->attribute);
+  const dm_number na = {.real = -0x1p31, .whole = INT32_MIN, .is_whole = true};
+  const bool stated = r->value || dm_attribute_is_true(l->set, r->attribute);
   return l->find->dtype == DM_I32 && stated ? add_missing(l, &na, "NA of R") : DM_OK;
 }
 
 /* LOW or HIGH = N, as it is compared. */
-static void set_bound(const dm_dataset *find, const number *n, double *bound) {
+static void set_bound(const dm_dataset *find, const dm_number *n, double *bound) {
   int64_t whole;
   if (find->meaning.of_values || !as_stored(find, n, bound, &whole)) *bound = n->real;
 }
@@ -359,11 +277,11 @@ static void set_bound(const dm_dataset *find, const number *n, double *bound) {
 /* The NetCDF User's Guide: bounds of a float type beside packed integers are those of the values.
  */
 static dm_status valid(const scope *l, const rule *r) {
-  number list[DM_MISSING_VALUES];
+  dm_number list[DM_MISSING_VALUES];
   dm_meaning *m = &l->find->meaning;
   const char *what = r->attribute + strlen("valid_");
   const bool range = strcmp(what, "range") == 0;
-  const int count = read_numbers(l->set, r->attribute, list);
+  const int count = dm_attribute_numbers(l->set, r->attribute, list);
   if (count <= 0 || (!range && m->ranged && H5Aexists(l->set, "valid_range") > 0)) return DM_OK;
   if (count != 1 + range || dm_dtype_is_complex(l->find->dtype)) {
     add(m->warning, "attribute %s is not applied", r->attribute);
@@ -399,7 +317,7 @@ static dm_status netcdf_fill(const scope *l, const rule *r) {
                   H5Aexists(l->set, "DIMENSION_LIST") > 0;
   H5D_fill_value_t fill = H5D_FILL_VALUE_UNDEFINED;
   H5D_fill_time_t when = H5D_FILL_TIME_NEVER;
-  number n = {.is_whole = dm_dtype_is_integer(d->dtype)};
+  dm_number n = {.is_whole = dm_dtype_is_integer(d->dtype)};
   (void)r;
   if (stated || !is || dm_dtype_size(d->dtype) == 1 || dm_dtype_is_complex(d->dtype)) return DM_OK;
   hid_t creation = H5Dget_create_plist(l->set);
@@ -424,7 +342,7 @@ static dm_status other_sign(const scope *l, const rule *r) {
   const dm_dtype type = l->find->dtype;
   char text[WORD] = "";
   (void)dm_h5_text_of(l->set, r->attribute, text, sizeof text);
-  const bool to_unsigned = is_true(l->set, r->attribute);
+  const bool to_unsigned = dm_attribute_is_true(l->set, r->attribute);
   const bool is_signed = type == DM_I8 || type == DM_I16 || type == DM_I32 || type == DM_I64;
   m->other_sign = true;
   const dm_dtype other = dm_meaning_number(m, type);
@@ -438,9 +356,9 @@ static dm_status other_sign(const scope *l, const rule *r) {
 }
 
 /* The factor or shift NAME, or FALLBACK if there is none. */
-static dm_status read_factor(const scope *l, const char *name, number fallback, number *n) {
-  number list[DM_MISSING_VALUES];
-  const int count = read_numbers(l->set, name, list);
+static dm_status read_factor(const scope *l, const char *name, dm_number fallback, dm_number *n) {
+  dm_number list[DM_MISSING_VALUES];
+  const int count = dm_attribute_numbers(l->set, name, list);
   *n = count > 0 ? list[0] : fallback;
   return count == -2 || count > 1 || !isfinite(n->real) ? not_understood(l, name) : DM_OK;
 }
@@ -448,8 +366,8 @@ static dm_status read_factor(const scope *l, const char *name, number fallback, 
 static dm_status packing(const scope *l, const rule *r) {
   dm_meaning *m = &l->find->meaning;
   const dm_dtype type = l->find->dtype;
-  const number one = {.real = 1.0, .is_single = true}, zero = {.is_single = true};
-  number scale, offset;
+  const dm_number one = {.real = 1.0, .is_single = true}, zero = {.is_single = true};
+  dm_number scale, offset;
   if (m->packed) return DM_OK;
   DM_TRY(read_factor(l, "scale_factor", one, &scale));
   DM_TRY(read_factor(l, "add_offset", zero, &offset));
@@ -628,15 +546,15 @@ static bool is_bare(hid_t object) {
 }
 
 /* The user's own number, exact if it is whole. */
-static number stated_number(const char *text) {
-  number n = {.real = 0.0};
+static dm_number stated_number(const char *text) {
+  dm_number n = {.real = 0.0};
   char copy[DM_MISSING_TEXT], *end;
   snprintf(copy, sizeof copy, "%s", text);
-  (void)of_text(copy, &n);
+  (void)dm_number_of_text(copy, &n);
   errno = 0;
   const long long whole = strtoll(text, &end, 10);
   if (*end == '\0' && errno == 0)
-    n = (number){.real = (double)whole, .whole = whole, .is_whole = true};
+    n = (dm_number){.real = (double)whole, .whole = whole, .is_whole = true};
   return n;
 }
 
@@ -647,10 +565,16 @@ dm_status dm_examine_stated(const dm_trust *trust, dm_dataset *find) {
   if (find->layout == DM_VIRTUAL) return DM_OK; /* its sources are stored numbers */
   if (silent) m->type = find->dtype;
   if (trust->missing_value[0] && !m->found) {
-    const number n = stated_number(trust->missing_value);
+    const dm_number n = stated_number(trust->missing_value);
     if (is_complex && !isnan(n.real))
       return dm_fail_at(DM_E_INPUT, &find->at, "--missing-value %s names no complex number",
                         trust->missing_value);
+    double real;
+    int64_t whole;
+    if (!is_complex && !as_stored(find, &n, &real, &whole))
+      return dm_fail_at(DM_E_INPUT, &find->at,
+                        "--missing-value %s cannot occur among numbers of type %s",
+                        trust->missing_value, dm_dtype_name(find->dtype));
     if (!is_complex) DM_TRY(add_missing(&l, &n, "--missing-value"));
     m->nan |= is_complex;
   }

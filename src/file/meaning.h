@@ -53,6 +53,9 @@ dm_dtype dm_meaning_number(const dm_meaning *meaning, dm_dtype dtype);
 /* Whether values are the stored elements of DTYPE, unless they are missing. */
 bool dm_meaning_only_scans(const dm_meaning *meaning);
 
+/* *STORED: what VALUE becomes as an element of TYPE; false: no element is that. */
+bool dm_meaning_round(double value, dm_dtype type, double *stored);
+
 /* DST (f64, or c128, packed) = the values of one row of STORED, which starts at element (row, col)
  * of a dataset with COLS columns. Missing ones are counted in MISSED and replaced. */
 void dm_meaning_apply(const dm_meaning *meaning, dm_view stored, int64_t row, int64_t col,
@@ -108,6 +111,7 @@ typedef struct dm_centering {
   dm_lines lines;
   dm_role role;
   int64_t count;
+  int64_t parts;        /* numbers of an element */
   int64_t constant;     /* scaled lines with equal elements: they become NaN */
   int64_t empty;        /* lines without a value that is not missing: they become NaN */
   int64_t filled;       /* missing values */
@@ -118,6 +122,9 @@ typedef struct dm_centering {
   const double *weight; /* of these lines, whatever the others are; NULL: 1 */
   uint64_t given;       /* a checksum of the user's numbers; 0: there are none */
 } dm_centering;
+
+/* Whether line I is constant, or has no mean: all of its elements become NaN. */
+bool dm_centering_is_nan(const dm_centering *centering, int64_t i);
 
 /* VALUES, COUNT elements of one row of the matrix from (row, col) on, as f64 (two f64 each if
  * VALUES_ARE_COMPLEX). With TURNED, of one column. */
