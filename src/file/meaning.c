@@ -157,16 +157,6 @@ void dm_meaning_scan(const dm_meaning *m, dm_view part, int64_t row, int64_t col
     }
 }
 
-bool dm_meaning_round(double value, dm_dtype type, double *stored) {
-  char bytes[16];
-  double loaded[2];
-  dm_store_wide(bytes, type, 1, (const double[]){value, 0.0}, 1);
-  dm_load_wide(loaded, bytes, type, 1, 1);
-  *stored = loaded[0];
-  if (dm_dtype_is_integer(type)) return loaded[0] == value;
-  return isfinite(loaded[0]) || !isfinite(value);
-}
-
 /* ---- centering ---- */
 
 const char *dm_lines_name(dm_lines lines) {

@@ -53,9 +53,6 @@ dm_dtype dm_meaning_number(const dm_meaning *meaning, dm_dtype dtype);
 /* Whether values are the stored elements of DTYPE, unless they are missing. */
 bool dm_meaning_only_scans(const dm_meaning *meaning);
 
-/* *STORED: what VALUE becomes as an element of TYPE; false: no element is that. */
-bool dm_meaning_round(double value, dm_dtype type, double *stored);
-
 /* DST (f64, or c128, packed) = the values of one row of STORED, which starts at element (row, col)
  * of a dataset with COLS columns. Missing ones are counted in MISSED and replaced. */
 void dm_meaning_apply(const dm_meaning *meaning, dm_view stored, int64_t row, int64_t col,

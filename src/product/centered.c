@@ -6,7 +6,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "core/copy.h"
+#include "core/crew.h"
 #include "engine/dataset_input.h"
 #include "file/journal.h"
 #include "file/read.h"
@@ -56,109 +56,12 @@ static dm_status take_groups(dm_run *run, int io_threads, const dm_dataset *set,
 
 /* ---- a matrix in memory ---- */
 
-static dm_status take_part(void *context, dm_view part, int64_t row, int64_t col) {
-  return take_strip(context, part, row, col);
-}
-
 /* Adds this rank's elements of MATRIX, as a group of their own. */
 static dm_status take_memory(dm_run *run, const dm_distributed *matrix, dm_moments *m) {
   taking t = {.moments = m, .group = run->rank};
   DM_TRY(dm_crew_new(run->cores.threads, &t.crew));
-  dm_status status = dm_distributed_each(matrix, run->rank, take_part, &t);
+  dm_status status = dm_distributed_each(matrix, run->rank, take_strip, &t);
   dm_crew_free(t.crew);
-  return status;
-}
-
-enum { RUN = 256 };
-
-/* TO = PART, what MEANING says is missing as NaN, or 0. */
-static dm_status read_part(dm_view part, const dm_meaning *meaning, dm_view to) {
-  dm_dataset read = {
-      .rows = part.rows, .cols = part.cols, .dtype = part.dtype, .meaning = *meaning};
-  dm_reader *reader;
-  if (meaning->missing != DM_MISSING_ZERO) read.meaning.missing = DM_MISSING_NAN;
-  dm_dataset_set_memory(&read, part);
-  DM_TRY(dm_reader_open(&read, DM_DTYPE_NONE, &reader));
-  dm_status status = dm_reader_read(reader, 0, 0, &to, 1, false);
-  dm_reader_close(reader);
-  return status;
-}
-
-/* This rank's part of FROM as elements of TYPE. */
-static dm_status copy_part(const dm_distributed *from, const dm_memory_matrix *stated,
-                           const dm_meaning *meaning, dm_dtype type, dm_memory_matrix *copy,
-                           void **memory) {
-  int64_t bytes;
-  const dm_view part = from->local;
-  *copy = *stated;
-  if (stated->division == DM_REPLICATED) copy->division = DM_BY_ROWS;
-  copy->own_rows = part.rows;
-  copy->dtype = type;
-  copy->row_stride = dm_max(1, part.cols);
-  copy->col_stride = 1;
-  copy->data = NULL;
-  if (dm_view_is_empty(part)) return DM_OK;
-  DM_TRY(dm_bytes_of(part.rows, part.cols, dm_dtype_size(type), &bytes));
-  DM_TRY(dm_buffer_alloc(bytes, memory));
-  copy->data = *memory;
-  return read_part(part, meaning, dm_view_row_major(*memory, type, part.rows, part.cols));
-}
-
-/* Collective: the same on all ranks. */
-static dm_status copy_matrix(dm_run *run, const dm_memory_matrix *stated, const char *name,
-                             const dm_meaning *meaning, dm_dtype type, dm_memory_matrix *copy,
-                             void **memory) {
-  dm_distributed from;
-  dm_status status = dm_distributed_open(run->world, stated, name, &from);
-  if (!status && from.on_gpus)
-    status = dm_hint(dm_fail(DM_E_USAGE,
-                             "%s is in GPU memory: matrices there are not centered, scaled, "
-                             "weighted or filled",
-                             name),
-                     "copy it to host memory, or change it before the call");
-  else if (!status)
-    status = copy_part(&from, stated, meaning, type, copy, memory);
-  status = status && status->agreed ? status : dm_comm_agree(run->world, status);
-  dm_distributed_close(&from);
-  return status;
-}
-
-typedef struct changing {
-  const dm_centering *centering;
-  dm_crew *crew;
-  dm_view part;
-  int64_t row, col;
-} changing;
-
-static void change_row(void *context, int64_t i) {
-  const changing *c = context;
-  const dm_dtype type = c->part.dtype;
-  double values[2 * RUN];
-  for (int64_t j = 0; j < c->part.cols; j += RUN) {
-    const int64_t count = dm_min(RUN, c->part.cols - j);
-    void *at = dm_view_at(c->part, i, j);
-    dm_load_wide(values, at, type, 1, count);
-    dm_centering_apply(c->centering, c->row + i, c->col + j, false, values,
-                       dm_dtype_is_complex(type), count);
-    dm_store_wide(at, type, 1, values, count);
-  }
-}
-
-static dm_status change_part(void *context, dm_view part, int64_t row, int64_t col) {
-  changing *c = context;
-  c->part = part;
-  c->row = row;
-  c->col = col;
-  dm_crew_run(c->crew, change_row, c, part.rows);
-  return DM_OK;
-}
-
-/* Centers this rank's elements of MATRIX, in place. */
-static dm_status change(dm_run *run, const dm_distributed *matrix, const dm_centering *centering) {
-  changing c = {.centering = centering};
-  DM_TRY(dm_crew_new(run->cores.threads, &c.crew));
-  dm_status status = dm_distributed_each(matrix, run->rank, change_part, &c);
-  dm_crew_free(c.crew);
   return status;
 }
 
@@ -178,19 +81,25 @@ static dm_status unsuitable(const dm_dataset *set, int64_t i, double value, cons
                  dm_location_name(&set->at, name), (long long)i, value, what);
 }
 
-/* All numbers of SET, a vector; the caller frees *LIST. */
-static dm_status read_vector(const dm_dataset *set, double **list) {
+static dm_status read_numbers(const dm_dataset *set, double *list) {
   dm_reader *reader;
-  const int64_t bytes = set->rows * set->cols * (int64_t)sizeof(double);
-  *list = NULL;
-  DM_TRY(dm_buffer_alloc(bytes, (void **)list));
-  const dm_view view = dm_view_row_major(*list, DM_F64, set->rows, set->cols);
+  const dm_view view = dm_view_row_major(list, DM_F64, set->rows, set->cols);
   DM_TRY(dm_reader_open(set, DM_F64, &reader));
   dm_status status = dm_reader_read(reader, 0, 0, &view, 1, false);
   dm_reader_close(reader);
   for (int64_t i = 0; i < set->rows * set->cols && !status; i++)
-    if (!isfinite((*list)[i])) status = unsuitable(set, i, (*list)[i], "it must be finite");
+    if (!isfinite(list[i])) status = unsuitable(set, i, list[i], "it must be finite");
   return status;
+}
+
+/* Collective: all numbers of SET, a vector, which rank 0 reads; the caller frees *LIST. */
+static dm_status read_vector(const dm_run *run, const dm_dataset *set, double **list) {
+  const int64_t bytes = set->rows * set->cols * (int64_t)sizeof(double);
+  *list = NULL;
+  dm_status status = dm_buffer_alloc(bytes, (void **)list);
+  if (!status && run->rank == 0) status = read_numbers(set, *list);
+  DM_TRY(dm_comm_agree(run->world, status));
+  return dm_comm_broadcast(run->world, *list, bytes, 0);
 }
 
 static dm_status check_weights(const dm_dataset *set, dm_weights_are are, weights *w) {
@@ -205,17 +114,20 @@ static dm_status check_weights(const dm_dataset *set, dm_weights_are are, weight
     w->roots[i] = sqrt(weight);
   }
   char name[DM_NAME];
-  if (w->sum == 0.0)
-    return dm_fail(DM_E_INPUT, "%s: all weights are 0", dm_location_name(&set->at, name));
+  dm_location_name(&set->at, name);
+  if (w->sum == 0.0) return dm_fail(DM_E_INPUT, "%s: all weights are 0", name);
+  if (!isfinite(w->sum)) return dm_fail(DM_E_INPUT, "%s: the sum of the weights overflows", name);
   w->less_one = w->sum - (are == DM_FREQUENCIES ? 1.0 : squares / w->sum);
   w->given = dm_checksum_bytes(w->list, w->count * (int64_t)sizeof(double), (uint64_t)are + 1);
   return DM_OK;
 }
 
-static dm_status read_weights(const dm_dataset *set, dm_weights_are are, weights *w) {
+/* Collective. */
+static dm_status read_weights(const dm_run *run, const dm_dataset *set, dm_weights_are are,
+                              weights *w) {
   w->count = set->rows * set->cols;
+  DM_TRY(read_vector(run, set, &w->list));
   DM_TRY(dm_buffer_alloc(w->count * (int64_t)sizeof(double), (void **)&w->roots));
-  DM_TRY(read_vector(set, &w->list));
   return check_weights(set, are, w);
 }
 
@@ -275,19 +187,19 @@ static void take_moments(const dm_moments *m, double divisor, bool fills, const 
   c->filled = fills ? count_missing(m) : 0;
 }
 
-/* Replaces means and deviations by the user's numbers. */
-static dm_status take_vectors(const dm_standard *s, const dm_dataset *center,
+/* Replaces means and deviations by the user's numbers; collective. */
+static dm_status take_vectors(const dm_run *run, const dm_standard *s, const dm_dataset *center,
                               const dm_dataset *scale, int64_t parts, const arrays *of,
                               dm_centering *c) {
   double *list = NULL;
-  dm_status status = s->center_by ? read_vector(center, &list) : DM_OK;
+  dm_status status = s->center_by ? read_vector(run, center, &list) : DM_OK;
   for (int64_t i = 0; list && !status && i < c->count; i++) of->shift[i * parts] = list[i];
   for (int64_t i = 0; list && !status && parts == 2 && i < c->count; i++)
     of->shift[2 * i + 1] = 0.0;
   if (list && !status) c->given += dm_checksum_bytes(list, c->count * 8, 3);
   free(list);
   list = NULL;
-  if (!status && s->scale_by) status = read_vector(scale, &list);
+  if (!status && s->scale_by) status = read_vector(run, scale, &list);
   for (int64_t i = 0; list && !status && i < c->count; i++) {
     if (list[i] == 0.0) status = unsuitable(scale, i, 0.0, "lines are not divided by 0");
     of->factor[i] = 1.0 / list[i];
@@ -348,6 +260,7 @@ static dm_status make(dm_run *run, int io_threads, const factor *f, dm_centering
   dm_centering *c = *centering;
   *c = (dm_centering){.lines = by_rows ? DM_ROW_LINES : DM_COLUMN_LINES,
                       .count = lines,
+                      .parts = parts,
                       .shift = centers ? of.shift : NULL,
                       .factor = scales ? of.factor : NULL,
                       .fill = s->fills ? of.fill : NULL,
@@ -361,7 +274,7 @@ static dm_status make(dm_run *run, int io_threads, const factor *f, dm_centering
   if (!scales || s->scale_by) c->constant = 0;
   dm_moments_close(&m);
   if (status) return status;
-  return dm_comm_agree(run->world, take_vectors(s, f->center, f->scale, parts, &of, c));
+  return dm_comm_agree(run->world, take_vectors(run, s, f->center, f->scale, parts, &of, c));
 }
 
 static void warn(const dm_run *run, const dm_dataset *set) {
@@ -384,6 +297,7 @@ typedef struct factors {
   const dm_equation *equation;
   dm_dataset *sets[2];
   const dm_memory_matrix *memory[2]; /* NULL: SETS are read */
+  const dm_engine *engine;           /* for those */
 } factors;
 
 static dm_lines inner_of(const dm_equation *e, int x) {
@@ -403,10 +317,11 @@ static bool is_alike(const factors *f) {
          inner_of(e, 0) == inner_of(e, 1);
 }
 
+static const char *const names[] = {"A", "B"};
+
 /* Makes the centering of factor X, and of a matrix in memory a centered copy. */
 static dm_status center_one(dm_run *run, int io_threads, const factors *f, int x, const weights *w,
                             dm_centered *made) {
-  static const char *const names[] = {"A", "B"};
   const dm_standard *s = &f->equation->standard[x];
   dm_dataset *set = f->sets[x];
   factor one = {s, set, &f->vectors->center[x], &f->vectors->scale[x], inner_of(f->equation, x),
@@ -416,14 +331,14 @@ static dm_status center_one(dm_run *run, int io_threads, const factors *f, int x
   if (type == DM_DTYPE_NONE) type = set->dtype;
   if (dm_dtype_is_integer(type) && dm_standard_changes(s)) type = DM_F64;
   dm_distributed copy;
-  DM_TRY(copy_matrix(run, f->memory[x], names[x], &set->meaning, type, &made->memory[x],
-                     &made->copies[x]));
+  dm_centered_copy *into = &made->copies[x];
+  DM_TRY(dm_centered_copy_make(run, f->engine, f->memory[x], names[x], &set->meaning, type, into));
   set->dtype = type;
   set->meaning.active = false; /* the copy has the values */
-  dm_status status = dm_distributed_open(run->world, &made->memory[x], names[x], &copy);
+  dm_status status = dm_distributed_open(run->world, &into->stated, names[x], &copy);
   one.memory = &copy;
   if (!status) status = make(run, io_threads, &one, &made->made[x]);
-  if (!status) status = dm_comm_agree(run->world, change(run, &copy, made->made[x]));
+  if (!status) status = dm_centered_copy_change(run, &copy, made->made[x]);
   dm_distributed_close(&copy);
   return status;
 }
@@ -437,7 +352,7 @@ static dm_status center(dm_run *run, int io_threads, const factors *f, const wei
       f->sets[1]->centering = made->made[0];
       f->sets[1]->dtype = f->sets[0]->dtype;
       f->sets[1]->meaning.active = f->sets[0]->meaning.active;
-      made->memory[1] = made->memory[0];
+      made->copies[1].stated = made->copies[0].stated;
       continue;
     }
     DM_TRY(center_one(run, io_threads, f, x, w, made));
@@ -453,7 +368,7 @@ static dm_status center_all(dm_run *run, int io_threads, const factors *f, dm_eq
   dm_status status = DM_OK;
   *made = (dm_centered){.made = {NULL, NULL}};
   if (equation->standard[0].weighted) {
-    status = read_weights(&f->vectors->weights, equation->weights_are, &w);
+    status = read_weights(run, &f->vectors->weights, equation->weights_are, &w);
     status = dm_comm_agree(run->world, status ? status : divide(&w, equation));
   }
   if (!status) status = center(run, io_threads, f, &w, made);
@@ -465,7 +380,7 @@ static dm_status center_all(dm_run *run, int io_threads, const factors *f, dm_eq
 dm_status dm_center_inputs(dm_run *run, int io_threads, const dm_vectors *vectors,
                            dm_equation *equation, dm_dataset *a, dm_dataset *b,
                            dm_centered *centered) {
-  const factors f = {vectors, equation, {a, b}, {NULL, NULL}};
+  const factors f = {vectors, equation, {a, b}, {NULL, NULL}, NULL};
   return center_all(run, io_threads, &f, equation, centered);
 }
 
@@ -474,19 +389,20 @@ dm_status dm_center_product(dm_run *run, dm_multiply *m, dm_centered *centered) 
       &m->vectors,
       &m->equation,
       {&m->a, &m->b},
-      {m->a.memory.base ? NULL : m->in_memory[DM_A], m->b.memory.base ? NULL : m->in_memory[DM_B]}};
+      {m->a.memory.base ? NULL : m->in_memory[DM_A], m->b.memory.base ? NULL : m->in_memory[DM_B]},
+      &m->engine};
   *centered = (dm_centered){.made = {NULL, NULL}};
   if (m->measurement) return DM_OK;
   DM_TRY(center_all(run, m->engine.io_threads, &f, &m->equation, centered));
   for (int x = 0; x < 2; x++)
-    if (f.memory[x] && f.sets[x]->centering) m->in_memory[x] = &centered->memory[x];
+    if (f.memory[x] && f.sets[x]->centering) m->in_memory[x] = &centered->copies[x].stated;
   return DM_OK;
 }
 
 void dm_centered_free(dm_centered *centered) {
   for (int x = 0; x < 2; x++) {
     free(centered->made[x]);
-    free(centered->copies[x]);
+    dm_centered_copy_free(&centered->copies[x]);
   }
 }
 

@@ -3,6 +3,7 @@
 #ifndef DM_PRODUCT_CENTERED_H
 #define DM_PRODUCT_CENTERED_H
 
+#include "product/centered_copy.h"
 #include "product/description.h"
 #include "run/record.h"
 #include "run/run.h"
@@ -11,21 +12,20 @@
  * error. */
 typedef struct dm_centered {
   dm_centering *made[2];      /* B may have A's */
-  dm_memory_matrix memory[2]; /* centered copies of matrices in memory, ... */
-  void *copies[2];            /* ... and this rank's part of them */
+  dm_centered_copy copies[2]; /* of matrices in memory; so may these */
 } dm_centered;
 
 void dm_centered_free(dm_centered *centered);
 
 /* Collective: changes A and B of MULTIPLY as its equation states, with numbers of the user from its
  * vectors; if terms are weighted, also divides alpha. Matrices in files are changed while they are
- * read, as is the host memory of one process; of other memory, copies are.
+ * read, as is the host memory of one process; of other memory, copies in host memory are.
  *
  * Moments are those of the values in f64, whatever type they are rounded to afterwards; deviations
  * are divided by the number of elements less one, or what it is with weights. Each factor is passed
  * once for them, the same lines of the same matrix once for both. DM_E_INPUT: values are missing,
  * NaN included, and the dataset's meaning does not say what they become; or numbers of the user are
- * not suitable. DM_E_USAGE: a matrix is in GPU memory. */
+ * not suitable. */
 dm_status dm_center_product(dm_run *run, dm_multiply *multiply, dm_centered *centered);
 
 /* The same for A and B in files, read on IO_THREADS threads per rank (negative: as many as help).

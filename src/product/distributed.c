@@ -263,6 +263,23 @@ dm_status dm_distributed_reach(dm_distributed *matrix, dm_backend *backend, cons
   return dm_context(reach(matrix, backend), "%s", name);
 }
 
+dm_status dm_distributed_open_backend(const dm_run *run, const dm_engine *engine,
+                                      dm_distributed *matrix, const char *name,
+                                      dm_backend **backend) {
+  const dm_backend_ops *ops;
+  const bool automatic = strcmp(engine->backend, "auto") == 0;
+  const dm_backend_config config = {.local_rank = run->gpu,
+                                    .local_ranks = run->local_ranks,
+                                    .threads = run->cores.threads,
+                                    .kernel = "auto",
+                                    .whole = true};
+  *backend = NULL;
+  if (matrix->local.space != DM_DEVICE) return DM_OK;
+  DM_TRY(dm_backend_find(automatic ? "cuda" : engine->backend, &ops));
+  DM_TRY(dm_backend_open(ops, &config, backend));
+  return dm_distributed_reach(matrix, *backend, name);
+}
+
 /* ---- all elements ---- */
 
 static const int64_t piece_bytes = 32 << 20;

@@ -3,6 +3,7 @@
 #define DM_PRODUCT_DISTRIBUTED_H
 
 #include "comm/comm.h"
+#include "engine/setup.h"
 #include "product/redistribute.h"
 
 typedef enum dm_division {
@@ -66,6 +67,12 @@ void dm_distributed_close(dm_distributed *matrix);
 /* Checks that this rank's part is in the stated memory and accessible to BACKEND, and waits for its
  * stream. */
 dm_status dm_distributed_reach(dm_distributed *matrix, dm_backend *backend, const char *name);
+
+/* The same with *BACKEND, which it opens if this rank's part is in GPU memory (else NULL), of the
+ * kind that ENGINE states. The caller closes it, also after an error. */
+dm_status dm_distributed_open_backend(const dm_run *run, const dm_engine *engine,
+                                      dm_distributed *matrix, const char *name,
+                                      dm_backend **backend);
 
 /* Calls TAKE with all of this rank's elements, in bounded pieces in host memory; (ROW, COL) is the
  * place of the first one in the whole matrix. */
