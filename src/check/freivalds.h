@@ -31,6 +31,7 @@
 
 #include "backend/probe.h"
 #include "comm/comm.h"
+#include "file/meaning.h"
 #include "plan/plan.h"
 
 typedef struct dm_freivalds dm_freivalds;
@@ -88,6 +89,12 @@ void dm_freivalds_conjugate(dm_freivalds *check, bool a, bool b);
 /* Repeats a random vector, the DRAW-th of a stated seed; call before adding parts. If SEED is not
  * stated, w stays random. */
 void dm_freivalds_repeat(dm_freivalds *check, dm_check_seed seed, int draw);
+
+/* Rows of op(A) and columns of op(B) were centered by ROWS and COLS (NULL: they were not). What
+ * these turn into NaN is left out without straining the check. Call before adding parts; the caller
+ * keeps both. */
+void dm_freivalds_expect_nan(dm_freivalds *check, const dm_centering *rows,
+                             const dm_centering *cols);
 
 /* Judging will set ROWS[i], an array of the caller's, to 1 for each row above its bound. */
 void dm_freivalds_mark(dm_freivalds *check, uint8_t *rows);

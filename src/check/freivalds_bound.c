@@ -119,8 +119,9 @@ void dm_freivalds_compare(const dm_freivalds *check, const dm_rows_checked *rows
   }
   const roundoffs u = roundoffs_of(check);
   for (int64_t i = 0; i < check->problem.m; i++) {
-    bool whole = true;
-    for (int g = 0; g < check->groups; g++)
+    const bool is_nan = dm_freivalds_expects(check->nan_rows, check->rows.begin + i);
+    bool whole = !is_nan;
+    for (int g = 0; g < check->groups && !is_nan; g++)
       whole &= compare_row(check, &u, rows, g * check->problem.m, i, verdict);
     verdict->rows_checked += whole;
     verdict->rows_left_out += !whole;

@@ -25,6 +25,7 @@ struct dm_freivalds {
   int parts;
   const int64_t *row_exponents, *col_exponents; /* set by dm_freivalds_scaled, or NULL */
   int alpha_exponent;
+  const dm_centering *nan_rows, *nan_cols; /* set by dm_freivalds_expect_nan, or NULL */
   bool strained; /* squares of B overflowed or vanished, or B has NaN or Inf */
   int64_t cols_left_out;
   int64_t count;                                /* of numbers in */
@@ -44,6 +45,11 @@ typedef struct dm_rows_checked {
   double *y, *z, *z0;
   double *a_squares, *z_squares, *z0_squares;
 } dm_rows_checked;
+
+/* Whether line I of C was stated to be NaN by LINES, which may be NULL. */
+static inline bool dm_freivalds_expects(const dm_centering *lines, int64_t i) {
+  return lines && dm_centering_is_nan(lines, i);
+}
 
 /* dm_freivalds_add_c of the elements in VIEW as they are. (freivalds.c) */
 dm_freivalds_part dm_freivalds_add_stored;

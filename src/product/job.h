@@ -30,9 +30,10 @@ typedef struct dm_job {
   dm_output_form form; /* completed */
   dm_output_file file;
   dm_tile_states states;
-  bool held;       /* C in memory is one tile, and not delivered yet */
-  bool sums;       /* C's sums are verified, before they are finished */
-  bool from_files; /* C is verified from its file or memory, because of earlier tiles */
+  bool held;        /* C in memory is one tile, and not delivered yet */
+  bool sums;        /* C's sums are verified, before they are finished */
+  bool from_files;  /* C is verified from its file or memory, because of earlier tiles */
+  bool expects_nan; /* rows or columns of C must be NaN */
   bool keep_part;
   bool read_back;           /* C was compared with what was written */
   bool judged;              /* VERDICT is set */

@@ -98,6 +98,15 @@ static void say_read_again(const dm_job *j, const char *why) {
   dm_log_line(&j->run->log, DM_LOG_NOTE, "%s: the matrices are read again", why);
 }
 
+/* Looks at the rows and columns of C that must be NaN. */
+static dm_status judge_nan(dm_job *j, dm_verdict *verdict) {
+  dm_verify verify;
+  if (!j->expects_nan || !verdict->pass || verdict->strained) return DM_OK;
+  if (dm_job_in_memory(j, DM_C)) DM_TRY(deliver(j));
+  DM_TRY(files_of(j, &verify));
+  return dm_verify_nan(j->run, &verify, &j->setup.plan.problem, verdict);
+}
+
 /* C in memory that cannot be read again: the sums must do. */
 static dm_status judge_sums(dm_job *j, dm_verdict *verdict) {
   const int64_t *changed = j->product.changed;
@@ -105,7 +114,7 @@ static dm_status judge_sums(dm_job *j, dm_verdict *verdict) {
   if (dm_plan_streams(&j->setup.plan)) DM_TRY(dm_freivalds_settle(j->check, j->run->world, &sound));
   DM_TRY(dm_freivalds_judge(j->check, j->run->world, verdict));
   if (changed[DM_A] + changed[DM_B] > 0) verdict->pass = false;
-  if (sound) return DM_OK;
+  if (sound) return judge_nan(j, verdict);
   verdict->rows_left_out = j->problem.m; /* nothing is known of any row */
   verdict->rows_checked = 0;
   return DM_OK;
@@ -141,7 +150,7 @@ static dm_status judge(dm_job *j, dm_verdict *verdict) {
     return judge_files(j, false, verdict);
   }
   DM_TRY(dm_freivalds_judge(j->check, j->run->world, verdict));
-  if (!verdict->strained) return DM_OK;
+  if (!verdict->strained) return judge_nan(j, verdict);
   say_read_again(j, "there are NaN, Inf or extreme exponents");
   return judge_files(j, true, verdict);
 }
@@ -280,6 +289,8 @@ static dm_status open_check(dm_job *j) {
   }
   DM_TRY(dm_check_new(j->run, &plan, sums ? one : e->alpha, sums ? zero : e->beta, &j->check));
   dm_freivalds_repeat(j->check, j->multiply->seed, j->repair->round);
+  if (!j->multiply->measurement)
+    j->expects_nan = dm_verify_expect_nan(&j->multiply->a, &j->multiply->b, e, j->check);
   j->sums = j->sink.of_sums = sums;
   j->sink.check = j->sink.holds ? NULL : j->check;
   j->result.check = j->check;
@@ -381,6 +392,8 @@ static dm_status report(dm_job *j, const dm_verdict *verdict, dm_record *record)
 static dm_status tell_done(const dm_job *j, dm_record *record) {
   const dm_multiply *m = j->multiply;
   dm_problem problem;
+  dm_log_line(&j->run->log, DM_LOG_NOTE,
+              "%s is already the result of this command: nothing was multiplied", m->out.file);
   DM_TRY(dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL, &m->equation, &problem));
   if (record) dm_multiply_record_done(j->run, m, &problem, record);
   return DM_OK;

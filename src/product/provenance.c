@@ -106,8 +106,7 @@ static dm_status add_vectors(dm_attributes *list, const dm_multiply *m) {
                            m->equation.weights_are == DM_FREQUENCIES ? "frequency" : "reliability");
 }
 
-static dm_status add_equation(dm_attributes *list, const dm_multiply *multiply,
-                              const dm_compute *row) {
+static dm_status add_equation(dm_attributes *list, const dm_multiply *multiply) {
   const dm_equation *equation = &multiply->equation;
   DM_TRY(dm_attributes_add(list, "op_a", "%s", dm_op_name(equation->op_a)));
   DM_TRY(dm_attributes_add(list, "op_b", "%s", dm_op_name(equation->op_b)));
@@ -115,7 +114,11 @@ static dm_status add_equation(dm_attributes *list, const dm_multiply *multiply,
   if (equation->half != DM_BOTH_HALVES)
     DM_TRY(dm_attributes_add(list, "triangle", "%s", dm_half_name(equation->half)));
   DM_TRY(add_scalar(list, "alpha", equation->alpha));
-  DM_TRY(add_scalar(list, "beta", equation->beta));
+  return add_scalar(list, "beta", equation->beta);
+}
+
+static dm_status add_arithmetic(dm_attributes *list, const dm_equation *equation,
+                                const dm_compute *row) {
   DM_TRY(dm_attributes_add(list, "type", "%s",
                            equation->type == DM_DTYPE_NONE ? "" : dm_dtype_name(equation->type)));
   char compute[24];
@@ -137,18 +140,24 @@ static dm_status add_verdict(dm_attributes *list, const dm_verdict *verdict) {
   return dm_attributes_add(list, "cols_left_out", "%lld", (long long)verdict->cols_left_out);
 }
 
+dm_status dm_provenance_inputs(dm_attributes *list, const dm_run *run, const dm_multiply *m,
+                               bool reads_c) {
+  DM_TRY(add_software(list, run));
+  DM_TRY(add_dataset(list, "a", &m->a));
+  DM_TRY(add_dataset(list, "b", &m->b));
+  if (reads_c) DM_TRY(add_dataset(list, "old_c", &m->c));
+  DM_TRY(add_missing(list, &m->a.meaning, dm_dtype_is_integer(m->a.dtype)));
+  DM_TRY(add_vectors(list, m));
+  return add_equation(list, m);
+}
+
 dm_status dm_provenance_of(const dm_multiply *multiply, const dm_setup *setup, const dm_run *run,
                            const dm_verdict *verdict, dm_attributes *list) {
   char recipe[DM_RECIPE];
   dm_plan_recipe(&setup->plan, recipe);
   list->count = 0;
-  DM_TRY(add_software(list, run));
-  DM_TRY(add_dataset(list, "a", &multiply->a));
-  DM_TRY(add_dataset(list, "b", &multiply->b));
-  if (setup->plan.problem.reads_c) DM_TRY(add_dataset(list, "old_c", &multiply->c));
-  DM_TRY(add_missing(list, &multiply->a.meaning, dm_dtype_is_integer(multiply->a.dtype)));
-  DM_TRY(add_vectors(list, multiply));
-  DM_TRY(add_equation(list, multiply, &setup->plan.problem.compute));
+  DM_TRY(dm_provenance_inputs(list, run, multiply, setup->plan.problem.reads_c));
+  DM_TRY(add_arithmetic(list, &multiply->equation, &setup->plan.problem.compute));
   DM_TRY(dm_attributes_add(list, "backend", "%s", setup->backend->ops->name));
   DM_TRY(dm_attributes_add(list, "device", "%s", setup->device.name));
   DM_TRY(dm_attributes_add(list, "ranks", "%d", run->ranks));
@@ -273,8 +282,6 @@ void dm_multiply_record(const dm_multiplied *done, dm_record *record) {
 void dm_multiply_record_done(const dm_run *run, const dm_multiply *m, const dm_problem *p,
                              dm_record *record) {
   char name[DM_NAME], batch[32];
-  dm_log_line(&run->log, DM_LOG_NOTE,
-              "%s is already the result of this command: nothing was multiplied", m->out.file);
   dm_record_text(record, "files.c", "C", "%s, made by an earlier run",
                  dm_location_name(&m->out, name));
   dm_record_summary(record, "damier: multiply m=%lld n=%lld k=%lld%s dtype=%s ranks=%d DONE",

@@ -12,6 +12,12 @@
 dm_status dm_provenance_of(const dm_multiply *multiply, const dm_setup *setup, const dm_run *run,
                            const dm_verdict *verdict, dm_attributes *attributes);
 
+/* Adds to the empty LIST what MULTIPLY computes, but for its types and mode. READS_C: of an old C,
+ * too.
+ */
+dm_status dm_provenance_inputs(dm_attributes *list, const dm_run *run, const dm_multiply *multiply,
+                               bool reads_c);
+
 /* "n", "t", "c". */
 const char *dm_op_name(dm_op op);
 

@@ -215,6 +215,7 @@ void dm_verify_prepare(const dm_verify *v, const dm_problem *p, dm_freivalds *ch
   dm_freivalds_repeat(check, v->seed, v->draw);
   if (v->wrong) memset(v->wrong, 0, (size_t)p->m);
   dm_freivalds_mark(check, v->wrong);
+  dm_verify_expect_nan(&v->a, &v->b, &v->equation, check);
 }
 
 dm_status dm_verify_residual(dm_run *run, const dm_verify *v, const dm_problem *p,
@@ -226,7 +227,8 @@ dm_status dm_verify_residual(dm_run *run, const dm_verify *v, const dm_problem *
   dm_status status = dm_verify_gather(run, v, p, &check, 1);
   if (!status) status = dm_freivalds_judge(check, run->world, verdict);
   dm_freivalds_free(check);
-  if (status || !verdict->strained) return status;
+  if (status) return status;
+  if (!verdict->strained) return dm_verify_nan(run, v, p, verdict);
   return dm_verify_each_entry(run, v, p, dm_verify_scaled, verdict);
 }
 

@@ -81,7 +81,17 @@ typedef dm_status dm_verify_one(dm_run *run, const dm_verify *verify, const dm_p
 dm_status dm_verify_each_entry(dm_run *run, const dm_verify *verify, const dm_problem *problem,
                                dm_verify_one *one, dm_verdict *verdict);
 
-/* Sets the random vector and the marks that VERIFY requests in a new CHECK. */
+/* Lines of A and B that are constant, or have no mean, make rows and columns of C NaN
+ * (verify_nan.c). Tells CHECK, which is new, of them; returns whether there are any. */
+bool dm_verify_expect_nan(const dm_dataset *a, const dm_dataset *b, const dm_equation *equation,
+                          dm_freivalds *check);
+
+/* Collective: looks whether these are NaN in C, if VERDICT is good but for them: then they count as
+ * checked, else C is wrong. */
+dm_status dm_verify_nan(dm_run *run, const dm_verify *verify, const dm_problem *problem,
+                        dm_verdict *verdict);
+
+/* Sets the random vector and the marks that VERIFY requests in a new CHECK, and what it expects. */
 void dm_verify_prepare(const dm_verify *verify, const dm_problem *problem, dm_freivalds *check);
 
 /* Collective: the verdict for matrices with NaN or Inf, or exponents too large or too small for

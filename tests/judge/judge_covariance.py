@@ -65,6 +65,55 @@ def compare(folder, damier, case, verb, of, seed):
     run(damier, 2, "verify", source, source, folder / "c.h5", "-q")
 
 
+def drawn(folder, damier, seed):
+    """Any shape, type, layout, number of ranks, grid, memory and divisor, some lines constant, some runs weighted."""
+    rng = np.random.default_rng(1000 + seed)
+    dtype = str(rng.choice(["f64", "f64", "f32", "c128", "c64", "i8", "i32", "u16", "bf16", "f16"]))
+    layout = str(rng.choice(["contiguous", "chunked", "big-endian" if dtype != "bf16" else "contiguous", "deflate"]))
+    verb, of, ranks = str(rng.choice(["cov", "cor"])), str(rng.choice(["columns", "rows"])), int(rng.integers(1, 9))
+    terms, lines = int(2 + 10 ** rng.uniform(0, 3)), int(10 ** rng.uniform(0, 2.2))
+    x = values(terms, lines, dtype, seed)
+    fixed = rng.random(lines) < 0.1
+    x[:, fixed] = x[0, fixed]
+    x = x if of == "columns" else np.ascontiguousarray(x.T)
+    source = folder / f"x.{elements.suffix(layout)}"
+    x = wide(elements.write(source, x, dtype, layout))
+    x = x if of == "columns" else x.T
+    ddof = int(rng.integers(0, 2)) if verb == "cov" else 1
+    grids = [f"{i}x{i}x{k}" for i in (1, 2) for k in range(1, 9) if i * i * k <= ranks]
+    flags = [("--of", of), ("--divide", "n") if ddof == 0 else (), ("--grid", str(rng.choice(grids))) if rng.random() < 0.6 else (),
+             ("--memory", "host=72MiB") if rng.random() < 0.2 else (), ("--reproducible",) if rng.random() < 0.2 else ()]
+    w = np.ones(terms)
+    if rng.random() < 0.3:
+        w = rng.uniform(0.2, 2, terms)
+        np.save(folder / "w.npy", w)
+        flags.append(("--weights", folder / "w.npy"))
+    divisor = w.sum() - ddof * (w * w).sum() / w.sum()
+    y = x - (x * w[:, None]).sum(0) / w.sum()
+    y[:, (x == x[0]).all(0)] = 0
+    want = (y.conj().T * w) @ y / divisor
+    want = want if of == "columns" else want.conj()
+    sizes = np.sqrt(np.abs(np.diag(want)))
+    if verb == "cor":
+        with np.errstate(all="ignore"):
+            want = want / np.outer(sizes, sizes)
+        sizes[sizes == 0] = np.nan
+        sizes = sizes / sizes
+    what = f"{verb} {x.shape} {dtype} {layout} {ranks} ranks {flags}"
+    run(damier, ranks, verb, source, "-o", folder / "c.h5", "-q", "--threads", 1, "--json", folder / "record.json", *sum(flags, ()))
+    with h5py.File(folder / "c.h5") as file:
+        c = file["c"][:]
+    expect(np.array_equal(np.isnan(c), np.isnan(want)), f"{what}: other NaN")
+    good = np.isfinite(sizes)
+    expect(near(c[np.ix_(good, good)], want[np.ix_(good, good)], dtype, np.outer(sizes, sizes)[np.ix_(good, good)] + 1e-300), what)
+    record = records_of(folder / "record.json")[-1]
+    expect(record["verification"]["verdict"] == "PASS", f"{what}: not verified")
+    told = record["files"]["a_centering"]
+    count = np.isnan(np.diag(want)).sum()
+    expect(f"{count} are constant" in told if count else "constant" not in told, f"{what}: '{told}' for {count} constant lines")
+    run(damier, 1 + seed % 2, "verify", source, source, folder / "c.h5", "-q")
+
+
 def constant(folder, damier):
     x = values(200, 30, "f64", 1)
     x[:, [3, 17]] = 0.1
@@ -78,7 +127,17 @@ def constant(folder, damier):
     expect(np.array_equal(np.isnan(c), np.isnan(want)), "other NaN than NumPy")
     expect(np.allclose(c, want, rtol=0, atol=1e-9, equal_nan=True), "other numbers")
     expect("2 are constant" in records_of(folder / "record.json")[-1]["files"]["a_centering"], "not counted")
+    record = records_of(folder / "record.json")[-1]["verification"]
+    expect((record["verdict"], record["rows_by_pattern"], record["cols_by_pattern"]) == ("PASS", 2, 2), f"not verified: {record}")
     run(damier, 1, "verify", folder / "x.h5", folder / "x.h5", folder / "c.h5", "-q")
+    for place, wrong in (((3, 5), 0.0), ((5, 17), 0.5), ((0, 1), np.nan)):
+        with h5py.File(folder / "c.h5", "r+") as file:
+            file["c"][place] = wrong
+        run(damier, 1, "verify", folder / "x.h5", folder / "x.h5", folder / "c.h5", "-q", expect=1)
+        with h5py.File(folder / "c.h5", "r+") as file:
+            file["c"][...] = c
+    run(damier, 2, "cor", folder / "x.h5", "-o", folder / "c.h5", "-q", "--force", "--triangle", "lower")
+    run(damier, 2, "verify", folder / "x.h5", folder / "x.h5", folder / "c.h5", "-q")
 
 
 def products(folder, damier):
@@ -163,4 +222,4 @@ def refused(folder, damier):
 
 run_cases(options().damier, [(compare, case, verb, of, seed) for seed, case in enumerate(CASES)
                              for verb in ("cov", "cor") for of in ("columns", "rows") if of == "columns" or seed % 3 == 0]
-          + [(constant,), (products,), (parts,), (missing,), (told,), (refused,)])
+          + [(drawn, seed) for seed in range(24)] + [(constant,), (products,), (parts,), (missing,), (told,), (refused,)])

@@ -1,0 +1,85 @@
+/* Rows and columns of C that must be NaN, because a line of A or B is constant and divided by its
+ * deviation, or centered without a mean. The other elements are verified as usual. */
+#include <math.h>
+
+#include "core/checked.h"
+#include "product/verify.h"
+
+/* How the lines of A and B are centered that become rows and columns of C; NULL: not at all. */
+typedef struct expected {
+  const dm_centering *rows, *cols;
+} expected;
+
+/* CENTERING, if it is of those lines of a matrix that its op makes ROWS, or columns, of op(X). */
+static const dm_centering *outer(const dm_centering *centering, dm_op op, bool rows) {
+  const dm_lines lines = (op == DM_OP_N) == rows ? DM_ROW_LINES : DM_COLUMN_LINES;
+  return centering && centering->lines == lines ? centering : NULL;
+}
+
+static expected expect(const dm_dataset *a, const dm_dataset *b, const dm_equation *e) {
+  if (e->alpha[0] == 0.0 && e->alpha[1] == 0.0) return (expected){NULL, NULL};
+  return (expected){outer(a->centering, e->op_a, true), outer(b->centering, e->op_b, false)};
+}
+
+static int64_t count_nan(const dm_centering *lines) {
+  int64_t count = 0;
+  for (int64_t i = 0; lines && i < lines->count; i++) count += dm_centering_is_nan(lines, i);
+  return count;
+}
+
+bool dm_verify_expect_nan(const dm_dataset *a, const dm_dataset *b, const dm_equation *equation,
+                          dm_freivalds *check) {
+  const expected of = expect(a, b, equation);
+  dm_freivalds_expect_nan(check, of.rows, of.cols);
+  return count_nan(of.rows) + count_nan(of.cols) > 0;
+}
+
+typedef struct looking {
+  expected of;
+  dm_half half;
+  int64_t parts, wrong; /* wrong: the first row with a number in place of NaN; INT64_MAX: none */
+} looking;
+
+static bool is_stored(const looking *l, int64_t i, int64_t j) {
+  return l->half == DM_BOTH_HALVES || (l->half == DM_LOWER_HALF ? j <= i : j >= i);
+}
+
+static dm_status look(void *context, dm_view part, int64_t row, int64_t col) {
+  looking *l = context;
+  for (int64_t i = row; i < row + part.rows; i++) {
+    const bool all = l->of.rows && dm_centering_is_nan(l->of.rows, i);
+    for (int64_t j = col; j < col + part.cols; j++) {
+      if (!all && !(l->of.cols && dm_centering_is_nan(l->of.cols, j))) continue;
+      const double *x = dm_view_at(part, i - row, j - col);
+      const bool is_nan = isnan(x[0]) || (l->parts == 2 && isnan(x[1]));
+      if (!is_nan && is_stored(l, i, j)) l->wrong = dm_min(l->wrong, i);
+    }
+  }
+  return DM_OK;
+}
+
+dm_status dm_verify_nan(dm_run *run, const dm_verify *v, const dm_problem *p, dm_verdict *verdict) {
+  looking l = {.of = expect(&v->a, &v->b, &v->equation),
+               .half = p->half,
+               .parts = dm_dtype_is_complex(p->work) ? 2 : 1,
+               .wrong = INT64_MAX};
+  const int64_t rows = count_nan(l.of.rows), cols = count_nan(l.of.cols);
+  if (!verdict->pass || verdict->strained || rows + cols == 0) return DM_OK;
+  DM_TRY(dm_comm_agree(run->world,
+                       dm_verify_stream(run, v, DM_C, dm_dtype_widest(p->work), look, &l)));
+  int64_t least = -l.wrong;
+  DM_TRY(dm_comm_max_i64(run->world, &least, 1));
+  if (-least < INT64_MAX) {
+    verdict->pass = false;
+    verdict->residual = verdict->relative = (double)INFINITY;
+    verdict->worst_row = -least;
+    return DM_OK;
+  }
+  verdict->rows_by_pattern = rows;
+  verdict->cols_by_pattern = cols;
+  verdict->rows_checked += rows;
+  verdict->cols_checked += cols;
+  verdict->rows_left_out -= rows;
+  verdict->cols_left_out -= cols;
+  return DM_OK;
+}
