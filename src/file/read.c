@@ -286,7 +286,7 @@ static void center(const dm_reader *reader, const dm_request *request, dm_view d
       dm_centering_apply(d->centering, request->row + (request->turned ? right : down),
                          request->col + (request->turned ? down : right), request->turned, values,
                          is_complex, count);
-      round_to(reader->as, values, count);
+      if (reader->as != dst.dtype) round_to(reader->as, values, count);
       const dm_dtype wide = is_complex ? DM_C128 : DM_F64;
       dm_copy(dm_view_sub(dst, i, j, 1, count), dm_view_row_major(values, wide, 1, count),
               request->conjugate);

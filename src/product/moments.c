@@ -7,13 +7,14 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/copy.h"
+#include "core/wide_vectors.h"
 #include "file/journal.h"
 #include "plan/partition.h"
 
 enum {
-  BLOCK = 64,  /* elements whose mean is taken first, while they are in cache, */
-  WIDTH = 128, /* of this many lines, or of half as many complex ones */
-  TASKS = 16,  /* that a part is cut into at least */
+  BLOCK = 64, /* elements that are summed together, while they are in cache, */
+  WIDTH = 64, /* of this many lines, or of half as many complex ones */
+  TASKS = 16, /* that a part is cut into at least */
 };
 
 /* What is known of a line: of each real part of its elements. */
@@ -110,24 +111,53 @@ static void add_with_gaps(dm_moments *m, int group, const block *b, int64_t c) {
   join(m, group, b->j + c, &more);
 }
 
-/* NaN anywhere makes a sum NaN: only then elements are looked at one by one. */
-static void add_block(dm_moments *m, int group, const block *b) {
-  double mean[WIDTH] = {0}, squares[WIDTH] = {0};
-  double *from = row_of(m, group, FROM) + b->j;
-  const double *present = row_of(m, group, PRESENT) + b->j;
-  for (int64_t c = 0; c < b->width; c++)
-    if (present[c] == 0.0) from[c] = b->values[0][c];
-  for (int64_t i = 0; i < b->count; i++)
-    for (int64_t c = 0; c < b->width; c++) mean[c] += b->weights[i] * (b->values[i][c] - from[c]);
-  for (int64_t c = 0; c < b->width; c++) mean[c] *= b->weight > 0.0 ? 1.0 / b->weight : 1.0;
-  for (int64_t i = 0; i < b->count; i++)
+/* Sums of a block's differences from SHIFT, and of their squares. */
+DM_INLINE void sum(const block *b, const double *shift, double *first, double *second) {
+  for (int64_t c = 0; c < b->width; c++) first[c] = second[c] = 0.0;
+  for (int64_t i = 0; i < b->count; i++) {
+    const double weight = b->weights[i], *values = b->values[i];
     for (int64_t c = 0; c < b->width; c++) {
-      const double difference = b->values[i][c] - from[c] - mean[c];
-      squares[c] += b->weights[i] * difference * difference;
+      const double difference = values[c] - shift[c], weighted = weight * difference;
+      first[c] += weighted;
+      second[c] += weighted * difference;
     }
+  }
+}
+
+static void sum_plain(const block *b, const double *shift, double *first, double *second) {
+  sum(b, shift, first, second);
+}
+
+DM_WIDE_VECTORS static void sum_wide(const block *b, const double *shift, double *first,
+                                     double *second) {
+  sum(b, shift, first, second);
+}
+
+/* Differences are taken from the mean so far, which costs no digits: where a block's own mean is
+ * far from it, the distance adds more to the squares of all than is lost. The first block is passed
+ * twice. NaN anywhere makes a sum NaN: only then elements are looked at one by one. */
+static void add_block(dm_moments *m, int group, const block *b) {
+  double shift[WIDTH], first[WIDTH], second[WIDTH];
+  double *from = row_of(m, group, FROM) + b->j;
+  const double *mean = row_of(m, group, MEAN) + b->j, *weight = row_of(m, group, WEIGHT) + b->j,
+               *present = row_of(m, group, PRESENT) + b->j;
+  const double part = b->weight > 0.0 ? 1.0 / b->weight : 1.0;
+  void (*const add)(const block *, const double *, double *, double *) =
+      dm_has_wide_vectors() ? sum_wide : sum_plain;
+  bool begins = false;
   for (int64_t c = 0; c < b->width; c++) {
-    const bool gaps = isnan(mean[c]) || (m->parts == 2 && isnan(mean[c ^ 1]));
-    const share more = {mean[c], squares[c], b->weight, (double)b->count};
+    if (present[c] == 0.0) from[c] = b->values[0][c];
+    shift[c] = from[c] + mean[c];
+    begins |= weight[c] == 0.0;
+  }
+  add(b, shift, first, second);
+  for (int64_t c = 0; c < b->width && begins; c++) shift[c] += first[c] * part;
+  if (begins) add(b, shift, first, second);
+  for (int64_t c = 0; c < b->width; c++) {
+    const bool gaps = isnan(first[c]) || (m->parts == 2 && isnan(first[c ^ 1]));
+    const double squares = second[c] - first[c] * first[c] * part;
+    const share more = {shift[c] - from[c] + first[c] * part, squares < 0.0 ? 0.0 : squares,
+                        b->weight, (double)b->count};
     if (gaps)
       add_with_gaps(m, group, b, c);
     else

@@ -1,6 +1,6 @@
 /* moments: sums from which the means and standard deviations of rows or columns follow.
  *
- * Values are taken as f64. Blocks of them are summed around their own mean and then joined (Chan,
+ * Values are taken as f64. Blocks of them are summed around the mean so far and then joined (Chan,
  * Golub, LeVeque 1979), all relative to an element of the line: so large means with small
  * deviations lose no digits, and equal elements have exactly their mean. NaN is a missing value: it
  * is counted and left out. */
