@@ -350,12 +350,13 @@ DAMIER_API int damier_gram(damier_context *context, const damier_matrix *x, int 
 /** Covariances of the columns of X, or of its rows.  Collective.
  *
  * As damier_gram of X less the means of its columns (rows), divided by n - 1 (option "divide"). In
- * a file X is centered while it is read; of an X in host memory a centered copy is made, on every
- * rank of its part. In GPU memory: DAMIER_E_USAGE. NaN in X is DAMIER_E_INPUT, unless the option
- * "missing" says what it becomes ("nan", "zero", "mean"; "pairwise" if X and C are in files). The
- * options "weights" and "weights-are" name weights in a file.
+ * a file X is centered while it is read; of an X in memory a centered copy is made in host memory,
+ * on every rank of its part. NaN in X is DAMIER_E_INPUT, unless the option "missing" says what it
+ * becomes ("nan", "zero", "mean", "pairwise"). For "pairwise" with X or C in memory all ranks
+ * together hold four or six matrices of the size of C in f64; else DAMIER_E_FIT. The options
+ * "weights" and "weights-are" name weights in a file.
  * @param context of this rank
- * @param x in a file or in host memory, of a floating-point type if C is in memory
+ * @param x in a file or in memory, of a floating-point type if C is in memory
  * @param of_rows 0: of columns; else of rows
  * @param c the destination
  * @param error filled; may be NULL

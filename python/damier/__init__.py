@@ -18,13 +18,13 @@ from ._limits import few_blas_threads as _few_blas_threads
 
 with _few_blas_threads():
     from ._context import Context, Path
+    from ._covariance import floats as _floats, weights_in_file as _weights_in_file
     from ._errors import (CorruptError, DeviceError, Error, FileError, FitError, HangError, InputError, InternalError,
                           MPIError, StoppedError, UncheckedError, UsageError, VerifyError)
     from ._handle import Progress, Record
     from ._kept import KeptContext as _KeptContext
     from ._library import version_text as _version_text
     from ._matrices import BlockCyclic, Matrix, OnOne, Replicated, Rows
-    from ._pairwise import floats as _floats, pairwise as _pairwise, weights_in_file as _weights_in_file
     from ._program import record_of as _record_of
     from ._stored import Stored
 
@@ -108,13 +108,13 @@ def gram(x: Any, out: Any = None, comm: Any = None, *, of: str = "columns", prog
 def cov(x: Any, out: Any = None, comm: Any = None, *, of: str = "columns", divide: str = "n-1", **options: Any) -> Any:
     """The covariances of the columns of ``x``, or of its rows.
 
-    ``x`` is an array in host memory, and the result one; or a location of a dataset, which may be larger than memory: then ``out``
+    ``x`` is an array, as for :func:`gram`; or a location of a dataset, which may be larger than memory: then ``out``
     names the file of the result, and the record is returned.  ``divide="n"`` divides by the number of observations.
     Integers become float64.
 
-    NaN is a missing value, and refused unless ``missing`` is "zero", "mean", "pairwise" (as pandas) or "nan" (as NumPy; with
-    ``allow_unchecked=True``).  ``weights``, an array or a location, weights the observations, as ``aweights`` of :func:`numpy.cov`, or
-    with ``weights_are="frequency"`` as ``fweights``.
+    NaN is a missing value, and refused unless ``missing`` is "zero", "mean", "pairwise" (as pandas) or "nan" (as NumPy).
+    ``weights``, an array or a location, weights the observations, as ``aweights`` of :func:`numpy.cov`, or with
+    ``weights_are="frequency"`` as ``fweights``.
 
     >>> damier.cov(np.array([[0.0, 2.0], [1.0, 1.0], [2.0, 0.0]]))
     array([[ 1., -1.],
@@ -136,7 +136,7 @@ def cor(x: Any, out: Any = None, comm: Any = None, *, of: str = "columns", **opt
 def _covariance(name: str, x: Any, out: Any, comm: Any, of: str, divide: str, options: Any) -> Any:
     if name == "cov":
         options = options | {"divide": divide}
-    with _weights_in_file(options.get("weights")) as weights:
+    with _weights_in_file(options.get("weights"), comm) as weights:
         if weights is not None:
             options = options | {"weights": weights}
         if isinstance(x, (str, os.PathLike)):
@@ -144,10 +144,6 @@ def _covariance(name: str, x: Any, out: Any, comm: Any, of: str, divide: str, op
                 raise UsageError(f"{name} of a file needs out, the file of the result")
             with Context(comm, **options) as context:
                 return context.with_itself(name, x, out, of)
-        if options.get("missing") == "pairwise":
-            return _pairwise(name, x, out, comm, of, options)
-        if name == "cor":  # sums with the NaN of constant columns cannot be verified
-            options = {"allow_unchecked": True} | options
         with Context(comm, **options) as context:
             return context.of_itself(name, _floats(x), out, of)
 

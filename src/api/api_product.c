@@ -81,14 +81,6 @@ static dm_status settle(dm_api_product *p) {
   return dm_value_take(dm_value_find("output"), p->c->file, s);
 }
 
-/* Products of pairs of lines are kept in files beside C. */
-static dm_status check_pairwise(const dm_api_product *p) {
-  if (p->settings.missing != (int)DM_MISSING_PAIRWISE || (is_file(p->a) && is_file(p->c)))
-    return DM_OK;
-  return dm_hint(dm_fail(DM_E_USAGE, "\"missing\" pairwise takes X and C in files"),
-                 "write X to a file");
-}
-
 /* C in memory has a type; in a file its type is an option. */
 static dm_equation equation_of(const dm_api_product *p) {
   dm_equation equation = dm_request_equation(&p->settings);
@@ -190,7 +182,6 @@ dm_status dm_api_product_inspect(dm_api_product *product) {
   if (*write_by == (int)DM_WRITE_MAPPED || *write_by == (int)DM_WRITE_AUTO)
     *write_by = (int)DM_WRITE_PWRITE;
   dm_status status = settle_gram(product);
-  if (!status) status = check_pairwise(product);
   if (!status) status = settle(product);
   const bool looks = run->rank == 0 || !any_file(product);
   DM_TRY(dm_comm_agree(run->world, status || !looks ? status : describe_all(product)));

@@ -14,6 +14,7 @@
 #include "core/version.h"
 #include "engine/dataset_input.h"
 #include "product/info.h"
+#include "product/pairwise.h"
 
 /* ---- errors ---- */
 
@@ -579,7 +580,10 @@ dm_status dm_verify_in_files(damier_context *context, const damier_matrix *const
   if (status && run->rank > 0) verify = (dm_verify){.has_c0 = false}; /* no address of rank 0 */
   dm_dataset *const datasets[] = {&verify.a, &verify.b, &verify.c, &verify.c0};
   if (!status) status = dm_datasets_share(run->world, run->rank, datasets, 4);
-  if (!status) status = dm_verify_run(&context->run, &verify, record);
+  const dm_engine engine = dm_request_engine(&context->settings);
+  if (!status)
+    status = dm_is_of_pairs(&verify) ? dm_pairwise_verify(&context->run, &verify, &engine, record)
+                                     : dm_verify_run(&context->run, &verify, record);
   for (int i = 0; i < 4; i++) dm_dataset_free(datasets[i]);
   free(tiles);
   return status;

@@ -6,6 +6,7 @@
 #include "options/request.h"
 #include "product/generate.h"
 #include "product/info.h"
+#include "product/pairwise.h"
 
 /* The parameter of the kind; a parameter of another kind would go unnoticed, so it is rejected. */
 static dm_status parameter_of(const dm_call *call, double *parameter) {
@@ -97,8 +98,10 @@ static bool is_quick(const dm_call *call) {
 }
 
 static dm_status verify(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
-  return is_quick(call) ? dm_verify_quickly(run, shared, record)
-                        : dm_verify_run(run, shared, record);
+  const dm_engine engine = dm_request_engine(&call->settings);
+  if (is_quick(call)) return dm_verify_quickly(run, shared, record);
+  return dm_is_of_pairs(shared) ? dm_pairwise_verify(run, shared, &engine, record)
+                                : dm_verify_run(run, shared, record);
 }
 
 int dm_cli_verify(dm_call *call) {

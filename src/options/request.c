@@ -495,16 +495,15 @@ static dm_status take_readings(const dm_attributes *provenance, const dm_verify_
   static const char *const options[][2] = {
       {"missing", "missing"},   {"missing-value", "missing_value"},
       {"weights", "weights"},   {"weights-are", "weights_are"},
-      {"center-a", "center_a"}, {"center-b", "center_b"},
-      {"scale-a", "scale_a"},   {"scale-b", "scale_b"}};
+      {"divide", "divide"},     {"center-a", "center_a"},
+      {"center-b", "center_b"}, {"scale-a", "scale_a"},
+      {"scale-b", "scale_b"}};
   for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
     const char *text = dm_attributes_find(provenance, options[i][1]);
-    if (text && !dm_given(s, options[i][0]) && (i < 4 || !stated->centering))
+    if (text && !dm_given(s, options[i][0]) && (i < 5 || !stated->centering))
       DM_TRY(dm_value_take(dm_value_find(options[i][0]), text, s));
   }
-  if (s->missing != (int)DM_MISSING_PAIRWISE) return DM_OK;
-  return dm_hint(dm_fail(DM_E_USAGE, "what was computed from pairs of lines is no product"),
-                 "damier cov or cor computes it again");
+  return DM_OK;
 }
 
 static dm_status prepare(dm_settings *s, const dm_log *log, const char *const operands[3],
@@ -533,7 +532,7 @@ static dm_status prepare(dm_settings *s, const dm_log *log, const char *const op
   compare_readings(log, provenance, &v->a, 'a');
   compare_readings(log, provenance, &v->b, 'b');
   DM_TRY(inspect_old_c(s, log, &old_c, v));
-  dm_equation_divide(&v->a, &v->equation);
+  if (s->missing != (int)DM_MISSING_PAIRWISE) dm_equation_divide(&v->a, &v->equation);
   DM_TRY(dm_verify_take_compute(v, &stated, provenance));
   DM_TRY(dm_output_tiles_read(&v->c, &v->tiles, &v->tile_count));
   return dm_problem_of(&v->a, &v->b, v->has_c0 ? &v->c0 : NULL, &v->equation, &problem);

@@ -474,7 +474,8 @@ dm_status dm_checkpoint_intend(dm_checkpoint *c, dm_completion *completion) {
   const bool packed = dm_output_is_chunked(form) || dm_output_is_recast(form);
   completion->tiles = c->records;
   completion->count = c->sums && c->taken + c->finished == c->tiles ? c->tiles : 0;
-  if (c->journal && (c->found.in_place || packed)) DM_TRY(notes_record(c));
+  if (c->journal && (c->found.in_place || packed || c->multiply->keep_journal))
+    DM_TRY(notes_record(c));
   completion->journal = c->journal;
   completion->unrecorded = !c->journal || dm_journal_state_of(c->journal) != DM_JOURNAL_PRESENT;
   return DM_OK;
@@ -541,7 +542,7 @@ static dm_status tidy(dm_checkpoint *c, dm_status status, bool keep_part) {
   if (c->found.in_place && c->journal && (c->named || c->found.done))
     return tidy_in_place(c, status);
   if (c->named || c->found.done) {
-    if (c->journal) remove_journal(c);
+    if (c->journal && !c->multiply->keep_journal) remove_journal(c);
     return status;
   }
   if (status && keep_part && is_to_be_packed(c, status))

@@ -6,12 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "check/verdict.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/copy.h"
+#include "core/units.h"
 #include "file/inspect.h"
+#include "file/journal.h"
 #include "file/read.h"
+#include "plan/partition.h"
 #include "product/centered.h"
 #include "product/multiply.h"
 #include "product/provenance.h"
@@ -28,20 +32,32 @@ static const struct {
                       [SUMS] = {".damier-pair-s", DM_ROLE_VALUES, DM_ROLE_PRESENT},
                       [SQUARES] = {".damier-pair-q", DM_ROLE_SQUARES, DM_ROLE_PRESENT}};
 
+/* The products are in files beside C, or in memory: rows of each on every rank, of all ranks alike.
+ */
 typedef struct pairwise {
   dm_run *run;
   const dm_multiply *multiply;
   dm_centering *centering;
-  bool correlation;
-  int count; /* of products */
-  int64_t n; /* lines */
+  bool correlation, in_memory;
+  int count;    /* of products */
+  int64_t n, k; /* lines, and their elements */
+  dm_range own; /* rows of this rank */
   double started;
+  int64_t process_bytes; /* memory of the process beside what a product takes */
   dm_dataset made[FACTORS];
   dm_reader *readers[FACTORS];
-  /* Rows of the products, and at last the columns of the sums and squares with these numbers. */
+  /* Some rows of the products, or this rank's; and as the last two, as rows, the columns of the
+   * sums and squares with these numbers. */
   double *rows[FACTORS + 2];
   int64_t room; /* elements of each */
+  const dm_verify *verify;
+  dm_verdict verdict;
 } pairwise;
+
+/* Of the columns kept at I. */
+static int column_of(int i) {
+  return i - FACTORS + SUMS;
+}
 
 /* ---- the products ---- */
 
@@ -54,65 +70,209 @@ static dm_status name_product(const pairwise *p, int which, dm_location *at) {
   return DM_OK;
 }
 
-static dm_status multiply_roles(pairwise *p, int which, dm_record *record) {
-  dm_centering left = *p->centering, right = left;
-  dm_multiply job = *p->multiply;
-  dm_equation *e = &job.equation;
-  const bool same = factors[which].left == factors[which].right;
-  left.role = factors[which].left;
-  right.role = factors[which].right;
-  job.a.centering = &left;
-  job.b.centering = same ? &left : &right;
-  *e = (dm_equation){
-      .op_a = e->op_a, .op_b = e->op_b, .alpha = {1.0, 0.0}, .type = DM_F64, .symmetric = same};
-  job.form = (dm_output_form){0};
-  job.whole = (dm_dataset){0};
-  job.only_done = job.has_c = false;
-  job.force = true;
-  DM_TRY(name_product(p, which, &job.out));
-  DM_TRY(dm_multiply_run(p->run, &job, record));
+/* Whether an earlier run completed the product: its journal, which stays until C is complete, says
+ * of what. */
+static dm_status look_for_made(const pairwise *p, dm_multiply *job) {
+  bool complete = false;
+  dm_status status = DM_OK;
+  if (p->run->rank == 0 && job->checkpoint && access(job->out.file, F_OK) == 0)
+    status = dm_journal_inspect_complete(&job->out, p->n, p->n, &complete);
+  if (complete && !status) status = dm_io_inspect_own(&job->out, &job->whole);
+  if (status) job->whole = (dm_dataset){0}; /* it is computed again */
+  dm_status_free(status);
+  return dm_comm_broadcast(p->run->world, &job->whole, sizeof job->whole, 0);
+}
+
+static dm_status multiply_to_file(pairwise *p, int which, dm_multiply *job) {
+  DM_TRY(name_product(p, which, &job->out));
+  DM_TRY(look_for_made(p, job));
+  DM_TRY(dm_multiply_run(p->run, job, NULL));
   dm_dataset *made = &p->made[which];
-  dm_status status = p->run->rank == 0 ? dm_io_inspect_own(&job.out, made) : DM_OK;
+  dm_status status = p->run->rank == 0 ? dm_io_inspect_own(&job->out, made) : DM_OK;
   DM_TRY(dm_comm_agree(p->run->world, status));
   return dm_comm_broadcast(p->run->world, made, sizeof *made, 0);
 }
 
+/* The matrix of N x N numbers whose rows of this rank are at ROWS. */
+static dm_memory_matrix in_rows(const pairwise *p, double *rows) {
+  return (dm_memory_matrix){.division = DM_BY_ROWS,
+                            .dtype = DM_F64,
+                            .rows = p->n,
+                            .cols = p->n,
+                            .data = rows,
+                            .row_stride = p->n,
+                            .col_stride = 1,
+                            .own_rows = dm_range_size(p->own)};
+}
+
+/* X in memory: a copy in which each value is what ROLE says. */
+static dm_status copy_role(const pairwise *p, int x, const dm_centering *role, dm_dataset *set,
+                           dm_centered_copy *copy) {
+  static const char *const names[] = {"A", "B"};
+  dm_distributed matrix;
+  DM_TRY(dm_centered_copy_make(p->run, &p->multiply->engine, p->multiply->in_memory[x], names[x],
+                               &set->meaning, DM_F64, copy));
+  dm_status status = dm_distributed_open(p->run->world, &copy->stated, names[x], &matrix);
+  if (!status) status = dm_centered_copy_change(p->run, &matrix, role);
+  dm_distributed_close(&matrix);
+  set->dtype = DM_F64;
+  set->meaning = (dm_meaning){.active = false};
+  return status;
+}
+
+/* The factors of JOB, which are X as ROLES say. */
+static dm_status set_factors(const pairwise *p, const dm_centering *roles[2], dm_multiply *job,
+                             dm_centered_copy copies[2]) {
+  dm_dataset *const sets[2] = {&job->a, &job->b};
+  for (int x = 0; x < 2; x++) {
+    sets[x]->centering = roles[x];
+    if (!p->multiply->in_memory[x] || sets[x]->memory.base) continue; /* it is read */
+    sets[x]->centering = NULL;
+    const bool again = x == 1 && roles[0] == roles[1];
+    if (!again) DM_TRY(copy_role(p, x, roles[x], sets[x], &copies[x]));
+    if (again) *sets[1] = *sets[0];
+    job->in_memory[x] = &copies[again ? 0 : x].stated;
+  }
+  return DM_OK;
+}
+
+static dm_status multiply_roles(pairwise *p, int which) {
+  dm_centering left = *p->centering, right = left;
+  dm_multiply job = *p->multiply;
+  dm_equation *e = &job.equation;
+  dm_centered_copy copies[2] = {{.memory = NULL}, {.memory = NULL}};
+  const dm_memory_matrix rows = in_rows(p, p->rows[which]);
+  const bool same = factors[which].left == factors[which].right;
+  left.role = factors[which].left;
+  right.role = factors[which].right;
+  *e = (dm_equation){
+      .op_a = e->op_a, .op_b = e->op_b, .alpha = {1.0, 0.0}, .type = DM_F64, .symmetric = same};
+  job.form = (dm_output_form){0};
+  job.whole = (dm_dataset){0};
+  job.whole_c = (dm_view){.base = NULL};
+  job.only_done = job.has_c = false;
+  job.force = job.keep_journal = true;
+  job.in_memory[DM_C] = p->in_memory ? &rows : NULL;
+  job.engine.process_bytes = p->process_bytes;
+  dm_status status =
+      set_factors(p, (const dm_centering *[2]){&left, same ? &left : &right}, &job, copies);
+  if (!status)
+    status = p->in_memory ? dm_multiply_run(p->run, &job, NULL) : multiply_to_file(p, which, &job);
+  for (int x = 0; x < 2; x++) dm_centered_copy_free(&copies[x]);
+  return status;
+}
+
+/* ---- products in memory ---- */
+
+static dm_status take_rows(pairwise *p) {
+  int64_t bytes, all;
+  DM_TRY(dm_bytes_of(dm_range_size(p->own), p->n, sizeof(double), &bytes));
+  const int arrays = 2 * p->count - SUMS; /* of which the last ones are columns */
+  if (dm_mul_overflows(bytes, arrays, &all)) all = INT64_MAX;
+  const int64_t share = dm_setup_share(p->multiply->engine.memory_host,
+                                       (double)dm_memory_available() / p->run->local_ranks);
+  char needs[32], has[32];
+  if (all > share)
+    return dm_hint(dm_fail(DM_E_FIT, "the products of pairs need %s in memory, a rank has %s",
+                           dm_format_bytes(all, needs), dm_format_bytes(share, has)),
+                   "use more ranks, or X and C in files");
+  p->process_bytes += all;
+  for (int i = 0; i < FACTORS + 2; i++)
+    if (bytes > 0 && (i < FACTORS ? i : column_of(i)) < p->count)
+      DM_TRY(dm_buffer_alloc(bytes, (void **)&p->rows[i]));
+  return DM_OK;
+}
+
+static dm_status take_plain(void *context, dm_view into, dm_view arrived) {
+  (void)context;
+  dm_copy(into, arrived, false);
+  return DM_OK;
+}
+
+/* Moves FROM, or its transpose, to TO. */
+static dm_status move(const pairwise *p, const dm_memory_matrix *stated, bool turned,
+                      dm_distributed *to) {
+  dm_distributed from;
+  dm_status status = dm_distributed_open(p->run->world, stated, "a product", &from);
+  if (!status) {
+    if (turned) dm_distributed_transpose(&from);
+    const dm_end source = dm_distributed_end(&from), destination = dm_distributed_end(to);
+    const dm_move all = {
+        .dtype = DM_F64, .from = &source, .to = &destination, .taker = {take_plain, NULL}};
+    status = dm_redistribute(p->run->world, &all);
+  }
+  dm_distributed_close(&from);
+  return status;
+}
+
+static dm_status bring_columns(const pairwise *p) {
+  for (int i = FACTORS; column_of(i) < p->count; i++) {
+    const dm_memory_matrix of = in_rows(p, p->rows[column_of(i)]), columns = in_rows(p, p->rows[i]);
+    dm_distributed to;
+    dm_status status = dm_distributed_open(p->run->world, &columns, "a product", &to);
+    if (!status) status = move(p, &of, true, &to);
+    dm_distributed_close(&to);
+    DM_TRY(status);
+  }
+  return DM_OK;
+}
+
 /* ---- C ---- */
 
-static double covariance(double count, double product, double sums, double divisor_less) {
-  const double divisor = count - divisor_less;
-  return count > 0.0 && divisor > 0.0 ? (product - sums / count) / divisor : (double)NAN;
+/* What is known of a pair: N, P, and of both lines S and Q. */
+typedef struct pair {
+  double count, product, sum[2], squares[2];
+} pair;
+
+static pair pair_at(const pairwise *p, int64_t place) {
+  double *const *r = p->rows;
+  pair of = {.count = r[COUNTS][place],
+             .product = r[PRODUCTS][place],
+             .sum = {r[SUMS][place], r[FACTORS][place]}};
+  if (p->count <= SQUARES) return of;
+  of.squares[0] = r[SQUARES][place];
+  of.squares[1] = r[FACTORS + 1][place];
+  return of;
 }
 
-static double correlation(double count, double product, const double sum[2],
-                          const double squares[2]) {
+static double divisor_of(const pairwise *p, const pair *of) {
+  return of->count - (p->multiply->equation.divide == DM_DIVIDE_BY_N_LESS_1 ? 1.0 : 0.0);
+}
+
+static double variance_of(const pair *of, int i) {
+  return of->squares[i] - of->sum[i] * of->sum[i] / of->count;
+}
+
+static double covariance(const pair *of, double divisor) {
+  if (!(of->count > 0.0 && divisor > 0.0)) return (double)NAN;
+  return (of->product - of->sum[0] * of->sum[1] / of->count) / divisor;
+}
+
+static const double constant = 0x1p-44; /* variance of a line, by its squares */
+
+static double correlation(const pair *of) {
   double variances = 1.0;
-  if (count == 0.0) return (double)NAN;
+  if (of->count == 0.0) return (double)NAN;
   for (int i = 0; i < 2; i++) {
-    const double variance = squares[i] - sum[i] * sum[i] / count;
-    if (!(variance > 0x1p-44 * squares[i])) return (double)NAN;
+    const double variance = variance_of(of, i);
+    if (!(variance > constant * of->squares[i])) return (double)NAN;
     variances *= sqrt(variance);
   }
-  return fmax(-1.0, fmin(1.0, (product - sum[0] * sum[1] / count) / variances));
+  return fmax(-1.0, fmin(1.0, (of->product - of->sum[0] * of->sum[1] / of->count) / variances));
 }
 
-static double element(const pairwise *p, int64_t place, bool diagonal) {
-  double *const *r = p->rows;
-  const double count = r[COUNTS][place], product = r[PRODUCTS][place];
-  const double sum[2] = {r[SUMS][place], r[FACTORS][place]};
-  const dm_equation *e = &p->multiply->equation;
-  if (!p->correlation)
-    return e->alpha[0] * covariance(count, product, sum[0] * sum[1],
-                                    e->divide == DM_DIVIDE_BY_N_LESS_1 ? 1.0 : 0.0);
-  const double squares[2] = {r[SQUARES][place], r[FACTORS + 1][place]};
-  const double value = correlation(count, product, sum, squares);
-  return e->alpha[0] * (diagonal && !isnan(value) ? 1.0 : value);
+static double element(const pairwise *p, const pair *of, bool diagonal) {
+  const double alpha = p->multiply->equation.alpha[0];
+  if (!p->correlation) return alpha * covariance(of, divisor_of(p, of));
+  const double value = correlation(of);
+  return alpha * (diagonal && !isnan(value) ? 1.0 : value);
 }
 
 /* Reads the rows from ROW on, and the columns with these numbers as rows. */
 static dm_status read_rows(pairwise *p, int64_t row, int64_t count) {
   for (int i = 0; i < FACTORS + 2; i++) {
-    const int of = i < FACTORS ? i : i - FACTORS + SUMS;
+    const bool turned = i >= FACTORS;
+    const int of = turned ? column_of(i) : i;
     if (!p->readers[of]) continue;
     if (p->room < count * p->n) {
       free(p->rows[i]);
@@ -120,41 +280,44 @@ static dm_status read_rows(pairwise *p, int64_t row, int64_t count) {
       DM_TRY(dm_buffer_alloc(count * p->n * (int64_t)sizeof(double), (void **)&p->rows[i]));
     }
     dm_view view = dm_view_row_major(p->rows[i], DM_F64, count, p->n);
-    if (i >= FACTORS) view = dm_view_transpose(view);
-    const bool turned = i >= FACTORS;
+    if (turned) view = dm_view_transpose(view);
     DM_TRY(dm_reader_read(p->readers[of], turned ? 0 : row, turned ? row : 0, &view, 1, false));
   }
   p->room = dm_max(p->room, count * p->n);
   return DM_OK;
 }
 
+/* COUNT rows of C, from ROW on, take the place of those of the counts from the first on. */
+static void finish_rows(const pairwise *p, int64_t row, int64_t count) {
+  for (int64_t i = 0; i < count; i++)
+    for (int64_t j = 0; j < p->n; j++) {
+      const pair of = pair_at(p, i * p->n + j);
+      p->rows[COUNTS][i * p->n + j] = element(p, &of, row + i == j);
+    }
+}
+
 static dm_status bring(void *context, dm_view rows, int64_t row) {
   pairwise *p = context;
-  DM_TRY(read_rows(p, row, rows.rows));
-  double *c = p->rows[COUNTS]; /* read for the last time */
-  for (int64_t i = 0; i < rows.rows; i++)
-    for (int64_t j = 0; j < p->n; j++) c[i * p->n + j] = element(p, i * p->n + j, row + i == j);
-  dm_copy(rows, dm_view_row_major(c, DM_F64, rows.rows, p->n), false);
-  const dm_half half = p->multiply->equation.half;
-  if (half != DM_BOTH_HALVES) dm_clear_triangle(rows, row, 0, half == DM_UPPER_HALF);
+  const int64_t first = p->in_memory ? row - p->own.begin : 0;
+  if (!p->in_memory) {
+    DM_TRY(read_rows(p, row, rows.rows));
+    finish_rows(p, row, rows.rows);
+  }
+  dm_copy(rows, dm_view_row_major(p->rows[COUNTS] + first * p->n, DM_F64, rows.rows, p->n), false);
   return DM_OK;
 }
 
 static dm_status describe(void *context, const dm_run *run, dm_attributes *list) {
   const pairwise *p = context;
-  const dm_multiply *m = p->multiply;
-  char name[DM_NAME];
+  const dm_divide divide = p->multiply->equation.divide;
   list->count = 0;
-  DM_TRY(dm_attributes_add(list, "software", "damier"));
-  DM_TRY(dm_provenance_command(run, list));
-  DM_TRY(dm_attributes_add(list, "a", "%s", dm_location_name(&m->a.at, name)));
-  DM_TRY(dm_attributes_add(list, "op_a", "%s", dm_op_name(m->equation.op_a)));
-  DM_TRY(dm_attributes_add(list, "product", "%s",
-                           p->correlation ? "pairwise correlations" : "pairwise covariances"));
-  return dm_attributes_add(list, "missing", "%s", dm_missing_name(DM_MISSING_PAIRWISE));
+  DM_TRY(dm_provenance_inputs(list, run, p->multiply, false));
+  DM_TRY(dm_attributes_add(list, "divide", "%s", divide == DM_DIVIDE_BY_N_LESS_1 ? "n-1" : "n"));
+  return dm_attributes_add(list, "product", "%s",
+                           p->correlation ? "pairwise correlations" : "pairwise covariances");
 }
 
-static dm_status write_result(pairwise *p) {
+static dm_status write_file(pairwise *p) {
   const dm_multiply *m = p->multiply;
   dm_rows_file file = {.out = m->out,
                        .rows = p->n,
@@ -168,69 +331,224 @@ static dm_status write_result(pairwise *p) {
                        .describe = describe,
                        .context = p};
   dm_status status = dm_output_form_complete(&file.form, file.dtype, p->n, p->n);
-  for (int i = 0; i < p->count && !status; i++)
+  for (int i = 0; i < p->count && !status && !p->in_memory; i++)
     status = dm_reader_open(&p->made[i], DM_DTYPE_NONE, &p->readers[i]);
   status = dm_comm_agree(p->run->world, status);
   if (!status) status = dm_rows_file_write(p->run, &file);
   for (int i = 0; i < p->count; i++) dm_reader_close(p->readers[i]);
-  for (int i = 0; i < FACTORS + 2; i++) free(p->rows[i]);
+  return status;
+}
+
+/* Moves C to the caller's memory. */
+static dm_status give(const pairwise *p) {
+  const dm_memory_matrix rows = in_rows(p, p->rows[COUNTS]);
+  dm_distributed to;
+  dm_backend *backend = NULL;
+  dm_status status = dm_distributed_open(p->run->world, p->multiply->in_memory[DM_C], "C", &to);
+  if (!status)
+    status = dm_comm_agree(p->run->world, dm_distributed_open_backend(p->run, &p->multiply->engine,
+                                                                      &to, "C", &backend));
+  if (!status) status = move(p, &rows, false, &to);
+  dm_backend_close(backend);
+  dm_distributed_close(&to);
   return status;
 }
 
 /* ---- all ---- */
 
-static void remove_products(const pairwise *p) {
+static void remove_file(const pairwise *p, int which) {
   dm_location at;
-  for (int i = 0; i < p->count && p->run->rank == 0; i++) {
-    dm_status status = name_product(p, i, &at);
-    if (!status && p->made[i].at.file[0]) (void)unlink(at.file);
-    dm_status_free(status);
+  dm_journal *journal = NULL;
+  bool locked;
+  dm_status status = name_product(p, which, &at);
+  if (!status && p->made[which].at.file[0]) {
+    (void)unlink(at.file);
+    status = dm_journal_open(&at, &journal, &locked);
+    if (!status) status = dm_journal_remove(journal);
+    dm_journal_close(journal);
   }
+  dm_status_free(status);
+}
+
+/* An interrupted run goes on with the products that it has made. */
+static void remove_products(const pairwise *p, const dm_error *status) {
+  const bool stays = status && p->multiply->checkpoint;
+  for (int i = 0; i < p->count && p->run->rank == 0 && !p->in_memory && !stays; i++)
+    remove_file(p, i);
+}
+
+static dm_status multiply_all(pairwise *p) {
+  if (p->in_memory) DM_TRY(dm_comm_agree(p->run->world, take_rows(p)));
+  for (int i = 0; i < p->count; i++) DM_TRY(multiply_roles(p, i));
+  return p->in_memory ? bring_columns(p) : DM_OK;
+}
+
+static dm_status deliver(pairwise *p) {
+  if (p->in_memory) finish_rows(p, p->own.begin, dm_range_size(p->own));
+  return p->multiply->in_memory[DM_C] ? give(p) : write_file(p);
 }
 
 static void report(const pairwise *p, dm_record *record) {
   const dm_multiply *m = p->multiply;
-  char name[DM_NAME];
+  char name[DM_NAME] = "in memory";
   const double seconds = dm_now() - p->started;
-  dm_record_text(record, "files.c", "C", "%s, from %d products of pairs",
-                 dm_location_name(&m->out, name), p->count);
+  if (!m->in_memory[DM_C]) dm_location_name(&m->out, name);
+  dm_record_text(record, "files.c", "C", "%s, from %d products of pairs", name, p->count);
   dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, seconds);
   dm_record_summary(record, "damier: %s n=%lld k=%lld missing=%lld pairwise ranks=%d time_s=%.3f",
-                    p->correlation ? "cor" : "cov", (long long)p->n,
-                    (long long)(p->n == m->a.cols ? m->a.rows : m->a.cols),
+                    p->correlation ? "cor" : "cov", (long long)p->n, (long long)p->k,
                     (long long)p->centering->filled, p->run->ranks, seconds);
 }
 
-static dm_status compute(pairwise *p, dm_record *record) {
-  for (int i = 0; i < p->count; i++) DM_TRY(multiply_roles(p, i, NULL));
-  DM_TRY(write_result(p));
-  if (record && p->run->rank == 0) report(p, record);
-  return DM_OK;
+/* Takes the means of X, then calls WORK. */
+static dm_status with_means(pairwise *p, const dm_multiply *m, dm_status (*work)(pairwise *)) {
+  dm_multiply own = *m, taken;
+  dm_centered made;
+  const dm_lines lines = dm_standard_lines(&m->equation.standard[0]);
+  p->correlation = m->equation.standard[0].scale != DM_NO_LINES;
+  p->n = lines == DM_ROW_LINES ? m->a.rows : m->a.cols;
+  p->k = lines == DM_ROW_LINES ? m->a.cols : m->a.rows;
+  p->own = dm_split(p->n, p->run->ranks, p->run->rank, 1);
+  p->process_bytes =
+      dm_setup_process_bytes(dm_comm_is_one_process(p->run->world) ? p->run->ranks : 1);
+  if (own.equation.type_c == DM_DTYPE_NONE)
+    own.equation.type_c = dm_dataset_type(&m->a) == DM_F32 ? DM_F32 : DM_F64;
+  p->multiply = &own;
+  taken = own;
+  for (int x = 0; x < 2; x++)
+    taken.equation.standard[x] = (dm_standard){.center = lines, .fills = true};
+  dm_status status = dm_center_product(p->run, &taken, &made);
+  for (int x = 0; x < 2; x++) dm_centered_copy_free(&made.copies[x]);
+  p->centering = made.made[0];
+  if (!status) status = multiply_all(p);
+  if (!status) status = work(p);
+  remove_products(p, status);
+  for (int i = 0; i < FACTORS + 2; i++) free(p->rows[i]);
+  dm_centered_free(&made);
+  return status;
 }
 
 dm_status dm_pairwise_run(dm_run *run, const dm_multiply *m, dm_record *record) {
-  pairwise p = {.run = run, .multiply = m, .started = dm_now()};
-  dm_multiply own = *m;
-  dm_centered made;
-  const dm_lines lines = dm_standard_lines(&m->equation.standard[0]);
-  const dm_standard filled = {.center = lines, .fills = true};
+  pairwise p = {.run = run, .started = dm_now()};
+  p.in_memory = m->in_memory[DM_A] || m->in_memory[DM_C];
+  p.count = m->equation.standard[0].scale != DM_NO_LINES ? FACTORS : SQUARES;
   if (m->equation.half != DM_BOTH_HALVES)
     return dm_comm_agree(run->world,
                          dm_hint(dm_fail(DM_E_USAGE, "--missing pairwise makes both halves of C"),
                                  "leave out --triangle"));
-  p.correlation = m->equation.standard[0].scale != DM_NO_LINES;
-  p.count = p.correlation ? FACTORS : SQUARES;
-  p.n = lines == DM_ROW_LINES ? m->a.rows : m->a.cols;
-  if (own.equation.type_c == DM_DTYPE_NONE)
-    own.equation.type_c = dm_dataset_type(&m->a) == DM_F32 ? DM_F32 : DM_F64;
-  p.multiply = &own;
-  dm_equation centers = own.equation;
-  centers.standard[0] = centers.standard[1] = filled;
-  dm_status status =
-      dm_center_inputs(run, m->engine.io_threads, &m->vectors, &centers, &own.a, &own.b, &made);
-  p.centering = made.made[0];
-  if (!status) status = compute(&p, record);
-  remove_products(&p);
-  dm_centered_free(&made);
-  return status;
+  DM_TRY(with_means(&p, m, deliver));
+  if (record && run->rank == 0) report(&p, record);
+  return DM_OK;
+}
+
+/* ---- verification ---- */
+
+/* By how much two results may differ, but for the rounding to C's type. Products of K terms differ
+ * by (k + 8) u |Z| |Z| or less from exact ones, of which each sum of a pair is at most the root of
+ * both lines' squares (Cauchy, Schwarz). INFINITY: rounding may decide whether a line is constant.
+ */
+static double bound_of(const pairwise *p, const pair *of) {
+  const double error = 8.0 * ((double)p->k + 8.0) * 0x1p-53;
+  const double spread = sqrt(of->squares[0]) * sqrt(of->squares[1]);
+  double ratios = 0.0, variances = 1.0;
+  if (!p->correlation) return error * spread / divisor_of(p, of);
+  for (int i = 0; i < 2; i++) {
+    const double variance = variance_of(of, i);
+    if (!(variance > (constant + error) * of->squares[i])) return (double)INFINITY;
+    ratios += of->squares[i] / variance;
+    variances *= sqrt(variance);
+  }
+  return error * (spread / variances + ratios / 2.0);
+}
+
+/* How much VALUE is off, in bounds. */
+static double excess(const pairwise *p, const pair *of, bool diagonal, double value) {
+  const double want = element(p, of, diagonal), alpha = fabs(p->multiply->equation.alpha[0]);
+  const dm_dtype type = p->verify->c.dtype;
+  const double bound = alpha * bound_of(p, of);
+  if (isnan(want) && isnan(value)) return 0.0;
+  if (isinf(bound) && (isnan(value) || fabs(value) <= alpha)) return 0.0;
+  const double difference = fabs(value - want);
+  if (isnan(difference)) return (double)INFINITY;
+  if (difference == 0.0) return 0.0;
+  return difference /
+         (bound + 2.0 * dm_dtype_roundoff(type) * fabs(want) + dm_dtype_smallest(type));
+}
+
+static dm_status compare(void *context, dm_view part, int64_t row, int64_t col) {
+  pairwise *p = context;
+  for (int64_t i = 0; i < part.rows; i++)
+    for (int64_t j = 0; j < part.cols; j++) {
+      const double value = *(const double *)dm_view_at(part, i, j);
+      const pair of = pair_at(p, (row + i - p->own.begin) * p->n + col + j);
+      const double off = excess(p, &of, row + i == col + j, value);
+      p->verdict.norm = hypot(p->verdict.norm, isnan(value) ? 0.0 : value);
+      if (off <= p->verdict.residual) continue;
+      p->verdict.residual = off;
+      p->verdict.worst_row = row + i;
+    }
+  return DM_OK;
+}
+
+/* Joins the verdicts of all ranks. */
+static dm_status judge(pairwise *p) {
+  dm_verdict *v = &p->verdict;
+  *v = (dm_verdict){.worst_row = -1, .rows_checked = p->n, .cols_checked = p->n};
+  DM_TRY(
+      dm_comm_agree(p->run->world, dm_verify_stream(p->run, p->verify, DM_C, DM_F64, compare, p)));
+  double worst = v->residual, squares = v->norm * v->norm;
+  DM_TRY(dm_comm_max_f64(p->run->world, &worst, 1));
+  DM_TRY(dm_comm_sum_f64(p->run->world, &squares, 1));
+  if (v->residual < worst) v->worst_row = -1;
+  DM_TRY(dm_comm_max_i64(p->run->world, &v->worst_row, 1));
+  v->residual = v->relative = worst;
+  v->norm = sqrt(squares);
+  v->pass = worst <= 1.0;
+  return DM_OK;
+}
+
+static void report_verdict(const pairwise *p, dm_record *record) {
+  const dm_verdict *v = &p->verdict;
+  dm_record_text(record, "verification.method", "verified",
+                 "%s of pairs, computed again and compared, residual %.2g of the bound: %s",
+                 p->correlation ? "correlations" : "covariances", v->residual, dm_verdict_word(v));
+  dm_record_text(record, "verification.verdict", NULL, "%s", dm_verdict_word(v));
+  dm_record_real(record, "verification.residual", NULL, DM_SHOWN_PLAIN, v->residual);
+  dm_record_real(record, "verification.norm", "norm of C", DM_SHOWN_PLAIN, v->norm);
+  dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, dm_now() - p->started);
+  dm_record_summary(record, "damier: verify n=%lld k=%lld pairwise residual=%.2g %s",
+                    (long long)p->n, (long long)p->k, v->residual, dm_verdict_word(v));
+}
+
+static dm_status check_verify(const dm_verify *v) {
+  const dm_standard *s = v->equation.standard;
+  const int64_t n = dm_standard_lines(&s[0]) == DM_ROW_LINES ? v->a.rows : v->a.cols;
+  if (!dm_dataset_is_same(&v->a, &v->b) || s[0].center == DM_NO_LINES ||
+      !dm_standard_is_same(&s[0], &s[1]))
+    return dm_hint(dm_fail(DM_E_USAGE, "pairs of lines are those of one matrix, centered"),
+                   "damier verify X.h5 X.h5 C.h5");
+  if (dm_dtype_is_complex(dm_dataset_type(&v->a)) || v->has_c0)
+    return dm_fail(DM_E_USAGE, "--missing pairwise takes a real matrix, and adds no old C");
+  if (v->c.rows != n || v->c.cols != n)
+    return dm_fail(DM_E_INPUT, "C is %lld x %lld, for %lld lines of X", (long long)v->c.rows,
+                   (long long)v->c.cols, (long long)n);
+  return DM_OK;
+}
+
+dm_status dm_pairwise_verify(dm_run *run, const dm_verify *v, const dm_engine *engine,
+                             dm_record *record) {
+  pairwise p = {.run = run, .started = dm_now(), .in_memory = true, .count = FACTORS, .verify = v};
+  DM_TRY(dm_comm_agree(run->world, check_verify(v)));
+  dm_multiply m = {.a = v->a,
+                   .b = v->b,
+                   .equation = v->equation,
+                   .vectors = v->vectors,
+                   .engine = *engine,
+                   .verify = true,
+                   .protect = true};
+  m.equation.symmetric = true;
+  m.engine.io_threads = v->io_threads;
+  DM_TRY(with_means(&p, &m, judge));
+  if (run->rank == 0) report_verdict(&p, record);
+  return dm_verdict_status(&p.verdict, v->c.at.file, v->allow_unchecked);
 }

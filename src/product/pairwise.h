@@ -2,8 +2,8 @@
  * that both have, as pandas' DataFrame.cov and corr with min_periods=1.
  *
  * With z the values less the mean of their line, 0 where they are missing, and m = 1 where they are
- * not, else 0, these products are computed like any others, in f64, and kept in files beside C
- * until C is complete:
+ * not, else 0, these products are computed like any others, in f64, and kept in memory or in
+ * files beside C until C is complete:
  *
  *   N = m m^T   P = z z^T   S = z m^T   and for correlations Q = z^2 m^T
  *
@@ -15,7 +15,7 @@
 #ifndef DM_PRODUCT_PAIRWISE_H
 #define DM_PRODUCT_PAIRWISE_H
 
-#include "product/description.h"
+#include "product/verify.h"
 #include "run/record.h"
 #include "run/run.h"
 
@@ -24,8 +24,19 @@ static inline bool dm_is_pairwise(const dm_multiply *multiply) {
   return multiply->a.meaning.missing == DM_MISSING_PAIRWISE;
 }
 
+/* The same for the verification of such a result. */
+static inline bool dm_is_of_pairs(const dm_verify *verify) {
+  return verify->a.meaning.missing == DM_MISSING_PAIRWISE;
+}
+
 /* Collective; as dm_multiply_run. MULTIPLY: X with itself, centered, for correlations scaled, and
- * not yet divided; in files. */
+ * not yet divided. If X or C is in memory, so are the products, in rows on all ranks: DM_E_FIT. In
+ * files an interrupted run leaves the products that it has made for the next one. */
 dm_status dm_pairwise_run(dm_run *run, const dm_multiply *multiply, dm_record *record);
+
+/* Collective: computes C again in memory, each product verified, and compares every element with a
+ * bound of the rounding. Otherwise as dm_verify_run; products run as ENGINE says. */
+dm_status dm_pairwise_verify(dm_run *run, const dm_verify *verify, const dm_engine *engine,
+                             dm_record *record);
 
 #endif

@@ -101,7 +101,7 @@ def covariances(folder, damier, case, verb, of, seed):
         run(damier, 2, "verify", path, path, folder / "c.h5", "-q")
         record = records_of(folder / "record.json")[-1]
         expect(how == "zero" or f"{count} missing values replaced" in record["files"]["a_centering"], "not counted")
-    run(damier, ranks, *words, "--missing", "nan", "--allow-unchecked")
+    run(damier, ranks, *words, "--missing", "nan")
     with np.errstate(all="ignore"):
         near(read(folder / "c.h5"), covariance(x, axis, verb == "cor"), case)
 
@@ -121,7 +121,11 @@ def pairwise(folder, damier, case, seed):
         expect(np.array_equal(c, c.T, equal_nan=True), "not symmetric")
         expect(verb == "cov" or np.all((np.diag(c) == 1) | np.isnan(np.diag(c))), "the diagonal is not 1")
         expect(sorted(file.name for file in folder.iterdir()) == sorted(["c.h5", path.name]), "files are left")
-        run(damier, 1, "verify", path, path, folder / "c.h5", "-q", expect=2)
+        run(damier, 1 + seed % 3, "verify", path, path, folder / "c.h5", "-q")
+        for wrong in (np.nan, c[0, 1] + 1e-3 * np.nanmax(np.abs(c))):
+            with h5py.File(folder / "c.h5", "r+") as file:
+                file["c"][0, 1] = wrong
+            run(damier, 1, "verify", path, path, folder / "c.h5", "-q", expect=1)
 
 
 def pairs_with_little(folder, damier):
@@ -136,6 +140,10 @@ def pairs_with_little(folder, damier):
     for verb in ("cov", "cor"):
         run(damier, 2, verb, folder / "x.h5", "-o", folder / "c.h5", "-q", "--force", "--missing", "pairwise", "--chunk", "5x7")
         near(read(folder / "c.h5"), of_pairs(x, verb == "cor"), ("f64", "", 1, 0, False, ""))
+        run(damier, 3, "verify", folder / "x.h5", folder / "x.h5", folder / "c.h5", "-q")
+    run(damier, 1, "cov", folder / "x.h5", "-o", folder / "c.h5", "-q", "--force", "--missing", "pairwise", "--divide", "n", "--alpha", -3)
+    run(damier, 1, "verify", folder / "x.h5", folder / "x.h5", folder / "c.h5", "-q")
+    run(damier, 1, "verify", folder / "x.h5", folder / "c.h5", folder / "c.h5", "-q", expect=2)
 
 
 def run_told(damier, ranks, *words):
@@ -188,6 +196,12 @@ def named_by_the_user(folder, damier):
     for wrong in ("", "1e999", "none"):
         run(damier, 1, "cov", folder / "x.h5", "-o", folder / "d.h5", "-q", "--missing-value", wrong, expect=2)
     run(damier, 1, "gram", folder / "x.h5", "-o", folder / "d.h5", "-q", "--missing", "pairwise", expect=2)
+    for dtype, value in (("u1", "256"), ("u1", "-1"), ("i4", "0.5"), ("i4", "nan"), ("i8", "1e30"), ("f4", "1e300"), ("f2", "7e4"), ("c16", "-9")):
+        with h5py.File(folder / "x.h5", "w") as file:
+            file["x"] = np.ones((9, 3), dtype)
+        told = run_told(damier, 1, "cov", folder / "x.h5", "-o", folder / "d.h5", "-q", "--missing", "mean", "--missing-value", value)
+        expect("--missing-value" in told, told)
+    expect(not list(folder.glob("d.h5*")), "something was written")
 
 
 def whole_numbers(folder, damier):

@@ -154,6 +154,36 @@ class OnGpu(unittest.TestCase):
             with self.subTest(n=n, by_columns=by_columns):
                 np.testing.assert_array_equal(self.get(out), x.T @ x)
 
+    def test_covariances(self):
+        """Centered, scaled, weighted and filled copies of arrays that stay as they are."""
+        rng = np.random.default_rng(6)
+        x = rng.standard_normal((300, 17)) * 3 + 20
+        x[:, 5] = 2.5
+        gaps, w = np.where(rng.random(x.shape) < 0.1, np.nan, x), rng.uniform(0.1, 2, len(x))
+        filled = np.where(np.isnan(gaps), np.nanmean(gaps, 0), gaps)
+        with np.errstate(all="ignore"):
+            correlations = np.corrcoef(x, rowvar=False)
+        wants = [("cov", x, {}, np.cov(x, rowvar=False)), ("cor", x, {}, correlations),
+                 ("cov", x, {"of": "rows", "divide": "n"}, np.cov(x, bias=True)),
+                 ("cov", x, {"weights": w}, np.cov(x, rowvar=False, aweights=w)),
+                 ("cov", gaps, {"missing": "mean"}, np.cov(filled, rowvar=False)),
+                 ("cov", filled, {"missing": "pairwise"}, np.cov(filled, rowvar=False)),
+                 ("gram", x, {"center": True}, np.cov(x, rowvar=False) * (len(x) - 1))]
+        for (name, values, words, want), dtype, by_columns in itertools.product(wants, ("f8", "f4"), (False, True)):
+            values = values.astype(dtype)
+            there, out = self.put(BOTH[by_columns], values, by_columns, 3), self.put(BOTH[0], want.astype(dtype), not by_columns, 2)
+            with self.subTest(name=name, words=words, dtype=dtype, by_columns=by_columns):
+                bound = (1e-11 if dtype == "f8" else 1e-4) * np.nanmax(np.abs(want))
+                getattr(damier, name)(there, out, **words)
+                np.testing.assert_allclose(self.get(out), want, rtol=0, atol=bound)
+                np.testing.assert_allclose(getattr(damier, name)(there, **words), want, rtol=0, atol=bound)
+                np.testing.assert_array_equal(self.get(there), values)
+        b = self.put(BOTH[1], rng.standard_normal((17, 9)))
+        scores = damier.matmul(self.put(BOTH[0], x), b, center_a="columns")
+        np.testing.assert_allclose(scores, (x - x.mean(0)) @ self.get(b), rtol=0, atol=1e-11)
+        with self.assertRaisesRegex(damier.InputError, "of its values are missing"):
+            damier.cov(self.put(BOTH[0], gaps))
+
     def test_operands(self):
         for of_a, of_b, by_columns in itertools.product(BOTH, BOTH, (False, True)):
             c = damier.matmul(self.put(of_a, self.a, by_columns, 3), self.put(of_b, self.b, not by_columns))

@@ -145,6 +145,11 @@ class Covariance(unittest.TestCase):
         c = damier.cor(x)
         self.assertTrue(np.isnan(c[2]).all() and np.isnan(c[:, 2]).all())
         self.assertEqual(np.isnan(c).sum(), 9)
+        with damier.Context() as context:
+            context.of_itself("cor", x, None, "columns")
+            found = context.record["verification"]
+        self.assertEqual((found["verdict"], found["rows_by_pattern"], found["cols_by_pattern"]), ("PASS", 1, 1))
+        self.assertTrue(np.isnan(damier.cor(np.ones((4, 3)))).all())
 
     def test_files(self):
         x = np.random.default_rng(6).standard_normal((300, 20)) * 9
@@ -165,6 +170,9 @@ class Covariance(unittest.TestCase):
                 damier.cov(x, **wrong)
         with self.assertRaises(damier.InputError):
             damier.cov(x[:1])
+        for wrong, value in ((x.astype("f4"), 1e300), (x.astype("i1"), 128), (x.astype("i4"), 0.5), (x * 1j, 7)):
+            with self.subTest(value), self.assertRaisesRegex(damier.InputError, "missing-value"):
+                damier.gram(wrong, missing="zero", missing_value=value, **({"type": "f64"} if wrong.dtype == "i4" else {}))
         for wrong in (np.ones(3), np.array([1, 1, 1, -1.0]), np.full(4, np.nan), np.zeros(4)):
             with self.subTest(wrong), self.assertRaises(damier.InputError):
                 damier.cov(x, weights=wrong)
@@ -200,7 +208,7 @@ class Covariance(unittest.TestCase):
         np.testing.assert_allclose(damier.cov(x, missing="zero"), np.cov(np.nan_to_num(x), rowvar=False), rtol=1e-12)
         np.testing.assert_allclose(damier.gram(x, missing="mean"), mean.T @ mean, rtol=1e-12)
         np.testing.assert_allclose(damier.matmul(x, x.T.copy(), missing="zero"), np.nan_to_num(x) @ np.nan_to_num(x).T, rtol=1e-12)
-        self.assertTrue(np.isnan(damier.cov(x, missing="nan", allow_unchecked=True)).all())
+        self.assertTrue(np.isnan(damier.cov(x, missing="nan")).all())
         z = np.where(np.isnan(x), -999, x * 9).astype("i4")
         y = np.where(z == -999, np.where(z == -999, 0, z).sum(0) / (z != -999).sum(0), z)
         np.testing.assert_allclose(damier.cov(z, missing="mean", missing_value=-999), np.cov(y, rowvar=False), rtol=1e-9)
@@ -222,6 +230,13 @@ class Covariance(unittest.TestCase):
                 function = getattr(damier, name)
                 np.testing.assert_allclose(function(x, missing="pairwise"), want[k], rtol=0, atol=1e-12)
                 np.testing.assert_allclose(function(x.T.copy(), of="rows", missing="pairwise"), want[k], rtol=0, atol=1e-12)
+                np.testing.assert_allclose(function(np.asfortranarray(x)[::-1], missing="pairwise"), want[k], rtol=0, atol=1e-12)
+                single = function(np.nan_to_num(x, nan=-1).astype("f4"), missing="pairwise", missing_value=-1)
+                self.assertEqual(single.dtype, np.float32)
+                np.testing.assert_allclose(single, want[k], rtol=0, atol=1e-3)
+                function(folder + "/x.npy", folder + "/c.h5", missing="pairwise", force=True)
+                record = damier.verify(folder + "/x.npy", folder + "/x.npy", folder + "/c.h5")
+                self.assertEqual(record["verification"]["verdict"], "PASS")
                 function(folder + "/x.npy", folder + "/c.npy", missing="pairwise", force=True)
                 np.testing.assert_allclose(np.load(folder + "/c.npy"), want[k], rtol=0, atol=1e-12)
 

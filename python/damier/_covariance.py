@@ -1,0 +1,40 @@
+"""Covariances of arrays: what the library leaves to NumPy."""
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from typing import Any, Iterator
+
+import numpy as np
+
+from ._arrays import check_meaning
+
+
+def floats(x: Any) -> Any:
+    """X; integers of NumPy, and lists, as float64."""
+    if isinstance(x, (list, tuple)) or (isinstance(x, np.ndarray) and x.dtype.kind in "iub"):
+        check_meaning(x, "x")
+        return np.asarray(x, np.float64)
+    return x
+
+
+def _on_host(weights: Any) -> Any:
+    """A copy of what torch or CuPy has in GPU memory."""
+    if not hasattr(weights, "__cuda_array_interface__"):
+        return weights
+    return weights.cpu() if hasattr(weights, "cpu") else weights.get()
+
+
+@contextlib.contextmanager
+def weights_in_file(weights: Any, comm: Any) -> Iterator[str | None]:
+    """A location of WEIGHTS: an array is written to a file for the call, by rank 0, which reads it, too."""
+    if weights is None or isinstance(weights, (str, os.PathLike)):
+        yield None if weights is None else os.fspath(weights)
+        return
+    first = comm is None or comm.Get_rank() == 0
+    with tempfile.TemporaryDirectory(prefix="damier-") if first else contextlib.nullcontext("") as folder:
+        name = os.path.join(folder, "weights.npy")
+        if first:
+            np.save(name, np.ascontiguousarray(_on_host(weights)))
+        yield name if comm is None else comm.bcast(name)

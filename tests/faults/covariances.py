@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""After a kill, covariances and products whose matrices are centered, scaled, weighted or filled are resumed: C has the
+bits of an undisturbed run, and is what NumPy computes. Other weights, vectors and ways with missing values are refused."""
+import pathlib
+
+import h5py
+import numpy as np
+
+import faulty_runs
+import running
+from running import expect
+
+HEADER = 1 << 16  # bytes of the journal before its records, of 64 bytes each
+MEMORY = 3  # MiB in addition to the process's own memory: several tiles
+ROWS, COLS = 210, 900
+
+
+def filled(x):
+    return np.where(np.isnan(x), np.nanmean(x, 0), x)
+
+
+def matrices(folder):
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(ROWS, COLS)) + rng.normal(size=COLS) * 30
+    gaps = np.where(rng.random(x.shape) < 0.1, np.nan, x)
+    vectors = {"w": rng.uniform(0.1, 2, ROWS), "other": rng.uniform(0.1, 2, ROWS), "m": rng.normal(size=COLS),
+               "s": rng.uniform(1, 2, COLS), "t": rng.uniform(1, 2, COLS)}
+    for name, array in {"x": x, "gaps": gaps, "y": rng.normal(size=(ROWS, COLS)), **vectors}.items():
+        with h5py.File(folder / f"{name}.h5", "w") as file:
+            file["x"] = array
+    return x, gaps, vectors
+
+
+class Statistic(faulty_runs.Output):
+    """The output of any verb."""
+
+    def __init__(self, bed, name, ranks, verb, *words):
+        super().__init__(bed, name, ranks)
+        self.verb, self.words = verb, words
+
+    def command(self, ranks=None, extra=()):
+        words = [self.bed.folder / word if str(word).endswith(".h5") else word for word in (*self.words, *extra)]
+        return running.command(ranks or self.ranks, self.bed.damier, self.verb, *words, "-o", f"{self.path()}:/c", *self.bed.words)
+
+    def read(self):
+        with h5py.File(self.path()) as file:
+            return file["c"][:]
+
+    def kill(self, tiles, journal):
+        """Kills the run when JOURNAL has that many records."""
+        code, err, _ = self.run({"FAULT": "fdatasync:1:kill", "FAULT_PATH": journal, "FAULT_SIZE": str(HEADER + 64 * tiles), "FAULT_RANK": "0"})
+        expect(code in faulty_runs.KILLED, f"{self.name}: not killed: {code}\n{err}")
+
+    def expect_near(self, want):
+        c = self.read()
+        expect(np.array_equal(np.isnan(c), np.isnan(want)), f"{self.name}: NaN elsewhere")
+        expect(np.nanmax(np.abs(c - want)) <= 1e-10 * np.nanmax(np.abs(want)), f"{self.name}: off by {np.nanmax(np.abs(c - want)):.3g}")
+
+
+def resumed(case, bed):
+    """Killed with two tiles recorded."""
+    name, ranks, want, words, other = case
+    whole = Statistic(bed, f"whole-{name}", ranks, *words)
+    code, err, _ = whole.run()
+    expect(code == 0, f"{name}: exit {code}\n{err}")
+    whole.expect_near(want)
+    output = Statistic(bed, name, ranks, *words)
+    output.kill(2, f"{name}.h5.journal")
+    expect(output.path(".part").exists() and not output.path().exists(), f"{name}: no part is left")
+    if other:
+        journal = output.path(".journal").read_bytes()
+        for changed, field in other:
+            again = Statistic(bed, name, ranks, *changed)
+            code, err, _ = again.run()
+            expect(code == 4 and f"cannot be resumed: {field} differs" in err, f"{name} with {changed}: exit {code}\n{err}")
+        expect(output.path(".journal").read_bytes() == journal, f"{name}: the journal was touched")
+    code, err, _ = output.run()
+    expect(code == 0 and "resuming: " in err, f"{name}: exit {code}\n{err}")
+    expect(output.bits() == whole.bits(), f"{name}: other bits")
+    expect(not output.left(), f"{name}: left {output.left()}")
+
+
+def resumed_pairs(case, bed):
+    """Killed in the third product, and then in the last: those made before are not multiplied again."""
+    name, ranks, want, words = case
+    whole = Statistic(bed, f"whole-{name}", ranks, *words)
+    code, err, _ = whole.run()
+    expect(code == 0 and "already" not in err, f"{name}: exit {code}\n{err}")
+    whole.expect_near(want)
+    output = Statistic(bed, name, ranks, *words)
+    for product, made in (("s", 2), ("q", 3))[:1 if words[0] == "cov" else 2]:
+        output.kill(2, f"{name}.h5.damier-pair-{product}.journal")
+        code, err, _ = output.run({"FAULT": "fdatasync:1:5", "FAULT_PATH": f"{name}.h5.damier-pair-{product}.journal",
+                                   "FAULT_SIZE": str(HEADER + 64 * 3), "FAULT_RANK": "0"})
+        expect(code == 4 and err.count("already the result") == made, f"{name}: exit {code}\n{err}")
+    code, err, _ = output.run()
+    expect(code == 0 and err.count("already the result") == made and "resuming: " in err, f"{name}: exit {code}\n{err}")
+    expect(output.bits() == whole.bits(), f"{name}: other bits")
+    left = [path.name for path in bed.folder.glob(f"{name}.h5*") if path != output.path()]
+    expect(not left, f"{name}: left {left}")
+
+
+def of_pairs(x, scale):
+    here = ~np.isnan(x)
+    z, m = np.where(here, x - np.nanmean(x, 0), 0), here.astype(float)
+    n, s, q = m.T @ m, z.T @ m, (z * z).T @ m
+    c = z.T @ z - s * s.T / n
+    v = q - s * s / n
+    return c / np.sqrt(v * v.T) if scale else c / (n - 1)
+
+
+def main():
+    options = faulty_runs.options()
+    with faulty_runs.scratch() as folder:
+        limit = running.process_mib(options.damier) + MEMORY
+        bed = faulty_runs.Bed(folder, options, shape=(3, 3, 3), words=("--memory", f"host={limit}MiB", "--checkpoint-interval", "0"))
+        bed.words = bed.words[1:]
+        x, gaps, v = matrices(pathlib.Path(folder))
+        with h5py.File(bed.folder / "y.h5") as file:
+            y = file["x"][:]
+        w = v["w"]
+        base = ("cov", "x.h5")
+        cases = [
+            ("cov", 1, np.cov(x, rowvar=False), base, [(("gram", "x.h5", "--center", "--divide", "n"), "alpha"),
+                                                       (("cor", "x.h5"), "centering_a")]),
+            ("cor", 2, np.corrcoef(x, rowvar=False), ("cor", "x.h5"), [(base, "centering_a")]),
+            ("weights", 1, np.cov(x, rowvar=False, aweights=w), (*base, "--weights", "w.h5"),
+             [((*base, "--weights", "other.h5"), "centering_a"), (base, "centering_a")]),
+            ("mean", 2, np.cov(filled(gaps), rowvar=False), ("cov", "gaps.h5", "--missing", "mean"),
+             [(("cov", "gaps.h5", "--missing", "zero"), "centering_a")]),
+            ("vectors", 1, ((x - v["m"]) / v["s"]).T @ y,
+             ("multiply", "x.h5", "y.h5", "--op-a", "t", "--center-a", "m.h5", "--scale-a", "s.h5"),
+             [(("multiply", "x.h5", "y.h5", "--op-a", "t", "--center-a", "m.h5", "--scale-a", "t.h5"), "centering_a")])]
+        pairs = [("pairs", 1, of_pairs(gaps, False), ("cov", "gaps.h5", "--missing", "pairwise")),
+                 ("pairs-cor", 1, of_pairs(gaps, True), ("cor", "gaps.h5", "--missing", "pairwise"))]
+        failures = running.each(lambda case: resumed(case, bed), cases, lambda case: case[0])
+        failures += running.each(lambda case: resumed_pairs(case, bed), pairs, lambda case: case[0])
+    running.finish(failures, len(cases) + len(pairs))
+
+
+main()
