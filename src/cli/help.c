@@ -287,7 +287,7 @@ static void print_examples(FILE *out) {
 
 void dm_cli_print_man_page(FILE *out) {
   fputs(".\\\" Made by 'damier --man-page' from the option table; do not edit.\n"
-        ".Dd November 23, 2026\n.Dt DAMIER 1\n.Os\n"
+        ".Dd November 25, 2026\n.Dt DAMIER 1\n.Os\n"
         ".Sh NAME\n.Nm damier\n"
         ".Nd multiply matrices in HDF5 and .npy files\n",
         out);
