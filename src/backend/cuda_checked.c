@@ -179,6 +179,7 @@ static dm_status probe_part(const checking *c) {
                               .sums = c->t + row * k->width,
                               .squares = k->exact ? NULL : c->t + numbers + row,
                               .sizes = sizes,
+                              .most = c->most,
                               .stream = k->stream};
   DM_CUDA(c->gpu, dm_kernels_probe(&work));
   return DM_OK;
@@ -189,7 +190,7 @@ static dm_status add_part_of_b(checking *c) {
   dm_judge_work *k = &c->work;
   const int64_t numbers = k->width * k->depth;
   const dm_status scanned = k->exact ? DM_OK : scan_part(c);
-  if (c->ranks->begin(c->ranks->context)) c->most = c->few;
+  c->most = c->ranks->begin(c->ranks->context, c->beside) ? c->few : 0;
   if (!k->exact) DM_TRY(sum_vector(c, scanned, c->col_squares, k->cols));
   k->columns_of_b = (dm_part_sums){.parts = 1, .squares = c->col_squares};
   DM_TRY(sum_vector(c, probe_part(c), c->t, k->exact ? numbers : numbers + k->depth));
@@ -254,15 +255,19 @@ static dm_status fetch(const checking *c, dm_checked_found *found) {
  * to the end: sums begin as these end. Blocks of the others come and go, and a few for sums, which
  * have priority, take the places of some: a block for every second multiprocessor is enough for the
  * sums to end long before the product of a large C, and delays that by little (f64 8192 on an H100:
- * sums before the product take 0.51 ms, beside it 0.2 with all blocks and none with these). */
+ * sums before the product take 0.51 ms, beside it 0.2 with all blocks and none with these). But
+ * blocks that begin late do not read the same lines of A and B as the others: with long lines the
+ * product takes longer (f64 16384: by 6 %).
+ *
+ * The scan of a part of B leaves room for the copies that begin with it. */
 static void choose_order(checking *c) {
-  enum { LARGE = 4096 };
+  enum { LARGE = 4096, LONG = 1 << 16 };
   const dm_judge_work *k = &c->work;
-  const bool short_type = dm_dtype_size(c->whole->a.dtype) <= 2;
-  const bool large = dm_min(k->rows, k->cols) >= LARGE;
-  c->beside = !k->factors.reads_c && (c->ranks || short_type || large);
-  c->few = c->beside && large && !short_type ? dm_max(1, c->gpu->processors / 2) : 0;
-  c->most = c->ranks ? 0 : c->few; /* nothing runs beside the scan of a part of B */
+  const int64_t size = dm_dtype_size(c->whole->a.dtype), processors = c->gpu->processors;
+  const bool large = dm_min(k->rows, k->cols) >= LARGE, fits = k->depth * size <= LONG;
+  c->beside = !k->factors.reads_c && (size <= 2 || (fits && (large || c->ranks)));
+  c->few = c->beside && size > 2 && large ? dm_max(1, processors / 2) : 0;
+  c->most = c->ranks ? 2 * processors : c->few;
 }
 
 dm_status dm_cuda_multiply_checked(dm_backend *backend, const dm_checked_product *product,
@@ -287,7 +292,7 @@ dm_status dm_cuda_multiply_checked(dm_backend *backend, const dm_checked_product
   if (!status && c.ranks) status = need_summed(&c);
   if (!status) status = open_memory(&c);
   if (status && c.ranks) {
-    (void)c.ranks->begin(c.ranks->context);
+    (void)c.ranks->begin(c.ranks->context, c.beside);
     return c.ranks->sum(c.ranks->context, status, NULL,
                         c.work.exact ? c.work.width * c.work.depth : c.work.cols, c.work.exact);
   }

@@ -59,9 +59,9 @@ struct dm_checked_ranks {
    * error, MINE. VALUES have room for one more; NULL with an error. First called for the squares of
    * all columns of op(B), unless they are integers, then for op(B) w and its sizes. */
   dm_status (*sum)(void *context, dm_status mine, void *values, int64_t count, bool integers);
-  /* Called once, before the first sum over the ranks, even after an error: products may begin if
-   * they replace no old C. Returns whether some have. */
-  bool (*begin)(void *context);
+  /* Called once, before the first sum over the ranks, even after an error: parts of op(B) begin to
+   * travel and, if PRODUCTS, are multiplied; all ranks state the same. Returns whether some are. */
+  bool (*begin)(void *context, bool products);
   /* Multiplies, and returns when C is complete; called once the sums of A and B are taken, unless
    * one fails. */
   dm_status (*multiply)(void *context);

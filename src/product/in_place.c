@@ -312,23 +312,22 @@ static dm_status sum_ranks(void *context, dm_status mine, void *values, int64_t 
   return dm_comm_agree_sum(p->run->world, mine, values, count, integers);
 }
 
-/* The GPU is busy with so many strips until the sums of B have met. */
-enum { FIRST_STRIPS = 2 };
+/* GPUs are busy with these while the sums of B meet; all of them travel at once. */
+enum { FIRST_STRIPS = DM_SLOTS };
 
-static bool begin_rows(void *context) {
+static bool begin_rows(void *context, bool products) {
   product *p = context;
   if (!p->started || p->begun) return false;
   p->begun = true;
   dm_stationary_start(&p->places->arranged.travel, p->started);
-  if (p->outcome->problem.reads_c) return false;
-  dm_stationary_advance(p->started, FIRST_STRIPS);
-  return true;
+  if (products) dm_stationary_advance(p->started, FIRST_STRIPS);
+  return products;
 }
 
 static dm_status finish_rows(void *context) {
   product *p = context;
   dm_stationary *started = p->started;
-  (void)begin_rows(p);
+  (void)begin_rows(p, false);
   p->started = NULL;
   return started ? dm_stationary_finish(started) : DM_OK;
 }

@@ -75,7 +75,7 @@ static dm_status add_operands(checking *c) {
   const dm_checked_ranks *ranks = c->product->ranks;
   const int64_t row = ranks ? ranks->row : 0, col = ranks ? ranks->col : 0;
   const dm_status scanned = c->exact ? DM_OK : dm_host_scan(NULL, c->b, c->col_squares + col);
-  if (ranks) (void)ranks->begin(ranks->context);
+  if (ranks) (void)ranks->begin(ranks->context, !c->product->factors.reads_c);
   if (!c->exact) DM_TRY(sum(c, scanned, c->col_squares, c->cols));
   weigh(c);
   dm_status status = dm_host_probe(NULL, c->b, c->w + col * c->width, c->t + row * c->width,
@@ -158,7 +158,8 @@ dm_status emulated_multiply_checked(dm_backend *backend, const dm_checked_produc
                 .found = found};
   *found = (dm_checked_found){.rows = {.worst = -1}};
   dm_status status = open_vectors(&c);
-  if (status && product->ranks) (void)product->ranks->begin(product->ranks->context);
+  if (status && product->ranks)
+    (void)product->ranks->begin(product->ranks->context, !product->factors.reads_c);
   if (status)
     status = sum(&c, status, NULL, c.exact ? c.width * c.depth : c.cols);
   else
