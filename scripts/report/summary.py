@@ -112,25 +112,39 @@ def covariance_table(records):
         measured(mine, "`scripts/bench/gram.py`")
 
 
-def of_picture(records):
-    """Four of them that say most: squares in f64 on the fewest cores, small and large; the largest on the most cores; and
-    on one GPU."""
+def pairs_of_users(records):
+    """Squares in f64: the smallest and the largest on the fewest cores; the largest on one GPU."""
     found = [row for row in of_user(records) if row[2] == "f64" and row[1].endswith("³")]
-    cpu = [row for row in found if "GPU" not in row[0]]
-    gpu = [row for row in found if row[0].endswith(" 1 GPU")]
-    few, many = ([row for row in cpu if row[0] == where] for where in (cpu[0][0], cpu[-1][0]))
-    return [few[0], few[-1], many[-1]] + gpu[-1:]
+    few = [row for row in found if "GPU" not in row[0] and row[0] == found[0][0]]
+    for where, product, _, ours, others, _ in [few[0], few[-1], *[row for row in found if row[0].endswith(" 1 GPU")][-1:]]:
+        name = min(others, key=others.get)
+        size = product.removesuffix("³")
+        yield f"{size} × {size} on {where}", ours.get("damier", ours.get("damier-cpu")), others[name], OTHERS[name]
+
+
+def pair_of_jobs(records):
+    """The product that needs more memory than there is, and the fastest other way that computes it."""
+    mine = [r for r in records if r["kind"] == "job" and r["job"] == "memory" and r["verdict"] == "right"]
+    times = {way: median([r["seconds"] for r in runs]) for way, runs in grouped(mine, lambda r: r["way"]).items()}
+    name = min((way for way in times if way != "damier"), key=times.get)
+    yield f"6000 × 6000 on {mine[0]['machine']['cores']} cores, larger than memory", times["damier"], times[name], name
+
+
+def pair_of_arrays(records):
+    """The largest NumPy arrays on one GPU."""
+    mine = [r for r in records if r["kind"] == "arrays" and r["type"] == "f64"]
+    size = max(r["size"] for r in mine)
+    ours, other = (median([r["seconds"] for r in mine if r["size"] == size and r["way"] == way]) for way in ("one GPU", "torch"))
+    yield f"{size} × {size}, NumPy arrays, on one GPU", ours, other, "torch"
 
 
 def user_picture(records):
-    groups = []
-    for where, product, _, ours, others, _ in of_picture(records):
-        name = min(others, key=others.get)
-        alone = ours.get("damier", ours.get("damier-cpu"))
-        size = product.removesuffix("³")
-        groups.append((f"{size} × {size} on {where}: {others[name] / alone:.1f} times as fast",
-                       [("damier", alone, f"{seconds(alone)} damier"), ("other", others[name], f"{seconds(others[name])} {OTHERS[name]}")]))
-    return bars("Time from files to a file (shorter is better)", groups, ("damier",), alike=False)
+    """Four pairs."""
+    pairs = [*pairs_of_users(records), *pair_of_jobs(records), *pair_of_arrays(records)][:4]
+    groups = [(f"{what}: {other / ours:.1f} times as fast",
+               [("damier", ours, f"{seconds(ours)} damier"), ("other", other, f"{seconds(other)} {name}")])
+              for what, ours, other, name in sorted(pairs, key=lambda pair: "GPU" in pair[0])]
+    return bars("Time of a whole product (shorter is better)", groups, ("damier",), alike=False)
 
 
 # ---- in memory ----
@@ -194,12 +208,22 @@ def memory_rows(records):
         yield r, square(r), compute_of(r), where, other, flops / median(ours) / 1e12, flops / median(theirs) / 1e12, ratio
 
 
+def python_rows(records):
+    """Arrays in GPU memory, multiplied where they are by the Python package and by torch, C not verified."""
+    for kind, where, other in (("in_place", "1 GPU", "torch"), ("in_place_ranks", "2 GPUs", "NCCL's all-gather and torch")):
+        for r in records:
+            if r["kind"] == kind and not r["verify"] and r["size"] >= 8192:
+                flops = 2 * r["size"]**3 / 1e12
+                yield (r, f"{r['size']}³", r["type"], f"{where}, arrays of Python", other, flops / r["damier_s"][0],
+                       flops / r["torch_s"][0], 1 / r["ratio"][0])
+
+
 def digits(rate):
     return f"{rate:.0f}" if rate >= 100 else f"{rate:.1f}" if rate >= 10 else f"{rate:.3f}"
 
 
 def memory_table(records):
-    found = list(memory_rows(records))
+    found = [*memory_rows(records), *python_rows(records)]
     rows = [(*words, digits(a), digits(b), f"{ratio:.2f}\u00a0×") for _, *words, a, b, ratio in found]
     return table(("m = n = k", "type", "on", "compared with", "damier, TFLOP/s", "the other, TFLOP/s", "relative speed"), rows) + \
         measured([r for r, *_ in found], "[CPU](results/cpu.md), [GPUs](results/gpu.md)")
@@ -207,7 +231,7 @@ def memory_table(records):
 
 def memory_picture(records):
     groups = [(f"{product} {kind}, {where}", [("damier", ratio, f"{ratio:.2f} × {other.split(',')[0]}")])
-              for _, product, kind, where, other, _, _, ratio in memory_rows(records)]
+              for _, product, kind, where, other, _, _, ratio in (*memory_rows(records), *python_rows(records))]
     return bars("Products in memory: speed relative to the other (1 = equal)", groups, ("damier",), mark=1.0)
 
 
