@@ -15,10 +15,14 @@ extern "C" {
  * SIZES, in the same pass: squares[i] += sum_j |M(i,j) sizes[j]|^2, and unless norms is NULL
  * norms[i] += sum_j |M(i,j)|^2; columns whose size is 0 count as 0, but not in norms.
  * x and sums have the wide type (f64, two f64, int64_t); columns whose x is 0 count as 0.  Fast if
- * rows or columns are contiguous and 16-byte aligned.  (helpers/probe.cu) */
+ * rows or columns are contiguous and 16-byte aligned.  With several ENTRIES, of as many rows each,
+ * one below the other, those of entry e meet x + e X_STEP and sizes + e X_STEP.
+ * (helpers/probe.cu) */
 typedef struct dm_probe_work {
   dm_view matrix;
   const void *x;
+  int64_t entries; /* 0: one */
+  int64_t x_step;  /* numbers of the wide type; even */
   int64_t parts;
   void *scratch; /* PARTS * rows numbers of the wide type; as many f64 for squares, and for norms */
   void *
@@ -56,14 +60,16 @@ typedef struct dm_part_sums {
 /* The vectors of the verification of a whole product: WIDTH f64 per number, or int64_t if EXACT, of
  * integers.  All sums but those of B w are as probes and scans leave them.  (helpers/judge.cu) */
 typedef struct dm_judge_work {
-  int64_t rows, cols, depth; /* m, n, k */
+  int64_t rows, cols, depth; /* m, n, and k; of a batch, m and k of all entries */
+  int64_t entry_depth;       /* k of an entry, ... */
+  int64_t t_step;            /* ... whose numbers begin at t + e T_STEP */
   int width;
   bool exact;
   bool turns_t, turns_y; /* conjugates B w, and A (B w), of operands that are conjugated */
   uint64_t seed;
   dm_row_factors factors;
   double *w, *sizes_w;                     /* n */
-  double *t, *sizes_t;                     /* k: B w, and roots of sums of squares */
+  double *t, *sizes_t;                     /* B w, and roots of sums of squares */
   dm_part_sums columns_of_b, b, a, c, old; /* squares of columns; B w, A t, C w, the old C w */
   dm_columns_found *columns;               /* dm_kernels_judge_parts(cols) */
   dm_rows_found *found;                    /* dm_kernels_judge_parts(rows) */

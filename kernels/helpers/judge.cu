@@ -71,9 +71,10 @@ __global__ void __launch_bounds__(THREADS) weigh(dm_judge_work k) {
 __global__ void __launch_bounds__(THREADS) take_t(dm_judge_work k) {
   const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x, parts = k.b.parts;
   if (i >= k.depth) return;
+  const int64_t at = i / k.entry_depth * k.t_step + i % k.entry_depth;
   if (k.exact) {
-    reinterpret_cast<uint64_t *>(k.t)[i] = total<uint64_t>(k.b.sums, i, k.depth, parts);
-    k.sizes_t[i] = 1.0;
+    reinterpret_cast<uint64_t *>(k.t)[at] = total<uint64_t>(k.b.sums, i, k.depth, parts);
+    k.sizes_t[at] = 1.0;
     return;
   }
   const double square = total<double>(k.b.squares, i, k.depth, parts);
@@ -81,10 +82,10 @@ __global__ void __launch_bounds__(THREADS) take_t(dm_judge_work k) {
   for (int x = 0; x < k.width; x++) {
     const double t = total<double>(k.b.sums, i * k.width + x, k.depth * k.width, parts);
     is_zero &= t == 0.0;
-    k.t[i * k.width + x] = x == 1 && k.turns_t ? -t : t;
+    k.t[at * k.width + x] = x == 1 && k.turns_t ? -t : t;
   }
   if (!isfinite(square) || (square < DM_LEAST_SQUARES && !is_zero)) k.columns->strained = 1;
-  k.sizes_t[i] = fmax(sqrt(square), 0x1p-1000);
+  k.sizes_t[at] = fmax(sqrt(square), 0x1p-1000);
 }
 
 __device__ void load(double (&to)[2], const dm_judge_work &k, const dm_part_sums &s, int64_t row) {

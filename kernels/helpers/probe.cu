@@ -148,10 +148,22 @@ __device__ __forceinline__ void add_run(const Element *const (&row)[ROWS], int64
   }
 }
 
-/* The blocks of rows, one below the other, of each part, one part after the other. */
+/* How blocks divide a matrix: the blocks for the rows of an entry, one below the other, then those
+ * of the next entry, and all of these for each part of the columns. */
 struct Blocks {
-  int64_t count, down, cols_per_part;
+  int64_t count, down, cols_per_part, entries;
+  int64_t entry_rows, x_step;
 };
+
+/* The part, the entry and the place within its rows of block NUMBER. */
+struct Place {
+  int64_t part, entry, down;
+};
+
+__device__ __forceinline__ Place place_of(const Blocks &of, int64_t number) {
+  const int64_t entry = number / of.down;
+  return {entry / of.entries, entry % of.entries, number % of.down};
+}
 
 template <class Element, bool WIDE, bool SIZED, class Wide>
 __device__ __forceinline__ void probe_block(const dm_view &m, const Wide *x, const double *size,
@@ -159,17 +171,21 @@ __device__ __forceinline__ void probe_block(const dm_view &m, const Wide *x, con
                                             double *squares, double *norms) {
   constexpr int V = Run<Element, WIDE>::LENGTH, ROWS = Warp<Element>::ROWS;
   const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
-  const int64_t part = block / of.down;
-  const int64_t first = (block % of.down * WARPS + warp) * ROWS;
-  if (first >= m.rows) return;
+  const Place place = place_of(of, block);
+  const int64_t part = place.part, in_entry = (place.down * WARPS + warp) * ROWS;
+  if (in_entry >= of.entry_rows) return;
+  const int64_t first = place.entry * of.entry_rows + in_entry;
+  const int64_t last = (place.entry + 1) * of.entry_rows; /* excluded */
   const int64_t begin = part * of.cols_per_part;
   const int64_t end = begin + of.cols_per_part < m.cols ? begin + of.cols_per_part : m.cols;
+  x += place.entry * of.x_step;
+  if (SIZED) size += place.entry * of.x_step;
 
   const Element *row[ROWS]; /* rows beyond the last repeat the last */
 #pragma unroll
   for (int r = 0; r < ROWS; r++)
     row[r] = static_cast<const Element *>(m.base) +
-             (first + r < m.rows ? first + r : m.rows - 1) * m.row_stride;
+             (first + r < last ? first + r : last - 1) * m.row_stride;
 
   RowSums<Wide> sum[ROWS] = {};
   int64_t j = begin + lane * V;
@@ -185,7 +201,7 @@ __device__ __forceinline__ void probe_block(const dm_view &m, const Wide *x, con
     const Wide total = sum_of_lanes(sum[r].sum);
     const double square = squares ? sum_of_lanes(sum[r].square) : 0.0;
     const double norm = SIZED && norms ? sum_of_lanes(sum[r].norm) : 0.0;
-    if (lane != 0 || first + r >= m.rows) continue;
+    if (lane != 0 || first + r >= last) continue;
     sums[part * m.rows + first + r] = total;
     if (squares) squares[part * m.rows + first + r] = square;
     if (SIZED && norms) norms[part * m.rows + first + r] = norm;
@@ -256,26 +272,29 @@ probe_block_of_columns(const dm_view &m, const Wide *x, const double *size, cons
                        int64_t block, Wide *sums, double *squares, double *norms) {
   constexpr int V = Run<Element, WIDE>::LENGTH;
   __shared__ Wide memory[LINES * V * LANES];
-  const int64_t part = block / of.down;
-  const int64_t row = (block % of.down * LANES + threadIdx.x) * V;
+  const Place place = place_of(of, block);
+  const int64_t part = place.part, rows = (place.entry + 1) * of.entry_rows;
+  const int64_t row = place.entry * of.entry_rows + (place.down * LANES + threadIdx.x) * V;
   const int64_t begin = part * of.cols_per_part + threadIdx.y;
   const int64_t last = (part + 1) * of.cols_per_part, end = last < m.cols ? last : m.cols;
   const Element *p = static_cast<const Element *>(m.base) + row;
   RowSums<Wide> sum[V] = {};
-  if (row + V <= m.rows)
+  x += place.entry * of.x_step;
+  if (SIZED) size += place.entry * of.x_step;
+  if (row + V <= rows)
     add_columns<Element, WIDE, true, SIZED>(p, m.col_stride, x, size, begin, end, V, sum, squares,
                                             norms);
-  else if (row < m.rows)
-    add_columns<Element, WIDE, false, SIZED>(p, m.col_stride, x, size, begin, end, m.rows - row,
-                                             sum, squares, norms);
+  else if (row < rows)
+    add_columns<Element, WIDE, false, SIZED>(p, m.col_stride, x, size, begin, end, rows - row, sum,
+                                             squares, norms);
   Wide total[V];
   double square[V], norm[V];
 #pragma unroll
   for (int v = 0; v < V; v++)
     total[v] = sum[v].sum, square[v] = sum[v].square, norm[v] = sum[v].norm;
-  add_lines(memory, total, sums + part * m.rows, row, m.rows);
-  if (squares) add_lines(memory, square, squares + part * m.rows, row, m.rows);
-  if (SIZED && norms) add_lines(memory, norm, norms + part * m.rows, row, m.rows);
+  add_lines(memory, total, sums + part * m.rows, row, rows);
+  if (squares) add_lines(memory, square, squares + part * m.rows, row, rows);
+  if (SIZED && norms) add_lines(memory, norm, norms + part * m.rows, row, rows);
 }
 
 template <class Element, bool WIDE, bool SIZED, class Wide>
@@ -288,16 +307,18 @@ __global__ void __launch_bounds__(LANES *LINES)
 
 /* ---- launching ---- */
 
-/* Rows of a block. */
-template <class Element> int64_t rows_of_block(dm_view m) {
-  if (has_columns(m))
-    return LANES * (rows_are_wide(turned(m), sizeof(Element)) ? 16 / sizeof(Element) : 1);
-  return WARPS * Warp<Element>::ROWS;
+/* Whether the rows, or the columns, of each entry are read in runs of 16 bytes. */
+template <class Element> bool runs_are_wide(dm_view m, int64_t entries) {
+  if (!has_columns(m)) return rows_are_wide(m, sizeof(Element));
+  const bool aligned = entries == 1 || m.rows / entries * sizeof(Element) % 16 == 0;
+  return aligned && rows_are_wide(turned(m), sizeof(Element));
 }
 
-template <class Element> int64_t blocks_down(dm_view m) {
-  const int64_t rows = rows_of_block<Element>(m);
-  return (m.rows + rows - 1) / rows;
+/* Blocks for the rows of an entry. */
+template <class Element> int64_t blocks_down(dm_view m, int64_t entries) {
+  const int64_t run = runs_are_wide<Element>(m, entries) ? 16 / sizeof(Element) : 1;
+  const int64_t rows = has_columns(m) ? LANES * run : WARPS * Warp<Element>::ROWS;
+  return (m.rows / entries + rows - 1) / rows;
 }
 
 cudaError_t fold_sums(double *to, const double *sums, int64_t rows, int64_t parts,
@@ -328,15 +349,17 @@ template <class Element> cudaError_t launch(const dm_probe_work &w) {
   const dm_view m = w.matrix;
   const bool columns = has_columns(m);
   const int64_t steps = (m.cols + STEP - 1) / STEP;
-  const int64_t down = blocks_down<Element>(m);
-  const Blocks of = {down * w.parts, down, (steps + w.parts - 1) / w.parts * STEP};
+  const int64_t entries = w.entries > 1 ? w.entries : 1, down = blocks_down<Element>(m, entries);
+  const Blocks of = {
+      down * entries * w.parts, down,    (steps + w.parts - 1) / w.parts * STEP, entries,
+      m.rows / entries,         w.x_step};
   const int64_t at_once = w.most > 0 && w.most < of.count ? w.most : of.count;
   Wide *of_parts = static_cast<Wide *>(w.scratch);
   double *squares_of_parts =
       w.squares ? reinterpret_cast<double *>(of_parts + w.parts * m.rows) : nullptr;
   double *norms_of_parts = w.norms ? squares_of_parts + w.parts * m.rows : nullptr;
   if (at_once > INT32_MAX) return cudaErrorInvalidConfiguration;
-  const bool wide = rows_are_wide(columns ? turned(m) : m, sizeof(Element));
+  const bool wide = runs_are_wide<Element>(m, entries);
   const auto kernel =
       w.sizes ? kernel_of<Element, true>(columns, wide) : kernel_of<Element, false>(columns, wide);
   kernel<<<(unsigned)at_once, columns ? dim3(LANES, LINES) : dim3(LANES * WARPS), 0, w.stream>>>(
@@ -357,7 +380,7 @@ template <class Element> cudaError_t launch(const dm_probe_work &w) {
 int64_t dm_kernels_probe_parts(dm_view matrix, int processors) {
   int64_t warps = WARPS;
   with_type(matrix.dtype, [&](auto element) {
-    warps = blocks_down<decltype(element)>(matrix) * (has_columns(matrix) ? LINES : WARPS);
+    warps = blocks_down<decltype(element)>(matrix, 1) * (has_columns(matrix) ? LINES : WARPS);
     return cudaSuccess;
   });
   const int64_t wanted = (int64_t)processors * WARPS_PER_PROCESSOR / warps;

@@ -112,11 +112,42 @@ def _check_type(dtype: np.dtype[Any], stated: str | None, name: str) -> str:
     return stated
 
 
-def as_matrix(array: Any, name: str, type_: str | None = None, writable: bool = False) -> tuple[View, str]:
-    """ARRAY's memory as a two-dimensional array, and its type; TYPE_ states a type that NumPy lacks."""
+def below_each_other(array: Array) -> Array | None:
+    """The matrices of ARRAY, of its last two dimensions, as one in the same memory; None: they do not follow each other."""
+    *leads, rows, cols = array.shape
+    step, distance = array.strides[-2:]
+    next_step = step * rows
+    for count, stride in zip(reversed(leads), reversed(array.strides[:-2])):
+        if count == 1:
+            continue
+        if rows == 1:
+            step, rows, next_step = stride, 2, stride
+        if stride != next_step:
+            return None
+        next_step *= count
+    shape = int(np.prod(array.shape[:-1])), cols
+    return np.lib.stride_tricks.as_strided(array, shape, (step, distance))
+
+
+def _as_one(view: View, name: str, writable: bool) -> View:
+    """The matrices of VIEW below each other, copied if they must be and can."""
+    if isinstance(view, DeviceArray):
+        return view.taken(below_each_other(view.shadow), name)
+    array = below_each_other(view)
+    if array is None and writable:
+        raise UsageError(f"the matrices of {name} do not follow each other in memory", hint="pass an array in C order")
+    return view.reshape(-1 if view.size else int(np.prod(view.shape[:-1])), view.shape[-1]) if array is None else array
+
+
+def as_matrix(array: Any, name: str, type_: str | None = None, writable: bool = False,
+              entries: bool = False) -> tuple[View, str]:
+    """ARRAY's memory as a two-dimensional array, and its type; TYPE_ states a type that NumPy lacks.  With ENTRIES it has
+    the matrices of its last two dimensions below each other."""
     if writable and not _has_memory(array):
         raise UsageError(f"{name} is {type(array).__name__}, which has no writable memory")
     view, of_dlpack = _view(array, name)
+    if entries:
+        view = _as_one(view, name, writable)
     if len(view.shape) != 2:
         raise UsageError(f"{name} has {len(view.shape)} dimensions; matrices have 2",
                          hint="x[:, None] or x[None, :] turns a vector into a matrix")

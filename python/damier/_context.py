@@ -13,11 +13,11 @@ import numpy as np
 from . import _library as lib
 from ._alike import Alike, kinds
 from ._arrays import as_matrix, check_meaning, overlap, same_places
-from ._device import DeviceArray, empty_beside
+from ._device import DeviceArray, empty_beside, repeated
 from ._errors import Error, FitError, UsageError
 from ._handle import Handle, Progress, Record
-from ._matrices import Matrix, OnOne, Operand, PartedOperand, Rows, Stated, empty, shown
-from ._options import is_zero, texts, type_name
+from ._matrices import Entries, Matrix, OnOne, Operand, PartedOperand, Rows, Stated, empty, shown
+from ._options import DTYPE_OF_TYPE, is_zero, texts, type_name
 from ._stored import StoredOperand, location_of
 
 Path = Union[str, "os.PathLike[str]"]
@@ -85,54 +85,69 @@ class Context(Handle):
 
     def matmul(self, a: Any, b: Any, out: Any = None, *, c: Any = None) -> Any:
         """As :func:`damier.matmul`; collective."""
-        if any(isinstance(x, np.ndarray) and x.ndim > 2 for x in (a, b)):
+        a, b = self._found(a, "a"), self._found(b, "b")
+        if any(len(_shape_of(x)) > 2 for x in (a, b)):
             return self._batch(a, b, out, c)
         return self._single(a, b, out, c)
 
     def _batch(self, a: Any, b: Any, out: Any, c: Any) -> Any:
         """By the rules of NumPy's matmul: the matrices of an operand are one below the other for the library."""
+        stored = [isinstance(x, StoredOperand) for x in (a, b)]
         if self.comm is not None:
             raise UsageError("batches of matrices have no comm")
-        if set(self._ops.values()) != {"n"}:
+        if set(self._ops.values()) != {"n"} and not all(stored):
             raise UsageError("op_a and op_b do not apply to a batch", hint="numpy.swapaxes(a, -1, -2) transposes its matrices")
-        if not all(isinstance(x, np.ndarray) and x.ndim > 1 for x in (a, b)):
-            raise UsageError("a batch needs arrays of NumPy with at least two dimensions")
-        check_meaning(a, "a")
-        check_meaning(b, "b")
-        (m, k), (k_of_b, n) = a.shape[-2:], b.shape[-2:]
-        try:
-            leads = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-        except ValueError:
-            raise UsageError(f"a is {shown(a.shape)} and b {shown(b.shape)}: the leading dimensions differ") from None
-        if k != k_of_b:
-            raise UsageError(f"a is {shown(a.shape)} and b {shown(b.shape)}: the inner dimensions differ")
+        shapes = [_shape_of(x) for x in (a, b)]
+        if any(len(shape) < 2 for shape in shapes):
+            raise UsageError("a batch needs arrays with at least two dimensions")
+        for x, name, of_file in zip((a, b), "ab", stored):
+            if not of_file:
+                check_meaning(x, name)
+        leads, (m, k, n) = self._leads(shapes)
         count = int(np.prod(leads))
-        nothing = count == 0 or k == 0
-        single = nothing or int(np.prod(b.shape[:-2])) == 1
-        flat = np.broadcast_to(a, (*leads, m, k)).reshape(count * m, k)
-        of_b = (np.empty((k, n), b.dtype) if nothing else b.reshape(k, n) if single
-                else np.broadcast_to(b, (*leads, k, n)).reshape(count * k, n))
-        shape, batch = (*leads, m, n), 1 if single else count
-        of_out = None if out is None else _flattened(out, shape, "out")
-        of_old = None if c is None else _flattened(c, shape, "c")
+        shape = (*leads, m, n)
+        one_b = int(np.prod(shapes[1][:-2])) == 1
+        if any(stored) and not all(stored) and not one_b and shapes[0][:-2] != shapes[1][:-2]:
+            raise UsageError("the leading dimensions of an array and of a dataset must be equal")
+        if count == 0 or k == 0:
+            a, b = _nothing(a, (count * m, k)), _nothing(b, (0, n))
+        else:
+            a = a if stored[0] else Entries(_with_leads(a, shapes[0], leads, "a"))
+            b = b if stored[1] else Entries(b if one_b else _with_leads(b, shapes[1], leads, "b"))
+        of_out = None if out is None else _entries_of(out, shape, "out")
+        of_old = None if c is None else _entries_of(c, shape, "c")
+        batch = 1 if count == 0 or k == 0 or one_b or all(stored) else count
         with self._with(batch=batch):
-            result = self._single(flat, of_b, of_out, of_old, batch)
-        return result.reshape((*leads, m, n)) if out is None else out
+            result = self._single(a, b, of_out, of_old, (count * m, n))
+        return result.reshape(shape) if out is None else out
 
-    def _single(self, a: Any, b: Any, out: Any, c: Any, batch: int = 1) -> Any:
-        alike = self._agreed(self._like(self._alike, a, b, out) if c is None and batch == 1 else None)
+    def _leads(self, shapes: list[tuple[int, ...]]) -> tuple[tuple[int, ...], tuple[int, int, int]]:
+        """The leading dimensions of the product, and m, k and n."""
+        (m, k), (k_of_b, n) = (s[-2:] if self._ops[x] == "n" else s[:-3:-1] for x, s in zip("ab", shapes))
+        texts_ = f"a is {shown(shapes[0])} and b {shown(shapes[1])}"
+        try:
+            leads = np.broadcast_shapes(shapes[0][:-2], shapes[1][:-2])
+        except ValueError:
+            raise UsageError(f"{texts_}: the leading dimensions differ") from None
+        if k != k_of_b:
+            raise UsageError(f"{texts_}: the inner dimensions differ")
+        return leads, (m, k, n)
+
+    def _single(self, a: Any, b: Any, out: Any, c: Any, shape: tuple[int, int] | None = None) -> Any:
+        """The product of A and B; SHAPE: that of all products of a batch."""
+        alike = self._agreed(self._like(self._alike, a, b, out) if c is None and shape is None else None)
         if alike is not None:
             self._call(lib.library.damier_multiply, *alike[1])
             return alike[0]
         beta = 1 if c is not None and self._beta is None else self._beta
         ab = [self._operand(a, "a"), self._operand(b, "b")]
-        m, n, k = self._pose(ab, batch)
+        m, n = self._pose(ab)[:2] if shape is None else self._pose_batch(ab, shape)
         result, old = self._result(ab, out, c, beta, (m, n))
         if m == 0 or n == 0:
             return result.matrix.array
         with self._with(beta=1 if c is not None and self._beta is None else None), self._with_old(old):
             stated = self._multiply(lib.library.damier_multiply, [*ab, result])
-        if stated is not None and c is None and batch == 1 and (out is not None or self.comm is None):
+        if stated is not None and c is None and shape is None and (out is not None or self.comm is None):
             self._alike = Alike([a, b, out], result.matrix.array, stated)
         return result.matrix.array
 
@@ -185,11 +200,16 @@ class Context(Handle):
         result = alike.result(a) if out is None else out
         return (result, alike.stated) if alike.put(a, b, result) else None
 
-    def _operand(self, given: Any, name: str) -> Operand:
+    def _found(self, given: Any, name: str) -> Any:
+        """The dataset that GIVEN is or names, if the library can read it; else GIVEN."""
         location = location_of(given)
-        if location is None:
-            return self._in_memory(given, name)
-        return StoredOperand(location, name, self.info(location))
+        return given if location is None else StoredOperand(location, name, self.info(location))
+
+    def _operand(self, given: Any, name: str) -> Operand:
+        if isinstance(given, StoredOperand):
+            return given
+        found = self._found(given, name)
+        return found.one() if isinstance(found, StoredOperand) else self._in_memory(found, name)
 
     def _in_memory(self, given: Any, name: str, writable: bool = False) -> Operand:
         if self.gpus > 1 and isinstance(given, Rows) and isinstance(given.array, (list, tuple)):
@@ -202,15 +222,18 @@ class Context(Handle):
         for index, operand in enumerate(operands):
             operand.agree([stated[index] for stated in everyone])
 
-    def _pose(self, ab: list[Operand], batch: int = 1) -> tuple[int, int, int]:
+    def _pose(self, ab: list[Operand]) -> tuple[int, int, int]:
         self._agree(ab)
         (m, k), (k_of_b, n) = (self._op_shape(o) for o in ab)
-        k_of_b //= batch
         if k != k_of_b:
             raise UsageError(f"op(a) is {shown((m, k))} and op(b) {shown((k_of_b, n))}: the inner dimensions differ")
-        if ab[0].type != ab[1].type:
-            raise UsageError(f"a is {ab[0].type} and b is {ab[1].type}", hint="convert one of them with astype()")
+        _check_types(ab)
         return m, n, k
+
+    def _pose_batch(self, ab: list[Operand], shape: tuple[int, int]) -> tuple[int, int]:
+        self._agree(ab)
+        _check_types(ab)
+        return shape
 
     def _op_shape(self, operand: Operand) -> tuple[int, int]:
         shape = operand.rows, operand.cols
@@ -337,11 +360,31 @@ def _of_rows(of: str) -> int:
     return int(of == "rows")
 
 
-def _flattened(array: Any, shape: tuple[int, ...], name: str) -> Any:
-    """An array of a batch as one matrix, in the same memory."""
-    if not isinstance(array, np.ndarray) or array.shape != shape or not array.flags.c_contiguous:
-        raise UsageError(f"{name} must be an array of NumPy of {shown(shape)} elements in C order")
-    return array.reshape(int(np.prod(shape[:-1])), shape[-1])
+def _check_types(ab: list[Operand]) -> None:
+    if ab[0].type != ab[1].type:
+        raise UsageError(f"a is {ab[0].type} and b is {ab[1].type}", hint="convert one of them with astype()")
+
+
+def _shape_of(x: Any) -> tuple[int, ...]:
+    """Of an array or dataset; (): it is a matrix of another kind."""
+    return () if isinstance(x, Matrix) else tuple(getattr(x, "shape", ()))
+
+
+def _with_leads(x: Any, shape: tuple[int, ...], leads: tuple[int, ...], name: str) -> Any:
+    return x if shape[:-2] == leads else repeated(x, (*leads, *shape[-2:]), name)
+
+
+def _nothing(x: Any, shape: tuple[int, int]) -> Any:
+    """An operand of SHAPE without elements, of the type of X."""
+    if isinstance(x, StoredOperand):
+        return np.empty(shape, DTYPE_OF_TYPE[str(x.type)])
+    return x.reshape(-1)[:0].reshape(shape)
+
+
+def _entries_of(array: Any, shape: tuple[int, ...], name: str) -> Matrix:
+    if _shape_of(array) != shape:
+        raise UsageError(f"{name} must be an array of {shown(shape)} elements")
+    return Entries(array)
 
 
 def _name_of(location: Path) -> bytes:
@@ -366,7 +409,7 @@ def _copy_of(c: Any) -> Any:
     """A copy of an old C for the result: C stays unchanged."""
     matrix = copy.copy(c) if isinstance(c, Matrix) else Rows(c)
     if matrix.array is not None:
-        view, matrix.type = as_matrix(matrix.array, "c", matrix.type)
+        view, matrix.type = as_matrix(matrix.array, "c", matrix.type, entries=isinstance(matrix, Entries))
         if isinstance(view, DeviceArray):  # the library reads it there
             rows, cols = view.shape
             matrix.array = empty((rows, cols), matrix.type)

@@ -16,7 +16,7 @@ _COPY_HINT = "make a contiguous copy: ascontiguousarray() of CuPy, contiguous() 
 
 
 class DeviceArray:
-    """A two-dimensional array in GPU memory.  SHADOW has its addresses, which must not be dereferenced."""
+    """An array in GPU memory.  SHADOW has its addresses, which must not be dereferenced."""
 
     def __init__(self, interface: dict[str, Any], owner: Any, stream: int, name: str) -> None:
         self.owner = owner  # keeps the memory
@@ -28,6 +28,13 @@ class DeviceArray:
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise UsageError(f"{name} describes its GPU memory in an unsupported way: {error}") from error
         self.shape, self.size, self.dtype = self.shadow.shape, self.shadow.size, self.shadow.dtype
+
+    def taken(self, shadow: NDArray[Any] | None, name: str) -> DeviceArray:
+        """The same memory, seen as SHADOW; None: that is not possible."""
+        if shadow is None:
+            raise UsageError(f"the matrices of {name} do not follow each other in GPU memory", hint=_COPY_HINT)
+        self.shadow, self.shape = shadow, shadow.shape
+        return self
 
     def strides(self, name: str) -> list[int]:
         """In elements, for the library."""
@@ -77,6 +84,16 @@ def by_interface(array: Any, name: str) -> DeviceArray:
     if stream == 0:
         raise UsageError(f"{name} names stream 0, which the CUDA array interface forbids")
     return DeviceArray(interface, array, int(stream or 0), name)
+
+
+def repeated(array: Any, shape: tuple[int, ...], name: str) -> Any:
+    """ARRAY with the larger SHAPE, by the functions of its package."""
+    package: Any = sys.modules.get(type(array).__module__.partition(".")[0])
+    if not hasattr(package, "broadcast_to"):
+        raise UsageError(f"{name} is not repeated for the matrices of the other operand",
+                         hint=f"pass an array of {' x '.join(map(str, shape))} elements")
+    made = package.broadcast_to(array, shape)
+    return made.contiguous() if hasattr(made, "contiguous") else package.ascontiguousarray(made)
 
 
 def empty_beside(array: Any, shape: tuple[int, int], type_: str) -> Any:

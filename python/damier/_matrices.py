@@ -49,6 +49,10 @@ class Rows(Matrix):
     division = lib.BY_ROWS
 
 
+class Entries(Rows):
+    """The matrices of an array of more than two dimensions, one below the other."""
+
+
 class OnOne(Matrix):
     """The whole matrix on rank ``rank``; elsewhere ``array`` is None.
 
@@ -177,7 +181,7 @@ class Operand:
         if m.array is None:
             raise UsageError(f"{self.name}: this rank's part is None",
                              hint="on a rank without rows pass an array of shape (0, columns)")
-        self.view, self.type = as_matrix(m.array, self.name, m.type, writable)
+        self.view, self.type = as_matrix(m.array, self.name, m.type, writable, isinstance(m, Entries))
         if isinstance(m, BlockCyclic) and self.view.shape != m.local_shape(rank):
             raise UsageError(f"{self.name}: this rank's part is {shown(self.view.shape)}, not "
                              f"{shown(m.local_shape(rank))}")

@@ -66,6 +66,7 @@ class StoredOperand(Operand):
     """A matrix in a file, whose RECORD is that of ``damier info``."""
 
     def __init__(self, location: str, name: str, record: dict[str, Any]) -> None:  # pylint: disable=super-init-not-called
+        """More than two dimensions are those of a batch."""
         self.name, self.location = name, os.fsencode(location)
         self.matrix = Matrix(None)
         self.view = self.start = None
@@ -74,9 +75,14 @@ class StoredOperand(Operand):
         self.type = dataset["type"].partition(",")[0]
         self.rows, self.cols = dataset["rows"], dataset["cols"]
         self.stated = Stated(lib.IN_FILE, self.type, self.rows, self.cols)
-        if dataset["shape"] != shown((self.rows, self.cols)):
-            self.stated.problem = UsageError(f"{name} is {dataset['shape']}; a matrix has 2 dimensions",
-                                             hint="damier.multiply multiplies batches in files into a file")
+        self.shape = tuple(map(int, dataset["shape"].split(" x ")))
+
+    def one(self) -> StoredOperand:
+        """As a single matrix."""
+        if len(self.shape) > 2:
+            self.stated.problem = UsageError(f"{self.name} is {shown(self.shape)}; a matrix has 2 dimensions",
+                                             hint="damier.matmul multiplies the matrices of such datasets")
+        return self
 
     def agree(self, all_ranks: list[Stated]) -> None:
         for s in all_ranks:

@@ -2,6 +2,7 @@
 #include "backend/backend.h"
 #include "backend/probe.h"
 #include "backend/verify_sums.h"
+#include "core/checked.h"
 
 dm_status dm_backend_open(const dm_backend_ops *ops, const dm_backend_config *config,
                           dm_backend **backend) {
@@ -164,14 +165,30 @@ bool dm_backend_suits(const dm_backend *backend, const dm_whole_product *p) {
          has_contiguous_lines(p->c) && backend->ops->suits(backend, p);
 }
 
+static dm_status check_shapes(const dm_whole_product *p) {
+  const int64_t entries = dm_max(1, p->entries);
+  if (p->a.rows == p->c.rows && p->b.cols == p->c.cols && p->a.cols * entries == p->b.rows &&
+      p->c.rows % entries == 0)
+    return DM_OK;
+  return dm_fail(DM_E_BUG, "a product of matrices whose shapes do not match");
+}
+
 dm_status dm_backend_multiply(dm_backend *backend, const dm_whole_product *p, void *stream,
                               dm_event *done) {
   *done = 0;
-  if (p->a.rows != p->c.rows || p->b.cols != p->c.cols || p->a.cols != p->b.rows)
-    return dm_fail(DM_E_BUG, "a product of matrices whose shapes do not match");
+  DM_TRY(check_shapes(p));
   if (p->symmetric && p->c.rows != p->c.cols)
     return dm_fail(DM_E_BUG, "a symmetric product that is no square");
   return dm_view_is_empty(p->c) ? DM_OK : backend->ops->multiply(backend, p, stream, done);
+}
+
+dm_status dm_backend_multiply_entries(dm_backend *backend, const dm_whole_product *p,
+                                      const dm_entry_steps *steps) {
+  if (!backend->ops->multiply_entries)
+    return dm_fail(DM_E_BUG, "backend %s does not multiply entries in host memory",
+                   backend->ops->name);
+  DM_TRY(check_shapes(p));
+  return dm_view_is_empty(p->c) ? DM_OK : backend->ops->multiply_entries(backend, p, steps);
 }
 
 bool dm_backend_checks(const dm_backend *backend) {

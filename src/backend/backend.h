@@ -139,6 +139,11 @@ bool dm_backend_suits(const dm_backend *backend, const dm_whole_product *product
 dm_status dm_backend_multiply(dm_backend *backend, const dm_whole_product *product, void *stream,
                               dm_event *done);
 
+/* Multiplies several entries in host memory, with STEPS around each, on the backend's threads;
+ * synchronous. After an error the other entries may be incomplete. */
+dm_status dm_backend_multiply_entries(dm_backend *backend, const dm_whole_product *product,
+                                      const dm_entry_steps *steps);
+
 /* Rows and columns of parts of k multiplied natively so far, because core/split.h has no exponent
  * for them; 0 if the row does not split. Synchronous. */
 dm_status dm_backend_natively(dm_backend *backend, int64_t *lines);

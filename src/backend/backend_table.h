@@ -52,15 +52,27 @@ typedef struct dm_memory_kind {
 } dm_memory_kind;
 
 /* C = alpha op(A) op(B) + beta C on the caller's matrices, where they are. A and B are op's views
- * (transposed by their strides); of each matrix rows or columns are contiguous.
+ * (transposed by their strides); of each matrix rows or columns are contiguous. With several
+ * ENTRIES, C, A and B each hold so many matrices of equal shape, one below the other.
  *
  * SYMMETRIC: op(B) is op(A) transposed, or conjugated too, and alpha and beta suit; then half of C
  * is multiplied and the other half, of which the old C is not read, becomes its mirror image. */
 typedef struct dm_whole_product {
   dm_view c, a, b;
+  int64_t entries; /* 0: one */
   bool conjugate_a, conjugate_b, symmetric;
   double alpha[2], beta[2];
 } dm_whole_product;
+
+/* What is done before and after the product of each entry, on one of the backend's threads, of
+ * which THREAD is the number, below DM_ENTRY_THREADS. Several entries may be under way at once. */
+enum { DM_ENTRY_THREADS = 256 };
+typedef dm_status dm_entry_step(void *context, int thread, int64_t entry,
+                                const dm_whole_product *one);
+typedef struct dm_entry_steps {
+  dm_entry_step *before, *after;
+  void *context;
+} dm_entry_steps;
 
 typedef struct dm_checked_product dm_checked_product; /* verify_sums.h */
 typedef struct dm_checked_ranks dm_checked_ranks;
@@ -110,6 +122,9 @@ typedef struct dm_backend_ops {
   bool (*suits)(const dm_backend *backend, const dm_whole_product *product);
   dm_status (*multiply)(dm_backend *backend, const dm_whole_product *product, void *stream,
                         dm_event *done);
+  /* (optional) The same for several entries in host memory, with STEPS around each; synchronous. */
+  dm_status (*multiply_entries)(dm_backend *backend, const dm_whole_product *product,
+                                const dm_entry_steps *steps);
   /* (optional) The same with the verification, on a GPU. */
   dm_status (*multiply_checked)(dm_backend *backend, const dm_checked_product *product,
                                 dm_checked_found *found);

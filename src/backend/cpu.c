@@ -1,6 +1,8 @@
 #include "backend/cpu.h"
 #include "backend/probe.h"
+#include "backend/whole_product.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -358,11 +360,70 @@ static bool cpu_suits(const dm_backend *backend, const dm_whole_product *product
   return cpu->tile == 0 && dm_cpu_suits(product);
 }
 
+/* ---- several entries ---- */
+
+static const double run_flops = 1e6; /* of the entries that a thread takes at once */
+
+/* Entries that threads take, run by run. */
+typedef struct entries {
+  const dm_whole_product *product;
+  const dm_entry_steps *steps; /* NULL: none */
+  int64_t each;                /* entries of a run */
+  _Atomic int64_t next;
+  _Atomic int threads;        /* that have begun */
+  _Atomic(dm_status) failure; /* the first one */
+} entries;
+
+static dm_status multiply_entry(const entries *all, int thread, int64_t e) {
+  const dm_whole_product one = dm_whole_entry(all->product, e);
+  const dm_entry_steps *s = all->steps;
+  if (s) DM_TRY(s->before(s->context, thread, e, &one));
+  dm_cpu_multiply(&one);
+  return s ? s->after(s->context, thread, e, &one) : DM_OK;
+}
+
+static void keep_failure(entries *all, dm_status status) {
+  dm_status none = NULL;
+  if (status && !atomic_compare_exchange_strong(&all->failure, &none, status))
+    dm_status_free(status);
+}
+
+static void take_entries(void *context) {
+  entries *all = context;
+  const int thread = atomic_fetch_add(&all->threads, 1);
+  const int64_t count = all->product->entries;
+  while (!atomic_load(&all->failure)) {
+    const int64_t first = atomic_fetch_add(&all->next, all->each);
+    if (first >= count) return;
+    for (int64_t e = first; e < dm_min(count, first + all->each) && !atomic_load(&all->failure);
+         e++)
+      keep_failure(all, multiply_entry(all, thread, e));
+  }
+}
+
+/* Few large entries are multiplied one after the other by the library's threads, others at the same
+ * time by one thread each. */
+static dm_status cpu_multiply_entries(dm_backend *backend, const dm_whole_product *p,
+                                      const dm_entry_steps *steps) {
+  cpu_backend *cpu = (cpu_backend *)backend;
+  const int64_t count = p->entries;
+  const double flops =
+      2.0 * (double)(p->c.rows / count) * (double)p->c.cols * (double)(p->a.cols + 1);
+  entries all = {
+      .product = p, .steps = steps, .each = dm_max(1, dm_min(count, (int64_t)(run_flops / flops)))};
+  int threads = (int)dm_min(dm_min(cpu->threads, DM_ENTRY_THREADS), dm_ceil_div(count, all.each));
+  if (count < 4 * (int64_t)cpu->threads && flops > 100.0 * run_flops) threads = 1;
+  let_library_use(cpu, threads == 1 ? cpu->threads : 1);
+  (void)dm_fork_join(threads, take_entries, &all);
+  return all.failure;
+}
+
 static dm_status cpu_multiply(dm_backend *backend, const dm_whole_product *product, void *stream,
                               dm_event *done) {
   cpu_backend *cpu = (cpu_backend *)backend;
   (void)stream;
   *done = 0;
+  if (product->entries > 1) return cpu_multiply_entries(backend, product, NULL);
   let_library_use(cpu, cpu->threads);
   dm_cpu_multiply(product);
   return DM_OK;
@@ -412,6 +473,7 @@ const dm_backend_ops dm_backend_cpu = {
     .line_sums = dm_host_line_sums_parallel,
     .suits = cpu_suits,
     .multiply = cpu_multiply,
+    .multiply_entries = cpu_multiply_entries,
     .test = cpu_test,
     .wait = cpu_wait,
     .probe = cpu_probe,

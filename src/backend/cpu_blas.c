@@ -192,7 +192,8 @@ dm_status dm_cpu_product(dm_view c, dm_view a, dm_view b, bool accumulate,
 /* ---- whole products ---- */
 
 bool dm_cpu_suits(const dm_whole_product *p) {
-  const dm_blas_product all = dm_blas_product_of(p);
+  const dm_whole_product one = dm_whole_entry(p, 0);
+  const dm_blas_product all = dm_blas_product_of(&one);
   const int64_t sizes[] = {all.rows,         all.cols,          all.depth,
                            all.left.leading, all.right.leading, all.leading};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)

@@ -57,8 +57,9 @@ static void place_all(checking *c, layout *l) {
       found ? (dm_columns_found *)(void *)(k->found + dm_kernels_judge_parts(k->rows)) : NULL;
   k->w = place(l, 8 * k->width * k->cols);
   k->sizes_w = place(l, 8 * k->cols);
-  k->t = place(l, 8 * k->width * k->depth);
-  k->sizes_t = place(l, 8 * k->depth);
+  const int64_t entries = k->depth / k->entry_depth;
+  k->t = place(l, 8 * k->width * k->t_step * entries);
+  k->sizes_t = place(l, 8 * k->t_step * entries);
   k->columns_of_b.parts =
       dm_view_is_empty(w->b) ? 0 : dm_kernels_scan_parts(w->b, c->gpu->processors);
   k->columns_of_b.squares = place(l, 8 * k->columns_of_b.parts * k->cols);
@@ -83,11 +84,12 @@ static dm_status open_memory(checking *c) {
 
 /* ---- sums ---- */
 
-/* NORMS: of C, which no product runs beside. */
-static dm_status probe(const checking *c, dm_view m, const double *x, const double *sizes,
-                       const dm_part_sums *to, bool norms) {
+static dm_status probe_entries(const checking *c, dm_view m, int64_t entries, const double *x,
+                               const double *sizes, const dm_part_sums *to, bool norms) {
   const dm_probe_work work = {.matrix = m,
                               .x = x,
+                              .entries = entries,
+                              .x_step = c->work.t_step,
                               .parts = to->parts,
                               .scratch = (void *)(uintptr_t)to->sums,
                               .squares = (double *)(uintptr_t)to->squares,
@@ -97,6 +99,12 @@ static dm_status probe(const checking *c, dm_view m, const double *x, const doub
                               .stream = c->work.stream};
   DM_CUDA(c->gpu, dm_kernels_probe(&work));
   return DM_OK;
+}
+
+/* NORMS: of C, which no product runs beside. */
+static dm_status probe(const checking *c, dm_view m, const double *x, const double *sizes,
+                       const dm_part_sums *to, bool norms) {
+  return probe_entries(c, m, 1, x, sizes, to, norms);
 }
 
 static dm_status add_b(checking *c) {
@@ -204,7 +212,7 @@ static dm_status add_operands(checking *c) {
   const dm_judge_work *k = &c->work;
   DM_TRY(c->ranks ? add_part_of_b(c) : add_b(c));
   DM_CUDA(c->gpu, dm_kernels_take_t(k));
-  DM_TRY(probe(c, c->whole->a, k->t, k->sizes_t, &k->a, false));
+  DM_TRY(probe_entries(c, c->whole->a, c->whole->entries, k->t, k->sizes_t, &k->a, false));
   return k->factors.reads_c ? probe(c, c->whole->c, k->w, k->sizes_w, &k->old, false) : DM_OK;
 }
 
@@ -275,12 +283,15 @@ dm_status dm_cuda_multiply_checked(dm_backend *backend, const dm_checked_product
   dm_cuda *gpu = dm_cuda_of(backend);
   const dm_whole_product *whole = &product->whole;
   const dm_dtype type = whole->a.dtype;
+  const int64_t entries = dm_max(1, whole->entries);
   checking c = {.gpu = gpu,
                 .whole = whole,
                 .ranks = product->ranks,
                 .work = {.rows = whole->c.rows,
                          .cols = whole->c.cols,
-                         .depth = whole->a.cols,
+                         .depth = whole->a.cols * entries,
+                         .entry_depth = whole->a.cols,
+                         .t_step = dm_round_up(whole->a.cols, 2), /* for loads of 16 bytes */
                          .width = dm_dtype_is_complex(type) ? 2 : 1,
                          .exact = dm_dtype_is_integer(type),
                          .turns_t = whole->conjugate_a != whole->conjugate_b,

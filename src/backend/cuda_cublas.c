@@ -69,10 +69,16 @@ dm_status dm_cuda_product(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool ac
 
 /* ---- whole products ---- */
 
+/* Elements from entry to entry of MATRIX. */
+static int64_t entry_step(dm_view matrix, const dm_whole_product *p) {
+  return matrix.rows / dm_max(1, p->entries) * matrix.row_stride;
+}
+
 bool dm_cuda_suits(const dm_backend *backend, const dm_whole_product *p) {
   const dm_cuda *gpu = (const dm_cuda *)backend;
   const dm_dtype in = p->a.dtype, out = p->c.dtype;
-  const dm_blas_product g = dm_blas_product_of(p);
+  const dm_whole_product one = dm_whole_entry(p, 0);
+  const dm_blas_product g = dm_blas_product_of(&one);
   if (p->c.space != DM_DEVICE || !dm_cuda_types_of(in) || gpu->tile > 0 || gpu->kernel ||
       gpu->splits || gpu->moduli.count > 0 || g.left.op == DM_BLAS_NONE ||
       g.right.op == DM_BLAS_NONE)
@@ -81,8 +87,9 @@ bool dm_cuda_suits(const dm_backend *backend, const dm_whole_product *p) {
   /* cuBLAS multiplies int8 only if k runs along the lines of both operands, and lines start at
    * multiples of four bytes. */
   if (g.left.op != DM_BLAS_T || g.right.op != DM_BLAS_N) return false;
-  const uint64_t at = (uint64_t)(uintptr_t)g.left.base | (uint64_t)(uintptr_t)g.right.base |
-                      (uint64_t)g.left.leading | (uint64_t)g.right.leading | (uint64_t)g.rows;
+  uint64_t at = (uint64_t)(uintptr_t)g.left.base | (uint64_t)(uintptr_t)g.right.base |
+                (uint64_t)g.left.leading | (uint64_t)g.right.leading | (uint64_t)g.rows;
+  if (p->entries > 1) at |= (uint64_t)entry_step(p->a, p) | (uint64_t)entry_step(p->b, p);
   return out == DM_I32 && at % 4 == 0 && g.depth % 4 == 0;
 }
 
@@ -97,10 +104,14 @@ static dm_status need_whole(dm_cuda *gpu, cudaStream_t stream) {
   return DM_OK;
 }
 
-/* COUNT products of one shape, of which P is the first: each is STEP rows and columns of C further
- * on. */
-static dm_status post_along_diagonal(dm_cuda *gpu, const dm_whole_product *p, int64_t count,
-                                     int64_t step) {
+/* Elements from one of several products to the next. */
+typedef struct product_steps {
+  int64_t a, b, c;
+} product_steps;
+
+/* COUNT products of one shape, of which P is the first. */
+static dm_status post_products(dm_cuda *gpu, const dm_whole_product *p, int64_t count,
+                               product_steps step) {
   static const cublasOperation_t ops[] = {
       [DM_BLAS_N] = CUBLAS_OP_N, [DM_BLAS_T] = CUBLAS_OP_T, [DM_BLAS_C] = CUBLAS_OP_C};
   const dm_cuda_types *t = dm_cuda_types_of(p->a.dtype);
@@ -113,7 +124,6 @@ static dm_status post_along_diagonal(dm_cuda *gpu, const dm_whole_product *p, in
   const void *alpha = wide ? (const void *)p->alpha : whole ? (const void *)&integers[0] : alphas;
   const void *beta = wide ? (const void *)p->beta : whole ? (const void *)&integers[1] : betas;
   const bool turned = dm_blas_by_rows(p->c); /* then B is on the left */
-  const int64_t of_a = step * p->a.row_stride, of_b = step * p->b.col_stride;
   const cublasStatus_t answer =
       count == 1 ? cublasGemmEx_64(gpu->whole, ops[g.left.op], ops[g.right.op], g.rows, g.cols,
                                    g.depth, alpha, g.left.base, t->in, g.left.leading, g.right.base,
@@ -121,12 +131,22 @@ static dm_status post_along_diagonal(dm_cuda *gpu, const dm_whole_product *p, in
                                    dm_cuda_compute(gpu, t), CUBLAS_GEMM_DEFAULT)
                  : cublasGemmStridedBatchedEx_64(
                        gpu->whole, ops[g.left.op], ops[g.right.op], g.rows, g.cols, g.depth, alpha,
-                       g.left.base, t->in, g.left.leading, turned ? of_b : of_a, g.right.base,
-                       t->in, g.right.leading, turned ? of_a : of_b, beta, p->c.base, out,
-                       g.leading, step * (p->c.row_stride + p->c.col_stride), count,
-                       dm_cuda_compute(gpu, t), CUBLAS_GEMM_DEFAULT);
+                       g.left.base, t->in, g.left.leading, turned ? step.b : step.a, g.right.base,
+                       t->in, g.right.leading, turned ? step.a : step.b, beta, p->c.base, out,
+                       g.leading, step.c, count, dm_cuda_compute(gpu, t), CUBLAS_GEMM_DEFAULT);
   if (answer == CUBLAS_STATUS_SUCCESS) return DM_OK;
   return dm_cublas_error(gpu, answer, "cublasGemmEx_64", __FILE__, __LINE__, __func__);
+}
+
+enum { MOST_ENTRIES = 65535 }; /* of a call: kernels number them in a dimension of the grid */
+
+static dm_status post_entries(dm_cuda *gpu, const dm_whole_product *p) {
+  const product_steps step = {entry_step(p->a, p), entry_step(p->b, p), entry_step(p->c, p)};
+  for (int64_t e = 0; e < p->entries; e += MOST_ENTRIES) {
+    const dm_whole_product first = dm_whole_entry(p, e);
+    DM_TRY(post_products(gpu, &first, dm_min(MOST_ENTRIES, p->entries - e), step));
+  }
+  return DM_OK;
 }
 
 /* ---- half of a symmetric C ----
@@ -137,7 +157,8 @@ static dm_status post_along_diagonal(dm_cuda *gpu, const dm_whole_product *p, in
 
 enum { SIDE = 512 }; /* of the squares, which are computed in full */
 
-/* COUNT blocks of C, of HEIGHT rows and WIDTH columns, the first one at (ROW, COL). */
+/* COUNT blocks of C, of HEIGHT rows and WIDTH columns, the first one at (ROW, COL); each is STEP
+ * rows and columns of C further on. */
 static dm_status post_blocks(dm_cuda *gpu, const dm_whole_product *p, int64_t row, int64_t col,
                              int64_t height, int64_t width, int64_t count, int64_t step) {
   dm_whole_product first = *p;
@@ -145,7 +166,9 @@ static dm_status post_blocks(dm_cuda *gpu, const dm_whole_product *p, int64_t ro
   first.a = dm_view_sub(p->a, row, 0, height, p->a.cols);
   first.b = dm_view_sub(p->b, 0, col, p->b.rows, width);
   first.c = dm_view_sub(p->c, row, col, height, width);
-  return post_along_diagonal(gpu, &first, count, step);
+  return post_products(gpu, &first, count,
+                       (product_steps){step * p->a.row_stride, step * p->b.col_stride,
+                                       step * (p->c.row_stride + p->c.col_stride)});
 }
 
 static dm_status post_half(dm_cuda *gpu, const dm_whole_product *p) {
@@ -171,7 +194,7 @@ dm_status dm_cuda_multiply_whole(dm_backend *backend, const dm_whole_product *p,
     DM_TRY(post_half(gpu, &by_rows));
     DM_CUDA(gpu, dm_kernels_mirror(by_rows.c, 0, dm_whole_is_hermitian(p), in));
   } else {
-    DM_TRY(post_along_diagonal(gpu, p, 1, 0));
+    DM_TRY(p->entries > 1 ? post_entries(gpu, p) : post_products(gpu, p, 1, (product_steps){0}));
   }
   *done = 0;
   return stream ? DM_OK : dm_cuda_post(gpu, DM_COMPUTE, done);

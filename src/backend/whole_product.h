@@ -5,6 +5,19 @@
 #include "backend/backend_table.h"
 #include "core/checked.h"
 
+/* Entry E of PRODUCT by itself. */
+static inline dm_whole_product dm_whole_entry(const dm_whole_product *product, int64_t e) {
+  const int64_t entries = dm_max(1, product->entries);
+  dm_whole_product one = *product;
+  dm_view *const views[] = {&one.a, &one.b, &one.c};
+  for (int x = 0; x < 3; x++) {
+    const int64_t rows = views[x]->rows / entries;
+    *views[x] = dm_view_sub(*views[x], e * rows, 0, rows, views[x]->cols);
+  }
+  one.entries = 0;
+  return one;
+}
+
 /* An operand for a column-major library: its memory, op and leading dimension. */
 typedef struct dm_blas_operand {
   const void *base;

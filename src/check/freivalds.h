@@ -158,6 +158,15 @@ dm_status dm_freivalds_multiply_rows(const dm_problem *problem, dm_check_seed se
                                      const dm_whole_product *whole, const dm_checked_ranks *ranks,
                                      int64_t first, dm_verdict *verdict);
 
+/* Multiplies and judges WHOLE, several entries in host memory, each as a product of its own, by the
+ * backend's threads; PROBLEM is that of all. COMM has one rank. (freivalds_entries.c) */
+dm_status dm_freivalds_multiply_entries(const dm_problem *problem, dm_check_seed seed, int draw,
+                                        const dm_comm *comm, dm_backend *backend,
+                                        const dm_whole_product *whole, dm_verdict *verdict);
+
+/* ALL becomes the verdict of its rows of C and of those of ONE, which begin with FIRST_ROW. */
+void dm_verdict_join(dm_verdict *all, const dm_verdict *one, int64_t first_row);
+
 /* Collective; every rank gets the verdict. */
 dm_status dm_freivalds_judge(dm_freivalds *check, const dm_comm *comm, dm_verdict *verdict);
 

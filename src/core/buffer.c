@@ -1,12 +1,14 @@
 #include "core/buffer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "core/cgroup.h"
 #include "core/checked.h"
@@ -151,4 +153,14 @@ int dm_populate(void *base, int64_t bytes, bool write) {
   const int64_t pieces = dm_ceil_div(bytes, AT_ONCE);
   if (pieces > 0) (void)dm_fork_join((int)dm_min(pieces, dm_cores()), take, &all);
   return atomic_load(&all.failed);
+}
+
+/* The kernel returns EFAULT where an access would end the process. */
+bool dm_memory_is_readable(const void *memory) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) return false;
+  const bool good = write(ends[1], memory, 1) == 1;
+  close(ends[0]);
+  close(ends[1]);
+  return good;
 }

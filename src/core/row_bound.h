@@ -69,6 +69,15 @@ static inline DM_HOST_DEVICE bool dm_row_is_strained(const dm_row_sums *s, doubl
   return scale < 1e-130 && y + dm_row_modulus(s->z) + dm_row_modulus(s->z0) > 0.0;
 }
 
+/* The bound of a row's residual: PRODUCTS and SCALE bound |alpha A (B w)| and |C w|, SPREAD the
+ * root of the sum of squares of C w. */
+static inline DM_HOST_DEVICE double dm_row_bound(const dm_row_factors *f, double products,
+                                                 double scale, double spread, double subnormal) {
+  return DM_ROW_SAFETY *
+         (f->accumulate * (products + f->depth * spread + scale) +
+          f->input * (products / f->depth + spread) + f->result * spread + subnormal);
+}
+
 /* SUBNORMAL: largest loss of the row of C w to underflow; LIMIT: the scale from which on a correct
  * C may have a number as large as the largest of its type. */
 static inline DM_HOST_DEVICE dm_row_found dm_row_compare(const dm_row_factors *f,
@@ -83,9 +92,7 @@ static inline DM_HOST_DEVICE dm_row_found dm_row_compare(const dm_row_factors *f
   const double residual = dm_row_residual(f, s);
   found.strained = dm_row_is_strained(s, scale);
   if (!isfinite(scale) || (!isfinite(residual) && !(scale < limit))) return found;
-  const double bound =
-      DM_ROW_SAFETY * (f->accumulate * (products + f->depth * spread + scale) +
-                       f->input * (products / f->depth + spread) + f->result * spread + subnormal);
+  const double bound = dm_row_bound(f, products, scale, spread, subnormal);
   found.ratio = residual == 0.0 ? 0.0 : residual / bound;
   if (!isfinite(found.ratio)) found.ratio = (double)INFINITY; /* NaN in C without a cause */
   /* A strained row's bound is meaningless, unless the row must be zero or was scaled. */

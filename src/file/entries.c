@@ -60,6 +60,12 @@ static dm_status compose(dm_dataset *d, bool turned, const dm_leads *order) {
   int64_t all;
   if (dm_mul_overflows(count, turned ? cols : rows, &all) || dm_mul_overflows(all, 16, &all))
     return dm_fail_at(DM_E_INPUT, &d->at, "has more elements than 64 bits can count");
+  if (dm_dataset_is_empty(d)) { /* k is 0 */
+    d->rows = turned ? rows : count * rows;
+    d->cols = turned ? count * cols : cols;
+    d->leads.count = 0;
+    return DM_OK;
+  }
   dm_status status = DM_OK;
   for (int64_t e = 0; e < count && !status; e++) {
     const dm_patch patch = {.row = turned ? 0 : e * rows,

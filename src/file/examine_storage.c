@@ -52,7 +52,8 @@ dm_status dm_examine_lay(const dm_trust *trust, const dm_axes *axes, dm_dataset 
   if (!batch) return DM_OK;
   find->leads = (dm_leads){.count = axes->count - 2};
   memcpy(find->leads.extent, axes->extent, (size_t)find->leads.count * sizeof axes->extent[0]);
-  return dm_dataset_is_empty(find) ? dm_fail_at(DM_E_INPUT, &find->at, "has no elements") : DM_OK;
+  return dm_leads_entries(&find->leads) == 0 ? dm_fail_at(DM_E_INPUT, &find->at, "has no elements")
+                                             : DM_OK;
 }
 
 static dm_status check_external(hid_t creation, const dm_trust *trust, const dm_location *at) {

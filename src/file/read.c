@@ -27,9 +27,10 @@ void dm_reader_prepare(dm_reader *r, const dm_dataset *dataset, dm_dtype as) {
     r->dataset.cols = dataset->rows;
     r->dataset.memory = dm_view_transpose(dataset->memory);
   }
-  if (empty) { /* zeros */
-    r->dataset.rows = dm_max(1, r->dataset.rows);
-    r->dataset.cols = dm_max(1, r->dataset.cols);
+  if (empty) {                                         /* zeros */
+    const int64_t entries = dm_max(1, dataset->batch); /* k of each counts as 1 */
+    if (r->dataset.rows == 0) r->dataset.rows = entries;
+    if (r->dataset.cols == 0) r->dataset.cols = entries;
     r->dataset.offset = -1;
   }
   r->empty = empty;

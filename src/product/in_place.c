@@ -6,6 +6,8 @@
 
 #include "backend/verify_sums.h"
 #include "check/verdict.h"
+#include "core/buffer.h"
+#include "core/checked.h"
 #include "core/clock.h"
 #include "engine/phases.h"
 #include "product/stationary.h"
@@ -32,7 +34,7 @@ typedef struct product {
 static bool is_plain(const dm_multiply *m) {
   const dm_wishes *w = &m->engine.wishes;
   return strcmp(m->engine.kernel, "auto") == 0 && !m->verify_files && !w->reproducible &&
-         !m->equation.own && m->a.batch <= 1 && w->pm == 0 && w->panel == 0 && w->tiles_m == 0 &&
+         !m->equation.own && w->pm == 0 && w->panel == 0 && w->tiles_m == 0 &&
          m->engine.memory_host == 0 && m->engine.memory_device == 0;
 }
 
@@ -56,12 +58,29 @@ static bool has_gpu_memory(const dm_multiply *m) {
   return false;
 }
 
-/* On the host only without GPUs: with them, what is stated as host memory may be theirs. */
+/* Of an entry, up to which the host's cores multiply it sooner than it gets to a GPU and back. */
+static const double flops_on_host = 5e6;
+
+static bool has_small_entries(const dm_multiply *m) {
+  const double rows = (double)m->in_memory[DM_A]->rows / (double)dm_max(1, m->a.batch);
+  const double k = (double)m->in_memory[DM_A]->cols, n = (double)m->in_memory[DM_B]->cols;
+  return m->a.batch > 1 && 2.0 * rows * n * k <= flops_on_host;
+}
+
+/* What is stated as host memory may be a GPU's. */
+static bool is_readable(const dm_multiply *m) {
+  for (int x = 0; x < 3; x++)
+    if (!dm_memory_is_readable(m->in_memory[x]->data)) return false;
+  return true;
+}
+
+/* On the host without GPUs, or small entries of a batch. */
 static bool is_for_backend(const dm_multiply *m, bool on_gpu) {
   const char *name = m->engine.backend;
   const bool automatic = strcmp(name, "auto") == 0;
   if (on_gpu) return automatic || strcmp(name, "cuda") == 0;
-  return automatic ? !dm_backend_has_driver() : strcmp(name, "cpu") == 0;
+  if (automatic) return !dm_backend_has_driver() || (has_small_entries(m) && is_readable(m));
+  return strcmp(name, "cpu") == 0;
 }
 
 /* Whether the product is of such a type; EMULATES: a mode that no library has is possible. */
@@ -79,7 +98,8 @@ static bool is_native(const dm_multiply *m, const dm_problem *p, bool on_gpu, bo
 
 /* Several ranks must multiply on GPUs, and be counted as they are. */
 static bool is_for_ranks(const dm_multiply *m, int ranks) {
-  return ranks == 1 || (!m->engine.require_gpu_per_rank && m->engine.pretend_nodes < 2);
+  return ranks == 1 ||
+         (m->a.batch <= 1 && !m->engine.require_gpu_per_rank && m->engine.pretend_nodes < 2);
 }
 
 /* Whether this rank states the matrices as in the product before. */
@@ -183,6 +203,7 @@ static void set_whole(product *p) {
   p->whole = (dm_whole_product){.a = matrix[DM_A].local,
                                 .b = matrix[DM_B].local,
                                 .c = matrix[DM_C].local,
+                                .entries = p->outcome->problem.batch,
                                 .conjugate_a = e->op_a == DM_OP_C,
                                 .conjugate_b = e->op_b == DM_OP_C,
                                 .symmetric = is_symmetric(p)};
@@ -388,6 +409,9 @@ static dm_status multiply_once(dm_in_place *kept, product *p, int draw) {
   if (p->run->ranks == 1 && dm_backend_checks(p->backend) && !p->outcome->emulates)
     return dm_freivalds_multiply(problem, p->multiply->seed, draw, p->run->world, p->backend,
                                  &p->whole, &p->outcome->verdict);
+  if (p->whole.entries > 1)
+    return dm_freivalds_multiply_entries(problem, p->multiply->seed, draw, p->run->world,
+                                         p->backend, &p->whole, &p->outcome->verdict);
   if (p->run->ranks > 1 && dm_backend_checks(p->backend) &&
       dm_travel_has_rows(&p->places->arranged.travel))
     return multiply_rows(p, draw);
@@ -454,7 +478,7 @@ static dm_status run_product(dm_in_place *kept, product *p, bool like, bool *tak
   p->outcome->on_gpu = p->run->ranks > 1 || m->in_memory[DM_C]->on_gpu;
   p->outcome->emulates = p->outcome->on_gpu && p->run->ranks == 1 && problem->compute.own_kernels;
   if (!is_native(m, problem, p->outcome->on_gpu, p->outcome->emulates) ||
-      (p->outcome->emulates && is_symmetric(p)) ||
+      (p->outcome->emulates && (is_symmetric(p) || problem->batch > 1)) ||
       (p->run->ranks > 1 && is_symmetric(p) && problem->symmetry == DM_HERMITIAN)) /* GPUs do not */
     return DM_OK;                                                                  /* conjugate */
   like &= *backend_of(kept, p->outcome) && has_mode(kept, p->outcome);
@@ -532,7 +556,9 @@ void dm_in_place_record(const dm_in_place *kept, const dm_in_place_outcome *outc
                         const dm_run *run, dm_record *record) {
   const dm_problem *p = &outcome->problem;
   const dm_device *device = &kept->device[outcome->on_gpu];
-  dm_record_integer(record, "problem.m", NULL, DM_SHOWN_PLAIN, p->m);
+  if (dm_problem_entries(p) > 1)
+    dm_record_integer(record, "problem.batch", NULL, DM_SHOWN_PLAIN, dm_problem_entries(p));
+  dm_record_integer(record, "problem.m", NULL, DM_SHOWN_PLAIN, dm_problem_entry_rows(p));
   dm_record_integer(record, "problem.n", NULL, DM_SHOWN_PLAIN, p->n);
   dm_record_integer(record, "problem.k", NULL, DM_SHOWN_PLAIN, p->k);
   dm_record_text(record, "problem.work", NULL, "%s", dm_dtype_name(p->work));

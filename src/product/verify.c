@@ -232,22 +232,6 @@ dm_status dm_verify_residual(dm_run *run, const dm_verify *v, const dm_problem *
   return dm_verify_each_entry(run, v, p, dm_verify_scaled, verdict);
 }
 
-static void merge(dm_verdict *all, const dm_verdict *one, int64_t first_row) {
-  const bool worse = one->worst_row >= 0 && (all->worst_row < 0 || one->residual > all->residual);
-  if (worse) all->worst_row = first_row + one->worst_row;
-  all->pass &= one->pass;
-  all->strained |= one->strained;
-  all->residual = fmax(all->residual, one->residual);
-  all->relative = fmax(all->relative, one->relative);
-  all->rows_left_out += one->rows_left_out;
-  all->cols_left_out += one->cols_left_out;
-  all->rows_checked += one->rows_checked;
-  all->cols_checked += one->cols_checked;
-  all->rows_by_pattern += one->rows_by_pattern;
-  all->cols_by_pattern += one->cols_by_pattern;
-  all->norm = hypot(all->norm, one->norm);
-}
-
 dm_status dm_verify_each_entry(dm_run *run, const dm_verify *verify, const dm_problem *problem,
                                dm_verify_one *one, dm_verdict *verdict) {
   const int64_t rows = dm_problem_entry_rows(problem);
@@ -264,7 +248,7 @@ dm_status dm_verify_each_entry(dm_run *run, const dm_verify *verify, const dm_pr
     if (v.entry == 0)
       *verdict = found;
     else
-      merge(verdict, &found, v.entry * rows);
+      dm_verdict_join(verdict, &found, v.entry * rows);
   }
   return DM_OK;
 }

@@ -6,13 +6,15 @@
 #include "backend/backend.h"
 #include "backend/probe.h"
 #include "core/buffer.h"
+#include "core/checked.h"
 #include "emulated/emulated_memory.h"
 
 /* The vectors of check/freivalds.h, in one group; numbers of the wide type, or int64_t. */
 typedef struct checking {
   const dm_checked_product *product;
-  dm_view a, b, c; /* as host memory */
-  int64_t rows, cols, depth, width;
+  dm_view a, b, c;                  /* as host memory */
+  int64_t rows, cols, depth, width; /* depth: rows of op(B), of all entries */
+  int64_t entries;
   bool exact;
   double *memory, *col_squares, *w, *t, *sizes; /* sizes follow t */
   double *y, *a_squares, *z, *z_squares, *z0, *z0_squares, *wide, *unused;
@@ -58,9 +60,21 @@ static void weigh(checking *c) {
 }
 
 /* squares[i] += sum_j |M(i,j) sizes[j]|^2. */
-static dm_status add_sizes(const checking *c, dm_view m, double *squares) {
-  for (int64_t j = 0; j < m.cols; j++) c->wide[j * c->width] = c->sizes[j];
+static dm_status add_sizes(const checking *c, dm_view m, const double *sizes, double *squares) {
+  for (int64_t j = 0; j < m.cols; j++) c->wide[j * c->width] = sizes[j];
   return dm_host_probe(NULL, m, c->wide, c->unused, squares);
+}
+
+/* The rows of op(A) of each entry meet its op(B). */
+static dm_status add_a(const checking *c) {
+  const int64_t rows = c->rows / c->entries, depth = c->depth / c->entries;
+  for (int64_t e = 0; e < c->entries; e++) {
+    const dm_view a = dm_view_sub(c->a, e * rows, 0, rows, depth);
+    const int64_t at = e * depth;
+    DM_TRY(dm_host_probe(NULL, a, c->t + at * c->width, c->y + e * rows * c->width, NULL));
+    if (!c->exact) DM_TRY(add_sizes(c, a, c->sizes + at, c->a_squares + e * rows));
+  }
+  return DM_OK;
 }
 
 static void take_roots(const checking *c) {
@@ -82,8 +96,7 @@ static dm_status add_operands(checking *c) {
                                    c->exact ? NULL : c->sizes + row);
   DM_TRY(sum(c, status, c->t, c->width * c->depth + (c->exact ? 0 : c->depth)));
   take_roots(c);
-  DM_TRY(dm_host_probe(NULL, c->a, c->t, c->y, NULL));
-  if (!c->exact) DM_TRY(add_sizes(c, c->a, c->a_squares));
+  DM_TRY(add_a(c));
   if (!c->product->factors.reads_c) return DM_OK;
   return dm_host_probe(NULL, c->c, c->w, c->z0, c->exact ? NULL : c->z0_squares);
 }
@@ -152,7 +165,8 @@ dm_status emulated_multiply_checked(dm_backend *backend, const dm_checked_produc
                 .c = emulated_view(w->c),
                 .rows = w->c.rows,
                 .cols = w->c.cols,
-                .depth = w->a.cols,
+                .depth = w->a.cols * dm_max(1, w->entries),
+                .entries = dm_max(1, w->entries),
                 .width = dm_dtype_is_complex(w->a.dtype) ? 2 : 1,
                 .exact = dm_dtype_is_integer(w->a.dtype),
                 .found = found};

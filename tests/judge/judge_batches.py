@@ -8,7 +8,7 @@ import time
 import h5py
 import numpy as np
 
-from running import command, ended, environment, expect, options, ranks_of, run, run_cases
+from running import command, ended, environment, expect, options, ranks_of, records_of, run, run_cases
 
 
 def random_leads(rng):
@@ -107,7 +107,49 @@ def not_finite(folder, damier):
     with h5py.File(folder / "c.h5", "a") as file:
         file["c"][0, 3, 7, 2] *= 1.5
     for words in ([], ["--full"]):
-        run(damier, 2, "verify", *places, folder / "c.h5", "-q", *words, expect=1)
+        for ranks in (1, 2, 5):
+            run(damier, ranks, "verify", *places, folder / "c.h5", "-q", *words, expect=1)
+
+
+def without_k(folder, damier):
+    """Sums without terms are 0, as NumPy's, and as those of single matrices."""
+    with h5py.File(folder / "a.h5", "w") as file:
+        file["a"], file["b"], file["one"], file["t"] = (np.zeros(shape) for shape in ((2, 3, 4, 0), (3, 0, 5), (0, 5), (2, 3, 0, 4)))
+        file["old"] = np.arange(120.0).reshape(2, 3, 4, 5)
+    old = ("--beta", "2", "--c", f"{folder}/a.h5:/old")
+    for a, b, words in (("a", "b", ()), ("a", "one", ()), ("t", "b", ("--op-a", "t")), ("a", "b", old)):
+        for ranks in (1, 2):
+            places = f"{folder}/a.h5:/{a}", f"{folder}/a.h5:/{b}"
+            run(damier, ranks, "multiply", *places, "-o", folder / "c.h5:/c", "-q", "--force", *words)
+            wanted = 2 * np.arange(120.0).reshape(2, 3, 4, 5) if words == old else np.zeros((2, 3, 4, 5))
+            expect(np.array_equal(read(folder / "c.h5"), wanted), f"{a} {b} {words}: not 0")
+            run(damier, ranks, "verify", *places, folder / "c.h5", "-q")
+
+
+def planned(folder, damier):
+    """The forecast of a batch from its files is that without them, and a product uses that plan."""
+    with h5py.File(folder / "a.h5", "w") as file:
+        file["a"], file["b"] = np.ones((12, 70, 50)), np.ones((3, 4, 50, 60))
+        file["flat"] = np.ones((4, 3, 50, 60))
+    for a, b, entries in (("a", "b", None), ("a[:6]", "a[6:]", 6), ("b", "b", 12)):
+        places = f"{folder}/a.h5:/{a}", f"{folder}/a.h5:/{b}"
+        ops = ("--op-b", "t") if a != "a" else ()
+        done = ended([damier, "plan", *places, "--json", f"{folder}/plan.json", *ops])
+        if entries is None:
+            expect(done.returncode == 3 and "leading dimensions" in done.stderr, done.stderr)
+            continue
+        expect(done.returncode == 0, done.stderr)
+        record = records_of(folder / "plan.json")[-1]
+        m, n, k = (record["problem"][x] for x in "mnk")
+        expect(record["problem"]["batch"] == entries and (m, n) == ((70, 70) if a != "b" else (50, 50)), record["problem"])
+        stated = ended([damier, "plan", "--m", str(m), "--n", str(n), "--k", str(k), "--batch", str(entries), "--json",
+                        f"{folder}/stated.json"])
+        expect(stated.returncode == 0, stated.stderr)
+        other = records_of(folder / "stated.json")[-1]
+        expect(other["problem"]["batch"] == entries and other["plan"]["recipe"] == record["plan"]["recipe"], other["plan"])
+        run(damier, 1, "multiply", *places, "-o", folder / "c.h5", "--force", "-q", "--json", folder / "done.json", *ops)
+        done = records_of(folder / "done.json")[-1]
+        expect(done["plan"]["recipe"].startswith(record["plan"]["recipe"]), (done["plan"], record["plan"]))
 
 
 def killed(folder, damier):
@@ -157,7 +199,7 @@ def refused(folder, damier):
 
 def main():
     chosen = options()
-    work = [(case,) for case in (refused, not_finite, killed)]
+    work = [(case,) for case in (refused, not_finite, without_k, planned, killed)]
     work += [(at_random, seed) for seed in range(32 if chosen.long else 12)]
     run_cases(chosen.damier, work)
 

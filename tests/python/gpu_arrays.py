@@ -58,11 +58,11 @@ class ByDlpack(Described):
         if more and "flags" not in self.words:
             raise TypeError(f"unknown: {more}")
         self.asked = stream
-        pair = ctypes.c_int64 * 2
+        extents = ctypes.c_int64 * len(self.shape)
         kind, index = self.__dlpack_device__()
         code = self.words.get("code", KINDS[self.dtype.kind])
-        strides = None if self.strides is None else pair(*self.strides)
-        tensor = Tensor(self.pointer, kind, index, 2, code, 8 * self.dtype.itemsize, 1, pair(*self.shape), strides, 0)
+        strides = None if self.strides is None else extents(*self.strides)
+        tensor = Tensor(self.pointer, kind, index, len(self.shape), code, 8 * self.dtype.itemsize, 1, extents(*self.shape), strides, 0)
         flags = self.words.get("flags")
         self.kept = Managed(tensor) if flags is None else Versioned(1, 1, None, None, flags, tensor)
         new = ctypes.pythonapi.PyCapsule_New

@@ -291,6 +291,43 @@ class OnGpu(unittest.TestCase):
         for words in ({}, {"verify": False}):
             check_growth(self, lambda: damier.matmul(a, b, out, **words), used=self.gpu.used)
 
+    def put_entries(self, kind, array, pad=0, by_columns=False):
+        """The matrices of ARRAY one after the other, each with PAD elements after every line."""
+        lines = np.ascontiguousarray(np.swapaxes(array, -1, -2) if by_columns else array)
+        lines = np.pad(lines, [(0, 0)] * (array.ndim - 1) + [(0, pad)], constant_values=9)
+        strides = [s // array.itemsize for s in lines.strides]
+        if by_columns:
+            strides[-2:] = strides[:-3:-1]
+        given = kind(self.gpu.allocate(lines.nbytes), array.shape, array.dtype, tuple(strides))
+        given.lines = lines
+        self.gpu.write(given.pointer, lines)
+        return given
+
+    def test_entries(self):
+        """A batch in GPU memory is multiplied where it is, and verified."""
+        shapes = (((5,), (5,), 3, 7, 4), ((2, 3), (2, 3), 33, 20, 34), ((3,), (3,), 1, 5, 1), ((700,), (700,), 8, 9, 8),
+                  ((2,), (2,), 260, 515, 130), ((4, 5), (), 6, 8, 2))
+        for (first, second, m, k, n), dtype in itertools.product(shapes, ("f8", "f4", "c16")):
+            a, b = drawn((*first, m, k), dtype, 1), drawn((*second, k, n), dtype, 2)
+            old = drawn((*first, m, n), dtype, 3)
+            for kind, pad, beta in ((BOTH[0], 0, 0), (BOTH[1], 3, 0), (BOTH[0], 1, 2)):
+                out = self.put_entries(kind, old)
+                with self.subTest(shapes=(first, second, m, k, n), dtype=dtype, pad=pad, beta=beta), damier.Context(beta=beta) as context:
+                    context.matmul(self.put_entries(kind, a, pad), self.put_entries(kind, b, pad), out)
+                    self.assertTrue(context.record["plan"]["recipe"].startswith("in place"))
+                    self.assertEqual(context.record["verification"]["verdict"], "PASS")
+                    got = np.empty_like(old)
+                    self.gpu.read(got, out.pointer)
+                    np.testing.assert_array_equal(got, a @ b + beta * old)
+                    context.matmul(self.put_entries(kind, a), b, self.put_entries(kind, old), c=old)
+        a, b = drawn((6, 20, 12), "f8", 1), drawn((6, 12, 8), "f8", 2)
+        with self.assertRaisesRegex(damier.UsageError, "do not follow each other"):
+            damier.matmul(self.put_entries(BOTH[0], a, 0, True), self.put_entries(BOTH[0], b))
+        with self.assertRaisesRegex(damier.UsageError, "not repeated"):
+            damier.matmul(self.put_entries(BOTH[0], a[:1]), self.put_entries(BOTH[0], b))
+        np.testing.assert_array_equal(damier.matmul(a, self.put_entries(BOTH[1], b)), a @ b)
+        np.testing.assert_array_equal(damier.matmul(a, b), a @ b)
+
     def test_plan(self):
         record = damier.plan(self.put(ByInterface, self.a), self.put(ByDlpack, self.b))
         self.assertEqual(record["problem"]["k"], 23)

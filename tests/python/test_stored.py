@@ -116,8 +116,10 @@ class StoredOperands(InFolder):
 
     def test_refused(self):
         with h5py.File(self.path, "r") as file:
+            with self.assertRaisesRegex(damier.UsageError, "inner dimensions"):
+                damier.matmul(file["cube"], self.x)
             with self.assertRaisesRegex(damier.UsageError, "3 x 30 x 4"):
-                damier.matmul(file["cube"], self.y)
+                damier.gram(file["cube"])
             with self.assertRaisesRegex(damier.UsageError, "inner dimensions"):
                 damier.matmul(file["y"], file["y"])
             with self.assertRaises(damier.InputError):
@@ -163,6 +165,61 @@ class Stacks(InFolder):
             damier.matmul(a, b, op_a="t")
         with self.assertRaisesRegex(damier.UsageError, "3 x 5 x 4"):
             damier.matmul(a, b, np.empty((15, 4)))
+
+    def test_many_small(self):
+        """Multiplied where they are, by threads over the entries."""
+        for dtype, count, m, k, n in (("f8", 2000, 8, 9, 7), ("f4", 300, 33, 17, 20), ("c16", 50, 5, 6, 7), ("f8", 3, 300, 200, 600)):
+            a, b = drawn((count, m, k), dtype), drawn((count, k, n), dtype, 2)
+            with damier.Context() as context:
+                np.testing.assert_array_equal(context.matmul(a, b), a @ b)
+                self.assertTrue(context.record["plan"]["recipe"].startswith("in place"))
+                self.assertEqual((context.record["problem"]["batch"], context.record["problem"]["m"]), (count, m))
+                self.assertEqual(context.record["verification"]["verdict"], "PASS")
+            np.testing.assert_array_equal(damier.matmul(a, b, verify=False, alpha=2), 2 * (a @ b))
+
+    def test_not_finite(self):
+        """Entries with NaN and Inf: the others are verified."""
+        a, b = drawn((40, 6, 7)), drawn((40, 7, 4), seed=2)
+        a[3, 2, 1], b[7, 5, 3] = np.nan, np.inf
+        with self.assertRaises(damier.UncheckedError):
+            damier.matmul(a, b)
+        with damier.Context(allow_unchecked=True) as context:
+            with np.errstate(invalid="ignore"):
+                np.testing.assert_array_equal(context.matmul(a, b), a @ b)
+            verification = context.record["verification"]
+        self.assertEqual((verification["rows_left_out"], verification["cols_left_out"]), (1, 1))
+
+    def test_other_arrays(self):
+        """Any array with the protocols of NumPy's or DLPack's memory."""
+        class Foreign:
+            def __init__(self, array):
+                self.array, self.shape, self.__array_interface__ = array, array.shape, array.__array_interface__
+        a, b = drawn((4, 5, 7)), drawn((4, 7, 3), seed=2)
+        np.testing.assert_array_equal(damier.matmul(Foreign(a), Foreign(b)), a @ b)
+        with self.assertRaisesRegex(damier.UsageError, "2 masked"):
+            damier.matmul(np.ma.masked_array(a, np.arange(a.size).reshape(a.shape) < 2), b)
+
+    def test_datasets(self):
+        """Read by the library, alone and beside arrays."""
+        a, b, w = drawn((2, 3, 5, 7)), drawn((3, 7, 4), seed=2), drawn((7, 4), seed=3)
+        with h5py.File(self.path, "w") as file:
+            file["a"], file["b"], file["w"], file["t"] = a, b, w, b.swapaxes(1, 2)
+            file.create_dataset("z", data=a[0], chunks=(2, 3, 4), compression="gzip")
+            file["no"], file["k"] = drawn((3, 5, 0)), drawn((3, 0, 4))
+        with h5py.File(self.path, "r") as file, unittest.mock.patch.object(
+                h5py.Dataset, "__array__", side_effect=AssertionError("h5py reads it")):
+            np.testing.assert_array_equal(damier.matmul(file["a"], file["b"]), a @ b)
+            np.testing.assert_array_equal(damier.matmul(file["a"], file["w"]), a @ w)
+            np.testing.assert_array_equal(damier.matmul(file["z"], file["t"], op_b="t"), a[0] @ b)
+            np.testing.assert_array_equal(damier.matmul(damier.Stored(file["a"])[1], b), a[1] @ b)
+            np.testing.assert_array_equal(damier.matmul(a[0], file["b"]), a[0] @ b)
+            np.testing.assert_array_equal(damier.matmul(file["a"], w), a @ w)
+            np.testing.assert_array_equal(damier.matmul(f"{self.path}:/z[1:]", damier.Stored(file["b"])[1:]), a[0, 1:] @ b[1:])
+            np.testing.assert_array_equal(damier.matmul(file["no"], file["k"]), np.zeros((3, 5, 4)))
+            with self.assertRaisesRegex(damier.UsageError, "leading dimensions"):
+                damier.matmul(file["a"], drawn((2, 7, 4)))
+            with self.assertRaisesRegex(damier.UsageError, "must be equal"):
+                damier.matmul(file["a"], b)
 
     def test_in_files(self):
         a, b = drawn((2, 3, 5, 7)), drawn((3, 7, 4), seed=2)

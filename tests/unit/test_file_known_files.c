@@ -160,6 +160,36 @@ static void copy_file(const char *from, const char *to) {
   assert_true(fclose(in) == 0 && fclose(out) == 0);
 }
 
+/* Writes other elements to /m of FILE: its packed chunks get other sizes and places. */
+static void write_others(const char *path) {
+  double other[SIDE * SIDE];
+  for (int i = 0; i < SIDE * SIDE; i++) other[i] = i % 5 == 0 ? 1.0 / (i + 1) : 3.0;
+  const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+  const hid_t set = H5Dopen2(file, "m", H5P_DEFAULT);
+  assert_true(H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, other) >= 0);
+  H5Dclose(set);
+  H5Fclose(file);
+}
+
+/* Files of packed chunks differ in the places of these, and in their length. */
+TEST(test_other_chunks) {
+  const file_form form = {.name = "packed", .chunk_rows = 6, .chunk_cols = 6, .filters = true};
+  question q = {.known = at(*state, "known.h5:/m"), .other = at(*state, "other.h5:/m")};
+  answer a;
+  size_t length[2];
+  write_file(q.known.file, DM_F64, SIDE, SIDE, &form);
+  copy_file(q.known.file, q.other.file); /* HDF5 would store another time */
+  write_others(q.other.file);
+  char *known = contents_of(q.known.file, &length[0]),
+       *other = contents_of(q.other.file, &length[1]);
+  assert_true(length[0] != length[1]);
+  assert_true(ask(&q, &a, "other chunks") && a.recognised && a.code == 0);
+  write_bytes(q.other.file, other, length[1] - 1); /* cut off */
+  assert_true(ask(&q, &a, "cut off") && !a.recognised && a.code != 0);
+  free(known);
+  free(other);
+}
+
 /* What was asked, and how, is a part of what is known. */
 TEST(test_other_questions) {
   question q = {.known = at(*state, "known.h5:/m"), .other = at(*state, "known.h5:/n")};

@@ -1,0 +1,127 @@
+"""parts: factors that are slices, stacks of files, batches, packed and with missing values, all at random and together, on
+1 to 8 ranks, with grids and little memory, some killed and started again; every product is compared with NumPy's."""
+import contextlib
+import os
+import signal
+import subprocess
+import time
+
+import h5py
+import numpy as np
+
+from running import command, environment, expect, options, ranks_of, run, run_cases
+
+FILL, SCALE, OFFSET = -99, 0.5, 3.0
+STORED = {"f8": "f8", "f4": "f4", "packed": "i2"}
+
+
+def write(path, x, kind, gaps, layout, rng):
+    """A file with X: numbers as they are, or packed; a gap has the value that an attribute names."""
+    stored = (x - OFFSET) / SCALE if kind == "packed" else x
+    chunks = tuple(int(rng.integers(1, n + 1)) for n in x.shape)
+    more = {"chunked": {"chunks": chunks}, "deflated": {"chunks": chunks, "compression": "gzip", "shuffle": True}}
+    with h5py.File(path, "w") as file:
+        made = file.create_dataset("x", data=np.where(gaps, FILL, stored).astype(STORED[kind]), **more.get(layout, {}))
+        if kind == "packed":
+            made.attrs["scale_factor"], made.attrs["add_offset"] = SCALE, OFFSET
+        made.attrs["_FillValue"] = np.array(FILL, STORED[kind])[()]
+
+
+def widened(x, gaps, rng):
+    """A larger array that X is a part of, its gaps, and the part; or X itself."""
+    parts, shape, taken = [], [], []
+    for n in x.shape:
+        before, step, after = (int(v) for v in rng.integers([0, 1, 0], [3, 4, 3]))
+        size = before + (n - 1) * step + 1 + after
+        shape.append(size)
+        taken.append(slice(before, before + (n - 1) * step + 1, step))
+        parts.append(f"{before - size}:{before + (n - 1) * step + 1}:{step}")
+    whole, more = rng.integers(-9, 9, shape).astype(x.dtype), rng.random(shape) < 0.1  # gaps that nobody asks for
+    whole[tuple(taken)], more[tuple(taken)] = x, gaps
+    return whole, more, f"[{', '.join(parts)}]"
+
+
+def one_file(folder, name, x, gaps, kind, rng):
+    part = ""
+    if rng.random() < 0.6:
+        x, gaps, part = widened(x, gaps, rng)
+    write(folder / f"{name}.h5", x, kind, gaps, rng.choice(["contiguous", "chunked", "deflated"]), rng)
+    return f"{folder}/{name}.h5:/x{part}"
+
+
+def many_files(folder, name, x, gaps, kind, rng):
+    """A list of files with some rows each."""
+    ends = sorted(set(rng.integers(1, x.shape[0] + 1, int(rng.integers(1, 12))).tolist()) | {0, x.shape[0]})
+    lines = [one_file(folder, f"{name}{i}", x[a:b], gaps[a:b], kind, rng) for i, (a, b) in enumerate(zip(ends, ends[1:]))]
+    (folder / f"{name}.txt").write_text("\n".join(lines) + "\n")
+    return f"@{folder}/{name}.txt"
+
+
+def factor(folder, name, shape, op, kind, rng):
+    """A factor of SHAPE, a gap being 0, and the location of what is stored for it."""
+    stored = shape if op == "n" else (*shape[:-2], shape[-1], shape[-2])
+    x = rng.integers(-9, 9, stored).astype("f8")
+    gaps = rng.random(stored) < rng.choice([0.0, 0.05])
+    way = many_files if len(shape) == 2 and rng.random() < 0.5 else one_file
+    at = way(folder, name, x, gaps, kind, rng)
+    x = np.where(gaps, 0.0, x)
+    return at, x if op == "n" else np.swapaxes(x, -1, -2)
+
+
+def grid(ranks, rng):
+    """A grid of RANKS, or of some of them."""
+    pm = int(rng.integers(1, ranks + 1))
+    pn = int(rng.integers(1, ranks // pm + 1))
+    return f"{pm}x{pn}x{int(rng.integers(1, ranks // (pm * pn) + 1))}"
+
+
+def kill_some(words, ranks, damier, rng):
+    """Starts the command a few times and kills all of its ranks at some moment."""
+    for _ in range(int(rng.integers(1, 3))):
+        with subprocess.Popen(command(ranks, damier, *words), env=environment(), stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL) as job:
+            time.sleep(float(rng.uniform(0.05, 0.6)))
+            for process in ranks_of(job.pid) if ranks > 1 else [job.pid]:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+
+
+def at_random(folder, damier, seed):
+    rng = np.random.default_rng(seed)
+    kind = str(rng.choice(list(STORED)))
+    m, k, n = (int(v) for v in rng.integers(1, 120, 3))
+    leads = tuple(int(v) for v in rng.integers(1, 5, int(rng.integers(1, 3)))) if rng.random() < 0.5 else ()
+    ops = [str(rng.choice(["n", "t"])) for _ in range(2)]
+    a_leads, b_leads = ((), leads) if rng.random() < 0.2 else (leads, leads if rng.random() < 0.6 else ())
+    at, a = factor(folder, "a", (*a_leads, m, k), ops[0], kind, rng)
+    bt, b = factor(folder, "b", (*b_leads, k, n), ops[1], kind, rng)
+    ranks = int(rng.integers(1, 9))
+    words = ["multiply", at, bt, "-o", folder / "c.h5:/c", "-q", "--op-a", ops[0], "--op-b", ops[1], "--missing", "zero",
+             "--type", "f64", *(["--force"] if seed % 2 else [])]
+    if rng.random() < 0.4:
+        words += ["--grid", grid(ranks, rng)]
+    elif rng.random() < 0.5:
+        words += ["--memory", "host=64MiB"]
+    if rng.random() < 0.3:
+        words += ["--chunk", f"{rng.integers(1, 50)}x{rng.integers(1, 50)}", "--deflate", "1"]
+    kills = rng.random() < 0.25
+    if kills:
+        words += ["--checkpoint-interval", "0"]
+        kill_some(words, ranks, damier, rng)
+    if kills and (folder / "c.h5").exists():  # it was faster
+        (folder / "c.h5").unlink()
+    run(damier, ranks, *words)
+    with h5py.File(folder / "c.h5") as file:
+        got = file["c"][()]
+    wanted = np.matmul(a, b)
+    expect(got.shape == wanted.shape and np.array_equal(got, wanted), f"wrong: {a.shape} {b.shape} {words}")
+    run(damier, int(rng.integers(1, 5)), "verify", at, bt, folder / "c.h5", "-q", "--missing", "zero", "--type", "f64",
+        *(["--full"] if rng.random() < 0.3 else []))
+
+
+def main():
+    chosen = options()
+    run_cases(chosen.damier, [(at_random, seed) for seed in range(120 if chosen.long else 14)])
+
+
+main()
