@@ -7,6 +7,7 @@
 #include "plan/buffers.h"
 #include "plan/grid_cost.h"
 #include "plan/partition.h"
+#include "plan/volume.h"
 
 enum {
   SLOTS = 2, /* one is filled while the other is read; the model predicts no gain from a third */
@@ -23,7 +24,11 @@ enum {
   NARROW_CROSSING = 128,
   NARROW = 512,       /* narrower only for lack of memory, */
   NARROW_READ = 2048, /* or, on GPUs, for files slower than predicted */
+  TOGETHER =
+      8, /* panels read together at FAST or more: a strip is copied to the GPU panel by panel */
 };
+
+static const double fast = 8e9; /* bytes per second of a rank */
 
 static const double tolerance =
     1.005; /* accepted increase of the time without files, to need less memory */
@@ -181,7 +186,10 @@ bool dm_plan_choose_width(const dm_question *question, dm_plan *plan) {
   int64_t width[64];
   int count = widths(question, plan, width);
   const bool read = plan->gpu && reads_behind(plan);
-  const int64_t narrow = read                      ? NARROW_READ
+  const int64_t together = question->machine->file_read < fast * dm_plan_used(plan)
+                               ? 0
+                               : dm_plan_run_wanted(plan) / dm_dtype_size(plan->problem.work);
+  const int64_t narrow = read                      ? dm_max(NARROW_READ, together / TOGETHER)
                          : crosses(question, plan) ? NARROW_CROSSING
                          : plan->gpu               ? NARROW
                                                    : SLICE;

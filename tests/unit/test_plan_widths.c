@@ -90,6 +90,16 @@ TEST(new_pages_are_waited_for) {
   assert_true(with.forecast.total == without.forecast.total);
 }
 
+/* Where rows of A are long, panels of a narrow type are wide. */
+TEST(few_panels_are_read_together) {
+  const dm_wishes one = {.pm = 1, .pn = 1, .pk = 1};
+  dm_machine machine = machine_of("gpu=h200 read=45 write=15");
+  const dm_problem problem = problem_of(16384, 16384, 262144, DM_BF16);
+  const dm_plan plan = planned(&problem, &machine, 1, one);
+  assert_true(8 * plan.kb * 2 >= dm_plan_run_wanted(&plan));
+  assert_true(plan.kb <= 8192);
+}
+
 /* Knowledge of the cores changes the forecast, not the plan. */
 TEST(cores_as_they_are_change_no_plan) {
   dm_machine machine = machine_of("ranks=4 cores=2");
