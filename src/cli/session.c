@@ -198,7 +198,7 @@ static int run_rank(dm_call *call, dm_status prepared, const dm_work *work, dm_c
     dm_cli_stop_speaking();
     code = leave(&run, status);
   }
-  const bool alone = dm_comm_is_alone(run.world), started = warm_up != NULL;
+  const bool alone = dm_comm_is_alone(run.world);
   /* An MPI that uses GPUs may need them until it ends. */
   if (code == 0 && !world && !alone && dm_comm_ignores_gpus()) dm_warm_up_undo(warm_up);
   dm_run_stop(&run);
@@ -206,10 +206,10 @@ static int run_rank(dm_call *call, dm_status prepared, const dm_work *work, dm_c
   if (run.at_end) {
     fflush(NULL);
     const int ended = dm_cli_end(call, run.at_end(run.what));
-    if (!t && code == 0 && ended == 0) _exit(0); /* not after the libraries have wound up */
     if (code == 0) code = ended;
   }
-  if (code == 0 && !world && alone && started) dm_cli_end_ahead();
+  if (code == 0 && !world && alone && run.has_used_gpu) dm_cli_end_ahead();
+  if (code == 0 && !t && run.at_end) _exit(0); /* not after the libraries have wound up */
   return code;
 }
 

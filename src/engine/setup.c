@@ -310,6 +310,7 @@ static dm_status open_backends(dm_run *run, const dm_engine *engine, const dm_pr
     DM_TRY(dm_comm_agree(run->world, dm_run_pretend_nodes(run, engine->pretend_nodes)));
   DM_TRY(find_backend(run, engine, problem, &ops));
   DM_TRY(dm_comm_agree(run->world, open_backend(run, engine, problem, ops, setup)));
+  run->has_used_gpu |= ops->device_memory;
   DM_TRY(sit_near(run, engine, setup));
   DM_TRY(count_sharing(run, &setup->device));
   if (run->rank == 0) dm_gpu_facts_ask(&run->facts, setup->device.id);

@@ -54,6 +54,7 @@ struct dm_run {
   dm_keepalive of_thread; /* the same for any thread: only reports progress */
   dm_trace trace;         /* of this rank */
   dm_gpu_facts *facts;    /* of its GPU, for records; NULL: not asked for */
+  bool has_used_gpu;
   /* With ENDS, set by a program that calls AT_END, if that is set, just before it exits: what would
    * let the same command begin anew. A kill before that must not be taken for one in mid-run. */
   bool ends;

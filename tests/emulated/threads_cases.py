@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Ranks that are threads of one process, each with an emulated GPU (--gpus): bad input, GPUs that do not start, a rank
 that fails, signals, and runs that processes of MPI resume, and the other way round."""
+import ctypes
 import errno
 import os
 import re
@@ -97,10 +98,14 @@ def one_does_not_start(bed):
 
 
 def ends(bed):
-    """What outlives the process holds neither its exit code nor its output."""
+    """What outlives the process holds neither its exit code nor its output, and ends."""
+    adopts, libc = 36, ctypes.CDLL(None)  # PR_SET_CHILD_SUBREAPER
+    expect(libc.prctl(adopts, 1, 0, 0, 0) == 0, "prctl")
     for words in (("--gpus", "1"), ("--gpus", "2")):
         done = multiply(bed, *words, EMULATED_SLOW_END="1")
+        expect(os.wait()[1] == 0, "the process that is left")
         expect(ranks_of(done) == int(words[1]) and done.stdout.endswith("PASS\n"), f"{words}: {done}")
+    libc.prctl(adopts, 0, 0, 0, 0)
     expect_right(faulty_runs.Output(bed, "C", 2))
 
 
