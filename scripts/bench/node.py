@@ -4,7 +4,7 @@
     scripts/bench/node.py --damier build/release/damier --folder /dev/shm -o node.jsonl     10 pairs of each product
     scripts/bench/node.py ... --only f64:16384 --pairs 3                                    a quick look
 
-Ways alternate from run to run. Each run is a fresh process, from files to a file that did not exist, with verification;
+Ways alternate from run to run, after a pause in which the driver ends the GPUs of the run before. Each run is a fresh process, from files to a file that did not exist, with verification;
 seconds are those of the whole command. One line of JSON for each run: product, way, seconds, ranks, and the record's times
 and forecast. Medians follow on stdout. A and B are removed at the end.
 """
@@ -16,6 +16,7 @@ import subprocess
 import tempfile
 import time
 
+PAUSE = 0.3  # seconds
 PRODUCTS = {  # name: (m, k, n, type)
     "f64:4096": (4096, 4096, 4096, "f64"),
     "f64:16384": (16384, 16384, 16384, "f64"),
@@ -42,6 +43,7 @@ def run(damier, folder, launcher, words):
     record, output = folder / "record.json", folder / "C.h5"
     for old in (record, output):
         old.unlink(missing_ok=True)
+    time.sleep(PAUSE)
     command = [*launcher, damier, "multiply", folder / "A.h5", folder / "B.h5", "-o", output, "-q", "--json", record, *words]
     began = time.monotonic()
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
