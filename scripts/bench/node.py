@@ -4,7 +4,8 @@
     scripts/bench/node.py --damier build/release/damier --folder /dev/shm -o node.jsonl     10 pairs of each product
     scripts/bench/node.py ... --only f64:16384 --pairs 3                                    a quick look
 
-Ways alternate from run to run, after a pause in which the driver ends the GPUs of the run before. Each run is a fresh process, from files to a file that did not exist, with verification;
+Ways alternate from run to run, after a pause in which the driver ends the GPUs of the run before. Each run is a fresh process, from
+files to a file that did not exist, with verification;
 seconds are those of the whole command. One line of JSON for each run: product, way, seconds, ranks, and the record's times
 and forecast. Medians follow on stdout. A and B are removed at the end.
 """
