@@ -86,8 +86,11 @@ def tasks(o):
 def validation(o):
     """The runs on several GPUs of one node that were measured, as they were planned, with the rates of one of these GPUs
     (docs/results/gpu.jsonl)."""
+    if not (o.results / "gpu.jsonl").exists():
+        print("docs/results has no run on a GPU", flush=True)
+        return
     rates = measured_rates(o.results)
-    for file in ("gpu.jsonl", "links.jsonl"):
+    for file in (f for f in ("gpu.jsonl", "links.jsonl") if (o.results / f).exists()):
         for line in (o.results / file).read_text().splitlines():
             r = json.loads(line)
             kind = "tf32" if "tf32" in r["problem"]["types"] else r["problem"]["work"]
