@@ -51,6 +51,8 @@ def user_table(records):
         rows.append((where, product, kind, seconds(alone), seconds(min(launched)) if launched else "",
                      *(seconds(others[o]) if o in others else "" for o in OTHERS), f"{best / alone:.1f}\u00a0×"))
     head = ("machine", "m = n = k", "type", "`damier`", "fastest by `mpirun`", *OTHERS.values(), "speed, relative to the fastest other")
+    used_columns = [i for i in range(len(head)) if any(row[i] for row in rows)]
+    head, rows = [head[i] for i in used_columns], [[row[i] for i in used_columns] for row in rows]
     return table(head, rows) + measured(used, "`scripts/bench/user_runs.py`")
 
 
