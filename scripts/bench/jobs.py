@@ -154,8 +154,7 @@ def main():
         return
     damier = str(pathlib.Path(options.damier).resolve())
     about = {"version": version_of(damier), "machine": {"device": processor(), "cores": os.cpu_count()},
-             "numpy": np.__version__, "h5py": h5py.__version__,
-             "packages": {way: start_of(way)[1] for way in (*PACKAGES, *R_PACKAGES, "Octave") if start_of(way)}}
+             "numpy": np.__version__, "h5py": h5py.__version__}
     for job in JOBS:
         if job.name not in options.only if options.only else job.limit and options.scale != 1:
             continue
@@ -172,6 +171,8 @@ def main():
                     if way != "damier" and not start_of(way):
                         continue
                     record = run(folder, job, way, program, damier) | {"run": number, "date": time.strftime("%F"), "scale": scale} | about
+                    if way != "damier" and start_of(way)[1]:
+                        record["package"] = start_of(way)[1]
                     print(f"{job.name:12}{way:18}{record['seconds']:9.3f} s {record['peak_bytes'] >> 20:7} MiB  {record['verdict']}",
                           flush=True)
                     with open(options.output, "a", encoding="utf-8") as file:

@@ -30,7 +30,7 @@ def jobs_table(records):
     shared = ["", "Other programs used the same processors: only the times of processors compare the ways."]
     first, runs = records[0], 1 + max(r["run"] for r in records)
     about = [f"Medians of at most {runs} runs" if runs > 1 else "One run of each", f"NumPy {first['numpy']}", f"h5py {first['h5py']}"]
-    packages = {name: number for r in records for name, number in r.get("packages", {}).items()}
+    packages = {r["way"]: r["package"] for r in records if "package" in r}
     about += [f"{name} {number}" for name, number in packages.items()]
     scales = {r["scale"]: r["job"] for r in records}
     if set(scales) != {1}:
