@@ -113,6 +113,16 @@ dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, 
   return backend->ops->gemm(backend, c, a, b, accumulate, done);
 }
 
+dm_status dm_backend_square(dm_backend *backend, dm_view c, dm_view a, bool accumulate,
+                            dm_event *done) {
+  const bool checked = c.rows == c.cols && a.rows == c.rows && a.cols > 0 &&
+                       c.dtype == dm_compute_sum(a.dtype) && c.col_stride == 1 &&
+                       has_contiguous_lines(a) && !dm_view_is_empty(c);
+  if (!checked || !backend->ops->square)
+    return dm_backend_gemm(backend, c, a, dm_view_transpose(a), accumulate, done);
+  return backend->ops->square(backend, c, a, accumulate, done);
+}
+
 /* Columns of the accumulators C per column of ELEMENTS: see dm_compute_parts. */
 static int64_t parts_of(dm_view c, dm_view elements) {
   return dm_dtype_is_complex(elements.dtype) && !dm_dtype_is_complex(c.dtype) ? 2 : 1;

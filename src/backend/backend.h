@@ -110,6 +110,10 @@ dm_status dm_backend_transpose(dm_backend *backend, dm_view to, dm_view from, bo
 dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
                           dm_event *done);
 
+/* The same of A and its transpose; elements above the diagonal of C may be left out. */
+dm_status dm_backend_square(dm_backend *backend, dm_view c, dm_view a, bool accumulate,
+                            dm_event *done);
+
 /* The same for a row with a FINISH: C, the first accumulator, and those that follow at distances of
  * PLANE elements, (+)= A B; finish then computes SUMS, in the memory of the accumulators. For a row
  * with moduli, EXPONENTS are those of the rows and columns of C, and C is real, with two columns

@@ -101,6 +101,8 @@ typedef struct dm_backend_ops {
   dm_status (*await)(dm_backend *backend, void *stream);
   dm_status (*gemm)(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
                     dm_event *done);
+  /* (optional) NULL: as any product. */
+  dm_status (*square)(dm_backend *backend, dm_view c, dm_view a, bool accumulate, dm_event *done);
   /* (optional) For the row and its calls; C: the first accumulators. */
   dm_status (*product)(dm_backend *backend, dm_view c, int64_t plane, dm_view a, dm_view b,
                        bool accumulate, dm_exponents exponents, dm_event *done);

@@ -21,6 +21,7 @@ typedef struct pending {
   dm_view c, a, b; /* FINISH: a holds the sums; MIRROR: only c, from its row ROW on */
   int64_t plane;   /* elements from one accumulator to the next */
   bool accumulate, conjugate;
+  bool half; /* PRODUCT: above the diagonal of C nothing is needed */
   dm_exponents exponents;
   int64_t row, col, k; /* start of the next piece in A and B */
 } pending;
@@ -216,6 +217,13 @@ static dm_status multiply_piece(cpu_backend *cpu, dm_view c, dm_view a, dm_view 
   return DM_OK;
 }
 
+static dm_status multiply_half(cpu_backend *cpu, dm_view c, dm_view a, bool accumulate) {
+  let_library_use(cpu, cpu->threads);
+  DM_TRY(dm_cpu_fits(c, a, a));
+  dm_cpu_half(c, a, accumulate);
+  return DM_OK;
+}
+
 static dm_cpu_box box_of(const cpu_backend *cpu, const pending *p) {
   if (cpu->split) return dm_cpu_split_box(cpu->tile, p->a.dtype);
   if (cpu->residues)
@@ -255,6 +263,8 @@ static dm_status compute_piece(cpu_backend *cpu) {
   const dm_view c = dm_view_sub(p->c, p->row, parts * p->col, rows, parts * cols);
   if (p->what == PRODUCT_OF_ROW)
     product_of_row(cpu, p, c, a, b);
+  else if (p->half && rows == p->c.rows && cols == p->c.cols)
+    DM_TRY(multiply_half(cpu, c, a, p->accumulate || p->k > 0));
   else
     DM_TRY(multiply_piece(cpu, c, a, b, p->accumulate || p->k > 0, &most));
   p->col += cols;
@@ -285,6 +295,17 @@ static dm_status queue(dm_backend *backend, pending work, dm_event *done) {
 static dm_status cpu_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
                           dm_event *done) {
   return queue(backend, (pending){.c = c, .a = a, .b = b, .accumulate = accumulate}, done);
+}
+
+static dm_status cpu_square(dm_backend *backend, dm_view c, dm_view a, bool accumulate,
+                            dm_event *done) {
+  const cpu_backend *cpu = (const cpu_backend *)backend;
+  const pending work = {.c = c,
+                        .a = a,
+                        .b = dm_view_transpose(a),
+                        .accumulate = accumulate,
+                        .half = !cpu->split && cpu->tile == 0 && !dm_cpu_widens(a.dtype)};
+  return queue(backend, work, done);
 }
 
 static dm_status cpu_row_product(dm_backend *backend, dm_view c, int64_t plane, dm_view a,
@@ -464,6 +485,7 @@ const dm_backend_ops dm_backend_cpu = {
     .release = cpu_release,
     .copy = cpu_copy,
     .gemm = cpu_gemm,
+    .square = cpu_square,
     .product = cpu_row_product,
     .finish = cpu_finish,
     .mirror = cpu_mirror,

@@ -42,6 +42,9 @@ dm_status dm_cpu_fits(dm_view c, dm_view a, dm_view b);
 /* C (+)= A B for one piece, synchronous. */
 dm_status dm_cpu_product(dm_view c, dm_view a, dm_view b, bool accumulate, dm_cpu_scratch *scratch);
 
+/* C (+)= A A^T on and below the diagonal, of f64, f32 or complex numbers that fit. */
+void dm_cpu_half(dm_view c, dm_view a, bool accumulate);
+
 /* C (+)= A B of f32; rows are LDC, LDA and LDB elements apart. */
 void dm_cpu_sgemm(float *c, int64_t ldc, const float *a, int64_t lda, const float *b, int64_t ldb,
                   int64_t m, int64_t n, int64_t k, bool accumulate);

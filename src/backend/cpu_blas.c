@@ -235,6 +235,12 @@ static void multiply_half(const dm_whole_product *p) {
                 ldc);
 }
 
+void dm_cpu_half(dm_view c, dm_view a, bool accumulate) {
+  const dm_whole_product product = {
+      .c = c, .a = a, .b = dm_view_transpose(a), .alpha = {1.0}, .beta = {accumulate ? 1.0 : 0.0}};
+  multiply_half(&product);
+}
+
 static void multiply_all(const dm_whole_product *p) {
   const dm_blas_product g = dm_blas_product_of(p);
   const enum CBLAS_TRANSPOSE left = blas_ops[g.left.op], right = blas_ops[g.right.op];

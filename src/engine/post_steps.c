@@ -93,6 +93,10 @@ static dm_status multiply_part(void *context, dm_extent part) {
   const int64_t col = part.cols.begin - local->cols.begin;
   const dm_view a = dm_view_sub(p->a, at, 0, rows, p->a.cols), b = some_cols(p->b, col, cols);
   const dm_view c = dm_view_sub(p->c, at, 0, rows, p->c.cols);
+  const bool square =
+      dm_triangle_shares(local->plan, DM_A) || dm_triangle_shares(local->plan, DM_B);
+  if (square && part.rows.begin == part.cols.begin && rows == cols)
+    return dm_backend_square(local->backend, some_cols(c, col, cols), a, p->accumulate, p->event);
   if (row->finish == DM_NO_FINISH)
     return dm_backend_gemm(local->backend, some_cols(c, col, cols), a, b, p->accumulate, p->event);
   const dm_view sums = dm_compute_first(row, c);

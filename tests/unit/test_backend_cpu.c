@@ -51,6 +51,36 @@ TEST(products) {
   }
 }
 
+/* Operands by columns, in each place; and squares of A and its transpose, which are mirrored. */
+TEST(transposed_operands) {
+  enum { N = 70, DEPTH = 1100 };
+  for (dm_dtype work = DM_F64; work <= DM_I8; work++) {
+    dm_backend *backend = cpu_of(0, 1);
+    dm_view rows = matrix(work, N, DEPTH, DM_INTEGER, 1),
+            other = matrix(work, N, DEPTH, DM_INTEGER, 2);
+    dm_view turned = matrix(work, DEPTH, N, DM_INTEGER, 3);
+    dm_view c = matrix(dm_compute_sum(work), N, N, DM_CONSTANT, 4);
+    const dm_view lefts[] = {rows, dm_view_transpose(turned)};
+    const dm_view rights[] = {turned, dm_view_transpose(other)};
+    dm_event done;
+    for (int l = 0; l < 2; l++)
+      for (int r = 0; r < 2; r++) {
+        ok(dm_backend_gemm(backend, c, lefts[l], rights[r], false, &done));
+        ok(dm_backend_wait(backend, done));
+        compare(c, lefts[l], rights[r], 1);
+      }
+    for (int l = 0; l < 2; l++) {
+      ok(dm_backend_square(backend, c, lefts[l], false, &done));
+      ok(dm_backend_square(backend, c, lefts[l], true, &done));
+      ok(dm_backend_mirror(backend, c, 0, false, &done));
+      ok(dm_backend_wait(backend, done));
+      compare(c, lefts[l], dm_view_transpose(lefts[l]), 2);
+    }
+    free(rows.base), free(other.base), free(turned.base), free(c.base);
+    dm_backend_close(backend);
+  }
+}
+
 /* Each test of a product computes a piece; with any number of pieces the bits are those of waiting.
  */
 TEST(pieces) {
