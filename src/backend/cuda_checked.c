@@ -275,7 +275,7 @@ static void choose_order(checking *c) {
   const bool large = dm_min(k->rows, k->cols) >= LARGE, fits = k->depth * size <= LONG;
   c->beside = !k->factors.reads_c && (size <= 2 || (fits && (large || c->ranks)));
   c->few = c->beside && size > 2 && large ? dm_max(1, processors / 2) : 0;
-  c->most = c->ranks ? 2 * processors : c->few;
+  c->most = c->ranks ? 4 * processors : c->few;
 }
 
 dm_status dm_cuda_multiply_checked(dm_backend *backend, const dm_checked_product *product,

@@ -297,7 +297,7 @@ static dm_status add_operands(void *context) {
 /* Calls BEFORE, unless NULL, while the first strips travel; what was started is finished. */
 static dm_status multiply_stationary(product *p, dm_status (*before)(void *context)) {
   dm_stationary stationary;
-  dm_stationary_start(&p->places->arranged.travel, &stationary);
+  dm_stationary_start(&p->places->arranged.travel, before != NULL, &stationary);
   dm_status status = before ? before(p) : DM_OK;
   return dm_status_first(status, dm_stationary_finish(&stationary));
 }
@@ -340,7 +340,7 @@ static bool begin_rows(void *context, bool products) {
   product *p = context;
   if (!p->started || p->begun) return false;
   p->begun = true;
-  dm_stationary_start(&p->places->arranged.travel, p->started);
+  dm_stationary_start(&p->places->arranged.travel, !products, p->started);
   if (products) dm_stationary_advance(p->started, FIRST_STRIPS);
   return products;
 }

@@ -144,14 +144,15 @@ static dm_status multiply_arrived(void *context, int64_t index, bool *taken, boo
 
 /* ---- the product ---- */
 
-void dm_stationary_start(dm_travel *t, dm_stationary *f) {
+void dm_stationary_start(dm_travel *t, bool ahead, dm_stationary *f) {
   static const dm_flow_ops ops = {.before = before,
                                   .done = is_read,
                                   .give = copy_piece,
                                   .lay_out = lay_out,
                                   .take = multiply_arrived};
   *f = (dm_stationary){.t = t, .rank = t->run->rank, .ranks = t->run->ranks};
-  dm_flow_start(&f->flow, &ops, f, t->run, t->space, dm_travel_items(t), t->slots + t->both);
+  dm_flow_start(&f->flow, &ops, f, t->run, t->space, dm_travel_items(t),
+                ahead ? t->slots + t->both : 1);
 }
 
 void dm_stationary_advance(dm_stationary *product, int64_t items) {

@@ -19,9 +19,9 @@ typedef struct dm_stationary {
   dm_event read[DM_READ]; /* the last product of each place */
 } dm_stationary;
 
-/* Sends the first strips on their way; the caller may do other work, collective work included,
- * before it finishes what it has started: then strips are multiplied. */
-void dm_stationary_start(dm_travel *travel, dm_stationary *product);
+/* Sends the first strip on its way, or with AHEAD as many as there are places for: then the caller
+ * may do other work, collective work included, before it goes on and strips are multiplied. */
+void dm_stationary_start(dm_travel *travel, bool ahead, dm_stationary *product);
 
 /* Waits until ITEMS items, or all, have arrived, and posts their products; all ranks do. */
 void dm_stationary_advance(dm_stationary *product, int64_t items);
