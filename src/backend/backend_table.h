@@ -49,6 +49,7 @@ typedef struct dm_memory_kind {
   bool host, gpu; /* accessible to the host, to GPUs; both: managed memory */
   int index;      /* its GPU, as in dm_device; -1: none or any */
   bool foreign;   /* of a GPU that is not the backend's */
+  bool pinned;    /* on the host: GPUs copy it by themselves */
 } dm_memory_kind;
 
 /* C = alpha op(A) op(B) + beta C on the caller's matrices, where they are. A and B are op's views

@@ -178,7 +178,8 @@ dm_status dm_cuda_kind(dm_backend *backend, const void *memory, dm_memory_kind *
   *kind = (dm_memory_kind){.host = !device,
                            .gpu = device || managed,
                            .index = device ? found.device : -1,
-                           .foreign = device && found.device != gpu->index};
+                           .foreign = device && found.device != gpu->index,
+                           .pinned = found.type == cudaMemoryTypeHost};
   return DM_OK;
 }
 

@@ -357,8 +357,12 @@ static dm_status copy(const dm_relocation *m, const message *one, way how, char 
                            .row_count = runs_of(&rows, how, m->row_list),
                            .cols = m->col_list,
                            .col_count = runs_of(&cols, how, m->col_list)};
-  return dm_backend_copy_runs(m->space->backend, how == PACK ? dense : local(m, m->to),
-                              how == UNPACK ? dense : local(m, m->from), &of, copied);
+  const dm_view to = how == PACK ? dense : local(m, m->to);
+  const dm_view from = how == UNPACK ? dense : local(m, m->from);
+  dm_backend *backend = m->space->backend;
+  if ((to.space == DM_HOST && m->to->pageable) || (from.space == DM_HOST && m->from->pageable))
+    return dm_staging_copy_runs(&m->space->staging, backend, to, from, &of, copied);
+  return dm_backend_copy_runs(backend, to, from, &of, copied);
 }
 
 /* ---- rounds ---- */

@@ -232,10 +232,11 @@ static dm_status refuse_backend(const dm_backend *backend) {
   return status;
 }
 
-static dm_status check_kind(const dm_view *local, dm_backend *backend) {
+static dm_status check_kind(const dm_view *local, dm_backend *backend, bool *pageable) {
   dm_memory_kind kind;
   dm_device device;
   DM_TRY(dm_backend_kind(backend, local->base, &kind));
+  *pageable = kind.host && !kind.gpu && !kind.pinned;
   if (local->space == DM_HOST && !kind.host)
     return dm_hint(dm_fail(DM_E_USAGE, "it is stated as host memory, but is GPU memory"),
                    "use damier_in_gpu");
@@ -254,7 +255,7 @@ static dm_status reach(dm_distributed *matrix, dm_backend *backend) {
   const bool on_gpu = matrix->local.space == DM_DEVICE;
   if (dm_view_is_empty(matrix->local)) return DM_OK;
   if (on_gpu && !backend->ops->device_memory) return refuse_backend(backend);
-  DM_TRY(check_kind(&matrix->local, backend));
+  DM_TRY(check_kind(&matrix->local, backend, &matrix->pageable));
   if (on_gpu) matrix->backend = backend;
   return matrix->stream ? dm_backend_await(backend, matrix->stream) : DM_OK;
 }

@@ -39,6 +39,7 @@ typedef struct dm_distributed {
   bool on_gpus;        /* parts of some ranks are in GPU memory */
   void *stream;        /* this rank's stream with pending work on it; NULL: none */
   dm_backend *backend; /* backend for GPU memory; else NULL */
+  bool pageable; /* reached by a backend of GPUs: LOCAL is in host memory that is not pinned */
 } dm_distributed;
 
 /* DM_E_USAGE: this rank states an impossible division, type or shape. */

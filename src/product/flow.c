@@ -163,6 +163,7 @@ void dm_workspace_abandon(dm_workspace *space) {
 
 void dm_workspace_close(dm_workspace *space) {
   close_memory(space);
+  dm_staging_close(&space->staging);
   free(space->tried);
   free(space->lists);
   *space = (dm_workspace){0};

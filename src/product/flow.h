@@ -5,6 +5,7 @@
 #define DM_PRODUCT_FLOW_H
 
 #include "engine/links.h"
+#include "product/staging.h"
 #include "transport/transport_table.h"
 
 /* ---- memory of each rank's GPU that the other ranks read, with the transport that carries it;
@@ -20,8 +21,9 @@ typedef struct dm_workspace {
   dm_transport *transport; /* NULL: closed */
   void *memory;
   int64_t bytes;
-  uint64_t fillings; /* of all earlier products */
-  int64_t *lists;    /* five numbers for each rank, for a gather */
+  uint64_t fillings;  /* of all earlier products */
+  int64_t *lists;     /* five numbers for each rank, for a gather */
+  dm_staging staging; /* for matrices in pageable memory */
 } dm_workspace;
 
 /* Collective: at least BYTES on each rank, on the GPU of BACKEND, which must stay open. Not *there:

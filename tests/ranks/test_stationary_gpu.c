@@ -278,6 +278,7 @@ static void divide_from_one(gpu_test *t, damier_context *context, random_state *
 static void move_from_hosts(gpu_test *t, damier_context *context, random_state *r) {
   for (int beta = 0; beta < 2; beta++) {
     posed p = {.of = {90, 170, 60}, .e = {'n', 't', 1, beta, false}};
+    if (beta) p.of = (shape){700, 6000, 4}; /* in several stages */
     damier_error error;
     set_plain(context);
     state(context, "op-b", "%c", 't');
