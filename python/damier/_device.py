@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -67,8 +68,10 @@ def current_stream(tensor: Any) -> int:
 def by_dlpack(array: Any, name: str) -> tuple[DeviceArray, str | None]:
     """The producer's default stream waits for its work on the array, and the library waits for that stream, or for that
     of torch."""
-    interface, owner, type_ = interface_of(array, name, stream=LEGACY)
     from_torch = type(array).__module__ == "torch" and "torch" in sys.modules
+    # torch exports only what is on its current GPU
+    with sys.modules["torch"].cuda.device(array.device) if from_torch else nullcontext():
+        interface, owner, type_ = interface_of(array, name, stream=LEGACY)
     return DeviceArray(interface, owner, current_stream(array) if from_torch else LEGACY, name), type_
 
 
