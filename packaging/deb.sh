@@ -9,9 +9,26 @@ missing=()
 for need in dpkg-buildpackage:dpkg-dev dh:debhelper lintian:lintian; do
   has "${need%:*}" || missing+=("${need#*:}")
 done
+
+# The packages of control's build dependencies, of alternatives the first that this system has.
+build_dependencies() {
+  local line name
+  sed -n '/^Build-Depends:/,/^[^ B]/{/^Build-Depends:\|^ /p}' packaging/debian/control |
+    sed 's/^Build-Depends://; s/([^)]*)//g; s/debhelper-compat/debhelper/' | tr ',' '\n' | while read -r line; do
+    for name in ${line//|/ }; do
+      if apt-cache show "$name" >/dev/null 2>&1; then
+        echo "$name"
+        break
+      fi
+    done
+  done
+}
+
 if has dpkg-checkbuilddeps; then
   mapfile -t -O ${#missing[@]} missing < <(dpkg-checkbuilddeps packaging/debian/control 2>&1 |
     sed -n 's/.*nmet build dependencies: //p' | sed 's/ ([^)]*)//g; s/ | [^ ]*//g; s/debhelper-compat/debhelper/' | tr ' ' '\n')
+else
+  mapfile -t -O ${#missing[@]} missing < <(build_dependencies)
 fi
 if [ ${#missing[@]} != 0 ]; then
   die "missing packages: apt-get install $(printf '%s\n' "${missing[@]}" | sort -u | tr '\n' ' ')"
