@@ -117,7 +117,7 @@ typedef struct dm_centering {
   const double *fill;   /* NULL: NaN stays */
   dm_lines weight_lines;
   const double *weight; /* of these lines, whatever the others are; NULL: 1 */
-  uint64_t given;       /* a checksum of the user's numbers; 0: there are none */
+  uint64_t user_sum;    /* a checksum of the user's numbers; 0: there are none */
 } dm_centering;
 
 /* Whether line I is constant, or has no mean: all of its elements become NaN. */

@@ -192,7 +192,7 @@ static const char *const key_names[KEYS] = {"nodes",
 /* The values by key; NULL if not stated. */
 typedef struct words {
   char text[KEYS][LONGEST_WORD + 1];
-  bool given[KEYS];
+  bool stated[KEYS];
 } words;
 
 static dm_status bad_value(key which, const char *value, const char *wanted) {
@@ -207,8 +207,8 @@ static dm_status take_word(const char *word, words *all) {
   snprintf(name, sizeof name, "%.*s", (int)(equals - word), word);
   for (int i = 0; i < KEYS; i++) {
     if (!key_names[i] || strcmp(name, key_names[i]) != 0) continue;
-    if (all->given[i]) return dm_fail(DM_E_USAGE, "machine: %s is stated twice", name);
-    all->given[i] = true;
+    if (all->stated[i]) return dm_fail(DM_E_USAGE, "machine: %s is stated twice", name);
+    all->stated[i] = true;
     snprintf(all->text[i], sizeof all->text[i], "%s", equals + 1);
     return DM_OK;
   }
@@ -241,7 +241,7 @@ static dm_status split_words(const char *text, words *all) {
 
 static dm_status read_whole(const words *all, key which, int *value) {
   int64_t number;
-  if (!all->given[which]) return DM_OK;
+  if (!all->stated[which]) return DM_OK;
   if (!dm_parse_count(all->text[which], &number) || number < 1 || number > MOST)
     return bad_value(which, all->text[which], "a whole number from 1 to 16777216");
   *value = (int)number;
@@ -249,7 +249,7 @@ static dm_status read_whole(const words *all, key which, int *value) {
 }
 
 static dm_status read_bytes(const words *all, key which, int64_t *bytes) {
-  if (!all->given[which]) return DM_OK;
+  if (!all->stated[which]) return DM_OK;
   if (!dm_parse_count(all->text[which], bytes) || *bytes < 1)
     return bad_value(which, all->text[which], "a number of bytes such as 64GiB");
   return DM_OK;
@@ -257,7 +257,7 @@ static dm_status read_bytes(const words *all, key which, int64_t *bytes) {
 
 static dm_status read_rate(const words *all, key which, double unit, double *rate) {
   double number;
-  if (!all->given[which]) return DM_OK;
+  if (!all->stated[which]) return DM_OK;
   if (!dm_parse_real(all->text[which], &number) || !(number > 0))
     return bad_value(which, all->text[which], "a number above 0");
   *rate = number * unit;
@@ -265,8 +265,8 @@ static dm_status read_rate(const words *all, key which, double unit, double *rat
 }
 
 static dm_status check_gpu(const words *all) {
-  if (!all->given[KEY_GPU])
-    return all->given[KEY_GPUS]
+  if (!all->stated[KEY_GPU])
+    return all->stated[KEY_GPUS]
                ? dm_hint(dm_fail(DM_E_USAGE, "machine: gpus=%s without gpu=", all->text[KEY_GPUS]),
                          "state which, for example gpu=h200")
                : DM_OK;
@@ -286,7 +286,7 @@ static dm_status read_shape(const words *all, dm_machine *machine, int *gpus) {
   int cores = 1;
   DM_TRY(check_gpu(all));
   DM_TRY(read_whole(all, KEY_CORES, &cores));
-  dm_machine_stated(all->given[KEY_GPU] ? all->text[KEY_GPU] : NULL, cores, machine);
+  dm_machine_stated(all->stated[KEY_GPU] ? all->text[KEY_GPU] : NULL, cores, machine);
   DM_TRY(read_whole(all, KEY_NODES, &machine->nodes));
   DM_TRY(read_whole(all, KEY_GPUS, gpus));
   machine->ranks_per_node = *gpus;
@@ -297,9 +297,9 @@ static dm_status read_shape(const words *all, dm_machine *machine, int *gpus) {
 }
 
 static dm_status read_links(const words *all, dm_machine *machine) {
-  const char *links = all->given[KEY_LINKS] ? all->text[KEY_LINKS]
-                      : machine->gpu        ? "device"
-                                            : "shared";
+  const char *links = all->stated[KEY_LINKS] ? all->text[KEY_LINKS]
+                      : machine->gpu         ? "device"
+                                             : "shared";
   machine->device_links = strcmp(links, "device") == 0;
   machine->shared_slots = strcmp(links, "shared") == 0;
   if (!machine->device_links && !machine->shared_slots && strcmp(links, "host") != 0)
@@ -325,7 +325,7 @@ static dm_status read_rates(const words *all, dm_machine *machine) {
   DM_TRY(read_rate(all, KEY_COPY, 1e9, &machine->host_copy));
   DM_TRY(read_rate(all, KEY_READ, 1e9, &machine->file_read));
   DM_TRY(read_rate(all, KEY_WRITE, 1e9, &machine->file_write));
-  for (int i = KEY_GFLOPS; i < KEYS; i++) machine->rates_given |= all->given[i] && i != KEY_LINKS;
+  for (int i = KEY_GFLOPS; i < KEYS; i++) machine->rates_given |= all->stated[i] && i != KEY_LINKS;
   return read_rate(all, KEY_LATENCY, 1e-6, &machine->latency);
 }
 
@@ -333,9 +333,9 @@ dm_status dm_machine_take_rates(const char *text, dm_machine *machine) {
   words all = {0};
   DM_TRY(split_words(text, &all));
   DM_TRY(read_rates(&all, machine));
-  if (all.given[KEY_GFLOPS]) machine->speed_now = 1; /* of these cores */
-  if (all.given[KEY_READ]) machine->read_now = machine->file_read;
-  if (!all.given[KEY_WRITE]) return DM_OK;
+  if (all.stated[KEY_GFLOPS]) machine->speed_now = 1; /* of these cores */
+  if (all.stated[KEY_READ]) machine->read_now = machine->file_read;
+  if (!all.stated[KEY_WRITE]) return DM_OK;
   machine->write_now = machine->file_write;
   machine->pages_now = 0; /* the rate includes them */
   return DM_OK;

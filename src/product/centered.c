@@ -72,7 +72,7 @@ typedef struct weights {
   double *list, *roots; /* NULL: there are none */
   int64_t count;
   double less_one, sum; /* what n - 1 and n become */
-  uint64_t given;
+  uint64_t user_sum;
 } weights;
 
 static dm_status unsuitable(const dm_dataset *set, int64_t i, double value, const char *what) {
@@ -118,7 +118,7 @@ static dm_status check_weights(const dm_dataset *set, dm_weights_are are, weight
   if (w->sum == 0.0) return dm_fail(DM_E_INPUT, "%s: all weights are 0", name);
   if (!isfinite(w->sum)) return dm_fail(DM_E_INPUT, "%s: the sum of the weights overflows", name);
   w->less_one = w->sum - (are == DM_FREQUENCIES ? 1.0 : squares / w->sum);
-  w->given = dm_checksum_bytes(w->list, w->count * (int64_t)sizeof(double), (uint64_t)are + 1);
+  w->user_sum = dm_checksum_bytes(w->list, w->count * (int64_t)sizeof(double), (uint64_t)are + 1);
   return DM_OK;
 }
 
@@ -196,7 +196,7 @@ static dm_status take_vectors(const dm_run *run, const dm_standard *s, const dm_
   for (int64_t i = 0; list && !status && i < c->count; i++) of->shift[i * parts] = list[i];
   for (int64_t i = 0; list && !status && parts == 2 && i < c->count; i++)
     of->shift[2 * i + 1] = 0.0;
-  if (list && !status) c->given += dm_checksum_bytes(list, c->count * 8, 3);
+  if (list && !status) c->user_sum += dm_checksum_bytes(list, c->count * 8, 3);
   free(list);
   list = NULL;
   if (!status && s->scale_by) status = read_vector(run, scale, &list);
@@ -204,7 +204,7 @@ static dm_status take_vectors(const dm_run *run, const dm_standard *s, const dm_
     if (list[i] == 0.0) status = unsuitable(scale, i, 0.0, "lines are not divided by 0");
     of->factor[i] = 1.0 / list[i];
   }
-  if (list && !status) c->given += dm_checksum_bytes(list, c->count * 8, 4);
+  if (list && !status) c->user_sum += dm_checksum_bytes(list, c->count * 8, 4);
   free(list);
   return status;
 }
@@ -266,7 +266,7 @@ static dm_status make(dm_run *run, int io_threads, const factor *f, dm_centering
                       .fill = s->fills ? of.fill : NULL,
                       .weight_lines = f->inner,
                       .weight = w->list ? of.weight : NULL,
-                      .given = w->given};
+                      .user_sum = w->user_sum};
   for (int64_t i = 0; i < w->count; i++) of.weight[i] = w->roots[i];
   dm_status status = takes ? find_moments(run, io_threads, f, by_rows, &m) : DM_OK;
   if (!status && takes)

@@ -69,8 +69,8 @@ dm_status dm_provenance_centering(dm_attributes *list, const dm_multiply *m, boo
   for (int x = 0; x < 2; x++) {
     const dm_standard *s = &m->equation.standard[x];
     char by[32] = "";
-    if (sets[x]->centering && sets[x]->centering->given)
-      snprintf(by, sizeof by, ", by %016llx", (unsigned long long)sets[x]->centering->given);
+    if (sets[x]->centering && sets[x]->centering->user_sum)
+      snprintf(by, sizeof by, ", by %016llx", (unsigned long long)sets[x]->centering->user_sum);
     if (always || dm_standard_lines(s) != DM_NO_LINES)
       DM_TRY(dm_attributes_add(list, names[x], "center %s, scale %s%s%s", dm_lines_name(s->center),
                                dm_lines_name(s->scale), s->fills ? ", missing mean" : "", by));

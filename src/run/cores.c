@@ -57,8 +57,8 @@ bool dm_cores_asked(const cpu_set_t *job) {
    * others. */
   if (!getenv("OMPI_COMM_WORLD_SIZE") && getenv("PMI_RANK") && !getenv("SLURM_STEP_ID"))
     return true;
-  const long given = number_of("SLURM_CPUS_ON_NODE");
-  return given > 0 && given < CPU_COUNT(job);
+  const long cpus = number_of("SLURM_CPUS_ON_NODE");
+  return cpus > 0 && cpus < CPU_COUNT(job);
 }
 
 int dm_cores_threads_stated(void) {
