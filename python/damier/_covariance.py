@@ -33,7 +33,10 @@ def weights_in_file(weights: Any, comm: Any) -> Iterator[str | None]:
         yield None if weights is None else os.fspath(weights)
         return
     first = comm is None or comm.Get_rank() == 0
-    with tempfile.TemporaryDirectory(prefix="damier-") if first else contextlib.nullcontext("") as folder:
+    place: contextlib.AbstractContextManager[str] = contextlib.nullcontext("")
+    if first:
+        place = tempfile.TemporaryDirectory(prefix="damier-")
+    with place as folder:
         name = os.path.join(folder, "weights.npy")
         if first:
             np.save(name, np.ascontiguousarray(_on_host(weights)))

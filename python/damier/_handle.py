@@ -1,8 +1,8 @@
 """Opens, configures, calls and closes a context of the library, and handles interrupts of its calls."""
 from __future__ import annotations
 
-import _signal  # those of signal convert numbers to enumerations, which takes longer than a small product
 import ctypes
+import importlib
 import json
 import os
 import signal
@@ -22,6 +22,8 @@ Record = dict[str, Any]
 Self = TypeVar("Self", bound="Handle")
 
 _SIGINT = int(signal.SIGINT)
+# The functions of signal convert numbers to enumerations, which takes longer than a small product.
+_signal: Any = importlib.import_module("_signal")
 
 # Only one thread at a time may call the library.
 _one_at_a_time = threading.RLock()
