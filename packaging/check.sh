@@ -47,14 +47,16 @@ same_version() {
 # CMake's options and the files of the source tree that recipes name.
 names_exist() {
   local recipes=(packaging/{deb,tarball,wheel}.sh packaging/Dockerfile packaging/Apptainer.def packaging/debian/rules packaging/debian/tests/*
-    packaging/spack/package.py packaging/conda/recipe.yaml packaging/easybuild/*.eb) name wrong=0
-  for name in $(grep -hoE 'DDAMIER_[A-Z_]+|"DAMIER_[A-Z_]+' "${recipes[@]}" | sed 's/^[D"]//' | sort -u); do
+    packaging/spack/package.py packaging/conda/recipe.yaml packaging/easybuild/*.eb) options files name wrong=0
+  mapfile -t options < <(grep -hoE 'DDAMIER_[A-Z_]+|"DAMIER_[A-Z_]+' "${recipes[@]}" | sed 's/^[D"]//' | sort -u)
+  mapfile -t files < <(grep -hoE '\b(scripts|examples|packaging)/[A-Za-z0-9_./-]+[A-Za-z0-9]' "${recipes[@]}" | sort -u)
+  for name in "${options[@]}"; do
     grep -qE "(option|set)\($name |DEFINED $name|$name\)" CMakeLists.txt cmake/*.cmake || {
       echo "CMake has no option $name"
       wrong=1
     }
   done
-  for name in $(grep -hoE '\b(scripts|examples|packaging)/[A-Za-z0-9_./-]+[A-Za-z0-9]' "${recipes[@]}" | sort -u); do
+  for name in "${files[@]}"; do
     [ -e "$name" ] || {
       echo "there is no $name"
       wrong=1
