@@ -116,7 +116,7 @@ build_release() {
 share_openblas_kernels() {
   local kernels
   kernels=$("$damier" info -q --json - | python3 -c "import json, sys
-print(json.load(sys.stdin)['environment'].get('OPENBLAS_CORETYPE', ''))")
+print(json.load(sys.stdin).get('environment', {}).get('OPENBLAS_CORETYPE', ''))")
   if [ -z "$kernels" ]; then return; fi
   export OPENBLAS_CORETYPE=$kernels
   note "OPENBLAS_CORETYPE=$kernels for every program"
