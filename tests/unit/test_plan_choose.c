@@ -181,15 +181,23 @@ TEST(impossible_wishes_are_refused) {
         DM_E_USAGE, "use --from host, or one rank");
 }
 
-/* MACHINES[i] has i + 1 GPUs, each as WORDS say. */
-static int gpus_for(const char *words, int64_t size, int most, double *seconds) {
+/* MACHINES[i] has i + 1 GPUs, each as WORDS say, and C's pages are cleared at PAGES bytes per
+ * second.
+ */
+static int gpus_with_pages(const char *words, int64_t size, int most, double pages,
+                           double *seconds) {
   dm_machine machines[8];
   const dm_problem p = problem_of(size, size, size, DM_F64);
   for (int i = 0; i < most; i++) {
     machines[i] = machine_of(words);
     machines[i].ranks_per_node = i + 1;
+    machines[i].pages_now = pages;
   }
   return dm_plan_gpus(&p, machines, most, &(dm_wishes){0}, seconds);
+}
+
+static int gpus_for(const char *words, int64_t size, int most, double *seconds) {
+  return gpus_with_pages(words, size, most, 0, seconds);
 }
 
 TEST(gpus_that_help) {
@@ -203,6 +211,17 @@ TEST(gpus_that_help) {
   /* Nothing fits. */
   assert_int_equal(gpus_for("gpu=h100 memory=1MiB", 4096, 4, seconds), 4);
   assert_true(isinf(seconds[3]));
+}
+
+/* Pages are cleared from the start of the command on, also while GPUs start. */
+TEST(pages_do_not_wait_for_gpus) {
+  const double bytes = 8.0 * 32768 * 32768, rate = 2e9;
+  double seconds[2];
+  (void)gpus_with_pages("gpu=h100 read=45 write=15", 32768, 2, rate, seconds);
+  for (int i = 0; i < 2; i++) {
+    assert_true(seconds[i] >= bytes / rate);
+    assert_true(seconds[i] < bytes / rate + bytes / 15e9 + 0.1);
+  }
 }
 
 RUN_ALL(test_plan_choose)
