@@ -313,8 +313,9 @@ DAMIER_API void damier_on_progress(damier_context *context,
  * lack of memory (the record's plan.tiles), any error after the first tile.
  *
  * With the option "batch" N, matrices in memory are N of equal shapes one below the other: A is
- * N m x k, B is N k x n, C is N m x n, and entry i of C is the product of entries i of A and B.
- * Files have batches by their shapes.
+ * N m x k, B is N k x n, C is N m x n, and entry i of C is the product of entries i of A and B. In
+ * the host memory of one process threads multiply many entries at a time; in the memory of its GPU
+ * one call of cuBLAS multiplies all. Files have batches by their shapes.
  *
  * A C that fails its verification is computed again, once, unless the option "on-corruption" says
  * otherwise (stop or warn) or tiles of it have replaced the old C that beta multiplies.  The

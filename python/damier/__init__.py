@@ -49,10 +49,10 @@ def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, 
     """alpha op(a) op(b) + beta c, as a new array or in ``out``.
 
     ``a`` and ``b`` may be stored in files: a location, ``"FILE.h5:/x[0:100]"``, a :class:`Stored`, or a dataset of h5py
-    whose file is open for reading; the library reads them, in parallel and as much as memory holds.  Arrays of NumPy
+    whose file is open for reading; the library reads them, in parallel and as much as memory holds.  Arrays and datasets
     with more dimensions are multiplied matrix by matrix, by the rules of :func:`numpy.matmul`.
 
-    Otherwise ``a``, ``b``, ``c`` and ``out`` are two-dimensional arrays of NumPy, or with ``__dlpack__`` or
+    Otherwise ``a``, ``b``, ``c`` and ``out`` are arrays of NumPy, or with ``__dlpack__`` or
     ``__array_interface__``, as torch has them; or, in GPU memory, with ``__dlpack__`` or
     ``__cuda_array_interface__``.  They are used in place, in host memory with any positive strides; others are
     copied first.  Types are float64, float32, float16, bfloat16, complex64, complex128 and
