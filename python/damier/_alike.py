@@ -34,9 +34,11 @@ def kinds(*arrays: Any) -> tuple[Any, ...] | None:
 class Alike:
     """A call whose arrays were used in place: A, B and C as stated to the library.
 
-    GIVEN are the caller's; the last is None if C was made for the result.  KINDS None: no call is like it."""
+    GIVEN are the caller's; the last is None if C was made for the result.  KINDS None: no call is like it.  BATCH: the
+    number of matrices that are one below the other."""
 
-    def __init__(self, given: list[Any], result: Any, stated: list[lib.CMatrix]) -> None:
+    def __init__(self, given: list[Any], result: Any, stated: list[lib.CMatrix], batch: int = 1) -> None:
+        self.batch = batch
         self.kinds = kinds(*given, result) and kinds(*given)
         self.stated = stated
         if self.kinds is None:
@@ -64,5 +66,5 @@ class Alike:
 
 def _bytes(array: Any, c: lib.CMatrix) -> int:
     """From the first to the last element."""
-    down, right = ((n - 1) * s if n > 1 else 0 for n, s in zip(array.shape, (c.row_stride, c.col_stride)))
+    down, right = ((n - 1) * s if n > 1 else 0 for n, s in ((c.own_rows, c.row_stride), (c.cols, c.col_stride)))
     return int((down + right + 1) * array.dtype.itemsize)

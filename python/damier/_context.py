@@ -85,6 +85,12 @@ class Context(Handle):
 
     def matmul(self, a: Any, b: Any, out: Any = None, *, c: Any = None) -> Any:
         """As :func:`damier.matmul`; collective."""
+        if self._alike is not None and self._alike.batch > 1 and c is None:
+            alike = self._like(self._alike, a, b, out)
+            if alike is not None:
+                with self._with(batch=self._alike.batch):
+                    self._call(lib.library.damier_multiply, *alike[1])
+                return alike[0]
         a, b = self._found(a, "a"), self._found(b, "b")
         if any(len(_shape_of(x)) > 2 for x in (a, b)):
             return self._batch(a, b, out, c)
@@ -118,8 +124,11 @@ class Context(Handle):
         of_old = None if c is None else _entries_of(c, shape, "c")
         batch = 1 if count == 0 or k == 0 or one_b or all(stored) else count
         with self._with(batch=batch):
-            result = self._single(a, b, of_out, of_old, (count * m, n))
-        return result.reshape(shape) if out is None else out
+            made, stated = self._product(a, b, of_out, of_old, (count * m, n))
+        result = made.reshape(shape) if out is None else out
+        if batch > 1 and not any(stored) and stated is not None and c is None and all(s[:-2] == leads for s in shapes):
+            self._alike = Alike([a.array, b.array, out], result, stated, batch)
+        return result
 
     def _leads(self, shapes: list[tuple[int, ...]]) -> tuple[tuple[int, ...], tuple[int, int, int]]:
         """The leading dimensions of the product, and m, k and n."""
@@ -133,23 +142,29 @@ class Context(Handle):
             raise UsageError(f"{texts_}: the inner dimensions differ")
         return leads, (m, k, n)
 
-    def _single(self, a: Any, b: Any, out: Any, c: Any, shape: tuple[int, int] | None = None) -> Any:
-        """The product of A and B; SHAPE: that of all products of a batch."""
-        alike = self._agreed(self._like(self._alike, a, b, out) if c is None and shape is None else None)
+    def _single(self, a: Any, b: Any, out: Any, c: Any) -> Any:
+        alike = self._agreed(self._like(self._alike, a, b, out) if c is None else None)
         if alike is not None:
             self._call(lib.library.damier_multiply, *alike[1])
             return alike[0]
+        result, stated = self._product(a, b, out, c)
+        if stated is not None and c is None and (out is not None or self.comm is None):
+            self._alike = Alike([a, b, out], result, stated)
+        return result
+
+    def _product(self, a: Any, b: Any, out: Any, c: Any,
+                 shape: tuple[int, int] | None = None) -> tuple[Any, list[lib.CMatrix] | None]:
+        """The product of A and B, and the operands as stated to the library, if it used the caller's arrays alone; SHAPE:
+        that of all products of a batch."""
         beta = 1 if c is not None and self._beta is None else self._beta
         ab = [self._operand(a, "a"), self._operand(b, "b")]
         m, n = self._pose(ab)[:2] if shape is None else self._pose_batch(ab, shape)
         result, old = self._result(ab, out, c, beta, (m, n))
         if m == 0 or n == 0:
-            return result.matrix.array
+            return result.matrix.array, None
         with self._with(beta=1 if c is not None and self._beta is None else None), self._with_old(old):
             stated = self._multiply(lib.library.damier_multiply, [*ab, result])
-        if stated is not None and c is None and shape is None and (out is not None or self.comm is None):
-            self._alike = Alike([a, b, out], result.matrix.array, stated)
-        return result.matrix.array
+        return result.matrix.array, stated
 
     def gram(self, x: Any, out: Any = None, *, of: str = "columns") -> Any:
         """As :func:`damier.gram`; collective."""
@@ -247,7 +262,7 @@ class Context(Handle):
         problem = None
         if out is None:
             try:
-                out = self._new_result(ab, shape) if c is None else _copy_of(c)
+                out = self._new_result(ab, shape) if c is None or _are_on_gpu(ab, c) else _copy_of(c)
             except Error as error:  # perhaps only on this rank
                 out, problem = OnOne(None), error
         result = self._in_memory(out, "out", writable=True)
@@ -392,6 +407,12 @@ def _name_of(location: Path) -> bytes:
     if b"\0" in name:
         raise UsageError(f"the file name {name!r} contains a zero byte")
     return name
+
+
+def _are_on_gpu(ab: list[Operand], c: Any) -> bool:
+    """Whether A, B and an old C of a package whose arrays can be made are: then the result is, too."""
+    on_gpu = all(isinstance(o.view, DeviceArray) for o in ab) and not isinstance(c, Matrix)
+    return on_gpu and not isinstance(c, np.ndarray) and empty_beside(c, (0, 0), "f32") is not None
 
 
 def _shared(result: Operand, others: list[Operand]) -> Error | None:

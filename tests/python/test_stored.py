@@ -177,6 +177,25 @@ class Stacks(InFolder):
                 self.assertEqual(context.record["verification"]["verdict"], "PASS")
             np.testing.assert_array_equal(damier.matmul(a, b, verify=False, alpha=2), 2 * (a @ b))
 
+    def test_again(self):
+        """Later calls with arrays of the same kind state nothing anew."""
+        with damier.Context() as context:
+            for seed in range(4):
+                a, b = drawn((30, 5, 7), seed=seed), drawn((30, 7, 4), seed=seed + 9)
+                np.testing.assert_array_equal(context.matmul(a, b), a @ b)
+                self.assertEqual(context.record["problem"]["batch"], 30)
+                np.testing.assert_array_equal(context.matmul(a[0], b[0]), a[0] @ b[0])
+                out = np.zeros((30, 5, 4))
+                for factor in (1, 2):
+                    self.assertIs(context.matmul(factor * a, b, out), out)
+                    np.testing.assert_array_equal(out, factor * (a @ b))
+                np.testing.assert_array_equal(context.matmul(a, b[:1]), a @ b[:1])
+            square = drawn((3, 5, 5))
+            wanted = square @ square
+            for _ in range(2):  # C lies where A does
+                again = square.copy()
+                np.testing.assert_array_equal(context.matmul(again, again, again), wanted)
+
     def test_not_finite(self):
         """Entries with NaN and Inf: the others are verified."""
         a, b = drawn((40, 6, 7)), drawn((40, 7, 4), seed=2)
