@@ -12,9 +12,9 @@
 #include "plan/partition.h"
 
 enum {
-  BLOCK = 64, /* elements that are summed together, while they are in cache, */
-  WIDTH = 64, /* of this many lines, or of half as many complex ones */
-  TASKS = 16, /* that a part is cut into at least */
+  BLOCK = 64,  /* elements that are summed together, */
+  WIDTH = 256, /* of this many lines, or of half as many complex ones */
+  TASKS = 64,  /* that a part is cut into at least */
 };
 
 /* What is known of a line: of each real part of its elements. */
@@ -64,9 +64,14 @@ static void join(const dm_moments *m, int group, int64_t j, const share *more) {
 
 /* ---- blocks ---- */
 
-/* Elements of a few lines: row i of VALUES has element FIRST + i of each, in WIDTH numbers at most
- * from number J on. */
+/* Elements of a few lines: row i of PART has element FIRST + i of each, in WIDTH numbers at most
+ * from number J on. Row i of NUMBERS, f32 or f64, has the same: it is PART, or VALUES, if they are
+ * converted. */
 typedef struct block {
+  dm_view part;
+  const void *numbers;
+  bool single, converted;
+  int64_t step; /* numbers from row to row */
   double values[BLOCK][WIDTH];
   int64_t first, count;          /* elements */
   int64_t j, width;              /* numbers */
@@ -111,13 +116,17 @@ static void add_with_gaps(dm_moments *m, int group, const block *b, int64_t c) {
   join(m, group, b->j + c, &more);
 }
 
-/* Sums of a block's differences from SHIFT, and of their squares. */
-DM_INLINE void sum(const block *b, const double *shift, double *first, double *second) {
+/* Sums of a block's differences from SHIFT, and of their squares. SINGLE is constant. */
+DM_INLINE void sum(const block *b, bool single, const double *shift, double *first,
+                   double *second) {
   for (int64_t c = 0; c < b->width; c++) first[c] = second[c] = 0.0;
   for (int64_t i = 0; i < b->count; i++) {
-    const double weight = b->weights[i], *values = b->values[i];
+    const double weight = b->weights[i];
+    const float *floats = (const float *)b->numbers + (single ? i * b->step : 0);
+    const double *doubles = (const double *)b->numbers + (single ? 0 : i * b->step);
     for (int64_t c = 0; c < b->width; c++) {
-      const double difference = values[c] - shift[c], weighted = weight * difference;
+      const double difference = (single ? (double)floats[c] : doubles[c]) - shift[c];
+      const double weighted = weight * difference;
       first[c] += weighted;
       second[c] += weighted * difference;
     }
@@ -125,18 +134,51 @@ DM_INLINE void sum(const block *b, const double *shift, double *first, double *s
 }
 
 static void sum_plain(const block *b, const double *shift, double *first, double *second) {
-  sum(b, shift, first, second);
+  if (b->single)
+    sum(b, true, shift, first, second);
+  else
+    sum(b, false, shift, first, second);
 }
 
 DM_WIDE_VECTORS static void sum_wide(const block *b, const double *shift, double *first,
                                      double *second) {
-  sum(b, shift, first, second);
+  if (b->single)
+    sum(b, true, shift, first, second);
+  else
+    sum(b, false, shift, first, second);
+}
+
+static void convert(block *b, int64_t parts) {
+  dm_view values =
+      dm_view_row_major(b->values, parts == 2 ? DM_C128 : DM_F64, b->count, b->part.cols);
+  values.row_stride = WIDTH / parts;
+  if (!b->converted) dm_copy(values, b->part, false);
+  b->converted = true;
+}
+
+/* Numbers that lie side by side need not be converted. */
+static void find_numbers(block *b, int64_t parts) {
+  const dm_dtype type = b->part.dtype;
+  const bool wide = type == DM_F64 || type == DM_C128;
+  b->single = type == DM_F32 || type == DM_C64;
+  b->converted = false;
+  b->numbers = b->part.base;
+  b->step = b->part.row_stride * parts;
+  if (b->part.col_stride == 1 && (wide || b->single)) return;
+  convert(b, parts);
+  b->single = false;
+  b->numbers = b->values;
+  b->step = WIDTH;
+}
+
+static double number(const block *b, int64_t c) {
+  return b->single ? (double)((const float *)b->numbers)[c] : ((const double *)b->numbers)[c];
 }
 
 /* Differences are taken from the mean so far, which costs no digits: where a block's own mean is
  * far from it, the distance adds more to the squares of all than is lost. The first block is passed
  * twice. NaN anywhere makes a sum NaN: only then elements are looked at one by one. */
-static void add_block(dm_moments *m, int group, const block *b) {
+static void add_block(dm_moments *m, int group, block *b) {
   double shift[WIDTH], first[WIDTH], second[WIDTH];
   double *from = row_of(m, group, FROM) + b->j;
   const double *mean = row_of(m, group, MEAN) + b->j, *weight = row_of(m, group, WEIGHT) + b->j,
@@ -146,7 +188,7 @@ static void add_block(dm_moments *m, int group, const block *b) {
       dm_has_wide_vectors() ? sum_wide : sum_plain;
   bool begins = false;
   for (int64_t c = 0; c < b->width; c++) {
-    if (present[c] == 0.0) from[c] = b->values[0][c];
+    if (present[c] == 0.0) from[c] = number(b, c);
     shift[c] = from[c] + mean[c];
     begins |= weight[c] == 0.0;
   }
@@ -158,6 +200,7 @@ static void add_block(dm_moments *m, int group, const block *b) {
     const double squares = second[c] - first[c] * first[c] * part;
     const share more = {shift[c] - from[c] + first[c] * part, squares < 0.0 ? 0.0 : squares,
                         b->weight, (double)b->count};
+    if (gaps) convert(b, m->parts);
     if (gaps)
       add_with_gaps(m, group, b, c);
     else
@@ -191,9 +234,8 @@ static void add_lines(void *context, int64_t piece) {
     b.weight = 0.0;
     for (int64_t w = 0; w < b.count; w++)
       b.weight += b.weights[w] = m->weights ? m->weights[b.first + w] : 1.0;
-    dm_view values = dm_view_row_major(b.values, m->parts == 2 ? DM_C128 : DM_F64, b.count, lines);
-    values.row_stride = few;
-    dm_copy(values, dm_view_sub(a->part, i, line, b.count, lines), false);
+    b.part = dm_view_sub(a->part, i, line, b.count, lines);
+    find_numbers(&b, m->parts);
     add_block(m, a->group * m->cuts + cut, &b);
   }
 }
