@@ -384,7 +384,7 @@ def page_with_tables(text, makers, records):
     for name, (kind, make) in makers.items():
         mine = of_kind(records, kind)
         begin, end = f"<!-- table {name} -->\n", f"<!-- end {name} -->"
-        body = "\n".join(make(mine) if mine else []) or "No measurement is recorded yet."
+        body = "\n".join(make(mine) if mine else []) or "Not yet measured with this version."
         head, rest = text.split(begin)
         text = head + begin + body + "\n" + end + rest.split(end)[1]
     return text
