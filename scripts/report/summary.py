@@ -210,11 +210,11 @@ def memory_rows(records):
         yield r, square(r), compute_of(r), where, other, flops / median(ours) / 1e12, flops / median(theirs) / 1e12, ratio
 
 
-def python_rows(records):
+def python_rows(records, least=8192):
     """Arrays in GPU memory, multiplied where they are by the Python package and by torch, C not verified."""
     for kind, where, other in (("in_place", "1 GPU", "torch"), ("in_place_ranks", "2 GPUs", "NCCL's all-gather and torch")):
         for r in records:
-            if r["kind"] == kind and not r["verify"] and r["size"] >= 8192:
+            if r["kind"] == kind and not r["verify"] and r["size"] >= least:
                 flops = 2 * r["size"]**3 / 1e12
                 yield (r, f"{r['size']}³", r["type"], f"{where}, arrays of Python", other, flops / r["damier_s"][0],
                        flops / r["torch_s"][0], 1 / r["ratio"][0])
@@ -233,7 +233,7 @@ def memory_table(records):
 
 def memory_picture(records):
     groups = [(f"{product} {kind}, {where}", [("damier", ratio, f"{ratio:.2f} × {other.split(',')[0]}")])
-              for _, product, kind, where, other, _, _, ratio in (*memory_rows(records), *python_rows(records))]
+              for _, product, kind, where, other, _, _, ratio in (*memory_rows(records), *python_rows(records, 16384))]
     return bars("Products in memory: speed relative to the other (1 = equal)", groups, ("damier",), mark=1.0)
 
 
