@@ -325,7 +325,7 @@ dm_status dm_setup_open_backend(dm_run *run, const dm_engine *engine, const dm_p
   const char *const *files = engine->files.reads;
   dm_cache_ahead *ahead = waits ? dm_cache_ahead_start(files, FILES) : NULL;
   dm_status status = open_backends(run, engine, problem, setup);
-  dm_cache_ahead_stop(ahead);
+  if (ahead) dm_cache_ahead_stop(ahead);
   return status;
 }
 

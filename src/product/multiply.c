@@ -289,7 +289,7 @@ static dm_status open_check(dm_job *j) {
   }
   DM_TRY(dm_check_new(j->run, &plan, sums ? one : e->alpha, sums ? zero : e->beta, &j->check));
   dm_freivalds_repeat(j->check, j->multiply->seed, j->repair->round);
-  if (!j->multiply->measurement)
+  if (j->multiply->a.centering || j->multiply->b.centering)
     j->expects_nan = dm_verify_expect_nan(&j->multiply->a, &j->multiply->b, e, j->check);
   j->sums = j->sink.of_sums = sums;
   j->sink.check = j->sink.holds ? NULL : j->check;
