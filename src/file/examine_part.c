@@ -28,6 +28,8 @@ typedef struct selection {
   int64_t *lists[DM_AXES]; /* to be freed */
 } selection;
 
+static const int64_t most_listed = (int64_t)1 << 31; /* entries of a list */
+
 /* Indices along one side of a matrix: a run of them in one direction. */
 typedef struct stretch {
   dm_line line;
@@ -89,6 +91,19 @@ static dm_status read_slice(const selection *s, const char *text, int64_t extent
   return DM_OK;
 }
 
+/* Entry I of the list TEXT is INDEX, for an axis of EXTENT. */
+static dm_status outside(const selection *s, const char *text, int64_t i, int64_t index,
+                         int64_t extent) {
+  char what[200];
+  if (index == INT64_MAX)
+    snprintf(what, sizeof what, "entry %lld of %.40s is far outside of 0 to %lld", (long long)i,
+             text, (long long)extent - 1);
+  else
+    snprintf(what, sizeof what, "entry %lld of %.40s is %lld, outside of 0 to %lld", (long long)i,
+             text, (long long)index, (long long)extent - 1);
+  return refuse(s, "", what);
+}
+
 /* The indices that the elements of LIST state; booleans: those of the true ones. */
 static dm_status check_list(const selection *s, const char *text, dm_dtype type, int64_t extent,
                             int64_t *list, int64_t *count) {
@@ -100,9 +115,9 @@ static dm_status check_list(const selection *s, const char *text, dm_dtype type,
       if (list[i] != 0) list[kept++] = i;
       continue;
     }
-    if (list[i] < 0) list[i] += extent;
-    if (list[i] < 0 || list[i] >= extent)
-      return refuse(s, "does not have all rows or columns of ", text);
+    const int64_t index = list[i];
+    if (index < 0) list[i] += extent;
+    if (list[i] < 0 || list[i] >= extent) return outside(s, text, i, index, extent);
     kept++;
   }
   *count = kept;
@@ -139,6 +154,10 @@ static dm_status read_list(selection *s, const char *text, int axis) {
   dm_status status = DM_OK;
   if (!whole || dataset.rows != 1)
     status = dm_fail_at(DM_E_INPUT, &dataset.at, "is no list of whole numbers of one dimension");
+  else if (dataset.cols > most_listed)
+    status =
+        dm_fail_at(DM_E_INPUT, &dataset.at, "lists %lld rows or columns; at most %lld are read",
+                   (long long)dataset.cols, (long long)most_listed);
   if (!status) status = dm_buffer_table(dm_max(1, dataset.cols), &s->lists[axis]);
   if (!status) status = read_indices(&dataset, s->lists[axis]);
   *p = (pick){.count = dataset.cols, .list = s->lists[axis]};

@@ -134,6 +134,15 @@ def told(damier, location, text):
 def refusals(folder, damier):
     x = np.arange(60.0).reshape(3, 4, 5)
     write(folder / "t.h5", x)
+    for name, entries, text in (("twice", [1, 1, -1, 1], None), ("late", [0, 2, 4], "entry 2 of"), ("early", [0, -5], "is -5, outside of 0 to 3")):
+        write(folder / "l.h5", np.array(entries), name)
+        if text is None:  # duplicates are allowed
+            expect("4 x 5" in run(damier, 1, "info", f"{folder}/t.h5:/x[0, @{folder}/l.h5:/{name}, :]"), "no 4 rows")
+        else:
+            told(damier, f"{folder}/t.h5:/x[0, @{folder}/l.h5:/{name}, :]", text)
+    with h5py.File(folder / "l.h5", "a") as file:
+        file.create_dataset("long", (2**31 + 1,), "i1")[2**31] = 1  # a sparse file
+    told(damier, f"{folder}/t.h5:/x[0, @{folder}/l.h5:/long, :]", "at most")
     write(folder / "t.h5", np.eye(5), "x[1]")
     write(folder / "t.h5", np.array([7]), "far")
     write(folder / "t.h5", np.arange(5.0), "v")
