@@ -49,7 +49,8 @@ typedef struct pairwise {
   /* Some rows of the products, or this rank's; and as the last two, as rows, the columns of the
    * sums and squares with these numbers. */
   double *rows[FACTORS + 2];
-  int64_t room; /* elements of each */
+  int64_t room;      /* elements of each */
+  dm_record *record; /* of dm_pairwise_run; or NULL */
   const dm_verify *verify;
   dm_verdict verdict;
 } pairwise;
@@ -383,12 +384,8 @@ static dm_status multiply_all(pairwise *p) {
   return p->in_memory ? bring_columns(p) : DM_OK;
 }
 
-static dm_status deliver(pairwise *p) {
-  if (p->in_memory) finish_rows(p, p->own.begin, dm_range_size(p->own));
-  return p->multiply->in_memory[DM_C] ? give(p) : write_file(p);
-}
-
-static void report(const pairwise *p, dm_record *record) {
+static void report(const pairwise *p) {
+  dm_record *record = p->record;
   const dm_multiply *m = p->multiply;
   char name[DM_NAME] = "in memory";
   const double seconds = dm_now() - p->started;
@@ -400,7 +397,14 @@ static void report(const pairwise *p, dm_record *record) {
                     (long long)p->centering->filled, p->run->ranks, seconds);
 }
 
-/* Takes the means of X, then calls WORK. */
+static dm_status deliver(pairwise *p) {
+  if (p->in_memory) finish_rows(p, p->own.begin, dm_range_size(p->own));
+  DM_TRY(p->multiply->in_memory[DM_C] ? give(p) : write_file(p));
+  if (p->record && p->run->rank == 0) report(p);
+  return DM_OK;
+}
+
+/* Takes the means of X, makes the products, and calls WORK; P's pointers are valid meanwhile. */
 static dm_status with_means(pairwise *p, const dm_multiply *m, dm_status (*work)(pairwise *)) {
   dm_multiply own = *m, taken;
   dm_centered made;
@@ -429,16 +433,14 @@ static dm_status with_means(pairwise *p, const dm_multiply *m, dm_status (*work)
 }
 
 dm_status dm_pairwise_run(dm_run *run, const dm_multiply *m, dm_record *record) {
-  pairwise p = {.run = run, .started = dm_now()};
+  pairwise p = {.run = run, .started = dm_now(), .record = record};
   p.in_memory = m->in_memory[DM_A] || m->in_memory[DM_C];
   p.count = m->equation.standard[0].scale != DM_NO_LINES ? FACTORS : SQUARES;
   if (m->equation.half != DM_BOTH_HALVES)
     return dm_comm_agree(run->world,
                          dm_hint(dm_fail(DM_E_USAGE, "--missing pairwise makes both halves of C"),
                                  "leave out --triangle"));
-  DM_TRY(with_means(&p, m, deliver));
-  if (record && run->rank == 0) report(&p, record);
-  return DM_OK;
+  return with_means(&p, m, deliver);
 }
 
 /* ---- verification ---- */
