@@ -445,7 +445,7 @@ static const double core_reads = 3e9, node_reads = 45e9, core_writes = 1.5e9, no
 
 /* The same files as runs use them: writing to existing pages, and clearing new pages, which one
  * thread does as fast as sixteen (4 to 9 GB/s). */
-static const double write_copies = 15e9, clears = 5e9;
+static const double write_copies = 15e9, clears = 6e9;
 
 /* OpenBLAS's f64 products with AVX-512, relative to a core's stated rate: 47 GFLOP/s on 2 cores of
  * an EPYC, 43 on 16 and 26 on 32 of a Xeon whose hardware threads share units. */
