@@ -213,11 +213,12 @@ TEST(gpus_that_help) {
   assert_true(isinf(seconds[3]));
 }
 
-/* As measured on two H100, with files on a tmpfs: of one GPU's time two take 1.2 and 0.85. */
+/* As measured on two H100, with files on a tmpfs: 0.50 and 1.73 s with one GPU, 0.84 and 1.51 s
+ * with two. */
 TEST(gpus_for_files_in_memory) {
   double seconds[2];
-  assert_int_equal(gpus_with_pages("gpu=h100 read=45 write=15", 16384, 2, 6e9, seconds), 1);
-  assert_int_equal(gpus_with_pages("gpu=h100 read=45 write=15", 32768, 2, 6e9, seconds), 2);
+  assert_int_equal(gpus_with_pages("gpu=h100 read=45 write=22", 16384, 2, 7e9, seconds), 1);
+  assert_int_equal(gpus_with_pages("gpu=h100 read=45 write=22", 32768, 2, 7e9, seconds), 2);
 }
 
 /* Pages are cleared from the start of the command on, also while GPUs start. */
