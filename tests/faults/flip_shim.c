@@ -111,3 +111,29 @@ PRODUCT(cblas_dgemm, double, double, 1, 8)
 PRODUCT(cblas_sgemm, float, float, 1, 4)
 PRODUCT(cblas_zgemm, const void *, void, 2, 8)
 PRODUCT(cblas_cgemm, const void *, void, 2, 4)
+
+/* Symmetric products of a column-major A: a factor is struck wherever it is a or b, and C on its
+ * diagonal, which every triangle has. */
+#define SQUARE(name, scalar, vector, parts, bytes)                                                 \
+  void name(int order, int triangle, int op, int n, int k, scalar alpha, const vector *a, int lda, \
+            scalar beta, vector *c, int ldc) {                                                     \
+    static __typeof__(&name) real;                                                                 \
+    if (!real) real = NEXT(name);                                                                  \
+    if (!real) abort();                                                                            \
+    const bool hit = is_hit(), plain = op == 111; /* CblasNoTrans */                               \
+    const matrix of_a = {(void *)a, plain ? k : n, (long)(plain ? n : k) * (parts),                \
+                         (long)lda * (parts), bytes};                                              \
+    const matrix of_c = {c, n, parts, ((long)ldc + 1) * (parts), bytes};                           \
+    strike('a', hit, of_a);                                                                        \
+    strike('b', hit, of_a);                                                                        \
+    real(order, triangle, op, n, k, alpha, a, lda, beta, c, ldc);                                  \
+    strike('a', hit &&flip.what[1], of_a);                                                         \
+    strike('b', hit &&flip.what[1], of_a);                                                         \
+    strike('c', hit, of_c);                                                                        \
+  }
+SQUARE(cblas_dsyrk, double, double, 1, 8)
+SQUARE(cblas_ssyrk, float, float, 1, 4)
+SQUARE(cblas_zsyrk, const void *, void, 2, 8)
+SQUARE(cblas_csyrk, const void *, void, 2, 4)
+SQUARE(cblas_zherk, double, void, 2, 8)
+SQUARE(cblas_cherk, float, void, 2, 4)
