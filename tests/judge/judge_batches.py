@@ -8,7 +8,7 @@ import time
 import h5py
 import numpy as np
 
-from running import command, ended, environment, expect, options, ranks_of, records_of, run, run_cases
+from running import await_killed, command, ended, environment, expect, options, ranks_of, records_of, run, run_cases
 
 
 def random_leads(rng):
@@ -168,6 +168,7 @@ def killed(folder, damier):
                 for rank in ranks_of(job.pid) if ranks > 1 else [job.pid]:
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(rank, signal.SIGKILL)
+                await_killed(job)
             if sorted(x.name for x in folder.iterdir()) == ["a.h5", "c.h5"]:  # it was faster
                 (folder / "c.h5").unlink()
             run(damier, ranks, *words)

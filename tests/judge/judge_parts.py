@@ -9,7 +9,7 @@ import time
 import h5py
 import numpy as np
 
-from running import command, environment, expect, options, ranks_of, run, run_cases
+from running import await_killed, command, environment, expect, options, ranks_of, run, run_cases
 
 FILL, SCALE, OFFSET = -99, 0.5, 3.0
 STORED = {"f8": "f8", "f4": "f4", "packed": "i2"}
@@ -84,10 +84,7 @@ def kill_some(words, ranks, damier, rng):
             for process in ranks_of(job.pid) if ranks > 1 else [job.pid]:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(process, signal.SIGKILL)
-            try:
-                job.wait(20)
-            except subprocess.TimeoutExpired:  # Open MPI's launcher can wait for ever if a rank dies while it starts others
-                job.kill()
+            await_killed(job)
 
 
 def at_random(folder, damier, seed):

@@ -67,6 +67,14 @@ def ranks_of(launcher):
             for rank in ([child] if names[child].startswith("damier") else ranks_of(child))]
 
 
+def await_killed(job):
+    """Waits for a job whose ranks were killed: Open MPI's launcher can wait for ever if one dies while others start."""
+    try:
+        job.wait(20)
+    except subprocess.TimeoutExpired:
+        job.kill()
+
+
 def ended(words, timeout=600, **more):
     """Result of the command WORDS, with MORE added to its environment."""
     return subprocess.run(words, env=environment() | more, capture_output=True, text=True, timeout=timeout,
