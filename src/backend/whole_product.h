@@ -64,18 +64,22 @@ static inline dm_blas_product dm_blas_product_of(const dm_whole_product *p) {
                            .leading = dm_max(c.cols > 1 ? c.col_stride : 0, dm_max(1, c.rows))};
 }
 
+/* C^T = op(B)^T op(A)^T. */
+static inline dm_whole_product dm_whole_transposed(const dm_whole_product *p) {
+  dm_whole_product turned = *p;
+  turned.c = dm_view_transpose(p->c);
+  turned.a = dm_view_transpose(p->b);
+  turned.b = dm_view_transpose(p->a);
+  turned.conjugate_a = p->conjugate_b;
+  turned.conjugate_b = p->conjugate_a;
+  return turned;
+}
+
 /* ---- symmetric products ---- */
 
-/* The same product with a C by rows: a C by columns is C^T = op(B)^T op(A)^T by rows. */
+/* The same product with a C by rows. */
 static inline dm_whole_product dm_whole_by_rows(const dm_whole_product *p) {
-  dm_whole_product of = *p;
-  if (dm_blas_by_rows(p->c)) return of;
-  of.c = dm_view_transpose(p->c);
-  of.a = dm_view_transpose(p->b);
-  of.b = dm_view_transpose(p->a);
-  of.conjugate_a = p->conjugate_b;
-  of.conjugate_b = p->conjugate_a;
-  return of;
+  return dm_blas_by_rows(p->c) ? *p : dm_whole_transposed(p);
 }
 
 static inline bool dm_whole_is_hermitian(const dm_whole_product *p) {

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "backend/whole_product.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "plan/partition.h"
@@ -135,20 +136,9 @@ typedef struct three {
   dm_distribution a, b, c;
 } three;
 
-/* C^T = op(B)^T op(A)^T. */
-static dm_whole_product transposed(const dm_whole_product *w) {
-  dm_whole_product turned = *w;
-  turned.c = dm_view_transpose(w->c);
-  turned.a = dm_view_transpose(w->b);
-  turned.b = dm_view_transpose(w->a);
-  turned.conjugate_a = w->conjugate_b;
-  turned.conjugate_b = w->conjugate_a;
-  return turned;
-}
-
 void dm_travel_move(dm_travel *t, const dm_whole_product *whole) {
   const dm_view copy = t->matrix[t->turned ? DM_A : DM_B].whole;
-  t->whole = t->turned ? transposed(whole) : *whole;
+  t->whole = t->turned ? dm_whole_transposed(whole) : *whole;
   t->carried[DM_RIGHT].whole = t->turned ? dm_view_transpose(copy) : copy;
   t->carried[DM_RIGHT].part = t->whole.b;
   t->carried[DM_LEFT].part = dm_view_transpose(t->whole.a);
@@ -158,7 +148,7 @@ static void turn(dm_travel *t, three *of) {
   const dm_whole_product whole = t->whole;
   const dm_distribution a = of->a;
   t->turned = !t->turned;
-  t->whole = transposed(&whole);
+  t->whole = dm_whole_transposed(&whole);
   of->a = of->b;
   of->b = a;
   dm_distribution_transpose(&of->a);
