@@ -1,12 +1,11 @@
-"""The short tables and the pictures of docs/performance.md, from the records of the long tables of docs/results."""
-import user_tables
-from summary_pictures import bars, lines
-from tables import compute_of, grouped, machine_ranks, measured, median, ratios, shape_of, table
+"""The short tables of docs/performance.md, and the pictures, from the records of the long tables."""
+import html
+
+from own_tables import has_gpu_rows, is_ours, is_shared, set_of, verdict_of
+from tables import (Lines, Table, compute_of, gpus_of, grouped, machine_ranks, measured, median, medians, ratios, shape_of, table)
 
 OTHERS = {"numpy": "NumPy", "cupy": "CuPy", "torch": "torch"}
-GPU_ROWS = (("16384 x 16384 x 16384", "f64"), ("16384 x 16384 x 16384", "f32"), ("16384 x 16384 x 16384", "tf32"),
-            ("16384 x 16384 x 16384", "bf16"))
-LADDER = "8192 x 8192 x 8192"
+PAGE = "performance.md"
 
 
 def square(record):
@@ -19,21 +18,24 @@ def seconds(value):
     return f"{value:.2f}\u00a0s" if value >= 0.1 else f"{value * 1e3:.0f}\u00a0ms"
 
 
+def by(script):
+    return lambda records: measured(records, f"`scripts/bench/{script}`")
+
+
 # ---- whole commands ----
 
 def of_user(records):
     """(machine, product, type, seconds by row, records) of each set of commands that compares damier with another program: the
     newest of a machine, product and type; sorted by machine, type and size."""
     found = {}
-    sets = grouped([r for r in records if r["kind"] == "user"], user_tables.set_of)
+    sets = grouped([r for r in records if r["kind"] == "user"], set_of)
     for mine in sorted(sets.values(), key=lambda mine: mine[0]["date"]):
-        times = {r["row"]: r["times"]["command_median_s"] for r in mine
-                 if r["repetitions"]["command_s"] and not r["error"]}
-        ours = {row: t for row, t in times.items() if user_tables.is_ours(row)}
+        times = {r["row"]: r["times"]["command_median_s"] for r in mine if r["repetitions"]["command_s"] and not r["error"]}
+        ours = {row: t for row, t in times.items() if is_ours(row)}
         others = {row: t for row, t in times.items() if row in OTHERS}
         if ours and others:
             machine, problem = mine[0]["machine"], mine[0]["problem"]
-            gpus = len(machine.get("gpus", [])) if user_tables.has_gpu_rows(mine) else 0
+            gpus = len(machine.get("gpus", [])) if has_gpu_rows(mine) else 0
             where = f"{machine['cores']} cores" + (f", {gpus} GPU{'s' * (gpus > 1)}" if gpus else "")
             size = problem["m"] * problem["n"] * problem["k"]
             found[gpus, machine["cores"], problem["work"] != "f64", mine[0]["cold"], size] = (
@@ -41,181 +43,165 @@ def of_user(records):
     return [found[key] for key in sorted(found)]
 
 
-def user_table(records):
+def alone(ours):
+    return ours.get("damier", ours.get("damier-cpu"))
+
+
+def user(records):
     rows, used = [], []
     for where, product, kind, ours, others, mine in of_user(records):
         used += [r for r in mine if r["damier"]]
-        alone = ours.get("damier", ours.get("damier-cpu"))
-        launched = [t for row, t in ours.items() if row.startswith("mpirun")]
-        best = min(others.values())
-        rows.append((where, product, kind, seconds(alone), seconds(min(launched)) if launched else "",
-                     *(seconds(others[o]) if o in others else "" for o in OTHERS), f"{best / alone:.1f}\u00a0×"))
+        launched = min((t for row, t in ours.items() if row.startswith("mpirun")), default=None)
+        rows.append((where, product, kind, seconds(alone(ours)), seconds(launched) if launched else "",
+                     *(seconds(others[o]) if o in others else "" for o in OTHERS), f"{min(others.values()) / alone(ours):.1f}\u00a0×"))
     head = ("machine", "m = n = k", "type", "`damier`", "fastest by `mpirun`", *OTHERS.values(), "speed, relative to the fastest other")
-    used_columns = [i for i in range(len(head)) if any(row[i] for row in rows)]
-    head, rows = [head[i] for i in used_columns], [[row[i] for i in used_columns] for row in rows]
-    return table(head, rows) + measured(used, "`scripts/bench/user_runs.py`")
+    return table(head, rows) + by("user_runs.py")(used)
 
 
-def node_table(records):
-    """Whole commands on a computer with several GPUs: without options, and by force."""
-    rows = []
-    mine = [r for r in records if r["kind"] == "node"]
-    for product, runs in grouped(mine, lambda r: r["product"]).items():
-        ways = {way: median([r["seconds"] for r in of_way]) for way, of_way in grouped(runs, lambda r: r["way"]).items()}
-        chosen = next(r["ranks"] for r in runs if r["way"] == "default")
-        kind, _, size = product.partition(":")
-        one = ways.pop("--gpus 1")
-        rows.append((f"{size}³" if size.isdigit() else f"{size}x{size.split('x')[0]}".replace("x", " × "), kind, seconds(one),
-                     f"{seconds(ways['default'])} ({chosen})",
-                     *(f"{seconds(t)}, {t / one:.2f}" for way, t in ways.items() if way != "default")))
-    return table(("m × k × n", "type", "`--gpus 1`", "no option (GPUs chosen)", "`--gpus 2`, ratio", "`mpirun -n 2`, ratio"), rows) + \
-        measured(mine, "`scripts/bench/node.py`")
+def of_ways(g):
+    return medians(g, lambda r: r["way"], lambda r: r["seconds"])
 
 
-def arrays_table(records):
-    """Products of NumPy arrays; the context is open."""
-    rows = []
-    mine = [r for r in records if r["kind"] == "arrays"]
-    for (kind, size), runs in grouped(mine, lambda r: (r["type"], r["size"])).items():
-        ways = {way: median([r["seconds"] for r in of_way]) for way, of_way in grouped(runs, lambda r: r["way"]).items()}
-        one, several, other = (ways[way] for way in ("one GPU", "several GPUs", "torch"))
-        rows.append((f"{size}³", kind, seconds(other), seconds(one), f"{seconds(several)}, {several / one:.2f}"))
-    return table(("m = n = k", "type", "torch, one GPU, with copies", "`damier.matmul`, one GPU", "two GPUs, ratio"), rows) + \
-        measured(mine, "`scripts/bench/host_arrays.py`")
+def node_column(way):
+    """The time of WAY, and its ratio to that of one GPU."""
+    def text(g):
+        ways = of_ways(g)
+        return f"{seconds(ways[way])}, {ways[way] / ways['--gpus 1']:.2f}" if way in ways else ""
+    return text
 
 
-def gram_table(records):
-    """XᵀX compared with the product of two matrices; on CPUs by the time of processors, which others disturb less."""
-    rows = []
-    where = {"files": "files", "gpu": "GPU memory", "gpus": "GPU memory", "memory": "NumPy arrays"}
-    mine = [r for r in records if r["kind"] == "gram bench" and r["of"] != "cov"]
-    for r in mine:
-        on_cpu = r["of"] == "memory" or r["backend"] == "cpu"
-        t, ranks = r["processor_seconds" if on_cpu else "seconds"], r.get("ranks", 1)
-        ours, general = (t[k] for k in (("gram_total", "multiply_total") if r["of"] == "files" and not on_cpu else
-                                        ("gram", "multiply" if r["of"] == "files" else "matmul")))
-        other = next((t[k] for k in ("syrk", "cublas_syrk") if k in t), None)
-        place = where[r["of"]] + (f", {ranks} ranks" if ranks > 1 else "") + (", processors' time" if on_cpu else "")
-        rows.append((f"{r['size']}²", r["type"], place, *(f"{1e3 * s:.4g}\u00a0ms" for s in (ours, general)), f"{ours / general:.2f}",
-                     f"{1e3 * other:.4g}\u00a0ms" if other else ""))
-    return table(("X", "type", "in", "`gram`", "general product", "ratio", "syrk of cuBLAS or OpenBLAS, unverified"), rows) + \
-        measured(mine, "`scripts/bench/gram.py`")
+def size_of_node(g):
+    m, _, k = g[0]["product"].split(":")[1].partition("x")
+    return f"{m} × {k} × {m}" if k else f"{m}³"
 
 
-def covariance_table(records):
-    """damier.cov compared with numpy.cov, by the time of processors."""
-    rows = []
-    mine = [r for r in records if r["kind"] == "gram bench" and r["of"] == "cov"]
-    for r in mine:
-        t = r["processor_seconds"]
-        rows.append((f"{10 * r['size']} × {r['size']}", r["type"], *(f"{t[k]:.3g}\u00a0s" for k in ("cov", "gram", "numpy_cov")),
-                     f"{t['cov'] / t['gram']:.2f}", f"{t['cov'] / t['numpy_cov']:.2f}"))
-    return table(("X", "type", "`damier.cov`", "`damier.gram`", "`numpy.cov`", "cov / gram", "cov / numpy.cov"), rows) + \
-        measured(mine, "`scripts/bench/gram.py`")
+def chosen(g):
+    """Without options: the time, and the GPUs that the plan chose."""
+    return f"{seconds(of_ways(g)['default'])} ({next(r['ranks'] for r in g if r['way'] == 'default')})"
 
 
-def pairs_of_users(records):
-    """Squares in f64: the smallest and the largest on the fewest cores; the largest on one GPU."""
-    found = [row for row in of_user(records) if row[2] == "f64" and row[1].endswith("³")]
-    few = [row for row in found if "GPU" not in row[0] and row[0] == found[0][0]]
-    for where, product, _, ours, others, _ in [few[0], few[-1], *[row for row in found if row[0].endswith(" 1 GPU")][-1:]]:
-        name = min(others, key=others.get)
-        size = product.removesuffix("³")
-        yield f"{size} × {size} on {where}", ours.get("damier", ours.get("damier-cpu")), others[name], OTHERS[name]
+NODE = Table(PAGE, "summary node", "node", {
+    "m × k × n": size_of_node, "type": lambda g: g[0]["product"].split(":")[0],
+    "`--gpus 1`": lambda g: seconds(of_ways(g)["--gpus 1"]), "no option (GPUs chosen)": chosen,
+    "`--gpus 2`, ratio": node_column("--gpus 2"), "`mpirun -n 2`, ratio": node_column("mpirun -n 2")},
+    by=(lambda r: r["product"],), footer=by("node.py"))
 
 
-def pair_of_jobs(records):
-    """The product that needs more memory than there is, and the fastest other way that computes it."""
-    mine = [r for r in records if r["kind"] == "job" and r["job"] == "memory" and r["verdict"] == "right"]
-    times = {way: median([r["seconds"] for r in runs]) for way, runs in grouped(mine, lambda r: r["way"]).items()}
-    name = min((way for way in times if way != "damier"), key=times.get)
-    yield f"6000 × 6000 on {mine[0]['machine']['cores']} cores, larger than memory", times["damier"], times[name], name
+def several(g):
+    ways = of_ways(g)
+    return f"{seconds(ways['several GPUs'])}, {ways['several GPUs'] / ways['one GPU']:.2f}"
 
 
-def pair_of_arrays(records):
-    """The largest NumPy arrays on one GPU."""
-    mine = [r for r in records if r["kind"] == "arrays" and r["type"] == "f64"]
-    size = max(r["size"] for r in mine)
-    ours, other = (median([r["seconds"] for r in mine if r["size"] == size and r["way"] == way]) for way in ("one GPU", "torch"))
-    yield f"{size} × {size}, NumPy arrays, on one GPU", ours, other, "torch"
+ARRAYS = Table(PAGE, "summary arrays", "arrays", {
+    "m = n = k": lambda g: f"{g[0]['size']}³", "type": lambda g: g[0]["type"],
+    "torch, one GPU, with copies": lambda g: seconds(of_ways(g)["torch"]),
+    "`damier.matmul`, one GPU": lambda g: seconds(of_ways(g)["one GPU"]), "two GPUs, ratio": several},
+    by=(lambda r: r["type"], lambda r: r["size"]), footer=by("host_arrays.py"))
 
 
-def user_picture(records):
-    """Four pairs."""
-    pairs = [*pairs_of_users(records), *pair_of_jobs(records), *pair_of_arrays(records)][:4]
-    groups = [(f"{what}: {other / ours:.1f} times as fast",
-               [("damier", ours, f"{seconds(ours)} damier"), ("other", other, f"{seconds(other)} {name}")])
-              for what, ours, other, name in sorted(pairs, key=lambda pair: "GPU" in pair[0])]
-    return bars("Time of a whole product (shorter is better)", groups, ("damier",), alike=False)
+def took(what):
+    return lambda g: median(g[0]["seconds"][what])
+
+
+def in_case(part):
+    return lambda g: g[0]["case"].split(":")[part]
+
+
+OPERANDS = Table(PAGE, "summary operands", "host operands", {
+    "m × n × k, f64": lambda g: in_case(0)(g).replace("x", " × "), "A and B in": lambda g: f"{in_case(1)(g)} memory",
+    "C in": lambda g: {"host": "the same", "gpu": "GPU memory"}[in_case(2)(g)], "`matmul`": lambda g: seconds(took("multiply")(g)),
+    "copies": lambda g: seconds(took("copies")(g)), "products": lambda g: seconds(took("products")(g)),
+    "`matmul` / the larger": lambda g: f"{g[0]['ratio']:.2f}"}, footer=by("host_operands.py"))
+
+
+# ---- XᵀX and covariances ----
+
+def by_processors(record):
+    """On CPUs the time of processors, which others disturb less."""
+    return record["of"] == "memory" or record["backend"] == "cpu"
+
+
+def figures(g):
+    """Seconds of gram, of the general product, and of another syrk if it was measured."""
+    r = g[0]
+    t = r["processor_seconds" if by_processors(r) else "seconds"]
+    names = ("gram", "matmul") if r["of"] != "files" else ("gram", "multiply") if by_processors(r) else ("gram_total", "multiply_total")
+    return *(t[name] for name in names), t.get("syrk", t.get("cublas_syrk"))
+
+
+def place(g):
+    r = g[0]
+    where = {"files": "files", "memory": "NumPy arrays"}.get(r["of"], "GPU memory")
+    ranks = r.get("ranks", 1)
+    return where + (f", {ranks} ranks" if ranks > 1 else "") + (", processors' time" if by_processors(r) else "")
+
+
+def ms(which):
+    return lambda g: f"{1e3 * figures(g)[which]:.4g}\u00a0ms" if figures(g)[which] else ""
+
+
+def of_cov(records, wanted):
+    return [r for r in records if (r["of"] == "cov") == wanted]
+
+
+def only_cov(wanted, columns, name):
+    described = Table(PAGE, name, "gram bench", columns, footer=by("gram.py"))
+    return Lines(PAGE, name, "gram bench", lambda records: described.make(of_cov(records, wanted)))
+
+
+GRAM = only_cov(False, {
+    "X": lambda g: f"{g[0]['size']}²", "type": lambda g: g[0]["type"], "in": place, "`gram`": ms(0), "general product": ms(1),
+    "ratio": lambda g: f"{figures(g)[0] / figures(g)[1]:.2f}", "syrk of cuBLAS or OpenBLAS, unverified": ms(2)}, "summary gram")
+
+
+def cov_time(name):
+    return lambda g: f"{g[0]['processor_seconds'][name]:.3g}\u00a0s"
+
+
+def cov_ratio(name):
+    return lambda g: f"{g[0]['processor_seconds']['cov'] / g[0]['processor_seconds'][name]:.2f}"
+
+
+COVARIANCE = only_cov(True, {
+    "X": lambda g: f"{10 * g[0]['size']} × {g[0]['size']}", "type": lambda g: g[0]["type"], "`damier.cov`": cov_time("cov"),
+    "`damier.gram`": cov_time("gram"), "`numpy.cov`": cov_time("numpy_cov"), "cov / gram": cov_ratio("gram"),
+    "cov / numpy.cov": cov_ratio("numpy_cov")}, "summary covariance")
 
 
 # ---- in memory ----
 
-def of_memory(records):
-    """(product, type, ranks, other, TFLOP/s of damier, of the other) of products in memory."""
-    for r in records:
-        if r["kind"] == "gpu" and (shape_of(r), compute_of(r)) in GPU_ROWS and "library_s" in r["repetitions"]:
-            yield r, "1 GPU", "cuBLAS", r["repetitions"]["library_s"]
-    best = {}
-    for r in records:
-        if r["kind"] == "links" and len({r["problem"][x] for x in "mnk"}) == 1 and r["bench"]["from"] == "device memory" and "library_s" in r["repetitions"] and \
-                machine_ranks(r) > 1 and r["problem"]["c"] != "bf16" and r["transport"]["name"] == "ipc":
-            key = shape_of(r), compute_of(r), machine_ranks(r)
-            if key not in best or r["date"] > best[key]["date"]:
-                best[key] = r
-    for r in best.values():
-        yield r, f"{machine_ranks(r)} GPUs", "cuBLAS, one call on each GPU", r["repetitions"]["library_s"]
-
-
-def pdgemm_rows(records):
-    cases = grouped([r for r in records if r["kind"] == "scalapack"], lambda r: (shape_of(r), machine_ranks(r)))
-    for (_, ranks), mine in cases.items():
-        ours = [r for r in mine if r["verb"] == "bench multiply"]
-        theirs = [r for r in mine if r["verb"] == "bench pdgemm"]
-        yield (ours[0], f"{ranks} cores" if ranks == 2 else f"{ranks} ranks on 2 cores", "ScaLAPACK pdgemm",
-               [t for r in ours for t in r["repetitions"]["multiply_s"]],
-               [t for r in theirs for t in r["repetitions"]["multiply_s"]])
-
-
-def medians(records):
+def multiplied(records):
     return [median(r["repetitions"]["multiply_s"]) for r in records]
 
 
-def gpus_of(record):
-    """One process may use several GPUs."""
-    return record["machine"].get("gpus", machine_ranks(record))
+def of_memory(records):
+    """(record, machine, other, seconds of damier, of the other) of products in memory."""
+    for r in records:
+        if r["kind"] == "gpu" and shape_of(r) == "16384 x 16384 x 16384" and "library_s" in r["repetitions"]:
+            yield r, "1 GPU", "cuBLAS", r["repetitions"]["multiply_s"], r["repetitions"]["library_s"]
+    squares = [r for r in records if r["kind"] == "gpus" and "library_s" in r["repetitions"] and len({r["problem"][x] for x in "mnk"}) == 1
+               and r["problem"]["c"] != "bf16" and (r["transport"]["name"], r["bench"]["from"]) == ("ipc", "device memory")]
+    for mine in grouped(squares, lambda r: (shape_of(r), compute_of(r), machine_ranks(r))).values():
+        r = max(mine, key=lambda r: r["date"])
+        yield r, f"{machine_ranks(r)} GPUs", "cuBLAS, one call on each GPU", r["repetitions"]["multiply_s"], r["repetitions"]["library_s"]
+    for kind, other, where in (("cublasmp", "cuBLASMp", ""), ("cublasxt", "cuBLASXt", ", from and to host memory"),
+                               ("scalapack", "ScaLAPACK pdgemm", None)):
+        for (*_, count), mine in grouped([r for r in records if r["kind"] == kind],
+                                         lambda r: (shape_of(r), compute_of(r), gpus_of(r))).items():
+            ours = [r for r in mine if r["verb"] == "bench multiply"]
+            cores = f"{count} cores" if count == 2 else f"{count} ranks on 2 cores"
+            yield (ours[0], cores if where is None else f"{count} GPU{'s' * (count > 1)}{where}", other, multiplied(ours),
+                   multiplied(r for r in mine if r["verb"] != "bench multiply"))
 
 
-def library_rows(records, kind, name, where):
-    """Runs of damier and of the library NAME, with matrices WHERE."""
-    cases = grouped([r for r in records if r["kind"] == kind], lambda r: (shape_of(r), compute_of(r), gpus_of(r)))
-    for (*_, gpus), mine in cases.items():
-        ours = [r for r in mine if r["verb"] == "bench multiply"]
-        theirs = [r for r in mine if r["verb"] == f"bench {kind}"]
-        yield ours[0], f"{gpus} GPU{'s' * (gpus > 1)}{where}", name, medians(ours), medians(theirs)
-
-
-def all_in_memory(records):
-    for r, where, other, theirs in of_memory(records):
-        yield r, where, other, r["repetitions"]["multiply_s"], theirs
-    yield from library_rows(records, "cublasmp", "cuBLASMp", "")
-    yield from library_rows(records, "cublasxt", "cuBLASXt", ", from and to host memory")
-    yield from pdgemm_rows(records)
-
-
-def memory_rows(records):
-    for r, where, other, ours, theirs in all_in_memory(records):
-        flops = 2 * r["problem"]["m"] * r["problem"]["n"] * r["problem"]["k"]
-        ratio = median(ratios(theirs, ours))
-        yield r, square(r), compute_of(r), where, other, flops / median(ours) / 1e12, flops / median(theirs) / 1e12, ratio
-
-
-def python_rows(records, least=8192):
-    """Arrays in GPU memory, multiplied where they are by the Python package and by torch, C not verified."""
+def rows_of_memory(records):
+    for r, where, other, ours, theirs in of_memory(records):
+        flops = 2e-12 * r["problem"]["m"] * r["problem"]["n"] * r["problem"]["k"]
+        yield r, square(r), compute_of(r), where, other, flops / median(ours), flops / median(theirs), median(ratios(theirs, ours))
     for kind, where, other in (("in_place", "1 GPU", "torch"), ("in_place_ranks", "2 GPUs", "NCCL's all-gather and torch")):
-        for r in records:
-            if r["kind"] == kind and not r["verify"] and r["size"] >= least:
-                flops = 2 * r["size"]**3 / 1e12
+        for r in records:  # multiplied where they are by the Python package and by torch, C not verified
+            if r["kind"] == kind and not r["verify"] and r["size"] >= 8192:
+                flops = 2e-12 * r["size"]**3
                 yield (r, f"{r['size']}³", r["type"], f"{where}, arrays of Python", other, flops / r["damier_s"][0],
                        flops / r["torch_s"][0], 1 / r["ratio"][0])
 
@@ -224,71 +210,119 @@ def digits(rate):
     return f"{rate:.0f}" if rate >= 100 else f"{rate:.1f}" if rate >= 10 else f"{rate:.3f}"
 
 
-def memory_table(records):
-    found = [*memory_rows(records), *python_rows(records)]
+def memory(records):
+    found = list(rows_of_memory(records))
     rows = [(*words, digits(a), digits(b), f"{ratio:.2f}\u00a0×") for _, *words, a, b, ratio in found]
     return table(("m = n = k", "type", "on", "compared with", "damier, TFLOP/s", "the other, TFLOP/s", "relative speed"), rows) + \
         measured([r for r, *_ in found], "[CPU](results/cpu.md), [GPUs](results/gpu.md)")
 
 
-def memory_picture(records):
-    groups = [(f"{product} {kind}, {where}", [("damier", ratio, f"{ratio:.2f} × {other.split(',')[0]}")])
-              for _, product, kind, where, other, _, _, ratio in (*memory_rows(records), *python_rows(records, 16384))]
-    return bars("Products in memory: speed relative to the other (1 = equal)", groups, ("damier",), mark=1.0)
-
-
 # ---- scaling ----
 
-def scaling_table(records):
-    rows = []
+def scaling(records):
     ours = [r for r in records if r["kind"] == "bench scale" and r["scale"]["series"] == "strong" and machine_ranks(r) > 1]
-    for r in ours:
-        gpu = r["machine"]["backend"] == "cuda"
-        rows.append((square(r), r["problem"]["work"], f"{machine_ranks(r)} {'GPUs' if gpu else 'cores'}", "measured",
-                     f"{median(r['repetitions']['multiply_s']):.3f}", f"{100 * r['scale']['efficiency']:.0f} %"))
-    for (_, kind), points in curves(records, "strong").items():
-        rows += [("100000³", kind, f"{gpus} GPUs", "simulated", f"{time:.3f}", f"{100 * part:.0f} %")
-                 for gpus, part, time in points if gpus in (8, 64, 256, 1024, 4096)]
+    rows = [(square(r), r["problem"]["work"], f"{machine_ranks(r)} {'GPUs' if r['machine']['backend'] == 'cuda' else 'cores'}",
+             "measured", f"{median(r['repetitions']['multiply_s']):.3f}", f"{100 * r['scale']['efficiency']:.0f} %") for r in ours]
+    simulated = [r for r in records if r["kind"] == "simulated"]
+    squares = [r for r in simulated if [r["simulated"][x] for x in ("scaling", "shape", "plan", "case")] ==
+               ["strong", "square", "choice", "plain"] and machine_ranks(r) in (8, 64, 256, 1024, 4096)]
+    rows += [("100000³", r["problem"]["work"], f"{machine_ranks(r)} GPUs", "simulated", f"{r['times']['multiply_s']:.3f}",
+              f"{100 * r['rates']['of_library']:.0f} %") for r in sorted(squares, key=lambda r: (r["problem"]["work"], machine_ranks(r)))]
     return table(("m = n = k", "type", "on", "", "time, s", "efficiency"), rows) + \
-        measured(ours + [r for r in records if r["kind"] == "simulated"], "`damier bench scale`, `simulation/simulate.sh`")
+        measured(ours + simulated, "`damier bench scale`, `simulation/simulate.sh`")
 
 
-def curves(records, *scalings):
-    """Efficiency of squares by number of GPUs, for each type and kind of scaling."""
-    found = {}
-    for r in records:
-        s = r.get("simulated")
-        if r["kind"] == "simulated" and s["shape"] == "square" and s["plan"] == "choice" and s["case"] == "plain" \
-                and s["scaling"] in scalings:
-            found.setdefault((s["scaling"], r["problem"]["work"]), []).append(
-                (r["machine"]["ranks"], r["rates"]["of_library"], r["times"]["multiply_s"]))
-    return {key: sorted(points) for key, points in sorted(found.items())}
+TABLES = [Lines(PAGE, "summary user", "user", user, repeats=True), NODE, ARRAYS, OPERANDS, GRAM, COVARIANCE,
+          Lines(PAGE, "summary memory", "gpu,gpus,cublasmp,cublasxt,scalapack,in_place,in_place_ranks", memory, repeats=True),
+          Lines(PAGE, "summary scaling", "bench scale,simulated", scaling, repeats=True)]
 
 
-def scaling_picture(records):
-    data = {f"{scaling}, {kind}": [(gpus, part) for gpus, part, _ in points]
-            for (scaling, kind), points in curves(records, "strong", "weak").items()}
-    return lines("Simulated squares: efficiency on many H200s", data)
+# ---- pictures ----
+
+WIDTH, MARGIN, LETTER = 480, 14, 7.5  # narrow, so that letters are legible on a phone
+BAR, GAP, TITLE = 16, 10, 36
+COLOURS = ("#1f5fa8", "#c2571a")  # damier's, the others'
+STYLE = ("text{font:13px system-ui,sans-serif;fill:#1a1a1a}.title{font-weight:600}.faint{fill:#5b6470}"
+         ".grid{stroke:#d8d8d8}.mark{stroke:#1a1a1a;stroke-dasharray:4 3}")
 
 
-# ---- kernels ----
-
-def ladder_of(records):
-    """The fastest measurement of each kernel in f32 at 8192, slowest first."""
-    best = {}
-    for r in records:
-        if r["kind"] == "ladder" and r["kernel"]["type"] == "f32" and shape_of(r) == LADDER and r["kernel"]["op"] == "gemm" \
-                and not r["problem"].get("accumulate") and r["kernel"]["name"] != "cublaslt":
-            name = r["kernel"]["name"]
-            best[name] = max(best.get(name, 0.0), r["rates"]["flops"] / 1e12)
-    return sorted(best.items(), key=lambda item: item[1])
+def label_at(x, y, words, anchor="start", kind=""):
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}">{html.escape(str(words))}</text>'
 
 
-def ladder_picture(records):
-    groups = [(name, [("own" if name != "cublas" else "cuBLAS", rate, f"{rate:.1f}")]) for name, rate in ladder_of(records)]
-    return bars("f32, 8192³ on one H100: TFLOP/s of each kernel", groups, ("own", "cuBLAS"))
+def bars(title, groups, mark=None):
+    """An SVG on a light card, legible on pages of any colour: GROUPS of (label, bars), each bar (is ours, value, words). MARK
+    draws a line at a value of their common scale; without it each group has its own. Long labels stand above their bars."""
+    label_width = LETTER * max(len(label) for label, _ in groups)
+    beside = label_width < WIDTH / 3
+    left = MARGIN + label_width + 8 if beside else MARGIN
+    room = WIDTH - left - MARGIN - 6 - LETTER * max(len(words) for _, mine in groups for *_, words in mine)
+    longest = max(value for _, mine in groups for _, value, _ in mine)
+    at_mark = mark / longest * room if mark is not None else 0
+    out, y = [label_at(MARGIN, 24, title, kind="title")], TITLE
+    for label, mine in groups:
+        if beside:
+            out.append(label_at(left - 8, y + BAR * len(mine) / 2 + 5, label, "end"))
+        else:
+            out.append(label_at(left, y + BAR - 2, label))
+            y += BAR + 3
+        most = longest if mark is not None else max(value for _, value, _ in mine)
+        for is_damier, value, words in mine:
+            length = max(value / most * room, 1)
+            out.append(f'<rect x="{left:.1f}" y="{y}" width="{length:.1f}" height="{BAR - 2}" fill="{COLOURS[not is_damier]}"/>')
+            out.append(label_at(left + max(length, at_mark) + 6, y + BAR - 4, words, kind="faint"))
+            y += BAR
+        if mark is not None:
+            at = left + at_mark
+            out.append(f'<line x1="{at:.1f}" y1="{y - BAR * len(mine) - 2:.1f}" x2="{at:.1f}" y2="{y:.1f}" class="mark" />')
+        y += GAP
+    height = y + 4
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height:.0f}" viewBox="0 0 {WIDTH} {height:.0f}" role="img" '
+            f'aria-label="{html.escape(title)}"><style>{STYLE}</style>\n'
+            f'<rect width="{WIDTH}" height="{height:.0f}" rx="8" fill="#fbfbfb" stroke="#d8d8d8"/>\n'
+            + "".join(part + "\n" for part in out) + "</svg>\n")
 
 
-TABLES = {"user": user_table, "node": node_table, "arrays": arrays_table, "gram": gram_table, "covariance": covariance_table, "memory": memory_table, "scaling": scaling_table}
-PICTURES = {"user": user_picture, "memory": memory_picture, "scaling": scaling_picture,
-            "ladder": ladder_picture}
+def pairs_of_users(records):
+    """(what, seconds of damier, of the other, its name): squares in f64, the smallest and the largest on the fewest cores, and
+    the largest on one GPU; the product that needs more memory than there is; the largest NumPy arrays on one GPU."""
+    found = [row for row in of_user(records) if row[2] == "f64" and row[1].endswith("³")]
+    few = [row for row in found if "GPU" not in row[0] and row[0] == found[0][0]]
+    for where, product, _, ours, others, _ in [few[0], few[-1], *[row for row in found if row[0].endswith(" 1 GPU")][-1:]]:
+        name, size = min(others, key=others.get), product.removesuffix("³")
+        yield f"{size} × {size} on {where}", alone(ours), others[name], OTHERS[name]
+    mine = [r for r in records if r["kind"] == "job" and r["job"] == "memory" and r["verdict"] == "right"]
+    times = of_ways(mine)
+    ours, (name, other) = times.pop("damier"), min(times.items(), key=lambda item: item[1])
+    yield f"6000 × 6000 on {mine[0]['machine']['cores']} cores, larger than memory", ours, other, name
+    arrays = [r for r in records if r["kind"] == "arrays" and r["type"] == "f64"]
+    size = max(r["size"] for r in arrays)
+    times = of_ways([r for r in arrays if r["size"] == size])
+    yield f"{size} × {size}, NumPy arrays, on one GPU", times["one GPU"], times["torch"], "torch"
+
+
+def user_picture(records):
+    """Four pairs."""
+    pairs = sorted(list(pairs_of_users(records))[:4], key=lambda pair: "GPU" in pair[0])
+    return bars("Time of a whole product (shorter is better)",
+                [(f"{what}: {other / ours:.1f} times as fast",
+                  [(True, ours, f"{seconds(ours)} damier"), (False, other, f"{seconds(other)} {name}")])
+                 for what, ours, other, name in pairs])
+
+
+def jobs_picture(records):
+    """The time of the fastest other way that is right, in times of damier; below 1 damier loses."""
+    mine = [r for r in records if r["kind"] == "job"]
+    what, kind = ("processor_s", "processor time") if is_shared(mine) else ("seconds", "time")
+    groups = []
+    for job, runs in grouped(mine, lambda r: r["job"]).items():
+        times = {way: median([r[what] for r in of_way]) for way, of_way in grouped(runs, lambda r: r["way"]).items()
+                 if verdict_of(of_way) == "right"}
+        ours = times.pop("damier", None)
+        if ours and times:
+            best = min(times, key=times.get)
+            groups.append((job, [(True, times[best] / ours, f"{times[best] / ours:.1f} × {best}")]))
+    return bars(f"The best other's {kind} / damier's (1 = equal)", groups, mark=1.0)
+
+
+PICTURES = {"user": user_picture, "jobs": jobs_picture}

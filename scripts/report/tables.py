@@ -1,4 +1,5 @@
-"""Helpers for the tables of the documentation: medians, intervals, Markdown."""
+"""What tables of the documentation are made of: records, medians, intervals, Markdown, and a table as a description."""
+import dataclasses
 import json
 import math
 import pathlib
@@ -36,18 +37,16 @@ def interval(values):
 
 
 def estimate(values, digits):
-    low, high = interval(values)
-    return f"{median(values):.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
-
-
-def milliseconds(seconds):
-    return f"{1e3 * median(seconds):.2f}"
+    """The median and its interval; nothing if there are no values."""
+    return "{:.{d}f} [{:.{d}f}, {:.{d}f}]".format(median(values), *interval(values), d=digits) if values else ""
 
 
 def table(head, rows):
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
-    return lines
+    """Markdown, without columns that are empty in all rows."""
+    rows = [[str(cell) for cell in row] for row in rows]
+    used = [i for i in range(len(head)) if not rows or any(row[i] for row in rows)]
+    lines = ["| " + " | ".join(row[i] for i in used) + " |" for row in (head, *rows)]
+    return [lines[0], "|" + "---|" * len(used), *lines[1:]]
 
 
 def met(value, goal, is_met):
@@ -60,6 +59,11 @@ def grouped(records, key):
     for record in records:
         groups.setdefault(key(record), []).append(record)
     return groups
+
+
+def medians(records, key, value):
+    """{KEY of a record: median of VALUE of those that have it}."""
+    return {name: median([value(r) for r in mine]) for name, mine in grouped(records, key).items()}
 
 
 def ratios(above, below):
@@ -78,6 +82,11 @@ def machine_ranks(record):
     return record.get("machine", {}).get("ranks", 1)
 
 
+def gpus_of(record):
+    """One process may use several."""
+    return record["machine"].get("gpus", machine_ranks(record))
+
+
 def command_of(record):
     """The command as typed, without the output of its record."""
     words, hidden = record["command"].split(), set()
@@ -85,7 +94,7 @@ def command_of(record):
         if word == "--json":
             hidden |= {place, place + 1}
     command = " ".join(w for place, w in enumerate(words) if place not in hidden and w != "-q")
-    ranks = machine_ranks(record)
+    ranks = record.get("scale", {}).get("job_ranks", machine_ranks(record))  # in bench scale only some multiply
     return (f"mpirun -n {ranks} " if ranks > 1 else "") + command
 
 
@@ -103,22 +112,56 @@ def device_of(record):
 
 def measured(records, how):
     """One line below a short table: the versions, days and machines of RECORDS, and what repeats them."""
-    found = dict.fromkeys((device_of(r), code_of(r)) for r in records)
-    lines = []
-    for device in dict.fromkeys(device for device, _ in found):
-        lines.append(f"{device}: " + "; ".join(code for of, code in found if of == device))
+    codes = grouped(records, device_of)
+    lines = [f"{device}: " + "; ".join(dict.fromkeys(map(code_of, mine))) for device, mine in codes.items()]
     return ["", "Measured on " + ". ".join(lines) + f". To repeat it: {how}."] if lines else []
 
 
 def origin(records):
     """The origin of numbers: one line for each machine and day, and the commands."""
-    machines, commands = [], []
-    for record in records:
-        machine = record.get("machine", {})
-        parts = [machine.get("device"), machine.get("library"), code_of(record)]
-        line = "Measured on: " + ", ".join(part for part in parts if part) + "."
-        if line not in machines:
-            machines.append(line)
-        if command_of(record) not in commands:
-            commands.append(command_of(record))
-    return ["", *machines, "", *("    " + command for command in commands)]
+    def line(record):
+        parts = [record.get("machine", {}).get("device"), record.get("machine", {}).get("library"), code_of(record)]
+        return "Measured on: " + ", ".join(part for part in parts if part) + "."
+    return ["", *dict.fromkeys(map(line, records)), "", *("    " + command for command in dict.fromkeys(map(command_of, records)))]
+
+
+class Group(list):
+    """The records of a row, what they have in common, and the groups of the other rows."""
+
+    def __init__(self, key, records, others):
+        super().__init__(records)
+        self.key, self.others = key, others
+
+
+@dataclasses.dataclass
+class Table:
+    """A table of a page: columns {head: function of a Group}, and what the records of a row have in common. What follows a
+    "#" in a head only tells it from another one."""
+    page: str
+    name: str
+    kinds: str  # of its records, with commas; see results.py
+    columns: dict
+    by: tuple = ()  # functions of a record; (): each record is a row
+    footer: object = origin
+    order: object = None  # key of sorting rows
+    keep: object = None  # whether a group is a row
+    repeats: bool = False  # a table of the same records on another page has more
+
+    def make(self, records):
+        groups = {}
+        for key, mine in grouped(records, (lambda r: tuple(f(r) for f in self.by)) if self.by else id).items():
+            groups[key] = Group(key, mine, groups)
+        rows = [g for g in groups.values() if not self.keep or self.keep(g)]
+        rows = sorted(rows, key=self.order) if self.order else rows
+        heads = [head.split("#")[0] for head in self.columns]
+        return table(heads, [[text(g) for text in self.columns.values()] for g in rows]) + self.footer(records)
+
+
+@dataclasses.dataclass
+class Lines:
+    """What of a page no Table describes: a function of records that returns lines."""
+    page: str
+    name: str
+    kinds: str
+    make: object
+    repeats: bool = False
