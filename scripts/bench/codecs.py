@@ -11,8 +11,6 @@ import argparse
 import json
 import os
 import pathlib
-import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,7 +19,7 @@ import h5py
 import hdf5plugin
 import numpy as np
 
-from jobs import processor, version_of
+from measure import append, cores, options_of, processor, run, timed, version_of
 
 COLS, CHUNK, LARGE = 8192, (256, 512), (1024, 7808)  # 1 MiB and 61 MiB
 WAYS = {
@@ -43,30 +41,27 @@ FILES = "contiguous, in 1000 files"
 def h5py_reads(folder):
     """Called in a process of its own: the seconds, and those of the processor."""
     names = sorted(folder.glob("A*.h5"))
-    began, busy = time.monotonic(), time.process_time()
-    with h5py.File(names[0]) as file:
-        rows, cols = file["a"].shape
+
+    def read():
+        with h5py.File(names[0]) as file:
+            rows, cols = file["a"].shape
         whole = np.empty((rows * len(names), cols))
-        file["a"].read_direct(whole, dest_sel=np.s_[:rows])
-    for i, name in enumerate(names[1:], 1):
-        with h5py.File(name) as file:
-            file["a"].read_direct(whole, dest_sel=np.s_[i * rows:(i + 1) * rows])
-    print(json.dumps([time.monotonic() - began, time.process_time() - busy]))
+        for i, name in enumerate(names):
+            with h5py.File(name) as file:
+                file["a"].read_direct(whole, dest_sel=np.s_[i * rows:(i + 1) * rows])
+
+    print(json.dumps(timed(read)[:2]))
 
 
-def by_h5py(folder):
-    words = [sys.executable, __file__, "--read", str(folder)]
-    return json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+def by_h5py(folder, _):
+    return json.loads(run([sys.executable, __file__, "--read", folder]))
 
 
-def by_damier(folder, damier, flags):
-    words = [damier, "multiply", f"{folder}/A*.h5:/a", folder / "B.h5", "-o", folder / "C.h5", "--force", "-q", "--no-verify",
-             "--json", "-", *flags]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    times = json.loads(done.stdout.splitlines()[0])["times"]
-    busy = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+def by_damier(folder, options):
+    words = [options.damier, "multiply", f"{folder}/A*.h5:/a", folder / "B.h5", "-o", folder / "C.h5", "--force", "-q", "--no-verify",
+             "--json", "-", *options.flags.split()]
+    _, busy, said = timed(lambda: run(words))
+    times = json.loads(said.splitlines()[0])["times"]
     return times["open_s"] + times["read_s"] + times["multiply_s"], busy
 
 
@@ -82,16 +77,12 @@ def write(folder, way, a):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--damier", default="build/release/damier")
-    parser.add_argument("-o", "--output", default="codecs.jsonl", help="records are appended")
-    parser.add_argument("--only", nargs="*", default=[*WAYS, FILES], help="names of ways")
-    parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--size", type=int, default=500, help="MiB of the matrix [500]")
-    parser.add_argument("--folder", default="/dev/shm", help="for the files [/dev/shm]")
-    parser.add_argument("--flags", default="", help="more options of damier")
-    parser.add_argument("--read", type=pathlib.Path, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = options_of(__doc__, "codecs.jsonl", ("--damier", {"default": "build/release/damier"}),
+                         ("--only", {"nargs": "*", "default": [*WAYS, FILES], "help": "names of ways"}),
+                         ("--runs", {"type": int, "default": 5}), ("--size", {"type": int, "default": 500, "help": "MiB of the matrix [500]"}),
+                         ("--folder", {"default": "/dev/shm", "help": "for the files [/dev/shm]"}),
+                         ("--flags", {"default": "", "help": "more options of damier"}),
+                         ("--read", {"type": pathlib.Path, "help": argparse.SUPPRESS}))
     if options.read:
         h5py_reads(options.read)
         return
@@ -99,7 +90,7 @@ def main():
     rows = max(1, options.size * 2**20 // (8 * COLS) // 1000) * 1000  # divides into 1000 files
     a = np.round(rng.standard_normal((rows, COLS)), 3)
     about = {"verb": "codec", "version": version_of(options.damier), "h5py": h5py.__version__, "hdf5plugin": hdf5plugin.version,
-             "machine": {"device": processor(), "cores": len(os.sched_getaffinity(0))}, "bytes": a.nbytes, "flags": options.flags}
+             "machine": {"device": processor(), "cores": cores()}, "bytes": a.nbytes, "flags": options.flags, "date": time.strftime("%F")}
     with tempfile.TemporaryDirectory(dir=options.folder, prefix="damier-codecs-") as name:
         folder = pathlib.Path(name)
         with h5py.File(folder / "B.h5", "w") as file:
@@ -107,13 +98,12 @@ def main():
         for way in options.only:
             stored = write(folder, way, a)
             for number in range(options.runs):
-                for by, (seconds, busy) in (("h5py", by_h5py(folder)), ("damier", by_damier(folder, options.damier, options.flags.split()))):
-                    record = about | {"way": way, "by": by, "run": number, "stored_bytes": stored, "seconds": round(seconds, 4),
-                                      "processor_s": round(busy, 4), "load": round(os.getloadavg()[0], 1),
-                                      "date": time.strftime("%F")}
+                for by, read in (("h5py", by_h5py), ("damier", by_damier)):
+                    seconds, busy = read(folder, options)
                     print(f"{way:38}{by:8}{seconds:8.3f} s {a.nbytes / seconds / 2**30:7.2f} GiB/s", flush=True)
-                    with open(options.output, "a", encoding="utf-8") as file:
-                        file.write(json.dumps(record) + "\n")
+                    append(options.output, about | {"way": way, "by": by, "run": number, "stored_bytes": stored,
+                                                    "seconds": round(seconds, 4), "processor_s": round(busy, 4),
+                                                    "load": round(os.getloadavg()[0], 1)})
 
 
 if __name__ == "__main__":

@@ -5,67 +5,41 @@ host_arrays.py [--output FILE.jsonl] [--pairs N] [--gpus N] [--only TYPE:SIZE ..
 an array that exists, verified; needs torch with a GPU and the damier package (PYTHONPATH, DAMIER_LIBRARY). torch copies
 pageable arrays to one GPU, multiplies, and copies C back. Medians follow on stdout.
 """
-import argparse
-import datetime
-import json
-import statistics
-import time
-
 import damier
 import numpy as np
 import torch
 
+from measure import NUMPY_TYPES, append, median, now, options_of, timed, turns
+
 CASES = ("f64:4096", "f64:16384", "f32:16384", "f64:32768")
 
 
-def ways(gpus, out):
-    """{way: (function of A and B, context)}."""
-    one, several = (damier.Context(gpus=n, backend="cuda") for n in (1, gpus))
-    into = torch.from_numpy(out)
-
-    def by_torch(a, b):
-        into.copy_(torch.from_numpy(a).cuda() @ torch.from_numpy(b).cuda())
-
-    return {"one GPU": (lambda a, b: one.matmul(a, b, out), one), "several GPUs": (lambda a, b: several.matmul(a, b, out), several),
-            "torch": (by_torch, None)}
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", "-o", default="host_arrays.jsonl")
-    parser.add_argument("--pairs", type=int, default=10)
-    parser.add_argument("--gpus", type=int, default=2)
-    parser.add_argument("--only", nargs="*", default=CASES)
-    options = parser.parse_args()
-    with open(options.output, "a", encoding="utf-8") as lines:
-        for case in options.only:
-            name, size = case.split(":")
-            n, dtype = int(size), {"f64": "f8", "f32": "f4"}[name]
-            rng = np.random.default_rng(n)
-            a, b = (rng.random((n, n), dtype=dtype) for _ in range(2))
-            out = np.zeros((n, n), dtype)
-            opened, taken = ways(options.gpus, out), {}
-            for pair in range(-1, options.pairs):  # the first round warms up
-                for way, (multiply, context) in opened.items():
-                    began = time.perf_counter()
-                    multiply(a, b)
-                    took = time.perf_counter() - began
-                    if pair < 0:
-                        continue
-                    taken.setdefault(way, []).append(took)
-                    line = {"verb": "arrays", "type": name, "size": n, "way": way, "gpus": options.gpus if way == "several GPUs" else 1,
-                            "seconds": took, "machine": {"device": torch.cuda.get_device_name()},
-                            "version": opened["one GPU"][1].record["version"], "git": opened["one GPU"][1].record["git"],
-                            "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-                            "times": context.record["times"] if context else None}
-                    lines.write(json.dumps(line) + "\n")
-                    lines.flush()
-            for way, seconds in taken.items():
-                print(f"{case:12} {way:13} {statistics.median(seconds):.3f} s ({min(seconds):.3f} to {max(seconds):.3f}), "
-                      f"of torch {statistics.median(seconds) / statistics.median(taken['torch']):.3f}", flush=True)
-            for _, context in opened.values():
-                if context:
-                    context.close()
+    options = options_of(__doc__, "host_arrays.jsonl", ("--pairs", {"type": int, "default": 10}),
+                         ("--gpus", {"type": int, "default": 2}), ("--only", {"nargs": "*", "default": CASES}))
+    for case in options.only:
+        name, n = case.split(":")[0], int(case.split(":")[1])
+        rng = np.random.default_rng(n)
+        a, b = (rng.random((n, n), dtype=NUMPY_TYPES[name]) for _ in range(2))
+        out = np.zeros_like(a)
+        into = torch.from_numpy(out)
+        with damier.Context(gpus=1, backend="cuda") as one, damier.Context(gpus=options.gpus, backend="cuda") as several:
+            contexts = {"one GPU": one, "several GPUs": several}
+            calls = {"one GPU": lambda: one.matmul(a, b, out), "several GPUs": lambda: several.matmul(a, b, out),
+                     "torch": lambda: into.copy_(torch.from_numpy(a).cuda() @ torch.from_numpy(b).cuda())}
+            taken = {way: [] for way in calls}
+            for pair, way in turns(options.pairs, calls):
+                took, _, _ = timed(calls[way])
+                if pair < 0:
+                    continue
+                taken[way].append(took)
+                append(options.output, {
+                    "verb": "arrays", "type": name, "size": n, "way": way, "gpus": options.gpus if way == "several GPUs" else 1,
+                    "seconds": took, "machine": {"device": torch.cuda.get_device_name()}, "version": one.record["version"],
+                    "git": one.record["git"], "date": now(), "times": contexts[way].record["times"] if way in contexts else None})
+        for way, seconds in taken.items():
+            print(f"{case:12} {way:13} {median(seconds):.3f} s ({min(seconds):.3f} to {max(seconds):.3f}), "
+                  f"of torch {median(seconds) / median(taken['torch']):.3f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -10,12 +10,10 @@ Python, Octave or R counts. Lines are those of the program without blank ones. T
 with A (B x). Needs NumPy and h5py; ways whose package or program is missing are left out. Ways alternate from run to run. With
 `limit` the process may have that much data (RLIMIT_DATA), as a container or a batch job would allow it.
 """
-import argparse
 import functools
 import json
 import os
 import pathlib
-import platform
 import shutil
 import signal
 import subprocess
@@ -27,6 +25,7 @@ import h5py
 import numpy as np
 
 from job_programs import JOBS, PACKAGES, R_PACKAGES, write
+from measure import append, options_of, processor, run as output_of, version_of
 
 # Runs a program from a small process: the peak of a process counts the memory of the one that it was forked from.
 LAUNCHER = """
@@ -49,7 +48,7 @@ print(json.dumps([time.monotonic() - began, usage.ru_utime + usage.ru_stime, usa
 def attempt(folder, limit, words, kill_after):
     """The seconds, those of processors, peak bytes and return code of one process."""
     command = [sys.executable, "-S", "-c", LAUNCHER, json.dumps([limit, kill_after, *words])]
-    return json.loads(subprocess.run(command, cwd=folder, capture_output=True, check=True).stdout)
+    return json.loads(output_of(command, cwd=folder))
 
 
 def result_of(folder):
@@ -99,7 +98,8 @@ def run(folder, job, way, program, damier):
     c = result_of(folder) if code == 0 else None
     verdict = judge(folder, job, c) if c is not None else why_not(folder, code)
     return {"verb": "job", "job": job.name, "what": job.what, "way": way, "seconds": round(seconds, 4),
-            "processor_s": round(busy, 4), "load": round(load, 1), "peak_bytes": peak, "verdict": verdict, "exit": code, "lines": sum(bool(line.strip()) for line in program.splitlines())}
+            "processor_s": round(busy, 4), "load": round(load, 1), "peak_bytes": peak, "verdict": verdict, "exit": code,
+            "lines": sum(bool(line.strip()) for line in program.splitlines())}
 
 
 def answer(words):
@@ -128,26 +128,12 @@ def start_of(way):
     return [sys.executable, "-c"], None
 
 
-def version_of(damier):
-    return subprocess.run([damier, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
-
-
-def processor():
-    models = [line for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
-    return models[0].split(": ", 1)[1] if models else platform.machine()
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--damier", default="build/release/damier")
-    parser.add_argument("-o", "--output", default="jobs.jsonl", help="records are appended")
-    parser.add_argument("--only", nargs="*", help="names of jobs")
-    parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--scale", type=float, default=1.0, help="factor of all dimensions; jobs with "
-                        "little memory have no other and are left out unless named")
-    parser.add_argument("--folder", help="for the files [a temporary one]")
-    parser.add_argument("--list", action="store_true")
-    options = parser.parse_args()
+    options = options_of(__doc__, "jobs.jsonl", ("--damier", {"default": "build/release/damier"}),
+                         ("--only", {"nargs": "*", "help": "names of jobs"}), ("--runs", {"type": int, "default": 5}),
+                         ("--scale", {"type": float, "default": 1.0, "help": "factor of all dimensions; jobs with "
+                                      "little memory have no other and are left out unless named"}),
+                         ("--folder", {"help": "for the files [a temporary one]"}), ("--list", {"action": "store_true"}))
     if options.list:
         for job in JOBS:
             print(f"{job.name:12}{job.what}; {', '.join(job.ways)}")
@@ -166,17 +152,15 @@ def main():
             except (ImportError, ValueError) as reason:
                 print(f"{job.name:12}left out: {reason}", file=sys.stderr)
                 continue
+            ways = {way: program for way, program in job.ways.items() if way == "damier" or start_of(way)}
             for number in range(options.runs):
-                for way, program in job.ways.items():
-                    if way != "damier" and not start_of(way):
-                        continue
+                for way, program in ways.items():
                     record = run(folder, job, way, program, damier) | {"run": number, "date": time.strftime("%F"), "scale": scale} | about
                     if way != "damier" and start_of(way)[1]:
                         record["package"] = start_of(way)[1]
                     print(f"{job.name:12}{way:18}{record['seconds']:9.3f} s {record['peak_bytes'] >> 20:7} MiB  {record['verdict']}",
                           flush=True)
-                    with open(options.output, "a", encoding="utf-8") as file:
-                        file.write(json.dumps(record) + "\n")
+                    append(options.output, record)
 
 
 if __name__ == "__main__":

@@ -4,18 +4,17 @@
     scripts/bench/node.py --damier build/release/damier --folder /dev/shm -o node.jsonl     10 pairs of each product
     scripts/bench/node.py ... --only f64:16384 --pairs 3                                    a quick look
 
-Ways alternate from run to run, after a pause in which the driver ends the GPUs of the run before. Each run is a fresh process, from
-files to a file that did not exist, with verification;
-seconds are those of the whole command. One line of JSON for each run: product, way, seconds, ranks, and the record's times
-and forecast. Medians follow on stdout. A and B are removed at the end.
+Ways alternate from run to run, after a pause in which the driver ends the GPUs of the run before. Each run is a fresh process,
+from files to a file that did not exist, with verification; seconds are those of the whole command. One line of JSON for each
+run: product, way, seconds, ranks, and the record's times and forecast. Medians follow on stdout. A and B are removed at the end.
 """
-import argparse
 import json
 import pathlib
-import statistics
 import subprocess
 import tempfile
 import time
+
+from measure import append, median, options_of, run, turns
 
 PAUSE = 0.3  # seconds
 PRODUCTS = {  # name: (m, k, n, type)
@@ -28,18 +27,11 @@ PRODUCTS = {  # name: (m, k, n, type)
 
 
 def ways(gpus):
-    return {"--gpus 1": ([], ["--gpus", "1"]), "default": ([], []), f"--gpus {gpus}": ([], ["--gpus", str(gpus)]),
-            f"mpirun -n {gpus}": (["mpirun", "-n", str(gpus)], [])}
+    return {"--gpus 1": ([], ["--gpus", "1"]), "default": ([], []), f"--gpus {gpus}": ([], ["--gpus", gpus]),
+            f"mpirun -n {gpus}": (["mpirun", "-n", gpus], [])}
 
 
-def generate(damier, folder, product):
-    m, k, n, dtype = PRODUCTS[product]
-    for name, rows, cols, seed in (("A", m, k, 1), ("B", k, n, 2)):
-        subprocess.run([damier, "generate", folder / f"{name}.h5", "--rows", str(rows), "--cols", str(cols), "--type", dtype,
-                        "--seed", str(seed), "--force", "-q"], check=True, stdout=subprocess.DEVNULL)
-
-
-def run(damier, folder, launcher, words):
+def multiply(damier, folder, launcher, words):
     """One command: its seconds and record; None if it fails."""
     record, output = folder / "record.json", folder / "C.h5"
     for old in (record, output):
@@ -57,43 +49,39 @@ def run(damier, folder, launcher, words):
     return seconds, json.loads(record.read_text())
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--damier", default="damier")
-    parser.add_argument("--folder", default="/dev/shm")
-    parser.add_argument("--output", "-o", default="node.jsonl")
-    parser.add_argument("--gpus", type=int, default=2)
-    parser.add_argument("--pairs", type=int, default=10)
-    parser.add_argument("--only", nargs="*", default=list(PRODUCTS), choices=list(PRODUCTS))
-    parser.add_argument("--no-mpi", action="store_true", help="without mpirun")
-    options = parser.parse_args()
+def measure(options, folder, product):
+    m, k, n, dtype = PRODUCTS[product]
     damier = pathlib.Path(options.damier).resolve()
-    with open(options.output, "a", encoding="utf-8") as lines, tempfile.TemporaryDirectory(dir=options.folder) as place:
-        folder = pathlib.Path(place)
+    for name, rows, cols, seed in (("A", m, k, 1), ("B", k, n, 2)):
+        run([damier, "generate", folder / f"{name}.h5", "--rows", rows, "--cols", cols, "--type", dtype, "--seed", seed, "--force", "-q"])
+    all_ways = {way: words for way, words in ways(options.gpus).items() if not (options.no_mpi and way.startswith("mpirun"))}
+    taken, ranks = {way: [] for way in all_ways}, {}
+    for pair, way in turns(options.pairs, all_ways):
+        found = multiply(damier, folder, *all_ways[way])
+        if found is None or pair < 0:
+            continue
+        seconds, record = found
+        taken[way].append(seconds)
+        ranks[way] = record["machine"]["ranks"]
+        append(options.output, {
+            "verb": "node", "gpus": options.gpus, "product": product, "way": way, "seconds": seconds, "ranks": ranks[way],
+            "device": record["machine"]["device"], "machine": {}, "date": record["date"], "version": record["version"],
+            "git": record.get("git"), "times": record["times"], "forecast": record.get("forecast")})
+    base = median(taken["--gpus 1"]) if taken["--gpus 1"] else float("nan")
+    for way, seconds in taken.items():
+        if seconds:
+            print(f"{product:20} {way:14} ranks {ranks[way]}  {median(seconds):.3f} s  {median(seconds) / base:.3f} of one GPU  "
+                  f"({min(seconds):.3f} to {max(seconds):.3f}, {len(seconds)} runs)", flush=True)
+
+
+def main():
+    options = options_of(__doc__, "node.jsonl", ("--damier", {"default": "damier"}), ("--folder", {"default": "/dev/shm"}),
+                         ("--gpus", {"type": int, "default": 2}), ("--pairs", {"type": int, "default": 10}),
+                         ("--only", {"nargs": "*", "default": list(PRODUCTS), "choices": list(PRODUCTS)}),
+                         ("--no-mpi", {"action": "store_true", "help": "without mpirun"}))
+    with tempfile.TemporaryDirectory(dir=options.folder) as place:
         for product in options.only:
-            generate(damier, folder, product)
-            taken = {way: [] for way in ways(options.gpus) if not (options.no_mpi and way.startswith("mpirun"))}
-            ranks = {}
-            for pair in range(-1, options.pairs):  # the first round warms up
-                for way in taken:
-                    found = run(damier, folder, *ways(options.gpus)[way])
-                    if found is None or pair < 0:
-                        continue
-                    seconds, record = found
-                    taken[way].append(seconds)
-                    ranks[way] = record["machine"]["ranks"]
-                    line = {"verb": "node", "gpus": options.gpus, "product": product, "way": way, "seconds": seconds, "ranks": ranks[way],
-                            "device": record["machine"]["device"], "machine": {}, "date": record["date"],
-                            "version": record["version"], "git": record.get("git"),
-                            "times": record["times"], "forecast": record.get("forecast")}
-                    lines.write(json.dumps(line) + "\n")
-                    lines.flush()
-            base = statistics.median(taken["--gpus 1"]) if taken["--gpus 1"] else float("nan")
-            for way, seconds in taken.items():
-                if seconds:
-                    middle = statistics.median(seconds)
-                    print(f"{product:20} {way:14} ranks {ranks[way]}  {middle:.3f} s  {middle / base:.3f} of one GPU  "
-                          f"({min(seconds):.3f} to {max(seconds):.3f}, {len(seconds)} runs)", flush=True)
+            measure(options, pathlib.Path(place), product)
 
 
 if __name__ == "__main__":
