@@ -69,11 +69,11 @@ ranks() {
   mpirun "${flags[@]}" -n "$count" "$@"
 }
 
-# Prints a Python with NumPy and h5py, if any; the first one in PATH need not have them.
-python_with_h5py() {
+# python_with MODULES: prints a Python that has them, if any; the first one in PATH need not have them.
+python_with() {
   local python
   for python in python3 /usr/bin/python3; do
-    if has "$python" && "$python" -c 'import h5py, numpy' 2>/dev/null; then
+    if has "$python" && "$python" -c "import $1" 2>/dev/null; then
       command -v "$python"
       return
     fi

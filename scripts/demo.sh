@@ -38,7 +38,7 @@ ranks 4 "$damier" multiply A.h5:/a B.h5:/b -o C.h5:/c --force
 say "damier verify A.h5 B.h5 C.h5"
 "$damier" verify A.h5 B.h5 C.h5
 
-python=$(python_with_h5py)
+python=$(python_with 'h5py, numpy')
 if [ -n "$python" ]; then
   say "NumPy's opinion"
   "$python" "$root/scripts/check_product.py" A.h5:/a B.h5:/b C.h5:/c

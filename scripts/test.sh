@@ -129,7 +129,7 @@ if [ -n "$all" ]; then
 else
   scripts/packages.sh build test
 fi
-python=$(python_with_h5py)
+python=$(python_with 'h5py, numpy')
 mkdir -p build
 
 # Without a GPU the tests use an emulated one, which builds with CUDA lack.

@@ -99,7 +99,7 @@ class Job:
     def __init__(self):
         import torch  # pylint: disable=import-outside-toplevel
         self.torch, self.world, self.rank, self.ranks, here = torch, None, 0, 1, 0
-        if int(os.environ.get("OMPI_COMM_WORLD_SIZE", os.environ.get("PMI_SIZE", "1"))) > 1:
+        if {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"} & set(os.environ):
             from mpi4py import MPI  # pylint: disable=import-outside-toplevel
             self.world, self.most = MPI.COMM_WORLD, MPI.MAX
             self.rank, self.ranks = self.world.Get_rank(), self.world.Get_size()

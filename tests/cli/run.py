@@ -25,7 +25,7 @@ SKIP = 77
 WORKERS = 2  # most cases start programs in sequence, and some wait
 
 
-def python_with_h5py():
+def python_with():
     """The Python for the helpers in bin/; empty if none has NumPy and h5py."""
     for python in (sys.executable, "/usr/bin/python3"):
         command = [python, "-c", "import numpy, h5py"]
@@ -38,7 +38,7 @@ def clean_environment(damier, scratch):
     env = running.environment()
     env["XDG_CACHE_HOME"] = str(scratch)  # ignores measurements of this computer
     env["PATH"] = os.pathsep.join([str(HERE / "bin"), str(scratch / "bin"), env["PATH"]])
-    env.update(ROOT=str(HERE.parent.parent), PYTHON=python_with_h5py(), LC_ALL="C",
+    env.update(ROOT=str(HERE.parent.parent), PYTHON=python_with(), LC_ALL="C",
                BASH_ENV=str(HERE / "bin" / "common.sh"), TMPDIR=str(scratch))
     (scratch / "bin").mkdir()
     (scratch / "bin" / "damier").symlink_to(damier)
