@@ -13,6 +13,7 @@ import argparse
 import collections
 import functools
 import math
+import signal
 import sys
 
 from tables import median, read_records, table
@@ -96,6 +97,7 @@ def compare(old, new, least, by_plan):
 
 
 def main():
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # | head
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--least", type=float, default=2.0, help="percent that matter")
     parser.add_argument("--by-plan", action="store_true", help="only runs on the same grid and panel")

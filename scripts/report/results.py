@@ -9,6 +9,7 @@ intervals are 95 % confidence intervals of the median, from order statistics.
 """
 import argparse
 import pathlib
+import signal
 import sys
 
 import page_tables
@@ -82,6 +83,7 @@ def print_tables(records):
 
 
 def main():
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # | head
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if out of date")
     parser.add_argument("files", nargs="*", help="records, one line of JSON each; those outside of docs/results are "

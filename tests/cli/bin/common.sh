@@ -29,6 +29,15 @@ try() {
   printf 'exit %d\n' "${PIPESTATUS[0]}"
 }
 
+# said: its input without what differs from run to run in the last line of a command.
+said() { sed -E 's/ (ranks|time_s|seed|residual|multiply_s|tflops)=[^ ]*//g; s/^  where: .*/  where: .../'; }
+
+# task COMMAND...: prints the command and its output.
+task() {
+  printf '$ %s\n' "$*"
+  "$@" 2>&1 | said
+}
+
 # expect STATUS COMMAND...: silent if the command ends with this status.
 expect() {
   local wanted=$1 status

@@ -9,8 +9,6 @@ with h5py.File("data.h5", "w") as file:
     file["run/b"] = np.load("b.npy")
     file["run/labels"] = np.arange(3)
 END
-said() { sed -E 's/ (ranks|time_s|seed|residual|multiply_s|tflops)=[^ ]*//g; s/^  where: .*/  where: .../'; }
-task() { echo "\$ $*"; "$@" 2>&1 | said; }
 # 1 two arrays  2 a dataset by its path  3 a file with one matrix needs none  4 as .npy  5 a look  6 a check
 task damier multiply a.npy b.npy -o c.h5 -q
 task damier multiply a.npy data.h5:/run/b -o d.h5 -q

@@ -3,8 +3,6 @@ needs_h5py
 make A 60 40
 make B 40 50 --seed 2
 make D 60 50 --seed 3
-said() { sed -E 's/ (ranks|time_s|seed|residual|multiply_s|tflops)=[^ ]*//g; s/^  where: .*/  where: .../'; }
-task() { echo "\$ $*"; "$@" 2>&1 | said; }
 # 8 A^T A  9 A A^T  10 2 A B  11 A B + D  12 C += A B in its own file  13 compressed chunks  14 into a file with other data
 task damier multiply A.h5 A.h5 --op-a t -o AtA.h5 -q
 task damier multiply A.h5 A.h5 --op-b t -o AAt.h5 -q

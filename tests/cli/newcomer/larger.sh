@@ -1,6 +1,5 @@
 # Tasks 26 to 30: larger than memory, stopped and resumed, planned, and from Python.
 damier generate L.h5 --size 1000 -q >/dev/null
-said() { sed -E 's/ (ranks|time_s|seed|residual|multiply_s|tflops)=[^ ]*//g; s/^  where: .*/  where: .../'; }
 # 26 the plan says tiles before the run has them
 damier plan L.h5 L.h5 --memory host=48MiB | grep -oE '^  C in .* tiles' | sed -E 's/[0-9]+/N/g'
 # 27 less memory than the matrices need
