@@ -117,9 +117,11 @@ dm_status dm_cli_publish(const dm_call *call, const dm_record *record);
  * dm_cli_no_verb. */
 void dm_cli_print_help(const dm_verb *verb, bool full, FILE *out);
 void dm_cli_print_man_page(FILE *out);
-void dm_cli_print_completion(FILE *out);
-void dm_cli_print_zsh_completion(FILE *out);
-void dm_cli_print_fish_completion(FILE *out);
+void dm_cli_print_completion(int shell, FILE *out);
+
+/* Prints what may stand in place of the last of WORDS, the words after "damier" of an unfinished
+ * command: a line for each, with its description behind a tab. */
+void dm_cli_complete(int count, char **words);
 
 typedef struct dm_exit_code {
   int code;

@@ -102,10 +102,6 @@ static dm_status print_version(const dm_call *call) {
   return status;
 }
 
-/* In the order of the choices of --completion. */
-static void (*const print_completion[])(FILE *out) = {
-    dm_cli_print_completion, dm_cli_print_zsh_completion, dm_cli_print_fish_completion};
-
 /* Handles options that print something instead of working; *answered if there was one. */
 static dm_status answer(const dm_call *call, bool *answered) {
   const dm_cli_asked *asked = &call->own.asked;
@@ -119,7 +115,7 @@ static dm_status answer(const dm_call *call, bool *answered) {
   else if (asked->man_page)
     dm_cli_print_man_page(stdout);
   else
-    print_completion[asked->completion - 1](stdout);
+    dm_cli_print_completion(asked->completion - 1, stdout);
   if (fflush(stdout) != 0 || ferror(stdout))
     return dm_fail(DM_E_IO, "standard output could not be written");
   return DM_OK;
@@ -220,6 +216,10 @@ int dm_cli_program(int argc, char **argv, const dm_cli_work *works) {
   const double born = dm_now();
   dm_cli_restore_environment();
   keep_streams();
+  if (argc > 1 && strcmp(argv[1], "--complete") == 0) {
+    dm_cli_complete(argc - 2, argv + 2);
+    return 0;
+  }
   allow_files();
   dm_backend_name_kernels();
   /* A write beyond ulimit -f then fails with an error, a message and exit code 4. */
