@@ -1,8 +1,13 @@
 /* The driver of emulated GPUs: nothing to start or to shut down. EMULATED_GPUS is their number (1);
  * EMULATED_GPU_FAILS is one that does not start; with EMULATED_SLOW_END processes end as if the
- * driver took long. */
+ * driver took that many seconds, or until a signal, and held a descriptor for it. */
+#include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "backend/backend.h"
 #include "backend/cuda.h"
@@ -35,6 +40,7 @@ void dm_cuda_list(dm_gpu_list *list) {
 
 bool dm_cuda_start(int local_rank) {
   const char *fails = getenv("EMULATED_GPU_FAILS");
+  if (dm_cuda_ends_slowly()) (void)!open("/dev/zero", O_RDONLY | O_CLOEXEC);
   return !fails || atoi(fails) != local_rank;
 }
 
@@ -45,6 +51,25 @@ void dm_cuda_stop(int local_rank) {
 /* Checks for leaks run at a usual end. */
 bool dm_cuda_ends_slowly(void) {
   return getenv("EMULATED_SLOW_END") != NULL;
+}
+
+/* ---- the process that is left while the driver ends GPUs (--wrap=clone) ---- */
+
+int __real_clone(int (*work)(void *), void *stack, int flags, void *argument);
+int __wrap_clone(int (*work)(void *), void *stack, int flags, void *argument);
+
+static int (*before)(void *);
+
+static int end_slowly(void *argument) {
+  struct timespec rest = {.tv_sec = atoi(getenv("EMULATED_SLOW_END"))};
+  const int code = before(argument);
+  (void)syscall(SYS_nanosleep, &rest, NULL);
+  return code;
+}
+
+int __wrap_clone(int (*work)(void *), void *stack, int flags, void *argument) {
+  before = work;
+  return __real_clone(end_slowly, stack, flags, argument);
 }
 
 int dm_cuda_device_count(void) {

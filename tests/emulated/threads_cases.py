@@ -4,11 +4,14 @@ that fails, signals, and runs that processes of MPI resume, and the other way ro
 import ctypes
 import errno
 import os
+import pathlib
 import re
+import select
 import signal
 import subprocess
 import time
 
+import h5py
 import numpy
 
 import faulty_runs
@@ -81,6 +84,20 @@ def benchmarks(bed):
         expect(done.returncode == code and said in done.stdout + done.stderr, f"{words}: {done}")
 
 
+def batches(bed):
+    """Entries in files that are too small to be worth a GPU each."""
+    rng = numpy.random.default_rng(5)
+    a, b = rng.standard_normal((40, 6, 5)), rng.standard_normal((40, 5, 7))
+    for name, array in (("a", a), ("b", b)):
+        numpy.save(bed.folder / f"{name}.npy", array)
+    for gpus in ("1", "2", "4"):
+        done = running.ended([str(bed.damier), "multiply", *(str(bed.folder / name) for name in ("a.npy", "b.npy")), "-o",
+                              str(bed.folder / "batch.h5:/c"), "--force", "-q", "--gpus", gpus], **GPUS)
+        expect(ranks_of(done) == int(gpus), f"--gpus {gpus}: {done.stdout}")
+        with h5py.File(bed.folder / "batch.h5") as file:
+            expect(numpy.allclose(file["c"], a @ b, rtol=0, atol=1e-12), f"--gpus {gpus} is wrong")
+
+
 def under_mpirun(bed):
     with_threads(False)
     done = running.ended(running.command(2, bed.damier, "multiply", bed.folder / "A.h5", bed.folder / "B.h5", "-o",
@@ -98,13 +115,21 @@ def one_does_not_start(bed):
 
 
 def ends(bed):
-    """What outlives the process holds neither its exit code nor its output, and ends."""
+    """What outlives the process holds neither its exit code, its output nor other inherited descriptors, but the driver's."""
     adopts, libc = 36, ctypes.CDLL(None)  # PR_SET_CHILD_SUBREAPER
     expect(libc.prctl(adopts, 1, 0, 0, 0) == 0, "prctl")
-    for words in (("--gpus", "1"), ("--gpus", "2")):
-        done = multiply(bed, *words, EMULATED_SLOW_END="1")
-        expect(os.wait()[1] == 0, "the process that is left")
-        expect(ranks_of(done) == int(words[1]) and done.stdout.endswith("PASS\n"), f"{words}: {done}")
+    for gpus in ("1", "2"):
+        reads, writes = os.pipe()
+        done = multiply(bed, "--gpus", gpus, EMULATED_SLOW_END="60", inherits=(writes,))
+        os.close(writes)
+        left = int(pathlib.Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()[0])
+        expect(select.select([reads], [], [], 20)[0] and os.read(reads, 1) == b"", "an inherited pipe is still open")
+        links = [os.readlink(fd) for fd in pathlib.Path(f"/proc/{left}/fd").iterdir()]
+        expect("/dev/zero" in links, f"the driver's descriptor is closed: {links}")
+        os.kill(left, signal.SIGTERM)
+        expect(os.waitpid(left, 0)[1] == 0, "the process that is left")
+        expect(ranks_of(done) == int(gpus) and done.stdout.endswith("PASS\n"), f"{gpus}: {done}")
+        os.close(reads)
     libc.prctl(adopts, 0, 0, 0, 0)
     expect_right(faulty_runs.Output(bed, "C", 2))
 
@@ -187,7 +212,7 @@ def main():
                  "--hang-timeout", "60s")
         bed = faulty_runs.Bed(folder, options, shape=(700, 600, 500), words=words)
         bed.undisturbed(2)
-        for check in (refusals, choices, chosen, benchmarks, under_mpirun, one_does_not_start, ends, one_fails, no_memory, stops, resumes, same_bits):
+        for check in (refusals, choices, chosen, benchmarks, batches, under_mpirun, one_does_not_start, ends, one_fails, no_memory, stops, resumes, same_bits):
             with_threads(True)
             check(bed)
             print("passed ", check.__name__, flush=True)

@@ -75,10 +75,10 @@ def await_killed(job):
         job.kill()
 
 
-def ended(words, timeout=600, **more):
-    """Result of the command WORDS, with MORE added to its environment."""
+def ended(words, timeout=600, inherits=(), **more):
+    """Result of the command WORDS, with the open files INHERITS, and MORE added to its environment."""
     return subprocess.run(words, env=environment() | more, capture_output=True, text=True, timeout=timeout,
-                          stdin=subprocess.DEVNULL, check=False)
+                          stdin=subprocess.DEVNULL, check=False, pass_fds=inherits)
 
 
 def run(damier, ranks, *words, expect=0, timeout=600):  # pylint: disable=redefined-outer-name

@@ -82,6 +82,30 @@ class SeveralGpus(unittest.TestCase):
                 self.assertTrue(context.verify(folder / "a.npy", folder / "b.npy", folder / "c.h5"))
                 context.info(folder / "c.h5")
 
+    def test_batches(self):
+        """Small entries on one GPU's computer are multiplied by its cores; several GPUs divide them like other rows."""
+        for gpus in (1, 2, 3):
+            with damier.Context(gpus=gpus) as context:
+                for entries, m, k, n, dtype in ((50, 8, 6, 4, "f8"), (1000, 3, 3, 3, "f4"), (7, 5, 9, 1, "c16"), (2, 400, 90, 90, "f8")):
+                    rng = np.random.default_rng(entries)
+                    a, b = (rng.standard_normal((entries, *shape)).astype(dtype) for shape in ((m, k), (k, n)))
+                    c = context.matmul(a, b)
+                    np.testing.assert_allclose(c, a @ b, rtol=0, atol=1e-4 if dtype == "f4" else 1e-12)
+                    record = context.record
+                    self.assertEqual(record["machine"]["ranks"], gpus)
+                    self.assertEqual(record["machine"]["backend"], "cpu" if gpus == 1 and m < 400 else "cuda")
+
+    def test_gpu_that_does_not_start(self):
+        a = matrix(40, 30)
+        os.environ["EMULATED_GPU_FAILS"] = "1"
+        try:
+            with damier.Context(gpus=3) as context, self.assertRaisesRegex(damier.DeviceError, "GPU 1 does not start"):
+                context.matmul(a, a.T)
+            with damier.Context(gpus=1) as context:
+                np.testing.assert_allclose(context.matmul(a, a.T), a @ a.T, rtol=0, atol=1e-12)
+        finally:
+            del os.environ["EMULATED_GPU_FAILS"]
+
     def put(self, array, gpu=0):
         """A copy in the memory of GPU number GPU."""
         pointer = GPU.allocate(array.nbytes)
