@@ -6,6 +6,7 @@ files of the repository are rewritten, so that the same Markdown works in the re
 import pathlib
 import posixpath
 import re
+import subprocess
 
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
@@ -17,59 +18,19 @@ SOURCE_OF = {page: source for source, page in PAGES.items()}
 SHOWN = re.compile(r"(\.svg|\.json|\.md)$")
 
 
-def escaped(text):
-    return re.sub(r"([*_<>\[\]`|])", r"\\\1", text.replace("\\(dq", '"').replace("\\&", "").replace("\\e", "\\\\"))
-
-
-def inline(words):
-    """A macro line of mdoc as Markdown."""
-    out, mark = [], None
-    for word in words:
-        if word in ("Fl", "Ar", "Cm", "Ev", "Xr", "Op", "Nm"):
-            mark = word
-        elif mark == "Fl" and word not in (",", "|"):
-            out.append(f"`-{word}`")
-        elif mark == "Xr" and word.isdigit():
-            out[-1] += f"({word})"
-        elif mark == "Ar" and word not in (",", "|", ";", "."):
-            out.append(f"*{escaped(word)}*")
-        elif mark in ("Cm", "Ev") and word not in (",", ";", "."):
-            out.append(f"`{word}`")
-        else:
-            out.append(escaped(word))
-    return re.sub(r" ([,;.])( |$)", r"\1\2", " ".join(out))
-
-
-def manual(text):
-    """The subset of mdoc that damier --man-page writes."""
-    out, synopsis = ["# damier(1)", ""], False
-    for line in text.splitlines():
-        if not line.startswith("."):
-            out.append(escaped(line))
-            continue
-        macro, *words = line[1:].split()
-        if macro in ("Sh", "Ss"):
-            synopsis = words == ["SYNOPSIS"]
-            out += ["", f"{'##' if macro == 'Sh' else '###'} {' '.join(words).capitalize() if macro == 'Sh' else ' '.join(words)}", ""]
-        elif macro == "It":
-            out += ["", inline(words if not words[0].isdigit() else [f"{words[0]}:"]), ""]
-            out[-2] = f"**{out[-2]}**" if words[0].isdigit() else out[-2]
-        elif macro == "Dl":
-            out += [f"    {' '.join(words)}".replace("\\(dq", '"'), ""]
-        elif macro == "Nm":
-            out += ["", "`damier`"] if synopsis else ["damier"]
-        elif macro == "Nd":
-            out.append("— " + " ".join(words))
-        elif macro in ("Cm", "Op", "Ar", "Fl", "Xr", "Ev"):
-            out.append(inline([macro, *words]) if macro != "Op" else "[*options*]")
-    return "\n".join(out) + "\n"
+def manual(source):
+    """The man page as Markdown, below one title and without mandoc's first and last line. What options do is no code."""
+    done = subprocess.run(["mandoc", "-T", "markdown", str(ROOT / source)], capture_output=True, text=True, check=True)
+    text, examples, rest = re.sub(r"^#", "##", done.stdout, flags=re.M).partition("## EXAMPLES")
+    lines = (text.replace("\n\t", "\n") + examples + rest).strip().splitlines()
+    return "\n".join(["# damier(1)", *lines[1:-1], ""])
 
 
 def page_of(source):
     text = (ROOT / source).read_text(encoding="utf-8")
     if source.endswith(".h"):
         return f"# damier.h\n\nThe whole C interface; [the library](../docs/library.md) explains it.\n\n```c\n{text}```\n"
-    return manual(text) if source.endswith(".1") else text
+    return manual(source) if source.endswith(".1") else text
 
 
 def on_files(files, config):
@@ -100,3 +61,11 @@ def on_page_markdown(markdown, page, **_):
         return f"[{text}]({posixpath.relpath(page_there, posixpath.dirname(here) or '.')}{anchor})"
 
     return re.sub(r"(?<!`)\[([^\]\n]*(?:\n[^\]\n]*)?)\]\(([^)#\s]*)(#[^)\s]*)?\)", rewritten, markdown)
+
+
+def on_page_content(html, page, **_):
+    """Images have alt texts, and no list or table of the Markdown became part of a paragraph."""
+    inside = re.search(r"<p>(?:(?!</p>).)*\n *(- [^\n]*|\d+\. [^\n]*|\|[^\n]*\| *(?=\n|<))", html, re.S)
+    image = re.search(r"<img(?![^>]*\balt=\"[^\"])[^>]*>", html)
+    if inside or image:
+        raise PluginError(f"{page.file.src_uri}: " + (f"in a paragraph: {inside[1]}" if inside else f"{image[0]} has no text"))
