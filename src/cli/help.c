@@ -204,7 +204,7 @@ static void print_verbs_of(const dm_option *option, FILE *out) {
 }
 
 static void print_item(const dm_option *option, FILE *out) {
-  char metavar[128];
+  char metavar[128], variable[64];
   fputs(".It", out);
   if (option->letter) fprintf(out, " Fl %c ,", option->letter);
   fprintf(out, " Fl -%s", option->name);
@@ -220,6 +220,7 @@ static void print_item(const dm_option *option, FILE *out) {
   }
   fputs("Verbs: ", out);
   print_verbs_of(option, out);
+  if (!option->flags_only) fprintf(out, "Variable:\n.Ev %s .\n", dm_cli_variable(option, variable));
 }
 
 static void print_items(FILE *out) {
@@ -237,33 +238,14 @@ static void print_items(FILE *out) {
   }
 }
 
-/* Whether the table has option I, which some verbs describe in other words, further up. */
-static bool is_repeated(int i) {
-  for (int j = 0; j < i; j++)
-    if (!dm_cli_options[j].flags_only &&
-        strcmp(dm_cli_options[j].name, dm_cli_options[i].name) == 0)
-      return true;
-  return false;
-}
-
 static void print_environment(FILE *out) {
-  char name[64];
-  bool any = false;
   fputs(
       ".Sh ENVIRONMENT\n"
-      "A variable sets the option of its name if the verb has it and the command line does not.\n"
+      "A variable sets the option that names it if the verb has it and the command line does not.\n"
       "Variables of options without a value are yes or no, or a number for repeated options.\n"
       "An unknown name that starts with\n.Ev DAMIER_\ncauses a warning; a bad value of a known one "
-      "is a usage error.\n"
-      "There are",
+      "is a usage error.\n",
       out);
-  for (int i = 0; i < dm_cli_option_count; i++) {
-    const dm_option *option = &dm_cli_options[i];
-    if (option->flags_only || is_repeated(i)) continue;
-    fprintf(out, "%s\n.Ev %s", any ? " ," : "", dm_cli_variable(option, name));
-    any = true;
-  }
-  fputs(" .\n", out);
 }
 
 static void print_exit_codes(FILE *out) {
