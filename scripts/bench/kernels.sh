@@ -12,9 +12,6 @@ read_options "output" "$@"
 parts=("${operands[@]}")
 [ ${#parts[@]} -gt 0 ] || parts=(large huge classical along-k accumulate odd helpers)
 
-# The kernels near the library's speed; a pattern that matches no kernel of a type is no error here.
-fast='warp_tile,double_buffer*,w*mma*,*mma*,jit*,cublas*'
-
 # bench OPTION...: appends its records to those of this run.  A kernel that fails its check (exit code
 # 1) is not timed; the others are.
 failed=
@@ -29,43 +26,36 @@ bench() {
   esac
 }
 
-# fast TYPE OPTION...: runs the available fast kernels that support TYPE.
-bench_fast() {
-  local type=$1 pattern kernels=()
+# fast "TYPE ..." OPTION...: the kernels near the library's speed, of each type those that it has.
+fast() {
+  local type pattern kernels types=$1
   shift
-  for pattern in ${fast//,/ }; do
-    if "$damier" bench kernels --list -q -q --op gemm --type "$type" --kernel "$pattern" 2>/dev/null; then
-      kernels+=("$pattern")
-    fi
+  for type in $types; do
+    kernels=
+    for pattern in warp_tile 'double_buffer*' 'w*mma*' '*mma*' 'jit*' 'cublas*'; do
+      if "$damier" bench kernels --list -q -q --op gemm --type "$type" --kernel "$pattern" 2>/dev/null; then kernels+=,$pattern; fi
+    done
+    bench --op gemm --type "$type" --kernel "${kernels#,}" "$@"
   done
-  bench --op gemm --type "$type" --kernel "$(IFS=, && echo "${kernels[*]}")" "$@"
-}
-
-measure() {
-  local type
-  case $1 in
-  large) bench --op gemm --type f32,f64,tf32,f16,bf16,i8 --sizes 8192 --limit 2 ;;
-  huge) for type in f32 f64 tf32 f16 bf16 i8; do bench_fast $type --sizes 16384 --limit 8; done ;;
-  classical) bench --op gemm --type f32,f64,tf32,f16,bf16,i8 --sizes 128:4096:x2 \
-    --settle 0.2 --limit 1 ;;
-  along-k) for type in tf32 i8; do bench_fast $type --sizes '8192;16384' --along-k; done ;;
-  accumulate) for type in f16 bf16; do
-    bench_fast $type --sizes '8192,8192,2048;8192,8192,4096;16384,16384,4096' --accumulate
-  done ;;
-  odd) for type in f32 f64 tf32 f16 bf16 i8; do
-    bench_fast $type --sizes '8191;8193,8190,8195'
-    bench_fast $type --sizes 8192 --pad 1
-  done ;;
-  helpers) for op in transpose add dot; do
-    "$damier" bench kernels --list -q -q --op $op 2>/dev/null || continue
-    bench --op $op --type f32,f64 --sizes '8192;16384'
-  done ;;
-  *) usage ;;
-  esac
 }
 
 build_release -DDAMIER_CUDA=ON
 records=$(mktemp)
-for part in "${parts[@]}"; do measure "$part"; done
+all='f32 f64 tf32 f16 bf16 i8'
+for part in "${parts[@]}"; do
+  case $part in
+  large) bench --op gemm --type "${all// /,}" --sizes 8192 --limit 2 ;;
+  huge) fast "$all" --sizes 16384 --limit 8 ;;
+  classical) bench --op gemm --type "${all// /,}" --sizes 128:4096:x2 --settle 0.2 --limit 1 ;;
+  along-k) fast 'tf32 i8' --sizes '8192;16384' --along-k ;;
+  accumulate) fast 'f16 bf16' --sizes '8192,8192,2048;8192,8192,4096;16384,16384,4096' --accumulate ;;
+  odd)
+    fast "$all" --sizes '8191;8193,8190,8195'
+    fast "$all" --sizes 8192 --pad 1
+    ;;
+  helpers) for op in transpose add dot; do bench --op $op --type f32,f64 --sizes '8192;16384'; done ;;
+  *) usage ;;
+  esac
+done
 keep_records "$records" "$output"
 [ -z "$failed" ] || die "some kernels failed their check; their records say how"

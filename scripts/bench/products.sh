@@ -10,7 +10,7 @@
 #   links       several GPUs, whose panels travel; one cuBLAS call for each GPU's block
 #   residues_gpus  by --compute on one GPU and on all, and the native product on all
 #   cublasxt    pinned host memory, on --gpus (one, and all); NVIDIA's cuBLASXt (torch)
-#   cublasmp    memory of all GPUs; NVIDIA's cuBLASMp in --library or pip's nvidia-cublasmp-cu13 (torch, mpi4py)
+#   cublasmp    memory of all GPUs; NVIDIA's cuBLASMp, whose file is --library (torch, mpi4py)
 # --sizes and --types are lists, --pairs (or --rounds) counts turns, --repetitions the products in each, --setting chooses the
 # other library's block, layout or grid [the fastest]. --output FILE [docs/results/SET.jsonl]; --append keeps its records.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

@@ -6,13 +6,12 @@
     mpirun -n 2 rivals.py pdgemm f64 4096 [--setting 2x1:256]       ScaLAPACK; the setting is a grid of ranks and a block
 
 Without --setting it prints the fastest one; with it one line of JSON. Needs mpi4py for several ranks, and torch with a GPU for
-cublasxt and cublasmp. cuBLASMp of version 0.8 or newer is searched in --library, or else in pip's nvidia-cublasmp.
+cublasxt and cublasmp. --library is the file of cuBLASMp, 0.8 or newer, such as nvidia/cublasmp/cu13/lib/libcublasmp.so.0 of pip's
+nvidia-cublasmp-cu13, or of ScaLAPACK, if the loader does not find it.
 """
 import argparse
 import ctypes
-import importlib.util
 import json
-import os
 import sys
 import time
 
@@ -106,7 +105,7 @@ class CublasMp:
         self.rank, self.ranks, self.gpus = self.job.rank, self.job.ranks, self.job.ranks
         self.device = self.job.torch.cuda.get_device_name(self.job.device)
         self.name = "cuBLAS " + version_of(cublas(), "cublasGetProperty")
-        nccl, self.library = ctypes.CDLL("libnccl.so.2"), ctypes.CDLL(self.file(options.library))
+        nccl, self.library = ctypes.CDLL("libnccl.so.2"), ctypes.CDLL(options.library or "libcublasmp.so.0")
         identity = (ctypes.c_char * 128)()
         if self.rank == 0:
             ok(nccl.ncclGetUniqueId(identity))
@@ -123,15 +122,6 @@ class CublasMp:
         ok(self.library.cublasMpGetVersion(ctypes.byref(version)))
         v = version.value
         self.name = f"cuBLASMp {v // 10000}.{v // 100 % 100}.{v % 100}, {self.name}"
-
-    @staticmethod
-    def file(library):
-        found = importlib.util.find_spec("nvidia.cublasmp") if not library else None
-        folders = [f"{place}/{cuda}" for place in (found.submodule_search_locations if found else ()) for cuda in ("cu13", "cu12")]
-        for folder in filter(None, [library, *folders]):
-            if os.path.exists(f"{folder}/lib/libcublasmp.so.0"):
-                return f"{folder}/lib/libcublasmp.so.0"
-        sys.exit("cuBLASMp is missing: pip install nvidia-cublasmp-cu13, or --library DIR")
 
     def layouts(self):
         """{name: of A, B and C each: rows and columns of the grid, rows and columns of a block}"""

@@ -13,21 +13,18 @@ import os
 import pathlib
 import re
 import shlex
-import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 import h5py
 import numpy as np
 
-from measure import NUMPY_TYPES, ROOT, append, cores, middle, now, options_of, turns
-from user_rows import ENVIRONMENT, TOLD_ENVIRONMENT, Launcher, all_rows, file_system, machine
+from measure import NUMPY_TYPES, ROOT, append, cores, middle, now, options_of, timed, turns
+from user_rows import Launcher, all_rows, file_system, machine, told_environment
 
 FILES = {"a": "A.h5", "b": "B.h5", "c": "C.h5", "json": "record.json"}
-LONGEST = 600  # time limit of a command in seconds
 ROWS_CHECKED = 8
 
 
@@ -38,25 +35,10 @@ class Failed(Exception):
 def seconds_of(words):
     """From before the fork to after the exit."""
     with open("log", "w+b") as log:
-        began = time.monotonic()
-        with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=ENVIRONMENT, start_new_session=True) as child:
-            late = threading.Timer(LONGEST, os.killpg, (child.pid, signal.SIGTERM))  # launchers forward it
-            late.start()
-            try:
-                status = child.wait()
-                took = time.monotonic() - began
-            finally:
-                late.cancel()
-                if child.poll() is None:
-                    os.killpg(child.pid, signal.SIGTERM)
-                    time.sleep(2)
-                    os.killpg(child.pid, signal.SIGKILL)
+        took, _, done = timed(lambda: subprocess.run(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False))
         log.seek(0)
-        said = log.read().decode(errors="replace")[-600:].strip()
-    if took >= LONGEST:
-        raise Failed(f"not ended after {LONGEST} s")
-    if status:
-        raise Failed(f"exit {status}: {said}")
+        if done.returncode != 0:
+            raise Failed(f"exit {done.returncode}: {log.read().decode(errors='replace')[-600:].strip()}")
     return took
 
 
@@ -136,7 +118,7 @@ class Set:
             found = middle(times) if times else [None] * 3
             yield {"schema": "damier-user/1", "verb": "user", "row": row.name, "version": self.version,
                    "git": self.git, "date": self.begun,
-                   "command": shlex.join(row.command(FILES)), "environment": TOLD_ENVIRONMENT,
+                   "command": shlex.join(row.command(FILES)), "environment": told_environment(),
                    "problem": {"shape": f"{m} x {n} x {k}", "m": m, "n": n, "k": k, "work": self.kind},
                    "machine": {**base, "ranks": row.ranks, "library": row.library},
                    "cold": self.options.cold, "load_before": self.load, "file_system": file_system("."),
@@ -158,7 +140,7 @@ def in_path(program):
     path = pathlib.Path(program).resolve()
     if not os.access(path, os.X_OK):
         sys.exit(f"{program} is no program")
-    os.environ["PATH"] = ENVIRONMENT["PATH"] = f"{path.parent}:{os.environ['PATH']}"
+    os.environ["PATH"] = f"{path.parent}:{os.environ['PATH']}"
     return path.name
 
 
@@ -211,8 +193,6 @@ def measure(options, shape, kind, rows, base):
 
 def main():
     options = read_options()
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _: sys.exit(128 + number))
     launcher = Launcher(options.launcher)
     every = list(all_rows(options, launcher))
     rows = [row for row in every if options.only.fullmatch(row.name)]
