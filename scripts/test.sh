@@ -140,8 +140,8 @@ simulation=OFF
 [ -z "$all" ] || simulation=ON
 if step "build of build/release" build release -DDAMIER_CUDA=$cuda -DDAMIER_SIMULATION=$simulation; then
   if [ -n "$all" ]; then
-    # emulated.ranks takes minutes and also runs with sanitizers below.
-    run_tests release --label-exclude 'endurance|part' --exclude-regex '^emulated\.ranks$'
+    # These run with sanitizers below.
+    run_tests release --label-exclude 'endurance|part' --exclude-regex '^emulated\.(ranks|threads\.(ops|types))$'
   else
     run_tests release --label-exclude 'long|endurance'
   fi

@@ -43,7 +43,8 @@ class Bed:
     def run(self, ranks, name, flip=None, evicts=False):
         """Exit code, stderr, record, and C or None."""
         record, out, more = self.folder / f"{name}.jsonl", self.folder / f"{name}.h5", {}
-        more = {"LD_PRELOAD": chosen.shim, "FLIP_RANK": str(ranks - 1), "FLIP_COUNT": str(self.folder / "count")}
+        more = {"LD_PRELOAD": running.preloading(chosen.shim), "FLIP_RANK": str(ranks - 1),
+                "FLIP_COUNT": str(self.folder / "count")}
         if flip:
             more["FLIP"] = flip
         if evicts:

@@ -21,7 +21,7 @@ import running
 from running import expect
 
 PAGE = 4096
-FEW, RUN, AT_ONCE = 25, 8, 24  # states of a mode; writes told apart; states in memory
+FEW, RUN, AT_ONCE = 12, 8, 24  # states of a mode; writes told apart; states in memory
 SIDES = (".part", ".journal", ".damier-new")
 ALL, LOST, ZEROS, ODD, EVEN = "all there", "lost", "lengths only", "odd pages", "even pages"
 WAYS = (ALL, LOST, ZEROS, ODD, EVEN)
@@ -32,7 +32,7 @@ class File:
     """The contents of one file in memory, and what of them is on the disk."""
 
     def __init__(self, data=b""):
-        self.now, self.safe = bytearray(data), bytes(data)
+        self.now, self.safe, self.lost = bytearray(data), bytes(data), {}
 
     def write(self, offset, data):
         self.grow(offset + len(data))
@@ -43,6 +43,12 @@ class File:
             self.now.extend(bytes(length - len(self.now)))
 
     def as_lost(self, way):
+        """Made once for each change; equal contents are one object, whose hash Python keeps."""
+        if way not in self.lost:
+            self.lost[way] = self.losing(way)
+        return self.lost[way]
+
+    def losing(self, way):
         if way == ALL or bytes(self.now) == self.safe:
             return bytes(self.now)
         if way == LOST:
@@ -84,6 +90,7 @@ class Disk:
                 file.grow(amount)
                 if kind == "cut":
                     del file.now[amount:]
+            file.lost = {}
 
     @staticmethod
     def rename(names, kind, words):

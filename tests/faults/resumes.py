@@ -308,7 +308,7 @@ def unreadable(bed):
         expect(running.ended(made).returncode == 0, "no output")
         before = output.path().read_bytes()
         for number in range(1, 9):
-            done = running.ended(command, LD_PRELOAD=bed.shim, FAULT=f"read:{number}:5", FAULT_PATH=output.name,
+            done = running.ended(command, LD_PRELOAD=running.preloading(bed.shim), FAULT=f"read:{number}:5", FAULT_PATH=output.name,
                                  FAULT_RANK="0")
             expect(done.returncode in (0, 4), f"{words}, read {number}: exit {done.returncode}\n{done.stderr}")
             expect(done.returncode == 0 or output.path().read_bytes() == before, f"{words}, read {number}: touched")

@@ -8,7 +8,7 @@ import time
 import h5py
 import numpy as np
 
-from running import await_killed, command, ended, environment, expect, options, ranks_of, records_of, run, run_cases
+from running import await_killed, command, ended, environment, expect, many, options, ranks_of, records_of, run, run_cases
 
 
 def random_leads(rng):
@@ -201,7 +201,7 @@ def refused(folder, damier):
 def main():
     chosen = options()
     work = [(case,) for case in (refused, not_finite, without_k, planned, killed)]
-    work += [(at_random, seed) for seed in range(32 if chosen.long else 12)]
+    work += [(at_random, seed) for seed in range(many(chosen, 12, 20, 60))]
     run_cases(chosen.damier, work)
 
 

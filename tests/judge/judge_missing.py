@@ -98,7 +98,7 @@ def covariances(folder, damier, case, verb, of, seed):
     for how in ("zero", "mean"):
         run(damier, ranks, *words, "--missing", how, "--json", folder / "record.json")
         near(read(folder / "c.h5"), covariance(filled(x, axis, how), axis, verb == "cor"), case)
-        run(damier, 2, "verify", path, path, folder / "c.h5", "-q")
+        run(damier, 1 + seed % 2, "verify", path, path, folder / "c.h5", "-q")
         record = records_of(folder / "record.json")[-1]
         expect(how == "zero" or f"{count} missing values replaced" in record["files"]["a_centering"], "not counted")
     run(damier, ranks, *words, "--missing", "nan")

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 import elements
-from running import Failure, expect, options, records_of, run, run_cases
+from running import Failure, expect, many, options, records_of, run, run_cases
 
 M, N, K = 13, 11, 40
 U, SUBNORMAL = Fraction(1, 2**53), Fraction(1, 2**1074)
@@ -338,7 +338,7 @@ def main():
     chosen = options()
     cases = [(keeps_promise, case[0]) for case in fitting()] + [(is_native, case[0]) for case in unfit()]
     shapes = ((70, 60, 700), (131, 257, 512), (1, 300, 1030), (300, 1, 90), (64, 64, 64))
-    cases += [(same_bits, 10 + i, s, 5 if chosen.long else 2) for i, s in enumerate(shapes)]
+    cases += [(same_bits, 10 + i, s, many(chosen, 2, 3, 20)) for i, s in enumerate(shapes)]
     cases += [(takes_more, case[0]) for case in wide()]
     cases += [(of_complex, case[0]) for case in complex_fitting()]
     cases += [(same_bits, 20, (61, 75, 530), 3, "c128"), (same_bits, 21, (40, 131, 300), 2, "c64")]
@@ -353,7 +353,7 @@ def main():
         kept = {"normal", "NaN", "one element far above", 12, 20, "exponents of 3"}
         cases = [case for case in cases if case[0] is streamed or case[1] in kept]
         kinds = kinds[:1]
-    cases += [(deep, kind, k) for kind in kinds for k in ((4097, 32768, 131072) if chosen.long else (131072,))]
+    cases += [(deep, kind, k) for kind in kinds for k in ((4097, 32768, 131072) if chosen.endurance else (4097, 131072) if chosen.long else (131072,))]
     run_cases(chosen.damier, cases + [(in_f32,), (streamed_more,)])
 
 

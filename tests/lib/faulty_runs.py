@@ -82,7 +82,7 @@ class Output:
 
     def run(self, fault=None, ranks=None, extra=()):
         """Runs the command: exit code, stderr, seconds."""
-        more = {} if fault is None else {"LD_PRELOAD": self.bed.shim, "FAULT_PATH": self.name, **fault}
+        more = {} if fault is None else {"LD_PRELOAD": running.preloading(self.bed.shim), "FAULT_PATH": self.name, **fault}
         started = time.monotonic()
         done = running.ended(self.command(ranks, extra), **more)
         return self.code_of(done, fault, ranks), done.stderr, time.monotonic() - started

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import elements
-from running import Failure, options, run, run_cases
+from running import Failure, options, run, run_cases, thinned
 
 
 @dataclass
@@ -137,8 +137,8 @@ def try_case(folder, damier, case, seed):
 
 
 def main(quick, more):
-    """Runs QUICK(), with --long also MORE(rng)."""
+    """Runs QUICK(), with --long also a part of MORE(rng), with --endurance all of it."""
     chosen = options()
-    cases = quick() + (more(np.random.default_rng(20)) if chosen.long else [])
+    cases = quick() + (thinned(more(np.random.default_rng(20)), chosen) if chosen.long else [])
     run_cases(chosen.damier, [(try_case, case, seed) for seed, case in enumerate(cases)],
               lambda: f"; worst error {max(c.factor for c in cases):.3g} u |A||B|")

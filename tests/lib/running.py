@@ -6,6 +6,7 @@ import functools
 import json
 import os
 import pathlib
+import random
 import shutil
 import subprocess
 import sys
@@ -75,6 +76,11 @@ def await_killed(job):
         job.kill()
 
 
+def preloading(library):
+    """LD_PRELOAD for this LIBRARY and what all runs preload (sleep_to_yield)."""
+    return ":".join(filter(None, (library, os.environ.get("LD_PRELOAD"))))
+
+
 def ended(words, timeout=600, inherits=(), **more):
     """Result of the command WORDS, with the open files INHERITS, and MORE added to its environment."""
     return subprocess.run(words, env=environment() | more, capture_output=True, text=True, timeout=timeout,
@@ -105,12 +111,26 @@ def process_mib(damier, ranks=1):
 
 
 def options(*more):
-    """--damier, --long, and MORE, which are required."""
+    """--damier, --long, --endurance, and MORE, which are required."""
     parser = argparse.ArgumentParser()
     for name in ("--damier", *more):
         parser.add_argument(name, required=True, type=lambda path: str(pathlib.Path(path).resolve()))
     parser.add_argument("--long", action="store_true", help="more cases, at random")
-    return parser.parse_args()
+    parser.add_argument("--endurance", action="store_true", help="all of these cases, not a part")
+    chosen = parser.parse_args()
+    chosen.long |= chosen.endurance
+    return chosen
+
+
+def many(chosen, few, more, most):
+    """A number of cases at random: FEW, MORE with --long, MOST with --endurance."""
+    return most if chosen.endurance else more if chosen.long else few
+
+
+def thinned(cases, chosen, part=0.4):
+    """This PART of the cases, the same ones in each run; with --endurance all."""
+    pick = random.Random(len(cases))
+    return [case for case in cases if chosen.endurance or pick.random() < part]
 
 
 def evict(*paths):

@@ -2,23 +2,9 @@
 #include "rank_test.h"
 
 #include "core/buffer.h"
+#include "large_pattern.h"
 
 static const int64_t bytes = ((int64_t)1 << 30) * 2 + 12345;
-
-/* Cheap to check at every 4096th byte and at the seams. */
-static unsigned char at(int64_t i, int rank) {
-  return (unsigned char)(i / 4096 * 7 + i + rank);
-}
-
-static void fill(unsigned char *data, int rank) {
-  for (int64_t i = 0; i < bytes; i++) data[i] = at(i, rank);
-}
-
-static bool right(const unsigned char *data, int rank) {
-  for (int64_t i = 0; i < bytes; i++)
-    if (data[i] != at(i, rank)) return false;
-  return true;
-}
 
 TEST_PROGRAM(test_comm_large) {
   rank_test test = rank_test_start();
@@ -30,15 +16,15 @@ TEST_PROGRAM(test_comm_large) {
   }
   const int peer = 1 - test.run.rank;
   unsigned char *in = memory_of(&test, bytes), *out = memory_of(&test, bytes);
-  fill(out, test.run.rank);
+  pattern(out, 0, bytes, test.run.rank, true);
   dm_messages *set;
   must(&test, dm_messages_new(&set));
   must(&test, dm_messages_receive(set, test.run.world, in, bytes, peer, 1));
   must(&test, dm_messages_send(set, test.run.world, out, bytes, peer, 1));
   must(&test, dm_messages_wait(set));
-  CHECK(&test, right(in, peer), "message of %lld bytes", (long long)bytes);
+  CHECK(&test, pattern(in, 0, bytes, peer, false), "message of %lld bytes", (long long)bytes);
   must(&test, dm_comm_broadcast(test.run.world, out, bytes, 1));
-  CHECK(&test, right(out, 1), "broadcast of %lld bytes", (long long)bytes);
+  CHECK(&test, pattern(out, 0, bytes, 1, false), "broadcast of %lld bytes", (long long)bytes);
   dm_messages_free(set);
   free(in);
   free(out);

@@ -2,6 +2,7 @@
  * more than 2 GiB with another one after it. */
 #include "core/buffer.h"
 #include "engine/execute.h"
+#include "large_pattern.h"
 #include "small_product.h"
 
 enum { M = 1100000, N = 2, K = 2048 };
@@ -34,15 +35,11 @@ static void large_panel(rank_test *t) {
   product_close(&p);
 }
 
-static unsigned char at(int64_t i) {
-  return (unsigned char)(i / 4096 * 7 + i);
-}
-
 static void large_piece(rank_test *t) {
   const int me = t->run.rank;
   const int64_t offset[2] = {0, large}, bytes[2] = {large, small};
   unsigned char *slot = memory_of(t, large + small);
-  for (int64_t i = offset[me]; i < offset[me] + bytes[me]; i++) slot[i] = at(i);
+  pattern(slot, offset[me], offset[me] + bytes[me], 0, true);
   dm_transport *host;
   const dm_transport_config config = {.group = t->run.world, .device = -1};
   must(t, dm_transport_open(dm_transport_find("host"), &config, &host));
@@ -54,9 +51,8 @@ static void large_piece(rank_test *t) {
   int ticket;
   must(t, dm_transport_post(host, &gather, &ticket));
   for (bool done = false; !done;) must(t, dm_transport_test(host, ticket, &done));
-  bool right = true;
-  for (int64_t i = 0; i < large + small; i++) right &= slot[i] == at(i);
-  CHECK(t, right, "a piece of %lld bytes did not arrive as it was", (long long)large);
+  CHECK(t, pattern(slot, 0, large + small, 0, false),
+        "a piece of %lld bytes did not arrive as it was", (long long)large);
   CHECK(t, dm_transport_received(host) == bytes[1 - me], "received %lld",
         (long long)dm_transport_received(host));
   dm_transport_close(host);
