@@ -87,7 +87,7 @@ def add_options(parser):
     """Of the machine."""
     parser.add_argument("--nodes", type=int, default=128)
     parser.add_argument("--gpus", type=int, default=8, help="of a node (8)")
-    parser.add_argument("--model", default="h200", help="of the GPUs, as damier plan --machine knows it (h200)")
+    parser.add_argument("--model", default="h100", help="of the GPUs, as damier plan --machine knows it (h100)")
     parser.add_argument("--link", type=float, default=370e9,
                         help="bytes/s of a GPU inside its node, each way (370e9)")
     parser.add_argument("--nic", type=float, default=50e9,

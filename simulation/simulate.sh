@@ -23,8 +23,9 @@ records=build/simulated.jsonl
 rm -f "$records"
 sweep() { nice "$python" simulation/sweep.py --jobs "${JOBS-1}" --json "$records" "$@"; }
 sweep --validate
-sweep --nodes 512 --plans choice
-sweep --nodes 512 --plans 2d,3d --shapes square
+sweep --nodes 128 --plans choice
+sweep --nodes 512 --only 512 --plans choice --shapes square
+sweep --nodes 128 --plans 2d,3d --shapes square
 sweep --nodes 128 --plans choice --shapes square --cases slow-down,slow-nic,no-overlap
-sweep --nodes 512 --plans choice --shapes square --files 64
+sweep --nodes 128 --plans choice --shapes square --files 64
 keep_records "$records" docs/results/simulated.jsonl

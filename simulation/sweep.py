@@ -24,8 +24,6 @@ from simulated_tables import course, curves_of  # pylint: disable=wrong-import-p
 PROGRAM = ROOT / "build" / "release" / "damier_simulate"
 STRONG = {"square": (100000, 100000, 100000), "largeK": (17408, 17408, 1000000),
           "largeM": (1000000, 17408, 17408), "flat": (200000, 200000, 5000)}
-# Operations per second of one H200 and the size they were measured at (cuBLAS 13.1, 21 November 2026).
-RATES = {"f64": (5.24646e13, 16384), "tf32": (3.52438e14, 16384), "bf16": (6.77855e14, 16384)}
 CASES = {"plain": ([], 1.0), "slow-down": (["--slow-down", "0.05"], 1.0), "slow-nic": ([], 0.5),
          "no-overlap": (["--no-overlap"], 1.0)}
 
@@ -46,7 +44,7 @@ def weak(shape, ranks):
 
 
 def measured_rates(results):
-    """Operations per second of one GPU, and the size at which they were measured, by type."""
+    """Operations per second of one GPU, and the size at which they were measured, by type (docs/results/gpu.jsonl)."""
     rates = {}
     for line in (results / "gpu.jsonl").read_text().splitlines():
         record = json.loads(line)
@@ -71,41 +69,35 @@ def sizes(shape):
 
 def tasks(o):
     """(machine, words, what the record says of the run) of each run, small machines first."""
-    steps = [n for n in (1, 8, 32, 128, 512) if n < o.nodes] + [o.nodes]
+    steps, rates = [n for n in (1, 8, 32, 128, 512) if n < o.nodes] + [o.nodes], measured_rates(o.results)
     for count, scaling, name, kind, plan, case in itertools.product([o.only] if o.only else steps, o.scaling, o.shapes,
                                                                     o.types, o.plans, o.cases):
         ranks, (words, slow_nic), machine = count * o.gpus, CASES[case], copy.copy(o)
         machine.nodes, machine.slow_nic = count, slow_nic
         shape = STRONG[name] if scaling == "strong" else weak(name, ranks)
-        words = [*sizes(shape), *rate_words(RATES, kind), *plan_words(plan, ranks), *words,
+        words = [*sizes(shape), *rate_words(rates, kind), *plan_words(plan, ranks), *words,
                  "--most-panels", o.most_panels]
         yield machine, words, {"scaling": scaling, "shape": name, "plan": plan,
                                "case": "files" if o.files and case == "plain" else case}
 
 
 def validation(o):
-    """The runs on several GPUs of one node that were measured, as they were planned, with the rates of one of these GPUs
-    (docs/results/gpu.jsonl)."""
-    if not (o.results / "gpu.jsonl").exists():
-        print("docs/results has no run on a GPU", flush=True)
-        return
-    rates = measured_rates(o.results)
-    for file in (f for f in ("gpu.jsonl", "links.jsonl") if (o.results / f).exists()):
-        for line in (o.results / file).read_text().splitlines():
-            r = json.loads(line)
-            kind = "tf32" if "tf32" in r["problem"]["types"] else r["problem"]["work"]
-            if r["machine"]["nodes"] > 1 or r["bench"]["from"] != "device memory":
-                continue
-            if file == "gpu.jsonl" and kind not in ("f64", "bf16", "tf32"):
-                continue
-            machine = copy.copy(o)
-            machine.nodes, machine.gpus, machine.slow_nic = 1, r["machine"]["ranks"], 1.0
-            machine.files, machine.model = 0, r["machine"]["device"].split()[1].lower()
-            p = r["problem"]
-            words = [*sizes((p["m"], p["n"], p["k"])), *rate_words(rates, kind), "--grid",
-                     r["plan"]["grid"], "--panel", r["plan"]["panel"]]
-            yield machine, words, {"measured_s": r["times"]["multiply_median_s"],
-                                   "measured_git": r["git"], "measured_type": kind}
+    """The runs on several GPUs of one node that were measured (docs/results/links.jsonl), as they were planned, with the rates
+    of one GPU."""
+    file, rates = o.results / "links.jsonl", measured_rates(o.results)
+    for line in file.read_text().splitlines() if file.exists() else ():
+        r = json.loads(line)
+        kind = "tf32" if "tf32" in r["problem"]["types"] else r["problem"]["work"]
+        if r["machine"]["nodes"] > 1 or r["machine"]["ranks"] < 2 or r["bench"]["from"] != "device memory":
+            continue
+        machine = copy.copy(o)
+        machine.nodes, machine.gpus, machine.slow_nic = 1, r["machine"]["ranks"], 1.0
+        machine.files, machine.model = 0, r["machine"]["device"].split()[1].lower()
+        p = r["problem"]
+        words = [*sizes((p["m"], p["n"], p["k"])), *rate_words(rates, kind), "--grid",
+                 r["plan"]["grid"], "--panel", r["plan"]["panel"]]
+        yield machine, words, {"measured_s": r["times"]["multiply_median_s"],
+                               "measured_git": r["git"], "measured_type": kind}
 
 
 def run(program, task):
