@@ -2,13 +2,14 @@
 #ifndef DM_BENCH_BENCH_H
 #define DM_BENCH_BENCH_H
 
+#include "bench/kernel_choice.h"
 #include "cli/call.h"
 #include "engine/links.h"
 #include "product/multiply.h"
 #include "run/run.h"
 
 typedef struct dm_bench_multiply {
-  int64_t m, n, k;
+  dm_kernel_size size;
   dm_dtype type;
   dm_dtype type_c;
   int compute; /* as in dm_equation */
@@ -28,7 +29,6 @@ typedef struct dm_bench_multiply {
 typedef struct dm_bench_found {
   double median, low, high; /* seconds, with the 95 % interval */
   dm_plan plan;
-  char transport[16];
 } dm_bench_found;
 
 /* Collective. Multiplies generated matrices in memory; no files. Fills RECORD and FOUND (optional)

@@ -189,37 +189,32 @@ static dm_status play(const bench *b, dm_link *link) {
 /* ---- the record ---- */
 
 typedef struct summary {
-  double median, least, most; /* over the pairs */
-  int from, to;               /* ranks of the slowest pair */
-  int64_t count;
+  dm_statistics all; /* over the pairs */
+  int from, to;      /* ranks of the slowest pair */
 } summary;
 
 /* VALUES: [to][way][from]. */
 static summary summary_of(const double *values, int ranks, link_way way, double *scratch) {
-  summary s = {.median = NAN, .least = NAN, .most = NAN};
+  summary s = {.all = {.median = NAN, .least = NAN, .most = NAN}};
   double worst = INFINITY;
+  int64_t count = 0;
   for (int64_t i = 0; i < (int64_t)ranks * ranks; i++) {
     const int to = (int)(i / ranks), from = (int)(i % ranks);
     const double value = values[((int64_t)to * WAYS + way) * ranks + from];
     if (!isfinite(value)) continue;
-    if (value < worst) {
-      worst = value;
-      s.from = from;
-      s.to = to;
-    }
-    scratch[s.count++] = value;
+    scratch[count++] = value;
+    if (value >= worst) continue;
+    worst = value;
+    s.from = from;
+    s.to = to;
   }
-  if (s.count == 0) return s;
-  const dm_statistics all = dm_statistics_of(scratch, s.count);
-  s.median = all.median;
-  s.least = all.least;
-  s.most = all.most;
+  if (count > 0) s.all = dm_statistics_of(scratch, count);
   return s;
 }
 
 static void record_way(const summary *s, link_way way, dm_record *record) {
   const char *const parts[] = {"median", "least", "most"};
-  const double numbers[] = {s->median, s->least, s->most};
+  const double numbers[] = {s->all.median, s->all.least, s->all.most};
   char text[200], shown[3][32];
   for (int i = 0; i < 3; i++) { /* unknown values, too: the CSV has the same columns for all */
     char path[64];
@@ -227,7 +222,7 @@ static void record_way(const summary *s, link_way way, dm_record *record) {
     dm_record_real(record, path, NULL, DM_SHOWN_PLAIN, numbers[i]);
     dm_format_rate(numbers[i], shown[i]);
   }
-  if (s->count == 0) return;
+  if (s->all.count == 0) return;
   snprintf(text, sizeof text, "median %s, least %s, most %s; slowest from rank %d to %d", shown[0],
            shown[1], shown[2], s->from, s->to);
   dm_record_line(record, titles[way], text);
@@ -253,7 +248,7 @@ static dm_status record_size(const bench *b, int size, const double *values, dm_
   dm_record_text(record, "verification.verdict", "bytes compared", "PASS");
   dm_record_summary(record, "damier: bench links transport=%s bytes=%lld ranks=%d median=%s PASS",
                     b->ops->name, (long long)b->wanted->bytes[size], ranks,
-                    s[TOGETHER].count > 0 ? dm_format_rate(s[TOGETHER].median, rate) : "-");
+                    s[TOGETHER].all.count > 0 ? dm_format_rate(s[TOGETHER].all.median, rate) : "-");
   return DM_OK;
 }
 

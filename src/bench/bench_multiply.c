@@ -232,12 +232,6 @@ static void record_energy(const bench *b, const extremes *e, dm_record *record) 
                  DM_SHOWN_PLAIN, known ? flops / e->joules : NAN);
 }
 
-static void note_found(const bench *b, const dm_statistics *s) {
-  *b->found =
-      (dm_bench_found){.median = s->median, .low = s->low, .high = s->high, .plan = b->setup->plan};
-  snprintf(b->found->transport, sizeof b->found->transport, "%s", b->setup->transport->name);
-}
-
 static void record_bench(bench *b, const dm_phases *phases, const extremes *e, dm_record *record) {
   const dm_bench_multiply *wanted = b->wanted;
   const dm_problem *p = &b->setup->plan.problem;
@@ -253,7 +247,8 @@ static void record_bench(bench *b, const dm_phases *phases, const extremes *e, d
   dm_record_times(record, "verify", "verifying C (median)", b->verify, count);
   dm_record_real(record, "times.check_operands_s", "verifying A and B, once", DM_SHOWN_SECONDS,
                  phases->check);
-  if (b->found) note_found(b, &multiply);
+  if (b->found)
+    *b->found = (dm_bench_found){multiply.median, multiply.low, multiply.high, b->setup->plan};
   double flops = dm_product_flops(p) / multiply.median;
   dm_record_real(record, "rates.multiply_flops", "rate", DM_SHOWN_FLOPS, flops);
   if (wanted->against_library) {
@@ -399,8 +394,8 @@ dm_status dm_bench_multiply_run(dm_run *run, const dm_bench_multiply *wanted, dm
   const dm_measurement measurement = {
       .seed = wanted->seed, .from_host = wanted->from_host, .measure = measure, .context = &b};
   dm_multiply multiply = {
-      .a = {.rows = wanted->m, .cols = wanted->k, .dtype = wanted->type},
-      .b = {.rows = wanted->k, .cols = wanted->n, .dtype = wanted->type},
+      .a = {.rows = wanted->size.m, .cols = wanted->size.k, .dtype = wanted->type},
+      .b = {.rows = wanted->size.k, .cols = wanted->size.n, .dtype = wanted->type},
       .equation = {.alpha = {1.0}, .type_c = wanted->type_c, .compute = wanted->compute},
       .engine = wanted->engine,
       .verify = wanted->verify,

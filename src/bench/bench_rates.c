@@ -208,7 +208,8 @@ static void move_pieces(void *context) {
   }
 }
 
-/* Reads this rank's part, or writes and syncs it. */
+/* Reads this rank's part, or writes and syncs it, and drops it from the page cache, as far as the
+ * system does that. */
 static dm_status transfer_part(transfer *t, int threads) {
   t->fd = open(t->file, (t->writes ? dm_file_writer_flags(t->way) : O_RDONLY) | O_CLOEXEC);
   if (t->fd < 0) return file_failed(t, "open", errno);
@@ -221,6 +222,7 @@ static dm_status transfer_part(transfer *t, int threads) {
   }
   dm_file_writer_close(&t->writer);
   if (!status && t->writes && fdatasync(t->fd)) status = file_failed(t, "fdatasync", errno);
+  if (t->writes) (void)posix_fadvise(t->fd, t->begin, FILE_BYTES, POSIX_FADV_DONTNEED);
   if (close(t->fd) && !status) status = file_failed(t, "close", errno);
   return status;
 }
@@ -248,15 +250,6 @@ static dm_status make_file(transfer *t) {
   return dm_write_way_choose(t->file, DM_WRITE_AUTO, dm_run_writers(t->run, -1), &t->way);
 }
 
-/* Drops the file from this node's page cache, as far as the system does that. */
-static dm_status forget(const transfer *t) {
-  const int fd = open(t->file, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return file_failed(t, "open", errno);
-  (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-  close(fd);
-  return DM_OK;
-}
-
 /* All ranks together, as in jobs: writing with sync, and reading past the page cache. */
 static dm_status time_files(transfer *t, dm_machine *machine) {
   const int threads = (int)dm_max(1, dm_run_io_threads(t->run, -1));
@@ -267,7 +260,6 @@ static dm_status time_files(transfer *t, dm_machine *machine) {
     DM_TRY(dm_comm_agree(world, t->run->rank == 0 ? make_file(t) : DM_OK));
     DM_TRY(dm_comm_broadcast(world, &t->way, sizeof t->way, 0));
     DM_TRY(time_transfer(t, true, threads, &written[i]));
-    DM_TRY(dm_comm_agree(world, t->run->local_rank == 0 ? forget(t) : DM_OK));
     DM_TRY(time_transfer(t, false, threads, &read[i]));
     DM_TRY(dm_comm_agree(world, dm_run_beat(t->run)));
   }

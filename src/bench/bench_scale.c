@@ -42,9 +42,9 @@ static point planned_point(const bench *b, dm_scale_series series, int ranks) {
   static const double power[DM_SCALE_SERIES] = {0.0, 1.0 / 2, 1.0 / 3};
   point p = {.series = series, .ranks = ranks, .wanted = b->scale->base};
   const double factor = pow((double)ranks / b->scale->counts[0], power[series]);
-  p.wanted.m = scaled(p.wanted.m, factor);
-  p.wanted.n = scaled(p.wanted.n, factor);
-  p.wanted.k = scaled(p.wanted.k, factor);
+  const dm_kernel_size *size = &b->scale->base.size;
+  p.wanted.size =
+      (dm_kernel_size){scaled(size->m, factor), scaled(size->n, factor), scaled(size->k, factor)};
   return p;
 }
 
@@ -80,6 +80,7 @@ static void show(bench *b, const point *p, const dm_bench_found *f, const double
 /* The interval of a ratio spans the extremes of both intervals. */
 static dm_status report_point(bench *b, const point *p, const dm_bench_found *f,
                               dm_record *record) {
+  if (p->ranks == b->scale->counts[0]) b->base = *f;
   const dm_bench_found *base = &b->base;
   const double more = (double)p->ranks / b->scale->counts[0];
   const double speedup[3] = {rate_of(f, f->median) / rate_of(base, base->median),
@@ -107,58 +108,36 @@ static dm_status report_point(bench *b, const point *p, const dm_bench_found *f,
 
 /* ---- measuring ---- */
 
-/* Silences the planner's notes of each run. */
-static dm_run quietly(const dm_run *part) {
-  dm_run quiet = *part;
-  if (quiet.log.level == DM_LOG_NOTE) quiet.log.level = DM_LOG_WARNING;
-  return quiet;
-}
-
-static dm_status report_first(bench *b, const point *p, const dm_bench_found *found,
-                              dm_record *record) {
-  if (p->ranks == b->scale->counts[0]) b->base = *found;
-  return report_point(b, p, found, record);
-}
-
 /* All ranks of PART return the same outcome, except one that failed alone. */
-static dm_status multiply(bench *b, const point *p, const dm_run *part, dm_bench_found *found) {
+static dm_status multiply(bench *b, const point *p, const dm_run *part) {
   dm_record *record = NULL;
-  dm_run quiet = quietly(part);
+  dm_bench_found found;
+  dm_run quiet = *part; /* without the planner's notes of each run */
+  if (quiet.log.level == DM_LOG_NOTE) quiet.log.level = DM_LOG_WARNING;
   const bool leads = part->rank == 0;
   dm_status status = leads ? dm_record_new("bench scale", part->command, &record) : DM_OK;
   status = dm_comm_agree(part->world, status);
   if (!status) {
-    status = dm_bench_multiply_run(&quiet, &p->wanted, record, found);
+    status = dm_bench_multiply_run(&quiet, &p->wanted, record, &found);
     if (!status)
-      status = dm_comm_agree(part->world, leads ? report_first(b, p, found, record) : DM_OK);
+      status = dm_comm_agree(part->world, leads ? report_point(b, p, &found, record) : DM_OK);
   }
   dm_record_free(record);
   return status;
 }
 
-/* All ranks know FOUND afterwards. */
-static dm_status measure(bench *b, const point *p, dm_bench_found *found) {
+static dm_status measure(bench *b, const point *p) {
   dm_run part;
-  memset(found, 0, sizeof *found);
   dm_log_line(&b->run->log, DM_LOG_NOTE, "measuring %s on %d ranks",
               dm_scale_series_name(p->series), p->ranks);
   DM_TRY(dm_run_part_open(b->run, p->ranks, &part));
-  dm_status status = part.world ? multiply(b, p, &part, found) : DM_OK;
+  dm_status status = part.world ? multiply(b, p, &part) : DM_OK;
   /* A rank that failed alone must not wait: its peers still work. */
   if (status && !status->agreed && part.ranks > 1) return status;
   dm_run_phase(b->run, "waiting for those that multiply", 1);
   dm_status rested = dm_comm_rest(b->run->world);
   DM_TRY(dm_comm_agree(b->run->world, dm_status_first(status, rested)));
   dm_run_part_close(&part);
-  return dm_comm_broadcast(b->run->world, found, sizeof *found, 0);
-}
-
-static dm_status measure_series(bench *b, dm_scale_series series) {
-  for (int i = 0; i < b->scale->count; i++) {
-    dm_bench_found found;
-    const point p = planned_point(b, series, b->scale->counts[i]);
-    DM_TRY(measure(b, &p, &found));
-  }
   return DM_OK;
 }
 
@@ -182,6 +161,9 @@ dm_status dm_bench_scale_run(dm_run *run, const dm_bench_scale *wanted, const dm
   if (pretended > 1) DM_TRY(dm_comm_agree(run->world, dm_run_pretend_nodes(run, pretended)));
   scale.base.engine.pretend_nodes = 1;
   for (int s = 0; s < DM_SCALE_SERIES; s++)
-    if (scale.series[s]) DM_TRY(measure_series(&b, (dm_scale_series)s));
+    for (int i = 0; i < scale.count && scale.series[s]; i++) {
+      const point p = planned_point(&b, (dm_scale_series)s, scale.counts[i]);
+      DM_TRY(measure(&b, &p));
+    }
   return DM_OK;
 }

@@ -49,9 +49,7 @@ static dm_status find_sizes(const dm_call *call, dm_kernel_sizes *sizes) {
 static dm_status bench_size(dm_run *run, const dm_call *call, dm_bench_multiply *bench,
                             const dm_kernel_size *size) {
   dm_record *record = NULL;
-  bench->m = size->m;
-  bench->n = size->n;
-  bench->k = size->k;
+  bench->size = *size;
   DM_TRY(dm_comm_agree(run->world, dm_record_new(call->verb->name, call->command, &record)));
   dm_status status = dm_bench_multiply_run(run, bench, record, NULL);
   const bool judged = status && status->code == DM_E_VERIFY && status->agreed;
@@ -91,20 +89,25 @@ static dm_status bench_multiply(dm_run *run, const dm_call *call, void *shared, 
   return DM_OK;
 }
 
-/* With the GPUs of --gpus, if it is given. */
-static int run_job(dm_call *call, dm_status prepared, dm_work work) {
+/* With the GPUs of --gpus, if it is given. RUN publishes records of its own if it has SHARED data,
+ * of BYTES. */
+static int run_job(dm_call *call, dm_status prepared,
+                   dm_status (*run)(dm_run *, const dm_call *, void *, dm_record *), void *shared,
+                   size_t bytes) {
   dm_gpu_choice gpus = {.ranks = 1};
   if (!prepared && dm_cli_ramp(call)) prepared = dm_cli_take_stated_gpus(call, &gpus);
-  work.threads = gpus.ranks;
+  const dm_work work = {.run = run,
+                        .shared = shared,
+                        .bytes = bytes,
+                        .reports = shared != NULL,
+                        .threads = gpus.ranks};
   return dm_cli_run_job(call, prepared, &work);
 }
 
 int dm_bench_verb_multiply(dm_call *call) {
   dm_kernel_sizes sizes = {.count = 0};
   dm_status prepared = dm_cli_ramp(call) ? find_sizes(call, &sizes) : DM_OK;
-  return run_job(
-      call, prepared,
-      (dm_work){.run = bench_multiply, .shared = &sizes, .bytes = sizeof sizes, .reports = true});
+  return run_job(call, prepared, bench_multiply, &sizes, sizeof sizes);
 }
 
 /* ---- scaling ---- */
@@ -137,20 +140,16 @@ static dm_status find_scale(const dm_call *call, dm_bench_scale *scale) {
   const char *counts = call->own.sizes[0] ? call->own.sizes : NULL, *series = call->own.series;
   while (dm_next_word(&counts, ',', word)) DM_TRY(add_count(scale, word));
   while (dm_next_word(&series, ',', word)) DM_TRY(add_series(scale, word));
-  scale->base.m = mnk[0];
-  scale->base.n = mnk[1];
-  scale->base.k = mnk[2];
+  scale->base.size = (dm_kernel_size){mnk[0], mnk[1], mnk[2]};
   return DM_OK;
 }
 
 static dm_status bench_scale(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
   (void)record;
   dm_bench_scale scale = *(const dm_bench_scale *)shared;
-  const dm_bench_multiply base = scale.base;
+  const dm_kernel_size size = scale.base.size;
   scale.base = wishes_of(call);
-  scale.base.m = base.m;
-  scale.base.n = base.n;
-  scale.base.k = base.k;
+  scale.base.size = size;
   if (!dm_cli_given(call, "time")) scale.base.limit = 10; /* for each measurement */
   DM_TRY(dm_comm_agree(run->world, find_place(call, &scale.base)));
   return dm_bench_scale_run(run, &scale, call);
@@ -159,9 +158,7 @@ static dm_status bench_scale(dm_run *run, const dm_call *call, void *shared, dm_
 int dm_bench_verb_scale(dm_call *call) {
   dm_bench_scale scale = {.count = 0};
   dm_status prepared = dm_cli_ramp(call) ? find_scale(call, &scale) : DM_OK;
-  return run_job(
-      call, prepared,
-      (dm_work){.run = bench_scale, .shared = &scale, .bytes = sizeof scale, .reports = true});
+  return run_job(call, prepared, bench_scale, &scale, sizeof scale);
 }
 
 /* ---- rates ---- */
@@ -176,7 +173,7 @@ static dm_status bench_rates(dm_run *run, const dm_call *call, void *shared, dm_
 }
 
 int dm_bench_verb_rates(dm_call *call) {
-  return run_job(call, DM_OK, (dm_work){.run = bench_rates});
+  return run_job(call, DM_OK, bench_rates, NULL, 0);
 }
 
 /* ---- links ---- */
@@ -198,9 +195,7 @@ static dm_status bench_links(dm_run *run, const dm_call *call, void *shared, dm_
 int dm_bench_verb_links(dm_call *call) {
   dm_bench_links wanted = {.sizes = 0};
   dm_status prepared = dm_cli_ramp(call) ? read_links(call, &wanted) : DM_OK;
-  return run_job(
-      call, prepared,
-      (dm_work){.run = bench_links, .shared = &wanted, .bytes = sizeof wanted, .reports = true});
+  return run_job(call, prepared, bench_links, &wanted, sizeof wanted);
 }
 
 /* ---- kernels ---- */
