@@ -111,6 +111,8 @@ typedef struct dm_completion {
   bool unrecorded;
   dm_journal *journal;          /* without records, or NULL */
   const dm_output_file *source; /* the part file that C was packed from, or NULL */
+  void (*clear)(void *context); /* or NULL: removes what else goes before C gets its name */
+  void *context;
 } dm_completion;
 
 /* Rank 0, after all ranks agreed that their data is on the disk, and closed the output: completes

@@ -295,6 +295,7 @@ static dm_status publish(const dm_output_file *file, const dm_completion *c, boo
   if (!c->force && lstat(file->at.file, &info) == 0) return appeared(file);
   if (c->unrecorded && c->journal) DM_TRY(dm_journal_remove(c->journal));
   if (c->unrecorded && c->source) dm_output_discard(c->source);
+  if (c->clear) c->clear(c->context);
   DM_TRY(give_name(file, c->force));
   DM_TRY(dm_output_check_name(file, file->at.file)); /* another run may have taken the name */
   *named = true;

@@ -33,10 +33,11 @@ static dm_status commit_made(const commitment *c, dm_completion completion, dm_o
 
 /* These files have no tiles of their own, and NumPy files no provenance either. */
 static dm_status commit_recast(const commitment *c, const dm_keepalive *keepalive) {
-  dm_completion completion = {.provenance = c->form->npy ? NULL : c->completion.provenance,
-                              .force = c->completion.force || !c->form->npy,
-                              .unrecorded = c->completion.unrecorded,
-                              .journal = c->completion.journal};
+  dm_completion completion = c->completion;
+  completion.tiles = NULL;
+  completion.count = 0;
+  if (c->form->npy) completion.provenance = NULL;
+  completion.force |= !c->form->npy;
   dm_output_file made;
   int held;
   DM_TRY(dm_recast(c->file, c->form, c->sums, keepalive, &made, &held));

@@ -318,6 +318,26 @@ static dm_status describe(void *context, const dm_run *run, dm_attributes *list)
                            p->correlation ? "pairwise correlations" : "pairwise covariances");
 }
 
+static void remove_file(const pairwise *p, int which) {
+  dm_location at;
+  dm_journal *journal = NULL;
+  bool locked;
+  dm_status status = name_product(p, which, &at);
+  if (!status && p->made[which].at.file[0]) {
+    (void)unlink(at.file);
+    status = dm_journal_open(&at, &journal, &locked);
+    if (!status) status = dm_journal_remove(journal);
+    dm_journal_close(journal);
+  }
+  dm_status_free(status);
+}
+
+/* Before C gets its name: nothing would remove them if the run were killed after that. */
+static void remove_products(void *context) {
+  const pairwise *p = context;
+  for (int i = 0; i < p->count && p->run->rank == 0 && !p->in_memory; i++) remove_file(p, i);
+}
+
 static dm_status write_file(pairwise *p) {
   const dm_multiply *m = p->multiply;
   dm_rows_file file = {.out = m->out,
@@ -330,6 +350,7 @@ static dm_status write_file(pairwise *p) {
                        .force = m->force,
                        .bring = bring,
                        .describe = describe,
+                       .clear = remove_products,
                        .context = p};
   dm_status status = dm_output_form_complete(&file.form, file.dtype, p->n, p->n);
   for (int i = 0; i < p->count && !status && !p->in_memory; i++)
@@ -356,27 +377,6 @@ static dm_status give(const pairwise *p) {
 }
 
 /* ---- all ---- */
-
-static void remove_file(const pairwise *p, int which) {
-  dm_location at;
-  dm_journal *journal = NULL;
-  bool locked;
-  dm_status status = name_product(p, which, &at);
-  if (!status && p->made[which].at.file[0]) {
-    (void)unlink(at.file);
-    status = dm_journal_open(&at, &journal, &locked);
-    if (!status) status = dm_journal_remove(journal);
-    dm_journal_close(journal);
-  }
-  dm_status_free(status);
-}
-
-/* An interrupted run goes on with the products that it has made. */
-static void remove_products(const pairwise *p, const dm_error *status) {
-  const bool stays = status && p->multiply->checkpoint;
-  for (int i = 0; i < p->count && p->run->rank == 0 && !p->in_memory && !stays; i++)
-    remove_file(p, i);
-}
 
 static dm_status multiply_all(pairwise *p) {
   if (p->in_memory) DM_TRY(dm_comm_agree(p->run->world, take_rows(p)));
@@ -426,7 +426,8 @@ static dm_status with_means(pairwise *p, const dm_multiply *m, dm_status (*work)
   p->centering = made.made[0];
   if (!status) status = multiply_all(p);
   if (!status) status = work(p);
-  remove_products(p, status);
+  /* With checkpoints an interrupted run goes on with the products that it has made. */
+  if (status && !p->multiply->checkpoint) remove_products(p);
   for (int i = 0; i < FACTORS + 2; i++) free(p->rows[i]);
   dm_centered_free(&made);
   return status;

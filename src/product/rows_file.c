@@ -57,7 +57,7 @@ static dm_status write_rows(dm_run *run, const dm_rows_file *f, dm_output *outpu
   dm_file_queue *behind = NULL;
   int64_t row_bytes, strip_bytes;
   DM_TRY(dm_bytes_of(f->cols, 1, dm_dtype_size(f->dtype), &row_bytes));
-  const int64_t height = dm_max(1, STRIP / row_bytes);
+  const int64_t height = f->height > 0 ? f->height : dm_max(1, STRIP / row_bytes);
   DM_TRY(dm_bytes_of(dm_min(height, dm_max(1, most)), 1, row_bytes, &strip_bytes));
   dm_status status = DM_OK;
   for (int i = 0; i < STRIPS && !status; i++)
@@ -76,9 +76,15 @@ static dm_status commit(dm_run *run, const dm_rows_file *f, const dm_output_file
   bool named;
   dm_status status = f->describe(f->context, run, attributes);
   if (!status)
-    status = dm_commit_file(
-        run, file, &f->form, f->io_threads,
-        &(dm_completion){.provenance = attributes, .unrecorded = true, .force = f->force}, &named);
+    status = dm_commit_file(run, file, &f->form, f->io_threads,
+                            &(dm_completion){.provenance = attributes,
+                                             .unrecorded = true,
+                                             .force = f->force,
+                                             .tiles = f->tiles,
+                                             .count = f->tile_count,
+                                             .clear = f->clear,
+                                             .context = f->context},
+                            &named);
   free(attributes);
   return status;
 }
@@ -96,8 +102,11 @@ static dm_status create(void *context, const dm_keepalive *keepalive) {
   const making *m = context;
   const dm_rows_file *f = m->rows;
   (void)keepalive;
-  DM_TRY(dm_output_create(&f->out, f->dtype, f->rows, f->cols, m->file));
+  dm_reservation *reservation;
+  DM_TRY(dm_output_create_early(&f->out, f->dtype, f->rows, f->cols, &f->form.leads, m->file,
+                                &reservation));
   *m->created = true;
+  DM_TRY(dm_reservation_end(reservation));
   DM_TRY(dm_output_choose_way(m->file, f->write_by, m->writers));
   return dm_commit_room(m->file, &f->form);
 }

@@ -100,6 +100,33 @@ def resumed_pairs(case, bed):
     expect(not left, f"{name}: left {left}")
 
 
+def named_pairs(case, bed):
+    """Killed while the products are removed, before C gets its name, and after that: then nothing but C is left."""
+    name, ranks, want, words = case
+    name += "-named"
+    whole = Statistic(bed, f"whole-{name}", ranks, *words)
+    counts = bed.folder / f"counts-{name}"
+    code, err, _ = whole.run({"FAULT_COUNT": str(counts), "FAULT_PATH": "/"})
+    expect(code == 0, f"{name}: exit {code}\n{err}")
+    whole.expect_near(want)
+    last = faulty_runs.counted(counts)[0, "fsync"]  # of C's folder
+    products = 4 if words[0] == "cor" else 3
+    for fault in ({"FAULT": f"fsync:{last}:kill", "FAULT_PATH": "/"},
+                  {"FAULT": "rename:1:kill", "FAULT_PATH": f"{name}.h5.damier-new"},
+                  *({"FAULT": f"unlink:{n}:kill", "FAULT_PATH": "h5.damier-pair-"} for n in range(1, 2 * products + 1))):
+        output = Statistic(bed, name, ranks, *words)
+        code, err, _ = output.run(fault)
+        expect(code in faulty_runs.KILLED, f"{name}, {fault}: not killed: {code}\n{err}")
+        expect(output.path().exists() == ("fsync" in fault["FAULT"]), f"{name}, {fault}: C was named too early, or not")
+        if not output.path().exists():
+            code, err, _ = output.run()
+            expect(code == 0, f"{name}, {fault}: exit {code}\n{err}")
+        expect(output.bits() == whole.bits(), f"{name}, {fault}: other bits")
+        left = [path.name for path in bed.folder.glob(f"{name}.h5*") if path != output.path()]
+        expect(not left, f"{name}, {fault}: left {left}")
+        output.remove()
+
+
 def of_pairs(x, scale):
     here = ~np.isnan(x)
     z, m = np.where(here, x - np.nanmean(x, 0), 0), here.astype(float)
@@ -134,8 +161,9 @@ def main():
         pairs = [("pairs", 1, of_pairs(gaps, False), ("cov", "gaps.h5", "--missing", "pairwise")),
                  ("pairs-cor", 1, of_pairs(gaps, True), ("cor", "gaps.h5", "--missing", "pairwise"))]
         failures = running.each(lambda case: resumed(case, bed), cases, lambda case: case[0])
-        failures += running.each(lambda case: resumed_pairs(case, bed), pairs, lambda case: case[0])
-    running.finish(failures, len(cases) + len(pairs))
+        for check in resumed_pairs, named_pairs:
+            failures += running.each(lambda case, check=check: check(case, bed), pairs, lambda case: case[0])
+    running.finish(failures, len(cases) + 2 * len(pairs))
 
 
 main()
