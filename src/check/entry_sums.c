@@ -13,50 +13,82 @@ typedef double four __attribute__((vector_size(LANES * sizeof(double))));
 typedef float floats __attribute__((vector_size(LANES * sizeof(float))));
 typedef int64_t lanes __attribute__((vector_size(LANES * sizeof(int64_t))));
 
-/* Vectors have room for a multiple of LANES numbers; those of columns are 0 behind the last. */
+enum { PARTS = 2 };
+
+/* A complex matrix is seen as a real one, in whose rows real and imaginary parts take turns: a
+ * complex sum takes two real ones, over factors with 0 for the other parts, or with both parts.
+ * Vectors have room for a multiple of LANES numbers; those that are factors are 0 behind the last.
+ */
 struct dm_entry_sums {
   int64_t m, n, k;
+  int parts; /* of an element */
   dm_row_factors factors;
   double *memory;
-  double *factor, *w, *col_squares; /* n: random factors, weights, sum_i |B(i,j)|^2 */
-  double *t, *sizes;                /* k: B w, and roots of sum_j |B(i,j) w_j|^2 */
-  double *y, *a_squares;            /* m: A t, sum_j |A(i,j) sizes_j|^2 */
-  double *z, *z_squares;            /* m: C w, sum_j |C(i,j) w_j|^2 */
+  double *factor;           /* n: random factors of the weights w */
+  double *col_squares;      /* parts * n: sum_i |B(i,j)|^2 */
+  double *weights[PARTS];   /* parts * n: w for either part of C w and B w */
+  double *t[PARTS], *sizes; /* k: B w, and roots of sum_j |B(i,j) w_j|^2 */
+  double *terms[PARTS];     /* parts * k: B w for either part of A (B w) */
+  double *each_size;        /* parts * k: SIZES for each part */
+  double *y[PARTS];         /* m: A (B w) */
+  double *a_squares;        /* m: sum_j |A(i,j) sizes_j|^2 */
+  double *z[PARTS];         /* m: C w */
+  double *z_squares;        /* m: sum_j |C(i,j) w_j|^2 */
+  double *more;             /* max(m, k): squares of the other part */
   double w_squares;
   int64_t passed, worst_row;
   double residual, relative, squares; /* of all that passed */
 };
 
 bool dm_entry_sums_suit(const dm_problem *one, const dm_whole_product *whole) {
-  const dm_dtype type = whole->a.dtype;
-  return !one->reads_c && (type == DM_F64 || type == DM_F32) && whole->c.dtype == type &&
-         whole->a.col_stride == 1 && whole->b.col_stride == 1 && whole->c.col_stride == 1;
+  const dm_dtype type = whole->a.dtype, real = dm_dtype_real(type);
+  return !one->reads_c && (real == DM_F64 || real == DM_F32) && whole->c.dtype == type &&
+         !whole->conjugate_a && !whole->conjugate_b && whole->a.col_stride == 1 &&
+         whole->b.col_stride == 1 && whole->c.col_stride == 1;
 }
 
 dm_status dm_entry_sums_new(const dm_problem *one, const dm_row_factors *factors, uint64_t seed,
                             dm_entry_sums **out) {
-  const int64_t m = dm_round_up(one->m, LANES), n = dm_round_up(one->n, LANES),
-                k = dm_round_up(one->k, LANES);
-  dm_entry_sums *sums;
-  DM_TRY(dm_buffer_table(1, &sums));
-  dm_status status = dm_buffer_table(3 * n + 2 * k + 4 * m, &sums->memory);
+  dm_entry_sums *s;
+  DM_TRY(dm_buffer_table(1, &s));
+  s->m = one->m;
+  s->n = one->n;
+  s->k = one->k;
+  s->parts = dm_dtype_is_complex(one->work) ? 2 : 1;
+  s->factors = *factors;
+  s->worst_row = -1;
+  const struct {
+    double **vector;
+    int64_t count;
+  } all[] = {{&s->factor, s->n},
+             {&s->col_squares, s->parts * s->n},
+             {&s->weights[0], s->parts * s->n},
+             {&s->weights[1], s->parts * s->n},
+             {&s->t[0], s->k},
+             {&s->t[1], s->k},
+             {&s->sizes, s->k},
+             {&s->terms[0], s->parts * s->k},
+             {&s->terms[1], s->parts * s->k},
+             {&s->each_size, s->parts * s->k},
+             {&s->y[0], s->m},
+             {&s->y[1], s->m},
+             {&s->a_squares, s->m},
+             {&s->z[0], s->m},
+             {&s->z[1], s->m},
+             {&s->z_squares, s->m},
+             {&s->more, dm_max(s->m, s->k)}};
+  enum { VECTORS = sizeof all / sizeof all[0] };
+  int64_t room = 0;
+  for (int i = 0; i < VECTORS; i++) room += dm_round_up(all[i].count, LANES);
+  dm_status status = dm_buffer_table(room, &s->memory);
   if (status) {
-    free(sums);
+    free(s);
     return status;
   }
-  sums->m = one->m;
-  sums->n = one->n;
-  sums->k = one->k;
-  sums->factors = *factors;
-  sums->worst_row = -1;
-  double **const vectors[] = {&sums->factor,    &sums->w,     &sums->col_squares,
-                              &sums->t,         &sums->sizes, &sums->y,
-                              &sums->a_squares, &sums->z,     &sums->z_squares};
-  const int64_t counts[] = {n, n, n, k, k, m, m, m, m};
-  double *at = sums->memory;
-  for (int i = 0; i < 9; at += counts[i++]) *vectors[i] = at;
-  for (int64_t j = 0; j < sums->n; j++) sums->factor[j] = dm_row_weight(seed, j);
-  *out = sums;
+  double *at = s->memory;
+  for (int i = 0; i < VECTORS; at += dm_round_up(all[i++].count, LANES)) *all[i].vector = at;
+  for (int64_t j = 0; j < s->n; j++) s->factor[j] = dm_row_weight(seed, j);
+  *out = s;
   return DM_OK;
 }
 
@@ -130,21 +162,31 @@ DM_INLINE double sum_rows(dm_view m, bool narrow, const double *x, const double 
   return all;
 }
 
-DM_INLINE void add_squares(const void *row, int64_t j, size_t count, bool narrow, double *squares) {
-  four e, sum;
-  load(&e, row, j, count, narrow);
-  load(&sum, squares, j, LANES, false);
-  sum += e * e;
-  memcpy(squares + j, &sum, sizeof sum);
+enum { GROUPS = 4 }; /* of columns, whose sums stay in registers */
+
+/* Adds the squares of COUNT columns from column J on. */
+DM_INLINE void add_squares(dm_view m, int64_t j, size_t count, bool narrow, int groups,
+                           double *squares) {
+  const int64_t size = narrow ? sizeof(float) : sizeof(double);
+  four sum[GROUPS] = {{0}};
+  for (int64_t i = 0; i < m.rows; i++)
+    for (int g = 0; g < groups; g++) {
+      four e;
+      load(&e, (const char *)m.base + i * m.row_stride * size, j + g * LANES, count, narrow);
+      sum[g] += e * e;
+    }
+  memcpy(squares + j, sum, (size_t)groups * sizeof sum[0]);
 }
 
 DM_INLINE void sum_columns(dm_view m, bool narrow, double *squares) {
-  const int64_t whole = m.cols / LANES * LANES, size = narrow ? sizeof(float) : sizeof(double);
-  for (int64_t i = 0; i < m.rows; i++) {
-    const void *row = (const char *)m.base + i * m.row_stride * size;
-    for (int64_t j = 0; j < whole; j += LANES) add_squares(row, j, LANES, narrow, squares);
-    if (whole < m.cols) add_squares(row, whole, (size_t)(m.cols - whole), narrow, squares);
-  }
+  int64_t j = 0;
+  for (; j + GROUPS * LANES <= m.cols; j += GROUPS * LANES)
+    add_squares(m, j, LANES, narrow, GROUPS, squares);
+  for (; j < m.cols; j += LANES)
+    if (j + LANES <= m.cols)
+      add_squares(m, j, LANES, narrow, 1, squares);
+    else
+      add_squares(m, j, (size_t)(m.cols - j), narrow, 1, squares);
 }
 
 /* ---- both widths of vectors, and both types ---- */
@@ -191,54 +233,99 @@ static bool is_plain(double x) {
   return x > DM_LEAST_SQUARES && x < 1.0 / DM_LEAST_SQUARES;
 }
 
+/* VIEW's rows with their real and imaginary parts in turn. */
+static dm_view in_parts(dm_view view) {
+  return dm_dtype_is_complex(view.dtype) ? dm_view_parts(view) : view;
+}
+
 static bool weigh(dm_entry_sums *s) {
+  const int parts = s->parts;
   bool plain = true;
   s->w_squares = 0.0;
   for (int64_t j = 0; j < s->n; j++) {
-    plain &= is_plain(s->col_squares[j]);
-    s->w[j] = s->factor[j] / sqrt(s->col_squares[j]);
-    s->w_squares += s->w[j] * s->w[j];
+    const double squares =
+        s->col_squares[parts * j] + (parts == 2 ? s->col_squares[parts * j + 1] : 0.0);
+    plain &= is_plain(squares);
+    const double w = s->factor[j] / sqrt(squares);
+    s->w_squares += w * w;
+    for (int x = 0; x < parts; x++) s->weights[x][parts * j + x] = w;
   }
   return plain;
 }
 
+/* Both parts of M w, and for each row the sum of squares of its terms; returns that of all elements
+ * of M, if NORMS. */
+static double sum_weighted(dm_entry_sums *s, dm_view m, bool norms, double *const sums[PARTS],
+                           double *squares) {
+  const double all = sum(
+      (operands){.m = m, .x = s->weights[0], .norms = norms, .sums = sums[0], .squares = squares});
+  if (s->parts == 1) return all;
+  (void)sum((operands){.m = m, .x = s->weights[1], .sums = sums[1], .squares = s->more});
+  for (int64_t i = 0; i < m.rows; i++) squares[i] += s->more[i];
+  return all;
+}
+
+/* B w as the factors of A's parts. */
+static void spread_terms(dm_entry_sums *s) {
+  const int parts = s->parts;
+  for (int64_t i = 0; i < s->k; i++) {
+    for (int x = 0; x < parts; x++) {
+      s->terms[x][parts * i] = s->t[x][i];
+      s->each_size[parts * i + x] = s->sizes[i];
+    }
+    if (parts == 1) continue;
+    s->terms[0][2 * i + 1] = -s->t[1][i];
+    s->terms[1][2 * i + 1] = s->t[0][i];
+  }
+}
+
 bool dm_entry_sums_operands(dm_entry_sums *s, dm_view a, dm_view b) {
-  memset(s->col_squares, 0, (size_t)dm_round_up(s->n, LANES) * sizeof(double));
+  a = in_parts(a);
+  b = in_parts(b);
   (void)sum((operands){.m = b, .squares = s->col_squares});
   if (!weigh(s)) return false;
-  (void)sum((operands){.m = b, .x = s->w, .sums = s->t, .squares = s->sizes});
+  (void)sum_weighted(s, b, false, s->t, s->sizes);
   bool plain = true;
   for (int64_t i = 0; i < s->k; i++) {
     plain &= is_plain(s->sizes[i]);
     s->sizes[i] = sqrt(s->sizes[i]);
   }
-  for (int64_t i = s->k; i < dm_round_up(s->k, LANES); i++) s->t[i] = s->sizes[i] = 0.0;
   if (!plain) return false;
-  (void)sum(
-      (operands){.m = a, .x = s->t, .sizes = s->sizes, .sums = s->y, .squares = s->a_squares});
+  spread_terms(s);
+  (void)sum((operands){
+      .m = a, .x = s->terms[0], .sizes = s->each_size, .sums = s->y[0], .squares = s->a_squares});
+  if (s->parts == 2)
+    (void)sum((operands){.m = a, .x = s->terms[1], .sums = s->y[1], .squares = s->more});
   return true;
+}
+
+/* |z - alpha y| of row I. */
+static double residual_of(const dm_entry_sums *s, int64_t i) {
+  const double *alpha = s->factors.alpha;
+  if (s->parts == 1) return fabs(s->z[0][i] - alpha[0] * s->y[0][i]);
+  const double real = s->z[0][i] - (alpha[0] * s->y[0][i] - alpha[1] * s->y[1][i]);
+  const double imaginary = s->z[1][i] - (alpha[0] * s->y[1][i] + alpha[1] * s->y[0][i]);
+  return sqrt(real * real + imaginary * imaginary);
 }
 
 /* As dm_row_compare, for rows that need none of its exceptions. */
 bool dm_entry_sums_judge(dm_entry_sums *s, dm_view c, int64_t first) {
   const dm_row_factors *f = &s->factors;
-  const double alpha = fabs(f->alpha[0]), subnormal = f->unit * sqrt(s->w_squares);
+  const double alpha = dm_row_modulus(f->alpha), subnormal = f->unit * sqrt(s->w_squares);
   double residual = 0.0, relative = 0.0;
   int64_t worst = -1;
   bool plain = is_plain(alpha);
-  const double squares =
-      sum((operands){.m = c, .x = s->w, .norms = true, .sums = s->z, .squares = s->z_squares});
+  const double squares = sum_weighted(s, in_parts(c), true, s->z, s->z_squares);
   for (int64_t i = 0; i < s->m; i++) {
     const double scale = alpha * f->depth * sqrt(s->a_squares[i]), root = sqrt(s->z_squares[i]);
     const double spread = root < scale ? root : scale;
-    const double difference = fabs(s->z[i] - f->alpha[0] * s->y[i]);
-    const double ratio = difference / dm_row_bound(f, scale, scale, spread, subnormal);
-    plain &= is_plain(s->a_squares[i]) && ratio <= 1.0;
-    relative = difference / scale > relative ? difference / scale : relative;
-    if (ratio > residual) {
-      residual = ratio;
-      worst = i;
-    }
+    const double difference = residual_of(s, i);
+    const double bound = dm_row_bound(f, scale, scale, spread, subnormal);
+    plain &= is_plain(s->a_squares[i]) && difference <= bound;
+    if (difference > relative * scale) relative = difference / scale;
+    if (difference <= residual * bound) continue;
+    residual = difference / bound;
+    worst = i;
   }
   if (!plain) return false;
   s->passed++;

@@ -1,4 +1,4 @@
-/* entry_sums: the sums of Freivalds' check (check/freivalds.h) for small real matrices in host
+/* entry_sums: the sums of Freivalds' check (check/freivalds.h) for small matrices in host
  * memory, all vectors of an entry at once. Only an entry that plainly passes is judged: finite,
  * with sums of squares that neither overflow nor vanish. */
 #ifndef DM_CHECK_ENTRY_SUMS_H
@@ -18,7 +18,7 @@ dm_status dm_entry_sums_new(const dm_problem *one, const dm_row_factors *factors
                             dm_entry_sums **sums);
 void dm_entry_sums_free(dm_entry_sums *sums); /* NULL is allowed */
 
-/* Takes the sums of A and B, rows of f64 or f32; false: the entry is not plain. */
+/* Takes the sums of A and B, rows of f64, f32, c128 or c64; false: the entry is not plain. */
 bool dm_entry_sums_operands(dm_entry_sums *sums, dm_view a, dm_view b);
 
 /* Judges C, which begins with row FIRST of the batch; false: it does not plainly pass. */

@@ -9,11 +9,14 @@
 
 enum { MOST = 40 };
 
+/* Elements of one or two PARTS. */
 typedef struct entry {
   int64_t m, n, k;
   bool narrow;
-  double wide[3][MOST * MOST];
-  float narrowed[3][MOST * MOST];
+  int parts;
+  double alpha[2];
+  double wide[3][2 * MOST * MOST];
+  float narrowed[3][2 * MOST * MOST];
 } entry;
 
 static double random_value(uint64_t *state) {
@@ -22,43 +25,52 @@ static double random_value(uint64_t *state) {
 }
 
 static dm_view view_of(entry *e, int which, int64_t rows, int64_t cols) {
+  static const dm_dtype types[2][2] = {{DM_F64, DM_F32}, {DM_C128, DM_C64}};
   void *base = e->narrow ? (void *)e->narrowed[which] : (void *)e->wide[which];
-  return dm_view_strided(base, e->narrow ? DM_F32 : DM_F64, DM_HOST, rows, cols, MOST);
+  return dm_view_strided(base, types[e->parts - 1][e->narrow], DM_HOST, rows, cols, MOST);
 }
 
-static double get(const entry *e, int which, int64_t i, int64_t j) {
-  return e->narrow ? (double)e->narrowed[which][i * MOST + j] : e->wide[which][i * MOST + j];
+static double get(const entry *e, int which, int64_t i, int64_t j, int part) {
+  const int64_t at = (i * MOST + j) * e->parts + part;
+  if (part == e->parts) return 0.0;
+  return e->narrow ? (double)e->narrowed[which][at] : e->wide[which][at];
 }
 
-static void put(entry *e, int which, int64_t i, int64_t j, double value) {
-  e->wide[which][i * MOST + j] = value;
-  e->narrowed[which][i * MOST + j] = (float)value;
+static void put(entry *e, int which, int64_t i, int64_t j, int part, double value) {
+  const int64_t at = (i * MOST + j) * e->parts + part;
+  if (part == e->parts) return;
+  e->wide[which][at] = value;
+  e->narrowed[which][at] = (float)value;
 }
 
 static void multiply(entry *e) {
   for (int64_t i = 0; i < e->m; i++)
     for (int64_t j = 0; j < e->n; j++) {
-      double sum = 0.0;
-      for (int64_t l = 0; l < e->k; l++) sum += get(e, 0, i, l) * get(e, 1, l, j);
-      put(e, 2, i, j, sum);
+      double sum[2] = {0.0, 0.0}, product[2] = {0.0, 0.0};
+      for (int64_t l = 0; l < e->k; l++)
+        dm_row_add(sum, (double[2]){get(e, 0, i, l, 0), get(e, 0, i, l, 1)},
+                   (double[2]){get(e, 1, l, j, 0), get(e, 1, l, j, 1)}, 1.0);
+      dm_row_add(product, e->alpha, sum, 1.0);
+      for (int part = 0; part < e->parts; part++) put(e, 2, i, j, part, product[part]);
     }
 }
 
-static entry random_entry(uint64_t *state, bool narrow) {
-  entry e = {.narrow = narrow};
+static entry random_entry(uint64_t *state, bool narrow, int parts) {
+  entry e = {.narrow = narrow, .parts = parts, .alpha = {-1.5, parts == 2 ? 0.5 : 0.0}};
   e.m = 1 + (int64_t)(dm_mix(*state) % MOST);
   e.n = 1 + (int64_t)(dm_mix(*state + 7) % MOST);
   e.k = 1 + (int64_t)(dm_mix(*state + 9) % MOST);
   for (int x = 0; x < 3; x++)
-    for (int i = 0; i < MOST * MOST; i++) put(&e, x, 0, i, random_value(state));
+    for (int i = 0; i < MOST * MOST; i++)
+      for (int part = 0; part < parts; part++) put(&e, x, 0, i, part, random_value(state));
   multiply(&e);
   return e;
 }
 
 static dm_row_factors factors_of(const entry *e) {
   const double unit = e->narrow ? 0x1p-24 : 0x1p-53;
-  return (dm_row_factors){.alpha = {1.0, 0.0},
-                          .accumulate = unit,
+  return (dm_row_factors){.alpha = {e->alpha[0], e->alpha[1]},
+                          .accumulate = unit * e->parts,
                           .result = unit,
                           .depth = sqrt((double)e->k),
                           .largest = 1e30};
@@ -70,7 +82,8 @@ static bool passes(dm_entry_sums *sums, entry *e) {
 }
 
 static dm_entry_sums *sums_of(const entry *e, uint64_t seed) {
-  const dm_problem problem = {.m = e->m, .n = e->n, .k = e->k};
+  const dm_problem problem = {
+      .m = e->m, .n = e->n, .k = e->k, .work = e->parts == 2 ? DM_C128 : DM_F64};
   const dm_row_factors factors = factors_of(e);
   dm_entry_sums *sums;
   assert_null(dm_entry_sums_new(&problem, &factors, seed, &sums));
@@ -79,16 +92,17 @@ static dm_entry_sums *sums_of(const entry *e, uint64_t seed) {
 
 TEST(test_right_and_wrong) {
   uint64_t random = 3;
-  for (int i = 0; i < 400; i++) {
-    entry e = random_entry(&random, i % 2);
+  for (int i = 0; i < 600; i++) {
+    entry e = random_entry(&random, i % 2, 1 + i / 2 % 2);
     dm_entry_sums *sums = sums_of(&e, random);
     assert_true(passes(sums, &e));
     const int64_t row = (int64_t)(dm_mix(random + 1) % (uint64_t)e.m);
     const int64_t col = (int64_t)(dm_mix(random + 2) % (uint64_t)e.n);
-    const double before = get(&e, 2, row, col);
-    put(&e, 2, row, col, before + (e.narrow ? 1e-2 : 1e-9));
+    const int part = i / 4 % e.parts;
+    const double before = get(&e, 2, row, col, part);
+    put(&e, 2, row, col, part, before + (e.narrow ? 1e-2 : 1e-9));
     assert_false(passes(sums, &e));
-    put(&e, 2, row, col, before);
+    put(&e, 2, row, col, part, before);
     const dm_rows_found found = dm_entry_sums_found(sums);
     assert_true(found.checked == e.m && found.residual <= 1.0);
     dm_entry_sums_free(sums);
@@ -100,12 +114,14 @@ TEST(test_not_plain) {
   static const double odd[] = {NAN, INFINITY, 1e200, 1e-200};
   uint64_t random = 5;
   for (int i = 0; i < 40; i++) {
-    entry e = random_entry(&random, false);
+    entry e = random_entry(&random, false, 1 + i / 4 % 2);
     dm_entry_sums *sums = sums_of(&e, random);
     const int which = i % 2;
     const int64_t rows = which ? e.k : e.m, cols = which ? e.n : e.k;
     for (int64_t r = 0; r < rows; r++)
-      for (int64_t c = 0; c < cols; c++) put(&e, which, r, c, i < 32 ? odd[i / 8] : 0.0);
+      for (int64_t c = 0; c < cols; c++)
+        for (int part = 0; part < e.parts; part++)
+          put(&e, which, r, c, part, i < 32 ? odd[i / 8] : 0.0);
     multiply(&e);
     assert_false(passes(sums, &e));
     assert_true(dm_entry_sums_found(sums).checked == 0);
