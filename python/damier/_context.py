@@ -100,7 +100,8 @@ class Context(Handle):
         """By the rules of NumPy's matmul: the matrices of an operand are one below the other for the library."""
         stored = [isinstance(x, StoredOperand) for x in (a, b)]
         if self.comm is not None:
-            raise UsageError("batches of matrices have no comm")
+            raise UsageError("a batch is not divided over the ranks of a comm",
+                             hint="leave out comm: each rank then multiplies the matrices that it passes")
         if set(self._ops.values()) != {"n"} and not all(stored):
             raise UsageError("op_a and op_b do not apply to a batch", hint="numpy.swapaxes(a, -1, -2) transposes its matrices")
         shapes = [_shape_of(x) for x in (a, b)]

@@ -9,6 +9,7 @@ from typing import Any, Iterator
 import numpy as np
 
 from ._arrays import check_meaning
+from ._errors import UsageError
 
 
 def floats(x: Any) -> Any:
@@ -29,15 +30,28 @@ def _on_host(weights: Any) -> Any:
 @contextlib.contextmanager
 def weights_in_file(weights: Any, comm: Any) -> Iterator[str | None]:
     """A location of WEIGHTS: an array is written to a file for the call, by rank 0, which reads it, too."""
-    if weights is None or isinstance(weights, (str, os.PathLike)):
+    located = weights is None or isinstance(weights, (str, os.PathLike))
+    if comm is not None and len(set(comm.allgather(located))) > 1:
+        raise UsageError("weights are an array on some ranks only")
+    if located:
         yield None if weights is None else os.fspath(weights)
         return
-    first = comm is None or comm.Get_rank() == 0
     place: contextlib.AbstractContextManager[str] = contextlib.nullcontext("")
-    if first:
+    if comm is None or comm.Get_rank() == 0:
         place = tempfile.TemporaryDirectory(prefix="damier-")
     with place as folder:
         name = os.path.join(folder, "weights.npy")
-        if first:
-            np.save(name, np.ascontiguousarray(_on_host(weights)))
-        yield name if comm is None else comm.bcast(name)
+        problem = _save(name, weights) if folder else None
+        name, problem = (name, problem) if comm is None else comm.bcast((name, problem))
+        if problem is not None:
+            raise UsageError(f"weights: {problem}")
+        yield name
+
+
+def _save(name: str, weights: Any) -> str | None:
+    """Why it cannot be saved."""
+    try:
+        np.save(name, np.ascontiguousarray(_on_host(weights)), allow_pickle=False)
+    except (OSError, TypeError, ValueError) as error:
+        return str(error)
+    return None

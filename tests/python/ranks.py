@@ -107,6 +107,32 @@ class Divided(unittest.TestCase):
         c = damier.matmul(rows_of(self.a), rows_of(self.b), c=rows_of(old), beta=-1, comm=WORLD)
         np.testing.assert_array_equal(c, rows_of(self.wanted - old))
 
+    def test_weights(self):
+        """An array that every rank passes alike; rank 0 writes it to a file."""
+        x, w = self.a + 0.5, np.random.default_rng(3).uniform(0.1, 2, M)
+        wanted = np.cov(x, rowvar=False, aweights=w)
+        np.testing.assert_allclose(damier.cov(rows_of(x), comm=WORLD, weights=w), rows_of(wanted), rtol=0, atol=1e-12)
+        counts = np.arange(M) % 3
+        c = damier.cov(damier.OnOne(x if RANK == 0 else None, 0), comm=WORLD, weights=counts, weights_are="frequency")
+        if RANK == 0:
+            np.testing.assert_allclose(c, np.cov(x, rowvar=False, fweights=counts), rtol=0, atol=1e-12)
+        with self.assertRaises(damier.InputError):
+            damier.cov(rows_of(x), comm=WORLD, weights=w[1:])
+        with self.assertRaisesRegex(damier.UsageError, "weights"):  # cannot be saved
+            damier.cov(rows_of(x), comm=WORLD, weights=np.array([None] * M))
+        if RANKS > 1:
+            with self.assertRaisesRegex(damier.UsageError, "some ranks only"):
+                damier.cov(rows_of(x), comm=WORLD, weights=w if RANK == 0 else None)
+        self.assertEqual(WORLD.allreduce(1), RANKS)
+
+    def test_batch(self):
+        """A batch is not divided: each rank multiplies its entries by itself."""
+        mine = drawn((5, 4, 3), RANK)
+        with self.assertRaisesRegex(damier.UsageError, "comm") as raised:
+            damier.matmul(mine, mine.swapaxes(1, 2), comm=WORLD)
+        self.assertIn("leave out comm", str(raised.exception))
+        np.testing.assert_array_equal(damier.matmul(mine, mine.swapaxes(1, 2)), mine @ mine.swapaxes(1, 2))
+
     def test_zeros(self):
         c = damier.matmul(np.ones((2, 0)), np.ones((0, 3)), comm=WORLD)
         np.testing.assert_array_equal(c, np.zeros((2, 3)))
