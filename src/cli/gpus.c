@@ -12,6 +12,7 @@
 #include "engine/setup.h"
 #include "options/request.h"
 #include "plan/choose.h"
+#include "product/in_place.h"
 #include "run/cores.h"
 
 /* Options that contradict --gpus, which is given. */
@@ -61,6 +62,8 @@ static bool may_use_gpus(const dm_call *call, const dm_problem *problem) {
   bool local;
   if (dm_comm_local_rank_before_start(&local) >= 0 || dm_comm_size_before_start() > 1) return false;
   if (strcmp(backend, "auto") != 0) return strcmp(backend, "cuda") == 0;
+  if (dm_entries_are_small(problem->batch, dm_problem_entry_rows(problem), problem->n, problem->k))
+    return false;
   return strcmp(call->settings.kernel, "auto") != 0 || !dm_compute_is_plain(&problem->compute) ||
          !dm_gpu_is_late(dm_product_flops(problem), problem->work, dm_cores());
 }

@@ -58,13 +58,15 @@ static bool has_gpu_memory(const dm_multiply *m) {
   return false;
 }
 
-/* Of an entry, up to which the host's cores multiply it sooner than it gets to a GPU and back. */
-static const double flops_on_host = 5e6;
+bool dm_entries_are_small(int64_t entries, int64_t m, int64_t n, int64_t k) {
+  const double flops_on_host = 5e6; /* with more, a GPU multiplies an entry sooner than the host */
+  return entries > 1 && 2.0 * (double)m * (double)n * (double)k <= flops_on_host;
+}
 
 static bool has_small_entries(const dm_multiply *m) {
-  const double rows = (double)m->in_memory[DM_A]->rows / (double)dm_max(1, m->a.batch);
-  const double k = (double)m->in_memory[DM_A]->cols, n = (double)m->in_memory[DM_B]->cols;
-  return m->a.batch > 1 && 2.0 * rows * n * k <= flops_on_host;
+  const dm_memory_matrix *a = m->in_memory[DM_A];
+  return dm_entries_are_small(m->a.batch, a->rows / dm_max(1, m->a.batch), m->in_memory[DM_B]->cols,
+                              a->cols);
 }
 
 /* What is stated as host memory may be a GPU's. */

@@ -13,6 +13,7 @@
 #include "product/centered.h"
 #include "product/multiply_impl.h"
 #include "product/repair.h"
+#include "product/small_entries.h"
 #include "product/verify.h"
 
 /* Ends a round: what is good is kept, the rest is computed again. */
@@ -169,8 +170,10 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
   dm_multiply changed = *m;
   const bool centers = changes(m);
   dm_centered centered;
-  dm_status status = centers ? dm_center_product(run, &changed, &centered) : DM_OK;
-  if (!status) status = multiply_centered(run, &changed, record);
+  bool done = false;
+  dm_status status = centers ? dm_center_product(run, &changed, &centered)
+                             : dm_small_entries_run(run, &changed, record, &done);
+  if (!status && !done) status = multiply_centered(run, &changed, record);
   if (centers) dm_centered_free(&centered);
   return status ? dm_verify_missing(run, m->engine.io_threads, sets, status) : DM_OK;
 }

@@ -152,6 +152,84 @@ def planned(folder, damier):
         expect(done["plan"]["recipe"].startswith(record["plan"]["recipe"]), (done["plan"], record["plan"]))
 
 
+def small(folder, damier, seed):
+    """Hundreds of small entries are multiplied in runs: as NumPy, verified, with checksums of C."""
+    rng = np.random.default_rng(seed)
+    kind = str(rng.choice(["f8", "f4", "i2", "c16"]))
+    leads = (int(rng.integers(260, 500)),) if rng.random() < 0.5 else (20, int(rng.integers(13, 30)))
+    m, n, k = (int(x) for x in rng.integers(1, 40, 3))
+    a, b = numbers((*leads, m, k), kind, rng), numbers((*leads[1:], k, n) if rng.random() < 0.3 else (*leads, k, n), kind, rng)
+    ops = [str(rng.choice(["n", "t", "c"])) for _ in range(2)]
+    words = ["--op-a", ops[0], "--op-b", ops[1], *(["--type", "f64"] if kind == "i2" else []), "--alpha", "-2"]
+    places = store(folder, "a", turned(a, ops[0]), rng), store(folder, "b", turned(b, ops[1]), rng)
+    wide = "f8" if kind == "i2" else kind
+    wanted = -2 * np.matmul(a.astype(wide), b.astype(wide))
+    out, form = folder / "c.h5", rng.choice(["", "", "chunk", "npy"])
+    if form == "npy":
+        out = folder / "c.npy"
+    elif form == "chunk":
+        words += ["--chunk", f"{rng.integers(1, 50)}x{rng.integers(1, 50)}", "--deflate", "3"]
+    json = folder / "record.json"
+    run(damier, 1, "multiply", *places, "-o", f"{out}:/c" if form != "npy" else out, "-q", "--json", json, *words)
+    got, record = read(out), records_of(json)[-1]
+    expect(got.shape == wanted.shape and np.array_equal(got, wanted), f"wrong: {a.shape} {b.shape} {words}")
+    single = b.ndim == 2 or all(x == 1 for x in b.shape[:-2])
+    expect(single or record["plan"]["recipe"].startswith("in place"), record["plan"])
+    expect(record["verification"]["verdict"] == "PASS" and record["problem"]["m"] in (m, a.size // k), record)
+    if form == "npy":
+        return
+    run(damier, 2, "verify", *places, out, "-q", *(["--full"] if rng.random() < 0.5 else []))
+    run(damier, 1, "verify", out, "-q")
+    with h5py.File(out, "a") as file:
+        file["c"][(-1,) * got.ndim] += 1
+    run(damier, 1, "verify", *places, out, "-q", expect=1)
+    run(damier, 1, "verify", out, "-q", expect=1)
+
+
+def small_runs(folder, damier):
+    """Several runs of entries; entries that are not finite; a file that exists; a kill; a part of an earlier run."""
+    rng = np.random.default_rng(4)
+    a, b = rng.standard_normal((700, 100, 90)), rng.standard_normal((700, 90, 80))
+    with h5py.File(folder / "a.h5", "w") as file:
+        file["a"], file["b"] = a, b
+        a[600, 3, 5] = np.nan
+        file["nan"] = a
+    places, out = (f"{folder}/a.h5:/a", f"{folder}/a.h5:/b"), folder / "c.h5"
+    run(damier, 1, "multiply", *places, "-o", out, "-q")
+    wanted = read(out)
+    np.testing.assert_allclose(wanted[:600], a[:600] @ b[:600], rtol=1e-9, atol=1e-9)
+    with h5py.File(out) as file:
+        expect(len(file["/.damier/tiles"]) > 2, "one run")
+    run(damier, 1, "verify", *places, out, "-q")
+    run(damier, 1, "multiply", *places, "-o", out, "-q", expect=2)
+    text = run(damier, 1, "multiply", f"{folder}/a.h5:/nan", places[1], "-o", out, "-q", "--force")
+    expect("PASS" in text, text)
+    np.testing.assert_array_equal(np.isnan(read(out)), np.isnan(a @ b))
+    out.unlink()
+    for delay in (0.05, 0.1, 0.15, 0.2):
+        with subprocess.Popen(command(1, damier, "multiply", *places, "-o", out, "-q"), env=environment(), stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL) as job:
+            time.sleep(delay)
+            job.kill()
+            await_killed(job)
+        run(damier, 1, "multiply", *places, "-o", out, "-q", "--force")
+        expect(np.array_equal(read(out), wanted), f"wrong after a kill at {delay} s")
+        left = sorted(x.name for x in folder.iterdir())
+        expect(left == ["a.h5", "c.h5"], left)
+        out.unlink()
+    # What the pipeline began is resumed, not made anew.
+    words = ["multiply", *places, "-o", out, "-q"]
+    with subprocess.Popen(command(1, damier, *words, "--checkpoint-interval", "0"), env=environment(), stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL) as job:
+        time.sleep(0.25)
+        job.kill()
+        await_killed(job)
+    run(damier, 1, *words, *(["--force"] if out.exists() else []))
+    np.testing.assert_allclose(read(out), wanted, rtol=1e-12, atol=1e-12)
+    left = sorted(x.name for x in folder.iterdir())
+    expect(left == ["a.h5", "c.h5"], left)
+
+
 def killed(folder, damier):
     """Killed at any moment and started again: C is right, and only one file is left."""
     rng = np.random.default_rng(8)
@@ -200,7 +278,8 @@ def refused(folder, damier):
 
 def main():
     chosen = options()
-    work = [(case,) for case in (refused, not_finite, without_k, planned, killed)]
+    work = [(case,) for case in (refused, not_finite, without_k, planned, killed, small_runs)]
+    work += [(small, seed) for seed in range(many(chosen, 8, 8, 24))]
     work += [(at_random, seed) for seed in range(many(chosen, 12, 20, 60))]
     run_cases(chosen.damier, work)
 

@@ -177,6 +177,28 @@ class Stacks(InFolder):
                 self.assertEqual(context.record["verification"]["verdict"], "PASS")
             np.testing.assert_array_equal(damier.matmul(a, b, verify=False, alpha=2), 2 * (a @ b))
 
+    def test_narrow_types(self):
+        """Types of 8 and 16 bits, which no BLAS multiplies: also strided, empty of k, and not finite."""
+        for dtype in ("i1", "f2"):
+            for leads, m, k, n in (((300,), 9, 8, 7), ((2, 3), 40, 70, 33), ((5,), 1, 1, 1), ((4,), 3, 0, 2)):
+                a, b = drawn((*leads, m, k), dtype), drawn((*leads, k, n), dtype, 2)
+                wanted = a.astype("f8") @ b.astype("f8")
+                with self.subTest(dtype, leads=leads), damier.Context() as context:
+                    c = context.matmul(a, b)
+                    self.assertEqual(c.dtype, "i4" if dtype == "i1" else "f4")
+                    np.testing.assert_array_equal(c, wanted)
+                    if k > 0:
+                        self.assertEqual(context.record["verification"]["verdict"], "PASS")
+                np.testing.assert_array_equal(damier.matmul(a, b, verify=False, alpha=2), 2 * wanted)
+                np.testing.assert_array_equal(damier.matmul(a, b, alpha=-1, c=np.ones(wanted.shape, c.dtype)), 1 - wanted)
+            a, b = drawn((8, 6, 10), dtype)[::2, :, ::2], drawn((4, 4, 5), dtype, 2).swapaxes(1, 2)
+            np.testing.assert_array_equal(damier.matmul(a, b), a.astype("f8") @ b.astype("f8"))
+            np.testing.assert_array_equal(damier.matmul(a, b[0]), a.astype("f8") @ b[0].astype("f8"))
+        a, b = drawn((30, 6, 7), "f2"), drawn((30, 7, 4), "f2", 2)
+        a[3, 2, 1] = np.inf
+        with np.errstate(invalid="ignore"):
+            np.testing.assert_array_equal(damier.matmul(a, b), a.astype("f4") @ b.astype("f4"))
+
     def test_again(self):
         """Later calls with arrays of the same kind state nothing anew."""
         with damier.Context() as context:
@@ -239,6 +261,22 @@ class Stacks(InFolder):
                 damier.matmul(file["a"], drawn((2, 7, 4)))
             with self.assertRaisesRegex(damier.UsageError, "must be equal"):
                 damier.matmul(file["a"], b)
+
+    def test_many_in_datasets(self):
+        """Small matrices of datasets are read and multiplied in runs."""
+        a, b = drawn((20, 15, 9, 7)), drawn((15, 7, 4), seed=2)
+        with h5py.File(self.path, "w") as file:
+            file["a"], file["t"] = a, b.swapaxes(1, 2)
+        with h5py.File(self.path, "r") as file, damier.Context(op_b="t", alpha=2) as context:
+            np.testing.assert_array_equal(context.matmul(file["a"], file["t"]), 2 * (a @ b))
+            self.assertTrue(context.record["plan"]["recipe"].startswith("in place"))
+            out = np.zeros((20, 15, 9, 8))
+            np.testing.assert_array_equal(context.matmul(file["a"], file["t"], out[..., ::2]), 2 * (a @ b))
+        with h5py.File(self.path, "a") as file:
+            file["a"][3, 4, 5, 6] = np.nan
+        with h5py.File(self.path, "r") as file, damier.Context(op_b="t", allow_unchecked=True) as context:
+            a[3, 4, 5, 6] = np.nan
+            np.testing.assert_array_equal(context.matmul(file["a"], file["t"]), a @ b)
 
     def test_in_files(self):
         a, b = drawn((2, 3, 5, 7)), drawn((3, 7, 4), seed=2)
