@@ -8,7 +8,7 @@ import time
 import h5py
 import numpy as np
 
-from running import await_killed, command, ended, environment, expect, many, options, ranks_of, records_of, run, run_cases
+from running import await_killed, command, ended, environment, expect, how_many, options, ranks_of, records_of, run, run_cases
 
 
 def random_leads(rng):
@@ -279,8 +279,8 @@ def refused(folder, damier):
 def main():
     chosen = options()
     work = [(case,) for case in (refused, not_finite, without_k, planned, killed, small_runs)]
-    work += [(small, seed) for seed in range(many(chosen, 8, 8, 24))]
-    work += [(at_random, seed) for seed in range(many(chosen, 12, 20, 60))]
+    work += [(small, seed) for seed in range(how_many(chosen, 8, 8, 24))]
+    work += [(at_random, seed) for seed in range(how_many(chosen, 12, 20, 60))]
     run_cases(chosen.damier, work)
 
 

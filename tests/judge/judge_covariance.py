@@ -3,7 +3,7 @@ NaN and counted; verify and refusals know of it."""
 import elements
 import h5py
 import numpy as np
-from running import ended, expect, many, options, records_of, run, run_cases
+from running import ended, expect, how_many, options, records_of, run, run_cases
 
 COMPLEX = ("c64", "c128")
 # rows and columns, type, layout, ranks, flags
@@ -223,4 +223,4 @@ def refused(folder, damier):
 chosen = options()
 run_cases(chosen.damier, [(compare, case, verb, of, seed) for seed, case in enumerate(CASES)
                           for verb in ("cov", "cor") for of in ("columns", "rows") if of == "columns" or seed % 3 == 0]
-          + [(drawn, seed) for seed in range(many(chosen, 6, 10, 100))] + [(constant,), (products,), (parts,), (missing,), (told,), (refused,)])
+          + [(drawn, seed) for seed in range(how_many(chosen, 6, 10, 100))] + [(constant,), (products,), (parts,), (missing,), (told,), (refused,)])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import elements
-from running import Failure, command, ended, expect, many, options, process_mib, records_of, run_cases
+from running import Failure, command, ended, expect, how_many, options, process_mib, records_of, run_cases
 
 LIMIT = 6  # MiB per rank in addition to the process's own memory
 VALUES = (np.nan, np.inf, -np.inf)
@@ -144,5 +144,5 @@ cases = [Case(100, 90, 16000, in_b=1), Case(100, 90, 16000, ranks=2, in_b=2, op_
          Case(100, 90, 16000, in_a=400, in_b=1), Case(1000, 900, 500, ranks=3)]
 if chosen.long:
     rng = np.random.default_rng(5)
-    cases += [random_case(rng) for _ in range(many(chosen, 0, 5, 40))]
+    cases += [random_case(rng) for _ in range(how_many(chosen, 0, 5, 40))]
 run_cases(chosen.damier, [(try_case, case, seed) for seed, case in enumerate(cases)])

@@ -9,7 +9,7 @@ import time
 import h5py
 import numpy as np
 
-from running import await_killed, command, environment, expect, many, options, ranks_of, run, run_cases
+from running import await_killed, command, environment, expect, how_many, options, ranks_of, run, run_cases
 
 FILL, SCALE, OFFSET = -99, 0.5, 3.0
 STORED = {"f8": "f8", "f4": "f4", "packed": "i2"}
@@ -122,7 +122,7 @@ def at_random(folder, damier, seed):
 
 def main():
     chosen = options()
-    run_cases(chosen.damier, [(at_random, seed) for seed in range(many(chosen, 14, 28, 200))])
+    run_cases(chosen.damier, [(at_random, seed) for seed in range(how_many(chosen, 14, 28, 200))])
 
 
 main()

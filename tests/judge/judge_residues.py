@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 import elements
-from running import Failure, expect, many, options, records_of, run, run_cases
+from running import Failure, expect, how_many, options, records_of, run, run_cases
 
 M, N, K = 13, 11, 40
 U, SUBNORMAL = Fraction(1, 2**53), Fraction(1, 2**1074)
@@ -338,7 +338,7 @@ def main():
     chosen = options()
     cases = [(keeps_promise, case[0]) for case in fitting()] + [(is_native, case[0]) for case in unfit()]
     shapes = ((70, 60, 700), (131, 257, 512), (1, 300, 1030), (300, 1, 90), (64, 64, 64))
-    cases += [(same_bits, 10 + i, s, many(chosen, 2, 3, 20)) for i, s in enumerate(shapes)]
+    cases += [(same_bits, 10 + i, s, how_many(chosen, 2, 3, 20)) for i, s in enumerate(shapes)]
     cases += [(takes_more, case[0]) for case in wide()]
     cases += [(of_complex, case[0]) for case in complex_fitting()]
     cases += [(same_bits, 20, (61, 75, 530), 3, "c128"), (same_bits, 21, (40, 131, 300), 2, "c64")]

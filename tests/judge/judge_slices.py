@@ -2,7 +2,7 @@
 import h5py
 import numpy as np
 
-from running import ended, expect, many, options, run, run_cases
+from running import ended, expect, how_many, options, run, run_cases
 
 LAYOUTS = ("contiguous", "chunked", "deflated", "lzf", "compact", "virtual", "npy")
 
@@ -223,8 +223,8 @@ def meaning(folder, damier):
 def main():
     chosen = options()
     work = [(case,) for case in (refusals, stacks, meaning, steps, old_c)]
-    work += [(at_random, seed) for seed in range(many(chosen, 6, 10, 24))]
-    work += [(flattened, seed) for seed in range(many(chosen, 4, 6, 16))]
+    work += [(at_random, seed) for seed in range(how_many(chosen, 6, 10, 24))]
+    work += [(flattened, seed) for seed in range(how_many(chosen, 4, 6, 16))]
     run_cases(chosen.damier, work)
 
 

@@ -2,7 +2,7 @@
 import h5py
 import numpy as np
 
-from running import ended, expect, many, options, run, run_cases
+from running import ended, expect, how_many, options, run, run_cases
 
 ROWS, COLS = 60, 40
 MANY = 300
@@ -349,7 +349,7 @@ def changed(folder, damier):
 def main():
     chosen = options()
     work = [(case,) for case in (layouts, lines, nested, types, gaps, sources, places, many, similar, bands, changed)]
-    work += [(at_random, seed) for seed in range(many(chosen, 4, 8, 40))]
+    work += [(at_random, seed) for seed in range(how_many(chosen, 4, 8, 40))]
     run_cases(chosen.damier, work)
 
 

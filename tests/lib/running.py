@@ -122,7 +122,7 @@ def options(*more):
     return chosen
 
 
-def many(chosen, few, more, most):
+def how_many(chosen, few, more, most):
     """A number of cases at random: FEW, MORE with --long, MOST with --endurance."""
     return most if chosen.endurance else more if chosen.long else few
 
