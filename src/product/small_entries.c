@@ -1,5 +1,6 @@
 #include "product/small_entries.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "engine/phases.h"
 #include "file/file_queue.h"
 #include "file/naming.h"
+#include "plan/plan_text.h"
 #include "product/endpoints.h"
 #include "product/in_place.h"
 #include "product/provenance.h"
@@ -32,9 +34,9 @@ typedef struct work {
   dm_file_queue *ahead;
   void *factor[2]; /* room for a run of op(A) and op(B) */
   dm_in_place kept;
-  dm_in_place_outcome outcome; /* of all runs so far */
-  dm_tile_record *tiles;       /* one for each run */
-  int64_t runs;                /* so far */
+  dm_verdict verdict;    /* on all runs so far */
+  dm_tile_record *tiles; /* one for each run */
+  int64_t runs;          /* so far */
   dm_progress progress;
   double reading, multiplying; /* seconds */
 } work;
@@ -122,18 +124,18 @@ static dm_status read_factors(work *w, int64_t first, dm_view factor[2]) {
 
 /* All runs draw the same vector. */
 static dm_check_seed seed_of(const work *w) {
-  const dm_verdict *v = &w->outcome.verdict;
+  const dm_verdict *v = &w->verdict;
   return w->runs > 0 && v->drawn ? (dm_check_seed){.stated = true, .value = v->seed}
                                  : w->multiply->seed;
 }
 
-static void join(work *w, const dm_in_place_outcome *outcome, int64_t row) {
-  if (w->runs > 0) {
-    dm_verdict_join(&w->outcome.verdict, &outcome->verdict, row);
-    w->outcome.verdict.repaired += outcome->verdict.repaired;
-    return;
-  }
-  w->outcome = *outcome;
+static void join(work *w, const dm_verdict *of_run, int64_t row) {
+  const int64_t repaired = w->verdict.repaired + of_run->repaired;
+  if (w->runs > 0)
+    dm_verdict_join(&w->verdict, of_run, row);
+  else
+    w->verdict = *of_run;
+  w->verdict.repaired = repaired;
 }
 
 /* C is the run's part, from row ROW on. */
@@ -165,7 +167,7 @@ static dm_status multiply_run(work *w, const dm_view factor[2], dm_view c, int64
   if (!status && !taken) status = dm_fail(DM_E_BUG, "entries in memory are not multiplied there");
   w->multiplying += dm_now() - start;
   if (status) return status;
-  join(w, &outcome, row);
+  join(w, &outcome.verdict, row);
   if (!w->multiply->verify || strcmp(dm_verdict_word(&outcome.verdict), "PASS") == 0) return DM_OK;
   return dm_fail(DM_E_UNCHECKED, "entries from row %lld on are not plain", (long long)row);
 }
@@ -220,14 +222,20 @@ static dm_status open_inputs(work *w) {
 }
 
 static const dm_verdict *verdict_of(const work *w) {
-  return w->multiply->verify ? &w->outcome.verdict : NULL;
+  return w->multiply->verify ? &w->verdict : NULL;
+}
+
+static const char *recipe_of(const work *w, char text[DM_RECIPE]) {
+  snprintf(text, DM_RECIPE, "in place, in runs of %lld entries, by %s", (long long)w->each,
+           w->kept.device[0].library);
+  return text;
 }
 
 /* Called before C gets its name. */
 static dm_status describe(void *context, const dm_run *run, dm_attributes *list) {
   const work *w = context;
-  const dm_maker maker = {&w->problem, "cpu", w->kept.device[0].name,
-                          "runs of entries in host memory"};
+  char recipe[DM_RECIPE];
+  const dm_maker maker = {&w->problem, "cpu", w->kept.device[0].name, recipe_of(w, recipe)};
   DM_TRY(dm_io_unchanged(&w->multiply->a));
   DM_TRY(dm_io_unchanged(&w->multiply->b));
   return dm_provenance_by(w->multiply, &maker, run, verdict_of(w), list);
@@ -272,16 +280,25 @@ static void report(const work *w, const dm_output_form *form, dm_record *record)
                               .verdict = verdict_of(w),
                               .unpacked = dm_file_queue_unpacked(w->ahead),
                               .seconds = seconds};
-  dm_in_place_outcome outcome = w->outcome;
-  outcome.problem = w->problem;
-  outcome.seconds = seconds;
+  const dm_setup setup = {
+      .backend = w->kept.host, .device = w->kept.device[0], .plan = {.problem = w->problem}};
+  const double flops = dm_product_flops(&w->problem) / w->multiplying;
+  const dm_equation *e = &w->multiply->equation;
+  const dm_checked checked = {&w->problem, e->alpha, e->beta, NULL, NULL};
+  char recipe[DM_RECIPE];
   dm_multiply_record_files(&done, record);
-  dm_in_place_record(&w->kept, &outcome, w->run, record);
+  dm_setup_record_product(&setup, w->run, record);
+  dm_record_text(record, "plan.recipe", "plan", "%s", recipe_of(w, recipe));
+  dm_record_text(record, "plan.grid", NULL, "1x1x1");
+  dm_record_integer(record, "plan.tiles", NULL, DM_SHOWN_PLAIN, w->runs);
+  dm_run_record_launch(w->run, record);
+  dm_record_real(record, "times.total_s", "total", DM_SHOWN_SECONDS, seconds);
   dm_record_real(record, "times.read_s", "  reading", DM_SHOWN_SECONDS, w->reading);
   dm_record_real(record, "times.multiply_s", "  multiplying and verifying", DM_SHOWN_SECONDS,
                  w->multiplying);
-  dm_multiply_summary(&done, &w->problem, w->multiplying,
-                      dm_product_flops(&w->problem) / w->multiplying, record);
+  dm_record_real(record, "rates.multiply_flops", "rate", DM_SHOWN_FLOPS, flops);
+  if (done.verdict) dm_verdict_record(done.verdict, &checked, &w->run->log, record);
+  dm_multiply_summary(&done, &w->problem, w->multiplying, flops, record);
 }
 
 static void close_all(work *w) {

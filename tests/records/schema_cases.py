@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 
+import numpy as np
+
 from running import ROOT, records_of, run, run_checks
 
 try:
@@ -22,6 +24,7 @@ multiply A.h5 B.h5 -o C.h5
 multiply A.h5 B.h5 -o C.h5 --force --no-verify -v
 4 multiply A.h5 B.h5 -o D.h5 --grid 1x1x2 --panel 64
 4 multiply A.h5 B.h5 -o E.h5 --grid 2x2x1 --reproducible --no-overlap --type f32
+multiply S.npy S.npy -o S.h5
 verify A.h5 B.h5 C.h5
 verify A.h5 B.h5 C.h5 --full
 info
@@ -110,6 +113,7 @@ def check_cases(damier, folder):
     validator = jsonschema.Draft202012Validator(schema)
     os.environ.update(OMP_NUM_THREADS="1", NO_SUCH_SECRET="NO_SUCH_SECRET", XDG_CACHE_HOME=str(folder))
     os.chdir(folder)
+    np.save("S.npy", np.ones((300, 4, 4)))  # small entries
     for number, case in enumerate(CASES.strip().splitlines()):
         first, *rest = case.split()
         ranks, words = (int(first), rest) if first.isdigit() else (1, [first, *rest])
