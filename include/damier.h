@@ -351,7 +351,7 @@ DAMIER_API int damier_gram(damier_context *context, const damier_matrix *x, int 
 /** Covariances of the columns of X, or of its rows.  Collective.
  *
  * As damier_gram of X less the means of its columns (rows), divided by n - 1 (option "divide"). In
- * a file X is centered while it is read; of an X in memory a centered copy is made in host memory,
+ * a file X is centered while it is read; of an X in memory a centered copy is made in that memory,
  * on every rank of its part. NaN in X is DAMIER_E_INPUT, unless the option "missing" says what it
  * becomes ("nan", "zero", "mean", "pairwise"). For "pairwise" with X or C in memory all ranks
  * together hold four or six matrices of the size of C in f64; else DAMIER_E_FIT. The options

@@ -1,4 +1,4 @@
-/* rounding: rounds f64 once to the types of real matrices, as dm_store_wide (core/copy.c) does. */
+/* rounding: rounds f64 once to the types of matrices, as dm_store_wide (core/copy.c) does. */
 #ifndef DM_KERNELS_ROUNDING_CUH
 #define DM_KERNELS_ROUNDING_CUH
 
@@ -16,6 +16,11 @@ static __device__ __forceinline__ void round_to(__half *to, double v) {
 }
 static __device__ __forceinline__ void round_to(__nv_bfloat16 *to, double v) {
   *to = __ushort_as_bfloat16(dm_f64_to_bf16(v));
+}
+
+template <class Part>
+static __device__ __forceinline__ void round_to(Complex<Part> *to, Complex128 v) {
+  *to = {(Part)v.re, (Part)v.im};
 }
 
 static __device__ __forceinline__ double clamp(double v, double low, double high) {

@@ -136,15 +136,13 @@ def cor(x: Any, out: Any = None, comm: Any = None, *, of: str = "columns", **opt
 def _covariance(name: str, x: Any, out: Any, comm: Any, of: str, divide: str, options: Any) -> Any:
     if name == "cov":
         options = options | {"divide": divide}
-    with _weights_in_file(options.get("weights"), comm) as weights:
-        if weights is not None:
-            options = options | {"weights": weights}
+    with _weights_in_file(options.pop("weights", None), comm) as weights:
         if isinstance(x, (str, os.PathLike)):
             if out is None:
                 raise UsageError(f"{name} of a file needs out, the file of the result")
-            with Context(comm, **options) as context:
+            with Context(comm, weights=weights, **options) as context:
                 return context.with_itself(name, x, out, of)
-        with Context(comm, **options) as context:
+        with _KeptContext(comm, options) as context, context._with(weights=weights):
             return context.of_itself(name, _floats(x), out, of)
 
 

@@ -44,7 +44,7 @@ class Context(Handle):
         self._type = options.get("type")
         self._beta = options.get("beta")
         self._alike: Alike | None = None
-        self._alike_grams: dict[int, Alike] = {}  # of columns and of rows
+        self._alike_products: dict[tuple[str, int], Alike] = {}  # "gram", ... of columns and of rows
         self._ops = {x: str(options.get(f"op_{x}") or "n").lower() for x in "ab"}
         super().__init__(comm, progress, options)
 
@@ -179,17 +179,17 @@ class Context(Handle):
         def call(context: Any, x: Any, _: Any, c: Any, error: Any) -> Any:
             return function(context, x, of_rows, c, error)
 
-        alike = self._agreed(self._like(self._alike_grams.get(of_rows), x, x, out))
+        alike = self._agreed(self._like(self._alike_products.get((product, of_rows)), x, x, out))
         if alike is not None:
             self._call(call, *alike[1])
             return alike[0]
         operand = self._operand(x, "x")
         self._agree([operand])
         n = operand.rows if of_rows else operand.cols
-        result, _ = self._result([operand, operand], out, None, self._beta, (n, n))
+        result, _ = self._result([operand, operand], out, None, self._beta, (n, n), whole=product == "gram")
         stated = self._multiply(call, [operand, operand, result]) if n > 0 else None
         if stated is not None and (out is not None or self.comm is None):
-            self._alike_grams[of_rows] = Alike([x, x, out], result.matrix.array, stated)
+            self._alike_products[product, of_rows] = Alike([x, x, out], result.matrix.array, stated)
         return result.matrix.array
 
     def plan(self, a: Any, b: Any, out: Any = None) -> Record:
@@ -255,15 +255,16 @@ class Context(Handle):
         shape = operand.rows, operand.cols
         return shape if self._ops[operand.name] == "n" else shape[::-1]
 
-    def _result(self, ab: list[Operand], out: Any, c: Any, beta: Any,
-                shape: tuple[int, int]) -> tuple[Operand, Operand | None]:
-        """The destination of C, and the old C if the library must read it as a separate matrix."""
+    def _result(self, ab: list[Operand], out: Any, c: Any, beta: Any, shape: tuple[int, int],
+                whole: bool = True) -> tuple[Operand, Operand | None]:
+        """The destination of C, and the old C if the library must read it as a separate matrix.  WHOLE: C of integers has
+        integers."""
         if out is None and c is None and not is_zero(beta):
             raise UsageError("beta is not 0, but neither out nor c is given")
         problem = None
         if out is None:
             try:
-                out = self._new_result(ab, shape) if c is None or _are_on_gpu(ab, c) else _copy_of(c)
+                out = self._new_result(ab, shape, whole) if c is None or _are_on_gpu(ab, c) else _copy_of(c)
             except Error as error:  # perhaps only on this rank
                 out, problem = OnOne(None), error
         result = self._in_memory(out, "out", writable=True)
@@ -312,9 +313,9 @@ class Context(Handle):
             if self._handle:
                 self._state_old(None)
 
-    def _new_result(self, ab: list[Operand], shape: tuple[int, int]) -> Matrix:
+    def _new_result(self, ab: list[Operand], shape: tuple[int, int], whole: bool) -> Matrix:
         a = ab[0].matrix
-        type_ = self._type_of_result(str(ab[0].type) if self._type is None else type_name(self._type))
+        type_ = self._type_of_result(str(ab[0].type) if self._type is None else type_name(self._type), whole)
         if isinstance(ab[0], PartedOperand):
             return Rows(self._new_parts(ab[0].parts, shape, type_))
         if self.comm is None and all(isinstance(o.view, DeviceArray) for o in ab):
@@ -343,12 +344,12 @@ class Context(Handle):
                 raise UsageError(f"the package of {part.name} makes no arrays here", hint="pass the parts of out")
         return made
 
-    def _type_of_result(self, type_: str) -> str:
+    def _type_of_result(self, type_: str, whole: bool = True) -> str:
         for _, text in texts({"type_c": self._type_c}):
             if text not in lib.TYPES:
                 raise UsageError(f"type_c: '{text}' is none of {', '.join(lib.TYPES)}")
             return text
-        return {"f16": "f32", "bf16": "f32", "i8": "i32"}.get(type_, type_)
+        return {"f16": "f32", "bf16": "f32", "i8": "i32" if whole else "f64"}.get(type_, type_)
 
     def _multiply(self, function: Any, operands: list[Operand]) -> list[lib.CMatrix] | None:
         """C is computed beside OUT if OUT shares memory with A or B.  The operands as stated to the library, if it

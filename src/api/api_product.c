@@ -274,10 +274,10 @@ static dm_multiply job_of(dm_api_product *p) {
   return job;
 }
 
-/* All ranks would have to agree that the next product is alike. */
+/* All ranks would have to agree that the next product is alike; vectors may be in files. */
 static void keep(dm_api_product *p, bool taken) {
   const damier_context *context = p->context;
-  p->is_kept = taken && context->run.ranks == 1 && !context->has_old;
+  p->is_kept = taken && context->run.ranks == 1 && !context->has_old && !dm_center_changes(&p->job);
   p->kept[0] = *p->stated.a;
   p->kept[1] = *p->stated.b;
   p->kept[2] = *p->stated.c;
@@ -294,8 +294,7 @@ dm_status dm_api_product_in_place(dm_api_product *product, dm_in_place_outcome *
     memset(product->whole, 0, sizeof product->whole);
     *job = job_of(product);
   }
-  for (int x = 0; x < 2; x++) /* they are copied */
-    if (dm_standard_changes(&job->equation.standard[x]) || job->a.meaning.found) return DM_OK;
+  if (dm_is_pairwise(job)) return DM_OK;
   DM_TRY(dm_in_place_run(&context->in_place, &context->run, job, outcome, taken));
   keep(product, *taken);
   return DM_OK;

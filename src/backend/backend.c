@@ -312,3 +312,20 @@ dm_status dm_backend_dot(dm_backend *backend, dm_view x, dm_view y, double *sum)
   if (dm_view_is_empty(x)) return DM_OK;
   return backend->ops->dot(backend, x, y, sum);
 }
+
+dm_status dm_backend_moments(dm_backend *backend, dm_view matrix, bool by_rows, const dm_gaps *gaps,
+                             const double *weights, double *numbers, int64_t *first) {
+  if (!backend->ops->moments || matrix.space != DM_DEVICE || dm_view_is_empty(matrix))
+    return dm_fail(DM_E_BUG, "backend %s has no moments of such matrices", backend->ops->name);
+  return backend->ops->moments(backend, matrix, by_rows, gaps, weights, numbers, first);
+}
+
+dm_status dm_backend_center(dm_backend *backend, dm_view to, dm_view from, const dm_gaps *gaps,
+                            const dm_centering *centering) {
+  if (!backend->ops->center || to.space != DM_DEVICE || from.space != DM_DEVICE ||
+      to.rows != from.rows || to.cols != from.cols ||
+      dm_dtype_is_complex(to.dtype) != dm_dtype_is_complex(from.dtype))
+    return dm_fail(DM_E_BUG, "backend %s does not center such matrices", backend->ops->name);
+  if (dm_view_is_empty(from)) return DM_OK;
+  return backend->ops->center(backend, to, from, gaps, centering);
+}

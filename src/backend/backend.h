@@ -170,4 +170,18 @@ dm_status dm_backend_add(dm_backend *backend, dm_view z, dm_view x, dm_view y, d
  * type. */
 dm_status dm_backend_dot(dm_backend *backend, dm_view x, dm_view y, double *sum);
 
+/* ---- for matrices in device memory; synchronous ---- */
+
+/* The moments (core/centering.h) of the rows (BY_ROWS) or columns of MATRIX as numbers[what * width
+ * + j], with a WIDTH of as many numbers as elements of all lines have. The bits are the same in
+ * every run; the squares of an element's two parts are one sum. WEIGHTS, of the elements of a line,
+ * may be NULL: 1. *FIRST: the first missing element, row * columns + column; INT64_MAX: none. */
+dm_status dm_backend_moments(dm_backend *backend, dm_view matrix, bool by_rows, const dm_gaps *gaps,
+                             const double *weights, double *numbers, int64_t *first);
+
+/* TO = FROM, centered: computed in f64 and rounded once. Both are real or both complex, and in both
+ * rows are contiguous, or in both columns. */
+dm_status dm_backend_center(dm_backend *backend, dm_view to, dm_view from, const dm_gaps *gaps,
+                            const dm_centering *centering);
+
 #endif

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/centering.h"
 #include "core/compute.h"
 #include "core/element.h"
 #include "core/element_sum.h"
@@ -144,6 +145,11 @@ typedef struct dm_backend_ops {
                     int64_t col);
   dm_status (*add)(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha, double beta);
   dm_status (*dot)(dm_backend *backend, dm_view x, dm_view y, double *sum);
+  /* (optional) With device memory. */
+  dm_status (*moments)(dm_backend *backend, dm_view matrix, bool by_rows, const dm_gaps *gaps,
+                       const double *weights, double *numbers, int64_t *first);
+  dm_status (*center)(dm_backend *backend, dm_view to, dm_view from, const dm_gaps *gaps,
+                      const dm_centering *centering);
   const char *const *(*kernels)(void); /* names for --kernel, NULL at the end */
   /* (optional) One plain library call on whole matrices, C = A B: the baseline of bench. C has the
    * accumulator's type, or that of A and B. */

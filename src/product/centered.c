@@ -54,17 +54,6 @@ static dm_status take_groups(dm_run *run, int io_threads, const dm_dataset *set,
   return status;
 }
 
-/* ---- a matrix in memory ---- */
-
-/* Adds this rank's elements of MATRIX, as a group of their own. */
-static dm_status take_memory(dm_run *run, const dm_distributed *matrix, dm_moments *m) {
-  taking t = {.moments = m, .group = run->rank};
-  DM_TRY(dm_crew_new(run->cores.threads, &t.crew));
-  dm_status status = dm_distributed_each(matrix, run->rank, take_strip, &t);
-  dm_crew_free(t.crew);
-  return status;
-}
-
 /* ---- numbers of the user ---- */
 
 /* The weights of the terms of a sum. */
@@ -225,7 +214,7 @@ typedef struct factor {
   const dm_dataset *set, *center, *scale;
   dm_lines inner; /* along which the sums of the product run */
   const weights *weights;
-  const dm_distributed *memory; /* its elements, or NULL: SET is in a file */
+  dm_centered_copy *copy; /* of it in memory; NULL: SET is in a file */
 } factor;
 
 /* Joins the moments of SET, if means or deviations are taken. */
@@ -235,12 +224,12 @@ static dm_status find_moments(dm_run *run, int io_threads, const factor *f, bool
   const dm_lines lines = by_rows ? DM_ROW_LINES : DM_COLUMN_LINES;
   dm_status status =
       dm_moments_open(set->rows, set->cols, by_rows, dm_dtype_is_complex(dm_dataset_type(set)),
-                      f->memory ? run->ranks : GROUPS,
+                      f->copy ? run->ranks : GROUPS,
                       f->weights->list && f->inner != lines ? f->weights->list : NULL, m);
   status = dm_comm_agree(run->world, status);
   if (!status)
-    status = dm_comm_agree(run->world, f->memory ? take_memory(run, f->memory, m)
-                                                 : take_groups(run, io_threads, set, m));
+    status = dm_comm_agree(run->world, f->copy ? dm_centered_copy_take(run, f->copy, m)
+                                               : take_groups(run, io_threads, set, m));
   if (!status) status = dm_moments_join(m, run->world);
   return status ? status : dm_comm_agree(run->world, check_missing(set, m));
 }
@@ -252,7 +241,7 @@ static dm_status make(dm_run *run, int io_threads, const factor *f, dm_centering
   const int64_t lines = by_rows ? f->set->rows : f->set->cols;
   const int64_t parts = dm_dtype_is_complex(dm_dataset_type(f->set)) ? 2 : 1;
   const bool centers = s->center != DM_NO_LINES, scales = s->scale != DM_NO_LINES;
-  const bool looks = f->memory && f->set->meaning.missing == DM_MISSING_REFUSED;
+  const bool looks = f->copy && f->set->meaning.missing == DM_MISSING_REFUSED;
   const bool takes = (centers && !s->center_by) || (scales && !s->scale_by) || s->fills || looks;
   arrays of = {NULL};
   dm_moments m = {.numbers = NULL};
@@ -297,12 +286,18 @@ typedef struct factors {
   const dm_equation *equation;
   dm_dataset *sets[2];
   const dm_memory_matrix *memory[2]; /* NULL: SETS are read */
-  const dm_engine *engine;           /* for those */
+  const dm_engine *engine;           /* for those, ... */
+  dm_backend *backend;               /* ... unless this is open */
 } factors;
 
 static dm_lines inner_of(const dm_equation *e, int x) {
   const bool turned = (x == 0 ? e->op_a : e->op_b) != DM_OP_N;
   return turned == (x == 0) ? DM_ROW_LINES : DM_COLUMN_LINES;
+}
+
+dm_dtype dm_centered_type(const dm_equation *e, const dm_dataset *set, int x) {
+  const dm_dtype type = e->type == DM_DTYPE_NONE ? set->dtype : e->type;
+  return dm_dtype_is_integer(type) && dm_standard_changes(&e->standard[x]) ? DM_F64 : type;
 }
 
 /* Whether B is A, and changed alike. */
@@ -324,23 +319,17 @@ static dm_status center_one(dm_run *run, int io_threads, const factors *f, int x
                             dm_centered *made) {
   const dm_standard *s = &f->equation->standard[x];
   dm_dataset *set = f->sets[x];
-  factor one = {s, set, &f->vectors->center[x], &f->vectors->scale[x], inner_of(f->equation, x),
-                w, NULL};
-  if (!f->memory[x]) return make(run, io_threads, &one, &made->made[x]);
-  dm_dtype type = f->equation->type;
-  if (type == DM_DTYPE_NONE) type = set->dtype;
-  if (dm_dtype_is_integer(type) && dm_standard_changes(s)) type = DM_F64;
-  dm_distributed copy;
-  dm_centered_copy *into = &made->copies[x];
-  DM_TRY(dm_centered_copy_make(run, f->engine, f->memory[x], names[x], &set->meaning, type, into));
-  set->dtype = type;
+  dm_centered_copy *copy = f->memory[x] ? &made->copies[x] : NULL;
+  const factor one = {
+      s, set, &f->vectors->center[x], &f->vectors->scale[x], inner_of(f->equation, x), w, copy};
+  if (!copy) return make(run, io_threads, &one, &made->made[x]);
+  const dm_centered_source from = {f->memory[x], names[x], &set->meaning,
+                                   dm_centered_type(f->equation, set, x)};
+  DM_TRY(dm_centered_copy_open(run, f->engine, f->backend, &from, copy));
+  set->dtype = from.type;
   set->meaning.active = false; /* the copy has the values */
-  dm_status status = dm_distributed_open(run->world, &into->stated, names[x], &copy);
-  one.memory = &copy;
-  if (!status) status = make(run, io_threads, &one, &made->made[x]);
-  if (!status) status = dm_centered_copy_change(run, &copy, made->made[x]);
-  dm_distributed_close(&copy);
-  return status;
+  DM_TRY(make(run, io_threads, &one, &made->made[x]));
+  return dm_centered_copy_change(run, copy, made->made[x]);
 }
 
 static dm_status center(dm_run *run, int io_threads, const factors *f, const weights *w,
@@ -380,17 +369,28 @@ static dm_status center_all(dm_run *run, int io_threads, const factors *f, dm_eq
 dm_status dm_center_inputs(dm_run *run, int io_threads, const dm_vectors *vectors,
                            dm_equation *equation, dm_dataset *a, dm_dataset *b,
                            dm_centered *centered) {
-  const factors f = {vectors, equation, {a, b}, {NULL, NULL}, NULL};
+  const factors f = {vectors, equation, {a, b}, {NULL, NULL}, NULL, NULL};
   return center_all(run, io_threads, &f, equation, centered);
 }
 
-dm_status dm_center_product(dm_run *run, dm_multiply *m, dm_centered *centered) {
+bool dm_center_changes(const dm_multiply *m) {
+  const dm_dataset *const sets[2] = {&m->a, &m->b};
+  bool any = false;
+  for (int x = 0; x < 2; x++)
+    any |= dm_standard_changes(&m->equation.standard[x]) ||
+           (!dm_multiply_is_read(m, x) && sets[x]->meaning.found);
+  return any;
+}
+
+dm_status dm_center_product(dm_run *run, dm_multiply *m, dm_backend *backend,
+                            dm_centered *centered) {
   const factors f = {
       &m->vectors,
       &m->equation,
       {&m->a, &m->b},
       {m->a.memory.base ? NULL : m->in_memory[DM_A], m->b.memory.base ? NULL : m->in_memory[DM_B]},
-      &m->engine};
+      &m->engine,
+      backend};
   *centered = (dm_centered){.made = {NULL, NULL}};
   if (m->measurement) return DM_OK;
   DM_TRY(center_all(run, m->engine.io_threads, &f, &m->equation, centered));
@@ -406,21 +406,30 @@ void dm_centered_free(dm_centered *centered) {
   }
 }
 
-void dm_centering_record(const dm_dataset *const sets[2], dm_record *record) {
+void dm_centering_text(const dm_centering *c, char text[DM_CENTERING_TEXT]) {
+  char constant[48] = "", filled[64] = "";
+  text[0] = '\0';
+  if (!c) return;
+  if (c->constant > 0)
+    snprintf(constant, sizeof constant, "; %lld are constant", (long long)c->constant);
+  if (c->fill)
+    snprintf(filled, sizeof filled, "%s%lld missing values replaced by the mean",
+             c->shift || c->factor ? ", " : ": ", (long long)c->filled);
+  snprintf(text, DM_CENTERING_TEXT, "%s%s%s%s%s%s%s%s", dm_lines_name(c->lines),
+           c->shift || c->factor ? " " : "", c->shift ? "centered" : "",
+           c->shift && c->factor ? ", " : "", c->factor ? "scaled" : "", filled, constant,
+           c->weight ? "; terms are weighted" : "");
+}
+
+void dm_centering_record_text(const char *const texts[2], dm_record *record) {
   static const char *const paths[] = {"files.a_centering", "files.b_centering"};
   static const char *const labels[] = {"  centering of A", "  centering of B"};
-  for (int x = 0; x < 2; x++) {
-    const dm_centering *c = sets[x]->centering;
-    char constant[48] = "", filled[64] = "";
-    if (!c) continue;
-    if (c->constant > 0)
-      snprintf(constant, sizeof constant, "; %lld are constant", (long long)c->constant);
-    if (c->fill)
-      snprintf(filled, sizeof filled, "%s%lld missing values replaced by the mean",
-               c->shift || c->factor ? ", " : ": ", (long long)c->filled);
-    dm_record_text(record, paths[x], labels[x], "%s%s%s%s%s%s%s%s", dm_lines_name(c->lines),
-                   c->shift || c->factor ? " " : "", c->shift ? "centered" : "",
-                   c->shift && c->factor ? ", " : "", c->factor ? "scaled" : "", filled, constant,
-                   c->weight ? "; terms are weighted" : "");
-  }
+  for (int x = 0; x < 2; x++)
+    if (texts[x][0]) dm_record_text(record, paths[x], labels[x], "%s", texts[x]);
+}
+
+void dm_centering_record(const dm_dataset *const sets[2], dm_record *record) {
+  char texts[2][DM_CENTERING_TEXT];
+  for (int x = 0; x < 2; x++) dm_centering_text(sets[x]->centering, texts[x]);
+  dm_centering_record_text((const char *const[2]){texts[0], texts[1]}, record);
 }

@@ -17,16 +17,25 @@ typedef struct dm_centered {
 
 void dm_centered_free(dm_centered *centered);
 
+/* Whether A or B of MULTIPLY is centered, scaled or weighted; or filled, unless it is while it is
+ * read. */
+bool dm_center_changes(const dm_multiply *multiply);
+
 /* Collective: changes A and B of MULTIPLY as its equation states, with numbers of the user from its
  * vectors; if terms are weighted, also divides alpha. Matrices in files are changed while they are
- * read, as is the host memory of one process; of other memory, copies in host memory are.
+ * read, as is the host memory of one process; other memory is copied. BACKEND reaches that of GPUs;
+ * NULL: one is opened.
  *
  * Moments are those of the values in f64, whatever type they are rounded to afterwards; deviations
  * are divided by the number of elements less one, or what it is with weights. Each factor is passed
  * once for them, the same lines of the same matrix once for both. DM_E_INPUT: values are missing,
  * NaN included, and the dataset's meaning does not say what they become; or numbers of the user are
  * not suitable. */
-dm_status dm_center_product(dm_run *run, dm_multiply *multiply, dm_centered *centered);
+dm_status dm_center_product(dm_run *run, dm_multiply *multiply, dm_backend *backend,
+                            dm_centered *centered);
+
+/* The type of a centered copy of SET, factor X of EQUATION. */
+dm_dtype dm_centered_type(const dm_equation *equation, const dm_dataset *set, int x);
 
 /* The same for A and B in files, read on IO_THREADS threads per rank (negative: as many as help).
  */
@@ -34,7 +43,12 @@ dm_status dm_center_inputs(dm_run *run, int io_threads, const dm_vectors *vector
                            dm_equation *equation, dm_dataset *a, dm_dataset *b,
                            dm_centered *centered);
 
-/* Says in RECORD what is centered of SETS, A and B. */
+/* What CENTERING does, or "" if it is NULL. */
+enum { DM_CENTERING_TEXT = 192 };
+void dm_centering_text(const dm_centering *centering, char text[DM_CENTERING_TEXT]);
+
+/* Says in RECORD what is centered of A and B: of SETS, or in words. */
 void dm_centering_record(const dm_dataset *const sets[2], dm_record *record);
+void dm_centering_record_text(const char *const texts[2], dm_record *record);
 
 #endif

@@ -1,7 +1,9 @@
 #include "product/centered_copy.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "backend/backend.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/copy.h"
@@ -10,8 +12,6 @@
 #include "plan/partition.h"
 
 enum { RUN = 256, ROWS = 16 }; /* elements that are changed at once; rows of a thread's turn */
-
-static const int64_t band_bytes = 32 << 20; /* that come from a GPU at once */
 
 /* ---- elements ---- */
 
@@ -47,70 +47,189 @@ static dm_status copy_view(dm_crew *crew, const dm_meaning *meaning, dm_view fro
   return DM_OK;
 }
 
-static dm_status copy_bands(dm_crew *crew, const dm_meaning *meaning, dm_backend *backend,
-                            dm_view from, dm_view to) {
-  dm_band *band;
-  const int64_t height = dm_max(1, band_bytes / (from.cols * dm_dtype_size(from.dtype)));
-  DM_TRY(dm_band_open(backend, from, (dm_range){0, from.cols}, height, &band));
-  dm_status status = DM_OK;
-  for (int64_t row = 0; row < from.rows && !status; row += height) {
-    const int64_t rows = dm_min(height, from.rows - row);
-    status = dm_band_turn(band, (dm_range){row, row + rows}, true);
-    if (!status)
-      status = copy_view(crew, meaning, dm_band_part(band, row, 0, rows, from.cols),
-                         dm_view_sub(to, row, 0, rows, to.cols));
-  }
-  dm_band_close(band);
-  return status;
-}
-
 /* ---- this rank's part ---- */
 
-static dm_status copy_part(dm_run *run, const dm_distributed *from, const dm_meaning *meaning,
-                           dm_centered_copy *copy) {
-  dm_memory_matrix *to = &copy->stated;
-  const dm_view part = from->local;
+static dm_gaps gaps_of(const dm_meaning *m) {
+  dm_gaps gaps = {.nan = m->nan, .zero = m->missing == DM_MISSING_ZERO, .count = m->count};
+  if (!m->found) return (dm_gaps){.count = 0};
+  memcpy(gaps.values, m->real, sizeof gaps.values);
+  return gaps;
+}
+
+/* By rows; in GPU memory in the order of FROM, in lines of 16-byte pieces, which products and sums
+ * prefer. */
+static dm_status allocate(dm_view from, dm_dtype type, dm_backend *backend, dm_view *to) {
+  const bool on_gpu = from.space == DM_DEVICE, by_columns = on_gpu && from.col_stride != 1;
+  const int64_t piece = on_gpu ? 16 / dm_dtype_size(type) : 1;
+  const int64_t line = dm_round_up(by_columns ? from.rows : from.cols, piece);
   int64_t bytes;
-  dm_crew *crew;
+  *to = from;
+  to->base = NULL;
+  to->dtype = type;
+  to->row_stride = by_columns ? 1 : line;
+  to->col_stride = by_columns ? line : 1;
+  DM_TRY(dm_bytes_of(by_columns ? from.cols : from.rows, line, dm_dtype_size(type), &bytes));
+  return on_gpu ? dm_backend_alloc(backend, DM_DEVICE, bytes, &to->base)
+                : dm_buffer_alloc(bytes, &to->base);
+}
+
+static dm_status check_type(const dm_centered_source *source, dm_view from) {
+  if (from.space == DM_HOST || dm_dtype_is_complex(source->type) == dm_dtype_is_complex(from.dtype))
+    return DM_OK;
+  return dm_hint(dm_fail(DM_E_USAGE, "%s is real, and in GPU memory is not centered as %s",
+                         source->name, dm_dtype_name(source->type)),
+                 "convert it first, or leave out the option \"type\"");
+}
+
+static dm_status open_part(dm_run *run, const dm_centered_source *source, dm_centered_copy *copy) {
+  dm_memory_matrix *to = &copy->stated;
+  const dm_view from = copy->from.local;
+  copy->gaps = gaps_of(source->meaning);
+  *to = *source->stated;
+  to->dtype = source->type;
   if (to->division == DM_REPLICATED) to->division = DM_BY_ROWS;
-  to->own_rows = part.rows;
-  to->row_stride = dm_max(1, part.cols);
-  to->col_stride = 1;
-  to->on_gpu = false;
+  to->own_rows = from.rows;
   to->data = to->stream = NULL;
-  if (dm_view_is_empty(part)) return DM_OK;
-  DM_TRY(dm_bytes_of(part.rows, part.cols, dm_dtype_size(to->dtype), &bytes));
-  DM_TRY(dm_buffer_alloc(bytes, &copy->memory));
-  to->data = copy->memory;
-  const dm_view view = dm_view_row_major(copy->memory, to->dtype, part.rows, part.cols);
+  if (dm_view_is_empty(from)) return DM_OK;
+  DM_TRY(check_type(source, from));
+  DM_TRY(allocate(from, source->type, copy->backend, &copy->part));
+  to->data = copy->part.base;
+  to->row_stride = copy->part.row_stride;
+  to->col_stride = copy->part.col_stride;
+  if (copy->part.space == DM_DEVICE) return DM_OK;
+  dm_crew *crew;
   DM_TRY(dm_crew_new(run->cores.threads, &crew));
-  dm_status status = from->backend ? copy_bands(crew, meaning, from->backend, part, view)
-                                   : copy_view(crew, meaning, part, view);
+  dm_status status = copy_view(crew, source->meaning, from, copy->part);
   dm_crew_free(crew);
   return status;
 }
 
-dm_status dm_centered_copy_make(dm_run *run, const dm_engine *engine,
-                                const dm_memory_matrix *stated, const char *name,
-                                const dm_meaning *meaning, dm_dtype type, dm_centered_copy *copy) {
-  dm_distributed from;
-  dm_backend *backend = NULL;
-  *copy = (dm_centered_copy){.stated = *stated};
-  copy->stated.dtype = type;
-  dm_status status = dm_distributed_open(run->world, stated, name, &from);
-  if (!status) {
-    status = dm_distributed_open_backend(run, engine, &from, name, &backend);
-    if (!status) status = copy_part(run, &from, meaning, copy);
-    status = dm_comm_agree(run->world, status);
-  }
-  dm_backend_close(backend);
-  dm_distributed_close(&from);
-  return status;
+static dm_status reach(dm_run *run, const dm_engine *engine, dm_backend *backend, const char *name,
+                       dm_centered_copy *copy) {
+  copy->backend = backend;
+  if (backend) return dm_distributed_reach(&copy->from, backend, name);
+  DM_TRY(dm_distributed_open_backend(run, engine, &copy->from, name, &copy->own));
+  copy->backend = copy->own;
+  return DM_OK;
+}
+
+dm_status dm_centered_copy_open(dm_run *run, const dm_engine *engine, dm_backend *backend,
+                                const dm_centered_source *source, dm_centered_copy *copy) {
+  *copy = (dm_centered_copy){.part = {.base = NULL}};
+  DM_TRY(dm_distributed_open(run->world, source->stated, source->name, &copy->from));
+  dm_status status = reach(run, engine, backend, source->name, copy);
+  if (!status) status = open_part(run, source, copy);
+  return dm_comm_agree(run->world, status);
 }
 
 void dm_centered_copy_free(dm_centered_copy *copy) {
-  free(copy->memory);
-  copy->memory = NULL;
+  if (copy->part.space == DM_DEVICE)
+    dm_backend_release(copy->backend, DM_DEVICE, copy->part.base);
+  else
+    free(copy->part.base);
+  dm_distributed_close(&copy->from);
+  dm_backend_close(copy->own);
+  *copy = (dm_centered_copy){.part = {.base = NULL}};
+}
+
+/* ---- moments ---- */
+
+typedef struct taking {
+  dm_crew *crew;
+  dm_moments *moments;
+  int group;
+} taking;
+
+static dm_status take_strip(void *context, dm_view strip, int64_t row, int64_t col) {
+  const taking *t = context;
+  dm_moments_add(t->moments, t->crew, t->group, strip, row, col);
+  return DM_OK;
+}
+
+/* The part of an axis that this rank has, whose runs lie one after the other in its memory. */
+typedef struct portion {
+  const dm_axis *axis;
+  int part;
+} portion;
+
+static void portions_of(const dm_run *run, const dm_distributed *matrix, portion *rows,
+                        portion *cols) {
+  *rows = (portion){&matrix->of.rows, 0};
+  *cols = (portion){&matrix->of.cols, 0};
+  (void)dm_distribution_parts(&matrix->of, run->rank, &rows->part, &cols->part);
+}
+
+/* OWN = the numbers at these places of the WHOLE axis, WIDTH at each; put: the reverse. */
+static void pick(const portion *p, int64_t width, const double *whole, double *own) {
+  for (int64_t r = 0; r < p->axis->count; r++) {
+    const dm_axis_run *run = &p->axis->runs[r];
+    const int64_t count = dm_axis_end(p->axis, r) - run->begin;
+    if (run->part == p->part)
+      memcpy(own + run->local * width, whole + run->begin * width,
+             (size_t)(count * width) * sizeof *own);
+  }
+}
+
+static void put(const portion *p, int64_t width, double *whole, const double *own) {
+  for (int64_t r = 0; r < p->axis->count; r++) {
+    const dm_axis_run *run = &p->axis->runs[r];
+    const int64_t count = dm_axis_end(p->axis, r) - run->begin;
+    if (run->part == p->part)
+      memcpy(whole + run->begin * width, own + run->local * width,
+             (size_t)(count * width) * sizeof *own);
+  }
+}
+
+/* The place in the whole axis of place OWN of the portion. */
+static int64_t place_of(const portion *p, int64_t own) {
+  for (int64_t r = 0; r < p->axis->count; r++) {
+    const dm_axis_run *run = &p->axis->runs[r];
+    const int64_t place = run->begin + own - run->local;
+    if (run->part == p->part && place >= run->begin && place < dm_axis_end(p->axis, r))
+      return place;
+  }
+  return 0;
+}
+
+static dm_status take_on_gpu(const dm_run *run, const dm_centered_copy *copy, dm_moments *m) {
+  const dm_view part = copy->from.local;
+  const int64_t lines = m->by_rows ? part.rows : part.cols, width = lines * m->parts;
+  const int64_t length = m->by_rows ? part.cols : part.rows;
+  portion rows, cols;
+  double *numbers;
+  int64_t first;
+  portions_of(run, &copy->from, &rows, &cols);
+  DM_TRY(dm_buffer_zeroed(DM_MOMENTS * width + length, sizeof *numbers, (void **)&numbers));
+  double *const weights = numbers + DM_MOMENTS * width;
+  if (m->weights) pick(m->by_rows ? &cols : &rows, 1, m->weights, weights);
+  dm_status status = dm_backend_moments(copy->backend, part, m->by_rows, &copy->gaps,
+                                        m->weights ? weights : NULL, numbers, &first);
+  for (int what = 0; what < DM_MOMENTS && !status; what++)
+    put(m->by_rows ? &rows : &cols, m->parts, dm_moments_of(m, run->rank, what),
+        numbers + what * width);
+  free(numbers);
+  if (status || first == INT64_MAX) return status;
+  const int64_t row = place_of(&rows, first / part.cols), col = place_of(&cols, first % part.cols);
+  dm_moments_note_missing(m, m->by_rows ? row : col, m->by_rows ? col : row);
+  return DM_OK;
+}
+
+/* Passes this rank's part of the copy, which is in host memory. */
+static dm_status each(const dm_run *run, const dm_centered_copy *copy, dm_part_taker *take,
+                      void *context) {
+  dm_distributed there = copy->from; /* divided alike */
+  there.local = copy->part;
+  return dm_distributed_each(&there, run->rank, take, context);
+}
+
+dm_status dm_centered_copy_take(const dm_run *run, const dm_centered_copy *copy, dm_moments *m) {
+  taking t = {.moments = m, .group = run->rank};
+  if (!copy->part.base) return DM_OK;
+  if (copy->part.space == DM_DEVICE) return take_on_gpu(run, copy, m);
+  DM_TRY(dm_crew_new(run->cores.threads, &t.crew));
+  dm_status status = each(run, copy, take_strip, &t);
+  dm_crew_free(t.crew);
+  return status;
 }
 
 /* ---- centering ---- */
@@ -145,11 +264,48 @@ static dm_status change_part(void *context, dm_view part, int64_t row, int64_t c
   return DM_OK;
 }
 
-dm_status dm_centered_copy_change(dm_run *run, const dm_distributed *matrix,
-                                  const dm_centering *centering) {
+/* The numbers of the lines and weights that this rank has, in one block of memory. */
+static dm_status change_on_gpu(const dm_run *run, const dm_centered_copy *copy,
+                               const dm_centering *centering) {
+  dm_centering own = *centering;
+  portion rows, cols;
+  double *memory;
+  portions_of(run, &copy->from, &rows, &cols);
+  const struct {
+    const double **of;
+    int64_t width;
+    dm_lines lines;
+  } lists[] = {{&own.shift, own.parts, own.lines},
+               {&own.fill, own.parts, own.lines},
+               {&own.factor, 1, own.lines},
+               {&own.weight, 1, own.weight_lines}};
+  const int64_t room = own.parts * dm_max(copy->part.rows, copy->part.cols);
+  DM_TRY(dm_buffer_zeroed(4 * room, sizeof *memory, (void **)&memory));
+  for (int i = 0; i < 4; i++) {
+    if (!*lists[i].of) continue;
+    pick(lists[i].lines == DM_ROW_LINES ? &rows : &cols, lists[i].width, *lists[i].of,
+         memory + i * room);
+    *lists[i].of = memory + i * room;
+  }
+  dm_status status =
+      dm_backend_center(copy->backend, copy->part, copy->from.local, &copy->gaps, &own);
+  free(memory);
+  return status;
+}
+
+static dm_status change_on_host(const dm_run *run, const dm_centered_copy *copy,
+                                const dm_centering *centering) {
   changing c = {.centering = centering};
-  dm_status status = dm_crew_new(run->cores.threads, &c.crew);
-  if (!status) status = dm_distributed_each(matrix, run->rank, change_part, &c);
+  DM_TRY(dm_crew_new(run->cores.threads, &c.crew));
+  dm_status status = each(run, copy, change_part, &c);
   dm_crew_free(c.crew);
+  return status;
+}
+
+dm_status dm_centered_copy_change(dm_run *run, const dm_centered_copy *copy,
+                                  const dm_centering *centering) {
+  const bool on_gpu = copy->part.space == DM_DEVICE;
+  dm_status status = DM_OK;
+  if (copy->part.base) status = (on_gpu ? change_on_gpu : change_on_host)(run, copy, centering);
   return dm_comm_agree(run->world, status);
 }

@@ -6,24 +6,40 @@
 #include "engine/setup.h"
 #include "file/meaning.h"
 #include "product/distributed.h"
+#include "product/moments.h"
 #include "run/run.h"
 
-/* In host memory, divided over the ranks as the original; a replicated one by rows. */
+/* What is copied. */
+typedef struct dm_centered_source {
+  const dm_memory_matrix *stated;
+  const char *name;          /* for errors */
+  const dm_meaning *meaning; /* what is missing becomes NaN, or 0 */
+  dm_dtype type;             /* of the copy */
+} dm_centered_source;
+
+/* A copy, where the original is: in the memory of hosts or GPUs, divided over the ranks as it; a
+ * replicated one by rows. */
 typedef struct dm_centered_copy {
   dm_memory_matrix stated;
-  void *memory; /* this rank's part, to be freed; NULL: it has none */
+  dm_distributed from; /* the original */
+  dm_gaps gaps;
+  dm_view part;              /* this rank's part of the copy */
+  dm_backend *backend, *own; /* OWN: to be closed */
 } dm_centered_copy;
 
-/* Collective: copies STATED as elements of TYPE; what MEANING says is missing becomes NaN, or 0.
- * Elements in GPU memory are read through ENGINE's backend, which is open only meanwhile: they may
- * change once the call returns. Errors are agreed and use NAME. */
-dm_status dm_centered_copy_make(dm_run *run, const dm_engine *engine,
-                                const dm_memory_matrix *stated, const char *name,
-                                const dm_meaning *meaning, dm_dtype type, dm_centered_copy *copy);
+/* Collective: opens a copy of SOURCE, without elements yet where they are in GPU memory: BACKEND
+ * reaches that; NULL: one is opened as ENGINE states. Errors are agreed. Free it also after an
+ * error. */
+dm_status dm_centered_copy_open(dm_run *run, const dm_engine *engine, dm_backend *backend,
+                                const dm_centered_source *source, dm_centered_copy *copy);
 void dm_centered_copy_free(dm_centered_copy *copy);
 
-/* Collective: changes the elements of MATRIX, an opened copy, by CENTERING. */
-dm_status dm_centered_copy_change(dm_run *run, const dm_distributed *matrix,
+/* Adds this rank's elements, not yet centered, to MOMENTS, as the group of its number. */
+dm_status dm_centered_copy_take(const dm_run *run, const dm_centered_copy *copy,
+                                dm_moments *moments);
+
+/* Collective, once: gives the copy its elements, centered. Then the original may change. */
+dm_status dm_centered_copy_change(dm_run *run, const dm_centered_copy *copy,
                                   const dm_centering *centering);
 
 #endif

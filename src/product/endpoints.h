@@ -6,17 +6,6 @@
 
 #include "product/job.h"
 
-/* Whether it is in a file: not in memory, and not generated. */
-static inline bool dm_multiply_in_file(const dm_multiply *m, int matrix) {
-  return !m->in_memory[matrix] && !m->measurement;
-}
-
-/* Whether a reader brings it: A, B or the old C. */
-static inline bool dm_multiply_is_read(const dm_multiply *m, int matrix) {
-  const dm_dataset *d = matrix == DM_A ? &m->a : matrix == DM_B ? &m->b : &m->c;
-  return dm_multiply_in_file(m, matrix) || (m->in_memory[matrix] && d->memory.base);
-}
-
 static inline bool dm_job_in_memory(const dm_job *job, int matrix) {
   return job->multiply->in_memory[matrix] != NULL;
 }

@@ -11,12 +11,15 @@
 #include "core/clock.h"
 #include "engine/phases.h"
 #include "product/stationary.h"
+#include "product/verify.h"
 #include "run/facts.h"
 
 /* One product. */
 typedef struct product {
   dm_run *run;
   const dm_multiply *multiply;
+  dm_multiply *centered; /* the same, if copies of A and B are centered; else NULL */
+  dm_centered copies;    /* these */
   dm_in_place_outcome *outcome;
   dm_in_place_places *places;
   dm_backend *backend;
@@ -67,6 +70,14 @@ static bool has_small_entries(const dm_multiply *m) {
   const dm_memory_matrix *a = m->in_memory[DM_A];
   return dm_entries_are_small(m->a.batch, a->rows / dm_max(1, m->a.batch), m->in_memory[DM_B]->cols,
                               a->cols);
+}
+
+/* Copies that are centered where A and B are; in host memory they are read by turns, like files.
+ * NaN that is not that of whole lines is for the pipeline. */
+static bool is_centered_on_gpu(const dm_multiply *m) {
+  for (int x = 0; x < 2; x++)
+    if (m->in_memory[x]->data && !m->in_memory[x]->on_gpu) return false;
+  return !(m->a.meaning.found && m->a.meaning.missing == DM_MISSING_NAN);
 }
 
 /* What is stated as host memory may be a GPU's. */
@@ -121,6 +132,7 @@ static bool is_like(const dm_in_place *kept, const dm_multiply *m, int ranks) {
 static dm_status agree_to_take(const dm_in_place *kept, const dm_run *run, const dm_multiply *m,
                                bool *takes, bool *like) {
   int64_t not [2] = {!is_plain(m) || !is_in_memory(m, run->ranks) || !is_for_ranks(m, run->ranks)};
+  if (!not [0] && dm_center_changes(m)) not [0] = !is_centered_on_gpu(m);
   if (!not [0]) not [0] = !is_for_backend(m, run->ranks > 1 || m->in_memory[DM_C]->on_gpu);
   not [1] = not [0] || !is_like(kept, m, run->ranks);
   int64_t all[] = {not [0], not [1], has_gpu_memory(m), 0};
@@ -128,6 +140,15 @@ static dm_status agree_to_take(const dm_in_place *kept, const dm_run *run, const
   if (run->ranks > 1) DM_TRY(dm_comm_max_i64(run->world, all, 4));
   *takes = !all[0] && (run->ranks == 1 || all[2] || !all[3]);
   *like = !all[1];
+  return DM_OK;
+}
+
+/* The same of the copies that stand for A and B. */
+static dm_status agree_on_like(const dm_in_place *kept, const dm_run *run, const dm_multiply *m,
+                               bool *like) {
+  int64_t not = !is_like(kept, m, run->ranks);
+  if (run->ranks > 1) DM_TRY(dm_comm_max_i64(run->world, &not, 1));
+  *like = !not ;
   return DM_OK;
 }
 
@@ -262,7 +283,8 @@ static void tell_ways(const dm_in_place *kept, const product *p) {
 static dm_status reach(product *p) {
   static const char *const names[] = {"A", "B", "C"};
   dm_distributed *matrix = p->places->matrix;
-  const bool posts = !p->multiply->verify && p->run->ranks == 1 && !p->outcome->emulates;
+  const bool posts =
+      !p->multiply->verify && p->run->ranks == 1 && !p->outcome->emulates && !p->centered;
   p->stream = posts ? matrix[DM_C].stream : NULL;
   for (int x = 0; x < 3; x++) {
     const bool awaited = x > 0 && matrix[x].stream == matrix[0].stream;
@@ -402,28 +424,50 @@ static dm_status multiply_rows(product *p, int draw) {
   return dm_status_first(status, finish_rows(p));
 }
 
+/* ---- lines that are NaN, because they are constant ---- */
+
+static bool has_nan(const product *p) {
+  if (!p->centered) return false;
+  const dm_centering *const of[2] = {p->centered->a.centering, p->centered->b.centering};
+  for (int x = 0; x < 2; x++)
+    if (of[x] && of[x]->constant + of[x]->empty > 0) return true;
+  return false;
+}
+
+static dm_status judge_nan(const product *p) {
+  const dm_multiply *m = p->multiply;
+  dm_distributed c = p->run->ranks > 1 ? p->places->arranged.used[DM_C] : p->places->matrix[DM_C];
+  const dm_verify verify = {.a = m->a, .b = m->b, .equation = m->equation, .memory = {[DM_C] = &c}};
+  c.local = p->whole.c;
+  c.backend = p->backend;
+  return dm_verify_nan(p->run, &verify, &p->outcome->problem, &p->outcome->verdict);
+}
+
 /* With fewer columns, groups take more time than they are worth. */
 enum { GROUPED = 512 };
 
 static dm_status multiply_once(dm_in_place *kept, product *p, int draw) {
   const dm_problem *problem = &p->outcome->problem;
-  const bool on_gpu = p->outcome->on_gpu;
-  if (p->run->ranks == 1 && dm_backend_checks(p->backend) && !p->outcome->emulates)
+  const bool on_gpu = p->outcome->on_gpu, nan = has_nan(p);
+  const bool checks = dm_backend_checks(p->backend) && !nan;
+  if (p->run->ranks == 1 && checks && !p->outcome->emulates)
     return dm_freivalds_multiply(problem, p->multiply->seed, draw, p->run->world, p->backend,
                                  &p->whole, &p->outcome->verdict);
   if (p->whole.entries > 1)
     return dm_freivalds_multiply_entries(problem, p->multiply->seed, draw, p->run->world,
                                          p->backend, &p->whole, &p->outcome->verdict);
-  if (p->run->ranks > 1 && dm_backend_checks(p->backend) &&
-      dm_travel_has_rows(&p->places->arranged.travel))
+  if (p->run->ranks > 1 && checks && dm_travel_has_rows(&p->places->arranged.travel))
     return multiply_rows(p, draw);
   DM_TRY(dm_comm_agree(p->run->world, dm_freivalds_reuse(problem, p->whole.alpha, p->whole.beta,
                                                          on_gpu, &kept->check)));
   if (on_gpu || problem->n < GROUPED) dm_freivalds_join_groups(kept->check);
   dm_freivalds_conjugate(kept->check, p->whole.conjugate_a, p->whole.conjugate_b);
   dm_freivalds_repeat(kept->check, p->multiply->seed, draw);
+  if (nan)
+    dm_verify_expect_nan(&p->centered->a, &p->centered->b, &p->centered->equation, kept->check);
   p->check = kept->check;
-  return multiply_checked(p);
+  DM_TRY(multiply_checked(p));
+  return nan ? judge_nan(p) : DM_OK;
 }
 
 static dm_status multiply_unchecked(product *p) {
@@ -472,6 +516,20 @@ static dm_status multiply(dm_in_place *kept, product *p) {
   return several && complete ? dm_status_first(status, dm_arrangement_deliver(arranged)) : status;
 }
 
+/* ---- all ---- */
+
+/* Collective: makes centered copies of A and B, which stand for them from now on. */
+static dm_status center(dm_in_place *kept, product *p, bool *like) {
+  dm_multiply *m = p->centered;
+  dm_in_place_outcome *outcome = p->outcome;
+  DM_TRY(dm_comm_agree(p->run->world, open_backend(kept, p->run, outcome)));
+  DM_TRY(dm_center_product(p->run, m, *backend_of(kept, outcome), &p->copies));
+  dm_centering_text(m->a.centering, outcome->centering[DM_A]);
+  dm_centering_text(m->b.centering, outcome->centering[DM_B]);
+  memcpy(outcome->standard, m->equation.standard, sizeof outcome->standard);
+  return agree_on_like(kept, p->run, m, like);
+}
+
 static dm_status run_product(dm_in_place *kept, product *p, bool like, bool *taken) {
   const dm_multiply *m = p->multiply;
   const dm_comm *world = p->run->world;
@@ -483,6 +541,8 @@ static dm_status run_product(dm_in_place *kept, product *p, bool like, bool *tak
       (p->outcome->emulates && (is_symmetric(p) || problem->batch > 1)) ||
       (p->run->ranks > 1 && is_symmetric(p) && problem->symmetry == DM_HERMITIAN)) /* GPUs do not */
     return DM_OK;                                                                  /* conjugate */
+  if (p->centered) DM_TRY(center(kept, p, &like));
+  if (has_nan(p) && !is_symmetric(p)) return DM_OK; /* all of C may be NaN */
   like &= *backend_of(kept, p->outcome) && has_mode(kept, p->outcome);
   DM_TRY(find_matrices(kept, p, like, taken));
   if (!*taken) return DM_OK;
@@ -500,6 +560,19 @@ static dm_status run_product(dm_in_place *kept, product *p, bool like, bool *tak
   return DM_OK;
 }
 
+/* A and B are described as their copies will be. */
+static dm_status run_centered(dm_in_place *kept, product *p, bool *taken) {
+  dm_multiply m = *p->multiply;
+  dm_dataset *const sets[2] = {&m.a, &m.b};
+  for (int x = 0; x < 2; x++)
+    if (dm_standard_changes(&m.equation.standard[x]) || sets[x]->meaning.found)
+      sets[x]->dtype = dm_centered_type(&m.equation, sets[x], x);
+  p->multiply = p->centered = &m;
+  dm_status status = run_product(kept, p, false, taken);
+  dm_centered_free(&p->copies);
+  return status;
+}
+
 dm_status dm_in_place_run(dm_in_place *kept, dm_run *run, const dm_multiply *multiply,
                           dm_in_place_outcome *outcome, bool *taken) {
   product p = {.run = run,
@@ -513,7 +586,8 @@ dm_status dm_in_place_run(dm_in_place *kept, dm_run *run, const dm_multiply *mul
   bool takes, like;
   DM_TRY(agree_to_take(kept, run, multiply, &takes, &like));
   if (!takes) return DM_OK;
-  dm_status status = run_product(kept, &p, like, taken);
+  dm_status status = dm_center_changes(multiply) ? run_centered(kept, &p, taken)
+                                                 : run_product(kept, &p, like, taken);
   outcome->seconds = dm_now() - start;
   return status;
 }
@@ -571,6 +645,8 @@ void dm_in_place_record(const dm_in_place *kept, const dm_in_place_outcome *outc
   dm_record_text(record, "machine.device", NULL, "%s", device->name);
   dm_record_integer(record, "machine.ranks", NULL, DM_SHOWN_PLAIN, run->ranks);
   dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, outcome->seconds);
-  const dm_checked checked = {p, outcome->alpha, outcome->beta, false, NULL};
+  dm_centering_record_text((const char *const[2]){outcome->centering[0], outcome->centering[1]},
+                           record);
+  const dm_checked checked = {p, outcome->alpha, outcome->beta, false, outcome->standard};
   if (outcome->verified) dm_verdict_record(&outcome->verdict, &checked, &run->log, record);
 }

@@ -1,11 +1,13 @@
 /* in_place: products whose A, B and C are in one memory and are multiplied where they are; later
  * calls reuse the open backend. One process calls the BLAS library once, in memory of the host or
  * of its GPU, and copies nothing; several, in memory of their GPUs, move op(A) or op(B)
- * (product/stationary.h). */
+ * (product/stationary.h). In GPU memory, A and B that are centered are copied there first
+ * (product/centered_copy.h). */
 #ifndef DM_PRODUCT_IN_PLACE_H
 #define DM_PRODUCT_IN_PLACE_H
 
 #include "product/arrangement.h"
+#include "product/centered.h"
 #include "product/description.h"
 #include "product/emulated.h"
 #include "product/stationary.h"
@@ -43,6 +45,8 @@ typedef struct dm_in_place_outcome {
   bool moved[3];     /* op(A), op(B), C were moved to rows, and C back */
   const char *transport;
   double alpha[2], beta[2];
+  dm_standard standard[2];              /* of A and B, copies of which were multiplied, ... */
+  char centering[2][DM_CENTERING_TEXT]; /* ... and in words; or "" */
   dm_verdict verdict;
   double seconds;
 } dm_in_place_outcome;

@@ -17,9 +17,6 @@ enum {
   TASKS = 64,  /* that a part is cut into at least */
 };
 
-/* What is known of a line: of each real part of its elements. */
-enum { FROM, MEAN, SQUARES, WEIGHT, PRESENT, NUMBERS };
-
 dm_status dm_moments_open(int64_t rows, int64_t cols, bool by_rows, bool is_complex, int groups,
                           const double *weights, dm_moments *m) {
   const int64_t lines = by_rows ? rows : cols, parts = is_complex ? 2 : 1;
@@ -32,7 +29,7 @@ dm_status dm_moments_open(int64_t rows, int64_t cols, bool by_rows, bool is_comp
                     .cuts = (int)cuts,
                     .weights = weights};
   atomic_init(&m->first_missing, INT64_MAX);
-  return dm_buffer_zeroed(groups * cuts * NUMBERS * m->parts, m->lines * (int64_t)sizeof(double),
+  return dm_buffer_zeroed(groups * cuts * DM_MOMENTS * m->parts, m->lines * (int64_t)sizeof(double),
                           (void **)&m->numbers);
 }
 
@@ -41,8 +38,13 @@ void dm_moments_close(dm_moments *m) {
   m->numbers = NULL;
 }
 
+/* GROUP: a cut of one. */
 static double *row_of(const dm_moments *m, int group, int what) {
-  return m->numbers + (group * NUMBERS + what) * m->parts * m->lines;
+  return m->numbers + (group * DM_MOMENTS + what) * m->parts * m->lines;
+}
+
+double *dm_moments_of(const dm_moments *m, int group, int what) {
+  return row_of(m, group * m->cuts, what);
 }
 
 /* A number of values of one line, or of one part of them. */
@@ -52,9 +54,9 @@ typedef struct share {
 
 /* Joins MORE to number J of GROUP. */
 static void join(const dm_moments *m, int group, int64_t j, const share *more) {
-  double *mean = row_of(m, group, MEAN) + j, *squares = row_of(m, group, SQUARES) + j;
-  double *weight = row_of(m, group, WEIGHT) + j;
-  row_of(m, group, PRESENT)[j] += more->present;
+  double *mean = row_of(m, group, DM_MEAN) + j, *squares = row_of(m, group, DM_SQUARES) + j;
+  double *weight = row_of(m, group, DM_WEIGHT) + j;
+  row_of(m, group, DM_PRESENT)[j] += more->present;
   if (more->weight == 0.0) return;
   const double all = *weight + more->weight, delta = more->mean - *mean;
   *squares += more->squares + delta * delta * (*weight / all * more->weight);
@@ -78,7 +80,7 @@ typedef struct block {
   double weights[BLOCK], weight; /* of the elements, and their sum */
 } block;
 
-static void note_missing(dm_moments *m, int64_t element, int64_t line) {
+void dm_moments_note_missing(dm_moments *m, int64_t line, int64_t element) {
   const int64_t place = m->by_rows ? line * m->length + element : element * m->lines + line;
   int64_t known = atomic_load(&m->first_missing);
   while (place < known && !atomic_compare_exchange_weak(&m->first_missing, &known, place)) {
@@ -92,13 +94,13 @@ static bool is_missing(const dm_moments *m, const block *b, int64_t i, int64_t c
 
 /* The same for number C of the block, some of whose values may be missing. */
 static void add_with_gaps(dm_moments *m, int group, const block *b, int64_t c) {
-  double *from = row_of(m, group, FROM) + b->j + c;
-  bool known = row_of(m, group, PRESENT)[b->j + c] > 0.0;
+  double *from = row_of(m, group, DM_FROM) + b->j + c;
+  bool known = row_of(m, group, DM_PRESENT)[b->j + c] > 0.0;
   share more = {0};
   if (!known) *from = 0.0;
   for (int64_t i = 0; i < b->count; i++) {
     if (is_missing(m, b, i, c)) {
-      note_missing(m, b->first + i, (b->j + c) / m->parts);
+      dm_moments_note_missing(m, (b->j + c) / m->parts, b->first + i);
       continue;
     }
     if (!known) *from = b->values[i][c];
@@ -180,9 +182,10 @@ static double number(const block *b, int64_t c) {
  * twice. NaN anywhere makes a sum NaN: only then elements are looked at one by one. */
 static void add_block(dm_moments *m, int group, block *b) {
   double shift[WIDTH], first[WIDTH], second[WIDTH];
-  double *from = row_of(m, group, FROM) + b->j;
-  const double *mean = row_of(m, group, MEAN) + b->j, *weight = row_of(m, group, WEIGHT) + b->j,
-               *present = row_of(m, group, PRESENT) + b->j;
+  double *from = row_of(m, group, DM_FROM) + b->j;
+  const double *mean = row_of(m, group, DM_MEAN) + b->j,
+               *weight = row_of(m, group, DM_WEIGHT) + b->j,
+               *present = row_of(m, group, DM_PRESENT) + b->j;
   const double part = b->weight > 0.0 ? 1.0 / b->weight : 1.0;
   void (*const add)(const block *, const double *, double *, double *) =
       dm_has_wide_vectors() ? sum_wide : sum_plain;
@@ -260,18 +263,18 @@ void dm_moments_add(dm_moments *m, dm_crew *crew, int group, dm_view part, int64
 dm_status dm_moments_join(dm_moments *m, const dm_comm *comm) {
   const int64_t width = m->parts * m->lines;
   int64_t first = -atomic_load(&m->first_missing);
-  DM_TRY(dm_comm_sum_f64(comm, m->numbers, m->groups * m->cuts * NUMBERS * width));
+  DM_TRY(dm_comm_sum_f64(comm, m->numbers, m->groups * m->cuts * DM_MOMENTS * width));
   DM_TRY(dm_comm_max_i64(comm, &first, 1));
   atomic_store(&m->first_missing, -first);
-  double *from = row_of(m, 0, FROM);
-  const double *present = row_of(m, 0, PRESENT);
+  double *from = row_of(m, 0, DM_FROM);
+  const double *present = row_of(m, 0, DM_PRESENT);
   for (int g = 1; g < m->groups * m->cuts; g++)
     for (int64_t j = 0; j < width; j++) {
-      const double own = row_of(m, g, FROM)[j];
-      if (row_of(m, g, PRESENT)[j] == 0.0) continue;
+      const double own = row_of(m, g, DM_FROM)[j];
+      if (row_of(m, g, DM_PRESENT)[j] == 0.0) continue;
       if (present[j] == 0.0) from[j] = own;
-      const share more = {own - from[j] + row_of(m, g, MEAN)[j], row_of(m, g, SQUARES)[j],
-                          row_of(m, g, WEIGHT)[j], row_of(m, g, PRESENT)[j]};
+      const share more = {own - from[j] + row_of(m, g, DM_MEAN)[j], row_of(m, g, DM_SQUARES)[j],
+                          row_of(m, g, DM_WEIGHT)[j], row_of(m, g, DM_PRESENT)[j]};
       join(m, 0, j, &more);
     }
   return DM_OK;
@@ -279,16 +282,16 @@ dm_status dm_moments_join(dm_moments *m, const dm_comm *comm) {
 
 void dm_moments_mean(const dm_moments *m, int64_t i, double *mean) {
   for (int64_t j = i * m->parts, p = 0; p < m->parts; j++, p++)
-    mean[p] =
-        row_of(m, 0, WEIGHT)[j] > 0.0 ? row_of(m, 0, FROM)[j] + row_of(m, 0, MEAN)[j] : (double)NAN;
+    mean[p] = row_of(m, 0, DM_WEIGHT)[j] > 0.0 ? row_of(m, 0, DM_FROM)[j] + row_of(m, 0, DM_MEAN)[j]
+                                               : (double)NAN;
 }
 
 double dm_moments_squares(const dm_moments *m, int64_t i) {
   double squares = 0.0;
-  for (int64_t p = 0; p < m->parts; p++) squares += row_of(m, 0, SQUARES)[i * m->parts + p];
+  for (int64_t p = 0; p < m->parts; p++) squares += row_of(m, 0, DM_SQUARES)[i * m->parts + p];
   return squares;
 }
 
 int64_t dm_moments_missing(const dm_moments *m, int64_t i) {
-  return m->length - (int64_t)row_of(m, 0, PRESENT)[i * m->parts];
+  return m->length - (int64_t)row_of(m, 0, DM_PRESENT)[i * m->parts];
 }

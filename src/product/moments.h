@@ -8,6 +8,7 @@
 #define DM_PRODUCT_MOMENTS_H
 
 #include "comm/comm.h"
+#include "core/centering.h"
 #include "core/crew.h"
 #include "core/view.h"
 
@@ -19,7 +20,7 @@ typedef struct dm_moments {
   int64_t lines, length; /* length: elements of a line */
   int64_t parts;         /* real numbers of an element: 2 if it is complex */
   int groups, cuts;      /* cuts: parts of each group, for threads, if there are few lines */
-  double *numbers;       /* for each: FROM, MEAN, SQUARES, WEIGHT, PRESENT of all lines */
+  double *numbers;       /* for each: DM_MOMENTS (core/centering.h) of all lines */
   const double *weights; /* of the elements of a line, or NULL: 1 */
   _Atomic int64_t first_missing; /* row * columns + column; INT64_MAX: none */
 } dm_moments;
@@ -33,6 +34,11 @@ void dm_moments_close(dm_moments *moments);
  * (or NULL). */
 void dm_moments_add(dm_moments *moments, dm_crew *crew, int group, dm_view part, int64_t row,
                     int64_t col);
+
+/* The numbers WHAT of all lines, DM_MEAN and so on, of GROUP without elements: a caller that knows
+ * them sets them in place of adding. Element I of LINE is missing. */
+double *dm_moments_of(const dm_moments *moments, int group, int what);
+void dm_moments_note_missing(dm_moments *moments, int64_t line, int64_t i);
 
 /* Collective in COMM: from now on all ranks have the moments of the whole matrix. */
 dm_status dm_moments_join(dm_moments *moments, const dm_comm *comm);

@@ -152,26 +152,16 @@ static dm_status multiply_centered(dm_run *run, const dm_multiply *multiply, dm_
                      record);
 }
 
-/* Whether a factor is centered, scaled or weighted; or filled, unless it is while it is read. */
-static bool changes(const dm_multiply *m) {
-  const dm_dataset *const sets[2] = {&m->a, &m->b};
-  bool any = false;
-  for (int x = 0; x < 2; x++)
-    any |= dm_standard_changes(&m->equation.standard[x]) ||
-           (!dm_multiply_is_read(m, x) && sets[x]->meaning.found);
-  return any;
-}
-
 dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *record) {
   const dm_multiply *m = multiply;
   const dm_dataset *const sets[3] = {dm_multiply_is_read(m, DM_A) ? &m->a : NULL,
                                      dm_multiply_is_read(m, DM_B) ? &m->b : NULL,
                                      m->has_c && dm_multiply_is_read(m, DM_OLD) ? &m->c : NULL};
   dm_multiply changed = *m;
-  const bool centers = changes(m);
+  const bool centers = dm_center_changes(m);
   dm_centered centered;
   bool done = false;
-  dm_status status = centers ? dm_center_product(run, &changed, &centered)
+  dm_status status = centers ? dm_center_product(run, &changed, NULL, &centered)
                              : dm_small_entries_run(run, &changed, record, &done);
   if (!status && !done) status = multiply_centered(run, &changed, record);
   if (centers) dm_centered_free(&centered);

@@ -110,13 +110,10 @@ static dm_memory_matrix in_rows(const pairwise *p, double *rows) {
 static dm_status copy_role(const pairwise *p, int x, const dm_centering *role, dm_dataset *set,
                            dm_centered_copy *copy) {
   static const char *const names[] = {"A", "B"};
-  dm_distributed matrix;
-  DM_TRY(dm_centered_copy_make(p->run, &p->multiply->engine, p->multiply->in_memory[x], names[x],
-                               &set->meaning, DM_F64, copy));
-  dm_status status = dm_distributed_open(p->run->world, &copy->stated, names[x], &matrix);
-  if (!status) status = dm_centered_copy_change(p->run, &matrix, role);
-  dm_distributed_close(&matrix);
+  const dm_centered_source from = {p->multiply->in_memory[x], names[x], &set->meaning, DM_F64};
+  DM_TRY(dm_centered_copy_open(p->run, &p->multiply->engine, NULL, &from, copy));
   set->dtype = DM_F64;
+  dm_status status = dm_centered_copy_change(p->run, copy, role);
   set->meaning = (dm_meaning){.active = false};
   return status;
 }
@@ -141,7 +138,7 @@ static dm_status multiply_roles(pairwise *p, int which) {
   dm_centering left = *p->centering, right = left;
   dm_multiply job = *p->multiply;
   dm_equation *e = &job.equation;
-  dm_centered_copy copies[2] = {{.memory = NULL}, {.memory = NULL}};
+  dm_centered_copy copies[2] = {{.own = NULL}, {.own = NULL}};
   const dm_memory_matrix rows = in_rows(p, p->rows[which]);
   const bool same = factors[which].left == factors[which].right;
   left.role = factors[which].left;
@@ -421,7 +418,7 @@ static dm_status with_means(pairwise *p, const dm_multiply *m, dm_status (*work)
   taken = own;
   for (int x = 0; x < 2; x++)
     taken.equation.standard[x] = (dm_standard){.center = lines, .fills = true};
-  dm_status status = dm_center_product(p->run, &taken, &made);
+  dm_status status = dm_center_product(p->run, &taken, NULL, &made);
   for (int x = 0; x < 2; x++) dm_centered_copy_free(&made.copies[x]);
   p->centering = made.made[0];
   if (!status) status = multiply_all(p);

@@ -17,6 +17,7 @@
 #include "core/copy.h"
 #include "emulated/emulated_checked.h"
 #include "emulated/emulated_memory.h"
+#include "emulated/emulated_moments.h"
 
 enum {
   LANES = 3,
@@ -431,6 +432,8 @@ const dm_backend_ops dm_backend_cuda = {
     .fill = fill,
     .add = add,
     .dot = dot,
+    .moments = emulated_moments,
+    .center = emulated_center,
     .kernels = dm_cuda_kernels,
     .takes = dm_cuda_takes,
     .copies = dm_cuda_copies,

@@ -184,6 +184,42 @@ class OnGpu(unittest.TestCase):
         with self.assertRaisesRegex(damier.InputError, "of its values are missing"):
             damier.cov(self.put(BOTH[0], gaps))
 
+    def test_covariances_in_place(self):
+        """Every type and order, with weights and a number that is missing; the copies are multiplied where the arrays are."""
+        rng = np.random.default_rng(7)
+        values = rng.integers(-9, 10, (70, 13)) + 40.0
+        values[:, 4] = 41
+        w, found = rng.uniform(0.1, 2, len(values)), np.where(values == 44, np.nan, values)
+        filled = np.where(np.isnan(found), np.nanmean(found, 0), found)
+        bounds = {"f8": 1e-12, "f4": 1e-5, "f2": 1e-2, "u2": 5e-2, "i1": 1e-12, "c8": 1e-5, "c16": 1e-12}
+        cases = [({}, values, {}), ({"weights": w}, values, {"aweights": w}), ({"missing": "mean", "missing_value": 44}, filled, {})]
+        for (words, want_of, numpys), dtype, by_columns in itertools.product(cases, bounds, (False, True)):
+            if dtype in ("c8", "c16") and "missing" in words:
+                continue
+            kind = ByDlpack if dtype == "u2" else BOTH[by_columns]
+            x, code = values, {"code": 4} if dtype == "u2" else {}
+            if dtype in ("c8", "c16"):
+                x = want_of = values + 1j * values[::-1]
+            there = (np.asarray(x, "f4").view("u4") >> 16).astype("u2") if dtype == "u2" else x.astype(dtype)
+            want = np.cov(want_of, rowvar=False, **numpys).conj()
+            scale = np.sqrt(np.diag(want).real)
+            with np.errstate(all="ignore"):
+                wants = {"cov": want, "cor": want / np.outer(scale, scale)}
+            for name, of in itertools.product(wants, ("columns", "rows")):
+                given = self.put(kind, there.T if of == "rows" else there, by_columns, 3, **code)
+                with self.subTest(name=name, of=of, dtype=dtype, by_columns=by_columns, words=words), \
+                     damier._weights_in_file(words.get("weights"), None) as weights, \
+                     damier.Context(**({"divide": "n-1"} if name == "cov" else {}), **words | {"weights": weights}) as context:
+                    want = wants[name] if of == "columns" else wants[name].conj()
+                    out = self.put(BOTH[0], np.zeros(want.shape, {"f2": "f4", "u2": "f4", "i1": "f8"}.get(dtype, dtype)), by_columns, 1)
+                    context.of_itself(name, given, out, of)
+                    record = context.record
+                    np.testing.assert_allclose(self.get(out), want, rtol=0, atol=bounds[dtype] * np.nanmax(np.abs(want)))
+                    self.assertEqual(record["verification"]["verdict"], "PASS")
+                    if dtype not in ("f2", "u2") or isinstance(self.gpu, Cuda):  # CBLAS does not multiply them
+                        self.assertIn("in place", record["plan"]["recipe"])
+                    self.assertIn("1 are constant" if name == "cor" else "centered", record["files"]["a_centering"])
+
     def test_operands(self):
         for of_a, of_b, by_columns in itertools.product(BOTH, BOTH, (False, True)):
             c = damier.matmul(self.put(of_a, self.a, by_columns, 3), self.put(of_b, self.b, not by_columns))

@@ -1,0 +1,81 @@
+/* Moments of rows or columns, and centered copies, on the GPU. Synchronous, and ahead of waiting
+ * products, as in cuda_verify.c. */
+#include "backend/cuda_state.h"
+#include "core/checked.h"
+#include "kernels/line_kernels.h"
+
+/* Vectors of f64 in device memory, one after the other. */
+typedef struct vectors {
+  dm_cuda *gpu;
+  char *at;
+} vectors;
+
+static int64_t room(int64_t count) {
+  return dm_round_up(8 * count, 256);
+}
+
+/* Copies COUNT numbers to the device and sets *VECTOR to their address there; NULL stays. */
+static dm_status put(vectors *v, const double **vector, int64_t count) {
+  if (!*vector) return DM_OK;
+  DM_CUDA(v->gpu, cudaMemcpyAsync(v->at, *vector, (size_t)(8 * count), cudaMemcpyHostToDevice,
+                                  v->gpu->side));
+  *vector = (const double *)(void *)v->at;
+  v->at += room(count);
+  return DM_OK;
+}
+
+dm_status dm_cuda_moments(dm_backend *backend, dm_view matrix, bool by_rows, const dm_gaps *gaps,
+                          const double *weights, double *numbers, int64_t *first) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  const dm_view lines = by_rows ? dm_view_transpose(matrix) : matrix;
+  const int64_t width = lines.cols * (dm_dtype_is_complex(matrix.dtype) ? 2 : 1);
+  const int64_t parts = dm_kernels_moments_parts(lines, gpu->processors);
+  const int64_t scratch = dm_round_up(dm_kernels_moments_scratch(lines, parts), 256);
+  *first = INT64_MAX;
+  DM_TRY(dm_cuda_enter(gpu));
+  DM_TRY(dm_cuda_grow(
+      gpu, &gpu->vectors,
+      dm_max(DM_CUDA_SUMS_LEAST, scratch + room(1) + room(DM_MOMENTS * width) + room(lines.rows))));
+  char *const at = (char *)gpu->vectors.memory + scratch, *const found = at + room(1);
+  vectors v = {gpu, found + room(DM_MOMENTS * width)};
+  DM_TRY(put(&v, &weights, lines.rows));
+  const dm_moments_work work = {.matrix = lines,
+                                .gaps = *gaps,
+                                .weights = weights,
+                                .row_place = by_rows ? 1 : matrix.cols,
+                                .col_place = by_rows ? matrix.cols : 1,
+                                .parts = parts,
+                                .scratch = gpu->vectors.memory,
+                                .numbers = (double *)(void *)found,
+                                .first = (int64_t *)(void *)at,
+                                .stream = gpu->side};
+  DM_CUDA(gpu, cudaMemcpyAsync(at, first, sizeof *first, cudaMemcpyHostToDevice, gpu->side));
+  DM_CUDA(gpu, dm_kernels_moments(&work));
+  DM_CUDA(gpu, cudaMemcpyAsync(numbers, found, (size_t)(8 * DM_MOMENTS * width),
+                               cudaMemcpyDeviceToHost, gpu->side));
+  DM_CUDA(gpu, cudaMemcpyAsync(first, at, sizeof *first, cudaMemcpyDeviceToHost, gpu->side));
+  DM_CUDA(gpu, cudaStreamSynchronize(gpu->side));
+  return DM_OK;
+}
+
+dm_status dm_cuda_center(dm_backend *backend, dm_view to, dm_view from, const dm_gaps *gaps,
+                         const dm_centering *centering) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  dm_center_work work = {
+      .to = to, .from = from, .gaps = *gaps, .centering = *centering, .stream = gpu->side};
+  dm_centering *c = &work.centering;
+  const int64_t lines = c->lines == DM_ROW_LINES ? from.rows : from.cols;
+  const int64_t weights = c->weight_lines == DM_ROW_LINES ? from.rows : from.cols;
+  DM_TRY(dm_cuda_enter(gpu));
+  DM_TRY(dm_cuda_grow(
+      gpu, &gpu->vectors,
+      dm_max(DM_CUDA_SUMS_LEAST, 2 * room(c->parts * lines) + room(lines) + room(weights))));
+  vectors v = {gpu, gpu->vectors.memory};
+  DM_TRY(put(&v, &c->shift, c->parts * lines));
+  DM_TRY(put(&v, &c->fill, c->parts * lines));
+  DM_TRY(put(&v, &c->factor, lines));
+  DM_TRY(put(&v, &c->weight, weights));
+  DM_CUDA(gpu, dm_kernels_center(&work));
+  DM_CUDA(gpu, cudaStreamSynchronize(gpu->side));
+  return DM_OK;
+}

@@ -1,0 +1,12 @@
+/* emulated_moments: the cuda backend's moments of lines and centered copies, element by element. */
+#ifndef DM_TESTS_EMULATED_EMULATED_MOMENTS_H
+#define DM_TESTS_EMULATED_EMULATED_MOMENTS_H
+
+#include "backend/backend.h"
+
+dm_status emulated_moments(dm_backend *backend, dm_view matrix, bool by_rows, const dm_gaps *gaps,
+                           const double *weights, double *numbers, int64_t *first);
+dm_status emulated_center(dm_backend *backend, dm_view to, dm_view from, const dm_gaps *gaps,
+                          const dm_centering *centering);
+
+#endif
