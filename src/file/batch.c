@@ -137,9 +137,12 @@ dm_status dm_batch_is_zero(const char *file, int fd, bool *zero) {
 
 /* ---- ways to write C ---- */
 
-#ifndef MADV_POPULATE_WRITE /* Linux 5.14 */
-#define MADV_POPULATE_WRITE 23
-#endif
+int dm_batch_reserve(int fd, int mode, int64_t bytes) {
+  int failed;
+  do failed = fallocate(fd, mode, 0, (off_t)bytes) < 0 ? errno : 0;
+  while (failed == EINTR);
+  return failed == EOPNOTSUPP || failed == ENOSYS || failed == EINVAL ? 0 : failed;
+}
 
 enum {
   MAPPED_FROM = 4, /* threads: on a tmpfs two are equally fast in both ways, 16 five times as
@@ -190,7 +193,7 @@ static dm_status map_file(dm_file_writer *writer) {
   void *map = mmap(NULL, (size_t)writer->length, PROT_READ | PROT_WRITE, MAP_SHARED, writer->fd, 0);
   if (map == MAP_FAILED) return DM_OK; /* also if the file is empty */
   writer->pages = map;
-  if (madvise(map, (size_t)dm_min(writer->length, TRIED), MADV_POPULATE_WRITE) == 0) return DM_OK;
+  if (dm_populate(map, dm_min(writer->length, TRIED), true) == 0) return DM_OK;
   dm_file_writer_close(writer);
   return DM_OK;
 }
@@ -214,14 +217,12 @@ bool dm_file_writer_maps(const dm_file_writer *writer, int64_t bytes) {
 dm_status dm_file_writer_bytes(const dm_file_writer *writer, const void *memory, int64_t bytes,
                                int64_t offset) {
   const int64_t page = sysconf(_SC_PAGESIZE), begin = offset / page * page;
-  const size_t length = (size_t)(offset + bytes - begin);
+  const int64_t length = offset + bytes - begin;
   if (!dm_file_writer_maps(writer, bytes) || offset + bytes > writer->length)
     return dm_batch_move(writer->fd, true, writer->file, (char *)memory, bytes, offset);
-  int failed;
-  do failed = madvise(writer->pages + begin, length, MADV_POPULATE_WRITE) < 0 ? errno : 0;
-  while (failed == EINTR);
+  const int failed = dm_populate(writer->pages + begin, length, true);
   if (failed) return dm_batch_refused(writer->file, true, offset, failed == EFAULT ? EIO : failed);
   memcpy(writer->pages + offset, memory, (size_t)bytes);
-  (void)madvise(writer->pages + begin, length, MADV_DONTNEED);
+  (void)madvise(writer->pages + begin, (size_t)length, MADV_DONTNEED);
   return DM_OK;
 }

@@ -191,13 +191,9 @@ static dm_status open_locked(dm_journal *journal, bool *locked) {
 
 /* Detects a full disk before the work, and lets an interrupted run record its state. */
 static dm_status reserve(dm_journal *journal) {
-  int failed;
-  do
-    failed = fallocate(journal->fd, FALLOC_FL_KEEP_SIZE, 0, DM_JOURNAL_HEADER + RESERVED) < 0
-                 ? errno
-                 : 0;
-  while (failed == EINTR);
-  if (!failed || failed == EOPNOTSUPP || failed == ENOSYS || failed == EINVAL) return DM_OK;
+  const int failed =
+      dm_batch_reserve(journal->fd, FALLOC_FL_KEEP_SIZE, DM_JOURNAL_HEADER + RESERVED);
+  if (!failed) return DM_OK;
   const bool full = failed == ENOSPC || failed == EDQUOT || failed == EFBIG;
   return dm_fail_at(full ? DM_E_FIT : DM_E_IO, &journal->at, "no space for its journal: %s",
                     strerror(failed));

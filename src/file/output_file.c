@@ -314,34 +314,22 @@ struct dm_reservation {
   dm_status status;
 };
 
-/* Detects a full disk now rather than after hours. */
+/* Detects a full disk now rather than after hours; statvfs was checked. */
 dm_status dm_output_reserve(const dm_output_file *out, int64_t bytes) {
-  int failed;
-  do failed = fallocate(out->made, 0, 0, (off_t)bytes) < 0 ? errno : 0;
-  while (failed == EINTR);
-  switch (failed) {
-  case 0:
-    return DM_OK;
-  case EOPNOTSUPP:
-  case ENOSYS:
-  case EINVAL:
-    return DM_OK; /* not supported; statvfs was checked */
-  case ENOSPC:
-  case EDQUOT: {
-    char directory[DM_PATH];
-    dm_io_directory(out->at.file, directory);
-    dm_status status = dm_output_room(&out->at, directory, bytes);
-    return status ? status
-                  : dm_fail_at(DM_E_FIT, &out->at, "no space for %lld bytes: %s", (long long)bytes,
-                               strerror(failed));
-  }
-  case EFBIG:
+  const int failed = dm_batch_reserve(out->made, 0, bytes);
+  if (!failed) return DM_OK;
+  if (failed == EFBIG)
     return dm_hint(dm_fail_at(DM_E_FIT, &out->at, "a file of %lld bytes is not possible here",
                               (long long)bytes),
                    "see ulimit -f and the limits of the file system");
-  default:
+  if (failed != ENOSPC && failed != EDQUOT)
     return dm_fail_at(DM_E_IO, &out->at, "space cannot be reserved: %s", strerror(failed));
-  }
+  char directory[DM_PATH];
+  dm_io_directory(out->at.file, directory);
+  dm_status status = dm_output_room(&out->at, directory, bytes);
+  return status ? status
+                : dm_fail_at(DM_E_FIT, &out->at, "no space for %lld bytes: %s", (long long)bytes,
+                             strerror(failed));
 }
 
 static void *reserve(void *argument) {
