@@ -185,7 +185,7 @@ def checkpoints_of(record):
     return "" if "--no-checkpoint" in words else "1 s" if "--checkpoint-interval" in words else "60 s, the default"
 
 
-def totals(g, key=None):
+def totals(g):
     """Of G, and of the run without checkpoints after or before each."""
     return list(zip(*zip(*([r["times"]["total_s"] for r in mine] for mine in (g, g.others[("",)])))))
 
