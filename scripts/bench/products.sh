@@ -11,8 +11,9 @@
 #   residues_gpus  by --compute on one GPU and on all, and the native product on all
 #   cublasxt    pinned host memory, on --gpus (one, and all); NVIDIA's cuBLASXt (torch)
 #   cublasmp    memory of all GPUs; NVIDIA's cuBLASMp, whose file is --library (torch, mpi4py)
-# --sizes and --types are lists, --pairs (or --rounds) counts turns, --repetitions the products in each, --setting chooses the
-# other library's block, layout or grid [the fastest]. --output FILE [docs/results/SET.jsonl]; --append keeps its records.
+# --size is that of the largest matrices; --sizes and --types are lists, for sets with another library. --pairs (or --rounds) counts
+# turns, --repetitions the products in each; --setting chooses the other library's block, layout or grid [the fastest].
+# --output FILE [docs/results/SET.jsonl]; --append keeps its records.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/common.sh
 
@@ -63,16 +64,6 @@ with_python() {
   version=$(git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
 }
 
-measure_cpu() {
-  local pair
-  : "${repetitions:=1}"
-  for ((pair = 1; pair <= ${pairs:-15}; pair++)); do
-    bench 2 --size "${sizes:-4096}" --threads 1 --warmup 1 --transport shared
-    bench 1 --size "${sizes:-4096}" --threads 2 --warmup 1 --against-library
-    bench 2 --size "${sizes:-4096}" --threads 1 --warmup 1 --transport host
-  done
-}
-
 measure_scalapack() {
   : "${repetitions:=1}" "${pairs:=10}"
   with_python 'numpy, mpi4py'
@@ -96,61 +87,38 @@ measure_checkpoint() {
   done
 }
 
-# against_cublas SIZE TYPE...
-against_cublas() {
-  local n=$1 words
-  shift
-  for words; do
-    read -ra words <<<"--type $words"
-    bench 1 --backend cuda --from device --against-library --size "$n" "${words[@]}"
-  done
+# Prints the products of one turn of a set that only damier multiplies: "RANKS OPTION...".
+products() {
+  local n=$sizes type shape device="--backend cuda --from device" each="--backend cuda --require-gpu-per-rank"
+  local linked="$all $each --from device --against-library --transport $transport"
+  case $set in
+  cpu) printf '%s\n' "2 --size $n --threads 1 --warmup 1 --transport shared" \
+    "1 --size $n --threads 2 --warmup 1 --against-library" "2 --size $n --threads 1 --warmup 1 --transport host" ;;
+  gpu)
+    for type in f64 f32 'f32 --compute tf32' bf16; do echo "1 $device --against-library --size $n --type $type"; done
+    for type in f16 i8 c64 c128; do echo "1 $device --against-library --size $((n / 2)) --type $type"; done
+    ;;
+  gpu_odd) for type in f64 bf16 'f32 --compute tf32'; do echo "1 $device --against-library --size $n --type $type"; done ;;
+  limited_gpu) printf '%s\n' "1 $device --size $n" \
+    "1 --backend cuda --from host --size $n --memory device=$((6 * n * n / 1048576))MiB" ;;
+  links)
+    for shape in "--size $((n / 2))" "--size $n" "--size $n --type f32 --compute tf32" "--size $n --type bf16" \
+      "--size $n --type bf16 --type-c bf16" '--m 6000 --n 6000 --k 300000' '--m 300000 --n 6000 --k 6000' \
+      '--m 60000 --n 60000 --k 5000'; do echo "$linked $shape"; done
+    echo "$all $each --from host --size $n"
+    ;;
+  residues_gpus) printf '%s\n' "1 $each --from device --size $n --warmup 1 --compute $compute" \
+    "$all $each --from device --size $n --warmup 1 --compute $compute" \
+    "$all $each --from device --size $n --warmup 1 --compute f64" ;;
+  esac
 }
 
-measure_gpu() {
-  : "${repetitions:=20}"
-  against_cublas "${sizes:-16384}" f64 f32 'f32 --compute tf32' bf16
-  against_cublas $((${sizes:-16384} / 2)) f16 i8 c64 c128
-}
-
-measure_gpu_odd() {
-  : "${repetitions:=20}"
-  against_cublas "${sizes:-8191}" f64 bf16 'f32 --compute tf32'
-}
-
-measure_limited_gpu() {
-  local size=${sizes:-32768} turn
-  : "${repetitions:=5}"
-  for ((turn = 1; turn <= ${pairs:-2}; turn++)); do
-    bench 1 --backend cuda --size "$size" --from device
-    bench 1 --backend cuda --size "$size" --from host --memory "device=$((6 * size * size / 1048576))MiB"
-  done
-}
-
-measure_links() {
-  local size words number
-  : "${repetitions:=10}"
-  for size in ${sizes:-16384 32768}; do on_gpus "$all" --from device --against-library --transport "$transport" --size "$size"; done
-  for words in 'f32 --compute tf32' bf16 'bf16 --type-c bf16'; do
-    # shellcheck disable=SC2086
-    on_gpus "$all" --from device --against-library --transport "$transport" --size "$size" --type $words
-  done
-  for ((number = 2; number <= all; number++)); do
-    for words in "$size $size $size" '6000 6000 300000' '300000 6000 6000' '60000 60000 5000'; do
-      if [ "$number $words" = "$all $size $size $size" ]; then continue; fi
-      read -ra words <<<"$words"
-      on_gpus "$number" --from device --against-library --transport "$transport" --m "${words[0]}" --n "${words[1]}" --k "${words[2]}"
-    done
-  done
-  on_gpus "$all" --from host --size "$size"
-}
-
-measure_residues_gpus() {
-  local round words
-  : "${repetitions:=3}"
-  for ((round = 1; round <= ${pairs:-4}; round++)); do
-    for words in "1 $compute" "$all $compute" "$all f64"; do
-      on_gpus "${words% *}" --from device --size "${sizes:-32768}" --warmup 1 --compute "${words#* }"
-    done
+# in_turns SIZE TURNS REPETITIONS: those are the defaults.
+in_turns() {
+  local turn words
+  : "${sizes:=$1}" "${pairs:=$2}" "${repetitions:=$3}"
+  for ((turn = 1; turn <= pairs; turn++)); do
+    while read -ra words; do bench "${words[@]}" </dev/null; done < <(products)
   done
 }
 
@@ -178,8 +146,8 @@ measure_cublasmp() {
   nvidias cublasmp device "${ranks:-$all}" 'f64 f32 bf16'
 }
 
-declare -F "measure_$set" >/dev/null || usage
 all=$(gpus)
+grep -qE "^#   $set " "$script" || usage
 case $set in
 cpu | scalapack | checkpoint) build_release -DDAMIER_CUDA=OFF ;;
 links | residues_gpus) [ "$all" -gt 1 ] || die "this takes a node with several GPUs; here are $all" ;;&
@@ -188,5 +156,13 @@ links | residues_gpus) [ "$all" -gt 1 ] || die "this takes a node with several G
   build_release -DDAMIER_CUDA=ON
   ;;
 esac
-"measure_$set"
+case $set in
+cpu) in_turns 4096 15 1 ;;
+gpu) in_turns 16384 1 20 ;;
+gpu_odd) in_turns 8191 1 20 ;;
+limited_gpu) in_turns 32768 2 5 ;;
+links) in_turns 32768 1 10 ;;
+residues_gpus) in_turns 32768 4 3 ;;
+*) "measure_$set" ;;
+esac
 keep_records "$records" "$output"
