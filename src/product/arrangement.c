@@ -136,10 +136,10 @@ static dm_status open_moves(dm_arrangement *a, const dm_run *run, const choices 
     const bool by_columns = c->lying[x].rows_apart;
     if (!a->moved[x]) continue;
     DM_TRY(dm_relocation_open(run, &a->given[x], &a->used[x], by_columns, 0, &a->in[x]));
-    n->moving = dm_max(n->moving, a->in[x].bytes);
+    n->moving = dm_max(n->moving, a->in[x].rounds.bytes);
     if (x != (int)DM_C) continue;
     DM_TRY(dm_relocation_open(run, &a->used[x], &a->given[x], by_columns, 0, &a->out));
-    n->moving = dm_max(n->moving, a->out.bytes);
+    n->moving = dm_max(n->moving, a->out.rounds.bytes);
   }
   return DM_OK;
 }
@@ -257,10 +257,8 @@ dm_status dm_arrangement_deliver(dm_arrangement *a) {
 
 /* ---- moving a matrix to the workspace ---- */
 
-enum { FROM, TO, TURNS = 2 };
+enum { FROM, TO };
 
-/* Of the messages to all ranks, or from all, in a round. */
-static const int64_t round_bytes = 64 << 20;
 /* ---- messages ---- */
 
 /* From where to where elements are copied: from the caller's part to a message, on, or directly. */
@@ -272,13 +270,9 @@ typedef struct message {
 } message;
 
 static message message_of(const dm_relocation *m, int giver, int taker, int64_t round) {
-  const int64_t pair = (int64_t)giver * m->run->ranks + taker, first = round * m->height;
-  const int64_t rows = dm_max(0, dm_min(m->height, m->down[pair] - first));
+  const int64_t pair = (int64_t)giver * m->run->ranks + taker, first = round * m->rounds.height;
+  const int64_t rows = dm_max(0, dm_min(m->rounds.height, m->down[pair] - first));
   return (message){giver, taker, first, rows, m->across[pair]};
-}
-
-static int64_t bytes_of(const dm_relocation *m, const message *one) {
-  return one->rows * one->cols * dm_dtype_size(m->from->local.dtype);
 }
 
 /* Elements FIRST .. FIRST + COUNT of those along an axis that part FROM_PART gives TO_PART. */
@@ -347,7 +341,7 @@ static dm_view local(const dm_relocation *m, const dm_distributed *end) {
 }
 
 /* Copies ONE, a dense matrix at MEMORY of the workspace, or without it. */
-static dm_status copy(const dm_relocation *m, const message *one, way how, char *memory,
+static dm_status copy(const dm_relocation *m, const message *one, way how, void *memory,
                       dm_event *copied) {
   path rows, cols;
   if (one->rows == 0 || !paths_of(m, one, &rows, &cols)) return DM_OK;
@@ -365,83 +359,31 @@ static dm_status copy(const dm_relocation *m, const message *one, way how, char 
   return dm_backend_copy_runs(backend, to, from, &of, copied);
 }
 
-/* ---- rounds ---- */
-
-/* Offset in the workspace of the messages to (OUT) or from the ranks, of a round. */
-static int64_t area_of(const dm_relocation *m, int64_t round, bool out) {
-  return m->at + (round % TURNS * 2 + out) * m->run->ranks * m->slot_bytes;
-}
-
-static char *slot_of(const dm_relocation *m, int64_t round, bool out, int rank) {
-  return (char *)m->space->memory + area_of(m, round, out) + rank * m->slot_bytes;
-}
-
-static int64_t before(const void *context, int64_t round) {
-  (void)context;
-  return round - TURNS;
-}
-
-static dm_status is_taken(const void *context, int64_t round, bool *done) {
+static int64_t bytes_of(const void *context, int giver, int taker, int64_t round) {
   const dm_relocation *m = context;
-  return dm_backend_test(m->space->backend, m->taken[round % TURNS], done);
+  const message one = message_of(m, giver, taker, round);
+  return one.rows * one.cols * dm_dtype_size(m->from->local.dtype);
 }
 
-static dm_status give(void *context, int64_t round, dm_event *copied) {
+static dm_status copy_message(const void *context, int giver, int taker, int64_t round,
+                              void *memory, dm_event *done) {
+  const dm_relocation *m = context;
+  const message one = message_of(m, giver, taker, round);
+  return copy(m, &one, giver == m->run->rank ? PACK : UNPACK, memory, done);
+}
+
+static dm_status keep_own(const void *context, dm_event *done) {
   const dm_relocation *m = context;
   const int me = m->run->rank;
-  for (int r = 0; r < m->run->ranks; r++) {
-    const message one = message_of(m, me, r, round);
-    if (r != me) DM_TRY(copy(m, &one, PACK, slot_of(m, round, true, r), copied));
-  }
-  return DM_OK;
-}
-
-static dm_status take(void *context, int64_t round, bool *taken, bool *moved) {
-  dm_relocation *m = context;
-  const int me = m->run->rank;
-  m->taken[round % TURNS] = 0;
-  for (int r = 0; r < m->run->ranks; r++) {
-    const message one = message_of(m, r, me, round);
-    if (r != me)
-      DM_TRY(copy(m, &one, UNPACK, slot_of(m, round, false, r), &m->taken[round % TURNS]));
-  }
-  *taken = *moved = true;
-  return DM_OK;
-}
-
-static void lay_out(const void *context, int64_t round, const dm_flow_lists *lists,
-                    dm_gather *gather) {
-  const dm_relocation *m = context;
-  const int me = m->run->rank;
-  gather->own = gather->slot = slot_of(m, round, false, 0);
-  for (int r = 0; r < m->run->ranks; r++) {
-    const message in = message_of(m, r, me, round), out = message_of(m, me, r, round);
-    lists->offset[r] = r * m->slot_bytes;
-    lists->bytes[r] = r == me ? 0 : bytes_of(m, &in);
-    lists->source[r] = area_of(m, round, true) + me * m->slot_bytes;
-    lists->sent[r] = area_of(m, round, true) + r * m->slot_bytes;
-    lists->sent_bytes[r] = r == me ? 0 : bytes_of(m, &out);
-  }
-}
-
-static dm_status keep_own(dm_relocation *m) {
-  const int64_t pair = (int64_t)m->run->rank * (m->run->ranks + 1);
-  const message all = {m->run->rank, m->run->rank, 0, m->down[pair], m->across[pair]};
-  return copy(m, &all, STAY, NULL, &m->own);
+  const int64_t pair = (int64_t)me * (m->run->ranks + 1);
+  const message all = {me, me, 0, m->down[pair], m->across[pair]};
+  return copy(m, &all, STAY, NULL, done);
 }
 
 dm_status dm_relocation_run(dm_relocation *m, dm_workspace *space, int64_t at) {
-  static const dm_flow_ops ops = {
-      .before = before, .done = is_taken, .give = give, .lay_out = lay_out, .take = take};
+  static const dm_exchange_ops ops = {.bytes = bytes_of, .copy = copy_message, .keep = keep_own};
   m->space = space;
-  m->at = at;
-  m->own = m->taken[0] = m->taken[1] = 0;
-  dm_flow_start(&m->flow, &ops, m, m->run, space, m->rounds, TURNS);
-  dm_flow_endure(&m->flow, keep_own(m));
-  dm_flow_take(&m->flow, m->flow.items);
-  const dm_event posted[] = {m->own, m->taken[0], m->taken[1]};
-  for (int i = 0; i < 3; i++) dm_flow_endure(&m->flow, dm_backend_wait(space->backend, posted[i]));
-  return dm_flow_end(&m->flow);
+  return dm_exchange_run(&ops, m, m->run, space, at, &m->rounds);
 }
 
 /* ---- opening ---- */
@@ -468,14 +410,10 @@ static int64_t measure(dm_relocation *m, int64_t *widest) {
 }
 
 static dm_status lay_rounds(dm_relocation *m, int64_t per_round) {
-  const int64_t ranks = m->run->ranks, size = dm_dtype_size(m->from->local.dtype);
   int64_t widest, line;
   const int64_t most = measure(m, &widest);
-  DM_TRY(dm_bytes_of(1, widest, size, &line));
-  m->height = dm_max(1, dm_min(most, (per_round > 0 ? per_round : round_bytes) / ranks / line));
-  m->rounds = dm_ceil_div(most, m->height);
-  m->slot_bytes = dm_round_up(m->height * line, ALIGNED);
-  return dm_bytes_of(2 * TURNS, ranks, m->rounds > 0 ? m->slot_bytes : 0, &m->bytes);
+  DM_TRY(dm_bytes_of(1, widest, dm_dtype_size(m->from->local.dtype), &line));
+  return dm_rounds_of(most, line, per_round, m->run->ranks, &m->rounds);
 }
 
 dm_status dm_relocation_open(const dm_run *run, const dm_distributed *from,

@@ -6,7 +6,7 @@
 #define DM_PRODUCT_ARRANGEMENT_H
 
 #include "product/distributed.h"
-#include "product/flow.h"
+#include "product/exchange.h"
 #include "product/travel.h"
 
 /* ---- moves a matrix from one division over the ranks to another, from GPU to GPU through the
@@ -20,18 +20,14 @@
 /* One move. */
 typedef struct dm_relocation {
   const dm_run *run;
-  dm_workspace *space;
+  dm_workspace *space; /* of the last run */
   const dm_distributed *from, *to;
   bool by_columns;        /* messages have contiguous columns, and all is transposed: */
   dm_distribution of[2];  /* of FROM and TO, without memory of their own */
   dm_segments rows, cols; /* of these */
   int64_t *down, *across; /* rows and columns that rank g gives rank t, at g * ranks + t */
   dm_copy_run *row_list, *col_list;
-  int64_t height, rounds; /* rows of a message in a round */
-  int64_t slot_bytes;     /* of a message */
-  int64_t at, bytes;      /* place in the workspace, the same on all ranks */
-  dm_flow flow;
-  dm_event own, taken[2]; /* what stays on this rank; the messages of a round */
+  dm_rounds rounds;
 } dm_relocation;
 
 /* Plans the move of all elements. The lines of both ends are contiguous, or (BY_COLUMNS) their

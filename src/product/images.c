@@ -6,11 +6,6 @@
 #include "core/checked.h"
 #include "plan/partition.h"
 
-enum { TURNS = 2, ALIGNED = 256 };
-
-/* Of the messages to all ranks, or from all, in a round. */
-static const int64_t round_bytes = 64 << 20;
-
 static dm_range common(dm_range a, dm_range b) {
   const int64_t begin = dm_max(a.begin, b.begin);
   return (dm_range){begin, dm_max(begin, dm_min(a.end, b.end))};
@@ -75,116 +70,57 @@ dm_status dm_images_multiply(const dm_images *m, dm_backend *backend, int rank,
 
 /* ---- the exchange ---- */
 
-typedef struct exchange {
+typedef struct completing {
   const dm_images *images;
   const dm_run *run;
-  dm_workspace *space;
+  dm_backend *backend;
   dm_view c;
   int64_t first; /* row of C */
-  dm_event taken[TURNS];
-} exchange;
+} completing;
 
 /* The part of C that GIVER has and TAKER receives the image of, in ROUND. */
-static dm_extent part_of(const exchange *x, int giver, int taker, int64_t round) {
+static dm_extent part_of(const completing *x, int giver, int taker, int64_t round) {
   dm_extent part = half_of(x->images, giver, taker);
-  if (giver == taker) return (dm_extent){{0, 0}, {0, 0}};
-  const int64_t begin = part.cols.begin + round * x->images->height;
-  part.cols = common(part.cols, (dm_range){begin, begin + x->images->height});
+  const int64_t height = x->images->rounds.height, begin = part.cols.begin + round * height;
+  part.cols = common(part.cols, (dm_range){begin, begin + height});
   return part;
 }
 
-static int64_t bytes_of(const exchange *x, dm_extent part) {
+static int64_t bytes_of(const void *context, int giver, int taker, int64_t round) {
+  const completing *x = context;
+  const dm_extent part = part_of(x, giver, taker, round);
   return dm_range_size(part.rows) * dm_range_size(part.cols) * dm_dtype_size(x->c.dtype);
 }
 
-/* Offset in the workspace of the message to (OUT) or from RANK, of a round. */
-static int64_t place_of(const exchange *x, int64_t round, bool out, int rank) {
-  const int64_t area = round % TURNS * 2 + out;
-  return (area * x->images->ranks + rank) * x->images->slot_bytes;
-}
-
-/* The image of PART as a message. */
-static dm_view dense(const exchange *x, int64_t place, dm_extent part) {
+/* Messages are images, dense. */
+static dm_status copy(const void *context, int giver, int taker, int64_t round, void *memory,
+                      dm_event *done) {
+  const completing *x = context;
+  const dm_extent part = part_of(x, giver, taker, round);
   const int64_t rows = dm_range_size(part.cols), cols = dm_range_size(part.rows);
-  return dm_view_strided((char *)x->space->memory + place, x->c.dtype, DM_DEVICE, rows, cols, cols);
-}
-
-static int64_t before(const void *context, int64_t round) {
-  (void)context;
-  return round - TURNS;
-}
-
-static dm_status is_taken(const void *context, int64_t round, bool *done) {
-  const exchange *x = context;
-  return dm_backend_test(x->space->backend, x->taken[round % TURNS], done);
-}
-
-static dm_status give(void *context, int64_t round, dm_event *copied) {
-  const exchange *x = context;
-  for (int r = 0; r < x->images->ranks; r++) {
-    const dm_extent part = part_of(x, x->run->rank, r, round);
-    if (bytes_of(x, part) == 0) continue;
-    const dm_view from = dm_view_sub(x->c, part.rows.begin - x->first, part.cols.begin,
-                                     dm_range_size(part.rows), dm_range_size(part.cols));
-    DM_TRY(dm_backend_transpose(x->space->backend, dense(x, place_of(x, round, true, r), part),
-                                from, false, copied));
-  }
-  return DM_OK;
-}
-
-static dm_status take(void *context, int64_t round, bool *taken, bool *moved) {
-  exchange *x = context;
-  dm_event *last = &x->taken[round % TURNS];
-  *last = 0;
-  for (int r = 0; r < x->images->ranks; r++) {
-    const dm_extent part = part_of(x, r, x->run->rank, round);
-    if (bytes_of(x, part) == 0) continue;
-    const dm_view image = dense(x, place_of(x, round, false, r), part);
-    DM_TRY(dm_backend_copy(
-        x->space->backend,
-        dm_view_sub(x->c, part.cols.begin - x->first, part.rows.begin, image.rows, image.cols),
-        image, last));
-  }
-  *taken = *moved = true;
-  return DM_OK;
-}
-
-static void lay_out(const void *context, int64_t round, const dm_flow_lists *lists,
-                    dm_gather *gather) {
-  const exchange *x = context;
-  const int me = x->run->rank;
-  gather->own = gather->slot = (char *)x->space->memory + place_of(x, round, false, 0);
-  for (int r = 0; r < x->images->ranks; r++) {
-    lists->offset[r] = r * x->images->slot_bytes;
-    lists->bytes[r] = bytes_of(x, part_of(x, r, me, round));
-    lists->source[r] = place_of(x, round, true, me);
-    lists->sent[r] = place_of(x, round, true, r);
-    lists->sent_bytes[r] = bytes_of(x, part_of(x, me, r, round));
-  }
+  const dm_view image = dm_view_strided(memory, x->c.dtype, DM_DEVICE, rows, cols, cols);
+  if (giver == x->run->rank)
+    return dm_backend_transpose(
+        x->backend, image,
+        dm_view_sub(x->c, part.rows.begin - x->first, part.cols.begin, cols, rows), false, done);
+  return dm_backend_copy(x->backend,
+                         dm_view_sub(x->c, part.cols.begin - x->first, part.rows.begin, rows, cols),
+                         image, done);
 }
 
 /* The rank's own square. */
-static dm_status mirror(const exchange *x, dm_event *done) {
+static dm_status mirror(const void *context, dm_event *done) {
+  const completing *x = context;
   const int64_t size = x->c.rows;
-  *done = 0;
   if (size == 0) return DM_OK;
-  return dm_backend_mirror(x->space->backend, dm_view_sub(x->c, 0, x->first, size, size), 0, false,
-                           done);
+  return dm_backend_mirror(x->backend, dm_view_sub(x->c, 0, x->first, size, size), 0, false, done);
 }
 
 dm_status dm_images_complete(const dm_images *m, const dm_run *run, dm_workspace *space,
                              dm_view c) {
-  static const dm_flow_ops ops = {
-      .before = before, .done = is_taken, .give = give, .lay_out = lay_out, .take = take};
-  exchange x = {.images = m, .run = run, .space = space, .c = c, .first = m->rows[run->rank].begin};
-  dm_flow flow;
-  dm_event mirrored;
-  dm_flow_start(&flow, &ops, &x, run, space, m->rounds, TURNS);
-  dm_flow_endure(&flow, mirror(&x, &mirrored));
-  dm_flow_take(&flow, m->rounds);
-  const dm_event posted[] = {mirrored, x.taken[0], x.taken[1]};
-  for (int i = 0; i < 3; i++) dm_flow_endure(&flow, dm_backend_wait(space->backend, posted[i]));
-  return dm_flow_end(&flow);
+  static const dm_exchange_ops ops = {.bytes = bytes_of, .copy = copy, .keep = mirror};
+  const completing x = {m, run, space->backend, c, m->rows[run->rank].begin};
+  return dm_exchange_run(&ops, &x, run, space, 0, &m->rounds);
 }
 
 /* ---- opening ---- */
@@ -199,10 +135,9 @@ dm_status dm_images_open(dm_range *rows, int ranks, int64_t size, dm_images *m, 
       tallest = dm_max(tallest, dm_range_size(part.cols));
       widest = dm_max(widest, dm_range_size(part.rows));
     }
-  m->height = dm_max(1, dm_min(tallest, round_bytes / ranks / (widest * size)));
-  m->rounds = dm_ceil_div(tallest, m->height);
-  m->slot_bytes = dm_round_up(m->height * widest * size, ALIGNED);
-  return dm_bytes_of(2 * TURNS, ranks, m->slot_bytes, bytes);
+  DM_TRY(dm_rounds_of(tallest, widest * size, 0, ranks, &m->rounds));
+  *bytes = m->rounds.bytes;
+  return DM_OK;
 }
 
 void dm_images_close(dm_images *images) {

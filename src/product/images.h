@@ -7,13 +7,12 @@
 #define DM_PRODUCT_IMAGES_H
 
 #include "backend/backend_table.h"
-#include "product/flow.h"
+#include "product/exchange.h"
 
 typedef struct dm_images {
   dm_range *rows; /* of C, of each rank; NULL: C is not symmetric */
   int ranks;
-  int64_t rounds, height; /* rows of an image that are exchanged in a round */
-  int64_t slot_bytes;     /* of a message */
+  dm_rounds rounds; /* in which images are exchanged, some rows of each */
 } dm_images;
 
 /* C, of N rows, whose elements have SIZE bytes; ROWS becomes the images'. *bytes: of the workspace,
