@@ -70,9 +70,10 @@ def main():
             continue
         middle = {what: median(times) for what, times in taken.items()}
         ratio = middle["multiply"] / max(middle["copies"], middle["products"])
-        append(options.output, {"verb": "host operands", "case": case, "ranks": job.ranks, "seconds": taken, "ratio": ratio,
-                                "recipe": record["plan"]["recipe"], "machine": {"device": torch.cuda.get_device_name()},
-                                "git": record["git"], "date": now()})
+        append(options.output, {"verb": "host operands", "command": "scripts/bench/host_operands.py", "case": case,
+                                "seconds": taken, "ratio": ratio, "recipe": record["plan"]["recipe"],
+                                "machine": {"device": torch.cuda.get_device_name(), "ranks": job.ranks},
+                                "version": damier.version(), "git": record["git"], "date": now()})
         print(f"{case}: {middle['multiply']:.3f} s, {ratio:.2f} of the larger of copies {middle['copies']:.3f} and "
               f"products {middle['products']:.3f}; {record['plan']['recipe']}", flush=True)
 
