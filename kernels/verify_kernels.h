@@ -67,6 +67,7 @@ typedef struct dm_judge_work {
   bool exact;
   bool turns_t, turns_y; /* conjugates B w, and A (B w), of operands that are conjugated */
   uint64_t seed;
+  int64_t step; /* squares of columns are of every STEP-th row; else 1 */
   dm_row_factors factors;
   double *w, *sizes_w;                     /* n */
   double *t, *sizes_t;                     /* B w, and roots of sums of squares */

@@ -28,16 +28,18 @@ __device__ __forceinline__ void join_threads(Found (&of)[THREADS], const Found &
 }
 
 __device__ void weigh_column(const dm_judge_work &k, int64_t j, dm_columns_found *found) {
-  const double square = total<double>(k.columns_of_b.squares, j, k.cols, k.columns_of_b.parts);
+  const double square =
+      total<double>(k.columns_of_b.squares, j, k.cols, k.columns_of_b.parts) * (double)k.step;
   const double norm = sqrt(square), factor = dm_row_weight(k.seed, j);
-  dm_columns_found own = {0.0, 0.0, 0, 0};
+  dm_columns_found own = {};
   double w = factor;
   if (!isfinite(norm)) {
     w = 0.0;
     own.left_out = own.strained = 1;
   } else if (square > DM_LEAST_SQUARES) {
     w = factor / norm;
-  } else if (norm > 0.0) { /* nearly zero; this and a column of zeros keep their weight */
+  } else if (norm > 0.0 ||
+             k.step > 1) { /* nearly zero; this and a column of zeros keep their weight */
     own.strained = 1;
   }
   k.w[j * k.width] = w;
@@ -56,7 +58,7 @@ __device__ void weigh_exactly(const dm_judge_work &k, int64_t j) {
 
 __global__ void __launch_bounds__(THREADS) weigh(dm_judge_work k) {
   __shared__ dm_columns_found of[THREADS];
-  dm_columns_found found = {0.0, 0.0, 0, 0};
+  dm_columns_found found = {};
   for (int64_t j = (int64_t)blockIdx.x * THREADS + threadIdx.x; j < k.cols;
        j += (int64_t)gridDim.x * THREADS)
     if (k.exact)
@@ -67,15 +69,14 @@ __global__ void __launch_bounds__(THREADS) weigh(dm_judge_work k) {
   if (threadIdx.x == 0) k.columns[blockIdx.x] = of[0];
 }
 
-/* Sizes are at least 2^-1000: a probe skips columns with size 0, but must see NaN in A. */
-__global__ void __launch_bounds__(THREADS) take_t(dm_judge_work k) {
-  const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x, parts = k.b.parts;
-  if (i >= k.depth) return;
-  const int64_t at = i / k.entry_depth * k.t_step + i % k.entry_depth;
+/* Sizes are at least 2^-1000: a probe skips columns with size 0, but must see NaN in A.  Returns
+ * the square of the size. */
+__device__ double take_one(const dm_judge_work &k, int64_t i) {
+  const int64_t at = i / k.entry_depth * k.t_step + i % k.entry_depth, parts = k.b.parts;
   if (k.exact) {
     reinterpret_cast<uint64_t *>(k.t)[at] = total<uint64_t>(k.b.sums, i, k.depth, parts);
     k.sizes_t[at] = 1.0;
-    return;
+    return 0.0;
   }
   const double square = total<double>(k.b.squares, i, k.depth, parts);
   bool is_zero = true;
@@ -86,6 +87,17 @@ __global__ void __launch_bounds__(THREADS) take_t(dm_judge_work k) {
   }
   if (!isfinite(square) || (square < DM_LEAST_SQUARES && !is_zero)) k.columns->strained = 1;
   k.sizes_t[at] = fmax(sqrt(square), 0x1p-1000);
+  return square;
+}
+
+__global__ void __launch_bounds__(THREADS) take_t(dm_judge_work k) {
+  const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  double square = i < k.depth ? take_one(k, i) : 0.0;
+  if (k.step == 1) return;
+#pragma unroll
+  for (int distance = 16; distance > 0; distance /= 2)
+    square += __shfl_xor_sync(~0u, square, distance);
+  if (threadIdx.x % 32 == 0) atomicAdd(&k.columns->spread, square);
 }
 
 __device__ void load(double (&to)[2], const dm_judge_work &k, const dm_part_sums &s, int64_t row) {
@@ -126,7 +138,7 @@ __device__ dm_rows_found compare_exactly(const dm_judge_work &k, int64_t i) {
 __global__ void __launch_bounds__(THREADS) judge(dm_judge_work k, int64_t column_parts) {
   __shared__ dm_columns_found columns[THREADS];
   __shared__ dm_rows_found of[THREADS];
-  dm_columns_found some = {0.0, 0.0, 0, 0};
+  dm_columns_found some = {};
   if (threadIdx.x < column_parts) some = k.columns[threadIdx.x];
   join_threads(columns, some, dm_columns_join);
   const double subnormal = k.factors.unit * sqrt(columns[0].squares);

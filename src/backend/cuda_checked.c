@@ -11,6 +11,8 @@ typedef struct checking {
   dm_cuda *gpu;
   const dm_whole_product *whole;
   const dm_checked_ranks *ranks; /* NULL: one process */
+  bool multiplied;
+  dm_view sample; /* the rows of op(B) from which the weights follow */
   dm_judge_work work;
   double *col_squares, *t; /* sums over the ranks: n; k numbers of the wide type, then k sizes */
   double *part_w, *part_sizes; /* this rank's parts of w and its sizes, aligned */
@@ -61,7 +63,7 @@ static void place_all(checking *c, layout *l) {
   k->t = place(l, 8 * k->width * k->t_step * entries);
   k->sizes_t = place(l, 8 * k->t_step * entries);
   k->columns_of_b.parts =
-      dm_view_is_empty(w->b) ? 0 : dm_kernels_scan_parts(w->b, c->gpu->processors);
+      dm_view_is_empty(c->sample) ? 0 : dm_kernels_scan_parts(c->sample, c->gpu->processors);
   k->columns_of_b.squares = place(l, 8 * k->columns_of_b.parts * k->cols);
   place_sums(c, l, w->b, &k->b);
   place_sums(c, l, w->a, &k->a);
@@ -112,7 +114,7 @@ static dm_status add_b(checking *c) {
   const dm_judge_work *k = &c->work;
   const dm_view b = c->whole->b;
   if (!k->exact)
-    DM_CUDA(gpu, dm_kernels_scan(b, k->columns_of_b.parts, c->most,
+    DM_CUDA(gpu, dm_kernels_scan(c->sample, k->columns_of_b.parts, c->most,
                                  (double *)(uintptr_t)k->columns_of_b.squares, NULL, k->stream));
   DM_CUDA(gpu, dm_kernels_weigh(k));
   return probe(c, b, k->w, k->sizes_w, &k->b, false);
@@ -156,8 +158,8 @@ static dm_status scan_part(const checking *c) {
   const dm_judge_work *k = &c->work;
   const dm_part_sums *of = &k->columns_of_b;
   DM_CUDA(c->gpu, cudaMemsetAsync(c->col_squares, 0, (size_t)(8 * k->cols), k->stream));
-  if (dm_view_is_empty(c->whole->b)) return DM_OK;
-  DM_CUDA(c->gpu, dm_kernels_scan(c->whole->b, of->parts, c->most, (double *)(uintptr_t)of->squares,
+  if (dm_view_is_empty(c->sample)) return DM_OK;
+  DM_CUDA(c->gpu, dm_kernels_scan(c->sample, of->parts, c->most, (double *)(uintptr_t)of->squares,
                                   c->col_squares + c->ranks->col, k->stream));
   return DM_OK;
 }
@@ -233,8 +235,10 @@ static dm_status multiply(checking *c) {
   const bool first = c->ranks || !c->beside;
   k->stream = c->beside ? gpu->side : products;
   if (first) DM_TRY(add_operands(c));
-  DM_TRY(c->ranks ? c->ranks->multiply(c->ranks->context)
-                  : dm_cuda_multiply_whole(&gpu->base, c->whole, NULL, &done));
+  if (c->ranks)
+    DM_TRY(c->ranks->multiply(c->ranks->context));
+  else if (!c->multiplied)
+    DM_TRY(dm_cuda_multiply_whole(&gpu->base, c->whole, NULL, &done));
   if (!first) DM_TRY(add_operands(c));
   DM_TRY(order(gpu, products, k->stream));
   DM_TRY(probe(c, c->whole->c, k->w, k->sizes_w, &k->c, true));
@@ -283,10 +287,12 @@ dm_status dm_cuda_multiply_checked(dm_backend *backend, const dm_checked_product
   dm_cuda *gpu = dm_cuda_of(backend);
   const dm_whole_product *whole = &product->whole;
   const dm_dtype type = whole->a.dtype;
-  const int64_t entries = dm_max(1, whole->entries);
+  const int64_t entries = dm_max(1, whole->entries), step = dm_max(1, product->step);
   checking c = {.gpu = gpu,
                 .whole = whole,
                 .ranks = product->ranks,
+                .multiplied = product->multiplied,
+                .sample = dm_sample(whole->b, product->ranks ? product->ranks->row : 0, step),
                 .work = {.rows = whole->c.rows,
                          .cols = whole->c.cols,
                          .depth = whole->a.cols * entries,
@@ -297,6 +303,7 @@ dm_status dm_cuda_multiply_checked(dm_backend *backend, const dm_checked_product
                          .turns_t = whole->conjugate_a != whole->conjugate_b,
                          .turns_y = whole->conjugate_a,
                          .seed = product->seed,
+                         .step = step,
                          .factors = product->factors}};
   choose_order(&c);
   dm_status status = dm_cuda_enter(gpu);

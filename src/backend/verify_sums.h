@@ -9,6 +9,7 @@
 #define DM_BACKEND_VERIFY_SUMS_H
 
 #include "backend/backend_table.h"
+#include "core/checked.h"
 #include "core/row_bound.h"
 
 /* y[i] += sum_j M(i,j) x[j]; squares[i] += sum_j |M(i,j) x[j]|^2 unless squares is NULL. A column
@@ -32,6 +33,27 @@ dm_status dm_backend_expect_sums(dm_backend *backend, dm_dtype operands, dm_dtyp
 
 /* Waits for all posted sums. After an error, pending sums are lost. */
 dm_status dm_backend_settle(dm_backend *backend);
+
+/* The weights of the verification may follow from a sample of op(B), of DEPTH rows: every STEP-th
+ * of them. STEP is odd, as matrices have more structure in powers of two; 1: all rows. */
+static inline int64_t dm_sample_step(int64_t depth) {
+  enum { LEAST = 256 };
+  return depth < 2 * LEAST ? 1 : depth / LEAST | 1;
+}
+
+/* Those of MATRIX, which begins with row ROW of op(B). */
+static inline dm_view dm_sample(dm_view matrix, int64_t row, int64_t step) {
+  const int64_t first = dm_min(matrix.rows, dm_round_up(row, step) - row);
+  dm_view rows = dm_view_sub(matrix, first, 0, dm_ceil_div(matrix.rows - first, step), matrix.cols);
+  rows.row_stride *= step;
+  return rows;
+}
+
+/* Whether weights from a sample are useful for N columns: SQUARES is the sum of |B(l,j) w_j|^2 over
+ * all elements, which is N to 4 N if the sample represents op(B). */
+static inline bool dm_sample_is_sound(double squares, int64_t n) {
+  return squares <= 64.0 * (double)n;
+}
 
 /* Statistics of whole rows or columns, from which the exponents of residues
  * (core/residues.h) follow. */
@@ -70,6 +92,8 @@ struct dm_checked_ranks {
 
 struct dm_checked_product {
   dm_whole_product whole; /* that the backend suits */
+  int64_t step;           /* of the sample of op(B) from which the weights follow; 0 or 1: all */
+  bool multiplied;        /* C is complete and only verified; several ranks are asked to multiply */
   uint64_t seed;
   dm_row_factors factors;
   const dm_checked_ranks *ranks; /* NULL: one process */

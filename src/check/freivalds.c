@@ -71,6 +71,7 @@ dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2]
   check->exact = dm_dtype_is_integer(problem->work);
   check->parts = dm_dtype_is_complex(problem->work) ? 2 : 1;
   check->tensor = tensor;
+  check->step = 1;
   make_groups(check, problem);
   memcpy(check->alpha, alpha, sizeof check->alpha);
   memcpy(check->beta, beta, sizeof check->beta);
@@ -97,6 +98,7 @@ dm_status dm_freivalds_reuse(const dm_problem *problem, const double alpha[2], c
   DM_TRY(dm_freivalds_arrive(check));
   check->problem = *problem;
   check->tensor = tensor;
+  check->step = 1;
   check->strained = check->stated = false;
   check->conjugate_a = check->conjugate_b = false;
   check->cols_left_out = 0;
@@ -246,6 +248,24 @@ static dm_status probe_groups(dm_freivalds *check, dm_backend *backend, dm_view 
   return DM_OK;
 }
 
+void dm_freivalds_sample(dm_freivalds *check, int64_t step) {
+  const size_t k = (size_t)(check->groups * check->depth);
+  check->step = step;
+  check->strained = false;
+  check->cols_left_out = 0;
+  memset(check->col_squares, 0, (size_t)check->problem.n * sizeof(double));
+  memset(check->t, 0, k * (size_t)check->parts * sizeof(double));
+  memset(check->sizes, 0, k * sizeof(double));
+}
+
+bool dm_freivalds_is_sound(const dm_freivalds *check) {
+  double squares = 0.0;
+  for (int64_t i = 0; i < check->groups * check->depth && check->step > 1; i++)
+    squares += check->sizes[i] * check->sizes[i];
+  return check->step == 1 || (!check->strained && check->cols_left_out == 0 &&
+                              dm_sample_is_sound(squares, check->problem.n));
+}
+
 dm_status dm_freivalds_scan_b(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                               int64_t col) {
   view = part_of(check, view, &row, &col, false, true);
@@ -272,15 +292,16 @@ dm_status dm_freivalds_weigh(dm_freivalds *check, const dm_comm *comm) {
   }
   DM_TRY(dm_comm_sum_f64(comm, check->col_squares, check->problem.n));
   for (int64_t j = 0; j < check->problem.n; j++) {
-    double norm = sqrt(check->col_squares[j]);
+    const double squares = check->col_squares[j] * (double)check->step, norm = sqrt(squares);
     double factor = dm_row_weight(check->seed, check->cols.begin + j), weight = factor;
     if (!isfinite(norm)) {
       weight = 0.0;
       check->cols_left_out++;
       check->strained |= !dm_freivalds_expects(check->nan_cols, check->cols.begin + j);
-    } else if (check->col_squares[j] > DM_LEAST_SQUARES) {
+    } else if (squares > DM_LEAST_SQUARES) {
       weight = factor / norm;
-    } else if (norm > 0.0) { /* nearly zero; this and a column of zeros keep their weight */
+    } else if (norm > 0.0 || check->step > 1) { /* nearly zero; this and a column of zeros keep
+                                                   their weight */
       check->strained = true;
     }
     check->w[j * check->parts] = weight;

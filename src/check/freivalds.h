@@ -25,6 +25,9 @@
  * The entries of a batch share w, whose |w_j| follows from the columns of all op(B)s together; a
  * row of A meets the op(B) of its entry. Rows are counted over all entries.
  *
+ * The norms may come from a sample of op(B)'s rows: the bounds hold for any w. A column whose norm
+ * the sample overestimates has less weight, by at most the root of all rows to those in the sample.
+ *
  * Any rank may add any part of A, B and C; the parts of a matrix must tile it. */
 #ifndef DM_CHECK_FREIVALDS_H
 #define DM_CHECK_FREIVALDS_H
@@ -104,6 +107,13 @@ void dm_freivalds_mark(dm_freivalds *check, uint8_t *rows);
  * parts of C and C0 in host memory at once if these share no row. */
 typedef dm_status dm_freivalds_part(dm_freivalds *check, dm_backend *backend, dm_view view,
                                     int64_t row, int64_t col);
+
+/* Weights will follow from every STEP-th row of op(B) alone (dm_sample), which scan_b gets;
+ * discards what was added of op(B). Call before that. */
+void dm_freivalds_sample(dm_freivalds *check, int64_t step);
+
+/* After project: whether these weights are useful; else op(B) must be scanned in full (STEP 1). */
+bool dm_freivalds_is_sound(const dm_freivalds *check);
 
 /* Call in this order, each over all parts; weigh and project are collective. */
 dm_freivalds_part dm_freivalds_scan_b;

@@ -26,6 +26,7 @@ struct dm_freivalds {
   const int64_t *row_exponents, *col_exponents; /* set by dm_freivalds_scaled, or NULL */
   int alpha_exponent;
   const dm_centering *nan_rows, *nan_cols; /* set by dm_freivalds_expect_nan, or NULL */
+  int64_t step;                            /* op(B) is scanned at every STEP-th row */
   bool strained; /* squares of B overflowed or vanished, or B has NaN or Inf */
   int64_t cols_left_out;
   int64_t count;                                /* of numbers in */

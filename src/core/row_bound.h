@@ -114,6 +114,7 @@ enum { DM_JUDGED_PARTS = 128 };
 /* What columns have in common, once they are weighted. */
 typedef struct dm_columns_found {
   double squares, column; /* ||w||^2; the largest 1/|w_j| */
+  double spread;          /* with a sample: sum of |B(l,j) w_j|^2 over all elements */
   int64_t left_out;       /* with NaN or Inf */
   int32_t strained;       /* squares of B, or of B w, overflowed or vanished */
 } dm_columns_found;
@@ -122,6 +123,7 @@ static inline DM_HOST_DEVICE void dm_columns_join(dm_columns_found *found,
                                                   const dm_columns_found *more) {
   found->squares += more->squares;
   found->column = fmax(found->column, more->column);
+  found->spread += more->spread;
   found->left_out += more->left_out;
   found->strained |= more->strained;
 }

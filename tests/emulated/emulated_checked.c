@@ -14,7 +14,7 @@ typedef struct checking {
   const dm_checked_product *product;
   dm_view a, b, c;                  /* as host memory */
   int64_t rows, cols, depth, width; /* depth: rows of op(B), of all entries */
-  int64_t entries;
+  int64_t entries, step;
   bool exact;
   double *memory, *col_squares, *w, *t, *sizes; /* sizes follow t */
   double *y, *a_squares, *z, *z_squares, *z0, *z0_squares, *wide, *unused;
@@ -44,14 +44,15 @@ static dm_status sum(const checking *c, dm_status mine, double *values, int64_t 
 static void weigh(checking *c) {
   dm_columns_found *columns = &c->found->columns;
   for (int64_t j = 0; j < c->cols; j++) {
-    const double square = c->col_squares[j], norm = sqrt(square);
+    const double square = c->col_squares[j] * (double)c->step, norm = sqrt(square);
     double w = dm_row_weight(c->product->seed, j);
     if (c->exact) {
       ((uint64_t *)c->w)[j] = dm_random_bits(c->product->seed, 0, j, 0) | 1u;
       continue;
     }
     columns->left_out += !isfinite(norm);
-    columns->strained |= !isfinite(norm) || (norm > 0.0 && square <= DM_LEAST_SQUARES);
+    columns->strained |=
+        !isfinite(norm) || ((norm > 0.0 || c->step > 1) && square <= DM_LEAST_SQUARES);
     w = !isfinite(norm) ? 0.0 : square > DM_LEAST_SQUARES ? w / norm : w;
     c->w[j * c->width] = w;
     columns->squares += w * w;
@@ -80,6 +81,8 @@ static dm_status add_a(const checking *c) {
 static void take_roots(const checking *c) {
   const dm_whole_product *w = &c->product->whole;
   for (int64_t i = 0; i < c->depth && !c->exact; i++) {
+    c->found->columns.spread += c->sizes[i];
+    c->found->columns.strained |= !isfinite(c->sizes[i]);
     c->sizes[i] = fmax(sqrt(c->sizes[i]), 0x1p-1000);
     if (c->width == 2 && w->conjugate_a != w->conjugate_b) c->t[2 * i + 1] = -c->t[2 * i + 1];
   }
@@ -88,7 +91,8 @@ static void take_roots(const checking *c) {
 static dm_status add_operands(checking *c) {
   const dm_checked_ranks *ranks = c->product->ranks;
   const int64_t row = ranks ? ranks->row : 0, col = ranks ? ranks->col : 0;
-  const dm_status scanned = c->exact ? DM_OK : dm_host_scan(NULL, c->b, c->col_squares + col);
+  const dm_view sample = dm_sample(c->b, row, c->step);
+  const dm_status scanned = c->exact ? DM_OK : dm_host_scan(NULL, sample, c->col_squares + col);
   if (ranks) (void)ranks->begin(ranks->context, !c->product->factors.reads_c);
   if (!c->exact) DM_TRY(sum(c, scanned, c->col_squares, c->cols));
   weigh(c);
@@ -105,6 +109,7 @@ static dm_status multiply(const checking *c, dm_backend *backend) {
   const dm_checked_ranks *ranks = c->product->ranks;
   dm_event done;
   if (ranks) return ranks->multiply(ranks->context);
+  if (c->product->multiplied) return DM_OK;
   DM_TRY(dm_backend_multiply(backend, &c->product->whole, NULL, &done));
   return dm_backend_wait(backend, done);
 }
@@ -167,6 +172,7 @@ dm_status emulated_multiply_checked(dm_backend *backend, const dm_checked_produc
                 .cols = w->c.cols,
                 .depth = w->a.cols * dm_max(1, w->entries),
                 .entries = dm_max(1, w->entries),
+                .step = dm_max(1, product->step),
                 .width = dm_dtype_is_complex(w->a.dtype) ? 2 : 1,
                 .exact = dm_dtype_is_integer(w->a.dtype),
                 .found = found};

@@ -8,6 +8,7 @@ import unittest
 
 import damier
 import numpy as np
+import unlike_rows
 from gpu_arrays import BOTH, ByDlpack, ByInterface
 from memory_use import check_growth, host
 
@@ -293,6 +294,16 @@ class OnGpu(unittest.TestCase):
         self.assertTrue(self.in_place("c8", "n", "c", ""))
         self.assertTrue(self.in_place("c16", "c", "c", "", beta=2))
         self.assertFalse(self.in_place("c16", "c", "n", "a"))
+
+    def test_unlike_rows(self):
+        a, cases = unlike_rows.factors()
+        with damier.Context(allow_unchecked=True) as context:
+            for what, b, left_out, wanted in cases:
+                with self.subTest(what):
+                    there = [self.put(ByDlpack, x) for x in (a, b, 0 * wanted)]
+                    context.matmul(*there)
+                    np.testing.assert_array_equal(self.get(there[2]), wanted)
+                    unlike_rows.check(self, context.record["verification"], left_out)
 
     def test_emulated_modes(self):
         for mode, dtype in (("f64:int8", "f8"), ("f32:int8", "f4"), ("f32:f16", "f4")):

@@ -11,6 +11,7 @@ except ImportError:
     sys.exit(77)
 import damier
 import on_gpu
+import unlike_rows
 from gpu_arrays import ByDlpack, ByInterface
 
 WORLD = MPI.COMM_WORLD
@@ -47,6 +48,16 @@ class OnSome(on_gpu.OnGpu):
         np.testing.assert_array_equal(damier.matmul(a, self.on(LAST, self.b), **TOGETHER), self.wanted)
         b = damier.OnOne(self.put(ByDlpack, self.whole_b) if RANK == LAST else None, LAST)
         np.testing.assert_array_equal(damier.matmul(a, b, **TOGETHER), self.wanted)
+
+    def test_unlike_rows(self):
+        a, cases = unlike_rows.factors()
+        with damier.Context(WORLD, allow_unchecked=True) as context:
+            for what, b, left_out, wanted in cases:
+                with self.subTest(what):
+                    out = self.put(ByDlpack, rows_of(0 * wanted))
+                    context.matmul(self.put(ByDlpack, rows_of(a)), self.put(ByDlpack, rows_of(b)), out)
+                    np.testing.assert_array_equal(self.get(out), rows_of(wanted))
+                    unlike_rows.check(self, context.record["verification"], left_out)
 
     def test_out(self):
         out = self.on(LAST, self.c)

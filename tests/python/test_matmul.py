@@ -13,6 +13,7 @@ import unittest
 
 import damier
 import numpy as np
+import unlike_rows
 from memory_use import check_growth
 
 REAL = ("f8", "f4", "f2", "i1")
@@ -621,6 +622,14 @@ class Refused(unittest.TestCase):
         self.refused("must be real", x, x, alpha=1j)
         self.refused("zero byte", x, x, kernel="a\0b")
         self.refused("mpi4py", x, x, comm=3)
+
+    def test_unlike_rows(self):
+        a, cases = unlike_rows.factors()
+        with damier.Context(allow_unchecked=True) as context:
+            for what, b, left_out, wanted in cases:
+                with self.subTest(what):
+                    np.testing.assert_array_equal(context.matmul(a, b), wanted)
+                    unlike_rows.check(self, context.record["verification"], left_out)
 
     def test_other_codes(self):
         x = np.ones((64, 64))
