@@ -6,13 +6,14 @@ def factors():
     """A left factor; and of several right factors: what, the matrix, the columns that cannot be verified, and the product."""
     generator = np.random.default_rng(7)
     a, b = (generator.integers(-3, 4, shape).astype("f8") for shape in ((20, 1200), (1200, 24)))
-    changes = {"alike": {}, "a column of zeros": {(slice(None), 3): 0}, "one huge row": {1: b[1] * 2.0 ** 200},
-               "a column with one number": {(slice(None), 3): 0, (1, 3): 2}, "NaN": {(1, 3): np.nan}, "Inf": {(2, 3): np.inf, (1, 5): -np.inf}}
+    every = slice(None)
+    changes = {"alike": [], "a column of zeros": [(every, 3, 0)], "one huge row": [(1, every, b[1] * 2.0 ** 200)],
+               "a column with one number": [(every, 3, 0), (1, 3, 2)], "NaN": [(1, 3, np.nan)], "Inf": [(2, 3, np.inf), (1, 5, -np.inf)]}
     cases = []
     for what, places in changes.items():
         other = b.copy()
-        for place, value in places.items():
-            other[place] = value
+        for row, col, value in places:
+            other[row, col] = value
         with np.errstate(invalid="ignore"):
             cases.append((what, other, {"NaN": 1, "Inf": 2}.get(what, 0), a @ other))
     return a, cases

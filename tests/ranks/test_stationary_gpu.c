@@ -1,6 +1,6 @@
-/* ranks: 2 3 4 8. Products of matrices in the GPU memory of several ranks, exact: every division of
- * a matrix that travels to C; all divisions and mixtures of memory, from which matrices move;
- * damage; errors of one rank. */
+/* ranks: 2 3 4 5 6 7 8. Products of matrices in the GPU memory of several ranks, exact: every
+ * division of a matrix that travels to C; all divisions and mixtures of memory, from which matrices
+ * move; damage; errors of one rank. */
 #include "api/library.h"
 #include "library_on_gpu.h"
 #include "transport/transport_list.h"
@@ -344,7 +344,8 @@ static posed pose_plain(gpu_test *t, damier_context *context, random_state *r, s
 
 static int multiply_plain(gpu_test *t, damier_context *context, random_state *r, cut how, int beta,
                           damier_error *error) {
-  const shape wide = {16, 600, 600}, tall = {600, 16, 600}; /* verified with a sample of B */
+  /* All ranks have rows, or columns; verified with a sample of B. */
+  const shape wide = {56, 600, 600}, tall = {600, 56, 600};
   posed p = pose_plain(t, context, r, how == BY_COLUMNS ? tall : wide, how, beta);
   const int code = damier_multiply(context, &p.a.m, &p.b.m, &p.c.m, error);
   if (!code) check_result(t, &p, -1);
