@@ -265,25 +265,6 @@ def in_place(name, kind, other, goals=None):
                  order=lambda g: [key[0] for key in g.others].index(g.key[0]))
 
 
-GOAL_HOST_OPERANDS = {"65536x65536x32768": 1.15}
-
-
-def of_case(g):
-    return g[0]["case"].split(":")
-
-
-def alone(name):
-    return lambda g: f"{median(g[0]['seconds'][name]):.3g}"
-
-
-HOST_OPERANDS = Table("library.md", "host operands", "host operands", {
-    "m × n × k": lambda g: of_case(g)[0].replace("x", " × "), "A and B in memory": lambda g: of_case(g)[1],
-    "C": lambda g: "in GPU memory" if of_case(g)[2] == "gpu" else of_case(g)[1], "copies, s": alone("copies"),
-    "products, s": alone("products"), "damier.matmul, s": alone("multiply"), "of the larger": lambda g: f"{g[0]['ratio']:.2f}",
-    "goal": lambda g: at_most([g[0]["ratio"]], GOAL_HOST_OPERANDS[of_case(g)[0]]) if of_case(g)[0] in GOAL_HOST_OPERANDS else ""},
-    by=(lambda r: r["case"],))
-
-
 # ---- files ----
 
 SOURCES = Table("hdf5.md", "sources", "sources", {
@@ -295,7 +276,7 @@ TABLES = [
     CPU, SCALAPACK, SCALING, LINKS, GPU, LIMITED, LINKED, RESIDUES, nvidias("cublasxt", "cuBLASXt", "block"),
     nvidias("cublasmp", "cuBLASMp", "layout"), CHECKPOINT, SOURCES, in_place("in place", "in_place", "torch.matmul", GOAL_IN_PLACE),
     in_place("in place ranks", "in_place_ranks", "all-gather and torch.matmul", GOAL_IN_PLACE_RANKS),
-    in_place("in place divisions", "in_place_divisions", "rows"), HOST_OPERANDS,
+    in_place("in place divisions", "in_place_divisions", "rows"),
     *(Lines("results/simulated.md", name, kind, make) for name, kind, make in (
         ("simulated", "simulated", simulated_tables.curves), ("simulated grids", "simulated", simulated_tables.grids),
         ("simulated cases", "simulated", simulated_tables.cases), ("simulated limits", "simulated", simulated_tables.limits),
