@@ -72,13 +72,13 @@ static bool is_new(const dm_multiply *m) {
 static int64_t run_bytes(const work *w) {
   const dm_problem *p = &w->problem;
   const int64_t elements = w->entry_rows * p->k + p->k * p->n + 2 * w->entry_rows * p->n;
-  return w->each * elements * dm_dtype_size(p->work);
+  return w->each * elements * dm_dtype_size(p->accumulator);
 }
 
 static bool suits(const work *w) {
   const dm_multiply *m = w->multiply;
   const dm_problem *p = &w->problem;
-  const bool native = !dm_dtype_is_integer(p->work) && p->c == p->work && p->accumulator == p->work;
+  const bool native = !dm_dtype_is_integer(p->work) && p->c == p->accumulator;
   const bool zero = m->equation.alpha[0] == 0.0 && m->equation.alpha[1] == 0.0;
   return w->run->ranks == 1 && p->batch >= LEAST_ENTRIES && is_plain(m) && native && !zero &&
          !p->no_k && p->symmetry == DM_NO_SYMMETRY && dm_compute_is_plain(&p->compute) &&
@@ -91,7 +91,7 @@ static bool suits(const work *w) {
 /* As many entries as RUN has room for, of the largest of three matrices. */
 static int64_t entries_of_run(const dm_problem *p, int64_t rows) {
   const int64_t most = dm_max(rows * p->n, dm_max(rows * p->k, p->k * p->n));
-  return dm_max(1, dm_min(p->batch, RUN / (most * dm_dtype_size(p->work))));
+  return dm_max(1, dm_min(p->batch, RUN / (most * dm_dtype_size(p->accumulator))));
 }
 
 /* ---- a run of entries ---- */
@@ -100,7 +100,7 @@ static int64_t entries_of_run(const dm_problem *p, int64_t rows) {
 static dm_memory_matrix in_rows(const work *w, void *data, int64_t rows, int64_t cols,
                                 int64_t stride) {
   return (dm_memory_matrix){.division = DM_BY_ROWS,
-                            .dtype = w->problem.work,
+                            .dtype = w->problem.accumulator,
                             .rows = rows,
                             .cols = cols,
                             .data = data,
@@ -110,7 +110,7 @@ static dm_memory_matrix in_rows(const work *w, void *data, int64_t rows, int64_t
 }
 
 static dm_status read_factors(work *w, int64_t first, dm_view factor[2]) {
-  const dm_dtype type = w->problem.work;
+  const dm_dtype type = w->problem.accumulator; /* f16 and bf16 are widened, exactly */
   const double start = dm_now();
   for (int x = 0; x < 2; x++) {
     const int64_t rows = factor[x].rows, cols = factor[x].cols;
@@ -152,14 +152,15 @@ static dm_status multiply_run(work *w, const dm_view factor[2], dm_view c, int64
   bool taken;
   quiet.at = NULL;
   for (int x = 0; x < 2; x++) {
-    *sets[x] =
-        (dm_dataset){.rows = at[x].rows, .cols = at[x].cols, .dtype = p->work, .batch = entries};
+    *sets[x] = (dm_dataset){
+        .rows = at[x].rows, .cols = at[x].cols, .dtype = p->accumulator, .batch = entries};
     job.in_memory[x] = &at[x];
   }
   job.in_memory[DM_C] = &at[2];
   job.equation.op_a = job.equation.op_b = DM_OP_N;
   job.equation.type = DM_DTYPE_NONE;
   job.equation.type_c = p->c;
+  job.equation.compute = 0; /* auto: the mode is a plain one */
   job.engine.backend = "cpu";
   job.seed = seed_of(w);
   const double start = dm_now();
@@ -216,7 +217,8 @@ static dm_status open_inputs(work *w) {
     DM_TRY(dm_reader_open(sets[x], m->equation.type, &w->input[x].reader));
     dm_reader_lean_on(w->input[x].reader, w->ahead);
     dm_reader_keepalive(w->input[x].reader, &w->run->keepalive);
-    DM_TRY(dm_buffer_alloc(rows[x] * cols[x] * dm_dtype_size(w->problem.work), &w->factor[x]));
+    DM_TRY(
+        dm_buffer_alloc(rows[x] * cols[x] * dm_dtype_size(w->problem.accumulator), &w->factor[x]));
   }
   return dm_buffer_table(dm_ceil_div(w->problem.batch, w->each), &w->tiles);
 }

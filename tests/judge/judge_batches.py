@@ -155,14 +155,14 @@ def planned(folder, damier):
 def small(folder, damier, seed):
     """Hundreds of small entries are multiplied in runs: as NumPy, verified, with checksums of C."""
     rng = np.random.default_rng(seed)
-    kind = str(rng.choice(["f8", "f4", "i2", "c16"]))
+    kind = str(rng.choice(["f8", "f4", "i2", "c16", "f2"]))
     leads = (int(rng.integers(260, 500)),) if rng.random() < 0.5 else (20, int(rng.integers(13, 30)))
     m, n, k = (int(x) for x in rng.integers(1, 40, 3))
     a, b = numbers((*leads, m, k), kind, rng), numbers((*leads[1:], k, n) if rng.random() < 0.3 else (*leads, k, n), kind, rng)
     ops = [str(rng.choice(["n", "t", "c"])) for _ in range(2)]
     words = ["--op-a", ops[0], "--op-b", ops[1], *(["--type", "f64"] if kind == "i2" else []), "--alpha", "-2"]
     places = store(folder, "a", turned(a, ops[0]), rng), store(folder, "b", turned(b, ops[1]), rng)
-    wide = "f8" if kind == "i2" else kind
+    wide = {"i2": "f8", "f2": "f4"}.get(kind, kind)
     wanted = -2 * np.matmul(a.astype(wide), b.astype(wide))
     out, form = folder / "c.h5", rng.choice(["", "", "chunk", "npy"])
     if form == "npy":
