@@ -130,26 +130,18 @@ static bool ends_sentence(const char *at) {
   return *at == ' ' && at[-1] == '.' && isupper((unsigned char)at[1]);
 }
 
-/* Prints TEXT for roff, without a line end; escapes backslashes and leading dots and quotes. */
+/* Prints TEXT for roff, a line for each sentence; escapes backslashes, quotes, and dots and
+ * apostrophes that begin a line. */
 static void print_text(const char *text, FILE *out) {
-  if (*text == '.' || *text == '\'') fputs("\\&", out);
-  for (const char *begin = text; *text; text++) {
-    if (*text == '\\')
+  for (const char *at = text; *at; at++) {
+    const bool begins = at == text || at[-1] == '\n';
+    if (begins && (*at == '.' || *at == '\'')) fputs("\\&", out);
+    if (*at == '\\')
       fputs("\\e", out);
-    else if (*text == '"')
+    else if (*at == '"')
       fputs("\\(dq", out);
     else
-      fputc(text > begin && ends_sentence(text) ? '\n' : *text, out);
-  }
-}
-
-/* Prints the lines of TEXT. */
-static void print_lines(const char *text, FILE *out) {
-  char line[400];
-  for (; *text; text += strcspn(text, "\n") + (strchr(text, '\n') != NULL)) {
-    snprintf(line, sizeof line, "%.*s", (int)strcspn(text, "\n"), text);
-    print_text(line, out);
-    fputc('\n', out);
+      fputc(!begins && ends_sentence(at) ? '\n' : *at, out);
   }
 }
 
@@ -189,7 +181,7 @@ static void print_description(FILE *out) {
     const dm_verb *verb = &dm_cli_verbs[i];
     fprintf(out, ".Ss %s\n", verb->name);
     print_sentence(verb->about, out);
-    print_lines(verb->more, out);
+    print_text(verb->more, out);
   }
 }
 
