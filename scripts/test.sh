@@ -140,8 +140,8 @@ simulation=OFF
 [ -z "$all" ] || simulation=ON
 if step "build of build/release" build release -DDAMIER_CUDA=$cuda -DDAMIER_SIMULATION=$simulation; then
   if [ -n "$all" ]; then
-    # These run with sanitizers below.
-    run_tests release --label-exclude 'endurance|part' --exclude-regex '^emulated\.(ranks|threads\.(ops|types))$'
+    # emulated.* run with sanitizers below; ranks.9 has the tests of ranks.quick.
+    run_tests release --label-exclude 'endurance|part' --exclude-regex '^(emulated\.(ranks|threads\.ops)|ranks\.quick)$'
   else
     run_tests release --label-exclude 'long|endurance'
   fi
@@ -152,7 +152,7 @@ if [ -n "$all" ]; then
     run_sanitized
 
   step "build with ThreadSanitizer" build tsan -- team_tests damier_emulated &&
-    TSAN_OPTIONS=exitcode=66 run_tests tsan --tests-regex '^(ranks\.threads|emulated\.threads\.(ops|types))$'
+    TSAN_OPTIONS=exitcode=66 run_tests tsan --tests-regex '^(ranks\.threads|emulated\.threads\.ops)$'
 
   if has nvcc; then
     step "build of the CUDA backend" build_cuda || true

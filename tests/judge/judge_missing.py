@@ -242,6 +242,6 @@ def gaps(folder, damier):
 
 run_cases(options().damier, [(covariances, case, ("cov", "cor")[seed % 2], ("columns", "rows")[seed % 3 == 2], seed)
                              for seed, case in enumerate(CASES)]
-          + [(products, case, seed) for seed, case in enumerate(CASES) if seed % 2 == 0 or case[2] == 1]
+          + [(products, case, seed) for seed, case in enumerate(CASES) if seed % 2 == 0]
           + [(pairwise, case, seed) for seed, case in enumerate(CASES)]
           + [(pairs_with_little,), (named_by_the_user,), (whole_numbers,), (gaps,)])

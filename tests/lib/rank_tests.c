@@ -1,7 +1,7 @@
 /* usage: rank_tests LEAST   every test on each of its rank counts from LEAST to the job's
- *        rank_tests most [LEAST]   every test on the largest of its rank counts, up to the job's,
- * if that is at least LEAST rank_tests NAME [WORD...]   this test on all ranks of the job Exits
- * with 1 if a test failed, with 77 if all were skipped. */
+ *        rank_tests most   every test on the largest of its rank counts, up to the job's
+ *        rank_tests NAME [WORD...]   this test on all ranks of the job
+ * Exits with 1 if a test failed, with 77 if all were skipped. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static void run_counts(const test_program *test, int least, bool most, outcome *
 int main(int count, char **words) {
   const char *name = count > 1 ? words[1] : "1";
   const bool most = strcmp(name, "most") == 0;
-  const int least = most ? count > 2 ? atoi(words[2]) : 1 : atoi(name);
+  const int least = most ? 1 : atoi(name);
   outcome all = {0};
   one_job_start();
   for (int i = 0; i < test_program_count; i++) {

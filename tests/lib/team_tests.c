@@ -1,5 +1,5 @@
 /* usage: team_tests MOST [NAME...]   tests of ranks (all, or those named), their ranks being
- * threads of this process: each on each of its rank counts up to MOST. The linker turns
+ * threads of this process: each on each of its rank counts up to MOST The linker turns
  * dm_comm_start and dm_comm_adopt into the functions below. */
 #include <stdio.h>
 #include <stdlib.h>
