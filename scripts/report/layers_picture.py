@@ -34,16 +34,12 @@ STYLE = """<style>text { font: 13px sans-serif; fill: #555 } .name { font-weight
 
 
 def survey():
-    """Files and lines of each folder, and the folders that it includes."""
-    files, lines, includes = collections.Counter(), collections.Counter(), collections.defaultdict(set)
+    """The folders that each folder includes."""
+    includes = collections.defaultdict(set)
     for file in [f for part in ("src", "kernels") for f in (ROOT / part).glob("**/*.[ch]*")]:
-        folder, text = layers.layer_of(file.relative_to(ROOT)), file.read_text()
-        files[folder] += 1
-        lines[folder] += text.count("\n")
-        includes[folder] |= {quoted.split("/")[0] for quoted, _ in layers.INCLUDE.findall(text) if quoted}
-    for folder, others in includes.items():
-        others.discard(folder)
-    return files, lines, includes
+        folder = layers.layer_of(file.relative_to(ROOT))
+        includes[folder] |= {quoted.split("/")[0] for quoted, _ in layers.INCLUDE.findall(file.read_text()) if quoted} - {folder}
+    return includes
 
 
 def reached(includes, folder):
@@ -59,13 +55,13 @@ def wrapped(words):
 
 
 def main():
-    files, lines, includes = survey()
+    includes = survey()
     dot = ['digraph { node [shape=box style=rounded fontname="Helvetica" fontsize=13 margin="0.06,0.05"]',
            "nodesep=0.12 ranksep=0.35"]  # narrow, so that letters are legible on a phone
     for height in sorted(set(layers.LEVEL.values())):
         row = [f for f, level in layers.LEVEL.items() if level == height]
         dot.append(f"{{ rank=same {' '.join(row)} }}")
-        dot += [f'{f} [label="{f}\\n{wrapped(ABOUT[f])}\\n{files[f]} files, {round(lines[f], -2)} lines"]' for f in row]
+        dot += [f'{f} [label="{f}\\n{wrapped(ABOUT[f])}"]' for f in row]
     dot += [f"{f} -> {other}" for f in layers.LEVEL for other in sorted(includes[f] - reached(includes, f))]
     svg = subprocess.run(["dot", "-Tsvg"], input="\n".join(dot + ["}"]), capture_output=True, text=True,
                          check=True).stdout
