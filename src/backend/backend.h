@@ -41,9 +41,10 @@ double dm_backend_gpu_start(void);
 /* Call first, if this process is the only one of the job and needs at most one GPU. */
 void dm_backend_see_one(void);
 
-/* Call first, before threads start: names the kernels for an OpenBLAS that does not know this CPU,
- * unless OPENBLAS_CORETYPE is set. */
-void dm_backend_name_kernels(void);
+/* Call first, before threads start, in a program: sets variables that libraries read, unless they
+ * are set: OPENBLAS_CORETYPE to the kernels for an OpenBLAS that does not know this CPU, and
+ * CUDA_DEVICE_MAX_CONNECTIONS to few queues, which a GPU has sooner. */
+void dm_backend_prepare(void);
 
 /* Whether this program was built for GPUs and the machine has a driver for them; starts nothing. */
 bool dm_backend_has_driver(void);

@@ -57,8 +57,9 @@ void dm_backend_see_one(void) {
   dm_cuda_see_one();
 }
 
-void dm_backend_name_kernels(void) {
+void dm_backend_prepare(void) {
   dm_cpu_name_kernels();
+  if (dm_cuda_has_driver()) dm_gpu_few_queues();
 }
 
 bool dm_backend_has_driver(void) {

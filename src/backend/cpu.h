@@ -57,7 +57,7 @@ dm_status dm_cpu_room(int threads);
 bool dm_cpu_set_threads(int threads);
 void dm_cpu_library(char *text, int64_t size);
 
-/* See dm_backend_name_kernels. */
+/* See dm_backend_prepare. */
 void dm_cpu_name_kernels(void);
 
 /* A warning if OpenBLAS uses kernels far older than this CPU, else "". */

@@ -112,6 +112,12 @@ void dm_gpu_list_show(const dm_gpu_list *list, int count) {
   (void)setenv(variable, text, 1); /* on failure the start takes longer */
 }
 
+/* The driver makes eight queues for kernels and eight for copies, in 0.12 s (H200); two of each, in
+ * 0.06 s, are as fast: neither checks nor copies wait for products. */
+void dm_gpu_few_queues(void) {
+  (void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "2", 0); /* on failure the start takes longer */
+}
+
 /* ---- the few functions of NVML in use, by name: not every toolkit has its header ---- */
 
 enum { CLOCK_SM = 1, SENSOR_GPU = 0 }; /* values of nvmlClockType_t and nvmlTemperatureSensors_t */

@@ -32,6 +32,9 @@ dm_status dm_gpu_list_restrict(dm_gpu_list *list, const char *wanted);
 /* From now on this process sees the first COUNT GPUs of LIST alone; call before it starts one. */
 void dm_gpu_list_show(const dm_gpu_list *list, int count);
 
+/* From now on a GPU that this process starts gets few queues; see dm_backend_prepare. */
+void dm_gpu_few_queues(void);
+
 /* ---- the state of a GPU as reported by the driver's management library, which is loaded if
  * present; nothing depends on it ---- */
 

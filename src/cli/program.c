@@ -221,7 +221,7 @@ int dm_cli_program(int argc, char **argv, const dm_cli_work *works) {
     return 0;
   }
   allow_files();
-  dm_backend_name_kernels();
+  dm_backend_prepare();
   /* A write beyond ulimit -f then fails with an error, a message and exit code 4. */
   signal(SIGXFSZ, SIG_IGN);
   signal(SIGBUS, lose_file);

@@ -84,6 +84,15 @@ def benchmarks(bed):
         expect(done.returncode == code and said in done.stdout + done.stderr, f"{words}: {done}")
 
 
+def queues(bed):
+    """Few, unless the user says otherwise."""
+    record = bed.folder / "queues.json"
+    for more, wanted in (({}, "2"), ({"CUDA_DEVICE_MAX_CONNECTIONS": "5"}, "5")):
+        multiply(bed, "--gpus", "1", "--json", str(record), **more)
+        found = running.records_of(record)[-1]["environment"]["CUDA_DEVICE_MAX_CONNECTIONS"]
+        expect(found == wanted, f"{found} queues, wanted {wanted}")
+
+
 def batches(bed):
     """Entries in files that are too small to be worth a GPU each."""
     rng = numpy.random.default_rng(5)
@@ -212,7 +221,7 @@ def main():
                  "--hang-timeout", "60s")
         bed = faulty_runs.Bed(folder, options, shape=(700, 600, 500), words=words)
         bed.undisturbed(2)
-        for check in (refusals, choices, chosen, benchmarks, batches, under_mpirun, one_does_not_start, ends, one_fails, no_memory, stops, resumes, same_bits):
+        for check in (refusals, choices, chosen, benchmarks, queues, batches, under_mpirun, one_does_not_start, ends, one_fails, no_memory, stops, resumes, same_bits):
             with_threads(True)
             check(bed)
             print("passed ", check.__name__, flush=True)
