@@ -395,11 +395,12 @@ typedef struct entries {
   _Atomic(dm_status) failure; /* the first one */
 } entries;
 
-static dm_status multiply_entry(const entries *all, int thread, int64_t e) {
+/* ROOM: of dm_cpu_multiply_as_real, or NULL. */
+static dm_status multiply_entry(const entries *all, int thread, int64_t e, void *room) {
   const dm_whole_product one = dm_whole_entry(all->product, e);
   const dm_entry_steps *s = all->steps;
   if (s) DM_TRY(s->before(s->context, thread, e, &one));
-  dm_cpu_multiply(&one);
+  room ? dm_cpu_multiply_as_real(&one, room) : dm_cpu_multiply(&one);
   return s ? s->after(s->context, thread, e, &one) : DM_OK;
 }
 
@@ -413,13 +414,18 @@ static void take_entries(void *context) {
   entries *all = context;
   const int thread = atomic_fetch_add(&all->threads, 1);
   const int64_t count = all->product->entries;
+  const dm_whole_product like = dm_whole_entry(all->product, 0);
+  const int64_t bytes = dm_cpu_real_room(&like);
+  void *room = NULL;
+  if (bytes > 0) keep_failure(all, dm_buffer_alloc(bytes, &room));
   while (!atomic_load(&all->failure)) {
     const int64_t first = atomic_fetch_add(&all->next, all->each);
-    if (first >= count) return;
+    if (first >= count) break;
     for (int64_t e = first; e < dm_min(count, first + all->each) && !atomic_load(&all->failure);
          e++)
-      keep_failure(all, multiply_entry(all, thread, e));
+      keep_failure(all, multiply_entry(all, thread, e, room));
   }
+  free(room);
 }
 
 /* Few large entries are multiplied one after the other by the library's threads, others at the same

@@ -67,6 +67,13 @@ void dm_cpu_advice(char *text, int64_t size);
 bool dm_cpu_suits(const dm_whole_product *product);
 void dm_cpu_multiply(const dm_whole_product *product);
 
+/* The same for a small complex product, as one of real numbers: A's parts side by side times those
+ * of B and of i B, one below the other. OpenBLAS multiplies small real matrices without a lock that
+ * threads wait for, and in less time. ROOM has dm_cpu_real_room(PRODUCT) bytes; 0: it does not
+ * suit. */
+int64_t dm_cpu_real_room(const dm_whole_product *product);
+void dm_cpu_multiply_as_real(const dm_whole_product *product, void *room);
+
 /* ---- products made of exact products of residues (core/residues.h; cpu_residues.c) ----
  *
  * Residues are bytes, multiplied as f32; their sums are short enough to be exact. */

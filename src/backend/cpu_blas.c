@@ -273,6 +273,46 @@ void dm_cpu_multiply(const dm_whole_product *p) {
   dm_host_mirror_parallel(by_rows.c, 0, dm_whole_is_hermitian(p));
 }
 
+/* ---- small complex products ---- */
+
+static const double most_real_flops = 2e6; /* which OpenBLAS takes for small */
+
+int64_t dm_cpu_real_room(const dm_whole_product *p) {
+  const double flops = 8.0 * (double)p->c.rows * (double)p->c.cols * (double)p->a.cols;
+  const bool plain = p->alpha[1] == 0.0 && p->beta[1] == 0.0 && !p->conjugate_a &&
+                     !p->conjugate_b && !p->symmetric;
+  const bool rows = p->a.col_stride == 1 && p->b.col_stride == 1 && p->c.col_stride == 1;
+  if (!dm_dtype_is_complex(p->a.dtype) || !plain || !rows || flops > most_real_flops) return 0;
+  return 2 * p->b.rows * p->b.cols * dm_dtype_size(p->b.dtype);
+}
+
+/* Each row of B, and below it the same times i. */
+#define SPREAD_ROWS(type)                                                                          \
+  for (int64_t i = 0; i < b.rows; i++) {                                                           \
+    const type *from = dm_view_at(b, i, 0);                                                        \
+    type *to = (type *)room + 4 * i * b.cols, *turned = to + 2 * b.cols;                           \
+    for (int64_t j = 0; j < 2 * b.cols; j += 2) {                                                  \
+      to[j] = from[j];                                                                             \
+      to[j + 1] = from[j + 1];                                                                     \
+      turned[j] = -from[j + 1];                                                                    \
+      turned[j + 1] = from[j];                                                                     \
+    }                                                                                              \
+  }
+
+void dm_cpu_multiply_as_real(const dm_whole_product *p, void *room) {
+  const dm_view b = p->b;
+  dm_whole_product real = *p;
+  if (b.dtype == DM_C64) {
+    SPREAD_ROWS(float)
+  } else {
+    SPREAD_ROWS(double)
+  }
+  real.a = dm_view_parts(p->a);
+  real.b = dm_view_row_major(room, dm_dtype_real(b.dtype), 2 * b.rows, 2 * b.cols);
+  real.c = dm_view_parts(p->c);
+  multiply_all(&real);
+}
+
 /* ---- the library ---- */
 
 /* CBLAS cannot set threads; each library has its own call, found at run time. */

@@ -168,7 +168,8 @@ class Stacks(InFolder):
 
     def test_many_small(self):
         """Multiplied where they are, by threads over the entries."""
-        for dtype, count, m, k, n in (("f8", 2000, 8, 9, 7), ("f4", 300, 33, 17, 20), ("c16", 50, 5, 6, 7), ("f8", 3, 300, 200, 600)):
+        for dtype, count, m, k, n in (("f8", 2000, 8, 9, 7), ("f4", 300, 33, 17, 20), ("c16", 50, 5, 6, 7), ("c8", 300, 33, 17, 20),
+                                   ("c16", 20, 1, 1, 1), ("c16", 40, 70, 90, 50), ("f8", 3, 300, 200, 600)):
             a, b = drawn((count, m, k), dtype), drawn((count, k, n), dtype, 2)
             with damier.Context() as context:
                 np.testing.assert_array_equal(context.matmul(a, b), a @ b)
@@ -176,6 +177,8 @@ class Stacks(InFolder):
                 self.assertEqual((context.record["problem"]["batch"], context.record["problem"]["m"]), (count, m))
                 self.assertEqual(context.record["verification"]["verdict"], "PASS")
             np.testing.assert_array_equal(damier.matmul(a, b, verify=False, alpha=2), 2 * (a @ b))
+            if dtype[0] == "c":
+                np.testing.assert_array_equal(damier.matmul(a, b, alpha=1 - 2j), (1 - 2j) * (a @ b))
 
     def test_narrow_types(self):
         """Types of 8 and 16 bits, which no BLAS multiplies: also strided, empty of k, and not finite."""
