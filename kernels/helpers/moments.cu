@@ -85,8 +85,9 @@ __device__ __forceinline__ int add(Moments<Number> &m, const Number (&x)[COUNT],
     of.first = plus(of.first, -m.weight, delta);
   }
   m.weight += weight;
-  const double part = 1.0 / m.weight, less = mad_square(of.first, 0.0) * part;
-  m.squares += of.second > less ? of.second - less : of.second < less ? 0.0 : of.second - less;
+  const double part = 1.0 / m.weight;
+  const double squares = m.squares + of.second - mad_square(of.first, 0.0) * part;
+  m.squares = squares < 0.0 ? 0.0 : squares; /* by rounding; NaN stays */
   m.mean = plus(m.mean, part, of.first);
   return present;
 }
