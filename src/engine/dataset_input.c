@@ -174,44 +174,73 @@ dm_status dm_file_pass(dm_dataset_input *input, dm_rank_state *local, dm_matrix 
   return status;
 }
 
-/* ---- all of it once, in runs of rows ---- */
+/* ---- all of it once, in runs of rows: one is passed on while the next one is read ---- */
 
-enum { STRIP = 64 << 20 }; /* bytes of a matrix in memory at a time */
+enum { STRIPS = 2, STRIP = 32 << 20 }; /* bytes of each in memory */
+
+typedef struct stream {
+  dm_reader *reader;
+  dm_file_queue *ahead;
+  const dm_reading *how;
+  dm_range rows, cols;
+  int64_t height, bytes; /* of a strip */
+  char *memory;
+  dm_transfer *reading[STRIPS];
+} stream;
+
+static int place_of(const stream *s, int64_t row) {
+  return (int)((row - s->rows.begin) / s->height % STRIPS);
+}
+
+/* The strip from ROW on, as a part of op(X). */
+static dm_view strip_at(const stream *s, int64_t row) {
+  const int64_t count = dm_min(s->height, s->rows.end - row), width = dm_range_size(s->cols);
+  void *const at = s->memory + place_of(s, row) * s->bytes;
+  return s->how->op == DM_OP_N ? dm_view_row_major(at, s->how->work, count, width)
+                               : dm_view_row_major(at, s->how->work, width, count);
+}
+
+static dm_status read_strip(stream *s, int64_t row) {
+  const dm_view part = strip_at(s, row);
+  const dm_view target = s->how->op == DM_OP_N ? part : dm_view_transpose(part);
+  if (row >= s->rows.end) return DM_OK;
+  return dm_file_queue_read(s->ahead, s->reader, row, s->cols.begin, &target, 1,
+                            s->how->op == DM_OP_C, &s->reading[place_of(s, row)]);
+}
+
+static dm_status pass_strips(dm_run *run, stream *s, dm_part_taker *take, void *context) {
+  const bool turned = s->how->op != DM_OP_N;
+  DM_TRY(read_strip(s, s->rows.begin));
+  for (int64_t row = s->rows.begin; row < s->rows.end; row += s->height) {
+    DM_TRY(read_strip(s, row + s->height));
+    DM_TRY(dm_transfer_wait(s->reading[place_of(s, row)], &run->keepalive));
+    DM_TRY(take(context, strip_at(s, row), turned ? 0 : row, turned ? row : 0));
+  }
+  return DM_OK;
+}
 
 dm_status dm_file_stream(dm_run *run, int threads, const dm_dataset *dataset, dm_range rows,
                          dm_range cols, const dm_reading *how, dm_part_taker *take, void *context,
                          dm_missing_found *missing) {
   if (dm_dataset_is_empty(dataset)) return DM_OK; /* it adds nothing to any sum */
-  int64_t row_bytes, bytes;
-  const int64_t width = dm_range_size(cols);
-  DM_TRY(dm_bytes_of(width, 1, dm_dtype_size(how->work), &row_bytes));
-  int64_t height = dm_min(dm_max(1, STRIP / row_bytes), dm_max(1, dm_range_size(rows)));
-  DM_TRY(dm_bytes_of(height, 1, row_bytes, &bytes));
-  void *strip;
-  dm_file_queue *ahead = NULL;
-  dm_reader *reader;
-  DM_TRY(dm_reader_open(dataset, how->as, &reader));
-  dm_reader_keepalive(reader, &run->keepalive);
+  stream s = {.how = how, .rows = rows, .cols = cols};
+  int64_t row_bytes;
+  DM_TRY(dm_bytes_of(dm_range_size(cols), 1, dm_dtype_size(how->work), &row_bytes));
+  s.height = dm_min(dm_max(1, STRIP / row_bytes), dm_max(1, dm_range_size(rows)));
+  DM_TRY(dm_bytes_of(s.height, 1, row_bytes, &s.bytes));
+  DM_TRY(dm_reader_open(dataset, how->as, &s.reader));
+  dm_reader_keepalive(s.reader, &run->keepalive);
   dm_run_phase(run, "reading", 1);
-  strip = NULL;
   const int64_t chunk = dataset->chunk_rows * dataset->chunk_cols * dm_dtype_size(dataset->dtype);
   const int64_t of_file = dataset->rows * dataset->cols * dm_dtype_size(dataset->dtype);
   const int64_t kept = dm_max(DM_READ_MEMORY, dm_chunks_kept(chunk, of_file));
-  dm_status status = dm_file_queue_open(dm_run_io_threads(run, threads), kept, &ahead);
-  if (!status) dm_reader_lean_on(reader, ahead);
-  if (!status) status = dm_buffer_alloc(bytes, &strip);
-  for (int64_t row = rows.begin; row < rows.end && !status; row += height) {
-    int64_t count = dm_min(height, rows.end - row);
-    bool turned = how->op != DM_OP_N;
-    dm_view part = turned ? dm_view_row_major(strip, how->work, width, count)
-                          : dm_view_row_major(strip, how->work, count, width);
-    dm_view target = turned ? dm_view_transpose(part) : part;
-    status = dm_reader_read(reader, row, cols.begin, &target, 1, how->op == DM_OP_C);
-    if (!status) status = take(context, part, turned ? 0 : row, turned ? row : 0);
-  }
-  dm_file_queue_close(ahead);
-  free(strip);
-  if (missing) dm_reader_missing(reader, missing);
-  dm_reader_close(reader);
+  dm_status status = dm_file_queue_open(dm_run_io_threads(run, threads), kept, &s.ahead);
+  const int64_t strips = s.height < dm_range_size(rows) ? STRIPS : 1;
+  if (!status) status = dm_buffer_alloc(strips * s.bytes, (void **)&s.memory);
+  if (!status) status = pass_strips(run, &s, take, context);
+  dm_file_queue_close(s.ahead);
+  free(s.memory);
+  if (missing) dm_reader_missing(s.reader, missing);
+  dm_reader_close(s.reader);
   return status;
 }
