@@ -301,8 +301,9 @@ static const char *synonym_of(const char *name) {
 
 /* What does instead what others do by an option; NULL: nothing is known. */
 static const char *instead_of(const char *name) {
-  static const char gpu[] = "CUDA_VISIBLE_DEVICES=0 damier ... uses GPU 0 alone; multiply and gram have --gpus N; "
-                            "--backend cuda requires a GPU, and 'damier info' lists them";
+  static const char gpu[] =
+      "CUDA_VISIBLE_DEVICES=0 damier ... uses GPU 0 alone; multiply and gram have --gpus N; "
+      "--backend cuda requires a GPU, and 'damier info' lists them";
   static const char ranks[] = "mpirun -n 4 damier ... starts 4 ranks";
   static const char *const ways[][2] = {{"gpu", gpu},    {"gpus", gpu}, {"device", gpu},
                                         {"cuda", gpu},   {"np", ranks}, {"processes", ranks},

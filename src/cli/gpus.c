@@ -72,8 +72,8 @@ dm_status dm_cli_take_gpus(dm_call *call, const dm_problem *problem, dm_gpu_choi
   dm_gpu_list list;
   dm_machine one;
   DM_TRY(dm_cli_take_stated_gpus(call, choice));
-  if (dm_cli_given(call, "gpus")) return DM_OK;
-  if (!may_use_gpus(call, problem)) return DM_OK;
+  choice->uses = may_use_gpus(call, problem);
+  if (dm_cli_given(call, "gpus") || !choice->uses) return DM_OK;
   dm_backend_gpus(&list);
   if (list.count < 2) return DM_OK;
   DM_TRY(dm_cli_machine_of_gpu(call, list.gpu[0].name, &one));

@@ -11,6 +11,7 @@
 typedef struct dm_gpu_choice {
   int ranks; /* threads that multiply; 1 also without a GPU */
   int most;  /* number of GPUs chosen from; 0: --gpus states it, or there is no choice */
+  bool uses; /* GPUs are expected to multiply, of a command without a launcher */
   double seconds[DM_GPUS]; /* predicted for 1, 2, ... of them; INFINITY: no plan */
 } dm_gpu_choice;
 

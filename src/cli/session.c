@@ -176,7 +176,9 @@ static int run_rank(dm_call *call, dm_status prepared, const dm_work *work, dm_c
   memset(&run, 0, sizeof run);
   bool only = false;
   const int gpu = t ? t->gpu[dm_comm_rank(world)] : dm_comm_local_rank_before_start(&only);
-  dm_warm_up *warm_up = work->warms_up ? dm_backend_warm_up(gpu, only) : NULL;
+  const bool early = !t && work->warms_up_alone;
+  dm_warm_up *warm_up = NULL;
+  if (work->warms_up || early) warm_up = dm_backend_warm_up(early ? 0 : gpu, early || only);
   dm_status status = dm_run_start(&run, world, dm_cli_level(call),
                                   (dm_progress_mode)call->own.progress, call->command);
   if (status) {

@@ -19,7 +19,8 @@ typedef struct dm_work {
   int dataset_count;           /* at most DM_CLI_DATASETS */
   int threads;   /* > 1: so many ranks, at most DM_GPUS, are threads of this process, without MPI */
   bool warms_up; /* will use a GPU, if there is one: start it together with MPI */
-  bool reports;  /* publishes its own records; RUN's RECORD is NULL */
+  bool warms_up_alone; /* the same without a launcher, before the work begins */
+  bool reports;        /* publishes its own records; RUN's RECORD is NULL */
 } dm_work;
 
 /* Starts MPI, or threads, agrees on PREPARED (which it frees), shares the data, runs the work,

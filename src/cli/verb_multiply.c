@@ -73,6 +73,14 @@ static dm_status take_gpus(dm_call *call, const dm_product_files *f, dm_gpu_choi
   return DM_OK;
 }
 
+/* Without a launcher a GPU starts when the plan needs it, unless A and B are read before, for their
+ * means and deviations. */
+static bool starts_early(const dm_call *call, const dm_product_files *f) {
+  const dm_equation equation = dm_request_equation(&call->settings);
+  return (f->a.rows > 0 && dm_standard_lines(&equation.standard[0]) != DM_NO_LINES) ||
+         (f->b.rows > 0 && dm_standard_lines(&equation.standard[1]) != DM_NO_LINES);
+}
+
 int dm_cli_multiply(dm_call *call) {
   dm_product_files f = {0};
   dm_status status = check(call, &f);
@@ -88,14 +96,16 @@ int dm_cli_multiply(dm_call *call) {
   if (call->own.dry_run)
     code = prepared ? dm_cli_finish(call, prepared) : dm_cli_plan(call);
   else
-    code = dm_cli_run_job(call, prepared,
-                          &(dm_work){.run = multiply,
-                                     .shared = &f,
-                                     .bytes = sizeof f,
-                                     .datasets = datasets,
-                                     .dataset_count = 3,
-                                     .threads = gpus.ranks,
-                                     .warms_up = !prepared && may_use_gpu(call)});
+    code = dm_cli_run_job(
+        call, prepared,
+        &(dm_work){.run = multiply,
+                   .shared = &f,
+                   .bytes = sizeof f,
+                   .datasets = datasets,
+                   .dataset_count = 3,
+                   .threads = gpus.ranks,
+                   .warms_up = !prepared && may_use_gpu(call),
+                   .warms_up_alone = !prepared && gpus.uses && starts_early(call, &f)});
   for (int i = 0; i < 3; i++) dm_dataset_free(datasets[i]);
   return code;
 }
