@@ -287,7 +287,7 @@ typedef struct factors {
   dm_dataset *sets[2];
   const dm_memory_matrix *memory[2]; /* NULL: SETS are read */
   const dm_engine *engine;           /* for those, ... */
-  dm_backend *backend;               /* ... unless this is open */
+  dm_centered_room *rooms;           /* ... unless there are rooms for their copies */
 } factors;
 
 static dm_lines inner_of(const dm_equation *e, int x) {
@@ -325,7 +325,7 @@ static dm_status center_one(dm_run *run, int io_threads, const factors *f, int x
   if (!copy) return make(run, io_threads, &one, &made->made[x]);
   const dm_centered_source from = {f->memory[x], names[x], &set->meaning,
                                    dm_centered_type(f->equation, set, x)};
-  DM_TRY(dm_centered_copy_open(run, f->engine, f->backend, &from, copy));
+  DM_TRY(dm_centered_copy_open(run, f->engine, f->rooms ? &f->rooms[x] : NULL, &from, copy));
   set->dtype = from.type;
   set->meaning.active = false; /* the copy has the values */
   DM_TRY(make(run, io_threads, &one, &made->made[x]));
@@ -382,7 +382,7 @@ bool dm_center_changes(const dm_multiply *m) {
   return any;
 }
 
-dm_status dm_center_product(dm_run *run, dm_multiply *m, dm_backend *backend,
+dm_status dm_center_product(dm_run *run, dm_multiply *m, dm_centered_room rooms[2],
                             dm_centered *centered) {
   const factors f = {
       &m->vectors,
@@ -390,7 +390,7 @@ dm_status dm_center_product(dm_run *run, dm_multiply *m, dm_backend *backend,
       {&m->a, &m->b},
       {m->a.memory.base ? NULL : m->in_memory[DM_A], m->b.memory.base ? NULL : m->in_memory[DM_B]},
       &m->engine,
-      backend};
+      rooms};
   *centered = (dm_centered){.made = {NULL, NULL}};
   if (m->measurement) return DM_OK;
   DM_TRY(center_all(run, m->engine.io_threads, &f, &m->equation, centered));

@@ -23,15 +23,15 @@ bool dm_center_changes(const dm_multiply *multiply);
 
 /* Collective: changes A and B of MULTIPLY as its equation states, with numbers of the user from its
  * vectors; if terms are weighted, also divides alpha. Matrices in files are changed while they are
- * read, as is the host memory of one process; other memory is copied. BACKEND reaches that of GPUs;
- * NULL: one is opened.
+ * read, as is the host memory of one process; other memory is copied: in GPU memory to ROOMS, of A
+ * and B; NULL: to memory of its own.
  *
  * Moments are those of the values in f64, whatever type they are rounded to afterwards; deviations
  * are divided by the number of elements less one, or what it is with weights. Each factor is passed
  * once for them, the same lines of the same matrix once for both. DM_E_INPUT: values are missing,
  * NaN included, and the dataset's meaning does not say what they become; or numbers of the user are
  * not suitable. */
-dm_status dm_center_product(dm_run *run, dm_multiply *multiply, dm_backend *backend,
+dm_status dm_center_product(dm_run *run, dm_multiply *multiply, dm_centered_room rooms[2],
                             dm_centered *centered);
 
 /* The type of a centered copy of SET, factor X of EQUATION. */

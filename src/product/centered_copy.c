@@ -56,9 +56,25 @@ static dm_gaps gaps_of(const dm_meaning *m) {
   return gaps;
 }
 
+void dm_centered_room_release(dm_centered_room *room) {
+  if (room->memory) dm_backend_release(room->backend, DM_DEVICE, room->memory);
+  room->memory = NULL;
+  room->bytes = 0;
+}
+
+static dm_status take_room(dm_centered_room *room, int64_t bytes, void **memory) {
+  if (room->bytes < bytes) {
+    dm_centered_room_release(room);
+    DM_TRY(dm_backend_alloc(room->backend, DM_DEVICE, bytes, &room->memory));
+    room->bytes = bytes;
+  }
+  *memory = room->memory;
+  return DM_OK;
+}
+
 /* By rows; in GPU memory in the order of FROM, in lines of 16-byte pieces, which products and sums
  * prefer. */
-static dm_status allocate(dm_view from, dm_dtype type, dm_backend *backend, dm_view *to) {
+static dm_status allocate(dm_view from, dm_dtype type, dm_centered_room *room, dm_view *to) {
   const bool on_gpu = from.space == DM_DEVICE, by_columns = on_gpu && from.col_stride != 1;
   const int64_t piece = on_gpu ? 16 / dm_dtype_size(type) : 1;
   const int64_t line = dm_round_up(by_columns ? from.rows : from.cols, piece);
@@ -69,8 +85,7 @@ static dm_status allocate(dm_view from, dm_dtype type, dm_backend *backend, dm_v
   to->row_stride = by_columns ? 1 : line;
   to->col_stride = by_columns ? line : 1;
   DM_TRY(dm_bytes_of(by_columns ? from.cols : from.rows, line, dm_dtype_size(type), &bytes));
-  return on_gpu ? dm_backend_alloc(backend, DM_DEVICE, bytes, &to->base)
-                : dm_buffer_alloc(bytes, &to->base);
+  return on_gpu ? take_room(room, bytes, &to->base) : dm_buffer_alloc(bytes, &to->base);
 }
 
 static dm_status check_type(const dm_centered_source *source, dm_view from) {
@@ -92,7 +107,7 @@ static dm_status open_part(dm_run *run, const dm_centered_source *source, dm_cen
   to->data = to->stream = NULL;
   if (dm_view_is_empty(from)) return DM_OK;
   DM_TRY(check_type(source, from));
-  DM_TRY(allocate(from, source->type, copy->backend, &copy->part));
+  DM_TRY(allocate(from, source->type, copy->room, &copy->part));
   to->data = copy->part.base;
   to->row_stride = copy->part.row_stride;
   to->col_stride = copy->part.col_stride;
@@ -104,32 +119,27 @@ static dm_status open_part(dm_run *run, const dm_centered_source *source, dm_cen
   return status;
 }
 
-static dm_status reach(dm_run *run, const dm_engine *engine, dm_backend *backend, const char *name,
+static dm_status reach(dm_run *run, const dm_engine *engine, const char *name,
                        dm_centered_copy *copy) {
-  copy->backend = backend;
-  if (backend) return dm_distributed_reach(&copy->from, backend, name);
-  DM_TRY(dm_distributed_open_backend(run, engine, &copy->from, name, &copy->own));
-  copy->backend = copy->own;
-  return DM_OK;
+  if (copy->room != &copy->own) return dm_distributed_reach(&copy->from, copy->room->backend, name);
+  return dm_distributed_open_backend(run, engine, &copy->from, name, &copy->own.backend);
 }
 
-dm_status dm_centered_copy_open(dm_run *run, const dm_engine *engine, dm_backend *backend,
+dm_status dm_centered_copy_open(dm_run *run, const dm_engine *engine, dm_centered_room *room,
                                 const dm_centered_source *source, dm_centered_copy *copy) {
-  *copy = (dm_centered_copy){.part = {.base = NULL}};
+  *copy = (dm_centered_copy){.room = room ? room : &copy->own};
   DM_TRY(dm_distributed_open(run->world, source->stated, source->name, &copy->from));
-  dm_status status = reach(run, engine, backend, source->name, copy);
+  dm_status status = reach(run, engine, source->name, copy);
   if (!status) status = open_part(run, source, copy);
   return dm_comm_agree(run->world, status);
 }
 
 void dm_centered_copy_free(dm_centered_copy *copy) {
-  if (copy->part.space == DM_DEVICE)
-    dm_backend_release(copy->backend, DM_DEVICE, copy->part.base);
-  else
-    free(copy->part.base);
+  if (copy->part.space == DM_HOST) free(copy->part.base);
   dm_distributed_close(&copy->from);
-  dm_backend_close(copy->own);
-  *copy = (dm_centered_copy){.part = {.base = NULL}};
+  dm_centered_room_release(&copy->own);
+  dm_backend_close(copy->own.backend);
+  *copy = (dm_centered_copy){.room = NULL};
 }
 
 /* ---- moments ---- */
@@ -202,7 +212,7 @@ static dm_status take_on_gpu(const dm_run *run, const dm_centered_copy *copy, dm
   DM_TRY(dm_buffer_zeroed(DM_MOMENTS * width + length, sizeof *numbers, (void **)&numbers));
   double *const weights = numbers + DM_MOMENTS * width;
   if (m->weights) pick(m->by_rows ? &cols : &rows, 1, m->weights, weights);
-  dm_status status = dm_backend_moments(copy->backend, part, m->by_rows, &copy->gaps,
+  dm_status status = dm_backend_moments(copy->room->backend, part, m->by_rows, &copy->gaps,
                                         m->weights ? weights : NULL, numbers, &first);
   for (int what = 0; what < DM_MOMENTS && !status; what++)
     put(m->by_rows ? &rows : &cols, m->parts, dm_moments_of(m, run->rank, what),
@@ -288,7 +298,7 @@ static dm_status change_on_gpu(const dm_run *run, const dm_centered_copy *copy,
     *lists[i].of = memory + i * room;
   }
   dm_status status =
-      dm_backend_center(copy->backend, copy->part, copy->from.local, &copy->gaps, &own);
+      dm_backend_center(copy->room->backend, copy->part, copy->from.local, &copy->gaps, &own);
   free(memory);
   return status;
 }

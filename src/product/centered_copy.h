@@ -17,20 +17,30 @@ typedef struct dm_centered_source {
   dm_dtype type;             /* of the copy */
 } dm_centered_source;
 
+/* GPU memory for a copy, which serves later ones, too; initially zero but for an open BACKEND. */
+typedef struct dm_centered_room {
+  dm_backend *backend;
+  void *memory;
+  int64_t bytes;
+} dm_centered_room;
+
+void dm_centered_room_release(dm_centered_room *room);
+
 /* A copy, where the original is: in the memory of hosts or GPUs, divided over the ranks as it; a
  * replicated one by rows. */
 typedef struct dm_centered_copy {
   dm_memory_matrix stated;
   dm_distributed from; /* the original */
   dm_gaps gaps;
-  dm_view part;              /* this rank's part of the copy */
-  dm_backend *backend, *own; /* OWN: to be closed */
+  dm_view part;           /* this rank's part of the copy */
+  dm_centered_room *room; /* where that is in GPU memory: the caller's, or OWN */
+  dm_centered_room own;
 } dm_centered_copy;
 
-/* Collective: opens a copy of SOURCE, without elements yet where they are in GPU memory: BACKEND
- * reaches that; NULL: one is opened as ENGINE states. Errors are agreed. Free it also after an
- * error. */
-dm_status dm_centered_copy_open(dm_run *run, const dm_engine *engine, dm_backend *backend,
+/* Collective: opens a copy of SOURCE, without elements yet where they are in GPU memory: ROOM has
+ * them; NULL: a backend is opened as ENGINE states. Errors are agreed. Free it also after an error.
+ * It must not move meanwhile. */
+dm_status dm_centered_copy_open(dm_run *run, const dm_engine *engine, dm_centered_room *room,
                                 const dm_centered_source *source, dm_centered_copy *copy);
 void dm_centered_copy_free(dm_centered_copy *copy);
 

@@ -162,7 +162,12 @@ static bool has_mode(const dm_in_place *kept, const dm_in_place_outcome *outcome
   return !outcome->emulates || strcmp(kept->compute.name, outcome->problem.compute.name) == 0;
 }
 
+static void release_rooms(dm_in_place *kept) {
+  for (int x = 0; x < 2; x++) dm_centered_room_release(&kept->rooms[x]);
+}
+
 static void close_emulating(dm_in_place *kept) {
+  if (kept->rooms[0].backend == kept->emulating) release_rooms(kept);
   dm_freivalds_free(kept->check); /* before the backend whose sums it may await */
   kept->check = NULL;
   dm_emulated_close(&kept->emulated, kept->emulating);
@@ -534,7 +539,12 @@ static dm_status center(dm_in_place *kept, product *p, bool *like) {
   dm_multiply *m = p->centered;
   dm_in_place_outcome *outcome = p->outcome;
   DM_TRY(dm_comm_agree(p->run->world, open_backend(kept, p->run, outcome)));
-  DM_TRY(dm_center_product(p->run, m, *backend_of(kept, outcome), &p->copies));
+  for (int x = 0; x < 2; x++) {
+    dm_centered_room *room = &kept->rooms[x];
+    if (room->backend != *backend_of(kept, outcome)) dm_centered_room_release(room);
+    room->backend = *backend_of(kept, outcome);
+  }
+  DM_TRY(dm_center_product(p->run, m, kept->rooms, &p->copies));
   dm_centering_text(m->a.centering, outcome->centering[DM_A]);
   dm_centering_text(m->b.centering, outcome->centering[DM_B]);
   memcpy(outcome->standard, m->equation.standard, sizeof outcome->standard);
@@ -571,6 +581,8 @@ static dm_status run_product(dm_in_place *kept, product *p, bool like, bool *tak
   return DM_OK;
 }
 
+enum { KEPT = 16 }; /* of the GPU's memory, for the next copies */
+
 /* A and B are described as their copies will be. */
 static dm_status run_centered(dm_in_place *kept, product *p, bool *taken) {
   dm_multiply m = *p->multiply;
@@ -581,6 +593,9 @@ static dm_status run_centered(dm_in_place *kept, product *p, bool *taken) {
   p->multiply = p->centered = &m;
   dm_status status = run_product(kept, p, false, taken);
   dm_centered_free(&p->copies);
+  for (int x = 0; x < 2; x++) /* large ones are missed elsewhere */
+    if (kept->rooms[x].bytes > kept->device[1].memory_total / KEPT)
+      dm_centered_room_release(&kept->rooms[x]);
   return status;
 }
 
@@ -604,6 +619,7 @@ dm_status dm_in_place_run(dm_in_place *kept, dm_run *run, const dm_multiply *mul
 }
 
 void dm_in_place_close(dm_in_place *kept) {
+  release_rooms(kept);
   close_emulating(kept);
   close_places(&kept->places);
   dm_workspace_close(&kept->workspace);

@@ -33,6 +33,7 @@ typedef struct dm_in_place {
   dm_freivalds *check; /* the last one: its memory serves a product of the same size */
   dm_in_place_places places;
   dm_workspace workspace;
+  dm_centered_room rooms[2]; /* of centered copies of A and B */
 } dm_in_place;
 
 typedef struct dm_in_place_outcome {

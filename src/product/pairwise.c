@@ -138,7 +138,7 @@ static dm_status multiply_roles(pairwise *p, int which) {
   dm_centering left = *p->centering, right = left;
   dm_multiply job = *p->multiply;
   dm_equation *e = &job.equation;
-  dm_centered_copy copies[2] = {{.own = NULL}, {.own = NULL}};
+  dm_centered_copy copies[2] = {{.room = NULL}, {.room = NULL}};
   const dm_memory_matrix rows = in_rows(p, p->rows[which]);
   const bool same = factors[which].left == factors[which].right;
   left.role = factors[which].left;
