@@ -29,20 +29,14 @@ struct dm_heartbeat {
   dm_ending heard, sent;
 };
 
-static int speaker_of(const dm_comm *comm) {
-  return comm->rank == 0 ? DM_ANY_RANK : 0;
-}
-
-static dm_status listen(dm_heartbeat *heartbeat) {
+static dm_status listen(dm_heartbeat *heartbeat, int tag) {
   const dm_comm *comm = heartbeat->comm;
-  return comm->ops->receive(comm, &heartbeat->received, sizeof heartbeat->received,
-                            speaker_of(comm), MOVES_TAG, &heartbeat->receiving);
-}
-
-static dm_status listen_for_end(dm_heartbeat *heartbeat) {
-  const dm_comm *comm = heartbeat->comm;
-  return comm->ops->receive(comm, &heartbeat->heard, sizeof heartbeat->heard, speaker_of(comm),
-                            END_TAG, &heartbeat->ending);
+  const int speaker = comm->rank == 0 ? DM_ANY_RANK : 0;
+  if (tag == END_TAG)
+    return comm->ops->receive(comm, &heartbeat->heard, sizeof heartbeat->heard, speaker, tag,
+                              &heartbeat->ending);
+  return comm->ops->receive(comm, &heartbeat->received, sizeof heartbeat->received, speaker, tag,
+                            &heartbeat->receiving);
 }
 
 static dm_status learn_hosts(dm_heartbeat *heartbeat) {
@@ -66,8 +60,8 @@ dm_status dm_heartbeat_open(const dm_comm *world, dm_heartbeat **out) {
   DM_TRY(learn_hosts(heartbeat));
   *out = heartbeat;
   if (world->size == 1) return DM_OK; /* there are no messages */
-  if (heartbeat->comm->rank == 0) DM_TRY(listen(heartbeat));
-  return listen_for_end(heartbeat);
+  if (heartbeat->comm->rank == 0) DM_TRY(listen(heartbeat, MOVES_TAG));
+  return listen(heartbeat, END_TAG);
 }
 
 /* Rank 0: processes the counter received from RANK, and answers. */
@@ -100,7 +94,7 @@ static dm_status hear(dm_heartbeat *heartbeat, int now) {
     }
     DM_TRY(take(heartbeat, from, now));
     if (heartbeat->departed == heartbeat->comm->size - 1) return DM_OK;
-    DM_TRY(listen(heartbeat));
+    DM_TRY(listen(heartbeat, MOVES_TAG));
   }
 }
 
@@ -108,14 +102,15 @@ static dm_status send_moves(dm_heartbeat *heartbeat, int64_t value) {
   const dm_comm *comm = heartbeat->comm;
   DM_TRY(dm_comm_wait_all(&heartbeat->sending, 1)); /* rank 0 has answered: returns at once */
   heartbeat->sent_moves = value;
-  if (value != GOODBYE) DM_TRY(listen(heartbeat));
+  if (value != GOODBYE) DM_TRY(listen(heartbeat, MOVES_TAG));
   heartbeat->asked = value != GOODBYE;
   return comm->ops->send(comm, &heartbeat->sent_moves, sizeof heartbeat->sent_moves, 0, MOVES_TAG,
                          &heartbeat->sending);
 }
 
 dm_status dm_heartbeat_poll(dm_heartbeat *heartbeat, int now, bool sends, int64_t mine,
-                            int64_t *job) {
+                            int64_t *job, dm_ending *ending) {
+  bool arrived; /* of an ending */
   if (heartbeat->comm->rank == 0) {
     heartbeat->job += mine - heartbeat->members[0].moves;
     heartbeat->members[0].moves = mine;
@@ -123,8 +118,8 @@ dm_status dm_heartbeat_poll(dm_heartbeat *heartbeat, int now, bool sends, int64_
   }
   *job = heartbeat->job;
   if (heartbeat->comm->size == 1) return DM_OK;
-  bool arrived; /* unused: dm_heartbeat_received_ending looks at the request */
   DM_TRY(dm_comm_test_all(&heartbeat->ending, 1, &arrived));
+  if (arrived) *ending = heartbeat->heard;
   DM_TRY(hear(heartbeat, now));
   if (sends && heartbeat->comm->rank != 0 && !heartbeat->asked) DM_TRY(send_moves(heartbeat, mine));
   *job = heartbeat->job;
@@ -142,12 +137,6 @@ dm_status dm_heartbeat_send_ending(dm_heartbeat *heartbeat, const dm_ending *end
     if (request.ops) DM_TRY(request.ops->let_go(&request)); /* silent ranks may never receive it */
   }
   return DM_OK;
-}
-
-bool dm_heartbeat_received_ending(const dm_heartbeat *heartbeat, dm_ending *ending) {
-  if (heartbeat->comm->size == 1 || heartbeat->ending.ops) return false;
-  *ending = heartbeat->heard;
-  return true;
 }
 
 int dm_heartbeat_elsewhere(const dm_heartbeat *heartbeat) {

@@ -28,17 +28,14 @@ dm_status dm_heartbeat_open(const dm_comm *world, dm_heartbeat **heartbeat);
 void dm_heartbeat_close(dm_heartbeat *heartbeat);
 
 /* Main thread: processes the messages received by NOW (in the caller's time), and, if SENDS, sends
- * MINE to rank 0; MINE never decreases. *job: the last known sum over all ranks. */
+ * MINE to rank 0; MINE never decreases. *job: the last known sum over all ranks. Sets *ending,
+ * whose code is then not 0, if this rank received one. */
 dm_status dm_heartbeat_poll(dm_heartbeat *heartbeat, int now, bool sends, int64_t mine,
-                            int64_t *job);
+                            int64_t *job, dm_ending *ending);
 
 /* Main thread: sends ENDING, from rank 0 to all ranks, from others to rank 0; does not wait. Call
  * once. */
 dm_status dm_heartbeat_send_ending(dm_heartbeat *heartbeat, const dm_ending *ending);
-
-/* Main thread, after dm_heartbeat_poll: whether this rank received an ending; *ending is then
- * set. */
-bool dm_heartbeat_received_ending(const dm_heartbeat *heartbeat, dm_ending *ending);
 
 /* For rank 0: a rank on another node; 0: there is none. */
 int dm_heartbeat_elsewhere(const dm_heartbeat *heartbeat);

@@ -281,11 +281,14 @@ void dm_watch_poll(dm_watch *w) {
   if (now == atomic_load_explicit(&w->polled, memory_order_relaxed)) return;
   atomic_store_explicit(&w->polled, now, memory_order_relaxed);
   int64_t job = 0;
+  dm_ending ending = {0};
   bool sends = now - w->sent >= w->every;
   /* Errors of MPI also reach callers that need it. */
-  dm_status_free(dm_heartbeat_poll(w->heartbeat, now, sends, atomic_load(&w->moves), &job));
+  dm_status_free(
+      dm_heartbeat_poll(w->heartbeat, now, sends, atomic_load(&w->moves), &job, &ending));
   if (sends) w->sent = now;
   atomic_store(&w->job, job);
-  if (!atomic_load(&w->hears) && dm_heartbeat_received_ending(w->heartbeat, &w->heard))
-    atomic_store(&w->hears, true);
+  if (ending.code == 0 || atomic_load(&w->hears)) return;
+  w->heard = ending;
+  atomic_store(&w->hears, true);
 }
