@@ -4,7 +4,7 @@
     scripts/bench/node.py --damier build/release/damier --folder /dev/shm -o node.jsonl     10 pairs of each product
     scripts/bench/node.py ... --only f64:16384 --pairs 3                                    a quick look
 
-Ways alternate from run to run, after a pause in which the driver ends the GPUs of the run before. Each run is a fresh process,
+Ways alternate from run to run, after a pause in which all GPUs become idle. Each run is a fresh process,
 from files to a file that did not exist, with verification; seconds are those of the whole command. One line of JSON for each
 run: product, way, seconds, ranks, and the record's times and forecast. Medians follow on stdout. A and B are removed at the end.
 """
@@ -16,7 +16,7 @@ import time
 
 from measure import append, median, options_of, run, turns
 
-PAUSE = 0.3  # seconds
+PAUSE = 1.5  # seconds: a GPU that was used within the last one starts 0.1 s sooner than an idle one
 PRODUCTS = {  # name: (m, k, n, type)
     "f64:4096": (4096, 4096, 4096, "f64"),
     "f64:16384": (16384, 16384, 16384, "f64"),

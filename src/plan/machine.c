@@ -117,11 +117,11 @@ double dm_machine_flops(const dm_machine *machine, const dm_compute *compute, dm
   return machine->flops[dm_compute_operand(compute, work)] / compute->products;
 }
 
-/* Measured with Open MPI 4.1 and one H200: 0.2 to 0.3 s for driver, context and kernels. With two
- * H100 in one process 0.2 to 0.3 s more, as the driver starts GPUs one after another, and 0.06 s to
- * test and map their links. */
+/* Measured with Open MPI 4.1 and H200: driver, context and kernels take 0.2 s, 0.3 s if the GPU was
+ * idle. With two in one process 0.15 to 0.2 s more, as the driver starts GPUs one after another,
+ * and 0.06 s to test and map their links. */
 double dm_machine_start(const dm_machine *machine, int ranks, bool one_process) {
-  const double process = 0.03, mpi = 0.1, gpu = 0.25, further = 0.35;
+  const double process = 0.03, mpi = 0.1, gpu = 0.25, further = 0.25;
   if (one_process) return process + (machine->gpu ? gpu + further * (ranks - 1) : 0);
   return process + (ranks > 1 ? mpi : 0) + (machine->gpu ? gpu : 0);
 }
