@@ -41,13 +41,9 @@ dm_status dm_output_check_appended(dm_location *location, const char *default_na
                                    const dm_dataset *inputs, int count, const dm_dataset *replaced,
                                    dm_output_form *form);
 
-/* Creates the part file with a contiguous dataset whose space is reserved, in place of one that an
- * earlier run left unfinished. DM_E_FIT: no space; DM_E_IO: another run writes it; DM_E_USAGE: a
- * file of the user has its name. The caller ends it with dm_output_release. */
-dm_status dm_output_create(const dm_location *location, dm_dtype dtype, int64_t rows, int64_t cols,
-                           dm_output_file *file);
-
-/* The same with leading dimensions LEADS (NULL: none), and with a thread that still reserves space:
+/* Creates the part file with a contiguous dataset that has the leading dimensions LEADS (NULL:
+ * none), in place of one that an earlier run left unfinished. DM_E_FIT: no space; DM_E_IO: another
+ * run writes it; DM_E_USAGE: a file of the user has its name. A thread still reserves space:
  * nothing may be written before dm_reservation_end, which waits for it and frees *RESERVATION;
  * NULL: already done. Release FILE after that. */
 typedef struct dm_reservation dm_reservation;

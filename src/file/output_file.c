@@ -288,17 +288,6 @@ dm_status dm_output_create_early(const dm_location *location, dm_dtype dtype, in
   return status;
 }
 
-dm_status dm_output_create(const dm_location *location, dm_dtype dtype, int64_t rows, int64_t cols,
-                           dm_output_file *file) {
-  dm_reservation *reservation;
-  DM_TRY(dm_output_create_early(location, dtype, rows, cols, NULL, file, &reservation));
-  dm_status status = dm_reservation_end(reservation);
-  if (!status) return DM_OK;
-  dm_output_discard(file);
-  dm_output_release(file);
-  return status;
-}
-
 /* ---- reserves the space of an output on the disk ----
  *
  * On tmpfs reserving clears the pages, which takes as long as writing: a thread does it while A

@@ -5,6 +5,7 @@
 #include "file/inspect.h"
 #include "file/output.h"
 #include "file/read.h"
+#include "lib/create_output.h"
 #include "library_matrices.h"
 
 #ifndef PLACES_CASES /* fewer if each takes long */
@@ -41,7 +42,7 @@ static void write_file(rank_test *test, const char *path, damier_type type, int6
   for (int64_t i = 0; i < rows; i++)
     for (int64_t j = 0; j < cols; j++)
       put(dm_view_at(view, i, j), type, value(which, i, j, 0), value(which, i, j, 1));
-  must(test, dm_output_create(&at, dtype, rows, cols, &file));
+  must(test, create_output(&at, dtype, rows, cols, &file));
   must(test, dm_output_open(&file, &output));
   must(test, dm_output_write(output, 0, 0, view));
   must(test, dm_output_close(output));

@@ -14,6 +14,7 @@
 #include "file/naming.h"
 #include "file/output.h"
 #include "file/read.h"
+#include "lib/create_output.h"
 
 static inline dm_location at(const char *folder, const char *text) {
   char path[1024];

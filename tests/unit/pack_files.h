@@ -10,7 +10,7 @@ enum { ROWS = 70, COLS = 93 };
 static inline dm_output_file contiguous(const dm_location *location, dm_dtype dtype,
                                         const void *data) {
   dm_output_file file;
-  ok(dm_output_create(location, dtype, ROWS, COLS, &file));
+  ok(create_output(location, dtype, ROWS, COLS, &file));
   write_data(&file, data);
   return file;
 }

@@ -20,7 +20,7 @@ static place begin(const char *folder, int threads) {
   place p;
   dm_location location = at(folder, "behind.h5:/c");
   unlink(location.file);
-  ok(dm_output_create(&location, DM_F64, ROWS, COLS, &p.file));
+  ok(create_output(&location, DM_F64, ROWS, COLS, &p.file));
   ok(dm_output_open(&p.file, &p.output));
   ok(dm_file_queue_open(threads, 0, &p.behind));
   return p;

@@ -22,7 +22,7 @@ static void write_all(const dm_location *location, dm_dtype dtype, int64_t rows,
   dm_attributes facts = {0};
   char *data = elements(dtype, rows, cols);
   dm_view whole = dm_view_row_major(data, dtype, rows, cols);
-  ok(dm_output_create(location, dtype, rows, cols, &file));
+  ok(create_output(location, dtype, rows, cols, &file));
   assert_true(exists(file.part));
   ok(dm_output_open(&file, &writers[0]));
   ok(dm_output_open(&file, &writers[1]));
@@ -108,19 +108,19 @@ TEST(test_leftovers) {
   dm_location location = at(*state, "left.h5:/c");
   dm_output_file file, second;
   dm_output *writer;
-  ok(dm_output_create(&location, DM_F64, 30, 20, &file));
+  ok(create_output(&location, DM_F64, 30, 20, &file));
   fails(dm_output_check(&location, "c", false, NULL, 0, NULL), DM_E_IO, "another run");
-  fails(dm_output_create(&location, DM_F64, 3, 2, &second), DM_E_IO, "another run");
+  fails(create_output(&location, DM_F64, 3, 2, &second), DM_E_IO, "another run");
   ok(dm_output_open(&file, &writer));
   fails(dm_output_check(&location, "c", true, NULL, 0, NULL), DM_E_IO, "another run");
-  fails(dm_output_create(&location, DM_F64, 3, 2, &second), DM_E_IO, "another run");
+  fails(create_output(&location, DM_F64, 3, 2, &second), DM_E_IO, "another run");
   ok(dm_output_close(writer));
   fails(dm_output_check(&location, "c", true, NULL, 0, NULL), DM_E_IO, "another run");
   assert_true(exists(file.part));
   dm_output_release(&file); /* only now has the last user closed it */
   ok(dm_output_check(&location, "c", false, NULL, 0,
                      NULL)); /* unfinished, so no --force is needed */
-  ok(dm_output_create(&location, DM_F64, 3, 2, &second));
+  ok(create_output(&location, DM_F64, 3, 2, &second));
   dm_location part = at(*state, "left.h5.part:/c");
   static dm_attributes facts;
   dm_dataset unfinished;
@@ -167,7 +167,7 @@ TEST(test_a_result_named_part) {
   assert_int_equal(rename(location.file, part), 0);
   assert_int_equal(stat(part, &before), 0);
   fails(dm_output_check(&location, "c", true, NULL, 0, NULL), DM_E_USAGE, "is a complete result");
-  fails(dm_output_create(&location, DM_F64, 3, 2, &file), DM_E_USAGE, "is a complete result");
+  fails(create_output(&location, DM_F64, 3, 2, &file), DM_E_USAGE, "is a complete result");
   assert_int_equal(stat(part, &after), 0);
   assert_int_equal(before.st_ino, after.st_ino);
   unlink(part);
@@ -187,9 +187,9 @@ TEST(test_leftovers_without_data) {
     if (foreign) assert_int_equal(pwrite(fd, &last, 1, lengths[i % 5] - 1), 1);
     close(fd);
     if (foreign)
-      fails(dm_output_create(&location, DM_F64, 3, 2, &file), DM_E_USAGE, "not made by damier");
+      fails(create_output(&location, DM_F64, 3, 2, &file), DM_E_USAGE, "not made by damier");
     else
-      ok(dm_output_create(&location, DM_F64, 3, 2, &file));
+      ok(create_output(&location, DM_F64, 3, 2, &file));
     if (!foreign) give_up(&file);
     unlink(part);
   }
@@ -214,7 +214,7 @@ TEST(test_rights) {
     assert_int_equal(chmod(location.file, modes[i]), 0);
     if (geteuid() == 0) assert_int_equal(chown(location.file, 12345, 54321), 0);
     const bool tagged = setxattr(location.file, "user.tag", "abc", 3, 0) == 0;
-    ok(dm_output_create(&location, DM_F32, 3, 2, &file));
+    ok(create_output(&location, DM_F32, 3, 2, &file));
     assert_int_equal(mode_of(file.part) & ~modes[i] & 077, 0);
     give_up(&file);
     write_all(&location, DM_F32, 3, 2, true);
@@ -267,15 +267,15 @@ TEST(test_part_file_replaced_meanwhile) {
   dm_output *writer;
   dm_dataset set;
   static dm_attributes facts;
-  ok(dm_output_create(&location, DM_F64, 3, 2, &first));
+  ok(create_output(&location, DM_F64, 3, 2, &first));
   char new[DM_SIBLING_PATH];
   snprintf(new, sizeof new, "%s.damier-new", location.file);
   unlink(first.part);
   fails(dm_output_commit(&first, &(dm_completion){.provenance = &facts}, NULL, &named), DM_E_IO,
         "removed or replaced");
-  fails(dm_output_create(&location, DM_F64, 3, 2, &second), DM_E_IO, "another run");
+  fails(create_output(&location, DM_F64, 3, 2, &second), DM_E_IO, "another run");
   unlink(new);
-  ok(dm_output_create(&location, DM_F64, 3, 2, &second));
+  ok(create_output(&location, DM_F64, 3, 2, &second));
   fails(dm_output_open(&first, &writer), DM_E_IO, "is not the file that rank 0 made");
   fails(dm_output_part(&first, &set), DM_E_IO, "is not the file that rank 0 made");
   fails(
@@ -291,7 +291,7 @@ TEST(test_part_file_replaced_meanwhile) {
 TEST(test_name_taken_meanwhile) {
   dm_location location = at(*state, "late.h5:/c");
   dm_output_file file;
-  ok(dm_output_create(&location, DM_F64, 3, 2, &file));
+  ok(create_output(&location, DM_F64, 3, 2, &file));
   write_file(location.file, DM_F64, 2, 2, &(file_form){0});
   fails(dm_output_commit(&file, &(dm_completion){.provenance = &(dm_attributes){0}}, NULL, &named),
         DM_E_IO, "appeared");

@@ -120,7 +120,7 @@ TEST(test_rounding) {
   double values[2] = {1 + 0x1p-20, 3}, got[2];
   dm_output_file file;
   dm_reader *reader;
-  ok(dm_output_create(&part, DM_F64, 1, 2, &file));
+  ok(create_output(&part, DM_F64, 1, 2, &file));
   write_data(&file, values);
   ok(dm_output_commit(&file, &(dm_completion){.provenance = &(dm_attributes){0}}, NULL, &named));
   dm_output_release(&file);

@@ -79,14 +79,14 @@ TEST(test_too_large) {
   dm_location location = at(*state, "large.h5:/c");
   dm_output_file file;
   int64_t side = 1ll << 26;
-  fails(dm_output_create(&location, DM_F64, side, side, &file), DM_E_FIT, "needs");
-  fails(dm_output_create(&location, DM_F64, side * side, side, &file), DM_E_FIT, "");
+  fails(create_output(&location, DM_F64, side, side, &file), DM_E_FIT, "needs");
+  fails(create_output(&location, DM_F64, side * side, side, &file), DM_E_FIT, "");
   limit_files(1 << 20);
-  fails(dm_output_create(&location, DM_F64, 512, 512, &file), DM_E_FIT, "may have");
+  fails(create_output(&location, DM_F64, 512, 512, &file), DM_E_FIT, "may have");
   limit_files(-1);
   dm_output *output;
   char *data = elements(DM_F64, 512, 512);
-  ok(dm_output_create(&location, DM_F64, 512, 512, &file));
+  ok(create_output(&location, DM_F64, 512, 512, &file));
   ok(dm_output_open(&file, &output));
   limit_files(1 << 20); /* as if the disk were full in the middle of the run */
   fails(dm_output_write(output, 0, 0, dm_view_row_major(data, DM_F64, 512, 512)), DM_E_IO,
@@ -103,11 +103,11 @@ TEST(test_full_disk) {
   if (mount("tmpfs", disk, "tmpfs", 0, "size=6m") != 0) skip(); /* needs root */
   dm_location location = at(disk, "c.h5:/c");
   dm_output_file file, second;
-  fails(dm_output_create(&location, DM_F64, 1024, 1024, &file), DM_E_FIT, "are free");
+  fails(create_output(&location, DM_F64, 1024, 1024, &file), DM_E_FIT, "are free");
   assert_int_not_equal(access(location.file, F_OK), 0);
-  ok(dm_output_create(&location, DM_F32, 1024, 1024, &file)); /* 4 of 6 MiB */
+  ok(create_output(&location, DM_F32, 1024, 1024, &file)); /* 4 of 6 MiB */
   location = at(disk, "d.h5:/c");
-  fails(dm_output_create(&location, DM_F32, 1024, 1024, &second), DM_E_FIT, "free");
+  fails(create_output(&location, DM_F32, 1024, 1024, &second), DM_E_FIT, "free");
   assert_int_not_equal(access(second.part, F_OK), 0);
   dm_output_release(&file);
   assert_int_equal(umount(disk), 0);

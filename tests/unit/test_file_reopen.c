@@ -60,7 +60,7 @@ static void take_up(const dm_location *location, int damage) {
   static dm_attributes facts;
   bool there;
   char noise[8192] = {1, 2, 3};
-  ok(dm_output_create(location, DM_F32, ROWS, COLS, &first));
+  ok(create_output(location, DM_F32, ROWS, COLS, &first));
   write_and_sync(&first);
   assert_int_equal(stat(first.part, &info), 0);
   int fd = open(first.part, O_RDWR);
@@ -101,7 +101,7 @@ TEST(test_refusals) {
   bool there = true;
   ok(dm_output_reopen(&location, DM_F32, ROWS, COLS, NULL, 4096, other, &again, &there));
   assert_false(there);
-  ok(dm_output_create(&location, DM_F32, ROWS, COLS, &file));
+  ok(create_output(&location, DM_F32, ROWS, COLS, &file));
   ok(dm_output_open(&file, &writer));
   fails(dm_output_reopen(&location, DM_F32, ROWS, COLS, NULL, file.offset, file.id, &again, &there),
         DM_E_IO, "another run");

@@ -88,7 +88,7 @@ TEST(test_rectangles) {
       dm_output_file file;
       void *data = elements(DM_F64, ROWS, COLS);
       unlink(location.file);
-      ok(dm_output_create(&location, DM_F64, rows, cols, &file));
+      ok(create_output(&location, DM_F64, rows, cols, &file));
       ok(dm_output_choose_way(&file, ways[w], 4));
       write_halves(&file, dm_view_row_major(data, DM_F64, rows, cols), widths[i][1]);
       expect_bytes(file.part, file.offset, data, rows * cols * (int64_t)sizeof(double));
