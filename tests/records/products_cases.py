@@ -1,0 +1,73 @@
+"""The benchmark of products: its records, their tables, and another library if it is installed."""
+import shutil
+import subprocess
+import sys
+
+from running import ROOT, environment, has_hydra, records_of, run_checks
+
+
+def products(damier, output, *words):
+    command = [ROOT / "scripts/bench/products.sh", *words, "--output", output]
+    done = subprocess.run(list(map(str, command)), env=environment() | {"DAMIER": str(damier)}, capture_output=True, text=True,
+                          timeout=600, check=False)
+    assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return records_of(output)
+
+
+def table(name, *files):
+    done = subprocess.run([sys.executable, ROOT / "scripts/report/results.py", *files], capture_output=True, text=True, check=True)
+    assert f"{name}:" in done.stdout, done.stdout
+    return [line for line in done.stdout.splitlines() if line.startswith("|")]
+
+
+def check_ranks_against_library(damier, folder):
+    found = products(damier, folder / "cpu.jsonl", "cpu", "--size", 64, "--pairs", 2)
+    assert [(r["machine"]["ranks"], "library_s" in r["repetitions"]) for r in found] == [(2, False), (1, True), (2, False)] * 2, found
+    assert [row.split(" | ")[2:4] for row in table("cpu", folder / "cpu.jsonl")[2:]] == [["shared", "2"], ["host", "2"]]
+
+
+def check_checkpoints(damier, folder):
+    found = products(damier, folder / "checkpoint.jsonl", "checkpoint", "--size", 64, "--repetitions", 1, "--directory", folder)
+    assert len(found) == 3 and all(r["verification"]["verdict"] == "PASS" for r in found), found
+    assert len(table("checkpoint", folder / "checkpoint.jsonl")) == 4
+    assert not list(folder.glob("checkpoint-*")), "files are left"
+
+
+def check_residual(_, __):
+    """A product without one panel of k is wrong."""
+    try:
+        import numpy as np  # pylint: disable=import-outside-toplevel
+    except ImportError:
+        print("left out: rivals.py takes NumPy")
+        return
+    sys.path.append(str(ROOT / "scripts/bench"))
+    import rivals  # pylint: disable=import-outside-toplevel
+    random = np.random.default_rng(5)
+    a, b = (random.uniform(-1, 1, (300, 300)) for _ in range(2))
+    for c, is_right in ((a @ b, True), (a[:, :-1] @ b[:-1], False), (a @ b + np.nan, False)):
+        fake = type("Fake", (), {"n": 300, "apply": lambda _, name, x, absolute=False, c=c:
+                                 (abs if absolute else lambda m: m)({"a": a, "b": b, "c": c}[name]) @ x})()
+        assert (rivals.residual(fake, "f64") < 1) == is_right
+
+
+def has_scalapack():
+    probe = "import ctypes, numpy, mpi4py; ctypes.CDLL('libscalapack-openmpi.so')"
+    pythons = filter(shutil.which, ("python3", "/usr/bin/python3"))
+    return any(subprocess.run([python, "-c", probe], capture_output=True, check=False).returncode == 0 for python in pythons)
+
+
+def check_scalapack(damier, folder):
+    """The fastest of its grids and blocks is found, and its product is verified."""
+    if not has_scalapack():
+        print("left out: pdgemm takes ScaLAPACK, NumPy and mpi4py")
+        return
+    found = products(damier, folder / "scalapack.jsonl", "scalapack", "--size", 100, "--pairs", 2)
+    theirs = [r for r in found if r["verb"] == "bench pdgemm"]
+    assert len(found) == 4 and len(theirs) == 2 and all(0 < r["verification"]["residual"] < 0.1 for r in theirs), found
+    assert table("scalapack", folder / "scalapack.jsonl")[2].endswith("| all |")
+
+
+if has_hydra():  # the script starts ranks by the mpirun in PATH, which is another one's
+    run_checks(check_residual)
+else:
+    run_checks(check_ranks_against_library, check_checkpoints, check_residual, check_scalapack)
