@@ -35,10 +35,11 @@ dm_status dm_backend_expect_sums(dm_backend *backend, dm_dtype operands, dm_dtyp
 dm_status dm_backend_settle(dm_backend *backend);
 
 /* The weights of the verification may follow from a sample of op(B), of DEPTH rows: every STEP-th
- * of them. STEP is odd, as matrices have more structure in powers of two; 1: all rows. */
+ * of them, about 256 but at most a fifth. STEP is odd, as matrices have more structure in powers of
+ * two; 1: all rows. */
 static inline int64_t dm_sample_step(int64_t depth) {
-  enum { LEAST = 256 };
-  return depth < 2 * LEAST ? 1 : depth / LEAST | 1;
+  enum { SAMPLED = 256, LEAST = 5 };
+  return depth < SAMPLED ? 1 : dm_max(LEAST, depth / SAMPLED | 1);
 }
 
 /* Those of MATRIX, which begins with row ROW of op(B). */
