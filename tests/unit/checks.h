@@ -49,7 +49,7 @@ static inline int run_all(void *state) {
 /* Divides the number of random cases: sanitizers are several times slower, and fewer cases cover
  * the same code. */
 #ifdef __SANITIZE_ADDRESS__
-enum { FEWER = 10 };
+enum { FEWER = 4 };
 #else
 enum { FEWER = 1 };
 #endif
