@@ -79,7 +79,8 @@ def write(folder, way, a):
 def main():
     options = options_of(__doc__, "codecs.jsonl", ("--damier", {"default": "build/release/damier"}),
                          ("--only", {"nargs": "*", "default": [*WAYS, FILES], "help": "names of ways"}),
-                         ("--runs", {"type": int, "default": 5}), ("--size", {"type": int, "default": 500, "help": "MiB of the matrix [500]"}),
+                         ("--runs", {"type": int, "default": 5}),
+                         ("--size", {"type": int, "default": 500, "help": "MiB of the matrix [500]"}),
                          ("--folder", {"default": "/dev/shm", "help": "for the files [/dev/shm]"}),
                          ("--flags", {"default": "", "help": "more options of damier"}),
                          ("--read", {"type": pathlib.Path, "help": argparse.SUPPRESS}))

@@ -49,7 +49,8 @@ def covariances(_, dtype, size):
     import damier  # pylint: disable=import-outside-toplevel
     import numpy as np  # pylint: disable=import-outside-toplevel
     x = np.random.default_rng(1).normal(size=(10 * size, size)).astype(NUMPY_TYPES[dtype])
-    return {"cov": lambda: damier.cov(x), "gram": lambda: damier.gram(x), "numpy_cov": lambda: np.cov(x, rowvar=False, dtype=x.dtype)}, lambda: None
+    return {"cov": lambda: damier.cov(x), "gram": lambda: damier.gram(x),
+            "numpy_cov": lambda: np.cov(x, rowvar=False, dtype=x.dtype)}, lambda: None
 
 
 def on_gpu(options, dtype, size):

@@ -105,7 +105,8 @@ def measure(job, opened, pairs):
             times[name].append(took)
     compared = out is not None and not out.is_complex()
     wrong = job.slowest((out.double() - other.double()).abs().max().item() if compared else 0.0)
-    return {"pairs": pairs, "repeats": repeats, **{name: middle(values) for name, values in times.items()}, "ratio": middle(ratios(times["damier_s"], times["torch_s"])),
+    return {"pairs": pairs, "repeats": repeats, **{name: middle(values) for name, values in times.items()},
+            "ratio": middle(ratios(times["damier_s"], times["torch_s"])),
             "differ": wrong} | (close() or {})
 
 

@@ -153,7 +153,8 @@ class CublasMp:
         if not self.addressable:
             return torch.empty(size, dtype=torch.uint8, device=self.job.device).view(dtype)[:count]
         self.memory.append((grid, pointer))
-        place = type("Place", (), {"__cuda_array_interface__": {"shape": (size,), "typestr": "|u1", "data": (pointer.value, False), "version": 3}})
+        place = type("Place", (), {"__cuda_array_interface__": {
+            "shape": (size,), "typestr": "|u1", "data": (pointer.value, False), "version": 3}})
         return torch.as_tensor(place(), device=self.job.device).view(dtype)[:count]
 
     def open(self, setting):

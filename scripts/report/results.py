@@ -71,8 +71,8 @@ def print_tables(records):
     for described in TABLES:
         try:
             lines, mine = lines_of(described, [] if described.repeats else records)
-        except (LookupError, StopIteration, TypeError, ValueError):  # measured in another way than the project's records: a row of its own below
-            continue
+        except (LookupError, StopIteration, TypeError, ValueError):
+            continue  # measured in another way than the project's records: a row of its own below
         if sum(line.startswith("|") for line in lines) > 2:  # more than its head
             print("\n".join([f"{described.name.removeprefix('summary ')}:", "", *lines, ""]))
             shown |= {id(r) for r in mine}
