@@ -107,7 +107,8 @@ static dm_status open_part(dm_run *run, const dm_centered_source *source, dm_cen
   to->data = to->stream = NULL;
   if (dm_view_is_empty(from)) return DM_OK;
   DM_TRY(check_type(source, from));
-  DM_TRY(allocate(from, source->type, copy->room, &copy->part));
+  DM_TRY(dm_context(allocate(from, source->type, copy->room, &copy->part), "a centered copy of %s",
+                    source->name));
   to->data = copy->part.base;
   to->row_stride = copy->part.row_stride;
   to->col_stride = copy->part.col_stride;
