@@ -51,9 +51,9 @@ static bool read_reals(hid_t attribute, hid_t type, int count, dm_number *list) 
 int dm_attribute_numbers(int64_t object, const char *name, dm_number list[DM_MISSING_VALUES]) {
   char text[WORD];
   if (H5Aexists(object, name) <= 0) return -1;
-  hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
+  DM_H5_HELD hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
   if (attribute < 0) return -2;
-  hid_t space = H5Aget_space(attribute), type = H5Aget_type(attribute);
+  DM_H5_HELD hid_t space = H5Aget_space(attribute), type = H5Aget_type(attribute);
   const hssize_t count = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
   const H5T_class_t kind = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
   bool read = count >= 0 && count <= DM_MISSING_VALUES;
@@ -64,9 +64,6 @@ int dm_attribute_numbers(int64_t object, const char *name, dm_number list[DM_MIS
   else if (read && count > 0)
     read = count == 1 && kind == H5T_STRING && dm_h5_text_of(object, name, text, sizeof text) &&
            dm_number_of_text(text, &list[0]);
-  if (type >= 0) H5Tclose(type);
-  if (space >= 0) H5Sclose(space);
-  H5Aclose(attribute);
   return read ? (int)count : -2;
 }
 

@@ -96,14 +96,13 @@ static void meet_object(walk *w, hid_t group, const char *name) {
   if (known >= 0 && object.type == H5O_TYPE_GROUP && is_hidden(name)) return;
   if (known >= 0 && object.type != H5O_TYPE_GROUP && object.type != H5O_TYPE_DATASET) return;
   if (known >= 0 && object.rc > 1 && !add_address(&w->several, object.addr)) return;
-  const hid_t id = known < 0 ? -1 : H5Oopen(group, name, H5P_DEFAULT);
+  DM_H5_HELD const hid_t id = known < 0 ? -1 : H5Oopen(group, name, H5P_DEFAULT);
   if (id < 0)
     meet(w, DM_UNOPENED, NULL);
   else if (object.type == H5O_TYPE_GROUP)
     walk_group(w, id);
   else
     meet(w, id, w->table);
-  if (id >= 0) H5Oclose(id);
 }
 
 /* Whether NAME is a soft link to another link of this file: that is met itself. */
@@ -113,24 +112,20 @@ static bool is_alias(hid_t group, const char *name, const H5L_info_t *info) {
   if (info->type != H5L_TYPE_SOFT || info->u.val_size >= sizeof target ||
       H5Lget_val(group, name, target, sizeof target, H5P_DEFAULT) < 0)
     return false;
-  const hid_t inside = dm_h5_access(false, &leave);
-  const bool yes = inside >= 0 && H5Lexists(group, target, inside) > 0;
-  if (inside >= 0) H5Pclose(inside);
-  return yes;
+  DM_H5_HELD const hid_t inside = dm_h5_access(false, &leave);
+  return inside >= 0 && H5Lexists(group, target, inside) > 0;
 }
 
 /* A link that is no hard one. */
 static void meet_link(walk *w, hid_t group, const char *name) {
   dm_h5_exit leave;
-  const hid_t access = dm_h5_access(w->trust->external, &leave);
+  DM_H5_HELD const hid_t access = dm_h5_access(w->trust->external, &leave);
   if (access < 0) return;
-  const hid_t id = H5Oopen(group, name, access);
+  DM_H5_HELD const hid_t id = H5Oopen(group, name, access);
   if (id < 0)
     meet(w, leave.met ? DM_NOT_FOLLOWED : DM_UNOPENED, NULL);
   else
     meet(w, id, H5Iget_type(id) == H5I_GROUP ? dm_encoding_of(id) : NULL);
-  if (id >= 0) H5Oclose(id);
-  H5Pclose(access);
 }
 
 static herr_t meet_member(hid_t group, const char *name, const H5L_info_t *info, void *data) {
@@ -152,12 +147,11 @@ static herr_t meet_member(hid_t group, const char *name, const H5L_info_t *info,
 
 bool dm_each_dataset(hid_t file, const dm_trust *trust, dm_visit *visit, void *context) {
   walk w = {.trust = trust, .visit = visit, .context = context};
-  hid_t root = H5Gopen2(file, "/", H5P_DEFAULT);
+  DM_H5_HELD hid_t root = H5Gopen2(file, "/", H5P_DEFAULT);
   if (root < 0) return false;
   H5O_info_t object;
   if (H5Oget_info(root, &object) >= 0) add_address(&w.several, object.addr);
   walk_group(&w, root);
-  H5Gclose(root);
   free(w.several.slots);
   return true;
 }
@@ -165,28 +159,22 @@ bool dm_each_dataset(hid_t file, const dm_trust *trust, dm_visit *visit, void *c
 /* ---- descriptions ---- */
 
 bool dm_is_virtual(hid_t set) {
-  hid_t creation = H5Dget_create_plist(set);
-  bool yes = creation < 0 || H5Pget_layout(creation) == H5D_VIRTUAL;
-  if (creation >= 0) H5Pclose(creation);
-  return yes;
+  DM_H5_HELD hid_t creation = H5Dget_create_plist(set);
+  return creation < 0 || H5Pget_layout(creation) == H5D_VIRTUAL;
 }
 
 /* The space of a virtual dataset as its first mapping states it. */
 static hid_t virtual_space(hid_t set) {
-  hid_t creation = H5Dget_create_plist(set), space = -1;
+  DM_H5_HELD hid_t creation = H5Dget_create_plist(set);
   size_t mappings = 0;
-  if (creation >= 0 && H5Pget_virtual_count(creation, &mappings) >= 0 && mappings > 0)
-    space = H5Pget_virtual_vspace(creation, 0);
-  if (creation >= 0) H5Pclose(creation);
-  return space;
+  return creation >= 0 && H5Pget_virtual_count(creation, &mappings) >= 0 && mappings > 0
+             ? H5Pget_virtual_vspace(creation, 0)
+             : -1;
 }
 
 int dm_rank_of(hid_t set, hsize_t dims[H5S_MAX_RANK]) {
-  hid_t space = dm_is_virtual(set) ? virtual_space(set) : H5Dget_space(set);
-  if (space < 0) return -1;
-  const int rank = H5Sget_simple_extent_dims(space, dims, NULL);
-  H5Sclose(space);
-  return rank;
+  DM_H5_HELD hid_t space = dm_is_virtual(set) ? virtual_space(set) : H5Dget_space(set);
+  return space < 0 ? -1 : H5Sget_simple_extent_dims(space, dims, NULL);
 }
 
 static bool is_dataset(const dm_met *met) {
@@ -217,11 +205,10 @@ void dm_describe_type(const dm_met *met, char *text, size_t size) {
   else if (met->object < 0)
     snprintf(text, size, "%s",
              met->object == DM_NOT_FOLLOWED ? "link into another file" : "cannot be opened");
-  hid_t type = is_dataset(met) ? H5Dget_type(met->object) : -1;
+  DM_H5_HELD hid_t type = is_dataset(met) ? H5Dget_type(met->object) : -1;
   if (type < 0) return;
   const bool known = dm_h5_read_type(type, dm_h5_is_bfloat16(met->object), &dtype, &swapped, words);
   snprintf(text, size, "%s", known ? dm_dtype_name(dtype) : words);
-  H5Tclose(type);
 }
 
 /* ---- matrices and tables in several datasets ---- */
@@ -243,44 +230,34 @@ static const char anndata[] =
     "in Python: numpy.save('NAME.npy', anndata.read_h5ad(FILE).X.toarray()), or the layer meant";
 static const char pandas[] = "in Python: h5py's file['name'] = pandas.read_hdf(FILE).to_numpy()";
 static const char matlab[] = "in MATLAB: X = full(X), then save(NAME, 'X', '-v7.3')";
+static const char coo[] =
+    "in Python: file['name'] = scipy.sparse.coo_matrix((g['data'], (g['row'], g['col'])), "
+    "shape).toarray() with h5py";
+static const char sparse[] =
+    "in Python: h5py's file['name'] = x.todense(), with x of the package sparse";
+static const char cooler[] =
+    "in Python: h5py's file['name'] = cooler.Cooler(FILE).matrix(balance=False)[:]";
 static const char octave[] = "in Octave: X = full(X), then save -hdf5 NAME.h5 X";
 
 /* The first that fits counts. */
+/* clang-format off */
+#define ATTRIBUTE(table, what, hint, name, texts) {{table, what, hint}, name, texts, {NULL}}
+#define MATRIX(what, hint, ...) {{false, what, hint}, NULL, NULL, {__VA_ARGS__}}
 static const sign signs[] = {
-    {{false, "a sparse matrix of anndata", anndata},
-     "encoding-type",
-     "|csr_matrix|csc_matrix|",
-     {NULL}},
-    {{true, "a table of anndata", "in Python: h5py's file['name'] = the frame.to_numpy()"},
-     "encoding-type",
-     "|dataframe|categorical|nullable-integer|nullable-boolean|string-array|",
-     {NULL}},
-    {{false, "a sparse matrix", scipy}, "h5sparse_format", NULL, {NULL}},
-    {{false, "a sparse matrix of MATLAB", matlab}, "MATLAB_sparse", NULL, {NULL}},
-    {{true, "a table of pandas", pandas}, "pandas_type", NULL, {NULL}},
-    {{false, "a sparse matrix (data, indices, indptr)", scipy},
-     NULL,
-     NULL,
-     {"data", "indices", "indptr"}},
-    {{false, "a sparse matrix of Octave", octave}, NULL, NULL, {"data", "ridx", "cidx"}},
-    {{false, "a sparse matrix (data, ir, jc)", matlab}, NULL, NULL, {"data", "ir", "jc"}},
-    {{false, "a sparse matrix (row, col, data)",
-      "in Python: file['name'] = scipy.sparse.coo_matrix((g['data'], (g['row'], g['col'])), "
-      "shape).toarray() with h5py"},
-     NULL,
-     NULL,
-     {"data", "row", "col"}},
-    {{false, "a sparse matrix (coords, data)",
-      "in Python: h5py's file['name'] = x.todense(), with x of the package sparse"},
-     NULL,
-     NULL,
-     {"data", "coords", "shape"}},
-    {{false, "a sparse matrix of cooler",
-      "in Python: h5py's file['name'] = cooler.Cooler(FILE).matrix(balance=False)[:]"},
-     NULL,
-     NULL,
-     {"bin1_id", "bin2_id", "count"}},
+    ATTRIBUTE(false, "a sparse matrix of anndata", anndata, "encoding-type", "|csr_matrix|csc_matrix|"),
+    ATTRIBUTE(true, "a table of anndata", "in Python: h5py's file['name'] = the frame.to_numpy()", "encoding-type",
+              "|dataframe|categorical|nullable-integer|nullable-boolean|string-array|"),
+    ATTRIBUTE(false, "a sparse matrix", scipy, "h5sparse_format", NULL),
+    ATTRIBUTE(false, "a sparse matrix of MATLAB", matlab, "MATLAB_sparse", NULL),
+    ATTRIBUTE(true, "a table of pandas", pandas, "pandas_type", NULL),
+    MATRIX("a sparse matrix (data, indices, indptr)", scipy, "data", "indices", "indptr"),
+    MATRIX("a sparse matrix of Octave", octave, "data", "ridx", "cidx"),
+    MATRIX("a sparse matrix (data, ir, jc)", matlab, "data", "ir", "jc"),
+    MATRIX("a sparse matrix (row, col, data)", coo, "data", "row", "col"),
+    MATRIX("a sparse matrix (coords, data)", sparse, "data", "coords", "shape"),
+    MATRIX("a sparse matrix of cooler", cooler, "bin1_id", "bin2_id", "count"),
 };
+/* clang-format on */
 
 static const dm_encoding octave_special = {
     false, "a matrix of Octave that is not stored element by element", octave};
@@ -293,11 +270,9 @@ static bool has_text(const char *texts, const char *word) {
 
 /* Whether the member NAME is a matrix: then the others describe its rows and columns. */
 static bool is_matrix(hid_t group, const char *name) {
-  hid_t set = H5Dopen2(group, name, H5P_DEFAULT), space = set < 0 ? -1 : H5Dget_space(set);
-  const bool yes = space >= 0 && H5Sget_simple_extent_ndims(space) == 2;
-  if (space >= 0) H5Sclose(space);
-  if (set >= 0) H5Dclose(set);
-  return yes;
+  DM_H5_HELD hid_t set = H5Dopen2(group, name, H5P_DEFAULT);
+  DM_H5_HELD hid_t space = set < 0 ? -1 : H5Dget_space(set);
+  return space >= 0 && H5Sget_simple_extent_ndims(space) == 2;
 }
 
 static bool has_members(hid_t group, const char *const members[MEMBERS]) {
@@ -319,15 +294,12 @@ static bool is_octave_special(hid_t group) {
   char text[WORDS] = "";
   if (H5Lexists(group, "type", H5P_DEFAULT) <= 0 || H5Lexists(group, "value", H5P_DEFAULT) <= 0)
     return false;
-  hid_t set = H5Dopen2(group, "type", H5P_DEFAULT), kind = set < 0 ? -1 : H5Dget_type(set);
-  hid_t space = set < 0 ? -1 : H5Dget_space(set);
+  DM_H5_HELD hid_t set = H5Dopen2(group, "type", H5P_DEFAULT);
+  DM_H5_HELD hid_t kind = set < 0 ? -1 : H5Dget_type(set), space = set < 0 ? -1 : H5Dget_space(set);
   if (kind >= 0 && space >= 0 && H5Tget_class(kind) == H5T_STRING &&
       H5Tis_variable_str(kind) <= 0 && H5Tget_size(kind) < sizeof text &&
       H5Sget_simple_extent_npoints(space) == 1)
     (void)H5Dread(set, kind, H5S_ALL, H5S_ALL, H5P_DEFAULT, text);
-  if (space >= 0) H5Sclose(space);
-  if (kind >= 0) H5Tclose(kind);
-  if (set >= 0) H5Dclose(set);
   text[WORDS - 1] = '\0';
   return strstr(text, "sparse") || strstr(text, "diagonal matrix") ||
          strstr(text, "permutation matrix");
@@ -341,61 +313,47 @@ const dm_encoding *dm_encoding_of(hid_t group) {
 
 /* ---- shape and type ---- */
 
-static bool read_pair(hid_t object, bool attribute, long long pair[2]) {
-  hid_t space = attribute ? H5Aget_space(object) : H5Dget_space(object);
-  bool read = space >= 0 && H5Sget_simple_extent_npoints(space) == 2;
-  if (read && attribute) read = H5Aread(object, H5T_NATIVE_LLONG, pair) >= 0;
-  if (read && !attribute)
-    read = H5Dread(object, H5T_NATIVE_LLONG, H5S_ALL, H5S_ALL, H5P_DEFAULT, pair) >= 0;
-  if (space >= 0) H5Sclose(space);
-  return read && pair[0] >= 0 && pair[1] >= 0;
+/* Negative: there is none. */
+static hid_t open_member(hid_t group, const char *name) {
+  return H5Lexists(group, name, H5P_DEFAULT) > 0 ? H5Dopen2(group, name, H5P_DEFAULT) : -1;
 }
 
-static bool shape_from(hid_t group, const char *attribute, const char *member, long long pair[2]) {
+/* Two sizes in the attribute NAME, or else in the member. */
+static bool read_sizes(hid_t group, const char *name, long long sizes[2]) {
   bool read = false;
-  if (attribute && H5Aexists(group, attribute) > 0) {
-    hid_t id = H5Aopen(group, attribute, H5P_DEFAULT);
-    read = id >= 0 && read_pair(id, true, pair);
-    if (id >= 0) H5Aclose(id);
+  if (H5Aexists(group, name) > 0) {
+    DM_H5_HELD hid_t id = H5Aopen(group, name, H5P_DEFAULT), space = id < 0 ? -1 : H5Aget_space(id);
+    read = space >= 0 && H5Sget_simple_extent_npoints(space) == 2 &&
+           H5Aread(id, H5T_NATIVE_LLONG, sizes) >= 0 && sizes[0] >= 0 && sizes[1] >= 0;
   }
-  if (member && !read && H5Lexists(group, member, H5P_DEFAULT) > 0) {
-    hid_t id = H5Dopen2(group, member, H5P_DEFAULT);
-    read = id >= 0 && read_pair(id, false, pair);
-    if (id >= 0) H5Dclose(id);
-  }
-  return read;
+  if (read) return true;
+  DM_H5_HELD hid_t id = open_member(group, name), space = id < 0 ? -1 : H5Dget_space(id);
+  return space >= 0 && H5Sget_simple_extent_npoints(space) == 2 &&
+         H5Dread(id, H5T_NATIVE_LLONG, H5S_ALL, H5S_ALL, H5P_DEFAULT, sizes) >= 0 &&
+         sizes[0] >= 0 && sizes[1] >= 0;
 }
 
 /* The single number in the member NAME; -1: there is none. */
 static long long number_in(hid_t group, const char *name) {
-  long long number = -1;
-  hid_t set = H5Lexists(group, name, H5P_DEFAULT) > 0 ? H5Dopen2(group, name, H5P_DEFAULT) : -1;
-  hid_t space = set < 0 ? -1 : H5Dget_space(set);
-  if (space < 0 || H5Sget_simple_extent_npoints(space) != 1 ||
-      H5Dread(set, H5T_NATIVE_LLONG, H5S_ALL, H5S_ALL, H5P_DEFAULT, &number) < 0)
-    number = -1;
-  if (space >= 0) H5Sclose(space);
-  if (set >= 0) H5Dclose(set);
-  return number;
+  long long number;
+  DM_H5_HELD hid_t set = open_member(group, name), space = set < 0 ? -1 : H5Dget_space(set);
+  const bool read = space >= 0 && H5Sget_simple_extent_npoints(space) == 1 &&
+                    H5Dread(set, H5T_NATIVE_LLONG, H5S_ALL, H5S_ALL, H5P_DEFAULT, &number) >= 0;
+  return read ? number : -1;
 }
 
 /* The elements of the member NAME; 0: there is none. */
 static long long length_of(hid_t group, const char *name) {
-  hid_t set = H5Lexists(group, name, H5P_DEFAULT) > 0 ? H5Dopen2(group, name, H5P_DEFAULT) : -1;
-  hid_t space = set < 0 ? -1 : H5Dget_space(set);
-  const long long length = space < 0 ? 0 : (long long)H5Sget_simple_extent_npoints(space);
-  if (space >= 0) H5Sclose(space);
-  if (set >= 0) H5Dclose(set);
-  return length;
+  DM_H5_HELD hid_t set = open_member(group, name), space = set < 0 ? -1 : H5Dget_space(set);
+  return space < 0 ? 0 : (long long)H5Sget_simple_extent_npoints(space);
 }
 
 static bool octave_shape(hid_t group, long long shape[2]) {
-  hid_t value = -1;
-  if (H5Lexists(group, "value", H5P_DEFAULT) > 0) value = H5Oopen(group, "value", H5P_DEFAULT);
+  DM_H5_HELD hid_t value =
+      H5Lexists(group, "value", H5P_DEFAULT) > 0 ? H5Oopen(group, "value", H5P_DEFAULT) : -1;
   const bool inside = value >= 0 && H5Iget_type(value) == H5I_GROUP;
   shape[0] = number_in(inside ? value : group, "nr");
   shape[1] = number_in(inside ? value : group, "nc");
-  if (value >= 0) H5Oclose(value);
   return shape[0] >= 0 && shape[1] >= 0;
 }
 
@@ -411,8 +369,7 @@ static bool matlab_shape(hid_t group, long long shape[2]) {
 void dm_encoding_describe(hid_t group, char *text, size_t size) {
   long long shape[2];
   text[0] = '\0';
-  if (shape_from(group, "shape", "shape", shape) ||
-      shape_from(group, "h5sparse_shape", NULL, shape) || matlab_shape(group, shape) ||
-      octave_shape(group, shape))
+  if (read_sizes(group, "shape", shape) || read_sizes(group, "h5sparse_shape", shape) ||
+      matlab_shape(group, shape) || octave_shape(group, shape))
     snprintf(text, size, "%lld x %lld", shape[0], shape[1]);
 }

@@ -74,13 +74,11 @@ static dm_status hint_at_type(dm_status status, hid_t set, hid_t type) {
 
 static dm_status read_type(const dm_location *at, hid_t set, dm_dataset *find) {
   char text[DM_TYPE_TEXT];
-  hid_t type = H5Dget_type(set);
+  DM_H5_HELD hid_t type = H5Dget_type(set);
   if (type < 0) return dm_h5_fail(DM_E_INPUT, at, "its element type cannot be read");
-  dm_status status = DM_OK;
-  if (!dm_h5_read_type(type, dm_h5_is_bfloat16(set), &find->dtype, &find->swapped, text))
-    status = hint_at_type(dm_fail_at(DM_E_INPUT, at, "its elements are %s", text), set, type);
-  H5Tclose(type);
-  return status;
+  return dm_h5_read_type(type, dm_h5_is_bfloat16(set), &find->dtype, &find->swapped, text)
+             ? DM_OK
+             : hint_at_type(dm_fail_at(DM_E_INPUT, at, "its elements are %s", text), set, type);
 }
 
 dm_status dm_examine_dataset(const dm_trust *trust, int64_t file, int64_t set, dm_dataset *find) {
@@ -154,11 +152,10 @@ static void take_literally(hid_t file, hid_t access, dm_location *at) {
   char name[2 * DM_PATH];
   if (snprintf(name, sizeof name, "%s%s", at->dataset, at->part) >= DM_PATH || !at->dataset[0])
     return;
-  const hid_t object = H5Oopen(file, name, access);
+  DM_H5_HELD const hid_t object = H5Oopen(file, name, access);
   if (object >= 0) {
     memcpy(at->dataset, name, sizeof at->dataset);
     at->part[0] = '\0';
-    H5Oclose(object);
   }
   H5Eclear2(H5E_DEFAULT);
 }

@@ -63,12 +63,10 @@ static dm_status refuse_integers(const scope *l, const rule *r) {
 
 /* Texts beside integers. */
 static dm_status warn_of_labels(const scope *l, const rule *r) {
-  hid_t attribute = H5Aopen(l->set, r->attribute, H5P_DEFAULT);
-  hid_t type = attribute < 0 ? -1 : H5Aget_type(attribute);
+  DM_H5_HELD hid_t attribute = H5Aopen(l->set, r->attribute, H5P_DEFAULT);
+  DM_H5_HELD hid_t type = attribute < 0 ? -1 : H5Aget_type(attribute);
   if (type >= 0 && H5Tget_class(type) == H5T_STRING && dm_dtype_is_integer(l->find->dtype))
     add(l->find->meaning.warning, "%s", r->means);
-  if (type >= 0) H5Tclose(type);
-  if (attribute >= 0) H5Aclose(attribute);
   return DM_OK;
 }
 
@@ -123,19 +121,16 @@ static dm_status matlab_class(const scope *l, const rule *r) {
 
 static dm_status octave(const scope *l, const rule *r) {
   char text[WORD] = "";
-  hid_t type = l->group < 0 ? -1 : H5Dopen2(l->group, "type", H5P_DEFAULT);
+  DM_H5_HELD hid_t type = l->group < 0 ? -1 : H5Dopen2(l->group, "type", H5P_DEFAULT);
   if (type < 0) {
     H5Eclear2(H5E_DEFAULT);
     return DM_OK;
   }
-  hid_t of = H5Dget_type(type), space = H5Dget_space(type);
+  DM_H5_HELD hid_t of = H5Dget_type(type), space = H5Dget_space(type);
   const bool plain = of >= 0 && space >= 0 && H5Tget_class(of) == H5T_STRING &&
                      H5Tis_variable_str(of) == 0 && H5Tget_size(of) < sizeof text &&
                      H5Sget_simple_extent_npoints(space) == 1 &&
                      H5Dread(type, of, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) >= 0;
-  if (of >= 0) H5Tclose(of);
-  if (space >= 0) H5Sclose(space);
-  H5Dclose(type);
   const bool is_text =
       strcmp(text, "string") == 0 || strcmp(text, "sq_string") == 0 || strcmp(text, "char") == 0;
   return plain && is_text ? refuse(l, r) : DM_OK;
@@ -287,10 +282,9 @@ static dm_status valid(const scope *l, const rule *r) {
     add(m->warning, "attribute %s is not applied", r->attribute);
     return DM_OK;
   }
-  hid_t attribute = H5Aopen(l->set, r->attribute, H5P_DEFAULT), type = H5Aget_type(attribute);
+  DM_H5_HELD hid_t attribute = H5Aopen(l->set, r->attribute, H5P_DEFAULT),
+                   type = H5Aget_type(attribute);
   const bool floats = type >= 0 && H5Tget_class(type) == H5T_FLOAT;
-  if (type >= 0) H5Tclose(type);
-  if (attribute >= 0) H5Aclose(attribute);
   if (!m->ranged) {
     m->low = -(double)INFINITY;
     m->high = (double)INFINITY;
@@ -320,7 +314,7 @@ static dm_status netcdf_fill(const scope *l, const rule *r) {
   dm_number n = {.is_whole = dm_dtype_is_integer(d->dtype)};
   (void)r;
   if (stated || !is || dm_dtype_size(d->dtype) == 1 || dm_dtype_is_complex(d->dtype)) return DM_OK;
-  hid_t creation = H5Dget_create_plist(l->set);
+  DM_H5_HELD hid_t creation = H5Dget_create_plist(l->set);
   bool read = creation >= 0 && H5Pfill_value_defined(creation, &fill) >= 0 &&
               fill == H5D_FILL_VALUE_USER_DEFINED && H5Pget_fill_time(creation, &when) >= 0 &&
               when != H5D_FILL_TIME_NEVER &&
@@ -330,7 +324,6 @@ static dm_status netcdf_fill(const scope *l, const rule *r) {
     read = H5Pget_fill_value(creation, is_unsigned ? H5T_NATIVE_ULLONG : H5T_NATIVE_LLONG,
                              &n.whole) >= 0;
   n.is_unsigned = is_unsigned;
-  if (creation >= 0) H5Pclose(creation);
   if (!read) H5Eclear2(H5E_DEFAULT);
   return read ? add_missing(l, &n, "netCDF's default") : DM_OK;
 }
@@ -527,9 +520,8 @@ static hid_t open_group(const dm_trust *trust, hid_t file, const dm_location *at
   char *end = strrchr(path, '/');
   if (!end) return -1;
   end[end == path] = '\0';
-  hid_t access = dm_h5_access(trust->external, &leave);
+  DM_H5_HELD hid_t access = dm_h5_access(trust->external, &leave);
   hid_t group = access < 0 ? -1 : H5Oopen(file, path, access);
-  if (access >= 0) H5Pclose(access);
   if (group < 0) H5Eclear2(H5E_DEFAULT);
   return group;
 }
@@ -589,11 +581,10 @@ dm_status dm_examine_stated(const dm_trust *trust, dm_dataset *find) {
 dm_status dm_examine_meaning(const dm_trust *trust, int64_t file, int64_t set, dm_dataset *find) {
   find->meaning = (dm_meaning){.missing = trust->missing, .type = find->dtype};
   if (trust->raw) return dm_examine_stated(trust, find);
-  const hid_t group = open_group(trust, file, &find->at);
+  DM_H5_HELD const hid_t group = open_group(trust, file, &find->at);
   const scope l = {&find->at, file, set, group, {is_bare(set), is_bare(group)}, find};
   dm_status status = DM_OK;
   for (size_t i = 0; i < sizeof rules / sizeof *rules && !status; i++)
     status = apply(&l, &rules[i]);
-  if (l.group >= 0) H5Oclose(l.group);
   return status ? status : dm_examine_stated(trust, find);
 }

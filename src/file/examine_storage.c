@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "core/checked.h"
-#include "core/units.h"
 #include "file/chunk_facts.h"
 #include "file/codec.h"
 #include "file/hdf5_use.h"
@@ -118,7 +117,7 @@ static dm_status check_chunked(hid_t set, const dm_trust *trust, int64_t bytes, 
   const int64_t across = dm_side_chunks(dm_axes_side(&axes, 1));
   if (down < 0 || across < 0 || dm_mul_overflows(down, across, &chunks))
     return dm_fail_at(DM_E_INPUT, &find->at, "declares more chunks than 64 bits can count");
-  hid_t space = H5Dget_space(set);
+  DM_H5_HELD hid_t space = H5Dget_space(set);
 #if H5_VERSION_GE(1, 10, 5)
   bool counted = space >= 0 && H5Dget_num_chunks(set, space, &present) >= 0;
 #else
@@ -126,7 +125,6 @@ static dm_status check_chunked(hid_t set, const dm_trust *trust, int64_t bytes, 
   present = (hsize_t)chunks;
 #endif
   if (!counted) return dm_h5_fail(DM_E_INPUT, &find->at, "its chunks cannot be counted");
-  H5Sclose(space);
   if (stored > find->file_bytes && !away && !trust->swmr)
     return dm_fail_at(DM_E_INPUT, &find->at, "stores %lld bytes in a file of %lld",
                       (long long)stored, (long long)find->file_bytes);
@@ -160,17 +158,12 @@ static dm_status read_ends(hid_t set, const dm_dataset *find, unsigned char *end
   dm_h5_place(find, 0, 0, places);
   dm_h5_place(find, find->rows - 1, find->cols - 1, last);
   memcpy(places + axes, last, axes * sizeof *last);
-  hid_t space = H5Dget_space(set), memory = H5Screate_simple(1, &two, NULL);
-  hid_t type = H5Dget_type(set);
+  DM_H5_HELD hid_t space = H5Dget_space(set), memory = H5Screate_simple(1, &two, NULL);
+  DM_H5_HELD hid_t type = H5Dget_type(set);
   const bool read = space >= 0 && memory >= 0 && type >= 0 &&
                     H5Sselect_elements(space, H5S_SELECT_SET, 2, places) >= 0 &&
                     H5Dread(set, type, memory, space, H5P_DEFAULT, ends) >= 0;
-  dm_status status =
-      read ? DM_OK : dm_h5_fail(DM_E_INPUT, &find->at, "its elements cannot be read");
-  if (type >= 0) H5Tclose(type);
-  if (memory >= 0) H5Sclose(memory);
-  if (space >= 0) H5Sclose(space);
-  return status;
+  return read ? DM_OK : dm_h5_fail(DM_E_INPUT, &find->at, "its elements cannot be read");
 }
 
 static bool reads(int fd, const void *expected, size_t size, int64_t place) {
@@ -240,7 +233,7 @@ static dm_status check_layout(hid_t set, hid_t creation, H5D_layout_t layout, co
 dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, dm_dataset *find) {
   const dm_location *at = &find->at;
   find->offset = -1;
-  hid_t creation = H5Dget_create_plist(set);
+  DM_H5_HELD hid_t creation = H5Dget_create_plist(set);
   H5D_layout_t layout = creation < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(creation);
   if (layout == H5D_LAYOUT_ERROR) return dm_h5_fail(DM_E_INPUT, at, "its layout cannot be read");
   /* Before HDF5 reads anything of it, which may open other files. */
@@ -251,7 +244,6 @@ dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, d
   DM_TRY(dm_examine_lay(trust, &axes, find));
   if (dm_dataset_is_empty(find)) {
     find->layout = DM_CONTIGUOUS;
-    H5Pclose(creation);
     return DM_OK;
   }
   bool away = trust->external && is_in_other_file(file, set);
@@ -259,7 +251,6 @@ dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, d
   if (trust->log && find->layout == DM_CHUNKED && !(find->filters & DM_FILTER_OTHER) &&
       !trust->external && !trust->swmr && !trust->no_data)
     dm_few_chunks_find(find, set, creation, trust->log->ear);
-  H5Pclose(creation);
   /* HDF5 may lack LZF and codecs; the reader of chunks checks them. Of many sources, each would be
    * unpacked for two elements. */
   const bool own_chunks = find->layout == DM_CHUNKED && !(find->filters & DM_FILTER_OTHER);

@@ -12,7 +12,6 @@
 #include "core/copy.h"
 #include "file/composite.h"
 #include "file/hdf5_selection.h"
-#include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
 #include "file/inspect_impl.h"
 #include "file/known_files.h"
@@ -462,8 +461,8 @@ static void look_ahead(virtual *v, size_t i, size_t count) {
 }
 
 static dm_status read_mapping(virtual *v, size_t i) {
-  hid_t to = H5Pget_virtual_vspace(v->creation, i), from = -1;
-  if (to >= 0) from = H5Pget_virtual_srcspace(v->creation, i);
+  DM_H5_HELD hid_t to = H5Pget_virtual_vspace(v->creation, i);
+  DM_H5_HELD hid_t from = to < 0 ? -1 : H5Pget_virtual_srcspace(v->creation, i);
   dm_selection mine = {0}, theirs = {0};
   dm_status status = to < 0 || from < 0 ? unreadable(v) : DM_OK;
   if (!status && H5Sget_select_type(to) != H5S_SEL_NONE) {
@@ -473,8 +472,6 @@ static dm_status read_mapping(virtual *v, size_t i) {
   }
   free(mine.runs);
   free(theirs.runs);
-  if (from >= 0) H5Sclose(from);
-  if (to >= 0) H5Sclose(to);
   return status;
 }
 
@@ -482,10 +479,8 @@ static dm_status read_fill(const virtual *v, hid_t set, dm_composite *composite)
   H5D_fill_value_t fill = H5D_FILL_VALUE_UNDEFINED;
   if (H5Pfill_value_defined(v->creation, &fill) < 0) return unreadable(v);
   if (fill == H5D_FILL_VALUE_UNDEFINED) return DM_OK;
-  hid_t type = H5Dget_type(set);
-  const bool read = type >= 0 && H5Pget_fill_value(v->creation, type, composite->fill) >= 0;
-  if (type >= 0) H5Tclose(type);
-  if (!read) return unreadable(v);
+  DM_H5_HELD hid_t type = H5Dget_type(set);
+  if (type < 0 || H5Pget_fill_value(v->creation, type, composite->fill) < 0) return unreadable(v);
   if (v->find->swapped) dm_swap_bytes(composite->fill, v->find->dtype, 1);
   return DM_OK;
 }

@@ -10,14 +10,13 @@
 /* Whether TYPE is DTYPE in either byte order. */
 static bool is_spelled(hid_t type, dm_dtype dtype, bool *swapped) {
   static const H5T_order_t orders[] = {H5T_ORDER_LE, H5T_ORDER_BE};
-  hid_t ours = dm_h5_make_type(dtype);
+  DM_H5_HELD hid_t ours = dm_h5_make_type(dtype);
   const H5T_order_t native = ours < 0 ? H5T_ORDER_ERROR : H5Tget_order(ours);
   bool same = false;
   for (int i = 0; i < 2 && !same && ours >= 0; i++) {
     same = H5Tset_order(ours, orders[i]) >= 0 && H5Tequal(ours, type) > 0;
     *swapped = orders[i] != native && dm_dtype_size(dtype) > 1;
   }
-  if (ours >= 0) H5Tclose(ours);
   return same;
 }
 
@@ -108,11 +107,10 @@ static bool read_compound(hid_t type, dm_dtype *dtype, bool *swapped) {
   dm_dtype part[2] = {DM_DTYPE_NONE, DM_DTYPE_NONE};
   bool turned[2] = {false, false};
   for (unsigned i = 0; i < 2; i++) {
-    hid_t member = H5Tget_member_type(type, i);
-    if (member < 0) return false;
-    bool known = H5Tget_class(member) == H5T_FLOAT && read_float(member, &part[i], &turned[i]);
-    H5Tclose(member);
-    if (!known) return false;
+    DM_H5_HELD hid_t member = H5Tget_member_type(type, i);
+    if (member < 0 || H5Tget_class(member) != H5T_FLOAT ||
+        !read_float(member, &part[i], &turned[i]))
+      return false;
   }
   if (part[0] != part[1] || turned[0] != turned[1] || !to_complex(part[0], dtype)) return false;
   *swapped = turned[0];
@@ -123,12 +121,9 @@ static bool read_compound(hid_t type, dm_dtype *dtype, bool *swapped) {
 
 #if H5_VERSION_GE(2, 0, 0)
 static bool read_complex(hid_t type, dm_dtype *dtype, bool *swapped) {
-  hid_t base = H5Tget_super(type);
-  if (base < 0) return false;
+  DM_H5_HELD hid_t base = H5Tget_super(type);
   dm_dtype part = DM_DTYPE_NONE;
-  bool known = read_float(base, &part, swapped) && to_complex(part, dtype);
-  H5Tclose(base);
-  return known;
+  return base >= 0 && read_float(base, &part, swapped) && to_complex(part, dtype);
 }
 #endif
 
@@ -281,18 +276,15 @@ static bool read_value(hid_t attribute, hid_t type, char *text, size_t size) {
 }
 
 bool dm_h5_text_of(hid_t object, const char *name, char *text, size_t size) {
-  bool read = false;
   if (H5Aexists(object, name) <= 0) return false;
-  hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
+  DM_H5_HELD hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
   if (attribute < 0) return false;
-  hid_t space = H5Aget_space(attribute), type = H5Aget_type(attribute);
-  if (space >= 0 && type >= 0 && H5Sget_simple_extent_npoints(space) == 1)
-    read = read_value(attribute, type, text, size);
-  if (read) dm_io_clean(text);
-  if (type >= 0) H5Tclose(type);
-  if (space >= 0) H5Sclose(space);
-  H5Aclose(attribute);
-  return read;
+  DM_H5_HELD hid_t space = H5Aget_space(attribute), type = H5Aget_type(attribute);
+  if (space < 0 || type < 0 || H5Sget_simple_extent_npoints(space) != 1 ||
+      !read_value(attribute, type, text, size))
+    return false;
+  dm_io_clean(text);
+  return true;
 }
 
 bool dm_h5_is_bfloat16(hid_t set) {
@@ -329,18 +321,17 @@ dm_status dm_h5_read_attributes(const dm_location *at, hid_t object, dm_attribut
 
 dm_status dm_h5_write_text(const dm_location *at, hid_t object, const char *name,
                            const char *text) {
-  dm_status status = DM_OK;
-  hid_t space = H5Screate(H5S_SCALAR), type = H5Tcopy(H5T_C_S1), attribute = -1;
+  hid_t attribute = -1;
+  DM_H5_HELD hid_t space = H5Screate(H5S_SCALAR), type = H5Tcopy(H5T_C_S1);
   htri_t exists = H5Aexists(object, name);
   bool ready = space >= 0 && type >= 0 && exists >= 0 && H5Tset_size(type, H5T_VARIABLE) >= 0 &&
                H5Tset_cset(type, H5T_CSET_UTF8) >= 0 &&
                (exists == 0 || H5Adelete(object, name) >= 0);
   if (ready) attribute = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-  if (attribute < 0 || H5Awrite(attribute, type, &text) < 0)
-    status = dm_h5_fail(DM_E_IO, at, "its attribute '%s' cannot be written", name);
+  const bool written = attribute >= 0 && H5Awrite(attribute, type, &text) >= 0;
+  dm_status status =
+      written ? DM_OK : dm_h5_fail(DM_E_IO, at, "its attribute '%s' cannot be written", name);
   if (attribute >= 0 && H5Aclose(attribute) < 0 && !status)
     status = dm_h5_fail(DM_E_IO, at, "its attribute '%s' cannot be written", name);
-  if (type >= 0) H5Tclose(type);
-  if (space >= 0) H5Sclose(space);
   return status;
 }

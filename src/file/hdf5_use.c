@@ -43,7 +43,7 @@ dm_status dm_h5_start(bool plugins) {
 }
 
 dm_status dm_h5_open_as(const dm_location *at, const dm_h5_opening *how, hid_t *file) {
-  hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+  DM_H5_HELD hid_t access = H5Pcreate(H5P_FILE_ACCESS);
   *file = -1;
   dm_status status = DM_OK;
   /* Objects that an error left open must not keep the file open. */
@@ -68,7 +68,6 @@ dm_status dm_h5_open_as(const dm_location *at, const dm_h5_opening *how, hid_t *
     if (*file >= 0) dm_status_free(status);
     if (*file >= 0) status = DM_OK;
   }
-  if (access >= 0) H5Pclose(access);
   return status;
 }
 
@@ -111,11 +110,10 @@ hid_t dm_h5_access(bool elsewhere, dm_h5_exit *exit) {
 dm_status dm_h5_extents(const dm_location *at, hid_t object, dm_axes *axes) {
   hsize_t dims[H5S_MAX_RANK];
   *axes = (dm_axes){0};
-  hid_t space = H5Dget_space(object);
+  DM_H5_HELD hid_t space = H5Dget_space(object);
   if (space < 0) return dm_h5_fail(DM_E_INPUT, at, "its shape cannot be read");
   H5S_class_t kind = H5Sget_simple_extent_type(space);
   const int rank = kind == H5S_SIMPLE ? H5Sget_simple_extent_dims(space, dims, NULL) : 0;
-  H5Sclose(space);
   if (kind == H5S_SCALAR || kind == H5S_NULL)
     return dm_fail_at(DM_E_INPUT, at, "is a %s, not a matrix",
                       kind == H5S_SCALAR ? "single value" : "dataset without elements");
@@ -154,9 +152,7 @@ dm_status dm_h5_select(const dm_dataset *dataset, hid_t set, const dm_box *box, 
   if (*space >= 0 &&
       H5Sselect_hyperslab(*space, H5S_SELECT_SET, box->start, box->step, box->count, NULL) >= 0)
     return DM_OK;
-  dm_status status = dm_h5_fail(DM_E_INPUT, &dataset->at, "a rectangle of it cannot be selected");
-  if (*space >= 0) H5Sclose(*space);
-  return status;
+  return dm_h5_fail(DM_E_INPUT, &dataset->at, "a rectangle of it cannot be selected");
 }
 
 /* A summary of HDF5's error stack. */

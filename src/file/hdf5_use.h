@@ -14,6 +14,13 @@
 int dm_h5_enter(void);
 void dm_h5_leave(const int *entered);
 
+/* An identifier that is closed at the end of its block, whatever it is of: a file, a space, a list.
+ * Files that are written are closed by H5Fclose, which can fail. */
+#define DM_H5_HELD __attribute__((cleanup(dm_h5_let_go)))
+static inline void dm_h5_let_go(const hid_t *id) {
+  if (*id >= 0) (void)H5Idec_ref(*id);
+}
+
 /* Call before any other use, and before each use that must (not) load PLUGINS: the switch is global
  * to the library. */
 dm_status dm_h5_start(bool plugins);
@@ -64,7 +71,8 @@ typedef struct dm_box {
   hsize_t start[DM_AXES], step[DM_AXES], count[DM_AXES];
 } dm_box;
 
-/* Makes *space a selection of BOX of SET, which is DATASET. */
+/* Makes *space a selection of BOX of SET, which is DATASET; the caller closes it, also after an
+ * error. */
 dm_status dm_h5_select(const dm_dataset *dataset, hid_t set, const dm_box *box, hid_t *space);
 
 /* Whether the last call of HDF5 failed because of a format of a newer version. */

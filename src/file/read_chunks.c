@@ -3,7 +3,6 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "core/clock.h"
 #include "core/copy.h"
 #include "file/batch.h"
 #include "file/chunk_facts.h"
@@ -25,20 +24,17 @@ static dm_status read_properties(dm_reader *reader, struct dm_chunks *chunks) {
   dm_axes axes = chunks->axes;
   unsigned options = 0;
   H5D_fill_value_t fill = H5D_FILL_VALUE_UNDEFINED;
-  hid_t creation = H5Dget_create_plist(reader->set);
-  dm_status status = DM_OK;
+  DM_H5_HELD hid_t creation = H5Dget_create_plist(reader->set);
   if (creation < 0 || !dm_h5_chunk_shape(creation, &axes) ||
       memcmp(axes.chunk, chunks->axes.chunk, sizeof axes.chunk) != 0)
-    status = dm_fail_at(DM_E_IO, &d->at, "changed since it was inspected");
-  if (!status && H5Pget_chunk_opts(creation, &options) < 0)
-    status = dm_h5_fail(DM_E_INPUT, &d->at, "its chunks cannot be read");
+    return dm_fail_at(DM_E_IO, &d->at, "changed since it was inspected");
+  if (H5Pget_chunk_opts(creation, &options) < 0)
+    return dm_h5_fail(DM_E_INPUT, &d->at, "its chunks cannot be read");
   chunks->whole_only = (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) != 0;
-  if (!status && H5Pfill_value_defined(creation, &fill) >= 0 && fill != H5D_FILL_VALUE_UNDEFINED &&
+  if (H5Pfill_value_defined(creation, &fill) >= 0 && fill != H5D_FILL_VALUE_UNDEFINED &&
       H5Pget_fill_value(creation, reader->type, chunks->fill) < 0)
-    status = dm_h5_fail(DM_E_INPUT, &d->at, "its fill value cannot be read");
-  if (!status) status = dm_chunk_filters(&d->at, creation, &chunks->filter);
-  if (creation >= 0) H5Pclose(creation);
-  return status;
+    return dm_h5_fail(DM_E_INPUT, &d->at, "its fill value cannot be read");
+  return dm_chunk_filters(&d->at, creation, &chunks->filter);
 }
 
 /* Opens a separate descriptor: pread at known places needs no HDF5. Not if links may have led to

@@ -87,17 +87,14 @@ static dm_status fetch_box(const dm_reader *reader, const dm_box *box, const dm_
   const dm_dataset *d = &reader->dataset;
   const hsize_t at[2] = {(hsize_t)to->row, (hsize_t)to->col};
   const hsize_t count[2] = {(hsize_t)to->rows, (hsize_t)to->cols};
-  hid_t space;
+  DM_H5_HELD hid_t space = -1;
   DM_TRY(dm_h5_select(d, reader->set, box, &space));
   /* The same shape as the selection: HDF5 is many times slower if they differ. */
-  hid_t packed = H5Screate_simple(2, shape, NULL);
-  dm_status status = DM_OK;
+  DM_H5_HELD hid_t packed = H5Screate_simple(2, shape, NULL);
   if (packed < 0 || H5Sselect_hyperslab(packed, H5S_SELECT_SET, at, NULL, count, NULL) < 0 ||
       H5Dread(reader->set, reader->type, packed, space, H5P_DEFAULT, memory) < 0)
-    status = dm_h5_fail(DM_E_IO, &d->at, "its elements cannot be read");
-  if (packed >= 0) H5Sclose(packed);
-  H5Sclose(space);
-  return status;
+    return dm_h5_fail(DM_E_IO, &d->at, "its elements cannot be read");
+  return DM_OK;
 }
 
 /* The largest box of SIDE from element I of LINE on, at most COUNT, as the axes FIRST and following
