@@ -4,7 +4,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "backend/backend.h"
 #include "backend/probe.h"
 #include "backend/verify_sums.h"
 #include "core/checked.h"
@@ -36,8 +35,8 @@ static const double *run_of(dm_view matrix, int64_t row, int64_t col, int64_t co
 /* ---- extremes ---- */
 
 /* NaN counts as infinite; zeros and infinities are excluded from LEAST. */
-DM_INLINE void look_at_sizes(const double *restrict values, int64_t count, double *restrict most,
-                             double *restrict least) {
+DM_INLINE void take_extremes_loop(const double *restrict values, int64_t count,
+                                  double *restrict most, double *restrict least) {
   const double infinity = (double)INFINITY;
   for (int64_t j = 0; j < count; j++) {
     const double absolute = fabs(values[j]);
@@ -48,18 +47,8 @@ DM_INLINE void look_at_sizes(const double *restrict values, int64_t count, doubl
   }
 }
 
-static void sizes_plain(const double *values, int64_t count, double *most, double *least) {
-  look_at_sizes(values, count, most, least);
-}
-
-DM_WIDE_VECTORS static void sizes_wide(const double *values, int64_t count, double *most,
-                                       double *least) {
-  look_at_sizes(values, count, most, least);
-}
-
-static void take_extremes(const double *values, int64_t count, double *most, double *least) {
-  (dm_has_wide_vectors() ? sizes_wide : sizes_plain)(values, count, most, least);
-}
+DM_BOTH_WIDTHS(take_extremes, (const double *values, int64_t count, double *most, double *least),
+               (values, count, most, least))
 
 static void join_extremes(double most, double least, double extremes[2]) {
   if (most > extremes[0]) extremes[0] = most;
@@ -110,8 +99,9 @@ static dm_power power_of(const double extremes[2]) {
 }
 
 /* Adds dm_square, which is below 2^30, and counts large values; BY and THEN scale each lane. */
-DM_INLINE void add_up(const double *restrict values, int64_t count, const double *restrict by,
-                      const double *restrict then, lane_sums *restrict sums) {
+DM_INLINE void take_sums_loop(const double *restrict values, int64_t count,
+                              const double *restrict by, const double *restrict then,
+                              lane_sums *restrict sums) {
   double limit[DM_LINE_DEPTHS];
   for (int d = 0; d < DM_LINE_DEPTHS; d++)
     limit[d] = dm_two_to(DM_SQUARE_BITS / 2 - dm_line_depths[d]);
@@ -122,20 +112,10 @@ DM_INLINE void add_up(const double *restrict values, int64_t count, const double
   }
 }
 
-static void add_plain(const double *values, int64_t count, const double *by, const double *then,
-                      lane_sums *sums) {
-  add_up(values, count, by, then, sums);
-}
-
-DM_WIDE_VECTORS static void add_wide(const double *values, int64_t count, const double *by,
-                                     const double *then, lane_sums *sums) {
-  add_up(values, count, by, then, sums);
-}
-
-static void take_sums(const double *values, int64_t count, const double *by, const double *then,
-                      lane_sums *sums) {
-  (dm_has_wide_vectors() ? add_wide : add_plain)(values, count, by, then, sums);
-}
+DM_BOTH_WIDTHS(take_sums,
+               (const double *values, int64_t count, const double *by, const double *then,
+                lane_sums *sums),
+               (values, count, by, then, sums))
 
 /* Adds lane J's sums and clears them. */
 static void join_sums(lane_sums *lanes, int64_t j, int64_t sums[DM_LINE_SUMS]) {

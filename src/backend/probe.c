@@ -116,7 +116,7 @@ static void whole_scattered(dm_view matrix, bool is_byte, const uint64_t *x, uin
       y[i] += whole_at(dm_view_at(matrix, i, j), is_byte, 0) * x[j];
 }
 
-DM_INLINE void probe_whole(dm_view matrix, const uint64_t *x, uint64_t *y) {
+DM_INLINE void probe_whole_loop(dm_view matrix, const uint64_t *x, uint64_t *y) {
   const bool is_byte = matrix.dtype == DM_I8;
   if (matrix.col_stride == 1 && is_byte)
     whole_rows(matrix, true, x, y);
@@ -130,18 +130,12 @@ DM_INLINE void probe_whole(dm_view matrix, const uint64_t *x, uint64_t *y) {
     whole_scattered(matrix, is_byte, x, y);
 }
 
-static void probe_whole_plain(dm_view matrix, const uint64_t *x, uint64_t *y) {
-  probe_whole(matrix, x, y);
-}
-
-DM_WIDE_VECTORS static void probe_whole_wide(dm_view matrix, const uint64_t *x, uint64_t *y) {
-  probe_whole(matrix, x, y);
-}
+DM_BOTH_WIDTHS(probe_whole, (dm_view matrix, const uint64_t *x, uint64_t *y), (matrix, x, y))
 
 /* ---- sums of floating-point numbers ---- */
 
 /* As dm_load_wide, in wider vectors, for the types most frequent on CPUs. */
-DM_INLINE void widen(double *to, const void *from, bool is_short, int64_t count) {
+DM_INLINE void widen_loop(double *to, const void *from, bool is_short, int64_t count) {
   const float *f32 = from;
   const uint16_t *bf16 = from;
   if (is_short)
@@ -150,13 +144,8 @@ DM_INLINE void widen(double *to, const void *from, bool is_short, int64_t count)
     for (int64_t i = 0; i < count; i++) to[i] = (double)f32[i];
 }
 
-static void widen_plain(double *to, const void *from, bool is_short, int64_t count) {
-  widen(to, from, is_short, count);
-}
-
-DM_WIDE_VECTORS static void widen_wide(double *to, const void *from, bool is_short, int64_t count) {
-  widen(to, from, is_short, count);
-}
+DM_BOTH_WIDTHS(widen, (double *to, const void *from, bool is_short, int64_t count),
+               (to, from, is_short, count))
 
 /* A run of a row as f64: in place if it is f64, else in BUFFER. */
 static const double *wide_run(dm_view matrix, int64_t row, int64_t col, int64_t count,
@@ -167,15 +156,15 @@ static const double *wide_run(dm_view matrix, int64_t row, int64_t col, int64_t 
   const bool is_short = matrix.dtype == DM_BF16;
   if (matrix.col_stride == 1 && (is_short || dm_dtype_real(matrix.dtype) == DM_F32)) {
     const int64_t numbers = dm_dtype_is_complex(matrix.dtype) ? 2 * count : count;
-    (dm_has_wide_vectors() ? widen_wide : widen_plain)(buffer, at, is_short, numbers);
+    widen(buffer, at, is_short, numbers);
     return buffer;
   }
   dm_load_wide(buffer, at, matrix.dtype, matrix.col_stride, count);
   return buffer;
 }
 
-DM_INLINE void probe_run(const double *run, const double *x, const double *sizes, int64_t count,
-                         target to) {
+DM_INLINE void probe_run_loop(const double *run, const double *x, const double *sizes,
+                              int64_t count, target to) {
   if (to.norm && sizes)
     probe_real_run(run, x, sizes, count, true, to);
   else if (to.norm)
@@ -184,23 +173,15 @@ DM_INLINE void probe_run(const double *run, const double *x, const double *sizes
     probe_real_run(run, x, NULL, count, false, to);
 }
 
-static void probe_plain(const double *run, const double *x, const double *sizes, int64_t count,
-                        target to) {
-  probe_run(run, x, sizes, count, to);
-}
-
-DM_WIDE_VECTORS static void probe_wide(const double *run, const double *x, const double *sizes,
-                                       int64_t count, target to) {
-  probe_run(run, x, sizes, count, to);
-}
+DM_BOTH_WIDTHS(probe_run,
+               (const double *run, const double *x, const double *sizes, int64_t count, target to),
+               (run, x, sizes, count, to))
 
 void dm_host_probe_groups(dm_view matrix, const dm_probe_groups *groups) {
   const dm_probe_groups *s = groups;
   const int parts = dm_dtype_is_complex(matrix.dtype) ? 2 : 1;
   void (*const probe)(const double *, const double *, const double *, int64_t, target) =
-      parts == 2              ? probe_complex_run
-      : dm_has_wide_vectors() ? probe_wide
-                              : probe_plain;
+      parts == 2 ? probe_complex_run : probe_run;
   double buffer[2 * RUN];
   for (int64_t i = 0; i < matrix.rows; i++) {
     int64_t at = i, end = s->first > 0 ? s->first : matrix.cols; /* of the group of column j */
@@ -250,8 +231,8 @@ DM_INLINE void vector_rows(const double *const *m, int filled, int64_t count, co
 }
 
 /* COUNT columns from FIRST on of FILLED rows from ROW on. */
-DM_INLINE void vectors_part(const double *const *m, int filled, int64_t row, int64_t first,
-                            int64_t count, const dm_probe_vectors *v) {
+DM_INLINE void probe_vectors_loop(const double *const *m, int filled, int64_t row, int64_t first,
+                                  int64_t count, const dm_probe_vectors *v) {
   for (int g = 0; g < v->count; g++) {
     const double *x = v->x + g * v->x_step + first, *sizes = v->sizes + g * v->x_step + first;
     double *y = v->y + g * v->y_step + row, *norms = v->norms + g * v->y_step + row;
@@ -262,15 +243,10 @@ DM_INLINE void vectors_part(const double *const *m, int filled, int64_t row, int
   }
 }
 
-static void vectors_plain(const double *const *m, int filled, int64_t row, int64_t first,
-                          int64_t count, const dm_probe_vectors *v) {
-  vectors_part(m, filled, row, first, count, v);
-}
-
-DM_WIDE_VECTORS static void vectors_wide(const double *const *m, int filled, int64_t row,
-                                         int64_t first, int64_t count, const dm_probe_vectors *v) {
-  vectors_part(m, filled, row, first, count, v);
-}
+DM_BOTH_WIDTHS(probe_vectors,
+               (const double *const *m, int filled, int64_t row, int64_t first, int64_t count,
+                const dm_probe_vectors *v),
+               (m, filled, row, first, count, v))
 
 void dm_host_probe_vectors(dm_view matrix, const dm_probe_vectors *vectors) {
   double buffers[TOGETHER][RUN];
@@ -280,7 +256,7 @@ void dm_host_probe_vectors(dm_view matrix, const dm_probe_vectors *vectors) {
     for (int64_t j = 0; j < matrix.cols; j += RUN) {
       const int64_t count = dm_min(RUN, matrix.cols - j);
       for (int r = 0; r < filled; r++) rows[r] = wide_run(matrix, i + r, j, count, buffers[r]);
-      (dm_has_wide_vectors() ? vectors_wide : vectors_plain)(rows, filled, i, j, count, vectors);
+      probe_vectors(rows, filled, i, j, count, vectors);
     }
   }
 }
@@ -289,7 +265,7 @@ dm_status dm_host_probe(dm_backend *backend, dm_view matrix, const void *x, void
                         double *squares) {
   (void)backend;
   if (dm_dtype_is_integer(matrix.dtype))
-    (dm_has_wide_vectors() ? probe_whole_wide : probe_whole_plain)(matrix, x, y);
+    probe_whole(matrix, x, y);
   else
     dm_host_probe_groups(matrix, &(dm_probe_groups){.x = x, .y = y, .squares = squares});
   return DM_OK;
@@ -333,8 +309,8 @@ DM_INLINE void scan_rows(const double *const *rows, int filled, int64_t step, in
 }
 
 /* Constants let the compiler specialize each loop. */
-DM_INLINE void scan_run(const double *const *rows, int filled, int parts, int64_t count,
-                        double *sums) {
+DM_INLINE void scan_run_loop(const double *const *rows, int filled, int parts, int64_t count,
+                             double *sums) {
   if (parts == 2)
     scan_rows(rows, filled, 2, count, sums);
   else if (filled == SCANNED)
@@ -343,15 +319,9 @@ DM_INLINE void scan_run(const double *const *rows, int filled, int parts, int64_
     scan_rows(rows, filled, 1, count, sums);
 }
 
-static void scan_plain(const double *const *rows, int filled, int parts, int64_t count,
-                       double *sums) {
-  scan_run(rows, filled, parts, count, sums);
-}
-
-DM_WIDE_VECTORS static void scan_wide(const double *const *rows, int filled, int parts,
-                                      int64_t count, double *sums) {
-  scan_run(rows, filled, parts, count, sums);
-}
+DM_BOTH_WIDTHS(scan_run,
+               (const double *const *rows, int filled, int parts, int64_t count, double *sums),
+               (rows, filled, parts, count, sums))
 
 dm_status dm_host_scan(dm_backend *backend, dm_view matrix, double *col_squares) {
   (void)backend;
@@ -363,7 +333,7 @@ dm_status dm_host_scan(dm_backend *backend, dm_view matrix, double *col_squares)
     for (int64_t j = 0; j < matrix.cols; j += RUN) {
       const int64_t count = dm_min(RUN, matrix.cols - j);
       for (int r = 0; r < filled; r++) rows[r] = wide_run(matrix, i + r, j, count, buffers[r]);
-      (dm_has_wide_vectors() ? scan_wide : scan_plain)(rows, filled, parts, count, col_squares + j);
+      scan_run(rows, filled, parts, count, col_squares + j);
     }
   }
   return DM_OK;

@@ -1,10 +1,8 @@
 /* wide_vectors: compiles loops a second time, for the wider vectors of most processors. Both
  * versions do the same operations in the same order, so results have the same bits.
  *
- *   DM_INLINE void work(...) { the loop }
- *   static void work_plain(...) { work(...); }
- *   DM_WIDE_VECTORS static void work_wide(...) { work(...); }
- *   ... (dm_has_wide_vectors() ? work_wide : work_plain)(...); */
+ *   DM_INLINE void work_loop(int64_t count, double *sums) { the loop }
+ *   DM_BOTH_WIDTHS(work, (int64_t count, double *sums), (count, sums)) */
 #ifndef DM_CORE_WIDE_VECTORS_H
 #define DM_CORE_WIDE_VECTORS_H
 
@@ -23,5 +21,18 @@ static inline bool dm_has_wide_vectors(void) {
   return false;
 }
 #endif
+
+/* Defines NAME, which calls NAME_loop with its own PARAMETERS, listed in ARGUMENTS, as this
+ * processor allows. */
+#define DM_BOTH_WIDTHS(name, parameters, arguments)                                                \
+  static void name##_plain parameters {                                                            \
+    name##_loop arguments;                                                                         \
+  }                                                                                                \
+  DM_WIDE_VECTORS static void name##_wide parameters {                                             \
+    name##_loop arguments;                                                                         \
+  }                                                                                                \
+  static void name parameters {                                                                    \
+    (dm_has_wide_vectors() ? name##_wide : name##_plain) arguments;                                \
+  }
 
 #endif
