@@ -16,7 +16,7 @@ typedef struct checking {
   dm_judge_work work;
   double *col_squares, *t; /* sums over the ranks: n; k numbers of the wide type, then k sizes */
   double *part_w, *part_sizes; /* this rank's parts of w and its sizes, aligned */
-  bool beside;                 /* sums of A and B are taken while the product runs, ... */
+  bool overlaps;               /* sums of A and B are taken while the product runs, ... */
   int64_t few;                 /* ... by so many blocks at once, or with 0 any number */
   int64_t most;                /* of the next sums */
 } checking;
@@ -200,7 +200,7 @@ static dm_status add_part_of_b(checking *c) {
   dm_judge_work *k = &c->work;
   const int64_t numbers = k->width * k->depth;
   const dm_status scanned = k->exact ? DM_OK : scan_part(c);
-  c->most = c->ranks->begin(c->ranks->context, c->beside) ? c->few : 0;
+  c->most = c->ranks->begin(c->ranks->context, c->overlaps) ? c->few : 0;
   if (!k->exact) DM_TRY(sum_vector(c, scanned, c->col_squares, k->cols));
   k->columns_of_b = (dm_part_sums){.parts = 1, .squares = c->col_squares};
   DM_TRY(sum_vector(c, probe_part(c), c->t, k->exact ? numbers : numbers + k->depth));
@@ -232,8 +232,8 @@ static dm_status multiply(checking *c) {
   dm_judge_work *k = &c->work;
   cudaStream_t products = gpu->lanes[DM_COMPUTE].stream;
   dm_event done;
-  const bool first = c->ranks || !c->beside;
-  k->stream = c->beside ? gpu->side : products;
+  const bool first = c->ranks || !c->overlaps;
+  k->stream = c->overlaps ? gpu->side : products;
   if (first) DM_TRY(add_operands(c));
   if (c->ranks)
     DM_TRY(c->ranks->multiply(c->ranks->context));
@@ -277,8 +277,8 @@ static void choose_order(checking *c) {
   const dm_judge_work *k = &c->work;
   const int64_t size = dm_dtype_size(c->whole->a.dtype), processors = c->gpu->processors;
   const bool large = dm_min(k->rows, k->cols) >= LARGE, fits = k->depth * size <= LONG;
-  c->beside = !k->factors.reads_c && (size <= 2 || (fits && (large || c->ranks)));
-  c->few = c->beside && size > 2 && large ? dm_max(1, processors / 2) : 0;
+  c->overlaps = !k->factors.reads_c && (size <= 2 || (fits && (large || c->ranks)));
+  c->few = c->overlaps && size > 2 && large ? dm_max(1, processors / 2) : 0;
   c->most = c->ranks ? 4 * processors : c->few;
 }
 
@@ -310,7 +310,7 @@ dm_status dm_cuda_multiply_checked(dm_backend *backend, const dm_checked_product
   if (!status && c.ranks) status = need_summed(&c);
   if (!status) status = open_memory(&c);
   if (status && c.ranks) {
-    (void)c.ranks->begin(c.ranks->context, c.beside);
+    (void)c.ranks->begin(c.ranks->context, c.overlaps);
     return c.ranks->sum(c.ranks->context, status, NULL,
                         c.work.exact ? c.work.width * c.work.depth : c.work.cols, c.work.exact);
   }

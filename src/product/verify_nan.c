@@ -34,18 +34,18 @@ bool dm_verify_expect_nan(const dm_dataset *a, const dm_dataset *b, const dm_equ
   return count_nan(of.rows) + count_nan(of.cols) > 0;
 }
 
-typedef struct looking {
+typedef struct search {
   expected of;
   dm_half half;
   int64_t parts, wrong; /* wrong: the first row with a number in place of NaN; INT64_MAX: none */
-} looking;
+} search;
 
-static bool is_stored(const looking *l, int64_t i, int64_t j) {
+static bool is_stored(const search *l, int64_t i, int64_t j) {
   return l->half == DM_BOTH_HALVES || (l->half == DM_LOWER_HALF ? j <= i : j >= i);
 }
 
-static dm_status look(void *context, dm_view part, int64_t row, int64_t col) {
-  looking *l = context;
+static dm_status find_numbers(void *context, dm_view part, int64_t row, int64_t col) {
+  search *l = context;
   for (int64_t i = row; i < row + part.rows; i++) {
     const bool all = l->of.rows && dm_centering_is_nan(l->of.rows, i);
     for (int64_t j = col; j < col + part.cols; j++) {
@@ -59,14 +59,14 @@ static dm_status look(void *context, dm_view part, int64_t row, int64_t col) {
 }
 
 dm_status dm_verify_nan(dm_run *run, const dm_verify *v, const dm_problem *p, dm_verdict *verdict) {
-  looking l = {.of = expect(&v->a, &v->b, &v->equation),
-               .half = p->half,
-               .parts = dm_dtype_is_complex(p->work) ? 2 : 1,
-               .wrong = INT64_MAX};
+  search l = {.of = expect(&v->a, &v->b, &v->equation),
+              .half = p->half,
+              .parts = dm_dtype_is_complex(p->work) ? 2 : 1,
+              .wrong = INT64_MAX};
   const int64_t rows = count_nan(l.of.rows), cols = count_nan(l.of.cols);
   if (!verdict->pass || verdict->strained || rows + cols == 0) return DM_OK;
   DM_TRY(dm_comm_agree(run->world,
-                       dm_verify_stream(run, v, DM_C, dm_dtype_widest(p->work), look, &l)));
+                       dm_verify_stream(run, v, DM_C, dm_dtype_widest(p->work), find_numbers, &l)));
   int64_t least = -l.wrong;
   DM_TRY(dm_comm_max_i64(run->world, &least, 1));
   if (-least < INT64_MAX) {
