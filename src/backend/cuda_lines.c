@@ -8,7 +8,6 @@
 #include "backend/probe.h"
 #include "backend/verify_sums.h"
 #include "core/buffer.h"
-#include "core/checked.h"
 #include "kernels/residue_kernels.h"
 
 enum { EXTREMES = DM_RESIDUE_LINE_EXTREMES };
@@ -61,12 +60,10 @@ dm_status dm_cuda_extremes(dm_backend *backend, dm_view matrix, bool by_row, dou
   dm_cuda *gpu = dm_cuda_of(backend);
   if (matrix.space == DM_HOST) return dm_host_extremes_parallel(backend, matrix, by_row, extremes);
   const dm_view lines = by_row ? matrix : dm_view_transpose(matrix);
-  void *found;
+  DM_FREED void *found = NULL;
   DM_TRY(dm_cuda_enter(gpu));
   DM_TRY(dm_buffer_alloc(8 * EXTREMES * lines.rows, &found));
-  dm_status status = find_extremes(gpu, lines, extremes, found);
-  free(found);
-  return status;
+  return find_extremes(gpu, lines, extremes, found);
 }
 
 static dm_status find_sums(dm_cuda *gpu, dm_view lines, const double *extremes, int64_t *sums,
@@ -89,10 +86,8 @@ dm_status dm_cuda_line_sums(dm_backend *backend, dm_view matrix, bool by_row,
   if (matrix.space == DM_HOST)
     return dm_host_line_sums_parallel(backend, matrix, by_row, extremes, sums);
   const dm_view lines = by_row ? matrix : dm_view_transpose(matrix);
-  void *found;
+  DM_FREED void *found = NULL;
   DM_TRY(dm_cuda_enter(gpu));
   DM_TRY(dm_buffer_alloc(8 * DM_LINE_SUMS * lines.rows, &found));
-  dm_status status = find_sums(gpu, lines, extremes, sums, found);
-  free(found);
-  return status;
+  return find_sums(gpu, lines, extremes, sums, found);
 }

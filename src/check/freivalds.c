@@ -352,13 +352,12 @@ dm_status dm_freivalds_project(dm_freivalds *check, const dm_comm *comm) {
 /* Adds squares of |A(i,k) sizes_k| if they need a second pass over VIEW. */
 static dm_status add_sizes(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                            const double *sizes, double *squares) {
-  double *wide = NULL, *unused = check->scratch + row * check->parts;
+  double *unused = check->scratch + row * check->parts;
+  DM_FREED double *wide = NULL;
   if (check->parts == 1) return probe(check, backend, view, sizes, unused, squares);
   DM_TRY(dm_buffer_table(2 * view.cols, &wide));
   for (int64_t j = 0; j < view.cols; j++) wide[2 * j] = sizes[j];
-  dm_status status = probe(check, backend, view, wide, unused, squares);
-  free(wide);
-  return status;
+  return probe(check, backend, view, wide, unused, squares);
 }
 
 static dm_status add_group_of_a(dm_freivalds *check, dm_backend *backend, dm_view view, int g,
@@ -415,7 +414,8 @@ dm_status dm_freivalds_add_a(dm_freivalds *check, dm_backend *backend, dm_view v
 
 /* Adds squares of the elements of C if they need a second pass over VIEW. */
 static dm_status add_norms(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row) {
-  double *ones, squares = 0.0;
+  double squares = 0.0;
+  DM_FREED double *ones = NULL;
   if (check->exact || !backend || view.space == DM_HOST) {
     if (view.col_stride != 1) view = dm_view_transpose(view); /* the sum is the same */
     DM_TRY(backend ? dm_backend_dot(backend, view, view, &squares)
@@ -425,9 +425,7 @@ static dm_status add_norms(dm_freivalds *check, dm_backend *backend, dm_view vie
   }
   DM_TRY(dm_buffer_table(view.cols, &ones));
   for (int64_t j = 0; j < view.cols; j++) ones[j] = 1.0;
-  dm_status status = add_sizes(check, backend, view, row, ones, check->c_squares + row);
-  free(ones);
-  return status;
+  return add_sizes(check, backend, view, row, ones, check->c_squares + row);
 }
 
 dm_status dm_freivalds_add_stored(dm_freivalds *check, dm_backend *backend, dm_view view,

@@ -25,15 +25,13 @@ static dm_view image_of(const dm_freivalds *check, dm_view part, int64_t row, in
 dm_status dm_freivalds_add_image(dm_freivalds *check, dm_view part, int64_t row, int64_t col) {
   const int64_t line = dm_max(1, part.rows * dm_dtype_size(part.dtype));
   const int64_t most = dm_max(1, PIECE / line);
-  void *memory;
-  dm_status status = DM_OK;
+  DM_FREED void *memory = NULL;
   if (dm_view_is_empty(part)) return DM_OK;
   DM_TRY(dm_buffer_alloc(dm_min(most, part.cols) * line, &memory));
-  for (int64_t at = 0; at < part.cols && !status; at += most) {
+  for (int64_t at = 0; at < part.cols; at += most) {
     const int64_t count = dm_min(most, part.cols - at);
-    status = dm_freivalds_add_stored(
-        check, NULL, image_of(check, part, row, col, at, count, memory), col + at, row);
+    DM_TRY(dm_freivalds_add_stored(check, NULL, image_of(check, part, row, col, at, count, memory),
+                                   col + at, row));
   }
-  free(memory);
-  return status;
+  return DM_OK;
 }

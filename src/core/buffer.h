@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "core/status.h"
 
@@ -18,6 +20,14 @@ dm_status dm_buffer_zeroed(int64_t count, int64_t size, void **memory);
 /* The same for elements of the type that *POINTER points to. */
 #define dm_buffer_table(count, pointer)                                                            \
   dm_buffer_zeroed(count, sizeof **(pointer), (void **)(pointer))
+
+/* A pointer whose memory is freed at the end of its block: DM_FREED char *strip = NULL; */
+#define DM_FREED __attribute__((cleanup(dm_buffer_let_go)))
+static inline void dm_buffer_let_go(void *pointer) {
+  void *memory;
+  memcpy(&memory, pointer, sizeof memory);
+  free(memory);
+}
 
 /* DM_E_FIT: a limit on address space or data (ulimit -v, -d) leaves no BYTES for NEED, "OpenBLAS
  * with 8 threads". Libraries that find no memory retry for ever, or crash: ask before they are

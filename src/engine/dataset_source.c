@@ -53,7 +53,7 @@ static dm_status open_turned(dm_dataset_source *source, const dm_rank_state *loc
     source->prefetch.made[x] = dm_triangle_spares(local->plan, (dm_matrix)x);
   if (local->coords.idle || (!source->prefetch.made[DM_A] && !source->prefetch.made[DM_B]))
     return DM_OK;
-  DM_TRY(dm_buffer_zeroed(panels, sizeof *source->turned, (void **)&source->turned));
+  DM_TRY(dm_buffer_table(panels, &source->turned));
   for (int64_t q = 0; q < panels; q++) source->turned[q] = UINT64_MAX;
   return DM_OK;
 }
@@ -240,18 +240,17 @@ static int64_t file_cols(const dm_staging *stage, const dm_staged_part *staged, 
 static dm_status read_strip(dm_staging *stage, strip *one) {
   const dm_staged_part *t = one->staged;
   dm_dataset_input *source = &stage->sources[t->matrix];
-  dm_view *views, there;
+  DM_FREED dm_view *views = NULL;
+  dm_view there;
   int64_t offset = 0;
-  DM_TRY(dm_buffer_zeroed(t->count, sizeof *views, (void **)&views));
+  DM_TRY(dm_buffer_table(t->count, &views));
   for (int64_t q = 0; q < t->count; q++) {
     places_of(stage, one, q, offset, &views[q], &there);
     offset += file_cols(stage, t, views[q]);
     if (source->op != DM_OP_N) views[q] = dm_view_transpose(views[q]);
   }
-  dm_status status = dm_file_queue_read(source->ahead, source->reader, t->row + one->at, t->col,
-                                        views, t->count, source->op == DM_OP_C, &one->reading);
-  free(views);
-  return status;
+  return dm_file_queue_read(source->ahead, source->reader, t->row + one->at, t->col, views,
+                            t->count, source->op == DM_OP_C, &one->reading);
 }
 
 /* Copies run in order: the last one's event covers all. */
@@ -471,18 +470,16 @@ static dm_status ask_for_bands(dm_prefetch *prefetch, dm_matrix asked) {
 static dm_status read_to_host(dm_prefetch *prefetch, dm_panel_request *request) {
   const dm_staged_part *t = &request->part;
   dm_dataset_input *source = &prefetch->sources[t->matrix];
-  dm_view *views;
-  DM_TRY(dm_buffer_zeroed(t->count, sizeof *views, (void **)&views));
+  DM_FREED dm_view *views = NULL;
+  DM_TRY(dm_buffer_table(t->count, &views));
   dm_rank_turn_to(prefetch->local, t->tile);
   for (int64_t q = 0; q < t->count; q++) {
     const dm_view piece = dm_rank_piece(prefetch->local, t->matrix, t->first + q);
     views[q] = is_plain(prefetch, t->matrix) ? piece : dm_view_transpose(piece);
   }
-  dm_status status = dm_file_queue_read(source->ahead, source->reader, t->row, t->col, views,
-                                        t->count, source->op == DM_OP_C, &request->reading);
-  free(views);
   request->begun = true;
-  return status;
+  return dm_file_queue_read(source->ahead, source->reader, t->row, t->col, views, t->count,
+                            source->op == DM_OP_C, &request->reading);
 }
 
 /* Stages as much as there are buffers for. */

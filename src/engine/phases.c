@@ -87,8 +87,7 @@ dm_status dm_phases_by_rank(const dm_run *run, const dm_phases *mine, dm_record 
   double seconds[BY_RANK], *all = NULL;
   dm_status status = DM_OK;
   list_of(mine, seconds);
-  if (run->rank == 0)
-    status = dm_buffer_zeroed((int64_t)run->ranks * BY_RANK, sizeof *all, (void **)&all);
+  if (run->rank == 0) status = dm_buffer_table((int64_t)run->ranks * BY_RANK, &all);
   DM_TRY(dm_comm_agree(run->world, status));
   status = dm_comm_gather(run->world, seconds, sizeof seconds, all, 0);
   if (!status && record) record_by_rank(all, run->ranks, record);

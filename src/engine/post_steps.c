@@ -497,7 +497,7 @@ static void find_places(const dm_rank_state *local, const dm_sum_part *part, pla
 static dm_status post(dm_rank_state *local, const dm_sum_part *part) {
   dm_summing *sum = &local->summing;
   int64_t *memory;
-  DM_TRY(dm_buffer_zeroed(5 * (int64_t)local->plan->pk, sizeof *memory, (void **)&memory));
+  DM_TRY(dm_buffer_table(5 * (int64_t)local->plan->pk, &memory));
   places p = places_in(memory, local->plan->pk);
   find_places(local, part, &p);
   dm_transport_refilled(local->transport, DM_BLOCK_SHARE, ++sum->turn);

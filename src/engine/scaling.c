@@ -26,8 +26,8 @@ typedef struct lines {
 static dm_status lines_open(lines *l, int64_t count, int64_t parts, bool by_row) {
   *l = (lines){.count = count * parts, .parts = parts, .by_row = by_row};
   count = l->count;
-  DM_TRY(dm_buffer_zeroed(2 * count, sizeof *l->extremes, (void **)&l->extremes));
-  DM_TRY(dm_buffer_zeroed(DM_LINE_SUMS * count, sizeof *l->sums, (void **)&l->sums));
+  DM_TRY(dm_buffer_table(2 * count, &l->extremes));
+  DM_TRY(dm_buffer_table(DM_LINE_SUMS * count, &l->sums));
   for (int64_t i = 0; i < count; i++) l->extremes[2 * i + 1] = -INFINITY;
   return DM_OK;
 }
@@ -261,8 +261,8 @@ static dm_status exponents_open(dm_scaling *s, const dm_problem *p) {
   free(s->rows);
   free(s->cols);
   s->rows = s->cols = NULL;
-  DM_TRY(dm_buffer_zeroed(p->m, sizeof *s->rows, (void **)&s->rows));
-  return dm_buffer_zeroed(cols_of(p), sizeof *s->cols, (void **)&s->cols);
+  DM_TRY(dm_buffer_table(p->m, &s->rows));
+  return dm_buffer_table(cols_of(p), &s->cols);
 }
 
 static dm_status scale_all(const matrix_scan of[2], const dm_problem *p, dm_scaling *s, bool uses) {

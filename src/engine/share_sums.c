@@ -127,7 +127,7 @@ static int64_t places_of(const dm_rank_state *local, dm_matrix matrix) {
 static dm_status open_on_device(dm_rank_state *local, dm_share_sums *sums) {
   int64_t count = 0;
   void *first;
-  uint64_t *zeros;
+  DM_FREED uint64_t *zeros = NULL;
   if (!is_on_device(local, DM_A) && !is_on_device(local, DM_B)) return DM_OK;
   DM_TRY(dm_backend_expect_sums(local->backend, local->plan->problem.work,
                                 local->plan->problem.accumulator));
@@ -139,9 +139,7 @@ static dm_status open_on_device(dm_rank_state *local, dm_share_sums *sums) {
     count += places_of(local, (dm_matrix)x);
   }
   DM_TRY(dm_buffer_table(dm_max(1, count), &zeros));
-  dm_status status = dm_device_sums_set(local->backend, first, zeros, count);
-  free(zeros);
-  return status;
+  return dm_device_sums_set(local->backend, first, zeros, count);
 }
 
 static dm_status add_on_device(const dm_share_sums *sums, const dm_rank_state *local,
@@ -164,13 +162,12 @@ static dm_status scan_on_device(const dm_share_sums *sums, const dm_rank_state *
 static dm_status count_on_device(const dm_share_sums *sums, const dm_rank_state *local,
                                  dm_matrix matrix, int64_t *changed) {
   const int64_t count = sums->on_device[matrix] ? places_of(local, matrix) : 0;
-  uint64_t *left;
+  DM_FREED uint64_t *left = NULL;
   if (count == 0) return DM_OK;
   DM_TRY(dm_buffer_table(count, &left));
-  dm_status status = dm_device_sums_get(local->backend, left, sums->on_device[matrix], count);
-  for (int64_t i = 0; i < count && !status; i++) *changed += left[i] != 0;
-  free(left);
-  return status;
+  DM_TRY(dm_device_sums_get(local->backend, left, sums->on_device[matrix], count));
+  for (int64_t i = 0; i < count; i++) *changed += left[i] != 0;
+  return DM_OK;
 }
 
 /* ---- all ---- */

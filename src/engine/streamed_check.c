@@ -30,16 +30,14 @@ static dm_status sample(dm_streamed_check *streamed, dm_run *run, const dm_probl
   const int64_t all = dm_problem_b_rows(p);
   const int64_t runs = all < RUN * RUNS ? 1 : RUNS;
   const int64_t each = runs == 1 ? dm_min(all, RUN * RUNS) : RUN;
-  void *memory;
+  DM_FREED void *memory = NULL;
   *rows = runs * each;
   DM_TRY(dm_buffer_alloc(dm_max(STRIP, each * dm_dtype_size(p->work)), &memory));
-  dm_status status = DM_OK;
-  for (int64_t i = 0; i < runs && !status; i++) {
+  for (int64_t i = 0; i < runs; i++) {
     int64_t row = runs > 1 ? (int64_t)((double)(all - each) * (double)i / (double)(runs - 1)) : 0;
-    status = sample_run(streamed, p, b, row, each, cols, memory);
+    DM_TRY(sample_run(streamed, p, b, row, each, cols, memory));
   }
-  free(memory);
-  return status;
+  return DM_OK;
 }
 
 static dm_status scan_piece(void *context, dm_backend *backend, dm_view piece, int64_t panel,

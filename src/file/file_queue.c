@@ -157,15 +157,13 @@ static dm_status post_patch(dm_transfer *transfer, const dm_patch *patch, dm_vie
 /* Posts a read of a dataset made of others: one part for each patch. */
 static dm_status post_parts(dm_transfer *transfer) {
   const dm_request *request = &transfer->request;
-  dm_view *views;
+  DM_FREED dm_view *views = NULL;
   dm_patch patch;
   dm_sources_fill(transfer->reader, request);
   DM_TRY(dm_buffer_table(request->count, &views));
-  dm_status status = DM_OK;
-  for (int64_t i = 0; !status && dm_sources_next(transfer->reader, &request->part, &i, &patch); i++)
-    status = post_patch(transfer, &patch, views);
-  free(views);
-  return status;
+  for (int64_t i = 0; dm_sources_next(transfer->reader, &request->part, &i, &patch); i++)
+    DM_TRY(post_patch(transfer, &patch, views));
+  return DM_OK;
 }
 
 static dm_status post(dm_transfer *transfer) {

@@ -68,15 +68,12 @@ static dm_status runs_of_blocks(const dm_location *of, dm_selection *s, const hs
 
 static dm_status read_irregular(const dm_location *of, hid_t space, dm_selection *s) {
   const hssize_t count = H5Sget_select_hyper_nblocks(space);
-  hsize_t *blocks;
+  DM_FREED hsize_t *blocks = NULL;
   if (count < 0) return unreadable(of);
   if (count > MOST_RUNS) return too_many_runs(of);
   DM_TRY(dm_buffer_table(dm_max(1, 2 * s->rank * count), &blocks));
-  dm_status status = DM_OK;
-  if (H5Sget_select_hyper_blocklist(space, 0, (hsize_t)count, blocks) < 0) status = unreadable(of);
-  if (!status) status = runs_of_blocks(of, s, blocks, count);
-  free(blocks);
-  return status;
+  if (H5Sget_select_hyper_blocklist(space, 0, (hsize_t)count, blocks) < 0) return unreadable(of);
+  return runs_of_blocks(of, s, blocks, count);
 }
 
 dm_status dm_selection_read(const dm_location *of, hid_t space, const char *whose,

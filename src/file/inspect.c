@@ -166,12 +166,11 @@ static dm_status accept(const dm_inspection *question, dm_finding *find, dm_chil
 dm_status dm_io_inspect_own(const dm_location *location, dm_dataset *dataset) {
   DM_H5_ALONE;
   const dm_inspection question = {.at = *location, .trust = {.filters = true, .raw = true}};
-  dm_finding *find;
+  DM_FREED dm_finding *find = NULL;
   DM_TRY(dm_buffer_table(1, &find));
-  dm_status status = dm_examine(&question, find);
-  if (!status) *dataset = find->dataset;
-  free(find);
-  return status;
+  DM_TRY(dm_examine(&question, find));
+  *dataset = find->dataset;
+  return DM_OK;
 }
 
 static const void *composite_of(const void *result, int64_t *bytes) {

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -313,7 +312,7 @@ static dm_status write_header(dm_journal *journal, char *text, int64_t bytes) {
 }
 
 dm_status dm_journal_begin(dm_journal *journal, const dm_attributes *fields) {
-  char *text;
+  DM_FREED char *text = NULL;
   bool locked;
   if (journal->removed) DM_TRY(open_locked(journal, &locked));
   journal->removed = false;
@@ -322,10 +321,8 @@ dm_status dm_journal_begin(dm_journal *journal, const dm_attributes *fields) {
   DM_TRY(dm_buffer_alloc(DM_JOURNAL_HEADER, (void **)&text));
   make_header(fields, text, &journal->key);
   /* First what it is recognised by: the disk may receive the rest in any order. */
-  dm_status status = write_header(journal, text, MARK);
-  if (!status) status = write_header(journal, text, DM_JOURNAL_HEADER);
-  free(text);
-  DM_TRY(status);
+  DM_TRY(write_header(journal, text, MARK));
+  DM_TRY(write_header(journal, text, DM_JOURNAL_HEADER));
   DM_TRY(dm_folder_sync_name(&journal->at));
   if (fields != &journal->fields) journal->fields = *fields;
   journal->bytes = DM_JOURNAL_HEADER;

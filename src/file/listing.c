@@ -1,11 +1,11 @@
 #include "file/listing.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "core/buffer.h"
 #include "core/checked.h"
 #include "core/status.h"
 #include "file/child.h"
@@ -32,10 +32,9 @@ static void layout_of(hid_t set, char *text, size_t size) {
                                         [H5D_CONTIGUOUS] = "contiguous",
                                         [H5D_CHUNKED] = "chunked",
                                         [H5D_VIRTUAL] = "virtual"};
-  hid_t creation = H5Dget_create_plist(set);
+  DM_H5_HELD hid_t creation = H5Dget_create_plist(set);
   const H5D_layout_t layout = creation < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(creation);
   if (layout >= H5D_COMPACT && layout <= H5D_VIRTUAL) snprintf(text, size, "%s", layouts[layout]);
-  if (creation >= 0) H5Pclose(creation);
 }
 
 /* STATUS without the dataset's name, followed by its hint; frees STATUS. */
@@ -167,12 +166,11 @@ static H5T_class_t class_of(hid_t set, bool *known) {
   char text[DM_TYPE_TEXT];
   dm_dtype dtype;
   bool swapped;
-  hid_t type = H5Dget_type(set);
+  DM_H5_HELD hid_t type = H5Dget_type(set);
   *known = false;
   if (type < 0) return H5T_NO_CLASS;
   const H5T_class_t class = H5Tget_class(type);
   *known = dm_h5_read_type(type, dm_h5_is_bfloat16(set), &dtype, &swapped, text);
-  H5Tclose(type);
   return class;
 }
 
@@ -253,14 +251,12 @@ static dm_status find_among(const search *found, const dm_trust *trust, dm_locat
 }
 
 dm_status dm_find_dataset(int64_t file, const dm_trust *trust, dm_location *at) {
-  search *found = calloc(1, sizeof *found);
-  if (!found) return dm_fail_at(DM_E_FIT, at, "no memory to list its datasets");
+  DM_FREED search *found = NULL;
+  DM_TRY(dm_buffer_table(1, &found));
   found->room = (size_t)dm_max(LEAST, LIST - (int64_t)strlen(at->file));
-  dm_status status = dm_each_dataset(file, trust, visit, found)
-                         ? find_among(found, trust, at)
-                         : dm_h5_fail(DM_E_INPUT, at, "its datasets cannot be listed");
-  free(found);
-  return status;
+  return dm_each_dataset(file, trust, visit, found)
+             ? find_among(found, trust, at)
+             : dm_h5_fail(DM_E_INPUT, at, "its datasets cannot be listed");
 }
 
 /* ---- what a file holds instead ---- */

@@ -1,7 +1,6 @@
 /* The structure of an output: HDF5 creates it in a file in memory, which is copied. So a part file
  * starts with a complete structure, and no file that others may use is truncated. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,16 +41,11 @@ static hid_t create_dataset(hid_t file, const dm_output_file *out, const dm_outp
   hsize_t dims[DM_AXES];
   const int64_t rows = out->rows / dm_leads_entries(&out->leads);
   const int rank = dm_h5_dims(&out->leads, 0, rows, out->cols, dims);
-  hid_t set = -1, space = H5Screate_simple(rank, dims, NULL), type = dm_h5_make_type(out->dtype);
-  hid_t creation = H5Pcreate(H5P_DATASET_CREATE), links = H5Pcreate(H5P_LINK_CREATE);
-  if (space >= 0 && type >= 0 && creation >= 0 && links >= 0 && set_layout(creation, form) &&
-      H5Pset_create_intermediate_group(links, 1) >= 0)
-    set = H5Dcreate2(file, out->at.dataset, type, space, links, creation, H5P_DEFAULT);
-  if (links >= 0) H5Pclose(links);
-  if (creation >= 0) H5Pclose(creation);
-  if (type >= 0) H5Tclose(type);
-  if (space >= 0) H5Sclose(space);
-  return set;
+  DM_H5_HELD hid_t space = H5Screate_simple(rank, dims, NULL), type = dm_h5_make_type(out->dtype);
+  DM_H5_HELD hid_t creation = H5Pcreate(H5P_DATASET_CREATE), links = H5Pcreate(H5P_LINK_CREATE);
+  const bool ready = space >= 0 && type >= 0 && creation >= 0 && links >= 0 &&
+                     set_layout(creation, form) && H5Pset_create_intermediate_group(links, 1) >= 0;
+  return ready ? H5Dcreate2(file, out->at.dataset, type, space, links, creation, H5P_DEFAULT) : -1;
 }
 
 dm_status dm_output_add(int64_t file, dm_output_file *out, const dm_output_form *form) {
@@ -75,38 +69,29 @@ enum { MARK_LENGTH = 20 };
 static dm_status write_fixed(hid_t group, const dm_output_file *out, const char *name,
                              const char *text, size_t length) {
   char padded[DM_ID] = "";
-  hid_t space = H5Screate(H5S_SCALAR), type = H5Tcopy(H5T_C_S1), attribute = -1;
+  DM_H5_HELD hid_t space = H5Screate(H5S_SCALAR), type = H5Tcopy(H5T_C_S1), attribute = -1;
   memcpy(padded, text, strlen(text));
   if (space >= 0 && type >= 0 && H5Tset_size(type, length) >= 0 &&
       H5Tset_strpad(type, H5T_STR_NULLPAD) >= 0)
     attribute = H5Aexists(group, name) > 0
                     ? H5Aopen(group, name, H5P_DEFAULT)
                     : H5Acreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-  dm_status status = DM_OK;
-  if (attribute < 0 || H5Awrite(attribute, type, padded) < 0)
-    status = dm_h5_fail(DM_E_IO, &out->at, "its attribute '%s' cannot be written", name);
-  if (attribute >= 0) H5Aclose(attribute);
-  if (type >= 0) H5Tclose(type);
-  if (space >= 0) H5Sclose(space);
-  return status;
+  if (attribute >= 0 && H5Awrite(attribute, type, padded) >= 0) return DM_OK;
+  return dm_h5_fail(DM_E_IO, &out->at, "its attribute '%s' cannot be written", name);
 }
 
 static dm_status write_id(hid_t file, const dm_output_file *out) {
-  hid_t group = H5Gcreate2(file, DM_OWN_GROUP, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-  dm_status status = write_fixed(group, out, DM_ID_NAME, out->id, DM_ID_LENGTH);
-  if (!status) status = write_fixed(group, out, DM_MARK, DM_UNFINISHED, MARK_LENGTH);
-  if (group >= 0) H5Gclose(group);
-  return status;
+  DM_H5_HELD hid_t group = H5Gcreate2(file, DM_OWN_GROUP, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  DM_TRY(write_fixed(group, out, DM_ID_NAME, out->id, DM_ID_LENGTH));
+  return write_fixed(group, out, DM_MARK, DM_UNFINISHED, MARK_LENGTH);
 }
 
 dm_status dm_output_mark_finished(int64_t file, const dm_output_file *out) {
   if (H5Lexists(file, DM_OWN_GROUP, H5P_DEFAULT) <= 0 ||
       H5Aexists_by_name(file, DM_OWN_GROUP, DM_MARK, H5P_DEFAULT) <= 0)
     return DM_OK; /* a file of the user, to which C was added */
-  hid_t group = H5Gopen2(file, DM_OWN_GROUP, H5P_DEFAULT);
-  dm_status status = write_fixed(group, out, DM_MARK, DM_FINISHED, MARK_LENGTH);
-  if (group >= 0) H5Gclose(group);
-  return status;
+  DM_H5_HELD hid_t group = H5Gopen2(file, DM_OWN_GROUP, H5P_DEFAULT);
+  return write_fixed(group, out, DM_MARK, DM_FINISHED, MARK_LENGTH);
 }
 
 dm_status dm_output_make_id(dm_output_file *out) {
@@ -127,7 +112,8 @@ static dm_status build(dm_output_file *out, const dm_output_form *form, int mode
   DM_H5_ALONE;
   char path[DM_DESCRIPTOR];
   DM_TRY(dm_h5_start(false));
-  hid_t access = dm_h5_unlocked(), file = -1;
+  hid_t file = -1;
+  DM_H5_HELD hid_t access = dm_h5_unlocked();
   /* The default driver opens nothing that has no name. */
   if (access >= 0 && H5Pset_alignment(access, ALIGN_FROM, ALIGNMENT) >= 0 &&
       H5Pset_fapl_stdio(access) >= 0)
@@ -137,7 +123,6 @@ static dm_status build(dm_output_file *out, const dm_output_form *form, int mode
   if (!status) status = dm_output_add(file, out, form);
   if (file >= 0 && H5Fclose(file) < 0 && !status)
     status = dm_h5_fail(DM_E_IO, &out->at, "its structure cannot be closed");
-  if (access >= 0) H5Pclose(access);
   return status;
 }
 
@@ -153,13 +138,11 @@ dm_status dm_output_model(dm_output_file *out, const dm_output_form *form, int *
 
 static dm_status copy_bytes(const dm_output_file *out, int model, int fd, int64_t begin,
                             int64_t end) {
-  void *bytes;
+  DM_FREED void *bytes = NULL;
   if (begin >= end) return DM_OK;
   DM_TRY(dm_buffer_alloc(end - begin, &bytes));
-  dm_status status = dm_batch_move(model, false, out->part, bytes, end - begin, begin);
-  if (!status) status = dm_batch_move(fd, true, out->part, bytes, end - begin, begin);
-  free(bytes);
-  return status;
+  DM_TRY(dm_batch_move(model, false, out->part, bytes, end - begin, begin));
+  return dm_batch_move(fd, true, out->part, bytes, end - begin, begin);
 }
 
 dm_status dm_output_copy_model(const dm_output_file *out, int model, int fd, int64_t *length) {
@@ -180,16 +163,15 @@ dm_status dm_output_copy_model(const dm_output_file *out, int model, int fd, int
 dm_status dm_output_find(const dm_location *at, const char *path, int fd, const char *text,
                          bool *found) {
   struct stat info;
-  void *head;
+  DM_FREED void *head = NULL;
   *found = false;
   if (fstat(fd, &info) < 0) return dm_io_failed(at, path, "read");
   const int64_t bytes = dm_min((int64_t)info.st_size, LOOKED_AT);
   if (bytes <= 0 || !text[0]) return DM_OK;
   DM_TRY(dm_buffer_alloc(bytes, &head));
-  dm_status status = dm_batch_move(fd, false, path, head, bytes, 0);
-  if (!status) *found = memmem(head, (size_t)bytes, text, strlen(text)) != NULL;
-  free(head);
-  return status;
+  DM_TRY(dm_batch_move(fd, false, path, head, bytes, 0));
+  *found = memmem(head, (size_t)bytes, text, strlen(text)) != NULL;
+  return DM_OK;
 }
 
 /* ---- the form ---- */

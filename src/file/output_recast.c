@@ -86,31 +86,29 @@ static void add_piece(dm_tile_sums *sums, const dm_output_file *made, const void
 
 static dm_status copy(const dm_output_file *made, int from, int64_t at, int64_t to, int64_t bytes,
                       dm_tile_sums *sums, const dm_keepalive *keepalive) {
-  void *piece;
+  DM_FREED void *piece = NULL;
   DM_TRY(dm_buffer_alloc(dm_max(1, dm_min(bytes, PIECE)), &piece));
-  dm_status status = DM_OK;
-  for (int64_t done = 0; done < bytes && !status; done += PIECE) {
+  for (int64_t done = 0; done < bytes; done += PIECE) {
     const int64_t part = dm_min(PIECE, bytes - done);
-    status = dm_batch_move(from, false, made->at.file, piece, part, at + done);
-    if (!status) add_piece(sums, made, piece, done, part);
-    if (!status) status = dm_batch_move(made->made, true, made->part, piece, part, to + done);
-    if (!status) status = dm_keepalive_beat(keepalive);
+    DM_TRY(dm_batch_move(from, false, made->at.file, piece, part, at + done));
+    add_piece(sums, made, piece, done, part);
+    DM_TRY(dm_batch_move(made->made, true, made->part, piece, part, to + done));
+    DM_TRY(dm_keepalive_beat(keepalive));
   }
-  free(piece);
-  return status;
+  return DM_OK;
 }
 
 static dm_status add_dataset(dm_output_file *made) {
   DM_H5_ALONE;
   char path[DM_DESCRIPTOR];
   DM_TRY(dm_h5_start(false));
-  hid_t access = dm_h5_unlocked(), h5 = -1;
+  hid_t h5 = -1;
+  DM_H5_HELD hid_t access = dm_h5_unlocked();
   if (access >= 0) h5 = H5Fopen(dm_output_by_descriptor(made->made, path), H5F_ACC_RDWR, access);
   dm_status status = h5 < 0 ? dm_h5_fail(DM_E_IO, &made->at, "its copy cannot be opened")
                             : dm_output_add(h5, made, NULL);
   if (h5 >= 0 && H5Fclose(h5) < 0 && !status)
     status = dm_h5_fail(DM_E_IO, &made->at, "its copy cannot be closed");
-  if (access >= 0) H5Pclose(access);
   return status;
 }
 

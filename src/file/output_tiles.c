@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "core/buffer.h"
-#include "core/checked.h"
 #include "core/element_sum.h"
 #include "file/child.h"
 #include "file/hdf5_type.h"
@@ -41,10 +40,6 @@ static hid_t make_type(bool stored) {
   return type;
 }
 
-static hid_t tile_type(void) {
-  return make_type(false);
-}
-
 static uint64_t hash_of(const dm_tile_record *tiles, int64_t count) {
   uint64_t hash = 0;
   for (int64_t i = 0; i < count; i++) {
@@ -67,8 +62,9 @@ static dm_status describe(const dm_location *at, hid_t set, const dm_tile_record
 dm_status dm_output_write_tiles(const dm_location *at, int64_t file, const dm_tile_record *tiles,
                                 int64_t count) {
   const hsize_t dims[] = {(hsize_t)count};
-  hid_t links = H5Pcreate(H5P_LINK_CREATE), space = H5Screate_simple(1, dims, NULL);
-  hid_t stored = make_type(true), held = make_type(false), set = -1;
+  hid_t set = -1;
+  DM_H5_HELD hid_t links = H5Pcreate(H5P_LINK_CREATE), space = H5Screate_simple(1, dims, NULL);
+  DM_H5_HELD hid_t stored = make_type(true), held = make_type(false);
   if (links >= 0 && space >= 0 && stored >= 0 && held >= 0 &&
       H5Pset_create_intermediate_group(links, 1) >= 0)
     set = H5Dcreate2(file, TILES, stored, space, links, H5P_DEFAULT, H5P_DEFAULT);
@@ -78,10 +74,6 @@ dm_status dm_output_write_tiles(const dm_location *at, int64_t file, const dm_ti
   if (!status) status = describe(at, set, tiles, count);
   if (set >= 0 && H5Dclose(set) < 0 && !status)
     status = dm_h5_fail(DM_E_IO, at, "the checksums of its tiles cannot be written");
-  if (links >= 0) H5Pclose(links);
-  if (space >= 0) H5Sclose(space);
-  if (stored >= 0) H5Tclose(stored);
-  if (held >= 0) H5Tclose(held);
   return status;
 }
 
@@ -108,7 +100,7 @@ static dm_status damaged(const dm_location *at) {
 
 /* Whether the attributes of SET, a dataset of tiles, name AT and our checksums. */
 static dm_status read_texts(const dm_location *at, hid_t set, char hash[32], bool *ours) {
-  dm_attributes *texts;
+  DM_FREED dm_attributes *texts = NULL;
   DM_TRY(dm_buffer_table(1, &texts));
   dm_status status = dm_h5_read_attributes(at, set, texts);
   const char *of = dm_attributes_find(texts, TILES_OF);
@@ -117,16 +109,14 @@ static dm_status read_texts(const dm_location *at, hid_t set, char hash[32], boo
   *ours = !status && of && strcmp(of, at->dataset) == 0 && kind && strcmp(kind, DM_CHECKSUM) == 0;
   memset(hash, 0, 32);
   if (found) memcpy(hash, found, strnlen(found, 31));
-  free(texts);
   return status;
 }
 
 static int64_t count_of(hid_t set) {
   hsize_t dims[H5S_MAX_RANK] = {0};
-  hid_t space = H5Dget_space(set);
+  DM_H5_HELD hid_t space = H5Dget_space(set);
   const bool list = space >= 0 && H5Sget_simple_extent_ndims(space) == 1 &&
                     H5Sget_simple_extent_dims(space, dims, NULL) == 1;
-  if (space >= 0) H5Sclose(space);
   return list && dims[0] <= MOST ? (int64_t)dims[0] : -1;
 }
 
@@ -136,7 +126,7 @@ static dm_status read_tiles(const question *q, hid_t set, answer *a) {
   a->count = ours ? count_of(set) : 0;
   if (a->count < 0) return damaged(&q->at);
   if (q->count == 0) return DM_OK;
-  hid_t type = tile_type();
+  DM_H5_HELD hid_t type = make_type(false);
   if (a->count != q->count || type < 0 ||
       H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, a->tiles) < 0)
     return damaged(&q->at);
@@ -184,15 +174,14 @@ static dm_status accept(const dm_dataset *c, const answer *a, int64_t count) {
 }
 
 static dm_status fetch(const dm_dataset *c, const question *q, dm_tile_record **tiles) {
-  answer *a;
+  DM_FREED answer *a = NULL;
   const int64_t bytes = (int64_t)sizeof *a + q->count * (int64_t)sizeof **tiles;
   DM_TRY(dm_buffer_zeroed(1, bytes, (void **)&a));
-  dm_status status = dm_child_run(&c->at, read_in_child, q, a, bytes);
-  if (!status) status = accept(c, a, q->count);
-  if (!status) status = dm_buffer_table(q->count, tiles);
-  if (!status) memcpy(*tiles, a->tiles, (size_t)q->count * sizeof **tiles);
-  free(a);
-  return status;
+  DM_TRY(dm_child_run(&c->at, read_in_child, q, a, bytes));
+  DM_TRY(accept(c, a, q->count));
+  DM_TRY(dm_buffer_table(q->count, tiles));
+  memcpy(*tiles, a->tiles, (size_t)q->count * sizeof **tiles);
+  return DM_OK;
 }
 
 dm_status dm_output_tiles_read(const dm_dataset *c, dm_tile_record **tiles, int64_t *count) {

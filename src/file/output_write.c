@@ -210,12 +210,11 @@ static dm_status open_made(const dm_output_file *file, unsigned flags, hid_t *h5
   const int fd = open(file->part, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return dm_io_failed(&file->at, file->part, "reopened");
   dm_status status = dm_output_check_open(file, fd);
-  hid_t access = status ? -1 : dm_h5_unlocked();
+  DM_H5_HELD hid_t access = status ? -1 : dm_h5_unlocked();
   if (access >= 0) *h5 = H5Fopen(dm_output_by_descriptor(fd, path), flags, access);
   if (*h5 >= 0) *set = H5Dopen2(*h5, file->at.dataset, H5P_DEFAULT);
   if (!status && *set < 0)
     status = dm_h5_fail(DM_E_IO, &file->at, "'%s' cannot be reopened", file->part);
-  if (access >= 0) H5Pclose(access);
   close(fd);
   return status;
 }
@@ -243,30 +242,25 @@ dm_status dm_output_sync_made(const dm_output_file *file, const dm_keepalive *ke
 
 /* Compares SET, as a program would read it, with what was written. */
 static dm_status compare(const dm_location *at, const dm_completion *c, hid_t set) {
-  dm_attributes *found;
+  DM_FREED dm_attributes *found = NULL;
   DM_TRY(dm_buffer_table(1, &found));
-  dm_status status = dm_h5_read_attributes(at, set, found);
+  DM_TRY(dm_h5_read_attributes(at, set, found));
   bool same = dm_h5_is_whole(set);
-  for (int i = 0; i < c->provenance->count && !status && same; i++) {
+  for (int i = 0; i < c->provenance->count && same; i++) {
     dm_attribute wanted = c->provenance->list[i];
     dm_io_clean(wanted.text);
     const char *text = dm_attributes_find(found, wanted.name);
     same = strcmp(text ? text : "", wanted.text) == 0;
   }
-  free(found);
-  if (status || same) return status;
-  return dm_fail_at(DM_E_IO, at, "its provenance differs from what was written");
+  return same ? DM_OK : dm_fail_at(DM_E_IO, at, "its provenance differs from what was written");
 }
 
 /* HDF5's metadata has no checksum, so it is read back before the file gets its name. */
 static dm_status look_again(const dm_output_file *file, const dm_completion *c) {
   DM_H5_ALONE;
-  hid_t h5, set;
-  dm_status status = open_made(file, H5F_ACC_RDONLY, &h5, &set);
-  if (!status) status = compare(&file->at, c, set);
-  if (set >= 0) H5Dclose(set);
-  if (h5 >= 0) H5Fclose(h5);
-  return status;
+  DM_H5_HELD hid_t h5 = -1, set = -1;
+  DM_TRY(open_made(file, H5F_ACC_RDONLY, &h5, &set));
+  return compare(&file->at, c, set);
 }
 
 static dm_status appeared(const dm_output_file *file) {

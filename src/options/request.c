@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/buffer.h"
 #include "core/checked.h"
 #include "core/units.h"
 #include "file/entries.h"
@@ -389,13 +390,12 @@ void dm_request_add_alike(dm_alike *alike, const dm_settings *settings) {
 /* Describes the matrix AT. */
 static dm_status describe(const dm_settings *s, const dm_log *log, const dm_location *at,
                           dm_record *record) {
-  dm_attributes *provenance = calloc(1, sizeof *provenance);
-  if (!provenance) return dm_fail(DM_E_FIT, "no memory for the provenance");
+  DM_FREED dm_attributes *provenance = NULL;
+  DM_TRY(dm_buffer_table(1, &provenance));
   dm_dataset dataset = {.composite = NULL};
   dm_status status = dm_request_inspect_at(s, log, at, &dataset, provenance);
   if (!status) status = dm_info_dataset(&dataset, provenance, record);
   dm_dataset_free(&dataset);
-  free(provenance);
   return status;
 }
 
@@ -430,11 +430,9 @@ dm_status dm_request_describe(const dm_settings *s, const dm_log *log, const cha
   *found = false;
   DM_TRY(dm_io_parse_location(operand, &at));
   if (at.dataset[0] || at.part[0] || dm_io_is_stack(&at)) return describe(s, log, &at, record);
-  dm_listing *listing = malloc(sizeof *listing);
-  if (!listing) return dm_fail(DM_E_FIT, "no memory for a list of datasets");
-  dm_status status = describe_file(s, log, &at, listing, record, found);
-  free(listing);
-  return status;
+  DM_FREED dm_listing *listing = NULL;
+  DM_TRY(dm_buffer_table(1, &listing));
+  return describe_file(s, log, &at, listing, record, found);
 }
 
 /* ---- the verification that settings state, completed from the provenance of C ---- */
@@ -540,15 +538,12 @@ static dm_status prepare(dm_settings *s, const dm_log *log, const char *const op
 
 dm_status dm_request_verify(const dm_settings *s, const dm_log *log, const char *const operands[3],
                             dm_verify *v) {
-  dm_attributes *provenance = calloc(1, sizeof *provenance);
-  if (!provenance) return dm_fail(DM_E_FIT, "no memory for the provenance of C");
-  dm_settings *own = malloc(sizeof *own);
-  dm_status status = own ? DM_OK : dm_fail(DM_E_FIT, "no memory for settings");
-  if (own) *own = *s;
-  if (!status) status = prepare(own, log, operands, v, provenance);
-  free(own);
-  free(provenance);
-  return status;
+  DM_FREED dm_attributes *provenance = NULL;
+  DM_FREED dm_settings *own = NULL;
+  DM_TRY(dm_buffer_table(1, &provenance));
+  DM_TRY(dm_buffer_table(1, &own));
+  *own = *s;
+  return prepare(own, log, operands, v, provenance);
 }
 
 dm_status dm_request_verify_alone(const dm_settings *s, const dm_log *log, const char *operand,

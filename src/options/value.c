@@ -25,12 +25,11 @@ dm_status dm_value_take(const dm_value *value, const char *text, dm_settings *se
 }
 
 dm_status dm_value_restore(const dm_value *value, dm_settings *settings) {
-  dm_settings *fresh = malloc(sizeof *fresh);
-  if (!fresh) return dm_fail(DM_E_FIT, "no memory for settings");
+  DM_FREED dm_settings *fresh = NULL;
+  DM_TRY(dm_buffer_table(1, &fresh));
   dm_status status = dm_settings_defaults(fresh);
   if (!status) memcpy((char *)settings + value->at, (const char *)fresh + value->at, value->room);
   settings->given[value - dm_values] = false;
-  free(fresh);
   return status;
 }
 

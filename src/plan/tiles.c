@@ -198,7 +198,7 @@ void dm_tile_give_back(dm_tile_states *states, int64_t tile) {
 dm_status dm_tile_states_choose(dm_tile_states *states, unsigned state, dm_plan *plan) {
   bool *there;
   dm_todo *todo = NULL;
-  DM_TRY(dm_buffer_zeroed(states->tiles, sizeof *there, (void **)&there));
+  DM_TRY(dm_buffer_table(states->tiles, &there));
   for (int64_t t = 0; t < states->tiles; t++)
     there[t] =
         dm_triangle_is_image(plan, t) ||

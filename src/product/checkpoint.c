@@ -4,7 +4,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"
@@ -141,17 +140,16 @@ static dm_status append_notes(void *context, const dm_keepalive *keepalive) {
   if (dm_journal_state_of(c->journal) != DM_JOURNAL_PRESENT)
     DM_TRY(dm_journal_begin(c->journal, &c->fields));
   int64_t count = 0;
-  dm_tile_record *list;
+  DM_FREED dm_tile_record *list = NULL;
   DM_TRY(dm_buffer_table(2 * (c->complete - c->written), &list));
   for (int64_t place = c->written; place < c->complete; place++) {
     int64_t tiles[2];
     const int more = tiles_of(c, place, tiles);
     for (int i = 0; i < more; i++) list[count++] = c->records[tiles[i]];
   }
-  dm_status status = dm_journal_append(c->journal, list, count);
-  if (!status) c->recorded += count;
-  free(list);
-  return status;
+  DM_TRY(dm_journal_append(c->journal, list, count));
+  c->recorded += count;
+  return DM_OK;
 }
 
 static dm_status notes_record(dm_checkpoint *c) {
@@ -300,19 +298,17 @@ static dm_status choose_way(dm_checkpoint *c) {
 static dm_status open_part(void *context, const dm_keepalive *keepalive) {
   dm_checkpoint *c = ((opening *)context)->checkpoint;
   const dm_setup *setup = ((opening *)context)->setup;
-  dm_attributes *wanted = NULL;
+  DM_FREED dm_attributes *wanted = NULL;
   (void)keepalive;
   DM_TRY(dm_buffer_table(1, &wanted));
-  dm_status status = dm_fields_of_setup(c->multiply, setup, wanted);
-  if (!status && c->found.records > 0) status = dm_found_compare(c, wanted);
-  if (!status && c->found.records > 0) status = take_up(c);
-  if (!status && c->found.records == 0 && !c->created) status = start_afresh(c, &c->plan->problem);
-  if (!status) status = choose_way(c);
-  for (int i = 0; i < wanted->count && !status; i++)
-    status = dm_attributes_add(&c->fields, wanted->list[i].name, "%s", wanted->list[i].text);
-  if (!status) status = add_cut(c);
-  free(wanted);
-  return status;
+  DM_TRY(dm_fields_of_setup(c->multiply, setup, wanted));
+  if (c->found.records > 0) DM_TRY(dm_found_compare(c, wanted));
+  if (c->found.records > 0) DM_TRY(take_up(c));
+  if (c->found.records == 0 && !c->created) DM_TRY(start_afresh(c, &c->plan->problem));
+  DM_TRY(choose_way(c));
+  for (int i = 0; i < wanted->count; i++)
+    DM_TRY(dm_attributes_add(&c->fields, wanted->list[i].name, "%s", wanted->list[i].text));
+  return add_cut(c);
 }
 
 static dm_status share_records(dm_checkpoint *c) {

@@ -274,17 +274,15 @@ static dm_status sum_of(dm_checkpoint *c, dm_reader *reader, const dm_dataset *s
   const dm_range rows = dm_split(tile->rows, c->run->ranks, c->run->rank, 1);
   const int64_t row_bytes = dm_max(1, tile->cols * dm_dtype_size(set->dtype));
   const int64_t height = dm_min(dm_max(1, STRIP / row_bytes), dm_max(1, dm_range_size(rows)));
-  void *strip;
+  DM_FREED void *strip = NULL;
   *sum = 0;
   DM_TRY(dm_buffer_alloc(height * row_bytes, &strip));
-  dm_status status = DM_OK;
-  for (int64_t at = rows.begin; at < rows.end && !status; at += height) {
+  for (int64_t at = rows.begin; at < rows.end; at += height) {
     dm_view view = dm_view_row_major(strip, set->dtype, dm_min(height, rows.end - at), tile->cols);
-    status = dm_reader_read(reader, tile->row + at, tile->col, &view, 1, false);
-    if (!status) *sum += dm_checksum_view(view, tile->row + at, tile->col, set->cols);
+    DM_TRY(dm_reader_read(reader, tile->row + at, tile->col, &view, 1, false));
+    *sum += dm_checksum_view(view, tile->row + at, tile->col, set->cols);
   }
-  free(strip);
-  return status;
+  return DM_OK;
 }
 
 /* Computes the checksums of this rank's part of the tiles in LIST of SET, or of those WANTED (NULL:
@@ -309,12 +307,10 @@ static dm_status part_sums(dm_checkpoint *c, const dm_tile_record *list, int64_t
 }
 
 static dm_status sums_of_recorded(dm_checkpoint *c, uint64_t *sums) {
-  bool *recorded;
+  DM_FREED bool *recorded = NULL;
   DM_TRY(dm_buffer_table(c->tiles, &recorded));
   for (int64_t t = 0; t < c->tiles; t++) recorded[t] = dm_tile_has(c->states, t, DM_TILE_RECORDED);
-  dm_status status = part_sums(c, c->records, c->tiles, recorded, sums);
-  free(recorded);
-  return status;
+  return part_sums(c, c->records, c->tiles, recorded, sums);
 }
 
 static void warn(const dm_checkpoint *c, int64_t tile) {
@@ -327,18 +323,17 @@ static void warn(const dm_checkpoint *c, int64_t tile) {
 }
 
 dm_status dm_trust_recorded(dm_checkpoint *c) {
-  uint64_t *sums;
+  DM_FREED uint64_t *sums = NULL;
   dm_run_phase(c->run, "checking the recorded tiles", 1);
   DM_TRY(dm_buffer_table(c->tiles, &sums));
-  dm_status status = dm_comm_agree(c->run->world, sums_of_recorded(c, sums));
-  if (!status) status = dm_comm_sum_i64(c->run->world, (int64_t *)sums, c->tiles);
-  for (int64_t t = 0; t < c->tiles && !status; t++) {
+  DM_TRY(dm_comm_agree(c->run->world, sums_of_recorded(c, sums)));
+  DM_TRY(dm_comm_sum_i64(c->run->world, (int64_t *)sums, c->tiles));
+  for (int64_t t = 0; t < c->tiles; t++) {
     if (!dm_tile_has(c->states, t, DM_TILE_RECORDED) || sums[t] == c->records[t].checksum) continue;
     if (c->run->rank == 0) warn(c, t);
     dm_tile_give_back(c->states, t);
   }
-  free(sums);
-  return status;
+  return DM_OK;
 }
 
 /* ---- tiles written by this run ---- */
@@ -368,12 +363,10 @@ dm_status dm_checkpoint_read_back(dm_checkpoint *c, dm_read_back wish, bool *don
   DM_TRY(dm_comm_broadcast(c->run->world, &wanted, sizeof wanted, 0));
   *done = c->sums && wanted;
   if (!*done) return DM_OK;
-  uint64_t *sums;
+  DM_FREED uint64_t *sums = NULL;
   dm_run_phase(c->run, "reading C again", DM_SYNC_PATIENCE);
   DM_TRY(dm_comm_agree(c->run->world, dm_buffer_table(c->tiles, &sums)));
-  dm_status status = compare_written(c, sums);
-  free(sums);
-  return status;
+  return compare_written(c, sums);
 }
 
 /* ---- a result that has C's name already ---- */

@@ -7,7 +7,6 @@
 #include "core/clock.h"
 #include "core/element.h"
 #include "plan/partition.h"
-#include "plan/tiles.h"
 
 enum { TILE_STEP = 256 }; /* bytes, as in plan/buffers */
 
@@ -102,8 +101,7 @@ static dm_status take_result(dm_measured *measured) {
   dm_rank_state *local = local_of(measured);
   int64_t bytes;
   if (!takes(local->plan)) return DM_OK;
-  DM_TRY(
-      dm_buffer_zeroed(dm_plan_tiles(local->plan), sizeof *measured->at, (void **)&measured->at));
+  DM_TRY(dm_buffer_table(dm_plan_tiles(local->plan), &measured->at));
   DM_TRY(place_tiles(measured, &bytes));
   return dm_rank_memory_take_bytes(
       &local->memory, dm_plan_returns(local->plan) ? DM_BUFFER_HOME_C : DM_BUFFER_ROUNDED, bytes,

@@ -71,22 +71,19 @@ static dm_status write_rows(dm_run *run, const dm_rows_file *f, dm_output *outpu
 
 static dm_status commit(dm_run *run, const dm_rows_file *f, const dm_output_file *file) {
   if (run->rank != 0) return DM_OK;
-  dm_attributes *attributes = malloc(sizeof *attributes);
-  if (!attributes) return dm_fail(DM_E_FIT, "no memory for the provenance");
+  DM_FREED dm_attributes *attributes = NULL;
   bool named;
-  dm_status status = f->describe(f->context, run, attributes);
-  if (!status)
-    status = dm_commit_file(run, file, &f->form, f->io_threads,
-                            &(dm_completion){.provenance = attributes,
-                                             .unrecorded = true,
-                                             .force = f->force,
-                                             .tiles = f->tiles,
-                                             .count = f->tile_count,
-                                             .clear = f->clear,
-                                             .context = f->context},
-                            &named);
-  free(attributes);
-  return status;
+  DM_TRY(dm_buffer_table(1, &attributes));
+  DM_TRY(f->describe(f->context, run, attributes));
+  return dm_commit_file(run, file, &f->form, f->io_threads,
+                        &(dm_completion){.provenance = attributes,
+                                         .unrecorded = true,
+                                         .force = f->force,
+                                         .tiles = f->tiles,
+                                         .count = f->tile_count,
+                                         .clear = f->clear,
+                                         .context = f->context},
+                        &named);
 }
 
 /* A file being created. */

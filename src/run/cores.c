@@ -263,18 +263,14 @@ dm_status dm_cores_expect(int ranks, dm_core_part *part) {
   dm_core_case of = {.ranks = (int)dm_min(ranks, CPU_SETSIZE),
                      .quota = dm_cgroup_cores(""),
                      .threads = dm_cores_threads_stated()};
-  cpu_set_t *sets = NULL;
-  dm_topology *topology = NULL;
+  DM_FREED cpu_set_t *sets = NULL;
+  DM_FREED dm_topology *topology = NULL;
   dm_cores_allowed(&own, &of.job);
-  dm_status status = dm_buffer_table(of.ranks, &sets);
-  if (!status) status = dm_buffer_table(1, &topology);
-  if (!status) {
-    for (int r = 0; r < of.ranks; r++) sets[r] = of.job;
-    of.bound = sets;
-    dm_topology_for(&of, topology);
-    dm_cores_divide(&of, topology, 0, part);
-  }
-  free(topology);
-  free(sets);
-  return status;
+  DM_TRY(dm_buffer_table(of.ranks, &sets));
+  DM_TRY(dm_buffer_table(1, &topology));
+  for (int r = 0; r < of.ranks; r++) sets[r] = of.job;
+  of.bound = sets;
+  dm_topology_for(&of, topology);
+  dm_cores_divide(&of, topology, 0, part);
+  return DM_OK;
 }

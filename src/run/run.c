@@ -8,7 +8,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -75,8 +74,7 @@ dm_status dm_run_place(dm_run *run, int threads, const char *near) {
   dm_cpus_parse(near, &own.near);
   own.asked = run->stays || dm_cores_asked(&own.job);
   dm_status status = dm_buffer_zeroed(run->local_ranks, size, (void **)&all);
-  if (!status)
-    status = dm_buffer_zeroed(2 * (int64_t)run->local_ranks, sizeof *sets, (void **)&sets);
+  if (!status) status = dm_buffer_table(2 * (int64_t)run->local_ranks, &sets);
   status = dm_comm_agree(run->node, status);
   if (!status) status = dm_comm_gather(run->node, &own, size, all, 0);
   if (!status) status = dm_comm_broadcast(run->node, all, run->local_ranks * size, 0);
@@ -316,7 +314,7 @@ typedef struct standing {
 static dm_status find_place(const dm_run *run, int64_t *place) {
   standing own = {run->rank, run->rank}, *all;
   DM_TRY(dm_comm_broadcast(run->node, &own.node, sizeof own.node, 0));
-  DM_TRY(dm_comm_agree(run->world, dm_buffer_zeroed(run->ranks, sizeof *all, (void **)&all)));
+  DM_TRY(dm_comm_agree(run->world, dm_buffer_table(run->ranks, &all)));
   dm_status status = dm_comm_gather(run->world, &own, sizeof own, all, 0);
   if (!status) status = dm_comm_broadcast(run->world, all, run->ranks * (int64_t)sizeof own, 0);
   *place = 0;

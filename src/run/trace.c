@@ -121,7 +121,7 @@ static dm_status make_file(const char *path) {
 
 dm_status dm_trace_open(dm_trace *trace, const dm_comm *world, const char *path) {
   trace->room = dm_min(RANK_SPANS, ALL_SPANS / dm_comm_size(world));
-  dm_status status = dm_buffer_zeroed(trace->room, sizeof *trace->spans, (void **)&trace->spans);
+  dm_status status = dm_buffer_table(trace->room, &trace->spans);
   if (!status && dm_comm_rank(world) == 0) status = make_file(path);
   status = dm_comm_agree(world, status);
   if (!status) return DM_OK;
