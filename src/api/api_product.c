@@ -4,7 +4,6 @@
 
 #include "api/library.h"
 #include "engine/dataset_input.h"
-#include "engine/setup.h"
 #include "product/pairwise.h"
 
 /* ---- products like the one before ---- */

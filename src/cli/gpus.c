@@ -1,6 +1,5 @@
 #include "cli/gpus.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "backend/backend.h"

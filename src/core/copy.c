@@ -1,6 +1,5 @@
 #include "core/copy.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "core/checked.h"

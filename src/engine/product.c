@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-#include "core/checked.h"
 #include "core/clock.h"
 #include "engine/execute.h"
 #include "engine/phases.h"

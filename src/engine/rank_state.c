@@ -6,7 +6,6 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "engine/links.h"
-#include "file/file_queue.h"
 #include "plan/partition.h"
 #include "transport/transport.h"
 

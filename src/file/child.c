@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/buffer.h"
 #include "core/clock.h"
 #include "file/hdf5_use.h"
 

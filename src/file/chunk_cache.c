@@ -1,7 +1,6 @@
 #include "file/chunk_cache.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +11,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "core/buffer.h"
 #include "core/checked.h"
 #include "core/units.h"
 #include "file/batch.h"
-#include "file/child.h"
-#include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
 #include "file/read.h"
 

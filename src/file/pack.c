@@ -1,6 +1,5 @@
 #include "file/pack.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +11,6 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "file/batch.h"
-#include "file/journal.h"
 #include "file/output_impl.h"
 
 dm_status dm_pack_room(const dm_output_file *file, const dm_output_form *form) {

@@ -1,6 +1,5 @@
 #include "file/pool.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

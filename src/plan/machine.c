@@ -2,9 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
-#include "core/checked.h"
 #include "core/status.h"
 #include "core/units.h"
 

@@ -6,7 +6,6 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "plan/partition.h"
-#include "plan/tiles.h"
 
 static dm_status axis_open(int64_t total, int parts, int64_t most, dm_axis *axis) {
   *axis = (dm_axis){.total = total, .parts = parts};

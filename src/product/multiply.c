@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "check/verdict.h"
-#include "core/checked.h"
 #include "core/clock.h"
 #include "engine/phases.h"
 #include "file/file_queue.h"

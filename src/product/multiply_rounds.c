@@ -4,7 +4,6 @@
 
 #include "check/verdict.h"
 #include "core/checked.h"
-#include "core/clock.h"
 #include "core/compute.h"
 #include "engine/phases.h"
 #include "file/file_queue.h"

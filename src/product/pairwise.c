@@ -1,7 +1,6 @@
 #include "product/pairwise.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include "check/verdict.h"
-#include "core/checked.h"
 #include "core/compute.h"
 #include "core/units.h"
 #include "core/version.h"

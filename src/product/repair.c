@@ -7,7 +7,6 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "plan/partition.h"
-#include "plan/tiles.h"
 #include "product/verify.h"
 
 enum { MOST_ROUNDS = 5 }; /* damage at new places each time: the machine cannot be trusted */

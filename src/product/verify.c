@@ -10,7 +10,6 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/copy.h"
-#include "core/units.h"
 #include "engine/dataset_input.h"
 #include "file/read.h"
 #include "plan/partition.h"

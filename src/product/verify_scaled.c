@@ -3,7 +3,6 @@
  * exceeds 1, and some element of each row and column of B' and row of A' is close to it. Then
  *   C' = 2^(-g_i - e_j) C = alpha' A' B' + beta' C0'
  * is checked as usual. Powers of two do not round. */
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,6 +1,5 @@
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/buffer.h"
 #include "transport/transport.h"
