@@ -29,16 +29,6 @@ function(damier_cuda_layers)
   # cuBLAS is loaded at run time (backend/cuda_library.c).
   target_compile_definitions(dm_backend PRIVATE DM_CUDA_LIBRARIES="${CUDAToolkit_LIBRARY_DIR}")
   target_link_libraries(dm_backend PUBLIC dm_kernels CUDA::cudart_static)
-
-  # Source of the kernel that `jit` compiles; libnvrtc is loaded when needed.
-  set(headers kernels/gemm.h kernels/ladder/vectors.cuh kernels/ladder/17_warp_tile.cu)
-  set(embedded ${CMAKE_BINARY_DIR}/generated/kernels/embedded.h)
-  list(TRANSFORM headers PREPEND ${CMAKE_SOURCE_DIR}/ OUTPUT_VARIABLE paths)
-  add_custom_command(OUTPUT ${embedded}
-    COMMAND ${CMAKE_COMMAND} -D ROOT=${CMAKE_SOURCE_DIR} -D "HEADERS=${headers}"
-            -D OUTPUT=${embedded} -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
-    DEPENDS ${paths} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake VERBATIM)
-  target_sources(dm_backend PRIVATE ${embedded})
   target_compile_definitions(dm_transport PUBLIC DM_HAVE_CUDA=1)
   target_link_libraries(dm_transport PUBLIC CUDA::cudart_static)
   if(DAMIER_NCCL)

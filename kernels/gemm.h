@@ -1,5 +1,5 @@
 /* gemm: what a rung of the ladder is asked to compute, in C for the host and in C++ for the device.
- * Includes nothing of CUDA or of damier: NVRTC compiles the second part, too. */
+ * Includes nothing of CUDA or of damier. */
 #ifndef DM_KERNELS_GEMM_H
 #define DM_KERNELS_GEMM_H
 
@@ -89,7 +89,7 @@ static __device__ __forceinline__ Corner block_corner(const Matrix<T> &c, int ro
   return {blockIdx.x / across * rows, blockIdx.x % across * cols};
 }
 
-#ifndef __CUDACC_RTC__ /* on the host */
+/* ---- on the host ---- */
 
 template <class T> Matrix<T> matrix_of(const dm_gemm_matrix &m) {
   return {static_cast<T *>(m.base), m.rows, m.cols, m.row_stride};
@@ -125,6 +125,5 @@ static inline unsigned blocks_for(int64_t count, int64_t most = INT32_MAX) {
   return (unsigned)(count < most ? count : most);
 }
 
-#endif
 #endif
 #endif

@@ -32,7 +32,6 @@ typedef enum dm_kernel_maker {
   DM_BY_KERNEL, /* a launcher of kernels.h */
   DM_BY_CUBLAS,
   DM_BY_CUBLASLT,
-  DM_BY_JIT, /* compiled on and for this machine */
 } dm_kernel_maker;
 
 /* How the sums of C are accumulated. */
@@ -102,10 +101,7 @@ enum { DM_AMPERE = 80, DM_HOPPER = 90, DM_LATER = 9999 };
   X(cublas, DM_BY_CUBLAS, DM_KERNEL_ANY | DM_KERNEL_TF32, DM_SUM_ANY,                              \
     "NVIDIA's library: cublasGemmEx", "")                                                          \
   X(cublaslt, DM_BY_CUBLASLT, DM_KERNEL_REAL | DM_KERNEL_HALF | DM_KERNEL_TF32, DM_SUM_ANY,        \
-    "NVIDIA's library: cublasLtMatmul, by the algorithm that its heuristic puts first", "")        \
-  X(jit, DM_BY_JIT, DM_KERNEL_REAL, DM_SUM_CHAIN,                                                  \
-    "warp_tile, compiled on this machine for the tile sizes that are fastest here",                \
-    "needs NVRTC; compiles and tries several for some seconds before the first product")
+    "NVIDIA's library: cublasLtMatmul, by the algorithm that its heuristic puts first", "")
 
 /* Helpers: X(name, types, about).  The launchers are dm_kernels_NAME. */
 #define DM_TRANSPOSE_LIST(X)                                                                       \

@@ -12,10 +12,7 @@
  *
  * What limits it: the multiply-adds themselves; in f32 it reaches three quarters of the peak, as
  * cuBLAS does.  CUDA cores have half the f64 rate of tensor cores.  One block fills a
- * multiprocessor, so C must be large; otherwise smaller tiles are used.
- *
- * NVRTC compiles the device part of this file on the user's machine for other tilings, without
- * CUDA's headers: the kernel jit (src/backend/cuda_jit.c). */
+ * multiprocessor, so C must be large; otherwise smaller tiles are used. */
 #include "kernels/ladder/vectors.cuh"
 
 namespace {
@@ -201,8 +198,7 @@ __device__ __forceinline__ Corner grouped_corner(const Matrix<T> &c, int rows, i
 
 /* The block's tile, the depth and the number of stages, the warp's tile, the rows of threads in a
  * warp, the resident blocks per multiprocessor, the height of a group (grouped_corner), the number
- * of parts of a stage's copies, and the order of the outer products.  src/backend/kernel_list.c
- * checks which values fit together.
+ * of parts of a stage's copies, and the order of the outer products.
  *
  * The copies of a later stage are spread over the steps of the current one.  Fewer parts cost less:
  * between loads from shared memory and copies, ptxas inserts three idle loads.  But parts and order
@@ -230,7 +226,7 @@ __device__ __forceinline__ void multiply_warp_tiles(const Product<T> &p, const W
   typedef Stage<T, Shape::BM, Shape::BN, BK> Tiles;
   constexpr unsigned SIZE = sizeof(Tiles);
   extern __shared__ char memory[];
-  /* Stages have 32-bit offsets: NVRTC would keep 64-bit pointers in scarce registers. */
+  /* Stages have 32-bit offsets: 64-bit pointers would take scarce registers. */
   const auto stage = [&](unsigned at) -> Tiles & {
     return *reinterpret_cast<Tiles *>(memory + at);
   };
@@ -302,8 +298,6 @@ __device__ __forceinline__ void multiply_warp_tiles(const Product<T> &p, const W
   store_vectors(sums, p, wide.c, row, col);
 }
 
-#ifndef __CUDACC_RTC__
-
 template <class T> struct Large;
 template <> struct Large<float> : Tiling<128, 256, 8, 4, 64, 64, 8, 1, 8, 2, 1> {};
 template <> struct Large<double> : Tiling<128, 128, 8, 4, 32, 64, 4, 1, 8, 2, 0> {};
@@ -335,12 +329,8 @@ template <class T> cudaError_t launch_fitting(const Product<T> &p, const dm_gemm
                                               : launch<Small<T>>(p, product);
 }
 
-#endif
-
 } // namespace
 
-#ifndef __CUDACC_RTC__
 extern "C" cudaError_t dm_kernels_warp_tile(const dm_gemm *product) {
   return with_real(product, [&](auto p) { return launch_fitting(p, product); });
 }
-#endif

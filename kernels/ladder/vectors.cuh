@@ -15,14 +15,12 @@ struct Wide {
   bool a, b, c;
 };
 
-#ifndef __CUDACC_RTC__
 template <class T> bool is_wide(const Matrix<T> &m) {
   return (uintptr_t)m.base % 16 == 0 && m.stride * sizeof(T) % 16 == 0;
 }
 template <class T> Wide wide_of(const Product<T> &p) {
   return {is_wide(p.a), is_wide(p.b), is_wide(p.c)};
 }
-#endif
 
 template <class T> static __device__ __forceinline__ Vector<T> &vector_at(T *p) {
   return *reinterpret_cast<Vector<T> *>(p);

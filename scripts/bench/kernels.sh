@@ -32,7 +32,7 @@ fast() {
   shift
   for type in $types; do
     kernels=
-    for pattern in warp_tile 'double_buffer*' 'w*mma*' '*mma*' 'jit*' 'cublas*'; do
+    for pattern in warp_tile 'double_buffer*' 'w*mma*' '*mma*' 'cublas*'; do
       if "$damier" bench kernels --list -q -q --op gemm --type "$type" --kernel "$pattern" 2>/dev/null; then kernels+=,$pattern; fi
     done
     bench --op gemm --type "$type" --kernel "${kernels#,}" "$@"

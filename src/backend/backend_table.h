@@ -14,7 +14,6 @@
 #include "core/view.h"
 
 typedef struct dm_backend dm_backend;
-typedef struct dm_jit_ops dm_jit_ops;
 
 /* Handle of posted work; 0: already done. */
 typedef uint64_t dm_event;
@@ -159,7 +158,6 @@ typedef struct dm_backend_ops {
   /* (optional) Number of whole panels of A and B that KERNEL copies to its own device memory. */
   void (*copies)(const char *kernel, dm_dtype work, const dm_compute *compute, int *of_a,
                  int *of_b);
-  const dm_jit_ops *jit; /* (optional) for its kernel "jit" (kernel_list.h) */
 } dm_backend_ops;
 
 struct dm_backend {

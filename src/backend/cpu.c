@@ -36,7 +36,6 @@ typedef struct cpu_backend {
   dm_cpu_scratch scratch;
   dm_compute_calls calls; /* for a row with a FINISH */
   dm_cpu_residues *residues;
-  dm_cpu_split *split; /* for a row that splits operands */
   int accumulators;
   char *row; /* copy of a row's accumulators for FINISH */
   int64_t row_bytes;
@@ -61,7 +60,6 @@ static dm_status crew_open(cpu_backend *cpu, const dm_backend_config *config) {
 static void cpu_close(dm_backend *backend) {
   cpu_backend *cpu = (cpu_backend *)backend;
   if (cpu->residues) dm_cpu_residues_free(cpu->residues);
-  if (cpu->split) dm_cpu_split_free(cpu->split);
   dm_crew_free(cpu->crew);
   dm_cpu_scratch_free(&cpu->scratch);
   free(cpu->row);
@@ -82,7 +80,6 @@ static dm_status cpu_open(dm_backend **backend, const dm_backend_config *config)
   if (own) cpu->calls = *config->calls;
   cpu->accumulators = compute ? compute->accumulators : 1;
   dm_status status = crew_open(cpu, config);
-  if (!status && compute && compute->splits) status = dm_cpu_split_new(&cpu->split);
   if (status)
     cpu_close(&cpu->base);
   else
@@ -199,11 +196,6 @@ static dm_status multiply_piece(cpu_backend *cpu, dm_view c, dm_view a, dm_view 
                                 const dm_cpu_box *box) {
   const bool in_blocks = cpu->tile > 0 && !dm_cpu_widens(a.dtype);
   let_library_use(cpu, cpu->tile > 0 ? 1 : cpu->threads);
-  if (cpu->split && dm_dtype_real(a.dtype) == DM_F32) {
-    DM_TRY(dm_cpu_fits(dm_view_parts(c), dm_view_parts(a), dm_view_parts(b)));
-    dm_cpu_split_product(cpu->split, c, a, b, accumulate);
-    return DM_OK;
-  }
   if (!in_blocks) return dm_cpu_product(c, a, b, accumulate, &cpu->scratch);
   DM_TRY(dm_cpu_fits(c, a, b));
   shared_piece p = {.c = c,
@@ -225,7 +217,6 @@ static dm_status multiply_half(cpu_backend *cpu, dm_view c, dm_view a, bool accu
 }
 
 static dm_cpu_box box_of(const cpu_backend *cpu, const pending *p) {
-  if (cpu->split) return dm_cpu_split_box(cpu->tile, p->a.dtype);
   if (cpu->residues)
     return (dm_cpu_box){DM_CPU_RESIDUES_ROWS, DM_CPU_RESIDUES_COLS, dm_max(1, p->a.cols), 0, 0};
   return dm_cpu_piece(p->a.dtype, cpu->tile, cpu->threads, p->c.rows, p->c.cols, p->a.cols);
@@ -304,7 +295,7 @@ static dm_status cpu_square(dm_backend *backend, dm_view c, dm_view a, bool accu
                         .a = a,
                         .b = dm_view_transpose(a),
                         .accumulate = accumulate,
-                        .half = !cpu->split && cpu->tile == 0 && !dm_cpu_widens(a.dtype)};
+                        .half = cpu->tile == 0 && !dm_cpu_widens(a.dtype)};
   return queue(backend, work, done);
 }
 
@@ -351,11 +342,6 @@ static dm_status cpu_test(dm_backend *backend, dm_event event, bool *done) {
   cpu_backend *cpu = (cpu_backend *)backend;
   if (cpu->finished < event) DM_TRY(compute_piece(cpu));
   *done = cpu->finished >= event;
-  return DM_OK;
-}
-
-static dm_status cpu_natively(dm_backend *backend, int64_t *lines) {
-  *lines = dm_cpu_split_natively(((const cpu_backend *)backend)->split);
   return DM_OK;
 }
 
@@ -477,8 +463,9 @@ static bool cpu_takes(const char *kernel, dm_dtype work, const dm_compute *compu
                       const char **why) {
   (void)kernel;
   (void)work;
-  *why = "tf32 products need the tensor cores of a GPU";
-  return compute->operand < DM_DTYPE_COUNT;
+  *why = compute->splits ? "products of split operands need the tensor cores of a GPU"
+                         : "tf32 products need the tensor cores of a GPU";
+  return compute->operand < DM_DTYPE_COUNT && !compute->splits;
 }
 
 const dm_backend_ops dm_backend_cpu = {
@@ -496,7 +483,6 @@ const dm_backend_ops dm_backend_cpu = {
     .finish = cpu_finish,
     .mirror = cpu_mirror,
     .join = cpu_join,
-    .natively = cpu_natively,
     .extremes = dm_host_extremes_parallel,
     .line_sums = dm_host_line_sums_parallel,
     .suits = cpu_suits,

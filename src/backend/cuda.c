@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "backend/cuda_gemm.h"
-#include "backend/cuda_jit.h"
 #include "backend/cuda_state.h"
 #include "backend/gpu_list.h"
 #include "backend/kernel_list.h"
@@ -167,7 +166,6 @@ static void cuda_close(dm_backend *backend) {
     if (gpu->lanes[i].stream) (void)cudaStreamSynchronize(gpu->lanes[i].stream);
   if (gpu->leaves) return;
   dm_cuda_close_lt(gpu);
-  dm_cuda_jit_close(gpu);
   if (gpu->cublas) (void)cublasDestroy(gpu->cublas);
   if (gpu->whole) (void)cublasDestroy(gpu->whole);
   dm_cuda_release_all(gpu);
@@ -201,8 +199,6 @@ static dm_status cuda_open(dm_backend **backend, const dm_backend_config *config
   /* Allocated now, so that it is not counted as free. */
   if (!config->whole) DM_TRY_GOTO(status, dm_cuda_need_workspace(gpu), failed);
   DM_TRY_GOTO(status, dm_cuda_open_split(gpu, config->compute), failed);
-  if (gpu->kernel && gpu->kernel->maker == DM_BY_JIT)
-    DM_TRY_GOTO(status, dm_cuda_jit_open(gpu), failed);
   *backend = &gpu->base;
   return DM_OK;
 
@@ -292,7 +288,6 @@ const dm_backend_ops dm_backend_cuda = {
     .direct = dm_cuda_time_direct,
     .takes = dm_cuda_takes,
     .copies = dm_cuda_copies,
-    .jit = &dm_cuda_jit_ops,
 };
 
 /* ---- the GPUs of this computer, as the driver lists them in /proc, or else its management library

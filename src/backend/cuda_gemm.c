@@ -3,7 +3,6 @@
 
 #include <stdint.h>
 
-#include "backend/cuda_jit.h"
 #include "backend/cuda_state.h"
 #include "backend/kernel_list.h"
 #include "kernels/kernels.h"
@@ -24,8 +23,6 @@ dm_status dm_cuda_multiply(dm_cuda *gpu, const dm_kernel *kernel, dm_view c, dm_
     return multiply_by(gpu, dm_cuda_product, c, a, b, accumulate);
   case DM_BY_CUBLASLT:
     return multiply_by(gpu, dm_cuda_product_lt, c, a, b, accumulate);
-  case DM_BY_JIT: /* as reproducible as DM_BY_KERNEL */
-    return dm_cuda_jit_multiply(gpu, c, a, b, accumulate);
   }
   return dm_fail(DM_E_BUG, "no launcher for kernel %s", kernel->name);
 }

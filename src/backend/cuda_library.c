@@ -18,20 +18,16 @@ static void *open_in(const char *folder, const char *name, int major) {
 
 /* FILE is "PACKAGES/damier/FILE": looks where pip installs NVIDIA's packages. */
 static void *open_beside(const char *file, const char *name, int major) {
-  static const char *const before_13[] = {"cublas", "cuda_nvrtc"};
   char folder[PATH];
   const char *slash = memrchr(file, '/', strlen(file));
   const char *above = slash ? memrchr(file, '/', (size_t)(slash - file)) : NULL;
   const int length = above ? (int)(above - file) : 0;
-  void *library = NULL;
   if (!above) return NULL;
   snprintf(folder, sizeof folder, "%.*s/nvidia/cu%d/lib/", length, file, major);
-  library = open_in(folder, name, major);
-  for (int i = 0; i < 2 && !library; i++) {
-    snprintf(folder, sizeof folder, "%.*s/nvidia/%s/lib/", length, file, before_13[i]);
-    library = open_in(folder, name, major);
-  }
-  return library;
+  void *library = open_in(folder, name, major);
+  if (library) return library;
+  snprintf(folder, sizeof folder, "%.*s/nvidia/cublas/lib/", length, file); /* before CUDA 13 */
+  return open_in(folder, name, major);
 }
 
 /* Beside this library, or beside the program. */

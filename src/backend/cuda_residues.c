@@ -26,8 +26,7 @@ dm_status dm_cuda_open_residues(dm_cuda *gpu, const dm_compute *compute) {
                            "%d.%d",
                            compute->name, ONLY / 10, ONLY % 10, gpu->name, gpu->capability / 10,
                            gpu->capability % 10),
-                   "--compute %s runs on every GPU; --backend cpu takes this mode, too",
-                   dm_dtype_name(compute->work));
+                   "--compute %s runs on every GPU", dm_dtype_name(compute->work));
   if (compute->moduli > 0) dm_moduli_make(compute->moduli, &gpu->moduli);
   return DM_OK;
 }

@@ -59,7 +59,6 @@ typedef struct dm_cuda_area {
 
 typedef struct dm_cuda_block dm_cuda_block;
 typedef struct dm_cuda_lt dm_cuda_lt; /* cuBLASLt and its cached choices */
-typedef struct dm_cuda_jit dm_cuda_jit;
 typedef struct dm_cuda_pending dm_cuda_pending;
 typedef struct dm_cuda_loading dm_cuda_loading;
 
@@ -77,10 +76,9 @@ struct dm_cuda {
   cudaStream_t side; /* for probe, scan, fill, ...: ahead of waiting products */
   cublasHandle_t cublas;
   cublasHandle_t
-      whole;        /* for products of the caller's matrices, in any stream; NULL until needed */
-  dm_cuda_lt *lt;   /* NULL until needed */
-  dm_cuda_jit *jit; /* NULL until needed */
-  void *workspace;  /* for cuBLAS and cuBLASLt */
+      whole;       /* for products of the caller's matrices, in any stream; NULL until needed */
+  dm_cuda_lt *lt;  /* NULL until needed */
+  void *workspace; /* for cuBLAS and cuBLASLt */
   int64_t workspace_bytes;
   dm_cuda_area pieces;   /* for reproducible products */
   dm_cuda_area scratch;  /* for the kernel */

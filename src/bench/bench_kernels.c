@@ -40,8 +40,7 @@ static dm_status why_not(bench *b, const dm_kernel *kernel) {
   if (capability < kernel->first || capability > kernel->last)
     return dm_fail(DM_E_USAGE, "it runs on compute capability %s, this is %d.%d",
                    dm_kernel_capability(kernel, text), capability / 10, capability % 10);
-  if (kernel->maker != DM_BY_JIT) return DM_OK;
-  return b->backend->ops->jit->open(b->backend);
+  return DM_OK;
 }
 
 /* Leaves out, with a warning, kernels that cannot run here; an error if none is left. */
@@ -112,9 +111,6 @@ static dm_status examine(bench *b, const dm_workload *workload, const dm_size_ch
                         .edges = b->edges[kernel->id],
                         .check = *expected};
   r.load = dm_load_of(workload->op, workload->type, workload->size, workload->works[0].accumulate);
-  if (kernel->maker == DM_BY_JIT)
-    DM_TRY(b->backend->ops->jit->prepare(b->backend, dm_operand_dtype(workload->type),
-                                         workload->size.m, workload->size.n));
   r.timing.kernel_s = b->seconds;
   r.timing.yardstick_s = b->seconds + b->wanted->repetitions;
   DM_TRY(dm_check_size(workload, kernel, &r.check));

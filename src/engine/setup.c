@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
-#include "backend/kernel_list.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
@@ -279,17 +278,6 @@ static dm_status same_everywhere(dm_run *run, const dm_plan *plan) {
   return dm_fail(DM_E_BUG, "the ranks do not hold the same plan");
 }
 
-/* Kernels compiled on this machine are compiled before reading. */
-static dm_status prepare_kernel(const dm_run *run, const dm_engine *engine, dm_setup *setup) {
-  const dm_plan *plan = &setup->plan;
-  const dm_coords coords = dm_plan_coords(plan, run->rank);
-  const dm_jit_ops *jit = setup->backend->ops->jit;
-  if (!jit || coords.idle || strcmp(engine->kernel, "jit") != 0) return DM_OK;
-  return jit->prepare(setup->backend, plan->problem.work,
-                      dm_range_size(dm_plan_rows(plan, 0, coords.i)),
-                      dm_range_size(dm_plan_cols(plan, 0, coords.j)));
-}
-
 static dm_status choose_plan(const dm_run *run, const dm_engine *engine, const dm_problem *problem,
                              dm_setup *setup) {
   dm_problem adjusted = *problem;
@@ -358,7 +346,6 @@ dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *
   DM_TRY(dm_comm_broadcast(run->world, &setup->plan, sizeof setup->plan, 0));
   DM_TRY(dm_comm_agree(run->world, same_everywhere(run, &setup->plan)));
   DM_TRY(dm_comm_agree(run->world, open_for_plan(run, engine, problem, setup)));
-  DM_TRY(dm_comm_agree(run->world, prepare_kernel(run, engine, setup)));
   setup->transport = dm_links_for(&setup->links, &setup->plan);
   say_need(run, setup);
   return DM_OK;

@@ -170,7 +170,7 @@ static dm_status check_wishes(const dm_question *q) {
     return dm_hint(dm_fail(DM_E_USAGE,
                            "products of %s run on GPUs such as h200 and h100: not on %s",
                            q->problem->compute.name, q->machine->name),
-                   "--compute auto runs on every GPU; --backend cpu takes this mode, too");
+                   "--compute auto runs on every GPU");
   if (w->reproducible && q->problem->fastest)
     return dm_hint(dm_fail(DM_E_USAGE, "--reproducible and --compute fastest cannot be combined: "
                                        "what is fastest depends on the machine"),

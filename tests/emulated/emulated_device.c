@@ -18,6 +18,7 @@
 #include "emulated/emulated_checked.h"
 #include "emulated/emulated_memory.h"
 #include "emulated/emulated_moments.h"
+#include "emulated/emulated_split.h"
 
 enum {
   LANES = 3,
@@ -54,6 +55,8 @@ typedef struct late {
 typedef struct emulated {
   dm_backend base;
   dm_backend *cpu;
+  emulated_split *split; /* for a compute mode that splits operands */
+  int64_t tile;
   lane lanes[LANES];
   late *sums; /* to add to the caller's sums */
   int index;
@@ -78,8 +81,10 @@ static dm_status emulated_open(dm_backend **backend, const dm_backend_config *co
   e->accumulators = config->compute ? config->compute->accumulators : 1;
   if (config->compute && config->compute->moduli > 0)
     dm_moduli_make(config->compute->moduli, &e->moduli);
+  e->tile = config->tile;
   for (int i = 0; i < LANES; i++) e->lanes[i].looks = -1;
   dm_status status = dm_backend_open(&dm_backend_cpu, config, &e->cpu);
+  if (!status && config->compute && config->compute->splits) status = emulated_split_new(&e->split);
   if (status)
     free(e);
   else
@@ -99,6 +104,7 @@ static void forget_sums(emulated *e) {
 static void emulated_close(dm_backend *backend) {
   forget_sums(of(backend));
   dm_backend_close(of(backend)->cpu);
+  emulated_split_free(of(backend)->split);
   free(backend);
 }
 
@@ -189,6 +195,9 @@ static dm_status finish(emulated *e, lane *l) {
   dm_event done = 0;
   if (w->what == COPY)
     dm_copy(emulated_view(w->to), emulated_view(w->a), false);
+  else if (w->what == GEMM && e->split && dm_dtype_real(w->a.dtype) == DM_F32)
+    emulated_split_multiply(e->split, e->tile, emulated_view(w->to), emulated_view(w->a),
+                            emulated_view(w->b), w->accumulate);
   else if (w->what == GEMM)
     DM_TRY(dm_backend_gemm(e->cpu, emulated_view(w->to), emulated_view(w->a), emulated_view(w->b),
                            w->accumulate, &done));
@@ -270,7 +279,8 @@ static dm_status mirror_later(dm_backend *backend, dm_view square, int64_t first
 }
 
 static dm_status emulated_natively(dm_backend *backend, int64_t *lines) {
-  return dm_backend_natively(of(backend)->cpu, lines);
+  *lines = emulated_split_natively(of(backend)->split);
+  return DM_OK;
 }
 
 static dm_status test_event(dm_backend *backend, dm_event event, bool *done) {

@@ -8,6 +8,7 @@
 
 #include "backend/backend.h"
 #include "backend/cpu.h"
+#include "backend/cuda.h"
 #include "core/copy.h"
 #include "core/element.h"
 #include "engine/execute.h"
@@ -44,7 +45,8 @@ static inline dm_machine one_node(const rank_test *test, const char *gpu, bool s
   return machine;
 }
 
-/* Plans for MACHINE, with shared slots if it has them. CALLS: of the problem's compute mode. */
+/* Plans for MACHINE, with shared slots if it has them; on its GPUs, if it has some. CALLS: of the
+ * problem's compute mode. */
 static inline product product_open_with(rank_test *test, const dm_machine *machine,
                                         dm_problem problem, dm_wishes wishes, dm_kind kind,
                                         uint64_t seed, const dm_compute_calls *calls) {
@@ -54,13 +56,15 @@ static inline product product_open_with(rank_test *test, const dm_machine *machi
                .b = {.kind = kind, .seed = 2 * seed + 1, .parameter = parameter},
                .transport = machine->shared_slots ? dm_transport_find("shared") : NULL};
   must(test, dm_plan_choose(&problem, machine, test->run.ranks, &wishes, &p.plan));
-  dm_backend_config config = {.local_ranks = 1,
+  dm_backend_config config = {.local_rank = test->run.local_rank,
+                              .local_ranks = test->run.local_ranks,
                               .threads = 1,
                               .compute = &problem.compute,
                               .calls = calls,
                               .kernel = "auto",
                               .tile = wishes.reproducible ? DM_BORDER : 0};
-  must(test, dm_backend_open(&dm_backend_cpu, &config, &p.backend));
+  must(test,
+       dm_backend_open(machine->gpu ? &dm_backend_cuda : &dm_backend_cpu, &config, &p.backend));
   return p;
 }
 

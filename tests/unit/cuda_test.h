@@ -45,20 +45,6 @@ static inline dm_backend *open_gpu(const char *kernel, bool tf32, int64_t tile) 
   return gpu;
 }
 
-/* Whether kernel jit is available: its compiler is an optional library. */
-static inline bool jit_is_there(void) {
-  dm_backend_config config = {.local_ranks = 1, .kernel = "jit"};
-  dm_backend *gpu;
-  dm_status status = dm_backend_open(&dm_backend_cuda, &config, &gpu);
-  if (!status) {
-    dm_backend_close(gpu);
-    return true;
-  }
-  printf("kernel jit is left out: %s\n", status->message);
-  dm_status_free(status);
-  return false;
-}
-
 /* A matrix on the host with PAD elements after each row, and its copy on the GPU. */
 typedef struct pair {
   dm_view host, device; /* without the padding */

@@ -10,10 +10,10 @@ TEST(recipe_names_what_decides_the_bits) {
       planned(&problem, &machine, 4, (dm_wishes){.pm = 2, .pn = 2, .pk = 1, .panel = 512});
   dm_plan_recipe(&plan, recipe);
   assert_string_equal(recipe, "grid=2x2x1 kb=512 end=1x8 work=f64 sums=f64 c=f64");
-  strcpy(plan.kernel, "jit:0123456789abcdef");
+  strcpy(plan.kernel, "own:0123456789abcdef");
   dm_plan_recipe(&plan, recipe);
   assert_string_equal(
-      recipe, "grid=2x2x1 kb=512 end=1x8 work=f64 sums=f64 c=f64 kernel=jit:0123456789abcdef");
+      recipe, "grid=2x2x1 kb=512 end=1x8 work=f64 sums=f64 c=f64 kernel=own:0123456789abcdef");
 }
 
 /* A reproducible product has the same recipe for any number of ranks. */

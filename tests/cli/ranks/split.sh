@@ -1,18 +1,7 @@
-# f32:f16: refusals, counts, plans, and the fastest method.
+# f32:f16: refusals, plans, and the fastest method.
 damier generate A.h5 --rows 90 --cols 700 --type f32 --kind normal -q >/dev/null
 damier generate B.h5 --rows 700 --cols 80 --type f32 --kind normal --seed 2 -q >/dev/null
-ranks 4 damier multiply A.h5 B.h5 -o C.h5 --compute f32:f16 --grid 1x2x2 --panel 64 2>/dev/null | grep -E "^types|^rounding|not split"
-damier verify A.h5 B.h5 C.h5 --compute f32:f16 -q | grep -o "PASS$" # the residual depends on the BLAS library
-h5dump -a /c/compute C.h5 | grep '(0)'
-for grid in 1x1x1 3x1x1 2x2x1; do
-  ranks 4 damier multiply A.h5 B.h5 -o $grid.h5 --compute f32:f16 --reproducible --grid $grid -q >/dev/null
-  h5dump -d /c -b LE -o $grid.bits $grid.h5 >/dev/null
-  cmp 1x1x1.bits $grid.bits && echo "$grid: the same bits"
-done
-damier generate steep.h5 --rows 700 --cols 80 --type f32 --kind ozaki --phi 9 -q >/dev/null
-damier multiply A.h5 steep.h5 -o S.h5 --compute f32:f16 2>/dev/null | grep -c "rows and columns not split *[1-9]"
-damier generate Z.h5 --rows 700 --cols 80 --type c64 -q >/dev/null
-ranks 2 damier multiply Z.h5 Z.h5 --op-a c -o ZZ.h5 --compute f32:f16 2>/dev/null | grep -E "^types|^rounding|not split"
+try damier multiply A.h5 B.h5 -o C.h5 --compute f32:f16 --backend cpu -q
 damier generate H.h5 --rows 80 --cols 80 --type f16 -q >/dev/null
 try damier multiply H.h5 H.h5 -o C.h5 --compute f32:f16 --force -q
 try damier multiply A.h5 B.h5 -o C.h5 --compute f32:f16:3 --force -q

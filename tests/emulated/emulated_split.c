@@ -1,10 +1,12 @@
-#include "backend/cpu.h"
+#include "emulated/emulated_split.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/cpu.h"
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "core/elementary.h"
 #include "core/split.h"
 
 enum {
@@ -14,7 +16,7 @@ enum {
 };
 
 /* Parts are f16 values stored as f32, where their products are exact. */
-struct dm_cpu_split {
+struct emulated_split {
   float *a_high, *a_low; /* ROWS x DEPTH */
   float *b_high, *b_low; /* DEPTH x COLS */
   float *b;              /* complex B expanded to a real matrix, DEPTH x COLS */
@@ -23,14 +25,9 @@ struct dm_cpu_split {
   int64_t natively;
 };
 
-_Static_assert(sizeof(float) * (2 * ROWS * DEPTH + 3 * DEPTH * COLS + ROWS * COLS) +
-                       sizeof(struct dm_cpu_split) <=
-                   DM_CPU_SCRATCH,
-               "what the planner counts");
-
-dm_status dm_cpu_split_new(dm_cpu_split **split) {
+dm_status emulated_split_new(emulated_split **split) {
   const int64_t size = sizeof(float);
-  dm_cpu_split *s = calloc(1, sizeof *s);
+  emulated_split *s = calloc(1, sizeof *s);
   *split = s;
   if (!s) return dm_fail(DM_E_FIT, "no memory for parts of operands");
   DM_TRY(dm_buffer_alloc(ROWS * DEPTH * size, (void **)&s->a_high));
@@ -41,7 +38,8 @@ dm_status dm_cpu_split_new(dm_cpu_split **split) {
   return dm_buffer_alloc(ROWS * COLS * size, (void **)&s->c);
 }
 
-void dm_cpu_split_free(dm_cpu_split *split) {
+void emulated_split_free(emulated_split *split) {
+  if (!split) return;
   free(split->a_high);
   free(split->a_low);
   free(split->b_high);
@@ -51,18 +49,12 @@ void dm_cpu_split_free(dm_cpu_split *split) {
   free(split);
 }
 
-int64_t dm_cpu_split_natively(const dm_cpu_split *split) {
+int64_t emulated_split_natively(const emulated_split *split) {
   return split ? split->natively : 0;
 }
 
 static int64_t parts_of(dm_dtype dtype) {
   return dm_dtype_is_complex(dtype) ? 2 : 1;
-}
-
-dm_cpu_box dm_cpu_split_box(int64_t tile, dm_dtype work) {
-  const int64_t most = tile > 0 ? tile : INT64_MAX, parts = parts_of(work);
-  return (dm_cpu_box){
-      .rows = dm_min(most, ROWS), .cols = dm_min(most, COLS / parts), .depth = 4 * DEPTH / parts};
 }
 
 /* ---- exponents ---- */
@@ -78,7 +70,7 @@ static int64_t exponents(const dm_split_line *lines, int64_t count, int32_t *to)
 
 /* Finds exponents. Returns the number of rows of A, and of columns of B with PARTS each, that are
  * multiplied natively. */
-static int64_t find_exponents(dm_cpu_split *s, dm_view a, dm_view b, int64_t parts) {
+static int64_t find_exponents(emulated_split *s, dm_view a, dm_view b, int64_t parts) {
   dm_split_line rows[ROWS], cols[COLS];
   for (int64_t i = 0; i < a.rows; i++) {
     const float *row = dm_view_at(a, i, 0);
@@ -101,7 +93,7 @@ static void split_number(float number, int32_t s, float *high, float *low) {
   *low = dm_f16_to_f32(dm_f64_to_f16((double)((x - *high) * (float)(1 << DM_SPLIT_LOW))));
 }
 
-static void split_both(dm_cpu_split *s, dm_view a, dm_view b) {
+static void split_both(emulated_split *s, dm_view a, dm_view b) {
   for (int64_t i = 0; i < a.rows; i++) {
     const float *row = dm_view_at(a, i, 0);
     for (int64_t l = 0, at = i * a.cols; l < a.cols; l++, at++)
@@ -117,14 +109,14 @@ static void split_both(dm_cpu_split *s, dm_view a, dm_view b) {
 /* ---- products ---- */
 
 /* Adds the small products first, then scales their sum and adds the large ones. */
-static void multiply_parts(dm_cpu_split *s, int64_t m, int64_t n, int64_t k) {
+static void multiply_parts(emulated_split *s, int64_t m, int64_t n, int64_t k) {
   dm_cpu_sgemm(s->c, n, s->a_high, k, s->b_low, n, m, n, k, false);
   dm_cpu_sgemm(s->c, n, s->a_low, k, s->b_high, n, m, n, k, true);
   for (int64_t at = 0; at < m * n; at++) s->c[at] *= dm_split_power(-DM_SPLIT_LOW);
   dm_cpu_sgemm(s->c, n, s->a_high, k, s->b_high, n, m, n, k, true);
 }
 
-static void add_sums(const dm_cpu_split *s, dm_view c, bool accumulate) {
+static void add_sums(const emulated_split *s, dm_view c, bool accumulate) {
   for (int64_t i = 0; i < c.rows; i++) {
     float *row = dm_view_at(c, i, 0);
     const float *sums = s->c + i * c.cols;
@@ -136,7 +128,7 @@ static void add_sums(const dm_cpu_split *s, dm_view c, bool accumulate) {
 }
 
 /* C += A B for rows and columns that are multiplied natively: other sums are 0 there. */
-static void add_natively(dm_cpu_split *s, dm_view c, dm_view a, dm_view b) {
+static void add_natively(emulated_split *s, dm_view c, dm_view a, dm_view b) {
   const int64_t lda = dm_max(a.row_stride, a.cols), ldb = dm_max(b.row_stride, b.cols);
   dm_cpu_sgemm(s->c, c.cols, a.base, lda, b.base, ldb, c.rows, c.cols, a.cols, false);
   for (int64_t i = 0; i < c.rows; i++) {
@@ -149,7 +141,7 @@ static void add_natively(dm_cpu_split *s, dm_view c, dm_view a, dm_view b) {
 
 /* Expands complex B to a real matrix (core/split.h). Both columns of a complex one have the same
  * range. */
-static dm_view expand(dm_cpu_split *s, dm_view b) {
+static dm_view expand(emulated_split *s, dm_view b) {
   const int64_t cols = 2 * b.cols;
   for (int64_t l = 0; l < b.rows; l++) {
     const float *row = dm_view_at(b, l, 0);
@@ -163,7 +155,9 @@ static dm_view expand(dm_cpu_split *s, dm_view b) {
   return dm_view_row_major(s->b, DM_F32, 2 * b.rows, cols);
 }
 
-void dm_cpu_split_product(dm_cpu_split *split, dm_view c, dm_view a, dm_view b, bool accumulate) {
+/* Of at most ROWS x COLS. */
+static void multiply_piece(emulated_split *split, dm_view c, dm_view a, dm_view b,
+                           bool accumulate) {
   const int64_t parts = parts_of(b.dtype);
   c = dm_view_parts(c);
   a = dm_view_parts(a);
@@ -181,4 +175,16 @@ void dm_cpu_split_product(dm_cpu_split *split, dm_view c, dm_view a, dm_view b, 
     if (natively > 0) add_natively(split, c, of_a, of_b);
     split->natively += natively;
   }
+}
+
+void emulated_split_multiply(emulated_split *split, int64_t tile, dm_view c, dm_view a, dm_view b,
+                             bool accumulate) {
+  const int64_t most = tile > 0 ? tile : INT64_MAX;
+  const int64_t rows = dm_min(most, ROWS), cols = dm_min(most, COLS / parts_of(b.dtype));
+  for (int64_t i = 0; i < c.rows; i += rows)
+    for (int64_t j = 0; j < c.cols; j += cols) {
+      const int64_t down = dm_min(rows, c.rows - i), across = dm_min(cols, c.cols - j);
+      multiply_piece(split, dm_view_sub(c, i, j, down, across), dm_view_sub(a, i, 0, down, a.cols),
+                     dm_view_sub(b, 0, j, b.rows, across), accumulate);
+    }
 }
