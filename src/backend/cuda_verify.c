@@ -130,7 +130,7 @@ static dm_status fetch(dm_cuda *gpu, const dm_cuda_pending *all, char *host) {
 dm_status dm_cuda_settle(dm_backend *backend) {
   dm_cuda *gpu = dm_cuda_of(backend);
   dm_cuda_pending *all = gpu->pending;
-  void *host = NULL;
+  DM_FREED void *host = NULL;
   DM_TRY(dm_cuda_enter(gpu));
   if (!all || all->count == 0) {
     DM_CUDA(gpu, cudaStreamSynchronize(gpu->side));
@@ -140,7 +140,6 @@ dm_status dm_cuda_settle(dm_backend *backend) {
   if (!status) status = fetch(gpu, all, host);
   all->count = 0;
   all->used = 0;
-  free(host);
   return status;
 }
 

@@ -514,21 +514,19 @@ static dm_status rows_of_all(const dm_freivalds *check, const dm_comm *comm, dou
 }
 
 dm_status dm_freivalds_judge(dm_freivalds *check, const dm_comm *comm, dm_verdict *verdict) {
-  double *sums, squares = 0.0;
+  double squares = 0.0;
+  DM_FREED double *sums = NULL;
   dm_rows_checked rows;
   DM_TRY(dm_freivalds_arrive(check));
-  dm_status status = rows_of_all(check, comm, &sums, &rows);
+  DM_TRY(rows_of_all(check, comm, &sums, &rows));
   for (int64_t i = 0; i < check->problem.m; i++) squares += check->c_squares[i];
-  if (!status) status = dm_comm_sum_f64(comm, &squares, 1);
-  if (!status) {
-    dm_freivalds_compare(check, &rows, verdict);
-    verdict->norm = sqrt(squares);
-    verdict->drawn = true;
-    verdict->seed = check->seed;
-    if (verdict->worst_row >= 0) verdict->worst_row += check->rows.begin;
-  }
-  free(sums);
-  return status;
+  DM_TRY(dm_comm_sum_f64(comm, &squares, 1));
+  dm_freivalds_compare(check, &rows, verdict);
+  verdict->norm = sqrt(squares);
+  verdict->drawn = true;
+  verdict->seed = check->seed;
+  if (verdict->worst_row >= 0) verdict->worst_row += check->rows.begin;
+  return DM_OK;
 }
 
 /* The check without keeping A and B: weights from a sample of B, and B w panel by panel. */

@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "core/buffer.h"
 #include "core/checked.h"
 #include "core/status.h"
 #include "file/journal.h"
@@ -202,7 +203,7 @@ static const char mark[] = "damier: ";
 
 /* -q leaves only the line that scripts read, if there is one; -q -q prints nothing. */
 static dm_status print_table(const dm_call *call, const dm_record *record) {
-  char *text = NULL;
+  DM_FREED char *text = NULL;
   size_t size = 0;
   FILE *out = dm_cli_out(call);
   dm_level level = dm_cli_level(call);
@@ -210,16 +211,12 @@ static dm_status print_table(const dm_call *call, const dm_record *record) {
   FILE *memory = open_memstream(&text, &size);
   if (!memory) return dm_fail(DM_E_FIT, "no memory for the report");
   dm_record_print(record, memory);
-  if (fclose(memory) != 0) {
-    free(text);
-    return dm_fail(DM_E_FIT, "no memory for the report");
-  }
+  if (fclose(memory) != 0) return dm_fail(DM_E_FIT, "no memory for the report");
   const char *last = text, *end = text + size;
   for (const char *at = text; at + 1 < end; at++)
     if (*at == '\n') last = at + 1;
   const bool brief = level <= DM_LOG_WARNING;
   if (!brief || strncmp(last, mark, strlen(mark)) == 0) fputs(brief ? last : text, out);
-  free(text);
   if (fflush(out) != 0 || ferror(out))
     return dm_fail(DM_E_IO, "the report could not be written to standard output");
   return DM_OK;

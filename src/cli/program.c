@@ -12,6 +12,7 @@
 #include "backend/backend.h"
 #include "cli/session.h"
 #include "comm/comm.h"
+#include "core/buffer.h"
 #include "core/clock.h"
 #include "core/version.h"
 #include "file/codec.h"
@@ -226,14 +227,11 @@ int dm_cli_program(int argc, char **argv, const dm_cli_work *works) {
   signal(SIGXFSZ, SIG_IGN);
   signal(SIGBUS, lose_file);
   bool answered = false;
-  dm_call *call = calloc(1, sizeof *call);
-  const char **operands = calloc((size_t)argc + 1, sizeof *operands);
-  dm_cli_reports *reports = dm_cli_reports_new();
+  DM_FREED dm_call *call = calloc(1, sizeof *call);
+  DM_FREED const char **operands = calloc((size_t)argc + 1, sizeof *operands);
+  DM_FREED dm_cli_reports *reports = dm_cli_reports_new();
   if (!call || !operands || !reports) {
     fputs("damier: error: out of memory\n", stderr);
-    free(reports);
-    free(operands);
-    free(call);
     return DM_E_FIT;
   }
   call->operands = operands;
@@ -241,9 +239,5 @@ int dm_cli_program(int argc, char **argv, const dm_cli_work *works) {
   call->born = born;
   dm_status status = read_call(call, argc, argv, &answered);
   if (!status && !answered) dm_cli_catch_signals(call);
-  int code = status || answered ? dm_cli_finish(call, status) : run_verb(call, works);
-  free(reports);
-  free(operands);
-  free(call);
-  return code;
+  return status || answered ? dm_cli_finish(call, status) : run_verb(call, works);
 }

@@ -280,6 +280,11 @@ dm_status dm_comm_gather(const dm_comm *comm, const void *data, int64_t bytes, v
   return dm_comm_finish(comm, &request, 1);
 }
 
+dm_status dm_comm_allgather(const dm_comm *comm, const void *data, int64_t bytes, void *all) {
+  DM_TRY(dm_comm_gather(comm, data, bytes, all, 0));
+  return dm_comm_broadcast(comm, all, bytes * comm->size, 0);
+}
+
 /* VALUES = FOLD over the ranks, in pieces of at most 1 GiB; all types have 8 bytes. */
 static dm_status combine(const dm_comm *comm, void *values, int64_t count, dm_fold fold) {
   const int64_t most = DM_MESSAGE_MAX / 8;

@@ -86,6 +86,8 @@ dm_status dm_comm_barrier(const dm_comm *comm);
 dm_status dm_comm_rest(const dm_comm *comm);
 dm_status dm_comm_broadcast(const dm_comm *comm, void *data, int64_t bytes, int root);
 dm_status dm_comm_gather(const dm_comm *comm, const void *data, int64_t bytes, void *all, int root);
+/* DATA of all ranks in their order, on every rank. */
+dm_status dm_comm_allgather(const dm_comm *comm, const void *data, int64_t bytes, void *all);
 dm_status dm_comm_sum_f64(const dm_comm *comm, double *values, int64_t count);
 dm_status dm_comm_sum_i64(const dm_comm *comm, int64_t *values, int64_t count);
 dm_status dm_comm_max_f64(const dm_comm *comm, double *values, int64_t count);

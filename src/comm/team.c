@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "comm/team_impl.h"
+#include "core/buffer.h"
 
 /* ---- groups ---- */
 
@@ -226,14 +227,13 @@ void dm_team_break(const dm_comm *comm, const dm_error *why) {
 }
 
 static dm_status gather_players(int ranks, crowd *c) {
-  dm_comm **worlds = calloc((size_t)ranks, sizeof *worlds);
+  DM_FREED dm_comm **worlds = calloc((size_t)ranks, sizeof *worlds);
   dm_status status =
       worlds ? dm_team_worlds(ranks, worlds) : dm_fail(DM_E_FIT, "no memory for %d ranks", ranks);
   for (int r = 0; !status && r < ranks; r++) {
     c->players[r].crowd = c;
     c->players[r].world = worlds[r];
   }
-  free(worlds);
   return status;
 }
 

@@ -84,15 +84,15 @@ static void record_by_rank(const double *all, int ranks, dm_record *record) {
 }
 
 dm_status dm_phases_by_rank(const dm_run *run, const dm_phases *mine, dm_record *record) {
-  double seconds[BY_RANK], *all = NULL;
+  double seconds[BY_RANK];
+  DM_FREED double *all = NULL;
   dm_status status = DM_OK;
   list_of(mine, seconds);
   if (run->rank == 0) status = dm_buffer_table((int64_t)run->ranks * BY_RANK, &all);
   DM_TRY(dm_comm_agree(run->world, status));
-  status = dm_comm_gather(run->world, seconds, sizeof seconds, all, 0);
-  if (!status && record) record_by_rank(all, run->ranks, record);
-  free(all);
-  return status;
+  DM_TRY(dm_comm_gather(run->world, seconds, sizeof seconds, all, 0));
+  if (record) record_by_rank(all, run->ranks, record);
+  return DM_OK;
 }
 
 /* The phase for idle time in a round of steps of KINDS. */

@@ -496,7 +496,7 @@ static void find_places(const dm_rank_state *local, const dm_sum_part *part, pla
 /* Publishes the block, complete for this sum, and requests the peers' pieces. */
 static dm_status post(dm_rank_state *local, const dm_sum_part *part) {
   dm_summing *sum = &local->summing;
-  int64_t *memory;
+  DM_FREED int64_t *memory = NULL;
   DM_TRY(dm_buffer_table(5 * (int64_t)local->plan->pk, &memory));
   places p = places_in(memory, local->plan->pk);
   find_places(local, part, &p);
@@ -512,10 +512,8 @@ static dm_status post(dm_rank_state *local, const dm_sum_part *part) {
                             .sent_bytes = p.sent_bytes,
                             .filling = sum->turn,
                             .tag = (int)(sum->turn % 32768)};
-  dm_status status = dm_transport_post(local->transport, &gather, &sum->ticket);
-  free(memory);
   sum->stage = DM_SUM_PULLS;
-  return status;
+  return dm_transport_post(local->transport, &gather, &sum->ticket);
 }
 
 /* The first layer always has panels. */

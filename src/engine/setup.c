@@ -139,16 +139,14 @@ static dm_status sit_near(dm_run *run, const dm_engine *engine, const dm_setup *
  * different GPU, all have index 0. */
 static dm_status count_sharing(const dm_run *run, dm_device *device) {
   const int64_t size = sizeof device->id;
-  char *ids;
+  DM_FREED char *ids = NULL;
   if (!device->id[0]) return DM_OK;
   DM_TRY(dm_buffer_zeroed(run->local_ranks, size, (void **)&ids));
-  dm_status status = dm_comm_gather(run->node, device->id, size, ids, 0);
-  if (!status) status = dm_comm_broadcast(run->node, ids, run->local_ranks * size, 0);
+  DM_TRY(dm_comm_allgather(run->node, device->id, size, ids));
   device->sharing = 0;
   for (int i = 0; i < run->local_ranks; i++)
     if (memcmp(ids + i * size, device->id, strlen(device->id)) == 0) device->sharing++;
-  free(ids);
-  return status;
+  return DM_OK;
 }
 
 /* GPUs of a computer that no rank uses. */

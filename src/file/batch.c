@@ -127,12 +127,10 @@ static dm_status is_zero(const char *file, int fd, char *piece, bool *zero) {
 }
 
 dm_status dm_batch_is_zero(const char *file, int fd, bool *zero) {
-  char *piece;
+  DM_FREED char *piece = NULL;
   *zero = true;
   DM_TRY(dm_buffer_alloc(PIECE, (void **)&piece));
-  dm_status status = is_zero(file, fd, piece, zero);
-  free(piece);
-  return status;
+  return is_zero(file, fd, piece, zero);
 }
 
 /* ---- ways to write C ---- */

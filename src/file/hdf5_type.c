@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/buffer.h"
 #include "file/hdf5_use.h"
 #include "file/naming.h"
 
@@ -240,10 +241,9 @@ enum { TEXT_LIMIT = 1 << 16 };
 static bool read_fixed_text(hid_t attribute, hid_t type, char *text, size_t size) {
   size_t length = H5Tget_size(type);
   if (length == 0 || length > TEXT_LIMIT) return false;
-  char *buffer = calloc(length + 1, 1); /* the stored text may lack a final zero */
-  bool read = buffer && H5Aread(attribute, type, buffer) >= 0;
+  DM_FREED char *buffer = calloc(length + 1, 1); /* the stored text may lack a final zero */
+  const bool read = buffer && H5Aread(attribute, type, buffer) >= 0;
   if (read) snprintf(text, size, "%s", buffer);
-  free(buffer);
   return read;
 }
 

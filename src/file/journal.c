@@ -200,7 +200,7 @@ static dm_status reserve(dm_journal *journal) {
 
 dm_status dm_journal_open(const dm_location *at, dm_journal **journal, bool *locked) {
   dm_journal *new;
-  char *text = NULL;
+  DM_FREED char *text = NULL;
   DM_TRY(dm_buffer_table(1, &new));
   new->at = *at;
   new->fd = -1;
@@ -212,7 +212,6 @@ dm_status dm_journal_open(const dm_location *at, dm_journal **journal, bool *loc
     status = reserve(new);
     if (status && !new->existed) (void)unlink(new->path); /* still empty */
   }
-  free(text);
   if (status)
     dm_journal_close(new);
   else

@@ -209,7 +209,7 @@ static dm_status take_owner(const dm_output_file *out, const struct stat *old, b
 
 dm_status dm_output_take_rights(const dm_output_file *out) {
   struct stat old;
-  char *memory;
+  DM_FREED char *memory = NULL;
   bool same_group = false;
   if (lstat(out->at.file, &old) < 0) return DM_OK; /* nothing is replaced */
   DM_TRY(take_owner(out, &old, &same_group));
@@ -218,7 +218,6 @@ dm_status dm_output_take_rights(const dm_output_file *out) {
   /* The rights of another group, or of a list that is missing, are not for this group. */
   const bool listed =
       copy_attributes(out->at.file, out->made, same_group, memory, memory + ATTRIBUTE_NAMES);
-  free(memory);
   const mode_t mode = old.st_mode & (same_group && listed ? 07777 : 0707);
   return fchmod(out->made, mode) < 0
              ? dm_io_failed(&out->at, out->part, "given the rights of the file")

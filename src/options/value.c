@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/buffer.h"
 #include "core/checked.h"
 #include "core/compute.h"
 #include "core/status.h"

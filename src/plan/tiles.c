@@ -196,16 +196,14 @@ void dm_tile_give_back(dm_tile_states *states, int64_t tile) {
 }
 
 dm_status dm_tile_states_choose(dm_tile_states *states, unsigned state, dm_plan *plan) {
-  bool *there;
+  DM_FREED bool *there = NULL;
   dm_todo *todo = NULL;
   DM_TRY(dm_buffer_table(states->tiles, &there));
   for (int64_t t = 0; t < states->tiles; t++)
     there[t] =
         dm_triangle_is_image(plan, t) ||
         (dm_tile_has(states, t, state) && dm_tile_has(states, dm_triangle_twin(plan, t), state));
-  dm_status status = dm_todo_new(states->tiles, there, &todo);
-  free(there);
-  DM_TRY(status);
+  DM_TRY(dm_todo_new(states->tiles, there, &todo));
   dm_todo_free(states->todo);
   plan->todo = states->todo = todo;
   return DM_OK;

@@ -385,14 +385,13 @@ static dm_status compare_whole(dm_checkpoint *c, uint64_t *sums) {
 
 dm_status dm_found_verify(dm_checkpoint *c) {
   const int64_t count = c->found.named;
-  uint64_t *sums = NULL;
+  DM_FREED uint64_t *sums = NULL;
   dm_run_phase(c->run, "comparing C with its journal", 1);
   dm_status status = c->run->rank == 0 ? DM_OK : dm_buffer_table(count, &c->records);
   if (!status) status = dm_buffer_table(count, &sums);
   DM_TRY(dm_comm_agree(c->run->world, status));
   DM_TRY(dm_comm_broadcast(c->run->world, c->records, count * (int64_t)sizeof *c->records, 0));
   status = compare_whole(c, sums);
-  free(sums);
   free(c->records);
   c->records = NULL;
   return status;

@@ -69,13 +69,10 @@ static dm_status check_alike(const dm_comm *comm, const dm_memory_matrix *m, boo
 static dm_status by_rows(const dm_comm *comm, const dm_memory_matrix *m, dm_distribution *of) {
   const int ranks = dm_comm_size(comm);
   const int64_t cols[] = {m->cols};
-  int64_t *sizes;
+  DM_FREED int64_t *sizes = NULL;
   DM_TRY(dm_comm_agree(comm, dm_buffer_table(ranks, &sizes)));
-  dm_status status = dm_comm_gather(comm, &m->own_rows, sizeof m->own_rows, sizes, 0);
-  if (!status) status = dm_comm_broadcast(comm, sizes, ranks * (int64_t)sizeof *sizes, 0);
-  if (!status) status = dm_axis_of_sizes(sizes, ranks, &of->rows);
-  free(sizes);
-  DM_TRY(status);
+  DM_TRY(dm_comm_allgather(comm, &m->own_rows, sizeof m->own_rows, sizes));
+  DM_TRY(dm_axis_of_sizes(sizes, ranks, &of->rows));
   if (of->rows.total != m->rows)
     return dm_hint(dm_fail(DM_E_USAGE, "it has %lld rows, but the ranks have %lld together",
                            (long long)m->rows, (long long)of->rows.total),

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/buffer.h"
 #include "core/status.h"
 #include "core/units.h"
 #include "core/version.h"
@@ -279,11 +280,10 @@ static json_t *as_json(const dm_record *record) {
 
 dm_status dm_record_json(const dm_record *record, char **text) {
   json_t *root = record->failed ? NULL : as_json(record);
-  char *line = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(12)) : NULL;
+  DM_FREED char *line = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(12)) : NULL;
   json_decref(root);
-  const bool made = line && asprintf(text, "%s\n", line) >= 0;
-  free(line);
-  return made ? DM_OK : dm_fail(DM_E_FIT, "no memory for the record");
+  return line && asprintf(text, "%s\n", line) >= 0 ? DM_OK
+                                                   : dm_fail(DM_E_FIT, "no memory for the record");
 }
 
 /* A CSV field: quoted, its quotes doubled. */

@@ -69,19 +69,16 @@ static bool take_cores(const dm_run *run, const cpu_set_t *cpus) {
 
 dm_status dm_run_place(dm_run *run, int threads, const char *near) {
   const int64_t size = sizeof(core_standing);
-  core_standing own = {.bound = run->bound, .job = run->job_cpus}, *all = NULL;
-  cpu_set_t *sets = NULL;
+  core_standing own = {.bound = run->bound, .job = run->job_cpus};
+  DM_FREED core_standing *all = NULL;
+  DM_FREED cpu_set_t *sets = NULL;
   dm_cpus_parse(near, &own.near);
   own.asked = run->stays || dm_cores_asked(&own.job);
   dm_status status = dm_buffer_zeroed(run->local_ranks, size, (void **)&all);
   if (!status) status = dm_buffer_table(2 * (int64_t)run->local_ranks, &sets);
-  status = dm_comm_agree(run->node, status);
-  if (!status) status = dm_comm_gather(run->node, &own, size, all, 0);
-  if (!status) status = dm_comm_broadcast(run->node, all, run->local_ranks * size, 0);
-  if (!status) status = divide(run, all, sets, threads);
-  free(sets);
-  free(all);
-  if (status) return status;
+  DM_TRY(dm_comm_agree(run->node, status));
+  DM_TRY(dm_comm_allgather(run->node, &own, size, all));
+  DM_TRY(divide(run, all, sets, threads));
   if (run->stays) return DM_OK;
   if (CPU_EQUAL(&run->cores.cpus, &run->taken) || take_cores(run, &run->cores.cpus)) {
     run->taken = run->cores.cpus;
@@ -312,16 +309,15 @@ typedef struct standing {
 } standing;
 
 static dm_status find_place(const dm_run *run, int64_t *place) {
-  standing own = {run->rank, run->rank}, *all;
+  standing own = {run->rank, run->rank};
+  DM_FREED standing *all = NULL;
   DM_TRY(dm_comm_broadcast(run->node, &own.node, sizeof own.node, 0));
   DM_TRY(dm_comm_agree(run->world, dm_buffer_table(run->ranks, &all)));
-  dm_status status = dm_comm_gather(run->world, &own, sizeof own, all, 0);
-  if (!status) status = dm_comm_broadcast(run->world, all, run->ranks * (int64_t)sizeof own, 0);
+  DM_TRY(dm_comm_allgather(run->world, &own, sizeof own, all));
   *place = 0;
   for (int r = 0; r < run->ranks; r++)
     *place += all[r].node < own.node || (all[r].node == own.node && all[r].rank < own.rank);
-  free(all);
-  return status;
+  return DM_OK;
 }
 
 /* The first of the ranks that count as one node in the whole run, pretended or not. */

@@ -97,18 +97,16 @@ static dm_status check(const card *own, int device, const card *all, int ranks, 
 
 dm_status dm_gpu_check_peers(const dm_comm *group, int device, dm_gpu_wish wish) {
   const int ranks = dm_comm_size(group);
-  card own, *all = NULL;
+  card own;
+  DM_FREED card *all = NULL;
   memset(&own, 0, sizeof own);
   dm_status status = own_card(group, device, wish, &own);
   if (!status && device < 0)
     status = dm_fail(DM_E_DEVICE, "rank %d multiplies without a GPU", own.rank);
   if (!status) status = dm_buffer_table(ranks, &all);
-  status = dm_comm_agree(group, status);
-  if (!status) status = dm_comm_gather(group, &own, sizeof own, all, 0);
-  if (!status) status = dm_comm_broadcast(group, all, ranks * (int64_t)sizeof *all, 0);
-  if (!status) status = dm_comm_agree(group, check(&own, device, all, ranks, wish));
-  free(all);
-  return status;
+  DM_TRY(dm_comm_agree(group, status));
+  DM_TRY(dm_comm_allgather(group, &own, sizeof own, all));
+  return dm_comm_agree(group, check(&own, device, all, ranks, wish));
 }
 
 #endif

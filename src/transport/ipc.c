@@ -123,14 +123,12 @@ static dm_status accept(dm_ipc *ipc, dm_ipc_share *share, const offer *all) {
 /* A rank that failed sends that instead of a handle: no rank waits for it. */
 static dm_status exchange(dm_ipc *ipc, dm_ipc_share *share, offer *own, dm_status made) {
   const int ranks = dm_comm_size(share->group);
-  offer *all = NULL;
+  DM_FREED offer *all = NULL;
   own->failed = made != DM_OK;
   dm_status status = dm_buffer_table(ranks, &all);
   if (status) return dm_status_first(made, status); /* leaks a few KiB; the job ends here */
-  status = dm_comm_gather(share->group, own, sizeof *own, all, 0);
-  if (!status) status = dm_comm_broadcast(share->group, all, ranks * (int64_t)sizeof *all, 0);
+  status = dm_comm_allgather(share->group, own, sizeof *own, all);
   if (!made && !status) status = accept(ipc, share, all);
-  free(all);
   return dm_status_first(made, status);
 }
 

@@ -78,8 +78,7 @@ static dm_status find_members(two_level *t, level_share *share) {
     status = dm_buffer_zeroed(LISTS * (int64_t)ranks, sizeof(int64_t), (void **)&share->lists);
   DM_TRY(dm_comm_agree(share->group, status));
   const standing own = {t->node, dm_comm_rank(share->near)};
-  DM_TRY(dm_comm_gather(share->group, &own, sizeof own, share->members, 0));
-  return dm_comm_broadcast(share->group, share->members, ranks * (int64_t)sizeof own, 0);
+  return dm_comm_allgather(share->group, &own, sizeof own, share->members);
 }
 
 static dm_status two_level_expose(dm_transport *transport, int s, const dm_comm *group,
