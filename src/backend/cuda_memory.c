@@ -192,7 +192,7 @@ dm_status dm_cuda_await(dm_backend *backend, void *stream) {
 
 /* ---- copies ---- */
 
-/* Copies between views of host and device memory, in every direction. */
+/* Copies between views of host and device memory, in every direction, by the copy engines. */
 
 /* A matrix as the runtime handles it: rows of bytes. */
 typedef struct band {
@@ -222,15 +222,6 @@ static band band_cut(band b, int64_t width) {
   return b;
 }
 
-/* Cuts TO and FROM alike. */
-static void bands_of(dm_view dst, dm_view src, band *to, band *from) {
-  *to = band_of(dst), *from = band_of(src);
-  if (to->rows == from->rows) return;
-  const int64_t width = to->rows > from->rows ? to->width : from->width; /* one side is packed */
-  *to = band_cut(*to, width);
-  *from = band_cut(*from, width);
-}
-
 dm_status dm_cuda_copy_on(dm_cuda *gpu, cudaStream_t stream, dm_view dst, dm_view src) {
   static const enum cudaMemcpyKind kinds[2][2] = {
       [DM_HOST] = {[DM_HOST] = cudaMemcpyHostToHost, [DM_DEVICE] = cudaMemcpyHostToDevice},
@@ -238,8 +229,12 @@ dm_status dm_cuda_copy_on(dm_cuda *gpu, cudaStream_t stream, dm_view dst, dm_vie
   if (dm_view_is_empty(src)) return DM_OK;
   const enum cudaMemcpyKind kind = kinds[src.space][dst.space];
 
-  band to, from;
-  bands_of(dst, src, &to, &from);
+  band to = band_of(dst), from = band_of(src);
+  if (to.rows != from.rows) { /* one side is packed, the other is not */
+    const int64_t width = to.rows > from.rows ? to.width : from.width;
+    to = band_cut(to, width);
+    from = band_cut(from, width);
+  }
   if (to.rows > 1 && to.pitch <= gpu->pitch_limit && from.pitch <= gpu->pitch_limit) {
     DM_CUDA(gpu, cudaMemcpy2DAsync(to.base, (size_t)to.pitch, from.base, (size_t)from.pitch,
                                    (size_t)to.width, (size_t)to.rows, kind, stream));
@@ -249,37 +244,6 @@ dm_status dm_cuda_copy_on(dm_cuda *gpu, cudaStream_t stream, dm_view dst, dm_vie
     DM_CUDA(gpu, cudaMemcpyAsync(to.base + i * to.pitch, from.base + i * from.pitch,
                                  (size_t)to.width, kind, stream));
   return DM_OK;
-}
-
-/* Bytes of a copy within a GPU. The runtime makes such copies with multiprocessors, faster than by
- * a copy engine; but products that follow wait for them, so large ones are left to an engine. */
-static const int64_t large_copy = (int64_t)128 << 20;
-
-static bool is_large_within(dm_view dst, dm_view src) {
-  return src.space == DM_DEVICE && dst.space == DM_DEVICE &&
-         src.rows * src.cols * dm_dtype_size(src.dtype) >= large_copy;
-}
-
-/* Whether a copy engine takes it. */
-static bool copy_by_engine(const dm_cuda *gpu, cudaStream_t stream, dm_view dst, dm_view src) {
-#if CUDART_VERSION >= 13000
-  band to, from;
-  bands_of(dst, src, &to, &from);
-  if (to.pitch > gpu->pitch_limit || from.pitch > gpu->pitch_limit) return false;
-  struct cudaMemcpy3DBatchOp copy = {
-      .src = {.type = cudaMemcpyOperandTypePointer,
-              .op.ptr = {.ptr = from.base, .rowLength = (size_t)from.pitch}},
-      .dst = {.type = cudaMemcpyOperandTypePointer,
-              .op.ptr = {.ptr = to.base, .rowLength = (size_t)to.pitch}},
-      .extent = {.width = (size_t)to.width, .height = (size_t)to.rows, .depth = 1},
-      .srcAccessOrder = cudaMemcpySrcAccessOrderStream,
-      .flags = cudaMemcpyFlagPreferOverlapWithCompute};
-  if (cudaMemcpy3DBatchAsync(1, &copy, 0, stream) == cudaSuccess) return true;
-  (void)cudaGetLastError();
-#else
-  (void)gpu, (void)stream, (void)dst, (void)src;
-#endif
-  return false;
 }
 
 /* Copies within one space to another type. */
@@ -298,7 +262,7 @@ dm_status dm_cuda_copy(dm_backend *backend, dm_view dst, dm_view src, dm_event *
   const dm_cuda_lane_name lane = outward ? DM_OUTWARD : DM_INWARD;
   if (dst.dtype != src.dtype)
     DM_TRY(convert(gpu, gpu->lanes[lane].stream, dst, src));
-  else if (!is_large_within(dst, src) || !copy_by_engine(gpu, gpu->lanes[lane].stream, dst, src))
+  else
     DM_TRY(dm_cuda_copy_on(gpu, gpu->lanes[lane].stream, dst, src));
   return dm_cuda_post(gpu, lane, done);
 }

@@ -79,30 +79,6 @@ TEST(test_far_rows) {
   dm_backend_close(gpu);
 }
 
-/* A copy engine takes these. */
-TEST(test_large_copies) {
-  enum { ROWS = 1100, COLS = 16500, PADS = 2 };
-  static const int64_t pads[PADS] = {0, 60};
-  dm_backend *gpu = *state;
-  const dm_generator nines = {.kind = DM_CONSTANT, .parameter = 9.0};
-  for (int i = 0; i < PADS * PADS; i++) {
-    const int64_t pad = pads[i % PADS];
-    dm_event done;
-    pair from = make_pair(gpu, DM_F64, ROWS, COLS, pads[i / PADS],
-                          (dm_generator){.kind = DM_NORMAL, .seed = 3});
-    pair to = make_pair(gpu, DM_F64, ROWS, COLS, pad, nines);
-    ok(dm_backend_copy(gpu, to.device, from.device, &done));
-    ok(dm_backend_wait(gpu, done));
-    move(gpu, to.host_all, to.device_all);
-    for (int64_t row = 0; row < ROWS; row++) {
-      const double *copied = dm_view_at(to.host_all, row, 0);
-      assert_memory_equal(copied, dm_view_at(from.host, row, 0), COLS * sizeof *copied);
-      for (int64_t col = COLS; col < COLS + pad; col++) assert_true(copied[col] == 9.0);
-    }
-    free_pair(gpu, from), free_pair(gpu, to);
-  }
-}
-
 TEST(test_events) {
   enum { POSTS = 5000 }; /* several rounds of the ring buffer */
   static dm_event events[POSTS];
