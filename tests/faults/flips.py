@@ -161,7 +161,7 @@ def options():
 
 
 def main():
-    flips, products = chosen.flips or (40 if chosen.long else 2), chosen.clean or (400 if chosen.long else 24)
+    flips, products = chosen.flips or (40 if chosen.long else 1), chosen.clean or (400 if chosen.long else 24)
     with running.scratch() as folder:  # on a disk, whose files can be evicted from the page cache
         results, failures = campaign(folder, random.Random(chosen.seed), flips)
         failures += clean(folder, products, chosen.seed)

@@ -2,7 +2,7 @@
 import numpy as np
 
 import elements
-from running import Failure, options, run, run_cases
+from running import Failure, options, run, run_cases, thinned
 
 RANKS = (1, 2, 3, 4, 7)
 GRIDS = ((8, "2x4x1"), (8, "8x1x1"), (8, "1x7x1"), (6, "3x2x1"), (4, "1x4x1"))
@@ -43,7 +43,8 @@ def main():
     some = [(1, ""), (3, ""), (7, ""), (8, "2x4x1"), (4, "1x4x1")]
     more = [(d, SHAPES[d], everywhere if d == "f64" else some) for d in SHAPES]
     more += [("f64", s, some) for s in ODD]
-    run_cases(chosen.damier, [(same_bits, *case) for case in (more if chosen.long else quick)])
+    cases = quick + thinned([case for case in more if case not in quick], chosen) if chosen.long else quick
+    run_cases(chosen.damier, [(same_bits, *case) for case in cases])
 
 
 main()
