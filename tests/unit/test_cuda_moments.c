@@ -71,7 +71,10 @@ static wanted sum_line(dm_view m, const dm_gaps *gaps, const double *weights, in
       if (w.first < 0) w.first = i;
       continue;
     }
-    for (int p = 0; p < 2; p++) w.mean[p] += (long double)weight * x[p];
+    for (int p = 0; p < 2; p++) {
+      w.mean[p] += (long double)weight * x[p];
+      w.magnitude += (long double)weight * x[p] * x[p];
+    }
     w.weight += weight;
     w.present++;
   }
@@ -96,7 +99,8 @@ static void check_line(const wanted *w, const double *numbers, int64_t width, in
     assert_true(fabsl(mean - w->mean[p]) <= 1e-15L * fabsl(w->mean[p]) + 1e-12L * spread);
     squares += n[DM_SQUARES * width];
   }
-  if (w->present > 0) assert_true(fabsl(squares - w->squares) <= 1e-11L * w->squares);
+  if (w->present > 0)
+    assert_true(fabsl(squares - w->squares) <= 1e-11L * w->squares + 1e-30L * w->magnitude);
 }
 
 static void check_moments(dm_backend *gpu, pair p, bool by_rows, const dm_gaps *gaps,
