@@ -298,7 +298,7 @@ static bool is_candidate(const bench *b, const dm_transport_ops *ops) {
   if (ops->not_built || strcmp(ops->name, "self") == 0) return false;
   if (!gpu) return !ops->device_memory && (!ops->shared_slots || run->nodes < run->ranks);
   if (ops->shared_slots || (ops->one_node && run->nodes > 1)) return false;
-  return !ops->device_memory || !ops->crossed || run->nodes > 1;
+  return !ops->device_memory || !ops->several_nodes || run->nodes > 1;
 }
 
 /* *opened: the transport works at all. */

@@ -68,7 +68,7 @@ static bool is_candidate(const dm_run *run, const dm_backend *backend,
   if (ops->not_built) return false;
   if (!backend->ops->device_memory) return ops->shared_slots && run->nodes < run->ranks;
   if (ops->one_node && run->nodes > 1) return false;
-  return ops->device_memory && (!ops->crossed || run->nodes > 1);
+  return ops->device_memory && (!ops->several_nodes || run->nodes > 1);
 }
 
 /* GPU memory that must pass through the host is slower by a factor of 100: warn the user and say

@@ -61,6 +61,7 @@ typedef struct dm_transport_ops {
   const char *not_built; /* NULL, or why */
   bool device_memory;    /* pieces and slots are GPU memory */
   bool one_node;         /* serves only ranks of one node */
+  bool several_nodes;    /* has no use within one */
   dm_status (*open)(const dm_transport_config *config, dm_transport **transport);
   void (*close)(dm_transport *transport);
   void (*abandon)(dm_transport *transport); /* (optional) */
@@ -74,7 +75,6 @@ typedef struct dm_transport_ops {
   dm_status (*test)(dm_transport *transport, int ticket, bool *done);
   dm_status (*rest)(dm_transport *transport);         /* (optional) */
   int64_t (*received)(const dm_transport *transport); /* (optional) replaces RECEIVED below */
-  int64_t (*crossed)(const dm_transport *transport); /* (optional) bytes of them from other nodes */
 } dm_transport_ops;
 
 struct dm_transport {

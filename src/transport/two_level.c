@@ -181,10 +181,6 @@ static int64_t two_level_received(const dm_transport *transport) {
   return dm_transport_received(t->inside) + dm_transport_received(t->between);
 }
 
-static int64_t two_level_crossed(const dm_transport *transport) {
-  return dm_transport_received(((const two_level *)transport)->between);
-}
-
 dm_status dm_two_level_open(const dm_transport_ops *ops, const dm_transport_ops *inside,
                             const dm_transport_ops *between, const dm_transport_config *config,
                             dm_transport **transport) {
@@ -200,8 +196,7 @@ dm_status dm_two_level_open(const dm_transport_ops *ops, const dm_transport_ops 
                                 .drained = two_level_drained,
                                 .post = two_level_post,
                                 .test = two_level_test,
-                                .received = two_level_received,
-                                .crossed = two_level_crossed};
+                                .received = two_level_received};
   t->base.ops = &t->table;
   t->group = config->group;
   dm_status status = dm_comm_agree(t->group, open_inside(t, inside, config));
@@ -230,6 +225,7 @@ const dm_transport_ops dm_transport_ipc_nccl = {
     .not_built = "this program was built without NCCL (configure with -DDAMIER_NCCL=ON)",
 #endif
     .device_memory = true,
+    .several_nodes = true,
     .open = open_ipc_nccl,
 };
 #endif

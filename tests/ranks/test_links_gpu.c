@@ -149,7 +149,7 @@ static void all_transports(gpu_test *t, int nodes, const char *name) {
     if (!(*ops)->device_memory || (*ops)->not_built) continue;
     if (strstr((*ops)->name, "nccl") && t->device.sharing > 1) continue;
     if (name && strcmp(name, (*ops)->name) != 0) continue;
-    if (nodes > 1 ? (*ops)->one_node : (*ops)->crossed != NULL) continue;
+    if (nodes > 1 ? (*ops)->one_node : (*ops)->several_nodes) continue;
     prove_and_multiply(&t->base, t->gpu, *ops);
   }
 }

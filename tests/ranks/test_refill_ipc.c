@@ -78,7 +78,7 @@ static void run(refill *t, const dm_transport_ops *ops, int late) {
 static void all_transports(refill *t) {
   for (const dm_transport_ops *const *ops = dm_transport_all(); *ops; ops++) {
     if (!(*ops)->device_memory || (*ops)->not_built) continue;
-    if (t->on.base.run.nodes > 1 ? (*ops)->one_node : (*ops)->crossed != NULL) continue;
+    if (t->on.base.run.nodes > 1 ? (*ops)->one_node : (*ops)->several_nodes) continue;
     if (t->on.device.sharing > 1 && strstr((*ops)->name, "nccl")) continue;
     for (int late = 0; late < t->on.base.run.ranks; late++) run(t, *ops, late);
   }
