@@ -202,7 +202,7 @@ double sim_carrier_next(const dm_transport *transport) {
   return next;
 }
 
-static int64_t carrier_crossed(const dm_transport *transport) {
+int64_t dm_carrier_crossed(const dm_transport *transport) {
   return ((const carrier *)transport)->crossed;
 }
 
@@ -216,5 +216,4 @@ const dm_transport_ops dm_transport_carrier = {
     .post = carrier_post,
     .test = carrier_test,
     .rest = carrier_rest,
-    .crossed = carrier_crossed,
 };
