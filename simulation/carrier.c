@@ -202,7 +202,7 @@ double sim_carrier_next(const dm_transport *transport) {
   return next;
 }
 
-int64_t dm_carrier_crossed(const dm_transport *transport) {
+int64_t sim_carrier_crossed(const dm_transport *transport) {
   return ((const carrier *)transport)->crossed;
 }
 

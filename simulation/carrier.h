@@ -11,7 +11,7 @@
 extern const dm_transport_ops dm_transport_carrier;
 
 /* Bytes from ranks of other nodes so far; TRANSPORT: one of dm_transport_carrier. */
-int64_t dm_carrier_crossed(const dm_transport *transport);
+int64_t sim_carrier_crossed(const dm_transport *transport);
 
 /* With ports: the next time at which a pending gather is known to progress; INFINITY: a peer
  * must act first, and then rings this rank's bell. */

@@ -119,7 +119,7 @@ static dm_status multiply(const sim_options *o, dm_rank_state *local, sim_outcom
   DM_TRY(begin_together(local->run));
   DM_TRY(run_steps(local, &calls, outcome));
   outcome->received = dm_transport_received(local->transport);
-  outcome->crossed = dm_carrier_crossed(local->transport);
+  outcome->crossed = sim_carrier_crossed(local->transport);
   outcome->busy = dm_modelled_busy(local->backend);
   DM_TRY(dm_comm_barrier(local->run->world));
   if (files) outcome->files = sim_files_bytes(files);
