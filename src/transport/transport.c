@@ -82,10 +82,6 @@ int64_t dm_transport_received(const dm_transport *transport) {
   return transport->ops->received ? transport->ops->received(transport) : transport->received;
 }
 
-int64_t dm_transport_crossed(const dm_transport *transport) {
-  return transport->ops->crossed ? transport->ops->crossed(transport) : 0;
-}
-
 /* A single rank; its piece is the panel. */
 
 static dm_status self_open(const dm_transport_config *config, dm_transport **transport) {

@@ -59,8 +59,7 @@ dm_status dm_transport_test(dm_transport *transport, int ticket, bool *done);
  * simulation's transports, which return once some gather is done. */
 dm_status dm_transport_rest(dm_transport *transport);
 
-/* Bytes received from other ranks so far, and the part known to come from other nodes. */
+/* Bytes received from other ranks so far. */
 int64_t dm_transport_received(const dm_transport *transport);
-int64_t dm_transport_crossed(const dm_transport *transport);
 
 #endif

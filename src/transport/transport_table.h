@@ -75,7 +75,6 @@ typedef struct dm_transport_ops {
   dm_status (*test)(dm_transport *transport, int ticket, bool *done);
   dm_status (*rest)(dm_transport *transport);         /* (optional) */
   int64_t (*received)(const dm_transport *transport); /* (optional) replaces RECEIVED below */
-  int64_t (*crossed)(const dm_transport *transport); /* (optional) bytes of them from other nodes */
 } dm_transport_ops;
 
 struct dm_transport {
