@@ -55,7 +55,9 @@ static __device__ __forceinline__ double without_gaps(const dm_gaps &gaps, doubl
   return x;
 }
 static __device__ __forceinline__ Complex128 without_gaps(const dm_gaps &gaps, Complex128 x) {
-  return gaps.nan && gaps.zero && is_nan(x) ? Complex128{0.0, 0.0} : x;
+  if (!gaps.nan || !is_nan(x)) return x;
+  const double instead = gaps.zero ? 0.0 : missing<double>();
+  return {instead, instead};
 }
 
 /* ---- loads ---- */
