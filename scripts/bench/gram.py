@@ -18,10 +18,11 @@ the same by damier for X and C of which each rank has rows in the memory of its 
 import ctypes
 import json
 import pathlib
+import re
 import subprocess
 import tempfile
 
-from measure import NUMPY_TYPES, Job, alternate, append, median, now, options_of, timed, turns
+from measure import NUMPY_TYPES, Job, alternate, append, median, now, options_of, processor, timed, turns, version_of
 
 ROW_MAJOR, LOWER, TRANSPOSED = 101, 122, 112  # of CBLAS
 REAL = {"f64": ctypes.c_double, "f32": ctypes.c_float}
@@ -114,6 +115,16 @@ def files(options, dtype, size):
     return seconds, {name: median([t["processors_s"] for t in taken]) for name, taken in times.items()}
 
 
+def made_by(options, kind):
+    """Machine, version and commit of a record."""
+    device = processor()
+    if kind in ("gpu", "gpus"):
+        import torch  # pylint: disable=import-outside-toplevel
+        device = torch.cuda.get_device_name()
+    made = re.fullmatch(r"damier (\S+)(?: \(git (\w+).*\))?", version_of(options.damier))
+    return {"machine": {"device": device}, "version": made[1], "git": made[2]} if made else {"machine": {"device": device}}
+
+
 def main():
     options = options_of(__doc__, None, ("--pairs", {"type": int, "default": 5}),
                          ("--only", {"choices": ("files", "memory", "cov", "gpu", "gpus"), "action": "append"}),
@@ -131,7 +142,7 @@ def main():
                     calls, settle = on_gpus(job, dtype, size) if job else \
                         {"memory": in_memory, "cov": covariances, "gpu": on_gpu}[kind](options, dtype, size)
                     found = [{name: median(taken) for name, taken in times.items()} for times in alternate(calls, options.pairs, settle)]
-                line = {"verb": "gram bench", "machine": {}, "of": kind, "type": dtype, "size": size, "pairs": options.pairs,
+                line = {"verb": "gram bench", **made_by(options, kind), "of": kind, "type": dtype, "size": size, "pairs": options.pairs,
                         "ranks": options.ranks, "backend": options.backend, "seconds": found[0], "processor_seconds": found[1],
                         "date": now()}
                 if not job or job.rank == 0:
