@@ -51,13 +51,13 @@ void dm_freivalds_join_groups(dm_freivalds *check) {
 }
 
 dm_status dm_freivalds_new(const dm_problem *problem, const double alpha[2], const double beta[2],
-                           bool tensor, dm_freivalds **out) {
-  return dm_freivalds_new_part(problem, alpha, beta, tensor, (dm_range){0, problem->m},
+                           bool from_gpu, dm_freivalds **out) {
+  return dm_freivalds_new_part(problem, alpha, beta, from_gpu, (dm_range){0, problem->m},
                                (dm_range){0, problem->n}, out);
 }
 
 dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2],
-                                const double beta[2], bool tensor, dm_range rows, dm_range cols,
+                                const double beta[2], bool from_gpu, dm_range rows, dm_range cols,
                                 dm_freivalds **out) {
   dm_freivalds *check = calloc(1, sizeof *check);
   if (!check) return dm_fail(DM_E_FIT, "no memory for the verification");
@@ -70,7 +70,7 @@ dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2]
   check->entry_rows = dm_problem_entry_rows(problem);
   check->exact = dm_dtype_is_integer(problem->work);
   check->parts = dm_dtype_is_complex(problem->work) ? 2 : 1;
-  check->tensor = tensor;
+  check->from_gpu = from_gpu;
   check->step = 1;
   make_groups(check, problem);
   memcpy(check->alpha, alpha, sizeof check->alpha);
@@ -85,7 +85,7 @@ dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2]
 }
 
 dm_status dm_freivalds_reuse(const dm_problem *problem, const double alpha[2], const double beta[2],
-                             bool tensor, dm_freivalds **out) {
+                             bool from_gpu, dm_freivalds **out) {
   dm_freivalds *check = *out;
   const bool fits = check && check->problem.m == problem->m && check->problem.n == problem->n &&
                     check->problem.k == problem->k && check->problem.work == problem->work &&
@@ -93,11 +93,11 @@ dm_status dm_freivalds_reuse(const dm_problem *problem, const double alpha[2], c
   if (!fits) {
     *out = NULL;
     dm_freivalds_free(check);
-    return dm_freivalds_new(problem, alpha, beta, tensor, out);
+    return dm_freivalds_new(problem, alpha, beta, from_gpu, out);
   }
   DM_TRY(dm_freivalds_arrive(check));
   check->problem = *problem;
-  check->tensor = tensor;
+  check->from_gpu = from_gpu;
   check->step = 1;
   check->strained = check->stated = false;
   check->conjugate_a = check->conjugate_b = false;

@@ -65,19 +65,19 @@ typedef struct dm_verdict {
   uint64_t seed;    /* ... which has this seed */
 } dm_verdict;
 
-/* TENSOR: products may run on tensor cores, which truncate their sums. */
+/* FROM_GPU: products may come from a GPU, whose sums have errors that do not cancel. */
 dm_status dm_freivalds_new(const dm_problem *problem, const double alpha[2], const double beta[2],
-                           bool tensor, dm_freivalds **check);
+                           bool from_gpu, dm_freivalds **check);
 void dm_freivalds_free(dm_freivalds *check); /* NULL is allowed */
 
 /* The same, in the memory of *CHECK, an earlier check or NULL, if it fits. */
 dm_status dm_freivalds_reuse(const dm_problem *problem, const double alpha[2], const double beta[2],
-                             bool tensor, dm_freivalds **check);
+                             bool from_gpu, dm_freivalds **check);
 
 /* A check of rows ROWS x columns COLS of C alone, with its own weights, sums and norms. Add parts
  * as for the whole matrices: elements outside are ignored. */
 dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2],
-                                const double beta[2], bool tensor, dm_range rows, dm_range cols,
+                                const double beta[2], bool from_gpu, dm_range rows, dm_range cols,
                                 dm_freivalds **check);
 
 /* Bytes of the check's vectors, including those of the verdict. */

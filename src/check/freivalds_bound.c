@@ -42,8 +42,12 @@ dm_row_factors dm_freivalds_factors(const dm_freivalds *check) {
       .scaled = check->row_exponents != NULL};
   memcpy(f.alpha, check->alpha, sizeof f.alpha);
   memcpy(f.beta, check->beta, sizeof f.beta);
-  /* Tensor cores also cut off the low bits of sums: errors have a bias and grow with k. */
-  if (check->tensor && p->compute.truncates) f.accumulate *= 1.0 + f.depth / 16.0;
+  /* Errors grow with k, not with its root, where they have a bias: tensor cores cut off the low
+   * bits of sums; and other GPU products add thousands in one chain, whose errors are alike where
+   * products are (few values), or where they share their low bits (numbers of few bits less a
+   * mean). */
+  if (check->from_gpu && (p->compute.truncates || dm_compute_is_plain(&p->compute)))
+    f.accumulate *= 1.0 + f.depth / 16.0;
   return f;
 }
 

@@ -14,7 +14,7 @@ struct dm_freivalds {
   int64_t depth;       /* rows of op(B): k of all entries */
   int64_t entry_rows;  /* rows of C in an entry */
   double alpha[2], beta[2];
-  bool exact, tensor;
+  bool exact, from_gpu;
   bool conjugate_a, conjugate_b; /* in op(A) and op(B), but not in their parts */
   int groups;
   int64_t group_cols; /* columns of C per group, from C's first column on */

@@ -93,7 +93,7 @@ dm_status dm_freivalds_multiply_rows(const dm_problem *problem, dm_check_seed se
                                      const dm_comm *comm, dm_backend *backend,
                                      const dm_whole_product *whole, const dm_checked_ranks *ranks,
                                      int64_t first, dm_verdict *verdict) {
-  dm_freivalds check = {.problem = *problem, .tensor = true}; /* without vectors */
+  dm_freivalds check = {.problem = *problem, .from_gpu = true}; /* without vectors */
   dm_checked_product product = {.whole = *whole, .ranks = ranks};
   dm_checked_found found;
   bool sound;

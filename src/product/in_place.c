@@ -413,14 +413,6 @@ static void turn_verdict(dm_verdict *v) {
   v->of_columns = true;
 }
 
-/* As it is verified. Numbers of few bits, less the same mean, share their low bits: rounding errors
- * of long sums have a bias then, as if sums were truncated. */
-static dm_problem checked_problem(const product *p) {
-  dm_problem problem = p->outcome->problem;
-  problem.compute.truncates |= p->centered != NULL;
-  return problem;
-}
-
 /* All vectors stay on the GPUs, but for two sums over the ranks. If ranks have columns of C, C^T is
  * verified, of which they have rows. */
 static dm_status multiply_rows(product *p, int draw) {
@@ -435,7 +427,7 @@ static dm_status multiply_rows(product *p, int draw) {
                                   .begin = begin_rows,
                                   .multiply = finish_rows,
                                   .context = p};
-  dm_problem problem = checked_problem(p);
+  dm_problem problem = p->outcome->problem;
   dm_verdict *verdict = &p->outcome->verdict;
   dm_stationary stationary;
   p->started = &stationary;
@@ -471,7 +463,7 @@ static dm_status judge_nan(const product *p) {
 enum { GROUPED = 512 };
 
 static dm_status multiply_once(dm_in_place *kept, product *p, int draw) {
-  const dm_problem of = checked_problem(p), *problem = &of;
+  const dm_problem *problem = &p->outcome->problem;
   const bool on_gpu = p->outcome->on_gpu, nan = has_nan(p);
   const bool checks = dm_backend_checks(p->backend) && !nan;
   if (p->run->ranks == 1 && checks && !p->outcome->emulates)

@@ -58,7 +58,7 @@ static dm_status files_of(const dm_job *j, dm_verify *verify) {
                         .has_c0 = m->has_c,
                         .c0 = m->c,
                         .equation = m->equation,
-                        .tensor = j->setup.plan.gpu,
+                        .from_gpu = j->setup.plan.gpu,
                         .norm = -1.0,
                         .io_threads = m->engine.io_threads,
                         .seed = m->seed,

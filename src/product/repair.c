@@ -186,7 +186,7 @@ static dm_status open_groups(const dm_verify *v, const dm_problem *p, groups *g)
   if (g->count < 2) return DM_OK;
   DM_TRY(dm_buffer_table(g->count, &g->checks));
   for (int64_t i = 0; i < g->count; i++) {
-    DM_TRY(dm_freivalds_new_part(p, e->alpha, e->beta, v->tensor, (dm_range){0, p->m}, g->cols[i],
+    DM_TRY(dm_freivalds_new_part(p, e->alpha, e->beta, v->from_gpu, (dm_range){0, p->m}, g->cols[i],
                                  &g->checks[i]));
     dm_freivalds_repeat(g->checks[i], v->seed, v->draw);
     dm_freivalds_mark(g->checks[i], g->wrong + i * p->m);

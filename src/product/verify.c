@@ -221,7 +221,7 @@ dm_status dm_verify_residual(dm_run *run, const dm_verify *v, const dm_problem *
                              dm_verdict *verdict) {
   dm_freivalds *check = NULL;
   DM_TRY(dm_comm_agree(
-      run->world, dm_freivalds_new(p, v->equation.alpha, v->equation.beta, v->tensor, &check)));
+      run->world, dm_freivalds_new(p, v->equation.alpha, v->equation.beta, v->from_gpu, &check)));
   dm_verify_prepare(v, p, check);
   dm_status status = dm_verify_gather(run, v, p, &check, 1);
   if (!status) status = dm_freivalds_judge(check, run->world, verdict);

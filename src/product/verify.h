@@ -15,7 +15,7 @@ typedef struct dm_verify {
   const dm_distributed *memory[4]; /* op(A), op(B), C and the old C, if in memory; or NULL */
   dm_equation equation;
   dm_vectors vectors;
-  bool tensor;        /* C may come from tensor cores, which truncate sums: the bound is wider */
+  bool from_gpu;      /* C may come from a GPU: the bound is wider */
   bool no_provenance; /* C has no provenance */
   bool by_attributes; /* EQUATION has parts from C's attributes; the report says so */
   char claims[160];   /* options that C's attributes state but that are not used, or "" */

@@ -178,7 +178,7 @@ static dm_status read_norm(const dm_attributes *list, double *norm) {
 dm_status dm_verify_complete(dm_verify *verify, const dm_verify_stated *stated,
                              const dm_attributes *provenance, dm_location *old_c) {
   const double *beta = verify->equation.beta;
-  verify->tensor = true; /* "backend" is as easily forged */
+  verify->from_gpu = true; /* "backend" is as easily forged */
   verify->no_provenance = !dm_attributes_find(provenance, "backend");
   DM_TRY(read_norm(provenance, &verify->norm));
   DM_TRY(read_equation(verify, stated, provenance));

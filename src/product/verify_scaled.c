@@ -234,7 +234,7 @@ static dm_status judge(dm_run *run, const dm_verify *v, const dm_problem *p, sca
   const double alphas[2] = {scalbn(v->equation.alpha[0], alpha),
                             scalbn(v->equation.alpha[1], alpha)};
   const double betas[2] = {scalbn(v->equation.beta[0], beta), scalbn(v->equation.beta[1], beta)};
-  DM_TRY(dm_comm_agree(run->world, dm_freivalds_new(p, alphas, betas, v->tensor, &s->check)));
+  DM_TRY(dm_comm_agree(run->world, dm_freivalds_new(p, alphas, betas, v->from_gpu, &s->check)));
   dm_verify_prepare(v, p, s->check);
   dm_freivalds_scaled(s->check, s->c_rows, s->b_cols, -alpha);
   DM_TRY(add_all(run, v, p, s));

@@ -221,6 +221,16 @@ class OnGpu(unittest.TestCase):
                         self.assertIn("in place", record["plan"]["recipe"])
                     self.assertIn("1 are constant" if name == "cor" else "centered", record["files"]["a_centering"])
 
+    def test_alike(self):
+        """Rounding errors of equal products do not cancel; a right C of them is not called wrong."""
+        for dtype, value in itertools.product(("f8", "f4"), (0.1, 0.7)):
+            a, b = np.full((1024, 16384), value, dtype), np.full((16384, 1024), value, dtype)
+            with self.subTest(dtype=dtype, value=value), damier.Context() as context:
+                c = context.matmul(self.put(BOTH[0], a), self.put(BOTH[0], b), self.put(BOTH[0], np.zeros((1024, 1024), dtype)))
+                self.assertEqual(context.record["verification"]["verdict"], "PASS")
+                self.assertIn("in place", context.record["plan"]["recipe"])
+                del c
+
     def test_operands(self):
         for of_a, of_b, by_columns in itertools.product(BOTH, BOTH, (False, True)):
             c = damier.matmul(self.put(of_a, self.a, by_columns, 3), self.put(of_b, self.b, not by_columns))
