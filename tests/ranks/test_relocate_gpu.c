@@ -19,7 +19,8 @@ static dm_status move_all(gpu_test *t, dm_workspace *space, const damier_matrix 
   for (int i = 0; i < 2; i++) DM_TRY(open_spread(t, &m[i], &ends[i]));
   DM_TRY(dm_relocation_open(&t->base.run, &ends[0], &ends[1], m[0].row_stride == 1, per_round,
                             &relocation));
-  DM_TRY(dm_workspace_open(space, &t->base.run, t->gpu, "auto", 512 + relocation.rounds.bytes, &there));
+  DM_TRY(dm_workspace_open(space, &t->base.run, t->gpu, "auto", 512 + relocation.rounds.bytes,
+                           &there));
   CHECK(&t->base, there, "no workspace");
   dm_status status = there ? dm_relocation_run(&relocation, space, 512) : DM_OK;
   dm_relocation_close(&relocation);
