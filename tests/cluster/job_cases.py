@@ -42,7 +42,7 @@ class TimeLimit(threading.Thread):
         with open(scripts / "env.sh", "a") as env:
             env.write(f"\necho start >>{shared}/starts\n")
         self.job = submit("-N1", "--ntasks-per-node=1", "-w", "n4", "--time=1", "--signal=B:USR1@50",
-                          JOB, "big.h5", "big.h5", "never.h5", "--panel", "64", SCRIPTS=str(scripts),
+                          JOB, "big.h5", "big.h5", "never.h5", "--panel", "64", "--no-checkpoint", SCRIPTS=str(scripts),
                           OPENBLAS_CORETYPE="Prescott")
         self.start()
 
