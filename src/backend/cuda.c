@@ -123,18 +123,15 @@ static dm_status choose_device(dm_cuda *gpu, const dm_backend_config *config) {
   return DM_OK;
 }
 
-/* Copies within a GPU take multiprocessors: with priority they are made between two products, not
- * after all that are queued. */
 static dm_status open_lanes(dm_cuda *gpu) {
-  int least, greatest;
-  DM_CUDA(gpu, cudaDeviceGetStreamPriorityRange(&least, &greatest));
   for (int i = 0; i < DM_LANES; i++) {
-    DM_CUDA(gpu, cudaStreamCreateWithPriority(&gpu->lanes[i].stream, cudaStreamNonBlocking,
-                                              i == DM_COMPUTE ? least : greatest));
+    DM_CUDA(gpu, cudaStreamCreateWithFlags(&gpu->lanes[i].stream, cudaStreamNonBlocking));
     void *ring;
     DM_TRY(dm_buffer_zeroed(DM_CUDA_RING, sizeof(cudaEvent_t), &ring));
     gpu->lanes[i].ring = ring;
   }
+  int least, greatest;
+  DM_CUDA(gpu, cudaDeviceGetStreamPriorityRange(&least, &greatest));
   DM_CUDA(gpu, cudaStreamCreateWithPriority(&gpu->side, cudaStreamNonBlocking, greatest));
   return DM_OK;
 }
