@@ -40,7 +40,7 @@ bool dm_file_pass_has_lines(const dm_dataset_input *input, const dm_rank_state *
 
 /* ---- passes a matrix in a file once, in runs of rows ---- */
 
-/* Processes PART of op(X), whose first element is (row, col), in host memory. */
+/* Processes PART of a matrix, whose first element is (row, col), in host memory. */
 typedef dm_status dm_part_taker(void *context, dm_view part, int64_t row, int64_t col);
 
 /* How elements are read: op(X), rounded to AS (DM_DTYPE_NONE: not rounded), as elements of WORK. */

@@ -17,18 +17,6 @@ enum { GROUPS = 16 }; /* of rows: their moments are joined in order, whatever ra
 
 /* ---- moments of a matrix in a file ---- */
 
-typedef struct taking {
-  dm_crew *crew;
-  dm_moments *moments;
-  int group;
-} taking;
-
-static dm_status take_strip(void *context, dm_view strip, int64_t row, int64_t col) {
-  const taking *t = context;
-  dm_moments_add(t->moments, t->crew, t->group, strip, row, col);
-  return DM_OK;
-}
-
 /* A type that holds all values of TYPE; the smaller, the faster. */
 static dm_dtype type_for(dm_dtype type) {
   if (dm_dtype_is_complex(type)) return type;
@@ -38,7 +26,7 @@ static dm_dtype type_for(dm_dtype type) {
 /* Adds this rank's groups of rows. Missing values are read as NaN, which dm_moments leaves out,
  * unless they are 0. */
 static dm_status take_groups(dm_run *run, int io_threads, const dm_dataset *set, dm_moments *m) {
-  taking t = {.moments = m};
+  dm_moments_group t = {.moments = m};
   dm_dataset read = *set;
   if (read.meaning.missing != DM_MISSING_ZERO) read.meaning.missing = DM_MISSING_NAN;
   const dm_reading how = {.as = DM_DTYPE_NONE, .work = type_for(dm_dataset_type(set))};
@@ -48,7 +36,7 @@ static dm_status take_groups(dm_run *run, int io_threads, const dm_dataset *set,
   for (int64_t g = mine.begin; g < mine.end && !status; g++) {
     t.group = m->by_rows ? 0 : (int)g;
     status = dm_file_stream(run, io_threads, &read, dm_split(set->rows, GROUPS, g, 1),
-                            (dm_range){0, set->cols}, &how, take_strip, &t, NULL);
+                            (dm_range){0, set->cols}, &how, dm_moments_take, &t, NULL);
   }
   dm_crew_free(t.crew);
   return status;

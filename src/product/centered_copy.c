@@ -145,18 +145,6 @@ void dm_centered_copy_free(dm_centered_copy *copy) {
 
 /* ---- moments ---- */
 
-typedef struct taking {
-  dm_crew *crew;
-  dm_moments *moments;
-  int group;
-} taking;
-
-static dm_status take_strip(void *context, dm_view strip, int64_t row, int64_t col) {
-  const taking *t = context;
-  dm_moments_add(t->moments, t->crew, t->group, strip, row, col);
-  return DM_OK;
-}
-
 /* The part of an axis that this rank has, whose runs lie one after the other in its memory. */
 typedef struct portion {
   const dm_axis *axis;
@@ -234,11 +222,11 @@ static dm_status each(const dm_run *run, const dm_centered_copy *copy, dm_part_t
 }
 
 dm_status dm_centered_copy_take(const dm_run *run, const dm_centered_copy *copy, dm_moments *m) {
-  taking t = {.moments = m, .group = run->rank};
+  dm_moments_group t = {.moments = m, .group = run->rank};
   if (!copy->part.base) return DM_OK;
   if (copy->part.space == DM_DEVICE) return take_on_gpu(run, copy, m);
   DM_TRY(dm_crew_new(run->cores.threads, &t.crew));
-  dm_status status = each(run, copy, take_strip, &t);
+  dm_status status = each(run, copy, dm_moments_take, &t);
   dm_crew_free(t.crew);
   return status;
 }

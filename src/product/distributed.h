@@ -3,6 +3,7 @@
 #define DM_PRODUCT_DISTRIBUTED_H
 
 #include "comm/comm.h"
+#include "engine/dataset_input.h"
 #include "engine/setup.h"
 #include "product/redistribute.h"
 
@@ -77,7 +78,6 @@ dm_status dm_distributed_open_backend(const dm_run *run, const dm_engine *engine
 
 /* Calls TAKE with all of this rank's elements, in bounded pieces in host memory; (ROW, COL) is the
  * place of the first one in the whole matrix. */
-typedef dm_status dm_part_taker(void *context, dm_view part, int64_t row, int64_t col);
 dm_status dm_distributed_each(const dm_distributed *matrix, int rank, dm_part_taker *take,
                               void *context);
 

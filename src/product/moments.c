@@ -43,6 +43,12 @@ static double *row_of(const dm_moments *m, int group, int what) {
   return m->numbers + (group * DM_MOMENTS + what) * m->parts * m->lines;
 }
 
+dm_status dm_moments_take(void *context, dm_view part, int64_t row, int64_t col) {
+  const dm_moments_group *to = context;
+  dm_moments_add(to->moments, to->crew, to->group, part, row, col);
+  return DM_OK;
+}
+
 double *dm_moments_of(const dm_moments *m, int group, int what) {
   return row_of(m, group * m->cuts, what);
 }

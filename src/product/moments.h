@@ -35,6 +35,14 @@ void dm_moments_close(dm_moments *moments);
 void dm_moments_add(dm_moments *moments, dm_crew *crew, int group, dm_view part, int64_t row,
                     int64_t col);
 
+/* The same as a dm_part_taker; its context is a dm_moments_group. */
+typedef struct dm_moments_group {
+  dm_crew *crew;
+  dm_moments *moments;
+  int group;
+} dm_moments_group;
+dm_status dm_moments_take(void *context, dm_view part, int64_t row, int64_t col);
+
 /* The numbers WHAT of all lines, DM_MEAN and so on, of GROUP without elements: a caller that knows
  * them sets them in place of adding. Element I of LINE is missing. */
 double *dm_moments_of(const dm_moments *moments, int group, int what);
