@@ -263,6 +263,47 @@ static void draws(trial *t) {
   t->draw = 0;
 }
 
+/* Rounding errors of equal products, added in one chain, as a GPU's library does, do not cancel. */
+static void chain(trial *t) {
+  enum { LINES = 4, LENGTH = 1 << 18 };
+  static const double one[2] = {1.0, 0.0}, none[2] = {0.0, 0.0};
+  double *of = malloc(LINES * LENGTH * sizeof *of);
+  const dm_problem problem = {.m = LINES,
+                              .n = LINES,
+                              .k = LENGTH,
+                              .work = DM_F64,
+                              .compute = *dm_compute_by(DM_F64),
+                              .accumulator = DM_F64,
+                              .c = DM_F64};
+  double sum = 0.0, c[LINES * LINES];
+  for (int64_t i = 0; i < LINES * LENGTH; i++) of[i] = 0.7;
+  for (int64_t i = 0; i < LENGTH; i++) sum = fma(0.7, 0.7, sum);
+  for (int i = 0; i < LINES * LINES; i++) c[i] = sum;
+  const dm_view a = dm_view_row_major(of, DM_F64, LINES, LENGTH),
+                b = dm_view_row_major(of, DM_F64, LENGTH, LINES);
+  for (int from_gpu = 0; from_gpu < 2; from_gpu++) {
+    const dm_comm *world = t->test->run.world;
+    const bool first = t->test->run.rank == 0;
+    dm_freivalds *check;
+    dm_verdict verdict;
+    must(t->test, dm_freivalds_new(&problem, one, none, from_gpu, &check));
+    dm_freivalds_repeat(check, (dm_check_seed){true, 1}, 0);
+    if (first) must(t->test, dm_freivalds_scan_b(check, NULL, b, 0, 0));
+    must(t->test, dm_freivalds_weigh(check, world));
+    if (first) must(t->test, dm_freivalds_add_b(check, NULL, b, 0, 0));
+    must(t->test, dm_freivalds_project(check, world));
+    if (first) must(t->test, dm_freivalds_add_a(check, NULL, a, 0, 0));
+    if (first)
+      must(t->test,
+           dm_freivalds_add_c(check, NULL, dm_view_row_major(c, DM_F64, LINES, LINES), 0, 0));
+    must(t->test, dm_freivalds_judge(check, world, &verdict));
+    CHECK(t->test, verdict.pass == from_gpu, "a chain, from a GPU %d: residual %g", from_gpu,
+          verdict.residual);
+    dm_freivalds_free(check);
+  }
+  free(of);
+}
+
 TEST_PROGRAM(test_freivalds) {
   static _Thread_local trial t;
   rank_test test = rank_test_start();
@@ -276,5 +317,6 @@ TEST_PROGRAM(test_freivalds) {
   parts(&t);
   groups(&t);
   draws(&t);
+  chain(&t);
   return rank_test_end(&test);
 }
