@@ -4,24 +4,28 @@
     scripts/report/results.py docs/results/*.jsonl           updates tables between their markers, and pictures
     scripts/report/results.py --check docs/results/*.jsonl   only checks that they are up to date (exit 1: no)
 
-A table NAME stands between the lines "<!-- table NAME -->" and "<!-- end NAME -->". Times are medians;
-intervals are 95 % confidence intervals of the median, from order statistics.
+A table NAME stands between the lines "<!-- table NAME -->" and "<!-- end NAME -->". It has the records of one version of damier;
+those of earlier versions have tables of their own below it, which say so. Times are medians; intervals are 95 % confidence
+intervals of the median, from order statistics.
 """
 import argparse
 import pathlib
+import re
 import signal
 import sys
 
 import page_tables
 import summary
 from page_tables import simulated_tables
-from tables import grouped, machine_ranks, read_records, shape_of, table
+from tables import commit_of, grouped, machine_ranks, read_records, shape_of, table, version_of
 
-DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PRESENT = re.search(r"project\(damier VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())[1]
 TABLES = page_tables.TABLES + summary.TABLES
 # Records of these files are of a kind of their own; those of others are of the kind of their verb.
 FILES = ("residues_gpus", "limited_gpu", "in_place", "in_place_ranks", "in_place_divisions", "scalapack", "cublasxt", "cublasmp",
-         "checkpoint")
+         "checkpoint", "ladder")
 
 
 def kind_of(record):
@@ -36,9 +40,34 @@ def kind_of(record):
     return "gpu" if machine_ranks(record) == 1 else "gpus"
 
 
+def with_releases(records):
+    """Each with its version alone. Other programs' records have none: it is that of the records of the same commit."""
+    known = {commit_of(r): version_of(r) for r in records if version_of(r)}
+    return [{**r, "release": (version_of(r) or known.get(commit_of(r), "")).removeprefix("damier ").split(" ")[0]} for r in records]
+
+
+def order_of(release):
+    return [int(part) for part in release.split(".")] if release else []
+
+
+def newest(records):
+    """Of each kind, those of its newest version."""
+    latest = {kind: max((r["release"] for r in mine), key=order_of) for kind, mine in grouped(records, lambda r: r["kind"]).items()}
+    return [r for r in records if r["release"] == latest[r["kind"]]]
+
+
 def lines_of(described, records):
+    """A table of each version, the newest first; those of other versions than the present one are marked."""
     mine = [r for r in records if r["kind"] in described.kinds.split(",")]
-    return list(described.make(mine)) if mine else [], mine
+    lines, releases = [], grouped(mine, lambda r: r["release"])
+    for release in sorted(releases, key=order_of, reverse=True):
+        made = list(described.make(releases[release]))
+        if sum(line.startswith("|") for line in made) == 2:  # a head without rows
+            continue
+        if made and release != PRESENT:
+            made = [f"**With damier {release or '(version unknown)'}, not measured again since:**", "", *made]
+        lines += [""] * bool(lines and made) + made
+    return lines, mine
 
 
 def pages(records):
@@ -52,7 +81,7 @@ def pages(records):
             text = head + begin + body + "\n" + end + rest.split(end)[1]
         yield page, text
     if records:
-        yield from ((f"pictures/{name}.svg", make(records)) for name, make in summary.PICTURES.items())
+        yield from ((f"pictures/{name}.svg", make(newest(records))) for name, make in summary.PICTURES.items())
 
 
 def run_row(record):
@@ -95,10 +124,13 @@ def main():
         records = [{"file": file.stem, **record} for file in files for record in read_records(file)]
     except (OSError, ValueError, TypeError) as error:
         sys.exit(f"results.py: {error}: damier's records, one line of JSON each (--json FILE.jsonl), are needed")
-    records = [{**record, "kind": kind_of(record)} for record in records]
+    records = [{**record, "kind": kind_of(record)} for record in with_releases(records)]
     if any((DOCS / "results").resolve() not in file.resolve().parents for file in files):
         print_tables(records)
         return
+    unknown = [r["file"] for r in records if not r["release"]]
+    if unknown:
+        sys.exit(f"a record of {unknown[0]}.jsonl has no version, and no other record has its commit's: add \"version\"")
     for page, new in pages(records):
         path = DOCS / page
         if options.check and (not path.exists() or path.read_text() != new):

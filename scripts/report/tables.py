@@ -98,9 +98,18 @@ def command_of(record):
     return (f"mpirun -n {ranks} " if ranks > 1 else "") + command
 
 
+def commit_of(record):
+    return (record.get("git") or "").removesuffix("-dirty")
+
+
+def version_of(record):
+    """Of damier: 0.3.0; some records also have the commit in it."""
+    return record.get("version") or (record.get("damier") or {}).get("version") or ""
+
+
 def code_of(record):
     """Version and commit of damier, and the day."""
-    version = (record.get("version") or (record.get("damier") or {}).get("version") or "").removeprefix("damier ")
+    version = version_of(record).removeprefix("damier ")
     if record.get("git") and "git" not in version:
         version = f"{version} (git {record['git']})".lstrip()
     return f"damier {version}, {record['date'][:10]}"

@@ -1,4 +1,5 @@
 """The benchmark of products: its records, their tables, and another library if it is installed."""
+import json
 import shutil
 import subprocess
 import sys
@@ -14,16 +15,33 @@ def products(damier, output, *words):
     return records_of(output)
 
 
-def table(name, *files):
+def tables(*files):
     done = subprocess.run([sys.executable, ROOT / "scripts/report/results.py", *files], capture_output=True, text=True, check=True)
-    assert f"{name}:" in done.stdout, done.stdout
-    return [line for line in done.stdout.splitlines() if line.startswith("|")]
+    return done.stdout
+
+
+def table(name, *files):
+    text = tables(*files)
+    assert f"{name}:" in text, text
+    return [line for line in text.splitlines() if line.startswith("|")]
 
 
 def check_ranks_against_library(damier, folder):
     found = products(damier, folder / "cpu.jsonl", "cpu", "--size", 64, "--pairs", 2)
     assert [(r["machine"]["ranks"], "library_s" in r["repetitions"]) for r in found] == [(2, False), (1, True), (2, False)] * 2, found
     assert [row.split(" | ")[2:4] for row in table("cpu", folder / "cpu.jsonl")[2:]] == [["shared", "2"], ["host", "2"]]
+
+
+def check_versions(damier, folder):
+    """Records of another version get a table of their own, below and marked; a record without one has that of its commit."""
+    found, both = products(damier, folder / "cpu.jsonl", "cpu", "--size", 64, "--pairs", 1), folder / "both.jsonl"
+    other = [{**record, "version": "0.1.0", "git": "0123456789ab"} for record in found]
+    other[1]["version"] = ""
+    both.write_text("".join(json.dumps(record) + "\n" for record in other + found))
+    text = tables(both)
+    assert [line.split(" |")[0] for line in text.splitlines() if line.startswith(("| m", "| 6", "**"))] == [
+        "| m × n × k", *["| 64 x 64 x 64"] * 2, "**With damier 0.1.0, not measured again since:**",
+        "| m × n × k", *["| 64 x 64 x 64"] * 2], text
 
 
 def check_checkpoints(damier, folder):
@@ -70,4 +88,4 @@ def check_scalapack(damier, folder):
 if has_hydra():  # the script starts ranks by the mpirun in PATH, which is another one's
     run_checks(check_residual)
 else:
-    run_checks(check_ranks_against_library, check_checkpoints, check_residual, check_scalapack)
+    run_checks(check_ranks_against_library, check_versions, check_checkpoints, check_residual, check_scalapack)
