@@ -323,8 +323,6 @@ static dm_status unknown_option(const dm_verb *verb, const char *typed, const li
   int count = 0;
   for (; l->longs[count].name; count++) names[count] = l->longs[count].name;
   int nearest = dm_closest(synonym_of(name), names, count);
-  for (int i = 0; nearest < 0 && i < count; i++) /* an abbreviated name */
-    if (strncmp(names[i], name, strlen(name)) == 0) nearest = i;
   if (nearest < 0)
     return dm_hint(status, "'damier%s%s --help-all' lists the options", space, verb->name);
   return dm_hint(status, "did you mean '--%s'?", names[nearest]);

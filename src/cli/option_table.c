@@ -290,7 +290,7 @@ const dm_option dm_cli_options[] = {
     {"allow-virtual", 0, NULL, READERS, DM_GROUP_TRUST, NULL,
      "accept sources of virtual datasets outside of their folder", .flags_only = true, .usual = INFO},
     {"allow-filters", 0, NULL, READERS, DM_GROUP_TRUST, NULL,
-     "accept filters other than deflate, shuffle, fletcher32, LZF; may load plug-ins", .flags_only = true, .usual = INFO},
+     "accept filters that are not built in, by HDF5; may load plug-ins", .flags_only = true, .usual = INFO},
     {"allow-no-data", 0, NULL, READERS, DM_GROUP_TRUST, NULL,
      "accept a dataset that was never written; it reads as its fill value", .flags_only = true},
     {"swmr", 0, NULL, READERS, DM_GROUP_TRUST, NULL,

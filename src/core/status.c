@@ -109,6 +109,8 @@ int dm_closest(const char *name, const char *const *names, int count) {
       nearest = d;
     }
   }
+  for (int i = 0; best < 0 && name[0] && i < count; i++) /* an abbreviation */
+    if (strncmp(names[i], name, strlen(name)) == 0) best = i;
   return best;
 }
 

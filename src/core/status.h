@@ -78,8 +78,8 @@ void dm_status_free(dm_status status);
 
 /* Suggests the name that was probably meant. */
 
-/* The index of the name in NAMES[0 .. COUNT) with the smallest edit distance to NAME, or -1 if none
- * is close enough. */
+/* The index of the name in NAMES[0 .. COUNT) with the smallest edit distance to NAME; if none is
+ * close enough, of the first that NAME abbreviates, or -1. */
 int dm_closest(const char *name, const char *const *names, int count);
 
 /* Adds the hint "did you mean ...?" to STATUS if a name is close enough. */

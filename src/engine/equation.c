@@ -210,6 +210,24 @@ static dm_status check_batch(const dm_equation *equation, dm_problem *problem) {
                  "leave out --compute, or multiply its entries one by one");
 }
 
+/* op(A) is m x k, op(B) INNER x n. */
+static dm_status do_not_fit(const dm_equation *equation, int64_t m, int64_t k, int64_t inner,
+                            int64_t n) {
+  dm_status status = dm_fail(DM_E_INPUT,
+                             "op(A) is %lld x %lld and op(B) is %lld x %lld: the inner dimensions "
+                             "differ",
+                             (long long)m, (long long)k, (long long)inner, (long long)n);
+  const char other_a = equation->op_a == DM_OP_N ? 't' : 'n';
+  const char other_b = equation->op_b == DM_OP_N ? 't' : 'n';
+  if (m == inner && k == n)
+    return dm_hint(status, "they fit with --op-a %c, or with --op-b %c", other_a, other_b);
+  if (m == inner) return dm_hint(status, "they fit with --op-a %c", other_a);
+  if (k == n) return dm_hint(status, "they fit with --op-b %c", other_b);
+  if (m == n) return dm_hint(status, "they fit in the other order, as B A");
+  return dm_hint(status, "dimensions are HDF5's own, as h5dump shows them; --op-a t and --op-b t "
+                         "transpose");
+}
+
 dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_dataset *c,
                         const dm_equation *equation, dm_problem *problem) {
   *problem = (dm_problem){.batch = a->batch, .file_a = a->dtype, .file_b = b->dtype};
@@ -226,13 +244,7 @@ dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_datas
                    (long long)problem->m, (long long)inner, (long long)entries);
   inner /= entries;
   if (inner != problem->k)
-    return dm_hint(dm_fail(DM_E_INPUT,
-                           "op(A) is %lld x %lld and op(B) is %lld x %lld: the inner "
-                           "dimensions differ",
-                           (long long)dm_problem_entry_rows(problem), (long long)problem->k,
-                           (long long)inner, (long long)problem->n),
-                   "dimensions are HDF5's own, as h5dump shows them; --op-a t and --op-b t "
-                   "transpose");
+    return do_not_fit(equation, dm_problem_entry_rows(problem), problem->k, inner, problem->n);
   if (problem->m == 0 || problem->n == 0)
     return dm_fail(DM_E_INPUT,
                    "op(A) is %lld x %lld and op(B) is %lld x %lld: the product is empty, and files "

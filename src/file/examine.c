@@ -15,6 +15,7 @@
 
 static dm_status not_opened(const dm_location *at) {
   dm_status status = dm_fail_at(DM_E_IO, at, "cannot be opened: %s", strerror(errno));
+  if (at->file[0] == '~') return dm_io_hint_home(status);
   return (errno == ENOENT && strchr(at->file, ':')) || errno == ENOTDIR
              ? dm_hint(status, "a matrix is named FILE.h5:/path/to/dataset")
              : status;
@@ -24,12 +25,15 @@ static dm_status not_opened(const dm_location *at) {
 static dm_status check_file(const dm_location *at, const dm_format **format) {
   struct stat info;
   if (stat(at->file, &info) < 0) return not_opened(at);
-  if (S_ISDIR(info.st_mode)) DM_TRY(dm_foreign_folder(at));
+  if (S_ISDIR(info.st_mode)) {
+    DM_TRY(dm_foreign_folder(at));
+    return dm_hint(dm_fail_at(DM_E_INPUT, at, "is a directory, not a file"),
+                   "name a file in it; '%s/*.h5' takes all of them as one matrix", at->file);
+  }
   if (!S_ISREG(info.st_mode))
-    return dm_fail_at(DM_E_INPUT, at, "is %s, not a file",
-                      S_ISDIR(info.st_mode)    ? "a directory"
-                      : S_ISFIFO(info.st_mode) ? "a pipe"
-                                               : "a device or socket");
+    return dm_hint(dm_fail_at(DM_E_INPUT, at, "is %s, not a file",
+                              S_ISFIFO(info.st_mode) ? "a pipe" : "a device or socket"),
+                   "a matrix is read from a file: save it first");
   int fd = open(at->file, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
   if (fd < 0) return not_opened(at);
   char byte;

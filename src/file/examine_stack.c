@@ -173,6 +173,7 @@ static dm_status add_matches(stack *s, const dm_location *at) {
 
 static dm_status add_line(stack *s, char *line, int64_t number) {
   dm_location one;
+  if (number == 1 && strncmp(line, "\xef\xbb\xbf", 3) == 0) line += 3; /* editors of Windows */
   line += strspn(line, " \t");
   for (size_t n = strlen(line); n > 0 && isspace((unsigned char)line[n - 1]); n--)
     line[n - 1] = '\0';

@@ -199,6 +199,11 @@ dm_status dm_io_failed(const dm_location *at, const char *path, const char *what
   return dm_fail_at(DM_E_IO, at, "'%s' cannot be %s: %s", path, what, strerror(errno));
 }
 
+dm_status dm_io_hint_home(dm_status status) {
+  return dm_hint(status, "shells replace ~ only where a word begins, without quotes: $HOME/... "
+                         "always works");
+}
+
 void dm_io_directory(const char *file, char directory[DM_PATH]) {
   snprintf(directory, DM_PATH, "%s", file);
   char *slash = strrchr(directory, '/');

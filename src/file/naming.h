@@ -20,6 +20,9 @@ dm_status dm_io_sibling(const dm_location *at, const char *ending, char path[DM_
 /* "'PATH' cannot be WHAT: " and the reason in errno. */
 dm_status dm_io_failed(const dm_location *at, const char *path, const char *what);
 
+/* STATUS with what to do about a file whose name begins with "~". */
+dm_status dm_io_hint_home(dm_status status);
+
 /* The directory of FILE: "." if it names none. */
 void dm_io_directory(const char *file, char directory[DM_PATH]);
 

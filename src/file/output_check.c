@@ -34,8 +34,13 @@ static dm_status check_directory(const dm_location *at) {
   char directory[DM_PATH];
   struct stat info;
   dm_io_directory(at->file, directory);
-  if (stat(directory, &info) < 0)
-    return dm_fail_at(DM_E_IO, at, "its directory '%s': %s", directory, strerror(errno));
+  if (stat(directory, &info) < 0) {
+    const int reason = errno;
+    dm_status status =
+        dm_fail_at(DM_E_IO, at, "its directory '%s': %s", directory, strerror(reason));
+    if (directory[0] == '~') return dm_io_hint_home(status);
+    return reason == ENOENT ? dm_hint(status, "mkdir -p '%s'", directory) : status;
+  }
   if (!S_ISDIR(info.st_mode)) return dm_fail_at(DM_E_IO, at, "'%s' is not a directory", directory);
   if (access(directory, W_OK | X_OK) < 0)
     return dm_fail_at(DM_E_IO, at, "its directory '%s' cannot be written: %s", directory,
@@ -83,12 +88,18 @@ static dm_status check_array(const dm_location *at) {
                : dm_fail_at(DM_E_USAGE, at, "exists and is not a .npy file; nothing was touched");
 }
 
+static dm_status is_directory(const dm_location *at) {
+  const bool slash = at->file[strlen(at->file) - 1] == '/';
+  return dm_hint(dm_fail_at(DM_E_USAGE, at, "is a directory"), "name a file in it: %s%sC.h5",
+                 at->file, slash ? "" : "/");
+}
+
 static dm_status check_existing(const dm_location *at, const struct stat *info, bool force,
                                 const dm_dataset *inputs, int count, dm_output_form *appended) {
   if (S_ISLNK(info->st_mode))
     return dm_hint(dm_fail_at(DM_E_USAGE, at, "is a symbolic link"),
                    "name the file that it points to");
-  if (S_ISDIR(info->st_mode)) return dm_fail_at(DM_E_USAGE, at, "is a directory");
+  if (S_ISDIR(info->st_mode)) return is_directory(at);
   if (!S_ISREG(info->st_mode)) return dm_fail_at(DM_E_USAGE, at, "is not a regular file");
   if (appended || force) DM_TRY(check_sticky(at, info));
   if (appended) return dm_recast_check(at, appended);
@@ -155,7 +166,7 @@ dm_status dm_output_check_appended(dm_location *location, const char *default_na
   if (strcmp(location->dataset, "/") == 0 || strncmp(location->dataset, "/.damier", 8) == 0)
     return dm_fail_at(DM_E_USAGE, location, "is no name for a dataset of the user");
   if (strlen(location->file) > 0 && location->file[strlen(location->file) - 1] == '/')
-    return dm_fail_at(DM_E_USAGE, location, "is a directory");
+    return is_directory(location);
   dm_status status = DM_OK;
   if (lstat(location->file, &info) == 0)
     status = check_existing(location, &info, force, inputs, count, appended);

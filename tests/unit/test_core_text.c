@@ -123,6 +123,8 @@ TEST(closest_names) {
   assert_int_equal(dm_closest("mutliply", names, 6), 0);
   assert_int_equal(dm_closest("verfy", names, 6), 3);
   assert_int_equal(dm_closest("plan", names, 6), 1);
+  assert_int_equal(dm_closest("mult", names, 6), 0); /* an abbreviation */
+  assert_int_equal(dm_closest("", names, 6), -1);
   assert_int_equal(dm_closest("xyzzyxyz", names, 6), -1);
   assert_int_equal(dm_closest("bench", names, 0), -1);
   char endless[5000];
