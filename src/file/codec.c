@@ -7,6 +7,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/wide_vectors.h"
+#include "file/blosc2.h"
 
 #ifdef DAMIER_HAVE_ZSTD
 #include <zstd.h>
@@ -17,9 +18,6 @@
 #ifdef DAMIER_HAVE_BLOSC
 #include <blosc.h>
 #endif
-
-#include "core/checked.h"
-#include "file/blosc2.h"
 
 enum {
   ZSTD = DM_ZSTD_FILTER,
@@ -320,42 +318,42 @@ DM_INLINE void transpose(uint64_t x[8]) {
   for (int i = 0; i < 8; i += 2) exchange(&x[i], &x[i + 1], 1, 0x5555555555555555);
 }
 
-/* Transposes BYTES bytes, at most 8, from each of 8 rows, COUNT bytes apart. */
-DM_INLINE void transpose_rows(const unsigned char *rows, int64_t count, size_t bytes,
-                              unsigned char *out) {
-  uint64_t x[8] = {0};
-  for (int i = 0; i < 8; i++) memcpy(&x[i], rows + i * count, bytes);
-  transpose(x);
-  for (int i = 0; i < 8; i++) memcpy(out + i * count, &x[i], bytes);
+enum { STEP = 32 }; /* bytes of each plane that are turned at a time: a wide vector */
+
+/* Turns STEP bytes of each of 8 planes, APART bytes apart, into the bytes of 8 * STEP elements.
+ * Compilers make vectors of these loops. */
+DM_INLINE void turn(const unsigned char *planes, int64_t apart, unsigned char *restrict out) {
+  unsigned char bytes[8 * STEP];
+  for (int at = 0; at < STEP; at += 8) {
+    uint64_t x[8];
+    for (int i = 0; i < 8; i++) memcpy(&x[i], planes + i * apart + at, 8);
+    transpose(x);
+    for (int i = 0; i < 8; i++) memcpy(bytes + i * STEP + at, &x[i], 8);
+  }
+  gather_bytes(bytes, STEP, 8, out);
 }
 
-/* Compilers make vectors of this loop. */
-DM_INLINE void transpose_planes(const unsigned char *restrict planes, int64_t count,
-                                unsigned char *restrict out) {
+/* 8 planes of ROW bytes each become the bytes of 8 * ROW elements. */
+DM_INLINE void turn_planes_loop(const unsigned char *planes, int64_t row, unsigned char *out) {
+  unsigned char few[8 * STEP] = {0}, turned[8 * STEP];
   int64_t at = 0;
-  for (; at + 8 <= count; at += 8) transpose_rows(planes + at, count, 8, out + at);
-  if (at < count) transpose_rows(planes + at, count, (size_t)(count - at), out + at);
+  for (; at + STEP <= row; at += STEP) turn(planes + at, row, out + 8 * at);
+  if (at == row) return;
+  for (int i = 0; i < 8; i++) memcpy(few + i * STEP, planes + i * row + at, (size_t)(row - at));
+  turn(few, STEP, turned);
+  memcpy(out + 8 * at, turned, (size_t)(8 * (row - at)));
 }
 
-static void transpose_plain(const unsigned char *planes, int64_t count, unsigned char *out) {
-  transpose_planes(planes, count, out);
-}
-
-DM_WIDE_VECTORS static void transpose_wide(const unsigned char *planes, int64_t count,
-                                           unsigned char *out) {
-  transpose_planes(planes, count, out);
-}
+DM_BOTH_WIDTHS(turn_planes, (const unsigned char *planes, int64_t row, unsigned char *out),
+               (planes, row, out))
 
 /* Planes of bits, bit 0 of byte 0 of all elements first, become COUNT elements of SIZE bytes. BYTES
  * has the same room: it holds byte 0 of all elements, then byte 1, ... */
 static void untangle(const unsigned char *planes, int64_t count, int64_t size, unsigned char *bytes,
                      unsigned char *out) {
-  const bool wide = dm_has_wide_vectors();
-  for (int64_t at = 0; at < count * size; at += count) {
-    (wide ? transpose_wide : transpose_plain)(planes + at, count / 8, out);
-    dm_chunk_unshuffle(out, count, 8, bytes + at);
-  }
-  dm_chunk_unshuffle(bytes, count * size, size, out);
+  unsigned char *const to = size == 1 ? out : bytes;
+  for (int64_t at = 0; at < count * size; at += count) turn_planes(planes + at, count / 8, to + at);
+  if (size > 1) dm_chunk_unshuffle(bytes, count * size, size, out);
 }
 
 typedef struct blocks {

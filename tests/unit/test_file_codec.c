@@ -14,7 +14,9 @@
 #include "codec_cases.h"
 #include "file/codec.h"
 
-enum { COUNT = 203, MOST = COUNT * 16 };
+/* More than two wide vectors of each plane, part of one, and elements that are stored as they are.
+ */
+enum { COUNT = 8 * 75 + 3, MOST = COUNT * 17 };
 
 static void shuffle(const unsigned char *data, int64_t count, int64_t size, unsigned char *out) {
   memset(out, 0, (size_t)(count * size));
@@ -26,8 +28,8 @@ static void shuffle(const unsigned char *data, int64_t count, int64_t size, unsi
 
 TEST(test_bitshuffle) {
   unsigned char data[MOST], planes[MOST], out[MOST];
-  for (int64_t size = 1; size <= 16; size += 1 + size % 4)
-    for (unsigned block = 8; block <= 256; block *= 2) {
+  for (int64_t size = 1; size <= 17; size++)
+    for (unsigned block = 8; block <= 8 * 77; block += block < 64 ? 8 : 184) {
       const unsigned values[5] = {0, 4, (unsigned)size, block, 0};
       const int64_t bytes = COUNT * size;
       int64_t length = bytes;
@@ -70,6 +72,22 @@ TEST(test_hostile_streams) {
 
 static void put_big_endian(unsigned char *to, uint64_t value, int bytes) {
   for (int i = 0; i < bytes; i++) to[i] = (unsigned char)(value >> 8 * (bytes - 1 - i));
+}
+
+/* Undoes LENGTH bytes of STREAM, which sanitizers guard, into ROOM bytes; -1: refused. */
+static int64_t undone(const dm_codec *codec, const unsigned char *stream, int64_t length,
+                      int64_t room) {
+  unsigned char *exact = malloc((size_t)length + 1), *out = malloc((size_t)room);
+  int64_t made = length;
+  assert_true(exact && out);
+  memcpy(exact, stream, (size_t)length);
+  dm_status status = dm_codec_undo(codec, exact, &made, out, room);
+  if (status) assert_int_equal(status->code, DM_E_INPUT);
+  if (status) made = -1;
+  dm_status_free(status);
+  free(exact);
+  free(out);
+  return made;
 }
 
 /* Packs DATA in blocks of BLOCK bytes as the filters for LZ4 and bitshuffle do. */
@@ -136,6 +154,50 @@ TEST(test_damaged_streams) {
   }
 #endif
 }
+
+#ifdef DAMIER_HAVE_LZ4
+/* One block of 64 elements of 4 bytes, and 3 elements as they are: fields of its headers at their
+ * limits, and every length that is too short. */
+TEST(test_limits_of_headers) {
+  enum { ALL = 67 * 4, BLOCK = 64 * 4, AT_PACKED = 12 };
+  static const uint64_t all[] = {0,       1,         ALL - 1,           ALL + 1,
+                                 ALL + 4, INT64_MAX, (uint64_t)1 << 63, UINT64_MAX};
+  static const uint64_t blocks[] = {0, 1, 4, 31, 33, BLOCK - 32, UINT32_MAX};
+  const unsigned values[5] = {0, 4, 4, 0, DM_BITS_LZ4};
+  unsigned char data[ALL], planes[BLOCK], stream[ALL + 64], changed[ALL + 64];
+  dm_codec codec;
+  assert_true(dm_codec_find(32008, 5, values, &codec));
+  fill_chunk(data, ALL);
+  shuffle(data, 64, 4, planes);
+  int64_t length = pack_blocks(pack_lz4, planes, BLOCK, BLOCK, stream);
+  const uint64_t packed = dm_big_endian(stream + AT_PACKED, 4);
+  put_big_endian(stream, ALL, 8);
+  memcpy(stream + length, data + BLOCK, ALL - BLOCK);
+  length += ALL - BLOCK;
+  undo_packed(&codec, stream, length, data, ALL);
+  for (int64_t less = 0; less < length; less++)
+    assert_int_equal(undone(&codec, stream, less, ALL), -1);
+  for (int64_t room = 1; room < ALL; room++)
+    assert_int_equal(undone(&codec, stream, length, room), -1);
+#define CHANGED(at, bytes, value)                                                                  \
+  memcpy(changed, stream, (size_t)length);                                                         \
+  put_big_endian(changed + (at), value, bytes);                                                    \
+  assert_int_equal(undone(&codec, changed, length, ALL), -1)
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    CHANGED(0, 8, all[i]);
+  }
+  for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+    CHANGED(8, 4, blocks[i]);
+  }
+  const uint64_t lengths[] = {0, packed - 1, packed + 1, INT32_MAX, 1u << 31, UINT32_MAX};
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    CHANGED(AT_PACKED, 4, lengths[i]);
+  }
+#undef CHANGED
+  put_big_endian(stream + 8, 1u << 31, 4); /* a block may be larger than the chunk */
+  undo_packed(&codec, stream, length, data, ALL);
+}
+#endif
 
 TEST(test_codecs_refused) {
   dm_codec codec;
