@@ -39,10 +39,16 @@ void dm_scratch_free(dm_scratch *scratch) {
   memset(scratch, 0, sizeof *scratch);
 }
 
-/* Limits what a thread keeps for the next task; frees the rest. */
-static void trim(const dm_pool *pool, dm_scratch *scratch) {
-  if (scratch->bytes[0] + scratch->bytes[1] > pool->limit / dm_max(1, pool->threads))
-    dm_scratch_free(scratch);
+/* Frees scratch memory unless it is small, or NEXT, the thread's next task if it has one, needs it:
+ * the kernel clears memory before it gives it again. Called with the lock held; true: the lock was
+ * released meanwhile. */
+static bool trim(dm_pool *pool, const dm_pool_task *next, dm_scratch *scratch) {
+  const int64_t kept = scratch->bytes[0] + scratch->bytes[1];
+  if (kept <= pool->limit / dm_max(1, pool->threads) || (next && kept <= next->bytes)) return false;
+  pthread_mutex_unlock(&pool->lock);
+  dm_scratch_free(scratch);
+  pthread_mutex_lock(&pool->lock);
+  return true;
 }
 
 static dm_pool_task *take(dm_pool *pool) {
@@ -63,7 +69,6 @@ static void run(dm_pool *pool, dm_pool_task *task, dm_scratch *scratch) {
   int64_t bytes = task->bytes; /* the task may be freed when it has run */
   pthread_mutex_unlock(&pool->lock);
   dm_status status = task->run(task, scratch);
-  trim(pool, scratch);
   pthread_mutex_lock(&pool->lock);
   pool->error = dm_status_first(pool->error, status);
   pool->running--;
@@ -79,9 +84,10 @@ static void *work(void *argument) {
   pthread_mutex_lock(&pool->lock);
   while (!pool->closing) {
     dm_pool_task *task = take(pool);
+    const bool released = trim(pool, task, &scratch);
     if (task)
       run(pool, task, &scratch);
-    else
+    else if (!released)
       pthread_cond_wait(&pool->posted, &pool->lock);
   }
   pthread_mutex_unlock(&pool->lock);
@@ -186,6 +192,7 @@ void dm_pool_help(dm_pool *pool) {
   pthread_mutex_lock(&pool->lock);
   dm_pool_task *task = take(pool);
   if (task) run(pool, task, &pool->own);
+  (void)trim(pool, pool->first, &pool->own);
   pthread_mutex_unlock(&pool->lock);
 }
 
