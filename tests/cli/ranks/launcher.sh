@@ -1,14 +1,12 @@
 # A process whose launcher is killed ends with 9; one whose shell ends continues.
 cat >work <<'END'
-damier bench multiply --size 128 --repetitions 1000000 --time-limit 7s >/dev/null 2>"$1.errors"
+damier bench multiply --size 128 --repetitions 1000000 >/dev/null 2>"$1.errors" &
+echo $! >"$1.pid"
+wait $!
 echo "$1: exit $?" >"$1.code"
 END
 end_of() {
-  local i
-  for i in $(seq 200); do
-    if [ -s "$1.code" ]; then break; fi
-    sleep 0.1
-  done
+  until [ -s "$1.code" ]; do sleep 0.1; done
   cat "$1.code"
   grep '^damier: [es]' "$1.errors" | sed 's/ on [^ ,]*/ on HOST/'
 }
@@ -18,13 +16,12 @@ launcher=$!
 bash -c "sh work shell & wait" &
 shell=$!
 disown -a # bash reports killed jobs
-for i in $(seq 60); do # both have started
-  if [ "$(cat launcher.errors shell.errors 2>/dev/null | grep -c 'damier: needs')" = 2 ]; then break; fi
-  sleep 0.1
+for name in launcher shell; do # both have started
+  until grep -qs 'damier: needs' $name.errors || [ -s $name.code ]; do sleep 0.1; done
 done
-sleep 0.5
 kill -KILL $launcher $shell
 end_of launcher
+kill -USR1 "$(cat shell.pid)"
 end_of shell
 # The report contains the launching time, except if a shell that has run commands became the launcher.
 make A 64 64
