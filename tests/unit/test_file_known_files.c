@@ -1,5 +1,8 @@
 /* A file that is like a known one gets the answer that HDF5 would give: with any byte of the known
- * file changed, both agree. */
+ * file changed, both agree.
+ *
+ * HDF5 1.10 reads beyond a message whose stated size is too large: its answer then depends on what
+ * happens to be in memory, and may change from one examination to the next. */
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -21,8 +24,9 @@ typedef struct question {
 
 typedef struct answer {
   int tried, recognised;
-  int code;   /* of the last file; 0: accepted */
-  bool wrong; /* what a known file says is not what HDF5 says */
+  int unsteady; /* files of which HDF5 said one thing, then another */
+  int code;     /* of the last file; 0: accepted */
+  bool wrong;   /* what a known file says is not what HDF5 says */
   size_t where;
 } answer;
 
@@ -55,9 +59,12 @@ static dm_status compare(const question *q, answer *a) {
   DM_TRY(dm_known_new(&files));
   a->code = examine(none, &q->other, &found[0]);
   if (examine(files, &q->known, &found[1]) != 0) return dm_fail(DM_E_INPUT, "the known is bad");
-  a->recognised += dm_known_find(files, &(dm_trust){.known = files}, &tried);
-  a->wrong = examine(files, &q->other, &found[1]) != a->code ||
-             (a->code == 0 && !is_same(&found[0], &found[1]));
+  const bool recognised = dm_known_find(files, &(dm_trust){.known = files}, &tried);
+  const bool differs = examine(files, &q->other, &found[1]) != a->code ||
+                       (a->code == 0 && !is_same(&found[0], &found[1]));
+  a->wrong = recognised && differs;
+  a->unsteady += !recognised && differs;
+  a->recognised += recognised;
   a->tried++;
   dm_known_free(files);
   dm_known_free(none);
@@ -115,7 +122,7 @@ static void try_form(const char *folder, const file_form *form, const char *data
   question q = {.known = at(folder, "known.h5"), .other = at(folder, "other.h5")};
   size_t length;
   answer a;
-  int recognised = 0, crashes = 0, tried = 0;
+  int recognised = 0, crashes = 0, tried = 0, unsteady = 0;
   strcpy(q.known.dataset, dataset);
   strcpy(q.other.dataset, dataset);
   write_file(q.known.file, DM_F64, SIDE, SIDE, form);
@@ -131,13 +138,16 @@ static void try_form(const char *folder, const file_form *form, const char *data
     if (ask(&q, &a, form->name)) {
       recognised += a.recognised;
       tried += a.tried;
+      unsteady += a.unsteady;
     } else {
       crashes++;
     }
   }
-  print_message("%s: %d files with a changed byte, %d recognised, %d crashes of HDF5\n", form->name,
-                tried, recognised, crashes);
+  print_message(
+      "%s: %d files with a changed byte, %d recognised, %d crashes of HDF5, %d answers changed\n",
+      form->name, tried, recognised, crashes, unsteady);
   assert_true(recognised < tried && (form->compact || recognised > 0));
+  assert_true(50 * unsteady <= tried);
 }
 
 TEST(test_any_byte_may_differ) {
