@@ -41,7 +41,9 @@ cp -r python "$scratch/sources" # builds leave files in the sources
 "$tools/bin/wheel" unpack --dest "$scratch" "$scratch"/damier-*.whl >>"$log"
 tree=$(echo "$scratch"/damier-*/)
 version=$(basename "$tree")
-mkdir -p "$tree$version.data/scripts"
+man=$tree$version.data/data/share/man/man1
+mkdir -p "$tree$version.data/scripts" "$man"
+cp docs/damier.1 docs/damier-bench.1 "$man"
 cp "$made/damier" "$made/damier-bench" "$tree$version.data/scripts/"
 cp -L "$made/libdamier.so.0" "$tree/damier/"
 strip "$tree$version.data/scripts/"* "$tree/damier/libdamier.so.0"
