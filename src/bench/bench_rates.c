@@ -376,6 +376,7 @@ static dm_status report(dm_run *run, const dm_bench_rates *wanted, const dm_setu
 dm_status dm_bench_rates_run(dm_run *run, const dm_bench_rates *wanted, dm_record *record) {
   dm_setup setup;
   dm_machine machine;
+  DM_TRY(dm_comm_agree(run->world, dm_report_replaces(wanted->output, "#", "rates")));
   DM_TRY(measure(run, wanted, &setup, &machine));
   return dm_comm_agree(run->world,
                        run->rank == 0 ? report(run, wanted, &setup, &machine, record) : DM_OK);

@@ -389,17 +389,16 @@ bool dm_report_is_stdout(const char *path) {
   return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
 }
 
-/* An existing file is only written if it starts like a record file: a mistyped name must not
- * destroy a matrix. */
-static dm_status check_content(const dm_report_file *r, const struct stat *info) {
+dm_status dm_report_replaces(const char *path, const char *starts, const char *what) {
+  struct stat info;
   char first = '\0';
-  if (!S_ISREG(info->st_mode) || info->st_size == 0) return DM_OK;
-  const int file = open(r->path, O_RDONLY | O_CLOEXEC);
+  if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0) return DM_OK;
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return DM_OK; /* writable but not readable: not a matrix */
   const ssize_t got = read(file, &first, 1);
   close(file);
-  if (got == 1 && (r->csv ? first == '"' : first == '{' || first == '[')) return DM_OK;
-  return dm_hint(dm_fail(DM_E_USAGE, "%s exists and does not hold records", r->path),
+  if (got == 1 && first && strchr(starts, first)) return DM_OK;
+  return dm_hint(dm_fail(DM_E_USAGE, "%s exists and does not hold %s", path, what),
                  "it was not changed: name another file, or remove it");
 }
 
@@ -416,7 +415,7 @@ static dm_status open_file(dm_report_file *r) {
     return dm_fail(DM_E_IO, "%s: cannot be inspected: %m", r->path);
   if (!S_ISREG(info.st_mode)) r->document = false; /* cannot be rewritten */
   if (r->csv && info.st_size > 0) r->records = 1;  /* has its header */
-  return check_content(r, &info);
+  return dm_report_replaces(r->path, r->csv ? "\"" : "{[", "records");
 }
 
 dm_status dm_report_open(const char *path, bool csv, dm_report_file *report) {

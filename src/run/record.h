@@ -106,6 +106,10 @@ typedef struct dm_report_file {
 /* "-" and "/dev/stdout" are standard output. */
 bool dm_report_is_stdout(const char *path);
 
+/* DM_E_USAGE: PATH is a file that begins with none of the characters STARTS, so it does not hold
+ * WHAT: a mistyped name must not destroy a matrix. */
+dm_status dm_report_replaces(const char *path, const char *starts, const char *what);
+
 /* Opens PATH (kept, not copied); the file stays unchanged until a record is added. DM_E_IO: it
  * cannot be written; DM_E_USAGE: it contains something other than records. */
 dm_status dm_report_open(const char *path, bool csv, dm_report_file *report);

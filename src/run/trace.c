@@ -12,6 +12,7 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/version.h"
+#include "run/record.h"
 
 /* Maximum number of spans, of all ranks together and per rank; 40 bytes each in memory, about 120
  * in the file. */
@@ -113,8 +114,11 @@ void dm_trace_phase(dm_trace *trace, const char *name) {
 
 /* ---- the file ---- */
 
-static dm_status make_file(const char *path) {
-  FILE *file = fopen(path, "w");
+/* An earlier trace stays until there is another one. */
+static dm_status make_file(dm_trace *trace, const char *path) {
+  DM_TRY(dm_report_replaces(path, "{", "a trace"));
+  trace->made = access(path, F_OK) != 0;
+  FILE *file = fopen(path, "a");
   if (!file) return dm_fail(DM_E_IO, "%s: cannot be written: %s", path, strerror(errno));
   return fclose(file) == 0 ? DM_OK : dm_fail(DM_E_IO, "%s: %s", path, strerror(errno));
 }
@@ -122,7 +126,7 @@ static dm_status make_file(const char *path) {
 dm_status dm_trace_open(dm_trace *trace, const dm_comm *world, const char *path) {
   trace->room = dm_min(RANK_SPANS, ALL_SPANS / dm_comm_size(world));
   dm_status status = dm_buffer_table(trace->room, &trace->spans);
-  if (!status && dm_comm_rank(world) == 0) status = make_file(path);
+  if (!status && dm_comm_rank(world) == 0) status = make_file(trace, path);
   status = dm_comm_agree(world, status);
   if (!status) return DM_OK;
   free(trace->spans);
@@ -133,7 +137,7 @@ dm_status dm_trace_open(dm_trace *trace, const dm_comm *world, const char *path)
 void dm_trace_drop(dm_trace *trace, const dm_comm *world, const char *path) {
   free(trace->spans);
   trace->spans = NULL;
-  if (dm_comm_rank(world) == 0) unlink(path);
+  if (dm_comm_rank(world) == 0 && trace->made) unlink(path);
 }
 
 /* Writes the file of a trace. Rank 0 holds the spans of one rank at a time. */

@@ -44,6 +44,7 @@ typedef struct dm_trace {
   double last_end[DM_ROWS];
   int under_way[DM_ROWS];
   double since; /* time of the last change */
+  bool made;    /* the file, by this run */
   /* Seconds with a step of the row under way; and the part of them without a product and, for
    * copies, without a gather: each moment counts once. */
   double busy[DM_ROWS], exposed[DM_ROWS];
@@ -59,7 +60,8 @@ void dm_trace_phase(dm_trace *trace, const char *name);
 /* Restarts the counting of seconds. */
 void dm_trace_count_anew(dm_trace *trace);
 
-/* Collective in WORLD: from now on TRACE keeps spans; rank 0 creates the file. DM_E_IO. */
+/* Collective in WORLD: from now on TRACE keeps spans; rank 0 creates the file. DM_E_IO;
+ * DM_E_USAGE: it exists and holds something else. */
 dm_status dm_trace_open(dm_trace *trace, const dm_comm *world, const char *path);
 
 /* Collective: rank 0 converts all times to its clock and writes PATH in the JSON of Chrome's trace
@@ -67,7 +69,7 @@ dm_status dm_trace_open(dm_trace *trace, const dm_comm *world, const char *path)
 dm_status dm_trace_write(dm_trace *trace, const dm_comm *world, const dm_log *log,
                          const char *path);
 
-/* Not collective: discards the spans, and removes the unfinished file. */
+/* Not collective: discards the spans, and removes the file if the run made it. */
 void dm_trace_drop(dm_trace *trace, const dm_comm *world, const char *path);
 
 /* "compute", ... */

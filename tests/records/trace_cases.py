@@ -119,6 +119,10 @@ def check_refusals(damier, folder):
     run(damier, 2, "bench", "multiply", "--size", 64, "--memory", "host=1KiB", "--trace", left,
         expect=5)
     assert not left.exists(), "a run that failed leaves no trace"
+    run(damier, 1, "bench", "multiply", "--size", 64, "--trace", left)
+    before = left.read_bytes()
+    run(damier, 1, "bench", "multiply", "--size", 64, "--memory", "host=1KiB", "--trace", left, expect=5)
+    assert left.read_bytes() == before, "a run that failed leaves the trace of an earlier one"
 
 
 run_checks(check_multiply, check_layers, check_refusals)

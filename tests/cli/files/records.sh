@@ -32,6 +32,11 @@ try damier multiply A.h5 B.h5 -o D.h5 --json A.h5
 try damier multiply A.h5 B.h5 -o D.h5 --csv ./D.h5 -q
 try damier multiply A.h5 B.h5 -o D.h5 --csv all.jsonl
 try damier multiply A.h5 B.h5 -o D.h5 --trace B.h5
+echo '# rates, traces and records' >notes
+try damier multiply A.h5 B.h5 -o D.h5 --trace notes
+sed -i 's/#/not/' notes
+try damier bench rates -o notes
+cat notes
 try damier multiply A.h5 B.h5 -o D.h5 --json x --csv x
 try damier multiply A.h5 B.h5 -o D.h5 --json - --csv /dev/stdout
 try damier multiply A.h5 missing.h5 -o D.h5 --json D.json
