@@ -301,7 +301,7 @@ dm_status dm_transfer_wait(dm_transfer *transfer, const dm_keepalive *keepalive)
     moved = now;
     if (done) return DM_OK;
     dm_pool_lock(queue->pool);
-    if (transfer->left > 0) dm_pool_wait(queue->pool, patience);
+    if (transfer->left > 0 && !transfer->by_hdf5_next) dm_pool_wait(queue->pool, patience);
     dm_pool_unlock(queue->pool);
   }
 }

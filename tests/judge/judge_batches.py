@@ -230,6 +230,20 @@ def small_runs(folder, damier):
     expect(left == ["a.h5", "c.h5"], left)
 
 
+def compact(folder, damier):
+    """Thousands of parts that HDF5 reads, one after the other: nobody waits for threads between them."""
+    x = np.random.default_rng(2).integers(-9, 9, (3000, 2, 3)).astype("i1")
+    with h5py.File(folder / "a.h5", "w") as file:
+        made = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        made.set_layout(h5py.h5d.COMPACT)
+        h5py.h5d.create(file.id, b"x", h5py.h5t.py_create(x.dtype), h5py.h5s.create_simple(x.shape), made)
+        file["x"][...] = x
+    words = f"{folder}/a.h5:/x", f"{folder}/a.h5:/x", "--op-a", "t", "--type", "f64", "-q"
+    run(damier, 1, "multiply", *words, "-o", folder / "c.h5:/c")
+    expect(np.array_equal(read(folder / "c.h5"), np.swapaxes(x, 1, 2).astype("f8") @ x), "wrong")
+    run(damier, 1, "verify", *words[:2], folder / "c.h5", *words[4:])
+
+
 def killed(folder, damier):
     """Killed at any moment and started again: C is right, and only one file is left."""
     rng = np.random.default_rng(8)
@@ -271,6 +285,8 @@ def refused(folder, damier):
     told("a", "none", "no elements", 3)
     told("a", "m", "leading", 3, "--beta", "1", "--c", f"{folder}/a.h5:/flat")
     told("a", "s", "residues", 2, "--op-b", "t", "--compute", "f64:int8")
+    for words in (("--scale-a", "columns"), ("--center-a", "rows"), ("--missing", "mean"), ("--center-b", "columns")):
+        told("flat", "s", "not centered", 2, "--op-a", "t", *words)  # A is repeated
     run(damier, 1, "gram", f"{folder}/a.h5:/a", "-o", folder / "out.h5", expect=3)
     run(damier, 1, "multiply", f"{folder}/a.h5:/a", f"{folder}/a.h5:/m", "-o", folder / "out.h5:/c", "-q")
     run(damier, 1, "verify", f"{folder}/a.h5:/a", f"{folder}/a.h5:/m", f"{folder}/a.h5:/flat", expect=3)
@@ -278,7 +294,7 @@ def refused(folder, damier):
 
 def main():
     chosen = options()
-    work = [(case,) for case in (refused, not_finite, without_k, planned, killed, small_runs)]
+    work = [(case,) for case in (refused, not_finite, without_k, planned, compact, killed, small_runs)]
     work += [(small, seed) for seed in range(how_many(chosen, 8, 8, 24))]
     work += [(at_random, seed) for seed in range(how_many(chosen, 12, 20, 60))]
     run_cases(chosen.damier, work)
