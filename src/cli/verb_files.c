@@ -1,5 +1,6 @@
 #include "cli/session.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "core/element.h"
@@ -26,6 +27,18 @@ static dm_status parameter_of(const dm_call *call, double *parameter) {
   return DM_OK;
 }
 
+static dm_status check_parameter(const dm_generate *g) {
+  const dm_generator *made = &g->generator;
+  const bool whole = dm_dtype_is_integer(g->dtype);
+  if (made->kind != DM_CONSTANT && made->kind != DM_INTEGER) return DM_OK;
+  if (fabs(made->parameter) <= dm_dtype_largest(g->dtype) &&
+      (!whole || made->parameter == floor(made->parameter)))
+    return DM_OK;
+  return dm_hint(dm_fail(DM_E_USAGE, "%.17g is no number of type %s", made->parameter,
+                         dm_dtype_name(g->dtype)),
+                 "--type states another type");
+}
+
 static dm_status read_settings(const dm_call *call, dm_generate *g) {
   const dm_settings *s = &call->settings;
   const dm_cli_settings *own = &call->own;
@@ -42,6 +55,7 @@ static dm_status read_settings(const dm_call *call, dm_generate *g) {
   g->generator.kind = (dm_kind)own->kind;
   g->generator.seed = (uint64_t)own->seed;
   DM_TRY(parameter_of(call, &g->generator.parameter));
+  DM_TRY(check_parameter(g));
   DM_TRY(dm_value_location(call->operands[0], &g->out));
   g->form.npy = dm_output_is_npy(&g->out);
   return dm_output_form_complete(&g->form, g->dtype, g->rows, g->cols);

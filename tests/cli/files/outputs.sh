@@ -38,3 +38,7 @@ try damier multiply A.h5 B.h5 --beta 2 --c C.h5 -o C.h5
 ls
 try damier generate A.h5 --size 3
 try damier generate D.npz --size 3
+# Numbers that the type does not have.
+try damier generate D.h5 --size 3 --type i8 --kind integer --range 200
+try damier generate D.h5 --size 3 --type i8 --kind constant --value 0.5
+try damier generate D.h5 --size 3 --type f16 --kind constant --value 1e10
