@@ -20,6 +20,7 @@ bool dm_request_reads_c(const dm_settings *s) {
 
 void dm_request_gram(dm_settings *s, bool of_rows) {
   s->gram = true;
+  s->row_axes[1] = s->row_axes[0];
   s->op_a = of_rows ? DM_OP_N : DM_OP_C;
   s->op_b = of_rows ? DM_OP_C : DM_OP_N;
   for (int x = 0; x < 2; x++) {
@@ -33,7 +34,8 @@ void dm_request_covariance(dm_settings *s, bool of_rows, bool correlation) {
   s->center_x = s->covariance = true;
   s->scale_x |= correlation;
   s->correlation = correlation;
-  if (!dm_given(s, "divide")) s->divide = (int)DM_DIVIDE_BY_N_LESS_1;
+  /* Correlations are the same whatever deviations are divided by. */
+  if (correlation || !dm_given(s, "divide")) s->divide = (int)DM_DIVIDE_BY_N_LESS_1;
   dm_request_gram(s, of_rows);
 }
 
@@ -287,8 +289,9 @@ dm_status dm_request_arrange(const dm_settings *s, dm_dataset *a, dm_dataset *b,
                    dm_location_name(&a->at, name));
   if (s->missing == (int)DM_MISSING_PAIRWISE && equation.standard[0].weighted)
     return dm_fail(DM_E_USAGE, "--missing pairwise takes no weights");
-  for (int x = 0; x < 2; x++)
-    if ((x == 0 ? a : b)->leads.count > 0 && dm_standard_changes(&equation.standard[x]))
+  const bool batch[2] = {a->leads.count + b->leads.count > 0, b->leads.count > 0};
+  for (int x = 0; x < 2; x++) /* A by itself is repeated for the matrices of B */
+    if (batch[x] && dm_standard_changes(&equation.standard[x]))
       return dm_fail(DM_E_USAGE,
                      "the matrices of a batch are not centered, scaled, weighted or filled");
   *leads = a->leads;
@@ -332,13 +335,15 @@ dm_status dm_request_check_output(const dm_settings *s, const dm_log *log, dm_pr
   const dm_leads leads = f->form.leads;
   if (old_c) DM_TRY(dm_request_check_leads(old_c, &leads));
   DM_TRY(dm_problem_of(&f->a, &f->b, old_c, &equation, &problem));
-  const dm_dataset inputs[] = {f->a, f->b};
+  const dm_vectors *v = &f->vectors;
+  const dm_dataset inputs[] = {f->a,        f->b,        v->center[0], v->center[1],
+                               v->scale[0], v->scale[1], v->weights};
   f->out = s->output;
   f->form = dm_request_form(s);
   f->form.leads = leads;
   f->form.npy = dm_output_is_npy(&f->out);
   DM_TRY(look_for_result(s, log, f, &problem,
-                         dm_output_check_appended(&f->out, "/c", s->force, inputs, 2, old_c,
+                         dm_output_check_appended(&f->out, "/c", s->force, inputs, 7, old_c,
                                                   s->append ? &f->form : NULL)));
   dm_output_form form = f->form;
   return dm_output_form_complete(&form, problem.c, problem.m, problem.n);
@@ -491,7 +496,7 @@ static void compare_readings(const dm_log *log, const dm_attributes *provenance,
 static dm_status take_readings(const dm_attributes *provenance, const dm_verify_stated *stated,
                                dm_settings *s) {
   static const char *const options[][2] = {
-      {"missing", "missing"},   {"missing-value", "missing_value"},
+      {"missing", "missing"},   {"missing-value", "missing_number"},
       {"weights", "weights"},   {"weights-are", "weights_are"},
       {"divide", "divide"},     {"center-a", "center_a"},
       {"center-b", "center_b"}, {"scale-a", "scale_a"},
@@ -513,6 +518,7 @@ static dm_status prepare(dm_settings *s, const dm_log *log, const char *const op
   DM_TRY(dm_value_location(operands[2], &at));
   DM_TRY(dm_request_inspect_at(s, log, &at, &v->c, provenance));
   DM_TRY(take_readings(provenance, &stated, s));
+  if (s->missing != (int)DM_MISSING_PAIRWISE) stated.alpha |= dm_given(s, "divide");
   DM_TRY(dm_request_inspect_factor(s, log, operands[0], 0, &v->a));
   DM_TRY(dm_request_inspect_factor(s, log, operands[1], 1, &v->b));
   v->equation = dm_request_equation(s);

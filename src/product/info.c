@@ -142,6 +142,7 @@ dm_status dm_info_dataset(const dm_dataset *dataset, const dm_attributes *proven
   dm_record_integer(record, "dataset.cols", NULL, DM_SHOWN_PLAIN, dataset->cols);
   dm_record_text(record, "dataset.type", "type", "%s%s", dm_dtype_name(dataset->dtype),
                  dataset->swapped ? ", other byte order" : "");
+  dm_record_text(record, "dataset.value_type", NULL, "%s", dm_dtype_name(dm_dataset_type(dataset)));
   dm_record_text(record, "dataset.layout", "layout", "%s", layout);
   char meaning[DM_MEANING_TEXT + 64];
   dm_io_describe_meaning(dataset, meaning, sizeof meaning);

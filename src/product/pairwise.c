@@ -233,7 +233,9 @@ static pair pair_at(const pairwise *p, int64_t place) {
 }
 
 static double divisor_of(const pairwise *p, const pair *of) {
-  return of->count - (p->multiply->equation.divide == DM_DIVIDE_BY_N_LESS_1 ? 1.0 : 0.0);
+  const dm_divide divide = p->multiply->equation.divide;
+  if (divide == DM_NO_DIVISION) return 1.0;
+  return of->count - (divide == DM_DIVIDE_BY_N_LESS_1 ? 1.0 : 0.0);
 }
 
 static double variance_of(const pair *of, int i) {
@@ -309,7 +311,10 @@ static dm_status describe(void *context, const dm_run *run, dm_attributes *list)
   const dm_divide divide = p->multiply->equation.divide;
   list->count = 0;
   DM_TRY(dm_provenance_inputs(list, run, p->multiply, false));
-  DM_TRY(dm_attributes_add(list, "divide", "%s", divide == DM_DIVIDE_BY_N_LESS_1 ? "n-1" : "n"));
+  DM_TRY(dm_attributes_add(list, "divide", "%s",
+                           divide == DM_NO_DIVISION   ? "1"
+                           : divide == DM_DIVIDE_BY_N ? "n"
+                                                      : "n-1"));
   return dm_attributes_add(list, "product", "%s",
                            p->correlation ? "pairwise correlations" : "pairwise covariances");
 }

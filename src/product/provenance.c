@@ -77,13 +77,17 @@ dm_status dm_provenance_centering(dm_attributes *list, const dm_multiply *m, boo
   return DM_OK;
 }
 
-/* What becomes of missing values, and which one is, if the user says so. */
-static dm_status add_missing(dm_attributes *list, const dm_meaning *m, bool is_whole) {
+/* What becomes of missing values, and which one is, if the user says so. Not as "missing_value", by
+ * which readers would take elements of C as missing. */
+static dm_status add_missing(dm_attributes *list, const dm_meaning *m, dm_dtype type) {
   if (m->missing != DM_MISSING_REFUSED)
     DM_TRY(dm_attributes_add(list, "missing", "%s", dm_missing_name(m->missing)));
   if (!m->asked || m->count == 0) return DM_OK;
-  return is_whole ? dm_attributes_add(list, "missing_value", "%lld", (long long)m->whole[0])
-                  : dm_attributes_add(list, "missing_value", "%.17g", m->real[0]);
+  if (type == DM_U64)
+    return dm_attributes_add(list, "missing_number", "%llu", (unsigned long long)m->whole[0]);
+  return dm_dtype_is_integer(type)
+             ? dm_attributes_add(list, "missing_number", "%lld", (long long)m->whole[0])
+             : dm_attributes_add(list, "missing_number", "%.17g", m->real[0]);
 }
 
 static dm_status add_vectors(dm_attributes *list, const dm_multiply *m) {
@@ -145,7 +149,7 @@ dm_status dm_provenance_inputs(dm_attributes *list, const dm_run *run, const dm_
   DM_TRY(add_dataset(list, "a", &m->a));
   DM_TRY(add_dataset(list, "b", &m->b));
   if (reads_c) DM_TRY(add_dataset(list, "old_c", &m->c));
-  DM_TRY(add_missing(list, &m->a.meaning, dm_dtype_is_integer(m->a.dtype)));
+  DM_TRY(add_missing(list, &m->a.meaning, m->a.dtype));
   DM_TRY(add_vectors(list, m));
   return add_equation(list, m);
 }

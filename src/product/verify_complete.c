@@ -181,6 +181,7 @@ dm_status dm_verify_complete(dm_verify *verify, const dm_verify_stated *stated,
   verify->from_gpu = true; /* "backend" is as easily forged */
   verify->no_provenance = !dm_attributes_find(provenance, "backend");
   DM_TRY(read_norm(provenance, &verify->norm));
+  if (verify->c.at.part[0]) verify->norm = -1.0; /* that of the whole */
   DM_TRY(read_equation(verify, stated, provenance));
   DM_TRY(read_type(verify, stated, provenance));
   memset(old_c, 0, sizeof *old_c);

@@ -205,6 +205,23 @@ def told(folder, damier):
     expect(done.returncode == 1 and "state --center-a columns --scale-b rows, which" in done.stderr, done.stderr)
 
 
+def without_provenance(folder, damier):
+    """A .npy file says nothing of its product: the user states the divisor, too."""
+    x, w = values(90, 12, "f64", 4), np.random.default_rng(2).uniform(1, 2, 90)
+    np.save(folder / "x.npy", x)
+    np.save(folder / "w.npy", w)
+    stated = ("--op-a", "t", "--center-a", "columns", "--center-b", "columns", "--divide", "n-1", "-q")
+    for weights in ((), ("--weights", folder / "w.npy")):
+        run(damier, 1, "cov", folder / "x.npy", "-o", folder / "c.npy", "-q", "--force", *weights)
+        files = folder / "x.npy", folder / "x.npy", folder / "c.npy"
+        run(damier, 1, "verify", *files, *stated, *weights)
+        run(damier, 1, "verify", *files, *stated, *weights, "--divide", "n", expect=1)
+    run(damier, 1, "cov", folder / "x.npy", "-o", folder / "c.h5", "-q", "--alpha", 2)
+    files = folder / "x.npy", folder / "x.npy", folder / "c.h5"
+    run(damier, 1, "verify", *files, "-q", "--alpha", 2, "--divide", "n-1")
+    run(damier, 1, "verify", *files, "-q", "--divide", "n-1", expect=1)
+
+
 def refused(folder, damier):
     for name, shape in (("one", (1, 5)), ("i8", (9, 5))):
         with h5py.File(folder / f"{name}.h5", "w") as file:
@@ -223,4 +240,4 @@ def refused(folder, damier):
 chosen = options()
 run_cases(chosen.damier, [(compare, case, verb, of, seed) for seed, case in enumerate(CASES)
                           for verb in ("cov", "cor") for of in ("columns", "rows") if of == "columns" or seed % 3 == 0]
-          + [(drawn, seed) for seed in range(how_many(chosen, 6, 10, 100))] + [(constant,), (products,), (parts,), (missing,), (told,), (refused,)])
+          + [(drawn, seed) for seed in range(how_many(chosen, 6, 10, 100))] + [(constant,), (products,), (parts,), (missing,), (told,), (without_provenance,), (refused,)])

@@ -141,6 +141,13 @@ def pairs_with_little(folder, damier):
         run(damier, 2, verb, folder / "x.h5", "-o", folder / "c.h5", "-q", "--force", "--missing", "pairwise", "--chunk", "5x7")
         near(read(folder / "c.h5"), of_pairs(x, verb == "cor"), ("f64", "", 1, 0, False, ""))
         run(damier, 3, "verify", folder / "x.h5", folder / "x.h5", folder / "c.h5", "-q")
+    n = (~np.isnan(x)).T.astype(float) @ ~np.isnan(x)
+    with np.errstate(all="ignore"):
+        sums = np.where(n > 1, of_pairs(x, False) * (n - 1), np.where(n == 1, 0, np.nan))
+    for divide, divisor in (("1", 1), ("n", n)):
+        run(damier, 1, "cov", folder / "x.h5", "-o", folder / "c.h5", "-q", "--force", "--missing", "pairwise", "--divide", divide)
+        near(read(folder / "c.h5"), sums / np.maximum(divisor, 1), ("f64", "", 1, 0, False, ""))
+        run(damier, 1, "verify", folder / "x.h5", folder / "x.h5", folder / "c.h5", "-q")
     run(damier, 1, "cov", folder / "x.h5", "-o", folder / "c.h5", "-q", "--force", "--missing", "pairwise", "--divide", "n", "--alpha", -3)
     run(damier, 1, "verify", folder / "x.h5", folder / "x.h5", folder / "c.h5", "-q")
     run(damier, 1, "verify", folder / "x.h5", folder / "c.h5", folder / "c.h5", "-q", expect=3)
@@ -174,7 +181,7 @@ def named_by_the_user(folder, damier):
     """--missing-value, exact for integers, ignored where the file names another."""
     rng = np.random.default_rng(8)
     big = 2**53 + 1
-    for dtype, value in (("f8", -999.25), ("i4", -2147483648), ("i8", big), ("f4", 1e20), ("u1", 255)):
+    for dtype, value in (("f8", -999.25), ("i4", -2147483648), ("i8", big), ("f4", 1e20), ("u1", 255), ("u8", 2**64 - 1)):
         x = rng.integers(0, 9, (60, 7)).astype(dtype)
         x[[3, 40], [2, 6]] = value
         with h5py.File(folder / "x.h5", "w") as file:
@@ -188,6 +195,13 @@ def named_by_the_user(folder, damier):
         want = np.cov(filled(y, 0, "mean"), rowvar=False)
         expect(np.allclose(read(folder / "c.h5"), want, rtol=1e-5 if dtype == "f4" else 1e-12), dtype)
         run(damier, 1, "verify", folder / "x.h5", folder / "x.h5", folder / "c.h5", "-q")
+    with h5py.File(folder / "x.h5", "w") as file:  # C has the number, too, and not as a missing value
+        file["x"] = [[1.0, 2], [3, 10]]
+    run(damier, 1, "gram", folder / "x.h5", "-o", folder / "c.h5", "-q", "--force", "--missing", "zero", "--missing-value", 10)
+    expect(np.array_equal(read(folder / "c.h5"), [[10, 2], [2, 4]]), "other numbers")
+    run(damier, 1, "verify", folder / "c.h5", "-q")
+    run(damier, 1, "verify", folder / "x.h5", folder / "x.h5", folder / "c.h5", "-q")
+    run(damier, 1, "gram", folder / "c.h5", "-o", folder / "g.h5", "-q")
     with h5py.File(folder / "x.h5", "w") as file:
         file["x"] = np.where(np.arange(30).reshape(10, 3) == 4, -1.0, np.arange(30.0).reshape(10, 3) ** 2)
         file["x"].attrs["_FillValue"] = -1.0

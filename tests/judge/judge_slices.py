@@ -205,6 +205,26 @@ def flattened(folder, damier, seed):
         run(damier, 1, "multiply", place / "b.h5", at, "-o", place / "d.h5", "--row-axes-b", len(shape), expect=3)
 
 
+def flattened_with_itself(folder, damier):
+    """gram, cov and cor of a dataset of three dimensions; verification of a part of C."""
+    x = np.random.default_rng(5).standard_normal((6, 5, 7))
+    write(folder / "a.h5", x)
+    for axes in (1, 2):
+        m = x.reshape(int(np.prod(x.shape[:axes])), -1)
+        for verb, want in (("gram", m.T @ m), ("cov", np.cov(m.T)), ("cor", np.corrcoef(m.T))):
+            run(damier, axes, verb, folder / "a.h5", "--row-axes-a", axes, "-o", folder / "c.h5", "-q", "--force")
+            with h5py.File(folder / "c.h5") as file:
+                np.testing.assert_allclose(file["c"][()], want, rtol=1e-9, atol=1e-12)
+            run(damier, 1, "verify", folder / "a.h5", folder / "a.h5", folder / "c.h5", "--row-axes-a", axes, "--row-axes-b", axes, "-q")
+            run(damier, 1, "plan", verb, folder / "a.h5", "--row-axes-a", axes, "-q")
+    run(damier, 1, "gram", folder / "a.h5", "--row-axes-b", 1, "-o", folder / "c.h5", expect=2)
+    write(folder / "m.h5", x[0])
+    write(folder / "b.h5", x[1].T.copy())
+    run(damier, 1, "multiply", folder / "m.h5", folder / "b.h5", "-o", folder / "c.h5", "-q", "--force")
+    run(damier, 2, "verify", f"{folder}/m.h5:/x[1:3]", folder / "b.h5", f"{folder}/c.h5:/c[1:3]", "-q")
+    run(damier, 1, "verify", f"{folder}/m.h5:/x[2:4]", folder / "b.h5", f"{folder}/c.h5:/c[1:3]", "-q", expect=1)
+
+
 def meaning(folder, damier):
     """Packed values of a part and of a stack, as of the whole."""
     stored = np.arange(-30, 30, dtype="i2").reshape(10, 6)
@@ -222,7 +242,7 @@ def meaning(folder, damier):
 
 def main():
     chosen = options()
-    work = [(case,) for case in (refusals, stacks, meaning, steps, old_c)]
+    work = [(case,) for case in (refusals, stacks, meaning, steps, old_c, flattened_with_itself)]
     work += [(at_random, seed) for seed in range(how_many(chosen, 6, 10, 24))]
     work += [(flattened, seed) for seed in range(how_many(chosen, 4, 6, 16))]
     run_cases(chosen.damier, work)

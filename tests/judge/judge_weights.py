@@ -89,6 +89,15 @@ def refused(folder, damier):
             expect(done.returncode == code and says in done.stderr, f"{weights}: exit {done.returncode}: {done.stderr}")
     run(damier, 1, *words, "--weights", folder / "half.h5", "--weights-are", "frequency", expect=3)
     run(damier, 1, *words, "--weights", folder / "half.h5", "--missing", "pairwise", expect=2)
+    kept = (folder / "half.h5").read_bytes()
+    for verb, option in (("cov", "--weights"), ("multiply", "--center-b"), ("multiply", "--scale-a")):
+        operands = [folder / "x.h5"] + ([folder / "x.h5", "--op-a", "t"] if verb == "multiply" else [])
+        vector = folder / ("divisor.h5" if option == "--center-b" else "half.h5")
+        vector = f"rows:{vector}" if option == "--scale-a" else vector
+        output = folder / ("divisor.h5" if option == "--center-b" else "half.h5")
+        done = ended(command(1, damier, verb, *operands, option, vector, "-o", f"{output}:/x", "--force", "-q"))
+        expect(done.returncode == 2 and "is also an input" in done.stderr, f"{option}: {done.stderr}")
+    expect((folder / "half.h5").read_bytes() == kept, "weights were overwritten")
     run(damier, 1, "multiply", folder / "x.h5", folder / "x.h5", "--op-a", "t", "-o", folder / "c.h5", "--scale-b",
         folder / "divisor.h5", "-q", expect=3)
     run(damier, 1, "multiply", folder / "batch.h5", folder / "batch.h5", "-o", folder / "c.h5", "--weights", folder / "divisor.h5", "-q",
