@@ -177,12 +177,10 @@ static dm_status check_matrices(const damier_context *context, const dm_call_che
       (reads_old && context->old.division == DAMIER_REPLICATED))
     return dm_hint(dm_fail(DM_E_USAGE, "C cannot be replicated"),
                    "divide it among the ranks, and gather it after the call");
-  const bool writes =
-      strcmp(checked->call, "multiply") == 0 || strncmp(checked->call, "gram", 4) == 0;
-  for (int i = 0; i < C && writes; i++) DM_TRY(check_overlap(&l[C], &l[i], names[i]));
+  for (int i = 0; i < C && checked->writes; i++) DM_TRY(check_overlap(&l[C], &l[i], names[i]));
   if (!reads_old) return DM_OK;
   DM_TRY(check_matrix(&context->old, names[OLD], context->run.rank, &l[OLD]));
-  return !writes || dm_checks_is_same(&context->old, m[C])
+  return !checked->writes || dm_checks_is_same(&context->old, m[C])
              ? DM_OK
              : check_overlap(&l[C], &l[OLD], names[OLD]);
 }
@@ -201,6 +199,7 @@ static void add_place(dm_alike *alike, const char *name, const damier_matrix *m)
 static dm_status check_alike(const damier_context *context, const dm_call_checked *checked) {
   dm_alike alike = {0};
   dm_alike_add_text(&alike, "the function called", checked->call);
+  dm_alike_add(&alike, "whether rows are multiplied", &checked->of_rows, sizeof checked->of_rows);
   for (int i = 0; i < 3; i++) add_place(&alike, names[i], checked->matrices[i]);
   add_place(&alike, names[OLD], context->has_old ? &context->old : NULL);
   dm_alike_add_text(&alike, "the location", checked->location);

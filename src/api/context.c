@@ -240,11 +240,18 @@ void damier_on_progress(damier_context *context,
   (void)leave(&v, status, NULL);
 }
 
+/* The verb of the command that makes the same product. */
+static const char *verb_of(const dm_stated *stated) {
+  if (stated->correlation) return "cor";
+  return stated->covariance ? "cov" : stated->gram ? "gram" : "multiply";
+}
+
 static dm_status record_due(const damier_context *context) {
   dm_recorded *r = context->recorded;
   dm_record *record;
   r->is_due = false;
-  DM_TRY(dm_record_new_at("multiply", context->run.command, r->when, &record));
+  DM_TRY(
+      dm_record_new_at(verb_of(&context->product.stated), context->run.command, r->when, &record));
   dm_in_place_record(&context->in_place, &r->outcome, &context->run, record);
   dm_status status = dm_record_json(record, &r->text);
   dm_record_free(record);
@@ -369,16 +376,16 @@ static dm_status multiply(dm_api_product *product) {
     if (recorded->is_due) recorded->when = time(NULL);
     return status;
   }
-  status = new_record(product->context, "multiply", &record);
+  status = new_record(product->context, verb_of(&product->stated), &record);
   if (!status) status = dm_api_product_multiply(product, record);
   return keep_record(product->context, status, record);
 }
 
 static dm_status work(dm_api_product *product) {
-  const char *function = product->stated.of_rows ? "gram of rows"
-                         : product->stated.gram  ? "gram"
-                                                 : "multiply";
-  const dm_call_checked checked = {.call = product->stated.plan_only ? "plan" : function,
+  const dm_stated *stated = &product->stated;
+  const dm_call_checked checked = {.call = stated->plan_only ? "plan" : verb_of(stated),
+                                   .of_rows = stated->of_rows,
+                                   .writes = !stated->plan_only,
                                    .matrices = {product->a, product->b, product->c}};
   DM_TRY(begin_call(product->context, &checked));
   DM_TRY(dm_api_product_inspect(product));

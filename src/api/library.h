@@ -148,6 +148,7 @@ void dm_led_done(damier_context *context, dm_status status);
 /* The matrices and the location of a call; NULL: it has none. */
 typedef struct dm_call_checked {
   const char *call; /* "multiply", ... */
+  bool of_rows, writes;
   const damier_matrix *matrices[3];
   const char *location;
 } dm_call_checked;

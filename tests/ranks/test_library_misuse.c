@@ -217,6 +217,18 @@ static void differ(misuse *m) {
       last ? damier_plan(m->context, &a, &b, &c, &error) : damier_info(m->context, NULL, &error);
   CHECK(m->test, code == DAMIER_E_USAGE && strstr(error.message, "the function called"), "%d: %s",
         code, error.message);
+  const damier_matrix x = square(m, m->a);
+  typedef int with_itself(damier_context *, const damier_matrix *, int, const damier_matrix *,
+                          damier_error *);
+  with_itself *const functions[] = {damier_gram, damier_cov, damier_cor};
+  for (int i = 0; i < 3; i++) {
+    code = functions[(i + last) % 3](m->context, &x, 0, &c, &error);
+    CHECK(m->test, code == DAMIER_E_USAGE && strstr(error.message, "the function called"), "%d: %s",
+          code, error.message);
+  }
+  code = damier_gram(m->context, &x, last, &c, &error);
+  CHECK(m->test, code == DAMIER_E_USAGE && strstr(error.message, "rows"), "%d: %s", code,
+        error.message);
   expect(m, "files", damier_file(last ? "/tmp/x.h5" : "/tmp/y.h5"), b, c, DAMIER_E_USAGE,
          "the ranks differ in A");
   expect(m, "places", last ? a : damier_file("/tmp/y.h5"), b, c, DAMIER_E_USAGE,
