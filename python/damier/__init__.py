@@ -137,7 +137,7 @@ def _covariance(name: str, x: Any, out: Any, comm: Any, of: str, divide: str, op
     if name == "cov":
         options = options | {"divide": divide}
     with _weights_in_file(options.pop("weights", None), comm) as weights:
-        if isinstance(x, (str, os.PathLike)):
+        if isinstance(x, (str, os.PathLike)) and (out is None or isinstance(out, (str, os.PathLike))):
             if out is None:
                 raise UsageError(f"{name} of a file needs out, the file of the result")
             with Context(comm, weights=weights, **options) as context:
@@ -201,7 +201,7 @@ def plan(a: Any = None, b: Any = None, out: Any = None, comm: Any = None, **opti
     """
     if (a is None) != (b is None):
         raise UsageError("a plan needs two operands or none")
-    if a is None or isinstance(a, (str, os.PathLike)):
+    if a is None or all(isinstance(x, (str, os.PathLike)) for x in (a, b)):
         if out is not None or comm is not None:
             raise UsageError("out and comm apply only to plans for arrays", hint="ranks=N plans for N ranks")
         return _record_of("plan", [] if a is None else [os.fspath(a), os.fspath(b)], options)

@@ -3,10 +3,12 @@ from __future__ import annotations
 
 import copy
 import ctypes
+import functools
 import os
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Union
+from typing import Any, TypeVar, Union
 
 import numpy as np
 
@@ -21,6 +23,17 @@ from ._options import DTYPE_OF_TYPE, is_zero, texts, type_name
 from ._stored import StoredOperand, location_of
 
 Path = Union[str, "os.PathLike[str]"]
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _alone(method: Method) -> Method:
+    """Other threads wait meanwhile: what a context keeps for like calls is that of one."""
+    @functools.wraps(method)
+    def call(self: Any, *arguments: Any, **words: Any) -> Any:
+        with self.in_use:
+            return method(self, *arguments, **words)
+
+    return call  # type: ignore[return-value]
 
 
 class Context(Handle):
@@ -46,14 +59,20 @@ class Context(Handle):
         self._alike: Alike | None = None
         self._alike_products: dict[tuple[str, int], Alike] = {}  # "gram", ... of columns and of rows
         self._ops = {x: str(options.get(f"op_{x}") or "n").lower() for x in "ab"}
+        self._changes_a = any(str(options.get(key)) not in ("None", "none") for key in ("center_a", "scale_a", "weights"))
+        self._changes_a |= options.get("missing") == "mean"
+        self._row_axes = {x: options.get(f"row_axes_{'b' if x == 'b' else 'a'}") for x in "abx"}
+        self.in_use = threading.RLock()
         super().__init__(comm, progress, options)
 
     # ---- files ----
 
+    @_alone
     def multiply(self, a: Path, b: Path, output: Path, *, c: Path | None = None) -> Record:
         """As :func:`damier.multiply`; collective."""
         return self._in_files(lib.library.damier_multiply, a, b, output, c)
 
+    @_alone
     def with_itself(self, product: str, x: Path, output: Path, of: str) -> Record:
         """The PRODUCT "gram", "cov" or "cor" of a dataset, written to ``output``; collective."""
         function = getattr(lib.library, f"damier_{product}")
@@ -66,10 +85,12 @@ class Context(Handle):
             self._call(call, *map(ctypes.byref, matrices))
         return self.record
 
+    @_alone
     def verify(self, a: Path, b: Path, output: Path, *, c: Path | None = None) -> Record:
         """As :func:`damier.verify`; collective."""
         return self._in_files(lib.library.damier_verify, a, b, output, c)
 
+    @_alone
     def info(self, location: Path | None = None) -> Record:
         """As :func:`damier.info`; collective."""
         self._call(lib.library.damier_info, None if location is None else _name_of(location))
@@ -83,6 +104,7 @@ class Context(Handle):
 
     # ---- arrays ----
 
+    @_alone
     def matmul(self, a: Any, b: Any, out: Any = None, *, c: Any = None) -> Any:
         """As :func:`damier.matmul`; collective."""
         if self._alike is not None and self._alike.batch > 1 and c is None:
@@ -105,8 +127,12 @@ class Context(Handle):
         if set(self._ops.values()) != {"n"} and not all(stored):
             raise UsageError("op_a and op_b do not apply to a batch", hint="numpy.swapaxes(a, -1, -2) transposes its matrices")
         shapes = [_shape_of(x) for x in (a, b)]
+        if any(isinstance(x, Matrix) for x in (a, b)):
+            raise UsageError("a batch takes arrays and datasets, not those of a distribution")
         if any(len(shape) < 2 for shape in shapes):
             raise UsageError("a batch needs arrays with at least two dimensions")
+        if self._changes_a and len(shapes[0]) > 2:
+            raise UsageError("the matrices of a batch are not centered, scaled, weighted or filled")
         for x, name, of_file in zip((a, b), "ab", stored):
             if not of_file:
                 check_meaning(x, name)
@@ -117,7 +143,7 @@ class Context(Handle):
         if any(stored) and not all(stored) and not one_b and shapes[0][:-2] != shapes[1][:-2]:
             raise UsageError("the leading dimensions of an array and of a dataset must be equal")
         if count == 0 or k == 0:
-            a, b = _nothing(a, (count * m, k)), _nothing(b, (0, n))
+            a, b = _nothing(a, (count * m, k), "a"), _nothing(b, (0, n), "b")
         else:
             a = a if stored[0] else Entries(_with_leads(a, shapes[0], leads, "a"))
             b = b if stored[1] else Entries(b if one_b else _with_leads(b, shapes[1], leads, "b"))
@@ -171,6 +197,7 @@ class Context(Handle):
         """As :func:`damier.gram`; collective."""
         return self.of_itself("gram", x, out, of)
 
+    @_alone
     def of_itself(self, product: str, x: Any, out: Any, of: str) -> Any:
         """The PRODUCT "gram", "cov" or "cor" of an array; collective."""
         function = getattr(lib.library, f"damier_{product}")
@@ -192,6 +219,7 @@ class Context(Handle):
             self._alike_products[product, of_rows] = Alike([x, x, out], result.matrix.array, stated)
         return result.matrix.array
 
+    @_alone
     def plan(self, a: Any, b: Any, out: Any = None) -> Record:
         """What :meth:`matmul` of these arrays would do, need and take; collective."""
         ab = [self._operand(a, "a"), self._operand(b, "b")]
@@ -219,7 +247,15 @@ class Context(Handle):
     def _found(self, given: Any, name: str) -> Any:
         """The dataset that GIVEN is or names, if the library can read it; else GIVEN."""
         location = location_of(given)
-        return given if location is None else StoredOperand(location, name, self.info(location))
+        if location is not None:
+            return StoredOperand(location, name, self.info(location), self._row_axes[name])
+        if not isinstance(given, (list, tuple)):
+            return given
+        check_meaning(given, name)
+        try:
+            return np.asarray(given)
+        except ValueError:  # rows of different lengths, which are refused later
+            return given
 
     def _operand(self, given: Any, name: str) -> Operand:
         if isinstance(given, StoredOperand):
@@ -243,13 +279,18 @@ class Context(Handle):
         (m, k), (k_of_b, n) = (self._op_shape(o) for o in ab)
         if k != k_of_b:
             raise UsageError(f"op(a) is {shown((m, k))} and op(b) {shown((k_of_b, n))}: the inner dimensions differ")
-        _check_types(ab)
+        self._check_types(ab)
         return m, n, k
 
     def _pose_batch(self, ab: list[Operand], shape: tuple[int, int]) -> tuple[int, int]:
         self._agree(ab)
-        _check_types(ab)
+        self._check_types(ab)
         return shape
+
+    def _check_types(self, ab: list[Operand]) -> None:
+        if ab[0].type != ab[1].type and self._type is None:
+            raise UsageError(f"a is {ab[0].type} and b is {ab[1].type}",
+                             hint="convert one of them with astype(), or state the type of both, type=")
 
     def _op_shape(self, operand: Operand) -> tuple[int, int]:
         shape = operand.rows, operand.cols
@@ -262,9 +303,11 @@ class Context(Handle):
         if out is None and c is None and not is_zero(beta):
             raise UsageError("beta is not 0, but neither out nor c is given")
         problem = None
-        if out is None:
+        made = out is None
+        if made:
             try:
-                out = self._new_result(ab, shape, whole) if c is None or _are_on_gpu(ab, c) else _copy_of(c)
+                type_ = self._type_of_result(str(ab[0].type) if self._type is None else type_name(self._type), whole)
+                out = self._new_result(ab, shape, type_) if c is None or _are_on_gpu(ab, c) else _copy_of(c, type_)
             except Error as error:  # perhaps only on this rank
                 out, problem = OnOne(None), error
         result = self._in_memory(out, "out", writable=True)
@@ -280,11 +323,12 @@ class Context(Handle):
                 raise UsageError(f"{operand.name} is {shown((operand.rows, operand.cols))}, the product "
                                  f"{shown(shape)}")
         old = operands[1] if c is not None else None
-        return result, old if old and not self._start_with(old, result) else None
+        return result, old if old and not self._start_with(old, result, made) else None
 
-    def _start_with(self, c: Operand, result: Operand) -> bool:
-        """Copies the old C to OUT; False: the library must read C itself, for instance in GPU memory."""
-        alike = c.type == result.type and c.stated.division == result.stated.division
+    def _start_with(self, c: Operand, result: Operand, made: bool) -> bool:
+        """Copies the old C to OUT; False: the library must read C itself, in GPU memory, or of another type than an OUT
+        that was MADE."""
+        alike = (made or c.type == result.type) and c.stated.division == result.stated.division
         alike &= c.stated.numbers == result.stated.numbers
         alike &= c.view is None or (result.view is not None and c.view.shape == result.view.shape)
         if not (alike if self.comm is None else all(self.comm.allgather(alike))):
@@ -293,6 +337,8 @@ class Context(Handle):
             same = c.view is None or (result.view is not None and same_places(c.view, result.view))
             return same if self.comm is None else all(self.comm.allgather(same))
         assert not isinstance(c.view, DeviceArray) and not isinstance(result.view, DeviceArray)
+        if c.type != result.type:
+            return False
         if c.view is not None and result.view is not None and not same_places(c.view, result.view):
             # OUT may share memory with A or B, which are still to be read
             result.start = c.view
@@ -313,9 +359,8 @@ class Context(Handle):
             if self._handle:
                 self._state_old(None)
 
-    def _new_result(self, ab: list[Operand], shape: tuple[int, int], whole: bool) -> Matrix:
+    def _new_result(self, ab: list[Operand], shape: tuple[int, int], type_: str) -> Matrix:
         a = ab[0].matrix
-        type_ = self._type_of_result(str(ab[0].type) if self._type is None else type_name(self._type), whole)
         if isinstance(ab[0], PartedOperand):
             return Rows(self._new_parts(ab[0].parts, shape, type_))
         if self.comm is None and all(isinstance(o.view, DeviceArray) for o in ab):
@@ -349,7 +394,9 @@ class Context(Handle):
             if text not in lib.TYPES:
                 raise UsageError(f"type_c: '{text}' is none of {', '.join(lib.TYPES)}")
             return text
-        return {"f16": "f32", "bf16": "f32", "i8": "i32" if whole else "f64"}.get(type_, type_)
+        if not whole and type_ not in ("f16", "bf16") and type_[0] not in "fc":
+            return "f64"
+        return {"f16": "f32", "bf16": "f32", "i8": "i32"}.get(type_, type_)
 
     def _multiply(self, function: Any, operands: list[Operand]) -> list[lib.CMatrix] | None:
         """C is computed beside OUT if OUT shares memory with A or B.  The operands as stated to the library, if it
@@ -377,11 +424,6 @@ def _of_rows(of: str) -> int:
     return int(of == "rows")
 
 
-def _check_types(ab: list[Operand]) -> None:
-    if ab[0].type != ab[1].type:
-        raise UsageError(f"a is {ab[0].type} and b is {ab[1].type}", hint="convert one of them with astype()")
-
-
 def _shape_of(x: Any) -> tuple[int, ...]:
     """Of an array or dataset; (): it is a matrix of another kind."""
     return () if isinstance(x, Matrix) else tuple(getattr(x, "shape", ()))
@@ -391,11 +433,14 @@ def _with_leads(x: Any, shape: tuple[int, ...], leads: tuple[int, ...], name: st
     return x if shape[:-2] == leads else repeated(x, (*leads, *shape[-2:]), name)
 
 
-def _nothing(x: Any, shape: tuple[int, int]) -> Any:
+def _nothing(x: Any, shape: tuple[int, int], name: str) -> Any:
     """An operand of SHAPE without elements, of the type of X."""
     if isinstance(x, StoredOperand):
         return np.empty(shape, DTYPE_OF_TYPE[str(x.type)])
-    return x.reshape(-1)[:0].reshape(shape)
+    if hasattr(x, "reshape"):
+        return x.reshape(-1)[:0].reshape(shape)
+    view, type_ = as_matrix(x, name, entries=True)
+    return Rows(np.empty(shape, view.dtype), type=type_)
 
 
 def _entries_of(array: Any, shape: tuple[int, ...], name: str) -> Matrix:
@@ -428,14 +473,14 @@ def _shared(result: Operand, others: list[Operand]) -> Error | None:
     return None
 
 
-def _copy_of(c: Any) -> Any:
-    """A copy of an old C for the result: C stays unchanged."""
+def _copy_of(c: Any, type_: str) -> Any:
+    """The result of TYPE_ in place of an old C, which stays unchanged: a copy of it, if the library need not read it."""
     matrix = copy.copy(c) if isinstance(c, Matrix) else Rows(c)
     if matrix.array is not None:
         view, matrix.type = as_matrix(matrix.array, "c", matrix.type, entries=isinstance(matrix, Entries))
-        if isinstance(view, DeviceArray):  # the library reads it there
+        if matrix.type != type_ or isinstance(view, DeviceArray):
             rows, cols = view.shape
-            matrix.array = empty((rows, cols), matrix.type)
+            matrix.array, matrix.type = empty((rows, cols), type_), type_
             return matrix
         try:
             matrix.array = np.array(view, order="K", copy=True)

@@ -13,11 +13,12 @@ from ._errors import UsageError
 
 
 def floats(x: Any) -> Any:
-    """X; integers of NumPy, and lists, as float64."""
-    if isinstance(x, (list, tuple)) or (isinstance(x, np.ndarray) and x.dtype.kind in "iub"):
-        check_meaning(x, "x")
-        return np.asarray(x, np.float64)
-    return x
+    """X, of integers as float64."""
+    if not isinstance(x, (list, tuple, np.ndarray)):
+        return x
+    check_meaning(x, "x")
+    array = np.asarray(x)
+    return array.astype(np.float64) if array.dtype.kind in "iub" else array
 
 
 def _on_host(weights: Any) -> Any:
@@ -36,6 +37,7 @@ def weights_in_file(weights: Any, comm: Any) -> Iterator[str | None]:
     if located:
         yield None if weights is None else os.fspath(weights)
         return
+    check_meaning(weights, "weights")
     place: contextlib.AbstractContextManager[str] = contextlib.nullcontext("")
     if comm is None or comm.Get_rank() == 0:
         place = tempfile.TemporaryDirectory(prefix="damier-")

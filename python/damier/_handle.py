@@ -4,6 +4,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 import json
+import numbers
 import os
 import signal
 import sys
@@ -49,7 +50,7 @@ class Handle:
 
     def _open(self, options: Mapping[str, Any]) -> None:
         stated = list(texts({name: value for name, value in options.items() if name != "gpus"}))
-        self.gpus = gpus = _number_of_gpus(options.get("gpus", 1), self.comm)
+        self.gpus = gpus = _number_of_gpus(options.get("gpus"), self.comm)
         error = lib.CError()
         where = (ctypes.byref(self._handle), ctypes.byref(error))
         if gpus == 1:
@@ -176,11 +177,13 @@ def _check_comm(comm: Any) -> None:
 
 
 def _number_of_gpus(gpus: Any, comm: Any) -> int:
-    if not isinstance(gpus, int) or isinstance(gpus, bool) or not 1 <= gpus <= 64:
+    if gpus is None:
+        return 1
+    if not isinstance(gpus, numbers.Integral) or isinstance(gpus, bool) or not 1 <= gpus <= 64:
         raise UsageError(f"gpus={gpus!r} is not a number of GPUs")
     if gpus > 1 and comm is not None:
         raise UsageError("gpus is for a single process; with comm every rank uses one GPU")
-    return gpus
+    return int(gpus)
 
 
 def _fortran_handle(comm: Any) -> int:

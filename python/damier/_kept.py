@@ -89,6 +89,7 @@ class KeptContext:
             items = sorted(options.items())
             key = (*items, *[type(value) for _, value in items])
             try:
+                hash(key)  # an empty dictionary would not ask for it
                 context = self.contexts.pop(key, None)
                 self.key = key
             except TypeError:  # a value that cannot be a key

@@ -55,6 +55,8 @@ def text_of(name: str, value: Any) -> str:
     >>> text_of("grid", (2, 1, 1)), text_of("alpha", 2 - 1j), text_of("memory", {"host": "4GiB"})
     ('2x1x1', '2.0,-1.0', 'host=4GiB')
     """
+    if isinstance(value, np.ndarray) and value.ndim > 0:
+        raise UsageError(f"{name} is an array", hint="weights of damier.cov and damier.cor may be arrays; other vectors are in files")
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
     if name in ("type", "type-c"):

@@ -1,7 +1,9 @@
 """Operands in files: locations, and datasets of h5py, which the library reads itself."""
 from __future__ import annotations
 
+import math
 import os
+from operator import index
 from typing import Any
 
 from . import _library as lib
@@ -25,19 +27,24 @@ class Stored:
         if location is None:
             raise UsageError(f"{dataset!r} is no location, and no dataset that the library can read")
         self.location = location
+        self.is_part = False
 
     def __getitem__(self, key: Any) -> Stored:
+        if self.is_part:
+            raise UsageError(f"{self.location} is a part already", hint="one [...] takes it from the dataset")
         part = ", ".join(_text_of(one) for one in (key if isinstance(key, tuple) else (key,)))
-        return Stored(f"{self.location}[{part}]")
+        taken = Stored(f"{self.location}[{part}]")
+        taken.is_part = True
+        return taken
 
 
 def _text_of(key: Any) -> str:
     if key is Ellipsis:
         return "..."
     if isinstance(key, slice):
-        ends = ["" if n is None else str(int(n)) for n in (key.start, key.stop)]
-        return ":".join([*ends, *([] if key.step is None else [str(int(key.step))])])
-    return str(int(key))
+        ends = ["" if n is None else str(index(n)) for n in (key.start, key.stop)]
+        return ":".join([*ends, *([] if key.step is None else [str(index(key.step))])])
+    return str(index(key))
 
 
 def location_of(given: Any) -> str | None:
@@ -65,17 +72,21 @@ def _is_named(file: Any) -> bool:
 class StoredOperand(Operand):
     """A matrix in a file, whose RECORD is that of ``damier info``."""
 
-    def __init__(self, location: str, name: str, record: dict[str, Any]) -> None:  # pylint: disable=super-init-not-called
-        """More than two dimensions are those of a batch."""
+    def __init__(self, location: str, name: str, record: dict[str, Any],  # pylint: disable=super-init-not-called
+                 row_axes: int | None = None) -> None:
+        """More than two dimensions are those of a batch, unless the first ROW_AXES are the rows."""
         self.name, self.location = name, os.fsencode(location)
         self.matrix = Matrix(None)
         self.view = self.start = None
         self.on_gpus = False
         dataset = record["dataset"]
-        self.type = dataset["type"].partition(",")[0]
+        self.type = dataset["value_type"]
         self.rows, self.cols = dataset["rows"], dataset["cols"]
-        self.stated = Stated(lib.IN_FILE, self.type, self.rows, self.cols)
         self.shape = tuple(map(int, dataset["shape"].split(" x ")))
+        if row_axes is not None and 0 < int(row_axes) < len(self.shape):  # else the library refuses it
+            self.rows, self.cols = (math.prod(extents) for extents in (self.shape[:row_axes], self.shape[row_axes:]))
+            self.shape = self.rows, self.cols
+        self.stated = Stated(lib.IN_FILE, self.type, self.rows, self.cols)
 
     def one(self) -> StoredOperand:
         """As a single matrix."""

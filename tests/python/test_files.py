@@ -90,6 +90,9 @@ class Multiply(InFolder):
             self.assertEqual(context.record["verb"], "multiply")
             context.verify("a.npy", "b.npy", "out.npy")
             self.assertEqual(context.record["verb"], "verify")
+        with damier.Context(force=True, divide="n") as context:
+            context.multiply("a.npy", "b.npy", "out.h5")
+            context.verify("a.npy", "b.npy", "out.h5")
         with self.assertRaisesRegex(damier.UsageError, "closed"):
             context.info()
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import tempfile
+import threading
 import unittest
 
 import damier
@@ -139,6 +140,29 @@ class Covariance(unittest.TestCase):
             np.testing.assert_allclose(damier.cor(values), np.corrcoef(wide, rowvar=False), rtol=0, atol=10.0**-places)
         z = x + 1j * x[::-1]
         np.testing.assert_allclose(damier.cov(z), np.cov(z, rowvar=False).conj(), rtol=1e-10)
+
+    def test_correlations_have_no_divisor(self):
+        x = np.random.default_rng(4).standard_normal((60, 7))
+        for divide in ("1", "n", "n-1"):
+            np.testing.assert_allclose(damier.cor(x, divide=divide), np.corrcoef(x, rowvar=False), rtol=1e-10)
+
+    def test_records_name_the_product(self):
+        x = np.random.default_rng(4).standard_normal((20, 3))
+        for words in ({}, {"panel": 64}):
+            with damier.Context(**words) as context:
+                for name in ("cov", "gram", "cor"):
+                    context.of_itself(name, x, None, "rows")
+                    self.assertEqual(context.record["verb"], name)
+
+    def test_inputs_of_other_kinds(self):
+        rng = np.random.default_rng(3)
+        x = rng.standard_normal((20, 3))
+        z = x + 1j * x[::-1]
+        np.testing.assert_allclose(damier.cov(z.tolist()), np.cov(z, rowvar=False).conj(), rtol=1e-10)
+        with self.assertRaisesRegex(damier.UsageError, "masked"):
+            damier.cov(x, weights=np.ma.masked_equal(np.arange(20), 3))
+        with self.assertRaisesRegex(damier.UsageError, "weights is an array"):
+            damier.gram(x, weights=np.ones(20))
 
     def test_constant_columns(self):
         x = np.random.default_rng(5).standard_normal((40, 5))
@@ -428,6 +452,17 @@ class Sums(unittest.TestCase):
                                       self.a @ self.b - 2 * before)
         np.testing.assert_array_equal(self.c, before)
 
+    def test_old_c_of_another_type(self):
+        """The type of the result does not depend on it."""
+        for ab, of_c, words, of_result in (("f8", "f4", {}, "f8"), ("f4", "f8", {}, "f4"), ("f8", "f8", {"type_c": "f32"}, "f4"),
+                                           ("f2", "f2", {}, "f4"), ("c8", "f4", {}, "c8"), ("i1", "i1", {}, "i4")):
+            a, b, c = self.a.astype(ab), self.b.astype(ab), self.c.astype(of_c)
+            for shape in ((5, 6), (1, 5, 6)):
+                with self.subTest(ab=ab, of_c=of_c, shape=shape):
+                    made = damier.matmul(a.reshape(*shape[:-2], 5, 8), b, c=c.reshape(shape), beta=2, **words)
+                    self.assertEqual((made.dtype, made.shape), (np.dtype(of_result), shape))
+                    np.testing.assert_array_equal(made, (exact(a, b) + 2 * self.c).reshape(shape))
+
     def test_old_c_and_out(self):
         before, out = self.c.copy(), np.asfortranarray(np.zeros((5, 6)))
         damier.matmul(self.a, self.b, out, c=self.c)
@@ -448,6 +483,30 @@ class Sums(unittest.TestCase):
 
 class Again(unittest.TestCase):
     """Calls like an earlier one."""
+
+    def test_options_in_a_dictionary(self):
+        """In a program that has kept no context yet, and in threads, which each keep their own."""
+        code = "import numpy as np, damier; print(damier.matmul(np.eye(2), np.eye(2), memory={'host': '1GiB'}).sum())"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        self.assertEqual(done.stdout, "2.0\n", done.stderr)
+
+    def test_threads_share_a_context(self):
+        wrong = []
+
+        def multiply(number, context):
+            for turn in range(40):
+                a = np.full((5, 5), float(number + turn))
+                made = context.matmul(a, a) - context.matmul(a, a, c=np.eye(5))
+                if not np.array_equal(made, -np.eye(5)):
+                    wrong.append((number, turn))
+
+        with damier.Context() as context:
+            threads = [threading.Thread(target=multiply, args=(number, context)) for number in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(wrong, [])
 
     def setUp(self):
         self.a, self.b = drawn((6, 4), "f8"), drawn((4, 5), "f8", 2)
@@ -500,7 +559,16 @@ class OtherLibraries(unittest.TestCase):
         self.assertIs(damier.matmul(Exported(a), Exported(b), given), given)
         np.testing.assert_array_equal(out, a @ b)
 
+    def test_empty_batches_by_dlpack(self):
+        a, b = np.zeros((2, 3, 0)), np.zeros((0, 4))
+        exported = [Exported(x) for x in (a, b)]
+        for x, y in zip(exported, (a, b)):
+            x.shape = y.shape
+        np.testing.assert_array_equal(damier.matmul(*exported), np.zeros((2, 3, 4)))
+
     def test_lists(self):
+        x = drawn((2, 3, 3), "f8")
+        np.testing.assert_array_equal(damier.matmul(x.tolist(), x[0].tolist()), x @ x[0])
         np.testing.assert_array_equal(damier.matmul([[1.0, 2.0]], [[3.0], [4.0]]), [[11.0]])
         with self.assertRaisesRegex(damier.UsageError, "no writable memory"):
             damier.matmul(np.ones((1, 1)), np.ones((1, 1)), [[0.0]])
@@ -526,6 +594,12 @@ class Refused(unittest.TestCase):
         self.assertEqual(caught.exception.code, 2)
         self.assertTrue(caught.exception.agreed)
         return caught.exception
+
+    def test_batches(self):
+        x = np.ones((2, 3, 3))
+        for words in ({"center_a": "columns"}, {"scale_a": "rows"}, {"missing": "mean"}):
+            self.refused("not centered", x, x[0], **words)
+        self.refused("a distribution", damier.Rows(x), x)
 
     def test_shapes(self):
         x = np.ones((3, 4))

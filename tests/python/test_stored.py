@@ -52,6 +52,41 @@ class StoredOperands(InFolder):
                                           file["cube"][1, :, 1:])
             np.testing.assert_array_equal(damier.matmul(f"{self.path}:/x[3:9]", y), x[3:9] @ y)
 
+    def test_types_of_values(self):
+        """Of packed numbers, and of integers that become floats."""
+        x, y = self.x, self.y
+        with h5py.File(self.path, "a") as file:
+            file["i"] = x.astype("i2")
+            file.create_dataset("packed", data=x.astype("i2")).attrs["scale_factor"] = 0.5
+        place = f"{self.path}:/"
+        np.testing.assert_array_equal(damier.matmul(place + "packed", y), x @ y / 2)
+        np.testing.assert_array_equal(damier.matmul(place + "i", y, type="f64"), x @ y)
+        np.testing.assert_array_equal(damier.matmul(x.astype("f4"), y, type="f64"), x @ y)
+        with self.assertRaisesRegex(damier.UsageError, "a is i16 and b is f64"):
+            damier.matmul(place + "i", y)
+        with h5py.File(self.path, "r") as file:
+            for given in (file["i"], damier.Stored(place + "i")):
+                np.testing.assert_allclose(damier.cov(given), np.cov(x.T), atol=1e-12)
+        out = np.zeros((30, 30))
+        self.assertIs(damier.cov(place + "packed", out), out)
+        np.testing.assert_allclose(out, np.cov(x.T / 2), atol=1e-12)
+
+    def test_row_axes(self):
+        cube = drawn((3, 30, 4))
+        place = f"{self.path}:/cube"
+        np.testing.assert_array_equal(damier.matmul(place, np.eye(4), row_axes_a=2), cube.reshape(90, 4))
+        np.testing.assert_array_equal(damier.matmul(np.eye(3), place, row_axes_b=1), cube.reshape(3, 120))
+        np.testing.assert_array_equal(damier.gram(place, row_axes_a=1, of="rows"), cube.reshape(3, 120) @ cube.reshape(3, 120).T)
+        self.assertEqual(damier.plan(place, np.eye(4), row_axes_a=2)["problem"]["m"], 90)
+
+    def test_parts_of_parts(self):
+        stored = damier.Stored(f"{self.path}:/x")
+        with self.assertRaisesRegex(damier.UsageError, "a part already"):
+            _ = stored[1:4][1:2]
+        for key in (1.5, slice(0.5, 3), [1, 2], None):
+            with self.assertRaises(TypeError):
+                _ = stored[key]
+
     def test_read_by_the_library(self):
         """A part that h5py would read whole is not read by it."""
         with h5py.File(self.path, "r") as file, unittest.mock.patch.object(
