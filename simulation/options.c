@@ -129,6 +129,7 @@ dm_status sim_options_read(int argc, char **argv, sim_options *o) {
   p->compute = *dm_compute_by((dm_operand)p->work);
   p->c = p->accumulator = dm_compute_sum(p->work);
   const double at = (double)o->rate_at;
+  o->machine.lasting[p->work] = 0; /* as the modelled device */
   if (o->rate > 0) o->machine.flops[p->work] = o->rate;
   if (at > 0) o->machine.flops[p->work] /= dm_product_efficiency(at, at, at, true);
   return check(o);

@@ -35,9 +35,6 @@ int dm_backend_device_count(const dm_backend_ops *ops);
  * Empty: there are none, this program was built without CUDA, or the system does not tell. */
 void dm_backend_gpus(dm_gpu_list *list);
 
-/* Seconds that a process needs to start a GPU and to shut it down. */
-double dm_backend_gpu_start(void);
-
 /* Call first, if this process is the only one of the job and needs at most one GPU. */
 void dm_backend_see_one(void);
 

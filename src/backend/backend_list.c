@@ -49,10 +49,6 @@ const dm_kernel *dm_backend_registry(void) {
   return dm_cuda_registry();
 }
 
-double dm_backend_gpu_start(void) {
-  return dm_backend_cuda.start;
-}
-
 void dm_backend_see_one(void) {
   dm_cuda_see_one();
 }

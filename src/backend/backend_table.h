@@ -84,7 +84,7 @@ typedef struct dm_backend_ops {
   const char *about;     /* one line */
   const char *not_built; /* NULL, or why this program has only its name */
   bool device_memory;    /* DM_DEVICE differs from DM_HOST */
-  double start;          /* seconds of its first use in a process */
+  bool slow_start;       /* its first use in a process takes long (dm_machine.gpu_start) */
   dm_status (*open)(dm_backend **backend, const dm_backend_config *config);
   void (*leave)(dm_backend *backend); /* (optional) */
   void (*close)(dm_backend *backend);

@@ -67,10 +67,23 @@ static dm_status check_kernel(const dm_backend_ops *ops, const char *kernel,
   return row->finish == DM_NO_FINISH ? status : dm_hint(status, "--backend cpu multiplies them");
 }
 
-bool dm_gpu_is_late(double flops, dm_dtype work, int cores) {
-  dm_machine cpu;
+/* Products of CORES on NODES computers relative to those of cores that share nothing: 43 GFLOP/s of
+ * f64 for each of 16 cores of a Xeon, 26 for each of 32, whose hardware threads share units. */
+static double crowd(int64_t cores, int nodes) {
+  const double few_cores = 16;
+  return sqrt(fmin(1, few_cores * nodes / (double)cores));
+}
+
+/* Checking, reading and writing take the CPU about as long as AVX-512 saves. */
+bool dm_cpu_is_sooner(double flops, dm_dtype work, int cores) {
+  dm_machine cpu, gpu;
   dm_machine_stated(NULL, cores, &cpu);
-  return flops < dm_backend_gpu_start() * cpu.flops[work];
+  dm_machine_stated("", 1, &gpu);
+  return flops < gpu.gpu_start * cpu.flops[work] * crowd(cores, 1);
+}
+
+bool dm_gpu_is_late(double flops, dm_dtype work, int cores) {
+  return dm_backend_for_gpus()->slow_start && dm_cpu_is_sooner(flops, work, cores);
 }
 
 static dm_status find_sooner(const dm_run *run, const dm_engine *engine, const dm_problem *problem,
@@ -437,8 +450,8 @@ static const double core_reads = 3e9, node_reads = 45e9, core_writes = 1.5e9, no
 static const double write_copies = 22e9, clears = 7e9;
 
 /* OpenBLAS's f64 products with AVX-512, relative to a core's stated rate: 47 GFLOP/s on 2 cores of
- * an EPYC, 43 on 16 and 26 on 32 of a Xeon whose hardware threads share units. */
-static const double by_avx512 = 1.4, few_cores = 16;
+ * an EPYC. */
+static const double by_avx512 = 1.4;
 
 static const double nearly_all = 0.95;
 
@@ -467,9 +480,8 @@ static bool has_avx512(void) {
 
 void dm_state_cores(int64_t cores, int64_t threads, int nodes, dm_machine *machine) {
   const double shared = fmin(1, (double)cores / (double)threads);
-  const double crowd = sqrt(fmin(1, few_cores * nodes / (double)cores));
   if (machine->gpu) return;
-  machine->speed_now = shared * (has_avx512() ? by_avx512 * crowd : 1);
+  machine->speed_now = shared * (has_avx512() ? by_avx512 * crowd(cores, nodes) : 1);
 }
 
 void dm_state_files(dm_seen_files seen, int64_t cores, int nodes, dm_machine *machine) {

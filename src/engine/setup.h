@@ -43,6 +43,9 @@ typedef struct dm_engine {
 } dm_engine;
 
 /* Whether CORES of the CPU finish FLOPS of products of type WORK before a GPU has started. */
+bool dm_cpu_is_sooner(double flops, dm_dtype work, int cores);
+
+/* The same for this program, whose GPUs may start at once. */
 bool dm_gpu_is_late(double flops, dm_dtype work, int cores);
 
 /* ---- backend, transport and plan ---- */

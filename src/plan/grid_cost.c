@@ -145,9 +145,12 @@ static double mode_seconds(const dm_plan *plan, const dm_machine *machine, const
 }
 
 static double gemm_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e) {
-  double rate = dm_machine_flops(machine, &plan->problem.compute, plan->problem.work);
-  rate *= dm_product_efficiency(e->rows, e->cols, e->width, plan->gpu);
-  double seconds = e->flops * e->rows * e->cols * e->depth * dm_triangle_fraction(plan) / rate;
+  const double tiles = (double)dm_triangle_tiles(plan);
+  const double flops = e->flops * e->rows * e->cols * e->depth * dm_triangle_fraction(plan) /
+                       dm_product_efficiency(e->rows, e->cols, e->width, plan->gpu);
+  double seconds = dm_machine_product_seconds(machine, &plan->problem.compute, plan->problem.work,
+                                              tiles * flops) /
+                   tiles;
   double block = e->sum * e->rows * e->wide;
   if (plan->gpu) { /* every panel writes C, and all but the first read it */
     const double parts =
@@ -403,8 +406,8 @@ double dm_grid_floor(const dm_problem *p, const dm_machine *machine, int pm, int
   const double a = rows * depth * (double)dm_dtype_size(p->work);
   const double b = cols * depth * (double)dm_dtype_size(p->work) * (double)dm_problem_entries(p);
   const double c = rows * cols * (double)dm_dtype_size(p->accumulator);
-  double rate = dm_machine_flops(machine, &p->compute, p->work);
-  double gemm = (dm_dtype_is_complex(p->work) ? 8 : 2) * rows * cols * depth / rate;
+  double gemm = dm_machine_product_seconds(
+      machine, &p->compute, p->work, (dm_dtype_is_complex(p->work) ? 8 : 2) * rows * cols * depth);
   if (p->symmetry != DM_NO_SYMMETRY) gemm /= 2;
   double fetch = (a * (1 - 1.0 / pn) + b * (1 - 1.0 / pm)) / (machine->link + machine->network);
   if (machine->shared_slots) fetch = 0; /* inside a node nothing moves */

@@ -10,7 +10,8 @@
 typedef struct known_gpu {
   const char *name;
   dm_operand_rates flops;
-  double device_link; /* between the GPUs of a node */
+  dm_operand_rates lasting; /* see dm_machine; 0: not known */
+  double device_link;       /* between the GPUs of a node */
   double upload;
   double memory;         /* vendors' figures */
   int64_t gib;           /* free on an unused GPU */
@@ -19,18 +20,20 @@ typedef struct known_gpu {
 } known_gpu;
 
 /* h200: measured (cuBLAS 13.1, n = 8192, all GPUs pulling at once). Others: peak of the data sheet
- * times the fraction measured on the h200: f64 0.97, f32 0.76, tf32 0.87, half 0.80, i8 0.77. */
+ * times the fraction measured on the h200: f64 0.97, f32 0.76, tf32 0.87, half 0.80, i8 0.77. What
+ * lasts was measured with n = 16384 and more on both (docs/results/gpu.jsonl, limited_gpu.jsonl,
+ * node.jsonl): of f64 53 to 55 Tflop/s, of tf32 370, of half 690; f32 and i8 lose nothing. */
 /* clang-format off */
 static const known_gpu known_gpus[] = {
-    {"h200", {64.7e12, 51.1e12, 428e12, 790e12, 1524e12}, 374e9, 55e9, 4.8e12, 139,
+    {"h200", {64.7e12, 51.1e12, 428e12, 790e12, 1524e12}, {0.84, 1, 0.88, 0.88, 1}, 374e9, 55e9, 4.8e12, 139,
              {67e12, 67e12, 494.7e12, 989.4e12, 1978.9e12}, true},
-    {"h100", {64.7e12, 51.1e12, 428e12, 790e12, 1524e12}, 374e9, 55e9, 3.35e12, 79,
+    {"h100", {64.7e12, 51.1e12, 428e12, 790e12, 1524e12}, {0.84, 1, 0.88, 0.88, 1}, 374e9, 55e9, 3.35e12, 79,
              {67e12, 67e12, 494.7e12, 989.4e12, 1978.9e12}, true},
-    {"a100", {18.9e12, 14.8e12, 136e12, 250e12, 480e12}, 250e9, 24e9, 2.0e12, 79,
+    {"a100", {18.9e12, 14.8e12, 136e12, 250e12, 480e12}, {0, 0, 0, 0, 0}, 250e9, 24e9, 2.0e12, 79,
              {19.5e12, 19.5e12, 156e12, 312e12, 624e12}, false},
-    {"l40s", {1.4e12, 69.0e12, 159e12, 290e12, 560e12}, 24e9, 24e9, 0.86e12, 44,
+    {"l40s", {1.4e12, 69.0e12, 159e12, 290e12, 560e12}, {0, 0, 0, 0, 0}, 24e9, 24e9, 0.86e12, 44,
              {1.43e12, 91.6e12, 183e12, 362e12, 733e12}, false},
-    {"v100", {7.6e12, 11.9e12, 11.9e12, 100e12, 48e12}, 120e9, 12e9, 0.9e12, 31,
+    {"v100", {7.6e12, 11.9e12, 11.9e12, 100e12, 48e12}, {0, 0, 0, 0, 0}, 120e9, 12e9, 0.9e12, 31,
              {7.8e12, 15.7e12, 15.7e12, 125e12, 62.8e12}, false},
 };
 /* clang-format on */
@@ -94,6 +97,14 @@ static void state_flops(dm_machine *machine, const dm_operand_rates *rates) {
   machine->flops[DM_I32] = rates->f64;
 }
 
+/* Measured with H200 in one process: driver, context and kernels take 0.16 s, 0.28 s if the GPU was
+ * idle; a second GPU 0.18 and 0.31 s, as the driver starts GPUs one after another, and 0.05 s of it
+ * to test and map their links. */
+static void state_start(dm_machine *machine) {
+  machine->gpu_start = 0.21;
+  machine->next_gpu_start = 0.29;
+}
+
 void dm_machine_stated(const char *name, int cores, dm_machine *machine) {
   *machine = (dm_machine){.cores_per_rank = cores > 0 ? cores : 1, .gpu = name != NULL};
   state_surroundings(machine);
@@ -106,6 +117,8 @@ void dm_machine_stated(const char *name, int cores, dm_machine *machine) {
   const known_gpu *gpu = find(name);
   snprintf(machine->name, sizeof machine->name, "%s", gpu->name);
   state_flops(machine, &gpu->flops);
+  for (int i = 0; i < DM_OPERANDS; i++) machine->lasting[i] = dm_operand_rate(&gpu->lasting, i);
+  state_start(machine);
   machine->upload = gpu->upload;
   machine->memory = gpu->memory;
   machine->own_kernels = gpu->own_kernels;
@@ -115,13 +128,27 @@ double dm_machine_flops(const dm_machine *machine, const dm_compute *compute, dm
   return machine->flops[dm_compute_operand(compute, work)] / compute->products;
 }
 
-/* Measured with Open MPI 4.1 and H200: driver, context and kernels take 0.2 s, 0.3 s if the GPU was
- * idle. With two in one process 0.15 to 0.2 s more, as the driver starts GPUs one after another,
- * and 0.06 s to test and map their links. */
+double dm_machine_lasting_flops(const dm_machine *machine, const dm_compute *compute,
+                                dm_dtype work) {
+  const double lasting = machine->lasting[dm_compute_operand(compute, work)];
+  return dm_machine_flops(machine, compute, work) * (lasting > 0 ? lasting : 1);
+}
+
+double dm_machine_product_seconds(const dm_machine *machine, const dm_compute *compute,
+                                  dm_dtype work, double flops) {
+  const double full_speed = 0.05, rate = dm_machine_flops(machine, compute, work);
+  if (flops <= full_speed * rate) return flops / rate;
+  const double rest = flops - full_speed * rate;
+  return full_speed + rest / dm_machine_lasting_flops(machine, compute, work);
+}
+
+/* Measured with Open MPI 4.1. Memory and files of a rank are also opened and closed. */
 double dm_machine_start(const dm_machine *machine, int ranks, bool one_process) {
-  const double process = 0.03, mpi = 0.1, gpu = 0.25, further = 0.25;
-  if (one_process) return process + (machine->gpu ? gpu + further * (ranks - 1) : 0);
-  return process + (ranks > 1 ? mpi : 0) + (machine->gpu ? gpu : 0);
+  const double process = 0.03, mpi = 0.1, rank = 0.025, further_rank = 0.05;
+  double start = process + (ranks > 1 && !one_process ? mpi : 0);
+  if (!machine->gpu) return start;
+  start += machine->gpu_start + rank;
+  return one_process ? start + (machine->next_gpu_start + further_rank) * (ranks - 1) : start;
 }
 
 double dm_machine_device_link(const char *name) {
@@ -316,6 +343,7 @@ static dm_status read_rates(const words *all, dm_machine *machine) {
   for (int i = 0; i < DM_OPERANDS; i++) {
     machine->flops[i] *= f64 / stated;
     DM_TRY(read_rate(all, (key)(KEY_TYPES + i), 1e9, &machine->flops[i]));
+    if (all->stated[KEY_GFLOPS] || all->stated[KEY_TYPES + i]) machine->lasting[i] = 0;
   }
   DM_TRY(read_rate(all, KEY_LINK, 1e9, &machine->link));
   DM_TRY(read_rate(all, KEY_NETWORK, 1e9, &machine->network));

@@ -22,16 +22,19 @@ typedef struct dm_machine {
   int64_t host_bytes;     /* memory that one rank may use; 0: not known, not limited */
   int64_t device_bytes;   /* the same on its GPU */
   int64_t process_bytes;  /* memory of a rank's process at start; 0: a typical amount */
-  double flops[DM_OPERANDS];  /* of one rank */
-  double upload;              /* host to device, one rank */
-  double memory;              /* of the GPU, for reading and writing C in products */
-  double link;                /* received by one rank from ranks of its node */
-  double staged;              /* the same through host memory, if link is for GPU memory */
-  double network;             /* received by one node from other nodes */
-  double latency;             /* seconds per message */
-  double host_copy;           /* memory traffic of one rank's host: conversion, summation */
-  double file_read;           /* whole job */
-  double file_write;          /* whole job */
+  double flops[DM_OPERANDS];   /* of one rank */
+  double lasting[DM_OPERANDS]; /* the fraction of it at which long products run; 0: all of it */
+  double gpu_start;            /* seconds until a process has started its first GPU, */
+  double next_gpu_start;       /* and each further one, with the links between them */
+  double upload;               /* host to device, one rank */
+  double memory;               /* of the GPU, for reading and writing C in products */
+  double link;                 /* received by one rank from ranks of its node */
+  double staged;               /* the same through host memory, if link is for GPU memory */
+  double network;              /* received by one node from other nodes */
+  double latency;              /* seconds per message */
+  double host_copy;            /* memory traffic of one rank's host: conversion, summation */
+  double file_read;            /* whole job */
+  double file_write;           /* whole job */
   double read_now, write_now; /* for this run's files in their present state; 0: as above.  Only for
                                the forecast: the page cache must not change the bits of C */
   double speed_now; /* of products, relative to flops, for the cores of this run; 0: as flops.  Only
@@ -85,8 +88,14 @@ int64_t dm_machine_device_memory(const char *name);
 double dm_machine_peak(const char *name, const dm_compute *compute);
 
 /* Operations per second of one rank for products of WORK by COMPUTE (a complex product counts 8
- * operations). */
+ * operations): in the first twentieth of a second, and later, as the power of a GPU is limited. */
 double dm_machine_flops(const dm_machine *machine, const dm_compute *compute, dm_dtype work);
+double dm_machine_lasting_flops(const dm_machine *machine, const dm_compute *compute,
+                                dm_dtype work);
+
+/* Seconds that one rank takes for FLOPS operations of such products. */
+double dm_machine_product_seconds(const dm_machine *machine, const dm_compute *compute,
+                                  dm_dtype work, double flops);
 
 /* A rate for each operand that GPUs multiply; half: f16 and bf16. */
 typedef struct dm_operand_rates {

@@ -58,15 +58,19 @@ static void write_rate(const char *what, const char *value, const char *of, FILE
 }
 
 static void write_machine(const dm_plan *p, const dm_machine *m, FILE *out) {
-  text32 text;
-  double flops = dm_machine_flops(m, &p->problem.compute, p->problem.work);
+  text32 text, long_text;
+  char of[64];
+  const double flops = dm_machine_flops(m, &p->problem.compute, p->problem.work);
+  const double lasting = dm_machine_lasting_flops(m, &p->problem.compute, p->problem.work);
+  snprintf(of, sizeof of, lasting < flops ? "per rank, %s in long products" : "per rank",
+           dm_format_flops(lasting, long_text));
   fprintf(out, "Machine: %d %s of %d %s, each with %d %s%s%s\n", m->nodes,
           m->nodes == 1 ? "node" : "nodes", m->ranks_per_node,
           m->ranks_per_node == 1 ? "rank" : "ranks", m->cores_per_rank,
           m->cores_per_rank == 1 ? "core" : "cores", m->gpu ? " and a GPU: " : "",
           m->gpu ? m->name : "");
   fprintf(out, "Rates (%s)\n", m->rates_given ? "as --machine states" : "stated, not measured");
-  write_rate("product", dm_format_flops(flops, text), "per rank", out);
+  write_rate("product", dm_format_flops(flops, text), of, out);
   if (m->gpu)
     write_rate("upload", dm_format_rate(m->upload, text), "host to device, per rank", out);
   write_rate("link", dm_format_rate(m->link, text),

@@ -181,19 +181,24 @@ TEST(impossible_wishes_are_refused) {
         DM_E_USAGE, "use --from host, or one rank");
 }
 
-/* MACHINES[i] has i + 1 GPUs, each as WORDS say, and C's pages are cleared at PAGES bytes per
- * second.
- */
-static int gpus_with_pages(const char *words, int64_t size, int most, double pages,
-                           double *seconds) {
+/* The choice from MOST GPUs, each as WORDS say, where C's pages are cleared at PAGES bytes per
+ * second and each GPU after the first takes NEXT_START seconds to start (0: as stated). */
+static int choose_gpus(const dm_problem *p, const char *words, int most, double pages,
+                       double next_start, double *seconds) {
   dm_machine machines[8];
-  const dm_problem p = problem_of(size, size, size, DM_F64);
   for (int i = 0; i < most; i++) {
     machines[i] = machine_of(words);
     machines[i].ranks_per_node = i + 1;
     machines[i].pages_now = pages;
+    if (next_start > 0) machines[i].next_gpu_start = next_start;
   }
-  return dm_plan_gpus(&p, machines, most, &(dm_wishes){0}, seconds);
+  return dm_plan_gpus(p, machines, most, &(dm_wishes){0}, seconds);
+}
+
+static int gpus_with_pages(const char *words, int64_t size, int most, double pages,
+                           double *seconds) {
+  const dm_problem p = problem_of(size, size, size, DM_F64);
+  return choose_gpus(&p, words, most, pages, 0, seconds);
 }
 
 static int gpus_for(const char *words, int64_t size, int most, double *seconds) {
@@ -213,12 +218,43 @@ TEST(gpus_that_help) {
   assert_true(isinf(seconds[3]));
 }
 
-/* As measured on two H100, with files on a tmpfs: 0.50 and 1.73 s with one GPU, 0.84 and 1.51 s
- * with two. */
-TEST(gpus_for_files_in_memory) {
-  double seconds[2];
-  assert_int_equal(gpus_with_pages("gpu=h100 read=45 write=22", 16384, 2, 7e9, seconds), 1);
-  assert_int_equal(gpus_with_pages("gpu=h100 read=45 write=22", 32768, 2, 7e9, seconds), 2);
+/* Medians of whole commands on two H200 (the last on H100), from files on a tmpfs to a new one:
+ * docs/results/node.jsonl. */
+static const struct {
+  int64_t m, k, n;
+  dm_dtype type;
+  double one, two; /* seconds with one GPU and with two */
+} commands[] = {
+    {32768, 32768, 32768, DM_F64, 1.859, 1.735}, {16384, 65536, 16384, DM_F64, 1.097, 1.184},
+    {16384, 16384, 16384, DM_F64, 0.466, 0.816}, {16384, 262144, 16384, DM_BF16, 0.740, 1.000},
+    {4096, 4096, 4096, DM_F64, 0.281, 0.574},
+};
+
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+static int gpus_of_command(int i, double next_start, double seconds[2]) {
+  const dm_problem p = problem_of(commands[i].m, commands[i].n, commands[i].k, commands[i].type);
+  return choose_gpus(&p, "gpu=h200 read=45 write=22", 2, 7e9, next_start, seconds);
+}
+
+/* Whether the second GPU had just been used or was idle. */
+TEST(two_gpus_where_they_paid) {
+  static const double starts[] = {0, 0.18, 0.31};
+  for (int i = 0; i < COMMANDS; i++)
+    for (int s = 0; s < 3; s++) {
+      double seconds[2];
+      const bool paid = commands[i].two < 0.97 * commands[i].one;
+      assert_int_equal(gpus_of_command(i, starts[s], seconds), paid ? 2 : 1);
+    }
+}
+
+TEST(commands_are_forecast_within_a_tenth) {
+  for (int i = 0; i < COMMANDS; i++) {
+    double seconds[2];
+    (void)gpus_of_command(i, 0, seconds);
+    assert_true(fabs(seconds[0] / commands[i].one - 1) < 0.1);
+    assert_true(fabs(seconds[1] / commands[i].two - 1) < 0.1);
+  }
 }
 
 /* Pages are cleared from the start of the command on, also while GPUs start. */

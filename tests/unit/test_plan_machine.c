@@ -23,6 +23,17 @@ TEST(cluster_of_gpus) {
   assert_true(dm_machine_flops(&m, dm_compute_by(DM_I8), DM_I8) == 1524e12);
 }
 
+/* The power limit slows down long products in f64, not in f32, and no rate that the user states. */
+TEST(long_products_are_slower) {
+  const dm_compute *f64 = dm_compute_by(DM_F64), *f32 = dm_compute_by(DM_F32);
+  const dm_machine m = machine_of("gpu=h200"), stated = machine_of("gpu=h200 gflops=64700");
+  assert_true(dm_machine_product_seconds(&m, f64, DM_F64, 64.7e10) == 0.01);
+  const double longer = dm_machine_product_seconds(&m, f64, DM_F64, 64.7e12);
+  assert_true(longer > 1.1 && longer < 1.2);
+  assert_true(dm_machine_product_seconds(&stated, f64, DM_F64, 64.7e12) == 1);
+  assert_true(dm_machine_product_seconds(&m, f32, DM_F32, 51.1e12) == 1);
+}
+
 /* As for runs on such machines. */
 TEST(gpus_have_links_unless_told_otherwise) {
   dm_machine m = machine_of("gpu=a100,gpus=4"), stated = machine_of("gpu=a100,gpus=4,links=device");
