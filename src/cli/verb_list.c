@@ -10,7 +10,7 @@ const dm_verb dm_cli_verbs[] = {
      "compute C = alpha op(A) op(B) + beta C0; A, B and C are HDF5 or .npy files",
      "C is written as C.h5.part and renamed when it is complete and verified.\n"
      "A file with one 2-D dataset needs no path.\n"
-     "One process uses all cores of the computer, and a GPU; mpirun -n N starts N processes, on several computers, too.\n",
+     "One process uses all cores of the computer, and the GPUs that shorten the product; mpirun -n N starts N processes, on several computers, too.\n",
      {"damier multiply A.h5 B.h5 -o C.h5",
       "damier multiply A.npy data.h5:/run/b -o C.npy --alpha 0.5",
       "damier multiply A.h5 B.h5 --beta 1 --c C.h5 -o C.h5 --force"}},
@@ -41,7 +41,7 @@ const dm_verb dm_cli_verbs[] = {
      {"damier plan A.h5 B.h5", "damier plan gram X.h5",
       "damier plan --size 100000 --type f32 --machine \"nodes=16 gpus=8 gpu=h200\"",
       "damier plan --slurm A.h5 B.h5 --within 30m"}},
-    {"generate", DM_VERB_GENERATE, "FILE.h5[:/ds]", 1, 1,
+    {"generate", DM_VERB_GENERATE, "FILE.h5[:/ds] --rows N --cols N", 1, 1,
      "write a matrix whose elements depend only on seed, row and column",
      "The matrix has the same bits on any number of ranks.\n"
      "The default dataset is /a.\n",
