@@ -25,14 +25,17 @@ static bool next_word(const char **text, char word[DM_GPU_TEXT]) {
   return true;
 }
 
-/* The index in LIST that WORD names, or -1. */
+enum { NONE = -1, SEVERAL = -2 };
+
+/* The index in LIST that WORD names, or how many it names instead. */
 static int find(const dm_gpu_list *list, const char *word) {
   int64_t index;
-  if (dm_parse_count(word, &index)) return index < list->count ? (int)index : -1;
+  int found = NONE;
+  if (dm_parse_count(word, &index)) return index < list->count ? (int)index : NONE;
   for (int i = 0; i < list->count; i++)
     if (strncmp(word, "GPU-", 4) == 0 && strncmp(list->gpu[i].id, word, strlen(word)) == 0)
-      return i;
-  return -1;
+      found = found == NONE ? i : SEVERAL;
+  return found;
 }
 
 /* As the driver does: GPUs after one that does not exist are hidden, and a process sees one part of
@@ -69,6 +72,8 @@ static dm_status take_number(dm_gpu_list *list, const char *wanted, int64_t numb
   if (number < 1)
     return dm_hint(dm_fail(DM_E_USAGE, "'%s' GPUs cannot multiply", wanted),
                    "none multiplies on the CPU");
+  if (list->count == 0)
+    return dm_hint(dm_fail(DM_E_DEVICE, "this process sees no GPU"), "%s", hidden_hint);
   if (number > list->count)
     return dm_hint(dm_fail(DM_E_DEVICE, "%s GPUs are more than the %d that this process sees",
                            wanted, list->count),
@@ -95,6 +100,9 @@ dm_status dm_gpu_list_restrict(dm_gpu_list *list, const char *wanted) {
       return dm_hint(dm_fail(DM_E_USAGE, "'%s' is no GPU", word),
                      "a number of GPUs; a list such as 0,2 or GPU-5a...,GPU-07...; or none");
     const int at = find(&all, word);
+    if (at == SEVERAL)
+      return dm_hint(dm_fail(DM_E_USAGE, "the UUIDs of several GPUs begin with %s", word),
+                     "nvidia-smi -L lists GPUs with their UUIDs");
     if (at < 0) return absent(&all, word);
     if (taken[at]) return dm_fail(DM_E_USAGE, "GPU %s is named twice", word);
     taken[at] = true;

@@ -47,6 +47,8 @@ def refusals(bed):
             (("--gpus", "3"), 6, "3 GPUs are more than the 2", {"CUDA_VISIBLE_DEVICES": "2,0"}),
             (("--gpus", "1,7"), 6, "there is no GPU 7: those visible are 0 to 3", {}),
             (("--gpus", "GPU-9"), 6, "there is no GPU GPU-9", {}),
+            (("--gpus", "1"), 6, "this process sees no GPU", {"CUDA_VISIBLE_DEVICES": ""}),
+            (("--gpus", "GPU-"), 2, "the UUIDs of several GPUs begin with GPU-", {}),
             (("--gpus", "1,0,1"), 2, "GPU 1 is named twice", {}),
             (("--gpus", "GPU-1,1"), 2, "GPU 1 is named twice", {}),
             (("--gpus", "0"), 2, "'0' GPUs cannot multiply", {}),
@@ -61,7 +63,8 @@ def refusals(bed):
 def choices(bed):
     for wanted, more, ranks in (("4", {}, 4), ("2,", {}, 1), ("3,1", {}, 2), ("GPU-0,GPU-2,3", {}, 3), ("none", {}, 1),
                                 ("2", {"CUDA_VISIBLE_DEVICES": "3, 1,0"}, 2),
-                                ("2", {"CUDA_VISIBLE_DEVICES": "GPU-3,GPU-1"}, 2)):
+                                ("2", {"CUDA_VISIBLE_DEVICES": "GPU-3,GPU-1"}, 2),
+                                ("2", {"CUDA_VISIBLE_DEVICES": "1,2,GPU-,0"}, 2)):
         found = ranks_of(multiply(bed, "--gpus", wanted, **more))
         expect(found == ranks, f"--gpus {wanted} {more}: {found} ranks")
 
