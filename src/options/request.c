@@ -178,7 +178,10 @@ static dm_status inspect(const dm_settings *s, const dm_log *log, const dm_locat
                          bool is_factor, dm_dataset *dataset, dm_attributes *provenance) {
   dm_trust trust;
   DM_TRY(dm_request_trust(s, &trust));
-  if (is_factor) state_missing(s, &trust);
+  if (is_factor)
+    state_missing(s, &trust);
+  else if (trust.missing == DM_MISSING_MEAN || trust.missing == DM_MISSING_PAIRWISE)
+    trust.missing = DM_MISSING_REFUSED; /* no means are taken of an old C, nor of vectors */
   trust.row_axes = location->row_axes;
   DM_TRY(dm_io_inspect(location, &trust, dataset, provenance));
   char text[256], name[DM_NAME], shape[DM_SHAPE_TEXT];

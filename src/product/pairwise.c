@@ -9,6 +9,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
+#include "core/compute.h"
 #include "core/copy.h"
 #include "core/units.h"
 #include "file/inspect.h"
@@ -416,8 +417,10 @@ static dm_status with_means(pairwise *p, const dm_multiply *m, dm_status (*work)
   p->own = dm_split(p->n, p->run->ranks, p->run->rank, 1);
   p->process_bytes =
       dm_setup_process_bytes(dm_comm_is_one_process(p->run->world) ? p->run->ranks : 1);
+  const dm_dtype type =
+      own.equation.type == DM_DTYPE_NONE ? dm_dataset_type(&m->a) : own.equation.type;
   if (own.equation.type_c == DM_DTYPE_NONE)
-    own.equation.type_c = dm_dataset_type(&m->a) == DM_F32 ? DM_F32 : DM_F64;
+    own.equation.type_c = dm_dtype_is_integer(type) ? DM_F64 : dm_compute_sum(type);
   p->multiply = &own;
   taken = own;
   for (int x = 0; x < 2; x++)

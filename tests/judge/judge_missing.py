@@ -218,6 +218,31 @@ def named_by_the_user(folder, damier):
     expect(not list(folder.glob("d.h5*")), "something was written")
 
 
+def of_the_old_c(folder, damier):
+    """Missing values of an old C have no mean."""
+    with h5py.File(folder / "x.h5", "w") as file:
+        file["x"], file["c"] = np.ones((4, 4)), np.full((4, 4), 3.0)
+        file["c"][1, 2] = -9
+        file["c"].attrs["_FillValue"] = -9.0
+    words = ("multiply", f"{folder}/x.h5:/x", f"{folder}/x.h5:/x", "--beta", "1", "--c", f"{folder}/x.h5:/c", "-o", folder / "d.h5", "-q")
+    for ranks in (1, 2):
+        told = run_told(damier, ranks, *words, "--missing", "mean")
+        expect("one of its values is missing; the first is in row 1, column 2 " in told, told)
+    run(damier, 1, *words, "--missing", "zero")
+    with h5py.File(folder / "d.h5") as file:
+        expect(file["c"][1, 2] == 4 and file["c"][1, 1] == 7, "other numbers")
+
+
+def types_of_pairs(folder, damier):
+    """C of pairs has the type that other covariances have."""
+    for dtype, words, wanted in (("f2", (), "f4"), ("f8", ("--type", "f32"), "f4"), ("i2", (), "f8"), ("f4", ("--type-c", "f64"), "f8")):
+        with h5py.File(folder / "x.h5", "w") as file:
+            file["x"] = np.arange(12).reshape(4, 3).astype(dtype)
+        for more in ((), ("--missing", "pairwise")):
+            run(damier, 1, "cov", folder / "x.h5", "-o", folder / "c.h5", "-q", "--force", *words, *more)
+            expect(read(folder / "c.h5").dtype == wanted, f"{dtype} {words} {more}")
+
+
 def whole_numbers(folder, damier):
     """Products of integers of which none is missing are exact, whatever --missing says."""
     rng = np.random.default_rng(4)
@@ -258,4 +283,4 @@ run_cases(options().damier, [(covariances, case, ("cov", "cor")[seed % 2], ("col
                              for seed, case in enumerate(CASES)]
           + [(products, case, seed) for seed, case in enumerate(CASES) if seed % 2 == 0]
           + [(pairwise, case, seed) for seed, case in enumerate(CASES)]
-          + [(pairs_with_little,), (named_by_the_user,), (whole_numbers,), (gaps,)])
+          + [(pairs_with_little,), (named_by_the_user,), (whole_numbers,), (of_the_old_c,), (types_of_pairs,), (gaps,)])
