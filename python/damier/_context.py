@@ -483,7 +483,7 @@ def _copy_of(c: Any, type_: str) -> Any:
             matrix.array, matrix.type = empty((rows, cols), type_), type_
             return matrix
         try:
-            matrix.array = np.array(view, order="K", copy=True)
+            matrix.array = np.array(view, view.dtype.newbyteorder("="), order="K", copy=True)
         except MemoryError:
             raise FitError(f"no memory for a copy of c, {shown(view.shape)}") from None
     return matrix
