@@ -334,6 +334,14 @@ static dm_status settle(void *state) {
   return status;
 }
 
+dm_status dm_file_sink_hold(dm_file_sink *sink, dm_rank_state *local) {
+  const dm_problem *p = &local->plan->problem;
+  if (!sink->holds || local->coords.idle ||
+      !dm_finish_is_identity(p->c, p->accumulator, p->reads_c, sink->alpha))
+    return DM_OK;
+  return begin(local, sink, (dm_range){0, dm_range_size(dm_rank_sums(local))});
+}
+
 dm_status dm_file_sink_release(dm_file_sink *sink, dm_rank_state *local) {
   const dm_range rows = dm_rank_sums(local);
   bool done = local->coords.idle;

@@ -106,6 +106,40 @@ static dm_status judge_nan(dm_job *j, dm_verdict *verdict) {
   return dm_verify_nan(j->run, &verify, &j->setup.plan.problem, verdict);
 }
 
+/* If an input was written while it was read, C matches neither its old nor its new elements. */
+static dm_status inputs_unchanged(const dm_job *j) {
+  if (!dm_job_in_memory(j, DM_A)) DM_TRY(dm_io_unchanged(&j->multiply->a));
+  if (!dm_job_in_memory(j, DM_B)) DM_TRY(dm_io_unchanged(&j->multiply->b));
+  return j->problem.reads_c && !dm_job_in_memory(j, DM_OLD) ? dm_io_unchanged(&j->multiply->c)
+                                                            : DM_OK;
+}
+
+/* Whether other elements of C arrived than left the GPU, on any rank. */
+static dm_status look_for_changes(const dm_job *j, bool *differs) {
+  int64_t differ = j->sink.differs;
+  DM_TRY(dm_comm_sum_i64(j->run->world, &differ, 1));
+  *differs = differ > 0;
+  if (*differs)
+    dm_log_line(&j->run->log, DM_LOG_WARNING,
+                "C changed on its way from the GPU on %lld ranks: it is verified again",
+                (long long)differ);
+  return DM_OK;
+}
+
+/* C in memory was verified on the GPU, where what left it was summed: if that is not what arrived,
+ * the latter is verified. */
+static dm_status judge_arrived(dm_job *j, dm_verdict *verdict) {
+  bool differs = false;
+  if (!j->sink.holds || !j->setup.plan.gpu || !verdict->pass) return DM_OK;
+  DM_TRY(dm_comm_agree(j->run->world, inputs_unchanged(j)));
+  DM_TRY(deliver(j));
+  DM_TRY(look_for_changes(j, &differs));
+  if (!differs) return DM_OK;
+  if (is_readable(j)) return judge_files(j, false, verdict);
+  verdict->pass = false;
+  return DM_OK;
+}
+
 /* C in memory that cannot be read again: the sums must do. */
 static dm_status judge_sums(dm_job *j, dm_verdict *verdict) {
   const int64_t *changed = j->product.changed;
@@ -113,6 +147,7 @@ static dm_status judge_sums(dm_job *j, dm_verdict *verdict) {
   if (dm_plan_streams(&j->setup.plan)) DM_TRY(dm_freivalds_settle(j->check, j->run->world, &sound));
   DM_TRY(dm_freivalds_judge(j->check, j->run->world, verdict));
   if (changed[DM_A] + changed[DM_B] > 0) verdict->pass = false;
+  if (sound) DM_TRY(judge_arrived(j, verdict));
   if (sound) return judge_nan(j, verdict);
   verdict->rows_left_out = j->problem.m; /* nothing is known of any row */
   verdict->rows_checked = 0;
@@ -135,14 +170,9 @@ static dm_status judge(dm_job *j, dm_verdict *verdict) {
                 (long long)changed[DM_A], (long long)changed[DM_B]);
     return judge_files(j, false, verdict);
   }
-  int64_t differ = j->sink.differs;
-  DM_TRY(dm_comm_sum_i64(j->run->world, &differ, 1));
-  if (differ > 0) {
-    dm_log_line(&j->run->log, DM_LOG_WARNING,
-                "C changed on its way from the GPU on %lld ranks: it is verified against the files",
-                (long long)differ);
-    return judge_files(j, false, verdict);
-  }
+  bool differs;
+  DM_TRY(look_for_changes(j, &differs));
+  if (differs) return judge_files(j, false, verdict);
   if (dm_plan_streams(&j->setup.plan)) DM_TRY(dm_freivalds_settle(j->check, j->run->world, &sound));
   if (!sound) {
     say_read_again(j, "B has NaN, Inf, extreme exponents or unlike rows");
@@ -152,14 +182,6 @@ static dm_status judge(dm_job *j, dm_verdict *verdict) {
   if (!verdict->strained) return judge_nan(j, verdict);
   say_read_again(j, "there are NaN, Inf or extreme exponents");
   return judge_files(j, true, verdict);
-}
-
-/* If an input was written while it was read, C matches neither its old nor its new elements. */
-static dm_status inputs_unchanged(const dm_job *j) {
-  if (!dm_job_in_memory(j, DM_A)) DM_TRY(dm_io_unchanged(&j->multiply->a));
-  if (!dm_job_in_memory(j, DM_B)) DM_TRY(dm_io_unchanged(&j->multiply->b));
-  return j->problem.reads_c && !dm_job_in_memory(j, DM_OLD) ? dm_io_unchanged(&j->multiply->c)
-                                                            : DM_OK;
 }
 
 /* Packing C compares it anyway. */
@@ -309,7 +331,9 @@ static dm_status bring(dm_job *j) {
 static dm_status add_held(dm_job *j) {
   dm_rank_state *local = &j->product.local;
   if (!j->held || !j->check) return DM_OK;
-  return dm_comm_agree(j->run->world, dm_memory_result_check(&j->result, local));
+  dm_status status = dm_file_sink_hold(&j->sink, local);
+  if (!status) status = dm_memory_result_check(&j->result, local);
+  return dm_comm_agree(j->run->world, status);
 }
 
 /* A product that is measured has no tiles to record and no progress of its own. */
