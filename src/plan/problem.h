@@ -72,6 +72,13 @@ static inline int64_t dm_problem_entry_rows(const dm_problem *problem) {
   return problem->m / dm_problem_entries(problem);
 }
 
+/* Whether the host's cores multiply each of these ENTRIES, M x K by K x N, sooner than it gets to a
+ * GPU and back. */
+static inline bool dm_entries_are_small(int64_t entries, int64_t m, int64_t n, int64_t k) {
+  const double flops_on_host = 5e6;
+  return entries > 1 && 2.0 * (double)m * (double)n * (double)k <= flops_on_host;
+}
+
 /* Rows of all op(B)s. */
 static inline int64_t dm_problem_b_rows(const dm_problem *problem) {
   return problem->k * dm_problem_entries(problem);

@@ -11,7 +11,12 @@
 #include "file/read.h"
 #include "plan/partition.h"
 
-enum { RUN = 256, ROWS = 16 }; /* elements that are changed at once; rows of a thread's turn */
+enum {
+  RUN = 256,        /* elements that are changed at once */
+  ROWS = 16,        /* of a thread's turn */
+  SPARE = 4,        /* copies that a GPU must have room for to hold one beside a product's shares */
+  STRIP = 32 << 20, /* bytes that are centered on a GPU at once for a copy in host memory */
+};
 
 /* ---- elements ---- */
 
@@ -72,9 +77,25 @@ static dm_status take_room(dm_centered_room *room, int64_t bytes, void **memory)
   return DM_OK;
 }
 
-/* By rows; in GPU memory in the order of FROM, in lines of 16-byte pieces, which products and sums
- * prefer. */
-static dm_status allocate(dm_view from, dm_dtype type, dm_centered_room *room, dm_view *to) {
+/* Of a matrix in GPU memory, a copy in a room of its own is in host memory if it is large: beside
+ * it there must be room for the shares of its product. */
+static dm_status take_memory(int64_t bytes, dm_centered_copy *copy) {
+  dm_centered_room *room = copy->room;
+  dm_view *part = &copy->part;
+  dm_device device;
+  if (part->space == DM_DEVICE && room == &copy->own) {
+    DM_TRY(dm_backend_device(room->backend, &device));
+    if (bytes > device.memory_free / SPARE) part->space = DM_HOST;
+  }
+  return part->space == DM_DEVICE ? take_room(room, bytes, &part->base)
+                                  : dm_buffer_alloc(bytes, &part->base);
+}
+
+/* By rows; of a matrix in GPU memory in its order, in lines of 16-byte pieces, which products and
+ * sums prefer. */
+static dm_status allocate(dm_dtype type, dm_centered_copy *copy) {
+  const dm_view from = copy->from.local;
+  dm_view *to = &copy->part;
   const bool on_gpu = from.space == DM_DEVICE, by_columns = on_gpu && from.col_stride != 1;
   const int64_t piece = on_gpu ? 16 / dm_dtype_size(type) : 1;
   const int64_t line = dm_round_up(by_columns ? from.rows : from.cols, piece);
@@ -85,7 +106,7 @@ static dm_status allocate(dm_view from, dm_dtype type, dm_centered_room *room, d
   to->row_stride = by_columns ? 1 : line;
   to->col_stride = by_columns ? line : 1;
   DM_TRY(dm_bytes_of(by_columns ? from.cols : from.rows, line, dm_dtype_size(type), &bytes));
-  return on_gpu ? take_room(room, bytes, &to->base) : dm_buffer_alloc(bytes, &to->base);
+  return take_memory(bytes, copy);
 }
 
 static dm_status check_type(const dm_centered_source *source, dm_view from) {
@@ -107,12 +128,12 @@ static dm_status open_part(dm_run *run, const dm_centered_source *source, dm_cen
   to->data = to->stream = NULL;
   if (dm_view_is_empty(from)) return DM_OK;
   DM_TRY(check_type(source, from));
-  DM_TRY(dm_context(allocate(from, source->type, copy->room, &copy->part), "a centered copy of %s",
-                    source->name));
+  DM_TRY(dm_context(allocate(source->type, copy), "a centered copy of %s", source->name));
+  to->on_gpu = copy->part.space == DM_DEVICE;
   to->data = copy->part.base;
   to->row_stride = copy->part.row_stride;
   to->col_stride = copy->part.col_stride;
-  if (copy->part.space == DM_DEVICE) return DM_OK;
+  if (from.space == DM_DEVICE) return DM_OK;
   dm_crew *crew;
   DM_TRY(dm_crew_new(run->cores.threads, &crew));
   dm_status status = copy_view(crew, source->meaning, from, copy->part);
@@ -224,7 +245,7 @@ static dm_status each(const dm_run *run, const dm_centered_copy *copy, dm_part_t
 dm_status dm_centered_copy_take(const dm_run *run, const dm_centered_copy *copy, dm_moments *m) {
   dm_moments_group t = {.moments = m, .group = run->rank};
   if (!copy->part.base) return DM_OK;
-  if (copy->part.space == DM_DEVICE) return take_on_gpu(run, copy, m);
+  if (copy->from.local.space == DM_DEVICE) return take_on_gpu(run, copy, m);
   DM_TRY(dm_crew_new(run->cores.threads, &t.crew));
   dm_status status = each(run, copy, dm_moments_take, &t);
   dm_crew_free(t.crew);
@@ -263,6 +284,47 @@ static dm_status change_part(void *context, dm_view part, int64_t row, int64_t c
   return DM_OK;
 }
 
+/* CENTERING for the part that begins at (ROW, COL). */
+static dm_centering centering_from(const dm_centering *centering, int64_t row, int64_t col) {
+  dm_centering part = *centering;
+  const int64_t line = part.lines == DM_ROW_LINES ? row : col;
+  if (part.shift) part.shift += line * part.parts;
+  if (part.fill) part.fill += line * part.parts;
+  if (part.factor) part.factor += line;
+  if (part.weight) part.weight += part.weight_lines == DM_ROW_LINES ? row : col;
+  return part;
+}
+
+/* A copy in host memory, rows of which, or columns, are made on the GPU one strip after the other.
+ */
+static dm_status center_strips(const dm_centered_copy *copy, const dm_centering *centering) {
+  const dm_view from = copy->from.local, part = copy->part;
+  const bool across = part.col_stride != 1;
+  dm_backend *backend = copy->room->backend;
+  const int64_t lines = across ? part.cols : part.rows;
+  const int64_t line = (across ? part.col_stride : part.row_stride) * dm_dtype_size(part.dtype);
+  const int64_t height = dm_min(lines, dm_max(1, STRIP / line));
+  void *memory;
+  DM_TRY(take_room(copy->room, height * line, &memory));
+  for (int64_t first = 0; first < lines; first += height) {
+    const int64_t row = across ? 0 : first, col = across ? first : 0;
+    const int64_t count = dm_min(height, lines - first);
+    const int64_t rows = across ? part.rows : count, cols = across ? count : part.cols;
+    const dm_view to = dm_view_sub(part, row, col, rows, cols);
+    const dm_centering own = centering_from(centering, row, col);
+    dm_view strip = to;
+    dm_event copied;
+    strip.base = memory;
+    strip.space = DM_DEVICE;
+    DM_TRY(dm_backend_center(backend, strip, dm_view_sub(from, row, col, rows, cols), &copy->gaps,
+                             &own));
+    DM_TRY(dm_backend_copy(backend, across ? dm_view_transpose(to) : to,
+                           across ? dm_view_transpose(strip) : strip, &copied));
+    DM_TRY(dm_backend_wait(backend, copied));
+  }
+  return DM_OK;
+}
+
 /* The numbers of the lines and weights that this rank has, in one block of memory. */
 static dm_status change_on_gpu(const dm_run *run, const dm_centered_copy *copy,
                                const dm_centering *centering) {
@@ -287,7 +349,9 @@ static dm_status change_on_gpu(const dm_run *run, const dm_centered_copy *copy,
     *lists[i].of = memory + i * room;
   }
   dm_status status =
-      dm_backend_center(copy->room->backend, copy->part, copy->from.local, &copy->gaps, &own);
+      copy->part.space == DM_HOST
+          ? center_strips(copy, &own)
+          : dm_backend_center(copy->room->backend, copy->part, copy->from.local, &copy->gaps, &own);
   free(memory);
   return status;
 }
@@ -303,7 +367,7 @@ static dm_status change_on_host(const dm_run *run, const dm_centered_copy *copy,
 
 dm_status dm_centered_copy_change(dm_run *run, const dm_centered_copy *copy,
                                   const dm_centering *centering) {
-  const bool on_gpu = copy->part.space == DM_DEVICE;
+  const bool on_gpu = copy->from.local.space == DM_DEVICE;
   dm_status status = DM_OK;
   if (copy->part.base) status = (on_gpu ? change_on_gpu : change_on_host)(run, copy, centering);
   return dm_comm_agree(run->world, status);

@@ -27,18 +27,19 @@ typedef struct dm_centered_room {
 void dm_centered_room_release(dm_centered_room *room);
 
 /* A copy, where the original is: in the memory of hosts or GPUs, divided over the ranks as it; a
- * replicated one by rows. */
+ * replicated one by rows. Of a matrix in GPU memory a large one may be in host memory. */
 typedef struct dm_centered_copy {
   dm_memory_matrix stated;
   dm_distributed from; /* the original */
   dm_gaps gaps;
   dm_view part;           /* this rank's part of the copy */
-  dm_centered_room *room; /* where that is in GPU memory: the caller's, or OWN */
+  dm_centered_room *room; /* GPU memory for that, or for strips of it: the caller's, or OWN */
   dm_centered_room own;
 } dm_centered_copy;
 
 /* Collective: opens a copy of SOURCE, without elements yet where they are in GPU memory: ROOM has
- * them; NULL: a backend is opened as ENGINE states. Errors are agreed. Free it also after an error.
+ * them; NULL: a backend is opened as ENGINE states, and a large copy is in host memory. Errors are
+ * agreed; DM_E_FIT: ROOM has no room. Free it also after an error.
  * It must not move meanwhile. */
 dm_status dm_centered_copy_open(dm_run *run, const dm_engine *engine, dm_centered_room *room,
                                 const dm_centered_source *source, dm_centered_copy *copy);

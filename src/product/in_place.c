@@ -61,11 +61,6 @@ static bool has_gpu_memory(const dm_multiply *m) {
   return false;
 }
 
-bool dm_entries_are_small(int64_t entries, int64_t m, int64_t n, int64_t k) {
-  const double flops_on_host = 5e6; /* with more, a GPU multiplies an entry sooner than the host */
-  return entries > 1 && 2.0 * (double)m * (double)n * (double)k <= flops_on_host;
-}
-
 static bool has_small_entries(const dm_multiply *m) {
   const dm_memory_matrix *a = m->in_memory[DM_A];
   return dm_entries_are_small(m->a.batch, a->rows / dm_max(1, m->a.batch), m->in_memory[DM_B]->cols,
@@ -551,6 +546,14 @@ static dm_status center(dm_in_place *kept, product *p, bool *like) {
   return agree_on_like(kept, p->run, m, like);
 }
 
+/* Whether copies do not fit in GPU memory beside A and B: then they go through host memory. */
+static bool lacks_room(const product *p, dm_status status) {
+  if (!status || status->code != DM_E_FIT || !status->agreed) return false;
+  dm_log_line(&p->run->log, DM_LOG_NOTE, "%s: host memory has it", status->message);
+  dm_status_free(status);
+  return true;
+}
+
 static dm_status run_product(dm_in_place *kept, product *p, bool like, bool *taken) {
   const dm_multiply *m = p->multiply;
   const dm_comm *world = p->run->world;
@@ -562,7 +565,9 @@ static dm_status run_product(dm_in_place *kept, product *p, bool like, bool *tak
       (p->outcome->emulates && (is_symmetric(p) || problem->batch > 1)) ||
       (p->run->ranks > 1 && is_symmetric(p) && problem->symmetry == DM_HERMITIAN)) /* GPUs do not */
     return DM_OK;                                                                  /* conjugate */
-  if (p->centered) DM_TRY(center(kept, p, &like));
+  dm_status centered = p->centered ? center(kept, p, &like) : DM_OK;
+  if (lacks_room(p, centered)) return DM_OK;
+  DM_TRY(centered);
   if (has_nan(p) && !is_symmetric(p)) return DM_OK; /* all of C may be NaN */
   like &= *backend_of(kept, p->outcome) && has_mode(kept, p->outcome);
   DM_TRY(find_matrices(kept, p, like, taken));
@@ -594,7 +599,7 @@ static dm_status run_centered(dm_in_place *kept, product *p, bool *taken) {
   dm_status status = run_product(kept, p, false, taken);
   dm_centered_free(&p->copies);
   for (int x = 0; x < 2; x++) /* large ones are missed elsewhere */
-    if (kept->rooms[x].bytes > kept->device[1].memory_total / KEPT)
+    if (!*taken || kept->rooms[x].bytes > kept->device[1].memory_total / KEPT)
       dm_centered_room_release(&kept->rooms[x]);
   return status;
 }

@@ -52,10 +52,6 @@ typedef struct dm_in_place_outcome {
   double seconds;
 } dm_in_place_outcome;
 
-/* Whether the host's cores multiply each of these ENTRIES, M x K by K x N, sooner than it gets to a
- * GPU and back. */
-bool dm_entries_are_small(int64_t entries, int64_t m, int64_t n, int64_t k);
-
 /* Multiplies if MULTIPLY is such a product: *taken; else nothing was done. A product that is not
  * verified, with a C in GPU memory that has a stream, is only posted to that stream. If C is wrong
  * and beta is 0 it is multiplied once more; DM_E_VERIFY or DM_E_CORRUPT, agreed: C is wrong. */

@@ -115,7 +115,8 @@ static dm_status emulated_describe(dm_backend *backend, dm_device *device) {
   device->index = of(backend)->index;
   device->visible = dm_cuda_device_count();
   device->sharing = 1;
-  device->memory_total = device->memory_free = (int64_t)4 << 30;
+  device->memory_total = emulated_room(false);
+  device->memory_free = emulated_room(true);
   device->advice[0] = '\0';
   return DM_OK;
 }

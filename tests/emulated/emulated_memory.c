@@ -34,7 +34,19 @@ static dm_status map(block *new) {
   return DM_OK;
 }
 
+int64_t emulated_room(bool left) {
+  const char *stated = getenv("EMULATED_MEMORY");
+  int64_t room = stated ? atoll(stated) : (int64_t)4 << 30;
+  pthread_mutex_lock(&lock);
+  for (int i = 0; i < BLOCKS && left && stated; i++)
+    if (blocks[i].address) room -= blocks[i].bytes;
+  pthread_mutex_unlock(&lock);
+  return room;
+}
+
 dm_status emulated_alloc(int64_t bytes, void **memory) {
+  if (getenv("EMULATED_MEMORY") && bytes > emulated_room(true))
+    return dm_fail(DM_E_FIT, "no room for %lld bytes on an emulated device", (long long)bytes);
   block new = {.bytes = dm_max(bytes, 1), .file = memfd_create("emulated", MFD_CLOEXEC)};
   new.mapped = (size_t)dm_round_up(new.bytes, sysconf(_SC_PAGESIZE));
   if (new.file < 0 || ftruncate(new.file, (off_t) new.mapped) != 0)

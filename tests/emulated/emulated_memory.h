@@ -6,6 +6,10 @@
 #include "core/status.h"
 #include "core/view.h"
 
+/* Bytes of all devices together, or what is left of them: EMULATED_MEMORY in the environment, else
+ * 4 GiB, of which any amount may be allocated. */
+int64_t emulated_room(bool left);
+
 /* Filled with bytes 0xff: NaN in every real type. Free with emulated_release. */
 dm_status emulated_alloc(int64_t bytes, void **memory);
 void emulated_release(void *memory);

@@ -29,6 +29,9 @@ class Emulated:
         self.library.emulated_alloc.restype = ctypes.c_void_p
         self.library.emulated_alloc.argtypes = [ctypes.c_int64, ctypes.c_void_p]
         self.library.emulated_move.argtypes = [ctypes.c_void_p, ctypes.c_int]
+        self.library.emulated_release.argtypes = [ctypes.c_void_p]
+        self.library.emulated_room.restype = ctypes.c_int64
+        self.library.emulated_room.argtypes = [ctypes.c_bool]
 
     def allocate(self, size):
         memory = ctypes.c_void_p()
@@ -40,6 +43,17 @@ class Emulated:
 
     def read(self, data, pointer):
         ctypes.memmove(data.ctypes.data, self.library.emulated_reach(pointer, data.nbytes), data.nbytes)
+
+    def release(self, given):
+        self.library.emulated_release(given.pointer)
+
+    def leave(self, size):
+        """From now on so many bytes may be allocated in addition; None: any number."""
+        os.environ["EMULATED_MEMORY"] = str(1 << 40)
+        used = (1 << 40) - self.library.emulated_room(True)
+        os.environ["EMULATED_MEMORY"] = str(used + (size or 0))
+        if size is None:
+            del os.environ["EMULATED_MEMORY"]
 
     def used(self):
         return host()
@@ -220,6 +234,26 @@ class OnGpu(unittest.TestCase):
                     if dtype not in ("f2", "u2") or isinstance(self.gpu, Cuda):  # CBLAS does not multiply them
                         self.assertIn("in place", record["plan"]["recipe"])
                     self.assertIn("1 are constant" if name == "cor" else "centered", record["files"]["a_centering"])
+
+    def test_copies_without_room(self):
+        """The GPU has no room for a centered copy beside X: host memory has it."""
+        if not isinstance(self.gpu, Emulated):
+            self.skipTest("takes a GPU of little memory")
+        rng = np.random.default_rng(8)
+        x = rng.standard_normal((160000, 100)) + 3
+        w, gaps = rng.uniform(0.1, 2, len(x)), np.where(rng.random(x.shape) < 0.01, np.nan, x)
+        filled = np.where(np.isnan(gaps), np.nanmean(gaps, 0), gaps)
+        cases = [(x, {}, np.cov(x, rowvar=False), False), (x, {"weights": w}, np.cov(x, rowvar=False, aweights=w), True),
+                 (gaps, {"missing": "mean"}, np.cov(filled, rowvar=False), False)]
+        try:
+            self.gpu.leave(x.nbytes + (120 << 20))
+            for values, words, want, by_columns in cases:
+                with self.subTest(words=words, by_columns=by_columns):
+                    there = self.put(BOTH[by_columns], values, by_columns)
+                    np.testing.assert_allclose(damier.cov(there, **words), want, rtol=0, atol=1e-11)
+                    self.gpu.release(there)
+        finally:
+            self.gpu.leave(None)
 
     def test_alike(self):
         """Rounding errors of equal products do not cancel; a right C of them is not called wrong."""
