@@ -11,7 +11,7 @@
 #include "engine/setup.h"
 #include "options/request.h"
 #include "plan/choose.h"
-#include "product/in_place.h"
+#include "plan/partition.h"
 #include "run/cores.h"
 
 /* Options that contradict --gpus, which is given. */
@@ -143,12 +143,14 @@ static dm_status ask_device(const dm_call *call, const dm_backend_ops *ops, int 
   return DM_OK;
 }
 
-static dm_status this_computer(const dm_call *call, int ranks, dm_machine *machine) {
+static dm_status this_computer(const dm_call *call, const dm_problem *problem, int ranks,
+                               dm_machine *machine) {
   dm_core_part part;
   DM_TRY(dm_cores_expect(ranks, &part));
+  const char *backend = dm_request_engine(&call->settings).backend;
   const dm_backend_ops *ops = dm_backend_auto();
-  if (call->settings.backend != 0)
-    DM_TRY(dm_backend_find(dm_request_engine(&call->settings).backend, &ops));
+  if (call->settings.backend == 0 && ranks == 1 && dm_runs_suit(problem)) backend = "cpu";
+  if (strcmp(backend, "auto") != 0) DM_TRY(dm_backend_find(backend, &ops));
   DM_TRY(ask_device(call, ops, ranks, &part, machine));
   machine->nodes = 1;
   machine->ranks_per_node = ranks;
@@ -177,7 +179,8 @@ dm_status dm_cli_machine_of_gpu(const dm_call *call, const char *name, dm_machin
   return take_rates(call, true, machine);
 }
 
-dm_status dm_cli_machine(const dm_call *call, dm_machine *machine, int *ranks) {
+dm_status dm_cli_machine(const dm_call *call, const dm_problem *problem, dm_machine *machine,
+                         int *ranks) {
   const dm_settings *s = &call->settings;
   if (call->own.ranks > 1 << 20)
     return dm_fail(DM_E_USAGE, "option '--ranks': %lld ranks are more than a plan can hold",
@@ -189,7 +192,7 @@ dm_status dm_cli_machine(const dm_call *call, dm_machine *machine, int *ranks) {
     *ranks = call->own.ranks ? (int)call->own.ranks : machine->nodes * machine->ranks_per_node;
   } else {
     *ranks = call->own.ranks ? (int)call->own.ranks : dm_comm_size_before_start();
-    DM_TRY(this_computer(call, *ranks, machine));
+    DM_TRY(this_computer(call, problem, *ranks, machine));
   }
   return take_rates(call, !described, machine);
 }

@@ -11,6 +11,7 @@
 #include "engine/phases.h"
 #include "options/request.h"
 #include "plan/choose.h"
+#include "plan/partition.h"
 #include "plan/plan.h"
 #include "plan/plan_text.h"
 
@@ -142,12 +143,12 @@ static int more_nodes(int nodes, int all) {
   return nodes < all && next > all ? all : next;
 }
 
-static dm_status find_partition(const dm_call *call, partition *p) {
+static dm_status find_partition(const dm_call *call, const dm_problem *problem, partition *p) {
   const dm_settings *s = &call->settings;
   int ranks;
   if (!dm_given(s, "machine")) return detect_partition(call->own.partition, p);
   *p = (partition){0};
-  DM_TRY(dm_cli_machine(call, &p->machine, &ranks));
+  DM_TRY(dm_cli_machine(call, problem, &p->machine, &ranks));
   snprintf(p->name, sizeof p->name, "%.127s", call->own.partition);
   p->gpus = p->machine.gpu ? p->machine.ranks_per_node : 0;
   /* Slurm's default is one core per rank; cores of 0 omit the request. */
@@ -188,7 +189,7 @@ static dm_status plan_slurm(const dm_call *call, const dm_problem *problem, dm_p
                             dm_machine *machine) {
   const dm_settings *s = &call->settings;
   partition p;
-  DM_TRY(find_partition(call, &p));
+  DM_TRY(find_partition(call, problem, &p));
   const dm_wishes wishes = dm_request_wishes(s);
   const int all = p.machine.nodes;
   double within = call->own.within > 0 ? call->own.within : p.time_limit, best = INFINITY;
@@ -278,6 +279,15 @@ static dm_status describe_problem(const dm_call *call, dm_problem *problem) {
     if (dm_cli_given(call, stating[i]))
       return dm_fail(DM_E_USAGE, "--%s cannot be combined with files, which state it", stating[i]);
   if (call->operand_count == 2) DM_TRY(problem_of_files(call, problem));
+  if (dm_runs_suit(problem) && problem->work != problem->accumulator) { /* 16 bits are widened */
+    const dm_dtype files[] = {problem->file_a, problem->file_b};
+    dm_call wide = *call;
+    wide.settings.type = (int)problem->accumulator;
+    wide.settings.compute = 0;
+    DM_TRY(describe_problem(&wide, problem));
+    problem->file_a = files[0];
+    problem->file_b = files[1];
+  }
   problem->verify = call->settings.verify;
   if (call->verb->bit == DM_VERB_PLAN) problem->scales = false; /* plan has no --alpha */
   return DM_OK;
@@ -367,7 +377,7 @@ static dm_status consider_gpus(dm_call *call, const dm_problem *problem, dm_gpu_
   if (dm_cli_given(call, "gpus"))
     return dm_hint(dm_fail(DM_E_USAGE, "--gpus names GPUs of this computer"),
                    "gpus=N is the word for --machine");
-  DM_TRY(dm_cli_machine(call, &machine, &ranks));
+  DM_TRY(dm_cli_machine(call, problem, &machine, &ranks));
   if (machine.nodes > 1 || !machine.gpu || ranks < 2 || ranks > DM_GPUS) return DM_OK;
   machine.host_bytes = dm_packed(machine.host_bytes, ranks, 1); /* of the computer */
   machine.cores_per_rank *= ranks;
@@ -399,7 +409,7 @@ static dm_status plan(dm_call *call) {
     return publish(call, &best, &machine, &(dm_gpu_choice){.ranks = 1});
   }
   DM_TRY(consider_gpus(call, &problem, &gpus));
-  DM_TRY(dm_cli_machine(call, &machine, &ranks));
+  DM_TRY(dm_cli_machine(call, &problem, &machine, &ranks));
   dm_wishes wishes = dm_request_wishes(&call->settings);
   if (call->settings.checkpoint) wishes.tile_seconds = call->settings.checkpoint_interval;
   DM_TRY(dm_plan_choose(&problem, &machine, ranks, &wishes, &best));

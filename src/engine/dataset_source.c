@@ -24,7 +24,7 @@ static bool may_map(const dm_rank_state *local, const dm_factor *factor, dm_matr
   const int64_t rows = matrix == DM_A ? plan->problem.m : dm_problem_b_rows(&plan->problem);
   const int64_t enough =
       matrix == DM_A ? dm_min(least_rows[DM_A], plan->problem.n) : least_rows[DM_B];
-  const int64_t least = plan->reproducible ? rows : enough;
+  const int64_t least = plan->reproducible || dm_plan_has_runs(plan) ? rows : enough;
   const dm_residence residence = matrix == DM_A ? plan->a : plan->b;
   return input->reader && plan->read_first && plain && input->op == DM_OP_N &&
          residence == DM_IN_HOST && !local->coords.idle && factor->route.operand == DM_SHARE &&

@@ -114,6 +114,39 @@ static dm_status multiply(const products *p) {
                           (dm_range){row, row + p->c.rows}, multiply_part, (void *)p);
 }
 
+/* The same with the verification; the grid has one rank. */
+static dm_status multiply_run_checked(dm_rank_state *local, const dm_whole_product *run) {
+  dm_run_products *all = local->runs;
+  dm_problem problem = local->plan->problem;
+  dm_verdict found;
+  problem.batch = run->entries;
+  problem.m = run->c.rows;
+  DM_TRY(dm_freivalds_multiply_entries(&problem, all->seed, all->draw, local->layers,
+                                       local->backend, run, &found));
+  all->seed = (dm_check_seed){.stated = true, .value = found.seed};
+  all->draw = 0;
+  if (all->count++ == 0) {
+    all->verdict = found;
+    if (found.worst_row >= 0) all->verdict.worst_row += local->rows.begin;
+  } else {
+    dm_verdict_join(&all->verdict, &found, local->rows.begin);
+  }
+  return DM_OK;
+}
+
+/* The entries of a run, one by one. */
+static dm_status multiply_run(dm_rank_state *local, int64_t panel, int slot, dm_event *event) {
+  const dm_run_products *all = local->runs;
+  const dm_whole_product run = {.c = local->c,
+                                .a = dm_rank_operand_from(local, DM_A, panel, slot, 0),
+                                .b = dm_rank_operand_from(local, DM_B, panel, slot, 0),
+                                .entries = dm_plan_run_entries(local->plan, local->tile),
+                                .alpha = {all->alpha[0], all->alpha[1]}};
+  *event = 0;
+  return all->verify ? multiply_run_checked(local, &run)
+                     : dm_backend_multiply(local->backend, &run, NULL, event);
+}
+
 static dm_status multiply_panel(dm_rank_state *local, dm_view c, int64_t first, int64_t panel,
                                 int slot, dm_event *event) {
   const int64_t depth = dm_range_size(dm_plan_panel(local->plan, panel));
@@ -170,6 +203,7 @@ static dm_status mirror_products(const dm_rank_state *local, dm_range rows, dm_e
 }
 
 dm_status dm_post_gemm(dm_rank_state *local, const dm_step *step, dm_event *event) {
+  if (dm_plan_has_runs(local->plan)) return multiply_run(local, step->panel, step->slot, event);
   DM_TRY(multiply_panel(local, local->c, 0, step->panel, step->slot, event));
   if (step->panel < local->panels.end - 1) return DM_OK;
   return mirror_products(local, (dm_range){0, local->c.rows}, event);

@@ -21,9 +21,7 @@ static const dm_factor *factor_of(const dm_rank_state *local, dm_matrix matrix) 
  * entries of a batch. */
 static dm_range rows_of(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int member) {
   if (matrix == DM_A) return dm_plan_a_share(local->plan, local->tile, local->coords.i, member);
-  const dm_range k = dm_plan_b_share(local->plan, panel, member);
-  const int64_t origin = dm_plan_b_origin(local->plan, local->tile);
-  return (dm_range){origin + k.begin, origin + k.end};
+  return dm_plan_b_piece(local->plan, local->tile, panel, member);
 }
 
 static int own_member(const dm_rank_state *local, dm_matrix matrix) {
@@ -40,9 +38,8 @@ dm_range dm_rank_piece_cols(const dm_rank_state *local, dm_matrix matrix, int64_
 
 /* MEMBER's first row in the whole panel. */
 static int64_t first_row(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int member) {
-  const int64_t origin = matrix == DM_A ? local->rows.begin
-                                        : dm_plan_b_origin(local->plan, local->tile) +
-                                              dm_plan_panel(local->plan, panel).begin;
+  const int64_t origin =
+      matrix == DM_A ? local->rows.begin : dm_plan_b_panel(local->plan, local->tile, panel).begin;
   return rows_of(local, matrix, panel, member).begin - origin;
 }
 

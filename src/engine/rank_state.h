@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "backend/backend.h"
+#include "check/freivalds.h"
 #include "file/read.h"
 #include "plan/buffers.h"
 #include "plan/steps.h"
@@ -105,6 +106,17 @@ typedef struct dm_scaling {
 } dm_scaling;
 void dm_scaling_close(dm_scaling *scaling, dm_backend *backend); /* (rank_state.c) */
 
+/* Products of runs of small entries (plan/partition.h). Each run is verified by itself, while it is
+ * in the processor's cache, so that the vectors of all rows are nowhere. */
+typedef struct dm_run_products {
+  double alpha[2];
+  bool verify;
+  dm_check_seed seed; /* all runs draw the same vector */
+  int draw;
+  int64_t count;      /* runs so far, ... */
+  dm_verdict verdict; /* ... on which this is the verdict */
+} dm_run_products;
+
 typedef struct dm_rank_state {
   dm_run *run;
   const dm_plan *plan;
@@ -126,6 +138,7 @@ typedef struct dm_rank_state {
   dm_summing summing;
   struct dm_reduction *reduction; /* in progress, or NULL */
   dm_tile_states *states;         /* updated by the loop; NULL: not needed */
+  dm_run_products *runs;          /* if tiles are runs of entries */
   dm_scaling scaling;             /* if the compute mode has moduli */
   dm_phases phases;
 } dm_rank_state;

@@ -89,7 +89,9 @@ bool dm_gpu_is_late(double flops, dm_dtype work, int cores) {
 static dm_status find_sooner(const dm_run *run, const dm_engine *engine, const dm_problem *problem,
                              bool *cpu) {
   int64_t cores = run->cores.threads;
-  *cpu = false;
+  *cpu = run->ranks == 1 && !engine->require_gpu_per_rank && strcmp(engine->kernel, "auto") == 0 &&
+         dm_runs_suit(problem);
+  if (*cpu) return DM_OK;
   if (!engine->once || engine->require_gpu_per_rank || strcmp(engine->kernel, "auto") != 0 ||
       !dm_compute_is_plain(&problem->compute))
     return DM_OK;
@@ -384,9 +386,14 @@ void dm_setup_record_machine(const dm_setup *setup, const dm_run *run, dm_record
   dm_facts_record(run->facts, false, record);
 }
 
-void dm_setup_record_product(const dm_setup *setup, const dm_run *run, dm_record *record) {
-  const dm_problem *p = &setup->plan.problem;
+void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record) {
+  const dm_plan *plan = &setup->plan;
+  const dm_problem *p = &plan->problem;
+  const dm_link_rates *rates = &setup->links.rates;
   const bool plain = dm_compute_is_plain(&p->compute);
+  char recipe[DM_RECIPE], ramp[32], time[32];
+  dm_plan_recipe(plan, recipe);
+  dm_plan_ramp_text(plan, ramp);
   const int64_t k = p->no_k ? 0 : p->k;
   char times[32] = "";
   if (dm_problem_entries(p) > 1) {
@@ -404,15 +411,6 @@ void dm_setup_record_product(const dm_setup *setup, const dm_run *run, dm_record
   dm_record_text(record, "problem.work", NULL, "%s", dm_dtype_name(p->work));
   dm_record_text(record, "problem.c", NULL, "%s", dm_dtype_name(p->c));
   dm_setup_record_machine(setup, run, record);
-}
-
-void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record) {
-  const dm_plan *plan = &setup->plan;
-  const dm_link_rates *rates = &setup->links.rates;
-  char recipe[DM_RECIPE], ramp[32], time[32];
-  dm_plan_recipe(plan, recipe);
-  dm_plan_ramp_text(plan, ramp);
-  dm_setup_record_product(setup, run, record);
   dm_record_text(record, "transport.name", NULL, "%s", setup->transport->name);
   dm_record_text(record, "transport.tried", NULL, "%s", setup->links.reasons);
   dm_record_real(record, "transport.proved_rate", NULL, DM_SHOWN_PLAIN,

@@ -86,7 +86,7 @@ static dm_buffer share_of(const rank_extent *e, dm_matrix matrix) {
   if (dm_plan_tiles(plan) > 1 || dm_plan_residence(plan, matrix) == DM_IN_FILE || places == 0)
     return share;
   const int64_t last = dm_plan_layer(plan, e->at.l).end - 1;
-  const int64_t rows = a ? e->a_rows : dm_range_size(dm_plan_b_share(plan, last, e->at.i));
+  const int64_t rows = a ? e->a_rows : dm_range_size(dm_plan_b_piece(plan, 0, last, e->at.i));
   const int64_t cols = a ? dm_range_size(dm_plan_panel(plan, last)) : e->cols;
   share.bytes = share.counted =
       dm_plus(dm_times(places - 1, share.slot), dm_laid_out(space, rows, cols, e->work));
@@ -306,7 +306,8 @@ static int64_t share_elements(const rank_extent *e, dm_matrix matrix) {
   const bool whole = dm_plan_residence(plan, matrix) != DM_IN_FILE;
   if (matrix == DM_A)
     return dm_times(e->a_rows, whole ? dm_range_size(dm_plan_layer_k(plan, e->at.l)) : e->width);
-  return dm_times(whole ? dm_plan_b_share_rows(plan, e->at.i, e->at.l) : e->b_rows, e->cols);
+  const bool panels = whole && !dm_plan_has_runs(plan); /* all of the tile's */
+  return dm_times(panels ? dm_plan_b_share_rows(plan, e->at.i, e->at.l) : e->b_rows, e->cols);
 }
 
 /* Elements of the pieces of MATRIX read before the first product (dm_file_pass). */
@@ -419,15 +420,16 @@ static void list_vectors(const rank_extent *e, dm_buffers *list) {
   const bool scales = p->compute.scans;
   if (!p->verify && !scales) return;
   const int64_t groups = e->plan->gpu ? 1 : DM_BUFFER_CHECK_GROUPS;
+  const bool runs = dm_plan_has_runs(e->plan); /* verified entry by entry */
+  const int64_t m = runs ? dm_problem_entry_rows(p) : p->m, k = runs ? p->k : dm_problem_b_rows(p);
   const int64_t elements =
-      dm_plus(dm_times(2, dm_plus(p->n, dm_times(groups, dm_problem_b_rows(p)))),
-              dm_times(12 * groups + 2, p->m));
+      dm_plus(dm_times(2, dm_plus(p->n, dm_times(groups, k))), dm_times(12 * groups + 2, m));
   int64_t bytes = p->verify ? dm_times(elements, dm_dtype_is_complex(p->work) ? 16 : 8) : 0;
   const int64_t lines = dm_plus(p->m, dm_times(dm_compute_parts(&p->compute, p->work), p->n));
   if (scales) bytes = dm_plus(bytes, dm_times(76, lines));
   put(list, DM_BUFFER_VECTORS, DM_PAGEABLE, bytes);
   if (e->plan->gpu) put(list, DM_BUFFER_DEVICE_VECTORS, DM_ON_DEVICE, bytes);
-  if (p->verify && dm_plan_streams(e->plan))
+  if (p->verify && dm_plan_streams(e->plan) && !runs)
     put(list, DM_BUFFER_SAMPLE, DM_PAGEABLE, DM_BUFFER_SAMPLE_BYTES);
 }
 

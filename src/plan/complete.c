@@ -70,7 +70,9 @@ static int widths(const dm_question *q, const dm_plan *plan, int64_t width[MOST_
 static void hold(const dm_question *q, dm_plan *plan, dm_matrix matrix) {
   int64_t *held = matrix == DM_A ? &plan->held_a : &plan->held_b;
   int64_t low = 0, high = dm_range_size(dm_plan_layer(plan, 0));
-  if (dm_plan_residence(plan, matrix) != DM_IN_FILE || dm_triangle_shares(plan, matrix)) return;
+  if (dm_plan_residence(plan, matrix) != DM_IN_FILE || dm_triangle_shares(plan, matrix) ||
+      dm_plan_has_runs(plan)) /* whose panels no other tile needs */
+    return;
   while (low < high) {
     *held = low + (high - low + 1) / 2;
     if (dm_plan_pressure(plan, q->machine) <= 1)
@@ -174,11 +176,44 @@ static void try_tiles(search *s, dm_plan *plan) {
     }
 }
 
-/* Completes PLAN, which has a grid: chooses tiles, residences (host or, with files, file), held
- * panels, and the panel width with the least predicted time within memory. False if nothing fits:
- * PLAN is then the one that needs least. */
-static bool cut_c(const dm_question *question, dm_plan *plan) {
-  search s = {.question = question, .best = *plan, .least = INFINITY, .least_pressure = INFINITY};
+/* ---- runs of small entries ---- */
+
+enum { RUN = 16 << 20 }; /* bytes of each factor, and of C, in a run */
+
+/* Whether this job goes on with the runs of an earlier one. */
+static bool continues_runs(const dm_question *q) {
+  const int64_t tiles = q->wishes->tiles_m;
+  return tiles > 0 && tiles < dm_problem_entries(q->problem);
+}
+
+static bool takes_runs(const dm_question *q, const dm_plan *plan) {
+  const dm_problem *p = &plan->problem;
+  const dm_wishes *w = q->wishes;
+  return dm_runs_suit(p) && p->work == p->accumulator && dm_plan_used(plan) == 1 && !plan->gpu &&
+         plan->border == 0 && (continues_runs(q) || (w->panel == 0 && w->tiles_m == 0));
+}
+
+/* As many entries as RUN has room for, of the largest of three matrices. */
+static int64_t entries_of_run(const dm_problem *p) {
+  const int64_t rows = dm_problem_entry_rows(p);
+  const int64_t most = dm_max(rows * p->n, dm_max(rows * p->k, p->k * p->n));
+  return dm_max(1, dm_min(p->batch, RUN / (most * dm_dtype_size(p->accumulator))));
+}
+
+/* The longest runs that fit. */
+static void try_runs(search *s, dm_plan *plan) {
+  const int64_t wished = s->question->wishes->tiles_m;
+  plan->tiles_n = 1;
+  for (int64_t each = entries_of_run(&plan->problem); each > 1; each /= 2) {
+    plan->tiles_m = wished > 0 ? wished : dm_ceil_div(plan->problem.batch, each);
+    consider(s, plan);
+    if (wished > 0 || dm_plan_pressure(plan, s->question->machine) <= 1) return;
+  }
+}
+
+/* Every residence of A and B; with RUNS only those. */
+static void try_residences(search *s, const dm_plan *plan, bool runs) {
+  const dm_question *question = s->question;
   dm_plan trial = *plan;
   int64_t width[MOST_WIDTHS];
   const bool links = plan->gpu && question->machine->device_links && dm_plan_used(plan) > 1;
@@ -191,12 +226,22 @@ static bool cut_c(const dm_question *question, dm_plan *plan) {
     trial.device_links = i >= places;
     trial.a = i % places & 1 ? DM_IN_FILE : DM_IN_HOST;
     trial.b = i % places & 2 ? DM_IN_FILE : DM_IN_HOST;
-    const int count = widths(question, plan, width);
+    const int count = runs ? 1 : widths(question, plan, width);
+    if (runs) width[0] = dm_round_up(plan->problem.k, DM_PANEL_STEP);
     for (int w = 0; w < count; w++) {
       set_panels(question, &trial, width[w]);
-      try_tiles(&s, &trial);
+      (runs ? try_runs : try_tiles)(s, &trial);
     }
   }
+}
+
+/* Completes PLAN, which has a grid: chooses tiles, residences (host or, with files, file), held
+ * panels, and the panel width with the least predicted time within memory. False if nothing fits:
+ * PLAN is then the one that needs least. */
+static bool cut_c(const dm_question *question, dm_plan *plan) {
+  search s = {.question = question, .best = *plan, .least = INFINITY, .least_pressure = INFINITY};
+  if (takes_runs(question, plan)) try_residences(&s, plan, true);
+  if (s.least == INFINITY && !continues_runs(question)) try_residences(&s, plan, false);
   *plan = s.best;
   return s.least < INFINITY;
 }
@@ -338,7 +383,7 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
                                            .qk = 1};
   base.reproducible = wishes->reproducible;
   base.border = wishes->reproducible ? DM_BORDER : 0;
-  const bool batch = dm_problem_entries(&base.problem) > 1; /* a tile is part of one entry */
+  const bool batch = dm_problem_entries(&base.problem) > 1; /* whose entries are tiles */
   base.tiles_m = dm_problem_entries(&base.problem);
   base.tiles_n = base.blocks = 1;
   base.overlap = !wishes->no_overlap;
@@ -378,6 +423,7 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
        dm_plan_pressure(&cut, question->machine) < least))
     *plan = cut;
   if (batch && !question->in_tiles) return DM_TOO_LARGE;
+  if (continues_runs(question) && !dm_plan_has_runs(plan)) return DM_TOO_LARGE;
   return dm_plan_pressure(plan, question->machine) <= 1 ? DM_COMPLETE : DM_TOO_LARGE;
 }
 

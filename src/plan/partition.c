@@ -57,29 +57,63 @@ int64_t dm_plan_tiles(const dm_plan *plan) {
   return plan->tiles_m * plan->tiles_n;
 }
 
-/* Rows of tiles in an entry. */
+bool dm_plan_has_runs(const dm_plan *plan) {
+  return plan->tiles_m < dm_problem_entries(&plan->problem);
+}
+
+int64_t dm_plan_run_entries(const dm_plan *plan, int64_t t) {
+  if (!dm_plan_has_runs(plan)) return 1;
+  return dm_range_size(dm_split(plan->problem.batch, plan->tiles_m, t, 1));
+}
+
+enum { LEAST_ENTRIES = 256 }; /* fewer are a matter of milliseconds one by one, too */
+
+bool dm_runs_suit(const dm_problem *p) {
+  const bool files =
+      dm_plan_in_file(p, DM_A) && dm_plan_in_file(p, DM_B) && dm_plan_in_file(p, DM_C);
+  return files && dm_problem_entries(p) >= LEAST_ENTRIES && !p->reads_c && !p->no_k &&
+         dm_entries_are_small(p->batch, dm_problem_entry_rows(p), p->n, p->k) &&
+         !dm_dtype_is_integer(p->work) && p->c == p->accumulator &&
+         dm_compute_is_plain(&p->compute);
+}
+
+int64_t dm_plan_parts(const dm_plan *plan) {
+  return dm_min(plan->tiles_m, dm_problem_entries(&plan->problem));
+}
+
+/* Rows of tiles in an entry, or a run. */
 static int64_t tiles_down(const dm_plan *plan) {
-  return plan->tiles_m / dm_problem_entries(&plan->problem);
+  return plan->tiles_m / dm_plan_parts(plan);
 }
 
 int64_t dm_plan_line(const dm_plan *plan) {
   return plan->down ? tiles_down(plan) : plan->tiles_n;
 }
 
-int64_t dm_plan_entry_tiles(const dm_plan *plan) {
+int64_t dm_plan_part_tiles(const dm_plan *plan) {
   return tiles_down(plan) * plan->tiles_n;
 }
 
-int64_t dm_plan_entry(const dm_plan *plan, int64_t t) {
-  return t / dm_plan_entry_tiles(plan);
+int64_t dm_plan_part_of(const dm_plan *plan, int64_t t) {
+  return t / dm_plan_part_tiles(plan);
 }
 
 int64_t dm_plan_b_origin(const dm_plan *plan, int64_t t) {
-  return dm_plan_entry(plan, t) * plan->problem.k;
+  const int64_t part = dm_plan_part_of(plan, t), entries = dm_problem_entries(&plan->problem);
+  return dm_split(entries, dm_plan_parts(plan), part, 1).begin * plan->problem.k;
+}
+
+/* All columns, and the rows of so many entries. */
+static dm_tile run_of(const dm_plan *plan, int64_t t) {
+  const int64_t height = dm_problem_entry_rows(&plan->problem);
+  const dm_range entries = dm_split(plan->problem.batch, plan->tiles_m, t, 1);
+  return (dm_tile){
+      .r = t, .rows = {entries.begin * height, entries.end * height}, .cols = {0, plan->problem.n}};
 }
 
 dm_tile dm_plan_tile(const dm_plan *plan, int64_t t) {
-  const int64_t entry = dm_plan_entry(plan, t), within = t - entry * dm_plan_entry_tiles(plan);
+  if (dm_plan_has_runs(plan)) return run_of(plan, t);
+  const int64_t entry = dm_plan_part_of(plan, t), within = t - entry * dm_plan_part_tiles(plan);
   const int64_t length = dm_plan_line(plan), slow = within / length, at = within % length;
   const int64_t fast = slow % 2 ? length - 1 - at : at;
   const int64_t r = plan->down ? fast : slow, c = plan->down ? slow : fast;
@@ -182,6 +216,17 @@ dm_range dm_plan_b_share(const dm_plan *plan, int64_t panel, int i) {
   return split_range(dm_plan_panel(plan, panel), plan->pm, i, 1);
 }
 
+dm_range dm_plan_b_panel(const dm_plan *plan, int64_t t, int64_t panel) {
+  const int64_t origin = dm_plan_b_origin(plan, t);
+  const int64_t more = (dm_plan_run_entries(plan, t) - 1) * plan->problem.k;
+  const dm_range k = dm_plan_panel(plan, panel);
+  return (dm_range){origin + k.begin, origin + k.end + more};
+}
+
+dm_range dm_plan_b_piece(const dm_plan *plan, int64_t t, int64_t panel, int i) {
+  return split_range(dm_plan_b_panel(plan, t, panel), plan->pm, i, 1);
+}
+
 int64_t dm_plan_b_share_rows(const dm_plan *plan, int i, int l) {
   dm_range panels = dm_plan_layer(plan, l);
   if (dm_range_size(panels) == 0) return 0;
@@ -194,7 +239,8 @@ int64_t dm_plan_b_share_rows(const dm_plan *plan, int i, int l) {
 }
 
 int64_t dm_plan_b_share_most(const dm_plan *plan, int i) {
-  return dm_range_size(dm_split(dm_plan_width(plan), plan->pm, i, 1));
+  return dm_range_size(dm_split(dm_plan_width(plan), plan->pm, i, 1)) *
+         dm_plan_run_entries(plan, 0);
 }
 
 dm_range dm_plan_c_share(const dm_plan *plan, int64_t t, int i, int l) {

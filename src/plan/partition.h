@@ -40,10 +40,22 @@ dm_tile dm_plan_tile(const dm_plan *plan, int64_t t);
 /* The place in that order of the tile in row R and column C of tiles. */
 int64_t dm_plan_tile_at(const dm_plan *plan, int64_t r, int64_t c);
 
-/* Tiles of one entry of a batch; the entry that tile T belongs to, and the first row of its op(B)
- * among those of all entries. */
-int64_t dm_plan_entry_tiles(const dm_plan *plan);
-int64_t dm_plan_entry(const dm_plan *plan, int64_t t);
+/* Whether a batch has fewer tiles than entries: each tile is a run of whole entries, which one rank
+ * multiplies entry by entry, all of k in one panel. */
+bool dm_plan_has_runs(const dm_plan *plan);
+
+/* Entries of tile T of such a plan; else 1. */
+int64_t dm_plan_run_entries(const dm_plan *plan, int64_t t);
+
+/* Whether PROBLEM, from files to a file, has so many and so small entries that a single rank
+ * multiplies them on the CPU, and its tiles are runs; those of 16 bits are widened before. */
+bool dm_runs_suit(const dm_problem *problem);
+
+/* Entries of a batch, or runs of them; tiles of each; that which tile T belongs to; and the first
+ * row of its op(B) among those of all entries. */
+int64_t dm_plan_parts(const dm_plan *plan);
+int64_t dm_plan_part_tiles(const dm_plan *plan);
+int64_t dm_plan_part_of(const dm_plan *plan, int64_t t);
 int64_t dm_plan_b_origin(const dm_plan *plan, int64_t t);
 
 /* Ranges of tile T; tile 0 has the largest. */
@@ -67,6 +79,10 @@ dm_range dm_plan_panel(const dm_plan *plan, int64_t p);              /* k of pan
 dm_range dm_plan_layer_k(const dm_plan *plan, int l);                /* k of layer l */
 dm_range dm_plan_b_share(const dm_plan *plan, int64_t panel, int i); /* rows of op(B) */
 int64_t dm_plan_b_share_rows(const dm_plan *plan, int i, int l);     /* in all panels of layer l */
+
+/* Rows of op(B), among those of all entries, that PANEL has in tile T, and part I of them. */
+dm_range dm_plan_b_panel(const dm_plan *plan, int64_t t, int64_t panel);
+dm_range dm_plan_b_piece(const dm_plan *plan, int64_t t, int64_t panel, int i);
 
 /* Number of ramp-up panels at the start of each layer. */
 int dm_plan_ramp_count(const int64_t ramp[DM_RAMP]);

@@ -134,7 +134,10 @@ static void write_held(const char *name, dm_residence where, int64_t held, FILE 
 
 static void write_tiles(const dm_plan *p, FILE *out) {
   const dm_tile first = dm_plan_tile(p, 0);
-  if (dm_plan_tiles(p) > 1)
+  if (dm_plan_has_runs(p))
+    fprintf(out, "  C in %lld runs of %lld products, one after the other\n", (long long)p->tiles_m,
+            (long long)dm_plan_run_entries(p, 0));
+  else if (dm_plan_tiles(p) > 1)
     fprintf(out, "  C in %lld x %lld tiles of %lld x %lld, one after the other, %s\n",
             (long long)p->tiles_m, (long long)p->tiles_n, (long long)dm_range_size(first.rows),
             (long long)dm_range_size(first.cols), p->down ? "down and up" : "to and fro");

@@ -13,12 +13,12 @@ static bool is_slow(const dm_plan *plan, dm_matrix matrix) {
 
 static int64_t band_of(const dm_plan *plan, dm_matrix matrix, int64_t t) {
   dm_tile tile = dm_plan_tile(plan, t);
-  return matrix == DM_A ? tile.r : dm_plan_entry(plan, t) * plan->tiles_n + tile.c;
+  return matrix == DM_A ? tile.r : dm_plan_part_of(plan, t) * plan->tiles_n + tile.c;
 }
 
-/* Bands of all entries. */
+/* Bands of all entries, or runs of them. */
 static int64_t bands(const dm_plan *plan, dm_matrix matrix) {
-  return matrix == DM_A ? plan->tiles_m : plan->tiles_n * dm_problem_entries(&plan->problem);
+  return matrix == DM_A ? plan->tiles_m : plan->tiles_n * dm_plan_parts(plan);
 }
 
 static double area_of(dm_tile tile) {
@@ -75,7 +75,7 @@ int64_t dm_plan_place_of(const dm_plan *plan, dm_matrix matrix, int64_t layer, i
 /* The last tile before T with the same band among those that this run computes. */
 static int64_t band_before(const dm_plan *plan, dm_matrix matrix, int64_t t) {
   const int64_t length = dm_plan_line(plan);
-  const int64_t first = dm_plan_entry(plan, t) * dm_plan_entry_tiles(plan);
+  const int64_t first = dm_plan_part_of(plan, t) * dm_plan_part_tiles(plan);
   do {
     const int64_t at = (t - first) % length;
     t = is_slow(plan, matrix) ? (at > 0 ? t - 1 : -1) : t - 2 * at - 1; /* in the previous line */
@@ -96,8 +96,8 @@ bool dm_plan_is_first(const dm_plan *plan, dm_matrix matrix, int64_t t) {
 }
 
 bool dm_plan_is_last(const dm_plan *plan, dm_matrix matrix, int64_t t) {
-  const int64_t length = dm_plan_line(plan), tiles = dm_plan_entry_tiles(plan);
-  const int64_t first = dm_plan_entry(plan, t) * tiles;
+  const int64_t length = dm_plan_line(plan), tiles = dm_plan_part_tiles(plan);
+  const int64_t first = dm_plan_part_of(plan, t) * tiles;
   do {
     const int64_t left = length - 1 - (t - first) % length;
     if (is_slow(plan, matrix) && left == 0) return true;
@@ -123,7 +123,7 @@ double dm_plan_read_words(const dm_plan *plan, dm_matrix matrix) {
   if (dm_triangle_spares(plan, matrix)) return 0;
   if (dm_plan_residence(plan, matrix) != DM_IN_FILE) return elements;
   const int64_t layer = dm_max(1, dm_range_size(dm_plan_layer(plan, 0)));
-  const double lines = (double)(dm_plan_entry_tiles(plan) / dm_plan_line(plan));
+  const double lines = (double)(dm_plan_part_tiles(plan) / dm_plan_line(plan));
   const double held = (double)dm_min(dm_plan_held(plan, matrix), layer) / (double)layer;
   /* each line of tiles starts with the last band of the previous one */
   const bool half = p->symmetry != DM_NO_SYMMETRY; /* only tiles on and below the diagonal */

@@ -183,7 +183,7 @@ static int64_t chunk_of(const dm_problem *p, dm_matrix matrix) {
 static int64_t depth_of(const dm_plan *plan, dm_matrix matrix) {
   const int64_t panel = dm_plan_ramp_count(plan->ramp); /* the first one of full width */
   return dm_range_size(matrix == DM_A ? dm_plan_panel(plan, panel)
-                                      : dm_plan_b_share(plan, panel, 0));
+                                      : dm_plan_b_piece(plan, 0, panel, 0));
 }
 
 int64_t dm_plan_run_wanted(const dm_plan *plan) {

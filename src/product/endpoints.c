@@ -118,7 +118,7 @@ dm_named_files dm_job_files(const dm_multiply *m) {
   return names;
 }
 
-dm_status dm_job_describe(dm_job *j) {
+static dm_status describe(dm_job *j) {
   const dm_multiply *m = j->multiply;
   dm_problem *p = &j->problem;
   DM_TRY(dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL, &m->equation, p));
@@ -134,6 +134,18 @@ dm_status dm_job_describe(dm_job *j) {
     dm_problem_set_home(p, m->measurement->from_host ? DM_HOME_HOST : DM_HOME_SHARES);
   j->form = m->form;
   return dm_multiply_in_file(m, DM_C) ? complete_form(&j->form, p) : DM_OK;
+}
+
+dm_status dm_job_describe(dm_job *j) {
+  const dm_problem *p = &j->problem;
+  const dm_engine *engine = &j->multiply->engine;
+  DM_TRY(describe(j));
+  if (!dm_runs_suit(p) || p->work == p->accumulator || strcmp(engine->backend, "cuda") == 0 ||
+      strcmp(engine->kernel, "auto") != 0)
+    return DM_OK;
+  j->own.equation.type = p->accumulator; /* 16 bits, widened while they are read */
+  j->own.equation.compute = 0;
+  return describe(j);
 }
 
 void dm_job_set_ends(dm_job *j) {

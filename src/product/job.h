@@ -22,6 +22,7 @@ typedef struct dm_job {
   dm_measured measured;
   dm_reader *old; /* the old C in a file; or NULL */
   dm_freivalds *check;
+  dm_run_products runs; /* of small entries, which have no CHECK */
   dm_setup setup;
   dm_product product;
   dm_dataset_source source;

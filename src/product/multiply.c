@@ -2,6 +2,7 @@
 #include "product/multiply.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "check/verdict.h"
 #include "core/clock.h"
@@ -140,12 +141,23 @@ static dm_status judge_arrived(dm_job *j, dm_verdict *verdict) {
   return DM_OK;
 }
 
+/* The verdict of the sums, or of rank 0 on all runs of entries. */
+static dm_status take_verdict(dm_job *j, dm_verdict *verdict, bool *sound) {
+  const dm_plan *plan = &j->setup.plan;
+  *sound = true;
+  if (dm_plan_has_runs(plan)) {
+    *verdict = j->runs.verdict;
+    return dm_comm_broadcast(j->run->world, verdict, sizeof *verdict, 0);
+  }
+  if (dm_plan_streams(plan)) DM_TRY(dm_freivalds_settle(j->check, j->run->world, sound));
+  return dm_freivalds_judge(j->check, j->run->world, verdict);
+}
+
 /* C in memory that cannot be read again: the sums must do. */
 static dm_status judge_sums(dm_job *j, dm_verdict *verdict) {
   const int64_t *changed = j->product.changed;
-  bool sound = true;
-  if (dm_plan_streams(&j->setup.plan)) DM_TRY(dm_freivalds_settle(j->check, j->run->world, &sound));
-  DM_TRY(dm_freivalds_judge(j->check, j->run->world, verdict));
+  bool sound;
+  DM_TRY(take_verdict(j, verdict, &sound));
   if (changed[DM_A] + changed[DM_B] > 0) verdict->pass = false;
   if (sound) DM_TRY(judge_arrived(j, verdict));
   if (sound) return judge_nan(j, verdict);
@@ -155,7 +167,7 @@ static dm_status judge_sums(dm_job *j, dm_verdict *verdict) {
 }
 
 static dm_status judge(dm_job *j, dm_verdict *verdict) {
-  bool sound = true;
+  bool sound;
   dm_run_phase(j->run, "verifying", DM_SYNC_PATIENCE);
   if (j->from_files) {
     DM_TRY(deliver(j));
@@ -173,12 +185,11 @@ static dm_status judge(dm_job *j, dm_verdict *verdict) {
   bool differs;
   DM_TRY(look_for_changes(j, &differs));
   if (differs) return judge_files(j, false, verdict);
-  if (dm_plan_streams(&j->setup.plan)) DM_TRY(dm_freivalds_settle(j->check, j->run->world, &sound));
+  DM_TRY(take_verdict(j, verdict, &sound));
   if (!sound) {
     say_read_again(j, "B has NaN, Inf, extreme exponents or unlike rows");
     return judge_files(j, false, verdict);
   }
-  DM_TRY(dm_freivalds_judge(j->check, j->run->world, verdict));
   if (!verdict->strained) return judge_nan(j, verdict);
   say_read_again(j, "there are NaN, Inf or extreme exponents");
   return judge_files(j, true, verdict);
@@ -254,10 +265,28 @@ static dm_status plan(dm_job *j) {
   return m->measurement ? dm_comm_agree(j->run->world, dm_measured_check(&j->setup.plan)) : DM_OK;
 }
 
+/* Runs of entries are verified one by one, with alpha, which is not applied again. */
+static void open_runs(dm_job *j) {
+  dm_problem *p = &j->setup.plan.problem;
+  const double *alpha = j->multiply->equation.alpha;
+  const bool zero = alpha[0] == 0.0 && alpha[1] == 0.0; /* bounds would vanish */
+  j->runs = (dm_run_products){.alpha = {1.0, 0.0},
+                              .verify = p->verify,
+                              .seed = j->multiply->seed,
+                              .draw = j->repair->round};
+  if (!zero) memcpy(j->runs.alpha, alpha, sizeof j->runs.alpha);
+  if (!zero) memcpy(j->sink.alpha, (const double[2]){1.0, 0.0}, sizeof j->sink.alpha);
+  p->verify = false;
+}
+
 /* A streamed check needs all of B before the last tile of a row of tiles, but half of a symmetric C
  * has rows without all of B's columns: it is verified from its file. */
 static void choose_check(dm_job *j) {
   dm_plan *plan = &j->setup.plan;
+  if (dm_plan_has_runs(plan)) {
+    open_runs(j);
+    return;
+  }
   if (plan->problem.symmetry == DM_NO_SYMMETRY || dm_plan_tiles(plan) == 1 ||
       !dm_plan_streams(plan) || !plan->problem.verify)
     return;
@@ -361,6 +390,7 @@ static dm_status multiply_matrices(dm_job *j) {
   for (int x = 0; x < 2; x++) j->product.source[x] = dm_job_is_read(j, x) ? files : memory;
   DM_TRY(dm_product_open(&j->product));
   j->product.local.states = &j->states;
+  j->product.local.runs = &j->runs;
   dm_run_lap(j->run, &j->outside.open);
   DM_TRY(bring(j));
   dm_run_lap(j->run, &j->outside.read);

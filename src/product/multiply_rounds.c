@@ -12,7 +12,6 @@
 #include "product/centered.h"
 #include "product/multiply_impl.h"
 #include "product/repair.h"
-#include "product/small_entries.h"
 #include "product/verify.h"
 
 /* Ends a round: what is good is kept, the rest is computed again. */
@@ -159,10 +158,8 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
   dm_multiply changed = *m;
   const bool centers = dm_center_changes(m);
   dm_centered centered;
-  bool done = false;
-  dm_status status = centers ? dm_center_product(run, &changed, NULL, &centered)
-                             : dm_small_entries_run(run, &changed, record, &done);
-  if (!status && !done) status = multiply_centered(run, &changed, record);
+  dm_status status = centers ? dm_center_product(run, &changed, NULL, &centered) : DM_OK;
+  if (!status) status = multiply_centered(run, &changed, record);
   if (centers) dm_centered_free(&centered);
   return status ? dm_verify_missing(run, m->engine.io_threads, sets, status) : DM_OK;
 }

@@ -154,25 +154,19 @@ dm_status dm_provenance_inputs(dm_attributes *list, const dm_run *run, const dm_
   return add_equation(list, m);
 }
 
-dm_status dm_provenance_by(const dm_multiply *multiply, const dm_maker *maker, const dm_run *run,
-                           const dm_verdict *verdict, dm_attributes *list) {
-  list->count = 0;
-  DM_TRY(dm_provenance_inputs(list, run, multiply, maker->problem->reads_c));
-  DM_TRY(add_arithmetic(list, &multiply->equation, &maker->problem->compute));
-  DM_TRY(dm_attributes_add(list, "backend", "%s", maker->backend));
-  DM_TRY(dm_attributes_add(list, "device", "%s", maker->device));
-  DM_TRY(dm_attributes_add(list, "ranks", "%d", run->ranks));
-  DM_TRY(dm_attributes_add(list, "recipe", "%s", maker->recipe));
-  return add_verdict(list, verdict);
-}
-
 dm_status dm_provenance_of(const dm_multiply *multiply, const dm_setup *setup, const dm_run *run,
                            const dm_verdict *verdict, dm_attributes *list) {
+  const dm_problem *problem = &setup->plan.problem;
   char recipe[DM_RECIPE];
   dm_plan_recipe(&setup->plan, recipe);
-  const dm_maker maker = {&setup->plan.problem, setup->backend->ops->name, setup->device.name,
-                          recipe};
-  return dm_provenance_by(multiply, &maker, run, verdict, list);
+  list->count = 0;
+  DM_TRY(dm_provenance_inputs(list, run, multiply, problem->reads_c));
+  DM_TRY(add_arithmetic(list, &multiply->equation, &problem->compute));
+  DM_TRY(dm_attributes_add(list, "backend", "%s", setup->backend->ops->name));
+  DM_TRY(dm_attributes_add(list, "device", "%s", setup->device.name));
+  DM_TRY(dm_attributes_add(list, "ranks", "%d", run->ranks));
+  DM_TRY(dm_attributes_add(list, "recipe", "%s", recipe));
+  return add_verdict(list, verdict);
 }
 
 void dm_provenance_record(const dm_dataset *const sets[3], dm_record *record) {
@@ -192,7 +186,7 @@ static const dm_dataset *in_file(const dm_multiplied *done, int matrix, const dm
   return done->multiply->in_memory[matrix] ? NULL : set;
 }
 
-void dm_multiply_record_files(const dm_multiplied *done, dm_record *record) {
+static void record_files(const dm_multiplied *done, dm_record *record) {
   const dm_dataset *inputs[] = {&done->multiply->a, &done->multiply->b};
   const char *const paths[] = {"files.a", "files.b"}, *const labels[] = {"A", "B"};
   for (int i = 0; i < 2; i++) {
@@ -247,27 +241,12 @@ static void comment_slowness(const dm_multiplied *done) {
               dm_format_seconds(f->start + f->total, predicted));
 }
 
-void dm_multiply_summary(const dm_multiplied *done, const dm_problem *p, double multiply_s,
-                         double flops, dm_record *record) {
-  const dm_verdict *verdict = done->verdict;
-  char seed[DM_SEED_TEXT] = "", batch[32];
-  if (verdict) dm_verdict_seed(verdict, seed);
-  dm_record_summary(record,
-                    "damier: multiply m=%lld n=%lld k=%lld%s dtype=%s ranks=%d time_s=%.3f "
-                    "multiply_s=%.3f tflops=%.4g residual=%.2g%s%s %s",
-                    (long long)dm_problem_entry_rows(p), (long long)p->n,
-                    p->no_k ? 0LL : (long long)p->k, dm_problem_batch_text(p, batch),
-                    dm_dtype_name(p->work), done->run->ranks, done->seconds, multiply_s,
-                    flops * 1e-12, verdict ? verdict->residual : 0.0, seed[0] ? " seed=" : "", seed,
-                    verdict ? dm_verdict_word(verdict) : "UNVERIFIED");
-}
-
 void dm_multiply_record(const dm_multiplied *done, dm_record *record) {
   const dm_plan *plan = &done->setup->plan;
   const dm_problem *p = &plan->problem;
   const dm_phases *worst = done->worst;
   const dm_verdict *verdict = done->verdict;
-  dm_multiply_record_files(done, record);
+  record_files(done, record);
   comment_slowness(done);
   dm_setup_record(done->setup, done->run, record);
   if (p->symmetry != DM_NO_SYMMETRY)
@@ -291,8 +270,17 @@ void dm_multiply_record(const dm_multiplied *done, dm_record *record) {
     dm_record_real(record, "times.repeated_s", "before the repair", DM_SHOWN_SECONDS,
                    done->repeated);
   dm_record_flag(record, "verification.read_back", NULL, done->read_back);
-  dm_multiply_summary(done, p, worst->multiply + worst->reduce, dm_phases_flops(worst, plan),
-                      record);
+  char seed[DM_SEED_TEXT] = "", batch[32];
+  if (verdict) dm_verdict_seed(verdict, seed);
+  dm_record_summary(record,
+                    "damier: multiply m=%lld n=%lld k=%lld%s dtype=%s ranks=%d time_s=%.3f "
+                    "multiply_s=%.3f tflops=%.4g residual=%.2g%s%s %s",
+                    (long long)dm_problem_entry_rows(p), (long long)p->n,
+                    p->no_k ? 0LL : (long long)p->k, dm_problem_batch_text(p, batch),
+                    dm_dtype_name(p->work), done->run->ranks, done->seconds,
+                    worst->multiply + worst->reduce, dm_phases_flops(worst, plan) * 1e-12,
+                    verdict ? verdict->residual : 0.0, seed[0] ? " seed=" : "", seed,
+                    verdict ? dm_verdict_word(verdict) : "UNVERIFIED");
 }
 
 void dm_multiply_record_done(const dm_run *run, const dm_multiply *m, const dm_problem *p,

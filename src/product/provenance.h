@@ -8,15 +8,7 @@
 #include "engine/setup.h"
 #include "product/description.h"
 
-/* How C was made, for its attributes. */
-typedef struct dm_maker {
-  const dm_problem *problem;
-  const char *backend, *device, *recipe;
-} dm_maker;
-
 /* VERDICT is NULL if the result was not verified. */
-dm_status dm_provenance_by(const dm_multiply *multiply, const dm_maker *maker, const dm_run *run,
-                           const dm_verdict *verdict, dm_attributes *attributes);
 dm_status dm_provenance_of(const dm_multiply *multiply, const dm_setup *setup, const dm_run *run,
                            const dm_verdict *verdict, dm_attributes *attributes);
 
@@ -60,11 +52,6 @@ typedef struct dm_multiplied {
 } dm_multiplied;
 
 void dm_multiply_record(const dm_multiplied *done, dm_record *record);
-
-/* Parts of it: A, B and C, for which DONE needs no setup and no phases; and the last line. */
-void dm_multiply_record_files(const dm_multiplied *done, dm_record *record);
-void dm_multiply_summary(const dm_multiplied *done, const dm_problem *problem, double multiply_s,
-                         double flops, dm_record *record);
 
 /* The record if an earlier run had already computed C. */
 void dm_multiply_record_done(const dm_run *run, const dm_multiply *multiply,

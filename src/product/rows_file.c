@@ -57,7 +57,7 @@ static dm_status write_rows(dm_run *run, const dm_rows_file *f, dm_output *outpu
   dm_file_queue *behind = NULL;
   int64_t row_bytes, strip_bytes;
   DM_TRY(dm_bytes_of(f->cols, 1, dm_dtype_size(f->dtype), &row_bytes));
-  const int64_t height = f->height > 0 ? f->height : dm_max(1, STRIP / row_bytes);
+  const int64_t height = dm_max(1, STRIP / row_bytes);
   DM_TRY(dm_bytes_of(dm_min(height, dm_max(1, most)), 1, row_bytes, &strip_bytes));
   dm_status status = DM_OK;
   for (int i = 0; i < STRIPS && !status; i++)
@@ -79,8 +79,6 @@ static dm_status commit(dm_run *run, const dm_rows_file *f, const dm_output_file
                         &(dm_completion){.provenance = attributes,
                                          .unrecorded = true,
                                          .force = f->force,
-                                         .tiles = f->tiles,
-                                         .count = f->tile_count,
                                          .clear = f->clear,
                                          .context = f->context},
                         &named);

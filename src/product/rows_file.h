@@ -17,14 +17,11 @@ typedef struct dm_rows_file {
   int io_threads;      /* threads that pack chunks; 0: none, -1: as many as help */
   dm_write_way write_by;
   bool force;
-  int64_t height; /* rows that are brought at a time; 0: some 32 MiB of them */
   /* Sets ROWS, packed, from row ROW on: BRING in the thread of the call, FILL, which follows, a few
    * rows at a time in threads that write them. NULL: nothing is to be done. */
   dm_status (*bring)(void *context, dm_view rows, int64_t row);
   dm_status (*fill)(void *context, dm_view rows, int64_t row);
   dm_status (*describe)(void *context, const dm_run *run, dm_attributes *list); /* C's provenance */
-  const dm_tile_record *tiles; /* with the checksums of all rows when they are written, or NULL */
-  int64_t tile_count;
   void (*clear)(void *context); /* or NULL: rank 0 removes what the rows were made from, before the
                                    file gets its name */
   void *context;

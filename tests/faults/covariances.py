@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""After a kill, covariances and products whose matrices are centered, scaled, weighted or filled are resumed: C has the
-bits of an undisturbed run, and is what NumPy computes. Other weights, vectors and ways with missing values are refused."""
+"""After a kill, covariances, products whose matrices are centered, scaled, weighted or filled, and batches of many small
+matrices are resumed: C has the bits of an undisturbed run, and is what NumPy computes. Other weights, vectors and ways with
+missing values are refused."""
+import copy
 import pathlib
 
 import h5py
@@ -146,6 +148,10 @@ def main():
         with h5py.File(bed.folder / "y.h5") as file:
             y = file["x"][:]
         w = v["w"]
+        entries = np.random.default_rng(6).normal(size=(2, 2000, 30, 30))
+        for name, array in zip("ef", entries):
+            with h5py.File(bed.folder / f"{name}.h5", "w") as file:
+                file["x"] = array
         base = ("cov", "x.h5")
         cases = [
             ("cov", 1, np.cov(x, rowvar=False), base, [(("gram", "x.h5", "--center", "--divide", "n"), "alpha"),
@@ -158,12 +164,16 @@ def main():
             ("vectors", 1, ((x - v["m"]) / v["s"]).T @ y,
              ("multiply", "x.h5", "y.h5", "--op-a", "t", "--center-a", "m.h5", "--scale-a", "s.h5"),
              [(("multiply", "x.h5", "y.h5", "--op-a", "t", "--center-a", "m.h5", "--scale-a", "t.h5"), "centering_a")])]
+        many = ("entries", 1, entries[0] @ entries[1], ("multiply", "e.h5", "f.h5"), [(("multiply", "e.h5", "f.h5", "--op-b", "t"), "op_b")])
+        roomy = copy.copy(bed)
+        roomy.words = [word.replace(f"={limit}", f"={limit + 40}") for word in bed.words]
         pairs = [("pairs", 1, of_pairs(gaps, False), ("cov", "gaps.h5", "--missing", "pairwise")),
                  ("pairs-cor", 1, of_pairs(gaps, True), ("cor", "gaps.h5", "--missing", "pairwise"))]
         failures = running.each(lambda case: resumed(case, bed), cases, lambda case: case[0])
+        failures += running.each(lambda case: resumed(case, roomy), [many], lambda case: case[0])
         for check in resumed_pairs, named_pairs:
             failures += running.each(lambda case, check=check: check(case, bed), pairs, lambda case: case[0])
-    running.finish(failures, len(cases) + 2 * len(pairs))
+    running.finish(failures, len(cases) + 1 + 2 * len(pairs))
 
 
 main()

@@ -174,7 +174,7 @@ def small(folder, damier, seed):
     got, record = read(out), records_of(json)[-1]
     expect(got.shape == wanted.shape and np.array_equal(got, wanted), f"wrong: {a.shape} {b.shape} {words}")
     single = b.ndim == 2 or all(x == 1 for x in b.shape[:-2])
-    expect(single or record["plan"]["recipe"].startswith("in place"), record["plan"])
+    expect(single or record["plan"]["tiles"] < a.size // (m * k), record["plan"])
     expect(record["verification"]["verdict"] == "PASS" and record["problem"]["m"] in (m, a.size // k), record)
     if form == "npy":
         return

@@ -105,7 +105,7 @@ static dm_spot *spot_of(dm_walk *w, int x, const dm_step *step) {
 
 static int64_t band_of(const dm_walk *w, int x, const dm_step *step) {
   dm_tile tile = dm_plan_tile(w->plan, step->tile);
-  const int64_t down = w->plan->tiles_m / dm_problem_entries(&w->plan->problem);
+  const int64_t down = w->plan->tiles_m / dm_plan_parts(w->plan);
   return x == DM_A ? tile.r : tile.r / down * w->plan->tiles_n + tile.c;
 }
 

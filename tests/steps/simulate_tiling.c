@@ -99,6 +99,27 @@ static dm_status check_places(const dm_plan *p) {
   return DM_OK;
 }
 
+/* Runs of entries cover all of them, and meet their rows of op(B). */
+static dm_status check_runs(const dm_plan *p) {
+  const int64_t height = dm_problem_entry_rows(&p->problem);
+  cover rows;
+  if (p->panels != 1 || p->tiles_n != 1 || dm_plan_used(p) != 1 || p->border > 0 || p->gpu)
+    return dm_fail(DM_E_BUG, "tiling: %lld runs of entries", (long long)p->tiles_m);
+  start_cover(&rows, "runs", whole(p->problem.m), height);
+  for (int64_t t = 0; t < p->tiles_m; t++) {
+    const dm_tile tile = dm_plan_tile(p, t);
+    const dm_range b = dm_plan_b_panel(p, t, 0);
+    const int64_t entries = dm_range_size(tile.rows) / height, k = p->problem.k;
+    DM_TRY(add_range(&rows, tile.rows));
+    if (entries < 1 || entries != dm_plan_run_entries(p, t) || tile.r != t || tile.c != 0 ||
+        tile.cols.begin != 0 || tile.cols.end != p->problem.n ||
+        b.begin != tile.rows.begin / height * k || dm_range_size(b) != entries * k ||
+        dm_range_size(b) > dm_plan_b_share_most(p, 0))
+      return dm_fail(DM_E_BUG, "tiling: run %lld", (long long)t);
+  }
+  return end_cover(&rows);
+}
+
 /* Tiles follow each other in a snake; each row of tiles covers its rows from end to end. Each entry
  * of a batch is cut alike. */
 static dm_status check_tiles(const dm_plan *p) {
@@ -106,6 +127,7 @@ static dm_status check_tiles(const dm_plan *p) {
   const int64_t step = p->border > 0 ? p->border : 1, entries = dm_problem_entries(&p->problem);
   const int64_t height = p->problem.m / entries, down = p->tiles_m / entries;
   dm_tile before = {0};
+  if (dm_plan_has_runs(p)) return check_runs(p);
   if (height * entries != p->problem.m || down * entries != p->tiles_m)
     return dm_fail(DM_E_BUG, "tiling: %lld entries in %lld rows, %lld tiles", (long long)entries,
                    (long long)p->problem.m, (long long)p->tiles_m);

@@ -68,9 +68,43 @@ TEST(batches_have_plans) {
     machine.host_bytes = 1 << 30;
     ok(dm_plan_choose(&problem, &machine, ranks, &wishes, &plan));
     ok(dm_plan_choose(&one, &machine, ranks, &wishes, &single));
-    assert_int_equal(plan.tiles_m % entries, 0);
+    if (!dm_plan_has_runs(&plan)) assert_int_equal(plan.tiles_m % entries, 0);
     assert_true(plan.file_words >= (double)entries * single.file_words * (1 - 1e-9));
     if (dm_plan_tiles(&plan) * dm_plan_used(&plan) < 2000) ok(dm_plan_simulate(&plan));
+  }
+}
+
+/* Many small entries on a single CPU rank: each tile is a run of them, within any memory; a run
+ * that was interrupted goes on with the same runs, also on more ranks. */
+TEST(small_entries_are_runs) {
+  dice d = {.seed = 22};
+  for (int i = 0; i < many(100); i++) {
+    const int64_t entries = roll(&d, 256, 5000), rows = roll(&d, 1, 60);
+    dm_problem problem = problem_of(entries * rows, roll(&d, 1, 60), roll(&d, 1, 500), DM_F64);
+    dm_machine machine = machine_of("cores=2");
+    dm_wishes wishes = {.tile_seconds = 60};
+    dm_plan plan, again;
+    problem.batch = entries;
+    problem.op_b = roll(&d, 0, 1) ? DM_OP_T : DM_OP_N;
+    problem.verify = roll(&d, 0, 1);
+    dm_problem_set_home(&problem, DM_HOME_FILE);
+    machine.host_bytes = roll(&d, 0, 1) ? 0 : 300 << 20;
+    machine.process_bytes = 20 << 20;
+    machine.inputs_cached = roll(&d, 0, 1);
+    plan = planned(&problem, &machine, 1, wishes);
+    assert_true(dm_plan_has_runs(&plan) && plan.panels == 1);
+    assert_true(dm_plan_pressure(&plan, &machine) <= 1);
+    ok(dm_plan_simulate(&plan));
+    wishes.tiles_m = plan.tiles_m;
+    wishes.tiles_n = plan.tiles_n;
+    again = planned(&problem, &machine, 3, wishes);
+    assert_int_equal(again.tiles_m, plan.tiles_m);
+    assert_int_equal(dm_plan_used(&again), 1);
+    ok(dm_plan_simulate(&again));
+    wishes.pm = wishes.pn = wishes.pk = 1;
+    wishes.panel = plan.kb;
+    again = planned(&problem, &machine, 1, wishes);
+    assert_true(again.tiles_m == plan.tiles_m && again.kb == plan.kb);
   }
 }
 

@@ -12,7 +12,9 @@ TEST(narrow_panels_lead_every_layer) {
                   .pk = 3,
                   .kb = 192,
                   .ramp = {64},
-                  .panels = 8}; /* 64 192 192, 64 192 192, 64 40 */
+                  .panels = 8,
+                  .tiles_m = 1,
+                  .tiles_n = 1}; /* 64 192 192, 64 192 192, 64 40 */
   const int64_t begins[] = {0, 64, 256, 448, 512, 704, 896, 960, 1000};
   for (int64_t p = 0; p < 8; p++) {
     assert_int_equal(dm_plan_panel(&plan, p).begin, begins[p]);

@@ -4,7 +4,7 @@
 
 static bool same_band(const dm_plan *plan, dm_matrix matrix, int64_t t, int64_t other) {
   const dm_tile x = dm_plan_tile(plan, t), y = dm_plan_tile(plan, other);
-  if (dm_plan_entry(plan, t) != dm_plan_entry(plan, other)) return false;
+  if (dm_plan_part_of(plan, t) != dm_plan_part_of(plan, other)) return false;
   return matrix == DM_A ? x.r == y.r : x.c == y.c;
 }
 
@@ -27,7 +27,7 @@ static void check_bands(const dm_plan *plan, dm_matrix matrix) {
 static void check_meeting(const dm_plan *plan) {
   int64_t meetings = 0, seen = 0;
   for (int64_t t = 0; t < dm_plan_tiles(plan); t++) {
-    if (t > 0 && dm_plan_entry(plan, t) > dm_plan_entry(plan, t - 1)) meetings = seen = 0;
+    if (t > 0 && dm_plan_part_of(plan, t) > dm_plan_part_of(plan, t - 1)) meetings = seen = 0;
     const bool last = dm_plan_is_last(plan, DM_A, t), first = dm_plan_is_first(plan, DM_B, t);
     seen += first;
     meetings += last && first;
