@@ -201,11 +201,15 @@ static dm_status examine_whole(const dm_trust *trust, dm_dataset *find, dm_attri
 dm_status dm_examine_at(const dm_trust *trust, dm_dataset *find, dm_attributes *provenance) {
   dm_trust of_whole = *trust, of_part = *trust;
   if (dm_io_is_stack(&find->at)) return dm_examine_stack(trust, find);
-  of_whole.any_shape |= find->at.part[0] != '\0';
+  const bool is_part = find->at.part[0] != '\0';
+  of_whole.any_shape |= is_part;
   DM_TRY(examine_whole(&of_whole, find, provenance));
   find->meaning.missing = trust->missing;
   of_part.known = NULL; /* other files are read with other wishes */
-  dm_status status = find->at.part[0] ? dm_examine_part(&of_part, find) : DM_OK;
+  const dm_axes axes = dm_dataset_axes(find);
+  dm_status status = find->at.part[0] ? dm_examine_part(&of_part, find)
+                     : is_part        ? dm_examine_lay(trust, &axes, find) /* it was a name */
+                                      : DM_OK;
   if (status) dm_dataset_free(find);
   return status;
 }

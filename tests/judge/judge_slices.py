@@ -205,6 +205,21 @@ def flattened(folder, damier, seed):
         run(damier, 1, "multiply", place / "b.h5", at, "-o", place / "d.h5", "--row-axes-b", len(shape), expect=3)
 
 
+def names_with_brackets(folder, damier):
+    """A dataset whose name looks like a part, of any number of dimensions."""
+    x = np.random.default_rng(5).integers(-9, 9, (4, 3, 6, 5)).astype("f8")
+    write(folder / "a.h5", x, "x[0]")
+    write(folder / "a.h5", x[0, 0, 0], "v[1:]")
+    write(folder / "b.h5", np.eye(5))
+    for words, want in (((), x), (("--row-axes-a", 3), x.reshape(-1, 5))):
+        run(damier, 1, "multiply", f"{folder}/a.h5:/x[0]", folder / "b.h5", *words, "-o", folder / "c.h5", "-q", "--force")
+        with h5py.File(folder / "c.h5") as file:
+            expect(np.array_equal(file["c"][()], want), f"{words}: {file['c'].shape}")
+    words = ("multiply", f"{folder}/a.h5:/v[1:]", folder / "b.h5", "-o", folder / "c.h5", "-q", "--force")
+    run(damier, 1, *words, expect=3)
+    run(damier, 1, *words, "--as-row")
+
+
 def flattened_with_itself(folder, damier):
     """gram, cov and cor of a dataset of three dimensions; verification of a part of C."""
     x = np.random.default_rng(5).standard_normal((6, 5, 7))
@@ -242,7 +257,7 @@ def meaning(folder, damier):
 
 def main():
     chosen = options()
-    work = [(case,) for case in (refusals, stacks, meaning, steps, old_c, flattened_with_itself)]
+    work = [(case,) for case in (refusals, stacks, meaning, steps, old_c, flattened_with_itself, names_with_brackets)]
     work += [(at_random, seed) for seed in range(how_many(chosen, 6, 10, 24))]
     work += [(flattened, seed) for seed in range(how_many(chosen, 4, 6, 16))]
     run_cases(chosen.damier, work)
