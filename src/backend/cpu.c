@@ -189,14 +189,14 @@ static void multiply_block(void *context, int64_t block) {
   dm_view c = dm_view_sub(p->c, row, col, rows, cols);
   dm_view a = dm_view_sub(p->a, row, 0, rows, p->a.cols);
   dm_view b = dm_view_sub(p->b, 0, col, p->b.rows, cols);
-  dm_status_free(dm_cpu_product(c, a, b, p->accumulate, NULL)); /* cannot fail: it fits */
+  dm_status_free(dm_cpu_product(c, a, b, p->accumulate, true, NULL)); /* cannot fail: it fits */
 }
 
 static dm_status multiply_piece(cpu_backend *cpu, dm_view c, dm_view a, dm_view b, bool accumulate,
                                 const dm_cpu_box *box) {
   const bool in_blocks = cpu->tile > 0 && !dm_cpu_widens(a.dtype);
   let_library_use(cpu, cpu->tile > 0 ? 1 : cpu->threads);
-  if (!in_blocks) return dm_cpu_product(c, a, b, accumulate, &cpu->scratch);
+  if (!in_blocks) return dm_cpu_product(c, a, b, accumulate, cpu->tile > 0, &cpu->scratch);
   DM_TRY(dm_cpu_fits(c, a, b));
   shared_piece p = {.c = c,
                     .a = a,
@@ -449,7 +449,7 @@ static dm_status cpu_direct(dm_backend *backend, dm_view c, dm_view a, dm_view b
     return dm_fail(DM_E_USAGE, "CBLAS has no product of %s to compare with", dm_dtype_name(work));
   let_library_use(cpu, cpu->threads);
   double start = dm_now();
-  DM_TRY(dm_cpu_product(c, a, b, false, &cpu->scratch));
+  DM_TRY(dm_cpu_product(c, a, b, false, false, &cpu->scratch));
   *seconds = dm_now() - start;
   return DM_OK;
 }

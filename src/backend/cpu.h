@@ -39,8 +39,10 @@ bool dm_cpu_widens(dm_dtype work);
 /* DM_E_DEVICE: more rows than CBLAS can count. */
 dm_status dm_cpu_fits(dm_view c, dm_view a, dm_view b);
 
-/* C (+)= A B for one piece, synchronous. */
-dm_status dm_cpu_product(dm_view c, dm_view a, dm_view b, bool accumulate, dm_cpu_scratch *scratch);
+/* C (+)= A B for one piece, synchronous. ALIKE: as larger pieces, so that bits do not depend on the
+ * shape; else a row or column of C takes the routine for vectors, which is faster. */
+dm_status dm_cpu_product(dm_view c, dm_view a, dm_view b, bool accumulate, bool alike,
+                         dm_cpu_scratch *scratch);
 
 /* C (+)= A A^T on and below the diagonal, of f64, f32 or complex numbers that fit. */
 void dm_cpu_half(dm_view c, dm_view a, bool accumulate);

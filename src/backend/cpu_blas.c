@@ -145,6 +145,77 @@ static dm_status product_widened(dm_view c, dm_view a, dm_view b, bool accumulat
   return DM_OK;
 }
 
+/* ---- products by the library ---- */
+
+static const enum CBLAS_TRANSPOSE blas_ops[] = {
+    [DM_BLAS_N] = CblasNoTrans, [DM_BLAS_T] = CblasTrans, [DM_BLAS_C] = CblasConjTrans};
+
+static void multiply_matrix(dm_dtype dtype, const dm_blas_product *g, const double alpha[2],
+                            const double beta[2], void *c) {
+  const enum CBLAS_TRANSPOSE left = blas_ops[g->left.op], right = blas_ops[g->right.op];
+  const int m = (int)g->rows, n = (int)g->cols, k = (int)g->depth;
+  const int lda = (int)g->left.leading, ldb = (int)g->right.leading, ldc = (int)g->leading;
+  const float alphas[2] = {(float)alpha[0], (float)alpha[1]};
+  const float betas[2] = {(float)beta[0], (float)beta[1]};
+  if (dtype == DM_F64)
+    cblas_dgemm(CblasColMajor, left, right, m, n, k, *alpha, g->left.base, lda, g->right.base, ldb,
+                *beta, c, ldc);
+  else if (dtype == DM_F32)
+    cblas_sgemm(CblasColMajor, left, right, m, n, k, *alphas, g->left.base, lda, g->right.base, ldb,
+                *betas, c, ldc);
+  else if (dtype == DM_C128)
+    cblas_zgemm(CblasColMajor, left, right, m, n, k, alpha, g->left.base, lda, g->right.base, ldb,
+                beta, c, ldc);
+  else
+    cblas_cgemm(CblasColMajor, left, right, m, n, k, alphas, g->left.base, lda, g->right.base, ldb,
+                betas, c, ldc);
+}
+
+/* A C of one column is op(LEFT) x; one of one row is that of the transposed product. False: CBLAS
+ * has no such op, or there is nothing to add. */
+static bool multiply_vector(dm_dtype dtype, const dm_blas_product *g, const double alpha[2],
+                            const double beta[2], void *c) {
+  const bool column = g->cols == 1;
+  const dm_blas_operand *const a = column ? &g->left : &g->right;
+  const dm_blas_operand *const x = column ? &g->right : &g->left;
+  if ((!column && g->rows != 1) || g->depth == 0 || x->op == DM_BLAS_C ||
+      (!column && a->op == DM_BLAS_C))
+    return false;
+  const enum CBLAS_TRANSPOSE op = column               ? blas_ops[a->op]
+                                  : a->op == DM_BLAS_N ? CblasTrans
+                                                       : CblasNoTrans;
+  const int64_t length = column ? g->rows : g->cols;
+  const int m = (int)(op == CblasNoTrans ? length : g->depth);
+  const int n = (int)(op == CblasNoTrans ? g->depth : length);
+  const int lda = (int)a->leading, to = column ? 1 : (int)g->leading;
+  const int from = column == (x->op == DM_BLAS_N) ? 1 : (int)x->leading;
+  const float alphas[2] = {(float)alpha[0], (float)alpha[1]};
+  const double one[2] = {1.0, 0.0};
+  const float betas[2] = {(float)beta[0], (float)beta[1]};
+  const size_t size = (size_t)dm_dtype_size(dtype);
+  if (beta[0] == 0.0 && beta[1] == 0.0) {
+    /* Some libraries multiply what is there by 0. */
+    for (int64_t i = 0; i < length; i++) memset((char *)c + (size_t)(i * to) * size, 0, size);
+    return multiply_vector(dtype, g, alpha, one, c);
+  }
+  if (dtype == DM_F64)
+    cblas_dgemv(CblasColMajor, op, m, n, *alpha, a->base, lda, x->base, from, *beta, c, to);
+  else if (dtype == DM_F32)
+    cblas_sgemv(CblasColMajor, op, m, n, *alphas, a->base, lda, x->base, from, *betas, c, to);
+  else if (dtype == DM_C128)
+    cblas_zgemv(CblasColMajor, op, m, n, alpha, a->base, lda, x->base, from, beta, c, to);
+  else
+    cblas_cgemv(CblasColMajor, op, m, n, alphas, a->base, lda, x->base, from, betas, c, to);
+  return true;
+}
+
+static void multiply_all(const dm_whole_product *p, bool alike) {
+  const dm_blas_product g = dm_blas_product_of(p);
+  /* For vectors gemm packs the matrix, which takes longer than the product. */
+  if (alike || !multiply_vector(p->a.dtype, &g, p->alpha, p->beta, p->c.base))
+    multiply_matrix(p->a.dtype, &g, p->alpha, p->beta, p->c.base);
+}
+
 static void zero(dm_view c) {
   size_t row = (size_t)(c.cols * dm_dtype_size(c.dtype));
   for (int64_t i = 0; i < c.rows; i++) memset(dm_view_at(c, i, 0), 0, row);
@@ -159,7 +230,7 @@ dm_status dm_cpu_fits(dm_view c, dm_view a, dm_view b) {
                  "more ranks, or --grid, cut the matrices into smaller blocks");
 }
 
-dm_status dm_cpu_product(dm_view c, dm_view a, dm_view b, bool accumulate,
+dm_status dm_cpu_product(dm_view c, dm_view a, dm_view b, bool accumulate, bool alike,
                          dm_cpu_scratch *scratch) {
   if (a.cols == 0) {
     if (!accumulate) zero(c);
@@ -167,25 +238,12 @@ dm_status dm_cpu_product(dm_view c, dm_view a, dm_view b, bool accumulate,
   }
   if (dm_cpu_widens(a.dtype)) return product_widened(c, a, b, accumulate, scratch);
   DM_TRY(dm_cpu_fits(c, a, b));
-  const int m = (int)c.rows, n = (int)c.cols, k = (int)a.cols, ldc = operand_of(c).leading;
-  const operand l = operand_of(a), r = operand_of(b);
-  const double beta[2] = {accumulate ? 1.0 : 0.0, 0.0}, one[2] = {1.0, 0.0};
-  const float betas[2] = {(float)beta[0], 0.0f}, ones[2] = {1.0f, 0.0f};
-  if (a.dtype == DM_F64)
-    cblas_dgemm(CblasRowMajor, l.op, r.op, m, n, k, 1.0, a.base, l.leading, b.base, r.leading,
-                beta[0], c.base, ldc);
-  else if (a.dtype == DM_F32)
-    cblas_sgemm(CblasRowMajor, l.op, r.op, m, n, k, 1.0f, a.base, l.leading, b.base, r.leading,
-                betas[0], c.base, ldc);
-  else if (a.dtype == DM_C128)
-    cblas_zgemm(CblasRowMajor, l.op, r.op, m, n, k, one, a.base, l.leading, b.base, r.leading, beta,
-                c.base, ldc);
-  else if (a.dtype == DM_C64)
-    cblas_cgemm(CblasRowMajor, l.op, r.op, m, n, k, ones, a.base, l.leading, b.base, r.leading,
-                betas, c.base, ldc);
-  else
+  if (dm_dtype_is_integer(a.dtype) || dm_dtype_size(dm_dtype_real(a.dtype)) < 4)
     return dm_fail(DM_E_BUG, "the cpu backend cannot multiply matrices of %s",
                    dm_dtype_name(a.dtype));
+  const dm_whole_product product = {
+      .c = c, .a = a, .b = b, .alpha = {1.0}, .beta = {accumulate ? 1.0 : 0.0}};
+  multiply_all(&product, alike);
   return DM_OK;
 }
 
@@ -202,9 +260,6 @@ bool dm_cpu_suits(const dm_whole_product *p) {
          !dm_dtype_is_integer(p->a.dtype) && all.left.op != DM_BLAS_NONE &&
          all.right.op != DM_BLAS_NONE;
 }
-
-static const enum CBLAS_TRANSPOSE blas_ops[] = {
-    [DM_BLAS_N] = CblasNoTrans, [DM_BLAS_T] = CblasTrans, [DM_BLAS_C] = CblasConjTrans};
 
 /* The left operand alone tells the product; C by rows has the half below its diagonal above that of
  * BLAS. */
@@ -241,31 +296,9 @@ void dm_cpu_half(dm_view c, dm_view a, bool accumulate) {
   multiply_half(&product);
 }
 
-static void multiply_all(const dm_whole_product *p) {
-  const dm_blas_product g = dm_blas_product_of(p);
-  const enum CBLAS_TRANSPOSE left = blas_ops[g.left.op], right = blas_ops[g.right.op];
-  const int m = (int)g.rows, n = (int)g.cols, k = (int)g.depth;
-  const int lda = (int)g.left.leading, ldb = (int)g.right.leading, ldc = (int)g.leading;
-  const double *alpha = p->alpha, *beta = p->beta;
-  const float alphas[2] = {(float)alpha[0], (float)alpha[1]};
-  const float betas[2] = {(float)beta[0], (float)beta[1]};
-  if (p->a.dtype == DM_F64)
-    cblas_dgemm(CblasColMajor, left, right, m, n, k, *alpha, g.left.base, lda, g.right.base, ldb,
-                *beta, p->c.base, ldc);
-  else if (p->a.dtype == DM_F32)
-    cblas_sgemm(CblasColMajor, left, right, m, n, k, *alphas, g.left.base, lda, g.right.base, ldb,
-                *betas, p->c.base, ldc);
-  else if (p->a.dtype == DM_C128)
-    cblas_zgemm(CblasColMajor, left, right, m, n, k, alpha, g.left.base, lda, g.right.base, ldb,
-                beta, p->c.base, ldc);
-  else
-    cblas_cgemm(CblasColMajor, left, right, m, n, k, alphas, g.left.base, lda, g.right.base, ldb,
-                betas, p->c.base, ldc);
-}
-
 void dm_cpu_multiply(const dm_whole_product *p) {
   if (!p->symmetric) {
-    multiply_all(p);
+    multiply_all(p, false);
     return;
   }
   const dm_whole_product by_rows = dm_whole_by_rows(p);
@@ -310,7 +343,7 @@ void dm_cpu_multiply_as_real(const dm_whole_product *p, void *room) {
   real.a = dm_view_parts(p->a);
   real.b = dm_view_row_major(room, dm_dtype_real(b.dtype), 2 * b.rows, 2 * b.cols);
   real.c = dm_view_parts(p->c);
-  multiply_all(&real);
+  multiply_all(&real, false);
 }
 
 /* ---- the library ---- */

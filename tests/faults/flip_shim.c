@@ -89,17 +89,21 @@ static bool is_hit(void) {
 
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
-/* An element has PARTS numbers of SIZE bytes; all products are row-major, without transposes. */
+/* An element has PARTS numbers of SIZE bytes; all products are row-major, without transposes, or
+ * column-major ones of their transposes: order 102. */
 #define PRODUCT(name, scalar, vector, parts, bytes)                                                \
   void name(int order, int op_a, int op_b, int m, int n, int k, scalar alpha, const vector *a,     \
             int lda, const vector *b, int ldb, scalar beta, vector *c, int ldc) {                  \
     static __typeof__(&name) real;                                                                 \
     if (!real) real = NEXT(name);                                                                  \
     if (!real) abort();                                                                            \
-    const bool hit = is_hit();                                                                     \
-    const matrix of_a = {(void *)a, m, (long)k * (parts), (long)lda * (parts), bytes};             \
-    const matrix of_b = {(void *)b, k, (long)n * (parts), (long)ldb * (parts), bytes};             \
-    const matrix of_c = {c, m, (long)n * (parts), (long)ldc * (parts), bytes};                     \
+    const bool hit = is_hit(), turned = order == 102;                                              \
+    const long rows = turned ? n : m, cols = turned ? m : n;                                       \
+    const matrix of_a = {(void *)(turned ? b : a), rows, (long)k * (parts),                        \
+                         (long)(turned ? ldb : lda) * (parts), bytes};                             \
+    const matrix of_b = {(void *)(turned ? a : b), k, cols * (parts),                              \
+                         (long)(turned ? lda : ldb) * (parts), bytes};                             \
+    const matrix of_c = {c, rows, cols * (parts), (long)ldc * (parts), bytes};                     \
     strike('a', hit, of_a);                                                                        \
     strike('b', hit, of_b);                                                                        \
     real(order, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);                         \

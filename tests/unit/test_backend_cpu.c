@@ -81,6 +81,33 @@ TEST(transposed_operands) {
   }
 }
 
+/* A C of one column or one row, of operands in either order, whose lines are not packed. */
+TEST(vectors) {
+  enum { N = 70, DEPTH = 130 };
+  for (dm_dtype work = DM_F64; work <= DM_I8; work++)
+    for (int one = 0; one < 3; one++) {
+      const int64_t m = one == 1 ? N : 1, n = one == 2 ? N : 1;
+      dm_backend *backend = cpu_of(0, 1);
+      dm_view a[] = {matrix(work, m, DEPTH, DM_INTEGER, 1), matrix(work, DEPTH, m, DM_INTEGER, 2)};
+      dm_view b[] = {matrix(work, DEPTH, n, DM_INTEGER, 3), matrix(work, n, DEPTH, DM_INTEGER, 4)};
+      const dm_view lefts[] = {a[0], dm_view_transpose(a[1])};
+      const dm_view rights[] = {b[0], dm_view_transpose(b[1])};
+      dm_view c = matrix(dm_compute_sum(work), m, n, DM_CONSTANT, 5);
+      for (int64_t i = 0; i < m; i++)
+        memset(dm_view_at(c, i, 0), 0xff, (size_t)(n * dm_dtype_size(c.dtype))); /* NaN */
+      dm_event done;
+      for (int l = 0; l < 2; l++)
+        for (int r = 0; r < 2; r++) {
+          for (int i = 0; i < 2; i++)
+            ok(dm_backend_gemm(backend, c, lefts[l], rights[r], i > 0, &done));
+          ok(dm_backend_wait(backend, done));
+          compare(c, lefts[l], rights[r], 2);
+        }
+      free(a[0].base), free(a[1].base), free(b[0].base), free(b[1].base), free(c.base);
+      dm_backend_close(backend);
+    }
+}
+
 /* Each test of a product computes a piece; with any number of pieces the bits are those of waiting.
  */
 TEST(pieces) {
