@@ -110,6 +110,25 @@ def batches(bed):
             expect(numpy.allclose(file["c"], a @ b, rtol=0, atol=1e-12), f"--gpus {gpus} is wrong")
 
 
+def of_itself(bed):
+    """Products of a matrix with itself, also where values are missing."""
+    x = numpy.random.default_rng(6).standard_normal((300, 12))
+    holes = x.copy()
+    holes[::7, ::3] = holes[3::11, 1::2] = numpy.nan
+    there = ~numpy.isnan(holes)
+    pairs = [[numpy.cov(holes[there[:, i] & there[:, j]][:, [i, j]].T)[0, 1] for j in range(12)] for i in range(12)]
+    for name, array in (("x", x), ("holes", holes)):
+        numpy.save(bed.folder / f"{name}.npy", array)
+    for words, wanted in ((("gram", "x.npy"), x.T @ x), (("cov", "x.npy", "--of", "rows"), numpy.cov(x)),
+                          (("cor", "x.npy", "--grid", "1x1x2"), numpy.corrcoef(x.T)),
+                          (("cov", "holes.npy", "--missing", "pairwise"), pairs)):
+        for gpus in ("2", "4"):
+            done = running.ended([str(bed.damier), words[0], str(bed.folder / words[1]), *words[2:], "-o", str(bed.folder / "itself.npy"),
+                                  "--force", "-q", "--gpus", gpus], **GPUS)
+            expect(ranks_of(done) == int(gpus), f"{words}, --gpus {gpus}: {done.stdout}")
+            expect(numpy.allclose(numpy.load(bed.folder / "itself.npy"), wanted, rtol=0, atol=1e-11), f"{words}, --gpus {gpus} is wrong")
+
+
 def under_mpirun(bed):
     with_threads(False)
     done = running.ended(running.command(2, bed.damier, "multiply", bed.folder / "A.h5", bed.folder / "B.h5", "-o",
@@ -224,7 +243,8 @@ def main():
                  "--hang-timeout", "60s")
         bed = faulty_runs.Bed(folder, options, shape=(700, 600, 500), words=words)
         bed.undisturbed(2)
-        for check in (refusals, choices, chosen, benchmarks, queues, batches, under_mpirun, one_does_not_start, ends, one_fails, no_memory, stops, resumes, same_bits):
+        for check in (refusals, choices, chosen, benchmarks, queues, batches, of_itself, under_mpirun, one_does_not_start, ends,
+                      one_fails, no_memory, stops, resumes, same_bits):
             with_threads(True)
             check(bed)
             print("passed ", check.__name__, flush=True)
