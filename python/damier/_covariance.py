@@ -9,7 +9,7 @@ from typing import Any, Iterator
 import numpy as np
 
 from ._arrays import check_meaning
-from ._errors import UsageError
+from ._errors import Error, UsageError
 
 
 def floats(x: Any) -> Any:
@@ -37,7 +37,6 @@ def weights_in_file(weights: Any, comm: Any) -> Iterator[str | None]:
     if located:
         yield None if weights is None else os.fspath(weights)
         return
-    check_meaning(weights, "weights")
     place: contextlib.AbstractContextManager[str] = contextlib.nullcontext("")
     if comm is None or comm.Get_rank() == 0:
         place = tempfile.TemporaryDirectory(prefix="damier-")
@@ -47,13 +46,20 @@ def weights_in_file(weights: Any, comm: Any) -> Iterator[str | None]:
         name, problem = (name, problem) if comm is None else comm.bcast((name, problem))
         if problem is not None:
             raise UsageError(f"weights: {problem}")
-        yield name
+        try:
+            yield name
+        except Error as error:
+            error.message = error.message.replace(name, "weights")
+            raise
 
 
 def _save(name: str, weights: Any) -> str | None:
     """Why it cannot be saved."""
     try:
+        check_meaning(weights, "the array")
         np.save(name, np.ascontiguousarray(_on_host(weights)), allow_pickle=False)
+    except UsageError as error:
+        return f"{error.message}; {error.hint}"
     except (OSError, TypeError, ValueError) as error:
         return str(error)
     return None

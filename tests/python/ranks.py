@@ -120,6 +120,8 @@ class Divided(unittest.TestCase):
             damier.cov(rows_of(x), comm=WORLD, weights=w[1:])
         with self.assertRaisesRegex(damier.UsageError, "weights"):  # cannot be saved
             damier.cov(rows_of(x), comm=WORLD, weights=np.array([None] * M))
+        with self.assertRaisesRegex(damier.UsageError, "masked"):
+            damier.cov(rows_of(x), comm=WORLD, weights=np.ma.masked_equal(counts, 1) if RANK == 0 else counts)
         if RANKS > 1:
             with self.assertRaisesRegex(damier.UsageError, "some ranks only"):
                 damier.cov(rows_of(x), comm=WORLD, weights=w if RANK == 0 else None)
