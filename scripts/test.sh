@@ -95,15 +95,14 @@ run_tests() {
 
 # Runs tests that cover most of the code in few processes, with AddressSanitizer and UndefinedBehaviorSanitizer.
 # Suppressing leaks of other libraries takes full call stacks; GCC 12's LeakSanitizer crashes on Open MPI's
-# thread-local data. Tests that run many programs do not check for leaks.
+# thread-local data. Tests that run many programs do not check for leaks (tests/CMakeLists.txt).
 run_sanitized() {
-  local leaks=$root/tests/sanitizer/leaks.supp
-  export UBSAN_OPTIONS=print_stacktrace=1
-  ASAN_OPTIONS=detect_leaks=1:fast_unwind_on_malloc=0:detect_stack_use_after_return=1 \
-    LSAN_OPTIONS=use_tls=0:suppressions=$leaks:print_suppressions=0 \
-    run_tests asan --tests-regex '^(unit\.[a-z]+|ranks\.2|hostile\..*|cli\.(options|plan|kernels)|emulated\.ranks)$'
-  ASAN_OPTIONS=detect_leaks=0 run_tests asan \
-    --tests-regex '^(judge\.(chunks|layouts|ops|verify)|records\.(schema|trace))$'
+  local names='unit\.[a-z]+|ranks\.2|hostile\..*|cli\.(options|plan|kernels)|emulated\.ranks'
+  names+='|judge\.(chunks|layouts|ops|verify)|records\.(schema|trace)'
+  UBSAN_OPTIONS=print_stacktrace=1 \
+    ASAN_OPTIONS=detect_leaks=1:fast_unwind_on_malloc=0:detect_stack_use_after_return=1 \
+    LSAN_OPTIONS=use_tls=0:suppressions=$root/tests/sanitizer/leaks.supp:print_suppressions=0 \
+    run_tests asan --tests-regex "^($names)\$"
 }
 
 check_format() {

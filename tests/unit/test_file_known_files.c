@@ -13,7 +13,7 @@
 #include "file/known_files.h"
 #include "file_cases.h"
 
-enum { SIDE = 12, FRONT = 6000, STEP = 7, BATCH = 64 };
+enum { SIDE = 12, FRONT = 6000, STEP = FEWER > 1 ? 29 : 7, BATCH = 64 };
 
 /* Of OTHER, a copy of KNOWN, BATCH bytes are changed in turn, from FIRST on; 0: none, once. */
 typedef struct question {
@@ -147,7 +147,7 @@ static void try_form(const char *folder, const file_form *form, const char *data
       "%s: %d files with a changed byte, %d recognised, %d crashes of HDF5, %d answers changed\n",
       form->name, tried, recognised, crashes, unsteady);
   assert_true(recognised < tried && (form->compact || recognised > 0));
-  assert_true(50 * unsteady <= tried);
+  assert_true(20 * unsteady <= tried);
 }
 
 TEST(test_any_byte_may_differ) {
