@@ -1,5 +1,5 @@
-/* file_system: the type of a file's file system, also in a form that stays valid after a restart
- * and on other nodes of a cluster; syncing files to it; and what of them is in memory. */
+/* file_system: the type of a file's file system; syncing files to it; and what of them is in
+ * memory. */
 #ifndef DM_FILE_FILE_SYSTEM_H
 #define DM_FILE_FILE_SYSTEM_H
 
@@ -8,18 +8,7 @@
 #include "core/status.h"
 #include "file/dataset.h"
 
-enum { DM_MOUNT = 256, DM_FILE_SYSTEM = 24 };
-
-/* In the terms of the system's list of mounts; longer texts are truncated. Plain data. */
-typedef struct dm_mount {
-  char kind[DM_FILE_SYSTEM]; /* "ext4", "nfs", ... */
-  char source[DM_MOUNT];     /* "/dev/sda1", "server:/export", ... */
-  char point[DM_MOUNT];      /* the folder where it is mounted */
-} dm_mount;
-
-/* The mount of the file or folder PATH or, if it does not exist, of its folder. False, with *mount
- * empty: unknown. */
-bool dm_io_mount(const char *path, dm_mount *mount);
+enum { DM_FILE_SYSTEM = 24 };
 
 /* "ext4", "nfs", "lustre", ... for the file or folder PATH; if it has no name here, its magic
  * number in hexadecimal; "unknown" if the system does not say. */

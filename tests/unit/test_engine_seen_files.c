@@ -1,24 +1,7 @@
-/* What the planner sees of files: their mounts, and whether they are in memory. */
+/* What the planner sees of files: whether they are in memory. */
 #include "checks.h"
 #include "engine/setup.h"
 #include "file/file_system.h"
-
-TEST(mounts_are_told_apart) {
-  char kind[DM_FILE_SYSTEM];
-  dm_mount folder, file, other;
-  assert_true(dm_io_mount(".", &folder));
-  assert_true(folder.point[0] == '/' && folder.source[0]);
-  dm_io_file_system(".", kind);
-  if (kind[0] != '0') assert_string_equal(kind, folder.kind);
-  assert_true(dm_io_mount("no-such-file.h5", &file));
-  assert_string_equal(file.point, folder.point);
-  assert_true(dm_io_mount("/proc/self/no-such-file", &other));
-  assert_string_equal(other.kind, "proc");
-  assert_string_equal(other.point, "/proc");
-  assert_true(dm_io_mount("/no-such-file", &other));
-  assert_string_equal(other.point, "/");
-  assert_false(dm_io_mount("no-such-folder/file", &other));
-}
 
 /* Files in memory are recognised, and assumed to be read as fast as cores copy. */
 TEST(files_in_memory_are_seen) {
