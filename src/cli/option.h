@@ -117,10 +117,4 @@ char *dm_cli_metavar(const dm_option *option, char text[128]);
 /* "DAMIER_OP_A" */
 char *dm_cli_variable(const dm_option *option, char text[64]);
 
-/* ---- setters of the program's own options ---- */
-
-dm_status dm_cli_set_step(const dm_value *value, const char *text, void *settings);
-dm_status dm_cli_set_shell(const dm_value *value, const char *text, void *settings);
-dm_status dm_cli_set_paths(const dm_value *value, const char *text, void *settings);
-
 #endif

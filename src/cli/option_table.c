@@ -5,6 +5,38 @@
 
 #include "core/units.h"
 
+/* ---- setters of the program's own options ---- */
+
+static void *place(const dm_value *value, void *settings) {
+  return (char *)settings + value->at;
+}
+
+static dm_status set_step(const dm_value *value, const char *text, void *settings) {
+  int *steps = place(value, settings);
+  int64_t number = 1;
+  if (text && (!dm_parse_count(text, &number) || number > 9))
+    return dm_fail(DM_E_USAGE, "'%s' is not a number from 0 to 9", text);
+  *steps = text ? (int)number : *steps + 1;
+  return DM_OK;
+}
+
+static dm_status set_shell(const dm_value *value, const char *text, void *settings) {
+  DM_TRY(dm_value_set_choice(value, text, settings));
+  ++*(int *)place(value, settings);
+  return DM_OK;
+}
+
+static dm_status set_paths(const dm_value *value, const char *text, void *settings) {
+  dm_cli_paths *paths = place(value, settings);
+  if (paths->count == DM_CLI_REPORTS)
+    return dm_fail(DM_E_USAGE, "given more than %d times", DM_CLI_REPORTS);
+  DM_TRY(dm_value_copy(text, paths->path[paths->count], DM_PATH));
+  paths->count++;
+  return DM_OK;
+}
+
+/* ---- the table ---- */
+
 /* An option of the program alone; other rows are options of products, which dm_values reads. */
 #define OWN(setter, field, ...)                                                                    \
   .own = {.set = setter,                                                                           \
@@ -298,17 +330,17 @@ const dm_option dm_cli_options[] = {
 
     /* what is said, and where */
     {"json", 0, "FILE", VERBS, DM_GROUP_REPORT, NULL,
-     "write the record as JSON; NAME.json is replaced, other files get one more line; '-' is stdout, with the table on stderr; repeatable", OWN(dm_cli_set_paths, json), .usual = VERBS},
+     "write the record as JSON; NAME.json is replaced, other files get one more line; '-' is stdout, with the table on stderr; repeatable", OWN(set_paths, json), .usual = VERBS},
     {"csv", 0, "FILE", VERBS, DM_GROUP_REPORT, NULL,
-     "append the record as a line of CSV; '-' is stdout, as for --json; repeatable", OWN(dm_cli_set_paths, csv)},
+     "append the record as a line of CSV; '-' is stdout, as for --json; repeatable", OWN(set_paths, csv)},
     {"trace", 0, "FILE", MULTIPLY | BENCH_M, DM_GROUP_REPORT, NULL,
      "write a timeline of all ranks for Perfetto or chrome://tracing", OWN(dm_value_set_text, trace), .flags_only = true},
     {"progress", 0, NULL, ENGINE | GENERATE | VERIFY | BENCH_R | BENCH_L, DM_GROUP_REPORT, NULL,
      "show progress; auto: a bar on a terminal, else lines after 1, 2, 5, 10, 30 s and every 30 s", OWN(dm_value_set_choice, progress, .choices = modes, .initial = "auto")},
     {"verbose", 'v', NULL, VERBS | NONE, DM_GROUP_REPORT, NULL,
-     "more messages; twice: from every rank", OWN(dm_cli_set_step, verbose), .usual = VERBS},
+     "more messages; twice: from every rank", OWN(set_step, verbose), .usual = VERBS},
     {"quiet", 'q', NULL, VERBS, DM_GROUP_REPORT, NULL,
-     "only warnings and the last line; twice: only errors", OWN(dm_cli_set_step, quiet), .usual = VERBS},
+     "only warnings and the last line; twice: only errors", OWN(set_step, quiet), .usual = VERBS},
 
     /* general */
     {"help", 'h', NULL, VERBS | NONE, DM_GROUP_GENERAL, NULL,
@@ -320,7 +352,7 @@ const dm_option dm_cli_options[] = {
     {"man-page", 0, NULL, NONE, DM_GROUP_GENERAL, NULL,
      "print the man page (mdoc)", OWN(dm_value_set_flag, asked.man_page), .flags_only = true},
     {"completion", 0, NULL, NONE, DM_GROUP_GENERAL, NULL,
-     "print the completion script of a shell", OWN(dm_cli_set_shell, asked.completion, .choices = shells), .flags_only = true},
+     "print the completion script of a shell", OWN(set_shell, asked.completion, .choices = shells), .flags_only = true},
 };
 /* clang-format on */
 
@@ -328,7 +360,7 @@ enum { COUNT = sizeof dm_cli_options / sizeof dm_cli_options[0] };
 const int dm_cli_option_count = COUNT;
 _Static_assert((int)COUNT <= (int)DM_CLI_OPTIONS, "dm_cli_settings.given is too short");
 
-/* ---- queries, and setters of the program's own options ---- */
+/* ---- queries ---- */
 
 static const char *const groups[DM_GROUPS] = {
     [DM_GROUP_FILES] = "Files",
@@ -364,34 +396,4 @@ char *dm_cli_variable(const dm_option *option, char text[64]) {
   for (int i = 0; i < length && i < 63; i++)
     text[i] = text[i] == '-' ? '_' : (char)toupper((unsigned char)text[i]);
   return text;
-}
-
-/* ---- setters ---- */
-
-static void *place(const dm_value *value, void *settings) {
-  return (char *)settings + value->at;
-}
-
-dm_status dm_cli_set_step(const dm_value *value, const char *text, void *settings) {
-  int *steps = place(value, settings);
-  int64_t number = 1;
-  if (text && (!dm_parse_count(text, &number) || number > 9))
-    return dm_fail(DM_E_USAGE, "'%s' is not a number from 0 to 9", text);
-  *steps = text ? (int)number : *steps + 1;
-  return DM_OK;
-}
-
-dm_status dm_cli_set_shell(const dm_value *value, const char *text, void *settings) {
-  DM_TRY(dm_value_set_choice(value, text, settings));
-  ++*(int *)place(value, settings);
-  return DM_OK;
-}
-
-dm_status dm_cli_set_paths(const dm_value *value, const char *text, void *settings) {
-  dm_cli_paths *paths = place(value, settings);
-  if (paths->count == DM_CLI_REPORTS)
-    return dm_fail(DM_E_USAGE, "given more than %d times", DM_CLI_REPORTS);
-  DM_TRY(dm_value_copy(text, paths->path[paths->count], DM_PATH));
-  paths->count++;
-  return DM_OK;
 }

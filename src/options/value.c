@@ -138,7 +138,7 @@ dm_status dm_value_set_choice(const dm_value *value, const char *text, void *set
   return suggest_choice(status, text, value->choices);
 }
 
-dm_status dm_value_set_compute(const dm_value *value, const char *text, void *settings) {
+static dm_status set_compute(const dm_value *value, const char *text, void *settings) {
   if (dm_compute_parse(text, (dm_compute_choice *)place(value, settings))) return DM_OK;
   if (strchr(text, ':'))
     return dm_hint(
@@ -159,7 +159,7 @@ dm_status dm_value_set_count(const dm_value *value, const char *text, void *sett
 }
 
 /* 64 bits, in decimal or, as reports state it, in hexadecimal. */
-dm_status dm_value_set_seed(const dm_value *value, const char *text, void *settings) {
+static dm_status set_seed(const dm_value *value, const char *text, void *settings) {
   const bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
   const char *digits = hex ? text + 2 : text;
   char *end = NULL;
@@ -203,7 +203,7 @@ dm_status dm_value_set_duration(const dm_value *value, const char *text, void *s
   return DM_OK;
 }
 
-dm_status dm_value_set_complex(const dm_value *value, const char *text, void *settings) {
+static dm_status set_complex(const dm_value *value, const char *text, void *settings) {
   char real[DM_VALUE_TEXT];
   double parts[2] = {0.0, 0.0};
   const char *comma = strchr(text, ',');
@@ -233,7 +233,7 @@ dm_status dm_value_set_text(const dm_value *value, const char *text, void *setti
 }
 
 /* A number or "nan", kept as text: a whole one of 64 bits stays exact. */
-dm_status dm_value_set_number_text(const dm_value *value, const char *text, void *settings) {
+static dm_status set_number_text(const dm_value *value, const char *text, void *settings) {
   double number;
   if (strcasecmp(text, "nan") != 0 && !dm_parse_real(text, &number))
     return dm_fail(DM_E_USAGE, "'%s' is not a number within the range of f64, nor nan", text);
@@ -248,7 +248,7 @@ dm_status dm_value_location(const char *text, dm_location *location) {
 }
 
 /* One of the choices, or a location, of numbers of the columns; "rows:LOCATION": of the rows. */
-dm_status dm_value_set_lines(const dm_value *value, const char *text, void *settings) {
+static dm_status set_lines(const dm_value *value, const char *text, void *settings) {
   dm_lines_choice *to = place(value, settings);
   memset(to, 0, sizeof *to);
   if (choose(value, text, settings)) return DM_OK;
@@ -258,11 +258,11 @@ dm_status dm_value_set_lines(const dm_value *value, const char *text, void *sett
   return dm_value_location(text + (rows ? 5 : columns ? 8 : 0), &to->by);
 }
 
-dm_status dm_value_set_location(const dm_value *value, const char *text, void *settings) {
+static dm_status set_location(const dm_value *value, const char *text, void *settings) {
   return dm_value_location(text, place(value, settings));
 }
 
-dm_status dm_value_set_grid(const dm_value *value, const char *text, void *settings) {
+static dm_status set_grid(const dm_value *value, const char *text, void *settings) {
   int64_t *grid = place(value, settings);
   long p[3] = {0, 0, 1};
   int two = 0, three = 0;
@@ -279,7 +279,7 @@ dm_status dm_value_set_grid(const dm_value *value, const char *text, void *setti
   return DM_OK;
 }
 
-dm_status dm_value_set_chunk(const dm_value *value, const char *text, void *settings) {
+static dm_status set_chunk(const dm_value *value, const char *text, void *settings) {
   int64_t *chunk = place(value, settings);
   char rows[32];
   const char *times = strchr(text, 'x');
@@ -291,7 +291,7 @@ dm_status dm_value_set_chunk(const dm_value *value, const char *text, void *sett
   return DM_OK;
 }
 
-dm_status dm_value_set_level(const dm_value *value, const char *text, void *settings) {
+static dm_status set_level(const dm_value *value, const char *text, void *settings) {
   int64_t level;
   if (!dm_parse_count(text, &level) || level < 1 || level > 9)
     return dm_fail(DM_E_USAGE, "'%s' is not a level from 1 (fastest) to 9 (smallest)", text);
@@ -315,7 +315,7 @@ static int parse_widths(const char *text, int most, int64_t widths[]) {
   return 0;
 }
 
-dm_status dm_value_set_panel(const dm_value *value, const char *text, void *settings) {
+static dm_status set_panel(const dm_value *value, const char *text, void *settings) {
   int64_t *panel = place(value, settings), widths[1 + DM_RAMP];
   memset(panel, 0, sizeof widths);
   if (strcmp(text, "auto") == 0) return DM_OK;
@@ -329,7 +329,7 @@ dm_status dm_value_set_panel(const dm_value *value, const char *text, void *sett
   return DM_OK;
 }
 
-dm_status dm_value_set_memory(const dm_value *value, const char *text, void *settings) {
+static dm_status set_memory(const dm_value *value, const char *text, void *settings) {
   static const char *const keys[] = {"host=", "device="};
   int64_t memory[2] = {0, 0};
   for (const char *at = text; *at;) {
@@ -372,21 +372,21 @@ static const char *const stack[] = {"rows", "columns", NULL};
 
 /* clang-format off */
 const dm_value dm_values[] = {
-    {"output", dm_value_set_location, AT(output), .programs_only = true},
-    {"c", dm_value_set_location, AT(old_c)},
+    {"output", set_location, AT(output), .programs_only = true},
+    {"c", set_location, AT(old_c)},
     {"force", dm_value_set_flag, AT(force)},
     {"append", dm_value_set_flag, AT(append)},
-    {"chunk", dm_value_set_chunk, AT(chunk)},
-    {"deflate", dm_value_set_level, AT(deflate)},
+    {"chunk", set_chunk, AT(chunk)},
+    {"deflate", set_level, AT(deflate)},
     {"zstd", dm_value_set_count, AT(zstd), .least = 1},
     {"shuffle", dm_value_set_flag, AT(shuffle)},
     {"op-a", dm_value_set_choice, AT(op_a), .initial = "n", .choices = ops},
     {"op-b", dm_value_set_choice, AT(op_b), .initial = "n", .choices = ops},
-    {"center-a", dm_value_set_lines, AT(center[0]), .initial = "none", .choices = lines},
-    {"center-b", dm_value_set_lines, AT(center[1]), .initial = "none", .choices = lines},
-    {"scale-a", dm_value_set_lines, AT(scale[0]), .initial = "none", .choices = lines},
-    {"scale-b", dm_value_set_lines, AT(scale[1]), .initial = "none", .choices = lines},
-    {"weights", dm_value_set_location, AT(weights)},
+    {"center-a", set_lines, AT(center[0]), .initial = "none", .choices = lines},
+    {"center-b", set_lines, AT(center[1]), .initial = "none", .choices = lines},
+    {"scale-a", set_lines, AT(scale[0]), .initial = "none", .choices = lines},
+    {"scale-b", set_lines, AT(scale[1]), .initial = "none", .choices = lines},
+    {"weights", set_location, AT(weights)},
     {"weights-are", dm_value_set_choice, AT(weights_are), .initial = "reliability", .choices = weights_are},
     {"center", dm_value_set_flag, AT(center_x)},
     {"scale", dm_value_set_flag, AT(scale_x)},
@@ -398,19 +398,19 @@ const dm_value dm_values[] = {
     {"row-axes-b", dm_value_set_count, AT(row_axes[1]), .least = 1},
     {"batch", dm_value_set_count, AT(batch), .initial = "1", .least = 1},
     {"stack", dm_value_set_choice, AT(stack), .initial = "rows", .choices = stack},
-    {"alpha", dm_value_set_complex, AT(alpha), .initial = "1"},
-    {"beta", dm_value_set_complex, AT(beta), .initial = "0"},
+    {"alpha", set_complex, AT(alpha), .initial = "1"},
+    {"beta", set_complex, AT(beta), .initial = "0"},
     {"type", dm_value_set_choice, AT(type), .choices = types},
     {"missing", dm_value_set_choice, AT(missing), .initial = "refuse", .choices = missing},
-    {"missing-value", dm_value_set_number_text, AT(missing_value)},
+    {"missing-value", set_number_text, AT(missing_value)},
     {"raw", dm_value_set_flag, AT(raw)},
     {"allow-rounding", dm_value_set_flag, AT(rounding)},
     {"type-c", dm_value_set_choice, AT(type_c), .choices = types},
-    {"compute", dm_value_set_compute, AT(compute), .initial = "auto", .choices = dm_compute_names},
+    {"compute", set_compute, AT(compute), .initial = "auto", .choices = dm_compute_names},
     {"full", dm_value_set_flag, AT(full)},
     {"machine", dm_value_set_text, AT(machine)},
-    {"grid", dm_value_set_grid, AT(grid), .initial = "auto"},
-    {"panel", dm_value_set_panel, AT(panel), .initial = "auto"},
+    {"grid", set_grid, AT(grid), .initial = "auto"},
+    {"panel", set_panel, AT(panel), .initial = "auto"},
     {"backend", dm_value_set_choice, AT(backend), .initial = "auto", .choices = backends},
     {"kernel", dm_value_set_text, AT(kernel), .initial = "auto"},
     {"transport", dm_value_set_choice, AT(transport), .initial = "auto", .choices = transports},
@@ -419,10 +419,10 @@ const dm_value dm_values[] = {
     {"io-threads", dm_value_set_count, AT(io_threads)},
     {"read-by", dm_value_set_choice, AT(read_by), .initial = "auto", .choices = read_ways, .programs_only = true},
     {"write-by", dm_value_set_choice, AT(write_by), .initial = "auto", .choices = ways},
-    {"memory", dm_value_set_memory, AT(memory)},
+    {"memory", set_memory, AT(memory)},
     {"reproducible", dm_value_set_flag, AT(reproducible)},
     {"verify", dm_value_set_flag, AT(verify), .initial = "yes"},
-    {"verify-seed", dm_value_set_seed, AT(verify_seed)},
+    {"verify-seed", set_seed, AT(verify_seed)},
     {"verify-files", dm_value_set_flag, AT(verify_files)},
     {"verify-written", dm_value_set_choice, AT(verify_written), .initial = "auto", .choices = modes},
     {"protect", dm_value_set_flag, AT(protect), .initial = "yes"},

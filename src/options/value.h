@@ -116,21 +116,10 @@ dm_status dm_value_copy(const char *text, char *to, size_t room);
 
 dm_status dm_value_set_flag(const dm_value *value, const char *text, void *settings);
 dm_status dm_value_set_choice(const dm_value *value, const char *text, void *settings);
-dm_status dm_value_set_compute(const dm_value *value, const char *text, void *settings);
 dm_status dm_value_set_count(const dm_value *value, const char *text, void *settings);
-dm_status dm_value_set_seed(const dm_value *value, const char *text, void *settings);
 dm_status dm_value_set_real(const dm_value *value, const char *text, void *settings);
-dm_status dm_value_set_complex(const dm_value *value, const char *text, void *settings);
 dm_status dm_value_set_text(const dm_value *value, const char *text, void *settings);
-dm_status dm_value_set_number_text(const dm_value *value, const char *text, void *settings);
-dm_status dm_value_set_lines(const dm_value *value, const char *text, void *settings);
-dm_status dm_value_set_location(const dm_value *value, const char *text, void *settings);
-dm_status dm_value_set_grid(const dm_value *value, const char *text, void *settings);
-dm_status dm_value_set_chunk(const dm_value *value, const char *text, void *settings);
-dm_status dm_value_set_level(const dm_value *value, const char *text, void *settings);
-dm_status dm_value_set_panel(const dm_value *value, const char *text, void *settings);
 dm_status dm_value_set_percent(const dm_value *value, const char *text, void *settings);
 dm_status dm_value_set_duration(const dm_value *value, const char *text, void *settings);
-dm_status dm_value_set_memory(const dm_value *value, const char *text, void *settings);
 
 #endif
