@@ -66,11 +66,14 @@ static bool is_signed(dm_dtype dtype) {
 }
 
 bool dm_dtype_holds(dm_dtype dtype, dm_dtype from) {
+  const traits *to = &table[dtype], *of = &table[from];
+  if (!of->integer)
+    return to->complex >= of->complex && to->significand >= of->significand &&
+           to->largest >= of->largest && !to->integer;
   /* The smallest number of a signed type is a power of two, so it needs one bit less. */
-  const int bits = table[from].significand - is_signed(from);
-  if (!table[dtype].integer) return bits <= table[dtype].significand;
-  return bits <= table[dtype].significand - is_signed(dtype) &&
-         (is_signed(dtype) || !is_signed(from));
+  const int bits = of->significand - is_signed(from);
+  if (!to->integer) return bits <= to->significand;
+  return bits <= to->significand - is_signed(dtype) && (is_signed(dtype) || !is_signed(from));
 }
 
 double dm_dtype_roundoff(dm_dtype dtype) {

@@ -43,7 +43,7 @@ int64_t dm_dtype_size(dm_dtype dtype);
 bool dm_dtype_is_complex(dm_dtype dtype);
 bool dm_dtype_is_integer(dm_dtype dtype);
 
-/* Whether DTYPE holds every value of the integer type FROM exactly. */
+/* Whether DTYPE holds every value of FROM exactly: complex types hold real numbers. */
 bool dm_dtype_holds(dm_dtype dtype, dm_dtype from);
 
 /* Unit roundoff 2^-p, p the bits of the significand: half the distance from 1 to the next number.

@@ -29,16 +29,9 @@ bool dm_io_is_stack(const dm_location *at) {
   return at->file[0] == '@' || (strpbrk(at->file, "*?[") && lstat(at->file, &info) < 0);
 }
 
-/* Whether TO holds all values of FROM. */
+/* Whether TO, of the same kind, holds all values of FROM. */
 static bool holds(dm_dtype to, dm_dtype from) {
-  static const struct {
-    dm_dtype narrow, wide;
-  } floats[] = {{DM_F32, DM_F64},  {DM_F16, DM_F32},  {DM_F16, DM_F64},
-                {DM_BF16, DM_F32}, {DM_BF16, DM_F64}, {DM_C64, DM_C128}};
-  if (to == from) return true;
-  for (size_t i = 0; i < sizeof floats / sizeof floats[0]; i++)
-    if (floats[i].narrow == from && floats[i].wide == to) return true;
-  return dm_dtype_is_integer(from) && !dm_dtype_is_complex(to) && dm_dtype_holds(to, from);
+  return dm_dtype_is_complex(to) == dm_dtype_is_complex(from) && dm_dtype_holds(to, from);
 }
 
 static dm_status check(const stack *s, const dm_dataset *one) {

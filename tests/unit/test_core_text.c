@@ -179,13 +179,15 @@ TEST(type_names) {
 }
 
 /* Pairs of types and the one that represents all their numbers exactly, and one that does not. */
-TEST(integers_held_exactly) {
+TEST(numbers_held_exactly) {
   static const dm_dtype held[][3] = {
       {DM_BOOL, DM_BF16, DM_DTYPE_NONE}, {DM_I8, DM_BF16, DM_BOOL}, {DM_U8, DM_F16, DM_I8},
       {DM_I16, DM_F32, DM_F16},          {DM_U16, DM_C64, DM_F16},  {DM_I32, DM_F64, DM_F32},
       {DM_U32, DM_C128, DM_I32},         {DM_I64, DM_I64, DM_F64},  {DM_U64, DM_U64, DM_I64},
+      {DM_F16, DM_F32, DM_BF16},         {DM_BF16, DM_F32, DM_F16}, {DM_F32, DM_F64, DM_I64},
+      {DM_F32, DM_C64, DM_F16},          {DM_C64, DM_C128, DM_F64}, {DM_C128, DM_C128, DM_C64},
   };
-  for (int i = 0; i < 9; i++) {
+  for (size_t i = 0; i < sizeof held / sizeof held[0]; i++) {
     assert_true(dm_dtype_holds(held[i][1], held[i][0]));
     if (held[i][2] != DM_DTYPE_NONE) assert_false(dm_dtype_holds(held[i][2], held[i][0]));
   }
