@@ -7,131 +7,90 @@
 
 enum { CHUNK = 256, BLOCK = 64 };
 
-#define LOAD(type, expression)                                                                     \
-  do {                                                                                             \
+/* A case of the functions below, for elements of TYPE; V is one of them. */
+#define LOAD(dtype, type, expression)                                                              \
+  case dtype: {                                                                                    \
     const type *s = src;                                                                           \
     for (int64_t i = 0; i < count; i++) {                                                          \
-      type v = s[i * stride];                                                                      \
+      const type v = s[i * stride];                                                                \
       dst[i] = (expression);                                                                       \
     }                                                                                              \
-  } while (0)
+    break;                                                                                         \
+  }
+#define LOAD_PARTS(dtype, type)                                                                    \
+  case dtype: {                                                                                    \
+    const type *s = src;                                                                           \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+      dst[2 * i] = (double)s[2 * i * stride];                                                      \
+      dst[2 * i + 1] = (double)s[2 * i * stride + 1];                                              \
+    }                                                                                              \
+    break;                                                                                         \
+  }
 
+/* clang-format off */
 void dm_load_wide(double *dst, const void *src, dm_dtype dtype, int64_t stride, int64_t count) {
   switch (dtype) {
-  case DM_F64:
-    LOAD(double, v);
-    break;
-  case DM_F32:
-    LOAD(float, (double)v);
-    break;
-  case DM_F16:
-    LOAD(uint16_t, (double)dm_f16_to_f32(v));
-    break;
-  case DM_BF16:
-    LOAD(uint16_t, (double)dm_bf16_to_f32(v));
-    break;
-  case DM_I8:
-    LOAD(int8_t, (double)v);
-    break;
-  case DM_I32:
-    LOAD(int32_t, (double)v);
-    break;
-  case DM_I16:
-    LOAD(int16_t, (double)v);
-    break;
-  case DM_I64:
-    LOAD(int64_t, (double)v);
-    break;
-  case DM_U8:
-    LOAD(uint8_t, (double)v);
-    break;
-  case DM_U16:
-    LOAD(uint16_t, (double)v);
-    break;
-  case DM_U32:
-    LOAD(uint32_t, (double)v);
-    break;
-  case DM_U64:
-    LOAD(uint64_t, (double)v);
-    break;
-  case DM_BOOL:
-    LOAD(uint8_t, v ? 1.0 : 0.0);
-    break;
-  case DM_C64: {
-    const float *s = src;
-    for (int64_t i = 0; i < count; i++) {
-      dst[2 * i] = (double)s[2 * i * stride];
-      dst[2 * i + 1] = (double)s[2 * i * stride + 1];
-    }
-    break;
-  }
-  case DM_C128: {
-    const double *s = src;
-    for (int64_t i = 0; i < count; i++) {
-      dst[2 * i] = s[2 * i * stride];
-      dst[2 * i + 1] = s[2 * i * stride + 1];
-    }
-    break;
-  }
+  LOAD(DM_F64, double, v)
+  LOAD(DM_F32, float, (double)v)
+  LOAD(DM_F16, uint16_t, (double)dm_f16_to_f32(v))
+  LOAD(DM_BF16, uint16_t, (double)dm_bf16_to_f32(v))
+  LOAD(DM_I8, int8_t, (double)v)
+  LOAD(DM_I16, int16_t, (double)v)
+  LOAD(DM_I32, int32_t, (double)v)
+  LOAD(DM_I64, int64_t, (double)v)
+  LOAD(DM_U8, uint8_t, (double)v)
+  LOAD(DM_U16, uint16_t, (double)v)
+  LOAD(DM_U32, uint32_t, (double)v)
+  LOAD(DM_U64, uint64_t, (double)v)
+  LOAD(DM_BOOL, uint8_t, v ? 1.0 : 0.0)
+  LOAD_PARTS(DM_C64, float)
+  LOAD_PARTS(DM_C128, double)
   case DM_DTYPE_COUNT:
   case DM_DTYPE_END:
     break;
   }
 }
+/* clang-format on */
 
 static double clamp(double value, double low, double high) {
   return value < low ? low : value > high ? high : value;
 }
 
-#define STORE(type, expression)                                                                    \
-  do {                                                                                             \
+#define STORE(dtype, type, expression)                                                             \
+  case dtype: {                                                                                    \
     type *d = dst;                                                                                 \
     for (int64_t i = 0; i < count; i++) {                                                          \
-      double v = src[i];                                                                           \
+      const double v = src[i];                                                                     \
       d[i * stride] = (type)(expression);                                                          \
     }                                                                                              \
-  } while (0)
+    break;                                                                                         \
+  }
+#define STORE_PARTS(dtype, type)                                                                   \
+  case dtype: {                                                                                    \
+    type *d = dst;                                                                                 \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+      d[2 * i * stride] = (type)src[2 * i];                                                        \
+      d[2 * i * stride + 1] = (type)src[2 * i + 1];                                                \
+    }                                                                                              \
+    break;                                                                                         \
+  }
 
+/* clang-format off */
 void dm_store_wide(void *dst, dm_dtype dtype, int64_t stride, const double *src, int64_t count) {
   switch (dtype) {
-  case DM_F64:
-    STORE(double, v);
-    break;
-  case DM_F32:
-    STORE(float, v);
-    break;
-  case DM_F16:
-    STORE(uint16_t, dm_f64_to_f16(v));
-    break;
-  case DM_BF16:
-    STORE(uint16_t, dm_f64_to_bf16(v));
-    break;
-  case DM_I8:
-    STORE(int8_t, clamp(nearbyint(v), -128, 127));
-    break;
-  case DM_I32:
-    STORE(int32_t, clamp(nearbyint(v), -2147483648.0, 2147483647.0));
-    break;
-  case DM_C64: {
-    float *d = dst;
-    for (int64_t i = 0; i < count; i++) {
-      d[2 * i * stride] = (float)src[2 * i];
-      d[2 * i * stride + 1] = (float)src[2 * i + 1];
-    }
-    break;
-  }
-  case DM_C128: {
-    double *d = dst;
-    for (int64_t i = 0; i < count; i++) {
-      d[2 * i * stride] = src[2 * i];
-      d[2 * i * stride + 1] = src[2 * i + 1];
-    }
-    break;
-  }
+  STORE(DM_F64, double, v)
+  STORE(DM_F32, float, v)
+  STORE(DM_F16, uint16_t, dm_f64_to_f16(v))
+  STORE(DM_BF16, uint16_t, dm_f64_to_bf16(v))
+  STORE(DM_I8, int8_t, clamp(nearbyint(v), -128, 127))
+  STORE(DM_I32, int32_t, clamp(nearbyint(v), -2147483648.0, 2147483647.0))
+  STORE_PARTS(DM_C64, float)
+  STORE_PARTS(DM_C128, double)
   default: /* types of inputs only */
     break;
   }
 }
+/* clang-format on */
 
 /* One run of elements of equal type. */
 static void copy_run(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,

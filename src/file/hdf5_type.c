@@ -197,41 +197,16 @@ static hid_t make_complex(hid_t part) {
 }
 
 hid_t dm_h5_make_type(dm_dtype dtype) {
-  switch (dtype) {
-  case DM_F64:
-    return H5Tcopy(H5T_NATIVE_DOUBLE);
-  case DM_F32:
-    return H5Tcopy(H5T_NATIVE_FLOAT);
-  case DM_F16:
-    return make_half(5);
-  case DM_BF16:
-    return make_half(8);
-  case DM_C64:
-    return make_complex(H5T_NATIVE_FLOAT);
-  case DM_C128:
-    return make_complex(H5T_NATIVE_DOUBLE);
-  case DM_I8:
-    return H5Tcopy(H5T_NATIVE_INT8);
-  case DM_I32:
-    return H5Tcopy(H5T_NATIVE_INT32);
-  case DM_I16:
-    return H5Tcopy(H5T_NATIVE_INT16);
-  case DM_I64:
-    return H5Tcopy(H5T_NATIVE_INT64);
-  case DM_U8:
-    return H5Tcopy(H5T_NATIVE_UINT8);
-  case DM_U16:
-    return H5Tcopy(H5T_NATIVE_UINT16);
-  case DM_U32:
-    return H5Tcopy(H5T_NATIVE_UINT32);
-  case DM_U64:
-    return H5Tcopy(H5T_NATIVE_UINT64);
-  case DM_BOOL: /* never written */
-  case DM_DTYPE_COUNT:
-  case DM_DTYPE_END:
-    break;
-  }
-  return -1;
+  /* Of complex types that of their parts; DM_BOOL is never written. */
+  const hid_t natives[DM_DTYPE_END] = {
+      [DM_F64] = H5T_NATIVE_DOUBLE,  [DM_F32] = H5T_NATIVE_FLOAT,  [DM_C64] = H5T_NATIVE_FLOAT,
+      [DM_C128] = H5T_NATIVE_DOUBLE, [DM_I8] = H5T_NATIVE_INT8,    [DM_I16] = H5T_NATIVE_INT16,
+      [DM_I32] = H5T_NATIVE_INT32,   [DM_I64] = H5T_NATIVE_INT64,  [DM_U8] = H5T_NATIVE_UINT8,
+      [DM_U16] = H5T_NATIVE_UINT16,  [DM_U32] = H5T_NATIVE_UINT32, [DM_U64] = H5T_NATIVE_UINT64};
+  if (dtype == DM_F16) return make_half(5);
+  if (dtype == DM_BF16) return make_half(8);
+  if (!dm_dtype_is_known(dtype) || natives[dtype] == 0) return -1;
+  return dm_dtype_is_complex(dtype) ? make_complex(natives[dtype]) : H5Tcopy(natives[dtype]);
 }
 
 /* ---- attributes ---- */
