@@ -24,7 +24,8 @@ void dm_batch_start(dm_batch *batch, int fd, bool writing, const char *file,
   batch->count = 0;
 }
 
-dm_status dm_batch_refused(const char *file, bool writing, int64_t offset, int number) {
+/* The error for errno NUMBER when FILE was read or written at OFFSET. */
+static dm_status refused_at(const char *file, bool writing, int64_t offset, int number) {
   dm_status status = dm_fail(DM_E_IO, "%s: %s at byte %lld failed: %s", file,
                              writing ? "writing" : "reading", (long long)offset, strerror(number));
   if (number == ENOSPC || number == EDQUOT)
@@ -34,7 +35,7 @@ dm_status dm_batch_refused(const char *file, bool writing, int64_t offset, int n
 }
 
 static dm_status refused(const dm_batch *batch, int number) {
-  return dm_batch_refused(batch->file, batch->writing, batch->offset, number);
+  return refused_at(batch->file, batch->writing, batch->offset, number);
 }
 
 /* Removes MOVED bytes from the front; *first is the first piece left. */
@@ -114,7 +115,7 @@ enum { PIECE = 1 << 20 };
 /* Pages without data are not read. */
 static dm_status is_zero(const char *file, int fd, char *piece, bool *zero) {
   struct stat info;
-  if (fstat(fd, &info) < 0) return dm_batch_refused(file, false, 0, errno);
+  if (fstat(fd, &info) < 0) return refused_at(file, false, 0, errno);
   for (int64_t place = 0, part = 0; place < info.st_size && *zero; place += part) {
     const off_t data = lseek(fd, place, SEEK_DATA);
     if (data < 0 && errno == ENXIO) return DM_OK;
@@ -219,7 +220,7 @@ dm_status dm_file_writer_bytes(const dm_file_writer *writer, const void *memory,
   if (!dm_file_writer_maps(writer, bytes) || offset + bytes > writer->length)
     return dm_batch_move(writer->fd, true, writer->file, (char *)memory, bytes, offset);
   const int failed = dm_populate(writer->pages + begin, length, true);
-  if (failed) return dm_batch_refused(writer->file, true, offset, failed == EFAULT ? EIO : failed);
+  if (failed) return refused_at(writer->file, true, offset, failed == EFAULT ? EIO : failed);
   memcpy(writer->pages + offset, memory, (size_t)bytes);
   (void)madvise(writer->pages + begin, (size_t)length, MADV_DONTNEED);
   return DM_OK;

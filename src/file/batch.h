@@ -34,9 +34,6 @@ dm_status dm_batch_flush(dm_batch *batch);
 dm_status dm_batch_move(int fd, bool writing, const char *file, void *memory, int64_t bytes,
                         int64_t offset);
 
-/* The error for errno NUMBER when FILE was read or written at OFFSET. */
-dm_status dm_batch_refused(const char *file, bool writing, int64_t offset, int number);
-
 /* Whether FILE, which is open as FD, is empty or holds only zeros, as after a loss of power. */
 dm_status dm_batch_is_zero(const char *file, int fd, bool *zero);
 

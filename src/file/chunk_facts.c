@@ -50,6 +50,35 @@ dm_status dm_chunk_find(const dm_dataset *dataset, hid_t set, dm_h5_ear *ear,
 
 /* ---- filters, and a few chunks ---- */
 
+const dm_filter dm_filters[] = {
+    {H5Z_FILTER_SHUFFLE, "shuffle", DM_FILTER_SHUFFLE, DM_STEP_SHUFFLE},
+    {H5Z_FILTER_DEFLATE, "deflate", DM_FILTER_DEFLATE, DM_STEP_DEFLATE},
+    {H5Z_FILTER_FLETCHER32, "fletcher32", DM_FILTER_FLETCHER32, DM_STEP_FLETCHER32},
+    {DM_H5_LZF, "lzf", DM_FILTER_LZF, DM_STEP_LZF},
+    {DM_ZSTD_FILTER, "zstd", DM_FILTER_ZSTD, DM_STEP_CODEC},
+    {32004, "lz4", DM_FILTER_LZ4, DM_STEP_CODEC},
+    {32008, "bitshuffle", DM_FILTER_BITSHUFFLE, DM_STEP_CODEC},
+    {32001, "blosc", DM_FILTER_BLOSC, DM_STEP_CODEC},
+    {32026, "blosc2", DM_FILTER_BLOSC2, DM_STEP_CODEC},
+    {.id = H5Z_FILTER_SZIP, .name = "szip"},
+    {.id = H5Z_FILTER_NBIT, .name = "n-bit"},
+    {.id = H5Z_FILTER_SCALEOFFSET, .name = "scale-offset"},
+    {.id = 305, .name = "LZO"},
+    {.id = 307, .name = "bzip2"},
+    {.id = 32013, .name = "zfp"},
+    {.id = 32017, .name = "SZ"},
+    {.id = 32018, .name = "fcidecomp"},
+    {.id = 32019, .name = "jpeg"},
+    {.id = 32024, .name = "SZ3"},
+    {.name = NULL},
+};
+
+const dm_filter *dm_filter_of(int id) {
+  const dm_filter *f = dm_filters;
+  while (f->name && f->id != id) f++;
+  return f->name ? f : NULL;
+}
+
 dm_status dm_chunk_filters(const dm_location *at, hid_t creation, dm_chunk_filter *filter) {
   filter->count = H5Pget_nfilters(creation);
   if (filter->count < 0 || filter->count > DM_CHUNK_FILTERS)
@@ -59,25 +88,12 @@ dm_status dm_chunk_filters(const dm_location *at, hid_t creation, dm_chunk_filte
     size_t count = DM_CODEC_VALUES;
     const H5Z_filter_t id =
         H5Pget_filter2(creation, (unsigned)i, &flags, &count, values, 0, NULL, &config);
-    switch (id) {
-    case H5Z_FILTER_DEFLATE:
-      filter->step[i] = DM_STEP_DEFLATE;
-      break;
-    case H5Z_FILTER_SHUFFLE:
-      filter->step[i] = DM_STEP_SHUFFLE;
-      break;
-    case H5Z_FILTER_FLETCHER32:
-      filter->step[i] = DM_STEP_FLETCHER32;
-      break;
-    case DM_H5_LZF:
-      filter->step[i] = DM_STEP_LZF;
-      break;
-    default:
-      if (!dm_codec_find((int)id, dm_min((int64_t)count, DM_CODEC_VALUES), values,
-                         &filter->codec[i]))
-        return dm_fail_at(DM_E_IO, at, "changed since it was inspected");
-      filter->step[i] = DM_STEP_CODEC;
-    }
+    const dm_filter *f = dm_filter_of((int)id);
+    const bool codec = !f || !f->flag || f->step == DM_STEP_CODEC;
+    if (codec &&
+        !dm_codec_find((int)id, dm_min((int64_t)count, DM_CODEC_VALUES), values, &filter->codec[i]))
+      return dm_fail_at(DM_E_IO, at, "changed since it was inspected");
+    filter->step[i] = codec ? DM_STEP_CODEC : f->step;
     filter->shuffled_size[i] = count > 0 ? values[0] : 1;
   }
   return DM_OK;

@@ -24,6 +24,19 @@ dm_status dm_chunk_find(const dm_dataset *dataset, hid_t set, dm_h5_ear *ear,
 
 /* ---- filters, and a few chunks ---- */
 
+/* A filter of HDF5's registry. */
+typedef struct dm_filter {
+  int id;
+  const char *name;
+  unsigned
+      flag; /* DM_FILTER_... of one that readers of chunks undo, by a codec if the build has it */
+  dm_chunk_step step;
+} dm_filter;
+
+extern const dm_filter dm_filters[]; /* those with a flag first; the last name is NULL */
+
+const dm_filter *dm_filter_of(int id); /* NULL: it is not listed */
+
 /* Fills FILTER from the creation list CREATION of AT. DM_E_IO: they are not those that the
  * inspection accepted. */
 dm_status dm_chunk_filters(const dm_location *at, hid_t creation, dm_chunk_filter *filter);

@@ -22,7 +22,7 @@ static dm_status not_opened(const dm_location *at) {
 }
 
 /* Only regular files are opened: others may block or have side effects. */
-static dm_status check_file(const dm_location *at, const dm_format **format) {
+static dm_status open_regular(const dm_location *at, int *fd) {
   struct stat info;
   if (stat(at->file, &info) < 0) return not_opened(at);
   if (S_ISDIR(info.st_mode)) {
@@ -34,22 +34,28 @@ static dm_status check_file(const dm_location *at, const dm_format **format) {
     return dm_hint(dm_fail_at(DM_E_INPUT, at, "is %s, not a file",
                               S_ISFIFO(info.st_mode) ? "a pipe" : "a device or socket"),
                    "a matrix is read from a file: save it first");
-  int fd = open(at->file, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-  if (fd < 0) return not_opened(at);
+  *fd = open(at->file, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+  return *fd < 0 ? not_opened(at) : DM_OK;
+}
+
+/* Completes FIND if the open file FD has one of the other formats; *other. */
+static dm_status examine_other(int fd, const dm_trust *trust, dm_dataset *find, bool *other) {
+  const dm_location *at = &find->at;
+  struct stat info;
   char byte;
   ssize_t got;
   do got = pread(fd, &byte, 1, 0);
   while (got < 0 && errno == EINTR);
-  dm_status status = DM_OK;
-  if (got < 0)
-    status = dm_fail_at(DM_E_IO, at, "cannot be read: %s", strerror(errno));
-  else if (got == 0)
-    status = dm_fail_at(DM_E_INPUT, at, "is an empty file");
-  *format = NULL;
-  for (int i = 0; dm_formats[i] && !*format; i++)
-    if (dm_formats[i]->is(fd)) *format = dm_formats[i];
-  close(fd);
-  return status;
+  if (got < 0 || fstat(fd, &info) < 0)
+    return dm_fail_at(DM_E_IO, at, "cannot be read: %s", strerror(errno));
+  if (got == 0) return dm_fail_at(DM_E_INPUT, at, "is an empty file");
+  const dm_format *const *format = dm_formats;
+  while (*format && !(*format)->is(fd)) format++;
+  *other = *format != NULL;
+  if (!*other) return DM_OK;
+  dm_io_identify(&info, find);
+  DM_TRY((*format)->examine(fd, trust, find));
+  return dm_examine_stated(trust, find);
 }
 
 /* Identifies the file that HDF5 has open. */
@@ -106,19 +112,6 @@ dm_status dm_examine_dataset(const dm_trust *trust, int64_t file, int64_t set, d
       "f['copy'] = f['name'][()], with its attributes); --raw takes the stored numbers");
 }
 
-static dm_status examine_array(const dm_format *format, const dm_trust *trust, dm_dataset *find) {
-  struct stat info;
-  int fd = open(find->at.file, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-  if (fd < 0) return not_opened(&find->at);
-  dm_status status =
-      fstat(fd, &info) < 0 ? dm_fail_at(DM_E_IO, &find->at, "fstat: %s", strerror(errno)) : DM_OK;
-  if (!status) dm_io_identify(&info, find);
-  if (!status) status = format->examine(fd, trust, find);
-  if (!status) status = dm_examine_stated(trust, find);
-  close(fd);
-  return status;
-}
-
 /* STATUS, why HDF5 cannot open AT, unless it is a file of another format. */
 static dm_status or_foreign(dm_status status, const dm_location *at) {
   if (!status || status->code != DM_E_INPUT) return status;
@@ -140,13 +133,16 @@ static void close_looked_at(const dm_trust *trust, hid_t file) {
 
 dm_status dm_examine_open(const dm_location *at, const dm_trust *trust, dm_dataset *find,
                           int64_t *file) {
-  const dm_format *format = NULL;
+  int fd = -1;
+  bool other = false;
   *file = -1;
-  DM_TRY(check_file(at, &format));
-  if (format) return examine_array(format, trust, find);
+  DM_TRY(open_regular(at, &fd));
+  dm_status status = examine_other(fd, trust, find, &other);
+  close(fd);
+  if (status || other) return status;
   if (!trust->nesting) DM_TRY(dm_h5_start(trust->filters)); /* else HDF5 has it open */
   DM_TRY(or_foreign(open_to_look(at, trust, file), at));
-  dm_status status = identify(*file, find);
+  status = identify(*file, find);
   if (status) close_looked_at(trust, *file);
   return status;
 }

@@ -383,43 +383,30 @@ static dm_status packing(const scope *l, const rule *r) {
 
 /* ---- attributes of other conventions ---- */
 
+/* Names, in lower case, letters and digits alone, of NeXus, ODIM, NWB and others. */
 static const struct {
-  const char *name; /* in lower case, letters and digits alone */
   double neutral;
-} doubtful[] = {{"scale", 1.0},
-                {"scalefactor", 1.0},
-                {"scalingfactor", 1.0}, /* NeXus */
-                {"slope", 1.0},
-                {"gain", 1.0}, /* ODIM */
-                {"multiplier", 1.0},
-                {"factor", 1.0},
-                {"conversion", 1.0}, /* NWB */
-                {"conversionfactor", 1.0},
-                {"offset", 0.0},
-                {"addoffset", 0.0},
-                {"intercept", 0.0},
-                {"fillvalue", (double)NAN},
-                {"missingvalue", (double)NAN},
-                {"nodata", (double)NAN},
-                {"nodatavalue", (double)NAN},
-                {"undetect", (double)NAN},
-                {"novalue", (double)NAN},
-                {"nullvalue", (double)NAN},
-                {"navalue", (double)NAN},
-                {"invalidvalue", (double)NAN}};
+  const char *names;
+} doubtful[] = {{1.0, " scale scalefactor scalingfactor slope gain multiplier factor conversion "
+                      "conversionfactor "},
+                {0.0, " offset addoffset intercept "},
+                {(double)NAN,
+                 " fillvalue missingvalue nodata nodatavalue undetect novalue nullvalue navalue "
+                 "invalidvalue "}};
 
 static bool is_in_table(const char *attribute);
 
 /* An H5A_operator2_t for a scope: warns of attributes that other conventions give a meaning. */
 static herr_t doubt(hid_t set, const char *name, const H5A_info_t *info, void *data) {
   const scope *l = data;
-  char plain[WORD] = "";
-  size_t used = 0;
+  char plain[WORD] = " ";
+  size_t used = 1;
   (void)set, (void)info;
-  for (const char *at = name; *at && used + 1 < sizeof plain; at++)
+  for (const char *at = name; *at && used + 2 < sizeof plain; at++)
     if (isalnum((unsigned char)*at)) plain[used++] = (char)tolower((unsigned char)*at);
+  plain[used] = ' ';
   for (size_t i = 0; i < sizeof doubtful / sizeof doubtful[0]; i++)
-    if (strcmp(plain, doubtful[i].name) == 0 && !is_in_table(name))
+    if (strstr(doubtful[i].names, plain) && !is_in_table(name))
       (void)is_doubtful(l, name, doubtful[i].neutral);
   return 0;
 }

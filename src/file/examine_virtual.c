@@ -354,42 +354,27 @@ static dm_status examine_source(virtual *v, size_t i, const dm_location *at, dm_
   return dm_fail_at(DM_E_INPUT, &v->find->at, "its source '%.300s' is not an HDF5 file", at->file);
 }
 
-/* Examines the source of the mapping, unless it is known. *NUMBER: in v->mapped if it is virtual
- * itself (*NESTED), else in v->made. */
+/* Examines the source of the mapping, unless it is known: in v->mapped if it is virtual itself,
+ * else in v->made. */
 static dm_status note_source(virtual *v, size_t i, dm_vector vector, const dm_selection *to,
-                             dm_selection *from, dm_dataset *source, bool *nested,
-                             int64_t *number) {
-  const dm_location *at = &v->source;
-  *nested = false;
-  *number = dm_composer_find(&v->made, at, vector, NULL);
-  if (*number >= 0) {
-    *source = v->made.source[*number];
+                             dm_selection *from, dm_dataset *source) {
+  const dm_composer *const lists[] = {&v->made, &v->mapped};
+  int64_t number;
+  for (int x = 0; x < 2; x++) {
+    number = dm_composer_find(lists[x], &v->source, vector, NULL);
+    if (number < 0) continue;
+    *source = lists[x]->source[number];
     return check_shape(v, to, from, source);
   }
-  *nested = true;
-  *number = dm_composer_find(&v->mapped, at, vector, NULL);
-  if (*number >= 0) {
-    *source = v->mapped.source[*number];
-    return check_shape(v, to, from, source);
-  }
-  DM_TRY(examine_source(v, i, at, vector, source));
-  *nested = source->layout == DM_VIRTUAL;
+  DM_TRY(examine_source(v, i, &v->source, vector, source));
   dm_status status = check_type(v, source);
   if (!status) status = check_shape(v, to, from, source);
   if (!status)
-    status = dm_io_named(dm_composer_add_source(*nested ? &v->mapped : &v->made, source, number),
+    status = dm_io_named(dm_composer_add_source(
+                             source->layout == DM_VIRTUAL ? &v->mapped : &v->made, source, &number),
                          &v->find->at);
   if (status) dm_dataset_free(source);
   return status;
-}
-
-static dm_status add_patches(virtual *v, const dm_dataset *source, bool nested, int64_t number) {
-  for (int64_t i = 0; i < v->mapped.patches; i++) {
-    dm_patch *p = &v->mapped.patch[i];
-    p->source = number;
-    DM_TRY(nested ? dm_composer_add_part(&v->made, source, p) : dm_composer_add_patch(&v->made, p));
-  }
-  return DM_OK;
 }
 
 /* ---- mappings ---- */
@@ -434,8 +419,6 @@ static dm_status locate(const virtual *v, size_t i, dm_location *at) {
 
 static dm_status add_mapping(virtual *v, size_t i, dm_selection *to, dm_selection *from) {
   dm_dataset source;
-  bool nested;
-  int64_t number;
   const bool down = to->rank == 1 ? v->trust->vectors == DM_AS_COLUMN : dm_selection_is_column(to);
   const dm_vector vector = down ? DM_AS_COLUMN : DM_AS_ROW; /* if it has one dimension */
   const dm_dataset *known = dm_ahead_find(&v->ahead, (int64_t)i, vector);
@@ -443,9 +426,12 @@ static dm_status add_mapping(virtual *v, size_t i, dm_selection *to, dm_selectio
     v->source = known->at;
   else
     DM_TRY(locate(v, i, &v->source));
-  DM_TRY(note_source(v, i, vector, to, from, &source, &nested, &number));
+  DM_TRY(note_source(v, i, vector, to, from, &source));
   DM_TRY(map_all(v, to, from, vector));
-  return dm_io_named(add_patches(v, &source, nested, number), &v->find->at);
+  dm_status status = DM_OK;
+  for (int64_t n = 0; n < v->mapped.patches && !status; n++)
+    status = dm_composer_add_part(&v->made, &source, &v->mapped.patch[n]);
+  return dm_io_named(status, &v->find->at);
 }
 
 static dm_status locate_next(const void *owner, int64_t i, dm_location *at) {

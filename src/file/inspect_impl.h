@@ -62,9 +62,6 @@ dm_status dm_examine_stack(const dm_trust *trust, dm_dataset *find);
 /* Makes FIND, all of a dataset, the part of it that its name states. (examine_part.c) */
 dm_status dm_examine_part(const dm_trust *trust, dm_dataset *find);
 
-/* Checks the filters of the creation list CREATION. (examine_storage.c) */
-dm_status dm_examine_filters(int64_t creation, const dm_trust *trust, dm_dataset *find);
-
 /* Examines all sources of the virtual dataset SET, whose creation list is CREATION; fills in shape
  * and FIND->composite. (examine_virtual.c) */
 dm_status dm_examine_virtual(int64_t set, int64_t creation, const dm_trust *trust,

@@ -8,10 +8,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
+#ifdef DAMIER_XXHASH_DISPATCHES
+#include <xxh_x86dispatch.h>
+#endif
 
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "file/batch.h"
+#include "file/composite.h"
 #include "file/file_system.h"
 #include "file/naming.h"
 
@@ -166,11 +170,10 @@ static dm_status understand(dm_journal *journal, const char *text) {
   return journal->state == DM_JOURNAL_PRESENT ? take_records(journal, text) : DM_OK;
 }
 
-/* Another run may have renamed or removed the file between opening and locking. */
-static bool still_named(const dm_journal *journal) {
-  struct stat named, held;
-  return stat(journal->path, &named) == 0 && fstat(journal->fd, &held) == 0 &&
-         named.st_ino == held.st_ino && named.st_dev == held.st_dev && S_ISREG(held.st_mode);
+static dm_status load(dm_journal *journal) {
+  DM_FREED char *text = NULL;
+  DM_TRY(read_file(journal, &text));
+  return understand(journal, text);
 }
 
 static dm_status open_locked(dm_journal *journal, bool *locked) {
@@ -183,7 +186,9 @@ static dm_status open_locked(dm_journal *journal, bool *locked) {
   int refused;
   do refused = flock(journal->fd, LOCK_EX | LOCK_NB) < 0 ? errno : 0;
   while (refused == EINTR);
-  if (refused == EWOULDBLOCK || !still_named(journal)) return in_use(&journal->at);
+  /* Another run may have renamed or removed the file between opening and locking. */
+  if (refused == EWOULDBLOCK || !dm_io_names(journal->path, journal->fd))
+    return in_use(&journal->at);
   *locked = refused == 0;
   return DM_OK;
 }
@@ -200,14 +205,12 @@ static dm_status reserve(dm_journal *journal) {
 
 dm_status dm_journal_open(const dm_location *at, dm_journal **journal, bool *locked) {
   dm_journal *new;
-  DM_FREED char *text = NULL;
   DM_TRY(dm_buffer_table(1, &new));
   new->at = *at;
   new->fd = -1;
   dm_status status = dm_io_sibling(at, ".journal", new->path);
   if (!status) status = open_locked(new, locked);
-  if (!status) status = read_file(new, &text);
-  if (!status) status = understand(new, text);
+  if (!status) status = load(new);
   if (!status && new->state == DM_JOURNAL_NEW) {
     status = reserve(new);
     if (status && !new->existed) (void)unlink(new->path); /* still empty */
@@ -270,22 +273,16 @@ dm_status dm_journal_tiles(const dm_journal *journal, int64_t rows, int64_t cols
 dm_status dm_journal_inspect_complete(const dm_location *at, int64_t rows, int64_t cols,
                                       bool *complete) {
   dm_journal *journal;
-  char *text = NULL;
-  dm_tile_record *tiles = NULL;
+  DM_FREED dm_tile_record *tiles = NULL;
   int64_t count;
   *complete = false;
   DM_TRY(dm_buffer_table(1, &journal));
   journal->at = *at;
   dm_status status = dm_io_sibling(at, ".journal", journal->path);
   journal->fd = open(journal->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (!status && journal->fd >= 0) {
-    status = read_file(journal, &text);
-    if (!status) status = understand(journal, text);
-    if (!status && journal->state == DM_JOURNAL_PRESENT)
-      status = dm_journal_tiles(journal, rows, cols, &tiles, &count, complete);
-  }
-  free(tiles);
-  free(text);
+  if (!status && journal->fd >= 0) status = load(journal);
+  if (!status && journal->state == DM_JOURNAL_PRESENT)
+    status = dm_journal_tiles(journal, rows, cols, &tiles, &count, complete);
   dm_journal_close(journal);
   return status;
 }
@@ -393,15 +390,6 @@ dm_status dm_journal_inspect(const dm_location *at, bool *present) {
 }
 
 /* ---- checksums ---- */
-
-#ifdef DAMIER_XXHASH_DISPATCHES
-#include <xxh_x86dispatch.h>
-#endif
-
-#include "core/checked.h"
-#include "file/batch.h"
-#include "file/composite.h"
-#include "file/naming.h"
 
 /* Of many sources, every n-th is sampled: about as many bytes as of one file. */
 enum { PIECE = 4096, PLACES = 64, SOURCE_PLACES = 2, SAMPLED = 64 };

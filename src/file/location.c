@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "core/checked.h"
+#include "file/chunk_facts.h"
 #include "file/composite.h"
 #include "file/dataset.h"
 #include "file/hdf5_use.h"
@@ -204,6 +205,12 @@ dm_status dm_io_hint_home(dm_status status) {
                          "always works");
 }
 
+bool dm_io_names(const char *path, int fd) {
+  struct stat named, held;
+  return lstat(path, &named) == 0 && fstat(fd, &held) == 0 && named.st_ino == held.st_ino &&
+         named.st_dev == held.st_dev;
+}
+
 void dm_io_directory(const char *file, char directory[DM_PATH]) {
   snprintf(directory, DM_PATH, "%s", file);
   char *slash = strrchr(directory, '/');
@@ -258,19 +265,6 @@ static void append(char *text, int64_t size, int64_t *used, const char *more) {
 
 void dm_io_describe(const dm_dataset *dataset, char *text, int64_t size) {
   static const char *const layouts[] = {"contiguous", "chunked", "compact", "virtual"};
-  static const struct {
-    unsigned flag;
-    const char *name;
-  } filters[] = {{DM_FILTER_SHUFFLE, ", shuffle"},
-                 {DM_FILTER_DEFLATE, ", deflate"},
-                 {DM_FILTER_FLETCHER32, ", fletcher32"},
-                 {DM_FILTER_LZF, ", lzf"},
-                 {DM_FILTER_ZSTD, ", zstd"},
-                 {DM_FILTER_LZ4, ", lz4"},
-                 {DM_FILTER_BITSHUFFLE, ", bitshuffle"},
-                 {DM_FILTER_BLOSC, ", blosc"},
-                 {DM_FILTER_BLOSC2, ", blosc2"},
-                 {DM_FILTER_OTHER, ", other filters"}};
   int64_t used = 0;
   append(text, size, &used, layouts[dataset->layout]);
   if (dataset->layout == DM_CHUNKED) {
@@ -285,8 +279,12 @@ void dm_io_describe(const dm_dataset *dataset, char *text, int64_t size) {
     snprintf(count, sizeof count, ", %lld source%s", sources, sources == 1 ? "" : "s");
     append(text, size, &used, count);
   }
-  for (size_t i = 0; i < sizeof filters / sizeof filters[0]; i++)
-    if (dataset->filters & filters[i].flag) append(text, size, &used, filters[i].name);
+  for (const dm_filter *f = dm_filters; f->flag; f++) {
+    if (!(dataset->filters & f->flag)) continue;
+    append(text, size, &used, ", ");
+    append(text, size, &used, f->name);
+  }
+  if (dataset->filters & DM_FILTER_OTHER) append(text, size, &used, ", other filters");
   if (!dataset->at.dataset[0] && !dataset->stack) append(text, size, &used, " in a file of NumPy");
   if (dataset->by_columns) append(text, size, &used, ", by columns");
   if (dataset->swapped) append(text, size, &used, ", other byte order");

@@ -23,6 +23,10 @@ dm_status dm_io_failed(const dm_location *at, const char *path, const char *what
 /* STATUS with what to do about a file whose name begins with "~". */
 dm_status dm_io_hint_home(dm_status status);
 
+/* Whether PATH, not followed if it is a link, names the open file FD: while that is open, no other
+ * file can get its inode. */
+bool dm_io_names(const char *path, int fd);
+
 /* The directory of FILE: "." if it names none. */
 void dm_io_directory(const char *file, char directory[DM_PATH]);
 

@@ -34,12 +34,10 @@ typedef struct dm_output_file {
  * than the dataset (DM_E_USAGE); a missing or unwritable directory (DM_E_IO); a file that is one of
  * the COUNT inputs (DM_E_USAGE; with FORCE, it may be REPLACED, the dataset of --c). Forks: call
  * before MPI is started. Completes LOCATION's dataset with DEFAULT_NAME. If C is added to an
- * existing file, that may be an input, and FORM stores its identity. */
+ * existing file, that may be an input, and APPENDED, otherwise NULL, stores its identity. */
 dm_status dm_output_check(dm_location *location, const char *default_name, bool force,
-                          const dm_dataset *inputs, int count, const dm_dataset *replaced);
-dm_status dm_output_check_appended(dm_location *location, const char *default_name, bool force,
-                                   const dm_dataset *inputs, int count, const dm_dataset *replaced,
-                                   dm_output_form *form);
+                          const dm_dataset *inputs, int count, const dm_dataset *replaced,
+                          dm_output_form *appended);
 
 /* Creates the part file with a contiguous dataset that has the leading dimensions LEADS (NULL:
  * none), in place of one that an earlier run left unfinished. DM_E_FIT: no space; DM_E_IO: another

@@ -150,9 +150,9 @@ static void name_dataset(dm_location *location, const char *default_name) {
            default_name);
 }
 
-dm_status dm_output_check_appended(dm_location *location, const char *default_name, bool force,
-                                   const dm_dataset *inputs, int count, const dm_dataset *replaced,
-                                   dm_output_form *appended) {
+dm_status dm_output_check(dm_location *location, const char *default_name, bool force,
+                          const dm_dataset *inputs, int count, const dm_dataset *replaced,
+                          dm_output_form *appended) {
   struct stat info;
   if (location->part[0])
     return dm_fail_at(DM_E_USAGE, location, "an output is a whole dataset, not a part of one");
@@ -176,9 +176,4 @@ dm_status dm_output_check_appended(dm_location *location, const char *default_na
   if (!status) status = check_part(location, inputs, count, replaced);
   name_dataset(location, default_name);
   return status;
-}
-
-dm_status dm_output_check(dm_location *location, const char *default_name, bool force,
-                          const dm_dataset *inputs, int count, const dm_dataset *replaced) {
-  return dm_output_check_appended(location, default_name, force, inputs, count, replaced, NULL);
 }

@@ -51,21 +51,18 @@ dm_status dm_output_room(const dm_location *at, const char *directory, int64_t b
 }
 
 /* A commit had begun. */
-static bool has_new_name(const dm_location *at, const struct stat *part) {
+static bool has_new_name(const dm_location *at, int fd) {
   char new[DM_SIBLING_PATH];
-  struct stat info;
   dm_status status = dm_output_new_name(at, new);
-  const bool has = !status && lstat(new, &info) == 0 && info.st_ino == part->st_ino &&
-                   info.st_dev == part->st_dev;
+  const bool has = !status && dm_io_names(new, fd);
   dm_status_free(status);
   return has;
 }
 
 /* A complete file has been renamed by the user. */
-static dm_status check_mark(const dm_location *at, const char *part, int fd,
-                            const struct stat *info) {
+static dm_status check_mark(const dm_location *at, const char *part, int fd) {
   bool unfinished, nothing = false, ours;
-  if (has_new_name(at, info)) return DM_OK;
+  if (has_new_name(at, fd)) return DM_OK;
   DM_TRY(dm_output_find(at, part, fd, DM_UNFINISHED, &unfinished));
   if (!unfinished) DM_TRY(dm_batch_is_zero(part, fd, &nothing));
   if (unfinished || nothing) return DM_OK;
@@ -88,7 +85,7 @@ dm_status dm_output_leftover(const dm_location *at, const char *part, bool remov
     status = dm_fail_at(DM_E_IO, at, "'%s' exists and is not a file", part);
   else
     status = dm_output_lock(at, part, fd, LOCK_EX);
-  if (!status) status = check_mark(at, part, fd, &info);
+  if (!status) status = check_mark(at, part, fd);
   if (!status && remove && unlink(part) < 0 && errno != ENOENT)
     status = dm_io_failed(at, part, "removed");
   close(fd);
@@ -177,6 +174,68 @@ dm_status dm_output_holds_only(const void *location, void *nothing) {
                  "nothing was touched; name another output file");
 }
 
+/* ---- reserves the space of an output on the disk ----
+ *
+ * On tmpfs reserving clears the pages, which takes as long as writing: a thread does it while A
+ * and B are read. */
+
+enum { LEAST = 16 << 20 }; /* least bytes that justify a thread */
+
+struct dm_reservation {
+  dm_output_file file;
+  int64_t bytes;
+  bool threaded;
+  pthread_t thread;
+  dm_status status;
+};
+
+/* Detects a full disk now rather than after hours; statvfs was checked. */
+static dm_status reserve_space(const dm_output_file *out, int64_t bytes) {
+  const int failed = dm_batch_reserve(out->made, 0, bytes);
+  if (!failed) return DM_OK;
+  if (failed == EFBIG)
+    return dm_hint(dm_fail_at(DM_E_FIT, &out->at, "a file of %lld bytes is not possible here",
+                              (long long)bytes),
+                   "see ulimit -f and the limits of the file system");
+  if (failed != ENOSPC && failed != EDQUOT)
+    return dm_fail_at(DM_E_IO, &out->at, "space cannot be reserved: %s", strerror(failed));
+  char directory[DM_PATH];
+  dm_io_directory(out->at.file, directory);
+  dm_status status = dm_output_room(&out->at, directory, bytes);
+  return status ? status
+                : dm_fail_at(DM_E_FIT, &out->at, "no space for %lld bytes: %s", (long long)bytes,
+                             strerror(failed));
+}
+
+static void *reserve(void *argument) {
+  dm_reservation *r = argument;
+  r->status = reserve_space(&r->file, r->bytes);
+  return NULL;
+}
+
+static dm_status start_reserving(const dm_output_file *out, int64_t bytes,
+                                 dm_reservation **reservation) {
+  *reservation = NULL;
+  if (bytes < LEAST) return reserve_space(out, bytes);
+  dm_reservation *r = calloc(1, sizeof *r);
+  if (!r) return dm_fail(DM_E_FIT, "no memory for a reservation");
+  *r = (dm_reservation){.file = *out, .bytes = bytes};
+  r->threaded = pthread_create(&r->thread, NULL, reserve, r) == 0;
+  *reservation = r;
+  if (!r->threaded) r->status = reserve_space(out, bytes);
+  return DM_OK;
+}
+
+dm_status dm_reservation_end(dm_reservation *r) {
+  if (!r) return DM_OK;
+  if (r->threaded) (void)pthread_join(r->thread, NULL);
+  dm_status status = r->status;
+  free(r);
+  return status;
+}
+
+/* ---- taking up a file of an earlier run ---- */
+
 static dm_status failed(const dm_output_file *file, const char *what) {
   return dm_io_failed(&file->at, file->part, what);
 }
@@ -193,7 +252,7 @@ static dm_status restore_structure(dm_output_file *file, int64_t offset) {
   if (!status) status = dm_output_copy_model(file, model, file->made, &length);
   close(model);
   DM_TRY(status);
-  DM_TRY(dm_output_reserve(file, length));
+  DM_TRY(reserve_space(file, length));
   return fsync(file->made) < 0 ? failed(file, "synced") : DM_OK;
 }
 
@@ -256,7 +315,7 @@ static dm_status create_locked(dm_output_file *out, dm_reservation **reservation
   if (fsync(out->made) < 0) return dm_io_failed(&out->at, out->part, "synced");
   DM_TRY(dm_output_name(out));
   DM_TRY(dm_output_share(out));
-  return dm_reservation_start(out, length, reservation);
+  return start_reserving(out, length, reservation);
 }
 
 dm_status dm_output_create_early(const dm_location *location, dm_dtype dtype, int64_t rows,
@@ -281,65 +340,5 @@ dm_status dm_output_create_early(const dm_location *location, dm_dtype dtype, in
   *reservation = NULL;
   dm_output_discard(file);
   dm_output_release(file);
-  return status;
-}
-
-/* ---- reserves the space of an output on the disk ----
- *
- * On tmpfs reserving clears the pages, which takes as long as writing: a thread does it while A
- * and B are read. */
-
-enum { LEAST = 16 << 20 }; /* least bytes that justify a thread */
-
-struct dm_reservation {
-  dm_output_file file;
-  int64_t bytes;
-  bool threaded;
-  pthread_t thread;
-  dm_status status;
-};
-
-/* Detects a full disk now rather than after hours; statvfs was checked. */
-dm_status dm_output_reserve(const dm_output_file *out, int64_t bytes) {
-  const int failed = dm_batch_reserve(out->made, 0, bytes);
-  if (!failed) return DM_OK;
-  if (failed == EFBIG)
-    return dm_hint(dm_fail_at(DM_E_FIT, &out->at, "a file of %lld bytes is not possible here",
-                              (long long)bytes),
-                   "see ulimit -f and the limits of the file system");
-  if (failed != ENOSPC && failed != EDQUOT)
-    return dm_fail_at(DM_E_IO, &out->at, "space cannot be reserved: %s", strerror(failed));
-  char directory[DM_PATH];
-  dm_io_directory(out->at.file, directory);
-  dm_status status = dm_output_room(&out->at, directory, bytes);
-  return status ? status
-                : dm_fail_at(DM_E_FIT, &out->at, "no space for %lld bytes: %s", (long long)bytes,
-                             strerror(failed));
-}
-
-static void *reserve(void *argument) {
-  dm_reservation *r = argument;
-  r->status = dm_output_reserve(&r->file, r->bytes);
-  return NULL;
-}
-
-dm_status dm_reservation_start(const dm_output_file *out, int64_t bytes,
-                               dm_reservation **reservation) {
-  *reservation = NULL;
-  if (bytes < LEAST) return dm_output_reserve(out, bytes);
-  dm_reservation *r = calloc(1, sizeof *r);
-  if (!r) return dm_fail(DM_E_FIT, "no memory for a reservation");
-  *r = (dm_reservation){.file = *out, .bytes = bytes};
-  r->threaded = pthread_create(&r->thread, NULL, reserve, r) == 0;
-  *reservation = r;
-  if (!r->threaded) r->status = dm_output_reserve(out, bytes);
-  return DM_OK;
-}
-
-dm_status dm_reservation_end(dm_reservation *r) {
-  if (!r) return DM_OK;
-  if (r->threaded) (void)pthread_join(r->thread, NULL);
-  dm_status status = r->status;
-  free(r);
   return status;
 }

@@ -20,15 +20,8 @@ dm_status dm_output_share(dm_output_file *file) {
   return dm_output_lock(&file->at, file->part, file->made, LOCK_SH);
 }
 
-/* While it is open, no other file can get its inode. */
-static bool is_held(const dm_output_file *file, const char *path) {
-  struct stat named, held;
-  return lstat(path, &named) == 0 && fstat(file->made, &held) == 0 && named.st_ino == held.st_ino &&
-         named.st_dev == held.st_dev;
-}
-
 dm_status dm_output_check_name(const dm_output_file *file, const char *path) {
-  if (is_held(file, path)) return DM_OK;
+  if (dm_io_names(path, file->made)) return DM_OK;
   return dm_hint(dm_fail_at(DM_E_IO, &file->at,
                             "'%s' is not the file that this run made: it was removed or replaced",
                             path),
@@ -48,9 +41,9 @@ dm_status dm_output_check_open(const dm_output_file *file, int fd) {
 void dm_output_discard(const dm_output_file *file) {
   char new[DM_SIBLING_PATH];
   if (!file->part[0]) return;
-  if (is_held(file, file->part)) unlink(file->part);
+  if (dm_io_names(file->part, file->made)) unlink(file->part);
   dm_status status = dm_output_new_name(&file->at, new);
-  if (!status && is_held(file, new)) unlink(new); /* a commit has ended there */
+  if (!status && dm_io_names(new, file->made)) unlink(new); /* a commit has ended there */
   dm_status_free(status);
 }
 
@@ -84,7 +77,7 @@ static mode_t first_mode(const dm_output_file *out) {
 
 dm_status dm_output_make(dm_output_file *out, const dm_output_file *part) {
   DM_TRY(dm_output_new_name(&out->at, out->part));
-  if (part && is_held(part, out->part) && unlink(out->part) < 0)
+  if (part && dm_io_names(out->part, part->made) && unlink(out->part) < 0)
     return dm_io_failed(&out->at, out->part, "replaced");
   DM_TRY(dm_output_forget_new(&out->at));
   out->made = open(out->part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, first_mode(out));
@@ -138,7 +131,7 @@ static dm_status open_named(dm_output_file *out) {
 dm_status dm_output_name(dm_output_file *out) {
   char new[DM_SIBLING_PATH], made[DM_DESCRIPTOR];
   DM_TRY(dm_output_new_name(&out->at, new));
-  const bool unnamed = !is_held(out, new);
+  const bool unnamed = !dm_io_names(new, out->made);
   if (unnamed && linkat(AT_FDCWD, dm_output_by_descriptor(out->made, made), AT_FDCWD, new,
                         AT_SYMLINK_FOLLOW) < 0)
     return dm_io_failed(&out->at, new, "created");
@@ -151,7 +144,7 @@ dm_status dm_output_name_again(dm_output_file *out) {
   char new[DM_SIBLING_PATH];
   DM_TRY(dm_output_new_name(&out->at, new));
   if (strcmp(out->part, new) == 0) return dm_output_name(out);
-  if (is_held(out, new)) return DM_OK;
+  if (dm_io_names(new, out->made)) return DM_OK;
   DM_TRY(dm_output_forget_new(&out->at));
   (void)!link(out->part, new); /* if the file system has hard links */
   return DM_OK;
@@ -162,7 +155,7 @@ dm_status dm_output_take_new_name(dm_output_file *out, int folder) {
   DM_TRY(dm_output_new_name(&out->at, new));
   DM_TRY(dm_output_check_name(out, out->part));
   if (strcmp(out->part, new) == 0) return DM_OK;
-  if (is_held(out, new)) {
+  if (dm_io_names(new, out->made)) {
     if (unlink(out->part) < 0) return dm_io_failed(&out->at, out->part, "renamed");
   } else {
     DM_TRY(dm_output_forget_new(&out->at));

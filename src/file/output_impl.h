@@ -92,12 +92,6 @@ dm_status dm_output_share(dm_output_file *file);
 dm_status dm_output_check_name(const dm_output_file *file, const char *path);
 dm_status dm_output_check_open(const dm_output_file *file, int fd);
 
-/* Reserves BYTES of the disk for FILE->made; DM_E_FIT. At once, or in a thread that
- * dm_reservation_end waits for. (output_file.c) */
-dm_status dm_output_reserve(const dm_output_file *out, int64_t bytes);
-dm_status dm_reservation_start(const dm_output_file *out, int64_t bytes,
-                               dm_reservation **reservation);
-
 /* Opens FILE->made and its dataset with HDF5 for WORK, then closes them, which hands all data to
  * the system. (output_write.c) */
 typedef dm_status dm_output_work(void *context, int64_t file, int64_t set);

@@ -81,16 +81,11 @@ dm_status dm_output_write_tiles(const dm_location *at, int64_t file, const dm_ti
 
 enum { MOST = 1 << 20 };
 
-typedef struct question {
-  dm_location at;
-  int64_t count; /* 0: only asks for the number */
-} question;
-
-/* The child's answer; TILES has as many as requested. */
+/* The child's answer, which the tiles follow. */
 typedef struct answer {
   int64_t count;
   char hash[32];
-  dm_tile_record tiles[];
+  dm_tile_record *tiles; /* in the child */
 } answer;
 
 static dm_status damaged(const dm_location *at) {
@@ -120,35 +115,38 @@ static int64_t count_of(hid_t set) {
   return list && dims[0] <= MOST ? (int64_t)dims[0] : -1;
 }
 
-static dm_status read_tiles(const question *q, hid_t set, answer *a) {
+static dm_status read_tiles(const dm_location *at, hid_t set, answer *a) {
   bool ours;
-  DM_TRY(read_texts(&q->at, set, a->hash, &ours));
-  a->count = ours ? count_of(set) : 0;
-  if (a->count < 0) return damaged(&q->at);
-  if (q->count == 0) return DM_OK;
+  DM_TRY(read_texts(at, set, a->hash, &ours));
+  const int64_t count = ours ? count_of(set) : 0;
   DM_H5_HELD hid_t type = make_type(false);
-  if (a->count != q->count || type < 0 ||
-      H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, a->tiles) < 0)
-    return damaged(&q->at);
-  return DM_OK;
+  if (count < 0 || type < 0) return damaged(at);
+  DM_TRY(dm_buffer_table(count, &a->tiles));
+  a->count = count;
+  return count == 0 || H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, a->tiles) >= 0
+             ? DM_OK
+             : damaged(at);
 }
 
-/* A dm_child_work: question -> answer. The process ends afterwards, which closes everything. */
+/* A dm_child_work: dm_location -> answer. The process ends afterwards, which closes everything. */
 static dm_status read_in_child(const void *argument, void *result) {
-  const question *q = argument;
-  answer *a = result;
-  hid_t file, set = -1;
+  const dm_location *at = argument;
+  hid_t file;
   dm_h5_exit leave;
-  a->count = 0;
   DM_TRY(dm_h5_start(false));
-  DM_TRY(dm_h5_open_file(&q->at, &file));
+  DM_TRY(dm_h5_open_file(at, &file));
   hid_t access = dm_h5_access(false, &leave);
-  if (access < 0) return dm_h5_fail(DM_E_IO, &q->at, "no access list");
-  if (H5Lexists(file, "/.damier", H5P_DEFAULT) > 0 && H5Lexists(file, TILES, H5P_DEFAULT) > 0)
-    set = H5Dopen2(file, TILES, access);
-  else
+  if (access < 0) return dm_h5_fail(DM_E_IO, at, "no access list");
+  if (H5Lexists(file, "/.damier", H5P_DEFAULT) <= 0 || H5Lexists(file, TILES, H5P_DEFAULT) <= 0)
     return DM_OK;
-  return set < 0 ? damaged(&q->at) : read_tiles(q, set, a);
+  const hid_t set = H5Dopen2(file, TILES, access);
+  return set < 0 ? damaged(at) : read_tiles(at, set, result);
+}
+
+static const void *tiles_of(const void *result, int64_t *bytes) {
+  const answer *a = result;
+  *bytes = a->count * (int64_t)sizeof *a->tiles;
+  return a->tiles;
 }
 
 /* The numbers come from an untrusted file. */
@@ -159,42 +157,35 @@ static bool is_sane(const dm_tile_record *t, const dm_dataset *c) {
 
 /* Checks that every tile is in C and that their areas add up to C. Overlapping tiles can pass this,
  * but then their checksums do not match. */
-static dm_status accept(const dm_dataset *c, const answer *a, int64_t count) {
+static dm_status accept(const dm_dataset *c, const answer *a, const dm_tile_record *tiles,
+                        int64_t bytes) {
   char hash[32];
   int64_t elements = 0;
-  for (int64_t i = 0; i < count; i++) {
-    if (!is_sane(&a->tiles[i], c)) return damaged(&c->at);
-    elements += a->tiles[i].rows * a->tiles[i].cols;
+  if (a->count < 0 || a->count > MOST || a->count * (int64_t)sizeof *tiles != bytes)
+    return damaged(&c->at);
+  for (int64_t i = 0; i < a->count; i++) {
+    if (!is_sane(&tiles[i], c)) return damaged(&c->at);
+    elements += tiles[i].rows * tiles[i].cols;
     if (elements > c->rows * c->cols) return damaged(&c->at);
   }
-  snprintf(hash, sizeof hash, "%016llx", (unsigned long long)hash_of(a->tiles, count));
-  const bool good = a->count == count && elements == c->rows * c->cols &&
-                    strncmp(hash, a->hash, sizeof hash) == 0;
-  return good ? DM_OK : damaged(&c->at);
-}
-
-static dm_status fetch(const dm_dataset *c, const question *q, dm_tile_record **tiles) {
-  DM_FREED answer *a = NULL;
-  const int64_t bytes = (int64_t)sizeof *a + q->count * (int64_t)sizeof **tiles;
-  DM_TRY(dm_buffer_zeroed(1, bytes, (void **)&a));
-  DM_TRY(dm_child_run(&c->at, read_in_child, q, a, bytes));
-  DM_TRY(accept(c, a, q->count));
-  DM_TRY(dm_buffer_table(q->count, tiles));
-  memcpy(*tiles, a->tiles, (size_t)q->count * sizeof **tiles);
-  return DM_OK;
+  snprintf(hash, sizeof hash, "%016llx", (unsigned long long)hash_of(tiles, a->count));
+  const bool good = elements == c->rows * c->cols && strncmp(hash, a->hash, sizeof hash) == 0;
+  return a->count == 0 || good ? DM_OK : damaged(&c->at);
 }
 
 dm_status dm_output_tiles_read(const dm_dataset *c, dm_tile_record **tiles, int64_t *count) {
-  question q = {.at = c->at};
-  answer first = {0};
+  answer a = {0};
+  dm_child_tail tail = {.of = tiles_of, .limit = MOST * (int64_t)sizeof **tiles};
   *tiles = NULL;
   *count = 0;
   if (!c->at.dataset[0] || c->at.part[0]) return DM_OK; /* a NumPy file; a part of C */
-  DM_TRY(dm_child_run(&c->at, read_in_child, &q, &first, sizeof first));
-  if (first.count < 0 || first.count > MOST) return damaged(&c->at);
-  if (first.count == 0) return DM_OK;
-  q.count = first.count;
-  DM_TRY(fetch(c, &q, tiles));
-  *count = first.count;
+  DM_TRY(dm_child_run_within(&c->at, 0.0, read_in_child, &c->at, &a, sizeof a, &tail));
+  dm_status status = accept(c, &a, tail.memory, tail.bytes);
+  if (status) {
+    free(tail.memory);
+    return status;
+  }
+  *tiles = tail.memory;
+  *count = a.count;
   return DM_OK;
 }

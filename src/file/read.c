@@ -233,31 +233,6 @@ static void convert(const dm_reader *reader, dm_view dst, dm_view src, bool conj
   }
 }
 
-/* The same for STORED, which is at (row, col) of the request and has a meaning. */
-static void interpret(const dm_reader *reader, const dm_request *request, dm_view dst,
-                      dm_view stored, int64_t row, int64_t col) {
-  const dm_dataset *d = &reader->dataset;
-  const bool conjugate = request->conjugate;
-  const int64_t most = request->cols.step > 1 ? 1 : ROUNDED; /* places are counted in the dataset */
-  const bool exact = !d->meaning.packed && reader->as == d->meaning.type;
-  const dm_dtype wide = dm_dtype_is_complex(stored.dtype) ? DM_C128 : DM_F64;
-  double values[2 * ROUNDED];
-  for (int64_t i = 0; i < stored.rows; i++) {
-    for (int64_t j = 0; j < stored.cols; j += most) {
-      const int64_t count = dm_min(most, stored.cols - j);
-      const dm_view read = dm_view_row_major(values, wide, 1, count);
-      dm_meaning_apply(&d->meaning, dm_view_sub(stored, i, j, 1, count),
-                       dm_line_at(request->rows, row + i), dm_line_at(request->cols, col + j),
-                       d->cols, values, reader->missed);
-      const dm_view into = dm_view_sub(dst, i, j, 1, count);
-      if (exact)
-        dm_copy(into, read, conjugate);
-      else
-        convert(reader, into, read, conjugate);
-    }
-  }
-}
-
 /* Rounds COUNT values to TYPE. */
 static void round_to(dm_dtype type, double *values, int64_t count) {
   double few[2 * ROUNDED];
@@ -266,31 +241,39 @@ static void round_to(dm_dtype type, double *values, int64_t count) {
   dm_load_wide(values, few, type, 1, count);
 }
 
-/* The same for STORED if the matrix is centered: in f64, before it is rounded to the type AS. */
-static void center(const dm_reader *reader, const dm_request *request, dm_view dst, dm_view stored,
-                   int64_t row, int64_t col) {
+/* The same for STORED, which is at (row, col) of the request, in f64: its numbers have a meaning,
+ * or the matrix is centered, before it is rounded to the type AS. */
+static void interpret(const dm_reader *reader, const dm_request *request, dm_view dst,
+                      dm_view stored, int64_t row, int64_t col) {
   const dm_dataset *d = &reader->dataset;
+  /* Places of missing values are counted in the dataset. */
   const int64_t most = reader->missed && request->cols.step > 1 ? 1 : ROUNDED;
+  const bool exact = d->centering || (!d->meaning.packed && reader->as == d->meaning.type);
   const bool is_complex = dm_dtype_is_complex(stored.dtype);
   double values[2 * ROUNDED];
   for (int64_t i = 0; i < stored.rows; i++) {
     for (int64_t j = 0; j < stored.cols; j += most) {
       const int64_t count = dm_min(most, stored.cols - j);
       const int64_t down = row + i - request->part.row, right = col + j - request->part.col;
-      const dm_view part = dm_view_sub(stored, i, j, 1, count);
+      const dm_view part = dm_view_sub(stored, i, j, 1, count),
+                    into = dm_view_sub(dst, i, j, 1, count);
+      const dm_view read = dm_view_row_major(values, is_complex ? DM_C128 : DM_F64, 1, count);
       if (reader->missed)
         dm_meaning_apply(&d->meaning, part, dm_line_at(request->rows, row + i),
                          dm_line_at(request->cols, col + j), d->cols, values, reader->missed);
       else
         dm_load_wide(values, part.base, part.dtype, part.col_stride, count);
-      round_to(reader->through, values, count);
-      dm_centering_apply(d->centering, request->row + (request->turned ? right : down),
-                         request->col + (request->turned ? down : right), request->turned, values,
-                         is_complex, count);
-      if (reader->as != dst.dtype) round_to(reader->as, values, count);
-      const dm_dtype wide = is_complex ? DM_C128 : DM_F64;
-      dm_copy(dm_view_sub(dst, i, j, 1, count), dm_view_row_major(values, wide, 1, count),
-              request->conjugate);
+      if (d->centering) {
+        round_to(reader->through, values, count);
+        dm_centering_apply(d->centering, request->row + (request->turned ? right : down),
+                           request->col + (request->turned ? down : right), request->turned, values,
+                           is_complex, count);
+        if (reader->as != dst.dtype) round_to(reader->as, values, count);
+      }
+      if (exact)
+        dm_copy(into, read, request->conjugate);
+      else
+        convert(reader, into, read, request->conjugate);
     }
   }
 }
@@ -318,9 +301,7 @@ void dm_reader_spread(const dm_reader *reader, const dm_request *request, dm_vie
   for (int64_t i = 0; i < request->count; i++)
     if (dm_request_common(request, i, &piece, &before, &view, &top, &left)) {
       const dm_view part = dm_view_sub(staged, top - row, left - col, view.rows, view.cols);
-      if (reader->dataset.centering)
-        center(reader, request, view, part, top, left);
-      else if (reader->missed)
+      if (reader->dataset.centering || reader->missed)
         interpret(reader, request, view, part, top, left);
       else
         convert(reader, view, part, request->conjugate);

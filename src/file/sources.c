@@ -22,7 +22,6 @@ enum {
 typedef struct lent {
   int fd; /* -1: closed */
   int users;
-  int64_t older, newer; /* list of open files without users; -1: none */
 } lent;
 
 struct dm_sources {
@@ -34,7 +33,7 @@ struct dm_sources {
 
   pthread_mutex_t lock; /* guards what follows */
   lent *file;
-  int64_t open, limit, oldest, newest;
+  int64_t open, limit;
 };
 
 /* Descriptors that the sources of one dataset may use. */
@@ -53,9 +52,7 @@ dm_status dm_sources_open(dm_reader *reader) {
   const int64_t allowed = files_allowed();
   *s = (struct dm_sources){.dtype = reader->dataset.dtype,
                            .composite = composite,
-                           .awake_limit = dm_min(MOST_AWAKE, allowed / 2),
-                           .oldest = -1,
-                           .newest = -1};
+                           .awake_limit = dm_min(MOST_AWAKE, allowed / 2)};
   s->limit = allowed - s->awake_limit;
   dm_status status = dm_buffer_table(dm_max(1, composite->sources), &s->reader);
   if (!status) status = dm_buffer_table(dm_max(1, composite->sources), &s->file);
@@ -191,60 +188,45 @@ void dm_sources_missing(const struct dm_sources *s, dm_missing_found *found) {
 
 /* ---- files ---- */
 
-static void unlink_idle(struct dm_sources *s, lent *file) {
-  *(file->older >= 0 ? &s->file[file->older].newer : &s->oldest) = file->newer;
-  *(file->newer >= 0 ? &s->file[file->newer].older : &s->newest) = file->older;
+/* Closes the files without users; with the lock held. */
+static void close_idle(struct dm_sources *s) {
+  for (int64_t i = 0; i < s->composite->sources; i++) {
+    lent *file = &s->file[i];
+    if (file->fd < 0 || file->users > 0) continue;
+    close(file->fd);
+    file->fd = -1;
+    s->open--;
+  }
 }
 
-/* Closes the file that nobody has used for the longest time; false: there is none. */
-static bool close_oldest(struct dm_sources *s) {
-  if (s->oldest < 0) return false;
-  lent *file = &s->file[s->oldest];
-  unlink_idle(s, file);
-  close(file->fd);
-  file->fd = -1;
-  s->open--;
-  return true;
-}
-
-/* If no more files can be opened, closes those without users. */
+/* The system may allow fewer files than the limit. */
 static dm_status open_lent(struct dm_sources *s, const dm_dataset *dataset, int *fd) {
   dm_status status = dm_reader_open_file(dataset, fd);
   if (!status) return DM_OK;
-  pthread_mutex_lock(&s->lock);
-  bool closed = false;
-  while (close_oldest(s)) closed = true;
-  pthread_mutex_unlock(&s->lock);
-  if (!closed) return status;
   dm_status_free(status);
+  pthread_mutex_lock(&s->lock);
+  close_idle(s);
+  pthread_mutex_unlock(&s->lock);
   return dm_reader_open_file(dataset, fd);
-}
-
-/* Counts one more user of FILE, which is open. */
-static int use(struct dm_sources *s, lent *file) {
-  if (file->users++ == 0) unlink_idle(s, file);
-  return file->fd;
 }
 
 dm_status dm_sources_take(struct dm_sources *s, const dm_reader *reader, int *fd) {
   lent *file = &s->file[reader->number];
+  int new = -1;
   pthread_mutex_lock(&s->lock);
-  const bool there = file->fd >= 0;
-  if (there) *fd = use(s, file);
-  while (!there && s->open >= s->limit && close_oldest(s)) continue;
-  pthread_mutex_unlock(&s->lock);
-  if (there) return DM_OK;
-  int new; /* opened without the lock: storage may be slow */
-  DM_TRY(open_lent(s, &reader->dataset, &new));
-  pthread_mutex_lock(&s->lock);
-  if (file->fd >= 0) {
-    *fd = use(s, file);
-  } else {
-    *fd = file->fd = new;
-    file->users = 1;
-    s->open++;
-    new = -1;
+  if (file->fd < 0) {
+    if (s->open >= s->limit) close_idle(s);
+    pthread_mutex_unlock(&s->lock); /* storage may be slow */
+    DM_TRY(open_lent(s, &reader->dataset, &new));
+    pthread_mutex_lock(&s->lock);
   }
+  if (file->fd < 0) {
+    file->fd = new;
+    new = -1;
+    s->open++;
+  }
+  file->users++;
+  *fd = file->fd;
   pthread_mutex_unlock(&s->lock);
   if (new >= 0) close(new); /* another thread was faster */
   return DM_OK;
@@ -252,12 +234,6 @@ dm_status dm_sources_take(struct dm_sources *s, const dm_reader *reader, int *fd
 
 void dm_sources_give(struct dm_sources *s, int64_t number) {
   pthread_mutex_lock(&s->lock);
-  lent *file = &s->file[number];
-  if (--file->users == 0) {
-    file->older = s->newest;
-    file->newer = -1;
-    *(file->older >= 0 ? &s->file[file->older].newer : &s->oldest) = number;
-    s->newest = number;
-  }
+  s->file[number].users--;
   pthread_mutex_unlock(&s->lock);
 }

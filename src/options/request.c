@@ -345,9 +345,9 @@ dm_status dm_request_check_output(const dm_settings *s, const dm_log *log, dm_pr
   f->form = dm_request_form(s);
   f->form.leads = leads;
   f->form.npy = dm_output_is_npy(&f->out);
-  DM_TRY(look_for_result(s, log, f, &problem,
-                         dm_output_check_appended(&f->out, "/c", s->force, inputs, 7, old_c,
-                                                  s->append ? &f->form : NULL)));
+  DM_TRY(look_for_result(
+      s, log, f, &problem,
+      dm_output_check(&f->out, "/c", s->force, inputs, 7, old_c, s->append ? &f->form : NULL)));
   dm_output_form form = f->form;
   return dm_output_form_complete(&form, problem.c, problem.m, problem.n);
 }

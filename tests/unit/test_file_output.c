@@ -71,7 +71,7 @@ TEST(test_sticky_folder) {
   for (int sticky = 0; sticky < 2; sticky++) {
     assert_int_equal(chmod(folder, sticky ? 01777 : 0777), 0);
     assert_int_equal(seteuid(12345), 0);
-    dm_status status = dm_output_check(&location, "c", true, NULL, 0, NULL);
+    dm_status status = dm_output_check(&location, "c", true, NULL, 0, NULL, NULL);
     assert_int_equal(seteuid(0), 0);
     if (sticky)
       fails(status, DM_E_IO, "sticky bit");
@@ -84,7 +84,7 @@ TEST(test_every_type) {
   for (int dtype = 0; dtype < DM_DTYPE_COUNT; dtype++) {
     dm_location location = at(*state, dtype % 2 ? "t.h5:/deep/er/c" : "t.h5:/c");
     unlink(location.file);
-    ok(dm_output_check(&location, "c", false, NULL, 0, NULL));
+    ok(dm_output_check(&location, "c", false, NULL, 0, NULL, NULL));
     write_all(&location, (dm_dtype)dtype, 40 + dtype, 1 + 9 * dtype, false);
     check_all(&location, (dm_dtype)dtype, 40 + dtype, 1 + 9 * dtype);
   }
@@ -92,14 +92,14 @@ TEST(test_every_type) {
 
 TEST(test_replacing) {
   dm_location location = at(*state, "again.h5"), other = at(*state, "again.h5:/other");
-  ok(dm_output_check(&location, "c", false, NULL, 0, NULL));
+  ok(dm_output_check(&location, "c", false, NULL, 0, NULL, NULL));
   assert_string_equal(location.dataset, "/c");
   write_all(&location, DM_F32, 30, 20, false);
-  fails(dm_output_check(&location, "c", false, NULL, 0, NULL), DM_E_USAGE, "exists");
+  fails(dm_output_check(&location, "c", false, NULL, 0, NULL, NULL), DM_E_USAGE, "exists");
   dm_dataset self = inspected(&location);
-  fails(dm_output_check(&location, "c", true, &self, 1, NULL), DM_E_USAGE, "also an input");
-  fails(dm_output_check(&other, "c", true, NULL, 0, NULL), DM_E_USAGE, "other objects: /c");
-  ok(dm_output_check(&location, "c", true, NULL, 0, &self));
+  fails(dm_output_check(&location, "c", true, &self, 1, NULL, NULL), DM_E_USAGE, "also an input");
+  fails(dm_output_check(&other, "c", true, NULL, 0, NULL, NULL), DM_E_USAGE, "other objects: /c");
+  ok(dm_output_check(&location, "c", true, NULL, 0, &self, NULL));
   write_all(&location, DM_F64, 31, 21, true);
   check_all(&location, DM_F64, 31, 21);
 }
@@ -109,16 +109,16 @@ TEST(test_leftovers) {
   dm_output_file file, second;
   dm_output *writer;
   ok(create_output(&location, DM_F64, 30, 20, &file));
-  fails(dm_output_check(&location, "c", false, NULL, 0, NULL), DM_E_IO, "another run");
+  fails(dm_output_check(&location, "c", false, NULL, 0, NULL, NULL), DM_E_IO, "another run");
   fails(create_output(&location, DM_F64, 3, 2, &second), DM_E_IO, "another run");
   ok(dm_output_open(&file, &writer));
-  fails(dm_output_check(&location, "c", true, NULL, 0, NULL), DM_E_IO, "another run");
+  fails(dm_output_check(&location, "c", true, NULL, 0, NULL, NULL), DM_E_IO, "another run");
   fails(create_output(&location, DM_F64, 3, 2, &second), DM_E_IO, "another run");
   ok(dm_output_close(writer));
-  fails(dm_output_check(&location, "c", true, NULL, 0, NULL), DM_E_IO, "another run");
+  fails(dm_output_check(&location, "c", true, NULL, 0, NULL, NULL), DM_E_IO, "another run");
   assert_true(exists(file.part));
   dm_output_release(&file); /* only now has the last user closed it */
-  ok(dm_output_check(&location, "c", false, NULL, 0,
+  ok(dm_output_check(&location, "c", false, NULL, 0, NULL,
                      NULL)); /* unfinished, so no --force is needed */
   ok(create_output(&location, DM_F64, 3, 2, &second));
   dm_location part = at(*state, "left.h5.part:/c");
@@ -126,7 +126,8 @@ TEST(test_leftovers) {
   dm_dataset unfinished;
   ok(dm_io_inspect(&part, &(dm_trust){0}, &unfinished, &facts));
   assert_string_equal(dm_attributes_find(&facts, "damier_state"), "incomplete");
-  fails(dm_output_check(&location, "c", true, &unfinished, 1, NULL), DM_E_USAGE, "is an input");
+  fails(dm_output_check(&location, "c", true, &unfinished, 1, NULL, NULL), DM_E_USAGE,
+        "is an input");
   give_up(&second);
   assert_false(exists(file.part) || exists(location.file));
 }
@@ -146,9 +147,10 @@ TEST(test_files_of_the_user) {
     assert_int_equal(fstat(fd, &info), 0);
     input.device = (uint64_t)info.st_dev;
     input.inode = (uint64_t)info.st_ino;
-    fails(dm_output_check(&location, "c", true, &input, 1, NULL), DM_E_USAGE, "is an input");
-    fails(dm_output_check(&location, "c", true, NULL, 0, &input), DM_E_USAGE, "is an input");
-    fails(dm_output_check(&location, "c", true, NULL, 0, NULL), DM_E_USAGE, "not made by damier");
+    fails(dm_output_check(&location, "c", true, &input, 1, NULL, NULL), DM_E_USAGE, "is an input");
+    fails(dm_output_check(&location, "c", true, NULL, 0, &input, NULL), DM_E_USAGE, "is an input");
+    fails(dm_output_check(&location, "c", true, NULL, 0, NULL, NULL), DM_E_USAGE,
+          "not made by damier");
     assert_int_equal(pread(fd, back, sizeof back, 0), sizeof text);
     assert_memory_equal(back, text, sizeof text);
     close(fd);
@@ -166,7 +168,8 @@ TEST(test_a_result_named_part) {
   snprintf(part, sizeof part, "%s.part", location.file);
   assert_int_equal(rename(location.file, part), 0);
   assert_int_equal(stat(part, &before), 0);
-  fails(dm_output_check(&location, "c", true, NULL, 0, NULL), DM_E_USAGE, "is a complete result");
+  fails(dm_output_check(&location, "c", true, NULL, 0, NULL, NULL), DM_E_USAGE,
+        "is a complete result");
   fails(create_output(&location, DM_F64, 3, 2, &file), DM_E_USAGE, "is a complete result");
   assert_int_equal(stat(part, &after), 0);
   assert_int_equal(before.st_ino, after.st_ino);

@@ -8,7 +8,7 @@
 static void refuse(const char *folder, const char *name, bool force, dm_code code,
                    const char *fragment) {
   dm_location location = at(folder, name);
-  fails(dm_output_check(&location, "c", force, NULL, 0, NULL), code, fragment);
+  fails(dm_output_check(&location, "c", force, NULL, 0, NULL, NULL), code, fragment);
 }
 
 static dm_status never(const void *argument, void *result) {
@@ -66,7 +66,7 @@ TEST(test_other_objects) {
     dm_location location = at(*state, "full.h5:/m");
     write_file(location.file, DM_F64, 3, 4, &(file_form){0});
     add(location.file, what);
-    dm_status status = dm_output_check(&location, "c", true, NULL, 0, NULL);
+    dm_status status = dm_output_check(&location, "c", true, NULL, 0, NULL, NULL);
     if (found[what])
       fails(status, DM_E_USAGE, found[what]);
     else
