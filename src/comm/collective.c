@@ -118,6 +118,37 @@ void dm_comm_free(dm_comm *comm) {
   free(comm);
 }
 
+/* ---- requests ---- */
+
+dm_status dm_comm_test_all(dm_request *requests, int count, bool *done) {
+  *done = false;
+  for (int i = 0; i < count; i++) {
+    if (requests[i].ops) DM_TRY(requests[i].ops->test(&requests[i], NULL));
+    if (requests[i].ops) return DM_OK;
+  }
+  *done = true;
+  return DM_OK;
+}
+
+dm_status dm_comm_wait_all(dm_request *requests, int count) {
+  for (int i = 0; i < count; i++)
+    if (requests[i].ops) DM_TRY(requests[i].ops->wait(&requests[i]));
+  return DM_OK;
+}
+
+/* Waits for all of REQUESTS. No other function of src/comm may wait for messages that ranks send
+ * late: a waiting rank must continue to send its heartbeat. */
+static dm_status finish(const dm_comm *comm, dm_request *requests, int count) {
+  if (!comm->waiting) return dm_comm_wait_all(requests, count);
+  for (;;) {
+    bool done;
+    DM_TRY(dm_comm_test_all(requests, count, &done));
+    if (done) return DM_OK;
+    comm->waiting(comm->context);
+    sched_yield();
+  }
+}
+
 /* ---- messages ---- */
 
 struct dm_messages {
@@ -148,30 +179,29 @@ static dm_status reserve(dm_messages *messages, int64_t bytes) {
   return DM_OK;
 }
 
-dm_status dm_messages_send(dm_messages *messages, const dm_comm *comm, const void *data,
-                           int64_t bytes, int peer, int tag) {
+/* DATA is only read if it is sent. */
+static dm_status post(dm_messages *messages, const dm_comm *comm, char *data, int64_t bytes,
+                      int peer, int tag, bool sends) {
   DM_TRY(reserve(messages, bytes));
   messages->comm = comm;
   for (int64_t at = 0; at < bytes; at += DM_MESSAGE_MAX) {
-    int count = (int)dm_min(DM_MESSAGE_MAX, bytes - at);
-    DM_TRY(comm->ops->send(comm, (const char *)data + at, count, peer, tag,
-                           &messages->requests[messages->count]));
+    const int count = (int)dm_min(DM_MESSAGE_MAX, bytes - at);
+    dm_request *request = &messages->requests[messages->count];
+    DM_TRY(sends ? comm->ops->send(comm, data + at, count, peer, tag, request)
+                 : comm->ops->receive(comm, data + at, count, peer, tag, request));
     messages->count++;
   }
   return DM_OK;
 }
 
+dm_status dm_messages_send(dm_messages *messages, const dm_comm *comm, const void *data,
+                           int64_t bytes, int peer, int tag) {
+  return post(messages, comm, (char *)(uintptr_t)data, bytes, peer, tag, true);
+}
+
 dm_status dm_messages_receive(dm_messages *messages, const dm_comm *comm, void *data, int64_t bytes,
                               int peer, int tag) {
-  DM_TRY(reserve(messages, bytes));
-  messages->comm = comm;
-  for (int64_t at = 0; at < bytes; at += DM_MESSAGE_MAX) {
-    int count = (int)dm_min(DM_MESSAGE_MAX, bytes - at);
-    DM_TRY(comm->ops->receive(comm, (char *)data + at, count, peer, tag,
-                              &messages->requests[messages->count]));
-    messages->count++;
-  }
-  return DM_OK;
+  return post(messages, comm, data, bytes, peer, tag, false);
 }
 
 dm_status dm_messages_test(dm_messages *messages, bool *done) {
@@ -187,39 +217,9 @@ dm_status dm_messages_rest(dm_messages *messages) {
 }
 
 dm_status dm_messages_wait(dm_messages *messages) {
-  if (messages->count > 0)
-    DM_TRY(dm_comm_finish(messages->comm, messages->requests, messages->count));
+  if (messages->count > 0) DM_TRY(finish(messages->comm, messages->requests, messages->count));
   messages->count = 0;
   return DM_OK;
-}
-
-/* ---- requests ---- */
-
-dm_status dm_comm_test_all(dm_request *requests, int count, bool *done) {
-  *done = false;
-  for (int i = 0; i < count; i++) {
-    if (requests[i].ops) DM_TRY(requests[i].ops->test(&requests[i], NULL));
-    if (requests[i].ops) return DM_OK;
-  }
-  *done = true;
-  return DM_OK;
-}
-
-dm_status dm_comm_wait_all(dm_request *requests, int count) {
-  for (int i = 0; i < count; i++)
-    if (requests[i].ops) DM_TRY(requests[i].ops->wait(&requests[i]));
-  return DM_OK;
-}
-
-dm_status dm_comm_finish(const dm_comm *comm, dm_request *requests, int count) {
-  if (!comm->waiting) return dm_comm_wait_all(requests, count);
-  for (;;) {
-    bool done;
-    DM_TRY(dm_comm_test_all(requests, count, &done));
-    if (done) return DM_OK;
-    comm->waiting(comm->context);
-    sched_yield();
-  }
 }
 
 /* ---- collectives ---- */
@@ -240,7 +240,7 @@ dm_status dm_comm_barrier(const dm_comm *comm) {
   dm_request request;
   if (is_alone(comm)) return DM_OK;
   DM_TRY(comm->ops->barrier(comm, place_of(comm, &request)));
-  return dm_comm_finish(comm, &request, 1);
+  return finish(comm, &request, 1);
 }
 
 dm_status dm_comm_rest(const dm_comm *comm) {
@@ -263,7 +263,7 @@ dm_status dm_comm_broadcast(const dm_comm *comm, void *data, int64_t bytes, int 
     int count = (int)dm_min(DM_MESSAGE_MAX, bytes - at);
     dm_request request;
     DM_TRY(comm->ops->broadcast(comm, (char *)data + at, count, root, place_of(comm, &request)));
-    DM_TRY(dm_comm_finish(comm, &request, 1));
+    DM_TRY(finish(comm, &request, 1));
   }
   return DM_OK;
 }
@@ -277,7 +277,7 @@ dm_status dm_comm_gather(const dm_comm *comm, const void *data, int64_t bytes, v
   }
   dm_request request;
   DM_TRY(comm->ops->gather(comm, data, (int)bytes, all, root, place_of(comm, &request)));
-  return dm_comm_finish(comm, &request, 1);
+  return finish(comm, &request, 1);
 }
 
 dm_status dm_comm_allgather(const dm_comm *comm, const void *data, int64_t bytes, void *all) {
@@ -294,7 +294,7 @@ static dm_status combine(const dm_comm *comm, void *values, int64_t count, dm_fo
     const int length = (int)dm_min(most, count - at);
     dm_request request;
     DM_TRY(comm->ops->combine(comm, part, length, fold, place_of(comm, &request)));
-    DM_TRY(dm_comm_finish(comm, &request, 1));
+    DM_TRY(finish(comm, &request, 1));
   }
   return DM_OK;
 }
@@ -316,54 +316,41 @@ dm_status dm_comm_max_i64(const dm_comm *comm, int64_t *values, int64_t count) {
   return combine(comm, values, count, DM_MAX_I64);
 }
 
-/* A single rank's request stays empty. */
-static dm_status start(const dm_comm *comm, void *values, int count, dm_fold fold,
-                       dm_request *request) {
-  *request = (dm_request){0};
-  return is_alone(comm) ? DM_OK : comm->ops->combine(comm, values, count, fold, request);
-}
-
-struct dm_round {
+struct dm_sum {
   dm_request request;
-  int64_t values[DM_ROUND];
+  int64_t values[DM_ROUND]; /* of a round */
 };
 
-dm_status dm_comm_max_start(const dm_comm *comm, const int64_t values[DM_ROUND], dm_round **out) {
-  dm_round *round = malloc(sizeof *round);
-  if (!round) return dm_fail(DM_E_FIT, "no memory for a round");
-  memcpy(round->values, values, sizeof round->values);
-  dm_status status = start(comm, round->values, DM_ROUND, DM_MAX_I64, &round->request);
-  if (status)
-    free(round);
-  else
-    *out = round;
+/* Takes SUM, all zero, or NULL; a single rank's request stays empty. */
+static dm_status start(const dm_comm *comm, dm_sum *sum, void *values, int count, dm_fold fold,
+                       dm_sum **out) {
+  if (!sum) return dm_fail(DM_E_FIT, "no memory for a sum");
+  *out = sum;
+  dm_status status =
+      is_alone(comm) ? DM_OK : comm->ops->combine(comm, values, count, fold, &sum->request);
+  if (status) free(sum);
   return status;
+}
+
+dm_status dm_comm_max_start(const dm_comm *comm, const int64_t values[DM_ROUND], dm_round **out) {
+  dm_sum *round = calloc(1, sizeof *round);
+  if (round) memcpy(round->values, values, sizeof round->values);
+  return start(comm, round, round ? round->values : NULL, DM_ROUND, DM_MAX_I64, out);
+}
+
+dm_status dm_comm_sum_start(const dm_comm *comm, double *values, int64_t count, bool whole,
+                            dm_sum **out) {
+  if (count > INT_MAX) return dm_fail(DM_E_BUG, "a sum of %lld values", (long long)count);
+  return start(comm, calloc(1, sizeof(dm_sum)), values, (int)count, whole ? DM_SUM_U64 : DM_SUM_F64,
+               out);
 }
 
 dm_status dm_comm_max_test(dm_round *round, bool *done, int64_t values[DM_ROUND]) {
   DM_TRY(dm_comm_test_all(&round->request, 1, done));
   if (!*done) return DM_OK;
-  for (int i = 0; i < DM_ROUND; i++) values[i] = round->values[i];
+  memcpy(values, round->values, sizeof round->values);
   free(round);
   return DM_OK;
-}
-
-struct dm_sum {
-  dm_request request;
-};
-
-dm_status dm_comm_sum_start(const dm_comm *comm, double *values, int64_t count, bool whole,
-                            dm_sum **out) {
-  if (count > INT_MAX) return dm_fail(DM_E_BUG, "a sum of %lld values", (long long)count);
-  dm_sum *sum = malloc(sizeof *sum);
-  if (!sum) return dm_fail(DM_E_FIT, "no memory for a sum");
-  dm_status status =
-      start(comm, values, (int)count, whole ? DM_SUM_U64 : DM_SUM_F64, &sum->request);
-  if (status)
-    free(sum);
-  else
-    *out = sum;
-  return status;
 }
 
 dm_status dm_comm_sum_test(dm_sum *sum, bool *done) {

@@ -95,7 +95,7 @@ dm_status dm_comm_max_i64(const dm_comm *comm, int64_t *values, int64_t count);
 
 /* A non-blocking maximum: every rank starts it and continues its work. */
 enum { DM_ROUND = 2 };
-typedef struct dm_round dm_round;
+typedef struct dm_sum dm_round;
 dm_status dm_comm_max_start(const dm_comm *comm, const int64_t values[DM_ROUND], dm_round **round);
 /* *done: VALUES has the maxima, and the round is freed. */
 dm_status dm_comm_max_test(dm_round *round, bool *done, int64_t values[DM_ROUND]);

@@ -59,10 +59,6 @@ struct dm_comm {
 
 dm_status dm_comm_allocate(dm_comm **comm);
 
-/* Waits for all of REQUESTS. No other function of src/comm may wait for messages that ranks send
- * late: a waiting rank must continue to send its heartbeat. */
-dm_status dm_comm_finish(const dm_comm *comm, dm_request *requests, int count);
-
 /* Tests those that are not done, as far as the first that is still under way. */
 dm_status dm_comm_test_all(dm_request *requests, int count, bool *done);
 dm_status dm_comm_wait_all(dm_request *requests, int count);

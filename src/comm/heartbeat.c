@@ -23,10 +23,10 @@ struct dm_heartbeat {
   bool asked; /* not rank 0: waits for an answer */
   int64_t job;
   int departed;
-  member *members;             /* only on rank 0 */
-  char (*hosts)[DM_HOST_NAME]; /* rank 0: of all ranks, others: of rank 0 */
+  char (*hosts)[DM_HOST_NAME];
   dm_request ending;
   dm_ending heard, sent;
+  member members[]; /* used on rank 0 */
 };
 
 static dm_status listen(dm_heartbeat *heartbeat, int tag) {
@@ -39,25 +39,15 @@ static dm_status listen(dm_heartbeat *heartbeat, int tag) {
                             &heartbeat->receiving);
 }
 
-static dm_status learn_hosts(dm_heartbeat *heartbeat) {
-  const dm_comm *comm = heartbeat->comm;
-  int count = comm->rank == 0 ? comm->size : 1;
-  heartbeat->hosts = calloc((size_t)count, sizeof *heartbeat->hosts);
-  if (comm->rank == 0) heartbeat->members = calloc((size_t)comm->size, sizeof *heartbeat->members);
-  bool failed = !heartbeat->hosts || (comm->rank == 0 && !heartbeat->members);
-  DM_TRY(dm_comm_agree(comm, failed ? dm_fail(DM_E_FIT, "no memory for the heartbeat") : DM_OK));
-  for (int i = 0; heartbeat->members && i < comm->size; i++)
-    atomic_init(&heartbeat->members[i].heard, 0);
-  DM_TRY(dm_comm_gather(comm, comm->host, sizeof comm->host, heartbeat->hosts, 0));
-  return dm_comm_broadcast(comm, heartbeat->hosts, sizeof *heartbeat->hosts, 0);
-}
-
 dm_status dm_heartbeat_open(const dm_comm *world, dm_heartbeat **out) {
-  dm_heartbeat *heartbeat = calloc(1, sizeof *heartbeat);
-  dm_status status = heartbeat ? DM_OK : dm_fail(DM_E_FIT, "no memory for the heartbeat");
-  DM_TRY(dm_comm_agree(world, status));
+  const size_t ranks = (size_t)world->size;
+  dm_heartbeat *heartbeat = calloc(1, sizeof *heartbeat + ranks * sizeof *heartbeat->members);
+  char(*hosts)[DM_HOST_NAME] = calloc(ranks, sizeof *hosts);
+  const bool failed = !heartbeat || !hosts;
+  DM_TRY(dm_comm_agree(world, failed ? dm_fail(DM_E_FIT, "no memory for the heartbeat") : DM_OK));
+  heartbeat->hosts = hosts;
   DM_TRY(dm_comm_split(world, 0, world->rank, &heartbeat->comm));
-  DM_TRY(learn_hosts(heartbeat));
+  DM_TRY(dm_comm_allgather(world, world->host, sizeof world->host, hosts));
   *out = heartbeat;
   if (world->size == 1) return DM_OK; /* there are no messages */
   if (heartbeat->comm->rank == 0) DM_TRY(listen(heartbeat, MOVES_TAG));
@@ -140,13 +130,13 @@ dm_status dm_heartbeat_send_ending(dm_heartbeat *heartbeat, const dm_ending *end
 }
 
 int dm_heartbeat_elsewhere(const dm_heartbeat *heartbeat) {
-  for (int rank = 1; heartbeat->members && rank < heartbeat->comm->size; rank++)
+  for (int rank = 1; rank < heartbeat->comm->size; rank++)
     if (strcmp(heartbeat->hosts[rank], heartbeat->hosts[0]) != 0) return rank;
   return 0;
 }
 
 int dm_heartbeat_heard(const dm_heartbeat *heartbeat, int rank) {
-  return heartbeat->members ? atomic_load(&heartbeat->members[rank].heard) : 0;
+  return atomic_load(&heartbeat->members[rank].heard);
 }
 
 const char *dm_heartbeat_host(const dm_heartbeat *heartbeat, int rank) {
@@ -177,7 +167,6 @@ void dm_heartbeat_close(dm_heartbeat *heartbeat) {
   stop_listening(&heartbeat->receiving);
   stop_listening(&heartbeat->ending);
   dm_comm_free(heartbeat->comm);
-  free(heartbeat->members);
   free(heartbeat->hosts);
   free(heartbeat);
 }

@@ -40,8 +40,7 @@ dm_status dm_heartbeat_send_ending(dm_heartbeat *heartbeat, const dm_ending *end
 /* For rank 0: a rank on another node; 0: there is none. */
 int dm_heartbeat_elsewhere(const dm_heartbeat *heartbeat);
 
-/* Any thread: when rank 0 last received from RANK, and the name of RANK's node. Other ranks know
- * only rank 0's name. */
+/* Any thread: when rank 0 last received from RANK, and the name of RANK's node. */
 int dm_heartbeat_heard(const dm_heartbeat *heartbeat, int rank);
 const char *dm_heartbeat_host(const dm_heartbeat *heartbeat, int rank);
 

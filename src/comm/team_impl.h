@@ -59,8 +59,6 @@ typedef struct dm_group {
   pthread_cond_t changed; /* something is done */
   dm_letter *letters;     /* without their other side, oldest first */
   dm_meeting *meetings;
-  dm_meeting *spare; /* unused ones: a rank that had no memory to arrive would leave the others
-                        waiting */
 } dm_group;
 
 /* One rank's place in a group: the word of its communicator. */
@@ -88,18 +86,8 @@ dm_status dm_group_no_memory(dm_group *group);
 /* Makes COMM rank RANK of GROUP; false: no memory. */
 bool dm_group_join(dm_group *group, int rank, const char *host, dm_comm *comm);
 
-/* ---- letters (team.c) ---- */
-
-/* Posts a copy of STATED. */
-dm_status dm_letter_post(const dm_comm *comm, dm_letter stated, dm_request *request);
-dm_status dm_letter_test(dm_request *request, int *from);
-dm_status dm_letter_let_go(dm_request *request);
-void dm_letter_cancel(dm_request *request);
-
 /* ---- meetings (team_meetings.c) ---- */
 
-/* Memory for the next meetings of GROUP; false: none. */
-bool dm_meetings_prepare(dm_group *group);
 void dm_meetings_free(dm_group *group);
 
 /* PURPOSE, SIZE and WHAT are the same on all ranks. */

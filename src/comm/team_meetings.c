@@ -6,8 +6,6 @@
 
 #include "comm/team_impl.h"
 
-enum { SPARE = 8 };
-
 static dm_meeting *meeting_of(const dm_request *request) {
   return (dm_meeting *)(uintptr_t)(request->word & ~(uint64_t)1);
 }
@@ -119,42 +117,12 @@ static void work(dm_meeting *m) {
 
 /* ---- coming and going ---- */
 
-static dm_meeting *new_meeting(const dm_group *group) {
-  return calloc(1, sizeof(dm_meeting) + (size_t)group->size * sizeof(dm_guest));
-}
-
-static void put_away(dm_group *group, dm_meeting *m) {
-  m->next = group->spare;
-  group->spare = m;
-}
-
-bool dm_meetings_prepare(dm_group *group) {
-  for (int i = 0; i < SPARE; i++) {
-    dm_meeting *m = new_meeting(group);
-    if (!m) return false;
-    put_away(group, m);
-  }
-  return true;
-}
-
-static void free_all(dm_meeting *first) {
-  for (dm_meeting *m = first, *next; m; m = next) {
+/* Those that were given up. */
+void dm_meetings_free(dm_group *group) {
+  for (dm_meeting *m = group->meetings, *next; m; m = next) {
     next = m->next;
     free(m);
   }
-}
-
-void dm_meetings_free(dm_group *group) {
-  free_all(group->spare);
-  free_all(group->meetings); /* that were given up */
-}
-
-static dm_meeting *take_spare(dm_group *group) {
-  dm_meeting *m = group->spare;
-  if (!m) return new_meeting(group);
-  group->spare = m->next;
-  memset(m, 0, sizeof *m);
-  return m;
 }
 
 /* With the lock held: this rank's next meeting; NULL: no memory. */
@@ -162,7 +130,7 @@ static dm_meeting *find(dm_group *group, uint64_t number) {
   dm_meeting *m = group->meetings;
   while (m && m->number != number) m = m->next;
   if (m) return m;
-  m = take_spare(group);
+  m = calloc(1, sizeof *m + (size_t)group->size * sizeof *m->guests);
   if (!m) return NULL;
   m->number = number;
   m->group = group;
@@ -196,7 +164,7 @@ static dm_code leave(dm_meeting *m) {
   dm_meeting **at = &m->group->meetings;
   while (*at != m) at = &(*at)->next;
   *at = m->next;
-  put_away(m->group, m);
+  free(m);
   return failed;
 }
 
