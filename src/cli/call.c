@@ -120,11 +120,6 @@ void dm_cli_print_error(const dm_error *error, const dm_run *run, FILE *out) {
 
 /* ---- reports: the table on standard output, records in the files of --json and --csv ---- */
 
-struct dm_cli_reports {
-  int count;
-  dm_report_file files[2 * DM_CLI_REPORTS];
-};
-
 static bool is_same_file(const char *one, const char *other) {
   struct stat a, b;
   if (strcmp(one, other) == 0) return true;
@@ -151,10 +146,6 @@ static dm_status check_not_report(const dm_cli_reports *reports, const char *pat
       return dm_fail(DM_E_USAGE, "two reports would go to %s", path);
   }
   return DM_OK;
-}
-
-dm_cli_reports *dm_cli_reports_new(void) {
-  return calloc(1, sizeof(dm_cli_reports));
 }
 
 static dm_status open_reports(const dm_call *call, const dm_cli_paths *paths, bool csv) {

@@ -7,11 +7,16 @@
 #include "cli/option.h"
 #include "comm/comm.h"
 #include "core/status.h"
+#include "run/record.h"
 
 typedef struct dm_call dm_call;
 typedef struct dm_run dm_run;
-typedef struct dm_record dm_record;
-typedef struct dm_cli_reports dm_cli_reports; /* the open files of --json and --csv */
+
+/* The open files of --json and --csv. */
+typedef struct dm_cli_reports {
+  int count;
+  dm_report_file files[2 * DM_CLI_REPORTS];
+} dm_cli_reports;
 
 typedef struct dm_verb {
   const char *name; /* "bench links" has two words */
@@ -93,9 +98,6 @@ bool dm_cli_ramp(const dm_call *call);
 void dm_cli_print_error(const dm_error *error, const dm_run *run, FILE *out);
 
 /* ---- reports: the table on standard output, records in the files of --json and --csv ---- */
-
-/* No report is open yet; NULL: out of memory. */
-dm_cli_reports *dm_cli_reports_new(void);
 
 /* Opens the files before the work, on the one rank that reports. DM_E_USAGE: one is a matrix of
  * this command, or another report; DM_E_IO. */

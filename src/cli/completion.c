@@ -62,13 +62,10 @@ static void offer_verbs(const char *typed, int count, char **words) {
 }
 
 static const dm_verb *verb_of(int count, char **words) {
-  char name[64] = "";
-  for (int i = 0; i < count && i < 2; i++) {
-    snprintf(name + strlen(name), sizeof name - strlen(name), "%s%s", i ? " " : "", words[i]);
-    for (int j = 0; j < dm_cli_verb_count; j++)
-      if (strcmp(dm_cli_verbs[j].name, name) == 0) return &dm_cli_verbs[j];
-  }
-  return &dm_cli_no_verb;
+  const dm_verb *verb = &dm_cli_no_verb;
+  int used;
+  if (count > 0) dm_status_free(dm_cli_verb_find(count, words, &verb, &used));
+  return verb;
 }
 
 static bool is_named(const dm_option *option, const char *word) {

@@ -229,13 +229,13 @@ int dm_cli_program(int argc, char **argv, const dm_cli_work *works) {
   bool answered = false;
   DM_FREED dm_call *call = calloc(1, sizeof *call);
   DM_FREED const char **operands = calloc((size_t)argc + 1, sizeof *operands);
-  DM_FREED dm_cli_reports *reports = dm_cli_reports_new();
-  if (!call || !operands || !reports) {
+  dm_cli_reports reports = {.count = 0};
+  if (!call || !operands) {
     fputs("damier: error: out of memory\n", stderr);
     return DM_E_FIT;
   }
   call->operands = operands;
-  call->reports = reports;
+  call->reports = &reports;
   call->born = born;
   dm_status status = read_call(call, argc, argv, &answered);
   if (!status && !answered) dm_cli_catch_signals(call);

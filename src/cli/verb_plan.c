@@ -61,7 +61,7 @@ static int gpus_of(const char *gres, char type[32]) {
 static const char *known_gpu(const char *type) {
   const char *const *known = dm_machine_gpus();
   for (int i = 0; known[i]; i++)
-    if (strstr(type, known[i])) return known[i];
+    if (strcasestr(type, known[i])) return known[i];
   return NULL;
 }
 
@@ -69,8 +69,6 @@ static dm_status describe(const line *l, partition *p) {
   char words[160], type[32];
   int nodes = atoi(l->nodes), cpus = (int)dm_max(1, atoi(l->cpus));
   p->gpus = gpus_of(l->gres, type);
-  for (char *c = type; *c; c++)
-    if (*c >= 'A' && *c <= 'Z') *c = (char)(*c - 'A' + 'a');
   const char *gpu = p->gpus ? known_gpu(type) : NULL;
   if (p->gpus && !gpu)
     return dm_hint(

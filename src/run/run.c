@@ -138,8 +138,9 @@ static dm_status find_nodes(dm_run *run) {
   return part_nodes(run, 1);
 }
 
-dm_status dm_run_start(dm_run *run, dm_comm *world, dm_level level, dm_progress_mode progress,
-                       const char *command) {
+/* A run with nothing but what its caller states. */
+static void prepare(dm_run *run, dm_comm *world, dm_level level, dm_progress_mode progress,
+                    const char *command) {
   *run = (dm_run){.world = world,
                   .log = {.out = stderr, .level = level},
                   .progress = progress,
@@ -148,20 +149,18 @@ dm_status dm_run_start(dm_run *run, dm_comm *world, dm_level level, dm_progress_
                   .keepalive = {beat, run},
                   .of_thread = {beat_of_thread, run}};
   run->lap = run->born;
+}
+
+dm_status dm_run_start(dm_run *run, dm_comm *world, dm_level level, dm_progress_mode progress,
+                       const char *command) {
+  prepare(run, world, level, progress, command);
   if (!world) DM_TRY(dm_comm_start(&run->world));
   return find_nodes(run);
 }
 
 dm_status dm_run_start_in(dm_run *run, dm_comm *world, const char *command) {
-  *run = (dm_run){.world = world,
-                  .log = {.out = stderr, .level = DM_LOG_ERROR},
-                  .progress = DM_PROGRESS_NEVER,
-                  .command = command,
-                  .born = dm_now(),
-                  .keepalive = {beat, run},
-                  .of_thread = {beat_of_thread, run},
-                  .stays = true};
-  run->lap = run->born;
+  prepare(run, world, DM_LOG_ERROR, DM_PROGRESS_NEVER, command);
+  run->stays = true;
   return find_nodes(run);
 }
 

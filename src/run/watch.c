@@ -142,9 +142,9 @@ static void pass_on(dm_watch *w, const dm_ending *ending) {
 
 /* Ends this rank: prints ERROR unless it is NULL, and tells the others if ENDING is not NULL. */
 static void end(dm_watch *w, const dm_error *error, const dm_ending *ending, dm_code code) {
-  if (error) w->calls.say(error, w->calls.context);
+  if (error) w->calls.say(error);
   if (ending) pass_on(w, ending);
-  w->calls.end((int)code, w->calls.context);
+  w->calls.end((int)code);
 }
 
 static void end_hang(dm_watch *w, int now) {
@@ -194,7 +194,7 @@ static void *count_ticks(void *argument) {
     int now = atomic_fetch_add(&w->ticks, 1) + 1;
     if (atomic_load(&w->hears)) end_as_told(w);
     if (dm_launcher_gone(&w->launcher)) end_orphan(w);
-    if (w->calls.is_asked && w->calls.is_asked(w->calls.context)) asked++;
+    if (w->calls.is_asked && w->calls.is_asked()) asked++;
     /* Files are as after a kill: the same command goes on from the last checkpoint. */
     if (asked > w->reprieve + w->grace) end(w, &overdue, NULL, DM_E_STOPPED);
     long long moves = atomic_load(&w->moves) + atomic_load(&w->job);

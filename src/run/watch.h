@@ -18,10 +18,9 @@ typedef struct dm_watch dm_watch;
  * work does not end within 8 s, as on slow storage, the rank ends where it is. say: reports why the
  * job ends, with DM_E_HANG, DM_E_MPI or DM_E_STOPPED; end: must not return. */
 typedef struct dm_watch_calls {
-  void *context;
-  bool (*is_asked)(void *context);
-  void (*say)(const dm_error *error, void *context);
-  void (*end)(int code, void *context);
+  bool (*is_asked)(void);
+  void (*say)(const dm_error *error);
+  void (*end)(int code);
 } dm_watch_calls;
 
 /* Collective. The job hangs after SECONDS without progress on any rank; 0: never. */
