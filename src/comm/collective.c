@@ -38,17 +38,17 @@ bool dm_comm_is_one_process(const dm_comm *comm) {
 }
 
 dm_status dm_comm_usable(const dm_comm *comm) {
-  return comm->ops ? comm->ops->usable() : DM_OK;
+  return comm->ops && comm->ops->usable ? comm->ops->usable() : DM_OK;
 }
 
 void dm_comm_stop(dm_comm *world) {
   const dm_comm_ops *ops = world ? world->ops : NULL;
   dm_comm_free(world);
-  if (ops) ops->stop();
+  if (ops && ops->stop) ops->stop();
 }
 
 void dm_comm_abort(dm_comm *world, int code) {
-  if (world->ops) world->ops->abort(world, code);
+  if (world->ops && world->ops->abort) world->ops->abort(world, code);
   _Exit(code);
 }
 
@@ -84,8 +84,11 @@ static dm_status split_alone(const dm_comm *comm, dm_comm **out) {
   return DM_OK;
 }
 
-static dm_status split_off(const dm_comm *comm, dm_comm *new, bool member, dm_status status,
-                           dm_comm **out) {
+static dm_status split(const dm_comm *comm, int color, int key, dm_comm **out) {
+  dm_comm *new;
+  bool member = false;
+  DM_TRY(allocate_together(comm, &new));
+  dm_status status = comm->ops->split(comm, color, key, new, &member);
   if (status || !member) {
     free(new);
     return status;
@@ -96,20 +99,13 @@ static dm_status split_off(const dm_comm *comm, dm_comm *new, bool member, dm_st
 }
 
 dm_status dm_comm_split(const dm_comm *comm, int color, int key, dm_comm **out) {
-  dm_comm *new;
-  bool member = false;
   *out = NULL;
   if (dm_comm_is_alone(comm)) return color < 0 ? DM_OK : split_alone(comm, out);
-  DM_TRY(allocate_together(comm, &new));
-  dm_status status = comm->ops->split(comm, color, key, new, &member);
-  return split_off(comm, new, member, status, out);
+  return split(comm, color < 0 ? DM_NO_COLOR : color, key, out);
 }
 
 dm_status dm_comm_split_node(const dm_comm *comm, dm_comm **out) {
-  dm_comm *new;
-  if (dm_comm_is_alone(comm)) return split_alone(comm, out);
-  DM_TRY(allocate_together(comm, &new));
-  return split_off(comm, new, true, comm->ops->split_node(comm, new), out);
+  return dm_comm_is_alone(comm) ? split_alone(comm, out) : split(comm, DM_OF_NODE, comm->rank, out);
 }
 
 void dm_comm_free(dm_comm *comm) {
@@ -179,16 +175,14 @@ static dm_status reserve(dm_messages *messages, int64_t bytes) {
   return DM_OK;
 }
 
-/* DATA is only read if it is sent. */
-static dm_status post(dm_messages *messages, const dm_comm *comm, char *data, int64_t bytes,
-                      int peer, int tag, bool sends) {
+static dm_status post(dm_messages *messages, const dm_comm *comm, dm_way way, char *data,
+                      int64_t bytes, int peer, int tag) {
   DM_TRY(reserve(messages, bytes));
   messages->comm = comm;
   for (int64_t at = 0; at < bytes; at += DM_MESSAGE_MAX) {
     const int count = (int)dm_min(DM_MESSAGE_MAX, bytes - at);
-    dm_request *request = &messages->requests[messages->count];
-    DM_TRY(sends ? comm->ops->send(comm, data + at, count, peer, tag, request)
-                 : comm->ops->receive(comm, data + at, count, peer, tag, request));
+    DM_TRY(comm->ops->post(comm, way, data + at, count, peer, tag,
+                           &messages->requests[messages->count]));
     messages->count++;
   }
   return DM_OK;
@@ -196,12 +190,12 @@ static dm_status post(dm_messages *messages, const dm_comm *comm, char *data, in
 
 dm_status dm_messages_send(dm_messages *messages, const dm_comm *comm, const void *data,
                            int64_t bytes, int peer, int tag) {
-  return post(messages, comm, (char *)(uintptr_t)data, bytes, peer, tag, true);
+  return post(messages, comm, DM_SEND, (char *)(uintptr_t)data, bytes, peer, tag);
 }
 
 dm_status dm_messages_receive(dm_messages *messages, const dm_comm *comm, void *data, int64_t bytes,
                               int peer, int tag) {
-  return post(messages, comm, data, bytes, peer, tag, false);
+  return post(messages, comm, DM_RECEIVE, data, bytes, peer, tag);
 }
 
 dm_status dm_messages_test(dm_messages *messages, bool *done) {
@@ -229,25 +223,22 @@ static bool is_alone(const dm_comm *comm) {
   return comm->size == 1;
 }
 
-/* Where collectives store their request: nowhere if they may block. Plain collectives are fast in
- * every MPI, but waiting ranks cannot send heartbeats in them. */
-static dm_request *place_of(const dm_comm *comm, dm_request *request) {
-  *request = (dm_request){0};
-  return comm->waiting ? request : NULL;
+/* Plain collectives are fast in every MPI, but waiting ranks cannot send heartbeats in them. */
+static dm_status collect(const dm_comm *comm, const dm_collective *mine) {
+  dm_request request = {0};
+  DM_TRY(comm->ops->collect(comm, mine, comm->waiting ? &request : NULL));
+  return finish(comm, &request, 1);
 }
 
 dm_status dm_comm_barrier(const dm_comm *comm) {
-  dm_request request;
-  if (is_alone(comm)) return DM_OK;
-  DM_TRY(comm->ops->barrier(comm, place_of(comm, &request)));
-  return finish(comm, &request, 1);
+  return is_alone(comm) ? DM_OK : collect(comm, &(dm_collective){.purpose = DM_BARRIER});
 }
 
 dm_status dm_comm_rest(const dm_comm *comm) {
   const struct timespec nap = {.tv_nsec = 200000};
   dm_request request = {0};
   if (is_alone(comm)) return DM_OK;
-  DM_TRY(comm->ops->barrier(comm, &request));
+  DM_TRY(comm->ops->collect(comm, &(dm_collective){.purpose = DM_BARRIER}, &request));
   for (;;) {
     bool done;
     DM_TRY(dm_comm_test_all(&request, 1, &done));
@@ -260,10 +251,9 @@ dm_status dm_comm_rest(const dm_comm *comm) {
 dm_status dm_comm_broadcast(const dm_comm *comm, void *data, int64_t bytes, int root) {
   if (is_alone(comm)) return DM_OK;
   for (int64_t at = 0; at < bytes; at += DM_MESSAGE_MAX) {
-    int count = (int)dm_min(DM_MESSAGE_MAX, bytes - at);
-    dm_request request;
-    DM_TRY(comm->ops->broadcast(comm, (char *)data + at, count, root, place_of(comm, &request)));
-    DM_TRY(finish(comm, &request, 1));
+    char *part = (char *)data + at;
+    const int count = (int)dm_min(DM_MESSAGE_MAX, bytes - at);
+    DM_TRY(collect(comm, &(dm_collective){DM_BROADCAST, count, root, part, part}));
   }
   return DM_OK;
 }
@@ -275,9 +265,7 @@ dm_status dm_comm_gather(const dm_comm *comm, const void *data, int64_t bytes, v
     if (bytes > 0) memmove(all, data, (size_t)bytes);
     return DM_OK;
   }
-  dm_request request;
-  DM_TRY(comm->ops->gather(comm, data, (int)bytes, all, root, place_of(comm, &request)));
-  return finish(comm, &request, 1);
+  return collect(comm, &(dm_collective){DM_GATHER, (int)bytes, root, data, all});
 }
 
 dm_status dm_comm_allgather(const dm_comm *comm, const void *data, int64_t bytes, void *all) {
@@ -292,9 +280,7 @@ static dm_status combine(const dm_comm *comm, void *values, int64_t count, dm_fo
   for (int64_t at = 0; at < count; at += most) {
     char *part = (char *)values + at * 8;
     const int length = (int)dm_min(most, count - at);
-    dm_request request;
-    DM_TRY(comm->ops->combine(comm, part, length, fold, place_of(comm, &request)));
-    DM_TRY(finish(comm, &request, 1));
+    DM_TRY(collect(comm, &(dm_collective){DM_COMBINE, length, (int)fold, part, part}));
   }
   return DM_OK;
 }
@@ -326,8 +312,8 @@ static dm_status start(const dm_comm *comm, dm_sum *sum, void *values, int count
                        dm_sum **out) {
   if (!sum) return dm_fail(DM_E_FIT, "no memory for a sum");
   *out = sum;
-  dm_status status =
-      is_alone(comm) ? DM_OK : comm->ops->combine(comm, values, count, fold, &sum->request);
+  const dm_collective mine = {DM_COMBINE, count, (int)fold, values, values};
+  dm_status status = is_alone(comm) ? DM_OK : comm->ops->collect(comm, &mine, &sum->request);
   if (status) free(sum);
   return status;
 }

@@ -9,7 +9,7 @@
 #define DM_MESSAGE_MAX (1 << 30)
 #endif
 
-enum { DM_HOST_NAME = 256, DM_ANY_RANK = -1 };
+enum { DM_HOST_NAME = 256, DM_ANY_RANK = -1, DM_NO_COLOR = -1, DM_OF_NODE = -2 };
 
 /* An operation under way; zero: none. */
 typedef struct dm_request {
@@ -20,30 +20,38 @@ typedef struct dm_request {
 /* How values of 8 bytes are combined. */
 typedef enum dm_fold { DM_SUM_F64, DM_SUM_U64, DM_MAX_F64, DM_MAX_I64 } dm_fold;
 
-/* What carries messages between several ranks. Lengths are at most DM_MESSAGE_MAX bytes. Collective
- * functions return when they are done if REQUEST is NULL. */
+typedef enum dm_way { DM_SEND, DM_RECEIVE } dm_way;
+
+typedef enum dm_purpose { DM_BARRIER, DM_BROADCAST, DM_GATHER, DM_COMBINE, DM_SPLIT } dm_purpose;
+
+/* What a rank brings to a collective operation; all state the same but for IN and OUT. */
+typedef struct dm_collective {
+  dm_purpose purpose;
+  int size;       /* bytes of each rank; of DM_COMBINE, values */
+  int what;       /* root, or dm_fold */
+  const void *in; /* DM_BROADCAST, DM_COMBINE: the same memory as OUT */
+  void *out;
+} dm_collective;
+
+/* What carries messages between several ranks. Lengths are at most DM_MESSAGE_MAX bytes. */
 typedef struct dm_comm_ops {
   bool one_process;          /* which has all ranks */
-  dm_status (*usable)(void); /* DM_E_USAGE: not by this thread, or not any more */
-  dm_status (*send)(const dm_comm *comm, const void *data, int bytes, int peer, int tag,
+  dm_status (*usable)(void); /* DM_E_USAGE: not by this thread, or not any more; NULL: it is */
+  /* DATA is only read if it is sent. DM_RECEIVE: PEER may be DM_ANY_RANK. */
+  dm_status (*post)(const dm_comm *comm, dm_way way, void *data, int bytes, int peer, int tag,
                     dm_request *request);
-  dm_status (*receive)(const dm_comm *comm, void *data, int bytes, int peer, int tag,
-                       dm_request *request); /* PEER may be DM_ANY_RANK */
-  dm_status (*barrier)(const dm_comm *comm, dm_request *request);
-  dm_status (*broadcast)(const dm_comm *comm, void *data, int bytes, int root, dm_request *request);
-  dm_status (*gather)(const dm_comm *comm, const void *data, int bytes, void *all, int root,
-                      dm_request *request);
-  dm_status (*combine)(const dm_comm *comm, void *values, int count, dm_fold fold,
-                       dm_request *request); /* in place */
+  /* Returns when it is done if REQUEST is NULL. Not DM_SPLIT. */
+  dm_status (*collect)(const dm_comm *comm, const dm_collective *mine, dm_request *request);
   /* Sets request->ops = NULL once it is done. FROM: the sender, if not NULL. */
   dm_status (*test)(dm_request *request, int *from);
   dm_status (*wait)(dm_request *request);
   dm_status (*let_go)(dm_request *request); /* of a send, which may never be received */
   void (*cancel)(dm_request *request);      /* a receive */
-  /* Fill in NEW, which stays the caller's. COLOR < 0: *member = false. */
+  /* Fills in NEW, which stays the caller's. COLOR: DM_OF_NODE, or another negative one: *member =
+   * false. */
   dm_status (*split)(const dm_comm *comm, int color, int key, dm_comm *new, bool *member);
-  dm_status (*split_node)(const dm_comm *comm, dm_comm *new);
   void (*release)(dm_comm *comm); /* what belongs to it, not COMM itself */
+  /* The end of the process is enough if they are NULL. */
   void (*stop)(void);
   void (*abort)(const dm_comm *world, int code);
 } dm_comm_ops;

@@ -266,19 +266,14 @@ void dm_comm_library(char *text, int64_t size) {
 
 /* ---- messages ---- */
 
-static dm_status send_bytes(const dm_comm *comm, const void *data, int bytes, int peer, int tag,
-                            dm_request *request) {
-  MPI_Request mpi;
-  DM_MPI(MPI_Isend(data, bytes, MPI_BYTE, peer, tag, mpi_of(comm), &mpi));
-  keep(request, mpi);
-  return DM_OK;
-}
-
-static dm_status receive(const dm_comm *comm, void *data, int bytes, int peer, int tag,
-                         dm_request *request) {
+static dm_status post(const dm_comm *comm, dm_way way, void *data, int bytes, int peer, int tag,
+                      dm_request *request) {
   MPI_Request mpi;
   const int source = peer == DM_ANY_RANK ? MPI_ANY_SOURCE : peer;
-  DM_MPI(MPI_Irecv(data, bytes, MPI_BYTE, source, tag, mpi_of(comm), &mpi));
+  if (way == DM_SEND)
+    DM_MPI(MPI_Isend(data, bytes, MPI_BYTE, peer, tag, mpi_of(comm), &mpi));
+  else
+    DM_MPI(MPI_Irecv(data, bytes, MPI_BYTE, source, tag, mpi_of(comm), &mpi));
   keep(request, mpi);
   return DM_OK;
 }
@@ -314,80 +309,66 @@ static void cancel(dm_request *request) {
   request->ops = NULL;
 }
 
-/* ---- collectives: the blocking ones are faster in every MPI ---- */
+/* ---- collectives ---- */
 
-static dm_status barrier(const dm_comm *comm, dm_request *request) {
-  MPI_Request mpi;
-  if (!request) return check(MPI_Barrier(mpi_of(comm)), "MPI_Barrier(");
-  DM_MPI(MPI_Ibarrier(mpi_of(comm), &mpi));
-  keep(request, mpi);
-  return DM_OK;
+/* Returns from the calling function. The plain, blocking form is faster in every MPI. */
+#define DM_EITHER(plain, begun, ...)                                                               \
+  do {                                                                                             \
+    MPI_Request mpi;                                                                               \
+    if (!request) return check(plain(__VA_ARGS__), #plain "(");                                    \
+    DM_MPI(begun(__VA_ARGS__, &mpi));                                                              \
+    keep(request, mpi);                                                                            \
+    return DM_OK;                                                                                  \
+  } while (0)
+
+static dm_status combine(const dm_comm *comm, const dm_collective *c, dm_request *request) {
+  const MPI_Datatype type = c->what == (int)DM_SUM_U64   ? MPI_UINT64_T
+                            : c->what == (int)DM_MAX_I64 ? MPI_INT64_T
+                                                         : MPI_DOUBLE;
+  const bool sums = c->what == (int)DM_SUM_F64 || c->what == (int)DM_SUM_U64;
+  DM_EITHER(MPI_Allreduce, MPI_Iallreduce, MPI_IN_PLACE, c->out, c->size, type,
+            sums ? MPI_SUM : MPI_MAX, mpi_of(comm));
 }
 
-static dm_status broadcast(const dm_comm *comm, void *data, int bytes, int root,
-                           dm_request *request) {
-  MPI_Request mpi;
-  if (!request) return check(MPI_Bcast(data, bytes, MPI_BYTE, root, mpi_of(comm)), "MPI_Bcast(");
-  DM_MPI(MPI_Ibcast(data, bytes, MPI_BYTE, root, mpi_of(comm), &mpi));
-  keep(request, mpi);
-  return DM_OK;
-}
-
-static dm_status gather(const dm_comm *comm, const void *data, int bytes, void *all, int root,
-                        dm_request *request) {
-  MPI_Request mpi;
-  if (!request)
-    return check(MPI_Gather(data, bytes, MPI_BYTE, all, bytes, MPI_BYTE, root, mpi_of(comm)),
-                 "MPI_Gather(");
-  DM_MPI(MPI_Igather(data, bytes, MPI_BYTE, all, bytes, MPI_BYTE, root, mpi_of(comm), &mpi));
-  keep(request, mpi);
-  return DM_OK;
-}
-
-static dm_status combine(const dm_comm *comm, void *values, int count, dm_fold fold,
-                         dm_request *request) {
-  const MPI_Datatype type = fold == DM_SUM_U64   ? MPI_UINT64_T
-                            : fold == DM_MAX_I64 ? MPI_INT64_T
-                                                 : MPI_DOUBLE;
-  const MPI_Op op = fold == DM_SUM_F64 || fold == DM_SUM_U64 ? MPI_SUM : MPI_MAX;
-  MPI_Request mpi;
-  if (!request)
-    return check(MPI_Allreduce(MPI_IN_PLACE, values, count, type, op, mpi_of(comm)),
-                 "MPI_Allreduce(");
-  DM_MPI(MPI_Iallreduce(MPI_IN_PLACE, values, count, type, op, mpi_of(comm), &mpi));
-  keep(request, mpi);
-  return DM_OK;
+static dm_status collect(const dm_comm *comm, const dm_collective *c, dm_request *request) {
+  const MPI_Comm all = mpi_of(comm);
+  switch (c->purpose) {
+  case DM_BARRIER:
+    DM_EITHER(MPI_Barrier, MPI_Ibarrier, all);
+  case DM_BROADCAST:
+    DM_EITHER(MPI_Bcast, MPI_Ibcast, c->out, c->size, MPI_BYTE, c->what, all);
+  case DM_GATHER:
+    DM_EITHER(MPI_Gather, MPI_Igather, c->in, c->size, MPI_BYTE, c->out, c->size, MPI_BYTE, c->what,
+              all);
+  case DM_COMBINE:
+    return combine(comm, c, request);
+  case DM_SPLIT:
+    break;
+  }
+  return dm_fail(DM_E_BUG, "a split is no collective");
 }
 
 /* ---- parts ---- */
 
 static dm_status split(const dm_comm *comm, int color, int key, dm_comm *new, bool *member) {
   MPI_Comm mpi;
-  DM_MPI(MPI_Comm_split(mpi_of(comm), color < 0 ? MPI_UNDEFINED : color, key, &mpi));
+  if (color == DM_OF_NODE)
+    DM_MPI(MPI_Comm_split_type(mpi_of(comm), MPI_COMM_TYPE_SHARED, key, MPI_INFO_NULL, &mpi));
+  else
+    DM_MPI(MPI_Comm_split(mpi_of(comm), color < 0 ? MPI_UNDEFINED : color, key, &mpi));
   *member = mpi != MPI_COMM_NULL;
   return *member ? wrap(mpi, new) : DM_OK;
 }
 
-static dm_status split_node(const dm_comm *comm, dm_comm *new) {
-  MPI_Comm mpi;
-  DM_MPI(MPI_Comm_split_type(mpi_of(comm), MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &mpi));
-  return wrap(mpi, new);
-}
-
 static const dm_comm_ops mpi_ops = {
     .usable = usable,
-    .send = send_bytes,
-    .receive = receive,
-    .barrier = barrier,
-    .broadcast = broadcast,
-    .gather = gather,
-    .combine = combine,
+    .post = post,
+    .collect = collect,
     .test = test,
     .wait = wait,
     .let_go = let_go,
     .cancel = cancel,
     .split = split,
-    .split_node = split_node,
     .release = release,
     .stop = stop,
     .abort = abort_all,

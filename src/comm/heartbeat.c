@@ -33,10 +33,10 @@ static dm_status listen(dm_heartbeat *heartbeat, int tag) {
   const dm_comm *comm = heartbeat->comm;
   const int speaker = comm->rank == 0 ? DM_ANY_RANK : 0;
   if (tag == END_TAG)
-    return comm->ops->receive(comm, &heartbeat->heard, sizeof heartbeat->heard, speaker, tag,
-                              &heartbeat->ending);
-  return comm->ops->receive(comm, &heartbeat->received, sizeof heartbeat->received, speaker, tag,
-                            &heartbeat->receiving);
+    return comm->ops->post(comm, DM_RECEIVE, &heartbeat->heard, sizeof heartbeat->heard, speaker,
+                           tag, &heartbeat->ending);
+  return comm->ops->post(comm, DM_RECEIVE, &heartbeat->received, sizeof heartbeat->received,
+                         speaker, tag, &heartbeat->receiving);
 }
 
 dm_status dm_heartbeat_open(const dm_comm *world, dm_heartbeat **out) {
@@ -68,7 +68,8 @@ static dm_status take(dm_heartbeat *heartbeat, int rank, int now) {
   DM_TRY(dm_comm_wait_all(&m->answering, 1)); /* RANK has received it: returns at once */
   m->answer = heartbeat->job;
   const dm_comm *comm = heartbeat->comm;
-  return comm->ops->send(comm, &m->answer, sizeof m->answer, rank, MOVES_TAG, &m->answering);
+  return comm->ops->post(comm, DM_SEND, &m->answer, sizeof m->answer, rank, MOVES_TAG,
+                         &m->answering);
 }
 
 static dm_status hear(dm_heartbeat *heartbeat, int now) {
@@ -94,8 +95,8 @@ static dm_status send_moves(dm_heartbeat *heartbeat, int64_t value) {
   heartbeat->sent_moves = value;
   if (value != GOODBYE) DM_TRY(listen(heartbeat, MOVES_TAG));
   heartbeat->asked = value != GOODBYE;
-  return comm->ops->send(comm, &heartbeat->sent_moves, sizeof heartbeat->sent_moves, 0, MOVES_TAG,
-                         &heartbeat->sending);
+  return comm->ops->post(comm, DM_SEND, &heartbeat->sent_moves, sizeof heartbeat->sent_moves, 0,
+                         MOVES_TAG, &heartbeat->sending);
 }
 
 dm_status dm_heartbeat_poll(dm_heartbeat *heartbeat, int now, bool sends, int64_t mine,
@@ -122,8 +123,8 @@ dm_status dm_heartbeat_send_ending(dm_heartbeat *heartbeat, const dm_ending *end
   int first = comm->rank == 0 ? 1 : 0, last = comm->rank == 0 ? comm->size - 1 : 0;
   for (int rank = first; rank <= last; rank++) {
     dm_request request;
-    DM_TRY(
-        comm->ops->send(comm, &heartbeat->sent, sizeof heartbeat->sent, rank, END_TAG, &request));
+    DM_TRY(comm->ops->post(comm, DM_SEND, &heartbeat->sent, sizeof heartbeat->sent, rank, END_TAG,
+                           &request));
     if (request.ops) DM_TRY(request.ops->let_go(&request)); /* silent ranks may never receive it */
   }
   return DM_OK;

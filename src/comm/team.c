@@ -21,8 +21,7 @@ dm_group *dm_group_new(int size, dm_fate *fate) {
   return group;
 }
 
-void dm_group_free(dm_group *group) {
-  if (!group) return;
+static void free_group(dm_group *group) {
   for (dm_letter *at = group->letters, *next; at; at = next) {
     next = at->next;
     if (at->let_go) free(at); /* a message that was never received */
@@ -68,7 +67,7 @@ static void release(dm_comm *comm) {
   pthread_mutex_lock(&group->lock);
   const bool last = --group->members == 0;
   pthread_mutex_unlock(&group->lock);
-  if (last) dm_group_free(group);
+  if (last) free_group(group);
   free(member);
 }
 
@@ -124,28 +123,30 @@ static void deliver(dm_group *group, dm_letter *send, dm_letter *receive) {
 
 /* A short message that nobody receives yet is copied, and sent as far as its sender is concerned:
  * MPI libraries do so, too, and a sender may be left alone by a receiver that failed. */
-static bool is_short(const dm_letter *letter) {
-  return letter->sent && letter->bytes <= SHORT;
-}
-
 static void copy_into(dm_letter *letter) {
   if (letter->bytes > 0) memcpy(letter + 1, letter->data, (size_t)letter->bytes);
   letter->data = letter + 1;
   letter->let_go = true;
 }
 
-static dm_status post_letter(const dm_comm *comm, dm_letter stated, dm_request *request) {
+static dm_status post(const dm_comm *comm, dm_way way, void *data, int bytes, int peer, int tag,
+                      dm_request *request) {
   dm_group *group = dm_member_of(comm)->group;
-  const bool copied = is_short(&stated);
-  dm_letter *mine = malloc(sizeof *mine + (copied ? (size_t)stated.bytes : 0));
+  const bool sends = way == DM_SEND, copied = sends && bytes <= SHORT;
+  dm_letter *mine = malloc(sizeof *mine + (copied ? (size_t)bytes : 0));
   *request = (dm_request){0};
   if (!mine) return dm_group_no_memory(group);
   if (atomic_load(&group->fate->broken)) {
     free(mine);
     return dm_group_broken(group);
   }
-  *mine = stated;
-  mine->group = group;
+  *mine = (dm_letter){.group = group,
+                      .sent = sends,
+                      .from = sends ? comm->rank : peer,
+                      .to = sends ? peer : comm->rank,
+                      .tag = tag,
+                      .data = data,
+                      .bytes = bytes};
   pthread_mutex_lock(&group->lock);
   dm_letter *other = take_other(group, mine);
   if (!other && copied) copy_into(mine);
@@ -153,7 +154,7 @@ static dm_status post_letter(const dm_comm *comm, dm_letter stated, dm_request *
     *request = (dm_request){.ops = &dm_team_ops, .word = (uint64_t)(uintptr_t)mine};
   if (!other) append(group, mine);
   pthread_mutex_unlock(&group->lock);
-  if (other) deliver(group, mine->sent ? mine : other, mine->sent ? other : mine);
+  if (other) deliver(group, sends ? mine : other, sends ? other : mine);
   return DM_OK;
 }
 
@@ -201,47 +202,6 @@ static dm_status let_go(dm_request *request) {
 
 /* ---- the table ---- */
 
-static dm_status usable(void) {
-  return DM_OK;
-}
-
-static dm_status send_bytes(const dm_comm *comm, const void *data, int bytes, int peer, int tag,
-                            dm_request *request) {
-  const dm_letter letter = {.sent = true,
-                            .from = comm->rank,
-                            .to = peer,
-                            .tag = tag,
-                            .data = (void *)(uintptr_t)data,
-                            .bytes = bytes};
-  return post_letter(comm, letter, request);
-}
-
-static dm_status receive(const dm_comm *comm, void *data, int bytes, int peer, int tag,
-                         dm_request *request) {
-  const dm_letter letter = {
-      .from = peer, .to = comm->rank, .tag = tag, .data = data, .bytes = bytes};
-  return post_letter(comm, letter, request);
-}
-
-static dm_status barrier(const dm_comm *comm, dm_request *request) {
-  return dm_meeting_begin(comm, DM_MEET, 0, 0, (dm_guest){NULL, NULL}, request);
-}
-
-static dm_status broadcast(const dm_comm *comm, void *data, int bytes, int root,
-                           dm_request *request) {
-  return dm_meeting_begin(comm, DM_BROADCAST, bytes, root, (dm_guest){data, data}, request);
-}
-
-static dm_status gather(const dm_comm *comm, const void *data, int bytes, void *all, int root,
-                        dm_request *request) {
-  return dm_meeting_begin(comm, DM_GATHER, bytes, root, (dm_guest){data, all}, request);
-}
-
-static dm_status combine(const dm_comm *comm, void *values, int count, dm_fold fold,
-                         dm_request *request) {
-  return dm_meeting_begin(comm, DM_COMBINE, count, (int)fold, (dm_guest){values, values}, request);
-}
-
 static dm_status test(dm_request *request, int *from) {
   return dm_request_meets(request) ? dm_meeting_test(request) : test_letter(request, from);
 }
@@ -255,42 +215,23 @@ static dm_status wait(dm_request *request) {
 }
 
 static dm_status split(const dm_comm *comm, int color, int key, dm_comm *new, bool *member) {
-  const dm_wish wish = {color, key};
+  const dm_wish wish = {color == DM_OF_NODE ? 0 : color, key};
   snprintf(new->host, sizeof new->host, "%s", comm->host);
-  *member = color >= 0;
-  return dm_meeting_begin(comm, DM_SPLIT, 0, 0, (dm_guest){&wish, new}, NULL);
-}
-
-static dm_status split_node(const dm_comm *comm, dm_comm *new) {
-  bool member;
-  return split(comm, 0, comm->rank, new, &member);
-}
-
-static void stop(void) {
-}
-
-static void abort_all(const dm_comm *world, int code) {
-  (void)world, (void)code; /* the end of the process is the end of all */
+  *member = wish.color >= 0;
+  return dm_meeting_begin(comm, &(dm_collective){.purpose = DM_SPLIT, .in = &wish, .out = new},
+                          NULL);
 }
 
 const dm_comm_ops dm_team_ops = {
     .one_process = true,
-    .usable = usable,
-    .send = send_bytes,
-    .receive = receive,
-    .barrier = barrier,
-    .broadcast = broadcast,
-    .gather = gather,
-    .combine = combine,
+    .post = post,
+    .collect = dm_meeting_begin,
     .test = test,
     .wait = wait,
     .let_go = let_go,
     .cancel = cancel,
     .split = split,
-    .split_node = split_node,
     .release = release,
-    .stop = stop,
-    .abort = abort_all,
 };
 
 /* ---- threads ---- */

@@ -20,27 +20,17 @@ typedef struct dm_letter {
   atomic_bool done;
 } dm_letter;
 
-/* What one rank brings to a meeting. */
-typedef struct dm_guest {
-  const void *in;
-  void *out;
-} dm_guest;
-
-typedef enum dm_purpose { DM_MEET, DM_BROADCAST, DM_GATHER, DM_COMBINE, DM_SPLIT } dm_purpose;
-
 /* A collective operation: the last rank to arrive does the work of all. */
 typedef struct dm_meeting {
   struct dm_meeting *next;
   struct dm_group *group;
-  uint64_t number; /* of the group's meetings, in each rank's order */
-  dm_purpose purpose;
-  int64_t size; /* bytes or values of each rank */
-  int what;     /* root or dm_fold */
+  uint64_t number;  /* of the group's meetings, in each rank's order */
+  dm_collective of; /* without memory */
   int arrived, left;
   bool given_up;  /* some rank has left without it */
   dm_code failed; /* or 0 */
   atomic_bool done;
-  dm_guest guests[];
+  dm_collective guests[];
 } dm_meeting;
 
 /* Shared by all groups of a team. */
@@ -75,7 +65,6 @@ extern const dm_comm_ops dm_team_ops;
 
 /* A group of SIZE members; NULL: no memory. */
 dm_group *dm_group_new(int size, dm_fate *fate);
-void dm_group_free(dm_group *group); /* NULL is allowed */
 
 /* The outcome of an operation that a broken team does not finish. */
 dm_status dm_group_broken(const dm_group *group);
@@ -90,9 +79,8 @@ bool dm_group_join(dm_group *group, int rank, const char *host, dm_comm *comm);
 
 void dm_meetings_free(dm_group *group);
 
-/* PURPOSE, SIZE and WHAT are the same on all ranks. */
-dm_status dm_meeting_begin(const dm_comm *comm, dm_purpose purpose, int64_t size, int what,
-                           dm_guest guest, dm_request *request);
+/* The COLLECT of dm_comm_ops, and DM_SPLIT. */
+dm_status dm_meeting_begin(const dm_comm *comm, const dm_collective *mine, dm_request *request);
 dm_status dm_meeting_test(dm_request *request);
 
 /* What a rank brings to a meeting for DM_SPLIT; its OUT is the new dm_comm. */

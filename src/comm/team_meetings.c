@@ -14,14 +14,14 @@ static dm_meeting *meeting_of(const dm_request *request) {
 
 static void broadcast(const dm_meeting *m) {
   for (int r = 0; r < m->group->size; r++)
-    if (r != m->what) memcpy(m->guests[r].out, m->guests[m->what].in, (size_t)m->size);
+    if (r != m->of.what) memcpy(m->guests[r].out, m->guests[m->of.what].in, (size_t)m->of.size);
 }
 
 static void gather(const dm_meeting *m) {
-  char *all = m->guests[m->what].out;
+  char *all = m->guests[m->of.what].out;
   for (int r = 0; r < m->group->size; r++) {
-    char *to = all + r * m->size;
-    if (m->size > 0 && to != m->guests[r].in) memcpy(to, m->guests[r].in, (size_t)m->size);
+    char *to = all + (int64_t)r * m->of.size;
+    if (m->of.size > 0 && to != m->guests[r].in) memcpy(to, m->guests[r].in, (size_t)m->of.size);
   }
 }
 
@@ -52,8 +52,8 @@ static void fold_into(dm_fold fold, void *into, const void *values, int64_t coun
 static void combine(const dm_meeting *m) {
   void *into = m->guests[0].out;
   for (int r = 1; r < m->group->size; r++)
-    fold_into((dm_fold)m->what, into, m->guests[r].in, m->size);
-  for (int r = 1; r < m->group->size; r++) memcpy(m->guests[r].out, into, 8 * (size_t)m->size);
+    fold_into((dm_fold)m->of.what, into, m->guests[r].in, m->of.size);
+  for (int r = 1; r < m->group->size; r++) memcpy(m->guests[r].out, into, 8 * (size_t)m->of.size);
 }
 
 static const dm_wish *wish_of(const dm_meeting *m, int rank) {
@@ -97,8 +97,8 @@ static void split(dm_meeting *m) {
 }
 
 static void work(dm_meeting *m) {
-  switch (m->purpose) {
-  case DM_MEET:
+  switch (m->of.purpose) {
+  case DM_BARRIER:
     break;
   case DM_BROADCAST:
     broadcast(m);
@@ -139,20 +139,17 @@ static dm_meeting *find(dm_group *group, uint64_t number) {
   return m;
 }
 
-static dm_status arrive(const dm_comm *comm, dm_purpose purpose, int64_t size, int what,
-                        dm_guest guest, dm_meeting **out) {
+static dm_status arrive(const dm_comm *comm, const dm_collective *mine, dm_meeting **out) {
   dm_member *member = dm_member_of(comm);
   dm_meeting *m = *out = find(member->group, member->meetings);
   if (!m) return dm_group_no_memory(member->group);
   if (m->given_up || atomic_load(&member->group->fate->broken))
     return dm_group_broken(member->group);
   member->meetings++;
-  if (m->arrived > 0 && (m->purpose != purpose || m->size != size || m->what != what))
+  if (m->arrived > 0 &&
+      (m->of.purpose != mine->purpose || m->of.size != mine->size || m->of.what != mine->what))
     return dm_fail(DM_E_BUG, "ranks call different collective functions");
-  m->purpose = purpose;
-  m->size = size;
-  m->what = what;
-  m->guests[comm->rank] = guest;
+  m->of = m->guests[comm->rank] = *mine;
   m->arrived++;
   return DM_OK;
 }
@@ -187,13 +184,12 @@ static void wait_briefly(dm_group *group) {
   (void)pthread_cond_timedwait(&group->changed, &group->lock, &until);
 }
 
-dm_status dm_meeting_begin(const dm_comm *comm, dm_purpose purpose, int64_t size, int what,
-                           dm_guest guest, dm_request *request) {
+dm_status dm_meeting_begin(const dm_comm *comm, const dm_collective *mine, dm_request *request) {
   dm_group *group = dm_member_of(comm)->group;
   dm_meeting *m;
   dm_code failed = (dm_code)0;
   pthread_mutex_lock(&group->lock);
-  dm_status status = arrive(comm, purpose, size, what, guest, &m);
+  dm_status status = arrive(comm, mine, &m);
   if (!status && m->arrived == group->size) {
     pthread_mutex_unlock(&group->lock);
     work(m);
