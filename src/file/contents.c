@@ -268,10 +268,14 @@ static bool has_text(const char *texts, const char *word) {
   return strstr(texts, wanted) != NULL;
 }
 
+/* Negative: there is none. */
+static hid_t open_member(hid_t group, const char *name) {
+  return H5Lexists(group, name, H5P_DEFAULT) > 0 ? H5Dopen2(group, name, H5P_DEFAULT) : -1;
+}
+
 /* Whether the member NAME is a matrix: then the others describe its rows and columns. */
 static bool is_matrix(hid_t group, const char *name) {
-  DM_H5_HELD hid_t set = H5Dopen2(group, name, H5P_DEFAULT);
-  DM_H5_HELD hid_t space = set < 0 ? -1 : H5Dget_space(set);
+  DM_H5_HELD hid_t set = open_member(group, name), space = set < 0 ? -1 : H5Dget_space(set);
   return space >= 0 && H5Sget_simple_extent_ndims(space) == 2;
 }
 
@@ -292,9 +296,8 @@ static bool fits(hid_t group, const sign *s) {
 /* Octave writes each variable as a group with its type and value. */
 static bool is_octave_special(hid_t group) {
   char text[WORDS] = "";
-  if (H5Lexists(group, "type", H5P_DEFAULT) <= 0 || H5Lexists(group, "value", H5P_DEFAULT) <= 0)
-    return false;
-  DM_H5_HELD hid_t set = H5Dopen2(group, "type", H5P_DEFAULT);
+  if (H5Lexists(group, "value", H5P_DEFAULT) <= 0) return false;
+  DM_H5_HELD hid_t set = open_member(group, "type");
   DM_H5_HELD hid_t kind = set < 0 ? -1 : H5Dget_type(set), space = set < 0 ? -1 : H5Dget_space(set);
   if (kind >= 0 && space >= 0 && H5Tget_class(kind) == H5T_STRING &&
       H5Tis_variable_str(kind) <= 0 && H5Tget_size(kind) < sizeof text &&
@@ -313,24 +316,16 @@ const dm_encoding *dm_encoding_of(hid_t group) {
 
 /* ---- shape and type ---- */
 
-/* Negative: there is none. */
-static hid_t open_member(hid_t group, const char *name) {
-  return H5Lexists(group, name, H5P_DEFAULT) > 0 ? H5Dopen2(group, name, H5P_DEFAULT) : -1;
-}
-
 /* Two sizes in the attribute NAME, or else in the member. */
 static bool read_sizes(hid_t group, const char *name, long long sizes[2]) {
-  bool read = false;
-  if (H5Aexists(group, name) > 0) {
-    DM_H5_HELD hid_t id = H5Aopen(group, name, H5P_DEFAULT), space = id < 0 ? -1 : H5Aget_space(id);
-    read = space >= 0 && H5Sget_simple_extent_npoints(space) == 2 &&
-           H5Aread(id, H5T_NATIVE_LLONG, sizes) >= 0 && sizes[0] >= 0 && sizes[1] >= 0;
-  }
-  if (read) return true;
-  DM_H5_HELD hid_t id = open_member(group, name), space = id < 0 ? -1 : H5Dget_space(id);
-  return space >= 0 && H5Sget_simple_extent_npoints(space) == 2 &&
-         H5Dread(id, H5T_NATIVE_LLONG, H5S_ALL, H5S_ALL, H5P_DEFAULT, sizes) >= 0 &&
-         sizes[0] >= 0 && sizes[1] >= 0;
+  const bool attribute = H5Aexists(group, name) > 0;
+  DM_H5_HELD hid_t id = attribute ? H5Aopen(group, name, H5P_DEFAULT) : open_member(group, name);
+  DM_H5_HELD hid_t space = id < 0 ? -1 : attribute ? H5Aget_space(id) : H5Dget_space(id);
+  if (space < 0 || H5Sget_simple_extent_npoints(space) != 2) return false;
+  const herr_t read = attribute
+                          ? H5Aread(id, H5T_NATIVE_LLONG, sizes)
+                          : H5Dread(id, H5T_NATIVE_LLONG, H5S_ALL, H5S_ALL, H5P_DEFAULT, sizes);
+  return read >= 0 && sizes[0] >= 0 && sizes[1] >= 0;
 }
 
 /* The single number in the member NAME; -1: there is none. */

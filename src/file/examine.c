@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "file/composite.h"
+#include "file/file_system.h"
 #include "file/foreign.h"
 #include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
@@ -43,9 +44,7 @@ static dm_status examine_other(int fd, const dm_trust *trust, dm_dataset *find, 
   const dm_location *at = &find->at;
   struct stat info;
   char byte;
-  ssize_t got;
-  do got = pread(fd, &byte, 1, 0);
-  while (got < 0 && errno == EINTR);
+  const int64_t got = dm_io_read_at(fd, &byte, 1, 0);
   if (got < 0 || fstat(fd, &info) < 0)
     return dm_fail_at(DM_E_IO, at, "cannot be read: %s", strerror(errno));
   if (got == 0) return dm_fail_at(DM_E_INPUT, at, "is an empty file");

@@ -1,11 +1,10 @@
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/checked.h"
 #include "file/chunk_facts.h"
 #include "file/codec.h"
+#include "file/file_system.h"
 #include "file/hdf5_use.h"
 #include "file/inspect_impl.h"
 
@@ -231,10 +230,8 @@ static dm_status read_ends(hid_t set, const dm_dataset *find, unsigned char *end
 
 static bool reads(int fd, const void *expected, size_t size, int64_t place) {
   unsigned char found[16];
-  ssize_t got;
-  do got = pread(fd, found, size, place);
-  while (got < 0 && errno == EINTR);
-  return got == (ssize_t)size && memcmp(found, expected, size) == 0;
+  return dm_io_read_at(fd, found, (int64_t)size, place) == (int64_t)size &&
+         memcmp(found, expected, size) == 0;
 }
 
 /* Reads elements with HDF5 and, if their offset in FILE is known, from there. */

@@ -41,6 +41,18 @@ char *dm_io_file_system(const char *path, char text[DM_FILE_SYSTEM]) {
   return text;
 }
 
+int64_t dm_io_read_at(int fd, void *to, int64_t size, int64_t at) {
+  int64_t got = 0;
+  while (got < size) {
+    const ssize_t more = pread(fd, (char *)to + got, (size_t)(size - got), at + got);
+    if (more < 0 && errno == EINTR) continue;
+    if (more < 0) return -1;
+    if (more == 0) break;
+    got += more;
+  }
+  return got;
+}
+
 /* ---- syncing ---- */
 
 enum { PIECE = 64 << 20 }; /* bytes */

@@ -1,5 +1,5 @@
-/* file_system: the type of a file's file system; syncing files to it; and what of them is in
- * memory. */
+/* file_system: the type of a file's file system; reading a few bytes from files and syncing
+ * them; and what of them is in memory. */
 #ifndef DM_FILE_FILE_SYSTEM_H
 #define DM_FILE_FILE_SYSTEM_H
 
@@ -13,6 +13,10 @@ enum { DM_FILE_SYSTEM = 24 };
 /* "ext4", "nfs", "lustre", ... for the file or folder PATH; if it has no name here, its magic
  * number in hexadecimal; "unknown" if the system does not say. */
 char *dm_io_file_system(const char *path, char text[DM_FILE_SYSTEM]);
+
+/* Reads SIZE bytes of the open file FD from byte AT on; returns their number, smaller only at the
+ * end of the file, or -1 with errno. */
+int64_t dm_io_read_at(int fd, void *to, int64_t size, int64_t at);
 
 /* ---- syncs a file to the disk piece by piece, so that a slow disk shows progress ---- */
 

@@ -1,13 +1,13 @@
 #include "file/foreign.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
+#include "file/file_system.h"
 #include "file/naming.h"
 
 enum { HEAD = 1024, MARKS = 2 };
@@ -266,18 +266,12 @@ static bool fits(const head *h, const format *f) {
   return true;
 }
 
-static ssize_t read_at(int fd, void *to, size_t size, int64_t at) {
-  ssize_t got;
-  do got = pread(fd, to, size, at);
-  while (got < 0 && errno == EINTR);
-  return got;
-}
-
 /* HDF5 looks for its signature at 0, 512 and every further doubling. */
 static bool has_signature(int fd, int64_t bytes) {
   char text[8];
   for (int64_t at = 0; at + 8 <= bytes && at >= 0; at = at ? 2 * at : 512)
-    if (read_at(fd, text, 8, at) == 8 && memcmp(text, "\x89HDF\r\n\x1a\n", 8) == 0) return true;
+    if (dm_io_read_at(fd, text, 8, at) == 8 && memcmp(text, "\x89HDF\r\n\x1a\n", 8) == 0)
+      return true;
   return false;
 }
 
@@ -297,7 +291,7 @@ dm_status dm_foreign_file(const dm_location *at) {
   head h = {.length = 0};
   if (fd < 0) return DM_OK;
   h.file_bytes = lseek(fd, 0, SEEK_END);
-  const ssize_t got = read_at(fd, h.bytes, HEAD, 0);
+  const int64_t got = dm_io_read_at(fd, h.bytes, HEAD, 0);
   const bool known = got <= 0 || has_signature(fd, h.file_bytes);
   h.length = got > 0 ? (size_t)got : 0;
   close(fd);

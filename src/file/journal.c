@@ -363,9 +363,9 @@ dm_status dm_journal_remove(dm_journal *journal) {
 static dm_status check_ours(const dm_location *at, const char *path, int fd) {
   char start[MARK];
   bool nothing;
-  const ssize_t bytes = pread(fd, start, sizeof start, 0);
+  const int64_t bytes = dm_io_read_at(fd, start, sizeof start, 0);
   if (bytes < 0) return dm_io_failed(at, path, "read");
-  if (bytes > 0 && is_ours(start, (int64_t)bytes)) return DM_OK;
+  if (bytes > 0 && is_ours(start, bytes)) return DM_OK;
   DM_TRY(dm_batch_is_zero(path, fd, &nothing));
   return nothing ? DM_OK : foreign(at, path);
 }

@@ -1,6 +1,5 @@
 #include "file/known_files.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "file/chunk_facts.h"
+#include "file/file_system.h"
 #include "file/read.h"
 
 enum { KNOWN = 8, WINDOW = 4096 };
@@ -160,14 +160,7 @@ static bool move_to(window *w, int64_t offset) {
   if (w->start >= 0 && offset >= w->start && offset - w->start < WINDOW) return true;
   memset(w->content, 0, WINDOW);
   w->start = offset - offset % WINDOW;
-  for (int64_t got = 0; got < WINDOW;) {
-    const ssize_t more = pread(w->fd, w->content + got, (size_t)(WINDOW - got), w->start + got);
-    if (more < 0 && errno == EINTR) continue;
-    if (more < 0) return false;
-    if (more == 0) break;
-    got += more;
-  }
-  return true;
+  return dm_io_read_at(w->fd, w->content, WINDOW, w->start) >= 0;
 }
 
 static bool has_same_bytes(int fd, const dm_h5_log *log) {
@@ -183,10 +176,6 @@ static bool has_same_bytes(int fd, const dm_h5_log *log) {
     }
   }
   return true;
-}
-
-static bool read_at(int fd, void *to, int64_t bytes, int64_t at) {
-  return pread(fd, to, (size_t)bytes, at) == bytes;
 }
 
 /* Puts COUNT bytes at AT of the file into all pieces of LOG that have them. */
@@ -206,8 +195,9 @@ static bool expect(const known *k, int fd, int64_t bytes, dm_h5_log *expected, d
   const int64_t each = k->list.each;
   *few = k->answer.few;
   if (k->list.at == 0) return false;
-  if (!read_at(fd, end, sizeof end, END_AT) || little_endian(end, 8) != (uint64_t)bytes ||
-      !read_at(fd, entries, few->chunks * each, k->list.at))
+  if (dm_io_read_at(fd, end, sizeof end, END_AT) != sizeof end ||
+      little_endian(end, 8) != (uint64_t)bytes ||
+      dm_io_read_at(fd, entries, few->chunks * each, k->list.at) != few->chunks * each)
     return false;
   *expected = k->log;
   put(expected, END_AT, end, sizeof end);

@@ -6,6 +6,7 @@
 
 #include "file/child.h"
 #include "file/composite.h"
+#include "file/file_system.h"
 #include "file/foreign.h"
 #include "file/output_impl.h"
 
@@ -79,7 +80,7 @@ static dm_status check_array(const dm_location *at) {
   static const char magic[] = "\x93NUMPY";
   char start[sizeof magic - 1];
   const int fd = open(at->file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  const ssize_t bytes = fd < 0 ? -1 : pread(fd, start, sizeof start, 0);
+  const int64_t bytes = fd < 0 ? -1 : dm_io_read_at(fd, start, sizeof start, 0);
   dm_status status = bytes < 0 ? dm_io_failed(at, at->file, "read") : DM_OK;
   if (fd >= 0) close(fd);
   DM_TRY(status);
