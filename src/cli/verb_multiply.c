@@ -60,8 +60,7 @@ static bool may_use_gpu(const dm_call *call) {
 static dm_status take_gpus(dm_call *call, const dm_product_files *f, dm_gpu_choice *gpus) {
   if (!dm_cli_ramp(call)) return DM_OK;
   dm_problem problem;
-  const dm_equation equation = dm_request_equation(&call->settings);
-  DM_TRY(dm_problem_of(&f->a, &f->b, f->has_c ? &f->c : NULL, &equation, &problem));
+  DM_TRY(dm_request_problem(&call->settings, f, &problem));
   problem.verify = call->settings.verify;
   DM_TRY(dm_cli_take_gpus(call, &problem, gpus));
   if (gpus->most == 0) return DM_OK;

@@ -218,22 +218,13 @@ static dm_status plan_slurm(const dm_call *call, const dm_problem *problem, dm_p
 enum { SHOWN = 6 };
 
 static dm_status problem_of_files(const dm_call *call, dm_problem *problem) {
-  const dm_settings *s = &call->settings;
-  dm_dataset a = {0}, b = {0}, c = {0};
-  dm_leads leads;
-  bool has_c;
   const dm_log log = dm_cli_log(call);
-  dm_equation equation = dm_request_equation(s);
-  DM_TRY(dm_cli_check_beta(call, &has_c));
-  dm_status status = dm_request_inspect_factor(s, &log, call->operands[0], 0, &a);
-  if (!status) status = dm_request_inspect_factor(s, &log, call->operands[1], 1, &b);
-  if (!status) status = dm_request_arrange(s, &a, &b, &leads);
-  if (!status && has_c) status = dm_request_inspect_at(s, &log, &s->old_c, &c, NULL);
-  if (!status && has_c) status = dm_request_check_leads(&c, &leads);
-  if (!status) status = dm_problem_of(&a, &b, has_c ? &c : NULL, &equation, problem);
-  dm_dataset_free(&a);
-  dm_dataset_free(&b);
-  dm_dataset_free(&c);
+  dm_product_files f = {.has_c = false};
+  DM_TRY(dm_cli_check_beta(call, &f.has_c));
+  dm_status status =
+      dm_request_inspect_operands(&call->settings, &log, call->operands, &f, problem);
+  dm_dataset *const datasets[] = {&f.a, &f.b, &f.c};
+  for (int i = 0; i < 3; i++) dm_dataset_free(datasets[i]);
   return status;
 }
 

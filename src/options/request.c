@@ -134,7 +134,8 @@ dm_engine dm_request_engine(const dm_settings *s) {
 
 static const double forever = 1e9; /* seconds */
 
-dm_status dm_request_trust(const dm_settings *s, dm_trust *trust) {
+/* The features of files that the settings allow; DM_E_USAGE if they contradict each other. */
+static dm_status trust_of(const dm_settings *s, dm_trust *trust) {
   *trust = (dm_trust){.external = s->external,
                       .virtual = s->virtual,
                       .filters = s->filters,
@@ -177,7 +178,7 @@ static void warn_of_meaning(const dm_log *log, const dm_dataset *dataset) {
 static dm_status inspect(const dm_settings *s, const dm_log *log, const dm_location *location,
                          bool is_factor, dm_dataset *dataset, dm_attributes *provenance) {
   dm_trust trust;
-  DM_TRY(dm_request_trust(s, &trust));
+  DM_TRY(trust_of(s, &trust));
   if (is_factor)
     state_missing(s, &trust);
   else if (trust.missing == DM_MISSING_MEAN || trust.missing == DM_MISSING_PAIRWISE)
@@ -197,7 +198,7 @@ static dm_status inspect(const dm_settings *s, const dm_log *log, const dm_locat
 
 dm_status dm_request_state_missing(const dm_settings *s, const dm_log *log, dm_dataset *dataset) {
   dm_trust trust;
-  DM_TRY(dm_request_trust(s, &trust));
+  DM_TRY(trust_of(s, &trust));
   state_missing(s, &trust);
   dataset->meaning = (dm_meaning){.missing = trust.missing};
   DM_TRY(dm_examine_stated(&trust, dataset));
@@ -225,14 +226,22 @@ dm_status dm_request_inspect_factor(const dm_settings *s, const dm_log *log, con
   return status;
 }
 
-dm_status dm_request_inspect_files(const dm_settings *s, const dm_log *log,
-                                   const char *const operands[2], dm_product_files *f) {
+dm_status dm_request_inspect_operands(const dm_settings *s, const dm_log *log,
+                                      const char *const operands[2], dm_product_files *f,
+                                      dm_problem *problem) {
   DM_TRY(dm_request_inspect_factor(s, log, operands[0], 0, &f->a));
   DM_TRY(dm_request_inspect_factor(s, log, operands[1], 1, &f->b));
   DM_TRY(dm_request_arrange(s, &f->a, &f->b, &f->form.leads));
+  if (f->has_c) DM_TRY(dm_request_inspect_at(s, log, &s->old_c, &f->c, NULL));
+  return dm_request_problem(s, f, problem);
+}
+
+dm_status dm_request_inspect_files(const dm_settings *s, const dm_log *log,
+                                   const char *const operands[2], dm_product_files *f) {
+  dm_problem problem;
+  DM_TRY(dm_request_inspect_operands(s, log, operands, f, &problem));
   const dm_equation equation = dm_request_equation(s);
   DM_TRY(dm_request_inspect_vectors(s, log, &equation, &f->a, &f->b, &f->vectors));
-  if (f->has_c) DM_TRY(dm_request_inspect_at(s, log, &s->old_c, &f->c, NULL));
   return dm_request_check_output(s, log, f);
 }
 
@@ -302,13 +311,20 @@ dm_status dm_request_arrange(const dm_settings *s, dm_dataset *a, dm_dataset *b,
   return dm_entries_arrange(a, s->op_a != (int)DM_OP_N, b, s->op_b != (int)DM_OP_N, leads);
 }
 
-dm_status dm_request_check_leads(const dm_dataset *c, const dm_leads *leads) {
+/* DM_E_INPUT: C, old or to be verified, has other leading dimensions than LEADS. */
+static dm_status check_leads(const dm_dataset *c, const dm_leads *leads) {
   char name[DM_NAME];
   bool same = c->leads.count == leads->count;
   for (int i = 0; same && i < leads->count; i++) same = c->leads.extent[i] == leads->extent[i];
   if (same) return DM_OK;
   return dm_fail(DM_E_INPUT, "the leading dimensions of %s are not those of the product",
                  dm_location_name(&c->at, name));
+}
+
+dm_status dm_request_problem(const dm_settings *s, const dm_product_files *f, dm_problem *problem) {
+  const dm_equation equation = dm_request_equation(s);
+  if (f->has_c) DM_TRY(check_leads(&f->c, &f->form.leads));
+  return dm_problem_of(&f->a, &f->b, f->has_c ? &f->c : NULL, &equation, problem);
 }
 
 /* An earlier run of the command may have named C before it was killed: only its journal is left to
@@ -333,11 +349,8 @@ static dm_status look_for_result(const dm_settings *s, const dm_log *log, dm_pro
 dm_status dm_request_check_output(const dm_settings *s, const dm_log *log, dm_product_files *f) {
   /* Checked here only to reject a problem that does not fit together before any work starts. */
   dm_problem problem;
-  dm_equation equation = dm_request_equation(s);
-  const dm_dataset *old_c = f->has_c ? &f->c : NULL;
+  DM_TRY(dm_request_problem(s, f, &problem));
   const dm_leads leads = f->form.leads;
-  if (old_c) DM_TRY(dm_request_check_leads(old_c, &leads));
-  DM_TRY(dm_problem_of(&f->a, &f->b, old_c, &equation, &problem));
   const dm_vectors *v = &f->vectors;
   const dm_dataset inputs[] = {f->a,        f->b,        v->center[0], v->center[1],
                                v->scale[0], v->scale[1], v->weights};
@@ -345,9 +358,9 @@ dm_status dm_request_check_output(const dm_settings *s, const dm_log *log, dm_pr
   f->form = dm_request_form(s);
   f->form.leads = leads;
   f->form.npy = dm_output_is_npy(&f->out);
-  DM_TRY(look_for_result(
-      s, log, f, &problem,
-      dm_output_check(&f->out, "/c", s->force, inputs, 7, old_c, s->append ? &f->form : NULL)));
+  DM_TRY(look_for_result(s, log, f, &problem,
+                         dm_output_check(&f->out, "/c", s->force, inputs, 7,
+                                         f->has_c ? &f->c : NULL, s->append ? &f->form : NULL)));
   dm_output_form form = f->form;
   return dm_output_form_complete(&form, problem.c, problem.m, problem.n);
 }
@@ -412,7 +425,7 @@ static dm_status describe(const dm_settings *s, const dm_log *log, const dm_loca
 static dm_status describe_file(const dm_settings *s, const dm_log *log, const dm_location *at,
                                dm_listing *listing, dm_record *record, bool *found) {
   dm_trust trust;
-  DM_TRY(dm_request_trust(s, &trust));
+  DM_TRY(trust_of(s, &trust));
   DM_TRY(dm_io_list(at, &trust, listing));
   int64_t good = 0, which = 0;
   for (int64_t i = listing->count - 1; i >= 0; i--) {
@@ -470,7 +483,7 @@ static dm_status inspect_old_c(const dm_settings *s, const dm_log *log, const dm
                    "--c FILE.h5:/dataset names it");
   v->has_c0 = true;
   DM_TRY(dm_request_inspect_at(s, log, at, &v->c0, NULL));
-  DM_TRY(dm_request_check_leads(&v->c0, &v->c.leads));
+  DM_TRY(check_leads(&v->c0, &v->c.leads));
   if (v->c0.device != v->c.device || v->c0.inode != v->c.inode ||
       strcmp(v->c0.at.dataset, v->c.at.dataset) != 0)
     return DM_OK;
@@ -534,7 +547,7 @@ static dm_status prepare(dm_settings *s, const dm_log *log, const char *const op
   DM_TRY(dm_verify_complete(v, &stated, provenance, &old_c));
   DM_TRY(dm_entries_arrange(&v->a, v->equation.op_a != DM_OP_N, &v->b, v->equation.op_b != DM_OP_N,
                             &leads));
-  DM_TRY(dm_request_check_leads(&v->c, &leads));
+  DM_TRY(check_leads(&v->c, &leads));
   DM_TRY(dm_request_inspect_vectors(s, log, &v->equation, &v->a, &v->b, &v->vectors));
   compare_readings(log, provenance, &v->a, 'a');
   compare_readings(log, provenance, &v->b, 'b');

@@ -34,9 +34,6 @@ dm_status dm_request_machine(dm_settings *settings);
 /* The result points into SETTINGS. */
 dm_engine dm_request_engine(const dm_settings *settings);
 
-/* The features of files that SETTINGS allow; DM_E_USAGE if they contradict each other. */
-dm_status dm_request_trust(const dm_settings *settings, dm_trust *trust);
-
 /* Whether beta is not 0. */
 bool dm_request_reads_c(const dm_settings *settings);
 
@@ -69,9 +66,6 @@ dm_status dm_request_inspect_vectors(const dm_settings *settings, const dm_log *
                                      const dm_equation *equation, const dm_dataset *a,
                                      const dm_dataset *b, dm_vectors *vectors);
 
-/* DM_E_INPUT: C, old or to be verified, has other leading dimensions than LEADS. */
-dm_status dm_request_check_leads(const dm_dataset *c, const dm_leads *leads);
-
 /* The files of a product, as rank 0 found them. */
 typedef struct dm_product_files {
   dm_dataset a, b, c;
@@ -83,8 +77,17 @@ typedef struct dm_product_files {
   dm_output_form form; /* its leads are known once A and B are arranged */
 } dm_product_files;
 
-/* Inspects A and B, which OPERANDS name, and the old C, and checks the output; HAS_C must be set.
- * DM_E_USAGE, DM_E_INPUT and others if they do not fit together. */
+/* The product of A and B, which are arranged, and the old C. DM_E_INPUT and others if they do not
+ * fit together. */
+dm_status dm_request_problem(const dm_settings *settings, const dm_product_files *files,
+                             dm_problem *problem);
+
+/* Inspects A and B, which OPERANDS name, and the old C; HAS_C must be set. */
+dm_status dm_request_inspect_operands(const dm_settings *settings, const dm_log *log,
+                                      const char *const operands[2], dm_product_files *files,
+                                      dm_problem *problem);
+
+/* The same and the vectors that SETTINGS name, and checks the output. */
 dm_status dm_request_inspect_files(const dm_settings *settings, const dm_log *log,
                                    const char *const operands[2], dm_product_files *files);
 
