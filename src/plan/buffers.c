@@ -334,12 +334,11 @@ static void list_readers(const rank_extent *e, dm_buffers *list) {
       dm_chunks_memory(p->chunk_a, dm_packed(p->m, p->k, dm_dtype_size(p->file_a))),
       dm_chunks_memory(p->chunk_b, dm_packed(dm_problem_b_rows(p), p->n, dm_dtype_size(p->file_b))),
       dm_chunks_memory(p->chunk_c, dm_packed(p->m, p->n, dm_dtype_size(p->c)))};
-  if (dm_plan_in_file(p, DM_A) && !dm_triangle_spares(e->plan, DM_A))
-    put(list, DM_BUFFER_READ_A, DM_PAGEABLE,
-        reader_bytes(p->home[DM_A], read_elements(e, DM_A), p->file_a, p->work, chunks[0]));
-  if (dm_plan_in_file(p, DM_B) && !dm_triangle_spares(e->plan, DM_B))
-    put(list, DM_BUFFER_READ_B, DM_PAGEABLE,
-        reader_bytes(p->home[DM_B], read_elements(e, DM_B), p->file_b, p->work, chunks[1]));
+  for (int x = 0; x < 2; x++)
+    if (dm_plan_in_file(p, x) && !dm_triangle_spares(e->plan, (dm_matrix)x))
+      put(list, x == 0 ? DM_BUFFER_READ_A : DM_BUFFER_READ_B, DM_PAGEABLE,
+          reader_bytes(p->home[x], read_elements(e, (dm_matrix)x), x == 0 ? p->file_a : p->file_b,
+                       p->work, chunks[x]));
   if (p->reads_c && dm_plan_in_file(p, DM_OLD))
     put(list, DM_BUFFER_READ_OLD, DM_PAGEABLE,
         reader_bytes(p->home[DM_OLD], dm_times(e->own_rows, e->cols), p->c, p->c, chunks[2]));

@@ -230,7 +230,7 @@ static double head_seconds(const dm_plan *plan, const dm_machine *machine) {
          ahead_seconds(plan, machine);
 }
 
-double dm_plan_write_seconds(const dm_problem *p, const dm_machine *machine) {
+static double write_seconds(const dm_problem *p, const dm_machine *machine) {
   if (!dm_plan_in_file(p, DM_C)) return 0;
   return (double)p->m * (double)p->n * (double)dm_dtype_size(p->c) / machine->file_write;
 }
@@ -321,7 +321,7 @@ dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine) {
   dm_forecast f = {.read = read_seconds(plan, machine)};
   double messages =
       e.panels * ((plan->shared_b ? 0 : plan->pm - 1) + (plan->shared_a ? 0 : plan->pn - 1));
-  f.write = dm_plan_write_seconds(&plan->problem, machine) + return_seconds(plan, machine, &e);
+  f.write = write_seconds(&plan->problem, machine) + return_seconds(plan, machine, &e);
   f.upload = upload_seconds(plan, machine, &e);
   f.fetch = transfer_seconds(t, plan, machine) + messages * machine->latency;
   f.gemm = gemm_seconds(plan, machine, &e);
@@ -420,7 +420,7 @@ double dm_grid_floor(const dm_problem *p, const dm_machine *machine, int pm, int
   double reduce = crossing + 3 * summed / machine->host_copy;
   if (pk > 1 && machine->gpu) reduce += c / machine->upload;
   if (machine->device_links) reduce = fmax(crossing, summed / (machine->link + machine->network));
-  const double files = read_once_seconds(p, machine, pm, pn) + dm_plan_write_seconds(p, machine);
+  const double files = read_once_seconds(p, machine, pm, pn) + write_seconds(p, machine);
   const double loop = fmax(gemm, fetch);
   /* GPUs sum while others multiply, read or write. */
   const double total = machine->gpu ? fmax(files, fmax(loop, reduce)) : fmax(files, loop) + reduce;
@@ -430,14 +430,6 @@ double dm_grid_floor(const dm_problem *p, const dm_machine *machine, int pm, int
 /* ---- which resource of the machine bounds each phase ---- */
 
 static const double slower = 1.01;
-
-enum { PHASES = 8 };
-
-static void phases_of(const dm_forecast *f, double seconds[PHASES]) {
-  const double all[PHASES] = {f->read,    f->fetch,  f->upload, f->gemm,
-                              f->exposed, f->reduce, f->write,  f->total};
-  for (int i = 0; i < PHASES; i++) seconds[i] = all[i];
-}
 
 /* The rates of a machine, by resource; latency and product rates are handled separately. */
 #define RATE(field) offsetof(dm_machine, field)
@@ -459,29 +451,20 @@ static void slow_down(dm_machine *machine, dm_resource resource) {
 }
 
 dm_limits dm_plan_limits(const dm_plan *plan, const dm_machine *machine) {
-  double now[PHASES], then[PHASES], loss[PHASES] = {0};
-  dm_resource bound[PHASES] = {DM_RESOURCE_NONE};
-  dm_forecast forecast = dm_plan_forecast(plan, machine);
-  phases_of(&forecast, now);
+  double loss[DM_FORECAST_PHASES] = {0};
+  dm_limits bound = {.of = {DM_RESOURCE_NONE}};
+  const dm_forecast now = dm_plan_forecast(plan, machine);
   for (int r = DM_RESOURCE_NONE + 1; r < DM_RESOURCES; r++) {
     dm_machine worse = *machine;
     slow_down(&worse, (dm_resource)r);
-    forecast = dm_plan_forecast(plan, &worse);
-    phases_of(&forecast, then);
-    for (int i = 0; i < PHASES; i++) {
-      if (then[i] - now[i] <= loss[i]) continue;
-      loss[i] = then[i] - now[i];
-      bound[i] = (dm_resource)r;
+    const dm_forecast then = dm_plan_forecast(plan, &worse);
+    for (int i = 0; i < DM_FORECAST_PHASES; i++) {
+      if (then.phase[i] - now.phase[i] <= loss[i]) continue;
+      loss[i] = then.phase[i] - now.phase[i];
+      bound.of[i] = (dm_resource)r;
     }
   }
-  return (dm_limits){.read = bound[0],
-                     .fetch = bound[1],
-                     .upload = bound[2],
-                     .gemm = bound[3],
-                     .exposed = bound[4],
-                     .reduce = bound[5],
-                     .write = bound[6],
-                     .total = bound[7]};
+  return bound;
 }
 
 const char *dm_resource_name(dm_resource resource) {

@@ -17,9 +17,6 @@
  * operands. Short runs in the files slow down reading (volume.h). */
 dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine);
 
-/* Time to write C to its file. */
-double dm_plan_write_seconds(const dm_problem *problem, const dm_machine *machine);
-
 /* By how much PLAN's forecast for MACHINE grows if C goes to a new file in memory: its pages are
  * cleared from the first read on, and nothing is stored before all of them are. */
 double dm_plan_pages_seconds(const dm_plan *plan, const dm_machine *machine);
@@ -57,8 +54,11 @@ typedef enum dm_resource {
 } dm_resource;
 
 /* What bounds each phase of a forecast. */
-typedef struct dm_limits {
-  dm_resource read, fetch, upload, gemm, exposed, reduce, write, total;
+typedef union dm_limits {
+  struct {
+    dm_resource read, upload, fetch, gemm, reduce, write, exposed, total; /* as in dm_forecast */
+  };
+  dm_resource of[DM_FORECAST_PHASES];
 } dm_limits;
 
 /* For PLAN on MACHINE: the resource whose slowdown would delay the phase most. */

@@ -31,12 +31,19 @@ enum { DM_C = 2, DM_OLD = 3 }; /* the result and the old C, beside them */
 /* Where a share is stored. IN_FILE: a tile's pieces pass through memory, panel by panel. */
 typedef enum dm_residence { DM_IN_HOST, DM_IN_DEVICE, DM_IN_FILE } dm_residence;
 
+enum { DM_FORECAST_PHASES = 8 };
+
 /* Seconds of the slowest rank; the total does not add phases that overlap. */
 typedef struct dm_forecast {
-  double read, upload, fetch, gemm, reduce, write;
-  double exposed; /* time of fetch and upload not hidden by the multiplication */
-  double total;   /* from the first read to the last write */
-  double start;   /* before the first read, since main; 0: not known */
+  union {
+    struct {
+      double read, upload, fetch, gemm, reduce, write;
+      double exposed; /* time of fetch and upload not hidden by the multiplication */
+      double total;   /* from the first read to the last write */
+    };
+    double phase[DM_FORECAST_PHASES];
+  };
+  double start; /* before the first read, since main; 0: not known */
 } dm_forecast;
 
 struct dm_todo;
