@@ -18,7 +18,8 @@
 
 /* ---- options ---- */
 
-dm_status dm_cli_take(dm_call *call, const dm_option *option, const char *text) {
+/* Sets OPTION, and that it was given. */
+static dm_status set_option(dm_call *call, const dm_option *option, const char *text) {
   call->own.given[option - dm_cli_options] = true;
   return option->own.set ? option->own.set(&option->own, text, &call->own)
                          : dm_value_take(dm_cli_value(option), text, &call->settings);
@@ -356,7 +357,7 @@ static dm_status take(dm_call *call, int code, const char *typed, int place, con
   if (place >= 0 && is_cut_short(typed, l->longs[place].name))
     return unknown_option(call->verb, typed + 2, l);
   const char *value = negated ? "no" : dm_cli_takes_value(option) ? optarg : NULL;
-  return dm_context(dm_cli_take(call, option, value), "option '--%s'", option->name);
+  return dm_context(set_option(call, option, value), "option '--%s'", option->name);
 }
 
 dm_status dm_cli_arguments(dm_call *call, int argc, char **argv) {
@@ -399,7 +400,7 @@ static dm_status read_known(dm_call *call) {
     char name[64];
     const char *value = getenv(dm_cli_variable(option, name));
     if (!value) continue;
-    DM_TRY(dm_context(dm_cli_take(call, option, value), "variable %s", name));
+    DM_TRY(dm_context(set_option(call, option, value), "variable %s", name));
   }
   return DM_OK;
 }

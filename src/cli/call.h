@@ -68,9 +68,6 @@ dm_status dm_cli_arguments(dm_call *call, int argc, char **argv);
 /* Takes settings that no flag gave from DAMIER_* variables; warns of unknown ones. */
 dm_status dm_cli_environment(dm_call *call);
 
-/* Sets OPTION, and that it was given. */
-dm_status dm_cli_take(dm_call *call, const dm_option *option, const char *text);
-
 /* All settings at their defaults. */
 dm_status dm_cli_defaults(dm_call *call);
 

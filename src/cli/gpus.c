@@ -67,20 +67,6 @@ static bool may_use_gpus(const dm_call *call, const dm_problem *problem) {
          !dm_gpu_is_late(dm_product_flops(problem), problem->work, dm_cores());
 }
 
-dm_status dm_cli_take_gpus(dm_call *call, const dm_problem *problem, dm_gpu_choice *choice) {
-  dm_gpu_list list;
-  dm_machine one;
-  DM_TRY(dm_cli_take_stated_gpus(call, choice));
-  choice->uses = may_use_gpus(call, problem);
-  if (dm_cli_given(call, "gpus") || !choice->uses) return DM_OK;
-  dm_backend_gpus(&list);
-  if (list.count < 2) return DM_OK;
-  DM_TRY(dm_cli_machine_of_gpu(call, list.gpu[0].name, &one));
-  dm_cli_weigh_gpus(call, problem, &one, list.count, choice);
-  dm_gpu_list_show(&list, choice->ranks);
-  return DM_OK;
-}
-
 /* ---- the machine that `damier plan` plans for ---- */
 
 static const int64_t gib = 1 << 30;
@@ -168,7 +154,8 @@ static dm_status take_rates(const dm_call *call, bool rates, dm_machine *machine
   return DM_OK;
 }
 
-dm_status dm_cli_machine_of_gpu(const dm_call *call, const char *name, dm_machine *machine) {
+/* This computer with one GPU of that product name, as stated; starts nothing. */
+static dm_status machine_of_gpu(const dm_call *call, const char *name, dm_machine *machine) {
   dm_core_part part;
   DM_TRY(dm_cores_expect(1, &part));
   dm_machine_stated(name, part.threads, machine);
@@ -195,4 +182,20 @@ dm_status dm_cli_machine(const dm_call *call, const dm_problem *problem, dm_mach
     DM_TRY(this_computer(call, problem, *ranks, machine));
   }
   return take_rates(call, !described, machine);
+}
+
+/* ---- GPUs without a launcher ---- */
+
+dm_status dm_cli_take_gpus(dm_call *call, const dm_problem *problem, dm_gpu_choice *choice) {
+  dm_gpu_list list;
+  dm_machine one;
+  DM_TRY(dm_cli_take_stated_gpus(call, choice));
+  choice->uses = may_use_gpus(call, problem);
+  if (dm_cli_given(call, "gpus") || !choice->uses) return DM_OK;
+  dm_backend_gpus(&list);
+  if (list.count < 2) return DM_OK;
+  DM_TRY(machine_of_gpu(call, list.gpu[0].name, &one));
+  dm_cli_weigh_gpus(call, problem, &one, list.count, choice);
+  dm_gpu_list_show(&list, choice->ranks);
+  return DM_OK;
 }

@@ -33,7 +33,4 @@ void dm_cli_weigh_gpus(const dm_call *call, const dm_problem *problem, const dm_
 dm_status dm_cli_machine(const dm_call *call, const dm_problem *problem, dm_machine *machine,
                          int *ranks);
 
-/* This computer with one GPU of that product name, as stated; starts nothing. */
-dm_status dm_cli_machine_of_gpu(const dm_call *call, const char *name, dm_machine *machine);
-
 #endif

@@ -193,7 +193,8 @@ void dm_cores_divide(const dm_core_case *of, const dm_topology *t, int rank, dm_
   part->threads = (int)dm_min(of->threads, dm_max(1, CPU_COUNT(&part->cpus)));
 }
 
-void dm_topology_plain(dm_topology *t) {
+/* CPUs in the order of their numbers, one hardware thread per core, without hwloc. */
+static void plain_topology(dm_topology *t) {
   t->count = CPU_SETSIZE;
   for (int i = 0; i < CPU_SETSIZE; i++) t->cpu[i] = t->core[i] = i;
 }
@@ -216,7 +217,7 @@ void dm_topology_read(dm_topology *t) {
     if (hwloc_topology_load(loaded) == 0) list(loaded, t);
     hwloc_topology_destroy(loaded);
   }
-  if (t->count == 0) dm_topology_plain(t);
+  if (t->count == 0) plain_topology(t);
 }
 
 void dm_cpus_text(const cpu_set_t *cpus, char *text, size_t size) {
@@ -255,7 +256,7 @@ void dm_topology_for(const dm_core_case *of, dm_topology *topology) {
   if (matters || getenv("HWLOC_SYNTHETIC") || has_hardware_threads())
     dm_topology_read(topology);
   else
-    dm_topology_plain(topology);
+    plain_topology(topology);
 }
 
 dm_status dm_cores_expect(int ranks, dm_core_part *part) {

@@ -22,9 +22,6 @@ typedef struct dm_topology {
  * computer. If hwloc knows nothing, CPUs are in the order of their numbers. */
 void dm_topology_read(dm_topology *topology);
 
-/* CPUs in the order of their numbers, one hardware thread per core, without hwloc. */
-void dm_topology_plain(dm_topology *topology);
-
 /* A list of CPUs in the format of Linux, "0-7,16-23", truncated to SIZE characters; "" is no
  * CPU. */
 void dm_cpus_text(const cpu_set_t *cpus, char *text, size_t size);

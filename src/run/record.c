@@ -315,7 +315,8 @@ static void write_values(const dm_record *record, FILE *file, bool names) {
   fputc('\n', file);
 }
 
-dm_status dm_record_csv(const dm_record *record, bool header, char **text) {
+/* A header line, if asked for, and one line of values. */
+static dm_status as_csv(const dm_record *record, bool header, char **text) {
   size_t size = 0;
   *text = NULL;
   FILE *memory = record->failed ? NULL : open_memstream(text, &size);
@@ -462,7 +463,7 @@ static dm_status write_document(dm_report_file *r, char *text) {
 
 dm_status dm_report_add(dm_report_file *r, const dm_record *record) {
   char *text;
-  DM_TRY(r->csv ? dm_record_csv(record, r->records == 0, &text) : dm_record_json(record, &text));
+  DM_TRY(r->csv ? as_csv(record, r->records == 0, &text) : dm_record_json(record, &text));
   dm_status status = r->document ? write_document(r, text) : write_text(r, text);
   free(r->first);
   r->first = r->document && r->records == 0 ? text : NULL;

@@ -65,9 +65,6 @@ void dm_record_print(const dm_record *record, FILE *out);
 /* One JSON document and the end of its line; the caller frees *TEXT.  DM_E_FIT. */
 dm_status dm_record_json(const dm_record *record, char **text);
 
-/* A header line, if asked for, and one line of values; the caller frees *TEXT.  DM_E_FIT. */
-dm_status dm_record_csv(const dm_record *record, bool header, char **text);
-
 /* ---- repeated measurements ---- */
 
 typedef struct dm_statistics {

@@ -212,19 +212,20 @@ double dm_run_next_line(double shown) {
   return (floor(shown / step) + 1) * step;
 }
 
-bool dm_run_shows_progress(const dm_run *run) {
+static bool shows_progress(const dm_run *run) {
   return run->rank == 0 && (run->progress == DM_PROGRESS_ALWAYS ||
                             (run->progress == DM_PROGRESS_AUTO && run->log.level >= DM_LOG_NOTE));
 }
 
-bool dm_run_line_is_due(const dm_run *run, double now) {
+/* Whether another line that is not a bar should be shown by now. */
+static bool line_is_due(const dm_run *run, double now) {
   return now - run->born >= dm_run_next_line(run->shown);
 }
 
 static void show_phase(dm_run *run) {
   char seconds[32];
   const double now = dm_now();
-  if (!dm_run_shows_progress(run) || !run->phase || !dm_run_line_is_due(run, now)) return;
+  if (!shows_progress(run) || !run->phase || !line_is_due(run, now)) return;
   run->shown = now - run->born;
   const bool terminal = isatty(fileno(run->log.out));
   fprintf(run->log.out, "%sdamier: %s, %s after the start\n", terminal ? "\r\033[K" : "",
@@ -435,7 +436,7 @@ void dm_progress_start(dm_progress *progress, dm_run *run, const char *label, do
   double now = dm_now();
   *progress = (dm_progress){.run = run,
                             .label = label,
-                            .on = dm_run_shows_progress(run),
+                            .on = shows_progress(run),
                             .terminal = terminal,
                             .flops = flops,
                             .before = before,
@@ -472,7 +473,7 @@ static void take_rates(dm_progress *p, const dm_standing *at, double now) {
 bool dm_progress_is_due(const dm_progress *p) {
   if (!p->on) return false;
   const double now = dm_now();
-  return p->terminal ? now - p->shown >= 1.0 / 6 : p->at_once || dm_run_line_is_due(p->run, now);
+  return p->terminal ? now - p->shown >= 1.0 / 6 : p->at_once || line_is_due(p->run, now);
 }
 
 void dm_progress_show(dm_progress *p, dm_standing at) {

@@ -107,11 +107,6 @@ static inline int dm_run_patience(const dm_run *run, int patience) {
   return run->strict ? 1 : patience;
 }
 
-/* Whether this rank shows progress, and whether it should by now show another line that is not a
- * bar. */
-bool dm_run_shows_progress(const dm_run *run);
-bool dm_run_line_is_due(const dm_run *run, double now);
-
 /* When the next line is due, in seconds since main; SHOWN is the time of the last one (0: none). */
 double dm_run_next_line(double shown);
 

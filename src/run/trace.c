@@ -27,7 +27,7 @@ static const dm_row rows[DM_STEP_KINDS] = {
     [DM_STEP_FINISH] = DM_ROW_COMPUTE,    [DM_STEP_REDUCE] = DM_ROW_TRANSPORT,
     [DM_STEP_STORE] = DM_ROW_WRITE};
 
-const char *dm_row_name(dm_row row) {
+static const char *row_name(dm_row row) {
   static const char *const names[DM_ROWS] = {"phase",     "compute", "copy",
                                              "transport", "read",    "write"};
   return row < DM_ROWS ? names[row] : "none";
@@ -230,7 +230,7 @@ static void write_names(FILE *file, int rank, const header *h, const bool used[]
     fprintf(
         file,
         ",\n{\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"name\":\"thread_name\",\"args\":{\"name\":\"%s",
-        rank, tid, dm_row_name((dm_row)(tid / LANES)));
+        rank, tid, row_name((dm_row)(tid / LANES)));
     if (lane > 0) fprintf(file, " %d", lane + 1);
     fputs("\"}}", file);
   }
@@ -252,7 +252,7 @@ static void write_rank(FILE *file, int rank, const header *h, dm_span *spans, do
             ",\n{\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"name\":\"%s\","
             "\"cat\":\"%s\"",
             rank, tid, microseconds(s->begin - h->offset - zero), microseconds(s->end - s->begin),
-            name, dm_row_name((dm_row)s->row));
+            name, row_name((dm_row)s->row));
     if (s->panel >= 0) fprintf(file, ",\"args\":{\"panel\":%lld}", (long long)s->panel);
     fputc('}', file);
   }

@@ -72,7 +72,4 @@ dm_status dm_trace_write(dm_trace *trace, const dm_comm *world, const dm_log *lo
 /* Not collective: discards the spans, and removes the file if the run made it. */
 void dm_trace_drop(dm_trace *trace, const dm_comm *world, const char *path);
 
-/* "compute", ... */
-const char *dm_row_name(dm_row row);
-
 #endif
