@@ -66,6 +66,9 @@ dm_status dm_request_inspect_vectors(const dm_settings *settings, const dm_log *
                                      const dm_equation *equation, const dm_dataset *a,
                                      const dm_dataset *b, dm_vectors *vectors);
 
+/* DM_E_INPUT: C, old or to be verified, has other leading dimensions than LEADS. */
+dm_status dm_request_check_leads(const dm_dataset *c, const dm_leads *leads);
+
 /* The files of a product, as rank 0 found them. */
 typedef struct dm_product_files {
   dm_dataset a, b, c;

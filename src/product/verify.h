@@ -32,21 +32,6 @@ typedef struct dm_verify {
   int64_t entry, entries;    /* of a batch of ENTRIES, only this one is passed; 0: all */
 } dm_verify;
 
-/* Fills what the command line left open (ops, alpha, beta) from C's provenance, which also has the
- * old C's location and the norm of C. GIVEN states what the user gave. Anybody may have written the
- * provenance: a type that rounds A or B is not taken from it. *old_c is empty if there was none. */
-typedef struct dm_verify_stated {
-  bool op_a, op_b, alpha, beta, centering, half, type, compute, c0;
-} dm_verify_stated;
-
-dm_status dm_verify_complete(dm_verify *verify, const dm_verify_stated *stated,
-                             const dm_attributes *provenance, dm_location *old_c);
-
-/* Takes the compute mode from C's provenance if that does not widen the tolerance; the old C must
- * be known. */
-dm_status dm_verify_take_compute(dm_verify *verify, const dm_verify_stated *stated,
-                                 const dm_attributes *provenance);
-
 /* Collective: only computes the residual of the matrices in the files. */
 dm_status dm_verify_residual(dm_run *run, const dm_verify *verify, const dm_problem *problem,
                              dm_verdict *verdict);
