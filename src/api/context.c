@@ -158,16 +158,18 @@ int damier_open_local(damier_context **context, damier_error *error) {
 
 /* ---- several GPUs in this process ---- */
 
-static void start_follower(damier_context *context, const dm_led_call *call) {
-  int rank = 1;
+static dm_status start_here(damier_context *context, const dm_led_call *call) {
+  int rank = 0;
   while (call->led[rank] != context) rank++;
-  dm_led_done(context, start_context(context, call->worlds[rank]));
+  dm_status status = start_context(context, call->worlds[rank]);
   context->run.gpu = rank;
+  return status;
 }
 
-static void close_follower(damier_context *context, const dm_led_call *call) {
+static dm_status close_here(damier_context *context, const dm_led_call *call) {
   (void)call;
   close_context(context);
+  return DM_OK;
 }
 
 static dm_status check_gpus(int gpus) {
@@ -188,21 +190,17 @@ static dm_status open_team(int gpus, damier_context **context) {
   DM_TRY(new_context(&c));
   c->led = calloc((size_t)gpus, sizeof(damier_context *));
   if (!c->led) return dm_fail(DM_E_FIT, "no memory for a context");
+  c->led[0] = c;
   for (int r = 1; r < gpus; r++) DM_TRY(new_context(&c->led[r]));
   DM_TRY(dm_followers_new(gpus, &c->followers));
-  dm_led_call call = {.leader = c, .work = start_follower, .worlds = worlds};
   *context = c;
-  dm_lead_begin(&call);
-  return dm_lead_end(&call, start_context(c, worlds[0]));
+  return dm_lead(&(dm_led_call){.leader = c, .work = start_here, .worlds = worlds});
 }
 
 static void close_all(damier_context *context) {
   dm_followers *followers = context->followers;
   damier_context **led = context->led;
-  dm_led_call call = {.leader = context, .work = close_follower};
-  dm_lead_begin(&call);
-  close_context(context);
-  dm_followers_end(followers);
+  dm_status_free(dm_lead(&(dm_led_call){.leader = context, .work = close_here}));
   dm_followers_free(followers);
   free(led);
 }
@@ -402,7 +400,9 @@ static dm_status carry_out(damier_context *context, const dm_stated *stated) {
   return status;
 }
 
+/* A follower has the options of its leader. */
 static void take_settings(damier_context *context, const damier_context *leader) {
+  if (context == leader) return;
   context->settings = leader->settings;
   context->has_old = leader->has_old;
   if (leader->has_old) context->old = dm_led_part(&leader->old, context->run.rank);
@@ -419,11 +419,6 @@ static dm_status carry_out_parts(damier_context *context, const dm_stated *state
   product.b = whole[1] ? &parts[1] : NULL;
   product.c = whole[2] ? &parts[2] : NULL;
   return carry_out(context, &product);
-}
-
-static void follow_product(damier_context *context, const dm_led_call *call) {
-  take_settings(context, call->leader);
-  dm_led_done(context, carry_out_parts(context, call->stated));
 }
 
 static bool is_on_gpu(const damier_matrix *m) {
@@ -454,17 +449,23 @@ static dm_status check_all_parts(const damier_context *context, const dm_stated 
   return DM_OK;
 }
 
-static int run_product(damier_context *context, const dm_stated *stated, damier_error *error) {
+static dm_status product_here(damier_context *context, const dm_led_call *call) {
+  take_settings(context, call->leader);
+  return call->led ? carry_out_parts(context, call->stated) : carry_out(context, call->stated);
+}
+
+/* A collective call, by all ranks of CONTEXT. */
+static int call_all(damier_context *context, dm_led_call call, damier_error *error) {
   visit v;
   dm_status status = enter(&v, context);
-  if (!status && context->followers) status = check_all_parts(context, stated);
-  if (!status) {
-    dm_led_call call = {.leader = context, .work = follow_product, .stated = stated};
-    dm_lead_begin(&call);
-    status = context->followers ? carry_out_parts(context, stated) : carry_out(context, stated);
-    status = dm_lead_end(&call, status);
-  }
+  call.leader = context;
+  if (!status && context->followers && call.stated) status = check_all_parts(context, call.stated);
+  if (!status) status = dm_lead(&call);
   return leave(&v, status, error);
+}
+
+static int run_product(damier_context *context, const dm_stated *stated, damier_error *error) {
+  return call_all(context, (dm_led_call){.work = product_here, .stated = stated}, error);
 }
 
 int damier_multiply(damier_context *context, const damier_matrix *a, const damier_matrix *b,
@@ -502,80 +503,8 @@ int damier_plan(damier_context *context, const damier_matrix *a, const damier_ma
   return run_product(context, &(dm_stated){.a = a, .b = b, .c = c, .plan_only = true}, error);
 }
 
-static dm_status verify(damier_context *context, const damier_matrix *const all[3],
-                        dm_record **record) {
-  const dm_call_checked checked = {.call = "verify", .matrices = {all[0], all[1], all[2]}};
-  DM_TRY(begin_call(context, &checked));
-  DM_TRY(new_record(context, checked.call, record));
-  for (int i = 0; i < 3; i++)
-    if (all[i]->division != DAMIER_IN_FILE)
-      return dm_comm_agree(context->run.world,
-                           dm_fail(DM_E_USAGE, "only matrices in files can be verified"));
-  return dm_verify_in_files(context, all, *record);
-}
-
-static dm_status verify_here(damier_context *context, const damier_matrix *const all[3]) {
-  dm_record *record = NULL;
-  dm_status status = verify(context, all, &record);
-  return keep_record(context, status, record);
-}
-
-static void verify_follower(damier_context *context, const dm_led_call *call) {
-  take_settings(context, call->leader);
-  dm_led_done(context, verify_here(context, call->files));
-}
-
-int damier_verify(damier_context *context, const damier_matrix *a, const damier_matrix *b,
-                  const damier_matrix *c, damier_error *error) {
-  const damier_matrix *const all[] = {a, b, c};
-  visit v;
-  dm_status status = enter(&v, context);
-  if (!status) {
-    dm_led_call call = {.leader = context, .work = verify_follower, .files = all};
-    dm_lead_begin(&call);
-    status = dm_lead_end(&call, verify_here(context, all));
-  }
-  return leave(&v, status, error);
-}
-
-static dm_status inform(damier_context *context, const char *location, dm_record **record,
-                        bool *useful) {
-  const dm_call_checked checked = {.call = "info", .location = location};
-  DM_TRY(begin_call(context, &checked));
-  DM_TRY(new_record(context, checked.call, record));
-  return dm_describe_location(context, location, *record, useful);
-}
-
-static dm_status inform_here(damier_context *context, const char *location) {
-  dm_record *record = NULL;
-  bool useful = false;
-  dm_status status = inform(context, location, &record, &useful);
-  if (record && status && useful)
-    status = dm_status_first(status, dm_record_json(record, &context->recorded->text));
-  return keep_record(context, status, record);
-}
-
-static void inform_follower(damier_context *context, const dm_led_call *call) {
-  take_settings(context, call->leader);
-  dm_led_done(context, inform_here(context, call->location));
-}
-
-int damier_info(damier_context *context, const char *location, damier_error *error) {
-  visit v;
-  dm_status status = enter(&v, context);
-  if (!status) {
-    dm_led_call call = {.leader = context, .work = inform_follower, .location = location};
-    dm_lead_begin(&call);
-    status = dm_lead_end(&call, inform_here(context, location));
-  }
-  return leave(&v, status, error);
-}
-
-/* Inspects or verifies files like `damier info` and `damier verify`, with the options of the
- * context. */
-
-dm_status dm_verify_in_files(damier_context *context, const damier_matrix *const matrices[3],
-                             dm_record *record) {
+static dm_status verify_files(damier_context *context, const damier_matrix *const matrices[3],
+                              dm_record *record) {
   const dm_run *run = &context->run;
   const char *const operands[] = {matrices[0]->file, matrices[1]->file, matrices[2]->file};
   dm_verify verify = {.has_c0 = false};
@@ -596,12 +525,60 @@ dm_status dm_verify_in_files(damier_context *context, const damier_matrix *const
   return status;
 }
 
-dm_status dm_describe_location(damier_context *context, const char *location, dm_record *record,
-                               bool *found) {
+static dm_status verify(damier_context *context, const damier_matrix *const all[3],
+                        dm_record **record) {
+  const dm_call_checked checked = {.call = "verify", .matrices = {all[0], all[1], all[2]}};
+  DM_TRY(begin_call(context, &checked));
+  DM_TRY(new_record(context, checked.call, record));
+  for (int i = 0; i < 3; i++)
+    if (all[i]->division != DAMIER_IN_FILE)
+      return dm_comm_agree(context->run.world,
+                           dm_fail(DM_E_USAGE, "only matrices in files can be verified"));
+  return verify_files(context, all, *record);
+}
+
+static dm_status verify_here(damier_context *context, const dm_led_call *call) {
+  dm_record *record = NULL;
+  take_settings(context, call->leader);
+  dm_status status = verify(context, call->files, &record);
+  return keep_record(context, status, record);
+}
+
+int damier_verify(damier_context *context, const damier_matrix *a, const damier_matrix *b,
+                  const damier_matrix *c, damier_error *error) {
+  const damier_matrix *const all[] = {a, b, c};
+  return call_all(context, (dm_led_call){.work = verify_here, .files = all}, error);
+}
+
+/* Without LOCATION describes the library. *found: RECORD is worth keeping even on failure. */
+static dm_status describe(damier_context *context, const char *location, dm_record *record,
+                          bool *found) {
   const dm_run *run = &context->run;
   dm_status status = DM_OK;
   if (run->rank == 0)
     status = location ? dm_request_describe(&context->settings, &run->log, location, record, found)
                       : dm_info_program(record);
   return dm_comm_agree(run->world, status);
+}
+
+static dm_status inform(damier_context *context, const char *location, dm_record **record,
+                        bool *useful) {
+  const dm_call_checked checked = {.call = "info", .location = location};
+  DM_TRY(begin_call(context, &checked));
+  DM_TRY(new_record(context, checked.call, record));
+  return describe(context, location, *record, useful);
+}
+
+static dm_status inform_here(damier_context *context, const dm_led_call *call) {
+  dm_record *record = NULL;
+  bool useful = false;
+  take_settings(context, call->leader);
+  dm_status status = inform(context, call->location, &record, &useful);
+  if (record && status && useful)
+    status = dm_status_first(status, dm_record_json(record, &context->recorded->text));
+  return keep_record(context, status, record);
+}
+
+int damier_info(damier_context *context, const char *location, damier_error *error) {
+  return call_all(context, (dm_led_call){.work = inform_here, .location = location}, error);
 }

@@ -104,30 +104,30 @@ damier_matrix dm_led_part(const damier_matrix *m, int rank) {
   return none;
 }
 
+/* An error that only one rank knows ends the call of all. */
+static void tell(const damier_context *context, dm_status status) {
+  if (status && !status->agreed) dm_team_break(context->run.world, status);
+}
+
 static void follow(void *argument, int rank) {
   const dm_led_call *call = argument;
   damier_context *own = call->led[rank];
   dm_plain_numbers numbers;
   dm_plain_numbers_begin(&numbers);
   own->numbers = numbers;
-  call->work(own, call);
+  dm_status status = call->work(own, call);
+  tell(own, status);
+  dm_status_free(status);
   dm_plain_numbers_end(&numbers);
 }
 
-void dm_lead_begin(dm_led_call *call) {
-  call->led = call->leader->led;
-  dm_followers_begin(call->leader->followers, follow, call);
-}
-
-dm_status dm_lead_end(const dm_led_call *call, dm_status status) {
-  const damier_context *leader = call->leader;
-  if (!leader->followers) return status;
-  if (status && !status->agreed) dm_team_break(leader->run.world, status);
-  dm_followers_end(leader->followers);
+dm_status dm_lead(dm_led_call *call) {
+  damier_context *leader = call->leader;
+  dm_followers *followers = leader->followers; /* the call may close LEADER */
+  call->led = leader->led;
+  dm_followers_begin(followers, follow, call);
+  dm_status status = call->work(leader, call);
+  if (followers) tell(leader, status);
+  dm_followers_end(followers);
   return status;
-}
-
-void dm_led_done(damier_context *context, dm_status status) {
-  if (status && !status->agreed) dm_team_break(context->run.world, status);
-  dm_status_free(status);
 }

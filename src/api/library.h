@@ -75,7 +75,7 @@ struct damier_context {
   dm_plain_numbers numbers; /* of the thread that runs it */
   dm_run run;
   dm_followers *followers; /* of rank 0, if this process has several ranks; else NULL */
-  damier_context **led;    /* their contexts, by rank; [0] is not used */
+  damier_context **led;    /* all contexts, by rank */
   dm_in_place in_place;    /* reused from product to product */
   dm_known_links links;    /* the same */
   dm_settings settings;    /* the options set */
@@ -108,39 +108,25 @@ dm_status dm_api_product_in_place(dm_api_product *product, dm_in_place_outcome *
 dm_status dm_api_product_multiply(dm_api_product *product, dm_record *record);
 dm_status dm_api_product_plan(dm_api_product *product, dm_record *record);
 
-/* Collective: MATRICES are A, B and C, each in a file. */
-dm_status dm_verify_in_files(damier_context *context, const damier_matrix *const matrices[3],
-                             dm_record *record);
-
-/* Collective. LOCATION NULL: the library. *useful: RECORD is worth keeping even on failure. */
-dm_status dm_describe_location(damier_context *context, const char *location, dm_record *record,
-                               bool *useful);
-
 /* ---- calls of a context that has several GPUs in one process, by rank 0 and its followers ----
  * */
 
-/* A collective call. WORK is what each follower does, with its own context. */
+/* A collective call. WORK is what each rank does, with its own context. */
 typedef struct dm_led_call {
   damier_context *leader;
-  void (*work)(damier_context *context, const struct dm_led_call *call);
+  dm_status (*work)(damier_context *context, const struct dm_led_call *call);
   const dm_stated *stated;           /* a product */
   const damier_matrix *const *files; /* A, B and C to verify */
   const char *location;              /* to describe */
   dm_comm **worlds;                  /* to start in, by rank */
-  damier_context **led;              /* set by dm_lead_begin */
+  damier_context **led;              /* set by dm_lead; NULL: there are no followers */
 } dm_led_call;
 
-/* Between these two rank 0 does the same, which ends with STATUS, returned. Without followers they
- * do nothing. */
-void dm_lead_begin(dm_led_call *call);
-dm_status dm_lead_end(const dm_led_call *call, dm_status status);
+/* Rank 0 and its followers, if it has any, do the work; returns rank 0's status. */
+dm_status dm_lead(dm_led_call *call);
 
 /* What RANK has of M: its part, or, without parts, all of it on rank 0. */
 damier_matrix dm_led_part(const damier_matrix *m, int rank);
-
-/* Frees STATUS of a follower's work. An error that only this follower knows ends the call of
- * all. */
-void dm_led_done(damier_context *context, dm_status status);
 
 /* ---- what a call states, before anything is done: calls that cannot be right are refused on all
  * ranks ---- */
