@@ -29,8 +29,8 @@ dm_status dm_datasets_share(const dm_comm *world, int rank, dm_dataset *const *d
 
 /* Reads all of op(A) or op(B) once. Nothing is kept, and the ranks share the reading evenly,
  * whatever the plan assigns to them: calls TAKE(CONTEXT, ...) with this rank's part, in pieces in
- * host memory that count as panel 0. Each has at most dm_plan_pass_bytes, and some rows or whole
- * chunks of the file; one is processed while the next one is read. */
+ * host memory that count as panel 0, of at most dm_plan_pass_bytes; one is processed while the next
+ * one is read. */
 dm_status dm_file_pass(dm_dataset_input *input, dm_rank_state *local, dm_matrix matrix,
                        dm_piece_taker *take, void *context);
 
@@ -50,8 +50,8 @@ typedef struct dm_reading {
 } dm_reading;
 
 /* Passes columns COLS of ROWS of DATASET to TAKE, its first column as column 0, read on THREADS
- * threads (negative: as many as help); parts are cut alike whatever the number of ranks. MISSING
- * (or NULL): the missing values met. */
+ * threads (negative: as many as help); parts, of whole rows unless these are long, are cut alike
+ * whatever the number of ranks. MISSING (or NULL): the missing values met. */
 dm_status dm_file_stream(dm_run *run, int threads, const dm_dataset *dataset, dm_range rows,
                          dm_range cols, const dm_reading *how, dm_part_taker *take, void *context,
                          dm_missing_found *missing);

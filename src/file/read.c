@@ -90,13 +90,8 @@ int64_t dm_reader_bytes(const dm_reader *reader) {
   return reader->bytes;
 }
 
-void dm_reader_grain(const dm_reader *reader, int64_t *rows, int64_t *cols) {
-  const dm_dataset *d = &reader->dataset;
-  const bool chunked = d->chunk_rows > 0;
-  const int64_t tall = chunked ? dm_min(d->chunk_rows, d->rows) : 1;
-  const int64_t wide = chunked ? dm_min(d->chunk_cols, d->cols) : d->cols;
-  *rows = d->by_columns ? wide : tall;
-  *cols = d->by_columns ? tall : wide;
+bool dm_reader_is_by_columns(const dm_reader *reader) {
+  return reader->dataset.by_columns;
 }
 
 void dm_reader_keepalive(dm_reader *reader, const dm_keepalive *keepalive) {

@@ -26,9 +26,8 @@ void dm_reader_keepalive(dm_reader *reader, const dm_keepalive *keepalive);
 struct dm_file_queue;
 void dm_reader_lean_on(dm_reader *reader, struct dm_file_queue *ahead);
 
-/* Rows and columns of a contiguous unit of the file: a chunk, else a row, or a column of a
- * column-major file. */
-void dm_reader_grain(const dm_reader *reader, int64_t *rows, int64_t *cols);
+/* Whether columns are contiguous in the file, not rows. */
+bool dm_reader_is_by_columns(const dm_reader *reader);
 
 /* Rows of a dataset from ROW on. */
 typedef struct dm_band {
