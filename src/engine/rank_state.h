@@ -87,7 +87,7 @@ typedef struct dm_factor {
   uint64_t fillings; /* fillings of the share before the current loop: see dm_gather */
 } dm_factor;
 
-/* A sum over layers in progress: pieces are pulled, then added, then the peers read the rest. */
+/* A sum over layers in progress: pieces are gathered, then added, then the peers read the rest. */
 typedef struct dm_summing {
   enum { DM_SUM_RESTS, DM_SUM_PULLS, DM_SUM_DRAINS } stage;
   uint64_t turn; /* sums started */
@@ -136,10 +136,9 @@ typedef struct dm_rank_state {
   dm_view c;     /* sums of products: the block, in the backend's memory */
   dm_view c_sum; /* pk > 1: its rows c_share, summed over the layers */
   dm_summing summing;
-  struct dm_reduction *reduction; /* in progress, or NULL */
-  dm_tile_states *states;         /* updated by the loop; NULL: not needed */
-  dm_run_products *runs;          /* if tiles are runs of entries */
-  dm_scaling scaling;             /* if the compute mode has moduli */
+  dm_tile_states *states; /* updated by the loop; NULL: not needed */
+  dm_run_products *runs;  /* if tiles are runs of entries */
+  dm_scaling scaling;     /* if the compute mode has moduli */
   dm_phases phases;
 } dm_rank_state;
 
