@@ -1,7 +1,6 @@
 /* Statistics of rows and columns for exponents, in host memory: maxima, and sums of integers, in
  * any order. Lanes are columns, or every 64th element of a row, so that compilers vectorize the
  * loops. */
-#include <stdatomic.h>
 #include <string.h>
 
 #include "backend/probe.h"
@@ -178,8 +177,7 @@ typedef struct loop loop;
 struct loop {
   dm_view view;
   bool upright;
-  int64_t each;         /* rows or columns per strip */
-  _Atomic int64_t next; /* first row or column of the next strip */
+  int64_t each; /* rows or columns per strip */
   void (*part)(const loop *s, dm_view part, int64_t first);
   const void *x;
   const double *sizes;
@@ -194,19 +192,16 @@ struct loop {
   bool lines; /* line statistics */
 };
 
-static void take(void *context) {
-  loop *s = context;
+static dm_status take(void *context, int64_t turn) {
+  const loop *s = context;
   const dm_view v = s->view;
-  const int64_t all = s->upright ? v.cols : v.rows;
-  for (;;) {
-    const int64_t first = atomic_fetch_add(&s->next, s->each);
-    if (first >= all) return;
-    const int64_t count = dm_min(s->each, all - first);
-    s->part(s,
-            s->upright ? dm_view_sub(v, 0, first, v.rows, count)
-                       : dm_view_sub(v, first, 0, count, v.cols),
-            first);
-  }
+  const int64_t first = turn * s->each;
+  const int64_t count = dm_min(s->each, (s->upright ? v.cols : v.rows) - first);
+  s->part(s,
+          s->upright ? dm_view_sub(v, 0, first, v.rows, count)
+                     : dm_view_sub(v, first, 0, count, v.cols),
+          first);
+  return DM_OK;
 }
 
 static void run(loop *s) {
@@ -214,11 +209,7 @@ static void run(loop *s) {
   const int64_t line = dm_max(1, (s->upright ? v.rows : v.cols) * dm_dtype_size(v.dtype));
   s->each = dm_max(1, GRAIN / line);
   if (s->lines) s->each = dm_max(s->upright ? COLUMNS : 1, LINES / line);
-  const int64_t count = dm_ceil_div(s->upright ? v.cols : v.rows, s->each);
-  if (count == 1)
-    take(s);
-  else
-    (void)dm_fork_join((int)dm_min(count, dm_cores()), take, s);
+  (void)dm_fork_each(dm_ceil_div(s->upright ? v.cols : v.rows, s->each), 0, take, s);
 }
 
 /* The host's functions cannot fail. */

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,8 +182,6 @@ typedef struct transfer {
   bool writes;
   int fd;
   dm_file_writer writer;
-  atomic_int_least64_t next; /* byte of the part */
-  _Atomic(dm_status) failed; /* first error */
 } transfer;
 
 static dm_status file_failed(const transfer *t, const char *what, int number) {
@@ -192,20 +189,12 @@ static dm_status file_failed(const transfer *t, const char *what, int number) {
                  strerror(number));
 }
 
-static void move_pieces(void *context) {
+static dm_status move_piece(void *context, int64_t number) {
   transfer *t = context;
-  for (;;) {
-    const int64_t at = atomic_fetch_add(&t->next, FILE_PIECE);
-    if (at >= FILE_BYTES || atomic_load(&t->failed)) return;
-    char *memory = t->memory + at;
-    dm_status none = DM_OK,
-              failed =
-                  t->writes
-                      ? dm_file_writer_bytes(&t->writer, memory, FILE_PIECE, t->begin + at)
-                      : dm_batch_move(t->fd, false, t->file, memory, FILE_PIECE, t->begin + at);
-    if (failed && !atomic_compare_exchange_strong(&t->failed, &none, failed))
-      dm_status_free(failed);
-  }
+  const int64_t at = number * FILE_PIECE;
+  char *memory = t->memory + at;
+  return t->writes ? dm_file_writer_bytes(&t->writer, memory, FILE_PIECE, t->begin + at)
+                   : dm_batch_move(t->fd, false, t->file, memory, FILE_PIECE, t->begin + at);
 }
 
 /* Reads this rank's part, or writes and syncs it, and drops it from the page cache, as far as the
@@ -213,13 +202,9 @@ static void move_pieces(void *context) {
 static dm_status transfer_part(transfer *t, int threads) {
   t->fd = open(t->file, (t->writes ? dm_file_writer_flags(t->way) : O_RDONLY) | O_CLOEXEC);
   if (t->fd < 0) return file_failed(t, "open", errno);
-  atomic_store(&t->next, 0);
   dm_status status =
       dm_file_writer_open(t->fd, t->file, t->writes ? t->way : DM_WRITE_PWRITE, &t->writer);
-  if (!status) {
-    (void)dm_fork_join(threads, move_pieces, t);
-    status = atomic_load(&t->failed);
-  }
+  if (!status) status = dm_fork_each(FILE_BYTES / FILE_PIECE, threads, move_piece, t);
   dm_file_writer_close(&t->writer);
   if (!status && t->writes && fdatasync(t->fd)) status = file_failed(t, "fdatasync", errno);
   if (t->writes) (void)posix_fadvise(t->fd, t->begin, FILE_BYTES, POSIX_FADV_DONTNEED);

@@ -124,6 +124,34 @@ int dm_fork_join(int threads, void (*work)(void *context), void *context) {
   return started + 1;
 }
 
+typedef struct counting {
+  dm_status (*work)(void *context, int64_t i);
+  void *context;
+  int64_t count;
+  atomic_int_fast64_t next;
+  _Atomic(dm_status) failed; /* the first */
+} counting;
+
+static void count_on(void *context) {
+  counting *c = context;
+  while (!atomic_load(&c->failed)) {
+    const int64_t i = atomic_fetch_add(&c->next, 1);
+    if (i >= c->count) return;
+    dm_status none = DM_OK, status = c->work(c->context, i);
+    if (status && !atomic_compare_exchange_strong(&c->failed, &none, status))
+      dm_status_free(status);
+  }
+}
+
+dm_status dm_fork_each(int64_t count, int threads, dm_status (*work)(void *context, int64_t i),
+                       void *context) {
+  counting all = {.work = work, .context = context, .count = count};
+  if (count == 1) return work(context, 0);
+  if (threads == 0) threads = dm_cores();
+  (void)dm_fork_join(count < threads ? (int)count : threads, count_on, &all);
+  return atomic_load(&all.failed);
+}
+
 int dm_cores(void) {
   cpu_set_t set;
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;

@@ -23,6 +23,11 @@ void dm_crew_run(dm_crew *crew, void (*work)(void *context, int64_t piece), void
  * Returns the number of threads: at least one, fewer than THREADS if the system refuses more. */
 int dm_fork_join(int threads, void (*work)(void *context), void *context);
 
+/* Calls WORK(CONTEXT, i) once for every i below COUNT, on at most THREADS threads (0: as many as
+ * this process may use cores); returns the first error, after which no more calls begin. */
+dm_status dm_fork_each(int64_t count, int threads, dm_status (*work)(void *context, int64_t i),
+                       void *context);
+
 /* Cores that this process may use. */
 int dm_cores(void);
 

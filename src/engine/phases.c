@@ -1,7 +1,6 @@
 #include "engine/phases.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -269,15 +268,16 @@ static dm_status each_piece(checking *c, dm_matrix matrix, dm_freivalds_part *ta
 /* A panel of op(A) in many bands, which may be small: threads share its rows. */
 typedef struct bands {
   const checking *checking;
-  int64_t panel, rows;
-  atomic_int_fast64_t next;
-  _Atomic(dm_status) failed;
+  int64_t panel;
 } bands;
 
-static dm_status add_rows(const bands *b, int64_t row, int64_t end) {
+static dm_status add_rows(void *context, int64_t turn) {
+  const bands *b = context;
   const dm_rank_state *local = b->checking->local;
   const dm_range rows = dm_rank_piece_rows(local, DM_A, b->panel);
   const int64_t col = dm_rank_piece_cols(local, DM_A, b->panel).begin;
+  int64_t row = turn * BAND_ROWS;
+  const int64_t end = dm_min(row + BAND_ROWS, dm_range_size(rows));
   while (row < end) {
     const dm_view band = dm_rank_piece_from(local, DM_A, b->panel, row);
     const dm_view part = dm_view_sub(band, 0, 0, dm_min(band.rows, end - row), band.cols);
@@ -285,17 +285,6 @@ static dm_status add_rows(const bands *b, int64_t row, int64_t end) {
     row += part.rows;
   }
   return DM_OK;
-}
-
-static void take_rows(void *context) {
-  bands *b = context;
-  for (;;) {
-    const int64_t row = atomic_fetch_add(&b->next, BAND_ROWS);
-    if (row >= b->rows) return;
-    dm_status none = DM_OK, status = add_rows(b, row, dm_min(row + BAND_ROWS, b->rows));
-    if (status && !atomic_compare_exchange_strong(&b->failed, &none, status))
-      dm_status_free(status);
-  }
 }
 
 /* Adds op(A), which is multiplied in the page cache. */
@@ -306,11 +295,9 @@ static dm_status add_bands(const checking *c) {
     if (!dm_plan_is_first(local->plan, DM_A, t)) continue;
     dm_rank_turn_to(local, t);
     for (int64_t p = local->panels.begin; p < local->panels.end; p++) {
-      bands all = {
-          .checking = c, .panel = p, .rows = dm_range_size(dm_rank_piece_rows(local, DM_A, p))};
-      const int64_t most = dm_ceil_div(all.rows, BAND_ROWS);
-      (void)dm_fork_join((int)dm_min(most, dm_cores()), take_rows, &all);
-      DM_TRY(atomic_load(&all.failed));
+      bands all = {c, p};
+      const int64_t rows = dm_range_size(dm_rank_piece_rows(local, DM_A, p));
+      DM_TRY(dm_fork_each(dm_ceil_div(rows, BAND_ROWS), 0, add_rows, &all));
       DM_TRY(dm_run_beat(local->run));
     }
   }

@@ -36,9 +36,7 @@ typedef struct loop {
   dm_view of;
   const visit *visit;
   int64_t each; /* lines that a thread claims at a time */
-  _Atomic int64_t next;
   atomic_uint_least64_t sum;
-  _Atomic(dm_status) failed;
 } loop;
 
 static int64_t segment_of(dm_view piece) {
@@ -52,47 +50,33 @@ static uint64_t hash_segment(dm_view piece, int64_t row, dm_range cols) {
                            (uint64_t)row << 32 ^ (uint64_t)cols.begin);
 }
 
-static void keep_first(loop *l, dm_status status) {
-  dm_status none = DM_OK;
-  if (status && !atomic_compare_exchange_strong(&l->failed, &none, status)) dm_status_free(status);
-}
-
 /* Hashes ROWS of a segment of columns, and sums them while they are in cache. */
-static uint64_t take_block(loop *l, dm_range rows, dm_range cols) {
+static dm_status take_block(loop *l, dm_range rows, dm_range cols) {
   const visit *with = l->visit;
   uint64_t sum = 0;
   for (int64_t i = rows.begin; i < rows.end; i++) sum += hash_segment(l->of, i, cols);
-  if (with->take)
-    keep_first(l, with->take(with->check, NULL,
-                             dm_view_sub(l->of, rows.begin, cols.begin, dm_range_size(rows),
-                                         dm_range_size(cols)),
-                             with->row + rows.begin, with->col + cols.begin));
-  return sum;
+  atomic_fetch_add(&l->sum, sum);
+  if (!with->take) return DM_OK;
+  return with->take(
+      with->check, NULL,
+      dm_view_sub(l->of, rows.begin, cols.begin, dm_range_size(rows), dm_range_size(cols)),
+      with->row + rows.begin, with->col + cols.begin);
 }
 
-static uint64_t take_part(loop *l, dm_range rows, dm_range cols) {
-  const int64_t width = segment_of(l->of), size = dm_dtype_size(l->of.dtype);
-  const int64_t height = dm_max(1, BLOCK / dm_max(1, size * dm_min(width, dm_range_size(cols))));
-  uint64_t sum = 0;
-  for (int64_t i = rows.begin; i < rows.end; i += height)
-    for (int64_t j = cols.begin; j < cols.end; j += width)
-      sum += take_block(l, (dm_range){i, dm_min(i + height, rows.end)},
-                        (dm_range){j, dm_min(j + width, cols.end)});
-  return sum;
-}
-
-static void take_lines(void *context) {
+static dm_status take_lines(void *context, int64_t turn) {
   loop *l = context;
   const bool by_col = l->visit->by_col;
-  const dm_range rows = {0, l->of.rows}, cols = {0, l->of.cols};
-  uint64_t sum = 0;
-  for (;;) {
-    const int64_t first = atomic_fetch_add(&l->next, l->each);
-    if (first >= (by_col ? cols.end : rows.end)) break;
-    const dm_range mine = {first, dm_min(first + l->each, by_col ? cols.end : rows.end)};
-    sum += by_col ? take_part(l, rows, mine) : take_part(l, mine, cols);
-  }
-  atomic_fetch_add(&l->sum, sum);
+  const int64_t first = turn * l->each, all = by_col ? l->of.cols : l->of.rows;
+  const dm_range lines = {first, dm_min(first + l->each, all)};
+  const dm_range rows = by_col ? (dm_range){0, l->of.rows} : lines;
+  const dm_range cols = by_col ? lines : (dm_range){0, l->of.cols};
+  const int64_t width = segment_of(l->of), size = dm_dtype_size(l->of.dtype);
+  const int64_t height = dm_max(1, BLOCK / dm_max(1, size * dm_min(width, dm_range_size(cols))));
+  for (int64_t i = rows.begin; i < rows.end; i += height)
+    for (int64_t j = cols.begin; j < cols.end; j += width)
+      DM_TRY(take_block(l, (dm_range){i, dm_min(i + height, rows.end)},
+                        (dm_range){j, dm_min(j + width, cols.end)}));
+  return DM_OK;
 }
 
 static dm_status sum_up(dm_view piece, const visit *with, uint64_t *sum) {
@@ -101,9 +85,9 @@ static dm_status sum_up(dm_view piece, const visit *with, uint64_t *sum) {
   loop all = {.of = piece, .visit = with};
   all.each = dm_max(1, AT_ONCE / dm_max(1, line));
   if (with->by_col) all.each = dm_round_up(all.each, segment_of(piece));
-  (void)dm_fork_join((int)dm_min(dm_cores(), dm_ceil_div(count, all.each)), take_lines, &all);
+  dm_status status = dm_fork_each(dm_ceil_div(count, all.each), 0, take_lines, &all);
   *sum = atomic_load(&all.sum);
-  return atomic_load(&all.failed);
+  return status;
 }
 
 /* Operands multiplied in the page cache are never loaded; X is held once. */
