@@ -56,11 +56,9 @@ dm_status dm_freivalds_new(const dm_problem *problem, const double alpha[2], con
                                (dm_range){0, problem->n}, out);
 }
 
-dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2],
-                                const double beta[2], bool from_gpu, dm_range rows, dm_range cols,
-                                dm_freivalds **out) {
-  dm_freivalds *check = calloc(1, sizeof *check);
-  if (!check) return dm_fail(DM_E_FIT, "no memory for the verification");
+/* A check of that part, of which nothing was added, but for its memory. */
+static void begin(dm_freivalds *check, const dm_problem *problem, const double alpha[2],
+                  const double beta[2], bool from_gpu, dm_range rows, dm_range cols) {
   check->problem = *problem;
   check->problem.m = rows.end - rows.begin;
   check->problem.n = cols.end - cols.begin;
@@ -72,16 +70,29 @@ dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2]
   check->parts = dm_dtype_is_complex(problem->work) ? 2 : 1;
   check->from_gpu = from_gpu;
   check->step = 1;
+  check->strained = check->stated = false;
+  check->conjugate_a = check->conjugate_b = false;
+  check->cols_left_out = 0;
+  check->seed = 0;
+  check->marks = NULL;
+  check->nan_rows = check->nan_cols = NULL;
   make_groups(check, problem);
   memcpy(check->alpha, alpha, sizeof check->alpha);
   memcpy(check->beta, beta, sizeof check->beta);
+}
+
+dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2],
+                                const double beta[2], bool from_gpu, dm_range rows, dm_range cols,
+                                dm_freivalds **out) {
+  dm_freivalds *check = calloc(1, sizeof *check);
+  if (!check) return dm_fail(DM_E_FIT, "no memory for the verification");
+  begin(check, problem, alpha, beta, from_gpu, rows, cols);
   dm_status status = allocate(check);
-  if (status) {
+  if (status)
     dm_freivalds_free(check);
-    return status;
-  }
-  *out = check;
-  return DM_OK;
+  else
+    *out = check;
+  return status;
 }
 
 dm_status dm_freivalds_reuse(const dm_problem *problem, const double alpha[2], const double beta[2],
@@ -96,18 +107,8 @@ dm_status dm_freivalds_reuse(const dm_problem *problem, const double alpha[2], c
     return dm_freivalds_new(problem, alpha, beta, from_gpu, out);
   }
   DM_TRY(dm_freivalds_arrive(check));
-  check->problem = *problem;
-  check->from_gpu = from_gpu;
-  check->step = 1;
-  check->strained = check->stated = false;
-  check->conjugate_a = check->conjugate_b = false;
-  check->cols_left_out = 0;
-  check->seed = 0;
-  check->marks = NULL;
-  check->nan_rows = check->nan_cols = NULL;
-  make_groups(check, problem);
-  memcpy(check->alpha, alpha, sizeof check->alpha);
-  memcpy(check->beta, beta, sizeof check->beta);
+  begin(check, problem, alpha, beta, from_gpu, (dm_range){0, problem->m},
+        (dm_range){0, problem->n});
   memset(check->memory, 0, (size_t)check->count * sizeof *check->memory);
   return DM_OK;
 }
@@ -526,98 +527,5 @@ dm_status dm_freivalds_judge(dm_freivalds *check, const dm_comm *comm, dm_verdic
   verdict->drawn = true;
   verdict->seed = check->seed;
   if (verdict->worst_row >= 0) verdict->worst_row += check->rows.begin;
-  return DM_OK;
-}
-
-/* The check without keeping A and B: weights from a sample of B, and B w panel by panel. */
-
-/* Mean square of ||B(:,j)|| |w_j| above which the sample does not represent B. */
-static const double most_spread = 64.0;
-
-/* Mean of the positive norms; 1 if there is none. */
-static double typical_norm(const double *squares, int64_t count) {
-  double sum = 0.0, counted = 0.0;
-  for (int64_t j = 0; j < count; j++) {
-    double norm = sqrt(squares[j]);
-    if (!(norm > 0.0) || !isfinite(norm)) continue;
-    sum += norm;
-    counted += 1.0;
-  }
-  double mean = sum / counted;
-  return counted > 0.0 && isfinite(mean) ? mean : 1.0;
-}
-
-dm_status dm_freivalds_estimate(dm_freivalds *check, const dm_comm *comm, int64_t rows) {
-  const int64_t n = check->problem.n;
-  if (check->exact) return dm_freivalds_weigh(check, comm);
-  DM_TRY(dm_freivalds_draw(check, comm));
-  DM_TRY(dm_comm_sum_f64(comm, check->col_squares, n));
-  const double scale = sqrt((double)check->depth / (double)rows);
-  const double typical = typical_norm(check->col_squares, n);
-  for (int64_t j = 0; j < n; j++) {
-    double norm = sqrt(check->col_squares[j]);
-    if (!(norm > 0.0) || !isfinite(norm)) norm = typical;
-    check->w[j * check->parts] = dm_row_weight(check->seed, check->cols.begin + j) / (norm * scale);
-  }
-  memset(check->col_squares, 0, (size_t)n * sizeof(double));
-  return DM_OK;
-}
-
-dm_status dm_freivalds_sum_panel(dm_freivalds *check, const dm_comm *comm, int64_t row,
-                                 int64_t rows, dm_panel_sum *sum) {
-  *sum = (dm_panel_sum){.row = row, .rows = rows};
-  DM_TRY(dm_freivalds_arrive(check));
-  for (int g = 0; g < check->groups; g++) {
-    const int64_t at = g * check->depth + row;
-    DM_TRY(dm_comm_sum_start(comm, check->t + at * check->parts, rows * check->parts, check->exact,
-                             &sum->t[g]));
-    if (!check->exact)
-      DM_TRY(dm_comm_sum_start(comm, check->sizes + at, rows, false, &sum->sizes[g]));
-  }
-  return DM_OK;
-}
-
-static dm_status test_one(dm_sum **sum, bool *done) {
-  if (!*sum) return DM_OK;
-  bool is_done;
-  DM_TRY(dm_comm_sum_test(*sum, &is_done));
-  if (is_done)
-    *sum = NULL;
-  else
-    *done = false;
-  return DM_OK;
-}
-
-dm_status dm_freivalds_test_panel(dm_freivalds *check, dm_panel_sum *sum, bool *done) {
-  *done = true;
-  for (int g = 0; g < check->groups; g++) {
-    DM_TRY(test_one(&sum->t[g], done));
-    DM_TRY(test_one(&sum->sizes[g], done));
-  }
-  if (*done && !check->exact) dm_freivalds_take_roots(check, sum->row, sum->rows);
-  if (*done) sum->rows = 0;
-  return DM_OK;
-}
-
-/* The sums now cover all panels, and so all columns in full. */
-dm_status dm_freivalds_settle(dm_freivalds *check, const dm_comm *comm, bool *sound) {
-  *sound = true;
-  DM_TRY(dm_freivalds_arrive(check));
-  if (check->exact) return DM_OK;
-  const int64_t n = check->problem.n;
-  double squares = 0.0, counted = 0.0;
-  DM_TRY(dm_comm_sum_f64(comm, check->col_squares, n));
-  for (int64_t j = 0; j < n; j++) {
-    const double norm = sqrt(check->col_squares[j]), part = norm * check->w[j * check->parts];
-    if (!isfinite(part)) {
-      *sound = false;
-    } else if (check->col_squares[j] > DM_LEAST_SQUARES) {
-      squares += part * part;
-      counted += 1.0;
-    } else if (norm > 0.0) {
-      *sound = false;
-    }
-  }
-  *sound = *sound && !(squares > most_spread * counted);
   return DM_OK;
 }

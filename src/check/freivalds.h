@@ -126,7 +126,7 @@ dm_freivalds_part dm_freivalds_add_a, dm_freivalds_add_c, dm_freivalds_add_c0;
  * one half of C, dm_freivalds_add_c does so itself. (freivalds_halves.c) */
 dm_status dm_freivalds_add_image(dm_freivalds *check, dm_view part, int64_t row, int64_t col);
 
-/* ---- if the parts of A and B are not kept (freivalds.c) ----
+/* ---- if the parts of A and B are not kept (freivalds_streamed.c) ----
  *
  * Weights come from a sample: scan_b all columns of ROWS rows of op(B), then estimate (collective).
  * Then, for each panel of k: scan and add all pieces of op(B), sum ROWS elements of B w from ROW

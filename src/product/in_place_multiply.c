@@ -1,0 +1,238 @@
+/* Multiplies matrices that are multiplied where they are, and judges C. */
+#include "backend/verify_sums.h"
+#include "check/verdict.h"
+#include "product/in_place_impl.h"
+#include "product/verify.h"
+
+typedef dm_in_place_product product;
+
+/* Waits for the sums posted with STATUS. */
+static dm_status together(const product *p, dm_status status) {
+  return dm_comm_agree(p->run->world, status ? status : dm_backend_settle(p->backend));
+}
+
+static dm_status add(const product *p, dm_freivalds_part *part, dm_view view, int matrix) {
+  const dm_extent at = p->places->at[matrix];
+  return together(p, part(p->check, p->backend, view, at.rows.begin, at.cols.begin));
+}
+
+/* Weights from every STEP-th row of op(B). */
+static dm_status add_b(const product *p, int64_t step) {
+  const dm_comm *world = p->run->world;
+  const dm_view sample = dm_sample(p->whole.b, p->places->at[DM_B].rows.begin, step);
+  dm_freivalds_sample(p->check, step);
+  DM_TRY(add(p, dm_freivalds_scan_b, sample, DM_B));
+  DM_TRY(dm_freivalds_weigh(p->check, world));
+  DM_TRY(add(p, dm_freivalds_add_b, p->whole.b, DM_B));
+  return dm_freivalds_project(p->check, world);
+}
+
+/* The sums of A, B and of the C that is replaced. */
+static dm_status add_operands(void *context) {
+  const product *p = context;
+  const int64_t step = dm_dtype_is_integer(p->whole.b.dtype)
+                           ? 1
+                           : dm_sample_step(dm_problem_b_rows(&p->outcome->problem));
+  DM_TRY(add_b(p, step));
+  if (!dm_freivalds_is_sound(p->check)) DM_TRY(add_b(p, 1));
+  DM_TRY(add(p, dm_freivalds_add_a, p->whole.a, DM_A));
+  return p->outcome->problem.reads_c ? add(p, dm_freivalds_add_c0, p->whole.c, DM_C) : DM_OK;
+}
+
+/* Calls BEFORE, unless NULL, while the first strips travel; what was started is finished. */
+static dm_status multiply_stationary(product *p, dm_status (*before)(void *context)) {
+  dm_stationary stationary;
+  dm_stationary_start(&p->places->arranged.travel, before != NULL, &stationary);
+  dm_status status = before ? before(p) : DM_OK;
+  return dm_status_first(status, dm_stationary_finish(&stationary));
+}
+
+static dm_status multiply_emulated(const product *p) {
+  return dm_emulated_multiply(p->emulated, p->backend, &p->outcome->problem, &p->whole);
+}
+
+/* One GPU multiplies meanwhile, unless that would replace C; with several, the first strips travel:
+ * each sum would wait for room beside a product. */
+static dm_status multiply_with_sums(product *p) {
+  const bool first = p->outcome->problem.reads_c;
+  dm_event done;
+  if (p->run->ranks > 1) return multiply_stationary(p, add_operands);
+  if (first || p->outcome->emulates) DM_TRY(add_operands(p));
+  if (p->outcome->emulates) return multiply_emulated(p);
+  DM_TRY(dm_backend_multiply(p->backend, &p->whole, NULL, &done));
+  dm_status status = first ? DM_OK : add_operands(p);
+  return dm_status_first(status, dm_backend_wait(p->backend, done));
+}
+
+static dm_status multiply_checked(product *p) {
+  DM_TRY(multiply_with_sums(p));
+  DM_TRY(add(p, dm_freivalds_add_c, p->whole.c, DM_C));
+  return dm_freivalds_judge(p->check, p->run->world, &p->outcome->verdict);
+}
+
+/* ---- several ranks, each with rows of C ---- */
+
+static dm_status sum_ranks(void *context, dm_status mine, void *values, int64_t count,
+                           bool integers) {
+  const product *p = context;
+  return dm_comm_agree_sum(p->run->world, mine, values, count, integers);
+}
+
+/* GPUs are busy with these while the sums of B meet; all of them travel at once. */
+enum { FIRST_STRIPS = DM_SLOTS };
+
+static bool begin_rows(void *context, bool products) {
+  product *p = context;
+  if (!p->started || p->begun) return false;
+  p->begun = true;
+  dm_stationary_start(&p->places->arranged.travel, !products, p->started);
+  if (products) dm_stationary_advance(p->started, FIRST_STRIPS);
+  return products;
+}
+
+static dm_status finish_rows(void *context) {
+  product *p = context;
+  dm_stationary *started = p->started;
+  (void)begin_rows(p, false);
+  p->started = NULL;
+  return started ? dm_stationary_finish(started) : DM_OK;
+}
+
+static dm_extent transposed(dm_extent extent) {
+  return (dm_extent){extent.cols, extent.rows};
+}
+
+/* The same of C^T. */
+static void turn_problem(dm_problem *problem) {
+  const int64_t rows = problem->m;
+  problem->m = problem->n;
+  problem->n = rows;
+}
+
+static void turn_verdict(dm_verdict *v) {
+  const dm_verdict of = *v;
+  v->rows_left_out = of.cols_left_out;
+  v->cols_left_out = of.rows_left_out;
+  v->rows_checked = of.cols_checked;
+  v->cols_checked = of.rows_checked;
+  v->of_columns = true;
+}
+
+/* All vectors stay on the GPUs, but for two sums over the ranks. If ranks have columns of C, C^T is
+ * verified, of which they have rows. */
+static dm_status multiply_rows(product *p, int draw) {
+  const dm_extent *at = p->places->at;
+  dm_travel *travel = &p->places->arranged.travel;
+  const bool turned = travel->turned;
+  const dm_extent of_b = turned ? transposed(at[DM_A]) : at[DM_B];
+  const dm_extent of_c = turned ? transposed(at[DM_C]) : at[DM_C];
+  const dm_checked_ranks ranks = {.row = of_b.rows.begin,
+                                  .col = of_b.cols.begin,
+                                  .sum = sum_ranks,
+                                  .begin = begin_rows,
+                                  .multiply = finish_rows,
+                                  .context = p};
+  dm_problem problem = p->outcome->problem;
+  dm_verdict *verdict = &p->outcome->verdict;
+  dm_stationary stationary;
+  p->started = &stationary;
+  p->begun = false;
+  if (turned) turn_problem(&problem);
+  dm_status status =
+      dm_freivalds_multiply_rows(&problem, p->multiply->seed, draw, p->run->world, p->backend,
+                                 &travel->whole, &ranks, of_c.rows.begin, verdict);
+  if (turned) turn_verdict(verdict);
+  return dm_status_first(status, finish_rows(p));
+}
+
+/* ---- lines that are NaN, because they are constant ---- */
+
+bool dm_in_place_has_nan(const product *p) {
+  if (!p->centered) return false;
+  const dm_centering *const of[2] = {p->centered->a.centering, p->centered->b.centering};
+  for (int x = 0; x < 2; x++)
+    if (of[x] && of[x]->constant + of[x]->empty > 0) return true;
+  return false;
+}
+
+static dm_status judge_nan(const product *p) {
+  const dm_multiply *m = p->multiply;
+  dm_distributed c = p->run->ranks > 1 ? p->places->arranged.used[DM_C] : p->places->matrix[DM_C];
+  const dm_verify verify = {.a = m->a, .b = m->b, .equation = m->equation, .memory = {[DM_C] = &c}};
+  c.local = p->whole.c;
+  c.backend = p->backend;
+  return dm_verify_nan(p->run, &verify, &p->outcome->problem, &p->outcome->verdict);
+}
+
+/* With fewer columns, groups take more time than they are worth. */
+enum { GROUPED = 512 };
+
+static dm_status multiply_once(dm_in_place *kept, product *p, int draw) {
+  const dm_problem *problem = &p->outcome->problem;
+  const bool on_gpu = p->outcome->on_gpu, nan = dm_in_place_has_nan(p);
+  const bool checks = dm_backend_checks(p->backend) && !nan;
+  if (p->run->ranks == 1 && checks && !p->outcome->emulates)
+    return dm_freivalds_multiply(problem, p->multiply->seed, draw, p->run->world, p->backend,
+                                 &p->whole, &p->outcome->verdict);
+  if (p->whole.entries > 1)
+    return dm_freivalds_multiply_entries(problem, p->multiply->seed, draw, p->run->world,
+                                         p->backend, &p->whole, &p->outcome->verdict);
+  if (p->run->ranks > 1 && checks && dm_travel_has_rows(&p->places->arranged.travel))
+    return multiply_rows(p, draw);
+  DM_TRY(dm_comm_agree(p->run->world, dm_freivalds_reuse(problem, p->whole.alpha, p->whole.beta,
+                                                         on_gpu, &kept->check)));
+  if (on_gpu || problem->n < GROUPED) dm_freivalds_join_groups(kept->check);
+  dm_freivalds_conjugate(kept->check, p->whole.conjugate_a, p->whole.conjugate_b);
+  dm_freivalds_repeat(kept->check, p->multiply->seed, draw);
+  if (nan)
+    dm_verify_expect_nan(&p->centered->a, &p->centered->b, &p->centered->equation, kept->check);
+  p->check = kept->check;
+  DM_TRY(multiply_checked(p));
+  return nan ? judge_nan(p) : DM_OK;
+}
+
+static dm_status multiply_unchecked(product *p) {
+  dm_event done;
+  if (p->run->ranks > 1) return multiply_stationary(p, NULL);
+  if (p->outcome->emulates) return multiply_emulated(p);
+  p->outcome->posted = p->stream != NULL;
+  DM_TRY(dm_backend_multiply(p->backend, &p->whole, p->stream, &done));
+  return dm_backend_wait(p->backend, done);
+}
+
+static dm_status outcome_of(const product *p, int attempts) {
+  const dm_verdict *verdict = &p->outcome->verdict;
+  dm_status status = dm_verdict_status(verdict, "C", p->multiply->allow_unchecked);
+  if (verdict->pass) return status;
+  if (attempts > 1) status->code = DM_E_CORRUPT;
+  return dm_hint(attempts > 1 ? dm_context(status, "computed a second time") : status,
+                 p->outcome->moved[DM_C] ? "C is as it was before the call"
+                                         : "C holds wrong elements and must not be used");
+}
+
+/* A and B are intact, and so C can be computed again unless beta needs elements that it replaced.
+ */
+static dm_status multiply_verified(dm_in_place *kept, product *p) {
+  const dm_multiply *m = p->multiply;
+  DM_TRY(multiply_once(kept, p, 0));
+  const bool reads_c = p->outcome->problem.reads_c;
+  const bool again = !p->outcome->verdict.pass && (!reads_c || p->outcome->moved[DM_C]) &&
+                     m->on_corruption == DM_ON_CORRUPTION_REPAIR;
+  if (!again) return outcome_of(p, 1);
+  dm_status first = outcome_of(p, 1);
+  dm_log_line(&p->run->log, DM_LOG_WARNING, "%s: it is computed again", first->message);
+  dm_status_free(first);
+  if (reads_c) DM_TRY(dm_arrangement_bring(&p->places->arranged, true));
+  DM_TRY(multiply_once(kept, p, 1));
+  p->outcome->verdict.repaired = 1;
+  return outcome_of(p, 2);
+}
+
+dm_status dm_in_place_multiply(dm_in_place *kept, product *p) {
+  dm_arrangement *arranged = &p->places->arranged;
+  const bool several = p->run->ranks > 1;
+  if (several) DM_TRY(dm_arrangement_bring(arranged, p->outcome->problem.reads_c));
+  dm_status status = p->multiply->verify ? multiply_verified(kept, p) : multiply_unchecked(p);
+  const bool complete = !status || status->code == DM_E_UNCHECKED;
+  return several && complete ? dm_status_first(status, dm_arrangement_deliver(arranged)) : status;
+}
