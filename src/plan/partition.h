@@ -13,6 +13,13 @@ static inline int64_t dm_range_size(dm_range range) {
   return range.end - range.begin;
 }
 
+/* The indices that both have. */
+static inline dm_range dm_range_common(dm_range a, dm_range b) {
+  const int64_t begin = a.begin > b.begin ? a.begin : b.begin;
+  const int64_t end = a.end < b.end ? a.end : b.end;
+  return (dm_range){begin, begin > end ? begin : end};
+}
+
 /* Whether they have an index in common. */
 static inline bool dm_range_meets(dm_range a, dm_range b) {
   return a.begin < b.end && b.begin < a.end;

@@ -6,11 +6,6 @@
 #include "core/checked.h"
 #include "plan/partition.h"
 
-static dm_range common(dm_range a, dm_range b) {
-  const int64_t begin = dm_max(a.begin, b.begin);
-  return (dm_range){begin, dm_max(begin, dm_min(a.end, b.end))};
-}
-
 static int64_t middle_of(dm_range range) {
   return range.begin + dm_range_size(range) / 2;
 }
@@ -37,7 +32,8 @@ typedef struct posting {
 
 static dm_status post(const posting *p, dm_extent part, bool symmetric) {
   dm_whole_product one = *p->all;
-  const dm_range rows = common(p->of.rows, part.rows), cols = common(p->of.cols, part.cols);
+  const dm_range rows = dm_range_common(p->of.rows, part.rows),
+                 cols = dm_range_common(p->of.cols, part.cols);
   const int64_t down = dm_range_size(rows), across = dm_range_size(cols);
   const int64_t row = rows.begin - p->of.rows.begin, col = cols.begin - p->of.cols.begin;
   if (down == 0 || across == 0) return DM_OK;
@@ -51,7 +47,7 @@ static dm_status post(const posting *p, dm_extent part, bool symmetric) {
 /* Columns of the rank's own square: the square on the diagonal that they have, and what is below
  * it. */
 static dm_status post_own(const posting *p, dm_range rows) {
-  const dm_range cols = common(p->of.cols, rows);
+  const dm_range cols = dm_range_common(p->of.cols, rows);
   const dm_range below = {cols.end, rows.end};
   const bool whole = p->of.rows.begin <= cols.begin && p->of.rows.end >= cols.end;
   if (!whole) return post(p, (dm_extent){{cols.begin, rows.end}, cols}, false);
@@ -82,7 +78,7 @@ typedef struct completing {
 static dm_extent part_of(const completing *x, int giver, int taker, int64_t round) {
   dm_extent part = half_of(x->images, giver, taker);
   const int64_t height = x->images->rounds.height, begin = part.cols.begin + round * height;
-  part.cols = common(part.cols, (dm_range){begin, begin + height});
+  part.cols = dm_range_common(part.cols, (dm_range){begin, begin + height});
   return part;
 }
 

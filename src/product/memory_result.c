@@ -5,7 +5,6 @@
 #include "engine/endpoint.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
-#include "product/symmetric.h"
 
 enum { TILE_STEP = 256 }; /* bytes, as in plan/buffers.c */
 
@@ -32,26 +31,25 @@ static dm_end part_end(tile_part *p) {
   return (dm_end){.of = &p->of, .at = part_at, .context = p};
 }
 
-static dm_status take_plain(void *context, dm_view into, dm_view arrived) {
-  (void)context;
-  dm_copy(into, arrived, false);
-  return DM_OK;
+/* Does MOVE between EXTENT of MATRIX, or its transpose, and OTHER, or in the reverse direction. */
+static dm_status move_extent(const dm_run *run, const dm_distributed *matrix, dm_extent extent,
+                             bool turned, bool reverse, dm_end other, dm_move move) {
+  dm_distributed there;
+  dm_status status = dm_comm_agree(run->world, dm_distributed_part(matrix, extent, &there));
+  if (turned) dm_distributed_transpose(&there);
+  const dm_end end = dm_distributed_end(&there);
+  move.from = reverse ? &other : &end;
+  move.to = reverse ? &end : &other;
+  if (!status) status = dm_redistribute(run->world, &move);
+  dm_distributed_close(&there);
+  return status;
 }
 
 /* Moves TILE of OLD, which is in memory, to P. */
-static dm_status bring(const dm_run *run, const dm_plan *plan, dm_distributed *old, int64_t tile,
-                       tile_part *p) {
-  dm_distributed there;
-  dm_status status =
-      dm_comm_agree(run->world, dm_distributed_part(old, dm_tile_extent(plan, DM_C, tile), &there));
-  if (!status) {
-    const dm_end from = dm_distributed_end(&there), to = part_end(p);
-    const dm_move move = {
-        .dtype = there.local.dtype, .from = &from, .to = &to, .taker = {take_plain, NULL}};
-    status = dm_redistribute(run->world, &move);
-  }
-  dm_distributed_close(&there);
-  return status;
+static dm_status bring(const dm_run *run, const dm_plan *plan, const dm_distributed *old,
+                       int64_t tile, tile_part *p) {
+  return move_extent(run, old, dm_tile_extent(plan, DM_C, tile), false, false, part_end(p),
+                     (dm_move){.dtype = old->local.dtype});
 }
 
 static dm_view packed(const dm_rank_state *local, dm_dtype type, char *memory) {
@@ -138,12 +136,32 @@ static dm_status take_finished(void *context, dm_view into, dm_view arrived) {
   return DM_OK;
 }
 
+/* EXTENT of C in SUMS, rows ROWS and columns COLS. */
+static dm_view cut(dm_view sums, dm_range rows, dm_range cols, dm_extent extent) {
+  const dm_range down = dm_range_common(rows, extent.rows);
+  const dm_range across = dm_range_common(cols, extent.cols);
+  return dm_view_sub(sums, down.begin - rows.begin, across.begin - cols.begin, dm_range_size(down),
+                     dm_range_size(across));
+}
+
+/* Adds what this rank computed of SUMS, its ROWS of the tile, and the mirror image. */
+static dm_status add_with_image(dm_freivalds *check, const dm_rank_state *local, dm_view sums,
+                                dm_range rows) {
+  const dm_coords *at = &local->coords;
+  const dm_extent of_rank = dm_triangle_part(local->plan, local->tile, at->i, at->j);
+  const dm_view part = cut(sums, rows, local->cols, of_rank);
+  const int64_t row = dm_range_common(rows, of_rank.rows).begin, col = of_rank.cols.begin;
+  if (dm_view_is_empty(part)) return DM_OK;
+  DM_TRY(dm_freivalds_add_c(check, NULL, part, row, col));
+  return dm_freivalds_add_image(check, part, row, col);
+}
+
 static dm_status add_to_check(const dm_memory_result *r, dm_rank_state *local) {
   dm_range rows;
   if (!r->check || local->coords.idle) return DM_OK;
   (void)dm_rank_result(local, &rows);
   if (dm_triangle_has_image(local->plan, local->tile, local->coords.i, local->coords.j))
-    return dm_memory_mirror_check(r->check, local, sums_of((void *)r, local), rows);
+    return add_with_image(r->check, local, sums_of((void *)r, local), rows);
   return dm_freivalds_add_c(r->check, local->backend, sums_of((void *)r, local), rows.begin,
                             local->cols.begin);
 }
@@ -179,21 +197,11 @@ static dm_status finish_here(dm_memory_result *r, dm_rank_state *local, int64_t 
 static dm_status give_extent(dm_memory_result *r, const dm_problem *problem, dm_extent extent,
                              bool turned, bool finished, tile_part *p) {
   finishing f = {r, problem->reads_c, turned && problem->symmetry == DM_HERMITIAN};
-  dm_distributed there;
   if (turned) extent = (dm_extent){extent.cols, extent.rows};
-  dm_status status = dm_comm_agree(r->run->world, dm_distributed_part(r->matrix, extent, &there));
-  if (turned) dm_distributed_transpose(&there);
-  if (!status) {
-    const dm_end from = part_end(p), to = dm_distributed_end(&there);
-    const dm_move move = {.dtype = finished ? problem->c : problem->accumulator,
-                          .from = &from,
-                          .to = &to,
-                          .taker = {finished ? take_finished : take_sums, &f},
-                          .looks = !finished && problem->reads_c};
-    status = dm_redistribute(r->run->world, &move);
-  }
-  dm_distributed_close(&there);
-  return status;
+  return move_extent(r->run, r->matrix, extent, turned, true, part_end(p),
+                     (dm_move){.dtype = finished ? problem->c : problem->accumulator,
+                               .taker = {finished ? take_finished : take_sums, &f},
+                               .looks = !finished && problem->reads_c});
 }
 
 /* The same for EXTENT of the tile that covers TILE and is in P. */
@@ -208,7 +216,7 @@ static dm_status give_part(dm_memory_result *r, const dm_rank_state *local, cons
   dm_status status = dm_comm_agree(r->run->world, dm_distribution_part(&p->of, within, &sub.of));
   if (!local->coords.idle) {
     (void)dm_rank_result(local, &rows);
-    sub.view = dm_memory_mirror_cut(p->view, rows, local->cols, extent);
+    sub.view = cut(p->view, rows, local->cols, extent);
   }
   if (!status) status = give_extent(r, &local->plan->problem, extent, turned, finished, &sub);
   dm_distribution_free(&sub.of);
@@ -343,23 +351,6 @@ static dm_view place_at(void *context, int64_t row, int64_t col) {
   return dm_memory_piece(p->local, p->matrix, k->local);
 }
 
-static dm_status move(const dm_memory_operands *o, const places *p, dm_extent extent) {
-  dm_distributed part;
-  dm_status status =
-      dm_comm_agree(o->run->world, dm_distributed_part(o->matrix[p->matrix], extent, &part));
-  if (!status) {
-    const dm_end from = dm_distributed_end(&part);
-    const dm_end to = {.of = &p->of, .at = place_at, .context = (void *)p};
-    const dm_move move = {.dtype = part.local.dtype,
-                          .from = &from,
-                          .to = &to,
-                          .taker = {o->conjugate[p->matrix] ? take_conjugate : take_plain, NULL}};
-    status = dm_redistribute(o->run->world, &move);
-  }
-  dm_distributed_close(&part);
-  return status;
-}
-
 static dm_status bring_tile(const dm_memory_operands *o, dm_rank_state *local, dm_matrix matrix,
                             int64_t tile) {
   const dm_plan *plan = local->plan;
@@ -368,7 +359,12 @@ static dm_status bring_tile(const dm_memory_operands *o, dm_rank_state *local, d
   if (!local->coords.idle) dm_rank_turn_to(local, tile);
   dm_status status =
       dm_comm_agree(o->run->world, dm_distribution_of_tile(plan, matrix, tile, &p.of));
-  if (!status) status = move(o, &p, dm_tile_extent(plan, matrix, tile));
+  const dm_end to = {.of = &p.of, .at = place_at, .context = &p};
+  const dm_distributed *from = o->matrix[matrix];
+  if (!status)
+    status = move_extent(o->run, from, dm_tile_extent(plan, matrix, tile), false, false, to,
+                         (dm_move){.dtype = from->local.dtype,
+                                   .taker = {o->conjugate[matrix] ? take_conjugate : NULL, NULL}});
   dm_distribution_free(&p.of);
   return status;
 }

@@ -181,12 +181,6 @@ static dm_status take_rows(pairwise *p) {
   return DM_OK;
 }
 
-static dm_status take_plain(void *context, dm_view into, dm_view arrived) {
-  (void)context;
-  dm_copy(into, arrived, false);
-  return DM_OK;
-}
-
 /* Moves FROM, or its transpose, to TO. */
 static dm_status move(const pairwise *p, const dm_memory_matrix *stated, bool turned,
                       dm_distributed *to) {
@@ -195,8 +189,7 @@ static dm_status move(const pairwise *p, const dm_memory_matrix *stated, bool tu
   if (!status) {
     if (turned) dm_distributed_transpose(&from);
     const dm_end source = dm_distributed_end(&from), destination = dm_distributed_end(to);
-    const dm_move all = {
-        .dtype = DM_F64, .from = &source, .to = &destination, .taker = {take_plain, NULL}};
+    const dm_move all = {.dtype = DM_F64, .from = &source, .to = &destination};
     status = dm_redistribute(p->run->world, &all);
   }
   dm_distributed_close(&from);

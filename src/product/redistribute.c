@@ -108,6 +108,8 @@ static dm_status walk_rows(const exchange *x, const message *m, way how, dm_rang
           how == COPY ? part_of(x, x->from, r, c) : dm_view_sub(m->view, row, col, r.size, c.size);
       if (how == PACK)
         dm_copy(piece, part_of(x, x->from, r, c), false);
+      else if (!x->taker.take)
+        dm_copy(part_of(x, x->to, r, c), piece, false);
       else
         DM_TRY(x->taker.take(x->taker.context, part_of(x, x->to, r, c), piece));
       col += c.size;

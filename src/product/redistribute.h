@@ -25,7 +25,7 @@ typedef struct dm_end {
 } dm_end;
 
 /* Stores the received elements ARRIVED, in host memory, INTO their place; several threads call it.
- */
+ * TAKE may be NULL: they are copied. */
 typedef struct dm_taker {
   dm_status (*take)(void *context, dm_view into, dm_view arrived);
   void *context;
