@@ -438,7 +438,7 @@ typedef struct leftover {
   uint64_t *sums;
 } leftover;
 
-static bool is_wrong(const dm_tile_record *r, const dm_wrong_part *wrong, int64_t count) {
+static bool is_wrong(const dm_tile_record *r, const dm_extent *wrong, int64_t count) {
   const dm_range rows = {r->row, r->row + r->rows}, cols = {r->col, r->col + r->cols};
   bool is = false;
   for (int64_t i = 0; i < count; i++)
@@ -459,7 +459,7 @@ static void choose_cut(const dm_checkpoint *c, leftover *l) {
   l->tiles = dm_plan_tiles(&l->cut);
 }
 
-static dm_status open_list(dm_checkpoint *c, const dm_wrong_part *wrong, int64_t count,
+static dm_status open_list(dm_checkpoint *c, const dm_extent *wrong, int64_t count,
                            leftover *l) {
   DM_TRY(dm_buffer_table(l->tiles, &l->list));
   DM_TRY(dm_buffer_table(l->tiles, &l->good));
@@ -520,7 +520,7 @@ static dm_status record_good(void *context, const dm_keepalive *keepalive) {
   return DM_OK;
 }
 
-static dm_status give_back(dm_checkpoint *c, const dm_wrong_part *wrong, int64_t count,
+static dm_status give_back(dm_checkpoint *c, const dm_extent *wrong, int64_t count,
                            leftover *l) {
   choose_cut(c, l);
   DM_TRY(dm_comm_agree(c->run->world, open_list(c, wrong, count, l)));
@@ -531,7 +531,7 @@ static dm_status give_back(dm_checkpoint *c, const dm_wrong_part *wrong, int64_t
 }
 
 /* This run removes a part file of which nothing is kept, whoever created it. */
-dm_status dm_checkpoint_give_back(dm_checkpoint *c, const dm_wrong_part *wrong, int64_t count,
+dm_status dm_checkpoint_give_back(dm_checkpoint *c, const dm_extent *wrong, int64_t count,
                                   int64_t *good, int64_t *tiles) {
   leftover l = {.tiles = c->tiles};
   c->taken = c->written = c->complete = c->recorded = 0;

@@ -1,4 +1,6 @@
-/* job: one round of a multiplication, with all that it holds. */
+/* job: one round of a multiplication, with all that it holds; where its A, B, old C and C are, and
+ * how the pipeline reaches them: in files, in host memory that all ranks see whole, which is read
+ * and written like a file, or in the memory of the ranks, from where pieces are moved. */
 #ifndef DM_PRODUCT_JOB_H
 #define DM_PRODUCT_JOB_H
 
@@ -45,5 +47,72 @@ typedef struct dm_job {
   dm_progress progress;
   dm_phases outside; /* phases outside the product */
 } dm_job;
+
+static inline bool dm_job_in_memory(const dm_job *job, int matrix) {
+  return job->multiply->in_memory[matrix] != NULL;
+}
+
+static inline bool dm_job_in_file(const dm_job *job, int matrix) {
+  return dm_multiply_in_file(job->multiply, matrix);
+}
+
+/* Whether beta multiplies the elements that C has in memory. */
+static inline bool dm_job_replaces_old(const dm_job *job) {
+  const dm_multiply *m = job->multiply;
+  return job->problem.reads_c && m->in_memory[DM_OLD] && m->in_memory[DM_OLD] == m->in_memory[DM_C];
+}
+
+static inline bool dm_job_is_read(const dm_job *job, int matrix) {
+  return dm_multiply_is_read(job->multiply, matrix);
+}
+
+/* Whether its pieces are moved to the plan's places before the products. */
+static inline bool dm_job_is_brought(const dm_job *job, int matrix) {
+  return dm_job_in_memory(job, matrix) && !dm_job_is_read(job, matrix);
+}
+
+/* Whether C in memory gets its elements strip by strip, as a file does. */
+static inline bool dm_job_is_written(const dm_job *job) {
+  return dm_job_in_memory(job, DM_C) && job->multiply->whole_c.base;
+}
+
+/* Whether C in memory is summed first and gets its elements later. */
+static inline bool dm_job_is_returned(const dm_job *job) {
+  return dm_job_in_memory(job, DM_C) && !dm_job_is_written(job);
+}
+
+static inline bool dm_job_old_is_read(const dm_job *job) {
+  return job->problem.reads_c && dm_job_is_read(job, DM_OLD);
+}
+
+static inline dm_op dm_job_op(const dm_job *job, int matrix) {
+  const dm_equation *e = &job->multiply->equation;
+  return matrix == DM_A ? e->op_a : matrix == DM_B ? e->op_b : DM_OP_N;
+}
+
+/* The problem as the planner sees it: what is in memory has its op applied already, unless it is
+ * read. */
+dm_status dm_job_describe(dm_job *job);
+
+/* Collective: how the matrices in memory are divided. The product sees op(A) and op(B). */
+dm_status dm_job_describe_memory(dm_job *job);
+
+/* Sets what moves matrices in memory, and what becomes of C there. */
+void dm_job_set_ends(dm_job *job);
+
+/* Files whose rates the planner may know. */
+dm_named_files dm_job_files(const dm_multiply *multiply);
+
+/* Only the open backend shows whether GPU memory is accessible. */
+dm_status dm_job_reach_memory(dm_job *job);
+
+/* Collective: what an operand in memory is, for a later run that resumes this one. */
+dm_status dm_job_identify_memory(dm_job *job);
+
+/* Opens the readers of A, B and the old C. */
+dm_status dm_job_open_inputs(dm_job *job);
+
+/* A symmetric product adds a symmetric old C. */
+dm_status dm_job_check_old(const dm_job *job);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef DM_PRODUCT_MULTIPLY_IMPL_H
 #define DM_PRODUCT_MULTIPLY_IMPL_H
 
-#include "product/endpoints.h"
+#include "product/job.h"
 #include "product/multiply.h"
 
 /* One round of JOB, whose run, multiply, repair, alpha and beta are set: plans, multiplies,

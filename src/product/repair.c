@@ -83,11 +83,11 @@ static dm_status mark_wrong(dm_job *j, const dm_damage *damage, dm_repair *repai
 /* Removes what is wrong from the journal; *good tiles remain. */
 static dm_status give_back(dm_job *j, const dm_damage *damage, dm_repair *repair, int64_t *good) {
   if (!j->sink.checkpoint) return mark_wrong(j, damage, repair, good);
-  DM_FREED dm_wrong_part *wrong = NULL;
+  DM_FREED dm_extent *wrong = NULL;
   int64_t tiles = 0;
   DM_TRY(dm_comm_agree(j->run->world, dm_buffer_table(damage->count, &wrong)));
   for (int64_t i = 0; i < damage->count; i++)
-    wrong[i] = (dm_wrong_part){.rows = {damage->list[i].first, damage->list[i].last + 1},
+    wrong[i] = (dm_extent){.rows = {damage->list[i].first, damage->list[i].last + 1},
                                .cols = damage->list[i].cols};
   dm_status status =
       dm_checkpoint_give_back(j->sink.checkpoint, wrong, damage->count, good, &tiles);

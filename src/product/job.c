@@ -1,4 +1,4 @@
-#include "product/endpoints.h"
+#include "product/job.h"
 
 #include <string.h>
 
