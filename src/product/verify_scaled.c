@@ -15,27 +15,34 @@ enum {
   VANISHES = -4000, /* of elements that only meet zeros: smaller than all others */
 };
 
+/* What a pass over a matrix shifts its elements by: the exponents of its rows and columns (NULL: 0)
+ * with these signs, and all by BY. */
+typedef struct shifting {
+  const int64_t *rows, *cols;
+  int row_sign, col_sign;
+  int64_t by;
+} shifting;
+
 typedef struct scaling {
   dm_freivalds *check;
   dm_freivalds_part *add;
   int parts;
+  int64_t *memory;                              /* of all that follow */
   int64_t *b_cols, *b_rows, *a_rows, *old_rows; /* exponents: e, d, f, and of C0's rows */
   int64_t *c_rows;                              /* g */
   int64_t *a_bad, *b_bad;                       /* 1: the row or column holds NaN or Inf */
   int64_t *row_finite, *col_finite;             /* finite elements of C in these */
   long double squares;                          /* of C's elements */
-  /* Inputs of a pass over a matrix: the exponents of its rows and columns, and their signs. */
-  const int64_t *rows, *cols;
-  int row_sign, col_sign;
-  int64_t shift;
-  int64_t *found, *bad; /* results of the pass; per column if BY_COLS */
+  const shifting *shift;                        /* of a pass over a matrix, */
+  int64_t *found, *bad;                         /* and its results; per column if BY_COLS */
   bool by_cols;
 } scaling;
 
 static int64_t shift_of(const scaling *s, int64_t row, int64_t col) {
-  int64_t shift = s->shift;
-  if (s->rows && s->rows[row] != NONE) shift += s->row_sign * s->rows[row];
-  if (s->cols && s->cols[col] != NONE) shift += s->col_sign * s->cols[col];
+  const shifting *by = s->shift;
+  int64_t shift = by->by;
+  if (by->rows && by->rows[row] != NONE) shift += by->row_sign * by->rows[row];
+  if (by->cols && by->cols[col] != NONE) shift += by->col_sign * by->cols[col];
   return shift;
 }
 
@@ -50,7 +57,7 @@ static dm_status find(void *context, dm_view part, int64_t row, int64_t col) {
         int exponent;
         if (!isfinite(x[p])) {
           if (s->bad) s->bad[at] = 1;
-        } else if (x[p] != 0.0 && !(s->cols == s->b_cols && s->b_bad[col + j])) {
+        } else if (x[p] != 0.0 && !(s->shift->cols == s->b_cols && s->b_bad[col + j])) {
           (void)frexp(x[p], &exponent);
           s->found[at] = dm_max(s->found[at], exponent + shift_of(s, row + i, col + j));
         }
@@ -86,58 +93,40 @@ static dm_status take_c(void *context, dm_view part, int64_t row, int64_t col) {
   return scale_and_add(context, part, row, col);
 }
 
-static dm_status new_exponents(int64_t count, int64_t **exponents) {
-  DM_TRY(dm_buffer_table(count, exponents));
-  for (int64_t i = 0; i < count; i++) (*exponents)[i] = NONE;
+static dm_status open_all(const dm_problem *p, scaling *s) {
+  enum { EXPONENTS = 5, VECTORS = 9 };
+  int64_t **const vectors[VECTORS] = {&s->b_cols,   &s->b_rows,     &s->a_rows,
+                                      &s->old_rows, &s->c_rows,     &s->a_bad,
+                                      &s->b_bad,    &s->row_finite, &s->col_finite};
+  const int64_t sizes[VECTORS] = {p->n, p->k, p->m, p->m, p->m, p->m, p->n, p->m, p->n};
+  s->parts = dm_dtype_is_complex(p->work) ? 2 : 1;
+  DM_TRY(dm_buffer_table(5 * p->m + 3 * p->n + p->k, &s->memory));
+  int64_t *at = s->memory;
+  for (int i = 0; i < VECTORS; at += sizes[i++]) {
+    *vectors[i] = at;
+    for (int64_t j = 0; j < sizes[i] && i < EXPONENTS; j++) at[j] = NONE;
+  }
   return DM_OK;
 }
 
-static dm_status open_all(const dm_problem *p, scaling *s) {
-  s->parts = dm_dtype_is_complex(p->work) ? 2 : 1;
-  DM_TRY(new_exponents(p->n, &s->b_cols));
-  DM_TRY(new_exponents(p->k, &s->b_rows));
-  DM_TRY(new_exponents(p->m, &s->a_rows));
-  DM_TRY(new_exponents(p->m, &s->old_rows));
-  DM_TRY(new_exponents(p->m, &s->c_rows));
-  DM_TRY(dm_buffer_table(p->m, &s->a_bad));
-  DM_TRY(dm_buffer_table(p->n, &s->b_bad));
-  DM_TRY(dm_buffer_table(p->m, &s->row_finite));
-  return dm_buffer_table(p->n, &s->col_finite);
-}
-
-static void close_all(scaling *s) {
-  dm_freivalds_free(s->check);
-  free(s->b_cols);
-  free(s->b_rows);
-  free(s->a_rows);
-  free(s->old_rows);
-  free(s->c_rows);
-  free(s->a_bad);
-  free(s->b_bad);
-  free(s->row_finite);
-  free(s->col_finite);
-}
-
-/* One pass over a matrix that finds exponents. */
 static dm_status pass(dm_run *run, const dm_verify *v, const dm_problem *p, int which,
-                      dm_part_taker *take, scaling *s) {
+                      const shifting *shift, dm_part_taker *take, scaling *s) {
+  s->shift = shift;
   return dm_comm_agree(run->world,
                        dm_verify_stream(run, v, which, dm_dtype_widest(p->work), take, s));
 }
 
-static void look_for(scaling *s, int64_t *found, int64_t *bad, bool by_cols) {
+/* Finds the COUNT largest exponents of rows, or columns, on all ranks, and, unless BAD is NULL,
+ * which of these lines hold NaN or Inf. */
+static dm_status find_in(dm_run *run, const dm_verify *v, const dm_problem *p, int which,
+                         bool by_cols, shifting shift, int64_t count, int64_t *found, int64_t *bad,
+                         scaling *s) {
   s->found = found;
   s->bad = bad;
   s->by_cols = by_cols;
-}
-
-static void shift_by(scaling *s, const int64_t *rows, int row_sign, const int64_t *cols,
-                     int col_sign, int64_t shift) {
-  s->rows = rows;
-  s->row_sign = row_sign;
-  s->cols = cols;
-  s->col_sign = col_sign;
-  s->shift = shift;
+  DM_TRY(pass(run, v, p, which, &shift, find, s));
+  DM_TRY(dm_comm_max_i64(run->world, found, count));
+  return bad ? dm_comm_max_i64(run->world, bad, count) : DM_OK;
 }
 
 static int exponent_of(const double z[2]) {
@@ -148,53 +137,44 @@ static int exponent_of(const double z[2]) {
 
 /* Finds e, d, f, the exponents of C0's rows, and from them g. */
 static dm_status find_exponents(dm_run *run, const dm_verify *v, const dm_problem *p, scaling *s) {
-  const dm_comm *world = run->world;
-  look_for(s, s->b_cols, s->b_bad, true);
-  shift_by(s, NULL, 0, NULL, 0, 0);
-  DM_TRY(pass(run, v, p, DM_B, find, s));
-  DM_TRY(dm_comm_max_i64(world, s->b_cols, p->n));
-  DM_TRY(dm_comm_max_i64(world, s->b_bad, p->n));
-  look_for(s, s->b_rows, NULL, false);
-  shift_by(s, NULL, 0, s->b_cols, -1, 0);
-  DM_TRY(pass(run, v, p, DM_B, find, s));
-  DM_TRY(dm_comm_max_i64(world, s->b_rows, p->k));
+  const double *alpha = v->equation.alpha;
+  const int of_alpha = exponent_of(alpha), of_beta = exponent_of(v->equation.beta);
+  DM_TRY(find_in(run, v, p, DM_B, true, (shifting){0}, p->n, s->b_cols, s->b_bad, s));
+  DM_TRY(find_in(run, v, p, DM_B, false, (shifting){.cols = s->b_cols, .col_sign = -1}, p->k,
+                 s->b_rows, NULL, s));
   for (int64_t l = 0; l < p->k; l++)
     if (s->b_rows[l] == NONE) s->b_rows[l] = VANISHES;
-  look_for(s, s->a_rows, s->a_bad, false);
-  shift_by(s, NULL, 0, s->b_rows, 1, exponent_of(v->equation.alpha));
-  DM_TRY(pass(run, v, p, DM_A, find, s));
-  DM_TRY(dm_comm_max_i64(world, s->a_rows, p->m));
-  DM_TRY(dm_comm_max_i64(world, s->a_bad, p->m));
-  if (p->reads_c) {
-    look_for(s, s->old_rows, NULL, false);
-    shift_by(s, NULL, 0, s->b_cols, -1, exponent_of(v->equation.beta));
-    DM_TRY(pass(run, v, p, DM_OLD, find, s));
-    DM_TRY(dm_comm_max_i64(world, s->old_rows, p->m));
-  }
-  const bool multiplies = v->equation.alpha[0] != 0.0 || v->equation.alpha[1] != 0.0;
+  DM_TRY(find_in(run, v, p, DM_A, false,
+                 (shifting){.cols = s->b_rows, .col_sign = 1, .by = of_alpha}, p->m, s->a_rows,
+                 s->a_bad, s));
+  if (p->reads_c)
+    DM_TRY(find_in(run, v, p, DM_OLD, false,
+                   (shifting){.cols = s->b_cols, .col_sign = -1, .by = of_beta}, p->m, s->old_rows,
+                   NULL, s));
+  const bool multiplies = alpha[0] != 0.0 || alpha[1] != 0.0;
   for (int64_t i = 0; i < p->m; i++)
     s->c_rows[i] = dm_max(multiplies ? s->a_rows[i] : NONE, s->old_rows[i]);
   return DM_OK;
 }
 
 static dm_status add_all(dm_run *run, const dm_verify *v, const dm_problem *p, scaling *s) {
-  shift_by(s, s->b_rows, -1, s->b_cols, -1, 0);
+  const shifting of_b = {s->b_rows, s->b_cols, -1, -1, 0};
+  const shifting of_a = {s->c_rows, s->b_rows, -1, 1, exponent_of(v->equation.alpha)};
+  const shifting of_c = {s->c_rows, s->b_cols, -1, -1, 0};
+  const shifting of_old = {s->c_rows, s->b_cols, -1, -1, exponent_of(v->equation.beta)};
   s->add = dm_freivalds_scan_b;
-  DM_TRY(pass(run, v, p, DM_B, scale_and_add, s));
+  DM_TRY(pass(run, v, p, DM_B, &of_b, scale_and_add, s));
   DM_TRY(dm_freivalds_weigh(s->check, run->world));
   s->add = dm_freivalds_add_b;
-  DM_TRY(pass(run, v, p, DM_B, scale_and_add, s));
+  DM_TRY(pass(run, v, p, DM_B, &of_b, scale_and_add, s));
   DM_TRY(dm_freivalds_project(s->check, run->world));
-  shift_by(s, s->c_rows, -1, s->b_rows, 1, exponent_of(v->equation.alpha));
   s->add = dm_freivalds_add_a;
-  DM_TRY(pass(run, v, p, DM_A, scale_and_add, s));
-  shift_by(s, s->c_rows, -1, s->b_cols, -1, 0);
+  DM_TRY(pass(run, v, p, DM_A, &of_a, scale_and_add, s));
   s->add = dm_freivalds_add_c;
-  DM_TRY(pass(run, v, p, DM_C, take_c, s));
+  DM_TRY(pass(run, v, p, DM_C, &of_c, take_c, s));
   if (!p->reads_c) return DM_OK;
-  shift_by(s, s->c_rows, -1, s->b_cols, -1, exponent_of(v->equation.beta));
   s->add = dm_freivalds_add_c0;
-  return pass(run, v, p, DM_OLD, scale_and_add, s);
+  return pass(run, v, p, DM_OLD, &of_old, scale_and_add, s);
 }
 
 /* Over all ranks: the root of the sum of squares, which may exceed any f64. */
@@ -254,6 +234,7 @@ dm_status dm_verify_scaled(dm_run *run, const dm_verify *v, const dm_problem *p,
   for (int64_t j = 0; j < p->n && !status; j++)
     if (s.b_cols[j] == NONE) s.b_cols[j] = 0;
   if (!status) status = judge(run, v, p, &s, verdict);
-  close_all(&s);
+  dm_freivalds_free(s.check);
+  free(s.memory);
   return status;
 }
