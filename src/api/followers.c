@@ -5,6 +5,9 @@
 
 #include "comm/team.h"
 
+/* What each follower does: RANK counts from 1. */
+typedef void follow_work(void *argument, int rank);
+
 typedef struct follower {
   pthread_t thread;
   dm_followers *all;
@@ -14,17 +17,17 @@ typedef struct follower {
 struct dm_followers {
   pthread_mutex_t lock;
   pthread_cond_t begun, ended;
-  dm_follow *work; /* NULL: they end */
+  follow_work *work; /* NULL: they end */
   void *argument;
   int count, round, working;
   follower list[];
 };
 
 /* Waits for the round after SEEN. */
-static dm_follow *await_work(dm_followers *all, int seen) {
+static follow_work *await_work(dm_followers *all, int seen) {
   pthread_mutex_lock(&all->lock);
   while (all->round == seen) pthread_cond_wait(&all->begun, &all->lock);
-  dm_follow *work = all->work;
+  follow_work *work = all->work;
   pthread_mutex_unlock(&all->lock);
   return work;
 }
@@ -32,7 +35,7 @@ static dm_follow *await_work(dm_followers *all, int seen) {
 static void *serve(void *own) {
   follower *f = own;
   dm_followers *all = f->all;
-  dm_follow *work;
+  follow_work *work;
   for (int round = 0; (work = await_work(all, round)) != NULL; round++) {
     work(all->argument, f->rank);
     pthread_mutex_lock(&all->lock);
@@ -42,7 +45,8 @@ static void *serve(void *own) {
   return NULL;
 }
 
-void dm_followers_begin(dm_followers *all, dm_follow *work, void *argument) {
+/* Has all begin WORK; end waits until they are done. NULL, for both: there are none. */
+static void begin(dm_followers *all, follow_work *work, void *argument) {
   if (!all) return;
   pthread_mutex_lock(&all->lock);
   all->work = work;
@@ -53,7 +57,7 @@ void dm_followers_begin(dm_followers *all, dm_follow *work, void *argument) {
   pthread_mutex_unlock(&all->lock);
 }
 
-void dm_followers_end(dm_followers *all) {
+static void end(dm_followers *all) {
   if (!all) return;
   pthread_mutex_lock(&all->lock);
   while (all->working > 0) pthread_cond_wait(&all->ended, &all->lock);
@@ -62,7 +66,7 @@ void dm_followers_end(dm_followers *all) {
 
 void dm_followers_free(dm_followers *all) {
   if (!all) return;
-  dm_followers_begin(all, NULL, NULL);
+  begin(all, NULL, NULL);
   for (int i = 0; i < all->count; i++) pthread_join(all->list[i].thread, NULL);
   pthread_cond_destroy(&all->ended);
   pthread_cond_destroy(&all->begun);
@@ -125,9 +129,9 @@ dm_status dm_lead(dm_led_call *call) {
   damier_context *leader = call->leader;
   dm_followers *followers = leader->followers; /* the call may close LEADER */
   call->led = leader->led;
-  dm_followers_begin(followers, follow, call);
+  begin(followers, follow, call);
   dm_status status = call->work(leader, call);
   if (followers) tell(leader, status);
-  dm_followers_end(followers);
+  end(followers);
   return status;
 }

@@ -10,6 +10,7 @@
 #include "check/freivalds_impl.h"
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "core/copy.h"
 #include "plan/buffers.h"
 
 /* Narrower groups do not justify a pass over A each. */
@@ -318,8 +319,9 @@ dm_status dm_freivalds_add_b(dm_freivalds *check, dm_backend *backend, dm_view v
                       check->exact ? NULL : check->sizes, NULL);
 }
 
-dm_status dm_freivalds_sum(const dm_freivalds *check, const dm_comm *comm, double *vector,
-                           int64_t count) {
+/* Sums COUNT numbers of the wide type, or integers in the same memory, over the ranks. */
+static dm_status sum_wide(const dm_freivalds *check, const dm_comm *comm, double *vector,
+                          int64_t count) {
   if (check->exact) return dm_comm_sum_i64(comm, (int64_t *)vector, count);
   return dm_comm_sum_f64(comm, vector, count * check->parts);
 }
@@ -340,7 +342,7 @@ void dm_freivalds_take_roots(dm_freivalds *check, int64_t row, int64_t count) {
 dm_status dm_freivalds_project(dm_freivalds *check, const dm_comm *comm) {
   const int64_t k = check->depth;
   DM_TRY(dm_freivalds_arrive(check));
-  DM_TRY(dm_freivalds_sum(check, comm, check->t, check->groups * k));
+  DM_TRY(sum_wide(check, comm, check->t, check->groups * k));
   if (check->exact) return DM_OK;
   DM_TRY(dm_comm_sum_f64(comm, check->sizes, check->groups * k));
   dm_freivalds_take_roots(check, 0, k);
@@ -429,8 +431,9 @@ static dm_status add_norms(dm_freivalds *check, dm_backend *backend, dm_view vie
   return add_sizes(check, backend, view, row, ones, check->c_squares + row);
 }
 
-dm_status dm_freivalds_add_stored(dm_freivalds *check, dm_backend *backend, dm_view view,
-                                  int64_t row, int64_t col) {
+/* Adds the elements of C in VIEW as they are. */
+static dm_status add_stored(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
+                            int64_t col) {
   const int64_t m = check->problem.m;
   view = part_of(check, view, &row, &col, true, true);
   if (dm_view_is_empty(view)) return DM_OK;
@@ -440,10 +443,41 @@ dm_status dm_freivalds_add_stored(dm_freivalds *check, dm_backend *backend, dm_v
   return once ? DM_OK : add_norms(check, backend, view, row);
 }
 
+/* ---- a symmetric C of which one half is at hand: the other one is its mirror image ---- */
+
+enum { PIECE = 4 << 20 }; /* bytes of a mirror image */
+
+/* PART's columns AT to AT + COUNT, as the rows of an image in MEMORY: without what is on the
+ * diagonal, or in the other half, of a stored half. */
+static dm_view image_of(const dm_freivalds *check, dm_view part, int64_t row, int64_t col,
+                        int64_t at, int64_t count, void *memory) {
+  const dm_view image = dm_view_row_major(memory, part.dtype, count, part.rows);
+  const dm_half half = check->problem.half;
+  dm_copy(image, dm_view_transpose(dm_view_sub(part, 0, at, part.rows, count)),
+          check->problem.symmetry == DM_HERMITIAN);
+  if (half == DM_LOWER_HALF) dm_clear_triangle(image, col + at, row - 1, true);
+  if (half == DM_UPPER_HALF) dm_clear_triangle(image, col + at, row + 1, false);
+  return image;
+}
+
+dm_status dm_freivalds_add_image(dm_freivalds *check, dm_view part, int64_t row, int64_t col) {
+  const int64_t line = dm_max(1, part.rows * dm_dtype_size(part.dtype));
+  const int64_t most = dm_max(1, PIECE / line);
+  DM_FREED void *memory = NULL;
+  if (dm_view_is_empty(part)) return DM_OK;
+  DM_TRY(dm_buffer_alloc(dm_min(most, part.cols) * line, &memory));
+  for (int64_t at = 0; at < part.cols; at += most) {
+    const int64_t count = dm_min(most, part.cols - at);
+    DM_TRY(
+        add_stored(check, NULL, image_of(check, part, row, col, at, count, memory), col + at, row));
+  }
+  return DM_OK;
+}
+
 dm_status dm_freivalds_add_c(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                              int64_t col) {
   if (check->problem.half != DM_BOTH_HALVES) DM_TRY(dm_freivalds_add_image(check, view, row, col));
-  return dm_freivalds_add_stored(check, backend, view, row, col);
+  return add_stored(check, backend, view, row, col);
 }
 
 dm_status dm_freivalds_add_c0(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
@@ -476,7 +510,7 @@ static dm_status sum_copy(const dm_freivalds *check, const dm_comm *comm, const 
                           double *copy, bool wide) {
   const int64_t rows = check->groups * check->problem.m;
   memcpy(copy, vector, (size_t)(rows * (wide ? check->parts : 1)) * sizeof(double));
-  return wide ? dm_freivalds_sum(check, comm, copy, rows) : dm_comm_sum_f64(comm, copy, rows);
+  return wide ? sum_wide(check, comm, copy, rows) : dm_comm_sum_f64(comm, copy, rows);
 }
 
 /* Sums over ranks go to copies, so that judging can be repeated. */

@@ -123,7 +123,7 @@ dm_status dm_freivalds_project(dm_freivalds *check, const dm_comm *comm);
 dm_freivalds_part dm_freivalds_add_a, dm_freivalds_add_c, dm_freivalds_add_c0;
 
 /* Adds the mirror image of PART, in host memory, at (ROW, COL) of a symmetric C. If the problem has
- * one half of C, dm_freivalds_add_c does so itself. (freivalds_halves.c) */
+ * one half of C, dm_freivalds_add_c does so itself. */
 dm_status dm_freivalds_add_image(dm_freivalds *check, dm_view part, int64_t row, int64_t col);
 
 /* ---- if the parts of A and B are not kept (freivalds_streamed.c) ----

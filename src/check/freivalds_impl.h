@@ -52,16 +52,8 @@ static inline bool dm_freivalds_expects(const dm_centering *lines, int64_t i) {
   return lines && dm_centering_is_nan(lines, i);
 }
 
-/* dm_freivalds_add_c of the elements in VIEW as they are. (freivalds.c) */
-dm_freivalds_part dm_freivalds_add_stored;
-
 /* Waits for pending sums of a device. (freivalds.c) */
 dm_status dm_freivalds_arrive(dm_freivalds *check);
-
-/* Sums COUNT numbers of the wide type, or integers in the same memory, over the ranks.
- * (freivalds.c) */
-dm_status dm_freivalds_sum(const dm_freivalds *check, const dm_comm *comm, double *vector,
-                           int64_t count);
 
 /* Takes the roots of COUNT completed sums in SIZES, from ROW on. (freivalds.c) */
 void dm_freivalds_take_roots(dm_freivalds *check, int64_t row, int64_t count);

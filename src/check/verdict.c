@@ -73,7 +73,8 @@ static void put_standards(const dm_standard *standard, char text[128]) {
   }
 }
 
-const char *dm_checked_text(const dm_checked *checked, char text[DM_CHECKED_TEXT]) {
+/* "C = 2 A^T B - C0, columns of A centered in f64": the equation and the precision. */
+static const char *checked_text(const dm_checked *checked, char text[DM_CHECKED_TEXT]) {
   static const double one[2] = {1.0, 0.0};
   static const char *const ops[] = {"", "^T", "^H"}, *const first[] = {"", "-"},
                            *const next[] = {" + ", " - "};
@@ -133,7 +134,7 @@ const char *dm_verdict_seed(const dm_verdict *verdict, char text[DM_SEED_TEXT]) 
 static void record_line(const dm_verdict *verdict, const dm_checked *checked, dm_record *record) {
   char words[48], equation[DM_CHECKED_TEXT], seed[DM_SEED_TEXT], residual[48] = "exactly";
   describe(verdict, words);
-  dm_checked_text(checked, equation);
+  checked_text(checked, equation);
   dm_verdict_seed(verdict, seed);
   if (!verdict->exact)
     snprintf(residual, sizeof residual, "residual %.2g of the bound", verdict->residual);

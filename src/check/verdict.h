@@ -20,10 +20,6 @@ typedef struct dm_checked {
 
 enum { DM_CHECKED_TEXT = 512, DM_SEED_TEXT = 24 };
 
-/* "C = 2 A^T B - C0, columns of A centered in f64": the equation and the precision. Writes and
- * returns TEXT. */
-const char *dm_checked_text(const dm_checked *checked, char text[DM_CHECKED_TEXT]);
-
 /* " op_a=t alpha=2 compute=tf32": what differs from C = A B, for the last line of a report. */
 const char *dm_checked_words(const dm_checked *checked, char text[DM_CHECKED_TEXT]);
 

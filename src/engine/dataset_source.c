@@ -10,156 +10,6 @@
 #include "plan/tiles.h"
 #include "plan/volume.h"
 
-/* Rows of a band, on average, from which products of bands are as fast as those of whole panels: of
- * A at most as many as C has columns, since BLAS packs B again for each band. */
-static const int64_t least_rows[2] = {16, 256};
-
-/* Whether BLAS can use the file's layout, and no other rank reads this share. Results that are to
- * be reproducible must not depend on bands. */
-static bool may_map(const dm_rank_state *local, const dm_factor *factor, dm_matrix matrix,
-                    const dm_dataset_input *input) {
-  const dm_plan *plan = local->plan;
-  const dm_dtype work = plan->problem.work;
-  const bool plain = dm_dtype_real(work) == DM_F64 || dm_dtype_real(work) == DM_F32;
-  const int64_t rows = matrix == DM_A ? plan->problem.m : dm_problem_b_rows(&plan->problem);
-  const int64_t enough =
-      matrix == DM_A ? dm_min(least_rows[DM_A], plan->problem.n) : least_rows[DM_B];
-  const int64_t least = plan->reproducible || dm_plan_has_runs(plan) ? rows : enough;
-  const dm_residence residence = matrix == DM_A ? plan->a : plan->b;
-  return input->reader && plan->read_first && plain && input->op == DM_OP_N &&
-         residence == DM_IN_HOST && !local->coords.idle && factor->route.operand == DM_SHARE &&
-         !factor->route.fetched && dm_reader_may_map(input->reader, work, least);
-}
-
-/* Maps both inputs or neither: the read-ahead covers both. */
-static void map_inputs(dm_dataset_source *source, dm_rank_state *local) {
-  dm_dataset_input *in = source->inputs;
-  if (source->copies || !may_map(local, &local->a, DM_A, &in[DM_A]) ||
-      !may_map(local, &local->b, DM_B, &in[DM_B]))
-    return;
-  const dm_band *bands[2];
-  int64_t count[2];
-  for (int x = 0; x < 2; x++) dm_reader_map(in[x].reader, &bands[x], &count[x]);
-  if (count[DM_A] == 0 || count[DM_B] == 0) return;
-  memcpy(local->mapped, bands, sizeof bands);
-  memcpy(local->bands, count, sizeof count);
-}
-
-static dm_status open_turned(dm_dataset_source *source, const dm_rank_state *local) {
-  const int64_t panels = dm_range_size(local->panels);
-  source->turned = NULL;
-  source->asked = false;
-  for (int x = 0; x < 2; x++)
-    source->prefetch.made[x] = dm_triangle_spares(local->plan, (dm_matrix)x);
-  if (local->coords.idle || (!source->prefetch.made[DM_A] && !source->prefetch.made[DM_B]))
-    return DM_OK;
-  DM_TRY(dm_buffer_table(panels, &source->turned));
-  for (int64_t q = 0; q < panels; q++) source->turned[q] = UINT64_MAX;
-  return DM_OK;
-}
-
-static dm_status open_inputs(void *state, dm_rank_state *local) {
-  dm_dataset_source *source = state;
-  map_inputs(source, local);
-  DM_TRY(dm_prefetch_open(local, source->inputs, &source->prefetch));
-  return open_turned(source, local);
-}
-
-static void close_prefetch(void *state) {
-  dm_dataset_source *source = state;
-  dm_prefetch_close(&source->prefetch);
-  free(source->turned);
-  source->turned = NULL;
-}
-
-/* When the other matrix's piece of PANEL is there, it is transposed to MATRIX's. */
-static dm_status turn(dm_dataset_source *source, dm_rank_state *local, dm_matrix matrix,
-                      int64_t panel, bool *done) {
-  const dm_matrix other = dm_other_matrix(matrix);
-  dm_event *turned = &source->turned[panel - local->panels.begin];
-  if (*turned == UINT64_MAX) {
-    DM_TRY(dm_prefetch_loaded(&source->prefetch, other, panel, done));
-    if (!*done) return DM_OK;
-    DM_TRY(dm_backend_transpose(local->backend, dm_rank_piece(local, matrix, panel),
-                                dm_rank_piece(local, other, panel),
-                                local->plan->problem.symmetry == DM_HERMITIAN, turned));
-  }
-  return dm_backend_test(local->backend, *turned, done);
-}
-
-static dm_status load(void *state, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
-  dm_dataset_source *source = state;
-  if (local->mapped[matrix]) {
-    const int64_t elements = dm_range_size(dm_rank_piece_rows(local, matrix, panel)) *
-                             dm_range_size(dm_rank_piece_cols(local, matrix, panel));
-    dm_reader_note(source->inputs[matrix].reader,
-                   elements * dm_dtype_size(local->plan->problem.work));
-    return DM_OK;
-  }
-  if (source->prefetch.made[matrix] && source->asked) return DM_OK;
-  source->asked = true;
-  return dm_prefetch_load(&source->prefetch, matrix, panel);
-}
-
-static dm_status loaded(void *state, dm_rank_state *local, dm_matrix matrix, int64_t panel,
-                        bool *done) {
-  dm_dataset_source *source = state;
-  *done = true;
-  if (local->mapped[matrix]) return DM_OK;
-  if (source->prefetch.made[matrix]) return turn(source, local, matrix, panel, done);
-  return dm_prefetch_loaded(&source->prefetch, matrix, panel, done);
-}
-
-static dm_status read_b(void *state, int64_t row, int64_t col, dm_view view) {
-  dm_dataset_source *source = state;
-  return dm_dataset_input_read(&source->inputs[DM_B], row, col, view);
-}
-
-static dm_status pass(void *state, dm_rank_state *local, dm_matrix matrix, dm_piece_taker *take,
-                      void *context) {
-  dm_dataset_source *source = state;
-  return dm_file_pass(&source->inputs[matrix], local, matrix, take, context);
-}
-
-static bool has_lines(const void *state, const dm_rank_state *local, dm_matrix matrix) {
-  const dm_dataset_source *source = state;
-  return dm_file_pass_has_lines(&source->inputs[matrix], local, matrix);
-}
-
-static double largest(const void *state, dm_matrix matrix) {
-  const dm_dataset_source *source = state;
-  const bool made = source->prefetch.made[matrix];
-  return source->inputs[made ? !(int)matrix : (int)matrix].largest;
-}
-
-static void set_keepalive(void *state, const dm_keepalive *keepalive) {
-  dm_dataset_source *source = state;
-  for (int x = 0; x < 2; x++)
-    if (source->inputs[x].reader) dm_reader_keepalive(source->inputs[x].reader, keepalive);
-}
-
-const dm_source_ops dm_source_datasets = {
-    .name = "datasets",
-    .open = open_inputs,
-    .close = close_prefetch,
-    .load = load,
-    .loaded = loaded,
-    .read_b = read_b,
-    .pass = pass,
-    .has_lines = has_lines,
-    .largest = largest,
-    .set_keepalive = set_keepalive,
-};
-
-int64_t dm_dataset_source_bytes(const dm_dataset_source *source) {
-  int64_t bytes = 0;
-  for (int x = 0; x < 2; x++)
-    if (source->inputs[x].reader) bytes += dm_reader_bytes(source->inputs[x].reader);
-  return bytes;
-}
-
-/* ---- loading ahead ---- */
-
 /* ---- to the device, by strips of rows ---- */
 
 /* Panels FIRST to FIRST + COUNT of MATRIX for TILE: they are adjacent in the file, in ROWS rows of
@@ -173,7 +23,7 @@ typedef struct dm_staged_part {
 
 enum { STRIPS = DM_BUFFER_STRIPS_UP };
 
-typedef struct strip {
+typedef struct dm_upload_strip {
   enum { FREE, IS_READ, IS_COPIED } stage;
   dm_staged_part *staged;
   int64_t at, rows; /* of the staged's rows */
@@ -182,47 +32,31 @@ typedef struct strip {
   dm_event copied;
 } strip;
 
-typedef struct dm_staging {
-  dm_rank_state *local;
-  dm_dataset_input *sources;
-  int64_t bytes; /* bytes of a strip */
-  strip strips[STRIPS];
-} dm_staging;
-
 static bool is_on_device(const dm_rank_state *local, dm_matrix matrix) {
   return dm_plan_residence(local->plan, matrix) == DM_IN_DEVICE;
 }
 
-/* Buffers for this rank's shares; *stage is NULL if none of them is on the device. */
-static dm_status staging_open(dm_rank_state *local, dm_dataset_input sources[2],
-                              dm_staging **stage) {
-  *stage = NULL;
+static dm_status open_strips(dm_prefetch *prefetch) {
+  dm_rank_memory *memory = &prefetch->local->memory;
+  void *taken;
   bool needed = false;
-  for (int x = 0; x < 2; x++) needed |= sources[x].reader && is_on_device(local, (dm_matrix)x);
+  for (int x = 0; x < 2; x++)
+    needed |= prefetch->sources[x].reader && is_on_device(prefetch->local, (dm_matrix)x);
   if (!needed) return DM_OK;
-  void *memory;
-  DM_TRY(dm_buffer_zeroed(1, sizeof **stage, &memory));
-  dm_staging *s = *stage = memory;
-  *s = (dm_staging){
-      .local = local, .sources = sources, .bytes = local->memory.list.of[DM_BUFFER_UPLOAD].slot};
-  DM_TRY(dm_rank_memory_take(&local->memory, DM_BUFFER_UPLOAD, &memory));
+  DM_TRY(dm_buffer_table(STRIPS, &prefetch->strips));
+  DM_TRY(dm_rank_memory_take(memory, DM_BUFFER_UPLOAD, &taken));
   for (int i = 0; i < STRIPS; i++)
-    s->strips[i].memory = dm_rank_memory_slot(&local->memory, DM_BUFFER_UPLOAD, i);
+    prefetch->strips[i].memory = dm_rank_memory_slot(memory, DM_BUFFER_UPLOAD, i);
   return DM_OK;
-}
-
-/* After the read-ahead is closed; NULL is allowed. */
-static void staging_close(dm_staging *stage) {
-  free(stage);
 }
 
 /* STRIP's part of panel FIRST + Q, which follows OFFSET columns of the file: in the strip's memory,
  * oriented as products read it, and on the device. */
-static void places_of(const dm_staging *stage, const strip *one, int64_t q, int64_t offset,
+static void places_of(const dm_prefetch *prefetch, const strip *one, int64_t q, int64_t offset,
                       dm_view *here, dm_view *there) {
   const dm_staged_part *t = one->staged;
-  const dm_view piece = dm_rank_piece(stage->local, t->matrix, t->first + q);
-  if (stage->sources[t->matrix].op == DM_OP_N) {
+  const dm_view piece = dm_rank_piece(prefetch->local, t->matrix, t->first + q);
+  if (prefetch->sources[t->matrix].op == DM_OP_N) {
     *there = dm_view_sub(piece, one->at, 0, one->rows, piece.cols);
     *here = dm_view_strided(one->memory + offset * dm_dtype_size(piece.dtype), piece.dtype, DM_HOST,
                             one->rows, piece.cols, t->cols);
@@ -233,20 +67,20 @@ static void places_of(const dm_staging *stage, const strip *one, int64_t q, int6
   }
 }
 
-static int64_t file_cols(const dm_staging *stage, const dm_staged_part *staged, dm_view part) {
-  return stage->sources[staged->matrix].op == DM_OP_N ? part.cols : part.rows;
+static int64_t file_cols(const dm_prefetch *prefetch, const dm_staged_part *staged, dm_view part) {
+  return prefetch->sources[staged->matrix].op == DM_OP_N ? part.cols : part.rows;
 }
 
-static dm_status read_strip(dm_staging *stage, strip *one) {
+static dm_status read_strip(dm_prefetch *prefetch, strip *one) {
   const dm_staged_part *t = one->staged;
-  dm_dataset_input *source = &stage->sources[t->matrix];
+  dm_dataset_input *source = &prefetch->sources[t->matrix];
   DM_FREED dm_view *views = NULL;
   dm_view there;
   int64_t offset = 0;
   DM_TRY(dm_buffer_table(t->count, &views));
   for (int64_t q = 0; q < t->count; q++) {
-    places_of(stage, one, q, offset, &views[q], &there);
-    offset += file_cols(stage, t, views[q]);
+    places_of(prefetch, one, q, offset, &views[q], &there);
+    offset += file_cols(prefetch, t, views[q]);
     if (source->op != DM_OP_N) views[q] = dm_view_transpose(views[q]);
   }
   return dm_file_queue_read(source->ahead, source->reader, t->row + one->at, t->col, views,
@@ -254,16 +88,16 @@ static dm_status read_strip(dm_staging *stage, strip *one) {
 }
 
 /* Copies run in order: the last one's event covers all. */
-static dm_status copy_strip(dm_staging *stage, strip *one) {
+static dm_status copy_strip(dm_prefetch *prefetch, strip *one) {
   const dm_staged_part *t = one->staged;
-  dm_rank_state *local = stage->local;
+  dm_rank_state *local = prefetch->local;
   dm_view here, there;
   int64_t offset = 0;
   for (int64_t q = 0; q < t->count; q++) {
     dm_event event;
-    places_of(stage, one, q, offset, &here, &there);
-    offset += file_cols(stage, t, here);
-    dm_dataset_input_note(&stage->sources[t->matrix], here);
+    places_of(prefetch, one, q, offset, &here, &there);
+    offset += file_cols(prefetch, t, here);
+    dm_dataset_input_note(&prefetch->sources[t->matrix], here);
     DM_TRY(dm_backend_copy(local->backend, there, here, &event));
     if (event) one->copied = event;
     local->phases.uploaded += here.rows * here.cols * dm_dtype_size(here.dtype);
@@ -272,33 +106,34 @@ static dm_status copy_strip(dm_staging *stage, strip *one) {
 }
 
 /* Starts moving the part's next rows; *begun: a buffer was free for them. */
-static dm_status staging_begin(dm_staging *stage, dm_staged_part *staged, bool *begun) {
-  strip *one = stage->strips;
-  while (one < stage->strips + STRIPS && one->stage != FREE) one++;
-  *begun = one < stage->strips + STRIPS;
+static dm_status staging_begin(dm_prefetch *prefetch, dm_staged_part *staged, bool *begun) {
+  strip *one = prefetch->strips;
+  while (one < prefetch->strips + STRIPS && one->stage != FREE) one++;
+  *begun = one < prefetch->strips + STRIPS;
   if (!*begun) return DM_OK;
-  const int64_t row = staged->cols * dm_dtype_size(stage->local->plan->problem.work);
+  const int64_t row = staged->cols * dm_dtype_size(prefetch->local->plan->problem.work);
   one->staged = staged;
   one->at = staged->begun;
-  one->rows = dm_min(dm_max(1, stage->bytes / row), staged->rows - staged->begun);
+  one->rows = dm_min(dm_max(1, prefetch->local->memory.list.of[DM_BUFFER_UPLOAD].slot / row),
+                     staged->rows - staged->begun);
   one->stage = IS_READ;
   one->copied = 0;
   staged->begun += one->rows;
-  dm_rank_turn_to(stage->local, staged->tile);
-  return read_strip(stage, one);
+  dm_rank_turn_to(prefetch->local, staged->tile);
+  return read_strip(prefetch, one);
 }
 
-static dm_status advance(dm_staging *stage, strip *one) {
+static dm_status advance(dm_prefetch *prefetch, strip *one) {
   bool done = false;
   if (one->stage == IS_READ) {
     DM_TRY(dm_transfer_test(one->reading, &done));
     if (!done) return DM_OK;
-    dm_rank_turn_to(stage->local, one->staged->tile);
-    DM_TRY(copy_strip(stage, one));
+    dm_rank_turn_to(prefetch->local, one->staged->tile);
+    DM_TRY(copy_strip(prefetch, one));
     one->stage = IS_COPIED;
   }
   if (one->stage == IS_COPIED) {
-    DM_TRY(dm_backend_test(stage->local->backend, one->copied, &done));
+    DM_TRY(dm_backend_test(prefetch->local->backend, one->copied, &done));
     if (!done) return DM_OK;
     one->staged->arrived += one->rows;
     one->stage = FREE;
@@ -306,8 +141,8 @@ static dm_status advance(dm_staging *stage, strip *one) {
   return DM_OK;
 }
 
-static dm_status staging_poll(dm_staging *stage) {
-  for (int i = 0; i < STRIPS; i++) DM_TRY(advance(stage, &stage->strips[i]));
+static dm_status staging_poll(dm_prefetch *prefetch) {
+  for (int i = 0; i < STRIPS; i++) DM_TRY(advance(prefetch, &prefetch->strips[i]));
   return DM_OK;
 }
 
@@ -338,22 +173,24 @@ static dm_status entries_open(dm_prefetch *prefetch, dm_matrix matrix) {
   return DM_OK;
 }
 
-dm_status dm_prefetch_open(dm_rank_state *local, dm_dataset_input sources[2],
-                           dm_prefetch *prefetch) {
+/* LOCAL is open; the caller keeps SOURCES. Close also frees what a failed open left; the read-ahead
+ * is closed before the destination memory is freed. */
+static dm_status prefetch_open(dm_rank_state *local, dm_dataset_input sources[2],
+                               dm_prefetch *prefetch) {
   *prefetch = (dm_prefetch){.local = local, .sources = sources, .asked = INT64_MAX};
   prefetch->last = &prefetch->next;
   if (local->coords.idle) return DM_OK;
   DM_TRY(entries_open(prefetch, DM_A));
   DM_TRY(entries_open(prefetch, DM_B));
-  return staging_open(local, sources, &prefetch->stage);
+  return open_strips(prefetch);
 }
 
-void dm_prefetch_close(dm_prefetch *prefetch) {
+static void prefetch_close(dm_prefetch *prefetch) {
   for (int x = 0; x < 2 && prefetch->entries[x]; x++) {
     for (int64_t i = 0; i < prefetch->places[x]; i++) free(prefetch->entries[x][i].request);
     free(prefetch->entries[x]);
   }
-  staging_close(prefetch->stage);
+  free(prefetch->strips);
 }
 
 static dm_panel_place *entry_of(dm_prefetch *prefetch, dm_matrix matrix, int64_t panel,
@@ -366,10 +203,6 @@ static dm_panel_place *entry_of(dm_prefetch *prefetch, dm_matrix matrix, int64_t
 
 static bool is_plain(const dm_prefetch *prefetch, dm_matrix matrix) {
   return prefetch->sources[matrix].op == DM_OP_N;
-}
-
-static bool goes_to_device(const dm_prefetch *prefetch, dm_matrix matrix) {
-  return dm_plan_residence(prefetch->local->plan, matrix) == DM_IN_DEVICE;
 }
 
 /* ---- panels read together ---- */
@@ -389,7 +222,7 @@ static int64_t count_together(const dm_prefetch *prefetch, dm_matrix matrix, int
   const int64_t size = dm_dtype_size(local->plan->problem.work);
   const int64_t wanted = dm_plan_run_wanted(local->plan);
   int64_t count = 1;
-  if (!adjacent || (prefetch->sources[matrix].chunked && goes_to_device(prefetch, matrix)))
+  if (!adjacent || (prefetch->sources[matrix].chunked && is_on_device(prefetch->local, matrix)))
     return 1;
   for (dm_range run = depth_of(local, matrix, first); first + count < most; count++) {
     const dm_range next = depth_of(local, matrix, first + count);
@@ -430,7 +263,7 @@ static dm_status ask_for(dm_prefetch *prefetch, dm_matrix matrix, int64_t first,
   DM_TRY(dm_buffer_zeroed(1, sizeof(dm_panel_request), &memory));
   dm_panel_request *request = entry->request = memory;
   request->part = part;
-  request->to_device = goes_to_device(prefetch, matrix);
+  request->to_device = is_on_device(prefetch->local, matrix);
   *prefetch->last = request;
   prefetch->last = &request->next;
   return DM_OK;
@@ -486,14 +319,14 @@ static dm_status read_to_host(dm_prefetch *prefetch, dm_panel_request *request) 
 static dm_status stage(dm_prefetch *prefetch, dm_panel_request *request) {
   bool begun = true;
   while (begun && request->part.begun < request->part.rows)
-    DM_TRY(staging_begin(prefetch->stage, &request->part, &begun));
+    DM_TRY(staging_begin(prefetch, &request->part, &begun));
   request->begun = request->part.begun == request->part.rows;
   return DM_OK;
 }
 
 /* Starts what can be started, in order. */
 static dm_status move_on(dm_prefetch *prefetch) {
-  if (prefetch->stage) DM_TRY(staging_poll(prefetch->stage));
+  if (prefetch->strips) DM_TRY(staging_poll(prefetch));
   while (prefetch->next) {
     dm_panel_request *request = prefetch->next;
     DM_TRY(request->to_device ? stage(prefetch, request) : read_to_host(prefetch, request));
@@ -519,7 +352,7 @@ static dm_status has_arrived(dm_panel_request *request, bool *arrived) {
   return DM_OK;
 }
 
-dm_status dm_prefetch_load(dm_prefetch *prefetch, dm_matrix matrix, int64_t panel) {
+static dm_status prefetch_load(dm_prefetch *prefetch, dm_matrix matrix, int64_t panel) {
   dm_rank_state *local = prefetch->local;
   if (dm_plan_residence(local->plan, matrix) == DM_IN_FILE) {
     DM_TRY(ask_for(prefetch, matrix, panel, 1));
@@ -533,7 +366,8 @@ dm_status dm_prefetch_load(dm_prefetch *prefetch, dm_matrix matrix, int64_t pane
   return move_on_and_return(prefetch);
 }
 
-dm_status dm_prefetch_loaded(dm_prefetch *prefetch, dm_matrix matrix, int64_t panel, bool *done) {
+static dm_status prefetch_loaded(dm_prefetch *prefetch, dm_matrix matrix, int64_t panel,
+                                 bool *done) {
   dm_rank_state *local = prefetch->local;
   dm_dataset_input *source = &prefetch->sources[matrix];
   int64_t place;
@@ -555,7 +389,156 @@ dm_status dm_prefetch_loaded(dm_prefetch *prefetch, dm_matrix matrix, int64_t pa
     if (moved != prefetch->moved) dm_watch_moved(local->run->watch);
     prefetch->moved = moved;
   }
-  if (*done && !goes_to_device(prefetch, matrix))
+  if (*done && !is_on_device(prefetch->local, matrix))
     dm_dataset_input_note(source, dm_rank_piece(local, matrix, panel));
   return DM_OK;
+}
+
+/* ---- the source ---- */
+
+/* Rows of a band, on average, from which products of bands are as fast as those of whole panels: of
+ * A at most as many as C has columns, since BLAS packs B again for each band. */
+static const int64_t least_rows[2] = {16, 256};
+
+/* Whether BLAS can use the file's layout, and no other rank reads this share. Results that are to
+ * be reproducible must not depend on bands. */
+static bool may_map(const dm_rank_state *local, const dm_factor *factor, dm_matrix matrix,
+                    const dm_dataset_input *input) {
+  const dm_plan *plan = local->plan;
+  const dm_dtype work = plan->problem.work;
+  const bool plain = dm_dtype_real(work) == DM_F64 || dm_dtype_real(work) == DM_F32;
+  const int64_t rows = matrix == DM_A ? plan->problem.m : dm_problem_b_rows(&plan->problem);
+  const int64_t enough =
+      matrix == DM_A ? dm_min(least_rows[DM_A], plan->problem.n) : least_rows[DM_B];
+  const int64_t least = plan->reproducible || dm_plan_has_runs(plan) ? rows : enough;
+  const dm_residence residence = matrix == DM_A ? plan->a : plan->b;
+  return input->reader && plan->read_first && plain && input->op == DM_OP_N &&
+         residence == DM_IN_HOST && !local->coords.idle && factor->route.operand == DM_SHARE &&
+         !factor->route.fetched && dm_reader_may_map(input->reader, work, least);
+}
+
+/* Maps both inputs or neither: the read-ahead covers both. */
+static void map_inputs(dm_dataset_source *source, dm_rank_state *local) {
+  dm_dataset_input *in = source->inputs;
+  if (source->copies || !may_map(local, &local->a, DM_A, &in[DM_A]) ||
+      !may_map(local, &local->b, DM_B, &in[DM_B]))
+    return;
+  const dm_band *bands[2];
+  int64_t count[2];
+  for (int x = 0; x < 2; x++) dm_reader_map(in[x].reader, &bands[x], &count[x]);
+  if (count[DM_A] == 0 || count[DM_B] == 0) return;
+  memcpy(local->mapped, bands, sizeof bands);
+  memcpy(local->bands, count, sizeof count);
+}
+
+static dm_status open_turned(dm_dataset_source *source, const dm_rank_state *local) {
+  const int64_t panels = dm_range_size(local->panels);
+  source->turned = NULL;
+  source->asked = false;
+  for (int x = 0; x < 2; x++)
+    source->prefetch.made[x] = dm_triangle_spares(local->plan, (dm_matrix)x);
+  if (local->coords.idle || (!source->prefetch.made[DM_A] && !source->prefetch.made[DM_B]))
+    return DM_OK;
+  DM_TRY(dm_buffer_table(panels, &source->turned));
+  for (int64_t q = 0; q < panels; q++) source->turned[q] = UINT64_MAX;
+  return DM_OK;
+}
+
+static dm_status open_inputs(void *state, dm_rank_state *local) {
+  dm_dataset_source *source = state;
+  map_inputs(source, local);
+  DM_TRY(prefetch_open(local, source->inputs, &source->prefetch));
+  return open_turned(source, local);
+}
+
+static void close_prefetch(void *state) {
+  dm_dataset_source *source = state;
+  prefetch_close(&source->prefetch);
+  free(source->turned);
+  source->turned = NULL;
+}
+
+/* When the other matrix's piece of PANEL is there, it is transposed to MATRIX's. */
+static dm_status turn(dm_dataset_source *source, dm_rank_state *local, dm_matrix matrix,
+                      int64_t panel, bool *done) {
+  const dm_matrix other = dm_other_matrix(matrix);
+  dm_event *turned = &source->turned[panel - local->panels.begin];
+  if (*turned == UINT64_MAX) {
+    DM_TRY(prefetch_loaded(&source->prefetch, other, panel, done));
+    if (!*done) return DM_OK;
+    DM_TRY(dm_backend_transpose(local->backend, dm_rank_piece(local, matrix, panel),
+                                dm_rank_piece(local, other, panel),
+                                local->plan->problem.symmetry == DM_HERMITIAN, turned));
+  }
+  return dm_backend_test(local->backend, *turned, done);
+}
+
+static dm_status load(void *state, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
+  dm_dataset_source *source = state;
+  if (local->mapped[matrix]) {
+    const int64_t elements = dm_range_size(dm_rank_piece_rows(local, matrix, panel)) *
+                             dm_range_size(dm_rank_piece_cols(local, matrix, panel));
+    dm_reader_note(source->inputs[matrix].reader,
+                   elements * dm_dtype_size(local->plan->problem.work));
+    return DM_OK;
+  }
+  if (source->prefetch.made[matrix] && source->asked) return DM_OK;
+  source->asked = true;
+  return prefetch_load(&source->prefetch, matrix, panel);
+}
+
+static dm_status loaded(void *state, dm_rank_state *local, dm_matrix matrix, int64_t panel,
+                        bool *done) {
+  dm_dataset_source *source = state;
+  *done = true;
+  if (local->mapped[matrix]) return DM_OK;
+  if (source->prefetch.made[matrix]) return turn(source, local, matrix, panel, done);
+  return prefetch_loaded(&source->prefetch, matrix, panel, done);
+}
+
+static dm_status read_b(void *state, int64_t row, int64_t col, dm_view view) {
+  dm_dataset_source *source = state;
+  return dm_dataset_input_read(&source->inputs[DM_B], row, col, view);
+}
+
+static dm_status pass(void *state, dm_rank_state *local, dm_matrix matrix, dm_piece_taker *take,
+                      void *context) {
+  dm_dataset_source *source = state;
+  return dm_file_pass(&source->inputs[matrix], local, matrix, take, context);
+}
+
+static bool has_lines(const void *state, const dm_rank_state *local, dm_matrix matrix) {
+  const dm_dataset_source *source = state;
+  return dm_file_pass_has_lines(&source->inputs[matrix], local, matrix);
+}
+
+static double largest(const void *state, dm_matrix matrix) {
+  const dm_dataset_source *source = state;
+  const bool made = source->prefetch.made[matrix];
+  return source->inputs[made ? !(int)matrix : (int)matrix].largest;
+}
+
+static void set_keepalive(void *state, const dm_keepalive *keepalive) {
+  dm_dataset_source *source = state;
+  for (int x = 0; x < 2; x++)
+    if (source->inputs[x].reader) dm_reader_keepalive(source->inputs[x].reader, keepalive);
+}
+
+const dm_source_ops dm_source_datasets = {
+    .open = open_inputs,
+    .close = close_prefetch,
+    .load = load,
+    .loaded = loaded,
+    .read_b = read_b,
+    .pass = pass,
+    .has_lines = has_lines,
+    .largest = largest,
+    .set_keepalive = set_keepalive,
+};
+
+int64_t dm_dataset_source_bytes(const dm_dataset_source *source) {
+  int64_t bytes = 0;
+  for (int x = 0; x < 2; x++)
+    if (source->inputs[x].reader) bytes += dm_reader_bytes(source->inputs[x].reader);
+  return bytes;
 }

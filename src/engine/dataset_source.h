@@ -15,26 +15,16 @@
 
 typedef struct dm_prefetch {
   dm_rank_state *local;
-  dm_dataset_input *sources;             /* of A and of B, with the same read-ahead */
-  struct dm_staging *stage;              /* or NULL */
-  struct dm_panel_place *entries[2];     /* one for each place of the share (plan/tiles.h) */
-  int64_t places[2];                     /* number of places */
+  dm_dataset_input *sources;         /* of A and of B, with the same read-ahead */
+  struct dm_upload_strip *strips;    /* moving to the device; NULL: none of the shares is there */
+  struct dm_panel_place *entries[2]; /* one for each place of the share (plan/tiles.h) */
+  int64_t places[2];                 /* number of places */
   struct dm_panel_request *next, **last; /* waiting requests, in the order of need */
   bool made[2];   /* set by the caller: this matrix is the other one, or made of it: not read */
   bool posted[2]; /* this matrix was requested for the tile together with the other one */
   int64_t moved;  /* bytes moved at the last check */
   int64_t asked;  /* number of the panel that was asked for last; of two matrices in turn */
 } dm_prefetch;
-
-/* LOCAL is open; the caller keeps SOURCES. Close also frees what a failed open left; close the
- * read-ahead before the destination memory is freed. */
-dm_status dm_prefetch_open(dm_rank_state *local, dm_dataset_input sources[2],
-                           dm_prefetch *prefetch);
-void dm_prefetch_close(dm_prefetch *prefetch);
-
-/* LOAD and LOADED of dm_source_ops. */
-dm_status dm_prefetch_load(dm_prefetch *prefetch, dm_matrix matrix, int64_t panel);
-dm_status dm_prefetch_loaded(dm_prefetch *prefetch, dm_matrix matrix, int64_t panel, bool *done);
 
 typedef struct dm_dataset_source {
   dm_dataset_input inputs[2]; /* of A and B; set by the caller, with the same read-ahead; without a

@@ -23,7 +23,7 @@ static double largest(const void *state, dm_matrix matrix) {
   return generator->kind == DM_INTEGER ? generator->parameter : 128;
 }
 
-const dm_source_ops dm_source_generated = {.name = "generated", .load = load, .largest = largest};
+const dm_source_ops dm_source_generated = {.load = load, .largest = largest};
 
 dm_generated_source dm_generated_random(const dm_problem *problem, uint64_t seed) {
   const bool scaled = problem->compute.scans;

@@ -15,7 +15,6 @@
  * refers to. Functions marked so may be NULL. A matrix whose source has read_b and pass may stay in
  * its file; others are loaded before the first product. */
 typedef struct dm_source_ops {
-  const char *name;
   /* Once for each state, when the rank's buffers exist; CLOSE is called even if OPEN failed. */
   dm_status (*open)(void *state, dm_rank_state *local); /* may be NULL */
   void (*close)(void *state);                           /* may be NULL */
@@ -60,7 +59,6 @@ dm_generated_source dm_generated_random(const dm_problem *problem, uint64_t seed
  *
  * Without a sink C stays in the ranks' blocks, in its accumulator's type. The caller owns STATE. */
 typedef struct dm_sink_ops {
-  const char *name;
   /* Once, when the rank's buffers exist; CLOSE is called even if OPEN failed. */
   dm_status (*open)(void *state, dm_rank_state *local); /* may be NULL */
   void (*close)(void *state, dm_rank_state *local);     /* may be NULL */

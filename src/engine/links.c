@@ -142,7 +142,9 @@ static const double patience = 30.0; /* seconds; a link that hangs is not used *
 
 /* ---- memory ---- */
 
-dm_status dm_exchange_neighbours(const dm_run *run, bool between, dm_comm **group) {
+/* Collective: a GROUP of neighbours: the ranks of one node, or, BETWEEN nodes, one rank of each
+ * node at the same position. */
+static dm_status find_neighbours(const dm_run *run, bool between, dm_comm **group) {
   dm_comm *across = NULL;
   const dm_comm *all = run->near;
   dm_status status = DM_OK;
@@ -281,7 +283,7 @@ static dm_status wait_for(const dm_exchange *e, int ticket) {
   }
 }
 
-dm_status dm_exchange_post(const dm_exchange *e, int i, int *ticket) {
+static dm_status post(const dm_exchange *e, int i, int *ticket) {
   const int slot = i % e->slots, me = dm_comm_rank(e->group);
   const int64_t *const source = e->in_place ? e->offset[slot] : e->source;
   const dm_gather gather = {.group = e->group,
@@ -299,7 +301,7 @@ dm_status dm_exchange_gather(const dm_exchange *e, int count, int at_once) {
   int tickets[DM_GATHERS];
   for (int i = 0; i < count + at_once; i++) {
     if (i >= at_once && i - at_once < count) DM_TRY(wait_for(e, tickets[(i - at_once) % at_once]));
-    if (i < count) DM_TRY(dm_exchange_post(e, i, &tickets[i % at_once]));
+    if (i < count) DM_TRY(post(e, i, &tickets[i % at_once]));
   }
   return DM_OK;
 }
@@ -415,7 +417,7 @@ static dm_status share_slots(dm_exchange *e, const dm_comm *world, double *rate)
 /* Uses share 0 inside nodes, share 1 between them. */
 static dm_status test_level(dm_exchange *e, const dm_run *run, bool between, double *rate) {
   e->number = between;
-  DM_TRY(dm_exchange_neighbours(run, between, &e->group));
+  DM_TRY(find_neighbours(run, between, &e->group));
   DM_TRY(dm_exchange_open(e, run->world));
   return e->shared ? share_slots(e, run->world, rate) : carry(e, run->world, rate);
 }

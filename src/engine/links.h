@@ -80,10 +80,6 @@ typedef struct dm_exchange {
       source[DM_EXCHANGE_RANKS];
 } dm_exchange;
 
-/* Collective: a GROUP of neighbours: the ranks of one node, or, BETWEEN nodes, one rank of each
- * node at the same position. */
-dm_status dm_exchange_neighbours(const dm_run *run, bool between, dm_comm **group);
-
 /* Collective in ALL, with the same outcome on all ranks: allocates memory and exposes it to the
  * group. Pieces are laid out one after the other, and empty. */
 dm_status dm_exchange_open(dm_exchange *exchange, const dm_comm *all);
@@ -92,9 +88,6 @@ void dm_exchange_close(dm_exchange *exchange); /* close the transport first */
 /* Fills what this rank sends with its test pattern of STEP, which differs everywhere from those of
  * other ranks and steps, and clears its receive buffers. */
 dm_status dm_exchange_fill(const dm_exchange *exchange, int step);
-
-/* Starts gather I; the ticket is the transport's. */
-dm_status dm_exchange_post(const dm_exchange *exchange, int i, int *ticket);
 
 /* Performs COUNT gathers, at most AT_ONCE <= DM_GATHERS of them under way. DM_E_DEVICE: nothing
  * arrived for half a minute. */

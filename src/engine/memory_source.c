@@ -79,12 +79,8 @@ dm_view dm_memory_piece(const dm_rank_state *local, dm_matrix matrix, int64_t pa
                            piece.rows, piece.cols);
 }
 
-const dm_source_ops dm_source_memory = {.name = "memory",
-                                        .open = open_events,
-                                        .close = close_events,
-                                        .load = load,
-                                        .loaded = loaded,
-                                        .largest = largest};
+const dm_source_ops dm_source_memory = {
+    .open = open_events, .close = close_events, .load = load, .loaded = loaded, .largest = largest};
 
 /* The copy under way of the rows from ROW of TILE, else a free one; -1: all are in use. */
 static int find_copy(const dm_memory_sink *sink, int64_t tile, int64_t row) {
@@ -124,4 +120,4 @@ static dm_status store(void *state, dm_rank_state *local, dm_range rows, bool *d
   return DM_OK;
 }
 
-const dm_sink_ops dm_sink_memory = {.name = "memory", .store = store};
+const dm_sink_ops dm_sink_memory = {.store = store};

@@ -9,6 +9,80 @@
 #include "plan/partition.h"
 #include "transport/transport.h"
 
+/* ---- memory ---- */
+
+_Static_assert((int)DM_BUFFER_READ_BYTES == (int)DM_READ_MEMORY, "what readers take is counted");
+_Static_assert((int)DM_BUFFER_WIDENED_BYTES == (int)DM_CPU_SCRATCH,
+               "what the CPU converts is counted");
+_Static_assert((int)DM_BUFFER_SLAB_BYTES == (int)DM_SLAB,
+               "what peers read is allocated in whole slabs");
+
+dm_status dm_rank_memory_take(dm_rank_memory *memory, dm_buffer_kind kind, void **at) {
+  const dm_buffer *buffer = &memory->list.of[kind];
+  const dm_life life = dm_buffer_life(kind);
+  if (buffer->where == DM_NOWHERE || buffer->where == DM_SHARED_MEMORY || life == DM_LIFE_COUNTED)
+    return dm_fail(DM_E_BUG, "the plan has no buffer for the %s", dm_buffer_kinds[kind].name);
+  if (buffer->bytes == INT64_MAX)
+    return dm_fail(DM_E_FIT, "the size of the %s overflows 64 bits", dm_buffer_kinds[kind].name);
+  if (!memory->at[kind]) {
+    void **new = &memory->at[kind];
+    DM_TRY(
+        buffer->where == DM_PAGEABLE
+            ? dm_buffer_alloc(buffer->bytes, new)
+            : dm_backend_alloc(memory->backend, dm_where_space(buffer->where), buffer->bytes, new));
+  }
+  *at = memory->at[kind];
+  return DM_OK;
+}
+
+static dm_status too_small(const dm_rank_memory *memory, dm_buffer_kind kind, int64_t bytes) {
+  return dm_fail(DM_E_BUG, "the plan has %lld bytes for the %s, which takes %lld",
+                 (long long)memory->list.of[kind].bytes, dm_buffer_kinds[kind].name,
+                 (long long)bytes);
+}
+
+dm_status dm_rank_memory_take_bytes(dm_rank_memory *memory, dm_buffer_kind kind, int64_t bytes,
+                                    void **at) {
+  if (bytes > memory->list.of[kind].bytes) return too_small(memory, kind, bytes);
+  return dm_rank_memory_take(memory, kind, at);
+}
+
+dm_status dm_rank_memory_count(dm_rank_memory *memory, dm_buffer_kind kind, int64_t bytes) {
+  memory->counted[kind] += bytes;
+  return memory->counted[kind] > memory->list.of[kind].bytes
+             ? too_small(memory, kind, memory->counted[kind])
+             : DM_OK;
+}
+
+/* Allocates all buffers of the rank at AT that live from its opening to its end. */
+static dm_status open_memory(const dm_plan *plan, dm_coords at, dm_backend *backend,
+                             dm_rank_memory *memory) {
+  *memory = (dm_rank_memory){.backend = backend};
+  dm_plan_buffers(plan, at, &memory->list);
+  for (int kind = 0; kind < DM_BUFFERS; kind++) {
+    const dm_where where = memory->list.of[kind].where;
+    void *taken;
+    if (dm_buffer_life((dm_buffer_kind)kind) != DM_LIFE_RANK || where == DM_NOWHERE ||
+        where == DM_SHARED_MEMORY) /* which the transport opens */
+      continue;
+    DM_TRY(dm_rank_memory_take(memory, (dm_buffer_kind)kind, &taken));
+  }
+  return DM_OK;
+}
+
+static void close_memory(dm_rank_memory *memory) {
+  for (int kind = 0; kind < DM_BUFFERS; kind++) {
+    const dm_where where = memory->list.of[kind].where;
+    if (where == DM_PAGEABLE)
+      free(memory->at[kind]);
+    else if (where != DM_SHARED_MEMORY)
+      dm_backend_release(memory->backend, dm_where_space(where), memory->at[kind]);
+    memory->at[kind] = NULL;
+  }
+}
+
+/* ---- places of pieces and panels ---- */
+
 static int64_t padded(int64_t cols, dm_dtype dtype, dm_space space) {
   return space == DM_HOST ? cols : dm_device_stride(cols, dtype);
 }
@@ -147,9 +221,10 @@ dm_view dm_rank_uploaded(const dm_rank_state *local, dm_matrix matrix, int64_t p
                      whole.cols);
 }
 
-dm_view dm_rank_operand(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot) {
+/* All of the panel as products read it. */
+static dm_view operand_of(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot) {
   if (dm_triangle_shares(local->plan, matrix))
-    return dm_view_transpose(dm_rank_operand(local, dm_other_matrix(matrix), panel, slot));
+    return dm_view_transpose(operand_of(local, dm_other_matrix(matrix), panel, slot));
   const dm_holder holder = factor_of(local, matrix)->route.operand;
   if (holder == DM_SHARE) return dm_rank_piece(local, matrix, panel);
   return dm_rank_slot(local, matrix, holder, panel, slot);
@@ -158,7 +233,7 @@ dm_view dm_rank_operand(const dm_rank_state *local, dm_matrix matrix, int64_t pa
 dm_view dm_rank_operand_from(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot,
                              int64_t row) {
   if (local->mapped[matrix]) return dm_rank_piece_from(local, matrix, panel, row);
-  const dm_view all = dm_rank_operand(local, matrix, panel, slot);
+  const dm_view all = operand_of(local, matrix, panel, slot);
   return dm_view_sub(all, row, 0, all.rows - row, all.cols);
 }
 
@@ -198,7 +273,7 @@ static dm_status groups_open(dm_rank_state *local) {
 }
 
 static dm_status buffers_open(dm_rank_state *local) {
-  DM_TRY(dm_rank_memory_open(local->plan, local->coords, local->backend, &local->memory));
+  DM_TRY(open_memory(local->plan, local->coords, local->backend, &local->memory));
   DM_TRY(factor_open(local, DM_A));
   DM_TRY(factor_open(local, DM_B));
   dm_rank_turn_to(local, 0);
@@ -310,80 +385,9 @@ void dm_rank_close(dm_rank_state *local) {
   factor_close(&local->a);
   factor_close(&local->b);
   dm_scaling_close(&local->scaling, local->backend);
-  dm_rank_memory_close(&local->memory);
+  close_memory(&local->memory);
   dm_comm_free(local->grid_row);
   dm_comm_free(local->grid_column);
   dm_comm_free(local->layers);
   dm_comm_free(local->side);
-}
-
-/* ---- memory ---- */
-
-_Static_assert((int)DM_BUFFER_READ_BYTES == (int)DM_READ_MEMORY, "what readers take is counted");
-_Static_assert((int)DM_BUFFER_WIDENED_BYTES == (int)DM_CPU_SCRATCH,
-               "what the CPU converts is counted");
-_Static_assert((int)DM_BUFFER_SLAB_BYTES == (int)DM_SLAB,
-               "what peers read is allocated in whole slabs");
-
-dm_status dm_rank_memory_take(dm_rank_memory *memory, dm_buffer_kind kind, void **at) {
-  const dm_buffer *buffer = &memory->list.of[kind];
-  const dm_life life = dm_buffer_life(kind);
-  if (buffer->where == DM_NOWHERE || buffer->where == DM_SHARED_MEMORY || life == DM_LIFE_COUNTED)
-    return dm_fail(DM_E_BUG, "the plan has no buffer for the %s", dm_buffer_kinds[kind].name);
-  if (buffer->bytes == INT64_MAX)
-    return dm_fail(DM_E_FIT, "the size of the %s overflows 64 bits", dm_buffer_kinds[kind].name);
-  if (!memory->at[kind]) {
-    void **new = &memory->at[kind];
-    DM_TRY(
-        buffer->where == DM_PAGEABLE
-            ? dm_buffer_alloc(buffer->bytes, new)
-            : dm_backend_alloc(memory->backend, dm_where_space(buffer->where), buffer->bytes, new));
-  }
-  *at = memory->at[kind];
-  return DM_OK;
-}
-
-static dm_status too_small(const dm_rank_memory *memory, dm_buffer_kind kind, int64_t bytes) {
-  return dm_fail(DM_E_BUG, "the plan has %lld bytes for the %s, which takes %lld",
-                 (long long)memory->list.of[kind].bytes, dm_buffer_kinds[kind].name,
-                 (long long)bytes);
-}
-
-dm_status dm_rank_memory_take_bytes(dm_rank_memory *memory, dm_buffer_kind kind, int64_t bytes,
-                                    void **at) {
-  if (bytes > memory->list.of[kind].bytes) return too_small(memory, kind, bytes);
-  return dm_rank_memory_take(memory, kind, at);
-}
-
-dm_status dm_rank_memory_count(dm_rank_memory *memory, dm_buffer_kind kind, int64_t bytes) {
-  memory->counted[kind] += bytes;
-  return memory->counted[kind] > memory->list.of[kind].bytes
-             ? too_small(memory, kind, memory->counted[kind])
-             : DM_OK;
-}
-
-dm_status dm_rank_memory_open(const dm_plan *plan, dm_coords at, dm_backend *backend,
-                              dm_rank_memory *memory) {
-  *memory = (dm_rank_memory){.backend = backend};
-  dm_plan_buffers(plan, at, &memory->list);
-  for (int kind = 0; kind < DM_BUFFERS; kind++) {
-    const dm_where where = memory->list.of[kind].where;
-    void *taken;
-    if (dm_buffer_life((dm_buffer_kind)kind) != DM_LIFE_RANK || where == DM_NOWHERE ||
-        where == DM_SHARED_MEMORY) /* which the transport opens */
-      continue;
-    DM_TRY(dm_rank_memory_take(memory, (dm_buffer_kind)kind, &taken));
-  }
-  return DM_OK;
-}
-
-void dm_rank_memory_close(dm_rank_memory *memory) {
-  for (int kind = 0; kind < DM_BUFFERS; kind++) {
-    const dm_where where = memory->list.of[kind].where;
-    if (where == DM_PAGEABLE)
-      free(memory->at[kind]);
-    else if (where != DM_SHARED_MEMORY)
-      dm_backend_release(memory->backend, dm_where_space(where), memory->at[kind]);
-    memory->at[kind] = NULL;
-  }
 }

@@ -26,11 +26,6 @@ typedef struct dm_rank_memory {
   int64_t counted[DM_BUFFERS]; /* bytes that other modules use */
 } dm_rank_memory;
 
-/* Allocates all buffers of the rank at AT that live from its opening to its end. */
-dm_status dm_rank_memory_open(const dm_plan *plan, dm_coords at, dm_backend *backend,
-                              dm_rank_memory *memory);
-void dm_rank_memory_close(dm_rank_memory *memory);
-
 /* Returns buffer KIND, allocated on the first call; it lives until close. DM_E_BUG: the list has
  * none. */
 dm_status dm_rank_memory_take(dm_rank_memory *memory, dm_buffer_kind kind, void **at);
@@ -189,10 +184,8 @@ dm_view dm_rank_slot(const dm_rank_state *local, dm_matrix matrix, dm_holder rin
 /* The destination of an upload: the slot, or the place of this rank's own piece in it. */
 dm_view dm_rank_uploaded(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot);
 
-/* The panel as products read it: in SLOT of a ring, or in the share if nothing had to move. */
-dm_view dm_rank_operand(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot);
-
-/* The same for its rows from ROW on, as in dm_rank_piece_from. */
+/* The panel as products read it: in SLOT of a ring, or in the share if nothing had to move; its
+ * rows from ROW on, as in dm_rank_piece_from. */
 dm_view dm_rank_operand_from(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot,
                              int64_t row);
 

@@ -68,8 +68,8 @@ dm_status dm_checkpoint_read_back(dm_checkpoint *checkpoint, dm_read_back wish, 
 /* Collective, after the flush: drops WRONG, COUNT rectangles that are the same on all ranks,
  * from the records and records all else for the next run. A C of one tile is cut into several if
  * the file has what was written. *good of *tiles are kept; 0 without checkpoints. */
-dm_status dm_checkpoint_give_back(dm_checkpoint *checkpoint, const dm_extent *wrong,
-                                  int64_t count, int64_t *good, int64_t *tiles);
+dm_status dm_checkpoint_give_back(dm_checkpoint *checkpoint, const dm_extent *wrong, int64_t count,
+                                  int64_t *good, int64_t *tiles);
 
 /* Rank 0, before C gets its name: tells COMPLETION the tiles, if all are on the disk, and whether
  * the journal goes first. A journal with records stays until C has its name: after a crash in

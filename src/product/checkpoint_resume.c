@@ -459,8 +459,7 @@ static void choose_cut(const dm_checkpoint *c, leftover *l) {
   l->tiles = dm_plan_tiles(&l->cut);
 }
 
-static dm_status open_list(dm_checkpoint *c, const dm_extent *wrong, int64_t count,
-                           leftover *l) {
+static dm_status open_list(dm_checkpoint *c, const dm_extent *wrong, int64_t count, leftover *l) {
   DM_TRY(dm_buffer_table(l->tiles, &l->list));
   DM_TRY(dm_buffer_table(l->tiles, &l->good));
   DM_TRY(dm_buffer_table(dm_max(l->tiles, c->tiles), &l->sums));
@@ -520,8 +519,7 @@ static dm_status record_good(void *context, const dm_keepalive *keepalive) {
   return DM_OK;
 }
 
-static dm_status give_back(dm_checkpoint *c, const dm_extent *wrong, int64_t count,
-                           leftover *l) {
+static dm_status give_back(dm_checkpoint *c, const dm_extent *wrong, int64_t count, leftover *l) {
   choose_cut(c, l);
   DM_TRY(dm_comm_agree(c->run->world, open_list(c, wrong, count, l)));
   if (l->tiles != c->tiles) DM_TRY(sum_anew(c, l));

@@ -357,9 +357,5 @@ static void close_storing(void *state, dm_rank_state *local) {
   sink->storing = NULL;
 }
 
-const dm_sink_ops dm_sink_file = {.name = "file",
-                                  .open = open_sum,
-                                  .ready = ready,
-                                  .store = store,
-                                  .settle = settle,
-                                  .close = close_storing};
+const dm_sink_ops dm_sink_file = {
+    .open = open_sum, .ready = ready, .store = store, .settle = settle, .close = close_storing};

@@ -10,6 +10,23 @@
 
 enum { TAGS = 1 << 15 };
 
+/* Peers read the memory until the transport is closed. */
+static void close_memory(dm_workspace *space) {
+  dm_transport_close(space->transport);
+  if (space->memory) dm_backend_release(space->backend, DM_DEVICE, space->memory);
+  space->transport = NULL;
+  space->memory = NULL;
+  space->bytes = 0;
+  space->fillings = 0;
+}
+
+/* After the transport failed on a rank all ranks have stopped: what was posted ends without its
+ * peers, and nothing else is started. */
+static void abandon(dm_workspace *space) {
+  if (space->transport) dm_transport_abandon(space->transport);
+  close_memory(space);
+}
+
 void dm_flow_endure(dm_flow *f, dm_status status) {
   if (!f->failure)
     f->failure = status;
@@ -137,29 +154,13 @@ dm_status dm_flow_end(dm_flow *f) {
   dm_status status = dm_comm_agree(world, dm_status_first(f->failure, f->broke));
   if (!status) return DM_OK;
   dm_status counted = dm_comm_max_i64(world, &broken, 1);
-  if (!counted && broken) dm_workspace_abandon(f->space);
+  if (!counted && broken) abandon(f->space);
   return dm_status_first(status, counted);
 }
 
 /* ---- the workspace ---- */
 
 static const int64_t spare = (int64_t)512 << 20;
-
-/* Peers read the memory until the transport is closed. */
-static void close_memory(dm_workspace *space) {
-  dm_transport_close(space->transport);
-  if (space->memory) dm_backend_release(space->backend, DM_DEVICE, space->memory);
-  space->transport = NULL;
-  space->memory = NULL;
-  space->bytes = 0;
-  space->fillings = 0;
-}
-
-/* All ranks have stopped: what was posted ends without its peers, and nothing else is started. */
-void dm_workspace_abandon(dm_workspace *space) {
-  if (space->transport) dm_transport_abandon(space->transport);
-  close_memory(space);
-}
 
 void dm_workspace_close(dm_workspace *space) {
   close_memory(space);
@@ -214,7 +215,7 @@ dm_status dm_workspace_open(dm_workspace *space, const dm_run *run, dm_backend *
     return DM_OK;
   }
   status = expose(space, run, bytes);
-  if (status) dm_workspace_abandon(space);
+  if (status) abandon(space);
   if (!status) space->bytes = bytes;
   *there = !status;
   return status;

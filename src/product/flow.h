@@ -31,9 +31,6 @@ typedef struct dm_workspace {
 dm_status dm_workspace_open(dm_workspace *space, const dm_run *run, dm_backend *backend,
                             const char *transport, int64_t bytes, bool *there);
 
-/* Collective, after the transport failed on a rank: closes the transport and the memory. */
-void dm_workspace_abandon(dm_workspace *space);
-
 /* Collective. */
 void dm_workspace_close(dm_workspace *space);
 

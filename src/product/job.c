@@ -18,13 +18,22 @@ static int64_t read_memory(const dm_problem *p) {
   return dm_max(DM_READ_MEMORY, kept);
 }
 
+static bool old_is_read(const dm_job *job) {
+  return job->problem.reads_c && dm_job_is_read(job, DM_OLD);
+}
+
+static dm_op op_of(const dm_job *job, int matrix) {
+  const dm_equation *e = &job->multiply->equation;
+  return matrix == DM_A ? e->op_a : matrix == DM_B ? e->op_b : DM_OP_N;
+}
+
 dm_status dm_job_describe_memory(dm_job *j) {
   static const char *const names[] = {"A", "B", "C", "the old C"};
   for (int x = 0; x < 4; x++) {
     if (!dm_job_in_memory(j, x) || (x == DM_OLD && (!j->problem.reads_c || dm_job_replaces_old(j))))
       continue;
     DM_TRY(dm_distributed_open(j->run->world, j->multiply->in_memory[x], names[x], &j->memory[x]));
-    if (dm_job_op(j, x) != DM_OP_N) dm_distributed_transpose(&j->memory[x]);
+    if (op_of(j, x) != DM_OP_N) dm_distributed_transpose(&j->memory[x]);
   }
   return DM_OK;
 }
@@ -64,7 +73,7 @@ dm_status dm_job_identify_memory(dm_job *j) {
 static dm_status open_input(dm_job *j, const dm_dataset *dataset, int matrix) {
   dm_dataset_input *input = &j->source.inputs[matrix];
   if (!dm_job_is_read(j, matrix)) return DM_OK;
-  *input = (dm_dataset_input){.op = dm_job_op(j, matrix), .chunked = dataset->chunk_rows > 0};
+  *input = (dm_dataset_input){.op = op_of(j, matrix), .chunked = dataset->chunk_rows > 0};
   DM_TRY(dm_reader_open(dataset, j->multiply->equation.type, &input->reader));
   dm_reader_lean_on(input->reader, j->ahead);
   input->ahead = j->ahead;
@@ -79,7 +88,7 @@ dm_status dm_job_open_inputs(dm_job *j) {
   DM_TRY(open_input(j, &m->a, DM_A));
   DM_TRY(open_input(j, &m->b, DM_B));
   dm_source_datasets.set_keepalive(&j->source, &j->run->keepalive);
-  if (!dm_job_old_is_read(j)) return DM_OK;
+  if (!old_is_read(j)) return DM_OK;
   DM_TRY(dm_reader_open(&m->c, DM_DTYPE_NONE, &j->old));
   dm_reader_lean_on(j->old, j->ahead);
   return DM_OK;
@@ -128,8 +137,7 @@ static dm_status describe(dm_job *j) {
     if (!dm_job_is_read(j, x)) *(x == DM_A ? &p->op_a : &p->op_b) = DM_OP_N;
   }
   if (dm_job_in_memory(j, DM_C)) p->home[DM_C] = dm_job_is_written(j) ? DM_HOME_SEEN : DM_HOME_HOST;
-  if (dm_job_in_memory(j, DM_OLD))
-    p->home[DM_OLD] = dm_job_old_is_read(j) ? DM_HOME_SEEN : DM_HOME_HOST;
+  if (dm_job_in_memory(j, DM_OLD)) p->home[DM_OLD] = old_is_read(j) ? DM_HOME_SEEN : DM_HOME_HOST;
   if (m->measurement)
     dm_problem_set_home(p, m->measurement->from_host ? DM_HOME_HOST : DM_HOME_SHARES);
   j->form = m->form;
@@ -154,7 +162,7 @@ void dm_job_set_ends(dm_job *j) {
                                        dm_job_is_brought(j, DM_B) ? &j->memory[DM_B] : NULL};
   const bool conjugate[2] = {m->equation.op_a == DM_OP_C, m->equation.op_b == DM_OP_C};
   dm_distributed *old = dm_job_in_memory(j, DM_OLD) && !dm_job_replaces_old(j) &&
-                                j->problem.reads_c && !dm_job_old_is_read(j)
+                                j->problem.reads_c && !old_is_read(j)
                             ? &j->memory[DM_OLD]
                             : NULL;
   if (operands[DM_A] || operands[DM_B])

@@ -52,10 +52,6 @@ static inline bool dm_job_in_memory(const dm_job *job, int matrix) {
   return job->multiply->in_memory[matrix] != NULL;
 }
 
-static inline bool dm_job_in_file(const dm_job *job, int matrix) {
-  return dm_multiply_in_file(job->multiply, matrix);
-}
-
 /* Whether beta multiplies the elements that C has in memory. */
 static inline bool dm_job_replaces_old(const dm_job *job) {
   const dm_multiply *m = job->multiply;
@@ -79,15 +75,6 @@ static inline bool dm_job_is_written(const dm_job *job) {
 /* Whether C in memory is summed first and gets its elements later. */
 static inline bool dm_job_is_returned(const dm_job *job) {
   return dm_job_in_memory(job, DM_C) && !dm_job_is_written(job);
-}
-
-static inline bool dm_job_old_is_read(const dm_job *job) {
-  return job->problem.reads_c && dm_job_is_read(job, DM_OLD);
-}
-
-static inline dm_op dm_job_op(const dm_job *job, int matrix) {
-  const dm_equation *e = &job->multiply->equation;
-  return matrix == DM_A ? e->op_a : matrix == DM_B ? e->op_b : DM_OP_N;
 }
 
 /* The problem as the planner sees it: what is in memory has its op applied already, unless it is

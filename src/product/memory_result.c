@@ -114,8 +114,7 @@ static dm_status deliver(void *state, dm_rank_state *local, int64_t tile) {
   return dm_memory_result_deliver(state, local, tile);
 }
 
-const dm_sink_ops dm_sink_result = {
-    .name = "memory", .open = open_memory, .store = store, .deliver = deliver};
+const dm_sink_ops dm_sink_result = {.open = open_memory, .store = store, .deliver = deliver};
 
 /* ---- delivering ---- */
 

@@ -43,12 +43,6 @@ static double *row_of(const dm_moments *m, int group, int what) {
   return m->numbers + (group * DM_MOMENTS + what) * m->parts * m->lines;
 }
 
-dm_status dm_moments_take(void *context, dm_view part, int64_t row, int64_t col) {
-  const dm_moments_group *to = context;
-  dm_moments_add(to->moments, to->crew, to->group, part, row, col);
-  return DM_OK;
-}
-
 double *dm_moments_of(const dm_moments *m, int group, int what) {
   return row_of(m, group * m->cuts, what);
 }
@@ -249,19 +243,18 @@ static void add_lines(void *context, int64_t piece) {
   }
 }
 
-void dm_moments_add(dm_moments *m, dm_crew *crew, int group, dm_view part, int64_t row,
-                    int64_t col) {
-  adding a = {.moments = m,
-              .group = group,
+dm_status dm_moments_take(void *context, dm_view part, int64_t row, int64_t col) {
+  const dm_moments_group *to = context;
+  const dm_moments *m = to->moments;
+  adding a = {.moments = to->moments,
+              .group = to->group,
               .part = m->by_rows ? dm_view_transpose(part) : part,
               .first = m->by_rows ? col : row,
               .line = m->by_rows ? row : col};
   const int64_t pieces = m->cuts * dm_ceil_div(a.part.cols, WIDTH / m->parts);
-  if (crew) {
-    dm_crew_run(crew, add_lines, &a, pieces);
-    return;
-  }
-  for (int64_t i = 0; i < pieces; i++) add_lines(&a, i);
+  if (to->crew) dm_crew_run(to->crew, add_lines, &a, pieces);
+  for (int64_t i = 0; i < pieces && !to->crew; i++) add_lines(&a, i);
+  return DM_OK;
 }
 
 /* ---- all ---- */

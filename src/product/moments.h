@@ -31,11 +31,7 @@ dm_status dm_moments_open(int64_t rows, int64_t cols, bool by_rows, bool is_comp
 void dm_moments_close(dm_moments *moments);
 
 /* Adds PART, in host memory, whose first element is (row, col), to GROUP, on the threads of CREW
- * (or NULL). */
-void dm_moments_add(dm_moments *moments, dm_crew *crew, int group, dm_view part, int64_t row,
-                    int64_t col);
-
-/* The same as a dm_part_taker; its context is a dm_moments_group. */
+ * (or NULL): a dm_part_taker, whose context is this. */
 typedef struct dm_moments_group {
   dm_crew *crew;
   dm_moments *moments;

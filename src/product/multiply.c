@@ -302,7 +302,7 @@ static dm_status prepare(dm_job *j) {
   DM_TRY(dm_job_describe_memory(j));
   dm_job_set_ends(j);
   j->from_files = m->verify_files || j->repair->wrong_tiles > 0;
-  if (dm_job_in_file(j, DM_C)) {
+  if (dm_multiply_in_file(m, DM_C)) {
     DM_TRY(dm_checkpoint_open(j->run, m, &j->problem, &j->sink.checkpoint));
     if (dm_checkpoint_is_done(j->sink.checkpoint)) return DM_OK;
     j->from_files |= dm_checkpoint_recorded(j->sink.checkpoint) > 0;

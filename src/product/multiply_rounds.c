@@ -117,8 +117,7 @@ static dm_status run_rounds(dm_run *run, const dm_multiply *multiply, dm_record 
     dm_run_lap(run, &repair.seconds);
     status = run_round(run, multiply, &repair, record, &end, why);
   }
-  if (repair.seen.list) dm_damage_free(&repair.seen);
-  free(repair.wrong);
+  dm_repair_close(&repair);
   return status;
 }
 

@@ -13,125 +13,30 @@ enum { MOST_ROUNDS = 5 }; /* damage at new places each time: the machine cannot 
 enum { MOST_TOLD = 4 };   /* blocks reported in a line of their own */
 enum { WORDS = 400 };
 
-/* Describes ONE, with details from its rank; the same on all ranks. */
-static dm_status describe(const dm_job *j, const dm_damaged *one, char words[WORDS]) {
-  const int64_t rows = one->last - one->first + 1;
-  int length = snprintf(words, WORDS, "row%s %lld", rows > 1 ? "s" : "", (long long)one->first);
-  if (rows > 1)
-    length += snprintf(words + length, (size_t)(WORDS - length), " to %lld", (long long)one->last);
-  snprintf(words + length, (size_t)(WORDS - length),
-           " of C, columns %lld to %lld, tile %lld of %lld, rank %d (%.100s on %.60s)",
-           (long long)one->cols.begin, (long long)one->cols.end - 1, (long long)one->tile + 1,
-           (long long)dm_plan_tiles(&j->setup.plan), one->rank, j->setup.device.name,
-           dm_comm_host(j->run->world));
-  return dm_comm_broadcast(j->run->world, words, WORDS, one->rank);
-}
-
-static void describe_size(const dm_verdict *verdict, char words[64]) {
-  if (verdict->exact)
-    snprintf(words, 64, "whole numbers differ");
-  else
-    snprintf(words, 64, "off by %.3g times the bound", verdict->residual);
-}
-
-/* The first block that was computed again before, or NULL. */
-static const dm_damaged *repeated(const dm_repair *repair, const dm_damage *damage) {
-  for (int64_t i = 0; i < damage->count; i++)
-    if (dm_damage_at(&repair->seen, &damage->list[i])) return &damage->list[i];
-  return repair->round >= MOST_ROUNDS ? &damage->list[0] : NULL;
-}
-
-static dm_status say(const dm_job *j, const dm_damage *damage) {
-  char words[WORDS], size[64];
-  describe_size(&j->verdict, size);
-  for (int64_t i = 0; i < dm_min(damage->count, MOST_TOLD); i++) {
-    DM_TRY(describe(j, &damage->list[i], words));
-    dm_log_line(&j->run->log, DM_LOG_WARNING, "wrong and computed again: %s; %s", words, size);
-  }
-  if (damage->count > MOST_TOLD)
-    dm_log_line(&j->run->log, DM_LOG_WARNING, "and %lld more blocks",
-                (long long)(damage->count - MOST_TOLD));
-  return DM_OK;
-}
-
-static dm_status wrong_again(const dm_job *j, const dm_damaged *one) {
-  char words[WORDS], size[64];
-  describe_size(&j->verdict, size);
-  DM_TRY(describe(j, one, words));
-  dm_status status = dm_fail(DM_E_CORRUPT, "%s is wrong again after it was computed again: %s; %s",
-                             j->sink.checkpoint ? j->multiply->out.file : "C", words, size);
-  status->agreed = true;
-  return status;
-}
-
-/* C in memory: the next round computes the wrong tiles of the same plan; *good tiles remain. */
-static dm_status mark_wrong(dm_job *j, const dm_damage *damage, dm_repair *repair, int64_t *good) {
-  repair->plan = j->setup.plan;
-  repair->plan.todo = NULL;
-  free(repair->wrong);
-  repair->wrong = NULL;
-  *good = repair->wrong_tiles = dm_plan_tiles(&repair->plan);
-  DM_TRY(dm_comm_agree(j->run->world, dm_buffer_table(repair->wrong_tiles, &repair->wrong)));
-  for (int64_t i = 0; i < damage->count; i++) {
-    *good -= !repair->wrong[damage->list[i].tile];
-    repair->wrong[damage->list[i].tile] = true;
-  }
-  repair->tiles += repair->wrong_tiles - *good;
-  return DM_OK;
-}
-
-/* Removes what is wrong from the journal; *good tiles remain. */
-static dm_status give_back(dm_job *j, const dm_damage *damage, dm_repair *repair, int64_t *good) {
-  if (!j->sink.checkpoint) return mark_wrong(j, damage, repair, good);
-  DM_FREED dm_extent *wrong = NULL;
-  int64_t tiles = 0;
-  DM_TRY(dm_comm_agree(j->run->world, dm_buffer_table(damage->count, &wrong)));
-  for (int64_t i = 0; i < damage->count; i++)
-    wrong[i] = (dm_extent){.rows = {damage->list[i].first, damage->list[i].last + 1},
-                               .cols = damage->list[i].cols};
-  dm_status status =
-      dm_checkpoint_give_back(j->sink.checkpoint, wrong, damage->count, good, &tiles);
-  repair->tiles += tiles - *good;
-  return status;
-}
-
-static dm_status remember(dm_repair *repair, const dm_damage *damage) {
-  for (int64_t i = 0; i < damage->count; i++)
-    DM_TRY(dm_damage_add(&repair->seen, &damage->list[i]));
-  return DM_OK;
-}
-
-static dm_status act_on(dm_job *j, const dm_damage *damage, dm_repair *repair, bool *again) {
-  const dm_damaged *twice = repeated(repair, damage);
-  int64_t good = 0;
-  const int64_t before = repair->tiles;
-  DM_TRY(give_back(j, damage, repair, &good));
-  if (twice) {
-    repair->tiles = before;
-    j->keep_part = good == 0; /* else the journal refers to it */
-    return wrong_again(j, twice);
-  }
-  DM_TRY(say(j, damage));
-  *again = true;
-  return dm_comm_agree(j->run->world, remember(repair, damage));
-}
-
-dm_status dm_repair_try(dm_job *j, const dm_verify *verify, dm_repair *repair, bool *again) {
-  dm_damage damage;
-  *again = false;
-  dm_log_line(&j->run->log, DM_LOG_NOTE,
-              "the verification failed: A, B and C are read again to find what is wrong");
-  DM_TRY(dm_damage_find(j->run, verify, &j->setup.plan, &damage, &j->verdict));
-  j->verdict.repaired = repair->tiles;
-  if (j->verdict.pass)
-    dm_log_line(&j->run->log, DM_LOG_WARNING,
-                "C agrees with A and B in their files: the verification itself was wrong");
-  dm_status status = j->verdict.pass ? DM_OK : act_on(j, &damage, repair, again);
-  dm_damage_free(&damage);
-  return status;
-}
-
 /* ---- wrong blocks ---- */
+
+static void free_damage(dm_damage *damage) {
+  free(damage->list);
+  *damage = (dm_damage){0};
+}
+
+static dm_status add_damage(dm_damage *damage, const dm_damaged *one) {
+  dm_damaged *list = realloc(damage->list, (size_t)(damage->count + 1) * sizeof *list);
+  if (!list) return dm_fail(DM_E_FIT, "no memory for the list of wrong blocks");
+  damage->list = list;
+  list[damage->count++] = *one;
+  return DM_OK;
+}
+
+/* The first of DAMAGE's blocks that has an element in common with ONE, or NULL. */
+static const dm_damaged *damage_at(const dm_damage *damage, const dm_damaged *one) {
+  for (int64_t i = 0; i < damage->count; i++) {
+    const dm_damaged *other = &damage->list[i];
+    if (dm_range_meets(one->rows, other->rows) && dm_range_meets(one->cols, other->cols))
+      return other;
+  }
+  return NULL;
+}
 
 /* Fraction of the free memory for the checks of all groups; if they need more, columns are not told
  * apart. */
@@ -250,7 +155,7 @@ static dm_status list_block(const dm_plan *plan, const groups *g, int64_t t, int
   }
   if (one.count == 0) return DM_OK;
   one.rank = storing_rank(plan, t, i, j, one.first);
-  return dm_damage_add(damage, &one);
+  return add_damage(damage, &one);
 }
 
 static dm_status list_blocks(const dm_plan *plan, const groups *g, dm_damage *damage) {
@@ -284,36 +189,141 @@ static dm_status find(dm_run *run, dm_verify *v, const dm_plan *plan, groups *g,
   return dm_comm_agree(run->world, list_blocks(plan, g, damage));
 }
 
-dm_status dm_damage_find(dm_run *run, const dm_verify *verify, const dm_plan *plan,
-                         dm_damage *damage, dm_verdict *verdict) {
+/* Finds the wrong blocks of a finished C by reading A, B and C. Collective: VERDICT is that of the
+ * files, with VERIFY's random vector and, if that finds nothing, with the next one; if it fails,
+ * DAMAGE lists the wrong blocks of PLAN, the same on all ranks; free_damage frees it. */
+static dm_status find_damage(dm_run *run, const dm_verify *verify, const dm_plan *plan,
+                             dm_damage *damage, dm_verdict *verdict) {
   dm_verify v = *verify;
   groups g = {0};
   *damage = (dm_damage){0};
   dm_status status = find(run, &v, plan, &g, damage, verdict);
   close_groups(&g);
   free(v.wrong);
-  if (status) dm_damage_free(damage);
+  if (status) free_damage(damage);
   return status;
 }
 
-void dm_damage_free(dm_damage *damage) {
-  free(damage->list);
-  *damage = (dm_damage){0};
+/* ---- what becomes of them ---- */
+
+/* Describes ONE, with details from its rank; the same on all ranks. */
+static dm_status describe(const dm_job *j, const dm_damaged *one, char words[WORDS]) {
+  const int64_t rows = one->last - one->first + 1;
+  int length = snprintf(words, WORDS, "row%s %lld", rows > 1 ? "s" : "", (long long)one->first);
+  if (rows > 1)
+    length += snprintf(words + length, (size_t)(WORDS - length), " to %lld", (long long)one->last);
+  snprintf(words + length, (size_t)(WORDS - length),
+           " of C, columns %lld to %lld, tile %lld of %lld, rank %d (%.100s on %.60s)",
+           (long long)one->cols.begin, (long long)one->cols.end - 1, (long long)one->tile + 1,
+           (long long)dm_plan_tiles(&j->setup.plan), one->rank, j->setup.device.name,
+           dm_comm_host(j->run->world));
+  return dm_comm_broadcast(j->run->world, words, WORDS, one->rank);
 }
 
-dm_status dm_damage_add(dm_damage *damage, const dm_damaged *one) {
-  dm_damaged *list = realloc(damage->list, (size_t)(damage->count + 1) * sizeof *list);
-  if (!list) return dm_fail(DM_E_FIT, "no memory for the list of wrong blocks");
-  damage->list = list;
-  list[damage->count++] = *one;
+static void describe_size(const dm_verdict *verdict, char words[64]) {
+  if (verdict->exact)
+    snprintf(words, 64, "whole numbers differ");
+  else
+    snprintf(words, 64, "off by %.3g times the bound", verdict->residual);
+}
+
+/* The first block that was computed again before, or NULL. */
+static const dm_damaged *repeated(const dm_repair *repair, const dm_damage *damage) {
+  for (int64_t i = 0; i < damage->count; i++)
+    if (damage_at(&repair->seen, &damage->list[i])) return &damage->list[i];
+  return repair->round >= MOST_ROUNDS ? &damage->list[0] : NULL;
+}
+
+static dm_status say(const dm_job *j, const dm_damage *damage) {
+  char words[WORDS], size[64];
+  describe_size(&j->verdict, size);
+  for (int64_t i = 0; i < dm_min(damage->count, MOST_TOLD); i++) {
+    DM_TRY(describe(j, &damage->list[i], words));
+    dm_log_line(&j->run->log, DM_LOG_WARNING, "wrong and computed again: %s; %s", words, size);
+  }
+  if (damage->count > MOST_TOLD)
+    dm_log_line(&j->run->log, DM_LOG_WARNING, "and %lld more blocks",
+                (long long)(damage->count - MOST_TOLD));
   return DM_OK;
 }
 
-const dm_damaged *dm_damage_at(const dm_damage *damage, const dm_damaged *one) {
+static dm_status wrong_again(const dm_job *j, const dm_damaged *one) {
+  char words[WORDS], size[64];
+  describe_size(&j->verdict, size);
+  DM_TRY(describe(j, one, words));
+  dm_status status = dm_fail(DM_E_CORRUPT, "%s is wrong again after it was computed again: %s; %s",
+                             j->sink.checkpoint ? j->multiply->out.file : "C", words, size);
+  status->agreed = true;
+  return status;
+}
+
+/* C in memory: the next round computes the wrong tiles of the same plan; *good tiles remain. */
+static dm_status mark_wrong(dm_job *j, const dm_damage *damage, dm_repair *repair, int64_t *good) {
+  repair->plan = j->setup.plan;
+  repair->plan.todo = NULL;
+  free(repair->wrong);
+  repair->wrong = NULL;
+  *good = repair->wrong_tiles = dm_plan_tiles(&repair->plan);
+  DM_TRY(dm_comm_agree(j->run->world, dm_buffer_table(repair->wrong_tiles, &repair->wrong)));
   for (int64_t i = 0; i < damage->count; i++) {
-    const dm_damaged *other = &damage->list[i];
-    if (dm_range_meets(one->rows, other->rows) && dm_range_meets(one->cols, other->cols))
-      return other;
+    *good -= !repair->wrong[damage->list[i].tile];
+    repair->wrong[damage->list[i].tile] = true;
   }
-  return NULL;
+  repair->tiles += repair->wrong_tiles - *good;
+  return DM_OK;
+}
+
+/* Removes what is wrong from the journal; *good tiles remain. */
+static dm_status give_back(dm_job *j, const dm_damage *damage, dm_repair *repair, int64_t *good) {
+  if (!j->sink.checkpoint) return mark_wrong(j, damage, repair, good);
+  DM_FREED dm_extent *wrong = NULL;
+  int64_t tiles = 0;
+  DM_TRY(dm_comm_agree(j->run->world, dm_buffer_table(damage->count, &wrong)));
+  for (int64_t i = 0; i < damage->count; i++)
+    wrong[i] = (dm_extent){.rows = {damage->list[i].first, damage->list[i].last + 1},
+                           .cols = damage->list[i].cols};
+  dm_status status =
+      dm_checkpoint_give_back(j->sink.checkpoint, wrong, damage->count, good, &tiles);
+  repair->tiles += tiles - *good;
+  return status;
+}
+
+static dm_status remember(dm_repair *repair, const dm_damage *damage) {
+  for (int64_t i = 0; i < damage->count; i++) DM_TRY(add_damage(&repair->seen, &damage->list[i]));
+  return DM_OK;
+}
+
+static dm_status act_on(dm_job *j, const dm_damage *damage, dm_repair *repair, bool *again) {
+  const dm_damaged *twice = repeated(repair, damage);
+  int64_t good = 0;
+  const int64_t before = repair->tiles;
+  DM_TRY(give_back(j, damage, repair, &good));
+  if (twice) {
+    repair->tiles = before;
+    j->keep_part = good == 0; /* else the journal refers to it */
+    return wrong_again(j, twice);
+  }
+  DM_TRY(say(j, damage));
+  *again = true;
+  return dm_comm_agree(j->run->world, remember(repair, damage));
+}
+
+dm_status dm_repair_try(dm_job *j, const dm_verify *verify, dm_repair *repair, bool *again) {
+  dm_damage damage;
+  *again = false;
+  dm_log_line(&j->run->log, DM_LOG_NOTE,
+              "the verification failed: A, B and C are read again to find what is wrong");
+  DM_TRY(find_damage(j->run, verify, &j->setup.plan, &damage, &j->verdict));
+  j->verdict.repaired = repair->tiles;
+  if (j->verdict.pass)
+    dm_log_line(&j->run->log, DM_LOG_WARNING,
+                "C agrees with A and B in their files: the verification itself was wrong");
+  dm_status status = j->verdict.pass ? DM_OK : act_on(j, &damage, repair, again);
+  free_damage(&damage);
+  return status;
+}
+
+void dm_repair_close(dm_repair *repair) {
+  free_damage(&repair->seen);
+  free(repair->wrong);
 }

@@ -10,8 +10,6 @@
 #include "product/job.h"
 #include "product/verify.h"
 
-/* ---- finds the wrong blocks of a finished C by reading A, B and C from their files ---- */
-
 /* A rank's block of one tile, and its wrong rows. If columns cannot be told apart, every block of
  * the wrong rows is listed. */
 typedef struct dm_damaged {
@@ -27,19 +25,6 @@ typedef struct dm_damage {
   dm_damaged *list; /* ordered by tiles */
 } dm_damage;
 
-/* Collective: VERDICT is that of the files, with VERIFY's random vector and, if that finds nothing,
- * with the next one; if it fails, DAMAGE lists the wrong blocks of PLAN. Same result on all ranks.
- * Free it with dm_damage_free. */
-dm_status dm_damage_find(dm_run *run, const dm_verify *verify, const dm_plan *plan,
-                         dm_damage *damage, dm_verdict *verdict);
-void dm_damage_free(dm_damage *damage);
-
-/* Appends ONE. */
-dm_status dm_damage_add(dm_damage *damage, const dm_damaged *one);
-
-/* The first of DAMAGE's blocks that has an element in common with ONE, or NULL. */
-const dm_damaged *dm_damage_at(const dm_damage *damage, const dm_damaged *one);
-
 /* State over all rounds of one job; initially zero. */
 typedef struct dm_repair {
   int round;
@@ -51,6 +36,8 @@ typedef struct dm_repair {
   int64_t process_bytes; /* memory of the process in the first round; later rounds reuse it */
   double seconds;        /* seconds of the rounds that failed */
 } dm_repair;
+
+void dm_repair_close(dm_repair *repair);
 
 /* Collective, if JOB's verdict fails; VERIFY says how to read the files. *again: another round
  * repairs C. Otherwise the verdict may pass now: C is right, the verification was wrong.

@@ -40,9 +40,6 @@ dm_status dm_strips_open(const dm_distribution *of, const dm_distribution *c, in
                          int64_t size, int64_t most_bytes, dm_strips *strips, bool *fits);
 void dm_strips_close(dm_strips *strips);
 
-/* One strip for all columns of a group, of a matrix that every rank has. */
-void dm_strips_unite(dm_strips *strips);
-
 /* The columns of STRIP of RANK, as a taker and as a giver; may be empty. */
 dm_range dm_strips_cols(const dm_strips *strips, int64_t strip, int rank);
 
@@ -52,9 +49,6 @@ bool dm_strips_takes(const dm_strips *strips, int64_t strip, int rank);
 
 /* Whether TAKER receives the piece of GIVER. */
 bool dm_strips_moves(const dm_strips *strips, int64_t strip, int giver, int taker);
-
-/* Whether each rank's rows of C are its rows of A, all columns of them. */
-bool dm_strips_has_rows(const dm_distribution *a, const dm_distribution *c, int ranks);
 
 typedef struct dm_carried {
   dm_strips strips;

@@ -111,38 +111,26 @@ typedef struct memory_pass {
   dm_range rows; /* to be passed, and numbered from 0 */
   dm_part_taker *take;
   void *context;
-  void *rounded, *converted; /* of the largest part so far */
-  int64_t room;              /* elements */
 } memory_pass;
 
-static dm_status take_room(memory_pass *m, int64_t elements) {
-  if (elements <= m->room) return DM_OK;
-  free(m->rounded);
-  free(m->converted);
-  m->rounded = m->converted = NULL;
-  m->room = 0;
-  if (m->as != DM_DTYPE_NONE) DM_TRY(dm_buffer_alloc(elements * dm_dtype_size(m->as), &m->rounded));
-  DM_TRY(dm_buffer_alloc(elements * dm_dtype_size(m->work), &m->converted));
-  m->room = elements;
+/* VIEW as packed elements of TYPE, in *MEMORY. */
+static dm_status convert(dm_view *view, dm_dtype type, bool conjugate, void **memory) {
+  DM_TRY(dm_buffer_alloc(view->rows * view->cols * dm_dtype_size(type), memory));
+  const dm_view to = dm_view_row_major(*memory, type, view->rows, view->cols);
+  dm_copy(to, *view, conjugate);
+  *view = to;
   return DM_OK;
 }
 
 static dm_status take_memory(void *context, dm_view part, int64_t row, int64_t col) {
-  memory_pass *m = context;
-  const int64_t first = dm_max(row, m->rows.begin);
-  const int64_t count = dm_min(row + part.rows, m->rows.end) - first;
-  if (count <= 0) return DM_OK;
-  part = dm_view_sub(part, first - row, 0, count, part.cols);
-  row = first - m->rows.begin;
-  DM_TRY(take_room(m, part.rows * part.cols));
-  if (m->as != DM_DTYPE_NONE) {
-    const dm_view rounded = dm_view_row_major(m->rounded, m->as, part.rows, part.cols);
-    dm_copy(rounded, part, false);
-    part = rounded;
-  }
-  const dm_view converted = dm_view_row_major(m->converted, m->work, part.rows, part.cols);
-  dm_copy(converted, part, m->conjugate);
-  return m->take(m->context, converted, row, col);
+  const memory_pass *m = context;
+  DM_FREED void *rounded = NULL, *converted = NULL;
+  const dm_range rows = dm_range_common(m->rows, (dm_range){row, row + part.rows});
+  if (dm_range_size(rows) == 0) return DM_OK;
+  part = dm_view_sub(part, rows.begin - row, 0, dm_range_size(rows), part.cols);
+  if (m->as != DM_DTYPE_NONE) DM_TRY(convert(&part, m->as, false, &rounded));
+  DM_TRY(convert(&part, m->work, m->conjugate, &converted));
+  return m->take(m->context, part, rows.begin - m->rows.begin, col);
 }
 
 static dm_status stream_memory(dm_run *run, const dm_verify *v, const dm_distributed *matrix,
@@ -154,10 +142,7 @@ static dm_status stream_memory(dm_run *run, const dm_verify *v, const dm_distrib
                    .take = take,
                    .context = context};
   dm_run_phase(run, "reading", 1);
-  dm_status status = dm_distributed_each(matrix, run->rank, take_memory, &m);
-  free(m.rounded);
-  free(m.converted);
-  return status;
+  return dm_distributed_each(matrix, run->rank, take_memory, &m);
 }
 
 dm_status dm_verify_stream(dm_run *run, const dm_verify *v, int matrix, dm_dtype work,
