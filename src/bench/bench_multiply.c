@@ -158,9 +158,7 @@ static double used_on_device(const bench *b) {
 static dm_status find_extremes(const bench *b, const dm_phases *mean, extremes *e) {
   const dm_transport *transport = b->local->transport;
   const double products = (double)(b->count + b->wanted->warmup);
-  double received = (double)b->local->phases.received;
-  if (transport) received += (double)dm_transport_received(transport);
-  received /= products;
+  const double received = transport ? (double)dm_transport_received(transport) / products : 0.0;
   const double slowness = received > 0 && mean->fetch > 0 ? mean->fetch / received : 0.0;
   double most[] = {received, slowness, highest_host(), used_on_device(b)};
   double sums[] = {received, isnan(b->energy) ? 0.0 : b->energy, isnan(b->energy) ? 1.0 : 0.0};

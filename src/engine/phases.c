@@ -16,8 +16,8 @@
 
 dm_status dm_phases_worst(const dm_run *run, const dm_rank_state *local, dm_phases *worst) {
   const dm_phases *p = &local->phases;
-  int64_t bytes[] = {p->received, p->uploaded, p->from_files, 0}, resident = dm_memory_own_peak();
-  if (local->transport) bytes[0] += dm_transport_received(local->transport);
+  int64_t bytes[] = {0, p->uploaded, p->from_files, 0}, resident = dm_memory_own_peak();
+  if (local->transport) bytes[0] = dm_transport_received(local->transport);
   if (local->plan && local->plan->problem.compute.falls_back) /* no plan: all tiles were complete */
     DM_TRY(dm_comm_agree(run->world, dm_backend_natively(local->backend, &bytes[3])));
   *worst = *p;
