@@ -65,7 +65,8 @@ typedef struct dm_phases {
     };
     double seconds[DM_PHASE_SECONDS]; /* the same values; the first DM_PHASES add up */
   };
-  int64_t received, uploaded;
+  int64_t uploaded;
+  int64_t received;   /* of all ranks, only in dm_phases_worst */
   int64_t from_files; /* bytes of A, B and the old C read */
   int64_t natively;   /* see dm_backend_natively; of all ranks, only in dm_phases_worst */
   int64_t resident;   /* peak host memory of the process */
