@@ -322,8 +322,3 @@ dm_status dm_repair_try(dm_job *j, const dm_verify *verify, dm_repair *repair, b
   free_damage(&damage);
   return status;
 }
-
-void dm_repair_close(dm_repair *repair) {
-  free_damage(&repair->seen);
-  free(repair->wrong);
-}

@@ -7,6 +7,8 @@
 #ifndef DM_PRODUCT_REPAIR_H
 #define DM_PRODUCT_REPAIR_H
 
+#include <stdlib.h>
+
 #include "product/job.h"
 #include "product/verify.h"
 
@@ -37,7 +39,10 @@ typedef struct dm_repair {
   double seconds;        /* seconds of the rounds that failed */
 } dm_repair;
 
-void dm_repair_close(dm_repair *repair);
+static inline void dm_repair_close(dm_repair *repair) {
+  free(repair->seen.list);
+  free(repair->wrong);
+}
 
 /* Collective, if JOB's verdict fails; VERIFY says how to read the files. *again: another round
  * repairs C. Otherwise the verdict may pass now: C is right, the verification was wrong.
