@@ -99,6 +99,19 @@ ARRAYS = Table(PAGE, "summary arrays", "arrays", {
     by=(lambda r: r["type"], lambda r: r["size"]), footer=by("host_arrays.py"))
 
 
+def small_time(way):
+    def text(g):
+        time = of_ways(g)[way]
+        return f"{1e6 * time:.3g}\u00a0µs" if time < 1e-3 else f"{1e3 * time:.3g}\u00a0ms"
+    return text
+
+
+ARRAYS_ON_CPUS = Table(PAGE, "summary arrays on CPUs", "arrays on CPUs", {
+    "m = n = k": lambda g: f"{g[0]['size']}³", "type": lambda g: g[0]["type"], "`numpy.matmul`": small_time("NumPy"),
+    "`damier.matmul`": small_time("CPU"), "ratio": lambda g: f"{of_ways(g)['CPU'] / of_ways(g)['NumPy']:.2f}"},
+    by=(lambda r: r["type"], lambda r: r["size"]), footer=by("host_arrays.py"))
+
+
 def took(what):
     return lambda g: median(g[0]["seconds"][what])
 
@@ -232,7 +245,7 @@ def scaling(records):
         measured(ours + simulated, "`damier bench scale`, `simulation/simulate.sh`")
 
 
-TABLES = [Lines(PAGE, "summary user", "user", user, repeats=True), NODE, ARRAYS, OPERANDS, GRAM, COVARIANCE,
+TABLES = [Lines(PAGE, "summary user", "user", user, repeats=True), NODE, ARRAYS, ARRAYS_ON_CPUS, OPERANDS, GRAM, COVARIANCE,
           Lines(PAGE, "summary memory", "gpu,gpus,cublasmp,cublasxt,scalapack,in_place,in_place_ranks", memory, repeats=True),
           Lines(PAGE, "summary scaling", "bench scale,simulated", scaling, repeats=True)]
 
