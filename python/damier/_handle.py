@@ -179,11 +179,12 @@ def _check_comm(comm: Any) -> None:
 def _number_of_gpus(gpus: Any, comm: Any) -> int:
     if gpus is None:
         return 1
-    if not isinstance(gpus, numbers.Integral) or isinstance(gpus, bool) or not 1 <= gpus <= 64:
+    number = int(gpus) if isinstance(gpus, numbers.Integral) and not isinstance(gpus, bool) else 0
+    if not 1 <= number <= 64:
         raise UsageError(f"gpus={gpus!r} is not a number of GPUs")
-    if gpus > 1 and comm is not None:
+    if number > 1 and comm is not None:
         raise UsageError("gpus is for a single process; with comm every rank uses one GPU")
-    return int(gpus)
+    return number
 
 
 def _fortran_handle(comm: Any) -> int:

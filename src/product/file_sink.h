@@ -26,8 +26,6 @@ typedef struct dm_file_sink {
   bool differs;         /* after settle: they are not the same */
 } dm_file_sink;
 
-/* CONTEXT is a dm_file_sink. Settling syncs and closes the output; closing, after BEHIND is closed,
- * frees what storing allocated, even if operations are in progress. */
 /* Takes the checksum of the tile that SINK holds, if any, on the device. Before the tile is
  * verified: then no change between this and its arrival escapes both. With an alpha, which is
  * applied later, the checksum is taken after that. */
@@ -36,6 +34,8 @@ dm_status dm_file_sink_hold(dm_file_sink *sink, dm_rank_state *local);
 /* Stores the tile that SINK holds, from where LOCAL summed it, and settles. */
 dm_status dm_file_sink_release(dm_file_sink *sink, dm_rank_state *local);
 
+/* CONTEXT is a dm_file_sink. Settling syncs and closes the output; closing, after BEHIND is closed,
+ * frees what storing allocated, even if operations are in progress. */
 extern const dm_sink_ops dm_sink_file;
 
 #endif
