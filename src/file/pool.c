@@ -11,6 +11,7 @@
 struct dm_pool {
   int threads; /* threads started */
   int64_t limit, more;
+  int64_t small;       /* scratch memory that a thread keeps */
   const int64_t *held; /* of MORE, or NULL */
   pthread_t *thread;
   dm_scratch own; /* scratch memory of a caller that helps */
@@ -44,7 +45,7 @@ void dm_scratch_free(dm_scratch *scratch) {
  * released meanwhile. */
 static bool trim(dm_pool *pool, const dm_pool_task *next, dm_scratch *scratch) {
   const int64_t kept = scratch->bytes[0] + scratch->bytes[1];
-  if (kept <= pool->limit / dm_max(1, pool->threads) || (next && kept <= next->bytes)) return false;
+  if (kept <= pool->small || (next && kept <= next->bytes)) return false;
   pthread_mutex_unlock(&pool->lock);
   dm_scratch_free(scratch);
   pthread_mutex_lock(&pool->lock);
@@ -127,6 +128,7 @@ dm_status dm_pool_open(int threads, int64_t limit, dm_pool **pool) {
   dm_pool *new;
   DM_TRY(dm_buffer_table(1, &new));
   new->limit = limit;
+  new->small = limit / dm_max(1, threads);
   dm_status status = prepare(new);
   if (status) {
     free(new);
