@@ -41,9 +41,10 @@ kill -USR1 $!
 wait $!
 echo "exit $?"
 cat errors
-try ranks 2 damier multiply A.h5 A.h5 -o C.h5 --panel 64 --time-limit 1s -q
+# A slow machine may have finished a tile by then, and would keep it.
+try ranks 2 damier multiply A.h5 A.h5 -o C.h5 --panel 64 --no-checkpoint --time-limit 1s -q
 ls C.h5* 2>/dev/null
-SLURM_JOB_END_TIME=$(($(date +%s) + 3)) try damier multiply A.h5 A.h5 -o C.h5 --panel 64 -q
+SLURM_JOB_END_TIME=$(($(date +%s) + 3)) try damier multiply A.h5 A.h5 -o C.h5 --panel 64 --no-checkpoint -q
 ls C.h5* 2>/dev/null
 try ranks 2 damier bench multiply --size 256 --repetitions 1000000 --time-limit 1s -q
 # Without checkpoints the message does not promise to resume.
