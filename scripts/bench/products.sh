@@ -61,7 +61,7 @@ against() {
 with_python() {
   python=$(python_with "$1")
   [ -n "$python" ] || die "there is no Python with $1"
-  version=$(git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
+  version=$("$damier" --version | sed -n '1s/.*(git \([^)]*\)).*/\1/p') # the other library's records are of damier's commit
 }
 
 measure_scalapack() {
