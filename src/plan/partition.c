@@ -345,10 +345,10 @@ static dm_status each_of_square(dm_range rows, int64_t least, int64_t step, dm_t
 dm_status dm_triangle_each(const dm_plan *plan, int64_t tile, int i, int j, dm_range rows,
                            dm_triangle_taker *take, void *context) {
   dm_extent part = dm_triangle_part(plan, tile, i, j);
-  part.rows = (dm_range){dm_max(part.rows.begin, rows.begin), dm_min(part.rows.end, rows.end)};
+  part.rows = dm_range_common(part.rows, rows);
   const bool square = dm_triangle_is_square(plan, tile, i, j);
   if (square) part.cols.end = dm_min(part.cols.end, part.rows.begin);
-  if (dm_range_size(part.rows) <= 0) return DM_OK;
+  if (dm_range_size(part.rows) == 0) return DM_OK;
   if (dm_range_size(part.cols) > 0) DM_TRY(take(context, part));
   if (!square) return DM_OK;
   return each_of_square(part.rows, plan->gpu ? LEAST_SQUARE_ON_GPU : LEAST_SQUARE,
