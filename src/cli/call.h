@@ -47,6 +47,7 @@ struct dm_call {
   int operand_count;
   dm_cli_reports *reports;
   int rank;           /* before MPI starts: -1 if no launcher states it */
+  char **argv;        /* the whole command line */
   char command[4096]; /* as typed */
 };
 

@@ -197,5 +197,9 @@ dm_status dm_cli_take_gpus(dm_call *call, const dm_problem *problem, dm_gpu_choi
   DM_TRY(machine_of_gpu(call, list.gpu[0].name, &one));
   dm_cli_weigh_gpus(call, problem, &one, list.count, choice);
   dm_gpu_list_show(&list, choice->ranks);
-  return DM_OK;
+  choice->spare.count = list.count - choice->ranks;
+  memcpy(choice->spare.gpu, list.gpu + choice->ranks,
+         (size_t)choice->spare.count * sizeof list.gpu[0]);
+  /* A GPU that does not start is then an error, not a reason to multiply on the CPU. */
+  return dm_value_take(dm_value_find("backend"), "cuda", &call->settings);
 }

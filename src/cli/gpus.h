@@ -13,6 +13,7 @@ typedef struct dm_gpu_choice {
   int most;  /* number of GPUs chosen from; 0: --gpus states it, or there is no choice */
   bool uses; /* GPUs are expected to multiply, of a command without a launcher */
   double seconds[DM_GPUS]; /* predicted for 1, 2, ... of them; INFINITY: no plan */
+  dm_gpu_list spare;       /* those that the plan has not chosen */
 } dm_gpu_choice;
 
 /* Chooses GPUs for PROBLEM as --gpus says, else by the plan, and hides the others from this

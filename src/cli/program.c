@@ -135,6 +135,7 @@ static dm_status read_call(dm_call *call, int argc, char **argv, bool *answered)
   int used = 0;
   call->verb = &dm_cli_no_verb;
   call->rank = dm_comm_rank_before_start();
+  call->argv = argv;
   remember_command(call, argc, argv);
   turn_words(argc, argv);
   DM_TRY(dm_cli_defaults(call));

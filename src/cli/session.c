@@ -279,7 +279,7 @@ static int leave(const dm_run *run, dm_status status) {
 
 /* ---- a rank ---- */
 
-/* Ranks that are threads of this process. */
+/* The ranks of this process: threads, or a single one. */
 typedef struct team {
   dm_call *call;
   dm_status prepared;
@@ -287,35 +287,44 @@ typedef struct team {
   int ranks, code;
   int gpu[DM_GPUS];    /* of each rank */
   bool fails[DM_GPUS]; /* its GPU does not start */
-  bool again;          /* ... and the others have done nothing yet */
+  bool again;          /* ... and others can do its work */
 } team;
+
+static bool has_spare(const team *t) {
+  return t->work->spare && t->work->spare->count > 0;
+}
 
 /* Ranks that --grid needs. */
 static int64_t grid_ranks(const dm_settings *s) {
   return dm_max(1, s->grid[0]) * dm_max(1, s->grid[1]) * dm_max(1, s->grid[2]);
 }
 
-/* Collective, with an agreed STATUS: whether the others can do without GPUs that do not start. */
+/* Collective, with an agreed STATUS: whether other GPUs can do the work of those that do not
+ * start. */
 static bool can_go_on(team *t, const dm_run *run, dm_warm_up *warm_up, const dm_error *status) {
-  if (!t || !status || !status->agreed || status->code != DM_E_DEVICE) return false;
-  int64_t failing = !dm_warm_up_started(warm_up);
+  const bool threads = t->work->threads > 1;
+  if (!status || status->code != DM_E_DEVICE || (threads ? !status->agreed : !has_spare(t)))
+    return false;
+  int64_t failing = threads ? !dm_warm_up_started(warm_up) : !run->has_used_gpu;
   t->fails[run->rank] = failing;
   dm_status failed = dm_comm_sum_i64(run->world, &failing, 1);
   const int64_t left = run->ranks - failing;
-  const bool yes = !failed && failing > 0 && left >= grid_ranks(&t->call->settings);
+  const bool enough = left > 0 ? left >= grid_ranks(&t->call->settings) : has_spare(t);
+  const bool yes = !failed && failing > 0 && enough;
   dm_status_free(failed);
   if (run->rank == 0) t->again = yes;
+  if (run->rank == 0 && yes) dm_log_line(&run->log, DM_LOG_WARNING, "%s", status->message);
   return yes;
 }
 
-/* WORLD: of team T; NULL, both: MPI is started, if there is a launcher. */
+/* WORLD: of team T; NULL: T has one rank, and MPI is started if there is a launcher. */
 static int run_rank(dm_call *call, dm_status prepared, const dm_work *work, dm_comm *world,
                     team *t) {
   dm_run run;
   memset(&run, 0, sizeof run);
   bool only = false;
-  const int gpu = t ? t->gpu[dm_comm_rank(world)] : dm_comm_local_rank_before_start(&only);
-  const bool early = !t && work->warms_up_alone;
+  const int gpu = world ? t->gpu[dm_comm_rank(world)] : dm_comm_local_rank_before_start(&only);
+  const bool early = !world && work->warms_up_alone;
   dm_warm_up *warm_up = NULL;
   if (work->warms_up || early) warm_up = dm_backend_warm_up(early ? 0 : gpu, early || only);
   dm_status status = dm_run_start(&run, world, dm_cli_level(call),
@@ -328,7 +337,7 @@ static int run_rank(dm_call *call, dm_status prepared, const dm_work *work, dm_c
   }
   run.born = run.lap = call->born;
   run.ends = true;
-  if (t) run.gpu = gpu;
+  if (world) run.gpu = gpu;
   status = perform(&run, call, prepared, work);
   const bool silent = can_go_on(t, &run, warm_up, status);
   status = dm_status_first(status, dm_cli_close_reports(call));
@@ -350,7 +359,7 @@ static int run_rank(dm_call *call, dm_status prepared, const dm_work *work, dm_c
     if (code == 0) code = ended;
   }
   if (code == 0 && !world && alone && run.has_used_gpu) dm_cli_end_ahead();
-  if (code == 0 && !t && run.at_end) _exit(0); /* not after the libraries have wound up */
+  if (code == 0 && !world && run.at_end) _exit(0); /* not after the libraries have wound up */
   return code;
 }
 
@@ -410,11 +419,13 @@ static void play(dm_comm *world, void *context) {
 /* The product is left to the ranks whose GPUs start. */
 static void drop_failing(team *t) {
   const dm_log log = dm_cli_log(t->call);
+  dm_gpu_list list;
   int left = 0;
+  dm_backend_gpus(&list);
   for (int r = 0; r < t->ranks; r++)
     if (t->fails[r])
-      dm_log_line(&log, DM_LOG_WARNING, "GPU %d does not start: the product is left to the others",
-                  t->gpu[r]);
+      dm_log_line(&log, DM_LOG_WARNING, "GPU %s does not start: the product is left to the others",
+                  list.gpu[t->gpu[r]].entry);
     else
       t->gpu[left++] = t->gpu[r];
   t->ranks = left;
@@ -422,23 +433,32 @@ static void drop_failing(team *t) {
   t->again = false;
 }
 
-/* The GPUs start side by side. */
-static int run_team(dm_call *call, dm_status prepared, const dm_work *work) {
-  team t = {.call = call, .prepared = prepared, .work = work, .ranks = work->threads};
+/* A process cannot show its driver other GPUs than at first: the command starts anew. */
+static int start_with_spare(const team *t) {
+  dm_gpu_list_show(t->work->spare, t->work->spare->count);
+  fflush(NULL);
+  execv("/proc/self/exe", t->call->argv);
+  return dm_cli_end(t->call, dm_fail(DM_E_DEVICE, "damier cannot be started with another GPU: %m"));
+}
+
+/* The GPUs of a team start side by side. */
+int dm_cli_run_job(dm_call *call, dm_status prepared, const dm_work *work) {
+  const bool threads = work->threads > 1;
+  team t = {.call = call, .prepared = prepared, .work = work, .ranks = threads ? work->threads : 1};
   for (int r = 0; r < t.ranks; r++) t.gpu[r] = r;
   for (;;) {
-    dm_status status = dm_team_run(t.ranks, play, &t);
+    dm_status status = DM_OK;
+    if (threads)
+      status = dm_team_run(t.ranks, play, &t);
+    else
+      t.code = run_rank(call, t.prepared, work, NULL, &t);
     if (status) {
       dm_status_free(t.prepared);
       return dm_cli_finish(call, status);
     }
-    if (!t.again && t.code == 0) dm_cli_end_ahead();
+    if (!t.again && t.code == 0 && threads) dm_cli_end_ahead();
     if (!t.again) return t.code;
     drop_failing(&t);
+    if (t.ranks == 0) return start_with_spare(&t);
   }
-}
-
-int dm_cli_run_job(dm_call *call, dm_status prepared, const dm_work *work) {
-  if (work->threads > 1) return run_team(call, prepared, work);
-  return run_rank(call, prepared, work, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #ifndef DM_CLI_SESSION_H
 #define DM_CLI_SESSION_H
 
+#include "backend/gpu_list.h"
 #include "cli/call.h"
 #include "file/dataset.h"
 #include "run/record.h"
@@ -17,10 +18,11 @@ typedef struct dm_work {
   int64_t bytes;
   dm_dataset *const *datasets; /* in SHARED; the caller frees them (dm_dataset_free) */
   int dataset_count;           /* at most DM_CLI_DATASETS */
-  int threads;   /* > 1: so many ranks, at most DM_GPUS, are threads of this process, without MPI */
-  bool warms_up; /* will use a GPU, if there is one: start it together with MPI */
-  bool warms_up_alone; /* the same without a launcher, before the work begins */
-  bool reports;        /* publishes its own records; RUN's RECORD is NULL */
+  int threads; /* > 1: so many ranks, at most DM_GPUS, are threads of this process, without MPI */
+  const dm_gpu_list *spare; /* tried if none of the chosen GPUs starts; NULL: none */
+  bool warms_up;            /* will use a GPU, if there is one: start it together with MPI */
+  bool warms_up_alone;      /* the same without a launcher, before the work begins */
+  bool reports;             /* publishes its own records; RUN's RECORD is NULL */
 } dm_work;
 
 /* Starts MPI, or threads, agrees on PREPARED (which it frees), shares the data, runs the work,

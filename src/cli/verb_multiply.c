@@ -103,6 +103,7 @@ int dm_cli_multiply(dm_call *call) {
                    .datasets = datasets,
                    .dataset_count = 3,
                    .threads = gpus.ranks,
+                   .spare = &gpus.spare,
                    .warms_up = !prepared && may_use_gpu(call),
                    .warms_up_alone = !prepared && gpus.uses && starts_early(call, &f)});
   for (int i = 0; i < 3; i++) dm_dataset_free(datasets[i]);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "backend/gpu_list.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
@@ -100,6 +101,14 @@ static dm_status find_sooner(const dm_run *run, const dm_engine *engine, const d
   return DM_OK;
 }
 
+static void warn_of_driver(const dm_run *run) {
+  dm_gpu_list list;
+  dm_backend_gpus(&list);
+  if (list.count > 0 && run->rank == 0)
+    dm_log_line(&run->log, DM_LOG_WARNING,
+                "no GPU starts: the CPU multiplies (nvidia-smi shows the state of the driver)");
+}
+
 /* "auto" is cuda only if every rank has a GPU: all ranks multiply in the same way. Kernels are
  * checked before it matters whether their backend was built, so errors are the same in every
  * build. */
@@ -121,6 +130,7 @@ static dm_status find_backend(dm_run *run, const dm_engine *engine, const dm_pro
   if (cpu) return dm_backend_find("cpu", ops);
   *ops = dm_backend_auto();
   int64_t without = dm_backend_device_count(*ops) == 0;
+  if (without) warn_of_driver(run);
   DM_TRY(dm_comm_max_i64(run->world, &without, 1));
   DM_TRY(without ? dm_backend_find("cpu", ops) : DM_OK);
   return dm_comm_agree(run->world, check_kernel(*ops, engine->kernel, problem));

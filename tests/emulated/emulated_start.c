@@ -1,10 +1,12 @@
 /* The driver of emulated GPUs: nothing to start or to shut down. EMULATED_GPUS is their number (1);
- * EMULATED_GPU_FAILS is one that does not start; with EMULATED_SLOW_END processes end as if the
+ * the digits of EMULATED_GPU_FAILS are those that do not start, whatever CUDA_VISIBLE_DEVICES
+ * shows; with EMULATED_NO_DRIVER none is found; with EMULATED_SLOW_END processes end as if the
  * driver took that many seconds, or until a signal, and held a descriptor for it. */
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -40,8 +42,10 @@ void dm_cuda_list(dm_gpu_list *list) {
 
 bool dm_cuda_start(int local_rank) {
   const char *fails = getenv("EMULATED_GPU_FAILS");
+  dm_gpu_list list;
+  dm_backend_gpus(&list);
   if (dm_cuda_ends_slowly()) (void)!open("/dev/zero", O_RDONLY | O_CLOEXEC);
-  return !fails || atoi(fails) != local_rank;
+  return !fails || !strchr(fails, list.gpu[local_rank % list.count].id[strlen("GPU-")]);
 }
 
 void dm_cuda_stop(int local_rank) {
@@ -73,6 +77,7 @@ int __wrap_clone(int (*work)(void *), void *stack, int flags, void *argument) {
 }
 
 int dm_cuda_device_count(void) {
+  if (getenv("EMULATED_NO_DRIVER")) return 0;
   dm_gpu_list list;
   dm_backend_gpus(&list);
   return list.count;

@@ -145,6 +145,22 @@ def one_does_not_start(bed):
         expect(done.returncode == 6 and done.stderr.count("error:") == 1, f"{words}: exit {done.returncode}\n{done.stderr}")
 
 
+def chosen_does_not_start(bed):
+    """The plan chose it: those that it left out are tried, and nothing is left of what began."""
+    slow = ("--machine", "gflops=0.01")
+    for fails, words, more, ranks, said in (("0", (), {}, 1, "GPU 0"), ("012", (), {}, 1, "GPU 2"), ("3", (), {"CUDA_VISIBLE_DEVICES": "3,1"}, 1, "GPU 3"),
+                                            ("01", slow, {}, 2, "GPU 1"), ("0", ("--machine", "gflops=9"), {}, 1, "GPU 0")):
+        done = multiply(bed, *words, EMULATED_GPU_FAILS=fails, **more)
+        expect(ranks_of(done) == ranks and f"{said} does not start" in done.stderr, f"{fails} {words}: {done}")
+        expect_right(faulty_runs.Output(bed, "C", 1))
+    for words in ((), slow):
+        done = multiply(bed, *words, EMULATED_GPU_FAILS="0123")
+        expect(done.returncode == 6 and done.stderr.count("error:") == 1, f"{words}: exit {done.returncode}\n{done.stderr}")
+        expect(not list(bed.folder.glob("C.h5.*")), f"{words}: {list(bed.folder.iterdir())}")
+    done = multiply(bed, EMULATED_GPUS="1", EMULATED_NO_DRIVER="1")
+    expect(ranks_of(done) == 1 and "no GPU starts" in done.stderr, done.stderr)
+
+
 def ends(bed):
     """What outlives the process holds neither its exit code, its output nor other inherited descriptors, but the driver's."""
     adopts, libc = 36, ctypes.CDLL(None)  # PR_SET_CHILD_SUBREAPER
@@ -243,7 +259,8 @@ def main():
                  "--hang-timeout", "60s")
         bed = faulty_runs.Bed(folder, options, shape=(700, 600, 500), words=words)
         bed.undisturbed(2)
-        for check in (refusals, choices, chosen, benchmarks, queues, batches, of_itself, under_mpirun, one_does_not_start, ends,
+        for check in (refusals, choices, chosen, benchmarks, queues, batches, of_itself, under_mpirun, one_does_not_start,
+                      chosen_does_not_start, ends,
                       one_fails, no_memory, stops, resumes, same_bits):
             with_threads(True)
             check(bed)
