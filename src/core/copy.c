@@ -146,13 +146,17 @@ static void convert_run(dm_view dst, dm_view src, int64_t row, bool conjugate) {
 }
 
 static void copy_rows(dm_view dst, dm_view src, bool conjugate) {
-  bool plain = dst.dtype == src.dtype && !(conjugate && dm_dtype_is_complex(src.dtype));
+  const int64_t size = dm_dtype_size(src.dtype);
+  if (dst.dtype != src.dtype || (conjugate && dm_dtype_is_complex(src.dtype))) {
+    for (int64_t row = 0; row < src.rows; row++) convert_run(dst, src, row, conjugate);
+    return;
+  }
+  char *to = dst.base;
+  const char *from = src.base;
   for (int64_t row = 0; row < src.rows; row++) {
-    if (plain)
-      copy_run(dm_view_at(dst, row, 0), dst.col_stride, dm_view_at(src, row, 0), src.col_stride,
-               dm_dtype_size(src.dtype), src.cols);
-    else
-      convert_run(dst, src, row, conjugate);
+    copy_run(to, dst.col_stride, from, src.col_stride, size, src.cols);
+    to += dst.row_stride * size;
+    from += src.row_stride * size;
   }
 }
 
