@@ -12,6 +12,7 @@
 #include "core/checked.h"
 #include "core/status.h"
 #include "file/journal.h"
+#include "file/output.h"
 #include "options/request.h"
 #include "run/record.h"
 #include "run/run.h"
@@ -127,8 +128,22 @@ static bool is_same_file(const char *one, const char *other) {
   return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
+static bool is_temporary(const dm_location *output, const char *path) {
+  char temporary[DM_SIBLING_PATH];
+  bool is = false;
+  for (int i = 0; output->file[0] && dm_output_endings[i] && !is; i++) {
+    dm_status bad = dm_io_sibling(output, dm_output_endings[i], temporary);
+    is = !bad && is_same_file(path, temporary);
+    dm_status_free(bad);
+  }
+  return is;
+}
+
 static dm_status check_not_matrix(const dm_call *call, const char *option, const char *path) {
   const dm_settings *s = &call->settings;
+  if (is_temporary(&s->output, path))
+    return dm_fail(DM_E_USAGE, "option '--%s': %s is a temporary file of this command", option,
+                   path);
   bool clash = is_same_file(path, s->output.file) || is_same_file(path, s->old_c.file);
   for (int i = 0; i < call->operand_count && !clash; i++) {
     dm_location at;

@@ -2,6 +2,7 @@
  * source. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"
@@ -139,6 +140,16 @@ static dm_status read_indices(const dm_dataset *dataset, int64_t *list) {
   return status;
 }
 
+static dm_status check_kept(const dm_trust *trust, const dm_dataset *list) {
+  struct stat info;
+  if (!trust->replaced || stat(trust->replaced, &info) != 0 ||
+      (uint64_t)info.st_dev != list->device || (uint64_t)info.st_ino != list->inode)
+    return DM_OK;
+  return dm_hint(
+      dm_fail_at(DM_E_USAGE, &list->at, "is a list of this command: C cannot replace it"),
+      "name another output file, or let --append add a dataset to this one");
+}
+
 /* @FILE:/list */
 static dm_status read_list(selection *s, const char *text, int axis) {
   dm_dataset dataset = {.rows = 0};
@@ -151,10 +162,10 @@ static dm_status read_list(selection *s, const char *text, int axis) {
   trust.missing_value[0] = '\0';
   DM_TRY(dm_examine_at(&trust, &dataset, NULL));
   const bool whole = dm_dtype_is_integer(dataset.dtype) && !dataset.meaning.active;
-  dm_status status = DM_OK;
-  if (!whole || dataset.rows != 1)
+  dm_status status = check_kept(s->trust, &dataset);
+  if (!status && (!whole || dataset.rows != 1))
     status = dm_fail_at(DM_E_INPUT, &dataset.at, "is no list of whole numbers of one dimension");
-  else if (dataset.cols > most_listed)
+  else if (!status && dataset.cols > most_listed)
     status =
         dm_fail_at(DM_E_INPUT, &dataset.at, "lists %lld rows or columns; at most %lld are read",
                    (long long)dataset.cols, (long long)most_listed);

@@ -23,6 +23,7 @@ typedef struct dm_trust {
   int64_t row_axes;             /* the first axes, which are the rows; 0: of two, the first */
   bool batch;                   /* with more than two axes, it is many matrices: dm_leads */
   bool by_columns;              /* many files are stacked by columns */
+  const char *replaced;         /* the file that C replaces, which is no list of a part; or NULL */
   bool any_shape;               /* inside io: a part of it is taken */
   bool alone;                   /* inside io: by no further process */
   struct dm_known_files *known; /* inside io: many files are examined; or NULL (known_files.h) */

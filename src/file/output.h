@@ -39,6 +39,9 @@ dm_status dm_output_check(dm_location *location, const char *default_name, bool 
                           const dm_dataset *inputs, int count, const dm_dataset *replaced,
                           dm_output_form *appended);
 
+/* What follows the name of C's file in those of its temporary files; ends with NULL. */
+extern const char *const dm_output_endings[];
+
 /* Creates the part file with a contiguous dataset that has the leading dimensions LEADS (NULL:
  * none), in place of one that an earlier run left unfinished. DM_E_FIT: no space; DM_E_IO: another
  * run writes it; DM_E_USAGE: a file of the user has its name. A thread still reserves space:

@@ -115,16 +115,17 @@ static dm_status check_existing(const dm_location *at, const struct stat *info, 
   return as_usage(at, dm_child_run(at, dm_output_holds_only, at, &nothing, sizeof nothing));
 }
 
+const char *const dm_output_endings[] = {
+    ".part",          ".journal",       ".damier-new",    ".damier-pair-n",
+    ".damier-pair-p", ".damier-pair-s", ".damier-pair-q", NULL};
+
 /* An input may have the name of a temporary file of this run. */
 static dm_status check_siblings(const dm_location *at, const dm_dataset *inputs, int count,
                                 const dm_dataset *replaced) {
-  static const char *const endings[] = {".part",          ".journal",       ".damier-new",
-                                        ".damier-pair-n", ".damier-pair-p", ".damier-pair-s",
-                                        ".damier-pair-q"};
-  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+  for (int i = 0; dm_output_endings[i]; i++) {
     char path[DM_SIBLING_PATH];
     struct stat info;
-    DM_TRY(dm_io_sibling(at, endings[i], path));
+    DM_TRY(dm_io_sibling(at, dm_output_endings[i], path));
     if (stat(path, &info) < 0) continue;
     bool used = replaced && is_file_of(&info, replaced);
     for (int j = 0; j < count; j++) used |= is_file_of(&info, &inputs[j]);

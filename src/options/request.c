@@ -145,6 +145,7 @@ static dm_status trust_of(const dm_settings *s, dm_trust *trust) {
                       .patience = s->hang_timeout > 0 ? s->hang_timeout : forever,
                       .batch = true,
                       .by_columns = s->stack != 0,
+                      .replaced = s->append ? NULL : s->output.file,
                       .vectors = s->as_column ? DM_AS_COLUMN
                                  : s->as_row  ? DM_AS_ROW
                                               : DM_NO_VECTOR};

@@ -159,6 +159,22 @@ def refusals(folder, damier):
     expect(not (folder / "c.h5").exists(), "a refused output exists")
 
 
+def lists_kept(folder, damier):
+    """C does not replace a list that it is computed from, named by a location or in a list of locations."""
+    write(folder / "x.h5", np.arange(20.0).reshape(5, 4))
+    write(folder / "i.h5", np.array([3, 1, 1]), "i")
+    part = f"{folder}/x.h5:/x[@{folder}/i.h5:/i]"
+    (folder / "list.txt").write_text(part + "\n")
+    kept = (folder / "i.h5").read_bytes()
+    for location in (part, f"@{folder}/list.txt"):
+        done = ended([damier, "gram", location, "-o", f"{folder}/i.h5:/i", "--force"])
+        expect(done.returncode == 2 and "is a list of this command" in done.stderr, done.stderr)
+        expect((folder / "i.h5").read_bytes() == kept, "the list was overwritten")
+    run(damier, 1, "gram", part, "-o", f"{folder}/i.h5:/c", "--append", "-q")
+    with h5py.File(folder / "i.h5") as file:
+        expect(np.array_equal(file["i"][()], [3, 1, 1]) and file["c"].shape == (4, 4), "the list or C is wrong")
+
+
 def stacks(folder, damier):
     rng = np.random.default_rng(5)
     parts = []
@@ -257,7 +273,7 @@ def meaning(folder, damier):
 
 def main():
     chosen = options()
-    work = [(case,) for case in (refusals, stacks, meaning, steps, old_c, flattened_with_itself, names_with_brackets)]
+    work = [(case,) for case in (refusals, lists_kept, stacks, meaning, steps, old_c, flattened_with_itself, names_with_brackets)]
     work += [(at_random, seed) for seed in range(how_many(chosen, 6, 10, 24))]
     work += [(flattened, seed) for seed in range(how_many(chosen, 4, 6, 16))]
     run_cases(chosen.damier, work)

@@ -30,6 +30,9 @@ python3 -c 'import json; print(json.load(open("one.json"))["verb"])'
 try damier multiply A.h5 B.h5 -o D.h5 --json /missing/x.json
 try damier multiply A.h5 B.h5 -o D.h5 --json A.h5
 try damier multiply A.h5 B.h5 -o D.h5 --csv ./D.h5 -q
+try damier multiply A.h5 B.h5 -o D.h5 --json ./D.h5.part
+try damier cov A.h5 -o D.h5 --missing pairwise --csv D.h5.damier-pair-n
+try damier multiply A.h5 B.h5 -o D.npy --trace D.npy.part
 try damier multiply A.h5 B.h5 -o D.h5 --csv all.jsonl
 try damier multiply A.h5 B.h5 -o D.h5 --trace B.h5
 echo '# rates, traces and records' >notes
