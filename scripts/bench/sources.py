@@ -4,8 +4,9 @@
     scripts/bench/sources.py --damier build/release/damier --folder /dev/shm -o docs/results/sources.jsonl
 
 One file, the virtual dataset and the stack are multiplied by a thin matrix in turn, with `ulimit -n 256`, each time by a fresh
-process; the files are in the page cache. Less than a minute on two idle cores. One line of JSON for each set of files and way: medians, with the range that holds
-them with 95 %, of the seconds of the whole command, of its processor time, and of both in relation to one file.
+process; the files are in the page cache. Less than a minute on two idle cores. One line of JSON for each set of files and way:
+medians, with the range that holds them with 95 %, of the seconds of the whole command, of its processor time, and of both in
+relation to one file.
 """
 import datetime
 import os
