@@ -36,7 +36,13 @@ int dm_backend_device_count(const dm_backend_ops *ops) {
   return ops == &dm_backend_cuda ? dm_cuda_device_count() : 0;
 }
 
+bool dm_backend_has_driver(void) {
+  return !dm_backend_cuda.not_built && dm_cuda_has_driver();
+}
+
 void dm_backend_gpus(dm_gpu_list *list) {
+  list->count = 0;
+  if (!dm_backend_has_driver()) return;
   dm_cuda_list(list);
   dm_gpu_list_hide(list);
 }
@@ -50,20 +56,16 @@ const dm_kernel *dm_backend_registry(void) {
 }
 
 void dm_backend_see_one(void) {
-  dm_cuda_see_one();
+  if (dm_backend_has_driver()) dm_cuda_see_one();
 }
 
 void dm_backend_prepare(void) {
   dm_cpu_name_kernels();
-  if (dm_cuda_has_driver()) dm_gpu_few_queues();
-}
-
-bool dm_backend_has_driver(void) {
-  return dm_cuda_has_driver();
+  if (dm_backend_has_driver()) dm_gpu_few_queues();
 }
 
 int dm_backend_current_gpu(void) {
-  return dm_cuda_has_driver() ? dm_cuda_current() : -1;
+  return dm_backend_has_driver() ? dm_cuda_current() : -1;
 }
 
 void dm_backend_select_gpu(int index) {
@@ -105,7 +107,7 @@ static void join(dm_warm_up *w) {
 }
 
 dm_warm_up *dm_backend_warm_up(int local_rank, bool only) {
-  if (dm_backend_cuda.not_built || local_rank < 0 || !dm_cuda_has_driver()) return NULL;
+  if (local_rank < 0 || !dm_backend_has_driver()) return NULL;
   if (only) dm_cuda_see_one();
   dm_warm_up *w = malloc(sizeof *w);
   if (!w) return NULL;

@@ -205,7 +205,7 @@ static dm_status share(const dm_run *run, dm_call *call, dm_status prepared, con
   DM_TRY(dm_comm_agree(run->world, prepared));
   DM_TRY(dm_comm_broadcast(run->world, &call->settings, sizeof call->settings, 0));
   DM_TRY(dm_comm_broadcast(run->world, &call->own, sizeof call->own, 0));
-  if (work->bytes == 0) return DM_OK;
+  if (work->bytes == 0 || run->ranks == 1) return DM_OK;
   DM_TRY(dm_comm_broadcast(run->world, work->shared, work->bytes, 0));
   return dm_datasets_share(run->world, run->rank, work->datasets, work->dataset_count);
 }

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "file/file_system.h"
@@ -326,27 +325,5 @@ dm_status dm_foreign_folder(const dm_location *at) {
       return dm_hint(dm_fail_at(DM_E_INPUT, at, "is %s, not an HDF5 file", folders[i].what), "%s",
                      folders[i].hint);
   }
-  return DM_OK;
-}
-
-/* ---- outputs ---- */
-
-dm_status dm_foreign_output(const dm_location *at) {
-  static const char *const endings[] = {
-      "csv", "tsv",   "txt",  "json", "mat",    "nc",      "nc3",   "nc4",         "cdf",  "netcdf",
-      "npz", "zarr",  "n5",   "mtx",  "mm",     "feather", "arrow", "parquet",     "orc",  "avro",
-      "xls", "xlsx",  "ods",  "pkl",  "pickle", "pt",      "pth",   "safetensors", "gguf", "rds",
-      "rda", "rdata", "fits", "fit",  "tif",    "tiff",    "png",   "jpg",         "jpeg", "root",
-      "bp",  "grib",  "hdf4", "h4",   "zip",    "tar",     "gz",    "tgz",         "bz2",  "xz",
-      "dta", "sav",   "nii",  "dcm",  "nrrd",   "mrc",     "vtk",   "sas7bdat",    "gif",  "svg",
-      "log", "toml",  "ini",  "tex",  "doc",    "docx",    "odt",   "py",          "m",    "r",
-      "zst", "lz4",   "7z",   "db",   "sqlite", "html",    "xml",   "yaml",        "md",   "pdf"};
-  const char *slash = strrchr(at->file, '/'), *name = slash ? slash + 1 : at->file;
-  const char *dot = strrchr(name, '.');
-  for (size_t i = 0; dot && i < sizeof endings / sizeof endings[0]; i++)
-    if (strcasecmp(dot + 1, endings[i]) == 0)
-      return dm_hint(dm_fail_at(DM_E_USAGE, at, "'%s' files cannot be written", dot),
-                     "C is written as HDF5 (.h5, .hdf5) or in NumPy's format (.npy); name such a "
-                     "file, and convert it");
   return DM_OK;
 }

@@ -12,7 +12,4 @@ dm_status dm_foreign_file(const dm_location *at);
 /* The same for the folder AT, such as one of Zarr. */
 dm_status dm_foreign_folder(const dm_location *at);
 
-/* DM_E_USAGE: the name of AT, an output, ends like that of a file of another format. */
-dm_status dm_foreign_output(const dm_location *at);
-
 #endif

@@ -53,15 +53,14 @@ static bool is_sane_meaning(const dm_dataset *d) {
                                &m->ranged, &m->of_values, &m->found,      &m->asked};
   for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
     if (!is_bool(flags[i])) return false;
-  const dm_dtype number = dm_meaning_number(m, d->dtype);
   const bool floats = m->type == DM_F32 || m->type == DM_F64;
   return is_text(m->text, sizeof m->text) && is_text(m->warning, sizeof m->warning) &&
          m->count >= 0 && m->count <= DM_MISSING_VALUES && (unsigned)m->missing < DM_MISSING_END &&
-         (!m->active ||
-          ((m->asked || !d->by_columns) &&
-           (!dm_dtype_is_complex(d->dtype) ||
-            (m->asked && m->nan && !m->packed && !m->ranged && m->count == 0)) &&
-           (m->packed ? floats && isfinite(m->scale) && isfinite(m->offset) : m->type == number)));
+         (!m->active || ((m->asked || !d->by_columns) &&
+                         (!dm_dtype_is_complex(d->dtype) ||
+                          (m->asked && m->nan && !m->packed && !m->ranged && m->count == 0)) &&
+                         (m->packed ? floats && isfinite(m->scale) && isfinite(m->offset)
+                                    : m->type == dm_meaning_number(m, d->dtype))));
 }
 
 /* NumPy files, which have no datasets, have a known offset. */
@@ -108,7 +107,8 @@ static bool is_sane_dataset(const dm_dataset *d) {
          d->cols >= 0 && (d->rows > 0 || d->cols > 0) &&
          !dm_mul_overflows(d->rows, d->cols, &elements) &&
          !dm_mul_overflows(elements, dm_dtype_size(d->dtype), &bytes) &&
-         is_sane_storage(d, bytes) && dm_few_chunks_are_sane(d) && is_sane_meaning(d);
+         is_sane_storage(d, bytes) && (d->few.chunks == 0 || dm_few_chunks_are_sane(d)) &&
+         is_sane_meaning(d);
 }
 
 /* Takes over what the child sent about the sources of D, which is SANE by itself. */

@@ -19,10 +19,6 @@ dm_dtype dm_meaning_number(const dm_meaning *meaning, dm_dtype dtype) {
   return dtype;
 }
 
-bool dm_meaning_only_scans(const dm_meaning *meaning) {
-  return !meaning->packed && !meaning->other_sign;
-}
-
 const char *dm_missing_name(dm_missing missing) {
   static const char *const names[DM_MISSING_END] = {"refuse", "nan", "zero", "mean", "pairwise"};
   return names[missing];

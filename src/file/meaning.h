@@ -52,7 +52,9 @@ typedef struct dm_missed {
 dm_dtype dm_meaning_number(const dm_meaning *meaning, dm_dtype dtype);
 
 /* Whether values are the stored elements of DTYPE, unless they are missing. */
-bool dm_meaning_only_scans(const dm_meaning *meaning);
+static inline bool dm_meaning_only_scans(const dm_meaning *meaning) {
+  return !meaning->packed && !meaning->other_sign;
+}
 
 /* DST (f64, or c128, packed) = the values of one row of STORED, which starts at element (row, col)
  * of a dataset with COLS columns. Missing ones are counted in MISSED and replaced. */

@@ -2,12 +2,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "file/child.h"
 #include "file/composite.h"
 #include "file/file_system.h"
-#include "file/foreign.h"
 #include "file/output_impl.h"
 
 static bool is_file_of(const struct stat *info, const dm_dataset *dataset) {
@@ -152,6 +152,27 @@ static void name_dataset(dm_location *location, const char *default_name) {
            default_name);
 }
 
+/* DM_E_USAGE: the name of AT ends like that of a file of another format. */
+static dm_status check_ending(const dm_location *at) {
+  static const char *const endings[] = {
+      "csv", "tsv",   "txt",  "json", "mat",    "nc",      "nc3",   "nc4",         "cdf",  "netcdf",
+      "npz", "zarr",  "n5",   "mtx",  "mm",     "feather", "arrow", "parquet",     "orc",  "avro",
+      "xls", "xlsx",  "ods",  "pkl",  "pickle", "pt",      "pth",   "safetensors", "gguf", "rds",
+      "rda", "rdata", "fits", "fit",  "tif",    "tiff",    "png",   "jpg",         "jpeg", "root",
+      "bp",  "grib",  "hdf4", "h4",   "zip",    "tar",     "gz",    "tgz",         "bz2",  "xz",
+      "dta", "sav",   "nii",  "dcm",  "nrrd",   "mrc",     "vtk",   "sas7bdat",    "gif",  "svg",
+      "log", "toml",  "ini",  "tex",  "doc",    "docx",    "odt",   "py",          "m",    "r",
+      "zst", "lz4",   "7z",   "db",   "sqlite", "html",    "xml",   "yaml",        "md",   "pdf"};
+  const char *slash = strrchr(at->file, '/'), *name = slash ? slash + 1 : at->file;
+  const char *dot = strrchr(name, '.');
+  for (size_t i = 0; dot && i < sizeof endings / sizeof endings[0]; i++)
+    if (strcasecmp(dot + 1, endings[i]) == 0)
+      return dm_hint(dm_fail_at(DM_E_USAGE, at, "'%s' files cannot be written", dot),
+                     "C is written as HDF5 (.h5, .hdf5) or in NumPy's format (.npy); name such a "
+                     "file, and convert it");
+  return DM_OK;
+}
+
 dm_status dm_output_check(dm_location *location, const char *default_name, bool force,
                           const dm_dataset *inputs, int count, const dm_dataset *replaced,
                           dm_output_form *appended) {
@@ -162,7 +183,7 @@ dm_status dm_output_check(dm_location *location, const char *default_name, bool 
     return dm_fail_at(DM_E_USAGE, location, "a .npy file holds one array, without a name");
   /* A dataset may be added to an HDF5 file of any name. */
   const bool exists = lstat(location->file, &info) == 0;
-  if (!appended || !exists) DM_TRY(dm_foreign_output(location));
+  if (!appended || !exists) DM_TRY(check_ending(location));
   /* Only the part file of a .npy file has a dataset, which is not shown. */
   if (!dm_output_is_npy(location)) name_dataset(location, default_name);
   if (strcmp(location->dataset, "/") == 0 || strncmp(location->dataset, "/.damier", 8) == 0)

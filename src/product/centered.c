@@ -361,15 +361,6 @@ dm_status dm_center_inputs(dm_run *run, int io_threads, const dm_vectors *vector
   return center_all(run, io_threads, &f, equation, centered);
 }
 
-bool dm_center_changes(const dm_multiply *m) {
-  const dm_dataset *const sets[2] = {&m->a, &m->b};
-  bool any = false;
-  for (int x = 0; x < 2; x++)
-    any |= dm_standard_changes(&m->equation.standard[x]) ||
-           (!dm_multiply_is_read(m, x) && sets[x]->meaning.found);
-  return any;
-}
-
 dm_status dm_center_product(dm_run *run, dm_multiply *m, dm_centered_room rooms[2],
                             dm_centered *centered) {
   const factors f = {

@@ -17,10 +17,6 @@ typedef struct dm_centered {
 
 void dm_centered_free(dm_centered *centered);
 
-/* Whether A or B of MULTIPLY is centered, scaled or weighted; or filled, unless it is while it is
- * read. */
-bool dm_center_changes(const dm_multiply *multiply);
-
 /* Collective: changes A and B of MULTIPLY as its equation states, with numbers of the user from its
  * vectors; if terms are weighted, also divides alpha. Matrices in files are changed while they are
  * read, as is the host memory of one process; other memory is copied: in GPU memory to ROOMS, of A

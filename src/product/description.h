@@ -72,4 +72,13 @@ static inline bool dm_multiply_is_read(const dm_multiply *m, int matrix) {
   return dm_multiply_in_file(m, matrix) || (m->in_memory[matrix] && d->memory.base);
 }
 
+/* Whether A or B is copied before: centered, scaled or weighted; or filled, unless it is while it
+ * is read. */
+static inline bool dm_multiply_centers(const dm_multiply *m) {
+  const bool fills[2] = {m->a.meaning.found && !dm_multiply_is_read(m, DM_A),
+                         m->b.meaning.found && !dm_multiply_is_read(m, DM_B)};
+  return fills[0] || fills[1] || dm_standard_changes(&m->equation.standard[0]) ||
+         dm_standard_changes(&m->equation.standard[1]);
+}
+
 #endif

@@ -106,7 +106,7 @@ static bool is_like(const dm_in_place *kept, const dm_multiply *m, int ranks) {
 static dm_status agree_to_take(const dm_in_place *kept, const dm_run *run, const dm_multiply *m,
                                bool *takes, bool *like) {
   int64_t not [2] = {!is_plain(m) || !is_in_memory(m, run->ranks) || !is_for_ranks(m, run->ranks)};
-  if (!not [0] && dm_center_changes(m)) not [0] = !is_centered_on_gpu(m);
+  if (!not [0] && dm_multiply_centers(m)) not [0] = !is_centered_on_gpu(m);
   if (!not [0]) not [0] = !is_for_backend(m, run->ranks > 1 || m->in_memory[DM_C]->on_gpu);
   not [1] = not [0] || !is_like(kept, m, run->ranks);
   int64_t all[] = {not [0], not [1], has_gpu_memory(m), 0};
@@ -363,7 +363,7 @@ dm_status dm_in_place_run(dm_in_place *kept, dm_run *run, const dm_multiply *mul
   bool takes, like;
   DM_TRY(agree_to_take(kept, run, multiply, &takes, &like));
   if (!takes) return DM_OK;
-  dm_status status = dm_center_changes(multiply) ? run_centered(kept, &p, taken)
+  dm_status status = dm_multiply_centers(multiply) ? run_centered(kept, &p, taken)
                                                  : run_product(kept, &p, like, taken);
   outcome->seconds = dm_now() - start;
   return status;

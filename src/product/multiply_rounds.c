@@ -155,7 +155,7 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
                                      dm_multiply_is_read(m, DM_B) ? &m->b : NULL,
                                      m->has_c && dm_multiply_is_read(m, DM_OLD) ? &m->c : NULL};
   dm_multiply changed = *m;
-  const bool centers = dm_center_changes(m);
+  const bool centers = dm_multiply_centers(m);
   dm_centered centered;
   dm_status status = centers ? dm_center_product(run, &changed, NULL, &centered) : DM_OK;
   if (!status) status = multiply_centered(run, &changed, record);

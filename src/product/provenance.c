@@ -95,6 +95,7 @@ static dm_status add_vectors(dm_attributes *list, const dm_multiply *m) {
   char at[DM_NAME];
   for (int x = 0; x < 2; x++) {
     const dm_standard *s = &m->equation.standard[x];
+    if (!s->center_by && !s->scale_by) continue;
     const char *lines = dm_lines_name(dm_standard_lines(s));
     if (s->center_by)
       DM_TRY(dm_attributes_add(list, names[x][0], "%s:%s", lines,
