@@ -112,16 +112,6 @@ build_release() {
   damier=$root/build/release/damier
 }
 
-# If OpenBLAS does not know the CPU, damier selects its kernels: other programs must use the same ones.
-share_openblas_kernels() {
-  local kernels
-  kernels=$("$damier" info -q --json - | python3 -c "import json, sys
-print(json.load(sys.stdin).get('environment', {}).get('OPENBLAS_CORETYPE', ''))")
-  if [ -z "$kernels" ]; then return; fi
-  export OPENBLAS_CORETYPE=$kernels
-  note "OPENBLAS_CORETYPE=$kernels for every program"
-}
-
 # keep_records FROM TO: moves a measurement into place once it is complete.
 keep_records() {
   mkdir -p "$(dirname "$2")"

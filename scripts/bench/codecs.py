@@ -13,13 +13,12 @@ import os
 import pathlib
 import sys
 import tempfile
-import time
 
 import h5py
 import hdf5plugin
 import numpy as np
 
-from measure import append, cores, options_of, processor, run, timed, version_of
+from measure import alternated, append, code_of, cores, made_by, options_of, run, start, timed
 
 COLS, CHUNK, LARGE = 8192, (256, 512), (1024, 7808)  # 1 MiB and 61 MiB
 WAYS = {
@@ -65,6 +64,9 @@ def by_damier(folder, options):
     return times["open_s"] + times["read_s"] + times["multiply_s"], busy
 
 
+READERS = {"h5py": by_h5py, "damier": by_damier}
+
+
 def write(folder, way, a):
     """Returns the bytes of the files."""
     for old in folder.glob("A*.h5"):
@@ -77,35 +79,30 @@ def write(folder, way, a):
 
 
 def main():
-    options = options_of(__doc__, "codecs.jsonl", ("--damier", {"default": "build/release/damier"}),
-                         ("--only", {"nargs": "*", "default": [*WAYS, FILES], "help": "names of ways"}),
-                         ("--runs", {"type": int, "default": 5}),
-                         ("--size", {"type": int, "default": 500, "help": "MiB of the matrix [500]"}),
-                         ("--folder", {"default": "/dev/shm", "help": "for the files [/dev/shm]"}),
-                         ("--flags", {"default": "", "help": "more options of damier"}),
-                         ("--read", {"type": pathlib.Path, "help": argparse.SUPPRESS}))
+    options = options_of(__doc__, "codecs.jsonl", damier="build/release/damier", runs=5,
+                         only={"nargs": "*", "default": [*WAYS, FILES], "help": "names of ways"},
+                         size={"type": int, "default": 500, "help": "MiB of the matrix [500]"},
+                         folder={"default": "/dev/shm", "help": "for the files [/dev/shm]"},
+                         flags={"default": "", "help": "more options of damier"}, read={"type": pathlib.Path, "help": argparse.SUPPRESS})
     if options.read:
         h5py_reads(options.read)
         return
     rng = np.random.default_rng(1)
     rows = max(1, options.size * 2**20 // (8 * COLS) // 1000) * 1000  # divides into 1000 files
     a = np.round(rng.standard_normal((rows, COLS)), 3)
-    about = {"verb": "codec", "version": version_of(options.damier), "h5py": h5py.__version__, "hdf5plugin": hdf5plugin.version,
-             "machine": {"device": processor(), "cores": cores()}, "bytes": a.nbytes, "flags": options.flags, "date": time.strftime("%F")}
+    about = {"verb": "codec", **made_by(code_of(options.damier), cores=cores()), "h5py": h5py.__version__,
+             "hdf5plugin": hdf5plugin.version, "bytes": a.nbytes, "flags": options.flags}
     with tempfile.TemporaryDirectory(dir=options.folder, prefix="damier-codecs-") as name:
         folder = pathlib.Path(name)
         with h5py.File(folder / "B.h5", "w") as file:
             file["b"] = rng.standard_normal((COLS, 1))
         for way in options.only:
             stored = write(folder, way, a)
-            for number in range(options.runs):
-                for by, read in (("h5py", by_h5py), ("damier", by_damier)):
-                    seconds, busy = read(folder, options)
-                    print(f"{way:38}{by:8}{seconds:8.3f} s {a.nbytes / seconds / 2**30:7.2f} GiB/s", flush=True)
-                    append(options.output, about | {"way": way, "by": by, "run": number, "stored_bytes": stored,
-                                                    "seconds": round(seconds, 4), "processor_s": round(busy, 4),
-                                                    "load": round(os.getloadavg()[0], 1)})
+            for by, (seconds, busy) in alternated(READERS, options.runs, lambda by: READERS[by](folder, options), warm_up=0):
+                print(f"{way:38}{by:8}{seconds:8.3f} s {a.nbytes / seconds / 2**30:7.2f} GiB/s", flush=True)
+                append(options.output, about | {"way": way, "by": by, "stored_bytes": stored, "seconds": round(seconds, 4),
+                                                "processor_s": round(busy, 4), "load": round(os.getloadavg()[0], 1)})
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

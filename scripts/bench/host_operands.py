@@ -10,7 +10,8 @@ matrices that are in GPU memory. The goal is 1.15 times the larger of these two.
 import damier
 import torch
 
-from measure import Job, append, median, now, options_of
+from gpus import Job
+from measure import Failed, alternated, append, code_of_package, collected, made_by, median, options_of, start
 
 CASES = ("16384x16384x16384:pageable:host", "16384x16384x16384:pinned:host", "65536x65536x32768:pageable:gpu",
          "65536x65536x32768:pinned:gpu")
@@ -28,55 +29,45 @@ def random_rows(rows, cols, pinned):
 def measure(job, case, repeats):
     """{what: seconds of each repetition}, and the product's record."""
     shape, memory, place = case.split(":")
-    m, n, k = map(int, shape.split("x"))
-    pinned = memory == "pinned"
-    a, b = random_rows(m // job.ranks, k, pinned), random_rows(k // job.ranks, n, pinned)
+    m, n, k = (int(size) for size in shape.split("x"))
+    a, b, *back = (random_rows(rows // job.ranks, cols, memory == "pinned")
+                   for rows, cols in [(m, k), (k, n)] + [(m, n)] * (place == "host"))
     out = torch.empty(m // job.ranks, n, dtype=torch.float64, device="cuda")
-    taken = {"copies": [], "products": [], "multiply": []}
-    at_gpu = [torch.empty_like(x, device="cuda") for x in (a, b)]
-    back = random_rows(m // job.ranks, n, pinned) if place == "host" else None
+    pairs = [(torch.empty_like(x, device="cuda"), x) for x in (a, b)] + [(c, out) for c in back]
 
-    def copies():
-        for there, here in zip(at_gpu, (a, b)):
-            there.copy_(here, non_blocking=True)
-        if back is not None:
-            back.copy_(out, non_blocking=True)
+    def seconds(calls):
+        return collected(alternated(calls, repeats, lambda name: job.seconds(calls[name])))
 
     with damier.Context(job.world) as context:
-        for _ in range(repeats + 1):
-            taken["copies"].append(job.seconds(copies))
-            taken["products"].append(job.seconds(lambda: context.matmul(*at_gpu, out)))
-    del at_gpu
-    if back is not None:
-        wanted = out[:64].cpu()
+        taken = seconds({"copies": lambda: [there.copy_(here, non_blocking=True) for there, here in pairs],
+                         "products": lambda: context.matmul(pairs[0][0], pairs[1][0], out)})
+    wanted = out[:64].cpu()
+    pairs.clear()
+    if back:
         del out
     torch.cuda.empty_cache()
     with damier.Context(job.world) as context:
-        for _ in range(repeats + 1):
-            taken["multiply"].append(job.seconds(lambda: context.matmul(a, b, out if back is None else back)))
-        record = context.record
-    if back is not None and not torch.allclose(back[:64], wanted):
-        raise SystemExit(f"{case}: another C")
-    return {what: times[1:] for what, times in taken.items()}, record  # the first opens and warms up
+        taken |= seconds({"multiply": lambda: context.matmul(a, b, back[0] if back else out)})
+        recipe = context.record["plan"]["recipe"]
+    if not torch.allclose((back[0] if back else out)[:64].cpu(), wanted):
+        raise Failed(f"{case}: another C")
+    return taken, recipe
 
 
 def main():
-    options = options_of(__doc__, "host_operands.jsonl", ("--repeats", {"type": int, "default": 3}),
-                         ("--only", {"nargs": "*", "default": CASES}))
+    options = options_of(__doc__, "host_operands.jsonl", repeats=3, only={"nargs": "*", "default": CASES})
     job = Job()
     for case in options.only:
-        taken, record = measure(job, case, options.repeats)
+        taken, recipe = measure(job, case, options.repeats)
         if job.rank > 0:
             continue
         middle = {what: median(times) for what, times in taken.items()}
         ratio = middle["multiply"] / max(middle["copies"], middle["products"])
-        append(options.output, {"verb": "host operands", "command": "scripts/bench/host_operands.py", "case": case,
-                                "seconds": taken, "ratio": ratio, "recipe": record["plan"]["recipe"],
-                                "machine": {"device": torch.cuda.get_device_name(), "ranks": job.ranks},
-                                "version": damier.version(), "git": record["git"], "date": now()})
+        append(options.output, {"verb": "host operands", **made_by(code_of_package(), job.name, ranks=job.ranks), "case": case,
+                                "seconds": taken, "ratio": ratio, "recipe": recipe})
         print(f"{case}: {middle['multiply']:.3f} s, {ratio:.2f} of the larger of copies {middle['copies']:.3f} and "
-              f"products {middle['products']:.3f}; {record['plan']['recipe']}", flush=True)
+              f"products {middle['products']:.3f}; {recipe}", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

@@ -14,18 +14,15 @@ import functools
 import json
 import os
 import pathlib
-import shutil
 import signal
-import subprocess
 import sys
 import tempfile
-import time
 
 import h5py
 import numpy as np
 
 from job_programs import JOBS, PACKAGES, R_PACKAGES, write
-from measure import append, options_of, processor, run as output_of, version_of
+from measure import alternated, answer, append, code_of, made_by, options_of, run, start
 
 # Runs a program from a small process: the peak of a process counts the memory of the one that it was forked from.
 LAUNCHER = """
@@ -45,12 +42,6 @@ print(json.dumps([time.monotonic() - began, usage.ru_utime + usage.ru_stime, usa
 """
 
 
-def attempt(folder, limit, words, kill_after):
-    """The seconds, those of processors, peak bytes and return code of one process."""
-    command = [sys.executable, "-S", "-c", LAUNCHER, json.dumps([limit, kill_after, *words])]
-    return json.loads(output_of(command, cwd=folder))
-
-
 def result_of(folder):
     if (folder / "C.npy").exists():
         return np.load(folder / "C.npy")
@@ -63,10 +54,9 @@ def result_of(folder):
 
 def judge(folder, job, c):
     files = {}
-    for name in "AB":
-        if (folder / f"{name}.h5").exists():
-            with h5py.File(folder / f"{name}.h5") as file:
-                files[name] = file["a"][:]
+    for path in folder.glob("[AB].h5"):
+        with h5py.File(path) as file:
+            files[path.stem] = file["a"][:]
     x = np.random.default_rng(7).standard_normal((c.shape[-1], 1))
     exact = job.apply(files, x) if job.apply else files["A"] @ (files["B"] @ x)
     bound = 1e-3 if c.dtype == np.float32 else 1e-9
@@ -80,88 +70,73 @@ def why_not(folder, code):
     return "killed" if code in (-signal.SIGKILL, -signal.SIGSEGV, -signal.SIGABRT) else "failed"
 
 
-def run(folder, job, way, program, damier):
+def attempt(folder, job, way, damier):
+    """A record of one run."""
     for name in ("C.h5", "C.npy", "said", "C.h5.part", "C.h5.journal"):
         (folder / name).unlink(missing_ok=True)
     with h5py.File(folder / "A.h5") as file:
-        program = program.replace("TENTH", str(file["a"].shape[1] // 10))
+        program = job.ways[way].replace("TENTH", str(file["a"].shape[1] // 10))
     words = [damier, *program.split()[1:]] if way == "damier" else [*start_of(way)[0], program]
-    seconds, busy, peak, code = 0.0, 0.0, 0, None
-    load = os.getloadavg()[0]
-    if job.kill_after:
-        seconds, busy, peak, code = attempt(folder, job.limit, words, job.kill_after)
-        if code != 0 and way != "damier":
-            (folder / "C.h5").unlink(missing_ok=True)
-    if code != 0:
-        more, more_busy, peak, code = attempt(folder, job.limit, words, 0)
-        seconds, busy = seconds + more, busy + more_busy
+    seconds, busy, peak, code, load = 0.0, 0.0, 0, None, os.getloadavg()[0]
+    for kill_after in [job.kill_after, 0] if job.kill_after else [0]:
+        if code != 0:
+            more, more_busy, peak, code = json.loads(run([sys.executable, "-S", "-c", LAUNCHER, json.dumps([job.limit, kill_after, *words])],
+                                                         cwd=folder))
+            seconds, busy = seconds + more, busy + more_busy
+            if kill_after and code != 0 and way != "damier":
+                (folder / "C.h5").unlink(missing_ok=True)
     c = result_of(folder) if code == 0 else None
-    verdict = judge(folder, job, c) if c is not None else why_not(folder, code)
-    return {"verb": "job", "job": job.name, "what": job.what, "way": way, "seconds": round(seconds, 4),
-            "processor_s": round(busy, 4), "load": round(load, 1), "peak_bytes": peak, "verdict": verdict, "exit": code,
-            "lines": sum(bool(line.strip()) for line in program.splitlines())}
-
-
-def answer(words):
-    """What a command prints; None if it is not there or fails."""
-    if shutil.which(words[0]) is None:
-        return None
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    return done.stdout.strip() if done.returncode == 0 else None
+    return {"verb": "job", "job": job.name, "what": job.what, "way": way, "seconds": round(seconds, 4), "processor_s": round(busy, 4),
+            "load": round(load, 1), "peak_bytes": peak, "verdict": why_not(folder, code) if c is None else judge(folder, job, c),
+            "exit": code, "lines": sum(bool(line.strip()) for line in program.splitlines())}
 
 
 @functools.cache
 def start_of(way):
     """How programs of WAY are started, and the version of its package; None if it is not installed."""
     if way in PACKAGES:  # in this Python, or in the system's
-        for python in (sys.executable, "/usr/bin/python3"):
-            version = answer([python, "-c", f"import h5py, {PACKAGES[way]} as p; print(p.__version__)"])
-            if version is not None:
-                return [python, "-c"], version
-        return None
-    if way in R_PACKAGES:
-        version = answer(["Rscript", "-e", f"suppressMessages(library({way})); cat(as.character(packageVersion('{way}')))"])
-        return version and (["Rscript", "-e"], version)
-    if way == "Octave":
-        version = answer(["octave-cli", "-qf", "--eval", "disp(version)"])
-        return version and (["octave-cli", "-qf", "--eval"], version)
-    return [sys.executable, "-c"], None
+        starts = {(python, "-c"): f"import h5py, {PACKAGES[way]} as p; print(p.__version__)" for python in (sys.executable, "/usr/bin/python3")}
+    elif way in R_PACKAGES:
+        starts = {("Rscript", "-e"): f"suppressMessages(library({way})); cat(as.character(packageVersion('{way}')))"}
+    elif way == "Octave":
+        starts = {("octave-cli", "-qf", "--eval"): "disp(version)"}
+    else:
+        return (sys.executable, "-c"), None
+    found = ((words, answer([*words, probe])) for words, probe in starts.items())
+    return next(((words, version) for words, version in found if version), None)
+
+
+def measure(options, job, damier, about):
+    scale = 1.0 if job.limit else options.scale
+    with tempfile.TemporaryDirectory(dir=options.folder, prefix="damier-jobs-") as name:
+        folder = pathlib.Path(name)
+        try:
+            write(folder, job, scale)
+        except (ImportError, ValueError) as reason:
+            print(f"{job.name:12}left out: {reason}", file=sys.stderr)
+            return
+        ways = [way for way in job.ways if way == "damier" or start_of(way)]
+        for way, record in alternated(ways, options.runs, lambda way: attempt(folder, job, way, damier), warm_up=0):
+            package = {} if way == "damier" or not start_of(way)[1] else {"package": start_of(way)[1]}
+            print(f"{job.name:12}{way:18}{record['seconds']:9.3f} s {record['peak_bytes'] >> 20:7} MiB  {record['verdict']}", flush=True)
+            append(options.output, record | {"scale": scale} | about | package)
 
 
 def main():
-    options = options_of(__doc__, "jobs.jsonl", ("--damier", {"default": "build/release/damier"}),
-                         ("--only", {"nargs": "*", "help": "names of jobs"}), ("--runs", {"type": int, "default": 5}),
-                         ("--scale", {"type": float, "default": 1.0, "help": "factor of all dimensions; jobs with "
-                                      "little memory have no other and are left out unless named"}),
-                         ("--folder", {"help": "for the files [a temporary one]"}), ("--list", {"action": "store_true"}))
+    options = options_of(__doc__, "jobs.jsonl", damier="build/release/damier", only={"nargs": "*", "help": "names of jobs"}, runs=5,
+                         scale={"type": float, "default": 1.0, "help": "factor of all dimensions; jobs with little memory have no other "
+                                "and are left out unless named"},
+                         folder={"help": "for the files [a temporary one]"}, list={"action": "store_true"})
     if options.list:
         for job in JOBS:
             print(f"{job.name:12}{job.what}; {', '.join(job.ways)}")
         return
     damier = str(pathlib.Path(options.damier).resolve())
-    about = {"version": version_of(damier), "machine": {"device": processor(), "cores": os.cpu_count()},
-             "numpy": np.__version__, "h5py": h5py.__version__}
+    about = {**made_by(code_of(damier), cores=os.cpu_count()), "numpy": np.__version__, "h5py": h5py.__version__}
     for job in JOBS:
-        if job.name not in options.only if options.only else job.limit and options.scale != 1:
-            continue
-        scale = 1.0 if job.limit else options.scale
-        with tempfile.TemporaryDirectory(dir=options.folder, prefix="damier-jobs-") as name:
-            folder = pathlib.Path(name)
-            try:
-                write(folder, job, scale)
-            except (ImportError, ValueError) as reason:
-                print(f"{job.name:12}left out: {reason}", file=sys.stderr)
-                continue
-            ways = {way: program for way, program in job.ways.items() if way == "damier" or start_of(way)}
-            for number in range(options.runs):
-                for way, program in ways.items():
-                    record = run(folder, job, way, program, damier) | {"run": number, "date": time.strftime("%F"), "scale": scale} | about
-                    if way != "damier" and start_of(way)[1]:
-                        record["package"] = start_of(way)[1]
-                    print(f"{job.name:12}{way:18}{record['seconds']:9.3f} s {record['peak_bytes'] >> 20:7} MiB  {record['verdict']}",
-                          flush=True)
-                    append(options.output, record)
+        if job.name in options.only if options.only else not job.limit or options.scale == 1:
+            measure(options, job, damier, about)
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

@@ -1,10 +1,12 @@
-"""What the benchmarks share: turns, times, medians with intervals, facts of a run, records; and the GPUs of a job."""
+"""What the benchmarks share: options, turns, times, medians with intervals, facts of a run, records."""
 import argparse
 import datetime
+import functools
 import json
 import os
 import pathlib
 import platform
+import re
 import resource
 import subprocess
 import sys
@@ -12,25 +14,53 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts" / "report"))  # before PyTables, which has this name too
-from tables import interval, median, ratios  # pylint: disable=wrong-import-position
+from tables import interval, median, ratios  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
 
+MPIRUN = os.environ.get("MPIEXEC", "mpirun")
 NUMPY_TYPES = {"f64": "f8", "f32": "f4"}
 
 
-def options_of(doc, output, *more):
-    """A parser: --output, --pairs and MORE, each a name and what argparse wants of it."""
+class Failed(Exception):
+    """A command that did not do what it should."""
+
+
+def start(main):
+    try:
+        main()
+    except Failed as failure:
+        sys.exit(f"error: {failure}")
+
+
+def options_of(doc, output, *operands, **more):
+    """Those of a benchmark: OPERANDS, each a name and what argparse wants of it; --output, and MORE, each with its default or
+    what argparse wants of it."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", "-o", default=output, help="records are appended")
-    for name, words in more:
+    for name, words in operands:
         parser.add_argument(name, **words)
+    for name, words in more.items():
+        words = words if isinstance(words, dict) else {"default": words, "type": type(words)}
+        parser.add_argument("--" + name.replace("_", "-"), **words)
     return parser.parse_args()
 
 
-def turns(pairs, names, swap=False):
-    """(number, name) of alternating runs. Number -1 warms up and does not count. SWAP: every other turn runs backwards."""
-    for number in range(-1, pairs):
+# ---- turns and times ----
+
+def alternated(names, pairs, once, swap=False, warm_up=1):
+    """(name, once(name)) of each turn but those that warm up. SWAP: every other turn runs backwards."""
+    for number in range(-warm_up, pairs):
         for name in reversed(list(names)) if swap and number % 2 else names:
-            yield number, name
+            found = once(name)
+            if number >= 0:
+                yield name, found
+
+
+def collected(found):
+    """{name: list of values} of (name, value)."""
+    lists = {}
+    for name, value in found:
+        lists.setdefault(name, []).append(value)
+    return lists
 
 
 def processor_seconds():
@@ -38,13 +68,15 @@ def processor_seconds():
     return sum(u.ru_utime + u.ru_stime for u in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
 
 
-def timed(call, settle=lambda: None):
-    """Seconds of CALL, those of processors, and what it returned; SETTLE ends what came before, and what it began."""
+def timed(call, settle=lambda: None, times=1):
+    """Seconds of CALL, those of processors, both the mean of TIMES, and what it returned; SETTLE ends what came before and what it
+    began."""
     settle()
-    busy, began = processor_seconds(), time.perf_counter()
-    found = call()
+    busy, began, found = processor_seconds(), time.perf_counter(), None
+    for _ in range(times):
+        found = call()
     settle()
-    return time.perf_counter() - began, processor_seconds() - busy, found
+    return (time.perf_counter() - began) / times, (processor_seconds() - busy) / times, found
 
 
 def middle(values):
@@ -52,32 +84,51 @@ def middle(values):
     return [median(values), *interval(values)]
 
 
-def alternate(calls, pairs, settle=lambda: None):
-    """{name: seconds of each turn} of CALLS, and the same of processors."""
-    seconds, processors = ({name: [] for name in calls} for _ in range(2))
-    for number, name in turns(pairs, calls):
-        took, busy, _ = timed(calls[name], settle)
-        if number >= 0:
-            seconds[name].append(took)
-            processors[name].append(busy)
-    return seconds, processors
-
+# ---- commands ----
 
 def run(words, **more):
-    """What a command prints to standard output; a failure ends the benchmark with what it says."""
-    done = subprocess.run([str(word) for word in words], text=True, capture_output=True, check=False, **more)
+    """What a command prints to standard output."""
+    done = subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL, text=True, capture_output=True, check=False, **more)
     if done.returncode != 0:
-        sys.exit(f"exit {done.returncode}: {' '.join(map(str, words))}\n{done.stderr}")
+        raise Failed(f"exit {done.returncode}: {' '.join(map(str, words))}\n{done.stderr[-600:]}")
     return done.stdout
 
 
-def version_of(damier):
-    return run([damier, "--version"]).splitlines()[0]
+def answer(words):
+    """What a command prints; nothing where it fails or is not there."""
+    try:
+        return run(words, timeout=120).strip()
+    except (Failed, OSError, subprocess.SubprocessError):
+        return None
 
+
+def gpus():
+    return (answer(["nvidia-smi", "-L"]) or "").count("GPU ")
+
+
+@functools.cache
+def mpirun(ranks):
+    """What starts so many processes, as briefly as it can be said here; nothing if they do not start."""
+    commands = ([MPIRUN, "-n", str(ranks), *more] for more in ([], ["--oversubscribe"]))
+    return next((words for words in commands if answer([*words, "true"]) is not None), None)
+
+
+def multiply(words, c, record, **more):
+    """Seconds, those of processors, and the record of a command of damier that makes the file C, which does not exist before."""
+    for old in (c, record):
+        pathlib.Path(old).unlink(missing_ok=True)
+    took, busy, _ = timed(lambda: run([*words, "-o", c, "--json", record], **more))
+    found = json.loads(pathlib.Path(record).read_text(encoding="utf-8").splitlines()[-1])
+    if found["verification"]["verdict"] != "PASS":
+        raise Failed("damier's verification does not say PASS")
+    return took, busy, found
+
+
+# ---- facts and records ----
 
 def processor():
-    models = [line for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines() if line.startswith("model name")]
-    return models[0].split(": ", 1)[1] if models else platform.machine()
+    models = re.findall(r"^model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.M)
+    return models[0] if models else platform.machine()
 
 
 def cores():
@@ -88,45 +139,23 @@ def now():
     return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
 
 
+def code_of(damier):
+    """Version and commit of a program."""
+    found = re.match(r"damier (\S+)(?: \(git ([^)\s]+))?", run([damier, "--version"]))
+    return {"version": found[1], "git": found[2]}
+
+
+def code_of_package():
+    import damier  # pylint: disable=import-outside-toplevel
+    return {"version": damier.version(), "git": damier.info().get("git", "")}
+
+
+def made_by(code, device=None, **machine):
+    """What every record says: CODE, the script, when and where."""
+    return {**code, "date": now(), "command": f"scripts/bench/{pathlib.Path(sys.argv[0]).name}",
+            "machine": {"device": device or processor(), **machine}}
+
+
 def append(path, record):
     with open(path, "a", encoding="utf-8") as file:
         file.write(json.dumps(record) + "\n")
-
-
-class Job:
-    """The processes of an MPI job, or this one alone, each with a GPU of its computer."""
-
-    def __init__(self):
-        import torch  # pylint: disable=import-outside-toplevel
-        self.torch, self.world, self.rank, self.ranks, here = torch, None, 0, 1, 0
-        if {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"} & set(os.environ):
-            from mpi4py import MPI  # pylint: disable=import-outside-toplevel
-            self.world, self.most = MPI.COMM_WORLD, MPI.MAX
-            self.rank, self.ranks = self.world.Get_rank(), self.world.Get_size()
-            self.hosts = self.world.allgather(platform.node())
-            here = self.hosts[:self.rank].count(platform.node())
-        self.device = torch.device("cuda", here % torch.cuda.device_count())
-        torch.cuda.set_device(self.device)
-
-    def type_of(self, name):
-        return {"f64": self.torch.float64, "f32": self.torch.float32, "bf16": self.torch.bfloat16, "c128": self.torch.complex128}[name]
-
-    def random(self, name, rows, cols):
-        return self.torch.randn(rows, cols, device=self.device).to(self.type_of(name))
-
-    def meet(self):
-        self.torch.cuda.synchronize()
-        if self.world:
-            self.world.Barrier()
-
-    def slowest(self, value):
-        return self.world.allreduce(value, self.most) if self.world else value
-
-    def seconds(self, call, repeats=1):
-        """Of the slowest rank, the mean of REPEATS."""
-        self.meet()
-        began = time.perf_counter()
-        for _ in range(repeats):
-            call()
-        self.torch.cuda.synchronize()
-        return self.slowest((time.perf_counter() - began) / repeats)

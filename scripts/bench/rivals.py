@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times another library's product of two random matrices, and checks it by a random vector; products.sh alternates it with damier.
+"""Times another library's product of two random matrices, and checks it by a random vector; products.py alternates it with damier.
 
     rivals.py cublasxt f64 16384 --gpus 2 [--setting 4096]          pinned host memory, C too; the setting is the width of blocks
     mpirun -n 2 rivals.py cublasmp f64 16384 [--setting all-gather] GPU memory; the setting is a layout; C of bf16 is f32
@@ -9,7 +9,7 @@ Without --setting it prints the fastest one; with it one line of JSON. Needs mpi
 cublasxt and cublasmp. --library is the file of cuBLASMp, 0.8 or newer, such as nvidia/cublasmp/cu13/lib/libcublasmp.so.0 of pip's
 nvidia-cublasmp-cu13, or of ScaLAPACK, if the loader does not find it.
 """
-import argparse
+# pylint: disable=import-outside-toplevel
 import ctypes
 import json
 import sys
@@ -17,7 +17,7 @@ import time
 
 import numpy as np
 
-from measure import Job, now
+from measure import now, options_of
 
 SIZES = {"f64": (ctypes.c_double, 2.0**-53), "f32": (ctypes.c_float, 2.0**-24), "bf16": (ctypes.c_float, 2.0**-24)}  # of C
 
@@ -49,7 +49,7 @@ def version_of(library, get):
 
 def cublas():
     """The one that torch has loaded."""
-    import torch  # pylint: disable=import-outside-toplevel
+    import torch
     torch.ones(8, 8, device="cuda") @ torch.ones(8, 8, device="cuda")  # pylint: disable=expression-not-assigned
     with open("/proc/self/maps", encoding="utf-8") as maps:
         return ctypes.CDLL(next(line.split()[-1] for line in maps if "/libcublas.so" in line))
@@ -59,7 +59,7 @@ class CublasXt:
     """n x n matrices, row-major, whole, in the pinned memory of one process."""
 
     def __init__(self, kind, n, options):
-        import torch  # pylint: disable=import-outside-toplevel
+        import torch
         self.n, self.real, self.rank, self.ranks, self.gpus = n, SIZES[kind][0], 0, 1, options.gpus
         self.device = torch.cuda.get_device_name(0)
         self.a, self.b, self.c = (torch.empty(n, n, dtype={"f64": torch.float64, "f32": torch.float32}[kind], pin_memory=True)
@@ -86,7 +86,7 @@ class CublasXt:
         return time.perf_counter() - began
 
     def apply(self, name, x, absolute=False):
-        import torch  # pylint: disable=import-outside-toplevel
+        import torch
         rows = (part.double() for part in getattr(self, name).split(1024))
         return torch.cat([(part.abs() if absolute else part) @ torch.from_numpy(x) for part in rows]).numpy()
 
@@ -101,9 +101,11 @@ class CublasMp:
     KINDS = {"f64": (1, 1, 70), "f32": (0, 0, 68), "bf16": (14, 0, 68)}  # cudaDataType_t of A and B, of C; cublasComputeType_t
 
     def __init__(self, kind, n, options):
-        self.job, self.kind, self.n = Job(), kind, n
+        import torch
+        from gpus import TYPES, Job
+        self.torch, self.types, self.job, self.kind, self.n = torch, TYPES, Job(), kind, n
         self.rank, self.ranks, self.gpus = self.job.rank, self.job.ranks, self.job.ranks
-        self.device = self.job.torch.cuda.get_device_name(self.job.device)
+        self.device = self.job.name
         self.name = "cuBLAS " + version_of(cublas(), "cublasGetProperty")
         nccl, self.library = ctypes.CDLL("libnccl.so.2"), ctypes.CDLL(options.library or "libcublasmp.so.0")
         identity = (ctypes.c_char * 128)()
@@ -113,7 +115,7 @@ class CublasMp:
             self.job.world.bcast(bytes(identity)))
         nccl_job, self.grids, self.memory, version = ctypes.c_void_p(), {}, [], ctypes.c_int()
         ok(nccl.ncclCommInitRank(ctypes.byref(nccl_job), self.ranks, identity, self.rank))
-        self.nccl, self.stream = nccl_job, self.job.torch.cuda.Stream()
+        self.nccl, self.stream = nccl_job, self.torch.cuda.Stream()
         declare(self.library, cublasMpCreate="pp", cublasMpGridCreate="llipp", cublasMpMatrixDescriptorCreate="lllllllipp",
                 cublasMpMalloc="ppl", cublasMpFree="pp", cublasMpGemm_bufferSize="piilllppllppllpppllpipp",
                 cublasMpGemm="piilllppllppllpppllpiplpl")
@@ -146,7 +148,7 @@ class CublasMp:
 
     def allocate(self, grid, count, name):
         """Memory that the other GPUs address, if the library can do that: as a torch tensor."""
-        torch, dtype = self.job.torch, self.job.type_of(name)
+        torch, dtype = self.torch, self.types[name]
         size = max(256, self.job.slowest(count * torch.empty(0, dtype=dtype).element_size()))
         pointer = ctypes.c_void_p()
         self.addressable = not self.library.cublasMpMalloc(grid, ctypes.byref(pointer), size)
@@ -196,7 +198,7 @@ class CublasMp:
 
     def apply(self, name, x, absolute=False):
         matrix, _, rows, columns = self.parts[name]
-        torch, y = self.job.torch, np.zeros(self.n)
+        torch, y = self.torch, np.zeros(self.n)
         for some in np.array_split(np.arange(len(columns)), 16):  # of columns, which are contiguous
             part = matrix.view(len(columns), len(rows))[some[0]:some[-1] + 1].double() if len(some) else None
             if part is not None:
@@ -210,7 +212,7 @@ class Pdgemm:
     device = None
 
     def __init__(self, kind, n, options):
-        from mpi4py import MPI  # pylint: disable=import-outside-toplevel
+        from mpi4py import MPI
         self.world, self.most, self.n, self.gpus = MPI.COMM_WORLD, MPI.MAX, n, None
         self.rank, self.ranks = self.world.Get_rank(), self.world.Get_size()
         if kind != "f64":
@@ -279,16 +281,10 @@ def fastest(rival, kind):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", choices=("cublasxt", "cublasmp", "pdgemm"))
-    parser.add_argument("type", choices=SIZES)
-    parser.add_argument("n", type=int)
-    for name, words in {"--setting": {}, "--gpus": {"type": int, "default": 1}, "--repetitions": {"type": int, "default": 1},
-                        "--git": {"default": ""}, "--library": {}}.items():
-        parser.add_argument(name, **words)
-    options = parser.parse_args()
-    n = options.n
-    rival = {"cublasxt": CublasXt, "cublasmp": CublasMp, "pdgemm": Pdgemm}[options.program](options.type, n, options)
+    programs = {"cublasxt": CublasXt, "cublasmp": CublasMp, "pdgemm": Pdgemm}
+    options = options_of(__doc__, None, ("program", {"choices": programs}), ("type", {"choices": SIZES}), ("n", {"type": int}),
+                         setting="", gpus=1, repetitions=1, git="", library="")
+    n, rival = options.n, programs[options.program](options.type, options.n, options)
     setting = options.setting or fastest(rival, options.type)
     if not options.setting or not setting:
         if rival.rank == 0 and setting:

@@ -8,7 +8,6 @@ process; the files are in the page cache. Less than a minute on two idle cores. 
 medians, with the range that holds them with 95 %, of the seconds of the whole command, of its processor time, and of both in
 relation to one file.
 """
-import datetime
 import os
 import pathlib
 import tempfile
@@ -16,7 +15,7 @@ import tempfile
 import h5py
 import numpy as np
 
-from measure import append, cores, middle, options_of, processor, ratios, run, timed, turns, version_of
+from measure import alternated, append, code_of, collected, cores, made_by, middle, multiply, options_of, ratios, start
 
 COLS, THIN = 1000, 8
 SETS = {"1000 x 160 kB": (1000, 20), "1000 x 512 kB": (1000, 64)}
@@ -26,10 +25,8 @@ WAYS = {"one file": "one.h5:/x", "virtual": "virtual.h5:/x", "stack": "s*.h5:/x"
 
 def make(folder, count, rows, layout):
     """One file, its parts, and a virtual dataset of the parts."""
-    rng = np.random.default_rng(1)
-    more = dict(LAYOUTS[layout])
-    shape = (count * rows, COLS)
-    virtual = h5py.VirtualLayout(shape, "f8")
+    rng, shape = np.random.default_rng(1), (count * rows, COLS)
+    virtual, more = h5py.VirtualLayout(shape, "f8"), dict(LAYOUTS[layout])
     if more:
         more["chunks"] = (min(rows, 32), COLS)
     with h5py.File(folder / "one.h5", "w") as whole:
@@ -50,18 +47,6 @@ def make(folder, count, rows, layout):
         file["b"] = rng.standard_normal((COLS, THIN))
 
 
-def measure(damier, folder, pairs):
-    """{way: seconds of each command, of its processors}"""
-    taken = {way: ([], []) for way in WAYS}
-    for pair, way in turns(pairs, WAYS):
-        words = [damier, "multiply", WAYS[way], "B.h5", "-o", "C.h5", "--force", "-q"]
-        found = timed(lambda words=words: run(["sh", "-c", 'ulimit -n 256; exec "$@"', "sh", *words], cwd=folder))
-        for values, value in zip(taken[way], found):
-            if pair >= 0:
-                values.append(value)
-    return taken
-
-
 def main():
     options = options_of(__doc__, "sources.jsonl", ("--damier", {"default": "build/release/damier"}), ("--folder", {"default": "/dev/shm"}),
                          ("--pairs", {"type": int, "default": 3}),
@@ -71,21 +56,23 @@ def main():
     about = {"date": datetime.date.today().isoformat(), "version": version_of(damier), "h5py": h5py.__version__,
              "hdf5": h5py.version.hdf5_version, "machine": {"device": processor(), "cores": cores()}, "command": "scripts/bench/sources.py"}
     pathlib.Path(options.output).unlink(missing_ok=True)
-    for name in options.only:
-        for layout in options.layouts:
-            with tempfile.TemporaryDirectory(dir=options.folder) as place:
-                folder = pathlib.Path(place)
-                make(folder, *SETS[name], layout)
-                taken = measure(damier, folder, options.pairs)
-            one = taken["one file"]
-            for way, (seconds, busy) in taken.items():
-                row = {"verb": "sources", "files": name, "layout": layout, "way": way, "pairs": options.pairs,
-                       "seconds": middle(seconds), "processor_s": middle(busy), "ratio": middle(ratios(seconds, one[0])),
-                       "processor_ratio": middle(ratios(busy, one[1])), "load": os.getloadavg()[0]}
-                append(options.output, row | about)
-                print(f"{name:14} {layout:11} {way:9} {row['seconds'][0]:.3f} s ({row['ratio'][0]:.2f}), processor "
-                      f"{row['processor_s'][0]:.3f} s ({row['processor_ratio'][0]:.2f})", flush=True)
+    for name, layout in ((name, layout) for name in options.only for layout in options.layouts):
+        with tempfile.TemporaryDirectory(dir=options.folder) as place:
+            folder = pathlib.Path(place)
+            make(folder, *SETS[name], layout)
+            taken = collected(alternated(WAYS, options.pairs, lambda way: multiply(  # pylint: disable=cell-var-from-loop
+                ["sh", "-c", 'ulimit -n 256; exec "$@"', "sh", damier, "multiply", WAYS[way], "B.h5", "-q"],
+                folder / "C.h5", folder / "record.json", cwd=folder)))
+        one = [[t[which] for t in taken["one file"]] for which in (0, 1)]
+        for way, found in taken.items():
+            seconds, busy = ([t[which] for t in found] for which in (0, 1))
+            row = {"verb": "sources", "files": name, "layout": layout, "way": way, "pairs": options.pairs, "seconds": middle(seconds),
+                   "processor_s": middle(busy), "ratio": middle(ratios(seconds, one[0])),
+                   "processor_ratio": middle(ratios(busy, one[1])), "load": os.getloadavg()[0]}
+            append(options.output, row | about)
+            print(f"{name:14} {layout:11} {way:9} {row['seconds'][0]:.3f} s ({row['ratio'][0]:.2f}), processor "
+                  f"{row['processor_s'][0]:.3f} s ({row['processor_ratio'][0]:.2f})", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

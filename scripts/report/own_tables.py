@@ -25,7 +25,7 @@ def machine_of(record):
 
 def set_of(record):
     """Identifies sets; the rows of a set alternated."""
-    return record["problem"]["shape"], record["problem"]["work"], record["cold"], record["date"]
+    return record["problem"]["shape"], record["problem"]["work"], record["date"]
 
 
 def has_gpu_rows(records):
@@ -50,8 +50,7 @@ def row_of_set(records, names):
         ratio = f"; {median(ratios(times[name], reference)):.2f}" if reference and not is_idle(name) else ""
         return estimate(times[name], 3) + ratio
 
-    return (one["problem"]["shape"], one["problem"]["work"], one["file_system"] + (", cold" if one["cold"] else ""),
-            max(map(len, times.values()), default=0), *map(cell, names),
+    return (one["problem"]["shape"], one["problem"]["work"], one["file_system"], max(map(len, times.values()), default=0), *map(cell, names),
             against_the_best({name: of for name, of in times.items() if name not in failed}))
 
 
@@ -96,7 +95,7 @@ def rows_of_jobs(records):
 
 
 def jobs(records):
-    first, runs = records[0], 1 + max(r["run"] for r in records)
+    first, runs = records[0], max(map(len, grouped(records, lambda r: (r["job"], r["way"])).values()))
     about = [f"Medians of at most {runs} runs" if runs > 1 else "One run of each", f"NumPy {first['numpy']}", f"h5py {first['h5py']}"]
     about += [f"{name} {number}" for name, number in {r["way"]: r["package"] for r in records if "package" in r}.items()]
     scales = {r["scale"]: r["job"] for r in records}

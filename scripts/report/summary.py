@@ -38,8 +38,7 @@ def of_user(records):
             gpus = len(machine.get("gpus", [])) if has_gpu_rows(mine) else 0
             where = f"{machine['cores']} cores" + (f", {gpus} GPU{'s' * (gpus > 1)}" if gpus else "")
             size = problem["m"] * problem["n"] * problem["k"]
-            found[gpus, machine["cores"], problem["work"] != "f64", mine[0]["cold"], size] = (
-                where, square(mine[0]) + ", from disk" * mine[0]["cold"], problem["work"], ours, others, mine)
+            found[gpus, machine["cores"], problem["work"] != "f64", size] = where, square(mine[0]), problem["work"], ours, others, mine
     return [found[key] for key in sorted(found)]
 
 

@@ -1,6 +1,5 @@
 """The benchmark of products: its records, their tables, and another library if it is installed."""
 import json
-import shutil
 import subprocess
 import sys
 
@@ -8,9 +7,8 @@ from running import ROOT, environment, has_hydra, records_of, run_checks
 
 
 def products(damier, output, *words):
-    command = [ROOT / "scripts/bench/products.sh", *words, "--output", output]
-    done = subprocess.run(list(map(str, command)), env=environment() | {"DAMIER": str(damier)}, capture_output=True, text=True,
-                          timeout=600, check=False)
+    command = [sys.executable, ROOT / "scripts/bench/products.py", *words, "--damier", damier, "--output", output]
+    done = subprocess.run(list(map(str, command)), env=environment(), capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     return records_of(output)
 
@@ -27,14 +25,14 @@ def table(name, *files):
 
 
 def check_ranks_against_library(damier, folder):
-    found = products(damier, folder / "cpu.jsonl", "cpu", "--size", 64, "--pairs", 2)
+    found = products(damier, folder / "cpu.jsonl", "cpu", "--sizes", 64, "--pairs", 2)
     assert [(r["machine"]["ranks"], "library_s" in r["repetitions"]) for r in found] == [(2, False), (1, True), (2, False)] * 2, found
     assert [row.split(" | ")[2:4] for row in table("cpu", folder / "cpu.jsonl")[2:]] == [["shared", "2"], ["host", "2"]]
 
 
 def check_versions(damier, folder):
     """Records of another version get a table of their own, below and marked; a record without one has that of its commit."""
-    found, both = products(damier, folder / "cpu.jsonl", "cpu", "--size", 64, "--pairs", 1), folder / "both.jsonl"
+    found, both = products(damier, folder / "cpu.jsonl", "cpu", "--sizes", 64, "--pairs", 1), folder / "both.jsonl"
     other = [{**record, "version": "0.1.0", "git": "0123456789ab"} for record in found]
     other[1]["version"] = ""
     both.write_text("".join(json.dumps(record) + "\n" for record in other + found))
@@ -45,7 +43,7 @@ def check_versions(damier, folder):
 
 
 def check_checkpoints(damier, folder):
-    found = products(damier, folder / "checkpoint.jsonl", "checkpoint", "--size", 64, "--repetitions", 1, "--directory", folder)
+    found = products(damier, folder / "checkpoint.jsonl", "checkpoint", "--sizes", 64, "--pairs", 1, "--directory", folder)
     assert len(found) == 3 and all(r["verification"]["verdict"] == "PASS" for r in found), found
     assert len(table("checkpoint", folder / "checkpoint.jsonl")) == 4
     assert not list(folder.glob("checkpoint-*")), "files are left"
@@ -70,8 +68,7 @@ def check_residual(_, __):
 
 def has_scalapack():
     probe = "import ctypes, numpy, mpi4py; ctypes.CDLL('libscalapack-openmpi.so')"
-    pythons = filter(shutil.which, ("python3", "/usr/bin/python3"))
-    return any(subprocess.run([python, "-c", probe], capture_output=True, check=False).returncode == 0 for python in pythons)
+    return subprocess.run([sys.executable, "-c", probe], capture_output=True, check=False).returncode == 0
 
 
 def check_scalapack(damier, folder):
@@ -79,7 +76,7 @@ def check_scalapack(damier, folder):
     if not has_scalapack():
         print("left out: pdgemm takes ScaLAPACK, NumPy and mpi4py")
         return
-    found = products(damier, folder / "scalapack.jsonl", "scalapack", "--size", 100, "--pairs", 2)
+    found = products(damier, folder / "scalapack.jsonl", "scalapack", "--sizes", 100, "--pairs", 2)
     theirs = [r for r in found if r["verb"] == "bench pdgemm"]
     assert len(found) == 4 and len(theirs) == 2 and all(0 < r["verification"]["residual"] < 0.1 for r in theirs), found
     assert table("scalapack", folder / "scalapack.jsonl")[2].endswith("| all |")

@@ -1,5 +1,4 @@
 """The benchmark of whole commands: its records, their table, and a wrong product."""
-import os
 import statistics
 import subprocess
 import sys
@@ -23,8 +22,7 @@ def script(name, *words, expect=0):
 
 def bench(damier, output, only, *words, python=sys.executable, expect=0):
     script("bench/user_runs.py", "--damier", damier, "--ranks", 2, "--pairs", 2, "--only", only, "--python", python,
-           "--launcher", os.environ.get("MPIEXEC", "mpirun"), "--folder", output.parent, "--output", output, *words,
-           expect=expect)
+           "--folder", output.parent, "--output", output, *words, expect=expect)
     return records_of(output)
 
 

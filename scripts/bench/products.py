@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Products by damier and by another way, alternating on this machine, for a table of docs/results: products.py SET [OPTION ...]
+
+  cpu            two ranks of one thread, by shared memory and by messages; one process of the BLAS library with two threads
+  scalapack      --ranks processes of one thread; ScaLAPACK's pdgemm (Debian: libscalapack-openmpi-dev; mpi4py)
+  checkpoint     files in --directory, with checkpoints, with one each second, and without
+  gpu            GPU memory; cuBLAS in the same process
+  gpu_odd        the same, sizes that are no multiples of 16 bytes
+  limited_gpu    GPU memory; host memory and a quarter of the GPU memory that the matrices need
+  links          several GPUs, whose panels travel; one cuBLAS call for each GPU's block
+  residues_gpus  by residues on one GPU and on all, and the native product on all
+  cublasxt       pinned host memory, on --gpus (one, and all); NVIDIA's cuBLASXt (torch)
+  cublasmp       memory of all GPUs; NVIDIA's cuBLASMp, whose file is --library (torch, mpi4py)
+
+--sizes, --types, --ranks and --gpus are lists such as "f64 f32"; sets without another library have one size. --pairs counts turns,
+--repetitions the products in each; --setting chooses the other library's block, layout or grid [the fastest]. The records replace
+those of --output [docs/results/SET.jsonl] when all are made.
+"""
+import json
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+
+from measure import Failed, alternated, code_of, gpus, mpirun, multiply, options_of, run, start
+
+DEVICE = "--backend cuda --from device"
+EACH = "--backend cuda --require-gpu-per-rank"
+SETS = {  # name: (size, turns, repetitions, ranks and options of each product)
+    "cpu": (4096, 15, 1, ["2 --size {n} --threads 1 --warmup 1 --transport shared", "1 --size {n} --threads 2 --warmup 1 --against-library",
+                          "2 --size {n} --threads 1 --warmup 1 --transport host"]),
+    "gpu": (16384, 1, 20, [f"1 {DEVICE} --against-library --size {{n}} --type {kind}" for kind in ("f64", "f32", "f32 --compute tf32", "bf16")]
+            + [f"1 {DEVICE} --against-library --size {{half}} --type {kind}" for kind in ("f16", "i8", "c64", "c128")]),
+    "gpu_odd": (8191, 1, 20, [f"1 {DEVICE} --against-library --size {{n}} --type {kind}" for kind in ("f64", "bf16", "f32 --compute tf32")]),
+    "limited_gpu": (32768, 2, 5, [f"1 {DEVICE} --size {{n}}", "1 --backend cuda --from host --size {n} --memory device={quarter}MiB"]),
+    "links": (32768, 1, 10, [f"{{all}} {EACH} --from device --against-library {shape}" for shape in (
+        "--size {half}", "--size {n}", "--size {n} --type f32 --compute tf32", "--size {n} --type bf16", "--size {n} --type bf16 --type-c bf16",
+        "--m 6000 --n 6000 --k 300000", "--m 300000 --n 6000 --k 6000", "--m 60000 --n 60000 --k 5000")]
+        + [f"{{all}} {EACH} --from host --size {{n}}"]),
+    "residues_gpus": (32768, 4, 3, [f"{ranks} {EACH} --from device --size {{n}} --warmup 1 --compute {compute}" for ranks, compute in (
+        ("1", "f64:int8"), ("{all}", "f64:int8"), ("{all}", "f64"))]),
+}
+RIVALS = {  # name: (its program of rivals.py, size, types, options of damier)
+    "scalapack": ("pdgemm", "4096", "f64", "--threads 1"), "cublasxt": ("cublasxt", "16384", "f64 f32", f"{EACH} --from host"),
+    "cublasmp": ("cublasmp", "16384", "f64 f32 bf16", f"{EACH} --from device")}
+
+
+def bench(options, ranks, words, repetitions):
+    words = [*words.split(), "--repetitions", repetitions, "-q", "--json", options.records]
+    print(f"   {ranks} ranks: {' '.join(map(str, words))}", flush=True)
+    run([*(mpirun(ranks) if ranks > 1 else []), options.damier, "bench", "multiply", *words])
+
+
+def in_turns(options):
+    """A set that damier alone multiplies."""
+    size, turns, repetitions, products = SETS[options.set]
+    n = int(options.sizes or size)
+    numbers = {"n": n, "half": n // 2, "quarter": 6 * n * n >> 20, "all": gpus()}
+    ways = [product.format(**numbers).split(maxsplit=1) for product in products]
+    for _ in alternated(range(len(ways)), options.pairs or turns, lambda way: bench(
+            options, int(ways[way][0]), ways[way][1], options.repetitions or repetitions), warm_up=0):
+        pass
+
+
+def against(options):
+    """Alternates with a program of rivals.py."""
+    program, size, kinds, words = RIVALS[options.set]
+    counts = options.gpus or f"1 {gpus()}" if program == "cublasxt" else options.ranks or ("2" if program == "pdgemm" else str(gpus()))
+    repetitions = options.repetitions or (1 if program == "pdgemm" else 3)
+    for count, n, kind in ((int(c), n, k) for c in dict.fromkeys(counts.split()) for n in (options.sizes or size).split()
+                           for k in (options.types or kinds).split()):
+        start_of = [] if program == "cublasxt" else mpirun(count) + ["--bind-to", "none"] * (program == "cublasmp")  # it starts threads
+        rival = [*start_of, sys.executable, pathlib.Path(__file__).with_name("rivals.py"), program, kind, n, "--library", options.library,
+                 "--gpus", count]
+        print(f"== {kind} products of {n} x {n} matrices by damier and {program}, {count} ranks or GPUs", flush=True)
+        rival += ["--setting", options.setting or run(rival).strip(), "--repetitions", repetitions, "--git", code_of(options.damier)["git"]]
+        for way, said in alternated(("damier", program), options.pairs or 10, lambda way: run(rival) if way == program else bench(
+                options, count, f"--size {n} --warmup 1 --type {kind} {words}", repetitions), warm_up=0):
+            if way == program:
+                with open(options.records, "a", encoding="utf-8") as records:
+                    records.write(said)
+
+
+def checkpoint(options):
+    with tempfile.TemporaryDirectory(dir=options.directory, prefix="checkpoint-") as place:
+        a, b, c, record = (pathlib.Path(place) / name for name in ("A.h5", "B.h5", "C.h5", "record.json"))
+        for seed, path in enumerate((a, b), 1):
+            run([options.damier, "generate", path, "--size", options.sizes or 4096, "--seed", seed, "-q"])
+        for _ in alternated(("--checkpoint", "--checkpoint-interval 1s", "--no-checkpoint"), options.pairs or 11, lambda way: multiply(
+                [*mpirun(2), options.damier, "multiply", a, b, "--threads", 1, "-q", *way.split()], c, record), warm_up=0):
+            with open(options.records, "a", encoding="utf-8") as records:
+                records.write(record.read_text())
+
+
+def main():
+    options = options_of(__doc__, None, ("set", {"choices": (*SETS, *RIVALS, "checkpoint")}), damier="build/release/damier", sizes="",
+                         types="", pairs=0, repetitions=0, ranks="", gpus="", directory="build", library="", setting="")
+    options.damier = os.path.abspath(options.damier)
+    needed = 0 if options.set in ("cpu", "scalapack", "checkpoint") else 2 if options.set in ("links", "residues_gpus", "cublasmp") else 1
+    if gpus() < needed:
+        raise Failed(f"this takes {needed} GPUs; here are {gpus()}")
+    if options.set == "scalapack":
+        os.environ["OPENBLAS_NUM_THREADS"] = "1"
+        # If OpenBLAS does not know the CPU, damier selects its kernels: other programs must use the same ones.
+        kernels = json.loads(run([options.damier, "info", "-q", "--json", "-"])).get("environment", {}).get("OPENBLAS_CORETYPE")
+        os.environ.update({"OPENBLAS_CORETYPE": kernels} if kernels else {})
+    with tempfile.TemporaryDirectory() as folder:
+        options.records = f"{folder}/records.jsonl"
+        (checkpoint if options.set == "checkpoint" else in_turns if options.set in SETS else against)(options)
+        shutil.copy(options.records, options.output or f"docs/results/{options.set}.jsonl")
+
+
+if __name__ == "__main__":
+    start(main)
