@@ -275,14 +275,19 @@ const char *damier_version(void) {
 
 static dm_status set(damier_context *context, const char *name, const char *text) {
   dm_settings *settings = &context->settings;
+  char words[DM_VALUE_LIST];
   if (!name) return dm_fail(DM_E_USAGE, "the name of the option is NULL");
   const dm_value *value = dm_value_find(name);
   if (!value || value->programs_only)
     return dm_hint(dm_fail(DM_E_USAGE, "there is no option '%s'", name),
                    "'damier multiply --help-all' lists them");
   if (!text && !dm_value_is_flag(value)) return dm_value_restore(value, settings);
-  DM_TRY(dm_context(dm_value_take(value, text, settings), "option '%s'", name));
-  return dm_request_machine(settings);
+  if (text && strcmp(name, "machine") == 0) {
+    DM_TRY(dm_context(dm_value_copy(text, words, sizeof words), "option '%s'", name));
+    DM_TRY(dm_request_machine(words));
+    text = words;
+  }
+  return dm_context(dm_value_take(value, text, settings), "option '%s'", name);
 }
 
 int damier_set(damier_context *context, const char *option, const char *value,
@@ -295,19 +300,19 @@ int damier_set(damier_context *context, const char *option, const char *value,
 }
 
 static dm_status set_old(damier_context *context, const damier_matrix *c) {
-  free(context->old_file);
-  context->old_file = NULL;
-  context->has_old = false;
-  if (!c) return DM_OK;
-  if (c->parts)
+  char *file = NULL;
+  if (c && c->parts)
     return dm_hint(dm_fail(DM_E_USAGE, "the old C is in parts"), "copy it to C before the call");
-  context->old = *c;
-  if (c->division == DAMIER_IN_FILE) {
+  if (c && c->division == DAMIER_IN_FILE) {
     if (!c->file) return dm_fail(DM_E_USAGE, "the old C is in a file without a name");
-    context->old.file = context->old_file = strdup(c->file);
-    if (!context->old_file) return dm_fail(DM_E_FIT, "no memory for the name of a file");
+    file = strdup(c->file);
+    if (!file) return dm_fail(DM_E_FIT, "no memory for the name of a file");
   }
-  context->has_old = true;
+  free(context->old_file);
+  context->old_file = file;
+  context->has_old = c != NULL;
+  if (c) context->old = *c;
+  context->old.file = file;
   return DM_OK;
 }
 

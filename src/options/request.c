@@ -93,24 +93,23 @@ int dm_request_io_threads(const dm_settings *s) {
   return dm_given(s, "io-threads") ? (int)dm_min(s->io_threads, INT32_MAX) : -1;
 }
 
-dm_status dm_request_machine(dm_settings *settings) {
-  char path[sizeof settings->machine];
-  char *text = settings->machine;
+dm_status dm_request_machine(char words[DM_VALUE_LIST]) {
+  char path[DM_VALUE_LIST];
   dm_machine unused;
-  if (text[0] == '@') {
-    snprintf(path, sizeof path, "%s", text + 1);
+  if (words[0] == '@') {
+    snprintf(path, sizeof path, "%s", words + 1);
     FILE *file = fopen(path, "r");
     if (!file) return dm_fail(DM_E_IO, "option '--machine': %s: %s", path, strerror(errno));
-    const size_t length = fread(text, 1, sizeof settings->machine, file);
+    const size_t length = fread(words, 1, DM_VALUE_LIST, file);
     const bool failed = ferror(file) != 0;
     fclose(file);
     if (failed) return dm_fail(DM_E_IO, "option '--machine': %s cannot be read", path);
-    if (length == sizeof settings->machine)
+    if (length == DM_VALUE_LIST)
       return dm_fail(DM_E_USAGE, "option '--machine': %s is longer than %d bytes", path,
-                     (int)sizeof settings->machine - 1);
-    text[length] = '\0';
+                     DM_VALUE_LIST - 1);
+    words[length] = '\0';
   }
-  return text[0] ? dm_machine_parse(text, &unused) : DM_OK;
+  return words[0] ? dm_machine_parse(words, &unused) : DM_OK;
 }
 
 dm_engine dm_request_engine(const dm_settings *s) {

@@ -21,8 +21,16 @@ const dm_value *dm_value_find(const char *name) {
 }
 
 dm_status dm_value_take(const dm_value *value, const char *text, dm_settings *settings) {
-  settings->given[value - dm_values] = true;
-  return value->set(value, text, settings);
+  char *at = (char *)settings + value->at;
+  DM_FREED char *before = NULL;
+  DM_TRY(dm_buffer_table((int64_t)value->room, &before));
+  memcpy(before, at, value->room);
+  dm_status status = value->set(value, text, settings);
+  if (status)
+    memcpy(at, before, value->room);
+  else
+    settings->given[value - dm_values] = true;
+  return status;
 }
 
 dm_status dm_value_restore(const dm_value *value, dm_settings *settings) {

@@ -85,7 +85,7 @@ extern const int dm_value_count;
 
 const dm_value *dm_value_find(const char *name); /* NULL: none */
 
-/* Sets VALUE, one of dm_values, in SETTINGS, and that it was given. */
+/* Sets VALUE, one of dm_values, in SETTINGS, and that it was given. On failure nothing changes. */
 dm_status dm_value_take(const dm_value *value, const char *text, dm_settings *settings);
 
 /* Makes VALUE, one of dm_values, what it is if nobody gives it. */

@@ -28,10 +28,10 @@ static dm_status add_number(dm_attributes *list, const char *name, int64_t value
 }
 
 /* Without the file's name: the same command may run in another directory. What is in memory is
- * identified by its elements, once the backend can reach them. */
+ * identified by its elements, once the backend can reach them; what has none, by k. */
 static dm_status add_input(dm_attributes *list, const char *letter, const dm_dataset *input,
                            bool in_memory) {
-  if (in_memory) return DM_OK;
+  if (in_memory || dm_dataset_is_empty(input)) return DM_OK;
   char name[4][DM_ATTRIBUTE_NAME];
   uint64_t sample;
   const char *const about[] = {"dataset", "bytes", "modified", "sample"};

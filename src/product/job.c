@@ -99,10 +99,11 @@ dm_status dm_job_check_old(const dm_job *j) {
   if (p->symmetry == DM_NO_SYMMETRY || !p->reads_c) return DM_OK;
   /* A C that replaced it cannot be verified from the matrices. */
   if (!j->old || (dm_job_replaces_old(j) && j->from_files))
-    return dm_hint(dm_fail(DM_E_USAGE,
-                           "a symmetric product adds an old C in a file, or in the host "
-                           "memory of one process that has room for all of C"),
-                   "a product of X with itself, with an op, adds any old C");
+    return dm_comm_agree(
+        j->run->world,
+        dm_hint(dm_fail(DM_E_USAGE, "a symmetric product adds an old C in a file, or in the host "
+                                    "memory of one process that has room for all of C"),
+                "a product of X with itself, with an op, adds any old C"));
   return dm_old_is_symmetric(j->run, p, j->old);
 }
 

@@ -149,7 +149,7 @@ dm_status dm_provenance_inputs(dm_attributes *list, const dm_run *run, const dm_
   DM_TRY(add_software(list, run));
   DM_TRY(add_dataset(list, "a", &m->a));
   DM_TRY(add_dataset(list, "b", &m->b));
-  if (reads_c) DM_TRY(add_dataset(list, "old_c", &m->c));
+  if (reads_c && dm_multiply_in_file(m, DM_OLD)) DM_TRY(add_dataset(list, "old_c", &m->c));
   DM_TRY(add_missing(list, &m->a.meaning, m->a.dtype));
   DM_TRY(add_vectors(list, m));
   return add_equation(list, m);

@@ -151,6 +151,33 @@ static void types(rank_test *test, damier_context *context) {
   CHECK(test, !damier_set(context, "type", NULL, &error), "%s", error.message);
 }
 
+/* What is refused leaves no trace in the context. */
+static void refusals(rank_test *test, damier_context *context) {
+  static const char *const bad[][2] = {
+      {"type", "f63"}, {"type-c", "f63"}, {"machine", "gflops=x"}, {"machine", "@/nowhere"}};
+  float a[4] = {1, 2, 3, 4};
+  double b[4] = {1, 0, 0, 1}, c[4] = {0}, old[4] = {10, 10, 10, 10};
+  damier_error error;
+  const damier_matrix ma = damier_on_one(DAMIER_F32, 2, 2, 0, a, 0);
+  const damier_matrix mb = damier_on_one(DAMIER_F64, 2, 2, 0, b, 0);
+  const damier_matrix mc = damier_on_one(DAMIER_F64, 2, 2, 0, c, 0);
+  const damier_matrix stated = damier_on_one(DAMIER_F64, 2, 2, 0, old, 0);
+  const damier_matrix nameless = damier_file(NULL);
+  for (int i = 0; i < 4; i++) {
+    CHECK(test, damier_set(context, bad[i][0], bad[i][1], &error), "%s is taken", bad[i][1]);
+    CHECK(test, !damier_set(context, "beta", "1", &error), "after %s %s: %s", bad[i][0], bad[i][1],
+          error.message);
+  }
+  CHECK(test, damier_multiply(context, &ma, &mb, &mc, &error) == DAMIER_E_USAGE,
+        "a refused type is used");
+  CHECK(test, !damier_old_c(context, &stated, &error), "%s", error.message);
+  CHECK(test, damier_old_c(context, &nameless, &error) == DAMIER_E_USAGE, "a file without a name");
+  CHECK(test, !damier_multiply(context, &mb, &mb, &mc, &error), "%s", error.message);
+  CHECK(test, test->run.rank > 0 || c[0] == 11, "the old C is not kept: %g", c[0]);
+  damier_old_c(context, NULL, &error);
+  damier_set(context, "beta", NULL, &error);
+}
+
 /* ---- errors on files ---- */
 
 static void files(rank_test *test, damier_context *context) {
@@ -182,6 +209,11 @@ static void files(rank_test *test, damier_context *context) {
   CHECK(test, damier_multiply(context, &m, &m, &made, &error) == DAMIER_E_USAGE, "%d", error.code);
   CHECK(test, strstr(error.hint, "damier_old_c"), "'%s'", error.hint);
   damier_set(context, "beta", NULL, &error);
+  /* Without terms C is 0. */
+  const damier_matrix column = damier_on_one(DAMIER_F64, 4, 0, 0, NULL, 0);
+  const damier_matrix row = damier_on_one(DAMIER_F64, 0, 4, 0, NULL, 0);
+  if (test->run.rank == 0) unlink(text);
+  CHECK(test, !damier_multiply(context, &column, &row, &other, &error), "k = 0: %s", error.message);
   if (test->run.rank == 0) unlink(text);
 }
 
@@ -294,6 +326,7 @@ TEST_PROGRAM(test_library_contexts) {
     plans(&test, context);
     reproducible(&test, context);
     types(&test, context);
+    refusals(&test, context);
     files(&test, context);
   }
   damier_close(context);

@@ -9,7 +9,8 @@ static void fill(const char *path, char value) {
 }
 
 static dm_dataset input(const char *path) {
-  dm_dataset d = {.at = {.dataset = "/x"}, .file_bytes = 10000, .modified_ns = 17};
+  dm_dataset d = {
+      .at = {.dataset = "/x"}, .rows = 9, .cols = 9, .file_bytes = 10000, .modified_ns = 17};
   snprintf(d.at.file, sizeof d.at.file, "%s", path);
   return d;
 }
