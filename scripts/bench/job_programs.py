@@ -8,33 +8,45 @@ import numpy as np
 PACKAGES = {"Dask": "dask", "PyTables": "tables", "torch": "torch", "xarray": "xarray", "pandas": "pandas", "anndata": "anndata"}
 R_PACKAGES = ("rhdf5", "HDF5Array")
 
-NUMPY = """
-import h5py
-with h5py.File("A.h5") as fa, h5py.File("B.h5") as fb, h5py.File("C.h5", "w") as fc:
-    fc["c"] = fa["a"][:] @ fb["a"][:]
+
+def h5py_program(product, more="", b=True):
+    """Four lines of Python."""
+    second = ', h5py.File("B.h5") as fb' if b else ""
+    return f"""
+import h5py{more}
+with h5py.File("A.h5") as fa{second}, h5py.File("C.h5", "w") as fc:
+    fc["c"] = {product}
 """
-TORCH = """
-import h5py, torch
-with h5py.File("A.h5") as fa, h5py.File("B.h5") as fb, h5py.File("C.h5", "w") as fc:
-    fc["c"] = torch.from_numpy(fa["a"][:]) @ torch.from_numpy(fb["a"][:])
+
+
+def dask(product="(a @ b)", chunks: object = 1000, b=True):
+    second, line = (', h5py.File("B.h5") as fb', f'    b = da.from_array(fb["a"], chunks={chunks})\n') if b else ("", "")
+    return f"""
+import dask.array as da, h5py
+with h5py.File("A.h5") as fa{second}:
+    a = da.from_array(fa["a"], chunks={chunks})
+{line}    {product}.to_hdf5("C.h5", "/c")
 """
+
+
+def octave(product, names="ab"):
+    """Octave and R see the transpose of what HDF5 has: C' = B' A'."""
+    loads = " ".join(f'{name} = load("{name.upper()}.h5").a;' for name in names)
+    return f"""
+{loads}
+c = {product};
+save("-hdf5", "C.h5", "c")
+"""
+
+
+NUMPY = h5py_program('fa["a"][:] @ fb["a"][:]')
+DAMIER = "damier multiply A.h5 B.h5 -o C.h5 -q"
+TORCH = h5py_program('torch.from_numpy(fa["a"][:]) @ torch.from_numpy(fb["a"][:])', ", torch")
+OCTAVE = octave("b * a")
 TABLES = """
 import tables
 with tables.open_file("A.h5") as fa, tables.open_file("B.h5") as fb, tables.open_file("C.h5", "w") as fc:
     fc.create_array("/", "c", fa.root.a[:] @ fb.root.a[:])
-"""
-DASK = """
-import dask.array as da, h5py
-with h5py.File("A.h5") as fa, h5py.File("B.h5") as fb:
-    a = da.from_array(fa["a"], chunks=1000)
-    b = da.from_array(fb["a"], chunks=1000)
-    (a @ b).to_hdf5("C.h5", "/c")
-"""
-# Octave and R see the transpose of what HDF5 has: C' = B' A'.
-OCTAVE = """
-a = load("A.h5").a; b = load("B.h5").a;
-c = b * a;
-save("-hdf5", "C.h5", "c")
 """
 RHDF5 = """
 library(rhdf5)
@@ -46,15 +58,6 @@ library(HDF5Array)
 c <- HDF5Array("B.h5", "a") %*% HDF5Array("A.h5", "a")
 writeHDF5Array(c, "C.h5", "c")
 """
-DAMIER = "damier multiply A.h5 B.h5 -o C.h5 -q"
-
-GRAM = NUMPY.replace('fa["a"][:] @ fb["a"][:]', '(a := fa["a"][:]).T @ a').replace(', h5py.File("B.h5") as fb', "")
-DASK_GRAM = """
-import dask.array as da, h5py
-with h5py.File("A.h5") as fa:
-    a = da.from_array(fa["a"], chunks=(20000, -1))
-    (a.T @ a).to_hdf5("C.h5", "/c")
-"""
 BLOCKS = """
 import h5py
 with h5py.File("A.h5") as fa, h5py.File("B.h5") as fb, h5py.File("C.h5", "w") as fc:
@@ -63,27 +66,6 @@ with h5py.File("A.h5") as fa, h5py.File("B.h5") as fb, h5py.File("C.h5", "w") as
     for i in range(0, a.shape[0], step):
         for j in range(0, b.shape[1], step):
             c[i:i + step, j:j + step] = a[i:i + step] @ b[:, j:j + step]
-"""
-COVARIANCE = """
-import h5py, numpy as np
-with h5py.File("A.h5") as fa, h5py.File("C.h5", "w") as fc:
-    fc["c"] = np.cov(fa["a"][:], rowvar=False)
-"""
-DASK_COVARIANCE = """
-import dask.array as da, h5py
-with h5py.File("A.h5") as fa:
-    a = da.from_array(fa["a"], chunks=(20000, -1))
-    da.cov(a, rowvar=False).to_hdf5("C.h5", "/c")
-"""
-OCTAVE_COVARIANCE = """
-a = load("A.h5").a;
-c = cov(a');
-save("-hdf5", "C.h5", "c")
-"""
-PANDAS = """
-import h5py, pandas
-with h5py.File("A.h5") as fa, h5py.File("C.h5", "w") as fc:
-    fc["c"] = pandas.DataFrame(fa["a"][:]).corr()
 """
 FILES = """
 import glob, h5py, numpy as np
@@ -117,38 +99,24 @@ class Job:
     kill_after: float = 0  # s: the first attempt is killed, and the same program runs again
 
 
-def sized(scale, *sizes):
-    return [max(8, int(size * scale)) for size in sizes]
+def matrices(*shapes, dtype="f8", count=(), missing=0.0):
+    """Makes A, and B or none, of random numbers."""
+    def one(random, shape):
+        x = random.integers(-3, 4, shape) if dtype == "i1" else random.standard_normal(shape)
+        x = x + 1j * random.standard_normal(shape) if dtype == "c16" else x.astype(dtype)
+        if missing:
+            x[random.random(shape) < missing] = np.nan
+        return x
 
-
-def normal(m, k, n, dtype="f8"):
     def make(random, scale):
-        rows, inner, cols = sized(scale, m, k, n)
-        return random.standard_normal((rows, inner)).astype(dtype), random.standard_normal((inner, cols)).astype(dtype)
+        made = [one(random, (*count, *(max(8, int(size * scale)) for size in shape))) for shape in shapes]
+        return made if len(made) == 2 else (made[0], None)
+
     return make
 
 
-def complex_numbers(m, k, n):
-    def make(random, scale):
-        return tuple(x + 1j * y for x, y in zip(normal(m, k, n)(random, scale), normal(m, k, n)(random, scale)))
-    return make
-
-
-def batch(count, m, k, n):
-    def make(random, scale):
-        rows, inner, cols = sized(scale, m, k, n)
-        return random.standard_normal((count, rows, inner)), random.standard_normal((count, inner, cols))
-    return make
-
-
-def one(m, k, kind="normal"):
-    def make(random, scale):
-        shape = sized(scale, m, k)
-        a = random.integers(-3, 4, shape, dtype="i1") if kind == "i1" else random.standard_normal(shape)
-        if kind == "holes":
-            a[random.random(shape) < 0.01] = np.nan
-        return a, None
-    return make
+def factors(m, k, n, **more):
+    return matrices((m, k), (k, n), **more)
 
 
 def zstd():
@@ -217,55 +185,56 @@ def tenth(files, x):
 
 
 JOBS = [
-    Job("product", "A B, all in memory", normal(3000, 3000, 3000),
-        ways(NUMPY, DAMIER, Dask=DASK, PyTables=TABLES, torch=TORCH, Octave=OCTAVE, rhdf5=RHDF5)),
-    Job("small", "A B of 200 x 200: the start alone", normal(200, 200, 200),
-        ways(NUMPY, DAMIER, Dask=DASK, PyTables=TABLES, torch=TORCH, Octave=OCTAVE, rhdf5=RHDF5, HDF5Array=HDF5_ARRAY)),
-    Job("single", "A B in single precision", normal(3000, 3000, 3000, "f4"), ways(NUMPY, DAMIER, Dask=DASK, torch=TORCH)),
-    Job("complex", "A B of complex numbers", complex_numbers(1500, 1500, 1500), ways(NUMPY, DAMIER, Dask=DASK)),
-    Job("memory", "A, B and C take more than a process may have", normal(6000, 6000, 6000),
-        ways(NUMPY, "damier multiply A.h5 B.h5 -o C.h5 --memory host=350MiB -q", Dask=DASK, **{"NumPy in blocks": BLOCKS}),
+    Job("product", "A B, all in memory", factors(3000, 3000, 3000),
+        ways(NUMPY, DAMIER, Dask=dask(), PyTables=TABLES, torch=TORCH, Octave=OCTAVE, rhdf5=RHDF5)),
+    Job("small", "A B of 200 x 200: the start alone", factors(200, 200, 200),
+        ways(NUMPY, DAMIER, Dask=dask(), PyTables=TABLES, torch=TORCH, Octave=OCTAVE, rhdf5=RHDF5, HDF5Array=HDF5_ARRAY)),
+    Job("single", "A B in single precision", factors(3000, 3000, 3000, dtype="f4"), ways(NUMPY, DAMIER, Dask=dask(), torch=TORCH)),
+    Job("complex", "A B of complex numbers", factors(1500, 1500, 1500, dtype="c16"), ways(NUMPY, DAMIER, Dask=dask())),
+    Job("memory", "A, B and C take more than a process may have", factors(6000, 6000, 6000),
+        ways(NUMPY, "damier multiply A.h5 B.h5 -o C.h5 --memory host=350MiB -q", Dask=dask(), **{"NumPy in blocks": BLOCKS}),
         limit=700),
-    Job("gram", "A^T A of a tall A of bytes", one(200000, 500, "i1"),
-        ways(GRAM.replace('fa["a"][:]', 'fa["a"][:].astype("f4")'), "damier gram A.h5 -o C.h5 -q",
-             Dask=DASK_GRAM.replace('(a.T @ a)', '(a.astype("f4").T @ a.astype("f4"))')), apply=by_transpose),
-    Job("covariance", "covariances of the columns of a tall A", one(300000, 200),
-        ways(COVARIANCE, "damier cov A.h5 -o C.h5 -q", Dask=DASK_COVARIANCE, Octave=OCTAVE_COVARIANCE), apply=covariance),
-    Job("missing", "correlations of columns with missing values", one(100000, 100, "holes"),
-        {"pandas": PANDAS, "damier": "damier cor A.h5 --missing pairwise -o C.h5 -q"}, apply=pairwise_correlation),
-    Job("outer", "A A^T", one(4000, 500), ways(GRAM.replace("(a := fa[\"a\"][:]).T @ a", "(a := fa[\"a\"][:]) @ a.T"),
-                                                 "damier gram A.h5 --of rows -o C.h5 -q"), apply=times_own_transpose),
-    Job("slice", "a tenth of the columns of A, times B", normal(2000, 10000, 1000),
-        ways(NUMPY.replace('fa["a"][:] @ fb["a"][:]', 'fa["a"][:, :TENTH] @ fb["a"][:TENTH]'),
+    Job("gram", "A^T A of a tall A of bytes", matrices((200000, 500), dtype="i1"),
+        ways(h5py_program('(a := fa["a"][:].astype("f4")).T @ a', b=False), "damier gram A.h5 -o C.h5 -q",
+             Dask=dask('(a.astype("f4").T @ a.astype("f4"))', (20000, -1), b=False)), apply=by_transpose),
+    Job("covariance", "covariances of the columns of a tall A", matrices((300000, 200)),
+        ways(h5py_program('np.cov(fa["a"][:], rowvar=False)', ", numpy as np", b=False), "damier cov A.h5 -o C.h5 -q",
+             Dask=dask("da.cov(a, rowvar=False)", (20000, -1), b=False), Octave=octave("cov(a')", "a")), apply=covariance),
+    Job("missing", "correlations of columns with missing values", matrices((100000, 100), missing=0.01),
+        {"pandas": h5py_program('pandas.DataFrame(fa["a"][:]).corr()', ", pandas", b=False), "damier": "damier cor A.h5 --missing pairwise -o C.h5 -q"}, apply=pairwise_correlation),
+    Job("outer", "A A^T", matrices((4000, 500)), ways(
+        h5py_program('(a := fa["a"][:]) @ a.T', b=False), "damier gram A.h5 --of rows -o C.h5 -q"), apply=times_own_transpose),
+    Job("slice", "a tenth of the columns of A, times B", factors(2000, 10000, 1000),
+        ways(h5py_program('fa["a"][:, :TENTH] @ fb["a"][:TENTH]'),
              "damier multiply A.h5:/a[:,:TENTH] B.h5:/a[:TENTH,:] -o C.h5 -q", xarray=XARRAY_SLICE), apply=tenth),
-    Job("files", "1000 files with rows of A, times B", normal(100000, 100, 100),
+    Job("files", "1000 files with rows of A, times B", factors(100000, 100, 100),
         ways(FILES, "damier multiply parts/*.h5:/a B.h5 -o C.h5 -q"), parts=1000),
-    Job("batch", "24 products of 3-D datasets", batch(24, 700, 700, 700),
-        ways(NUMPY, DAMIER, Dask=DASK.replace("chunks=1000", "chunks=(1, -1, -1)"), torch=TORCH)),
-    Job("tall", "tall A times a small B", normal(300000, 100, 50),
-        ways(NUMPY, DAMIER, Dask=DASK.replace("chunks=1000", "chunks=20000"), PyTables=TABLES, torch=TORCH)),
-    Job("gzip", "A compressed by gzip in chunks", normal(3000, 3000, 2000),
-        ways(NUMPY, DAMIER, Dask=DASK, PyTables=TABLES, Octave=OCTAVE, rhdf5=RHDF5),
+    Job("batch", "24 products of 3-D datasets", factors(700, 700, 700, count=(24,)),
+        ways(NUMPY, DAMIER, Dask=dask(chunks=(1, -1, -1)), torch=TORCH)),
+    Job("tall", "tall A times a small B", factors(300000, 100, 50),
+        ways(NUMPY, DAMIER, Dask=dask(chunks=20000), PyTables=TABLES, torch=TORCH)),
+    Job("gzip", "A compressed by gzip in chunks", factors(3000, 3000, 2000),
+        ways(NUMPY, DAMIER, Dask=dask(), PyTables=TABLES, Octave=OCTAVE, rhdf5=RHDF5),
         store={"chunks": (256, 256), "compression": "gzip", "compression_opts": 1}),
-    Job("lzf", "A compressed by LZF with shuffle", normal(3000, 3000, 2000), ways(NUMPY, DAMIER, Dask=DASK),
+    Job("lzf", "A compressed by LZF with shuffle", factors(3000, 3000, 2000), ways(NUMPY, DAMIER, Dask=dask()),
         store={"chunks": (256, 256), "compression": "lzf", "shuffle": True}),
-    Job("zstd", "A compressed by zstd in chunks", normal(3000, 3000, 2000),
-        ways(NUMPY.replace("import h5py", "import h5py, hdf5plugin"), DAMIER), store=zstd),
-    Job("packed", "C stored in compressed chunks", normal(2000, 2000, 2000), ways(
+    Job("zstd", "A compressed by zstd in chunks", factors(3000, 3000, 2000),
+        ways(h5py_program('fa["a"][:] @ fb["a"][:]', ", hdf5plugin"), DAMIER), store=zstd),
+    Job("packed", "C stored in compressed chunks", factors(2000, 2000, 2000), ways(
         NUMPY.replace('fc["c"] = fa["a"][:] @ fb["a"][:]',
                       'fc.create_dataset("c", data=fa["a"][:] @ fb["a"][:], chunks=(200, 200), compression=4)'),
         DAMIER + " --chunk 200x200 --deflate 4")),
-    Job("npy", "A.npy B.npy to C.npy", normal(3000, 3000, 2000), ways(
+    Job("npy", "A.npy B.npy to C.npy", factors(3000, 3000, 2000), ways(
         'import numpy as np\nnp.save("C.npy", np.load("A.npy") @ np.load("B.npy"))', "damier multiply A.npy B.npy -o C.npy -q")),
-    Job("matlab", "A B of MATLAB's files, whose datasets are transposed", normal(3000, 2000, 3000), ways(
-        NUMPY.replace('fa["a"][:] @ fb["a"][:]', '(fa["a"][:].T @ fb["a"][:].T).T'), "damier multiply B.h5 A.h5 -o C.h5 -q",
-        Octave=OCTAVE.replace("b * a", "a * b")), apply=swapped),
-    Job("anndata", "X of an anndata file, times B", normal(20000, 2000, 50, "f4"),
+    Job("matlab", "A B of MATLAB's files, whose datasets are transposed", factors(3000, 2000, 3000), ways(
+        h5py_program('(fa["a"][:].T @ fb["a"][:].T).T'), "damier multiply B.h5 A.h5 -o C.h5 -q",
+        Octave=octave("a * b")), apply=swapped),
+    Job("anndata", "X of an anndata file, times B", factors(20000, 2000, 50, dtype="f4"),
         {"anndata": ANNDATA, "damier": "damier multiply A.h5ad:/X B.h5 -o C.h5 -q"}),
     Job("update", "C = 2 A B + D, D being a dataset of A's file",
-        normal(2500, 2500, 2500), ways(NUMPY.replace('fa["a"][:] @ fb["a"][:]', '2 * (fa["a"][:] @ fb["a"][:]) + fa["a"][:]'),
+        factors(2500, 2500, 2500), ways(h5py_program('2 * (fa["a"][:] @ fb["a"][:]) + fa["a"][:]'),
                                        "damier multiply A.h5 B.h5 --alpha 2 --beta 1 --c A.h5 -o C.h5 -q"),
         apply=lambda f, x: 2 * (f["A"] @ (f["B"] @ x)) + f["A"] @ x),
-    Job("killed", "killed once, then run again until done", normal(4000, 4000, 4000),
-        ways(NUMPY, DAMIER + " --checkpoint-interval 0", Dask=DASK), kill_after=1.5),
+    Job("killed", "killed once, then run again until done", factors(4000, 4000, 4000),
+        ways(NUMPY, DAMIER + " --checkpoint-interval 0", Dask=dask()), kill_after=1.5),
 ]
