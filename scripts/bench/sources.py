@@ -52,9 +52,8 @@ def main():
                          ("--pairs", {"type": int, "default": 3}),
                          ("--only", {"nargs": "*", "default": list(SETS), "choices": list(SETS)}),
                          ("--layouts", {"nargs": "*", "default": list(LAYOUTS), "choices": list(LAYOUTS)}))
-    damier = str(pathlib.Path(options.damier).resolve())
-    about = {"date": datetime.date.today().isoformat(), "version": version_of(damier), "h5py": h5py.__version__,
-             "hdf5": h5py.version.hdf5_version, "machine": {"device": processor(), "cores": cores()}, "command": "scripts/bench/sources.py"}
+    damier = pathlib.Path(options.damier).resolve()
+    about = {**made_by(code_of(damier), cores=cores()), "h5py": h5py.__version__, "hdf5": h5py.version.hdf5_version}
     pathlib.Path(options.output).unlink(missing_ok=True)
     for name, layout in ((name, layout) for name in options.only for layout in options.layouts):
         with tempfile.TemporaryDirectory(dir=options.folder) as place:

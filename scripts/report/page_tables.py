@@ -13,11 +13,11 @@ SERIES = {"strong": "the same product", "memory": "the same memory of each rank"
 
 
 def at_most(values, goal):
-    return met("≤", goal, median(values) <= goal)
+    return met("≤", goal, median(values) <= goal) if values else ""
 
 
 def at_least(values, goal):
-    return met("≥", goal, median(values) >= goal)
+    return met("≥", goal, median(values) >= goal) if values else ""
 
 
 def series(records, name="multiply_s"):
@@ -29,10 +29,6 @@ def speeds(records, name="multiply_s"):
     """TFLOP/s of each repetition."""
     flops = records[0]["rates"]["multiply_flops"] * records[0]["times"]["multiply_median_s"]
     return [flops / t / 1e12 for t in series(records, name)]
-
-
-def transport_of(record):
-    return record["transport"]["name"]
 
 
 def on(record):
@@ -47,48 +43,44 @@ def verify_ms(records):
     return f"{1e3 * median(series(records, 'verify_s')):.2f}"
 
 
-SHAPE = {"m × n × k": lambda g: shape_of(g[0])}
-TYPE = {"type": lambda g: compute_of(g[0])}
+SHAPE = {"m × n × k": "{problem[shape]}"}
+TYPE = {"type": compute_of}
 RUNS = {"runs": lambda g: len(series(g))}
-GRID = {"grid": lambda g: g[0]["plan"]["grid"]}
+GRID = {"grid": "{plan[grid]}"}
+SECONDS, TERAFLOPS = {"s": lambda g: estimate(series(g), 4)}, {"TFLOP/s": lambda g: estimate(speeds(g), 1)}
 
 
 # ---- damier alternating with another program ----
 
-def ours(g):
-    return [median(r["repetitions"]["multiply_s"]) for r in g if r["verb"] == "bench multiply"]
+def times(g, is_ours):
+    """Medians of damier's products, or of the other's."""
+    return [median(r["repetitions"]["multiply_s"]) for r in g if (r["verb"] == "bench multiply") == is_ours]
 
 
-def others(g):
-    return [r for r in g if r["verb"] != "bench multiply"]
+def relative_times(g):
+    return ratios(times(g, True), times(g, False))
 
 
-def theirs(g):
-    return [median(r["repetitions"]["multiply_s"]) for r in others(g)]
+def settings(*names):
+    return lambda g: ", ".join(sorted({", ".join(str(r["bench"][name]) for name in names) for r in g if r["verb"] != "bench multiply"}))
 
 
-def settings(g, *names):
-    return ", ".join(sorted({", ".join(str(r["bench"][name]) for name in names) for r in others(g)}))
-
-
-PAIRS = {"pairs": lambda g: len(ours(g))}
+PAIRS = {"pairs": lambda g: len(times(g, True))}
 
 
 def against(name, digits, *more):
-    return {"damier, s": lambda g: estimate(ours(g), digits), f"{name}, s": lambda g: estimate(theirs(g), digits), **dict(more),
-            f"time / {name}'s": lambda g: estimate(ratios(ours(g), theirs(g)), 3)}
+    return {"damier, s": lambda g: estimate(times(g, True), digits), f"{name}, s": lambda g: estimate(times(g, False), digits), **dict(more),
+            f"time / {name}'s": lambda g: estimate(relative_times(g), 3)}
 
 
 def nvidias(kind, name, setting):
-    head = (f"{name}'s {setting}", lambda g: settings(g, setting))
-    return Table("results/gpu.md", kind, kind, SHAPE | TYPE | {"GPUs": lambda g: gpus_of(g[0])} | PAIRS | against(name, 4, head)
-                 | {"verified": verified}, by=(shape_of, compute_of, gpus_of))
+    return Table("results/gpu.md", kind, kind, SHAPE | TYPE | {"GPUs": gpus_of} | PAIRS
+                 | against(name, 4, (f"{name}'s {setting}", settings(setting))) | {"verified": verified}, by=(shape_of, compute_of, gpus_of))
 
 
 SCALAPACK = Table("results/cpu.md", "scalapack", "scalapack", SHAPE | {
-    "ranks × 1 thread": lambda g: machine_ranks(g[0]), "pdgemm's grid, block": lambda g: settings(g, "grid", "block")} | PAIRS
-    | against("pdgemm", 3) | {"goal": lambda g: at_most(ratios(ours(g), theirs(g)), 1.0), "verified": verified},
-    by=(shape_of, machine_ranks))
+    "ranks × 1 thread": machine_ranks, "pdgemm's grid, block": settings("grid", "block")} | PAIRS | against("pdgemm", 3)
+    | {"goal": lambda g: at_most(relative_times(g), 1.0), "verified": verified}, by=(shape_of, machine_ranks))
 
 
 def library(g):
@@ -97,11 +89,11 @@ def library(g):
 
 
 CPU = Table("results/cpu.md", "cpu", "cpu", SHAPE | {
-    "type": lambda g: g[0]["problem"]["work"], "transport": lambda g: transport_of(g[0]),
-    "pairs": lambda g: len(ratios(series(g), library(g))), "2 ranks × 1 thread, s": lambda g: estimate(series(g), 3),
-    "library, 2 threads, s": lambda g: estimate(library(g), 3), "time / library's": lambda g: estimate(ratios(series(g), library(g)), 3),
+    "type": "{problem[work]}", "transport": "{transport[name]}", "pairs": lambda g: len(ratios(series(g), library(g))),
+    "2 ranks × 1 thread, s": lambda g: estimate(series(g), 3), "library, 2 threads, s": lambda g: estimate(library(g), 3),
+    "time / library's": lambda g: estimate(ratios(series(g), library(g)), 3),
     "goal": lambda g: at_most(ratios(series(g), library(g)), 1.05), "verifying C, ms": verify_ms},
-    by=(shape_of, machine_ranks, transport_of), keep=lambda g: g.key[1] > 1 and library(g))
+    by=(shape_of, machine_ranks, lambda r: r["transport"]["name"]), keep=lambda g: g.key[1] > 1 and library(g))
 
 
 def faster(g):
@@ -111,15 +103,10 @@ def faster(g):
 GPU = Table("results/gpu.md", "gpu", "gpu", SHAPE | TYPE | RUNS | {
     "TFLOP/s": lambda g: estimate(speeds(g), 2), "library, TFLOP/s": lambda g: estimate(speeds(g, "library_s"), 2),
     "speed / library's": lambda g: estimate(faster(g), 3),
-    "goal": lambda g: at_least(faster(g), 0.98) if faster(g) and compute_of(g[0]) in GOAL_TYPES else "",
-    "verifying C, ms": verify_ms})
+    "goal": lambda g: at_least(faster(g), 0.98) if compute_of(g) in GOAL_TYPES else "", "verifying C, ms": verify_ms})
 
 
 # ---- one way of damier compared with another ----
-
-def types_of(record):
-    return compute_of(record) + (" → bf16" if record["problem"]["c"] == "bf16" else "")
-
 
 def panels_of(record):
     """Widths: those of the ramp-up panels, then that of the other panels."""
@@ -133,30 +120,13 @@ def where_from(record):
 
 def transport_and_nodes(record):
     nodes = record["machine"]["nodes"]
-    return transport_of(record) + (f", as {nodes} nodes" if nodes > 1 else "")
+    return record["transport"]["name"] + (f", as {nodes} nodes" if nodes > 1 else "")
 
 
 LINKED = Table("results/gpu.md", "links", "gpus", SHAPE | {
-    "type": lambda g: types_of(g[0]), "GPUs": lambda g: machine_ranks(g[0])} | GRID | {
-    "panel": lambda g: panels_of(g[0]), "transport": lambda g: transport_and_nodes(g[0]), "from": lambda g: where_from(g[0])} | RUNS | {
-    "s": lambda g: f"{g[0]['times']['multiply_median_s']:.4f}", "TFLOP/s": lambda g: estimate(speeds(g), 1),
-    "speed / one call": lambda g: estimate(faster(g), 3)})
-
-
-def in_gpu_memory(g):
-    return [] if g.key == ("device memory",) else ratios(series(g.others[("device memory",)]), series(g))
-
-
-LIMITED = Table("results/gpu.md", "limited", "limited_gpu", SHAPE | TYPE | {
-    "A, B and C in": lambda g: g.key[0], "tiles": lambda g: g[0]["plan"]["tiles"],
-    "GPU memory, GiB": lambda g: f"{g[0]['plan']['device_bytes'] / 2**30:.1f}"} | RUNS | {
-    "TFLOP/s": lambda g: estimate(speeds(g), 1), "speed / in GPU memory": lambda g: estimate(in_gpu_memory(g), 3),
-    "goal": lambda g: at_least(in_gpu_memory(g), 0.95) if in_gpu_memory(g) else ""}, by=(where_from,))
-
-
-def products_of(record):
-    """Compute mode, such as "f64" or "f64:int8:15"."""
-    return next(word[5:] for word in record["plan"]["recipe"].split() if word.startswith("work="))
+    "type": lambda g: compute_of(g) + " → bf16" * (g["problem"]["c"] == "bf16"), "GPUs": machine_ranks} | GRID | {
+    "panel": panels_of, "transport": transport_and_nodes, "from": where_from} | RUNS | {"s": "{times[multiply_median_s]:.4f}"}
+    | TERAFLOPS | {"speed / one call": lambda g: estimate(faster(g), 3)})
 
 
 def relative(g, key):
@@ -165,19 +135,27 @@ def relative(g, key):
     return [] if base is g else ratios(series(base), series(g))
 
 
+LIMITED = Table("results/gpu.md", "limited", "limited_gpu", SHAPE | TYPE | {
+    "A, B and C in": where_from, "tiles": "{plan[tiles]}", "GPU memory, GiB": lambda g: f"{g['plan']['device_bytes'] / 2**30:.1f}"} | RUNS
+    | TERAFLOPS | {"speed / in GPU memory": lambda g: estimate(relative(g, ("device memory",)), 3),
+                   "goal": lambda g: at_least(relative(g, ("device memory",)), 0.95)}, by=(where_from,))
+
+
+def products_of(record):
+    """Compute mode, such as "f64" or "f64:int8:15"."""
+    return next(word[5:] for word in record["plan"]["recipe"].split() if word.startswith("work="))
+
+
 def residues(head, goal, key_of):
     """Two columns: the speed relative to another group, and whether two GPUs reached the goal."""
-    def reached(g):
-        return at_least(relative(g, key_of(*g.key)), goal) if g.key[1] == 2 and relative(g, key_of(*g.key)) else ""
-    return [(head, lambda g: estimate(relative(g, key_of(*g.key)), 3)), (f"goal#{head}", reached)]
+    return {head: lambda g: estimate(relative(g, key_of(*g.key)), 3),
+            f"goal#{head}": lambda g: at_least(relative(g, key_of(*g.key)), goal) if g.key[1] == 2 else ""}
 
 
-RESIDUES = Table("results/gpu.md", "residues gpus", "residues_gpus", SHAPE | {
-    "GPUs": lambda g: g.key[1], "products": lambda g: g.key[2]} | GRID | RUNS | {
-    "s": lambda g: estimate(series(g), 4), "TFLOP/s": lambda g: estimate(speeds(g), 1)} | dict(
-    residues("speed / one GPU", 1.9, lambda shape, _, products: (shape, 1, products))
-    + residues("speed / native on as many", 1.55, lambda shape, number, _: (shape, number, "f64"))) | {"verified": verified},
-    by=(shape_of, machine_ranks, products_of))
+RESIDUES = Table("results/gpu.md", "residues gpus", "residues_gpus", SHAPE | {"GPUs": machine_ranks, "products": products_of} | GRID | RUNS
+                 | SECONDS | TERAFLOPS | residues("speed / one GPU", 1.9, lambda shape, _, products: (shape, 1, products))
+                 | residues("speed / native on as many", 1.55, lambda shape, number, _: (shape, number, "f64")) | {"verified": verified},
+                 by=(shape_of, machine_ranks, products_of))
 
 
 def checkpoints_of(record):
@@ -195,7 +173,7 @@ def without(g):
 
 
 CHECKPOINT = Table("checkpoint.md", "checkpoint", "checkpoint", SHAPE | {
-    "ranks": lambda g: machine_ranks(g[0]), "interval": lambda g: g.key[0], "pairs": lambda g: len(without(g)),
+    "ranks": machine_ranks, "interval": checkpoints_of, "pairs": lambda g: len(without(g)),
     "time, s": lambda g: estimate(totals(g)[0], 2), "without, s": lambda g: estimate(totals(g)[1], 2),
     "time / without": lambda g: estimate(without(g), 3), "goal": lambda g: at_most(without(g), 1.02)},
     by=(checkpoints_of,), keep=lambda g: g.key[0], order=lambda g: "default" not in g.key[0])
@@ -203,28 +181,23 @@ CHECKPOINT = Table("checkpoint.md", "checkpoint", "checkpoint", SHAPE | {
 
 # ---- ranks and links ----
 
-def efficiency(g):
-    return "{efficiency:.3f} [{efficiency_ci95_low:.3f}, {efficiency_ci95_high:.3f}]".format(**g[0]["scale"])
-
-
 SCALING = Table("results/scaling.md", "scaling", "bench scale", {
-    "series": lambda g: SERIES[g[0]["scale"]["series"]], "on": lambda g: on(g[0]), "ranks": lambda g: machine_ranks(g[0])} | SHAPE
-    | {"type": lambda g: g[0]["problem"]["work"]} | GRID | RUNS | {
-    "time, s": lambda g: estimate(series(g), 4), "speed-up": lambda g: f"{g[0]['scale']['speedup']:.2f}", "efficiency": efficiency})
+    "series": lambda g: SERIES[g["scale"]["series"]], "on": on, "ranks": machine_ranks} | SHAPE | {"type": "{problem[work]}"} | GRID | RUNS | {
+    "time, s": lambda g: estimate(series(g), 4), "speed-up": "{scale[speedup]:.2f}",
+    "efficiency": "{scale[efficiency]:.3f} [{scale[efficiency_ci95_low]:.3f}, {scale[efficiency_ci95_high]:.3f}]"})
 
 
-def size_words(count):
+def size_words(g):
+    count = g["bench"]["bytes"]
     return f"{count >> 20} MiB" if count >= 2**20 else f"{count >> 10} KiB" if count >= 1024 else f"{count} B"
 
 
 def rates(way):
-    return lambda g: "{:.2f} [{:.2f}, {:.2f}]".format(*(g[0]["rates"][f"{way}_{which}_Bps"] / 1e9
-                                                        for which in ("median", "least", "most")))
+    return lambda g: "{:.2f} [{:.2f}, {:.2f}]".format(*(g["rates"][f"{way}_{which}_Bps"] / 1e9 for which in ("median", "least", "most")))
 
 
 LINKS = Table("results/scaling.md", "pairs", "bench links", {
-    "transport": lambda g: transport_of(g[0]), "on": lambda g: on(g[0]), "ranks": lambda g: machine_ranks(g[0]),
-    "pieces": lambda g: size_words(g[0]["bench"]["bytes"]), "runs": lambda g: g[0]["bench"]["repetitions"],
+    "transport": "{transport[name]}", "on": on, "ranks": machine_ranks, "pieces": size_words, "runs": "{bench[repetitions]}",
     "one way, alone, GB/s": rates("one_way"), "both ways, GB/s": rates("both_ways"),
     "both ways, all ranks in pairs, GB/s": rates("together")})
 
@@ -243,7 +216,7 @@ def value(name, verify, scale, form):
 
 
 def goal_in_place(g, goals):
-    case, checked = (g[0]["size"], g[0]["type"]), next(r for r in g if r["verify"])
+    case, checked = (g["size"], g["type"]), next(r for r in g if r["verify"])
     if goals is GOAL_IN_PLACE and case in MORE_IN_PLACE:
         more = 1e3 * (checked["damier_s"][0] - checked["torch_s"][0])
         return met("≤ +", f"{MORE_IN_PLACE[case]} ms", more <= MORE_IN_PLACE[case])
@@ -252,9 +225,9 @@ def goal_in_place(g, goals):
 
 def in_place(name, kind, other, goals=None):
     """Arrays in the memory of GPUs, alternating; medians."""
-    columns = {"m = n = k": lambda g: g[0]["size"], "type": lambda g: g[0]["type"]}
+    columns = {"m = n = k": "{size}", "type": "{type}"}
     if goals is None:
-        columns["A, B, C"] = lambda g: ", ".join(g[0]["division"].split())
+        columns["A, B, C"] = lambda g: ", ".join(g["division"].split())
     columns |= {f"{other}, ms": value("torch_s", False, 1e3, ".3g"),
                 "damier.matmul, ms" if goals else "these, ms": value("damier_s", False, 1e3, ".3g"),
                 "ratio": value("ratio", False, 1, ".2f"), "verified: ms": value("damier_s", True, 1e3, ".3g"),
@@ -268,9 +241,8 @@ def in_place(name, kind, other, goals=None):
 # ---- files ----
 
 SOURCES = Table("hdf5.md", "sources", "sources", {
-    "files": lambda g: g[0]["files"], "stored": lambda g: g[0]["layout"], "as": lambda g: g[0]["way"],
-    "of processors, s": lambda g: f"{g[0]['processor_s'][0]:.2f}", "relative to one file": lambda g: f"{g[0]['processor_ratio'][0]:.2f}",
-    "time relative to one file": lambda g: f"{g[0]['ratio'][0]:.2f}"})
+    "files": "{files}", "stored": "{layout}", "as": "{way}", "of processors, s": "{processor_s[0]:.2f}",
+    "relative to one file": "{processor_ratio[0]:.2f}", "time relative to one file": "{ratio[0]:.2f}"})
 
 TABLES = [
     CPU, SCALAPACK, SCALING, LINKS, GPU, LIMITED, LINKED, RESIDUES, nvidias("cublasxt", "cuBLASXt", "block"),

@@ -31,6 +31,8 @@ FILES = ("residues_gpus", "limited_gpu", "in_place", "in_place_ranks", "in_place
 def kind_of(record):
     if record["file"] in FILES:
         return record["file"]
+    if record.get("of") == "cov":
+        return "covariance"
     if record["verb"] == "simulate":
         return simulated_tables.kind_of(record)
     if record["verb"] != "bench multiply":

@@ -61,16 +61,16 @@ def of_ways(g):
     return medians(g, lambda r: r["way"], lambda r: r["seconds"])
 
 
-def node_column(way):
-    """The time of WAY, and its ratio to that of one GPU."""
-    def text(g):
+def way(name, of=None, text=seconds):
+    """The time of a way, and its ratio to that of another one."""
+    def cell(g):
         ways = of_ways(g)
-        return f"{seconds(ways[way])}, {ways[way] / ways['--gpus 1']:.2f}" if way in ways else ""
-    return text
+        return text(ways[name]) + (f", {ways[name] / ways[of]:.2f}" if of else "") if name in ways else ""
+    return cell
 
 
 def size_of_node(g):
-    m, _, k = g[0]["product"].split(":")[1].partition("x")
+    m, _, k = g["product"].split(":")[1].partition("x")
     return f"{m} × {k} × {m}" if k else f"{m}³"
 
 
@@ -80,50 +80,38 @@ def chosen(g):
 
 
 NODE = Table(PAGE, "summary node", "node", {
-    "m × k × n": size_of_node, "type": lambda g: g[0]["product"].split(":")[0],
-    "`--gpus 1`": lambda g: seconds(of_ways(g)["--gpus 1"]), "no option (GPUs chosen)": chosen,
-    "`--gpus 2`, ratio": node_column("--gpus 2"), "`mpirun -n 2`, ratio": node_column("mpirun -n 2")},
+    "m × k × n": size_of_node, "type": lambda g: g["product"].split(":")[0], "`--gpus 1`": way("--gpus 1"), "no option (GPUs chosen)": chosen,
+    "`--gpus 2`, ratio": way("--gpus 2", "--gpus 1"), "`mpirun -n 2`, ratio": way("mpirun -n 2", "--gpus 1")},
     by=(lambda r: r["product"],), footer=by("node.py"))
 
 
-def several(g):
-    ways = of_ways(g)
-    return f"{seconds(ways['several GPUs'])}, {ways['several GPUs'] / ways['one GPU']:.2f}"
+def arrays(name, columns):
+    return Table(PAGE, f"summary {name}", name, {"m = n = k": "{size}³", "type": "{type}", **columns},
+                 by=(lambda r: r["type"], lambda r: r["size"]), footer=by("host_arrays.py"))
 
 
-ARRAYS = Table(PAGE, "summary arrays", "arrays", {
-    "m = n = k": lambda g: f"{g[0]['size']}³", "type": lambda g: g[0]["type"],
-    "torch, one GPU, with copies": lambda g: seconds(of_ways(g)["torch"]),
-    "`damier.matmul`, one GPU": lambda g: seconds(of_ways(g)["one GPU"]), "two GPUs, ratio": several},
-    by=(lambda r: r["type"], lambda r: r["size"]), footer=by("host_arrays.py"))
+def small(time):
+    return f"{1e6 * time:.3g}\u00a0µs" if time < 1e-3 else f"{1e3 * time:.3g}\u00a0ms"
 
 
-def small_time(way):
-    def text(g):
-        time = of_ways(g)[way]
-        return f"{1e6 * time:.3g}\u00a0µs" if time < 1e-3 else f"{1e3 * time:.3g}\u00a0ms"
-    return text
-
-
-ARRAYS_ON_CPUS = Table(PAGE, "summary arrays on CPUs", "arrays on CPUs", {
-    "m = n = k": lambda g: f"{g[0]['size']}³", "type": lambda g: g[0]["type"], "`numpy.matmul`": small_time("NumPy"),
-    "`damier.matmul`": small_time("CPU"), "ratio": lambda g: f"{of_ways(g)['CPU'] / of_ways(g)['NumPy']:.2f}"},
-    by=(lambda r: r["type"], lambda r: r["size"]), footer=by("host_arrays.py"))
+ARRAYS = arrays("arrays", {"torch, one GPU, with copies": way("torch"), "`damier.matmul`, one GPU": way("one GPU"),
+                           "two GPUs, ratio": way("several GPUs", "one GPU")})
+ARRAYS_ON_CPUS = arrays("arrays on CPUs", {"`numpy.matmul`": way("NumPy", text=small), "`damier.matmul`": way("CPU", text=small),
+                                           "ratio": lambda g: f"{of_ways(g)['CPU'] / of_ways(g)['NumPy']:.2f}"})
 
 
 def took(what):
-    return lambda g: median(g[0]["seconds"][what])
+    return lambda g: seconds(median(g["seconds"][what]))
 
 
-def in_case(part):
-    return lambda g: g[0]["case"].split(":")[part]
+def in_case(part, words):
+    return lambda g: words(g["case"].split(":")[part])
 
 
 OPERANDS = Table(PAGE, "summary operands", "host operands", {
-    "m × n × k, f64": lambda g: in_case(0)(g).replace("x", " × "), "A and B in": lambda g: f"{in_case(1)(g)} memory",
-    "C in": lambda g: {"host": "the same", "gpu": "GPU memory"}[in_case(2)(g)], "`matmul`": lambda g: seconds(took("multiply")(g)),
-    "copies": lambda g: seconds(took("copies")(g)), "products": lambda g: seconds(took("products")(g)),
-    "`matmul` / the larger": lambda g: f"{g[0]['ratio']:.2f}"}, footer=by("host_operands.py"))
+    "m × n × k, f64": in_case(0, lambda shape: shape.replace("x", " × ")), "A and B in": in_case(1, "{} memory".format),
+    "C in": in_case(2, {"host": "the same", "gpu": "GPU memory"}.get), "`matmul`": took("multiply"), "copies": took("copies"),
+    "products": took("products"), "`matmul` / the larger": "{ratio:.2f}"}, footer=by("host_operands.py"))
 
 
 # ---- XᵀX and covariances ----
@@ -133,18 +121,15 @@ def by_processors(record):
     return record["of"] == "memory" or record["backend"] == "cpu"
 
 
-def figures(g):
+def figures(r):
     """Seconds of gram, of the general product, and of another syrk if it was measured."""
-    r = g[0]
     t = r["processor_seconds" if by_processors(r) else "seconds"]
     names = ("gram", "matmul") if r["of"] != "files" else ("gram", "multiply") if by_processors(r) else ("gram_total", "multiply_total")
     return *(t[name] for name in names), t.get("syrk", t.get("cublas_syrk"))
 
 
-def place(g):
-    r = g[0]
-    where = {"files": "files", "memory": "NumPy arrays"}.get(r["of"], "GPU memory")
-    ranks = r.get("ranks", 1)
+def place(r):
+    where, ranks = {"files": "files", "memory": "NumPy arrays"}.get(r["of"], "GPU memory"), r.get("ranks", 1)
     return where + (f", {ranks} ranks" if ranks > 1 else "") + (", processors' time" if by_processors(r) else "")
 
 
@@ -152,32 +137,19 @@ def ms(which):
     return lambda g: f"{1e3 * figures(g)[which]:.4g}\u00a0ms" if figures(g)[which] else ""
 
 
-def of_cov(records, wanted):
-    return [r for r in records if (r["of"] == "cov") == wanted]
-
-
-def only_cov(wanted, columns, name):
-    described = Table(PAGE, name, "gram bench", columns, footer=by("gram.py"))
-    return Lines(PAGE, name, "gram bench", lambda records: described.make(of_cov(records, wanted)))
-
-
-GRAM = only_cov(False, {
-    "X": lambda g: f"{g[0]['size']}²", "type": lambda g: g[0]["type"], "in": place, "`gram`": ms(0), "general product": ms(1),
-    "ratio": lambda g: f"{figures(g)[0] / figures(g)[1]:.2f}", "syrk of cuBLAS or OpenBLAS, unverified": ms(2)}, "summary gram")
-
-
-def cov_time(name):
-    return lambda g: f"{g[0]['processor_seconds'][name]:.3g}\u00a0s"
+GRAM = Table(PAGE, "summary gram", "gram bench", {
+    "X": "{size}²", "type": "{type}", "in": place, "`gram`": ms(0), "general product": ms(1),
+    "ratio": lambda g: f"{figures(g)[0] / figures(g)[1]:.2f}", "syrk of cuBLAS or OpenBLAS, unverified": ms(2)}, footer=by("gram.py"))
 
 
 def cov_ratio(name):
-    return lambda g: f"{g[0]['processor_seconds']['cov'] / g[0]['processor_seconds'][name]:.2f}"
+    return lambda g: f"{g['processor_seconds']['cov'] / g['processor_seconds'][name]:.2f}"
 
 
-COVARIANCE = only_cov(True, {
-    "X": lambda g: f"{10 * g[0]['size']} × {g[0]['size']}", "type": lambda g: g[0]["type"], "`damier.cov`": cov_time("cov"),
-    "`damier.gram`": cov_time("gram"), "`numpy.cov`": cov_time("numpy_cov"), "cov / gram": cov_ratio("gram"),
-    "cov / numpy.cov": cov_ratio("numpy_cov")}, "summary covariance")
+COVARIANCE = Table(PAGE, "summary covariance", "covariance", {
+    "X": lambda g: f"{10 * g['size']} × {g['size']}", "type": "{type}", "`damier.cov`": "{processor_seconds[cov]:.3g}\u00a0s",
+    "`damier.gram`": "{processor_seconds[gram]:.3g}\u00a0s", "`numpy.cov`": "{processor_seconds[numpy_cov]:.3g}\u00a0s",
+    "cov / gram": cov_ratio("gram"), "cov / numpy.cov": cov_ratio("numpy_cov")}, footer=by("gram.py"))
 
 
 # ---- in memory ----

@@ -135,17 +135,23 @@ def origin(records):
 
 
 class Group(list):
-    """The records of a row, what they have in common, and the groups of the other rows."""
+    """The records of a row, what they have in common, and the groups of the other rows; as a dict, its first record."""
 
     def __init__(self, key, records, others):
         super().__init__(records)
         self.key, self.others = key, others
 
+    def __getitem__(self, key):
+        return super().__getitem__(0)[key] if isinstance(key, str) else super().__getitem__(key)
+
+    def get(self, key, default):
+        return self[0].get(key, default)
+
 
 @dataclasses.dataclass
 class Table:
-    """A table of a page: columns {head: function of a Group}, and what the records of a row have in common. What follows a
-    "#" in a head only tells it from another one."""
+    """A table of a page: columns {head: function of a Group, or format of its first record}, and what the records of a row have in
+    common. What follows a "#" in a head only tells it from another one."""
     page: str
     name: str
     kinds: str  # of its records, with commas; see results.py
@@ -163,7 +169,8 @@ class Table:
         rows = [g for g in groups.values() if not self.keep or self.keep(g)]
         rows = sorted(rows, key=self.order) if self.order else rows
         heads = [head.split("#")[0] for head in self.columns]
-        return table(heads, [[text(g) for text in self.columns.values()] for g in rows]) + self.footer(records)
+        cells = [[text.format_map(g) if isinstance(text, str) else text(g) for text in self.columns.values()] for g in rows]
+        return table(heads, cells) + self.footer(records)
 
 
 @dataclasses.dataclass
