@@ -166,8 +166,9 @@ void dm_host_line_sums(dm_view matrix, bool by_row, const double *extremes, int6
 /* ---- sums and generated elements of matrices in host memory, on all cores of this rank ---- */
 
 enum {
-  GRAIN = 1 << 20, /* bytes per strip of a thread, about: a panel keeps many cores busy; */
-  COLUMNS = 64     /* of line statistics at least so many columns, to keep runs long */
+  GRAIN = 4 << 20, /* bytes per strip of a thread, about; */
+  LINES = 1 << 20, /* the same for line statistics, whose strips are smaller, */
+  COLUMNS = 64     /* and at least so many columns, to keep runs long */
 };
 
 typedef struct loop loop;
@@ -206,7 +207,8 @@ static dm_status take(void *context, int64_t turn) {
 static void run(loop *s) {
   const dm_view v = s->view;
   const int64_t line = dm_max(1, (s->upright ? v.rows : v.cols) * dm_dtype_size(v.dtype));
-  s->each = dm_max(s->lines && s->upright ? COLUMNS : 1, GRAIN / line);
+  s->each = dm_max(1, GRAIN / line);
+  if (s->lines) s->each = dm_max(s->upright ? COLUMNS : 1, LINES / line);
   (void)dm_fork_each(dm_ceil_div(s->upright ? v.cols : v.rows, s->each), 0, take, s);
 }
 

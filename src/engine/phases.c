@@ -204,6 +204,29 @@ static dm_status show_piece(const dm_rank_state *local, dm_matrix matrix, int64_
   return dm_backend_wait(local->backend, copied);
 }
 
+/* Of all panels together. */
+static void share_of(const dm_rank_state *local, dm_matrix matrix, dm_range *rows, dm_range *cols) {
+  const int64_t first = local->panels.begin, last = local->panels.end - 1;
+  *rows = (dm_range){dm_rank_piece_rows(local, matrix, first).begin,
+                     dm_rank_piece_rows(local, matrix, last).end};
+  *cols = (dm_range){dm_rank_piece_cols(local, matrix, first).begin,
+                     dm_rank_piece_cols(local, matrix, last).end};
+}
+
+/* Whole bands: a panel of a small matrix has no work for many cores. */
+static dm_status pass_mapped(const dm_rank_state *local, dm_matrix matrix, dm_piece_taker *take,
+                             void *context) {
+  dm_range rows, cols;
+  share_of(local, matrix, &rows, &cols);
+  while (rows.begin < rows.end) {
+    const dm_view piece = dm_rank_mapped(local, matrix, rows, cols);
+    DM_TRY(take(context, local->backend, piece, local->panels.begin, rows.begin, cols.begin));
+    DM_TRY(dm_run_beat(local->run));
+    rows.begin += piece.rows;
+  }
+  return DM_OK;
+}
+
 /* Passes the resident pieces of op(A) or op(B), each once. */
 dm_status dm_each_piece(dm_rank_state *local, dm_matrix matrix, dm_piece_taker *take,
                         void *context) {
@@ -212,6 +235,10 @@ dm_status dm_each_piece(dm_rank_state *local, dm_matrix matrix, dm_piece_taker *
     const int64_t t = dm_plan_todo_tile(local->plan, place);
     if (local->coords.idle || !dm_plan_is_first(local->plan, matrix, t)) continue;
     dm_rank_turn_to(local, t);
+    if (local->mapped[matrix] && dm_range_size(local->panels) > 0) {
+      DM_TRY(pass_mapped(local, matrix, take, context));
+      continue;
+    }
     for (int64_t p = local->panels.begin; p < local->panels.end; p++) {
       const dm_range rows = dm_rank_piece_rows(local, matrix, p);
       const int64_t col = dm_rank_piece_cols(local, matrix, p).begin;
@@ -265,23 +292,19 @@ static dm_status each_piece(checking *c, dm_matrix matrix, dm_freivalds_part *ta
   return dm_each_piece(c->local, matrix, add_piece, c);
 }
 
-/* A panel of op(A) in many bands, which may be small: threads share its rows. */
+/* Many bands of op(A), which may be small: threads share its rows. */
 typedef struct bands {
   const checking *checking;
-  int64_t panel;
+  dm_range rows, cols;
 } bands;
 
 static dm_status add_rows(void *context, int64_t turn) {
   const bands *b = context;
-  const dm_rank_state *local = b->checking->local;
-  const dm_range rows = dm_rank_piece_rows(local, DM_A, b->panel);
-  const int64_t col = dm_rank_piece_cols(local, DM_A, b->panel).begin;
-  int64_t row = turn * BAND_ROWS;
-  const int64_t end = dm_min(row + BAND_ROWS, dm_range_size(rows));
+  int64_t row = b->rows.begin + turn * BAND_ROWS;
+  const int64_t end = dm_min(row + BAND_ROWS, b->rows.end);
   while (row < end) {
-    const dm_view band = dm_rank_piece_from(local, DM_A, b->panel, row);
-    const dm_view part = dm_view_sub(band, 0, 0, dm_min(band.rows, end - row), band.cols);
-    DM_TRY(dm_freivalds_add_a(b->checking->check, NULL, part, rows.begin + row, col));
+    const dm_view part = dm_rank_mapped(b->checking->local, DM_A, (dm_range){row, end}, b->cols);
+    DM_TRY(dm_freivalds_add_a(b->checking->check, NULL, part, row, b->cols.begin));
     row += part.rows;
   }
   return DM_OK;
@@ -294,12 +317,10 @@ static dm_status add_bands(const checking *c) {
     const int64_t t = dm_plan_todo_tile(local->plan, place);
     if (!dm_plan_is_first(local->plan, DM_A, t)) continue;
     dm_rank_turn_to(local, t);
-    for (int64_t p = local->panels.begin; p < local->panels.end; p++) {
-      bands all = {c, p};
-      const int64_t rows = dm_range_size(dm_rank_piece_rows(local, DM_A, p));
-      DM_TRY(dm_fork_each(dm_ceil_div(rows, BAND_ROWS), 0, add_rows, &all));
-      DM_TRY(dm_run_beat(local->run));
-    }
+    bands all = {.checking = c};
+    share_of(local, DM_A, &all.rows, &all.cols);
+    DM_TRY(dm_fork_each(dm_ceil_div(dm_range_size(all.rows), BAND_ROWS), 0, add_rows, &all));
+    DM_TRY(dm_run_beat(local->run));
   }
   return DM_OK;
 }

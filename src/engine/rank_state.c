@@ -185,18 +185,22 @@ static const dm_band *band_of(const dm_rank_state *local, dm_matrix matrix, int6
   return &bands[low];
 }
 
+dm_view dm_rank_mapped(const dm_rank_state *local, dm_matrix matrix, dm_range rows, dm_range cols) {
+  const dm_band *band = band_of(local, matrix, rows.begin);
+  const int64_t end = dm_min(rows.end, band->row + band->view.rows);
+  return dm_view_sub(band->view, rows.begin - band->row, cols.begin, end - rows.begin,
+                     dm_range_size(cols));
+}
+
 dm_view dm_rank_piece_from(const dm_rank_state *local, dm_matrix matrix, int64_t panel,
                            int64_t row) {
   if (!local->mapped[matrix]) {
     const dm_view all = dm_rank_piece(local, matrix, panel);
     return dm_view_sub(all, row, 0, all.rows - row, all.cols);
   }
-  const dm_range rows = dm_rank_piece_rows(local, matrix, panel);
-  const dm_range cols = dm_rank_piece_cols(local, matrix, panel);
-  const int64_t begin = rows.begin + row;
-  const dm_band *band = band_of(local, matrix, begin);
-  const int64_t end = dm_min(rows.end, band->row + band->view.rows);
-  return dm_view_sub(band->view, begin - band->row, cols.begin, end - begin, dm_range_size(cols));
+  dm_range rows = dm_rank_piece_rows(local, matrix, panel);
+  rows.begin += row;
+  return dm_rank_mapped(local, matrix, rows, dm_rank_piece_cols(local, matrix, panel));
 }
 
 dm_view dm_rank_slot(const dm_rank_state *local, dm_matrix matrix, dm_holder ring, int64_t panel,

@@ -170,6 +170,10 @@ dm_view dm_rank_piece(const dm_rank_state *local, dm_matrix matrix, int64_t pane
 dm_view dm_rank_piece_from(const dm_rank_state *local, dm_matrix matrix, int64_t panel,
                            int64_t row);
 
+/* Of a matrix that is multiplied in the page cache: columns COLS of the first of ROWS and of those
+ * that follow it in memory. */
+dm_view dm_rank_mapped(const dm_rank_state *local, dm_matrix matrix, dm_range rows, dm_range cols);
+
 dm_range dm_rank_piece_rows(const dm_rank_state *local, dm_matrix matrix, int64_t panel);
 dm_range dm_rank_piece_cols(const dm_rank_state *local, dm_matrix matrix, int64_t panel);
 

@@ -16,7 +16,7 @@
 /* Bytes: that justify a thread; of a block, which stays in cache while it is hashed and summed; of
  * a part of a row that is hashed separately, so that threads can split a piece by rows or by
  * columns. */
-enum { AT_ONCE = 1 << 20, BLOCK = 64 << 10, SEGMENT = 8 << 10 };
+enum { AT_ONCE = 4 << 20, BLOCK = 64 << 10, SEGMENT = 8 << 10 };
 
 static int64_t place_of(const dm_rank_state *local, dm_matrix matrix, int64_t panel) {
   return dm_plan_place_of(local->plan, matrix, dm_range_size(local->panels), local->tile,
