@@ -58,7 +58,7 @@ def by_h5py(folder, _):
 
 def by_damier(folder, options):
     words = [options.damier, "multiply", f"{folder}/A*.h5:/a", folder / "B.h5", "-o", folder / "C.h5", "--force", "-q", "--no-verify",
-             "--json", "-", *options.flags.split()]
+             "--json", "-"]
     _, busy, said = timed(lambda: run(words))
     times = json.loads(said.splitlines()[0])["times"]
     return times["open_s"] + times["read_s"] + times["multiply_s"], busy
@@ -83,7 +83,7 @@ def main():
                          only={"nargs": "*", "default": [*WAYS, FILES], "help": "names of ways"},
                          size={"type": int, "default": 500, "help": "MiB of the matrix [500]"},
                          folder={"default": "/dev/shm", "help": "for the files [/dev/shm]"},
-                         flags={"default": "", "help": "more options of damier"}, read={"type": pathlib.Path, "help": argparse.SUPPRESS})
+                         read={"type": pathlib.Path, "help": argparse.SUPPRESS})
     if options.read:
         h5py_reads(options.read)
         return
@@ -91,7 +91,7 @@ def main():
     rows = max(1, options.size * 2**20 // (8 * COLS) // 1000) * 1000  # divides into 1000 files
     a = np.round(rng.standard_normal((rows, COLS)), 3)
     about = {"verb": "codec", **made_by(code_of(options.damier), cores=cores()), "h5py": h5py.__version__,
-             "hdf5plugin": hdf5plugin.version, "bytes": a.nbytes, "flags": options.flags}
+             "hdf5plugin": hdf5plugin.version, "bytes": a.nbytes}
     with tempfile.TemporaryDirectory(dir=options.folder, prefix="damier-codecs-") as name:
         folder = pathlib.Path(name)
         with h5py.File(folder / "B.h5", "w") as file:

@@ -22,8 +22,8 @@ import json
 import pathlib
 import tempfile
 
-from measure import (NUMPY_TYPES, alternated, append, code_of, code_of_package, collected, made_by, median, mpirun, multiply, options_of, run,
-                     start, timed)
+from measure import (NUMPY_TYPES, alternated, append, code_of, code_of_package, collected, made_by, median, mpirun, multiply, options_of,
+                     run, start, timed)
 
 ROW_MAJOR, LOWER, TRANSPOSED = 101, 122, 112  # of CBLAS
 REAL = {"f64": ctypes.c_double, "f32": ctypes.c_float}

@@ -201,7 +201,8 @@ JOBS = [
         ways(h5py_program('np.cov(fa["a"][:], rowvar=False)', ", numpy as np", b=False), "damier cov A.h5 -o C.h5 -q",
              Dask=dask("da.cov(a, rowvar=False)", (20000, -1), b=False), Octave=octave("cov(a')", "a")), apply=covariance),
     Job("missing", "correlations of columns with missing values", matrices((100000, 100), missing=0.01),
-        {"pandas": h5py_program('pandas.DataFrame(fa["a"][:]).corr()', ", pandas", b=False), "damier": "damier cor A.h5 --missing pairwise -o C.h5 -q"}, apply=pairwise_correlation),
+        {"pandas": h5py_program('pandas.DataFrame(fa["a"][:]).corr()', ", pandas", b=False),
+         "damier": "damier cor A.h5 --missing pairwise -o C.h5 -q"}, apply=pairwise_correlation),
     Job("outer", "A A^T", matrices((4000, 500)), ways(
         h5py_program('(a := fa["a"][:]) @ a.T', b=False), "damier gram A.h5 --of rows -o C.h5 -q"), apply=times_own_transpose),
     Job("slice", "a tenth of the columns of A, times B", factors(2000, 10000, 1000),

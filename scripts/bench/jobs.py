@@ -80,8 +80,8 @@ def attempt(folder, job, way, damier):
     seconds, busy, peak, code, load = 0.0, 0.0, 0, None, os.getloadavg()[0]
     for kill_after in [job.kill_after, 0] if job.kill_after else [0]:
         if code != 0:
-            more, more_busy, peak, code = json.loads(run([sys.executable, "-S", "-c", LAUNCHER, json.dumps([job.limit, kill_after, *words])],
-                                                         cwd=folder))
+            told = json.dumps([job.limit, kill_after, *words])
+            more, more_busy, peak, code = json.loads(run([sys.executable, "-S", "-c", LAUNCHER, told], cwd=folder))
             seconds, busy = seconds + more, busy + more_busy
             if kill_after and code != 0 and way != "damier":
                 (folder / "C.h5").unlink(missing_ok=True)
@@ -95,7 +95,8 @@ def attempt(folder, job, way, damier):
 def start_of(way):
     """How programs of WAY are started, and the version of its package; None if it is not installed."""
     if way in PACKAGES:  # in this Python, or in the system's
-        starts = {(python, "-c"): f"import h5py, {PACKAGES[way]} as p; print(p.__version__)" for python in (sys.executable, "/usr/bin/python3")}
+        probe = f"import h5py, {PACKAGES[way]} as p; print(p.__version__)"
+        starts = {(python, "-c"): probe for python in (sys.executable, "/usr/bin/python3")}
     elif way in R_PACKAGES:
         starts = {("Rscript", "-e"): f"suppressMessages(library({way})); cat(as.character(packageVersion('{way}')))"}
     elif way == "Octave":

@@ -28,15 +28,18 @@ from measure import Failed, alternated, code_of, gpus, mpirun, multiply, options
 DEVICE = "--backend cuda --from device"
 EACH = "--backend cuda --require-gpu-per-rank"
 SETS = {  # name: (size, turns, repetitions, ranks and options of each product)
-    "cpu": (4096, 15, 1, ["2 --size {n} --threads 1 --warmup 1 --transport shared", "1 --size {n} --threads 2 --warmup 1 --against-library",
-                          "2 --size {n} --threads 1 --warmup 1 --transport host"]),
-    "gpu": (16384, 1, 20, [f"1 {DEVICE} --against-library --size {{n}} --type {kind}" for kind in ("f64", "f32", "f32 --compute tf32", "bf16")]
-            + [f"1 {DEVICE} --against-library --size {{half}} --type {kind}" for kind in ("f16", "i8", "c64", "c128")]),
-    "gpu_odd": (8191, 1, 20, [f"1 {DEVICE} --against-library --size {{n}} --type {kind}" for kind in ("f64", "bf16", "f32 --compute tf32")]),
+    "cpu": (4096, 15, 1, ["2 --size {n} --threads 1 --warmup 1 --transport shared",
+                          "1 --size {n} --threads 2 --warmup 1 --against-library", "2 --size {n} --threads 1 --warmup 1 --transport host"]),
+    "gpu": (16384, 1, 20, [f"1 {DEVICE} --against-library --size {words}" for words in (
+        "{n} --type f64", "{n} --type f32", "{n} --type f32 --compute tf32", "{n} --type bf16",
+        "{half} --type f16", "{half} --type i8", "{half} --type c64", "{half} --type c128")]),
+    "gpu_odd": (8191, 1, 20, [f"1 {DEVICE} --against-library --size {{n}} --type {words}" for words in (
+        "f64", "bf16", "f32 --compute tf32")]),
     "limited_gpu": (32768, 2, 5, [f"1 {DEVICE} --size {{n}}", "1 --backend cuda --from host --size {n} --memory device={quarter}MiB"]),
     "links": (32768, 1, 10, [f"{{all}} {EACH} --from device --against-library {shape}" for shape in (
-        "--size {half}", "--size {n}", "--size {n} --type f32 --compute tf32", "--size {n} --type bf16", "--size {n} --type bf16 --type-c bf16",
-        "--m 6000 --n 6000 --k 300000", "--m 300000 --n 6000 --k 6000", "--m 60000 --n 60000 --k 5000")]
+        "--size {half}", "--size {n}", "--size {n} --type f32 --compute tf32", "--size {n} --type bf16",
+        "--size {n} --type bf16 --type-c bf16", "--m 6000 --n 6000 --k 300000", "--m 300000 --n 6000 --k 6000",
+        "--m 60000 --n 60000 --k 5000")]
         + [f"{{all}} {EACH} --from host --size {{n}}"]),
     "residues_gpus": (32768, 4, 3, [f"{ranks} {EACH} --from device --size {{n}} --warmup 1 --compute {compute}" for ranks, compute in (
         ("1", "f64:int8"), ("{all}", "f64:int8"), ("{all}", "f64"))]),

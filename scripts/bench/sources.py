@@ -48,10 +48,9 @@ def make(folder, count, rows, layout):
 
 
 def main():
-    options = options_of(__doc__, "sources.jsonl", ("--damier", {"default": "build/release/damier"}), ("--folder", {"default": "/dev/shm"}),
-                         ("--pairs", {"type": int, "default": 3}),
-                         ("--only", {"nargs": "*", "default": list(SETS), "choices": list(SETS)}),
-                         ("--layouts", {"nargs": "*", "default": list(LAYOUTS), "choices": list(LAYOUTS)}))
+    options = options_of(__doc__, "sources.jsonl", damier="build/release/damier", folder="/dev/shm", pairs=3,
+                         only={"nargs": "*", "default": list(SETS), "choices": list(SETS)},
+                         layouts={"nargs": "*", "default": list(LAYOUTS), "choices": list(LAYOUTS)})
     damier = pathlib.Path(options.damier).resolve()
     about = {**made_by(code_of(damier), cores=cores()), "h5py": h5py.__version__, "hdf5": h5py.version.hdf5_version}
     pathlib.Path(options.output).unlink(missing_ok=True)

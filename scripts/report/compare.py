@@ -25,16 +25,9 @@ SERIES = {"bench multiply": ("multiply_s",), "bench scale": ("multiply_s",),
 
 
 def key_of(record, by_plan):
-    problem, machine = record.get("problem", {}), record.get("machine", {})
-    key = [record["verb"], problem.get("shape", ""), problem.get("types", ""),
-           record.get("bench", {}).get("bytes", ""), machine.get("ranks", 1),
-           machine.get("nodes", ""),
-           machine.get("threads", ""), machine.get("backend", ""), machine.get("device", ""),
-           record.get("transport", {}).get("name", ""),
-           record.get("files", {}).get("file_system", "")]
-    if by_plan:
-        key += [record.get("plan", {}).get("grid", ""), record.get("plan", {}).get("panel", "")]
-    return tuple(key)
+    parts = {"problem": ("shape", "types"), "bench": ("bytes",), "machine": ("ranks", "nodes", "threads", "backend", "device"),
+             "transport": ("name",), "files": ("file_system",), "plan": ("grid", "panel") if by_plan else ()}
+    return record["verb"], *(record.get(part, {}).get(name, "") for part, names in parts.items() for name in names)
 
 
 def samples_of(records, by_plan):
