@@ -16,6 +16,7 @@
 --repetitions the products in each; --setting chooses the other library's block, layout or grid [the fastest]. The records replace
 those of --output [docs/results/SET.jsonl] when all are made.
 """
+import itertools
 import json
 import os
 import pathlib
@@ -66,23 +67,27 @@ def in_turns(options):
         pass
 
 
-def against(options):
-    """Alternates with a program of rivals.py."""
-    program, size, kinds, words = RIVALS[options.set]
-    counts = options.gpus or f"1 {gpus()}" if program == "cublasxt" else options.ranks or ("2" if program == "pdgemm" else str(gpus()))
+def alternate(options, count, n, kind):
+    """With a program of rivals.py."""
+    program, _, _, words = RIVALS[options.set]
     repetitions = options.repetitions or (1 if program == "pdgemm" else 3)
-    for count, n, kind in ((int(c), n, k) for c in dict.fromkeys(counts.split()) for n in (options.sizes or size).split()
-                           for k in (options.types or kinds).split()):
-        start_of = [] if program == "cublasxt" else mpirun(count) + ["--bind-to", "none"] * (program == "cublasmp")  # it starts threads
-        rival = [*start_of, sys.executable, pathlib.Path(__file__).with_name("rivals.py"), program, kind, n, "--library", options.library,
-                 "--gpus", count]
-        print(f"== {kind} products of {n} x {n} matrices by damier and {program}, {count} ranks or GPUs", flush=True)
-        rival += ["--setting", options.setting or run(rival).strip(), "--repetitions", repetitions, "--git", code_of(options.damier)["git"]]
-        for way, said in alternated(("damier", program), options.pairs or 10, lambda way: run(rival) if way == program else bench(
-                options, count, f"--size {n} --warmup 1 --type {kind} {words}", repetitions), warm_up=0):
-            if way == program:
-                with open(options.records, "a", encoding="utf-8") as records:
-                    records.write(said)
+    launcher = [] if program == "cublasxt" else mpirun(count) + ["--bind-to", "none"] * (program == "cublasmp")  # it starts threads
+    rival = [*launcher, sys.executable, pathlib.Path(__file__).with_name("rivals.py"), program, kind, n, "--library", options.library,
+             "--gpus", count]
+    print(f"== {kind} products of {n} x {n} matrices by damier and {program}, {count} ranks or GPUs", flush=True)
+    rival += ["--setting", options.setting or run(rival).strip(), "--repetitions", repetitions, "--git", code_of(options.damier)["git"]]
+    for way, said in alternated(("damier", program), options.pairs or 10, lambda way: run(rival) if way == program else bench(
+            options, count, f"--size {n} --warmup 1 --type {kind} {words}", repetitions), warm_up=0):
+        if way == program:
+            with open(options.records, "a", encoding="utf-8") as records:
+                records.write(said)
+
+
+def against(options):
+    program, size, kinds, _ = RIVALS[options.set]
+    counts = options.gpus or f"1 {gpus()}" if program == "cublasxt" else options.ranks or ("2" if program == "pdgemm" else str(gpus()))
+    for count, n, kind in itertools.product(dict.fromkeys(counts.split()), (options.sizes or size).split(), (options.types or kinds).split()):
+        alternate(options, int(count), n, kind)
 
 
 def checkpoint(options):

@@ -162,8 +162,8 @@ def number_of_rung(name):
 
 def rungs(records):
     """A bar of TFLOP/s for each rung at N = 8192, by type, of one machine."""
-    mine = [r for r in gemms(records) if r["problem"]["shape"] == "8192 x 8192 x 8192"
-            and r["problem"]["pad"] == 0 and not r["problem"]["accumulate"] and r["yardstick"]["name"] == "cublas" and r["kernel"]["name"] != "cublaslt"]
+    mine = [r for r in gemms(records) if r["problem"]["shape"] == "8192 x 8192 x 8192" and r["problem"]["pad"] == 0
+            and not r["problem"]["accumulate"] and r["yardstick"]["name"] == "cublas" and r["kernel"]["name"] != "cublaslt"]
     lines = []
     for kind in ("f32", "f64", "bf16"):
         best = fastest([r for r in mine if r["kernel"]["type"] == kind], lambda r: r["kernel"]["name"])

@@ -182,8 +182,8 @@ CHECKPOINT = Table("checkpoint.md", "checkpoint", "checkpoint", SHAPE | {
 # ---- ranks and links ----
 
 SCALING = Table("results/scaling.md", "scaling", "bench scale", {
-    "series": lambda g: SERIES[g["scale"]["series"]], "on": on, "ranks": machine_ranks} | SHAPE | {"type": "{problem[work]}"} | GRID | RUNS | {
-    "time, s": lambda g: estimate(series(g), 4), "speed-up": "{scale[speedup]:.2f}",
+    "series": lambda g: SERIES[g["scale"]["series"]], "on": on, "ranks": machine_ranks} | SHAPE | {"type": "{problem[work]}"}
+    | GRID | RUNS | {"time, s": lambda g: estimate(series(g), 4), "speed-up": "{scale[speedup]:.2f}",
     "efficiency": "{scale[efficiency]:.3f} [{scale[efficiency_ci95_low]:.3f}, {scale[efficiency_ci95_high]:.3f}]"})
 
 

@@ -81,7 +81,8 @@ def chosen(g):
 
 NODE = Table(PAGE, "summary node", "node", {
     "m × k × n": size_of_node, "type": lambda g: g["product"].split(":")[0], "`--gpus 1`": way("--gpus 1"),
-    "no option (GPUs chosen)": chosen, "`--gpus 2`, ratio": way("--gpus 2", "--gpus 1"), "`mpirun -n 2`, ratio": way("mpirun -n 2", "--gpus 1")},
+    "no option (GPUs chosen)": chosen, "`--gpus 2`, ratio": way("--gpus 2", "--gpus 1"),
+    "`mpirun -n 2`, ratio": way("mpirun -n 2", "--gpus 1")},
     by=(lambda r: r["product"],), footer=by("node.py"))
 
 
