@@ -10,9 +10,10 @@ for need in dpkg-buildpackage:dpkg-dev dh:debhelper lintian:lintian; do
   has "${need%:*}" || missing+=("${need#*:}")
 done
 
-# The packages of control's build dependencies, of alternatives the first that this system has.
+# The packages of control's build dependencies, of alternatives the first that this system has, and of every package's.
 build_dependencies() {
   local line name
+  echo build-essential
   sed -n '/^Build-Depends:/,/^[^ B]/{/^Build-Depends:\|^ /p}' packaging/debian/control |
     sed 's/^Build-Depends://; s/([^)]*)//g; s/debhelper-compat/debhelper/' | tr ',' '\n' | while read -r line; do
     for name in ${line//|/ }; do
@@ -26,7 +27,7 @@ build_dependencies() {
 
 if has dpkg-checkbuilddeps; then
   mapfile -t -O ${#missing[@]} missing < <(dpkg-checkbuilddeps packaging/debian/control 2>&1 |
-    sed -n 's/.*nmet build dependencies: //p' | sed 's/ ([^)]*)//g; s/ | [^ ]*//g; s/debhelper-compat/debhelper/' | tr ' ' '\n')
+    sed -n 's/.*nmet build dependencies: //p' | sed 's/ ([^)]*)//g; s/ | [^ ]*//g; s/:native//g; s/debhelper-compat/debhelper/' | tr ' ' '\n')
 else
   mapfile -t -O ${#missing[@]} missing < <(build_dependencies)
 fi

@@ -128,8 +128,8 @@ static dm_status multiply(bench *b, const point *p, const dm_run *part) {
 
 static dm_status measure(bench *b, const point *p) {
   dm_run part;
-  dm_log_line(&b->run->log, DM_LOG_NOTE, "measuring %s on %d ranks",
-              dm_scale_series_name(p->series), p->ranks);
+  dm_log_line(&b->run->log, DM_LOG_NOTE, "measuring %s on %d rank%s",
+              dm_scale_series_name(p->series), p->ranks, p->ranks == 1 ? "" : "s");
   DM_TRY(dm_run_part_open(b->run, p->ranks, &part));
   dm_status status = part.world ? multiply(b, p, &part) : DM_OK;
   /* A rank that failed alone must not wait: its peers still work. */
