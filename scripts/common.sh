@@ -96,7 +96,7 @@ show_tenths() {
   done
 }
 
-# The program for benchmarks: DAMIER, or else an optimised build of the current commit.
+# The program: DAMIER, or else an optimised build of the current commit.
 build_release() {
   if [ -n "${DAMIER:-}" ]; then
     damier=$(realpath "$DAMIER")
