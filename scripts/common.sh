@@ -96,7 +96,8 @@ show_tenths() {
   done
 }
 
-# The program: DAMIER, or else an optimised build of the current commit.
+# Sets damier, the program: DAMIER, or else an optimised build of the current commit.
+# shellcheck disable=SC2034
 build_release() {
   if [ -n "${DAMIER:-}" ]; then
     damier=$(realpath "$DAMIER")
