@@ -1,6 +1,7 @@
 #include "file/read_impl.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,7 @@ void dm_reader_prepare(dm_reader *r, const dm_dataset *dataset, dm_dtype as) {
 }
 
 dm_status dm_reader_prepare_meaning(dm_reader *r) {
+  DM_TRY(dm_buffer_table(1, &r->beyond));
   if (!r->dataset.meaning.active || r->empty) return DM_OK;
   DM_TRY(dm_buffer_table(1, &r->missed));
   atomic_init(&r->missed->first, INT64_MAX);
@@ -83,6 +85,7 @@ void dm_reader_release(dm_reader *reader) {
   free(reader->chunks);
   dm_scratch_free(&reader->scratch);
   free(reader->missed);
+  free(reader->beyond);
   free(reader);
 }
 
@@ -201,6 +204,45 @@ bool dm_reader_next_piece(const dm_reader *reader, const dm_request *request, dm
   return true;
 }
 
+/* Whether any of COUNT numbers at AT, STRIDE apart, is infinite; TYPE: f32, f16 or bf16. */
+static bool any_infinite(dm_dtype type, const void *at, int64_t stride, int64_t count) {
+  const uint32_t *whole = at;
+  const uint16_t *half = at, infinite = type == DM_F16 ? 0x7c00 : 0x7f80;
+  bool any = false;
+  for (int64_t i = 0; i < count && type == DM_F32; i++)
+    any |= (whole[i * stride] & 0x7fffffff) == 0x7f800000;
+  for (int64_t i = 0; i < count && type != DM_F32; i++)
+    any |= (half[i * stride] & 0x7fff) == infinite;
+  return any;
+}
+
+/* Notes if a finite number of the row SRC is infinite in DST. */
+static void note_beyond(const dm_reader *reader, dm_view dst, dm_view src) {
+  const dm_dtype type = dm_dtype_real(dst.dtype);
+  const int parts = dm_dtype_is_complex(dst.dtype) ? 2 : 1;
+  const int from = dm_dtype_is_complex(src.dtype) ? 2 : 1;
+  bool any = false;
+  for (int p = 0; p < parts; p++)
+    any |= any_infinite(type, (const char *)dst.base + p * dm_dtype_size(type),
+                        dst.col_stride * parts, dst.cols);
+  for (int64_t i = 0; i < src.cols && any; i++) {
+    double made[2], given[2];
+    dm_load_wide(made, dm_view_at(dst, 0, i), dst.dtype, 1, 1);
+    dm_load_wide(given, dm_view_at(src, 0, i), src.dtype, 1, 1);
+    for (int p = 0; p < from; p++)
+      if (isinf(made[p]) && isfinite(given[p])) atomic_store(reader->beyond, (int)dst.dtype);
+  }
+}
+
+/* DST = SRC, or its conjugate. */
+static void copy(const dm_reader *reader, dm_view dst, dm_view src, bool conjugate) {
+  const bool narrower = dm_dtype_largest(src.dtype) > dm_dtype_largest(dst.dtype);
+  dm_copy(dst, src, conjugate);
+  for (int64_t row = 0; row < src.rows && narrower && !dm_dtype_is_integer(dst.dtype); row++)
+    note_beyond(reader, dm_view_sub(dst, row, 0, 1, src.cols),
+                dm_view_sub(src, row, 0, 1, src.cols));
+}
+
 /* DST = SRC, first rounded to the reader's types THROUGH and AS. */
 static void convert(const dm_reader *reader, dm_view dst, dm_view src, bool conjugate) {
   double few[2][2 * ROUNDED];
@@ -211,7 +253,7 @@ static void convert(const dm_reader *reader, dm_view dst, dm_view src, bool conj
   if (reader->as != last) types[count++] = last = reader->as;
   if (count > 0 && last == dst.dtype) count--;
   if (count == 0) {
-    dm_copy(dst, src, conjugate);
+    copy(reader, dst, src, conjugate);
     return;
   }
   for (int64_t row = 0; row < src.rows; row++) {
@@ -220,10 +262,10 @@ static void convert(const dm_reader *reader, dm_view dst, dm_view src, bool conj
       dm_view from = dm_view_sub(src, row, col, 1, part);
       for (int i = 0; i < count; i++) {
         const dm_view rounded = dm_view_row_major(few[i], types[i], 1, part);
-        dm_copy(rounded, from, false);
+        copy(reader, rounded, from, false);
         from = rounded;
       }
-      dm_copy(dm_view_sub(dst, row, col, 1, part), from, conjugate);
+      copy(reader, dm_view_sub(dst, row, col, 1, part), from, conjugate);
     }
   }
 }
@@ -266,7 +308,7 @@ static void interpret(const dm_reader *reader, const dm_request *request, dm_vie
         if (reader->as != dst.dtype) round_to(reader->as, values, count);
       }
       if (exact)
-        dm_copy(into, read, request->conjugate);
+        copy(reader, into, read, request->conjugate);
       else
         convert(reader, into, read, request->conjugate);
     }
@@ -401,7 +443,12 @@ dm_status dm_missing_refused(const dm_dataset *set, const dm_missing_found *foun
 
 dm_status dm_reader_all_there(const dm_reader *reader) {
   const dm_dataset *d = &reader->dataset;
+  const dm_dtype narrow = (dm_dtype)atomic_load(reader->beyond);
   dm_missing_found found;
+  if (narrow != DM_F64)
+    return dm_hint(dm_fail_at(DM_E_INPUT, &d->at, "holds finite numbers beyond the range of %s",
+                              dm_dtype_name(narrow)),
+                   "--type and --compute choose the type in which they are multiplied");
   if (!reader->missed) return DM_OK;
   dm_reader_missing(reader, &found);
   if (found.count == 0 || d->meaning.missing != DM_MISSING_REFUSED) return DM_OK;

@@ -3,6 +3,7 @@
 #define DM_FILE_READ_IMPL_H
 
 #include <hdf5.h>
+#include <stdatomic.h>
 
 #include "file/chunk_facts.h"
 #include "file/composite.h"
@@ -16,6 +17,7 @@ struct dm_reader {
   bool empty;           /* the dataset has no elements: zeros are read */
   int64_t bytes;        /* read so far */
   dm_missed *missed;    /* NULL: attributes say nothing about the stored numbers */
+  atomic_int *beyond;   /* a type that could not hold a number read; DM_F64: none */
   const dm_keepalive *keepalive;
 
   struct dm_sources *sources; /* it is made of; NULL: it is read from one file */

@@ -136,6 +136,29 @@ def random_case(rng):
                 in_old=int(rng.integers(0, 3)) if rng.random() < 0.3 else 0, op_b=rng.choice(["n", "t"]))
 
 
+def beyond(folder, damier, seed):
+    """A finite number that the type of the product cannot hold is refused; Inf, NaN and the largest number are not."""
+    rng = np.random.default_rng(seed)
+    dtype, type_, most = (("f64", "f32", 3.4e38), ("f64", "bf16", 3.38e38), ("f32", "f16", 65504), ("c128", "c64", 3.4e38),
+                          ("u32", "f16", 65504), ("f32", "bf16", 3.38e38), ("f64", "f16", 65504), ("f64", "c64", 3.4e38))[seed % 8]
+    words = ("--compute", type_) if type_ == "f32" and seed % 16 >= 8 else ("--type", type_, "--allow-rounding")
+    layout, ranks = str(rng.choice(["contiguous", "deflate", "big-endian", "npy-fortran"])), int(rng.integers(1, 4))
+    a, b = np.ones((40, 300), complex if dtype == "c128" else float), np.ones((300, 20))
+    a[3, 5] = most
+    at = tuple(rng.integers(0, size) for size in a.shape)
+    if dtype not in elements.INTEGER:
+        a[0, 0] = VALUES[seed % 3]
+    for factor, code in ((1, 0), (1.006, 3)):
+        a[at] = most * factor * (1j if dtype == "c128" else 1) if code else 1
+        for name, x in (("a", a), ("b", b)):
+            elements.write(folder / f"{name}.{elements.suffix(layout)}", x, dtype, layout)
+        end = elements.suffix(layout)
+        done = ended(command(ranks, damier, "multiply", folder / f"a.{end}", folder / f"b.{end}", "-o", folder / "c.h5", "-q",
+                             "--allow-unchecked", "--force", *words))
+        expect(done.returncode == code, f"exit {done.returncode}: {done.stderr}")
+        expect(not code or f"finite numbers beyond the range of {type_}" in done.stderr, done.stderr)
+
+
 chosen = options()
 cases = [Case(100, 90, 16000, in_b=1), Case(100, 90, 16000, ranks=2, in_b=2, op_b="t"),
          Case(100, 90, 16000, ranks=3, in_a=2), Case(1000, 900, 500, ranks=2, in_a=1, in_b=1),
@@ -145,4 +168,4 @@ cases = [Case(100, 90, 16000, in_b=1), Case(100, 90, 16000, ranks=2, in_b=2, op_
 if chosen.long:
     rng = np.random.default_rng(5)
     cases += [random_case(rng) for _ in range(how_many(chosen, 0, 5, 40))]
-run_cases(chosen.damier, [(try_case, case, seed) for seed, case in enumerate(cases)])
+run_cases(chosen.damier, [(try_case, case, seed) for seed, case in enumerate(cases)] + [(beyond, seed) for seed in range(16)])
