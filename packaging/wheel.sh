@@ -52,8 +52,24 @@ sed -i "s/^Tag: .*/Tag: py3-none-linux_$(uname -m)/; s/^Root-Is-Purelib: .*/Root
 rm "$scratch"/*.whl
 "$tools/bin/wheel" pack ${kind:+--build-number "$kind"} --dest-dir "$scratch" "$tree" >>"$log"
 say "copying libraries into the wheel"
-wheel=$packages/$version${kind:+-$kind}-py3
-rm -f "$wheel"-*.whl
-PATH=$tools/bin:$PATH "$tools/bin/auditwheel" repair --wheel-dir "$packages" "$scratch"/damier-*.whl >>"$log" 2>&1 ||
+PATH=$tools/bin:$PATH "$tools/bin/auditwheel" repair --wheel-dir "$scratch/repaired" "$scratch"/damier-*.whl >>"$log" 2>&1 ||
   { tail -n 20 "$log" >&2; die "auditwheel failed; all of it is in $log"; }
-say "$(ls -sh "$wheel"-*.whl)"
+
+# auditwheel's scripts look for the programs where Python installs packages by default, where 'pip install --user' and
+# '--target' have none.
+"$tools/bin/wheel" unpack --dest "$scratch/repaired" "$scratch"/repaired/damier-*.whl >>"$log"
+tree=$(echo "$scratch"/repaired/damier-*/)
+for program in "$tree"damier.scripts/*; do
+  cat >"$tree$version.data/scripts/${program##*/}" <<END
+#!python
+import importlib.util, os, sys
+above = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+package = importlib.util.find_spec("damier")
+folders = [above] + ([os.path.dirname(os.path.dirname(package.origin))] if package else [])
+programs = [os.path.join(folder, "damier.scripts", "${program##*/}") for folder in folders]
+os.execv(next(filter(os.path.exists, programs), programs[-1]), sys.argv)
+END
+done
+rm -f "$packages/$version${kind:+-$kind}-py3"-*.whl
+"$tools/bin/wheel" pack ${kind:+--build-number "$kind"} --dest-dir "$packages" "$tree" >>"$log"
+say "$(ls -sh "$packages/$version${kind:+-$kind}-py3"-*.whl)"

@@ -117,7 +117,7 @@ def main():
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # | head
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if out of date")
-    parser.add_argument("files", nargs="*", help="records, one line of JSON each; those outside of docs/results are "
+    parser.add_argument("files", nargs="*", help="records that --json FILE wrote; those outside of docs/results are "
                         "shown as tables on standard output, and no page is changed")
     options = parser.parse_args()
     # An unmatched wildcard is not expanded: there are no such records.
@@ -125,7 +125,7 @@ def main():
     try:
         records = [{"file": file.stem, **record} for file in files for record in read_records(file)]
     except (OSError, ValueError, TypeError) as error:
-        sys.exit(f"results.py: {error}: damier's records, one line of JSON each (--json FILE.jsonl), are needed")
+        sys.exit(f"results.py: {error}: damier's records (--json FILE) are needed")
     records = [{**record, "kind": kind_of(record)} for record in with_releases(records)]
     if any((DOCS / "results").resolve() not in file.resolve().parents for file in files):
         print_tables(records)

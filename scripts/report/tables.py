@@ -12,9 +12,12 @@ def checked(record):
 
 
 def read_records(path):
+    """Of FILE.jsonl, a record in each line, or of FILE.json, one record or a list."""
     try:
-        lines = pathlib.Path(path).read_text(encoding="utf-8").splitlines()
-        return [checked(json.loads(line)) for line in lines if line.strip()]
+        text = pathlib.Path(path).read_text(encoding="utf-8")
+        if text.startswith("["):
+            return [checked(record) for record in json.loads(text)]
+        return [checked(json.loads(line)) for line in text.splitlines() if line.strip()]
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 

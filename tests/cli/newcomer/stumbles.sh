@@ -64,6 +64,9 @@ task "$ROOT/slurm/submit.sh" -N 2 A.h5 B.h5 busy.h5 | sed "s|$ROOT|ROOT|"
 # 38 tables and a comparison of one's own records, of which a pager shows the head
 for run in 1 2; do damier multiply A.h5 B.h5 -o J.h5 --force --json $run.jsonl -q >/dev/null 2>&1; done
 python3 "$ROOT/scripts/report/results.py" 1.jsonl 2.jsonl 2>&1 | grep -c '^| multiply'
+"$PYTHON" -c 'import json
+json.dump([json.loads(open(f"{i}.jsonl").read()) for i in (1, 2)], open("both.json", "w"), indent=1)' # as bench writes FILE.json
+python3 "$ROOT/scripts/report/results.py" both.json 2>&1 | grep -c '^| multiply'
 python3 "$ROOT/scripts/report/compare.py" 1.jsonl 2.jsonl 2>&1 | grep -c 'too few runs'
 python3 - "$ROOT" <<'END'
 import subprocess, sys
