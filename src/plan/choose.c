@@ -310,6 +310,15 @@ static dm_status nothing_found(const dm_question *q, bool unreachable) {
   return does_not_fit(q);
 }
 
+/* CPUs pass A once and B twice to check them; GPUs check while they multiply. */
+static double check_seconds(const dm_plan *plan, const dm_machine *machine) {
+  const dm_problem *p = &plan->problem;
+  if (plan->gpu || !p->verify || machine->pass_now <= 0) return 0;
+  const double words =
+      (double)p->m * (double)p->k + 2.0 * (double)dm_problem_b_rows(p) * (double)p->n;
+  return words * (double)dm_dtype_size(p->work) / machine->pass_now;
+}
+
 /* The forecast for the present state of files and cores, after all decisions. */
 static void forecast_now(const dm_machine *machine, dm_plan *plan) {
   dm_machine now = *machine;
@@ -319,7 +328,7 @@ static void forecast_now(const dm_machine *machine, dm_plan *plan) {
   }
   for (int i = 0; i < DM_OPERANDS && now.speed_now > 0; i++) now.flops[i] *= now.speed_now;
   plan->forecast = dm_plan_forecast(plan, &now);
-  plan->forecast.total += dm_plan_pages_seconds(plan, &now);
+  plan->forecast.total += dm_plan_pages_seconds(plan, &now) + check_seconds(plan, &now);
 }
 
 /* Less is within the error of predictions. */

@@ -39,6 +39,8 @@ typedef struct dm_machine {
                                the forecast: the page cache must not change the bits of C */
   double speed_now; /* of products, relative to flops, for the cores of this run; 0: as flops.  Only
                      for the forecast */
+  double pass_now;  /* bytes per second at which all cores read memory, to check matrices; 0: not
+                       known. Only for the forecast */
   double pages_now; /* bytes per second at which C's file system, if in memory, clears pages; 0:
                        none to clear */
   double pages_since; /* seconds of clearing before the first read */
