@@ -79,10 +79,19 @@ def chosen(g):
     return f"{seconds(of_ways(g)['default'])} ({next(r['ranks'] for r in g if r['way'] == 'default')})"
 
 
+# Seconds of one GPU and of `mpirun -n 2` with version 0.2.0 (ca94eee1) on two H100, against which the goals of several GPUs were set.
+BEFORE = {"f64:16384": (0.935, 1.602), "f64:16384x65536": (1.311, 1.981), "f64:32768": (2.464, 3.227)}
+
+
+def before(ranks):
+    return lambda g: seconds(BEFORE[g["product"]][ranks - 1]) if g["product"] in BEFORE else ""
+
+
 NODE = Table(PAGE, "summary node", "node", {
     "m × k × n": size_of_node, "type": lambda g: g["product"].split(":")[0], "`--gpus 1`": way("--gpus 1"),
     "no option (GPUs chosen)": chosen, "`--gpus 2`, ratio": way("--gpus 2", "--gpus 1"),
-    "`mpirun -n 2`, ratio": way("mpirun -n 2", "--gpus 1")},
+    "`mpirun -n 2`, ratio": way("mpirun -n 2", "--gpus 1"),
+    "one GPU, 0.2.0": before(1), "`mpirun -n 2`, 0.2.0": before(2)},
     by=(lambda r: r["product"],), footer=by("node.py"))
 
 
