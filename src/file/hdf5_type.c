@@ -138,10 +138,11 @@ static void name_type(hid_t type, H5T_class_t kind, char text[DM_TYPE_TEXT]) {
                                       [H5T_VLEN] = "sequences",
                                       [H5T_ARRAY] = "arrays",
                                       [H5T_COMPOUND] = "compounds that spell no complex number"};
-  unsigned long long bits = 8ull * H5Tget_size(type);
+  unsigned long long bits = 8ull * H5Tget_size(type), used = H5Tget_precision(type);
   if (kind == H5T_INTEGER)
-    snprintf(text, DM_TYPE_TEXT, "%llu-bit %s integers", bits,
-             H5Tget_sign(type) == H5T_SGN_2 ? "signed" : "unsigned");
+    snprintf(text, DM_TYPE_TEXT, "%llu-bit %s integers%s", used,
+             H5Tget_sign(type) == H5T_SGN_2 ? "signed" : "unsigned",
+             used < bits ? " in more bits" : "");
   else if (kind == H5T_FLOAT)
     snprintf(text, DM_TYPE_TEXT, "%llu-bit floats of an unknown format", bits);
   else

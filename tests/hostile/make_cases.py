@@ -203,6 +203,10 @@ def types(cases):
     ):
         with cases.hdf5(f"float_{name}.h5", 3, "floats of an unknown format", "/a") as file:
             low_level(file, kind).write(h5py.h5s.ALL, h5py.h5s.ALL, np.zeros(12), kind)
+    kind = h5py.h5t.STD_I16LE.copy()
+    kind.set_precision(12)
+    with cases.hdf5("padded_integers.h5", 3, "its elements are 12-bit signed integers in more bits", "/a") as file:
+        low_level(file, kind).write(h5py.h5s.ALL, h5py.h5s.ALL, np.zeros(12, "i2"))
 
 
 def storage(cases):
