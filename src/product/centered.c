@@ -1,5 +1,6 @@
 #include "product/centered.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,6 +197,23 @@ static dm_status check_missing(const dm_dataset *set, const dm_moments *m) {
                                                            .first = m->first_missing});
 }
 
+/* Deviations are roots of sums of squares, which f64 must hold: below LENGTH times the smallest
+ * normal number they lose digits. A mean that is not finite says that elements are not, either. */
+static dm_status check_squares(const dm_dataset *set, const dm_moments *m) {
+  for (int64_t i = 0; i < m->lines; i++) {
+    double mean[2] = {0.0, 0.0};
+    dm_moments_mean(m, i, mean);
+    const double squares = dm_moments_squares(m, i);
+    const bool held = isfinite(squares) && squares >= (double)m->length * DBL_MIN;
+    if (held || squares == 0.0 || !isfinite(mean[0]) || !isfinite(mean[1])) continue;
+    return dm_hint(
+        dm_fail_at(DM_E_INPUT, &set->at, "the squares of %s %lld are too %s for a deviation in f64",
+                   m->by_rows ? "row" : "column", (long long)i, squares < 1.0 ? "small" : "large"),
+        "multiply all elements by the same number first: correlations do not change");
+  }
+  return DM_OK;
+}
+
 /* A factor of the product and what is done to it. */
 typedef struct factor {
   const dm_standard *standard;
@@ -246,6 +264,8 @@ static dm_status make(dm_run *run, int io_threads, const factor *f, dm_centering
                       .user_sum = w->user_sum};
   for (int64_t i = 0; i < w->count; i++) of.weight[i] = w->roots[i];
   dm_status status = takes ? find_moments(run, io_threads, f, by_rows, &m) : DM_OK;
+  if (!status && scales && !s->scale_by)
+    status = dm_comm_agree(run->world, check_squares(f->set, &m));
   if (!status && takes)
     take_moments(&m, m.weights ? w->less_one : (double)(m.length - 1), s->fills, &of, c);
   if (!scales || s->scale_by) c->constant = 0;
