@@ -12,6 +12,7 @@
 #include "backend/whole_product.h"
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "core/copy.h"
 #include "core/elementary.h"
 
 enum {
@@ -296,12 +297,22 @@ void dm_cpu_half(dm_view c, dm_view a, bool accumulate) {
   multiply_half(&product);
 }
 
+/* With fewer multiplications half of them take OpenBLAS longer than all, and threads take longer to
+ * mirror C than one. */
+static const double least_halved = 1 << 25;
+
 void dm_cpu_multiply(const dm_whole_product *p) {
   if (!p->symmetric) {
     multiply_all(p, false);
     return;
   }
   const dm_whole_product by_rows = dm_whole_by_rows(p);
+  const int64_t n = p->c.rows;
+  if ((double)n * (double)n * (double)p->a.cols < least_halved) {
+    multiply_all(&by_rows, false);
+    dm_mirror(by_rows.c, 0, 0, n, dm_whole_is_hermitian(p));
+    return;
+  }
   multiply_half(&by_rows);
   dm_host_mirror_parallel(by_rows.c, 0, dm_whole_is_hermitian(p));
 }

@@ -145,9 +145,25 @@ static void convert_run(dm_view dst, dm_view src, int64_t row, bool conjugate) {
   }
 }
 
+void dm_conjugate(dm_view view) {
+  for (int64_t i = 0; i < view.rows; i++) {
+    void *row = dm_view_at(view, i, 0);
+    if (view.dtype == DM_C128)
+      for (int64_t j = 0; j < view.cols; j++) {
+        double *imaginary = (double *)row + 2 * j * view.col_stride + 1;
+        *imaginary = -*imaginary;
+      }
+    if (view.dtype == DM_C64)
+      for (int64_t j = 0; j < view.cols; j++) {
+        float *imaginary = (float *)row + 2 * j * view.col_stride + 1;
+        *imaginary = -*imaginary;
+      }
+  }
+}
+
 static void copy_rows(dm_view dst, dm_view src, bool conjugate) {
   const int64_t size = dm_dtype_size(src.dtype);
-  if (dst.dtype != src.dtype || (conjugate && dm_dtype_is_complex(src.dtype))) {
+  if (dst.dtype != src.dtype) {
     for (int64_t row = 0; row < src.rows; row++) convert_run(dst, src, row, conjugate);
     return;
   }
@@ -158,6 +174,7 @@ static void copy_rows(dm_view dst, dm_view src, bool conjugate) {
     to += dst.row_stride * size;
     from += src.row_stride * size;
   }
+  if (conjugate) dm_conjugate(dst);
 }
 
 void dm_copy(dm_view dst, dm_view src, bool conjugate) {
@@ -206,8 +223,8 @@ static void make_real(dm_view view, int64_t i) {
 /* The block of COUNT rows and columns on the diagonal from I on. */
 static void mirror_block(dm_view square, int64_t first, int64_t i, int64_t count, bool conjugate) {
   for (int64_t row = dm_max(first, i + 1); row < i + count; row++) {
-    const dm_view below = dm_view_sub(square, row, i, 1, row - i);
-    dm_copy(dm_view_sub(square, i, row, row - i, 1), dm_view_transpose(below), conjugate);
+    const dm_view above = dm_view_transpose(dm_view_sub(square, i, row, row - i, 1));
+    copy_rows(above, dm_view_sub(square, row, i, 1, row - i), conjugate);
   }
   for (int64_t row = dm_max(first, i); row < i + count && conjugate; row++) make_real(square, row);
 }
@@ -230,13 +247,4 @@ void dm_clear_triangle(dm_view view, int64_t row, int64_t col, bool below) {
     const int64_t first = below ? 0 : diagonal, end = below ? diagonal : view.cols;
     for (int64_t j = first; j < end; j++) memset(dm_view_at(view, i, j), 0, (size_t)size);
   }
-}
-
-void dm_conjugate(dm_view view) {
-  for (int64_t i = 0; i < view.rows; i++)
-    for (int64_t j = 0; j < view.cols; j++) {
-      void *at = dm_view_at(view, i, j);
-      if (view.dtype == DM_C128) ((double *)at)[1] = -((double *)at)[1];
-      if (view.dtype == DM_C64) ((float *)at)[1] = -((float *)at)[1];
-    }
 }
