@@ -15,7 +15,8 @@
 namespace {
 
 constexpr int LANES = 32, WARPS = 8, WARPS_PER_PROCESSOR = 32;
-constexpr int DEPTH = 8; /* rows that a thread adds at once */
+constexpr int BLOCKS = 2; /* of a multiprocessor, which limit the registers */
+constexpr int DEPTH = 4;  /* rows that a thread adds at once */
 
 template <class Number> struct Moments {
   Number from, mean; /* mean: less FROM */
@@ -92,6 +93,36 @@ __device__ __forceinline__ int add(Moments<Number> &m, const Number (&x)[COUNT],
   return present;
 }
 
+/* The same of COUNT elements after SEEN others, all of weight 1, with less work; or, if an element
+ * of the column is missing, nothing: false. */
+template <class Number, int COUNT>
+__device__ __forceinline__ bool add_plain(Moments<Number> &m, const Number (&x)[COUNT],
+                                          double seen) {
+  if (m.weight != seen) return false;
+  const Number shift = plus(m.from, 1.0, m.mean);
+  const Number rounded = minus(minus(shift, m.from), m.mean);
+  Sums<Number> of = {};
+#pragma unroll
+  for (int i = 0; i < COUNT; i++) {
+    const Number d = minus(x[i], shift);
+    of.first = plus(of.first, 1.0, d);
+    of.second = mad_square(d, of.second);
+  }
+  if (is_nan(of.first)) return false;
+  const double all = seen + COUNT, part = 1.0 / all;
+  const Number first = plus(of.first, COUNT, rounded);
+  const double squares = m.squares + of.second - mad_square(first, 0.0) * part;
+  m.squares = squares < 0.0 ? 0.0 : squares;
+  m.mean = plus(m.mean, part, first);
+  m.weight = m.present = all;
+  return true;
+}
+
+/* Whether elements have weight 1 and only NaN is missing. */
+__device__ __forceinline__ bool is_plain(const dm_moments_work &work) {
+  return !work.weights && work.gaps.count == 0 && !work.gaps.zero;
+}
+
 __device__ __forceinline__ void note(int64_t *first, int64_t place) {
   if (place < *(volatile int64_t *)first)
     atomicMin(reinterpret_cast<unsigned long long *>(first), (unsigned long long)place);
@@ -128,7 +159,7 @@ struct Parts {
 
 /* Rows are contiguous, or nothing is. */
 template <class Number, int COUNT>
-__global__ void __launch_bounds__(LANES *WARPS)
+__global__ void __launch_bounds__(LANES *WARPS, BLOCKS)
     across(dm_moments_work work, Parts parts, int64_t warps) {
   const dm_view &m = work.matrix;
   const int64_t warp = (int64_t)blockIdx.x * WARPS + threadIdx.y, group = warps / parts.count;
@@ -140,24 +171,26 @@ __global__ void __launch_bounds__(LANES *WARPS)
   const int width = m.cols - col < COUNT ? (int)(m.cols - col) : COUNT;
   for (int64_t row = begin; row < end; row += DEPTH) {
     Number x[DEPTH][COUNT];
-    double weights[DEPTH];
     int count[DEPTH];
+    const bool plain = is_plain(work) && row > begin && row + DEPTH <= end;
 #pragma unroll
-    for (int u = 0; u < DEPTH; u++) {
-      count[u] = row + u < end ? width : 0;
-      weights[u] = row + u >= end ? 0.0 : work.weights ? work.weights[row + u] : 1.0;
-    }
+    for (int u = 0; u < DEPTH; u++) count[u] = row + u < end ? width : 0;
     load_few(x, m.dtype, m.base, row * m.row_stride + col * m.col_stride, m.row_stride, count);
 #pragma unroll
     for (int v = 0; v < COUNT; v++) {
       Number column[DEPTH];
+      double weights[DEPTH];
       bool is[DEPTH];
       int there = 0;
+#pragma unroll
+      for (int u = 0; u < DEPTH; u++) column[u] = x[u][v];
+      if (plain && v < width && add_plain(of[v], column, (double)(row - begin))) continue;
 #pragma unroll
       for (int u = 0; u < DEPTH; u++) {
         is[u] = v < count[u];
         there += is[u];
-        column[u] = is[u] ? without_gaps(work.gaps, x[u][v]) : missing<Number>();
+        column[u] = is[u] ? without_gaps(work.gaps, column[u]) : missing<Number>();
+        weights[u] = row + u >= end ? 0.0 : work.weights ? work.weights[row + u] : 1.0;
       }
       if (add(of[v], column, weights) == there) continue;
       note(work.first,
@@ -172,7 +205,7 @@ __global__ void __launch_bounds__(LANES *WARPS)
 
 /* Columns are contiguous. */
 template <class Number, int COUNT>
-__global__ void __launch_bounds__(LANES *WARPS)
+__global__ void __launch_bounds__(LANES *WARPS, BLOCKS)
     along(dm_moments_work work, Parts parts, int64_t warps) {
   constexpr int RUNS = 16 / parts_of<Number> / COUNT, STEP = LANES * COUNT;
   const dm_view &m = work.matrix;
@@ -195,14 +228,18 @@ __global__ void __launch_bounds__(LANES *WARPS)
     }
     load_few(x, m.dtype, m.base, row + col * m.col_stride, STEP, count);
 #pragma unroll
-    for (int u = 0; u < RUNS; u++)
+    for (int i = 0; i < RUNS * COUNT; i++) some[i] = x[i / COUNT][i % COUNT];
+    const int64_t seen = (row - begin) / STEP * COUNT;
+    const bool plain = is_plain(work) && seen > 0 && there == RUNS * COUNT;
+    if (plain && add_plain(of, some, (double)seen)) continue;
 #pragma unroll
-      for (int v = 0; v < COUNT; v++) {
-        const int i = u * COUNT + v;
-        is[i] = v < count[u];
-        some[i] = is[i] ? without_gaps(work.gaps, x[u][v]) : missing<Number>();
-        weights[i] = !is[i] ? 0.0 : work.weights ? work.weights[row + u * STEP + v] : 1.0;
-      }
+    for (int i = 0; i < RUNS * COUNT; i++) {
+      is[i] = i % COUNT < count[i / COUNT];
+      some[i] = is[i] ? without_gaps(work.gaps, some[i]) : missing<Number>();
+      weights[i] = !is[i]         ? 0.0
+                   : work.weights ? work.weights[row + i / COUNT * STEP + i % COUNT]
+                                  : 1.0;
+    }
     if (add(of, some, weights) == there) continue;
     const int first = first_missing(some, is);
     note(work.first,

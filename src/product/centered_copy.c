@@ -219,7 +219,8 @@ static dm_status take_on_gpu(const dm_run *run, const dm_centered_copy *copy, dm
   double *numbers;
   int64_t first;
   portions_of(run, &copy->from, &rows, &cols);
-  DM_TRY(dm_buffer_zeroed(DM_MOMENTS * width + length, sizeof *numbers, (void **)&numbers));
+  DM_TRY(dm_buffer_zeroed(DM_MOMENTS * width + (m->weights ? length : 0), sizeof *numbers,
+                          (void **)&numbers));
   double *const weights = numbers + DM_MOMENTS * width;
   if (m->weights) pick(m->by_rows ? &cols : &rows, 1, m->weights, weights);
   dm_status status = dm_backend_moments(copy->room->backend, part, m->by_rows, &copy->gaps,
@@ -340,13 +341,18 @@ static dm_status change_on_gpu(const dm_run *run, const dm_centered_copy *copy,
                {&own.fill, own.parts, own.lines},
                {&own.factor, 1, own.lines},
                {&own.weight, 1, own.weight_lines}};
-  const int64_t room = own.parts * dm_max(copy->part.rows, copy->part.cols);
-  DM_TRY(dm_buffer_zeroed(4 * room, sizeof *memory, (void **)&memory));
+  int64_t places[4], room = 0;
+  for (int i = 0; i < 4; i++) {
+    places[i] = room;
+    if (*lists[i].of)
+      room += lists[i].width * (lists[i].lines == DM_ROW_LINES ? copy->part.rows : copy->part.cols);
+  }
+  DM_TRY(dm_buffer_zeroed(room, sizeof *memory, (void **)&memory));
   for (int i = 0; i < 4; i++) {
     if (!*lists[i].of) continue;
     pick(lists[i].lines == DM_ROW_LINES ? &rows : &cols, lists[i].width, *lists[i].of,
-         memory + i * room);
-    *lists[i].of = memory + i * room;
+         memory + places[i]);
+    *lists[i].of = memory + places[i];
   }
   dm_status status =
       copy->part.space == DM_HOST
