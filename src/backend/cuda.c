@@ -168,6 +168,7 @@ static void cuda_close(dm_backend *backend) {
   dm_cuda_close_lt(gpu);
   if (gpu->cublas) (void)cublasDestroy(gpu->cublas);
   if (gpu->whole) (void)cublasDestroy(gpu->whole);
+  if (gpu->whole_beside) (void)cublasDestroy(gpu->whole_beside);
   dm_cuda_release_all(gpu);
   for (int i = 0; i < DM_LANES; i++) {
     dm_cuda_lane *lane = &gpu->lanes[i];
@@ -177,6 +178,7 @@ static void cuda_close(dm_backend *backend) {
     if (lane->stream) (void)cudaStreamDestroy(lane->stream);
   }
   if (gpu->side) (void)cudaStreamDestroy(gpu->side);
+  if (gpu->beside) (void)cudaStreamDestroy(gpu->beside);
   if (gpu->ordered) (void)cudaEventDestroy(gpu->ordered);
   free(gpu->pending);
   (void)cudaGetLastError();

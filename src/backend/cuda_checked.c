@@ -218,15 +218,6 @@ static dm_status add_operands(checking *c) {
   return k->factors.reads_c ? probe(c, c->whole->c, k->w, k->sizes_w, &k->old, false) : DM_OK;
 }
 
-/* Work of TO waits for what FROM has so far. */
-static dm_status order(dm_cuda *gpu, cudaStream_t from, cudaStream_t to) {
-  if (from == to) return DM_OK;
-  if (!gpu->ordered) DM_CUDA(gpu, cudaEventCreateWithFlags(&gpu->ordered, cudaEventDisableTiming));
-  DM_CUDA(gpu, cudaEventRecord(gpu->ordered, from));
-  DM_CUDA(gpu, cudaStreamWaitEvent(to, gpu->ordered, 0));
-  return DM_OK;
-}
-
 static dm_status multiply(checking *c) {
   dm_cuda *gpu = c->gpu;
   dm_judge_work *k = &c->work;
@@ -240,7 +231,7 @@ static dm_status multiply(checking *c) {
   else if (!c->multiplied)
     DM_TRY(dm_cuda_multiply_whole(&gpu->base, c->whole, NULL, &done));
   if (!first) DM_TRY(add_operands(c));
-  DM_TRY(order(gpu, products, k->stream));
+  DM_TRY(dm_cuda_order(gpu, products, k->stream));
   DM_TRY(probe(c, c->whole->c, k->w, k->sizes_w, &k->c, true));
   DM_CUDA(gpu, dm_kernels_judge(k));
   return DM_OK;
@@ -269,7 +260,8 @@ static dm_status fetch(const checking *c, dm_checked_found *found) {
  * sums to end long before the product of a large C, and delays that by little (f64 8192 on an H100:
  * sums before the product take 0.51 ms, beside it 0.2 with all blocks and none with these). But
  * blocks that begin late do not read the same lines of A and B as the others: with long lines the
- * product takes longer (f64 16384: by 6 %).
+ * product takes longer (f64 16384: by 6 %). Sums between the batches of half a product gain
+ * nothing, and those of f64 cost time (8192 on an H200: 6 %).
  *
  * The scan of a part of B leaves room for the copies that begin with it. */
 static void choose_order(checking *c) {
@@ -277,7 +269,8 @@ static void choose_order(checking *c) {
   const dm_judge_work *k = &c->work;
   const int64_t size = dm_dtype_size(c->whole->a.dtype), processors = c->gpu->processors;
   const bool large = dm_min(k->rows, k->cols) >= LARGE, fits = k->depth * size <= LONG;
-  c->overlaps = !k->factors.reads_c && (size <= 2 || (fits && (large || c->ranks)));
+  const bool halved = c->whole->symmetric && !c->ranks;
+  c->overlaps = !k->factors.reads_c && !halved && (size <= 2 || (fits && (large || c->ranks)));
   c->few = c->overlaps && size > 2 && large ? dm_max(1, processors / 2) : 0;
   c->most = c->ranks ? 4 * processors : c->few;
 }

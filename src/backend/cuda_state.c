@@ -41,6 +41,14 @@ dm_status dm_cublas_error(const dm_cuda *gpu, cublasStatus_t error, const char *
   return status;
 }
 
+dm_status dm_cuda_order(dm_cuda *gpu, cudaStream_t from, cudaStream_t to) {
+  if (from == to) return DM_OK;
+  if (!gpu->ordered) DM_CUDA(gpu, cudaEventCreateWithFlags(&gpu->ordered, cudaEventDisableTiming));
+  DM_CUDA(gpu, cudaEventRecord(gpu->ordered, from));
+  DM_CUDA(gpu, cudaStreamWaitEvent(to, gpu->ordered, 0));
+  return DM_OK;
+}
+
 /* ---- events ----
  *
  * A lane is a queue, so an event is its lane and a number in it. Nothing is freed, and

@@ -76,7 +76,9 @@ struct dm_cuda {
   cudaStream_t side; /* for probe, scan, fill, ...: ahead of waiting products */
   cublasHandle_t cublas;
   cublasHandle_t
-      whole;       /* for products of the caller's matrices, in any stream; NULL until needed */
+      whole; /* for products of the caller's matrices, in any stream; NULL until needed */
+  cublasHandle_t whole_beside; /* for those that run at the same time in this stream: NULL, too */
+  cudaStream_t beside;
   dm_cuda_lt *lt;  /* NULL until needed */
   void *workspace; /* for cuBLAS and cuBLASLt */
   int64_t workspace_bytes;
@@ -110,6 +112,9 @@ static inline dm_cuda *dm_cuda_of(dm_backend *backend) {
 dm_status dm_cuda_post(dm_cuda *gpu, dm_cuda_lane_name lane, dm_event *done);
 dm_status dm_cuda_test(dm_backend *backend, dm_event event, bool *done);
 dm_status dm_cuda_wait(dm_backend *backend, dm_event event);
+
+/* Work of TO waits for what FROM has so far. */
+dm_status dm_cuda_order(dm_cuda *gpu, cudaStream_t from, cudaStream_t to);
 
 /* ---- memory (cuda_memory.c) ---- */
 

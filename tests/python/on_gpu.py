@@ -162,12 +162,17 @@ class OnGpu(unittest.TestCase):
 
     def test_gram_in_blocks(self):
         """Sizes with several blocks below the diagonal, some of them lower than the others."""
-        for n, by_columns in itertools.product((1300, 2560, 3000), (False, True)):
-            x = drawn((21, n), "f4", n)
-            out = self.put(BOTH[0], np.zeros((n, n), "f4"), by_columns, 2)
-            damier.gram(self.put(BOTH[1], x, not by_columns, 3), out)
-            with self.subTest(n=n, by_columns=by_columns):
-                np.testing.assert_array_equal(self.get(out), x.T @ x)
+        outs = {"f2": "f4", "i1": "i4"}
+        large = (8452,) if isinstance(self.gpu, Cuda) else ()
+        for n, by_columns, dtype in [*itertools.product((1300, 2560, 3000, *large), (False, True), ("f4",)),
+                                     *itertools.product((255, 513, 1028), (False, True), ("f8", "f2", "c8", "c16", "i1"))]:
+            x = drawn((20, n), dtype, n)
+            wide = x.astype("f8") if dtype in outs else x
+            wanted = (wide.conj().T @ wide).astype(outs.get(dtype, dtype))
+            out = self.put(BOTH[0], np.zeros_like(wanted), by_columns, 4)
+            damier.gram(self.put(BOTH[1], x, not by_columns, 4), out)
+            with self.subTest(n=n, by_columns=by_columns, dtype=dtype):
+                np.testing.assert_array_equal(self.get(out), wanted)
 
     def test_covariances(self):
         """Centered, scaled, weighted and filled copies of arrays that stay as they are."""
