@@ -119,7 +119,7 @@ void dm_comm_free(dm_comm *comm) {
 dm_status dm_comm_test_all(dm_request *requests, int count, bool *done) {
   *done = false;
   for (int i = 0; i < count; i++) {
-    if (requests[i].ops) DM_TRY(requests[i].ops->test(&requests[i], NULL));
+    if (requests[i].ops) DM_TRY(requests[i].ops->test(&requests[i]));
     if (requests[i].ops) return DM_OK;
   }
   *done = true;

@@ -9,7 +9,7 @@
 #define DM_MESSAGE_MAX (1 << 30)
 #endif
 
-enum { DM_HOST_NAME = 256, DM_ANY_RANK = -1, DM_NO_COLOR = -1, DM_OF_NODE = -2 };
+enum { DM_HOST_NAME = 256, DM_NO_COLOR = -1, DM_OF_NODE = -2 };
 
 /* An operation under way; zero: none. */
 typedef struct dm_request {
@@ -37,16 +37,14 @@ typedef struct dm_collective {
 typedef struct dm_comm_ops {
   bool one_process;          /* which has all ranks */
   dm_status (*usable)(void); /* DM_E_USAGE: not by this thread, or not any more; NULL: it is */
-  /* DATA is only read if it is sent. DM_RECEIVE: PEER may be DM_ANY_RANK. */
+  /* DATA is only read if it is sent. */
   dm_status (*post)(const dm_comm *comm, dm_way way, void *data, int bytes, int peer, int tag,
                     dm_request *request);
   /* Returns when it is done if REQUEST is NULL. Not DM_SPLIT. */
   dm_status (*collect)(const dm_comm *comm, const dm_collective *mine, dm_request *request);
-  /* Sets request->ops = NULL once it is done. FROM: the sender, if not NULL. */
-  dm_status (*test)(dm_request *request, int *from);
+  /* Sets request->ops = NULL once it is done. */
+  dm_status (*test)(dm_request *request);
   dm_status (*wait)(dm_request *request);
-  dm_status (*let_go)(dm_request *request); /* of a send, which may never be received */
-  void (*cancel)(dm_request *request);      /* a receive */
   /* Fills in NEW, which stays the caller's. COLOR: DM_OF_NODE, or another negative one: *member =
    * false. */
   dm_status (*split)(const dm_comm *comm, int color, int key, dm_comm *new, bool *member);

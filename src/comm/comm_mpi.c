@@ -110,7 +110,7 @@ static dm_status take_world(dm_comm **world) {
 
 /* Open MPI spends 0.2 s probing networks, which ranks of one node do not need. A user's own choice
  * has precedence; if the variable cannot be set, only time is lost. */
-static void look_for_no_network(void) {
+static void avoid_network(void) {
   int major, minor, patch;
   const int ranks = dm_launched_number("OMPI_COMM_WORLD_SIZE");
   if (ranks <= 0 || ranks != dm_launched_number("OMPI_COMM_WORLD_LOCAL_SIZE") ||
@@ -133,7 +133,7 @@ dm_status dm_comm_start(dm_comm **world) {
   hide_missing_sysfs();
   DM_TRY(dm_launched_unconnected());
   if (dm_launched_by_nobody()) return dm_comm_take_alone(world);
-  look_for_no_network();
+  avoid_network();
   DM_MPI(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided));
   if (provided < MPI_THREAD_FUNNELED)
     return dm_fail(DM_E_MPI, "this MPI does not offer MPI_THREAD_FUNNELED");
@@ -269,23 +269,20 @@ void dm_comm_library(char *text, int64_t size) {
 static dm_status post(const dm_comm *comm, dm_way way, void *data, int bytes, int peer, int tag,
                       dm_request *request) {
   MPI_Request mpi;
-  const int source = peer == DM_ANY_RANK ? MPI_ANY_SOURCE : peer;
   if (way == DM_SEND)
     DM_MPI(MPI_Isend(data, bytes, MPI_BYTE, peer, tag, mpi_of(comm), &mpi));
   else
-    DM_MPI(MPI_Irecv(data, bytes, MPI_BYTE, source, tag, mpi_of(comm), &mpi));
+    DM_MPI(MPI_Irecv(data, bytes, MPI_BYTE, peer, tag, mpi_of(comm), &mpi));
   keep(request, mpi);
   return DM_OK;
 }
 
-static dm_status test(dm_request *request, int *from) {
+static dm_status test(dm_request *request) {
   int done = 0;
-  MPI_Status status;
   MPI_Request mpi = request_of(request);
-  DM_MPI(MPI_Test(&mpi, &done, from ? &status : MPI_STATUS_IGNORE));
+  DM_MPI(MPI_Test(&mpi, &done, MPI_STATUS_IGNORE));
   keep(request, mpi);
   if (done) request->ops = NULL;
-  if (done && from) *from = status.MPI_SOURCE;
   return DM_OK;
 }
 
@@ -294,19 +291,6 @@ static dm_status wait(dm_request *request) {
   DM_MPI(MPI_Wait(&mpi, MPI_STATUS_IGNORE));
   request->ops = NULL;
   return DM_OK;
-}
-
-static dm_status let_go(dm_request *request) {
-  MPI_Request mpi = request_of(request);
-  request->ops = NULL;
-  return check(MPI_Request_free(&mpi), "MPI_Request_free(");
-}
-
-static void cancel(dm_request *request) {
-  MPI_Request mpi = request_of(request);
-  MPI_Cancel(&mpi);
-  MPI_Wait(&mpi, MPI_STATUS_IGNORE);
-  request->ops = NULL;
 }
 
 /* ---- collectives ---- */
@@ -366,8 +350,6 @@ static const dm_comm_ops mpi_ops = {
     .collect = collect,
     .test = test,
     .wait = wait,
-    .let_go = let_go,
-    .cancel = cancel,
     .split = split,
     .release = release,
     .stop = stop,

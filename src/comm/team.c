@@ -80,8 +80,7 @@ static dm_letter *letter_of(const dm_request *request) {
 }
 
 static bool fit(const dm_letter *send, const dm_letter *receive) {
-  return send->to == receive->to && send->tag == receive->tag &&
-         (receive->from == DM_ANY_RANK || receive->from == send->from);
+  return send->to == receive->to && send->tag == receive->tag && send->from == receive->from;
 }
 
 /* Takes the oldest other side of MINE from the group's list. */
@@ -112,7 +111,6 @@ static void finish(dm_letter *letter) {
 /* Copies outside of the lock: other messages go on meanwhile. */
 static void deliver(dm_group *group, dm_letter *send, dm_letter *receive) {
   receive->cut = send->bytes > receive->bytes;
-  receive->from = send->from;
   if (!receive->cut && send->bytes > 0) memcpy(receive->data, send->data, (size_t)send->bytes);
   pthread_mutex_lock(&group->lock);
   finish(send);
@@ -173,7 +171,7 @@ static void cancel(dm_request *request) {
   request->ops = NULL;
 }
 
-static dm_status test_letter(dm_request *request, int *from) {
+static dm_status test_letter(dm_request *request) {
   dm_letter *letter = letter_of(request);
   if (!atomic_load_explicit(&letter->done, memory_order_acquire)) {
     dm_group *group = letter->group;
@@ -182,33 +180,20 @@ static dm_status test_letter(dm_request *request, int *from) {
     return dm_group_broken(group);
   }
   const bool cut = letter->cut;
-  if (from) *from = letter->from;
   free(letter);
   request->ops = NULL;
   return cut ? dm_fail(DM_E_BUG, "a message is longer than its place") : DM_OK;
 }
 
-static dm_status let_go(dm_request *request) {
-  dm_letter *letter = letter_of(request);
-  dm_group *group = letter->group;
-  pthread_mutex_lock(&group->lock);
-  const bool done = atomic_load(&letter->done);
-  letter->let_go = true;
-  pthread_mutex_unlock(&group->lock);
-  if (done) free(letter);
-  request->ops = NULL;
-  return DM_OK;
-}
-
 /* ---- the table ---- */
 
-static dm_status test(dm_request *request, int *from) {
-  return dm_request_meets(request) ? dm_meeting_test(request) : test_letter(request, from);
+static dm_status test(dm_request *request) {
+  return dm_request_meets(request) ? dm_meeting_test(request) : test_letter(request);
 }
 
 static dm_status wait(dm_request *request) {
   while (request->ops) {
-    DM_TRY(test(request, NULL));
+    DM_TRY(test(request));
     if (request->ops) sched_yield();
   }
   return DM_OK;
@@ -228,8 +213,6 @@ const dm_comm_ops dm_team_ops = {
     .collect = dm_meeting_begin,
     .test = test,
     .wait = wait,
-    .let_go = let_go,
-    .cancel = cancel,
     .split = split,
     .release = release,
 };

@@ -13,8 +13,8 @@ typedef struct dm_letter {
   struct dm_letter *next;
   struct dm_group *group;
   bool sent, let_go; /* else received; nobody asks for it any more: freed when it is done */
-  int from, to, tag; /* from: DM_ANY_RANK until a receive is done */
-  void *data;        /* only read if it is sent */
+  int from, to, tag;
+  void *data; /* only read if it is sent */
   int bytes;
   bool cut; /* longer than the receiver's memory */
   atomic_bool done;

@@ -154,7 +154,7 @@ static dm_status append_notes(void *context, const dm_keepalive *keepalive) {
 
 static dm_status notes_record(dm_checkpoint *c) {
   if (c->complete == c->written) return DM_OK;
-  DM_TRY(dm_run_in_thread(c->run, append_notes, c));
+  DM_TRY(dm_watch_work(c->run->watch, append_notes, c));
   for (; c->written < c->complete; c->written++) {
     int64_t tiles[2];
     const int count = tiles_of(c, c->written, tiles);
@@ -226,11 +226,13 @@ dm_status dm_checkpoint_open(dm_run *run, const dm_multiply *multiply, const dm_
 
   c->interval = multiply->checkpoint_interval;
   opening one = {c, problem, NULL};
-  DM_TRY(dm_comm_agree(run->world, run->rank == 0 ? dm_run_in_thread(run, inspect, &one) : DM_OK));
+  DM_TRY(
+      dm_comm_agree(run->world, run->rank == 0 ? dm_watch_work(run->watch, inspect, &one) : DM_OK));
   DM_TRY(dm_comm_split(run->world, 0, run->rank, &c->comm));
   DM_TRY(dm_comm_broadcast(run->world, &c->found, sizeof c->found, 0));
   if (c->found.named > 0) DM_TRY(dm_found_verify(c));
-  DM_TRY(dm_comm_agree(run->world, run->rank == 0 ? dm_run_in_thread(run, start, &one) : DM_OK));
+  DM_TRY(
+      dm_comm_agree(run->world, run->rank == 0 ? dm_watch_work(run->watch, start, &one) : DM_OK));
   c->sums = c->on || c->found.in_place || multiply->read_back == DM_READ_BACK_ALWAYS;
   return dm_comm_broadcast(run->world, &c->found, sizeof c->found, 0);
 }
@@ -363,7 +365,7 @@ dm_status dm_checkpoint_begin(dm_checkpoint *c, const dm_setup *setup, dm_output
   c->tiles = dm_plan_tiles(c->plan);
   c->used = dm_plan_used(c->plan);
   opening one = {c, NULL, setup};
-  dm_status status = c->run->rank == 0 ? dm_run_in_thread(c->run, open_part, &one) : DM_OK;
+  dm_status status = c->run->rank == 0 ? dm_watch_work(c->run->watch, open_part, &one) : DM_OK;
   DM_TRY(dm_comm_agree(c->run->world, status));
   DM_TRY(dm_comm_broadcast(c->run->world, &c->found, sizeof c->found, 0));
   const int made = c->file.made;
@@ -448,7 +450,7 @@ static dm_status sync_all(void *context, const dm_keepalive *keepalive) {
 
 static dm_status end_notes(dm_checkpoint *c) {
   dm_run_phase(c->run, "syncing", DM_SYNC_PATIENCE);
-  DM_TRY(dm_comm_agree(c->run->world, dm_run_in_thread(c->run, sync_all, c)));
+  DM_TRY(dm_comm_agree(c->run->world, dm_watch_work(c->run->watch, sync_all, c)));
   c->flushed = true;
   dm_status status = send_notes(c, c->synced);
   return status ? status : notes_end(c);
@@ -482,7 +484,7 @@ void dm_checkpoint_named(dm_checkpoint *c) {
 }
 
 /* Keeps the hint of rejected input, and adds the reason if something does not fit. */
-static dm_status tell_kept(const dm_checkpoint *c, dm_status status, int64_t kept) {
+static dm_status report_kept(const dm_checkpoint *c, dm_status status, int64_t kept) {
   const char *out = c->multiply->out.file;
   if (!c->begun && status->code == DM_E_FIT)
     return dm_hint(status,
@@ -546,7 +548,7 @@ static dm_status tidy(dm_checkpoint *c, dm_status status, bool keep_part) {
         status, "the complete result is '%.200s.part', contiguous; the same command resumes there",
         c->multiply->out.file);
   const int64_t tiles = c->begun ? kept(c) : c->found.records;
-  if (status && tiles > 0 && !keep_part) return tell_kept(c, status, tiles);
+  if (status && tiles > 0 && !keep_part) return report_kept(c, status, tiles);
   if (status && c->created && !keep_part) dm_output_discard(&c->file);
   /* A journal that this run could not interpret must not be removed. */
   if (c->journal && (c->begun || !dm_journal_existed(c->journal))) remove_journal(c);

@@ -158,7 +158,7 @@ static void note_found(dm_checkpoint *c) {
 
 /* Whether the file with C's name may be what the journal describes: the same command recorded all
  * of its tiles. */
-static dm_status look_at_whole(dm_checkpoint *c, const dm_problem *p) {
+static dm_status inspect_whole(dm_checkpoint *c, const dm_problem *p) {
   const dm_dataset *whole = &c->multiply->whole;
   bool covers;
   int64_t count;
@@ -170,7 +170,7 @@ static dm_status look_at_whole(dm_checkpoint *c, const dm_problem *p) {
   return DM_OK;
 }
 
-static dm_status look_at_journal(dm_checkpoint *c, const dm_problem *problem) {
+static dm_status inspect_journal(dm_checkpoint *c, const dm_problem *problem) {
   const dm_multiply *m = c->multiply;
   bool locked = true;
   DM_TRY(dm_journal_open(&m->out, &c->journal, &locked));
@@ -184,11 +184,11 @@ static dm_status look_at_journal(dm_checkpoint *c, const dm_problem *problem) {
                    "start over with --force");
   if (dm_journal_state_of(c->journal) == DM_JOURNAL_PRESENT) note_found(c);
   DM_TRY(dm_fields_of_problem(m, problem, &c->fields));
-  return dm_journal_state_of(c->journal) == DM_JOURNAL_PRESENT ? look_at_whole(c, problem) : DM_OK;
+  return dm_journal_state_of(c->journal) == DM_JOURNAL_PRESENT ? inspect_whole(c, problem) : DM_OK;
 }
 
 /* Without checkpoints a journal still prevents a run, like the part file beside it. */
-static dm_status look_without(const dm_checkpoint *c) {
+static dm_status inspect_unused(const dm_checkpoint *c) {
   const dm_multiply *m = c->multiply;
   bool present, locked;
   DM_TRY(dm_journal_inspect(&m->out, &present));
@@ -207,7 +207,7 @@ static dm_status look_without(const dm_checkpoint *c) {
 }
 
 dm_status dm_found_inspect(dm_checkpoint *c, const dm_problem *problem) {
-  return c->on || c->found.in_place ? look_at_journal(c, problem) : look_without(c);
+  return c->on || c->found.in_place ? inspect_journal(c, problem) : inspect_unused(c);
 }
 
 /* ---- tiles are read again: those of an earlier run before they are trusted, and, if requested,
@@ -524,7 +524,7 @@ static dm_status give_back(dm_checkpoint *c, const dm_extent *wrong, int64_t cou
   DM_TRY(dm_comm_agree(c->run->world, open_list(c, wrong, count, l)));
   if (l->tiles != c->tiles) DM_TRY(sum_anew(c, l));
   leaving one = {c, l};
-  dm_status status = c->run->rank == 0 ? dm_run_in_thread(c->run, record_good, &one) : DM_OK;
+  dm_status status = c->run->rank == 0 ? dm_watch_work(c->run->watch, record_good, &one) : DM_OK;
   return dm_comm_agree(c->run->world, status);
 }
 

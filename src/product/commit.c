@@ -73,12 +73,12 @@ dm_status dm_commit_file(dm_run *run, const dm_output_file *file, const dm_outpu
   const bool chunked = dm_output_is_chunked(form);
   commitment c = {
       .file = file, .form = form, .threads = threads, .completion = *completion, .named = named};
-  if (!dm_output_is_recast(form) && !chunked) return dm_run_in_thread(run, commit, &c);
+  if (!dm_output_is_recast(form) && !chunked) return dm_watch_work(run->watch, commit, &c);
   if (chunked) dm_run_phase(run, "packing", DM_SYNC_PATIENCE);
   if (chunked) dm_run_take_node(run); /* the other ranks are waiting */
   if (chunked && threads < 0) c.threads = dm_cores();
   DM_TRY(dm_tile_sums_open(completion->tiles, completion->count, file->cols, &c.sums));
-  dm_status status = dm_run_in_thread(run, commit, &c);
+  dm_status status = dm_watch_work(run->watch, commit, &c);
   dm_tile_sums_close(c.sums);
   return status;
 }

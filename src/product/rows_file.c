@@ -112,7 +112,7 @@ static dm_status sync_part(void *context, const dm_keepalive *keepalive) {
 
 static dm_status work(dm_run *run, const dm_rows_file *f, dm_output_file *file, bool *created) {
   making one = {f, dm_run_writers(run, f->io_threads), file, created, NULL};
-  dm_status status = run->rank == 0 ? dm_run_in_thread(run, create, &one) : DM_OK;
+  dm_status status = run->rank == 0 ? dm_watch_work(run->watch, create, &one) : DM_OK;
   DM_TRY(dm_comm_agree(run->world, status));
   const int made = file->made;
   DM_TRY(dm_comm_broadcast(run->world, file, sizeof *file, 0));
@@ -122,7 +122,7 @@ static dm_status work(dm_run *run, const dm_rows_file *f, dm_output_file *file, 
   status = dm_output_open(file, &output);
   if (!status) status = write_rows(run, f, output);
   one.output = output;
-  if (!status) status = dm_run_in_thread(run, sync_part, &one);
+  if (!status) status = dm_watch_work(run->watch, sync_part, &one);
   status = dm_status_first(status, dm_output_close(output));
   DM_TRY(dm_comm_agree(run->world, status));
   DM_TRY(dm_comm_agree(run->world, commit(run, f, file)));

@@ -7,11 +7,10 @@
 
 enum { ANCESTORS = 64 };
 
-/* Process names, which Linux truncates to 15 characters. */
-static const char *const names[] = {"slurmstepd", "orted",          "prted",
-                                    "prterun",    "orterun",        "hydra_pmi_proxy",
-                                    "pmi_proxy",  "hydra_bstrap_pr"};
-static const char *const beginnings[] = {"mpirun", "mpiexec"}; /* and mpirun.openmpi, ... */
+/* How the names of processes begin, which Linux truncates to 15 characters: also mpirun.openmpi. */
+static const char *const names[] = {"slurmstepd", "orted",           "prted",     "prterun",
+                                    "orterun",    "hydra_pmi_proxy", "pmi_proxy", "hydra_bstrap_pr",
+                                    "mpirun",     "mpiexec"};
 
 typedef struct process {
   char name[16], state;
@@ -49,9 +48,7 @@ static bool look_up(pid_t pid, process *p) {
 
 static bool is_launcher(const char *name) {
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-    if (strcmp(name, names[i]) == 0) return true;
-  for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++)
-    if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0) return true;
+    if (strncmp(name, names[i], strlen(names[i])) == 0) return true;
   return false;
 }
 
@@ -88,17 +85,10 @@ double dm_launcher_age(char name[16]) {
 }
 
 /* A process that has ended but was not waited for is still listed, as a zombie. */
-static bool is_alive(const dm_launcher *launcher) {
+bool dm_launcher_gone(const dm_launcher *launcher, bool *itself) {
   process p;
-  return look_up(launcher->pid, &p) && p.started == launcher->started && p.state != 'Z' &&
-         p.state != 'X';
-}
-
-bool dm_launcher_gone(const dm_launcher *launcher) {
-  if (launcher->parent != 0 && getppid() != launcher->parent) return true;
-  return launcher->name[0] && !is_alive(launcher);
-}
-
-bool dm_launcher_lost(const dm_launcher *launcher) {
-  return launcher->name[0] == 0 || !is_alive(launcher);
+  const bool lives = launcher->name[0] && look_up(launcher->pid, &p) &&
+                     p.started == launcher->started && p.state != 'Z' && p.state != 'X';
+  *itself = !lives;
+  return (launcher->name[0] && !lives) || (launcher->parent != 0 && getppid() != launcher->parent);
 }

@@ -28,10 +28,8 @@ void dm_launcher_find(dm_launcher *launcher, bool several);
  * the launcher by exec. NAME: the launcher's, or "". */
 double dm_launcher_age(char name[16]);
 
-/* Whether a process that the rank needs has ended since dm_launcher_find. */
-bool dm_launcher_gone(const dm_launcher *launcher);
-
-/* Then: whether the launcher itself has ended, as far as is known. */
-bool dm_launcher_lost(const dm_launcher *launcher);
+/* Whether a process that the rank needs has ended since dm_launcher_find. *itself: it is the
+ * launcher, as far as is known. */
+bool dm_launcher_gone(const dm_launcher *launcher, bool *itself);
 
 #endif

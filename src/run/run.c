@@ -1,14 +1,8 @@
 #include "run/run.h"
 
-#include <errno.h>
 #include <math.h>
-#include <poll.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "core/buffer.h"
@@ -257,10 +251,10 @@ int dm_run_writers(const dm_run *run, int wanted) {
 void dm_run_poll_late(dm_run *run) {
   dm_watch_poll(run->watch);
   show_phase(run);
-  if (run->told_late) return;
+  if (run->warned_late) return;
   dm_status status = dm_stop_check(&run->stop);
   if (!status) return;
-  run->told_late = true;
+  run->warned_late = true;
   dm_log_line(&run->log, DM_LOG_WARNING,
               "too late to be %s: all products are done, and C is being written", status->message);
   dm_status_free(status);
@@ -354,76 +348,6 @@ void dm_run_part_close(dm_run *part) {
   dm_comm_free(part->near);
   dm_comm_free(part->node);
   dm_comm_free(part->world);
-}
-
-/* ---- work in a thread, while this one answers the other ranks ---- */
-
-enum { TURNS = 10, PATIENCE = 600 }; /* answers per second; least seconds without a beat */
-
-typedef struct side_work {
-  dm_status (*work)(void *context, const dm_keepalive *keepalive);
-  void *context;
-  dm_keepalive keepalive;
-  atomic_llong beats;
-  int ended; /* an eventfd, set when the work has ended */
-  dm_status status;
-} side_work;
-
-static dm_status count_beat(void *context) {
-  atomic_fetch_add_explicit(&((side_work *)context)->beats, 1, memory_order_relaxed);
-  return DM_OK;
-}
-
-static void *run_work(void *context) {
-  side_work *a = context;
-  a->status = a->work(a->context, &a->keepalive);
-  (void)eventfd_write(a->ended, 1);
-  return NULL;
-}
-
-/* The main thread handles signals. */
-static int start_thread(side_work *a, pthread_t *thread) {
-  sigset_t all, before;
-  sigfillset(&all);
-  if (pthread_sigmask(SIG_SETMASK, &all, &before)) return EINVAL;
-  const int failed = pthread_create(thread, NULL, run_work, a);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  return failed;
-}
-
-/* Waits for one turn, or until the work has ended. */
-static bool wait_turn(const side_work *a) {
-  struct pollfd ended = {.fd = a->ended, .events = POLLIN};
-  return poll(&ended, 1, 1000 / TURNS) > 0;
-}
-
-/* Counts turns instead of time, so that a suspended job loses nothing. */
-static void accompany(dm_run *run, side_work *a) {
-  const double most = fmax(DM_SYNC_PATIENCE * run->timeout, PATIENCE) * TURNS;
-  long long seen = 0;
-  for (double turns = 0; !wait_turn(a); turns++) {
-    const long long beats = atomic_load_explicit(&a->beats, memory_order_relaxed);
-    if (beats != seen) turns = 0;
-    seen = beats;
-    if (turns < most) dm_watch_moved(run->watch);
-    dm_watch_poll(run->watch);
-  }
-}
-
-dm_status dm_run_in_thread(dm_run *run,
-                           dm_status (*call)(void *context, const dm_keepalive *keepalive),
-                           void *context) {
-  side_work a = {.work = call, .context = context, .keepalive = {count_beat, &a}, .ended = -1};
-  pthread_t thread;
-  if (run->watch) a.ended = eventfd(0, EFD_CLOEXEC);
-  if (a.ended < 0 || start_thread(&a, &thread) != 0) {
-    a.status = call(context, &a.keepalive);
-  } else {
-    accompany(run, &a);
-    pthread_join(thread, NULL);
-  }
-  if (a.ended >= 0) close(a.ended);
-  return a.status;
 }
 
 /* ---- progress ---- */

@@ -17,9 +17,6 @@ typedef enum dm_progress_mode {
   DM_PROGRESS_NEVER
 } dm_progress_mode;
 
-/* Syncing many GB takes minutes without progress: timeouts are this many times longer. */
-enum { DM_SYNC_PATIENCE = 6 };
-
 typedef struct dm_run dm_run;
 
 struct dm_run {
@@ -49,7 +46,7 @@ struct dm_run {
   dm_watch *watch;        /* the watchdog, or NULL */
   double timeout;         /* its seconds; 0: none */
   bool strict;            /* the same timeout in all phases */
-  bool told_late;         /* the user has been told that it is too late to stop */
+  bool warned_late;       /* the user has been told that it is too late to stop */
   dm_keepalive keepalive; /* of this run: dm_run_beat */
   dm_keepalive of_thread; /* the same for any thread: only reports progress */
   dm_trace trace;         /* of this rank */
@@ -133,15 +130,6 @@ dm_status dm_run_span(const dm_run *run, double start, double end, double *secon
  * Close PART before RUN. */
 dm_status dm_run_part_open(const dm_run *run, int count, dm_run *part);
 void dm_run_part_close(dm_run *part);
-
-/* Calls WORK(CONTEXT, KEEPALIVE) in a thread of its own and returns its status, for storage calls
- * that may take minutes without progress: the calling thread answers the other ranks meanwhile.
- * WORK must not use MPI. Not collective. Its beats report progress and always return DM_OK. Without
- * a beat for as many timeouts as a phase with files has, and at least for 10 minutes, it counts as
- * hung. */
-dm_status dm_run_in_thread(dm_run *run,
-                           dm_status (*work)(void *context, const dm_keepalive *keepalive),
-                           void *context);
 
 /* Collective; ends MPI. */
 void dm_run_stop(dm_run *run);

@@ -1,24 +1,48 @@
 #include "run/watch.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <math.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "comm/heartbeat.h"
 #include "core/checked.h"
 #include "core/units.h"
 #include "run/launcher.h"
 
+/* Why the job ends early. */
+typedef struct ending {
+  dm_code code;      /* 0: it does not */
+  int rank;          /* the rank that caused it */
+  int speaker;       /* the rank that prints it when rank 0 forwards it; -1: already printed */
+  char launcher[16]; /* what was lost, for DM_E_MPI; may be empty */
+} ending;
+
+enum { GOODBYE = -1, HOST = 61 };
+
+typedef struct news {
+  int64_t moves; /* of the sender; from rank 0, of the job. GOODBYE: its last message */
+  ending ending;
+} news;
+
+/* A rank that this one exchanges messages with: for rank 0 any other, else rank 0. */
+typedef struct peer {
+  dm_messages *in, *out;
+  news received, sent;
+  int64_t moves;
+  atomic_int heard; /* the tick; INT_MAX: it needs nothing any more */
+} peer;
+
 struct dm_watch {
-  const dm_comm *world;
-  dm_heartbeat *heartbeat;
+  dm_comm *comm; /* of its messages */
   dm_launcher launcher;
   int rank, ranks;
   double seconds, tick;
@@ -28,16 +52,20 @@ struct dm_watch {
   int every;               /* ticks between messages to rank 0 */
   atomic_int ticks;        /* counted by the thread */
   atomic_int polled;       /* tick of the main thread's last poll */
-  atomic_llong moves, job; /* progress of this rank; of the job, as last received */
+  atomic_llong moves, job; /* progress of this rank; of the others or the job, as last received */
   _Atomic(const char *) phase;
   atomic_int patience;
   atomic_llong done, total;
-  int sent; /* tick of the last message to rank 0 */
+  char (*hosts)[HOST]; /* of all ranks */
+  peer *peers;         /* by rank */
+  int first, end;      /* of PEERS in use */
+  int sent;            /* tick of the last message to rank 0 */
+  bool asked;          /* an answer of rank 0 is due */
   dm_watch_calls calls;
   pthread_t thread;
   int over; /* an eventfd: ends the thread */
   /* Early ends of the job: each is written once, and valid once its flag is set. */
-  dm_ending mine, heard;
+  news mine, heard;
   atomic_bool leaves, passed_on, hears;
 };
 
@@ -49,60 +77,116 @@ static const double longest_tick = 0.5, grace = 5, reprieve = 8; /* seconds */
  * only that. */
 enum { FAREWELL = 80, HEARING = 500 };
 
-/* Rank 0 exits first, since it knows more; if it is silent, rank 1, then the next two, and so on:
- * the launcher kills all at the first exit, which may take it a second or two, so few ranks print
- * the same message. */
-static double grace_of(int rank) {
-  int late = 0;
-  for (int r = rank; r > 1 && late < 4; r /= 2) late += late == 0 ? 2 : 1;
-  return rank == 0 ? 0 : grace + late;
-}
-
 /* ---- messages ---- */
 
-/* Names a rank that has been silent for long: "rank 3 on n3 and 4 others"; returns their number. */
-static int name_silent(const dm_watch *w, int now, char *text, size_t size) {
-  int silent = 0;
-  text[0] = '\0';
-  for (int rank = 1; w->rank == 0 && rank < w->ranks; rank++) {
-    if (dm_heartbeat_heard(w->heartbeat, rank) > now - w->limit / 2) continue;
-    if (silent++ == 0)
-      snprintf(text, size, "rank %d on %.60s", rank, dm_heartbeat_host(w->heartbeat, rank));
-  }
-  const size_t used = strlen(text);
-  if (silent > 1)
-    snprintf(text + used, size - used, " and %d other%s", silent - 1, silent > 2 ? "s" : "");
-  return silent;
+static dm_status listen(dm_watch *w, int rank) {
+  peer *p = &w->peers[rank];
+  return dm_messages_receive(p->in, w->comm, &p->received, sizeof p->received, rank, 0);
 }
 
-/* Describes which ranks hold up the others. */
-static void accuse(const dm_watch *w, int now, dm_error *error, char *who, size_t size) {
-  int patience = atomic_load(&w->patience);
-  bool stuck = atomic_load(&w->polled) <= now - w->limit * patience / 2;
-  error->rank = w->rank;
-  if (stuck) {
-    snprintf(who, size, "rank %d itself is stuck", w->rank);
-  } else if (w->rank != 0) {
-    error->rank = 0;
-    snprintf(who, size, "rank 0 on %.60s does not respond", dm_heartbeat_host(w->heartbeat, 0));
-  } else {
-    char list[160];
-    int silent = name_silent(w, now, list, sizeof list);
-    if (silent == 0)
-      snprintf(who, size, "all ranks respond, but wait for each other or for files");
-    else
-      snprintf(who, size, "%s %s not respond", list, silent == 1 ? "does" : "do");
+/* The previous message has arrived, as it was answered or asked for: nothing waits. */
+static dm_status send_news(dm_watch *w, int rank, int64_t moves) {
+  peer *p = &w->peers[rank];
+  DM_TRY(dm_messages_rest(p->out));
+  p->sent = (news){.moves = moves};
+  return dm_messages_send(p->out, w->comm, &p->sent, sizeof p->sent, rank, 0);
+}
+
+static dm_status open_peers(dm_watch *w) {
+  for (int r = w->first; r < w->end; r++) {
+    DM_TRY(dm_messages_new(&w->peers[r].in));
+    DM_TRY(dm_messages_new(&w->peers[r].out));
+    DM_TRY(listen(w, r));
   }
+  return DM_OK;
+}
+
+/* Takes what RANK sent; all but the last message of rank 0 are followed by another one. */
+static dm_status take(dm_watch *w, int rank) {
+  peer *p = &w->peers[rank];
+  const int64_t moves = p->received.moves;
+  const bool last = moves == GOODBYE;
+  atomic_store(&p->heard, last ? INT_MAX : atomic_load(&w->ticks));
+  if (p->received.ending.code) {
+    if (!atomic_load(&w->hears)) w->heard = p->received;
+    atomic_store(&w->hears, true);
+  } else if (w->rank == 0) {
+    if (!last) atomic_fetch_add(&w->job, moves - p->moves);
+    p->moves = moves;
+    DM_TRY(send_news(w, rank, last ? GOODBYE : atomic_load(&w->job) + atomic_load(&w->moves)));
+  } else {
+    if (!last) atomic_store(&w->job, moves);
+    w->asked = false;
+  }
+  return last ? DM_OK : listen(w, rank);
+}
+
+/* Sends the end of this rank, without waiting: silent ranks may never receive it. */
+static dm_status pass_on(dm_watch *w) {
+  for (int r = w->first; r < w->end; r++)
+    DM_TRY(dm_messages_send(w->peers[r].out, w->comm, &w->mine, sizeof w->mine, r, 0));
+  return DM_OK;
+}
+
+/* MOVES: what this rank now sends if it is not rank 0 and no answer is due; NULL: nothing. */
+static dm_status exchange(dm_watch *w, const int64_t *moves) {
+  if (atomic_load_explicit(&w->leaves, memory_order_acquire) && !atomic_load(&w->passed_on)) {
+    dm_status_free(pass_on(w));
+    atomic_store(&w->passed_on, true);
+  }
+  for (int r = w->first; r < w->end; r++) {
+    peer *p = &w->peers[r];
+    for (bool done = true; done && atomic_load(&p->heard) != INT_MAX;) {
+      DM_TRY(dm_messages_test(p->in, &done));
+      if (done) DM_TRY(take(w, r));
+    }
+  }
+  if (!moves || w->rank == 0 || w->asked) return DM_OK;
+  w->asked = true;
+  return send_news(w, 0, *moves);
+}
+
+/* Every rank sends a last message, and rank 0 answers it. Errors are ignored: the job is done. */
+static dm_status say_goodbye(dm_watch *w) {
+  const int64_t last = GOODBYE;
+  int left = w->end - w->first;
+  while (left > 0) {
+    DM_TRY(exchange(w, w->asked ? NULL : &last));
+    atomic_store(&w->polled, atomic_load(&w->ticks));
+    left = 0;
+    for (int r = w->first; r < w->end; r++) left += atomic_load(&w->peers[r].heard) != INT_MAX;
+    if (left > 0) sched_yield();
+  }
+  for (int r = w->first; r < w->end; r++) DM_TRY(dm_messages_rest(w->peers[r].out));
+  return DM_OK;
+}
+
+/* ---- reasons ---- */
+
+/* Names the rank that holds up the others; returns it. */
+static int accuse(const dm_watch *w, int now, char *who, size_t size) {
+  int silent = w->rank != 0, first = 0;
+  char more[32] = "";
+  for (int r = 1; w->rank == 0 && r < w->ranks; r++)
+    if (atomic_load(&w->peers[r].heard) <= now - w->limit / 2 && silent++ == 0) first = r;
+  if (silent > 1) snprintf(more, sizeof more, " and %d other%s", silent - 1, "s" + (silent == 2));
+  if (atomic_load(&w->polled) <= now - w->limit * atomic_load(&w->patience) / 2)
+    snprintf(who, size, "rank %d itself is stuck", first = w->rank);
+  else if (silent == 0)
+    snprintf(who, size, "all ranks respond, but wait for each other or for files");
+  else
+    snprintf(who, size, "rank %d on %s%s %s not respond", first, w->hosts[first], more,
+             silent == 1 ? "does" : "do");
+  return w->rank == 0 ? 0 : first;
 }
 
 static void describe_hang(const dm_watch *w, int now, dm_error *error) {
   char who[200], time[32], at[64] = "";
-  *error =
-      (dm_error){.code = DM_E_HANG,
-                 .hint = "is its node up and its process running?  --hang-timeout sets the time "
-                         "limit"};
-  accuse(w, now, error, who, sizeof who);
-  long long done = atomic_load(&w->done), total = atomic_load(&w->total);
+  const long long done = atomic_load(&w->done), total = atomic_load(&w->total);
+  *error = (dm_error){.code = DM_E_HANG,
+                      .rank = accuse(w, now, who, sizeof who),
+                      .hint = "is its node up and its process running?  --hang-timeout sets the "
+                              "time limit"};
   if (total > 0) snprintf(at, sizeof at, " (%lld of %lld panels)", done, total);
   snprintf(error->message, sizeof error->message, "no progress for %s: %s",
            dm_format_seconds(w->seconds * atomic_load(&w->patience), time), who);
@@ -110,15 +194,14 @@ static void describe_hang(const dm_watch *w, int now, dm_error *error) {
            w->rank);
 }
 
-/* The launcher of a rank on HOST is gone. */
-static void describe_orphan(const dm_ending *ending, const char *host, dm_error *error) {
-  const char *name = ending->launcher;
+/* The launcher of a rank is gone. */
+static void describe_orphan(const dm_watch *w, const ending *why, dm_error *error) {
+  const char *name = why->launcher;
   *error = (dm_error){.code = DM_E_MPI,
-                      .rank = ending->rank,
+                      .rank = why->rank,
                       .hint = "see the logs of that node; often it ran out of memory"};
-  snprintf(error->message, sizeof error->message,
-           "the %s rank %d on %.60s%s%s%s gone: the job ends",
-           name[0] ? "launcher of" : "process that started", ending->rank, host,
+  snprintf(error->message, sizeof error->message, "the %s rank %d on %s%s%s%s gone: the job ends",
+           name[0] ? "launcher of" : "process that started", why->rank, w->hosts[why->rank],
            name[0] ? ", " : "", name, name[0] ? ", is" : " is");
 }
 
@@ -131,76 +214,77 @@ static const dm_error overdue = {
 
 /* ---- ends ---- */
 
-/* Lets the main thread send ENDING to the others, if it is not stuck. */
-static void pass_on(dm_watch *w, const dm_ending *ending) {
-  if (w->ranks == 1) return;
-  w->mine = *ending;
-  atomic_store(&w->leaves, true);
-  for (int i = 0; i < FAREWELL && !atomic_load(&w->passed_on); i++) poll(NULL, 0, 50);
-  poll(NULL, 0, HEARING);
-}
-
-/* Ends this rank: prints ERROR unless it is NULL, and tells the others if ENDING is not NULL. */
-static void end(dm_watch *w, const dm_error *error, const dm_ending *ending, dm_code code) {
+/* Ends this rank: prints ERROR unless it is NULL; and if WHY is not NULL, lets the main thread tell
+ * the others, if it is not stuck. */
+static void end(dm_watch *w, const dm_error *error, const ending *why, dm_code code) {
   if (error) w->calls.say(error);
-  if (ending) pass_on(w, ending);
+  if (why && w->ranks > 1) {
+    w->mine.ending = *why;
+    atomic_store(&w->leaves, true);
+    for (int i = 0; i < FAREWELL && !atomic_load(&w->passed_on); i++) poll(NULL, 0, 50);
+    poll(NULL, 0, HEARING);
+  }
   w->calls.end((int)code);
 }
 
 static void end_hang(dm_watch *w, int now) {
   dm_error error;
   describe_hang(w, now, &error);
-  const dm_ending ending = {DM_E_HANG, error.rank, -1, ""};
-  end(w, &error, w->rank == 0 ? &ending : NULL, DM_E_HANG);
+  const ending why = {DM_E_HANG, error.rank, -1, ""};
+  end(w, &error, w->rank == 0 ? &why : NULL, DM_E_HANG);
 }
 
 /* Output of such a rank is visible only if the lost process was a script between launcher and rank;
  * otherwise rank 0 prints the message, or, if this is rank 0, a rank on another node. */
-static void end_orphan(dm_watch *w) {
-  dm_ending ending = {.code = DM_E_MPI, .rank = w->rank, .speaker = -1};
-  if (dm_launcher_lost(&w->launcher)) {
-    ending.speaker = w->rank == 0 ? dm_heartbeat_elsewhere(w->heartbeat) : 0;
-    memcpy(ending.launcher, w->launcher.name, sizeof ending.launcher);
+static void end_orphan(dm_watch *w, bool lost) {
+  ending why = {.code = DM_E_MPI, .rank = w->rank, .speaker = -1};
+  if (lost) {
+    why.speaker = 0;
+    for (int r = w->ranks - 1; w->rank == 0 && r > 0; r--)
+      if (strcmp(w->hosts[r], w->hosts[0]) != 0) why.speaker = r;
+    memcpy(why.launcher, w->launcher.name, sizeof why.launcher);
   }
   dm_error error;
-  describe_orphan(&ending, dm_comm_host(w->world), &error);
-  end(w, &error, &ending, DM_E_MPI);
+  describe_orphan(w, &why, &error);
+  end(w, &error, &why, DM_E_MPI);
 }
 
-static void end_as_told(dm_watch *w) {
-  dm_ending ending = w->heard;
+static void end_with_others(dm_watch *w) {
+  ending why = w->heard.ending;
   dm_error error;
-  const bool speaks = ending.speaker == w->rank;
-  const int named = w->rank == 0 ? ending.rank : 0;
-  if (speaks) describe_orphan(&ending, dm_heartbeat_host(w->heartbeat, named), &error);
-  ending.speaker = -1;
-  end(w, speaks ? &error : NULL, w->rank == 0 ? &ending : NULL, ending.code);
+  const bool speaks = why.speaker == w->rank;
+  if (speaks) describe_orphan(w, &why, &error);
+  why.speaker = speaks ? -1 : why.speaker;
+  end(w, speaks ? &error : NULL, w->rank == 0 ? &why : NULL, why.code);
 }
 
-/* false: the watch is over. */
-static bool wait_tick(const dm_watch *w) {
-  struct pollfd over = {.fd = w->over, .events = POLLIN};
+/* ---- threads ---- */
+
+/* Waits for EVENT, an eventfd, at most MS; whether it came. */
+static bool wait_for(int event, int ms) {
+  struct pollfd one = {.fd = event, .events = POLLIN};
   int woken;
-  do woken = poll(&over, 1, (int)(1e3 * w->tick));
+  do woken = poll(&one, 1, ms);
   while (woken < 0 && errno == EINTR);
-  return woken == 0;
+  return woken != 0;
 }
 
 static void *count_ticks(void *argument) {
   dm_watch *w = argument;
   long long seen = -1;
+  bool lost;
   int changed = 0, asked = 0; /* ASKED: ticks since the job was asked to stop */
-  while (wait_tick(w)) {
-    int now = atomic_fetch_add(&w->ticks, 1) + 1;
-    if (atomic_load(&w->hears)) end_as_told(w);
-    if (dm_launcher_gone(&w->launcher)) end_orphan(w);
+  while (!wait_for(w->over, (int)(1e3 * w->tick))) {
+    const int now = atomic_fetch_add(&w->ticks, 1) + 1;
+    if (atomic_load(&w->hears)) end_with_others(w);
+    if (dm_launcher_gone(&w->launcher, &lost)) end_orphan(w, lost);
     if (w->calls.is_asked && w->calls.is_asked()) asked++;
     /* Files are as after a kill: the same command goes on from the last checkpoint. */
     if (asked > w->reprieve + w->grace) end(w, &overdue, NULL, DM_E_STOPPED);
-    long long moves = atomic_load(&w->moves) + atomic_load(&w->job);
+    const long long moves = atomic_load(&w->moves) + atomic_load(&w->job);
     if (moves != seen) changed = now;
     seen = moves;
-    int limit = w->limit * atomic_load(&w->patience) + w->grace;
+    const int limit = w->limit * atomic_load(&w->patience) + w->grace;
     if (w->seconds > 0 && now - changed >= limit) end_hang(w, now);
   }
   return NULL;
@@ -214,6 +298,15 @@ static dm_status start_thread(dm_watch *w) {
                  "limits such as ulimit -v, -d, -u and -n are too low");
 }
 
+/* Rank 0 exits first, since it knows more; if it is silent, rank 1, then the next two, and so on:
+ * the launcher kills all at the first exit, which may take it a second or two, so few ranks print
+ * the same message. */
+static double grace_of(int rank) {
+  int late = 0;
+  for (int r = rank; r > 1 && late < 4; r /= 2) late += late == 0 ? 2 : 1;
+  return rank == 0 ? 0 : grace + late;
+}
+
 /* Sets the tick, and the number of ticks without progress that are a hang. */
 static void set_pace(dm_watch *w, double seconds) {
   w->seconds = seconds;
@@ -224,19 +317,31 @@ static void set_pace(dm_watch *w, double seconds) {
   w->every = seconds > 0 ? (int)dm_min(SEND_MOST, w->limit / 16) : SEND_MOST;
 }
 
+static dm_status allocate(int ranks, dm_watch **out) {
+  dm_watch *w = *out = calloc(1, sizeof *w);
+  if (w) w->peers = calloc((size_t)ranks, sizeof *w->peers);
+  if (w) w->hosts = calloc((size_t)ranks, sizeof *w->hosts);
+  return w && w->peers && w->hosts ? DM_OK : dm_fail(DM_E_FIT, "no memory for the watchdog");
+}
+
 dm_status dm_watch_start(const dm_comm *world, double seconds, dm_watch_calls calls,
                          dm_watch **out) {
-  dm_watch *w = calloc(1, sizeof *w);
-  DM_TRY(dm_comm_agree(world, w ? DM_OK : dm_fail(DM_E_FIT, "no memory for the watchdog")));
-  w->world = world;
+  dm_watch *w;
+  char host[HOST];
+  DM_TRY(dm_comm_agree(world, allocate(dm_comm_size(world), &w)));
   w->rank = dm_comm_rank(world);
   w->ranks = dm_comm_size(world);
+  w->first = w->rank == 0;
+  w->end = w->ranks == 1 ? w->first : w->rank == 0 ? w->ranks : 1;
+  w->calls = calls;
   set_pace(w, seconds);
   dm_launcher_find(&w->launcher, !dm_comm_is_one_process(world));
-  w->calls = calls;
   atomic_init(&w->phase, "starting");
   atomic_init(&w->patience, 1);
-  DM_TRY(dm_heartbeat_open(world, &w->heartbeat));
+  snprintf(host, sizeof host, "%s", dm_comm_host(world));
+  DM_TRY(dm_comm_allgather(world, host, sizeof host, w->hosts));
+  DM_TRY(dm_comm_split(world, 0, w->rank, &w->comm));
+  DM_TRY(dm_comm_agree(world, open_peers(w)));
   DM_TRY(dm_comm_agree(world, start_thread(w)));
   *out = w;
   return DM_OK;
@@ -244,10 +349,17 @@ dm_status dm_watch_start(const dm_comm *world, double seconds, dm_watch_calls ca
 
 void dm_watch_stop(dm_watch *w) {
   if (!w) return;
-  dm_heartbeat_close(w->heartbeat); /* waits for all ranks, still watched */
+  dm_status_free(say_goodbye(w)); /* waits for all ranks, still watched */
   (void)eventfd_write(w->over, 1);
   pthread_join(w->thread, NULL);
   close(w->over);
+  for (int r = w->first; r < w->end; r++) {
+    dm_messages_free(w->peers[r].in);
+    dm_messages_free(w->peers[r].out);
+  }
+  dm_comm_free(w->comm);
+  free(w->peers);
+  free(w->hosts);
   free(w);
 }
 
@@ -270,25 +382,79 @@ void dm_watch_at(dm_watch *w, int64_t done, int64_t total) {
   atomic_store_explicit(&w->total, total, memory_order_relaxed);
 }
 
-/* At most once per tick. */
+/* At most once per tick, but at once to leave. Errors of MPI also reach callers that need it. */
 void dm_watch_poll(dm_watch *w) {
   if (!w) return;
-  if (atomic_load_explicit(&w->leaves, memory_order_acquire) && !atomic_load(&w->passed_on)) {
-    dm_status_free(dm_heartbeat_send_ending(w->heartbeat, &w->mine));
-    atomic_store(&w->passed_on, true);
-  }
-  int now = atomic_load_explicit(&w->ticks, memory_order_relaxed);
-  if (now == atomic_load_explicit(&w->polled, memory_order_relaxed)) return;
+  const int now = atomic_load_explicit(&w->ticks, memory_order_relaxed);
+  const bool leaves = atomic_load(&w->leaves) && !atomic_load(&w->passed_on);
+  if (!leaves && now == atomic_load_explicit(&w->polled, memory_order_relaxed)) return;
   atomic_store_explicit(&w->polled, now, memory_order_relaxed);
-  int64_t job = 0;
-  dm_ending ending = {0};
-  bool sends = now - w->sent >= w->every;
-  /* Errors of MPI also reach callers that need it. */
-  dm_status_free(
-      dm_heartbeat_poll(w->heartbeat, now, sends, atomic_load(&w->moves), &job, &ending));
+  const int64_t moves = atomic_load(&w->moves);
+  const bool sends = now - w->sent >= w->every;
   if (sends) w->sent = now;
-  atomic_store(&w->job, job);
-  if (ending.code == 0 || atomic_load(&w->hears)) return;
-  w->heard = ending;
-  atomic_store(&w->hears, true);
+  dm_status_free(exchange(w, sends ? &moves : NULL));
+}
+
+/* ---- work in a thread, while this one exchanges messages ---- */
+
+enum { TURNS = 10, LEAST = 600 }; /* exchanges per second; least seconds without a beat */
+
+typedef struct side_work {
+  dm_status (*work)(void *context, const dm_keepalive *keepalive);
+  void *context;
+  dm_keepalive keepalive;
+  atomic_llong beats;
+  int ended; /* an eventfd */
+  dm_status status;
+} side_work;
+
+static dm_status count_beat(void *context) {
+  atomic_fetch_add_explicit(&((side_work *)context)->beats, 1, memory_order_relaxed);
+  return DM_OK;
+}
+
+static void *run_work(void *context) {
+  side_work *s = context;
+  s->status = s->work(s->context, &s->keepalive);
+  (void)eventfd_write(s->ended, 1);
+  return NULL;
+}
+
+/* The main thread handles signals. */
+static bool start_work(side_work *s, pthread_t *thread) {
+  sigset_t all, before;
+  sigfillset(&all);
+  s->ended = eventfd(0, EFD_CLOEXEC);
+  if (s->ended < 0 || pthread_sigmask(SIG_SETMASK, &all, &before)) return false;
+  const int failed = pthread_create(thread, NULL, run_work, s);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return !failed;
+}
+
+/* Counts turns instead of time, so that a suspended job loses nothing. */
+static void accompany(dm_watch *w, side_work *s) {
+  const double most = fmax(DM_SYNC_PATIENCE * w->seconds, LEAST) * TURNS;
+  long long seen = 0;
+  for (double turns = 0; !wait_for(s->ended, 1000 / TURNS); turns++) {
+    const long long beats = atomic_load_explicit(&s->beats, memory_order_relaxed);
+    if (beats != seen) turns = 0;
+    seen = beats;
+    if (turns < most) dm_watch_moved(w);
+    dm_watch_poll(w);
+  }
+}
+
+dm_status dm_watch_work(dm_watch *w,
+                        dm_status (*work)(void *context, const dm_keepalive *keepalive),
+                        void *context) {
+  side_work s = {.work = work, .context = context, .keepalive = {count_beat, &s}, .ended = -1};
+  pthread_t thread;
+  if (w && start_work(&s, &thread)) {
+    accompany(w, &s);
+    pthread_join(thread, NULL);
+  } else {
+    s.status = work(context, &s.keepalive);
+  }
+  if (s.ended >= 0) close(s.ended);
+  return s.status;
 }

@@ -1,16 +1,21 @@
 /* watch: ends a run without progress, and names the rank that the others wait for.
  *
- * A thread counts its own ticks, so that a job that was suspended and continues is not a hang.  It
- * never calls MPI: the main thread receives the other ranks' messages while it waits
- * (comm/heartbeat.h).  Rank 0 knows which ranks are silent and ends the run; the others do so if
- * rank 0 is silent.  A rank whose launcher is gone (run/launcher.h) also ends the job, with
- * DM_E_MPI.  Before a rank exits it tells the others, so that each exits with the same code.
+ * A thread counts its own ticks, so that a job that was suspended and continues is not a hang. It
+ * never calls MPI: the main thread exchanges messages while it waits. Every rank sends its count of
+ * progress to rank 0 from time to time (the heartbeat), and rank 0 answers with that of the job.
+ * Each rank has at most one message under way, so messages to a silent rank do not pile up. Rank 0
+ * knows which ranks are silent and ends the run; the others do so if rank 0 is silent. A rank whose
+ * launcher is gone (run/launcher.h) ends the job with DM_E_MPI. A rank that ends tells rank 0,
+ * which tells all: each exits with the same code, whatever the launcher makes of the first exit.
  *
  * All functions accept NULL for a run that is not watched. */
 #ifndef DM_RUN_WATCH_H
 #define DM_RUN_WATCH_H
 
 #include "comm/comm.h"
+
+/* How many times longer a phase that syncs many GB may go without progress. */
+enum { DM_SYNC_PATIENCE = 6 };
 
 typedef struct dm_watch dm_watch;
 
@@ -23,11 +28,9 @@ typedef struct dm_watch_calls {
   void (*end)(int code);
 } dm_watch_calls;
 
-/* Collective. The job hangs after SECONDS without progress on any rank; 0: never. */
+/* Both collective. The job hangs after SECONDS without progress on any rank; 0: never. */
 dm_status dm_watch_start(const dm_comm *world, double seconds, dm_watch_calls calls,
                          dm_watch **watch);
-
-/* Collective. */
 void dm_watch_stop(dm_watch *watch);
 
 /* PHASE is kept, not copied. PATIENCE: a multiple of the usual timeout. */
@@ -41,5 +44,13 @@ void dm_watch_at(dm_watch *watch, int64_t done, int64_t total);
 
 /* Main thread, while it waits: exchanges messages with the other ranks. */
 void dm_watch_poll(dm_watch *watch);
+
+/* Main thread: calls WORK(CONTEXT, KEEPALIVE) in another one and returns its status, for storage
+ * calls that may take minutes without progress: messages are exchanged meanwhile. WORK must not use
+ * MPI. Its beats report progress and return DM_OK. Without a beat for DM_SYNC_PATIENCE timeouts,
+ * and at least for 10 minutes, it counts as hung. */
+dm_status dm_watch_work(dm_watch *watch,
+                        dm_status (*work)(void *context, const dm_keepalive *keepalive),
+                        void *context);
 
 #endif
