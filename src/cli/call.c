@@ -408,40 +408,29 @@ static const char prefix[] = "DAMIER_";
 static const char *const of_others[] = {"ROOT", "LIBRARY", "PROGRAM"};
 enum { OF_OTHERS = sizeof of_others / sizeof *of_others };
 
-static dm_status read_known(dm_call *call) {
-  for (int i = 0; i < dm_cli_option_count; i++) {
-    const dm_option *option = &dm_cli_options[i];
-    if (option->flags_only || call->own.given[i] || !(option->verbs & call->verb->bit)) continue;
-    char name[64];
-    const char *value = getenv(dm_cli_variable(option, name));
-    if (!value) continue;
-    DM_TRY(dm_context(set_option(call, option, value), "variable %s", name));
-  }
-  return DM_OK;
-}
-
 /* NAMES have no prefix: it must not count towards the similarity. */
 static void warn_unknown(const dm_log *log, const char *name, const char *const *names, int count) {
   char typed[64] = "";
   strncat(typed, name, dm_min(strcspn(name, "="), sizeof typed - 1));
-  for (int i = 0; i < count; i++)
-    if (strcmp(typed, names[i]) == 0) return;
-  int nearest = dm_closest(typed, names, count);
-  if (nearest < 0)
-    dm_log_line(log, DM_LOG_WARNING, "the variable %s%s is unknown and ignored", prefix, typed);
-  else
-    dm_log_line(log, DM_LOG_WARNING, "the variable %s%s is unknown and ignored; did you mean %s%s?",
-                prefix, typed, prefix, names[nearest]);
+  const int near = dm_closest(typed, names, count);
+  if (near >= 0 && strcmp(typed, names[near]) == 0) return;
+  dm_log_line(log, DM_LOG_WARNING, "the variable %s%s is unknown and ignored%s%s%s%s", prefix,
+              typed, near < 0 ? "" : "; did you mean ", near < 0 ? "" : prefix,
+              near < 0 ? "" : names[near], near < 0 ? "" : "?");
 }
 
 dm_status dm_cli_environment(dm_call *call) {
   char variables[DM_CLI_OPTIONS][64];
   const char *names[DM_CLI_OPTIONS + OF_OTHERS];
   int count = 0;
-  DM_TRY(read_known(call));
-  for (int i = 0; i < dm_cli_option_count; i++)
-    if (!dm_cli_options[i].flags_only)
-      names[count++] = dm_cli_variable(&dm_cli_options[i], variables[i]) + strlen(prefix);
+  for (int i = 0; i < dm_cli_option_count; i++) {
+    const dm_option *option = &dm_cli_options[i];
+    if (option->flags_only) continue;
+    names[count++] = dm_cli_variable(option, variables[i]) + strlen(prefix);
+    const char *value = getenv(variables[i]);
+    if (value && !call->own.given[i] && option->verbs & call->verb->bit)
+      DM_TRY(dm_context(set_option(call, option, value), "variable %s", variables[i]));
+  }
   for (int i = 0; i < OF_OTHERS; i++) names[count++] = of_others[i];
   dm_log log = dm_cli_log(call);
   for (char **line = environ; dm_cli_ramp(call) && *line; line++)

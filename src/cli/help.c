@@ -185,18 +185,10 @@ static void print_description(FILE *out) {
   }
 }
 
-/* Lists the verbs that have an option. */
-static void print_verbs_of(const dm_option *option, FILE *out) {
-  int count = 0;
-  for (int i = 0; i < dm_cli_verb_count; i++)
-    if (option->verbs & dm_cli_verbs[i].bit)
-      fprintf(out, "%s%s", count++ ? ", " : "", dm_cli_verbs[i].name);
-  if (option->verbs & DM_VERB_NONE) fprintf(out, "%s", count ? ", or no verb" : "no verb");
-  fputs(".\n", out);
-}
-
 static void print_item(const dm_option *option, FILE *out) {
   char metavar[128], variable[64];
+  const char *const initial = dm_cli_value(option)->initial;
+  int count = 0; /* of its verbs */
   fputs(".It", out);
   if (option->letter) fprintf(out, " Fl %c ,", option->letter);
   fprintf(out, " Fl -%s", option->name);
@@ -204,14 +196,17 @@ static void print_item(const dm_option *option, FILE *out) {
   if (dm_cli_takes_value(option)) fprintf(out, " Ar %s", dm_cli_metavar(option, metavar));
   fputc('\n', out);
   print_sentence(option->help, out);
-  if (dm_cli_value(option)->initial || option->shown) {
-    const char *quote = dm_cli_value(option)->initial ? "'" : "";
-    fprintf(out, "Default: %s", quote);
-    print_text(dm_cli_value(option)->initial ? dm_cli_value(option)->initial : option->shown, out);
-    fprintf(out, "%s.\n", quote);
+  if (initial || option->shown) {
+    fprintf(out, "Default: %s", initial ? "'" : "");
+    print_text(initial ? initial : option->shown, out);
+    fprintf(out, "%s.\n", initial ? "'" : "");
   }
-  fputs("Verbs: ", out);
-  print_verbs_of(option, out);
+  fputs("Verbs:", out);
+  for (int i = 0; i < dm_cli_verb_count; i++)
+    if (option->verbs & dm_cli_verbs[i].bit)
+      fprintf(out, "%s %s", count++ ? "," : "", dm_cli_verbs[i].name);
+  if (option->verbs & DM_VERB_NONE) fprintf(out, "%s no verb", count ? ", or" : "");
+  fputs(".\n", out);
   if (!option->flags_only) fprintf(out, "Variable:\n.Ev %s .\n", dm_cli_variable(option, variable));
 }
 
@@ -230,33 +225,27 @@ static void print_items(FILE *out) {
   }
 }
 
-static void print_environment(FILE *out) {
+static void print_end(FILE *out) {
   fputs(
       ".Sh ENVIRONMENT\n"
       "A variable sets the option that names it if the verb has it and the command line does not.\n"
       "Variables of options without a value are yes or no, or a number for repeated options.\n"
       "An unknown name that starts with\n.Ev DAMIER_\ncauses a warning; a bad value of a known one "
-      "is a usage error.\n",
+      "is a usage error.\n"
+      ".Sh EXIT STATUS\n.Bl -tag -width Ds -compact\n",
       out);
-}
-
-static void print_exit_codes(FILE *out) {
-  fputs(".Sh EXIT STATUS\n.Bl -tag -width Ds -compact\n", out);
   for (const dm_exit_code *code = dm_cli_exit_codes; code->meaning; code++) {
     fprintf(out, ".It %d\n", code->code);
     print_sentence(code->meaning, out);
   }
-  fputs(".El\n", out);
-}
-
-static void print_examples(FILE *out) {
-  fputs(".Sh EXAMPLES\n", out);
+  fputs(".El\n.Sh EXAMPLES\n", out);
   for (int i = 0; i < dm_cli_verb_count; i++)
     for (int j = 0; j < 4 && dm_cli_verbs[i].examples[j]; j++) {
       fputs(".Dl ", out);
       print_text(dm_cli_verbs[i].examples[j], out);
       fputc('\n', out);
     }
+  fputs(".Sh SEE ALSO\n.Xr h5dump 1 ,\n.Xr h5ls 1 ,\n.Xr mpirun 1\n", out);
 }
 
 void dm_cli_print_man_page(FILE *out) {
@@ -268,8 +257,5 @@ void dm_cli_print_man_page(FILE *out) {
   print_synopsis(out);
   print_description(out);
   print_items(out);
-  print_environment(out);
-  print_exit_codes(out);
-  print_examples(out);
-  fputs(".Sh SEE ALSO\n.Xr h5dump 1 ,\n.Xr h5ls 1 ,\n.Xr mpirun 1\n", out);
+  print_end(out);
 }

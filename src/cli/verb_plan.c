@@ -30,21 +30,17 @@ typedef struct partition {
 /* The rest of a node's memory is left to the system and libraries. */
 static const double usable = 0.85;
 
-/* One line of sinfo: identical nodes of a partition. */
-typedef struct line {
-  char name[128], nodes[32], cpus[32], megabytes[32], gres[256], limit[32];
-} line;
+/* The columns of sinfo, in SINFO's order; a line describes identical nodes of a partition. */
+enum { NAME, NODES, CPUS, MEGABYTES, GRES, LIMIT, COLUMNS };
+static const char sinfo_command[] = "sinfo --noheader --format='%P|%D|%c|%m|%G|%l' 2>/dev/null";
 
-static bool read_line(const char *text, line *l) {
-  return sscanf(text, "%127[^|]|%31[^|]|%31[^|]|%31[^|]|%255[^|]|%31[^|\n]", l->name, l->nodes,
-                l->cpus, l->megabytes, l->gres, l->limit) == 6;
-}
-
-/* "debug*": the star marks the default. */
-static bool is_wanted(line *l, const char *wanted) {
-  char *star = strchr(l->name, '*');
+/* Splits LINE if it is of the partition WANTED; "": of the default one, which a star marks. */
+static bool is_wanted(char *line, const char *wanted, char *column[COLUMNS]) {
+  for (int i = 0; i < COLUMNS; i++)
+    if (!(column[i] = strsep(&line, "|"))) return false;
+  char *star = strchr(column[NAME], '*');
   if (star) *star = '\0';
-  return wanted[0] ? strcmp(l->name, wanted) == 0 : star != NULL;
+  return wanted[0] ? strcmp(column[NAME], wanted) == 0 : star != NULL;
 }
 
 /* Parses "gpu:h100:8(S:0-1)" or "gpu:8"; other resources may precede it. */
@@ -65,23 +61,22 @@ static const char *known_gpu(const char *type) {
   return NULL;
 }
 
-static dm_status describe(const line *l, partition *p) {
+static dm_status describe(char *const column[COLUMNS], partition *p) {
   char words[160], type[32];
-  int nodes = atoi(l->nodes), cpus = (int)dm_max(1, atoi(l->cpus));
-  p->gpus = gpus_of(l->gres, type);
+  const int nodes = atoi(column[NODES]), cpus = (int)dm_max(1, atoi(column[CPUS]));
+  p->gpus = gpus_of(column[GRES], type);
   const char *gpu = p->gpus ? known_gpu(type) : NULL;
   if (p->gpus && !gpu)
-    return dm_hint(
-        dm_fail(DM_E_USAGE, "the GPUs of partition %s are of unknown type: %s", l->name, l->gres),
-        "describe it: --machine \"nodes=%d gpus=%d gpu=h100\"", nodes, p->gpus);
-  if (nodes < 1) return dm_fail(DM_E_USAGE, "partition %s has no nodes", l->name);
+    return dm_hint(dm_fail(DM_E_USAGE, "the GPUs of partition %s are of unknown type: %s",
+                           column[NAME], column[GRES]),
+                   "describe it: --machine \"nodes=%d gpus=%d gpu=h100\"", nodes, p->gpus);
   /* One rank per node on CPUs: its threads use all cores. */
-  int ranks = p->gpus ? p->gpus : 1;
+  const int ranks = p->gpus ? p->gpus : 1;
   p->cores = (int)dm_max(1, cpus / ranks);
-  p->memory = (int64_t)atoll(l->megabytes) << 20;
-  snprintf(p->name, sizeof p->name, "%s", l->name);
-  if (strcmp(l->limit, "infinite") == 0 || !dm_parse_duration(l->limit, &p->time_limit))
-    p->time_limit = 0;
+  p->memory = (int64_t)atoll(column[MEGABYTES]) << 20;
+  snprintf(p->name, sizeof p->name, "%s", column[NAME]);
+  const bool limited = strcmp(column[LIMIT], "infinite") != 0;
+  if (!limited || !dm_parse_duration(column[LIMIT], &p->time_limit)) p->time_limit = 0;
   snprintf(words, sizeof words, "nodes=%d cores=%d %s%s %s=%d", nodes, p->cores, gpu ? "gpu=" : "",
            gpu ? gpu : "", gpu ? "gpus" : "ranks", ranks);
   DM_TRY(dm_machine_parse(words, &p->machine));
@@ -89,31 +84,26 @@ static dm_status describe(const line *l, partition *p) {
   return DM_OK;
 }
 
-/* Finds the partition NAME ("": the default) in sinfo's output. */
-static dm_status parse_partition(const char *text, const char *name, partition *p) {
-  line best = {0};
-  *p = (partition){0};
-  for (const char *at = text; at && *at; at = strchr(at, '\n'), at = at ? at + 1 : NULL) {
-    line one;
-    if (!read_line(at, &one) || !is_wanted(&one, name)) continue;
-    if (atoi(one.nodes) > atoi(best.nodes)) best = one; /* the largest group of identical nodes */
-  }
-  if (best.name[0]) return describe(&best, p);
-  return dm_hint(name[0] ? dm_fail(DM_E_USAGE, "sinfo knows no partition '%s'", name)
-                         : dm_fail(DM_E_USAGE, "sinfo knows no default partition"),
-                 "--partition names one, or --machine describes one");
-}
-
+/* Describes the largest group of identical nodes of the partition NAME; "": of the default one. */
 static dm_status detect_partition(const char *name, partition *p) {
-  static const char command[] = "sinfo --noheader --format='%P|%D|%c|%m|%G|%l' 2>/dev/null";
-  char text[64 * 1024];
-  FILE *sinfo = popen(command, "r");
-  size_t size = sinfo ? fread(text, 1, sizeof text - 1, sinfo) : 0;
+  char text[64 * 1024], *lines = text, *line, *one[COLUMNS], *best[COLUMNS];
+  FILE *sinfo = popen(sinfo_command, "r");
+  const size_t size = sinfo ? fread(text, 1, sizeof text - 1, sinfo) : 0;
   text[size] = '\0';
   if (!sinfo || pclose(sinfo) != 0)
     return dm_hint(dm_fail(DM_E_USAGE, "sinfo failed: is Slurm installed here?"),
                    "--machine \"nodes=16 gpus=8 gpu=h200\" describes the partition");
-  return parse_partition(text, name, p);
+  int most = 0;
+  while ((line = strsep(&lines, "\n"))) {
+    if (!is_wanted(line, name, one) || atoi(one[NODES]) <= most) continue;
+    memcpy(best, one, sizeof best);
+    most = atoi(one[NODES]);
+  }
+  *p = (partition){0};
+  if (most > 0) return describe(best, p);
+  return dm_hint(name[0] ? dm_fail(DM_E_USAGE, "sinfo knows no partition '%s'", name)
+                         : dm_fail(DM_E_USAGE, "sinfo knows no default partition"),
+                 "--partition names one, or --machine describes one");
 }
 
 /* ---- the lines of a job script ---- */
@@ -312,7 +302,7 @@ static void note_plan(const dm_plan *plan, const dm_machine *machine, dm_record 
   dm_record_text(record, "plan.ramp", NULL, "%s", ramp);
   dm_record_integer(record, "plan.panels", NULL, DM_SHOWN_PLAIN, plan->panels);
   dm_record_text(record, "plan.recipe", NULL, "%s", recipe);
-  dm_record_text(record, "plan.rates", NULL, "%s", machine->rates_given ? "given" : "stated");
+  dm_record_text(record, "plan.rates", NULL, "%s", machine->rates_stated ? "given" : "stated");
   dm_record_integer(record, "plan.host_bytes", NULL, DM_SHOWN_BYTES, plan->host_bytes);
   dm_record_integer(record, "plan.device_bytes", NULL, DM_SHOWN_BYTES, plan->device_bytes);
   dm_record_integer(record, "plan.disk_bytes", NULL, DM_SHOWN_BYTES, plan->disk_bytes);
