@@ -109,7 +109,7 @@ damier_matrix dm_led_part(const damier_matrix *m, int rank) {
 }
 
 /* An error that only one rank knows ends the call of all. */
-static void tell(const damier_context *context, dm_status status) {
+static void end_all(const damier_context *context, dm_status status) {
   if (status && !status->agreed) dm_team_break(context->run.world, status);
 }
 
@@ -120,7 +120,7 @@ static void follow(void *argument, int rank) {
   dm_plain_numbers_begin(&numbers);
   own->numbers = numbers;
   dm_status status = call->work(own, call);
-  tell(own, status);
+  end_all(own, status);
   dm_status_free(status);
   dm_plain_numbers_end(&numbers);
 }
@@ -131,7 +131,7 @@ dm_status dm_lead(dm_led_call *call) {
   call->led = leader->led;
   begin(followers, follow, call);
   dm_status status = call->work(leader, call);
-  if (followers) tell(leader, status);
+  if (followers) end_all(leader, status);
   end(followers);
   return status;
 }

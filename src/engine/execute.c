@@ -132,7 +132,7 @@ static bool is_io(const dm_step *step) {
   return (DM_LOADS | 1u << DM_STEP_STORE) & 1u << step->kind;
 }
 
-static dm_status look_at_piece(const execution *x, const dm_step *step, bool *done) {
+static dm_status test_piece(const execution *x, const dm_step *step, bool *done) {
   const dm_step_calls *calls = x->calls;
   const dm_matrix matrix = dm_step_matrix(step->kind);
   const dm_source *from = &calls->source[matrix];
@@ -144,10 +144,10 @@ static dm_status look_at_piece(const execution *x, const dm_step *step, bool *do
 }
 
 /* In the order of the panels if peers read them. */
-static dm_status look_at_load(execution *x, const dm_step *step, bool *done) {
+static dm_status test_load(execution *x, const dm_step *step, bool *done) {
   if (!dm_publish_is_next(&x->published, step)) return DM_OK;
   dm_rank_turn_to(x->local, step->tile);
-  if (!x->failure) DM_TRY(endure(x, step, look_at_piece(x, step, done)));
+  if (!x->failure) DM_TRY(endure(x, step, test_piece(x, step, done)));
   *done |= x->failure != DM_OK;
   if (*done) dm_publish_loaded(&x->published, step);
   return DM_OK;
@@ -240,7 +240,7 @@ static dm_status post(execution *x, slot_state *state) {
   return dm_fail(DM_E_BUG, "a step of unknown kind");
 }
 
-static dm_status look_at_upload(execution *x, slot_state *state) {
+static dm_status test_upload(execution *x, slot_state *state) {
   if (!dm_publish_is_next(&x->published, &state->step)) return DM_OK;
   DM_TRY(dm_backend_test(x->local->backend, state->event, &state->done));
   if (state->done) dm_publish_uploaded(&x->published, &state->step);
@@ -253,7 +253,7 @@ static dm_status ask(execution *x, slot_state *state, bool *product_asked) {
   switch (state->step.kind) {
   case DM_STEP_LOAD_A:
   case DM_STEP_LOAD_B:
-    return look_at_load(x, &state->step, &state->done);
+    return test_load(x, &state->step, &state->done);
   case DM_STEP_CHECK:
     return check(x, state);
   case DM_STEP_STORE:
@@ -276,7 +276,7 @@ static dm_status ask(execution *x, slot_state *state, bool *product_asked) {
       x->products_done++;
     return DM_OK;
   default:
-    return look_at_upload(x, state);
+    return test_upload(x, state);
   }
 }
 

@@ -119,14 +119,14 @@ static dm_status or_foreign(dm_status status, const dm_location *at) {
   return foreign ? foreign : status;
 }
 
-static dm_status open_to_look(const dm_location *at, const dm_trust *trust, int64_t *file) {
+static dm_status open_examined(const dm_location *at, const dm_trust *trust, int64_t *file) {
   dm_h5_log *log = trust->log;
   if (log) return dm_h5_open_observed(at, trust->swmr, true, log, file, &log->ear);
   return dm_h5_open_as(at, &(dm_h5_opening){.swmr = trust->swmr, .sparse = true}, file);
 }
 
 /* Closes FILE and what errors left open. */
-static void close_looked_at(const dm_trust *trust, hid_t file) {
+static void close_examined(const dm_trust *trust, hid_t file) {
   dm_h5_close_observed(file, trust->log ? trust->log->ear : NULL);
 }
 
@@ -140,9 +140,9 @@ dm_status dm_examine_open(const dm_location *at, const dm_trust *trust, dm_datas
   close(fd);
   if (status || other) return status;
   if (!trust->nesting) DM_TRY(dm_h5_start(trust->filters)); /* else HDF5 has it open */
-  DM_TRY(or_foreign(open_to_look(at, trust, file), at));
+  DM_TRY(or_foreign(open_examined(at, trust, file), at));
   status = identify(*file, find);
-  if (status) close_looked_at(trust, *file);
+  if (status) close_examined(trust, *file);
   return status;
 }
 
@@ -177,7 +177,7 @@ static dm_status examine_file(const dm_trust *trust, dm_dataset *find, dm_attrib
   if (!status && find->composite && !trust->known) return DM_OK;
   if (set >= 0) H5Oclose(set);
   if (access >= 0) H5Pclose(access);
-  close_looked_at(trust, file);
+  close_examined(trust, file);
   return status;
 }
 

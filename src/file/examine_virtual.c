@@ -439,7 +439,7 @@ static dm_status locate_next(const void *owner, int64_t i, dm_location *at) {
 }
 
 /* From mapping I on, if so far most had a source of their own. */
-static void look_ahead(virtual *v, size_t i, size_t count) {
+static void examine_ahead(virtual *v, size_t i, size_t count) {
   if (v->made.sources + v->mapped.sources < (int64_t)i / 2) return;
   const dm_trust trust = trust_in_sources(v, DM_AS_ROW);
   dm_ahead_examine(&v->ahead, &trust, locate_next, v, (int64_t)i,
@@ -491,7 +491,7 @@ static dm_status examine(virtual *v, hid_t set) {
   int64_t elements;
   if (H5Pget_virtual_count(v->creation, &count) < 0) return unreadable(v);
   for (size_t i = 0; i < count; i++) {
-    if (i % BLOCK == FEW) look_ahead(v, i, count);
+    if (i % BLOCK == FEW) examine_ahead(v, i, count);
     DM_TRY(read_mapping(v, i));
   }
   dm_axes axes;

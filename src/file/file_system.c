@@ -127,7 +127,7 @@ static bool count_pages(int fd, int64_t first_byte, int64_t bytes, int64_t *page
 }
 
 /* For older kernels, which only report to the owner of a file. */
-static bool look_at_pages(int fd, int64_t first_byte, int64_t bytes, int64_t *pages) {
+static bool count_resident(int fd, int64_t first_byte, int64_t bytes, int64_t *pages) {
   unsigned char resident[SAMPLE / PAGE];
   void *map = mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, fd, first_byte);
   if (map == MAP_FAILED) return false;
@@ -145,7 +145,7 @@ static double cached_part(int fd, const struct stat *info) {
     const int64_t first_byte = i * (size / samples) / PAGE * PAGE;
     const int64_t bytes = dm_min(SAMPLE, size - first_byte);
     if (!count_pages(fd, first_byte, bytes, &pages) &&
-        !(owner && look_at_pages(fd, first_byte, bytes, &pages)))
+        !(owner && count_resident(fd, first_byte, bytes, &pages)))
       return 0;
     asked += dm_ceil_div(bytes, PAGE);
   }

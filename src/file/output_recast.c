@@ -20,7 +20,7 @@ enum { PIECE = 1 << 24, HEAD_BYTES = 1 << 20 };
 /* ---- before the work ---- */
 
 /* A dm_child_work: checks each component of the dataset's path without following links. */
-static dm_status look_for_place(const void *location, void *nothing) {
+static dm_status check_place(const void *location, void *nothing) {
   const dm_location *at = location;
   hid_t file;
   *(char *)nothing = 0;
@@ -49,7 +49,7 @@ static dm_status look_for_place(const void *location, void *nothing) {
 dm_status dm_recast_check(const dm_location *at, dm_output_form *form) {
   char nothing = 0;
   struct stat info;
-  DM_TRY(dm_child_run(at, look_for_place, at, &nothing, sizeof nothing));
+  DM_TRY(dm_child_run(at, check_place, at, &nothing, sizeof nothing));
   if (stat(at->file, &info) < 0) return dm_io_failed(at, at->file, "examined");
   if (info.st_nlink > 1)
     return dm_hint(dm_fail_at(DM_E_USAGE, at, "the file has other names (hard links)"),

@@ -256,7 +256,7 @@ static dm_status compare(const dm_location *at, const dm_completion *c, hid_t se
 }
 
 /* HDF5's metadata has no checksum, so it is read back before the file gets its name. */
-static dm_status look_again(const dm_output_file *file, const dm_completion *c) {
+static dm_status read_again(const dm_output_file *file, const dm_completion *c) {
   DM_H5_ALONE;
   DM_H5_HELD hid_t h5 = -1, set = -1;
   DM_TRY(open_made(file, H5F_ACC_RDONLY, &h5, &set));
@@ -279,7 +279,7 @@ static dm_status finish(commitment *one, const dm_keepalive *keepalive) {
   dm_output_file *file = &one->file;
   if (one->c->provenance) DM_TRY(dm_output_edit(file, complete, one));
   DM_TRY(dm_output_sync_made(file, keepalive));
-  if (one->c->provenance) DM_TRY(look_again(file, one->c));
+  if (one->c->provenance) DM_TRY(read_again(file, one->c));
   DM_TRY(dm_output_take_rights(file));
   return dm_output_check_name(file, file->part);
 }

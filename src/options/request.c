@@ -156,14 +156,14 @@ static dm_status trust_of(const dm_settings *s, dm_trust *trust) {
 
 /* Which values of a factor are missing is the user's to say; where means are taken, NaN is found
  * without being looked for. */
-static bool looks_for_nan(const dm_settings *s) {
+static bool searches_nan(const dm_settings *s) {
   const bool looks = s->missing == (int)DM_MISSING_ZERO ||
                      (s->missing == (int)DM_MISSING_REFUSED && !s->center_x && !s->scale_x);
   return looks && (s->covariance || dm_given(s, "missing"));
 }
 
 static void state_missing(const dm_settings *s, dm_trust *trust) {
-  trust->nan = looks_for_nan(s);
+  trust->nan = searches_nan(s);
   memcpy(trust->missing_value, s->missing_value, sizeof trust->missing_value);
 }
 
@@ -327,8 +327,8 @@ dm_status dm_request_problem(const dm_settings *s, const dm_product_files *f, dm
 
 /* An earlier run of the command may have named C before it was killed: only its journal is left to
  * be removed. CHECKED says whether the file may be replaced. */
-static dm_status look_for_result(const dm_settings *s, const dm_log *log, dm_product_files *f,
-                                 const dm_problem *problem, dm_status checked) {
+static dm_status find_result(const dm_settings *s, const dm_log *log, dm_product_files *f,
+                             const dm_problem *problem, dm_status checked) {
   struct stat info;
   bool complete;
   if ((checked && checked->code != DM_E_USAGE) || lstat(f->out.file, &info) < 0) return checked;
@@ -356,9 +356,9 @@ dm_status dm_request_check_output(const dm_settings *s, const dm_log *log, dm_pr
   f->form = dm_request_form(s);
   f->form.leads = leads;
   f->form.npy = dm_output_is_npy(&f->out);
-  DM_TRY(look_for_result(s, log, f, &problem,
-                         dm_output_check(&f->out, "/c", s->force, inputs, 7,
-                                         f->has_c ? &f->c : NULL, s->append ? &f->form : NULL)));
+  DM_TRY(find_result(s, log, f, &problem,
+                     dm_output_check(&f->out, "/c", s->force, inputs, 7, f->has_c ? &f->c : NULL,
+                                     s->append ? &f->form : NULL)));
   dm_output_form form = f->form;
   return dm_output_form_complete(&form, problem.c, problem.m, problem.n);
 }

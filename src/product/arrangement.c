@@ -39,11 +39,12 @@ static bool is_contiguous(const dm_distribution *of, int ranks) {
   return all;
 }
 
-static dm_status look(const dm_run *run, const dm_distributed given[3], bool reads_c, choices *c) {
+static dm_status inspect(const dm_run *run, const dm_distributed callers[3], bool reads_c,
+                         choices *c) {
   for (int x = 0; x < 3; x++) {
-    const dm_distribution *of = &given[x].of;
-    DM_TRY(dm_lying_of(run->world, given[x].local, &c->lying[x]));
-    DM_TRY(dm_bytes_of(of->rows.total, of->cols.total, dm_dtype_size(given[x].local.dtype),
+    const dm_distribution *of = &callers[x].of;
+    DM_TRY(dm_lying_of(run->world, callers[x].local, &c->lying[x]));
+    DM_TRY(dm_bytes_of(of->rows.total, of->cols.total, dm_dtype_size(callers[x].local.dtype),
                        &c->cost[x]));
     c->stays[x] = !c->lying[x].on_host && is_contiguous(of, run->ranks) &&
                   (x != (int)DM_C || is_even(of, run->ranks));
@@ -99,13 +100,13 @@ static dm_status divide_rows(const dm_distribution *c, int64_t total, int ranks,
 }
 
 /* The rows that take the place of GIVEN, without memory. *bytes: of the largest part. */
-static dm_status divide(const dm_run *run, const dm_distributed *given, bool by_columns,
+static dm_status divide(const dm_run *run, const dm_distributed *callers, bool by_columns,
                         const dm_distribution *c, dm_distributed *to, int64_t *bytes) {
-  const dm_dtype dtype = given->local.dtype;
-  const int64_t cols = given->of.cols.total, size = dm_dtype_size(dtype);
+  const dm_dtype dtype = callers->local.dtype;
+  const int64_t cols = callers->of.cols.total, size = dm_dtype_size(dtype);
   int64_t most = 0;
   *to = (dm_distributed){.on_gpus = true};
-  DM_TRY(divide_rows(c, given->of.rows.total, run->ranks, &to->of.rows));
+  DM_TRY(divide_rows(c, callers->of.rows.total, run->ranks, &to->of.rows));
   for (int r = 0; r < run->ranks; r++) most = dm_max(most, dm_axis_size(&to->of.rows, r));
   const int64_t own = dm_axis_size(&to->of.rows, run->rank);
   const int64_t line = dm_round_up(by_columns ? most : cols, ALIGNED / size);
@@ -135,10 +136,10 @@ static dm_status open_moves(dm_arrangement *a, const dm_run *run, const choices 
   for (int x = 0; x < 3; x++) {
     const bool by_columns = c->lying[x].rows_apart;
     if (!a->moved[x]) continue;
-    DM_TRY(dm_relocation_open(run, &a->given[x], &a->used[x], by_columns, 0, &a->in[x]));
+    DM_TRY(dm_relocation_open(run, &a->callers[x], &a->used[x], by_columns, 0, &a->in[x]));
     n->moving = dm_max(n->moving, a->in[x].rounds.bytes);
     if (x != (int)DM_C) continue;
-    DM_TRY(dm_relocation_open(run, &a->used[x], &a->given[x], by_columns, 0, &a->out));
+    DM_TRY(dm_relocation_open(run, &a->used[x], &a->callers[x], by_columns, 0, &a->out));
     n->moving = dm_max(n->moving, a->out.rounds.bytes);
   }
   return DM_OK;
@@ -150,11 +151,11 @@ static dm_status move_set(dm_arrangement *a, const dm_run *run, const choices *c
   for (int x = 0; x < 3; x++) {
     int64_t bytes;
     a->moved[x] = set & 1 << x;
-    a->used[x] = a->given[x];
+    a->used[x] = a->callers[x];
     if (!a->moved[x]) continue;
     const bool follows = x == (int)DM_A && !(set & 1 << DM_C);
-    DM_TRY(divide(run, &a->given[x], c->lying[x].rows_apart, follows ? &a->given[DM_C].of : NULL,
-                  &a->used[x], &bytes));
+    DM_TRY(divide(run, &a->callers[x], c->lying[x].rows_apart,
+                  follows ? &a->callers[DM_C].of : NULL, &a->used[x], &bytes));
     n->at[x] = n->bytes;
     DM_TRY(add_bytes(bytes, &n->bytes));
   }
@@ -207,14 +208,14 @@ static void close_set(dm_arrangement *a) {
 }
 
 dm_status dm_arrangement_open(dm_workspace *space, const dm_run *run, dm_backend *backend,
-                              const char *transport, const dm_distributed given[3],
+                              const char *transport, const dm_distributed callers[3],
                               const dm_whole_product *whole, bool reads_c, dm_arrangement *a,
                               bool *fits) {
   choices c = {.tried = 0};
   need n;
   *fits = false;
-  *a = (dm_arrangement){.given = given};
-  DM_TRY(look(run, given, reads_c, &c));
+  *a = (dm_arrangement){.callers = callers};
+  DM_TRY(inspect(run, callers, reads_c, &c));
   for (int set; !*fits && (set = next_set(&c)) >= 0;) {
     bool there;
     close_set(a);
@@ -238,7 +239,7 @@ void dm_arrangement_close(dm_arrangement *arrangement) {
 
 void dm_arrangement_renew(dm_arrangement *a, dm_whole_product *whole) {
   for (int x = 0; x < 3; x++)
-    if (!a->moved[x]) a->used[x] = a->given[x];
+    if (!a->moved[x]) a->used[x] = a->callers[x];
   set_matrices(a, whole);
   dm_travel_move(&a->travel, whole);
 }

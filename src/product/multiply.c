@@ -116,7 +116,7 @@ static dm_status inputs_unchanged(const dm_job *j) {
 }
 
 /* Whether other elements of C arrived than left the GPU, on any rank. */
-static dm_status look_for_changes(const dm_job *j, bool *differs) {
+static dm_status find_changes(const dm_job *j, bool *differs) {
   int64_t differ = j->sink.differs;
   DM_TRY(dm_comm_sum_i64(j->run->world, &differ, 1));
   *differs = differ > 0;
@@ -134,7 +134,7 @@ static dm_status judge_arrived(dm_job *j, dm_verdict *verdict) {
   if (!j->sink.holds || !j->setup.plan.gpu || !verdict->pass) return DM_OK;
   DM_TRY(dm_comm_agree(j->run->world, inputs_unchanged(j)));
   DM_TRY(deliver(j));
-  DM_TRY(look_for_changes(j, &differs));
+  DM_TRY(find_changes(j, &differs));
   if (!differs) return DM_OK;
   if (is_readable(j)) return judge_files(j, false, verdict);
   verdict->pass = false;
@@ -183,7 +183,7 @@ static dm_status judge(dm_job *j, dm_verdict *verdict) {
     return judge_files(j, false, verdict);
   }
   bool differs;
-  DM_TRY(look_for_changes(j, &differs));
+  DM_TRY(find_changes(j, &differs));
   if (differs) return judge_files(j, false, verdict);
   DM_TRY(take_verdict(j, verdict, &sound));
   if (!sound) {
@@ -442,7 +442,7 @@ static dm_status report(dm_job *j, const dm_verdict *verdict, dm_record *record)
 }
 
 /* An earlier run ended after it named C, but before it could report. */
-static dm_status tell_done(const dm_job *j, dm_record *record) {
+static dm_status report_done(const dm_job *j, dm_record *record) {
   const dm_multiply *m = j->multiply;
   dm_problem problem;
   dm_log_line(&j->run->log, DM_LOG_NOTE,
@@ -506,7 +506,8 @@ static dm_status judge_or_repair(dm_job *j) {
 dm_status dm_job_work(dm_job *j, dm_record *record) {
   const dm_multiply *m = j->multiply;
   DM_TRY(prepare(j));
-  if (j->sink.checkpoint && dm_checkpoint_is_done(j->sink.checkpoint)) return tell_done(j, record);
+  if (j->sink.checkpoint && dm_checkpoint_is_done(j->sink.checkpoint))
+    return report_done(j, record);
   if (m->measurement) return measure(j, record);
   if (dm_plan_todo(&j->setup.plan) > 0) DM_TRY(multiply_matrices(j));
   const dm_verdict *verdict = m->verify ? &j->verdict : NULL;

@@ -73,7 +73,7 @@ static dm_status name_product(const pairwise *p, int which, dm_location *at) {
 
 /* Whether an earlier run completed the product: its journal, which stays until C is complete, says
  * of what. */
-static dm_status look_for_made(const pairwise *p, dm_multiply *job) {
+static dm_status find_made(const pairwise *p, dm_multiply *job) {
   bool complete = false;
   dm_status status = DM_OK;
   if (p->run->rank == 0 && job->checkpoint && access(job->out.file, F_OK) == 0)
@@ -86,7 +86,7 @@ static dm_status look_for_made(const pairwise *p, dm_multiply *job) {
 
 static dm_status multiply_to_file(pairwise *p, int which, dm_multiply *job) {
   DM_TRY(name_product(p, which, &job->out));
-  DM_TRY(look_for_made(p, job));
+  DM_TRY(find_made(p, job));
   DM_TRY(dm_multiply_run(p->run, job, NULL));
   dm_dataset *made = &p->made[which];
   dm_status status = p->run->rank == 0 ? dm_io_inspect_own(&job->out, made) : DM_OK;

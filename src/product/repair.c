@@ -117,8 +117,8 @@ static dm_status judge_groups(dm_run *run, const dm_problem *p, groups *g) {
 }
 
 /* Marks wrong rows by group; if no group explains a wrong row, all groups are suspected. */
-static dm_status tell_apart(dm_run *run, const dm_verify *v, const dm_problem *p,
-                            const uint8_t *wrong, groups *g) {
+static dm_status separate_columns(dm_run *run, const dm_verify *v, const dm_problem *p,
+                                  const uint8_t *wrong, groups *g) {
   DM_TRY(choose_groups(run, p, g));
   DM_TRY(dm_comm_agree(run->world, open_groups(v, p, g)));
   if (g->checks) {
@@ -185,7 +185,7 @@ static dm_status find(dm_run *run, dm_verify *v, const dm_plan *plan, groups *g,
   DM_TRY(judge_twice(run, v, p, verdict));
   if (verdict->pass) return DM_OK;
   DM_TRY(dm_comm_broadcast(run->world, v->wrong, p->m, 0));
-  DM_TRY(tell_apart(run, v, p, v->wrong, g));
+  DM_TRY(separate_columns(run, v, p, v->wrong, g));
   return dm_comm_agree(run->world, list_blocks(plan, g, damage));
 }
 

@@ -182,7 +182,7 @@ static dm_status ask_clock(const dm_comm *world, int peer, double *ahead) {
   return DM_OK;
 }
 
-static dm_status tell_clock(const dm_comm *world) {
+static dm_status answer_clock(const dm_comm *world) {
   for (int i = 0; i < ROUNDS; i++) {
     double now;
     DM_TRY(pass(world, &now, sizeof now, 0, false, TAG_CLOCK));
@@ -284,7 +284,7 @@ static dm_status take_rank(const dm_comm *world, FILE *file, int peer, double ze
 
 static dm_status give_rank(const dm_trace *trace, const dm_comm *world) {
   header h = header_of(trace, world);
-  DM_TRY(tell_clock(world));
+  DM_TRY(answer_clock(world));
   DM_TRY(pass(world, &h, sizeof h, 0, true, TAG_SPANS));
   if (h.count == 0) return DM_OK;
   return pass(world, trace->spans, h.count * (int64_t)sizeof *trace->spans, 0, true, TAG_SPANS);

@@ -243,7 +243,7 @@ static bool ipc_drained(const dm_transport *transport, int s, uint64_t times) {
 }
 
 /* Publishes what this rank has read: all fillings before those still being read. */
-static void tell_drained(dm_ipc *ipc, int s) {
+static void signal_drained(dm_ipc *ipc, int s) {
   uint64_t times = ipc->shares[s].latest;
   for (int g = 0; g < DM_GATHERS; g++) {
     const dm_ipc_gather *gather = &ipc->gathers[g];
@@ -333,7 +333,7 @@ static dm_status ipc_test(dm_transport *transport, int ticket, bool *done) {
     gather->used[i] = false;
   }
   transport->busy[ticket] = false;
-  tell_drained(ipc, gather->share);
+  signal_drained(ipc, gather->share);
   *done = true;
   return DM_OK;
 }

@@ -138,7 +138,7 @@ static bool ipc_drained(const dm_transport *transport, int s, uint64_t times) {
   return true;
 }
 
-static void tell_drained(ipc *t, int s) {
+static void signal_drained(ipc *t, int s) {
   uint64_t times = t->shares[s].latest;
   for (int g = 0; g < DM_GATHERS; g++)
     if (t->gathers[g].busy && t->gathers[g].share == s)
@@ -193,7 +193,7 @@ static dm_status ipc_test(dm_transport *transport, int ticket, bool *done) {
     return DM_OK;
   }
   g->busy = false;
-  tell_drained(t, g->share);
+  signal_drained(t, g->share);
   *done = true;
   return DM_OK;
 }
