@@ -184,8 +184,8 @@ static dm_status sum_layers(dm_product *p) {
 static dm_status multiply_strips(dm_product *p) {
   dm_step_calls calls = calls_of(p);
   calls.delivers = false; /* the caller does, after its verdict */
-  DM_TRY(sink_ready(p));
   dm_run_phase(p->run, p->sink.ops ? "multiplying and writing" : "multiplying", DM_SYNC_PATIENCE);
+  DM_TRY(sink_ready(p));
   return run_steps(p, DM_STRIPS, &calls);
 }
 
