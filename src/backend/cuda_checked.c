@@ -16,7 +16,8 @@ typedef struct checking {
   dm_judge_work work;
   double *col_squares, *t; /* sums over the ranks: n; k numbers of the wide type, then k sizes */
   double *part_w, *part_sizes; /* this rank's parts of w and its sizes, aligned */
-  bool overlaps;               /* sums of A and B are taken while the product runs, ... */
+  bool early;                  /* products may run before the sums of A and B are complete; ... */
+  bool overlaps;               /* these are taken beside products, ... */
   int64_t few;                 /* ... by so many blocks at once, or with 0 any number */
   int64_t most;                /* of the next sums */
 } checking;
@@ -127,6 +128,7 @@ static dm_status need_summed(const checking *c) {
   dm_cuda *gpu = c->gpu;
   const dm_judge_work *k = &c->work;
   const int64_t bytes = 8 * (dm_max(k->cols, (k->width + 1) * k->depth) + 1);
+  if (!gpu->brought) DM_CUDA(gpu, cudaEventCreateWithFlags(&gpu->brought, cudaEventDisableTiming));
   if (gpu->summed_bytes >= bytes) return DM_OK;
   dm_cuda_release(&gpu->base, DM_HOST, gpu->summed);
   gpu->summed = NULL;
@@ -140,7 +142,13 @@ static dm_status bring_vector(const checking *c, const double *vector, int64_t b
   dm_cuda *gpu = c->gpu;
   DM_CUDA(gpu, cudaMemcpyAsync(gpu->summed, vector, (size_t)bytes, cudaMemcpyDeviceToHost,
                                c->work.stream));
-  DM_CUDA(gpu, cudaStreamSynchronize(c->work.stream));
+  DM_CUDA(gpu, cudaEventRecord(gpu->brought, c->work.stream));
+  cudaError_t state;
+  while ((state = cudaEventQuery(gpu->brought)) == cudaErrorNotReady) {
+    (void)cudaGetLastError(); /* else the next launch would report it */
+    c->ranks->advance(c->ranks->context);
+  }
+  DM_CUDA(gpu, state);
   return DM_OK;
 }
 
@@ -200,7 +208,7 @@ static dm_status add_part_of_b(checking *c) {
   dm_judge_work *k = &c->work;
   const int64_t numbers = k->width * k->depth;
   const dm_status scanned = k->exact ? DM_OK : scan_part(c);
-  c->most = c->ranks->begin(c->ranks->context, c->overlaps) ? c->few : 0;
+  c->most = c->ranks->begin(c->ranks->context, c->early) ? c->few : 0;
   if (!k->exact) DM_TRY(sum_vector(c, scanned, c->col_squares, k->cols));
   k->columns_of_b = (dm_part_sums){.parts = 1, .squares = c->col_squares};
   DM_TRY(sum_vector(c, probe_part(c), c->t, k->exact ? numbers : numbers + k->depth));
@@ -263,14 +271,17 @@ static dm_status fetch(const checking *c, dm_checked_found *found) {
  * product takes longer (f64 16384: by 6 %). Sums between the batches of half a product gain
  * nothing, and those of f64 cost time (8192 on an H200: 6 %).
  *
- * The scan of a part of B leaves room for the copies that begin with it. */
+ * With several ranks products come strip by strip. Where sums find no room beside one, or would
+ * delay it, they are queued between two, and the host goes on meanwhile. The scan of a part of B
+ * leaves room for the copies that begin with it. */
 static void choose_order(checking *c) {
   enum { LARGE = 4096, LONG = 1 << 16 };
   const dm_judge_work *k = &c->work;
   const int64_t size = dm_dtype_size(c->whole->a.dtype), processors = c->gpu->processors;
   const bool large = dm_min(k->rows, k->cols) >= LARGE, fits = k->depth * size <= LONG;
   const bool halved = c->whole->symmetric && !c->ranks;
-  c->overlaps = !k->factors.reads_c && !halved && (size <= 2 || (fits && (large || c->ranks)));
+  c->early = !k->factors.reads_c;
+  c->overlaps = c->early && !halved && (c->ranks ? size > 2 && fits : size <= 2 || (fits && large));
   c->few = c->overlaps && size > 2 && large ? dm_max(1, processors / 2) : 0;
   c->most = c->ranks ? 4 * processors : c->few;
 }
@@ -303,7 +314,7 @@ dm_status dm_cuda_multiply_checked(dm_backend *backend, const dm_checked_product
   if (!status && c.ranks) status = need_summed(&c);
   if (!status) status = open_memory(&c);
   if (status && c.ranks) {
-    (void)c.ranks->begin(c.ranks->context, c.overlaps);
+    (void)c.ranks->begin(c.ranks->context, c.early);
     return c.ranks->sum(c.ranks->context, status, NULL,
                         c.work.exact ? c.work.width * c.work.depth : c.work.cols, c.work.exact);
   }

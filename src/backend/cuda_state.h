@@ -92,6 +92,7 @@ struct dm_cuda {
   void *summed;          /* pinned, for vectors that ranks sum; NULL until needed */
   int64_t summed_bytes;
   cudaEvent_t ordered;      /* orders streams; NULL until needed */
+  cudaEvent_t brought;      /* a vector has come to SUMMED; NULL until needed */
   dm_cuda_loading *loading; /* loading of kernels for later; NULL: none */
   dm_cuda_pending *pending; /* pending sums; NULL until needed */
   dm_cuda_area residues;    /* of A and B, if the compute mode's row has moduli */

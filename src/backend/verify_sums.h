@@ -83,8 +83,12 @@ struct dm_checked_ranks {
    * all columns of op(B), unless they are integers, then for op(B) w and its sizes. */
   dm_status (*sum)(void *context, dm_status mine, void *values, int64_t count, bool integers);
   /* Called once, before the first sum over the ranks, even after an error: parts of op(B) begin to
-   * travel and, if PRODUCTS, are multiplied; all ranks state the same. Returns whether some are. */
+   * travel and, if PRODUCTS, are multiplied before the sums are taken; all ranks state the same.
+   * Returns whether some are. */
   bool (*begin)(void *context, bool products);
+  /* Called again and again while the host waits for this GPU's part of a sum: op(B) travels on, and
+   * is multiplied if begin said so. */
+  void (*advance)(void *context);
   /* Multiplies, and returns when C is complete; called once the sums of A and B are taken, unless
    * one fails. */
   dm_status (*multiply)(void *context);

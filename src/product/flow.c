@@ -124,7 +124,7 @@ static void run(dm_flow *f, const int64_t *count, int64_t items) {
 }
 
 void dm_flow_start(dm_flow *flow, const dm_flow_ops *ops, void *context, const dm_run *run_of,
-                   dm_workspace *space, int64_t items, int64_t first) {
+                   dm_workspace *space, int64_t items, int64_t first, bool waits) {
   const int ranks = run_of->ranks;
   int64_t *lists = space->lists;
   *flow = (dm_flow){
@@ -137,11 +137,20 @@ void dm_flow_start(dm_flow *flow, const dm_flow_ops *ops, void *context, const d
       .lists = {lists, lists + ranks, lists + 2 * ranks, lists + 3 * ranks, lists + 4 * ranks},
       .waits = true};
   run(flow, &flow->published, dm_min(first, items));
-  flow->waits = false;
+  flow->waits = waits;
 }
 
-void dm_flow_take(dm_flow *flow, int64_t items) {
-  run(flow, &flow->taken, dm_min(items, flow->items));
+void dm_flow_take(dm_flow *flow) {
+  flow->waits = false;
+  run(flow, &flow->taken, flow->items);
+}
+
+void dm_flow_poll(dm_flow *f) {
+  bool moved;
+  if (f->broke) return;
+  f->broke = advance(f, &moved);
+  if (moved) dm_watch_moved(f->run->watch);
+  if (f->broke) dm_transport_abandon(f->space->transport);
 }
 
 dm_status dm_flow_end(dm_flow *f) {

@@ -60,7 +60,7 @@ typedef struct dm_flow {
   dm_workspace *space;
   uint64_t base; /* fillings of the workspace before */
   int64_t items, copying, published, arrived, taken;
-  bool waits;                  /* nothing is taken yet */
+  bool waits;                  /* nothing is taken before dm_flow_take */
   dm_event copied[DM_GATHERS]; /* of item i at i % DM_GATHERS */
   int tickets[DM_GATHERS];
   dm_flow_lists lists;
@@ -69,12 +69,16 @@ typedef struct dm_flow {
 } dm_flow;
 
 /* Sends the first FIRST items on their way, which must need nothing that peers do in this flow; the
- * caller may do other work, collective work included, before it finishes. */
+ * caller may do other work, collective work included, before it finishes. WAITS: until dm_flow_take
+ * no work on what has arrived is posted. */
 void dm_flow_start(dm_flow *flow, const dm_flow_ops *ops, void *context, const dm_run *run,
-                   dm_workspace *space, int64_t items, int64_t first);
+                   dm_workspace *space, int64_t items, int64_t first, bool waits);
 
-/* Until this rank has taken the first ITEMS items, or all that there are, or has failed. */
-void dm_flow_take(dm_flow *flow, int64_t items);
+/* Until this rank has taken all items, or has failed. */
+void dm_flow_take(dm_flow *flow);
+
+/* Goes on without waiting, for a host that waits for something else. */
+void dm_flow_poll(dm_flow *flow);
 
 /* Keeps the first error of this rank. */
 void dm_flow_endure(dm_flow *flow, dm_status status);

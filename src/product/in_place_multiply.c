@@ -42,7 +42,7 @@ static dm_status add_operands(void *context) {
 /* Calls BEFORE, unless NULL, while the first strips travel; what was started is finished. */
 static dm_status multiply_stationary(product *p, dm_status (*before)(void *context)) {
   dm_stationary stationary;
-  dm_stationary_start(&p->places->arranged.travel, before != NULL, &stationary);
+  dm_stationary_start(&p->places->arranged.travel, before != NULL, before != NULL, &stationary);
   dm_status status = before ? before(p) : DM_OK;
   return dm_status_first(status, dm_stationary_finish(&stationary));
 }
@@ -78,16 +78,17 @@ static dm_status sum_ranks(void *context, dm_status mine, void *values, int64_t 
   return dm_comm_agree_sum(p->run->world, mine, values, count, integers);
 }
 
-/* GPUs are busy with these while the sums of B meet; all of them travel at once. */
-enum { FIRST_STRIPS = DM_SLOTS };
-
 static bool begin_rows(void *context, bool products) {
   product *p = context;
   if (!p->started || p->begun) return false;
   p->begun = true;
-  dm_stationary_start(&p->places->arranged.travel, !products, p->started);
-  if (products) dm_stationary_advance(p->started, FIRST_STRIPS);
+  dm_stationary_start(&p->places->arranged.travel, false, !products, p->started);
   return products;
+}
+
+static void advance_rows(void *context) {
+  const product *p = context;
+  if (p->started && p->begun) dm_stationary_poll(p->started);
 }
 
 static dm_status finish_rows(void *context) {
@@ -130,6 +131,7 @@ static dm_status multiply_rows(product *p, int draw) {
                                   .col = of_b.cols.begin,
                                   .sum = sum_ranks,
                                   .begin = begin_rows,
+                                  .advance = advance_rows,
                                   .multiply = finish_rows,
                                   .context = p};
   dm_problem problem = p->outcome->problem;

@@ -144,7 +144,7 @@ static dm_status multiply_arrived(void *context, int64_t index, bool *taken, boo
 
 /* ---- the product ---- */
 
-void dm_stationary_start(dm_travel *t, bool ahead, dm_stationary *f) {
+void dm_stationary_start(dm_travel *t, bool ahead, bool waits, dm_stationary *f) {
   static const dm_flow_ops ops = {.before = before,
                                   .done = is_read,
                                   .give = copy_piece,
@@ -152,17 +152,17 @@ void dm_stationary_start(dm_travel *t, bool ahead, dm_stationary *f) {
                                   .take = multiply_arrived};
   *f = (dm_stationary){.t = t, .rank = t->run->rank, .ranks = t->run->ranks};
   dm_flow_start(&f->flow, &ops, f, t->run, t->space, dm_travel_items(t),
-                ahead ? t->slots + t->both : 1);
+                ahead ? t->slots + t->both : 1, waits);
 }
 
-void dm_stationary_advance(dm_stationary *product, int64_t items) {
-  dm_flow_take(&product->flow, items);
+void dm_stationary_poll(dm_stationary *product) {
+  dm_flow_poll(&product->flow);
 }
 
 dm_status dm_stationary_finish(dm_stationary *f) {
   dm_backend *backend = f->t->space->backend;
   dm_flow *flow = &f->flow;
-  dm_flow_take(flow, flow->items);
+  dm_flow_take(flow);
   for (int i = 0; i < DM_READ; i++) dm_flow_endure(flow, dm_backend_wait(backend, f->read[i]));
   dm_flow_endure(flow, dm_backend_wait(backend, f->joined));
   DM_TRY(dm_flow_end(flow));

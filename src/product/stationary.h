@@ -19,12 +19,13 @@ typedef struct dm_stationary {
   dm_event read[DM_READ]; /* the last product of each place */
 } dm_stationary;
 
-/* Sends the first strip on its way, or with AHEAD as many as there are places for: then the caller
- * may do other work, collective work included, before it goes on and strips are multiplied. */
-void dm_stationary_start(dm_travel *travel, bool ahead, dm_stationary *product);
+/* Sends the first strip on its way, or with AHEAD as many as there are places for; then the caller
+ * may do other work, collective work included. WAITS: strips are only multiplied once it finishes.
+ */
+void dm_stationary_start(dm_travel *travel, bool ahead, bool waits, dm_stationary *product);
 
-/* Waits until ITEMS items, or all, have arrived, and posts their products; all ranks do. */
-void dm_stationary_advance(dm_stationary *product, int64_t items);
+/* For a caller that waits for other work: strips travel, and are multiplied, as far as they can. */
+void dm_stationary_poll(dm_stationary *product);
 
 /* Collective, with the same outcome on all ranks. */
 dm_status dm_stationary_finish(dm_stationary *product);

@@ -15,7 +15,7 @@ static const int64_t most_slot = (int64_t)512 << 20;
 
 /* ---- strips ---- */
 
-enum { STEP = 128, FIRST = 16, GROWTH = 4 };
+enum { STEP = 128, FIRST = 64, GROWTH = 4 };
 
 static bool is_same(dm_range a, dm_range b) {
   return a.begin == b.begin && a.end == b.end;
