@@ -358,3 +358,18 @@ dm_status dm_reader_read(dm_reader *reader, int64_t row, int64_t col, const dm_v
                        &request));
   return reader->ahead ? read_by(reader->ahead, reader, &request) : read_here(reader, &request);
 }
+
+dm_status dm_read_memory(const dm_dataset *set, dm_view from, dm_dtype as, dm_view to,
+                         bool conjugate) {
+  dm_dataset part = {.at = set->at,
+                     .rows = from.rows,
+                     .cols = from.cols,
+                     .dtype = from.dtype,
+                     .meaning = set->meaning};
+  dm_reader *reader;
+  dm_dataset_set_memory(&part, from);
+  DM_TRY(dm_reader_open(&part, as, &reader));
+  dm_status status = dm_reader_read(reader, 0, 0, &to, 1, conjugate);
+  dm_reader_close(reader);
+  return status;
+}

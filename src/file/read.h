@@ -53,6 +53,11 @@ void dm_reader_note(dm_reader *reader, int64_t bytes);
 dm_status dm_reader_read(dm_reader *reader, int64_t row, int64_t col, const dm_view *views,
                          int64_t count, bool conjugate);
 
+/* TO = FROM, elements in host memory of a matrix that SET describes (its location and what is
+ * missing), rounded and refused as by a reader of it. */
+dm_status dm_read_memory(const dm_dataset *set, dm_view from, dm_dtype as, dm_view to,
+                         bool conjugate);
+
 /* Stores INFO as the identity of DATASET's file. */
 struct stat;
 void dm_io_identify(const struct stat *info, dm_dataset *dataset);

@@ -331,7 +331,7 @@ static dm_status center_one(dm_run *run, int io_threads, const factors *f, int x
   const factor one = {
       s, set, &f->vectors->center[x], &f->vectors->scale[x], inner_of(f->equation, x), w, copy};
   if (!copy) return make(run, io_threads, &one, &made->made[x]);
-  const dm_centered_source from = {f->memory[x], names[x], &set->meaning,
+  const dm_centered_source from = {f->memory[x], names[x], set,
                                    dm_centered_type(f->equation, set, x)};
   DM_TRY(dm_centered_copy_open(run, f->engine, f->rooms ? &f->rooms[x] : NULL, &from, copy));
   set->dtype = from.type;

@@ -31,23 +31,18 @@ static void copy_rows(void *context, int64_t turn) {
           dm_view_sub(c->from, row, 0, rows, c->to.cols), false);
 }
 
-/* TO = FROM, what MEANING says is missing as NaN, or 0. */
-static dm_status read_view(const dm_meaning *meaning, dm_view from, dm_view to) {
-  dm_dataset read = {
-      .rows = from.rows, .cols = from.cols, .dtype = from.dtype, .meaning = *meaning};
-  dm_reader *reader;
-  if (meaning->missing != DM_MISSING_ZERO) read.meaning.missing = DM_MISSING_NAN;
-  dm_dataset_set_memory(&read, from);
-  DM_TRY(dm_reader_open(&read, DM_DTYPE_NONE, &reader));
-  dm_status status = dm_reader_read(reader, 0, 0, &to, 1, false);
-  dm_reader_close(reader);
-  return status;
+/* TO = FROM, what the meaning of SET says is missing as NaN, or 0. */
+static dm_status read_view(const dm_dataset *set, dm_view from, dm_view to) {
+  dm_dataset read = {.at = set->at, .meaning = set->meaning};
+  if (read.meaning.missing != DM_MISSING_ZERO) read.meaning.missing = DM_MISSING_NAN;
+  return dm_read_memory(&read, from, DM_DTYPE_NONE, to, false);
 }
 
 /* FROM in host memory; on the threads of CREW if nothing is missing. */
-static dm_status copy_view(dm_crew *crew, const dm_meaning *meaning, dm_view from, dm_view to) {
+static dm_status copy_view(dm_crew *crew, const dm_dataset *set, dm_view from, dm_view to) {
   copying c = {from, to};
-  if (meaning->found) return read_view(meaning, from, to);
+  if (set->meaning.found || dm_dtype_largest(from.dtype) > dm_dtype_largest(to.dtype))
+    return read_view(set, from, to);
   dm_crew_run(crew, copy_rows, &c, dm_ceil_div(to.rows, ROWS));
   return DM_OK;
 }
@@ -120,7 +115,7 @@ static dm_status check_type(const dm_centered_source *source, dm_view from) {
 static dm_status open_part(dm_run *run, const dm_centered_source *source, dm_centered_copy *copy) {
   dm_memory_matrix *to = &copy->stated;
   const dm_view from = copy->from.local;
-  copy->gaps = gaps_of(source->meaning);
+  copy->gaps = gaps_of(&source->set->meaning);
   *to = *source->stated;
   to->dtype = source->type;
   if (to->division == DM_REPLICATED) to->division = DM_BY_ROWS;
@@ -136,7 +131,7 @@ static dm_status open_part(dm_run *run, const dm_centered_source *source, dm_cen
   if (from.space == DM_DEVICE) return DM_OK;
   dm_crew *crew;
   DM_TRY(dm_crew_new(run->cores.threads, &crew));
-  dm_status status = copy_view(crew, source->meaning, from, copy->part);
+  dm_status status = copy_view(crew, source->set, from, copy->part);
   dm_crew_free(crew);
   return status;
 }

@@ -12,9 +12,9 @@
 /* What is copied. */
 typedef struct dm_centered_source {
   const dm_memory_matrix *stated;
-  const char *name;          /* for errors */
-  const dm_meaning *meaning; /* what is missing becomes NaN, or 0 */
-  dm_dtype type;             /* of the copy */
+  const char *name;      /* for errors */
+  const dm_dataset *set; /* what its meaning says is missing becomes NaN, or 0 */
+  dm_dtype type;         /* of the copy */
 } dm_centered_source;
 
 /* GPU memory for a copy, which serves later ones, too; initially zero but for an open BACKEND. */

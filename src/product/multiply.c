@@ -486,9 +486,20 @@ static dm_status repair_memory(dm_job *j) {
                  j->held ? "C is unchanged" : "C holds wrong elements and must not be used");
 }
 
+/* Readers find numbers that they make infinite; of other matrices in memory those are looked for
+ * where C may have NaN or Inf. */
+static dm_status in_range(const dm_job *j, const dm_verdict *verdict) {
+  dm_verify verify;
+  if (verdict && verdict->pass && verdict->rows_left_out + verdict->cols_left_out == 0)
+    return DM_OK;
+  DM_TRY(files_of(j, &verify));
+  return dm_verify_range(j->run, &verify, &j->problem);
+}
+
 /* A result that must not be published is an error. */
 static dm_status judge_or_repair(dm_job *j) {
   DM_TRY(judge(j, &j->verdict));
+  DM_TRY(in_range(j, &j->verdict));
   j->verdict.repaired = j->repair->tiles;
   if (j->verdict.pass) return DM_OK;
   if (dm_job_in_memory(j, DM_C)) return repair_memory(j);
@@ -511,7 +522,7 @@ dm_status dm_job_work(dm_job *j, dm_record *record) {
   if (m->measurement) return measure(j, record);
   if (dm_plan_todo(&j->setup.plan) > 0) DM_TRY(multiply_matrices(j));
   const dm_verdict *verdict = m->verify ? &j->verdict : NULL;
-  dm_status failed = verdict ? judge_or_repair(j) : DM_OK;
+  dm_status failed = verdict ? judge_or_repair(j) : in_range(j, NULL);
   if (failed && !dm_verdict_is(failed)) return failed;
   if (j->again) return DM_OK;
   dm_run_lap(j->run, &j->outside.verify);

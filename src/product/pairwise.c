@@ -110,7 +110,7 @@ static dm_memory_matrix in_rows(const pairwise *p, double *rows) {
 static dm_status copy_role(const pairwise *p, int x, const dm_centering *role, dm_dataset *set,
                            dm_centered_copy *copy) {
   static const char *const names[] = {"A", "B"};
-  const dm_centered_source from = {p->multiply->in_memory[x], names[x], &set->meaning, DM_F64};
+  const dm_centered_source from = {p->multiply->in_memory[x], names[x], set, DM_F64};
   DM_TRY(dm_centered_copy_open(p->run, &p->multiply->engine, NULL, &from, copy));
   set->dtype = DM_F64;
   dm_status status = dm_centered_copy_change(p->run, copy, role);

@@ -106,6 +106,7 @@ dm_status dm_verify_missing(dm_run *run, int threads, const dm_dataset *const se
 /* ---- a matrix in memory ---- */
 
 typedef struct memory_pass {
+  dm_dataset of; /* its location only */
   dm_dtype as, work;
   bool conjugate;
   dm_range rows; /* to be passed, and numbered from 0 */
@@ -113,29 +114,23 @@ typedef struct memory_pass {
   void *context;
 } memory_pass;
 
-/* VIEW as packed elements of TYPE, in *MEMORY. */
-static dm_status convert(dm_view *view, dm_dtype type, bool conjugate, void **memory) {
-  DM_TRY(dm_buffer_alloc(view->rows * view->cols * dm_dtype_size(type), memory));
-  const dm_view to = dm_view_row_major(*memory, type, view->rows, view->cols);
-  dm_copy(to, *view, conjugate);
-  *view = to;
-  return DM_OK;
-}
-
 static dm_status take_memory(void *context, dm_view part, int64_t row, int64_t col) {
   const memory_pass *m = context;
-  DM_FREED void *rounded = NULL, *converted = NULL;
+  DM_FREED void *memory = NULL;
   const dm_range rows = dm_range_common(m->rows, (dm_range){row, row + part.rows});
   if (dm_range_size(rows) == 0) return DM_OK;
   part = dm_view_sub(part, rows.begin - row, 0, dm_range_size(rows), part.cols);
-  if (m->as != DM_DTYPE_NONE) DM_TRY(convert(&part, m->as, false, &rounded));
-  DM_TRY(convert(&part, m->work, m->conjugate, &converted));
-  return m->take(m->context, part, rows.begin - m->rows.begin, col);
+  DM_TRY(dm_buffer_alloc(part.rows * part.cols * dm_dtype_size(m->work), &memory));
+  const dm_view read = dm_view_row_major(memory, m->work, part.rows, part.cols);
+  DM_TRY(dm_read_memory(&m->of, part, m->as, read, m->conjugate));
+  return m->take(m->context, read, rows.begin - m->rows.begin, col);
 }
 
-static dm_status stream_memory(dm_run *run, const dm_verify *v, const dm_distributed *matrix,
-                               const dm_reading *how, dm_part_taker *take, void *context) {
-  memory_pass m = {.as = how->as,
+static dm_status stream_memory(dm_run *run, const dm_verify *v, const dm_dataset *of,
+                               const dm_distributed *matrix, const dm_reading *how,
+                               dm_part_taker *take, void *context) {
+  memory_pass m = {.of = {.at = of->at},
+                   .as = how->as,
                    .work = how->work,
                    .conjugate = how->op == DM_OP_C,
                    .rows = dm_split(matrix->of.rows.total, dm_max(1, v->entries), v->entry, 1),
@@ -154,7 +149,8 @@ dm_status dm_verify_stream(dm_run *run, const dm_verify *v, int matrix, dm_dtype
                                                  : v->equation.op_b,
                           .as = is_c ? DM_DTYPE_NONE : v->equation.type,
                           .work = work};
-  if (v->memory[matrix]) return stream_memory(run, v, v->memory[matrix], &how, take, context);
+  if (v->memory[matrix])
+    return stream_memory(run, v, sets[matrix], v->memory[matrix], &how, take, context);
   return stream_file(run, v->io_threads, sets[matrix], extent_of(sets[matrix], how.op, v), &how,
                      take, context, NULL);
 }
@@ -193,6 +189,14 @@ dm_status dm_verify_gather(dm_run *run, const dm_verify *v, const dm_problem *p,
   to.sums = NULL;
   if (!p->reads_c) return DM_OK;
   return pass(run, v, DM_OLD, dm_dtype_widest(p->work), &to, dm_freivalds_add_c0);
+}
+
+dm_status dm_verify_range(dm_run *run, const dm_verify *v, const dm_problem *p) {
+  const dm_dtype from[2] = {p->file_a, p->file_b};
+  for (int x = 0; x < 2; x++)
+    if (v->memory[x] && from[x] != p->work)
+      DM_TRY(dm_comm_agree(run->world, dm_verify_stream(run, v, x, p->work, take_nothing, NULL)));
+  return DM_OK;
 }
 
 void dm_verify_prepare(const dm_verify *v, const dm_problem *p, dm_freivalds *check) {

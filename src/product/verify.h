@@ -76,6 +76,10 @@ bool dm_verify_expect_nan(const dm_dataset *a, const dm_dataset *b, const dm_equ
 dm_status dm_verify_nan(dm_run *run, const dm_verify *verify, const dm_problem *problem,
                         dm_verdict *verdict);
 
+/* Collective. DM_E_INPUT: finite numbers of A or B, in memory, are infinite in the type of the
+ * product. */
+dm_status dm_verify_range(dm_run *run, const dm_verify *verify, const dm_problem *problem);
+
 /* Sets the random vector and the marks that VERIFY requests in a new CHECK, and what it expects. */
 void dm_verify_prepare(const dm_verify *verify, const dm_problem *problem, dm_freivalds *check);
 

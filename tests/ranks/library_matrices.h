@@ -118,6 +118,25 @@ static inline void fill(rank_test *test, const spread *s, int which) {
         put(element(s, row, col), s->m.type, value(which, i, j, 0), value(which, i, j, 1));
 }
 
+/* Whether the numbers of A and B are multiplied as f32: refused are finite ones that would become
+ * infinite. */
+static inline void multiply_narrower(rank_test *test, damier_context *context,
+                                     const damier_matrix *a, const damier_matrix *b,
+                                     const damier_matrix *c, bool fits) {
+  static const char *const options[] = {"type", "allow-unchecked", "verify"};
+  damier_error error;
+  for (int verify = 0; verify < 2; verify++) {
+    const char *const values[] = {"f32", "yes", verify ? "yes" : "no"};
+    for (int i = 0; i < 3; i++)
+      CHECK(test, !damier_set(context, options[i], values[i], &error), "%s", error.message);
+    const int code = damier_multiply(context, a, b, c, &error);
+    CHECK(test, code == (fits ? DAMIER_OK : DAMIER_E_INPUT), "%d: %s", code, error.message);
+    CHECK(test, fits || strstr(error.message, "beyond the range of f32"), "%s", error.message);
+    CHECK(test, fits || error.agreed, "not agreed: %s", error.message);
+  }
+  for (int i = 0; i < 3; i++) damier_set(context, options[i], NULL, &error);
+}
+
 /* ---- products ---- */
 
 typedef struct equation {

@@ -97,6 +97,22 @@ static void with_a_file(gpu_test *t, damier_context *context, random_state *r) {
   free(one);
 }
 
+/* Of A in GPU memory, which the GPU converts. */
+static void out_of_range(gpu_test *t, damier_context *context, random_state *r) {
+  placed a = place(t, r, DAMIER_F64, 40, 30, 0), b = place(t, r, DAMIER_F64, 30, 20, 1),
+         c = place(t, r, DAMIER_F32, 40, 20, -1);
+  int64_t row, col;
+  multiply_narrower(&t->base, context, &a.m, &b.m, &c.m, true);
+  take_from_gpu(&t->base, t->gpu, &a.s, &a.there);
+  const int rank = owner(&a.s, 20, 10, &row, &col);
+  if (rank < 0 || rank == t->base.run.rank) put(element(&a.s, row, col), DAMIER_F64, 1e39, 0);
+  a.m = put_on_gpu(&t->base, t->gpu, &a.s, &a.there);
+  multiply_narrower(&t->base, context, &a.m, &b.m, &c.m, false);
+  drop(t, &a);
+  drop(t, &b);
+  drop(t, &c);
+}
+
 TEST_PROGRAM(test_library_gpu) {
   gpu_test test;
   random_state r = {20251127};
@@ -113,6 +129,7 @@ TEST_PROGRAM(test_library_gpu) {
     try_case(&test, context, &r, of, i);
   }
   if (!code) with_a_file(&test, context, &r);
+  for (int i = 0; i < 4 && !code; i++) out_of_range(&test, context, &r);
   damier_close(context);
   return gpu_test_end(&test);
 }

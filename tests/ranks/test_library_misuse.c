@@ -325,6 +325,27 @@ static void fuzz(misuse *m) {
   }
 }
 
+/* ---- numbers ---- */
+
+/* A and B have one such number, on the last rank; C gets nothing if it is refused. */
+static void ranges(misuse *m) {
+  static const double numbers[] = {3e38, 1e39, (double)INFINITY, -1e300};
+  const damier_matrix divided = damier_by_rows(DAMIER_F64, N * m->test->run.ranks, N, N, m->a, 0);
+  const damier_matrix c = damier_by_rows(DAMIER_F64, N * m->test->run.ranks, N, N, m->c, 0);
+  const damier_matrix a = square(m, m->a), b = square(m, m->b), of_f64 = square(m, m->c);
+  const bool last = m->test->run.rank == m->test->run.ranks - 1;
+  for (int i = 0; i < 4; i++) {
+    const bool fits = i % 2 == 0;
+    for (int j = 0; j < N * N; j++) m->c[j] = 7;
+    if (last) m->a[5] = numbers[i];
+    multiply_narrower(m->test, m->context, &a, &b, &of_f64, fits);
+    multiply_narrower(m->test, m->context, &b, &a, &of_f64, fits);
+    multiply_narrower(m->test, m->context, &divided, &b, &c, fits);
+    CHECK(m->test, fits || m->c[1] == 7, "C is changed");
+    m->a[5] = 1;
+  }
+}
+
 TEST_PROGRAM(test_library_misuse) {
   rank_test test = rank_test_start();
   misuse m = {.test = &test};
@@ -345,6 +366,7 @@ TEST_PROGRAM(test_library_misuse) {
     differ(&m);
     during(&m);
     fuzz(&m);
+    ranges(&m);
   }
   damier_close(m.context);
   free(m.a);
