@@ -94,7 +94,8 @@ __device__ __forceinline__ int add(Moments<Number> &m, const Number (&x)[COUNT],
 }
 
 /* The same of COUNT elements after SEEN others, all of weight 1, with less work; or, if an element
- * of the column is missing, nothing: false. */
+ * of the column is missing, nothing: false. Differences are those from the rounded sum of FROM and
+ * the mean; both sums are corrected for this rounding. */
 template <class Number, int COUNT>
 __device__ __forceinline__ bool add_plain(Moments<Number> &m, const Number (&x)[COUNT],
                                           double seen) {
@@ -111,7 +112,9 @@ __device__ __forceinline__ bool add_plain(Moments<Number> &m, const Number (&x)[
   if (is_nan(of.first)) return false;
   const double all = seen + COUNT, part = 1.0 / all;
   const Number first = plus(of.first, COUNT, rounded);
-  const double squares = m.squares + of.second - mad_square(first, 0.0) * part;
+  const double square = mad_square(first, 0.0);
+  const double second = of.second + (square - mad_square(of.first, 0.0)) / COUNT;
+  const double squares = m.squares + second - square * part;
   m.squares = squares < 0.0 ? 0.0 : squares;
   m.mean = plus(m.mean, part, first);
   m.weight = m.present = all;
