@@ -90,7 +90,8 @@ def run(words, **more):
     """What a command prints to standard output."""
     done = subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL, text=True, capture_output=True, check=False, **more)
     if done.returncode != 0:
-        raise Failed(f"exit {done.returncode}: {' '.join(map(str, words))}\n{done.stderr[-600:]}")
+        said = re.split(r"^-{20,}$", done.stderr, maxsplit=1, flags=re.MULTILINE)[0].strip() or done.stderr  # before mpirun's words
+        raise Failed(f"exit {done.returncode}: {' '.join(map(str, words))}\n{said[-900:]}")
     return done.stdout
 
 
