@@ -7,7 +7,7 @@
 
 Without --setting it prints the fastest one; with it one line of JSON. Needs mpi4py for several ranks, and torch with a GPU for
 cublasxt and cublasmp. --library is the file of cuBLASMp, 0.8 or newer, such as nvidia/cublasmp/cu13/lib/libcublasmp.so.0 of pip's
-nvidia-cublasmp-cu13, or of ScaLAPACK, if the loader does not find it. cuBLASMp 0.10 needs NCCL 2.29, which LD_PRELOAD puts before
+nvidia-cublasmp-cu13, or of ScaLAPACK, if the loader does not find it. cuBLASMp 0.8 to 0.10 need NCCL 2.29, which LD_PRELOAD puts before
 torch's.
 """
 # pylint: disable=import-outside-toplevel
