@@ -169,10 +169,12 @@ class OnGpu(unittest.TestCase):
             x = drawn((20, n), dtype, n)
             wide = x.astype("f8") if dtype in outs else x
             wanted = (wide.conj().T @ wide).astype(outs.get(dtype, dtype))
-            out = self.put(BOTH[0], np.zeros_like(wanted), by_columns, 4)
-            damier.gram(self.put(BOTH[1], x, not by_columns, 4), out)
+            there, out = self.put(BOTH[1], x, not by_columns, 4), self.put(BOTH[0], np.zeros_like(wanted), by_columns, 4)
+            damier.gram(there, out)
             with self.subTest(n=n, by_columns=by_columns, dtype=dtype):
                 np.testing.assert_array_equal(self.get(out), wanted)
+            self.gpu.release(there)
+            self.gpu.release(out)
 
     def test_covariances(self):
         """Centered, scaled, weighted and filled copies of arrays that stay as they are."""
