@@ -10,6 +10,7 @@
 #include "core/clock.h"
 #include "core/units.h"
 #include "file/journal.h"
+#include "file/naming.h"
 #include "file/read.h"
 #include "plan/partition.h"
 #include "product/checkpoint_impl.h"
@@ -503,7 +504,8 @@ static dm_status report_kept(const dm_checkpoint *c, dm_status status, int64_t k
  * packs it again. A result that failed its verification must not be resumed. */
 static bool is_to_be_packed(dm_checkpoint *c, const dm_error *error) {
   if (!c->on || error->code == DM_E_VERIFY || error->code == DM_E_CORRUPT) return false;
-  if (c->flushed) dm_status_free(notes_record(c)); /* may fail, too, on a full disk */
+  if (!dm_io_names(c->file.part, c->file.made)) return false; /* it was removed, or replaced */
+  if (c->flushed) dm_status_free(notes_record(c));            /* may fail, too, on a full disk */
   return kept(c) == c->tiles;
 }
 

@@ -3,8 +3,8 @@
  *   FAULT=CALL:N:KIND[,...]  the Nth matching CALL; N+: also all later ones.  KIND is an error
  *                      number, "short" (half the bytes), "kill" (SIGKILL instead of the call),
  *                      "lie" (statvfs reports endless space), "flip" (read, write: flips a bit
- *                      in the exponent of one f64 in the middle of the bytes), or a delay such
- *                      as "1500ms"
+ *                      in the exponent of one f64 in the middle of the bytes), "lose" (another
+ *                      file gets its name before the call), or a delay such as "1500ms"
  *   FAULT_RANK=R       only in this rank; FAULT_PATH=TEXT  only files with TEXT in their path
  *   FAULT_SIZE=BYTES   only open files of at least BYTES bytes
  *   FAULT_COUNT=FILE   appends a line "RANK CALL COUNT" for each matching call at exit
@@ -47,7 +47,7 @@ enum {
 static const char *const names[CALLS] = {
     "read",      "write",     "fsync",  "fdatasync", "sync_file_range", "rename",
     "fallocate", "ftruncate", "unlink", "statvfs",   "malloc"};
-enum { SHORT = -1, KILL = -2, LIE = -3, FLIP = -4, SLOW = -5, FAULTS = 4 };
+enum { SHORT = -1, KILL = -2, LIE = -3, FLIP = -4, SLOW = -5, LOSE = -6, FAULTS = 4 };
 
 typedef struct planned {
   int call, kind; /* kind: an error number, or one of the above */
@@ -87,6 +87,7 @@ static int kind_of(const char *text) {
          : strcmp(text, "kill") == 0 ? KILL
          : strcmp(text, "lie") == 0  ? LIE
          : strcmp(text, "flip") == 0 ? FLIP
+         : strcmp(text, "lose") == 0 ? LOSE
          : strstr(text, "ms")        ? SLOW
                                      : atoi(text);
 }
@@ -160,7 +161,10 @@ static int strike(int call) {
 }
 
 static int strike_path(int call, const char *path) {
-  return fault.ready && (!fault.path || strstr(path, fault.path)) ? strike(call) : 0;
+  const int hit = fault.ready && (!fault.path || strstr(path, fault.path)) ? strike(call) : 0;
+  if (hit != LOSE) return hit;
+  if (syscall(SYS_unlink, path) == 0) close((int)syscall(SYS_creat, path, 0644));
+  return 0;
 }
 
 /* /dev/shm holds ordinary files. */

@@ -26,6 +26,15 @@ def refused_pages(bed):
     return failures if 4 in codes else [*failures, f"no page was refused: {codes}"]
 
 
+def lost(bed):
+    """Another file gets the name of the part file while that is read again: it is not called the result."""
+    output = faulty_runs.Output(bed, "lost", 1)
+    code, err, _ = output.run({"FAULT": "read:1:lose", "FAULT_PATH": ".part"})
+    running.expect(code == 4 and "is not the file" in err and "complete result" not in err, f"exit {code}\n{err[-900:]}")
+    output.expect_recovery("another part file")
+    output.remove()
+
+
 def main():
     options = faulty_runs.options()
     with faulty_runs.scratch() as memory:
@@ -35,6 +44,7 @@ def main():
             cases += [(bed, ranks, *fault) for fault in
                       faulty_runs.faults(bed.undisturbed(ranks), ranks, FAULTS, 1000 if options.long else 3)]
         _, failures = faulty_runs.judged(cases)
+        failures += running.each(lost, [bed])
         if shutil.which("strace"):
             failures += refused_pages(bed)
     running.finish(failures, len(cases))
