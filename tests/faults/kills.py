@@ -70,17 +70,18 @@ def lives(pid):
 
 
 def end_of(process, ranks):
-    """Returns stderr. If a rank is killed while others still start, mpirun of Open MPI 4.1 may outlive all of them,
-    waiting for a lock of its own (in PMIx_server_finalize). If Hydra gets a signal then, all may wait in MPI_Init."""
+    """Returns stderr, and whether the launcher had to be killed. If a rank ends while others still start, mpirun of
+    Open MPI 4.1 may outlive all of them, waiting for a lock of its own (in PMIx_server_finalize). If Hydra gets a
+    signal then, all may wait in MPI_Init."""
     try:
-        return process.communicate(timeout=30 if running.has_hydra() else 300)[1]
+        return process.communicate(timeout=30 if running.has_hydra() else 300)[1], False
     except subprocess.TimeoutExpired:
         if not running.has_hydra() and (process.pid in ranks or not ranks or any(map(lives, ranks))):
             raise
         for rank in running.ranks_of(process.pid):
             os.kill(rank, signal.SIGKILL)
         process.kill()
-        return process.communicate()[1]
+        return process.communicate()[1], True
 
 
 def disturbed(output, ranks, moment, how, rng):
@@ -92,13 +93,14 @@ def disturbed(output, ranks, moment, how, rng):
     if wait_for(process, output, moment):
         pids = processes(process.pid, ranks)
         kill(process, ranks, how, rng)
-    err = end_of(process, pids)
+    err, hung = end_of(process, pids)
     deadline = time.monotonic() + 20  # the last process holds the lock until it exits
     while any(map(lives, pids)) and time.monotonic() < deadline:
         time.sleep(0.02)
     if process.returncode == 0:
         return None
-    expect(how != "stop" or process.returncode in (75, 138, -10) or running.has_hydra(), f"stopped: exit {process.returncode}\n{err[-900:]}")
+    expect(how != "stop" or process.returncode in (75, 138, -10) or hung or running.has_hydra(),
+           f"stopped: exit {process.returncode}\n{err[-900:]}")
     return process.returncode
 
 
