@@ -276,7 +276,8 @@ static dm_multiply job_of(dm_api_product *p) {
 /* All ranks would have to agree that the next product is alike; vectors may be in files. */
 static void keep(dm_api_product *p, bool taken) {
   const damier_context *context = p->context;
-  p->is_kept = taken && context->run.ranks == 1 && !context->has_old && !dm_multiply_centers(&p->job);
+  p->is_kept =
+      taken && context->run.ranks == 1 && !context->has_old && !dm_multiply_centers(&p->job);
   p->kept[0] = *p->stated.a;
   p->kept[1] = *p->stated.b;
   p->kept[2] = *p->stated.c;

@@ -364,7 +364,7 @@ dm_status dm_in_place_run(dm_in_place *kept, dm_run *run, const dm_multiply *mul
   DM_TRY(agree_to_take(kept, run, multiply, &takes, &like));
   if (!takes) return DM_OK;
   dm_status status = dm_multiply_centers(multiply) ? run_centered(kept, &p, taken)
-                                                 : run_product(kept, &p, like, taken);
+                                                   : run_product(kept, &p, like, taken);
   outcome->seconds = dm_now() - start;
   return status;
 }
