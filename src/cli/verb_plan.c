@@ -302,7 +302,7 @@ static void note_plan(const dm_plan *plan, const dm_machine *machine, dm_record 
   dm_record_text(record, "plan.ramp", NULL, "%s", ramp);
   dm_record_integer(record, "plan.panels", NULL, DM_SHOWN_PLAIN, plan->panels);
   dm_record_text(record, "plan.recipe", NULL, "%s", recipe);
-  dm_record_text(record, "plan.rates", NULL, "%s", machine->rates_stated ? "given" : "stated");
+  dm_record_text(record, "plan.rates", NULL, "%s", machine->rates_of_user ? "given" : "stated");
   dm_record_integer(record, "plan.host_bytes", NULL, DM_SHOWN_BYTES, plan->host_bytes);
   dm_record_integer(record, "plan.device_bytes", NULL, DM_SHOWN_BYTES, plan->device_bytes);
   dm_record_integer(record, "plan.disk_bytes", NULL, DM_SHOWN_BYTES, plan->disk_bytes);

@@ -448,7 +448,7 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
                  "%s (self-test: %s)", setup->transport->name, setup->links.reasons);
   dm_record_text(record, "plan.recipe", "plan", "%s", recipe);
   dm_record_text(record, "plan.rates", NULL, "%s",
-                 setup->machine.rates_stated ? "given" : "stated");
+                 setup->machine.rates_of_user ? "given" : "stated");
   dm_record_text(record, "plan.grid", NULL, "%dx%dx%d", plan->pm, plan->pn, plan->pk);
   dm_record_integer(record, "plan.panel", NULL, DM_SHOWN_PLAIN, plan->kb);
   dm_record_text(record, "plan.ramp", NULL, "%s", ramp);

@@ -351,7 +351,8 @@ static dm_status read_rates(const words *all, dm_machine *machine) {
   DM_TRY(read_rate(all, KEY_COPY, 1e9, &machine->host_copy));
   DM_TRY(read_rate(all, KEY_READ, 1e9, &machine->file_read));
   DM_TRY(read_rate(all, KEY_WRITE, 1e9, &machine->file_write));
-  for (int i = KEY_GFLOPS; i < KEYS; i++) machine->rates_stated |= all->stated[i] && i != KEY_LINKS;
+  for (int i = KEY_GFLOPS; i < KEYS; i++)
+    machine->rates_of_user |= all->stated[i] && i != KEY_LINKS;
   return read_rate(all, KEY_LATENCY, 1e-6, &machine->latency);
 }
 

@@ -45,7 +45,7 @@ typedef struct dm_machine {
                        none to clear */
   double pages_since; /* seconds of clearing before the first read */
   bool inputs_cached; /* inputs are in the page cache: reading copies them */
-  bool rates_stated;  /* some rates are the user's (--machine), not built in */
+  bool rates_of_user; /* some rates are the user's (--machine), not built in */
 } dm_machine;
 
 /* Parses words "key=value ...": nodes, gpus (per node) or ranks (per node; with gpus too, ranks

@@ -69,7 +69,7 @@ static void write_machine(const dm_plan *p, const dm_machine *m, FILE *out) {
           m->ranks_per_node == 1 ? "rank" : "ranks", m->cores_per_rank,
           m->cores_per_rank == 1 ? "core" : "cores", m->gpu ? " and a GPU: " : "",
           m->gpu ? m->name : "");
-  fprintf(out, "Rates (%s)\n", m->rates_stated ? "as --machine states" : "stated, not measured");
+  fprintf(out, "Rates (%s)\n", m->rates_of_user ? "as --machine states" : "stated, not measured");
   write_rate("product", dm_format_flops(flops, text), of, out);
   if (m->gpu)
     write_rate("upload", dm_format_rate(m->upload, text), "host to device, per rank", out);

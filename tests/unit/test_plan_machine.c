@@ -5,7 +5,7 @@ TEST(plain_rank) {
   dm_machine m = machine_of("");
   assert_string_equal(m.name, "cpu");
   assert_true(m.nodes == 1 && m.ranks_per_node == 1 && m.cores_per_rank == 1);
-  assert_false(m.gpu || m.device_links || m.rates_stated);
+  assert_false(m.gpu || m.device_links || m.rates_of_user);
   assert_true(m.flops[DM_F64] == 32e9 && m.flops[DM_F32] == 64e9);
   assert_true(m.host_bytes == 0 && m.device_bytes == 0);
 }
@@ -58,7 +58,7 @@ TEST(a_file_of_rates_is_read_back) {
                                   "link=7.5 network=1.25 copy=11 read=2.5 write=0.8");
   dm_machine_put_rates(&m, true, text, sizeof text);
   const dm_machine again = machine_of(text);
-  assert_true(again.nodes == 2 && again.ranks_per_node == 3 && again.rates_stated);
+  assert_true(again.nodes == 2 && again.ranks_per_node == 3 && again.rates_of_user);
   assert_true(again.flops[DM_BF16] == 30e9 && again.flops[DM_F64] == m.flops[DM_F64]);
   assert_true(again.network == m.network && again.file_write == m.file_write);
   dm_machine_stated(NULL, 1, &here); /* a job: only the rates */
