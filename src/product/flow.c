@@ -212,10 +212,11 @@ dm_status dm_workspace_open(dm_workspace *space, const dm_run *run, dm_backend *
   *there = false;
   DM_TRY(choose_links(space, run, backend, transport));
   if (!space->links.chosen->device_memory) return DM_OK;
-  *there = space->bytes >= bytes;
+  *there = space->bytes > 0 && space->bytes >= bytes;
   if (*there) return DM_OK;
   close_memory(space);
-  bytes = dm_round_up(bytes, DM_SLAB);
+  /* A product of which nothing travels needs the transport, too. */
+  bytes = dm_round_up(bytes > 0 ? bytes : 1, DM_SLAB);
   dm_status status = dm_comm_agree(run->world, allocate(space, bytes));
   if (status) {
     close_memory(space);

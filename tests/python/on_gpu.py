@@ -104,6 +104,9 @@ class Cuda:
     def read(self, data, pointer):
         self.copy(data.ctypes.data, pointer, data.nbytes)
 
+    def release(self, given):
+        self.call("cudaFree", ctypes.c_void_p(given.pointer))
+
     def used(self):
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
         self.call("cudaMemGetInfo", ctypes.byref(free), ctypes.byref(total))

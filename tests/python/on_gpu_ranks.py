@@ -49,6 +49,15 @@ class OnSome(on_gpu.OnGpu):
         b = damier.OnOne(self.put(ByDlpack, self.whole_b) if RANK == LAST else None, LAST)
         np.testing.assert_array_equal(damier.matmul(a, b, **TOGETHER), self.wanted)
 
+    def test_nothing_travels(self):
+        """The first product of a context whose op(B) every rank has."""
+        for verify in (True, False):
+            out = self.put(ByDlpack, 0 * self.c)
+            with damier.Context(WORLD, verify=verify) as context:
+                context.matmul(self.put(ByDlpack, self.a), damier.Replicated(self.put(ByDlpack, self.whole_b)), out)
+                self.assertEqual(context.record["transport"], "ipc")
+            np.testing.assert_array_equal(self.get(out), self.wanted)
+
     def test_unlike_rows(self):
         a, cases = unlike_rows.factors()
         with damier.Context(WORLD, allow_unchecked=True) as context:
