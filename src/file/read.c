@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/buffer.h"
@@ -78,10 +77,9 @@ dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **rea
 void dm_reader_release(dm_reader *reader) {
   if (!reader) return;
   if (reader->sources) dm_sources_close(reader->sources);
-  if (reader->mapping) (void)munmap(reader->mapping, (size_t)reader->dataset.file_bytes);
+  dm_reader_unmap(reader);
   if (reader->fd >= 0) close(reader->fd);
   if (reader->file >= 0) dm_reader_close_hdf5(reader);
-  free(reader->bands);
   free(reader->chunks);
   dm_scratch_free(&reader->scratch);
   free(reader->missed);

@@ -1,6 +1,5 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -167,95 +166,64 @@ bool dm_reader_may_map(const dm_reader *reader, dm_dtype dtype, int64_t least) {
   return reader->sources ? has_usable_sources(d, dtype, least) : is_usable(d, dtype);
 }
 
-static bool map_file(dm_reader *reader) {
+/* The dataset in file I of READER. */
+static void dataset_of(const dm_reader *reader, int64_t i, dm_dataset *dataset) {
+  if (reader->sources)
+    dm_composite_source(reader->dataset.composite, i, dataset);
+  else
+    *dataset = reader->dataset;
+}
+
+/* No reader of a source is needed for this. */
+static dm_status map_file(void *context, int64_t i) {
+  const dm_reader *reader = context;
+  dm_dataset d;
   int fd;
-  if (reader->mapping) return true;
-  dm_status status = dm_reader_take_file(reader, &fd);
-  if (status) { /* whoever reads it meets the same error */
-    dm_status_free(status);
-    return false;
-  }
-  void *base = mmap(NULL, (size_t)reader->dataset.file_bytes, PROT_READ, MAP_SHARED, fd, 0);
-  dm_reader_give_file(reader);
-  if (base == MAP_FAILED) return false;
-  reader->mapping = base;
-  return true;
+  if (reader->map[i].base) return DM_OK;
+  dataset_of(reader, i, &d);
+  DM_TRY(dm_reader_open_file(&d, &fd));
+  void *base = mmap(NULL, (size_t)d.file_bytes, PROT_READ, MAP_SHARED, fd, 0);
+  close(fd);
+  if (base == MAP_FAILED) return dm_fail_at(DM_E_IO, &d.at, "cannot be mapped");
+  reader->map[i] = (dm_map){base, d.file_bytes};
+  return DM_OK;
 }
 
-/* Maps ROWS rows of READER's file from ROW on. */
-static bool map_rows(dm_reader *reader, int64_t row, int64_t rows, dm_view *view) {
-  const dm_dataset *d = &reader->dataset;
-  const int64_t page = sysconf(_SC_PAGESIZE), bytes = d->cols * dm_dtype_size(d->dtype);
-  const int64_t first = d->offset + row * bytes, start = first / page * page;
-  if (!map_file(reader)) return false;
-  char *base = reader->mapping;
-  *view = dm_view_strided(base + first, d->dtype, DM_HOST, rows, d->cols, d->cols);
+static dm_status map_band(void *context, int64_t i) {
+  const dm_reader *reader = context;
+  const int64_t page = sysconf(_SC_PAGESIZE), cols = reader->dataset.cols;
+  dm_patch patch = {.rows = reader->dataset.rows, .cols = cols};
+  if (reader->sources) patch = dm_composite_patches(reader->dataset.composite)[i];
+  dm_dataset d;
+  dataset_of(reader, patch.source, &d);
+  const int64_t bytes = d.cols * dm_dtype_size(d.dtype);
+  const int64_t first = d.offset + patch.source_row * bytes, start = first / page * page;
+  char *base = reader->map[patch.source].base;
+  const dm_view rows = dm_view_row_major(base + first, d.dtype, patch.rows, d.cols);
+  reader->bands[i] = (dm_band){patch.row, dm_view_sub(rows, 0, patch.source_col, patch.rows, cols)};
   /* Otherwise products wait for pages. */
-  (void)dm_populate(base + start, dm_round_up(first + rows * bytes - start, page), false);
-  return true;
+  (void)dm_populate(base + start, dm_round_up(first + patch.rows * bytes - start, page), false);
+  return DM_OK;
 }
 
-/* Files and bands of a composite, which several threads map. */
-typedef struct mapping {
-  dm_reader *reader;
-  bool (*map)(dm_reader *reader, int64_t i);
-  int64_t count;
-  atomic_int_fast64_t next;
-  atomic_bool failed;
-} mapping;
-
-/* Only one thread asks for this source, and nothing but its file is opened. */
-static bool map_source(dm_reader *reader, int64_t number) {
-  dm_reader *source;
-  dm_status status = dm_sources_reader(reader, number, &source);
-  const bool good = !status && map_file(source);
-  dm_status_free(status);
-  return good;
-}
-
-static bool map_patch(dm_reader *reader, int64_t i) {
-  const dm_patch *patch = dm_composite_patches(reader->dataset.composite) + i;
-  dm_band *band = &reader->bands[i];
-  dm_reader *source;
-  dm_status status = dm_sources_reader(reader, patch->source, &source); /* it is there */
-  dm_status_free(status);
-  band->row = patch->row;
-  if (status || !map_rows(source, patch->source_row, patch->rows, &band->view)) return false;
-  band->view = dm_view_sub(band->view, 0, patch->source_col, patch->rows, patch->cols);
-  return true;
-}
-
-static void take_part(void *context) {
-  mapping *m = context;
-  for (;;) {
-    const int64_t i = atomic_fetch_add(&m->next, 1);
-    if (i >= m->count || atomic_load(&m->failed)) return;
-    if (!m->map(m->reader, i)) atomic_store(&m->failed, true);
-  }
-}
-
-static bool map_each(dm_reader *reader, int64_t count, bool (*map)(dm_reader *, int64_t)) {
-  mapping m = {.reader = reader, .map = map, .count = count};
-  (void)dm_fork_join((int)dm_min(count, dm_cores()), take_part, &m);
-  return !atomic_load(&m.failed);
-}
-
-static bool map_all(dm_reader *reader) {
-  const dm_dataset *d = &reader->dataset;
-  if (!reader->sources) return map_rows(reader, 0, d->rows, &reader->bands[0].view);
-  return map_each(reader, d->composite->sources, map_source) &&
-         map_each(reader, d->composite->patches, map_patch);
+void dm_reader_unmap(dm_reader *reader) {
+  for (int64_t i = 0; i < reader->maps; i++)
+    if (reader->map[i].base) (void)munmap(reader->map[i].base, (size_t)reader->map[i].bytes);
+  free(reader->map);
+  free(reader->bands);
 }
 
 void dm_reader_map(dm_reader *reader, const dm_band **bands, int64_t *count) {
-  const int64_t wanted = reader->sources ? reader->dataset.composite->patches : 1;
-  *count = 0;
-  dm_status status = reader->bands ? DM_OK : dm_buffer_table(wanted, &reader->bands);
-  const bool mapped = !status && map_all(reader);
-  dm_status_free(status); /* it is read instead */
-  if (!mapped) return;
+  const dm_composite *c = reader->sources ? reader->dataset.composite : NULL;
+  const int64_t files = c ? c->sources : 1, wanted = c ? c->patches : 1;
+  dm_status status = reader->map ? DM_OK : dm_buffer_table(files, &reader->map);
+  if (!status) reader->maps = files;
+  if (!status && !reader->bands) status = dm_buffer_table(wanted, &reader->bands);
+  if (!status) status = dm_fork_each(files, 0, map_file, reader);
+  if (!status) status = dm_fork_each(wanted, 0, map_band, reader);
   *bands = reader->bands;
-  *count = wanted;
+  *count = status ? 0 : wanted;
+  dm_status_free(status); /* it is read instead, and whoever reads it meets the same error */
 }
 
 void dm_reader_note(dm_reader *reader, int64_t bytes) {

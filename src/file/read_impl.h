@@ -11,6 +11,12 @@
 #include "file/pool.h"
 #include "file/read.h"
 
+/* A file in memory; BASE NULL: it is not. */
+typedef struct dm_map {
+  void *base;
+  int64_t bytes;
+} dm_map;
+
 struct dm_reader {
   dm_dataset dataset;   /* as stored: rows and columns are swapped if the file is column-major */
   dm_dtype through, as; /* elements are rounded to these types in turn, if they are not NONE */
@@ -24,7 +30,8 @@ struct dm_reader {
   struct dm_sources *owner;   /* it is one of these; or NULL */
   int64_t number;             /* ... which one */
 
-  void *mapping;         /* of the whole file, or NULL */
+  dm_map *map;           /* its files that were mapped, or NULL; */
+  int64_t maps;          /* ... how many places there are */
   dm_band *bands;        /* of the dataset that were mapped, or NULL */
   bool raw;              /* threads read contiguous data or chunks; false: HDF5 reads */
   int fd;                /* for them; -1: OWNER lends it (dm_reader_take_file) */
@@ -103,6 +110,9 @@ dm_status dm_reader_fetch_hdf5(const dm_reader *reader, dm_line down, int64_t ro
 
 /* DM_E_INPUT: a value that was read is missing, and the user did not say what becomes of those. */
 dm_status dm_reader_all_there(const dm_reader *reader);
+
+/* Undoes dm_reader_map. */
+void dm_reader_unmap(dm_reader *reader);
 
 dm_status dm_reader_open_direct(dm_reader *reader);
 dm_status dm_reader_open_hdf5(dm_reader *reader);
