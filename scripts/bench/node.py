@@ -4,8 +4,8 @@
     scripts/bench/node.py --damier build/release/damier --folder /dev/shm -o node.jsonl     10 pairs of each product
     scripts/bench/node.py ... --only f64:16384 --pairs 3                                    a quick look
 
-Ways alternate from run to run, after a pause in which all GPUs become idle. Each run is a fresh process,
-from files to a file that did not exist, with verification; seconds are those of the whole command. One line of JSON for each
+Ways alternate from run to run, every other turn backwards, after a pause in which all GPUs become idle. Each run is a fresh
+process, from files to a file that did not exist, with verification; seconds are those of the whole command. One line of JSON for each
 run: product, way, seconds, ranks, and the record's times and forecast. Medians follow on stdout. A and B are removed at the end.
 """
 import pathlib
@@ -42,7 +42,7 @@ def measure(options, folder, product):
             print(failure, flush=True)
             return None
 
-    for way, found in alternated(ways, options.pairs, once):
+    for way, found in alternated(ways, options.pairs, once, swap=True):  # a run after mpirun's is slower
         if found:
             seconds, _, record = found
             ways[way].append(seconds)

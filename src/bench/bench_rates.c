@@ -228,7 +228,7 @@ static dm_status make_file(transfer *t) {
   if (unlink(t->file) && errno != ENOENT) return file_failed(t, "unlink", errno);
   const int fd = open(t->file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return file_failed(t, "open", errno);
-  int number = dm_batch_reserve(fd, 0, (int64_t)t->run->ranks * FILE_BYTES);
+  int number = dm_batch_reserve(fd, 0, 0, (int64_t)t->run->ranks * FILE_BYTES);
   if (!number && fsync(fd)) number = errno;
   if (close(fd) && !number) number = errno;
   if (number) return file_failed(t, "reserving space", number);

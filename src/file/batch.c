@@ -136,9 +136,9 @@ dm_status dm_batch_is_zero(const char *file, int fd, bool *zero) {
 
 /* ---- ways to write C ---- */
 
-int dm_batch_reserve(int fd, int mode, int64_t bytes) {
+int dm_batch_reserve(int fd, int mode, int64_t at, int64_t bytes) {
   int failed;
-  do failed = fallocate(fd, mode, 0, (off_t)bytes) < 0 ? errno : 0;
+  do failed = fallocate(fd, mode, (off_t)at, (off_t)bytes) < 0 ? errno : 0;
   while (failed == EINTR);
   return failed == EOPNOTSUPP || failed == ENOSYS || failed == EINVAL ? 0 : failed;
 }

@@ -37,9 +37,9 @@ dm_status dm_batch_move(int fd, bool writing, const char *file, void *memory, in
 /* Whether FILE, which is open as FD, is empty or holds only zeros, as after a loss of power. */
 dm_status dm_batch_is_zero(const char *file, int fd, bool *zero);
 
-/* Reserves the first BYTES of a file on its disk; MODE as in fallocate(2). Returns errno; 0 also if
- * the file system cannot do that. */
-int dm_batch_reserve(int fd, int mode, int64_t bytes);
+/* Reserves BYTES of a file from AT on on its disk; MODE as in fallocate(2). Returns errno; 0 also
+ * if the file system cannot do that. */
+int dm_batch_reserve(int fd, int mode, int64_t at, int64_t bytes);
 
 /* ---- the ways to write the bytes of C to its file, whose length and space exist ---- */
 

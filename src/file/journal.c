@@ -196,7 +196,7 @@ static dm_status open_locked(dm_journal *journal, bool *locked) {
 /* Detects a full disk before the work, and lets an interrupted run record its state. */
 static dm_status reserve(dm_journal *journal) {
   const int failed =
-      dm_batch_reserve(journal->fd, FALLOC_FL_KEEP_SIZE, DM_JOURNAL_HEADER + RESERVED);
+      dm_batch_reserve(journal->fd, FALLOC_FL_KEEP_SIZE, 0, DM_JOURNAL_HEADER + RESERVED);
   if (!failed) return DM_OK;
   const bool full = failed == ENOSPC || failed == EDQUOT || failed == EFBIG;
   return dm_fail_at(full ? DM_E_FIT : DM_E_IO, &journal->at, "no space for its journal: %s",

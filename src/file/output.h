@@ -45,13 +45,19 @@ extern const char *const dm_output_endings[];
 /* Creates the part file with a contiguous dataset that has the leading dimensions LEADS (NULL:
  * none), in place of one that an earlier run left unfinished. DM_E_FIT: no space; DM_E_IO: another
  * run writes it; DM_E_USAGE: a file of the user has its name. A thread still reserves space:
- * nothing may be written before dm_reservation_end, which waits for it and frees *RESERVATION;
- * NULL: already done. Release FILE after that. */
+ * no row may be written before dm_reservation_has of it; NULL: already done. */
 typedef struct dm_reservation dm_reservation;
 dm_status dm_output_create_early(const dm_location *location, dm_dtype dtype, int64_t rows,
                                  int64_t cols, const dm_leads *leads, dm_output_file *file,
                                  dm_reservation **reservation);
-dm_status dm_reservation_end(dm_reservation *reservation);
+
+/* *has: the space of the first ROWS rows is reserved; DM_E_FIT: there is not enough. All threads.
+ */
+dm_status dm_reservation_has(const dm_reservation *reservation, int64_t rows, bool *has);
+
+/* Waits until ALL is reserved, or gives up the rest; frees RESERVATION, NULL or not. Before FILE is
+ * released. */
+dm_status dm_reservation_end(dm_reservation *reservation, bool all);
 
 /* Reopens the part file ID of an earlier run, whose data starts at OFFSET. Rewrites its structure,
  * which undoes any interrupted commit, and reserves its space again. Its data stays, to be checked.

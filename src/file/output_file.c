@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "core/checked.h"
 #include "core/units.h"
 #include "file/batch.h"
+#include "file/file_system.h"
 #include "file/hdf5_use.h"
 #include "file/read.h"
 
@@ -176,26 +178,31 @@ dm_status dm_output_holds_only(const void *location, void *nothing) {
 
 /* ---- reserves the space of an output on the disk ----
  *
- * On tmpfs reserving clears the pages, which takes as long as writing: a thread does it while A
- * and B are read. */
+ * A tmpfs makes all pages, one thread at a time, for each file: a thread does it while A and B are
+ * read, and rows whose pages are there are written meanwhile. */
 
-enum { LEAST = 16 << 20 }; /* least bytes that justify a thread */
+enum {
+  LEAST = 16 << 20, /* bytes that justify a thread */
+  PIECE = 64 << 20  /* bytes of a tmpfs that are reserved at once; elsewhere it is all of them */
+};
 
 struct dm_reservation {
   dm_output_file file;
-  int64_t bytes;
+  int64_t bytes, piece;
   bool threaded;
   pthread_t thread;
-  dm_status status;
+  atomic_int_least64_t reserved; /* from the first byte on */
+  atomic_bool stops, failed;
+  dm_status status; /* valid once it has failed, or the thread has ended */
 };
 
 /* Detects a full disk now rather than after hours; statvfs was checked. */
-static dm_status reserve_space(const dm_output_file *out, int64_t bytes) {
-  const int failed = dm_batch_reserve(out->made, 0, bytes);
+static dm_status reserve_space(const dm_output_file *out, int64_t at, int64_t bytes) {
+  const int failed = dm_batch_reserve(out->made, 0, at, bytes);
   if (!failed) return DM_OK;
   if (failed == EFBIG)
     return dm_hint(dm_fail_at(DM_E_FIT, &out->at, "a file of %lld bytes is not possible here",
-                              (long long)bytes),
+                              (long long)(at + bytes)),
                    "see ulimit -f and the limits of the file system");
   if (failed != ENOSPC && failed != EDQUOT)
     return dm_fail_at(DM_E_IO, &out->at, "space cannot be reserved: %s", strerror(failed));
@@ -209,25 +216,41 @@ static dm_status reserve_space(const dm_output_file *out, int64_t bytes) {
 
 static void *reserve(void *argument) {
   dm_reservation *r = argument;
-  r->status = reserve_space(&r->file, r->bytes);
+  for (int64_t at = 0; at < r->bytes && !r->status && !atomic_load(&r->stops); at += r->piece) {
+    const int64_t part = dm_min(r->piece, r->bytes - at);
+    r->status = reserve_space(&r->file, at, part);
+    if (!r->status) atomic_store(&r->reserved, at + part);
+  }
+  atomic_store(&r->failed, r->status != DM_OK);
   return NULL;
 }
 
 static dm_status start_reserving(const dm_output_file *out, int64_t bytes,
                                  dm_reservation **reservation) {
+  char kind[DM_FILE_SYSTEM];
   *reservation = NULL;
-  if (bytes < LEAST) return reserve_space(out, bytes);
+  if (bytes < LEAST) return reserve_space(out, 0, bytes);
   dm_reservation *r = calloc(1, sizeof *r);
   if (!r) return dm_fail(DM_E_FIT, "no memory for a reservation");
-  *r = (dm_reservation){.file = *out, .bytes = bytes};
+  const bool in_pieces = strcmp(dm_io_file_system(out->part, kind), "tmpfs") == 0;
+  *r = (dm_reservation){.file = *out, .bytes = bytes, .piece = in_pieces ? PIECE : bytes};
   r->threaded = pthread_create(&r->thread, NULL, reserve, r) == 0;
+  if (!r->threaded) reserve(r);
   *reservation = r;
-  if (!r->threaded) r->status = reserve_space(out, bytes);
   return DM_OK;
 }
 
-dm_status dm_reservation_end(dm_reservation *r) {
+dm_status dm_reservation_has(const dm_reservation *r, int64_t rows, bool *has) {
+  *has = true;
   if (!r) return DM_OK;
+  const int64_t width = r->file.cols * dm_dtype_size(r->file.dtype);
+  *has = atomic_load(&r->reserved) >= r->file.offset + rows * width;
+  return !*has && atomic_load(&r->failed) ? dm_status_copy(r->status) : DM_OK;
+}
+
+dm_status dm_reservation_end(dm_reservation *r, bool all) {
+  if (!r) return DM_OK;
+  atomic_store(&r->stops, !all);
   if (r->threaded) (void)pthread_join(r->thread, NULL);
   dm_status status = r->status;
   free(r);
@@ -252,7 +275,7 @@ static dm_status restore_structure(dm_output_file *file, int64_t offset) {
   if (!status) status = dm_output_copy_model(file, model, file->made, &length);
   close(model);
   DM_TRY(status);
-  DM_TRY(reserve_space(file, length));
+  DM_TRY(reserve_space(file, 0, length));
   return fsync(file->made) < 0 ? failed(file, "synced") : DM_OK;
 }
 
@@ -336,8 +359,6 @@ dm_status dm_output_create_early(const dm_location *location, dm_dtype dtype, in
   DM_TRY(dm_output_make_unnamed(file));
   dm_status status = create_locked(file, reservation);
   if (!status) return DM_OK;
-  status = dm_status_first(status, dm_reservation_end(*reservation));
-  *reservation = NULL;
   dm_output_discard(file);
   dm_output_release(file);
   return status;

@@ -378,6 +378,8 @@ dm_status dm_checkpoint_begin(dm_checkpoint *c, const dm_setup *setup, dm_output
   say(c);
   say_kept(c);
   *file = c->file;
+  if (dm_comm_is_one_process(c->run->world))
+    DM_TRY(dm_comm_broadcast(c->run->world, &c->reservation, sizeof c->reservation, 0));
   DM_TRY(dm_comm_agree(c->run->world, notes_open(c)));
   DM_TRY(dm_comm_barrier(c->run->world)); /* intervals start at the same time */
   c->started = dm_now();
@@ -385,10 +387,20 @@ dm_status dm_checkpoint_begin(dm_checkpoint *c, const dm_setup *setup, dm_output
   return DM_OK;
 }
 
-dm_status dm_checkpoint_reserved(dm_checkpoint *c) {
-  dm_reservation *reservation = c->reservation;
+/* Ends what rank 0 still reserves; the others only forget it. */
+static dm_status end_reserving(dm_checkpoint *c, bool all) {
+  dm_reservation *reservation = c->run->rank == 0 ? c->reservation : NULL;
   c->reservation = NULL;
-  return dm_comm_agree(c->run->world, dm_reservation_end(reservation));
+  return dm_reservation_end(reservation, all);
+}
+
+dm_status dm_checkpoint_reserved(dm_checkpoint *c, bool everything) {
+  if (!everything && dm_comm_is_one_process(c->run->world)) return DM_OK;
+  return dm_comm_agree(c->run->world, end_reserving(c, true));
+}
+
+dm_status dm_checkpoint_has_space(const dm_checkpoint *c, int64_t rows, bool *has) {
+  return dm_reservation_has(c->reservation, rows, has);
 }
 
 /* ---- while tiles are computed ---- */
@@ -559,7 +571,7 @@ static dm_status tidy(dm_checkpoint *c, dm_status status, bool keep_part) {
 
 dm_status dm_checkpoint_close(dm_checkpoint *c, dm_status status, bool keep_part) {
   if (!c) return status;
-  status = dm_status_first(status, dm_reservation_end(c->reservation));
+  status = dm_status_first(status, end_reserving(c, false));
   /* Ranks end together: no message may arrive in freed memory. */
   if (c->begun && !c->flushed && status && status->agreed)
     status = dm_status_first(status, notes_end(c));

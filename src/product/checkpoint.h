@@ -38,8 +38,12 @@ void dm_checkpoint_impose(const dm_checkpoint *checkpoint, dm_wishes *wishes);
 dm_status dm_checkpoint_begin(dm_checkpoint *checkpoint, const dm_setup *setup,
                               dm_output_file *file, dm_tile_states *states);
 
-/* Collective, before anything is written: waits for the part file's space. DM_E_FIT: not enough. */
-dm_status dm_checkpoint_reserved(dm_checkpoint *checkpoint);
+/* Collective, before anything is written, and when EVERYTHING is: waits for the part file's space,
+ * unless ranks of one process are still to write. DM_E_FIT: there is not enough. */
+dm_status dm_checkpoint_reserved(dm_checkpoint *checkpoint, bool everything);
+
+/* Whether the first ROWS rows of C may be written. */
+dm_status dm_checkpoint_has_space(const dm_checkpoint *checkpoint, int64_t rows, bool *has);
 
 /* From now on syncs what was written to OUTPUT for the tiles; NULL: no more. */
 void dm_checkpoint_watch(dm_checkpoint *checkpoint, dm_output *output);

@@ -59,7 +59,7 @@ struct dm_checkpoint {
   dm_attributes fields; /* fields of this run */
   dm_output_file file;
   bool created;
-  dm_reservation *reservation; /* of the part file's space, or NULL */
+  dm_reservation *reservation; /* of the part file's space, or NULL; ranks of its process know it */
   dm_tile_record *records;     /* one per tile */
   int32_t *missing;            /* number of ranks that have not reported the tile */
   int64_t complete,

@@ -255,6 +255,10 @@ static dm_status move_on(storing *s, strip *one) {
     return is_started(s) ? DM_OK : fetch(s, one);
   case DM_STRIP_LANDS:
     if (one->arrived) DM_TRY(dm_backend_test(s->local->backend, one->arrived, &done));
+    if (!done) return DM_OK;
+    one->arrived = 0;
+    if (s->sink->checkpoint)
+      DM_TRY(dm_checkpoint_has_space(s->sink->checkpoint, one->row + sums_of(one).rows, &done));
     return done ? write_strip(s, one) : DM_OK;
   case DM_STRIP_IS_WRITTEN:
     DM_TRY(dm_transfer_test(one->writing, &done));
@@ -310,7 +314,7 @@ static dm_status store(void *state, dm_rank_state *local, dm_range rows, bool *d
 
 static dm_status ready(void *state) {
   dm_checkpoint *checkpoint = ((dm_file_sink *)state)->checkpoint;
-  return checkpoint ? dm_checkpoint_reserved(checkpoint) : DM_OK;
+  return checkpoint ? dm_checkpoint_reserved(checkpoint, false) : DM_OK;
 }
 
 static dm_status compare(dm_file_sink *sink) {
@@ -321,12 +325,18 @@ static dm_status compare(dm_file_sink *sink) {
   return DM_OK;
 }
 
+static dm_status flush(dm_checkpoint *checkpoint) {
+  if (!checkpoint) return DM_OK;
+  DM_TRY(dm_checkpoint_reserved(checkpoint, true));
+  return dm_checkpoint_flush(checkpoint, false);
+}
+
 static dm_status settle(void *state) {
   dm_file_sink *sink = state;
   if (sink->holds) return DM_OK;
   dm_file_queue_close(sink->behind);
   sink->behind = NULL;
-  dm_status status = sink->checkpoint ? dm_checkpoint_flush(sink->checkpoint, false) : DM_OK;
+  dm_status status = flush(sink->checkpoint);
   status = dm_status_first(status, compare(sink));
   status = dm_status_first(status, dm_output_close(sink->output));
   sink->output = NULL;

@@ -101,7 +101,7 @@ static dm_status create(void *context, const dm_keepalive *keepalive) {
   DM_TRY(dm_output_create_early(&f->out, f->dtype, f->rows, f->cols, &f->form.leads, m->file,
                                 &reservation));
   *m->created = true;
-  DM_TRY(dm_reservation_end(reservation));
+  DM_TRY(dm_reservation_end(reservation, true));
   DM_TRY(dm_output_choose_way(m->file, f->write_by, m->writers));
   return dm_commit_room(m->file, &f->form);
 }

@@ -256,7 +256,8 @@ TEST(test_reserved_meanwhile) {
   ok(dm_output_create_early(&location, DM_F64, 2048, 2048, NULL, &file, &reservation));
   assert_non_null(reservation);
   ok(dm_output_open(&file, &writer));
-  ok(dm_reservation_end(reservation));
+  for (bool has = false; !has;) ok(dm_reservation_has(reservation, 2048, &has));
+  ok(dm_reservation_end(reservation, true));
   assert_int_equal(stat(file.part, &info), 0);
   assert_true(info.st_blocks * 512 >= 2048 * 2048 * 8);
   ok(dm_output_close(writer));
