@@ -3,6 +3,7 @@
 that fails ends the job. Needs root; else skipped with the reason.
 """
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -11,7 +12,9 @@ import running
 from running import expect
 
 MIB = 1 << 20
-# C has 4.4 MiB. Reserves nothing and reports endless space, like some network file systems.
+# Shapes of the product, kinds of disks, their MiB and the free ones. C has 4.4 MiB, or two pieces that a tmpfs reserves at once.
+DISKS = ((760, 760, 64), "tmpfs", 12, 2), ((760, 760, 64), "ext4", 20, 2), ((4096, 4096, 8), "tmpfs", 300, 96)
+# Reserves nothing and reports endless space, like some network file systems.
 UNKNOWING = {"FAULT": "fallocate:1+:95,statvfs:1+:lie"}
 
 
@@ -51,19 +54,20 @@ def fill(disk, keep):
         os.posix_fallocate(filler.fileno(), 0, room.f_bavail * room.f_frsize - keep)
 
 
-def on_disk(bed, kind, mib, counts):
-    disk, image = bed.folder / kind, bed.folder / f"{kind}.image"
-    mounted = mount(kind, disk, image, mib)
+def on_disk(folder, options, ranks, shape, kind, mib, keep):
+    """On a disk of MIB, of which KEEP are free. Each rank has rows of C: no other plan, whose C has other bits, suits links better."""
+    place = folder / f"{kind}{mib}-{ranks}"
+    place.mkdir()
+    disk = place / kind
+    mounted = mount(kind, disk, place / "image", mib)
     if mounted.returncode != 0:
         return f"skip: {kind} cannot be mounted: {mounted.stderr.strip()}"
     try:
-        for ranks in counts:
-            fill(disk, 2 * MIB)
-            too_small(bed, disk, ranks, {}, 5)
-            fill(disk, 2 * MIB)
-            too_small(bed, disk, ranks, {"FAULT": "statvfs:1+:lie"}, 5)
-            fill(disk, 2 * MIB)
-            too_small(bed, disk, ranks, UNKNOWING, 4)
+        bed = faulty_runs.Bed(place, options, shape=shape, words=("--grid", f"{ranks}x1x1"))
+        bed.undisturbed(ranks)
+        for fault, code in (({}, 5), ({"FAULT": "statvfs:1+:lie"}, 5), (UNKNOWING, 4)):
+            fill(disk, keep * MIB)
+            too_small(bed, disk, ranks, fault, code)
     except running.Failure as failure:
         return str(failure)
     finally:
@@ -77,11 +81,9 @@ def main():
         print("skipped: only root can mount small disks")
         sys.exit(77)
     counts = (1, 2, 3, 4) if options.long else (1, 3)
-    with faulty_runs.scratch() as folder:
-        bed = faulty_runs.Bed(folder, options, shape=(760, 760, 64))
-        for ranks in counts:
-            bed.undisturbed(ranks)
-        outcomes = [on_disk(bed, "tmpfs", 12, counts), on_disk(bed, "ext4", 20, counts)]
+    with faulty_runs.scratch() as name:
+        folder = pathlib.Path(name)
+        outcomes = [on_disk(folder, options, ranks, *disk) for disk in DISKS for ranks in counts]
     skipped = [o for o in outcomes if o and o.startswith("skip")]
     print("\n".join(skipped))
     if len(skipped) == len(outcomes):
