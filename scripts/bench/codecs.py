@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Reads one matrix, packed in different ways and divided among many files, and multiplies it by one column: by damier, and by h5py
-with hdf5plugin in one thread and NumPy, alternating; appends a record of each.
+with hdf5plugin in one thread and NumPy, alternating; appends a record of each way to pack it and each reader.
 
     scripts/bench/codecs.py -o docs/results/codecs.jsonl        results.py makes a table of the records
 
@@ -9,7 +9,6 @@ and twice --size in the folder.
 """
 import argparse
 import json
-import os
 import pathlib
 import sys
 import tempfile
@@ -18,7 +17,7 @@ import h5py
 import hdf5plugin
 import numpy as np
 
-from measure import alternated, append, code_of, cores, made_by, options_of, run, start, timed
+from measure import code_of, compare, cores, made_by, options_of, run, start, timed
 
 COLS, CHUNK, LARGE = 8192, (256, 512), (1024, 7808)  # 1 MiB and 61 MiB
 WAYS = {
@@ -39,7 +38,7 @@ FILES = "contiguous, in 1000 files"
 
 
 def h5py_reads(folder):
-    """Called in a process of its own: the seconds, and those of the processor."""
+    """Called in a process of its own."""
     names = sorted(folder.glob("A*.h5"))
 
     def read():
@@ -52,7 +51,7 @@ def h5py_reads(folder):
         with h5py.File(folder / "B.h5") as file:
             return whole @ file["b"][()]
 
-    print(json.dumps(timed(read)[:2]))
+    print(json.dumps(timed(read)[0]))
 
 
 def by_h5py(folder, _):
@@ -62,9 +61,9 @@ def by_h5py(folder, _):
 def by_damier(folder, options):
     words = [options.damier, "multiply", f"{folder}/A*.h5:/a", folder / "B.h5", "-o", folder / "C.h5", "--force", "-q", "--no-verify",
              "--json", "-"]
-    _, busy, said = timed(lambda: run(words))
+    took, said = timed(lambda: run(words))
     times = json.loads(said.splitlines()[0])["times"]
-    return times["open_s"] + times["read_s"] + times["multiply_s"], busy
+    return took | {"seconds": times["open_s"] + times["read_s"] + times["multiply_s"]}
 
 
 READERS = {"h5py": by_h5py, "damier": by_damier}
@@ -100,11 +99,8 @@ def main():
         with h5py.File(folder / "B.h5", "w") as file:
             file["b"] = rng.standard_normal((COLS, 1))
         for way in options.only:
-            stored = write(folder, way, a)
-            for by, (seconds, busy) in alternated(READERS, options.runs, lambda by: READERS[by](folder, options), warm_up=0):
-                print(f"{way:38}{by:8}{seconds:8.3f} s {a.nbytes / seconds / 2**30:7.2f} GiB/s", flush=True)
-                append(options.output, about | {"way": way, "by": by, "stored_bytes": stored, "seconds": round(seconds, 4),
-                                                "processor_s": round(busy, 4), "load": round(os.getloadavg()[0], 1)})
+            compare(options.output, about, {"packed": way, "stored_bytes": write(folder, way, a)}, READERS,
+                    lambda by: READERS[by](folder, options), options.runs, warm_up=0)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """XᵀX: damier gram compared with the general product, and with what BLAS, NumPy and torch offer, alternating, with random data.
 
-gram.py [--output FILE.jsonl] [--pairs N] [--only files|memory|cov|gpu|gpus] [--size N] [--types f64,f32,bf16] [--damier PROGRAM]: one line
-of JSON for each kind, type and size: medians of alternating calls in seconds, damier's always verified; and seconds of processors,
-which other programs disturb less.
+gram.py [--output FILE.jsonl] [--pairs N] [--only files|memory|cov|gpu|gpus] [--size N] [--types f64,f32,bf16] [--damier PROGRAM]: a
+record for each kind, type, size and way, damier's always verified; also seconds of processors, which other programs disturb less.
 
 files: from a file to a file, `damier gram` and `damier multiply` of X and a copy of X on --ranks ranks, whose phases are recorded;
 in --directory. memory: NumPy arrays; damier.gram, damier.matmul, numpy.matmul (which calls dsyrk for x.T @ x) and cblas_dsyrk of
@@ -18,20 +17,19 @@ the same by damier for X and C of which each rank has rows in the memory of its 
 # pylint: disable=import-outside-toplevel
 import contextlib
 import ctypes
-import json
+import itertools
 import pathlib
 import tempfile
 
-from measure import (NUMPY_TYPES, alternated, append, code_of, code_of_package, collected, made_by, median, mpirun, multiply, options_of,
-                     run, start, timed)
+from measure import NUMPY_TYPES, code_of, compare, made_by, mpirun, multiply, options_of, run, start
 
 ROW_MAJOR, LOWER, TRANSPOSED = 101, 122, 112  # of CBLAS
 REAL = {"f64": ctypes.c_double, "f32": ctypes.c_float}
 
 
-# Each kind returns the calls that alternate, and what ends the work of a call.
+# Each kind returns the calls that alternate, {way: function}.
 
-def in_memory(options, dtype, size):
+def in_memory(options, _, dtype, size):
     """damier, NumPy and BLAS on arrays of the host."""
     import damier
     import numpy as np
@@ -43,23 +41,21 @@ def in_memory(options, dtype, size):
         syrk, real = getattr(ctypes.CDLL(options.blas), {"f64": "cblas_dsyrk", "f32": "cblas_ssyrk"}[dtype]), REAL[dtype]
         calls["syrk"] = lambda: syrk(ROW_MAJOR, LOWER, TRANSPOSED, size, size, real(1), ctypes.c_void_p(x.ctypes.data), size, real(0),
                                      ctypes.c_void_p(out.ctypes.data), size)
-    return calls, lambda: None
+    return calls
 
 
-def covariances(_, dtype, size):
+def covariances(_, __, dtype, size):
     """damier.cov and numpy.cov of SIZE columns."""
     import damier
     import numpy as np
     x = np.random.default_rng(1).normal(size=(10 * size, size)).astype(NUMPY_TYPES[dtype])
-    return {"cov": lambda: damier.cov(x), "gram": lambda: damier.gram(x),
-            "numpy_cov": lambda: np.cov(x, rowvar=False, dtype=x.dtype)}, lambda: None
+    return {"cov": lambda: damier.cov(x), "gram": lambda: damier.gram(x), "numpy_cov": lambda: np.cov(x, rowvar=False, dtype=x.dtype)}
 
 
-def on_gpu(options, dtype, size):
+def on_gpu(options, job, dtype, size):
     """damier, torch and cuBLAS in GPU memory."""
     import damier
     import torch
-    job = options.job
     x, out = (job.random(dtype, size, size) for _ in range(2))
     y = x.clone()
     calls = {"gram": lambda: damier.gram(x, out, type_c=dtype), "matmul": lambda: damier.matmul(x.T, y, out, type_c=dtype),
@@ -71,67 +67,50 @@ def on_gpu(options, dtype, size):
         one, zero = REAL[dtype](1), REAL[dtype](0)
         calls["syrk"] = lambda: syrk(handle, 0, 0, size, size, ctypes.byref(one), ctypes.c_void_p(x.data_ptr()), size,
                                      ctypes.byref(zero), ctypes.c_void_p(out.data_ptr()), size)
-    return calls, job.meet
+    return calls
 
 
-def on_gpus(options, dtype, size):
+def on_gpus(options, job, dtype, size):
     """damier on rows of each rank."""
     import damier
-    job = options.job
     x, y, out = (job.random(dtype, size // job.ranks, size) for _ in range(3))
     half, full, of_rows, full_of_rows = (options.stack.enter_context(damier.Context(job.world, type_c=dtype, **op))
                                          for op in ({}, {"op_a": "t"}, {}, {"op_b": "t"}))
     return {"gram": lambda: half.gram(x, out), "matmul": lambda: full.matmul(x, y, out),
-            "gram_of_rows": lambda: of_rows.gram(x, out, of="rows"), "matmul_of_rows": lambda: full_of_rows.matmul(x, y, out)}, job.meet
+            "gram_of_rows": lambda: of_rows.gram(x, out, of="rows"), "matmul_of_rows": lambda: full_of_rows.matmul(x, y, out)}
 
 
 KINDS = {"memory": in_memory, "cov": covariances, "gpu": on_gpu, "gpus": on_gpus}
 
 
-def calls(options, kind, dtype, size):
-    """Medians by name: of seconds, and of processors."""
+def of_arrays(options, kind, dtype, size):
+    from ranks import Job
+    job = Job()
     with contextlib.ExitStack() as options.stack:
-        ways, settle = KINDS[kind](options, dtype, size)
-        taken = collected(alternated(ways, options.pairs, lambda name: timed(ways[name], settle), swap=True))  # a GPU is slower after some
-    return [{name: median([t[which] for t in times]) for name, times in taken.items()} for which in (0, 1)]
+        job.compare(options, "gram bench", {"of": kind, "type": dtype, "size": size}, KINDS[kind](options, job, dtype, size))
 
 
 def files(options, dtype, size):
-    """Medians of the phases of two commands, and of their processors."""
     with tempfile.TemporaryDirectory(dir=options.directory) as place:
         x, y, c, record = (pathlib.Path(place) / name for name in ("x.h5", "y.h5", "c.h5", "record.jsonl"))
         launcher = mpirun(options.ranks) if options.ranks > 1 else []
         run([options.damier, "generate", x, "--size", size, "--type", dtype, "--kind", "normal", "-q"])
         y.write_bytes(x.read_bytes())  # another dataset: multiply must not recognise the product
         ways = {"gram": ("gram", x), "multiply": ("multiply", x, y, "--op-a", "t")}
-        taken = collected(alternated(ways, options.pairs, lambda name: multiply(
-            [*launcher, options.damier, *ways[name], "-q", "--backend", options.backend], c, record)))
-    seconds = {f"{name}_{phase}": median([found["times"][f"{phase}_s"] for *_, found in times])
-               for phase in ("total", "read", "multiply", "write") for name, times in taken.items()}
-    return seconds, {name: median([busy for _, busy, _ in times]) for name, times in taken.items()}
+        about = {"verb": "gram bench", **made_by(code_of(options.damier), ranks=options.ranks), "backend": options.backend}
+        compare(options.output, about, {"of": "files", "type": dtype, "size": size}, ways, lambda name: multiply(
+            [*launcher, options.damier, *ways[name], "-q", "--backend", options.backend], c, record)[0], options.pairs)
 
 
 def main():
-    options = options_of(__doc__, None, pairs=5, only={"choices": ("files", *KINDS), "action": "append"},
+    options = options_of(__doc__, "gram.jsonl", pairs=5, only={"choices": ("files", *KINDS), "action": "append"},
                          size={"type": int, "action": "append"}, types="f64,f32", damier="damier", backend="auto",
                          directory="/dev/shm", ranks={"type": int, "default": 1, "help": "of files"}, blas="", cublas="")
-    options.job = None
-    if {"gpu", "gpus"} & set(options.only or ()):
-        from gpus import Job
-        options.job = Job()
-    job = options.job
-    for kind in options.only or ("files", "memory"):
-        for dtype in options.types.split(","):
-            for size in options.size or (8192,):
-                code = code_of(options.damier) if kind == "files" else code_of_package()
-                found = files(options, dtype, size) if kind == "files" else calls(options, kind, dtype, size)
-                line = {"verb": "gram bench", **made_by(code, job and job.name), "of": kind, "type": dtype, "size": size,
-                        "pairs": options.pairs, "ranks": job.ranks if job else options.ranks, "backend": options.backend,
-                        "seconds": found[0], "processor_seconds": found[1]}
-                if not job or job.rank == 0:
-                    print(json.dumps(line), flush=True)
-                    if options.output:
-                        append(options.output, line)
+    for kind, dtype, size in itertools.product(options.only or ("files", "memory"), options.types.split(","), options.size or (8192,)):
+        if kind == "files":
+            files(options, dtype, size)
+        else:
+            of_arrays(options, kind, dtype, size)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Products of arrays in GPU memory: damier.matmul compared with torch.matmul, alternating, with random data.
 
-in_place.py [--output FILE.jsonl] [--pairs N] [--only TYPE:SIZE ...]: one line of JSON for each type, size and kind of
-verification; needs torch with a GPU and the damier package (PYTHONPATH, DAMIER_LIBRARY). Times are those of the calls as a
+in_place.py [--output FILE.jsonl] [--pairs N] [--only TYPE:SIZE ...]: a record for each type, size, kind of verification and
+way; needs torch with a GPU and the damier package (PYTHONPATH, DAMIER_LIBRARY). Times are those of the calls as a
 program sees them, the result complete on the GPU.
 
     mpirun -n 2 scripts/bench/in_place.py --output in_place_ranks.jsonl
@@ -21,8 +21,8 @@ import pathlib
 import damier
 import torch
 
-from gpus import Job
-from measure import alternated, append, code_of_package, collected, made_by, middle, options_of, ratios
+from measure import options_of
+from ranks import Job
 
 ALONE = {"f64": (256, 2048, 8192, 16384), "f32": (256, 2048, 8192, 16384), "bf16": (2048, 8192, 16384), "c128": (2048,)}
 OF_RANKS = {"f64": (2048, 8192, 16384, 32768), "f32": (8192, 16384), "bf16": (8192, 16384, 32768)}
@@ -79,18 +79,19 @@ def divided(job, stack, name, size, verify, division):
     return lambda: first.matmul(*rows), lambda: second.matmul(*(part for _, part in parts)), out, there
 
 
-def measure(job, case, pairs):
+def measure(options, job, name, size, verify, *division):
+    """With how much the results differ."""
+    case = {"type": name, "size": size, "verify": verify} | ({"division": division[0]} if division else {})
     with contextlib.ExitStack() as stack:
-        theirs, ours, out, other = (divided if len(case) > 3 else of_rows)(job, stack, *case)
-        calls = {"torch_s": theirs, "damier_s": ours}
-        for call in (theirs, ours) * 2:
-            call()
-        repeats = max(1, min(100, int(0.02 / max(map(job.seconds, calls.values())))))
-        times = collected(alternated(calls, pairs, lambda name: job.seconds(calls[name], repeats), swap=True))
+        theirs, ours, out, other = (divided if division else of_rows)(job, stack, name, size, verify, *division)
+        theirs()
+        ours()
         compared = out is not None and not out.is_complex()
-        wrong = job.slowest((out.double() - other.double()).abs().max().item() if compared else 0.0)
-    return {"pairs": pairs, "repeats": repeats, **{name: middle(values) for name, values in times.items()},
-            "ratio": middle(ratios(times["damier_s"], times["torch_s"])), "differ": wrong}
+        case["differ"] = job.slowest((out.double() - other.double()).abs().max().item() if compared else 0.0)
+        verb = "in place" + (" divisions" if division else " ranks" * (job.ranks > 1))
+        job.compare(options, verb, case, {"rows" if division else "torch": theirs, "damier": ours}, backend="cuda",
+                    library=f"torch {torch.__version__}")
+    torch.cuda.empty_cache()
 
 
 def cases(job, divisions):
@@ -108,21 +109,11 @@ def main():
         os.environ.setdefault("MASTER_ADDR", job.hosts[0])
         os.environ.setdefault("MASTER_PORT", "29533")
         torch.distributed.init_process_group("nccl", rank=job.rank, world_size=job.ranks, device_id=job.device)
-    about = {"schema": "damier/1", "verb": "in place", **made_by(code_of_package(), job.name, backend="cuda", ranks=job.ranks,
-                                                                 library=f"torch {torch.__version__}")}
-    about["command"] += " --divisions" * options.divisions
     if job.rank == 0:
         pathlib.Path(options.output).unlink(missing_ok=True)
-    for name, size, verify, *division in cases(job, options.divisions):
-        if options.only and f"{name}:{size}" not in options.only:
-            continue
-        row = about | {"type": name, "size": size, "verify": verify} | measure(job, (name, size, verify, *division), options.pairs)
-        row |= {"division": division[0]} if division else {}
-        torch.cuda.empty_cache()
-        if job.rank == 0:
-            append(options.output, row)
-            print(f"{name} {size} {''.join(division)} verify={verify}: {1e3 * row['torch_s'][0]:.3f} ms, damier "
-                  f"{1e3 * row['damier_s'][0]:.3f} ms, ratio {row['ratio'][0]:.3f}", flush=True)
+    for case in cases(job, options.divisions):
+        if not options.only or f"{case[0]}:{case[1]}" in options.only:
+            measure(options, job, *case)
     if job.ranks > 1:
         torch.distributed.destroy_process_group()
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Real jobs by damier and by what people use today: time, processor time, peak memory, right or wrong, lines of code.
 
-    scripts/bench/jobs.py --damier build/release/damier -o jobs.jsonl      one record per job, way and run
+    scripts/bench/jobs.py --damier build/release/damier -o jobs.jsonl      one record per job and way
     scripts/bench/jobs.py ... --only gram --runs 1 --scale 0.25            a quick look
     scripts/bench/jobs.py --list
 
@@ -22,7 +22,7 @@ import h5py
 import numpy as np
 
 from job_programs import JOBS, PACKAGES, R_PACKAGES, write
-from measure import alternated, answer, append, code_of, made_by, options_of, run, start
+from measure import answer, code_of, compare, made_by, options_of, run, start
 
 # Runs a program from a small process: the peak of a process counts the memory of the one that it was forked from.
 LAUNCHER = """
@@ -71,13 +71,13 @@ def why_not(folder, code):
 
 
 def attempt(folder, job, way, damier):
-    """A record of one run."""
+    """What one run took, and whether its result is right."""
     for name in ("C.h5", "C.npy", "said", "C.h5.part", "C.h5.journal"):
         (folder / name).unlink(missing_ok=True)
     with h5py.File(folder / "A.h5") as file:
         program = job.ways[way].replace("TENTH", str(file["a"].shape[1] // 10))
     words = [damier, *program.split()[1:]] if way == "damier" else [*start_of(way)[0], program]
-    seconds, busy, peak, code, load = 0.0, 0.0, 0, None, os.getloadavg()[0]
+    seconds, busy, peak, code = 0.0, 0.0, 0, None
     for kill_after in [job.kill_after, 0] if job.kill_after else [0]:
         if code != 0:
             told = json.dumps([job.limit, kill_after, *words])
@@ -86,9 +86,9 @@ def attempt(folder, job, way, damier):
             if kill_after and code != 0 and way != "damier":
                 (folder / "C.h5").unlink(missing_ok=True)
     c = result_of(folder) if code == 0 else None
-    return {"verb": "job", "job": job.name, "what": job.what, "way": way, "seconds": round(seconds, 4), "processor_s": round(busy, 4),
-            "load": round(load, 1), "peak_bytes": peak, "verdict": why_not(folder, code) if c is None else judge(folder, job, c),
-            "exit": code, "lines": sum(bool(line.strip()) for line in program.splitlines())}
+    return {"seconds": seconds, "processor_s": busy, "peak_bytes": float(peak),
+            "verdict": why_not(folder, code) if c is None else judge(folder, job, c), "exit": code,
+            "lines": sum(bool(line.strip()) for line in program.splitlines())}
 
 
 @functools.cache
@@ -116,11 +116,17 @@ def measure(options, job, damier, about):
         except (ImportError, ValueError) as reason:
             print(f"{job.name:12}left out: {reason}", file=sys.stderr)
             return
-        ways = [way for way in job.ways if way == "damier" or start_of(way)]
-        for way, record in alternated(ways, options.runs, lambda way: attempt(folder, job, way, damier), warm_up=0):
-            package = {} if way == "damier" or not start_of(way)[1] else {"package": start_of(way)[1]}
-            print(f"{job.name:12}{way:18}{record['seconds']:9.3f} s {record['peak_bytes'] >> 20:7} MiB  {record['verdict']}", flush=True)
-            append(options.output, record | {"scale": scale} | about | package)
+        ways, failed = [way for way in job.ways if way == "damier" or start_of(way)], {}
+
+        def once(way):
+            """A way that failed does not run again."""
+            found = failed.get(way) or attempt(folder, job, way, damier)
+            if found["verdict"] != "right":
+                failed[way] = found
+            return found | ({} if way == "damier" else {"package": start_of(way)[1]})
+
+        compare(options.output, {"verb": "job", **about}, {"job": job.name, "what": job.what, "scale": scale}, ways, once, options.runs,
+                warm_up=0)
 
 
 def main():

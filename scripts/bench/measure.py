@@ -14,7 +14,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts" / "report"))  # before PyTables, which has this name too
-from tables import interval, median, ratios  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
+from tables import interval, median  # noqa: E402  pylint: disable=wrong-import-position
 
 MPIRUN = os.environ.get("MPIEXEC", "mpirun")
 NUMPY_TYPES = {"f64": "f8", "f32": "f4"}
@@ -46,21 +46,14 @@ def options_of(doc, output, *operands, **more):
 
 # ---- turns and times ----
 
-def alternated(names, pairs, once, swap=False, warm_up=1):
-    """(name, once(name)) of each turn but those that warm up. SWAP: every other turn runs backwards."""
-    for number in range(-warm_up, pairs):
-        for name in reversed(list(names)) if swap and number % 2 else names:
-            found = once(name)
+def alternated(ways, turns, once, warm_up=1):
+    """(way, once(way)) of each turn but those that warm up. Every other turn runs backwards: what one way leaves behind, such as a
+    warm GPU, reaches the others alike."""
+    for number in range(-warm_up, turns):
+        for way in reversed(list(ways)) if number % 2 else ways:
+            found = once(way)
             if number >= 0:
-                yield name, found
-
-
-def collected(found):
-    """{name: list of values} of (name, value)."""
-    lists = {}
-    for name, value in found:
-        lists.setdefault(name, []).append(value)
-    return lists
+                yield way, found
 
 
 def processor_seconds():
@@ -69,19 +62,51 @@ def processor_seconds():
 
 
 def timed(call, settle=lambda: None, times=1):
-    """Seconds of CALL, those of processors, both the mean of TIMES, and what it returned; SETTLE ends what came before and what it
-    began."""
+    """{"seconds", "processor_s"} of CALL, the mean of TIMES, and what it returned; SETTLE ends what came before and what it began."""
     settle()
     busy, began, found = processor_seconds(), time.perf_counter(), None
     for _ in range(times):
         found = call()
     settle()
-    return (time.perf_counter() - began) / times, (processor_seconds() - busy) / times, found
+    return {"seconds": (time.perf_counter() - began) / times, "processor_s": (processor_seconds() - busy) / times}, found
 
 
 def middle(values):
     """Median and its 95 % interval."""
     return [median(values), *interval(values)]
+
+
+def ratios(name, turns, reference):
+    """Median and interval of NAME in relation to the same turns of the REFERENCE."""
+    values = [turn[name] / other[name] for turn, other in zip(turns, reference) if turn.get(name) and other.get(name)]
+    return middle(values) if values else None
+
+
+def summary(turns, reference):
+    """Of the TURNS of a way: floats as median and interval, other facts as the last turn has them, and times relative to the REFERENCE."""
+    there = [turn for turn in turns if "error" not in turn] or turns
+    facts = {name: middle([turn[name] for turn in there]) if isinstance(value, float) else value for name, value in there[-1].items()}
+    return facts | {
+        "ratio": ratios("seconds", turns, reference), "processor_ratio": ratios("processor_s", turns, reference),
+        "turns": [turn["seconds"] for turn in turns if "seconds" in turn]}
+
+
+def compare(output, about, case, ways, once, turns, warm_up=1):
+    """Calls ONCE(way) of all WAYS in turns; it returns "seconds" and other facts, or an "error". If there is an OUTPUT,
+    prints times and appends a record of each way: ABOUT, CASE, and the summary relative to the first way. Returns the errors."""
+    taken = {way: [] for way in ways}
+    if output:
+        print("==", *case.values(), flush=True)
+    for way, found in alternated(ways, turns, once, warm_up):
+        taken[way].append({"load": os.getloadavg()[0], **found})
+    first, errors = next(iter(ways)), {}
+    for way, mine in taken.items() if output else ():
+        errors |= {way: turn["error"] for turn in mine if "error" in turn}
+        found = summary(mine, taken[first])
+        print(f"{way:28}", "{:9.4g} s [{:.4g}, {:.4g}]".format(*found["seconds"]) if "seconds" in found else errors[way],
+              f"{found['ratio'][0]:.3f} of {first}" if found["ratio"] else "", found.get("verdict", ""), flush=True)
+        append(output, about | case | {"way": way, **found})
+    return errors
 
 
 # ---- commands ----
@@ -103,8 +128,13 @@ def answer(words):
         return None
 
 
+@functools.cache
+def gpu_names():
+    return (answer(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]) or "").splitlines()
+
+
 def gpus():
-    return (answer(["nvidia-smi", "-L"]) or "").count("GPU ")
+    return len(gpu_names())
 
 
 @functools.cache
@@ -115,14 +145,14 @@ def mpirun(ranks):
 
 
 def multiply(words, c, record, **more):
-    """Seconds, those of processors, and the record of a command of damier that makes the file C, which does not exist before."""
+    """What a command of damier took that makes the file C, which does not exist before: in all, and each phase; and its record."""
     for old in (c, record):
         pathlib.Path(old).unlink(missing_ok=True)
-    took, busy, _ = timed(lambda: run([*words, "-o", c, "--json", record], **more))
+    took, _ = timed(lambda: run([*words, "-o", c, "--json", record], **more))
     found = json.loads(pathlib.Path(record).read_text(encoding="utf-8").splitlines()[-1])
     if found["verification"]["verdict"] != "PASS":
         raise Failed("damier's verification does not say PASS")
-    return took, busy, found
+    return {**found["times"], **took}, found
 
 
 # ---- facts and records ----

@@ -24,7 +24,7 @@ import shutil
 import sys
 import tempfile
 
-from measure import Failed, alternated, code_of, gpus, mpirun, multiply, options_of, run, start
+from measure import Failed, alternated, code_of, compare, gpus, made_by, mpirun, multiply, options_of, run, start
 
 DEVICE = "--backend cuda --from device"
 EACH = "--backend cuda --require-gpu-per-rank"
@@ -91,14 +91,18 @@ def against(options):
 
 
 def checkpoint(options):
+    size = int(options.sizes or 4096)
     with tempfile.TemporaryDirectory(dir=options.directory, prefix="checkpoint-") as place:
         a, b, c, record = (pathlib.Path(place) / name for name in ("A.h5", "B.h5", "C.h5", "record.json"))
         for seed, path in enumerate((a, b), 1):
-            run([options.damier, "generate", path, "--size", options.sizes or 4096, "--seed", seed, "-q"])
-        for _ in alternated(("--checkpoint", "--checkpoint-interval 1s", "--no-checkpoint"), options.pairs or 11, lambda way: multiply(
-                [*mpirun(2), options.damier, "multiply", a, b, "--threads", 1, "-q", *way.split()], c, record), warm_up=0):
-            with open(options.records, "a", encoding="utf-8") as records:
-                records.write(record.read_text())
+            run([options.damier, "generate", path, "--size", size, "--seed", seed, "-q"])
+
+        def once(way):
+            took, found = multiply([*mpirun(2), options.damier, "multiply", a, b, "--threads", 1, "-q", *way.split()], c, record)
+            return took | {"command": found["command"], "machine": found["machine"]}
+
+        compare(options.records, {"verb": "checkpoint", **made_by(code_of(options.damier))}, {"size": size},
+                ("--no-checkpoint", "--checkpoint", "--checkpoint-interval 1s"), once, options.pairs or 11, warm_up=0)
 
 
 def main():

@@ -4,18 +4,17 @@
     scripts/bench/sources.py --damier build/release/damier --folder /dev/shm -o docs/results/sources.jsonl
 
 One file, the virtual dataset and the stack are multiplied by a thin matrix in turn, with `ulimit -n 256`, each time by a fresh
-process; the files are in the page cache. Less than a minute on two idle cores. One line of JSON for each set of files and way:
-medians, with the range that holds them with 95 %, of the seconds of the whole command, of its processor time, and of both in
-relation to one file.
+process; the files are in the page cache. Less than a minute on two idle cores. A record for each set of files and way: the whole
+command and its processor time, also relative to one file.
 """
-import os
+import itertools
 import pathlib
 import tempfile
 
 import h5py
 import numpy as np
 
-from measure import alternated, append, code_of, collected, cores, made_by, middle, multiply, options_of, ratios, start
+from measure import code_of, compare, cores, made_by, multiply, options_of, start
 
 COLS, THIN = 1000, 8
 SETS = {"1000 x 160 kB": (1000, 20), "1000 x 512 kB": (1000, 64)}
@@ -52,24 +51,15 @@ def main():
                          only={"nargs": "*", "default": list(SETS), "choices": list(SETS)},
                          layouts={"nargs": "*", "default": list(LAYOUTS), "choices": list(LAYOUTS)})
     damier = pathlib.Path(options.damier).resolve()
-    about = {**made_by(code_of(damier), cores=cores()), "h5py": h5py.__version__, "hdf5": h5py.version.hdf5_version}
+    about = {"verb": "sources", **made_by(code_of(damier), cores=cores()), "h5py": h5py.__version__, "hdf5": h5py.version.hdf5_version}
     pathlib.Path(options.output).unlink(missing_ok=True)
-    for name, layout in ((name, layout) for name in options.only for layout in options.layouts):
-        with tempfile.TemporaryDirectory(dir=options.folder) as place:
-            folder = pathlib.Path(place)
+    with tempfile.TemporaryDirectory(dir=options.folder) as place:
+        folder = pathlib.Path(place)
+        for name, layout in itertools.product(options.only, options.layouts):
             make(folder, *SETS[name], layout)
-            taken = collected(alternated(WAYS, options.pairs, lambda way: multiply(  # pylint: disable=cell-var-from-loop
+            compare(options.output, about, {"files": name, "layout": layout}, WAYS, lambda way: multiply(
                 ["sh", "-c", 'ulimit -n 256; exec "$@"', "sh", damier, "multiply", WAYS[way], "B.h5", "-q"],
-                folder / "C.h5", folder / "record.json", cwd=folder)))
-        one = [[t[which] for t in taken["one file"]] for which in (0, 1)]
-        for way, found in taken.items():
-            seconds, busy = ([t[which] for t in found] for which in (0, 1))
-            row = {"verb": "sources", "files": name, "layout": layout, "way": way, "pairs": options.pairs, "seconds": middle(seconds),
-                   "processor_s": middle(busy), "ratio": middle(ratios(seconds, one[0])),
-                   "processor_ratio": middle(ratios(busy, one[1])), "load": os.getloadavg()[0]}
-            append(options.output, row | about)
-            print(f"{name:14} {layout:11} {way:9} {row['seconds'][0]:.3f} s ({row['ratio'][0]:.2f}), processor "
-                  f"{row['processor_s'][0]:.3f} s ({row['processor_ratio'][0]:.2f})", flush=True)
+                folder / "C.h5", folder / "record.json", cwd=folder)[0], options.pairs)
 
 
 if __name__ == "__main__":

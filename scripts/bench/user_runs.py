@@ -3,10 +3,13 @@
 
     scripts/bench/user_runs.py --damier build/release/damier      results.py makes tables of the records
 
-Of each set (a size and a type) the rows alternate: A B C, A B C. The first round is not timed; in it each C
-is compared with NumPy's product at some rows. Every C of damier is verified by itself, too.
+Of each set (a size and a type) the rows alternate; the first round is not timed, and in it each C is compared with NumPy's product
+at some rows. Every C of damier is verified by itself, too. Rows: damier, alone and by mpirun with its default binding and without
+binding; scripts for NumPy, CuPy and torch as short as users would write them; mpirun alone.
 """
 import argparse
+import contextlib
+import dataclasses
 import itertools
 import os
 import pathlib
@@ -18,11 +21,48 @@ import tempfile
 import h5py
 import numpy as np
 
-from measure import (NUMPY_TYPES, ROOT, Failed, alternated, answer, append, code_of, cores, middle, multiply, now, options_of, run, start,
-                     timed)
-from user_rows import all_rows, machine, told_environment
+from job_programs import h5py_program
+from measure import (MPIRUN, NUMPY_TYPES, ROOT, Failed, answer, code_of, compare, cores, made_by, mpirun, multiply, options_of, processor,
+                     run, start, timed)
 
 ROWS_CHECKED = 8
+LIBRARIES = {  # name: (its product, what must hold)
+    "numpy": ('fa["a"][:] @ fb["a"][:]', "True"),
+    "cupy": ('cupy.asnumpy(cupy.asarray(fa["a"][:]) @ cupy.asarray(fb["a"][:]))', "library.cuda.runtime.getDeviceCount() > 0"),
+    "torch": ('(torch.from_numpy(fa["a"][:]).cuda() @ torch.from_numpy(fb["a"][:]).cuda()).cpu().numpy()', "library.cuda.is_available()"),
+}
+PROBE = """import {name} as library, h5py, platform
+assert {holds}
+blas = sorted({{line.split("/")[-1].strip() for line in open("/proc/self/maps") if "blas" in line.lower()}})
+print(library.__name__, library.__version__ + ",", "h5py", h5py.__version__ + ", Python", platform.python_version(),
+      *(["with", *blas] if blas else []))
+"""
+
+
+# ---- rows ----
+
+@dataclasses.dataclass
+class Row:
+    words: list
+    ranks: int = 1
+    library: str = ""  # its components
+    ours: bool = False
+
+
+def all_rows(options):
+    """{name: row}, in the order in which they alternate."""
+    rows = {}
+    for suffix, backend in (("", []), ("-cpu", ["--backend", "cpu"]))[:2 if options.cpu else 1]:
+        words = [options.damier, "multiply", "A.h5", "B.h5", *backend]
+        rows["damier" + suffix] = Row(words, ours=True)
+        for ranks in filter(mpirun, options.ranks):
+            for kind, more in (("", []), ("-unbound", ["--bind-to", "none"]))[:1 + ("MPI" in launcher() or "RTE" in launcher())]:
+                rows[f"mpirun{suffix}-{ranks}{kind}"] = Row([*mpirun(ranks), *more, *words], ranks, ours=True)
+    for (name, (product, holds)), python in itertools.product(LIBRARIES.items(), options.python):
+        if name not in rows and (library := answer([python, "-c", PROBE.format(name=name, holds=holds)])) is not None:
+            rows[name] = Row([python, "-c", h5py_program(product, f", {name}" * (name != "numpy"))], library=library)
+    return rows | {f"hostname-{ranks}": Row([*mpirun(ranks), "hostname"], ranks)
+                   for ranks in filter(mpirun, sorted({1, *options.ranks}))}
 
 
 def matrix(name, rows=slice(None)):
@@ -47,47 +87,69 @@ def expect(shape, kind):
     return check
 
 
-class Set:
-    """One size and type: the rows, and what each took."""
+def measure(options, shape, kind, rows):
+    """One size and type in this folder. Returns the errors of rows."""
+    m, k, n = shape
+    for seed, (name, rows_of, cols) in enumerate((("A.h5", m, k), ("B.h5", k, n)), 1):
+        run([options.damier, "generate", name, "--rows", rows_of, "--cols", cols, "--type", kind, "--seed", seed, "-q"])
+    check, errors, compared = expect(shape, kind), {}, set()
 
-    def __init__(self, options, shape, kind, rows):
-        self.shape, self.kind, self.failures, self.records = shape, kind, {}, {}
-        self.rows, self.times = {row.name: row for row in rows}, {row.name: [] for row in rows}
-        self.load, self.begun, self.code = os.getloadavg()[0], now().replace("+00:00", "Z"), code_of(options.damier)
-        m, k, n = shape
-        for seed, (name, rows_of, cols) in enumerate((("A.h5", m, k), ("B.h5", k, n)), 1):
-            run([options.damier, "generate", name, "--rows", rows_of, "--cols", cols, "--type", kind, "--seed", seed, "-q"])
-        self.check = expect(shape, kind)
-
-    def once(self, name):
-        """Seconds of one run, onto no C; the first C of each row is compared."""
-        row, is_first = self.rows[name], name not in self.records
-        if name in self.failures:
-            return None
+    def once(name):
+        """One run, onto no C; the first C of each row is compared."""
+        row = rows[name]
+        about = {"command": shlex.join([*row.words, *(["-o", "C.h5"] if row.ours else [])]), "ranks": row.ranks, "library": row.library}
+        if name in errors:
+            return about | {"error": errors[name]}
         try:
             pathlib.Path("C.h5").unlink(missing_ok=True)
-            seconds, _, self.records[name] = multiply(row.words, "C.h5", "record.json") if row.ours else timed(lambda: run(row.words))
-            if is_first and row.product:
-                self.check()
-            return seconds
+            took, record = multiply(row.words, "C.h5", "record.json") if row.ours else timed(lambda: run(row.words))
+            if name not in compared and not name.startswith("hostname"):
+                check()
+            compared.add(name)
+            return took | about | ({"backend": record["machine"]["backend"]} if row.ours else {})
         except (Failed, OSError, ValueError, KeyError) as reason:
-            self.failures[name] = str(reason)
-            return None
+            errors[name] = str(reason)
+            return about | {"error": str(reason)}
 
-    def lines(self, base):
-        """A record of each row."""
-        m, k, n = self.shape
-        for name, row in self.rows.items():
-            times = self.times[name]
-            yield {"schema": "damier-user/1", "verb": "user", "row": name, **self.code, "date": self.begun,
-                   "command": shlex.join([*row.words, *(["-o", "C.h5", "--json", "record.json"] if row.ours else [])]),
-                   "environment": told_environment(), "problem": {"shape": f"{m} x {n} x {k}", "m": m, "n": n, "k": k, "work": self.kind},
-                   "machine": {**base, "ranks": row.ranks, "library": row.library}, "load_before": self.load,
-                   "file_system": answer(["stat", "-f", "-c", "%T", "."]), "error": self.failures.get(name),
-                   "repetitions": {"command_s": times}, "times": dict(zip(
-                       ("command_median_s", "command_ci95_low_s", "command_ci95_high_s"), middle(times) if times else [None] * 3)),
-                   "damier": self.records.get(name) if row.ours else None}
+    about = {"verb": "user", **made_by(code_of(options.damier), **machine()), "environment": told_environment(),
+             "file_system": answer(["stat", "-f", "-c", "%T", "."])}
+    return compare(options.output, about, {"shape": f"{m} x {n} x {k}", "type": kind}, rows, once, options.pairs)
 
+
+# ---- the computer ----
+
+def launcher():
+    return ((answer([MPIRUN, "--version"]) or "").splitlines() or [""])[0]
+
+
+def forget_settings():
+    """What tests and other benchmarks set, but users do not."""
+    for name in list(os.environ):
+        if re.match(r"\w*_NUM_THREADS$|(OMPI|PRTE)_MCA_(rmaps|hwloc|mpi_yield)", name):
+            del os.environ[name]
+
+
+def told_environment():
+    """What matters for speed."""
+    return {name: value for name, value in os.environ.items() if re.match(r"(OMP|OMPI|OPENBLAS|MKL|PRTE|CUDA|NCCL|HDF5|DAMIER)_", name)}
+
+
+def cpu_limit():
+    """Cores that the control group allows, None where it does not say."""
+    with contextlib.suppress(OSError, ValueError):
+        allowed, period = pathlib.Path("/sys/fs/cgroup/cpu.max").read_text(encoding="utf-8").split()
+        return int(allowed) / int(period)
+    return None
+
+
+def machine():
+    gpus = sorted((answer(["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]) or "").splitlines())
+    return {"device": " and ".join([processor(), *sorted({gpu.split(",")[0] for gpu in gpus})]), "gpus": gpus, "cores": os.cpu_count(),
+            "cores_allowed": cores(), "cpu_limit": cpu_limit(), "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+            "system": " ".join(os.uname()[i] for i in (0, 2, 4)), "launcher": launcher()}
+
+
+# ---- options ----
 
 def shapes(text):
     """N, or MxKxN."""
@@ -129,26 +191,17 @@ def read_options():
 
 def main():
     options = read_options()
-    every = list(all_rows(options))
-    rows = [row for row in every if options.only.fullmatch(row.name)]
+    forget_settings()
+    every = all_rows(options)
+    rows = {name: row for name, row in every.items() if options.only.fullmatch(name)}
     if not rows:
-        sys.exit("no such row; there are " + " ".join(row.name for row in every))
-    print("rows:", *(row.name for row in rows), flush=True)
-    base, failed = machine(), False
+        sys.exit("no such row; there are " + " ".join(every))
+    failed = False
     for shape, kind in itertools.product(options.sizes, options.types):
-        print(f"== {'x'.join(map(str, shape))} {kind}", flush=True)
         with tempfile.TemporaryDirectory(dir=options.folder, prefix="damier-user-") as scratch:
             os.chdir(scratch)
-            measured = Set(options, shape, kind, rows)
-            for name, seconds in alternated(measured.rows, options.pairs, measured.once):
-                measured.times[name] += [seconds] * (seconds is not None)
-            for record in measured.lines(base):
-                append(options.output, record)
+            failed |= bool(measure(options, shape, kind, rows))
             os.chdir(ROOT)
-        for name, times in measured.times.items():
-            print(f"   {name:20}", f"FAILED: {measured.failures[name]}" if name in measured.failures else
-                  "{:.4f} s [{:.4f}, {:.4f}]".format(*middle(times)), flush=True)
-        failed |= bool(measured.failures)
     sys.exit(failed)
 
 

@@ -1,17 +1,17 @@
-"""Tables of docs/ with a layout of their own: whole commands, real jobs, packed chunks, kernels."""
+"""Tables of docs/ about whole commands, real jobs, packed chunks and kernels."""
 import pathlib
 
-from tables import Lines, code_of, estimate, grouped, median, medians, origin, ratios, table
+from tables import Lines, Table, code_of, estimate, grouped, median, origin, ratios, spread, table
 
 
 # ---- whole commands: scripts/bench/user_runs.py ----
 
-def is_ours(row):
-    return row.startswith(("damier", "mpirun"))
+def is_ours(way):
+    return way.startswith(("damier", "mpirun"))
 
 
-def is_idle(row):
-    return row.startswith("hostname")
+def is_idle(way):
+    return way.startswith("hostname")
 
 
 def machine_of(record):
@@ -24,34 +24,32 @@ def machine_of(record):
 
 
 def set_of(record):
-    """Identifies sets; the rows of a set alternated."""
-    return record["problem"]["shape"], record["problem"]["work"], record["date"]
+    """Identifies sets, whose ways alternated."""
+    return record["shape"], record["type"], record["date"]
 
 
 def has_gpu_rows(records):
-    """Whether a row of the set used a GPU: damier, which does if it is faster, or another program."""
-    return any(r["row"] in ("cupy", "torch") or r["damier"] and r["damier"]["machine"]["backend"] == "cuda" for r in records)
+    """Whether a way of the set used a GPU: damier, which does if it is faster, or another program."""
+    return any(r["way"] in ("cupy", "torch") or r.get("backend") == "cuda" for r in records)
 
 
-def against_the_best(times):
-    ours = min(filter(is_ours, times), key=lambda row: median(times[row]), default=None)
-    other = min((row for row in times if not is_ours(row) and not is_idle(row)), key=lambda row: median(times[row]), default=None)
-    return f"{ours} / {other}: {estimate(ratios(times[ours], times[other]), 2)}" if ours and other else ""
+def against_the_best(ways):
+    ours = min(filter(is_ours, ways), key=lambda way: ways[way]["seconds"][0], default=None)
+    other = min((way for way in ways if not is_ours(way) and not is_idle(way)), key=lambda way: ways[way]["seconds"][0], default=None)
+    return f"{ours} / {other}: {estimate(ratios(ways[ours]['turns'], ways[other]['turns']), 2)}" if ours and other else ""
 
 
 def row_of_set(records, names):
     """Seconds, and the ratio to NumPy's."""
-    times = {r["row"]: r["repetitions"]["command_s"] for r in records if r["repetitions"]["command_s"]}
-    failed, one, reference = {r["row"] for r in records if r["error"]}, records[0], times.get("numpy")
+    failed, ways, one = {r["way"] for r in records if "error" in r}, {r["way"]: r for r in records if "error" not in r}, records[0]
 
     def cell(name):
-        if name in failed or name not in times:
+        if name not in ways:
             return "failed" if name in failed else ""
-        ratio = f"; {median(ratios(times[name], reference)):.2f}" if reference and not is_idle(name) else ""
-        return estimate(times[name], 3) + ratio
+        ratio = f"; {median(ratios(ways[name]['turns'], ways['numpy']['turns'])):.2f}" if "numpy" in ways and not is_idle(name) else ""
+        return spread(ways[name]["seconds"], 3) + ratio
 
-    return (one["problem"]["shape"], one["problem"]["work"], one["file_system"], max(map(len, times.values()), default=0), *map(cell, names),
-            against_the_best({name: of for name, of in times.items() if name not in failed}))
+    return (one["shape"], one["type"], one["file_system"], max(len(r["turns"]) for r in records), *map(cell, names), against_the_best(ways))
 
 
 def whole_commands(records):
@@ -60,13 +58,13 @@ def whole_commands(records):
     for sets in grouped(grouped(records, lambda r: (machine_of(r), set_of(r))).values(),
                         lambda mine: (machine_of(mine[0]), has_gpu_rows(mine))).values():
         mine = [record for group in sets for record in group]
-        names = sorted(dict.fromkeys(r["row"] for r in mine), key=is_idle)  # the launcher alone at the end
+        names = sorted(dict.fromkeys(r["way"] for r in mine), key=is_idle)  # the launcher alone at the end
         head = ("m × n × k", "type", "files", "runs", *(f"`{name}`, s" for name in names), "the best of damier / the best other")
-        libraries = dict.fromkeys(r["machine"]["library"] for r in mine if r["machine"]["library"])
+        libraries = dict.fromkeys(r["library"] for r in mine if r["library"])
         about = "; ".join([machine_of(mine[0]), *libraries, *dict.fromkeys(map(code_of, mine))])
         commands = dict.fromkeys(r["command"] for r in mine)
         lines += [""] * bool(lines) + table(head, [row_of_set(group, names) for group in sets]) + [
-            "", f"Measured on: {about}.", "", *("    " + line for command in commands for line in command.rstrip().splitlines())]
+            "", f"Measured on: {about}.", "", *("    " + line for command in commands for line in command.strip().splitlines())]
     return lines
 
 
@@ -77,54 +75,52 @@ SHARED = "Other programs used the same processors: only the times of processors 
 
 def is_shared(records):
     """Other programs used the processors meanwhile; ways with threads of their own leave a load of one and a half per core."""
-    return median([r["load"] for r in records]) > 1.5 * records[0]["machine"]["cores"]
+    return median([r["load"][0] for r in records]) > 1.5 * records[0]["machine"]["cores"]
 
 
-def verdict_of(runs):
-    """The worst of all runs."""
-    return next((r["verdict"] for r in runs if r["verdict"] != "right"), "right")
+def name_of_job(g):
+    """In the first of its rows."""
+    return f"**{g['job']}**: {g['what']}" if g.key == next(key for key in g.others if key[0] == g["job"]) else ""
 
 
-def rows_of_jobs(records):
-    named = set()
-    for (job, way), runs in grouped(records, lambda r: (r["job"], r["way"])).items():
-        yield ("" if job in named else f"**{job}**: {runs[0]['what']}", way, f"{median([r['seconds'] for r in runs]):.2f}",
-               f"{median([r['processor_s'] for r in runs]):.2f}", max(r["peak_bytes"] for r in runs) >> 20, runs[0]["lines"],
-               verdict_of(runs))
-        named.add(job)
-
-
-def jobs(records):
-    first, runs = records[0], max(map(len, grouped(records, lambda r: (r["job"], r["way"])).values()))
+def about_jobs(records):
+    first, runs = records[0], max(len(r["turns"]) for r in records)
     about = [f"Medians of at most {runs} runs" if runs > 1 else "One run of each", f"NumPy {first['numpy']}", f"h5py {first['h5py']}"]
-    about += [f"{name} {number}" for name, number in {r["way"]: r["package"] for r in records if "package" in r}.items()]
+    about += [f"{name} {number}" for name, number in {r["way"]: r["package"] for r in records if r.get("package")}.items()]
     scales = {r["scale"]: r["job"] for r in records}
     if set(scales) != {1}:
         about.append(f"dimensions times {min(scales)}" + (f", but for {scales[1]}" if 1 in scales else ""))
-    return (table(("job", "by", "time, s", "of processors, s", "peak, MiB", "lines", "result"), rows_of_jobs(records))
-            + (["", SHARED + "the ways."] if is_shared(records) else []) + ["", ", ".join(about) + "."]
+    return ((["", SHARED + "the ways."] if is_shared(records) else []) + ["", ", ".join(about) + "."]
             + origin([{**r, "command": "scripts/bench/jobs.py", "scale": {}} for r in records]))
 
 
-def rows_of_codecs(records):
-    for way, runs in grouped(records, lambda r: r["way"]).items():
-        size = runs[0]["bytes"]
-        took, busy = (medians(runs, lambda r: r["by"], lambda r, what=what: r[what]) for what in ("seconds", "processor_s"))
-        yield (way, f"{runs[0]['stored_bytes'] / size:.2f}", *(f"{size / took[by] / 1e9:.2f}" for by in ("h5py", "damier")),
-               f"{took['h5py'] / took['damier']:.2f}", *(f"{busy[by] / size * 1e9:.2f}" for by in ("h5py", "damier")))
+JOBS = Table("results/jobs.md", "jobs", "job", {
+    "job": name_of_job, "by": "{way}", "time, s": "{seconds[0]:.2f}", "of processors, s": "{processor_s[0]:.2f}",
+    "peak, MiB": lambda g: int(g["peak_bytes"][2]) >> 20, "lines": "{lines}", "result": "{verdict}"},
+    by=(lambda r: r["job"], lambda r: r["way"]), footer=about_jobs)
+
+
+def speed(by):
+    return lambda g: f"{g['bytes'] / g.way(by)['seconds'][0] / 1e9:.2f}"
+
+
+def busy(by):
+    return lambda g: f"{g.way(by)['processor_s'][0] / g['bytes'] * 1e9:.2f}"
+
+
+CODECS = Table("hdf5.md", "codecs of one machine", "codec", {
+    "stored": "{packed}", "bytes / of the matrix": lambda g: f"{g['stored_bytes'] / g['bytes']:.2f}", "h5py, GB/s": speed("h5py"),
+    "damier, GB/s": speed("damier"), "ratio": lambda g: f"{g.way('h5py')['seconds'][0] / g.way('damier')['seconds'][0]:.2f}",
+    "h5py, s of processors per GB": busy("h5py"), "damier": busy("damier")}, by=(lambda r: r["packed"],), footer=lambda records: (
+        ["", SHARED + "the two."] if is_shared(records) else []) + [
+        "", f"{records[0]['machine']['cores']} processors; h5py {records[0]['h5py']} with hdf5plugin {records[0]['hdf5plugin']} reads with one; "
+        "medians, GB of the unpacked matrix.", *origin([{**records[0], "command": "scripts/bench/codecs.py"}])])
 
 
 def codecs(records):
     """One for each machine."""
-    lines = []
-    head = ("stored", "bytes / of the matrix", "h5py, GB/s", "damier, GB/s", "ratio", "h5py, s of processors per GB", "damier")
-    for (_, cores), mine in grouped(records, lambda r: (r["machine"]["device"], r["machine"]["cores"])).items():
-        first = mine[0]
-        lines += table(head, rows_of_codecs(mine)) + (["", SHARED + "the two."] if is_shared(mine) else []) + [
-            "", f"{cores} processors; h5py {first['h5py']} with hdf5plugin {first['hdf5plugin']} reads with one; "
-            "medians, GB of the unpacked matrix.",
-            *origin([{**first, "command": "scripts/bench/codecs.py"}]), ""]
-    return lines[:-1]
+    machines = grouped(records, lambda r: (r["machine"]["device"], r["machine"]["cores"])).values()
+    return [line for mine in machines for line in [*CODECS.make(mine), ""]][:-1]
 
 
 # ---- kernels: damier bench kernels ----
@@ -187,43 +183,53 @@ def goal_of(record):
     return (GOALS_SMALL if p["m"] <= 1024 else GOALS if record["yardstick"]["name"] == "cublas" else GOALS_ALONG_K).get(kind)
 
 
-def share(record, goal):
-    """Of the other's speed, and whether the goal was reached."""
+def share(record):
+    """Of the other's speed."""
     y = record["yardstick"]
-    reached = "" if goal is None else f"{'met' if y['share_ci95_high'] >= goal else 'missed'} (≥ {goal:.2f})"
-    return f"{y['share_median']:.3f} [{y['share_ci95_low']:.3f}, {y['share_ci95_high']:.3f}]", reached
+    return spread([y[f"share_{which}"] for which in ("median", "ci95_low", "ci95_high")], 3)
 
 
-def best_kernels(records):
-    """Our fastest kernel for each type and size."""
-    def key(r):
-        p, kind = r["problem"], r["kernel"]["type"]
-        return (TYPES.index(kind) if kind in TYPES else len(TYPES), p["accumulate"], r["yardstick"]["name"],
-                p["m"] * p["n"] * p["k"], p["shape"], p["pad"])
-
-    def number(value, scale):
-        return "" if value is None else f"{value * scale:.0f}"
-
-    rows = []
-    for _, r in sorted(fastest([r for r in gemms(records) if not r["kernel"]["name"].startswith("cublas")
-                                and r["problem"]["m"] >= 512], key).items()):
-        p, s, along_k = r["problem"], r["sensors"], r["yardstick"]["name"] != "cublas"
-        shape = p["shape"] + (f", rows + {p['pad']}" if p["pad"] else "") + (", C += A B" if p["accumulate"] else "")
-        rows.append((r["kernel"]["type"], shape, f"`{r['kernel']['name']}`", rate(r),
-                     f"{p['flops'] / r['times']['yardstick_median_s'] / 1e12:.1f}" + (" (B along k)" if along_k else ""),
-                     *share(r, goal_of(r)),
-                     number(r["roof"]["share"], 100), number(s["clock_hz"], 1e-6), number(s["power_w"], 1)))
-    head = ("type", "m × n × k", "kernel", "TFLOP/s", "cuBLAS", "speed / cuBLAS'", "goal", "% of roof", "MHz", "W")
-    return table(head, rows) + origin(gemms(records)) if rows else []
+def reached(record, goal):
+    return "" if goal is None else f"{'met' if record['yardstick']['share_ci95_high'] >= goal else 'missed'} (≥ {goal:.2f})"
 
 
-def helpers(records):
-    rows = [(f"`{r['kernel']['name']}`", r["kernel"]["type"], f"{r['problem']['m']} × {r['problem']['n']}",
-             f"{r['rates']['bytes'] / 1e12:.2f}", r["yardstick"]["name"], *share(r, 0.90)) for r in records if r["kernel"]["op"] != "gemm"]
-    return table(("kernel", "type", "m × n", "TB/s", "against", "speed / its speed", "goal"), rows) if rows else []
+def case_of(r):
+    """What the kernels of a row have in common, in the order of rows."""
+    p, kind = r["problem"], r["kernel"]["type"]
+    return (TYPES.index(kind) if kind in TYPES else len(TYPES), p["accumulate"], r["yardstick"]["name"], p["m"] * p["n"] * p["k"], p["shape"],
+            p["pad"])
 
 
-TABLES = [Lines("results/whole_commands.md", "user", "user", whole_commands), Lines("results/jobs.md", "jobs", "job", jobs),
-          Lines("hdf5.md", "codecs", "codec", codecs), Lines("results/kernels.md", "best", "bench kernels", best_kernels),
-          Lines("results/kernels.md", "helpers", "bench kernels", helpers),
+def shape_of_kernel(r):
+    p = r["problem"]
+    return p["shape"] + (f", rows + {p['pad']}" if p["pad"] else "") + (", C += A B" if p["accumulate"] else "")
+
+
+def library_rate(r):
+    rate_of_library = r["problem"]["flops"] / r["times"]["yardstick_median_s"] / 1e12
+    return f"{rate_of_library:.1f}" + (" (B along k)" if r["yardstick"]["name"] != "cublas" else "")
+
+
+def number(part, name, scale):
+    return lambda r: "" if r[part][name] is None else f"{r[part][name] * scale:.0f}"
+
+
+def of_fastest(columns):
+    return {head: lambda g, text=text: text(max(g, key=teraflops)) for head, text in columns.items()}
+
+
+KERNEL = {"kernel": lambda r: f"`{r['kernel']['name']}`"}
+TYPE = {"type": lambda r: r["kernel"]["type"]}
+BEST = Table("results/kernels.md", "best", "bench kernels", of_fastest(TYPE | {"m × n × k": shape_of_kernel} | KERNEL | {
+    "TFLOP/s": rate, "cuBLAS": library_rate, "speed / cuBLAS'": share, "goal": lambda r: reached(r, goal_of(r)),
+    "% of roof": number("roof", "share", 100), "MHz": number("sensors", "clock_hz", 1e-6), "W": number("sensors", "power_w", 1)}),
+    by=(case_of,), order=lambda g: g.key, among=lambda records: [
+        r for r in gemms(records) if not r["kernel"]["name"].startswith("cublas") and r["problem"]["m"] >= 512],
+    footer=lambda records: origin(gemms(records)))
+HELPERS = Table("results/kernels.md", "helpers", "bench kernels", KERNEL | TYPE | {
+    "m × n": "{problem[m]} × {problem[n]}", "TB/s": lambda g: f"{g['rates']['bytes'] / 1e12:.2f}", "against": "{yardstick[name]}",
+    "speed / its speed": share, "goal": lambda g: reached(g, 0.90)},
+    among=lambda records: [r for r in records if r["kernel"]["op"] != "gemm"], footer=lambda _: [])
+
+TABLES = [Lines("results/whole_commands.md", "user", "user", whole_commands), JOBS, Lines("hdf5.md", "codecs", "codec", codecs), BEST, HELPERS,
           Lines("../kernels/README.md", "rungs", "ladder", rungs, repeats=True)]

@@ -3,7 +3,7 @@ import pathlib
 import sys
 
 import own_tables
-from tables import (Lines, Table, compute_of, estimate, gpus_of, machine_ranks, median, met, ratios, shape_of)
+from tables import Lines, Table, compute_of, estimate, gpus_of, machine_ranks, median, met, ratios, shape_of, spread
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "simulation"))
 import simulated_tables  # pylint: disable=wrong-import-position
@@ -158,25 +158,13 @@ RESIDUES = Table("results/gpu.md", "residues gpus", "residues_gpus", SHAPE | {"G
                  by=(shape_of, machine_ranks, products_of))
 
 
-def checkpoints_of(record):
-    words = record["command"].split()
-    return "" if "--no-checkpoint" in words else "1 s" if "--checkpoint-interval" in words else "60 s, the default"
-
-
-def totals(g):
-    """Of G, and of the run without checkpoints after or before each."""
-    return list(zip(*zip(*([r["times"]["total_s"] for r in mine] for mine in (g, g.others[("",)])))))
-
-
-def without(g):
-    return ratios(*totals(g))
-
-
-CHECKPOINT = Table("checkpoint.md", "checkpoint", "checkpoint", SHAPE | {
-    "ranks": machine_ranks, "interval": checkpoints_of, "pairs": lambda g: len(without(g)),
-    "time, s": lambda g: estimate(totals(g)[0], 2), "without, s": lambda g: estimate(totals(g)[1], 2),
-    "time / without": lambda g: estimate(without(g), 3), "goal": lambda g: at_most(without(g), 1.02)},
-    by=(checkpoints_of,), keep=lambda g: g.key[0], order=lambda g: "default" not in g.key[0])
+INTERVALS = {"--checkpoint-interval 1s": "1 s", "--checkpoint": "60 s, the default"}
+CHECKPOINT = Table("checkpoint.md", "checkpoint", "checkpoint", {
+    "m × n × k": "{size} x {size} x {size}", "ranks": machine_ranks, "interval": lambda g: INTERVALS[g["way"]],
+    "pairs": lambda g: len(g["turns"]), "time, s": lambda g: spread(g["seconds"], 2),
+    "without, s": lambda g: spread(g.others[("--no-checkpoint",)]["seconds"], 2), "time / without": lambda g: spread(g["ratio"], 3),
+    "goal": lambda g: at_most(g["ratio"][:1], 1.02)},
+    by=(lambda r: r["way"],), keep=lambda g: g["way"] in INTERVALS, order=lambda g: "interval" in g["way"])
 
 
 # ---- ranks and links ----
@@ -211,30 +199,35 @@ GOAL_IN_PLACE_RANKS = {(8192, "f64"): 1.05, (16384, "f64"): 1.00, (32768, "f64")
 MORE_IN_PLACE = {(2048, "f64"): 0.25}  # ms, on one GPU
 
 
-def value(name, verify, scale, form):
-    return lambda g: format(scale * next(r for r in g if r["verify"] == verify)[name][0], form)
+def value(way, verify, name, scale, form):
+    """A median of damier's, or of the other WAY's."""
+    return lambda g: format(scale * at(g, way, verify)[name][0], form)
+
+
+def at(g, is_damier, verify):
+    return next(r for r in g if r["verify"] == verify and (r["way"] == "damier") == is_damier)
 
 
 def goal_in_place(g, goals):
-    case, checked = (g["size"], g["type"]), next(r for r in g if r["verify"])
+    case = g["size"], g["type"]
     if goals is GOAL_IN_PLACE and case in MORE_IN_PLACE:
-        more = 1e3 * (checked["damier_s"][0] - checked["torch_s"][0])
+        more = 1e3 * (at(g, True, True)["seconds"][0] - at(g, False, True)["seconds"][0])
         return met("≤ +", f"{MORE_IN_PLACE[case]} ms", more <= MORE_IN_PLACE[case])
-    return at_most(checked["ratio"][:1], goals[case]) if case in goals else ""
+    return at_most(at(g, True, True)["ratio"][:1], goals[case]) if case in goals else ""
 
 
-def in_place(name, kind, other, goals=None):
+def in_place(kind, other, goals=None):
     """Arrays in the memory of GPUs, alternating; medians."""
     columns = {"m = n = k": "{size}", "type": "{type}"}
     if goals is None:
         columns["A, B, C"] = lambda g: ", ".join(g["division"].split())
-    columns |= {f"{other}, ms": value("torch_s", False, 1e3, ".3g"),
-                "damier.matmul, ms" if goals else "these, ms": value("damier_s", False, 1e3, ".3g"),
-                "ratio": value("ratio", False, 1, ".2f"), "verified: ms": value("damier_s", True, 1e3, ".3g"),
-                "ratio#verified": value("ratio", True, 1, ".3f")}
+    columns |= {f"{other}, ms": value(False, False, "seconds", 1e3, ".3g"),
+                "damier.matmul, ms" if goals else "these, ms": value(True, False, "seconds", 1e3, ".3g"),
+                "ratio": value(True, False, "ratio", 1, ".2f"), "verified: ms": value(True, True, "seconds", 1e3, ".3g"),
+                "ratio#verified": value(True, True, "ratio", 1, ".3f")}
     if goals:
         columns["goal"] = lambda g: goal_in_place(g, goals)
-    return Table("library.md", name, kind, columns, by=(lambda r: r.get("division"), lambda r: r["size"], lambda r: r["type"]),
+    return Table("library.md", kind, kind, columns, by=(lambda r: r.get("division"), lambda r: r["size"], lambda r: r["type"]),
                  order=lambda g: [key[0] for key in g.others].index(g.key[0]))
 
 
@@ -246,9 +239,8 @@ SOURCES = Table("hdf5.md", "sources", "sources", {
 
 TABLES = [
     CPU, SCALAPACK, SCALING, LINKS, GPU, LIMITED, LINKED, RESIDUES, nvidias("cublasxt", "cuBLASXt", "block"),
-    nvidias("cublasmp", "cuBLASMp", "layout"), CHECKPOINT, SOURCES, in_place("in place", "in_place", "torch.matmul", GOAL_IN_PLACE),
-    in_place("in place ranks", "in_place_ranks", "all-gather and torch.matmul", GOAL_IN_PLACE_RANKS),
-    in_place("in place divisions", "in_place_divisions", "rows"),
+    nvidias("cublasmp", "cuBLASMp", "layout"), CHECKPOINT, SOURCES, in_place("in place", "torch.matmul", GOAL_IN_PLACE),
+    in_place("in place ranks", "all-gather and torch.matmul", GOAL_IN_PLACE_RANKS), in_place("in place divisions", "rows"),
     *(Lines("results/simulated.md", name, kind, make) for name, kind, make in (
         ("simulated", "simulated", simulated_tables.curves), ("simulated grids", "simulated", simulated_tables.grids),
         ("simulated cases", "simulated", simulated_tables.cases), ("simulated limits", "simulated", simulated_tables.limits),

@@ -24,8 +24,7 @@ DOCS = ROOT / "docs"
 PRESENT = re.search(r"project\(damier VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())[1]
 TABLES = page_tables.TABLES + summary.TABLES
 # Records of these files are of a kind of their own; those of others are of the kind of their verb.
-FILES = ("residues_gpus", "limited_gpu", "in_place", "in_place_ranks", "in_place_divisions", "scalapack", "cublasxt", "cublasmp",
-         "checkpoint", "ladder")
+FILES = ("residues_gpus", "limited_gpu", "scalapack", "cublasxt", "cublasmp", "ladder")
 
 
 def kind_of(record):

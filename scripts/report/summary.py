@@ -1,17 +1,18 @@
 """The short tables of docs/performance.md, and the pictures, from the records of the long tables."""
 import html
+import math
 
-from own_tables import has_gpu_rows, is_ours, is_shared, set_of, verdict_of
-from tables import (Lines, Table, compute_of, gpus_of, grouped, machine_ranks, measured, median, medians, ratios, shape_of, table)
+from own_tables import has_gpu_rows, is_ours, is_shared, set_of
+from tables import Lines, Table, compute_of, gpus_of, grouped, machine_ranks, measured, median, ratios, shape_of, table
 
 OTHERS = {"numpy": "NumPy", "cupy": "CuPy", "torch": "torch"}
 PAGE = "performance.md"
 
 
-def square(record):
+def square(shape):
     """8192³ for squares, else the shape."""
-    m, n, k = (record["problem"][x] for x in "mnk")
-    return f"{m}³" if m == n == k else f"{m} × {n} × {k}"
+    sizes = shape.replace(" x ", " × ").split(" × ")
+    return f"{sizes[0]}³" if len(set(sizes)) == 1 else " × ".join(sizes)
 
 
 def seconds(value):
@@ -25,20 +26,20 @@ def by(script):
 # ---- whole commands ----
 
 def of_user(records):
-    """(machine, product, type, seconds by row, records) of each set of commands that compares damier with another program: the
+    """(machine, product, type, seconds by way, records) of each set of commands that compares damier with another program: the
     newest of a machine, product and type; sorted by machine, type and size."""
     found = {}
     sets = grouped([r for r in records if r["kind"] == "user"], set_of)
     for mine in sorted(sets.values(), key=lambda mine: mine[0]["date"]):
-        times = {r["row"]: r["times"]["command_median_s"] for r in mine if r["repetitions"]["command_s"] and not r["error"]}
-        ours = {row: t for row, t in times.items() if is_ours(row)}
-        others = {row: t for row, t in times.items() if row in OTHERS}
+        times = {r["way"]: r["seconds"][0] for r in mine if "error" not in r}
+        ours = {way: t for way, t in times.items() if is_ours(way)}
+        others = {way: t for way, t in times.items() if way in OTHERS}
         if ours and others:
-            machine, problem = mine[0]["machine"], mine[0]["problem"]
+            machine, kind = mine[0]["machine"], mine[0]["type"]
             gpus = len(machine.get("gpus", [])) if has_gpu_rows(mine) else 0
             where = f"{machine['cores']} cores" + (f", {gpus} GPU{'s' * (gpus > 1)}" if gpus else "")
-            size = problem["m"] * problem["n"] * problem["k"]
-            found[gpus, machine["cores"], problem["work"] != "f64", size] = where, square(mine[0]), problem["work"], ours, others, mine
+            size = math.prod(map(int, mine[0]["shape"].split(" x ")))
+            found[gpus, machine["cores"], kind != "f64", size] = where, square(mine[0]["shape"]), kind, ours, others, mine
     return [found[key] for key in sorted(found)]
 
 
@@ -49,24 +50,21 @@ def alone(ours):
 def user(records):
     rows, used = [], []
     for where, product, kind, ours, others, mine in of_user(records):
-        used += [r for r in mine if r["damier"]]
-        launched = min((t for row, t in ours.items() if row.startswith("mpirun")), default=None)
+        used += [r for r in mine if is_ours(r["way"])]
+        launched = min((t for way, t in ours.items() if way.startswith("mpirun")), default=None)
         rows.append((where, product, kind, seconds(alone(ours)), seconds(launched) if launched else "",
                      *(seconds(others[o]) if o in others else "" for o in OTHERS), f"{min(others.values()) / alone(ours):.1f}\u00a0×"))
     head = ("machine", "m = n = k", "type", "`damier`", "fastest by `mpirun`", *OTHERS.values(), "speed, relative to the fastest other")
     return table(head, rows) + by("user_runs.py")(used)
 
 
-def of_ways(g):
-    return medians(g, lambda r: r["way"], lambda r: r["seconds"])
+def time(g, name):
+    return g.way(name)["seconds"][0]
 
 
 def way(name, of=None, text=seconds):
     """The time of a way, and its ratio to that of another one."""
-    def cell(g):
-        ways = of_ways(g)
-        return text(ways[name]) + (f", {ways[name] / ways[of]:.2f}" if of else "") if name in ways else ""
-    return cell
+    return lambda g: text(time(g, name)) + (f", {time(g, name) / time(g, of):.2f}" if of else "") if g.way(name) else ""
 
 
 def size_of_node(g):
@@ -76,7 +74,7 @@ def size_of_node(g):
 
 def chosen(g):
     """Without options: the time, and the GPUs that the plan chose."""
-    return f"{seconds(of_ways(g)['default'])} ({next(r['ranks'] for r in g if r['way'] == 'default')})"
+    return f"{seconds(time(g, 'default'))} ({g.way('default')['ranks']})"
 
 
 # Seconds of one GPU and of `mpirun -n 2` with version 0.2.0 (ca94eee1) on two H100, against which the goals of several GPUs were set.
@@ -107,11 +105,7 @@ def small(time):
 ARRAYS = arrays("arrays", {"torch, one GPU, with copies": way("torch"), "`damier.matmul`, one GPU": way("one GPU"),
                            "two GPUs, ratio": way("several GPUs", "one GPU")})
 ARRAYS_ON_CPUS = arrays("arrays on CPUs", {"`numpy.matmul`": way("NumPy", text=small), "`damier.matmul`": way("CPU", text=small),
-                                           "ratio": lambda g: f"{of_ways(g)['CPU'] / of_ways(g)['NumPy']:.2f}"})
-
-
-def took(what):
-    return lambda g: seconds(median(g["seconds"][what]))
+                                           "ratio": lambda g: f"{time(g, 'CPU') / time(g, 'NumPy'):.2f}"})
 
 
 def in_case(part, words):
@@ -120,46 +114,52 @@ def in_case(part, words):
 
 OPERANDS = Table(PAGE, "summary operands", "host operands", {
     "m × n × k, f64": in_case(0, lambda shape: shape.replace("x", " × ")), "A and B in": in_case(1, "{} memory".format),
-    "C in": in_case(2, {"host": "the same", "gpu": "GPU memory"}.get), "`matmul`": took("multiply"), "copies": took("copies"),
-    "products": took("products"), "`matmul` / the larger": "{ratio:.2f}"}, footer=by("host_operands.py"))
+    "C in": in_case(2, {"host": "the same", "gpu": "GPU memory"}.get), "`matmul`": way("multiply"), "copies": way("copies"),
+    "products": way("products"), "`matmul` / the larger": lambda g: f"{time(g, 'multiply') / max(time(g, 'copies'), time(g, 'products')):.2f}"},
+    by=(lambda r: r["case"],), footer=by("host_operands.py"))
 
 
 # ---- XᵀX and covariances ----
 
 def by_processors(record):
     """On CPUs the time of processors, which others disturb less."""
-    return record["of"] == "memory" or record["backend"] == "cpu"
+    return record["of"] == "memory" or record.get("backend") == "cpu"
 
 
-def figures(r):
-    """Seconds of gram, of the general product, and of another syrk if it was measured."""
-    t = r["processor_seconds" if by_processors(r) else "seconds"]
-    names = ("gram", "matmul") if r["of"] != "files" else ("gram", "multiply") if by_processors(r) else ("gram_total", "multiply_total")
-    return *(t[name] for name in names), t.get("syrk", t.get("cublas_syrk"))
+def syrk_time(g, *names):
+    """Of the first of NAMES that was measured."""
+    of = next((g.way(name) for name in names if g.way(name)), None)
+    return of and of["processor_s" if by_processors(g) else "seconds"][0]
+
+
+def ms(*names):
+    return lambda g: f"{1e3 * syrk_time(g, *names):.4g}\u00a0ms" if syrk_time(g, *names) else ""
 
 
 def place(r):
-    where, ranks = {"files": "files", "memory": "NumPy arrays"}.get(r["of"], "GPU memory"), r.get("ranks", 1)
+    where, ranks = {"files": "files", "memory": "NumPy arrays"}.get(r["of"], "GPU memory"), machine_ranks(r)
     return where + (f", {ranks} ranks" if ranks > 1 else "") + (", processors' time" if by_processors(r) else "")
 
 
-def ms(which):
-    return lambda g: f"{1e3 * figures(g)[which]:.4g}\u00a0ms" if figures(g)[which] else ""
-
-
 GRAM = Table(PAGE, "summary gram", "gram bench", {
-    "X": "{size}²", "type": "{type}", "in": place, "`gram`": ms(0), "general product": ms(1),
-    "ratio": lambda g: f"{figures(g)[0] / figures(g)[1]:.2f}", "syrk of cuBLAS or OpenBLAS, unverified": ms(2)}, footer=by("gram.py"))
+    "X": "{size}²", "type": "{type}", "in": place, "`gram`": ms("gram"), "general product": ms("matmul", "multiply"),
+    "ratio": lambda g: f"{syrk_time(g, 'gram') / syrk_time(g, 'matmul', 'multiply'):.2f}",
+    "syrk of cuBLAS or OpenBLAS, unverified": ms("syrk")},
+    by=(lambda r: r["of"], lambda r: r["type"], lambda r: r["size"], machine_ranks), footer=by("gram.py"))
+
+
+def cov_time(name):
+    return lambda g: f"{g.way(name)['processor_s'][0]:.3g}\u00a0s"
 
 
 def cov_ratio(name):
-    return lambda g: f"{g['processor_seconds']['cov'] / g['processor_seconds'][name]:.2f}"
+    return lambda g: f"{g.way('cov')['processor_s'][0] / g.way(name)['processor_s'][0]:.2f}"
 
 
 COVARIANCE = Table(PAGE, "summary covariance", "covariance", {
-    "X": lambda g: f"{10 * g['size']} × {g['size']}", "type": "{type}", "`damier.cov`": "{processor_seconds[cov]:.3g}\u00a0s",
-    "`damier.gram`": "{processor_seconds[gram]:.3g}\u00a0s", "`numpy.cov`": "{processor_seconds[numpy_cov]:.3g}\u00a0s",
-    "cov / gram": cov_ratio("gram"), "cov / numpy.cov": cov_ratio("numpy_cov")}, footer=by("gram.py"))
+    "X": lambda g: f"{10 * g['size']} × {g['size']}", "type": "{type}", "`damier.cov`": cov_time("cov"), "`damier.gram`": cov_time("gram"),
+    "`numpy.cov`": cov_time("numpy_cov"), "cov / gram": cov_ratio("gram"), "cov / numpy.cov": cov_ratio("numpy_cov")},
+    by=(lambda r: r["type"], lambda r: r["size"]), footer=by("gram.py"))
 
 
 # ---- in memory ----
@@ -191,13 +191,14 @@ def of_memory(records):
 def rows_of_memory(records):
     for r, where, other, ours, theirs in of_memory(records):
         flops = 2e-12 * r["problem"]["m"] * r["problem"]["n"] * r["problem"]["k"]
-        yield r, square(r), compute_of(r), where, other, flops / median(ours), flops / median(theirs), median(ratios(theirs, ours))
-    for kind, where, other in (("in_place", "1 GPU", "torch"), ("in_place_ranks", "2 GPUs", "NCCL's all-gather and torch")):
-        for r in records:  # multiplied where they are by the Python package and by torch, C not verified
-            if r["kind"] == kind and not r["verify"] and r["size"] >= 8192:
-                flops = 2e-12 * r["size"]**3
-                yield (r, f"{r['size']}³", r["type"], f"{where}, arrays of Python", other, flops / r["damier_s"][0],
-                       flops / r["torch_s"][0], 1 / r["ratio"][0])
+        yield r, square(shape_of(r)), compute_of(r), where, other, flops / median(ours), flops / median(theirs), median(ratios(theirs, ours))
+    for kind, where, other in (("in place", "1 GPU", "torch"), ("in place ranks", "2 GPUs", "NCCL's all-gather and torch")):
+        mine = [r for r in records if r["kind"] == kind and not r["verify"] and r["size"] >= 8192]  # by the Python package, not verified
+        for (name, size), ways in grouped(mine, lambda r: (r["type"], r["size"])).items():
+            theirs, ours = sorted(ways, key=lambda r: r["way"] == "damier")
+            flops = 2e-12 * size**3
+            yield (ours, f"{size}³", name, f"{where}, arrays of Python", other, flops / ours["seconds"][0], flops / theirs["seconds"][0],
+                   1 / ours["ratio"][0])
 
 
 def digits(rate):
@@ -215,7 +216,7 @@ def memory(records):
 
 def scaling(records):
     ours = [r for r in records if r["kind"] == "bench scale" and r["scale"]["series"] == "strong" and machine_ranks(r) > 1]
-    rows = [(square(r), r["problem"]["work"], f"{machine_ranks(r)} {'GPUs' if r['machine']['backend'] == 'cuda' else 'cores'}",
+    rows = [(square(shape_of(r)), r["problem"]["work"], f"{machine_ranks(r)} {'GPUs' if r['machine']['backend'] == 'cuda' else 'cores'}",
              "measured", f"{median(r['repetitions']['multiply_s']):.3f}", f"{100 * r['scale']['efficiency']:.0f} %") for r in ours]
     simulated = [r for r in records if r["kind"] == "simulated"]
     squares = [r for r in simulated if [r["simulated"][x] for x in ("scaling", "shape", "plan", "case")] ==
@@ -227,7 +228,7 @@ def scaling(records):
 
 
 TABLES = [Lines(PAGE, "summary user", "user", user, repeats=True), NODE, ARRAYS, ARRAYS_ON_CPUS, OPERANDS, GRAM, COVARIANCE,
-          Lines(PAGE, "summary memory", "gpu,gpus,cublasmp,cublasxt,scalapack,in_place,in_place_ranks", memory, repeats=True),
+          Lines(PAGE, "summary memory", "gpu,gpus,cublasmp,cublasxt,scalapack,in place,in place ranks", memory, repeats=True),
           Lines(PAGE, "summary scaling", "bench scale,simulated", scaling, repeats=True)]
 
 
@@ -286,12 +287,12 @@ def pairs_of_users(records):
         name, size = min(others, key=others.get), product.removesuffix("³")
         yield f"{size} × {size} on {where}", alone(ours), others[name], OTHERS[name]
     mine = [r for r in records if r["kind"] == "job" and r["job"] == "memory" and r["verdict"] == "right"]
-    times = of_ways(mine)
+    times = {r["way"]: r["seconds"][0] for r in mine}
     ours, (name, other) = times.pop("damier"), min(times.items(), key=lambda item: item[1])
     yield f"6000 × 6000 on {mine[0]['machine']['cores']} cores, larger than memory", ours, other, name
     arrays = [r for r in records if r["kind"] == "arrays" and r["type"] == "f64"]
     size = max(r["size"] for r in arrays)
-    times = of_ways([r for r in arrays if r["size"] == size])
+    times = {r["way"]: r["seconds"][0] for r in arrays if r["size"] == size}
     yield f"{size} × {size}, NumPy arrays, on one GPU", times["one GPU"], times["torch"], "torch"
 
 
@@ -310,8 +311,7 @@ def jobs_picture(records):
     what, kind = ("processor_s", "processor time") if is_shared(mine) else ("seconds", "time")
     groups = []
     for job, runs in grouped(mine, lambda r: r["job"]).items():
-        times = {way: median([r[what] for r in of_way]) for way, of_way in grouped(runs, lambda r: r["way"]).items()
-                 if verdict_of(of_way) == "right"}
+        times = {r["way"]: r[what][0] for r in runs if r["verdict"] == "right"}
         ours = times.pop("damier", None)
         if ours and times:
             best = min(times, key=times.get)

@@ -39,9 +39,14 @@ def interval(values):
     return values[rank - 1], values[-rank]
 
 
+def spread(values, digits):
+    """A median and its interval."""
+    return "{:.{d}f} [{:.{d}f}, {:.{d}f}]".format(*values, d=digits)
+
+
 def estimate(values, digits):
     """The median and its interval; nothing if there are no values."""
-    return "{:.{d}f} [{:.{d}f}, {:.{d}f}]".format(median(values), *interval(values), d=digits) if values else ""
+    return spread([median(values), *interval(values)], digits) if values else ""
 
 
 def table(head, rows):
@@ -147,8 +152,12 @@ class Group(list):
     def __getitem__(self, key):
         return super().__getitem__(0)[key] if isinstance(key, str) else super().__getitem__(key)
 
-    def get(self, key, default):
+    def get(self, key, default=None):
         return self[0].get(key, default)
+
+    def way(self, name):
+        """The newest record of a way that alternated with others; None if there is none."""
+        return max((r for r in self if r["way"] == name and "error" not in r), key=lambda r: r["date"], default=None)
 
 
 @dataclasses.dataclass
@@ -162,12 +171,13 @@ class Table:
     by: tuple = ()  # functions of a record; (): each record is a row
     footer: object = origin
     order: object = None  # key of sorting rows
+    among: object = None  # of all records those of the table
     keep: object = None  # whether a group is a row
     repeats: bool = False  # a table of the same records on another page has more
 
     def make(self, records):
         groups = {}
-        for key, mine in grouped(records, (lambda r: tuple(f(r) for f in self.by)) if self.by else id).items():
+        for key, mine in grouped(self.among(records) if self.among else records, (lambda r: tuple(f(r) for f in self.by)) if self.by else id).items():
             groups[key] = Group(key, mine, groups)
         rows = [g for g in groups.values() if not self.keep or self.keep(g)]
         rows = sorted(rows, key=self.order) if self.order else rows

@@ -44,7 +44,7 @@ def check_versions(damier, folder):
 
 def check_checkpoints(damier, folder):
     found = products(damier, folder / "checkpoint.jsonl", "checkpoint", "--sizes", 64, "--pairs", 1, "--directory", folder)
-    assert len(found) == 3 and all(r["verification"]["verdict"] == "PASS" for r in found), found
+    assert [r["way"] for r in found] == ["--no-checkpoint", "--checkpoint", "--checkpoint-interval 1s"], found
     assert len(table("checkpoint", folder / "checkpoint.jsonl")) == 4
     assert not list(folder.glob("checkpoint-*")), "files are left"
 

@@ -27,16 +27,14 @@ def bench(damier, output, only, *words, python=sys.executable, expect=0):
 
 
 def check(records):
-    assert [r["row"] for r in records] == ROWS, [r["row"] for r in records]
+    assert [r["way"] for r in records] == ROWS, [r["way"] for r in records]
     for record in records:
-        times = record["repetitions"]["command_s"]
-        assert record["error"] is None and len(times) == 2 and min(times) > 0, record
-        assert record["times"]["command_median_s"] == statistics.median(times), record
-        assert record["problem"]["shape"] == "40 x 32 x 24" and record["problem"]["work"] == "f32", record["problem"]
-        own = record["damier"]
-        assert bool(own) == (record["row"] in ("damier", "mpirun-2")), record["row"]
-        if own:
-            assert own["verification"]["verdict"] == "PASS" and own["machine"]["ranks"] == record["machine"]["ranks"]
+        times, ranks = record["turns"], 2 if record["way"].endswith("-2") else 1
+        assert "error" not in record and len(times) == 2 and min(times) > 0, record
+        assert record["seconds"] == [statistics.median(times), min(times), max(times)], record
+        assert record["ratio"][0] == statistics.median(a / b for a, b in zip(times, records[0]["turns"])), record
+        assert (record["shape"], record["type"], record["ranks"]) == ("40 x 32 x 24", "f32", ranks), record
+        assert record.get("backend") == ("cpu" if record["way"] in ("damier", "mpirun-2") else None), record
 
 
 def check_commands(damier, folder):
@@ -45,7 +43,7 @@ def check_commands(damier, folder):
     wrong.write_text(WRONG)
     wrong.chmod(0o700)
     last = bench(damier, output, "numpy", "--sizes", 32, "--types", "f64", python=wrong, expect=1)[-1]
-    assert last["error"] == "C is not NumPy's product" and not last["repetitions"]["command_s"], last
+    assert last["error"] == "C is not NumPy's product" and "seconds" not in last, last
     head, _, row, failed = script("report/results.py", output).splitlines()[2:6]
     assert all(f"`{name}`, s" in head for name in ROWS), head
     assert row.startswith("| 40 x 32 x 24 | f32 |") and "; 1.00 |" in row, row

@@ -2,7 +2,14 @@
 needs_h5py
 "$PYTHON" "$ROOT/scripts/bench/jobs.py" --damier "$(command -v damier)" --runs 1 --scale 0.1 --folder . -o jobs.jsonl >out 2>errors || cat errors
 grep -vE "^(zstd|anndata) +left out" errors
-grep -v ' right$' out
+grep -v -e ' right$' -e '^== ' out
 # The ways that every computer with NumPy and h5py has.
-grep -E ' (NumPy \+ h5py|damier) ' out | grep -vE '^(zstd|anndata) ' | awk '{ print $1, $NF }' | sort | uniq -c | sort -k2 | sed 's/^ *//'
-python3 -c 'import json; print(sorted(json.loads(open("jobs.jsonl").readline()))[:8])'
+python3 - <<'EOF'
+import collections, json
+records = [json.loads(line) for line in open("jobs.jsonl")]
+found = collections.Counter((r["job"], r["verdict"]) for r in records if r["way"] in ("NumPy + h5py", "damier"))
+for (job, verdict), count in sorted(found.items()):
+    if job not in ("zstd", "anndata"):
+        print(count, job, verdict)
+print(sorted(records[0])[:8])
+EOF
