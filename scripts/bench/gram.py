@@ -85,7 +85,7 @@ KINDS = {"memory": in_memory, "cov": covariances, "gpu": on_gpu, "gpus": on_gpus
 
 def of_arrays(options, kind, dtype, size):
     from ranks import Job
-    job = Job()
+    job = Job(gpus=kind in ("gpu", "gpus"))
     with contextlib.ExitStack() as options.stack:
         job.compare(options, "gram bench", {"of": kind, "type": dtype, "size": size}, KINDS[kind](options, job, dtype, size))
 

@@ -2,7 +2,9 @@
 import os
 import platform
 
-from measure import code_of_package, compare, made_by, timed
+import numpy as np
+
+from measure import NUMPY_TYPES, code_of_package, compare, made_by, timed
 
 try:
     import torch
@@ -15,9 +17,9 @@ MOST_REPEATS = 100  # of calls on a GPU, which queues them
 
 
 class Job:
-    """All ranks, or this process alone."""
+    """All ranks, or this process alone; with GPUs, or with arrays of NumPy."""
 
-    def __init__(self):
+    def __init__(self, gpus=HAS_GPU):
         self.world, self.rank, self.ranks, here = None, 0, 1, 0
         if int(os.environ.get("OMPI_COMM_WORLD_SIZE") or os.environ.get("PMI_SIZE") or 1) > 1:
             from mpi4py import MPI  # pylint: disable=import-outside-toplevel
@@ -26,12 +28,14 @@ class Job:
             self.hosts = self.world.allgather(platform.node())
             here = self.hosts[:self.rank].count(platform.node())
         self.device, self.name = None, None
-        if HAS_GPU:
+        if gpus:
             self.device = torch.device("cuda", here % torch.cuda.device_count())
             torch.cuda.set_device(self.device)
             self.name = torch.cuda.get_device_name(self.device)
 
     def random(self, name, rows, cols):
+        if not self.device:
+            return np.random.default_rng(self.rank).normal(size=(rows, cols)).astype(NUMPY_TYPES[name])
         return torch.randn(rows, cols, device=self.device).to(TYPES[name])
 
     def settle(self):
