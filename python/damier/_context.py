@@ -16,7 +16,7 @@ from . import _library as lib
 from ._alike import Alike, kinds
 from ._arrays import as_matrix, check_meaning, overlap, same_places
 from ._device import DeviceArray, empty_beside, repeated
-from ._errors import Error, FitError, UsageError
+from ._errors import Error, FitError, InputError, UsageError
 from ._handle import Handle, Progress, Record
 from ._matrices import Entries, Matrix, OnOne, Operand, PartedOperand, Rows, Stated, empty, shown
 from ._options import DTYPE_OF_TYPE, is_zero, texts, type_name
@@ -59,7 +59,8 @@ class Context(Handle):
         self._alike: Alike | None = None
         self._alike_products: dict[tuple[str, int], Alike] = {}  # "gram", ... of columns and of rows
         self._ops = {x: str(options.get(f"op_{x}") or "n").lower() for x in "ab"}
-        self._changes_a = any(str(options.get(key)) not in ("None", "none") for key in ("center_a", "scale_a", "weights"))
+        self._changes_a = any(str(options.get(key)) not in ("None", "none", "False", "no")
+                              for key in ("center_a", "scale_a", "weights", "center", "scale"))
         self._changes_a |= options.get("missing") == "mean"
         self._row_axes = {x: options.get(f"row_axes_{'b' if x == 'b' else 'a'}") for x in "abx"}
         self.in_use = threading.RLock()
@@ -186,7 +187,7 @@ class Context(Handle):
         beta = 1 if c is not None and self._beta is None else self._beta
         ab = [self._operand(a, "a"), self._operand(b, "b")]
         m, n = self._pose(ab)[:2] if shape is None else self._pose_batch(ab, shape)
-        result, old = self._result(ab, out, c, beta, (m, n))
+        result, old = self._result(ab, out, c, beta, (m, n), whole=not self._changes_a)
         if m == 0 or n == 0:
             return result.matrix.array, None
         with self._with(beta=1 if c is not None and self._beta is None else None), self._with_old(old):
@@ -213,7 +214,8 @@ class Context(Handle):
         operand = self._operand(x, "x")
         self._agree([operand])
         n = operand.rows if of_rows else operand.cols
-        result, _ = self._result([operand, operand], out, None, self._beta, (n, n), whole=product == "gram")
+        whole = product == "gram" and not self._changes_a
+        result, _ = self._result([operand, operand], out, None, self._beta, (n, n), whole)
         stated = self._multiply(call, [operand, operand, result]) if n > 0 else None
         if stated is not None and (out is not None or self.comm is None):
             self._alike_products[product, of_rows] = Alike([x, x, out], result.matrix.array, stated)
@@ -248,7 +250,11 @@ class Context(Handle):
         """The dataset that GIVEN is or names, if the library can read it; else GIVEN."""
         location = location_of(given)
         if location is not None:
-            return StoredOperand(location, name, self.info(location), self._row_axes[name])
+            record = self.info(location)
+            if "dataset" not in record:
+                raise InputError(f"{location}: holds {record['file']['count']} datasets",
+                                 hint="name one: FILE.h5:/path/to/dataset")
+            return StoredOperand(location, name, record, self._row_axes[name])
         if not isinstance(given, (list, tuple)):
             return given
         check_meaning(given, name)
@@ -396,6 +402,8 @@ class Context(Handle):
             return text
         if not whole and type_ not in ("f16", "bf16") and type_[0] not in "fc":
             return "f64"
+        if type_ not in lib.TYPES:
+            raise UsageError(f"{type_} matrices need type= to be multiplied", hint='type="f64" converts them')
         return {"f16": "f32", "bf16": "f32", "i8": "i32"}.get(type_, type_)
 
     def _multiply(self, function: Any, operands: list[Operand]) -> list[lib.CMatrix] | None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ._arrays import check_meaning
 from ._errors import Error, UsageError
+from ._stored import Stored
 
 
 def floats(x: Any) -> Any:
@@ -31,6 +32,7 @@ def _on_host(weights: Any) -> Any:
 @contextlib.contextmanager
 def weights_in_file(weights: Any, comm: Any) -> Iterator[str | None]:
     """A location of WEIGHTS: an array is written to a file for the call, by rank 0, which reads it, too."""
+    weights = weights.location if isinstance(weights, Stored) else weights
     located = weights is None or isinstance(weights, (str, os.PathLike))
     if comm is not None and len(set(comm.allgather(located))) > 1:
         raise UsageError("weights are an array on some ranks only")

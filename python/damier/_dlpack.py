@@ -29,6 +29,9 @@ _READ_ONLY = 1  # of the flags
 
 def _asked(array: Any, words: dict[str, Any]) -> Any:
     """Producers from before DLPack 1.0 do not know max_version."""
+    is_neg = getattr(array, "is_neg", None)
+    if callable(is_neg) and is_neg():  # torch exports it as if it did not negate its elements
+        raise BufferError("it is a view that negates its elements: resolve_neg() makes a copy")
     try:
         return array.__dlpack__(max_version=(1, 0), **words)
     except TypeError:

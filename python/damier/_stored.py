@@ -25,7 +25,7 @@ class Stored:
     def __init__(self, dataset: Any) -> None:
         location = location_of(dataset)
         if location is None:
-            raise UsageError(f"{dataset!r} is no location, and no dataset that the library can read")
+            raise UsageError(f"{type(dataset).__name__} is no location, and no dataset that the library can read")
         self.location = location
         self.is_part = False
 
@@ -44,7 +44,11 @@ def _text_of(key: Any) -> str:
     if isinstance(key, slice):
         ends = ["" if n is None else str(index(n)) for n in (key.start, key.stop)]
         return ":".join([*ends, *([] if key.step is None else [str(index(key.step))])])
-    return str(index(key))
+    try:
+        return str(index(key))
+    except TypeError:
+        raise TypeError(f"{type(key).__name__} is no slice and no index; the location 'FILE.h5:/x[@FILE.h5:/list, :]' "
+                        "has the rows of a list") from None
 
 
 def location_of(given: Any) -> str | None:

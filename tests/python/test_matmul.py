@@ -221,6 +221,10 @@ class Covariance(unittest.TestCase):
         np.testing.assert_allclose(damier.gram(x[::2, ::3], center=True, scale=True, divide="n-1"), np.corrcoef(x[::2, ::3], rowvar=False),
                                    rtol=0, atol=1e-13)
         np.testing.assert_array_equal(x, before)
+        whole = rng.integers(-9, 9, (50, 30)).astype("i1")
+        for words in ({"center": True}, {"scale": True}, {"missing": "mean", "missing_value": 5}):
+            np.testing.assert_array_equal(damier.gram(whole, **words), damier.gram(whole.astype("f8"), **words))
+        np.testing.assert_array_equal(damier.gram(whole, center=False), whole.T.astype("i4") @ whole)
 
     def test_missing(self):
         rng = np.random.default_rng(9)
@@ -583,8 +587,26 @@ class OtherLibraries(unittest.TestCase):
         self.assertEqual(out.tolist(), [[4.0] * 3] * 3)
         half = torch.ones(3, 4, dtype=torch.bfloat16)
         np.testing.assert_array_equal(damier.matmul(half, half.T), np.full((3, 3), 4.0))
+        with self.assertRaisesRegex(damier.UsageError, "negates its elements"):
+            damier.matmul(torch.ones(3, 4, dtype=torch.complex64).conj().imag, a.T)
         with self.assertRaises(damier.UsageError):
             damier.matmul(a.requires_grad_(), a.T)
+
+
+class Negated:
+    """Array memory whose elements are those of the memory times -1, as of torch's x.conj().imag."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def is_neg(self):
+        return True
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+    def __dlpack__(self):
+        return self.array.__dlpack__()
 
 
 class Refused(unittest.TestCase):
@@ -600,6 +622,11 @@ class Refused(unittest.TestCase):
         for words in ({"center_a": "columns"}, {"scale_a": "rows"}, {"missing": "mean"}):
             self.refused("not centered", x, x[0], **words)
         self.refused("a distribution", damier.Rows(x), x)
+
+    def test_negated(self):
+        x = np.ones((3, 3))
+        self.refused("resolve_neg", Negated(x), x)
+        self.refused("resolve_neg", x, x, Negated(x.copy()))
 
     def test_shapes(self):
         x = np.ones((3, 4))

@@ -161,8 +161,24 @@ class StoredOperands(InFolder):
                 damier.matmul(damier.Stored(file["x"])[0:99], self.y)
             with self.assertRaises(damier.InputError):
                 damier.matmul(damier.Stored(file["x"])[::-1], self.y)
+            for wrong in ([1, 2], None, self.x[:, 0] > 0):
+                with self.assertRaisesRegex(TypeError, "no slice and no index"):
+                    damier.Stored(file["x"])[wrong]
         with self.assertRaises(damier.FileError):
             damier.matmul("nothing.h5:/x", self.y)
+        with self.assertRaisesRegex(damier.InputError, "holds 4 datasets"):
+            damier.matmul(self.path, self.y)
+        with h5py.File(self.path, "a") as file:
+            file["i"] = self.x.astype("i2")
+        with self.assertRaisesRegex(damier.UsageError, "i16 matrices need type="):
+            damier.gram(f"{self.path}:/i")
+
+    def test_weights(self):
+        weights = np.arange(40.0)
+        with h5py.File(self.path, "a") as file:
+            file["w"] = weights
+        for given in (damier.Stored(f"{self.path}:/w"), f"{self.path}:/w"):
+            np.testing.assert_allclose(damier.cov(self.x, weights=given), np.cov(self.x.T, aweights=weights), atol=1e-12)
 
 
 class Stacks(InFolder):
