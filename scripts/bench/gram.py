@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """XᵀX: damier gram compared with the general product, and with what BLAS, NumPy and torch offer, alternating, with random data.
 
-gram.py [--output FILE.jsonl] [--pairs N] [--only files|memory|cov|gpu|gpus] [--size N] [--types f64,f32,bf16] [--damier PROGRAM]: a
-record for each kind, type, size and way, damier's always verified; also seconds of processors, which other programs disturb less.
+gram.py [--output FILE.jsonl] [--pairs N] [--only files|memory|cov|gpu|gpus|ranks] [--size N] [--types f64,f32,bf16] [--damier PROGRAM]:
+a record for each kind, type, size and way, damier's always verified; also seconds of processors, which other programs disturb less.
 
 files: from a file to a file, `damier gram` and `damier multiply` of X and a copy of X on --ranks ranks, whose phases are recorded;
 in --directory. memory: NumPy arrays; damier.gram, damier.matmul, numpy.matmul (which calls dsyrk for x.T @ x) and cblas_dsyrk of
@@ -13,6 +13,10 @@ gpu need the damier package.
     mpirun -n 2 gram.py --only gpus
 
 the same by damier for X and C of which each rank has rows in the memory of its GPU; needs mpi4py. Times are the slowest rank's.
+
+    OPENBLAS_NUM_THREADS=1 mpirun -n 2 gram.py --only ranks --types f64 --size 4096
+
+the same in host memory, and the fastest pdsyrk of ScaLAPACK (rivals.py), whose file --library names if the loader does not find it.
 """
 # pylint: disable=import-outside-toplevel
 import contextlib
@@ -80,7 +84,21 @@ def on_gpus(options, job, dtype, size):
             "gram_of_rows": lambda: of_rows.gram(x, out, of="rows"), "matmul_of_rows": lambda: full_of_rows.matmul(x, y, out)}
 
 
-KINDS = {"memory": in_memory, "cov": covariances, "gpu": on_gpu, "gpus": on_gpus}
+def on_ranks(options, job, dtype, size):
+    """The same in host memory, and ScaLAPACK."""
+    from rivals import Pdgemm
+    rival = Pdgemm(dtype, size, options)
+
+    def seconds(setting):
+        rival.open(setting)
+        rival.syrk()  # warms up
+        return rival.syrk()
+
+    rival.open(min(rival.settings(), key=seconds))
+    return {**on_gpus(options, job, dtype, size), "syrk": rival.syrk}
+
+
+KINDS = {"ranks": on_ranks, "memory": in_memory, "cov": covariances, "gpu": on_gpu, "gpus": on_gpus}
 
 
 def of_arrays(options, kind, dtype, size):
@@ -105,7 +123,7 @@ def files(options, dtype, size):
 def main():
     options = options_of(__doc__, "gram.jsonl", pairs=5, only={"choices": ("files", *KINDS), "action": "append"},
                          size={"type": int, "action": "append"}, types="f64,f32", damier="damier", backend="auto",
-                         directory="/dev/shm", ranks={"type": int, "default": 1, "help": "of files"}, blas="", cublas="")
+                         directory="/dev/shm", ranks={"type": int, "default": 1, "help": "of files"}, blas="", cublas="", library="")
     for kind, dtype, size in itertools.product(options.only or ("files", "memory"), options.types.split(","), options.size or (8192,)):
         if kind == "files":
             files(options, dtype, size)

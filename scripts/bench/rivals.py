@@ -241,16 +241,23 @@ class Pdgemm:
         self.form = (ctypes.c_int * 9)(1, context.value, self.n, self.n, block, block, 0, 0, max(1, len(self.rows)))
         return {"block": block, "grid": grid}
 
-    def multiply(self):
+    def call(self, function, *words, factors, sizes):
         one, zero, first, n = ctypes.c_double(1), ctypes.c_double(0), ctypes.c_int(1), ctypes.c_int(self.n)
-        words = [b"N", b"N", *map(ctypes.byref, (n, n, n, one))]
-        for matrix in (self.a, self.b, self.c):
+        words = [*words, *[ctypes.byref(n)] * sizes, ctypes.byref(one)]
+        for matrix in (*factors, self.c):
             words += [ctypes.byref(zero)] * (matrix is self.c) + [ctypes.c_void_p(matrix.ctypes.data), ctypes.byref(first),
                                                                   ctypes.byref(first), self.form]
         self.world.Barrier()
         began = time.perf_counter()
-        self.library.pdgemm_(*words)
+        getattr(self.library, function)(*words)
         return self.world.allreduce(time.perf_counter() - began, self.most)
+
+    def multiply(self):
+        return self.call("pdgemm_", b"N", b"N", factors=(self.a, self.b), sizes=3)
+
+    def syrk(self):
+        """The lower triangle of C, A transposed times A."""
+        return self.call("pdsyrk_", b"L", b"T", factors=(self.a,), sizes=2)
 
     def apply(self, name, x, absolute=False):
         matrix, y = getattr(self, name), np.zeros(self.n)

@@ -137,14 +137,15 @@ def ms(*names):
 
 
 def place(r):
-    where, ranks = {"files": "files", "memory": "NumPy arrays"}.get(r["of"], "GPU memory"), machine_ranks(r)
+    names, ranks = {"files": "files", "memory": "NumPy arrays", "ranks": "rows of NumPy arrays, one thread each"}, machine_ranks(r)
+    where = names.get(r["of"], "GPU memory")
     return where + (f", {ranks} ranks" if ranks > 1 else "") + (", processors' time" if by_processors(r) else "")
 
 
 GRAM = Table(PAGE, "summary gram", "gram bench", {
     "X": "{size}²", "type": "{type}", "in": place, "`gram`": ms("gram"), "general product": ms("matmul", "multiply"),
     "ratio": lambda g: f"{syrk_time(g, 'gram') / syrk_time(g, 'matmul', 'multiply'):.2f}",
-    "syrk of cuBLAS or OpenBLAS, unverified": ms("syrk")},
+    "unverified syrk of cuBLAS, OpenBLAS or ScaLAPACK": ms("syrk")},
     by=(lambda r: r["of"], lambda r: r["type"], lambda r: r["size"], machine_ranks), footer=by("gram.py"))
 
 

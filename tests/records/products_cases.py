@@ -1,5 +1,6 @@
 """The benchmark of products: its records, their tables, and another library if it is installed."""
 import json
+import pathlib
 import subprocess
 import sys
 
@@ -82,7 +83,20 @@ def check_scalapack(damier, folder):
     assert table("scalapack", folder / "scalapack.jsonl")[2].endswith("| all |")
 
 
+def check_pdsyrk(damier, folder):
+    """Gram products of two ranks, and ScaLAPACK's."""
+    library, records = pathlib.Path(damier).with_name("libdamier.so"), folder / "gram.jsonl"
+    if not (has_scalapack() and library.exists()):
+        print("left out: pdsyrk takes ScaLAPACK, NumPy, mpi4py and the library")
+        return
+    subprocess.run(["mpirun", "--oversubscribe", "-n", "2", sys.executable, ROOT / "scripts/bench/gram.py", "--only", "ranks", "--types",
+                    "f64", "--size", "100", "--pairs", "1", "-o", records], capture_output=True, timeout=600, check=True,
+                   env=environment() | {"PYTHONPATH": str(ROOT / "python"), "DAMIER_LIBRARY": str(library)})
+    assert {"gram", "matmul", "syrk"} <= {record["way"] for record in records_of(records)}
+    assert len(table("gram", records)) == 3
+
+
 if has_hydra():  # the script starts ranks by the mpirun in PATH, which is another one's
     run_checks(check_residual)
 else:
-    run_checks(check_ranks_against_library, check_versions, check_checkpoints, check_residual, check_scalapack)
+    run_checks(check_ranks_against_library, check_versions, check_checkpoints, check_residual, check_scalapack, check_pdsyrk)
