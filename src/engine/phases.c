@@ -359,6 +359,8 @@ void dm_forecast_record(const dm_plan *plan, const dm_machine *machine, dm_recor
                 {"upload", f->upload, by.upload}, {"fetch", f->fetch, by.fetch},
                 {"gemm", f->gemm, by.gemm},       {"exposed", f->exposed, by.exposed},
                 {"reduce", f->reduce, by.reduce}, {"write", f->write, by.write}};
+  if (machine->slower > 0)
+    dm_record_real(record, "forecast.slower", NULL, DM_SHOWN_PLAIN, machine->slower);
   dm_record_real(record, "forecast.start_s", NULL, DM_SHOWN_SECONDS, f->start);
   dm_record_real(record, "forecast.command_s", NULL, DM_SHOWN_SECONDS, f->start + f->total);
   for (size_t i = 0; i < sizeof phases / sizeof phases[0]; i++) {

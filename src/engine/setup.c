@@ -257,6 +257,7 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
   dm_machine_stated(gpu ? device->name : NULL, (int)dm_max(1, device->threads), machine);
   machine->nodes = run->nodes;
   machine->gpu = gpu;
+  machine->slower = engine->slower;
   if (setup->backend->ops->copies)
     setup->backend->ops->copies(engine->kernel, problem->work, &problem->compute,
                                 &machine->copies_a, &machine->copies_b);
@@ -318,8 +319,8 @@ static dm_status same_everywhere(dm_run *run, const dm_plan *plan) {
   return dm_fail(DM_E_BUG, "the ranks do not hold the same plan");
 }
 
-static dm_status choose_plan(const dm_run *run, const dm_engine *engine, const dm_problem *problem,
-                             dm_setup *setup) {
+dm_status dm_setup_choose(const dm_run *run, const dm_engine *engine, const dm_problem *problem,
+                          dm_setup *setup) {
   dm_problem adjusted = *problem;
   dm_wishes wishes = engine->wishes;
   adjusted.fastest &= strcmp(engine->kernel, "auto") == 0; /* other kernels have one mode */
@@ -380,7 +381,7 @@ dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *
   dm_run_phase(run, "planning", 1);
   DM_TRY(describe_machine(run, engine, problem, setup));
   dm_status status = DM_OK;
-  if (run->rank == 0) status = choose_plan(run, engine, problem, setup);
+  if (run->rank == 0) status = dm_setup_choose(run, engine, problem, setup);
   snprintf(setup->plan.kernel, sizeof setup->plan.kernel, "%s", engine->kernel);
   DM_TRY(dm_comm_agree(run->world, status));
   DM_TRY(dm_comm_broadcast(run->world, &setup->plan, sizeof setup->plan, 0));

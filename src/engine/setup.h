@@ -35,7 +35,8 @@ typedef struct dm_engine {
   bool once; /* a single product, after which the process ends: "auto" considers the time for
                 starting a GPU, and its memory is not freed */
   const char
-      *machine; /* words with rates for the planner (plan/machine.h); NULL or "": stated ones */
+      *machine;  /* words with rates for the planner (plan/machine.h); NULL or "": stated ones */
+  double slower; /* as in dm_machine; 0: not known */
   dm_named_files files;
   dm_known_links *known;           /* of this rank's earlier products; or NULL */
   const dm_compute_calls *compute; /* for an equation's own row with a FINISH; or NULL */
@@ -65,6 +66,10 @@ typedef struct dm_setup {
 dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *problem,
                         dm_setup *setup);
 void dm_setup_close(dm_setup *setup);
+
+/* Rank 0: chooses SETUP's plan, for the machine that it describes. */
+dm_status dm_setup_choose(const dm_run *run, const dm_engine *engine, const dm_problem *problem,
+                          dm_setup *setup);
 
 /* Collective: the first part of it: only backend and device, without links, machine and plan. */
 dm_status dm_setup_open_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,

@@ -338,11 +338,12 @@ dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine) {
                                    fmax(fmax(busy, upload) * rest, f.fetch * (1 - first));
   }
   const double tiles = (double)dm_triangle_tiles(plan); /* the first is the largest */
-  loop *= tiles;
-  f.fetch *= tiles;
-  f.upload *= tiles;
-  f.gemm *= tiles;
-  f.reduce *= tiles;
+  const double times = machine->slower > 0 ? tiles * machine->slower : tiles;
+  loop *= times;
+  f.fetch *= times;
+  f.upload *= times;
+  f.gemm *= times;
+  f.reduce *= times;
   f.exposed = loop - f.gemm;
   f.total = total_seconds(plan, &f, head_seconds(plan, machine), loop, e.panels);
   return f;

@@ -44,6 +44,8 @@ typedef struct dm_machine {
   double pages_now; /* bytes per second at which C's file system, if in memory, clears pages; 0:
                        none to clear */
   double pages_since; /* seconds of clearing before the first read */
+  double slower; /* how many times longer products and transfers take than these rates say, as a run
+                    of this job has shown; 0: not known. Only for the forecast */
   bool inputs_cached; /* inputs are in the page cache: reading copies them */
   bool rates_of_user; /* some rates are the user's (--machine), not built in */
 } dm_machine;

@@ -249,9 +249,13 @@ int64_t dm_checkpoint_recorded(const dm_checkpoint *c) {
 /* Seconds that a tile takes if each is recorded at once. */
 static const double least_interval = 1;
 
+static double longest_tile(const dm_checkpoint *c) {
+  return c->interval > 0 ? c->interval : least_interval;
+}
+
 void dm_checkpoint_impose(const dm_checkpoint *c, dm_wishes *wishes) {
   const dm_found *f = &c->found;
-  if (c->on) wishes->tile_seconds = c->interval > 0 ? c->interval : least_interval;
+  if (c->on) wishes->tile_seconds = longest_tile(c);
   if (f->records == 0) return;
   wishes->tiles_m = f->tiles_m;
   wishes->tiles_n = f->tiles_n;
@@ -327,8 +331,6 @@ static void say(const dm_checkpoint *c) {
                 (long long)c->taken, (long long)c->tiles);
 }
 
-static const char keeps_parts[] = "--checkpoint-interval 1s keeps parts";
-
 /* Before the work: what an interruption would leave of a long run. */
 static void say_kept(const dm_checkpoint *c) {
   const double worth_saying = 10; /* seconds */
@@ -337,8 +339,7 @@ static void say_kept(const dm_checkpoint *c) {
   if (c->tiles == 1)
     dm_log_line(&c->run->log, DM_LOG_NOTE,
                 "C is computed as a whole: after an interruption the same command starts over "
-                "(%s)",
-                keeps_parts);
+                "(--checkpoint-interval 1s keeps parts)");
   else
     dm_log_line(&c->run->log, DM_LOG_NOTE,
                 "if interrupted, the same command keeps the finished ones of %lld tiles, recorded "
@@ -346,17 +347,13 @@ static void say_kept(const dm_checkpoint *c) {
                 (long long)c->tiles, dm_format_seconds(fmax(c->interval, least_interval), every));
 }
 
-/* Once, during a run that was expected to be too short for several tiles, but is not. */
-static void say_slow(dm_checkpoint *c, double now) {
-  const double slow = 5, expected = c->plan->forecast.total, took = now - c->started;
-  char passed[32], predicted[32];
-  if (c->run->rank != 0 || c->tiles > 1 || c->said_slow) return;
-  if (took < slow * expected || took < fmax(c->interval, least_interval)) return;
-  c->said_slow = true;
-  dm_log_line(&c->run->log, DM_LOG_NOTE,
-              "%s have passed, predicted were %s; an interruption loses them, as C is computed as "
-              "a whole (%s)",
-              dm_format_seconds(took, passed), dm_format_seconds(expected, predicted), keeps_parts);
+bool dm_checkpoint_is_slow(const dm_checkpoint *c, double part, double seconds, double *slower) {
+  const dm_forecast *f = &c->plan->forecast;
+  const double slow = 10, passed = dm_now() - c->started;
+  if (!c->on || c->tiles > 1 || part <= 0) return false;
+  *slower = seconds / part / (f->gemm + f->exposed + f->reduce);
+  return passed >= longest_tile(c) && passed >= slow * f->total &&
+         seconds / part > seconds + passed;
 }
 
 dm_status dm_checkpoint_begin(dm_checkpoint *c, const dm_setup *setup, dm_output_file *file,
@@ -436,7 +433,6 @@ dm_status dm_checkpoint_poll(dm_checkpoint *c) {
   const double now = dm_now();
   if (!c->on || !c->output || now < c->next) return DM_OK;
   c->next = now + between_looks;
-  say_slow(c, now);
   bool done;
   DM_TRY(dm_output_syncing(c->output, false, &done));
   if (done) {

@@ -60,6 +60,12 @@ dm_status dm_checkpoint_stored(dm_checkpoint *checkpoint, int64_t tile);
 /* Call repeatedly: progresses messages, syncs and records. */
 dm_status dm_checkpoint_poll(dm_checkpoint *checkpoint);
 
+/* Rank 0, when PART of the products (0 to 1) is done, SECONDS after the first one began: whether C
+ * is a single tile, the run has taken an interval (at least a second) and ten times the predicted
+ * time, and what is left takes longer than that. *slower: as in dm_machine. */
+bool dm_checkpoint_is_slow(const dm_checkpoint *checkpoint, double part, double seconds,
+                           double *slower);
+
 /* Collective: everything stored is on the disk. RECORD: and in the journal; otherwise only if the
  * run has taken longer than an interval. Nothing may be stored afterwards. */
 dm_status dm_checkpoint_flush(dm_checkpoint *checkpoint, bool record);

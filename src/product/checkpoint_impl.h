@@ -34,7 +34,7 @@ typedef struct dm_note_sender {
 struct dm_checkpoint {
   dm_run *run;
   const dm_multiply *multiply;
-  bool begun, said_slow;
+  bool begun;
   bool named; /* C has its name */
   bool sums;  /* checksums are computed */
   bool on;    /* false: nothing is recorded, the result is synced at the end */

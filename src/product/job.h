@@ -41,6 +41,7 @@ typedef struct dm_job {
   bool read_back;           /* C was compared with what was written */
   bool judged;              /* VERDICT is set */
   bool again;               /* another round computes wrong tiles again */
+  bool slow;                /* rank 0 stopped this round: the next one computes C in tiles */
   struct dm_repair *repair; /* of all rounds */
   dm_verdict verdict;
   bool shows_progress;

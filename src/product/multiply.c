@@ -254,6 +254,7 @@ static dm_status plan(dm_job *j) {
   dm_engine engine = m->engine;
   dm_problem problem = j->problem;
   engine.files = dm_job_files(m);
+  engine.slower = j->repair->slower;
   if (j->repair->process_bytes > 0) engine.process_bytes = j->repair->process_bytes;
   problem.finish_bytes = dm_job_is_returned(j) ? dm_memory_result_bytes(&j->result, &problem) : 0;
   if (dm_job_in_memory(j, DM_C))

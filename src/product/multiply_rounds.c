@@ -1,10 +1,13 @@
-/* The rounds of a multiplication. Most have one; another computes what was wrong again, or
- * multiplies with more moduli, or natively, what does not suit residues. */
+/* The rounds of a multiplication. Most have one; another computes what was wrong again, or in tiles
+ * what is much slower than predicted, or multiplies with more moduli, or natively, what does not
+ * suit residues. */
 #include <stdlib.h>
 
 #include "check/verdict.h"
 #include "core/checked.h"
+#include "core/clock.h"
 #include "core/compute.h"
+#include "core/units.h"
 #include "engine/phases.h"
 #include "file/file_queue.h"
 #include "plan/partition.h"
@@ -21,10 +24,13 @@ static dm_status repeat(void) {
   return status;
 }
 
-/* Syncs and records the tiles complete when a run is stopped. */
+/* When a run is stopped: all ranks learn whether rank 0 did so because it is slow; otherwise the
+ * tiles complete are synced and recorded. */
 static dm_status end_early(dm_job *j, dm_status status) {
   if (!status || status->code != DM_E_STOPPED || !status->agreed || !j->sink.checkpoint)
     return status;
+  dm_status told = dm_comm_broadcast(j->run->world, &j->slow, sizeof j->slow, 0);
+  if (told || j->slow) return dm_status_first(told, status);
   dm_status flushed = dm_checkpoint_flush(j->sink.checkpoint, true);
   if (!flushed) return status;
   dm_status_free(status);
@@ -47,6 +53,7 @@ static dm_status outcome_of(const dm_job *j) {
 typedef enum round_end {
   ROUND_IS_LAST,
   ROUND_IS_WRONG, /* parts of C are computed again */
+  ROUND_IS_SLOW,  /* C is computed anew in tiles */
   ROUND_IS_UNFIT, /* nothing was multiplied: the compute mode does not suit A and B */
 } round_end;
 
@@ -67,7 +74,7 @@ static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *
   dm_job j = {.run = run, .own = *multiply, .repair = repair};
   j.multiply = &j.own;
   dm_status status = end_early(&j, dm_job_work(&j, run->rank == 0 ? record : NULL));
-  *end = j.again && !status ? ROUND_IS_WRONG : ROUND_IS_LAST;
+  *end = j.slow ? ROUND_IS_SLOW : j.again && !status ? ROUND_IS_WRONG : ROUND_IS_LAST;
   dm_progress_end(&j.progress);
   dm_file_queue_close(j.sink.behind);
   status = dm_status_first(status, dm_output_close(j.sink.output));
@@ -105,15 +112,20 @@ dm_status dm_multiply_plan(dm_run *run, const dm_multiply *multiply, dm_record *
   return status;
 }
 
+static bool goes_on(round_end end, dm_status status) {
+  return (end == ROUND_IS_WRONG && status->code == DM_E_CORRUPT) ||
+         (end == ROUND_IS_SLOW && status->code == DM_E_STOPPED && status->agreed);
+}
+
 /* Rounds until C is right, or wrong twice in one place. */
 static dm_status run_rounds(dm_run *run, const dm_multiply *multiply, dm_record *record,
                             unfit *why) {
   dm_repair repair = {0};
   round_end end;
   dm_status status = run_round(run, multiply, &repair, record, &end, why);
-  while (end == ROUND_IS_WRONG && status->code == DM_E_CORRUPT) {
+  while (goes_on(end, status)) {
     dm_status_free(status);
-    repair.round++;
+    repair.round += end == ROUND_IS_WRONG;
     dm_run_lap(run, &repair.seconds);
     status = run_round(run, multiply, &repair, record, &end, why);
   }
@@ -176,6 +188,38 @@ static double part_done(const dm_job *j, int64_t done) {
   return dm_plan_part_done(&j->setup.plan, done / layer, 0, done % layer);
 }
 
+/* Whether C has several tiles in a plan that counts on the pace of this run; planned once. */
+static bool gets_tiles(dm_job *j, double slower) {
+  dm_engine engine = j->multiply->engine;
+  dm_setup trial = j->setup;
+  j->repair->slower = trial.machine.slower = slower;
+  dm_checkpoint_impose(j->sink.checkpoint, &engine.wishes);
+  dm_status status = dm_setup_choose(j->run, &engine, &j->problem, &trial);
+  const bool several = !status && dm_plan_tiles(&trial.plan) > 1;
+  dm_status_free(status);
+  return several;
+}
+
+/* Rank 0, of a run that is much slower than predicted: what an interruption would lose is little
+ * yet, beside what is to come. All ranks stop, and C is computed anew in tiles. */
+static dm_status stop_if_slow(dm_job *j, double part) {
+  const double now = dm_now();
+  char passed[32], predicted[32];
+  double slower;
+  if (j->run->rank != 0 || !j->run->stop.on || j->repair->slower > 0 ||
+      !dm_checkpoint_is_slow(j->sink.checkpoint, part, now - j->progress.started, &slower) ||
+      !gets_tiles(j, slower))
+    return DM_OK;
+  j->slow = true;
+  dm_progress_end(&j->progress);
+  dm_log_line(&j->run->log, DM_LOG_NOTE,
+              "%d %% is done after %s, predicted were %s for all: C is computed anew, in tiles, of "
+              "which an interruption keeps the finished ones (docs/howto/slow.md)",
+              (int)(100 * part), dm_format_seconds(now - j->run->born, passed),
+              dm_format_seconds(j->setup.plan.forecast.total, predicted));
+  return dm_fail(DM_E_STOPPED, "the run is much slower than predicted");
+}
+
 dm_status dm_multiply_progress(void *context, int64_t done, int64_t total) {
   dm_job *j = context;
   const dm_plan *plan = &j->setup.plan;
@@ -188,5 +232,7 @@ dm_status dm_multiply_progress(void *context, int64_t done, int64_t total) {
                                                  .read = dm_multiply_bytes_read(j),
                                                  .written = j->sink.written});
   if (done == total) dm_progress_end(&j->progress);
-  return j->sink.checkpoint ? dm_checkpoint_poll(j->sink.checkpoint) : DM_OK;
+  if (!j->sink.checkpoint) return DM_OK;
+  DM_TRY(dm_checkpoint_poll(j->sink.checkpoint));
+  return stop_if_slow(j, part_done(j, done));
 }

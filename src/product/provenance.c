@@ -268,7 +268,7 @@ void dm_multiply_record(const dm_multiplied *done, dm_record *record) {
                               .standard = e->standard};
   if (verdict) dm_verdict_record(verdict, &checked, &done->run->log, record);
   if (done->repeated > 0.0)
-    dm_record_real(record, "times.repeated_s", "before the repair", DM_SHOWN_SECONDS,
+    dm_record_real(record, "times.repeated_s", "before C was computed anew", DM_SHOWN_SECONDS,
                    done->repeated);
   dm_record_flag(record, "verification.read_back", NULL, done->read_back);
   char seed[DM_SEED_TEXT] = "", batch[32];

@@ -36,7 +36,8 @@ typedef struct dm_repair {
   bool *wrong;           /* and its tiles to compute again; NULL: all */
   int64_t wrong_tiles;   /* size of WRONG */
   int64_t process_bytes; /* memory of the process in the first round; later rounds reuse it */
-  double seconds;        /* seconds of the rounds that failed */
+  double seconds;        /* seconds of the rounds that did not end with C */
+  double slower;         /* rank 0: as in dm_machine, from a round that was much slower; or 0 */
 } dm_repair;
 
 static inline void dm_repair_close(dm_repair *repair) {

@@ -1,4 +1,5 @@
 /* The tiles of a run that use a band of A or B first, and last. */
+#include "plan/grid_cost.h"
 #include "plan/tiles.h"
 #include "plan_cases.h"
 
@@ -61,6 +62,22 @@ static dm_plan with_interval(const char *rate, int64_t size, double seconds) {
   const dm_machine machine = machine_of(words);
   return planned(&problem, &machine, machine.nodes * machine.ranks_per_node,
                  (dm_wishes){.tile_seconds = seconds});
+}
+
+/* What a run has shown lengthens the products of the next plan, not its files, and cuts C. */
+TEST(slow_products_are_cut) {
+  const dm_problem problem = problem_of(4096, 4096, 4096, DM_F64);
+  dm_machine machine = machine_of("cores=4 memory=64GiB gflops=100");
+  const dm_wishes wishes = {.tile_seconds = 60};
+  const dm_plan quick = planned(&problem, &machine, 1, wishes);
+  machine.slower = 200;
+  const dm_plan slow = planned(&problem, &machine, 1, wishes);
+  const dm_forecast f = dm_plan_forecast(&quick, &machine);
+  assert_int_equal(dm_plan_tiles(&quick), 1);
+  assert_true(dm_plan_tiles(&slow) > 4);
+  assert_true(fabs(f.gemm / quick.forecast.gemm - 200) < 1e-6);
+  assert_true(f.read == quick.forecast.read && f.write == quick.forecast.write);
+  assert_true(f.total > 100 * quick.forecast.total);
 }
 
 /* A run that is ten times slower than predicted finishes a tile in each interval, too. */

@@ -49,10 +49,15 @@ ls C.h5* 2>/dev/null
 try ranks 2 damier bench multiply --size 256 --repetitions 1000000 --time-limit 1s -q
 # Without checkpoints the message does not promise to resume.
 interrupted G.h5.part damier generate G.h5 --size 9000 --kind ozaki -q
-# A run that is much slower than predicted says what an interruption costs, if no parts of C are kept.
-env --default-signal=INT damier multiply A.h5 A.h5 -o C.h5 --checkpoint-interval 1s --machine gflops-c64=1e6 2>errors &
-until grep -q 'have passed' errors || ! kill -0 $!; do sleep 0.05; done
+# A run that is much slower than predicted, of which nothing would be kept, begins anew in tiles; Ctrl-C keeps the
+# finished ones.
+slow=(damier multiply A.h5 A.h5 -o C.h5 --panel 64 --checkpoint-interval 0)
+env --default-signal=INT "${slow[@]}" --threads 1 --machine 'gflops-c64=1e6 copy=1e4 read=1e4 write=1e4' 2>errors &
+until [ -s C.h5.journal ] || ! kill -0 $!; do sleep 0.05; done
 kill -INT $!
 wait $!
 echo "exit $?"
-sed -n 's/^damier: .* have passed, predicted were [^;]*;/PASSED, PREDICTED;/p' errors
+grep -o 'C is computed anew.*' errors
+sed -E -n 's/^ .*: [1-9][0-9]* of [0-9]+ tiles/N of M tiles/p' errors
+"${slow[@]}" 2>errors | tail -n 1 | sed 's/.* //'
+sed -E -n 's/[1-9][0-9]* of [0-9]+ tiles/N of M tiles/; s/^damier: resuming/resuming/p' errors
