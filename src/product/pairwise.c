@@ -399,6 +399,15 @@ static dm_status deliver(pairwise *p) {
   return DM_OK;
 }
 
+/* A stop keeps the products before the one that was under way. */
+static dm_status report_kept(const pairwise *p, dm_status status) {
+  int kept = 0;
+  while (kept < p->count && p->made[kept].at.file[0]) kept++;
+  if (status->code != DM_E_STOPPED || kept == 0) return status;
+  return dm_hint(status, "%d of %d products of pairs are kept: the same command goes on from them",
+                 kept, p->count);
+}
+
 /* Takes the means of X, makes the products, and calls WORK; P's pointers are valid meanwhile. */
 static dm_status with_means(pairwise *p, const dm_multiply *m, dm_status (*work)(pairwise *)) {
   dm_multiply own = *m, taken;
@@ -424,7 +433,10 @@ static dm_status with_means(pairwise *p, const dm_multiply *m, dm_status (*work)
   if (!status) status = multiply_all(p);
   if (!status) status = work(p);
   /* With checkpoints an interrupted run goes on with the products that it has made. */
-  if (status && !p->multiply->checkpoint) remove_products(p);
+  if (status && p->multiply->checkpoint)
+    status = report_kept(p, status);
+  else if (status)
+    remove_products(p);
   for (int i = 0; i < FACTORS + 2; i++) free(p->rows[i]);
   dm_centered_free(&made);
   return status;

@@ -2,6 +2,7 @@
  *
  *   FAULT=CALL:N:KIND[,...]  the Nth matching CALL; N+: also all later ones.  KIND is an error
  *                      number, "short" (half the bytes), "kill" (SIGKILL instead of the call),
+ *                      "term" (SIGTERM before the call),
  *                      "lie" (statvfs reports endless space), "flip" (read, write: flips a bit
  *                      in the exponent of one f64 in the middle of the bytes), "lose" (another
  *                      file gets its name before the call), or a delay such as "1500ms"
@@ -47,7 +48,7 @@ enum {
 static const char *const names[CALLS] = {
     "read",      "write",     "fsync",  "fdatasync", "sync_file_range", "rename",
     "fallocate", "ftruncate", "unlink", "statvfs",   "malloc"};
-enum { SHORT = -1, KILL = -2, LIE = -3, FLIP = -4, SLOW = -5, LOSE = -6, FAULTS = 4 };
+enum { SHORT = -1, KILL = -2, LIE = -3, FLIP = -4, SLOW = -5, LOSE = -6, TERM = -7, FAULTS = 4 };
 
 typedef struct planned {
   int call, kind; /* kind: an error number, or one of the above */
@@ -85,6 +86,7 @@ static int note_program(struct dl_phdr_info *info, size_t size, void *data) {
 static int kind_of(const char *text) {
   return strcmp(text, "short") == 0  ? SHORT
          : strcmp(text, "kill") == 0 ? KILL
+         : strcmp(text, "term") == 0 ? TERM
          : strcmp(text, "lie") == 0  ? LIE
          : strcmp(text, "flip") == 0 ? FLIP
          : strcmp(text, "lose") == 0 ? LOSE
@@ -154,8 +156,9 @@ static int strike(int call) {
   for (const planned *one = fault.list; one < fault.list + fault.count; one++) {
     if (call != one->call || (one->from_there_on ? number < one->at : number != one->at)) continue;
     if (one->kind == KILL) kill(getpid(), SIGKILL);
-    if (one->kind != SLOW) return one->kind;
-    pause_for(one->milliseconds);
+    if (one->kind == TERM) kill(getpid(), SIGTERM);
+    if (one->kind == SLOW) pause_for(one->milliseconds);
+    if (one->kind != SLOW && one->kind != TERM) return one->kind;
   }
   return 0;
 }
