@@ -332,6 +332,7 @@ static int run_rank(dm_call *call, dm_status prepared, const dm_work *work, dm_c
   if (status) {
     dm_status_free(prepared);
     dm_warm_up_end(warm_up);
+    if (!world && dm_comm_size_before_start() == 1) call->rank = 0; /* rank 0 knows of no others */
     if (!world) return dm_cli_finish(call, status);
     return leave(&run, dm_status_first(status, dm_cli_close_reports(call)));
   }

@@ -80,7 +80,8 @@ bool dm_launched_by_nobody(void);
 /* Several tasks of srun without a process manager: MPI would abort each of them. */
 dm_status dm_launched_unconnected(void);
 
-/* DM_E_MPI: the launcher started several ranks, but they do not see each other. */
-dm_status dm_launched_apart(void);
+/* DM_E_MPI: the launcher started several ranks, but they do not see each other. RANK: what its
+ * environment said of this one before MPI was started, which may change it. */
+dm_status dm_launched_apart(int rank);
 
 #endif

@@ -93,19 +93,19 @@ static dm_status refuse_old_library(void) {
 }
 
 /* With the launcher of another MPI, each rank starts as a job of one rank. */
-static dm_status refuse_singletons(const dm_comm *world) {
+static dm_status refuse_singletons(const dm_comm *world, int rank) {
   if (world->size > 1) return DM_OK;
-  return dm_hint(dm_launched_apart(),
+  return dm_hint(dm_launched_apart(rank),
                  "start damier with the mpirun or srun --mpi=... of the MPI that it was built "
                  "with; damier info names it");
 }
 
-static dm_status take_world(dm_comm **world) {
+static dm_status take_world(int rank, dm_comm **world) {
   MPI_Comm mpi;
   DM_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &mpi));
   DM_TRY(wrap_new(mpi, world));
   DM_TRY(refuse_old_library());
-  return refuse_singletons(*world);
+  return refuse_singletons(*world, rank);
 }
 
 /* Open MPI spends 0.2 s probing networks, which ranks of one node do not need. A user's own choice
@@ -129,20 +129,25 @@ static void hide_missing_sysfs(void) {
 }
 
 dm_status dm_comm_start(dm_comm **world) {
+  const int rank = dm_comm_rank_before_start();
   int provided;
   hide_missing_sysfs();
   DM_TRY(dm_launched_unconnected());
-  if (dm_launched_by_nobody()) return dm_comm_take_alone(world);
+  if (dm_launched_by_nobody()) {
+    DM_TRY(dm_comm_take_alone(world));
+    return refuse_singletons(*world, rank);
+  }
   avoid_network();
   DM_MPI(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided));
   if (provided < MPI_THREAD_FUNNELED)
     return dm_fail(DM_E_MPI, "this MPI does not offer MPI_THREAD_FUNNELED");
-  return take_world(world);
+  return take_world(rank, world);
 }
 
 dm_status dm_comm_start_single(dm_comm **world) {
+  const int rank = dm_comm_rank_before_start();
   DM_MPI(MPI_Init(NULL, NULL));
-  return take_world(world);
+  return take_world(rank, world);
 }
 
 /* ---- adoption ---- */

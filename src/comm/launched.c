@@ -39,14 +39,18 @@ dm_status dm_launched_unconnected(void) {
                  "use srun --mpi=pmix (srun --mpi=list shows what is available), or mpirun");
 }
 
-dm_status dm_launched_apart(void) {
+dm_status dm_launched_apart(int rank) {
   static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     const int ranks = dm_launched_number(names[i]);
     if (ranks > 1)
       return dm_fail(DM_E_MPI, "the launcher started %d ranks, but MPI sees only one", ranks);
   }
-  return DM_OK;
+  if (rank <= 0) return DM_OK;
+  return dm_fail(DM_E_MPI,
+                 "the environment (PMIX_RANK, PMI_RANK or SLURM_PROCID) calls this process rank "
+                 "%d, but MPI sees only one rank",
+                 rank);
 }
 
 int dm_comm_rank_before_start(void) {

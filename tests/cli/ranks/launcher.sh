@@ -23,8 +23,14 @@ kill -KILL $launcher $shell
 end_of launcher
 kill -USR1 "$(cat shell.pid)"
 end_of shell
-# The report contains the launching time, except if a shell that has run commands became the launcher.
+# A rank of which MPI knows nothing, because the launcher is another MPI's or left its variables behind, says so.
 make A 64 64
+for name in PMIX_RANK PMI_RANK SLURM_PROCID; do
+  env $name=2 damier multiply A.h5 A.h5 -o C.h5 -q 2>errors || echo "$name: exit $?"
+  grep -o 'calls this process .*' errors
+done
+ls C.h5* 2>/dev/null
+# The report contains the launching time, except if a shell that has run commands became the launcher.
 told() {
   "$@" damier multiply A.h5 A.h5 -o C.h5 --force 2>&1 | grep -c 'launching, before main' || true
 }
