@@ -33,6 +33,11 @@ dm_status dm_h5_start(bool plugins) {
   static const char *const unwanted[] = {"HDF5_VOL_CONNECTOR", "HDF5_DRIVER"};
   for (int i = 0; i < 2; i++)
     if (getenv(unwanted[i])) unsetenv(unwanted[i]);
+  /* Locking is the default for files that are read. Where the variable asks for it, HDF5 would lock
+   * also what is written, which has a lock of the run already. */
+  const char *locking = getenv("HDF5_USE_FILE_LOCKING");
+  if (locking && strcmp(locking, "FALSE") != 0 && strcmp(locking, "0") != 0)
+    unsetenv("HDF5_USE_FILE_LOCKING");
   /* After a file that could not be closed, the library's exit handler would crash (1.10.8). Fails
    * when called again. */
   (void)H5dont_atexit();
