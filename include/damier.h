@@ -37,6 +37,11 @@
 #define DAMIER_MPI 1 /**< 0: the library was built without MPI; damier_open is absent */
 #endif
 #if DAMIER_MPI
+#ifdef __has_include
+#if !__has_include(<mpi.h>)
+#error "mpi.h is missing: compile with mpicc, or with -DDAMIER_MPI=0 for a process without MPI"
+#endif
+#endif
 #include <mpi.h>
 #endif
 

@@ -91,6 +91,8 @@ def _view(array: Any, name: str) -> tuple[View, str | None]:
         return _of_dlpack(array, name)
     if hasattr(array, "__cuda_array_interface__"):
         return by_interface(array, name), None
+    if hasattr(array, "toarray") and hasattr(array, "nnz"):
+        raise UsageError(f"{name} is a sparse matrix, which cannot be multiplied", hint="a.toarray() makes an array of it")
     try:
         made = np.asanyarray(array)
     except Exception as error:  # whatever its __array__ raises
@@ -106,7 +108,8 @@ def _check_type(dtype: np.dtype[Any], stated: str | None, name: str) -> str:
             return found
         known = ", ".join(str(np.dtype(kind)) for kind in TYPE_OF_DTYPE)
         raise UsageError(f"{name} has elements of {dtype}; supported: {known} and bfloat16",
-                         hint="convert a copy with astype()")
+                         hint="table.select_dtypes('number') of pandas takes the columns of numbers" if dtype == object
+                         else "convert a copy with astype()")
     if stated not in DTYPE_OF_TYPE or np.dtype(DTYPE_OF_TYPE[stated]).itemsize != dtype.itemsize:
         raise UsageError(f"elements of {dtype} cannot be read as type {stated}")
     return stated

@@ -458,6 +458,9 @@ def _entries_of(array: Any, shape: tuple[int, ...], name: str) -> Matrix:
 
 
 def _name_of(location: Path) -> bytes:
+    if not isinstance(location, (str, bytes, os.PathLike)):
+        raise UsageError(f"a location in a file is needed, not {type(location).__name__}",
+                         hint="damier.matmul, gram, cov and cor take arrays")
     name = os.fsencode(location)
     if b"\0" in name:
         raise UsageError(f"the file name {name!r} contains a zero byte")

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from . import _library as lib
-from ._errors import Error, MPIError, StoppedError, UsageError, of_code
+from ._errors import Error, MPIError, StoppedError, UsageError, in_python, of_code
 from ._options import texts
 
 Progress = Callable[[int, int], Any]
@@ -166,8 +166,9 @@ class Handle:
 
 
 def _error_of(error: lib.CError, record: Record | None = None) -> Error:
-    return of_code(error.code)(error.message.decode(errors="replace"), hint=error.hint.decode(errors="replace"),
-                               code=error.code, rank=error.rank, agreed=bool(error.agreed), record=record)
+    return of_code(error.code)(error.message.decode(errors="replace"),
+                               hint=in_python(error.hint.decode(errors="replace")), code=error.code, rank=error.rank,
+                               agreed=bool(error.agreed), record=record)
 
 
 def _check_comm(comm: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _library as lib
-from ._errors import Error, FileError, UsageError, of_code
+from ._errors import Error, FileError, UsageError, in_python, of_code
 from ._options import texts
 
 _NEGATABLE = ("verify", "overlap")
@@ -57,7 +57,7 @@ def _error_of(done: subprocess.CompletedProcess[str]) -> Error:
             message = line[len("damier: error: "):]
         elif line.startswith("  hint: "):
             hint = line[len("  hint: "):]
-    return of_code(done.returncode)(message, hint=hint, code=done.returncode)
+    return of_code(done.returncode)(message, hint=in_python(hint), code=done.returncode)
 
 
 def record_of(verb: str, operands: list[str], options: Mapping[str, Any]) -> dict[str, Any]:

@@ -273,14 +273,23 @@ const char *damier_version(void) {
 
 /* ---- options ---- */
 
+static dm_status no_option(const char *name) {
+  const char *names[DM_VALUES];
+  int count = 0;
+  for (int i = 0; i < dm_value_count; i++)
+    if (!dm_values[i].programs_only) names[count++] = dm_values[i].name;
+  const int nearest = dm_closest(name, names, count);
+  dm_status status = dm_fail(DM_E_USAGE, "there is no option '%s'", name);
+  return nearest < 0 ? dm_hint(status, "'damier multiply --help-all' lists them")
+                     : dm_hint(status, "did you mean '%s'?", names[nearest]);
+}
+
 static dm_status set(damier_context *context, const char *name, const char *text) {
   dm_settings *settings = &context->settings;
   char words[DM_VALUE_LIST];
   if (!name) return dm_fail(DM_E_USAGE, "the name of the option is NULL");
   const dm_value *value = dm_value_find(name);
-  if (!value || value->programs_only)
-    return dm_hint(dm_fail(DM_E_USAGE, "there is no option '%s'", name),
-                   "'damier multiply --help-all' lists them");
+  if (!value || value->programs_only) return no_option(name);
   if (!text && !dm_value_is_flag(value)) return dm_value_restore(value, settings);
   if (text && strcmp(name, "machine") == 0) {
     DM_TRY(dm_context(dm_value_copy(text, words, sizeof words), "option '%s'", name));

@@ -233,7 +233,7 @@ const dm_option dm_cli_options[] = {
     {"list", 0, NULL, BENCH_K, DM_GROUP_MEASURE, NULL,
      "list the kernels; needs no GPU", OWN(dm_value_set_flag, bench.list), .flags_only = true, .usual = BENCH_K},
     {"series", 0, "LIST", BENCH_S, DM_GROUP_MEASURE, NULL,
-     "strong: the same product on all ranks; memory, work: constant memory or work per rank", OWN(dm_value_set_text, series, .initial = "strong,memory,work"), .flags_only = true, .usual = BENCH_S},
+     "the same product (strong), or constant memory or work per rank", OWN(dm_value_set_text, series, .initial = "strong,memory,work"), .flags_only = true, .usual = BENCH_S},
     {"full", 0, NULL, VERIFY, DM_GROUP_MEASURE, NULL,
      "recompute in higher precision and compare every element", .usual = VERIFY},
 

@@ -171,12 +171,14 @@ static dm_status incomplete_verb(const char *word, const char *second) {
     if (strncmp(name, word, length) != 0 || name[length] != ' ') continue;
     seconds[count++] = name + length + 1;
     size_t used = strlen(all);
-    snprintf(all + used, sizeof all - used, "%s'damier %s'", count > 1 ? " or " : "", name);
+    snprintf(all + used, sizeof all - used, "%s%s", count > 1 ? ", " : "", seconds[count - 1]);
   }
-  if (!second) return dm_fail(DM_E_USAGE, "'%s' needs a second word: %s", word, all);
+  if (!second)
+    return dm_hint(dm_fail(DM_E_USAGE, "'%s' needs a second word: %s", word, all),
+                   "'damier --help' describes them");
   int nearest = dm_closest(second, seconds, count);
   dm_status status = dm_fail(DM_E_USAGE, "unknown verb '%s %s'", word, second);
-  if (nearest < 0) return dm_hint(status, "there are %s", all);
+  if (nearest < 0) return dm_hint(status, "the second words are %s", all);
   return dm_hint(status, "did you mean '%s %s'?", word, seconds[nearest]);
 }
 

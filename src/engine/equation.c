@@ -60,6 +60,16 @@ static dm_dtype type_of(const dm_dataset *dataset, const dm_standard *standard) 
   return dm_standard_changes(standard) && dm_dtype_is_integer(type) ? DM_F64 : type;
 }
 
+/* The narrowest type that matrices of both TYPES can be multiplied in without loss. */
+static dm_dtype type_of_both(const dm_dtype types[2]) {
+  const dm_dtype narrow_first[] = {types[0], types[1], DM_F64};
+  for (int i = 0; i < 3; i++)
+    if (!dm_dtype_is_integer(narrow_first[i]) && dm_dtype_holds(narrow_first[i], types[0]) &&
+        dm_dtype_holds(narrow_first[i], types[1]))
+      return narrow_first[i];
+  return dm_dtype_is_complex(types[0]) || dm_dtype_is_complex(types[1]) ? DM_C128 : DM_F64;
+}
+
 static dm_status input_type(const dm_dataset *a, const dm_dataset *b, const dm_equation *equation,
                             dm_dtype *input) {
   const dm_dtype type = equation->type;
@@ -71,7 +81,7 @@ static dm_status input_type(const dm_dataset *a, const dm_dataset *b, const dm_e
     if (types[0] == types[1]) return DM_OK;
     return dm_hint(dm_fail(DM_E_USAGE, "A is %s and B is %s", dm_dtype_name(types[0]),
                            dm_dtype_name(types[1])),
-                   "--type names the type that both are converted to");
+                   "--type %s converts both", dm_dtype_name(type_of_both(types)));
   }
   const dm_dataset *inputs[] = {a, b};
   for (int i = 0; i < 2; i++) {
@@ -223,7 +233,10 @@ static dm_status do_not_fit(const dm_equation *equation, int64_t m, int64_t k, i
     return dm_hint(status, "they fit with --op-a %c, or with --op-b %c", other_a, other_b);
   if (m == inner) return dm_hint(status, "they fit with --op-a %c", other_a);
   if (k == n) return dm_hint(status, "they fit with --op-b %c", other_b);
-  if (m == n) return dm_hint(status, "they fit in the other order, as B A");
+  if (m == n)
+    return dm_hint(status,
+                   "they fit in the other order, as B A; matrices of MATLAB, Julia and R are "
+                   "transposed in HDF5, and B A is their A B (docs/howto/order.md)");
   return dm_hint(status, "dimensions are HDF5's own, as h5dump shows them; --op-a t and --op-b t "
                          "transpose");
 }

@@ -175,7 +175,8 @@ void dm_phases_record(const dm_phases *worst, const dm_phases *mean, const dm_pl
   dm_record_real(record, "rates.multiply_flops", "rate", DM_SHOWN_FLOPS,
                  dm_phases_flops(worst, plan));
   dm_phases_record_natively(worst, plan, record);
-  dm_record_integer(record, "moved.between_ranks_bytes", "moved between ranks", DM_SHOWN_BYTES,
+  dm_record_integer(record, "moved.between_ranks_bytes",
+                    dm_plan_used(plan) > 1 ? "moved between ranks" : NULL, DM_SHOWN_BYTES,
                     worst->received);
   dm_record_integer(record, "moved.to_devices_bytes", NULL, DM_SHOWN_BYTES, worst->uploaded);
   dm_record_integer(record, "moved.from_files_bytes", NULL, DM_SHOWN_BYTES, worst->from_files);

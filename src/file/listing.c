@@ -230,7 +230,7 @@ static dm_status several_found(const dm_location *at, kind what, const search *f
   return dm_hint(dm_fail_at(DM_E_INPUT, at, "holds %s%d %s: %s%s",
                             count >= ENOUGH ? "at least " : "", count, names[what],
                             found->list[what], rest),
-                 "name one: FILE.h5:/path/to/dataset");
+                 "name one, such as '%.*s:%.*s'", LEAST, at->file, SHOWN, found->name[what]);
 }
 
 static dm_status find_among(const search *found, const dm_trust *trust, dm_location *at) {

@@ -261,5 +261,5 @@ dm_status dm_request_verify_alone(const dm_settings *s, const dm_log *log, const
   if (v->tile_count > 0) return DM_OK;
   return dm_hint(dm_fail(DM_E_INPUT, "%s has no checksums of its tiles, or some of another format",
                          dm_location_name(&v->c.at, name)),
-                 "damier verify A.h5 B.h5 C.h5 compares it with the product");
+                 "damier verify A.h5 B.h5 %s compares it with the product", name);
 }

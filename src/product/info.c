@@ -140,6 +140,9 @@ dm_status dm_info_dataset(const dm_dataset *dataset, const dm_attributes *proven
   dm_record_text(record, "dataset.shape", "shape", "%s", dm_dataset_text(dataset, shape));
   dm_record_integer(record, "dataset.rows", NULL, DM_SHOWN_PLAIN, dataset->rows);
   dm_record_integer(record, "dataset.cols", NULL, DM_SHOWN_PLAIN, dataset->cols);
+  if (provenance && dm_attributes_find(provenance, "MATLAB_class"))
+    dm_record_text(record, "dataset.in_matlab", "in MATLAB", "%lld x %lld (docs/howto/order.md)",
+                   (long long)dataset->cols, (long long)dataset->rows);
   dm_record_text(record, "dataset.type", "type", "%s%s", dm_dtype_name(dataset->dtype),
                  dataset->swapped ? ", other byte order" : "");
   dm_record_text(record, "dataset.value_type", NULL, "%s", dm_dtype_name(dm_dataset_type(dataset)));

@@ -125,6 +125,10 @@ def check_shared(here, libraries, folder):
     words = flags(libraries, "--cflags", "--libs")
     call(compiler("mpicc"), EXAMPLES / "product.c", *words, "-o", folder / "c")
     run(folder / "c", libraries)
+    local = folder / "local.c"
+    local.write_text("#include <damier.h>\nint main(void) { damier_context *c; return damier_open_local(&c, 0); }\n")
+    call("cc", "-DDAMIER_MPI=0", local, *words, "-o", folder / "local")
+    call(folder / "local", LD_LIBRARY_PATH=str(libraries))
     if works(compiler("mpicxx")):
         call(compiler("mpicxx"), "-Wall", EXAMPLES / "product.cpp", *words, "-o", folder / "cpp")
         run(folder / "cpp", libraries)

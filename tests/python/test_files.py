@@ -54,7 +54,7 @@ class Multiply(InFolder):
         np.testing.assert_allclose(out, self.b.T @ self.a.T, rtol=1e-6)
         with self.assertRaises(damier.Error) as caught:
             damier.multiply("a.npy", "b.npy", "out.npy")
-        self.assertTrue(caught.exception.hint)
+        self.assertEqual(caught.exception.hint, "the option force replaces it")
         damier.multiply("a.npy", "b.npy", "out.npy", force=True)
         self.assertEqual(np.load("out.npy").dtype, np.float64)
 

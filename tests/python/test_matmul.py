@@ -715,9 +715,24 @@ class Refused(unittest.TestCase):
         lengths.unit = ""
         np.testing.assert_array_equal(damier.matmul(x, lengths), x @ x)
 
+    def test_tables_and_sparse_matrices(self):
+        class Sparse:
+            nnz = 3
+            def toarray(self):
+                return np.eye(3)
+        x = np.ones((3, 3))
+        self.assertIn("toarray()", self.refused("b is a sparse matrix", x, Sparse()).hint)
+        self.assertIn("select_dtypes", self.refused("elements of object", x, np.full((3, 3), "word", object)).hint)
+
+    def test_arrays_in_place_of_files(self):
+        with self.assertRaisesRegex(damier.UsageError, "not ndarray") as caught:
+            damier.multiply(np.ones((3, 3)), "B.h5", "C.h5")
+        self.assertIn("damier.matmul", caught.exception.hint)
+
     def test_options(self):
         x = np.ones((3, 3))
-        self.assertIn("--help", self.refused("no option 'gird'", x, x, gird="1x1x1").hint)
+        self.assertIn("'grid'", self.refused("no option 'gird'", x, x, gird="1x1x1").hint)
+        self.assertIn("--help-all", self.refused("no option 'colour'", x, x, colour=1).hint)
         self.refused("op-a", x, x, op_a="q")
         self.refused("neither out nor c", x, x, beta=1)
         self.refused("must be real", x, x, alpha=1j)

@@ -174,7 +174,9 @@ static void refuses_types(dm_dtype a, dm_dtype b, dm_dtype type, const char *wor
 }
 
 TEST(input_types) {
-  refuses_types(DM_F64, DM_F32, DM_DTYPE_NONE, "--type names");
+  refuses_types(DM_F64, DM_F32, DM_DTYPE_NONE, "--type f64 converts both");
+  refuses_types(DM_I32, DM_F32, DM_DTYPE_NONE, "--type f64 converts both");
+  refuses_types(DM_C64, DM_F64, DM_DTYPE_NONE, "--type c128 converts both");
   refuses_types(DM_C64, DM_F64, DM_F64, "imaginary");
   refuses_types(DM_F64, DM_C64, DM_F32, "imaginary");
   refuses_types(DM_F64, DM_F64, DM_I8, "is not converted to i8");

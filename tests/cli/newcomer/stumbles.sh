@@ -81,3 +81,18 @@ task damier verify J.h5 -q
 damier verify J.h5 -q 2>&1 | said | head -1
 # 40 what is here
 damier info A.h5 J.h5 | grep -E '^(dataset|shape|type)'
+# 53 matrices X and Y of MATLAB, saved with -v7.3, are transposed in their files
+"$PYTHON" - <<'PYTHON'
+import h5py, numpy
+for name, shape in ("X", (30, 20)), ("Y", (20, 10)):
+    with h5py.File(f"{name}.mat", "w", userblock_size=512) as file:
+        file[name] = numpy.ones(shape).T
+        file[name].attrs["MATLAB_class"] = numpy.bytes_("double")
+PYTHON
+damier info X.mat | grep -E '^(shape|in MATLAB)'
+task damier multiply X.mat Y.mat -o XY.h5
+task damier multiply Y.mat X.mat -o XY.h5 -q
+# 54 files of two types  55 which benchmark
+damier generate F.h5 --rows 40 --cols 50 --type f32 -q >/dev/null
+task damier multiply A.h5 F.h5 -o AF.h5
+task damier bench
