@@ -179,14 +179,14 @@ static const passage *oldest_of(const carrier *c) {
 }
 
 /* Waits for the oldest gather: the others cannot complete before. */
-static dm_status carrier_rest(dm_transport *transport) {
+static dm_status carrier_yield(dm_transport *transport) {
   carrier *c = (carrier *)transport;
   const passage *oldest = oldest_of(c);
   if (oldest && oldest->met) {
     if (oldest->end > simgrid_get_clock()) sg_actor_sleep_until(oldest->end);
     return DM_OK;
   }
-  if (!has_ports(c)) return dm_host_rest(c->host);
+  if (!has_ports(c)) return dm_host_wait_oldest(c->host);
   while (oldest && meets(c, oldest) > simgrid_get_clock()) sim_bell_wait(c->rank, meets(c, oldest));
   return DM_OK;
 }
@@ -215,5 +215,5 @@ const dm_transport_ops dm_transport_carrier = {
     .expose = carrier_expose,
     .post = carrier_post,
     .test = carrier_test,
-    .rest = carrier_rest,
+    .yield = carrier_yield,
 };

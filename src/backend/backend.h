@@ -36,7 +36,7 @@ int dm_backend_device_count(const dm_backend_ops *ops);
 void dm_backend_gpus(dm_gpu_list *list);
 
 /* Call first, if this process is the only one of the job and needs at most one GPU. */
-void dm_backend_see_one(void);
+void dm_backend_use_one_gpu(void);
 
 /* Call first, before threads start, in a program: sets variables that libraries read, unless they
  * are set: OPENBLAS_CORETYPE to the kernels for an OpenBLAS that does not know this CPU, and

@@ -55,8 +55,8 @@ const dm_kernel *dm_backend_registry(void) {
   return dm_cuda_registry();
 }
 
-void dm_backend_see_one(void) {
-  if (dm_backend_has_driver()) dm_cuda_see_one();
+void dm_backend_use_one_gpu(void) {
+  if (dm_backend_has_driver()) dm_cuda_use_one_gpu();
 }
 
 void dm_backend_prepare(void) {
@@ -108,7 +108,7 @@ static void join(dm_warm_up *w) {
 
 dm_warm_up *dm_backend_warm_up(int local_rank, bool only) {
   if (local_rank < 0 || !dm_backend_has_driver()) return NULL;
-  if (only) dm_cuda_see_one();
+  if (only) dm_cuda_use_one_gpu();
   dm_warm_up *w = malloc(sizeof *w);
   if (!w) return NULL;
   w->local_rank = local_rank;

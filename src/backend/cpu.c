@@ -107,7 +107,7 @@ static dm_status cpu_device(dm_backend *backend, dm_device *device) {
       (dm_device){.sharing = 1, .threads = ((cpu_backend *)backend)->threads, .own_kernels = true};
   read_model(device->name, sizeof device->name);
   dm_cpu_library(device->library, sizeof device->library);
-  dm_cpu_advice(device->advice, sizeof device->advice);
+  dm_cpu_kernel_warning(device->advice, sizeof device->advice);
   device->memory_total = dm_memory_total();
   device->memory_free = dm_memory_available();
   return DM_OK;

@@ -63,7 +63,7 @@ void dm_cpu_library(char *text, int64_t size);
 void dm_cpu_name_kernels(void);
 
 /* A warning if OpenBLAS uses kernels far older than this CPU, else "". */
-void dm_cpu_advice(char *text, int64_t size);
+void dm_cpu_kernel_warning(char *text, int64_t size);
 
 /* Whole products by CBLAS, of f64, f32, c128 and c64. */
 bool dm_cpu_suits(const dm_whole_product *product);

@@ -464,7 +464,7 @@ void dm_cpu_name_kernels(void) {
   if (are_outdated(chosen_kernels())) unsetenv(variable); /* it failed: restore it, and warn */
 }
 
-void dm_cpu_advice(char *text, int64_t size) {
+void dm_cpu_kernel_warning(char *text, int64_t size) {
   const char *newer = newer_kernels();
   text[0] = '\0';
   if (newer)

@@ -27,7 +27,7 @@ int dm_cuda_device_count(void) {
   return 0;
 }
 
-void dm_cuda_see_one(void) {
+void dm_cuda_use_one_gpu(void) {
   char first[128];
   const char *visible = getenv("CUDA_VISIBLE_DEVICES");
   snprintf(first, sizeof first, "%.*s", visible ? (int)strcspn(visible, ",") : 1,

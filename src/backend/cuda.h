@@ -22,7 +22,7 @@ void dm_cuda_stop(int local_rank);
 bool dm_cuda_ends_slowly(void);
 
 /* Call first, if this process needs only its first GPU: the driver need not start the others. */
-void dm_cuda_see_one(void);
+void dm_cuda_use_one_gpu(void);
 
 /* The GPUs of this computer, in CUDA's order if they are alike; starts nothing. Entries are not
  * set. */

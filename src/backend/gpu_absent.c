@@ -15,7 +15,7 @@ int dm_cuda_device_count(void) {
   return 0;
 }
 
-void dm_cuda_see_one(void) {
+void dm_cuda_use_one_gpu(void) {
 }
 
 int dm_cuda_current(void) {

@@ -179,7 +179,7 @@ static dm_status play(const bench *b, dm_link *link) {
   const bool alone = link->served && (run->rank == 0 || link->other == 0);
   DM_TRY(check(b, link));
   dm_status status = alone ? measure_alone(b, link) : DM_OK;
-  dm_status rested = dm_comm_rest(run->world);
+  dm_status rested = dm_comm_idle_barrier(run->world);
   DM_TRY(dm_comm_agree(run->world, dm_status_first(status, rested)));
   DM_TRY(dm_stop_agree(&run->stop, run->world));
   for (int s = 0; s < b->wanted->sizes; s++) DM_TRY(measure(b, link, s, TOGETHER, 3));

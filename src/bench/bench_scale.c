@@ -135,7 +135,7 @@ static dm_status measure(bench *b, const point *p) {
   /* A rank that failed alone must not wait: its peers still work. */
   if (status && !status->agreed && part.ranks > 1) return status;
   dm_run_phase(b->run, "waiting for those that multiply", 1);
-  dm_status rested = dm_comm_rest(b->run->world);
+  dm_status rested = dm_comm_idle_barrier(b->run->world);
   DM_TRY(dm_comm_agree(b->run->world, dm_status_first(status, rested)));
   dm_run_part_close(&part);
   return DM_OK;

@@ -204,7 +204,7 @@ dm_status dm_messages_test(dm_messages *messages, bool *done) {
   return DM_OK;
 }
 
-dm_status dm_messages_rest(dm_messages *messages) {
+dm_status dm_messages_wait_idle(dm_messages *messages) {
   DM_TRY(dm_comm_wait_all(messages->requests, messages->count));
   messages->count = 0;
   return DM_OK;
@@ -234,7 +234,7 @@ dm_status dm_comm_barrier(const dm_comm *comm) {
   return is_alone(comm) ? DM_OK : collect(comm, &(dm_collective){.purpose = DM_BARRIER});
 }
 
-dm_status dm_comm_rest(const dm_comm *comm) {
+dm_status dm_comm_idle_barrier(const dm_comm *comm) {
   const struct timespec nap = {.tv_nsec = 200000};
   dm_request request = {0};
   if (is_alone(comm)) return DM_OK;

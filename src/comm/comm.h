@@ -83,7 +83,7 @@ void dm_comm_free(dm_comm *comm); /* NULL is allowed; collective */
 
 dm_status dm_comm_barrier(const dm_comm *comm);
 /* A barrier for ranks that are idle while others work: a waiting rank sleeps between polls. */
-dm_status dm_comm_rest(const dm_comm *comm);
+dm_status dm_comm_idle_barrier(const dm_comm *comm);
 dm_status dm_comm_broadcast(const dm_comm *comm, void *data, int64_t bytes, int root);
 dm_status dm_comm_gather(const dm_comm *comm, const void *data, int64_t bytes, void *all, int root);
 /* DATA of all ranks in their order, on every rank. */
@@ -135,7 +135,7 @@ dm_status dm_messages_test(dm_messages *messages, bool *done);
 dm_status dm_messages_wait(dm_messages *messages);
 
 /* The same, one after the other; a waiting rank sends no heartbeat meanwhile. */
-dm_status dm_messages_rest(dm_messages *messages);
+dm_status dm_messages_wait_idle(dm_messages *messages);
 
 /* ---- what all ranks must state alike ----
  *

@@ -22,8 +22,8 @@ dm_status dm_buffer_zeroed(int64_t count, int64_t size, void **memory);
   dm_buffer_zeroed(count, sizeof **(pointer), (void **)(pointer))
 
 /* A pointer whose memory is freed at the end of its block: DM_FREED char *strip = NULL; */
-#define DM_FREED __attribute__((cleanup(dm_buffer_let_go)))
-static inline void dm_buffer_let_go(void *pointer) {
+#define DM_FREED __attribute__((cleanup(dm_buffer_cleanup)))
+static inline void dm_buffer_cleanup(void *pointer) {
   void *memory;
   memcpy(&memory, pointer, sizeof memory);
   free(memory);

@@ -263,7 +263,7 @@ int dm_compute_alternatives(const dm_compute *plain, dm_dtype work, int64_t k,
   return count;
 }
 
-dm_compute_choice dm_compute_instead(dm_compute_choice wanted, const dm_compute *row, int moduli) {
+dm_compute_choice dm_compute_fallback(dm_compute_choice wanted, const dm_compute *row, int moduli) {
   dm_compute_choice natively = wanted;
   if (moduli > 0 && dm_compute_moduli(wanted) == 0 && !dm_compute_is_fastest(wanted))
     return wanted % CHOICES + CHOICES * moduli;

@@ -170,7 +170,7 @@ int dm_compute_alternatives(const dm_compute *plain, dm_dtype work, int64_t k,
 
 /* The choice for matrices that ROW, chosen for WANTED, does not suit: with MODULI if that many are
  * enough (not 0) and WANTED leaves them open, else natively, which suits any matrices. */
-dm_compute_choice dm_compute_instead(dm_compute_choice wanted, const dm_compute *row, int moduli);
+dm_compute_choice dm_compute_fallback(dm_compute_choice wanted, const dm_compute *row, int moduli);
 
 /* f of the a priori bound of C's error, f u |A| |B|, if the row has one of its own; else 0. */
 double dm_compute_factor(const dm_compute *row, dm_dtype work, int64_t k);

@@ -436,7 +436,7 @@ static dm_status open_turned(dm_dataset_source *source, const dm_rank_state *loc
   source->turned = NULL;
   source->asked = false;
   for (int x = 0; x < 2; x++)
-    source->prefetch.made[x] = dm_triangle_spares(local->plan, (dm_matrix)x);
+    source->prefetch.made[x] = dm_triangle_reads_once(local->plan, (dm_matrix)x);
   if (local->coords.idle || (!source->prefetch.made[DM_A] && !source->prefetch.made[DM_B]))
     return DM_OK;
   DM_TRY(dm_buffer_table(panels, &source->turned));

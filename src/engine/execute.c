@@ -122,7 +122,7 @@ static dm_status deliver(execution *x) {
 static dm_status endure(execution *x, const dm_step *step, dm_status status) {
   const int64_t tiles = dm_plan_tiles(x->local->plan);
   const bool failed = x->failure != DM_OK;
-  status = dm_halt_endure(&x->halt, status, &x->failure);
+  status = dm_halt_keep_error(&x->halt, status, &x->failure);
   if (x->failure && !failed && step && tiles > 1)
     dm_context(x->failure, "tile %lld of %lld", (long long)step->tile + 1, (long long)tiles);
   return status;
@@ -373,7 +373,7 @@ static void report_movement(const execution *x, bool moved) {
 /* Threads that read and write need the processor more than a polling loop. */
 static dm_status rest(const execution *x) {
   const struct timespec moment = {.tv_nsec = 50000};
-  if (x->io == 0) return dm_transport_rest(x->local->transport);
+  if (x->io == 0) return dm_transport_yield(x->local->transport);
   if (x->calls->rest) return x->calls->rest(x->calls->context);
   nanosleep(&moment, NULL);
   return DM_OK;

@@ -132,7 +132,7 @@ static void warn_of_driver(const dm_run *run) {
 static dm_status find_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,
                               const dm_backend_ops **ops) {
   const char *name = engine->backend;
-  if (run->ranks == 1 && !run->stays) dm_backend_see_one();
+  if (run->ranks == 1 && !run->stays) dm_backend_use_one_gpu();
   if (strcmp(name, "auto") != 0) {
     dm_status status = DM_OK;
     for (const dm_backend_ops *const *one = dm_backend_all(); *one; one++)

@@ -19,7 +19,7 @@ static bool is_absent(hid_t set, const hsize_t *offset) {
 #endif
 }
 
-dm_status dm_chunk_find(const dm_dataset *dataset, hid_t set, dm_h5_ear *ear,
+dm_status dm_chunk_find(const dm_dataset *dataset, hid_t set, dm_h5_observer *observer,
                         dm_chunk_place *place) {
   const dm_location *at = &dataset->at;
   hsize_t offset[DM_AXES];
@@ -35,16 +35,16 @@ dm_status dm_chunk_find(const dm_dataset *dataset, hid_t set, dm_h5_ear *ear,
                                (long long)place->row, (long long)place->col);
   }
   place->bytes = stored > INT64_MAX ? INT64_MAX : (int64_t)stored;
-  if (!ear) return DM_OK;
+  if (!observer) return DM_OK;
   /* Nothing is read: the driver only observes the request. */
-  ear->listening = true;
-  ear->heard = false;
+  observer->intercepts = true;
+  observer->intercepted = false;
   herr_t result = H5Dread_chunk(set, H5P_DEFAULT, offset, &place->skipped, nothing);
-  ear->listening = false;
-  if (result < 0 || !ear->heard || (hsize_t)ear->bytes != stored)
+  observer->intercepts = false;
+  if (result < 0 || !observer->intercepted || (hsize_t)observer->bytes != stored)
     return dm_h5_fail(DM_E_INPUT, at, "the chunk at (%lld, %lld) cannot be found",
                       (long long)place->row, (long long)place->col);
-  place->offset = ear->offset;
+  place->offset = observer->offset;
   return DM_OK;
 }
 
@@ -115,14 +115,14 @@ static bool is_inside(const dm_dataset *dataset, int64_t offset, int64_t size) {
          offset <= dataset->file_bytes - size;
 }
 
-static dm_status find_place(const dm_dataset *dataset, hid_t set, dm_h5_ear *ear, int64_t number,
-                            dm_chunk_place *place) {
+static dm_status find_place(const dm_dataset *dataset, hid_t set, dm_h5_observer *observer,
+                            int64_t number, dm_chunk_place *place) {
   const dm_axes axes = dm_dataset_axes(dataset);
   const dm_side down = dm_axes_side(&axes, 0), right = dm_axes_side(&axes, 1);
   const int64_t across = dm_side_chunks(right);
   *place = (dm_chunk_place){.row = dm_side_chunk_start(down, number / across),
                             .col = dm_side_chunk_start(right, number % across)};
-  DM_TRY(dm_chunk_find(dataset, set, ear, place));
+  DM_TRY(dm_chunk_find(dataset, set, observer, place));
   return is_inside(dataset, place->offset, place->bytes)
              ? DM_OK
              : dm_fail_at(DM_E_INPUT, &dataset->at, "has no such chunk");
@@ -144,13 +144,13 @@ static bool take_filters(const dm_location *at, hid_t creation, dm_few_chunks *f
   return good;
 }
 
-void dm_few_chunks_find(dm_dataset *dataset, hid_t set, hid_t creation, dm_h5_ear *ear) {
+void dm_few_chunks_find(dm_dataset *dataset, hid_t set, hid_t creation, dm_h5_observer *observer) {
   const int64_t chunks = chunks_of(dataset);
   dm_few_chunks few = {0};
   if (chunks > DM_FEW_CHUNKS || !take_filters(&dataset->at, creation, &few)) return;
   for (int64_t i = 0; i < chunks; i++) {
     dm_chunk_place place;
-    dm_status status = find_place(dataset, set, ear, i, &place);
+    dm_status status = find_place(dataset, set, observer, i, &place);
     if (status) { /* whoever reads it meets the error */
       dm_status_free(status);
       H5Eclear2(H5E_DEFAULT);

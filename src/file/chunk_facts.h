@@ -17,9 +17,10 @@ typedef struct dm_chunk_place {
   uint32_t skipped;      /* bit i: filter i was not applied */
 } dm_chunk_place;
 
-/* Fills offset, bytes and skipped of PLACE, a chunk of DATASET, open as SET in the file that EAR
- * observes; bytes is 0 if the file has no such chunk. With EAR NULL only bytes is set. */
-dm_status dm_chunk_find(const dm_dataset *dataset, hid_t set, dm_h5_ear *ear,
+/* Fills offset, bytes and skipped of PLACE, a chunk of DATASET, open as SET in the file that
+ * OBSERVER observes; bytes is 0 if the file has no such chunk. With OBSERVER NULL only bytes is
+ * set. */
+dm_status dm_chunk_find(const dm_dataset *dataset, hid_t set, dm_h5_observer *observer,
                         dm_chunk_place *place);
 
 /* ---- filters, and a few chunks ---- */
@@ -42,8 +43,8 @@ const dm_filter *dm_filter_of(int id); /* NULL: it is not listed */
 dm_status dm_chunk_filters(const dm_location *at, hid_t creation, dm_chunk_filter *filter);
 
 /* Fills in DATASET->few, if possible; DATASET is open as SET, with the creation list CREATION, in
- * the file that EAR observes. */
-void dm_few_chunks_find(dm_dataset *dataset, hid_t set, hid_t creation, dm_h5_ear *ear);
+ * the file that OBSERVER observes. */
+void dm_few_chunks_find(dm_dataset *dataset, hid_t set, hid_t creation, dm_h5_observer *observer);
 
 /* Whether DATASET->few, which comes from a process that read an untrusted file, can be used. The
  * rest of DATASET is sane. */

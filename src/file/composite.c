@@ -500,8 +500,8 @@ void dm_composite_sum_meanings(dm_dataset *find) {
   end_text(all->warning, several[1]);
 }
 
-dm_status dm_composer_become(dm_composer *composer, int64_t rows, int64_t cols,
-                             const dm_dataset *whole, dm_dataset *dataset) {
+dm_status dm_composer_finish_dataset(dm_composer *composer, int64_t rows, int64_t cols,
+                                     const dm_dataset *whole, dm_dataset *dataset) {
   dm_composite *composite = NULL;
   dm_status status = dm_composer_finish(composer, rows, cols, &composite);
   dataset->rows = rows;

@@ -74,8 +74,8 @@ dm_status dm_composer_finish(dm_composer *composer, int64_t rows, int64_t cols,
 
 /* Makes DATASET, so far a copy of WHOLE, the finished composite of ROWS x COLS elements of WHOLE.
  */
-dm_status dm_composer_become(dm_composer *composer, int64_t rows, int64_t cols,
-                             const dm_dataset *whole, dm_dataset *dataset);
+dm_status dm_composer_finish_dataset(dm_composer *composer, int64_t rows, int64_t cols,
+                                     const dm_dataset *whole, dm_dataset *dataset);
 
 /* Fills in what DATASET, a composite, says of all its sources together: bytes, filters, chunks. */
 void dm_composite_sum_up(dm_dataset *dataset);

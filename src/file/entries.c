@@ -76,8 +76,8 @@ static dm_status compose(dm_dataset *d, bool turned, const dm_leads *order) {
     status = dm_composer_add_part(&made, &whole, &patch);
   }
   if (!status)
-    status = dm_composer_become(&made, turned ? rows : count * rows, turned ? count * cols : cols,
-                                &whole, d);
+    status = dm_composer_finish_dataset(&made, turned ? rows : count * rows,
+                                        turned ? count * cols : cols, &whole, d);
   dm_composer_free(&made);
   d->leads.count = 0; /* it counts as one matrix now */
   if (!status) dm_dataset_free(&whole);

@@ -121,13 +121,13 @@ static dm_status or_foreign(dm_status status, const dm_location *at) {
 
 static dm_status open_examined(const dm_location *at, const dm_trust *trust, int64_t *file) {
   dm_h5_log *log = trust->log;
-  if (log) return dm_h5_open_observed(at, trust->swmr, true, log, file, &log->ear);
+  if (log) return dm_h5_open_observed(at, trust->swmr, true, log, file, &log->observer);
   return dm_h5_open_as(at, &(dm_h5_opening){.swmr = trust->swmr, .sparse = true}, file);
 }
 
 /* Closes FILE and what errors left open. */
 static void close_examined(const dm_trust *trust, hid_t file) {
-  dm_h5_close_observed(file, trust->log ? trust->log->ear : NULL);
+  dm_h5_close_observed(file, trust->log ? trust->log->observer : NULL);
 }
 
 dm_status dm_examine_open(const dm_location *at, const dm_trust *trust, dm_dataset *find,
@@ -189,7 +189,7 @@ static dm_status examine_whole(const dm_trust *trust, dm_dataset *find, dm_attri
   if (dm_known_find(trust->known, trust, find)) return DM_OK;
   logged.log = dm_known_start(trust->known);
   DM_TRY(examine_file(&logged, find, NULL));
-  dm_known_note(trust->known, trust, &asked, find);
+  dm_known_add(trust->known, trust, &asked, find);
   return DM_OK;
 }
 

@@ -362,7 +362,7 @@ static dm_status make(const selection *s, dm_dataset *whole, dm_composer *made, 
   dm_status status = side_of(s, 0, of_rows, &rows);
   if (!status) status = side_of(s, of_rows, s->axes.count, &cols);
   if (!status) status = compose(whole, &rows, &cols, made);
-  if (!status) status = dm_composer_become(made, total(&rows), total(&cols), whole, find);
+  if (!status) status = dm_composer_finish_dataset(made, total(&rows), total(&cols), whole, find);
   free(rows.list);
   free(cols.list);
   return dm_io_named(status, s->at);

@@ -310,7 +310,7 @@ dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, d
   DM_TRY(check_layout(set, creation, layout, trust, away, find));
   if (trust->log && find->layout == DM_CHUNKED && !(find->filters & DM_FILTER_OTHER) &&
       !trust->external && !trust->swmr && !trust->no_data)
-    dm_few_chunks_find(find, set, creation, trust->log->ear);
+    dm_few_chunks_find(find, set, creation, trust->log->observer);
   /* HDF5 may lack LZF and codecs; the reader of chunks checks them. Of many sources, each would be
    * unpacked for two elements. */
   const bool own_chunks = find->layout == DM_CHUNKED && !(find->filters & DM_FILTER_OTHER);

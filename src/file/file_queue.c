@@ -324,7 +324,7 @@ void dm_reader_close(dm_reader *reader) {
   dm_reader_release(reader);
 }
 
-void dm_reader_lean_on(dm_reader *reader, dm_file_queue *ahead) {
+void dm_reader_share_threads(dm_reader *reader, dm_file_queue *ahead) {
   dm_file_queue_close(reader->own);
   reader->own = NULL;
   reader->ahead = ahead;

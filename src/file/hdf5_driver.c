@@ -14,26 +14,26 @@ typedef struct settings {
 } settings;
 
 /* The file as held by HDF5: its own driver, and the observer. */
-typedef struct listener {
+typedef struct observed_file {
   H5FD_t driver; /* HDF5's part, first */
   H5FD_t *inner;
-  dm_h5_ear ear;
-} listener;
+  dm_h5_observer observer;
+} observed_file;
 
 static H5FD_t *inner_of(const H5FD_t *file) {
-  return ((const listener *)file)->inner;
+  return ((const observed_file *)file)->inner;
 }
 
-static H5FD_t *open_listener(const char *name, unsigned flags, hid_t access, haddr_t most) {
+static H5FD_t *open_observed(const char *name, unsigned flags, hid_t access, haddr_t most) {
   const settings *set = H5Pget_driver_info(access);
   if (flags & H5F_ACC_RDWR) return NULL;
-  listener *new = calloc(1, sizeof *new);
+  observed_file *new = calloc(1, sizeof *new);
   if (!new) return NULL;
   void *handle = NULL;
-  new->ear.log = set ? set->log : NULL;
+  new->observer.log = set ? set->log : NULL;
   new->inner = H5FDopen(name, flags, H5P_FILE_ACCESS_DEFAULT, most);
   if (new->inner && H5FDget_vfd_handle(new->inner, H5P_DEFAULT, &handle) >= 0 && handle) {
-    new->ear.fd = *(int *)handle;
+    new->observer.fd = *(int *)handle;
     return &new->driver;
   }
   if (new->inner) H5FDclose(new->inner);
@@ -42,7 +42,7 @@ static H5FD_t *open_listener(const char *name, unsigned flags, hid_t access, had
 }
 
 /* Closing clears HDF5's error stack, which may say why the file could not be opened. */
-static herr_t close_listener(H5FD_t *file) {
+static herr_t close_observed(H5FD_t *file) {
   const hid_t errors = H5Eget_current_stack();
   herr_t result = H5FDclose(inner_of(file));
   if (errors >= 0) H5Eset_current_stack(errors);
@@ -70,7 +70,7 @@ static haddr_t get_end(const H5FD_t *file, H5FD_mem_t type) {
 
 static herr_t get_handle(H5FD_t *file, hid_t access, void **handle) {
   (void)access;
-  *handle = &((listener *)file)->ear;
+  *handle = &((observed_file *)file)->observer;
   return 0;
 }
 
@@ -89,17 +89,17 @@ static void add_to_log(dm_h5_log *log, int64_t at, int64_t bytes, const void *co
 
 static herr_t read_bytes(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t at, size_t size,
                          void *buffer) {
-  dm_h5_ear *ear = &((listener *)file)->ear;
+  dm_h5_observer *observer = &((observed_file *)file)->observer;
   if (at > INT64_MAX || size > INT64_MAX) return -1;
-  if (!ear->listening || type != H5FD_MEM_DRAW) {
+  if (!observer->intercepts || type != H5FD_MEM_DRAW) {
     const herr_t result = H5FDread(inner_of(file), type, transfer, at, size, buffer);
-    if (ear->log && result >= 0) add_to_log(ear->log, (int64_t)at, (int64_t)size, buffer);
+    if (observer->log && result >= 0) add_to_log(observer->log, (int64_t)at, (int64_t)size, buffer);
     return result;
   }
-  if (ear->heard) return -1;
-  ear->heard = true;
-  ear->offset = (int64_t)at;
-  ear->bytes = (int64_t)size;
+  if (observer->intercepted) return -1;
+  observer->intercepted = true;
+  observer->offset = (int64_t)at;
+  observer->bytes = (int64_t)size;
   return 0;
 }
 
@@ -126,8 +126,8 @@ static const H5FD_class_t driver = {
     .maxaddr = INT64_MAX,
     .fc_degree = H5F_CLOSE_WEAK,
     .fapl_size = sizeof(settings),
-    .open = open_listener,
-    .close = close_listener,
+    .open = open_observed,
+    .close = close_observed,
     .query = query,
     .get_eoa = get_end_allocated,
     .set_eoa = set_end_allocated,
@@ -141,7 +141,7 @@ static const H5FD_class_t driver = {
 };
 
 dm_status dm_h5_open_observed(const dm_location *at, bool swmr, bool sparse, dm_h5_log *log,
-                              hid_t *file, dm_h5_ear **ear) {
+                              hid_t *file, dm_h5_observer **observer) {
   void *handle = NULL;
   const settings set = {log};
   const hid_t id = H5FDregister(&driver);
@@ -149,9 +149,9 @@ dm_status dm_h5_open_observed(const dm_location *at, bool swmr, bool sparse, dm_
       at, &(dm_h5_opening){.driver = id, .settings = &set, .swmr = swmr, .sparse = sparse}, file);
   if (!status && (H5Fget_vfd_handle(*file, H5P_DEFAULT, &handle) < 0 || !handle))
     status = dm_h5_fail(DM_E_IO, at, "the open file cannot be identified");
-  *ear = handle;
+  *observer = handle;
   if (handle)
-    (*ear)->driver = id;
+    (*observer)->driver = id;
   else if (id >= 0)
     H5FDunregister(id);
   return status;
@@ -159,8 +159,8 @@ dm_status dm_h5_open_observed(const dm_location *at, bool swmr, bool sparse, dm_
 
 /* HDF5 1.10 releases a file's driver before calling it to close the file: the file must not hold
  * the last reference to the driver. */
-void dm_h5_close_observed(hid_t file, const dm_h5_ear *ear) {
-  const hid_t driver_id = ear ? ear->driver : -1;
+void dm_h5_close_observed(hid_t file, const dm_h5_observer *observer) {
+  const hid_t driver_id = observer ? observer->driver : -1;
   H5Fclose(file);
   if (driver_id >= 0) H5FDunregister(driver_id);
 }

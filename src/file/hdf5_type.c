@@ -288,7 +288,7 @@ static herr_t collect(hid_t object, const char *name, const H5A_info_t *info, vo
 dm_status dm_h5_read_attributes(const dm_location *at, hid_t object, dm_attributes *attributes) {
   memset(attributes, 0, sizeof *attributes);
   const herr_t read = H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, collect, attributes);
-  if (read < 0 && dm_h5_met_newer()) /* none of damier's own: those are texts */
+  if (read < 0 && dm_h5_failed_on_newer_format()) /* none of damier's own: those are texts */
     H5Eclear2(H5E_DEFAULT);
   else if (read < 0)
     return dm_h5_fail(DM_E_INPUT, at, "its attributes cannot be read");

@@ -199,7 +199,7 @@ static herr_t note_error(unsigned depth, const H5E_error2_t *error, void *data) 
   return 0;
 }
 
-bool dm_h5_met_newer(void) {
+bool dm_h5_failed_on_newer_format(void) {
   trace seen = {.text = ""};
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, note_error, &seen);
   return seen.newer;

@@ -16,8 +16,8 @@ void dm_h5_leave(const int *entered);
 
 /* An identifier that is closed at the end of its block, whatever it is of: a file, a space, a list.
  * Files that are written are closed by H5Fclose, which can fail. */
-#define DM_H5_HELD __attribute__((cleanup(dm_h5_let_go)))
-static inline void dm_h5_let_go(const hid_t *id) {
+#define DM_H5_HELD __attribute__((cleanup(dm_h5_cleanup)))
+static inline void dm_h5_cleanup(const hid_t *id) {
   if (*id >= 0) (void)H5Idec_ref(*id);
 }
 
@@ -76,7 +76,7 @@ typedef struct dm_box {
 dm_status dm_h5_select(const dm_dataset *dataset, hid_t set, const dm_box *box, hid_t *space);
 
 /* Whether the last call of HDF5 failed because of a format of a newer version. */
-bool dm_h5_met_newer(void);
+bool dm_h5_failed_on_newer_format(void);
 
 /* An error followed by HDF5's own reason. An errno that HDF5 reports (no lock, no space, I/O error)
  * and the mark of a writer take precedence over CODE; formats of a newer HDF5 are called that. */

@@ -131,8 +131,8 @@ static bool is_about_one_file(const dm_trust *trust, const dm_dataset *found) {
   return !trust->external && !trust->swmr && !found->composite;
 }
 
-void dm_known_note(dm_known_files *files, const dm_trust *trust, const dm_location *asked,
-                   const dm_dataset *found) {
+void dm_known_add(dm_known_files *files, const dm_trust *trust, const dm_location *asked,
+                  const dm_dataset *found) {
   known *k = &files->of[files->next];
   if (k->log.lost || k->log.count == 0 || !is_about_one_file(trust, found)) return;
   k->asked = *asked;

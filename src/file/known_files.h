@@ -26,7 +26,7 @@ bool dm_known_find(dm_known_files *files, const dm_trust *trust, dm_dataset *fin
 dm_h5_log *dm_known_start(dm_known_files *files);
 
 /* That file was examined with TRUST: ASKED is what was asked for, FOUND the answer. */
-void dm_known_note(dm_known_files *files, const dm_trust *trust, const dm_location *asked,
-                   const dm_dataset *found);
+void dm_known_add(dm_known_files *files, const dm_trust *trust, const dm_location *asked,
+                  const dm_dataset *found);
 
 #endif

@@ -24,7 +24,7 @@ void dm_reader_keepalive(dm_reader *reader, const dm_keepalive *keepalive);
 /* From now on dm_reader_read uses the threads of AHEAD (file_queue.h) and waits for them; pass NULL
  * before AHEAD is closed. */
 struct dm_file_queue;
-void dm_reader_lean_on(dm_reader *reader, struct dm_file_queue *ahead);
+void dm_reader_share_threads(dm_reader *reader, struct dm_file_queue *ahead);
 
 /* Whether columns are contiguous in the file, not rows. */
 bool dm_reader_is_by_columns(const dm_reader *reader);

@@ -41,8 +41,8 @@ static dm_status read_properties(dm_reader *reader, struct dm_chunks *chunks) {
  * another file. */
 static dm_status open_raw(dm_reader *reader) {
   const bool known = reader->dataset.few.chunks > 0;
-  return !known && (reader->dataset.elsewhere || !reader->ear) ? DM_OK
-                                                               : dm_reader_open_direct(reader);
+  return !known && (reader->dataset.elsewhere || !reader->observer) ? DM_OK
+                                                                    : dm_reader_open_direct(reader);
 }
 
 dm_status dm_reader_open_chunks(dm_reader *reader) {
@@ -117,7 +117,7 @@ dm_status dm_reader_find_chunk(const dm_reader *reader, int64_t number, dm_chunk
   if (d->few.chunks > 0)
     dm_few_chunks_place(&d->few, number, place);
   else
-    DM_TRY(dm_chunk_find(d, reader->set, reader->raw ? reader->ear : NULL, place));
+    DM_TRY(dm_chunk_find(d, reader->set, reader->raw ? reader->observer : NULL, place));
   if (place->bytes == 0 && !d->no_data)
     return dm_fail_at(DM_E_INPUT, &d->at, "the chunk at (%lld, %lld) cannot be found",
                       (long long)place->row, (long long)place->col);

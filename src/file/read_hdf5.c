@@ -56,7 +56,7 @@ dm_status dm_reader_open_hdf5(dm_reader *reader) {
   const bool undo = d->layout == DM_CHUNKED && !(d->filters & DM_FILTER_OTHER);
   void *handle = NULL;
   DM_TRY(dm_h5_start((d->filters & DM_FILTER_OTHER) != 0));
-  DM_TRY(undo ? dm_h5_open_observed(&d->at, d->swmr, false, NULL, &reader->file, &reader->ear)
+  DM_TRY(undo ? dm_h5_open_observed(&d->at, d->swmr, false, NULL, &reader->file, &reader->observer)
               : dm_h5_open_as(&d->at, &(dm_h5_opening){.swmr = d->swmr}, &reader->file));
   if (H5Fget_vfd_handle(reader->file, H5P_DEFAULT, &handle) < 0 || !handle)
     return dm_h5_fail(DM_E_IO, &d->at, "the open file cannot be identified");
@@ -75,9 +75,9 @@ void dm_reader_close_hdf5(dm_reader *reader) {
   if (reader->type >= 0) H5Tclose(reader->type);
   if (reader->set >= 0) H5Dclose(reader->set);
   if (reader->access >= 0) H5Pclose(reader->access);
-  if (reader->file >= 0) dm_h5_close_observed(reader->file, reader->ear);
+  if (reader->file >= 0) dm_h5_close_observed(reader->file, reader->observer);
   reader->type = reader->set = reader->access = reader->file = -1;
-  reader->ear = NULL;
+  reader->observer = NULL;
 }
 
 /* Reads BOX of the dataset to (row, col) of the ROWS x COLS elements in MEMORY. In the file's own

@@ -38,7 +38,7 @@ struct dm_reader {
   hid_t file, set, type; /* -1: the data is contiguous, or a source that is asleep */
   hid_t access;
   dm_h5_exit leave;
-  dm_h5_ear *ear;               /* NULL: HDF5 does not report offsets of chunks */
+  dm_h5_observer *observer;     /* NULL: HDF5 does not report offsets of chunks */
   struct dm_chunks *chunks;     /* NULL: not chunked, or filtered by HDF5 only */
   struct dm_chunk_cache *cache; /* of the queue that reads it, or NULL */
   struct dm_file_queue *ahead;  /* dm_reader_read waits for its threads; or NULL */

@@ -335,7 +335,7 @@ static void list_readers(const rank_extent *e, dm_buffers *list) {
       dm_chunks_memory(p->chunk_b, dm_packed(dm_problem_b_rows(p), p->n, dm_dtype_size(p->file_b))),
       dm_chunks_memory(p->chunk_c, dm_packed(p->m, p->n, dm_dtype_size(p->c)))};
   for (int x = 0; x < 2; x++)
-    if (dm_plan_in_file(p, x) && !dm_triangle_spares(e->plan, (dm_matrix)x))
+    if (dm_plan_in_file(p, x) && !dm_triangle_reads_once(e->plan, (dm_matrix)x))
       put(list, x == 0 ? DM_BUFFER_READ_A : DM_BUFFER_READ_B, DM_PAGEABLE,
           reader_bytes(p->home[x], read_elements(e, (dm_matrix)x), x == 0 ? p->file_a : p->file_b,
                        p->work, chunks[x]));

@@ -45,7 +45,7 @@ static int64_t most_tiles(const dm_plan *plan, int64_t size, int parts) {
 }
 
 static void set_panels(const dm_question *q, dm_plan *plan, int64_t kb) {
-  const dm_widths widths = dm_plan_wished_widths(q, plan, kb);
+  const dm_widths widths = dm_plan_stated_widths(q, plan, kb);
   plan->kb = kb;
   memcpy(plan->ramp, widths.ramp, sizeof plan->ramp);
   plan->panels = dm_panels_of(plan->problem.k, plan->pk, kb, plan->ramp);

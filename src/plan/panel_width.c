@@ -139,7 +139,7 @@ static dm_widths ramped(const dm_question *question, const dm_plan *plan, int ra
   return w;
 }
 
-dm_widths dm_plan_wished_widths(const dm_question *question, const dm_plan *plan, int64_t kb) {
+dm_widths dm_plan_stated_widths(const dm_question *question, const dm_plan *plan, int64_t kb) {
   dm_widths w = {.kb = kb};
   memcpy(w.ramp, question->wishes->ramp, sizeof w.ramp);
   for (int ramps = dm_plan_ramp_count(w.ramp); ramps > 0; w.ramp[--ramps] = 0)
@@ -196,7 +196,7 @@ bool dm_plan_choose_width(const dm_question *question, dm_plan *plan) {
   for (int i = 0; i < count; i++) {
     if (s.best.kb > 0 && width[i] < narrow) break;
     if (question->wishes->ramp[0] > 0)
-      consider(&s, dm_plan_wished_widths(question, plan, width[i]));
+      consider(&s, dm_plan_stated_widths(question, plan, width[i]));
     else
       consider_both(&s, width[i]);
   }

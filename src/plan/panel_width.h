@@ -13,7 +13,7 @@ typedef struct dm_widths {
 void dm_plan_set_panels(const dm_question *question, dm_widths widths, dm_plan *plan);
 
 /* Panels of KB after the requested ramp-up panels, if a layer of PLAN has enough panels. */
-dm_widths dm_plan_wished_widths(const dm_question *question, const dm_plan *plan, int64_t kb);
+dm_widths dm_plan_stated_widths(const dm_question *question, const dm_plan *plan, int64_t kb);
 
 /* The widths with the least predicted time for an otherwise complete plan, and its forecast. False
  * if none fits: then the narrowest. */

@@ -366,7 +366,7 @@ static bool is_copied(const dm_plan *plan) {
   return plan->a != DM_IN_FILE && !(plan->gpu && plan->problem.symmetry == DM_HERMITIAN);
 }
 
-bool dm_triangle_spares(const dm_plan *plan, dm_matrix matrix) {
+bool dm_triangle_reads_once(const dm_plan *plan, dm_matrix matrix) {
   const dm_problem *p = &plan->problem;
   const bool whole = plan->pm == 1 && plan->tiles_m == 1 && plan->a == plan->b;
   return is_symmetric(plan) && whole && dm_plan_in_file(p, DM_A) && dm_plan_in_file(p, DM_B) &&
@@ -375,7 +375,7 @@ bool dm_triangle_spares(const dm_plan *plan, dm_matrix matrix) {
 }
 
 bool dm_triangle_shares(const dm_plan *plan, dm_matrix matrix) {
-  return dm_triangle_spares(plan, matrix) && takes_transposed(plan);
+  return dm_triangle_reads_once(plan, matrix) && takes_transposed(plan);
 }
 
 bool dm_triangle_mirrors_accumulators(const dm_plan *plan) {

@@ -141,7 +141,7 @@ dm_status dm_triangle_each(const dm_plan *plan, int64_t tile, int i, int j, dm_r
 
 /* Where each rank needs the same part of X as op(A) and as op(B), X is read once: the MATRIX that
  * would be transposed while it is read is not. */
-bool dm_triangle_spares(const dm_plan *plan, dm_matrix matrix);
+bool dm_triangle_reads_once(const dm_plan *plan, dm_matrix matrix);
 
 /* Whether X is held once, too: the pieces of MATRIX are those of the other one, seen as transposed,
  * and no steps move them. Else they are copies of those, transposed, and maybe conjugated. */

@@ -120,7 +120,7 @@ double dm_plan_read_words(const dm_plan *plan, dm_matrix matrix) {
   const dm_problem *p = &plan->problem;
   const double elements =
       matrix == DM_A ? (double)p->m * (double)p->k : (double)dm_problem_b_rows(p) * (double)p->n;
-  if (dm_triangle_spares(plan, matrix)) return 0;
+  if (dm_triangle_reads_once(plan, matrix)) return 0;
   if (dm_plan_residence(plan, matrix) != DM_IN_FILE) return elements;
   const int64_t layer = dm_max(1, dm_range_size(dm_plan_layer(plan, 0)));
   const double lines = (double)(dm_plan_part_tiles(plan) / dm_plan_line(plan));

@@ -15,7 +15,7 @@ static const double uneven = 1.5;
 
 /* What is known of the matrices before one is chosen; the same on all ranks. */
 typedef struct choices {
-  dm_lying lying[3];
+  dm_part_layout lying[3];
   bool stays[3];   /* it may stay where it is */
   int64_t cost[3]; /* bytes that a move of it takes */
   int tried;       /* a bit for each set of moved matrices */
@@ -43,7 +43,7 @@ static dm_status inspect(const dm_run *run, const dm_distributed callers[3], boo
                          choices *c) {
   for (int x = 0; x < 3; x++) {
     const dm_distribution *of = &callers[x].of;
-    DM_TRY(dm_lying_of(run->world, callers[x].local, &c->lying[x]));
+    DM_TRY(dm_part_layout_of(run->world, callers[x].local, &c->lying[x]));
     DM_TRY(dm_bytes_of(of->rows.total, of->cols.total, dm_dtype_size(callers[x].local.dtype),
                        &c->cost[x]));
     c->stays[x] = !c->lying[x].on_host && is_contiguous(of, run->ranks) &&

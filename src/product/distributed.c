@@ -187,12 +187,12 @@ static dm_status local_part(const dm_comm *comm, const dm_memory_matrix *m,
   return DM_OK;
 }
 
-dm_status dm_lying_of(const dm_comm *comm, dm_view part, dm_lying *lying) {
+dm_status dm_part_layout_of(const dm_comm *comm, dm_view part, dm_part_layout *lying) {
   const bool has = !dm_view_is_empty(part);
   int64_t found[] = {has && part.col_stride != 1, has && part.row_stride != 1,
                      has && part.space == DM_HOST};
   DM_TRY(dm_comm_max_i64(comm, found, 3));
-  *lying = (dm_lying){found[0] != 0, found[1] != 0, found[2] != 0};
+  *lying = (dm_part_layout){found[0] != 0, found[1] != 0, found[2] != 0};
   return DM_OK;
 }
 
@@ -291,7 +291,7 @@ static dm_status take_rows(const dm_distributed *matrix, dm_range rows, dm_range
                 col);
   dm_band *band = NULL;
   DM_TRY(dm_band_open(matrix->backend, matrix->local, cols, count, &band));
-  dm_status status = dm_band_turn(band, rows, true);
+  dm_status status = dm_band_move(band, rows, true);
   if (!status)
     status = take(context, dm_band_part(band, rows.begin, cols.begin, count, width), row, col);
   dm_band_close(band);

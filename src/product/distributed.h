@@ -54,11 +54,11 @@ bool dm_memory_matrix_is_like(const dm_memory_matrix *one, const dm_memory_matri
 void dm_distributed_move(const dm_memory_matrix *stated, dm_distributed *matrix);
 
 /* How some rank's part of a matrix lies; the same on all ranks. */
-typedef struct dm_lying {
+typedef struct dm_part_layout {
   bool rows_apart, cols_apart; /* neighbours in rows, or columns, are not so in memory */
   bool on_host;
-} dm_lying;
-dm_status dm_lying_of(const dm_comm *comm, dm_view part, dm_lying *lying);
+} dm_part_layout;
+dm_status dm_part_layout_of(const dm_comm *comm, dm_view part, dm_part_layout *lying);
 
 /* Collective. DM_E_USAGE: STATED is invalid, or ranks differ; messages use NAME. Close also frees
  * what a failed open left. */

@@ -93,9 +93,9 @@ dm_status dm_exchange_run(const dm_exchange_ops *ops, const void *context, const
   dm_flow flow;
   dm_event kept = 0;
   dm_flow_start(&flow, &flow_ops, &x, run, space, rounds->count, TURNS, true);
-  dm_flow_endure(&flow, ops->keep(context, &kept));
+  dm_flow_keep_error(&flow, ops->keep(context, &kept));
   dm_flow_take(&flow);
   const dm_event posted[] = {kept, x.taken[0], x.taken[1]};
-  for (int i = 0; i < 3; i++) dm_flow_endure(&flow, dm_backend_wait(space->backend, posted[i]));
+  for (int i = 0; i < 3; i++) dm_flow_keep_error(&flow, dm_backend_wait(space->backend, posted[i]));
   return dm_flow_end(&flow);
 }

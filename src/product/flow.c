@@ -27,7 +27,7 @@ static void abandon(dm_workspace *space) {
   close_memory(space);
 }
 
-void dm_flow_endure(dm_flow *f, dm_status status) {
+void dm_flow_keep_error(dm_flow *f, dm_status status) {
   if (!f->failure)
     f->failure = status;
   else
@@ -76,8 +76,8 @@ static dm_status advance_gathers(dm_flow *f, bool *moved) {
   bool done = true;
   const bool may = f->published < f->copying && f->published - f->arrived < DM_GATHERS;
   if (may && !f->failure)
-    dm_flow_endure(f,
-                   dm_backend_test(f->space->backend, f->copied[f->published % DM_GATHERS], &done));
+    dm_flow_keep_error(
+        f, dm_backend_test(f->space->backend, f->copied[f->published % DM_GATHERS], &done));
   if (may && (done || f->failure)) {
     DM_TRY(post_gather(f, f->published));
     f->published++;
@@ -101,9 +101,9 @@ static dm_status advance_taking(dm_flow *f, bool *moved) {
 /* Starts or completes what can be. */
 static dm_status advance(dm_flow *f, bool *moved) {
   *moved = false;
-  if (!f->failure) dm_flow_endure(f, advance_copies(f, moved));
+  if (!f->failure) dm_flow_keep_error(f, advance_copies(f, moved));
   DM_TRY(advance_gathers(f, moved));
-  if (!f->failure) dm_flow_endure(f, advance_taking(f, moved));
+  if (!f->failure) dm_flow_keep_error(f, advance_taking(f, moved));
   if (!f->failure) return DM_OK;
   f->copying = f->items; /* peers get anything */
   f->taken = f->arrived;
@@ -117,7 +117,7 @@ static void run(dm_flow *f, const int64_t *count, int64_t items) {
     f->broke = advance(f, &moved);
     if (moved) dm_watch_moved(f->run->watch);
     dm_watch_poll(f->run->watch);
-    if (!moved && !f->broke) f->broke = dm_transport_rest(f->space->transport);
+    if (!moved && !f->broke) f->broke = dm_transport_yield(f->space->transport);
   }
   /* The peers go on without this rank. */
   if (f->broke) dm_transport_abandon(f->space->transport);
@@ -157,7 +157,7 @@ dm_status dm_flow_end(dm_flow *f) {
   const dm_comm *world = f->run->world;
   /* After a failure copies may still read the caller's matrix. */
   for (int i = 0; i < DM_GATHERS; i++)
-    dm_flow_endure(f, dm_backend_wait(f->space->backend, f->copied[i]));
+    dm_flow_keep_error(f, dm_backend_wait(f->space->backend, f->copied[i]));
   f->space->fillings += (uint64_t)f->items;
   int64_t broken = f->broke != DM_OK;
   dm_status status = dm_comm_agree(world, dm_status_first(f->failure, f->broke));

@@ -81,7 +81,7 @@ void dm_flow_take(dm_flow *flow);
 void dm_flow_poll(dm_flow *flow);
 
 /* Keeps the first error of this rank. */
-void dm_flow_endure(dm_flow *flow, dm_status status);
+void dm_flow_keep_error(dm_flow *flow, dm_status status);
 
 /* Collective, when what was taken is complete; with the same outcome on all ranks. */
 dm_status dm_flow_end(dm_flow *flow);

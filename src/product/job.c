@@ -75,7 +75,7 @@ static dm_status open_input(dm_job *j, const dm_dataset *dataset, int matrix) {
   if (!dm_job_is_read(j, matrix)) return DM_OK;
   *input = (dm_dataset_input){.op = op_of(j, matrix), .chunked = dataset->chunk_rows > 0};
   DM_TRY(dm_reader_open(dataset, j->multiply->equation.type, &input->reader));
-  dm_reader_lean_on(input->reader, j->ahead);
+  dm_reader_share_threads(input->reader, j->ahead);
   input->ahead = j->ahead;
   return DM_OK;
 }
@@ -90,7 +90,7 @@ dm_status dm_job_open_inputs(dm_job *j) {
   dm_source_datasets.set_keepalive(&j->source, &j->run->keepalive);
   if (!old_is_read(j)) return DM_OK;
   DM_TRY(dm_reader_open(&m->c, DM_DTYPE_NONE, &j->old));
-  dm_reader_lean_on(j->old, j->ahead);
+  dm_reader_share_threads(j->old, j->ahead);
   return DM_OK;
 }
 

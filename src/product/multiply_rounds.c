@@ -157,7 +157,7 @@ static dm_status multiply_centered(dm_run *run, const dm_multiply *multiply, dm_
   unfit why;
   dm_status status = run_rounds(run, multiply, record, &why);
   if (!why.is || multiply->measurement) return status; /* measurements keep their mode */
-  return run_instead(run, multiply, dm_compute_instead(wanted, &why.by, why.moduli), status,
+  return run_instead(run, multiply, dm_compute_fallback(wanted, &why.by, why.moduli), status,
                      record);
 }
 

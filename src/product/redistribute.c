@@ -210,7 +210,7 @@ static dm_range band_rows(const exchange *x) {
 
 static dm_status open_round(exchange *x, dm_messages **messages) {
   int64_t out, in;
-  if (x->band) DM_TRY(dm_band_turn(x->band, band_rows(x), x->paced == x->from || x->looks));
+  if (x->band) DM_TRY(dm_band_move(x->band, band_rows(x), x->paced == x->from || x->looks));
   DM_TRY(each_message(x, true, NULL, &out, NULL, NULL));
   DM_TRY(each_message(x, false, NULL, &in, NULL, NULL));
   DM_TRY(make_room(&x->out, &x->out_bytes, out));
@@ -345,7 +345,7 @@ static dm_status copy(dm_band *band, bool inward) {
   return dm_backend_wait(band->backend, done);
 }
 
-dm_status dm_band_turn(dm_band *band, dm_range rows, bool reads) {
+dm_status dm_band_move(dm_band *band, dm_range rows, bool reads) {
   const int64_t count = dm_range_size(rows), cols = band->matrix.cols;
   const dm_dtype type = band->matrix.dtype;
   band->rows = rows;

@@ -53,7 +53,7 @@ dm_status dm_band_open(dm_backend *backend, dm_view matrix, dm_range cols, int64
 void dm_band_close(dm_band *band);
 
 /* Moves the band to ROWS; copies them from GPU memory if READS, else leaves them undefined. */
-dm_status dm_band_turn(dm_band *band, dm_range rows, bool reads);
+dm_status dm_band_move(dm_band *band, dm_range rows, bool reads);
 
 /* Copies the rows back. */
 dm_status dm_band_write(dm_band *band);

@@ -163,8 +163,8 @@ dm_status dm_stationary_finish(dm_stationary *f) {
   dm_backend *backend = f->t->space->backend;
   dm_flow *flow = &f->flow;
   dm_flow_take(flow);
-  for (int i = 0; i < DM_READ; i++) dm_flow_endure(flow, dm_backend_wait(backend, f->read[i]));
-  dm_flow_endure(flow, dm_backend_wait(backend, f->joined));
+  for (int i = 0; i < DM_READ; i++) dm_flow_keep_error(flow, dm_backend_wait(backend, f->read[i]));
+  dm_flow_keep_error(flow, dm_backend_wait(backend, f->joined));
   DM_TRY(dm_flow_end(flow));
   const dm_travel *t = f->t;
   return t->images.rows ? dm_images_complete(&t->images, t->run, t->space, t->whole.c) : DM_OK;

@@ -343,21 +343,21 @@ static dm_status open_strips(dm_travel *t, three *of, bool *fits) {
 
 /* The matrix that is multiplied as it arrives has contiguous rows, if one has. */
 static dm_status choose_hands(dm_travel *t, three *of) {
-  dm_lying b;
+  dm_part_layout b;
   if (has_rows(&of->a, &of->c, t->run->ranks)) return DM_OK;
   turn(t, of);
   if (has_rows(&of->a, &of->c, t->run->ranks)) return DM_OK;
   turn(t, of);
   t->both = true;
-  DM_TRY(dm_lying_of(t->run->world, t->whole.b, &b));
+  DM_TRY(dm_part_layout_of(t->run->world, t->whole.b, &b));
   if (b.rows_apart) turn(t, of);
   return DM_OK;
 }
 
 /* Pieces have contiguous rows or columns, as the ranks' parts. */
 static dm_status choose_order(const dm_travel *t, dm_carried *c, bool *fits) {
-  dm_lying part;
-  DM_TRY(dm_lying_of(t->run->world, c->part, &part));
+  dm_part_layout part;
+  DM_TRY(dm_part_layout_of(t->run->world, c->part, &part));
   c->by_columns = part.rows_apart;
   for (int r = 0; r < t->run->ranks; r++) {
     const int64_t rows = dm_range_size(c->strips.rows[r]);
@@ -369,8 +369,8 @@ static dm_status choose_order(const dm_travel *t, dm_carried *c, bool *fits) {
 
 /* Images have rows. */
 static dm_status c_has_rows(const dm_travel *t, bool *fits) {
-  dm_lying c;
-  DM_TRY(dm_lying_of(t->run->world, t->whole.c, &c));
+  dm_part_layout c;
+  DM_TRY(dm_part_layout_of(t->run->world, t->whole.c, &c));
   *fits = !c.rows_apart;
   return DM_OK;
 }

@@ -106,7 +106,7 @@ dm_status dm_halt_status(const dm_halt *halt, int64_t whole) {
   return halt->state == DM_HALT_DECIDED && halt->limit < whole ? agreed(halt->reason) : DM_OK;
 }
 
-dm_status dm_halt_endure(dm_halt *halt, dm_status status, dm_status *failure) {
+dm_status dm_halt_keep_error(dm_halt *halt, dm_status status, dm_status *failure) {
   if (!status || !halt->stop || status->agreed || status->code == DM_E_MPI) return status;
   *failure = dm_status_first(*failure, status);
   halt->failed = true;

@@ -62,6 +62,6 @@ dm_status dm_halt_status(const dm_halt *halt, int64_t whole);
 
 /* A rank whose file fails continues until all stop after a common step, so that no rank waits for
  * it. Takes STATUS: returns errors that must end the run at once, keeps others in *FAILURE. */
-dm_status dm_halt_endure(dm_halt *halt, dm_status status, dm_status *failure);
+dm_status dm_halt_keep_error(dm_halt *halt, dm_status status, dm_status *failure);
 
 #endif

@@ -87,7 +87,7 @@ static dm_status listen(dm_watch *w, int rank) {
 /* The previous message has arrived, as it was answered or asked for: nothing waits. */
 static dm_status send_news(dm_watch *w, int rank, int64_t moves) {
   peer *p = &w->peers[rank];
-  DM_TRY(dm_messages_rest(p->out));
+  DM_TRY(dm_messages_wait_idle(p->out));
   p->sent = (news){.moves = moves};
   return dm_messages_send(p->out, w->comm, &p->sent, sizeof p->sent, rank, 0);
 }
@@ -157,7 +157,7 @@ static dm_status say_goodbye(dm_watch *w) {
     for (int r = w->first; r < w->end; r++) left += atomic_load(&w->peers[r].heard) != INT_MAX;
     if (left > 0) sched_yield();
   }
-  for (int r = w->first; r < w->end; r++) DM_TRY(dm_messages_rest(w->peers[r].out));
+  for (int r = w->first; r < w->end; r++) DM_TRY(dm_messages_wait_idle(w->peers[r].out));
   return DM_OK;
 }
 

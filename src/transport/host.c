@@ -76,12 +76,12 @@ static dm_status host_test(dm_transport *transport, int ticket, bool *done) {
   return DM_OK;
 }
 
-dm_status dm_host_rest(dm_transport *transport) {
+dm_status dm_host_wait_oldest(dm_transport *transport) {
   host_transport *host = (host_transport *)transport;
   int oldest = -1;
   for (int i = 0; i < DM_GATHERS; i++)
     if (transport->busy[i] && (oldest < 0 || host->posted[i] < host->posted[oldest])) oldest = i;
-  return oldest < 0 ? DM_OK : dm_messages_rest(host->gathers[oldest]);
+  return oldest < 0 ? DM_OK : dm_messages_wait_idle(host->gathers[oldest]);
 }
 
 const dm_transport_ops dm_transport_host = {

@@ -72,8 +72,8 @@ dm_status dm_transport_test(dm_transport *transport, int ticket, bool *done) {
   return transport->ops->test(transport, ticket, done);
 }
 
-dm_status dm_transport_rest(dm_transport *transport) {
-  if (transport->ops->rest) return transport->ops->rest(transport);
+dm_status dm_transport_yield(dm_transport *transport) {
+  if (transport->ops->yield) return transport->ops->yield(transport);
   sched_yield();
   return DM_OK;
 }

@@ -57,7 +57,7 @@ dm_status dm_transport_test(dm_transport *transport, int ticket, bool *done);
 
 /* Yields while nothing can be done until something arrives. May return earlier, except in the
  * simulation's transports, which return once some gather is done. */
-dm_status dm_transport_rest(dm_transport *transport);
+dm_status dm_transport_yield(dm_transport *transport);
 
 /* Bytes received from other ranks so far. */
 int64_t dm_transport_received(const dm_transport *transport);

@@ -16,7 +16,7 @@ extern const dm_transport_ops dm_transport_ipc_nccl; /* two_level.c */
 
 /* Waits until the oldest gather of HOST, a transport of dm_transport_host, is done; returns at once
  * if there is none. For programs whose waiting ranks need no heartbeat (simulation/). (host.c) */
-dm_status dm_host_rest(dm_transport *host);
+dm_status dm_host_wait_oldest(dm_transport *host);
 
 /* ---- two transports as one, inside nodes and between them (two_level.c) ---- */
 

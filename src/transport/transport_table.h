@@ -73,7 +73,7 @@ typedef struct dm_transport_ops {
   bool (*drained)(const dm_transport *transport, int share, uint64_t times); /* (optional) */
   dm_status (*post)(dm_transport *transport, const dm_gather *gather, int *ticket);
   dm_status (*test)(dm_transport *transport, int ticket, bool *done);
-  dm_status (*rest)(dm_transport *transport);         /* (optional) */
+  dm_status (*yield)(dm_transport *transport);        /* (optional) */
   int64_t (*received)(const dm_transport *transport); /* (optional) replaces RECEIVED below */
 } dm_transport_ops;
 

@@ -14,7 +14,7 @@
 #include "backend/backend.h"
 #include "backend/cuda.h"
 
-void dm_cuda_see_one(void) {
+void dm_cuda_use_one_gpu(void) {
 }
 
 static _Thread_local int current;

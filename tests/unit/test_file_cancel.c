@@ -34,7 +34,7 @@ TEST(test_cancelling) {
     usleep(20000);
     assert_memory_equal(then, got, SIDE * SIDE * sizeof *got);
     if (threads % 2) {
-      dm_reader_lean_on(reader, ahead);
+      dm_reader_share_threads(reader, ahead);
       fails(dm_reader_read(reader, 0, 0, &view, 1, false), DM_E_BUG, "cancelled");
       dm_file_queue_close(ahead);
     }

@@ -133,7 +133,7 @@ TEST(moduli_of_complex) {
   assert_int_equal(dm_compute_parts(&row, DM_C128), 2);
   assert_int_equal(dm_compute_parts(&row, DM_F64), 1);
   assert_int_equal(dm_compute_width(&row, DM_C128, 16), 15 * 32 / 16);
-  choice = dm_compute_instead(choice, &row, 18);
+  choice = dm_compute_fallback(choice, &row, 18);
   assert_int_equal(dm_compute_moduli(choice), 18);
   ok(dm_compute_choose(choice, DM_C128, 2048, &row));
   assert_string_equal(row.name, "f64:int8:18");
