@@ -102,7 +102,7 @@ KINDS = {"ranks": on_ranks, "memory": in_memory, "cov": covariances, "gpu": on_g
 
 
 def of_arrays(options, kind, dtype, size):
-    from ranks import Job
+    from job_ranks import Job
     job = Job(gpus=kind in ("gpu", "gpus"))
     with contextlib.ExitStack() as options.stack:
         job.compare(options, "gram bench", {"of": kind, "type": dtype, "size": size}, KINDS[kind](options, job, dtype, size))

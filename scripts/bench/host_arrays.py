@@ -11,7 +11,7 @@ import damier
 import numpy as np
 
 from measure import NUMPY_TYPES, options_of
-from ranks import HAS_GPU, Job
+from job_ranks import HAS_GPU, Job
 
 CASES = ("f64:4096", "f64:16384", "f32:16384", "f64:32768") if HAS_GPU else ("f64:8", "f64:64", "f64:256", "f64:2048", "f32:2048")
 

@@ -11,7 +11,7 @@ import damier
 import torch
 
 from measure import Failed, options_of, start
-from ranks import Job
+from job_ranks import Job
 
 CASES = ("16384x16384x16384:pageable:host", "16384x16384x16384:pinned:host", "65536x65536x32768:pageable:gpu",
          "65536x65536x32768:pinned:gpu")

@@ -22,7 +22,7 @@ import damier
 import torch
 
 from measure import options_of
-from ranks import Job
+from job_ranks import Job
 
 ALONE = {"f64": (256, 2048, 8192, 16384), "f32": (256, 2048, 8192, 16384), "bf16": (2048, 8192, 16384), "c128": (2048,)}
 OF_RANKS = {"f64": (2048, 8192, 16384, 32768), "f32": (8192, 16384), "bf16": (8192, 16384, 32768)}

@@ -103,7 +103,7 @@ class CublasMp:
 
     def __init__(self, kind, n, options):
         import torch
-        from ranks import TYPES, Job
+        from job_ranks import TYPES, Job
         self.torch, self.types, self.job, self.kind, self.n = torch, TYPES, Job(), kind, n
         self.rank, self.ranks, self.gpus = self.job.rank, self.job.ranks, self.job.ranks
         self.device = self.job.name
