@@ -148,7 +148,9 @@ DM_INLINE double sum_rows(dm_view m, bool narrow, const double *x, const double 
   double all = 0.0, of_rows[LANES];
   for (int64_t i = 0; i < m.rows; i += LANES) {
     const void *row[LANES];
-    row_sums s = {0};
+    row_sums s;
+    for (int r = 0; r < LANES; r++) /* s = {0} would clear memory, not registers */
+      s.sum[r] = s.square[r] = s.norm[r] = (four){0};
     for (int r = 0; r < LANES; r++)
       row[r] = (const char *)m.base + dm_min(i + r, m.rows - 1) * m.row_stride * size;
     for (int64_t j = 0; j < whole; j += LANES) add_run(row, j, LANES, narrow, x, sizes, norms, &s);
@@ -162,7 +164,7 @@ DM_INLINE double sum_rows(dm_view m, bool narrow, const double *x, const double 
   return all;
 }
 
-enum { GROUPS = 4 }; /* of columns, whose sums stay in registers */
+enum { GROUPS = 8 }; /* of columns, whose sums stay in registers */
 
 /* Adds the squares of COUNT columns from column J on. */
 DM_INLINE void add_squares(dm_view m, int64_t j, size_t count, bool narrow, int groups,
