@@ -123,7 +123,7 @@ dm_status sim_options_read(int argc, char **argv, sim_options *o) {
     DM_TRY(known[which].read(optarg, (char *)o + known[which].at));
   }
   if (optind < argc) return not_a("an option", argv[optind]);
-  DM_TRY(dm_machine_parse(o->words, &o->machine));
+  DM_TRY(dm_context(dm_machine_parse(o->words, &o->machine), "machine"));
   dm_problem *p = &o->problem;
   p->file_a = p->file_b = p->work;
   p->compute = *dm_compute_by((dm_operand)p->work);

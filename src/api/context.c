@@ -286,16 +286,10 @@ static dm_status no_option(const char *name) {
 
 static dm_status set(damier_context *context, const char *name, const char *text) {
   dm_settings *settings = &context->settings;
-  char words[DM_VALUE_LIST];
   if (!name) return dm_fail(DM_E_USAGE, "the name of the option is NULL");
   const dm_value *value = dm_value_find(name);
   if (!value || value->programs_only) return no_option(name);
   if (!text && !dm_value_is_flag(value)) return dm_value_restore(value, settings);
-  if (text && strcmp(name, "machine") == 0) {
-    DM_TRY(dm_context(dm_value_copy(text, words, sizeof words), "option '%s'", name));
-    DM_TRY(dm_request_machine(words));
-    text = words;
-  }
   return dm_context(dm_value_take(value, text, settings), "option '%s'", name);
 }
 

@@ -145,7 +145,6 @@ static dm_status read_call(dm_call *call, int argc, char **argv, bool *answered)
   DM_TRY(answer(call, answered));
   if (*answered) return DM_OK;
   DM_TRY(dm_cli_environment(call));
-  if (dm_cli_ramp(call)) DM_TRY(dm_request_machine(call->settings.machine));
   return check_operands(call);
 }
 

@@ -1,6 +1,5 @@
 #include "options/request.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,25 +90,6 @@ dm_output_form dm_request_form(const dm_settings *s) {
 
 int dm_request_io_threads(const dm_settings *s) {
   return dm_given(s, "io-threads") ? (int)dm_min(s->io_threads, INT32_MAX) : -1;
-}
-
-dm_status dm_request_machine(char words[DM_VALUE_LIST]) {
-  char path[DM_VALUE_LIST];
-  dm_machine unused;
-  if (words[0] == '@') {
-    snprintf(path, sizeof path, "%s", words + 1);
-    FILE *file = fopen(path, "r");
-    if (!file) return dm_fail(DM_E_IO, "option '--machine': %s: %s", path, strerror(errno));
-    const size_t length = fread(words, 1, DM_VALUE_LIST, file);
-    const bool failed = ferror(file) != 0;
-    fclose(file);
-    if (failed) return dm_fail(DM_E_IO, "option '--machine': %s cannot be read", path);
-    if (length == DM_VALUE_LIST)
-      return dm_fail(DM_E_USAGE, "option '--machine': %s is longer than %d bytes", path,
-                     DM_VALUE_LIST - 1);
-    words[length] = '\0';
-  }
-  return words[0] ? dm_machine_parse(words, &unused) : DM_OK;
 }
 
 dm_engine dm_request_engine(const dm_settings *s) {
@@ -396,7 +376,6 @@ _Static_assert(DM_ALIKE >= DM_VALUES + 32, "room for the options and what else a
 void dm_request_add_alike(dm_alike *alike, const dm_settings *settings) {
   for (int i = 0; i < dm_value_count; i++) {
     const dm_value *v = &dm_values[i];
-    if (strcmp(v->name, "machine") == 0) continue; /* rank 0's counts, which has read its file */
     const uint64_t stated[] = {
         (uint64_t)dm_checksum_bytes((const char *)settings + v->at, (int64_t)v->room, 0),
         settings->given[i]};

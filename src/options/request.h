@@ -28,8 +28,6 @@ dm_output_form dm_request_form(const dm_settings *settings);
 
 int dm_request_io_threads(const dm_settings *settings); /* -1: not stated */
 
-/* Checks the words of --machine; those of "@FILE" are replaced by the file's. */
-dm_status dm_request_machine(char words[DM_VALUE_LIST]);
 
 /* The result points into SETTINGS. */
 dm_engine dm_request_engine(const dm_settings *settings);

@@ -13,6 +13,7 @@
 #include "core/compute.h"
 #include "core/status.h"
 #include "core/units.h"
+#include "plan/machine.h"
 
 const dm_value *dm_value_find(const char *name) {
   for (int i = 0; i < dm_value_count; i++)
@@ -240,6 +241,25 @@ dm_status dm_value_set_text(const dm_value *value, const char *text, void *setti
   return dm_value_copy(text, place(value, settings), value->room);
 }
 
+/* Words that describe a machine; "@FILE" stands for those in the file. */
+static dm_status set_machine(const dm_value *value, const char *text, void *settings) {
+  char *words = place(value, settings);
+  dm_machine unused;
+  DM_TRY(dm_value_set_text(value, text, settings));
+  if (text[0] == '@') {
+    FILE *file = fopen(text + 1, "r");
+    if (!file) return dm_fail(DM_E_IO, "%s: %s", text + 1, strerror(errno));
+    const size_t length = fread(words, 1, value->room, file);
+    const bool failed = ferror(file) != 0;
+    fclose(file);
+    if (failed) return dm_fail(DM_E_IO, "%s cannot be read", text + 1);
+    if (length == value->room)
+      return dm_fail(DM_E_USAGE, "%s is longer than %zu bytes", text + 1, value->room - 1);
+    memset(words + length, 0, value->room - length);
+  }
+  return dm_machine_parse(words, &unused);
+}
+
 /* A number or "nan", kept as text: a whole one of 64 bits stays exact. */
 static dm_status set_number_text(const dm_value *value, const char *text, void *settings) {
   double number;
@@ -416,7 +436,7 @@ const dm_value dm_values[] = {
     {"type-c", dm_value_set_choice, AT(type_c), .choices = types},
     {"compute", set_compute, AT(compute), .initial = "auto", .choices = dm_compute_names},
     {"full", dm_value_set_flag, AT(full)},
-    {"machine", dm_value_set_text, AT(machine)},
+    {"machine", set_machine, AT(machine)},
     {"grid", set_grid, AT(grid), .initial = "auto"},
     {"panel", set_panel, AT(panel), .initial = "auto"},
     {"backend", dm_value_set_choice, AT(backend), .initial = "auto", .choices = backends},

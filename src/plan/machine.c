@@ -221,23 +221,23 @@ typedef struct words {
 } words;
 
 static dm_status bad_value(key which, const char *value, const char *wanted) {
-  return dm_fail(DM_E_USAGE, "machine: %s=%s is not %s", key_names[which], value, wanted);
+  return dm_fail(DM_E_USAGE, "%s=%s is not %s", key_names[which], value, wanted);
 }
 
 static dm_status take_word(const char *word, words *all) {
   const char *equals = strchr(word, '=');
   if (!equals || equals == word || !equals[1])
-    return dm_fail(DM_E_USAGE, "machine: \"%s\" is not key=value", word);
+    return dm_fail(DM_E_USAGE, "\"%s\" is not key=value", word);
   char name[LONGEST_WORD + 1];
   snprintf(name, sizeof name, "%.*s", (int)(equals - word), word);
   for (int i = 0; i < KEYS; i++) {
     if (!key_names[i] || strcmp(name, key_names[i]) != 0) continue;
-    if (all->stated[i]) return dm_fail(DM_E_USAGE, "machine: %s is stated twice", name);
+    if (all->stated[i]) return dm_fail(DM_E_USAGE, "%s is stated twice", name);
     all->stated[i] = true;
     snprintf(all->text[i], sizeof all->text[i], "%s", equals + 1);
     return DM_OK;
   }
-  dm_status status = dm_fail(DM_E_USAGE, "machine: unknown key \"%s\"", name);
+  dm_status status = dm_fail(DM_E_USAGE, "unknown key \"%s\"", name);
   int near = dm_closest(name, key_names, KEY_TYPES);
   return near < 0 ? dm_hint(status,
                             "known keys: nodes gpus ranks gpu cores memory device-memory "
@@ -255,7 +255,7 @@ static dm_status split_words(const char *text, words *all) {
     size_t length = strcspn(text, blanks);
     char word[LONGEST_WORD + 1];
     if (length > LONGEST_WORD)
-      return dm_fail(DM_E_USAGE, "machine: a word of more than %d characters", LONGEST_WORD);
+      return dm_fail(DM_E_USAGE, "a word of more than %d characters", LONGEST_WORD);
     memcpy(word, text, length);
     word[length] = '\0';
     DM_TRY(take_word(word, all));
@@ -292,14 +292,14 @@ static dm_status read_rate(const words *all, key which, double unit, double *rat
 static dm_status check_gpu(const words *all) {
   if (!all->stated[KEY_GPU])
     return all->stated[KEY_GPUS]
-               ? dm_hint(dm_fail(DM_E_USAGE, "machine: gpus=%s without gpu=", all->text[KEY_GPUS]),
+               ? dm_hint(dm_fail(DM_E_USAGE, "gpus=%s without gpu=", all->text[KEY_GPUS]),
                          "state which, for example gpu=h200")
                : DM_OK;
   const char *const *known = dm_machine_gpus();
   int count = 0;
   for (; known[count]; count++)
     if (strcmp(all->text[KEY_GPU], known[count]) == 0) return DM_OK;
-  dm_status status = dm_fail(DM_E_USAGE, "machine: unknown GPU \"%s\"", all->text[KEY_GPU]);
+  dm_status status = dm_fail(DM_E_USAGE, "unknown GPU \"%s\"", all->text[KEY_GPU]);
   int near = dm_closest(all->text[KEY_GPU], known, count);
   return near < 0
              ? dm_hint(status, "known: h200 h100 a100 l40s v100; another one by its rates, as in "
@@ -317,7 +317,7 @@ static dm_status read_shape(const words *all, dm_machine *machine, int *gpus) {
   machine->ranks_per_node = *gpus;
   DM_TRY(read_whole(all, KEY_RANKS, &machine->ranks_per_node));
   if (machine->nodes > MOST / machine->ranks_per_node)
-    return dm_fail(DM_E_USAGE, "machine: more than %d ranks", MOST);
+    return dm_fail(DM_E_USAGE, "more than %d ranks", MOST);
   return DM_OK;
 }
 
@@ -330,9 +330,9 @@ static dm_status read_links(const words *all, dm_machine *machine) {
   if (!machine->device_links && !machine->shared_slots && strcmp(links, "host") != 0)
     return bad_value(KEY_LINKS, links, "shared, device or host");
   if (machine->shared_slots && machine->gpu)
-    return dm_fail(DM_E_USAGE, "machine: links=shared is for ranks without a GPU");
+    return dm_fail(DM_E_USAGE, "links=shared is for ranks without a GPU");
   if (machine->device_links && !machine->gpu)
-    return dm_hint(dm_fail(DM_E_USAGE, "machine: links=device without a GPU"), "state gpu=NAME");
+    return dm_hint(dm_fail(DM_E_USAGE, "links=device without a GPU"), "state gpu=NAME");
   if (machine->device_links) machine->link = dm_machine_device_link(machine->name);
   return DM_OK;
 }
