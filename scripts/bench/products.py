@@ -6,6 +6,7 @@
   checkpoint     files in --directory, with checkpoints, with one each second, and without
   gpu            GPU memory; cuBLAS in the same process
   gpu_odd        the same, sizes that are no multiples of 16 bytes
+  gpu_emulated   the same, products of f64 and f32 by residues and by halves; cuBLAS multiplies natively
   limited_gpu    GPU memory; host memory and a quarter of the GPU memory that the matrices need
   links          several GPUs, whose panels travel; one cuBLAS call for each GPU's block
   residues_gpus  by residues on one GPU and on all, and the native product on all
@@ -36,6 +37,10 @@ SETS = {  # name: (size, turns, repetitions, ranks and options of each product)
         "{half} --type f16", "{half} --type i8", "{half} --type c64", "{half} --type c128")]),
     "gpu_odd": (8191, 1, 20, [f"1 {DEVICE} --against-library --size {{n}} --type {words}" for words in (
         "f64", "bf16", "f32 --compute tf32")]),
+    "gpu_emulated": (16384, 1, 10, [f"1 {DEVICE} --against-library --size {words}" for words in (
+        "{half} --type f64 --compute f64:int8:14", "{n} --type f64 --compute f64:int8:14", "{half} --type f64 --compute f64:int8",
+        "{n} --type f64 --compute f64:int8", "{half} --type c128 --compute f64:int8", "{half} --type f32 --compute f32:f16",
+        "{n} --type f32 --compute f32:f16", "{half} --type c64 --compute f32:f16")]),
     "limited_gpu": (32768, 2, 5, [f"1 {DEVICE} --size {{n}}", "1 --backend cuda --from host --size {n} --memory device={quarter}MiB"]),
     "links": (32768, 1, 10, [f"{{all}} {EACH} --from device --against-library {shape}" for shape in (
         "--size {half}", "--size {n}", "--size {n} --type f32 --compute tf32", "--size {n} --type bf16",

@@ -3,7 +3,7 @@ import pathlib
 import sys
 
 import own_tables
-from tables import Lines, Table, compute_of, estimate, gpus_of, machine_ranks, median, met, ratios, shape_of, spread
+from tables import Lines, Table, compute_of, estimate, gpus_of, machine_ranks, median, met, products_of, ratios, shape_of, spread
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "simulation"))
 import simulated_tables  # pylint: disable=wrong-import-position
@@ -139,11 +139,6 @@ LIMITED = Table("results/gpu.md", "limited", "limited_gpu", SHAPE | TYPE | {
     "A, B and C in": where_from, "tiles": "{plan[tiles]}", "GPU memory, GiB": lambda g: f"{g['plan']['device_bytes'] / 2**30:.1f}"} | RUNS
     | TERAFLOPS | {"speed / in GPU memory": lambda g: estimate(relative(g, ("device memory",)), 3),
                    "goal": lambda g: at_least(relative(g, ("device memory",)), 0.95)}, by=(where_from,))
-
-
-def products_of(record):
-    """Compute mode, such as "f64" or "f64:int8:15"."""
-    return next(word[5:] for word in record["plan"]["recipe"].split() if word.startswith("work="))
 
 
 def residues(head, goal, key_of):

@@ -82,8 +82,16 @@ def shape_of(record):
     return record["problem"]["shape"]
 
 
+def products_of(record):
+    """Compute mode, such as "f64" or "f64:int8:15"."""
+    return next(word[5:] for word in record["plan"]["recipe"].split() if word.startswith("work="))
+
+
 def compute_of(record):
-    return "tf32" if "tf32" in record["command"].split() else record["problem"]["work"]
+    work = record["problem"]["work"]
+    if "plan" in record and ":" in products_of(record):
+        return f"{work} by {products_of(record)}"
+    return "tf32" if "tf32" in record["command"].split() else work
 
 
 def machine_ranks(record):
