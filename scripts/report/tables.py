@@ -84,12 +84,13 @@ def shape_of(record):
 
 def products_of(record):
     """Compute mode, such as "f64" or "f64:int8:15"."""
-    return next(word[5:] for word in record["plan"]["recipe"].split() if word.startswith("work="))
+    recipe = (record.get("plan") or {}).get("recipe", "")
+    return next((word[5:] for word in recipe.split() if word.startswith("work=")), "")
 
 
 def compute_of(record):
     work = record["problem"]["work"]
-    if "plan" in record and ":" in products_of(record):
+    if ":" in products_of(record):
         return f"{work} by {products_of(record)}"
     return "tf32" if "tf32" in record["command"].split() else work
 
