@@ -162,13 +162,22 @@ static dm_status multiply_roles(pairwise *p, int which) {
 
 /* ---- products in memory ---- */
 
+/* Of rows of products and, as the last ones, of columns. */
+static int arrays_of(const pairwise *p) {
+  return 2 * p->count - SUMS;
+}
+
+/* Memory of this rank. */
+static int64_t share_of(const pairwise *p) {
+  return dm_setup_share(p->multiply->engine.memory_host,
+                        (double)dm_memory_available() / p->run->local_ranks);
+}
+
 static dm_status take_rows(pairwise *p) {
   int64_t bytes, all;
   DM_TRY(dm_bytes_of(dm_range_size(p->own), p->n, sizeof(double), &bytes));
-  const int arrays = 2 * p->count - SUMS; /* of which the last ones are columns */
-  if (dm_mul_overflows(bytes, arrays, &all)) all = INT64_MAX;
-  const int64_t share = dm_setup_share(p->multiply->engine.memory_host,
-                                       (double)dm_memory_available() / p->run->local_ranks);
+  if (dm_mul_overflows(bytes, arrays_of(p), &all)) all = INT64_MAX;
+  const int64_t share = share_of(p);
   char needs[32], has[32];
   if (all > share)
     return dm_hint(dm_fail(DM_E_FIT, "the products of pairs need %s in memory, a rank has %s",
@@ -333,6 +342,13 @@ static void remove_products(void *context) {
   for (int i = 0; i < p->count && p->run->rank == 0 && !p->in_memory; i++) remove_file(p, i);
 }
 
+/* Bytes of a strip of C: two of them, and the rows of the products, have to fit in memory. */
+static int64_t strip_bytes(const pairwise *p, int64_t size) {
+  const int64_t arrays = p->in_memory ? 0 : arrays_of(p), share = share_of(p) - p->process_bytes;
+  const int64_t most = share / (2 * size + arrays * (int64_t)sizeof(double)) * size;
+  return dm_min(dm_max(1, most), 32 << 20);
+}
+
 static dm_status write_file(pairwise *p) {
   const dm_multiply *m = p->multiply;
   dm_rows_file file = {.out = m->out,
@@ -342,6 +358,7 @@ static dm_status write_file(pairwise *p) {
                        .form = m->form,
                        .io_threads = m->engine.io_threads,
                        .write_by = m->engine.write_by,
+                       .strip_bytes = strip_bytes(p, dm_dtype_size(m->equation.type_c)),
                        .force = m->force,
                        .bring = bring,
                        .describe = describe,

@@ -8,7 +8,7 @@
 #include "plan/partition.h"
 #include "product/commit.h"
 
-enum { STRIPS = 2, STRIP = 32 << 20 }; /* bytes of each: one is filled while the other is written */
+enum { STRIPS = 2, STRIP = 32 << 20 }; /* one is filled while the other is written */
 
 typedef struct strip {
   const dm_rows_file *of;
@@ -57,7 +57,7 @@ static dm_status write_rows(dm_run *run, const dm_rows_file *f, dm_output *outpu
   dm_file_queue *behind = NULL;
   int64_t row_bytes, strip_bytes;
   DM_TRY(dm_bytes_of(f->cols, 1, dm_dtype_size(f->dtype), &row_bytes));
-  const int64_t height = dm_max(1, STRIP / row_bytes);
+  const int64_t height = dm_max(1, (f->strip_bytes > 0 ? f->strip_bytes : STRIP) / row_bytes);
   DM_TRY(dm_bytes_of(dm_min(height, dm_max(1, most)), 1, row_bytes, &strip_bytes));
   dm_status status = DM_OK;
   for (int i = 0; i < STRIPS && !status; i++)

@@ -1,11 +1,13 @@
 """Missing values: NaN, those that attributes name and those that the user names are refused with their number and
 place, or become what --missing says: zero, the mean, NaN as with NumPy, or they are left out pair by pair as with pandas."""
+import os
+import subprocess
 import warnings
 
 import elements
 import h5py
 import numpy as np
-from running import command, ended, expect, options, records_of, run, run_cases
+from running import command, ended, environment, expect, options, process_mib, records_of, run, run_cases
 
 warnings.filterwarnings("ignore", "Mean of empty slice|Degrees of freedom|invalid value")
 COMPLEX = ("c64", "c128")
@@ -279,8 +281,22 @@ def gaps(folder, damier):
     expect(np.isnan(c[4]).all() and np.isfinite(np.delete(np.delete(c, 4, 0), 4, 1)).all(), "Inf is a missing value")
 
 
+def memory_of_pairs(folder, damier):
+    """C and its products lie in files: what a rank holds of them keeps to its limit."""
+    with h5py.File(folder / "x.h5", "w") as file:
+        file["x"] = np.random.default_rng(2).normal(size=(40, 1500))
+    limit, libraries = process_mib(damier) + 24, 40
+    words = command(1, damier, "cov", folder / "x.h5", "-o", folder / "c.h5", "-q", "--missing", "pairwise", "--read-by", "pread",
+                    "--memory", f"host={limit}MiB")
+    with subprocess.Popen(words, env=environment(), stdout=subprocess.DEVNULL) as job:
+        _, status, used = os.wait4(job.pid, 0)
+        job.returncode = os.waitstatus_to_exitcode(status)
+    expect(job.returncode == 0, f"exit {job.returncode}")
+    expect(used.ru_maxrss >> 10 <= limit + libraries, f"took {used.ru_maxrss >> 10} MiB of {limit} and {libraries}")
+
+
 run_cases(options().damier, [(covariances, case, ("cov", "cor")[seed % 2], ("columns", "rows")[seed % 3 == 2], seed)
                              for seed, case in enumerate(CASES)]
           + [(products, case, seed) for seed, case in enumerate(CASES) if seed % 2 == 0]
           + [(pairwise, case, seed) for seed, case in enumerate(CASES)]
-          + [(pairs_with_little,), (named_by_the_user,), (whole_numbers,), (of_the_old_c,), (types_of_pairs,), (gaps,)])
+          + [(pairs_with_little,), (named_by_the_user,), (whole_numbers,), (of_the_old_c,), (types_of_pairs,), (gaps,), (memory_of_pairs,)])
