@@ -477,6 +477,10 @@ static const double core_reads = 3e9, node_reads = 45e9, core_writes = 1.5e9, no
  * virtual machine's own memory grows with them (two H200). */
 static const double write_copies = 22e9, clears = 7e9;
 
+/* Processors do what GPUs do beside products: 4096^3 in f64 on 32 cores of an H200 node maps A and
+ * B in 0.015 s, sums and hashes them in 0.018 s, and sums, hashes and writes C in 0.023 s. */
+static const double cpu_maps = 18e9, cpu_checks = 22e9, cpu_stores = 6e9;
+
 static const double nearly_all = 0.95;
 
 dm_seen_files dm_see_files(const dm_named_files *files) {
@@ -506,10 +510,14 @@ void dm_state_files(dm_seen_files seen, int64_t cores, int nodes, dm_machine *ma
   const double fast_read = fmax(machine->file_read, read);
   const double fast_write = fmax(machine->file_write, written);
   machine->inputs_cached = seen.cached;
-  machine->pass_now = read;
+  machine->pass_now = fmin(read, cpu_checks * nodes);
   machine->read_now = seen.cached ? fast_read : machine->file_read;
   machine->write_now =
       seen.in_memory ? fmin(fast_write, write_copies * nodes) : machine->file_write;
+  if (!machine->gpu) {
+    machine->read_now = fmin(machine->read_now, cpu_maps * nodes);
+    machine->write_now = fmin(machine->write_now, cpu_stores * nodes);
+  }
   machine->pages_now = seen.in_memory && seen.new_pages ? clears : 0;
   if (!seen.fit) return;
   machine->file_read = fast_read;

@@ -237,13 +237,9 @@ static double write_seconds(const dm_problem *p, const dm_machine *machine) {
 
 double dm_plan_pages_seconds(const dm_plan *plan, const dm_machine *machine) {
   const dm_problem *p = &plan->problem;
-  const dm_forecast *f = &plan->forecast;
   if (!dm_plan_in_file(p, DM_C) || machine->pages_now <= 0) return 0;
   const double bytes = (double)p->m * (double)p->n * (double)dm_dtype_size(p->c);
-  const double strips = f->gemm * (double)plan->stretch / (double)plan->panels;
-  const bool at_once = dm_plan_tiles(plan) > 1; /* the first tile waits */
-  const double before = at_once ? 0 : fmax(0, f->total - fmax(f->write, strips));
-  return fmax(0, bytes / machine->pages_now - machine->pages_since - before);
+  return fmax(0, bytes / machine->pages_now - machine->pages_since - plan->forecast.total);
 }
 
 static double return_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e) {

@@ -18,7 +18,7 @@
 dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine);
 
 /* By how much PLAN's forecast for MACHINE grows if C goes to a new file in memory: its pages are
- * cleared from the first read on, and nothing is stored before all of them are. */
+ * made in the order of its rows, and a row is stored when its pages are there. */
 double dm_plan_pages_seconds(const dm_plan *plan, const dm_machine *machine);
 
 /* Mean bytes per rank that PLAN's gathers and sums receive from other nodes; without boxes in PLAN,

@@ -2,6 +2,7 @@
 #include "checks.h"
 #include "engine/setup.h"
 #include "file/file_system.h"
+#include "plan_cases.h"
 
 /* Files in memory are recognised, and assumed to be read as fast as cores copy. */
 TEST(files_in_memory_are_seen) {
@@ -43,6 +44,18 @@ TEST(products_are_forecast_by_the_cores) {
   assert_true(machine.speed_now == alone / 2);
   dm_state_cores(64, 64, 1, &machine);
   assert_true(machine.speed_now <= alone);
+}
+
+/* 4096^3 from a tmpfs to a tmpfs, verified, on 32 cores: 0.20 to 0.24 s after the plan was made. */
+TEST(a_command_on_many_cores_is_forecast) {
+  const dm_problem p = problem_of(4096, 4096, 4096, DM_F64);
+  const dm_seen_files seen = {.cached = true, .in_memory = true, .new_pages = true, .fit = true};
+  dm_machine machine;
+  dm_machine_stated(NULL, 32, &machine);
+  dm_state_files(seen, 32, 1, &machine);
+  machine.speed_now = 0.83; /* of these cores, with AVX-512 */
+  const double total = planned(&p, &machine, 1, (dm_wishes){0}).forecast.total;
+  assert_true(fabs(total / 0.22 - 1) < 0.1);
 }
 
 /* 4096^3 as measured on a node with GPUs, in seconds: the slower choice

