@@ -205,6 +205,8 @@ def at(g, is_damier, verify):
 
 def goal_in_place(g, goals):
     case = g["size"], g["type"]
+    if machine_ranks(g) > 2:
+        return ""
     if goals is GOAL_IN_PLACE and case in MORE_IN_PLACE:
         more = 1e3 * (at(g, True, True)["seconds"][0] - at(g, False, True)["seconds"][0])
         return met("≤ +", f"{MORE_IN_PLACE[case]} ms", more <= MORE_IN_PLACE[case])
@@ -213,7 +215,7 @@ def goal_in_place(g, goals):
 
 def in_place(kind, other, goals=None):
     """Arrays in the memory of GPUs, alternating; medians."""
-    columns = {"m = n = k": "{size}", "type": "{type}"}
+    columns = {"m = n = k": "{size}", "type": "{type}"} | ({"GPUs": machine_ranks} if goals is GOAL_IN_PLACE_RANKS else {})
     if goals is None:
         columns["A, B, C"] = lambda g: ", ".join(g["division"].split())
     columns |= {f"{other}, ms": value(False, False, "seconds", 1e3, ".3g"),
@@ -222,7 +224,7 @@ def in_place(kind, other, goals=None):
                 "ratio#verified": value(True, True, "ratio", 1, ".3f")}
     if goals:
         columns["goal"] = lambda g: goal_in_place(g, goals)
-    return Table("library.md", kind, kind, columns, by=(lambda r: r.get("division"), lambda r: r["size"], lambda r: r["type"]),
+    return Table("library.md", kind, kind, columns, by=(lambda r: r.get("division"), machine_ranks, lambda r: r["size"], lambda r: r["type"]),
                  order=lambda g: [key[0] for key in g.others].index(g.key[0]))
 
 

@@ -193,10 +193,11 @@ def rows_of_memory(records):
     for r, where, other, ours, theirs in of_memory(records):
         flops = 2e-12 * r["problem"]["m"] * r["problem"]["n"] * r["problem"]["k"]
         yield r, square(shape_of(r)), compute_of(r), where, other, flops / median(ours), flops / median(theirs), median(ratios(theirs, ours))
-    for kind, where, other in (("in place", "1 GPU", "torch"), ("in place ranks", "2 GPUs", "NCCL's all-gather and torch")):
+    for kind, other in (("in place", "torch"), ("in place ranks", "NCCL's all-gather and torch")):
         mine = [r for r in records if r["kind"] == kind and not r["verify"] and r["size"] >= 8192]  # by the Python package, not verified
-        for (name, size), ways in grouped(mine, lambda r: (r["type"], r["size"])).items():
+        for (name, size, ranks), ways in grouped(mine, lambda r: (r["type"], r["size"], machine_ranks(r))).items():
             theirs, ours = sorted(ways, key=lambda r: r["way"] == "damier")
+            where = f"{ranks} GPU{'s' * (ranks > 1)}"
             flops = 2e-12 * size**3
             yield (ours, f"{size}³", name, f"{where}, arrays of Python", other, flops / ours["seconds"][0], flops / theirs["seconds"][0],
                    1 / ours["ratio"][0])
