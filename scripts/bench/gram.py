@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """XᵀX: damier gram compared with the general product, and with what BLAS, NumPy and torch offer, alternating, with random data.
 
-gram.py [--output FILE.jsonl] [--pairs N] [--only files|memory|cov|gpu|gpus|ranks] [--size N] [--types f64,f32,bf16] [--damier PROGRAM]:
+gram.py [--output FILE.jsonl] [--pairs N] [--only KIND] [--size N] [--types f64,f32,bf16] [--damier PROGRAM]:
 a record for each kind, type, size and way, damier's always verified; also seconds of processors, which other programs disturb less.
 
 files: from a file to a file, `damier gram` and `damier multiply` of X and a copy of X on --ranks ranks, whose phases are recorded;
 in --directory. memory: NumPy arrays; damier.gram, damier.matmul, numpy.matmul (which calls dsyrk for x.T @ x) and cblas_dsyrk of
 the BLAS library that --blas names. cov: the covariances of SIZE columns of ten times as many rows, by damier.cov and numpy.cov. gpu:
-torch arrays in GPU memory; damier.gram, damier.matmul, torch.matmul and, for f64 and f32, cublasDsyrk of --cublas. memory, cov and
-gpu need the damier package.
+torch arrays in GPU memory; damier.gram, damier.matmul, torch.matmul and, for f64 and f32, cublasDsyrk of --cublas. gpu_cov: there the
+covariances of SIZE columns of a thousand times as many rows, by damier.cov and torch.cov. All but files need the damier package.
 
     mpirun -n 2 gram.py --only gpus
 
@@ -56,6 +56,14 @@ def covariances(_, __, dtype, size):
     return {"cov": lambda: damier.cov(x), "gram": lambda: damier.gram(x), "numpy_cov": lambda: np.cov(x, rowvar=False, dtype=x.dtype)}
 
 
+def covariances_on_gpu(_, job, dtype, size):
+    """damier.cov and torch.cov of SIZE columns in GPU memory."""
+    import damier
+    import torch
+    x, out = job.random(dtype, 1000 * size, size), job.random(dtype, size, size)
+    return {"cov": lambda: damier.cov(x, out), "gram": lambda: damier.gram(x, out), "torch_cov": lambda: torch.cov(x.T)}
+
+
 def on_gpu(options, job, dtype, size):
     """damier, torch and cuBLAS in GPU memory."""
     import damier
@@ -98,12 +106,13 @@ def on_ranks(options, job, dtype, size):
     return {**on_gpus(options, job, dtype, size), "syrk": rival.syrk}
 
 
-KINDS = {"ranks": on_ranks, "memory": in_memory, "cov": covariances, "gpu": on_gpu, "gpus": on_gpus}
+KINDS = {"ranks": on_ranks, "memory": in_memory, "cov": covariances, "gpu": on_gpu, "gpus": on_gpus,
+         "gpu_cov": covariances_on_gpu}
 
 
 def of_arrays(options, kind, dtype, size):
     from job_ranks import Job
-    job = Job(gpus=kind in ("gpu", "gpus"))
+    job = Job(gpus=kind.startswith("gpu"))
     with contextlib.ExitStack() as options.stack:
         job.compare(options, "gram bench", {"of": kind, "type": dtype, "size": size}, KINDS[kind](options, job, dtype, size))
 

@@ -30,7 +30,7 @@ FILES = ("residues_gpus", "limited_gpu", "scalapack", "cublasxt", "cublasmp", "l
 def kind_of(record):
     if record["file"] in FILES:
         return record["file"]
-    if record.get("of") == "cov":
+    if record.get("of") in ("cov", "gpu_cov"):
         return "covariance"
     if record["verb"] == "simulate":
         return simulated_tables.kind_of(record)

@@ -149,18 +149,24 @@ GRAM = Table(PAGE, "summary gram", "gram bench", {
     by=(lambda r: r["of"], lambda r: r["type"], lambda r: r["size"], machine_ranks), footer=by("gram.py"))
 
 
-def cov_time(name):
-    return lambda g: f"{g.way(name)['processor_s'][0]:.3g}\u00a0s"
+def cov_seconds(g, *names):
+    of = next(g.way(name) for name in names if g.way(name))
+    return of["processor_s" if g["of"] == "cov" else "seconds"][0]
 
 
-def cov_ratio(name):
-    return lambda g: f"{g.way('cov')['processor_s'][0] / g.way(name)['processor_s'][0]:.2f}"
+def cov_time(*names):
+    return lambda g: f"{cov_seconds(g, *names):.3g}\u00a0s"
+
+
+def cov_ratio(*names):
+    return lambda g: f"{cov_seconds(g, 'cov') / cov_seconds(g, *names):.2f}"
 
 
 COVARIANCE = Table(PAGE, "summary covariance", "covariance", {
-    "X": lambda g: f"{10 * g['size']} × {g['size']}", "type": "{type}", "`damier.cov`": cov_time("cov"), "`damier.gram`": cov_time("gram"),
-    "`numpy.cov`": cov_time("numpy_cov"), "cov / gram": cov_ratio("gram"), "cov / numpy.cov": cov_ratio("numpy_cov")},
-    by=(lambda r: r["type"], lambda r: r["size"]), footer=by("gram.py"))
+    "X": lambda g: f"{(10 if g['of'] == 'cov' else 1000) * g['size']} × {g['size']}", "type": "{type}",
+    "in": lambda g: "NumPy arrays, processors' time" if g["of"] == "cov" else "GPU memory", "`damier.cov`": cov_time("cov"),
+    "`damier.gram`": cov_time("gram"), "`numpy.cov` or `torch.cov`": cov_time("numpy_cov", "torch_cov"), "cov / gram": cov_ratio("gram"),
+    "cov / the other": cov_ratio("numpy_cov", "torch_cov")}, by=(lambda r: r["of"], lambda r: r["type"], lambda r: r["size"]), footer=by("gram.py"))
 
 
 # ---- in memory ----
