@@ -221,30 +221,35 @@ static bool takes_one_pass(const dm_freivalds *check, const dm_backend *backend,
   return !check->exact && view.space == DM_HOST && !(backend && backend->ops->device_memory);
 }
 
-/* Adds sums over the columns of VIEW, which starts at COL of the part, to their groups' vectors of
- * LENGTH elements, from ROW on. SQUARES may be NULL; NORMS too, and is unless VIEW takes one pass.
- */
+/* Vectors of LENGTH elements for each group of columns: weighted sums of rows, the squares of their
+ * terms (or NULL), and one vector of the norms of rows (NULL unless the view takes one pass). */
+typedef struct group_sums {
+  int64_t length;
+  double *sums, *squares, *norms;
+} group_sums;
+
+/* Adds the columns of VIEW, which starts at (row, col) of the part, to the sums of their groups. */
 static dm_status probe_groups(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
-                              int64_t col, int64_t length, double *sums, double *squares,
-                              double *norms) {
+                              int64_t col, group_sums to) {
   const int parts = check->parts;
   for (int64_t done = 0; done < view.cols;) {
     const int64_t cols = cols_of_group(check, col + done, col + view.cols);
-    const int64_t at = group_of(check, col + done) * length + row;
+    const int64_t at = group_of(check, col + done) * to.length + row;
     const double *w = check->w + (col + done) * parts;
-    double *of_group = squares ? squares + at : NULL;
+    double *squares = to.squares ? to.squares + at : NULL;
     if (takes_one_pass(check, backend, view)) {
-      dm_host_probe_groups_parallel(view, &(dm_probe_groups){.x = w,
-                                                             .y = sums + at * parts,
-                                                             .squares = of_group,
-                                                             .norms = norms ? norms + row : NULL,
-                                                             .first = cols,
-                                                             .each = check->group_cols,
-                                                             .step = length});
+      dm_host_probe_groups_parallel(view,
+                                    &(dm_probe_groups){.x = w,
+                                                       .y = to.sums + at * parts,
+                                                       .squares = squares,
+                                                       .norms = to.norms ? to.norms + row : NULL,
+                                                       .first = cols,
+                                                       .each = check->group_cols,
+                                                       .step = to.length});
       return DM_OK;
     }
-    DM_TRY(probe(check, backend, dm_view_sub(view, 0, done, view.rows, cols), w, sums + at * parts,
-                 of_group));
+    DM_TRY(probe(check, backend, dm_view_sub(view, 0, done, view.rows, cols), w,
+                 to.sums + at * parts, squares));
     done += cols;
   }
   return DM_OK;
@@ -315,8 +320,9 @@ dm_status dm_freivalds_add_b(dm_freivalds *check, dm_backend *backend, dm_view v
                              int64_t col) {
   view = part_of(check, view, &row, &col, false, true);
   if (dm_view_is_empty(view)) return DM_OK;
-  return probe_groups(check, backend, view, row, col, check->depth, check->t,
-                      check->exact ? NULL : check->sizes, NULL);
+  return probe_groups(
+      check, backend, view, row, col,
+      (group_sums){check->depth, check->t, check->exact ? NULL : check->sizes, NULL});
 }
 
 /* Sums COUNT numbers of the wide type, or integers in the same memory, over the ranks. */
@@ -434,12 +440,12 @@ static dm_status add_norms(dm_freivalds *check, dm_backend *backend, dm_view vie
 /* Adds the elements of C in VIEW as they are. */
 static dm_status add_stored(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                             int64_t col) {
-  const int64_t m = check->problem.m;
   view = part_of(check, view, &row, &col, true, true);
   if (dm_view_is_empty(view)) return DM_OK;
   const bool once = takes_one_pass(check, backend, view);
-  DM_TRY(probe_groups(check, backend, view, row, col, m, check->z, check->z_squares,
-                      once ? check->c_squares : NULL));
+  const group_sums to = {check->problem.m, check->z, check->z_squares,
+                         once ? check->c_squares : NULL};
+  DM_TRY(probe_groups(check, backend, view, row, col, to));
   return once ? DM_OK : add_norms(check, backend, view, row);
 }
 
@@ -484,8 +490,8 @@ dm_status dm_freivalds_add_c0(dm_freivalds *check, dm_backend *backend, dm_view 
                               int64_t col) {
   view = part_of(check, view, &row, &col, true, true);
   if (dm_view_is_empty(view)) return DM_OK;
-  return probe_groups(check, backend, view, row, col, check->problem.m, check->z0,
-                      check->z0_squares, NULL);
+  return probe_groups(check, backend, view, row, col,
+                      (group_sums){check->problem.m, check->z0, check->z0_squares, NULL});
 }
 
 void dm_freivalds_scaled(dm_freivalds *check, const int64_t *rows, const int64_t *cols, int alpha) {

@@ -125,9 +125,8 @@ static dm_status pass_all(dm_run *run, stream *s, dm_part_taker *take, void *con
   return status;
 }
 
-dm_status dm_file_stream(dm_run *run, int threads, const dm_dataset *dataset, dm_range rows,
-                         dm_range cols, const dm_reading *how, dm_part_taker *take, void *context,
-                         dm_missing_found *missing) {
+dm_status dm_file_stream(dm_run *run, const dm_dataset *dataset, dm_range rows, dm_range cols,
+                         const dm_reading *how, dm_part_taker *take, void *context) {
   if (dm_dataset_is_empty(dataset)) return DM_OK; /* it adds nothing to any sum */
   stream s = {.how = how, .rows = rows, .cols = cols};
   DM_TRY(dm_reader_open(dataset, how->as, &s.reader));
@@ -137,10 +136,10 @@ dm_status dm_file_stream(dm_run *run, int threads, const dm_dataset *dataset, dm
   const int64_t chunk = dataset->chunk_rows * dataset->chunk_cols * dm_dtype_size(dataset->dtype);
   const int64_t of_file = dataset->rows * dataset->cols * dm_dtype_size(dataset->dtype);
   const int64_t kept = dm_max(DM_READ_MEMORY, dm_chunks_kept(chunk, of_file));
-  dm_status status = dm_file_queue_open(dm_run_io_threads(run, threads), kept, &s.ahead);
+  dm_status status = dm_file_queue_open(dm_run_io_threads(run, how->threads), kept, &s.ahead);
   if (!status) status = pass_all(run, &s, take, context);
   dm_file_queue_close(s.ahead);
-  if (missing) dm_reader_missing(s.reader, missing);
+  if (how->missing) dm_reader_missing(s.reader, how->missing);
   dm_reader_close(s.reader);
   return status;
 }

@@ -47,13 +47,13 @@ typedef dm_status dm_part_taker(void *context, dm_view part, int64_t row, int64_
 typedef struct dm_reading {
   dm_op op;
   dm_dtype as, work;
+  int threads;               /* of this rank; negative: as many as help */
+  dm_missing_found *missing; /* gets the missing values that are met; or NULL */
 } dm_reading;
 
-/* Passes columns COLS of ROWS of DATASET to TAKE, its first column as column 0, read on THREADS
- * threads (negative: as many as help); parts, of whole rows unless these are long, are cut alike
- * whatever the number of ranks. MISSING (or NULL): the missing values met. */
-dm_status dm_file_stream(dm_run *run, int threads, const dm_dataset *dataset, dm_range rows,
-                         dm_range cols, const dm_reading *how, dm_part_taker *take, void *context,
-                         dm_missing_found *missing);
+/* Passes columns COLS of ROWS of DATASET to TAKE, its first column as column 0; parts, of whole
+ * rows unless these are long, are cut alike whatever the number of ranks. */
+dm_status dm_file_stream(dm_run *run, const dm_dataset *dataset, dm_range rows, dm_range cols,
+                         const dm_reading *how, dm_part_taker *take, void *context);
 
 #endif

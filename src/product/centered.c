@@ -30,14 +30,15 @@ static dm_status take_groups(dm_run *run, int io_threads, const dm_dataset *set,
   dm_moments_group t = {.moments = m};
   dm_dataset read = *set;
   if (read.meaning.missing != DM_MISSING_ZERO) read.meaning.missing = DM_MISSING_NAN;
-  const dm_reading how = {.as = DM_DTYPE_NONE, .work = type_for(dm_dataset_type(set))};
+  const dm_reading how = {
+      .as = DM_DTYPE_NONE, .work = type_for(dm_dataset_type(set)), .threads = io_threads};
   const dm_range mine = dm_split(GROUPS, run->ranks, run->rank, 1);
   DM_TRY(dm_crew_new(run->cores.threads, &t.crew));
   dm_status status = DM_OK;
   for (int64_t g = mine.begin; g < mine.end && !status; g++) {
     t.group = m->by_rows ? 0 : (int)g;
-    status = dm_file_stream(run, io_threads, &read, dm_split(set->rows, GROUPS, g, 1),
-                            (dm_range){0, set->cols}, &how, dm_moments_take, &t, NULL);
+    status = dm_file_stream(run, &read, dm_split(set->rows, GROUPS, g, 1), (dm_range){0, set->cols},
+                            &how, dm_moments_take, &t);
   }
   dm_crew_free(t.crew);
   return status;

@@ -41,15 +41,13 @@ static dm_status take_renumbered(void *context, dm_view part, int64_t row, int64
 }
 
 /* This rank's part of its rows. */
-static dm_status stream_file(dm_run *run, int threads, const dm_dataset *dataset, dm_extent of,
-                             const dm_reading *how, dm_part_taker *take, void *context,
-                             dm_missing_found *missing) {
+static dm_status stream_file(dm_run *run, const dm_dataset *dataset, dm_extent of,
+                             const dm_reading *how, dm_part_taker *take, void *context) {
   dm_range rows = dm_split(dm_range_size(of.rows), run->ranks, run->rank, 1);
   renumbering inside = {take, context, of.rows.begin};
   rows.begin += of.rows.begin;
   rows.end += of.rows.begin;
-  return dm_file_stream(run, threads, dataset, rows, of.cols, how, take_renumbered, &inside,
-                        missing);
+  return dm_file_stream(run, dataset, rows, of.cols, how, take_renumbered, &inside);
 }
 
 static dm_status take_nothing(void *context, dm_view part, int64_t row, int64_t col) {
@@ -71,9 +69,10 @@ static dm_status count_missing(dm_run *run, int threads, const dm_dataset *set,
   *found = (dm_missing_found){.source = INT64_MAX, .first = INT64_MAX};
   dm_dataset counted = *set;
   counted.meaning.missing = DM_MISSING_NAN;
-  const dm_reading how = {.as = DM_DTYPE_NONE, .work = DM_F64};
-  dm_status status = stream_file(run, threads, &counted, extent_of(&counted, DM_OP_N, NULL), &how,
-                                 take_nothing, NULL, found);
+  const dm_reading how = {
+      .as = DM_DTYPE_NONE, .work = DM_F64, .threads = threads, .missing = found};
+  dm_status status =
+      stream_file(run, &counted, extent_of(&counted, DM_OP_N, NULL), &how, take_nothing, NULL);
   DM_TRY(dm_comm_agree(run->world, status));
   const int64_t mine = found->source;
   DM_TRY(dm_comm_sum_i64(run->world, &found->count, 1));
@@ -148,11 +147,11 @@ dm_status dm_verify_stream(dm_run *run, const dm_verify *v, int matrix, dm_dtype
                                 : matrix == DM_A ? v->equation.op_a
                                                  : v->equation.op_b,
                           .as = is_c ? DM_DTYPE_NONE : v->equation.type,
-                          .work = work};
+                          .work = work,
+                          .threads = v->io_threads};
   if (v->memory[matrix])
     return stream_memory(run, v, sets[matrix], v->memory[matrix], &how, take, context);
-  return stream_file(run, v->io_threads, sets[matrix], extent_of(sets[matrix], how.op, v), &how,
-                     take, context, NULL);
+  return stream_file(run, sets[matrix], extent_of(sets[matrix], how.op, v), &how, take, context);
 }
 
 /* The consumers of a part of a matrix. */

@@ -24,6 +24,9 @@ typedef struct shifting {
 } shifting;
 
 typedef struct scaling {
+  dm_run *run;
+  const dm_verify *v;
+  const dm_problem *p;
   dm_freivalds *check;
   dm_freivalds_part *add;
   int parts;
@@ -46,22 +49,25 @@ static int64_t shift_of(const scaling *s, int64_t row, int64_t col) {
   return shift;
 }
 
+/* Of the real or imaginary part X of an element. */
+static void find_exponent(scaling *s, double x, int64_t row, int64_t col) {
+  const int64_t at = s->by_cols ? col : row;
+  int exponent;
+  if (!isfinite(x)) {
+    if (s->bad) s->bad[at] = 1;
+  } else if (x != 0.0 && !(s->shift->cols == s->b_cols && s->b_bad[col])) {
+    (void)frexp(x, &exponent);
+    s->found[at] = dm_max(s->found[at], exponent + shift_of(s, row, col));
+  }
+}
+
 /* The largest exponents of rows, or columns, after the shift. */
 static dm_status find(void *context, dm_view part, int64_t row, int64_t col) {
   scaling *s = context;
   for (int64_t i = 0; i < part.rows; i++)
     for (int64_t j = 0; j < part.cols; j++) {
       const double *x = dm_view_at(part, i, j);
-      const int64_t at = s->by_cols ? col + j : row + i;
-      for (int p = 0; p < s->parts; p++) {
-        int exponent;
-        if (!isfinite(x[p])) {
-          if (s->bad) s->bad[at] = 1;
-        } else if (x[p] != 0.0 && !(s->shift->cols == s->b_cols && s->b_bad[col + j])) {
-          (void)frexp(x[p], &exponent);
-          s->found[at] = dm_max(s->found[at], exponent + shift_of(s, row + i, col + j));
-        }
-      }
+      for (int p = 0; p < s->parts; p++) find_exponent(s, x[p], row + i, col + j);
     }
   return DM_OK;
 }
@@ -93,7 +99,8 @@ static dm_status take_c(void *context, dm_view part, int64_t row, int64_t col) {
   return scale_and_add(context, part, row, col);
 }
 
-static dm_status open_all(const dm_problem *p, scaling *s) {
+static dm_status open_all(scaling *s) {
+  const dm_problem *p = s->p;
   enum { EXPONENTS = 5, VECTORS = 9 };
   int64_t **const vectors[VECTORS] = {&s->b_cols,   &s->b_rows,     &s->a_rows,
                                       &s->old_rows, &s->c_rows,     &s->a_bad,
@@ -109,24 +116,22 @@ static dm_status open_all(const dm_problem *p, scaling *s) {
   return DM_OK;
 }
 
-static dm_status pass(dm_run *run, const dm_verify *v, const dm_problem *p, int which,
-                      const shifting *shift, dm_part_taker *take, scaling *s) {
+static dm_status pass(scaling *s, int which, const shifting *shift, dm_part_taker *take) {
   s->shift = shift;
-  return dm_comm_agree(run->world,
-                       dm_verify_stream(run, v, which, dm_dtype_widest(p->work), take, s));
+  return dm_comm_agree(s->run->world,
+                       dm_verify_stream(s->run, s->v, which, dm_dtype_widest(s->p->work), take, s));
 }
 
 /* Finds the COUNT largest exponents of rows, or columns, on all ranks, and, unless BAD is NULL,
  * which of these lines hold NaN or Inf. */
-static dm_status find_in(dm_run *run, const dm_verify *v, const dm_problem *p, int which,
-                         bool by_cols, shifting shift, int64_t count, int64_t *found, int64_t *bad,
-                         scaling *s) {
+static dm_status find_in(scaling *s, int which, bool by_cols, shifting shift, int64_t count,
+                         int64_t *found, int64_t *bad) {
   s->found = found;
   s->bad = bad;
   s->by_cols = by_cols;
-  DM_TRY(pass(run, v, p, which, &shift, find, s));
-  DM_TRY(dm_comm_max_i64(run->world, found, count));
-  return bad ? dm_comm_max_i64(run->world, bad, count) : DM_OK;
+  DM_TRY(pass(s, which, &shift, find));
+  DM_TRY(dm_comm_max_i64(s->run->world, found, count));
+  return bad ? dm_comm_max_i64(s->run->world, bad, count) : DM_OK;
 }
 
 static int exponent_of(const double z[2]) {
@@ -136,63 +141,65 @@ static int exponent_of(const double z[2]) {
 }
 
 /* Finds e, d, f, the exponents of C0's rows, and from them g. */
-static dm_status find_exponents(dm_run *run, const dm_verify *v, const dm_problem *p, scaling *s) {
-  const double *alpha = v->equation.alpha;
-  const int of_alpha = exponent_of(alpha), of_beta = exponent_of(v->equation.beta);
-  DM_TRY(find_in(run, v, p, DM_B, true, (shifting){0}, p->n, s->b_cols, s->b_bad, s));
-  DM_TRY(find_in(run, v, p, DM_B, false, (shifting){.cols = s->b_cols, .col_sign = -1}, p->k,
-                 s->b_rows, NULL, s));
+static dm_status find_exponents(scaling *s) {
+  const dm_problem *p = s->p;
+  const double *alpha = s->v->equation.alpha;
+  const int of_alpha = exponent_of(alpha), of_beta = exponent_of(s->v->equation.beta);
+  DM_TRY(find_in(s, DM_B, true, (shifting){0}, p->n, s->b_cols, s->b_bad));
+  DM_TRY(find_in(s, DM_B, false, (shifting){.cols = s->b_cols, .col_sign = -1}, p->k, s->b_rows,
+                 NULL));
   for (int64_t l = 0; l < p->k; l++)
     if (s->b_rows[l] == NONE) s->b_rows[l] = VANISHES;
-  DM_TRY(find_in(run, v, p, DM_A, false,
-                 (shifting){.cols = s->b_rows, .col_sign = 1, .by = of_alpha}, p->m, s->a_rows,
-                 s->a_bad, s));
+  DM_TRY(find_in(s, DM_A, false, (shifting){.cols = s->b_rows, .col_sign = 1, .by = of_alpha}, p->m,
+                 s->a_rows, s->a_bad));
   if (p->reads_c)
-    DM_TRY(find_in(run, v, p, DM_OLD, false,
-                   (shifting){.cols = s->b_cols, .col_sign = -1, .by = of_beta}, p->m, s->old_rows,
-                   NULL, s));
+    DM_TRY(find_in(s, DM_OLD, false, (shifting){.cols = s->b_cols, .col_sign = -1, .by = of_beta},
+                   p->m, s->old_rows, NULL));
   const bool multiplies = alpha[0] != 0.0 || alpha[1] != 0.0;
   for (int64_t i = 0; i < p->m; i++)
     s->c_rows[i] = dm_max(multiplies ? s->a_rows[i] : NONE, s->old_rows[i]);
   return DM_OK;
 }
 
-static dm_status add_all(dm_run *run, const dm_verify *v, const dm_problem *p, scaling *s) {
+static dm_status add_all(scaling *s) {
+  const double *alpha = s->v->equation.alpha, *beta = s->v->equation.beta;
   const shifting of_b = {s->b_rows, s->b_cols, -1, -1, 0};
-  const shifting of_a = {s->c_rows, s->b_rows, -1, 1, exponent_of(v->equation.alpha)};
+  const shifting of_a = {s->c_rows, s->b_rows, -1, 1, exponent_of(alpha)};
   const shifting of_c = {s->c_rows, s->b_cols, -1, -1, 0};
-  const shifting of_old = {s->c_rows, s->b_cols, -1, -1, exponent_of(v->equation.beta)};
+  const shifting of_old = {s->c_rows, s->b_cols, -1, -1, exponent_of(beta)};
   s->add = dm_freivalds_scan_b;
-  DM_TRY(pass(run, v, p, DM_B, &of_b, scale_and_add, s));
-  DM_TRY(dm_freivalds_weigh(s->check, run->world));
+  DM_TRY(pass(s, DM_B, &of_b, scale_and_add));
+  DM_TRY(dm_freivalds_weigh(s->check, s->run->world));
   s->add = dm_freivalds_add_b;
-  DM_TRY(pass(run, v, p, DM_B, &of_b, scale_and_add, s));
-  DM_TRY(dm_freivalds_project(s->check, run->world));
+  DM_TRY(pass(s, DM_B, &of_b, scale_and_add));
+  DM_TRY(dm_freivalds_project(s->check, s->run->world));
   s->add = dm_freivalds_add_a;
-  DM_TRY(pass(run, v, p, DM_A, &of_a, scale_and_add, s));
+  DM_TRY(pass(s, DM_A, &of_a, scale_and_add));
   s->add = dm_freivalds_add_c;
-  DM_TRY(pass(run, v, p, DM_C, &of_c, take_c, s));
-  if (!p->reads_c) return DM_OK;
+  DM_TRY(pass(s, DM_C, &of_c, take_c));
+  if (!s->p->reads_c) return DM_OK;
   s->add = dm_freivalds_add_c0;
-  return pass(run, v, p, DM_OLD, &of_old, scale_and_add, s);
+  return pass(s, DM_OLD, &of_old, scale_and_add);
 }
 
 /* Over all ranks: the root of the sum of squares, which may exceed any f64. */
-static dm_status norm_of(const dm_run *run, const scaling *s, double *norm) {
+static dm_status norm_of(const scaling *s, double *norm) {
+  const dm_comm *world = s->run->world;
   const double own = (double)sqrtl(s->squares);
   double largest = own;
-  DM_TRY(dm_comm_max_f64(run->world, &largest, 1));
+  DM_TRY(dm_comm_max_f64(world, &largest, 1));
   double part = largest > 0.0 && isfinite(largest) ? own / largest : 0.0;
   part *= part;
-  DM_TRY(dm_comm_sum_f64(run->world, &part, 1));
+  DM_TRY(dm_comm_sum_f64(world, &part, 1));
   *norm = isfinite(largest) ? largest * sqrt(part) : largest;
   return DM_OK;
 }
 
 /* If A's row or B's column has NaN or Inf, C's must, too: these elements are checked by that. */
-static dm_status count_patterns(dm_run *run, const dm_problem *p, scaling *s, dm_verdict *verdict) {
-  DM_TRY(dm_comm_sum_i64(run->world, s->row_finite, p->m));
-  DM_TRY(dm_comm_sum_i64(run->world, s->col_finite, p->n));
+static dm_status count_patterns(scaling *s, dm_verdict *verdict) {
+  const dm_problem *p = s->p;
+  DM_TRY(dm_comm_sum_i64(s->run->world, s->row_finite, p->m));
+  DM_TRY(dm_comm_sum_i64(s->run->world, s->col_finite, p->n));
   for (int64_t i = 0; i < p->m; i++)
     if (s->a_bad[i] && s->row_finite[i] == 0) {
       verdict->rows_left_out--;
@@ -208,32 +215,33 @@ static dm_status count_patterns(dm_run *run, const dm_problem *p, scaling *s, dm
   return DM_OK;
 }
 
-static dm_status judge(dm_run *run, const dm_verify *v, const dm_problem *p, scaling *s,
-                       dm_verdict *verdict) {
+static dm_status judge(scaling *s, dm_verdict *verdict) {
+  const dm_comm *world = s->run->world;
+  const dm_verify *v = s->v;
   const int alpha = -exponent_of(v->equation.alpha), beta = -exponent_of(v->equation.beta);
   const double alphas[2] = {scalbn(v->equation.alpha[0], alpha),
                             scalbn(v->equation.alpha[1], alpha)};
   const double betas[2] = {scalbn(v->equation.beta[0], beta), scalbn(v->equation.beta[1], beta)};
-  DM_TRY(dm_comm_agree(run->world, dm_freivalds_new(p, alphas, betas, v->from_gpu, &s->check)));
-  dm_verify_prepare(v, p, s->check);
+  DM_TRY(dm_comm_agree(world, dm_freivalds_new(s->p, alphas, betas, v->from_gpu, &s->check)));
+  dm_verify_prepare(v, s->p, s->check);
   dm_freivalds_scaled(s->check, s->c_rows, s->b_cols, -alpha);
-  DM_TRY(add_all(run, v, p, s));
-  DM_TRY(dm_freivalds_judge(s->check, run->world, verdict));
+  DM_TRY(add_all(s));
+  DM_TRY(dm_freivalds_judge(s->check, world, verdict));
   verdict->strained = false;
-  DM_TRY(norm_of(run, s, &verdict->norm));
-  return count_patterns(run, p, s, verdict);
+  DM_TRY(norm_of(s, &verdict->norm));
+  return count_patterns(s, verdict);
 }
 
 dm_status dm_verify_scaled(dm_run *run, const dm_verify *v, const dm_problem *p,
                            dm_verdict *verdict) {
-  scaling s = {0};
-  dm_status status = dm_comm_agree(run->world, open_all(p, &s));
-  if (!status) status = find_exponents(run, v, p, &s);
+  scaling s = {.run = run, .v = v, .p = p};
+  dm_status status = dm_comm_agree(run->world, open_all(&s));
+  if (!status) status = find_exponents(&s);
   for (int64_t i = 0; i < p->m && !status; i++)
     if (s.c_rows[i] == NONE) s.c_rows[i] = 0;
   for (int64_t j = 0; j < p->n && !status; j++)
     if (s.b_cols[j] == NONE) s.b_cols[j] = 0;
-  if (!status) status = judge(run, v, p, &s, verdict);
+  if (!status) status = judge(&s, verdict);
   dm_freivalds_free(s.check);
   free(s.memory);
   return status;
