@@ -101,11 +101,11 @@ JOBS = Table("results/jobs.md", "jobs", "job", {
 
 
 def speed(by):
-    return lambda g: f"{g['bytes'] / g.way(by)['seconds'][0] / 1e9:.2f}"
+    return lambda g: f"{g['bytes'] / g.time(by) / 1e9:.2f}"
 
 
 def busy(by):
-    return lambda g: f"{g.way(by)['processor_s'][0] / g['bytes'] * 1e9:.2f}"
+    return lambda g: f"{g.time(by, 'processor_s') / g['bytes'] * 1e9:.2f}"
 
 
 def reading(g):
@@ -116,7 +116,7 @@ def reading(g):
 
 CODECS = Table("hdf5.md", "codecs of one machine", "codec", {
     "stored": "{packed}", "bytes / of the matrix": lambda g: f"{g['stored_bytes'] / g['bytes']:.2f}", "h5py, GB/s": speed("h5py"),
-    "damier, GB/s": speed("damier"), "ratio": lambda g: f"{g.way('h5py')['seconds'][0] / g.way('damier')['seconds'][0]:.2f}",
+    "damier, GB/s": speed("damier"), "ratio": lambda g: f"{g.time('h5py') / g.time('damier'):.2f}",
     "ratio of reading alone": reading, "h5py, s of processors per GB": busy("h5py"), "damier": busy("damier")},
     by=(lambda r: r["packed"],), footer=lambda records: (
         ["", SHARED + "the two."] if is_shared(records) else []) + [

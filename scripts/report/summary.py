@@ -58,13 +58,9 @@ def user(records):
     return table(head, rows) + by("user_runs.py")(used)
 
 
-def time(g, name):
-    return g.way(name)["seconds"][0]
-
-
 def way(name, of=None, text=seconds):
     """The time of a way, and its ratio to that of another one."""
-    return lambda g: text(time(g, name)) + (f", {time(g, name) / time(g, of):.2f}" if of else "") if g.way(name) else ""
+    return lambda g: text(g.time(name)) + (f", {g.time(name) / g.time(of):.2f}" if of else "") if g.way(name) else ""
 
 
 def size_of_node(g):
@@ -74,7 +70,7 @@ def size_of_node(g):
 
 def chosen(g):
     """Without options: the time, and the GPUs that the plan chose."""
-    return f"{seconds(time(g, 'default'))} ({g.way('default')['ranks']})"
+    return f"{seconds(g.time('default'))} ({g.way('default')['ranks']})"
 
 
 # Seconds of one GPU and of `mpirun -n 2` with version 0.2.0 (ca94eee1) on two H100, against which the goals of several GPUs were set.
@@ -105,7 +101,7 @@ def small(time):
 ARRAYS = arrays("arrays", {"torch, one GPU, with copies": way("torch"), "`damier.matmul`, one GPU": way("one GPU"),
                            "two GPUs, ratio": way("several GPUs", "one GPU")})
 ARRAYS_ON_CPUS = arrays("arrays on CPUs", {"`numpy.matmul`": way("NumPy", text=small), "`damier.matmul`": way("CPU", text=small),
-                                           "ratio": lambda g: f"{time(g, 'CPU') / time(g, 'NumPy'):.2f}"})
+                                           "ratio": lambda g: f"{g.time('CPU') / g.time('NumPy'):.2f}"})
 
 
 def in_case(part, words):
@@ -115,7 +111,7 @@ def in_case(part, words):
 OPERANDS = Table(PAGE, "summary operands", "host operands", {
     "m × n × k, f64": in_case(0, lambda shape: shape.replace("x", " × ")), "A and B in": in_case(1, "{} memory".format),
     "C in": in_case(2, {"host": "the same", "gpu": "GPU memory"}.get), "`matmul`": way("multiply"), "copies": way("copies"),
-    "products": way("products"), "`matmul` / the larger": lambda g: f"{time(g, 'multiply') / max(time(g, 'copies'), time(g, 'products')):.2f}"},
+    "products": way("products"), "`matmul` / the larger": lambda g: f"{g.time('multiply') / max(g.time('copies'), g.time('products')):.2f}"},
     by=(lambda r: r["case"],), footer=by("host_operands.py"))
 
 
@@ -123,17 +119,17 @@ OPERANDS = Table(PAGE, "summary operands", "host operands", {
 
 def by_processors(record):
     """On CPUs the time of processors, which others disturb less."""
-    return record["of"] == "memory" or record.get("backend") == "cpu"
+    return record["of"] in ("memory", "cov") or record.get("backend") == "cpu"
 
 
-def syrk_time(g, *names):
+def time_of(g, *names):
     """Of the first of NAMES that was measured."""
-    of = next((g.way(name) for name in names if g.way(name)), None)
-    return of and of["processor_s" if by_processors(g) else "seconds"][0]
+    there = [name for name in names if g.way(name)]
+    return g.time(there[0], "processor_s" if by_processors(g) else "seconds") if there else None
 
 
 def ms(*names):
-    return lambda g: f"{1e3 * syrk_time(g, *names):.4g}\u00a0ms" if syrk_time(g, *names) else ""
+    return lambda g: f"{1e3 * time_of(g, *names):.4g}\u00a0ms" if time_of(g, *names) else ""
 
 
 def place(r):
@@ -144,22 +140,17 @@ def place(r):
 
 GRAM = Table(PAGE, "summary gram", "gram bench", {
     "X": "{size}²", "type": "{type}", "in": place, "`gram`": ms("gram"), "general product": ms("matmul", "multiply"),
-    "ratio": lambda g: f"{syrk_time(g, 'gram') / syrk_time(g, 'matmul', 'multiply'):.2f}",
+    "ratio": lambda g: f"{time_of(g, 'gram') / time_of(g, 'matmul', 'multiply'):.2f}",
     "unverified syrk of cuBLAS, OpenBLAS or ScaLAPACK": ms("syrk")},
     by=(lambda r: r["of"], lambda r: r["type"], lambda r: r["size"], machine_ranks), footer=by("gram.py"))
 
 
-def cov_seconds(g, *names):
-    of = next(g.way(name) for name in names if g.way(name))
-    return of["processor_s" if g["of"] == "cov" else "seconds"][0]
-
-
 def cov_time(*names):
-    return lambda g: f"{cov_seconds(g, *names):.3g}\u00a0s"
+    return lambda g: f"{time_of(g, *names):.3g}\u00a0s"
 
 
 def cov_ratio(*names):
-    return lambda g: f"{cov_seconds(g, 'cov') / cov_seconds(g, *names):.2f}"
+    return lambda g: f"{time_of(g, 'cov') / time_of(g, *names):.2f}"
 
 
 COVARIANCE = Table(PAGE, "summary covariance", "covariance", {

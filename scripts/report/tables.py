@@ -168,6 +168,10 @@ class Group(list):
         """The newest record of a way that alternated with others; None if there is none."""
         return max((r for r in self if r["way"] == name and "error" not in r), key=lambda r: r["date"], default=None)
 
+    def time(self, name, what="seconds"):
+        """The median of a way."""
+        return self.way(name)[what][0]
+
 
 @dataclasses.dataclass
 class Table:

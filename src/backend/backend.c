@@ -225,7 +225,7 @@ static bool has_lines(dm_dtype dtype) {
 
 dm_status dm_backend_extremes(dm_backend *backend, dm_view matrix, bool by_row, double *extremes) {
   if (!backend->ops->extremes || !has_lines(matrix.dtype))
-    return dm_fail(DM_E_BUG, "backend %s does not look at lines", backend->ops->name);
+    return dm_fail(DM_E_BUG, "backend %s cannot find the extremes of lines", backend->ops->name);
   return dm_view_is_empty(matrix) ? DM_OK
                                   : backend->ops->extremes(backend, matrix, by_row, extremes);
 }
@@ -233,7 +233,7 @@ dm_status dm_backend_extremes(dm_backend *backend, dm_view matrix, bool by_row, 
 dm_status dm_backend_line_sums(dm_backend *backend, dm_view matrix, bool by_row,
                                const double *extremes, int64_t *sums) {
   if (!backend->ops->line_sums || !has_lines(matrix.dtype))
-    return dm_fail(DM_E_BUG, "backend %s does not look at lines", backend->ops->name);
+    return dm_fail(DM_E_BUG, "backend %s cannot sum lines", backend->ops->name);
   return dm_view_is_empty(matrix)
              ? DM_OK
              : backend->ops->line_sums(backend, matrix, by_row, extremes, sums);

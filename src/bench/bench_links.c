@@ -42,7 +42,7 @@ static dm_status add_size(void *context, int64_t bytes) {
   dm_bench_links *wanted = context;
   if (wanted->sizes == DM_LINK_SIZES)
     return dm_fail(DM_E_USAGE, "more than %d sizes", DM_LINK_SIZES);
-  if (bytes > INT64_C(1) << 40) return dm_fail(DM_E_USAGE, "a piece of more than 1 TiB");
+  if (bytes > INT64_C(1) << 40) return dm_fail(DM_E_USAGE, "a piece has at most 1 TiB");
   wanted->bytes[wanted->sizes++] = bytes;
   return DM_OK;
 }

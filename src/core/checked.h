@@ -22,7 +22,8 @@ static inline dm_status dm_bytes_of(int64_t rows, int64_t cols, int64_t size, in
   *bytes = 0;
   if (rows < 0 || cols < 0 || dm_mul_overflows(rows, cols, &elements) ||
       dm_mul_overflows(elements, size, bytes))
-    return dm_fail(DM_E_FIT, "a matrix of %lld x %lld elements of %lld bytes has no 64-bit size",
+    return dm_fail(DM_E_FIT,
+                   "the size of a matrix of %lld x %lld elements of %lld bytes overflows 64 bits",
                    (long long)rows, (long long)cols, (long long)size);
   return DM_OK;
 }

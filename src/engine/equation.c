@@ -178,7 +178,7 @@ static dm_status symmetry_of(const dm_dataset *a, const dm_dataset *b, const dm_
     return dm_fail(DM_E_USAGE, "alpha and beta must be real: C is Hermitian");
   problem->half = e->half;
   if (halved && problem->symmetry == DM_NO_SYMMETRY)
-    return dm_hint(dm_fail(DM_E_USAGE, "one half of a C that is not symmetric"),
+    return dm_hint(dm_fail(DM_E_USAGE, "C is not symmetric: both halves are needed"),
                    "--triangle applies to products of a dataset with itself, transposed");
   return DM_OK;
 }

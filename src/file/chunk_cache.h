@@ -1,6 +1,6 @@
 /* chunk_cache: the chunks of one dataset that transfers need. A thread unpacks each chunk and
  * copies it to all transfers that need it; it is kept while there is room, unless all of it has
- * been copied. Private to io. */
+ * been copied. Private to src/file. */
 #ifndef DM_FILE_CHUNK_CACHE_H
 #define DM_FILE_CHUNK_CACHE_H
 

@@ -1,4 +1,4 @@
-/* output_impl: shared by creating, checking and committing an output. Private to io. */
+/* output_impl: shared by creating, checking and committing an output. Private to src/file. */
 #ifndef DM_FILE_OUTPUT_IMPL_H
 #define DM_FILE_OUTPUT_IMPL_H
 

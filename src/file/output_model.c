@@ -249,7 +249,7 @@ dm_status dm_output_form_bytes(const dm_output_form *form, dm_dtype dtype, int64
   if (dm_mul_overflows(down, dm_ceil_div(cols, form->chunk_cols), &chunks) ||
       dm_mul_overflows(chunks, chunk + INDEX_ENTRY, bytes) ||
       dm_add_overflows(*bytes, HEAD_BYTES, bytes))
-    return dm_fail(DM_E_FIT, "chunks of %lld x %lld elements have no 64-bit size",
+    return dm_fail(DM_E_FIT, "the size of chunks of %lld x %lld elements overflows 64 bits",
                    (long long)form->chunk_rows, (long long)form->chunk_cols);
   return DM_OK;
 }

@@ -71,7 +71,7 @@ dm_status dm_recast_room(const dm_output_file *file, const dm_output_form *form)
   DM_TRY(bytes_of(file, &bytes));
   dm_io_directory(file->at.file, directory);
   if (dm_add_overflows(bytes, form->existing.file_bytes + HEAD_BYTES, &bytes))
-    return dm_fail_at(DM_E_FIT, &file->at, "the new file has no 64-bit size");
+    return dm_fail_at(DM_E_FIT, &file->at, "the size of the new file overflows 64 bits");
   return dm_context(dm_output_room(&file->at, directory, bytes), "the new file beside the first");
 }
 

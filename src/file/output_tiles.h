@@ -1,4 +1,4 @@
-/* output_tiles: the record of tiles in C's file. Private to io. */
+/* output_tiles: the record of tiles in C's file. Private to src/file. */
 #ifndef DM_FILE_OUTPUT_TILES_H
 #define DM_FILE_OUTPUT_TILES_H
 

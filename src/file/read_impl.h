@@ -1,4 +1,4 @@
-/* read_impl: state shared by the methods of reading.  Private to io. */
+/* read_impl: state shared by the methods of reading.  Private to src/file. */
 #ifndef DM_FILE_READ_IMPL_H
 #define DM_FILE_READ_IMPL_H
 

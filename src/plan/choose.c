@@ -142,12 +142,12 @@ static dm_status check_wishes(const dm_question *q) {
   const dm_wishes *w = q->wishes;
   DM_TRY(check_grid(w, q->ranks));
   if (!dm_triangle_takes_grid(q->problem, w->pm, w->pn, w->pk))
-    return dm_hint(dm_fail(DM_E_USAGE, "a symmetric product on a grid of %dx%dx%d", first(w->pm),
-                           first(w->pn), first(w->pk)),
+    return dm_hint(dm_fail(DM_E_USAGE, "a symmetric product cannot use the grid %dx%dx%d",
+                           first(w->pm), first(w->pn), first(w->pk)),
                    w->pm == w->pn
-                       ? "complex residues take one layer: --grid %dx%dx1"
-                       : "its grid has as many rows as columns: --grid %dx%dx1, or leave "
-                         "it to the planner",
+                       ? "complex residues need one layer: --grid %dx%dx1"
+                       : "give as many rows as columns, --grid %dx%dx1, or leave the grid "
+                         "to the planner",
                    first(w->pm), first(w->pm));
   if (w->panel < 0 || w->panel % DM_PANEL_STEP)
     return dm_fail(DM_E_USAGE, "a panel of %lld is not a multiple of %d", (long long)w->panel,
@@ -187,7 +187,7 @@ static dm_status check_wishes(const dm_question *q) {
 static dm_status check_problem(const dm_problem *p, int ranks) {
   int64_t bytes;
   if (p->m < 1 || p->n < 1 || p->k < 1 || ranks < 1)
-    return dm_fail(DM_E_BUG, "a plan for %lld x %lld x %lld on %d ranks", (long long)p->m,
+    return dm_fail(DM_E_BUG, "no plan exists for %lld x %lld x %lld on %d ranks", (long long)p->m,
                    (long long)p->n, (long long)p->k, ranks);
   DM_TRY(dm_bytes_of(p->m, p->k, 16, &bytes));
   DM_TRY(dm_bytes_of(dm_problem_b_rows(p), p->n, 16, &bytes));

@@ -128,7 +128,7 @@ typedef struct need {
 
 static dm_status add_bytes(int64_t more, int64_t *all) {
   if (dm_add_overflows(*all, dm_round_up(more, ALIGNED), all))
-    return dm_fail(DM_E_FIT, "a workspace has no 64-bit size");
+    return dm_fail(DM_E_FIT, "the size of a workspace overflows 64 bits");
   return DM_OK;
 }
 

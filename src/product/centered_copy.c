@@ -107,7 +107,8 @@ static dm_status allocate(dm_dtype type, dm_centered_copy *copy) {
 static dm_status check_type(const dm_centered_source *source, dm_view from) {
   if (from.space == DM_HOST || dm_dtype_is_complex(source->type) == dm_dtype_is_complex(from.dtype))
     return DM_OK;
-  return dm_hint(dm_fail(DM_E_USAGE, "%s is real, and in GPU memory is not centered as %s",
+  return dm_hint(dm_fail(DM_E_USAGE,
+                         "%s is real, and GPU memory holds it: it cannot be centered as %s",
                          source->name, dm_dtype_name(source->type)),
                  "convert it first, or leave out the option \"type\"");
 }

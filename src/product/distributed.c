@@ -20,8 +20,8 @@ dm_status dm_memory_matrix_check(const dm_memory_matrix *m) {
                    (long long)m->cols);
   if (dm_mul_overflows(m->rows, m->cols, &bytes) ||
       dm_mul_overflows(bytes, dm_dtype_size(m->dtype), &bytes))
-    return dm_fail(DM_E_USAGE, "%lld x %lld elements have no 64-bit size", (long long)m->rows,
-                   (long long)m->cols);
+    return dm_fail(DM_E_USAGE, "the size of %lld x %lld elements overflows 64 bits",
+                   (long long)m->rows, (long long)m->cols);
   return DM_OK;
 }
 
@@ -144,9 +144,9 @@ static dm_status check_lines(const dm_view *v) {
   const bool by_rows = v->col_stride == 1 && (v->rows == 1 || v->row_stride >= v->cols);
   const bool by_columns = v->row_stride == 1 && (v->cols == 1 || v->col_stride >= v->rows);
   if (by_rows || by_columns) return DM_OK;
-  return dm_hint(dm_fail(DM_E_USAGE, "strides of %lld and %lld elements in GPU memory",
+  return dm_hint(dm_fail(DM_E_USAGE, "its strides in GPU memory are %lld and %lld elements",
                          (long long)v->row_stride, (long long)v->col_stride),
-                 "the elements of rows, or those of columns, have to lie side by side there");
+                 "the elements of its rows, or of its columns, must be contiguous there");
 }
 
 /* Of a replicated matrix. */
@@ -174,8 +174,8 @@ static dm_status local_part(const dm_comm *comm, const dm_memory_matrix *m,
   if (dm_view_is_empty(*v)) return DM_OK;
   if (!v->base) return dm_fail(DM_E_USAGE, "this rank has elements of it, but no data");
   if ((v->rows > 1 && v->row_stride < 1) || (v->cols > 1 && v->col_stride < 1))
-    return dm_fail(DM_E_USAGE, "strides of %lld and %lld elements", (long long)v->row_stride,
-                   (long long)v->col_stride);
+    return dm_fail(DM_E_USAGE, "its strides are %lld and %lld elements; they must be positive",
+                   (long long)v->row_stride, (long long)v->col_stride);
   if (v->rows == 1) v->row_stride = 1; /* not needed */
   if (v->cols == 1) v->col_stride = 1;
   if (m->on_gpu) {

@@ -200,7 +200,7 @@ static dm_status give_extent(dm_memory_result *r, const dm_problem *problem, dm_
   return move_extent(r->run, r->matrix, extent, turned, true, part_end(p),
                      (dm_move){.dtype = finished ? problem->c : problem->accumulator,
                                .taker = {finished ? take_finished : take_sums, &f},
-                               .looks = !finished && problem->reads_c});
+                               .reads = !finished && problem->reads_c});
 }
 
 /* The same for EXTENT of the tile that covers TILE and is in P. */

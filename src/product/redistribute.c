@@ -29,7 +29,7 @@ typedef struct exchange {
   dm_range *places;         /* local places of each part of its rows */
   int64_t height;           /* a round moves so many of them, from WINDOW */
   int64_t window;
-  bool looks;    /* the taker looks */
+  bool reads;    /* the taker reads the old elements */
   dm_band *band; /* for this rank's GPU memory at PACED; NULL: none */
   char *out, *in;
   int64_t out_bytes, in_bytes; /* sizes in bytes */
@@ -210,7 +210,7 @@ static dm_range band_rows(const exchange *x) {
 
 static dm_status open_round(exchange *x, dm_messages **messages) {
   int64_t out, in;
-  if (x->band) DM_TRY(dm_band_move(x->band, band_rows(x), x->paced == x->from || x->looks));
+  if (x->band) DM_TRY(dm_band_move(x->band, band_rows(x), x->paced == x->from || x->reads));
   DM_TRY(each_message(x, true, NULL, &out, NULL, NULL));
   DM_TRY(each_message(x, false, NULL, &in, NULL, NULL));
   DM_TRY(make_room(&x->out, &x->out_bytes, out));
@@ -276,7 +276,7 @@ dm_status dm_redistribute(const dm_comm *comm, const dm_move *move) {
                 .from = move->from,
                 .to = move->to,
                 .taker = move->taker,
-                .looks = move->looks};
+                .reads = move->reads};
   dm_status status = dm_comm_agree(comm, prepare(&x, move->per_round));
   const int64_t rows = status ? 0 : largest_part(&x.paced->of->rows);
   for (; x.window < rows && !status; x.window += x.height) status = round_of(&x);

@@ -35,7 +35,7 @@ typedef struct dm_move {
   dm_dtype dtype; /* type of the elements sent */
   const dm_end *from, *to;
   dm_taker taker;    /* stores elements at TO */
-  bool looks;        /* the taker reads the old elements of INTO */
+  bool reads;        /* the taker reads the old elements of INTO */
   int64_t per_round; /* approximate bytes that a rank sends per round; 0: a good number */
 } dm_move;
 

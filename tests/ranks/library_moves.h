@@ -50,7 +50,7 @@ static inline void move_part(rank_test *test, const moved *x, const damier_matri
                         .from = &from,
                         .to = &to,
                         .taker = {x->adds ? take_sum : take_copy, NULL},
-                        .looks = x->adds,
+                        .reads = x->adds,
                         .per_round = per_round};
   must(test, dm_redistribute(test->run.world, &move));
   for (int i = 0; i < 2; i++) dm_distributed_close(&part[i]), dm_distributed_close(&all[i]);

@@ -84,7 +84,7 @@ static void refusals(gpu_test *t, damier_context *context) {
   refuse(t, context, damier_in_gpu(on_host, NULL), DAMIER_E_USAGE, "A: it is stated as GPU memory");
   on_gpu = wide = damier_in_gpu(on_gpu, NULL);
   wide.row_stride = 10, wide.col_stride = 3;
-  refuse(t, context, wide, DAMIER_E_USAGE, "A: strides of 10 and 3 elements in GPU memory");
+  refuse(t, context, wide, DAMIER_E_USAGE, "A: its strides in GPU memory are 10 and 3 elements");
   wide.row_stride = 2, wide.col_stride = 1;
   refuse(t, context, wide, DAMIER_E_USAGE, "A: strides of 2 and 1 elements");
   wide.memory = (damier_memory)2;

@@ -168,9 +168,9 @@ TEST(refusal_says_what_would_fit) {
 TEST(sizes_beyond_64_bits_are_refused) {
   dm_plan plan;
   const int64_t huge = INT64_C(1) << 40;
-  fails(choose(problem_of(huge, huge, 1, DM_F64), "", 1, &plan), DM_E_FIT, "no 64-bit size");
-  fails(choose(problem_of(huge, 1, huge, DM_I8), "", 1, &plan), DM_E_FIT, "no 64-bit size");
-  fails(choose(problem_of(1, huge, huge, DM_I8), "", 1, &plan), DM_E_FIT, "no 64-bit size");
+  fails(choose(problem_of(huge, huge, 1, DM_F64), "", 1, &plan), DM_E_FIT, "overflows 64 bits");
+  fails(choose(problem_of(huge, 1, huge, DM_I8), "", 1, &plan), DM_E_FIT, "overflows 64 bits");
+  fails(choose(problem_of(1, huge, huge, DM_I8), "", 1, &plan), DM_E_FIT, "overflows 64 bits");
   ok(choose(problem_of(huge, 1, 1, DM_F64), "", 1, &plan));
 }
 
