@@ -20,6 +20,7 @@ from running import expect
 SEED = 20261121
 SHAPE = (1100, 900, 1500)
 HEADER, RECORD = 1 << 16, 64  # bytes of the journal
+ALONE, LONGEST = 60, 300  # seconds
 LITTLE, MORE, MUCH = 3, 21, 90  # MiB in addition to the process's own memory
 
 
@@ -71,14 +72,21 @@ def lives(pid):
 
 def end_of(process, ranks):
     """Returns stderr, and whether the launcher had to be killed. If a rank ends while others still start, mpirun of
-    Open MPI 4.1 may outlive all of them, waiting for a lock of its own (in PMIx_server_finalize). If Hydra gets a
-    signal then, all may wait in MPI_Init."""
-    try:
-        return process.communicate(timeout=30 if running.has_hydra() else 300)[1], False
-    except subprocess.TimeoutExpired:
-        if not running.has_hydra() and (process.pid in ranks or not ranks or any(map(lives, ranks))):
-            raise
-        for rank in running.ranks_of(process.pid):
+    Open MPI 4.1 may outlive all of them, waiting for a lock of its own (in PMIx_server_finalize): a minute without
+    any rank, also of those that started later. If Hydra gets a signal then, all may wait in MPI_Init."""
+    since, alone = time.monotonic(), 0
+    while True:
+        try:
+            return process.communicate(timeout=5)[1], False
+        except subprocess.TimeoutExpired:
+            now = running.ranks_of(process.pid)
+            alone = alone + 5 if ranks and process.pid not in ranks and not any(map(lives, {*ranks, *now})) else 0
+            waited = time.monotonic() - since
+            if alone < ALONE and waited < (30 if running.has_hydra() else LONGEST):
+                continue
+            if alone < ALONE and not running.has_hydra():
+                raise
+        for rank in now:
             os.kill(rank, signal.SIGKILL)
         process.kill()
         return process.communicate()[1], True
