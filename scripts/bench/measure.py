@@ -85,7 +85,8 @@ def ratios(name, turns, reference):
 def summary(turns, reference):
     """Of the TURNS of a way: floats as median and interval, other facts as the last turn has them, and times relative to the REFERENCE."""
     there = [turn for turn in turns if "error" not in turn] or turns
-    facts = {name: middle([turn[name] for turn in there]) if isinstance(value, float) else value for name, value in there[-1].items()}
+    facts = {name: middle([turn[name] for turn in there if isinstance(turn.get(name), float)]) if isinstance(value, float) else value
+             for name, value in there[-1].items()}  # some turns may lack a phase
     return facts | {
         "ratio": ratios("seconds", turns, reference), "processor_ratio": ratios("processor_s", turns, reference),
         "turns": [turn["seconds"] for turn in turns if "seconds" in turn]}

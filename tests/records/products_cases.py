@@ -50,6 +50,16 @@ def check_checkpoints(damier, folder):
     assert not list(folder.glob("checkpoint-*")), "files are left"
 
 
+def check_summary(_, __):
+    """Turns may have failed, or lack a phase; ratios are those of the same turns."""
+    sys.path.append(str(ROOT / "scripts/bench"))
+    import measure  # pylint: disable=import-outside-toplevel
+    reference = [{"seconds": 1.0}, {"error": "none"}, {"seconds": 2.0}]
+    found = measure.summary([{"seconds": 2.0, "launch_s": None}, {"seconds": 3.0}, {"seconds": 2.0, "launch_s": 0.5, "ranks": 2}], reference)
+    assert found == {"seconds": [2.0, 2.0, 3.0], "launch_s": [0.5] * 3, "ranks": 2, "ratio": [1.5, 1.0, 2.0], "processor_ratio": None,
+                     "turns": [2.0, 3.0, 2.0]}, found
+
+
 def check_residual(_, __):
     """A product without one panel of k is wrong."""
     try:
@@ -97,6 +107,6 @@ def check_pdsyrk(damier, folder):
 
 
 if has_hydra():  # the script starts ranks by the mpirun in PATH, which is another one's
-    run_checks(check_residual)
+    run_checks(check_summary, check_residual)
 else:
-    run_checks(check_ranks_against_library, check_versions, check_checkpoints, check_residual, check_scalapack, check_pdsyrk)
+    run_checks(check_summary, check_ranks_against_library, check_versions, check_checkpoints, check_residual, check_scalapack, check_pdsyrk)
