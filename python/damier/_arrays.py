@@ -108,8 +108,8 @@ def _check_type(dtype: np.dtype[Any], stated: str | None, name: str) -> str:
             return found
         known = ", ".join(str(np.dtype(kind)) for kind in TYPE_OF_DTYPE)
         raise UsageError(f"{name} has elements of {dtype}; supported: {known} and bfloat16",
-                         hint="table.select_dtypes('number') of pandas takes the columns of numbers" if dtype == object
-                         else "convert a copy with astype()")
+                         hint="table.select_dtypes('number').to_numpy('f8', na_value=numpy.nan) of pandas has the columns of numbers"
+                         if dtype == object else "convert a copy with astype()")
     if stated not in DTYPE_OF_TYPE or np.dtype(DTYPE_OF_TYPE[stated]).itemsize != dtype.itemsize:
         raise UsageError(f"elements of {dtype} cannot be read as type {stated}")
     return stated

@@ -42,6 +42,20 @@ void dm_composite_source(const dm_composite *composite, int64_t i, dm_dataset *d
   dataset->centering = NULL;
 }
 
+bool dm_composite_is_same(const dm_composite *a, const dm_composite *b) {
+  dm_dataset of_a, of_b;
+  if (!a || !b) return a == b;
+  bool same = a->patches == b->patches && a->sources == b->sources &&
+              memcmp(dm_composite_patches(a), dm_composite_patches(b),
+                     (size_t)a->patches * sizeof(dm_patch)) == 0;
+  for (int64_t i = 0; same && i < a->sources; i++) {
+    dm_composite_source(a, i, &of_a);
+    dm_composite_source(b, i, &of_b);
+    same = dm_dataset_is_same(&of_a, &of_b);
+  }
+  return same;
+}
+
 int64_t dm_composite_first(const dm_composite *composite, int64_t row) {
   const dm_patch *patch = dm_composite_patches(composite);
   int64_t low = 0, high = composite->patches;

@@ -31,6 +31,9 @@ const dm_patch *dm_composite_patches(const dm_composite *composite);
 /* Fills DATASET with source I. */
 void dm_composite_source(const dm_composite *composite, int64_t i, dm_dataset *dataset);
 
+/* Whether A and B, or NULL, are the same elements of the same files. */
+bool dm_composite_is_same(const dm_composite *a, const dm_composite *b);
+
 /* The first patch that may have elements in ROW or below. */
 int64_t dm_composite_first(const dm_composite *composite, int64_t row);
 

@@ -8,6 +8,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/units.h"
+#include "file/composite.h"
 #include "file/entries.h"
 #include "file/journal.h"
 #include "product/info.h"
@@ -268,6 +269,9 @@ dm_status dm_request_arrange(const dm_settings *s, dm_dataset *a, dm_dataset *b,
     return dm_hint(dm_fail(DM_E_INPUT, "%s has %d dimensions; a matrix has 2",
                            dm_location_name(&a->at, name), a->leads.count + 2),
                    "'%.400s[0]' names a part of it", name);
+  if (dm_dataset_is_same(a, b) && !dm_composite_is_same(a->composite, b->composite))
+    return dm_hint(dm_fail_at(DM_E_IO, &b->at, "changed since it was inspected"),
+                   "a list of rows or files was written, or a file came or went");
   const dm_equation equation = dm_request_equation(s);
   if (s->missing == (int)DM_MISSING_PAIRWISE && !s->covariance)
     return dm_hint(

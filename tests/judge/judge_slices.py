@@ -1,4 +1,7 @@
 """slices: parts of datasets of two to four dimensions, lists of rows and columns, and many files as one matrix."""
+import os
+import threading
+
 import h5py
 import numpy as np
 
@@ -159,6 +162,28 @@ def refusals(folder, damier):
     expect(not (folder / "c.h5").exists(), "a refused output exists")
 
 
+def list_changes(folder, damier):
+    """A list that is not the same when it is read for B as it was for A: no product of two different matrices."""
+    x = np.arange(60.0).reshape(6, 10)
+    write(folder / "one.h5", x)
+    write(folder / "two.h5", -x)
+    names = [f"{folder}/{name}.h5:/x\n" for name in ("one", "two")]
+    path = folder / "list.txt"
+    os.mkfifo(path)
+    os.mkfifo(folder / "second")
+
+    def serve():
+        with open(path, "w", encoding="ascii") as first:  # once it is opened for A
+            os.replace(folder / "second", path)
+            first.writelines(names)
+        path.write_text("".join(reversed(names)))
+
+    threading.Thread(target=serve, daemon=True).start()
+    done = ended([damier, "gram", f"@{path}", "-o", f"{folder}/g.h5", "-q"], 60)
+    expect(done.returncode == 4 and "changed since it was inspected" in done.stderr, f"exit {done.returncode}: {done.stderr}")
+    expect(not (folder / "g.h5").exists(), "something was written")
+
+
 def lists_kept(folder, damier):
     """C does not replace a list that it is computed from, named by a location or in a list of locations."""
     write(folder / "x.h5", np.arange(20.0).reshape(5, 4))
@@ -273,7 +298,7 @@ def meaning(folder, damier):
 
 def main():
     chosen = options()
-    work = [(case,) for case in (refusals, lists_kept, stacks, meaning, steps, old_c, flattened_with_itself, names_with_brackets)]
+    work = [(case,) for case in (refusals, list_changes, lists_kept, stacks, meaning, steps, old_c, flattened_with_itself, names_with_brackets)]
     work += [(at_random, seed) for seed in range(how_many(chosen, 6, 10, 24))]
     work += [(flattened, seed) for seed in range(how_many(chosen, 4, 6, 16))]
     run_cases(chosen.damier, work)
