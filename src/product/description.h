@@ -51,6 +51,7 @@ typedef struct dm_multiply {
   dm_engine engine;
   dm_output_form form; /* form of C's file; completed when its shape is known */
   bool verify, force, allow_unchecked;
+  bool scratch;       /* C in memory may be overwritten by a wrong one, so it can be read again */
   bool keep_journal;  /* C serves a result: it is found again until the caller removes both */
   dm_check_seed seed; /* of the verification's random vector */
   bool verify_files;  /* the verification reads A, B and C from their files again */

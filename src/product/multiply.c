@@ -173,6 +173,7 @@ static dm_status judge(dm_job *j, dm_verdict *verdict) {
     DM_TRY(deliver(j));
     return judge_files(j, false, verdict);
   }
+  if (j->multiply->scratch) DM_TRY(deliver(j));
   if (!is_readable(j)) return judge_sums(j, verdict);
   const int64_t *changed = j->product.changed; /* products and verification both saw them */
   if (changed[DM_A] + changed[DM_B] > 0) {

@@ -149,7 +149,7 @@ static dm_status multiply_roles(pairwise *p, int which) {
   job.whole = (dm_dataset){0};
   job.whole_c = (dm_view){.base = NULL};
   job.only_done = job.has_c = false;
-  job.force = job.keep_journal = true;
+  job.force = job.keep_journal = job.scratch = true;
   job.in_memory[DM_C] = p->in_memory ? &rows : NULL;
   job.engine.process_bytes = p->process_bytes;
   dm_status status =

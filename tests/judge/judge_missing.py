@@ -155,6 +155,25 @@ def pairs_with_little(folder, damier):
     run(damier, 1, "verify", folder / "x.h5", folder / "c.h5", folder / "c.h5", "-q", expect=3)
 
 
+def pairs_far_from_one(folder, damier):
+    """Sums of squares of the products leave the range of f64, the products do not."""
+    x = np.random.default_rng(13).normal(size=(90, 10))
+    x[x > 1.5] = np.nan
+    path, c = folder / "x.h5", folder / "c.h5"
+    for exponent, verb in ((300, "cov"), (300, "cor"), (-300, "cov"), (-300, "cor")):
+        power = 2.0 ** exponent
+        with h5py.File(path, "w") as file:
+            file["x"] = x * power
+        run(damier, 2, verb, path, "-o", c, "-q", "--force", "--missing", "pairwise")
+        got = read(c) / power / power if verb == "cov" else read(c)
+        near(got, of_pairs(x, verb == "cor"), ("f64", "", 1, 0, False, ""))
+        for ranks in (1, 3):
+            run(damier, ranks, "verify", path, path, c, "-q")
+        with h5py.File(c, "r+") as file:
+            file["c"][0, 1] *= 1.001
+        run(damier, 1, "verify", path, path, c, "-q", expect=1)
+
+
 def run_told(damier, ranks, *words):
     done = ended(command(ranks, damier, *words))
     expect(done.returncode == 3, f"exit {done.returncode}: {done.stderr}")
@@ -299,4 +318,5 @@ run_cases(options().damier, [(covariances, case, ("cov", "cor")[seed % 2], ("col
                              for seed, case in enumerate(CASES)]
           + [(products, case, seed) for seed, case in enumerate(CASES) if seed % 2 == 0]
           + [(pairwise, case, seed) for seed, case in enumerate(CASES)]
-          + [(pairs_with_little,), (named_by_the_user,), (whole_numbers,), (of_the_old_c,), (types_of_pairs,), (gaps,), (memory_of_pairs,)])
+          + [(pairs_with_little,), (pairs_far_from_one,), (named_by_the_user,), (whole_numbers,), (of_the_old_c,), (types_of_pairs,),
+             (gaps,), (memory_of_pairs,)])
