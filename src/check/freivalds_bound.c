@@ -40,6 +40,8 @@ dm_row_factors dm_freivalds_factors(const dm_freivalds *check) {
       .largest = (double)dm_dtype_largest(p->c),
       .reads_c = p->reads_c,
       .scaled = check->row_exponents != NULL};
+  if (alpha > 0.0L) /* A B overflows before a small alpha */
+    f.largest = (double)fminl(f.largest, alpha * (long double)dm_dtype_largest(p->accumulator));
   memcpy(f.alpha, check->alpha, sizeof f.alpha);
   memcpy(f.beta, check->beta, sizeof f.beta);
   /* Errors grow with k, not with its root, where they have a bias: tensor cores cut off the low
@@ -55,7 +57,7 @@ static roundoffs roundoffs_of(const dm_freivalds *check) {
   roundoffs u = {.factors = dm_freivalds_factors(check)};
   take_columns(check, &u);
   u.subnormal *= u.factors.unit;
-  u.limit = (long double)dm_dtype_largest(check->problem.c) / u.column;
+  u.limit = (long double)u.factors.largest / u.column;
   return u;
 }
 

@@ -20,7 +20,7 @@ typedef struct dm_row_factors {
   double accumulate, input, result; /* roundoffs */
   double depth;                     /* sqrt(k) */
   double unit;                      /* largest loss of an element of C to underflow */
-  double largest;                   /* number of C's type */
+  double largest;                   /* alpha A B, if neither C nor A B overflows */
   bool reads_c;
   bool scaled; /* before the product: strained rows have a bound, too */
 } dm_row_factors;
@@ -79,7 +79,7 @@ static inline DM_HOST_DEVICE double dm_row_bound(const dm_row_factors *f, double
 }
 
 /* SUBNORMAL: largest loss of the row of C w to underflow; LIMIT: the scale from which on a correct
- * C may have a number as large as the largest of its type. */
+ * C may overflow. */
 static inline DM_HOST_DEVICE dm_row_found dm_row_compare(const dm_row_factors *f,
                                                          const dm_row_sums *s, double subnormal,
                                                          double limit) {

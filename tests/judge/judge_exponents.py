@@ -3,7 +3,7 @@ in an element of ordinary size is found; products that cannot be verified have t
 import numpy as np
 
 import elements
-from running import expect, options, records_of, run, run_cases
+from running import command, ended, expect, options, records_of, run, run_cases
 
 M, N, K = 60, 100, 70
 
@@ -84,4 +84,28 @@ def unchecked(folder, damier):
     expect(text.split()[-1] == "UNCHECKED", text)
 
 
-run_cases(options().damier, [(try_one, *d) for d in data()] + [(unchecked,)])
+def overflow_before_alpha(folder, damier):
+    """A B overflows in one row, alpha A B would not: no false FAIL, and the warning says why. Without overflow an Inf is wrong."""
+    rng = np.random.default_rng(7)
+    a, b, out = folder / "a.h5", folder / "b.h5", folder / "c.h5"
+    values = elements.random(rng, (M, K), "f64", "normal")
+    values[5] *= 1e200
+    elements.write(b, elements.random(rng, (K, N), "f64", "normal") * 1e150, "f64")
+    elements.write(a, values, "f64")
+    words = ("-q", "--alpha", "1e-120")
+    for ranks in (1, 3):
+        done = ended(command(ranks, damier, "multiply", a, b, "-o", out, "--force", *words))
+        expect(done.returncode == 10 and "1 rows" in done.stderr and "A B overflows before alpha" in done.stderr, done.stderr)
+    run(damier, 1, "verify", a, b, out, *words, expect=10)
+    c = elements.read_raw(out, "f64")
+    expect(not np.isfinite(c[5]).any() and np.isfinite(np.delete(c, 5, 0)).all(), "other rows")
+    values[5] /= 1e200
+    elements.write(a, values, "f64")
+    run(damier, 1, "multiply", a, b, "-o", out, "--force", *words)
+    c = elements.read_raw(out, "f64")
+    c[9, 3] = np.inf
+    elements.overwrite(out, c)
+    run(damier, 1, "verify", a, b, out, *words, expect=1)
+
+
+run_cases(options().damier, [(try_one, *d) for d in data()] + [(unchecked,), (overflow_before_alpha,)])
