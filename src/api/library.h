@@ -78,8 +78,8 @@ struct damier_context {
   char *old_file;    /* its file's name, copied */
   int (*progress)(void *argument, int64_t done, int64_t total);
   void *argument;
-  volatile sig_atomic_t asked; /* a stop was requested */
-  dm_api_product product;      /* of the running call; too large for a caller's stack */
+  atomic_int asked;       /* a stop was requested */
+  dm_api_product product; /* of the running call; too large for a caller's stack */
 };
 
 /* MATRIX, which is in memory, as the pipeline takes it. */

@@ -39,7 +39,7 @@ int dm_cli_finish(const dm_call *call, dm_status status) {
 
 static const double slurm_margin = 60; /* seconds for stopping, at most a tenth of the time left */
 
-static volatile sig_atomic_t arrived;
+static atomic_int arrived;   /* any thread may look at it */
 static pid_t listener;       /* the process that prints; not a child that inspects a file */
 static const char *begin;    /* "\n" if stderr is a terminal, to start a new line */
 static atomic_bool speaks;   /* whether this process reports the first SIGINT, */

@@ -1,5 +1,6 @@
 #include "run/stop.h"
 
+#include <signal.h>
 #include <stdio.h>
 
 #include "core/clock.h"

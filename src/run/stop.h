@@ -7,7 +7,7 @@
 #ifndef DM_RUN_STOP_H
 #define DM_RUN_STOP_H
 
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,9 +16,9 @@
 enum { DM_STOP_BY_CALLER = 999 }; /* requested by a program, without a signal */
 
 typedef struct dm_stop {
-  bool on;                              /* false: there are no requests, and nothing is sent */
-  const volatile sig_atomic_t *arrived; /* the signal received, or DM_STOP_BY_CALLER; 0: none yet */
-  double limit, allocation; /* in seconds of dm_now(): --time-limit, Slurm's end; 0: none */
+  bool on;                   /* false: there are no requests, and nothing is sent */
+  const atomic_int *arrived; /* the signal received, or DM_STOP_BY_CALLER; 0: none yet */
+  double limit, allocation;  /* in seconds of dm_now(): --time-limit, Slurm's end; 0: none */
 } dm_stop;
 
 /* DM_OK, or DM_E_STOPPED on this rank only. */

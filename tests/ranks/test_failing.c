@@ -1,6 +1,8 @@
 /* ranks: 1 2 4 6 */
 /* One rank's file fails during the multiplication: all ranks return its error, and none keeps
  * waiting, wherever the failure is and whichever rank is asked to stop at the same time. */
+#include <signal.h>
+
 #include "engine/execute.h"
 #include "small_product.h"
 
@@ -12,7 +14,7 @@ typedef struct failing {
   place where;
   int rank, asked;
   int64_t after;
-  volatile sig_atomic_t arrived;
+  atomic_int arrived;
   bool stops; /* the last rank is asked to stop at that moment */
   int times;  /* number of failures */
 } failing;

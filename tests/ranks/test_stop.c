@@ -1,5 +1,6 @@
 /* ranks: 1 2 3 4 */
 /* One rank is asked to stop: all stop after the same panel, with every gather finished. */
+#include <signal.h>
 #include <unistd.h>
 
 #include "engine/execute.h"
@@ -8,7 +9,7 @@
 enum { SIZE = 24, PANELS = 300, ASKED = 20 };
 
 typedef struct asking {
-  volatile sig_atomic_t arrived;
+  atomic_int arrived;
   bool asks;
   int64_t done;
 } asking;
@@ -59,7 +60,7 @@ static void nobody_asks(rank_test *test, dm_wishes wishes) {
 
 /* Requests to stop are ignored while C is written, and rank 0 says so once. */
 static void too_late(rank_test *test) {
-  volatile sig_atomic_t arrived = 0;
+  atomic_int arrived = 0;
   char *said = NULL;
   size_t size = 0;
   const dm_log log = test->run.log;

@@ -1,6 +1,7 @@
 /* ranks: 1 2 3 4 6. The last panels in strips of C, also summed over layers: the same sums as in
  * one product, and every row is stored once, when complete; if a rank cannot store, all end, and
  * all stop after the same strip. */
+#include <signal.h>
 #include <unistd.h>
 
 #include "engine/execute.h"
@@ -14,7 +15,7 @@ typedef struct storage {
   int64_t stored, asked, reports, panels;
   bool fails; /* after the first strip */
   bool slow;
-  volatile sig_atomic_t *arrives; /* when the first strip is stored */
+  atomic_int *arrives; /* when the first strip is stored */
 } storage;
 
 static int64_t row_bytes(const dm_rank_state *local) {
@@ -142,7 +143,7 @@ static void fail_on(rank_test *test, int rank, int pm, int pk) {
 static void stop_at(rank_test *test, int rank, int pk) {
   const int ranks = test->run.ranks, strips = 40 / pk;
   const dm_wishes wishes = {.pm = ranks / pk, .pn = 1, .pk = pk, .panel = 64};
-  volatile sig_atomic_t arrived = 0;
+  atomic_int arrived = 0;
   product p;
   storage s;
   begin(&p, &s, test, product_problem(40 * ranks, 40, 64 * pk, DM_F64), wishes, strips);
