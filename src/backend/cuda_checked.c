@@ -14,12 +14,13 @@ typedef struct checking {
   bool multiplied;
   dm_view sample; /* the rows of op(B) from which the weights follow */
   dm_judge_work work;
-  double *col_squares, *t; /* sums over the ranks: n; k numbers of the wide type, then k sizes */
-  double *part_w, *part_sizes; /* this rank's parts of w and its sizes, aligned */
-  bool early;                  /* products may run before the sums of A and B are complete; ... */
-  bool overlaps;               /* these are taken beside products, ... */
-  int64_t few;                 /* ... by so many blocks at once, or with 0 any number */
-  int64_t most;                /* of the next sums */
+  double *col_squares, *t, *y; /* sums over the ranks: n; k numbers of the wide type, then k sizes;
+                                * as many for the rows of C if op(A) is divided */
+  double *part, *part_sizes; /* this rank's parts of w and its sizes, and of those of t, aligned */
+  bool early;                /* products may run before the sums of A and B are complete; ... */
+  bool overlaps;             /* these are taken beside products, ... */
+  int64_t few;               /* ... by so many blocks at once, or with 0 any number */
+  int64_t most;              /* of the next sums */
 } checking;
 
 /* ---- memory ---- */
@@ -73,8 +74,9 @@ static void place_all(checking *c, layout *l) {
   if (!c->ranks) return;
   c->col_squares = place(l, 8 * k->cols);
   c->t = place(l, 8 * (k->width + 1) * k->depth);
-  c->part_w = place(l, 8 * k->width * w->b.cols);
-  c->part_sizes = place(l, 8 * w->b.cols);
+  c->part = place(l, 8 * k->width * dm_max(w->b.cols, w->a.cols));
+  c->part_sizes = place(l, 8 * dm_max(w->b.cols, w->a.cols));
+  if (c->ranks->part) c->y = place(l, 8 * (k->width + 1) * c->ranks->rows);
 }
 
 static dm_status open_memory(checking *c) {
@@ -127,7 +129,8 @@ static dm_status add_b(checking *c) {
 static dm_status need_summed(const checking *c) {
   dm_cuda *gpu = c->gpu;
   const dm_judge_work *k = &c->work;
-  const int64_t bytes = 8 * (dm_max(k->cols, (k->width + 1) * k->depth) + 1);
+  const int64_t lines = c->ranks->part ? dm_max(k->depth, c->ranks->rows) : k->depth;
+  const int64_t bytes = 8 * (dm_max(k->cols, (k->width + 1) * lines) + 1);
   if (!gpu->brought) DM_CUDA(gpu, cudaEventCreateWithFlags(&gpu->brought, cudaEventDisableTiming));
   if (gpu->summed_bytes >= bytes) return DM_OK;
   dm_cuda_release(&gpu->base, DM_HOST, gpu->summed);
@@ -181,26 +184,44 @@ static dm_status align(const checking *c, const double **x, int64_t count, doubl
   return DM_OK;
 }
 
-static dm_status probe_part(const checking *c) {
+/* Numbers from ROW on, of ROWS, and behind them their sizes, unless integers: PART, which begins at
+ * (ROW, COL) of its matrix, times X with SIZES. */
+static dm_status probe_part(const checking *c, dm_view part, int64_t row, int64_t col,
+                            const double *x, const double *sizes, const dm_part_sums *scratch,
+                            int64_t rows, double *sums) {
   const dm_judge_work *k = &c->work;
-  const int64_t numbers = k->width * k->depth, row = c->ranks->row, col = c->ranks->col;
-  const double *w = k->w + col * k->width, *sizes = k->exact ? NULL : k->sizes_w + col;
-  DM_CUDA(c->gpu, dm_kernels_weigh(k));
-  DM_CUDA(c->gpu, cudaMemsetAsync(c->t, 0, (size_t)(8 * (numbers + k->depth)), k->stream));
-  if (dm_view_is_empty(c->whole->b)) return DM_OK;
-  DM_TRY(align(c, &w, k->width * c->whole->b.cols, c->part_w));
-  DM_TRY(align(c, &sizes, c->whole->b.cols, c->part_sizes));
-  const dm_probe_work work = {.matrix = c->whole->b,
-                              .x = w,
-                              .parts = k->b.parts,
-                              .scratch = (void *)(uintptr_t)k->b.sums,
-                              .sums = c->t + row * k->width,
-                              .squares = k->exact ? NULL : c->t + numbers + row,
+  const int64_t numbers = k->width * rows;
+  DM_CUDA(c->gpu, cudaMemsetAsync(sums, 0, (size_t)(8 * (numbers + rows)), k->stream));
+  if (dm_view_is_empty(part)) return DM_OK;
+  x += col * k->width;
+  sizes = k->exact ? NULL : sizes + col;
+  DM_TRY(align(c, &x, k->width * part.cols, c->part));
+  DM_TRY(align(c, &sizes, part.cols, c->part_sizes));
+  const dm_probe_work work = {.matrix = part,
+                              .x = x,
+                              .parts = scratch->parts,
+                              .scratch = (void *)(uintptr_t)scratch->sums,
+                              .sums = sums + row * k->width,
+                              .squares = k->exact ? NULL : sums + numbers + row,
                               .sizes = sizes,
                               .most = c->most,
                               .stream = k->stream};
   DM_CUDA(c->gpu, dm_kernels_probe(&work));
   return DM_OK;
+}
+
+static dm_status probe_b(const checking *c) {
+  const dm_judge_work *k = &c->work;
+  DM_CUDA(c->gpu, dm_kernels_weigh(k));
+  return probe_part(c, c->whole->b, c->ranks->row, c->ranks->col, k->w, k->sizes_w, &k->b, k->depth,
+                    c->t);
+}
+
+static dm_status probe_a(const checking *c) {
+  const dm_judge_work *k = &c->work;
+  DM_CUDA(c->gpu, dm_kernels_take_t(k));
+  return probe_part(c, c->whole->a, c->ranks->row_of_a, c->ranks->col_of_a, k->t, k->sizes_t, &k->a,
+                    c->ranks->rows, c->y);
 }
 
 /* The squares of op(B)'s columns and B w are sums of all ranks' parts. */
@@ -211,8 +232,19 @@ static dm_status add_part_of_b(checking *c) {
   c->most = c->ranks->begin(c->ranks->context, c->early) ? c->few : 0;
   if (!k->exact) DM_TRY(sum_vector(c, scanned, c->col_squares, k->cols));
   k->columns_of_b = (dm_part_sums){.parts = 1, .squares = c->col_squares};
-  DM_TRY(sum_vector(c, probe_part(c), c->t, k->exact ? numbers : numbers + k->depth));
+  DM_TRY(sum_vector(c, probe_b(c), c->t, k->exact ? numbers : numbers + k->depth));
   k->b = (dm_part_sums){.parts = 1, .sums = c->t, .squares = c->t + numbers};
+  return DM_OK;
+}
+
+/* The same of A t, of which this rank compares the rows that it has of C. */
+static dm_status add_part_of_a(checking *c) {
+  dm_judge_work *k = &c->work;
+  const dm_checked_ranks *ranks = c->ranks;
+  const int64_t numbers = k->width * ranks->rows;
+  DM_TRY(sum_vector(c, probe_a(c), c->y, k->exact ? numbers : numbers + ranks->rows));
+  k->a = (dm_part_sums){
+      .parts = 1, .sums = c->y + ranks->first * k->width, .squares = c->y + numbers + ranks->first};
   return DM_OK;
 }
 
@@ -221,8 +253,12 @@ static dm_status add_part_of_b(checking *c) {
 static dm_status add_operands(checking *c) {
   const dm_judge_work *k = &c->work;
   DM_TRY(c->ranks ? add_part_of_b(c) : add_b(c));
-  DM_CUDA(c->gpu, dm_kernels_take_t(k));
-  DM_TRY(probe_entries(c, c->whole->a, c->whole->entries, k->t, k->sizes_t, &k->a, false));
+  if (c->ranks && c->ranks->part) {
+    DM_TRY(add_part_of_a(c));
+  } else {
+    DM_CUDA(c->gpu, dm_kernels_take_t(k));
+    DM_TRY(probe_entries(c, c->whole->a, c->whole->entries, k->t, k->sizes_t, &k->a, false));
+  }
   return k->factors.reads_c ? probe(c, c->whole->c, k->w, k->sizes_w, &k->old, false) : DM_OK;
 }
 
@@ -292,6 +328,7 @@ dm_status dm_cuda_multiply_checked(dm_backend *backend, const dm_checked_product
   const dm_whole_product *whole = &product->whole;
   const dm_dtype type = whole->a.dtype;
   const int64_t entries = dm_max(1, whole->entries), step = dm_max(1, product->step);
+  const int64_t depth = product->ranks ? product->ranks->depth : whole->a.cols;
   checking c = {.gpu = gpu,
                 .whole = whole,
                 .ranks = product->ranks,
@@ -299,9 +336,9 @@ dm_status dm_cuda_multiply_checked(dm_backend *backend, const dm_checked_product
                 .sample = dm_sample(whole->b, product->ranks ? product->ranks->row : 0, step),
                 .work = {.rows = whole->c.rows,
                          .cols = whole->c.cols,
-                         .depth = whole->a.cols * entries,
-                         .entry_depth = whole->a.cols,
-                         .t_step = dm_round_up(whole->a.cols, 2), /* for loads of 16 bytes */
+                         .depth = depth * entries,
+                         .entry_depth = depth,
+                         .t_step = dm_round_up(depth, 2), /* for loads of 16 bytes */
                          .width = dm_dtype_is_complex(type) ? 2 : 1,
                          .exact = dm_dtype_is_integer(type),
                          .turns_t = whole->conjugate_a != whole->conjugate_b,

@@ -74,13 +74,17 @@ dm_status dm_backend_line_sums(dm_backend *backend, dm_view matrix, bool by_row,
  *
  * The vectors stay on the GPU. */
 
-/* One of several ranks: it has rows of op(A) and of C, and a part of op(B), perhaps empty, which
- * starts at (ROW, COL). */
+/* One of several ranks: it has rows of C, from FIRST on of ROWS, and a part of op(B), perhaps
+ * empty, which starts at (ROW, COL). Of op(A) it has the same rows, or, as of op(B), a PART. */
 struct dm_checked_ranks {
+  int64_t rows, first, depth; /* depth: k */
   int64_t row, col;
+  bool part;
+  int64_t row_of_a, col_of_a; /* where that part starts */
   /* Collective: sums COUNT numbers of f64, or integers, over the ranks, unless one comes with an
    * error, MINE. VALUES have room for one more; NULL with an error. First called for the squares of
-   * all columns of op(B), unless they are integers, then for op(B) w and its sizes. */
+   * all columns of op(B), unless they are integers, then for op(B) w and its sizes, then for those
+   * of a divided op(A). */
   dm_status (*sum)(void *context, dm_status mine, void *values, int64_t count, bool integers);
   /* Called once, before the first sum over the ranks, even after an error: parts of op(B) begin to
    * travel and, if PRODUCTS, are multiplied before the sums are taken; all ranks state the same.

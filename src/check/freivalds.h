@@ -161,12 +161,12 @@ dm_status dm_freivalds_multiply(const dm_problem *problem, dm_check_seed seed, i
                                 const dm_comm *comm, dm_backend *backend,
                                 const dm_whole_product *whole, dm_verdict *verdict);
 
-/* The same, collective in COMM, each rank with its rows of C, from FIRST on; ranks->multiply must
- * allow a second call. */
+/* The same, collective in COMM, each rank with its rows of C; ranks->multiply must allow a second
+ * call. */
 dm_status dm_freivalds_multiply_rows(const dm_problem *problem, dm_check_seed seed, int draw,
                                      const dm_comm *comm, dm_backend *backend,
                                      const dm_whole_product *whole, const dm_checked_ranks *ranks,
-                                     int64_t first, dm_verdict *verdict);
+                                     dm_verdict *verdict);
 
 /* Multiplies and judges WHOLE, several entries in host memory, each as a product of its own, by the
  * backend's threads; PROBLEM is that of all. COMM has one rank. (freivalds_entries.c) */

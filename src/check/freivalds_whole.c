@@ -53,16 +53,15 @@ static dm_rows_found rows_of(const double *numbers) {
                          .strained = numbers[5] != 0.0};
 }
 
-/* Joins the findings of all ranks, unless one comes with an error, MINE; this rank's rows begin
- * with FIRST. */
+/* Joins the findings of all ranks, unless one comes with an error, MINE. */
 static dm_status join_rows(const dm_comm *comm, const dm_checked_ranks *with, dm_status mine,
-                           int64_t first, dm_rows_found *rows, bool *sound) {
+                           dm_rows_found *rows, bool *sound) {
   const int ranks = dm_comm_size(comm);
   const int64_t count = NUMBERS * (int64_t)ranks;
   double *all = NULL;
   dm_status status = dm_buffer_table(count + 1, &all);
   if (status) mine = dm_status_first(mine, status);
-  if (!mine) list_rows(rows, *sound, first, all + NUMBERS * dm_comm_rank(comm));
+  if (!mine) list_rows(rows, *sound, with->first, all + NUMBERS * dm_comm_rank(comm));
   status = with->sum(with->context, mine, all, count, false);
   for (int r = 0; r < ranks && !status; r++) *sound &= all[NUMBERS * r + NUMBERS - 1] == 0.0;
   if (!status) *rows = rows_of(all);
@@ -76,15 +75,15 @@ static dm_status join_rows(const dm_comm *comm, const dm_checked_ranks *with, dm
 
 /* All ranks multiply, even if one has no sums. */
 static dm_status multiply_rows(const dm_comm *comm, dm_backend *backend,
-                               const dm_checked_product *product, int64_t first,
-                               dm_checked_found *found, bool *sound) {
+                               const dm_checked_product *product, dm_checked_found *found,
+                               bool *sound) {
   const dm_checked_ranks *ranks = product->ranks;
   dm_status status = dm_backend_multiply_checked(backend, product, found);
   *sound = status || is_sound(product, &found->columns);
   if (!ranks) return status;
   if (status && status->agreed) return status;
   dm_status multiplied = ranks->multiply(ranks->context);
-  if (!multiplied) return join_rows(comm, ranks, status, first, &found->rows, sound);
+  if (!multiplied) return join_rows(comm, ranks, status, &found->rows, sound);
   dm_status_free(status);
   return multiplied;
 }
@@ -92,7 +91,7 @@ static dm_status multiply_rows(const dm_comm *comm, dm_backend *backend,
 dm_status dm_freivalds_multiply_rows(const dm_problem *problem, dm_check_seed seed, int draw,
                                      const dm_comm *comm, dm_backend *backend,
                                      const dm_whole_product *whole, const dm_checked_ranks *ranks,
-                                     int64_t first, dm_verdict *verdict) {
+                                     dm_verdict *verdict) {
   dm_freivalds check = {.problem = *problem, .from_gpu = true}; /* without vectors */
   dm_checked_product product = {.whole = *whole, .ranks = ranks};
   dm_checked_found found;
@@ -104,14 +103,15 @@ dm_status dm_freivalds_multiply_rows(const dm_problem *problem, dm_check_seed se
   product.seed = check.seed;
   product.factors = dm_freivalds_factors(&check);
   /* The old C, which the product replaces, is not there to be summed twice. */
-  product.step = product.factors.reads_c || dm_dtype_is_integer(problem->work)
-                     ? 1
-                     : dm_sample_step(whole->a.cols * dm_max(1, whole->entries));
-  DM_TRY(multiply_rows(comm, backend, &product, first, &found, &sound));
+  product.step =
+      product.factors.reads_c || dm_dtype_is_integer(problem->work)
+          ? 1
+          : dm_sample_step((ranks ? ranks->depth : whole->a.cols) * dm_max(1, whole->entries));
+  DM_TRY(multiply_rows(comm, backend, &product, &found, &sound));
   if (!sound) {
     product.step = 1;
     product.multiplied = true;
-    DM_TRY(multiply_rows(comm, backend, &product, first, &found, &sound));
+    DM_TRY(multiply_rows(comm, backend, &product, &found, &sound));
   }
   *verdict = verdict_of(problem, &found, check.seed);
   return DM_OK;
@@ -120,5 +120,5 @@ dm_status dm_freivalds_multiply_rows(const dm_problem *problem, dm_check_seed se
 dm_status dm_freivalds_multiply(const dm_problem *problem, dm_check_seed seed, int draw,
                                 const dm_comm *comm, dm_backend *backend,
                                 const dm_whole_product *whole, dm_verdict *verdict) {
-  return dm_freivalds_multiply_rows(problem, seed, draw, comm, backend, whole, NULL, 0, verdict);
+  return dm_freivalds_multiply_rows(problem, seed, draw, comm, backend, whole, NULL, verdict);
 }

@@ -125,24 +125,30 @@ static dm_status multiply_rows(product *p, int draw) {
   const dm_extent *at = p->places->at;
   dm_travel *travel = &p->places->arranged.travel;
   const bool turned = travel->turned;
+  const dm_extent of_a = turned ? transposed(at[DM_B]) : at[DM_A];
   const dm_extent of_b = turned ? transposed(at[DM_A]) : at[DM_B];
   const dm_extent of_c = turned ? transposed(at[DM_C]) : at[DM_C];
-  const dm_checked_ranks ranks = {.row = of_b.rows.begin,
+  dm_problem problem = p->outcome->problem;
+  if (turned) turn_problem(&problem);
+  const dm_checked_ranks ranks = {.rows = problem.m,
+                                  .first = of_c.rows.begin,
+                                  .depth = problem.k,
+                                  .row = of_b.rows.begin,
                                   .col = of_b.cols.begin,
+                                  .part = travel->both,
+                                  .row_of_a = of_a.rows.begin,
+                                  .col_of_a = of_a.cols.begin,
                                   .sum = sum_ranks,
                                   .begin = begin_rows,
                                   .advance = advance_rows,
                                   .multiply = finish_rows,
                                   .context = p};
-  dm_problem problem = p->outcome->problem;
   dm_verdict *verdict = &p->outcome->verdict;
   dm_stationary stationary;
   p->started = &stationary;
   p->begun = false;
-  if (turned) turn_problem(&problem);
-  dm_status status =
-      dm_freivalds_multiply_rows(&problem, p->multiply->seed, draw, p->run->world, p->backend,
-                                 &travel->whole, &ranks, of_c.rows.begin, verdict);
+  dm_status status = dm_freivalds_multiply_rows(&problem, p->multiply->seed, draw, p->run->world,
+                                                p->backend, &travel->whole, &ranks, verdict);
   if (turned) turn_verdict(verdict);
   return dm_status_first(status, finish_rows(p));
 }

@@ -410,8 +410,10 @@ dm_status dm_travel_open(dm_workspace *space, const dm_run *run, const dm_distri
 
 bool dm_travel_has_rows(const dm_travel *t) {
   const dm_strips *s = &t->carried[DM_RIGHT].strips;
-  bool all = !t->both;
-  for (int r = 0; r < t->run->ranks; r++) all = all && dm_range_size(s->wanted[r]) > 0;
+  const dm_distribution *c = &t->matrix[DM_C].of;
+  const int64_t least = !t->both ? 1 : t->turned ? c->rows.total : c->cols.total;
+  bool all = true;
+  for (int r = 0; r < t->run->ranks; r++) all = all && dm_range_size(s->wanted[r]) >= least;
   return all;
 }
 

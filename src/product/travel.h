@@ -91,8 +91,8 @@ dm_status dm_travel_open(dm_workspace *space, const dm_run *run, const dm_distri
 bool dm_travel_is_suited(const dm_travel *travel);
 void dm_travel_close(dm_travel *travel);
 
-/* Whether only one matrix travels, to a C of which every rank has whole rows (or columns: then C^T
- * has whole rows in TRAVEL's product). */
+/* Whether every rank has whole rows of C (or columns: then C^T has whole rows in TRAVEL's product).
+ */
 bool dm_travel_has_rows(const dm_travel *travel);
 
 /* ---- the order in which strips travel ---- */

@@ -14,20 +14,23 @@ typedef struct checking {
   const dm_checked_product *product;
   dm_view a, b, c;                  /* as host memory */
   int64_t rows, cols, depth, width; /* depth: rows of op(B), of all entries */
+  int64_t rows_of_a;                /* whose sums are taken: those of C, or of all ranks */
   int64_t entries, step;
   bool exact;
-  double *memory, *col_squares, *w, *t, *sizes; /* sizes follow t */
-  double *y, *a_squares, *z, *z_squares, *z0, *z0_squares, *wide, *unused;
+  double *memory, *col_squares, *w, *t, *sizes;                            /* sizes follow t */
+  double *y, *a_squares, *z, *z_squares, *z0, *z0_squares, *wide, *unused; /* a_squares follow y */
   dm_checked_found *found;
 } checking;
 
 static dm_status open_vectors(checking *c) {
   const int64_t m = c->rows, n = c->cols, k = c->depth, wide = c->width;
+  const int64_t of_a = c->rows_of_a;
   double **const vectors[] = {&c->col_squares, &c->w,          &c->t,    &c->sizes,
                               &c->y,           &c->a_squares,  &c->z,    &c->z_squares,
                               &c->z0,          &c->z0_squares, &c->wide, &c->unused};
-  const int64_t counts[] = {n + 1,    wide * n, wide * k, k + 1, wide * m,       m,
-                            wide * m, m,        wide * m, m,     wide * (n + k), wide * m};
+  const int64_t counts[] = {n + 1,       wide * n, wide * k,       k + 1,
+                            wide * of_a, of_a + 1, wide * m,       m,
+                            wide * m,    m,        wide * (n + k), wide * dm_max(m, of_a)};
   int64_t total = 0;
   for (int i = 0; i < 12; i++) total += counts[i];
   DM_TRY(dm_buffer_table(total, &c->memory));
@@ -81,6 +84,18 @@ static dm_status add_a(const checking *c) {
   return DM_OK;
 }
 
+/* The same of a part of op(A), summed over the ranks; the rows of C then are the first ones. */
+static dm_status add_part_of_a(checking *c) {
+  const dm_checked_ranks *ranks = c->product->ranks;
+  const int64_t at = ranks->col_of_a, row = ranks->row_of_a, numbers = c->width * c->rows_of_a;
+  dm_status status = dm_host_probe(NULL, c->a, c->t + at * c->width, c->y + row * c->width, NULL);
+  if (!status && !c->exact) status = add_sizes(c, c->a, c->sizes + at, c->a_squares + row);
+  DM_TRY(sum(c, status, c->y, numbers + (c->exact ? 0 : c->rows_of_a)));
+  c->y += ranks->first * c->width;
+  c->a_squares += ranks->first;
+  return DM_OK;
+}
+
 static void take_roots(const checking *c) {
   const dm_whole_product *w = &c->product->whole;
   for (int64_t i = 0; i < c->depth && !c->exact; i++) {
@@ -103,7 +118,7 @@ static dm_status add_operands(checking *c) {
                                    c->exact ? NULL : c->sizes + row);
   DM_TRY(sum(c, status, c->t, c->width * c->depth + (c->exact ? 0 : c->depth)));
   take_roots(c);
-  DM_TRY(add_a(c));
+  DM_TRY(ranks && ranks->part ? add_part_of_a(c) : add_a(c));
   if (!c->product->factors.reads_c) return DM_OK;
   return dm_host_probe(NULL, c->c, c->w, c->z0, c->exact ? NULL : c->z0_squares);
 }
@@ -173,7 +188,9 @@ dm_status emulated_multiply_checked(dm_backend *backend, const dm_checked_produc
                 .c = emulated_view(w->c),
                 .rows = w->c.rows,
                 .cols = w->c.cols,
-                .depth = w->a.cols * dm_max(1, w->entries),
+                .depth = product->ranks ? product->ranks->depth : w->a.cols * dm_max(1, w->entries),
+                .rows_of_a =
+                    product->ranks && product->ranks->part ? product->ranks->rows : w->c.rows,
                 .entries = dm_max(1, w->entries),
                 .step = dm_max(1, product->step),
                 .width = dm_dtype_is_complex(w->a.dtype) ? 2 : 1,
