@@ -11,11 +11,12 @@ static __device__ __forceinline__ void round_to(double *to, double v) {
 static __device__ __forceinline__ void round_to(float *to, double v) {
   *to = (float)v;
 }
+/* The instructions have another NaN. */
 static __device__ __forceinline__ void round_to(__half *to, double v) {
-  *to = __ushort_as_half(dm_f64_to_f16(v));
+  *to = v == v ? __double2half(v) : __ushort_as_half(dm_f64_to_f16(v));
 }
 static __device__ __forceinline__ void round_to(__nv_bfloat16 *to, double v) {
-  *to = __ushort_as_bfloat16(dm_f64_to_bf16(v));
+  *to = v == v ? __double2bfloat16(v) : __ushort_as_bfloat16(dm_f64_to_bf16(v));
 }
 
 template <class Part>
