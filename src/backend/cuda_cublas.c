@@ -157,9 +157,15 @@ static dm_status post_entries(dm_cuda *gpu, const dm_whole_product *p) {
  *
  * Batches of a large C are posted in turn in two streams, the largest first: one begins where
  * another leaves multiprocessors idle, and so its squares may be small (f32 8192 on an H200: 5 %
- * less time). With few blocks a batch would be too small for the GPU. */
+ * less time). With few blocks a batch would be too small for the GPU; a small C is multiplied in
+ * full. */
 
-enum { LARGE = 8192, SIDE = 512, SIDE_OF_LARGE = 256 }; /* squares are computed in full */
+enum {
+  LARGE = 8192,
+  SIDE = 512, /* of squares, which are computed in full */
+  SIDE_OF_LARGE = 256,
+  SMALL = 2 * SIDE
+};
 
 typedef struct half_product {
   dm_cuda *gpu;
@@ -217,7 +223,9 @@ dm_status dm_cuda_multiply_whole(dm_backend *backend, const dm_whole_product *p,
   DM_TRY(need_handle(gpu, &gpu->whole, in));
   if (p->symmetric) {
     const dm_whole_product by_rows = dm_whole_by_rows(p);
-    DM_TRY(post_half(gpu, &by_rows, in));
+    DM_TRY(by_rows.c.rows > SMALL
+               ? post_half(gpu, &by_rows, in)
+               : post_products(gpu, gpu->whole, &by_rows, 1, (product_steps){0}));
     DM_CUDA(gpu, dm_kernels_mirror(by_rows.c, 0, dm_whole_is_hermitian(p), in));
   } else {
     DM_TRY(p->entries > 1 ? post_entries(gpu, p)
