@@ -21,6 +21,16 @@ static dm_extent half_of(const dm_images *m, int i, int j) {
   return part;
 }
 
+bool dm_images_need(const dm_images *m, int rank, dm_range cols) {
+  bool needed = false;
+  for (int r = 0; r < m->ranks; r++) {
+    const dm_extent part = half_of(m, rank, r);
+    needed |= r != rank && dm_range_size(part.rows) > 0 &&
+              dm_range_size(dm_range_common(part.cols, cols)) > 0;
+  }
+  return needed;
+}
+
 /* ---- products ---- */
 
 typedef struct posting {
@@ -30,7 +40,7 @@ typedef struct posting {
   dm_event *done;
 } posting;
 
-static dm_status post(const posting *p, dm_extent part, bool symmetric) {
+static dm_status post(const posting *p, dm_extent part) {
   dm_whole_product one = *p->all;
   const dm_range rows = dm_range_common(p->of.rows, part.rows),
                  cols = dm_range_common(p->of.cols, part.cols);
@@ -40,19 +50,7 @@ static dm_status post(const posting *p, dm_extent part, bool symmetric) {
   one.a = dm_view_sub(one.a, row, 0, down, one.a.cols);
   one.b = dm_view_sub(one.b, 0, col, one.b.rows, across);
   one.c = dm_view_sub(one.c, row, col, down, across);
-  one.symmetric = symmetric;
   return dm_backend_multiply(p->backend, &one, NULL, p->done);
-}
-
-/* Columns of the rank's own square: the square on the diagonal that they have, and what is below
- * it. */
-static dm_status post_own(const posting *p, dm_range rows) {
-  const dm_range cols = dm_range_common(p->of.cols, rows);
-  const dm_range below = {cols.end, rows.end};
-  const bool whole = p->of.rows.begin <= cols.begin && p->of.rows.end >= cols.end;
-  if (!whole) return post(p, (dm_extent){{cols.begin, rows.end}, cols}, false);
-  DM_TRY(post(p, (dm_extent){cols, cols}, true));
-  return post(p, (dm_extent){below, cols}, false);
 }
 
 dm_status dm_images_multiply(const dm_images *m, dm_backend *backend, int rank,
@@ -60,7 +58,7 @@ dm_status dm_images_multiply(const dm_images *m, dm_backend *backend, int rank,
                              dm_event *done) {
   const posting p = {backend, all, {{row, row + all->c.rows}, cols}, done};
   for (int r = 0; r < m->ranks; r++)
-    DM_TRY(r == rank ? post_own(&p, m->rows[r]) : post(&p, half_of(m, rank, r), false));
+    if (r != rank) DM_TRY(post(&p, half_of(m, rank, r)));
   return DM_OK;
 }
 
@@ -72,6 +70,7 @@ typedef struct completing {
   dm_backend *backend;
   dm_view c;
   int64_t first; /* row of C */
+  dm_event square;
 } completing;
 
 /* The part of C that GIVER has and TAKER receives the image of, in ROUND. */
@@ -104,18 +103,15 @@ static dm_status copy(const void *context, int giver, int taker, int64_t round, 
                          image, done);
 }
 
-/* The rank's own square. */
-static dm_status mirror(const void *context, dm_event *done) {
-  const completing *x = context;
-  const int64_t size = x->c.rows;
-  if (size == 0) return DM_OK;
-  return dm_backend_mirror(x->backend, dm_view_sub(x->c, 0, x->first, size, size), 0, false, done);
+static dm_status keep_square(const void *context, dm_event *done) {
+  *done = ((const completing *)context)->square;
+  return DM_OK;
 }
 
-dm_status dm_images_complete(const dm_images *m, const dm_run *run, dm_workspace *space,
-                             dm_view c) {
-  static const dm_exchange_ops ops = {.bytes = bytes_of, .copy = copy, .keep = mirror};
-  const completing x = {m, run, space->backend, c, m->rows[run->rank].begin};
+dm_status dm_images_complete(const dm_images *m, const dm_run *run, dm_workspace *space, dm_view c,
+                             dm_event square) {
+  static const dm_exchange_ops ops = {.bytes = bytes_of, .copy = copy, .keep = keep_square};
+  const completing x = {m, run, space->backend, c, m->rows[run->rank].begin, square};
   return dm_exchange_run(&ops, &x, run, space, 0, &m->rounds);
 }
 

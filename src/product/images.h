@@ -1,8 +1,8 @@
 /* images: a symmetric product of several ranks' GPUs, each of which has rows of C.
  *
  * Of the two blocks of C that are each other's mirror images, on the rows of two ranks, each of
- * these multiplies a half, whose image the other one takes. Of the square on the diagonal a rank
- * multiplies what is on and below it, and mirrors that. */
+ * these multiplies a half, whose image the other one takes. The square on the diagonal takes only
+ * the rank's own rows of op(A): it is multiplied while images travel. */
 #ifndef DM_PRODUCT_IMAGES_H
 #define DM_PRODUCT_IMAGES_H
 
@@ -21,14 +21,17 @@ dm_status dm_images_open(dm_range *rows, int ranks, int64_t size, dm_images *ima
                          int64_t *bytes);
 void dm_images_close(dm_images *images);
 
+/* Whether RANK multiplies elements of the columns COLS of C outside of its square. */
+bool dm_images_need(const dm_images *images, int rank, dm_range cols);
+
 /* Posts the products of rank RANK that are needed of P, which covers the columns COLS of C and its
- * rows from ROW on; *done covers them. */
+ * rows from ROW on, but for those of its square; *done covers them. */
 dm_status dm_images_multiply(const dm_images *images, dm_backend *backend, int rank,
                              const dm_whole_product *p, int64_t row, dm_range cols, dm_event *done);
 
-/* Collective, with the same outcome on all ranks, when the products are done: completes C, this
- * rank's rows. */
+/* Collective, with the same outcome on all ranks, when these products are done: completes C, this
+ * rank's rows, of whose square SQUARE is the product. */
 dm_status dm_images_complete(const dm_images *images, const dm_run *run, dm_workspace *space,
-                             dm_view c);
+                             dm_view c, dm_event square);
 
 #endif

@@ -46,18 +46,29 @@ static dm_status copy(const dm_stationary *f, const own_strip *s, dm_view to, dm
                          turned ? dm_view_transpose(from) : from, copied);
 }
 
-/* Copies this rank's piece to its slot. */
+/* A slot's piece of RANK. */
+static dm_view piece_of(const dm_stationary *f, const own_strip *s, int rank) {
+  return dm_travel_dense(f->t, s->item.hand, s->slot + piece_at(f, s, rank),
+                         dm_range_size(s->of->strips.rows[rank]), s->width);
+}
+
+/* This rank's piece in the caller's matrix. */
+static dm_view own_piece(const dm_stationary *f, const own_strip *s) {
+  const dm_strips *strips = &s->of->strips;
+  return dm_view_sub(s->of->part, 0, s->cols.begin - strips->cols[f->rank].begin,
+                     dm_range_size(strips->rows[f->rank]), s->width);
+}
+
+/* Copies this rank's piece to its slot; one that is joined comes from the caller's matrix. */
 static dm_status copy_piece(void *context, int64_t index, dm_event *copied) {
   const dm_stationary *f = context;
   const own_strip s = strip_of(f, index);
   const dm_strips *strips = &s.of->strips;
-  if (!dm_strips_gives(strips, s.item.strip, f->rank) || !dm_view_is_empty(s.of->whole))
+  const int except = dm_travel_joins(f->t, s.item.hand) ? f->rank : -1;
+  if (!dm_strips_gives(strips, s.item.strip, f->rank) ||
+      !dm_strips_needs(strips, s.item.strip, except) || !dm_view_is_empty(s.of->whole))
     return DM_OK;
-  const int64_t rows = dm_range_size(strips->rows[f->rank]);
-  const int64_t from = s.cols.begin - strips->cols[f->rank].begin;
-  return copy(f, &s,
-              dm_travel_dense(f->t, s.item.hand, s.slot + piece_at(f, &s, f->rank), rows, s.width),
-              dm_view_sub(s.of->part, 0, from, rows, s.width), copied);
+  return copy(f, &s, piece_of(f, &s, f->rank), own_piece(f, &s), copied);
 }
 
 /* Copies the pieces of an item that has arrived to one matrix. */
@@ -71,8 +82,7 @@ static dm_status join(dm_stationary *f, int64_t index) {
     const dm_range rows = s.of->strips.rows[r];
     const int64_t count = dm_range_size(rows);
     DM_TRY(copy(f, &s, dm_view_sub(whole, rows.begin, 0, count, s.width),
-                dm_travel_dense(f->t, s.item.hand, s.slot + piece_at(f, &s, r), count, s.width),
-                &f->joined));
+                r == f->rank ? own_piece(f, &s) : piece_of(f, &s, r), &f->joined));
   }
   return DM_OK;
 }
@@ -159,13 +169,23 @@ void dm_stationary_poll(dm_stationary *product) {
   dm_flow_poll(&product->flow);
 }
 
+/* The square waits for nothing that travels: it comes last, and images travel meanwhile. */
+static dm_status multiply_square(dm_stationary *f) {
+  dm_whole_product square;
+  if (!dm_travel_square(f->t, &square)) return DM_OK;
+  return dm_backend_multiply(f->t->space->backend, &square, NULL, &f->square);
+}
+
 dm_status dm_stationary_finish(dm_stationary *f) {
   dm_backend *backend = f->t->space->backend;
   dm_flow *flow = &f->flow;
   dm_flow_take(flow);
+  if (!flow->failure) dm_flow_keep_error(flow, multiply_square(f));
   for (int i = 0; i < DM_READ; i++) dm_flow_keep_error(flow, dm_backend_wait(backend, f->read[i]));
   dm_flow_keep_error(flow, dm_backend_wait(backend, f->joined));
-  DM_TRY(dm_flow_end(flow));
   const dm_travel *t = f->t;
-  return t->images.rows ? dm_images_complete(&t->images, t->run, t->space, t->whole.c) : DM_OK;
+  dm_status status = dm_flow_end(flow);
+  if (!status && t->images.rows)
+    status = dm_images_complete(&t->images, t->run, t->space, t->whole.c, f->square);
+  return dm_status_first(status, dm_backend_wait(backend, f->square));
 }

@@ -17,6 +17,7 @@ typedef struct dm_stationary {
   bool joining; /* the next item to multiply, with the event */
   dm_event joined;
   dm_event read[DM_READ]; /* the last product of each place */
+  dm_event square;        /* of a symmetric C, on the diagonal */
 } dm_stationary;
 
 /* Sends the first strip on its way, or with AHEAD as many as there are places for; then the caller

@@ -55,11 +55,13 @@ static bool has_all(const dm_range *cols, int ranks, int64_t all) {
 }
 
 /* At each strip a rank gives one piece: to all ranks, to one after the other, or to those that need
- * the same columns as it has. */
+ * the same columns as it has. Images need columns that are one rank's rows of C. */
 static bool group(dm_strips *s, const dm_distribution *of) {
   const int64_t all = of->cols.total;
   const bool needs_all = has_all(s->wanted, s->ranks, all), has = has_all(s->cols, s->ranks, all);
-  const dm_range *cols = has && !needs_all ? s->wanted : s->cols;
+  const dm_range *cols = has && s->images    ? s->images->rows
+                         : has && !needs_all ? s->wanted
+                                             : s->cols;
   int64_t covered = 0;
   s->own = !needs_all && !has;
   for (int r = 0; r < s->ranks; r++) add_group(s, cols[r]);
@@ -104,9 +106,10 @@ static dm_status cut(dm_strips *s, int64_t most) {
 }
 
 dm_status dm_strips_open(const dm_distribution *of, const dm_distribution *c, int ranks,
-                         int64_t size, int64_t most_bytes, dm_strips *s, bool *fits) {
+                         const dm_images *images, int64_t size, int64_t most_bytes, dm_strips *s,
+                         bool *fits) {
   dm_extent part, needed;
-  *s = (dm_strips){.ranks = ranks, .depth = of->rows.total};
+  *s = (dm_strips){.ranks = ranks, .images = images, .depth = of->rows.total};
   *fits = true;
   DM_TRY(dm_buffer_table(ranks, &s->rows));
   DM_TRY(dm_buffer_table(ranks, &s->cols));
@@ -148,8 +151,10 @@ dm_range dm_strips_cols(const dm_strips *s, int64_t strip, int rank) {
                        : needs ? s->wanted[rank]
                                : s->cols[rank];
   const int64_t slice = s->own ? strip : strip / s->groups;
-  return (dm_range){dm_min(all.end, all.begin + s->bounds[slice]),
-                    dm_min(all.end, all.begin + s->bounds[slice + 1])};
+  const int64_t near = s->bounds[slice], far = s->bounds[slice + 1];
+  if (s->images) /* every rank needs the last columns first */
+    return (dm_range){dm_max(all.begin, all.end - far), dm_max(all.begin, all.end - near)};
+  return (dm_range){dm_min(all.end, all.begin + near), dm_min(all.end, all.begin + far)};
 }
 
 bool dm_strips_gives(const dm_strips *s, int64_t strip, int rank) {
@@ -160,7 +165,13 @@ bool dm_strips_gives(const dm_strips *s, int64_t strip, int rank) {
 bool dm_strips_takes(const dm_strips *s, int64_t strip, int rank) {
   const dm_range cols = dm_strips_cols(s, strip, rank);
   return dm_range_size(cols) > 0 && dm_range_size(s->wanted[rank]) > 0 &&
-         holds(s->wanted[rank], cols);
+         holds(s->wanted[rank], cols) && (!s->images || dm_images_need(s->images, rank, cols));
+}
+
+bool dm_strips_needs(const dm_strips *s, int64_t strip, int except) {
+  bool needed = false;
+  for (int r = 0; r < s->ranks; r++) needed |= r != except && dm_strips_takes(s, strip, r);
+  return needed;
 }
 
 bool dm_strips_moves(const dm_strips *s, int64_t strip, int giver, int taker) {
@@ -275,10 +286,21 @@ bool dm_travel_product(const dm_travel *t, int64_t index, dm_whole_product *prod
   return true;
 }
 
+bool dm_travel_square(const dm_travel *t, dm_whole_product *square) {
+  if (!t->images.rows || t->whole.c.rows == 0) return false;
+  *square = t->whole;
+  if (t->both) square->a = dm_view_transpose(gathered(t));
+  square->b = dm_view_transpose(square->a);
+  square->c = dm_view_sub(t->whole.c, 0, t->images.rows[t->run->rank].begin, t->whole.c.rows,
+                          t->whole.c.rows);
+  return true;
+}
+
 bool dm_travel_is_suited(const dm_travel *t) {
   dm_whole_product one;
   dm_extent part;
   int64_t strip;
+  if (dm_travel_square(t, &one) && !dm_backend_suits(t->space->backend, &one)) return false;
   for (int64_t i = 0; i < dm_travel_items(t); i++)
     if (dm_travel_product(t, i, &one, &part, &strip) && !dm_backend_suits(t->space->backend, &one))
       return false;
@@ -331,14 +353,15 @@ static dm_status open_strips(dm_travel *t, three *of, bool *fits) {
   *fits = true;
   if (t->whole.symmetric) DM_TRY(open_images(t, &of->c, fits));
   if (!*fits) return DM_OK;
-  DM_TRY(
-      dm_strips_open(&of->b, &of->c, ranks, size, most_slot, &t->carried[DM_RIGHT].strips, fits));
+  DM_TRY(dm_strips_open(&of->b, &of->c, ranks, t->whole.symmetric ? &t->images : NULL, size,
+                        most_slot, &t->carried[DM_RIGHT].strips, fits));
   if (*fits && !dm_view_is_empty(t->matrix[t->turned ? DM_A : DM_B].whole))
     unite(&t->carried[DM_RIGHT].strips);
   if (!*fits || !t->both) return DM_OK;
   dm_distribution_transpose(&of->a);
   dm_distribution_transpose(&of->c);
-  return dm_strips_open(&of->a, &of->c, ranks, size, most_slot, &t->carried[DM_LEFT].strips, fits);
+  return dm_strips_open(&of->a, &of->c, ranks, NULL, size, most_slot, &t->carried[DM_LEFT].strips,
+                        fits);
 }
 
 /* The matrix that is multiplied as it arrives has contiguous rows, if one has. */
@@ -385,11 +408,14 @@ static dm_status lay_out(dm_travel *t, int64_t *bytes) {
   DM_TRY(dm_bytes_of(right->strips.depth, dm_max(left->strips.most_cols, right->strips.most_cols),
                      size, &t->slot_bytes));
   DM_TRY(dm_bytes_of(left->strips.depth, most, size, &area));
-  t->slots = (int)dm_min(DM_SLOTS, dm_travel_items(t) - t->both);
+  /* Strips of a symmetric C are narrower, and a rank takes every second one or less: with more of
+   * them it gives pieces that others need while it multiplies. */
+  t->slots = (int)dm_min(t->images.rows ? DM_SLOTS : DM_SLOTS / 2, dm_travel_items(t) - t->both);
   t->slot_bytes = dm_round_up(t->slot_bytes, TILE);
   t->joined = (t->slots + t->both) * t->slot_bytes;
-  t->gathered = t->joined + (dm_travel_joins(t, DM_RIGHT) ? DM_JOINED * t->slot_bytes : 0);
-  *bytes = dm_max(t->gathered + area, t->images_bytes);
+  const int64_t joined = dm_travel_joins(t, DM_RIGHT) ? DM_JOINED * t->slot_bytes : 0;
+  t->gathered = dm_max(t->joined + joined, t->images_bytes);
+  *bytes = t->gathered + area;
   return DM_OK;
 }
 

@@ -21,23 +21,26 @@
 
 typedef struct dm_strips {
   int ranks;
+  const dm_images *images;        /* NULL: C is not symmetric */
   int64_t depth;                  /* rows of the matrix */
   dm_range *rows, *cols, *wanted; /* of each rank: its part; the columns that it needs */
   bool own;   /* a rank's strips are of the columns that it needs or has; else all ranks */
   int groups; /* go through the same strips, in turn of these groups of columns */
   dm_range *group;
-  int64_t count;     /* strips of each rank */
-  int64_t slices;    /* of each group */
-  int64_t *bounds;   /* slices + 1, counted from the first column of a group */
+  int64_t count;   /* strips of each rank */
+  int64_t slices;  /* of each group */
+  int64_t *bounds; /* slices + 1, counted from the first column of a group, or (IMAGES) the last */
   int64_t most_cols; /* of a strip that travels */
 } dm_strips;
 
 /* The strips in which OF travels to the ranks of C, of which each needs its columns: a few, the
  * first one narrow, of at most MOST_BYTES (but at least 128 columns of SIZE bytes per element).
  * Not *fits: parts are not contiguous, or one rank would give different pieces to others at
- * once. Close also frees what a failed open left. */
+ * once. With IMAGES, of a symmetric C, only what its halves need travels. Close also frees what a
+ * failed open left. */
 dm_status dm_strips_open(const dm_distribution *of, const dm_distribution *c, int ranks,
-                         int64_t size, int64_t most_bytes, dm_strips *strips, bool *fits);
+                         const dm_images *images, int64_t size, int64_t most_bytes,
+                         dm_strips *strips, bool *fits);
 void dm_strips_close(dm_strips *strips);
 
 /* The columns of STRIP of RANK, as a taker and as a giver; may be empty. */
@@ -46,6 +49,9 @@ dm_range dm_strips_cols(const dm_strips *strips, int64_t strip, int rank);
 /* Whether RANK has a piece of it: its own rows of these columns. */
 bool dm_strips_gives(const dm_strips *strips, int64_t strip, int rank);
 bool dm_strips_takes(const dm_strips *strips, int64_t strip, int rank);
+
+/* Whether any rank but EXCEPT, if that is not negative, takes it. */
+bool dm_strips_needs(const dm_strips *strips, int64_t strip, int except);
 
 /* Whether TAKER receives the piece of GIVER. */
 bool dm_strips_moves(const dm_strips *strips, int64_t strip, int giver, int taker);
@@ -73,7 +79,7 @@ typedef struct dm_travel {
   int64_t slot_bytes;
   int64_t joined, gathered; /* behind them: two joined strips; the rows of op(A) */
   dm_images images;         /* of a symmetric C, */
-  int64_t images_bytes;     /* which take the place of all that */
+  int64_t images_bytes;     /* which take the place of all but these rows */
 } dm_travel;
 
 /* The same travel for matrices in other memory, ordered and aligned as those it was opened for, and
@@ -127,7 +133,7 @@ bool dm_travel_joins(const dm_travel *travel, dm_hand hand);
 dm_view dm_travel_joined(const dm_travel *travel, int64_t index);
 
 /* The number of the place from which products read STRIP of op(B). */
-enum { DM_SLOTS = 3, DM_READ = DM_SLOTS + 1 };
+enum { DM_SLOTS = 6, DM_READ = DM_SLOTS + 1 };
 int dm_travel_read(const dm_travel *travel, int64_t strip);
 
 /* ---- products ---- */
@@ -136,5 +142,9 @@ int dm_travel_read(const dm_travel *travel, int64_t strip);
  * nothing. *strip: of op(B). */
 bool dm_travel_product(const dm_travel *travel, int64_t index, dm_whole_product *product,
                        dm_extent *part, int64_t *strip);
+
+/* Of a symmetric C: this rank's square on the diagonal, once the rows of op(A) are gathered; false:
+ * none. */
+bool dm_travel_square(const dm_travel *travel, dm_whole_product *product);
 
 #endif

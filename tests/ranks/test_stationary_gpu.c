@@ -192,7 +192,7 @@ static void try_gram(gpu_test *t, damier_context *context, random_state *r, int 
   const damier_type type = draw(r, 0, 1) ? DAMIER_F64 : DAMIER_F32;
   const shape of = {.n = draw(r, 1, 700), .k = draw(r, 1, 20)};
   const bool of_rows = draw(r, 0, 1);
-  const cut how = (cut)(number % (ON_ONE + 1));
+  const cut how = (cut)(number % CUTS);
   placed x = place_cut(t, r, type, of_rows ? of.n : of.k, of_rows ? of.k : of.n, 'n', how, 0);
   placed c = place_cut(t, r, type, of.n, of.n, 'n', BY_ROWS, 2);
   damier_error error;

@@ -1,5 +1,6 @@
 /* Strips of a matrix that travels: every rank that needs an element gets it once, from the rank
  * that has it. */
+#include "core/buffer.h"
 #include "core/checked.h"
 #include "plan/partition.h"
 #include "plan_cases.h"
@@ -55,7 +56,7 @@ static bool try_case(dice *d, int down, int down_of_c) {
   bool fits;
   divide(ranks, depth, cols, down < 0 ? ranks : (int)dm_min(down, ranks), &of);
   divide(ranks, rows, cols, down_of_c < 0 ? ranks : (int)dm_min(down_of_c, ranks), &c);
-  ok(dm_strips_open(&of, &c, ranks, 8, roll(d, 1, 1 << 20), &s, &fits));
+  ok(dm_strips_open(&of, &c, ranks, NULL, 8, roll(d, 1, 1 << 20), &s, &fits));
   for (int r = 0; r < ranks && fits; r++) {
     check_taker(&s, ranks, r, depth);
     check_giver(&s, ranks, r);
@@ -75,6 +76,59 @@ TEST(strips_reach_all) {
     assert_true(try_case(&d, 2, 2));   /* blocks to blocks of one grid */
     assert_true(try_case(&d, -1, 1));  /* rows to columns of C */
     (void)try_case(&d, (int)roll(&d, 1, RANKS), (int)roll(&d, 1, RANKS));
+  }
+}
+
+/* Columns of C outside of its square of which RANK multiplies an element come once, others at most
+ * once. */
+static void check_images(const dm_strips *s, const dm_images *images, int ranks, int rank) {
+  for (int64_t col = 0; col < images->rows[ranks - 1].end; col++) {
+    int taken = 0;
+    for (int64_t strip = 0; strip < s->count; strip++) {
+      const dm_range cols = dm_strips_cols(s, strip, rank);
+      if (!dm_strips_takes(s, strip, rank) || col < cols.begin || col >= cols.end) continue;
+      int givers = 0;
+      for (int r = 0; r < ranks; r++) givers += dm_strips_moves(s, strip, r, rank);
+      assert_true(givers > 0);
+      taken++;
+    }
+    assert_in_range(taken, dm_images_need(images, rank, (dm_range){col, col + 1}), 1);
+  }
+}
+
+/* Op(B) = op(A)^T has columns as C has rows, or rows. */
+static void try_images(dice *d, int down) {
+  const int ranks = (int)roll(d, 2, RANKS);
+  const int64_t n = roll(d, 1, MOST), depth = roll(d, 1, 50);
+  dm_distribution of, c;
+  dm_range *rows;
+  dm_images images;
+  dm_strips s;
+  dm_extent part;
+  int64_t bytes;
+  bool fits;
+  divide(ranks, depth, n, down < 0 ? ranks : down, &of);
+  divide(ranks, n, n, ranks, &c);
+  ok(dm_buffer_table(ranks, &rows));
+  for (int r = 0; r < ranks; r++) {
+    assert_true(dm_distribution_extent(&c, r, &part));
+    rows[r] = part.rows;
+  }
+  ok(dm_images_open(rows, ranks, 8, &images, &bytes));
+  ok(dm_strips_open(&of, &c, ranks, &images, 8, roll(d, 1, 1 << 20), &s, &fits));
+  assert_true(fits);
+  for (int r = 0; r < ranks; r++) check_images(&s, &images, ranks, r);
+  dm_strips_close(&s);
+  dm_images_close(&images);
+  dm_distribution_free(&of);
+  dm_distribution_free(&c);
+}
+
+TEST(strips_of_images) {
+  dice d = {.seed = 6};
+  for (int i = 0; i < many(60); i++) {
+    try_images(&d, 1);
+    try_images(&d, -1);
   }
 }
 
