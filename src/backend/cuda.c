@@ -123,15 +123,18 @@ static dm_status choose_device(dm_cuda *gpu, const dm_backend_config *config) {
   return DM_OK;
 }
 
+/* Kernels that copy within the GPU come before blocks of products that have not begun: otherwise
+ * the peers, who wait for what they copy, idle (Gram products of 16384 on two H200: 3 to 5 %). */
 static dm_status open_lanes(dm_cuda *gpu) {
+  int least, greatest;
+  DM_CUDA(gpu, cudaDeviceGetStreamPriorityRange(&least, &greatest));
   for (int i = 0; i < DM_LANES; i++) {
-    DM_CUDA(gpu, cudaStreamCreateWithFlags(&gpu->lanes[i].stream, cudaStreamNonBlocking));
+    DM_CUDA(gpu, cudaStreamCreateWithPriority(&gpu->lanes[i].stream, cudaStreamNonBlocking,
+                                              i == DM_INWARD ? greatest : least));
     void *ring;
     DM_TRY(dm_buffer_zeroed(DM_CUDA_RING, sizeof(cudaEvent_t), &ring));
     gpu->lanes[i].ring = ring;
   }
-  int least, greatest;
-  DM_CUDA(gpu, cudaDeviceGetStreamPriorityRange(&least, &greatest));
   DM_CUDA(gpu, cudaStreamCreateWithPriority(&gpu->side, cudaStreamNonBlocking, greatest));
   return DM_OK;
 }
