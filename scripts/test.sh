@@ -117,8 +117,9 @@ run_tests() {
 }
 
 # Runs tests that cover most of the code in few processes, with AddressSanitizer and UndefinedBehaviorSanitizer.
-# Suppressing leaks of other libraries takes full call stacks; GCC 12's LeakSanitizer crashes on Open MPI's
-# thread-local data. Tests that run many programs do not check for leaks (tests/CMakeLists.txt).
+# Suppressing leaks of other libraries takes full call stacks where MPI has ended; GCC 12's LeakSanitizer crashes on
+# Open MPI's thread-local data. tests/CMakeLists.txt has other options for tests that are one program, and for those
+# that run many, which do not check for leaks.
 run_sanitized() {
   local names='unit\.[a-z]+|ranks\.2|hostile\..*|cli\.(options|plan|kernels)|emulated\.ranks'
   names+='|judge\.(chunks|layouts|ops|verify)|records\.(schema|trace)'
