@@ -28,7 +28,6 @@ dm_output_form dm_request_form(const dm_settings *settings);
 
 int dm_request_io_threads(const dm_settings *settings); /* -1: not stated */
 
-
 /* The result points into SETTINGS. */
 dm_engine dm_request_engine(const dm_settings *settings);
 
