@@ -103,7 +103,7 @@ static void try_plan(caller *c, dm_wishes wishes, bool strips) {
   must(c->test, dm_plan_choose(&problem, &machine, c->test->run.ranks, &wishes, &plan));
   if (strips && plan.strips == 0 && plan.pm == 1 && plan.pn == 1 && plan.overlap) {
     plan.strips = 2;
-    plan.stretch = 2;
+    plan.stretch = dm_min(2, plan.panels / plan.pk); /* every layer has as many */
   }
   for (int from = 0; from < 2; from++)
     for (int to = dm_plan_tiles(&plan) > 1; to < 2; to++) multiply(c, &plan, from, to);
