@@ -339,13 +339,6 @@ static int run_rank(dm_call *call, dm_status prepared, const dm_work *work, dm_c
   run.born = run.lap = call->born;
   run.ends = true;
   if (world) run.gpu = gpu;
-  if (!world && run.ranks == 1 && !dm_cli_ramp(call)) /* nobody has prepared anything */
-    prepared = dm_status_first(
-        prepared,
-        dm_hint(dm_fail(DM_E_MPI, "the launcher calls this process rank %d, but MPI sees only one",
-                        call->rank),
-                "start damier with the mpirun or srun --mpi=... of the MPI that it was built with; "
-                "without a launcher, unset PMIX_RANK, PMI_RANK and SLURM_PROCID"));
   status = perform(&run, call, prepared, work);
   const bool silent = can_go_on(t, &run, warm_up, status);
   status = dm_status_first(status, dm_cli_close_reports(call));

@@ -97,7 +97,7 @@ static dm_status refuse_singletons(const dm_comm *world, int rank) {
   if (world->size > 1) return DM_OK;
   return dm_hint(dm_launched_apart(rank),
                  "start damier with the mpirun or srun --mpi=... of the MPI that it was built "
-                 "with; damier info names it");
+                 "with, which damier info names; without a launcher, unset the variable");
 }
 
 static dm_status take_world(int rank, dm_comm **world) {
