@@ -58,7 +58,7 @@ def _candidates() -> list[str]:
     """Paths, followed by the name for the system's loader."""
     package = pathlib.Path(__file__).resolve().parent
     # .../lib/python3.11/site-packages/damier: beside the package, and in lib
-    folders = [package, *package.parents[2:3]]
+    folders = [package, *(package.parents[2:3] if package.parent.name.endswith("-packages") else [])]
     program = shutil.which("damier")
     if program:  # PREFIX/bin/damier
         folders += sorted(pathlib.Path(program).resolve().parent.parent.glob("lib*"))
