@@ -164,7 +164,7 @@ simulation=OFF
 if step "build of build/release" build release -DDAMIER_CUDA=$cuda -DDAMIER_SIMULATION=$simulation; then
   if [ -n "$all" ]; then
     build_ahead
-    # emulated.* run with sanitizers below; ranks.9 has the tests of ranks.quick.
+    # emulated.* run with sanitizers below; ranks.9 and ranks.threads have those of ranks.quick.
     run_tests release --label-exclude 'endurance|part' --exclude-regex '^(emulated\.(ranks|threads\.ops)|ranks\.quick)$'
   else
     run_tests release --label-exclude 'long|endurance'

@@ -1,5 +1,6 @@
 /* usage: rank_tests LEAST   every test on each of its rank counts from LEAST to the job's
- *        rank_tests most   every test on the largest of its rank counts, up to the job's
+ *        rank_tests most [NAME...]   every test, or those named, on the largest of its rank
+ *          counts, up to the job's
  *        rank_tests NAME [WORD...]   this test on all ranks of the job
  * Exits with 1 if a test failed, with 77 if all were skipped. */
 #include <stdbool.h>
@@ -60,6 +61,12 @@ static void run_counts(const test_program *test, int least, bool most, outcome *
   if (most && largest > 0) run(test, largest, 1, (char *[]){NULL, NULL}, all);
 }
 
+static bool is_among(const char *name, int count, char **names) {
+  for (int i = 0; i < count; i++)
+    if (strcmp(names[i], name) == 0) return true;
+  return count == 0;
+}
+
 int main(int count, char **words) {
   const char *name = count > 1 ? words[1] : "1";
   const bool most = strcmp(name, "most") == 0;
@@ -67,6 +74,7 @@ int main(int count, char **words) {
   outcome all = {0};
   one_job_start();
   for (int i = 0; i < test_program_count; i++) {
+    if (most && !is_among(test_programs[i].name, count - 2, words + 2)) continue;
     if (least > 0)
       run_counts(&test_programs[i], least, most, &all);
     else if (strcmp(test_programs[i].name, name) == 0)

@@ -1,6 +1,6 @@
-/* usage: team_tests MOST [NAME...]   tests of ranks (all, or those named), their ranks being
- * threads of this process: each on each of its rank counts up to MOST The linker turns
- * dm_comm_start and dm_comm_adopt into the functions below. */
+/* usage: team_tests MOST LARGEST [NAME...]   tests of ranks (all, or those named), their ranks being
+ * threads of this process: each on each of its rank counts up to MOST, and on the largest one up to
+ * LARGEST. The linker turns dm_comm_start and dm_comm_adopt into the functions below. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,25 +50,31 @@ static int run(const test_program *test, int ranks) {
 }
 
 static int is_named(const char *name, int count, char **words) {
-  for (int i = 2; i < count; i++)
+  for (int i = 3; i < count; i++)
     if (strcmp(words[i], name) == 0) return 1;
-  return count <= 2;
+  return count <= 3;
 }
 
 int main(int count, char **words) {
   const long most = count > 1 ? strtol(words[1], NULL, 10) : 4;
+  const long largest = count > 2 ? strtol(words[2], NULL, 10) : most;
   int ran = 0, failed = 0;
   for (int i = 0; i < test_program_count; i++) {
     const test_program *test = &test_programs[i];
     if (!is_named(test->name, count, words)) continue;
     char *end;
+    long last = 0;
     for (const char *at = test->ranks; *at; at = end) {
       const long ranks = strtol(at, &end, 10);
       if (end == at) break;
+      if (ranks > most && ranks <= largest) last = ranks;
       if (ranks > most) continue;
       const int code = run(test, (int)ranks);
       ran++, failed += code != 0 && code != SKIPPED;
     }
+    if (last == 0) continue;
+    const int code = run(test, (int)last);
+    ran++, failed += code != 0 && code != SKIPPED;
   }
   printf("%d runs of tests, %d failed\n", ran, failed);
   return failed || ran == 0;
