@@ -1,6 +1,6 @@
-/* usage: team_tests MOST LARGEST [NAME...]   tests of ranks (all, or those named), their ranks being
- * threads of this process: each on each of its rank counts up to MOST, and on the largest one up to
- * LARGEST. The linker turns dm_comm_start and dm_comm_adopt into the functions below. */
+/* usage: team_tests MOST LARGEST [NAME...]   tests of ranks (all, or those named), their ranks
+ * being threads of this process: each on each of its rank counts up to MOST, and on the largest one
+ * up to LARGEST. The linker turns dm_comm_start and dm_comm_adopt into the functions below. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
