@@ -346,7 +346,7 @@ static void remove_products(void *context) {
 static int64_t strip_bytes(const pairwise *p, int64_t size) {
   const int64_t arrays = p->in_memory ? 0 : arrays_of(p), share = share_of(p) - p->process_bytes;
   const int64_t most = share / (2 * size + arrays * (int64_t)sizeof(double)) * size;
-  return dm_min(dm_max(1, most), 32 << 20);
+  return dm_max(1, most);
 }
 
 static dm_status write_file(pairwise *p) {
@@ -421,7 +421,7 @@ static dm_status report_kept(const pairwise *p, dm_status status) {
   int kept = 0;
   while (kept < p->count && p->made[kept].at.file[0]) kept++;
   if (status->code != DM_E_STOPPED || kept == 0) return status;
-  return dm_hint(status, "%d of %d products of pairs are kept: the same command goes on from them",
+  return dm_hint(status, "%d of %d products of pairs are kept: the same command resumes from them",
                  kept, p->count);
 }
 

@@ -57,7 +57,8 @@ static dm_status write_rows(dm_run *run, const dm_rows_file *f, dm_output *outpu
   dm_file_queue *behind = NULL;
   int64_t row_bytes, strip_bytes;
   DM_TRY(dm_bytes_of(f->cols, 1, dm_dtype_size(f->dtype), &row_bytes));
-  const int64_t height = dm_max(1, (f->strip_bytes > 0 ? f->strip_bytes : STRIP) / row_bytes);
+  const int64_t bytes = f->strip_bytes > 0 ? dm_min(f->strip_bytes, STRIP) : STRIP;
+  const int64_t height = dm_max(1, bytes / row_bytes);
   DM_TRY(dm_bytes_of(dm_min(height, dm_max(1, most)), 1, row_bytes, &strip_bytes));
   dm_status status = DM_OK;
   for (int i = 0; i < STRIPS && !status; i++)

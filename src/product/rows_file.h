@@ -16,7 +16,7 @@ typedef struct dm_rows_file {
   dm_output_form form; /* completed */
   int io_threads;      /* threads that pack chunks; 0: none, -1: as many as help */
   dm_write_way write_by;
-  int64_t strip_bytes; /* two strips of so many bytes, or of a row, are held; 0: of 32 MiB */
+  int64_t strip_bytes; /* two strips of so many bytes, or of a row, are held; 0, or more: 32 MiB */
   bool force;
   /* Sets ROWS, packed, from row ROW on: BRING in the thread of the call, FILL, which follows, a few
    * rows at a time in threads that write them. NULL: nothing is to be done. */

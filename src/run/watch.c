@@ -210,7 +210,7 @@ static const dm_error overdue = {
     .rank = -1,
     .message = "stopped early: the work under way did not end within 8 s of the signal",
     .hint =
-        "is the storage slow? the same command goes on from the last checkpoint, if there is one"};
+        "is the storage slow? the same command resumes from the last checkpoint, if there is one"};
 
 /* ---- ends ---- */
 
@@ -279,7 +279,7 @@ static void *count_ticks(void *argument) {
     if (atomic_load(&w->hears)) end_with_others(w);
     if (dm_launcher_gone(&w->launcher, &lost)) end_orphan(w, lost);
     if (w->calls.is_asked && w->calls.is_asked()) asked++;
-    /* Files are as after a kill: the same command goes on from the last checkpoint. */
+    /* Files are as after a kill: the same command resumes from the last checkpoint. */
     if (asked > w->reprieve + w->grace) end(w, &overdue, NULL, DM_E_STOPPED);
     const long long moves = atomic_load(&w->moves) + atomic_load(&w->job);
     if (moves != seen) changed = now;
