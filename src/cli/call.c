@@ -132,7 +132,7 @@ static bool is_temporary(const dm_location *output, const char *path) {
   char temporary[DM_SIBLING_PATH];
   bool is = false;
   for (int i = 0; output->file[0] && dm_output_endings[i] && !is; i++) {
-    dm_status bad = dm_io_sibling(output, dm_output_endings[i], temporary);
+    dm_status bad = dm_file_sibling(output, dm_output_endings[i], temporary);
     is = !bad && is_same_file(path, temporary);
     dm_status_free(bad);
   }
@@ -147,7 +147,7 @@ static dm_status check_not_matrix(const dm_call *call, const char *option, const
   bool clash = is_same_file(path, s->output.file) || is_same_file(path, s->old_c.file);
   for (int i = 0; i < call->operand_count && !clash; i++) {
     dm_location at;
-    dm_status bad = dm_io_parse_location(call->operands[i], &at);
+    dm_status bad = dm_location_parse(call->operands[i], &at);
     clash = !bad && is_same_file(path, at.file);
     dm_status_free(bad);
   }

@@ -83,7 +83,7 @@ static dm_named_files names_of(const dm_call *call, dm_location at[2]) {
   const dm_settings *s = &call->settings;
   dm_named_files files = {.writes = dm_given(s, "output") ? s->output.file : NULL};
   for (int i = 0; i < 2 && call->operand_count == 2; i++) {
-    dm_status bad = dm_io_parse_location(call->operands[i], &at[i]);
+    dm_status bad = dm_location_parse(call->operands[i], &at[i]);
     if (!bad) files.reads[i] = at[i].file;
     dm_status_free(bad);
   }

@@ -41,7 +41,7 @@ static dm_status multiply(dm_run *run, const dm_call *call, void *shared, dm_rec
 static double bytes_of(const char *operand) {
   dm_location at;
   struct stat info;
-  dm_status status = dm_io_parse_location(operand, &at);
+  dm_status status = dm_location_parse(operand, &at);
   const bool there = !status && stat(at.file, &info) == 0;
   dm_status_free(status);
   return there ? (double)info.st_size : 0.0;

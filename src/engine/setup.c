@@ -486,12 +486,12 @@ static const double nearly_all = 0.95;
 dm_seen_files dm_see_files(const dm_named_files *files) {
   dm_seen_files seen = {.cached = files->reads[0] || files->reads_memory,
                         .in_memory = files->writes_memory ||
-                                     (files->writes && dm_io_is_memory(files->writes)),
+                                     (files->writes && dm_file_is_memory(files->writes)),
                         .new_pages = !files->writes_memory};
   int64_t bytes = 0;
   for (int i = 0; i < FILES && files->reads[i]; i++) {
     struct stat info;
-    if (dm_io_cached(files->reads[i]) < nearly_all) seen.cached = false;
+    if (dm_file_cached(files->reads[i]) < nearly_all) seen.cached = false;
     if (stat(files->reads[i], &info) == 0) bytes += (int64_t)info.st_size;
   }
   seen.fit = bytes > 0 ? bytes <= dm_memory_total() / 2 : files->reads_memory;

@@ -1,7 +1,7 @@
 /* axes: how a matrix lies in a dataset of any number of dimensions: the first of them are its rows,
  * the others its columns, both in C order. */
-#ifndef DM_IO_AXES_H
-#define DM_IO_AXES_H
+#ifndef DM_FILE_AXES_H
+#define DM_FILE_AXES_H
 
 #include <stdbool.h>
 #include <stdint.h>

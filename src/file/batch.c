@@ -157,7 +157,7 @@ const char *dm_write_way_name(dm_write_way way) {
 
 static dm_write_way suitable(const char *file, int writers) {
   char kind[DM_FILE_SYSTEM];
-  dm_io_file_system(file, kind);
+  dm_file_file_system(file, kind);
   return strcmp(kind, "tmpfs") == 0 && writers >= MAPPED_FROM ? DM_WRITE_MAPPED : DM_WRITE_PWRITE;
 }
 

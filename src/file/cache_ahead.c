@@ -49,7 +49,7 @@ static dm_status take_turns(dm_pool_task *task, dm_scratch *scratch) {
 
 static void add(dm_cache_ahead *ahead, const char *name) {
   struct stat info;
-  if (!name || dm_io_cached(name) >= nearly_all) return;
+  if (!name || dm_file_cached(name) >= nearly_all) return;
   const int fd = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
   if (fd < 0) return;
   if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode))

@@ -160,9 +160,9 @@ static dm_status accept_error(const dm_location *at, const answer *first) {
   dm_error error = first->error;
   error.message[sizeof error.message - 1] = error.hint[sizeof error.hint - 1] = '\0';
   error.place[sizeof error.place - 1] = '\0';
-  dm_io_clean(error.message);
-  dm_io_clean(error.hint);
-  dm_io_clean(error.place);
+  dm_text_clean(error.message);
+  dm_text_clean(error.hint);
+  dm_text_clean(error.place);
   error.rank = -1;
   error.others = 0;
   error.agreed = false;

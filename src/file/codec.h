@@ -1,7 +1,7 @@
 /* codec: undoes filters of HDF5's registry whose libraries this build has, so that threads can
  * unpack their chunks without HDF5 and without plug-ins. */
-#ifndef DM_IO_CODEC_H
-#define DM_IO_CODEC_H
+#ifndef DM_FILE_CODEC_H
+#define DM_FILE_CODEC_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -23,7 +23,7 @@ typedef struct dm_location {
 } dm_location;
 
 /* DM_E_USAGE: TEXT names no file or is too long. */
-dm_status dm_io_parse_location(const char *text, dm_location *location);
+dm_status dm_location_parse(const char *text, dm_location *location);
 
 enum { DM_NAME = 3 * DM_PATH };
 

@@ -81,7 +81,7 @@ static dm_status compose(dm_dataset *d, bool turned, const dm_leads *order) {
   dm_composer_free(&made);
   d->leads.count = 0; /* it counts as one matrix now */
   if (!status) dm_dataset_free(&whole);
-  return dm_io_named(status, &whole.at);
+  return dm_file_named(status, &whole.at);
 }
 
 static dm_status arrange(dm_dataset *d, bool turned, const dm_leads *order) {

@@ -16,7 +16,7 @@
 
 static dm_status not_opened(const dm_location *at) {
   dm_status status = dm_fail_at(DM_E_IO, at, "cannot be opened: %s", strerror(errno));
-  if (at->file[0] == '~') return dm_io_hint_home(status);
+  if (at->file[0] == '~') return dm_file_hint_home(status);
   return (errno == ENOENT && strchr(at->file, ':')) || errno == ENOTDIR
              ? dm_hint(status, "a matrix is named FILE.h5:/path/to/dataset")
              : status;
@@ -44,7 +44,7 @@ static dm_status examine_other(int fd, const dm_trust *trust, dm_dataset *find, 
   const dm_location *at = &find->at;
   struct stat info;
   char byte;
-  const int64_t got = dm_io_read_at(fd, &byte, 1, 0);
+  const int64_t got = dm_file_read_at(fd, &byte, 1, 0);
   if (got < 0 || fstat(fd, &info) < 0)
     return dm_fail_at(DM_E_IO, at, "cannot be read: %s", strerror(errno));
   if (got == 0) return dm_fail_at(DM_E_INPUT, at, "is an empty file");
@@ -52,7 +52,7 @@ static dm_status examine_other(int fd, const dm_trust *trust, dm_dataset *find, 
   while (*format && !(*format)->is(fd)) format++;
   *other = *format != NULL;
   if (!*other) return DM_OK;
-  dm_io_identify(&info, find);
+  dm_dataset_set_identity(&info, find);
   DM_TRY((*format)->examine(fd, trust, find));
   return dm_examine_stated(trust, find);
 }
@@ -64,7 +64,7 @@ static dm_status identify(hid_t file, dm_dataset *find) {
   if (H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) < 0 || !handle ||
       fstat(*(int *)handle, &info) < 0 || !S_ISREG(info.st_mode))
     return dm_h5_fail(DM_E_INPUT, &find->at, "the open file cannot be identified");
-  dm_io_identify(&info, find);
+  dm_dataset_set_identity(&info, find);
   return DM_OK;
 }
 
@@ -195,7 +195,7 @@ static dm_status examine_whole(const dm_trust *trust, dm_dataset *find, dm_attri
 
 dm_status dm_examine_at(const dm_trust *trust, dm_dataset *find, dm_attributes *provenance) {
   dm_trust of_whole = *trust, of_part = *trust;
-  if (dm_io_is_stack(&find->at)) return dm_examine_stack(trust, find);
+  if (dm_location_is_stack(&find->at)) return dm_examine_stack(trust, find);
   const bool is_part = find->at.part[0] != '\0';
   of_whole.any_shape |= is_part;
   DM_TRY(examine_whole(&of_whole, find, provenance));

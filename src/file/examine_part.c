@@ -155,7 +155,7 @@ static dm_status read_list(selection *s, const char *text, int axis) {
   dm_dataset dataset = {.rows = 0};
   dm_trust trust = *s->trust;
   pick *p = &s->pick[axis];
-  DM_TRY(dm_io_parse_location(text + 1, &dataset.at));
+  DM_TRY(dm_location_parse(text + 1, &dataset.at));
   trust.vectors = DM_AS_ROW;
   trust.row_axes = 0;
   trust.batch = trust.nan = false;
@@ -365,7 +365,7 @@ static dm_status make(const selection *s, dm_dataset *whole, dm_composer *made, 
   if (!status) status = dm_composer_finish_dataset(made, total(&rows), total(&cols), whole, find);
   free(rows.list);
   free(cols.list);
-  return dm_io_named(status, s->at);
+  return dm_file_named(status, s->at);
 }
 
 dm_status dm_examine_part(const dm_trust *trust, dm_dataset *find) {

@@ -24,7 +24,7 @@ typedef struct stack {
   dm_composer made;
 } stack;
 
-bool dm_io_is_stack(const dm_location *at) {
+bool dm_location_is_stack(const dm_location *at) {
   struct stat info;
   return at->file[0] == '@' || (strpbrk(at->file, "*?[") && lstat(at->file, &info) < 0);
 }
@@ -70,7 +70,7 @@ static dm_status add(stack *s, int64_t i, const dm_dataset *known) {
   dm_status status = check(s, &one);
   p.rows = one.rows;
   p.cols = one.cols;
-  if (!status) status = dm_io_named(dm_composer_add_part(&s->made, &one, &p), &all->at);
+  if (!status) status = dm_file_named(dm_composer_add_part(&s->made, &one, &p), &all->at);
   all->rows = p.row + p.rows;
   all->cols = p.col + p.cols;
   if (!status && (all->rows < 0 || all->cols < 0 || dm_mul_overflows(all->rows, all->cols, &bytes)))
@@ -178,8 +178,8 @@ static dm_status add_line(stack *s, char *line, int64_t number) {
           "@FILE names a text file with a location in each line");
   if (*line == '@')
     return dm_fail_at(DM_E_INPUT, &s->find->at, "line %lld names another list", (long long)number);
-  DM_TRY(dm_io_named(dm_io_parse_location(line, &one), &s->find->at));
-  return dm_io_is_stack(&one) ? add_matches(s, &one) : append(s, &one);
+  DM_TRY(dm_file_named(dm_location_parse(line, &one), &s->find->at));
+  return dm_location_is_stack(&one) ? add_matches(s, &one) : append(s, &one);
 }
 
 static dm_status add_lines(stack *s) {
@@ -213,8 +213,8 @@ dm_status dm_examine_stack(const dm_trust *trust, dm_dataset *find) {
   dm_status status = find->at.file[0] == '@' ? add_lines(&s) : add_matches(&s, &find->at);
   if (!status) status = add_all(&s);
   if (!status)
-    status = dm_io_named(dm_composer_finish(&s.made, find->rows, find->cols, &find->composite),
-                         &find->at);
+    status = dm_file_named(dm_composer_finish(&s.made, find->rows, find->cols, &find->composite),
+                           &find->at);
   if (!status) dm_composite_sum_up(find);
   if (!status) dm_composite_sum_meanings(find);
   dm_composer_free(&s.made);

@@ -230,7 +230,7 @@ static dm_status read_ends(hid_t set, const dm_dataset *find, unsigned char *end
 
 static bool reads(int fd, const void *expected, size_t size, int64_t place) {
   unsigned char found[16];
-  return dm_io_read_at(fd, found, (int64_t)size, place) == (int64_t)size &&
+  return dm_file_read_at(fd, found, (int64_t)size, place) == (int64_t)size &&
          memcmp(found, expected, size) == 0;
 }
 

@@ -221,7 +221,7 @@ static dm_status map_runs(virtual *v, weave *w, dm_selection *to, dm_selection *
   for (int64_t i = 0, j = 0; i < to->run_count;) {
     dm_row_run *a = &to->runs[i], *b = &from->runs[j];
     const int64_t length = dm_min(a->length, b->length), row = a->row;
-    DM_TRY(dm_io_named(map_run(w, a, b, length), &v->find->at));
+    DM_TRY(dm_file_named(map_run(w, a, b, length), &v->find->at));
     a->length -= length;
     a->col += length;
     b->length -= length;
@@ -370,9 +370,10 @@ static dm_status note_source(virtual *v, size_t i, dm_vector vector, const dm_se
   dm_status status = check_type(v, source);
   if (!status) status = check_shape(v, to, from, source);
   if (!status)
-    status = dm_io_named(dm_composer_add_source(
-                             source->layout == DM_VIRTUAL ? &v->mapped : &v->made, source, &number),
-                         &v->find->at);
+    status =
+        dm_file_named(dm_composer_add_source(source->layout == DM_VIRTUAL ? &v->mapped : &v->made,
+                                             source, &number),
+                      &v->find->at);
   if (status) dm_dataset_free(source);
   return status;
 }
@@ -412,7 +413,7 @@ static dm_status locate(const virtual *v, size_t i, dm_location *at) {
   DM_TRY(find_file(v, name, at->file));
   snprintf(text, sizeof text, "x:/%s", dataset);
   dm_location normal;
-  DM_TRY(dm_io_parse_location(text, &normal)); /* for comparisons of names */
+  DM_TRY(dm_location_parse(text, &normal)); /* for comparisons of names */
   memcpy(at->dataset, normal.dataset, sizeof at->dataset);
   return DM_OK;
 }
@@ -431,7 +432,7 @@ static dm_status add_mapping(virtual *v, size_t i, dm_selection *to, dm_selectio
   dm_status status = DM_OK;
   for (int64_t n = 0; n < v->mapped.patches && !status; n++)
     status = dm_composer_add_part(&v->made, &source, &v->mapped.patch[n]);
-  return dm_io_named(status, &v->find->at);
+  return dm_file_named(status, &v->find->at);
 }
 
 static dm_status locate_next(const void *owner, int64_t i, dm_location *at) {
@@ -473,8 +474,8 @@ static dm_status read_fill(const virtual *v, hid_t set, dm_composite *composite)
 
 static dm_status finish(virtual *v, hid_t set) {
   dm_dataset *find = v->find;
-  DM_TRY(dm_io_named(dm_composer_finish(&v->made, find->rows, find->cols, &find->composite),
-                     &find->at));
+  DM_TRY(dm_file_named(dm_composer_finish(&v->made, find->rows, find->cols, &find->composite),
+                       &find->at));
   const int64_t missing = find->composite->missing;
   if (missing > 0 && !v->trust->no_data)
     return dm_hint(dm_fail_at(DM_E_INPUT, &find->at, "has no source for %lld of its %lld elements",

@@ -30,7 +30,7 @@ static const struct {
     {0x73717368, "squashfs"},
 };
 
-char *dm_io_file_system(const char *path, char text[DM_FILE_SYSTEM]) {
+char *dm_file_file_system(const char *path, char text[DM_FILE_SYSTEM]) {
   struct statfs found;
   snprintf(text, DM_FILE_SYSTEM, "unknown");
   if (statfs(path, &found) != 0) return text;
@@ -41,7 +41,7 @@ char *dm_io_file_system(const char *path, char text[DM_FILE_SYSTEM]) {
   return text;
 }
 
-int64_t dm_io_read_at(int fd, void *to, int64_t size, int64_t at) {
+int64_t dm_file_read_at(int fd, void *to, int64_t size, int64_t at) {
   int64_t got = 0;
   while (got < size) {
     const ssize_t more = pread(fd, (char *)to + got, (size_t)(size - got), at + got);
@@ -85,16 +85,16 @@ int dm_file_sync(int fd, bool all, const dm_keepalive *keepalive) {
 
 dm_status dm_folder_open(const dm_location *at, int *folder) {
   char directory[DM_PATH];
-  dm_io_directory(at->file, directory);
+  dm_path_directory(at->file, directory);
   *folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  return *folder < 0 ? dm_io_failed(at, directory, "opened") : DM_OK;
+  return *folder < 0 ? dm_file_failed(at, directory, "opened") : DM_OK;
 }
 
 dm_status dm_folder_sync(const dm_location *at, int folder) {
   char directory[DM_PATH];
   if (fsync(folder) == 0 || errno == EINVAL || errno == ENOTSUP) return DM_OK;
-  dm_io_directory(at->file, directory);
-  return dm_io_failed(at, directory, "synced");
+  dm_path_directory(at->file, directory);
+  return dm_file_failed(at, directory, "synced");
 }
 
 dm_status dm_folder_sync_name(const dm_location *at) {
@@ -152,9 +152,9 @@ static double cached_part(int fd, const struct stat *info) {
   return asked > 0 ? (double)pages / (double)asked : 0;
 }
 
-double dm_io_cached(const char *path) {
+double dm_file_cached(const char *path) {
   struct stat info;
-  if (dm_io_is_memory(path)) return 1;
+  if (dm_file_is_memory(path)) return 1;
   const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return 0;
   const double part = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? cached_part(fd, &info) : 0;
@@ -162,12 +162,12 @@ double dm_io_cached(const char *path) {
   return part < 1 ? part : 1;
 }
 
-bool dm_io_is_memory(const char *path) {
+bool dm_file_is_memory(const char *path) {
   char kind[DM_FILE_SYSTEM], folder[DM_PATH];
   if (access(path, F_OK) != 0) {
-    dm_io_directory(path, folder);
+    dm_path_directory(path, folder);
     path = folder;
   }
-  dm_io_file_system(path, kind);
+  dm_file_file_system(path, kind);
   return strcmp(kind, "tmpfs") == 0 || strcmp(kind, "ramfs") == 0;
 }

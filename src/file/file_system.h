@@ -12,11 +12,11 @@ enum { DM_FILE_SYSTEM = 24 };
 
 /* "ext4", "nfs", "lustre", ... for the file or folder PATH; if it has no name here, its magic
  * number in hexadecimal; "unknown" if the system does not say. */
-char *dm_io_file_system(const char *path, char text[DM_FILE_SYSTEM]);
+char *dm_file_file_system(const char *path, char text[DM_FILE_SYSTEM]);
 
 /* Reads SIZE bytes of the open file FD from byte AT on; returns their number, smaller only at the
  * end of the file, or -1 with errno. */
-int64_t dm_io_read_at(int fd, void *to, int64_t size, int64_t at);
+int64_t dm_file_read_at(int fd, void *to, int64_t size, int64_t at);
 
 /* ---- syncs a file to the disk piece by piece, so that a slow disk shows progress ---- */
 
@@ -37,9 +37,9 @@ dm_status dm_folder_sync_name(const dm_location *at);
 
 /* The cached fraction of the file's bytes, from 0 to 1; 0 if unknown. Takes less than a millisecond
  * for files of any size: large ones are sampled. */
-double dm_io_cached(const char *path);
+double dm_file_cached(const char *path);
 
 /* Whether PATH, or its directory if it does not exist yet, is on a file system in memory. */
-bool dm_io_is_memory(const char *path);
+bool dm_file_is_memory(const char *path);
 
 #endif

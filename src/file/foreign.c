@@ -132,7 +132,7 @@ static bool is_text(const head *h) {
     length--;
   if (h->length == HEAD && (text[length - 1] & 0x80)) length--;
   text[length] = '\0';
-  return length > 0 && dm_io_clean(text);
+  return length > 0 && dm_text_clean(text);
 }
 
 /* ---- the table ---- */
@@ -269,7 +269,7 @@ static bool fits(const head *h, const format *f) {
 static bool has_signature(int fd, int64_t bytes) {
   char text[8];
   for (int64_t at = 0; at + 8 <= bytes && at >= 0; at = at ? 2 * at : 512)
-    if (dm_io_read_at(fd, text, 8, at) == 8 && memcmp(text, "\x89HDF\r\n\x1a\n", 8) == 0)
+    if (dm_file_read_at(fd, text, 8, at) == 8 && memcmp(text, "\x89HDF\r\n\x1a\n", 8) == 0)
       return true;
   return false;
 }
@@ -290,7 +290,7 @@ dm_status dm_foreign_file(const dm_location *at) {
   head h = {.length = 0};
   if (fd < 0) return DM_OK;
   h.file_bytes = lseek(fd, 0, SEEK_END);
-  const int64_t got = dm_io_read_at(fd, h.bytes, HEAD, 0);
+  const int64_t got = dm_file_read_at(fd, h.bytes, HEAD, 0);
   const bool known = got <= 0 || has_signature(fd, h.file_bytes);
   h.length = got > 0 ? (size_t)got : 0;
   close(fd);

@@ -259,7 +259,7 @@ bool dm_h5_text_of(hid_t object, const char *name, char *text, size_t size) {
   if (space < 0 || type < 0 || H5Sget_simple_extent_npoints(space) != 1 ||
       !read_value(attribute, type, text, size))
     return false;
-  dm_io_clean(text);
+  dm_text_clean(text);
   return true;
 }
 
@@ -281,7 +281,7 @@ static herr_t collect(hid_t object, const char *name, const H5A_info_t *info, vo
       !dm_h5_text_of(object, name, next->text, sizeof next->text))
     return 0;
   snprintf(next->name, sizeof next->name, "%s", name);
-  dm_io_clean(next->name);
+  dm_text_clean(next->name);
   return ++attributes->count == DM_ATTRIBUTES;
 }
 

@@ -264,7 +264,7 @@ dm_status dm_h5_status(dm_code code, const dm_location *at, const char *file, in
   va_start(arguments, format);
   vsnprintf(message, sizeof message, format, arguments);
   va_end(arguments);
-  dm_io_clean(seen.text);
+  dm_text_clean(seen.text);
   H5get_libversion(&major, &minor, &release);
   if (seen.marked)
     snprintf(message, sizeof message, "is in use: it is marked as open for writing");
@@ -281,7 +281,7 @@ dm_status dm_h5_status(dm_code code, const dm_location *at, const char *file, in
     hint_at_writer(status, &seen);
   else if (seen.newer)
     hint_at_newer(status, major > 1 ? 14 : minor);
-  return dm_io_named(status, at);
+  return dm_file_named(status, at);
 }
 
 int dm_h5_dims(const dm_leads *leads, int64_t each, int64_t rows, int64_t cols, hsize_t *dims) {

@@ -131,8 +131,8 @@ static bool clean_attributes(dm_attributes *attributes) {
     if (!is_text(attribute->name, sizeof attribute->name) ||
         !is_text(attribute->text, sizeof attribute->text))
       return false;
-    dm_io_clean(attribute->name);
-    dm_io_clean(attribute->text);
+    dm_text_clean(attribute->name);
+    dm_text_clean(attribute->text);
   }
   return true;
 }
@@ -158,12 +158,12 @@ static dm_status accept(const dm_inspection *question, dm_finding *find, dm_chil
   find->dataset.batch = 0;
   find->dataset.swmr = question->trust.swmr;
   find->dataset.meaning.missing = question->trust.missing;
-  dm_io_clean(find->dataset.meaning.text);
-  dm_io_clean(find->dataset.meaning.warning);
+  dm_text_clean(find->dataset.meaning.text);
+  dm_text_clean(find->dataset.meaning.warning);
   return DM_OK;
 }
 
-dm_status dm_io_inspect_own(const dm_location *location, dm_dataset *dataset) {
+dm_status dm_file_inspect_own(const dm_location *location, dm_dataset *dataset) {
   DM_H5_ALONE;
   const dm_inspection question = {.at = *location, .trust = {.filters = true, .raw = true}};
   DM_FREED dm_finding *find = NULL;
@@ -180,8 +180,8 @@ static const void *composite_of(const void *result, int64_t *bytes) {
   return composite;
 }
 
-dm_status dm_io_inspect(const dm_location *location, const dm_trust *trust, dm_dataset *dataset,
-                        dm_attributes *provenance) {
+dm_status dm_file_inspect(const dm_location *location, const dm_trust *trust, dm_dataset *dataset,
+                          dm_attributes *provenance) {
   dm_inspection question = {.at = *location, .trust = *trust, .provenance = provenance != NULL};
   dm_child_tail tail = {.of = composite_of, .limit = TAIL_LIMIT};
   dm_finding *find;

@@ -24,36 +24,36 @@ typedef struct dm_trust {
   bool batch;                   /* with more than two axes, it is many matrices: dm_leads */
   bool by_columns;              /* many files are stacked by columns */
   const char *replaced;         /* the file that C replaces, which is no list of a part; or NULL */
-  bool any_shape;               /* inside io: a part of it is taken */
-  bool alone;                   /* inside io: by no further process */
-  struct dm_known_files *known; /* inside io: many files are examined; or NULL (known_files.h) */
-  struct dm_h5_log *log;        /* inside io: of what HDF5 reads, or NULL (hdf5_driver.h) */
-  const struct dm_nesting *nesting; /* inside io: the virtual dataset whose source is examined */
+  bool any_shape;               /* inside file: a part of it is taken */
+  bool alone;                   /* inside file: by no further process */
+  struct dm_known_files *known; /* inside file: many files are examined; or NULL (known_files.h) */
+  struct dm_h5_log *log;        /* inside file: of what HDF5 reads, or NULL (hdf5_driver.h) */
+  const struct dm_nesting *nesting; /* inside file: the virtual dataset whose source is examined */
 } dm_trust;
 
 /* Whether AT names many files, by a pattern or a list. */
-bool dm_io_is_stack(const dm_location *at);
+bool dm_location_is_stack(const dm_location *at);
 
 /* Fills DATASET, and PROVENANCE unless NULL, from LOCATION. DM_E_INPUT, in one line: why the file
  * or dataset was rejected; DM_E_IO: it cannot be opened. */
-dm_status dm_io_inspect(const dm_location *location, const dm_trust *trust, dm_dataset *dataset,
-                        dm_attributes *provenance);
+dm_status dm_file_inspect(const dm_location *location, const dm_trust *trust, dm_dataset *dataset,
+                          dm_attributes *provenance);
 
 /* Adds the values that the user says are missing to the meaning of FIND, which is otherwise
  * complete, or all zero for a matrix in memory. (examine_meaning.c) */
 dm_status dm_examine_stated(const dm_trust *trust, dm_dataset *find);
 
 /* The same in this process, for a file of this program. */
-dm_status dm_io_inspect_own(const dm_location *location, dm_dataset *dataset);
+dm_status dm_file_inspect_own(const dm_location *location, dm_dataset *dataset);
 
 /* "HDF5 1.10.8 (loaded), built with 1.10.8", and a warning or "". */
-void dm_io_library(char *text, int64_t size);
+void dm_h5_library(char *text, int64_t size);
 
 /* "packed: value = 0.01 * stored, in f64; missing: -9999 (_FillValue)", and what is done about it;
  * "": DATASET's numbers are its values. */
-void dm_io_describe_meaning(const dm_dataset *dataset, char *text, int64_t size);
+void dm_dataset_describe_meaning(const dm_dataset *dataset, char *text, int64_t size);
 
 /* "contiguous", "chunked 256 x 256, deflate". */
-void dm_io_describe(const dm_dataset *dataset, char *text, int64_t size);
+void dm_dataset_describe(const dm_dataset *dataset, char *text, int64_t size);
 
 #endif

@@ -122,7 +122,7 @@ struct dm_journal {
 };
 
 static dm_status failed(const dm_journal *journal, const char *what) {
-  return dm_io_failed(&journal->at, journal->path, what);
+  return dm_file_failed(&journal->at, journal->path, what);
 }
 
 static dm_status in_use(const dm_location *at) {
@@ -187,7 +187,7 @@ static dm_status open_locked(dm_journal *journal, bool *locked) {
   do refused = flock(journal->fd, LOCK_EX | LOCK_NB) < 0 ? errno : 0;
   while (refused == EINTR);
   /* Another run may have renamed or removed the file between opening and locking. */
-  if (refused == EWOULDBLOCK || !dm_io_names(journal->path, journal->fd))
+  if (refused == EWOULDBLOCK || !dm_path_names(journal->path, journal->fd))
     return in_use(&journal->at);
   *locked = refused == 0;
   return DM_OK;
@@ -208,7 +208,7 @@ dm_status dm_journal_open(const dm_location *at, dm_journal **journal, bool *loc
   DM_TRY(dm_buffer_table(1, &new));
   new->at = *at;
   new->fd = -1;
-  dm_status status = dm_io_sibling(at, ".journal", new->path);
+  dm_status status = dm_file_sibling(at, ".journal", new->path);
   if (!status) status = open_locked(new, locked);
   if (!status) status = load(new);
   if (!status && new->state == DM_JOURNAL_NEW) {
@@ -278,7 +278,7 @@ dm_status dm_journal_inspect_complete(const dm_location *at, int64_t rows, int64
   *complete = false;
   DM_TRY(dm_buffer_table(1, &journal));
   journal->at = *at;
-  dm_status status = dm_io_sibling(at, ".journal", journal->path);
+  dm_status status = dm_file_sibling(at, ".journal", journal->path);
   journal->fd = open(journal->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (!status && journal->fd >= 0) status = load(journal);
   if (!status && journal->state == DM_JOURNAL_PRESENT)
@@ -363,8 +363,8 @@ dm_status dm_journal_remove(dm_journal *journal) {
 static dm_status check_ours(const dm_location *at, const char *path, int fd) {
   char start[MARK];
   bool nothing;
-  const int64_t bytes = dm_io_read_at(fd, start, sizeof start, 0);
-  if (bytes < 0) return dm_io_failed(at, path, "read");
+  const int64_t bytes = dm_file_read_at(fd, start, sizeof start, 0);
+  if (bytes < 0) return dm_file_failed(at, path, "read");
   if (bytes > 0 && is_ours(start, bytes)) return DM_OK;
   DM_TRY(dm_batch_is_zero(path, fd, &nothing));
   return nothing ? DM_OK : foreign(at, path);
@@ -374,14 +374,14 @@ dm_status dm_journal_inspect(const dm_location *at, bool *present) {
   char path[DM_SIBLING_PATH];
   struct stat info;
   *present = false;
-  DM_TRY(dm_io_sibling(at, ".journal", path));
+  DM_TRY(dm_file_sibling(at, ".journal", path));
   if (lstat(path, &info) < 0)
     return errno == ENOENT || errno == ENOTDIR
                ? DM_OK
                : dm_fail_at(DM_E_IO, at, "'%s': %s", path, strerror(errno));
   if (!S_ISREG(info.st_mode)) return dm_fail_at(DM_E_IO, at, "'%s' is not a file", path);
   int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) return dm_io_failed(at, path, "opened");
+  if (fd < 0) return dm_file_failed(at, path, "opened");
   const bool held = flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
   dm_status status = held ? in_use(at) : check_ours(at, path, fd);
   close(fd);

@@ -160,7 +160,7 @@ static bool move_to(window *w, int64_t offset) {
   if (w->start >= 0 && offset >= w->start && offset - w->start < WINDOW) return true;
   memset(w->content, 0, WINDOW);
   w->start = offset - offset % WINDOW;
-  return dm_io_read_at(w->fd, w->content, WINDOW, w->start) >= 0;
+  return dm_file_read_at(w->fd, w->content, WINDOW, w->start) >= 0;
 }
 
 static bool has_same_bytes(int fd, const dm_h5_log *log) {
@@ -195,9 +195,9 @@ static bool expect(const known *k, int fd, int64_t bytes, dm_h5_log *expected, d
   const int64_t each = k->list.each;
   *few = k->answer.few;
   if (k->list.at == 0) return false;
-  if (dm_io_read_at(fd, end, sizeof end, END_AT) != sizeof end ||
+  if (dm_file_read_at(fd, end, sizeof end, END_AT) != sizeof end ||
       little_endian(end, 8) != (uint64_t)bytes ||
-      dm_io_read_at(fd, entries, few->chunks * each, k->list.at) != few->chunks * each)
+      dm_file_read_at(fd, entries, few->chunks * each, k->list.at) != few->chunks * each)
     return false;
   *expected = k->log;
   put(expected, END_AT, end, sizeof end);
@@ -230,7 +230,7 @@ static bool answer(const known *k, const dm_few_chunks *few, const struct stat *
   const dm_location at = find->at;
   *find = k->answer;
   memcpy(find->at.file, at.file, sizeof at.file);
-  dm_io_identify(info, find);
+  dm_dataset_set_identity(info, find);
   for (int i = 0; i < few->chunks; i++)
     find->stored_bytes += (int64_t)few->bytes[i] - find->few.bytes[i];
   find->few = *few;

@@ -77,7 +77,7 @@ static bool list_one(void *context, const dm_met *met) {
   else
     dm_describe_type(met, entry->layout, sizeof entry->layout);
   if (!status)
-    dm_io_describe(&found, entry->layout, sizeof entry->layout);
+    dm_dataset_describe(&found, entry->layout, sizeof entry->layout);
   else if (met->object >= 0 && H5Iget_type(met->object) == H5I_DATASET)
     layout_of(met->object, entry->layout, sizeof entry->layout);
   if (status) refusal_of(status, &found.at, entry->refused, sizeof entry->refused);
@@ -99,10 +99,10 @@ static dm_status list_all(const void *argument, void *result) {
 /* The child read an untrusted file. */
 static void clean(char *text, size_t size) {
   text[size - 1] = '\0';
-  dm_io_clean(text);
+  dm_text_clean(text);
 }
 
-dm_status dm_io_list(const dm_location *location, const dm_trust *trust, dm_listing *listing) {
+dm_status dm_file_list(const dm_location *location, const dm_trust *trust, dm_listing *listing) {
   const question asked = {*location, *trust};
   DM_TRY(dm_child_run(location, list_all, &asked, listing, sizeof *listing));
   if (listing->count < 0 || listing->count > DM_LISTED || listing->all < listing->count)
@@ -110,7 +110,7 @@ dm_status dm_io_list(const dm_location *location, const dm_trust *trust, dm_list
   for (int64_t i = 0; i < listing->count; i++) {
     dm_listed *entry = &listing->list[i];
     entry->name[sizeof entry->name - 1] = '\0';
-    if (!dm_io_clean(entry->name) && !entry->refused[0])
+    if (!dm_text_clean(entry->name) && !entry->refused[0])
       snprintf(entry->refused, sizeof entry->refused, "its name is not printable");
     clean(entry->shape, sizeof entry->shape);
     clean(entry->type, sizeof entry->type);
@@ -244,7 +244,7 @@ static dm_status find_among(const search *found, const dm_trust *trust, dm_locat
                       DM_PATH - 1);
   char clean[DM_PATH];
   snprintf(clean, sizeof clean, "%s", found->name[what]);
-  if (!dm_io_clean(clean))
+  if (!dm_text_clean(clean))
     return dm_fail_at(DM_E_INPUT, at, "the name of its dataset, '%.200s', is not printable", clean);
   snprintf(at->dataset, sizeof at->dataset, "%s", found->name[what]);
   return DM_OK;
@@ -335,7 +335,7 @@ static dm_status hint_at_others(dm_status status, const dm_trust *trust, hid_t f
   else
     dm_hint(status, "it holds no datasets");
   free(n);
-  dm_io_clean(status->hint);
+  dm_text_clean(status->hint);
   return status;
 }
 

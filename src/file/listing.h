@@ -22,8 +22,8 @@ typedef struct dm_listing {
   dm_listed list[DM_LISTED];
 } dm_listing;
 
-/* Fills LISTING from LOCATION's file. Errors are those of dm_io_inspect for the file; a file
+/* Fills LISTING from LOCATION's file. Errors are those of dm_file_inspect for the file; a file
  * without datasets, or without any that can be multiplied, is no error. */
-dm_status dm_io_list(const dm_location *location, const dm_trust *trust, dm_listing *listing);
+dm_status dm_file_list(const dm_location *location, const dm_trust *trust, dm_listing *listing);
 
 #endif

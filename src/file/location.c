@@ -90,7 +90,7 @@ static const char *part_of(const char *text) {
 
 static dm_status parse_whole(const char *text, dm_location *location);
 
-dm_status dm_io_parse_location(const char *text, dm_location *location) {
+dm_status dm_location_parse(const char *text, dm_location *location) {
   const char *part = part_of(text);
   char whole[DM_ATTRIBUTE_TEXT];
   if (*part == '\0') return parse_whole(text, location);
@@ -138,7 +138,7 @@ const char *dm_location_name(const dm_location *at, char text[DM_NAME]) {
   return text;
 }
 
-dm_status dm_io_named(dm_status status, const dm_location *at) {
+dm_status dm_file_named(dm_status status, const dm_location *at) {
   char name[DM_NAME];
   if (!status) return DM_OK;
   return dm_context(status, "%s", dm_location_name(at, name));
@@ -155,7 +155,7 @@ static int character_bytes(const unsigned char *text) {
   return text[0] == 0xc2 && text[1] < 0xa0 ? 0 : length;
 }
 
-bool dm_io_clean(char *text) {
+bool dm_text_clean(char *text) {
   bool clean = true;
   for (unsigned char *at = (unsigned char *)text; *at;) {
     int length = character_bytes(at);
@@ -188,7 +188,7 @@ const char *dm_attributes_find(const dm_attributes *attributes, const char *name
   return NULL;
 }
 
-dm_status dm_io_sibling(const dm_location *at, const char *ending, char path[DM_SIBLING_PATH]) {
+dm_status dm_file_sibling(const dm_location *at, const char *ending, char path[DM_SIBLING_PATH]) {
   const int length = snprintf(path, DM_SIBLING_PATH, "%s%s", at->file, ending);
   const char *slash = strrchr(path, '/');
   if (length >= DM_PATH || strlen(slash ? slash + 1 : path) > NAME_MAX)
@@ -196,22 +196,22 @@ dm_status dm_io_sibling(const dm_location *at, const char *ending, char path[DM_
   return DM_OK;
 }
 
-dm_status dm_io_failed(const dm_location *at, const char *path, const char *what) {
+dm_status dm_file_failed(const dm_location *at, const char *path, const char *what) {
   return dm_fail_at(DM_E_IO, at, "'%s' cannot be %s: %s", path, what, strerror(errno));
 }
 
-dm_status dm_io_hint_home(dm_status status) {
+dm_status dm_file_hint_home(dm_status status) {
   return dm_hint(status, "shells replace ~ only where a word begins, without quotes: $HOME/... "
                          "always works");
 }
 
-bool dm_io_names(const char *path, int fd) {
+bool dm_path_names(const char *path, int fd) {
   struct stat named, held;
   return lstat(path, &named) == 0 && fstat(fd, &held) == 0 && named.st_ino == held.st_ino &&
          named.st_dev == held.st_dev;
 }
 
-void dm_io_directory(const char *file, char directory[DM_PATH]) {
+void dm_path_directory(const char *file, char directory[DM_PATH]) {
   snprintf(directory, DM_PATH, "%s", file);
   char *slash = strrchr(directory, '/');
   if (!slash)
@@ -235,7 +235,7 @@ bool dm_dataset_is_same(const dm_dataset *a, const dm_dataset *b) {
 
 /* ---- how a dataset is stored ---- */
 
-void dm_io_library(char *text, int64_t size) {
+void dm_h5_library(char *text, int64_t size) {
   DM_H5_ALONE;
   unsigned major = 0, minor = 0, release = 0;
   H5get_libversion(&major, &minor, &release);
@@ -249,7 +249,7 @@ void dm_io_library(char *text, int64_t size) {
            release, H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE, warning);
 }
 
-void dm_io_describe_meaning(const dm_dataset *dataset, char *text, int64_t size) {
+void dm_dataset_describe_meaning(const dm_dataset *dataset, char *text, int64_t size) {
   static const char *const done[DM_MISSING_END] = {"refused", "read as NaN", "read as 0",
                                                    "replaced by the mean", "left out pair by pair"};
   const dm_meaning *m = &dataset->meaning;
@@ -263,7 +263,7 @@ static void append(char *text, int64_t size, int64_t *used, const char *more) {
   if (*used < size) *used += snprintf(text + *used, (size_t)(size - *used), "%s", more);
 }
 
-void dm_io_describe(const dm_dataset *dataset, char *text, int64_t size) {
+void dm_dataset_describe(const dm_dataset *dataset, char *text, int64_t size) {
   static const char *const layouts[] = {"contiguous", "chunked", "compact", "virtual"};
   int64_t used = 0;
   append(text, size, &used, layouts[dataset->layout]);

@@ -25,7 +25,7 @@ static const char *const keys[] = {"descr", "fortran_order", "shape"};
 
 static bool is_npy(int fd) {
   char first[MAGIC] = "";
-  return dm_io_read_at(fd, first, MAGIC, 0) == MAGIC && memcmp(first, "\x93NUMPY", MAGIC) == 0;
+  return dm_file_read_at(fd, first, MAGIC, 0) == MAGIC && memcmp(first, "\x93NUMPY", MAGIC) == 0;
 }
 
 /* All types that NumPy and damier have in common, and their other names in headers, which NumPy
@@ -190,7 +190,7 @@ static dm_status check_bytes(int64_t offset, dm_dataset *find) {
 static dm_status read_header(const dm_location *at, int fd, char text[HEADER_LIMIT + 1],
                              int64_t *offset) {
   unsigned char first[MAGIC + 6] = {0};
-  if (dm_io_read_at(fd, first, sizeof first, 0) < (int64_t)sizeof first)
+  if (dm_file_read_at(fd, first, sizeof first, 0) < (int64_t)sizeof first)
     return dm_fail_at(DM_E_INPUT, at, "is cut off in its header");
   const int version = first[MAGIC], wide = version > 1 ? 4 : 2;
   if (version < 1 || version > 3 || first[MAGIC + 1] != 0)
@@ -201,7 +201,7 @@ static dm_status read_header(const dm_location *at, int fd, char text[HEADER_LIM
   if (length > HEADER_LIMIT)
     return dm_fail_at(DM_E_INPUT, at, "has a header of %lld bytes", (long long)length);
   *offset = MAGIC + 2 + wide + length;
-  if (dm_io_read_at(fd, text, length, MAGIC + 2 + wide) != length)
+  if (dm_file_read_at(fd, text, length, MAGIC + 2 + wide) != length)
     return dm_fail_at(DM_E_INPUT, at, "is cut off in its header");
   text[length] = '\0';
   return strlen(text) == (size_t)length

@@ -34,12 +34,12 @@ static dm_status check_inputs(const dm_location *at, const struct stat *info,
 static dm_status check_directory(const dm_location *at) {
   char directory[DM_PATH];
   struct stat info;
-  dm_io_directory(at->file, directory);
+  dm_path_directory(at->file, directory);
   if (stat(directory, &info) < 0) {
     const int reason = errno;
     dm_status status =
         dm_fail_at(DM_E_IO, at, "its directory '%s': %s", directory, strerror(reason));
-    if (directory[0] == '~') return dm_io_hint_home(status);
+    if (directory[0] == '~') return dm_file_hint_home(status);
     return reason == ENOENT ? dm_hint(status, "mkdir -p '%s'", directory) : status;
   }
   if (!S_ISDIR(info.st_mode)) return dm_fail_at(DM_E_IO, at, "'%s' is not a directory", directory);
@@ -53,7 +53,7 @@ static dm_status check_directory(const dm_location *at) {
 static dm_status check_sticky(const dm_location *at, const struct stat *info) {
   char directory[DM_PATH];
   struct stat folder;
-  dm_io_directory(at->file, directory);
+  dm_path_directory(at->file, directory);
   const uid_t me = geteuid();
   if (me == 0 || me == info->st_uid || stat(directory, &folder) < 0 ||
       !(folder.st_mode & S_ISVTX) || me == folder.st_uid)
@@ -80,8 +80,8 @@ static dm_status check_array(const dm_location *at) {
   static const char magic[] = "\x93NUMPY";
   char start[sizeof magic - 1];
   const int fd = open(at->file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  const int64_t bytes = fd < 0 ? -1 : dm_io_read_at(fd, start, sizeof start, 0);
-  dm_status status = bytes < 0 ? dm_io_failed(at, at->file, "read") : DM_OK;
+  const int64_t bytes = fd < 0 ? -1 : dm_file_read_at(fd, start, sizeof start, 0);
+  dm_status status = bytes < 0 ? dm_file_failed(at, at->file, "read") : DM_OK;
   if (fd >= 0) close(fd);
   DM_TRY(status);
   const bool array = bytes == sizeof start && memcmp(start, magic, sizeof start) == 0;
@@ -125,7 +125,7 @@ static dm_status check_siblings(const dm_location *at, const dm_dataset *inputs,
   for (int i = 0; dm_output_endings[i]; i++) {
     char path[DM_SIBLING_PATH];
     struct stat info;
-    DM_TRY(dm_io_sibling(at, dm_output_endings[i], path));
+    DM_TRY(dm_file_sibling(at, dm_output_endings[i], path));
     if (stat(path, &info) < 0) continue;
     bool used = replaced && is_file_of(&info, replaced);
     for (int j = 0; j < count; j++) used |= is_file_of(&info, &inputs[j]);
@@ -141,7 +141,7 @@ static dm_status check_part(const dm_location *at, const dm_dataset *inputs, int
   char part[DM_SIBLING_PATH];
   bool resumable;
   DM_TRY(check_siblings(at, inputs, count, replaced));
-  DM_TRY(dm_io_sibling(at, ".part", part));
+  DM_TRY(dm_file_sibling(at, ".part", part));
   DM_TRY(dm_journal_inspect(at, &resumable));
   return resumable ? DM_OK : dm_output_leftover(at, part, false);
 }

@@ -56,7 +56,7 @@ dm_status dm_output_room(const dm_location *at, const char *directory, int64_t b
 static bool has_new_name(const dm_location *at, int fd) {
   char new[DM_SIBLING_PATH];
   dm_status status = dm_output_new_name(at, new);
-  const bool has = !status && dm_io_names(new, fd);
+  const bool has = !status && dm_path_names(new, fd);
   dm_status_free(status);
   return has;
 }
@@ -89,7 +89,7 @@ dm_status dm_output_leftover(const dm_location *at, const char *part, bool remov
     status = dm_output_lock(at, part, fd, LOCK_EX);
   if (!status) status = check_mark(at, part, fd);
   if (!status && remove && unlink(part) < 0 && errno != ENOENT)
-    status = dm_io_failed(at, part, "removed");
+    status = dm_file_failed(at, part, "removed");
   close(fd);
   return status;
 }
@@ -99,7 +99,7 @@ bool dm_output_is_left(const dm_location *at) {
   struct stat info;
   bool is = false;
   for (int i = 0; i < 2; i++) {
-    dm_status status = i ? dm_output_new_name(at, path) : dm_io_sibling(at, ".part", path);
+    dm_status status = i ? dm_output_new_name(at, path) : dm_file_sibling(at, ".part", path);
     is |= !status && lstat(path, &info) == 0;
     dm_status_free(status);
   }
@@ -108,7 +108,7 @@ bool dm_output_is_left(const dm_location *at) {
 
 dm_status dm_output_forget(const dm_location *at) {
   char part[DM_SIBLING_PATH];
-  DM_TRY(dm_io_sibling(at, ".part", part));
+  DM_TRY(dm_file_sibling(at, ".part", part));
   DM_TRY(dm_output_leftover(at, part, true));
   return dm_output_forget_new(at);
 }
@@ -124,7 +124,7 @@ dm_status dm_output_part(const dm_output_file *file, dm_dataset *dataset) {
   if ((size_t)snprintf(dataset->at.file, room, "%s", file->part) >= room)
     return dm_fail_at(DM_E_USAGE, &file->at, "the name is too long");
   DM_TRY(dm_bytes_of(file->rows, file->cols, dm_dtype_size(file->dtype), &dataset->stored_bytes));
-  DM_TRY(dm_io_identity(dataset));
+  DM_TRY(dm_dataset_identify(dataset));
   if (dataset->inode == file->inode) return DM_OK;
   return dm_fail_at(DM_E_IO, &file->at, "'%s' is not the file that rank 0 made", file->part);
 }
@@ -207,7 +207,7 @@ static dm_status reserve_space(const dm_output_file *out, int64_t at, int64_t by
   if (failed != ENOSPC && failed != EDQUOT)
     return dm_fail_at(DM_E_IO, &out->at, "space cannot be reserved: %s", strerror(failed));
   char directory[DM_PATH];
-  dm_io_directory(out->at.file, directory);
+  dm_path_directory(out->at.file, directory);
   dm_status status = dm_output_room(&out->at, directory, bytes);
   return status ? status
                 : dm_fail_at(DM_E_FIT, &out->at, "no space for %lld bytes: %s", (long long)bytes,
@@ -232,7 +232,7 @@ static dm_status start_reserving(const dm_output_file *out, int64_t bytes,
   if (bytes < LEAST) return reserve_space(out, 0, bytes);
   dm_reservation *r = calloc(1, sizeof *r);
   if (!r) return dm_fail(DM_E_FIT, "no memory for a reservation");
-  const bool in_pieces = strcmp(dm_io_file_system(out->part, kind), "tmpfs") == 0;
+  const bool in_pieces = strcmp(dm_file_file_system(out->part, kind), "tmpfs") == 0;
   *r = (dm_reservation){.file = *out, .bytes = bytes, .piece = in_pieces ? PIECE : bytes};
   r->threaded = pthread_create(&r->thread, NULL, reserve, r) == 0;
   if (!r->threaded) reserve(r);
@@ -260,7 +260,7 @@ dm_status dm_reservation_end(dm_reservation *r, bool all) {
 /* ---- taking up a file of an earlier run ---- */
 
 static dm_status failed(const dm_output_file *file, const char *what) {
-  return dm_io_failed(&file->at, file->part, what);
+  return dm_file_failed(&file->at, file->part, what);
 }
 
 static dm_status restore_structure(dm_output_file *file, int64_t offset) {
@@ -307,7 +307,7 @@ dm_status dm_output_reopen(const dm_location *location, dm_dtype dtype, int64_t 
   *file = (dm_output_file){.at = *location, .rows = rows, .cols = cols, .dtype = dtype, .made = -1};
   if (leads) file->leads = *leads;
   memcpy(file->id, id, DM_ID);
-  DM_TRY(dm_io_sibling(location, ".part", file->part));
+  DM_TRY(dm_file_sibling(location, ".part", file->part));
   const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   file->made = open(file->part, flags);
   if (file->made < 0 && errno == ENOENT) { /* its commit was interrupted */
@@ -335,7 +335,7 @@ static dm_status create_locked(dm_output_file *out, dm_reservation **reservation
   close(model);
   DM_TRY(status);
   /* The name appears after the mark is on the disk, so no loss of power leaves a stranger. */
-  if (fsync(out->made) < 0) return dm_io_failed(&out->at, out->part, "synced");
+  if (fsync(out->made) < 0) return dm_file_failed(&out->at, out->part, "synced");
   DM_TRY(dm_output_name(out));
   DM_TRY(dm_output_share(out));
   return start_reserving(out, length, reservation);
@@ -354,7 +354,7 @@ dm_status dm_output_create_early(const dm_location *location, dm_dtype dtype, in
     return dm_fail_at(DM_E_FIT, location, "a matrix of %lld bytes cannot be written",
                       (long long)bytes);
   DM_TRY(dm_output_forget(location));
-  dm_io_directory(location->file, directory);
+  dm_path_directory(location->file, directory);
   DM_TRY(dm_output_room(location, directory, bytes + HEAD_BYTES / 64));
   DM_TRY(dm_output_make_unnamed(file));
   dm_status status = create_locked(file, reservation);

@@ -128,7 +128,7 @@ static dm_status build(dm_output_file *out, const dm_output_form *form, int mode
 
 dm_status dm_output_model(dm_output_file *out, const dm_output_form *form, int *model) {
   *model = memfd_create("damier", MFD_CLOEXEC);
-  if (*model < 0) return dm_io_failed(&out->at, "a file in memory", "created");
+  if (*model < 0) return dm_file_failed(&out->at, "a file in memory", "created");
   dm_status status = build(out, form, *model);
   if (!status) return DM_OK;
   close(*model);
@@ -148,7 +148,7 @@ static dm_status copy_bytes(const dm_output_file *out, int model, int fd, int64_
 dm_status dm_output_copy_model(const dm_output_file *out, int model, int fd, int64_t *length) {
   struct stat info;
   int64_t data = 0;
-  if (fstat(model, &info) < 0) return dm_io_failed(&out->at, out->part, "compared");
+  if (fstat(model, &info) < 0) return dm_file_failed(&out->at, out->part, "compared");
   *length = (int64_t)info.st_size;
   if (out->offset > 0) DM_TRY(dm_bytes_of(out->rows, out->cols, dm_dtype_size(out->dtype), &data));
   /* HDF5 would consider a longer file damaged. */
@@ -156,8 +156,9 @@ dm_status dm_output_copy_model(const dm_output_file *out, int model, int fd, int
     return dm_fail_at(DM_E_IO, &out->at, "'%s' is too short after its creation", out->part);
   DM_TRY(copy_bytes(out, model, fd, 0, out->offset > 0 ? out->offset : *length));
   if (out->offset > 0) DM_TRY(copy_bytes(out, model, fd, out->offset + data, *length));
-  return ftruncate(fd, (off_t)*length) < 0 ? dm_io_failed(&out->at, out->part, "cut to its length")
-                                           : DM_OK;
+  return ftruncate(fd, (off_t)*length) < 0
+             ? dm_file_failed(&out->at, out->part, "cut to its length")
+             : DM_OK;
 }
 
 dm_status dm_output_find(const dm_location *at, const char *path, int fd, const char *text,
@@ -165,7 +166,7 @@ dm_status dm_output_find(const dm_location *at, const char *path, int fd, const 
   struct stat info;
   DM_FREED void *head = NULL;
   *found = false;
-  if (fstat(fd, &info) < 0) return dm_io_failed(at, path, "read");
+  if (fstat(fd, &info) < 0) return dm_file_failed(at, path, "read");
   const int64_t bytes = dm_min((int64_t)info.st_size, LOOKED_AT);
   if (bytes <= 0 || !text[0]) return DM_OK;
   DM_TRY(dm_buffer_alloc(bytes, &head));

@@ -50,14 +50,14 @@ dm_status dm_recast_check(const dm_location *at, dm_output_form *form) {
   char nothing = 0;
   struct stat info;
   DM_TRY(dm_child_run(at, check_place, at, &nothing, sizeof nothing));
-  if (stat(at->file, &info) < 0) return dm_io_failed(at, at->file, "examined");
+  if (stat(at->file, &info) < 0) return dm_file_failed(at, at->file, "examined");
   if (info.st_nlink > 1)
     return dm_hint(dm_fail_at(DM_E_USAGE, at, "the file has other names (hard links)"),
                    "--append replaces the file by a new one, which would have this name alone");
   if (access(at->file, W_OK) < 0)
     return dm_fail_at(DM_E_IO, at, "the file cannot be written: %s", strerror(errno));
   form->existing.at = *at;
-  dm_io_identify(&info, &form->existing);
+  dm_dataset_set_identity(&info, &form->existing);
   return DM_OK;
 }
 
@@ -69,7 +69,7 @@ dm_status dm_recast_room(const dm_output_file *file, const dm_output_form *form)
   char directory[DM_PATH];
   int64_t bytes = 0;
   DM_TRY(bytes_of(file, &bytes));
-  dm_io_directory(file->at.file, directory);
+  dm_path_directory(file->at.file, directory);
   if (dm_add_overflows(bytes, form->existing.file_bytes + HEAD_BYTES, &bytes))
     return dm_fail_at(DM_E_FIT, &file->at, "the size of the new file overflows 64 bits");
   return dm_context(dm_output_room(&file->at, directory, bytes), "the new file beside the first");
@@ -115,7 +115,7 @@ static dm_status add_dataset(dm_output_file *made) {
 static dm_status copy_existing(dm_output_file *made, const dm_output_form *form,
                                const dm_keepalive *keepalive, int *held) {
   *held = open(made->at.file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-  if (*held < 0) return dm_io_failed(&made->at, made->at.file, "opened");
+  if (*held < 0) return dm_file_failed(&made->at, made->at.file, "opened");
   DM_TRY(dm_output_lock(&made->at, made->at.file, *held, LOCK_SH));
   DM_TRY(dm_recast_unchanged(made, form));
   DM_TRY(copy(made, *held, 0, 0, form->existing.file_bytes, NULL, keepalive));
@@ -163,7 +163,7 @@ dm_status dm_recast_unchanged(const dm_output_file *file, const dm_output_form *
   const dm_dataset *old = &form->existing;
   dm_dataset now = {.at = old->at};
   if (!old->at.file[0]) return DM_OK;
-  dm_status status = dm_io_identity(&now);
+  dm_status status = dm_dataset_identify(&now);
   if (!status && now.device == old->device && now.inode == old->inode &&
       now.file_bytes == old->file_bytes && now.modified_ns == old->modified_ns)
     return DM_OK;

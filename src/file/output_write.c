@@ -32,7 +32,7 @@ enum { UNKNOWN = -1 };
 
 static dm_status open_part(const dm_output_file *file, int *fd) {
   *fd = open(file->part, dm_file_writer_flags(file->way) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (*fd < 0) return dm_io_failed(&file->at, file->part, "opened");
+  if (*fd < 0) return dm_file_failed(&file->at, file->part, "opened");
   /* Held while the file is being written; --force of another run checks it. */
   DM_TRY(dm_output_lock(&file->at, file->part, *fd, LOCK_SH));
   return dm_output_check_open(file, *fd);
@@ -208,7 +208,7 @@ static dm_status open_made(const dm_output_file *file, unsigned flags, hid_t *h5
   char path[DM_DESCRIPTOR];
   *h5 = *set = -1;
   const int fd = open(file->part, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) return dm_io_failed(&file->at, file->part, "reopened");
+  if (fd < 0) return dm_file_failed(&file->at, file->part, "reopened");
   dm_status status = dm_output_check_open(file, fd);
   DM_H5_HELD hid_t access = status ? -1 : dm_h5_unlocked();
   if (access >= 0) *h5 = H5Fopen(dm_output_by_descriptor(fd, path), flags, access);
@@ -237,7 +237,7 @@ dm_status dm_output_edit(const dm_output_file *file, dm_output_work *work, void 
 
 dm_status dm_output_sync_made(const dm_output_file *file, const dm_keepalive *keepalive) {
   errno = dm_file_sync(file->made, true, keepalive);
-  return errno ? dm_io_failed(&file->at, file->part, "synced") : DM_OK;
+  return errno ? dm_file_failed(&file->at, file->part, "synced") : DM_OK;
 }
 
 /* Compares SET, as a program would read it, with what was written. */
@@ -248,7 +248,7 @@ static dm_status compare(const dm_location *at, const dm_completion *c, hid_t se
   bool same = dm_h5_is_whole(set);
   for (int i = 0; i < c->provenance->count && same; i++) {
     dm_attribute wanted = c->provenance->list[i];
-    dm_io_clean(wanted.text);
+    dm_text_clean(wanted.text);
     const char *text = dm_attributes_find(found, wanted.name);
     same = strcmp(text ? text : "", wanted.text) == 0;
   }
@@ -271,7 +271,7 @@ static dm_status give_name(const dm_output_file *file, bool force) {
   const char *to = file->at.file;
   const int failed = force ? rename(file->part, to) : dm_output_rename_new(file->part, to);
   if (!failed) return DM_OK;
-  if (errno != EEXIST) return dm_io_failed(&file->at, file->part, "renamed");
+  if (errno != EEXIST) return dm_file_failed(&file->at, file->part, "renamed");
   return appeared(file);
 }
 

@@ -21,7 +21,7 @@ dm_status dm_pack_room(const dm_output_file *file, const dm_output_form *form) {
   char directory[DM_PATH];
   int64_t bytes;
   DM_TRY(dm_output_form_bytes(form, file->dtype, file->rows, file->cols, &bytes));
-  dm_io_directory(file->at.file, directory);
+  dm_path_directory(file->at.file, directory);
   dm_status status = dm_output_room(&file->at, directory, bytes);
   return status ? dm_context(status, "the file with chunks, beside the one without") : DM_OK;
 }
@@ -258,7 +258,7 @@ static dm_status dataset_of(const packing *p, dm_dataset *dataset) {
   char path[DM_DESCRIPTOR]; /* its name may be too long for a location */
   snprintf(dataset->at.file, sizeof dataset->at.file, "%s",
            dm_output_by_descriptor(packed->made, path));
-  return dm_io_identity(dataset);
+  return dm_dataset_identify(dataset);
 }
 
 static dm_status compare_chunks(packing *p) {

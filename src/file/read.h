@@ -60,14 +60,14 @@ dm_status dm_read_memory(const dm_dataset *set, dm_view from, dm_dtype as, dm_vi
 
 /* Stores INFO as the identity of DATASET's file. */
 struct stat;
-void dm_io_identify(const struct stat *info, dm_dataset *dataset);
+void dm_dataset_set_identity(const struct stat *info, dm_dataset *dataset);
 
 /* Stores the identity of the current file of DATASET, for a file of this program, which needs no
  * inspection. */
-dm_status dm_io_identity(dm_dataset *dataset);
+dm_status dm_dataset_identify(dm_dataset *dataset);
 
 /* DM_E_IO: the file is not the inspected one, or was written since. */
-dm_status dm_io_unchanged(const dm_dataset *dataset);
+dm_status dm_dataset_unchanged(const dm_dataset *dataset);
 
 /* The missing values among elements that were read. */
 typedef struct dm_missing_found {

@@ -170,7 +170,7 @@ static dm_status undo_filters(const dm_reader *reader, const dm_chunk_place *pla
   if (status && status->code == DM_E_INPUT)
     dm_context(status, "the chunk at (%lld, %lld) is damaged", (long long)place->row,
                (long long)place->col);
-  return dm_io_named(status, &reader->dataset.at);
+  return dm_file_named(status, &reader->dataset.at);
 }
 
 dm_status dm_reader_unpack(const dm_reader *reader, const dm_chunk_place *place,

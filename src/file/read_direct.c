@@ -15,18 +15,18 @@ static int64_t modified_of(const struct stat *info) {
   return (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec;
 }
 
-void dm_io_identify(const struct stat *info, dm_dataset *dataset) {
+void dm_dataset_set_identity(const struct stat *info, dm_dataset *dataset) {
   dataset->device = (uint64_t)info->st_dev;
   dataset->inode = (uint64_t)info->st_ino;
   dataset->file_bytes = (int64_t)info->st_size;
   dataset->modified_ns = modified_of(info);
 }
 
-dm_status dm_io_identity(dm_dataset *dataset) {
+dm_status dm_dataset_identify(dm_dataset *dataset) {
   struct stat info;
   if (stat(dataset->at.file, &info) < 0)
     return dm_fail(DM_E_IO, "%s: %s", dataset->at.file, strerror(errno));
-  dm_io_identify(&info, dataset);
+  dm_dataset_set_identity(&info, dataset);
   return DM_OK;
 }
 
@@ -56,7 +56,7 @@ static dm_status unchanged(const dm_dataset *dataset) {
   return compare(dataset, &info);
 }
 
-dm_status dm_io_unchanged(const dm_dataset *dataset) {
+dm_status dm_dataset_unchanged(const dm_dataset *dataset) {
   const dm_composite *composite = dataset->composite;
   DM_TRY(unchanged(dataset));
   dm_dataset source;

@@ -164,12 +164,12 @@ static dm_status inspect(const dm_settings *s, const dm_log *log, const dm_locat
   else if (trust.missing == DM_MISSING_MEAN || trust.missing == DM_MISSING_PAIRWISE)
     trust.missing = DM_MISSING_REFUSED; /* no means are taken of an old C, nor of vectors */
   trust.row_axes = location->row_axes;
-  DM_TRY(dm_io_inspect(location, &trust, dataset, provenance));
+  DM_TRY(dm_file_inspect(location, &trust, dataset, provenance));
   char text[256], name[DM_NAME], shape[DM_SHAPE_TEXT];
   if (strlen(dm_location_name(&dataset->at, name)) >= DM_ATTRIBUTE_TEXT)
     return dm_fail(DM_E_USAGE, "the name '%.60s...' has more than %d characters", name,
                    DM_ATTRIBUTE_TEXT - 1);
-  dm_io_describe(dataset, text, sizeof text);
+  dm_dataset_describe(dataset, text, sizeof text);
   dm_log_line(log, DM_LOG_DETAIL, "%s: %s %s, %s", dm_location_name(&dataset->at, name),
               dm_dataset_text(dataset, shape), dm_dtype_name(dataset->dtype), text);
   warn_of_meaning(log, dataset);
@@ -407,7 +407,7 @@ static dm_status describe_file(const dm_settings *s, const dm_log *log, const dm
                                dm_listing *listing, dm_record *record, bool *found) {
   dm_trust trust;
   DM_TRY(trust_of(s, &trust));
-  DM_TRY(dm_io_list(at, &trust, listing));
+  DM_TRY(dm_file_list(at, &trust, listing));
   int64_t good = 0, which = 0;
   for (int64_t i = listing->count - 1; i >= 0; i--) {
     if (listing->list[i].refused[0]) continue;
@@ -430,8 +430,9 @@ dm_status dm_request_describe(const dm_settings *s, const dm_log *log, const cha
                               dm_record *record, bool *found) {
   dm_location at;
   *found = false;
-  DM_TRY(dm_io_parse_location(operand, &at));
-  if (at.dataset[0] || at.part[0] || dm_io_is_stack(&at)) return describe(s, log, &at, record);
+  DM_TRY(dm_location_parse(operand, &at));
+  if (at.dataset[0] || at.part[0] || dm_location_is_stack(&at))
+    return describe(s, log, &at, record);
   DM_FREED dm_listing *listing = NULL;
   DM_TRY(dm_buffer_table(1, &listing));
   return describe_file(s, log, &at, listing, record, found);

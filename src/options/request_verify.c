@@ -173,7 +173,7 @@ static dm_status inspect_old_c(const dm_settings *s, const dm_log *log,
   dm_location recorded = {.file = ""};
   const char *old = dm_attributes_find(provenance, "old_c");
   if (!dm_request_reads_c(s)) return DM_OK;
-  if (old && !dm_given(s, "c")) DM_TRY(dm_io_parse_location(old, &recorded));
+  if (old && !dm_given(s, "c")) DM_TRY(dm_location_parse(old, &recorded));
   const dm_location *at = dm_given(s, "c") ? &s->old_c : &recorded;
   if (at->file[0] == '\0')
     return dm_hint(dm_fail(DM_E_USAGE, "beta is not 0, but the old C is not known"),
@@ -195,7 +195,7 @@ static void compare_readings(const dm_log *log, const dm_attributes *provenance,
   static const char refused[] = "values are refused";
   char now[DM_MEANING_TEXT + 64], name[] = "x_values";
   name[0] = x;
-  dm_io_describe_meaning(set, now, sizeof now);
+  dm_dataset_describe_meaning(set, now, sizeof now);
   const char *then = dm_attributes_find(provenance, name);
   if (!then) then = "";
   const bool none_missing = strstr(then, refused) || (then[0] && strstr(now, refused));

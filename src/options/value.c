@@ -269,7 +269,7 @@ static dm_status set_number_text(const dm_value *value, const char *text, void *
 }
 
 dm_status dm_value_location(const char *text, dm_location *location) {
-  DM_TRY(dm_io_parse_location(text, location));
+  DM_TRY(dm_location_parse(text, location));
   if (strcmp(location->file, "-") != 0) return DM_OK;
   return dm_hint(dm_fail(DM_E_USAGE, "a matrix cannot pass through standard input or output"),
                  "name a file; ./- is a file called '-'");

@@ -187,7 +187,7 @@ static dm_status start_early(dm_checkpoint *c, const dm_problem *p) {
 /* Rank 0's opinion; only rank 0 uses it. */
 static bool is_replaced(const dm_multiply *m) {
   dm_dataset out = {.at = m->out};
-  dm_status none = dm_io_identity(&out);
+  dm_status none = dm_dataset_identify(&out);
   const bool same = !none && out.device == m->c.device && out.inode == m->c.inode;
   dm_status_free(none);
   return same;
@@ -512,8 +512,8 @@ static dm_status report_kept(const dm_checkpoint *c, dm_status status, int64_t k
  * packs it again. A result that failed its verification must not be resumed. */
 static bool is_to_be_packed(dm_checkpoint *c, const dm_error *error) {
   if (!c->on || error->code == DM_E_VERIFY || error->code == DM_E_CORRUPT) return false;
-  if (!dm_io_names(c->file.part, c->file.made)) return false; /* it was removed, or replaced */
-  if (c->flushed) dm_status_free(notes_record(c));            /* may fail, too, on a full disk */
+  if (!dm_path_names(c->file.part, c->file.made)) return false; /* it was removed, or replaced */
+  if (c->flushed) dm_status_free(notes_record(c));              /* may fail, too, on a full disk */
   return kept(c) == c->tiles;
 }
 

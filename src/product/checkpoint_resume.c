@@ -38,7 +38,7 @@ static dm_status add_input(dm_attributes *list, const char *letter, const dm_dat
   for (int i = 0; i < 4; i++) snprintf(name[i], sizeof name[i], "%s_%s", letter, about[i]);
   DM_TRY(dm_checksum_sample(input, &sample));
   char values[DM_MEANING_TEXT + 64];
-  dm_io_describe_meaning(input, values, sizeof values);
+  dm_dataset_describe_meaning(input, values, sizeof values);
   DM_TRY(
       dm_attributes_add(list, name[0], "%s%s%s", input->at.dataset, values[0] ? ", " : "", values));
   DM_TRY(add_number(list, name[1], input->file_bytes));

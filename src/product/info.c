@@ -135,7 +135,7 @@ void dm_info_listing(const dm_location *at, const dm_listing *listing, dm_record
 dm_status dm_info_dataset(const dm_dataset *dataset, const dm_attributes *provenance,
                           dm_record *record) {
   char layout[200], name[DM_NAME], shape[DM_SHAPE_TEXT];
-  dm_io_describe(dataset, layout, sizeof layout);
+  dm_dataset_describe(dataset, layout, sizeof layout);
   dm_record_text(record, "dataset.name", "dataset", "%s", dm_location_name(&dataset->at, name));
   dm_record_text(record, "dataset.shape", "shape", "%s", dm_dataset_text(dataset, shape));
   dm_record_integer(record, "dataset.rows", NULL, DM_SHOWN_PLAIN, dataset->rows);
@@ -148,7 +148,7 @@ dm_status dm_info_dataset(const dm_dataset *dataset, const dm_attributes *proven
   dm_record_text(record, "dataset.value_type", NULL, "%s", dm_dtype_name(dm_dataset_type(dataset)));
   dm_record_text(record, "dataset.layout", "layout", "%s", layout);
   char meaning[DM_MEANING_TEXT + 64];
-  dm_io_describe_meaning(dataset, meaning, sizeof meaning);
+  dm_dataset_describe_meaning(dataset, meaning, sizeof meaning);
   if (meaning[0]) dm_record_text(record, "dataset.meaning", "values", "%s", meaning);
   if (dataset->meaning.warning[0])
     dm_record_text(record, "dataset.beside", "beside them", "%s", dataset->meaning.warning);

@@ -109,9 +109,9 @@ static dm_status judge_nan(dm_job *j, dm_verdict *verdict) {
 
 /* If an input was written while it was read, C matches neither its old nor its new elements. */
 static dm_status inputs_unchanged(const dm_job *j) {
-  if (!dm_job_in_memory(j, DM_A)) DM_TRY(dm_io_unchanged(&j->multiply->a));
-  if (!dm_job_in_memory(j, DM_B)) DM_TRY(dm_io_unchanged(&j->multiply->b));
-  return j->problem.reads_c && !dm_job_in_memory(j, DM_OLD) ? dm_io_unchanged(&j->multiply->c)
+  if (!dm_job_in_memory(j, DM_A)) DM_TRY(dm_dataset_unchanged(&j->multiply->a));
+  if (!dm_job_in_memory(j, DM_B)) DM_TRY(dm_dataset_unchanged(&j->multiply->b));
+  return j->problem.reads_c && !dm_job_in_memory(j, DM_OLD) ? dm_dataset_unchanged(&j->multiply->c)
                                                             : DM_OK;
 }
 

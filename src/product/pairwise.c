@@ -64,7 +64,7 @@ static int column_of(int i) {
 
 static dm_status name_product(const pairwise *p, int which, dm_location *at) {
   char path[DM_SIBLING_PATH];
-  DM_TRY(dm_io_sibling(&p->multiply->out, factors[which].ending, path));
+  DM_TRY(dm_file_sibling(&p->multiply->out, factors[which].ending, path));
   *at = (dm_location){.dataset = "/c"};
   if (strlen(path) >= sizeof at->file) return dm_fail(DM_E_USAGE, "the name of C is too long");
   memcpy(at->file, path, strlen(path) + 1);
@@ -78,7 +78,7 @@ static dm_status find_made(const pairwise *p, dm_multiply *job) {
   dm_status status = DM_OK;
   if (p->run->rank == 0 && job->checkpoint && access(job->out.file, F_OK) == 0)
     status = dm_journal_inspect_complete(&job->out, p->n, p->n, &complete);
-  if (complete && !status) status = dm_io_inspect_own(&job->out, &job->whole);
+  if (complete && !status) status = dm_file_inspect_own(&job->out, &job->whole);
   if (status) job->whole = (dm_dataset){0}; /* it is computed again */
   dm_status_free(status);
   return dm_comm_broadcast(p->run->world, &job->whole, sizeof job->whole, 0);
@@ -89,7 +89,7 @@ static dm_status multiply_to_file(pairwise *p, int which, dm_multiply *job) {
   DM_TRY(find_made(p, job));
   DM_TRY(dm_multiply_run(p->run, job, NULL));
   dm_dataset *made = &p->made[which];
-  dm_status status = p->run->rank == 0 ? dm_io_inspect_own(&job->out, made) : DM_OK;
+  dm_status status = p->run->rank == 0 ? dm_file_inspect_own(&job->out, made) : DM_OK;
   DM_TRY(dm_comm_agree(p->run->world, status));
   return dm_comm_broadcast(p->run->world, made, sizeof *made, 0);
 }

@@ -30,7 +30,7 @@ static dm_status add_dataset(dm_attributes *list, const char *name, const dm_dat
   DM_TRY(dm_attributes_add(list, about, "%s %s", dm_dataset_text(dataset, shape),
                            dm_dtype_name(dataset->dtype)));
   char meaning[DM_MEANING_TEXT + 64];
-  dm_io_describe_meaning(dataset, meaning, sizeof meaning);
+  dm_dataset_describe_meaning(dataset, meaning, sizeof meaning);
   if (!meaning[0]) return DM_OK;
   snprintf(about, sizeof about, "%s_values", name);
   return dm_attributes_add(list, about, "%s", meaning);
@@ -176,7 +176,7 @@ void dm_provenance_record(const dm_dataset *const sets[3], dm_record *record) {
   for (int i = 0; i < 3; i++) {
     char text[DM_MEANING_TEXT + 64];
     if (!sets[i]) continue;
-    dm_io_describe_meaning(sets[i], text, sizeof text);
+    dm_dataset_describe_meaning(sets[i], text, sizeof text);
     if (text[0]) dm_record_text(record, paths[i], labels[i], "%s", text);
   }
 }
@@ -199,7 +199,7 @@ static void record_files(const dm_multiplied *done, dm_record *record) {
                      dm_dtype_name(d->dtype));
       continue;
     }
-    dm_io_describe(d, layout, sizeof layout);
+    dm_dataset_describe(d, layout, sizeof layout);
     dm_record_text(record, paths[i], labels[i], "%s, %s %s, %s", dm_location_name(&d->at, name),
                    shape, dm_dtype_name(d->dtype), layout);
     dm_facts_file_system(i == 0 ? "a" : "b", d->at.file, record);

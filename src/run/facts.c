@@ -76,7 +76,7 @@ static void record_software(bool shown, dm_record *record) {
                    system.release, system.machine);
   dm_comm_library(text, sizeof text);
   dm_record_text(record, "libraries.mpi", shown ? "MPI" : NULL, "%s", text);
-  dm_io_library(text, sizeof text);
+  dm_h5_library(text, sizeof text);
   dm_record_text(record, "libraries.hdf5", shown ? "HDF5" : NULL, "%s", text);
   dm_record_text(record, "build.compiler", shown ? "compiler" : NULL, "%s, %s", DM_COMPILER,
                  DM_BUILD_TYPE);
@@ -132,5 +132,5 @@ void dm_facts_record(dm_gpu_facts *gpu, bool shown, dm_record *record) {
 void dm_facts_file_system(const char *name, const char *path, dm_record *record) {
   char text[DM_FILE_SYSTEM], where[64];
   snprintf(where, sizeof where, "files.%s_system", name);
-  dm_record_text(record, where, NULL, "%s", dm_io_file_system(path, text));
+  dm_record_text(record, where, NULL, "%s", dm_file_file_system(path, text));
 }

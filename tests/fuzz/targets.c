@@ -188,7 +188,7 @@ static void one_inspect(const uint8_t *data, size_t length) {
   dm_location at = {.dataset = "/a"};
   dm_dataset found;
   snprintf(at.file, sizeof at.file, "%s", put(data, length, ".h5"));
-  dm_status status = dm_io_inspect(&at, &(dm_trust){0}, &found, NULL);
+  dm_status status = dm_file_inspect(&at, &(dm_trust){0}, &found, NULL);
   if (status) {
     expect_refusal(status);
     return;

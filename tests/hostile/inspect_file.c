@@ -33,10 +33,10 @@ static dm_status run(int count, char **words) {
     if (strcmp(words[i], "filters") == 0) trust.filters = true;
     if (strcmp(words[i], "no-data") == 0) trust.no_data = true;
   }
-  DM_TRY(dm_io_parse_location(words[1], &location));
-  DM_TRY(dm_io_inspect(&location, &trust, &dataset, NULL));
+  DM_TRY(dm_location_parse(words[1], &location));
+  DM_TRY(dm_file_inspect(&location, &trust, &dataset, NULL));
   char layout[120];
-  dm_io_describe(&dataset, layout, sizeof layout);
+  dm_dataset_describe(&dataset, layout, sizeof layout);
   printf("%s: %lld x %lld %s, %s, offset %lld\n", dataset.at.dataset, (long long)dataset.rows,
          (long long)dataset.cols, dm_dtype_name(dataset.dtype), layout, (long long)dataset.offset);
   dm_status status = read_all(&dataset);

@@ -58,8 +58,8 @@ static int64_t wrong_in_file(rank_test *test, const char *path, damier_type type
   dm_dataset dataset;
   dm_reader *reader;
   int64_t wrong = 0;
-  must(test, dm_io_parse_location(path, &at));
-  must(test, dm_io_inspect(&at, &trust, &dataset, NULL));
+  must(test, dm_location_parse(path, &at));
+  must(test, dm_file_inspect(&at, &trust, &dataset, NULL));
   CHECK(test, dataset.rows == m && dataset.cols == n, "the shape of C");
   CHECK(test, dataset.dtype == (dm_dtype)type, "C is %s", dm_dtype_name(dataset.dtype));
   must(test, dm_reader_open(&dataset, DM_DTYPE_NONE, &reader));

@@ -20,13 +20,13 @@ static inline dm_location at(const char *folder, const char *text) {
   char path[1024];
   dm_location location;
   snprintf(path, sizeof path, "%s/%s", folder, text);
-  ok(dm_io_parse_location(path, &location));
+  ok(dm_location_parse(path, &location));
   return location;
 }
 
 static inline dm_dataset inspected(const dm_location *location) {
   dm_dataset dataset;
-  ok(dm_io_inspect(location, &(dm_trust){0}, &dataset, NULL));
+  ok(dm_file_inspect(location, &(dm_trust){0}, &dataset, NULL));
   return dataset;
 }
 

@@ -20,7 +20,7 @@ static bool write_uncached(void) {
   assert_int_equal(fsync(fd), 0);
   (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
   close(fd);
-  return dm_io_cached(path) < 0.1;
+  return dm_file_cached(path) < 0.1;
 }
 
 TEST(files_are_brought_into_memory) {
@@ -33,8 +33,8 @@ TEST(files_are_brought_into_memory) {
   dm_cache_ahead *ahead = dm_cache_ahead_start(names, 4);
   assert_non_null(ahead);
   const time_t until = time(NULL) + PATIENCE;
-  while (dm_io_cached(path) < 1 && time(NULL) < until) nanosleep(&moment, NULL);
-  assert_true(dm_io_cached(path) == 1);
+  while (dm_file_cached(path) < 1 && time(NULL) < until) nanosleep(&moment, NULL);
+  assert_true(dm_file_cached(path) == 1);
   dm_cache_ahead_stop(ahead);
   assert_null(dm_cache_ahead_start(names + 2, 1)); /* it is there now */
   assert_int_equal(remove(path), 0);

@@ -36,7 +36,7 @@ static dm_status read_all(const dm_location *location, bool no_data, double *int
   dm_dataset d;
   dm_reader *reader;
   dm_view view = dm_view_row_major(into, DM_F64, 2 * SIDE, SIDE);
-  DM_TRY(dm_io_inspect(location, &(dm_trust){.no_data = no_data}, &d, NULL));
+  DM_TRY(dm_file_inspect(location, &(dm_trust){.no_data = no_data}, &d, NULL));
   DM_TRY(dm_reader_open(&d, DM_DTYPE_NONE, &reader));
   dm_status status = dm_reader_read(reader, 0, 0, &view, 1, false);
   dm_reader_close(reader);

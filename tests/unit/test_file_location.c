@@ -5,7 +5,7 @@
 
 static void expect(const char *text, const char *file, const char *dataset) {
   dm_location location;
-  ok(dm_io_parse_location(text, &location));
+  ok(dm_location_parse(text, &location));
   assert_string_equal(location.file, file);
   assert_string_equal(location.dataset, dataset);
 }
@@ -36,9 +36,9 @@ TEST(test_colons) {
   dm_location location;
   folder[strlen(folder) - 1] = '\0'; /* a file beside the folder */
   write_text(folder, "x");
-  fails(dm_io_parse_location(path, &location), DM_E_USAGE, "names a dataset, or a file in");
+  fails(dm_location_parse(path, &location), DM_E_USAGE, "names a dataset, or a file in");
   snprintf(path, sizeof path, "%s/y.h5:m", (const char *)*state);
-  fails(dm_io_parse_location(path, &location), DM_E_USAGE, "begins with a slash");
+  fails(dm_location_parse(path, &location), DM_E_USAGE, "begins with a slash");
   write_text(path, "x");
   expect(path, path, "");
 }
@@ -46,17 +46,17 @@ TEST(test_colons) {
 TEST(test_refused_names) {
   dm_location location;
   char longest[2 * DM_PATH];
-  fails(dm_io_parse_location("", &location), DM_E_USAGE, "names no file");
-  fails(dm_io_parse_location(":/m", &location), DM_E_USAGE, "names no file");
+  fails(dm_location_parse("", &location), DM_E_USAGE, "names no file");
+  fails(dm_location_parse(":/m", &location), DM_E_USAGE, "names no file");
   memset(longest, 'x', sizeof longest);
   longest[DM_PATH] = '\0';
-  fails(dm_io_parse_location(longest, &location), DM_E_USAGE, "more than 1023");
+  fails(dm_location_parse(longest, &location), DM_E_USAGE, "more than 1023");
   longest[DM_PATH - 1] = '\0';
-  ok(dm_io_parse_location(longest, &location));
+  ok(dm_location_parse(longest, &location));
   memset(longest, 'x', sizeof longest);
   memcpy(longest + 4, ":/", 2);
   longest[sizeof longest - 1] = '\0';
-  fails(dm_io_parse_location(longest, &location), DM_E_USAGE, "more than 1023");
+  fails(dm_location_parse(longest, &location), DM_E_USAGE, "more than 1023");
 }
 
 TEST(test_attributes) {
@@ -79,12 +79,12 @@ TEST(test_cleaning) {
   char plain[] = "M\xc3\xbcller \xe2\x82\xac", escape[] = "\x1b[2J\n\x7f", broken[] = "a\xff\xc3",
        control[] = "\xc2\x9b"
                    "1m";
-  assert_true(dm_io_clean(plain));
-  assert_false(dm_io_clean(escape));
+  assert_true(dm_text_clean(plain));
+  assert_false(dm_text_clean(escape));
   assert_string_equal(escape, "?[2J??");
-  assert_false(dm_io_clean(broken));
+  assert_false(dm_text_clean(broken));
   assert_string_equal(broken, "a??");
-  assert_false(dm_io_clean(control));
+  assert_false(dm_text_clean(control));
   assert_string_equal(control, "??1m");
 }
 

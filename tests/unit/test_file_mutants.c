@@ -49,7 +49,7 @@ static void read_accepted(const dm_dataset *dataset) {
 static int outcome(const dm_location *location, bool *crash) {
   dm_dataset dataset;
   static dm_attributes provenance;
-  dm_status status = dm_io_inspect(location, &(dm_trust){0}, &dataset, &provenance);
+  dm_status status = dm_file_inspect(location, &(dm_trust){0}, &dataset, &provenance);
   *crash = status && strstr(status->message, "rejected:") != NULL;
   if (!status) {
     assert_true(dataset.rows > 0 && dataset.cols > 0 && dataset.dtype < DM_DTYPE_COUNT);

@@ -47,7 +47,7 @@ static void check_all(const dm_location *location, dm_dtype dtype, int64_t rows,
   dm_dataset d;
   static dm_attributes facts;
   char *data = elements(dtype, rows, cols);
-  ok(dm_io_inspect(location, &(dm_trust){0}, &d, &facts));
+  ok(dm_file_inspect(location, &(dm_trust){0}, &d, &facts));
   assert_true(d.offset >= 0 && d.layout == DM_CONTIGUOUS);
   assert_string_equal(dm_attributes_find(&facts, "damier_state"), "complete");
   assert_string_equal(dm_attributes_find(&facts, "software"), "damier");
@@ -62,8 +62,8 @@ TEST(test_sticky_folder) {
   if (geteuid() != 0) return;
   dm_location location = at(*state, "sticky/C.h5:/c");
   char folder[DM_PATH], parent[DM_PATH];
-  dm_io_directory(location.file, folder);
-  dm_io_directory(folder, parent);
+  dm_path_directory(location.file, folder);
+  dm_path_directory(folder, parent);
   assert_int_equal(chmod(parent, 0755), 0);
   assert_int_equal(mkdir(folder, 0777), 0);
   write_all(&location, DM_F64, 3, 2, false);
@@ -124,7 +124,7 @@ TEST(test_leftovers) {
   dm_location part = at(*state, "left.h5.part:/c");
   static dm_attributes facts;
   dm_dataset unfinished;
-  ok(dm_io_inspect(&part, &(dm_trust){0}, &unfinished, &facts));
+  ok(dm_file_inspect(&part, &(dm_trust){0}, &unfinished, &facts));
   assert_string_equal(dm_attributes_find(&facts, "damier_state"), "incomplete");
   fails(dm_output_check(&location, "c", true, &unfinished, 1, NULL, NULL), DM_E_USAGE,
         "is an input");

@@ -49,7 +49,7 @@ TEST(test_added) {
   setting s = begin(*state);
   ok(dm_recast_room(&s.part, &s.form));
   ok(dm_recast(&s.part, &s.form, NULL, NULL, &s.made, &s.held));
-  fails(dm_io_inspect(&s.added, &(dm_trust){0}, &(dm_dataset){0}, NULL), DM_E_INPUT, "no '/g'");
+  fails(dm_file_inspect(&s.added, &(dm_trust){0}, &(dm_dataset){0}, NULL), DM_E_INPUT, "no '/g'");
   ok(dm_recast_unchanged(&s.part, &s.form));
   ok(dm_output_commit(&s.made, &(dm_completion){.provenance = &(dm_attributes){0}, .force = true},
                       NULL, &named));

@@ -114,7 +114,7 @@ TEST(test_sources) {
     dm_reader *reader;
     assert_true(d.layout == DM_VIRTUAL && d.composite && d.composite->sources == SOURCES);
     assert_true(d.rows == ROWS && d.cols == COLS && d.dtype == DM_F64);
-    ok(dm_io_unchanged(&d));
+    ok(dm_dataset_unchanged(&d));
     for (int threads = 0; threads < 4; threads += 3) {
       assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
       ok(dm_reader_open(&d, DM_DTYPE_NONE, &reader));
@@ -172,7 +172,7 @@ TEST(test_changed_source) {
     dm_view view = dm_view_row_major(row, DM_F64, 1, COLS);
     snprintf(path, sizeof path, "%s/s%d.h5", (const char *)*state, SOURCES - 1);
     write_file(path, DM_F64, ROWS, COLS, &forms[form]);
-    fails(dm_io_unchanged(&d), DM_E_IO, "changed since it was inspected");
+    fails(dm_dataset_unchanged(&d), DM_E_IO, "changed since it was inspected");
     ok(dm_reader_open(&d, DM_DTYPE_NONE, &reader));
     ok(dm_reader_read(reader, 0, 0, &view, 1, false));
     fails(dm_reader_read(reader, ROWS - 1, 0, &view, 1, false), DM_E_IO,

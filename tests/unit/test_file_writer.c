@@ -120,7 +120,7 @@ TEST(test_choice) {
   close(make_file(path, DM_WRITE_PWRITE, SIZE));
   ok(dm_write_way_choose(path, DM_WRITE_AUTO, 1, &few));
   ok(dm_write_way_choose(path, DM_WRITE_AUTO, 16, &many));
-  dm_io_file_system(path, kind);
+  dm_file_file_system(path, kind);
   const bool memory = strcmp(kind, "tmpfs") == 0;
   assert_int_equal(few, DM_WRITE_PWRITE);
   assert_int_equal(many, memory ? DM_WRITE_MAPPED : DM_WRITE_PWRITE);
