@@ -246,8 +246,8 @@ static dm_status record_size(const bench *b, int size, const double *values, dm_
   }
   free(scratch);
   dm_record_text(record, "verification.verdict", "bytes compared", "PASS");
-  dm_record_summary(record, "damier: bench links transport=%s bytes=%lld ranks=%d median=%s PASS",
-                    b->ops->name, (long long)b->wanted->bytes[size], ranks,
+  dm_record_summary(record, "transport=%s bytes=%lld ranks=%d median=%s PASS", b->ops->name,
+                    (long long)b->wanted->bytes[size], ranks,
                     s[TOGETHER].all.count > 0 ? dm_format_rate(s[TOGETHER].all.median, rate) : "-");
   return DM_OK;
 }

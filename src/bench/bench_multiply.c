@@ -266,7 +266,7 @@ static void record_bench(bench *b, const dm_phases *phases, const extremes *e, d
   dm_phases_record_natively(phases, &b->setup->plan, record);
   const bool plain = dm_compute_is_plain(&p->compute);
   dm_record_summary(record,
-                    "damier: bench multiply m=%lld n=%lld k=%lld dtype=%s%s%s ranks=%d "
+                    "m=%lld n=%lld k=%lld dtype=%s%s%s ranks=%d "
                     "median_s=%.6f tflops=%.4g residual=%.2g %s",
                     (long long)p->m, (long long)p->n, (long long)p->k, dm_dtype_name(p->work),
                     plain ? "" : " compute=", plain ? "" : p->compute.name, b->run->ranks,

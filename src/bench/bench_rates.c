@@ -353,8 +353,7 @@ static dm_status report(dm_run *run, const dm_bench_rates *wanted, const dm_setu
     dm_record_line(record, at == words ? "--machine" : "", line);
   }
   dm_record_text(record, "rates.file", wanted->output[0] ? "file" : NULL, "%s", wanted->output);
-  dm_record_summary(record, "damier: bench rates ranks=%d gflops=%.3g", run->ranks,
-                    machine->flops[DM_F64] * 1e-9);
+  dm_record_summary(record, "ranks=%d gflops=%.3g", run->ranks, machine->flops[DM_F64] * 1e-9);
   return DM_OK;
 }
 

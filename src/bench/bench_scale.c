@@ -99,7 +99,7 @@ static dm_status report_point(bench *b, const point *p, const dm_bench_found *f,
     return dm_cli_publish(b->call, record);
   }
   dm_record_summary(record,
-                    "damier: bench scale series=%s ranks=%d grid=%dx%dx%d "
+                    "series=%s ranks=%d grid=%dx%dx%d "
                     "median_s=%.6f speedup=%.3f efficiency=%.3f",
                     dm_scale_series_name(p->series), p->ranks, f->plan.pm, f->plan.pn, f->plan.pk,
                     f->median, speedup[0], efficiency[0]);

@@ -331,7 +331,7 @@ static dm_status publish(const dm_call *call, const dm_plan *plan, const dm_mach
   dm_forecast_record(plan, machine, record);
   if (!call->own.slurm) /* print nothing but the job script's lines */
     dm_record_summary(record,
-                      "damier: plan m=%lld n=%lld k=%lld%s ranks=%d grid=%dx%dx%d kb=%lld "
+                      "m=%lld n=%lld k=%lld%s ranks=%d grid=%dx%dx%d kb=%lld "
                       "total_s=%.4g",
                       (long long)dm_problem_entry_rows(&plan->problem), (long long)plan->problem.n,
                       plan->problem.no_k ? 0LL : (long long)plan->problem.k,

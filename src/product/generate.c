@@ -52,8 +52,7 @@ dm_status dm_generate_run(dm_run *run, const dm_generate *g, dm_record *record) 
                  dm_kind_name(g->generator.kind), (unsigned long long)g->generator.seed);
   dm_record_integer(record, "matrix.bytes", "size", DM_SHOWN_BYTES, bytes);
   dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, seconds);
-  dm_record_summary(record, "damier: generate rows=%lld cols=%lld dtype=%s ranks=%d time_s=%.3f",
-                    (long long)g->rows, (long long)g->cols, dm_dtype_name(g->dtype), run->ranks,
-                    seconds);
+  dm_record_summary(record, "rows=%lld cols=%lld dtype=%s ranks=%d time_s=%.3f", (long long)g->rows,
+                    (long long)g->cols, dm_dtype_name(g->dtype), run->ranks, seconds);
   return DM_OK;
 }

@@ -404,9 +404,9 @@ static void report(const pairwise *p) {
   if (!m->in_memory[DM_C]) dm_location_name(&m->out, name);
   dm_record_text(record, "files.c", "C", "%s, from %d products of pairs", name, p->count);
   dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, seconds);
-  dm_record_summary(record, "damier: %s n=%lld k=%lld missing=%lld pairwise ranks=%d time_s=%.3f",
-                    p->correlation ? "cor" : "cov", (long long)p->n, (long long)p->k,
-                    (long long)p->centering->filled, p->run->ranks, seconds);
+  dm_record_summary(record, "n=%lld k=%lld missing=%lld pairwise ranks=%d time_s=%.3f",
+                    (long long)p->n, (long long)p->k, (long long)p->centering->filled,
+                    p->run->ranks, seconds);
 }
 
 static dm_status deliver(pairwise *p) {
@@ -545,8 +545,8 @@ static void report_verdict(const pairwise *p, dm_record *record) {
   dm_record_real(record, "verification.residual", NULL, DM_SHOWN_PLAIN, v->residual);
   dm_record_real(record, "verification.norm", "norm of C", DM_SHOWN_PLAIN, v->norm);
   dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, dm_now() - p->started);
-  dm_record_summary(record, "damier: verify n=%lld k=%lld pairwise residual=%.2g %s",
-                    (long long)p->n, (long long)p->k, v->residual, dm_verdict_word(v));
+  dm_record_summary(record, "n=%lld k=%lld pairwise residual=%.2g %s", (long long)p->n,
+                    (long long)p->k, v->residual, dm_verdict_word(v));
 }
 
 static dm_status check_verify(const dm_verify *v) {

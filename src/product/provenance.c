@@ -274,7 +274,7 @@ void dm_multiply_record(const dm_multiplied *done, dm_record *record) {
   char seed[DM_SEED_TEXT] = "", batch[32];
   if (verdict) dm_verdict_seed(verdict, seed);
   dm_record_summary(record,
-                    "damier: multiply m=%lld n=%lld k=%lld%s dtype=%s ranks=%d time_s=%.3f "
+                    "m=%lld n=%lld k=%lld%s dtype=%s ranks=%d time_s=%.3f "
                     "multiply_s=%.3f tflops=%.4g residual=%.2g%s%s %s",
                     (long long)dm_problem_entry_rows(p), (long long)p->n,
                     p->no_k ? 0LL : (long long)p->k, dm_problem_batch_text(p, batch),
@@ -289,7 +289,7 @@ void dm_multiply_record_done(const dm_run *run, const dm_multiply *m, const dm_p
   char name[DM_NAME], batch[32];
   dm_record_text(record, "files.c", "C", "%s, made by an earlier run",
                  dm_location_name(&m->out, name));
-  dm_record_summary(record, "damier: multiply m=%lld n=%lld k=%lld%s dtype=%s ranks=%d DONE",
+  dm_record_summary(record, "m=%lld n=%lld k=%lld%s dtype=%s ranks=%d DONE",
                     (long long)dm_problem_entry_rows(p), (long long)p->n,
                     p->no_k ? 0LL : (long long)p->k, dm_problem_batch_text(p, batch),
                     dm_dtype_name(p->work), run->ranks);

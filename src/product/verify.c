@@ -290,7 +290,7 @@ static void report(const dm_run *run, const dm_verify *v, const dm_problem *p,
   dm_verdict_record(verdict, &checked, &run->log, record);
   dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, seconds);
   dm_verdict_seed(verdict, seed);
-  dm_record_summary(record, "damier: verify m=%lld n=%lld k=%lld%s dtype=%s%s residual=%.2g%s%s %s",
+  dm_record_summary(record, "m=%lld n=%lld k=%lld%s dtype=%s%s residual=%.2g%s%s %s",
                     (long long)dm_problem_entry_rows(p), (long long)p->n,
                     p->no_k ? 0LL : (long long)p->k, batch, dm_dtype_name(p->work),
                     dm_checked_words(&checked, words), verdict->residual, seed[0] ? " seed=" : "",

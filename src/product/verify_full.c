@@ -223,9 +223,9 @@ static void record_tiles(const dm_run *run, const dm_verify *v, bool good, doubl
                  good ? "PASS" : "FAIL");
   dm_record_text(record, "verification.verdict", NULL, "%s", good ? "PASS" : "FAIL");
   dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, seconds);
-  dm_record_summary(record, "damier: verify m=%lld n=%lld dtype=%s tiles=%lld %s",
-                    (long long)c->rows, (long long)c->cols, dm_dtype_name(c->dtype),
-                    (long long)v->tile_count, good ? "PASS" : "FAIL");
+  dm_record_summary(record, "m=%lld n=%lld dtype=%s tiles=%lld %s", (long long)c->rows,
+                    (long long)c->cols, dm_dtype_name(c->dtype), (long long)v->tile_count,
+                    good ? "PASS" : "FAIL");
 }
 
 dm_status dm_verify_quickly(dm_run *run, const dm_verify *verify, dm_record *record) {

@@ -28,6 +28,7 @@ struct dm_record {
   entry *entries;
   int count, room;
   bool failed; /* an allocation failed */
+  const char *verb;
   char *summary;
 };
 
@@ -208,6 +209,7 @@ static void add_start(dm_record *record, const char *verb, const char *command, 
 dm_status dm_record_new_at(const char *verb, const char *command, time_t when, dm_record **record) {
   *record = calloc(1, sizeof **record);
   if (!*record) return dm_fail(DM_E_FIT, "no memory for a record");
+  (*record)->verb = verb;
   add_start(*record, verb, command, when);
   return DM_OK;
 }
@@ -243,7 +245,7 @@ void dm_record_print(const dm_record *record, FILE *out) {
     dm_put_text(e->shown, out);
     fputc('\n', out);
   }
-  if (record->summary) fprintf(out, "%s\n", record->summary);
+  if (record->summary) fprintf(out, "damier: %s %s\n", record->verb, record->summary);
 }
 
 /* The object that the last part of a dotted path belongs to; creates missing objects. */

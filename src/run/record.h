@@ -17,8 +17,8 @@ typedef struct dm_record dm_record;
 
 #define DM_SCHEMA "damier/1"
 
-/* Creates a record of VERB ("multiply") with schema, verb, version, date, command line, and the
- * relevant environment variables. */
+/* Creates a record of VERB ("multiply"; kept, not copied) with schema, verb, version, date, command
+ * line, and the relevant environment variables. */
 dm_status dm_record_new(const char *verb, const char *command, dm_record **record);
 dm_status dm_record_new_at(const char *verb, const char *command, time_t when,
                            dm_record **record); /* of what happened at WHEN */
@@ -55,7 +55,7 @@ void dm_record_line(dm_record *record, const char *label, const char *text);
 /* Hides everything recorded so far from the table. */
 void dm_record_hide(dm_record *record);
 
-/* The last line of stdout, for scripts: "damier: VERB key=value ... PASS". */
+/* The last line of stdout, for scripts: "damier: VERB " and this, "key=value ... PASS". */
 void dm_record_summary(dm_record *record, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -22,8 +22,8 @@ static dm_record *filled(void) {
   dm_record_flag(record, "plan.overlap", "overlap", true);
   dm_record_series(record, "times.all_s", (double[]){1.5, 2.5, -0.0}, 3);
   dm_record_series(record, "times.no_s", NULL, 0);
-  dm_record_summary(record, "damier: first");
-  dm_record_summary(record, "damier: multiply m=%d PASS", 3);
+  dm_record_summary(record, "first");
+  dm_record_summary(record, "m=%d PASS", 3);
   return record;
 }
 

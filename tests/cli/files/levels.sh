@@ -13,3 +13,9 @@ run --progress always
 echo "bar: $(tr '\r' '\n' <err | grep -c '%' | awk '{ print ($1 > 0) ? "yes" : "no" }')"
 run --progress never
 echo "none: $(grep -c '%' err)"
+verb() { damier "$@" -q --force | cut -d ' ' -f 1-3; }
+verb gram A.h5 -o G.h5
+verb gram A.h5 -o G.h5 --of rows --triangle lower
+verb cov A.h5 -o G.h5
+verb cor A.h5 -o G.h5
+verb cov A.h5 -o G.h5 --missing pairwise
