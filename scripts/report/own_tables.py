@@ -114,7 +114,7 @@ def reading(g):
     return f"{taken[0][0] / taken[1][0]:.2f}" if all(taken) and "contiguous" not in g["packed"] else ""
 
 
-CODECS = Table("hdf5.md", "codecs of one machine", "codec", {
+CODECS = Table("results/files.md", "codecs of one machine", "codec", {
     "stored": "{packed}", "bytes / of the matrix": lambda g: f"{g['stored_bytes'] / g['bytes']:.2f}", "h5py, GB/s": speed("h5py"),
     "damier, GB/s": speed("damier"), "ratio": lambda g: f"{g.time('h5py') / g.time('damier'):.2f}",
     "ratio of reading alone": reading, "h5py, s of processors per GB": busy("h5py"), "damier": busy("damier")},
@@ -239,5 +239,5 @@ HELPERS = Table("results/kernels.md", "helpers", "bench kernels", KERNEL | TYPE 
     "speed / its speed": share, "goal": lambda g: reached(g, 0.90)},
     among=lambda records: [r for r in records if r["kernel"]["op"] != "gemm"], footer=lambda _: [])
 
-TABLES = [Lines("results/whole_commands.md", "user", "user", whole_commands), JOBS, Lines("hdf5.md", "codecs", "codec", codecs), BEST, HELPERS,
+TABLES = [Lines("results/whole_commands.md", "user", "user", whole_commands), JOBS, Lines("results/files.md", "codecs", "codec", codecs), BEST, HELPERS,
           Lines("../kernels/README.md", "rungs", "ladder", rungs, repeats=True)]

@@ -154,7 +154,7 @@ RESIDUES = Table("results/gpu.md", "residues gpus", "residues_gpus", SHAPE | {"G
 
 
 INTERVALS = {"--checkpoint-interval 1s": "1 s", "--checkpoint": "60 s, the default"}
-CHECKPOINT = Table("checkpoint.md", "checkpoint", "checkpoint", {
+CHECKPOINT = Table("results/reliability.md", "checkpoint", "checkpoint", {
     "m × n × k": "{size} x {size} x {size}", "ranks": machine_ranks, "interval": lambda g: INTERVALS[g["way"]],
     "pairs": lambda g: len(g["turns"]), "time, s": lambda g: spread(g["seconds"], 2),
     "without, s": lambda g: spread(g.others[("--no-checkpoint",)]["seconds"], 2), "time / without": lambda g: spread(g["ratio"], 3),
@@ -224,13 +224,13 @@ def in_place(kind, other, goals=None):
                 "ratio#verified": value(True, True, "ratio", 1, ".3f")}
     if goals:
         columns["goal"] = lambda g: goal_in_place(g, goals)
-    return Table("library.md", kind, kind, columns, by=(lambda r: r.get("division"), machine_ranks, lambda r: r["size"], lambda r: r["type"]),
+    return Table("results/memory.md", kind, kind, columns, by=(lambda r: r.get("division"), machine_ranks, lambda r: r["size"], lambda r: r["type"]),
                  order=lambda g: [key[0] for key in g.others].index(g.key[0]))
 
 
 # ---- files ----
 
-SOURCES = Table("hdf5.md", "sources", "sources", {
+SOURCES = Table("results/files.md", "sources", "sources", {
     "files": "{files}", "stored": "{layout}", "as": "{way}", "of processors, s": "{processor_s[0]:.2f}",
     "relative to one file": "{processor_ratio[0]:.2f}", "time relative to one file": "{ratio[0]:.2f}"})
 

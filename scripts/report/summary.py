@@ -6,7 +6,7 @@ from own_tables import has_gpu_rows, is_ours, is_shared, set_of
 from tables import Lines, Table, compute_of, gpus_of, grouped, machine_ranks, measured, median, ratios, shape_of, table
 
 OTHERS = {"numpy": "NumPy", "cupy": "CuPy", "torch": "torch"}
-PAGE = "performance.md"
+PAGE, IN_MEMORY, SYMMETRIC = "performance.md", "results/memory.md", "results/symmetric.md"
 
 
 def square(shape):
@@ -90,7 +90,7 @@ NODE = Table(PAGE, "summary node", "node", {
 
 
 def arrays(name, columns):
-    return Table(PAGE, f"summary {name}", name, {"m = n = k": "{size}³", "type": "{type}", **columns},
+    return Table(IN_MEMORY, f"summary {name}", name, {"m = n = k": "{size}³", "type": "{type}", **columns},
                  by=(lambda r: r["type"], lambda r: r["size"]), footer=by("host_arrays.py"))
 
 
@@ -108,7 +108,7 @@ def in_case(part, words):
     return lambda g: words(g["case"].split(":")[part])
 
 
-OPERANDS = Table(PAGE, "summary operands", "host operands", {
+OPERANDS = Table(IN_MEMORY, "summary operands", "host operands", {
     "m × n × k, f64": in_case(0, lambda shape: shape.replace("x", " × ")), "A and B in": in_case(1, "{} memory".format),
     "C in": in_case(2, {"host": "the same", "gpu": "GPU memory"}.get), "`matmul`": way("multiply"), "copies": way("copies"),
     "products": way("products"), "`matmul` / the larger": lambda g: f"{g.time('multiply') / max(g.time('copies'), g.time('products')):.2f}"},
@@ -138,7 +138,7 @@ def place(r):
     return where + (f", {ranks} ranks" if ranks > 1 else "") + (", processors' time" if by_processors(r) else "")
 
 
-GRAM = Table(PAGE, "summary gram", "gram bench", {
+GRAM = Table(SYMMETRIC, "summary gram", "gram bench", {
     "X": "{size}²", "type": "{type}", "in": place, "`gram`": ms("gram"), "general product": ms("matmul", "multiply"),
     "ratio": lambda g: f"{time_of(g, 'gram') / time_of(g, 'matmul', 'multiply'):.2f}",
     "unverified syrk of cuBLAS, OpenBLAS or ScaLAPACK": ms("syrk")},
@@ -153,7 +153,7 @@ def cov_ratio(*names):
     return lambda g: f"{time_of(g, 'cov') / time_of(g, *names):.2f}"
 
 
-COVARIANCE = Table(PAGE, "summary covariance", "covariance", {
+COVARIANCE = Table(SYMMETRIC, "summary covariance", "covariance", {
     "X": lambda g: f"{(10 if g['of'] == 'cov' else 1000) * g['size']} × {g['size']}", "type": "{type}",
     "in": lambda g: "NumPy arrays, processors' time" if g["of"] == "cov" else "GPU memory", "`damier.cov`": cov_time("cov"),
     "`damier.gram`": cov_time("gram"), "`numpy.cov` or `torch.cov`": cov_time("numpy_cov", "torch_cov"), "cov / gram": cov_ratio("gram"),
@@ -208,7 +208,7 @@ def memory(records):
     found = list(rows_of_memory(records))
     rows = [(*words, digits(a), digits(b), f"{ratio:.2f}\u00a0×") for _, *words, a, b, ratio in found]
     return table(("m = n = k", "type", "on", "compared with", "damier, TFLOP/s", "the other, TFLOP/s", "relative speed"), rows) + \
-        measured([r for r, *_ in found], "[CPU](results/cpu.md), [GPUs](results/gpu.md)")
+        measured([r for r, *_ in found], "[CPU](cpu.md), [GPUs](gpu.md)")
 
 
 # ---- scaling ----
@@ -227,7 +227,7 @@ def scaling(records):
 
 
 TABLES = [Lines(PAGE, "summary user", "user", user, repeats=True), NODE, ARRAYS, ARRAYS_ON_CPUS, OPERANDS, GRAM, COVARIANCE,
-          Lines(PAGE, "summary memory", "gpu,gpus,cublasmp,cublasxt,scalapack,in place,in place ranks", memory, repeats=True),
+          Lines(IN_MEMORY, "summary memory", "gpu,gpus,cublasmp,cublasxt,scalapack,in place,in place ranks", memory, repeats=True),
           Lines(PAGE, "summary scaling", "bench scale,simulated", scaling, repeats=True)]
 
 

@@ -1,5 +1,5 @@
 /* residues: whole numbers as residues modulo M pairwise coprime numbers of at most 256, for f64
- * products made of int8 products (docs/precision.md).
+ * products made of int8 products (docs/emulated_int8.md).
  *
  * A row of A and a column of B are scaled by powers of two, 2^s and 2^t, and truncated to whole
  * numbers a' and b' with 2 sum |a'| |b'| < P, the product of the moduli: the residues of the sum

@@ -1,7 +1,7 @@
 /* split: f32 as the sum of two f16, for products of f32 made of three products of f16 on tensor
- * cores (docs/precision.md; Ootomo and Yokota, arXiv 2203.03341). Complex products are real ones of
- * twice the depth: A and C are treated as real and imaginary parts, and x + iy of B becomes x, y in
- * one row and -y, x in the next.
+ * cores (docs/emulated_f16.md; Ootomo and Yokota, arXiv 2203.03341). Complex products are real
+ * ones of twice the depth: A and C are treated as real and imaginary parts, and x + iy of B becomes
+ * x, y in one row and -y, x in the next.
  *
  * The numbers of a line, a row of a panel of A or a column of one of B, are scaled by the power of
  * two 2^s that brings the largest just below the largest f16. A scaled number x becomes high =

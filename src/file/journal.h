@@ -2,7 +2,7 @@
  *
  * A header of named texts, then one record of 64 bytes per tile, each with its own checksum. Only
  * rank 0 uses it. A record is appended after all ranks have synced the data of its tile, and is on
- * the disk when dm_journal_append returns. docs/checkpoint.md states the guarantees. */
+ * the disk when dm_journal_append returns. docs/checkpoint_protocol.md states the guarantees. */
 #ifndef DM_FILE_JOURNAL_H
 #define DM_FILE_JOURNAL_H
 

@@ -3,7 +3,7 @@
  * Every rank starts a sync of what it wrote once per interval, without waiting for it, and reports
  * to rank 0, which records a tile in the journal (file/journal.h) when all ranks have it on the
  * disk. A later run of the same command keeps the recorded tiles after comparing their checksums
- * with the file. docs/checkpoint.md states the guarantees. */
+ * with the file. docs/checkpoint_protocol.md states the guarantees. */
 #ifndef DM_PRODUCT_CHECKPOINT_H
 #define DM_PRODUCT_CHECKPOINT_H
 

@@ -5,7 +5,7 @@ a range of 1e+-6 and integers; and clean products of hard data, which must raise
 Outcomes: 'below' (no element is off by more than 16 times its own a-priori bound, k u |A||B|), 'repaired' (the same,
 after a part of C was computed again), 'missed', or 'left out' (exit 10: the row overflows in C's type). Without --long:
 a few flips of each kind; only in data of a range may any be missed. With it: --flips of each kind, and the table for
-docs/reliability.md. For shares the inputs are evicted from the page cache, so that products start before A and B are
+docs/results/reliability.md. For shares the inputs are evicted from the page cache, so that products start before A and B are
 inspected.
 """
 import argparse

@@ -3,7 +3,7 @@
 
 With on_corruption="stop" a flip is 'found' (VerifyError, and C is not delivered), 'below', 'missed', or 'left out'.
 Clean products of hard data must raise no alarm.  Without --long: a few flips of each kind; only in data of a range may
-any be missed.  With it: the tables for docs/reliability.md, and a list of missed flips.
+any be missed.  With it: the tables for docs/results/reliability.md, and a list of missed flips.
 
 By default wrong parts are computed again: C has the bits of an undisturbed product.
 """

@@ -5,7 +5,7 @@ host; in a share, only after that piece has its checksum.
 
 A flip is 'found' (VerifyError, and C is not delivered), 'below' (no element of C is off by more than 16 times
 its own a-priori bound), 'missed', or 'left out'.  Without --long: a few flips of each kind, of which at most 2 % may be
-missed, except in data of a range.  With it: the tables for docs/reliability.md, and a list of missed flips.
+missed, except in data of a range.  With it: the tables for docs/results/reliability.md, and a list of missed flips.
 
 By default wrong parts are computed again: C is right, even if a strip of C changes between the GPU and the host.
 """

@@ -1,4 +1,4 @@
-"""Examples in the package's docstrings, docs/python.md and the tutorial are true."""
+"""Examples in the package's docstrings, in pages of docs/ and in the tutorial are true."""
 import doctest
 import importlib
 import os
@@ -34,15 +34,19 @@ class Examples(unittest.TestCase):
         self.assertGreater(tried, 20)
 
     def test_public_names_are_described(self):
-        page = (ROOT / "docs" / "python.md").read_text()
+        page = "".join((ROOT / "docs" / name).read_text() for name in ("python.md", "python_gpu.md"))
         for name in damier.__all__:
             self.assertTrue(getattr(damier, name).__doc__, name)
             self.assertIn(f"`{name}", page.replace("`damier.", "`"), name)
 
-    def test_page(self):
-        done = doctest.testfile(str(ROOT / "docs" / "python.md"), module_relative=False, optionflags=FLAGS)
-        self.assertEqual(done.failed, 0)
-        self.assertGreater(done.attempted, 10)
+    def test_pages(self):
+        tried = 0
+        for page in ("python", "howto/gram", "howto/covariance"):
+            done = doctest.testfile(str(ROOT / "docs" / f"{page}.md"), module_relative=False, globs={"damier": damier, "np": np},
+                                    optionflags=FLAGS)
+            self.assertEqual(done.failed, 0, page)
+            tried += done.attempted
+        self.assertGreater(tried, 15)
 
     def test_tutorial(self):
         environment = os.environ | {"MPLBACKEND": "Agg", "TUTORIAL_SIZE": "256"}
