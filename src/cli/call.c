@@ -19,11 +19,15 @@
 
 /* ---- options ---- */
 
-/* Sets OPTION, and that it was given. */
+/* Sets OPTION, and that it was given. Only rank 0 reads the file of a machine. */
 static dm_status set_option(dm_call *call, const dm_option *option, const char *text) {
   call->own.given[option - dm_cli_options] = true;
-  return option->own.set ? option->own.set(&option->own, text, &call->own)
-                         : dm_value_take(dm_cli_value(option), text, &call->settings);
+  if (option->own.set) return option->own.set(&option->own, text, &call->own);
+  const dm_value *value = dm_cli_value(option);
+  if (dm_cli_ramp(call) || strcmp(option->name, "machine") != 0 || text[0] != '@')
+    return dm_value_take(value, text, &call->settings);
+  call->settings.given[value - dm_values] = true;
+  return dm_value_set_text(value, text, &call->settings);
 }
 
 dm_status dm_cli_defaults(dm_call *call) {

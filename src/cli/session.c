@@ -188,6 +188,15 @@ static dm_status same_version(const dm_run *run) {
   return dm_comm_agree(run->world, status);
 }
 
+/* Replaces "@FILE" of --machine by the words that rank 0 has read there. */
+static dm_status share_machine(const dm_run *run, dm_settings *settings) {
+  char words[sizeof settings->machine];
+  memcpy(words, settings->machine, sizeof words);
+  DM_TRY(dm_comm_broadcast(run->world, words, sizeof words, 0));
+  if (settings->machine[0] == '@') memcpy(settings->machine, words, sizeof words);
+  return DM_OK;
+}
+
 /* Rank 0 decides for all, but a rank that was started with something else was meant to do it. */
 static dm_status same_call(const dm_run *run, const dm_call *call) {
   static const char *const operands[] = {"operand 1", "operand 2", "operand 3"};
@@ -238,6 +247,7 @@ static dm_status work_traced(dm_run *run, const dm_call *call, const dm_work *wo
 
 static dm_status perform(dm_run *run, dm_call *call, dm_status prepared, const dm_work *work) {
   dm_status same = same_version(run);
+  if (!same) same = share_machine(run, &call->settings);
   if (!same) same = same_call(run, call);
   if (same) dm_status_free(prepared);
   DM_TRY(same);
@@ -332,7 +342,6 @@ static int run_rank(dm_call *call, dm_status prepared, const dm_work *work, dm_c
   if (status) {
     dm_status_free(prepared);
     dm_warm_up_end(warm_up);
-    if (!world && dm_comm_size_before_start() == 1) call->rank = 0; /* rank 0 knows of no others */
     if (!world) return dm_cli_finish(call, status);
     return leave(&run, dm_status_first(status, dm_cli_close_reports(call)));
   }

@@ -34,7 +34,8 @@ void dm_comm_stop(dm_comm *world);
 /* Ends the whole job at once with exit code CODE; does not return. */
 void dm_comm_abort(dm_comm *world, int code) __attribute__((noreturn));
 
-/* The rank that the launcher's environment states before MPI is started, or -1. */
+/* The rank that the launcher's environment states before MPI is started, or -1. 0 if it states
+ * fewer ranks: another launcher left the variable behind. */
 int dm_comm_rank_before_start(void);
 
 /* The number of ranks it states; 1 if it states none. */

@@ -74,6 +74,9 @@ dm_status dm_comm_wait_all(dm_request *requests, int count);
 /* The number in variable NAME, or -1. */
 int dm_launched_number(const char *name);
 
+/* The rank that the environment states, or -1. */
+int dm_launched_rank(void);
+
 /* Whether no launcher started this process. */
 bool dm_launched_by_nobody(void);
 

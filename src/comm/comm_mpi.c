@@ -129,7 +129,7 @@ static void hide_missing_sysfs(void) {
 }
 
 dm_status dm_comm_start(dm_comm **world) {
-  const int rank = dm_comm_rank_before_start();
+  const int rank = dm_launched_rank();
   int provided;
   hide_missing_sysfs();
   DM_TRY(dm_launched_unconnected());
@@ -145,7 +145,7 @@ dm_status dm_comm_start(dm_comm **world) {
 }
 
 dm_status dm_comm_start_single(dm_comm **world) {
-  const int rank = dm_comm_rank_before_start();
+  const int rank = dm_launched_rank();
   DM_MPI(MPI_Init(NULL, NULL));
   return take_world(rank, world);
 }

@@ -9,7 +9,7 @@ static const char hint[] =
     "with the MPI of this computer";
 
 dm_status dm_comm_start(dm_comm **world) {
-  DM_TRY(dm_hint(dm_launched_apart(dm_comm_rank_before_start()), hint));
+  DM_TRY(dm_hint(dm_launched_apart(dm_launched_rank()), hint));
   return dm_comm_take_alone(world);
 }
 

@@ -53,10 +53,15 @@ dm_status dm_launched_apart(int rank) {
                  rank);
 }
 
-int dm_comm_rank_before_start(void) {
+int dm_launched_rank(void) {
   static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
                                       "SLURM_PROCID", NULL};
   return first_number(names);
+}
+
+int dm_comm_rank_before_start(void) {
+  const int rank = dm_launched_rank();
+  return rank < dm_comm_size_before_start() ? rank : 0;
 }
 
 static int ranks_before_start(void) {

@@ -13,6 +13,10 @@ rates plan.json
 damier generate A.h5 --size 64 -q >/dev/null
 ranks 2 damier multiply A.h5 A.h5 -o C.h5 --threads 1 --machine @rates.txt -q | grep -o 'ranks=2\|PASS'
 damier multiply A.h5 A.h5 -o D.h5 --machine @rates.txt --dry-run | grep -c 'as --machine states'
+# Only rank 0 needs the file.
+mkdir elsewhere
+product=(damier multiply "$PWD/A.h5" "$PWD/A.h5" -o "$PWD/C.h5" --force --threads 1 --machine @rates.txt -q)
+ranks 1 "${product[@]}" : -n 1 -wdir "$PWD/elsewhere" "${product[@]}" | grep -o 'ranks=2\|PASS'
 sed -i 's/^gflops=.*/gflops=1e6 # much faster/' rates.txt
 damier plan --size 256 --machine @rates.txt | grep -c '1.00 PFLOP/s'
 sed -i 's/^gflops=.*/gflop=1/' rates.txt
