@@ -13,7 +13,8 @@ const dm_verb dm_cli_verbs[] = {
      "One process uses all cores of the computer, and the GPUs that shorten the product; mpirun -n N starts N processes, on several computers, too.\n",
      {"damier multiply A.h5 B.h5 -o C.h5",
       "damier multiply A.npy data.h5:/run/b -o C.npy --alpha 0.5",
-      "damier multiply A.h5 B.h5 --beta 1 --c C.h5 -o C.h5 --force"}},
+      "damier multiply A.h5 B.h5 --beta 1 --c C.h5 -o C.h5 --force",
+      "damier multiply 'runs/*.h5:/x[0:50]' B.h5 -o C.h5"}},
     {"gram", DM_VERB_GRAM, "X.h5[:/ds] -o C.h5[:/ds]", 1, 1,
      "compute C = alpha X^H X, or alpha X X^H with --of rows: half of the work of multiply",
      "Only elements on and below the diagonal are computed; the others are stored as their mirror images,"
@@ -24,7 +25,8 @@ const dm_verb dm_cli_verbs[] = {
      "compute the covariances of all pairs of columns of X, or of rows with --of rows",
      "As gram --center --divide n-1: means are subtracted before anything is multiplied.\n"
      "Whole numbers are read as f64. Options of gram apply.\n",
-     {"damier cov X.h5:/x -o C.h5:/cov", "damier cov genes.h5 --of rows --divide n -o C.h5"}},
+     {"damier cov X.h5:/x -o C.h5:/cov", "damier cov genes.h5 --of rows --divide n -o C.h5",
+      "damier cov 'runs/*.h5:/x' --missing pairwise -o C.h5"}},
     {"cor", DM_VERB_COR, "X.h5[:/ds] -o C.h5[:/ds]", 1, 1,
      "compute the correlations (Pearson's r) of all pairs of columns of X, or of rows with --of rows",
      "As gram --center --scale --divide n-1.\nConstant columns have no correlation: theirs are NaN, and"

@@ -268,7 +268,9 @@ dm_status dm_request_arrange(const dm_settings *s, dm_dataset *a, dm_dataset *b,
   if (s->gram && a->leads.count > 0)
     return dm_hint(dm_fail(DM_E_INPUT, "%s has %d dimensions; a matrix has 2",
                            dm_location_name(&a->at, name), a->leads.count + 2),
-                   "'%.400s[0]' names a part of it", name);
+                   "--row-axes-a 1 flattens it: a row for each entry of the first dimension; "
+                   "'%.400s[0]' names one of them",
+                   name);
   if (dm_dataset_is_same(a, b) && !dm_composite_is_same(a->composite, b->composite))
     return dm_hint(dm_fail_at(DM_E_IO, &b->at, "changed since it was inspected"),
                    "a list of rows or files was written, or a file came or went");

@@ -28,6 +28,7 @@ try damier multiply mixed.h5 one.h5 -o C.h5 | sed 's/ (HDF5: .*)//'
 try damier info mixed.h5:/G/Small
 try damier info mixed.h5:/g
 try damier info mixed.h5:/cube[0]
+try damier gram mixed.h5:/cube -o C.h5
 try damier info links.h5
 try damier info links.h5 --allow-external | sed 's/ (HDF5: .*)//'
 try damier info missing.h5 vectors.h5 one.h5

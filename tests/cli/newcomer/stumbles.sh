@@ -13,6 +13,7 @@ PATH=$PWD/fake:$PATH
   for name in A B X; do damier generate $name.h5:/${name,,} --size 80 -q; done
   damier multiply A.h5 B.h5 -o C.h5 -q 2>&1
   cp X.h5 genes.h5
+  mkdir runs && cp X.h5 runs/1.h5 && cp X.h5 runs/2.h5
   "$PYTHON" -c 'import h5py, numpy as np
 a, b = (h5py.File(f"{x}.h5")[x.lower()][:] for x in "AB")
 h5py.File("data.h5", "w")["run/b"] = b
