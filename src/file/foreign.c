@@ -243,8 +243,8 @@ static const format formats[] = {
     IF(is_matlab_4, "is a MATLAB file of version 4, not HDF5", "in MATLAB: load it and save(NAME, '-v7.3'); in Python: scipy.io.loadmat, then h5py"),
     IF(is_zeros, "begins with zeros: a download or copy of it may not have finished", "copy it again"),
     IF(is_json, "is JSON, a text file", "in Python: numpy.save('NAME.npy', numpy.array(json.load(open(FILE))))"),
-    IF(is_text, "is a text file, such as CSV", "in Python: numpy.save('NAME.npy', numpy.loadtxt(FILE, delimiter=','))"),
-    IF(is_old_text, "is a text file, such as CSV", "in Python: numpy.save('NAME.npy', numpy.loadtxt(FILE, delimiter=',', encoding='latin-1'))"),
+    IF(is_text, "is a text file, such as CSV", "in Python: numpy.save('NAME.npy', numpy.genfromtxt(FILE, delimiter=',')); skip_header=1 leaves out a line of names, usecols columns of names"),
+    IF(is_old_text, "is a text file, such as CSV", "in Python: numpy.save('NAME.npy', numpy.genfromtxt(FILE, delimiter=',', encoding='latin-1')); skip_header=1 leaves out a line of names, usecols columns of names"),
     AT(0, "ORC", "is an ORC file", "in Python: h5py's file['name'] = pandas.read_orc(FILE).to_numpy()"),
 };
 /* clang-format on */

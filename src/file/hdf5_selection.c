@@ -89,7 +89,10 @@ dm_status dm_selection_read(const dm_location *of, hid_t space, const char *whos
   s->all = H5Sget_select_type(space) == H5S_SEL_ALL;
   if (s->all && s->rank == 0 && *whose) return DM_OK; /* the file does not keep its extent */
   if (s->rank != 1 && s->rank != 2)
-    return dm_fail_at(DM_E_INPUT, of, "%shas %d dimensions; a matrix has 2", whose, s->rank);
+    return dm_hint(dm_fail_at(DM_E_INPUT, of,
+                              "%shas %d dimensions; in virtual datasets only 2 are read", whose,
+                              s->rank),
+                   "name the files of the sources instead, as in 'FOLDER/*.h5:/DATASET'");
   const int first = 2 - s->rank;
   for (int i = 0; i < s->rank; i++) s->extent[first + i] = (int64_t)dims[i];
   switch (H5Sget_select_type(space)) {

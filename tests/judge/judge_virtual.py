@@ -133,6 +133,19 @@ def gaps(folder, damier):
     refused(folder, damier, 3)
 
 
+def cubes(folder, damier):
+    """Three dimensions are refused; the same files as a stack are read."""
+    for i in range(2):
+        put(folder / f"k{i}.h5", A[i * 30:i * 30 + 30].reshape(30, 4, COLS // 4))
+    virtual(folder / "v.h5", [(np.s_[i * 30:i * 30 + 30], SOURCE(f"k{i}.h5", "d", (30, 4, COLS // 4))) for i in range(2)],
+            (ROWS, 4, COLS // 4))
+    done = ended([damier, "gram", folder / "v.h5", "--row-axes-a", "1", "-o", folder / "g.h5"])
+    expect(done.returncode == 3 and "*.h5:/DATASET" in done.stderr, done.stderr)
+    run(damier, 1, "gram", f"{folder}/k*.h5", "--row-axes-a", "1", "-o", folder / "g.h5", "-q")
+    with h5py.File(folder / "g.h5") as file:
+        expect(np.allclose(file["c"][()], A.T @ A), "gram of a stack of cubes")
+
+
 def sources(folder, damier):
     """A source that is not as it should be."""
     virtual(folder / "v.h5", stack(folder))
@@ -348,7 +361,7 @@ def changed(folder, damier):
 
 def main():
     chosen = options()
-    work = [(case,) for case in (layouts, lines, nested, types, gaps, sources, places, many, similar, bands, changed)]
+    work = [(case,) for case in (layouts, lines, nested, types, gaps, cubes, sources, places, many, similar, bands, changed)]
     work += [(at_random, seed) for seed in range(how_many(chosen, 4, 8, 40))]
     run_cases(chosen.damier, work)
 
