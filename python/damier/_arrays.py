@@ -96,7 +96,7 @@ def _view(array: Any, name: str) -> tuple[View, str | None]:
     try:
         made = np.asanyarray(array)
     except Exception as error:  # whatever its __array__ raises
-        raise UsageError(f"{name} is no array: {error}") from error
+        raise UsageError(f"{name} is not an array: {error}") from error
     check_meaning(made, name)  # netCDF4's variables become masked arrays
     return made.view(np.ndarray), None
 

@@ -25,7 +25,7 @@ class Stored:
     def __init__(self, dataset: Any) -> None:
         location = location_of(dataset)
         if location is None:
-            raise UsageError(f"{type(dataset).__name__} is no location, and no dataset that the library can read")
+            raise UsageError(f"{type(dataset).__name__} is neither a location nor a dataset that the library can read")
         self.location = location
         self.is_part = False
 
@@ -47,7 +47,7 @@ def _text_of(key: Any) -> str:
     try:
         return str(index(key))
     except TypeError:
-        raise TypeError(f"{type(key).__name__} is no slice and no index; the location 'FILE.h5:/x[@FILE.h5:/list, :]' "
+        raise TypeError(f"{type(key).__name__} is neither a slice nor an index; the location 'FILE.h5:/x[@FILE.h5:/list, :]' "
                         "has the rows of a list") from None
 
 

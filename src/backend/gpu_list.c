@@ -97,7 +97,7 @@ dm_status dm_gpu_list_restrict(dm_gpu_list *list, const char *wanted) {
   if (strcmp(wanted, "none") == 0) return DM_OK;
   for (const char *rest = wanted; next_word(&rest, word);) {
     if (!is_name(word))
-      return dm_hint(dm_fail(DM_E_USAGE, "'%s' is no GPU", word),
+      return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a GPU", word),
                      "a number of GPUs; a list such as 0,2 or GPU-5a...,GPU-07...; or none");
     const int at = find(&all, word);
     if (at == SEVERAL)

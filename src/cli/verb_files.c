@@ -34,7 +34,7 @@ static dm_status check_parameter(const dm_generate *g) {
   if (fabs(made->parameter) <= dm_dtype_largest(g->dtype) &&
       (!whole || made->parameter == floor(made->parameter)))
     return DM_OK;
-  return dm_hint(dm_fail(DM_E_USAGE, "%.17g is no number of type %s", made->parameter,
+  return dm_hint(dm_fail(DM_E_USAGE, "%.17g is not a number of type %s", made->parameter,
                          dm_dtype_name(g->dtype)),
                  "--type states another type");
 }

@@ -228,7 +228,7 @@ dm_status dm_comm_adopt_fortran(int handle, dm_comm **world) {
   DM_TRY(check_started());
   if (handle >= 0) mpi = MPI_Comm_f2c(handle);
   return mpi != MPI_COMM_NULL ? dm_comm_adopt(mpi, world)
-                              : dm_hint(dm_fail(DM_E_USAGE, "%d is no communicator", handle),
+                              : dm_hint(dm_fail(DM_E_USAGE, "%d is not a communicator", handle),
                                         "-1 is a single process");
 }
 

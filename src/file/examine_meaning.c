@@ -246,7 +246,7 @@ static dm_status missing(const scope *l, const rule *r) {
   char text[WORD];
   const int count = dm_attribute_numbers(l->set, r->attribute, list);
   if (count == -2 && dm_h5_text_of(l->set, r->attribute, text, sizeof text)) {
-    add(l->find->meaning.warning, "attribute %s = '%.20s' is no number and is not applied",
+    add(l->find->meaning.warning, "attribute %s = '%.20s' is not a number, and is not applied",
         r->attribute, text);
     return DM_OK;
   }

@@ -72,11 +72,12 @@ static dm_status read_slice(const selection *s, const char *text, int64_t extent
   const char *at = text;
   int parts = 0;
   for (;; at++) {
-    if (!take_number(&at, &value[parts], &present[parts])) return refuse(s, "is no slice: ", text);
+    if (!take_number(&at, &value[parts], &present[parts]))
+      return refuse(s, "is not a slice: ", text);
     parts++;
     if (*at != ':' || parts == 3) break;
   }
-  if (*at || (parts == 1 && !present[0])) return refuse(s, "is no slice: ", text);
+  if (*at || (parts == 1 && !present[0])) return refuse(s, "is not a slice: ", text);
   for (int i = 0; i < 2; i++)
     if (present[i] && value[i] < 0) value[i] += extent;
   const bool single = parts == 1;
@@ -164,7 +165,7 @@ static dm_status read_list(selection *s, const char *text, int axis) {
   const bool whole = dm_dtype_is_integer(dataset.dtype) && !dataset.meaning.active;
   dm_status status = check_kept(s->trust, &dataset);
   if (!status && (!whole || dataset.rows != 1))
-    status = dm_fail_at(DM_E_INPUT, &dataset.at, "is no list of whole numbers of one dimension");
+    status = dm_fail_at(DM_E_INPUT, &dataset.at, "is not a one-dimensional list of whole numbers");
   else if (!status && dataset.cols > most_listed)
     status =
         dm_fail_at(DM_E_INPUT, &dataset.at, "lists %lld rows or columns; at most %lld are read",

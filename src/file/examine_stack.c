@@ -173,9 +173,9 @@ static dm_status add_line(stack *s, char *line, int64_t number) {
   if (*line == '\0' || *line == '#') return DM_OK;
   for (const char *c = line; *c; c++)
     if (iscntrl((unsigned char)*c) && *c != '\t')
-      return dm_hint(
-          dm_fail_at(DM_E_INPUT, &s->find->at, "is no text: see line %lld", (long long)number),
-          "@FILE names a text file with a location in each line");
+      return dm_hint(dm_fail_at(DM_E_INPUT, &s->find->at, "is not a text file: see line %lld",
+                                (long long)number),
+                     "@FILE names a text file with a location in each line");
   if (*line == '@')
     return dm_fail_at(DM_E_INPUT, &s->find->at, "line %lld names another list", (long long)number);
   DM_TRY(dm_file_named(dm_location_parse(line, &one), &s->find->at));

@@ -372,9 +372,10 @@ dm_status dm_not_there(const dm_location *at, const dm_trust *trust, hid_t file,
     htri_t exists = H5Lexists(file, path, access);
     if (exists > 0) continue;
     dm_status_free(status);
-    status = exists == 0 ? dm_fail_at(DM_E_INPUT, at, "there is no '%.300s' in the file", path)
-                         : dm_fail_at(DM_E_INPUT, at,
-                                      "'%.300s' cannot exist: what it lies in is no group", path);
+    status = exists == 0
+                 ? dm_fail_at(DM_E_INPUT, at, "there is no '%.300s' in the file", path)
+                 : dm_fail_at(DM_E_INPUT, at,
+                              "'%.300s' cannot exist: what it lies in is not a group", path);
     return hint_at_others(status, trust, file, at->dataset, "/");
   }
   return status;

@@ -206,7 +206,7 @@ static dm_status read_header(const dm_location *at, int fd, char text[HEADER_LIM
   text[length] = '\0';
   return strlen(text) == (size_t)length
              ? DM_OK
-             : dm_fail_at(DM_E_INPUT, at, "has a header that is no text");
+             : dm_fail_at(DM_E_INPUT, at, "has a header that is not text");
 }
 
 static dm_status examine(int fd, const dm_trust *trust, dm_dataset *find) {

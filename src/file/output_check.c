@@ -187,7 +187,7 @@ dm_status dm_output_check(dm_location *location, const char *default_name, bool 
   /* Only the part file of a .npy file has a dataset, which is not shown. */
   if (!dm_output_is_npy(location)) name_dataset(location, default_name);
   if (strcmp(location->dataset, "/") == 0 || strncmp(location->dataset, "/.damier", 8) == 0)
-    return dm_fail_at(DM_E_USAGE, location, "is no name for a dataset of the user");
+    return dm_fail_at(DM_E_USAGE, location, "is a name that damier keeps for itself");
   if (strlen(location->file) > 0 && location->file[strlen(location->file) - 1] == '/')
     return is_directory(location);
   dm_status status = DM_OK;

@@ -40,7 +40,7 @@ static dm_status check_place(const void *location, void *nothing) {
       return dm_h5_fail(DM_E_INPUT, at, "'%.300s' cannot be read", path);
     const bool group = object.type == H5O_TYPE_GROUP;
     if (at->dataset[end] == '/' && !group)
-      return dm_fail_at(DM_E_USAGE, at, "'%.300s' is no group of the file", path);
+      return dm_fail_at(DM_E_USAGE, at, "'%.300s' is not a group of the file", path);
   }
   return dm_hint(dm_fail_at(DM_E_USAGE, at, "already exists in the file"),
                  "nothing was touched; name another dataset: -o FILE.h5:/name");

@@ -225,7 +225,7 @@ def stacks(folder, damier):
     told(damier, location, "r33.h5")
     run(damier, 1, "info", f"{folder}/none*.h5:/x", expect=4)
     done = ended([str(word) for word in (damier, "info", f"@{folder}/b.h5")])  # no list of locations
-    expect(done.returncode == 3 and "b.h5: is no text" in done.stderr, done.stderr)
+    expect(done.returncode == 3 and "b.h5: is not a text file" in done.stderr, done.stderr)
 
 
 def flattened(folder, damier, seed):

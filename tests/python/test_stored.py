@@ -162,7 +162,7 @@ class StoredOperands(InFolder):
             with self.assertRaises(damier.InputError):
                 damier.matmul(damier.Stored(file["x"])[::-1], self.y)
             for wrong in ([1, 2], None, self.x[:, 0] > 0):
-                with self.assertRaisesRegex(TypeError, "no slice and no index"):
+                with self.assertRaisesRegex(TypeError, "neither a slice nor an index"):
                     damier.Stored(file["x"])[wrong]
         with self.assertRaises(damier.FileError):
             damier.matmul("nothing.h5:/x", self.y)
