@@ -357,13 +357,21 @@ dm_range dm_rank_sums(const dm_rank_state *local) {
   return (dm_range){0, local->plan->pk > 1 ? local->c_sum.rows : local->c.rows};
 }
 
+/* Strips multiply the last panels of each layer; there is nothing before its first one. */
+static dm_status check_strips(const dm_plan *plan) {
+  const int64_t shortest = dm_range_size(dm_plan_layer(plan, plan->pk - 1));
+  if (plan->strips == 0 || plan->stretch <= shortest) return DM_OK;
+  return dm_fail(DM_E_BUG, "strips of %lld panels do not fit a layer of %lld",
+                 (long long)plan->stretch, (long long)shortest);
+}
+
 dm_status dm_rank_open(dm_run *run, const dm_plan *plan, dm_backend *backend,
                        const dm_transport_ops *transport, dm_rank_state *local) {
   *local = (dm_rank_state){
       .run = run, .plan = plan, .coords = dm_plan_coords(plan, run->rank), .backend = backend};
   DM_TRY(groups_open(local));
-  dm_status status = DM_OK;
-  if (!local->coords.idle) {
+  dm_status status = check_strips(plan);
+  if (!status && !local->coords.idle) {
     local->panels = dm_plan_layer(plan, local->coords.l);
     status = buffers_open(local);
   }

@@ -143,7 +143,8 @@ typedef dm_status dm_piece_taker(void *context, dm_backend *backend, dm_view pie
                                  int64_t row, int64_t col);
 
 /* Collective. Allocates all buffers of PLAN for this rank; the caller keeps the backend. Panels use
- * TRANSPORT, which moves GPU memory if the plan has device links; NULL: MPI through host memory. */
+ * TRANSPORT, which moves GPU memory if the plan has device links; NULL: MPI through host memory.
+ * DM_E_BUG: strips have more panels than the shortest layer. */
 dm_status dm_rank_open(dm_run *run, const dm_plan *plan, dm_backend *backend,
                        const dm_transport_ops *transport, dm_rank_state *local);
 void dm_rank_close(dm_rank_state *local); /* collective */

@@ -93,6 +93,22 @@ static void multiply(caller *c, const dm_plan *plan, bool from_memory, bool to_m
   dm_backend_close(setup.backend);
 }
 
+/* Strips of more panels than the shortest layer has are an error, not read from before the first.
+ */
+static void refuse_long_strips(caller *c, dm_plan plan) {
+  const dm_backend_config config = {.local_ranks = 1, .threads = 1, .kernel = "auto"};
+  dm_backend *backend;
+  dm_rank_state local;
+  plan.stretch = plan.panels / plan.pk + 1;
+  must(c->test, dm_backend_open(&dm_backend_cpu, &config, &backend));
+  dm_status status = dm_rank_open(&c->test->run, &plan, backend, NULL, &local);
+  CHECK(c->test, status && status->code == DM_E_BUG, "strips of %lld panels were accepted",
+        (long long)plan.stretch);
+  dm_status_free(status);
+  dm_rank_close(&local);
+  dm_backend_close(backend);
+}
+
 /* In all ways that PLAN allows: with tiles blocks keep no results. */
 static void try_plan(caller *c, dm_wishes wishes, bool strips) {
   dm_problem problem = product_problem(M, N, K, DM_F64);
@@ -104,6 +120,7 @@ static void try_plan(caller *c, dm_wishes wishes, bool strips) {
   if (strips && plan.strips == 0 && plan.pm == 1 && plan.pn == 1 && plan.overlap) {
     plan.strips = 2;
     plan.stretch = dm_min(2, plan.panels / plan.pk); /* every layer has as many */
+    refuse_long_strips(c, plan);
   }
   for (int from = 0; from < 2; from++)
     for (int to = dm_plan_tiles(&plan) > 1; to < 2; to++) multiply(c, &plan, from, to);
