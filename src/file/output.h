@@ -36,7 +36,7 @@ typedef struct dm_output_file {
  * before MPI is started. Completes LOCATION's dataset with DEFAULT_NAME. If C is added to an
  * existing file, that may be an input, and APPENDED, otherwise NULL, stores its identity. */
 dm_status dm_output_check(dm_location *location, const char *default_name, bool force,
-                          const dm_dataset *inputs, int count, const dm_dataset *replaced,
+                          const dm_dataset *const *inputs, int count, const dm_dataset *replaced,
                           dm_output_form *appended);
 
 /* What follows the name of C's file in those of its temporary files; ends with NULL. */
@@ -59,12 +59,11 @@ dm_status dm_reservation_has(const dm_reservation *reservation, int64_t rows, bo
  * released. */
 dm_status dm_reservation_end(dm_reservation *reservation, bool all);
 
-/* Reopens the part file ID of an earlier run, whose data starts at OFFSET. Rewrites its structure,
- * which undoes any interrupted commit, and reserves its space again. Its data stays, to be checked.
- * *there is false if there is no such file; DM_E_IO: it is another file. */
-dm_status dm_output_reopen(const dm_location *location, dm_dtype dtype, int64_t rows, int64_t cols,
-                           const dm_leads *leads, int64_t offset, const char id[DM_ID],
-                           dm_output_file *file, bool *there);
+/* Reopens the part file of an earlier run, whose data starts at OFFSET; FILE has its location,
+ * shape, leading dimensions, type and ID. Rewrites its structure, which undoes any interrupted
+ * commit, and reserves its space again. Its data stays, to be checked. *there is false if there is
+ * no such file; DM_E_IO: it is another file. */
+dm_status dm_output_reopen(dm_output_file *file, int64_t offset, bool *there);
 
 /* Whether an earlier run left something unfinished, under either temporary name; removes it. */
 bool dm_output_is_left(const dm_location *at);

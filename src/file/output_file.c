@@ -301,17 +301,13 @@ static dm_status take_up(dm_output_file *file, int64_t offset) {
   return dm_output_share(file);
 }
 
-dm_status dm_output_reopen(const dm_location *location, dm_dtype dtype, int64_t rows, int64_t cols,
-                           const dm_leads *leads, int64_t offset, const char id[DM_ID],
-                           dm_output_file *file, bool *there) {
-  *file = (dm_output_file){.at = *location, .rows = rows, .cols = cols, .dtype = dtype, .made = -1};
-  if (leads) file->leads = *leads;
-  memcpy(file->id, id, DM_ID);
-  DM_TRY(dm_file_sibling(location, ".part", file->part));
+dm_status dm_output_reopen(dm_output_file *file, int64_t offset, bool *there) {
+  file->made = -1;
+  DM_TRY(dm_file_sibling(&file->at, ".part", file->part));
   const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   file->made = open(file->part, flags);
   if (file->made < 0 && errno == ENOENT) { /* its commit was interrupted */
-    DM_TRY(dm_output_new_name(location, file->part));
+    DM_TRY(dm_output_new_name(&file->at, file->part));
     file->made = open(file->part, flags);
   }
   *there = file->made >= 0;

@@ -39,15 +39,15 @@ static bool is_contiguous(const dm_distribution *of, int ranks) {
   return all;
 }
 
-static dm_status inspect(const dm_run *run, const dm_distributed callers[3], bool reads_c,
-                         choices *c) {
+static dm_status inspect(const dm_arrangement *a, bool reads_c, choices *c) {
+  const int ranks = a->run->ranks;
   for (int x = 0; x < 3; x++) {
-    const dm_distribution *of = &callers[x].of;
-    DM_TRY(dm_part_layout_of(run->world, callers[x].local, &c->lying[x]));
-    DM_TRY(dm_bytes_of(of->rows.total, of->cols.total, dm_dtype_size(callers[x].local.dtype),
-                       &c->cost[x]));
-    c->stays[x] = !c->lying[x].on_host && is_contiguous(of, run->ranks) &&
-                  (x != (int)DM_C || is_even(of, run->ranks));
+    const dm_distribution *of = &a->callers[x].of;
+    const dm_view local = a->callers[x].local;
+    DM_TRY(dm_part_layout_of(a->run->world, local, &c->lying[x]));
+    DM_TRY(dm_bytes_of(of->rows.total, of->cols.total, dm_dtype_size(local.dtype), &c->cost[x]));
+    c->stays[x] =
+        !c->lying[x].on_host && is_contiguous(of, ranks) && (x != (int)DM_C || is_even(of, ranks));
   }
   if (reads_c && dm_mul_overflows(c->cost[DM_C], 2, &c->cost[DM_C])) c->cost[DM_C] = INT64_MAX;
   return DM_OK;
@@ -132,39 +132,38 @@ static dm_status add_bytes(int64_t more, int64_t *all) {
   return DM_OK;
 }
 
-static dm_status open_moves(dm_arrangement *a, const dm_run *run, const choices *c, need *n) {
+static dm_status open_moves(dm_arrangement *a, const choices *c, need *n) {
   for (int x = 0; x < 3; x++) {
     const bool by_columns = c->lying[x].rows_apart;
     if (!a->moved[x]) continue;
-    DM_TRY(dm_relocation_open(run, &a->callers[x], &a->used[x], by_columns, 0, &a->in[x]));
+    DM_TRY(dm_relocation_open(a->run, &a->callers[x], &a->used[x], by_columns, 0, &a->in[x]));
     n->moving = dm_max(n->moving, a->in[x].rounds.bytes);
     if (x != (int)DM_C) continue;
-    DM_TRY(dm_relocation_open(run, &a->used[x], &a->callers[x], by_columns, 0, &a->out));
+    DM_TRY(dm_relocation_open(a->run, &a->used[x], &a->callers[x], by_columns, 0, &a->out));
     n->moving = dm_max(n->moving, a->out.rounds.bytes);
   }
   return DM_OK;
 }
 
 /* Chooses where the matrices of SET are moved to. */
-static dm_status move_set(dm_arrangement *a, const dm_run *run, const choices *c, int set,
-                          need *n) {
+static dm_status move_set(dm_arrangement *a, const choices *c, int set, need *n) {
   for (int x = 0; x < 3; x++) {
     int64_t bytes;
     a->moved[x] = set & 1 << x;
     a->used[x] = a->callers[x];
     if (!a->moved[x]) continue;
     const bool follows = x == (int)DM_A && !(set & 1 << DM_C);
-    DM_TRY(divide(run, &a->callers[x], c->lying[x].rows_apart,
+    DM_TRY(divide(a->run, &a->callers[x], c->lying[x].rows_apart,
                   follows ? &a->callers[DM_C].of : NULL, &a->used[x], &bytes));
     n->at[x] = n->bytes;
     DM_TRY(add_bytes(bytes, &n->bytes));
   }
-  return open_moves(a, run, c, n);
+  return open_moves(a, c, n);
 }
 
-static dm_status agree_suited(const dm_run *run, const dm_arrangement *a, bool *suited) {
+static dm_status agree_suited(const dm_arrangement *a, bool *suited) {
   int64_t unsuited = !dm_travel_is_suited(&a->travel);
-  DM_TRY(dm_comm_max_i64(run->world, &unsuited, 1));
+  DM_TRY(dm_comm_max_i64(a->run->world, &unsuited, 1));
   *suited = !unsuited;
   return DM_OK;
 }
@@ -176,12 +175,12 @@ static void set_matrices(const dm_arrangement *a, dm_whole_product *whole) {
 }
 
 /* *fits: with these matrices moved, in a workspace of N->bytes. */
-static dm_status try_set(dm_arrangement *a, dm_workspace *space, const dm_run *run,
-                         const choices *c, int set, dm_whole_product whole, need *n, bool *fits) {
+static dm_status try_set(dm_arrangement *a, const choices *c, int set, dm_whole_product whole,
+                         need *n, bool *fits) {
   *n = (need){0};
-  DM_TRY(dm_comm_agree(run->world, move_set(a, run, c, set, n)));
+  DM_TRY(dm_comm_agree(a->run->world, move_set(a, c, set, n)));
   set_matrices(a, &whole);
-  DM_TRY(dm_travel_open(space, run, a->used, &whole, &a->travel, &n->travel, fits));
+  DM_TRY(dm_travel_open(a->space, a->run, a->used, &whole, &a->travel, &n->travel, fits));
   /* An op(A) that would travel to even rows of C is moved there instead. */
   if (a->moved[DM_C] && a->travel.both && !a->moved[DM_A]) *fits = false;
   a->area = dm_round_up(n->travel, ALIGNED);
@@ -190,11 +189,11 @@ static dm_status try_set(dm_arrangement *a, dm_workspace *space, const dm_run *r
 }
 
 /* The moved matrices lie behind what travels and moves. */
-static void place(dm_arrangement *a, const dm_workspace *space, const need *n) {
+static void place(dm_arrangement *a, const need *n) {
   const int64_t behind = a->area + dm_round_up(n->moving, ALIGNED);
   for (int x = 0; x < 3; x++)
     if (a->moved[x] && !dm_view_is_empty(a->used[x].local))
-      a->used[x].local.base = (char *)space->memory + behind + n->at[x];
+      a->used[x].local.base = (char *)a->space->memory + behind + n->at[x];
 }
 
 static void close_set(dm_arrangement *a) {
@@ -207,27 +206,24 @@ static void close_set(dm_arrangement *a) {
   }
 }
 
-dm_status dm_arrangement_open(dm_workspace *space, const dm_run *run, dm_backend *backend,
-                              const char *transport, const dm_distributed callers[3],
-                              const dm_whole_product *whole, bool reads_c, dm_arrangement *a,
+dm_status dm_arrangement_open(dm_arrangement *a, const dm_whole_product *whole, bool reads_c,
                               bool *fits) {
   choices c = {.tried = 0};
   need n;
   *fits = false;
-  *a = (dm_arrangement){.callers = callers};
-  DM_TRY(inspect(run, callers, reads_c, &c));
+  DM_TRY(inspect(a, reads_c, &c));
   for (int set; !*fits && (set = next_set(&c)) >= 0;) {
     bool there;
     close_set(a);
-    DM_TRY(try_set(a, space, run, &c, set, *whole, &n, fits));
+    DM_TRY(try_set(a, &c, set, *whole, &n, fits));
     if (!*fits) continue;
-    DM_TRY(dm_workspace_open(space, run, backend, transport, n.bytes, &there));
+    DM_TRY(dm_workspace_open(a->space, a->run, a->backend, a->transport, n.bytes, &there));
     *fits = there;
     if (!there) return DM_OK; /* no other set needs much less */
     dm_whole_product placed = *whole;
-    place(a, space, &n);
+    place(a, &n);
     dm_arrangement_renew(a, &placed);
-    DM_TRY(agree_suited(run, a, fits));
+    DM_TRY(agree_suited(a, fits));
   }
   return DM_OK;
 }

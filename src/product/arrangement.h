@@ -43,25 +43,29 @@ void dm_relocation_close(dm_relocation *relocation);
 dm_status dm_relocation_run(dm_relocation *relocation, dm_workspace *space, int64_t at);
 
 typedef struct dm_arrangement {
+  /* Stated by the caller; these outlive it. */
+  dm_workspace *space;
+  const dm_run *run;
+  dm_backend *backend;
+  const char *transport;
   const dm_distributed *callers; /* op(A), op(B), C, as the caller has them */
-  dm_distributed used[3];        /* as they are multiplied: */
-  bool moved[3];                 /* not where the caller has them */
-  dm_relocation in[3], out;      /* OUT: of C */
-  int64_t area;                  /* of the workspace, through which matrices move */
+  /* The others are set when it is opened. */
+  dm_distributed used[3];   /* as they are multiplied: */
+  bool moved[3];            /* not where the caller has them */
+  dm_relocation in[3], out; /* OUT: of C */
+  int64_t area;             /* of the workspace, through which matrices move */
   dm_travel travel;
 } dm_arrangement;
 
-/* Collective; GIVEN and SPACE must outlive it. WHOLE: scalars and conjugations; READS_C: the old C
- * is needed. Not *fits: the matrices cannot be brought to such a product, for lack of memory, of a
- * transport between GPUs or of contiguous lines. Close also frees what a failed open left. */
-dm_status dm_arrangement_open(dm_workspace *space, const dm_run *run, dm_backend *backend,
-                              const char *transport, const dm_distributed callers[3],
-                              const dm_whole_product *whole, bool reads_c, dm_arrangement *a,
-                              bool *fits);
+/* Collective. WHOLE: scalars and conjugations; READS_C: the old C is needed. Not *fits: the
+ * matrices cannot be brought to such a product, for lack of memory, of a transport between GPUs or
+ * of contiguous lines. Close also frees what a failed open left. */
+dm_status dm_arrangement_open(dm_arrangement *arrangement, const dm_whole_product *whole,
+                              bool reads_c, bool *fits);
 void dm_arrangement_close(dm_arrangement *arrangement);
 
-/* GIVEN has moved to other memory, ordered and aligned as before; WHOLE has other scalars. Sets the
- * matrices of WHOLE. */
+/* The CALLERS' matrices have moved to other memory, ordered and aligned as before; WHOLE has other
+ * scalars. Sets the matrices of WHOLE. */
 void dm_arrangement_renew(dm_arrangement *arrangement, dm_whole_product *whole);
 
 /* Collective: bring A and B, and the old C; deliver C. */

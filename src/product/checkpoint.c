@@ -276,8 +276,13 @@ static dm_status take_up(dm_checkpoint *c) {
     if ((t = dm_recorded_tile(c, &records[i], t + 1)) < 0)
       return dm_fail(DM_E_IO, "%s cannot be resumed: C is divided into different tiles",
                      c->multiply->out.file);
-  DM_TRY(dm_output_reopen(&c->multiply->out, p->c, p->m, p->n, &c->multiply->form.leads,
-                          c->found.offset, c->found.id, &c->file, &there));
+  c->file = (dm_output_file){.at = c->multiply->out,
+                             .rows = p->m,
+                             .cols = p->n,
+                             .leads = c->multiply->form.leads,
+                             .dtype = p->c};
+  memcpy(c->file.id, c->found.id, DM_ID);
+  DM_TRY(dm_output_reopen(&c->file, c->found.offset, &there));
   if (!there) c->found.records = 0;
   return DM_OK;
 }

@@ -224,6 +224,16 @@ static void set_extents(const dm_in_place_product *p, const dm_distributed used[
     (void)dm_distribution_extent(&used[x].of, p->run->rank, &p->places->at[x]);
 }
 
+/* Of several ranks. */
+static dm_status arrange(dm_in_place *kept, dm_in_place_product *p, bool *fits) {
+  p->places->arranged = (dm_arrangement){.space = &kept->workspace,
+                                         .run = p->run,
+                                         .backend = p->backend,
+                                         .transport = p->multiply->engine.transport,
+                                         .callers = p->places->matrix};
+  return dm_arrangement_open(&p->places->arranged, &p->whole, p->outcome->problem.reads_c, fits);
+}
+
 /* Finds the matrices, as before if LIKE. *fits: they are multiplied where they are. */
 static dm_status find_matrices(dm_in_place *kept, dm_in_place_product *p, bool like, bool *fits) {
   dm_in_place_places *places = p->places;
@@ -239,9 +249,7 @@ static dm_status find_matrices(dm_in_place *kept, dm_in_place_product *p, bool l
   else if (!several)
     *fits = dm_backend_suits(p->backend, &p->whole);
   else if (!like)
-    DM_TRY(dm_arrangement_open(&kept->workspace, p->run, p->backend, p->multiply->engine.transport,
-                               places->matrix, &p->whole, p->outcome->problem.reads_c,
-                               &places->arranged, fits));
+    DM_TRY(arrange(kept, p, fits));
   if (several && *fits) dm_arrangement_renew(&places->arranged, &p->whole);
   set_extents(p, several && *fits ? places->arranged.used : places->matrix);
   places->open = *fits;
@@ -336,12 +344,14 @@ enum { KEPT = 16 }; /* of the GPU's memory, for the next copies */
 
 /* A and B are described as their copies will be. */
 static dm_status run_centered(dm_in_place *kept, dm_in_place_product *p, bool *taken) {
-  dm_multiply m = *p->multiply;
-  dm_dataset *const sets[2] = {&m.a, &m.b};
+  DM_FREED dm_multiply *m = NULL;
+  DM_TRY(dm_buffer_table(1, &m));
+  *m = *p->multiply;
+  dm_dataset *const sets[2] = {&m->a, &m->b};
   for (int x = 0; x < 2; x++)
-    if (dm_standard_changes(&m.equation.standard[x]) || sets[x]->meaning.found)
-      sets[x]->dtype = dm_centered_type(&m.equation, sets[x], x);
-  p->multiply = p->centered = &m;
+    if (dm_standard_changes(&m->equation.standard[x]) || sets[x]->meaning.found)
+      sets[x]->dtype = dm_centered_type(&m->equation, sets[x], x);
+  p->multiply = p->centered = m;
   dm_status status = run_product(kept, p, false, taken);
   dm_centered_free(&p->copies);
   for (int x = 0; x < 2; x++) /* large ones are missed elsewhere */

@@ -53,6 +53,13 @@ static void expect_tiles(const char *path) {
 
 static const char other[DM_ID] = "0123456789abcdef0123456789abcdef";
 
+static dm_status reopen(const dm_location *location, int64_t offset, const char id[DM_ID],
+                        dm_output_file *file, bool *there) {
+  *file = (dm_output_file){.at = *location, .rows = ROWS, .cols = COLS, .dtype = DM_F32};
+  memcpy(file->id, id, DM_ID);
+  return dm_output_reopen(file, offset, there);
+}
+
 /* DAMAGE: 0 none, 1 everything before the data, 2 too long, 3 shorter than its data. */
 static void take_up(const dm_location *location, int damage) {
   dm_output_file first, again;
@@ -71,12 +78,10 @@ static void take_up(const dm_location *location, int damage) {
   if (damage > 1) assert_int_equal(ftruncate(fd, info.st_size + (damage == 2 ? 999 : -999)), 0);
   close(fd);
   dm_output_release(&first);
-  fails(dm_output_reopen(location, DM_F32, ROWS, COLS, NULL, first.offset + 8, first.id, &again,
-                         &there),
-        DM_E_IO, "another offset");
-  fails(dm_output_reopen(location, DM_F32, ROWS, COLS, NULL, first.offset, other, &again, &there),
-        DM_E_IO, "is not the file that its journal describes");
-  ok(dm_output_reopen(location, DM_F32, ROWS, COLS, NULL, first.offset, first.id, &again, &there));
+  fails(reopen(location, first.offset + 8, first.id, &again, &there), DM_E_IO, "another offset");
+  fails(reopen(location, first.offset, other, &again, &there), DM_E_IO,
+        "is not the file that its journal describes");
+  ok(reopen(location, first.offset, first.id, &again, &there));
   assert_true(there && again.offset == first.offset && again.cols == COLS);
   if (damage == 3) write_and_sync(&again); /* data that was cut off is missing */
   ok(dm_output_commit(&again, &(dm_completion){.provenance = &facts, .tiles = tiles, .count = 2},
@@ -99,17 +104,15 @@ TEST(test_refusals) {
   dm_output_file file, again;
   dm_output *writer;
   bool there = true;
-  ok(dm_output_reopen(&location, DM_F32, ROWS, COLS, NULL, 4096, other, &again, &there));
+  ok(reopen(&location, 4096, other, &again, &there));
   assert_false(there);
   ok(create_output(&location, DM_F32, ROWS, COLS, &file));
   ok(dm_output_open(&file, &writer));
-  fails(dm_output_reopen(&location, DM_F32, ROWS, COLS, NULL, file.offset, file.id, &again, &there),
-        DM_E_IO, "another run");
+  fails(reopen(&location, file.offset, file.id, &again, &there), DM_E_IO, "another run");
   ok(dm_output_close(writer));
   give_up(&file);
   assert_int_equal(mkdir(file.part, 0700), 0);
-  fails(dm_output_reopen(&location, DM_F32, ROWS, COLS, NULL, file.offset, file.id, &again, &there),
-        DM_E_IO, "opened");
+  fails(reopen(&location, file.offset, file.id, &again, &there), DM_E_IO, "opened");
   rmdir(file.part);
 }
 
