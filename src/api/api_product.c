@@ -256,21 +256,20 @@ static void find_memory(dm_api_product *p) {
     if (all[x] && !is_file(all[x])) p->memory[x] = dm_memory_of(all[x]);
 }
 
-static dm_multiply job_of(dm_api_product *p) {
+static void describe_job(dm_api_product *p, dm_multiply *job) {
   const damier_matrix *const all[4] = {p->a, p->b, p->c, p->files.has_c ? &p->old : NULL};
-  dm_multiply job = dm_request_multiply(&p->settings, &p->files);
-  job.engine.known = &p->context->links;
-  job.engine.read_copies = true; /* mapped pages of a truncated file would end the process */
-  job.equation.type_c = equation_of(p).type_c;
+  dm_request_multiply(&p->settings, &p->files, job);
+  job->engine.known = &p->context->links;
+  job->engine.read_copies = true; /* mapped pages of a truncated file would end the process */
+  job->equation.type_c = equation_of(p).type_c;
   find_memory(p);
   for (int x = 0; x < 4; x++)
-    if (all[x] && !is_file(all[x])) job.in_memory[x] = &p->memory[x];
-  dm_dataset *const sets[4] = {&job.a, &job.b, NULL, &job.c};
+    if (all[x] && !is_file(all[x])) job->in_memory[x] = &p->memory[x];
+  dm_dataset *const sets[4] = {&job->a, &job->b, NULL, &job->c};
   for (int x = 0; x < 4; x++)
     if (sets[x] && p->whole[x].base) dm_dataset_set_memory(sets[x], p->whole[x]);
-  job.whole_c = p->whole[DM_C];
-  if (p->old_is_c) job.in_memory[DM_OLD] = job.in_memory[DM_C];
-  return job;
+  job->whole_c = p->whole[DM_C];
+  if (p->old_is_c) job->in_memory[DM_OLD] = job->in_memory[DM_C];
 }
 
 /* All ranks would have to agree that the next product is alike; vectors may be in files. */
@@ -292,7 +291,7 @@ dm_status dm_api_product_in_place(dm_api_product *product, dm_in_place_outcome *
     find_memory(product);
   } else {
     memset(product->whole, 0, sizeof product->whole);
-    *job = job_of(product);
+    describe_job(product, job);
   }
   if (dm_is_pairwise(job)) return DM_OK;
   DM_TRY(dm_in_place_run(&context->in_place, &context->run, job, outcome, taken));
@@ -302,15 +301,16 @@ dm_status dm_api_product_in_place(dm_api_product *product, dm_in_place_outcome *
 
 dm_status dm_api_product_multiply(dm_api_product *product, dm_record *record) {
   DM_TRY(see_whole(product));
-  const dm_multiply job = job_of(product);
-  return dm_is_pairwise(&job) ? dm_pairwise_run(&product->context->run, &job, record)
-                              : dm_multiply_run(&product->context->run, &job, record);
+  dm_multiply *job = &product->job;
+  describe_job(product, job);
+  return dm_is_pairwise(job) ? dm_pairwise_run(&product->context->run, job, record)
+                             : dm_multiply_run(&product->context->run, job, record);
 }
 
 dm_status dm_api_product_plan(dm_api_product *product, dm_record *record) {
   DM_TRY(see_whole(product));
-  const dm_multiply job = job_of(product);
-  return dm_multiply_plan(&product->context->run, &job, record);
+  describe_job(product, &product->job);
+  return dm_multiply_plan(&product->context->run, &product->job, record);
 }
 
 /* ---- how callers describe matrices ---- */

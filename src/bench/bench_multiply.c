@@ -391,7 +391,9 @@ dm_status dm_bench_multiply_run(dm_run *run, const dm_bench_multiply *wanted, dm
   bench b = {.wanted = wanted, .found = found, .worst = {.pass = true, .worst_row = -1}};
   const dm_measurement measurement = {
       .seed = wanted->seed, .from_host = wanted->from_host, .measure = measure, .context = &b};
-  dm_multiply multiply = {
+  DM_FREED dm_multiply *multiply = NULL;
+  DM_TRY(dm_buffer_table(1, &multiply));
+  *multiply = (dm_multiply){
       .a = {.rows = wanted->size.m, .cols = wanted->size.k, .dtype = wanted->type},
       .b = {.rows = wanted->size.k, .cols = wanted->size.n, .dtype = wanted->type},
       .equation = {.alpha = {1.0}, .type_c = wanted->type_c, .compute = wanted->compute},
@@ -399,9 +401,9 @@ dm_status dm_bench_multiply_run(dm_run *run, const dm_bench_multiply *wanted, dm
       .verify = wanted->verify,
       .seed = wanted->check_seed,
       .measurement = &measurement};
-  multiply.equation.type = DM_DTYPE_NONE;
-  multiply.engine.wishes.from_device = wanted->from_device;
-  dm_status status = dm_multiply_run(run, &multiply, record);
+  multiply->equation.type = DM_DTYPE_NONE;
+  multiply->engine.wishes.from_device = wanted->from_device;
+  dm_status status = dm_multiply_run(run, multiply, record);
   if (!status || status->agreed) free(b.seconds);
   return status;
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/buffer.h"
 #include "core/element.h"
 #include "options/request.h"
 #include "product/generate.h"
@@ -119,19 +120,19 @@ static dm_status verify(dm_run *run, const dm_call *call, void *shared, dm_recor
 }
 
 int dm_cli_verify(dm_call *call) {
-  dm_verify v = {.has_c0 = false};
+  DM_FREED dm_verify *v = NULL;
   if (call->operand_count == 2)
     return dm_cli_finish(call, dm_fail(DM_E_USAGE, "verify needs A, B and C, or C alone"));
   const dm_log log = dm_cli_log(call);
-  dm_status prepared = DM_OK;
+  dm_status prepared = dm_buffer_table(1, &v);
+  if (prepared) return dm_cli_finish(call, prepared);
   if (dm_cli_ramp(call))
-    prepared = is_quick(call)
-                   ? dm_request_verify_alone(&call->settings, &log, call->operands[0], &v)
-                   : dm_request_verify(&call->settings, &log, call->operands, &v);
-  dm_tile_record *tiles = v.tiles; /* V gets overwritten with rank 0's */
-  dm_dataset *const datasets[] = {&v.a, &v.b, &v.c, &v.c0};
+    prepared = is_quick(call) ? dm_request_verify_alone(&call->settings, &log, call->operands[0], v)
+                              : dm_request_verify(&call->settings, &log, call->operands, v);
+  dm_tile_record *tiles = v->tiles; /* V gets overwritten with rank 0's */
+  dm_dataset *const datasets[] = {&v->a, &v->b, &v->c, &v->c0};
   const dm_work work = {
-      .run = verify, .shared = &v, .bytes = sizeof v, .datasets = datasets, .dataset_count = 4};
+      .run = verify, .shared = v, .bytes = sizeof *v, .datasets = datasets, .dataset_count = 4};
   const int code = dm_cli_run_job(call, prepared, &work);
   for (int i = 0; i < 4; i++) dm_dataset_free(datasets[i]);
   free(tiles);

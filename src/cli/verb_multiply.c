@@ -4,6 +4,7 @@
 
 #include "cli/gpus.h"
 #include "cli/session.h"
+#include "core/buffer.h"
 #include "core/crew.h"
 #include "core/units.h"
 #include "engine/equation.h"
@@ -32,10 +33,12 @@ static dm_status check(const dm_call *call, dm_product_files *f) {
 }
 
 static dm_status multiply(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
-  dm_multiply job = dm_request_multiply(&call->settings, shared);
-  job.engine.once = true;
-  return dm_is_pairwise(&job) ? dm_pairwise_run(run, &job, record)
-                              : dm_multiply_run(run, &job, record);
+  DM_FREED dm_multiply *job = NULL;
+  DM_TRY(dm_buffer_table(1, &job));
+  dm_request_multiply(&call->settings, shared, job);
+  job->engine.once = true;
+  return dm_is_pairwise(job) ? dm_pairwise_run(run, job, record)
+                             : dm_multiply_run(run, job, record);
 }
 
 static double bytes_of(const char *operand) {
@@ -81,16 +84,17 @@ static bool starts_early(const dm_call *call, const dm_product_files *f) {
 }
 
 int dm_cli_multiply(dm_call *call) {
-  dm_product_files f = {0};
-  dm_status status = check(call, &f);
+  DM_FREED dm_product_files *f = NULL;
+  dm_status status = dm_buffer_table(1, &f);
+  if (!status) status = check(call, f);
   if (status) return dm_cli_finish(call, status);
   const dm_log log = dm_cli_log(call);
   dm_status prepared = DM_OK;
   if (dm_cli_ramp(call))
-    prepared = dm_request_inspect_files(&call->settings, &log, call->operands, &f);
+    prepared = dm_request_inspect_files(&call->settings, &log, call->operands, f);
   dm_gpu_choice gpus = {.ranks = 1};
-  if (!prepared && !call->own.dry_run) prepared = take_gpus(call, &f, &gpus);
-  dm_dataset *const datasets[] = {&f.a, &f.b, &f.c};
+  if (!prepared && !call->own.dry_run) prepared = take_gpus(call, f, &gpus);
+  dm_dataset *const datasets[] = {&f->a, &f->b, &f->c};
   int code;
   if (call->own.dry_run)
     code = prepared ? dm_cli_finish(call, prepared) : dm_cli_plan(call);
@@ -98,25 +102,24 @@ int dm_cli_multiply(dm_call *call) {
     code = dm_cli_run_job(
         call, prepared,
         &(dm_work){.run = multiply,
-                   .shared = &f,
-                   .bytes = sizeof f,
+                   .shared = f,
+                   .bytes = sizeof *f,
                    .datasets = datasets,
                    .dataset_count = 3,
                    .threads = gpus.ranks,
                    .spare = &gpus.spare,
                    .warms_up = !prepared && may_use_gpu(call),
-                   .warms_up_alone = !prepared && gpus.uses && starts_early(call, &f)});
+                   .warms_up_alone = !prepared && gpus.uses && starts_early(call, f)});
   for (int i = 0; i < 3; i++) dm_dataset_free(datasets[i]);
   return code;
 }
 
 /* Multiplies X with itself; the settings are those of A and B. */
 static int multiply_twice(dm_call *call) {
-  dm_call twice = *call;
   const char *operands[] = {call->operands[0], call->operands[0], NULL};
-  twice.operands = operands;
-  twice.operand_count = 2;
-  return dm_cli_multiply(&twice);
+  call->operands = operands;
+  call->operand_count = 2;
+  return dm_cli_multiply(call);
 }
 
 int dm_cli_gram(dm_call *call) {

@@ -6,6 +6,7 @@
 #include "cli/call.h"
 #include "cli/gpus.h"
 #include "cli/session.h"
+#include "core/buffer.h"
 #include "core/checked.h"
 #include "core/units.h"
 #include "engine/phases.h"
@@ -209,11 +210,11 @@ enum { SHOWN = 6 };
 
 static dm_status problem_of_files(const dm_call *call, dm_problem *problem) {
   const dm_log log = dm_cli_log(call);
-  dm_product_files f = {.has_c = false};
-  DM_TRY(dm_cli_check_beta(call, &f.has_c));
-  dm_status status =
-      dm_request_inspect_operands(&call->settings, &log, call->operands, &f, problem);
-  dm_dataset *const datasets[] = {&f.a, &f.b, &f.c};
+  DM_FREED dm_product_files *f = NULL;
+  DM_TRY(dm_buffer_table(1, &f));
+  DM_TRY(dm_cli_check_beta(call, &f->has_c));
+  dm_status status = dm_request_inspect_operands(&call->settings, &log, call->operands, f, problem);
+  dm_dataset *const datasets[] = {&f->a, &f->b, &f->c};
   for (int i = 0; i < 3; i++) dm_dataset_free(datasets[i]);
   return status;
 }
@@ -405,14 +406,13 @@ static dm_status plan(dm_call *call) {
 static dm_status plan_itself(dm_call *call, const char *product) {
   const bool named = call->operand_count == 2;
   const char *x = named ? call->operands[1] : NULL, *twice[] = {x, x, NULL};
-  dm_call gram = *call;
-  gram.operands = twice;
-  gram.operand_count = named ? 2 : 0;
+  call->operands = twice;
+  call->operand_count = named ? 2 : 0;
   if (strcmp(product, "gram") == 0)
-    dm_request_gram(&gram.settings, call->own.of_rows != 0);
+    dm_request_gram(&call->settings, call->own.of_rows != 0);
   else
-    dm_request_covariance(&gram.settings, call->own.of_rows != 0, strcmp(product, "cor") == 0);
-  return plan(&gram);
+    dm_request_covariance(&call->settings, call->own.of_rows != 0, strcmp(product, "cor") == 0);
+  return plan(call);
 }
 
 int dm_cli_plan(dm_call *call) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/buffer.h"
 #include "core/checked.h"
 #include "file/file_system.h"
 #include "file/naming.h"
@@ -210,12 +211,13 @@ static dm_status read_header(const dm_location *at, int fd, char text[HEADER_LIM
 }
 
 static dm_status examine(int fd, const dm_trust *trust, dm_dataset *find) {
-  char text[HEADER_LIMIT + 1];
+  DM_FREED char *text = NULL;
   const dm_location *at = &find->at;
   header h = {.rank = 0};
   int64_t offset = 0;
   if (at->dataset[0])
     return dm_fail_at(DM_E_INPUT, at, "is a .npy file, whose one array has no name");
+  DM_TRY(dm_buffer_table(HEADER_LIMIT + 1, &text));
   DM_TRY(read_header(at, fd, text, &offset));
   if (strstr(text, "[("))
     return dm_fail_at(DM_E_INPUT, at, "its elements are records of NumPy, not numbers");

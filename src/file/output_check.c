@@ -12,21 +12,21 @@
 
 static bool is_file_of(const struct stat *info, const dm_dataset *dataset) {
   const dm_composite *composite = dataset->composite;
-  bool is = (uint64_t)info->st_dev == dataset->device && (uint64_t)info->st_ino == dataset->inode;
-  for (int64_t i = 0; !is && composite && i < composite->sources; i++) {
-    dm_dataset source;
-    dm_composite_source(composite, i, &source);
-    is = is_file_of(info, &source);
+  dm_dataset source = *dataset; /* then those of a composite, which are none */
+  int64_t next = 0;
+  while ((uint64_t)info->st_dev != source.device || (uint64_t)info->st_ino != source.inode) {
+    if (!composite || next == composite->sources) return false;
+    dm_composite_source(composite, next++, &source);
   }
-  return is;
+  return true;
 }
 
 static dm_status check_inputs(const dm_location *at, const struct stat *info,
-                              const dm_dataset *inputs, int count) {
+                              const dm_dataset *const *inputs, int count) {
   for (int i = 0; i < count; i++)
-    if (is_file_of(info, &inputs[i]))
+    if (is_file_of(info, inputs[i]))
       return dm_hint(
-          dm_fail_at(DM_E_USAGE, at, "the output is also an input ('%s')", inputs[i].at.file),
+          dm_fail_at(DM_E_USAGE, at, "the output is also an input ('%s')", inputs[i]->at.file),
           "name another output file, or let --append add a dataset to this one");
   return DM_OK;
 }
@@ -96,7 +96,8 @@ static dm_status is_directory(const dm_location *at) {
 }
 
 static dm_status check_existing(const dm_location *at, const struct stat *info, bool force,
-                                const dm_dataset *inputs, int count, dm_output_form *appended) {
+                                const dm_dataset *const *inputs, int count,
+                                dm_output_form *appended) {
   if (S_ISLNK(info->st_mode))
     return dm_hint(dm_fail_at(DM_E_USAGE, at, "is a symbolic link"),
                    "name the file that it points to");
@@ -120,7 +121,7 @@ const char *const dm_output_endings[] = {
     ".damier-pair-p", ".damier-pair-s", ".damier-pair-q", NULL};
 
 /* An input may have the name of a temporary file of this run. */
-static dm_status check_siblings(const dm_location *at, const dm_dataset *inputs, int count,
+static dm_status check_siblings(const dm_location *at, const dm_dataset *const *inputs, int count,
                                 const dm_dataset *replaced) {
   for (int i = 0; dm_output_endings[i]; i++) {
     char path[DM_SIBLING_PATH];
@@ -128,7 +129,7 @@ static dm_status check_siblings(const dm_location *at, const dm_dataset *inputs,
     DM_TRY(dm_file_sibling(at, dm_output_endings[i], path));
     if (stat(path, &info) < 0) continue;
     bool used = replaced && is_file_of(&info, replaced);
-    for (int j = 0; j < count; j++) used |= is_file_of(&info, &inputs[j]);
+    for (int j = 0; j < count; j++) used |= is_file_of(&info, inputs[j]);
     if (used)
       return dm_hint(dm_fail_at(DM_E_USAGE, at, "the temporary file '%s' is an input", path),
                      "name another output file");
@@ -136,7 +137,7 @@ static dm_status check_siblings(const dm_location *at, const dm_dataset *inputs,
   return DM_OK;
 }
 
-static dm_status check_part(const dm_location *at, const dm_dataset *inputs, int count,
+static dm_status check_part(const dm_location *at, const dm_dataset *const *inputs, int count,
                             const dm_dataset *replaced) {
   char part[DM_SIBLING_PATH];
   bool resumable;
@@ -174,7 +175,7 @@ static dm_status check_ending(const dm_location *at) {
 }
 
 dm_status dm_output_check(dm_location *location, const char *default_name, bool force,
-                          const dm_dataset *inputs, int count, const dm_dataset *replaced,
+                          const dm_dataset *const *inputs, int count, const dm_dataset *replaced,
                           dm_output_form *appended) {
   struct stat info;
   if (location->part[0])

@@ -336,8 +336,8 @@ dm_status dm_request_check_output(const dm_settings *s, const dm_log *log, dm_pr
   DM_TRY(dm_request_problem(s, f, &problem));
   const dm_leads leads = f->form.leads;
   const dm_vectors *v = &f->vectors;
-  const dm_dataset inputs[] = {f->a,        f->b,        v->center[0], v->center[1],
-                               v->scale[0], v->scale[1], v->weights};
+  const dm_dataset *const inputs[] = {&f->a,        &f->b,        &v->center[0], &v->center[1],
+                                      &v->scale[0], &v->scale[1], &v->weights};
   f->out = s->output;
   f->form = dm_request_form(s);
   f->form.leads = leads;
@@ -349,8 +349,8 @@ dm_status dm_request_check_output(const dm_settings *s, const dm_log *log, dm_pr
   return dm_output_form_complete(&form, problem.c, problem.m, problem.n);
 }
 
-dm_multiply dm_request_multiply(const dm_settings *s, const dm_product_files *f) {
-  dm_multiply job = {
+void dm_request_multiply(const dm_settings *s, const dm_product_files *f, dm_multiply *job) {
+  *job = (dm_multiply){
       .a = f->a,
       .b = f->b,
       .has_c = f->has_c,
@@ -373,8 +373,7 @@ dm_multiply dm_request_multiply(const dm_settings *s, const dm_product_files *f)
       .checkpoint = s->checkpoint && s->protect, /* a checkpoint trusts tiles by their checksums */
       .checkpoint_interval = s->checkpoint_interval,
   };
-  if (s->missing != (int)DM_MISSING_PAIRWISE) dm_equation_divide(&f->a, &job.equation);
-  return job;
+  if (s->missing != (int)DM_MISSING_PAIRWISE) dm_equation_divide(&f->a, &job->equation);
 }
 
 _Static_assert(DM_ALIKE >= DM_VALUES + 32, "room for the options and what else a call states");

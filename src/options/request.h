@@ -95,7 +95,8 @@ dm_status dm_request_inspect_files(const dm_settings *settings, const dm_log *lo
 dm_status dm_request_check_output(const dm_settings *settings, const dm_log *log,
                                   dm_product_files *files);
 
-dm_multiply dm_request_multiply(const dm_settings *settings, const dm_product_files *files);
+void dm_request_multiply(const dm_settings *settings, const dm_product_files *files,
+                         dm_multiply *multiply);
 
 /* The verification of C against A and B, which OPERANDS name; what is not stated comes from C's
  * provenance. */

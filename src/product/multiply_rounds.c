@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "check/verdict.h"
+#include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/compute.h"
@@ -69,46 +70,57 @@ static void close_memory(dm_job *j) {
     if (j->multiply->in_memory[x]) dm_distributed_close(&j->memory[x]);
 }
 
+/* 70 KiB: the stack of a thread may be small. */
+static dm_status new_job(dm_run *run, const dm_multiply *multiply, dm_repair *repair,
+                         dm_job **job) {
+  DM_TRY(dm_buffer_table(1, job));
+  (*job)->run = run;
+  (*job)->own = *multiply;
+  (*job)->multiply = &(*job)->own;
+  (*job)->repair = repair;
+  return DM_OK;
+}
+
 static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *repair,
                            dm_record *record, round_end *end, unfit *why) {
-  dm_job j = {.run = run, .own = *multiply, .repair = repair};
-  j.multiply = &j.own;
-  dm_status status = end_early(&j, dm_job_work(&j, run->rank == 0 ? record : NULL));
-  *end = j.slow ? ROUND_IS_SLOW : j.again && !status ? ROUND_IS_WRONG : ROUND_IS_LAST;
-  dm_progress_end(&j.progress);
-  dm_file_queue_close(j.sink.behind);
-  status = dm_status_first(status, dm_output_close(j.sink.output));
+  DM_FREED dm_job *j = NULL;
+  DM_TRY(new_job(run, multiply, repair, &j));
+  dm_status status = end_early(j, dm_job_work(j, run->rank == 0 ? record : NULL));
+  *end = j->slow ? ROUND_IS_SLOW : j->again && !status ? ROUND_IS_WRONG : ROUND_IS_LAST;
+  dm_progress_end(&j->progress);
+  dm_file_queue_close(j->sink.behind);
+  status = dm_status_first(status, dm_output_close(j->sink.output));
   if (*end == ROUND_IS_WRONG && !status) status = repeat();
-  status = dm_checkpoint_close(j.sink.checkpoint, status, j.keep_part);
-  if (status && status->agreed && j.product.local.scaling.unfit) *end = ROUND_IS_UNFIT;
-  *why =
-      (unfit){*end == ROUND_IS_UNFIT, j.setup.plan.problem.compute, j.product.local.scaling.moduli};
+  status = dm_checkpoint_close(j->sink.checkpoint, status, j->keep_part);
+  if (status && status->agreed && j->product.local.scaling.unfit) *end = ROUND_IS_UNFIT;
+  *why = (unfit){*end == ROUND_IS_UNFIT, j->setup.plan.problem.compute,
+                 j->product.local.scaling.moduli};
   /* If one rank failed alone the others are still working: the launcher ends them all. */
   if (status && !status->agreed) return status;
   dm_run_phase(run, "closing", 1);
-  if (multiply->engine.once && *end == ROUND_IS_LAST && !status) dm_backend_leave(j.setup.backend);
-  dm_file_queue_close(j.ahead); /* before its memory is freed */
-  if (multiply->measurement) dm_measured_close(&j.measured);
-  dm_product_close(&j.product);
-  dm_reader_close(j.source.inputs[DM_A].reader);
-  dm_reader_close(j.source.inputs[DM_B].reader);
-  dm_reader_close(j.old);
-  dm_freivalds_free(j.check);
-  close_memory(&j);
-  dm_tile_states_close(&j.states);
-  dm_setup_close(&j.setup);
-  if (!status && j.judged) status = outcome_of(&j);
+  if (multiply->engine.once && *end == ROUND_IS_LAST && !status) dm_backend_leave(j->setup.backend);
+  dm_file_queue_close(j->ahead); /* before its memory is freed */
+  if (multiply->measurement) dm_measured_close(&j->measured);
+  dm_product_close(&j->product);
+  dm_reader_close(j->source.inputs[DM_A].reader);
+  dm_reader_close(j->source.inputs[DM_B].reader);
+  dm_reader_close(j->old);
+  dm_freivalds_free(j->check);
+  close_memory(j);
+  dm_tile_states_close(&j->states);
+  dm_setup_close(&j->setup);
+  if (!status && j->judged) status = outcome_of(j);
   return status;
 }
 
 dm_status dm_multiply_plan(dm_run *run, const dm_multiply *multiply, dm_record *record) {
   dm_repair repair = {0};
-  dm_job j = {.run = run, .own = *multiply, .repair = &repair};
-  j.multiply = &j.own;
-  dm_status status = dm_job_plan(&j, run->rank == 0 ? record : NULL);
+  DM_FREED dm_job *j = NULL;
+  DM_TRY(new_job(run, multiply, &repair, &j));
+  dm_status status = dm_job_plan(j, run->rank == 0 ? record : NULL);
   if (status && !status->agreed) return status;
-  close_memory(&j);
-  dm_setup_close(&j.setup);
+  close_memory(j);
+  dm_setup_close(&j->setup);
   return status;
 }
 
@@ -137,11 +149,14 @@ static dm_status run_rounds(dm_run *run, const dm_multiply *multiply, dm_record 
  * multiplied yet. */
 static dm_status run_instead(dm_run *run, const dm_multiply *multiply, dm_compute_choice compute,
                              dm_status first, dm_record *record) {
-  dm_multiply other = *multiply;
+  DM_FREED dm_multiply *other = NULL;
   unfit why;
   char text[24];
   const int moduli = dm_compute_moduli(compute);
-  other.equation.compute = compute;
+  dm_status status = dm_buffer_table(1, &other);
+  if (status) return dm_status_first(first, status);
+  *other = *multiply;
+  other->equation.compute = compute;
   dm_compute_choice_text(compute, text);
   dm_log_line(&run->log, DM_LOG_NOTE, "%s: multiplied in %s", first->message, text);
   if (record && run->rank == 0 && moduli > 0)
@@ -149,10 +164,10 @@ static dm_status run_instead(dm_run *run, const dm_multiply *multiply, dm_comput
   else if (record && run->rank == 0)
     dm_record_text(record, "problem.instead", "not by residues", "%s", first->message);
   dm_status_free(first);
-  return run_rounds(run, &other, record, &why);
+  return run_rounds(run, other, record, &why);
 }
 
-static dm_status multiply_centered(dm_run *run, const dm_multiply *multiply, dm_record *record) {
+static dm_status multiply_plain(dm_run *run, const dm_multiply *multiply, dm_record *record) {
   const dm_compute_choice wanted = multiply->equation.compute;
   unfit why;
   dm_status status = run_rounds(run, multiply, record, &why);
@@ -161,17 +176,25 @@ static dm_status multiply_centered(dm_run *run, const dm_multiply *multiply, dm_
                      record);
 }
 
+/* The same with copies of A and B that are centered, scaled or weighted. */
+static dm_status multiply_centered(dm_run *run, const dm_multiply *multiply, dm_record *record) {
+  DM_FREED dm_multiply *changed = NULL;
+  dm_centered centered;
+  DM_TRY(dm_buffer_table(1, &changed));
+  *changed = *multiply;
+  dm_status status = dm_center_product(run, changed, NULL, &centered);
+  if (!status) status = multiply_plain(run, changed, record);
+  dm_centered_free(&centered);
+  return status;
+}
+
 dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *record) {
   const dm_multiply *m = multiply;
   const dm_dataset *const sets[3] = {dm_multiply_is_read(m, DM_A) ? &m->a : NULL,
                                      dm_multiply_is_read(m, DM_B) ? &m->b : NULL,
                                      m->has_c && dm_multiply_is_read(m, DM_OLD) ? &m->c : NULL};
-  dm_multiply changed = *m;
-  const bool centers = dm_multiply_centers(m);
-  dm_centered centered;
-  dm_status status = centers ? dm_center_product(run, &changed, NULL, &centered) : DM_OK;
-  if (!status) status = multiply_centered(run, &changed, record);
-  if (centers) dm_centered_free(&centered);
+  dm_status status =
+      dm_multiply_centers(m) ? multiply_centered(run, m, record) : multiply_plain(run, m, record);
   return status ? dm_verify_missing(run, m->engine.io_threads, sets, status) : DM_OK;
 }
 

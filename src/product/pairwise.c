@@ -427,8 +427,11 @@ static dm_status report_kept(const pairwise *p, dm_status status) {
 
 /* Takes the means of X, makes the products, and calls WORK; P's pointers are valid meanwhile. */
 static dm_status with_means(pairwise *p, const dm_multiply *m, dm_status (*work)(pairwise *)) {
-  dm_multiply own = *m, taken;
+  DM_FREED dm_multiply *own = NULL; /* and what the means are taken of */
   dm_centered made;
+  DM_TRY(dm_buffer_table(2, &own));
+  dm_multiply *const taken = own + 1;
+  *own = *m;
   const dm_lines lines = dm_standard_lines(&m->equation.standard[0]);
   p->correlation = m->equation.standard[0].scale != DM_NO_LINES;
   p->n = lines == DM_ROW_LINES ? m->a.rows : m->a.cols;
@@ -437,14 +440,14 @@ static dm_status with_means(pairwise *p, const dm_multiply *m, dm_status (*work)
   p->process_bytes =
       dm_setup_process_bytes(dm_comm_is_one_process(p->run->world) ? p->run->ranks : 1);
   const dm_dtype type =
-      own.equation.type == DM_DTYPE_NONE ? dm_dataset_type(&m->a) : own.equation.type;
-  if (own.equation.type_c == DM_DTYPE_NONE)
-    own.equation.type_c = dm_dtype_is_integer(type) ? DM_F64 : dm_compute_sum(type);
-  p->multiply = &own;
-  taken = own;
+      own->equation.type == DM_DTYPE_NONE ? dm_dataset_type(&m->a) : own->equation.type;
+  if (own->equation.type_c == DM_DTYPE_NONE)
+    own->equation.type_c = dm_dtype_is_integer(type) ? DM_F64 : dm_compute_sum(type);
+  p->multiply = own;
+  *taken = *own;
   for (int x = 0; x < 2; x++)
-    taken.equation.standard[x] = (dm_standard){.center = lines, .fills = true};
-  dm_status status = dm_center_product(p->run, &taken, NULL, &made);
+    taken->equation.standard[x] = (dm_standard){.center = lines, .fills = true};
+  dm_status status = dm_center_product(p->run, taken, NULL, &made);
   for (int x = 0; x < 2; x++) dm_centered_copy_free(&made.copies[x]);
   p->centering = made.made[0];
   if (!status) status = multiply_all(p);
@@ -568,16 +571,18 @@ dm_status dm_pairwise_verify(dm_run *run, const dm_verify *v, const dm_engine *e
                              dm_record *record) {
   pairwise p = {.run = run, .started = dm_now(), .in_memory = true, .count = FACTORS, .verify = v};
   DM_TRY(dm_comm_agree(run->world, check_verify(v)));
-  dm_multiply m = {.a = v->a,
-                   .b = v->b,
-                   .equation = v->equation,
-                   .vectors = v->vectors,
-                   .engine = *engine,
-                   .verify = true,
-                   .protect = true};
-  m.equation.symmetric = true;
-  m.engine.io_threads = v->io_threads;
-  DM_TRY(with_means(&p, &m, judge));
+  DM_FREED dm_multiply *m = NULL;
+  DM_TRY(dm_buffer_table(1, &m));
+  *m = (dm_multiply){.a = v->a,
+                     .b = v->b,
+                     .equation = v->equation,
+                     .vectors = v->vectors,
+                     .engine = *engine,
+                     .verify = true,
+                     .protect = true};
+  m->equation.symmetric = true;
+  m->engine.io_threads = v->io_threads;
+  DM_TRY(with_means(&p, m, judge));
   if (run->rank == 0) report_verdict(&p, record);
   return dm_verdict_status(&p.verdict, v->c.at.file, v->allow_unchecked);
 }

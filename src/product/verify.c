@@ -254,15 +254,14 @@ static dm_status check_norm(const dm_verify *v, const dm_problem *p, double norm
 }
 
 /* *changed: C's bits differ from those written. */
-static dm_status judge(dm_run *run, const dm_verify *verify, const dm_problem *p,
-                       dm_verdict *verdict, dm_status *changed) {
-  dm_verify v = *verify;
-  dm_status status = dm_verify_tiles_open(run, &v);
-  if (!status && v.full) status = dm_verify_each_entry(run, &v, p, dm_verify_fully, verdict);
-  if (!status && v.full && v.sums) status = dm_verify_tiles_read(run, &v);
-  if (!status && !v.full) status = dm_verify_residual(run, &v, p, verdict);
-  if (!status) *changed = dm_verify_tiles_compare(run, &v);
-  dm_verify_tiles_close(&v);
+static dm_status judge(dm_run *run, dm_verify *v, const dm_problem *p, dm_verdict *verdict,
+                       dm_status *changed) {
+  dm_status status = dm_verify_tiles_open(run, v);
+  if (!status && v->full) status = dm_verify_each_entry(run, v, p, dm_verify_fully, verdict);
+  if (!status && v->full && v->sums) status = dm_verify_tiles_read(run, v);
+  if (!status && !v->full) status = dm_verify_residual(run, v, p, verdict);
+  if (!status) *changed = dm_verify_tiles_compare(run, v);
+  dm_verify_tiles_close(v);
   return status;
 }
 
@@ -297,7 +296,7 @@ static void report(const dm_run *run, const dm_verify *v, const dm_problem *p,
                     seed, dm_verdict_word(verdict));
 }
 
-static dm_status verify_centered(dm_run *run, const dm_verify *v, dm_record *record) {
+static dm_status verify_centered(dm_run *run, dm_verify *v, dm_record *record) {
   double start = dm_now();
   dm_equation equation = v->equation;
   equation.type_c = dm_dataset_type(&v->c);
@@ -330,12 +329,14 @@ static dm_status verify_centered(dm_run *run, const dm_verify *v, dm_record *rec
 
 dm_status dm_verify_run(dm_run *run, const dm_verify *v, dm_record *record) {
   const dm_dataset *const sets[3] = {&v->a, &v->b, NULL};
-  dm_verify changed = *v;
+  DM_FREED dm_verify *changed = NULL;
   dm_centered centered;
-  dm_status status = dm_center_inputs(run, v->io_threads, &v->vectors, &changed.equation,
-                                      &changed.a, &changed.b, &centered);
+  DM_TRY(dm_buffer_table(1, &changed));
+  *changed = *v;
+  dm_status status = dm_center_inputs(run, v->io_threads, &v->vectors, &changed->equation,
+                                      &changed->a, &changed->b, &centered);
   status = status ? dm_verify_missing(run, v->io_threads, sets, status)
-                  : verify_centered(run, &changed, record);
+                  : verify_centered(run, changed, record);
   dm_centered_free(&centered);
   return status;
 }

@@ -183,6 +183,8 @@ dm_status dm_verify_tiles_open(dm_run *run, dm_verify *v) {
 void dm_verify_tiles_close(dm_verify *v) {
   dm_tile_sums_close(v->sums);
   free(v->tiles);
+  v->sums = NULL;
+  v->tiles = NULL;
 }
 
 dm_status dm_verify_tiles_compare(dm_run *run, const dm_verify *v) {

@@ -97,7 +97,8 @@ TEST(test_replacing) {
   write_all(&location, DM_F32, 30, 20, false);
   fails(dm_output_check(&location, "c", false, NULL, 0, NULL, NULL), DM_E_USAGE, "exists");
   dm_dataset self = inspected(&location);
-  fails(dm_output_check(&location, "c", true, &self, 1, NULL, NULL), DM_E_USAGE, "also an input");
+  fails(dm_output_check(&location, "c", true, (const dm_dataset *[]){&self}, 1, NULL, NULL),
+        DM_E_USAGE, "also an input");
   fails(dm_output_check(&other, "c", true, NULL, 0, NULL, NULL), DM_E_USAGE, "other objects: /c");
   ok(dm_output_check(&location, "c", true, NULL, 0, &self, NULL));
   write_all(&location, DM_F64, 31, 21, true);
@@ -126,8 +127,8 @@ TEST(test_leftovers) {
   dm_dataset unfinished;
   ok(dm_file_inspect(&part, &(dm_trust){0}, &unfinished, &facts));
   assert_string_equal(dm_attributes_find(&facts, "damier_state"), "incomplete");
-  fails(dm_output_check(&location, "c", true, &unfinished, 1, NULL, NULL), DM_E_USAGE,
-        "is an input");
+  fails(dm_output_check(&location, "c", true, (const dm_dataset *[]){&unfinished}, 1, NULL, NULL),
+        DM_E_USAGE, "is an input");
   give_up(&second);
   assert_false(exists(file.part) || exists(location.file));
 }
@@ -147,7 +148,8 @@ TEST(test_files_of_the_user) {
     assert_int_equal(fstat(fd, &info), 0);
     input.device = (uint64_t)info.st_dev;
     input.inode = (uint64_t)info.st_ino;
-    fails(dm_output_check(&location, "c", true, &input, 1, NULL, NULL), DM_E_USAGE, "is an input");
+    fails(dm_output_check(&location, "c", true, (const dm_dataset *[]){&input}, 1, NULL, NULL),
+          DM_E_USAGE, "is an input");
     fails(dm_output_check(&location, "c", true, NULL, 0, &input, NULL), DM_E_USAGE, "is an input");
     fails(dm_output_check(&location, "c", true, NULL, 0, NULL, NULL), DM_E_USAGE,
           "not made by damier");
