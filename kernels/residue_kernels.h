@@ -38,9 +38,6 @@ enum { DM_RESIDUE_GROUP = 64 };
 int64_t dm_residue_panel_bytes(int count, int64_t rows, int64_t depth);
 dm_residue_panel dm_residue_panel_at(void *base, int count, int64_t rows, int64_t depth);
 
-/* ROWS rows from row FIRST, which for B must be a multiple of DM_RESIDUE_GROUP. */
-dm_residue_panel dm_residue_panel_part(dm_residue_panel panel, int64_t first, int64_t rows);
-
 /* The row of the panel that holds column J of B: in each group of 64, the 16 columns
  * 16 q + 2 i + l (i < 8, l < 2), which belong to one thread of a product, are at 8 i + 2 q + l. */
 static inline DM_HOST_DEVICE int64_t dm_residue_place(int64_t j) {

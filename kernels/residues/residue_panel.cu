@@ -17,9 +17,3 @@ dm_residue_panel dm_residue_panel_at(void *base, int count, int64_t rows, int64_
   panel.plane_rows = divide_up(rows, DM_RESIDUE_GROUP) * DM_RESIDUE_GROUP;
   return panel;
 }
-
-dm_residue_panel dm_residue_panel_part(dm_residue_panel panel, int64_t first, int64_t rows) {
-  panel.base += first * panel.stride;
-  panel.rows = rows;
-  return panel;
-}

@@ -5,9 +5,8 @@
     scripts/report/compare.py --least 3 OLD NEW             ignores differences below 3 % (default 2)
 
 Reads records of damier's --json. Groups runs of the same problem in the same way (verb, shape, types, ranks, nodes,
-threads, backend, device, transport; with --by-plan also grid and panel); each repetition is a sample. Compares groups
-by the two-sided Mann-Whitney test at 1 %, divided by the number of comparisons (Bonferroni). A difference counts if it
-is significant and larger than --least.
+threads, backend, device, transport); each repetition is a sample. Compares groups by the two-sided Mann-Whitney test at 1 %,
+divided by the number of comparisons (Bonferroni). A difference counts if it is significant and larger than --least.
 """
 import argparse
 import collections
@@ -24,13 +23,13 @@ SERIES = {"bench multiply": ("multiply_s",), "bench scale": ("multiply_s",),
           "multiply": ("total_s", "multiply_s", "read_s", "write_s")}
 
 
-def key_of(record, by_plan):
+def key_of(record):
     parts = {"problem": ("shape", "types"), "bench": ("bytes",), "machine": ("ranks", "nodes", "threads", "backend", "device"),
-             "transport": ("name",), "files": ("file_system",), "plan": ("grid", "panel") if by_plan else ()}
+             "transport": ("name",), "files": ("file_system",)}
     return record["verb"], *(record.get(part, {}).get(name, "") for part, names in parts.items() for name in names)
 
 
-def samples_of(records, by_plan):
+def samples_of(records):
     """Seconds by (key, series); whole runs give one sample each, benchmarks one per repetition."""
     samples = {}
     for record in records:
@@ -39,7 +38,7 @@ def samples_of(records, by_plan):
             if values is None and record["verb"] == "multiply":
                 values = [record["times"][name]] if name in record["times"] else []
             if values:
-                samples.setdefault((key_of(record, by_plan), name), []).extend(values)
+                samples.setdefault((key_of(record), name), []).extend(values)
     return samples
 
 
@@ -67,9 +66,9 @@ def mann_whitney(old, new):
     return math.erfc(max(z, 0.0) / math.sqrt(2))
 
 
-def compare(old, new, least, by_plan):
+def compare(old, new, least):
     """Rows of (words, old, new, change, verdict), and how many are slower; None: nothing in common."""
-    before, after = samples_of(old, by_plan), samples_of(new, by_plan)
+    before, after = samples_of(old), samples_of(new)
     common = [k for k in after if k in before]
     enough = [k for k in common if min(len(before[k]), len(after[k])) >= FEWEST]
     rows, slower = [], 0
@@ -93,13 +92,12 @@ def main():
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # | head
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--least", type=float, default=2.0, help="percent that matter")
-    parser.add_argument("--by-plan", action="store_true", help="only runs on the same grid and panel")
     parser.add_argument("old")
     parser.add_argument("new")
     options = parser.parse_args()
     try:
         old, new = read_records(options.old), read_records(options.new)
-        rows, slower = compare(old, new, options.least, options.by_plan)
+        rows, slower = compare(old, new, options.least)
     except (OSError, ValueError, KeyError) as reason:
         print(f"compare.py: {reason}", file=sys.stderr)
         sys.exit(2)

@@ -26,7 +26,7 @@ typedef struct dm_backend_config {
   const dm_compute *compute;     /* NULL: the plain row of each type */
   const dm_compute_calls *calls; /* for a row with a FINISH; must outlive the backend */
   int64_t tile;                  /* cut products at its multiples (see dm_plan.border); 0: do not */
-  const char *kernel;            /* a name of dm_backend_kernels, or "auto" */
+  const char *kernel;            /* a name of dm_backend_registry, or "auto" */
   bool whole;                    /* only whole products will be computed */
 } dm_backend_config;
 

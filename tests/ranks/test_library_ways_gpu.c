@@ -136,7 +136,7 @@ static void in_a_stream(gpu_test *t, damier_context *context, random_state *r) {
 }
 #else
 static void in_a_stream(gpu_test *t, damier_context *context, random_state *r) {
-  (void)t, (void)context, (void)r; /* of real ones: tests/python/test_gpu.py */
+  (void)t, (void)context, (void)r; /* of real ones: tests/python/on_gpu.py */
 }
 #endif
 
