@@ -6,6 +6,7 @@ import errno
 import os
 import pathlib
 import re
+import resource
 import select
 import signal
 import subprocess
@@ -181,6 +182,15 @@ def ends(bed):
     expect_right(faulty_runs.Output(bed, "C", 2))
 
 
+def small_stack(bed):
+    """Each thread has a stack of 256 KiB if the limit says so."""
+    usual = resource.getrlimit(resource.RLIMIT_STACK)
+    resource.setrlimit(resource.RLIMIT_STACK, (256 << 10, usual[1]))
+    done = multiply(bed, "--gpus", "2")
+    resource.setrlimit(resource.RLIMIT_STACK, usual)
+    expect(ranks_of(done) == 2, done.stderr)
+
+
 def one_fails(bed):
     """A call fails in one thread: one message, and no other thread waits for it."""
     for fault, path, code in ((f"write:3:{errno.EIO}", "C.h5", 4), (f"read:2:{errno.EIO}", "B.h5", 4),
@@ -260,8 +270,7 @@ def main():
         bed = faulty_runs.Bed(folder, options, shape=(700, 600, 500), words=words)
         bed.undisturbed(2)
         for check in (refusals, choices, chosen, benchmarks, queues, batches, of_itself, under_mpirun, one_does_not_start,
-                      chosen_does_not_start, ends,
-                      one_fails, no_memory, stops, resumes, same_bits):
+                      chosen_does_not_start, ends, small_stack, one_fails, no_memory, stops, resumes, same_bits):
             with_threads(True)
             check(bed)
             print("passed ", check.__name__, flush=True)
