@@ -22,8 +22,7 @@ static dm_status not_opened(const dm_location *at) {
              : status;
 }
 
-/* Only regular files are opened: others may block or have side effects. */
-static dm_status open_regular(const dm_location *at, int *fd) {
+dm_status dm_examine_open_regular(const dm_location *at, int *fd) {
   struct stat info;
   if (stat(at->file, &info) < 0) return not_opened(at);
   if (S_ISDIR(info.st_mode)) {
@@ -135,7 +134,7 @@ dm_status dm_examine_open(const dm_location *at, const dm_trust *trust, dm_datas
   int fd = -1;
   bool other = false;
   *file = -1;
-  DM_TRY(open_regular(at, &fd));
+  DM_TRY(dm_examine_open_regular(at, &fd));
   dm_status status = examine_other(fd, trust, find, &other);
   close(fd);
   if (status || other) return status;

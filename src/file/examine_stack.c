@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/checked.h"
 #include "file/composite.h"
@@ -164,6 +165,12 @@ static dm_status add_matches(stack *s, const dm_location *at) {
   return status;
 }
 
+static dm_status not_text(const stack *s, int64_t number) {
+  return dm_hint(
+      dm_fail_at(DM_E_INPUT, &s->find->at, "is not a text file: see line %lld", (long long)number),
+      "@FILE names a text file (ASCII, UTF-8) with a location in each line");
+}
+
 static dm_status add_line(stack *s, char *line, int64_t number) {
   dm_location one;
   if (number == 1 && strncmp(line, "\xef\xbb\xbf", 3) == 0) line += 3; /* editors of Windows */
@@ -172,10 +179,7 @@ static dm_status add_line(stack *s, char *line, int64_t number) {
     line[n - 1] = '\0';
   if (*line == '\0' || *line == '#') return DM_OK;
   for (const char *c = line; *c; c++)
-    if (iscntrl((unsigned char)*c) && *c != '\t')
-      return dm_hint(dm_fail_at(DM_E_INPUT, &s->find->at, "is not a text file: see line %lld",
-                                (long long)number),
-                     "@FILE names a text file with a location in each line");
+    if (iscntrl((unsigned char)*c) && *c != '\t') return not_text(s, number);
   if (*line == '@')
     return dm_fail_at(DM_E_INPUT, &s->find->at, "line %lld names another list", (long long)number);
   DM_TRY(dm_file_named(dm_location_parse(line, &one), &s->find->at));
@@ -187,13 +191,25 @@ static dm_status add_lines(stack *s) {
   char line[LINE];
   if (at->dataset[0] || at->part[0])
     return dm_fail_at(DM_E_USAGE, at, "a list of locations has no dataset; its lines name them");
-  FILE *file = fopen(at->file + 1, "r");
-  if (!file) return dm_fail_at(DM_E_IO, at, "cannot be opened: %s", strerror(errno));
+  dm_location list = *at;
+  int fd;
+  memmove(list.file, at->file + 1, sizeof list.file - 1);
+  DM_TRY(dm_examine_open_regular(&list, &fd));
+  FILE *file = fdopen(fd, "r");
+  if (!file) {
+    close(fd);
+    return dm_fail_at(DM_E_FIT, at, "no memory to read it");
+  }
   dm_status status = DM_OK;
-  for (int64_t number = 1; !status && fgets(line, sizeof line, file); number++)
-    status = strlen(line) == sizeof line - 1
+  off_t end = 0; /* of the lines before; a line of text has no zero byte */
+  for (int64_t number = 1; !status && fgets(line, sizeof line, file); number++) {
+    const size_t length = strlen(line);
+    status = length == sizeof line - 1
                  ? dm_fail_at(DM_E_INPUT, at, "line %lld is too long", (long long)number)
-                 : add_line(s, line, number);
+             : ftello(file) != end + (off_t)length ? not_text(s, number)
+                                                   : add_line(s, line, number);
+    end += (off_t)length;
+  }
   if (!status && ferror(file)) status = dm_fail_at(DM_E_IO, at, "cannot be read");
   fclose(file);
   if (!status && s->count == 0) status = dm_fail_at(DM_E_INPUT, at, "lists no location");

@@ -29,6 +29,9 @@ typedef struct dm_format {
 
 extern const dm_format *const dm_formats[]; /* NULL at the end (formats.c) */
 
+/* Opens the file of AT if it is a regular one: others may block or have side effects. */
+dm_status dm_examine_open_regular(const dm_location *at, int *fd);
+
 /* Opens AT's file if it is a regular file, notes its identity in FIND, and starts HDF5. *file is an
  * HDF5 identifier, or negative for a file of another format, for which FIND is then complete. */
 dm_status dm_examine_open(const dm_location *at, const dm_trust *trust, dm_dataset *find,

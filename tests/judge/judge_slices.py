@@ -1,4 +1,5 @@
 """slices: parts of datasets of two to four dimensions, lists of rows and columns, and many files as one matrix."""
+import ctypes
 import os
 import threading
 
@@ -167,21 +168,31 @@ def list_changes(folder, damier):
     x = np.arange(60.0).reshape(6, 10)
     write(folder / "one.h5", x)
     write(folder / "two.h5", -x)
-    names = [f"{folder}/{name}.h5:/x\n" for name in ("one", "two")]
-    path = folder / "list.txt"
-    os.mkfifo(path)
-    os.mkfifo(folder / "second")
+    names = [f"{folder}/{name}.h5:/x\n" for name in ("one", "two")] * 500
+    path, other, c = folder / "list.txt", folder / "other.txt", folder / "g.h5"
+    close_nowrite, libc = 0x10, ctypes.CDLL(None)
+    for _ in range(20):  # until the list is replaced between both times, while its files are inspected
+        path.write_text("".join(names))
+        other.write_text("".join(reversed(names)))
+        watch = libc.inotify_init()
+        libc.inotify_add_watch(watch, str(path).encode(), close_nowrite)
 
-    def serve():
-        with open(path, "w", encoding="ascii") as first:  # once it is opened for A
-            os.replace(folder / "second", path)
-            first.writelines(names)
-        path.write_text("".join(reversed(names)))
+        def replace():
+            os.read(watch, 4096)
+            os.replace(other, path)
 
-    threading.Thread(target=serve, daemon=True).start()
-    done = ended([damier, "gram", f"@{path}", "-o", f"{folder}/g.h5", "-q"], 60)
+        thread = threading.Thread(target=replace)
+        thread.start()
+        done = ended([damier, "gram", f"@{path}", "-o", c, "-q"], 60)
+        thread.join()
+        os.close(watch)
+        if done.returncode != 0:
+            break
+        with h5py.File(c) as file:
+            expect(np.all(np.diagonal(file["c"][()]) > 0), "the product of two different matrices")
+        c.unlink()
     expect(done.returncode == 4 and "changed since it was inspected" in done.stderr, f"exit {done.returncode}: {done.stderr}")
-    expect(not (folder / "g.h5").exists(), "something was written")
+    expect(not c.exists(), "something was written")
 
 
 def lists_kept(folder, damier):
@@ -226,6 +237,15 @@ def stacks(folder, damier):
     run(damier, 1, "info", f"{folder}/none*.h5:/x", expect=4)
     done = ended([str(word) for word in (damier, "info", f"@{folder}/b.h5")])  # no list of locations
     expect(done.returncode == 3 and "b.h5: is not a text file" in done.stderr, done.stderr)
+    texts = f"{location}\n{location}\0[0:2]\n".encode(), f"{location}\n".encode("utf-16")
+    for text, line in zip(texts, (2, 1)):  # zero bytes end no line
+        (folder / "zero.txt").write_bytes(text)
+        done = ended([str(damier), "info", f"@{folder}/zero.txt"])
+        expect(done.returncode == 3 and f"zero.txt: is not a text file: see line {line}" in done.stderr, done.stderr)
+    os.mkfifo(folder / "pipe.txt")
+    for list_of, what in ((folder / "pipe.txt", "a pipe"), ("/dev/zero", "a device")):  # are not waited for
+        done = ended([str(damier), "info", f"@{list_of}"])
+        expect(done.returncode == 3 and f"is {what}" in done.stderr, done.stderr)
 
 
 def flattened(folder, damier, seed):
