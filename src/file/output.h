@@ -42,6 +42,9 @@ dm_status dm_output_check(dm_location *location, const char *default_name, bool 
 /* What follows the name of C's file in those of its temporary files; ends with NULL. */
 extern const char *const dm_output_endings[];
 
+/* DM_E_FIT: less than BYTES are free where the file of AT is to be. */
+dm_status dm_output_space(const dm_location *at, int64_t bytes);
+
 /* Creates the part file with a contiguous dataset that has the leading dimensions LEADS (NULL:
  * none), in place of one that an earlier run left unfinished. DM_E_FIT: no space; DM_E_IO: another
  * run writes it; DM_E_USAGE: a file of the user has its name. A thread still reserves space:

@@ -36,9 +36,10 @@ static dm_status check_limit(const dm_location *at, int64_t bytes) {
                  "raise the limit on file sizes (ulimit -f)");
 }
 
-dm_status dm_output_room(const dm_location *at, const char *directory, int64_t bytes) {
+dm_status dm_output_space(const dm_location *at, int64_t bytes) {
+  char directory[DM_PATH];
   struct statvfs info;
-  DM_TRY(check_limit(at, bytes));
+  dm_path_directory(at->file, directory);
   if (statvfs(directory, &info) < 0)
     return dm_fail_at(DM_E_IO, at, "its directory: %s", strerror(errno));
   int64_t blocks = (int64_t)(geteuid() == 0 ? info.f_bfree : info.f_bavail), room;
@@ -50,6 +51,11 @@ dm_status dm_output_room(const dm_location *at, const char *directory, int64_t b
                             dm_format_bytes(bytes, need), (long long)bytes,
                             dm_format_bytes(room, have)),
                  "make room, or name a file on another file system");
+}
+
+dm_status dm_output_room(const dm_location *at, int64_t bytes) {
+  DM_TRY(check_limit(at, bytes));
+  return dm_output_space(at, bytes);
 }
 
 /* A commit had begun. */
@@ -208,7 +214,7 @@ static dm_status reserve_space(const dm_output_file *out, int64_t at, int64_t by
     return dm_fail_at(DM_E_IO, &out->at, "space cannot be reserved: %s", strerror(failed));
   char directory[DM_PATH];
   dm_path_directory(out->at.file, directory);
-  dm_status status = dm_output_room(&out->at, directory, bytes);
+  dm_status status = dm_output_room(&out->at, bytes);
   return status ? status
                 : dm_fail_at(DM_E_FIT, &out->at, "no space for %lld bytes: %s", (long long)bytes,
                              strerror(failed));
@@ -340,7 +346,6 @@ static dm_status create_locked(dm_output_file *out, dm_reservation **reservation
 dm_status dm_output_create_early(const dm_location *location, dm_dtype dtype, int64_t rows,
                                  int64_t cols, const dm_leads *leads, dm_output_file *file,
                                  dm_reservation **reservation) {
-  char directory[DM_PATH];
   int64_t bytes = 0;
   *reservation = NULL;
   *file = (dm_output_file){.at = *location, .rows = rows, .cols = cols, .dtype = dtype, .made = -1};
@@ -350,8 +355,7 @@ dm_status dm_output_create_early(const dm_location *location, dm_dtype dtype, in
     return dm_fail_at(DM_E_FIT, location, "a matrix of %lld bytes cannot be written",
                       (long long)bytes);
   DM_TRY(dm_output_forget(location));
-  dm_path_directory(location->file, directory);
-  DM_TRY(dm_output_room(location, directory, bytes + HEAD_BYTES / 64));
+  DM_TRY(dm_output_room(location, bytes + HEAD_BYTES / 64));
   DM_TRY(dm_output_make_unnamed(file));
   dm_status status = create_locked(file, reservation);
   if (!status) return DM_OK;

@@ -23,8 +23,8 @@ enum { DM_DESCRIPTOR = 32 }; /* room for a name in /proc */
  * file systems without locks. */
 dm_status dm_output_lock(const dm_location *at, const char *path, int fd, int operation);
 
-/* DM_E_FIT: the file system of DIRECTORY has less than BYTES free. */
-dm_status dm_output_room(const dm_location *at, const char *directory, int64_t bytes);
+/* DM_E_FIT: there is no space for a file of BYTES beside AT, or files may not be as large. */
+dm_status dm_output_room(const dm_location *at, int64_t bytes);
 
 /* If there is a file PART: DM_E_IO if another run is writing it, DM_E_USAGE if it is not an
  * unfinished file of damier. REMOVE: removes it. */

@@ -66,13 +66,11 @@ static dm_status bytes_of(const dm_output_file *file, int64_t *bytes) {
 }
 
 dm_status dm_recast_room(const dm_output_file *file, const dm_output_form *form) {
-  char directory[DM_PATH];
   int64_t bytes = 0;
   DM_TRY(bytes_of(file, &bytes));
-  dm_path_directory(file->at.file, directory);
   if (dm_add_overflows(bytes, form->existing.file_bytes + HEAD_BYTES, &bytes))
     return dm_fail_at(DM_E_FIT, &file->at, "the size of the new file overflows 64 bits");
-  return dm_context(dm_output_room(&file->at, directory, bytes), "the new file beside the first");
+  return dm_context(dm_output_room(&file->at, bytes), "the new file beside the first");
 }
 
 /* ---- at the end ---- */

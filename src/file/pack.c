@@ -18,11 +18,9 @@
 #include "file/read_impl.h"
 
 dm_status dm_pack_room(const dm_output_file *file, const dm_output_form *form) {
-  char directory[DM_PATH];
   int64_t bytes;
   DM_TRY(dm_output_form_bytes(form, file->dtype, file->rows, file->cols, &bytes));
-  dm_path_directory(file->at.file, directory);
-  dm_status status = dm_output_room(&file->at, directory, bytes);
+  dm_status status = dm_output_room(&file->at, bytes);
   return status ? dm_context(status, "the file with chunks, beside the one without") : DM_OK;
 }
 

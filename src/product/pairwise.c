@@ -160,6 +160,23 @@ static dm_status multiply_roles(pairwise *p, int which) {
   return status;
 }
 
+/* Space for the files that no earlier run has left: it is reserved in each when it is begun. */
+static dm_status check_space(const pairwise *p) {
+  const dm_multiply *m = p->multiply;
+  char part[DM_SIBLING_PATH];
+  int64_t bytes, all = 0;
+  for (int i = 0; i <= p->count; i++) {
+    const dm_dtype type = i < p->count ? DM_F64 : m->equation.type_c;
+    dm_location at = m->out;
+    if (i < p->count) DM_TRY(name_product(p, i, &at));
+    DM_TRY(dm_file_sibling(&at, ".part", part));
+    DM_TRY(dm_bytes_of(p->n, p->n, dm_dtype_size(type), &bytes));
+    const bool made = i < p->count && access(at.file, F_OK) == 0;
+    if (!made && access(part, F_OK) != 0) all = dm_plus(all, bytes);
+  }
+  return dm_context(dm_output_space(&m->out, all), "C and %d products of pairs", p->count);
+}
+
 /* ---- products in memory ---- */
 
 /* Of rows of products and, as the last ones, of columns. */
@@ -444,6 +461,8 @@ static dm_status with_means(pairwise *p, const dm_multiply *m, dm_status (*work)
   if (own->equation.type_c == DM_DTYPE_NONE)
     own->equation.type_c = dm_dtype_is_integer(type) ? DM_F64 : dm_compute_sum(type);
   p->multiply = own;
+  if (!p->in_memory)
+    DM_TRY(dm_comm_agree(p->run->world, p->run->rank == 0 ? check_space(p) : DM_OK));
   *taken = *own;
   for (int x = 0; x < 2; x++)
     taken->equation.standard[x] = (dm_standard){.center = lines, .fills = true};

@@ -75,6 +75,26 @@ def on_disk(folder, options, ranks, shape, kind, mib, keep):
     return None
 
 
+def of_pairs(folder, options):
+    """A disk with room for two of the three products beside C and C: refused before the first, and nothing is left."""
+    disk = folder / "pairs"
+    mounted = mount("tmpfs", disk, None, 12)
+    if mounted.returncode != 0:
+        return f"skip: a tmpfs cannot be mounted: {mounted.stderr.strip()}"
+    try:
+        words = (folder / "X.h5", "--rows", "30", "--cols", "700", "-q")  # 3.7 MiB each
+        running.run(options.damier, 1, "generate", *words)
+        done = running.ended([str(options.damier), "cov", str(folder / "X.h5"), "--missing", "pairwise", "-o", str(disk / "C.h5")])
+        told = all(part in done.stderr for part in ("C and 3 products of pairs: ", "needs 15.0 MiB"))
+        expect(done.returncode == 5 and told, done.stderr)
+        expect(not list(disk.iterdir()), f"left: {list(disk.iterdir())}")
+    except running.Failure as failure:
+        return str(failure)
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+    return None
+
+
 def main():
     options = faulty_runs.options()
     if os.geteuid() != 0:
@@ -84,6 +104,7 @@ def main():
     with faulty_runs.scratch() as name:
         folder = pathlib.Path(name)
         outcomes = [on_disk(folder, options, ranks, *disk) for disk in DISKS for ranks in counts]
+        outcomes.append(of_pairs(folder, options))
     skipped = [o for o in outcomes if o and o.startswith("skip")]
     print("\n".join(skipped))
     if len(skipped) == len(outcomes):
