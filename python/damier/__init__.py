@@ -166,6 +166,7 @@ def verify(a: Path, b: Path, output: Path, comm: Any = None, *, c: Path | None =
     """Checks that ``output`` is the product of ``a`` and ``b``, and returns the record.
 
     Raises :class:`VerifyError` if it is not; ``full=True`` compares every element with a product in higher precision.
+    ``weights`` that were an array for :func:`cov` or :func:`cor` are needed here, too: ``output`` does not hold them.
 
     >>> a, b = np.eye(3), np.arange(6.0).reshape(3, 2)
     >>> np.save("A.npy", a); np.save("B.npy", b); np.save("wrong.npy", b + 1)
@@ -174,7 +175,7 @@ def verify(a: Path, b: Path, output: Path, comm: Any = None, *, c: Path | None =
      ...
     damier._errors.VerifyError: ...
     """
-    with Context(comm, **options) as context:
+    with _weights_in_file(options.pop("weights", None), comm) as weights, Context(comm, weights=weights, **options) as context:
         return context.verify(a, b, output, c=c)
 
 

@@ -56,7 +56,7 @@ def text_of(name: str, value: Any) -> str:
     ('2x1x1', '2.0,-1.0', 'host=4GiB')
     """
     if isinstance(value, np.ndarray) and value.ndim > 0:
-        raise UsageError(f"{name} is an array", hint="weights of damier.cov and damier.cor may be arrays; other vectors are in files")
+        raise UsageError(f"{name} is an array", hint="weights of damier.cov, damier.cor and damier.verify may be arrays; other vectors are in files")
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
     if name in ("type", "type-c"):

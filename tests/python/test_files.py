@@ -123,6 +123,16 @@ class Verify(InFolder):
         self.assertEqual(caught.exception.code, 1)
         self.assertEqual(caught.exception.record["verification"]["verdict"], "FAIL")
 
+    def test_weights(self):
+        x = np.random.default_rng(0).standard_normal((30, 20))
+        weights = np.arange(1.0, 31.0)
+        np.save("x.npy", x)
+        damier.cov("x.npy", "weighted.h5", weights=weights)
+        record = damier.verify("x.npy", "x.npy", "weighted.h5", weights=weights)
+        self.assertEqual(record["verification"]["verdict"], "PASS")
+        with self.assertRaises(damier.VerifyError):
+            damier.verify("x.npy", "x.npy", "weighted.h5", weights=weights[::-1])
+
     def test_equation(self):
         np.save("out.npy", 2 * self.a @ self.b + 3 * self.c)
         damier.verify("a.npy", "b.npy", "out.npy", c="c.npy", alpha=2, beta=3)
