@@ -220,6 +220,8 @@ dm_status dm_chunk_cache_post(dm_chunk_cache *cache, dm_transfer *transfer) {
   dm_pool_unlock(cache->pool);
   for (int64_t i = of.row; i < of.row + of.rows; i++) {
     if (!dm_reader_chunk_has(reader, request, 0, i)) continue;
+    DM_TRY(dm_transfer_make_pages(transfer, cache->pool,
+                                  request->part.rows * (i + 1 - of.row) / of.rows)); /* about */
     for (int64_t j = of.col; j < of.col + of.cols; j++)
       if (dm_reader_chunk_has(reader, request, 1, j))
         DM_TRY(want(cache, dm_reader_chunk_number(reader, i, j), transfer));

@@ -46,6 +46,7 @@ static void forget(dm_transfer *transfer) {
   *(transfer->previous ? &transfer->previous->next : &transfer->queue->first) = transfer->next;
   if (transfer->next) transfer->next->previous = transfer->previous;
   free(transfer->piece);
+  free(transfer->page);
   free(transfer->views);
   free(transfer);
 }
@@ -110,6 +111,8 @@ static dm_status post_pieces(dm_transfer *transfer) {
   part = (dm_rectangle){0};
   for (int64_t i = 0; i < count; i++) {
     next_piece(transfer, &part);
+    DM_TRY(dm_transfer_make_pages(transfer, transfer->queue->pool,
+                                  part.row + part.rows - transfer->request.part.row));
     const int64_t scratch = transfer->reader ? part.rows * part.cols * transfer->element : 0;
     transfer->piece[i] = (dm_piece){
         .task = {.run = run_piece, .bytes = scratch}, .transfer = transfer, .part = part};

@@ -1,6 +1,7 @@
 /* Reading with threads: every form of file gives the same data as without, chunks are unpacked
  * once, errors are reported. */
 #include <stdatomic.h>
+#include <sys/mman.h>
 
 #include "core/crew.h"
 #include "file/file_queue.h"
@@ -132,6 +133,50 @@ TEST(test_errors) {
     dm_file_queue_close(ahead);
     dm_reader_close(reader);
     for (int i = 0; i < STRIPS; i++) free(strips[i].got);
+  }
+}
+
+enum { PAGE = 4096, TALL = 1100, WIDE = PAGE / 8, FIRST = 1029, AREA = 16 << 20 };
+
+/* Reads TALL rows of a page, STEP pages apart, into new memory; checks which pages exist. */
+static void read_to_pages(const dm_dataset *d, int threads, int64_t step) {
+  char *area =
+      mmap(NULL, AREA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  assert_true(area != MAP_FAILED);
+  (void)madvise(area, AREA, MADV_NOHUGEPAGE);
+  dm_view view = dm_view_row_major(area + FIRST * PAGE, DM_F64, TALL, WIDE);
+  view.row_stride *= step;
+  dm_file_queue *ahead;
+  dm_reader *reader;
+  dm_transfer *reading;
+  ok(dm_file_queue_open(threads, MEMORY, &ahead));
+  ok(dm_reader_open(d, DM_DTYPE_NONE, &reader));
+  ok(dm_file_queue_read(ahead, reader, 0, 0, &view, 1, false, &reading));
+  ok(dm_transfer_wait(reading, NULL));
+  dm_file_queue_close(ahead);
+  dm_reader_close(reader);
+  unsigned char there[AREA / PAGE];
+  assert_int_equal(mincore(area, AREA, there), 0);
+  for (int64_t i = 0; i < AREA / PAGE; i++) {
+    const int64_t row = (i - FIRST) / step;
+    const bool used = i >= FIRST && row < TALL && (i - FIRST) % step == 0;
+    if ((there[i] & 1) != used) fail_msg("page %lld, %lld apart", (long long)i, (long long)step);
+    for (int64_t j = 0; used && j < WIDE; j++)
+      assert_true(*(double *)dm_view_at(view, row, j) == element_of(row, j, 0));
+  }
+  munmap(area, AREA);
+}
+
+/* Pages are made before they are read to, and only those. */
+TEST(test_pages) {
+  static const file_form forms[] = {
+      {.name = "plain"}, {.name = "chunks", .chunk_rows = 90, .chunk_cols = 200, .filters = true}};
+  for (int i = 0; i < 2; i++) {
+    dm_location location = at(*state, forms[i].name);
+    write_file(location.file, DM_F64, TALL, WIDE, &forms[i]);
+    const dm_dataset d = inspected(&location);
+    for (int threads = 0; threads < 4; threads++)
+      for (int64_t step = 1; step <= 2; step++) read_to_pages(&d, threads, step);
   }
 }
 
