@@ -275,11 +275,7 @@ static dm_status describe_problem(const dm_call *call, dm_problem *problem) {
 
 static void note_problem(const dm_plan *plan, const dm_machine *machine, dm_record *record) {
   const dm_problem *p = &plan->problem;
-  if (dm_problem_entries(p) > 1)
-    dm_record_integer(record, "problem.batch", NULL, DM_SHOWN_PLAIN, dm_problem_entries(p));
-  dm_record_integer(record, "problem.m", NULL, DM_SHOWN_PLAIN, dm_problem_entry_rows(p));
-  dm_record_integer(record, "problem.n", NULL, DM_SHOWN_PLAIN, p->n);
-  dm_record_integer(record, "problem.k", NULL, DM_SHOWN_PLAIN, p->k);
+  dm_setup_record_sizes(p, record);
   dm_record_text(record, "problem.type", NULL, "%s", dm_dtype_name(p->work));
   dm_record_text(record, "problem.type_c", NULL, "%s", dm_dtype_name(p->c));
   dm_record_text(record, "machine.name", NULL, "%s", machine->name);
@@ -324,19 +320,15 @@ static void note_gpus(const dm_gpu_choice *gpus, dm_record *record) {
 static dm_status publish(const dm_call *call, const dm_plan *plan, const dm_machine *machine,
                          const dm_gpu_choice *gpus) {
   dm_record *record = NULL;
-  char batch[32];
+  char sizes[DM_SIZES_TEXT];
   DM_TRY(dm_record_new("plan", call->command, &record));
   note_problem(plan, machine, record);
   note_plan(plan, machine, record);
   note_gpus(gpus, record);
   dm_forecast_record(plan, machine, record);
   if (!call->own.slurm) /* print nothing but the job script's lines */
-    dm_record_summary(record,
-                      "m=%lld n=%lld k=%lld%s ranks=%d grid=%dx%dx%d kb=%lld "
-                      "total_s=%.4g",
-                      (long long)dm_problem_entry_rows(&plan->problem), (long long)plan->problem.n,
-                      plan->problem.no_k ? 0LL : (long long)plan->problem.k,
-                      dm_problem_batch_text(&plan->problem, batch), plan->ranks, plan->pm, plan->pn,
+    dm_record_summary(record, "%s ranks=%d grid=%dx%dx%d kb=%lld total_s=%.4g",
+                      dm_problem_sizes(&plan->problem, sizes), plan->ranks, plan->pm, plan->pn,
                       plan->pk, (long long)plan->kb, plan->forecast.total);
   dm_status status = dm_cli_publish(call, record);
   dm_record_free(record);

@@ -414,6 +414,14 @@ void dm_setup_record_machine(const dm_setup *setup, const dm_run *run, dm_record
   dm_facts_record(run->facts, false, record);
 }
 
+void dm_setup_record_sizes(const dm_problem *p, dm_record *record) {
+  if (dm_problem_entries(p) > 1)
+    dm_record_integer(record, "problem.batch", NULL, DM_SHOWN_PLAIN, dm_problem_entries(p));
+  dm_record_integer(record, "problem.m", NULL, DM_SHOWN_PLAIN, dm_problem_entry_rows(p));
+  dm_record_integer(record, "problem.n", NULL, DM_SHOWN_PLAIN, p->n);
+  dm_record_integer(record, "problem.k", NULL, DM_SHOWN_PLAIN, p->no_k ? 0 : p->k);
+}
+
 void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record) {
   const dm_plan *plan = &setup->plan;
   const dm_problem *p = &plan->problem;
@@ -422,17 +430,13 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
   char recipe[DM_RECIPE], ramp[32], time[32];
   dm_plan_recipe(plan, recipe);
   dm_plan_ramp_text(plan, ramp);
-  const int64_t k = p->no_k ? 0 : p->k;
   char times[32] = "";
-  if (dm_problem_entries(p) > 1) {
+  if (dm_problem_entries(p) > 1)
     snprintf(times, sizeof times, "%lld of ", (long long)dm_problem_entries(p));
-    dm_record_integer(record, "problem.batch", NULL, DM_SHOWN_PLAIN, dm_problem_entries(p));
-  }
   dm_record_text(record, "problem.shape", "product", "%s%lld x %lld x %lld", times,
-                 (long long)dm_problem_entry_rows(p), (long long)p->n, (long long)k);
-  dm_record_integer(record, "problem.m", NULL, DM_SHOWN_PLAIN, dm_problem_entry_rows(p));
-  dm_record_integer(record, "problem.n", NULL, DM_SHOWN_PLAIN, p->n);
-  dm_record_integer(record, "problem.k", NULL, DM_SHOWN_PLAIN, k);
+                 (long long)dm_problem_entry_rows(p), (long long)p->n,
+                 p->no_k ? 0LL : (long long)p->k);
+  dm_setup_record_sizes(p, record);
   dm_record_text(record, "problem.types", "types", "%s%s%s%s, sums in %s, C in %s",
                  dm_dtype_name(p->work), plain ? "" : " (", plain ? "" : p->compute.name,
                  plain ? "" : ")", dm_dtype_name(p->accumulator), dm_dtype_name(p->c));

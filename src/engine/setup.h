@@ -86,6 +86,7 @@ int64_t dm_setup_share(int64_t limit, double available);
 /* Describes machine, device, plan and forecast in RECORD; or only, of backend and device, the
  * machine. */
 void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record);
+void dm_setup_record_sizes(const dm_problem *problem, dm_record *record); /* of an entry */
 void dm_setup_record_machine(const dm_setup *setup, const dm_run *run, dm_record *record);
 
 /* ---- rates of files and cores that were not measured ---- */

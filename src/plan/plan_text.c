@@ -334,6 +334,14 @@ const char *dm_problem_batch_text(const dm_problem *problem, char text[32]) {
   return text;
 }
 
+const char *dm_problem_sizes(const dm_problem *problem, char text[DM_SIZES_TEXT]) {
+  char batch[32];
+  snprintf(text, DM_SIZES_TEXT, "m=%lld n=%lld k=%lld%s", (long long)dm_problem_entry_rows(problem),
+           (long long)problem->n, problem->no_k ? 0LL : (long long)problem->k,
+           dm_problem_batch_text(problem, batch));
+  return text;
+}
+
 void dm_plan_ramp_text(const dm_plan *plan, char text[32]) {
   const long long first = plan->ramp[0], second = plan->ramp[1];
   text[0] = '\0';

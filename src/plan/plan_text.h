@@ -22,6 +22,10 @@ void dm_plan_recipe(const dm_plan *plan, char text[DM_RECIPE]);
 /* " batch=20", or "" for a single product. */
 const char *dm_problem_batch_text(const dm_problem *problem, char text[32]);
 
+/* "m=400 n=50 k=60 batch=20": those of an entry. */
+enum { DM_SIZES_TEXT = 120 };
+const char *dm_problem_sizes(const dm_problem *problem, char text[DM_SIZES_TEXT]);
+
 /* "512,4096": the widths of the ramp-up panels of each layer; empty without any. */
 void dm_plan_ramp_text(const dm_plan *plan, char text[32]);
 

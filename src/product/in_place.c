@@ -420,11 +420,7 @@ void dm_in_place_record(const dm_in_place *kept, const dm_in_place_outcome *outc
                         const dm_run *run, dm_record *record) {
   const dm_problem *p = &outcome->problem;
   const dm_device *device = &kept->device[outcome->on_gpu];
-  if (dm_problem_entries(p) > 1)
-    dm_record_integer(record, "problem.batch", NULL, DM_SHOWN_PLAIN, dm_problem_entries(p));
-  dm_record_integer(record, "problem.m", NULL, DM_SHOWN_PLAIN, dm_problem_entry_rows(p));
-  dm_record_integer(record, "problem.n", NULL, DM_SHOWN_PLAIN, p->n);
-  dm_record_integer(record, "problem.k", NULL, DM_SHOWN_PLAIN, p->k);
+  dm_setup_record_sizes(p, record);
   dm_record_text(record, "problem.work", NULL, "%s", dm_dtype_name(p->work));
   dm_record_text(record, "problem.c", NULL, "%s", dm_dtype_name(p->c));
   record_recipe(outcome, device, run, record);

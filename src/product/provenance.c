@@ -271,26 +271,23 @@ void dm_multiply_record(const dm_multiplied *done, dm_record *record) {
     dm_record_real(record, "times.repeated_s", "before C was computed anew", DM_SHOWN_SECONDS,
                    done->repeated);
   dm_record_flag(record, "verification.read_back", NULL, done->read_back);
-  char seed[DM_SEED_TEXT] = "", batch[32];
+  char seed[DM_SEED_TEXT] = "", sizes[DM_SIZES_TEXT];
   if (verdict) dm_verdict_seed(verdict, seed);
   dm_record_summary(record,
-                    "m=%lld n=%lld k=%lld%s dtype=%s ranks=%d time_s=%.3f "
-                    "multiply_s=%.3f tflops=%.4g residual=%.2g%s%s %s",
-                    (long long)dm_problem_entry_rows(p), (long long)p->n,
-                    p->no_k ? 0LL : (long long)p->k, dm_problem_batch_text(p, batch),
-                    dm_dtype_name(p->work), done->run->ranks, done->seconds,
-                    worst->multiply + worst->reduce, dm_phases_flops(worst, plan) * 1e-12,
-                    verdict ? verdict->residual : 0.0, seed[0] ? " seed=" : "", seed,
+                    "%s dtype=%s ranks=%d time_s=%.3f multiply_s=%.3f tflops=%.4g "
+                    "residual=%.2g%s%s %s",
+                    dm_problem_sizes(p, sizes), dm_dtype_name(p->work), done->run->ranks,
+                    done->seconds, worst->multiply + worst->reduce,
+                    dm_phases_flops(worst, plan) * 1e-12, verdict ? verdict->residual : 0.0,
+                    seed[0] ? " seed=" : "", seed,
                     verdict ? dm_verdict_word(verdict) : "UNVERIFIED");
 }
 
 void dm_multiply_record_done(const dm_run *run, const dm_multiply *m, const dm_problem *p,
                              dm_record *record) {
-  char name[DM_NAME], batch[32];
+  char name[DM_NAME], sizes[DM_SIZES_TEXT];
   dm_record_text(record, "files.c", "C", "%s, made by an earlier run",
                  dm_location_name(&m->out, name));
-  dm_record_summary(record, "m=%lld n=%lld k=%lld%s dtype=%s ranks=%d DONE",
-                    (long long)dm_problem_entry_rows(p), (long long)p->n,
-                    p->no_k ? 0LL : (long long)p->k, dm_problem_batch_text(p, batch),
+  dm_record_summary(record, "%s dtype=%s ranks=%d DONE", dm_problem_sizes(p, sizes),
                     dm_dtype_name(p->work), run->ranks);
 }

@@ -267,7 +267,7 @@ static dm_status judge(dm_run *run, dm_verify *v, const dm_problem *p, dm_verdic
 
 static void report(const dm_run *run, const dm_verify *v, const dm_problem *p,
                    const dm_verdict *verdict, double seconds, dm_record *record) {
-  char words[DM_CHECKED_TEXT], seed[DM_SEED_TEXT], batch[32];
+  char words[DM_CHECKED_TEXT], seed[DM_SEED_TEXT], batch[32], sizes[DM_SIZES_TEXT];
   const dm_checked checked = {p, v->equation.alpha, v->equation.beta, v->by_attributes,
                               v->equation.standard};
   if (v->claims[0])
@@ -289,11 +289,9 @@ static void report(const dm_run *run, const dm_verify *v, const dm_problem *p,
   dm_verdict_record(verdict, &checked, &run->log, record);
   dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, seconds);
   dm_verdict_seed(verdict, seed);
-  dm_record_summary(record, "m=%lld n=%lld k=%lld%s dtype=%s%s residual=%.2g%s%s %s",
-                    (long long)dm_problem_entry_rows(p), (long long)p->n,
-                    p->no_k ? 0LL : (long long)p->k, batch, dm_dtype_name(p->work),
-                    dm_checked_words(&checked, words), verdict->residual, seed[0] ? " seed=" : "",
-                    seed, dm_verdict_word(verdict));
+  dm_record_summary(record, "%s dtype=%s%s residual=%.2g%s%s %s", dm_problem_sizes(p, sizes),
+                    dm_dtype_name(p->work), dm_checked_words(&checked, words), verdict->residual,
+                    seed[0] ? " seed=" : "", seed, dm_verdict_word(verdict));
 }
 
 static dm_status verify_centered(dm_run *run, dm_verify *v, dm_record *record) {
