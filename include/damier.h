@@ -359,7 +359,7 @@ DAMIER_API int damier_gram(damier_context *context, const damier_matrix *x, int 
  * a file X is centered while it is read; of an X in memory a centered copy is made in that memory,
  * on every rank of its part. NaN in X is DAMIER_E_INPUT, unless the option "missing" says what it
  * becomes ("nan", "zero", "mean", "pairwise"). For "pairwise" with X or C in memory all ranks
- * together hold four or six matrices of the size of C in f64; else DAMIER_E_FIT. The options
+ * together hold three to six matrices of the size of C in f64; else DAMIER_E_FIT. The options
  * "weights" and "weights-are" name weights in a file.
  * @param context of this rank
  * @param x in a file or in memory, of a floating-point type if C is in memory

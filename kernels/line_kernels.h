@@ -1,9 +1,11 @@
-/* line_kernels: moments of the rows or columns of a matrix, and copies of it that are centered by
- * them (core/centering.h).  Functions follow the conventions of kernels.h. */
+/* line_kernels: moments of the rows or columns of a matrix, copies of it that are centered by them
+ * (core/centering.h), and covariances of pairs of lines (core/pairs.h).  Functions follow the
+ * conventions of kernels.h. */
 #ifndef DM_KERNELS_LINE_KERNELS_H
 #define DM_KERNELS_LINE_KERNELS_H
 
 #include "core/centering.h"
+#include "core/pairs.h"
 #include "kernels/kernels.h"
 
 #ifdef __cplusplus
@@ -40,6 +42,11 @@ typedef struct dm_center_work {
   cudaStream_t stream;
 } dm_center_work;
 cudaError_t dm_kernels_center(const dm_center_work *work);
+
+/* C, real floating-point, = the covariances or correlations of OF as FORM says, rounded once; all
+ * in device memory.  C may be the counts.  (helpers/pairs.cu) */
+cudaError_t dm_kernels_pairs(dm_view c, const dm_pairs *of, const dm_pair_form *form,
+                             cudaStream_t stream);
 
 #ifdef __cplusplus
 }

@@ -135,33 +135,33 @@ __global__ void __launch_bounds__(THREADS) center_plain(dm_center_work work) {
     if (is && c.shift) shift[v] = c.shift[col + v];
     factor[v] = SCALES && is ? c.factor[col + v] : 1.0;
   }
-  for (int64_t row = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; row < from.rows;
-       row += step * DEPTH) {
+  const auto changed = [&](const Run<T, true> &x, int64_t row) {
+    const double of_row = BY_ROWS && c.shift ? c.shift[row] : 0.0;
+    const double by = BY_ROWS && SCALES ? c.factor[row] : 1.0;
+    Few<T, COUNT> rounded;
+#pragma unroll
+    for (int v = 0; v < COUNT; v++) {
+      const double d = widen<double>(x.at[v]) - (BY_ROWS ? of_row : shift[v]);
+      round_to(&rounded.at[v], SCALES ? d * (BY_ROWS ? by : factor[v]) : d);
+    }
+    return rounded;
+  };
+  int64_t row = (int64_t)blockIdx.y * blockDim.y + threadIdx.y;
+  const T *p = static_cast<const T *>(from.base) + row * from.row_stride + col;
+  T *q = static_cast<T *>(to.base) + row * to.row_stride + col;
+  const int64_t stride = step * from.row_stride, to_stride = step * to.row_stride;
+  /* Loads without conditions: the compiler puts other instructions between conditional ones. */
+  for (; width == COUNT && row + (DEPTH - 1) * step < from.rows; row += DEPTH * step) {
     Run<T, true> x[DEPTH];
 #pragma unroll
-    for (int u = 0; u < DEPTH; u++) {
-      const T *p = static_cast<const T *>(from.base) + (row + u * step) * from.row_stride + col;
-      if (row + u * step < from.rows)
-        x[u] = width == COUNT ? load_run<T, true>(p) : load_run<T, true>(p, width);
-    }
+    for (int u = 0; u < DEPTH; u++, p += stride) x[u] = load_run<T, true>(p);
 #pragma unroll
-    for (int u = 0; u < DEPTH; u++) {
-      const int64_t at = row + u * step;
-      if (at >= from.rows) break;
-      const double of_row = BY_ROWS && c.shift ? c.shift[at] : 0.0;
-      const double by = BY_ROWS && SCALES ? c.factor[at] : 1.0;
-      T *p = static_cast<T *>(to.base) + at * to.row_stride + col;
-      Few<T, COUNT> rounded;
-#pragma unroll
-      for (int v = 0; v < COUNT; v++) {
-        const double d = widen<double>(x[u].at[v]) - (BY_ROWS ? of_row : shift[v]);
-        round_to(&rounded.at[v], SCALES ? d * (BY_ROWS ? by : factor[v]) : d);
-      }
-      if (width == COUNT)
-        *reinterpret_cast<Few<T, COUNT> *>(p) = rounded;
-      else
-        for (int v = 0; v < width; v++) p[v] = rounded.at[v];
-    }
+    for (int u = 0; u < DEPTH; u++, q += to_stride)
+      *reinterpret_cast<Few<T, COUNT> *>(q) = changed(x[u], row + u * step);
+  }
+  for (; row < from.rows; row += step, p += stride, q += to_stride) {
+    const Few<T, COUNT> rounded = changed(load_run<T, true>(p, width), row);
+    for (int v = 0; v < width; v++) q[v] = rounded.at[v];
   }
 }
 

@@ -6,17 +6,20 @@
  * element of the column, so that equal elements have exactly their mean. The moments of threads and
  * of parts are joined in a fixed order (Chan, Golub, LeVeque 1979).
  *
- * If rows are contiguous, the lanes of a warp read neighbouring columns; if columns are, the lanes
- * of a warp share one. */
+ * If rows are contiguous, neighbouring threads read neighbouring columns; if columns are, the lanes
+ * of a warp share one. Once a thread has added some elements, it loads 128 bytes before it adds
+ * them: only that many loads under way in all threads keep the memory busy. */
 #include "kernels/helpers/few.cuh"
 #include "kernels/helpers/run.cuh"
 #include "kernels/line_kernels.h"
 
 namespace {
 
-constexpr int LANES = 32, WARPS = 8, WARPS_PER_PROCESSOR = 32;
-constexpr int BLOCKS = 2; /* of a multiprocessor, which limit the registers */
-constexpr int DEPTH = 4;  /* rows that a thread adds at once */
+constexpr int LANES = 32, WARPS = 8, THREADS = LANES * WARPS;
+constexpr int BLOCKS = 2;             /* of a multiprocessor, which limit the registers */
+constexpr int WAVES = 2;              /* of blocks, if columns are contiguous */
+constexpr int DEPTH = 4;              /* rows that a thread adds at once */
+constexpr int BATCH = 128, MOST = 16; /* bytes, and at most runs, that are loaded before adding */
 
 template <class Number> struct Moments {
   Number from, mean; /* mean: less FROM */
@@ -44,6 +47,12 @@ template <class Number> struct Sums {
   Number first;
   double second;
 };
+
+template <class Number>
+__device__ __forceinline__ void add_to(Sums<Number> &sums, const Sums<Number> &more) {
+  sums.first = plus(sums.first, 1.0, more.first);
+  sums.second += more.second;
+}
 
 template <class Number, int COUNT>
 __device__ __forceinline__ Sums<Number>
@@ -93,42 +102,149 @@ __device__ __forceinline__ int add(Moments<Number> &m, const Number (&x)[COUNT],
   return present;
 }
 
-/* The same of COUNT elements after SEEN others, all of weight 1, with less work; or, if an element
- * of the column is missing, nothing: false. Differences are those from the rounded sum of FROM and
- * the mean; both sums are corrected for this rounding. */
-template <class Number, int COUNT>
-__device__ __forceinline__ bool add_plain(Moments<Number> &m, const Number (&x)[COUNT],
-                                          double seen) {
-  if (m.weight != seen) return false;
-  const Number shift = plus(m.from, 1.0, m.mean);
+/* 1 / a of a positive integer but for a rounding or two; no branches. */
+__device__ __forceinline__ double reciprocal(double a) {
+  double r;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(a));
+  r = fma(r, fma(-a, r, 1.0), r);
+  return fma(r, fma(-a, r, 1.0), r);
+}
+
+/* The same as ADD of COUNT elements of weight 1, of which SUMS are those of the differences from
+ * SHIFT, the rounded sum of FROM and the mean, for whose rounding both are corrected. */
+template <class Number>
+__device__ __forceinline__ void add_sums(Moments<Number> &m, const Sums<Number> &sums, Number shift,
+                                         double count, double of_count) {
   const Number rounded = minus(minus(shift, m.from), m.mean);
-  Sums<Number> of = {};
-#pragma unroll
-  for (int i = 0; i < COUNT; i++) {
-    const Number d = minus(x[i], shift);
-    of.first = plus(of.first, 1.0, d);
-    of.second = mad_square(d, of.second);
-  }
-  if (is_nan(of.first)) return false;
-  const double all = seen + COUNT, part = 1.0 / all;
-  const Number first = plus(of.first, COUNT, rounded);
+  const double all = m.weight + count, part = reciprocal(all);
+  const Number first = plus(sums.first, count, rounded);
   const double square = mad_square(first, 0.0);
-  const double second = of.second + (square - mad_square(of.first, 0.0)) / COUNT;
+  const double second = sums.second + (square - mad_square(sums.first, 0.0)) * of_count;
   const double squares = m.squares + second - square * part;
   m.squares = squares < 0.0 ? 0.0 : squares;
   m.mean = plus(m.mean, part, first);
-  m.weight = m.present = all;
-  return true;
+  m.weight = all;
+  m.present += count;
+}
+
+/* Runs of COUNT elements that are loaded before they are added. */
+template <class Element, int COUNT>
+constexpr int runs_of = BATCH / COUNT / (int)sizeof(Element) < MOST
+                            ? BATCH / COUNT / (int)sizeof(Element)
+                            : MOST;
+
+__device__ __forceinline__ void note(int64_t *first, int64_t place) {
+  if (place < *(volatile int64_t *)first)
+    atomicMin(reinterpret_cast<unsigned long long *>(first), (unsigned long long)place);
+}
+
+/* Elements x[u][v] = BASE[at + u * step + v], whose places in the matrix are PLACE + u * OF_RUN + v
+ * * OF_ELEMENT. */
+struct Runs {
+  const void *base;
+  int64_t at, step, place, of_run, of_element;
+};
+
+template <class Element, class Number, int COUNT>
+__device__ __forceinline__ void add_run(Sums<Number> (&sums)[COUNT], const Few<Element, COUNT> &x,
+                                        const Number *shift, int columns) {
+#pragma unroll
+  for (int v = 0; v < COUNT; v++) {
+    const Number d = minus(widen<Number>(x.at[v]), shift[v % columns]);
+    sums[v].first = plus(sums[v].first, 1.0, d);
+    sums[v].second = mad_square(d, sums[v].second);
+  }
+}
+
+/* Adds elements of weight 1 with less work than ADD: those at V to column V, or all to the only
+ * one; returns the number of runs. *LEFT: columns to which nothing was added, because fewer
+ * elements were added before. *NOTED: columns whose first missing element is known. */
+template <class Element, class Number, int COUNT, int COLUMNS>
+__device__ __forceinline__ int add_runs(Moments<Number> (&of)[COLUMNS], const Runs &runs,
+                                        int64_t *first_missing, unsigned *noted, unsigned *left) {
+  typedef const Few<Element, COUNT> Loaded;
+  constexpr int RUNS = runs_of<Element, COUNT>, EACH = RUNS * COUNT / COLUMNS;
+  const Element *p = static_cast<const Element *>(runs.base) + runs.at;
+  Few<Element, COUNT> few[RUNS];
+  Sums<Number> sums[COUNT] = {};
+  Number shift[COLUMNS];
+  bool odd = false;
+#pragma unroll
+  for (int u = 0; u < RUNS; u++) few[u] = *reinterpret_cast<Loaded *>(p + u * runs.step);
+#pragma unroll
+  for (int v = 0; v < COLUMNS; v++) shift[v] = plus(of[v].from, 1.0, of[v].mean);
+#pragma unroll
+  for (int u = 0; u < RUNS; u++) add_run(sums, few[u], shift, COLUMNS);
+#pragma unroll
+  for (int v = COLUMNS; v < COUNT; v++) add_to(sums[0], sums[v]);
+#pragma unroll
+  for (int v = 0; v < COLUMNS; v++) odd |= is_nan(sums[v].first) || !(of[v].weight >= EACH);
+  *left = 0;
+  if (!odd) {
+#pragma unroll
+    for (int v = 0; v < COLUMNS; v++) add_sums(of[v], sums[v], shift[v], EACH, 1.0 / EACH);
+    return RUNS;
+  }
+  int count[COUNT] = {};
+#pragma unroll
+  for (int v = 0; v < COUNT; v++) sums[v] = {};
+#pragma unroll 2
+  for (int u = 0; u < RUNS; u++) { /* again from the cache: registers are scarce */
+    const Few<Element, COUNT> x = *reinterpret_cast<Loaded *>(p + u * runs.step);
+#pragma unroll
+    for (int v = 0; v < COUNT; v++) {
+      const Number number = widen<Number>(x.at[v]);
+      const bool is = !is_nan(number);
+      const Number d = is ? minus(number, shift[v % COLUMNS]) : Number();
+      sums[v].first = plus(sums[v].first, 1.0, d);
+      sums[v].second = mad_square(d, sums[v].second);
+      count[v] += is;
+      if (is || (*noted >> v % COLUMNS & 1)) continue;
+      *noted |= 1u << v % COLUMNS;
+      note(first_missing, runs.place + u * runs.of_run + v * runs.of_element);
+    }
+  }
+#pragma unroll
+  for (int v = COLUMNS; v < COUNT; v++) {
+    add_to(sums[0], sums[v]);
+    count[0] += count[v];
+  }
+#pragma unroll
+  for (int v = 0; v < COLUMNS; v++) {
+    if (!(of[v].weight >= count[v]))
+      *left |= 1u << v;
+    else if (count[v] > 0)
+      add_sums(of[v], sums[v], shift[v], count[v], reciprocal(count[v]));
+  }
+  return RUNS;
+}
+
+template <int COUNT, int COLUMNS, class Number, class... More>
+__device__ __forceinline__ int add_plain(Moments<Number> (&of)[COLUMNS], dm_dtype dtype,
+                                         const More &...more) {
+  if constexpr (parts_of<Number> == 2)
+    return dtype == DM_C64 ? add_runs<Complex64, Number, COUNT>(of, more...)
+                           : add_runs<Complex128, Number, COUNT>(of, more...);
+  else
+    switch (dtype) {
+    case DM_F64:
+      return add_runs<double, Number, COUNT>(of, more...);
+    case DM_F32:
+      return add_runs<float, Number, COUNT>(of, more...);
+    case DM_F16:
+      return add_runs<__half, Number, COUNT>(of, more...);
+    case DM_BF16:
+      return add_runs<__nv_bfloat16, Number, COUNT>(of, more...);
+    case DM_I8:
+      return add_runs<int8_t, Number, COUNT>(of, more...);
+    default:
+      return add_runs<int32_t, Number, COUNT>(of, more...);
+    }
 }
 
 /* Whether elements have weight 1 and only NaN is missing. */
 __device__ __forceinline__ bool is_plain(const dm_moments_work &work) {
   return !work.weights && work.gaps.count == 0 && !work.gaps.zero;
-}
-
-__device__ __forceinline__ void note(int64_t *first, int64_t place) {
-  if (place < *(volatile int64_t *)first)
-    atomicMin(reinterpret_cast<unsigned long long *>(first), (unsigned long long)place);
 }
 
 template <class Number> __device__ __forceinline__ Moments<Number> join_lanes(Moments<Number> m) {
@@ -160,45 +276,67 @@ struct Parts {
   int64_t count, rows; /* of a part */
 };
 
-/* Rows are contiguous, or nothing is. */
+/* Adds DEPTH rows, those before END, to the columns LEFT from COL on, any elements with any
+ * weights.
+ */
 template <class Number, int COUNT>
-__global__ void __launch_bounds__(LANES *WARPS, BLOCKS)
-    across(dm_moments_work work, Parts parts, int64_t warps) {
+__device__ __forceinline__ void add_rows(const dm_moments_work &work, Moments<Number> (&of)[COUNT],
+                                         int64_t row, int64_t end, int64_t col, int width,
+                                         unsigned left) {
   const dm_view &m = work.matrix;
-  const int64_t warp = (int64_t)blockIdx.x * WARPS + threadIdx.y, group = warps / parts.count;
-  const int64_t part = warp / group, col = (warp % group * LANES + threadIdx.x) * COUNT;
+  Number x[DEPTH][COUNT];
+  int count[DEPTH];
+#pragma unroll
+  for (int u = 0; u < DEPTH; u++) count[u] = row + u < end ? width : 0;
+  load_few(x, m.dtype, m.base, row * m.row_stride + col * m.col_stride, m.row_stride, count);
+#pragma unroll
+  for (int v = 0; v < COUNT; v++) {
+    Number column[DEPTH];
+    double weights[DEPTH];
+    bool is[DEPTH];
+    int there = 0;
+    if (!(left >> v & 1)) continue;
+#pragma unroll
+    for (int u = 0; u < DEPTH; u++) {
+      is[u] = v < count[u];
+      there += is[u];
+      column[u] = is[u] ? without_gaps(work.gaps, x[u][v]) : missing<Number>();
+      weights[u] = row + u >= end ? 0.0 : work.weights ? work.weights[row + u] : 1.0;
+    }
+    if (add(of[v], column, weights) == there) continue;
+    note(work.first,
+         (row + first_missing(column, is)) * work.row_place + (col + v) * work.col_place);
+  }
+}
+
+/* Rows are contiguous, or nothing is. GROUPS: of COUNT columns. */
+template <class Number, int COUNT>
+__global__ void __launch_bounds__(THREADS, BLOCKS)
+    across(dm_moments_work work, Parts parts, int64_t groups) {
+  const dm_view &m = work.matrix;
+  const int64_t thread = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  const int64_t part = thread / groups, col = thread % groups * COUNT;
   const int64_t begin = part * parts.rows, last = begin + parts.rows;
   const int64_t end = last < m.rows ? last : m.rows;
-  Moments<Number> of[COUNT] = {};
-  if (warp >= warps || col >= m.cols) return;
   const int width = m.cols - col < COUNT ? (int)(m.cols - col) : COUNT;
-  for (int64_t row = begin; row < end; row += DEPTH) {
-    Number x[DEPTH][COUNT];
-    int count[DEPTH];
-    const bool plain = is_plain(work) && row > begin && row + DEPTH <= end;
-#pragma unroll
-    for (int u = 0; u < DEPTH; u++) count[u] = row + u < end ? width : 0;
-    load_few(x, m.dtype, m.base, row * m.row_stride + col * m.col_stride, m.row_stride, count);
-#pragma unroll
-    for (int v = 0; v < COUNT; v++) {
-      Number column[DEPTH];
-      double weights[DEPTH];
-      bool is[DEPTH];
-      int there = 0;
-#pragma unroll
-      for (int u = 0; u < DEPTH; u++) column[u] = x[u][v];
-      if (plain && v < width && add_plain(of[v], column, (double)(row - begin))) continue;
-#pragma unroll
-      for (int u = 0; u < DEPTH; u++) {
-        is[u] = v < count[u];
-        there += is[u];
-        column[u] = is[u] ? without_gaps(work.gaps, column[u]) : missing<Number>();
-        weights[u] = row + u >= end ? 0.0 : work.weights ? work.weights[row + u] : 1.0;
-      }
-      if (add(of[v], column, weights) == there) continue;
-      note(work.first,
-           (row + first_missing(column, is)) * work.row_place + (col + v) * work.col_place);
+  const bool plain = is_plain(work) && width == COUNT;
+  Moments<Number> of[COUNT] = {};
+  unsigned noted = 0;
+  if (part >= parts.count) return;
+  for (int64_t row = begin; row < end;) {
+    unsigned left = ~0u;
+    int rows = DEPTH;
+    if (plain && row >= begin + MOST && row + MOST <= end)
+      rows = add_plain<COUNT>(of, m.dtype,
+                              Runs{m.base, row * m.row_stride + col * m.col_stride, m.row_stride,
+                                   row * work.row_place + col * work.col_place, work.row_place,
+                                   work.col_place},
+                              work.first, &noted, &left);
+    if (left != 0) {
+#pragma unroll 1
+      for (int u = 0; u < rows; u += DEPTH) add_rows(work, of, row + u, end, col, width, left);
     }
+    row += rows;
   }
   Moments<Number> *to = static_cast<Moments<Number> *>(work.scratch);
 #pragma unroll
@@ -206,62 +344,86 @@ __global__ void __launch_bounds__(LANES *WARPS, BLOCKS)
     if (v < width) to[(col + v) * parts.count + part] = of[v];
 }
 
+/* Adds RUNS runs of a column, those before END, the first at ROW; any elements with any weights. */
+template <int RUNS, int COUNT, class Number>
+__device__ __forceinline__ void add_column(const dm_moments_work &work, Moments<Number> &of,
+                                           int64_t row, int64_t end, int64_t col) {
+  constexpr int STEP = LANES * COUNT;
+  const dm_view &m = work.matrix;
+  Number x[RUNS][COUNT], some[RUNS * COUNT];
+  double weights[RUNS * COUNT];
+  bool is[RUNS * COUNT];
+  int count[RUNS], there = 0;
+#pragma unroll
+  for (int u = 0; u < RUNS; u++) {
+    const int64_t left = end - row - u * STEP;
+    count[u] = left >= COUNT ? COUNT : left > 0 ? (int)left : 0;
+    there += count[u];
+  }
+  load_few(x, m.dtype, m.base, row + col * m.col_stride, STEP, count);
+#pragma unroll
+  for (int i = 0; i < RUNS * COUNT; i++) {
+    is[i] = i % COUNT < count[i / COUNT];
+    some[i] = is[i] ? without_gaps(work.gaps, x[i / COUNT][i % COUNT]) : missing<Number>();
+    weights[i] = !is[i]         ? 0.0
+                 : work.weights ? work.weights[row + i / COUNT * STEP + i % COUNT]
+                                : 1.0;
+  }
+  if (add(of, some, weights) == there) return;
+  const int first = first_missing(some, is);
+  note(work.first,
+       (row + first / COUNT * STEP + first % COUNT) * work.row_place + col * work.col_place);
+}
+
 /* Columns are contiguous. */
 template <class Number, int COUNT>
-__global__ void __launch_bounds__(LANES *WARPS, BLOCKS)
+__global__ void __launch_bounds__(THREADS, BLOCKS)
     along(dm_moments_work work, Parts parts, int64_t warps) {
   constexpr int RUNS = 16 / parts_of<Number> / COUNT, STEP = LANES * COUNT;
   const dm_view &m = work.matrix;
-  const int64_t warp = (int64_t)blockIdx.x * WARPS + threadIdx.y;
+  const int64_t warp = (int64_t)blockIdx.x * WARPS + threadIdx.x / LANES;
   const int64_t col = warp / parts.count, part = warp % parts.count;
   const int64_t begin = part * parts.rows, last = begin + parts.rows;
   const int64_t end = last < m.rows ? last : m.rows;
-  Moments<Number> of = {};
+  const int64_t own = threadIdx.x % LANES * COUNT;
+  const bool plain = is_plain(work);
+  Moments<Number> of[1] = {};
+  unsigned noted = 0;
   if (warp >= warps) return;
-  for (int64_t row = begin + threadIdx.x * COUNT; row < end; row += STEP * RUNS) {
-    Number x[RUNS][COUNT], some[RUNS * COUNT];
-    double weights[RUNS * COUNT];
-    bool is[RUNS * COUNT];
-    int count[RUNS], there = 0;
-#pragma unroll
-    for (int u = 0; u < RUNS; u++) {
-      const int64_t left = end - row - u * STEP;
-      count[u] = left >= COUNT ? COUNT : left > 0 ? (int)left : 0;
-      there += count[u];
+  for (int64_t row = begin; row < end;) {
+    unsigned left = 1;
+    int runs = RUNS;
+    if (plain && row >= begin + STEP * MOST && row + STEP * MOST <= end)
+      runs = add_plain<COUNT>(of, m.dtype,
+                              Runs{m.base, row + own + col * m.col_stride, STEP,
+                                   (row + own) * work.row_place + col * work.col_place,
+                                   STEP * work.row_place, work.row_place},
+                              work.first, &noted, &left);
+    if (left != 0) {
+#pragma unroll 1
+      for (int u = 0; u < runs; u += RUNS)
+        add_column<RUNS, COUNT>(work, of[0], row + u * STEP + own, end, col);
     }
-    load_few(x, m.dtype, m.base, row + col * m.col_stride, STEP, count);
-#pragma unroll
-    for (int i = 0; i < RUNS * COUNT; i++) some[i] = x[i / COUNT][i % COUNT];
-    const int64_t seen = (row - begin) / STEP * COUNT;
-    const bool plain = is_plain(work) && seen > 0 && there == RUNS * COUNT;
-    if (plain && add_plain(of, some, (double)seen)) continue;
-#pragma unroll
-    for (int i = 0; i < RUNS * COUNT; i++) {
-      is[i] = i % COUNT < count[i / COUNT];
-      some[i] = is[i] ? without_gaps(work.gaps, some[i]) : missing<Number>();
-      weights[i] = !is[i]         ? 0.0
-                   : work.weights ? work.weights[row + i / COUNT * STEP + i % COUNT]
-                                  : 1.0;
-    }
-    if (add(of, some, weights) == there) continue;
-    const int first = first_missing(some, is);
-    note(work.first,
-         (row + first / COUNT * STEP + first % COUNT) * work.row_place + col * work.col_place);
+    row += runs * STEP;
   }
-  of = join_lanes(of);
-  if (threadIdx.x == 0) static_cast<Moments<Number> *>(work.scratch)[col * parts.count + part] = of;
+  of[0] = join_lanes(of[0]);
+  if (threadIdx.x % LANES == 0)
+    static_cast<Moments<Number> *>(work.scratch)[col * parts.count + part] = of[0];
 }
 
-/* A warp joins the parts of a column. */
+/* A block joins the parts of a column. */
 template <class Number>
-__global__ void __launch_bounds__(LANES *WARPS) join_parts(dm_moments_work work, int64_t parts) {
-  const int64_t col = (int64_t)blockIdx.x * WARPS + threadIdx.y, cols = work.matrix.cols;
-  if (col >= cols) return;
+__global__ void __launch_bounds__(THREADS) join_parts(dm_moments_work work, int64_t parts) {
+  __shared__ Moments<Number> of_warps[WARPS];
+  const int64_t col = blockIdx.x, cols = work.matrix.cols;
   const Moments<Number> *from = static_cast<const Moments<Number> *>(work.scratch) + col * parts;
   Moments<Number> of = {};
-  for (int64_t p = threadIdx.x; p < parts; p += LANES) join(of, from[p]);
+  for (int64_t p = threadIdx.x; p < parts; p += THREADS) join(of, from[p]);
   of = join_lanes(of);
+  if (threadIdx.x % LANES == 0) of_warps[threadIdx.x / LANES] = of;
+  __syncthreads();
   if (threadIdx.x != 0) return;
+  for (int w = 1; w < WARPS; w++) join(of, of_warps[w]);
   constexpr int PARTS = parts_of<Number>;
   const int64_t width = cols * PARTS;
   double numbers[sizeof of / sizeof(double)];
@@ -276,44 +438,52 @@ __global__ void __launch_bounds__(LANES *WARPS) join_parts(dm_moments_work work,
   }
 }
 
-/* Rows of a part are multiples of this. */
-int64_t step_of(dm_view m) {
-  return has_columns(m) ? 512 : 64;
+/* Columns, or groups of columns, of which a warp or a thread has one. */
+int64_t groups_of(dm_view m, int count) {
+  return has_columns(m) ? m.cols : divide_up(m.cols, count);
 }
 
-unsigned blocks_of(int64_t warps) {
-  return (unsigned)((warps + WARPS - 1) / WARPS);
+/* Elements that a thread reads at once. */
+int count_of(dm_view m) {
+  const int few = m.dtype == DM_C64 || m.dtype == DM_C128 ? FEW<Complex128> : FEW<double>;
+  return has_few(has_columns(m) ? turned(m) : m, few) ? few : 1;
+}
+
+/* Rows of a part are multiples of this. */
+int64_t step_of(dm_view m) {
+  return has_columns(m) ? 512 : MOST;
 }
 
 template <class Number, int COUNT> cudaError_t launch(const dm_moments_work *work) {
   const dm_view &m = work->matrix;
   const bool columns = has_columns(m);
-  const int64_t step = step_of(m), steps = (m.rows + step - 1) / step;
-  const Parts parts = {work->parts, (steps + work->parts - 1) / work->parts * step};
-  const int64_t groups = columns ? m.cols : (m.cols + LANES * COUNT - 1) / (LANES * COUNT);
-  const int64_t warps = groups * parts.count;
-  if (warps > INT32_MAX) return cudaErrorInvalidConfiguration;
-  (columns ? along<Number, COUNT>
-           : across<Number, COUNT>)<<<blocks_of(warps), dim3(LANES, WARPS), 0, work->stream>>>(
-      *work, parts, warps);
+  const int64_t step = step_of(m);
+  const Parts parts = {work->parts, divide_up(divide_up(m.rows, step), work->parts) * step};
+  const int64_t groups = groups_of(m, COUNT), all = groups * parts.count;
+  if (all > INT32_MAX) return cudaErrorInvalidConfiguration;
+  if (columns)
+    along<Number, COUNT>
+        <<<blocks_for(divide_up(all, WARPS)), THREADS, 0, work->stream>>>(*work, parts, all);
+  else
+    across<Number, COUNT>
+        <<<blocks_for(divide_up(all, THREADS)), THREADS, 0, work->stream>>>(*work, parts, groups);
   const cudaError_t error = cudaGetLastError();
   if (error != cudaSuccess) return error;
-  join_parts<Number>
-      <<<blocks_of(m.cols), dim3(LANES, WARPS), 0, work->stream>>>(*work, parts.count);
+  join_parts<Number><<<blocks_for(m.cols), THREADS, 0, work->stream>>>(*work, parts.count);
   return cudaGetLastError();
 }
 
 template <class Number> cudaError_t launch_any(const dm_moments_work *work) {
-  const dm_view lines = has_columns(work->matrix) ? turned(work->matrix) : work->matrix;
-  return has_few(lines, FEW<Number>) ? launch<Number, FEW<Number>>(work) : launch<Number, 1>(work);
+  return count_of(work->matrix) > 1 ? launch<Number, FEW<Number>>(work) : launch<Number, 1>(work);
 }
 
 } // namespace
 
-int64_t dm_kernels_moments_parts(dm_view matrix, int processors) {
-  const int64_t cols = has_columns(matrix) ? matrix.cols : (matrix.cols + 127) / 128;
-  const int64_t wanted = (int64_t)processors * WARPS_PER_PROCESSOR / cols;
-  const int64_t step = step_of(matrix), most = (matrix.rows + step - 1) / step;
+int64_t dm_kernels_moments_parts(dm_view m, int processors) {
+  const int64_t threads = (int64_t)processors * BLOCKS * THREADS;
+  const int64_t wanted =
+      (has_columns(m) ? threads * WAVES / LANES : threads) / groups_of(m, count_of(m));
+  const int64_t most = divide_up(m.rows, step_of(m));
   return wanted < 1 ? 1 : wanted < most ? wanted : most;
 }
 

@@ -2,7 +2,6 @@
 #ifndef DM_KERNELS_ROUNDING_CUH
 #define DM_KERNELS_ROUNDING_CUH
 
-#include "core/elementary.h"
 #include "kernels/helpers/number.cuh"
 
 static __device__ __forceinline__ void round_to(double *to, double v) {
@@ -11,12 +10,19 @@ static __device__ __forceinline__ void round_to(double *to, double v) {
 static __device__ __forceinline__ void round_to(float *to, double v) {
   *to = (float)v;
 }
-/* The instructions have another NaN. */
+/* BITS, or if they are NaN, of which the instructions make another, QUIET with the sign of V:
+ * without a branch, so that conversions overlap. INFINITE: bits of infinity. */
+static __device__ __forceinline__ unsigned short with_nan(unsigned short bits, double v,
+                                                          unsigned infinite, unsigned quiet) {
+  const unsigned sign = (unsigned)__double2hiint(v) >> 16 & 0x8000u;
+  return (bits & 0x7fffu) > infinite ? (unsigned short)(sign | quiet) : bits;
+}
 static __device__ __forceinline__ void round_to(__half *to, double v) {
-  *to = v == v ? __double2half(v) : __ushort_as_half(dm_f64_to_f16(v));
+  *to = __ushort_as_half(with_nan(__half_as_ushort(__double2half(v)), v, 0x7c00, 0x7e00));
 }
 static __device__ __forceinline__ void round_to(__nv_bfloat16 *to, double v) {
-  *to = v == v ? __double2bfloat16(v) : __ushort_as_bfloat16(dm_f64_to_bf16(v));
+  const unsigned short bits = __bfloat16_as_ushort(__double2bfloat16(v));
+  *to = __ushort_as_bfloat16(with_nan(bits, v, 0x7f80, 0x7fc0));
 }
 
 template <class Part>

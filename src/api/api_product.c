@@ -303,8 +303,9 @@ dm_status dm_api_product_multiply(dm_api_product *product, dm_record *record) {
   DM_TRY(see_whole(product));
   dm_multiply *job = &product->job;
   describe_job(product, job);
-  return dm_is_pairwise(job) ? dm_pairwise_run(&product->context->run, job, record)
-                             : dm_multiply_run(&product->context->run, job, record);
+  return dm_is_pairwise(job)
+             ? dm_pairwise_run(&product->context->in_place, &product->context->run, job, record)
+             : dm_multiply_run(&product->context->run, job, record);
 }
 
 dm_status dm_api_product_plan(dm_api_product *product, dm_record *record) {

@@ -329,3 +329,12 @@ dm_status dm_backend_center(dm_backend *backend, dm_view to, dm_view from, const
   if (dm_view_is_empty(from)) return DM_OK;
   return backend->ops->center(backend, to, from, gaps, centering);
 }
+
+dm_status dm_backend_pairs(dm_backend *backend, dm_view c, const dm_pairs *of,
+                           const dm_pair_form *form) {
+  if (!backend->ops->pairs || c.space != DM_DEVICE || of->counts.space != DM_DEVICE ||
+      c.rows != of->counts.rows || c.cols != of->counts.cols)
+    return dm_fail(DM_E_BUG, "backend %s has no pairs of such matrices", backend->ops->name);
+  if (dm_view_is_empty(c)) return DM_OK;
+  return backend->ops->pairs(backend, c, of, form);
+}

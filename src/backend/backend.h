@@ -182,4 +182,9 @@ dm_status dm_backend_moments(dm_backend *backend, dm_view matrix, bool by_rows, 
 dm_status dm_backend_center(dm_backend *backend, dm_view to, dm_view from, const dm_gaps *gaps,
                             const dm_centering *centering);
 
+/* C, real floating-point, = the covariances or correlations of OF as FORM says (core/pairs.h),
+ * rounded once. C may be the counts. */
+dm_status dm_backend_pairs(dm_backend *backend, dm_view c, const dm_pairs *of,
+                           const dm_pair_form *form);
+
 #endif

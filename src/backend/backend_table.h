@@ -10,6 +10,7 @@
 #include "core/compute.h"
 #include "core/element.h"
 #include "core/element_sum.h"
+#include "core/pairs.h"
 #include "core/status.h"
 #include "core/view.h"
 
@@ -149,6 +150,7 @@ typedef struct dm_backend_ops {
                        const double *weights, double *numbers, int64_t *first);
   dm_status (*center)(dm_backend *backend, dm_view to, dm_view from, const dm_gaps *gaps,
                       const dm_centering *centering);
+  dm_status (*pairs)(dm_backend *backend, dm_view c, const dm_pairs *of, const dm_pair_form *form);
   const char *const *(*kernels)(void); /* names for --kernel, NULL at the end */
   /* (optional) One plain library call on whole matrices, C = A B: the baseline of bench. C has the
    * accumulator's type, or that of A and B. */

@@ -288,6 +288,7 @@ const dm_backend_ops dm_backend_cuda = {
     .dot = dm_cuda_dot,
     .moments = dm_cuda_moments,
     .center = dm_cuda_center,
+    .pairs = dm_cuda_pairs,
     .kernels = dm_cuda_kernels,
     .suits = dm_cuda_suits,
     .multiply = dm_cuda_multiply_whole,

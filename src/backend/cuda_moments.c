@@ -1,5 +1,5 @@
-/* Moments of rows or columns, and centered copies, on the GPU. Synchronous, and ahead of waiting
- * products, as in cuda_verify.c. */
+/* Moments of rows or columns, centered copies, and covariances of pairs on the GPU. Synchronous,
+ * and ahead of waiting products, as in cuda_verify.c. */
 #include "backend/cuda_state.h"
 #include "core/checked.h"
 #include "kernels/line_kernels.h"
@@ -76,6 +76,15 @@ dm_status dm_cuda_center(dm_backend *backend, dm_view to, dm_view from, const dm
   DM_TRY(put(&v, &c->factor, lines));
   DM_TRY(put(&v, &c->weight, weights));
   DM_CUDA(gpu, dm_kernels_center(&work));
+  DM_CUDA(gpu, cudaStreamSynchronize(gpu->side));
+  return DM_OK;
+}
+
+dm_status dm_cuda_pairs(dm_backend *backend, dm_view c, const dm_pairs *of,
+                        const dm_pair_form *form) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  DM_TRY(dm_cuda_enter(gpu));
+  DM_CUDA(gpu, dm_kernels_pairs(c, of, form, gpu->side));
   DM_CUDA(gpu, cudaStreamSynchronize(gpu->side));
   return DM_OK;
 }

@@ -214,11 +214,13 @@ dm_status dm_cuda_fill(dm_backend *backend, dm_view view, const dm_generator *ge
 dm_status dm_cuda_expect_sums(dm_backend *backend, dm_dtype operands, dm_dtype c);
 void dm_cuda_expect_end(dm_cuda *gpu); /* waits for it */
 
-/* Moments of lines and centered copies (cuda_moments.c). */
+/* Moments of lines, centered copies and covariances of pairs (cuda_moments.c). */
 dm_status dm_cuda_moments(dm_backend *backend, dm_view matrix, bool by_rows, const dm_gaps *gaps,
                           const double *weights, double *numbers, int64_t *first);
 dm_status dm_cuda_center(dm_backend *backend, dm_view to, dm_view from, const dm_gaps *gaps,
                          const dm_centering *centering);
+dm_status dm_cuda_pairs(dm_backend *backend, dm_view c, const dm_pairs *of,
+                        const dm_pair_form *form);
 
 /* For 2 vectors TO[i] of COUNT[i] 8-byte numbers, *DEVICE[i] is the device memory whose sums
  * settling adds to TO[i]; NULL for NULL. IS_WHOLE: the first has integers. */

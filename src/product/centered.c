@@ -166,6 +166,14 @@ static void take_moments(const dm_moments *m, double divisor, bool fills, const 
   c->filled = fills ? count_missing(m) : 0;
 }
 
+/* Of pairs, lines without a value become 0: sums have nothing of them, and no NaN that would hide
+ * others from verification. */
+static void clear_empty(const dm_moments *m, const arrays *of) {
+  for (int64_t i = 0; i < m->lines; i++)
+    if (dm_moments_missing(m, i) == m->length)
+      for (int64_t p = i * m->parts; p < (i + 1) * m->parts; p++) of->fill[p] = of->shift[p] = 0.0;
+}
+
 /* Replaces means and deviations by the user's numbers; collective. */
 static dm_status take_vectors(const dm_run *run, const dm_standard *s, const dm_dataset *center,
                               const dm_dataset *scale, int64_t parts, const arrays *of,
@@ -269,6 +277,7 @@ static dm_status make(dm_run *run, int io_threads, const factor *f, dm_centering
     status = dm_comm_agree(run->world, check_squares(f->set, &m));
   if (!status && takes)
     take_moments(&m, m.weights ? w->less_one : (double)(m.length - 1), s->fills, &of, c);
+  if (!status && takes && f->set->meaning.missing == DM_MISSING_PAIRWISE) clear_empty(&m, &of);
   if (!scales || s->scale_by) c->constant = 0;
   dm_moments_close(&m);
   if (status) return status;

@@ -11,6 +11,7 @@
 #include "core/clock.h"
 #include "core/compute.h"
 #include "core/copy.h"
+#include "core/pairs.h"
 #include "core/units.h"
 #include "file/inspect.h"
 #include "file/journal.h"
@@ -32,22 +33,28 @@ static const struct {
                       [SUMS] = {".damier-pair-s", DM_ROLE_VALUES, DM_ROLE_PRESENT},
                       [SQUARES] = {".damier-pair-q", DM_ROLE_SQUARES, DM_ROLE_PRESENT}};
 
-/* The products are in files beside C, or in memory: rows of each on every rank, of all ranks alike.
- */
+/* The products are in files beside C, or in memory: rows of each on every rank, of all ranks alike;
+ * in GPU memory if X is there and all fits. */
 typedef struct pairwise {
   dm_run *run;
+  dm_in_place *kept; /* multiplies in GPU memory */
   const dm_multiply *multiply;
   dm_centering *centering;
-  bool correlation, in_memory;
-  int count;    /* of products */
-  int64_t n, k; /* lines, and their elements */
-  dm_range own; /* rows of this rank */
+  dm_pair_form form;
+  bool in_memory;
+  dm_backend *gpu; /* of all on this rank; NULL: hosts have the products */
+  dm_centered_room rooms[2];
+  dm_centered_copy *copies[2]; /* there: of values or squares, and of what is present */
+  dm_role held[2];             /* what they have */
+  int count;                   /* of products */
+  int64_t n, k;                /* lines, and their elements */
+  dm_range own;                /* rows of this rank */
   double started;
   int64_t process_bytes; /* memory of the process beside what a product takes */
   dm_dataset made[FACTORS];
   dm_reader *readers[FACTORS];
   /* Some rows of the products, or this rank's; and as the last two, as rows, the columns of the
-   * sums and squares with these numbers. */
+   * sums and squares with these numbers, unless one rank has all. */
   double *rows[FACTORS + 2];
   int64_t room;      /* elements of each */
   dm_record *record; /* of dm_pairwise_run; or NULL */
@@ -95,7 +102,7 @@ static dm_status multiply_to_file(pairwise *p, int which, dm_multiply *job) {
 }
 
 /* The matrix of N x N numbers whose rows of this rank are at ROWS. */
-static dm_memory_matrix in_rows(const pairwise *p, double *rows) {
+static dm_memory_matrix in_rows(const pairwise *p, double *rows, bool on_gpu) {
   return (dm_memory_matrix){.division = DM_BY_ROWS,
                             .dtype = DM_F64,
                             .rows = p->n,
@@ -103,7 +110,8 @@ static dm_memory_matrix in_rows(const pairwise *p, double *rows) {
                             .data = rows,
                             .row_stride = p->n,
                             .col_stride = 1,
-                            .own_rows = dm_range_size(p->own)};
+                            .own_rows = dm_range_size(p->own),
+                            .on_gpu = on_gpu};
 }
 
 /* X in memory: a copy in which each value is what ROLE says. */
@@ -116,6 +124,26 @@ static dm_status copy_role(const pairwise *p, int x, const dm_centering *role, d
   dm_status status = dm_centered_copy_change(p->run, copy, role);
   set->meaning = (dm_meaning){.active = false};
   return status;
+}
+
+/* The same in GPU memory, where a copy serves several products. */
+static dm_status change_role(pairwise *p, int x, const dm_centering *role) {
+  if (p->held[x] == role->role) return DM_OK;
+  p->held[x] = role->role;
+  return dm_centered_copy_change(p->run, p->copies[x], role);
+}
+
+static dm_status set_copies(pairwise *p, const dm_centering *roles[2], dm_multiply *job) {
+  dm_dataset *const sets[2] = {&job->a, &job->b};
+  for (int x = 0; x < 2; x++) {
+    const int which = roles[x]->role == DM_ROLE_PRESENT;
+    DM_TRY(change_role(p, which, roles[x]));
+    sets[x]->dtype = DM_F64;
+    sets[x]->meaning = (dm_meaning){.active = false};
+    sets[x]->inode = roles[x]->role; /* other copies are other matrices */
+    job->in_memory[x] = &p->copies[which]->stated;
+  }
+  return DM_OK;
 }
 
 /* The factors of JOB, which are X as ROLES say. */
@@ -134,12 +162,32 @@ static dm_status set_factors(const pairwise *p, const dm_centering *roles[2], dm
   return DM_OK;
 }
 
+/* Where the factors are, if they suit; Inf that hides C from its verification does not. */
+static dm_status multiply_there(const pairwise *p, const dm_multiply *job) {
+  dm_in_place_outcome outcome;
+  bool taken = false;
+  dm_status status = dm_in_place_run(p->kept, p->run, job, &outcome, &taken);
+  if (status && (status->code == DM_E_UNCHECKED || status->code == DM_E_CORRUPT ||
+                 status->code == DM_E_VERIFY)) {
+    dm_status_free(status);
+    taken = false;
+  } else {
+    DM_TRY(status);
+  }
+  return taken ? DM_OK : dm_multiply_run(p->run, job, NULL);
+}
+
+static dm_status multiply_job(pairwise *p, int which, dm_multiply *job) {
+  if (p->gpu) return multiply_there(p, job);
+  return p->in_memory ? dm_multiply_run(p->run, job, NULL) : multiply_to_file(p, which, job);
+}
+
 static dm_status multiply_roles(pairwise *p, int which) {
   dm_centering left = *p->centering, right = left;
   dm_multiply job = *p->multiply;
   dm_equation *e = &job.equation;
   dm_centered_copy copies[2] = {{.room = NULL}, {.room = NULL}};
-  const dm_memory_matrix rows = in_rows(p, p->rows[which]);
+  const dm_memory_matrix rows = in_rows(p, p->rows[which], p->gpu != NULL);
   const bool same = factors[which].left == factors[which].right;
   left.role = factors[which].left;
   right.role = factors[which].right;
@@ -152,10 +200,9 @@ static dm_status multiply_roles(pairwise *p, int which) {
   job.force = job.keep_journal = job.scratch = true;
   job.in_memory[DM_C] = p->in_memory ? &rows : NULL;
   job.engine.process_bytes = p->process_bytes;
-  dm_status status =
-      set_factors(p, (const dm_centering *[2]){&left, same ? &left : &right}, &job, copies);
-  if (!status)
-    status = p->in_memory ? dm_multiply_run(p->run, &job, NULL) : multiply_to_file(p, which, &job);
+  const dm_centering *roles[2] = {&left, same ? &left : &right};
+  dm_status status = p->gpu ? set_copies(p, roles, &job) : set_factors(p, roles, &job, copies);
+  if (!status) status = multiply_job(p, which, &job);
   for (int x = 0; x < 2; x++) dm_centered_copy_free(&copies[x]);
   return status;
 }
@@ -180,8 +227,12 @@ static dm_status check_space(const pairwise *p) {
 /* ---- products in memory ---- */
 
 /* Of rows of products and, as the last ones, of columns. */
-static int arrays_of(const pairwise *p) {
-  return 2 * p->count - SUMS;
+static int64_t arrays_of(const pairwise *p) {
+  return p->in_memory && p->run->ranks == 1 ? p->count : 2 * p->count - SUMS;
+}
+
+static bool has_array(const pairwise *p, int i) {
+  return i < FACTORS ? i < p->count : column_of(i) < p->count && arrays_of(p) > p->count;
 }
 
 /* Memory of this rank. */
@@ -190,21 +241,37 @@ static int64_t share_of(const pairwise *p) {
                         (double)dm_memory_available() / p->run->local_ranks);
 }
 
+static dm_status bytes_of_rows(const pairwise *p, int64_t *bytes, int64_t *all) {
+  DM_TRY(dm_bytes_of(dm_range_size(p->own), p->n, sizeof(double), bytes));
+  if (dm_mul_overflows(*bytes, arrays_of(p), all)) *all = INT64_MAX;
+  return DM_OK;
+}
+
 static dm_status take_rows(pairwise *p) {
   int64_t bytes, all;
-  DM_TRY(dm_bytes_of(dm_range_size(p->own), p->n, sizeof(double), &bytes));
-  if (dm_mul_overflows(bytes, arrays_of(p), &all)) all = INT64_MAX;
+  DM_TRY(bytes_of_rows(p, &bytes, &all));
   const int64_t share = share_of(p);
   char needs[32], has[32];
-  if (all > share)
+  if (all > share && !p->gpu)
     return dm_hint(dm_fail(DM_E_FIT, "the products of pairs need %s in memory, a rank has %s",
                            dm_format_bytes(all, needs), dm_format_bytes(share, has)),
                    "use more ranks, or X and C in files");
-  p->process_bytes += all;
-  for (int i = 0; i < FACTORS + 2; i++)
-    if (bytes > 0 && (i < FACTORS ? i : column_of(i)) < p->count)
-      DM_TRY(dm_buffer_alloc(bytes, (void **)&p->rows[i]));
+  if (!p->gpu) p->process_bytes += all;
+  for (int i = 0; i < FACTORS + 2 && bytes > 0; i++)
+    if (has_array(p, i))
+      DM_TRY(p->gpu ? dm_backend_alloc(p->gpu, DM_DEVICE, bytes, (void **)&p->rows[i])
+                    : dm_buffer_alloc(bytes, (void **)&p->rows[i]));
   return DM_OK;
+}
+
+static void free_rows(pairwise *p) {
+  for (int i = 0; i < FACTORS + 2; i++) {
+    if (p->gpu)
+      dm_backend_release(p->gpu, DM_DEVICE, p->rows[i]);
+    else
+      free(p->rows[i]);
+    p->rows[i] = NULL;
+  }
 }
 
 /* Moves FROM, or its transpose, to TO. */
@@ -212,6 +279,8 @@ static dm_status move(const pairwise *p, const dm_memory_matrix *stated, bool tu
                       dm_distributed *to) {
   dm_distributed from;
   dm_status status = dm_distributed_open(p->run->world, stated, "a product", &from);
+  if (!status && stated->on_gpu)
+    status = dm_comm_agree(p->run->world, dm_distributed_reach(&from, p->gpu, "a product"));
   if (!status) {
     if (turned) dm_distributed_transpose(&from);
     const dm_end source = dm_distributed_end(&from), destination = dm_distributed_end(to);
@@ -222,69 +291,114 @@ static dm_status move(const pairwise *p, const dm_memory_matrix *stated, bool tu
   return status;
 }
 
+/* This rank's rows of an array, as they are in memory. */
+static dm_view view_of(const pairwise *p, double *rows, int64_t count, bool on_gpu) {
+  dm_view view = dm_view_row_major(rows, DM_F64, count, p->n);
+  view.space = on_gpu ? DM_DEVICE : DM_HOST;
+  return view;
+}
+
+static dm_status copy_rows(const pairwise *p, double *to, double *from, bool to_gpu) {
+  const int64_t count = dm_range_size(p->own);
+  dm_event done;
+  if (count == 0) return DM_OK;
+  DM_TRY(dm_backend_copy(p->gpu, view_of(p, to, count, to_gpu), view_of(p, from, count, !to_gpu),
+                         &done));
+  return dm_backend_wait(p->gpu, done);
+}
+
+/* Rows I become the columns with these numbers; to GPUs through host memory. */
+static dm_status bring_column(const pairwise *p, int i, double *host) {
+  const dm_memory_matrix of = in_rows(p, p->rows[column_of(i)], p->gpu != NULL),
+                         columns = in_rows(p, host, false);
+  dm_distributed to;
+  dm_status status = dm_distributed_open(p->run->world, &columns, "a product", &to);
+  if (!status) status = move(p, &of, true, &to);
+  dm_distributed_close(&to);
+  if (!status && p->gpu)
+    status = dm_comm_agree(p->run->world, copy_rows(p, p->rows[i], host, true));
+  return status;
+}
+
 static dm_status bring_columns(const pairwise *p) {
-  for (int i = FACTORS; column_of(i) < p->count; i++) {
-    const dm_memory_matrix of = in_rows(p, p->rows[column_of(i)]), columns = in_rows(p, p->rows[i]);
-    dm_distributed to;
-    dm_status status = dm_distributed_open(p->run->world, &columns, "a product", &to);
-    if (!status) status = move(p, &of, true, &to);
-    dm_distributed_close(&to);
-    DM_TRY(status);
-  }
+  void *host = NULL;
+  int64_t bytes, all;
+  DM_TRY(bytes_of_rows(p, &bytes, &all));
+  if (p->gpu && p->run->ranks > 1)
+    DM_TRY(dm_comm_agree(p->run->world, bytes > 0 ? dm_buffer_alloc(bytes, &host) : DM_OK));
+  dm_status status = DM_OK;
+  for (int i = FACTORS; i < FACTORS + 2 && !status; i++)
+    if (has_array(p, i)) status = bring_column(p, i, p->gpu ? host : p->rows[i]);
+  free(host);
+  return status;
+}
+
+/* ---- GPU memory ---- */
+
+enum { SPARE = 8 }; /* a part of the GPU's memory that is left to products */
+
+/* Whether two copies of this rank's part of X and its rows of the products fit. */
+static dm_status fits(const pairwise *p, dm_view x, bool *does) {
+  int64_t bytes, rows, all;
+  dm_device device;
+  DM_TRY(dm_backend_device(p->gpu, &device));
+  DM_TRY(bytes_of_rows(p, &bytes, &rows));
+  DM_TRY(dm_bytes_of(x.rows + 2, x.cols + 2, sizeof(double), &bytes)); /* lines are rounded up */
+  const int64_t limit = p->multiply->engine.memory_device;
+  const int64_t has = limit > 0 ? dm_min(limit, device.memory_free) : device.memory_free;
+  /* Several ranks move factors. */
+  *does = !dm_mul_overflows(bytes, p->run->ranks > 1 ? 4 : 2, &all) &&
+          !dm_add_overflows(all, rows, &all) && all <= has - has / SPARE;
+  return DM_OK;
+}
+
+static void leave_gpu(pairwise *p) {
+  for (int x = 0; x < 2; x++) dm_centered_room_release(&p->rooms[x]);
+  dm_backend_close(p->gpu);
+  p->gpu = NULL;
+}
+
+/* Collective: opens the GPU that has this rank's part of X, if each rank has one and all fits. */
+static dm_status find_gpu(pairwise *p) {
+  const dm_memory_matrix *stated = p->multiply->in_memory[DM_A];
+  const char *name = p->multiply->engine.backend;
+  dm_distributed x;
+  bool does = false;
+  if (!p->kept || !stated || p->multiply->a.memory.base || strcmp(name, "cpu") == 0) return DM_OK;
+  DM_TRY(dm_distributed_open(p->run->world, stated, "A", &x));
+  dm_status status = dm_distributed_open_backend(p->run, &p->multiply->engine, &x, "A", &p->gpu);
+  if (!status && p->gpu) status = fits(p, x.local, &does);
+  dm_distributed_close(&x);
+  int64_t lacks = !does;
+  DM_TRY(dm_comm_agree(p->run->world, status));
+  DM_TRY(dm_comm_max_i64(p->run->world, &lacks, 1));
+  if (lacks) leave_gpu(p);
+  for (int i = 0; i < 2; i++) p->rooms[i].backend = p->gpu;
   return DM_OK;
 }
 
 /* ---- C ---- */
 
-/* What is known of a pair: N, P, and of both lines S and Q. */
-typedef struct pair {
-  double count, product, sum[2], squares[2];
-} pair;
-
-static pair pair_at(const pairwise *p, int64_t place) {
-  double *const *r = p->rows;
-  pair of = {.count = r[COUNTS][place],
-             .product = r[PRODUCTS][place],
-             .sum = {r[SUMS][place], r[FACTORS][place]}};
-  if (p->count <= SQUARES) return of;
-  of.squares[0] = r[SQUARES][place];
-  of.squares[1] = r[FACTORS + 1][place];
-  return of;
+/* COUNT rows of what is known of pairs, from row FIRST of C on, which are AT rows in memory. */
+static dm_pairs pairs_of(const pairwise *p, int64_t first, int64_t at, int64_t count) {
+  dm_view views[FACTORS + 2] = {{.base = NULL}};
+  for (int i = 0; i < FACTORS + 2; i++)
+    if (p->rows[i]) views[i] = view_of(p, p->rows[i] + at * p->n, count, p->gpu != NULL);
+  for (int i = FACTORS; i < FACTORS + 2; i++) /* one rank has all */
+    if (!p->rows[i] && p->rows[column_of(i)]) views[i] = dm_view_transpose(views[column_of(i)]);
+  return (dm_pairs){.first = first,
+                    .counts = views[COUNTS],
+                    .products = views[PRODUCTS],
+                    .sums = {views[SUMS], views[FACTORS]},
+                    .squares = {views[SQUARES], views[FACTORS + 1]}};
 }
 
-static double divisor_of(const pairwise *p, const pair *of) {
+static void set_form(pairwise *p) {
   const dm_divide divide = p->multiply->equation.divide;
-  if (divide == DM_NO_DIVISION) return 1.0;
-  return of->count - (divide == DM_DIVIDE_BY_N_LESS_1 ? 1.0 : 0.0);
-}
-
-static double variance_of(const pair *of, int i) {
-  return of->squares[i] - of->sum[i] * of->sum[i] / of->count;
-}
-
-static double covariance(const pair *of, double divisor) {
-  if (!(of->count > 0.0 && divisor > 0.0)) return (double)NAN;
-  return (of->product - of->sum[0] * of->sum[1] / of->count) / divisor;
-}
-
-static const double constant = 0x1p-44; /* variance of a line, by its squares */
-
-static double correlation(const pair *of) {
-  double variances = 1.0;
-  if (of->count == 0.0) return (double)NAN;
-  for (int i = 0; i < 2; i++) {
-    const double variance = variance_of(of, i);
-    if (!(variance > constant * of->squares[i])) return (double)NAN;
-    variances *= sqrt(variance);
-  }
-  return fmax(-1.0, fmin(1.0, (of->product - of->sum[0] * of->sum[1] / of->count) / variances));
-}
-
-static double element(const pairwise *p, const pair *of, bool diagonal) {
-  const double alpha = p->multiply->equation.alpha[0];
-  if (!p->correlation) return alpha * covariance(of, divisor_of(p, of));
-  const double value = correlation(of);
-  return alpha * (diagonal && !isnan(value) ? 1.0 : value);
+  p->form = (dm_pair_form){.correlation = p->multiply->equation.standard[0].scale != DM_NO_LINES,
+                           .divided = divide != DM_NO_DIVISION,
+                           .less = divide == DM_DIVIDE_BY_N_LESS_1 ? 1.0 : 0.0,
+                           .alpha = p->multiply->equation.alpha[0]};
 }
 
 /* Reads the rows from ROW on, and the columns with these numbers as rows. */
@@ -306,13 +420,13 @@ static dm_status read_rows(pairwise *p, int64_t row, int64_t count) {
   return DM_OK;
 }
 
-/* COUNT rows of C, from ROW on, take the place of those of the counts from the first on. */
-static void finish_rows(const pairwise *p, int64_t row, int64_t count) {
-  for (int64_t i = 0; i < count; i++)
-    for (int64_t j = 0; j < p->n; j++) {
-      const pair of = pair_at(p, i * p->n + j);
-      p->rows[COUNTS][i * p->n + j] = element(p, &of, row + i == j);
-    }
+/* C, or COUNT rows of it from ROW on, which take the place of those of the counts. */
+static dm_status finish_rows(const pairwise *p, int64_t row, int64_t count, const dm_view *c) {
+  const dm_pairs of = pairs_of(p, row, 0, count);
+  const dm_view to = c ? *c : of.counts;
+  if (count == 0) return DM_OK;
+  return p->gpu ? dm_backend_pairs(p->gpu, to, &of, &p->form)
+                : dm_pairs_finish(p->run->cores.threads, to, &of, &p->form);
 }
 
 static dm_status bring(void *context, dm_view rows, int64_t row) {
@@ -320,7 +434,7 @@ static dm_status bring(void *context, dm_view rows, int64_t row) {
   const int64_t first = p->in_memory ? row - p->own.begin : 0;
   if (!p->in_memory) {
     DM_TRY(read_rows(p, row, rows.rows));
-    finish_rows(p, row, rows.rows);
+    DM_TRY(finish_rows(p, row, rows.rows, NULL));
   }
   dm_copy(rows, dm_view_row_major(p->rows[COUNTS] + first * p->n, DM_F64, rows.rows, p->n), false);
   return DM_OK;
@@ -336,7 +450,7 @@ static dm_status describe(void *context, const dm_run *run, dm_attributes *list)
                            : divide == DM_DIVIDE_BY_N ? "n"
                                                       : "n-1"));
   return dm_attributes_add(list, "product", "%s",
-                           p->correlation ? "pairwise correlations" : "pairwise covariances");
+                           p->form.correlation ? "pairwise correlations" : "pairwise covariances");
 }
 
 static void remove_file(const pairwise *p, int which) {
@@ -390,9 +504,37 @@ static dm_status write_file(pairwise *p) {
   return status;
 }
 
+/* Whether the GPU that has all has C, too: then C becomes what it is there. */
+static dm_status finish_there(const pairwise *p, bool *done) {
+  const dm_memory_matrix *stated = p->multiply->in_memory[DM_C];
+  dm_distributed c;
+  *done = p->gpu && p->run->ranks == 1 && stated && stated->on_gpu;
+  if (!*done) return DM_OK;
+  DM_TRY(dm_distributed_open(p->run->world, stated, "C", &c));
+  dm_status status = dm_distributed_reach(&c, p->gpu, "C");
+  if (!status) status = finish_rows(p, 0, p->n, &c.local);
+  dm_distributed_close(&c);
+  return status;
+}
+
+/* This rank's rows of C, in host memory from now on. */
+static dm_status finish_own(pairwise *p) {
+  const int64_t count = dm_range_size(p->own);
+  void *host = NULL;
+  int64_t bytes, all;
+  DM_TRY(finish_rows(p, p->own.begin, count, NULL));
+  if (!p->gpu || count == 0) return DM_OK;
+  DM_TRY(bytes_of_rows(p, &bytes, &all));
+  DM_TRY(dm_buffer_alloc(bytes, &host));
+  dm_status status = copy_rows(p, host, p->rows[COUNTS], false);
+  free_rows(p);
+  p->rows[COUNTS] = host;
+  return status;
+}
+
 /* Moves C to the caller's memory. */
 static dm_status give(const pairwise *p) {
-  const dm_memory_matrix rows = in_rows(p, p->rows[COUNTS]);
+  const dm_memory_matrix rows = in_rows(p, p->rows[COUNTS], false);
   dm_distributed to;
   dm_backend *backend = NULL;
   dm_status status = dm_distributed_open(p->run->world, p->multiply->in_memory[DM_C], "C", &to);
@@ -427,8 +569,13 @@ static void report(const pairwise *p) {
 }
 
 static dm_status deliver(pairwise *p) {
-  if (p->in_memory) finish_rows(p, p->own.begin, dm_range_size(p->own));
-  DM_TRY(p->multiply->in_memory[DM_C] ? give(p) : write_file(p));
+  bool done;
+  DM_TRY(finish_there(p, &done));
+  if (p->in_memory && !done) {
+    DM_TRY(dm_comm_agree(p->run->world, finish_own(p)));
+    leave_gpu(p);
+  }
+  if (!done) DM_TRY(p->multiply->in_memory[DM_C] ? give(p) : write_file(p));
   if (p->record && p->run->rank == 0) report(p);
   return DM_OK;
 }
@@ -442,15 +589,40 @@ static dm_status report_kept(const pairwise *p, dm_status status) {
                  kept, p->count);
 }
 
+/* Takes the means of X, of which in GPU memory the values less the means are kept. */
+static dm_status take_means(pairwise *p, dm_centered *made) {
+  const dm_lines lines = dm_standard_lines(&p->multiply->equation.standard[0]);
+  DM_FREED dm_multiply *taken = NULL;
+  DM_TRY(dm_buffer_table(1, &taken));
+  *taken = *p->multiply;
+  for (int x = 0; x < 2; x++)
+    taken->equation.standard[x] = (dm_standard){.center = lines, .fills = true};
+  if (p->gpu) taken->equation.type = DM_F64;
+  DM_TRY(dm_center_product(p->run, taken, p->gpu ? p->rooms : NULL, made));
+  p->centering = made->made[0];
+  p->copies[0] = &made->copies[0];
+  p->held[0] = DM_ROLE_VALUES;
+  for (int x = 0; x < 2 && !p->gpu; x++) dm_centered_copy_free(&made->copies[x]);
+  return DM_OK;
+}
+
+/* The copy in GPU memory of what is present. */
+static dm_status open_present(pairwise *p, dm_centered_copy *copy) {
+  const dm_centered_source from = {p->multiply->in_memory[DM_A], "A", &p->multiply->a, DM_F64};
+  p->copies[1] = copy;
+  p->held[1] = DM_ROLE_VALUES; /* not yet what it is for */
+  return p->gpu ? dm_centered_copy_open(p->run, &p->multiply->engine, &p->rooms[1], &from, copy)
+                : DM_OK;
+}
+
 /* Takes the means of X, makes the products, and calls WORK; P's pointers are valid meanwhile. */
 static dm_status with_means(pairwise *p, const dm_multiply *m, dm_status (*work)(pairwise *)) {
-  DM_FREED dm_multiply *own = NULL; /* and what the means are taken of */
-  dm_centered made;
-  DM_TRY(dm_buffer_table(2, &own));
-  dm_multiply *const taken = own + 1;
+  DM_FREED dm_multiply *own = NULL;
+  dm_centered made = {.made = {NULL, NULL}};
+  dm_centered_copy present = {.room = NULL};
+  DM_TRY(dm_buffer_table(1, &own));
   *own = *m;
   const dm_lines lines = dm_standard_lines(&m->equation.standard[0]);
-  p->correlation = m->equation.standard[0].scale != DM_NO_LINES;
   p->n = lines == DM_ROW_LINES ? m->a.rows : m->a.cols;
   p->k = lines == DM_ROW_LINES ? m->a.cols : m->a.rows;
   p->own = dm_split(p->n, p->run->ranks, p->run->rank, 1);
@@ -461,14 +633,13 @@ static dm_status with_means(pairwise *p, const dm_multiply *m, dm_status (*work)
   if (own->equation.type_c == DM_DTYPE_NONE)
     own->equation.type_c = dm_dtype_is_integer(type) ? DM_F64 : dm_compute_sum(type);
   p->multiply = own;
+  set_form(p);
+  dm_status status = DM_OK;
   if (!p->in_memory)
-    DM_TRY(dm_comm_agree(p->run->world, p->run->rank == 0 ? check_space(p) : DM_OK));
-  *taken = *own;
-  for (int x = 0; x < 2; x++)
-    taken->equation.standard[x] = (dm_standard){.center = lines, .fills = true};
-  dm_status status = dm_center_product(p->run, taken, NULL, &made);
-  for (int x = 0; x < 2; x++) dm_centered_copy_free(&made.copies[x]);
-  p->centering = made.made[0];
+    status = dm_comm_agree(p->run->world, p->run->rank == 0 ? check_space(p) : DM_OK);
+  if (!status) status = find_gpu(p);
+  if (!status) status = take_means(p, &made);
+  if (!status) status = open_present(p, &present);
   if (!status) status = multiply_all(p);
   if (!status) status = work(p);
   /* With checkpoints an interrupted run goes on with the products that it has made. */
@@ -476,13 +647,15 @@ static dm_status with_means(pairwise *p, const dm_multiply *m, dm_status (*work)
     status = report_kept(p, status);
   else if (status)
     remove_products(p);
-  for (int i = 0; i < FACTORS + 2; i++) free(p->rows[i]);
+  free_rows(p);
+  dm_centered_copy_free(&present);
   dm_centered_free(&made);
+  leave_gpu(p);
   return status;
 }
 
-dm_status dm_pairwise_run(dm_run *run, const dm_multiply *m, dm_record *record) {
-  pairwise p = {.run = run, .started = dm_now(), .record = record};
+dm_status dm_pairwise_run(dm_in_place *kept, dm_run *run, const dm_multiply *m, dm_record *record) {
+  pairwise p = {.run = run, .kept = kept, .started = dm_now(), .record = record};
   p.in_memory = m->in_memory[DM_A] || m->in_memory[DM_C];
   p.count = m->equation.standard[0].scale != DM_NO_LINES ? FACTORS : SQUARES;
   if (m->equation.half != DM_BOTH_HALVES)
@@ -498,14 +671,14 @@ dm_status dm_pairwise_run(dm_run *run, const dm_multiply *m, dm_record *record) 
  * by (k + 8) u |Z| |Z| or less from exact ones, of which each sum of a pair is at most the root of
  * both lines' squares (Cauchy, Schwarz). INFINITY: rounding may decide whether a line is constant.
  */
-static double bound_of(const pairwise *p, const pair *of) {
+static double bound_of(const pairwise *p, const dm_pair *of) {
   const double error = 8.0 * ((double)p->k + 8.0) * 0x1p-53;
   const double spread = sqrt(of->squares[0]) * sqrt(of->squares[1]);
   double ratios = 0.0, variances = 1.0;
-  if (!p->correlation) return error * spread / divisor_of(p, of);
+  if (!p->form.correlation) return error * spread / dm_pair_divisor(&p->form, of);
   for (int i = 0; i < 2; i++) {
-    const double variance = variance_of(of, i);
-    if (!(variance > (constant + error) * of->squares[i])) return (double)INFINITY;
+    const double variance = dm_pair_variance(of, i);
+    if (!(variance > (DM_PAIR_CONSTANT + error) * of->squares[i])) return (double)INFINITY;
     ratios += of->squares[i] / variance;
     variances *= sqrt(variance);
   }
@@ -513,8 +686,8 @@ static double bound_of(const pairwise *p, const pair *of) {
 }
 
 /* How much VALUE is off, in bounds. */
-static double excess(const pairwise *p, const pair *of, bool diagonal, double value) {
-  const double want = element(p, of, diagonal), alpha = fabs(p->multiply->equation.alpha[0]);
+static double excess(const pairwise *p, const dm_pair *of, bool diagonal, double value) {
+  const double want = dm_pair_element(&p->form, of, diagonal), alpha = fabs(p->form.alpha);
   const dm_dtype type = p->verify->c.dtype;
   const double bound = alpha * bound_of(p, of);
   if (isnan(want) && isnan(value)) return 0.0;
@@ -528,10 +701,11 @@ static double excess(const pairwise *p, const pair *of, bool diagonal, double va
 
 static dm_status compare(void *context, dm_view part, int64_t row, int64_t col) {
   pairwise *p = context;
+  const dm_pairs pairs = pairs_of(p, row, row - p->own.begin, part.rows);
   for (int64_t i = 0; i < part.rows; i++)
     for (int64_t j = 0; j < part.cols; j++) {
       const double value = *(const double *)dm_view_at(part, i, j);
-      const pair of = pair_at(p, (row + i - p->own.begin) * p->n + col + j);
+      const dm_pair of = dm_pair_at(&pairs, i, col + j);
       const double off = excess(p, &of, row + i == col + j, value);
       p->verdict.norm = hypot(p->verdict.norm, isnan(value) ? 0.0 : value);
       if (off <= p->verdict.residual) continue;
@@ -562,7 +736,8 @@ static void report_verdict(const pairwise *p, dm_record *record) {
   const dm_verdict *v = &p->verdict;
   dm_record_text(record, "verification.method", "verified",
                  "%s of pairs, computed again and compared, residual %.2g of the bound: %s",
-                 p->correlation ? "correlations" : "covariances", v->residual, dm_verdict_word(v));
+                 p->form.correlation ? "correlations" : "covariances", v->residual,
+                 dm_verdict_word(v));
   dm_record_text(record, "verification.verdict", NULL, "%s", dm_verdict_word(v));
   dm_record_real(record, "verification.residual", NULL, DM_SHOWN_PLAIN, v->residual);
   dm_record_real(record, "verification.norm", "norm of C", DM_SHOWN_PLAIN, v->norm);

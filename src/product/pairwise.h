@@ -15,6 +15,7 @@
 #ifndef DM_PRODUCT_PAIRWISE_H
 #define DM_PRODUCT_PAIRWISE_H
 
+#include "product/in_place.h"
 #include "product/verify.h"
 #include "run/record.h"
 #include "run/run.h"
@@ -30,9 +31,12 @@ static inline bool dm_is_of_pairs(const dm_verify *verify) {
 }
 
 /* Collective; as dm_multiply_run. MULTIPLY: X with itself, centered, for correlations scaled, and
- * not yet divided. If X or C is in memory, so are the products, in rows on all ranks: DM_E_FIT. In
- * files an interrupted run leaves the products that it has made for the next one. */
-dm_status dm_pairwise_run(dm_run *run, const dm_multiply *multiply, dm_record *record);
+ * not yet divided. If X or C is in memory, so are the products, in rows on all ranks: DM_E_FIT. If
+ * X is in the memory of each rank's GPU, which has room for two copies of it in f64, all is
+ * computed there, with KEPT (NULL: never). In files an interrupted run leaves the products that it
+ * has made for the next one. */
+dm_status dm_pairwise_run(dm_in_place *kept, dm_run *run, const dm_multiply *multiply,
+                          dm_record *record);
 
 /* Collective: computes C again in memory, each product verified, and compares every element with a
  * bound of the rounding. Otherwise as dm_verify_run; products run as ENGINE says. */

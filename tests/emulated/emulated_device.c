@@ -445,6 +445,7 @@ const dm_backend_ops dm_backend_cuda = {
     .dot = dot,
     .moments = emulated_moments,
     .center = emulated_center,
+    .pairs = emulated_pairs,
     .kernels = dm_cuda_kernels,
     .takes = dm_cuda_takes,
     .copies = dm_cuda_copies,

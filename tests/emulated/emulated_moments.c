@@ -92,3 +92,14 @@ dm_status emulated_center(dm_backend *backend, dm_view to, dm_view from, const d
     }
   return DM_OK;
 }
+
+dm_status emulated_pairs(dm_backend *backend, dm_view c, const dm_pairs *of,
+                         const dm_pair_form *form) {
+  dm_pairs there = *of;
+  dm_view *const views[] = {&there.counts,  &there.products,   &there.sums[0],
+                            &there.sums[1], &there.squares[0], &there.squares[1]};
+  (void)backend;
+  for (int i = 0; i < 6; i++)
+    if (views[i]->base) *views[i] = emulated_view(*views[i]);
+  return dm_pairs_finish(1, emulated_view(c), &there, form);
+}

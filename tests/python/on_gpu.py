@@ -13,6 +13,19 @@ from gpu_arrays import BOTH, ByDlpack, ByInterface
 from memory_use import check_growth, host
 
 SKIPPED = 77
+
+
+def of_pairs(x):
+    """pandas' DataFrame.cov() and corr(min_periods=1)."""
+    want = np.full((2, x.shape[1], x.shape[1]), np.nan)
+    for i, j in np.ndindex(want.shape[1:]):
+        both = ~np.isnan(x[:, i]) & ~np.isnan(x[:, j])
+        a, b = (x[both, c] - x[both, c].mean() if both.any() else x[both, c] for c in (i, j))
+        for k, divisor in enumerate((len(a) - 1, np.sqrt((a * a).sum() * (b * b).sum()))):
+            want[k, i, j] = (a * b).sum() / divisor if divisor > 0 else np.nan
+    return want
+
+
 Work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
@@ -244,6 +257,46 @@ class OnGpu(unittest.TestCase):
                     if dtype not in ("f2", "u2") or isinstance(self.gpu, Cuda):  # CBLAS does not multiply them
                         self.assertIn("in place", record["plan"]["recipe"])
                     self.assertIn("1 are constant" if name == "cor" else "centered", record["files"]["a_centering"])
+
+    def test_pairs(self):
+        """Pairwise covariances, as pandas': large means, a fifth missing, one column constant, one with a value, and one
+        without; results in GPU and host memory."""
+        rng = np.random.default_rng(12)
+        whole = rng.integers(-9, 10, (130, 11)) + 40.0
+        whole[:, 4] = 41
+        whole[rng.random(whole.shape) < 0.2] = np.nan
+        whole[1:, 6] = whole[:, 8] = np.nan
+        x = np.where(np.isnan(whole), np.nan, 1e6 + rng.random(whole.shape))
+        x[:, 4] = np.where(np.isnan(x[:, 4]), np.nan, 1e6 + 0.5)
+        for dtype, by_columns, of in itertools.product(("f8", "f4", "f2", "u2"), (False, True), ("columns", "rows")):
+            values, code = x if dtype == "f8" else whole, {"code": 4} if dtype == "u2" else {}
+            there = (np.asarray(values, "f4").view("u4") >> 16).astype("u2") if dtype == "u2" else values.astype(dtype)
+            kind = ByDlpack if dtype == "u2" else BOTH[by_columns]
+            given = self.put(kind, there.T if of == "rows" else there, by_columns, 3, **code)
+            for name, want in zip(("cov", "cor"), of_pairs(values)):
+                with self.subTest(name=name, of=of, dtype=dtype, by_columns=by_columns):
+                    bound = (1e-12 if dtype == "f8" else 1e-6) * np.nanmax(np.abs(want))
+                    out = self.put(BOTH[0], np.zeros(want.shape, "f8" if dtype == "f8" else "f4"), by_columns, 1)
+                    getattr(damier, name)(given, out, of=of, missing="pairwise")
+                    got = self.get(out)
+                    np.testing.assert_allclose(got, want, rtol=0, atol=bound)
+                    np.testing.assert_array_equal(got, got.T)
+                    host_memory = np.zeros(want.shape)
+                    getattr(damier, name)(given, host_memory, of=of, missing="pairwise")
+                    np.testing.assert_allclose(host_memory, want, rtol=0, atol=bound)
+
+    def test_pairs_without_room(self):
+        """The GPU has no room for two copies of X in f64: products go through host memory."""
+        if not isinstance(self.gpu, Emulated):
+            self.skipTest("takes a GPU of little memory")
+        rng = np.random.default_rng(9)
+        x = np.where(rng.random((60000, 40)) < 0.2, np.nan, rng.standard_normal((60000, 40)) + 3)
+        try:
+            there = self.put(BOTH[0], x)
+            self.gpu.leave(44 << 20)
+            np.testing.assert_allclose(damier.cov(there, missing="pairwise"), of_pairs(x)[0], rtol=0, atol=1e-12)
+        finally:
+            self.gpu.leave(None)
 
     def test_copies_without_room(self):
         """The GPU has no room for a centered copy beside X: host memory has it."""

@@ -1,0 +1,34 @@
+/* pairs: covariances or correlations of pairs of lines, from the sums over what both have
+ * (core/pairs.h): a thread for each element. The sums of other lines may be read down columns;
+ * neighbouring rows of a block share what is loaded. */
+#include "kernels/gemm.h"
+#include "kernels/helpers/rounding.cuh"
+#include "kernels/line_kernels.h"
+
+namespace {
+
+constexpr int COLS = 32, ROWS = 8; /* threads of a block */
+
+template <class T>
+__global__ void __launch_bounds__(COLS *ROWS) pairs(dm_view c, dm_pairs of, dm_pair_form form) {
+  const int64_t col = (int64_t)blockIdx.x * COLS + threadIdx.x;
+  const int64_t step = (int64_t)gridDim.y * ROWS;
+  if (col >= c.cols) return;
+  for (int64_t row = (int64_t)blockIdx.y * ROWS + threadIdx.y; row < c.rows; row += step) {
+    const dm_pair pair = dm_pair_at(&of, row, col);
+    T *to = static_cast<T *>(c.base) + row * c.row_stride + col * c.col_stride;
+    round_to(to, dm_pair_element(&form, &pair, of.first + row == col));
+  }
+}
+
+} // namespace
+
+cudaError_t dm_kernels_pairs(dm_view c, const dm_pairs *of, const dm_pair_form *form,
+                             cudaStream_t stream) {
+  const dim3 grid(blocks_for(divide_up(c.cols, COLS)), blocks_for(divide_up(c.rows, ROWS), 65535));
+  return with_one_of<double, float, __half, __nv_bfloat16>(c.dtype, [&](auto element) {
+    typedef decltype(element) T;
+    pairs<T><<<grid, dim3(COLS, ROWS), 0, stream>>>(c, *of, *form);
+    return cudaGetLastError();
+  });
+}

@@ -1,0 +1,86 @@
+/* pairs: covariances and correlations of pairs of lines, from sums over what both have. The same
+ * formulas on hosts and GPUs. */
+#ifndef DM_CORE_PAIRS_H
+#define DM_CORE_PAIRS_H
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "core/elementary.h"
+#include "core/status.h"
+#include "core/view.h"
+
+/* What is known of a pair: how many elements both lines have, the sum of their products, and of
+ * each line the sums of these elements and of their squares; all less the means of the lines. */
+typedef struct dm_pair {
+  double count, product, sum[2], squares[2];
+} dm_pair;
+
+/* What becomes of them: ALPHA times the correlation, or the covariance, the sum of products divided
+ * by the count LESS something, or not DIVIDED. */
+typedef struct dm_pair_form {
+  bool correlation, divided;
+  double less, alpha;
+} dm_pair_form;
+
+/* A variance above this times the squares is not that of a constant line, but for rounding. */
+#define DM_PAIR_CONSTANT 0x1p-44
+
+static inline DM_HOST_DEVICE double dm_pair_variance(const dm_pair *of, int i) {
+  return of->squares[i] - of->sum[i] * of->sum[i] / of->count;
+}
+
+static inline DM_HOST_DEVICE double dm_pair_divisor(const dm_pair_form *form, const dm_pair *of) {
+  return form->divided ? of->count - form->less : 1.0;
+}
+
+static inline DM_HOST_DEVICE double dm_pair_covariance(const dm_pair *of, double divisor) {
+  if (!(of->count > 0.0 && divisor > 0.0)) return (double)NAN;
+  return (of->product - of->sum[0] * of->sum[1] / of->count) / divisor;
+}
+
+static inline DM_HOST_DEVICE double dm_pair_correlation(const dm_pair *of) {
+  double variances = 1.0;
+  if (of->count == 0.0) return (double)NAN;
+  for (int i = 0; i < 2; i++) {
+    const double variance = dm_pair_variance(of, i);
+    if (!(variance > DM_PAIR_CONSTANT * of->squares[i])) return (double)NAN;
+    variances *= sqrt(variance);
+  }
+  return fmax(-1.0, fmin(1.0, (of->product - of->sum[0] * of->sum[1] / of->count) / variances));
+}
+
+/* SAME: a line with itself. */
+static inline DM_HOST_DEVICE double dm_pair_element(const dm_pair_form *form, const dm_pair *of,
+                                                    bool same) {
+  if (!form->correlation) return form->alpha * dm_pair_covariance(of, dm_pair_divisor(form, of));
+  const double value = dm_pair_correlation(of);
+  return form->alpha * (same && !isnan(value) ? 1.0 : value);
+}
+
+/* Rows of these sums, f64, from row FIRST on: element (i, j) is that of lines first + i and j. Of
+ * sums and squares [0] is the first line's and [1] the other's; squares without elements: they are
+ * not known. */
+typedef struct dm_pairs {
+  int64_t first;
+  dm_view counts, products, sums[2], squares[2];
+} dm_pairs;
+
+static inline DM_HOST_DEVICE double dm_pair_number(const dm_view *of, int64_t i, int64_t j) {
+  return ((const double *)of->base)[i * of->row_stride + j * of->col_stride];
+}
+
+static inline DM_HOST_DEVICE dm_pair dm_pair_at(const dm_pairs *of, int64_t i, int64_t j) {
+  dm_pair pair = {dm_pair_number(&of->counts, i, j), dm_pair_number(&of->products, i, j), {0}, {0}};
+  for (int line = 0; line < 2; line++) {
+    pair.sum[line] = dm_pair_number(&of->sums[line], i, j);
+    if (of->squares[line].base) pair.squares[line] = dm_pair_number(&of->squares[line], i, j);
+  }
+  return pair;
+}
+
+/* C = the covariances or correlations of PAIRS in host memory, rounded once, on at most THREADS
+ * threads. C may be the counts. */
+dm_status dm_pairs_finish(int threads, dm_view c, const dm_pairs *pairs, const dm_pair_form *form);
+
+#endif
