@@ -2,7 +2,8 @@
  *
  * A block has 8 lines of 32 lanes.  The lanes read neighbouring pieces of a row, of 16 bytes if the
  * rows allow it; the block processes 8 rows at once and adds the sums of its 8 lines at the end.
- * If columns are contiguous instead, each line reads a column. */
+ * If the elements of a column are nearer to each other than those of a row, as in a sample of rows
+ * of contiguous columns, each line reads a column. */
 #include "kernels/helpers/fold.cuh"
 #include "kernels/helpers/number.cuh"
 #include "kernels/helpers/run.cuh"
@@ -80,6 +81,11 @@ __global__ void __launch_bounds__(LANES *LINES) scan(dm_view m, Blocks of, doubl
     scan_block<Element, WIDE>(m, of, block, of_parts);
 }
 
+/* Whether lines read columns. */
+bool has_near_rows(dm_view m) {
+  return m.col_stride != 1 && m.row_stride < m.col_stride;
+}
+
 /* Rows of a part begin at multiples of this, so that runs do. */
 constexpr int64_t STEP = 512;
 
@@ -97,12 +103,12 @@ __device__ __forceinline__ void scan_block_of_columns(const dm_view &m, const Bl
   int64_t i = part * of.rows_per_part + threadIdx.x * V;
 #pragma unroll 4
   for (; i + V <= end; i += LANES * V) {
-    const auto run = load_run<Element, WIDE>(p + i);
+    const auto run = load_run<Element, WIDE>(p + i * m.row_stride);
 #pragma unroll
     for (int v = 0; v < V; v++) sum[v] = add_seen(widen<Wide>(run.at[v]), sum[v]);
   }
   if (i < end) {
-    const auto run = load_run<Element, WIDE>(p + i, end - i);
+    const auto run = load_run<Element, WIDE>(p + i * m.row_stride, end - i);
 #pragma unroll
     for (int v = 0; v < V; v++) sum[v] = add_seen(widen<Wide>(run.at[v]), sum[v]);
   }
@@ -123,7 +129,7 @@ __global__ void __launch_bounds__(LANES *LINES)
 }
 
 int64_t blocks_across(dm_view m, int64_t size) {
-  const int64_t columns = has_columns(m)           ? LINES
+  const int64_t columns = has_near_rows(m)         ? LINES
                           : rows_are_wide(m, size) ? LANES * (16 / size)
                                                    : LANES;
   return (m.cols + columns - 1) / columns;
@@ -133,7 +139,7 @@ template <class Element>
 cudaError_t launch(dm_view m, int64_t parts, int64_t most, double *of_parts, double *sums,
                    cudaStream_t stream) {
   const int64_t across = blocks_across(m, sizeof(Element));
-  const bool columns = has_columns(m);
+  const bool columns = has_near_rows(m);
   const bool wide = rows_are_wide(columns ? turned(m) : m, sizeof(Element));
   const int64_t step = columns ? STEP : 1, steps = (m.rows + step - 1) / step;
   const Blocks of = {across * parts, across, (steps + parts - 1) / parts * step};
@@ -155,7 +161,7 @@ int64_t dm_kernels_scan_parts(dm_view matrix, int processors) {
     return cudaSuccess;
   });
   const int64_t wanted = (int64_t)processors * BLOCKS_PER_PROCESSOR / across;
-  const int64_t least = has_columns(matrix) ? STEP : 8 * LINES; /* 8 rows for each thread */
+  const int64_t least = has_near_rows(matrix) ? STEP : 8 * LINES; /* 8 rows for each thread */
   const int64_t most = (matrix.rows + least - 1) / least;
   return wanted < 1 ? 1 : wanted < most ? wanted : most;
 }

@@ -71,6 +71,8 @@ static void check_scan(dm_backend *gpu, make_one *make, dm_dtype dtype, int64_t 
   }
   ok(dm_host_scan(gpu, p.host, sums[0]));
   ok(dm_backend_scan(gpu, p.device, sums[1]));
+  ok(dm_host_scan(gpu, dm_sample(p.host, 0, 3), sums[0]));
+  ok(dm_backend_scan(gpu, dm_sample(p.device, 0, 3), sums[1]));
   ok(dm_backend_settle(gpu));
   for (int64_t j = 0; j < cols; j++)
     assert_true(fabs(sums[0][j] - sums[1][j]) <= 1e-13 * (double)(1 + rows / 100) * sums[0][j]);
