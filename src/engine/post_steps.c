@@ -372,18 +372,19 @@ static dm_view added_of(const dm_rank_state *local, dm_view sums) {
   return row->finish == DM_FINISH_LAST ? dm_compute_all(row, sums) : sums;
 }
 
-/* SUM += MORE, rows as in added_of; accumulators are added as their row defines. */
-static dm_status add_layer(const dm_rank_state *local, dm_view sum, dm_view more) {
+/* SUM = ONE + MORE, rows as in added_of; accumulators are added as their row defines. */
+static dm_status add_layers(const dm_rank_state *local, dm_view sum, dm_view one, dm_view more) {
   const dm_compute *row = &local->plan->problem.compute;
   if (row->finish != DM_FINISH_LAST)
-    return dm_backend_add(local->backend, sum, sum, more, 1.0, 1.0);
+    return dm_backend_add(local->backend, sum, one, more, 1.0, 1.0);
   const int64_t cols = dm_compute_first(row, local->c).cols;
+  if (one.base != sum.base) dm_copy(sum, one, false);
   return dm_backend_join(local->backend, dm_view_sub(sum, 0, 0, sum.rows, cols),
                          dm_view_sub(more, 0, 0, more.rows, cols), dm_compute_plane(row, cols));
 }
 
 /* Every rank gathers its rows of the other layers' blocks, which their GPUs expose, or which are
- * sent from host memory, and adds them in ascending order of l.
+ * sent from host memory, and adds them in ascending order of l. Its own are gathered only on a GPU.
  *
  * No layer waits for all others: each publishes its complete block, takes from those published, and
  * is done when its peers have read their parts of it. */
@@ -413,17 +414,23 @@ static dm_status block_of(dm_rank_state *local, const dm_sum_part *part, dm_view
   return dm_backend_wait(local->backend, copied);
 }
 
+/* The number of layer L's piece among those gathered. */
+static int number_of(const dm_rank_state *local, int l) {
+  return l - (!dm_rank_reduces_on_device(local) && l > local->coords.l);
+}
+
 /* Where this rank gathers its rows of layer L's block: as wide as these are exchanged, so that they
  * are one run. */
 static dm_view piece_of(const dm_rank_state *local, int l) {
+  const int64_t at = number_of(local, l);
   const int64_t rows = dm_range_size(own_rows(local)), size = dm_dtype_size(local->c.dtype);
   const dm_view c = local->c;
   if (dm_rank_reduces_on_device(local))
     return dm_view_strided((char *)local->memory.at[DM_BUFFER_PIECES] +
-                               l * rows * c.row_stride * size,
+                               at * rows * c.row_stride * size,
                            c.dtype, DM_DEVICE, rows, c.cols, c.row_stride);
   const int64_t width = dm_compute_added(&local->plan->problem.compute, c.dtype, c.cols);
-  return dm_view_strided((char *)local->memory.at[DM_BUFFER_RECEIVED] + l * rows * width * size,
+  return dm_view_strided((char *)local->memory.at[DM_BUFFER_RECEIVED] + at * rows * width * size,
                          c.dtype, DM_HOST, rows, c.cols, width);
 }
 
@@ -458,8 +465,9 @@ static void find_places(const dm_rank_state *local, const dm_sum_part *part, dm_
   const int64_t slice = dm_range_size(share) * row_bytes;
   for (int l = 0; l < local->plan->pk; l++) {
     const dm_range theirs = sum_rows(local, part, l);
-    p->offset[l] = l * slice + (mine.begin - share.begin) * row_bytes;
-    p->bytes[l] = has_sums(local->plan, l) ? dm_range_size(mine) * row_bytes : 0;
+    const bool gathered = l != local->coords.l || dm_rank_reduces_on_device(local);
+    p->offset[l] = number_of(local, l) * slice + (mine.begin - share.begin) * row_bytes;
+    p->bytes[l] = gathered && has_sums(local->plan, l) ? dm_range_size(mine) * row_bytes : 0;
     p->source[l] = dm_range_size(mine) > 0 ? (mine.begin - covered.begin) * row_bytes : 0;
     p->sent[l] = dm_range_size(theirs) > 0 ? (theirs.begin - covered.begin) * row_bytes : 0;
     p->sent_bytes[l] =
@@ -471,16 +479,14 @@ static void find_places(const dm_rank_state *local, const dm_sum_part *part, dm_
 static dm_status post(dm_rank_state *local, const dm_sum_part *part) {
   dm_summing *sum = &local->summing;
   DM_FREED int64_t *memory = NULL;
-  dm_view block;
-  dm_range covered;
   DM_TRY(dm_buffer_table(5 * (int64_t)local->plan->pk, &memory));
   DM_TRY(open_sum(local));
-  DM_TRY(block_of(local, part, &block, &covered));
+  DM_TRY(block_of(local, part, &sum->block, &sum->covered));
   places p = places_in(memory, local->plan->pk);
-  find_places(local, part, covered, &p);
+  find_places(local, part, sum->covered, &p);
   dm_transport_refilled(local->transport, DM_BLOCK_SHARE, ++sum->turn);
   const dm_gather gather = {.group = local->layers,
-                            .own = (char *)block.base + p.source[local->coords.l],
+                            .own = (char *)sum->block.base + p.source[local->coords.l],
                             .slot = piece_of(local, 0).base,
                             .offset = p.offset,
                             .bytes = p.bytes,
@@ -494,19 +500,30 @@ static dm_status post(dm_rank_state *local, const dm_sum_part *part) {
   return dm_transport_post(local->transport, &gather, &sum->ticket);
 }
 
+/* The rows MINE of layer L's block. */
+static dm_view layer_of(const dm_rank_state *local, dm_range mine, int l) {
+  const dm_summing *sum = &local->summing;
+  const int64_t rows = dm_range_size(mine);
+  if (l == local->coords.l && !dm_rank_reduces_on_device(local))
+    return dm_view_sub(sum->block, mine.begin - sum->covered.begin, 0, rows, sum->block.cols);
+  const dm_view piece = added_of(local, piece_of(local, l));
+  return dm_view_sub(piece, mine.begin - own_rows(local).begin, 0, rows, piece.cols);
+}
+
 /* The first layer always has panels. */
 static dm_status add_up(dm_rank_state *local, const dm_sum_part *part) {
   const dm_range mine = sum_rows(local, part, local->coords.l);
-  const int64_t from = mine.begin - own_rows(local).begin, rows = dm_range_size(mine);
+  const int64_t rows = dm_range_size(mine);
+  if (rows == 0) return DM_OK;
   const dm_view all = added_of(local, local->c_sum);
-  const dm_view sum = dm_view_sub(all, from, 0, rows, all.cols);
-  for (int l = 0; l < local->plan->pk && rows > 0; l++) {
-    const dm_view layer = dm_view_sub(added_of(local, piece_of(local, l)), from, 0, rows, sum.cols);
-    if (l > 0 && has_sums(local->plan, l))
-      DM_TRY(add_layer(local, sum, layer));
-    else if (l == 0 && layer.base != sum.base)
-      dm_copy(sum, layer, false);
+  const dm_view sum = dm_view_sub(all, mine.begin - own_rows(local).begin, 0, rows, all.cols);
+  dm_view one = layer_of(local, mine, 0);
+  for (int l = 1; l < local->plan->pk; l++) {
+    if (!has_sums(local->plan, l)) continue;
+    DM_TRY(add_layers(local, sum, one, layer_of(local, mine, l)));
+    one = sum;
   }
+  if (one.base != sum.base) dm_copy(sum, one, false);
   return DM_OK;
 }
 

@@ -24,13 +24,13 @@ dm_status dm_rank_memory_take(dm_rank_memory *memory, dm_buffer_kind kind, void 
     return dm_fail(DM_E_BUG, "the plan has no buffer for the %s", dm_buffer_kinds[kind].name);
   if (buffer->bytes == INT64_MAX)
     return dm_fail(DM_E_FIT, "the size of the %s overflows 64 bits", dm_buffer_kinds[kind].name);
-  if (!memory->at[kind]) {
-    void **new = &memory->at[kind];
-    DM_TRY(
-        buffer->where == DM_PAGEABLE
-            ? dm_buffer_alloc(buffer->bytes, new)
-            : dm_backend_alloc(memory->backend, dm_where_space(buffer->where), buffer->bytes, new));
-  }
+  void **new = &memory->at[kind];
+  if (!*new && memory->kept)
+    DM_TRY(dm_kept_take(memory->kept, buffer->bytes, new));
+  else if (!*new && buffer->where == DM_PAGEABLE)
+    DM_TRY(dm_buffer_alloc(buffer->bytes, new));
+  else if (!*new)
+    DM_TRY(dm_backend_alloc(memory->backend, dm_where_space(buffer->where), buffer->bytes, new));
   *at = memory->at[kind];
   return DM_OK;
 }
@@ -54,11 +54,12 @@ dm_status dm_rank_memory_count(dm_rank_memory *memory, dm_buffer_kind kind, int6
              : DM_OK;
 }
 
-/* Allocates all buffers of the rank at AT that live from its opening to its end. */
-static dm_status open_memory(const dm_plan *plan, dm_coords at, dm_backend *backend,
-                             dm_rank_memory *memory) {
-  *memory = (dm_rank_memory){.backend = backend};
-  dm_plan_buffers(plan, at, &memory->list);
+/* Allocates all buffers of the rank that live from its opening to its end. */
+static dm_status open_memory(dm_rank_state *local) {
+  dm_rank_memory *memory = &local->memory;
+  *memory = (dm_rank_memory){.backend = local->backend,
+                             .kept = local->plan->gpu ? NULL : &local->run->kept};
+  dm_plan_buffers(local->plan, local->coords, &memory->list);
   for (int kind = 0; kind < DM_BUFFERS; kind++) {
     const dm_where where = memory->list.of[kind].where;
     void *taken;
@@ -70,10 +71,14 @@ static dm_status open_memory(const dm_plan *plan, dm_coords at, dm_backend *back
   return DM_OK;
 }
 
+/* Only what this product used is kept. */
 static void close_memory(dm_rank_memory *memory) {
+  if (memory->kept) dm_kept_drop(memory->kept);
   for (int kind = 0; kind < DM_BUFFERS; kind++) {
     const dm_where where = memory->list.of[kind].where;
-    if (where == DM_PAGEABLE)
+    if (memory->kept && memory->at[kind] && where != DM_SHARED_MEMORY)
+      dm_kept_give(memory->kept, memory->at[kind], memory->list.of[kind].bytes);
+    else if (where == DM_PAGEABLE)
       free(memory->at[kind]);
     else if (where != DM_SHARED_MEMORY)
       dm_backend_release(memory->backend, dm_where_space(where), memory->at[kind]);
@@ -277,7 +282,7 @@ static dm_status groups_open(dm_rank_state *local) {
 }
 
 static dm_status buffers_open(dm_rank_state *local) {
-  DM_TRY(open_memory(local->plan, local->coords, local->backend, &local->memory));
+  DM_TRY(open_memory(local));
   DM_TRY(factor_open(local, DM_A));
   DM_TRY(factor_open(local, DM_B));
   dm_rank_turn_to(local, 0);

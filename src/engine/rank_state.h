@@ -21,6 +21,7 @@
 
 typedef struct dm_rank_memory {
   dm_backend *backend;
+  dm_kept_memory *kept; /* for host memory; NULL: a GPU's backend allocates it */
   dm_buffers list;
   void *at[DM_BUFFERS];        /* NULL: not allocated */
   int64_t counted[DM_BUFFERS]; /* bytes that other modules use */
@@ -88,6 +89,8 @@ typedef struct dm_summing {
   enum { DM_SUM_RESTS, DM_SUM_PULLS, DM_SUM_DRAINS } stage;
   uint64_t turn; /* sums started */
   int ticket;
+  dm_view block;    /* through host memory: what is exchanged of this rank's block, ... */
+  dm_range covered; /* ... rows of C */
 } dm_summing;
 
 /* Exponents of the powers of two that scale all rows of op(A) and all columns of op(B).

@@ -229,9 +229,9 @@ static double steady(double stated, double measured) {
 /* Its part of the present memory of this process, and a margin for libraries, in coarse steps, so
  * that the next run gets the same plan. A program linked with CUDA starts with three times the
  * memory of one without. */
-int64_t dm_setup_process_bytes(int ranks) {
+int64_t dm_setup_process_bytes(int ranks, int64_t kept) {
   const int64_t later = 16 << 20;
-  return dm_round_up(dm_memory_own() / ranks + later, later);
+  return dm_round_up(dm_max(0, dm_memory_own() / ranks - kept) + later, later);
 }
 
 /* Facts that rank 0 sees of the files, all ranks' cores, and the user's rates. */
@@ -269,7 +269,8 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
   const int64_t process =
       engine->process_bytes > 0
           ? engine->process_bytes
-          : dm_setup_process_bytes(dm_comm_is_one_process(run->world) ? run->ranks : 1);
+          : dm_setup_process_bytes(dm_comm_is_one_process(run->world) ? run->ranks : 1,
+                                   dm_kept_bytes(&run->kept));
   int64_t values[6] = {
       process -
           dm_setup_share(engine->memory_host, (double)dm_memory_available() / run->local_ranks),

@@ -76,8 +76,8 @@ dm_status dm_setup_open_backend(dm_run *run, const dm_engine *engine, const dm_p
                                 dm_setup *setup);
 
 /* Host memory of this process, of which RANKS ranks are threads, that a plan counts as used by each
- * of them. */
-int64_t dm_setup_process_bytes(int ranks);
+ * of them, without the KEPT bytes of each, which the plan's buffers take. */
+int64_t dm_setup_process_bytes(int ranks, int64_t kept);
 
 /* The memory that a rank may use: the LIMIT that the user states, or a part of what is AVAILABLE.
  */

@@ -151,7 +151,7 @@ static void list_sums(const rank_extent *e, dm_buffers *list) {
   }
   const int64_t own = dm_packed(e->own_rows, e->added, e->sum);
   list->of[DM_BUFFER_SUM] = slots_of(DM_PINNED, 1, own);
-  list->of[DM_BUFFER_RECEIVED] = slots_of(DM_PAGEABLE, plan->pk, own);
+  list->of[DM_BUFFER_RECEIVED] = slots_of(DM_PAGEABLE, plan->pk - 1, own);
   if (plan->gpu || e->wide != e->added)
     list->of[DM_BUFFER_BLOCK_COPY] =
         slots_of(DM_PINNED, 1, dm_rounded(dm_packed(e->rows, e->wide, e->sum), SLOT_STEP));

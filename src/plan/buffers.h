@@ -64,7 +64,7 @@ typedef enum dm_buffer_kind {
   DM_BUFFER_BLOCKS,     /* sums of products: blocks of C, one slot each */
   DM_BUFFER_SUM,        /* sum over the layers of this rank's rows, in host memory */
   DM_BUFFER_PIECES,     /* these rows from each layer, exchanged by GPUs: one slot each */
-  DM_BUFFER_RECEIVED,   /* these rows from each layer, received as messages */
+  DM_BUFFER_RECEIVED,   /* these rows from the other layers, received as messages */
   DM_BUFFER_BLOCK_COPY, /* a GPU's block in host memory, for messages */
   DM_BUFFER_UPLOAD,     /* strips of A and B on their way from the file to the GPU */
   DM_BUFFER_DOWNLOAD,   /* strips of C on their way to the file: sums from a GPU, */

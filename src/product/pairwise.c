@@ -626,8 +626,8 @@ static dm_status with_means(pairwise *p, const dm_multiply *m, dm_status (*work)
   p->n = lines == DM_ROW_LINES ? m->a.rows : m->a.cols;
   p->k = lines == DM_ROW_LINES ? m->a.cols : m->a.rows;
   p->own = dm_split(p->n, p->run->ranks, p->run->rank, 1);
-  p->process_bytes =
-      dm_setup_process_bytes(dm_comm_is_one_process(p->run->world) ? p->run->ranks : 1);
+  p->process_bytes = dm_setup_process_bytes(
+      dm_comm_is_one_process(p->run->world) ? p->run->ranks : 1, dm_kept_bytes(&p->run->kept));
   const dm_dtype type =
       own->equation.type == DM_DTYPE_NONE ? dm_dataset_type(&m->a) : own->equation.type;
   if (own->equation.type_c == DM_DTYPE_NONE)

@@ -3,6 +3,7 @@
 #define DM_RUN_RUN_H
 
 #include "comm/comm.h"
+#include "core/kept_memory.h"
 #include "core/status.h"
 #include "run/cores.h"
 #include "run/facts.h"
@@ -51,6 +52,7 @@ struct dm_run {
   dm_keepalive of_thread; /* the same for any thread: only reports progress */
   dm_trace trace;         /* of this rank */
   dm_gpu_facts *facts;    /* of its GPU, for records; NULL: not asked for */
+  dm_kept_memory kept;    /* of the last product on CPUs, for the next */
   bool has_used_gpu;
   /* With ENDS, set by a program that calls AT_END, if that is set, just before it exits: what would
    * let the same command begin anew. A kill before that must not be taken for one in mid-run. */

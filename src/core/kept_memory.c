@@ -1,0 +1,50 @@
+#include "core/kept_memory.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+
+enum {
+  LEAST = 4 << 20, /* bytes; of less than that malloc keeps enough */
+  SPARE = 8        /* a block may have this part more than is needed */
+};
+
+dm_status dm_kept_take(dm_kept_memory *kept, int64_t bytes, void **memory) {
+  int best = -1;
+  for (int i = 0; i < DM_KEPT; i++) {
+    const int64_t there = kept->block[i].bytes;
+    if (kept->block[i].memory && there >= bytes && there - bytes <= bytes / SPARE &&
+        (best < 0 || there < kept->block[best].bytes))
+      best = i;
+  }
+  if (best < 0) return dm_buffer_alloc(bytes, memory);
+  *memory = kept->block[best].memory;
+  kept->block[best].memory = NULL;
+  return DM_OK;
+}
+
+void dm_kept_give(dm_kept_memory *kept, void *memory, int64_t bytes) {
+  const size_t size = (size_t)dm_round_up(bytes, DM_ALIGNMENT); /* as allocated */
+  for (int i = 0; i < DM_KEPT && bytes >= LEAST; i++) {
+    if (kept->block[i].memory) continue;
+    if (madvise(memory, size, MADV_FREE) != 0) break;
+    kept->block[i].memory = memory;
+    kept->block[i].bytes = bytes;
+    return;
+  }
+  free(memory);
+}
+
+void dm_kept_drop(dm_kept_memory *kept) {
+  for (int i = 0; i < DM_KEPT; i++) free(kept->block[i].memory);
+  *kept = (dm_kept_memory){0};
+}
+
+int64_t dm_kept_bytes(const dm_kept_memory *kept) {
+  int64_t bytes = 0;
+  for (int i = 0; i < DM_KEPT; i++)
+    if (kept->block[i].memory) bytes += kept->block[i].bytes;
+  return bytes;
+}
