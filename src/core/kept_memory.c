@@ -11,7 +11,7 @@ enum {
   SPARE = 8        /* a block may have this part more than is needed */
 };
 
-dm_status dm_kept_take(dm_kept_memory *kept, int64_t bytes, void **memory) {
+void *dm_kept_take(dm_kept_memory *kept, int64_t bytes) {
   int best = -1;
   for (int i = 0; i < DM_KEPT; i++) {
     const int64_t there = kept->block[i].bytes;
@@ -19,10 +19,10 @@ dm_status dm_kept_take(dm_kept_memory *kept, int64_t bytes, void **memory) {
         (best < 0 || there < kept->block[best].bytes))
       best = i;
   }
-  if (best < 0) return dm_buffer_alloc(bytes, memory);
-  *memory = kept->block[best].memory;
+  if (best < 0) return NULL;
+  void *memory = kept->block[best].memory;
   kept->block[best].memory = NULL;
-  return DM_OK;
+  return memory;
 }
 
 void dm_kept_give(dm_kept_memory *kept, void *memory, int64_t bytes) {

@@ -6,8 +6,6 @@
 
 #include <stdint.h>
 
-#include "core/status.h"
-
 enum { DM_KEPT = 16 };
 
 /* Blocks; initially all zero. */
@@ -18,10 +16,10 @@ typedef struct dm_kept_memory {
   } block[DM_KEPT];
 } dm_kept_memory;
 
-/* As dm_buffer_alloc: a kept block of BYTES or little more, or a new one. */
-dm_status dm_kept_take(dm_kept_memory *kept, int64_t bytes, void **memory);
+/* A kept block of BYTES or little more, which is the caller's now; NULL: there is none. */
+void *dm_kept_take(dm_kept_memory *kept, int64_t bytes);
 
-/* Keeps MEMORY of BYTES, from dm_buffer_alloc or dm_kept_take, or frees it. */
+/* Keeps MEMORY of BYTES, from dm_buffer_alloc, or frees it. */
 void dm_kept_give(dm_kept_memory *kept, void *memory, int64_t bytes);
 
 /* Frees what is kept. */

@@ -25,9 +25,8 @@ dm_status dm_rank_memory_take(dm_rank_memory *memory, dm_buffer_kind kind, void 
   if (buffer->bytes == INT64_MAX)
     return dm_fail(DM_E_FIT, "the size of the %s overflows 64 bits", dm_buffer_kinds[kind].name);
   void **new = &memory->at[kind];
-  if (!*new && memory->kept)
-    DM_TRY(dm_kept_take(memory->kept, buffer->bytes, new));
-  else if (!*new && buffer->where == DM_PAGEABLE)
+  if (!*new && memory->kept) *new = dm_kept_take(memory->kept, buffer->bytes);
+  if (!*new && buffer->where == DM_PAGEABLE)
     DM_TRY(dm_buffer_alloc(buffer->bytes, new));
   else if (!*new)
     DM_TRY(dm_backend_alloc(memory->backend, dm_where_space(buffer->where), buffer->bytes, new));
