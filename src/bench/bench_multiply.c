@@ -392,7 +392,7 @@ dm_status dm_bench_multiply_run(dm_run *run, const dm_bench_multiply *wanted, dm
   const dm_measurement measurement = {
       .seed = wanted->seed, .from_host = wanted->from_host, .measure = measure, .context = &b};
   DM_FREED dm_multiply *multiply = NULL;
-  DM_TRY(dm_buffer_table(1, &multiply));
+  DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &multiply)));
   *multiply = (dm_multiply){
       .a = {.rows = wanted->size.m, .cols = wanted->size.k, .dtype = wanted->type},
       .b = {.rows = wanted->size.k, .cols = wanted->size.n, .dtype = wanted->type},

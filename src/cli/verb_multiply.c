@@ -34,7 +34,7 @@ static dm_status check(const dm_call *call, dm_product_files *f) {
 
 static dm_status multiply(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
   DM_FREED dm_multiply *job = NULL;
-  DM_TRY(dm_buffer_table(1, &job));
+  DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &job)));
   dm_request_multiply(&call->settings, shared, job);
   job->engine.once = true;
   return dm_is_pairwise(job) ? dm_pairwise_run(NULL, run, job, record)

@@ -73,7 +73,7 @@ static void close_memory(dm_job *j) {
 /* 70 KiB: the stack of a thread may be small. */
 static dm_status new_job(dm_run *run, const dm_multiply *multiply, dm_repair *repair,
                          dm_job **job) {
-  DM_TRY(dm_buffer_table(1, job));
+  DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, job)));
   (*job)->run = run;
   (*job)->own = *multiply;
   (*job)->multiply = &(*job)->own;
@@ -84,6 +84,8 @@ static dm_status new_job(dm_run *run, const dm_multiply *multiply, dm_repair *re
 static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *repair,
                            dm_record *record, round_end *end, unfit *why) {
   DM_FREED dm_job *j = NULL;
+  *end = ROUND_IS_LAST;
+  *why = (unfit){.is = false};
   DM_TRY(new_job(run, multiply, repair, &j));
   dm_status status = end_early(j, dm_job_work(j, run->rank == 0 ? record : NULL));
   *end = j->slow ? ROUND_IS_SLOW : j->again && !status ? ROUND_IS_WRONG : ROUND_IS_LAST;
@@ -153,7 +155,7 @@ static dm_status run_instead(dm_run *run, const dm_multiply *multiply, dm_comput
   unfit why;
   char text[24];
   const int moduli = dm_compute_moduli(compute);
-  dm_status status = dm_buffer_table(1, &other);
+  dm_status status = dm_comm_agree(run->world, dm_buffer_table(1, &other));
   if (status) return dm_status_first(first, status);
   *other = *multiply;
   other->equation.compute = compute;
@@ -180,7 +182,7 @@ static dm_status multiply_plain(dm_run *run, const dm_multiply *multiply, dm_rec
 static dm_status multiply_centered(dm_run *run, const dm_multiply *multiply, dm_record *record) {
   DM_FREED dm_multiply *changed = NULL;
   dm_centered centered;
-  DM_TRY(dm_buffer_table(1, &changed));
+  DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &changed)));
   *changed = *multiply;
   dm_status status = dm_center_product(run, changed, NULL, &centered);
   if (!status) status = multiply_plain(run, changed, record);

@@ -593,7 +593,7 @@ static dm_status report_kept(const pairwise *p, dm_status status) {
 static dm_status take_means(pairwise *p, dm_centered *made) {
   const dm_lines lines = dm_standard_lines(&p->multiply->equation.standard[0]);
   DM_FREED dm_multiply *taken = NULL;
-  DM_TRY(dm_buffer_table(1, &taken));
+  DM_TRY(dm_comm_agree(p->run->world, dm_buffer_table(1, &taken)));
   *taken = *p->multiply;
   for (int x = 0; x < 2; x++)
     taken->equation.standard[x] = (dm_standard){.center = lines, .fills = true};
@@ -620,7 +620,7 @@ static dm_status with_means(pairwise *p, const dm_multiply *m, dm_status (*work)
   DM_FREED dm_multiply *own = NULL;
   dm_centered made = {.made = {NULL, NULL}};
   dm_centered_copy present = {.room = NULL};
-  DM_TRY(dm_buffer_table(1, &own));
+  DM_TRY(dm_comm_agree(p->run->world, dm_buffer_table(1, &own)));
   *own = *m;
   const dm_lines lines = dm_standard_lines(&m->equation.standard[0]);
   p->n = lines == DM_ROW_LINES ? m->a.rows : m->a.cols;
@@ -766,7 +766,7 @@ dm_status dm_pairwise_verify(dm_run *run, const dm_verify *v, const dm_engine *e
   pairwise p = {.run = run, .started = dm_now(), .in_memory = true, .count = FACTORS, .verify = v};
   DM_TRY(dm_comm_agree(run->world, check_verify(v)));
   DM_FREED dm_multiply *m = NULL;
-  DM_TRY(dm_buffer_table(1, &m));
+  DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &m)));
   *m = (dm_multiply){.a = v->a,
                      .b = v->b,
                      .equation = v->equation,

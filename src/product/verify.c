@@ -329,7 +329,7 @@ dm_status dm_verify_run(dm_run *run, const dm_verify *v, dm_record *record) {
   const dm_dataset *const sets[3] = {&v->a, &v->b, NULL};
   DM_FREED dm_verify *changed = NULL;
   dm_centered centered;
-  DM_TRY(dm_buffer_table(1, &changed));
+  DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &changed)));
   *changed = *v;
   dm_status status = dm_center_inputs(run, v->io_threads, &v->vectors, &changed->equation,
                                       &changed->a, &changed->b, &centered);
