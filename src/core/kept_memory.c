@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"
@@ -42,9 +43,21 @@ void dm_kept_drop(dm_kept_memory *kept) {
   *kept = (dm_kept_memory){0};
 }
 
+static int64_t resident(char *memory, int64_t bytes) {
+  unsigned char there[4096];
+  const int64_t page = sysconf(_SC_PAGESIZE), most = (int64_t)sizeof there * page;
+  int64_t pages = 0;
+  for (int64_t at = 0; at < bytes; at += most) {
+    const int64_t part = dm_min(most, bytes - at);
+    if (mincore(memory + at, (size_t)part, there) != 0) break;
+    for (int64_t i = 0; i < dm_ceil_div(part, page); i++) pages += there[i] & 1;
+  }
+  return pages * page;
+}
+
 int64_t dm_kept_bytes(const dm_kept_memory *kept) {
   int64_t bytes = 0;
   for (int i = 0; i < DM_KEPT; i++)
-    if (kept->block[i].memory) bytes += kept->block[i].bytes;
+    if (kept->block[i].memory) bytes += resident(kept->block[i].memory, kept->block[i].bytes);
   return bytes;
 }

@@ -25,6 +25,8 @@ void dm_kept_give(dm_kept_memory *kept, void *memory, int64_t bytes);
 /* Frees what is kept. */
 void dm_kept_drop(dm_kept_memory *kept);
 
+/* Those of the kept bytes that are in memory: never used pages are not, nor those that the system
+ * took. */
 int64_t dm_kept_bytes(const dm_kept_memory *kept);
 
 #endif
