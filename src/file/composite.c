@@ -1,6 +1,5 @@
 #include "file/composite.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,21 +8,14 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 
-/* What follows the location in a dataset. */
-enum { REST = sizeof(dm_dataset) - offsetof(dm_dataset, rows), FIRST_PLACES = 64 };
-
-/* A source without the room for the longest names. */
-typedef struct packed {
-  int64_t file, dataset; /* offsets of the names */
-  char rest[REST];
-} packed;
+enum { FIRST_PLACES = 64 };
 
 const dm_patch *dm_composite_patches(const dm_composite *composite) {
   return (const dm_patch *)(composite + 1);
 }
 
-static const packed *packed_of(const dm_composite *composite) {
-  return (const packed *)(dm_composite_patches(composite) + composite->patches);
+static const dm_packed_dataset *packed_of(const dm_composite *composite) {
+  return (const dm_packed_dataset *)(dm_composite_patches(composite) + composite->patches);
 }
 
 static const char *names_of(const dm_composite *composite) {
@@ -31,13 +23,7 @@ static const char *names_of(const dm_composite *composite) {
 }
 
 void dm_composite_source(const dm_composite *composite, int64_t i, dm_dataset *dataset) {
-  const packed *from = &packed_of(composite)[i];
-  const char *names = names_of(composite);
-  memset(&dataset->at, 0, sizeof dataset->at);
-  dataset->memory = (dm_view){0};
-  strcpy(dataset->at.file, names + from->file);
-  strcpy(dataset->at.dataset, names + from->dataset);
-  memcpy(&dataset->rows, from->rest, REST);
+  dm_dataset_unpack(&packed_of(composite)[i], names_of(composite), dataset);
   dataset->composite = NULL;
   dataset->centering = NULL;
 }
@@ -173,7 +159,7 @@ static bool is_name(const dm_composite *composite, int64_t offset) {
 
 static bool has_sane_sources(const dm_composite *composite,
                              bool (*accept)(const dm_dataset *source)) {
-  const packed *list = packed_of(composite);
+  const dm_packed_dataset *list = packed_of(composite);
   for (int64_t i = 0; i < composite->sources; i++) {
     dm_dataset source;
     if (!is_name(composite, list[i].file) || !is_name(composite, list[i].dataset)) return false;
@@ -208,7 +194,7 @@ bool dm_composite_is_sane(const dm_composite *composite, int64_t bytes, int64_t 
     return false;
   const int64_t tables = (int64_t)sizeof *composite +
                          composite->patches * (int64_t)sizeof(dm_patch) +
-                         composite->sources * (int64_t)sizeof(packed);
+                         composite->sources * (int64_t)sizeof(dm_packed_dataset);
   return composite->names == bytes - tables && has_sane_sources(composite, accept) &&
          has_sane_patches(composite, rows, cols);
 }
@@ -218,19 +204,36 @@ bool dm_composite_is_sane(const dm_composite *composite, int64_t bytes, int64_t 
 void dm_composer_free(dm_composer *composer) {
   free(composer->patch);
   free(composer->source);
+  free(composer->names);
   free(composer->table);
   *composer = (dm_composer){0};
 }
 
-/* Makes room for one more element of SIZE bytes. */
+void dm_composer_source(const dm_composer *composer, int64_t number, dm_dataset *dataset) {
+  dm_dataset_unpack(&composer->source[number], composer->names, dataset);
+}
+
+/* Makes room for COUNT elements of SIZE bytes. */
 static dm_status grow(void **list, int64_t count, int64_t *room, int64_t size) {
-  if (count < *room) return DM_OK;
-  const int64_t more = dm_max(16, 2 * *room);
+  if (count <= *room) return DM_OK;
+  const int64_t more = dm_max(count, dm_max(16, 2 * *room));
   void *memory = realloc(*list, (size_t)(more * size));
   if (!memory) return dm_fail(DM_E_FIT, "no memory for a list of sources");
   *list = memory;
   *room = more;
   return DM_OK;
+}
+
+static bool is_source(const dm_composer *composer, int64_t number, const dm_location *at,
+                      dm_vector vector, const dm_axes *axes) {
+  const dm_packed_dataset *packed = &composer->source[number];
+  if (strcmp(composer->names + packed->file, at->file) != 0 ||
+      strcmp(composer->names + packed->dataset, at->dataset) != 0)
+    return false;
+  dm_dataset there;
+  dm_composer_source(composer, number, &there);
+  return (there.vector == vector || there.vector == DM_NO_VECTOR) &&
+         there.axes.count == axes->count && there.axes.of_rows == axes->of_rows;
 }
 
 /* The slot of the source, or the free slot for it. */
@@ -242,12 +245,7 @@ static int64_t *slot_of(const dm_composer *composer, const dm_location *at, dm_v
   key = XXH3_64bits_withSeed(at->dataset, strlen(at->dataset), key);
   for (;; key++) {
     int64_t *slot = &composer->table[key & (uint64_t)(composer->places - 1)];
-    const dm_dataset *there = *slot > 0 ? &composer->source[*slot - 1] : NULL;
-    if (!there ||
-        ((there->vector == vector || there->vector == DM_NO_VECTOR) &&
-         there->axes.count == axes->count && there->axes.of_rows == axes->of_rows &&
-         strcmp(there->at.file, at->file) == 0 && strcmp(there->at.dataset, at->dataset) == 0))
-      return slot;
+    if (*slot == 0 || is_source(composer, *slot - 1, at, vector, axes)) return slot;
   }
 }
 
@@ -262,21 +260,27 @@ static dm_status grow_table(dm_composer *composer) {
   composer->table = NULL;
   composer->places = dm_max(FIRST_PLACES, 2 * composer->places);
   DM_TRY(dm_buffer_table(composer->places, &composer->table));
-  for (int64_t i = 0; i < composer->sources; i++)
-    *slot_of(composer, &composer->source[i].at, composer->source[i].vector,
-             &composer->source[i].axes) = i + 1;
+  for (int64_t i = 0; i < composer->sources; i++) {
+    dm_dataset source;
+    dm_composer_source(composer, i, &source);
+    *slot_of(composer, &source.at, source.vector, &source.axes) = i + 1;
+  }
   return DM_OK;
 }
 
 dm_status dm_composer_add_source(dm_composer *composer, const dm_dataset *source, int64_t *number) {
+  const int64_t used = composer->names_used + dm_packed_names(&source->at);
   if (composer->sources == DM_COMPOSITE_SOURCES)
     return dm_fail(DM_E_INPUT, "has more than %d sources", DM_COMPOSITE_SOURCES);
   DM_TRY(grow_table(composer));
-  DM_TRY(grow((void **)&composer->source, composer->sources, &composer->source_room,
+  DM_TRY(grow((void **)&composer->source, composer->sources + 1, &composer->source_room,
               sizeof *composer->source));
+  DM_TRY(grow((void **)&composer->names, used, &composer->names_room, 1));
   *number = composer->sources;
-  *slot_of(composer, &source->at, source->vector, &source->axes) = ++composer->sources;
-  composer->source[*number] = *source;
+  *slot_of(composer, &source->at, source->vector, &source->axes) = *number + 1;
+  dm_dataset_pack(source, composer->names, composer->names_used, &composer->source[*number]);
+  composer->sources++;
+  composer->names_used = used;
   return DM_OK;
 }
 
@@ -284,7 +288,7 @@ dm_status dm_composer_add_patch(dm_composer *composer, const dm_patch *patch) {
   if (composer->patches == DM_COMPOSITE_PATCHES)
     return dm_fail(DM_E_INPUT, "consists of more than %d rectangles of its sources",
                    DM_COMPOSITE_PATCHES);
-  DM_TRY(grow((void **)&composer->patch, composer->patches, &composer->patch_room,
+  DM_TRY(grow((void **)&composer->patch, composer->patches + 1, &composer->patch_room,
               sizeof *composer->patch));
   dm_patch *new = &composer->patch[composer->patches++];
   *new = *patch;
@@ -414,45 +418,30 @@ static dm_status check_extents(const dm_composer *composer, int64_t rows, int64_
   *missing = rows * cols;
   for (int64_t i = 0; i < composer->patches; i++) {
     const dm_patch *p = &composer->patch[i];
-    const dm_dataset *s = &composer->source[p->source];
+    dm_dataset s;
     char name[DM_NAME];
+    dm_composer_source(composer, p->source, &s);
     if (!fits(p->row, p->col, p->rows, p->cols, rows, cols))
       return dm_fail(DM_E_INPUT, "maps elements outside of its own shape");
-    if (!reaches(p, s->rows, s->cols))
+    if (!reaches(p, s.rows, s.cols))
       return dm_fail(DM_E_INPUT, "maps elements that its source %s, %lld x %lld, does not have",
-                     dm_location_name(&s->at, name), (long long)s->rows, (long long)s->cols);
+                     dm_location_name(&s.at, name), (long long)s.rows, (long long)s.cols);
     *missing -= p->rows * p->cols; /* they do not overlap */
   }
   return DM_OK;
 }
 
-static int64_t names_bytes(const dm_composer *composer) {
-  int64_t bytes = 0;
-  for (int64_t i = 0; i < composer->sources; i++) {
-    const dm_location *at = &composer->source[i].at;
-    bytes += (int64_t)(strlen(at->file) + strlen(at->dataset)) + 2;
-  }
-  return bytes;
-}
-
-static int64_t put_name(char *names, int64_t *used, const char *name) {
-  const int64_t at = *used;
-  strcpy(names + at, name);
-  *used += (int64_t)strlen(name) + 1;
-  return at;
-}
-
 dm_status dm_composer_finish(dm_composer *composer, int64_t rows, int64_t cols,
                              dm_composite **composite) {
-  int64_t missing, used = 0;
+  int64_t missing;
   DM_TRY(arrange(composer));
   DM_TRY(check_extents(composer, rows, cols, &missing));
   const dm_composite head = {.patches = composer->patches,
                              .sources = composer->sources,
-                             .names = names_bytes(composer),
+                             .names = composer->names_used,
                              .missing = missing};
   const int64_t patch_bytes = head.patches * (int64_t)sizeof(dm_patch);
-  const int64_t source_bytes = head.sources * (int64_t)sizeof(packed);
+  const int64_t source_bytes = head.sources * (int64_t)sizeof(dm_packed_dataset);
   void *memory;
   DM_TRY(
       dm_buffer_zeroed((int64_t)sizeof head + patch_bytes + source_bytes + head.names, 1, &memory));
@@ -460,14 +449,9 @@ dm_status dm_composer_finish(dm_composer *composer, int64_t rows, int64_t cols,
   *c = head;
   c->bytes = (int64_t)sizeof head + patch_bytes + source_bytes + head.names;
   if (patch_bytes > 0) memcpy(c + 1, composer->patch, (size_t)patch_bytes);
-  packed *list = (packed *)((char *)(c + 1) + patch_bytes);
-  char *names = (char *)(list + head.sources);
-  for (int64_t i = 0; i < head.sources; i++) {
-    const dm_dataset *source = &composer->source[i];
-    list[i].file = put_name(names, &used, source->at.file);
-    list[i].dataset = put_name(names, &used, source->at.dataset);
-    memcpy(list[i].rest, &source->rows, REST);
-  }
+  char *sources = (char *)(c + 1) + patch_bytes;
+  if (source_bytes > 0) memcpy(sources, composer->source, (size_t)source_bytes);
+  if (head.names > 0) memcpy(sources + source_bytes, composer->names, (size_t)head.names);
   *composite = c;
   return DM_OK;
 }

@@ -5,7 +5,7 @@
 #ifndef DM_FILE_COMPOSITE_H
 #define DM_FILE_COMPOSITE_H
 
-#include "file/dataset.h"
+#include "file/packed_dataset.h"
 
 enum { DM_COMPOSITE_SOURCES = 1 << 16, DM_COMPOSITE_PATCHES = 1 << 20 };
 
@@ -48,13 +48,18 @@ bool dm_composite_is_sane(const dm_composite *composite, int64_t bytes, int64_t 
 typedef struct dm_composer {
   dm_patch *patch;
   int64_t patches, patch_room;
-  dm_dataset *source;
+  dm_packed_dataset *source; /* names in NAMES */
   int64_t sources, source_room;
+  char *names;
+  int64_t names_used, names_room;
   int64_t *table; /* hash table of sources by name: index + 1 */
   int64_t places;
 } dm_composer;
 
 void dm_composer_free(dm_composer *composer);
+
+/* Fills DATASET with source NUMBER. */
+void dm_composer_source(const dm_composer *composer, int64_t number, dm_dataset *dataset);
 
 /* Finds the source AT, read as VECTOR if it has one dimension, with AXES (NULL: none); -1: it is
  * not there yet. */

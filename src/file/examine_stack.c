@@ -17,10 +17,16 @@
 
 enum { LINE = 2 * DM_PATH, BLOCK = 4096 };
 
+/* A location without the room for the longest names. */
+typedef struct listed_name {
+  char *text; /* file, dataset and part, each with its end */
+  int64_t row_axes;
+} listed_name;
+
 typedef struct stack {
   const dm_trust *trust;
   dm_dataset *find; /* the whole; rows and columns grow */
-  dm_location *list;
+  listed_name *list;
   int64_t count, room;
   dm_composer made;
 } stack;
@@ -58,16 +64,30 @@ static dm_status check(const stack *s, const dm_dataset *one) {
   return DM_OK;
 }
 
-/* Appends dataset I, or examines it first if it is not KNOWN. */
-static dm_status add(stack *s, int64_t i, const dm_dataset *known) {
-  dm_dataset one = {.at = s->list[i]}, *all = s->find;
+static dm_location location_of(const stack *s, int64_t i) {
+  const char *text = s->list[i].text;
+  dm_location at = {.row_axes = s->list[i].row_axes};
+  strcpy(at.file, text);
+  strcpy(at.dataset, text += strlen(text) + 1);
+  strcpy(at.part, text += strlen(text) + 1);
+  return at;
+}
+
+static dm_status listed(const void *owner, int64_t i, dm_location *at) {
+  *at = location_of(owner, i);
+  return DM_OK;
+}
+
+/* Appends dataset I, which was examined AHEAD or is now. */
+static dm_status add(stack *s, int64_t i, const dm_ahead *ahead) {
+  dm_dataset one, *all = s->find;
   dm_patch p = {.row = s->trust->by_columns ? 0 : all->rows,
                 .col = s->trust->by_columns ? all->cols : 0};
   int64_t bytes;
-  if (known)
-    one = *known;
-  else
+  if (!dm_ahead_find(ahead, i, s->trust->vectors, &one)) {
+    one = (dm_dataset){.at = location_of(s, i)};
     DM_TRY(dm_examine_at(s->trust, &one, NULL));
+  }
   dm_status status = check(s, &one);
   p.rows = one.rows;
   p.cols = one.cols;
@@ -80,18 +100,13 @@ static dm_status add(stack *s, int64_t i, const dm_dataset *known) {
   return status;
 }
 
-static dm_status listed(const void *owner, int64_t i, dm_location *at) {
-  *at = ((const stack *)owner)->list[i];
-  return DM_OK;
-}
-
 static dm_status add_all(stack *s) {
   dm_ahead ahead = {0};
   dm_status status = DM_OK;
   for (int64_t i = 0; i < s->count && !status; i++) {
     if (i % BLOCK == 0)
       dm_ahead_examine(&ahead, s->trust, listed, s, i, dm_min(s->count - i, BLOCK));
-    status = add(s, i, dm_ahead_find(&ahead, i, s->trust->vectors));
+    status = add(s, i, &ahead);
   }
   dm_ahead_free(&ahead);
   return status;
@@ -125,21 +140,28 @@ static int by_name(const void *a, const void *b) {
   return order != 0 ? order : strcmp(x, y);
 }
 
+static dm_status no_memory(const stack *s) {
+  return dm_fail_at(DM_E_FIT, &s->find->at, "no memory for the names of its files");
+}
+
 static dm_status append(stack *s, const dm_location *at) {
+  const size_t file = strlen(at->file) + 1, set = strlen(at->dataset) + 1;
+  if (s->count == DM_COMPOSITE_SOURCES)
+    return dm_fail_at(DM_E_INPUT, &s->find->at, "names more than %d datasets",
+                      (int)DM_COMPOSITE_SOURCES);
   if (s->count == s->room) {
     const int64_t room = s->room ? 2 * s->room : 64;
-    dm_location *list = realloc(s->list, (size_t)room * sizeof *list);
-    if (!list || s->count == DM_COMPOSITE_SOURCES) {
-      free(list ? list : s->list);
-      s->list = NULL;
-      return list ? dm_fail_at(DM_E_INPUT, &s->find->at, "names more than %d datasets",
-                               (int)DM_COMPOSITE_SOURCES)
-                  : dm_fail_at(DM_E_FIT, &s->find->at, "no memory for the names of its files");
-    }
+    listed_name *list = realloc(s->list, (size_t)room * sizeof *list);
+    if (!list) return no_memory(s);
     s->list = list;
     s->room = room;
   }
-  s->list[s->count++] = *at;
+  char *text = malloc(file + set + strlen(at->part) + 1);
+  if (!text) return no_memory(s);
+  strcpy(text, at->file);
+  strcpy(text + file, at->dataset);
+  strcpy(text + file + set, at->part);
+  s->list[s->count++] = (listed_name){text, at->row_axes};
   return DM_OK;
 }
 
@@ -235,6 +257,7 @@ dm_status dm_examine_stack(const dm_trust *trust, dm_dataset *find) {
   if (!status) dm_composite_sum_meanings(find);
   dm_composer_free(&s.made);
   dm_known_free(of_one.known);
+  for (int64_t i = 0; i < s.count; i++) free(s.list[i].text);
   free(s.list);
   return status;
 }

@@ -332,9 +332,9 @@ static dm_trust trust_in_sources(const virtual *v, dm_vector vector) {
 static dm_status examine_source(virtual *v, size_t i, const dm_location *at, dm_vector vector,
                                 dm_dataset *source) {
   char name[DM_NAME];
-  const dm_dataset *known = dm_ahead_find(&v->ahead, (int64_t)i, vector);
+  const bool known = dm_ahead_find(&v->ahead, (int64_t)i, vector, source);
   const dm_trust trust = trust_in_sources(v, vector);
-  *source = known ? *known : (dm_dataset){.at = *at};
+  if (!known) *source = (dm_dataset){.at = *at};
   dm_status status = known ? DM_OK : dm_examine_at(&trust, source, NULL);
   if (status && !v->trust->nesting)
     return dm_context(status, "%s: its source", dm_location_name(&v->find->at, name));
@@ -363,7 +363,7 @@ static dm_status note_source(virtual *v, size_t i, dm_vector vector, const dm_se
   for (int x = 0; x < 2; x++) {
     number = dm_composer_find(lists[x], &v->source, vector, NULL);
     if (number < 0) continue;
-    *source = lists[x]->source[number];
+    dm_composer_source(lists[x], number, source);
     return check_shape(v, to, from, source);
   }
   DM_TRY(examine_source(v, i, &v->source, vector, source));
@@ -422,9 +422,8 @@ static dm_status add_mapping(virtual *v, size_t i, dm_selection *to, dm_selectio
   dm_dataset source;
   const bool down = to->rank == 1 ? v->trust->vectors == DM_AS_COLUMN : dm_selection_is_column(to);
   const dm_vector vector = down ? DM_AS_COLUMN : DM_AS_ROW; /* if it has one dimension */
-  const dm_dataset *known = dm_ahead_find(&v->ahead, (int64_t)i, vector);
-  if (known)
-    v->source = known->at;
+  if (dm_ahead_find(&v->ahead, (int64_t)i, vector, &source))
+    v->source = source.at;
   else
     DM_TRY(locate(v, i, &v->source));
   DM_TRY(note_source(v, i, vector, to, from, &source));
@@ -525,7 +524,11 @@ dm_status dm_examine_virtual(int64_t set, int64_t creation, const dm_trust *trus
   dm_ahead_free(&v->ahead);
   dm_known_free(v->known);
   dm_composer_free(&v->made);
-  for (int64_t i = 0; i < v->mapped.sources; i++) dm_dataset_free(&v->mapped.source[i]);
+  for (int64_t i = 0; i < v->mapped.sources; i++) {
+    dm_dataset source;
+    dm_composer_source(&v->mapped, i, &source);
+    dm_dataset_free(&source);
+  }
   dm_composer_free(&v->mapped);
   free(v);
   return status;

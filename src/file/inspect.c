@@ -21,6 +21,7 @@
 #include "file/hdf5_use.h"
 #include "file/inspect_impl.h"
 #include "file/naming.h"
+#include "file/packed_dataset.h"
 
 enum { TAIL_LIMIT = 1 << 28 }; /* bytes that describe sources */
 
@@ -208,19 +209,27 @@ enum {
 
 typedef struct found {
   atomic_bool good;
-  dm_dataset dataset;
+  dm_packed_dataset dataset;
 } found;
 
 struct dm_ahead_work {
-  atomic_llong next;
+  atomic_llong next, names; /* bytes used of the names, which follow the table */
   found of[];
 };
 
-static void examine(const dm_trust *trust, const dm_location *at, found *to) {
+static char *names_of(const dm_ahead *ahead) {
+  return (char *)&ahead->work->of[ahead->count];
+}
+
+static void examine(const dm_ahead *ahead, const dm_trust *trust, const dm_location *at,
+                    found *to) {
   dm_dataset one = {.at = *at};
   dm_status status = dm_examine_at(trust, &one, NULL);
-  const bool good = !status && !one.composite;
-  if (good) to->dataset = one;
+  const bool good = !status && !one.composite && !one.at.part[0];
+  if (good) {
+    const int64_t used = atomic_fetch_add(&ahead->work->names, dm_packed_names(&one.at));
+    dm_dataset_pack(&one, names_of(ahead), used, &to->dataset);
+  }
   if (!status) dm_dataset_free(&one);
   dm_status_free(status);
   atomic_store(&to->good, good);
@@ -235,7 +244,8 @@ static void take_part(const dm_ahead *ahead, const dm_trust *trust, dm_ahead_nam
     for (int64_t i = begin; i < dm_min(begin + CLAIM, ahead->count); i++) {
       dm_status status = name(owner, ahead->first + i, &at);
       /* One source often fills several places, one after another. */
-      if (!status && memcmp(&at, &before, sizeof at) != 0) examine(trust, &at, &ahead->work->of[i]);
+      if (!status && memcmp(&at, &before, sizeof at) != 0)
+        examine(ahead, trust, &at, &ahead->work->of[i]);
       if (!status) before = at;
       dm_status_free(status);
     }
@@ -250,7 +260,8 @@ void dm_ahead_examine(dm_ahead *ahead, const dm_trust *trust, dm_ahead_name *nam
   own.alone = true;
   dm_ahead_free(ahead);
   if (wanted < 2 || trust->alone) return;
-  const int64_t bytes = (int64_t)sizeof(struct dm_ahead_work) + count * (int64_t)sizeof(found);
+  const int64_t bytes =
+      (int64_t)sizeof(struct dm_ahead_work) + count * ((int64_t)sizeof(found) + 2 * DM_PATH);
   void *shared =
       mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return;
@@ -270,11 +281,12 @@ void dm_ahead_examine(dm_ahead *ahead, const dm_trust *trust, dm_ahead_name *nam
     while (waitpid(helper[i], NULL, 0) < 0 && errno == EINTR) continue;
 }
 
-const dm_dataset *dm_ahead_find(const dm_ahead *ahead, int64_t i, dm_vector vector) {
-  if (i < ahead->first || i >= ahead->first + ahead->count) return NULL;
+bool dm_ahead_find(const dm_ahead *ahead, int64_t i, dm_vector vector, dm_dataset *find) {
+  if (i < ahead->first || i >= ahead->first + ahead->count) return false;
   const found *f = &ahead->work->of[i - ahead->first];
-  const bool suits = f->dataset.vector == DM_NO_VECTOR || f->dataset.vector == vector;
-  return atomic_load(&f->good) && suits ? &f->dataset : NULL;
+  if (!atomic_load(&f->good)) return false;
+  dm_dataset_unpack(&f->dataset, names_of(ahead), find);
+  return find->vector == DM_NO_VECTOR || find->vector == vector;
 }
 
 void dm_ahead_free(dm_ahead *ahead) {

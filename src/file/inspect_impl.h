@@ -95,8 +95,8 @@ typedef struct dm_ahead {
 void dm_ahead_examine(dm_ahead *ahead, const dm_trust *trust, dm_ahead_name *name,
                       const void *owner, int64_t first, int64_t count);
 
-/* Dataset I, or NULL: not examined, or not as VECTOR though it has one dimension. */
-const dm_dataset *dm_ahead_find(const dm_ahead *ahead, int64_t i, dm_vector vector);
+/* Fills FIND with dataset I; false: not examined, or not as VECTOR though it has one dimension. */
+bool dm_ahead_find(const dm_ahead *ahead, int64_t i, dm_vector vector, dm_dataset *find);
 
 void dm_ahead_free(dm_ahead *ahead);
 
