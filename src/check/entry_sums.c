@@ -36,6 +36,7 @@ struct dm_entry_sums {
   double *z_squares;        /* m: sum_j |C(i,j) w_j|^2 */
   double *more;             /* max(m, k): squares of the other part */
   double w_squares;
+  const void *next_a, *next_b, *next_c; /* NULL: nothing is fetched */
   int64_t passed, worst_row;
   double residual, relative, squares; /* of all that passed */
 };
@@ -119,6 +120,14 @@ DM_INLINE void add_lanes(double *to, const four of[LANES]) {
   memcpy(to, &sums, sizeof sums);
 }
 
+enum { CACHE_LINE = 64 };
+
+/* Brings BYTES bytes that are AHEAD of AT nearer to the processor. */
+DM_INLINE void fetch(const void *at, int64_t ahead, int64_t bytes) {
+  for (int64_t i = 0; ahead != 0 && i < bytes; i += CACHE_LINE)
+    __builtin_prefetch((const char *)at + ahead + i, 0, 2);
+}
+
 /* What is summed of LANES rows M: M x, and the squares of its terms or, with SIZES, of other terms;
  * with NORMS, the squares of all elements. */
 typedef struct row_sums {
@@ -143,7 +152,7 @@ DM_INLINE void add_run(const void *const row[LANES], int64_t j, size_t count, bo
 /* SUMS and SQUARES for all rows of M; returns the sum of all squares if NORMS. Rows behind the last
  * repeat it. */
 DM_INLINE double sum_rows(dm_view m, bool narrow, const double *x, const double *sizes, bool norms,
-                          double *sums, double *squares) {
+                          int64_t ahead, double *sums, double *squares) {
   const int64_t whole = m.cols / LANES * LANES, size = narrow ? sizeof(float) : sizeof(double);
   double all = 0.0, of_rows[LANES];
   for (int64_t i = 0; i < m.rows; i += LANES) {
@@ -153,6 +162,7 @@ DM_INLINE double sum_rows(dm_view m, bool narrow, const double *x, const double 
       s.sum[r] = s.square[r] = s.norm[r] = (four){0};
     for (int r = 0; r < LANES; r++)
       row[r] = (const char *)m.base + dm_min(i + r, m.rows - 1) * m.row_stride * size;
+    for (int r = 0; r < LANES; r++) fetch(row[r], ahead, m.cols * size);
     for (int64_t j = 0; j < whole; j += LANES) add_run(row, j, LANES, narrow, x, sizes, norms, &s);
     if (whole < m.cols) add_run(row, whole, (size_t)(m.cols - whole), narrow, x, sizes, norms, &s);
     add_lanes(sums + i, s.sum);
@@ -168,27 +178,30 @@ enum { GROUPS = 8 }; /* of columns, whose sums stay in registers */
 
 /* Adds the squares of COUNT columns from column J on. */
 DM_INLINE void add_squares(dm_view m, int64_t j, size_t count, bool narrow, int groups,
-                           double *squares) {
+                           int64_t ahead, double *squares) {
   const int64_t size = narrow ? sizeof(float) : sizeof(double);
   four sum[GROUPS] = {{0}};
-  for (int64_t i = 0; i < m.rows; i++)
+  for (int64_t i = 0; i < m.rows; i++) {
+    const char *row = (const char *)m.base + i * m.row_stride * size;
+    fetch(row + j * size, ahead, groups * LANES * size);
     for (int g = 0; g < groups; g++) {
       four e;
-      load(&e, (const char *)m.base + i * m.row_stride * size, j + g * LANES, count, narrow);
+      load(&e, row, j + g * LANES, count, narrow);
       sum[g] += e * e;
     }
+  }
   memcpy(squares + j, sum, (size_t)groups * sizeof sum[0]);
 }
 
-DM_INLINE void sum_columns(dm_view m, bool narrow, double *squares) {
+DM_INLINE void sum_columns(dm_view m, bool narrow, int64_t ahead, double *squares) {
   int64_t j = 0;
   for (; j + GROUPS * LANES <= m.cols; j += GROUPS * LANES)
-    add_squares(m, j, LANES, narrow, GROUPS, squares);
+    add_squares(m, j, LANES, narrow, GROUPS, ahead, squares);
   for (; j < m.cols; j += LANES)
     if (j + LANES <= m.cols)
-      add_squares(m, j, LANES, narrow, 1, squares);
+      add_squares(m, j, LANES, narrow, 1, ahead, squares);
     else
-      add_squares(m, j, (size_t)(m.cols - j), narrow, 1, squares);
+      add_squares(m, j, (size_t)(m.cols - j), narrow, 1, ahead, squares);
 }
 
 /* ---- both widths of vectors, and both types ---- */
@@ -197,23 +210,26 @@ typedef struct operands {
   dm_view m;
   const double *x, *sizes;
   bool norms;
+  const void *next; /* the same matrix of the next entry, fetched meanwhile; or NULL */
   double *sums, *squares;
 } operands;
 
 DM_INLINE double sum_all(const operands *o) {
   const bool narrow = o->m.dtype == DM_F32;
+  const int64_t ahead = o->next ? (const char *)o->next - (const char *)o->m.base : 0;
   if (!o->sums) {
-    narrow ? sum_columns(o->m, true, o->squares) : sum_columns(o->m, false, o->squares);
+    narrow ? sum_columns(o->m, true, ahead, o->squares)
+           : sum_columns(o->m, false, ahead, o->squares);
     return 0.0;
   }
   if (o->sizes)
-    return narrow ? sum_rows(o->m, true, o->x, o->sizes, false, o->sums, o->squares)
-                  : sum_rows(o->m, false, o->x, o->sizes, false, o->sums, o->squares);
+    return narrow ? sum_rows(o->m, true, o->x, o->sizes, false, ahead, o->sums, o->squares)
+                  : sum_rows(o->m, false, o->x, o->sizes, false, ahead, o->sums, o->squares);
   if (o->norms)
-    return narrow ? sum_rows(o->m, true, o->x, NULL, true, o->sums, o->squares)
-                  : sum_rows(o->m, false, o->x, NULL, true, o->sums, o->squares);
-  return narrow ? sum_rows(o->m, true, o->x, NULL, false, o->sums, o->squares)
-                : sum_rows(o->m, false, o->x, NULL, false, o->sums, o->squares);
+    return narrow ? sum_rows(o->m, true, o->x, NULL, true, ahead, o->sums, o->squares)
+                  : sum_rows(o->m, false, o->x, NULL, true, ahead, o->sums, o->squares);
+  return narrow ? sum_rows(o->m, true, o->x, NULL, false, ahead, o->sums, o->squares)
+                : sum_rows(o->m, false, o->x, NULL, false, ahead, o->sums, o->squares);
 }
 
 static double sum_plain(const operands *o) {
@@ -232,7 +248,7 @@ static double sum(operands o) {
 
 /* Whether X is finite and, as a sum of squares, accurate. */
 static bool is_plain(double x) {
-  return x > DM_LEAST_SQUARES && x < 1.0 / DM_LEAST_SQUARES;
+  return (x > DM_LEAST_SQUARES) & (x < 1.0 / DM_LEAST_SQUARES); /* no branch: loops are vectors */
 }
 
 /* VIEW's rows with their real and imaginary parts in turn. */
@@ -240,27 +256,57 @@ static dm_view in_parts(dm_view view) {
   return dm_dtype_is_complex(view.dtype) ? dm_view_parts(view) : view;
 }
 
+/* W[j] = FACTOR[j] / sqrt(SQUARES[j]); *odd: how many are not plain. */
+DM_INLINE void divide_loop(int64_t n, const double *restrict factor, const double *restrict squares,
+                           double *restrict w, int64_t *odd) {
+  int64_t count = 0;
+  for (int64_t j = 0; j < n; j++) {
+    count += !is_plain(squares[j]);
+    w[j] = factor[j] / sqrt(squares[j]);
+  }
+  *odd = count;
+}
+DM_BOTH_WIDTHS(divide,
+               (int64_t n, const double *factor, const double *squares, double *w, int64_t *odd),
+               (n, factor, squares, w, odd))
+
 static bool weigh(dm_entry_sums *s) {
   const int parts = s->parts;
-  bool plain = true;
-  s->w_squares = 0.0;
-  for (int64_t j = 0; j < s->n; j++) {
-    const double squares =
-        s->col_squares[parts * j] + (parts == 2 ? s->col_squares[parts * j + 1] : 0.0);
-    plain &= is_plain(squares);
-    const double w = s->factor[j] / sqrt(squares);
-    s->w_squares += w * w;
-    for (int x = 0; x < parts; x++) s->weights[x][parts * j + x] = w;
+  double *squares = s->col_squares, *w = s->weights[0];
+  int64_t odd;
+  if (parts == 2) {
+    for (int64_t j = 0; j < s->n; j++) squares[j] = squares[2 * j] + squares[2 * j + 1];
+    w = squares + s->n;
   }
-  return plain;
+  divide(s->n, s->factor, squares, w, &odd);
+  s->w_squares = 0.0;
+  for (int64_t j = 0; j < s->n; j++) s->w_squares += w[j] * w[j];
+  for (int64_t j = 0; parts == 2 && j < s->n; j++)
+    for (int x = 0; x < parts; x++) s->weights[x][parts * j + x] = w[j];
+  return odd == 0;
 }
+
+/* Takes the roots of X; *odd: how many elements are not plain. */
+DM_INLINE void take_roots_loop(int64_t n, double *x, int64_t *odd) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < n; i++) {
+    count += !is_plain(x[i]);
+    x[i] = sqrt(x[i]);
+  }
+  *odd = count;
+}
+DM_BOTH_WIDTHS(take_roots, (int64_t n, double *x, int64_t *odd), (n, x, odd))
 
 /* Both parts of M w, and for each row the sum of squares of its terms; returns that of all elements
  * of M, if NORMS. */
-static double sum_weighted(dm_entry_sums *s, dm_view m, bool norms, double *const sums[PARTS],
-                           double *squares) {
-  const double all = sum(
-      (operands){.m = m, .x = s->weights[0], .norms = norms, .sums = sums[0], .squares = squares});
+static double sum_weighted(dm_entry_sums *s, dm_view m, bool norms, const void *next,
+                           double *const sums[PARTS], double *squares) {
+  const double all = sum((operands){.m = m,
+                                    .x = s->weights[0],
+                                    .norms = norms,
+                                    .next = next,
+                                    .sums = sums[0],
+                                    .squares = squares});
   if (s->parts == 1) return all;
   (void)sum((operands){.m = m, .x = s->weights[1], .sums = sums[1], .squares = s->more});
   for (int64_t i = 0; i < m.rows; i++) squares[i] += s->more[i];
@@ -281,61 +327,92 @@ static void spread_terms(dm_entry_sums *s) {
   }
 }
 
+void dm_entry_sums_fetch(dm_entry_sums *s, const dm_whole_product *next) {
+  s->next_a = next ? next->a.base : NULL;
+  s->next_b = next ? next->b.base : NULL;
+  s->next_c = next ? next->c.base : NULL;
+}
+
 bool dm_entry_sums_operands(dm_entry_sums *s, dm_view a, dm_view b) {
   a = in_parts(a);
   b = in_parts(b);
-  (void)sum((operands){.m = b, .squares = s->col_squares});
+  (void)sum((operands){.m = b, .next = s->next_b, .squares = s->col_squares});
   if (!weigh(s)) return false;
-  (void)sum_weighted(s, b, false, s->t, s->sizes);
-  bool plain = true;
-  for (int64_t i = 0; i < s->k; i++) {
-    plain &= is_plain(s->sizes[i]);
-    s->sizes[i] = sqrt(s->sizes[i]);
-  }
-  if (!plain) return false;
+  (void)sum_weighted(s, b, false, NULL, s->t, s->sizes);
+  int64_t odd;
+  take_roots(s->k, s->sizes, &odd);
+  if (odd > 0) return false;
   spread_terms(s);
-  (void)sum((operands){
-      .m = a, .x = s->terms[0], .sizes = s->each_size, .sums = s->y[0], .squares = s->a_squares});
+  (void)sum((operands){.m = a,
+                       .x = s->terms[0],
+                       .sizes = s->each_size,
+                       .next = s->next_a,
+                       .sums = s->y[0],
+                       .squares = s->a_squares});
   if (s->parts == 2)
     (void)sum((operands){.m = a, .x = s->terms[1], .sums = s->y[1], .squares = s->more});
   return true;
 }
 
-/* |z - alpha y| of row I. */
-static double residual_of(const dm_entry_sums *s, int64_t i) {
-  const double *alpha = s->factors.alpha;
-  if (s->parts == 1) return fabs(s->z[0][i] - alpha[0] * s->y[0][i]);
-  const double real = s->z[0][i] - (alpha[0] * s->y[0][i] - alpha[1] * s->y[1][i]);
-  const double imaginary = s->z[1][i] - (alpha[0] * s->y[1][i] + alpha[1] * s->y[0][i]);
-  return sqrt(real * real + imaginary * imaginary);
+/* ROW[i] = |z - alpha y| of row i. */
+static void subtract(const dm_entry_sums *s, double *row) {
+  const double *alpha = s->factors.alpha, *const *z = (const double *const *)s->z,
+               *const *y = (const double *const *)s->y;
+  for (int64_t i = 0; i < s->m; i++) row[i] = z[0][i] - alpha[0] * y[0][i];
+  for (int64_t i = 0; s->parts == 2 && i < s->m; i++) {
+    const double real = row[i] + alpha[1] * y[1][i];
+    const double imaginary = z[1][i] - (alpha[0] * y[1][i] + alpha[1] * y[0][i]);
+    row[i] = sqrt(real * real + imaginary * imaginary);
+  }
 }
 
-/* As dm_row_compare, for rows that need none of its exceptions. */
-bool dm_entry_sums_judge(dm_entry_sums *s, dm_view c, int64_t first) {
-  const dm_row_factors *f = &s->factors;
-  const double alpha = dm_row_modulus(f->alpha), subnormal = f->unit * sqrt(s->w_squares);
-  double residual = 0.0, relative = 0.0;
-  int64_t worst = -1;
-  bool plain = is_plain(alpha);
-  const double squares = sum_weighted(s, in_parts(c), true, s->z, s->z_squares);
-  for (int64_t i = 0; i < s->m; i++) {
-    const double scale = alpha * f->depth * sqrt(s->a_squares[i]), root = sqrt(s->z_squares[i]);
-    const double spread = root < scale ? root : scale;
-    const double difference = residual_of(s, i);
-    const double bound = dm_row_bound(f, scale, scale, spread, subnormal);
-    plain &= is_plain(s->a_squares[i]) && difference <= bound;
-    if (difference > relative * scale) relative = difference / scale;
-    if (difference <= residual * bound) continue;
-    residual = difference / bound;
-    worst = i;
+/* What rows are compared with. */
+typedef struct bounds {
+  const dm_row_factors *factors;
+  double alpha, subnormal;
+  const double *a_squares, *z_squares;
+} bounds;
+
+/* Divides each of M ROWS by its bound and, for RELATIVE, by its scale; *odd: how many are not plain
+ * or exceed the bound. As dm_row_compare, for rows that need none of its exceptions. */
+DM_INLINE void compare_loop(int64_t m, const bounds *b, double *restrict row,
+                            double *restrict relative, int64_t *odd) {
+  const double *restrict a_squares = b->a_squares, *restrict z_squares = b->z_squares;
+  const dm_row_factors f = *b->factors;
+  const double factor = b->alpha * f.depth, subnormal = b->subnormal;
+  int64_t count = 0;
+  for (int64_t i = 0; i < m; i++) {
+    const double scale = factor * sqrt(a_squares[i]), root = sqrt(z_squares[i]);
+    const double spread = root < scale ? root : scale, difference = fabs(row[i]);
+    const double ratio = difference / dm_row_bound(&f, scale, scale, spread, subnormal);
+    count += !(is_plain(a_squares[i]) & (ratio <= 1.0));
+    relative[i] = difference / scale;
+    row[i] = ratio;
   }
-  if (!plain) return false;
+  *odd = count;
+}
+DM_BOTH_WIDTHS(compare, (int64_t m, const bounds *b, double *row, double *relative, int64_t *odd),
+               (m, b, row, relative, odd))
+
+bool dm_entry_sums_judge(dm_entry_sums *s, dm_view c, int64_t first) {
+  const bounds b = {.factors = &s->factors,
+                    .alpha = dm_row_modulus(s->factors.alpha),
+                    .subnormal = s->factors.unit * sqrt(s->w_squares),
+                    .a_squares = s->a_squares,
+                    .z_squares = s->z_squares};
+  const double squares = sum_weighted(s, in_parts(c), true, s->next_c, s->z, s->z_squares);
+  double *row = s->z[0], *relative = s->y[0];
+  int64_t odd;
+  subtract(s, row);
+  compare(s->m, &b, row, relative, &odd);
+  if (odd > 0 || !is_plain(b.alpha)) return false;
   s->passed++;
   s->squares += squares;
-  if (relative > s->relative) s->relative = relative;
-  if (residual > s->residual) {
-    s->residual = residual;
-    s->worst_row = first + worst;
+  for (int64_t i = 0; i < s->m; i++) {
+    if (relative[i] > s->relative) s->relative = relative[i];
+    if (row[i] <= s->residual) continue;
+    s->residual = row[i];
+    s->worst_row = first + i;
   }
   return true;
 }

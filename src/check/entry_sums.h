@@ -18,6 +18,9 @@ dm_status dm_entry_sums_new(const dm_problem *one, const dm_row_factors *factors
                             dm_entry_sums **sums);
 void dm_entry_sums_free(dm_entry_sums *sums); /* NULL is allowed */
 
+/* The entry after the one that comes now, or NULL: it is brought into the cache meanwhile. */
+void dm_entry_sums_fetch(dm_entry_sums *sums, const dm_whole_product *next);
+
 /* Takes the sums of A and B, rows of f64, f32, c128 or c64; false: the entry is not plain. */
 bool dm_entry_sums_operands(dm_entry_sums *sums, dm_view a, dm_view b);
 

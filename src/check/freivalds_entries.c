@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "backend/whole_product.h"
 #include "check/entry_sums.h"
 #include "check/freivalds_impl.h"
 
@@ -22,6 +23,7 @@ typedef struct thread_checks {
 
 typedef struct checks {
   dm_problem one; /* the problem of each entry */
+  const dm_whole_product *whole;
   const double *alpha, *beta;
   dm_row_factors factors;
   dm_check_seed seed;
@@ -47,9 +49,13 @@ static dm_status add_operands(const checks *all, dm_freivalds **check,
 static dm_status before(void *context, int thread, int64_t entry, const dm_whole_product *one) {
   const checks *all = context;
   thread_checks *own = &all->thread[thread];
-  (void)entry;
+  const bool follows = entry + 1 < all->whole->entries;
   if (all->may_be_plain && !own->sums)
     DM_TRY(dm_entry_sums_new(&all->one, &all->factors, all->seed.value, &own->sums));
+  if (own->sums) {
+    const dm_whole_product next = dm_whole_entry(all->whole, follows ? entry + 1 : entry);
+    dm_entry_sums_fetch(own->sums, follows ? &next : NULL);
+  }
   own->plain = all->may_be_plain && dm_entry_sums_operands(own->sums, one->a, one->b);
   return own->plain ? DM_OK : add_operands(all, &own->check, one);
 }
@@ -130,7 +136,8 @@ dm_status dm_freivalds_multiply_entries(const dm_problem *problem, dm_check_seed
                                         const dm_comm *comm, dm_backend *backend,
                                         const dm_whole_product *whole, dm_verdict *verdict) {
   dm_freivalds common = {.problem = *problem}; /* without vectors */
-  checks all = {.one = *problem, .alpha = whole->alpha, .beta = whole->beta, .comm = comm};
+  checks all = {
+      .one = *problem, .whole = whole, .alpha = whole->alpha, .beta = whole->beta, .comm = comm};
   all.one.m = dm_problem_entry_rows(problem);
   all.one.batch = 0;
   memcpy(common.alpha, whole->alpha, sizeof common.alpha);
