@@ -180,7 +180,8 @@ __device__ __forceinline__ int add_runs(Moments<Number> (&of)[COLUMNS], const Ru
 #pragma unroll
   for (int v = 0; v < COLUMNS; v++) odd |= is_nan(sums[v].first) || !(of[v].weight >= EACH);
   *left = 0;
-  if (!odd) {
+  /* All lanes take the same way: those that take another one would stay behind in later rounds. */
+  if (!__any_sync(__activemask(), odd)) {
 #pragma unroll
     for (int v = 0; v < COLUMNS; v++) add_sums(of[v], sums[v], shift[v], EACH, 1.0 / EACH);
     return RUNS;
@@ -214,7 +215,8 @@ __device__ __forceinline__ int add_runs(Moments<Number> (&of)[COLUMNS], const Ru
     if (!(of[v].weight >= count[v]))
       *left |= 1u << v;
     else if (count[v] > 0)
-      add_sums(of[v], sums[v], shift[v], count[v], reciprocal(count[v]));
+      add_sums(of[v], sums[v], shift[v], count[v],
+               count[v] == EACH ? 1.0 / EACH : reciprocal(count[v]));
   }
   return RUNS;
 }
