@@ -266,8 +266,8 @@ static void record_result(const sim_options *o, const dm_run *run, const dm_plan
     dm_record_real(record, "moved.written_bytes", "written", DM_SHOWN_BYTES, sum->written);
   }
   record_limit(o, plan, all, record);
-  dm_record_summary(record, "ranks=%d grid=%dx%dx%d seconds=%.6g efficiency=%.4f",
-                    run->ranks, plan->pm, plan->pn, plan->pk, m->seconds, computing / m->seconds);
+  dm_record_summary(record, "ranks=%d grid=%dx%dx%d seconds=%.6g efficiency=%.4f", run->ranks,
+                    plan->pm, plan->pn, plan->pk, m->seconds, computing / m->seconds);
 }
 
 dm_status sim_report(const sim_options *o, const dm_run *run, const sim_outcome *outcome) {
