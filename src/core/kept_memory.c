@@ -1,7 +1,9 @@
 #include "core/kept_memory.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "core/buffer.h"
@@ -26,9 +28,16 @@ void *dm_kept_take(dm_kept_memory *kept, int64_t bytes) {
   return memory;
 }
 
+/* What is kept takes address space. */
+static bool is_limited(void) {
+  struct rlimit space, data;
+  return getrlimit(RLIMIT_AS, &space) != 0 || getrlimit(RLIMIT_DATA, &data) != 0 ||
+         space.rlim_cur != RLIM_INFINITY || data.rlim_cur != RLIM_INFINITY;
+}
+
 void dm_kept_give(dm_kept_memory *kept, void *memory, int64_t bytes) {
   const size_t size = (size_t)dm_round_up(bytes, DM_ALIGNMENT); /* as allocated */
-  for (int i = 0; i < DM_KEPT && bytes >= LEAST; i++) {
+  for (int i = 0; i < DM_KEPT && bytes >= LEAST && !is_limited(); i++) {
     if (kept->block[i].memory) continue;
     if (madvise(memory, size, MADV_FREE) != 0) break;
     kept->block[i].memory = memory;

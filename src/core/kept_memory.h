@@ -19,7 +19,8 @@ typedef struct dm_kept_memory {
 /* A kept block of BYTES or little more, which is the caller's now; NULL: there is none. */
 void *dm_kept_take(dm_kept_memory *kept, int64_t bytes);
 
-/* Keeps MEMORY of BYTES, from dm_buffer_alloc, or frees it. */
+/* Keeps MEMORY of BYTES, from dm_buffer_alloc, or frees it; keeps nothing if address space or data
+ * are limited (ulimit -v, -d). */
 void dm_kept_give(dm_kept_memory *kept, void *memory, int64_t bytes);
 
 /* Frees what is kept. */

@@ -17,6 +17,22 @@ _Static_assert((int)DM_BUFFER_WIDENED_BYTES == (int)DM_CPU_SCRATCH,
 _Static_assert((int)DM_BUFFER_SLAB_BYTES == (int)DM_SLAB,
                "what peers read is allocated in whole slabs");
 
+static dm_status allocate_new(const dm_rank_memory *memory, const dm_buffer *buffer, void **new) {
+  if (buffer->where == DM_PAGEABLE) return dm_buffer_alloc(buffer->bytes, new);
+  return dm_backend_alloc(memory->backend, dm_where_space(buffer->where), buffer->bytes, new);
+}
+
+/* Under strict overcommit what is kept may leave no room. */
+static dm_status allocate(dm_rank_memory *memory, const dm_buffer *buffer, void **new) {
+  if (memory->kept) *new = dm_kept_take(memory->kept, buffer->bytes);
+  if (*new) return DM_OK;
+  dm_status status = allocate_new(memory, buffer, new);
+  if (!status || !memory->kept) return status;
+  dm_status_free(status);
+  dm_kept_drop(memory->kept);
+  return allocate_new(memory, buffer, new);
+}
+
 dm_status dm_rank_memory_take(dm_rank_memory *memory, dm_buffer_kind kind, void **at) {
   const dm_buffer *buffer = &memory->list.of[kind];
   const dm_life life = dm_buffer_life(kind);
@@ -24,12 +40,7 @@ dm_status dm_rank_memory_take(dm_rank_memory *memory, dm_buffer_kind kind, void 
     return dm_fail(DM_E_BUG, "the plan has no buffer for the %s", dm_buffer_kinds[kind].name);
   if (buffer->bytes == INT64_MAX)
     return dm_fail(DM_E_FIT, "the size of the %s overflows 64 bits", dm_buffer_kinds[kind].name);
-  void **new = &memory->at[kind];
-  if (!*new && memory->kept) *new = dm_kept_take(memory->kept, buffer->bytes);
-  if (!*new && buffer->where == DM_PAGEABLE)
-    DM_TRY(dm_buffer_alloc(buffer->bytes, new));
-  else if (!*new)
-    DM_TRY(dm_backend_alloc(memory->backend, dm_where_space(buffer->where), buffer->bytes, new));
+  if (!memory->at[kind]) DM_TRY(allocate(memory, buffer, &memory->at[kind]));
   *at = memory->at[kind];
   return DM_OK;
 }

@@ -1,6 +1,7 @@
 /* Memory that is kept for the next product. */
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "checks.h"
 #include "core/buffer.h"
@@ -54,6 +55,21 @@ TEST(what_is_small_or_too_much_is_freed) {
   for (int i = 0; i < DM_KEPT + 2; i++) dm_kept_give(&kept, blocks[i], 4 * MIB);
   assert_int_equal(dm_kept_bytes(&kept), (int64_t)DM_KEPT * 4 * MIB);
   dm_kept_drop(&kept);
+}
+
+TEST(nothing_is_kept_of_limited_address_space) {
+  dm_kept_memory kept = {0};
+  struct rlimit before, limited;
+  (void)state;
+  assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+  if (before.rlim_cur != RLIM_INFINITY) skip();
+  limited = before;
+  limited.rlim_cur = (rlim_t)1 << 46;
+  if (setrlimit(RLIMIT_AS, &limited) != 0) skip();
+  void *memory = take(&kept, 16 * MIB);
+  dm_kept_give(&kept, memory, 16 * MIB);
+  assert_int_equal(dm_kept_bytes(&kept), 0);
+  assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
 }
 
 RUN_ALL(test_core_kept_memory)
