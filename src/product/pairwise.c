@@ -5,13 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "check/verdict.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/compute.h"
 #include "core/copy.h"
-#include "core/pairs.h"
 #include "core/units.h"
 #include "file/inspect.h"
 #include "file/journal.h"
@@ -19,10 +17,9 @@
 #include "plan/partition.h"
 #include "product/centered.h"
 #include "product/multiply.h"
+#include "product/pairwise_impl.h"
 #include "product/provenance.h"
 #include "product/rows_file.h"
-
-enum { COUNTS, PRODUCTS, SUMS, SQUARES, FACTORS };
 
 /* A product: what is read in place of the values of its factors. */
 static const struct {
@@ -32,35 +29,6 @@ static const struct {
                       [PRODUCTS] = {".damier-pair-p", DM_ROLE_VALUES, DM_ROLE_VALUES},
                       [SUMS] = {".damier-pair-s", DM_ROLE_VALUES, DM_ROLE_PRESENT},
                       [SQUARES] = {".damier-pair-q", DM_ROLE_SQUARES, DM_ROLE_PRESENT}};
-
-/* The products are in files beside C, or in memory: rows of each on every rank, of all ranks alike;
- * in GPU memory if X is there and all fits. */
-typedef struct pairwise {
-  dm_run *run;
-  dm_in_place *kept; /* multiplies in GPU memory */
-  const dm_multiply *multiply;
-  dm_centering *centering;
-  dm_pair_form form;
-  bool in_memory;
-  dm_backend *gpu; /* of all on this rank; NULL: hosts have the products */
-  dm_centered_room rooms[2];
-  dm_centered_copy *copies[2]; /* there: of values or squares, and of what is present */
-  dm_role held[2];             /* what they have */
-  int count;                   /* of products */
-  int64_t n, k;                /* lines, and their elements */
-  dm_range own;                /* rows of this rank */
-  double started;
-  int64_t process_bytes; /* memory of the process beside what a product takes */
-  dm_dataset made[FACTORS];
-  dm_reader *readers[FACTORS];
-  /* Some rows of the products, or this rank's; and as the last two, as rows, the columns of the
-   * sums and squares with these numbers, unless one rank has all. */
-  double *rows[FACTORS + 2];
-  int64_t room;      /* elements of each */
-  dm_record *record; /* of dm_pairwise_run; or NULL */
-  const dm_verify *verify;
-  dm_verdict verdict;
-} pairwise;
 
 /* Of the columns kept at I. */
 static int column_of(int i) {
@@ -379,8 +347,7 @@ static dm_status find_gpu(pairwise *p) {
 
 /* ---- C ---- */
 
-/* COUNT rows of what is known of pairs, from row FIRST of C on, which are AT rows in memory. */
-static dm_pairs pairs_of(const pairwise *p, int64_t first, int64_t at, int64_t count) {
+dm_pairs dm_pairwise_pairs(const pairwise *p, int64_t first, int64_t at, int64_t count) {
   dm_view views[FACTORS + 2] = {{.base = NULL}};
   for (int i = 0; i < FACTORS + 2; i++)
     if (p->rows[i]) views[i] = view_of(p, p->rows[i] + at * p->n, count, p->gpu != NULL);
@@ -422,7 +389,7 @@ static dm_status read_rows(pairwise *p, int64_t row, int64_t count) {
 
 /* C, or COUNT rows of it from ROW on, which take the place of those of the counts. */
 static dm_status finish_rows(const pairwise *p, int64_t row, int64_t count, const dm_view *c) {
-  const dm_pairs of = pairs_of(p, row, 0, count);
+  const dm_pairs of = dm_pairwise_pairs(p, row, 0, count);
   const dm_view to = c ? *c : of.counts;
   if (count == 0) return DM_OK;
   return p->gpu ? dm_backend_pairs(p->gpu, to, &of, &p->form)
@@ -615,8 +582,7 @@ static dm_status open_present(pairwise *p, dm_centered_copy *copy) {
                 : DM_OK;
 }
 
-/* Takes the means of X, makes the products, and calls WORK; P's pointers are valid meanwhile. */
-static dm_status with_means(pairwise *p, const dm_multiply *m, dm_status (*work)(pairwise *)) {
+dm_status dm_pairwise_make(pairwise *p, const dm_multiply *m, dm_status (*work)(pairwise *)) {
   DM_FREED dm_multiply *own = NULL;
   dm_centered made = {.made = {NULL, NULL}};
   dm_centered_copy present = {.room = NULL};
@@ -662,121 +628,5 @@ dm_status dm_pairwise_run(dm_in_place *kept, dm_run *run, const dm_multiply *m, 
     return dm_comm_agree(run->world,
                          dm_hint(dm_fail(DM_E_USAGE, "--missing pairwise makes both halves of C"),
                                  "leave out --triangle"));
-  return with_means(&p, m, deliver);
-}
-
-/* ---- verification ---- */
-
-/* By how much two results may differ, but for the rounding to C's type. Products of K terms differ
- * by (k + 8) u |Z| |Z| or less from exact ones, of which each sum of a pair is at most the root of
- * both lines' squares (Cauchy, Schwarz). INFINITY: rounding may decide whether a line is constant.
- */
-static double bound_of(const pairwise *p, const dm_pair *of) {
-  const double error = 8.0 * ((double)p->k + 8.0) * 0x1p-53;
-  const double spread = sqrt(of->squares[0]) * sqrt(of->squares[1]);
-  double ratios = 0.0, variances = 1.0;
-  if (!p->form.correlation) return error * spread / dm_pair_divisor(&p->form, of);
-  for (int i = 0; i < 2; i++) {
-    const double variance = dm_pair_variance(of, i);
-    if (!(variance > (DM_PAIR_CONSTANT + error) * of->squares[i])) return (double)INFINITY;
-    ratios += of->squares[i] / variance;
-    variances *= sqrt(variance);
-  }
-  return error * (spread / variances + ratios / 2.0);
-}
-
-/* How much VALUE is off, in bounds. */
-static double excess(const pairwise *p, const dm_pair *of, bool diagonal, double value) {
-  const double want = dm_pair_element(&p->form, of, diagonal), alpha = fabs(p->form.alpha);
-  const dm_dtype type = p->verify->c.dtype;
-  const double bound = alpha * bound_of(p, of);
-  if (isnan(want) && isnan(value)) return 0.0;
-  if (isinf(bound) && (isnan(value) || fabs(value) <= alpha)) return 0.0;
-  const double difference = fabs(value - want);
-  if (isnan(difference)) return (double)INFINITY;
-  if (difference == 0.0) return 0.0;
-  return difference /
-         (bound + 2.0 * dm_dtype_roundoff(type) * fabs(want) + dm_dtype_smallest(type));
-}
-
-static dm_status compare(void *context, dm_view part, int64_t row, int64_t col) {
-  pairwise *p = context;
-  const dm_pairs pairs = pairs_of(p, row, row - p->own.begin, part.rows);
-  for (int64_t i = 0; i < part.rows; i++)
-    for (int64_t j = 0; j < part.cols; j++) {
-      const double value = *(const double *)dm_view_at(part, i, j);
-      const dm_pair of = dm_pair_at(&pairs, i, col + j);
-      const double off = excess(p, &of, row + i == col + j, value);
-      p->verdict.norm = hypot(p->verdict.norm, isnan(value) ? 0.0 : value);
-      if (off <= p->verdict.residual) continue;
-      p->verdict.residual = off;
-      p->verdict.worst_row = row + i;
-    }
-  return DM_OK;
-}
-
-/* Joins the verdicts of all ranks. */
-static dm_status judge(pairwise *p) {
-  dm_verdict *v = &p->verdict;
-  *v = (dm_verdict){.worst_row = -1, .rows_checked = p->n, .cols_checked = p->n};
-  DM_TRY(
-      dm_comm_agree(p->run->world, dm_verify_stream(p->run, p->verify, DM_C, DM_F64, compare, p)));
-  double worst = v->residual, squares = v->norm * v->norm;
-  DM_TRY(dm_comm_max_f64(p->run->world, &worst, 1));
-  DM_TRY(dm_comm_sum_f64(p->run->world, &squares, 1));
-  if (v->residual < worst) v->worst_row = -1;
-  DM_TRY(dm_comm_max_i64(p->run->world, &v->worst_row, 1));
-  v->residual = v->relative = worst;
-  v->norm = sqrt(squares);
-  v->pass = worst <= 1.0;
-  return DM_OK;
-}
-
-static void report_verdict(const pairwise *p, dm_record *record) {
-  const dm_verdict *v = &p->verdict;
-  dm_record_text(record, "verification.method", "verified",
-                 "%s of pairs, computed again and compared, residual %.2g of the bound: %s",
-                 p->form.correlation ? "correlations" : "covariances", v->residual,
-                 dm_verdict_word(v));
-  dm_record_text(record, "verification.verdict", NULL, "%s", dm_verdict_word(v));
-  dm_record_real(record, "verification.residual", NULL, DM_SHOWN_PLAIN, v->residual);
-  dm_record_real(record, "verification.norm", "norm of C", DM_SHOWN_PLAIN, v->norm);
-  dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, dm_now() - p->started);
-  dm_record_summary(record, "n=%lld k=%lld pairwise residual=%.2g %s", (long long)p->n,
-                    (long long)p->k, v->residual, dm_verdict_word(v));
-}
-
-static dm_status check_verify(const dm_verify *v) {
-  const dm_standard *s = v->equation.standard;
-  const int64_t n = dm_standard_lines(&s[0]) == DM_ROW_LINES ? v->a.rows : v->a.cols;
-  if (!dm_dataset_is_same(&v->a, &v->b) || s[0].center == DM_NO_LINES ||
-      !dm_standard_is_same(&s[0], &s[1]))
-    return dm_hint(dm_fail(DM_E_USAGE, "pairs of lines are those of one matrix, centered"),
-                   "damier verify X.h5 X.h5 C.h5");
-  if (dm_dtype_is_complex(dm_dataset_type(&v->a)) || v->has_c0)
-    return dm_fail(DM_E_USAGE, "--missing pairwise takes a real matrix, and adds no old C");
-  if (v->c.rows != n || v->c.cols != n)
-    return dm_fail(DM_E_INPUT, "C is %lld x %lld, for %lld lines of X", (long long)v->c.rows,
-                   (long long)v->c.cols, (long long)n);
-  return DM_OK;
-}
-
-dm_status dm_pairwise_verify(dm_run *run, const dm_verify *v, const dm_engine *engine,
-                             dm_record *record) {
-  pairwise p = {.run = run, .started = dm_now(), .in_memory = true, .count = FACTORS, .verify = v};
-  DM_TRY(dm_comm_agree(run->world, check_verify(v)));
-  DM_FREED dm_multiply *m = NULL;
-  DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &m)));
-  *m = (dm_multiply){.a = v->a,
-                     .b = v->b,
-                     .equation = v->equation,
-                     .vectors = v->vectors,
-                     .engine = *engine,
-                     .verify = true,
-                     .protect = true};
-  m->equation.symmetric = true;
-  m->engine.io_threads = v->io_threads;
-  DM_TRY(with_means(&p, m, judge));
-  if (run->rank == 0) report_verdict(&p, record);
-  return dm_verdict_status(&p.verdict, v->c.at.file, v->allow_unchecked);
+  return dm_pairwise_make(&p, m, deliver);
 }
