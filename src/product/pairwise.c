@@ -608,7 +608,7 @@ dm_status dm_pairwise_make(pairwise *p, const dm_multiply *m, dm_status (*work)(
   if (!status) status = open_present(p, &present);
   if (!status) status = multiply_all(p);
   if (!status) status = work(p);
-  /* With checkpoints an interrupted run goes on with the products that it has made. */
+  /* With checkpoints an interrupted run resumes from the products that it has made. */
   if (status && p->multiply->checkpoint)
     status = report_kept(p, status);
   else if (status)
