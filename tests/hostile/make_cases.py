@@ -540,7 +540,8 @@ def newer(cases):
     with open(path, "rb") as file:
         data = file.read()
     patch(path, data.find(b"\x11\x20\x3f\x00\x08\x00\x00\x00"), b"\x5b")
-    cases.expect("newer_attribute.h5", 0, "3 x 4 f32")
+    # z hides whether there is a scale_factor: HDF5 looks at one attribute after the other.
+    cases.expect("newer_attribute.h5", 4, "was written by a newer HDF5")
     path = cases.path("newer_file.h5")
     with h5py.File(path, "w") as file:
         file["a"] = MATRIX

@@ -173,7 +173,7 @@ def refusals():
     i4, f8 = integers("i4"), rng.standard_normal(SHAPE)
     yield "/a", np.frombuffer("hello world".encode("utf-16-le"), "u2")[None], texts(MATLAB_class="char"), {}, "text"
     yield "/a", np.array([[0, 4]], "u8"), texts(MATLAB_class="double", MATLAB_empty=np.uint8(1)), {}, "empty"
-    yield "/a", i4.astype("u4"), texts(MATLAB_class="string", MATLAB_object_decode=np.int32(3)), {}, "string of MATLAB"
+    yield "/a", i4.astype("u4"), texts(MATLAB_class="string", MATLAB_object_decode=np.int32(3)), {}, "MATLAB_class = 'string'"
     yield "/a", i4, {"OCTAVE_EMPTY_MATRIX": np.int32(0)}, {}, "empty"
     yield "/a", f8[:, :2], {"complex": np.int32(1)}, {}, "imaginary"
     yield "/a", f8[:, :2], {"complex": True}, {}, "imaginary"

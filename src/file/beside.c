@@ -1,0 +1,267 @@
+#include "file/beside.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "file/hdf5_type.h"
+#include "file/hdf5_use.h"
+
+/* ---- names ---- */
+
+/* Copies name I of NAMES to NAME; false: there are not so many. */
+static bool beside_name_of(const char *names, int i, char name[DM_MARK_NAME]) {
+  for (; i > 0 && names; i--) {
+    names = strchr(names, '|');
+    if (names) names++;
+  }
+  if (!names) return false;
+  snprintf(name, DM_MARK_NAME, "%.*s", (int)strcspn(names, "|"), names);
+  return true;
+}
+
+bool dm_beside_is_one_of(const char *names, const char *name) {
+  char one[DM_MARK_NAME];
+  for (int i = 0; beside_name_of(names, i, one); i++)
+    if (strcmp(one, name) == 0) return true;
+  return false;
+}
+
+static bool beside_fits(const char *pattern, const char *word) {
+  for (; *pattern && *pattern != '*'; pattern++, word++)
+    if (*pattern != *word) return false;
+  if (*pattern == '\0') return *word == '\0';
+  for (;; word++) {
+    if (beside_fits(pattern + 1, word)) return true;
+    if (*word == '\0') return false;
+  }
+}
+
+bool dm_beside_is_like(const char *names, const char *name) {
+  char plain[DM_MARK_TEXT] = "", one[DM_MARK_NAME];
+  size_t used = 0;
+  for (; *name && used + 1 < sizeof plain; name++)
+    if (isalnum((unsigned char)*name)) plain[used++] = (char)tolower((unsigned char)*name);
+  plain[used] = '\0';
+  for (int i = 0; beside_name_of(names, i, one); i++)
+    if (beside_fits(one, plain)) return true;
+  return false;
+}
+
+const char *dm_beside_name(const dm_beside *b) {
+  const char *slash = strrchr(b->level[0].path, '/');
+  return slash ? slash + 1 : b->level[0].path;
+}
+
+/* ---- levels ---- */
+
+/* Shortens PATH to that of the group around it; false: that was the root. */
+static bool beside_go_up(char path[DM_PATH]) {
+  char *end = strrchr(path, '/');
+  if (!end || end[1] == '\0') return false;
+  end[end == path] = '\0';
+  return true;
+}
+
+static void beside_list_levels(dm_beside *b) {
+  char path[DM_PATH];
+  snprintf(path, sizeof path, "%s", b->at->dataset);
+  while (beside_go_up(path)) {
+    const bool full = b->levels == DM_LEVELS; /* the last place is that of the root */
+    dm_beside_level *level = &b->level[b->levels - full];
+    *level = (dm_beside_level){.object = -1};
+    memcpy(level->path, path, sizeof path);
+    b->levels += !full;
+  }
+}
+
+static dm_status beside_count_attributes(const dm_beside *b, dm_beside_level *level) {
+  H5O_info_t info;
+#if H5_VERSION_GE(1, 10, 3)
+  /* Not the sizes of its metadata, for which HDF5 reads its layout again. */
+  const herr_t known = H5Oget_info2(level->object, &info, H5O_INFO_NUM_ATTRS);
+#else
+  const herr_t known = H5Oget_info(level->object, &info);
+#endif
+  if (known < 0)
+    return dm_h5_fail(DM_E_IO, b->at, "the attributes of '%s' cannot be counted", level->path);
+  level->bare = info.num_attrs == 0;
+  return DM_OK;
+}
+
+static dm_status beside_open_level(dm_beside *b, int i) {
+  dm_beside_level *level = &b->level[i];
+  dm_h5_exit leave;
+  if (level->object >= 0) return DM_OK;
+  DM_H5_HELD hid_t access = dm_h5_access(b->trust->external, &leave);
+  level->object = access < 0 ? -1 : H5Oopen(b->file, level->path, access);
+  if (level->object < 0) return dm_h5_fail(DM_E_IO, b->at, "'%s' cannot be opened", level->path);
+  return beside_count_attributes(b, level);
+}
+
+dm_status dm_beside_start(const dm_trust *trust, const dm_location *at, int64_t file, int64_t set,
+                          dm_beside *b) {
+  b->trust = trust;
+  b->at = at;
+  b->file = file;
+  b->levels = 1;
+  b->level[0] = (dm_beside_level){.object = set};
+  snprintf(b->level[0].path, sizeof b->level[0].path, "%s", at->dataset);
+  beside_list_levels(b);
+  return beside_count_attributes(b, &b->level[0]);
+}
+
+void dm_beside_end(dm_beside *b) {
+  for (int i = 1; i < b->levels; i++) {
+    const hid_t object = b->level[i].object;
+    dm_h5_cleanup(&object);
+  }
+  b->levels = 0;
+}
+
+/* ---- marks ---- */
+
+void dm_sign_close(dm_sign *sign) {
+  const hid_t object = sign->object;
+  if (sign->own) dm_h5_cleanup(&object);
+  *sign = (dm_sign){.object = -1};
+}
+
+/* Whether TEXT is as VALUE wants. */
+static bool beside_says(const char *text, const char *value) {
+  char one[DM_MARK_NAME];
+  const bool negated = value[0] == '!';
+  for (int i = 0; beside_name_of(value + negated, i, one); i++)
+    if (strncmp(text, one, strlen(one)) == 0) return !negated;
+  return negated;
+}
+
+/* Whether OBJECT has the attribute of SIGN, with VALUE unless that is NULL. */
+static dm_status beside_attribute(const dm_beside *b, const char *value, hid_t object,
+                                  dm_sign *sign) {
+  const htri_t exists = H5Aexists(object, sign->name);
+  if (exists < 0)
+    return dm_h5_fail(DM_E_IO, b->at, "its attribute '%s' cannot be looked up", sign->name);
+  sign->is =
+      exists > 0 && (!value || (dm_h5_text_of(object, sign->name, sign->text, sizeof sign->text) &&
+                                beside_says(sign->text, value)));
+  if (sign->is) sign->object = object;
+  return DM_OK;
+}
+
+/* The attribute of SIGN on the levels FIRST to LAST, the nearest. */
+static dm_status beside_on_levels(dm_beside *b, int first, int last, const char *value,
+                                  dm_sign *sign) {
+  for (int i = first; i <= last && i < b->levels && !sign->is; i++) {
+    DM_TRY(beside_open_level(b, i));
+    if (!b->level[i].bare) DM_TRY(beside_attribute(b, value, b->level[i].object, sign));
+  }
+  return DM_OK;
+}
+
+/* Opens the object NAME of GROUP if it is of KIND; *object is negative otherwise. */
+static dm_status beside_member(const dm_beside *b, hid_t group, const char *name, H5I_type_t kind,
+                               hid_t *object) {
+  dm_h5_exit leave;
+  *object = -1;
+  const htri_t exists = H5Lexists(group, name, H5P_DEFAULT);
+  if (exists < 0) return dm_h5_fail(DM_E_IO, b->at, "'%s' beside it cannot be looked up", name);
+  if (exists == 0) return DM_OK;
+  DM_H5_HELD hid_t access = dm_h5_access(b->trust->external, &leave);
+  const htri_t leads = access < 0 ? -1 : H5Oexists_by_name(group, name, access);
+  if (leave.met)
+    return dm_hint(
+        dm_fail_at(DM_E_INPUT, b->at,
+                   "refused: '%s', which says what its numbers mean, lies in another file", name),
+        "--allow-external follows links into other files; --raw takes the stored numbers");
+  if (leads == 0) return DM_OK; /* a soft link that leads nowhere */
+  *object = leads < 0 ? -1 : H5Oopen(group, name, access);
+  if (*object < 0) return dm_h5_fail(DM_E_IO, b->at, "'%s' beside it cannot be opened", name);
+  if (H5Iget_type(*object) == kind) return DM_OK;
+  dm_h5_cleanup(object);
+  *object = -1;
+  return DM_OK;
+}
+
+/* The attribute of SIGN in a group called MARK->object. */
+static dm_status beside_in_groups(dm_beside *b, const dm_mark *mark, dm_sign *sign) {
+  for (int i = 1; i < b->levels && !sign->is; i++) {
+    hid_t group;
+    DM_TRY(beside_open_level(b, i));
+    if (H5Iget_type(b->level[i].object) != H5I_GROUP) return DM_OK;
+    DM_TRY(beside_member(b, b->level[i].object, mark->object, H5I_GROUP, &group));
+    if (group < 0) continue;
+    dm_status status = beside_attribute(b, mark->value, group, sign);
+    sign->own = sign->is;
+    if (!sign->is) dm_h5_cleanup(&group);
+    if (status) return status;
+  }
+  return DM_OK;
+}
+
+/* The single text of fixed length in SET; "": there is none. */
+static void beside_text_in(hid_t set, char text[DM_MARK_TEXT]) {
+  char whole[4 * DM_MARK_TEXT] = "";
+  DM_H5_HELD hid_t type = H5Dget_type(set), space = H5Dget_space(set);
+  const bool plain = type >= 0 && space >= 0 && H5Tget_class(type) == H5T_STRING &&
+                     H5Tis_variable_str(type) == 0 && H5Tget_size(type) < sizeof whole &&
+                     H5Sget_simple_extent_npoints(space) == 1 &&
+                     H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, whole) >= 0;
+  snprintf(text, DM_MARK_TEXT, "%.*s", DM_MARK_TEXT - 1, plain ? whole : "");
+}
+
+/* The dataset of SIGN beside this one. */
+static dm_status beside_dataset(dm_beside *b, const char *value, dm_sign *sign) {
+  const char *own = dm_beside_name(b);
+  char rest[DM_MARK_NAME];
+  hid_t object;
+  memcpy(rest, sign->name, sizeof rest);
+  if (rest[0] == '*')
+    snprintf(sign->name, sizeof sign->name, "%.*s%.60s", DM_PATH - 1, own, rest + 1);
+  if (b->levels < 2) return DM_OK;
+  DM_TRY(beside_open_level(b, 1));
+  if (H5Iget_type(b->level[1].object) != H5I_GROUP || strcmp(sign->name, own) == 0) return DM_OK;
+  DM_TRY(beside_member(b, b->level[1].object, sign->name, H5I_DATASET, &object));
+  if (object >= 0 && value) beside_text_in(object, sign->text);
+  sign->object = object;
+  sign->own = object >= 0;
+  sign->is = object >= 0 && (!value || beside_says(sign->text, value));
+  return DM_OK;
+}
+
+static dm_status beside_find_one(dm_beside *b, const dm_mark *mark, dm_sign *sign) {
+  const int last = DM_LEVELS - 1;
+  switch (mark->place) {
+  case DM_ON_DATASET:
+    return beside_on_levels(b, 0, 0, mark->value, sign);
+  case DM_ON_GROUP:
+    return beside_on_levels(b, 1, 1, mark->value, sign);
+  case DM_ON_ANCESTOR:
+    return beside_on_levels(b, 1, last, mark->value, sign);
+  case DM_ON_FILE:
+    return b->levels > 1 ? beside_on_levels(b, b->levels - 1, last, mark->value, sign) : DM_OK;
+  case DM_IN_GROUP:
+    return beside_in_groups(b, mark, sign);
+  case DM_BESIDE:
+    return beside_dataset(b, mark->value, sign);
+  case DM_ALWAYS:
+    sign->is = true;
+    return DM_OK;
+  case DM_ON_DATASET_AS:
+    break;
+  }
+  return DM_OK;
+}
+
+dm_status dm_beside_find(dm_beside *b, const dm_mark *mark, int only, dm_sign *sign) {
+  *sign = (dm_sign){.object = -1};
+  if (mark->place == DM_ALWAYS) return beside_find_one(b, mark, sign);
+  for (int i = only < 0 ? 0 : only; beside_name_of(mark->names, i, sign->name); i++) {
+    sign->which = i;
+    dm_status status = beside_find_one(b, mark, sign);
+    if (sign->is && !status) break;
+    dm_sign_close(sign);
+    if (status || i == only) return status;
+  }
+  return DM_OK;
+}

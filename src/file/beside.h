@@ -1,0 +1,63 @@
+/* beside: finds the marks of conventions.h around a dataset of an untrusted file: its attributes,
+ * those of the groups that it is in, and what lies next to it.
+ *
+ * Everything is looked up by name; no group is listed. Call in the inspecting child, with the lock
+ * of hdf5_use.h. */
+#ifndef DM_FILE_BESIDE_H
+#define DM_FILE_BESIDE_H
+
+#include "file/attribute_numbers.h"
+#include "file/conventions.h"
+#include "file/inspect_impl.h"
+
+enum {
+  DM_LEVELS = 10,              /* the dataset, the nearest groups that it is in, and the root */
+  DM_MARK_NAME = DM_PATH + 64, /* bytes of a name, */
+  DM_MARK_TEXT = 64            /* and of the start of a text */
+};
+
+typedef struct dm_beside_level {
+  int64_t object; /* negative: it is not open yet */
+  bool bare;      /* it has no attributes */
+  char path[DM_PATH];
+} dm_beside_level;
+
+typedef struct dm_beside {
+  const dm_trust *trust;
+  const dm_location *at;
+  int64_t file;
+  int levels;
+  dm_beside_level level[DM_LEVELS];
+} dm_beside;
+
+/* What was found of a mark. */
+typedef struct dm_sign {
+  bool is;
+  int which;               /* which of the mark's names, from 0 */
+  char name[DM_MARK_NAME]; /* that name */
+  char text[DM_MARK_TEXT]; /* what it says, if the mark has a value */
+  int64_t object;          /* that has the attribute, or the dataset beside; or negative */
+  bool own;                /* OBJECT is closed with this */
+} dm_sign;
+
+/* Begins at SET, which is open as AT of FILE. SET stays the caller's. */
+dm_status dm_beside_start(const dm_trust *trust, const dm_location *at, int64_t file, int64_t set,
+                          dm_beside *beside);
+void dm_beside_end(dm_beside *beside);
+
+/* Looks for MARK, whose place is not DM_ON_DATASET_AS, by the first of its names that is there; by
+ * name ONLY, from 0, if that is not negative. The caller closes SIGN, also after an error. */
+dm_status dm_beside_find(dm_beside *beside, const dm_mark *mark, int only, dm_sign *sign);
+void dm_sign_close(dm_sign *sign);
+
+/* Whether NAME is one of NAMES, "a|b|c". */
+bool dm_beside_is_one_of(const char *names, const char *name);
+
+/* Whether NAME is spelled like one of NAMES, in lower case: only its letters and digits count, and
+ * a star in NAMES stands for any of them. */
+bool dm_beside_is_like(const char *names, const char *name);
+
+/* The name of the dataset in its group. */
+const char *dm_beside_name(const dm_beside *beside);
+
+#endif

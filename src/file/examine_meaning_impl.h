@@ -1,0 +1,39 @@
+/* examine_meaning_impl: what the files of examine_meaning share. */
+#ifndef DM_FILE_EXAMINE_MEANING_IMPL_H
+#define DM_FILE_EXAMINE_MEANING_IMPL_H
+
+#include "file/beside.h"
+
+enum { DM_MOST_CONVENTIONS = 256 };
+
+typedef struct dm_examined {
+  const dm_location *at;
+  dm_beside *beside; /* NULL: only what the user states is considered */
+  int64_t file, set;
+  dm_dataset *find;
+  bool fired[DM_MOST_CONVENTIONS]; /* the rows of the table that applied */
+} dm_examined;
+
+/* Does what ROW says, whose mark is SIGN. */
+typedef dm_status dm_meaning_act(const dm_examined *e, const dm_convention *row,
+                                 const dm_sign *sign);
+
+/* Of packed and missing numbers (examine_meaning_numbers.c). */
+dm_meaning_act dm_meaning_unsigned, dm_meaning_unpack, dm_meaning_missing, dm_meaning_valid,
+    dm_meaning_netcdf_fill, dm_meaning_r_na;
+
+/* DM_E_INPUT, as ROW words it. */
+dm_status dm_meaning_refuse(const dm_examined *e, const dm_convention *row, const dm_sign *sign);
+dm_status dm_meaning_not_understood(const dm_examined *e, const char *attribute);
+
+/* Appends to TEXT, the meaning's text or its warning. */
+void dm_meaning_add(char text[DM_MEANING_TEXT], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* N is a missing number, as WHY says. */
+dm_status dm_meaning_add_missing(const dm_examined *e, const dm_number *n, const char *why);
+
+/* The stored numbers of FIND that N stands for, as they are compared; false: there are none. */
+bool dm_meaning_as_stored(const dm_dataset *find, const dm_number *n, double *real, int64_t *whole);
+
+#endif
