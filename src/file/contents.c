@@ -62,8 +62,8 @@ static bool meet(walk *w, int64_t object, const dm_encoding *encoding) {
   return w->stopped;
 }
 
-/* Groups that hold the parts of others: damier's own, those of MATLAB's cells, PyTables' indices.
- */
+/* Groups that hold the parts of others: those of damier 0.3.0 and before, of MATLAB's cells,
+ * PyTables' indices. */
 static bool is_hidden(const char *name) {
   return strcmp(name, ".damier") == 0 || strcmp(name, "#refs#") == 0 ||
          strcmp(name, "#subsystem#") == 0 || strncmp(name, "_i_", 3) == 0;

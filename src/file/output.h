@@ -109,7 +109,7 @@ dm_status dm_output_syncing(dm_output *output, bool wait, bool *done);
 /* What a commit adds to a file. PROVENANCE is NULL for files that are not HDF5. */
 typedef struct dm_completion {
   const dm_attributes *provenance;
-  const dm_tile_record *tiles; /* for the dataset /.damier/tiles */
+  const dm_tile_record *tiles; /* for attributes of C (output_tiles.h) */
   int64_t count;
   bool force; /* may replace a file with C's name, whose owner and rights C gets */
   /* No journal tells the next run that C has its name: then all else goes first. */

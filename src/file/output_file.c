@@ -153,7 +153,7 @@ static herr_t visit(hid_t file, const char *name, const H5L_info_t *info, void *
   char path[DM_PATH + 2];
   if (snprintf(path, sizeof path, "/%s", name) >= (int)sizeof path) path[0] = '\0';
   bool hard = info->type == H5L_TYPE_HARD && path[0];
-  if (hard && is_below(path, "/.damier")) return 0;
+  if (hard && is_below(path, "/.damier")) return 0; /* of version 0.3.0 and before */
   if (hard && is_below(found->dataset, path)) {
     H5O_info_t object;
     if (H5Oget_info_by_name(file, path, &object, H5P_DEFAULT) < 0) return -1;
@@ -164,6 +164,19 @@ static herr_t visit(hid_t file, const char *name, const H5L_info_t *info, void *
   return 1;
 }
 
+/* *OWN: how many of the root's attributes are damier's. */
+static dm_status count_own(const dm_location *at, hid_t file, hsize_t *own) {
+  static const char *const names[] = {DM_ID_NAME, DM_MARK};
+  *own = 0;
+  for (int i = 0; i < 2; i++) {
+    const htri_t has = H5Aexists_by_name(file, "/", names[i], H5P_DEFAULT);
+    if (has < 0)
+      return dm_h5_fail(DM_E_USAGE, at, "exists and cannot be read; nothing was touched");
+    *own += has > 0;
+  }
+  return DM_OK;
+}
+
 dm_status dm_output_holds_only(const void *location, void *nothing) {
   const dm_location *at = location;
   search found = {.dataset = at->dataset};
@@ -172,8 +185,10 @@ dm_status dm_output_holds_only(const void *location, void *nothing) {
   DM_TRY(dm_h5_start(false));
   DM_TRY(dm_h5_open_file(at, &file));
   H5O_info_t root;
+  hsize_t own;
+  DM_TRY(count_own(at, file, &own));
   const herr_t read = H5Oget_info_by_name(file, "/", &root, H5P_DEFAULT);
-  if (read >= 0 && root.num_attrs > 0)
+  if (read >= 0 && root.num_attrs > own)
     snprintf(found.other, sizeof found.other, "attributes of its root");
   else if (read < 0 || H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, visit, &found) < 0)
     return dm_h5_fail(DM_E_USAGE, at, "exists and cannot be listed; nothing was touched");

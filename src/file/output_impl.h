@@ -8,11 +8,10 @@
 #include "file/output.h"
 
 #define DM_STATE "damier_state"
-#define DM_OWN_GROUP "/.damier"
-#define DM_ID_NAME "damier_id"
 
-/* Attribute of DM_OWN_GROUP that keeps its place, like the id: a file named .part is a leftover if
- * it says DM_UNFINISHED, or is also named .damier-new. */
+/* Attributes of the root, which keep their place. A file named .part is a leftover if its mark says
+ * DM_UNFINISHED, or if it is also named .damier-new. */
+#define DM_ID_NAME "damier_id"
 #define DM_MARK "damier_mark"
 #define DM_UNFINISHED "damier:unfinished"
 #define DM_FINISHED "damier:finished"

@@ -65,33 +65,33 @@ dm_status dm_output_add(int64_t file, dm_output_file *out, const dm_output_form 
 
 enum { MARK_LENGTH = 20 };
 
-/* Of fixed length, in its own group, so that it keeps its place whatever a commit adds. */
-static dm_status write_fixed(hid_t group, const dm_output_file *out, const char *name,
+/* Of fixed length, at the root, so that it keeps its place whatever a commit adds to the dataset.
+ */
+static dm_status write_fixed(hid_t root, const dm_output_file *out, const char *name,
                              const char *text, size_t length) {
   char padded[DM_ID] = "";
   DM_H5_HELD hid_t space = H5Screate(H5S_SCALAR), type = H5Tcopy(H5T_C_S1), attribute = -1;
   memcpy(padded, text, strlen(text));
   if (space >= 0 && type >= 0 && H5Tset_size(type, length) >= 0 &&
       H5Tset_strpad(type, H5T_STR_NULLPAD) >= 0)
-    attribute = H5Aexists(group, name) > 0
-                    ? H5Aopen(group, name, H5P_DEFAULT)
-                    : H5Acreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    attribute = H5Aexists(root, name) > 0
+                    ? H5Aopen(root, name, H5P_DEFAULT)
+                    : H5Acreate2(root, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
   if (attribute >= 0 && H5Awrite(attribute, type, padded) >= 0) return DM_OK;
   return dm_h5_fail(DM_E_IO, &out->at, "its attribute '%s' cannot be written", name);
 }
 
 static dm_status write_id(hid_t file, const dm_output_file *out) {
-  DM_H5_HELD hid_t group = H5Gcreate2(file, DM_OWN_GROUP, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-  DM_TRY(write_fixed(group, out, DM_ID_NAME, out->id, DM_ID_LENGTH));
-  return write_fixed(group, out, DM_MARK, DM_UNFINISHED, MARK_LENGTH);
+  DM_H5_HELD hid_t root = H5Gopen2(file, "/", H5P_DEFAULT);
+  DM_TRY(write_fixed(root, out, DM_ID_NAME, out->id, DM_ID_LENGTH));
+  return write_fixed(root, out, DM_MARK, DM_UNFINISHED, MARK_LENGTH);
 }
 
 dm_status dm_output_mark_finished(int64_t file, const dm_output_file *out) {
-  if (H5Lexists(file, DM_OWN_GROUP, H5P_DEFAULT) <= 0 ||
-      H5Aexists_by_name(file, DM_OWN_GROUP, DM_MARK, H5P_DEFAULT) <= 0)
-    return DM_OK; /* a file of the user, to which C was added */
-  DM_H5_HELD hid_t group = H5Gopen2(file, DM_OWN_GROUP, H5P_DEFAULT);
-  return write_fixed(group, out, DM_MARK, DM_FINISHED, MARK_LENGTH);
+  const htri_t marked = H5Aexists_by_name(file, "/", DM_MARK, H5P_DEFAULT);
+  if (marked == 0) return DM_OK; /* a file of the user, to which C was added */
+  DM_H5_HELD hid_t root = H5Gopen2(file, "/", H5P_DEFAULT);
+  return write_fixed(root, out, DM_MARK, DM_FINISHED, MARK_LENGTH);
 }
 
 dm_status dm_output_make_id(dm_output_file *out) {

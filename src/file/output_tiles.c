@@ -6,16 +6,19 @@
 #include <string.h>
 
 #include "core/buffer.h"
+#include "core/checked.h"
 #include "core/element_sum.h"
 #include "file/child.h"
 #include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
 #include "file/journal.h"
 
-#define TILES "/.damier/tiles"
-#define TILES_OF "dataset" /* attribute: the dataset of the tiles */
-#define TILES_HASH "hash"
-#define TILES_CHECKSUM "checksum" /* attribute: DM_CHECKSUM */
+#define TILES "damier_tiles"
+#define TILES_HASH "damier_tiles_hash"
+#define TILES_CHECKSUM "damier_tiles_checksum" /* DM_CHECKSUM */
+
+/* Rows in one attribute, which has at most 64 KiB with its description; and in all of them. */
+enum { ROWS = 1500, MOST = 1 << 20 };
 
 static const struct {
   const char *name;
@@ -50,36 +53,46 @@ static uint64_t hash_of(const dm_tile_record *tiles, int64_t count) {
   return hash;
 }
 
-static dm_status describe(const dm_location *at, hid_t set, const dm_tile_record *tiles,
-                          int64_t count) {
+/* The name of the attribute that starts with row FIRST. */
+static void name_list(int64_t first, char name[32]) {
+  if (first == 0)
+    snprintf(name, 32, TILES);
+  else
+    snprintf(name, 32, TILES "_%lld", (long long)(first / ROWS + 1));
+}
+
+static dm_status not_written(const dm_location *at) {
+  return dm_h5_fail(DM_E_IO, at, "the checksums of its tiles cannot be written");
+}
+
+/* Rows FIRST to FIRST + COUNT, of which TILES is the first. */
+static dm_status write_list(const dm_location *at, hid_t set, const dm_tile_record *tiles,
+                            int64_t first, int64_t count) {
+  const hsize_t dims[] = {(hsize_t)count};
+  char name[32];
+  name_list(first, name);
+  DM_H5_HELD hid_t space = H5Screate_simple(1, dims, NULL);
+  DM_H5_HELD hid_t stored = make_type(true), held = make_type(false);
+  const htri_t exists = H5Aexists(set, name);
+  if (space < 0 || stored < 0 || held < 0 || exists < 0 || (exists && H5Adelete(set, name) < 0))
+    return not_written(at);
+  const hid_t list = H5Acreate2(set, name, stored, space, H5P_DEFAULT, H5P_DEFAULT);
+  const bool written = list >= 0 && H5Awrite(list, held, tiles) >= 0;
+  return (list >= 0 && H5Aclose(list) < 0) || !written ? not_written(at) : DM_OK;
+}
+
+dm_status dm_output_write_tiles(const dm_location *at, int64_t set, const dm_tile_record *tiles,
+                                int64_t count) {
   char hash[32];
+  if (count > MOST) return DM_OK; /* that many would not be read */
   snprintf(hash, sizeof hash, "%016llx", (unsigned long long)hash_of(tiles, count));
-  DM_TRY(dm_h5_write_text(at, set, TILES_OF, at->dataset));
+  for (int64_t i = 0; i < count; i += ROWS)
+    DM_TRY(write_list(at, set, tiles + i, i, dm_min(ROWS, count - i)));
   DM_TRY(dm_h5_write_text(at, set, TILES_CHECKSUM, DM_CHECKSUM));
   return dm_h5_write_text(at, set, TILES_HASH, hash);
 }
 
-dm_status dm_output_write_tiles(const dm_location *at, int64_t file, const dm_tile_record *tiles,
-                                int64_t count) {
-  const hsize_t dims[] = {(hsize_t)count};
-  hid_t set = -1;
-  DM_H5_HELD hid_t links = H5Pcreate(H5P_LINK_CREATE), space = H5Screate_simple(1, dims, NULL);
-  DM_H5_HELD hid_t stored = make_type(true), held = make_type(false);
-  if (links >= 0 && space >= 0 && stored >= 0 && held >= 0 &&
-      H5Pset_create_intermediate_group(links, 1) >= 0)
-    set = H5Dcreate2(file, TILES, stored, space, links, H5P_DEFAULT, H5P_DEFAULT);
-  dm_status status = DM_OK;
-  if (set < 0 || H5Dwrite(set, held, H5S_ALL, H5S_ALL, H5P_DEFAULT, tiles) < 0)
-    status = dm_h5_fail(DM_E_IO, at, "the checksums of its tiles cannot be written");
-  if (!status) status = describe(at, set, tiles, count);
-  if (set >= 0 && H5Dclose(set) < 0 && !status)
-    status = dm_h5_fail(DM_E_IO, at, "the checksums of its tiles cannot be written");
-  return status;
-}
-
 /* ---- reading them back ---- */
-
-enum { MOST = 1 << 20 };
 
 /* The child's answer, which the tiles follow. */
 typedef struct answer {
@@ -90,42 +103,52 @@ typedef struct answer {
 
 static dm_status damaged(const dm_location *at) {
   return dm_hint(dm_fail_at(DM_E_INPUT, at, "the checksums of its tiles are damaged"),
-                 "remove /.damier/tiles from the file to verify without them");
+                 "remove its attribute " TILES_HASH " to verify without them");
 }
 
-/* Whether the attributes of SET, a dataset of tiles, name AT and our checksums. */
-static dm_status read_texts(const dm_location *at, hid_t set, char hash[32], bool *ours) {
-  DM_FREED dm_attributes *texts = NULL;
-  DM_TRY(dm_buffer_table(1, &texts));
-  dm_status status = dm_h5_read_attributes(at, set, texts);
-  const char *of = dm_attributes_find(texts, TILES_OF);
-  const char *found = dm_attributes_find(texts, TILES_HASH);
-  const char *kind = dm_attributes_find(texts, TILES_CHECKSUM);
-  *ours = !status && of && strcmp(of, at->dataset) == 0 && kind && strcmp(kind, DM_CHECKSUM) == 0;
-  memset(hash, 0, 32);
-  if (found) memcpy(hash, found, strnlen(found, 31));
-  return status;
+/* Whether the attributes of SET name our checksums. */
+static bool are_ours(hid_t set, char hash[32]) {
+  char kind[sizeof DM_CHECKSUM + 1];
+  return dm_h5_text_of(set, TILES_CHECKSUM, kind, sizeof kind) && strcmp(kind, DM_CHECKSUM) == 0 &&
+         dm_h5_text_of(set, TILES_HASH, hash, 32);
 }
 
-static int64_t count_of(hid_t set) {
+/* The rows in LIST; negative: it is none of ours. */
+static int64_t count_of(hid_t list) {
   hsize_t dims[H5S_MAX_RANK] = {0};
-  DM_H5_HELD hid_t space = H5Dget_space(set);
-  const bool list = space >= 0 && H5Sget_simple_extent_ndims(space) == 1 &&
+  DM_H5_HELD hid_t space = H5Aget_space(list);
+  const bool rows = space >= 0 && H5Sget_simple_extent_ndims(space) == 1 &&
                     H5Sget_simple_extent_dims(space, dims, NULL) == 1;
-  return list && dims[0] <= MOST ? (int64_t)dims[0] : -1;
+  return rows && dims[0] >= 1 && dims[0] <= ROWS ? (int64_t)dims[0] : -1;
+}
+
+/* Adds the rows of the next list to A, which has room for ROWS more; *END: there is none. */
+static dm_status read_list(const dm_location *at, hid_t set, hid_t type, answer *a, bool *end) {
+  char name[32];
+  name_list(a->count, name);
+  const htri_t exists = H5Aexists(set, name);
+  *end = exists == 0;
+  if (*end) return DM_OK;
+  DM_H5_HELD hid_t list = exists > 0 ? H5Aopen(set, name, H5P_DEFAULT) : -1;
+  const int64_t count = list < 0 ? -1 : count_of(list);
+  if (count < 0 || H5Aread(list, type, a->tiles + a->count) < 0) return damaged(at);
+  a->count += count;
+  *end = count < ROWS;
+  return DM_OK;
 }
 
 static dm_status read_tiles(const dm_location *at, hid_t set, answer *a) {
-  bool ours;
-  DM_TRY(read_texts(at, set, a->hash, &ours));
-  const int64_t count = ours ? count_of(set) : 0;
+  bool end = !are_ours(set, a->hash);
   DM_H5_HELD hid_t type = make_type(false);
-  if (count < 0 || type < 0) return damaged(at);
-  DM_TRY(dm_buffer_table(count, &a->tiles));
-  a->count = count;
-  return count == 0 || H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, a->tiles) >= 0
-             ? DM_OK
-             : damaged(at);
+  if (type < 0) return damaged(at);
+  while (!end) {
+    if (a->count > MOST) return damaged(at);
+    void *more = realloc(a->tiles, (size_t)(a->count + ROWS) * sizeof *a->tiles);
+    if (!more) return dm_fail_at(DM_E_FIT, at, "no memory for the checksums of its tiles");
+    a->tiles = more;
+    DM_TRY(read_list(at, set, type, a, &end));
+  }
+  return DM_OK;
 }
 
 /* A dm_child_work: dm_location -> answer. The process ends afterwards, which closes everything. */
@@ -137,10 +160,8 @@ static dm_status read_in_child(const void *argument, void *result) {
   DM_TRY(dm_h5_open_file(at, &file));
   hid_t access = dm_h5_access(false, &leave);
   if (access < 0) return dm_h5_fail(DM_E_IO, at, "no access list");
-  if (H5Lexists(file, "/.damier", H5P_DEFAULT) <= 0 || H5Lexists(file, TILES, H5P_DEFAULT) <= 0)
-    return DM_OK;
-  const hid_t set = H5Dopen2(file, TILES, access);
-  return set < 0 ? damaged(at) : read_tiles(at, set, result);
+  const hid_t set = H5Dopen2(file, at->dataset, access);
+  return set < 0 ? dm_h5_fail(DM_E_IO, at, "cannot be opened") : read_tiles(at, set, result);
 }
 
 static const void *tiles_of(const void *result, int64_t *bytes) {
@@ -170,7 +191,8 @@ static dm_status accept(const dm_dataset *c, const answer *a, const dm_tile_reco
   }
   snprintf(hash, sizeof hash, "%016llx", (unsigned long long)hash_of(tiles, a->count));
   const bool good = elements == c->rows * c->cols && strncmp(hash, a->hash, sizeof hash) == 0;
-  return a->count == 0 || good ? DM_OK : damaged(&c->at);
+  const bool none = a->count == 0 && !a->hash[0];
+  return none || good ? DM_OK : damaged(&c->at);
 }
 
 dm_status dm_output_tiles_read(const dm_dataset *c, dm_tile_record **tiles, int64_t *count) {

@@ -198,7 +198,7 @@ static dm_status complete(void *context, hid_t file, hid_t set) {
   for (int i = 0; i < c->provenance->count; i++)
     DM_TRY(dm_h5_write_text(at, set, c->provenance->list[i].name, c->provenance->list[i].text));
   DM_TRY(dm_h5_write_text(at, set, DM_STATE, "complete"));
-  if (c->count > 0) DM_TRY(dm_output_write_tiles(at, file, c->tiles, c->count));
+  if (c->count > 0) DM_TRY(dm_output_write_tiles(at, set, c->tiles, c->count));
   return dm_output_mark_finished(file, &one->file);
 }
 

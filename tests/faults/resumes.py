@@ -127,7 +127,7 @@ def holes(bed):
             bed.undisturbed(ranks)
         output = killed(bed, f"holes{ranks}", ranks)
         with h5py.File(bed.folder / f"undisturbed{ranks}.h5", "r") as file:
-            row, col = (int(file["/.damier/tiles"][1][name]) for name in ("row", "col"))
+            row, col = (int(file["c"].attrs["damier_tiles"][1][name]) for name in ("row", "col"))
             place = file["c"].id.get_offset() + (row * file["c"].shape[1] + col) * 8
         tiles = bed.tiles[ranks]
         expect(tiles > 5, f"{tiles} tiles are too few")
@@ -331,7 +331,7 @@ def by_residues(options, folder, process):
     tiles = recorded(output)
     resumes(output, tiles)
     with h5py.File(output.path()) as file:
-        expect(len(file["/.damier/tiles"]) > tiles, "nothing was left to compute")
+        expect(len(file["c"].attrs["damier_tiles"]) > tiles, "nothing was left to compute")
     output = killed(bed, "together", 2, once_recorded(1))
     bed.wanted[2] = bed.wanted[1]
     resumes(output, recorded(output))

@@ -135,7 +135,7 @@ def unprotected(folder, _, words):
     expect(record["verification"]["repaired_tiles"] >= 1, f"{record['verification']}")
     for name, has_sums in (("C.h5", True), ("E.h5", False)):
         with h5py.File(folder / name) as file:
-            expect(("tiles" in file[".damier"]) == has_sums, f"{name}: {list(file['.damier'])}")
+            expect(("damier_tiles" in file["c"].attrs) == has_sums, f"{name}: {list(file['c'].attrs)}")
 
 
 def part_alone(folder, _, ranks, words):

@@ -59,7 +59,7 @@ class Bed:
         expect(code == 0, f"undisturbed: exit {code}\n{err}")
         self.wanted[ranks] = output.bits()
         with h5py.File(output.path()) as file:
-            self.tiles[ranks] = len(file.get("/.damier/tiles", ()))
+            self.tiles[ranks] = len(file["c"].attrs.get("damier_tiles", ()))
         found = counted(counts)
         expect(found.get((0, "fsync")), f"the library of these tests saw none of the calls of {self.folder}")
         return found

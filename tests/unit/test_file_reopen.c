@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "core/buffer.h"
+#include "file/output_tiles.h"
 #include "file_cases.h"
 
 static bool named;
@@ -28,27 +30,16 @@ static void write_and_sync(const dm_output_file *file) {
   free(data);
 }
 
-static void expect_tiles(const char *path) {
-  hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-  hid_t set = H5Dopen2(file, "/.damier/tiles", H5P_DEFAULT), type = H5Dget_type(set);
-  uint64_t rows[2][5];
-  char hash[32];
-  assert_int_equal(H5Tget_size(type), sizeof rows[0]);
-  assert_true(H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows) >= 0);
-  for (int i = 0; i < 2; i++)
-    assert_true(rows[i][0] == (uint64_t)tiles[i].row && rows[i][2] == (uint64_t)tiles[i].rows &&
-                rows[i][3] == COLS && rows[i][4] == tiles[i].checksum);
-  hid_t attribute = H5Aopen(set, "hash", H5P_DEFAULT), text = H5Aget_type(attribute);
-  char *value = NULL;
-  assert_true(H5Aread(attribute, text, &value) >= 0);
-  snprintf(hash, sizeof hash, "%s", value);
-  assert_int_equal(strlen(hash), 16);
-  H5free_memory(value);
-  H5Tclose(text);
-  H5Aclose(attribute);
-  H5Tclose(type);
-  H5Dclose(set);
-  H5Fclose(file);
+static void expect_tiles(const dm_location *location, const dm_tile_record *wanted, int64_t count) {
+  DM_FREED dm_tile_record *found = NULL;
+  dm_dataset c = {.at = *location, .rows = ROWS, .cols = COLS};
+  int64_t met;
+  ok(dm_output_tiles_read(&c, &found, &met));
+  assert_int_equal(met, count);
+  for (int64_t i = 0; i < count; i++)
+    assert_true(found[i].row == wanted[i].row && found[i].col == wanted[i].col &&
+                found[i].rows == wanted[i].rows && found[i].cols == wanted[i].cols &&
+                found[i].checksum == wanted[i].checksum);
 }
 
 static const char other[DM_ID] = "0123456789abcdef0123456789abcdef";
@@ -90,7 +81,7 @@ static void take_up(const dm_location *location, int damage) {
   char *data = elements(DM_F32, ROWS, COLS);
   expect_data(location, DM_F32, ROWS, COLS, data);
   free(data);
-  expect_tiles(location->file);
+  expect_tiles(location, tiles, 2);
   unlink(location->file);
 }
 
@@ -114,6 +105,39 @@ TEST(test_refusals) {
   assert_int_equal(mkdir(file.part, 0700), 0);
   fails(reopen(&location, file.offset, file.id, &again, &there), DM_E_IO, "opened");
   rmdir(file.part);
+}
+
+/* An attribute holds 1500 tiles. */
+TEST(test_many_tiles) {
+  for (int wide = 1; wide <= 3; wide++) {
+    dm_location location = at(*state, "E.h5:/c");
+    static dm_tile_record many[ROWS * COLS * 3];
+    static dm_attributes facts;
+    dm_output_file file;
+    const int64_t count = ROWS * COLS * wide, cols = COLS * wide;
+    dm_dataset c = {.at = location, .rows = ROWS, .cols = cols};
+    DM_FREED dm_tile_record *found = NULL;
+    int64_t met;
+    for (int64_t i = 0; i < count; i++)
+      many[i] = (dm_tile_record){
+          .row = i / cols, .col = i % cols, .rows = 1, .cols = 1, .checksum = (uint64_t)i << 40};
+    ok(create_output(&location, DM_F32, ROWS, cols, &file));
+    ok(dm_output_commit(&file,
+                        &(dm_completion){.provenance = &facts, .tiles = many, .count = count}, NULL,
+                        &named));
+    dm_output_release(&file);
+    ok(dm_output_tiles_read(&c, &found, &met));
+    assert_int_equal(met, count);
+    for (int64_t i = 0; i < count; i++)
+      assert_true(found[i].row == many[i].row && found[i].checksum == many[i].checksum);
+    hid_t h5 = H5Fopen(location.file, H5F_ACC_RDWR, H5P_DEFAULT);
+    assert_true(H5Adelete_by_name(h5, "/c", "damier_tiles", H5P_DEFAULT) >= 0);
+    assert_true(H5Fclose(h5) >= 0);
+    free(found);
+    found = NULL;
+    fails(dm_output_tiles_read(&c, &found, &met), DM_E_INPUT, "are damaged");
+    unlink(location.file);
+  }
 }
 
 RUN_ALL_IN_FOLDER(test_file_reopen)
