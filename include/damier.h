@@ -286,6 +286,28 @@ DAMIER_API void damier_close(damier_context *context);
 DAMIER_API int damier_set(damier_context *context, const char *option, const char *value,
                           damier_error *error);
 
+/** Sets one of the options that name a vector to numbers in memory, in place of a file: "weights"
+ * (of the terms of each sum: the rows of X in damier_cov, or its columns if rows are compared),
+ * "center-a", "center-b" (subtracted from the columns or rows of A or B), "scale-a" or "scale-b"
+ * (which divide them). It stays set until damier_set or this call sets the option again;
+ * damier_set with NULL: the default.
+ * @param context of this rank; all ranks set the same numbers, all of them, whatever part of the
+ *   matrices they have
+ * @param option the long name without the dashes
+ * @param of_rows of "center-a" and so on: 0: a number for each column; else for each row.  Ignored
+ *   for "weights"
+ * @param type of the numbers, real: DAMIER_F64, DAMIER_F32, DAMIER_I32, ...; they are taken as f64
+ * @param count of the numbers, at least 1; a product that needs another count returns
+ *   DAMIER_E_INPUT, as it does for numbers that are not finite, and for weights that are negative
+ *   or all 0
+ * @param numbers consecutive, in host memory; copied, so the caller may change or free them
+ * @param error filled; may be NULL
+ * @return a damier_code; DAMIER_E_USAGE leaves the option as it was: it takes no vector, or the
+ *   arguments are not valid */
+DAMIER_API int damier_set_vector(damier_context *context, const char *option, int of_rows,
+                                 damier_type type, int64_t count, const void *numbers,
+                                 damier_error *error);
+
 /** Sets the matrix that beta multiplies.  By default it is the matrix of option "c", or the
  * contents of C in memory.
  * @param context of this rank; all ranks set the same matrix

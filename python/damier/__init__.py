@@ -18,7 +18,8 @@ from ._limits import few_blas_threads as _few_blas_threads
 
 with _few_blas_threads():
     from ._context import Context, Path
-    from ._covariance import floats as _floats, weights_in_file as _weights_in_file
+    from ._agreement import agree as _agree, check_comm as _check_comm
+    from ._covariance import split as _split
     from ._errors import (CorruptError, DeviceError, Error, FileError, FitError, HangError, InputError, InternalError,
                           MPIError, StoppedError, UncheckedError, UsageError, VerifyError)
     from ._handle import Progress, Record
@@ -55,7 +56,7 @@ def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, 
     Otherwise ``a``, ``b``, ``c`` and ``out`` are arrays of NumPy, or with ``__dlpack__`` or
     ``__array_interface__``, as torch has them; or, in GPU memory, with ``__dlpack__`` or
     ``__cuda_array_interface__``.  They are used in place, in host memory with any positive strides; others are
-    copied first.  Types are float64, float32, float16, bfloat16, complex64, complex128 and
+    copied first, in GPU memory by torch or CuPy.  Types are float64, float32, float16, bfloat16, complex64, complex128 and
     int8, and int32 with ``type="f64"``.  Without ``out`` the result has the type of ``a`` (or ``type``), except float32
     for 16-bit types and int32 for int8; ``type_c`` selects another type.
 
@@ -80,7 +81,8 @@ def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, 
            [0., 1.]])
     """
     if progress is None:
-        with _KeptContext(comm, options) as context:
+        plain, vectors = _split(options)
+        with _KeptContext(comm, plain, vectors) as context, context._with(vectors):
             return context.matmul(a, b, out, c=c)
     with Context(comm, progress=progress, **options) as context:
         return context.matmul(a, b, out, c=c)
@@ -99,7 +101,8 @@ def gram(x: Any, out: Any = None, comm: Any = None, *, of: str = "columns", prog
            [15., 22., 29.]])
     """
     if progress is None:
-        with _KeptContext(comm, options) as context:
+        plain, vectors = _split(options)
+        with _KeptContext(comm, plain, vectors) as context, context._with(vectors):
             return context.gram(x, out, of=of)
     with Context(comm, progress=progress, **options) as context:
         return context.gram(x, out, of=of)
@@ -136,14 +139,17 @@ def cor(x: Any, out: Any = None, comm: Any = None, *, of: str = "columns", **opt
 def _covariance(name: str, x: Any, out: Any, comm: Any, of: str, divide: str, options: Any) -> Any:
     if name == "cov":
         options = options | {"divide": divide}
-    with _weights_in_file(options.pop("weights", None), comm) as weights:
-        if isinstance(x, (str, os.PathLike)) and (out is None or isinstance(out, (str, os.PathLike))):
-            if out is None:
-                raise UsageError(f"{name} of a file needs out, the file of the result")
-            with Context(comm, weights=weights, **options) as context:
-                return context.with_itself(name, x, out, of)
-        with _KeptContext(comm, options) as context, context._with(weights=weights):
-            return context.of_itself(name, _floats(x), out, of)
+    in_files = all(isinstance(y, (str, os.PathLike)) for y in ([x] if out is None else [x, out]))
+    problem = UsageError(f"{name} of a file needs out, the file of the result") if in_files and out is None else None
+    _check_comm(comm)
+    if not _agree(comm, problem, (name, in_files))[0]:
+        raise UsageError(f"{name} of a file on some ranks, of arrays on others")
+    if in_files:
+        with Context(comm, **options) as context:
+            return context.with_itself(name, x, out, of)
+    plain, vectors = _split(options)
+    with _KeptContext(comm, plain, vectors) as context, context._with(vectors):
+        return context.of_itself(name, x, out, of)
 
 
 def multiply(a: Path, b: Path, output: Path, comm: Any = None, *, c: Path | None = None,
@@ -175,7 +181,7 @@ def verify(a: Path, b: Path, output: Path, comm: Any = None, *, c: Path | None =
      ...
     damier._errors.VerifyError: ...
     """
-    with _weights_in_file(options.pop("weights", None), comm) as weights, Context(comm, weights=weights, **options) as context:
+    with Context(comm, **options) as context:
         return context.verify(a, b, output, c=c)
 
 
@@ -200,11 +206,13 @@ def plan(a: Any = None, b: Any = None, out: Any = None, comm: Any = None, **opti
     >>> record["problem"]["m"], record["machine"]["nodes"], record["forecast"]["total_s"] > 0
     (20000, 4, True)
     """
-    if (a is None) != (b is None):
-        raise UsageError("a plan needs two operands or none")
-    if a is None or all(isinstance(x, (str, os.PathLike)) for x in (a, b)):
-        if out is not None or comm is not None:
-            raise UsageError("out and comm apply only to plans for arrays", hint="ranks=N plans for N ranks")
+    in_files = a is None or all(isinstance(x, (str, os.PathLike)) for x in (a, b))
+    problem = UsageError("a plan needs two operands or none") if (a is None) != (b is None) else None
+    if problem is None and in_files and (out is not None or comm is not None):
+        problem = UsageError("out and comm apply only to plans for arrays", hint="ranks=N plans for N ranks")
+    _check_comm(comm)
+    _agree(comm, problem)
+    if in_files:
         return _record_of("plan", [] if a is None else [os.fspath(a), os.fspath(b)], options)
     with Context(comm, **options) as context:
         return context.plan(a, b, out)

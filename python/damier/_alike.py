@@ -1,4 +1,7 @@
-"""Products of the same kind of arrays as an earlier call: what that call found out about them serves again."""
+"""Calls like an earlier one of the same context: what that call found out about the caller's arrays serves again.
+
+This is the only place of the package that decides so, from the arrays as the caller passes them: their addresses, shapes,
+strides, types, devices, and whether they may be written.  A copy that was made for the library says nothing about them."""
 from __future__ import annotations
 
 import sys
@@ -26,33 +29,41 @@ def _address(array: Any) -> int:
     return int(array.__array_interface__["data"][0] if type(array) is np.ndarray else array.data_ptr())
 
 
-def kinds(*arrays: Any) -> tuple[Any, ...] | None:
+def _kinds(*arrays: Any) -> tuple[Any, ...] | None:
     found = tuple([_kind(array) for array in arrays])
     return None if None in found else found
 
 
 class Alike:
-    """A call whose arrays were used in place: A, B and C as stated to the library.
+    """A call that used the caller's A, B and C in place, as it stated them to the library.
 
-    GIVEN are the caller's; the last is None if C was made for the result.  KINDS None: no call is like it.  BATCH: the
-    number of matrices that are one below the other."""
+    GIVEN are the caller's; the last is None if C was made for RESULT.  BATCH: the number of matrices that are one below the
+    other."""
 
     def __init__(self, given: list[Any], result: Any, stated: list[lib.CMatrix], batch: int = 1) -> None:
         self.batch = batch
-        self.kinds = kinds(*given, result) and kinds(*given)
+        self._kinds = _kinds(*given, result) and _kinds(*given)
         self.stated = stated
-        if self.kinds is None:
-            return
-        self.shape, self.dtype = result.shape, result.dtype
-        self.bytes = [_bytes(array, c) for array, c in zip([*given[:2], result], stated)]
+        if self._kinds is not None:
+            self._shape, self._dtype = result.shape, result.dtype
+            self._bytes = [_bytes(array, c) for array, c in zip([*given[:2], result], stated)]
 
-    def result(self, a: Any) -> Any:
-        return np.empty(self.shape, self.dtype) if type(a) is np.ndarray else a.new_empty(self.shape, dtype=self.dtype)
+    def take(self, a: Any, b: Any, out: Any) -> Any:
+        """The result of a call with these arrays, for which the matrices to state are in ``stated``; None: it is not like the
+        earlier one, or C may share memory with A or B."""
+        if self._kinds is None or self._kinds != _kinds(a, b, out):
+            return None
+        result = self._new_result(a) if out is None else out
+        return result if self._put(a, b, result) else None
 
-    def put(self, *arrays: Any) -> bool:
-        """States these arrays, of the same kinds; False: C may share memory with A or B."""
+    def _new_result(self, a: Any) -> Any:
+        if type(a) is np.ndarray:
+            return np.empty(self._shape, self._dtype)
+        return a.new_empty(self._shape, dtype=self._dtype)
+
+    def _put(self, *arrays: Any) -> bool:
         a, b, c = map(_address, arrays)
-        of_a, of_b, of_c = self.bytes
+        of_a, of_b, of_c = self._bytes
         if (c < a + of_a and a < c + of_c) or (c < b + of_b and b < c + of_c):
             return False
         stream = None  # of all on one GPU

@@ -1,15 +1,14 @@
 """Views of the caller's arrays as two-dimensional NumPy arrays, without a copy where possible."""
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Union
+from typing import Any, NamedTuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._device import GPU_KINDS, DeviceArray, by_dlpack, by_interface
+from ._device import GPU_KINDS, Copy, DeviceArray, by_dlpack, by_interface
 from ._dlpack import interface_of
-from ._errors import UsageError
+from ._errors import FitError, InternalError, UsageError
 from ._options import DTYPE_OF_TYPE, TYPE_OF_DTYPE, type_of
 
 Array = NDArray[Any]
@@ -115,8 +114,12 @@ def _check_type(dtype: np.dtype[Any], stated: str | None, name: str) -> str:
     return stated
 
 
-def below_each_other(array: Array) -> Array | None:
+def _below_each_other(array: Array) -> Array | None:
     """The matrices of ARRAY, of its last two dimensions, as one in the same memory; None: they do not follow each other."""
+    if array.ndim == 2:
+        return array
+    if array.size == 0:
+        return np.empty((int(np.prod(array.shape[:-1])), array.shape[-1]), array.dtype)
     *leads, rows, cols = array.shape
     step, distance = array.strides[-2:]
     next_step = step * rows
@@ -132,26 +135,37 @@ def below_each_other(array: Array) -> Array | None:
     return np.lib.stride_tricks.as_strided(array, shape, (step, distance))
 
 
-def _as_one(view: View, name: str, writable: bool) -> View:
-    """The matrices of VIEW below each other, copied if they must be and can."""
-    if isinstance(view, DeviceArray):
-        return view.taken(below_each_other(view.shadow), name)
-    array = below_each_other(view)
-    if array is None and writable:
-        raise UsageError(f"the matrices of {name} do not follow each other in memory", hint="pass an array in C order")
-    return view.reshape(-1 if view.size else int(np.prod(view.shape[:-1])), view.shape[-1]) if array is None else array
+class HostCopy:
+    """A copy of ARRAY, whose matrices do not follow each other in memory."""
+
+    def __init__(self, array: Array, name: str) -> None:
+        self._of = array
+        try:
+            self.made = np.array(array, array.dtype, order="C", copy=True)
+        except MemoryError:
+            raise FitError(f"no memory for a copy of {name}, {' x '.join(map(str, array.shape))}") from None
+
+    def finish(self, back: bool) -> None:
+        """BACK: writes the copy to the array."""
+        if back:
+            self._of[...] = self.made
 
 
-def as_matrix(array: Any, name: str, type_: str | None = None, writable: bool = False,
-              entries: bool = False) -> tuple[View, str]:
+class Seen(NamedTuple):
+    """An array as the library takes it: VIEW is a matrix in the caller's memory, or in that of COPY."""
+
+    view: View
+    type: str
+    copy: Union[HostCopy, Copy, None] = None
+
+
+def as_matrix(array: Any, name: str, type_: str | None = None, writable: bool = False, entries: bool = False) -> Seen:
     """ARRAY's memory as a two-dimensional array, and its type; TYPE_ states a type that NumPy lacks.  With ENTRIES it has
-    the matrices of its last two dimensions below each other."""
+    the matrices of its last two dimensions below each other.  What does not lie as the library takes it is copied."""
     if writable and not _has_memory(array):
         raise UsageError(f"{name} is {type(array).__name__}, which has no writable memory")
     view, of_dlpack = _view(array, name)
-    if entries:
-        view = _as_one(view, name, writable)
-    if len(view.shape) != 2:
+    if len(view.shape) != 2 and not (entries and len(view.shape) > 2):
         raise UsageError(f"{name} has {len(view.shape)} dimensions; matrices have 2",
                          hint="x[:, None] or x[None, :] turns a vector into a matrix")
     if writable and (view.readonly if isinstance(view, DeviceArray) else not view.flags.writeable):
@@ -159,15 +173,32 @@ def as_matrix(array: Any, name: str, type_: str | None = None, writable: bool = 
     if writable and not _has_places(view):
         raise UsageError(f"several elements of {name} have the same place in memory",
                          hint="pass an array of its own, not one with strides of 0 or overlapping windows")
+    kind = _check_type(view.dtype, type_ or of_dlpack, name)
     if isinstance(view, DeviceArray):
-        _check_lies(view, name)
-    return view, _check_type(view.dtype, type_ or of_dlpack, name)
+        return _in_gpu_memory(array, view, name, kind)
+    below = _below_each_other(view)
+    if below is not None:
+        return Seen(below, kind)
+    copied = HostCopy(view, name)
+    return Seen(copied.made.reshape(int(np.prod(view.shape[:-1])), view.shape[-1]), kind, copied)
 
 
-def _check_lies(view: DeviceArray, name: str) -> None:
+def _in_gpu_memory(array: Any, view: DeviceArray, name: str, kind: str) -> Seen:
     if not view.dtype.isnative:
         raise UsageError(f"{name} has elements of {view.dtype.str} in GPU memory; GPUs have the opposite byte order")
-    view.strides(name)
+    if _lies_well(view):
+        return Seen(view, kind)
+    copied = Copy(array, name)
+    made = _view(copied.made, name)[0]
+    if not isinstance(made, DeviceArray) or not _lies_well(made):
+        raise InternalError(f"the copy of {name} in GPU memory is not contiguous")
+    return Seen(made, kind, copied)
+
+
+def _lies_well(view: DeviceArray) -> bool:
+    """Whether the library takes the elements of VIEW, which becomes a matrix, where they are."""
+    below = _below_each_other(view.shadow)
+    return below is not None and view.seen_as(below).strides() is not None
 
 
 def _strides(view: Array) -> list[int] | None:
@@ -185,19 +216,16 @@ def _strides(view: Array) -> list[int] | None:
     return strides
 
 
-def _overlaps_itself(view: Array, strides: Sequence[int]) -> bool:
-    """Whether two elements have the same address, or share bytes."""
-    (rows, cols), down, right = view.shape, abs(strides[0]), abs(strides[1])
-    return bool(rows > 1 and cols > 1 and down <= (cols - 1) * right and right <= (rows - 1) * down)
-
-
 def _has_places(view: View) -> bool:
-    """Whether each element has memory of its own, so that it can be written."""
+    """Whether each element has memory of its own, so that it can be written: a step is wider than all shorter ones together."""
     array = view.shadow if isinstance(view, DeviceArray) else view
-    if array.size < 2:
-        return True
-    alone = all(n < 2 or abs(s) >= array.itemsize for n, s in zip(array.shape, array.strides))
-    return alone and not _overlaps_itself(array, array.strides)
+    steps = sorted((abs(step), count) for step, count in zip(array.strides, array.shape) if count > 1)
+    width = array.itemsize
+    for step, count in steps if array.size > 1 else ():
+        if step < width:
+            return False
+        width += (count - 1) * step
+    return True
 
 
 def overlap(x: View, y: View) -> bool:
@@ -224,7 +252,7 @@ def plain(view: Array) -> tuple[Array, list[int]]:
     """VIEW itself or, if its strides are not supported (negative, 0, not whole elements, several elements in one
     place), a copy."""
     strides = _strides(view)
-    if strides is None or _overlaps_itself(view, strides):
+    if strides is None or not _has_places(view):
         view = np.array(view, dtype=view.dtype.newbyteorder("="), order="C", copy=True)
         strides = _strides(view)
         assert strides is not None

@@ -13,10 +13,12 @@ from typing import Any, TypeVar, Union
 import numpy as np
 
 from . import _library as lib
-from ._alike import Alike, kinds
+from ._agreement import agree, attempt, told
+from ._alike import Alike
 from ._arrays import as_matrix, check_meaning, overlap, same_places
+from ._covariance import floats
 from ._device import DeviceArray, empty_beside, repeated
-from ._errors import Error, FitError, InputError, UsageError
+from ._errors import Error, FitError, InputError, UncheckedError, UsageError
 from ._handle import Handle, Progress, Record
 from ._matrices import Entries, Matrix, OnOne, Operand, PartedOperand, Rows, Stated, empty, shown
 from ._options import DTYPE_OF_TYPE, is_zero, texts, type_name
@@ -30,6 +32,8 @@ def _alone(method: Method) -> Method:
     """Other threads wait meanwhile: what a context keeps for like calls is that of one."""
     @functools.wraps(method)
     def call(self: Any, *arguments: Any, **words: Any) -> Any:
+        if self.process != os.getpid():
+            self.renew()
         with self.in_use:
             return method(self, *arguments, **words)
 
@@ -53,18 +57,30 @@ class Context(Handle):
     """
 
     def __init__(self, comm: Any = None, *, progress: Progress | None = None, **options: Any) -> None:
-        self._type_c = options.pop("type_c", None)
+        self._type_c = options.get("type_c")  # of arrays; Handle leaves it to the calls with files
         self._type = options.get("type")
         self._beta = options.get("beta")
-        self._alike: Alike | None = None
-        self._alike_products: dict[tuple[str, int], Alike] = {}  # "gram", ... of columns and of rows
+        self._alike: dict[tuple[Any, ...], Alike] = {}  # the last call of each product
         self._ops = {x: str(options.get(f"op_{x}") or "n").lower() for x in "ab"}
-        self._changes_a = any(str(options.get(key)) not in ("None", "none", "False", "no")
-                              for key in ("center_a", "scale_a", "weights", "center", "scale"))
-        self._changes_a |= options.get("missing") == "mean"
+        self._changes = any(str(options.get(key)) not in ("None", "none", "False", "no")
+                            for key in ("center_a", "scale_a", "weights", "center", "scale"))
+        self._changes |= options.get("missing") == "mean"
         self._row_axes = {x: options.get(f"row_axes_{'b' if x == 'b' else 'a'}") for x in "abx"}
         self.in_use = threading.RLock()
+        self.process = os.getpid()
         super().__init__(comm, progress, options)
+
+    def renew(self) -> None:
+        """In a forked process, which has no other threads: a call of one may have been interrupted in its middle."""
+        if not self.in_use.acquire(blocking=False):
+            raise UsageError("the process was forked while another thread used this context", hint="open a context in the new process")
+        self.in_use.release()
+        self.process = os.getpid()
+
+    @property
+    def _changes_a(self) -> bool:
+        """Whether A is centered, scaled, weighted or filled."""
+        return self._changes or not self._vectors.isdisjoint(("center_a", "scale_a", "weights"))
 
     # ---- files ----
 
@@ -81,7 +97,8 @@ class Context(Handle):
         def call(context: Any, x: Any, c: Any, error: Any) -> Any:
             return function(context, x, _of_rows(of), c, error)
 
-        matrices = [lib.CMatrix(division=lib.IN_FILE, file=_name_of(location)) for location in (x, output)]
+        _, problem = attempt(_of_rows, of)
+        matrices = self._named((product, of), [x, output], problem)
         with self._with(type_c=self._type_c):
             self._call(call, *map(ctypes.byref, matrices))
         return self.record
@@ -94,35 +111,78 @@ class Context(Handle):
     @_alone
     def info(self, location: Path | None = None) -> Record:
         """As :func:`damier.info`; collective."""
-        self._call(lib.library.damier_info, None if location is None else _name_of(location))
+        name, problem = attempt(_name_of, "" if location is None else location)
+        agree(self.comm, problem)
+        self._call(lib.library.damier_info, None if location is None else name)
         return self.record
 
+    def _named(self, call: tuple[Any, ...], locations: list[Path], problem: Exception | None = None) -> list[lib.CMatrix]:
+        """The matrices of LOCATIONS; collective: all ranks make the same CALL."""
+        names = None
+        if problem is None:
+            names, problem = attempt(list, map(_name_of, locations))
+        if not agree(self.comm, problem, call)[0]:
+            raise UsageError("the ranks do not make the same call", hint="all ranks make the same calls, with the same options and files")
+        return [lib.CMatrix(division=lib.IN_FILE, file=name) for name in names or ()]
+
     def _in_files(self, function: Any, a: Path, b: Path, output: Path, c: Path | None) -> Record:
-        matrices = [lib.CMatrix(division=lib.IN_FILE, file=_name_of(location)) for location in (a, b, output)]
+        matrices = self._named((function.__name__, c is None), [a, b, output])
         with self._with(c=c, type_c=self._type_c):
             self._call(function, *map(ctypes.byref, matrices))
         return self.record
 
     # ---- arrays ----
 
+    def _take_alike(self, product: tuple[Any, ...], a: Any, b: Any, out: Any) -> tuple[Any, Alike] | None:
+        """The result and the earlier call of PRODUCT that this one is like."""
+        alike = self._alike.get(product)
+        result = None if alike is None else alike.take(a, b, out)
+        return None if alike is None or result is None else (result, alike)
+
+    def _begin(self, product: tuple[Any, ...], given: list[Any], alike: Any = None, problem: Exception | None = None) -> bool:
+        """Before anything else of a call with arrays; collective: whether all ranks have ALIKE.  All ranks must call for the same
+        PRODUCT, and have the same of GIVEN in files."""
+        if self.comm is None:
+            if problem is not None:
+                raise problem
+            return alike is not None
+        places: Any = (False,) * len(given)
+        if alike is None and problem is None:
+            places, problem = attempt(self._places, given)
+        same, all_alike = agree(self.comm, problem, (product, places), alike is not None)
+        if not same:
+            raise UsageError(f"the ranks do not make the same call: {product[0]} of other matrices, or of arrays where others have files",
+                             hint="all ranks make the same calls, with the same options and files")
+        return all_alike
+
+    def _places(self, given: list[Any]) -> tuple[bool, ...]:
+        """Which of GIVEN are in files; for several ranks."""
+        places = tuple(location_of(x) is not None for x in given)
+        if not all(places) and any(len(_shape_of(x)) > 2 for x, in_file in zip(given, places) if not in_file):
+            raise UsageError("a batch is not divided over the ranks of a comm",
+                             hint="leave out comm: each rank then multiplies the matrices that it passes")
+        return places
+
     @_alone
     def matmul(self, a: Any, b: Any, out: Any = None, *, c: Any = None) -> Any:
         """As :func:`damier.matmul`; collective."""
-        if self._alike is not None and self._alike.batch > 1 and c is None:
-            alike = self._like(self._alike, a, b, out)
-            if alike is not None:
-                with self._with(batch=self._alike.batch):
-                    self._call(lib.library.damier_multiply, *alike[1])
-                return alike[0]
+        alike = None if c is not None else self._take_alike(("matmul",), a, b, out)
+        if self._begin(("matmul", c is None), [a, b], alike) and alike is not None:
+            with self._with(batch=alike[1].batch if alike[1].batch > 1 else None):  # without comm
+                self._call(lib.library.damier_multiply, *alike[1].stated)
+            return alike[0]
         a, b = self._found(a, "a"), self._found(b, "b")
         if any(len(_shape_of(x)) > 2 for x in (a, b)):
             return self._batch(a, b, out, c)
-        return self._single(a, b, out, c)
+        result, stated = self._product(a, b, out, c)
+        if stated is not None and c is None and (out is not None or self.comm is None):
+            self._alike["matmul",] = Alike([a, b, out], result, stated)
+        return result
 
     def _batch(self, a: Any, b: Any, out: Any, c: Any) -> Any:
         """By the rules of NumPy's matmul: the matrices of an operand are one below the other for the library."""
         stored = [isinstance(x, StoredOperand) for x in (a, b)]
-        if self.comm is not None:
+        if self.comm is not None:  # of datasets: the same on all ranks
             raise UsageError("a batch is not divided over the ranks of a comm",
                              hint="leave out comm: each rank then multiplies the matrices that it passes")
         if set(self._ops.values()) != {"n"} and not all(stored):
@@ -155,7 +215,7 @@ class Context(Handle):
             made, stated = self._product(a, b, of_out, of_old, (count * m, n))
         result = made.reshape(shape) if out is None else out
         if batch > 1 and not any(stored) and stated is not None and c is None and all(s[:-2] == leads for s in shapes):
-            self._alike = Alike([a.array, b.array, out], result, stated, batch)
+            self._alike["matmul",] = Alike([a.array, b.array, out], result, stated, batch)
         return result
 
     def _leads(self, shapes: list[tuple[int, ...]]) -> tuple[tuple[int, ...], tuple[int, int, int]]:
@@ -169,16 +229,6 @@ class Context(Handle):
         if k != k_of_b:
             raise UsageError(f"{texts_}: the inner dimensions differ")
         return leads, (m, k, n)
-
-    def _single(self, a: Any, b: Any, out: Any, c: Any) -> Any:
-        alike = self._agreed(self._like(self._alike, a, b, out) if c is None else None)
-        if alike is not None:
-            self._call(lib.library.damier_multiply, *alike[1])
-            return alike[0]
-        result, stated = self._product(a, b, out, c)
-        if stated is not None and c is None and (out is not None or self.comm is None):
-            self._alike = Alike([a, b, out], result, stated)
-        return result
 
     def _product(self, a: Any, b: Any, out: Any, c: Any,
                  shape: tuple[int, int] | None = None) -> tuple[Any, list[lib.CMatrix] | None]:
@@ -202,14 +252,16 @@ class Context(Handle):
     def of_itself(self, product: str, x: Any, out: Any, of: str) -> Any:
         """The PRODUCT "gram", "cov" or "cor" of an array; collective."""
         function = getattr(lib.library, f"damier_{product}")
-        of_rows = _of_rows(of)
+        of_rows, problem = attempt(_of_rows, of)
+        if problem is None and product != "gram":
+            x, problem = attempt(floats, x)
+        alike = None if problem else self._take_alike((product, of_rows), x, x, out)
 
         def call(context: Any, x: Any, _: Any, c: Any, error: Any) -> Any:
             return function(context, x, of_rows, c, error)
 
-        alike = self._agreed(self._like(self._alike_products.get((product, of_rows)), x, x, out))
-        if alike is not None:
-            self._call(call, *alike[1])
+        if self._begin((product, of_rows), [x], alike, problem) and alike is not None:
+            self._call(call, *alike[1].stated)
             return alike[0]
         operand = self._operand(x, "x")
         self._agree([operand])
@@ -218,12 +270,13 @@ class Context(Handle):
         result, _ = self._result([operand, operand], out, None, self._beta, (n, n), whole)
         stated = self._multiply(call, [operand, operand, result]) if n > 0 else None
         if stated is not None and (out is not None or self.comm is None):
-            self._alike_products[product, of_rows] = Alike([x, x, out], result.matrix.array, stated)
+            self._alike[product, of_rows] = Alike([x, x, out], result.matrix.array, stated)
         return result.matrix.array
 
     @_alone
     def plan(self, a: Any, b: Any, out: Any = None) -> Record:
         """What :meth:`matmul` of these arrays would do, need and take; collective."""
+        self._begin(("plan",), [a, b])
         ab = [self._operand(a, "a"), self._operand(b, "b")]
         m, n, k = self._pose(ab)
         if m == 0 or n == 0:
@@ -231,20 +284,6 @@ class Context(Handle):
         result, _ = self._result(ab, out, None, None, (m, n))
         self._multiply(lib.library.damier_plan, [*ab, result])
         return self.record
-
-    def _agreed(self, alike: tuple[Any, list[Any]] | None) -> tuple[Any, list[Any]] | None:
-        """ALIKE, unless a rank has none."""
-        if self.comm is not None and self.comm.allreduce(alike is not None) < self.ranks:
-            return None
-        return alike
-
-    @staticmethod
-    def _like(alike: Alike | None, a: Any, b: Any, out: Any) -> tuple[Any, list[Any]] | None:
-        """The result and the matrices to state, if this call is like the earlier one ALIKE."""
-        if alike is None or alike.kinds is None or alike.kinds != kinds(a, b, out):
-            return None
-        result = alike.result(a) if out is None else out
-        return (result, alike.stated) if alike.put(a, b, result) else None
 
     def _found(self, given: Any, name: str) -> Any:
         """The dataset that GIVEN is or names, if the library can read it; else GIVEN."""
@@ -306,16 +345,14 @@ class Context(Handle):
                 whole: bool = True) -> tuple[Operand, Operand | None]:
         """The destination of C, and the old C if the library must read it as a separate matrix.  WHOLE: C of integers has
         integers."""
-        if out is None and c is None and not is_zero(beta):
-            raise UsageError("beta is not 0, but neither out nor c is given")
         problem = None
         made = out is None
         if made:
-            try:
-                type_ = self._type_of_result(str(ab[0].type) if self._type is None else type_name(self._type), whole)
-                out = self._new_result(ab, shape, type_) if c is None or _are_on_gpu(ab, c) else _copy_of(c, type_)
-            except Error as error:  # perhaps only on this rank
-                out, problem = OnOne(None), error
+            out, problem = attempt(self._make_result, ab, c, beta, shape, whole)
+            if problem is not None and self.comm is None:
+                raise problem
+            if problem is not None:  # perhaps only on this rank
+                out, problem = OnOne(None), told(problem, self.rank)
         result = self._in_memory(out, "out", writable=True)
         operands = [result]
         if c is not None:
@@ -330,6 +367,12 @@ class Context(Handle):
                                  f"{shown(shape)}")
         old = operands[1] if c is not None else None
         return result, old if old and not self._start_with(old, result, made) else None
+
+    def _make_result(self, ab: list[Operand], c: Any, beta: Any, shape: tuple[int, int], whole: bool) -> Any:
+        if c is None and not is_zero(beta):
+            raise UsageError("beta is not 0, but neither out nor c is given")
+        type_ = self._type_of_result(str(ab[0].type) if self._type is None else type_name(self._type), whole)
+        return self._new_result(ab, shape, type_) if c is None or _are_on_gpu(ab, c) else _copy_of(c, type_)
 
     def _start_with(self, c: Operand, result: Operand, made: bool) -> bool:
         """Copies the old C to OUT; False: the library must read C itself, in GPU memory, or of another type than an OUT
@@ -411,19 +454,43 @@ class Context(Handle):
         used the caller's arrays alone."""
         result = operands[2]
         out, start = result.view, result.start
-        aside = out is not None and any(o.view is not None and overlap(o.view, out) for o in operands[:2])
-        if isinstance(out, np.ndarray) and start is not None and not aside:
-            out[...] = start  # NumPy copies it first if it overlaps OUT
-            start = None
-        stated = [operand.to_c(copy=operand is result and aside) for operand in operands]
-        memory = stated[2][1]
-        if isinstance(memory, np.ndarray) and start is not None:
-            memory[...] = start
-        self._call(function, *(ctypes.byref(c) for c, _ in stated))
-        if isinstance(out, np.ndarray) and isinstance(memory, np.ndarray) and memory is not out:
-            out[...] = memory
-        alone = start is None and all(used is o.view for o, (_, used) in zip(operands, stated))
-        return [c for c, _ in stated] if alone else None
+        prepared, problem = attempt(_prepare, operands)
+        agree(self.comm, problem)
+        stated = [c for c, _ in prepared]
+        memory = prepared[2][1]
+
+        def finish(written: bool) -> None:
+            if written and isinstance(out, np.ndarray) and isinstance(memory, np.ndarray) and memory is not out:
+                out[...] = memory
+            for operand in operands:
+                operand.finish(written and operand is result)
+
+        written = False
+        try:
+            self._call(function, *map(ctypes.byref, stated))
+            written = True
+        except UncheckedError:
+            written = True
+            raise
+        finally:
+            finish(written)
+        alone = start is None and all(used is o.view and o.copy is None for o, (_, used) in zip(operands, prepared))
+        return stated if alone else None
+
+
+def _prepare(operands: list[Operand]) -> list[tuple[lib.CMatrix, Any]]:
+    """A, B and C for the library, and the memory that it uses; C has the elements that it starts with."""
+    result = operands[2]
+    out, start = result.view, result.start
+    aside = out is not None and any(o.view is not None and overlap(o.view, out) for o in operands[:2])
+    if isinstance(out, np.ndarray) and start is not None and not aside:
+        out[...] = start  # NumPy copies it first if it overlaps OUT
+        start = None
+    prepared = [operand.to_c(copy=operand is result and aside) for operand in operands]
+    memory = prepared[2][1]
+    if isinstance(memory, np.ndarray) and start is not None:
+        memory[...] = start
+    return prepared
 
 
 def _of_rows(of: str) -> int:
@@ -447,7 +514,7 @@ def _nothing(x: Any, shape: tuple[int, int], name: str) -> Any:
         return np.empty(shape, DTYPE_OF_TYPE[str(x.type)])
     if hasattr(x, "reshape"):
         return x.reshape(-1)[:0].reshape(shape)
-    view, type_ = as_matrix(x, name, entries=True)
+    view, type_, _ = as_matrix(x, name, entries=True)
     return Rows(np.empty(shape, view.dtype), type=type_)
 
 
@@ -488,7 +555,7 @@ def _copy_of(c: Any, type_: str) -> Any:
     """The result of TYPE_ in place of an old C, which stays unchanged: a copy of it, if the library need not read it."""
     matrix = copy.copy(c) if isinstance(c, Matrix) else Rows(c)
     if matrix.array is not None:
-        view, matrix.type = as_matrix(matrix.array, "c", matrix.type, entries=isinstance(matrix, Entries))
+        view, matrix.type, _ = as_matrix(matrix.array, "c", matrix.type, entries=isinstance(matrix, Entries))
         if matrix.type != type_ or isinstance(view, DeviceArray):
             rows, cols = view.shape
             matrix.array, matrix.type = empty((rows, cols), type_), type_

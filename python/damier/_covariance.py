@@ -1,16 +1,18 @@
-"""Covariances of arrays: what the library leaves to NumPy."""
+"""Covariances of arrays: what the library leaves to NumPy, and the numbers that it takes from memory."""
 from __future__ import annotations
 
-import contextlib
-import os
-import tempfile
-from typing import Any, Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._arrays import check_meaning
-from ._errors import Error, UsageError
+from ._errors import UsageError
 from ._stored import Stored
+
+_NAMES = ("weights", "center_a", "center_b", "scale_a", "scale_b")
 
 
 def floats(x: Any) -> Any:
@@ -22,46 +24,39 @@ def floats(x: Any) -> Any:
     return array.astype(np.float64) if array.dtype.kind in "iub" else array
 
 
-def _on_host(weights: Any) -> Any:
-    """A copy of what torch or CuPy has in GPU memory."""
-    if not hasattr(weights, "__cuda_array_interface__"):
-        return weights
-    return weights.cpu() if hasattr(weights, "cpu") else weights.get()
+@dataclass
+class Vector:
+    """Numbers of an option: of terms, or of the columns or rows of a matrix."""
+
+    given: Any
+    of_rows: bool = False
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        check_meaning(self.given, name)
+        given = self.given
+        if hasattr(given, "__cuda_array_interface__"):  # few numbers, which the host needs
+            given = given.cpu() if hasattr(given, "cpu") else given.get()
+        found = np.asarray(given)
+        if found.dtype.kind not in "biuf" and found.dtype.name != "bfloat16":
+            raise UsageError(f"{name} has elements of {found.dtype}; they must be real numbers")
+        if found.ndim == 0 or found.size != max(found.shape):
+            raise UsageError(f"{name} is {' x '.join(map(str, found.shape)) or 'a single number'}, not a vector")
+        return np.ascontiguousarray(found, np.float64).reshape(-1)
 
 
-@contextlib.contextmanager
-def weights_in_file(weights: Any, comm: Any) -> Iterator[str | None]:
-    """A location of WEIGHTS: an array is written to a file for the call, by rank 0, which reads it, too."""
-    weights = weights.location if isinstance(weights, Stored) else weights
-    located = weights is None or isinstance(weights, (str, os.PathLike))
-    if comm is not None and len(set(comm.allgather(located))) > 1:
-        raise UsageError("weights are an array on some ranks only")
-    if located:
-        yield None if weights is None else os.fspath(weights)
-        return
-    place: contextlib.AbstractContextManager[str] = contextlib.nullcontext("")
-    if comm is None or comm.Get_rank() == 0:
-        place = tempfile.TemporaryDirectory(prefix="damier-")
-    with place as folder:
-        name = os.path.join(folder, "weights.npy")
-        problem = _save(name, weights) if folder else None
-        name, problem = (name, problem) if comm is None else comm.bcast((name, problem))
-        if problem is not None:
-            raise UsageError(f"weights: {problem}")
-        try:
-            yield name
-        except Error as error:
-            error.message = error.message.replace(name, "weights")
-            raise
+def _vector_of(key: str, value: Any) -> Vector | None:
+    """None: VALUE is a text, or none."""
+    if value is None or isinstance(value, (str, bool, np.bool_, Stored)) or hasattr(value, "__fspath__"):
+        return None
+    lines = value[0] if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str) else None
+    if lines is None or key == "weights":
+        return Vector(value)
+    return Vector(value[1], lines == "rows") if lines in ("columns", "rows") else None
 
 
-def _save(name: str, weights: Any) -> str | None:
-    """Why it cannot be saved."""
-    try:
-        check_meaning(weights, "the array")
-        np.save(name, np.ascontiguousarray(_on_host(weights)), allow_pickle=False)
-    except UsageError as error:
-        return f"{error.message}; {error.hint}"
-    except (OSError, TypeError, ValueError) as error:
-        return str(error)
-    return None
+def split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Vector]]:
+    """OPTIONS with texts, and those whose numbers are in memory: ``weights``; ``center_a=x``, of columns, ``("rows", x)``, ..."""
+    found = {key: _vector_of(key, options[key]) for key in _NAMES if key in options}
+    vectors = {key: vector for key, vector in found.items() if vector is not None}
+    plain = {key: value.location if isinstance(value, Stored) else value for key, value in options.items() if key not in vectors}
+    return plain, vectors

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._dlpack import interface_of
-from ._errors import UsageError
+from ._errors import FitError, UsageError
 from ._library import LEGACY
 
 GPU_KINDS = (2, 13)  # kDLCUDA, kDLCUDAManaged
@@ -30,23 +30,18 @@ class DeviceArray:
             raise UsageError(f"{name} describes its GPU memory in an unsupported way: {error}") from error
         self.shape, self.size, self.dtype = self.shadow.shape, self.shadow.size, self.shadow.dtype
 
-    def taken(self, shadow: NDArray[Any] | None, name: str) -> DeviceArray:
-        """The same memory, seen as SHADOW; None: that is not possible."""
-        if shadow is None:
-            raise UsageError(f"the matrices of {name} do not follow each other in GPU memory", hint=_COPY_HINT)
+    def seen_as(self, shadow: NDArray[Any]) -> DeviceArray:
+        """The same memory in another shape."""
         self.shadow, self.shape = shadow, shadow.shape
         return self
 
-    def strides(self, name: str) -> list[int]:
-        """In elements, for the library."""
+    def strides(self) -> list[int] | None:
+        """Those of a matrix in elements; None: the library needs the elements of rows, or those of columns, contiguous."""
         size = self.dtype.itemsize
         strides = [1 if n < 2 else s // size if s % size == 0 else 0 for n, s in zip(self.shape, self.shadow.strides)]
         (rows, cols), (down, right) = self.shape, strides
         lines = [right == 1 and (rows < 2 or down >= cols), down == 1 and (cols < 2 or right >= rows)]
-        if self.size and not any(lines):
-            raise UsageError(f"{name} has strides of {self.shadow.strides} bytes in GPU memory, where the elements of "
-                             "rows, or those of columns, must be contiguous", hint=_COPY_HINT)
-        return strides
+        return strides if not self.size or any(lines) else None
 
 
 class _Addresses:
@@ -89,21 +84,71 @@ def by_interface(array: Any, name: str) -> DeviceArray:
     return DeviceArray(interface, array, int(stream or 0), name)
 
 
+# ---- by the functions of the array's own package, or of another one that is loaded ----
+
+
+def _package_of(array: Any) -> Any:
+    return sys.modules.get(type(array).__module__.partition(".")[0])
+
+
 def repeated(array: Any, shape: tuple[int, ...], name: str) -> Any:
-    """ARRAY with the larger SHAPE, by the functions of its package."""
-    package: Any = sys.modules.get(type(array).__module__.partition(".")[0])
+    """A view of ARRAY with the larger SHAPE."""
+    package = _package_of(array)
     if not hasattr(package, "broadcast_to"):
         raise UsageError(f"{name} is not repeated for the matrices of the other operand",
                          hint=f"pass an array of {' x '.join(map(str, shape))} elements")
-    made = package.broadcast_to(array, shape)
-    return made.contiguous() if hasattr(made, "contiguous") else package.ascontiguousarray(made)
+    return package.broadcast_to(array, shape)
+
+
+def _workable(array: Any) -> Any:
+    """ARRAY, or its memory as an array of a package that can copy it; None: none is loaded."""
+    if hasattr(array, "contiguous") or hasattr(_package_of(array), "ascontiguousarray"):
+        return array
+    cupy, torch = sys.modules.get("cupy"), sys.modules.get("torch")
+    if cupy is not None:
+        return cupy.asarray(array) if hasattr(array, "__cuda_array_interface__") else cupy.from_dlpack(array)
+    return torch.as_tensor(array, device="cuda") if torch is not None else None
+
+
+class Copy:
+    """A contiguous copy of an array in GPU memory whose strides the library does not take; kept until the product is done."""
+
+    def __init__(self, array: Any, name: str) -> None:
+        try:
+            self._of = _workable(array)
+            self.made = None if self._of is None else self._contiguous()
+        except Exception as error:  # each package has exceptions of its own
+            raise FitError(f"{name} could not be copied in GPU memory: {error}", hint=_COPY_HINT) from error
+        if self.made is None:
+            raise UsageError(f"{name} has strides that are not taken in GPU memory, where matrices must follow each other and the "
+                             "elements of rows, or those of columns, be contiguous", hint=_COPY_HINT)
+
+    def _contiguous(self) -> Any:
+        if hasattr(self._of, "contiguous"):
+            return self._of.contiguous()
+        with self._of.device:  # CuPy copies on the current GPU
+            return _package_of(self._of).ascontiguousarray(self._of)
+
+    def finish(self, back: bool) -> None:
+        """Waits until the product, which may only be posted, no longer uses the copy; BACK: writes it to the array."""
+        cuda = getattr(_package_of(self._of), "cuda", None)
+        if hasattr(cuda, "synchronize"):  # torch
+            cuda.synchronize(self._of.device)
+        elif cuda is not None:
+            self._of.device.synchronize()
+        if not back:
+            return
+        if hasattr(self._of, "copy_"):
+            self._of.copy_(self.made)
+        else:
+            self._of[...] = self.made
 
 
 def empty_beside(array: Any, shape: tuple[int, int], type_: str) -> Any:
     """A new array of ARRAY's package on its GPU; None for packages whose arrays cannot be written or made here."""
     name = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "c64": "complex64",
             "c128": "complex128", "i8": "int8", "i32": "int32"}[type_]
-    package: Any = sys.modules.get(type(array).__module__.partition(".")[0])
+    package = _package_of(array)
     dtype = getattr(package, name, None)
     if dtype is None:
         return None

@@ -15,6 +15,8 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from . import _library as lib
+from ._agreement import agree, attempt, check_comm
+from ._covariance import Vector, split
 from ._errors import Error, MPIError, StoppedError, UsageError, in_python, of_code
 from ._options import texts
 
@@ -30,11 +32,20 @@ _signal: Any = importlib.import_module("_signal")
 _one_at_a_time = threading.RLock()
 
 
+def _renew_lock() -> None:
+    """The thread that holds it does not exist in a forked process."""
+    global _one_at_a_time
+    _one_at_a_time = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
+
+
 class Handle:
     """Base class of :class:`damier.Context`."""
 
     def __init__(self, comm: Any, progress: Progress | None, options: Mapping[str, Any]) -> None:
-        _check_comm(comm)
+        check_comm(comm)
         self.comm = comm
         self.progress = progress
         self._record: Record | None = {}  # None: to be asked for
@@ -42,6 +53,7 @@ class Handle:
         self.rank: int = 0 if comm is None else comm.Get_rank()
         self.ranks: int = 1 if comm is None else comm.Get_size()
         self._handle = ctypes.c_void_p()
+        self._vectors: set[str] = set()  # options with numbers in memory
         self._interrupted = False
         self._raised: BaseException | None = None
         self._callback = lib.CProgress(self._on_progress)
@@ -49,8 +61,13 @@ class Handle:
             self._open(options)
 
     def _open(self, options: Mapping[str, Any]) -> None:
-        stated = list(texts({name: value for name, value in options.items() if name != "gpus"}))
-        self.gpus = gpus = _number_of_gpus(options.get("gpus"), self.comm)
+        """Collective: ranks with other options than others are refused before anything is opened."""
+        plain, vectors = split(options)
+        stated, problem = attempt(sorted, texts(plain))
+        if problem is None:
+            gpus, problem = attempt(_number_of_gpus, plain.get("gpus"), self.comm)
+        check_same_options(self.comm, problem, stated, vectors)
+        self.gpus: int = gpus
         error = lib.CError()
         where = (ctypes.byref(self._handle), ctypes.byref(error))
         if gpus == 1:
@@ -61,19 +78,39 @@ class Handle:
             raise _error_of(error)
         lib.library.damier_on_progress(self._handle, self._callback, None)
         try:
-            for name, text in stated:
-                self._set(name, text)
+            self._set_all([pair for pair in stated if pair[0] not in ("gpus", "type-c")], vectors)
         except Error:
             self.close()
             raise
 
+    def _set_all(self, stated: list[tuple[str, str]], vectors: Mapping[str, Vector]) -> None:
+        """Collective."""
+        def set_here() -> None:
+            for name, text in stated:
+                self._set(name, text)
+            for name, vector in vectors.items():
+                self._set_numbers(name, vector)
+
+        agree(self.comm, attempt(set_here)[1])
+
     def _set(self, name: str, text: str | None) -> None:
-        """None: the default.  All ranks set the same, so that all have the same error."""
+        """None: the default."""
         error = lib.CError()
         words = (os.fsencode(name), None if text is None else os.fsencode(text))
         if lib.library.damier_set(self._handle, *words, ctypes.byref(error)) != 0:
+            error.agreed = 1  # see _set_all()
+            raise _error_of(error)
+
+    def _set_numbers(self, key: str, vector: Vector) -> None:
+        """The library copies them."""
+        error = lib.CError()
+        numbers = vector.numbers(key)
+        stated = (lib.TYPES.index("f64"), numbers.size, numbers.ctypes.data)
+        name = os.fsencode(key.replace("_", "-"))
+        if lib.library.damier_set_vector(self._handle, name, int(vector.of_rows), *stated, ctypes.byref(error)) != 0:
             error.agreed = 1
             raise _error_of(error)
+        self._vectors.add(key)
 
     def _state_old(self, c: Any) -> None:
         error = lib.CError()
@@ -81,17 +118,23 @@ class Handle:
             raise _error_of(error)
 
     @contextmanager
-    def _with(self, **options: Any) -> Iterator[None]:
-        """OPTIONS for one call."""
-        stated = list(texts(options))
-        for name, text in stated:
-            self._set(name, text)
+    def _with(self, vectors: Mapping[str, Vector] | None = None, **options: Any) -> Iterator[None]:
+        """OPTIONS, and numbers in memory, for one call; collective if there are any, which then all ranks have."""
+        vectors = vectors or {}
+        names = [key.replace("_", "-") for key, value in options.items() if value is not None]
+        names += [key.replace("_", "-") for key in vectors]
+        if not names:
+            yield
+            return
         try:
+            stated, problem = attempt(list, texts(options))
+            agree(self.comm, problem)
+            self._set_all(stated, vectors)
             yield
         finally:
-            for name, _ in stated:
-                if self._handle:
-                    self._set(name, None)
+            for name in names if self._handle else ():
+                self._set(name, None)
+            self._vectors.difference_update(vectors)
 
     def close(self) -> None:
         """Collective."""
@@ -171,10 +214,21 @@ def _error_of(error: lib.CError, record: Record | None = None) -> Error:
                                agreed=bool(error.agreed), record=record)
 
 
-def _check_comm(comm: Any) -> None:
-    module = sys.modules.get("mpi4py.MPI")  # loaded by whoever created a communicator
-    if comm is not None and (module is None or not isinstance(comm, module.Comm)):
-        raise UsageError(f"comm is {type(comm).__name__}, not a communicator of mpi4py")
+def check_same_options(comm: Any, problem: Exception | None, stated: Any, vectors: Mapping[str, Vector], ready: bool = True) -> bool:
+    """Collective: raises PROBLEM, or that the ranks have other options than STATED, or numbers in memory of others; returns
+    whether all are READY."""
+    in_memory = sorted((key, vector.of_rows) for key, vector in vectors.items())
+    same, all_ready = agree(comm, problem, (stated, in_memory), ready)
+    if same:
+        return all_ready
+    everyone = comm.allgather((dict(stated), dict(in_memory)))
+    arrays = {key for _, of_rank in everyone for key in of_rank}
+    for key in sorted(arrays):
+        if any(of_rank.get(key) != in_memory_of.get(key) for _, of_rank in everyone for _, in_memory_of in everyone):
+            raise UsageError(f"{key} is an array on some ranks only", hint="all ranks pass the same options")
+    names = sorted({name for options, _ in everyone for name in options})
+    other = next((name for name in names if len({options.get(name) for options, _ in everyone}) > 1), "they")
+    raise UsageError(f"the ranks have different options: {other.replace('-', '_')}", hint="all ranks pass the same options")
 
 
 def _number_of_gpus(gpus: Any, comm: Any) -> int:

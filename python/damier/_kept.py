@@ -8,8 +8,12 @@ import threading
 from types import TracebackType
 from typing import Any
 
+from ._agreement import attempt, check_comm
 from ._context import Context
+from ._covariance import Vector
 from ._errors import Error
+from ._handle import check_same_options
+from ._options import texts
 
 _MOST = 8  # different sets of options per thread
 
@@ -39,11 +43,8 @@ class _OfCommunicators:
         self.key = 0
         self.all: list[dict[Any, Context]] = []
 
-    def of(self, comm: Any) -> dict[Any, Context] | None:
-        """None: not a communicator of mpi4py."""
-        self.mpi = self.mpi or sys.modules.get("mpi4py.MPI")
-        if self.mpi is None or not isinstance(comm, self.mpi.Comm):
-            return None
+    def of(self, comm: Any) -> dict[Any, Context]:
+        self.mpi = self.mpi or sys.modules["mpi4py.MPI"]
         if not self.key:
             self.key = self.mpi.Comm.Create_keyval(delete_fn=self._freed)
             self.mpi.COMM_SELF.Set_attr(self.key, {})  # deleted first when MPI ends
@@ -77,24 +78,21 @@ def _close(contexts: dict[Any, Context]) -> None:
 
 
 class KeptContext:
-    """A context without progress function, for one call; collective in COMM, unless it is None."""
+    """A context without progress function, for one call; collective in COMM, unless it is None.
+
+    Options are compared as values, by their texts; ranks agree on them, and on whether all have a context, before one is used.
+    VECTORS, the options whose numbers are in memory, are set by the caller for the call."""
 
     __slots__ = "contexts", "key", "context"
 
-    def __init__(self, comm: Any, options: dict[str, Any]) -> None:
+    def __init__(self, comm: Any, options: dict[str, Any], vectors: dict[str, Vector]) -> None:
+        check_comm(comm)
         self.contexts = _contexts() if comm is None else _of_communicators.of(comm)
-        self.key: Any = None  # the context is not kept
-        context = None
-        if self.contexts is not None:
-            items = sorted(options.items())
-            key = (*items, *[type(value) for _, value in items])
-            try:
-                hash(key)  # an empty dictionary would not ask for it
-                context = self.contexts.pop(key, None)
-                self.key = key
-            except TypeError:  # a value that cannot be a key
-                pass
-        self.context = context or Context(comm, **options)
+        stated, problem = attempt(sorted, texts(options))
+        self.key = None if problem else tuple(stated)
+        has = self.key in self.contexts
+        has = check_same_options(comm, problem, stated, vectors, has)
+        self.context = self.contexts.pop(self.key) if has else Context(comm, **options)
 
     def __enter__(self) -> Context:
         return self.context
@@ -102,9 +100,7 @@ class KeptContext:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         context, contexts = self.context, self.contexts
-        if contexts is None or self.key is None:
-            context.__exit__(kind, error, trace)
-        elif error is None or (isinstance(error, Error) and error.agreed):
+        if error is None or (isinstance(error, Error) and error.agreed):
             contexts[self.key] = context
             while len(contexts) > _MOST:
                 contexts.pop(next(iter(contexts))).close()

@@ -91,6 +91,7 @@ def _declare(library: ctypes.CDLL) -> None:
         "damier_open_gpus": (ctypes.c_int, [ctypes.c_int, ctypes.POINTER(context), error]),
         "damier_close": (None, [context]),
         "damier_set": (ctypes.c_int, [context, text, text, error]),
+        "damier_set_vector": (ctypes.c_int, [context, text, ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_void_p, error]),
         "damier_old_c": (ctypes.c_int, [context, matrix, error]),
         "damier_on_progress": (None, [context, CProgress, ctypes.c_void_p]),
         "damier_multiply": (ctypes.c_int, [context, matrix, matrix, matrix, error]),

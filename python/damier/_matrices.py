@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from . import _library as lib
-from ._arrays import Array, View, as_matrix, plain
-from ._device import DeviceArray
+from ._agreement import attempt, told
+from ._arrays import Array, HostCopy, View, as_matrix, plain
+from ._device import Copy, DeviceArray
 from ._errors import Error, FitError, UsageError
 from ._options import DTYPE_OF_TYPE, type_name
 
@@ -158,15 +159,17 @@ class Operand:
         self.name = name
         self.matrix = given if isinstance(given, Matrix) else Rows(given)
         self.view: View | None = None
+        self.copy: HostCopy | Copy | None = None  # VIEW is of it, not the caller's memory
         self.start: Array | None = None  # of out: elements that it has to hold before the product
         self.on_gpus = False  # on some ranks, once known
         self.type: str | None = None
         self.rows = self.cols = 0  # of the whole matrix, once known
         self.stated = Stated(self.matrix.division, numbers=self.matrix.numbers())
-        try:
-            self._look(rank, ranks, writable)
-        except Error as error:
-            self.stated.problem = error
+        _, problem = attempt(self._look, rank, ranks, writable)
+        if problem is not None and ranks == 1:
+            raise problem
+        if problem is not None:
+            self.stated.problem = told(problem, rank)
 
     def _look(self, rank: int, ranks: int, writable: bool) -> None:
         m = self.matrix
@@ -181,7 +184,7 @@ class Operand:
         if m.array is None:
             raise UsageError(f"{self.name}: this rank's part is None",
                              hint="on a rank without rows pass an array of shape (0, columns)")
-        self.view, self.type = as_matrix(m.array, self.name, m.type, writable, isinstance(m, Entries))
+        self.view, self.type, self.copy = as_matrix(m.array, self.name, m.type, writable, isinstance(m, Entries))
         if isinstance(m, BlockCyclic) and self.view.shape != m.local_shape(rank):
             raise UsageError(f"{self.name}: this rank's part is {shown(self.view.shape)}, not "
                              f"{shown(m.local_shape(rank))}")
@@ -238,12 +241,17 @@ class Operand:
         c.own_rows = view.shape[0]
         if isinstance(view, DeviceArray):
             c.data, c.memory, c.stream = view.pointer, lib.GPU_MEMORY, view.stream
-            c.row_stride, c.col_stride = view.strides(self.name)
+            c.row_stride, c.col_stride = view.strides() or (0, 0)  # as_matrix() takes no others
             return c, view
         memory, strides = plain(np.array(view) if copy else view)
         c.data = memory.ctypes.data
         c.row_stride, c.col_stride = strides
         return c, memory
+
+    def finish(self, written: bool) -> None:
+        """After the product: copies are no longer needed; what was WRITTEN to one goes to the caller's memory."""
+        if self.copy is not None:
+            self.copy.finish(written)
 
 
 class PartedOperand(Operand):
@@ -251,7 +259,7 @@ class PartedOperand(Operand):
 
     def __init__(self, given: Rows, name: str, gpus: int, writable: bool = False) -> None:  # pylint: disable=super-init-not-called
         self.name, self.matrix = name, given
-        self.view = self.start = self.type = None
+        self.view = self.start = self.type = self.copy = None
         self.rows = self.cols = 0
         self.writable = writable
         self.parts = [Operand(Rows(array, type=given.type), f"{name}[{i}]", 0, 1, writable)
@@ -280,6 +288,10 @@ class PartedOperand(Operand):
         c.parts, c.part_count = ctypes.addressof(parts), len(found)
         c.kept = parts, found
         return c, None
+
+    def finish(self, written: bool) -> None:
+        for part in self.parts:
+            part.finish(written)
 
 
 def shown(shape: tuple[int, ...]) -> str:

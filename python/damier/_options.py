@@ -40,23 +40,29 @@ def type_name(value: Any) -> str:
 
 
 def _number(value: Any) -> str:
+    """The same for equal numbers, whatever their types."""
     if isinstance(value, numbers.Integral):
         return str(int(value))
     if isinstance(value, numbers.Real):
-        return repr(float(value))
+        real = float(value)
+        return str(int(real)) if real.is_integer() and abs(real) < 2**53 and str(real) != "-0.0" else repr(real)
     if isinstance(value, numbers.Complex):
         z = complex(value)
-        return f"{z.real!r},{z.imag!r}"
+        return f"{_number(z.real)},{_number(z.imag)}" if z.imag else _number(z.real)
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
+        return _number(value.item())
     return str(os.fspath(value) if isinstance(value, os.PathLike) else value)
 
 
 def text_of(name: str, value: Any) -> str:
     """
     >>> text_of("grid", (2, 1, 1)), text_of("alpha", 2 - 1j), text_of("memory", {"host": "4GiB"})
-    ('2x1x1', '2.0,-1.0', 'host=4GiB')
+    ('2x1x1', '2,-1', 'host=4GiB')
+    >>> text_of("alpha", 2), text_of("alpha", np.float64(2)), text_of("alpha", 2 + 0j), text_of("verify", np.bool_(False))
+    ('2', '2', '2', 'no')
     """
     if isinstance(value, np.ndarray) and value.ndim > 0:
-        raise UsageError(f"{name} is an array", hint="weights of damier.cov, damier.cor and damier.verify may be arrays; other vectors are in files")
+        raise UsageError(f"{name} is an array", hint="weights, center_a, center_b, scale_a and scale_b may be")
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
     if name in ("type", "type-c"):

@@ -81,7 +81,7 @@ class StoredOperand(Operand):
         """More than two dimensions are those of a batch, unless the first ROW_AXES are the rows."""
         self.name, self.location = name, os.fsencode(location)
         self.matrix = Matrix(None)
-        self.view = self.start = None
+        self.view = self.start = self.copy = None
         self.on_gpus = False
         dataset = record["dataset"]
         self.type = dataset["value_type"]

@@ -10,7 +10,9 @@
 #include "comm/comm_mpi.h"
 #endif
 #include "comm/team.h"
+#include "core/buffer.h"
 #include "core/clock.h"
+#include "core/copy.h"
 #include "core/version.h"
 #include "engine/dataset_input.h"
 #include "product/info.h"
@@ -117,6 +119,7 @@ static void close_context(damier_context *context) {
   forget_record(context);
   free(context->recorded);
   free(context->old_file);
+  for (int i = 0; i < DM_USER_VECTORS; i++) free(context->numbers_of[i]);
   free(context);
 }
 
@@ -284,13 +287,65 @@ static dm_status no_option(const char *name) {
                      : dm_hint(status, "did you mean '%s'?", names[nearest]);
 }
 
+static dm_status find_option(const char *name, const dm_value **value) {
+  if (!name) return dm_fail(DM_E_USAGE, "the name of the option is NULL");
+  *value = dm_value_find(name);
+  return !*value || (*value)->programs_only ? no_option(name) : DM_OK;
+}
+
+/* NUMBERS, or NULL, replace those in memory. */
+static void own_numbers(damier_context *context, const dm_value *value, double *numbers) {
+  const int vector = dm_value_vector(value);
+  if (vector < 0) return;
+  free(context->numbers_of[vector]);
+  context->numbers_of[vector] = numbers;
+}
+
 static dm_status set(damier_context *context, const char *name, const char *text) {
   dm_settings *settings = &context->settings;
-  if (!name) return dm_fail(DM_E_USAGE, "the name of the option is NULL");
-  const dm_value *value = dm_value_find(name);
-  if (!value || value->programs_only) return no_option(name);
-  if (!text && !dm_value_is_flag(value)) return dm_value_restore(value, settings);
-  return dm_context(dm_value_take(value, text, settings), "option '%s'", name);
+  const dm_value *value;
+  DM_TRY(find_option(name, &value));
+  dm_status status = !text && !dm_value_is_flag(value)
+                         ? dm_value_restore(value, settings)
+                         : dm_context(dm_value_take(value, text, settings), "option '%s'", name);
+  if (!status) own_numbers(context, value, NULL);
+  return status;
+}
+
+/* A copy of the caller's NUMBERS as f64. */
+static dm_status copy_numbers(dm_dtype type, int64_t count, const void *numbers, double **copy) {
+  if (count < 1 || count > INT64_MAX / 16) /* also in bytes */
+    return dm_fail(DM_E_USAGE, "%lld is not a number of elements", (long long)count);
+  if ((int)type < 0 || type > (dm_dtype)DAMIER_I32 || dm_dtype_is_complex(type))
+    return dm_fail(DM_E_USAGE, "the numbers are not of a real type");
+  DM_TRY(dm_buffer_alloc(count * (int64_t)sizeof(double), (void **)copy));
+  dm_copy(dm_view_row_major(*copy, DM_F64, count, 1),
+          dm_view_row_major((void *)(uintptr_t)numbers, type, count, 1), false);
+  return DM_OK;
+}
+
+static dm_status set_vector(damier_context *context, const char *name, bool of_rows, dm_dtype type,
+                            int64_t count, const void *numbers) {
+  const dm_value *value;
+  double *copy;
+  DM_TRY(find_option(name, &value));
+  if (dm_value_vector(value) < 0)
+    return dm_hint(dm_fail(DM_E_USAGE, "option '%s' takes no vector", name),
+                   "weights, center-a, center-b, scale-a and scale-b do");
+  if (!numbers) return dm_fail(DM_E_USAGE, "option '%s': the numbers are NULL", name);
+  DM_TRY(dm_context(copy_numbers(type, count, numbers, &copy), "option '%s'", name));
+  own_numbers(context, value, copy);
+  dm_value_take_numbers(value, of_rows, &(dm_numbers){copy, count}, &context->settings);
+  return DM_OK;
+}
+
+int damier_set_vector(damier_context *context, const char *option, int of_rows, damier_type type,
+                      int64_t count, const void *numbers, damier_error *error) {
+  visit v;
+  dm_status status = enter(&v, context);
+  if (!status) status = set_vector(context, option, of_rows != 0, (dm_dtype)type, count, numbers);
+  if (v.context) context->product.is_kept = false;
+  return leave(&v, status, error);
 }
 
 int damier_set(damier_context *context, const char *option, const char *value,

@@ -67,11 +67,12 @@ struct damier_context {
   atomic_flag busy;         /* a call is running */
   dm_plain_numbers numbers; /* of the thread that runs it */
   dm_run run;
-  dm_followers *followers; /* of rank 0, if this process has several ranks; else NULL */
-  damier_context **led;    /* all contexts, by rank */
-  dm_in_place in_place;    /* reused from product to product */
-  dm_known_links links;    /* the same */
-  dm_settings settings;    /* the options set */
+  dm_followers *followers;             /* of rank 0, if this process has several ranks; else NULL */
+  damier_context **led;                /* all contexts, by rank */
+  dm_in_place in_place;                /* reused from product to product */
+  dm_known_links links;                /* the same */
+  dm_settings settings;                /* the options set */
+  double *numbers_of[DM_USER_VECTORS]; /* in memory, which the settings name; NULL: none */
   dm_recorded *recorded;
   bool has_old;
   damier_matrix old; /* multiplied by beta, if stated */

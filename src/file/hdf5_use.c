@@ -15,7 +15,27 @@ enum { ROOM = 16 << 20 };
 static pthread_mutex_t in_use = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local int entered;
 
+/* ---- a fork by the program, in any of its threads ----
+ *
+ * The new process has only that thread: it would wait for ever for a lock of another one. So the
+ * fork waits until no thread is in the library, which is in order in both processes then. */
+
+static pthread_once_t watched = PTHREAD_ONCE_INIT;
+
+static void await_fork(void) {
+  if (entered == 0) pthread_mutex_lock(&in_use);
+}
+
+static void pass_fork(void) {
+  if (entered == 0) pthread_mutex_unlock(&in_use);
+}
+
+static void watch_forks(void) {
+  (void)pthread_atfork(await_fork, pass_fork, pass_fork);
+}
+
 int dm_h5_enter(void) {
+  (void)pthread_once(&watched, watch_forks);
   if (entered == 0) pthread_mutex_lock(&in_use);
   return ++entered;
 }

@@ -225,14 +225,21 @@ dm_status dm_request_inspect_files(const dm_settings *s, const dm_log *log,
   return dm_request_check_output(s, log, f);
 }
 
-/* The vector AT, with one number for each of LENGTH WHATs. */
+/* The vector AT, or NUMBERS in memory, with one for each of LENGTH WHATs. */
 static dm_status inspect_vector(const dm_settings *s, const dm_log *log, const dm_location *at,
-                                int64_t length, const char *what, dm_dataset *vector) {
+                                const dm_numbers *numbers, int64_t length, const char *what,
+                                dm_dataset *vector) {
   dm_settings own = *s;
   char name[DM_NAME], shape[DM_SHAPE_TEXT];
   own.as_column = true;
   own.as_row = false;
-  DM_TRY(dm_request_inspect_at(&own, log, at, vector, NULL));
+  if (numbers->list) {
+    *vector = (dm_dataset){.at = *at, .rows = numbers->count, .cols = 1, .dtype = DM_F64};
+    dm_dataset_set_memory(
+        vector, dm_view_row_major((void *)(uintptr_t)numbers->list, DM_F64, numbers->count, 1));
+  } else {
+    DM_TRY(dm_request_inspect_at(&own, log, at, vector, NULL));
+  }
   dm_location_name(&vector->at, name);
   if (vector->composite)
     return dm_hint(dm_fail(DM_E_USAGE, "%s is a part of a dataset, or several", name),
@@ -254,13 +261,16 @@ dm_status dm_request_inspect_vectors(const dm_settings *s, const dm_log *log, co
     dm_dataset *const vectors[] = {&v->center[x], &v->scale[x]};
     for (int i = 0; i < 2; i++) {
       const bool rows = choices[i]->lines == (int)DM_ROW_LINES;
+      const dm_numbers *numbers = &s->numbers[(i == 0 ? DM_CENTERS : DM_SCALES) + x];
       if (choices[i]->by.file[0])
-        DM_TRY(inspect_vector(s, log, &choices[i]->by, rows ? sets[x]->rows : sets[x]->cols,
-                              rows ? "rows" : "columns", vectors[i]));
+        DM_TRY(inspect_vector(s, log, &choices[i]->by, numbers,
+                              rows ? sets[x]->rows : sets[x]->cols, rows ? "rows" : "columns",
+                              vectors[i]));
     }
   }
   if (!s->weights.file[0]) return DM_OK;
-  return inspect_vector(s, log, &s->weights, inner, "terms of the sums", &v->weights);
+  return inspect_vector(s, log, &s->weights, &s->numbers[DM_WEIGHTS], inner, "terms of the sums",
+                        &v->weights);
 }
 
 dm_status dm_request_arrange(const dm_settings *s, dm_dataset *a, dm_dataset *b, dm_leads *leads) {
@@ -385,6 +395,13 @@ void dm_request_add_alike(dm_alike *alike, const dm_settings *settings) {
         (uint64_t)dm_checksum_bytes((const char *)settings + v->at, (int64_t)v->room, 0),
         settings->given[i]};
     dm_alike_add(alike, v->name, stated, sizeof stated);
+    const int vector = dm_value_vector(v);
+    if (vector < 0) continue;
+    const dm_numbers *numbers = &settings->numbers[vector];
+    const int64_t bytes = numbers->count * (int64_t)sizeof(double);
+    const uint64_t sum =
+        numbers->list ? (uint64_t)dm_checksum_bytes((const char *)numbers->list, bytes, 1) : 0;
+    dm_alike_add(alike, v->name, &sum, sizeof sum);
   }
 }
 

@@ -77,6 +77,14 @@ static bool is_same(const attribute *a, const dm_value *value, const dm_settings
   return memcmp((const char *)one + value->at, (const char *)other + value->at, room) == 0;
 }
 
+/* Whether TEXT is what provenance calls the numbers of VALUE that were in memory. */
+static bool request_was_in_memory(const dm_value *value, const char *text) {
+  char name[DM_ATTRIBUTE_TEXT];
+  const char *at = strstr(text, "memory:");
+  snprintf(name, sizeof name, "memory:%s", value->name);
+  return dm_value_vector(value) >= 0 && at && strcmp(at, name) == 0;
+}
+
 /* Takes A from LIST unless it is STATED. */
 static dm_status take(const attribute *a, const dm_attributes *list, bool stated, dm_settings *s,
                       dm_settings *read, dm_verify *v) {
@@ -84,6 +92,10 @@ static dm_status take(const attribute *a, const dm_attributes *list, bool stated
   const dm_value *value = dm_value_find(a->option);
   const char *text = text_of(a, list, word);
   if (!text || (stated && !a->of_equation)) return DM_OK;
+  if (!stated && request_was_in_memory(value, text))
+    return dm_hint(dm_fail(DM_E_USAGE, "the %s of C were in memory, and are not stated", a->option),
+                   "write them to a file: --%s FILE.npy; damier_set_vector takes them from memory",
+                   a->option);
   *read = *s;
   dm_status invalid = dm_value_take(value, text, read);
   dm_status_free(invalid);

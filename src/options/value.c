@@ -21,17 +21,49 @@ const dm_value *dm_value_find(const char *name) {
   return NULL;
 }
 
+int dm_value_vector(const dm_value *value) {
+  const size_t places[DM_USER_VECTORS] = {
+      offsetof(dm_settings, center[0]), offsetof(dm_settings, center[1]),
+      offsetof(dm_settings, scale[0]), offsetof(dm_settings, scale[1]),
+      offsetof(dm_settings, weights)};
+  for (int i = 0; i < DM_USER_VECTORS; i++)
+    if (value->at == places[i]) return i;
+  return -1;
+}
+
+/* A text replaces numbers in memory. */
+static void forget_numbers(const dm_value *value, dm_settings *settings) {
+  const int vector = dm_value_vector(value);
+  if (vector >= 0) settings->numbers[vector] = (dm_numbers){.list = NULL};
+}
+
+void dm_value_take_numbers(const dm_value *value, bool of_rows, const dm_numbers *numbers,
+                           dm_settings *settings) {
+  const int vector = dm_value_vector(value);
+  dm_location at = {.file = "memory"};
+  snprintf(at.dataset, sizeof at.dataset, "%s", value->name);
+  if (vector == DM_WEIGHTS)
+    settings->weights = at;
+  else
+    *(dm_lines_choice *)(void *)((char *)settings + value->at) =
+        (dm_lines_choice){(int)(of_rows ? DM_ROW_LINES : DM_COLUMN_LINES), at};
+  settings->numbers[vector] = *numbers;
+  settings->given[value - dm_values] = true;
+}
+
 dm_status dm_value_take(const dm_value *value, const char *text, dm_settings *settings) {
   char *at = (char *)settings + value->at;
   DM_FREED char *before = NULL;
   DM_TRY(dm_buffer_table((int64_t)value->room, &before));
   memcpy(before, at, value->room);
   dm_status status = value->set(value, text, settings);
-  if (status)
+  if (status) {
     memcpy(at, before, value->room);
-  else
-    settings->given[value - dm_values] = true;
-  return status;
+    return status;
+  }
+  settings->given[value - dm_values] = true;
+  forget_numbers(value, settings);
+  return DM_OK;
 }
 
 dm_status dm_value_restore(const dm_value *value, dm_settings *settings) {
@@ -39,6 +71,7 @@ dm_status dm_value_restore(const dm_value *value, dm_settings *settings) {
   DM_TRY(dm_buffer_table(1, &fresh));
   dm_status status = dm_settings_defaults(fresh);
   if (!status) memcpy((char *)settings + value->at, (const char *)fresh + value->at, value->room);
+  forget_numbers(value, settings);
   settings->given[value - dm_values] = false;
   return status;
 }

@@ -21,6 +21,16 @@ typedef struct dm_lines_choice {
   dm_location by;
 } dm_lines_choice;
 
+/* The vectors by which A and B are changed: two of centers and two of scales, of A and of B, and
+ * the weights. */
+enum { DM_CENTERS = 0, DM_SCALES = 2, DM_WEIGHTS = 4, DM_USER_VECTORS };
+
+/* The numbers of a vector in memory; NULL: it is in a file, or there is none. */
+typedef struct dm_numbers {
+  const double *list;
+  int64_t count;
+} dm_numbers;
+
 /* Choices are indices into the option's list, which has the order of the corresponding enum. */
 typedef struct dm_settings {
   bool given[DM_VALUES]; /* by the user; index in dm_values */
@@ -60,6 +70,9 @@ typedef struct dm_settings {
   int verify_written, on_corruption;
   uint64_t verify_seed;
   double checkpoint_interval; /* seconds */
+  /* in place of the files that CENTER, SCALE and WEIGHTS name; of the rank that has these settings
+   */
+  dm_numbers numbers[DM_USER_VECTORS];
 } dm_settings;
 
 typedef struct dm_value dm_value;
@@ -87,6 +100,14 @@ const dm_value *dm_value_find(const char *name); /* NULL: none */
 
 /* Sets VALUE, one of dm_values, in SETTINGS, and that it was given. On failure nothing changes. */
 dm_status dm_value_take(const dm_value *value, const char *text, dm_settings *settings);
+
+/* The vector that VALUE states, DM_CENTERS + 0 and so on; -1: none. */
+int dm_value_vector(const dm_value *value);
+
+/* Sets VALUE, which states a vector, to NUMBERS, of rows or columns if it is not weights; NUMBERS
+ * stay the caller's as long as SETTINGS have them. */
+void dm_value_take_numbers(const dm_value *value, bool of_rows, const dm_numbers *numbers,
+                           dm_settings *settings);
 
 /* Makes VALUE, one of dm_values, what it is if nobody gives it. */
 dm_status dm_value_restore(const dm_value *value, dm_settings *settings);

@@ -13,12 +13,13 @@ HOST = np.ones((4, 4))
 class Understood(unittest.TestCase):
     def test_both_protocols(self):
         for kind in BOTH:
-            view, type_ = as_matrix(kind(ADDRESS, (3, 5), "f4", (8, 1)), "a")
-            self.assertEqual((view.pointer, view.shape, view.strides("a"), type_), (ADDRESS, (3, 5), [8, 1], "f32"))
-            view, type_ = as_matrix(kind(ADDRESS, (3, 5), "c16", (1, 3)), "a")
-            self.assertEqual((view.strides("a"), type_), ([1, 3], "c128"))
-            self.assertEqual(as_matrix(kind(ADDRESS, (3, 5), "i1"), "a")[0].strides("a"), [5, 1])
-            self.assertEqual(as_matrix(kind(ADDRESS, (1, 5), "i1", (7, 2)), "a")[0].strides("a"), [1, 2])
+            view, type_, copy = as_matrix(kind(ADDRESS, (3, 5), "f4", (8, 1)), "a")
+            self.assertEqual((view.pointer, view.shape, view.strides(), type_), (ADDRESS, (3, 5), [8, 1], "f32"))
+            self.assertIsNone(copy)
+            view, type_, _ = as_matrix(kind(ADDRESS, (3, 5), "c16", (1, 3)), "a")
+            self.assertEqual((view.strides(), type_), ([1, 3], "c128"))
+            self.assertEqual(as_matrix(kind(ADDRESS, (3, 5), "i1"), "a")[0].strides(), [5, 1])
+            self.assertEqual(as_matrix(kind(ADDRESS, (1, 5), "i1", (7, 2)), "a")[0].strides(), [1, 2])
 
     def test_streams(self):
         for words, wanted in (({}, 0), ({"version": 2}, 1), ({"stream": None}, 0), ({"stream": 2}, 2),
@@ -68,8 +69,8 @@ class Refused(unittest.TestCase):
 
     def test_strides(self):
         for kind in BOTH:
-            for strides in ((8, 2), (3, 1), (1, 3), (-4, 1), (0, 1)):
-                refused = self.refused("a has strides of", kind(ADDRESS, (4, 4), "f8", strides), HOST)
+            for strides in ((8, 2), (3, 1), (1, 3), (-4, 1), (0, 1)):  # of a package that makes no copies
+                refused = self.refused("a has strides that", kind(ADDRESS, (4, 4), "f8", strides), HOST)
                 self.assertIn("contiguous", refused.hint)
 
     def test_out(self):

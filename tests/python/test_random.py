@@ -110,8 +110,8 @@ class Products(unittest.TestCase):
         before = [x.copy() for _, x in given]
         try:
             made = damier.matmul(given[0][0], given[1][0], out, c=c, **drawn.words)
-        except damier.UsageError as refusal:  # what NumPy's strides can state, and C's memory cannot be
-            self.assertRegex(refusal.message, "do not follow each other|is not repeated for")
+        except damier.UsageError as refusal:  # a package without broadcast_to()
+            self.assertRegex(refusal.message, "is not repeated for")
             return False
         self.assertIs(made if out is not None else None, out)
         made = made if out is None else held
@@ -126,7 +126,7 @@ class Products(unittest.TestCase):
         for seed in range(400):
             with self.subTest(seed=seed):
                 multiplied += self.product(seed)
-        self.assertGreater(multiplied, 300)
+        self.assertGreater(multiplied, 360)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,196 @@
+"""What a later call may use of an earlier one; calls in processes that were forked; calls that fork none."""
+import os
+import subprocess
+import sys
+import textwrap
+import unittest
+
+import damier
+import numpy as np
+
+RNG = np.random.default_rng(1)
+
+
+def drawn(*shape):
+    return RNG.integers(-4, 5, shape).astype("f8")
+
+
+class Again(unittest.TestCase):
+    """The second call of a kind, and the third."""
+
+    def right(self, make_a, make_b, **words):
+        for call in range(3):
+            a, b = make_a(), make_b()
+            with self.subTest(call=call):
+                np.testing.assert_array_equal(damier.matmul(a, b, **words), a @ b)
+
+    def test_matrices_that_do_not_follow_each_other(self):
+        plain = lambda *shape: (lambda: drawn(*shape))
+        self.right(plain(6, 4, 5), lambda: np.asfortranarray(drawn(6, 5, 3)))
+        self.right(lambda: drawn(6, 5, 4).swapaxes(-1, -2), plain(6, 5, 3))
+        self.right(lambda: drawn(6, 9, 5)[:, 2:6], plain(6, 5, 3))
+        self.right(lambda: drawn(6, 4, 5)[::-1], plain(6, 5, 3))
+        self.right(lambda: drawn(12, 4, 5)[::2], lambda: drawn(6, 5, 7)[..., 1:6:2])
+        self.right(lambda: np.broadcast_to(drawn(4, 5), (6, 4, 5)), plain(6, 5, 3))
+        self.right(lambda: np.lib.stride_tricks.sliding_window_view(drawn(9, 5), 4, 0).swapaxes(1, 2), plain(6, 5, 3))
+        self.right(lambda: drawn(4, 2, 3, 5).transpose(1, 2, 0, 3), plain(2, 3, 5, 4))
+
+    def test_one_context(self):
+        with damier.Context() as context:
+            for _ in range(3):
+                a, b = drawn(6, 9, 5)[:, 2:6], drawn(6, 5, 3)
+                np.testing.assert_array_equal(context.matmul(a, b), a @ b)
+
+    def test_results_that_do_not_follow_each_other(self):
+        makes = (lambda: np.zeros((6, 9, 3))[:, 2:6], lambda: np.zeros((3, 4, 6)).T, lambda: np.zeros((6, 4, 3))[::-1],
+                 lambda: np.zeros((4, 6, 3)).swapaxes(0, 1))
+        for make in makes:
+            out = make()
+            for beta in (0, 0, 2):
+                a, b, before = drawn(6, 4, 5), drawn(6, 5, 3), out.copy()
+                self.assertIs(damier.matmul(a, b, out, beta=beta), out)
+                np.testing.assert_array_equal(out, a @ b + beta * before)
+        with self.assertRaisesRegex(damier.UsageError, "have the same place"):
+            damier.matmul(drawn(6, 4, 5), drawn(6, 5, 3), np.lib.stride_tricks.as_strided(np.zeros((4, 3)), (6, 4, 3), (0, 24, 8)))
+
+    def test_what_changes_between_calls(self):
+        """Read-only, byte order, alignment, weights."""
+        a, b = drawn(7, 7), drawn(7, 7)
+        for _ in range(2):
+            out = np.zeros((7, 7))
+            damier.matmul(a, b, out)
+            out.flags.writeable = False
+            with self.assertRaisesRegex(damier.UsageError, "read-only"):
+                damier.matmul(a, b, out)
+            np.testing.assert_array_equal(damier.matmul(a.astype(">f8"), b), a @ b)
+            np.testing.assert_array_equal(damier.matmul(np.zeros(49 * 8 + 1, "u1")[1:].view("f8").reshape(7, 7) + a, b), a @ b)
+        for i in range(3):
+            x, w = drawn(30, 4), RNG.integers(1, 9, 30).astype("f8")
+            np.testing.assert_allclose(damier.cov(x, weights=w), np.cov(x, rowvar=False, aweights=w), atol=1e-12)
+            np.testing.assert_allclose(damier.cov(x), np.cov(x, rowvar=False), atol=1e-12)
+
+    def test_equal_options(self):
+        """Options are compared as values: calls use one context."""
+        from damier import _kept
+        a = drawn(5, 5)
+        damier.matmul(a, a, alpha=3)
+        count = len(_kept._contexts())
+        for three in (3.0, np.float64(3), np.int64(3), np.float32(3), np.array(3.0), 3 + 0j, "3"):
+            np.testing.assert_array_equal(damier.matmul(a, a, alpha=three), 3 * (a @ a))
+        self.assertEqual(len(_kept._contexts()), count)
+
+
+class Vectors(unittest.TestCase):
+    """Numbers in memory in place of files."""
+
+    def test_centers(self):
+        a, b = drawn(20, 6), drawn(6, 5)
+        of_columns, of_rows, scale = drawn(6), drawn(20), RNG.integers(1, 5, 6)
+        for given in (of_columns, list(of_columns), of_columns.astype("f4"), of_columns[:, None], ("columns", of_columns)):
+            np.testing.assert_allclose(damier.matmul(a, b, center_a=given, scale_a=scale), (a - of_columns) / scale @ b, atol=1e-12)
+        np.testing.assert_allclose(damier.matmul(a, b, center_a=("rows", of_rows)), (a - of_rows[:, None]) @ b, atol=1e-12)
+        np.testing.assert_array_equal(damier.matmul(a, b), a @ b)
+        with damier.Context(center_a=of_columns) as context:
+            for _ in range(2):
+                np.testing.assert_allclose(context.matmul(a, b), (a - of_columns) @ b, atol=1e-12)
+        with self.assertRaisesRegex(damier.InputError, "memory:center-a has 5 x 1 numbers"):
+            damier.matmul(a, b, center_a=of_columns[1:])
+        for wrong in (np.ones((2, 3)), np.array(["1"] * 6), of_columns * 1j, np.float64(3)):
+            with self.assertRaisesRegex(damier.UsageError, "center_a"):
+                damier.matmul(a, b, center_a=wrong)
+        np.testing.assert_array_equal(damier.matmul(a, b), a @ b)
+
+
+# Counts the forks of the C library, whoever calls it.
+COUNTED = """
+import ctypes, threading
+import numpy as np
+import damier
+libc, forks = ctypes.CDLL(None), []
+counted = ctypes.CFUNCTYPE(None)(lambda: forks.append(1))
+assert libc.__register_atfork(counted, None, None, None) == 0
+x = np.random.default_rng(1).standard_normal((60, 5))
+"""
+
+
+class Forks(unittest.TestCase):
+    def run_python(self, text, **words):
+        done = subprocess.run([sys.executable, "-c", COUNTED + textwrap.dedent(text)], capture_output=True, text=True, timeout=60,
+                              env=os.environ | {"OPENBLAS_NUM_THREADS": "1"} | words, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def test_calls_on_arrays_do_not_fork(self):
+        """A fork ends the threads of a BLAS library in which another thread multiplies."""
+        self.assertEqual(self.run_python("""
+            w = np.arange(1.0, 61)
+            for _ in range(2):
+                damier.cov(x, weights=w), damier.cor(x, weights=list(w)), damier.cov(x.T, of="rows", weights=w, missing="mean")
+                damier.gram(x, weights=w), damier.matmul(x.T, x, weights=w), damier.matmul(x, x.T, center_a=x[0], scale_a=w[:5])
+                damier.matmul(x, x.T), damier.matmul(x[None], x.T[None]), damier.cov(x, missing="pairwise"), damier.plan(x, x.T)
+                damier.matmul(x, x.T, c=np.eye(60)), damier.info()
+            print(len(forks))
+            np.save("/dev/null", x)
+            """), "0\n")
+
+    def test_forks_are_counted(self):
+        self.assertGreater(int(self.run_python("""
+            import os, tempfile
+            with tempfile.TemporaryDirectory() as folder:
+                np.save(folder + "/x.npy", x)
+                damier.info(folder + "/x.npy")
+            print(len(forks))
+            """)), 0)
+
+    CHILD = """
+        import os, signal, tempfile, time
+        def in_child(work):
+            pid = os.fork()
+            if pid == 0:
+                signal.alarm(20)
+                try:
+                    os._exit(0 if work() else 1)
+                except damier.UsageError as error:
+                    os._exit(3 if "was forked" in str(error) else 4)
+                except BaseException:
+                    os._exit(5)
+            print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+        def again(work):
+            def loop():
+                while True:
+                    work()
+            threading.Thread(target=loop, daemon=True).start()
+            time.sleep(0.3)
+        """
+
+    def test_while_another_thread_multiplies(self):
+        """The child has none of the parent's locks; a context that was in use is refused there."""
+        self.assertEqual(self.run_python(self.CHILD + """
+        a = np.random.default_rng(1).standard_normal((900, 900))
+        context, idle = damier.Context(), damier.Context()
+        again(lambda: context.matmul(a, a))
+        for _ in range(3):
+            in_child(lambda: np.allclose(damier.matmul(x.T, x), x.T @ x))
+            in_child(lambda: np.allclose(damier.cov(x, weights=np.ones(60)), np.cov(x.T)))
+            in_child(lambda: np.allclose(idle.matmul(x.T, x), x.T @ x))
+            in_child(lambda: context.matmul(x.T, x) is None)
+        os._exit(0 if print(flush=True) is None else 1)
+        """), "0\n0\n0\n3\n" * 3 + "\n")
+
+    def test_while_another_thread_is_in_hdf5(self):
+        """The child's first call with a file does not wait for a thread that it does not have."""
+        self.assertEqual(self.run_python(self.CHILD + """
+        with tempfile.TemporaryDirectory() as folder:
+            name = folder + "/x.h5"
+            np.save(folder + "/x.npy", x)
+            damier.multiply(folder + "/x.npy", folder + "/x.npy", name, op_a="t", chunk=(1, 1))
+            again(lambda: damier.matmul(name, np.eye(5)))
+            for _ in range(20):
+                in_child(lambda: np.allclose(damier.matmul(name, np.eye(5)), x.T @ x))
+            print(flush=True)
+        os._exit(0)
+        """), "0\n" * 20 + "\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
