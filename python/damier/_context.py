@@ -348,11 +348,11 @@ class Context(Handle):
         problem = None
         made = out is None
         if made:
-            out, problem = attempt(self._make_result, ab, c, beta, shape, whole)
-            if problem is not None and self.comm is None:
-                raise problem
-            if problem is not None:  # perhaps only on this rank
-                out, problem = OnOne(None), told(problem, self.rank)
+            out, failed = attempt(self._make_result, ab, c, beta, shape, whole)
+            if failed is not None and self.comm is None:
+                raise failed
+            if failed is not None:  # perhaps only on this rank
+                out, problem = OnOne(None), told(failed, self.rank)
         result = self._in_memory(out, "out", writable=True)
         operands = [result]
         if c is not None:

@@ -115,7 +115,7 @@ class Copy:
 
     def __init__(self, array: Any, name: str) -> None:
         try:
-            self._of = _workable(array)
+            self._of: Any = _workable(array)
             self.made = None if self._of is None else self._contiguous()
         except Exception as error:  # each package has exceptions of its own
             raise FitError(f"{name} could not be copied in GPU memory: {error}", hint=_COPY_HINT) from error
@@ -131,7 +131,7 @@ class Copy:
 
     def finish(self, back: bool) -> None:
         """Waits until the product, which may only be posted, no longer uses the copy; BACK: writes it to the array."""
-        cuda = getattr(_package_of(self._of), "cuda", None)
+        cuda: Any = getattr(_package_of(self._of), "cuda", None)
         if hasattr(cuda, "synchronize"):  # torch
             cuda.synchronize(self._of.device)
         elif cuda is not None:

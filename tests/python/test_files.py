@@ -132,6 +132,10 @@ class Verify(InFolder):
         self.assertEqual(record["verification"]["verdict"], "PASS")
         with self.assertRaises(damier.VerifyError):
             damier.verify("x.npy", "x.npy", "weighted.h5", weights=weights[::-1])
+        with self.assertRaisesRegex(damier.UsageError, "the weights of C were in memory"):
+            damier.verify("x.npy", "x.npy", "weighted.h5")
+        np.save("w.npy", weights)
+        self.assertEqual(damier.verify("x.npy", "x.npy", "weighted.h5", weights="w.npy")["verification"]["verdict"], "PASS")
 
     def test_equation(self):
         np.save("out.npy", 2 * self.a @ self.b + 3 * self.c)
