@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "core/units.h"
+#include "file/hdf5_has.h"
 #include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
 
@@ -48,30 +49,37 @@ static bool read_reals(hid_t attribute, hid_t type, int count, dm_number *list) 
   return true;
 }
 
-int dm_attribute_numbers(int64_t object, const char *name, dm_number list[DM_MISSING_VALUES]) {
+dm_status dm_attribute_numbers(const dm_location *at, int64_t object, const char *name,
+                               dm_number list[DM_MISSING_VALUES], int *count) {
   char text[WORD];
-  if (H5Aexists(object, name) <= 0) return -1;
-  DM_H5_HELD hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
-  if (attribute < 0) return -2;
+  DM_H5_HELD hid_t attribute = -1;
+  *count = DM_NO_ATTRIBUTE;
+  DM_TRY(dm_h5_open_attribute(at, object, name, &attribute));
+  if (attribute < 0) return DM_OK;
   DM_H5_HELD hid_t space = H5Aget_space(attribute), type = H5Aget_type(attribute);
-  const hssize_t count = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
+  const hssize_t all = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
   const H5T_class_t kind = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
-  bool read = count >= 0 && count <= DM_MISSING_VALUES;
-  if (read && count > 0 && (kind == H5T_INTEGER || kind == H5T_ENUM))
-    read = read_whole(attribute, type, (int)count, list);
-  else if (read && count > 0 && kind == H5T_FLOAT)
-    read = read_reals(attribute, type, (int)count, list);
-  else if (read && count > 0)
-    read = count == 1 && kind == H5T_STRING && dm_h5_text_of(object, name, text, sizeof text) &&
-           dm_number_of_text(text, &list[0]);
-  return read ? (int)count : -2;
+  if (all < 0 || kind == H5T_NO_CLASS) return dm_h5_unreadable(at, object, name);
+  const bool whole = kind == H5T_INTEGER || kind == H5T_ENUM;
+  bool numbers = all <= DM_MISSING_VALUES && (whole || kind == H5T_FLOAT);
+  if (numbers && all > 0 && !(whole ? read_whole : read_reals)(attribute, type, (int)all, list))
+    return dm_h5_unreadable(at, object, name);
+  if (!numbers && all == 1 && kind == H5T_STRING) {
+    DM_TRY(dm_h5_text_of(at, object, name, text, sizeof text, &numbers));
+    numbers = numbers && dm_number_of_text(text, &list[0]);
+  }
+  *count = numbers || all == 0 ? (int)all : DM_NO_NUMBERS;
+  return DM_OK;
 }
 
-bool dm_attribute_is_true(int64_t object, const char *name) {
+dm_status dm_attribute_is_true(const dm_location *at, int64_t object, const char *name, bool *is) {
   dm_number list[DM_MISSING_VALUES];
   char text[WORD] = "";
-  const int count = dm_attribute_numbers(object, name, list);
-  if (count == 1) return list[0].real != 0.0;
-  return count == -2 && dm_h5_text_of(object, name, text, sizeof text) && text[0] &&
-         strcasecmp(text, "false") != 0;
+  int count;
+  DM_TRY(dm_attribute_numbers(at, object, name, list, &count));
+  *is = count == 1 && list[0].real != 0.0;
+  if (count != DM_NO_NUMBERS) return DM_OK;
+  DM_TRY(dm_h5_text_of(at, object, name, text, sizeof text, is));
+  *is = *is && text[0] && strcasecmp(text, "false") != 0;
+  return DM_OK;
 }

@@ -3,7 +3,7 @@
 #ifndef DM_FILE_ATTRIBUTE_NUMBERS_H
 #define DM_FILE_ATTRIBUTE_NUMBERS_H
 
-#include "file/meaning.h"
+#include "file/dataset.h"
 
 /* A number of an attribute. */
 typedef struct dm_number {
@@ -13,12 +13,17 @@ typedef struct dm_number {
   bool is_single; /* a float of at most 32 bits */
 } dm_number;
 
-/* The numbers of attribute NAME of the HDF5 object OBJECT: their count. -1: there is no such
- * attribute; -2: it is no list of at most DM_MISSING_VALUES numbers, nor the text of one. */
-int dm_attribute_numbers(int64_t object, const char *name, dm_number list[DM_MISSING_VALUES]);
+/* Instead of a count of numbers: there is no such attribute; it is no list of at most
+ * DM_MISSING_VALUES numbers, nor the text of one. */
+enum { DM_NO_ATTRIBUTE = -1, DM_NO_NUMBERS = -2 };
+
+/* The numbers of attribute NAME of the HDF5 object OBJECT, and their *COUNT. DM_E_IO: it cannot be
+ * looked up or read. AT is the dataset in question, for messages. */
+dm_status dm_attribute_numbers(const dm_location *at, int64_t object, const char *name,
+                               dm_number list[DM_MISSING_VALUES], int *count);
 
 /* Whether it is a number or truth value other than 0, or a text other than "" and "false". */
-bool dm_attribute_is_true(int64_t object, const char *name);
+dm_status dm_attribute_is_true(const dm_location *at, int64_t object, const char *name, bool *is);
 
 /* TEXT, which may be changed, as a number; "nan" is one. */
 bool dm_number_of_text(char *text, dm_number *number);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "file/hdf5_has.h"
 #include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
 
@@ -76,16 +77,9 @@ static void beside_list_levels(dm_beside *b) {
 }
 
 static dm_status beside_count_attributes(const dm_beside *b, dm_beside_level *level) {
-  H5O_info_t info;
-#if H5_VERSION_GE(1, 10, 3)
-  /* Not the sizes of its metadata, for which HDF5 reads its layout again. */
-  const herr_t known = H5Oget_info2(level->object, &info, H5O_INFO_NUM_ATTRS);
-#else
-  const herr_t known = H5Oget_info(level->object, &info);
-#endif
-  if (known < 0)
-    return dm_h5_fail(DM_E_IO, b->at, "the attributes of '%s' cannot be counted", level->path);
-  level->bare = info.num_attrs == 0;
+  int64_t count = 0;
+  DM_TRY(dm_h5_count_attributes(b->at, level->object, &count));
+  level->bare = count == 0;
   return DM_OK;
 }
 
@@ -139,12 +133,13 @@ static bool beside_says(const char *text, const char *value) {
 /* Whether OBJECT has the attribute of SIGN, with VALUE unless that is NULL. */
 static dm_status beside_attribute(const dm_beside *b, const char *value, hid_t object,
                                   dm_sign *sign) {
-  const htri_t exists = H5Aexists(object, sign->name);
-  if (exists < 0)
-    return dm_h5_fail(DM_E_IO, b->at, "its attribute '%s' cannot be looked up", sign->name);
-  sign->is =
-      exists > 0 && (!value || (dm_h5_text_of(object, sign->name, sign->text, sizeof sign->text) &&
-                                beside_says(sign->text, value)));
+  bool is;
+  DM_TRY(dm_h5_has_attribute(b->at, object, sign->name, &is));
+  if (is && value) {
+    DM_TRY(dm_h5_text_of(b->at, object, sign->name, sign->text, sizeof sign->text, &is));
+    is = is && beside_says(sign->text, value);
+  }
+  sign->is = is;
   if (sign->is) sign->object = object;
   return DM_OK;
 }
@@ -162,22 +157,8 @@ static dm_status beside_on_levels(dm_beside *b, int first, int last, const char 
 /* Opens the object NAME of GROUP if it is of KIND; *object is negative otherwise. */
 static dm_status beside_member(const dm_beside *b, hid_t group, const char *name, H5I_type_t kind,
                                hid_t *object) {
-  dm_h5_exit leave;
-  *object = -1;
-  const htri_t exists = H5Lexists(group, name, H5P_DEFAULT);
-  if (exists < 0) return dm_h5_fail(DM_E_IO, b->at, "'%s' beside it cannot be looked up", name);
-  if (exists == 0) return DM_OK;
-  DM_H5_HELD hid_t access = dm_h5_access(b->trust->external, &leave);
-  const htri_t leads = access < 0 ? -1 : H5Oexists_by_name(group, name, access);
-  if (leave.met)
-    return dm_hint(
-        dm_fail_at(DM_E_INPUT, b->at,
-                   "refused: '%s', which says what its numbers mean, lies in another file", name),
-        "--allow-external follows links into other files; --raw takes the stored numbers");
-  if (leads == 0) return DM_OK; /* a soft link that leads nowhere */
-  *object = leads < 0 ? -1 : H5Oopen(group, name, access);
-  if (*object < 0) return dm_h5_fail(DM_E_IO, b->at, "'%s' beside it cannot be opened", name);
-  if (H5Iget_type(*object) == kind) return DM_OK;
+  DM_TRY(dm_h5_open_member(b->at, group, name, b->trust->external, object));
+  if (*object < 0 || H5Iget_type(*object) == kind) return DM_OK;
   dm_h5_cleanup(object);
   *object = -1;
   return DM_OK;
@@ -199,17 +180,6 @@ static dm_status beside_in_groups(dm_beside *b, const dm_mark *mark, dm_sign *si
   return DM_OK;
 }
 
-/* The single text of fixed length in SET; "": there is none. */
-static void beside_text_in(hid_t set, char text[DM_MARK_TEXT]) {
-  char whole[4 * DM_MARK_TEXT] = "";
-  DM_H5_HELD hid_t type = H5Dget_type(set), space = H5Dget_space(set);
-  const bool plain = type >= 0 && space >= 0 && H5Tget_class(type) == H5T_STRING &&
-                     H5Tis_variable_str(type) == 0 && H5Tget_size(type) < sizeof whole &&
-                     H5Sget_simple_extent_npoints(space) == 1 &&
-                     H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, whole) >= 0;
-  snprintf(text, DM_MARK_TEXT, "%.*s", DM_MARK_TEXT - 1, plain ? whole : "");
-}
-
 /* The dataset of SIGN beside this one. */
 static dm_status beside_dataset(dm_beside *b, const char *value, dm_sign *sign) {
   const char *own = dm_beside_name(b);
@@ -222,9 +192,9 @@ static dm_status beside_dataset(dm_beside *b, const char *value, dm_sign *sign) 
   DM_TRY(beside_open_level(b, 1));
   if (H5Iget_type(b->level[1].object) != H5I_GROUP || strcmp(sign->name, own) == 0) return DM_OK;
   DM_TRY(beside_member(b, b->level[1].object, sign->name, H5I_DATASET, &object));
-  if (object >= 0 && value) beside_text_in(object, sign->text);
   sign->object = object;
   sign->own = object >= 0;
+  if (object >= 0 && value) DM_TRY(dm_h5_text_in(b->at, object, sign->text, sizeof sign->text));
   sign->is = object >= 0 && (!value || beside_says(sign->text, value));
   return DM_OK;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "file/hdf5_has.h"
 #include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
 
@@ -46,6 +47,7 @@ static bool add_address(addresses *set, haddr_t address) {
 /* ---- the walk ---- */
 
 typedef struct walk {
+  const dm_location *at;
   const dm_trust *trust;
   dm_visit *visit;
   void *context;
@@ -57,9 +59,23 @@ typedef struct walk {
 } walk;
 
 static bool meet(walk *w, int64_t object, const dm_encoding *encoding) {
-  const dm_met met = {w->path, object, encoding};
+  const dm_met met = {w->path, object, encoding, NULL};
   w->stopped = w->visit(w->context, &met);
   return w->stopped;
+}
+
+/* What the open OBJECT is, if it is a group; a group of which HDF5 cannot say that is met, too. */
+static const dm_encoding *encoding_of(walk *w, hid_t object) {
+  dm_location at = *w->at;
+  const dm_encoding *encoding = NULL;
+  memcpy(at.dataset, w->path, sizeof at.dataset);
+  if (H5Iget_type(object) != H5I_GROUP) return NULL;
+  dm_status status = dm_encoding_of(&at, object, &encoding);
+  if (!status) return encoding;
+  const dm_met met = {w->path, DM_UNOPENED, NULL, status};
+  w->stopped = w->visit(w->context, &met);
+  dm_status_free(status);
+  return NULL;
 }
 
 /* Groups that hold the parts of others: those of damier 0.3.0 and before, of MATLAB's cells,
@@ -72,8 +88,10 @@ static bool is_hidden(const char *name) {
 static herr_t meet_member(hid_t group, const char *name, const H5L_info_t *info, void *data);
 
 static void walk_group(walk *w, hid_t group) {
-  const dm_encoding *encoding = dm_encoding_of(group), *before = w->table;
+  const dm_encoding *before = w->table;
   if (w->length == 0) strcpy(w->path, "/");
+  const dm_encoding *encoding = encoding_of(w, group);
+  if (w->stopped) return;
   if (encoding && !encoding->table) {
     meet(w, group, encoding);
     return;
@@ -111,9 +129,12 @@ static bool is_alias(hid_t group, const char *name, const H5L_info_t *info) {
   dm_h5_exit leave;
   if (info->type != H5L_TYPE_SOFT || info->u.val_size >= sizeof target ||
       H5Lget_val(group, name, target, sizeof target, H5P_DEFAULT) < 0)
-    return false;
+    return false; /* it is met, and its target cannot be opened */
+  bool exists = false;
+  const dm_location at = {.file = ""};
   DM_H5_HELD const hid_t inside = dm_h5_access(false, &leave);
-  return inside >= 0 && H5Lexists(group, target, inside) > 0;
+  if (inside >= 0) dm_status_free(dm_h5_has_link(&at, group, target, inside, &exists));
+  return exists;
 }
 
 /* A link that is no hard one. */
@@ -125,7 +146,7 @@ static void meet_link(walk *w, hid_t group, const char *name) {
   if (id < 0)
     meet(w, leave.met ? DM_NOT_FOLLOWED : DM_UNOPENED, NULL);
   else
-    meet(w, id, H5Iget_type(id) == H5I_GROUP ? dm_encoding_of(id) : NULL);
+    meet(w, id, encoding_of(w, id));
 }
 
 static herr_t meet_member(hid_t group, const char *name, const H5L_info_t *info, void *data) {
@@ -145,8 +166,9 @@ static herr_t meet_member(hid_t group, const char *name, const H5L_info_t *info,
   return w->stopped;
 }
 
-bool dm_each_dataset(hid_t file, const dm_trust *trust, dm_visit *visit, void *context) {
-  walk w = {.trust = trust, .visit = visit, .context = context};
+bool dm_each_dataset(const dm_location *at, hid_t file, const dm_trust *trust, dm_visit *visit,
+                     void *context) {
+  walk w = {.at = at, .trust = trust, .visit = visit, .context = context};
   DM_H5_HELD hid_t root = H5Gopen2(file, "/", H5P_DEFAULT);
   if (root < 0) return false;
   H5O_info_t object;
@@ -207,8 +229,12 @@ void dm_describe_type(const dm_met *met, char *text, size_t size) {
              met->object == DM_NOT_FOLLOWED ? "link into another file" : "cannot be opened");
   DM_H5_HELD hid_t type = is_dataset(met) ? H5Dget_type(met->object) : -1;
   if (type < 0) return;
-  const bool known = dm_h5_read_type(type, dm_h5_is_bfloat16(met->object), &dtype, &swapped, words);
-  snprintf(text, size, "%s", known ? dm_dtype_name(dtype) : words);
+  const dm_location at = {.file = ""};
+  bool bfloat16;
+  dm_status status = dm_h5_is_bfloat16(&at, met->object, type, &bfloat16);
+  const bool known = !status && dm_h5_read_type(type, bfloat16, &dtype, &swapped, words);
+  if (!status) snprintf(text, size, "%s", known ? dm_dtype_name(dtype) : words);
+  dm_status_free(status);
 }
 
 /* ---- matrices and tables in several datasets ---- */
@@ -268,94 +294,122 @@ static bool has_text(const char *texts, const char *word) {
   return strstr(texts, wanted) != NULL;
 }
 
-/* Negative: there is none. */
-static hid_t open_member(hid_t group, const char *name) {
-  return H5Lexists(group, name, H5P_DEFAULT) > 0 ? H5Dopen2(group, name, H5P_DEFAULT) : -1;
+/* *set is the open dataset NAME of GROUP; negative: there is none. */
+static dm_status open_set(const dm_location *at, hid_t group, const char *name, hid_t *set) {
+  DM_TRY(dm_h5_open_member(at, group, name, false, set));
+  if (*set < 0 || H5Iget_type(*set) == H5I_DATASET) return DM_OK;
+  H5Oclose(*set);
+  *set = -1;
+  return DM_OK;
 }
 
 /* Whether the member NAME is a matrix: then the others describe its rows and columns. */
-static bool is_matrix(hid_t group, const char *name) {
-  DM_H5_HELD hid_t set = open_member(group, name), space = set < 0 ? -1 : H5Dget_space(set);
-  return space >= 0 && H5Sget_simple_extent_ndims(space) == 2;
+static dm_status is_matrix(const dm_location *at, hid_t group, const char *name, bool *is) {
+  DM_H5_HELD hid_t set = -1;
+  DM_TRY(open_set(at, group, name, &set));
+  *is = false;
+  if (set < 0) return DM_OK;
+  DM_H5_HELD const hid_t space = H5Dget_space(set);
+  const int rank = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
+  *is = rank == 2;
+  return rank < 0 ? dm_h5_fail(DM_E_IO, at, "'%.80s': its shape cannot be read", name) : DM_OK;
 }
 
-static bool has_members(hid_t group, const char *const members[MEMBERS]) {
-  for (int i = 0; i < MEMBERS && members[i]; i++)
-    if (H5Lexists(group, members[i], H5P_DEFAULT) <= 0) return false;
-  return !is_matrix(group, members[0]);
+static dm_status has_members(const dm_location *at, hid_t group, const char *const members[MEMBERS],
+                             bool *has) {
+  bool matrix;
+  *has = true;
+  for (int i = 0; i < MEMBERS && members[i] && *has; i++)
+    DM_TRY(dm_h5_has_link(at, group, members[i], H5P_DEFAULT, has));
+  if (!*has) return DM_OK;
+  DM_TRY(is_matrix(at, group, members[0], &matrix));
+  *has = !matrix;
+  return DM_OK;
 }
 
-static bool fits(hid_t group, const sign *s) {
+static dm_status fits(const dm_location *at, hid_t group, const sign *s, bool *fit) {
   char text[WORDS] = "";
-  if (!s->attribute) return has_members(group, s->members);
-  if (H5Aexists(group, s->attribute) <= 0) return false;
-  return !s->texts ||
-         (dm_h5_text_of(group, s->attribute, text, sizeof text) && has_text(s->texts, text));
+  if (!s->attribute) return has_members(at, group, s->members, fit);
+  DM_TRY(dm_h5_has_attribute(at, group, s->attribute, fit));
+  if (!*fit || !s->texts) return DM_OK;
+  DM_TRY(dm_h5_text_of(at, group, s->attribute, text, sizeof text, fit));
+  *fit = *fit && has_text(s->texts, text);
+  return DM_OK;
 }
 
 /* Octave writes each variable as a group with its type and value. */
-static bool is_octave_special(hid_t group) {
+static dm_status is_octave_special(const dm_location *at, hid_t group, bool *is) {
   char text[WORDS] = "";
-  if (H5Lexists(group, "value", H5P_DEFAULT) <= 0) return false;
-  DM_H5_HELD hid_t set = open_member(group, "type");
-  DM_H5_HELD hid_t kind = set < 0 ? -1 : H5Dget_type(set), space = set < 0 ? -1 : H5Dget_space(set);
-  if (kind >= 0 && space >= 0 && H5Tget_class(kind) == H5T_STRING &&
-      H5Tis_variable_str(kind) <= 0 && H5Tget_size(kind) < sizeof text &&
-      H5Sget_simple_extent_npoints(space) == 1)
-    (void)H5Dread(set, kind, H5S_ALL, H5S_ALL, H5P_DEFAULT, text);
-  text[WORDS - 1] = '\0';
-  return strstr(text, "sparse") || strstr(text, "diagonal matrix") ||
-         strstr(text, "permutation matrix");
+  DM_TRY(dm_h5_has_link(at, group, "value", H5P_DEFAULT, is));
+  if (!*is) return DM_OK;
+  DM_TRY(dm_h5_member_text(at, group, "type", text, sizeof text));
+  *is = strstr(text, "sparse") || strstr(text, "diagonal matrix") ||
+        strstr(text, "permutation matrix");
+  return DM_OK;
 }
 
-const dm_encoding *dm_encoding_of(hid_t group) {
-  for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
-    if (fits(group, &signs[i])) return &signs[i].encoding;
-  return is_octave_special(group) ? &octave_special : NULL;
+dm_status dm_encoding_of(const dm_location *at, hid_t group, const dm_encoding **encoding) {
+  bool is = false;
+  *encoding = NULL;
+  for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {
+    DM_TRY(fits(at, group, &signs[i], &is));
+    if (is) *encoding = &signs[i].encoding;
+    if (is) return DM_OK;
+  }
+  DM_TRY(is_octave_special(at, group, &is));
+  if (is) *encoding = &octave_special;
+  return DM_OK;
 }
 
-/* ---- shape and type ---- */
+/* ---- shape and type, as far as they are known ---- */
+
+/* COUNT numbers in the member NAME. */
+static bool read_member(hid_t group, const char *name, int count, long long *numbers) {
+  const dm_location at = {.file = ""};
+  DM_H5_HELD hid_t set = -1;
+  dm_status_free(open_set(&at, group, name, &set));
+  DM_H5_HELD hid_t space = set < 0 ? -1 : H5Dget_space(set);
+  return space >= 0 && H5Sget_simple_extent_npoints(space) == count &&
+         H5Dread(set, H5T_NATIVE_LLONG, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers) >= 0;
+}
 
 /* Two sizes in the attribute NAME, or else in the member. */
 static bool read_sizes(hid_t group, const char *name, long long sizes[2]) {
-  const bool attribute = H5Aexists(group, name) > 0;
-  DM_H5_HELD hid_t id = attribute ? H5Aopen(group, name, H5P_DEFAULT) : open_member(group, name);
-  DM_H5_HELD hid_t space = id < 0 ? -1 : attribute ? H5Aget_space(id) : H5Dget_space(id);
-  if (space < 0 || H5Sget_simple_extent_npoints(space) != 2) return false;
-  const herr_t read = attribute
-                          ? H5Aread(id, H5T_NATIVE_LLONG, sizes)
-                          : H5Dread(id, H5T_NATIVE_LLONG, H5S_ALL, H5S_ALL, H5P_DEFAULT, sizes);
-  return read >= 0 && sizes[0] >= 0 && sizes[1] >= 0;
-}
-
-/* The single number in the member NAME; -1: there is none. */
-static long long number_in(hid_t group, const char *name) {
-  long long number;
-  DM_H5_HELD hid_t set = open_member(group, name), space = set < 0 ? -1 : H5Dget_space(set);
-  const bool read = space >= 0 && H5Sget_simple_extent_npoints(space) == 1 &&
-                    H5Dread(set, H5T_NATIVE_LLONG, H5S_ALL, H5S_ALL, H5P_DEFAULT, &number) >= 0;
-  return read ? number : -1;
+  const dm_location at = {.file = ""};
+  DM_H5_HELD hid_t id = -1;
+  dm_status_free(dm_h5_open_attribute(&at, group, name, &id));
+  DM_H5_HELD hid_t space = id < 0 ? -1 : H5Aget_space(id);
+  const bool read = id < 0 ? read_member(group, name, 2, sizes)
+                           : space >= 0 && H5Sget_simple_extent_npoints(space) == 2 &&
+                                 H5Aread(id, H5T_NATIVE_LLONG, sizes) >= 0;
+  return read && sizes[0] >= 0 && sizes[1] >= 0;
 }
 
 /* The elements of the member NAME; 0: there is none. */
 static long long length_of(hid_t group, const char *name) {
-  DM_H5_HELD hid_t set = open_member(group, name), space = set < 0 ? -1 : H5Dget_space(set);
+  const dm_location at = {.file = ""};
+  DM_H5_HELD hid_t set = -1;
+  dm_status_free(open_set(&at, group, name, &set));
+  DM_H5_HELD hid_t space = set < 0 ? -1 : H5Dget_space(set);
   return space < 0 ? 0 : (long long)H5Sget_simple_extent_npoints(space);
 }
 
 static bool octave_shape(hid_t group, long long shape[2]) {
-  DM_H5_HELD hid_t value =
-      H5Lexists(group, "value", H5P_DEFAULT) > 0 ? H5Oopen(group, "value", H5P_DEFAULT) : -1;
-  const bool inside = value >= 0 && H5Iget_type(value) == H5I_GROUP;
-  shape[0] = number_in(inside ? value : group, "nr");
-  shape[1] = number_in(inside ? value : group, "nc");
-  return shape[0] >= 0 && shape[1] >= 0;
+  const dm_location at = {.file = ""};
+  DM_H5_HELD hid_t value = -1;
+  dm_status_free(dm_h5_open_member(&at, group, "value", false, &value));
+  const hid_t of = value >= 0 && H5Iget_type(value) == H5I_GROUP ? value : group;
+  return read_member(of, "nr", 1, &shape[0]) && read_member(of, "nc", 1, &shape[1]) &&
+         shape[0] >= 0 && shape[1] >= 0;
 }
 
 /* MATLAB stores the number of rows, and where each column begins and the last one ends. */
 static bool matlab_shape(hid_t group, long long shape[2]) {
+  const dm_location at = {.file = ""};
   char rows[32] = "";
-  if (!dm_h5_text_of(group, "MATLAB_sparse", rows, sizeof rows)) return false;
+  bool is_text;
+  dm_status_free(dm_h5_text_of(&at, group, "MATLAB_sparse", rows, sizeof rows, &is_text));
+  if (!is_text) return false;
   shape[0] = atoll(rows);
   shape[1] = length_of(group, "jc") - 1;
   return shape[0] >= 0 && shape[1] >= 0;

@@ -18,8 +18,9 @@ typedef struct dm_encoding {
   const char *hint;
 } dm_encoding;
 
-/* The encoding that GROUP is stored in, or NULL. */
-const dm_encoding *dm_encoding_of(hid_t group);
+/* *ENCODING is that which GROUP is stored in, or NULL. DM_E_IO: HDF5 cannot say what it has. AT is
+ * the dataset in question, for messages. */
+dm_status dm_encoding_of(const dm_location *at, hid_t group, const dm_encoding **encoding);
 
 /* Writes "60 x 30" to TEXT, or "" if it is unknown, for the group of a sparse matrix. */
 void dm_encoding_describe(hid_t group, char *text, size_t size);
@@ -36,16 +37,19 @@ typedef struct dm_met {
   const char *name;            /* "/group/a" */
   int64_t object;              /* open, or one of the special values */
   const dm_encoding *encoding; /* the sparse matrix that it is, or the table that it belongs to */
+  const dm_error *failed;      /* why it cannot be examined, unless HDF5's error stack says that */
 } dm_met;
 
 /* Returns true to stop. */
 typedef bool dm_visit(void *context, const dm_met *met);
 
-/* Calls VISIT once for each dataset that hard links of FILE reach and each group of a sparse matrix
- * (not for what that holds), and for each link whose target is not met otherwise: because it lies
- * in another file, where TRUST decides whether it is followed, or because there is none. Objects
- * that cannot be read do not end the walk. False: not even the root can be read. */
-bool dm_each_dataset(hid_t file, const dm_trust *trust, dm_visit *visit, void *context);
+/* Calls VISIT once for each dataset that hard links of FILE, which AT names, reach and each group
+ * of a sparse matrix (not for what that holds), and for each link whose target is not met
+ * otherwise: because it lies in another file, where TRUST decides whether it is followed, or
+ * because there is none. Objects that cannot be read do not end the walk; VISIT is called for them,
+ * too. False: not even the root can be read. */
+bool dm_each_dataset(const dm_location *at, hid_t file, const dm_trust *trust, dm_visit *visit,
+                     void *context);
 
 /* Whether SET's shape may be defined in other files, which must not be opened. */
 bool dm_is_virtual(hid_t set);

@@ -9,6 +9,7 @@
 #include "file/composite.h"
 #include "file/file_system.h"
 #include "file/foreign.h"
+#include "file/hdf5_has.h"
 #include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
 #include "file/known_files.h"
@@ -68,12 +69,15 @@ static dm_status identify(hid_t file, dm_dataset *find) {
 }
 
 /* A hint for elements of an unsupported TYPE. */
-static dm_status hint_at_type(dm_status status, hid_t set, hid_t type) {
+static dm_status hint_at_type(const dm_location *at, dm_status status, hid_t set, hid_t type) {
   const H5T_class_t kind = H5Tget_class(type);
   if (kind == H5T_OPAQUE && H5Tget_size(type) == 2)
     return dm_hint(status, "if they are bfloat16 (ml_dtypes), an attribute must say so; in h5py: "
                            "dataset.attrs['dtype'] = 'bfloat16'");
-  if (kind == H5T_COMPOUND && H5Aexists(set, "FIELD_0_NAME") > 0)
+  bool table = false;
+  if (kind == H5T_COMPOUND)
+    dm_status_free(dm_h5_has_attribute(at, set, "FIELD_0_NAME", &table)); /* refused anyhow */
+  if (table)
     return dm_hint(status, "it is a table of pandas or PyTables: write its numbers as a matrix, as "
                            "with h5py and frame.to_numpy()");
   return dm_hint(status, "supported: floats of 64, 32 and 16 bits, bfloat16, complex numbers, "
@@ -84,9 +88,11 @@ static dm_status read_type(const dm_location *at, hid_t set, dm_dataset *find) {
   char text[DM_TYPE_TEXT];
   DM_H5_HELD hid_t type = H5Dget_type(set);
   if (type < 0) return dm_h5_fail(DM_E_INPUT, at, "its element type cannot be read");
-  return dm_h5_read_type(type, dm_h5_is_bfloat16(set), &find->dtype, &find->swapped, text)
+  bool bfloat16;
+  DM_TRY(dm_h5_is_bfloat16(at, set, type, &bfloat16));
+  return dm_h5_read_type(type, bfloat16, &find->dtype, &find->swapped, text)
              ? DM_OK
-             : hint_at_type(dm_fail_at(DM_E_INPUT, at, "its elements are %s", text), set, type);
+             : hint_at_type(at, dm_fail_at(DM_E_INPUT, at, "its elements are %s", text), set, type);
 }
 
 dm_status dm_examine_dataset(const dm_trust *trust, int64_t file, int64_t set, dm_dataset *find) {

@@ -9,6 +9,7 @@
 
 #include "core/buffer.h"
 #include "file/examine_meaning_impl.h"
+#include "file/hdf5_has.h"
 #include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
 
@@ -42,14 +43,17 @@ dm_status dm_meaning_not_understood(const dm_examined *e, const char *attribute)
 
 static dm_status meaning_refuse_if_true(const dm_examined *e, const dm_convention *row,
                                         const dm_sign *sign) {
-  return dm_attribute_is_true(sign->object, sign->name) ? dm_meaning_refuse(e, row, sign) : DM_OK;
+  bool is;
+  DM_TRY(dm_attribute_is_true(e->at, sign->object, sign->name, &is));
+  return is ? dm_meaning_refuse(e, row, sign) : DM_OK;
 }
 
 static dm_status meaning_refuse_if_any_0(const dm_examined *e, const dm_convention *row,
                                          const dm_sign *sign) {
   dm_number list[DM_MISSING_VALUES];
-  const int count = dm_attribute_numbers(sign->object, sign->name, list);
+  int count;
   bool any = false;
+  DM_TRY(dm_attribute_numbers(e->at, sign->object, sign->name, list, &count));
   for (int i = 0; i < count; i++) any |= list[i].real == 0.0;
   return any ? dm_meaning_refuse(e, row, sign) : DM_OK;
 }
@@ -61,53 +65,61 @@ static dm_status meaning_refuse_complex(const dm_examined *e, const dm_conventio
 
 /* A number other than NEUTRAL (1 for factors, 0 for shifts), which may or may not concern the
  * stored ones: warns. */
-static bool meaning_doubts(const dm_examined *e, const dm_sign *sign, double neutral) {
+static dm_status meaning_doubts(const dm_examined *e, const dm_sign *sign, double neutral,
+                                bool *doubtful) {
   dm_number list[DM_MISSING_VALUES];
-  const int count = dm_attribute_numbers(sign->object, sign->name, list);
-  if (count < 1 || list[0].real == neutral || !(fabs(list[0].real) <= 0x1p1000)) return false;
-  dm_meaning_add(e->find->meaning.warning, "attribute %s = %.6g is not applied", sign->name,
-                 list[0].real);
-  return true;
+  int count;
+  DM_TRY(dm_attribute_numbers(e->at, sign->object, sign->name, list, &count));
+  *doubtful = count >= 1 && list[0].real != neutral && fabs(list[0].real) <= 0x1p1000;
+  if (*doubtful)
+    dm_meaning_add(e->find->meaning.warning, "attribute %s = %.6g is not applied", sign->name,
+                   list[0].real);
+  return DM_OK;
+}
+
+static dm_status meaning_refuse_unless(const dm_examined *e, const dm_convention *row,
+                                       const dm_sign *sign, double neutral) {
+  bool doubtful;
+  DM_TRY(meaning_doubts(e, sign, neutral, &doubtful));
+  return doubtful && dm_dtype_is_integer(e->find->dtype) ? dm_meaning_refuse(e, row, sign) : DM_OK;
 }
 
 static dm_status meaning_refuse_unless_1(const dm_examined *e, const dm_convention *row,
                                          const dm_sign *sign) {
-  return meaning_doubts(e, sign, 1.0) && dm_dtype_is_integer(e->find->dtype)
-             ? dm_meaning_refuse(e, row, sign)
-             : DM_OK;
+  return meaning_refuse_unless(e, row, sign, 1.0);
 }
 
 static dm_status meaning_refuse_unless_0(const dm_examined *e, const dm_convention *row,
                                          const dm_sign *sign) {
-  return meaning_doubts(e, sign, 0.0) && dm_dtype_is_integer(e->find->dtype)
-             ? dm_meaning_refuse(e, row, sign)
-             : DM_OK;
+  return meaning_refuse_unless(e, row, sign, 0.0);
 }
 
 static dm_status meaning_warn_unless_1(const dm_examined *e, const dm_convention *row,
                                        const dm_sign *sign) {
-  (void)row, (void)meaning_doubts(e, sign, 1.0);
-  return DM_OK;
+  bool doubtful;
+  (void)row;
+  return meaning_doubts(e, sign, 1.0, &doubtful);
 }
 
 static dm_status meaning_warn_unless_0(const dm_examined *e, const dm_convention *row,
                                        const dm_sign *sign) {
-  (void)row, (void)meaning_doubts(e, sign, 0.0);
-  return DM_OK;
+  bool doubtful;
+  (void)row;
+  return meaning_doubts(e, sign, 0.0, &doubtful);
 }
 
 static dm_status meaning_warn(const dm_examined *e, const dm_convention *row, const dm_sign *sign) {
-  (void)row, (void)meaning_doubts(e, sign, (double)NAN);
-  return DM_OK;
+  bool doubtful;
+  (void)row;
+  return meaning_doubts(e, sign, (double)NAN, &doubtful);
 }
 
 /* Texts beside integers. */
 static dm_status meaning_warn_of_texts(const dm_examined *e, const dm_convention *row,
                                        const dm_sign *sign) {
-  DM_H5_HELD hid_t attribute = H5Aopen(sign->object, sign->name, H5P_DEFAULT);
-  DM_H5_HELD hid_t type = attribute < 0 ? -1 : H5Aget_type(attribute);
-  if (type >= 0 && H5Tget_class(type) == H5T_STRING)
-    dm_meaning_add(e->find->meaning.warning, "%s", row->means);
+  H5T_class_t kind;
+  DM_TRY(dm_h5_attribute_class(e->at, sign->object, sign->name, &kind));
+  if (kind == H5T_STRING) dm_meaning_add(e->find->meaning.warning, "%s", row->means);
   return DM_OK;
 }
 
@@ -115,7 +127,9 @@ static dm_status meaning_warn_of_texts(const dm_examined *e, const dm_convention
 static dm_status meaning_warn_of_times(const dm_examined *e, const dm_convention *row,
                                        const dm_sign *sign) {
   char text[DM_MARK_TEXT] = "";
-  if (dm_h5_text_of(sign->object, sign->name, text, sizeof text) && strstr(text, " since "))
+  bool is_text;
+  DM_TRY(dm_h5_text_of(e->at, sign->object, sign->name, text, sizeof text, &is_text));
+  if (strstr(text, " since "))
     dm_meaning_add(e->find->meaning.warning, "%s ('%.30s')", row->means, text);
   return DM_OK;
 }
@@ -172,27 +186,34 @@ static bool meaning_is_known(const dm_examined *e, const char *attribute) {
   return false;
 }
 
-/* An H5A_operator2_t for a dm_examined: applies the rows of DM_ON_DATASET_AS. */
-static herr_t meaning_liken(hid_t set, const char *name, const H5A_info_t *info, void *data) {
-  const dm_examined *e = data;
+/* A dm_h5_visit for a dm_examined: applies the rows of DM_ON_DATASET_AS. */
+static dm_status meaning_liken(void *context, hid_t set, const char *name) {
+  const dm_examined *e = context;
   dm_sign sign = {.is = true, .object = set};
-  (void)info;
   snprintf(sign.name, sizeof sign.name, "%s", name);
   for (int i = 0; i < dm_conventions_count; i++) {
     const dm_convention *row = &dm_conventions[i];
     if (row->mark.place != DM_ON_DATASET_AS || !dm_beside_is_like(row->mark.names, name)) continue;
-    if (!meaning_is_known(e, name)) dm_status_free(meaning_acts[row->deed](e, row, &sign));
-    return 0;
+    return meaning_is_known(e, name) ? DM_OK : meaning_acts[row->deed](e, row, &sign);
   }
-  return 0;
+  return DM_OK;
 }
 
 static dm_status meaning_apply_table(dm_examined *e) {
   for (int i = 0; i < dm_conventions_count; i++) DM_TRY(meaning_apply_row(e, &dm_conventions[i]));
   if (e->beside->level[0].bare) return DM_OK;
-  if (H5Aiterate2(e->set, H5_INDEX_NAME, H5_ITER_INC, NULL, meaning_liken, e) < 0)
-    H5Eclear2(H5E_DEFAULT);
-  return DM_OK;
+  return dm_h5_each_attribute(e->at, e->set, meaning_liken, e);
+}
+
+/* What STATUS, that attributes cannot be read, is to the user. */
+static dm_status meaning_hint_at_raw(dm_status status) {
+  char before[sizeof status->hint];
+  if (!status || status->code != DM_E_IO) return status;
+  memcpy(before, status->hint, sizeof before);
+  return dm_hint(status,
+                 "scale_factor, _FillValue and their like say what its numbers mean; --raw takes "
+                 "the stored numbers%s%s",
+                 before[0] ? "; " : "", before);
 }
 
 dm_status dm_examine_meaning(const dm_trust *trust, int64_t file, int64_t set, dm_dataset *find) {
@@ -204,6 +225,7 @@ dm_status dm_examine_meaning(const dm_trust *trust, int64_t file, int64_t set, d
   dm_status status = dm_beside_start(trust, &find->at, file, set, beside);
   if (!status) status = meaning_apply_table(&e);
   dm_beside_end(beside);
+  status = meaning_hint_at_raw(status);
   return status ? status : dm_examine_stated(trust, find);
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/copy.h"
 #include "file/examine_meaning_impl.h"
+#include "file/hdf5_has.h"
 #include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
 
@@ -84,13 +85,17 @@ dm_status dm_meaning_missing(const dm_examined *e, const dm_convention *row, con
   (void)row;
   dm_number list[DM_MISSING_VALUES];
   char text[WORD];
-  const int count = dm_attribute_numbers(sign->object, sign->name, list);
-  if (count == -2 && dm_h5_text_of(sign->object, sign->name, text, sizeof text)) {
+  int count;
+  bool is_text = false;
+  DM_TRY(dm_attribute_numbers(e->at, sign->object, sign->name, list, &count));
+  if (count == DM_NO_NUMBERS)
+    DM_TRY(dm_h5_text_of(e->at, sign->object, sign->name, text, sizeof text, &is_text));
+  if (is_text) {
     dm_meaning_add(e->find->meaning.warning,
                    "attribute %s = '%.20s' is not a number, and is not applied", sign->name, text);
     return DM_OK;
   }
-  if (count == -2 || (count > 0 && dm_dtype_is_complex(e->find->dtype)))
+  if (count == DM_NO_NUMBERS || (count > 0 && dm_dtype_is_complex(e->find->dtype)))
     return dm_meaning_not_understood(e, sign->name);
   for (int i = 0; i < count; i++) DM_TRY(dm_meaning_add_missing(e, &list[i], sign->name));
   return DM_OK;
@@ -99,7 +104,8 @@ dm_status dm_meaning_missing(const dm_examined *e, const dm_convention *row, con
 /* R's NA of integers is their smallest number. */
 dm_status dm_meaning_r_na(const dm_examined *e, const dm_convention *row, const dm_sign *sign) {
   const dm_number na = {.real = -0x1p31, .whole = INT32_MIN, .is_whole = true};
-  const bool stated = row->mark.value || dm_attribute_is_true(sign->object, sign->name);
+  bool stated = true;
+  if (!row->mark.value) DM_TRY(dm_attribute_is_true(e->at, sign->object, sign->name, &stated));
   return e->find->dtype == DM_I32 && stated ? dm_meaning_add_missing(e, &na, "NA of R") : DM_OK;
 }
 
@@ -117,19 +123,21 @@ dm_status dm_meaning_valid(const dm_examined *e, const dm_convention *row, const
   dm_meaning *m = &e->find->meaning;
   const char *what = sign->name + strlen("valid_");
   const bool range = strcmp(what, "range") == 0;
-  const int count = dm_attribute_numbers(sign->object, sign->name, list);
-  if (count <= 0 || (!range && m->ranged && H5Aexists(e->set, "valid_range") > 0)) return DM_OK;
+  int count;
+  bool overruled = false;
+  H5T_class_t kind;
+  DM_TRY(dm_attribute_numbers(e->at, sign->object, sign->name, list, &count));
+  if (!range && m->ranged) DM_TRY(dm_h5_has_attribute(e->at, e->set, "valid_range", &overruled));
+  if (count == 0 || overruled) return DM_OK;
   if (count != 1 + range || dm_dtype_is_complex(e->find->dtype)) {
     dm_meaning_add(m->warning, "attribute %s is not applied", sign->name);
     return DM_OK;
   }
-  DM_H5_HELD hid_t attribute = H5Aopen(sign->object, sign->name, H5P_DEFAULT),
-                   type = H5Aget_type(attribute);
-  const bool floats = type >= 0 && H5Tget_class(type) == H5T_FLOAT;
+  DM_TRY(dm_h5_attribute_class(e->at, sign->object, sign->name, &kind));
   if (!m->ranged) {
     m->low = -(double)INFINITY;
     m->high = (double)INFINITY;
-    m->of_values = m->packed && floats && dm_dtype_is_integer(e->find->dtype);
+    m->of_values = m->packed && kind == H5T_FLOAT && dm_dtype_is_integer(e->find->dtype);
   }
   m->active = m->ranged = m->found = true;
   if (strcmp(what, "max") != 0) meaning_set_bound(e->find, &list[0], &m->low);
@@ -142,32 +150,50 @@ dm_status dm_meaning_valid(const dm_examined *e, const dm_convention *row, const
   return DM_OK;
 }
 
+/* Whether OBJECT has one of the attributes NAMES, which end with NULL. */
+static dm_status meaning_has_any(const dm_examined *e, hid_t object, const char *const *names,
+                                 bool *has) {
+  *has = false;
+  for (int i = 0; names[i] && !*has; i++) DM_TRY(dm_h5_has_attribute(e->at, object, names[i], has));
+  return DM_OK;
+}
+
+/* The fill value that the writer chose; *chosen. */
+static dm_status meaning_read_fill(const dm_examined *e, dm_number *n, bool *chosen) {
+  H5D_fill_value_t fill = H5D_FILL_VALUE_UNDEFINED;
+  H5D_fill_time_t when = H5D_FILL_TIME_NEVER;
+  const dm_dtype type = e->find->dtype;
+  DM_H5_HELD hid_t creation = H5Dget_create_plist(e->set);
+  bool read = creation >= 0 && H5Pfill_value_defined(creation, &fill) >= 0 &&
+              H5Pget_fill_time(creation, &when) >= 0;
+  *chosen = read && fill == H5D_FILL_VALUE_USER_DEFINED && when != H5D_FILL_TIME_NEVER;
+  *n = (dm_number){.is_whole = dm_dtype_is_integer(type),
+                   .is_unsigned = type == DM_U16 || type == DM_U32 || type == DM_U64};
+  if (*chosen) read = H5Pget_fill_value(creation, H5T_NATIVE_DOUBLE, &n->real) >= 0;
+  if (*chosen && read && n->is_whole)
+    read = H5Pget_fill_value(creation, n->is_unsigned ? H5T_NATIVE_ULLONG : H5T_NATIVE_LLONG,
+                             &n->whole) >= 0;
+  return read ? DM_OK : dm_h5_fail(DM_E_IO, e->at, "its fill value cannot be read");
+}
+
 /* netCDF 4 fills what was never written with HDF5's fill value, unless the file says otherwise. */
 dm_status dm_meaning_netcdf_fill(const dm_examined *e, const dm_convention *row,
                                  const dm_sign *sign) {
-  const dm_dataset *d = e->find;
-  const bool stated = H5Aexists(e->set, "_FillValue") > 0 || H5Aexists(e->set, "missing_value") > 0;
-  const bool is = H5Aexists_by_name(e->file, "/", "_NCProperties", H5P_DEFAULT) > 0 ||
-                  H5Aexists(e->set, "_Netcdf4Dimid") > 0 ||
-                  H5Aexists(e->set, "_Netcdf4Coordinates") > 0 ||
-                  H5Aexists(e->set, "DIMENSION_LIST") > 0;
-  H5D_fill_value_t fill = H5D_FILL_VALUE_UNDEFINED;
-  H5D_fill_time_t when = H5D_FILL_TIME_NEVER;
-  dm_number n = {.is_whole = dm_dtype_is_integer(d->dtype)};
+  static const char *const statements[] = {"_FillValue", "missing_value", NULL};
+  static const char *const of_file[] = {"_NCProperties", NULL};
+  static const char *const of_set[] = {"_Netcdf4Dimid", "_Netcdf4Coordinates", "DIMENSION_LIST",
+                                       NULL};
+  const dm_dtype type = e->find->dtype;
+  bool stated, is, chosen;
+  dm_number n;
   (void)row, (void)sign;
-  if (stated || !is || dm_dtype_size(d->dtype) == 1 || dm_dtype_is_complex(d->dtype)) return DM_OK;
-  DM_H5_HELD hid_t creation = H5Dget_create_plist(e->set);
-  bool read = creation >= 0 && H5Pfill_value_defined(creation, &fill) >= 0 &&
-              fill == H5D_FILL_VALUE_USER_DEFINED && H5Pget_fill_time(creation, &when) >= 0 &&
-              when != H5D_FILL_TIME_NEVER &&
-              H5Pget_fill_value(creation, H5T_NATIVE_DOUBLE, &n.real) >= 0;
-  const bool is_unsigned = d->dtype == DM_U16 || d->dtype == DM_U32 || d->dtype == DM_U64;
-  if (read && n.is_whole)
-    read = H5Pget_fill_value(creation, is_unsigned ? H5T_NATIVE_ULLONG : H5T_NATIVE_LLONG,
-                             &n.whole) >= 0;
-  n.is_unsigned = is_unsigned;
-  if (!read) H5Eclear2(H5E_DEFAULT);
-  return read ? dm_meaning_add_missing(e, &n, "netCDF's default") : DM_OK;
+  if (dm_dtype_size(type) == 1 || dm_dtype_is_complex(type)) return DM_OK;
+  DM_TRY(meaning_has_any(e, e->set, statements, &stated));
+  DM_TRY(meaning_has_any(e, e->file, of_file, &is));
+  if (!is) DM_TRY(meaning_has_any(e, e->set, of_set, &is));
+  if (stated || !is) return DM_OK;
+  DM_TRY(meaning_read_fill(e, &n, &chosen));
+  return chosen ? dm_meaning_add_missing(e, &n, "netCDF's default") : DM_OK;
 }
 
 /* ---- signs and factors ---- */
@@ -177,8 +203,9 @@ dm_status dm_meaning_unsigned(const dm_examined *e, const dm_convention *row, co
   dm_meaning *m = &e->find->meaning;
   const dm_dtype type = e->find->dtype;
   char text[WORD] = "";
-  (void)dm_h5_text_of(sign->object, sign->name, text, sizeof text);
-  const bool to_unsigned = dm_attribute_is_true(sign->object, sign->name);
+  bool is_text, to_unsigned;
+  DM_TRY(dm_h5_text_of(e->at, sign->object, sign->name, text, sizeof text, &is_text));
+  DM_TRY(dm_attribute_is_true(e->at, sign->object, sign->name, &to_unsigned));
   const bool is_signed = type == DM_I8 || type == DM_I16 || type == DM_I32 || type == DM_I64;
   m->other_sign = true;
   const dm_dtype other = dm_meaning_number(m, type);
@@ -199,11 +226,11 @@ static dm_status meaning_factor(const dm_examined *e, const dm_convention *row, 
   *n = fallback;
   DM_TRY(dm_beside_find(e->beside, &row->mark, which, &sign));
   if (!sign.is) return DM_OK;
-  const int count = dm_attribute_numbers(sign.object, sign.name, list);
-  if (count > 0) *n = list[0];
-  dm_status status = count < 0 || count > 1 || !isfinite(n->real)
-                         ? dm_meaning_not_understood(e, sign.name)
-                         : DM_OK;
+  int count = 0;
+  dm_status status = dm_attribute_numbers(e->at, sign.object, sign.name, list, &count);
+  if (!status && count > 0) *n = list[0];
+  if (!status && (count < 0 || count > 1 || !isfinite(n->real)))
+    status = dm_meaning_not_understood(e, sign.name);
   dm_sign_close(&sign);
   return status;
 }

@@ -124,7 +124,8 @@ static dm_status check_external(hid_t creation, const dm_trust *trust, const dm_
   char name[200] = "";
   off_t offset;
   hsize_t size;
-  H5Pget_external(creation, 0, sizeof name - 1, name, &offset, &size);
+  if (H5Pget_external(creation, 0, sizeof name - 1, name, &offset, &size) < 0)
+    return dm_h5_fail(DM_E_INPUT, at, "its storage cannot be read");
   return dm_hint(dm_fail_at(DM_E_INPUT, at, "refused: its data lie in another file ('%s')", name),
                  "--allow-external reads it");
 }
@@ -154,9 +155,12 @@ static dm_status no_data(const dm_dataset *find, int64_t missing, int64_t chunks
 
 static dm_status check_contiguous(hid_t set, const dm_trust *trust, int64_t bytes, bool away,
                                   dm_dataset *find) {
-  haddr_t offset = H5Dget_offset(set);
-  if (offset == HADDR_UNDEF) H5Eclear2(H5E_DEFAULT);
-  if (find->stored_bytes == 0 && offset == HADDR_UNDEF)
+  H5D_space_status_t allocated;
+  if (H5Dget_space_status(set, &allocated) < 0)
+    return dm_h5_fail(DM_E_INPUT, &find->at, "its storage cannot be read");
+  const haddr_t offset = H5Dget_offset(set);
+  if (offset == HADDR_UNDEF) H5Eclear2(H5E_DEFAULT); /* not allocated, or in another file */
+  if (allocated == H5D_SPACE_STATUS_NOT_ALLOCATED && offset == HADDR_UNDEF)
     return trust->no_data ? DM_OK : no_data(find, 1, 1);
   if (find->stored_bytes != bytes)
     return dm_fail_at(DM_E_INPUT, &find->at, "declares %lld bytes and stores %lld",
@@ -257,10 +261,12 @@ static dm_status probe(hid_t file, hid_t set, dm_h5_log *log, dm_dataset *find) 
 }
 
 /* Whether links led to another file than the opened one. */
-static bool is_in_other_file(hid_t file, hid_t set) {
+static dm_status is_in_other_file(const dm_location *at, hid_t file, hid_t set, bool *is) {
   H5O_info_t here, there;
-  return H5Oget_info(file, &here) < 0 || H5Oget_info(set, &there) < 0 ||
-         here.fileno != there.fileno;
+  if (H5Oget_info(file, &here) < 0 || H5Oget_info(set, &there) < 0)
+    return dm_h5_fail(DM_E_INPUT, at, "its file cannot be identified");
+  *is = here.fileno != there.fileno;
+  return DM_OK;
 }
 
 static dm_status check_layout(hid_t set, hid_t creation, H5D_layout_t layout, const dm_trust *trust,
@@ -306,7 +312,8 @@ dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, d
     find->layout = DM_CONTIGUOUS;
     return DM_OK;
   }
-  bool away = trust->external && is_in_other_file(file, set);
+  bool away = false;
+  if (trust->external) DM_TRY(is_in_other_file(at, file, set, &away));
   DM_TRY(check_layout(set, creation, layout, trust, away, find));
   if (trust->log && find->layout == DM_CHUNKED && !(find->filters & DM_FILTER_OTHER) &&
       !trust->external && !trust->swmr && !trust->no_data)

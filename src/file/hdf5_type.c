@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/buffer.h"
+#include "file/hdf5_has.h"
 #include "file/hdf5_use.h"
 #include "file/naming.h"
 
@@ -212,97 +213,157 @@ hid_t dm_h5_make_type(dm_dtype dtype) {
 
 /* ---- attributes ---- */
 
-enum { TEXT_LIMIT = 1 << 16 };
+enum { TEXT_LIMIT = 1 << 16, TEXT_IN = 256 };
 
-static bool read_fixed_text(hid_t attribute, hid_t type, char *text, size_t size) {
+/* 1: TEXT is the attribute's; 0: it is not of that kind; -1: HDF5 failed. */
+static int read_fixed_text(hid_t attribute, hid_t type, char *text, size_t size) {
   size_t length = H5Tget_size(type);
-  if (length == 0 || length > TEXT_LIMIT) return false;
+  if (length == 0) return -1;
+  if (length > TEXT_LIMIT) return 0;
   DM_FREED char *buffer = calloc(length + 1, 1); /* the stored text may lack a final zero */
-  const bool read = buffer && H5Aread(attribute, type, buffer) >= 0;
-  if (read) snprintf(text, size, "%s", buffer);
-  return read;
+  if (!buffer || H5Aread(attribute, type, buffer) < 0) return -1;
+  snprintf(text, size, "%s", buffer);
+  return 1;
 }
 
-static bool read_free_text(hid_t attribute, hid_t type, char *text, size_t size) {
+static int read_free_text(hid_t attribute, hid_t type, char *text, size_t size) {
   char *buffer = NULL;
-  bool read = H5Aread(attribute, type, &buffer) >= 0;
+  const bool read = H5Aread(attribute, type, &buffer) >= 0;
   if (read) snprintf(text, size, "%s", buffer ? buffer : "");
   if (buffer) H5free_memory(buffer);
-  return read;
+  return read ? 1 : -1;
 }
 
-static bool read_value(hid_t attribute, hid_t type, char *text, size_t size) {
+static int read_text(hid_t attribute, hid_t type, char *text, size_t size) {
+  const htri_t is_free = H5Tis_variable_str(type);
+  if (is_free < 0) return -1;
+  return is_free ? read_free_text(attribute, type, text, size)
+                 : read_fixed_text(attribute, type, text, size);
+}
+
+static int read_value(hid_t attribute, hid_t type, char *text, size_t size) {
   long long whole = 0;
   double real = 0;
   switch (H5Tget_class(type)) {
+  case H5T_NO_CLASS:
+    return -1;
   case H5T_STRING:
-    return H5Tis_variable_str(type) > 0 ? read_free_text(attribute, type, text, size)
-                                        : read_fixed_text(attribute, type, text, size);
+    return read_text(attribute, type, text, size);
   case H5T_INTEGER:
-    if (H5Aread(attribute, H5T_NATIVE_LLONG, &whole) < 0) return false;
+    if (H5Aread(attribute, H5T_NATIVE_LLONG, &whole) < 0) return -1;
     snprintf(text, size, "%lld", whole);
-    return true;
+    return 1;
   case H5T_FLOAT:
-    if (H5Aread(attribute, H5T_NATIVE_DOUBLE, &real) < 0) return false;
+    if (H5Aread(attribute, H5T_NATIVE_DOUBLE, &real) < 0) return -1;
     snprintf(text, size, "%.17g", real);
-    return true;
+    return 1;
   default:
-    return false;
+    return 0;
   }
 }
 
-bool dm_h5_text_of(hid_t object, const char *name, char *text, size_t size) {
-  if (H5Aexists(object, name) <= 0) return false;
-  DM_H5_HELD hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
-  if (attribute < 0) return false;
+dm_status dm_h5_text_of(const dm_location *at, hid_t object, const char *name, char *text,
+                        size_t size, bool *is_text) {
+  DM_H5_HELD hid_t attribute = -1;
+  *is_text = false;
+  DM_TRY(dm_h5_open_attribute(at, object, name, &attribute));
+  if (attribute < 0) return DM_OK;
   DM_H5_HELD hid_t space = H5Aget_space(attribute), type = H5Aget_type(attribute);
-  if (space < 0 || type < 0 || H5Sget_simple_extent_npoints(space) != 1 ||
-      !read_value(attribute, type, text, size))
-    return false;
-  dm_text_clean(text);
-  return true;
+  const hssize_t count = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
+  if (count >= 0 && count != 1) return DM_OK;
+  const int read = count < 0 || type < 0 ? -1 : read_value(attribute, type, text, size);
+  if (read < 0) return dm_h5_unreadable(at, object, name);
+  *is_text = read > 0;
+  if (*is_text) dm_text_clean(text);
+  return DM_OK;
 }
 
-bool dm_h5_is_bfloat16(hid_t set) {
-  char text[32] = "";
-  return dm_h5_text_of(set, "dtype", text, sizeof text) && strcmp(text, "bfloat16") == 0;
+dm_status dm_h5_attribute_class(const dm_location *at, hid_t object, const char *name,
+                                H5T_class_t *kind) {
+  DM_H5_HELD hid_t attribute = -1;
+  *kind = H5T_NO_CLASS;
+  DM_TRY(dm_h5_open_attribute(at, object, name, &attribute));
+  if (attribute < 0) return DM_OK;
+  DM_H5_HELD hid_t type = H5Aget_type(attribute);
+  if (type >= 0) *kind = H5Tget_class(type);
+  return *kind == H5T_NO_CLASS ? dm_h5_unreadable(at, object, name) : DM_OK;
 }
 
-bool dm_h5_is_whole(hid_t set) {
-  char text[32] = "";
-  return dm_h5_text_of(set, "damier_state", text, sizeof text) && strcmp(text, "complete") == 0;
+dm_status dm_h5_text_is(const dm_location *at, hid_t object, const char *name, const char *wanted,
+                        bool *is) {
+  char text[64];
+  DM_TRY(dm_h5_text_of(at, object, name, text, sizeof text, is));
+  *is = *is && strcmp(text, wanted) == 0;
+  return DM_OK;
 }
 
-static herr_t collect(hid_t object, const char *name, const H5A_info_t *info, void *data) {
-  (void)info;
-  dm_attributes *attributes = data;
-  dm_attribute *next = &attributes->list[attributes->count];
-  if (strlen(name) >= sizeof next->name ||
-      !dm_h5_text_of(object, name, next->text, sizeof next->text))
-    return 0;
+dm_status dm_h5_text_in(const dm_location *at, hid_t set, char *text, size_t size) {
+  char whole[TEXT_IN] = "";
+  text[0] = '\0';
+  DM_H5_HELD hid_t type = H5Dget_type(set), space = H5Dget_space(set);
+  if (type < 0 || space < 0) return dm_h5_fail(DM_E_IO, at, "a text beside it cannot be read");
+  if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) != 0 ||
+      H5Tget_size(type) >= sizeof whole || H5Sget_simple_extent_npoints(space) != 1)
+    return DM_OK;
+  if (H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, whole) < 0)
+    return dm_h5_fail(DM_E_IO, at, "a text beside it cannot be read");
+  snprintf(text, size, "%s", whole);
+  return DM_OK;
+}
+
+dm_status dm_h5_member_text(const dm_location *at, hid_t group, const char *name, char *text,
+                            size_t size) {
+  DM_H5_HELD hid_t set = -1;
+  text[0] = '\0';
+  DM_TRY(dm_h5_open_member(at, group, name, false, &set));
+  return set < 0 || H5Iget_type(set) != H5I_DATASET ? DM_OK : dm_h5_text_in(at, set, text, size);
+}
+
+dm_status dm_h5_is_bfloat16(const dm_location *at, hid_t set, hid_t type, bool *is) {
+  const H5T_class_t kind = H5Tget_class(type);
+  *is = false;
+  if (H5Tget_size(type) != 2 || (kind != H5T_INTEGER && kind != H5T_OPAQUE)) return DM_OK;
+  return dm_h5_text_is(at, set, "dtype", "bfloat16", is);
+}
+
+dm_status dm_h5_is_whole(const dm_location *at, hid_t set, bool *is) {
+  return dm_h5_text_is(at, set, "damier_state", "complete", is);
+}
+
+typedef struct collection {
+  const dm_location *at;
+  dm_attributes *attributes;
+} collection;
+
+/* A dm_h5_visit. */
+static dm_status collect(void *context, hid_t object, const char *name) {
+  const collection *c = context;
+  dm_attributes *all = c->attributes;
+  if (all->count == DM_ATTRIBUTES) return DM_OK;
+  dm_attribute *next = &all->list[all->count];
+  bool is_text;
+  if (strlen(name) >= sizeof next->name) return DM_OK;
+  DM_TRY(dm_h5_text_of(c->at, object, name, next->text, sizeof next->text, &is_text));
+  if (!is_text) return DM_OK;
   snprintf(next->name, sizeof next->name, "%s", name);
   dm_text_clean(next->name);
-  return ++attributes->count == DM_ATTRIBUTES;
+  all->count++;
+  return DM_OK;
 }
 
 dm_status dm_h5_read_attributes(const dm_location *at, hid_t object, dm_attributes *attributes) {
   memset(attributes, 0, sizeof *attributes);
-  const herr_t read = H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, collect, attributes);
-  if (read < 0 && dm_h5_failed_on_newer_format()) /* none of damier's own: those are texts */
-    H5Eclear2(H5E_DEFAULT);
-  else if (read < 0)
-    return dm_h5_fail(DM_E_INPUT, at, "its attributes cannot be read");
-  return DM_OK;
+  return dm_h5_each_attribute(at, object, collect, &(collection){at, attributes});
 }
 
 dm_status dm_h5_write_text(const dm_location *at, hid_t object, const char *name,
                            const char *text) {
   hid_t attribute = -1;
   DM_H5_HELD hid_t space = H5Screate(H5S_SCALAR), type = H5Tcopy(H5T_C_S1);
-  htri_t exists = H5Aexists(object, name);
-  bool ready = space >= 0 && type >= 0 && exists >= 0 && H5Tset_size(type, H5T_VARIABLE) >= 0 &&
-               H5Tset_cset(type, H5T_CSET_UTF8) >= 0 &&
-               (exists == 0 || H5Adelete(object, name) >= 0);
+  bool exists;
+  DM_TRY(dm_h5_has_attribute(at, object, name, &exists));
+  bool ready = space >= 0 && type >= 0 && H5Tset_size(type, H5T_VARIABLE) >= 0 &&
+               H5Tset_cset(type, H5T_CSET_UTF8) >= 0 && (!exists || H5Adelete(object, name) >= 0);
   if (ready) attribute = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
   const bool written = attribute >= 0 && H5Awrite(attribute, type, &text) >= 0;
   dm_status status =

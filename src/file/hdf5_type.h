@@ -20,18 +20,35 @@ hid_t dm_h5_make_type(dm_dtype dtype);
 /* ---- text attributes of datasets, read from untrusted files and written to our own ---- */
 
 /* Reads the single text or number NAME of OBJECT as TEXT of at most SIZE bytes, truncated and
- * sanitized; false if there is none. */
-bool dm_h5_text_of(hid_t object, const char *name, char *text, size_t size);
+ * sanitized. *is_text false: there is no such attribute, or it is of another kind. DM_E_IO: it
+ * cannot be looked up or read. AT is the dataset in question, for messages. */
+dm_status dm_h5_text_of(const dm_location *at, hid_t object, const char *name, char *text,
+                        size_t size, bool *is_text);
 
-/* Whether an attribute marks a dataset of uint16 as bfloat16, as software without that type
- * does. */
-bool dm_h5_is_bfloat16(hid_t set);
+/* The class of its elements; H5T_NO_CLASS: there is no such attribute. */
+dm_status dm_h5_attribute_class(const dm_location *at, hid_t object, const char *name,
+                                H5T_class_t *kind);
+
+/* Whether it is WANTED, which has at most 60 bytes. */
+dm_status dm_h5_text_is(const dm_location *at, hid_t object, const char *name, const char *wanted,
+                        bool *is);
+
+/* The single text of fixed length in the dataset SET, truncated to SIZE bytes; "": it has none, or
+ * one of more than 250 bytes. */
+dm_status dm_h5_text_in(const dm_location *at, hid_t set, char *text, size_t size);
+
+/* The same of the dataset NAME of GROUP; "": there is no such dataset, too. */
+dm_status dm_h5_member_text(const dm_location *at, hid_t group, const char *name, char *text,
+                            size_t size);
+
+/* Whether an attribute marks a dataset of TYPE, uint16 or two opaque bytes, as bfloat16, as
+ * software without that type does. */
+dm_status dm_h5_is_bfloat16(const dm_location *at, hid_t set, hid_t type, bool *is);
 
 /* Whether a dataset of damier is complete. */
-bool dm_h5_is_whole(hid_t set);
+dm_status dm_h5_is_whole(const dm_location *at, hid_t set, bool *is);
 
-/* Reads all single texts and numbers of OBJECT, as many as fit in ATTRIBUTES; none
- * if one of them is in a format of a newer HDF5. */
+/* Reads all single texts and numbers of OBJECT, as many as fit in ATTRIBUTES. */
 dm_status dm_h5_read_attributes(const dm_location *at, hid_t object, dm_attributes *attributes);
 
 /* Writes or replaces NAME = TEXT on OBJECT. */

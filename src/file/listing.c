@@ -10,6 +10,7 @@
 #include "core/status.h"
 #include "file/child.h"
 #include "file/contents.h"
+#include "file/hdf5_has.h"
 #include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
 #include "file/inspect_impl.h"
@@ -49,6 +50,7 @@ static void refusal_of(dm_status status, const dm_location *at, char *text, size
 
 /* Why MET is not examined; DM_OK: it is. Must come right after the attempt to open it. */
 static dm_status not_examined(const dm_location *at, const dm_met *met) {
+  if (met->failed) return dm_status_copy(met->failed);
   if (met->object >= 0) return DM_OK;
   if (met->object == DM_TOO_LONG)
     return dm_fail(DM_E_INPUT, "its name has more than %d characters", DM_PATH - 1);
@@ -92,7 +94,7 @@ static dm_status list_all(const void *argument, void *result) {
   w.found.at = *at;
   DM_TRY(dm_examine_open(at, &w.asked->trust, &w.found, &w.file));
   if (w.file < 0) return DM_OK; /* a single array without a name */
-  if (dm_each_dataset(w.file, &w.asked->trust, list_one, &w)) return DM_OK;
+  if (dm_each_dataset(at, w.file, &w.asked->trust, list_one, &w)) return DM_OK;
   return dm_h5_fail(DM_E_INPUT, at, "its datasets cannot be listed");
 }
 
@@ -151,26 +153,32 @@ typedef struct search {
   int count[KINDS], listed[KINDS], all;
   size_t room;
   const dm_encoding *table;  /* that some datasets belong to */
+  dm_status failed;          /* why the first group that cannot be examined cannot be */
   int64_t first[KINDS];      /* dm_met.object, if it is no open object */
   char name[KINDS][DM_PATH]; /* the first of each */
   char list[KINDS][LIST];    /* the first few */
 } search;
 
-static bool has_attribute(hid_t set, const char *name, const char *wanted) {
-  char text[32] = "";
-  return dm_h5_text_of(set, name, text, sizeof text) && strcmp(text, wanted) == 0;
+/* What cannot be read is none: whoever names the dataset meets the error. */
+static bool has_attribute(const dm_location *at, hid_t set, const char *name, const char *wanted) {
+  bool has;
+  dm_status status = dm_h5_text_is(at, set, name, wanted, &has);
+  if (status) dm_status_free(status);
+  return !status && has;
 }
 
 /* The class of SET's elements; *known: they can be multiplied. */
-static H5T_class_t class_of(hid_t set, bool *known) {
+static H5T_class_t class_of(const dm_location *at, hid_t set, bool *known) {
   char text[DM_TYPE_TEXT];
   dm_dtype dtype;
-  bool swapped;
+  bool swapped, bfloat16;
   DM_H5_HELD hid_t type = H5Dget_type(set);
   *known = false;
   if (type < 0) return H5T_NO_CLASS;
   const H5T_class_t class = H5Tget_class(type);
-  *known = dm_h5_read_type(type, dm_h5_is_bfloat16(set), &dtype, &swapped, text);
+  dm_status status = dm_h5_is_bfloat16(at, set, type, &bfloat16);
+  *known = !status && dm_h5_read_type(type, bfloat16, &dtype, &swapped, text);
+  dm_status_free(status);
   return class;
 }
 
@@ -179,13 +187,14 @@ static kind kind_of(const dm_met *met) {
   if (met->object < 0 || H5Iget_type(met->object) != H5I_DATASET) return MATRIX;
   hsize_t dims[H5S_MAX_RANK];
   const int rank = dm_rank_of(met->object, dims);
+  const dm_location at = {.file = ""};
   bool known;
-  const H5T_class_t class = class_of(met->object, &known);
+  const H5T_class_t class = class_of(&at, met->object, &known);
   /* Texts, in HDF5's form and in MATLAB's. */
-  if (class == H5T_STRING || has_attribute(met->object, "MATLAB_class", "char")) return KINDS;
+  if (class == H5T_STRING || has_attribute(&at, met->object, "MATLAB_class", "char")) return KINDS;
   if (class == H5T_ARRAY) return MATRIX; /* its elements have dimensions, too */
   if (rank == 0) return KINDS;
-  const bool scale = has_attribute(met->object, "CLASS", "DIMENSION_SCALE");
+  const bool scale = has_attribute(&at, met->object, "CLASS", "DIMENSION_SCALE");
   if (rank != 1) return scale ? SCALE : MATRIX;
   /* Records, sequences and references: tables and lists. */
   const bool records =
@@ -197,6 +206,8 @@ static bool visit(void *context, const dm_met *met) {
   search *found = context;
   const kind what = kind_of(met);
   found->all++;
+  if (met->failed && !found->failed) found->failed = dm_status_copy(met->failed);
+  if (met->failed) return false;
   if (met->encoding && met->encoding->table) found->table = met->encoding;
   if (what == KINDS) return false;
   if (++found->count[what] == 1) {
@@ -234,6 +245,8 @@ static dm_status several_found(const dm_location *at, kind what, const search *f
 }
 
 static dm_status find_among(const search *found, const dm_trust *trust, dm_location *at) {
+  if (found->failed)
+    return dm_hint(dm_status_copy(found->failed), "name a dataset; 'damier info FILE' lists all");
   kind what = MATRIX;
   while (what < VECTOR && found->count[what] == 0) what++;
   if (found->count[what] == 0 || (what == VECTOR && trust->vectors == DM_NO_VECTOR))
@@ -254,9 +267,11 @@ dm_status dm_find_dataset(int64_t file, const dm_trust *trust, dm_location *at) 
   DM_FREED search *found = NULL;
   DM_TRY(dm_buffer_table(1, &found));
   found->room = (size_t)dm_max(LEAST, LIST - (int64_t)strlen(at->file));
-  return dm_each_dataset(file, trust, visit, found)
-             ? find_among(found, trust, at)
-             : dm_h5_fail(DM_E_INPUT, at, "its datasets cannot be listed");
+  dm_status status = dm_each_dataset(at, file, trust, visit, found)
+                         ? find_among(found, trust, at)
+                         : dm_h5_fail(DM_E_INPUT, at, "its datasets cannot be listed");
+  dm_status_free(found->failed);
+  return status;
 }
 
 /* ---- what a file holds instead ---- */
@@ -315,14 +330,14 @@ static int join(const nearest *n, char *list, size_t size) {
 
 /* Adds to STATUS which datasets of FILE have names that begin with WITHIN, those like WANTED
  * first. */
-static dm_status hint_at_others(dm_status status, const dm_trust *trust, hid_t file,
-                                const char *wanted, const char *within) {
+static dm_status hint_at_others(dm_status status, const dm_location *at, const dm_trust *trust,
+                                hid_t file, const char *wanted, const char *within) {
   nearest *n = calloc(1, sizeof *n);
   char list[LIST - 80] = "", guess[SHOWN + 48] = "", rest[40] = "";
   if (!n) return status;
   n->wanted = wanted;
   n->within = within;
-  (void)dm_each_dataset(file, trust, compare, n);
+  (void)dm_each_dataset(at, file, trust, compare, n);
   const int named = join(n, list, sizeof list);
   if (named > 0 && n->best[0].distance <= 1 + (int)strlen(last_part(wanted)) / 3 &&
       strlen(n->best[0].name) <= SHOWN)
@@ -342,7 +357,8 @@ static dm_status hint_at_others(dm_status status, const dm_trust *trust, hid_t f
 dm_status dm_no_dataset(const dm_location *at, const dm_trust *trust, hid_t file, int64_t object) {
   if (H5Iget_type(object) != H5I_GROUP)
     return dm_fail_at(DM_E_INPUT, at, "is a type, not a dataset");
-  const dm_encoding *encoding = dm_encoding_of(object);
+  const dm_encoding *encoding;
+  DM_TRY(dm_encoding_of(at, object, &encoding));
   if (encoding && !encoding->table)
     return dm_hint(dm_fail_at(DM_E_INPUT, at, "is %s, which cannot be multiplied", encoding->what),
                    "%s", encoding->hint);
@@ -352,8 +368,18 @@ dm_status dm_no_dataset(const dm_location *at, const dm_trust *trust, hid_t file
         encoding->hint);
   char within[DM_PATH + 1];
   snprintf(within, sizeof within, "%s%s", at->dataset, strcmp(at->dataset, "/") == 0 ? "" : "/");
-  return hint_at_others(dm_fail_at(DM_E_INPUT, at, "is a group, not a dataset"), trust, file,
+  return hint_at_others(dm_fail_at(DM_E_INPUT, at, "is a group, not a dataset"), at, trust, file,
                         at->dataset, within);
+}
+
+/* Whether what the last name of PATH lies in can be opened, and is a group. */
+static bool is_group(hid_t file, const char *path, hid_t access) {
+  char group[DM_PATH];
+  snprintf(group, sizeof group, "%s", path);
+  char *end = strrchr(group, '/');
+  end[end == group] = '\0';
+  DM_H5_HELD const hid_t object = H5Oopen(file, group, access);
+  return object >= 0 && H5Iget_type(object) == H5I_GROUP;
 }
 
 dm_status dm_not_there(const dm_location *at, const dm_trust *trust, hid_t file, hid_t access,
@@ -369,14 +395,16 @@ dm_status dm_not_there(const dm_location *at, const dm_trust *trust, hid_t file,
     if (at->dataset[end] != '/' && at->dataset[end] != '\0') continue;
     memcpy(path, at->dataset, end);
     path[end] = '\0';
-    htri_t exists = H5Lexists(file, path, access);
-    if (exists > 0) continue;
+    bool exists;
+    dm_status failed = dm_h5_has_link(at, file, path, access, &exists);
+    if (!failed && exists) continue;
     dm_status_free(status);
-    status = exists == 0
-                 ? dm_fail_at(DM_E_INPUT, at, "there is no '%.300s' in the file", path)
-                 : dm_fail_at(DM_E_INPUT, at,
-                              "'%.300s' cannot exist: what it lies in is not a group", path);
-    return hint_at_others(status, trust, file, at->dataset, "/");
+    if (failed && is_group(file, path, access)) return failed;
+    dm_status_free(failed);
+    status = !failed ? dm_fail_at(DM_E_INPUT, at, "there is no '%.300s' in the file", path)
+                     : dm_fail_at(DM_E_INPUT, at,
+                                  "'%.300s' cannot exist: what it lies in is not a group", path);
+    return hint_at_others(status, at, trust, file, at->dataset, "/");
   }
   return status;
 }

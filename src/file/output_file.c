@@ -16,6 +16,7 @@
 #include "core/units.h"
 #include "file/batch.h"
 #include "file/file_system.h"
+#include "file/hdf5_has.h"
 #include "file/hdf5_use.h"
 #include "file/read.h"
 
@@ -169,10 +170,10 @@ static dm_status count_own(const dm_location *at, hid_t file, hsize_t *own) {
   static const char *const names[] = {DM_ID_NAME, DM_MARK};
   *own = 0;
   for (int i = 0; i < 2; i++) {
-    const htri_t has = H5Aexists_by_name(file, "/", names[i], H5P_DEFAULT);
-    if (has < 0)
-      return dm_h5_fail(DM_E_USAGE, at, "exists and cannot be read; nothing was touched");
-    *own += has > 0;
+    bool has;
+    DM_TRY(dm_hint(dm_h5_has_attribute(at, file, names[i], &has),
+                   "the file exists; nothing was touched"));
+    *own += has;
   }
   return DM_OK;
 }

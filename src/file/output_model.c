@@ -13,6 +13,7 @@
 #include "core/checked.h"
 #include "file/batch.h"
 #include "file/codec.h"
+#include "file/hdf5_has.h"
 #include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
 #include "file/output_form.h"
@@ -70,14 +71,15 @@ enum { MARK_LENGTH = 20 };
 static dm_status write_fixed(hid_t root, const dm_output_file *out, const char *name,
                              const char *text, size_t length) {
   char padded[DM_ID] = "";
-  DM_H5_HELD hid_t space = H5Screate(H5S_SCALAR), type = H5Tcopy(H5T_C_S1), attribute = -1;
+  DM_H5_HELD hid_t attribute = -1;
+  DM_H5_HELD hid_t space = H5Screate(H5S_SCALAR), type = H5Tcopy(H5T_C_S1);
+  DM_TRY(dm_h5_open_attribute(&out->at, root, name, &attribute));
   memcpy(padded, text, strlen(text));
-  if (space >= 0 && type >= 0 && H5Tset_size(type, length) >= 0 &&
-      H5Tset_strpad(type, H5T_STR_NULLPAD) >= 0)
-    attribute = H5Aexists(root, name) > 0
-                    ? H5Aopen(root, name, H5P_DEFAULT)
-                    : H5Acreate2(root, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-  if (attribute >= 0 && H5Awrite(attribute, type, padded) >= 0) return DM_OK;
+  const bool ready = space >= 0 && type >= 0 && H5Tset_size(type, length) >= 0 &&
+                     H5Tset_strpad(type, H5T_STR_NULLPAD) >= 0;
+  if (ready && attribute < 0)
+    attribute = H5Acreate2(root, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+  if (ready && attribute >= 0 && H5Awrite(attribute, type, padded) >= 0) return DM_OK;
   return dm_h5_fail(DM_E_IO, &out->at, "its attribute '%s' cannot be written", name);
 }
 
@@ -88,10 +90,10 @@ static dm_status write_id(hid_t file, const dm_output_file *out) {
 }
 
 dm_status dm_output_mark_finished(int64_t file, const dm_output_file *out) {
-  const htri_t marked = H5Aexists_by_name(file, "/", DM_MARK, H5P_DEFAULT);
-  if (marked == 0) return DM_OK; /* a file of the user, to which C was added */
-  DM_H5_HELD hid_t root = H5Gopen2(file, "/", H5P_DEFAULT);
-  return write_fixed(root, out, DM_MARK, DM_FINISHED, MARK_LENGTH);
+  bool marked;
+  DM_TRY(dm_h5_has_attribute(&out->at, file, DM_MARK, &marked));
+  if (!marked) return DM_OK; /* a file of the user, to which C was added */
+  return write_fixed(file, out, DM_MARK, DM_FINISHED, MARK_LENGTH);
 }
 
 dm_status dm_output_make_id(dm_output_file *out) {

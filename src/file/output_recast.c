@@ -10,6 +10,7 @@
 #include "core/checked.h"
 #include "file/batch.h"
 #include "file/child.h"
+#include "file/hdf5_has.h"
 #include "file/hdf5_use.h"
 #include "file/npy.h"
 #include "file/output_impl.h"
@@ -33,9 +34,10 @@ static dm_status check_place(const void *location, void *nothing) {
     path[end] = '\0';
     H5L_info_t link;
     H5O_info_t object = {.type = H5O_TYPE_UNKNOWN};
-    const htri_t exists = H5Lexists(file, path, H5P_DEFAULT);
-    if (exists == 0) return DM_OK;
-    if (exists < 0 || H5Lget_info(file, path, &link, H5P_DEFAULT) < 0 ||
+    bool exists;
+    DM_TRY(dm_h5_has_link(at, file, path, H5P_DEFAULT, &exists));
+    if (!exists) return DM_OK;
+    if (H5Lget_info(file, path, &link, H5P_DEFAULT) < 0 ||
         (link.type == H5L_TYPE_HARD && H5Oget_info_by_name(file, path, &object, H5P_DEFAULT) < 0))
       return dm_h5_fail(DM_E_INPUT, at, "'%.300s' cannot be read", path);
     const bool group = object.type == H5O_TYPE_GROUP;

@@ -9,6 +9,7 @@
 #include "core/checked.h"
 #include "core/element_sum.h"
 #include "file/child.h"
+#include "file/hdf5_has.h"
 #include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
 #include "file/journal.h"
@@ -73,8 +74,9 @@ static dm_status write_list(const dm_location *at, hid_t set, const dm_tile_reco
   name_list(first, name);
   DM_H5_HELD hid_t space = H5Screate_simple(1, dims, NULL);
   DM_H5_HELD hid_t stored = make_type(true), held = make_type(false);
-  const htri_t exists = H5Aexists(set, name);
-  if (space < 0 || stored < 0 || held < 0 || exists < 0 || (exists && H5Adelete(set, name) < 0))
+  bool exists;
+  DM_TRY(dm_h5_has_attribute(at, set, name, &exists));
+  if (space < 0 || stored < 0 || held < 0 || (exists && H5Adelete(set, name) < 0))
     return not_written(at);
   const hid_t list = H5Acreate2(set, name, stored, space, H5P_DEFAULT, H5P_DEFAULT);
   const bool written = list >= 0 && H5Awrite(list, held, tiles) >= 0;
@@ -107,10 +109,9 @@ static dm_status damaged(const dm_location *at) {
 }
 
 /* Whether the attributes of SET name our checksums. */
-static bool are_ours(hid_t set, char hash[32]) {
-  char kind[sizeof DM_CHECKSUM + 1];
-  return dm_h5_text_of(set, TILES_CHECKSUM, kind, sizeof kind) && strcmp(kind, DM_CHECKSUM) == 0 &&
-         dm_h5_text_of(set, TILES_HASH, hash, 32);
+static dm_status are_ours(const dm_location *at, hid_t set, char hash[32], bool *ours) {
+  DM_TRY(dm_h5_text_is(at, set, TILES_CHECKSUM, DM_CHECKSUM, ours));
+  return *ours ? dm_h5_text_of(at, set, TILES_HASH, hash, 32, ours) : DM_OK;
 }
 
 /* The rows in LIST; negative: it is none of ours. */
@@ -126,11 +127,11 @@ static int64_t count_of(hid_t list) {
 static dm_status read_list(const dm_location *at, hid_t set, hid_t type, answer *a, bool *end) {
   char name[32];
   name_list(a->count, name);
-  const htri_t exists = H5Aexists(set, name);
-  *end = exists == 0;
+  DM_H5_HELD hid_t list = -1;
+  DM_TRY(dm_h5_open_attribute(at, set, name, &list));
+  *end = list < 0;
   if (*end) return DM_OK;
-  DM_H5_HELD hid_t list = exists > 0 ? H5Aopen(set, name, H5P_DEFAULT) : -1;
-  const int64_t count = list < 0 ? -1 : count_of(list);
+  const int64_t count = count_of(list);
   if (count < 0 || H5Aread(list, type, a->tiles + a->count) < 0) return damaged(at);
   a->count += count;
   *end = count < ROWS;
@@ -138,7 +139,9 @@ static dm_status read_list(const dm_location *at, hid_t set, hid_t type, answer 
 }
 
 static dm_status read_tiles(const dm_location *at, hid_t set, answer *a) {
-  bool end = !are_ours(set, a->hash);
+  bool ours, end;
+  DM_TRY(are_ours(at, set, a->hash, &ours));
+  end = !ours;
   DM_H5_HELD hid_t type = make_type(false);
   if (type < 0) return damaged(at);
   while (!end) {

@@ -245,7 +245,8 @@ static dm_status compare(const dm_location *at, const dm_completion *c, hid_t se
   DM_FREED dm_attributes *found = NULL;
   DM_TRY(dm_buffer_table(1, &found));
   DM_TRY(dm_h5_read_attributes(at, set, found));
-  bool same = dm_h5_is_whole(set);
+  bool same;
+  DM_TRY(dm_h5_is_whole(at, set, &same));
   for (int i = 0; i < c->provenance->count && same; i++) {
     dm_attribute wanted = c->provenance->list[i];
     dm_text_clean(wanted.text);

@@ -31,7 +31,9 @@ static dm_status read_properties(dm_reader *reader, struct dm_chunks *chunks) {
   if (H5Pget_chunk_opts(creation, &options) < 0)
     return dm_h5_fail(DM_E_INPUT, &d->at, "its chunks cannot be read");
   chunks->whole_only = (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) != 0;
-  if (H5Pfill_value_defined(creation, &fill) >= 0 && fill != H5D_FILL_VALUE_UNDEFINED &&
+  if (H5Pfill_value_defined(creation, &fill) < 0)
+    return dm_h5_fail(DM_E_IO, &reader->dataset.at, "its fill value cannot be read");
+  if (fill != H5D_FILL_VALUE_UNDEFINED &&
       H5Pget_fill_value(creation, reader->type, chunks->fill) < 0)
     return dm_h5_fail(DM_E_INPUT, &d->at, "its fill value cannot be read");
   return dm_chunk_filters(&d->at, creation, &chunks->filter);

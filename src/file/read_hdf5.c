@@ -40,11 +40,13 @@ static dm_status check_dataset(dm_reader *reader) {
   bool swapped = false;
   const dm_axes before = dm_dataset_axes(d);
   dm_axes now;
+  bool bfloat16;
   DM_TRY(dm_h5_extents(&d->at, reader->set, &now));
   reader->type = H5Dget_type(reader->set);
-  if (reader->type < 0 ||
-      !dm_h5_read_type(reader->type, dm_h5_is_bfloat16(reader->set), &dtype, &swapped, text) ||
-      dtype != d->dtype || swapped != d->swapped || !is_shape(&now, &before, d->swmr) ||
+  if (reader->type < 0) return dm_h5_fail(DM_E_IO, &d->at, "its element type cannot be read");
+  DM_TRY(dm_h5_is_bfloat16(&d->at, reader->set, reader->type, &bfloat16));
+  if (!dm_h5_read_type(reader->type, bfloat16, &dtype, &swapped, text) || dtype != d->dtype ||
+      swapped != d->swapped || !is_shape(&now, &before, d->swmr) ||
       (int64_t)H5Tget_size(reader->type) != dm_dtype_size(dtype))
     return dm_fail_at(DM_E_IO, &d->at, "changed since it was inspected");
   return DM_OK;

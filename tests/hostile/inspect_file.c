@@ -1,5 +1,5 @@
 /* Inspects one matrix like damier before a run, and reads it; exits with the status's code.
- * usage: inspect_file FILE.h5[:/dataset] [external] [virtual] [filters] [no-data] */
+ * usage: inspect_file FILE.h5[:/dataset] [external] [virtual] [filters] [no-data] [raw] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +32,7 @@ static dm_status run(int count, char **words) {
     if (strcmp(words[i], "virtual") == 0) trust.virtual = true;
     if (strcmp(words[i], "filters") == 0) trust.filters = true;
     if (strcmp(words[i], "no-data") == 0) trust.no_data = true;
+    if (strcmp(words[i], "raw") == 0) trust.raw = true;
   }
   DM_TRY(dm_location_parse(words[1], &location));
   DM_TRY(dm_file_inspect(&location, &trust, &dataset, NULL));

@@ -541,7 +541,9 @@ def newer(cases):
         data = file.read()
     patch(path, data.find(b"\x11\x20\x3f\x00\x08\x00\x00\x00"), b"\x5b")
     # z hides whether there is a scale_factor: HDF5 looks at one attribute after the other.
+    cases.expect("newer_attribute.h5", 4, "its attributes cannot be read, in search of '")
     cases.expect("newer_attribute.h5", 4, "was written by a newer HDF5")
+    cases.expect("newer_attribute.h5", 4, "--raw takes the stored numbers")
     path = cases.path("newer_file.h5")
     with h5py.File(path, "w") as file:
         file["a"] = MATRIX
@@ -642,6 +644,31 @@ def meaning(cases):
         file["a"].attrs["valid_max"] = np.uint64(2**64 - 1)
 
 
+def lost_attributes(cases):
+    """One byte of an attribute or of its index makes it unreadable, not absent."""
+    def damage(name, fragment, find, into, make=None, dataset="/a", libver=None, **options):
+        path = cases.path(name)
+        with h5py.File(path, "w", libver=libver) as file:
+            file["g/b" if dataset == "/g/b" else "a"] = MATRIX
+            (make or (lambda f: f["a"].attrs.update({"scale_factor": 0.5})))(file)
+        with open(path, "rb") as file:
+            data = file.read()
+        patch(path, data.rfind(find) + options.get("after", 0), into)
+        cases.expect(name, 4, fragment, dataset)
+
+    double = b"\x11\x20\x3f\x00\x08\x00\x00\x00"
+    damage("lost_type.h5", "its attributes cannot be read", double, b"\x41")
+    damage("lost_version.h5", "its attributes cannot be read, in search of '", b"scale_factor", b"\x09", after=-8)
+    damage("lost_dense.h5", "its attributes cannot be ", b"FRHP", b"XXXX", libver="latest",
+           make=lambda f: [f["a"].attrs.create(f"n{i}", i) for i in range(20)] + [f["a"].attrs.create("scale_factor", 0.5)])
+    damage("lost_group.h5", "the attributes of '/g' cannot be read, in search of '", double, b"\x41", dataset="/g/b",
+           make=lambda f: f["g"].attrs.create("encoding-version", 0.5))
+    damage("lost_root.h5", "/: its attributes cannot be read, in search of '", double, b"\x41", dataset="",
+           make=lambda f: f.attrs.create("version", 0.5))
+    for name, dataset in (("lost_type.h5", "/a"), ("lost_group.h5", "/g/b")):
+        cases.expect(name, 0, "3 x 4 f64", dataset + " raw")
+
+
 def patch(path, at, data):
     assert at >= 0
     with open(path, "r+b") as file:
@@ -652,7 +679,7 @@ def patch(path, at, data):
 def main():
     cases = Cases(sys.argv[1])
     for part in (not_hdf5, not_files, paths, shapes, types, storage, virtual, damaged, npy, foreign, candidates,
-                 newer, good, meaning):
+                 newer, good, meaning, lost_attributes):
         part(cases)
     with open(os.path.join(cases.folder, "cases.tsv"), "w") as file:
         file.write("\n".join(cases.rows) + "\n")

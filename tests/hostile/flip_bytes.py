@@ -1,0 +1,303 @@
+#!/usr/bin/python3
+"""Changes every byte of small files of each kind, one at a time. What damier then reads must be what h5py and NumPy read, with
+the same attributes applied; what they refuse must be refused.
+
+usage: flip_bytes.py PROGRAM [--every N] [--only KIND] [--table FILE]    (PROGRAM: read_flipped)
+"""
+import argparse
+import collections
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import zlib
+
+import h5py
+import numpy as np
+
+PATTERNS = (0xff, 0x01, 0x80, 0x10)
+SHAPE = (6, 5)
+NUMBERS = np.arange(30).reshape(SHAPE)
+REAL = NUMBERS * 0.75 - 4
+PACKED = {"scale_factor": 0.5, "add_offset": 3.0, "_FillValue": np.int16(-7)}
+APPLIED = ("scale_factor", "add_offset", "_FillValue", "missing_value", "MissingValue", "CodeMissingValue", "valid_range",
+           "valid_min", "valid_max", "_Unsigned", "dtype", "rhdf5-NA.OK", "storage.mode")
+NETCDF = ("_Netcdf4Dimid", "_Netcdf4Coordinates", "DIMENSION_LIST")
+
+
+def put(name, data, attributes=None, libver=None, track=False, **how):
+    """Writes DATA to /a."""
+    with h5py.File(name, "w", libver=libver) as file:
+        set_ = file.create_dataset("a", data=data, **how)
+        for key, value in (attributes or {}).items():
+            set_.attrs[key] = value
+
+
+def netcdf(name):
+    with h5py.File(name, "w") as file:
+        file.attrs["_NCProperties"] = np.bytes_("version=2,netcdf=4.9.0,hdf5=1.12.2")
+        for axis, length in zip("yx", SHAPE):
+            file[axis] = np.arange(length, dtype="f4")
+            file[axis].make_scale(axis)
+        set_ = file.create_dataset("a", data=NUMBERS.astype("i4"), fillvalue=7)
+        set_.attrs["_Netcdf4Dimid"] = np.int32(0)
+        for i, axis in enumerate("yx"):
+            set_.dims[i].attach_scale(file[axis])
+
+
+def virtual(name):
+    put("source.h5", REAL)
+    layout = h5py.VirtualLayout(SHAPE, "f8")
+    layout[:] = h5py.VirtualSource("source.h5", "a", SHAPE)
+    with h5py.File(name, "w", libver="v110") as file:
+        file.create_virtual_dataset("a", layout)
+
+
+def external(name):
+    REAL.tofile("external.raw")
+    with h5py.File(name, "w") as file:
+        file.create_dataset("a", SHAPE, "f8", external=[("external.raw", 0, REAL.nbytes)])
+
+
+def grouped(name, libver=None):
+    with h5py.File(name, "w", libver=libver) as file:
+        group = file.create_group("g")
+        group.attrs["encoding-version"] = "0.1"
+        for other in range(12 if libver else 2):
+            group[f"other {other}"] = np.float32(other)
+        group["a"] = NUMBERS.astype("i2")
+        group["a"].attrs.update(PACKED)
+
+
+def unwritten(name):
+    with h5py.File(name, "w") as file:
+        set_ = file.create_dataset("a", SHAPE, "i2", chunks=(3, 2), fillvalue=-5)
+        set_[:3] = NUMBERS[:3]
+        set_.attrs["scale_factor"] = 2.0
+
+
+def dense(name, libver):
+    put(name, NUMBERS.astype("i2"), {**{f"note {i}": i for i in range(10)}, **PACKED}, libver)
+
+
+I2 = NUMBERS.astype("i2")
+DEFLATED = {"chunks": (4, 3), "compression": "gzip", "shuffle": True}
+KINDS = {  # file, its dataset, what makes it, options
+    "contiguous": ("x.h5", "/a", lambda n: put(n, I2, PACKED), ""),
+    "contiguous, latest": ("x.h5", "/a", lambda n: put(n, I2, PACKED, "latest"), ""),
+    "compact": ("x.h5", "/a", lambda n: compact(n), ""),
+    "chunked, deflate": ("x.h5", "/a", lambda n: put(n, I2, PACKED, fletcher32=True, **DEFLATED), ""),
+    "chunked, latest": ("x.h5", "/a", lambda n: put(n, I2, PACKED, "latest", **DEFLATED), ""),
+    "chunked, growing, latest": ("x.h5", "/a", lambda n: put(n, I2, PACKED, "latest", chunks=(4, 3), maxshape=(None, 5)), ""),
+    "chunked, lzf": ("x.h5", "/a", lambda n: put(n, REAL, chunks=(4, 3), compression="lzf"), ""),
+    "partly written": ("x.h5", "/a", unwritten, "no-data"),
+    "many attributes": ("x.h5", "/a", lambda n: dense(n, None), ""),
+    "many attributes, latest": ("x.h5", "/a", lambda n: dense(n, "latest"), ""),
+    "factor as text": ("x.h5", "/a", lambda n: put(n, I2, {"scale_factor": "0.5", "_Unsigned": "true"}), ""),
+    "range": ("x.h5", "/a", lambda n: put(n, REAL, {"valid_range": np.array([-1.5, 9.0])}), ""),
+    "netCDF": ("x.h5", "/a", netcdf, ""),
+    "in a group": ("x.h5", "/g/a", grouped, ""),
+    "in a group, latest": ("x.h5", "/g/a", lambda n: grouped(n, "latest"), ""),
+    "virtual": ("x.h5", "/a", virtual, ""),
+    "external": ("x.h5", "/a", external, "external"),
+    "complex": ("x.h5", "/a", lambda n: put(n, REAL + 1j * NUMBERS), ""),
+    "booleans": ("x.h5", "/a", lambda n: put(n, NUMBERS % 3 == 0), ""),
+    "bfloat16": ("x.h5", "/a", lambda n: put(n, (REAL.astype("f4").view("u4") >> 16).astype("u2"),
+                                             {"dtype": np.bytes_("bfloat16")}), ""),
+    ".npy": ("x.npy", "", lambda n: np.save(n, REAL), ""),
+    ".npy by columns": ("x.npy", "", lambda n: np.save(n, np.asfortranarray(I2)), ""),
+}
+
+
+def compact(name):
+    with h5py.File(name, "w") as file:
+        creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        creation.set_layout(h5py.h5d.COMPACT)
+        set_ = h5py.h5d.create(file.id, b"a", h5py.h5t.STD_I16LE, h5py.h5s.create_simple(SHAPE), creation)
+        set_.write(h5py.h5s.ALL, h5py.h5s.ALL, I2)
+        file["a"].attrs.update(PACKED)
+
+
+# ---- what h5py and NumPy read ----
+
+def numbers_of(value):
+    """The numbers of an attribute, as a list; None: it has none."""
+    if isinstance(value, h5py.Empty):
+        return []
+    if isinstance(value, (bytes, str, np.bytes_)):
+        try:
+            return [float(value)]
+        except ValueError:
+            return None
+    value = np.asarray(value)
+    return list(value.ravel()) if value.dtype.kind in "iufb" else None
+
+
+def default_fill(file, set_, keys):
+    """The fill value that netCDF takes for missing."""
+    creation = set_.id.get_create_plist()
+    stated = "_FillValue" in keys or "missing_value" in keys
+    marked = "_NCProperties" in file.attrs or any(name in keys for name in NETCDF)
+    if stated or not marked or set_.dtype.itemsize == 1 or creation.fill_value_defined() != h5py.h5d.FILL_VALUE_USER_DEFINED:
+        return []
+    return [set_.fillvalue]
+
+
+def applied(file, set_):
+    """The values of SET_, NaN where they are missing."""
+    stored = set_[()]
+    for object_ in (set_, set_.parent, file):
+        keys = list(object_.attrs.keys())
+    keys = list(set_.attrs.keys())
+    said = {name: set_.attrs[name] for name in APPLIED if name in keys}
+    if said.get("dtype") in (b"bfloat16", "bfloat16") and stored.dtype == "u2":
+        stored = (stored.astype("u4") << 16).view("f4")
+    if stored.dtype.kind == "c":
+        return stored.astype("c16")
+    if str(said.get("_Unsigned", "")).strip("b'").lower() == "true" and stored.dtype.kind == "i":
+        stored = stored.view(stored.dtype.str.replace("i", "u"))
+    values = stored.astype("f8")
+    gone = np.zeros(stored.shape, bool)
+    for name in ("_FillValue", "missing_value", "MissingValue", "CodeMissingValue"):
+        for number in numbers_of(said.get(name, h5py.Empty("f8"))) or []:
+            gone |= (stored == number) | (np.isnan(stored) & np.isnan(number))
+    for number in default_fill(file, set_, keys):
+        gone |= stored == number
+    range_ = numbers_of(said.get("valid_range", h5py.Empty("f8"))) or []
+    if len(range_) == 2:
+        gone |= ~((stored >= range_[0]) & (stored <= range_[1]))
+    factor = (numbers_of(said.get("scale_factor", 1.0)) or [1.0])[0]
+    shift = (numbers_of(said.get("add_offset", 0.0)) or [0.0])[0]
+    values = values * factor + shift
+    values[gone] = np.nan
+    return values
+
+
+def expected(name, dataset):
+    """Values as h5py and NumPy read them, in a process of its own; None: they refuse the file, or crash, or do not end."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        os.close(reading)
+        try:
+            if dataset:
+                with h5py.File(name, "r") as file:
+                    values = applied(file, file[dataset])
+            else:
+                values = np.load(name).astype("f8")
+            values = np.ascontiguousarray(values, "c16" if values.dtype.kind == "c" else "f8")
+            os.write(writing, np.array([values.ndim, *values.shape], "i8").tobytes() + values.tobytes())
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        data = pipe.read()
+    ended = os.waitpid(child, 0)[1]
+    if ended != 0 or np.frombuffer(data, "i8", 1)[0] != 2:
+        return None
+    return tuple(np.frombuffer(data, "i8", 2, 8)), np.frombuffer(data, "f8", offset=24)
+
+
+# ---- what damier reads ----
+
+class Reader:
+    def __init__(self, program, location, options):
+        self.words = [program, location, *options.split()]
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(self.words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, errors="replace")
+
+    def read(self):
+        """The exit code and the rest of the answer."""
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            code = self.process.wait()
+            self.start()
+            return -1, f"the reader crashed ({code})"
+        code, _, rest = line.rstrip("\n").partition(" ")
+        return int(code), rest
+
+
+def same(answer, wanted):
+    words = answer.split(" ")
+    shape, values = tuple(int(w) for w in words[:2]), np.array([int(w, 16) for w in words[2:]], "u8").view("f8")
+    return shape == wanted[0] and np.allclose(values, wanted[1], rtol=1e-6, atol=0, equal_nan=True)
+
+
+def judge(answer, name, dataset):
+    """One of "refused", "same", or what is wrong."""
+    code, rest = answer
+    if code < 0:
+        return rest
+    if code > 0:
+        return "refused" if code in (3, 4, 5) else f"exit code {code}: {rest[:120]}"
+    wanted = expected(name, dataset)
+    if wanted is None:
+        return "read, although h5py or NumPy refuses it"
+    return "same" if same(rest, wanted) else f"{rest[:100]} ... in place of {wanted[0]} {wanted[1][:5]}"
+
+
+def flips(data, every):
+    """Places and patterns; of each run of EVERY bytes one."""
+    for at in range(len(data)):
+        for i, pattern in enumerate(PATTERNS):
+            if every == 1 or zlib.crc32(b"%d %d" % (at, i)) % every == 0:
+                yield at, pattern
+
+
+def sweep(program, kind, every):
+    file, dataset, make, options = KINDS[kind]
+    make(file)
+    data, counts, wrong = pathlib.Path(file).read_bytes(), collections.Counter(bytes=os.path.getsize(file)), []
+    reader = Reader(program, f"{file}:{dataset}" if dataset else file, options)
+    whole = judge(reader.read(), file, dataset)
+    if whole != "same":
+        wrong.append(f"{kind}, whole: {whole}")
+    with open(file, "r+b", buffering=0) as patched:
+        for at, pattern in flips(data, every):
+            os.pwrite(patched.fileno(), bytes([data[at] ^ pattern]), at)
+            result = judge(reader.read(), file, dataset)
+            os.pwrite(patched.fileno(), data[at:at + 1], at)
+            counts["changes"] += 1
+            counts[result if result in ("same", "refused") else "wrong"] += 1
+            if result not in ("same", "refused"):
+                wrong.append(f"{kind}, byte {at} ({data[at]:#04x}) ^ {pattern:#04x}: {result}")
+    reader.process.stdin.close()
+    reader.process.wait()
+    return counts, wrong
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--every", type=int, default=1, help="only one of so many changes")
+    parser.add_argument("--only", choices=list(KINDS))
+    parser.add_argument("--table", help="a file for the counts")
+    chosen = parser.parse_args()
+    program, failed = os.path.abspath(chosen.program), []
+    lines = [f"{'kind':26s} {'bytes':>6s} {'changes':>8s} {'refused':>8s} {'the same':>8s} {'wrong':>6s}"]
+    table = os.path.abspath(chosen.table) if chosen.table else None
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for kind in [chosen.only] if chosen.only else KINDS:
+            counts, wrong = sweep(program, kind, chosen.every)
+            lines.append(f"{kind:26s} {counts['bytes']:6d} {counts['changes']:8d} {counts['refused']:8d} {counts['same']:8d} "
+                         f"{counts['wrong']:6d}")
+            print(lines[-1], flush=True)
+            print(*wrong[:40], sep="\n", flush=True)
+            failed += wrong
+        os.chdir("/")
+    if table:
+        pathlib.Path(table).write_text("\n".join(lines) + "\n")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
