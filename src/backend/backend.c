@@ -1,42 +1,109 @@
 /* backend: checks common to all backends, then a call of the table's function. */
 #include "backend/backend.h"
+
+#include <stdlib.h>
+
 #include "backend/probe.h"
 #include "backend/verify_sums.h"
+#include "core/buffer.h"
 #include "core/checked.h"
+
+/* ---- inheritance ---- */
+
+/* From here on BACKEND, or a table, is the one that has ENTRY; NULL in all: the last. */
+#define DM_INHERIT(backend, entry)                                                                 \
+  while (!(backend)->ops->entry && (backend)->base) (backend) = (backend)->base
+#define DM_INHERIT_TABLE(ops, entry)                                                               \
+  while (!(ops)->entry && (ops)->base) (ops) = (ops)->base
+
+static dm_status open_own(const dm_backend_ops *ops, const dm_backend_config *config,
+                          dm_backend **backend) {
+  void *memory;
+  if (ops->open) return ops->open(backend, config);
+  if (!ops->base) return dm_fail(DM_E_BUG, "backend %s does not open", ops->name);
+  DM_TRY(dm_buffer_zeroed(1, sizeof **backend, &memory));
+  *backend = memory;
+  (*backend)->ops = ops;
+  return DM_OK;
+}
 
 dm_status dm_backend_open(const dm_backend_ops *ops, const dm_backend_config *config,
                           dm_backend **backend) {
+  dm_backend *base = NULL;
   if (ops->not_built)
     return dm_fail(DM_E_DEVICE, "backend %s is not built: %s", ops->name, ops->not_built);
-  return ops->open(backend, config);
+  if (ops->base && ops->base->device_memory != ops->device_memory)
+    return dm_fail(DM_E_BUG, "backend %s has other memory than its base %s", ops->name,
+                   ops->base->name);
+  if (ops->base) DM_TRY(dm_backend_open(ops->base, config, &base));
+  dm_status status = open_own(ops, config, backend);
+  if (status)
+    dm_backend_close(base);
+  else
+    (*backend)->base = base;
+  return status;
 }
 
 void dm_backend_leave(dm_backend *backend) {
-  if (backend && backend->ops->leave) backend->ops->leave(backend);
+  for (; backend; backend = backend->base)
+    if (backend->ops->leave) backend->ops->leave(backend);
 }
 
 void dm_backend_close(dm_backend *backend) {
-  if (backend) backend->ops->close(backend);
+  while (backend) {
+    dm_backend *base = backend->base;
+    if (backend->ops->close)
+      backend->ops->close(backend);
+    else
+      free(backend);
+    backend = base;
+  }
+}
+
+const char *const *dm_backend_kernels(const dm_backend_ops *ops) {
+  static const char *const only[] = {"auto", NULL};
+  DM_INHERIT_TABLE(ops, gemm);
+  return ops->kernels ? ops->kernels() : only;
+}
+
+bool dm_backend_takes(const dm_backend_ops *ops, const char *kernel, dm_dtype work,
+                      const dm_compute *compute, const char **why) {
+  DM_INHERIT_TABLE(ops, gemm);
+  if (ops->takes) return ops->takes(kernel, work, compute, why);
+  if (why) *why = "it has only products of each type by itself";
+  return dm_compute_is_plain(compute);
+}
+
+void dm_backend_copies(const dm_backend_ops *ops, const char *kernel, dm_dtype work,
+                       const dm_compute *compute, int *of_a, int *of_b) {
+  DM_INHERIT_TABLE(ops, gemm);
+  if (ops->copies) ops->copies(kernel, work, compute, of_a, of_b);
 }
 
 dm_status dm_backend_device(dm_backend *backend, dm_device *device) {
+  DM_INHERIT(backend, device);
   return backend->ops->device(backend, device);
 }
 
 dm_status dm_backend_alloc(dm_backend *backend, dm_space space, int64_t bytes, void **memory) {
+  DM_INHERIT(backend, alloc);
   return backend->ops->alloc(backend, space, bytes, memory);
 }
 
 void dm_backend_release(dm_backend *backend, dm_space space, void *memory) {
-  if (memory) backend->ops->release(backend, space, memory);
+  if (!memory) return;
+  DM_INHERIT(backend, release);
+  backend->ops->release(backend, space, memory);
 }
 
 dm_status dm_backend_kind(dm_backend *backend, const void *memory, dm_memory_kind *kind) {
+  DM_INHERIT(backend, kind);
   *kind = (dm_memory_kind){.host = true, .index = -1};
   return backend->ops->kind ? backend->ops->kind(backend, memory, kind) : DM_OK;
 }
 
 dm_status dm_backend_await(dm_backend *backend, void *stream) {
+  DM_INHERIT(backend, await);
   if (!backend->ops->await)
     return dm_fail(DM_E_BUG, "backend %s has no streams", backend->ops->name);
   return backend->ops->await(backend, stream);
@@ -49,6 +116,7 @@ static bool may_round(dm_view dst, dm_view src) {
 }
 
 dm_status dm_backend_copy(dm_backend *backend, dm_view dst, dm_view src, dm_event *done) {
+  DM_INHERIT(backend, copy);
   *done = 0;
   if (dst.rows != src.rows || dst.cols != src.cols)
     return dm_fail(DM_E_BUG, "a copy between matrices of different shape");
@@ -66,6 +134,7 @@ enum { FEW = 8 };
 
 dm_status dm_backend_copy_runs(dm_backend *backend, dm_view dst, dm_view src,
                                const dm_copy_runs *of, dm_event *done) {
+  DM_INHERIT(backend, copy);
   *done = 0;
   if (dst.dtype != src.dtype || dst.col_stride != 1 || src.col_stride != 1)
     return dm_fail(DM_E_BUG, "a copy of pieces between matrices of different order or type");
@@ -81,6 +150,7 @@ dm_status dm_backend_copy_runs(dm_backend *backend, dm_view dst, dm_view src,
 
 dm_status dm_backend_transpose(dm_backend *backend, dm_view to, dm_view from, bool conjugate,
                                dm_event *done) {
+  DM_INHERIT(backend, transpose);
   *done = 0;
   if (to.rows != from.cols || to.cols != from.rows || to.dtype != from.dtype ||
       to.space != from.space || to.col_stride != 1 || from.col_stride != 1 ||
@@ -101,6 +171,7 @@ static bool has_contiguous_lines(dm_view v) {
 
 dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
                           dm_event *done) {
+  DM_INHERIT(backend, gemm);
   *done = 0;
   if (a.rows != c.rows || b.cols != c.cols || a.cols != b.rows)
     return dm_fail(DM_E_BUG, "a product of matrices whose shapes do not match");
@@ -115,6 +186,7 @@ dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, 
 
 dm_status dm_backend_square(dm_backend *backend, dm_view c, dm_view a, bool accumulate,
                             dm_event *done) {
+  DM_INHERIT(backend, gemm);
   const bool checked = c.rows == c.cols && a.rows == c.rows && a.cols > 0 &&
                        c.dtype == dm_compute_sum(a.dtype) && c.col_stride == 1 &&
                        has_contiguous_lines(a) && !dm_view_is_empty(c);
@@ -130,6 +202,7 @@ static int64_t parts_of(dm_view c, dm_view elements) {
 
 dm_status dm_backend_product(dm_backend *backend, dm_view c, int64_t plane, dm_view a, dm_view b,
                              bool accumulate, dm_exponents exponents, dm_event *done) {
+  DM_INHERIT(backend, gemm);
   *done = 0;
   if (!backend->ops->product)
     return dm_fail(DM_E_BUG, "backend %s does not support products with a FINISH step",
@@ -142,6 +215,7 @@ dm_status dm_backend_product(dm_backend *backend, dm_view c, int64_t plane, dm_v
 
 dm_status dm_backend_finish(dm_backend *backend, dm_view sums, dm_view c, int64_t plane,
                             dm_exponents exponents, dm_event *done) {
+  DM_INHERIT(backend, gemm);
   *done = 0;
   if (!backend->ops->finish)
     return dm_fail(DM_E_BUG, "backend %s does not support products with a FINISH step",
@@ -154,6 +228,7 @@ dm_status dm_backend_finish(dm_backend *backend, dm_view sums, dm_view c, int64_
 
 dm_status dm_backend_mirror(dm_backend *backend, dm_view square, int64_t first, bool conjugate,
                             dm_event *done) {
+  DM_INHERIT(backend, mirror);
   if (square.rows != square.cols || square.col_stride != 1 || first < 0 || first > square.rows)
     return dm_fail(DM_E_BUG, "a mirror image of a matrix that is no square of rows");
   if (dm_view_is_empty(square)) return DM_OK;
@@ -161,6 +236,7 @@ dm_status dm_backend_mirror(dm_backend *backend, dm_view square, int64_t first, 
 }
 
 dm_status dm_backend_join(dm_backend *backend, dm_view c, dm_view more, int64_t plane) {
+  DM_INHERIT(backend, gemm);
   if (!backend->ops->join)
     return dm_fail(DM_E_BUG, "backend %s does not add accumulators", backend->ops->name);
   if (c.rows != more.rows || c.cols != more.cols || c.dtype != more.dtype || plane < c.cols ||
@@ -170,6 +246,7 @@ dm_status dm_backend_join(dm_backend *backend, dm_view c, dm_view more, int64_t 
 }
 
 bool dm_backend_suits(const dm_backend *backend, const dm_whole_product *p) {
+  DM_INHERIT(backend, gemm);
   return backend->ops->multiply && p->a.dtype == p->b.dtype && p->a.space == p->c.space &&
          p->b.space == p->c.space && has_contiguous_lines(p->a) && has_contiguous_lines(p->b) &&
          has_contiguous_lines(p->c) && backend->ops->suits(backend, p);
@@ -185,6 +262,7 @@ static dm_status check_shapes(const dm_whole_product *p) {
 
 dm_status dm_backend_multiply(dm_backend *backend, const dm_whole_product *p, void *stream,
                               dm_event *done) {
+  DM_INHERIT(backend, gemm);
   *done = 0;
   DM_TRY(check_shapes(p));
   if (p->symmetric && p->c.rows != p->c.cols)
@@ -194,6 +272,7 @@ dm_status dm_backend_multiply(dm_backend *backend, const dm_whole_product *p, vo
 
 dm_status dm_backend_multiply_entries(dm_backend *backend, const dm_whole_product *p,
                                       const dm_entry_steps *steps) {
+  DM_INHERIT(backend, gemm);
   if (!backend->ops->multiply_entries)
     return dm_fail(DM_E_BUG, "backend %s does not multiply entries in host memory",
                    backend->ops->name);
@@ -202,15 +281,31 @@ dm_status dm_backend_multiply_entries(dm_backend *backend, const dm_whole_produc
 }
 
 bool dm_backend_checks(const dm_backend *backend) {
+  DM_INHERIT(backend, gemm);
   return backend->ops->multiply_checked != NULL;
 }
 
 dm_status dm_backend_multiply_checked(dm_backend *backend, const dm_checked_product *product,
                                       dm_checked_found *found) {
+  DM_INHERIT(backend, gemm);
   return backend->ops->multiply_checked(backend, product, found);
 }
 
+bool dm_backend_has_library(const dm_backend *backend) {
+  DM_INHERIT(backend, gemm);
+  return backend->ops->direct != NULL;
+}
+
+dm_status dm_backend_direct(dm_backend *backend, dm_view c, dm_view a, dm_view b, double *seconds) {
+  DM_INHERIT(backend, gemm);
+  if (!backend->ops->direct)
+    return dm_fail(DM_E_USAGE, "backend %s has no library call to compare with",
+                   backend->ops->name);
+  return backend->ops->direct(backend, c, a, b, seconds);
+}
+
 dm_status dm_backend_natively(dm_backend *backend, int64_t *lines) {
+  DM_INHERIT(backend, gemm);
   *lines = 0;
   return backend->ops->natively ? backend->ops->natively(backend, lines) : DM_OK;
 }
@@ -224,6 +319,7 @@ static bool has_lines(dm_dtype dtype) {
 }
 
 dm_status dm_backend_extremes(dm_backend *backend, dm_view matrix, bool by_row, double *extremes) {
+  DM_INHERIT(backend, extremes);
   if (!backend->ops->extremes || !has_lines(matrix.dtype))
     return dm_fail(DM_E_BUG, "backend %s cannot find the extremes of lines", backend->ops->name);
   return dm_view_is_empty(matrix) ? DM_OK
@@ -232,6 +328,7 @@ dm_status dm_backend_extremes(dm_backend *backend, dm_view matrix, bool by_row, 
 
 dm_status dm_backend_line_sums(dm_backend *backend, dm_view matrix, bool by_row,
                                const double *extremes, int64_t *sums) {
+  DM_INHERIT(backend, line_sums);
   if (!backend->ops->line_sums || !has_lines(matrix.dtype))
     return dm_fail(DM_E_BUG, "backend %s cannot sum lines", backend->ops->name);
   return dm_view_is_empty(matrix)
@@ -241,26 +338,33 @@ dm_status dm_backend_line_sums(dm_backend *backend, dm_view matrix, bool by_row,
 
 dm_status dm_backend_test(dm_backend *backend, dm_event event, bool *done) {
   *done = true;
-  return event ? backend->ops->test(backend, event, done) : DM_OK;
+  if (!event) return DM_OK;
+  DM_INHERIT(backend, test);
+  return backend->ops->test(backend, event, done);
 }
 
 dm_status dm_backend_wait(dm_backend *backend, dm_event event) {
-  return event ? backend->ops->wait(backend, event) : DM_OK;
+  if (!event) return DM_OK;
+  DM_INHERIT(backend, wait);
+  return backend->ops->wait(backend, event);
 }
 
 dm_status dm_backend_probe(dm_backend *backend, dm_view matrix, const void *x, void *y,
                            double *squares) {
+  DM_INHERIT(backend, probe);
   if (dm_view_is_empty(matrix)) return DM_OK;
   return backend->ops->probe(backend, matrix, x, y, squares);
 }
 
 dm_status dm_backend_scan(dm_backend *backend, dm_view matrix, double *col_squares) {
+  DM_INHERIT(backend, scan);
   if (dm_view_is_empty(matrix)) return DM_OK;
   return backend->ops->scan(backend, matrix, col_squares);
 }
 
 dm_status dm_backend_checksum(dm_backend *backend, dm_view matrix, dm_place place, bool subtract,
                               uint64_t *sum) {
+  DM_INHERIT(backend, checksum);
   if (!backend->ops->checksum || matrix.space != DM_DEVICE || matrix.col_stride != 1)
     return dm_fail(DM_E_BUG, "backend %s has no checksums of such matrices", backend->ops->name);
   if (dm_view_is_empty(matrix)) return DM_OK;
@@ -268,15 +372,18 @@ dm_status dm_backend_checksum(dm_backend *backend, dm_view matrix, dm_place plac
 }
 
 dm_status dm_backend_expect_sums(dm_backend *backend, dm_dtype operands, dm_dtype c) {
+  DM_INHERIT(backend, expect_sums);
   return backend->ops->expect_sums ? backend->ops->expect_sums(backend, operands, c) : DM_OK;
 }
 
 dm_status dm_backend_settle(dm_backend *backend) {
+  DM_INHERIT(backend, settle);
   return backend->ops->settle ? backend->ops->settle(backend) : DM_OK;
 }
 
 dm_status dm_backend_fill(dm_backend *backend, dm_view view, const dm_generator *generator,
                           int64_t row, int64_t col) {
+  DM_INHERIT(backend, fill);
   if (dm_view_is_empty(view)) return DM_OK;
   return backend->ops->fill(backend, view, generator, row, col);
 }
@@ -292,6 +399,7 @@ static bool is_type_of_sums(dm_dtype dtype) {
 
 dm_status dm_backend_add(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha,
                          double beta) {
+  DM_INHERIT(backend, add);
   if (alpha == 0.0) x = z;
   if (beta == 0.0) y = z;
   if (!alike(z, z) || !alike(z, x) || !alike(z, y))
@@ -303,6 +411,7 @@ dm_status dm_backend_add(dm_backend *backend, dm_view z, dm_view x, dm_view y, d
 }
 
 dm_status dm_backend_dot(dm_backend *backend, dm_view x, dm_view y, double *sum) {
+  DM_INHERIT(backend, dot);
   *sum = 0.0;
   if (!alike(x, x) || !alike(x, y))
     return dm_fail(DM_E_BUG, "a dot product of matrices of different shape, type or place");
@@ -315,6 +424,7 @@ dm_status dm_backend_dot(dm_backend *backend, dm_view x, dm_view y, double *sum)
 
 dm_status dm_backend_moments(dm_backend *backend, dm_view matrix, bool by_rows, const dm_gaps *gaps,
                              const double *weights, double *numbers, int64_t *first) {
+  DM_INHERIT(backend, moments);
   if (!backend->ops->moments || matrix.space != DM_DEVICE || dm_view_is_empty(matrix))
     return dm_fail(DM_E_BUG, "backend %s has no moments of such matrices", backend->ops->name);
   return backend->ops->moments(backend, matrix, by_rows, gaps, weights, numbers, first);
@@ -322,6 +432,7 @@ dm_status dm_backend_moments(dm_backend *backend, dm_view matrix, bool by_rows, 
 
 dm_status dm_backend_center(dm_backend *backend, dm_view to, dm_view from, const dm_gaps *gaps,
                             const dm_centering *centering) {
+  DM_INHERIT(backend, center);
   if (!backend->ops->center || to.space != DM_DEVICE || from.space != DM_DEVICE ||
       to.rows != from.rows || to.cols != from.cols ||
       dm_dtype_is_complex(to.dtype) != dm_dtype_is_complex(from.dtype))
@@ -332,6 +443,7 @@ dm_status dm_backend_center(dm_backend *backend, dm_view to, dm_view from, const
 
 dm_status dm_backend_pairs(dm_backend *backend, dm_view c, const dm_pairs *of,
                            const dm_pair_form *form) {
+  DM_INHERIT(backend, pairs);
   if (!backend->ops->pairs || c.space != DM_DEVICE || of->counts.space != DM_DEVICE ||
       c.rows != of->counts.rows || c.cols != of->counts.cols)
     return dm_fail(DM_E_BUG, "backend %s has no pairs of such matrices", backend->ops->name);

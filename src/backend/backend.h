@@ -11,7 +11,7 @@
 #include "backend/gpu_list.h"
 #include "kernels/registry.h"
 
-/* ---- selecting a backend (backend_list.c) ---- */
+/* ---- selecting a backend (backend_find.c) ---- */
 
 /* The table of NAME ("cpu", "cuda"). DM_E_USAGE: unknown name, with the closest match; DM_E_DEVICE:
  * not built, with the reason. */
@@ -52,7 +52,7 @@ int dm_backend_current_gpu(void);
 void dm_backend_select_gpu(int index);
 
 /* Starts the GPU of LOCAL_RANK in a thread while the caller works. ONLY: the job has no other rank.
- * NULL: not needed. (backend_list.c) */
+ * NULL: not needed. (backend_find.c) */
 typedef struct dm_warm_up dm_warm_up;
 dm_warm_up *dm_backend_warm_up(int local_rank, bool only);
 
@@ -68,8 +68,19 @@ void dm_warm_up_end(dm_warm_up *warm_up); /* waits for both; NULL is allowed */
  * them meanwhile. */
 bool dm_backend_ends_slowly(void);
 
-/* ---- using a backend (backend.c): checks, then calls the table ---- */
+/* ---- asking a table, which need not be open (backend.c) ---- */
 
+const char *const *dm_backend_kernels(const dm_backend_ops *ops); /* NULL at the end */
+bool dm_backend_takes(const dm_backend_ops *ops, const char *kernel, dm_dtype work,
+                      const dm_compute *compute, const char **why);
+
+/* Sets *OF_A and *OF_B if KERNEL copies panels. */
+void dm_backend_copies(const dm_backend_ops *ops, const char *kernel, dm_dtype work,
+                       const dm_compute *compute, int *of_a, int *of_b);
+
+/* ---- using a backend (backend.c): checks, then calls the table, or the base's ---- */
+
+/* Opens the bases, too. */
 dm_status dm_backend_open(const dm_backend_ops *ops, const dm_backend_config *config,
                           dm_backend **backend);
 /* From now on release and close leave all but large memory on the device to the end of the process.
@@ -145,6 +156,10 @@ dm_status dm_backend_multiply(dm_backend *backend, const dm_whole_product *produ
  * synchronous. After an error the other entries may be incomplete. */
 dm_status dm_backend_multiply_entries(dm_backend *backend, const dm_whole_product *product,
                                       const dm_entry_steps *steps);
+
+/* The baseline of the benchmarks, if there is one. */
+bool dm_backend_has_library(const dm_backend *backend);
+dm_status dm_backend_direct(dm_backend *backend, dm_view c, dm_view a, dm_view b, double *seconds);
 
 /* Rows and columns of parts of k multiplied natively so far, because core/split.h has no exponent
  * for them; 0 if the row does not split. Synchronous. */

@@ -1,5 +1,10 @@
-/* backend_table: the table of functions that cpu and cuda fill. backend.h documents the functions,
- * at their callers. */
+/* backend_table: the table of functions that a backend fills. backend.h documents the functions, at
+ * their callers.
+ *
+ * A backend does what it does better than its BASE, another backend, and inherits the rest: where
+ * an entry is NULL, the base's serves, with the base's own state. Entries that multiply belong
+ * together: who has a gemm inherits none of them, so nothing multiplies behind its back; those that
+ * it lacks are done by its gemm, or are refused. */
 #ifndef DM_BACKEND_BACKEND_TABLE_H
 #define DM_BACKEND_BACKEND_TABLE_H
 
@@ -86,9 +91,12 @@ typedef struct dm_backend_ops {
   const char *not_built; /* NULL, or why this program has only its name */
   bool device_memory;    /* DM_DEVICE differs from DM_HOST */
   bool slow_start;       /* its first use in a process takes long (dm_machine.gpu_start) */
+  /* NULL: it has all that is not optional. Both have the same memory: device_memory is equal. */
+  const struct dm_backend_ops *base;
+  /* Without them, with a base: no state but dm_backend. Close frees BACKEND, not the base. */
   dm_status (*open)(dm_backend **backend, const dm_backend_config *config);
-  void (*leave)(dm_backend *backend); /* (optional) */
   void (*close)(dm_backend *backend);
+  void (*leave)(dm_backend *backend); /* (optional) */
   dm_status (*device)(dm_backend *backend, dm_device *device);
   dm_status (*alloc)(dm_backend *backend, dm_space space, int64_t bytes, void **memory);
   void (*release)(dm_backend *backend, dm_space space, void *memory);
@@ -101,6 +109,7 @@ typedef struct dm_backend_ops {
   /* (optional) For the caller's memory; NULL: all is host memory. */
   dm_status (*kind)(dm_backend *backend, const void *memory, dm_memory_kind *kind);
   dm_status (*await)(dm_backend *backend, void *stream);
+  /* ---- entries that multiply: the base's only without a gemm of one's own ---- */
   dm_status (*gemm)(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
                     dm_event *done);
   /* (optional) NULL: as any product. */
@@ -110,18 +119,12 @@ typedef struct dm_backend_ops {
                        bool accumulate, dm_exponents exponents, dm_event *done);
   dm_status (*finish)(dm_backend *backend, dm_view sums, dm_view c, int64_t plane,
                       dm_exponents exponents, dm_event *done);
-  dm_status (*mirror)(dm_backend *backend, dm_view square, int64_t first, bool conjugate,
-                      dm_event *done);
   /* (optional) For rows whose FINISH follows the sum over the layers; NULL: accumulators are
    * added. */
   dm_status (*join)(dm_backend *backend, dm_view c, dm_view more, int64_t plane);
   /* (optional) If the row splits operands: rows and columns of parts of k multiplied natively so
    * far. */
   dm_status (*natively)(dm_backend *backend, int64_t *lines);
-  /* (optional) For rows with moduli. */
-  dm_status (*extremes)(dm_backend *backend, dm_view matrix, bool by_row, double *extremes);
-  dm_status (*line_sums)(dm_backend *backend, dm_view matrix, bool by_row, const double *extremes,
-                         int64_t *sums);
   /* (optional) Whole products of the caller's matrices; SUITS: whether MULTIPLY takes this one. */
   bool (*suits)(const dm_backend *backend, const dm_whole_product *product);
   dm_status (*multiply)(dm_backend *backend, const dm_whole_product *product, void *stream,
@@ -132,6 +135,24 @@ typedef struct dm_backend_ops {
   /* (optional) The same with the verification, on a GPU. */
   dm_status (*multiply_checked)(dm_backend *backend, const dm_checked_product *product,
                                 dm_checked_found *found);
+  /* (optional) One plain library call on whole matrices, C = A B: the baseline of bench. C has the
+   * accumulator's type, or that of A and B. */
+  dm_status (*direct)(dm_backend *backend, dm_view c, dm_view a, dm_view b, double *seconds);
+  const char *const *(*kernels)(void); /* (optional) names for --kernel, NULL at the end */
+  /* (optional) Whether KERNEL multiplies WORK by COMPUTE; if not, the reason in *why (static text).
+   * NULL: "auto" multiplies every type by its plain row. */
+  bool (*takes)(const char *kernel, dm_dtype work, const dm_compute *compute, const char **why);
+  /* (optional) Number of whole panels of A and B that KERNEL copies to its own device memory. */
+  void (*copies)(const char *kernel, dm_dtype work, const dm_compute *compute, int *of_a,
+                 int *of_b);
+  /* ---- the rest ---- */
+  dm_status (*mirror)(dm_backend *backend, dm_view square, int64_t first, bool conjugate,
+                      dm_event *done);
+  /* (optional) For rows with moduli. */
+  dm_status (*extremes)(dm_backend *backend, dm_view matrix, bool by_row, double *extremes);
+  dm_status (*line_sums)(dm_backend *backend, dm_view matrix, bool by_row, const double *extremes,
+                         int64_t *sums);
+  /* With a base: an event of its own has a number that no event of the base has. */
   dm_status (*test)(dm_backend *backend, dm_event event, bool *done);
   dm_status (*wait)(dm_backend *backend, dm_event event);
   dm_status (*probe)(dm_backend *backend, dm_view matrix, const void *x, void *y, double *squares);
@@ -151,19 +172,11 @@ typedef struct dm_backend_ops {
   dm_status (*center)(dm_backend *backend, dm_view to, dm_view from, const dm_gaps *gaps,
                       const dm_centering *centering);
   dm_status (*pairs)(dm_backend *backend, dm_view c, const dm_pairs *of, const dm_pair_form *form);
-  const char *const *(*kernels)(void); /* names for --kernel, NULL at the end */
-  /* (optional) One plain library call on whole matrices, C = A B: the baseline of bench. C has the
-   * accumulator's type, or that of A and B. */
-  dm_status (*direct)(dm_backend *backend, dm_view c, dm_view a, dm_view b, double *seconds);
-  /* Whether KERNEL multiplies WORK by COMPUTE; if not, the reason in *why (static text). */
-  bool (*takes)(const char *kernel, dm_dtype work, const dm_compute *compute, const char **why);
-  /* (optional) Number of whole panels of A and B that KERNEL copies to its own device memory. */
-  void (*copies)(const char *kernel, dm_dtype work, const dm_compute *compute, int *of_a,
-                 int *of_b);
 } dm_backend_ops;
 
 struct dm_backend {
   const dm_backend_ops *ops;
+  dm_backend *base; /* open as long as this one; NULL: none. Set after OPEN */
 };
 
 #endif

@@ -80,8 +80,8 @@ static dm_status dm_bench_library_run(const dm_rank_state *local, const dm_bench
   DM_TRY(dm_comm_barrier(local->run->world));
   dm_status status = DM_OK;
   if (!local->coords.idle && !dm_view_is_empty(library->a))
-    status = local->backend->ops->direct(local->backend, result_of(local, narrow), library->a,
-                                         library->b, seconds);
+    status = dm_backend_direct(local->backend, result_of(local, narrow), library->a, library->b,
+                               seconds);
   DM_TRY(dm_comm_agree(local->run->world, status));
   return dm_comm_max_f64(local->run->world, seconds, 1);
 }
@@ -292,7 +292,7 @@ static dm_status check_library(const bench *b) {
     return dm_hint(
         dm_fail(DM_E_USAGE, "C is computed in tiles, but a library call computes all of it"),
         "leave out --against-library, or allow more --memory device=...");
-  if (b->setup->backend->ops->direct) return DM_OK;
+  if (dm_backend_has_library(b->setup->backend)) return DM_OK;
   return dm_fail(DM_E_USAGE, "backend %s has no library call to compare with",
                  b->setup->backend->ops->name);
 }

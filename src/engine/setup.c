@@ -32,18 +32,18 @@ enum { FILES = sizeof((dm_named_files *)NULL)->reads / sizeof(char *) };
 /* "auto, cblas": the kernels of OPS that can multiply PROBLEM. */
 static void list_fitting(const dm_backend_ops *ops, const dm_problem *problem, char *text,
                          size_t size) {
-  const char *const *names = ops->kernels();
+  const char *const *names = dm_backend_kernels(ops);
   const char *why;
   size_t used = 0;
   text[0] = '\0';
   for (int i = 0; names[i] && used < size; i++)
-    if (ops->takes(names[i], problem->work, &problem->compute, &why))
+    if (dm_backend_takes(ops, names[i], problem->work, &problem->compute, &why))
       used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", names[i]);
 }
 
 static dm_status check_kernel(const dm_backend_ops *ops, const char *kernel,
                               const dm_problem *problem) {
-  const char *const *names = ops->kernels();
+  const char *const *names = dm_backend_kernels(ops);
   const dm_compute *row = &problem->compute;
   char type[40];
   snprintf(type, sizeof type, "%s%s%s", dm_dtype_name(problem->work),
@@ -61,7 +61,7 @@ static dm_status check_kernel(const dm_backend_ops *ops, const char *kernel,
                    closest < 0 ? "" : "'? ", type, fitting);
   }
   const char *why = "";
-  if (ops->takes(kernel, problem->work, &problem->compute, &why)) return DM_OK;
+  if (dm_backend_takes(ops, kernel, problem->work, &problem->compute, &why)) return DM_OK;
   dm_status status = dm_fail(DM_E_USAGE, "kernel %s of backend %s does not support %s: %s", kernel,
                              ops->name, type, why);
   if (fitting[0]) return dm_hint(status, "kernels for %s: %s", type, fitting);
@@ -258,9 +258,8 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
   machine->nodes = run->nodes;
   machine->gpu = gpu;
   machine->slower = engine->slower;
-  if (setup->backend->ops->copies)
-    setup->backend->ops->copies(engine->kernel, problem->work, &problem->compute,
-                                &machine->copies_a, &machine->copies_b);
+  dm_backend_copies(setup->backend->ops, engine->kernel, problem->work, &problem->compute,
+                    &machine->copies_a, &machine->copies_b);
   machine->device_links = gpu && setup->links.chosen->device_memory;
   machine->shared_slots = !gpu && setup->links.chosen->shared_slots;
   const dm_link_rates *rates = &setup->links.rates;
