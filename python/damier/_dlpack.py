@@ -53,6 +53,11 @@ def _tensor_of(capsule: Any) -> tuple[_DLTensor, bool]:
     return whole.tensor, bool(whole.flags & _READ_ONLY)
 
 
+def _signed(stride: int) -> int:
+    """CuPy 14 divides a negative stride as an unsigned number by the size; times the size, its low 64 bits are right."""
+    return (stride + 2**63) % 2**64 - 2**63
+
+
 def interface_of(array: Any, name: str, **words: Any) -> tuple[dict[str, Any], Any, str | None]:
     """The ``__array_interface__``, the owner of the memory, and "bf16" if NumPy's type cannot express the elements'.
 
@@ -69,5 +74,5 @@ def interface_of(array: Any, name: str, **words: Any) -> tuple[dict[str, Any], A
                                  "typestr": f"={_KINDS[t.code]}{size}",
                                  "data": ((t.data or 0) + t.byte_offset, read_only)}
     if t.strides:
-        interface["strides"] = tuple(t.strides[i] * size for i in range(t.ndim))
+        interface["strides"] = tuple(_signed(t.strides[i] * size) for i in range(t.ndim))
     return interface, capsule, "bf16" if t.code == _BFLOAT else None

@@ -4,6 +4,7 @@ import unittest
 import damier
 import numpy as np
 from damier._arrays import as_matrix
+from damier._dlpack import interface_of
 from gpu_arrays import BOTH, ByDlpack, ByInterface
 
 ADDRESS = 4096  # never dereferenced
@@ -20,6 +21,11 @@ class Understood(unittest.TestCase):
             self.assertEqual((view.strides(), type_), ([1, 3], "c128"))
             self.assertEqual(as_matrix(kind(ADDRESS, (3, 5), "i1"), "a")[0].strides(), [5, 1])
             self.assertEqual(as_matrix(kind(ADDRESS, (1, 5), "i1", (7, 2)), "a")[0].strides(), [1, 2])
+
+    def test_negative_strides_of_cupy(self):
+        backward = ByDlpack(ADDRESS, (4, 3), "f8", strides=(2**61 - 3, 1))
+        interface, _, _ = interface_of(backward, "a", stream=1)
+        self.assertEqual(interface["strides"], (-24, 8))
 
     def test_streams(self):
         for words, wanted in (({}, 0), ({"version": 2}, 1), ({"stream": None}, 0), ({"stream": 2}, 2),
