@@ -190,12 +190,22 @@ static void cuda_close(dm_backend *backend) {
   free(gpu);
 }
 
+static const char *const asks_f64 = "CUBLAS_EMULATE_DOUBLE_PRECISION";
+static const char *const asks_f32 = "CUBLAS_EMULATE_SINGLE_PRECISION";
+
+static bool is_asked(const char *variable) {
+  const char *value = getenv(variable);
+  return value && value[0] && strcmp(value, "0") != 0;
+}
+
 static dm_status cuda_open(dm_backend **backend, const dm_backend_config *config) {
   dm_cuda *gpu;
   DM_TRY(dm_buffer_table(1, &gpu));
   gpu->base.ops = &dm_backend_cuda;
   if (config->compute) gpu->operand = config->compute->operand;
   gpu->tile = config->tile;
+  gpu->pedantic_f64 = is_asked(asks_f64);
+  gpu->pedantic_f32 = is_asked(asks_f32);
 
   dm_status status;
   DM_TRY_GOTO(status, choose_device(gpu, config), failed_early);
@@ -249,6 +259,12 @@ static dm_status cuda_device(dm_backend *backend, dm_device *device) {
   /* The version at build time: cuBLAS is loaded on demand. */
   snprintf(device->library, sizeof device->library, "cuBLAS %d.%d.%d", CUBLAS_VER_MAJOR,
            CUBLAS_VER_MINOR, CUBLAS_VER_PATCH);
+  if (gpu->pedantic_f64 || gpu->pedantic_f32)
+    snprintf(
+        device->advice, sizeof device->advice,
+        "%s asks cuBLAS to emulate, but products stay native, with its slower pedantic kernels: "
+        "unset it; --compute %s emulates",
+        gpu->pedantic_f64 ? asks_f64 : asks_f32, gpu->pedantic_f64 ? "f64:int8" : "f32:f16");
   return DM_OK;
 }
 

@@ -64,8 +64,9 @@ typedef struct dm_cuda_loading dm_cuda_loading;
 
 struct dm_cuda {
   dm_backend base;
-  dm_operand operand;      /* DM_TF32: products of f32 use TF32 */
-  const dm_kernel *kernel; /* from the registry; NULL: the fastest for each product */
+  dm_operand operand;              /* DM_TF32: products of f32 use TF32 */
+  const dm_kernel *kernel;         /* from the registry; NULL: the fastest for each product */
+  bool pedantic_f64, pedantic_f32; /* the environment asks cuBLAS to emulate these */
   int64_t tile;
   int index, visible, sharing;
   char name[64], id[48];

@@ -1,8 +1,11 @@
-"""damier.matmul of arrays in GPU memory, compared with NumPy. Usage: on_gpu.py emulated|cuda. Uses the memory of the
-emulated device in DAMIER_LIBRARY, or the CUDA runtime library; neither CuPy nor torch is needed."""
+"""damier.matmul of arrays in GPU memory, compared with NumPy. Usage: on_gpu.py emulated|cuda, or native, which prints how
+exact a product is. Uses the memory of the emulated device in DAMIER_LIBRARY, or the CUDA runtime library; neither CuPy nor
+torch is needed."""
 import ctypes
 import itertools
+import math
 import os
+import subprocess
 import sys
 import unittest
 
@@ -138,6 +141,20 @@ class Cuda:
 def drawn(shape, dtype, seed):
     x = np.random.default_rng(seed).integers(-3, 4, shape)
     return (x + 1j * x[::-1] if np.dtype(dtype).kind == "c" else x).astype(dtype)
+
+
+def rounded_right(gpu):
+    """Which part of a product's elements is the exact sum, rounded once; elements have 26 bits, so products are exact."""
+    rng = np.random.default_rng(7)
+    a, b = (rng.integers(-2**25, 2**25, shape).astype("f8") for shape in ((1024, 4096), (4096, 1024)))
+    given = [ByDlpack(gpu.allocate(x.nbytes), x.shape, x.dtype) for x in (a, b, np.empty((1024, 1024)))]
+    for x, there in zip((a, b), given):
+        gpu.write(there.pointer, x)
+    damier.matmul(*given)
+    c = np.empty((1024, 1024))
+    gpu.read(c, given[2].pointer)
+    places = rng.integers(0, 1024, (2000, 2))
+    return np.mean([c[i, j] == math.fsum(a[i] * b[:, j]) for i, j in places])
 
 
 class OnGpu(unittest.TestCase):
@@ -373,6 +390,15 @@ class OnGpu(unittest.TestCase):
         c = damier.matmul(self.put(ByDlpack, bits, code=4), self.put(ByDlpack, bits, code=4), op_b="t")
         np.testing.assert_array_equal(c, self.a @ self.a.T)
 
+    def test_native_is_native(self):
+        """cuBLAS's emulation rounds nearly every element right, a native product far fewer."""
+        if isinstance(self.gpu, Emulated):
+            self.skipTest("of cuBLAS")
+        environment = os.environ | {"CUBLAS_EMULATE_DOUBLE_PRECISION": "1", "CUBLAS_EMULATION_STRATEGY": "eager"}
+        words = subprocess.run([sys.executable, __file__, "native"], env=environment, capture_output=True, text=True, check=True).stdout
+        self.assertLess(float(words), 0.9, "f64 was emulated")
+        self.assertGreater(float(words), 0.05, "another product")
+
     def in_place(self, dtype, op_a, op_b, columns, **words):
         """A product of arrays in GPU memory, those of COLUMNS stored by columns; the record must say that nothing moved."""
         m, n, k = 36, 40, 24
@@ -506,5 +532,8 @@ class OnGpu(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == "native":
+        print(rounded_right(Cuda()))
+        sys.exit()
     OnGpu.gpu = {"emulated": Emulated, "cuda": Cuda}[sys.argv.pop(1)]()
     unittest.main()
