@@ -8,6 +8,8 @@
 #include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
 
+enum { MEMBERS = 8 }; /* of an enumeration, that are looked at */
+
 /* ---- names ---- */
 
 /* Copies name I of NAMES to NAME; false: there are not so many. */
@@ -66,7 +68,7 @@ static bool beside_go_up(char path[DM_PATH]) {
 
 static void beside_list_levels(dm_beside *b) {
   char path[DM_PATH];
-  snprintf(path, sizeof path, "%s", b->at->dataset);
+  memcpy(path, b->level[0].path, sizeof path);
   while (beside_go_up(path)) {
     const bool full = b->levels == DM_LEVELS; /* the last place is that of the root */
     dm_beside_level *level = &b->level[b->levels - full];
@@ -98,9 +100,10 @@ dm_status dm_beside_start(const dm_trust *trust, const dm_location *at, int64_t 
   b->trust = trust;
   b->at = at;
   b->file = file;
+  b->own_file = false;
   b->levels = 1;
   b->level[0] = (dm_beside_level){.object = set};
-  snprintf(b->level[0].path, sizeof b->level[0].path, "%s", at->dataset);
+  dm_beside_follow(b);
   beside_list_levels(b);
   return beside_count_attributes(b, &b->level[0]);
 }
@@ -110,6 +113,8 @@ void dm_beside_end(dm_beside *b) {
     const hid_t object = b->level[i].object;
     dm_h5_cleanup(&object);
   }
+  const hid_t file = b->file;
+  if (b->own_file) dm_h5_cleanup(&file);
   b->levels = 0;
 }
 
@@ -126,7 +131,8 @@ static bool beside_says(const char *text, const char *value) {
   char one[DM_MARK_NAME];
   const bool negated = value[0] == '!';
   for (int i = 0; beside_name_of(value + negated, i, one); i++)
-    if (strncmp(text, one, strlen(one)) == 0) return !negated;
+    if (one[0] == '*' ? strstr(text, one + 1) != NULL : strncmp(text, one, strlen(one)) == 0)
+      return !negated;
   return negated;
 }
 
@@ -199,6 +205,36 @@ static dm_status beside_dataset(dm_beside *b, const char *value, dm_sign *sign) 
   return DM_OK;
 }
 
+/* Whether a group around the dataset is called as SIGN says. */
+static bool beside_is_under(const dm_beside *b, const char *name) {
+  const size_t length = strlen(name);
+  for (const char *at = b->level[0].path; (at = strchr(at, '/')) != NULL; at++)
+    if (strncmp(at + 1, name, length) == 0 && at[1 + length] == '/') return true;
+  return false;
+}
+
+/* The value of the member NAME of the enumeration that the dataset's elements are. */
+static dm_status beside_member_of_type(const dm_beside *b, const char *name, bool *is,
+                                       dm_number *n) {
+  long long whole = 0;
+  *is = false;
+  DM_H5_HELD hid_t type = H5Dget_type(b->level[0].object);
+  if (type < 0) return dm_h5_fail(DM_E_IO, b->at, "its element type cannot be read");
+  const int count = H5Tget_class(type) == H5T_ENUM ? H5Tget_nmembers(type) : 0;
+  for (unsigned i = 0; (int)i < count && i < MEMBERS && !*is; i++) {
+    char *member = H5Tget_member_name(type, i);
+    *is = member && strcmp(member, name) == 0;
+    if (member) H5free_memory(member);
+    if (!*is) continue;
+    DM_H5_HELD hid_t base = H5Tget_super(type);
+    if (base < 0 || H5Tget_size(base) > sizeof whole || H5Tget_member_value(type, i, &whole) < 0 ||
+        H5Tconvert(base, H5T_NATIVE_LLONG, 1, &whole, NULL, H5P_DEFAULT) < 0)
+      return dm_h5_fail(DM_E_IO, b->at, "the member '%s' of its type cannot be read", name);
+  }
+  *n = (dm_number){.real = (double)whole, .whole = whole, .is_whole = true};
+  return DM_OK;
+}
+
 static dm_status beside_find_one(dm_beside *b, const dm_mark *mark, dm_sign *sign) {
   const int last = DM_LEVELS - 1;
   switch (mark->place) {
@@ -214,6 +250,11 @@ static dm_status beside_find_one(dm_beside *b, const dm_mark *mark, dm_sign *sig
     return beside_in_groups(b, mark, sign);
   case DM_BESIDE:
     return beside_dataset(b, mark->value, sign);
+  case DM_UNDER:
+    sign->is = beside_is_under(b, sign->name);
+    return DM_OK;
+  case DM_MEMBER:
+    return beside_member_of_type(b, sign->name, &sign->is, &sign->member);
   case DM_ALWAYS:
     sign->is = true;
     return DM_OK;

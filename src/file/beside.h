@@ -25,7 +25,8 @@ typedef struct dm_beside_level {
 typedef struct dm_beside {
   const dm_trust *trust;
   const dm_location *at;
-  int64_t file;
+  int64_t file;  /* that the dataset lies in */
+  bool own_file; /* FILE is closed at the end: a link led into it */
   int levels;
   dm_beside_level level[DM_LEVELS];
 } dm_beside;
@@ -38,6 +39,7 @@ typedef struct dm_sign {
   char text[DM_MARK_TEXT]; /* what it says, if the mark has a value */
   int64_t object;          /* that has the attribute, or the dataset beside; or negative */
   bool own;                /* OBJECT is closed with this */
+  dm_number member;        /* of DM_MEMBER: its value */
 } dm_sign;
 
 /* Begins at SET, which is open as AT of FILE. SET stays the caller's. */
@@ -45,10 +47,33 @@ dm_status dm_beside_start(const dm_trust *trust, const dm_location *at, int64_t 
                           dm_beside *beside);
 void dm_beside_end(dm_beside *beside);
 
+/* Sets the path of level 0, and the file, to where links lead; to what AT states if that cannot be
+ * known. */
+void dm_beside_follow(dm_beside *beside);
+
 /* Looks for MARK, whose place is not DM_ON_DATASET_AS, by the first of its names that is there; by
  * name ONLY, from 0, if that is not negative. The caller closes SIGN, also after an error. */
 dm_status dm_beside_find(dm_beside *beside, const dm_mark *mark, int only, dm_sign *sign);
 void dm_sign_close(dm_sign *sign);
+
+/* What SIGN says in numbers. */
+typedef enum dm_said {
+  DM_SAID_NOTHING, /* it is empty */
+  DM_SAID_ONE,     /* one number, or many equal ones */
+  DM_SAID_SEVERAL, /* numbers that differ, or too many to be read */
+  DM_SAID_OTHER    /* it is no number */
+} dm_said;
+
+/* Reads the numbers of SIGN, an attribute of any place, a dataset beside, or a member: *NUMBER is
+ * the first one. EACH 2: they are pairs, in NUMBER[0] and [1], and ONE stands for equal pairs. */
+dm_status dm_beside_numbers(const dm_beside *beside, const dm_mark *mark, const dm_sign *sign,
+                            int each, dm_number *number, dm_said *said);
+
+/* Whether the dataset of SIGN, a mask, has the shape of this one, or none. */
+dm_status dm_beside_is_mask(const dm_beside *beside, const dm_sign *sign, bool *is);
+
+/* *any: an element of the dataset of SIGN is not 0, or it is too large to be looked through. */
+dm_status dm_beside_any_true(const dm_beside *beside, const dm_sign *sign, bool *any);
 
 /* Whether NAME is one of NAMES, "a|b|c". */
 bool dm_beside_is_one_of(const char *names, const char *name);

@@ -6,21 +6,27 @@
 
 /* Where a mark is. */
 typedef enum dm_place {
-  DM_ALWAYS,
+  DM_ALWAYS,        /* nowhere: it is always there */
   DM_ON_DATASET,    /* an attribute of the dataset */
+  DM_ON_DATASET_AS, /* ... spelled like a name: capitals, spaces and punctuation do not count, and a
+                       star stands for any letters and digits */
   DM_ON_GROUP,      /* ... of the group that it is in */
   DM_ON_ANCESTOR,   /* ... of that group or of one around it: the nearest that has it */
   DM_ON_FILE,       /* ... of the file, that is of its root */
-  DM_IN_GROUP,      /* ... of the group OBJECT beside the dataset, or beside a group around it */
+  DM_IN_GROUP,      /* ... of the group OBJECT beside the dataset, or beside a group around it: the
+                       nearest */
   DM_BESIDE,        /* a dataset in the same group */
-  DM_ON_DATASET_AS, /* an attribute of the dataset that is spelled like a name: capitals, spaces and
-                       punctuation do not count, and a star stands for any letters */
+  DM_UNDER,         /* the name of a group that the dataset is in */
+  DM_MEMBER,        /* a member of the enumeration that its elements are */
 } dm_place;
 
 typedef struct dm_mark {
   dm_place place;
-  const char *names; /* "gain|offset": one of them is there; '*' in DM_BESIDE: the dataset's name */
-  const char *value; /* how the text there begins, "a|b"; "!a|b": what it is not; NULL: anything */
+  /* "gain|offset": one of them is there. In DM_BESIDE a star stands for the dataset's own name. */
+  const char *names;
+  /* How the text there begins: "a|b"; "*a": what it contains; "!a|b": what it is not; NULL:
+   * anything. */
+  const char *value;
   const char *object; /* of DM_IN_GROUP */
 } dm_mark;
 
@@ -28,36 +34,55 @@ typedef struct dm_mark {
 typedef enum dm_deed {
   DM_REFUSE,
   DM_REFUSE_IF_TRUE,
-  DM_REFUSE_UNLESS_1, /* beside integers; else warns */
-  DM_REFUSE_UNLESS_0,
   DM_REFUSE_IF_ANY_0,
-  DM_REFUSE_COMPLEX,
-  DM_UNSIGNED,
-  DM_UNPACK, /* value = FACTOR * stored + SHIFT */
+  DM_REFUSE_UNLESS_1, /* beside floats: warns */
+  DM_REFUSE_UNLESS_0,
+  DM_REFUSE_UNLESS_EMPTY,
+  DM_REFUSE_IF_MASKED,  /* unless the mask is false everywhere */
+  DM_REFUSE_IF_COMPLEX, /* two columns are parts of complex numbers */
+  DM_OTHER_SIGN,
+  DM_UNPACK,         /* value = FACTOR * stored + SHIFT, also for integers by 1 and 0 */
+  DM_UNPACK_HDF4,    /* value = FACTOR * (stored - SHIFT) */
+  DM_APPLY,          /* value = FACTOR * stored + SHIFT */
+  DM_APPLY_ONE,      /* the same, if FACTOR is 1 or SHIFT is 0: their order is not clear */
+  DM_APPLY_PAIR,     /* FACTOR and SHIFT are the two numbers of the mark, perhaps repeated */
+  DM_APPLY_MORE,     /* one more factor of the stored numbers */
+  DM_APPLY_EXTREMES, /* FACTOR and SHIFT map valid_range to the numbers of the two marks */
   DM_MISSING_ARE,
+  DM_MISSING_THESE, /* the numbers of the row */
+  DM_MISSING_DEFAULT,
+  DM_MISSING_DEFAULT_SET, /* the same, if the dataset was written with a fill value */
+  DM_MISSING_SMALLEST,    /* the smallest integer */
   DM_VALID,
-  DM_NETCDF_FILL,
-  DM_R_NA,
   DM_WARN_UNLESS_1,
   DM_WARN_UNLESS_0,
-  DM_WARN,
+  DM_WARN_OF_NUMBER,
   DM_WARN_OF_TEXTS,
   DM_WARN_OF_TIMES,
+  DM_WARN_IF_MASKED,
   DM_DEEDS
 } dm_deed;
 
-typedef enum dm_only { DM_ANY_TYPE, DM_INTEGERS } dm_only;
+/* Types of elements. */
+typedef enum dm_only { DM_ANY_TYPE, DM_INTEGERS, DM_BYTES, DM_WORDS, DM_SINGLES } dm_only;
 
 typedef struct dm_convention {
   const char *writer; /* for the page */
-  dm_mark mark, also; /* both are there; ALSO is often none */
+  dm_mark mark, also; /* both are there; ALSO is often DM_ALWAYS */
   const char *called; /* "data|values": names of the datasets that it concerns, or NULL: any */
-  dm_only only;       /* types of elements */
+  dm_only only;
   dm_deed deed;
-  const char *means, *remedy; /* for messages; may be NULL where the deed has its own */
+  const char *means;  /* what is said of the dataset: "it is text of MATLAB" */
+  const char *remedy; /* of a refusal, beside --raw; or NULL */
+  double numbers[8];  /* of DM_MISSING_THESE; 0 ends them */
 } dm_convention;
+
+enum { DM_CONVENTIONS = 256 }; /* at most */
 
 extern const dm_convention dm_conventions[];
 extern const int dm_conventions_count;
+
+/* What DEED does, for people: "refused, unless it is 1". */
+const char *dm_deed_text(dm_deed deed);
 
 #endif

@@ -24,7 +24,7 @@ void dm_meaning_add(char text[DM_MEANING_TEXT], const char *format, ...) {
   va_end(list);
 }
 
-dm_status dm_meaning_refuse(const dm_examined *e, const dm_convention *row, const dm_sign *sign) {
+dm_status dm_meaning_refuse(dm_examined *e, const dm_convention *row, const dm_sign *sign) {
   char says[DM_MARK_TEXT + 80] = "";
   if (row->mark.value && row->mark.value[0] == '!')
     snprintf(says, sizeof says, " (%.60s = '%s')", sign->name, sign->text);
@@ -41,14 +41,14 @@ dm_status dm_meaning_not_understood(const dm_examined *e, const char *attribute)
                  "it must be a number; --raw takes the stored numbers");
 }
 
-static dm_status meaning_refuse_if_true(const dm_examined *e, const dm_convention *row,
+static dm_status meaning_refuse_if_true(dm_examined *e, const dm_convention *row,
                                         const dm_sign *sign) {
   bool is;
   DM_TRY(dm_attribute_is_true(e->at, sign->object, sign->name, &is));
   return is ? dm_meaning_refuse(e, row, sign) : DM_OK;
 }
 
-static dm_status meaning_refuse_if_any_0(const dm_examined *e, const dm_convention *row,
+static dm_status meaning_refuse_if_any_0(dm_examined *e, const dm_convention *row,
                                          const dm_sign *sign) {
   dm_number list[DM_MISSING_VALUES];
   int count;
@@ -58,8 +58,35 @@ static dm_status meaning_refuse_if_any_0(const dm_examined *e, const dm_conventi
   return any ? dm_meaning_refuse(e, row, sign) : DM_OK;
 }
 
-static dm_status meaning_refuse_complex(const dm_examined *e, const dm_convention *row,
+static dm_status meaning_refuse_unless_empty(dm_examined *e, const dm_convention *row,
+                                             const dm_sign *sign) {
+  dm_number first;
+  dm_said said;
+  DM_TRY(dm_beside_numbers(e->beside, &row->mark, sign, 1, &first, &said));
+  return said == DM_SAID_NOTHING ? DM_OK : dm_meaning_refuse(e, row, sign);
+}
+
+static dm_status meaning_refuse_if_masked(dm_examined *e, const dm_convention *row,
+                                          const dm_sign *sign) {
+  bool is_mask, any;
+  DM_TRY(dm_beside_is_mask(e->beside, sign, &is_mask));
+  if (!is_mask) return DM_OK;
+  DM_TRY(dm_beside_any_true(e->beside, sign, &any));
+  return any ? dm_meaning_refuse(e, row, sign) : DM_OK;
+}
+
+static dm_status meaning_warn_if_masked(dm_examined *e, const dm_convention *row,
                                         const dm_sign *sign) {
+  bool is_mask, any;
+  DM_TRY(dm_beside_is_mask(e->beside, sign, &is_mask));
+  if (!is_mask) return DM_OK;
+  DM_TRY(dm_beside_any_true(e->beside, sign, &any));
+  if (any) dm_meaning_add(e->find->meaning.warning, "%s ('%.80s')", row->means, sign->name);
+  return DM_OK;
+}
+
+static dm_status meaning_refuse_if_complex(dm_examined *e, const dm_convention *row,
+                                           const dm_sign *sign) {
   return e->find->cols == 2 ? meaning_refuse_if_true(e, row, sign) : DM_OK;
 }
 
@@ -77,45 +104,46 @@ static dm_status meaning_doubts(const dm_examined *e, const dm_sign *sign, doubl
   return DM_OK;
 }
 
-static dm_status meaning_refuse_unless(const dm_examined *e, const dm_convention *row,
+static dm_status meaning_refuse_unless(dm_examined *e, const dm_convention *row,
                                        const dm_sign *sign, double neutral) {
   bool doubtful;
   DM_TRY(meaning_doubts(e, sign, neutral, &doubtful));
   return doubtful && dm_dtype_is_integer(e->find->dtype) ? dm_meaning_refuse(e, row, sign) : DM_OK;
 }
 
-static dm_status meaning_refuse_unless_1(const dm_examined *e, const dm_convention *row,
+static dm_status meaning_refuse_unless_1(dm_examined *e, const dm_convention *row,
                                          const dm_sign *sign) {
   return meaning_refuse_unless(e, row, sign, 1.0);
 }
 
-static dm_status meaning_refuse_unless_0(const dm_examined *e, const dm_convention *row,
+static dm_status meaning_refuse_unless_0(dm_examined *e, const dm_convention *row,
                                          const dm_sign *sign) {
   return meaning_refuse_unless(e, row, sign, 0.0);
 }
 
-static dm_status meaning_warn_unless_1(const dm_examined *e, const dm_convention *row,
+static dm_status meaning_warn_unless_1(dm_examined *e, const dm_convention *row,
                                        const dm_sign *sign) {
   bool doubtful;
   (void)row;
   return meaning_doubts(e, sign, 1.0, &doubtful);
 }
 
-static dm_status meaning_warn_unless_0(const dm_examined *e, const dm_convention *row,
+static dm_status meaning_warn_unless_0(dm_examined *e, const dm_convention *row,
                                        const dm_sign *sign) {
   bool doubtful;
   (void)row;
   return meaning_doubts(e, sign, 0.0, &doubtful);
 }
 
-static dm_status meaning_warn(const dm_examined *e, const dm_convention *row, const dm_sign *sign) {
+static dm_status meaning_warn_of_number(dm_examined *e, const dm_convention *row,
+                                        const dm_sign *sign) {
   bool doubtful;
   (void)row;
   return meaning_doubts(e, sign, (double)NAN, &doubtful);
 }
 
 /* Texts beside integers. */
-static dm_status meaning_warn_of_texts(const dm_examined *e, const dm_convention *row,
+static dm_status meaning_warn_of_texts(dm_examined *e, const dm_convention *row,
                                        const dm_sign *sign) {
   H5T_class_t kind;
   DM_TRY(dm_h5_attribute_class(e->at, sign->object, sign->name, &kind));
@@ -124,7 +152,7 @@ static dm_status meaning_warn_of_texts(const dm_examined *e, const dm_convention
 }
 
 /* CF's "days since 2000-01-01". */
-static dm_status meaning_warn_of_times(const dm_examined *e, const dm_convention *row,
+static dm_status meaning_warn_of_times(dm_examined *e, const dm_convention *row,
                                        const dm_sign *sign) {
   char text[DM_MARK_TEXT] = "";
   bool is_text;
@@ -142,31 +170,65 @@ static dm_meaning_act *const meaning_acts[DM_DEEDS] = {
     [DM_REFUSE_IF_ANY_0] = meaning_refuse_if_any_0,
     [DM_REFUSE_UNLESS_1] = meaning_refuse_unless_1,
     [DM_REFUSE_UNLESS_0] = meaning_refuse_unless_0,
-    [DM_REFUSE_COMPLEX] = meaning_refuse_complex,
-    [DM_UNSIGNED] = dm_meaning_unsigned,
+    [DM_REFUSE_UNLESS_EMPTY] = meaning_refuse_unless_empty,
+    [DM_REFUSE_IF_MASKED] = meaning_refuse_if_masked,
+    [DM_REFUSE_IF_COMPLEX] = meaning_refuse_if_complex,
+    [DM_OTHER_SIGN] = dm_meaning_other_sign,
     [DM_UNPACK] = dm_meaning_unpack,
+    [DM_UNPACK_HDF4] = dm_meaning_unpack_hdf4,
+    [DM_APPLY] = dm_meaning_apply_line,
+    [DM_APPLY_ONE] = dm_meaning_apply_one,
+    [DM_APPLY_PAIR] = dm_meaning_apply_pair,
+    [DM_APPLY_MORE] = dm_meaning_apply_more,
+    [DM_APPLY_EXTREMES] = dm_meaning_apply_extremes,
     [DM_MISSING_ARE] = dm_meaning_missing,
+    [DM_MISSING_THESE] = dm_meaning_missing_these,
+    [DM_MISSING_DEFAULT] = dm_meaning_missing_default,
+    [DM_MISSING_DEFAULT_SET] = dm_meaning_missing_default_set,
+    [DM_MISSING_SMALLEST] = dm_meaning_missing_smallest,
     [DM_VALID] = dm_meaning_valid,
-    [DM_NETCDF_FILL] = dm_meaning_netcdf_fill,
-    [DM_R_NA] = dm_meaning_r_na,
     [DM_WARN_UNLESS_1] = meaning_warn_unless_1,
     [DM_WARN_UNLESS_0] = meaning_warn_unless_0,
-    [DM_WARN] = meaning_warn,
+    [DM_WARN_OF_NUMBER] = meaning_warn_of_number,
     [DM_WARN_OF_TEXTS] = meaning_warn_of_texts,
     [DM_WARN_OF_TIMES] = meaning_warn_of_times,
+    [DM_WARN_IF_MASKED] = meaning_warn_if_masked,
 };
 
-static bool meaning_concerns(const dm_examined *e, const dm_convention *row) {
-  return row->mark.place != DM_ON_DATASET_AS &&
-         (!row->called || dm_beside_is_one_of(row->called, dm_beside_name(e->beside))) &&
-         (row->only == DM_ANY_TYPE || dm_dtype_is_integer(e->find->dtype));
+static bool meaning_is_of(dm_only only, dm_dtype type) {
+  switch (only) {
+  case DM_INTEGERS:
+    return dm_dtype_is_integer(type);
+  case DM_BYTES:
+    return type == DM_I8 || type == DM_U8;
+  case DM_WORDS:
+    return type == DM_U16;
+  case DM_SINGLES:
+    return type == DM_F32;
+  default:
+    return true;
+  }
+}
+
+/* Whether a row that was there names ATTRIBUTE of the dataset. */
+static bool meaning_is_used(const dm_examined *e, const char *attribute) {
+  for (int i = 0; i < dm_conventions_count; i++)
+    if (e->fired[i] && dm_conventions[i].mark.place == DM_ON_DATASET &&
+        dm_beside_is_one_of(dm_conventions[i].mark.names, attribute))
+      return true;
+  return false;
 }
 
 static dm_status meaning_apply_row(dm_examined *e, const dm_convention *row) {
   dm_sign sign, also;
-  if (!meaning_concerns(e, row)) return DM_OK;
+  if (row->mark.place == DM_ON_DATASET_AS || !meaning_is_of(row->only, e->find->dtype) ||
+      (row->called && !dm_beside_is_one_of(row->called, dm_beside_name(e->beside))))
+    return DM_OK;
   DM_TRY(dm_beside_find(e->beside, &row->mark, -1, &sign));
-  if (!sign.is) return DM_OK;
+  if (!sign.is || (row->mark.place == DM_ON_DATASET && meaning_is_used(e, sign.name))) {
+    dm_sign_close(&sign);
+    return DM_OK;
+  }
   dm_status status = dm_beside_find(e->beside, &row->also, -1, &also);
   if (!status && also.is) {
     e->fired[row - dm_conventions] = true;
@@ -177,32 +239,24 @@ static dm_status meaning_apply_row(dm_examined *e, const dm_convention *row) {
   return status;
 }
 
-/* Whether a row that applied names ATTRIBUTE. */
-static bool meaning_is_known(const dm_examined *e, const char *attribute) {
-  for (int i = 0; i < dm_conventions_count; i++)
-    if (e->fired[i] && dm_conventions[i].mark.place == DM_ON_DATASET &&
-        dm_beside_is_one_of(dm_conventions[i].mark.names, attribute))
-      return true;
-  return false;
-}
-
-/* A dm_h5_visit for a dm_examined: applies the rows of DM_ON_DATASET_AS. */
+/* A dm_h5_visit for a dm_examined: applies the first row of DM_ON_DATASET_AS that NAME is like. */
 static dm_status meaning_liken(void *context, hid_t set, const char *name) {
-  const dm_examined *e = context;
+  dm_examined *e = context;
   dm_sign sign = {.is = true, .object = set};
   snprintf(sign.name, sizeof sign.name, "%s", name);
   for (int i = 0; i < dm_conventions_count; i++) {
     const dm_convention *row = &dm_conventions[i];
-    if (row->mark.place != DM_ON_DATASET_AS || !dm_beside_is_like(row->mark.names, name)) continue;
-    return meaning_is_known(e, name) ? DM_OK : meaning_acts[row->deed](e, row, &sign);
+    if (row->mark.place != DM_ON_DATASET_AS || !meaning_is_of(row->only, e->find->dtype) ||
+        !dm_beside_is_like(row->mark.names, name))
+      continue;
+    return meaning_is_used(e, name) ? DM_OK : meaning_acts[row->deed](e, row, &sign);
   }
   return DM_OK;
 }
 
 static dm_status meaning_apply_table(dm_examined *e) {
   for (int i = 0; i < dm_conventions_count; i++) DM_TRY(meaning_apply_row(e, &dm_conventions[i]));
-  if (e->beside->level[0].bare) return DM_OK;
-  return dm_h5_each_attribute(e->at, e->set, meaning_liken, e);
+  return e->beside->level[0].bare ? DM_OK : dm_h5_each_attribute(e->at, e->set, meaning_liken, e);
 }
 
 /* What STATUS, that attributes cannot be read, is to the user. */

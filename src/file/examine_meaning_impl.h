@@ -4,26 +4,29 @@
 
 #include "file/beside.h"
 
-enum { DM_MOST_CONVENTIONS = 256 };
-
 typedef struct dm_examined {
   const dm_location *at;
   dm_beside *beside; /* NULL: only what the user states is considered */
   int64_t file, set;
   dm_dataset *find;
-  bool fired[DM_MOST_CONVENTIONS]; /* the rows of the table that applied */
+  bool has_fill, has_range;   /* _FillValue and valid_range were applied */
+  bool fired[DM_CONVENTIONS]; /* the rows of the table that were there */
 } dm_examined;
 
 /* Does what ROW says, whose mark is SIGN. */
-typedef dm_status dm_meaning_act(const dm_examined *e, const dm_convention *row,
-                                 const dm_sign *sign);
+typedef dm_status dm_meaning_act(dm_examined *e, const dm_convention *row, const dm_sign *sign);
 
-/* Of packed and missing numbers (examine_meaning_numbers.c). */
-dm_meaning_act dm_meaning_unsigned, dm_meaning_unpack, dm_meaning_missing, dm_meaning_valid,
-    dm_meaning_netcdf_fill, dm_meaning_r_na;
+/* examine_meaning_numbers.c */
+dm_meaning_act dm_meaning_missing, dm_meaning_missing_these, dm_meaning_missing_default,
+    dm_meaning_missing_default_set, dm_meaning_missing_smallest, dm_meaning_valid;
+
+/* examine_meaning_factors.c */
+dm_meaning_act dm_meaning_other_sign, dm_meaning_unpack, dm_meaning_unpack_hdf4,
+    dm_meaning_apply_line, dm_meaning_apply_one, dm_meaning_apply_pair, dm_meaning_apply_more,
+    dm_meaning_apply_extremes;
 
 /* DM_E_INPUT, as ROW words it. */
-dm_status dm_meaning_refuse(const dm_examined *e, const dm_convention *row, const dm_sign *sign);
+dm_meaning_act dm_meaning_refuse;
 dm_status dm_meaning_not_understood(const dm_examined *e, const char *attribute);
 
 /* Appends to TEXT, the meaning's text or its warning. */

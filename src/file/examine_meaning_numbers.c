@@ -1,18 +1,13 @@
-/* Packed numbers, their signs, and numbers that mean "missing". */
+/* Stored numbers that mean "missing". */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "core/copy.h"
 #include "file/examine_meaning_impl.h"
-#include "file/hdf5_has.h"
 #include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
 
 enum { WORD = 64 };
-
-/* ---- missing values ---- */
 
 static bool meaning_fits(const dm_number *n, dm_dtype type) {
   if (!n->is_whole) return false;
@@ -52,27 +47,38 @@ bool dm_meaning_as_stored(const dm_dataset *find, const dm_number *n, double *re
   return true;
 }
 
-dm_status dm_meaning_add_missing(const dm_examined *e, const dm_number *n, const char *why) {
+/* *real: N as it is compared; *new: it was not known to be missing, but is now. */
+static dm_status meaning_take(const dm_examined *e, const dm_number *n, const char *why,
+                              double *real, bool *new) {
   dm_meaning *m = &e->find->meaning;
-  double real;
   int64_t whole;
-  if (!dm_meaning_as_stored(e->find, n, &real, &whole)) {
+  *new = dm_meaning_as_stored(e->find, n, real, &whole);
+  if (!*new) {
     dm_meaning_add(m->warning, "attribute %s = %.9g cannot occur among numbers of type %s", why,
                    n->real, dm_dtype_name(e->find->dtype));
     return DM_OK;
   }
-  const bool is_nan = isnan(real);
-  bool known = is_nan && m->nan;
-  for (int i = 0; i < m->count; i++) known |= m->real[i] == real && m->whole[i] == whole;
-  if (known) return DM_OK;
+  const bool is_nan = isnan(*real);
+  *new = !is_nan || !m->nan;
+  for (int i = 0; i < m->count; i++) *new &= m->real[i] != *real || m->whole[i] != whole;
+  if (!*new) return DM_OK;
   if (!is_nan && m->count == DM_MISSING_VALUES)
     return dm_hint(dm_fail_at(DM_E_INPUT, e->at, "refused: it states more than %d missing values",
                               DM_MISSING_VALUES),
                    "--raw takes the stored numbers");
   m->active = m->found = true;
   if (is_nan) m->nan = true;
-  if (!is_nan) m->real[m->count] = real;
+  if (!is_nan) m->real[m->count] = *real;
   if (!is_nan) m->whole[m->count++] = whole;
+  return DM_OK;
+}
+
+dm_status dm_meaning_add_missing(const dm_examined *e, const dm_number *n, const char *why) {
+  dm_meaning *m = &e->find->meaning;
+  double real;
+  bool new;
+  DM_TRY(meaning_take(e, n, why, &real, &new));
+  if (!new) return DM_OK;
   if (dm_dtype_size(e->find->dtype) == 8 && dm_dtype_is_integer(e->find->dtype))
     dm_meaning_add(m->text, n->is_unsigned ? "missing: %llu (%s)" : "missing: %lld (%s)",
                    (long long)n->whole, why);
@@ -81,13 +87,14 @@ dm_status dm_meaning_add_missing(const dm_examined *e, const dm_number *n, const
   return DM_OK;
 }
 
-dm_status dm_meaning_missing(const dm_examined *e, const dm_convention *row, const dm_sign *sign) {
-  (void)row;
-  dm_number list[DM_MISSING_VALUES];
+/* Several numbers of an attribute are several missing ones. */
+dm_status dm_meaning_missing(dm_examined *e, const dm_convention *row, const dm_sign *sign) {
+  dm_number list[DM_MISSING_VALUES] = {sign->member};
   char text[WORD];
-  int count;
+  const bool member = row->mark.place == DM_MEMBER;
+  int count = 1;
   bool is_text = false;
-  DM_TRY(dm_attribute_numbers(e->at, sign->object, sign->name, list, &count));
+  if (!member) DM_TRY(dm_attribute_numbers(e->at, sign->object, sign->name, list, &count));
   if (count == DM_NO_NUMBERS)
     DM_TRY(dm_h5_text_of(e->at, sign->object, sign->name, text, sizeof text, &is_text));
   if (is_text) {
@@ -97,165 +104,142 @@ dm_status dm_meaning_missing(const dm_examined *e, const dm_convention *row, con
   }
   if (count == DM_NO_NUMBERS || (count > 0 && dm_dtype_is_complex(e->find->dtype)))
     return dm_meaning_not_understood(e, sign->name);
-  for (int i = 0; i < count; i++) DM_TRY(dm_meaning_add_missing(e, &list[i], sign->name));
+  const bool is_fill = strcmp(sign->name, "_FillValue") == 0;
+  for (int i = 0; i < count; i++) {
+    double real = (double)NAN;
+    int64_t stored;
+    DM_TRY(dm_meaning_add_missing(e, &list[i], member ? row->means : sign->name));
+    const bool holds = dm_meaning_as_stored(e->find, &list[i], &real, &stored) &&
+                       (real == list[i].real || isnan(list[i].real) || list[i].is_whole);
+    e->has_fill |= is_fill && holds;
+  }
   return DM_OK;
 }
 
-/* R's NA of integers is their smallest number. */
-dm_status dm_meaning_r_na(const dm_examined *e, const dm_convention *row, const dm_sign *sign) {
-  const dm_number na = {.real = -0x1p31, .whole = INT32_MIN, .is_whole = true};
+static dm_number meaning_whole(int64_t whole) {
+  return (dm_number){.real = (double)whole, .whole = whole, .is_whole = true};
+}
+
+dm_status dm_meaning_missing_these(dm_examined *e, const dm_convention *row, const dm_sign *sign) {
+  const bool whole = dm_dtype_is_integer(e->find->dtype);
+  double low = (double)INFINITY, high = -(double)INFINITY, real;
+  bool new;
+  (void)sign;
+  for (int i = 0; i < 8 && row->numbers[i] != 0.0; i++) {
+    const dm_number n =
+        whole ? meaning_whole((int64_t)row->numbers[i]) : (dm_number){.real = row->numbers[i]};
+    DM_TRY(meaning_take(e, &n, row->means, &real, &new));
+    low = fmin(low, row->numbers[i]);
+    high = fmax(high, row->numbers[i]);
+  }
+  if (low < high)
+    dm_meaning_add(e->find->meaning.text, "missing: %.9g to %.9g (%s)", low, high, row->means);
+  else
+    dm_meaning_add(e->find->meaning.text, "missing: %.9g (%s)", low, row->means);
+  return DM_OK;
+}
+
+/* R's NA of integers is their smallest number; what R stores in 64 bits had 32 or 64. */
+dm_status dm_meaning_missing_smallest(dm_examined *e, const dm_convention *row,
+                                      const dm_sign *sign) {
+  const dm_dtype type = e->find->dtype;
+  const dm_number na = meaning_whole(-(INT64_C(1) << 31)), small = meaning_whole(INT64_MIN);
   bool stated = true;
   if (!row->mark.value) DM_TRY(dm_attribute_is_true(e->at, sign->object, sign->name, &stated));
-  return e->find->dtype == DM_I32 && stated ? dm_meaning_add_missing(e, &na, "NA of R") : DM_OK;
+  if (!stated) return DM_OK;
+  if (type == DM_I64) DM_TRY(dm_meaning_add_missing(e, &small, row->means));
+  if (type == DM_I32 || type == DM_I64) return dm_meaning_add_missing(e, &na, row->means);
+  const dm_number smaller = meaning_whole(type == DM_I16 ? INT16_MIN : INT8_MIN);
+  return type == DM_I16 || type == DM_I8 ? dm_meaning_add_missing(e, &smaller, row->means) : DM_OK;
 }
 
-/* LOW or HIGH = N, as it is compared. */
-static void meaning_set_bound(const dm_dataset *find, const dm_number *n, double *bound) {
-  int64_t whole;
-  if (find->meaning.of_values || !dm_meaning_as_stored(find, n, bound, &whole)) *bound = n->real;
+/* Numbers below LOW or above HIGH, as they are compared, are missing, too. */
+static void meaning_narrow(dm_meaning *m, double low, double high) {
+  if (!m->ranged || low > m->low) m->low = low;
+  if (!m->ranged || high < m->high) m->high = high;
+  m->active = m->ranged = m->found = true;
 }
 
-/* The NetCDF User's Guide: bounds of a float type beside packed integers are those of the values.
- */
-dm_status dm_meaning_valid(const dm_examined *e, const dm_convention *row, const dm_sign *sign) {
-  (void)row;
+/* As netCDF4-python: the bounds are stored numbers, of a type that may be another. */
+dm_status dm_meaning_valid(dm_examined *e, const dm_convention *row, const dm_sign *sign) {
   dm_number list[DM_MISSING_VALUES];
   dm_meaning *m = &e->find->meaning;
+  double bound[2];
+  int64_t whole;
+  (void)row;
   const char *what = sign->name + strlen("valid_");
-  const bool range = strcmp(what, "range") == 0;
+  const bool range = strcmp(what, "range") == 0, low = strcmp(what, "min") == 0;
   int count;
-  bool overruled = false;
-  H5T_class_t kind;
   DM_TRY(dm_attribute_numbers(e->at, sign->object, sign->name, list, &count));
-  if (!range && m->ranged) DM_TRY(dm_h5_has_attribute(e->at, e->set, "valid_range", &overruled));
-  if (count == 0 || overruled) return DM_OK;
-  if (count != 1 + range || dm_dtype_is_complex(e->find->dtype)) {
+  if (count == 0 || (!range && e->has_range)) return DM_OK;
+  bool holds = count == 1 + range && !dm_dtype_is_complex(e->find->dtype);
+  for (int i = 0; i < count && holds; i++)
+    holds = dm_meaning_as_stored(e->find, &list[i], &bound[i], &whole) && !isnan(bound[i]);
+  if (!holds) {
     dm_meaning_add(m->warning, "attribute %s is not applied", sign->name);
     return DM_OK;
   }
-  DM_TRY(dm_h5_attribute_class(e->at, sign->object, sign->name, &kind));
-  if (!m->ranged) {
-    m->low = -(double)INFINITY;
-    m->high = (double)INFINITY;
-    m->of_values = m->packed && kind == H5T_FLOAT && dm_dtype_is_integer(e->find->dtype);
-  }
-  m->active = m->ranged = m->found = true;
-  if (strcmp(what, "max") != 0) meaning_set_bound(e->find, &list[0], &m->low);
-  if (strcmp(what, "min") != 0) meaning_set_bound(e->find, &list[range], &m->high);
+  e->has_range |= range;
+  meaning_narrow(m, low || range ? bound[0] : -(double)INFINITY,
+                 low ? (double)INFINITY : bound[range]);
   if (range)
-    dm_meaning_add(m->text, "valid: %.9g to %.9g", m->low, m->high);
+    dm_meaning_add(m->text, "valid: %.9g to %.9g", bound[0], bound[1]);
   else
-    dm_meaning_add(m->text, "valid: %s %.9g", strcmp(what, "min") == 0 ? "at least" : "at most",
-                   strcmp(what, "min") == 0 ? m->low : m->high);
+    dm_meaning_add(m->text, "valid: %s %.9g", low ? "at least" : "at most", bound[0]);
   return DM_OK;
 }
 
-/* Whether OBJECT has one of the attributes NAMES, which end with NULL. */
-static dm_status meaning_has_any(const dm_examined *e, hid_t object, const char *const *names,
-                                 bool *has) {
-  *has = false;
-  for (int i = 0; names[i] && !*has; i++) DM_TRY(dm_h5_has_attribute(e->at, object, names[i], has));
-  return DM_OK;
+/* The number by which netCDF fills a new variable. */
+static bool meaning_default_of(dm_dtype type, dm_number *n) {
+  switch (type) {
+  case DM_I8:
+    *n = meaning_whole(-127);
+    return true;
+  case DM_U8:
+    *n = meaning_whole(UINT8_MAX);
+    return true;
+  case DM_I16:
+    *n = meaning_whole(-32767);
+    return true;
+  case DM_U16:
+    *n = meaning_whole(UINT16_MAX);
+    return true;
+  case DM_I32:
+    *n = meaning_whole(-INT32_MAX);
+    return true;
+  case DM_U32:
+    *n = meaning_whole(UINT32_MAX);
+    return true;
+  case DM_I64:
+    *n = meaning_whole(INT64_MIN + 2);
+    return true;
+  case DM_U64:
+    *n = (dm_number){.real = 0x1p64, .whole = -2, .is_whole = true, .is_unsigned = true};
+    return true;
+  case DM_F32:
+  case DM_F64:
+    *n = (dm_number){.real = 9.9692099683868690e+36};
+    return true;
+  default:
+    return false;
+  }
 }
 
-/* The fill value that the writer chose; *chosen. */
-static dm_status meaning_read_fill(const dm_examined *e, dm_number *n, bool *chosen) {
-  H5D_fill_value_t fill = H5D_FILL_VALUE_UNDEFINED;
-  H5D_fill_time_t when = H5D_FILL_TIME_NEVER;
-  const dm_dtype type = e->find->dtype;
-  DM_H5_HELD hid_t creation = H5Dget_create_plist(e->set);
-  bool read = creation >= 0 && H5Pfill_value_defined(creation, &fill) >= 0 &&
-              H5Pget_fill_time(creation, &when) >= 0;
-  *chosen = read && fill == H5D_FILL_VALUE_USER_DEFINED && when != H5D_FILL_TIME_NEVER;
-  *n = (dm_number){.is_whole = dm_dtype_is_integer(type),
-                   .is_unsigned = type == DM_U16 || type == DM_U32 || type == DM_U64};
-  if (*chosen) read = H5Pget_fill_value(creation, H5T_NATIVE_DOUBLE, &n->real) >= 0;
-  if (*chosen && read && n->is_whole)
-    read = H5Pget_fill_value(creation, n->is_unsigned ? H5T_NATIVE_ULLONG : H5T_NATIVE_LLONG,
-                             &n->whole) >= 0;
-  return read ? DM_OK : dm_h5_fail(DM_E_IO, e->at, "its fill value cannot be read");
-}
-
-/* netCDF 4 fills what was never written with HDF5's fill value, unless the file says otherwise. */
-dm_status dm_meaning_netcdf_fill(const dm_examined *e, const dm_convention *row,
-                                 const dm_sign *sign) {
-  static const char *const statements[] = {"_FillValue", "missing_value", NULL};
-  static const char *const of_file[] = {"_NCProperties", NULL};
-  static const char *const of_set[] = {"_Netcdf4Dimid", "_Netcdf4Coordinates", "DIMENSION_LIST",
-                                       NULL};
-  const dm_dtype type = e->find->dtype;
-  bool stated, is, chosen;
+/* As netCDF4-python: also of one byte, and where netCDF was told not to fill. */
+dm_status dm_meaning_missing_default(dm_examined *e, const dm_convention *row,
+                                     const dm_sign *sign) {
   dm_number n;
-  (void)row, (void)sign;
-  if (dm_dtype_size(type) == 1 || dm_dtype_is_complex(type)) return DM_OK;
-  DM_TRY(meaning_has_any(e, e->set, statements, &stated));
-  DM_TRY(meaning_has_any(e, e->file, of_file, &is));
-  if (!is) DM_TRY(meaning_has_any(e, e->set, of_set, &is));
-  if (stated || !is) return DM_OK;
-  DM_TRY(meaning_read_fill(e, &n, &chosen));
-  return chosen ? dm_meaning_add_missing(e, &n, "netCDF's default") : DM_OK;
+  (void)sign;
+  if (e->has_fill || e->find->meaning.other_sign || !meaning_default_of(e->find->dtype, &n))
+    return DM_OK;
+  return dm_meaning_add_missing(e, &n, row->means);
 }
 
-/* ---- signs and factors ---- */
-
-dm_status dm_meaning_unsigned(const dm_examined *e, const dm_convention *row, const dm_sign *sign) {
-  (void)row;
-  dm_meaning *m = &e->find->meaning;
-  const dm_dtype type = e->find->dtype;
-  char text[WORD] = "";
-  bool is_text, to_unsigned;
-  DM_TRY(dm_h5_text_of(e->at, sign->object, sign->name, text, sizeof text, &is_text));
-  DM_TRY(dm_attribute_is_true(e->at, sign->object, sign->name, &to_unsigned));
-  const bool is_signed = type == DM_I8 || type == DM_I16 || type == DM_I32 || type == DM_I64;
-  m->other_sign = true;
-  const dm_dtype other = dm_meaning_number(m, type);
-  m->other_sign =
-      other != type && to_unsigned == is_signed && (to_unsigned || strcasecmp(text, "false") == 0);
-  if (!m->other_sign) return DM_OK;
-  m->active = true;
-  m->type = other;
-  dm_meaning_add(m->text, "meant as %s (%s)", dm_dtype_name(other), sign->name);
-  return DM_OK;
-}
-
-/* The factor or shift that ROW names, or FALLBACK if there is none. */
-static dm_status meaning_factor(const dm_examined *e, const dm_convention *row, int which,
-                                dm_number fallback, dm_number *n) {
-  dm_number list[DM_MISSING_VALUES];
-  dm_sign sign;
-  *n = fallback;
-  DM_TRY(dm_beside_find(e->beside, &row->mark, which, &sign));
-  if (!sign.is) return DM_OK;
-  int count = 0;
-  dm_status status = dm_attribute_numbers(e->at, sign.object, sign.name, list, &count);
-  if (!status && count > 0) *n = list[0];
-  if (!status && (count < 0 || count > 1 || !isfinite(n->real)))
-    status = dm_meaning_not_understood(e, sign.name);
-  dm_sign_close(&sign);
-  return status;
-}
-
-dm_status dm_meaning_unpack(const dm_examined *e, const dm_convention *row, const dm_sign *sign) {
-  dm_meaning *m = &e->find->meaning;
-  const dm_dtype type = e->find->dtype;
-  const dm_number one = {.real = 1.0, .is_single = true}, zero = {.is_single = true};
-  dm_number scale, offset;
-  DM_TRY(meaning_factor(e, row, 0, one, &scale));
-  DM_TRY(meaning_factor(e, row, 1, zero, &offset));
-  const bool whole = dm_dtype_is_integer(type);
-  if (!whole && scale.real == 1.0 && offset.real == 0.0) return DM_OK;
-  if (dm_dtype_is_complex(type)) return dm_meaning_not_understood(e, sign->name);
-  m->active = m->packed = true;
-  m->scale = scale.real;
-  m->offset = offset.real;
-  m->type =
-      !scale.is_single || !offset.is_single || type == DM_F64 || (whole && dm_dtype_size(type) > 2)
-          ? DM_F64
-          : DM_F32;
-  char shift[WORD] = "";
-  if (offset.real != 0.0)
-    snprintf(shift, sizeof shift, " %c %.9g", offset.real < 0.0 ? '-' : '+', fabs(offset.real));
-  dm_meaning_add(m->text, "packed: value = %.9g * stored%s, in %s", scale.real, shift,
-                 dm_dtype_name(m->type));
-  return DM_OK;
+dm_status dm_meaning_missing_default_set(dm_examined *e, const dm_convention *row,
+                                         const dm_sign *sign) {
+  H5D_fill_value_t fill = H5D_FILL_VALUE_UNDEFINED;
+  DM_H5_HELD hid_t creation = H5Dget_create_plist(e->set);
+  if (creation < 0 || H5Pfill_value_defined(creation, &fill) < 0)
+    return dm_h5_fail(DM_E_IO, e->at, "its fill value cannot be read");
+  return fill == H5D_FILL_VALUE_USER_DEFINED ? dm_meaning_missing_default(e, row, sign) : DM_OK;
 }

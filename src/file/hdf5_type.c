@@ -61,18 +61,31 @@ static bool read_bits(hid_t type, dm_dtype *dtype, bool *swapped) {
   return H5Tget_size(type) == 1 && H5Tget_precision(type) == 8;
 }
 
-/* Booleans of h5py and others: an enumeration of one byte. */
-static bool read_bool(hid_t type, dm_dtype *dtype, bool *swapped) {
-  *dtype = DM_BOOL;
-  *swapped = false;
-  for (unsigned i = 0; i < 2; i++) {
-    signed char value = -1;
-    if (H5Tget_size(type) != 1 || H5Tget_nmembers(type) != 2 ||
-        !member_is(type, i, i == 0 ? "FALSE" : "TRUE") ||
-        H5Tget_member_value(type, i, &value) < 0 || value != (signed char)i)
-      return false;
+/* Member INDEX of an enumeration of truth values: FALSE, 0; TRUE, 1; or NA, as in R. */
+static bool read_truth(hid_t type, hid_t base, unsigned index, bool *na) {
+  long long value = -1;
+  *na = member_is(type, index, "NA");
+  return H5Tget_member_value(type, index, &value) >= 0 &&
+         H5Tconvert(base, H5T_NATIVE_LLONG, 1, &value, NULL, H5P_DEFAULT) >= 0 &&
+         (*na || (value == 0 && member_is(type, index, "FALSE")) ||
+          (value == 1 && member_is(type, index, "TRUE")));
+}
+
+/* Truth values of h5py and others: an enumeration of one byte. With NA, or of other integers, they
+ * are numbers: what NA means is said in conventions.c. */
+static bool read_truths(hid_t type, dm_dtype *dtype, bool *swapped) {
+  const int members = H5Tget_nmembers(type);
+  DM_H5_HELD hid_t base = H5Tget_super(type);
+  bool missing = false;
+  if (members < 2 || members > 3 || base < 0 || H5Tget_size(base) > sizeof(long long)) return false;
+  for (int i = 0; i < members; i++) {
+    bool na = false;
+    if (!read_truth(type, base, (unsigned)i, &na)) return false;
+    missing |= na;
   }
-  return true;
+  if (!read_integer(base, false, dtype, swapped)) return false;
+  if (!missing && dm_dtype_size(*dtype) == 1) *dtype = DM_BOOL;
+  return missing == (members == 3);
 }
 
 /* ml_dtypes' bfloat16 is stored by h5py as two opaque bytes; its tag or an attribute names it. */
@@ -162,7 +175,7 @@ bool dm_h5_read_type(hid_t type, bool bfloat16, dm_dtype *dtype, bool *swapped,
   else if (kind == H5T_COMPOUND)
     known = read_compound(type, dtype, swapped);
   else if (kind == H5T_ENUM)
-    known = read_bool(type, dtype, swapped);
+    known = read_truths(type, dtype, swapped);
   else if (kind == H5T_BITFIELD)
     known = read_bits(type, dtype, swapped);
   else if (kind == H5T_OPAQUE)

@@ -50,8 +50,8 @@ static bool is_sane_storage(const dm_dataset *d, int64_t bytes) {
 
 static bool is_sane_meaning(const dm_dataset *d) {
   const dm_meaning *m = &d->meaning;
-  const bool *const flags[] = {&m->active, &m->packed,    &m->other_sign, &m->nan,
-                               &m->ranged, &m->of_values, &m->found,      &m->asked};
+  const bool *const flags[] = {&m->active, &m->packed, &m->shifted, &m->other_sign,
+                               &m->nan,    &m->ranged, &m->found,   &m->asked};
   for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
     if (!is_bool(flags[i])) return false;
   const bool floats = m->type == DM_F32 || m->type == DM_F64;

@@ -50,7 +50,7 @@ static bool may_miss(const dm_meaning *m, const double *numbers, const int64_t *
   }
   if (m->nan)
     for (int64_t i = 0; i < count; i++) found += numbers[i] != numbers[i];
-  if (m->ranged && !m->of_values) found += count_outside(numbers, count, m->low, m->high);
+  if (m->ranged) found += count_outside(numbers, count, m->low, m->high);
   return found > 0;
 }
 
@@ -71,13 +71,16 @@ static void mark(const dm_meaning *m, const double *numbers, const int64_t *whol
       bad[i] |= whole ? whole[i] == m->whole[v] : numbers[i] == m->real[v];
   for (int64_t i = 0; i < count; i++) {
     bad[i] |= m->nan && isnan(numbers[i]);
-    if (m->ranged && !m->of_values) bad[i] |= (numbers[i] < m->low) | (numbers[i] > m->high);
+    if (m->ranged) bad[i] |= (numbers[i] < m->low) | (numbers[i] > m->high);
   }
 }
 
 static void unpack(const dm_meaning *m, double *values, int64_t count) {
   const double scale = m->scale, offset = m->offset;
-  for (int64_t i = 0; i < count; i++) values[i] = values[i] * scale + offset;
+  if (m->shifted)
+    for (int64_t i = 0; i < count; i++) values[i] = (values[i] + offset) * scale;
+  else
+    for (int64_t i = 0; i < count; i++) values[i] = values[i] * scale + offset;
 }
 
 static void note(dm_missed *missed, int64_t count, int64_t first) {
@@ -111,13 +114,10 @@ static bool interpret(const dm_meaning *m, const void *src, dm_dtype stored, int
   dm_load_wide(values, src, number, stride, count);
   if (dm_dtype_is_complex(number)) return mark_complex(values, count, bad);
   for (int64_t i = 0; longs && i < count; i++) whole[i] = ((const int64_t *)src)[i * stride];
-  bool misses = may_miss(m, values, longs, count);
+  const bool misses = may_miss(m, values, longs, count);
   if (misses) mark(m, values, longs, count, bad);
   if (m->packed) unpack(m, values, count);
-  if (!m->of_values || count_outside(values, count, m->low, m->high) == 0) return misses;
-  if (!misses) memset(bad, 0, RUN);
-  for (int64_t i = 0; i < count; i++) bad[i] |= (values[i] < m->low) | (values[i] > m->high);
-  return true;
+  return misses;
 }
 
 void dm_meaning_apply(const dm_meaning *m, dm_view stored, int64_t row, int64_t col, int64_t cols,

@@ -26,11 +26,11 @@ const char *dm_missing_name(dm_missing missing); /* "refuse", "nan", ... */
 /* Plain data; all zero: the stored numbers are the values. */
 typedef struct dm_meaning {
   bool active;
-  bool packed;     /* value = scale * number + offset */
+  bool packed;     /* value = scale * number + offset, ... */
+  bool shifted;    /* ... or scale * (number + offset) */
   bool other_sign; /* signed integers are meant as unsigned, or the reverse */
   bool nan;        /* NaN is missing */
-  bool ranged;     /* numbers below LOW or above HIGH are missing ... */
-  bool of_values;  /* ... or, if packed, values */
+  bool ranged;     /* numbers below LOW or above HIGH are missing */
   bool found;      /* stored numbers may mean "missing"; of a composite, those of a source */
   bool asked;      /* ... only the user does */
   dm_missing missing;

@@ -90,11 +90,11 @@ def cases():
     yield Case("unsigned, filled", put(u1, 255, at).view("i1"), texts(_Unsigned="true", _FillValue=np.int8(-1)),
                holes(np.where(u1 == 255, np.nan, u1.astype("f8")), at), ("--type", "f64"))
     yield Case("unsigned, packed", u1.view("i1"), texts(_Unsigned="true", scale_factor=0.5), u1 * 0.5)
-    yield Case("signed", u1, texts(_Unsigned="false"), u1.view("i1"), ("--type", "f64"))
+    yield Case("_Unsigned = false, which changes nothing", u1, texts(_Unsigned="false"), u1, ("--type", "f64"))
     yield Case("valid_range", put(f8, 50, at, later), {"valid_range": np.array([-10.0, 10.0])}, holes(f8, at, later))
     yield Case("valid_min, valid_max", put(put(i2, 500, at), -500, later),
                {"valid_min": np.int16(-100), "valid_max": np.int16(100)}, holes(i2, at, later), ("--type", "f64"))
-    yield Case("valid_range of values", put(i2, 3000, at), packing | {"valid_range": np.array([1.0, 2.0])},
+    yield Case("valid_range of floats, as stored", put(i2, 3000, at), packing | {"valid_range": np.array([-100.0, 100.0])},
                holes(unpacked, at))
     yield Case("valid_range of stored numbers", put(i2, 3000, at),
                packing | {"valid_range": np.array([-100, 100], "i2")}, holes(unpacked, at))
@@ -178,7 +178,6 @@ def refusals():
     yield "/a", f8[:, :2], {"complex": np.int32(1)}, {}, "imaginary"
     yield "/a", f8[:, :2], {"complex": True}, {}, "imaginary"
     yield "/g/codes", i4, {}, texts(**{"encoding-type": "categorical"}), "categories"
-    yield "/g/values", i4, {}, texts(**{"encoding-type": "nullable-integer"}), "mask"
     yield "/a", i4, texts(**{"class": "factor"}, levels=np.array([b"a", b"b"])), {}, "factor"
     yield "/a", i4.astype("i8"), texts(value_type="datetime64[ns]"), {}, "dates"
     yield "/a", np.ones((1, 1)), texts(value_type="float64", shape=np.array([0, 4])), {}, "empty"
