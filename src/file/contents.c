@@ -263,6 +263,8 @@ static const char sparse[] =
     "in Python: h5py's file['name'] = x.todense(), with x of the package sparse";
 static const char cooler[] =
     "in Python: h5py's file['name'] = cooler.Cooler(FILE).matrix(balance=False)[:]";
+static const char constant[] =
+    "in Python: h5py's file['name'] = numpy.full(g.attrs['shape'], g.attrs['value'])";
 static const char octave[] = "in Octave: X = full(X), then save -hdf5 NAME.h5 X";
 
 /* The first that fits counts. */
@@ -276,6 +278,7 @@ static const sign signs[] = {
     ATTRIBUTE(false, "a sparse matrix", scipy, "h5sparse_format", NULL),
     ATTRIBUTE(false, "a sparse matrix of MATLAB", matlab, "MATLAB_sparse", NULL),
     ATTRIBUTE(true, "a table of pandas", pandas, "pandas_type", NULL),
+    ATTRIBUTE(true, "one number for all elements (a constant component of openPMD)", constant, "unitSI", NULL),
     MATRIX("a sparse matrix (data, indices, indptr)", scipy, "data", "indices", "indptr"),
     MATRIX("a sparse matrix of Octave", octave, "data", "ridx", "cidx"),
     MATRIX("a sparse matrix (data, ir, jc)", matlab, "data", "ir", "jc"),

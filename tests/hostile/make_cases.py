@@ -508,6 +508,8 @@ def candidates(cases):
     with cases.hdf5("frame.h5", 3, "holds no 2-D dataset") as file:
         file["df/axis0"], file["df/values"] = np.arange(3), np.arange(3.0)
         file["df"].attrs["pandas_type"] = np.bytes_("series")
+    with cases.hdf5("constant.h5", 3, "is a group that holds one number for all elements (a constant component of openPMD)", "/E/x") as file:
+        file.require_group("E/x").attrs.update({"value": 2.0, "shape": np.array([3, 4], "u8"), "unitSI": 1.0})
     # Labels of rows and columns make no sparse matrix of a matrix.
     with cases.hdf5("labels.h5", 0, "3 x 4 f64") as file:
         file["g/data"], file["g/row"], file["g/col"] = MATRIX, np.arange(3), np.arange(4)
@@ -613,7 +615,7 @@ def good(cases):
 
 def meaning(cases):
     """Attributes that say what the numbers mean, of odd types and sizes."""
-    odd = {"many": np.arange(8000.0), "compound": np.zeros(1, [("x", "f8"), ("y", "i4")]), "array": np.ones((2, 2)),
+    odd = {"many": np.arange(8000.0), "compound": np.zeros(1, [("x", "f8"), ("y", "i4")]), "array": np.arange(1.0, 5).reshape(2, 2),
            "inf": np.inf, "text": "half", "empty_text": "", "bytes": np.void(b"abc")}
     for name, value in odd.items():
         with cases.hdf5(f"scale_{name}.h5", 3, "'scale_factor' says what its numbers mean, but is not understood") as file:
@@ -669,6 +671,56 @@ def lost_attributes(cases):
         cases.expect(name, 0, "3 x 4 f64", dataset + " raw")
 
 
+def beside(cases):
+    """What lies beside a dataset is as hostile as the dataset."""
+    def factors(file, **marks):
+        file["g/data"] = MATRIX.astype("i4")
+        file["g"].attrs["NX_class"] = "NXdata"
+        for name, value in marks.items():
+            file[f"g/{name}"] = value
+
+    with cases.hdf5("beside_many.h5", 3, "'data_scaling_factor' has several numbers", "/g/data") as file:
+        factors(file)
+        file.create_dataset("g/data_scaling_factor", shape=(2**40, 2**22), dtype="f8", chunks=(64, 64))
+    with cases.hdf5("beside_odd.h5", 3, "is not understood", "/g/data") as file:
+        factors(file, data_scaling_factor=np.zeros(3, [("x", "f8")]))
+    with cases.hdf5("beside_nan.h5", 3, "is not understood", "/g/data") as file:
+        factors(file, data_scaling_factor=np.nan)
+    with cases.hdf5("beside_virtual.h5", 3, "lies in other files", "/g/data") as file:
+        factors(file)
+        layout = h5py.VirtualLayout((3, 4), "f8")
+        layout[:] = h5py.VirtualSource("/etc/passwd", "x", (3, 4))
+        file.create_virtual_dataset("g/data_scaling_factor", layout)
+    with cases.hdf5("beside_external.h5", 3, "lies in other files", "/g/data") as file:
+        factors(file)
+        file.create_dataset("g/data_scaling_factor", shape=(1,), dtype="f8", external=[("/etc/passwd", 0, 8)])
+    with cases.hdf5("beside_link.h5", 3, "lies in another file", "/g/data") as file:
+        factors(file, data_scaling_factor=h5py.ExternalLink("/etc/passwd", "x"))
+    with cases.hdf5("beside_circle.h5", 4, "'data_offset'", "/g/data") as file:
+        factors(file, data_offset=h5py.SoftLink("/g/data_offset"))
+    with cases.hdf5("beside_itself.h5", 0, "3 x 4 i32", "/g/data") as file:
+        factors(file, data_offset=h5py.SoftLink("/g"))
+        file["g/what"] = file["g"]
+        file["g/g"] = file["/"]
+    with cases.hdf5("beside_deep.h5", 0, "3 x 4 i32", "/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/data") as file:
+        factors(file)
+        file["g/g"] = file["g"]
+    chain = [f"l{i}" for i in range(40)]
+    with cases.hdf5("beside_chain.h5", 3, "holds no|is a circle|leads nowhere", "/l39") as file:
+        factors(file)
+        for i, name in enumerate(chain):
+            file[name] = h5py.SoftLink("/g/data" if i == 0 else "/" + chain[i - 1])
+    with cases.hdf5("beside_10.h5", 0, "3 x 4 i32", "/l9") as file:
+        factors(file)
+        for i, name in enumerate(chain[:10]):
+            file[name] = h5py.SoftLink("/g/data" if i == 0 else "/" + chain[i - 1])
+    with cases.hdf5("beside_text.h5", 0, "3 x 4 i32", "/g/data") as file:
+        factors(file)
+        file["g/what"] = h5py.SoftLink("/g")
+        file["g"].attrs["gain"] = 1.0
+        file["g"].attrs["x"] = "y" * 60000
+
+
 def patch(path, at, data):
     assert at >= 0
     with open(path, "r+b") as file:
@@ -679,7 +731,7 @@ def patch(path, at, data):
 def main():
     cases = Cases(sys.argv[1])
     for part in (not_hdf5, not_files, paths, shapes, types, storage, virtual, damaged, npy, foreign, candidates,
-                 newer, good, meaning, lost_attributes):
+                 newer, good, meaning, beside, lost_attributes):
         part(cases)
     with open(os.path.join(cases.folder, "cases.tsv"), "w") as file:
         file.write("\n".join(cases.rows) + "\n")
