@@ -101,21 +101,28 @@ bool dm_cli_ramp(const dm_call *call) {
   return call->rank <= 0;
 }
 
-void dm_cli_print_error(const dm_error *error, const dm_run *run, FILE *out) {
+/* Which rank failed, and from DM_LOG_DETAIL on, where in the source. */
+static void print_place(const dm_error *error, const dm_run *run, dm_level level, FILE *out) {
+  const int rank = error->rank < 0 && run ? run->rank : error->rank;
+  const bool several = run && run->ranks > 1, source = level >= DM_LOG_DETAIL && error->place[0];
+  if (!several && !source) return;
+  fputs("  where: ", out);
+  if (source) fprintf(out, "%s%s", error->place, several ? ", " : "");
+  if (several) fprintf(out, "rank %d of %d", rank, run->ranks);
+  if (run && rank == run->rank) fprintf(out, " on %s", dm_comm_host(run->world));
+  if (error->others == 1) fputs(" and 1 other", out);
+  if (error->others > 1) fprintf(out, " and %d others", error->others);
+  fputc('\n', out);
+}
+
+void dm_cli_print_error(const dm_error *error, const dm_run *run, dm_level level, FILE *out) {
   fputs(error->code == DM_E_STOPPED ? "damier: " : "damier: error: ", out);
   dm_put_text(error->message, out);
   fputc('\n', out);
-  if (error->code == DM_E_HANG) {
+  if (error->code == DM_E_HANG)
     fprintf(out, "  where: %s\n", error->place);
-  } else if (error->code != DM_E_USAGE && error->code != DM_E_STOPPED && error->place[0]) {
-    int rank = error->rank < 0 && run ? run->rank : error->rank;
-    fprintf(out, "  where: %s", error->place);
-    if (run && run->ranks > 1) fprintf(out, ", rank %d of %d", rank, run->ranks);
-    if (run && rank == run->rank) fprintf(out, " on %s", dm_comm_host(run->world));
-    if (error->others == 1) fputs(" and 1 other", out);
-    if (error->others > 1) fprintf(out, " and %d others", error->others);
-    fputc('\n', out);
-  }
+  else if (error->code != DM_E_USAGE && error->code != DM_E_STOPPED)
+    print_place(error, run, level, out);
   if (error->hint[0]) {
     fputs("  hint: ", out);
     dm_put_text(error->hint, out);

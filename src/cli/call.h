@@ -92,8 +92,9 @@ dm_log dm_cli_log(const dm_call *call);
 /* Whether this process prints and inspects files before MPI is started. */
 bool dm_cli_ramp(const dm_call *call);
 
-/* Prints an error for the user; RUN is NULL outside MPI. */
-void dm_cli_print_error(const dm_error *error, const dm_run *run, FILE *out);
+/* Prints an error for the user, from DM_LOG_DETAIL on with its place in the source; RUN is NULL
+ * outside MPI. */
+void dm_cli_print_error(const dm_error *error, const dm_run *run, dm_level level, FILE *out);
 
 /* ---- reports: the table on standard output, records in the files of --json and --csv ---- */
 

@@ -24,7 +24,7 @@ int dm_cli_end(const dm_call *call, dm_status status) {
   if (!status) return 0;
   int code = (int)status->code;
   if (dm_cli_ramp(call))
-    dm_cli_print_error(status, NULL, stderr);
+    dm_cli_print_error(status, NULL, dm_cli_level(call), stderr);
   else
     sleep(1); /* launchers kill the job at the first exit: let the rank that prints exit first */
   dm_status_free(status);
@@ -141,7 +141,7 @@ static void say(const dm_error *error) {
   size_t size = 0;
   FILE *memory = open_memstream(&text, &size);
   if (!memory) return;
-  dm_cli_print_error(error, NULL, memory);
+  dm_cli_print_error(error, NULL, DM_LOG_NOTE, memory);
   if (fclose(memory) != 0) return;
   print_now(text);
 }
@@ -281,7 +281,7 @@ static int leave(const dm_run *run, dm_status status) {
   int code = (int)status->code;
   bool alone = !status->agreed && run->ranks > 1;
   if (alone) be_the_only_one();
-  if (alone || run->rank == 0) dm_cli_print_error(status, run, stderr);
+  if (alone || run->rank == 0) dm_cli_print_error(status, run, run->log.level, stderr);
   dm_status_free(status);
   if (alone) dm_comm_abort(run->world, code);
   return code;

@@ -49,6 +49,18 @@ static bool read_reals(hid_t attribute, hid_t type, int count, dm_number *list) 
   return true;
 }
 
+/* Whether TYPE is a number as machines have them, or an enumeration of such. A damaged one, with
+ * another width or place of its bits, may make HDF5 read beyond an element. */
+static bool is_usual(hid_t type, H5T_class_t kind) {
+  char text[DM_TYPE_TEXT];
+  dm_dtype dtype;
+  bool swapped;
+  DM_H5_HELD hid_t base = kind == H5T_ENUM ? H5Tget_super(type) : -1;
+  if (kind == H5T_ENUM && base < 0) return false;
+  return dm_h5_read_type(base < 0 ? type : base, false, &dtype, &swapped, text) ||
+         H5Tequal(type, H5T_NATIVE_LDOUBLE) > 0;
+}
+
 dm_status dm_attribute_numbers(const dm_location *at, int64_t object, const char *name,
                                dm_number list[DM_MISSING_VALUES], int *count) {
   char text[WORD];
@@ -61,7 +73,7 @@ dm_status dm_attribute_numbers(const dm_location *at, int64_t object, const char
   const H5T_class_t kind = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
   if (all < 0 || kind == H5T_NO_CLASS) return dm_h5_unreadable(at, object, name);
   const bool whole = kind == H5T_INTEGER || kind == H5T_ENUM;
-  bool numbers = all <= DM_MISSING_VALUES && (whole || kind == H5T_FLOAT);
+  bool numbers = all <= DM_MISSING_VALUES && (whole || kind == H5T_FLOAT) && is_usual(type, kind);
   if (numbers && all > 0 && !(whole ? read_whole : read_reals)(attribute, type, (int)all, list))
     return dm_h5_unreadable(at, object, name);
   if (!numbers && all == 1 && kind == H5T_STRING) {

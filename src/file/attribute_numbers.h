@@ -14,7 +14,7 @@ typedef struct dm_number {
 } dm_number;
 
 /* Instead of a count of numbers: there is no such attribute; it is no list of at most
- * DM_MISSING_VALUES numbers, nor the text of one. */
+ * DM_MISSING_VALUES numbers of a usual type, nor the text of one. */
 enum { DM_NO_ATTRIBUTE = -1, DM_NO_NUMBERS = -2 };
 
 /* The numbers of attribute NAME of the HDF5 object OBJECT, and their *COUNT. DM_E_IO: it cannot be

@@ -10,15 +10,18 @@
 #include "file/file_system.h"
 #include "file/foreign.h"
 #include "file/hdf5_has.h"
+#include "file/hdf5_members.h"
 #include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
 #include "file/known_files.h"
 #include "file/read.h"
 
 static dm_status not_opened(const dm_location *at) {
-  dm_status status = dm_fail_at(DM_E_IO, at, "cannot be opened: %s", strerror(errno));
+  const int reason = errno;
+  if (reason == ENOENT && strchr(at->file, '%')) DM_TRY(dm_members_name(at));
+  dm_status status = dm_fail_at(DM_E_IO, at, "cannot be opened: %s", strerror(reason));
   if (at->file[0] == '~') return dm_file_hint_home(status);
-  return (errno == ENOENT && strchr(at->file, ':')) || errno == ENOTDIR
+  return (reason == ENOENT && strchr(at->file, ':')) || reason == ENOTDIR
              ? dm_hint(status, "a matrix is named FILE.h5:/path/to/dataset")
              : status;
 }
@@ -119,7 +122,8 @@ dm_status dm_examine_dataset(const dm_trust *trust, int64_t file, int64_t set, d
 /* STATUS, why HDF5 cannot open AT, unless it is a file of another format. */
 static dm_status or_foreign(dm_status status, const dm_location *at) {
   if (!status || status->code != DM_E_INPUT) return status;
-  dm_status foreign = dm_foreign_file(at);
+  dm_status foreign = dm_members_name(at);
+  if (!foreign) foreign = dm_foreign_file(at);
   if (foreign) dm_status_free(status);
   return foreign ? foreign : status;
 }

@@ -304,7 +304,7 @@ dm_status dm_h5_attribute_class(const dm_location *at, hid_t object, const char 
 
 dm_status dm_h5_text_is(const dm_location *at, hid_t object, const char *name, const char *wanted,
                         bool *is) {
-  char text[64];
+  char text[DM_ATTRIBUTE_TEXT] = "";
   DM_TRY(dm_h5_text_of(at, object, name, text, sizeof text, is));
   *is = *is && strcmp(text, wanted) == 0;
   return DM_OK;

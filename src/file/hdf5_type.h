@@ -29,7 +29,7 @@ dm_status dm_h5_text_of(const dm_location *at, hid_t object, const char *name, c
 dm_status dm_h5_attribute_class(const dm_location *at, hid_t object, const char *name,
                                 H5T_class_t *kind);
 
-/* Whether it is WANTED, which has at most 60 bytes. */
+/* Whether it is WANTED, which has fewer than DM_ATTRIBUTE_TEXT - 1 bytes. */
 dm_status dm_h5_text_is(const dm_location *at, hid_t object, const char *name, const char *wanted,
                         bool *is);
 

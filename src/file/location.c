@@ -76,7 +76,7 @@ static void normalize(char *path) {
 }
 
 /* The start of the part of TEXT, "[...]" at its end; its end: there is none, or a file has that
- * name. */
+ * name. Brackets that follow a slash are a name. */
 static const char *part_of(const char *text) {
   const char *end = text + strlen(text), *at = end;
   int depth = 0;
@@ -85,7 +85,7 @@ static const char *part_of(const char *text) {
     at--;
     depth += (*at == ']') - (*at == '[');
   } while (depth > 0 && at > text);
-  return depth == 0 && at > text ? at : end;
+  return depth == 0 && at > text && at[-1] != '/' ? at : end;
 }
 
 static dm_status parse_whole(const char *text, dm_location *location);

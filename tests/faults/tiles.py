@@ -49,8 +49,8 @@ class Case:
         expect(not any(word in err for word in ABORTED), f"the launcher ended it: {what}")
         message = err[err.index("damier: error"):].splitlines()
         expect(self.path(output).removesuffix(".part") in message[0], f"no file: {what}")
-        place = f"rank {self.at} of {self.ranks}" if self.ranks > 1 else "where: "
-        expect(place in message[1], f"no rank: {what}")
+        if self.ranks > 1:
+            expect(f"where: rank {self.at} of {self.ranks}" in message[1], f"no rank: {what}")
         named = re.search(r"error: tile (\d+) of (\d+): ", message[0])
         expect(named or not self.names_tile, f"no tile: {what}")
         kept = re.search(r"hint: (\d+) of \d+ tiles are kept", err)

@@ -175,31 +175,80 @@ def applied(file, set_):
     return values
 
 
-def expected(name, dataset):
-    """Values as h5py and NumPy read them, in a process of its own; None: they refuse the file, or crash, or do not end."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
+def read_by_numpy(name, dataset):
+    """The shape and the values as bytes."""
+    if dataset:
+        with h5py.File(name, "r") as file:
+            values = applied(file, file[dataset])
+    else:
+        values = np.load(name).astype("f8")
+    assert values.ndim == 2
+    return np.array(values.shape, "i8").tobytes() + np.ascontiguousarray(values).tobytes()
+
+
+def serve(name, dataset, requests, answers):
+    """Reads the file for each byte that comes. What fails ends the process: HDF5 may keep a part of the file."""
+    while requests.read(1):
         signal.alarm(20)
-        os.close(reading)
+        data = read_by_numpy(name, dataset)
+        answers.write(len(data).to_bytes(8, "little") + data)
+        answers.flush()
+        if h5py.h5f.get_obj_count():
+            return
+
+
+class Numpy:
+    """What h5py and NumPy read, in a process of its own."""
+
+    def __init__(self, name, dataset):
+        self.of = name, dataset
+        self.child = None
+
+    def start(self):
+        theirs, self.requests = os.pipe()
+        self.answers, mine = os.pipe()
+        self.child = os.fork()
+        if self.child == 0:
+            try:
+                os.close(self.requests)
+                os.close(self.answers)
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+                serve(*self.of, os.fdopen(theirs, "rb", 0), os.fdopen(mine, "wb"))
+            finally:
+                os._exit(1)
+        os.close(theirs)
+        os.close(mine)
+
+    def stop(self):
+        if self.child:
+            os.close(self.requests)
+            os.close(self.answers)
+            os.waitpid(self.child, 0)
+        self.child = None
+
+    def take(self, bytes_):
+        data = b""
+        while len(data) < bytes_ and (more := os.read(self.answers, bytes_ - len(data))):
+            data += more
+        return data
+
+    def try_to_read(self):
+        if not self.child:
+            self.start()
         try:
-            if dataset:
-                with h5py.File(name, "r") as file:
-                    values = applied(file, file[dataset])
-            else:
-                values = np.load(name).astype("f8")
-            values = np.ascontiguousarray(values, "c16" if values.dtype.kind == "c" else "f8")
-            os.write(writing, np.array([values.ndim, *values.shape], "i8").tobytes() + values.tobytes())
-        except BaseException:
-            os._exit(1)
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        data = pipe.read()
-    ended = os.waitpid(child, 0)[1]
-    if ended != 0 or np.frombuffer(data, "i8", 1)[0] != 2:
+            os.write(self.requests, b"x")
+        except BrokenPipeError:
+            return b""
+        return self.take(int.from_bytes(self.take(8), "little"))
+
+    def read(self):
+        """Shape and values; None: they refuse the file, or crash, or do not end."""
+        for _ in range(2):  # the first process may have left after its last answer
+            data = self.try_to_read()
+            if data:
+                return tuple(np.frombuffer(data, "i8", 2)), np.frombuffer(data, "f8", offset=16)
+            self.stop()
         return None
-    return tuple(np.frombuffer(data, "i8", 2, 8)), np.frombuffer(data, "f8", offset=24)
 
 
 # ---- what damier reads ----
@@ -231,14 +280,14 @@ def same(answer, wanted):
     return shape == wanted[0] and np.allclose(values, wanted[1], rtol=1e-6, atol=0, equal_nan=True)
 
 
-def judge(answer, name, dataset):
+def judge(answer, numpy):
     """One of "refused", "same", or what is wrong."""
     code, rest = answer
     if code < 0:
         return rest
     if code > 0:
         return "refused" if code in (3, 4, 5) else f"exit code {code}: {rest[:120]}"
-    wanted = expected(name, dataset)
+    wanted = numpy.read()
     if wanted is None:
         return "read, although h5py or NumPy refuses it"
     return "same" if same(rest, wanted) else f"{rest[:100]} ... in place of {wanted[0]} {wanted[1][:5]}"
@@ -257,13 +306,14 @@ def sweep(program, kind, every):
     make(file)
     data, counts, wrong = pathlib.Path(file).read_bytes(), collections.Counter(bytes=os.path.getsize(file)), []
     reader = Reader(program, f"{file}:{dataset}" if dataset else file, options)
-    whole = judge(reader.read(), file, dataset)
+    numpy = Numpy(file, dataset)
+    whole = judge(reader.read(), numpy)
     if whole != "same":
         wrong.append(f"{kind}, whole: {whole}")
     with open(file, "r+b", buffering=0) as patched:
         for at, pattern in flips(data, every):
             os.pwrite(patched.fileno(), bytes([data[at] ^ pattern]), at)
-            result = judge(reader.read(), file, dataset)
+            result = judge(reader.read(), numpy)
             os.pwrite(patched.fileno(), data[at:at + 1], at)
             counts["changes"] += 1
             counts[result if result in ("same", "refused") else "wrong"] += 1
@@ -271,10 +321,12 @@ def sweep(program, kind, every):
                 wrong.append(f"{kind}, byte {at} ({data[at]:#04x}) ^ {pattern:#04x}: {result}")
     reader.process.stdin.close()
     reader.process.wait()
+    numpy.stop()
     return counts, wrong
 
 
 def main():
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("--every", type=int, default=1, help="only one of so many changes")
