@@ -19,7 +19,6 @@ from ._limits import few_blas_threads as _few_blas_threads
 with _few_blas_threads():
     from ._context import Context, Path
     from ._agreement import agree as _agree, check_comm as _check_comm
-    from ._covariance import split as _split
     from ._errors import (CorruptError, DeviceError, Error, FileError, FitError, HangError, InputError, InternalError,
                           MPIError, StoppedError, UncheckedError, UsageError, VerifyError)
     from ._handle import Progress, Record
@@ -80,11 +79,7 @@ def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, 
     array([[1., 0.],
            [0., 1.]])
     """
-    if progress is None:
-        plain, vectors = _split(options)
-        with _KeptContext(comm, plain, vectors) as context, context._with(vectors):
-            return context.matmul(a, b, out, c=c)
-    with Context(comm, progress=progress, **options) as context:
+    with _KeptContext(comm, options, progress) as context:
         return context.matmul(a, b, out, c=c)
 
 
@@ -100,11 +95,7 @@ def gram(x: Any, out: Any = None, comm: Any = None, *, of: str = "columns", prog
            [12., 17., 22.],
            [15., 22., 29.]])
     """
-    if progress is None:
-        plain, vectors = _split(options)
-        with _KeptContext(comm, plain, vectors) as context, context._with(vectors):
-            return context.gram(x, out, of=of)
-    with Context(comm, progress=progress, **options) as context:
+    with _KeptContext(comm, options, progress) as context:
         return context.gram(x, out, of=of)
 
 
@@ -142,13 +133,11 @@ def _covariance(name: str, x: Any, out: Any, comm: Any, of: str, divide: str, op
     in_files = all(isinstance(y, (str, os.PathLike)) for y in ([x] if out is None else [x, out]))
     problem = UsageError(f"{name} of a file needs out, the file of the result") if in_files and out is None else None
     _check_comm(comm)
-    if not _agree(comm, problem, (name, in_files))[0]:
-        raise UsageError(f"{name} of a file on some ranks, of arrays on others")
+    _agree(comm, problem, (name, in_files), explain=lambda _: UsageError(f"{name} of a file on some ranks, of arrays on others"))
     if in_files:
         with Context(comm, **options) as context:
             return context.with_itself(name, x, out, of)
-    plain, vectors = _split(options)
-    with _KeptContext(comm, plain, vectors) as context, context._with(vectors):
+    with _KeptContext(comm, options) as context:
         return context.of_itself(name, x, out, of)
 
 
@@ -211,7 +200,7 @@ def plan(a: Any = None, b: Any = None, out: Any = None, comm: Any = None, **opti
     if problem is None and in_files and (out is not None or comm is not None):
         problem = UsageError("out and comm apply only to plans for arrays", hint="ranks=N plans for N ranks")
     _check_comm(comm)
-    _agree(comm, problem)
+    _agree(comm, problem, ("plan",))
     if in_files:
         return _record_of("plan", [] if a is None else [os.fspath(a), os.fspath(b)], options)
     with Context(comm, **options) as context:

@@ -11,6 +11,7 @@ import numpy as np
 from ._errors import Error, UsageError
 
 _BITS = 62  # of a digest, whose complement is a number of 64 bits, too
+_MOST_READY = 2  # all calls send as many numbers
 
 
 def check_comm(comm: Any) -> None:
@@ -40,15 +41,19 @@ def _digest(facts: tuple[Any, ...]) -> int:
     return int.from_bytes(found, "big") >> (64 - _BITS)
 
 
-def agree(comm: Any, problem: Exception | None, facts: tuple[Any, ...] = (), ready: bool = True) -> tuple[bool, bool]:
-    """Collective in COMM, unless it is None: whether FACTS, which have the same text wherever they are equal, are the same on
-    all ranks; and whether all are READY.  Raises PROBLEM; all ranks raise that of the first one that has any."""
+def agree(comm: Any, problem: Exception | None, facts: tuple[Any, ...] = (), ready: tuple[bool, ...] = (),
+          explain: Callable[[list[Any]], Error] | None = None) -> tuple[bool, ...]:
+    """Collective in COMM, unless it is None: which of READY are true on all ranks.
+
+    Raises PROBLEM; all ranks raise that of the first one that has any.  FACTS, whose first one says what kind of call this is,
+    have the same text where they are equal; ranks with others raise what EXPLAIN makes of those of all ranks, or that their
+    calls differ.  So ranks may meet here in different calls, and no rank waits for another afterwards."""
     if comm is None or comm.Get_size() == 1:
         if problem is not None:
             raise problem
-        return True, ready
+        return ready
     digest = _digest(facts)
-    stated = np.array([digest, -digest, problem is not None, not ready], np.int64)
+    stated = np.array([digest, -digest, problem is not None, *(not one for one in ready), *[0] * (_MOST_READY - len(ready))], np.int64)
     comm.Allreduce(sys.modules["mpi4py.MPI"].IN_PLACE, stated, sys.modules["mpi4py.MPI"].MAX)
     if stated[2]:
         rank = comm.Get_rank()
@@ -57,4 +62,9 @@ def agree(comm: Any, problem: Exception | None, facts: tuple[Any, ...] = (), rea
         if first == rank and isinstance(problem, Error):
             raise problem
         raise problems[first] from problem
-    return bool(stated[0] == -stated[1]), not stated[3]
+    if stated[0] != -stated[1]:
+        everyone = comm.allgather(facts)
+        if explain is not None and all(one[:1] == facts[:1] for one in everyone):
+            raise explain(everyone)
+        raise UsageError("the ranks do not make the same call", hint="all ranks make the same calls, with the same options and files")
+    return tuple(not one for one in stated[3:3 + len(ready)])

@@ -7,7 +7,7 @@ import functools
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar, Union
 
 import numpy as np
@@ -112,7 +112,7 @@ class Context(Handle):
     def info(self, location: Path | None = None) -> Record:
         """As :func:`damier.info`; collective."""
         name, problem = attempt(_name_of, "" if location is None else location)
-        agree(self.comm, problem)
+        agree(self.comm, problem, ("info", location is None))
         self._call(lib.library.damier_info, None if location is None else name)
         return self.record
 
@@ -121,8 +121,7 @@ class Context(Handle):
         names = None
         if problem is None:
             names, problem = attempt(list, map(_name_of, locations))
-        if not agree(self.comm, problem, call)[0]:
-            raise UsageError("the ranks do not make the same call", hint="all ranks make the same calls, with the same options and files")
+        agree(self.comm, problem, call)
         return [lib.CMatrix(division=lib.IN_FILE, file=name) for name in names or ()]
 
     def _in_files(self, function: Any, a: Path, b: Path, output: Path, c: Path | None) -> Record:
@@ -149,11 +148,7 @@ class Context(Handle):
         places: Any = (False,) * len(given)
         if alike is None and problem is None:
             places, problem = attempt(self._places, given)
-        same, all_alike = agree(self.comm, problem, (product, places), alike is not None)
-        if not same:
-            raise UsageError(f"the ranks do not make the same call: {product[0]} of other matrices, or of arrays where others have files",
-                             hint="all ranks make the same calls, with the same options and files")
-        return all_alike
+        return agree(self.comm, problem, (*product, places), (alike is not None,), _other_places)[0]
 
     def _places(self, given: list[Any]) -> tuple[bool, ...]:
         """Which of GIVEN are in files; for several ranks."""
@@ -168,7 +163,7 @@ class Context(Handle):
         """As :func:`damier.matmul`; collective."""
         alike = None if c is not None else self._take_alike(("matmul",), a, b, out)
         if self._begin(("matmul", c is None), [a, b], alike) and alike is not None:
-            with self._with(batch=alike[1].batch if alike[1].batch > 1 else None):  # without comm
+            with self._with(batch=alike[1].batch) if alike[1].batch > 1 else nullcontext():  # without comm
                 self._call(lib.library.damier_multiply, *alike[1].stated)
             return alike[0]
         a, b = self._found(a, "a"), self._found(b, "b")
@@ -491,6 +486,11 @@ def _prepare(operands: list[Operand]) -> list[tuple[lib.CMatrix, Any]]:
     if isinstance(memory, np.ndarray) and start is not None:
         memory[...] = start
     return prepared
+
+
+def _other_places(_: Any) -> UsageError:
+    return UsageError("the ranks do not make the same call: of, whether there is c, and which operands are in files must be the same on all",
+                      hint="all ranks make the same calls, with the same options and files")
 
 
 def _of_rows(of: str) -> int:

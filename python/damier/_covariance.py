@@ -56,6 +56,8 @@ def _vector_of(key: str, value: Any) -> Vector | None:
 
 def split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Vector]]:
     """OPTIONS with texts, and those whose numbers are in memory: ``weights``; ``center_a=x``, of columns, ``("rows", x)``, ..."""
+    if not options:
+        return {}, {}
     found = {key: _vector_of(key, options[key]) for key in _NAMES if key in options}
     vectors = {key: vector for key, vector in found.items() if vector is not None}
     plain = {key: value.location if isinstance(value, Stored) else value for key, value in options.items() if key not in vectors}

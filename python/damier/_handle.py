@@ -66,7 +66,7 @@ class Handle:
         stated, problem = attempt(sorted, texts(plain))
         if problem is None:
             gpus, problem = attempt(_number_of_gpus, plain.get("gpus"), self.comm)
-        check_same_options(self.comm, problem, stated, vectors)
+        check_same_options(self.comm, problem, ("Context", stated, vectors))
         self.gpus: int = gpus
         error = lib.CError()
         where = (ctypes.byref(self._handle), ctypes.byref(error))
@@ -214,21 +214,25 @@ def _error_of(error: lib.CError, record: Record | None = None) -> Error:
                                agreed=bool(error.agreed), record=record)
 
 
-def check_same_options(comm: Any, problem: Exception | None, stated: Any, vectors: Mapping[str, Vector], ready: bool = True) -> bool:
-    """Collective: raises PROBLEM, or that the ranks have other options than STATED, or numbers in memory of others; returns
-    whether all are READY."""
-    in_memory = sorted((key, vector.of_rows) for key, vector in vectors.items())
-    same, all_ready = agree(comm, problem, (stated, in_memory), ready)
-    if same:
-        return all_ready
-    everyone = comm.allgather((dict(stated), dict(in_memory)))
-    arrays = {key for _, of_rank in everyone for key in of_rank}
-    for key in sorted(arrays):
-        if any(of_rank.get(key) != in_memory_of.get(key) for _, of_rank in everyone for _, in_memory_of in everyone):
-            raise UsageError(f"{key} is an array on some ranks only", hint="all ranks pass the same options")
-    names = sorted({name for options, _ in everyone for name in options})
-    other = next((name for name in names if len({options.get(name) for options, _ in everyone}) > 1), "they")
-    raise UsageError(f"the ranks have different options: {other.replace('-', '_')}", hint="all ranks pass the same options")
+def check_same_options(comm: Any, problem: Exception | None, asked: tuple[str, Any, Mapping[str, Vector]],
+                       ready: tuple[bool, ...] = ()) -> tuple[bool, ...]:
+    """Collective: agrees on PROBLEM and READY, and on what is ASKED for: a kind of context, options and numbers in memory."""
+    kind, stated, vectors = asked
+    if comm is None and problem is None:
+        return ready
+    in_memory = sorted((key, "rows" if vector.of_rows else "columns") for key, vector in vectors.items())
+    return agree(comm, problem, (kind, stated, in_memory), ready, _other_options)
+
+
+def _other_options(everyone: list[tuple[str, list[tuple[str, str]], list[tuple[str, str]]]]) -> UsageError:
+    hint = "all ranks pass the same options"
+    for which, what in ((2, "is an array on some ranks only, or of other lines"), (1, "")):
+        each = [dict(facts[which]) for facts in everyone]
+        for name in sorted({name for one in each for name in one}):
+            if len({one.get(name) for one in each}) > 1:
+                key = name.replace("-", "_")
+                return UsageError(f"{key} {what}" if what else f"the ranks have different options: {key}", hint=hint)
+    return UsageError("the ranks have different options", hint=hint)
 
 
 def _number_of_gpus(gpus: Any, comm: Any) -> int:

@@ -10,9 +10,9 @@ from typing import Any
 
 from ._agreement import attempt, check_comm
 from ._context import Context
-from ._covariance import Vector
+from ._covariance import split
 from ._errors import Error
-from ._handle import check_same_options
+from ._handle import Progress, check_same_options
 from ._options import texts
 
 _MOST = 8  # different sets of options per thread
@@ -40,6 +40,7 @@ class _OfCommunicators:
 
     def __init__(self) -> None:
         self.mpi: Any = None
+        self.process = os.getpid()
         self.key = 0
         self.all: list[dict[Any, Context]] = []
 
@@ -62,8 +63,8 @@ class _OfCommunicators:
         self.all = [one for one in self.all if one is not contexts]
 
     def close(self) -> None:
-        """Collective, as the ends of programs are."""
-        if self.mpi is not None and not self.mpi.Is_finalized():
+        """Collective, as the ends of programs are; not in a forked process, which has no part in MPI."""
+        if self.process == os.getpid() and self.mpi is not None and not self.mpi.Is_finalized():
             for contexts in self.all:
                 _close(contexts)
 
@@ -78,29 +79,42 @@ def _close(contexts: dict[Any, Context]) -> None:
 
 
 class KeptContext:
-    """A context without progress function, for one call; collective in COMM, unless it is None.
+    """A context for one call, which is kept unless a rank has a PROGRESS function; collective in COMM, unless it is None.
 
     Options are compared as values, by their texts; ranks agree on them, and on whether all have a context, before one is used.
-    VECTORS, the options whose numbers are in memory, are set by the caller for the call."""
+    Numbers in memory are set for the call alone."""
 
-    __slots__ = "contexts", "key", "context"
+    __slots__ = "contexts", "key", "context", "numbers"
 
-    def __init__(self, comm: Any, options: dict[str, Any], vectors: dict[str, Vector]) -> None:
+    def __init__(self, comm: Any, options: dict[str, Any], progress: Progress | None = None) -> None:
         check_comm(comm)
         self.contexts = _contexts() if comm is None else _of_communicators.of(comm)
-        stated, problem = attempt(sorted, texts(options))
-        self.key = None if problem else tuple(stated)
-        has = self.key in self.contexts
-        has = check_same_options(comm, problem, stated, vectors, has)
-        self.context = self.contexts.pop(self.key) if has else Context(comm, **options)
+        plain, vectors = split(options)
+        stated, problem = attempt(sorted, texts(plain))
+        key = None if problem else tuple(stated)
+        has, keeps = check_same_options(comm, problem, ("functions", stated, vectors), (key in self.contexts, progress is None))
+        self.key = key if keeps else None
+        self.context = self.contexts.pop(key) if has and keeps else Context(comm, progress=progress, **plain)
+        self.numbers = self.context._with(vectors) if vectors else None
 
     def __enter__(self) -> Context:
+        try:
+            if self.numbers is not None:
+                self.numbers.__enter__()
+        except BaseException as error:
+            self.numbers = None
+            self.__exit__(type(error), error, None)
+            raise
         return self.context
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         context, contexts = self.context, self.contexts
-        if error is None or (isinstance(error, Error) and error.agreed):
+        if self.numbers is not None:
+            self.numbers.__exit__(None, None, None)
+        if self.key is None:
+            context.__exit__(kind, error, trace)
+        elif error is None or (isinstance(error, Error) and error.agreed):
             contexts[self.key] = context
             while len(contexts) > _MOST:
                 contexts.pop(next(iter(contexts))).close()

@@ -2,6 +2,7 @@
 import os
 import pathlib
 import shutil
+import signal
 import sys
 import tempfile
 import unittest
@@ -182,6 +183,110 @@ class Refused(unittest.TestCase):
 
     def test_option(self):
         self.refused("no option", np.ones((1, RANKS)), np.ones((1, 1)), gird="1")
+
+
+class Bad:
+    @property
+    def shape(self):
+        return 1 / 0
+
+
+@unittest.skipIf(RANKS == 1, "of several ranks")
+class Unlike(unittest.TestCase):
+    """After right calls, the last rank makes another one: all ranks raise, none waits, and right calls go on."""
+
+    odd = RANK == RANKS - 1
+
+    def setUp(self):
+        self.x, self.b = (rows_of(drawn(shape, 1)) for shape in ((10, 7), (7, 3)))
+        folder = tempfile.mkdtemp(prefix="damier-test-") if RANK == 0 else None
+        self.folder = WORLD.bcast(folder)
+        self.name = self.folder + "/x.npy"
+        if RANK == 0:
+            np.save(self.name, drawn((10, 7), 1))
+        WORLD.Barrier()
+        self.context = damier.Context(WORLD)
+        signal.alarm(60)
+
+    def tearDown(self):
+        signal.alarm(0)
+        self.context.close()
+        WORLD.Barrier()
+        if RANK == 0:
+            shutil.rmtree(self.folder)
+
+    def right(self):
+        np.testing.assert_array_equal(damier.matmul(self.x, self.b, comm=WORLD), rows_of(drawn((10, 7), 1) @ drawn((7, 3), 1)))
+        damier.gram(self.x, comm=WORLD)
+        self.context.gram(self.x)
+
+    def all_refuse(self, words, call, other):
+        self.right()
+        with self.subTest(words), self.assertRaisesRegex(damier.UsageError, words) as caught:
+            (other if self.odd else call)()
+        self.assertTrue(caught.exception.agreed)
+        self.assertEqual(WORLD.allreduce(1), RANKS)
+
+    def test_options(self):
+        def gram(**options):
+            return lambda: damier.gram(self.x, None, WORLD, **options)
+
+        for one, other in (({}, {"alpha": 3}), ({"alpha": 2}, {"alpha": 3}), ({}, {"gird": 1}), ({}, {"alpha": "z"}), ({}, {"type_c": "f33"}),
+                           ({"machine": "@" + self.name}, {"machine": "@/nowhere"}), ({}, {"weights": "missing.npy"}),
+                           ({"center_a": np.ones(7)}, {"center_a": ("rows", np.ones(10))})):
+            self.all_refuse("some ranks|different options", gram(**one), gram(**other))
+        self.all_refuse("zero byte", gram(), gram(kernel="a\0b"))
+        self.all_refuse("grid is an array", gram(), gram(grid=np.ones(3)))
+        self.all_refuse("no option 'gird'", gram(gird=1), gram(gird=1))
+        self.all_refuse("differ in weights", gram(weights=np.ones(10)), gram(weights=np.full(10, 2.0)))
+        self.all_refuse("different options", lambda: damier.Context(WORLD), lambda: damier.Context(WORLD, alpha=2))
+        self.right()
+
+    def test_equal_values(self):
+        for one, other in ((2, 2.0), (2.0, np.float64(2)), (1, np.int64(1)), (2, "2"), (2, 2 + 0j), (0.5, np.float32(0.5))):
+            for _ in range(2):
+                damier.gram(self.x, None, WORLD, alpha=one)
+                c = damier.gram(self.x, None, WORLD, alpha=other if self.odd else one)
+                np.testing.assert_array_equal(c, rows_of(float(one) * drawn((10, 7), 1).T @ drawn((10, 7), 1)))
+
+    def test_calls(self):
+        x, b, name = self.x, self.b, self.name
+        out = self.folder + "/c.npy"
+        calls = {"matmul": lambda: damier.matmul(x, b, None, WORLD), "gram": lambda: damier.gram(x, None, WORLD),
+                 "cov": lambda: damier.cov(x, None, WORLD), "cor": lambda: damier.cor(x, None, WORLD),
+                 "plan": lambda: damier.plan(x, b, None, WORLD), "open": lambda: damier.Context(WORLD),
+                 "multiply": lambda: damier.multiply(name, name, out, WORLD, op_b="t")}
+        for one, other in (("gram", "cov"), ("matmul", "gram"), ("multiply", "matmul"), ("plan", "matmul"), ("cor", "cov"), ("gram", "open")):
+            self.all_refuse("do not make the same call", calls[one], calls[other])
+        self.all_refuse("do not make the same call", lambda: self.context.gram(x), lambda: self.context.info(name))
+        self.all_refuse("do not make the same call", lambda: damier.gram(x, None, WORLD), lambda: damier.gram(x, None, WORLD, of="rows"))
+        self.all_refuse("of is 'columns'", lambda: damier.gram(x, None, WORLD), lambda: damier.gram(x, None, WORLD, of="x"))
+        self.all_refuse("needs out", lambda: damier.cov(name, out, WORLD), lambda: damier.cov(name, None, WORLD))
+        self.all_refuse("location in a file", calls["multiply"], lambda: damier.multiply(name, name, 7, WORLD, op_b="t"))
+        self.all_refuse("standard input", *(lambda c=c: damier.multiply(name, name, out, WORLD, op_b="t", beta=1, c=c) for c in (name, "-")))
+        self.right()
+
+    def test_operands(self):
+        x, b = self.x, self.b
+        for other in ("missing.npy", self.name):
+            self.all_refuse("do not make the same call", lambda: damier.gram(x, None, WORLD), lambda: damier.gram(other, None, WORLD))
+        self.all_refuse("differ in the location", lambda: damier.gram(self.name, None, WORLD), lambda: damier.gram("missing.npy", None, WORLD))
+        for other in (Bad(), [[1, 2], [3]], None, "", np.ma.masked_equal(x, x[0, 0])):
+            self.all_refuse("rank|not an array|do not make|masked|location", lambda: damier.gram(x, None, WORLD), lambda: damier.gram(other, None, WORLD))
+            self.all_refuse("rank|not an array|do not make|masked|location", lambda: damier.matmul(x, b, None, WORLD),
+                            lambda: damier.matmul(x, other, None, WORLD))
+        self.all_refuse("batch", lambda: damier.matmul(x, b, None, WORLD), lambda: damier.matmul(x[None], b, None, WORLD))
+        self.all_refuse("same call", lambda: damier.matmul(x, b, None, WORLD), lambda: damier.matmul(x, b, None, WORLD, c=np.ones((len(x), 3))))
+        self.all_refuse("beta is not 0", lambda: damier.matmul(x, b, np.ones((len(x), 3)), WORLD, beta=1),
+                        lambda: damier.matmul(x, b, None, WORLD, beta=1))
+        self.right()
+
+    def test_progress_of_one(self):
+        told = []
+        for _ in range(2):
+            self.right()
+            damier.gram(self.x, None, WORLD, progress=(lambda done, total: told.append(done)) if self.odd else None)
+        self.assertEqual(bool(told), self.odd)
 
 
 class Stopped(unittest.TestCase):
