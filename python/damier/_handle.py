@@ -224,7 +224,7 @@ def check_same_options(comm: Any, problem: Exception | None, asked: tuple[str, A
     return agree(comm, problem, (kind, stated, in_memory), ready, _other_options)
 
 
-def _other_options(everyone: list[tuple[str, list[tuple[str, str]], list[tuple[str, str]]]]) -> UsageError:
+def _other_options(everyone: list[Any]) -> UsageError:
     hint = "all ranks pass the same options"
     for which, what in ((2, "is an array on some ranks only, or of other lines"), (1, "")):
         each = [dict(facts[which]) for facts in everyone]
