@@ -38,6 +38,17 @@ module damier
       type(c_ptr), intent(out) :: context
       type(damier_error), intent(out) :: error
     end function
+    integer(c_int) function damier_open_local(context, error) bind(c) ! this process alone, without MPI
+      import
+      type(c_ptr), intent(out) :: context
+      type(damier_error), intent(out) :: error
+    end function
+    integer(c_int) function damier_open_gpus(gpus, context, error) bind(c)
+      import
+      integer(c_int), value :: gpus
+      type(c_ptr), intent(out) :: context
+      type(damier_error), intent(out) :: error
+    end function
     subroutine damier_close(context) bind(c)
       import
       type(c_ptr), value :: context
@@ -48,10 +59,41 @@ module damier
       character(c_char), intent(in) :: option(*), value(*)
       type(damier_error), intent(out) :: error
     end function
+    integer(c_int) function damier_old_c(context, c, error) bind(c)
+      import
+      type(c_ptr), value :: context, c ! c_loc of a damier_matrix; c_null_ptr: the default
+      type(damier_error), intent(out) :: error
+    end function
+    subroutine damier_on_progress(context, progress, argument) bind(c)
+      import
+      type(c_ptr), value :: context, argument
+      type(c_funptr), value :: progress ! of a function with bind(c), or c_null_funptr
+    end subroutine
     integer(c_int) function damier_multiply(context, a, b, c, error) bind(c)
       import
       type(c_ptr), value :: context
       type(damier_matrix), intent(in) :: a, b, c
+      type(damier_error), intent(out) :: error
+    end function
+    integer(c_int) function damier_gram(context, x, of_rows, c, error) bind(c)
+      import
+      type(c_ptr), value :: context
+      type(damier_matrix), intent(in) :: x, c
+      integer(c_int), value :: of_rows
+      type(damier_error), intent(out) :: error
+    end function
+    integer(c_int) function damier_cov(context, x, of_rows, c, error) bind(c)
+      import
+      type(c_ptr), value :: context
+      type(damier_matrix), intent(in) :: x, c
+      integer(c_int), value :: of_rows
+      type(damier_error), intent(out) :: error
+    end function
+    integer(c_int) function damier_cor(context, x, of_rows, c, error) bind(c)
+      import
+      type(c_ptr), value :: context
+      type(damier_matrix), intent(in) :: x, c
+      integer(c_int), value :: of_rows
       type(damier_error), intent(out) :: error
     end function
     integer(c_int) function damier_plan(context, a, b, c, error) bind(c)
@@ -59,6 +101,25 @@ module damier
       type(c_ptr), value :: context
       type(damier_matrix), intent(in) :: a, b, c
       type(damier_error), intent(out) :: error
+    end function
+    integer(c_int) function damier_verify(context, a, b, c, error) bind(c)
+      import
+      type(c_ptr), value :: context
+      type(damier_matrix), intent(in) :: a, b, c
+      type(damier_error), intent(out) :: error
+    end function
+    integer(c_int) function damier_info(context, location, error) bind(c)
+      import
+      type(c_ptr), value :: context
+      character(c_char), intent(in) :: location(*)
+      type(damier_error), intent(out) :: error
+    end function
+    type(c_ptr) function damier_record(context) bind(c) ! see damier_string
+      import
+      type(c_ptr), value :: context
+    end function
+    type(c_ptr) function damier_version() bind(c) ! see damier_string
+      import
     end function
     type(damier_matrix) function damier_file(location) bind(c)
       import
@@ -109,6 +170,21 @@ contains
     matrix%row_stride = 1
     matrix%col_stride = leading
   end subroutine
+
+  ! The text that damier_record or damier_version returns.
+  function damier_string(address) result(text)
+    type(c_ptr), intent(in) :: address
+    character(:), allocatable :: text
+    character(c_char), pointer :: chars(:)
+    interface
+      integer(c_size_t) function strlen(text) bind(c)
+        import
+        type(c_ptr), value :: text
+      end function
+    end interface
+    call c_f_pointer(address, chars, [strlen(address)])
+    text = damier_text(chars)
+  end function
 
   function damier_text(chars) result(text)
     character(c_char), intent(in) :: chars(:)

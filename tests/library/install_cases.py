@@ -15,10 +15,32 @@ EXAMPLES = ROOT / "examples"
 RESULT = "C(0, 0) = 800"
 SKIPPED = 77
 PROJECT = """cmake_minimum_required(VERSION 3.25)
-project(user LANGUAGES C)
+project(user LANGUAGES {languages})
 find_package(damier REQUIRED)
-add_executable(user {example})
+add_executable(user {sources})
 target_link_libraries(user PRIVATE {library})
+"""
+LOCAL = """program local
+  use damier
+  implicit none
+  real(c_double), target :: x(2, 2), c(2, 2)
+  type(damier_matrix) :: mx, mc
+  type(damier_error) :: error
+  type(c_ptr) :: context
+  character(:), allocatable :: text
+  x = reshape([1d0, 2d0, 3d0, 4d0], [2, 2])
+  c = 0
+  if (damier_open_local(context, error) /= DAMIER_OK) error stop 'not opened'
+  mx = damier_on_one(DAMIER_F64, 2_c_int64_t, 2_c_int64_t, 0, c_loc(x), 0_c_int64_t)
+  mc = damier_on_one(DAMIER_F64, 2_c_int64_t, 2_c_int64_t, 0, c_loc(c), 0_c_int64_t)
+  call damier_by_columns(mx, 2)
+  call damier_by_columns(mc, 2)
+  if (damier_gram(context, mx, 0, mc, error) /= DAMIER_OK) error stop 'no product'
+  text = damier_string(damier_record(context))
+  if (index(text, 'gram') == 0) error stop 'no record'
+  call damier_close(context)
+  print '(a, i0)', 'C(0, 0) = ', nint(160 * c(1, 1)) ! 800
+end program
 """
 
 
@@ -136,6 +158,16 @@ def check_shared(here, libraries, folder):
         call(compiler("mpifort"), here / "include" / "damier.f90", EXAMPLES / "product.f90", *words, "-o", folder / "f90",
              folder=folder)
         run(folder / "f90", libraries)
+        (folder / "local.f90").write_text(LOCAL)
+        call("gfortran", here / "include" / "damier.f90", "local.f90", *words, "-o", folder / "local_f90", folder=folder)
+        expect(RESULT in call(folder / "local_f90", LD_LIBRARY_PATH=str(libraries)), "a program in Fortran without MPI")
+
+
+def check_interfaces(here):
+    """Fortran has every function of C."""
+    of_c, of_fortran = ((here / "include" / name).read_text() for name in ("damier.h", "damier.f90"))
+    lacking = [name for name in re.findall(r"DAMIER_API[^;]*?\b(damier_\w+)\(", of_c) if name not in of_fortran]
+    expect(not lacking, f"damier.f90 lacks {lacking}")
 
 
 def check_static(libraries, folder):
@@ -148,12 +180,21 @@ def check_static(libraries, folder):
     run(folder / "static", folder)
 
 
-def check_package(here, libraries, folder, library):
-    project = folder / library.replace(":", "")
+WRAPPERS = {"C": "mpicc", "CXX": "mpicxx", "Fortran": "mpifort"}
+EXAMPLE_OF = {"C": "product.c", "CXX": "product.cpp", "Fortran": "product.f90"}
+
+
+def check_package(here, libraries, folder, library, languages="C"):
+    """A project of LANGUAGES; its program is in the last one."""
+    if not all(works(compiler(WRAPPERS[language])) for language in languages.split()):
+        return
+    project = folder / f"{library}_{languages}".replace(":", "").replace(" ", "_")
     project.mkdir()
-    (project / "CMakeLists.txt").write_text(PROJECT.format(example=EXAMPLES / "product.c", library=library))
-    call("cmake", "-G", "Ninja", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={here}",
-         f"-DMPI_C_COMPILER={shutil.which(compiler('mpicc'))}")
+    last = languages.split()[-1]
+    sources = f"{EXAMPLES / EXAMPLE_OF[last]}" + (" ${damier_FORTRAN_SOURCE}" if last == "Fortran" else "")
+    (project / "CMakeLists.txt").write_text(PROJECT.format(languages=languages, sources=sources, library=library))
+    found = [f"-DMPI_{language}_COMPILER={shutil.which(compiler(WRAPPERS[language]))}" for language in languages.split()]
+    call("cmake", "-G", "Ninja", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={here}", *found)
     call("cmake", "--build", project / "build")
     run(project / "build" / "user", libraries)
 
@@ -172,9 +213,11 @@ def main():
         check_symbols(libraries)
         check_run_paths(here, libraries)
         check_shared(here, libraries, folder)
-        check_package(here, libraries, folder, "damier::damier")
-        if (libraries / "libdamier.a").exists():
-            check_package(here, libraries, folder, "damier::static")
+        check_interfaces(here)
+        for languages in ("C", "CXX", "C CXX", "Fortran"):
+            check_package(here, libraries, folder, "damier::damier", languages)
+        for languages in ("C", "CXX", "Fortran") if (libraries / "libdamier.a").exists() else ():
+            check_package(here, libraries, folder, "damier::static", languages)
         check_static(libraries, folder)
     return 0
 
