@@ -60,20 +60,19 @@ extern "C" {
 
 /** Return values; they equal the exit codes of the program. */
 typedef enum damier_code {
-  DAMIER_OK = 0,        /**< done */
-  DAMIER_E_VERIFY = 1,  /**< the result failed its verification */
-  DAMIER_E_USAGE = 2,   /**< an invalid argument or option */
-  DAMIER_E_INPUT = 3,   /**< a file or matrix was rejected */
-  DAMIER_E_IO = 4,      /**< a file could not be read or written */
-  DAMIER_E_FIT = 5,     /**< does not fit into memory or on the disk */
-  DAMIER_E_DEVICE = 6,  /**< GPU, backend or transport */
-  DAMIER_E_CORRUPT = 7, /**< a result that could not be repaired */
-  DAMIER_E_MPI = 9,     /**< MPI */
-  DAMIER_E_UNCHECKED =
-      10,            /**< C is complete, but part of it could not be verified (NaN, Inf, exponents
-                          near the limits of their range); option "allow-unchecked": DAMIER_OK */
-  DAMIER_E_BUG = 70, /**< an internal error of the library */
-  DAMIER_E_STOPPED = 75, /**< the progress function asked to stop */
+  DAMIER_OK = 0,           /**< done */
+  DAMIER_E_VERIFY = 1,     /**< the result failed its verification */
+  DAMIER_E_USAGE = 2,      /**< an invalid argument or option */
+  DAMIER_E_INPUT = 3,      /**< a file or matrix was rejected */
+  DAMIER_E_IO = 4,         /**< a file could not be read or written */
+  DAMIER_E_FIT = 5,        /**< does not fit into memory or on the disk */
+  DAMIER_E_DEVICE = 6,     /**< GPU, backend or transport */
+  DAMIER_E_CORRUPT = 7,    /**< a result that could not be repaired */
+  DAMIER_E_MPI = 9,        /**< MPI */
+  DAMIER_E_UNCHECKED = 10, /**< C is complete, but part of it could not be verified (it overflows,
+                              or the old C has NaN or Inf); option "allow-unchecked": DAMIER_OK */
+  DAMIER_E_BUG = 70,       /**< an internal error of the library */
+  DAMIER_E_STOPPED = 75,   /**< the progress function asked to stop */
 } damier_code;
 
 /** Why a call failed. */
@@ -309,7 +308,7 @@ DAMIER_API int damier_set_vector(damier_context *context, const char *option, in
                                  damier_error *error);
 
 /** Sets the matrix that beta multiplies.  By default it is the matrix of option "c", or the
- * contents of C in memory.
+ * contents of C in memory.  With an old C, products need the option "beta" (DAMIER_E_USAGE).
  * @param context of this rank; all ranks set the same matrix
  * @param c in a file or in memory, only read; its fields and name are copied.  NULL: the default
  * @param error filled; may be NULL

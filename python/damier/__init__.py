@@ -20,7 +20,7 @@ with _few_blas_threads():
     from ._context import Context, Path
     from ._agreement import agree as _agree, check_comm as _check_comm
     from ._errors import (CorruptError, DeviceError, Error, FileError, FitError, HangError, InputError, InternalError,
-                          MPIError, StoppedError, UncheckedError, UsageError, VerifyError)
+                          MPIError, StoppedError, UncheckedError, UncheckedWarning, UsageError, VerifyError)
     from ._handle import Progress, Record
     from ._kept import KeptContext as _KeptContext
     from ._library import version_text as _version_text
@@ -31,7 +31,7 @@ with _few_blas_threads():
 __version__ = "0.3.0"
 
 __all__ = ["BlockCyclic", "Context", "CorruptError", "DeviceError", "Error", "FileError", "FitError", "HangError",
-           "InputError", "InternalError", "MPIError", "Matrix", "OnOne", "Replicated", "Rows", "StoppedError", "Stored", "UncheckedError",
+           "InputError", "InternalError", "MPIError", "Matrix", "OnOne", "Replicated", "Rows", "StoppedError", "Stored", "UncheckedError", "UncheckedWarning",
            "UsageError", "VerifyError", "cor", "cov", "gram", "info", "matmul", "multiply", "plan", "verify", "version"]
 
 

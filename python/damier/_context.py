@@ -87,7 +87,8 @@ class Context(Handle):
     @_alone
     def multiply(self, a: Path, b: Path, output: Path, *, c: Path | None = None) -> Record:
         """As :func:`damier.multiply`; collective."""
-        return self._in_files(lib.library.damier_multiply, a, b, output, c)
+        with self._with(beta=self._beta_of(c)):
+            return self._in_files(lib.library.damier_multiply, a, b, output, c)
 
     @_alone
     def with_itself(self, product: str, x: Path, output: Path, of: str) -> Record:
@@ -123,6 +124,10 @@ class Context(Handle):
             names, problem = attempt(list, map(_name_of, locations))
         agree(self.comm, problem, call)
         return [lib.CMatrix(division=lib.IN_FILE, file=name) for name in names or ()]
+
+    def _beta_of(self, c: Any) -> int | None:
+        """What beta is for the calls with an old C that do not state it; None: as stated."""
+        return 1 if c is not None and self._beta is None else None
 
     def _in_files(self, function: Any, a: Path, b: Path, output: Path, c: Path | None) -> Record:
         matrices = self._named((function.__name__, c is None), [a, b, output])
@@ -164,7 +169,7 @@ class Context(Handle):
         alike = None if c is not None else self._take_alike(("matmul",), a, b, out)
         if self._begin(("matmul", c is None), [a, b], alike) and alike is not None:
             with self._with(batch=alike[1].batch) if alike[1].batch > 1 else nullcontext():  # without comm
-                self._call(lib.library.damier_multiply, *alike[1].stated)
+                self._call_on_arrays(lib.library.damier_multiply, *alike[1].stated)
             return alike[0]
         a, b = self._found(a, "a"), self._found(b, "b")
         if any(len(_shape_of(x)) > 2 for x in (a, b)):
@@ -229,13 +234,13 @@ class Context(Handle):
                  shape: tuple[int, int] | None = None) -> tuple[Any, list[lib.CMatrix] | None]:
         """The product of A and B, and the operands as stated to the library, if it used the caller's arrays alone; SHAPE:
         that of all products of a batch."""
-        beta = 1 if c is not None and self._beta is None else self._beta
+        beta = self._beta if self._beta_of(c) is None else 1
         ab = [self._operand(a, "a"), self._operand(b, "b")]
         m, n = self._pose(ab)[:2] if shape is None else self._pose_batch(ab, shape)
         result, old = self._result(ab, out, c, beta, (m, n), whole=not self._changes_a)
         if m == 0 or n == 0:
             return result.matrix.array, None
-        with self._with(beta=1 if c is not None and self._beta is None else None), self._with_old(old):
+        with self._with(beta=self._beta_of(c)), self._with_old(old):
             stated = self._multiply(lib.library.damier_multiply, [*ab, result])
         return result.matrix.array, stated
 
@@ -256,7 +261,7 @@ class Context(Handle):
             return function(context, x, of_rows, c, error)
 
         if self._begin((product, of_rows), [x], alike, problem) and alike is not None:
-            self._call(call, *alike[1].stated)
+            self._call_on_arrays(call, *alike[1].stated)
             return alike[0]
         operand = self._operand(x, "x")
         self._agree([operand])
@@ -462,7 +467,7 @@ class Context(Handle):
 
         written = False
         try:
-            self._call(function, *map(ctypes.byref, stated))
+            self._call_on_arrays(function, *map(ctypes.byref, stated))
             written = True
         except UncheckedError:
             written = True

@@ -94,9 +94,15 @@ class MPIError(Error):
 
 
 class UncheckedError(Error):
-    """C is complete, but not all of it could be verified (NaN, Inf); ``allow_unchecked=True`` accepts that."""
+    """C is complete, but not all of it could be verified (it overflows); ``allow_unchecked=True`` accepts that.
+
+    Of files, and with ``allow_unchecked=False``; a result in memory is returned with an :class:`UncheckedWarning`."""
 
     code = 10
+
+
+class UncheckedWarning(RuntimeWarning):
+    """Not all of the returned C could be verified: it overflows, or the old C has NaN or Inf."""
 
 
 class InternalError(Error):

@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
@@ -17,7 +18,7 @@ from typing import Any, TypeVar
 from . import _library as lib
 from ._agreement import agree, attempt, check_comm
 from ._covariance import Vector, split
-from ._errors import Error, MPIError, StoppedError, UsageError, in_python, of_code
+from ._errors import Error, MPIError, StoppedError, UncheckedError, UncheckedWarning, UsageError, in_python, of_code
 from ._options import texts
 
 Progress = Callable[[int, int], Any]
@@ -48,6 +49,7 @@ class Handle:
         check_comm(comm)
         self.comm = comm
         self.progress = progress
+        self._strict = str(options.get("allow_unchecked")).lower() in ("false", "no", "0", "off")
         self._record: Record | None = {}  # None: to be asked for
         self._error = lib.CError()
         self.rank: int = 0 if comm is None else comm.Get_rank()
@@ -189,6 +191,19 @@ class Handle:
         if code or self._interrupted or self._raised is not None:
             self._raise(code, self._error)
 
+    def _call_on_arrays(self, function: Any, *arguments: Any) -> None:
+        """The same for a result in memory, which is not lost because part of it cannot be verified."""
+        try:
+            self._call(function, *arguments)
+        except UncheckedError as error:
+            if self._strict:
+                raise
+            found = error.record.get("verification", {})
+            counts = [(found.get(key, 0), what) for key, what in (("rows_left_out", "row"), ("cols_left_out", "column"))]
+            which = [f"{count} {what}{'s' * (count > 1)}" for count, what in counts if count]
+            said = f"{error.message} (NaN or Inf in {' and '.join(which)})" if which else error.message
+            warnings.warn(said, UncheckedWarning, stacklevel=_caller())
+
     @property
     def record(self) -> Record:
         """The record of the last call."""
@@ -206,6 +221,14 @@ class Handle:
             raise KeyboardInterrupt from None
         if failed is not None:
             raise failed
+
+
+def _caller() -> int:
+    """The level of the first frame outside of this package, for warnings of the function that asks."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def _error_of(error: lib.CError, record: Record | None = None) -> Error:

@@ -64,6 +64,7 @@ static dm_status settle(dm_api_product *p) {
   const damier_context *context = p->context;
   dm_settings *s = &p->settings;
   const bool named = dm_given(s, "c");
+  DM_TRY(dm_request_check_beta(s, context->has_old));
   p->files.has_c = dm_request_reads_c(s);
   p->old = (damier_matrix){.division = DAMIER_IN_FILE};
   const bool stated = context->has_old && !dm_checks_is_same(&context->old, p->c);

@@ -169,10 +169,13 @@ dm_status dm_freivalds_multiply_rows(const dm_problem *problem, dm_check_seed se
                                      dm_verdict *verdict);
 
 /* Multiplies and judges WHOLE, several entries in host memory, each as a product of its own, by the
- * backend's threads; PROBLEM is that of all. COMM has one rank. (freivalds_entries.c) */
+ * backend's threads; PROBLEM is that of all. COMM has one rank. STRAINED, unless NULL: an array for
+ * the entries; those with NaN, Inf or extreme exponents are set to 1 there, and VERDICT is that of
+ * the others. (freivalds_entries.c) */
 dm_status dm_freivalds_multiply_entries(const dm_problem *problem, dm_check_seed seed, int draw,
                                         const dm_comm *comm, dm_backend *backend,
-                                        const dm_whole_product *whole, dm_verdict *verdict);
+                                        const dm_whole_product *whole, uint8_t *strained,
+                                        dm_verdict *verdict);
 
 /* ALL becomes the verdict of its rows of C and of those of ONE, which begin with FIRST_ROW. */
 void dm_verdict_join(dm_verdict *all, const dm_verdict *one, int64_t first_row);

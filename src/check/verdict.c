@@ -28,7 +28,7 @@ static const char *describe(const dm_verdict *verdict, char text[48]) {
   return text;
 }
 
-static void say_left_out(const dm_verdict *v, const double *alpha, const dm_log *log) {
+void dm_verdict_say(const dm_verdict *v, const double *alpha, const dm_log *log) {
   const long long rows = v->rows_left_out, cols = v->cols_left_out;
   const bool small = alpha && hypot(alpha[0], alpha[1]) < 1.0;
   if (rows + cols > 0)
@@ -36,7 +36,7 @@ static void say_left_out(const dm_verdict *v, const double *alpha, const dm_log 
                 "%lld rows and %lld columns hold NaN or Inf and were not verified%s", rows, cols,
                 small ? "; where A B overflows before alpha is applied, scale A or B instead" : "");
   if (v->rows_by_pattern + v->cols_by_pattern > 0)
-    dm_log_line(log, DM_LOG_NOTE, "%lld rows and %lld columns of C are NaN or Inf, as expected",
+    dm_log_line(log, DM_LOG_WARNING, "%lld rows and %lld columns of C are NaN or Inf, as expected",
                 (long long)v->rows_by_pattern, (long long)v->cols_by_pattern);
 }
 
@@ -150,7 +150,7 @@ static void record_line(const dm_verdict *verdict, const dm_checked *checked, dm
 
 void dm_verdict_record(const dm_verdict *verdict, const dm_checked *checked, const dm_log *log,
                        dm_record *record) {
-  say_left_out(verdict, checked->alpha, log);
+  if (log) dm_verdict_say(verdict, checked->alpha, log);
   record_line(verdict, checked, record);
   const struct {
     const char *path;

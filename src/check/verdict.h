@@ -26,7 +26,11 @@ const char *dm_checked_words(const dm_checked *checked, char text[DM_CHECKED_TEX
 /* "0x0123456789abcdef"; "" if no random vector was used. Writes and returns TEXT. */
 const char *dm_verdict_seed(const dm_verdict *verdict, char text[DM_SEED_TEXT]);
 
-/* Fills RECORD and warns about rows and columns left out. */
+/* Warns of rows and columns that hold NaN or Inf, whether that was expected or not; ALPHA may be
+ * NULL. */
+void dm_verdict_say(const dm_verdict *verdict, const double *alpha, const dm_log *log);
+
+/* Fills RECORD and, unless LOG is NULL, warns. */
 void dm_verdict_record(const dm_verdict *verdict, const dm_checked *checked, const dm_log *log,
                        dm_record *record);
 

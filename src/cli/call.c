@@ -62,6 +62,7 @@ void dm_cli_add_alike(dm_alike *alike, const dm_call *call) {
 
 dm_status dm_cli_check_beta(const dm_call *call, bool *reads_c) {
   const bool has_c = dm_given(&call->settings, "c");
+  DM_TRY(dm_request_check_beta(&call->settings, false));
   *reads_c = dm_request_reads_c(&call->settings);
   if (*reads_c && !has_c)
     return dm_hint(dm_fail(DM_E_USAGE, "beta is not 0, but no old C is named"),

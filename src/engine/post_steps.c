@@ -122,7 +122,7 @@ static dm_status multiply_run_checked(dm_rank_state *local, const dm_whole_produ
   problem.batch = run->entries;
   problem.m = run->c.rows;
   DM_TRY(dm_freivalds_multiply_entries(&problem, all->seed, all->draw, local->layers,
-                                       local->backend, run, &found));
+                                       local->backend, run, NULL, &found));
   all->seed = (dm_check_seed){.stated = true, .value = found.seed};
   all->draw = 0;
   if (all->count++ == 0) {

@@ -17,6 +17,12 @@ bool dm_request_reads_c(const dm_settings *s) {
   return s->beta[0] != 0.0 || s->beta[1] != 0.0;
 }
 
+dm_status dm_request_check_beta(const dm_settings *s, bool named) {
+  if (!(named || dm_given(s, "c")) || dm_request_reads_c(s) || dm_given(s, "beta")) return DM_OK;
+  return dm_hint(dm_fail(DM_E_USAGE, "an old C is named, but no beta, which multiplies it"),
+                 "--beta 1 adds the old C; without --c the product is stored alone");
+}
+
 void dm_request_gram(dm_settings *s, bool of_rows) {
   s->gram = true;
   s->row_axes[1] = s->row_axes[0];

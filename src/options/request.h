@@ -34,6 +34,10 @@ dm_engine dm_request_engine(const dm_settings *settings);
 /* Whether beta is not 0. */
 bool dm_request_reads_c(const dm_settings *settings);
 
+/* DM_E_USAGE: an old C is stated, and nothing says that beta is 0. NAMED: by damier_old_c; an old C
+ * that SETTINGS name is found there. */
+dm_status dm_request_check_beta(const dm_settings *settings, bool named);
+
 /* Adds every option of SETTINGS, and whether it was given. */
 void dm_request_add_alike(dm_alike *alike, const dm_settings *settings);
 

@@ -218,7 +218,8 @@ static void compare_readings(const dm_log *log, const dm_attributes *provenance,
 
 static dm_status prepare(dm_settings *s, const dm_log *log, const char *const operands[3],
                          dm_verify *v, dm_attributes *provenance) {
-  const bool type = dm_given(s, "type"), compute = dm_given(s, "compute");
+  const bool type = dm_given(s, "type"), compute = dm_given(s, "compute"),
+             beta = dm_given(s, "beta");
   dm_location at;
   dm_problem problem;
   dm_leads leads;
@@ -245,6 +246,9 @@ static dm_status prepare(dm_settings *s, const dm_log *log, const char *const op
   DM_TRY(dm_request_inspect_vectors(s, log, &v->equation, &v->a, &v->b, &v->vectors));
   compare_readings(log, provenance, &v->a, 'a');
   compare_readings(log, provenance, &v->b, 'b');
+  if (dm_given(s, "c") && !dm_request_reads_c(s) && !beta)
+    return dm_hint(dm_fail(DM_E_USAGE, "an old C is named, but C's attributes state no beta"),
+                   "--beta states it; without --c the product alone is verified");
   DM_TRY(inspect_old_c(s, log, provenance, v));
   if (s->missing != (int)DM_MISSING_PAIRWISE) dm_equation_divide(&v->a, &v->equation);
   DM_TRY(take_compute(provenance, compute, v));

@@ -432,5 +432,5 @@ void dm_in_place_record(const dm_in_place *kept, const dm_in_place_outcome *outc
   dm_centering_record_text((const char *const[2]){outcome->centering[0], outcome->centering[1]},
                            record);
   const dm_checked checked = {p, outcome->alpha, outcome->beta, false, outcome->standard};
-  if (outcome->verified) dm_verdict_record(&outcome->verdict, &checked, &run->log, record);
+  if (outcome->verified) dm_verdict_record(&outcome->verdict, &checked, NULL, record);
 }

@@ -1,6 +1,9 @@
 /* Multiplies matrices that are multiplied where they are, and judges C. */
+#include <string.h>
+
 #include "backend/verify_sums.h"
 #include "check/verdict.h"
+#include "core/buffer.h"
 #include "product/in_place_impl.h"
 #include "product/verify.h"
 
@@ -163,28 +166,66 @@ bool dm_in_place_has_nan(const product *p) {
   return false;
 }
 
-static dm_status judge_nan(const product *p) {
+/* The matrices as they were multiplied, for a verification from memory. */
+static dm_verify describe(const product *p, int draw, dm_distributed matrix[3]) {
   const dm_multiply *m = p->multiply;
-  dm_distributed c = p->run->ranks > 1 ? p->places->arranged.used[DM_C] : p->places->matrix[DM_C];
-  const dm_verify verify = {.a = m->a, .b = m->b, .equation = m->equation, .memory = {[DM_C] = &c}};
-  c.local = p->whole.c;
-  c.backend = p->backend;
+  const dm_distributed *from = p->run->ranks > 1 ? p->places->arranged.used : p->places->matrix;
+  const dm_view views[3] = {p->whole.a, p->whole.b, p->whole.c};
+  dm_verify verify = {.a = m->a,
+                      .b = m->b,
+                      .equation = m->equation,
+                      .from_gpu = p->outcome->on_gpu,
+                      .seed = m->seed,
+                      .draw = draw};
+  for (int x = 0; x < 3; x++) {
+    matrix[x] = from[x];
+    matrix[x].local = views[x];
+    matrix[x].backend = p->outcome->on_gpu ? p->backend : NULL;
+    verify.memory[x] = &matrix[x];
+  }
+  return verify;
+}
+
+static dm_status judge_nan(const product *p) {
+  dm_distributed matrix[3];
+  const dm_verify verify = describe(p, 0, matrix);
   return dm_verify_nan(p->run, &verify, &p->outcome->problem, &p->outcome->verdict);
+}
+
+/* ---- NaN, Inf and extreme exponents anywhere ---- */
+
+/* A, B and C are read again, and scaled: of a batch the entries STRAINED, unless NULL. The old C
+ * was replaced. */
+static dm_status judge_again(const product *p, int draw, const uint8_t *strained) {
+  dm_distributed matrix[3];
+  if (p->outcome->problem.reads_c) return DM_OK;
+  dm_verify verify = describe(p, draw, matrix);
+  verify.strained = strained;
+  return dm_verify_each_entry(p->run, &verify, &p->outcome->problem, dm_verify_scaled,
+                              &p->outcome->verdict);
 }
 
 /* With fewer columns, groups take more time than they are worth. */
 enum { GROUPED = 512 };
 
-static dm_status multiply_once(dm_in_place *kept, product *p, int draw) {
+static dm_status multiply_entries(product *p, int draw) {
+  const int64_t entries = p->whole.entries;
+  DM_FREED uint8_t *strained = NULL;
+  DM_TRY(dm_buffer_table(entries, &strained));
+  DM_TRY(dm_freivalds_multiply_entries(&p->outcome->problem, p->multiply->seed, draw, p->run->world,
+                                       p->backend, &p->whole, strained, &p->outcome->verdict));
+  return memchr(strained, 1, (size_t)entries) ? judge_again(p, draw, strained) : DM_OK;
+}
+
+/* By sums that are taken once. */
+static dm_status multiply_and_judge(dm_in_place *kept, product *p, int draw) {
   const dm_problem *problem = &p->outcome->problem;
   const bool on_gpu = p->outcome->on_gpu, nan = dm_in_place_has_nan(p);
   const bool checks = dm_backend_checks(p->backend) && !nan;
   if (p->run->ranks == 1 && checks && !p->outcome->emulates)
     return dm_freivalds_multiply(problem, p->multiply->seed, draw, p->run->world, p->backend,
                                  &p->whole, &p->outcome->verdict);
-  if (p->whole.entries > 1)
-    return dm_freivalds_multiply_entries(problem, p->multiply->seed, draw, p->run->world,
-                                         p->backend, &p->whole, &p->outcome->verdict);
+  if (p->whole.entries > 1) return multiply_entries(p, draw);
   if (p->run->ranks > 1 && checks && dm_travel_has_rows(&p->places->arranged.travel))
     return multiply_rows(p, draw);
   DM_TRY(dm_comm_agree(p->run->world, dm_freivalds_reuse(problem, p->whole.alpha, p->whole.beta,
@@ -199,6 +240,13 @@ static dm_status multiply_once(dm_in_place *kept, product *p, int draw) {
   return nan ? judge_nan(p) : DM_OK;
 }
 
+static dm_status multiply_once(dm_in_place *kept, product *p, int draw) {
+  const dm_verdict *verdict = &p->outcome->verdict;
+  DM_TRY(multiply_and_judge(kept, p, draw));
+  if (!verdict->pass || !verdict->strained || dm_in_place_has_nan(p)) return DM_OK;
+  return judge_again(p, draw, NULL);
+}
+
 static dm_status multiply_unchecked(product *p) {
   dm_event done;
   if (p->run->ranks > 1) return multiply_stationary(p, NULL);
@@ -210,6 +258,7 @@ static dm_status multiply_unchecked(product *p) {
 
 static dm_status outcome_of(const product *p, int attempts) {
   const dm_verdict *verdict = &p->outcome->verdict;
+  if (verdict->pass) dm_verdict_say(verdict, p->multiply->equation.alpha, &p->run->log);
   dm_status status = dm_verdict_status(verdict, "C", p->multiply->allow_unchecked);
   if (verdict->pass) return status;
   if (attempts > 1) status->code = DM_E_CORRUPT;

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "check/verdict.h"
+#include "core/buffer.h"
 #include "core/clock.h"
+#include "core/copy.h"
 #include "engine/phases.h"
 #include "file/file_queue.h"
 #include "plan/tiles.h"
@@ -98,13 +100,21 @@ static void say_read_again(const dm_job *j, const char *why) {
   dm_log_line(&j->run->log, DM_LOG_NOTE, "%s: the matrices are read again", why);
 }
 
-/* Looks at the rows and columns of C that must be NaN. */
+/* Whether C's elements are other numbers than the sums that were verified. */
+static bool is_finished(const dm_job *j) {
+  const dm_problem *p = &j->problem;
+  return j->sums &&
+         !dm_finish_is_identity(p->c, p->accumulator, p->reads_c, j->multiply->equation.alpha);
+}
+
+/* Looks at the rows and columns of C that must be NaN, and for others. */
 static dm_status judge_nan(dm_job *j, dm_verdict *verdict) {
   dm_verify verify;
-  if (!j->expects_nan || !verdict->pass || verdict->strained) return DM_OK;
+  if (!verdict->pass || verdict->strained || !(j->expects_nan || is_finished(j))) return DM_OK;
   if (dm_job_in_memory(j, DM_C)) DM_TRY(deliver(j));
   DM_TRY(files_of(j, &verify));
-  return dm_verify_nan(j->run, &verify, &j->setup.plan.problem, verdict);
+  if (j->expects_nan) DM_TRY(dm_verify_nan(j->run, &verify, &j->setup.plan.problem, verdict));
+  return is_finished(j) ? dm_verify_finished(j->run, &verify, &j->problem, verdict) : DM_OK;
 }
 
 /* If an input was written while it was read, C matches neither its old nor its new elements. */
@@ -153,14 +163,55 @@ static dm_status take_verdict(dm_job *j, dm_verdict *verdict, bool *sound) {
   return dm_freivalds_judge(j->check, j->run->world, verdict);
 }
 
+/* A copy of this rank's part of C, which C will replace; *kept: all ranks have one. */
+static dm_status keep_old(const dm_job *j, void **memory, dm_distributed *old, bool *kept) {
+  *old = j->memory[DM_C];
+  const dm_view c = old->local;
+  dm_status status =
+      c.space != DM_HOST
+          ? dm_fail(DM_E_FIT, "the old C is in GPU memory")
+          : dm_buffer_alloc(dm_max(1, c.rows * c.cols) * dm_dtype_size(c.dtype), memory);
+  int64_t none = status != DM_OK;
+  dm_status_free(status);
+  DM_TRY(dm_comm_max_i64(j->run->world, &none, 1));
+  *kept = none == 0;
+  if (!*kept) return DM_OK;
+  old->local = dm_view_row_major(*memory, c.dtype, c.rows, c.cols);
+  dm_copy(old->local, c, false);
+  return DM_OK;
+}
+
+/* C in memory that its sums do not judge, and that was not delivered yet: *judged by its elements,
+ * unless there is no room for the old C meanwhile. A wrong C gives way to that. */
+static dm_status judge_elements(dm_job *j, bool scaled, dm_verdict *verdict, bool *judged) {
+  const dm_problem *p = &j->setup.plan.problem;
+  DM_FREED void *memory = NULL;
+  dm_distributed old;
+  dm_verify verify;
+  *judged = true;
+  if (dm_job_replaces_old(j)) DM_TRY(keep_old(j, &memory, &old, judged));
+  if (!*judged) return DM_OK;
+  DM_TRY(deliver(j));
+  DM_TRY(files_of(j, &verify));
+  if (memory) verify.memory[DM_OLD] = &old;
+  DM_TRY(scaled ? dm_verify_each_entry(j->run, &verify, p, dm_verify_scaled, verdict)
+                : dm_verify_residual(j->run, &verify, p, verdict));
+  if (verdict->pass || !memory) return DM_OK;
+  dm_copy(j->memory[DM_C].local, old.local, false);
+  j->held = true;
+  return DM_OK;
+}
+
 /* C in memory that cannot be read again: the sums must do. */
 static dm_status judge_sums(dm_job *j, dm_verdict *verdict) {
   const int64_t *changed = j->product.changed;
-  bool sound;
+  bool sound, judged = false;
   DM_TRY(take_verdict(j, verdict, &sound));
   if (changed[DM_A] + changed[DM_B] > 0) verdict->pass = false;
   if (sound) DM_TRY(judge_arrived(j, verdict));
-  if (sound) return judge_nan(j, verdict);
+  if (sound && !(verdict->pass && verdict->strained)) return judge_nan(j, verdict);
+  if (j->held || is_readable(j)) DM_TRY(judge_elements(j, sound, verdict, &judged));
+  if (judged || sound) return DM_OK;
   verdict->rows_left_out = j->problem.m; /* nothing is known of any row */
   verdict->rows_checked = 0;
   return DM_OK;

@@ -108,7 +108,6 @@ typedef struct memory_pass {
   dm_dataset of; /* its location only */
   dm_dtype as, work;
   bool conjugate;
-  dm_range rows; /* to be passed, and numbered from 0 */
   dm_part_taker *take;
   void *context;
 } memory_pass;
@@ -116,23 +115,19 @@ typedef struct memory_pass {
 static dm_status take_memory(void *context, dm_view part, int64_t row, int64_t col) {
   const memory_pass *m = context;
   DM_FREED void *memory = NULL;
-  const dm_range rows = dm_range_common(m->rows, (dm_range){row, row + part.rows});
-  if (dm_range_size(rows) == 0) return DM_OK;
-  part = dm_view_sub(part, rows.begin - row, 0, dm_range_size(rows), part.cols);
+  if (dm_view_is_empty(part)) return DM_OK;
   DM_TRY(dm_buffer_alloc(part.rows * part.cols * dm_dtype_size(m->work), &memory));
   const dm_view read = dm_view_row_major(memory, m->work, part.rows, part.cols);
   DM_TRY(dm_read_memory(&m->of, part, m->as, read, m->conjugate));
-  return m->take(m->context, read, rows.begin - m->rows.begin, col);
+  return m->take(m->context, read, row, col);
 }
 
-static dm_status stream_memory(dm_run *run, const dm_verify *v, const dm_dataset *of,
-                               const dm_distributed *matrix, const dm_reading *how,
-                               dm_part_taker *take, void *context) {
+static dm_status stream_memory(dm_run *run, const dm_dataset *of, const dm_distributed *matrix,
+                               const dm_reading *how, dm_part_taker *take, void *context) {
   memory_pass m = {.of = {.at = of->at},
                    .as = how->as,
                    .work = how->work,
                    .conjugate = how->op == DM_OP_C,
-                   .rows = dm_split(matrix->of.rows.total, dm_max(1, v->entries), v->entry, 1),
                    .take = take,
                    .context = context};
   dm_run_phase(run, "reading", 1);
@@ -150,7 +145,7 @@ dm_status dm_verify_stream(dm_run *run, const dm_verify *v, int matrix, dm_dtype
                           .work = work,
                           .threads = v->io_threads};
   if (v->memory[matrix])
-    return stream_memory(run, v, sets[matrix], v->memory[matrix], &how, take, context);
+    return stream_memory(run, sets[matrix], v->memory[matrix], &how, take, context);
   return stream_file(run, sets[matrix], extent_of(sets[matrix], how.op, v), &how, take, context);
 }
 
@@ -219,23 +214,46 @@ dm_status dm_verify_residual(dm_run *run, const dm_verify *v, const dm_problem *
   return dm_verify_each_entry(run, v, p, dm_verify_scaled, verdict);
 }
 
+/* PARTS become those of V's entry, of its matrices in memory, and stand for them. */
+static dm_status take_entry(dm_verify *v, dm_distributed parts[4]) {
+  for (int x = 0; x < 4; x++) {
+    const dm_distributed *whole = v->memory[x];
+    if (!whole) continue;
+    const dm_extent extent = {dm_split(whole->of.rows.total, v->entries, v->entry, 1),
+                              {0, whole->of.cols.total}};
+    DM_TRY(dm_distributed_part(whole, extent, &parts[x]));
+    v->memory[x] = &parts[x];
+  }
+  return DM_OK;
+}
+
+static dm_status verify_entry(dm_run *run, const dm_verify *verify, const dm_problem *problem,
+                              dm_verify_one *one, dm_verdict *found) {
+  dm_distributed parts[4] = {0};
+  dm_verify v = *verify;
+  dm_status status = dm_comm_agree(run->world, take_entry(&v, parts));
+  if (v.wrong) v.wrong += v.entry * problem->m;
+  if (!status) status = one(run, &v, problem, found);
+  for (int x = 0; x < 4; x++) dm_distributed_close(&parts[x]);
+  return status;
+}
+
 dm_status dm_verify_each_entry(dm_run *run, const dm_verify *verify, const dm_problem *problem,
                                dm_verify_one *one, dm_verdict *verdict) {
-  const int64_t rows = dm_problem_entry_rows(problem);
   dm_verify v = *verify;
   dm_problem p = *problem;
   v.entries = dm_problem_entries(problem);
   if (v.entries == 1) return one(run, verify, problem, verdict);
-  p.m = rows;
+  p.m = dm_problem_entry_rows(problem);
   p.batch = 0;
   for (; v.entry < v.entries; v.entry++) {
     dm_verdict found;
-    if (verify->wrong) v.wrong = verify->wrong + v.entry * rows;
-    DM_TRY(one(run, &v, &p, &found));
-    if (v.entry == 0)
+    if (v.strained && !v.strained[v.entry]) continue;
+    DM_TRY(verify_entry(run, &v, &p, one, &found));
+    if (v.entry == 0 && !v.strained)
       *verdict = found;
     else
-      dm_verdict_join(verdict, &found, v.entry * rows);
+      dm_verdict_join(verdict, &found, v.entry * p.m);
   }
   return DM_OK;
 }

@@ -30,6 +30,7 @@ typedef struct dm_verify {
   int64_t tile_count;
   struct dm_tile_sums *sums; /* adds up checksums while C is read, or NULL */
   int64_t entry, entries;    /* of a batch of ENTRIES, only this one is passed; 0: all */
+  const uint8_t *strained;   /* entries to be judged; the verdict has the others. NULL: all */
 } dm_verify;
 
 /* Collective: only computes the residual of the matrices in the files. */
@@ -59,8 +60,8 @@ dm_status dm_verify_stream(dm_run *run, const dm_verify *verify, int matrix, dm_
 dm_status dm_verify_gather(dm_run *run, const dm_verify *verify, const dm_problem *problem,
                            dm_freivalds *const *checks, int64_t count);
 
-/* Collective: judges each entry of a batch by ONE as a product of its own. A single product is
- * passed to ONE as it is. */
+/* Collective: judges each entry of a batch, but for those that VERIFY excludes, by ONE as a product
+ * of its own. A single product is passed to ONE as it is. */
 typedef dm_status dm_verify_one(dm_run *run, const dm_verify *verify, const dm_problem *problem,
                                 dm_verdict *verdict);
 dm_status dm_verify_each_entry(dm_run *run, const dm_verify *verify, const dm_problem *problem,
@@ -75,6 +76,11 @@ bool dm_verify_expect_nan(const dm_dataset *a, const dm_dataset *b, const dm_equ
  * checked, else C is wrong. */
 dm_status dm_verify_nan(dm_run *run, const dm_verify *verify, const dm_problem *problem,
                         dm_verdict *verdict);
+
+/* Collective: C has its elements, and VERDICT is good, but on the sums before alpha, beta and C's
+ * type: rows with elements that these made NaN or Inf count as left out. */
+dm_status dm_verify_finished(dm_run *run, const dm_verify *verify, const dm_problem *problem,
+                             dm_verdict *verdict);
 
 /* Collective. DM_E_INPUT: finite numbers of A or B, in memory, are infinite in the type of the
  * product. */

@@ -1,7 +1,9 @@
 /* Rows and columns of C that must be NaN, because a line of A or B is constant and divided by its
- * deviation, or centered without a mean. The other elements are verified as usual. */
+ * deviation, or centered without a mean; and elements of C that are not finite though the sums that
+ * they were made of are. The other elements are verified as usual. */
 #include <math.h>
 
+#include "core/buffer.h"
 #include "core/checked.h"
 #include "product/verify.h"
 
@@ -81,5 +83,60 @@ dm_status dm_verify_nan(dm_run *run, const dm_verify *v, const dm_problem *p, dm
   verdict->cols_checked += cols;
   verdict->rows_left_out -= rows;
   verdict->cols_left_out -= cols;
+  return DM_OK;
+}
+
+/* ---- what became of finite sums ---- */
+
+typedef struct spoiled {
+  expected of;
+  int64_t parts, elements;
+  int64_t *rows; /* set to 1 for those of such elements; or NULL */
+} spoiled;
+
+static dm_status find_spoiled(void *context, dm_view part, int64_t row, int64_t col) {
+  spoiled *s = context;
+  for (int64_t i = row; i < row + part.rows; i++) {
+    if (s->of.rows && dm_centering_is_nan(s->of.rows, i)) continue;
+    for (int64_t j = col; j < col + part.cols; j++) {
+      const double *x = dm_view_at(part, i - row, j - col);
+      if (isfinite(x[0]) && (s->parts == 1 || isfinite(x[1]))) continue;
+      if (s->of.cols && dm_centering_is_nan(s->of.cols, j)) continue;
+      s->elements++;
+      if (s->rows) s->rows[i] = 1;
+    }
+  }
+  return DM_OK;
+}
+
+static dm_status pass_c(dm_run *run, const dm_verify *v, const dm_problem *p, spoiled *s) {
+  return dm_comm_agree(run->world,
+                       dm_verify_stream(run, v, DM_C, dm_dtype_widest(p->work), find_spoiled, s));
+}
+
+/* Whether no sum times alpha is too large for C's type. */
+static bool cannot_overflow(const dm_verify *v, const dm_problem *p, const dm_verdict *verdict) {
+  const double largest = fmin(dm_dtype_largest(p->c), dm_dtype_largest(p->accumulator));
+  const double alpha = hypot(v->equation.alpha[0], v->equation.alpha[1]);
+  return !p->reads_c && fmax(alpha, 1.0) * verdict->norm < 0.5 * largest;
+}
+
+dm_status dm_verify_finished(dm_run *run, const dm_verify *v, const dm_problem *p,
+                             dm_verdict *verdict) {
+  spoiled s = {.of = expect(&v->a, &v->b, &v->equation),
+               .parts = dm_dtype_is_complex(p->work) ? 2 : 1};
+  DM_FREED int64_t *rows = NULL;
+  if (verdict->exact || cannot_overflow(v, p, verdict)) return DM_OK;
+  DM_TRY(pass_c(run, v, p, &s));
+  DM_TRY(dm_comm_sum_i64(run->world, &s.elements, 1));
+  if (s.elements == 0) return DM_OK;
+  DM_TRY(dm_comm_agree(run->world, dm_buffer_table(p->m, &rows)));
+  s.rows = rows;
+  DM_TRY(pass_c(run, v, p, &s));
+  DM_TRY(dm_comm_max_i64(run->world, rows, p->m));
+  for (int64_t i = 0; i < p->m; i++) {
+    verdict->rows_left_out += rows[i];
+    verdict->rows_checked -= rows[i];
+  }
   return DM_OK;
 }

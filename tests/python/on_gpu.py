@@ -430,12 +430,12 @@ class OnGpu(unittest.TestCase):
     def test_unlike_rows(self):
         a, cases = unlike_rows.factors()
         with damier.Context(allow_unchecked=True) as context:
-            for what, b, left_out, wanted in cases:
+            for what, b, spoiled, wanted in cases:
                 with self.subTest(what):
                     there = [self.put(ByDlpack, x) for x in (a, b, 0 * wanted)]
                     context.matmul(*there)
                     np.testing.assert_array_equal(self.get(there[2]), wanted)
-                    unlike_rows.check(self, context.record["verification"], left_out)
+                    unlike_rows.check(self, context.record["verification"], spoiled)
 
     def test_emulated_modes(self):
         for mode, dtype in (("f64:int8", "f8"), ("f32:int8", "f4"), ("f32:f16", "f4")):

@@ -61,12 +61,12 @@ class OnSome(on_gpu.OnGpu):
     def test_unlike_rows(self):
         a, cases = unlike_rows.factors()
         with damier.Context(WORLD, allow_unchecked=True) as context:
-            for what, b, left_out, wanted in cases:
+            for what, b, spoiled, wanted in cases:
                 with self.subTest(what):
                     out = self.put(ByDlpack, rows_of(0 * wanted))
                     context.matmul(self.put(ByDlpack, rows_of(a)), self.put(ByDlpack, rows_of(b)), out)
                     np.testing.assert_array_equal(self.get(out), rows_of(wanted))
-                    unlike_rows.check(self, context.record["verification"], left_out)
+                    unlike_rows.check(self, context.record["verification"], spoiled)
 
     def test_out(self):
         out = self.on(LAST, self.c)

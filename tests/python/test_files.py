@@ -85,7 +85,12 @@ class Multiply(InFolder):
 
     def test_one_context_for_several(self):
         with damier.Context(force=True) as context:
-            context.multiply("a.npy", "b.npy", "out.npy", c="c.npy")  # beta is 0: c is not read
+            context.multiply("a.npy", "b.npy", "sum.npy", c="c.npy")
+            np.testing.assert_allclose(np.load("sum.npy"), self.a @ self.b + np.load("c.npy"), rtol=1e-12)
+            with self.assertRaises(damier.FileError):
+                context.multiply("a.npy", "b.npy", "sum.npy", c="absent.npy")
+            with self.assertRaisesRegex(damier.UsageError, "no beta"):
+                context.verify("a.npy", "b.npy", "sum.npy", c="c.npy")
             context.multiply("a.npy", "b.npy", "out.npy")
             self.assertEqual(context.record["verb"], "multiply")
             context.verify("a.npy", "b.npy", "out.npy")

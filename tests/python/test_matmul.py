@@ -742,19 +742,73 @@ class Refused(unittest.TestCase):
     def test_unlike_rows(self):
         a, cases = unlike_rows.factors()
         with damier.Context(allow_unchecked=True) as context:
-            for what, b, left_out, wanted in cases:
+            for what, b, spoiled, wanted in cases:
                 with self.subTest(what):
                     np.testing.assert_array_equal(context.matmul(a, b), wanted)
-                    unlike_rows.check(self, context.record["verification"], left_out)
+                    unlike_rows.check(self, context.record["verification"], spoiled)
+
+    def test_not_finite(self):
+        """NaN and Inf of A and B pass as NumPy has them, and are counted, wherever the matrices are."""
+        x, b = drawn((30, 20), "f8", 1), drawn((20, 25), "f8", 2)
+        for value in (np.nan, np.inf):
+            a = x.copy()
+            a[3, 4] = value
+            for dtype in ("f8", "f4", "f2") + (("c16",) if np.isnan(value) else ()):
+                of_a, of_b = a.astype(dtype), b.astype(dtype)
+                with damier.Context() as context, self.subTest(value=value, dtype=dtype):
+                    with np.errstate(invalid="ignore"):
+                        wanted = of_a.astype(np.result_type(dtype, "f4")) @ of_b.astype(np.result_type(dtype, "f4"))
+                    np.testing.assert_allclose(context.matmul(of_a, of_b), wanted, rtol=1e-3, atol=1e-3)
+                    self.assertEqual(self.counted(context), ("PASS", 1, 0))
+                    np.testing.assert_allclose(context.matmul(of_a, of_b, c=np.ones_like(wanted)), wanted + 1, rtol=1e-3, atol=1e-3)
+            with damier.Context() as context:
+                np.testing.assert_allclose(context.gram(a), a.T @ a)
+                self.assertEqual(self.counted(context), ("PASS", 1, 1))
+            out = np.ones((30, 25))
+            with tempfile.TemporaryDirectory() as folder, damier.Context() as context:
+                np.save(f"{folder}/spoiled.npy", a)
+                np.testing.assert_allclose(context.matmul(damier.Stored(f"{folder}/spoiled.npy"), b), a @ b)
+                self.assertEqual(self.counted(context), ("PASS", 1, 0))
+            with damier.Context(beta=2) as context:
+                np.testing.assert_allclose(context.matmul(a, b, out), a @ b + 2)
+                self.assertEqual(self.counted(context), ("PASS", 1, 0))
+
+    @staticmethod
+    def counted(context):
+        found = context.record["verification"]
+        return found["verdict"], found["rows_by_pattern"], found["cols_by_pattern"]
+
+    def test_extreme(self):
+        """Exponents that squares do not hold are verified in memory as in files."""
+        a, b = 1e-170 * drawn((30, 20), "f8", 1), 1e-150 * drawn((20, 25), "f8", 2)
+        with damier.Context() as context:
+            np.testing.assert_allclose(context.matmul(a, b), a @ b, atol=1e-320)
+            self.assertEqual(self.counted(context), ("PASS", 0, 0))
+
+    def test_overflow(self):
+        """What C's type does not hold is said, whether the sums, alpha or the rounding overflow."""
+        x = 1e3 * np.ones((20, 20))
+        half, single = x.astype("f2"), x.astype("f4")
+        for a, options in ((half, {"type_c": "f16"}), (single, {"type_c": "f16"}), (x, {"alpha": 1e303}), (1e200 * x, {})):
+            with damier.Context(allow_unchecked=True, **options) as context, self.subTest(**options):
+                self.assertTrue(np.isinf(context.matmul(a, a)).all())
+                self.assertEqual(context.record["verification"]["rows_left_out"], 20)
+        with damier.Context(type_c="f16") as context:
+            self.assertTrue(np.isfinite(context.matmul(half / 1e3, half)).all())
+            self.assertEqual(context.record["verification"]["verdict"], "PASS")
 
     def test_other_codes(self):
         x = np.ones((64, 64))
-        x[0, 0] = np.nan
+        x[0] = 1e308
         with self.assertRaises(damier.UncheckedError) as caught:
-            damier.matmul(x, x)
+            damier.matmul(x, x, allow_unchecked=False)
+        for _ in range(2):  # the second call is like the first
+            with self.assertWarnsRegex(damier.UncheckedWarning, r"of C could be verified \(NaN or Inf in 1 row\)") as warned:
+                self.assertTrue(np.isinf(damier.matmul(x, x)[0]).all())
+            self.assertEqual(warned.filename, __file__)
         self.assertEqual(caught.exception.code, 10)
         self.assertIn(caught.exception.record["verification"]["verdict"], ("PARTIAL", "UNCHECKED"))
-        self.assertTrue(np.isnan(damier.matmul(x, x, allow_unchecked=True)[0]).all())
+        self.assertTrue(np.isinf(damier.matmul(x, x, allow_unchecked=True)[0]).all())
         with self.assertRaises(damier.DeviceError):
             damier.matmul(x, x, backend="cuda", threads=1)
 

@@ -174,8 +174,11 @@ static void refusals(rank_test *test, damier_context *context) {
   CHECK(test, damier_old_c(context, &nameless, &error) == DAMIER_E_USAGE, "a file without a name");
   CHECK(test, !damier_multiply(context, &mb, &mb, &mc, &error), "%s", error.message);
   CHECK(test, test->run.rank > 0 || c[0] == 11, "the old C is not kept: %g", c[0]);
-  damier_old_c(context, NULL, &error);
   damier_set(context, "beta", NULL, &error);
+  CHECK(test, damier_multiply(context, &mb, &mb, &mc, &error) == DAMIER_E_USAGE,
+        "an old C without beta is ignored");
+  damier_old_c(context, NULL, &error);
+  CHECK(test, !damier_multiply(context, &mb, &mb, &mc, &error), "%s", error.message);
 }
 
 /* ---- errors on files ---- */

@@ -117,6 +117,7 @@ static void try_case(rank_test *test, damier_context *context, const char *folde
   damier_on_progress(context, NULL, NULL);
   check_record(test, context, s, &sleeps);
   set(test, context, "beta", NULL);
+  damier_old_c(context, NULL, &error);
   set(test, context, "grid", NULL);
   if (s->option) set(test, context, s->option, s->back);
   compare(test, context, s, file, &want);

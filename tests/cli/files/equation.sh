@@ -7,8 +7,10 @@ damier info C.h5 | grep -E '^  (alpha|beta|type) '
 damier verify A.h5 B.h5 C.h5 -q | grep -o 'PASS$' # from the attributes of C
 damier verify A.h5 B.h5 C.h5 --op-b t -q >/dev/null 2>&1
 echo "exit $?"
-damier multiply A.h5 B.h5 --op-b c --c S.h5 -o D.h5 -q -q
-damier multiply A.h5 B.h5 --op-b c --c S.h5 -o E.h5 -q >/dev/null
+try damier multiply A.h5 B.h5 --op-b c --c S.h5 -o D.h5
+damier multiply A.h5 B.h5 --op-b c --beta 0 --c S.h5 -o D.h5 -q -q
+damier multiply A.h5 B.h5 --op-b c --beta 0 --c S.h5 -o E.h5 -q >/dev/null
+try damier verify A.h5 B.h5 D.h5 --c S.h5
 try damier multiply A.h5 B.h5 -o F.h5
 make R 3 3
 try damier multiply R.h5 R.h5 --alpha 1,1 -o F.h5
