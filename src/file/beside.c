@@ -24,30 +24,39 @@ static bool beside_name_of(const char *names, int i, char name[DM_MARK_NAME]) {
 }
 
 bool dm_beside_is_one_of(const char *names, const char *name) {
-  char one[DM_MARK_NAME];
-  for (int i = 0; beside_name_of(names, i, one); i++)
-    if (strcmp(one, name) == 0) return true;
+  const size_t length = strlen(name);
+  for (const char *at = names; at; at = strchr(at, '|')) {
+    at += *at == '|';
+    if (strncmp(at, name, length) == 0 && (at[length] == '|' || at[length] == '\0')) return true;
+  }
   return false;
 }
 
+void dm_beside_plain(const char *name, char plain[DM_MARK_TEXT]) {
+  size_t used = 0;
+  for (; *name && used + 1 < DM_MARK_TEXT; name++)
+    if (isalnum((unsigned char)*name)) plain[used++] = (char)tolower((unsigned char)*name);
+  plain[used] = '\0';
+}
+
+/* Whether PATTERN, up to a bar, is WORD. */
 static bool beside_fits(const char *pattern, const char *word) {
-  for (; *pattern && *pattern != '*'; pattern++, word++)
+  for (; *pattern != '*'; pattern++, word++) {
+    const bool end = *pattern == '|' || *pattern == '\0';
+    if (end) return *word == '\0';
     if (*pattern != *word) return false;
-  if (*pattern == '\0') return *word == '\0';
+  }
   for (;; word++) {
     if (beside_fits(pattern + 1, word)) return true;
     if (*word == '\0') return false;
   }
 }
 
-bool dm_beside_is_like(const char *names, const char *name) {
-  char plain[DM_MARK_TEXT] = "", one[DM_MARK_NAME];
-  size_t used = 0;
-  for (; *name && used + 1 < sizeof plain; name++)
-    if (isalnum((unsigned char)*name)) plain[used++] = (char)tolower((unsigned char)*name);
-  plain[used] = '\0';
-  for (int i = 0; beside_name_of(names, i, one); i++)
-    if (beside_fits(one, plain)) return true;
+bool dm_beside_is_like(const char *names, const char *plain) {
+  for (const char *at = names; at; at = strchr(at, '|')) {
+    at += *at == '|';
+    if (beside_fits(at, plain)) return true;
+  }
   return false;
 }
 

@@ -78,9 +78,11 @@ dm_status dm_beside_any_true(const dm_beside *beside, const dm_sign *sign, bool 
 /* Whether NAME is one of NAMES, "a|b|c". */
 bool dm_beside_is_one_of(const char *names, const char *name);
 
-/* Whether NAME is spelled like one of NAMES, in lower case: only its letters and digits count, and
- * a star in NAMES stands for any of them. */
-bool dm_beside_is_like(const char *names, const char *name);
+/* The letters and digits of NAME, in lower case. */
+void dm_beside_plain(const char *name, char plain[DM_MARK_TEXT]);
+
+/* Whether PLAIN is one of NAMES, in which a star stands for any letters and digits. */
+bool dm_beside_is_like(const char *names, const char *plain);
 
 /* The name of the dataset in its group. */
 const char *dm_beside_name(const dm_beside *beside);

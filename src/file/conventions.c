@@ -95,6 +95,7 @@ const dm_convention dm_conventions[] = {
     {"R (SeuratDisk)", ON_IS("s3class", "logical"), INTEGERS, DM_MISSING_THESE, "NA of R", 0, {2}},
 
     {"CF", ON("units"), ANY, DM_WARN_OF_TIMES, "its numbers are times", 0, NO_NUMBERS},
+    {"xarray", ON_IS("dtype", "timedelta64|datetime64"), ANY, DM_WARN_OF_TEXTS, "its numbers are durations or dates (dtype)", 0, NO_NUMBERS},
     {"CF", ON("flag_meanings"), INTEGERS, DM_WARN_OF_TEXTS, "its numbers are codes (flag_meanings)", 0, NO_NUMBERS},
     {"R", ON("levels"), INTEGERS, DM_WARN_OF_TEXTS, "its numbers may be codes (levels)", 0, NO_NUMBERS},
     {"others", BESIDE("mask|*_mask|*_masked"), ANY, DM_WARN_IF_MASKED, "a mask lies beside it and is not applied", 0, NO_NUMBERS},
@@ -136,7 +137,7 @@ const char *dm_deed_text(dm_deed deed) {
       [DM_APPLY_EXTREMES] = "applied, if all slices have the same; else refused",
       [DM_MISSING_ARE] = "applied",
       [DM_MISSING_THESE] = "applied",
-      [DM_MISSING_DEFAULT] = "missing, unless _FillValue names another or _Unsigned is true",
+      [DM_MISSING_DEFAULT] = "missing, unless _FillValue names another or _Unsigned is true; of one byte, if there is a fill value",
       [DM_MISSING_DEFAULT_SET] = "the same, if the dataset was written with a fill value",
       [DM_MISSING_SMALLEST] = "the smallest integer of the type is missing; of 64 bits also that of 32",
       [DM_VALID] = "applied, if the type holds the bounds; else a warning",

@@ -243,11 +243,13 @@ static dm_status meaning_apply_row(dm_examined *e, const dm_convention *row) {
 static dm_status meaning_liken(void *context, hid_t set, const char *name) {
   dm_examined *e = context;
   dm_sign sign = {.is = true, .object = set};
+  char plain[DM_MARK_TEXT];
   snprintf(sign.name, sizeof sign.name, "%s", name);
+  dm_beside_plain(name, plain);
   for (int i = 0; i < dm_conventions_count; i++) {
     const dm_convention *row = &dm_conventions[i];
     if (row->mark.place != DM_ON_DATASET_AS || !meaning_is_of(row->only, e->find->dtype) ||
-        !dm_beside_is_like(row->mark.names, name))
+        !dm_beside_is_like(row->mark.names, plain))
       continue;
     return meaning_is_used(e, name) ? DM_OK : meaning_acts[row->deed](e, row, &sign);
   }

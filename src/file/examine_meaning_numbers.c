@@ -173,8 +173,10 @@ dm_status dm_meaning_valid(dm_examined *e, const dm_convention *row, const dm_si
   DM_TRY(dm_attribute_numbers(e->at, sign->object, sign->name, list, &count));
   if (count == 0 || (!range && e->has_range)) return DM_OK;
   bool holds = count == 1 + range && !dm_dtype_is_complex(e->find->dtype);
+  const bool integers = dm_dtype_is_integer(e->find->dtype);
   for (int i = 0; i < count && holds; i++)
-    holds = dm_meaning_as_stored(e->find, &list[i], &bound[i], &whole) && !isnan(bound[i]);
+    holds = (!integers || meaning_fits(&list[i], e->find->dtype)) &&
+            dm_meaning_as_stored(e->find, &list[i], &bound[i], &whole) && !isnan(bound[i]);
   if (!holds) {
     dm_meaning_add(m->warning, "attribute %s is not applied", sign->name);
     return DM_OK;
@@ -225,21 +227,25 @@ static bool meaning_default_of(dm_dtype type, dm_number *n) {
   }
 }
 
-/* As netCDF4-python: also of one byte, and where netCDF was told not to fill. */
-dm_status dm_meaning_missing_default(dm_examined *e, const dm_convention *row,
-                                     const dm_sign *sign) {
+dm_status dm_meaning_missing_default_set(dm_examined *e, const dm_convention *row,
+                                         const dm_sign *sign) {
   dm_number n;
+  H5D_fill_value_t fill = H5D_FILL_VALUE_UNDEFINED;
   (void)sign;
   if (e->has_fill || e->find->meaning.other_sign || !meaning_default_of(e->find->dtype, &n))
     return DM_OK;
-  return dm_meaning_add_missing(e, &n, row->means);
-}
-
-dm_status dm_meaning_missing_default_set(dm_examined *e, const dm_convention *row,
-                                         const dm_sign *sign) {
-  H5D_fill_value_t fill = H5D_FILL_VALUE_UNDEFINED;
   DM_H5_HELD hid_t creation = H5Dget_create_plist(e->set);
   if (creation < 0 || H5Pfill_value_defined(creation, &fill) < 0)
     return dm_h5_fail(DM_E_IO, e->at, "its fill value cannot be read");
-  return fill == H5D_FILL_VALUE_USER_DEFINED ? dm_meaning_missing_default(e, row, sign) : DM_OK;
+  return fill == H5D_FILL_VALUE_USER_DEFINED ? dm_meaning_add_missing(e, &n, row->means) : DM_OK;
+}
+
+/* As netCDF4-python: also where netCDF was told not to fill, but not of one byte. */
+dm_status dm_meaning_missing_default(dm_examined *e, const dm_convention *row,
+                                     const dm_sign *sign) {
+  dm_number n;
+  if (dm_dtype_size(e->find->dtype) == 1) return dm_meaning_missing_default_set(e, row, sign);
+  if (e->has_fill || e->find->meaning.other_sign || !meaning_default_of(e->find->dtype, &n))
+    return DM_OK;
+  return dm_meaning_add_missing(e, &n, row->means);
 }

@@ -86,7 +86,9 @@ def of_netcdf():
     yield nc("default beside a _FillValue that cannot occur", i2(default, 1), f8(nan, 1), fill, _FillValue=1e20)
     yield nc("no default of unsigned numbers", i2(default, -1, 1), f8(32769, 65535, 1), fill, _Unsigned="true")
     yield nc("default of signed numbers", i2(default, -1, 1), f8(nan, -1, 1), fill, _Unsigned="false")
-    yield nc("_Unsigned = false beside unsigned ones", u1(200, 255), f8(200, nan), _Unsigned="false")
+    yield nc("_Unsigned = false beside unsigned ones", u1(200, 255), f8(200, nan), {"fillvalue": np.uint8(255)}, _Unsigned="false")
+    yield nc("bytes that netCDF was told not to fill", u1(200, 255), f8(200, 255))
+    yield nc("words that netCDF was told not to fill", u2(200, 65535), f8(200, nan))
     yield nc("_Unsigned = TRUE", i2(-1, 1), REFUSED, _Unsigned="TRUE")
     yield nc("_Unsigned = 1", i2(-1, 1), REFUSED, _Unsigned=np.int32(1))
     yield Case("scales without netCDF, not filled", "/v", i1(-127, 1), f8(-127, 1), beside={"/x": np.arange(2.0)},
@@ -98,6 +100,7 @@ def of_netcdf():
              valid_range=np.array([0.0, 100.0]))
     yield nc("range that is no integer", i2(-4, 0, 150), f8(-2, 0, 75), **half, valid_range=np.array([0.0, 100.5]))
     yield nc("range that the type cannot hold", i2(-4, 150), f8(-2, 75), **half, valid_range=np.array([0, 10**6]))
+    yield nc("range that the stored type cannot hold", i1(-1, 5), f8(255, 5), _Unsigned="true", valid_range=np.array([0, 250], "i2"))
     yield nc("valid_min in place of an unusable range", i2(-4, 60), f8(nan, 60), valid_range=np.array([0, 0.5]), valid_min=np.int16(50))
     yield nc("no valid_min beside a range", i2(-4, 0, 60), f8(nan, 0, 60), valid_range=np.array([0, 99], "i2"), valid_min=np.int16(50))
     more = {"scale_factor_err": 0.0, "add_offset_err": 0.0, "calibrated_nt": np.int32(22)}
@@ -221,6 +224,7 @@ def of_kinds():
     yield Case("float8 in bytes", "/a", u1(1, 2), REFUSED, {"dtype": "float8_e5m2"}, words="narrower")
     yield Case("bfloat16 in integers", "/a", i2(1, 2), REFUSED, {"dtype": "bfloat16"}, words="codes")
     yield Case("bfloat16 in opaque bytes", "/a", np.array([[0x3f80, 0x4000]], "<u2").view("V2"), f8(1, 2), {"dtype": "bfloat16"})
+    yield Case("durations of xarray", "/a", i2(1, 2), WARNED, {"units": "seconds", "dtype": "timedelta64[ns]"}, words="durations")
     yield Case("dtype that agrees", "/a", u1(1, 2), f8(1, 2), {"dtype": "uint8"})
     yield Case("opaque bytes without a word", "/a", np.array([[1, 2]], "<u2").view("V2"), REFUSED, words="opaque")
     yield Case("codes of categories", "/a", i2(1, 2), REFUSED, {"categories": np.array([b"x", b"y"])}, words="categories")
