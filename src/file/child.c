@@ -172,12 +172,6 @@ static dm_status accept_error(const dm_location *at, const answer *first) {
   return dm_status_copy(&error);
 }
 
-/* No other thread is in HDF5 meanwhile: the child finds the library in order. */
-static pid_t fork_in_hdf5(void) {
-  DM_H5_ALONE;
-  return fork();
-}
-
 static dm_status listen(const dm_location *at, double seconds, pid_t pid, int fd, void *result,
                         int64_t bytes, dm_child_tail *tail) {
   double deadline = dm_now() + seconds;
@@ -206,7 +200,7 @@ dm_status dm_child_run_within(const dm_location *at, double seconds, dm_child_wo
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) < 0)
     return dm_fail_at(DM_E_IO, at, "cannot be inspected: pipe: %s", strerror(errno));
-  const pid_t pid = fork_in_hdf5();
+  const pid_t pid = dm_h5_fork();
   if (pid < 0) {
     dm_status status = dm_fail_at(DM_E_IO, at, "cannot be inspected: fork: %s", strerror(errno));
     close(ends[0]);

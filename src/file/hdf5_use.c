@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/buffer.h"
 
@@ -15,10 +16,11 @@ enum { ROOM = 16 << 20 };
 static pthread_mutex_t in_use = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local int entered;
 
-/* ---- a fork by the program, in any of its threads ----
+/* ---- forks, by this or any other part of the program, in any of its threads ----
  *
  * The new process has only that thread: it would wait for ever for a lock of another one. So the
- * fork waits until no thread is in the library, which is in order in both processes then. */
+ * fork waits until no thread is in HDF5, which is in order in both processes then. The handler
+ * alone takes the lock, not the one who forks: handlers may run under a lock of the C library. */
 
 static pthread_once_t watched = PTHREAD_ONCE_INIT;
 
@@ -30,8 +32,14 @@ static void pass_fork(void) {
   if (entered == 0) pthread_mutex_unlock(&in_use);
 }
 
+/* Without memory for it forks do not wait. */
 static void watch_forks(void) {
   (void)pthread_atfork(await_fork, pass_fork, pass_fork);
+}
+
+pid_t dm_h5_fork(void) {
+  (void)pthread_once(&watched, watch_forks);
+  return fork();
 }
 
 int dm_h5_enter(void) {

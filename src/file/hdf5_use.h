@@ -14,6 +14,10 @@
 int dm_h5_enter(void);
 void dm_h5_leave(const int *entered);
 
+/* fork(), while no other thread is in HDF5: the child finds the library in order. The caller must
+ * not be in it, either. */
+pid_t dm_h5_fork(void);
+
 /* An identifier that is closed at the end of its block, whatever it is of: a file, a space, a list.
  * Files that are written are closed by H5Fclose, which can fail. */
 #define DM_H5_HELD __attribute__((cleanup(dm_h5_cleanup)))
