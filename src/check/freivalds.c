@@ -12,15 +12,13 @@
 #include "core/checked.h"
 #include "core/copy.h"
 #include "plan/buffers.h"
-
-/* Narrower groups do not justify a pass over A each. */
-enum { GROUP_COLS = 32 };
+#include "plan/partition.h"
 
 _Static_assert((int)DM_CHECK_GROUPS == (int)DM_BUFFER_CHECK_GROUPS, "the plan's");
 
 static dm_status allocate(dm_freivalds *check) {
   const dm_problem *p = &check->problem;
-  const int64_t n = p->n, k = check->groups * check->depth, m = check->groups * p->m,
+  const int64_t n = p->n, k = check->groups * check->room, m = check->groups * p->m,
                 parts = check->parts;
   double *at;
   check->count = (parts + 1) * n + (parts + 1) * k + (3 * parts + 3) * m + (parts + 1) * p->m;
@@ -39,7 +37,7 @@ static dm_status allocate(dm_freivalds *check) {
 /* Groups start at the same columns of C in a check of a part: an error above the bound of the whole
  * group is also above that of the part. */
 static void make_groups(dm_freivalds *check, const dm_problem *whole) {
-  const int64_t most = dm_max(1, dm_min(DM_CHECK_GROUPS, whole->n / GROUP_COLS));
+  const int64_t most = dm_check_groups(whole->n);
   const int64_t n = dm_max(1, whole->n), first = check->cols.begin, end = check->cols.end;
   check->group_cols = dm_ceil_div(n, check->exact ? 1 : most);
   check->groups =
@@ -51,12 +49,6 @@ void dm_freivalds_join_groups(dm_freivalds *check) {
   check->groups = 1;
 }
 
-dm_status dm_freivalds_new(const dm_problem *problem, const double alpha[2], const double beta[2],
-                           bool from_gpu, dm_freivalds **out) {
-  return dm_freivalds_new_part(problem, alpha, beta, from_gpu, (dm_range){0, problem->m},
-                               (dm_range){0, problem->n}, out);
-}
-
 /* A check of that part, of which nothing was added, but for its memory. */
 static void begin(dm_freivalds *check, const dm_problem *problem, const double alpha[2],
                   const double beta[2], bool from_gpu, dm_range rows, dm_range cols) {
@@ -66,6 +58,8 @@ static void begin(dm_freivalds *check, const dm_problem *problem, const double a
   check->rows = rows;
   check->cols = cols;
   check->depth = dm_problem_b_rows(problem);
+  check->window = (dm_range){0, check->room};
+  check->spread = 0.0;
   check->entry_rows = dm_problem_entry_rows(problem);
   check->exact = dm_dtype_is_integer(problem->work);
   check->parts = dm_dtype_is_complex(problem->work) ? 2 : 1;
@@ -83,11 +77,12 @@ static void begin(dm_freivalds *check, const dm_problem *problem, const double a
 }
 
 dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2],
-                                const double beta[2], bool from_gpu, dm_range rows, dm_range cols,
+                                const double beta[2], bool from_gpu, dm_extent part, int64_t room,
                                 dm_freivalds **out) {
   dm_freivalds *check = calloc(1, sizeof *check);
   if (!check) return dm_fail(DM_E_FIT, "no memory for the verification");
-  begin(check, problem, alpha, beta, from_gpu, rows, cols);
+  check->room = room;
+  begin(check, problem, alpha, beta, from_gpu, part.rows, part.cols);
   dm_status status = allocate(check);
   if (status)
     dm_freivalds_free(check);
@@ -96,16 +91,23 @@ dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2]
   return status;
 }
 
+dm_status dm_freivalds_new(const dm_problem *problem, const double alpha[2], const double beta[2],
+                           bool from_gpu, int64_t room, dm_freivalds **out) {
+  const dm_extent all = {{0, problem->m}, {0, problem->n}};
+  return dm_freivalds_new_part(problem, alpha, beta, from_gpu, all, room, out);
+}
+
 dm_status dm_freivalds_reuse(const dm_problem *problem, const double alpha[2], const double beta[2],
                              bool from_gpu, dm_freivalds **out) {
   dm_freivalds *check = *out;
+  const int64_t room = dm_check_room(dm_problem_b_rows(problem), 0);
   const bool fits = check && check->problem.m == problem->m && check->problem.n == problem->n &&
                     check->problem.k == problem->k && check->problem.work == problem->work &&
-                    check->depth == dm_problem_b_rows(problem);
+                    check->depth == dm_problem_b_rows(problem) && check->room == room;
   if (!fits) {
     *out = NULL;
     dm_freivalds_free(check);
-    return dm_freivalds_new(problem, alpha, beta, from_gpu, out);
+    return dm_freivalds_new(problem, alpha, beta, from_gpu, room, out);
   }
   DM_TRY(dm_freivalds_arrive(check));
   begin(check, problem, alpha, beta, from_gpu, (dm_range){0, problem->m},
@@ -118,7 +120,7 @@ int64_t dm_freivalds_bytes(const dm_freivalds *check) {
   const int64_t parts = check->parts, rows = check->groups * check->problem.m;
   const int64_t sums = (3 * parts + 3) * rows; /* and the same again for the judge */
   return (int64_t)sizeof(double) *
-         ((parts + 1) * (check->problem.n + check->groups * check->depth + check->problem.m) +
+         ((parts + 1) * (check->problem.n + check->groups * check->room + check->problem.m) +
           2 * sums);
 }
 
@@ -181,12 +183,11 @@ static dm_range clip(dm_range part, int64_t *from, int64_t count) {
 }
 
 /* The part of a view at (*row, *col) of a matrix that is checked. The part limits rows of op(A) and
- * C, and columns of op(B) and C; k is whole. */
+ * C, and columns of op(B) and C; of k it has K. */
 static dm_view part_of(const dm_freivalds *check, dm_view view, int64_t *row, int64_t *col,
-                       bool by_rows, bool by_cols) {
-  const dm_range k = {0, check->depth};
-  const dm_range rows = clip(by_rows ? check->rows : k, row, view.rows);
-  const dm_range cols = clip(by_cols ? check->cols : k, col, view.cols);
+                       const dm_range *k, bool by_rows, bool by_cols) {
+  const dm_range rows = clip(by_rows ? check->rows : *k, row, view.rows);
+  const dm_range cols = clip(by_cols ? check->cols : *k, col, view.cols);
   return dm_view_sub(view, rows.begin, cols.begin, rows.end - rows.begin, cols.end - cols.begin);
 }
 
@@ -255,27 +256,51 @@ static dm_status probe_groups(dm_freivalds *check, dm_backend *backend, dm_view 
   return DM_OK;
 }
 
+int64_t dm_freivalds_room(const dm_freivalds *check) {
+  return check->room;
+}
+
+bool dm_freivalds_holds_all(const dm_freivalds *check) {
+  return check->room == check->depth;
+}
+
+/* Only what the last window had is not zero. */
+void dm_freivalds_turn_to(dm_freivalds *check, dm_range rows) {
+  const size_t bytes = (size_t)dm_range_size(check->window) * sizeof(double);
+  for (int g = 0; g < check->groups; g++) {
+    memset(check->t + g * check->room * check->parts, 0, bytes * (size_t)check->parts);
+    memset(check->sizes + g * check->room, 0, bytes);
+  }
+  check->window = rows;
+}
+
+bool dm_freivalds_turn_to_row(dm_freivalds *check, int64_t first) {
+  if (first >= check->depth) return false;
+  dm_freivalds_turn_to(check, (dm_range){first, dm_min(check->depth, first + check->room)});
+  return true;
+}
+
 void dm_freivalds_sample(dm_freivalds *check, int64_t step) {
-  const size_t k = (size_t)(check->groups * check->depth);
+  const size_t m = (size_t)(check->groups * check->problem.m);
   check->step = step;
   check->strained = false;
   check->cols_left_out = 0;
+  check->spread = 0.0;
   memset(check->col_squares, 0, (size_t)check->problem.n * sizeof(double));
-  memset(check->t, 0, k * (size_t)check->parts * sizeof(double));
-  memset(check->sizes, 0, k * sizeof(double));
+  memset(check->y, 0, m * (size_t)check->parts * sizeof(double));
+  memset(check->row_squares, 0, m * sizeof(double));
+  dm_freivalds_turn_to(check, (dm_range){0, check->room});
 }
 
 bool dm_freivalds_is_sound(const dm_freivalds *check) {
-  double squares = 0.0;
-  for (int64_t i = 0; i < check->groups * check->depth && check->step > 1; i++)
-    squares += check->sizes[i] * check->sizes[i];
   return check->step == 1 || (!check->strained && check->cols_left_out == 0 &&
-                              dm_sample_is_sound(squares, check->problem.n));
+                              dm_sample_is_sound(check->spread, check->problem.n));
 }
 
 dm_status dm_freivalds_scan_b(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                               int64_t col) {
-  view = part_of(check, view, &row, &col, false, true);
+  const dm_range all = {0, check->depth};
+  view = part_of(check, view, &row, &col, &all, false, true);
   if (check->exact || dm_view_is_empty(view)) return DM_OK;
   double *squares = check->col_squares + col;
   if (backend) check->adds = backend;
@@ -318,11 +343,11 @@ dm_status dm_freivalds_weigh(dm_freivalds *check, const dm_comm *comm) {
 
 dm_status dm_freivalds_add_b(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                              int64_t col) {
-  view = part_of(check, view, &row, &col, false, true);
+  view = part_of(check, view, &row, &col, &check->window, false, true);
   if (dm_view_is_empty(view)) return DM_OK;
   return probe_groups(
       check, backend, view, row, col,
-      (group_sums){check->depth, check->t, check->exact ? NULL : check->sizes, NULL});
+      (group_sums){check->room, check->t, check->exact ? NULL : check->sizes, NULL});
 }
 
 /* Sums COUNT numbers of the wide type, or integers in the same memory, over the ranks. */
@@ -335,23 +360,24 @@ static dm_status sum_wide(const dm_freivalds *check, const dm_comm *comm, double
 /* At least 2^-1000: a probe skips columns with factor 0, but must see NaN in A. */
 void dm_freivalds_take_roots(dm_freivalds *check, int64_t row, int64_t count) {
   for (int g = 0; g < check->groups; g++) {
-    const int64_t first = g * check->depth + row;
+    const int64_t first = dm_freivalds_at(check, g, row);
     for (int64_t i = first; i < first + count; i++) {
       const double squares = check->sizes[i], *t = check->t + i * check->parts;
       const bool is_zero = t[0] == 0.0 && (check->parts == 1 || t[1] == 0.0);
       check->strained |= !isfinite(squares) || (squares < DM_LEAST_SQUARES && !is_zero);
+      check->spread += squares;
       check->sizes[i] = fmax(sqrt(squares), 0x1p-1000);
     }
   }
 }
 
 dm_status dm_freivalds_project(dm_freivalds *check, const dm_comm *comm) {
-  const int64_t k = check->depth;
+  const int64_t k = check->room;
   DM_TRY(dm_freivalds_arrive(check));
   DM_TRY(sum_wide(check, comm, check->t, check->groups * k));
   if (check->exact) return DM_OK;
   DM_TRY(dm_comm_sum_f64(comm, check->sizes, check->groups * k));
-  dm_freivalds_take_roots(check, 0, k);
+  dm_freivalds_take_roots(check, check->window.begin, dm_range_size(check->window));
   /* w is real: conj(B) w is conj(B w), and A conj(t) is conj(conj(A) t). */
   for (int64_t i = 0; check->conjugate_a != check->conjugate_b && i < check->groups * k; i++)
     check->t[2 * i + 1] = -check->t[2 * i + 1];
@@ -372,8 +398,8 @@ static dm_status add_sizes(dm_freivalds *check, dm_backend *backend, dm_view vie
 static dm_status add_group_of_a(dm_freivalds *check, dm_backend *backend, dm_view view, int g,
                                 int64_t row, int64_t col) {
   const dm_problem *p = &check->problem;
-  const double *t = check->t + (g * check->depth + col) * check->parts,
-               *sizes = check->sizes + g * check->depth + col;
+  const int64_t at = dm_freivalds_at(check, g, col);
+  const double *t = check->t + at * check->parts, *sizes = check->sizes + at;
   double *y = check->y + (g * p->m + row) * check->parts,
          *norms = check->row_squares + g * p->m + row;
   if (takes_one_pass(check, backend, view)) {
@@ -388,18 +414,23 @@ static dm_status add_group_of_a(dm_freivalds *check, dm_backend *backend, dm_vie
 /* Adds all groups in one pass over VIEW. */
 static void add_groups_of_a(const dm_freivalds *check, dm_view view, int64_t row, int64_t col) {
   const dm_problem *p = &check->problem;
+  const int64_t at = dm_freivalds_at(check, 0, col);
   dm_host_probe_vectors_parallel(view, &(dm_probe_vectors){.count = check->groups,
-                                                           .x = check->t + col,
-                                                           .sizes = check->sizes + col,
-                                                           .x_step = check->depth,
+                                                           .x = check->t + at,
+                                                           .sizes = check->sizes + at,
+                                                           .x_step = check->room,
                                                            .y = check->y + row,
                                                            .norms = check->row_squares + row,
                                                            .y_step = p->m});
 }
 
-/* Adds rows of op(A) that meet the rows of op(B) from COL on. */
+/* Adds rows of op(A) that meet the rows of op(B) from COL on, as far as they are in the window. */
 static dm_status add_rows_of_a(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                                int64_t col) {
+  const dm_range met = dm_range_common((dm_range){col, col + view.cols}, check->window);
+  if (dm_range_size(met) == 0) return DM_OK;
+  view = dm_view_sub(view, 0, met.begin - col, view.rows, dm_range_size(met));
+  col = met.begin;
   if (check->parts == 1 && takes_one_pass(check, backend, view)) {
     add_groups_of_a(check, view, row, col);
     return DM_OK;
@@ -410,7 +441,8 @@ static dm_status add_rows_of_a(dm_freivalds *check, dm_backend *backend, dm_view
 
 dm_status dm_freivalds_add_a(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                              int64_t col) {
-  view = part_of(check, view, &row, &col, true, false);
+  const dm_range k = {0, check->problem.k};
+  view = part_of(check, view, &row, &col, &k, true, false);
   if (dm_view_is_empty(view)) return DM_OK;
   for (int64_t done = 0, count; done < view.rows; done += count) {
     const int64_t at = check->rows.begin + row + done, entry = at / check->entry_rows;
@@ -440,7 +472,7 @@ static dm_status add_norms(dm_freivalds *check, dm_backend *backend, dm_view vie
 /* Adds the elements of C in VIEW as they are. */
 static dm_status add_stored(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                             int64_t col) {
-  view = part_of(check, view, &row, &col, true, true);
+  view = part_of(check, view, &row, &col, NULL, true, true);
   if (dm_view_is_empty(view)) return DM_OK;
   const bool once = takes_one_pass(check, backend, view);
   const group_sums to = {check->problem.m, check->z, check->z_squares,
@@ -488,7 +520,7 @@ dm_status dm_freivalds_add_c(dm_freivalds *check, dm_backend *backend, dm_view v
 
 dm_status dm_freivalds_add_c0(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                               int64_t col) {
-  view = part_of(check, view, &row, &col, true, true);
+  view = part_of(check, view, &row, &col, NULL, true, true);
   if (dm_view_is_empty(view)) return DM_OK;
   return probe_groups(check, backend, view, row, col,
                       (group_sums){check->problem.m, check->z0, check->z0_squares, NULL});

@@ -28,7 +28,10 @@
  * The norms may come from a sample of op(B)'s rows: the bounds hold for any w. A column whose norm
  * the sample overestimates has less weight, by at most the root of all rows to those in the sample.
  *
- * Any rank may add any part of A, B and C; the parts of a matrix must tile it. */
+ * Any rank may add any part of A, B and C; the parts of a matrix must tile it.
+ *
+ * B w takes memory for every row of op(B), and of these a product with few columns has millions: so
+ * the check holds a window of them, and A and B are added window by window. */
 #ifndef DM_CHECK_FREIVALDS_H
 #define DM_CHECK_FREIVALDS_H
 
@@ -65,23 +68,37 @@ typedef struct dm_verdict {
   uint64_t seed;    /* ... which has this seed */
 } dm_verdict;
 
-/* FROM_GPU: products may come from a GPU, whose sums have errors that do not cancel. */
+/* FROM_GPU: products may come from a GPU, whose sums have errors that do not cancel. ROOM: rows of
+ * the longest window, at most those of op(B) (dm_check_room of plan/buffers.h). */
 dm_status dm_freivalds_new(const dm_problem *problem, const double alpha[2], const double beta[2],
-                           bool from_gpu, dm_freivalds **check);
+                           bool from_gpu, int64_t room, dm_freivalds **check);
 void dm_freivalds_free(dm_freivalds *check); /* NULL is allowed */
 
-/* The same, in the memory of *CHECK, an earlier check or NULL, if it fits. */
+/* The same with the usual room, in the memory of *CHECK, an earlier check or NULL, if it fits. */
 dm_status dm_freivalds_reuse(const dm_problem *problem, const double alpha[2], const double beta[2],
                              bool from_gpu, dm_freivalds **check);
 
-/* A check of rows ROWS x columns COLS of C alone, with its own weights, sums and norms. Add parts
- * as for the whole matrices: elements outside are ignored. */
+/* A check of PART of C alone, with its own weights, sums and norms. Add parts as for the whole
+ * matrices: elements outside are ignored. */
 dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2],
-                                const double beta[2], bool from_gpu, dm_range rows, dm_range cols,
+                                const double beta[2], bool from_gpu, dm_extent part, int64_t room,
                                 dm_freivalds **check);
 
 /* Bytes of the check's vectors, including those of the verdict. */
 int64_t dm_freivalds_bytes(const dm_freivalds *check);
+
+/* ---- the window: rows of op(B), among those of all entries, that are added and projected, and
+ * with them the columns of op(A) that they meet; elements outside are ignored ---- */
+
+/* Rows that it can have; if these are all rows, it has all of them from the start. */
+int64_t dm_freivalds_room(const dm_freivalds *check);
+bool dm_freivalds_holds_all(const dm_freivalds *check);
+
+/* Moves it to ROWS, of which nothing has been added yet. */
+void dm_freivalds_turn_to(dm_freivalds *check, dm_range rows);
+
+/* Moves it to the rows from FIRST on, as many as it can have; false: there are none. */
+bool dm_freivalds_turn_to_row(dm_freivalds *check, int64_t first);
 
 /* Merges all columns into one group; call before adding parts. GPUs read A once per group. */
 void dm_freivalds_join_groups(dm_freivalds *check);
@@ -115,7 +132,8 @@ void dm_freivalds_sample(dm_freivalds *check, int64_t step);
 /* After project: whether these weights are useful; else op(B) must be scanned in full (STEP 1). */
 bool dm_freivalds_is_sound(const dm_freivalds *check);
 
-/* Call in this order, each over all parts; weigh and project are collective. */
+/* Call in this order, each over all parts; weigh and project are collective. From add_b to add_a
+ * once for each window, with any ranks that have parts of it. */
 dm_freivalds_part dm_freivalds_scan_b;
 dm_status dm_freivalds_weigh(dm_freivalds *check, const dm_comm *comm);
 dm_freivalds_part dm_freivalds_add_b;
@@ -129,8 +147,8 @@ dm_status dm_freivalds_add_image(dm_freivalds *check, dm_view part, int64_t row,
 /* ---- if the parts of A and B are not kept (freivalds_streamed.c) ----
  *
  * Weights come from a sample: scan_b all columns of ROWS rows of op(B), then estimate (collective).
- * Then, for each panel of k: scan and add all pieces of op(B), sum ROWS elements of B w from ROW
- * over the ranks of COMM (sum_panel), then add all pieces of op(A).
+ * Then, for each panel of k: scan and add all pieces of op(B), sum ROWS elements of B w from ROW,
+ * in the window, over the ranks of COMM (sum_panel), then add all pieces of op(A).
  *
  * The bound uses the norms of the full matrices, so it holds for any sample. A column whose norm
  * the sample overestimates has less weight, by at most sqrt(k / ROWS). */

@@ -41,9 +41,11 @@ static dm_status add_operands(const checks *all, dm_freivalds **check,
   dm_freivalds_repeat(*check, all->seed, 0);
   DM_TRY(dm_freivalds_scan_b(*check, NULL, one->b, 0, 0));
   DM_TRY(dm_freivalds_weigh(*check, all->comm));
-  DM_TRY(dm_freivalds_add_b(*check, NULL, one->b, 0, 0));
-  DM_TRY(dm_freivalds_project(*check, all->comm));
-  DM_TRY(dm_freivalds_add_a(*check, NULL, one->a, 0, 0));
+  for (int64_t k = 0; dm_freivalds_turn_to_row(*check, k); k += dm_freivalds_room(*check)) {
+    DM_TRY(dm_freivalds_add_b(*check, NULL, one->b, 0, 0));
+    DM_TRY(dm_freivalds_project(*check, all->comm));
+    DM_TRY(dm_freivalds_add_a(*check, NULL, one->a, 0, 0));
+  }
   return all->one.reads_c ? dm_freivalds_add_c0(*check, NULL, one->c, 0, 0) : DM_OK;
 }
 

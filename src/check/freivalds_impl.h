@@ -7,11 +7,14 @@
 
 /* Vectors of the wide type (see dm_backend_probe) hold PARTS doubles per element; integer
  * vectors hold int64_t in the same memory. Vectors over k and m exist once per group, one after
- * the other; those over k have all rows of op(B), also of the other entries of a batch. */
+ * the other; those over k have the rows of op(B) in the window, ROOM elements apart. */
 struct dm_freivalds {
   dm_problem problem;  /* m and n are those of the checked part, ... */
   dm_range rows, cols; /* ... these rows and columns of C */
   int64_t depth;       /* rows of op(B): k of all entries */
+  int64_t room;        /* rows of the longest window, ... */
+  dm_range window;     /* ... and the present one */
+  double spread;       /* sum of |B(l,j) w_j|^2 over the windows so far */
   int64_t entry_rows;  /* rows of C in an entry */
   double alpha[2], beta[2];
   bool exact, from_gpu;
@@ -33,8 +36,8 @@ struct dm_freivalds {
   double *memory;                               /* which holds all that follow */
   double *col_squares;                          /* n */
   double *w;                                    /* n, wide */
-  double *t;                                    /* k, wide: B w */
-  double *sizes;                                /* k: sum_j |B(k,j) w_j|^2, later its root */
+  double *t;                                    /* room, wide: B w */
+  double *sizes;                                /* room: sum_j |B(k,j) w_j|^2, later its root */
   double *y, *z, *z0;                           /* m, wide: A t; C w; C0 w */
   double *scratch;                              /* m, wide; shared by the groups */
   double *row_squares, *z_squares, *z0_squares; /* m */
@@ -55,7 +58,12 @@ static inline bool dm_freivalds_expects(const dm_centering *lines, int64_t i) {
 /* Waits for pending sums of a device. (freivalds.c) */
 dm_status dm_freivalds_arrive(dm_freivalds *check);
 
-/* Takes the roots of COUNT completed sums in SIZES, from ROW on. (freivalds.c) */
+/* Where row ROW of op(B), which is in the window, is in the vectors of group G. */
+static inline int64_t dm_freivalds_at(const dm_freivalds *check, int g, int64_t row) {
+  return g * check->room + row - check->window.begin;
+}
+
+/* Takes the roots of COUNT completed sums in SIZES, from row ROW of op(B) on. (freivalds.c) */
 void dm_freivalds_take_roots(dm_freivalds *check, int64_t row, int64_t count);
 
 /* Collective: draws the seed of w, unless it is stated. (freivalds.c) */

@@ -42,7 +42,7 @@ dm_status dm_freivalds_sum_panel(dm_freivalds *check, const dm_comm *comm, int64
   *sum = (dm_panel_sum){.row = row, .rows = rows};
   DM_TRY(dm_freivalds_arrive(check));
   for (int g = 0; g < check->groups; g++) {
-    const int64_t at = g * check->depth + row;
+    const int64_t at = dm_freivalds_at(check, g, row);
     DM_TRY(dm_comm_sum_start(comm, check->t + at * check->parts, rows * check->parts, check->exact,
                              &sum->t[g]));
     if (!check->exact)

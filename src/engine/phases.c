@@ -205,9 +205,10 @@ static dm_status show_piece(const dm_rank_state *local, dm_matrix matrix, int64_
   return dm_backend_wait(local->backend, copied);
 }
 
-/* Of all panels together. */
-static void share_of(const dm_rank_state *local, dm_matrix matrix, dm_range *rows, dm_range *cols) {
-  const int64_t first = local->panels.begin, last = local->panels.end - 1;
+/* Of PANELS together. */
+static void share_of(const dm_rank_state *local, dm_matrix matrix, dm_range panels, dm_range *rows,
+                     dm_range *cols) {
+  const int64_t first = panels.begin, last = panels.end - 1;
   *rows = (dm_range){dm_rank_piece_rows(local, matrix, first).begin,
                      dm_rank_piece_rows(local, matrix, last).end};
   *cols = (dm_range){dm_rank_piece_cols(local, matrix, first).begin,
@@ -215,50 +216,59 @@ static void share_of(const dm_rank_state *local, dm_matrix matrix, dm_range *row
 }
 
 /* Whole bands: a panel of a small matrix has no work for many cores. */
-static dm_status pass_mapped(const dm_rank_state *local, dm_matrix matrix, dm_piece_taker *take,
-                             void *context) {
+static dm_status pass_mapped(const dm_rank_state *local, dm_matrix matrix, dm_range panels,
+                             dm_piece_taker *take, void *context) {
   dm_range rows, cols;
-  share_of(local, matrix, &rows, &cols);
+  share_of(local, matrix, panels, &rows, &cols);
   while (rows.begin < rows.end) {
     const dm_view piece = dm_rank_mapped(local, matrix, rows, cols);
-    DM_TRY(take(context, local->backend, piece, local->panels.begin, rows.begin, cols.begin));
+    DM_TRY(take(context, local->backend, piece, panels.begin, rows.begin, cols.begin));
     DM_TRY(dm_run_beat(local->run));
     rows.begin += piece.rows;
   }
   return DM_OK;
 }
 
-/* Passes the resident pieces of op(A) or op(B), each once. */
+/* The piece of one panel; if it was copied to a slot, no sum is pending when it returns. */
+static dm_status pass_panel(dm_rank_state *local, dm_matrix matrix, int64_t panel,
+                            dm_piece_taker *take, void *context) {
+  const dm_factor *factor = matrix == DM_A ? &local->a : &local->b;
+  const dm_range rows = dm_rank_piece_rows(local, matrix, panel);
+  const int64_t col = dm_rank_piece_cols(local, matrix, panel).begin;
+  dm_view piece;
+  for (int64_t row = rows.begin; row < rows.end; row += piece.rows) {
+    DM_TRY(show_piece(local, matrix, panel, row - rows.begin, &piece));
+    DM_TRY(take(context, local->backend, piece, panel, row, col));
+    if (factor->route.uploaded) DM_TRY(dm_backend_settle(local->backend)); /* before the next */
+  }
+  return dm_run_beat(local->run);
+}
+
+/* The resident pieces of PANELS, not empty, that tile T is the first to need. */
+static dm_status pass_tile(dm_rank_state *local, dm_matrix matrix, int64_t t, dm_range panels,
+                           dm_piece_taker *take, void *context) {
+  if (!dm_plan_is_first(local->plan, matrix, t)) return DM_OK;
+  dm_rank_turn_to(local, t);
+  if (local->mapped[matrix]) return pass_mapped(local, matrix, panels, take, context);
+  for (int64_t p = panels.begin; p < panels.end; p++)
+    DM_TRY(pass_panel(local, matrix, p, take, context));
+  return DM_OK;
+}
+
 dm_status dm_each_piece(dm_rank_state *local, dm_matrix matrix, dm_piece_taker *take,
                         void *context) {
-  const dm_factor *factor = matrix == DM_A ? &local->a : &local->b;
-  for (int64_t place = 0; place < dm_plan_todo(local->plan); place++) {
-    const int64_t t = dm_plan_todo_tile(local->plan, place);
-    if (local->coords.idle || !dm_plan_is_first(local->plan, matrix, t)) continue;
-    dm_rank_turn_to(local, t);
-    if (local->mapped[matrix] && dm_range_size(local->panels) > 0) {
-      DM_TRY(pass_mapped(local, matrix, take, context));
-      continue;
-    }
-    for (int64_t p = local->panels.begin; p < local->panels.end; p++) {
-      const dm_range rows = dm_rank_piece_rows(local, matrix, p);
-      const int64_t col = dm_rank_piece_cols(local, matrix, p).begin;
-      dm_view piece;
-      for (int64_t row = rows.begin; row < rows.end; row += piece.rows) {
-        DM_TRY(show_piece(local, matrix, p, row - rows.begin, &piece));
-        DM_TRY(take(context, local->backend, piece, p, row, col));
-        if (factor->route.uploaded) DM_TRY(dm_backend_settle(local->backend)); /* before the next */
-      }
-      DM_TRY(dm_run_beat(local->run));
-    }
-  }
+  if (local->coords.idle || dm_range_size(local->panels) == 0) return DM_OK;
+  for (int64_t i = 0; i < dm_plan_todo(local->plan); i++)
+    DM_TRY(
+        pass_tile(local, matrix, dm_plan_todo_tile(local->plan, i), local->panels, take, context));
   return DM_OK;
 }
 
 dm_status dm_check_new(const dm_run *run, const dm_plan *plan, const double alpha[2],
                        const double beta[2], dm_freivalds **check) {
-  DM_TRY(
-      dm_comm_agree(run->world, dm_freivalds_new(&plan->problem, alpha, beta, plan->gpu, check)));
+  const int64_t room = dm_check_room(dm_problem_b_rows(&plan->problem), dm_plan_width(plan));
+  DM_TRY(dm_comm_agree(run->world,
+                       dm_freivalds_new(&plan->problem, alpha, beta, plan->gpu, room, check)));
   if (plan->gpu) dm_freivalds_join_groups(*check);
   return DM_OK;
 }
@@ -287,12 +297,6 @@ static dm_status add_piece(void *context, dm_backend *backend, dm_view piece, in
   return shown ? DM_OK : c->take(c->check, backend, piece, row, col);
 }
 
-static dm_status each_piece(checking *c, dm_matrix matrix, dm_freivalds_part *take) {
-  c->matrix = matrix;
-  c->take = take;
-  return dm_each_piece(c->local, matrix, add_piece, c);
-}
-
 /* Many bands of op(A), which may be small: threads share its rows. */
 typedef struct bands {
   const checking *checking;
@@ -311,40 +315,97 @@ static dm_status add_rows(void *context, int64_t turn) {
   return DM_OK;
 }
 
-/* Adds op(A), which is multiplied in the page cache. */
-static dm_status add_bands(const checking *c) {
+/* Adds PANELS of op(A), which is multiplied in the page cache. */
+static dm_status add_bands(const checking *c, int64_t t, dm_range panels) {
   dm_rank_state *local = c->local;
-  for (int64_t place = 0; place < dm_plan_todo(local->plan); place++) {
-    const int64_t t = dm_plan_todo_tile(local->plan, place);
-    if (!dm_plan_is_first(local->plan, DM_A, t)) continue;
-    dm_rank_turn_to(local, t);
-    bands all = {.checking = c};
-    share_of(local, DM_A, &all.rows, &all.cols);
-    DM_TRY(dm_fork_each(dm_ceil_div(dm_range_size(all.rows), BAND_ROWS), 0, add_rows, &all));
-    DM_TRY(dm_run_beat(local->run));
+  if (!dm_plan_is_first(local->plan, DM_A, t)) return DM_OK;
+  dm_rank_turn_to(local, t);
+  bands all = {.checking = c};
+  share_of(local, DM_A, panels, &all.rows, &all.cols);
+  DM_TRY(dm_fork_each(dm_ceil_div(dm_range_size(all.rows), BAND_ROWS), 0, add_rows, &all));
+  return dm_run_beat(local->run);
+}
+
+/* Tiles of this run, by their places (plan/tiles.h), and panels, that are added together. */
+typedef struct lot {
+  dm_range places, panels;
+} lot;
+
+static dm_status add_lot(checking *c, dm_matrix matrix, lot of) {
+  dm_rank_state *local = c->local;
+  c->matrix = matrix;
+  c->take = matrix == DM_A ? dm_freivalds_add_a : dm_freivalds_add_b;
+  if (local->coords.idle || dm_range_size(of.panels) == 0) return DM_OK;
+  for (int64_t i = of.places.begin; i < of.places.end; i++) {
+    const int64_t t = dm_plan_todo_tile(local->plan, i);
+    DM_TRY(matrix == DM_A && local->bands[DM_A] > 1
+               ? add_bands(c, t, of.panels)
+               : pass_tile(local, matrix, t, of.panels, add_piece, c));
   }
   return DM_OK;
 }
 
-static dm_status add_a(checking *c) {
-  return c->local->bands[DM_A] > 1 ? add_bands(c) : each_piece(c, DM_A, dm_freivalds_add_a);
+/* Of B; of A nothing is wanted before the verdict. */
+static dm_status arrived(const checking *c, const dm_comm *ranks, dm_status status) {
+  if (!status) status = dm_backend_settle(c->local->backend);
+  return dm_comm_agree(ranks, status);
 }
 
-/* Of B; of A nothing is wanted before the verdict. */
-static dm_status arrived(const checking *c, dm_status status) {
-  if (!status) status = dm_backend_settle(c->local->backend);
-  return dm_comm_agree(c->local->run->world, status);
+/* Collective in RANKS, which have all pieces of the window. */
+static dm_status check_window(checking *c, const dm_comm *ranks, lot of) {
+  DM_TRY(arrived(c, ranks, add_lot(c, DM_B, of)));
+  DM_TRY(dm_freivalds_project(c->check, ranks));
+  return dm_comm_agree(ranks, add_lot(c, DM_A, of));
+}
+
+/* The tiles from PLACE on that are of the same entry. */
+static dm_range tiles_of_entry(const dm_plan *plan, int64_t place) {
+  const int64_t part = dm_plan_part_of(plan, dm_plan_todo_tile(plan, place));
+  int64_t end = place + 1;
+  while (end < dm_plan_todo(plan) && dm_plan_part_of(plan, dm_plan_todo_tile(plan, end)) == part)
+    end++;
+  return (dm_range){place, end};
+}
+
+/* As many panels from FIRST on as have room in a window, and their rows of op(B). */
+static dm_range panels_of_window(const checking *c, int64_t tile, int64_t first, dm_range *rows) {
+  const dm_rank_state *local = c->local;
+  int64_t end = first + 1;
+  *rows = dm_plan_b_panel(local->plan, tile, first);
+  for (; end < local->panels.end; end++) {
+    const int64_t next = dm_plan_b_panel(local->plan, tile, end).end;
+    if (next - rows->begin > dm_freivalds_room(c->check)) break;
+    rows->end = next;
+  }
+  return (dm_range){first, end};
+}
+
+/* This layer's panels, entry by entry and window by window; layers do not wait for each other. */
+static dm_status check_layer(checking *c) {
+  const dm_rank_state *local = c->local;
+  dm_range places, panels, rows;
+  if (local->coords.idle) return DM_OK;
+  for (int64_t i = 0; i < dm_plan_todo(local->plan); i = places.end) {
+    places = tiles_of_entry(local->plan, i);
+    for (int64_t p = local->panels.begin; p < local->panels.end; p = panels.end) {
+      panels = panels_of_window(c, dm_plan_todo_tile(local->plan, i), p, &rows);
+      dm_freivalds_turn_to(c->check, rows);
+      DM_TRY(check_window(c, local->side, (lot){places, panels}));
+    }
+  }
+  return DM_OK;
 }
 
 dm_status dm_check_operands(dm_rank_state *local, dm_freivalds *check, dm_share_sums *sums) {
   double start = dm_now();
   const dm_comm *world = local->run->world;
   checking c = {.local = local, .check = check, .sums = sums};
-  DM_TRY(arrived(&c, dm_each_piece(local, DM_B, scan_piece, &c)));
+  DM_TRY(arrived(&c, world, dm_each_piece(local, DM_B, scan_piece, &c)));
   DM_TRY(dm_freivalds_weigh(check, world));
-  DM_TRY(arrived(&c, each_piece(&c, DM_B, dm_freivalds_add_b)));
-  DM_TRY(dm_freivalds_project(check, world));
-  DM_TRY(dm_comm_agree(world, add_a(&c)));
+  if (dm_freivalds_holds_all(check))
+    DM_TRY(check_window(&c, world, (lot){{0, dm_plan_todo(local->plan)}, local->panels}));
+  else
+    DM_TRY(dm_comm_agree(world, check_layer(&c)));
   local->phases.check += dm_now() - start;
   return DM_OK;
 }

@@ -64,12 +64,16 @@ dm_status dm_streamed_check_sample(dm_streamed_check *streamed, dm_rank_state *l
   return dm_freivalds_estimate(streamed->check, run->world, rows);
 }
 
+static dm_status scan_b(dm_streamed_check *streamed, dm_rank_state *local, int64_t panel) {
+  return dm_freivalds_scan_b(streamed->check, local->backend, dm_rank_piece(local, DM_B, panel),
+                             dm_rank_piece_rows(local, DM_B, panel).begin,
+                             dm_rank_piece_cols(local, DM_B, panel).begin);
+}
+
 static dm_status add_b(dm_streamed_check *streamed, dm_rank_state *local, int64_t panel) {
-  const dm_view piece = dm_rank_piece(local, DM_B, panel);
-  const int64_t row = dm_rank_piece_rows(local, DM_B, panel).begin;
-  const int64_t col = dm_rank_piece_cols(local, DM_B, panel).begin;
-  DM_TRY(dm_freivalds_scan_b(streamed->check, local->backend, piece, row, col));
-  return dm_freivalds_add_b(streamed->check, local->backend, piece, row, col);
+  return dm_freivalds_add_b(streamed->check, local->backend, dm_rank_piece(local, DM_B, panel),
+                            dm_rank_piece_rows(local, DM_B, panel).begin,
+                            dm_rank_piece_cols(local, DM_B, panel).begin);
 }
 
 static dm_status add_a(dm_streamed_check *streamed, dm_rank_state *local, int64_t panel) {
@@ -87,16 +91,21 @@ static dm_status sum_up(dm_streamed_check *streamed, const dm_rank_state *local,
 
 /* Every band is scanned once: of B when it passes first, of A when it passes last. In a single tile
  * both hold: all of B has passed then, and B w is summed. That needs all tiles: a resumed run is
- * verified from the files. */
+ * verified from the files. If the check has no room for B w, each tile's part of it is summed
+ * again, and multiplied by A at once: the sums of the tiles are those of all columns. */
 static dm_status scan(dm_streamed_check *streamed, dm_rank_state *local, int64_t panel,
                       bool *done) {
+  const bool holds = dm_freivalds_holds_all(streamed->check);
   const bool first = dm_plan_is_first(local->plan, DM_B, local->tile);
   const bool last = dm_plan_is_last(local->plan, DM_A, local->tile);
   *done = true;
   const bool is_summed = streamed->sum.rows > 0;
-  if (first && !is_summed) DM_TRY(add_b(streamed, local, panel));
-  if (!last) return DM_OK;
-  if (first && !is_summed) DM_TRY(sum_up(streamed, local, panel));
+  if (!holds && !is_summed)
+    dm_freivalds_turn_to(streamed->check, dm_plan_b_panel(local->plan, local->tile, panel));
+  if (first && !is_summed) DM_TRY(scan_b(streamed, local, panel));
+  if ((first || !holds) && !is_summed) DM_TRY(add_b(streamed, local, panel));
+  if (holds && !last) return DM_OK;
+  if ((first || !holds) && !is_summed) DM_TRY(sum_up(streamed, local, panel));
   if (streamed->sum.rows > 0)
     DM_TRY(dm_freivalds_test_panel(streamed->check, &streamed->sum, done));
   if (!*done) return DM_OK;

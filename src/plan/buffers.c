@@ -411,16 +411,16 @@ static void list_converted(const rank_extent *e, dm_buffers *list) {
   if (bytes > 0) put(list, DM_BUFFER_CONVERTED, plan->gpu ? DM_ON_DEVICE : DM_PAGEABLE, bytes);
 }
 
-/* check/freivalds.c and its judge; one group of columns if GPUs multiply; complex vectors are at
- * most twice as large. engine/scaling.c needs an exponent, two extremes and seven sums for each row
- * and column, or part of one. */
+/* check/freivalds.c and its judge; one group of columns if GPUs multiply. engine/scaling.c needs an
+ * exponent, two extremes and seven sums for each row and column, or part of one. */
 static void list_vectors(const rank_extent *e, dm_buffers *list) {
   const dm_problem *p = &e->plan->problem;
   const bool scales = p->compute.scans;
   if (!p->verify && !scales) return;
-  const int64_t groups = e->plan->gpu ? 1 : DM_BUFFER_CHECK_GROUPS;
+  const int64_t groups = e->plan->gpu ? 1 : dm_check_groups(p->n);
   const bool runs = dm_plan_has_runs(e->plan); /* verified entry by entry */
-  const int64_t m = runs ? dm_problem_entry_rows(p) : p->m, k = runs ? p->k : dm_problem_b_rows(p);
+  const int64_t m = runs ? dm_problem_entry_rows(p) : p->m;
+  const int64_t k = dm_check_room(runs ? p->k : dm_problem_b_rows(p), e->width);
   const int64_t elements =
       dm_plus(dm_times(2, dm_plus(p->n, dm_times(groups, k))), dm_times(12 * groups + 2, m));
   int64_t bytes = p->verify ? dm_times(elements, dm_dtype_is_complex(p->work) ? 16 : 8) : 0;

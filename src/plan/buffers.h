@@ -170,11 +170,24 @@ enum {
   DM_BUFFER_SAMPLE_BYTES = 1 << 20,
   DM_BUFFER_PASS_PIECES =
       2, /* of A or B that are scanned and not kept: one while the next is read */
-  DM_BUFFER_CHECK_GROUPS = 4,     /* groups of columns, if CPUs multiply */
+  DM_BUFFER_CHECK_GROUPS = 4,     /* groups of columns, if CPUs multiply, */
+  DM_BUFFER_GROUP_COLS = 32,      /* each of so many columns at least */
+  DM_BUFFER_CHECK_ROWS = 1 << 19, /* rows of op(B) whose sums the verification holds at a time */
   DM_BUFFER_SLAB_BYTES = 2 << 20, /* memory that peers' GPUs read consists of whole slabs */
   DM_BUFFER_STRIPS_UP = 32,       /* strips moving to a device */
   DM_BUFFER_STRIPS_OUT = 8,       /* strips moving to the file */
 };
+
+/* Groups of N columns in the verification. */
+static inline int64_t dm_check_groups(int64_t n) {
+  return dm_max(1, dm_min(DM_BUFFER_CHECK_GROUPS, n / DM_BUFFER_GROUP_COLS));
+}
+
+/* Of DEPTH rows of op(B), those whose sums the verification holds at a time, if LEAST are added
+ * together. */
+static inline int64_t dm_check_room(int64_t depth, int64_t least) {
+  return dm_min(depth, dm_max(DM_BUFFER_CHECK_ROWS, least));
+}
 
 /* Memory for reading large chunks of a file. Small chunks fit into the readers' buffers. A large
  * chunk is unpacked once, from one buffer to another, and kept until all of it has been copied:

@@ -85,6 +85,16 @@ static bool may_ramp(const dm_question *question, const dm_plan *plan) {
          question->wishes->panel == 0 && streams(plan);
 }
 
+/* Bytes of op(A) and op(B) that a rank reads in a panel: fewer take the steps of a panel, which are
+ * a few microseconds and a request to the threads that read, as long as their product. */
+enum { LEAST_BYTES = 1 << 20 };
+
+int64_t dm_plan_least_panel(const dm_plan *plan) {
+  const int64_t rows = dm_range_size(dm_plan_rows(plan, 0, 0));
+  const int64_t cols = dm_range_size(dm_plan_cols(plan, 0, 0));
+  return LEAST_BYTES / dm_times(dm_plus(rows, cols), dm_dtype_size(plan->problem.work));
+}
+
 /* Panel widths to try, widest first: a layer in 1, 2, 3, 4, 6, 8, 12, ... panels. */
 static int widths(const dm_question *question, const dm_plan *plan, int64_t width[64]) {
   const int64_t units = dm_ceil_div(plan->problem.k, DM_PANEL_STEP);
@@ -99,7 +109,9 @@ static int widths(const dm_question *question, const dm_plan *plan, int64_t widt
   if (!streams(plan) && (shared || (files && !plan->gpu))) {
     const bool widened = dm_dtype_size(plan->problem.work) < dm_dtype_size(DM_F32);
     const int64_t slice = widened ? SLICE_WIDENED : SLICE;
-    const int64_t wide = files ? slice : IN_SHARED_SLOTS; /* also if A and B are read first */
+    const int64_t wide =
+        dm_max(files ? slice : IN_SHARED_SLOTS, /* also if A and B are read first */
+               dm_plan_least_panel(plan));
     const int64_t panels = dm_ceil_div(layer * DM_PANEL_STEP, wide); /* of about equal width */
     width[0] = dm_ceil_div(layer, dm_max(1, panels)) * DM_PANEL_STEP;
     return 1;

@@ -12,6 +12,10 @@ typedef struct dm_widths {
 /* Sets the panels, and their slots, of PLAN. */
 void dm_plan_set_panels(const dm_question *question, dm_widths widths, dm_plan *plan);
 
+/* The width from which on a panel of a narrow A and B has enough work for its steps; below
+ * DM_PANEL_STEP: any has. */
+int64_t dm_plan_least_panel(const dm_plan *plan);
+
 /* Panels of KB after the requested ramp-up panels, if a layer of PLAN has enough panels. */
 dm_widths dm_plan_stated_widths(const dm_question *question, const dm_plan *plan, int64_t kb);
 

@@ -21,25 +21,33 @@ static int64_t bands(const dm_plan *plan, dm_matrix matrix) {
   return matrix == DM_A ? plan->tiles_m : plan->tiles_n * dm_plan_parts(plan);
 }
 
-static double area_of(dm_tile tile) {
+/* Of C, without images. */
+static double area_of(const dm_plan *plan, int64_t t) {
+  const dm_tile tile = dm_plan_tile(plan, t);
+  if (dm_triangle_is_image(plan, t)) return 0.0;
   return (double)dm_range_size(tile.rows) * (double)dm_range_size(tile.cols);
 }
 
-double dm_plan_part_done(const dm_plan *plan, int64_t t, int l, int64_t q) {
-  const dm_range layer = dm_plan_layer(plan, l);
-  double area = 0.0, depth = 0.0;
-  double all = 0.0;
-  for (int64_t i = 0; i < dm_plan_tiles(plan); i++) {
-    if (dm_triangle_is_image(plan, i)) continue;
-    all += area_of(dm_plan_tile(plan, i));
-    if (dm_plan_todo_place(plan, i) < t) area += area_of(dm_plan_tile(plan, i));
+static void measure_todo(const dm_plan *plan, dm_todo *todo) {
+  double all = 0.0, complete = 0.0;
+  for (int64_t t = 0; t < dm_plan_tiles(plan); t++) {
+    all += area_of(plan, t);
+    if (todo->place[t] < 0) complete += area_of(plan, t);
   }
-  for (int64_t p = layer.begin; p < layer.begin + q; p++)
-    depth += (double)dm_range_size(dm_plan_panel(plan, p));
-  if (depth > 0)
-    area += area_of(dm_plan_tile(plan, dm_plan_todo_tile(plan, t))) * depth /
-            (double)dm_range_size(dm_plan_layer_k(plan, l));
-  return area / all;
+  for (int64_t i = 0; i < todo->count; i++) {
+    todo->before[i] = complete / all;
+    complete += area_of(plan, todo->tiles[i]);
+  }
+  todo->before[todo->count] = complete / all;
+}
+
+double dm_plan_part_done(const dm_plan *plan, int64_t t, int l, int64_t q) {
+  const double *before = plan->todo->before + t;
+  if (q == 0) return before[0];
+  const dm_range layer = dm_plan_layer_k(plan, l);
+  const int64_t end = dm_plan_panel(plan, dm_plan_layer(plan, l).begin + q - 1).end;
+  return before[0] +
+         (before[1] - before[0]) * (double)(end - layer.begin) / (double)dm_range_size(layer);
 }
 
 const char *dm_residence_name(dm_residence residence) {
@@ -139,6 +147,7 @@ dm_status dm_todo_new(int64_t tiles, const bool *there, dm_todo **todo) {
   DM_TRY(dm_buffer_table(1, &new));
   dm_status status = dm_buffer_table(tiles, &new->tiles);
   if (!status) status = dm_buffer_table(tiles, &new->place);
+  if (!status) status = dm_buffer_table(tiles + 1, &new->before);
   if (status) {
     dm_todo_free(new);
     return status;
@@ -155,6 +164,7 @@ void dm_todo_free(dm_todo *todo) {
   if (!todo) return;
   free(todo->tiles);
   free(todo->place);
+  free(todo->before);
   free(todo);
 }
 
@@ -204,6 +214,7 @@ dm_status dm_tile_states_choose(dm_tile_states *states, unsigned state, dm_plan 
         dm_triangle_is_image(plan, t) ||
         (dm_tile_has(states, t, state) && dm_tile_has(states, dm_triangle_twin(plan, t), state));
   DM_TRY(dm_todo_new(states->tiles, there, &todo));
+  measure_todo(plan, todo);
   dm_todo_free(states->todo);
   plan->todo = states->todo = todo;
   return DM_OK;

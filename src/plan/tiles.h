@@ -8,7 +8,8 @@
 #include "plan/partition.h"
 
 /* Fraction of all products, 0 to 1, done with the tiles complete at the start, the first T tiles of
- * this run and the first Q panels of layer L of the next one. */
+ * this run and the first Q panels of layer L of the next one, of a plan whose tiles were chosen by
+ * dm_tile_states_choose. In constant time, since it is asked for after every panel. */
 double dm_plan_part_done(const dm_plan *plan, int64_t t, int l, int64_t q);
 
 /* ---- contents of a share ----
@@ -53,9 +54,10 @@ typedef struct dm_todo {
   int64_t count;
   int64_t *tiles; /* ascending */
   int64_t *place; /* index in TILES of each tile of C, or -1 */
+  double *before; /* fraction of all products done before each of TILES, and after the last one */
 } dm_todo;
 
-/* The tiles, of TILES in all, that THERE does not mark as complete. */
+/* The tiles, of TILES in all, that THERE does not mark as complete; BEFORE remains zero. */
 dm_status dm_todo_new(int64_t tiles, const bool *there, dm_todo **todo);
 void dm_todo_free(dm_todo *todo); /* NULL is allowed */
 

@@ -125,13 +125,28 @@ dm_status dm_distribution_of_tile(const dm_plan *plan, int matrix, int64_t tile,
 
 /* ---- parts ---- */
 
+/* The run of AXIS that has LINE; with LINE at its end, the number of runs. */
+static int64_t run_with(const dm_axis *axis, int64_t line) {
+  int64_t low = 0, high = axis->count;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (dm_axis_end(axis, middle) <= line)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
 static dm_status axis_part(const dm_axis *of, dm_range range, dm_axis *part) {
-  DM_TRY(axis_open(dm_range_size(range), of->parts, of->count, part));
-  for (int64_t i = 0; i < of->count; i++) {
+  const int64_t first = run_with(of, range.begin),
+                end = dm_min(of->count, run_with(of, range.end) + 1);
+  DM_TRY(axis_open(dm_range_size(range), of->parts, end - first, part));
+  for (int64_t i = first; i < end; i++) {
     const dm_axis_run *run = &of->runs[i];
     const int64_t begin = dm_max(run->begin, range.begin);
-    const int64_t end = dm_min(dm_axis_end(of, i), range.end);
-    axis_add(part, begin - range.begin, end - begin, run->part, run->local + begin - run->begin);
+    const int64_t last = dm_min(dm_axis_end(of, i), range.end);
+    axis_add(part, begin - range.begin, last - begin, run->part, run->local + begin - run->begin);
   }
   return DM_OK;
 }

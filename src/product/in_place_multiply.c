@@ -19,15 +19,20 @@ static dm_status add(const product *p, dm_freivalds_part *part, dm_view view, in
   return together(p, part(p->check, p->backend, view, at.rows.begin, at.cols.begin));
 }
 
-/* Weights from every STEP-th row of op(B). */
-static dm_status add_b(const product *p, int64_t step) {
+/* Weights from every STEP-th row of op(B); stops as soon as they turn out to be useless. */
+static dm_status add_factors(const product *p, int64_t step) {
   const dm_comm *world = p->run->world;
   const dm_view sample = dm_sample(p->whole.b, p->places->at[DM_B].rows.begin, step);
   dm_freivalds_sample(p->check, step);
   DM_TRY(add(p, dm_freivalds_scan_b, sample, DM_B));
   DM_TRY(dm_freivalds_weigh(p->check, world));
-  DM_TRY(add(p, dm_freivalds_add_b, p->whole.b, DM_B));
-  return dm_freivalds_project(p->check, world);
+  for (int64_t k = 0; dm_freivalds_turn_to_row(p->check, k); k += dm_freivalds_room(p->check)) {
+    DM_TRY(add(p, dm_freivalds_add_b, p->whole.b, DM_B));
+    DM_TRY(dm_freivalds_project(p->check, world));
+    if (!dm_freivalds_is_sound(p->check)) return DM_OK;
+    DM_TRY(add(p, dm_freivalds_add_a, p->whole.a, DM_A));
+  }
+  return DM_OK;
 }
 
 /* The sums of A, B and of the C that is replaced. */
@@ -36,9 +41,8 @@ static dm_status add_operands(void *context) {
   const int64_t step = dm_dtype_is_integer(p->whole.b.dtype)
                            ? 1
                            : dm_sample_step(dm_problem_b_rows(&p->outcome->problem));
-  DM_TRY(add_b(p, step));
-  if (!dm_freivalds_is_sound(p->check)) DM_TRY(add_b(p, 1));
-  DM_TRY(add(p, dm_freivalds_add_a, p->whole.a, DM_A));
+  DM_TRY(add_factors(p, step));
+  if (!dm_freivalds_is_sound(p->check)) DM_TRY(add_factors(p, 1));
   return p->outcome->problem.reads_c ? add(p, dm_freivalds_add_c0, p->whole.c, DM_C) : DM_OK;
 }
 

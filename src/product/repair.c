@@ -68,18 +68,19 @@ static dm_status list_groups(const dm_plan *plan, groups *g) {
   return DM_OK;
 }
 
-static bool fits(const dm_run *run, const dm_problem *p, int64_t count) {
+static bool fits(const dm_run *run, const dm_verify *v, const dm_problem *p, int64_t count) {
   const double wide = dm_dtype_is_complex(p->work) ? 2.0 : 1.0;
   const double each =
-      (wide + 1.0) * ((double)p->n + DM_CHECK_GROUPS * (double)dm_problem_b_rows(p)) +
+      (wide + 1.0) * ((double)p->n + DM_CHECK_GROUPS * (double)dm_verify_room(v, p)) +
       (DM_CHECK_GROUPS * (6.0 * wide + 6.0) + wide + 2.0) * (double)p->m;
   return (double)count * each * sizeof(double) * run->local_ranks <=
          most_memory * (double)dm_memory_available();
 }
 
 /* Collective: uses a single group if a rank lacks memory, or if one group is enough. */
-static dm_status choose_groups(const dm_run *run, const dm_problem *p, groups *g) {
-  int64_t one = g->count < 2 || !fits(run, p, g->count);
+static dm_status choose_groups(const dm_run *run, const dm_verify *v, const dm_problem *p,
+                               groups *g) {
+  int64_t one = g->count < 2 || !fits(run, v, p, g->count);
   DM_TRY(dm_comm_max_i64(run->world, &one, 1));
   if (one) g->count = 1;
   return DM_OK;
@@ -91,7 +92,8 @@ static dm_status open_groups(const dm_verify *v, const dm_problem *p, groups *g)
   if (g->count < 2) return DM_OK;
   DM_TRY(dm_buffer_table(g->count, &g->checks));
   for (int64_t i = 0; i < g->count; i++) {
-    DM_TRY(dm_freivalds_new_part(p, e->alpha, e->beta, v->from_gpu, (dm_range){0, p->m}, g->cols[i],
+    DM_TRY(dm_freivalds_new_part(p, e->alpha, e->beta, v->from_gpu,
+                                 (dm_extent){{0, p->m}, g->cols[i]}, dm_verify_room(v, p),
                                  &g->checks[i]));
     dm_freivalds_repeat(g->checks[i], v->seed, v->draw);
     dm_freivalds_mark(g->checks[i], g->wrong + i * p->m);
@@ -119,7 +121,7 @@ static dm_status judge_groups(dm_run *run, const dm_problem *p, groups *g) {
 /* Marks wrong rows by group; if no group explains a wrong row, all groups are suspected. */
 static dm_status separate_columns(dm_run *run, const dm_verify *v, const dm_problem *p,
                                   const uint8_t *wrong, groups *g) {
-  DM_TRY(choose_groups(run, p, g));
+  DM_TRY(choose_groups(run, v, p, g));
   DM_TRY(dm_comm_agree(run->world, open_groups(v, p, g)));
   if (g->checks) {
     DM_TRY(dm_verify_gather(run, v, p, g->checks, g->count));

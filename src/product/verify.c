@@ -12,6 +12,7 @@
 #include "core/copy.h"
 #include "engine/dataset_input.h"
 #include "file/read.h"
+#include "plan/buffers.h"
 #include "plan/partition.h"
 #include "plan/plan_text.h"
 #include "product/centered.h"
@@ -20,31 +21,40 @@
 
 /* ---- a matrix in a file ---- */
 
-/* The part of DATASET that is op(X) of the entry to be passed. */
-static dm_extent extent_of(const dm_dataset *dataset, dm_op op, const dm_verify *v) {
-  dm_extent all = {{0, dataset->rows}, {0, dataset->cols}};
-  dm_range *along = op == DM_OP_N ? &all.rows : &all.cols;
-  if (v && v->entries > 1) *along = dm_split(along->end, v->entries, v->entry, 1);
-  return all;
+/* PART of op(X), or all of it, of the entry to be passed, as rows and columns of DATASET. */
+static dm_extent extent_of(const dm_dataset *dataset, dm_op op, const dm_verify *v,
+                           const dm_extent *part) {
+  const bool turned = op != DM_OP_N;
+  dm_range rows = {0, turned ? dataset->cols : dataset->rows};
+  dm_range cols = {0, turned ? dataset->rows : dataset->cols};
+  if (v && v->entries > 1) rows = dm_split(rows.end, v->entries, v->entry, 1);
+  if (part) {
+    rows = (dm_range){rows.begin + part->rows.begin, rows.begin + part->rows.end};
+    cols = part->cols;
+  }
+  return turned ? (dm_extent){cols, rows} : (dm_extent){rows, cols};
 }
 
-/* Numbers rows from FIRST on. */
+/* Numbers rows and columns from others on. */
 typedef struct renumbering {
   dm_part_taker *take;
   void *context;
-  int64_t first;
+  int64_t row, col; /* to be added */
 } renumbering;
 
 static dm_status take_renumbered(void *context, dm_view part, int64_t row, int64_t col) {
   const renumbering *r = context;
-  return r->take(r->context, part, row - r->first, col);
+  return r->take(r->context, part, row + r->row, col + r->col);
 }
 
-/* This rank's part of its rows. */
+/* This rank's part of the rows of OF, which is PART (NULL: all) of op(X). */
 static dm_status stream_file(dm_run *run, const dm_dataset *dataset, dm_extent of,
-                             const dm_reading *how, dm_part_taker *take, void *context) {
+                             const dm_extent *part, const dm_reading *how, dm_part_taker *take,
+                             void *context) {
+  const bool turned = how->op != DM_OP_N;
   dm_range rows = dm_split(dm_range_size(of.rows), run->ranks, run->rank, 1);
-  renumbering inside = {take, context, of.rows.begin};
+  renumbering inside = {take, context, part ? part->rows.begin : 0, part ? part->cols.begin : 0};
+  *(turned ? &inside.col : &inside.row) -= of.rows.begin;
   rows.begin += of.rows.begin;
   rows.end += of.rows.begin;
   return dm_file_stream(run, dataset, rows, of.cols, how, take_renumbered, &inside);
@@ -71,8 +81,8 @@ static dm_status count_missing(dm_run *run, int threads, const dm_dataset *set,
   counted.meaning.missing = DM_MISSING_NAN;
   const dm_reading how = {
       .as = DM_DTYPE_NONE, .work = DM_F64, .threads = threads, .missing = found};
-  dm_status status =
-      stream_file(run, &counted, extent_of(&counted, DM_OP_N, NULL), &how, take_nothing, NULL);
+  dm_status status = stream_file(run, &counted, extent_of(&counted, DM_OP_N, NULL, NULL), NULL,
+                                 &how, take_nothing, NULL);
   DM_TRY(dm_comm_agree(run->world, status));
   const int64_t mine = found->source;
   DM_TRY(dm_comm_sum_i64(run->world, &found->count, 1));
@@ -108,6 +118,7 @@ typedef struct memory_pass {
   dm_dataset of; /* its location only */
   dm_dtype as, work;
   bool conjugate;
+  int64_t row, col; /* of the part's first element, as it is numbered */
   dm_part_taker *take;
   void *context;
 } memory_pass;
@@ -119,11 +130,14 @@ static dm_status take_memory(void *context, dm_view part, int64_t row, int64_t c
   DM_TRY(dm_buffer_alloc(part.rows * part.cols * dm_dtype_size(m->work), &memory));
   const dm_view read = dm_view_row_major(memory, m->work, part.rows, part.cols);
   DM_TRY(dm_read_memory(&m->of, part, m->as, read, m->conjugate));
-  return m->take(m->context, read, row, col);
+  return m->take(m->context, read, m->row + row, m->col + col);
 }
 
+/* PART (NULL: all) of MATRIX, which is that of the entry to be passed. */
 static dm_status stream_memory(dm_run *run, const dm_dataset *of, const dm_distributed *matrix,
-                               const dm_reading *how, dm_part_taker *take, void *context) {
+                               const dm_extent *part, const dm_reading *how, dm_part_taker *take,
+                               void *context) {
+  dm_distributed passed;
   memory_pass m = {.of = {.at = of->at},
                    .as = how->as,
                    .work = how->work,
@@ -131,11 +145,17 @@ static dm_status stream_memory(dm_run *run, const dm_dataset *of, const dm_distr
                    .take = take,
                    .context = context};
   dm_run_phase(run, "reading", 1);
-  return dm_distributed_each(matrix, run->rank, take_memory, &m);
+  if (!part) return dm_distributed_each(matrix, run->rank, take_memory, &m);
+  m.row = part->rows.begin;
+  m.col = part->cols.begin;
+  dm_status status = dm_distributed_part(matrix, *part, &passed);
+  if (!status) status = dm_distributed_each(&passed, run->rank, take_memory, &m);
+  dm_distributed_close(&passed);
+  return status;
 }
 
-dm_status dm_verify_stream(dm_run *run, const dm_verify *v, int matrix, dm_dtype work,
-                           dm_part_taker *take, void *context) {
+dm_status dm_verify_stream_part(dm_run *run, const dm_verify *v, int matrix, const dm_extent *part,
+                                dm_dtype work, dm_part_taker *take, void *context) {
   const dm_dataset *const sets[] = {&v->a, &v->b, &v->c, &v->c0};
   const bool is_c = matrix == DM_C || matrix == DM_OLD;
   const dm_reading how = {.op = is_c             ? DM_OP_N
@@ -145,8 +165,39 @@ dm_status dm_verify_stream(dm_run *run, const dm_verify *v, int matrix, dm_dtype
                           .work = work,
                           .threads = v->io_threads};
   if (v->memory[matrix])
-    return stream_memory(run, sets[matrix], v->memory[matrix], &how, take, context);
-  return stream_file(run, sets[matrix], extent_of(sets[matrix], how.op, v), &how, take, context);
+    return stream_memory(run, sets[matrix], v->memory[matrix], part, &how, take, context);
+  return stream_file(run, sets[matrix], extent_of(sets[matrix], how.op, v, part), part, &how, take,
+                     context);
+}
+
+dm_status dm_verify_stream(dm_run *run, const dm_verify *v, int matrix, dm_dtype work,
+                           dm_part_taker *take, void *context) {
+  return dm_verify_stream_part(run, v, matrix, NULL, work, take, context);
+}
+
+/* ---- windows of k ---- */
+
+bool dm_verify_next_window(const dm_problem *p, int64_t room, dm_verify_window *window) {
+  const int64_t height = dm_problem_entry_rows(p), first = window->k.end / p->k;
+  const int64_t entries = dm_max(1, dm_min(dm_problem_entries(p) - first, room / p->k));
+  const dm_range k = {window->k.end % p->k, dm_min(p->k, window->k.end % p->k + room)};
+  if (first == dm_problem_entries(p)) return false;
+  window->a = (dm_extent){{first * height, (first + entries) * height}, k};
+  window->b.rows = (dm_range){first * p->k + k.begin, (first + entries - 1) * p->k + k.end};
+  window->b.cols = (dm_range){0, p->n};
+  window->k = window->b.rows;
+  return true;
+}
+
+/* Elements along k in a chunk of SET; of op(A), or op(B). */
+static int64_t depth_of_chunk(const dm_dataset *set, dm_op op, bool is_a) {
+  return is_a == (op == DM_OP_N) ? set->chunk_cols : set->chunk_rows;
+}
+
+int64_t dm_verify_room(const dm_verify *v, const dm_problem *p) {
+  const int64_t a = v->memory[DM_A] ? 0 : depth_of_chunk(&v->a, v->equation.op_a, true);
+  const int64_t b = v->memory[DM_B] ? 0 : depth_of_chunk(&v->b, v->equation.op_b, false);
+  return dm_check_room(dm_problem_b_rows(p), dm_max(a, b));
 }
 
 /* The consumers of a part of a matrix. */
@@ -164,25 +215,33 @@ static dm_status add(void *context, dm_view part, int64_t row, int64_t col) {
   return DM_OK;
 }
 
-static dm_status pass(dm_run *run, const dm_verify *v, int matrix, dm_dtype work, target *to,
-                      dm_freivalds_part *part) {
-  to->add = part;
-  return dm_comm_agree(run->world, dm_verify_stream(run, v, matrix, work, add, to));
+static dm_status pass(dm_run *run, const dm_verify *v, int matrix, const dm_extent *part,
+                      dm_dtype work, target *to, dm_freivalds_part *add_part) {
+  to->add = add_part;
+  return dm_comm_agree(run->world, dm_verify_stream_part(run, v, matrix, part, work, add, to));
+}
+
+static dm_status gather_window(dm_run *run, const dm_verify *v, const dm_problem *p, target *to,
+                               const dm_verify_window *window) {
+  for (int64_t i = 0; i < to->count; i++) dm_freivalds_turn_to(to->checks[i], window->k);
+  DM_TRY(pass(run, v, DM_B, &window->b, p->work, to, dm_freivalds_add_b));
+  for (int64_t i = 0; i < to->count; i++) DM_TRY(dm_freivalds_project(to->checks[i], run->world));
+  return pass(run, v, DM_A, &window->a, p->work, to, dm_freivalds_add_a);
 }
 
 dm_status dm_verify_gather(dm_run *run, const dm_verify *v, const dm_problem *p,
                            dm_freivalds *const *checks, int64_t count) {
   target to = {.checks = checks, .count = count};
-  DM_TRY(pass(run, v, DM_B, p->work, &to, dm_freivalds_scan_b));
+  dm_verify_window window = {0};
+  DM_TRY(pass(run, v, DM_B, NULL, p->work, &to, dm_freivalds_scan_b));
   for (int64_t i = 0; i < count; i++) DM_TRY(dm_freivalds_weigh(checks[i], run->world));
-  DM_TRY(pass(run, v, DM_B, p->work, &to, dm_freivalds_add_b));
-  for (int64_t i = 0; i < count; i++) DM_TRY(dm_freivalds_project(checks[i], run->world));
-  DM_TRY(pass(run, v, DM_A, p->work, &to, dm_freivalds_add_a));
+  while (dm_verify_next_window(p, dm_freivalds_room(checks[0]), &window))
+    DM_TRY(gather_window(run, v, p, &to, &window));
   to.sums = v->sums;
-  DM_TRY(pass(run, v, DM_C, p->c, &to, dm_freivalds_add_c));
+  DM_TRY(pass(run, v, DM_C, NULL, p->c, &to, dm_freivalds_add_c));
   to.sums = NULL;
   if (!p->reads_c) return DM_OK;
-  return pass(run, v, DM_OLD, dm_dtype_widest(p->work), &to, dm_freivalds_add_c0);
+  return pass(run, v, DM_OLD, NULL, dm_dtype_widest(p->work), &to, dm_freivalds_add_c0);
 }
 
 dm_status dm_verify_range(dm_run *run, const dm_verify *v, const dm_problem *p) {
@@ -203,8 +262,8 @@ void dm_verify_prepare(const dm_verify *v, const dm_problem *p, dm_freivalds *ch
 dm_status dm_verify_residual(dm_run *run, const dm_verify *v, const dm_problem *p,
                              dm_verdict *verdict) {
   dm_freivalds *check = NULL;
-  DM_TRY(dm_comm_agree(
-      run->world, dm_freivalds_new(p, v->equation.alpha, v->equation.beta, v->from_gpu, &check)));
+  DM_TRY(dm_comm_agree(run->world, dm_freivalds_new(p, v->equation.alpha, v->equation.beta,
+                                                    v->from_gpu, dm_verify_room(v, p), &check)));
   dm_verify_prepare(v, p, check);
   dm_status status = dm_verify_gather(run, v, p, &check, 1);
   if (!status) status = dm_freivalds_judge(check, run->world, verdict);

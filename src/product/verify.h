@@ -55,6 +55,24 @@ dm_status dm_verify_missing(dm_run *run, int threads, const dm_dataset *const se
 dm_status dm_verify_stream(dm_run *run, const dm_verify *verify, int matrix, dm_dtype work,
                            dm_part_taker *take, void *context);
 
+/* The same of PART of op(X) or C (NULL: all), with its own rows and columns. */
+dm_status dm_verify_stream_part(dm_run *run, const dm_verify *verify, int matrix,
+                                const dm_extent *part, dm_dtype work, dm_part_taker *take,
+                                void *context);
+
+/* Rows of op(B) that meet the same columns of op(A): those of some entries, or part of one. */
+typedef struct dm_verify_window {
+  dm_range k;     /* among those of all entries, */
+  dm_extent a, b; /* and the parts of op(A) and op(B) */
+} dm_verify_window;
+
+/* The first window of PROBLEM, or the one after *WINDOW, of at most ROOM rows; false: there is
+ * none. Start with {0}. */
+bool dm_verify_next_window(const dm_problem *problem, int64_t room, dm_verify_window *window);
+
+/* The room of a check that reads each chunk of A and B once (dm_freivalds_new). */
+int64_t dm_verify_room(const dm_verify *verify, const dm_problem *problem);
+
 /* Collective: reads A, B, C and the old C for COUNT checks of parts of C, and for the checksums of
  * VERIFY. */
 dm_status dm_verify_gather(dm_run *run, const dm_verify *verify, const dm_problem *problem,

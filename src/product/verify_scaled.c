@@ -16,7 +16,7 @@ enum {
 };
 
 /* What a pass over a matrix shifts its elements by: the exponents of its rows and columns (NULL: 0)
- * with these signs, and all by BY. */
+ * with these signs, and all by BY. Those of the rows of op(B) start with the window's first. */
 typedef struct shifting {
   const int64_t *rows, *cols;
   int row_sign, col_sign;
@@ -29,9 +29,12 @@ typedef struct scaling {
   const dm_problem *p;
   dm_freivalds *check;
   dm_freivalds_part *add;
+  int64_t room;            /* rows of op(B) in the longest window, ... */
+  dm_verify_window window; /* ... and the present one */
+  bool knows_rows;         /* B_ROWS has all rows of op(B) */
   int parts;
   int64_t *memory;                              /* of all that follow */
-  int64_t *b_cols, *b_rows, *a_rows, *old_rows; /* exponents: e, d, f, and of C0's rows */
+  int64_t *b_cols, *b_rows, *a_rows, *old_rows; /* exponents: e, d of the window, f, C0's rows' */
   int64_t *c_rows;                              /* g */
   int64_t *a_bad, *b_bad;                       /* 1: the row or column holds NaN or Inf */
   int64_t *row_finite, *col_finite;             /* finite elements of C in these */
@@ -41,17 +44,26 @@ typedef struct scaling {
   bool by_cols;
 } scaling;
 
+/* Where the exponent of row or column LINE is in EXPONENTS. */
+static int64_t place_in(const scaling *s, const int64_t *exponents, int64_t line) {
+  return exponents == s->b_rows ? line - s->window.k.begin : line;
+}
+
+/* SIGN times the exponent of LINE in EXPONENTS, which may be NULL. */
+static int64_t shift_by(const scaling *s, const int64_t *exponents, int sign, int64_t line) {
+  const int64_t exponent = exponents ? exponents[place_in(s, exponents, line)] : NONE;
+  return exponent != NONE ? sign * exponent : 0;
+}
+
 static int64_t shift_of(const scaling *s, int64_t row, int64_t col) {
   const shifting *by = s->shift;
-  int64_t shift = by->by;
-  if (by->rows && by->rows[row] != NONE) shift += by->row_sign * by->rows[row];
-  if (by->cols && by->cols[col] != NONE) shift += by->col_sign * by->cols[col];
-  return shift;
+  return by->by + shift_by(s, by->rows, by->row_sign, row) +
+         shift_by(s, by->cols, by->col_sign, col);
 }
 
 /* Of the real or imaginary part X of an element. */
 static void find_exponent(scaling *s, double x, int64_t row, int64_t col) {
-  const int64_t at = s->by_cols ? col : row;
+  const int64_t at = place_in(s, s->found, s->by_cols ? col : row);
   int exponent;
   if (!isfinite(x)) {
     if (s->bad) s->bad[at] = 1;
@@ -105,9 +117,9 @@ static dm_status open_all(scaling *s) {
   int64_t **const vectors[VECTORS] = {&s->b_cols,   &s->b_rows,     &s->a_rows,
                                       &s->old_rows, &s->c_rows,     &s->a_bad,
                                       &s->b_bad,    &s->row_finite, &s->col_finite};
-  const int64_t sizes[VECTORS] = {p->n, p->k, p->m, p->m, p->m, p->m, p->n, p->m, p->n};
+  const int64_t sizes[VECTORS] = {p->n, s->room, p->m, p->m, p->m, p->m, p->n, p->m, p->n};
   s->parts = dm_dtype_is_complex(p->work) ? 2 : 1;
-  DM_TRY(dm_buffer_table(5 * p->m + 3 * p->n + p->k, &s->memory));
+  DM_TRY(dm_buffer_table(5 * p->m + 3 * p->n + s->room, &s->memory));
   int64_t *at = s->memory;
   for (int i = 0; i < VECTORS; at += sizes[i++]) {
     *vectors[i] = at;
@@ -116,10 +128,13 @@ static dm_status open_all(scaling *s) {
   return DM_OK;
 }
 
+/* Of op(A) and op(B) only the window passes if there is one. */
 static dm_status pass(scaling *s, int which, const shifting *shift, dm_part_taker *take) {
+  const dm_extent *part = which == DM_A ? &s->window.a : which == DM_B ? &s->window.b : NULL;
+  if (s->window.k.end == 0) part = NULL;
   s->shift = shift;
-  return dm_comm_agree(s->run->world,
-                       dm_verify_stream(s->run, s->v, which, dm_dtype_widest(s->p->work), take, s));
+  return dm_comm_agree(s->run->world, dm_verify_stream_part(s->run, s->v, which, part,
+                                                            dm_dtype_widest(s->p->work), take, s));
 }
 
 /* Finds the COUNT largest exponents of rows, or columns, on all ranks, and, unless BAD is NULL,
@@ -140,18 +155,40 @@ static int exponent_of(const double z[2]) {
   return exponent;
 }
 
-/* Finds e, d, f, the exponents of C0's rows, and from them g. */
+/* d of the window. */
+static dm_status find_rows_of_b(scaling *s) {
+  const int64_t rows = s->window.k.end - s->window.k.begin;
+  for (int64_t l = 0; l < rows; l++) s->b_rows[l] = NONE;
+  DM_TRY(find_in(s, DM_B, false, (shifting){.cols = s->b_cols, .col_sign = -1}, rows, s->b_rows,
+                 NULL));
+  for (int64_t l = 0; l < rows; l++)
+    if (s->b_rows[l] == NONE) s->b_rows[l] = VANISHES;
+  s->knows_rows = rows == s->p->k;
+  return DM_OK;
+}
+
+static dm_status each_window(scaling *s, dm_status (*work)(scaling *s)) {
+  s->window = (dm_verify_window){.k = {0, 0}};
+  while (dm_verify_next_window(s->p, s->room, &s->window)) {
+    if (!s->knows_rows) DM_TRY(find_rows_of_b(s));
+    DM_TRY(work(s));
+  }
+  return DM_OK;
+}
+
+static dm_status find_rows_of_a(scaling *s) {
+  const int of_alpha = exponent_of(s->v->equation.alpha);
+  return find_in(s, DM_A, false, (shifting){.cols = s->b_rows, .col_sign = 1, .by = of_alpha},
+                 s->p->m, s->a_rows, s->a_bad);
+}
+
+/* Finds e, f, the exponents of C0's rows, and from them g. */
 static dm_status find_exponents(scaling *s) {
   const dm_problem *p = s->p;
   const double *alpha = s->v->equation.alpha;
-  const int of_alpha = exponent_of(alpha), of_beta = exponent_of(s->v->equation.beta);
+  const int of_beta = exponent_of(s->v->equation.beta);
   DM_TRY(find_in(s, DM_B, true, (shifting){0}, p->n, s->b_cols, s->b_bad));
-  DM_TRY(find_in(s, DM_B, false, (shifting){.cols = s->b_cols, .col_sign = -1}, p->k, s->b_rows,
-                 NULL));
-  for (int64_t l = 0; l < p->k; l++)
-    if (s->b_rows[l] == NONE) s->b_rows[l] = VANISHES;
-  DM_TRY(find_in(s, DM_A, false, (shifting){.cols = s->b_rows, .col_sign = 1, .by = of_alpha}, p->m,
-                 s->a_rows, s->a_bad));
+  DM_TRY(each_window(s, find_rows_of_a));
   if (p->reads_c)
     DM_TRY(find_in(s, DM_OLD, false, (shifting){.cols = s->b_cols, .col_sign = -1, .by = of_beta},
                    p->m, s->old_rows, NULL));
@@ -161,20 +198,31 @@ static dm_status find_exponents(scaling *s) {
   return DM_OK;
 }
 
-static dm_status add_all(scaling *s) {
-  const double *alpha = s->v->equation.alpha, *beta = s->v->equation.beta;
+static dm_status add_b(scaling *s, dm_freivalds_part *part) {
   const shifting of_b = {s->b_rows, s->b_cols, -1, -1, 0};
-  const shifting of_a = {s->c_rows, s->b_rows, -1, 1, exponent_of(alpha)};
-  const shifting of_c = {s->c_rows, s->b_cols, -1, -1, 0};
-  const shifting of_old = {s->c_rows, s->b_cols, -1, -1, exponent_of(beta)};
-  s->add = dm_freivalds_scan_b;
-  DM_TRY(pass(s, DM_B, &of_b, scale_and_add));
-  DM_TRY(dm_freivalds_weigh(s->check, s->run->world));
-  s->add = dm_freivalds_add_b;
-  DM_TRY(pass(s, DM_B, &of_b, scale_and_add));
+  s->add = part;
+  return pass(s, DM_B, &of_b, scale_and_add);
+}
+
+static dm_status scan_window(scaling *s) {
+  return add_b(s, dm_freivalds_scan_b);
+}
+
+static dm_status add_window(scaling *s) {
+  const shifting of_a = {s->c_rows, s->b_rows, -1, 1, exponent_of(s->v->equation.alpha)};
+  dm_freivalds_turn_to(s->check, s->window.k);
+  DM_TRY(add_b(s, dm_freivalds_add_b));
   DM_TRY(dm_freivalds_project(s->check, s->run->world));
   s->add = dm_freivalds_add_a;
-  DM_TRY(pass(s, DM_A, &of_a, scale_and_add));
+  return pass(s, DM_A, &of_a, scale_and_add);
+}
+
+static dm_status add_all(scaling *s) {
+  const shifting of_c = {s->c_rows, s->b_cols, -1, -1, 0};
+  const shifting of_old = {s->c_rows, s->b_cols, -1, -1, exponent_of(s->v->equation.beta)};
+  DM_TRY(each_window(s, scan_window));
+  DM_TRY(dm_freivalds_weigh(s->check, s->run->world));
+  DM_TRY(each_window(s, add_window));
   s->add = dm_freivalds_add_c;
   DM_TRY(pass(s, DM_C, &of_c, take_c));
   if (!s->p->reads_c) return DM_OK;
@@ -222,7 +270,8 @@ static dm_status judge(scaling *s, dm_verdict *verdict) {
   const double alphas[2] = {scalbn(v->equation.alpha[0], alpha),
                             scalbn(v->equation.alpha[1], alpha)};
   const double betas[2] = {scalbn(v->equation.beta[0], beta), scalbn(v->equation.beta[1], beta)};
-  DM_TRY(dm_comm_agree(world, dm_freivalds_new(s->p, alphas, betas, v->from_gpu, &s->check)));
+  DM_TRY(
+      dm_comm_agree(world, dm_freivalds_new(s->p, alphas, betas, v->from_gpu, s->room, &s->check)));
   dm_verify_prepare(v, s->p, s->check);
   dm_freivalds_scaled(s->check, s->c_rows, s->b_cols, -alpha);
   DM_TRY(add_all(s));
@@ -234,7 +283,7 @@ static dm_status judge(scaling *s, dm_verdict *verdict) {
 
 dm_status dm_verify_scaled(dm_run *run, const dm_verify *v, const dm_problem *p,
                            dm_verdict *verdict) {
-  scaling s = {.run = run, .v = v, .p = p};
+  scaling s = {.run = run, .v = v, .p = p, .room = dm_verify_room(v, p)};
   dm_status status = dm_comm_agree(run->world, open_all(&s));
   if (!status) status = find_exponents(&s);
   for (int64_t i = 0; i < p->m && !status; i++)

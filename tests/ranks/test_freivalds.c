@@ -13,6 +13,7 @@ enum { M = 40, N = 70, K = 50, HALF = N / 2 }; /* HALF: two groups of columns */
 typedef struct trial {
   rank_test *test;
   dm_dtype c_type;
+  int64_t room; /* of the check */
   double a[M][K], b[K][N], c[M][N];
   int draw;
   double weights[N]; /* of the last check, from its first column */
@@ -48,7 +49,8 @@ static dm_verdict judge_part(trial *t, dm_range rows, dm_range cols) {
   const dm_comm *world = t->test->run.world;
   const bool first = t->test->run.rank == 0, last = t->test->run.rank == t->test->run.ranks - 1;
   dm_freivalds *check;
-  must(t->test, dm_freivalds_new_part(&problem, one, none, false, rows, cols, &check));
+  must(t->test,
+       dm_freivalds_new_part(&problem, one, none, false, (dm_extent){rows, cols}, t->room, &check));
   dm_freivalds_repeat(check, (dm_check_seed){true, 1}, t->draw);
   memset(t->wrong, 0, sizeof t->wrong);
   dm_freivalds_mark(check, t->wrong + rows.begin);
@@ -57,12 +59,18 @@ static dm_verdict judge_part(trial *t, dm_range rows, dm_range cols) {
   if (first) must(t->test, dm_freivalds_scan_b(check, NULL, b, 0, 0));
   must(t->test, dm_freivalds_weigh(check, world));
   memcpy(t->weights, check->w, (size_t)dm_range_size(cols) * sizeof(double));
-  if (first) must(t->test, dm_freivalds_add_b(check, NULL, b, 0, 0));
-  must(t->test, dm_freivalds_project(check, world));
+  for (int64_t k = 0; dm_freivalds_turn_to_row(check, k); k += dm_freivalds_room(check)) {
+    if (first) must(t->test, dm_freivalds_add_b(check, NULL, b, 0, 0));
+    must(t->test, dm_freivalds_project(check, world));
+    for (int half = 0; half < 2; half++) {
+      const int64_t row = half * (M / 2);
+      if (!(half ? first : last)) continue;
+      must(t->test, dm_freivalds_add_a(check, NULL, dm_view_sub(a, row, 0, M / 2, K), row, 0));
+    }
+  }
   for (int half = 0; half < 2; half++) {
-    if (!(half ? first : last)) continue;
     const int64_t row = half * (M / 2);
-    must(t->test, dm_freivalds_add_a(check, NULL, dm_view_sub(a, row, 0, M / 2, K), row, 0));
+    if (!(half ? first : last)) continue;
     must(t->test, dm_freivalds_add_c(check, NULL, dm_view_sub(c, row, 0, M / 2, N), row, 0));
   }
   dm_verdict verdict, again;
@@ -286,13 +294,16 @@ static void chain(trial *t) {
     const bool first = t->test->run.rank == 0;
     dm_freivalds *check;
     dm_verdict verdict;
-    must(t->test, dm_freivalds_new(&problem, one, none, from_gpu, &check));
+    must(t->test,
+         dm_freivalds_new(&problem, one, none, from_gpu, from_gpu ? LENGTH : LENGTH / 3, &check));
     dm_freivalds_repeat(check, (dm_check_seed){true, 1}, 0);
     if (first) must(t->test, dm_freivalds_scan_b(check, NULL, b, 0, 0));
     must(t->test, dm_freivalds_weigh(check, world));
-    if (first) must(t->test, dm_freivalds_add_b(check, NULL, b, 0, 0));
-    must(t->test, dm_freivalds_project(check, world));
-    if (first) must(t->test, dm_freivalds_add_a(check, NULL, a, 0, 0));
+    for (int64_t k = 0; dm_freivalds_turn_to_row(check, k); k += dm_freivalds_room(check)) {
+      if (first) must(t->test, dm_freivalds_add_b(check, NULL, b, 0, 0));
+      must(t->test, dm_freivalds_project(check, world));
+      if (first) must(t->test, dm_freivalds_add_a(check, NULL, a, 0, 0));
+    }
     if (first)
       must(t->test,
            dm_freivalds_add_c(check, NULL, dm_view_row_major(c, DM_F64, LINES, LINES), 0, 0));
@@ -308,15 +319,18 @@ TEST_PROGRAM(test_freivalds) {
   static _Thread_local trial t;
   rank_test test = rank_test_start();
   t.test = &test, t.c_type = DM_F64;
-  errors(&t);
-  scales(&t);
-  inner_scales(&t);
-  subnormal(&t);
-  strained(&t);
-  left_out(&t);
-  parts(&t);
-  groups(&t);
-  draws(&t);
+  for (int windows = 1; windows <= 4; windows += 3) {
+    t.room = K / windows; /* the last one is shorter */
+    errors(&t);
+    scales(&t);
+    inner_scales(&t);
+    subnormal(&t);
+    strained(&t);
+    left_out(&t);
+    parts(&t);
+    groups(&t);
+    draws(&t);
+  }
   chain(&t);
   return rank_test_end(&test);
 }

@@ -19,7 +19,7 @@ TEST_PROGRAM(test_late_panels) {
   p.local.transport = &late.base;
   dm_freivalds *check;
   dm_verdict verdict;
-  must(&test, dm_freivalds_new(&problem, one, zero, false, &check));
+  must(&test, dm_freivalds_new(&problem, one, zero, false, problem.k, &check));
   must(&test, dm_check_operands(&p.local, check, NULL));
   product_run(&p, DM_PRODUCTS);
   must(&test, dm_freivalds_add_c(check, NULL, p.local.c, p.local.rows.begin, p.local.cols.begin));

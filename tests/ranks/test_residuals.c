@@ -17,7 +17,7 @@ static double residual(rank_test *test, dm_dtype work, int64_t size, int64_t k, 
   product p = product_open(test, problem, (dm_wishes){0}, kind, seed);
   product_fill(&p);
   dm_freivalds *check;
-  must(test, dm_freivalds_new(&problem, one, none, false, &check));
+  must(test, dm_freivalds_new(&problem, one, none, false, problem.k, &check));
   dm_freivalds_repeat(check, (dm_check_seed){true, 1}, 0);
   must(test, dm_check_operands(&p.local, check, NULL));
   product_run(&p, DM_PRODUCTS);

@@ -109,7 +109,7 @@ static void multiply(rank_test *test, dm_dtype work, fault which, dm_wishes wish
   product p = product_open(test, problem, wishes, work == DM_I8 ? DM_INTEGER : DM_NORMAL, 1);
   product_fill(&p);
   dm_freivalds *check;
-  must(test, dm_freivalds_new(&problem, alpha, beta, false, &check));
+  must(test, dm_freivalds_new(&problem, alpha, beta, false, problem.k, &check));
   dm_freivalds_repeat(check, (dm_check_seed){true, 1}, 0);
   must(test, dm_check_operands(&p.local, check, NULL));
   product_run(&p, DM_PRODUCTS);

@@ -61,7 +61,7 @@ static void drop(dm_backend *gpu, whole *w) {
 static dm_verdict expected(dm_backend *gpu, whole *w, const dm_comm *comm) {
   dm_freivalds *check;
   dm_verdict verdict;
-  ok(dm_freivalds_new(&w->problem, w->product.alpha, w->product.beta, true, &check));
+  ok(dm_freivalds_new(&w->problem, w->product.alpha, w->product.beta, true, w->problem.k, &check));
   dm_freivalds_join_groups(check);
   dm_freivalds_conjugate(check, w->product.conjugate_a, w->product.conjugate_b);
   dm_freivalds_repeat(check, (dm_check_seed){true, SEED}, 0);

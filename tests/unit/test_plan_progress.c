@@ -29,10 +29,13 @@ TEST(operations_count) {
   dice d = {.seed = 7};
   int uneven = 0;
   for (int i = 0; i < 300; i++) {
-    const dm_plan plan = plan_in_tiles(&d);
+    dm_plan plan = plan_in_tiles(&d);
     const int64_t tiles = dm_plan_tiles(&plan), layer = dm_range_size(dm_plan_layer(&plan, 0));
     const double all = count(&plan, tiles);
     double last = 0.0;
+    dm_tile_states states;
+    ok(dm_tile_states_open(tiles, &states));
+    ok(dm_tile_states_choose(&states, DM_TILE_RECORDED, &plan));
     for (int64_t t = 0; t < tiles; t++) {
       const double part = dm_plan_part_done(&plan, t, 0, 0);
       assert_true(fabs(part - count(&plan, t) / all) < 1e-12);
@@ -46,6 +49,7 @@ TEST(operations_count) {
       assert_true(fabs(last - dm_plan_part_done(&plan, t + 1, 0, 0)) < 1e-12);
     }
     assert_true(fabs(dm_plan_part_done(&plan, tiles, 0, 0) - 1.0) < 1e-12);
+    dm_tile_states_close(&states);
   }
   assert_true(uneven > 100);
 }
