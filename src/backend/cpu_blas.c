@@ -3,6 +3,7 @@
 #include <cblas.h>
 #include <dlfcn.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,9 +34,14 @@ bool dm_cpu_widens(dm_dtype work) {
   return work == DM_F16 || work == DM_BF16 || work == DM_I8;
 }
 
-/* Cuts k into equal slices, multiples of 8 but for the last. */
-static int64_t slice_of(int64_t k) {
-  int64_t slices = dm_max(1, dm_ceil_div(k, SLICE));
+static const double call_flops = 4e6; /* a call of the library for fewer takes longer than these */
+
+/* Cuts k into equal slices, multiples of 8 but for the last: of SLICE, or as many at a time as make
+ * a call worth while if C, ROWS x COLS, is small. */
+static int64_t slice_of(int64_t rows, int64_t cols, int64_t k) {
+  const double each = 2.0 * (double)rows * (double)cols * SLICE;
+  const int64_t most = SLICE * dm_max(1, (int64_t)(call_flops / fmax(1.0, each)));
+  int64_t slices = dm_max(1, dm_ceil_div(k, most));
   return dm_max(1, dm_round_up(dm_ceil_div(k, slices), 8));
 }
 
@@ -55,7 +61,7 @@ dm_cpu_box dm_cpu_piece(dm_dtype work, int64_t tile, int threads, int64_t rows, 
                     .block_rows = ROWS_WIDENED,
                     .block_cols = COLUMNS};
   if (dm_cpu_widens(work)) return box;
-  box.depth = slice_of(k);
+  box.depth = slice_of(rows, cols, k);
   const double each = dm_dtype_is_complex(work) ? 8 : 2;
   double wanted = piece_flops * threads / (each * (double)box.cols * (double)box.depth);
   int64_t height = wanted > 1 << 20 ? 1 << 20 : dm_max(ROWS_LEAST, (int64_t)wanted);

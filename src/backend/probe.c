@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "backend/probe_narrow.h"
 #include "core/checked.h"
 #include "core/copy.h"
 #include "core/element.h"
@@ -179,6 +180,10 @@ DM_BOTH_WIDTHS(probe_run,
 
 void dm_host_probe_groups(dm_view matrix, const dm_probe_groups *groups) {
   const dm_probe_groups *s = groups;
+  if (dm_narrow_rows(matrix) && !s->sizes && (s->first == 0 || s->first >= matrix.cols)) {
+    dm_narrow_probe_rows(matrix, s);
+    return;
+  }
   const int parts = dm_dtype_is_complex(matrix.dtype) ? 2 : 1;
   void (*const probe)(const double *, const double *, const double *, int64_t, target) =
       parts == 2 ? probe_complex_run : probe_run;
@@ -249,6 +254,10 @@ DM_BOTH_WIDTHS(probe_vectors,
                (m, filled, row, first, count, v))
 
 void dm_host_probe_vectors(dm_view matrix, const dm_probe_vectors *vectors) {
+  if (dm_narrow_columns(matrix)) {
+    dm_narrow_probe_columns(matrix, vectors);
+    return;
+  }
   double buffers[TOGETHER][RUN];
   const double *rows[TOGETHER];
   for (int64_t i = 0; i < matrix.rows; i += TOGETHER) {
@@ -323,8 +332,21 @@ DM_BOTH_WIDTHS(scan_run,
                (const double *const *rows, int filled, int parts, int64_t count, double *sums),
                (rows, filled, parts, count, sums))
 
+/* Adds what several rows side by side sum up to to the sums of their columns; returns the rows that
+ * remain. */
+static dm_view scan_folded(dm_view matrix, double *col_squares) {
+  const dm_view folded = dm_narrow_folded(matrix);
+  const int64_t rows = folded.rows * (folded.cols / matrix.cols);
+  double sums[RUN] = {0.0};
+  dm_status_free(dm_host_scan(NULL, folded, sums)); /* cannot fail */
+  for (int64_t j = 0; j < folded.cols; j++) col_squares[j % matrix.cols] += sums[j];
+  return dm_view_sub(matrix, rows, 0, matrix.rows - rows, matrix.cols);
+}
+
 dm_status dm_host_scan(dm_backend *backend, dm_view matrix, double *col_squares) {
   (void)backend;
+  if (dm_narrow_rows(matrix) && dm_narrow_folded(matrix).rows > 1)
+    matrix = scan_folded(matrix, col_squares);
   const int parts = dm_dtype_is_complex(matrix.dtype) ? 2 : 1;
   double buffers[SCANNED][2 * RUN];
   const double *rows[SCANNED];

@@ -366,7 +366,8 @@ void dm_freivalds_take_roots(dm_freivalds *check, int64_t row, int64_t count) {
       const bool is_zero = t[0] == 0.0 && (check->parts == 1 || t[1] == 0.0);
       check->strained |= !isfinite(squares) || (squares < DM_LEAST_SQUARES && !is_zero);
       check->spread += squares;
-      check->sizes[i] = fmax(sqrt(squares), 0x1p-1000);
+      const double root = sqrt(squares);
+      check->sizes[i] = root > 0x1p-1000 ? root : 0x1p-1000; /* also of NaN */
     }
   }
 }

@@ -73,7 +73,7 @@ static void hold(const dm_question *q, dm_plan *plan, dm_matrix matrix) {
   int64_t *held = matrix == DM_A ? &plan->held_a : &plan->held_b;
   int64_t low = 0, high = dm_range_size(dm_plan_layer(plan, 0));
   if (dm_plan_residence(plan, matrix) != DM_IN_FILE || dm_triangle_shares(plan, matrix) ||
-      dm_plan_has_runs(plan)) /* whose panels no other tile needs */
+      dm_plan_has_runs(plan) || dm_plan_tiles(plan) == 1) /* no other tile needs the panels */
     return;
   while (low < high) {
     *held = low + (high - low + 1) / 2;
@@ -248,6 +248,36 @@ static bool cut_c(const dm_question *question, dm_plan *plan) {
   return s.least < INFINITY;
 }
 
+/* ---- narrow matrices ---- */
+
+/* Matrices of which a panel with enough work has at least NARROW columns, or rows, are read longer
+ * than they are multiplied. If there are many such panels, it takes less time to pass each through
+ * the cache than to keep it in memory until the verification. */
+enum { NARROW = 2048, PASSING = 16 };
+
+static bool is_narrow(const dm_question *q, const dm_plan *plan) {
+  const dm_problem *p = &plan->problem;
+  const int64_t width = dm_plan_least_panel(plan);
+  return !plan->gpu && plan->overlap && !plan->reproducible && dm_problem_entries(p) == 1 &&
+         dm_plan_all_in_files(p) && dm_compute_is_plain(&p->compute) && q->wishes->panel == 0 &&
+         q->wishes->tiles_m == 0 && width >= NARROW && p->k / plan->pk >= PASSING * width;
+}
+
+/* Completes PLAN, which has a grid, without keeping A and B; false: it does not suit or fit. */
+static bool pass_narrow(const dm_question *question, dm_plan *plan) {
+  search s = {.question = question, .best = *plan, .least = INFINITY, .least_pressure = INFINITY};
+  int64_t width[MOST_WIDTHS];
+  dm_plan trial = *plan;
+  if (!is_narrow(question, plan)) return false;
+  trial.a = trial.b = DM_IN_FILE;
+  trial.in_place = trial.shared_a = trial.shared_b = false;
+  (void)widths(question, plan, width);
+  set_panels(question, &trial, width[0]);
+  consider(&s, &trial);
+  *plan = s.best;
+  return s.least < INFINITY;
+}
+
 /* Cuts the C of a PLAN that fits into tiles that are predicted to take at most SECONDS. */
 static void cut_c_for_time(const dm_question *question, double seconds, dm_plan *plan) {
   const dm_forecast *f = &plan->forecast;
@@ -403,6 +433,8 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
   int count = residences(question, &base, variants);
   double least = INFINITY;
   if (count == 0) return DM_UNREACHABLE;
+  *plan = base;
+  if (pass_narrow(question, plan)) return DM_COMPLETE;
   *plan = variants[0];
   for (int i = 0; i < count && wishes->tiles_m == 0 && !batch; i++) {
     if (dm_plan_choose_width(question, &variants[i])) {
