@@ -54,4 +54,22 @@ TEST(operations_count) {
   assert_true(uneven > 100);
 }
 
+/* A million panels, each asked for: adding up the earlier ones would take hours. */
+TEST(panels_of_narrow_matrices) {
+  const dm_problem p = problem_of(4, 4, (int64_t)64 << 20, DM_F32);
+  const dm_machine machine = machine_of("ranks=1");
+  dm_plan plan = planned(&p, &machine, 1, (dm_wishes){.panel = 64});
+  dm_tile_states states;
+  double last = -1.0;
+  ok(dm_tile_states_open(1, &states));
+  ok(dm_tile_states_choose(&states, DM_TILE_RECORDED, &plan));
+  for (int64_t q = 0; q <= 1 << 20; q++) {
+    const double part = dm_plan_part_done(&plan, 0, 0, q);
+    assert_true(part > last);
+    last = part;
+  }
+  assert_true(fabs(last - 1.0) < 1e-12);
+  dm_tile_states_close(&states);
+}
+
 RUN_ALL(test_plan_progress)

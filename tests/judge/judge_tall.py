@@ -1,0 +1,85 @@
+"""tall: matrices with more rows of op(B) than the verification holds at a time (plan/buffers.h): products are NumPy's, right
+ones pass, from files and arrays and on any ranks, and one wrong element is found."""
+import h5py
+import numpy as np
+from running import expect, options, process_mib, run, run_cases
+
+ROWS = 1_150_000  # more than two windows of 2^19 rows
+FEW = 40
+
+
+def write(folder, **matrices):
+    with h5py.File(folder / "in.h5", "w") as file:
+        for name, matrix in matrices.items():
+            file[name] = matrix
+    return {name: f"{folder}/in.h5:/{name}" for name in matrices}
+
+
+def values(shape, dtype="f4", seed=1):
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
+def product(folder):
+    with h5py.File(folder / "c.h5") as file:
+        return file["c"][()]
+
+
+def check(folder, damier, ranks, want, words, *flags, unit=2.0 ** -23):
+    run(damier, ranks, *words, "-o", folder / "c.h5", "--force", "-q", *flags)
+    expect(np.abs(product(folder) - want).max() <= 40 * unit * np.abs(want).max(), f"{words}: other numbers than NumPy")
+
+
+def spoil(folder):
+    with h5py.File(folder / "c.h5", "r+") as file:
+        file["c"][-1, 0] += np.abs(file["c"][()]).max() / 50
+
+
+def plain(folder, damier, ranks, flags):
+    x, y = values((ROWS, 3)), values((ROWS, 2), seed=2)
+    at = write(folder, x=x, y=y)
+    want = x.T.astype("f8") @ y
+    words = ("multiply", at["x"], at["y"], "--op-a", "t")
+    check(folder, damier, ranks, want, words, *[f.replace("LIMIT", str(process_mib(damier, ranks) + FEW)) for f in flags])
+    verify = ("verify", at["x"], at["y"], folder / "c.h5", "--op-a", "t", "-q")
+    run(damier, ranks, *verify)
+    spoil(folder)
+    run(damier, ranks, *verify, expect=1)
+
+
+def wide(folder, damier):
+    """k along the rows of A."""
+    a, b = values((2, ROWS)), values((ROWS, 2), seed=2)
+    at = write(folder, a=a, b=b)
+    check(folder, damier, 1, a.astype("f8") @ b, ("multiply", at["a"], at["b"]))
+    run(damier, 2, "verify", at["a"], at["b"], folder / "c.h5", "-q")
+
+
+def batch(folder, damier, count, k):
+    """Windows of several entries, or of parts of one."""
+    a, b = values((count, 3, k), "f8"), values((count, k, 2), "f8", 2)
+    at = write(folder, a=a, b=b)
+    check(folder, damier, 1, np.matmul(a, b), ("multiply", at["a"], at["b"]), unit=2.0 ** -52)
+    verify = ("verify", at["a"], at["b"], folder / "c.h5", "-q")
+    run(damier, 1, *verify)
+    with h5py.File(folder / "c.h5", "r+") as file:
+        file["c"][count - 1, 1, 1] += 1000
+    run(damier, 1, *verify, expect=1)
+
+
+def scaled(folder, damier):
+    """NaN in one column and exponents that have no squares: the matrices are scaled, window by window."""
+    x = values((ROWS, 3), "f8")
+    x[:, 1] *= 1e-200
+    x[ROWS - 5, 2] = np.nan
+    at = write(folder, x=x)
+    run(damier, 1, "gram", at["x"], "-o", folder / "c.h5", "--force", "-q")
+    c, want = product(folder), x.T @ x
+    expect(np.isnan(c[2]).all() and np.isnan(c[:, 2]).all(), "NaN is lost")
+    expect(abs(c[0, 0] / want[0, 0] - 1) < 1e-12 and abs(c[0, 1] / want[0, 1] - 1) < 1e-9, "other numbers than NumPy")
+    with h5py.File(folder / "c.h5", "r+") as file:
+        file["c"][0, 1] = file["c"][0, 1] + abs(want[0, 1]) * 1e-3
+    run(damier, 1, "verify", at["x"], at["x"], folder / "c.h5", "--op-a", "c", "-q", expect=1)
+
+
+run_cases(options().damier, [(plain, 1, ()), (plain, 1, ("--memory", "host=LIMITMiB")), (plain, 2, ()),
+                             (plain, 3, ("--grid", "1x1x3")), (wide,), (batch, 2, 600_000), (batch, 700, 1000), (scaled,)])
