@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "backend/probe_narrow.h"
+#include "backend/probe_impl.h"
 #include "core/checked.h"
 #include "core/copy.h"
 #include "core/element.h"

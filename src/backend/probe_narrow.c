@@ -2,7 +2,7 @@
  * of many lines in one loop, which need not look up each line. */
 #include <string.h>
 
-#include "backend/probe_narrow.h"
+#include "backend/probe_impl.h"
 #include "core/checked.h"
 #include "core/copy.h"
 #include "core/wide_vectors.h"

@@ -1,6 +1,6 @@
-/* probe_narrow: the sums of probe.h for packed rows, or columns, of few elements. */
-#ifndef DM_BACKEND_PROBE_NARROW_H
-#define DM_BACKEND_PROBE_NARROW_H
+/* probe_impl: the sums of probe.h for packed rows, or columns, of few elements. */
+#ifndef DM_BACKEND_PROBE_IMPL_H
+#define DM_BACKEND_PROBE_IMPL_H
 
 #include "backend/probe.h"
 
