@@ -161,8 +161,9 @@ static dm_status read_list(selection *s, const char *text, int axis) {
   trust.row_axes = 0;
   trust.batch = trust.nan = false;
   trust.missing_value[0] = '\0';
+  trust.missing = DM_MISSING_NAN; /* which is no index */
   DM_TRY(dm_examine_at(&trust, &dataset, NULL));
-  const bool whole = dm_dtype_is_integer(dataset.dtype) && !dataset.meaning.active;
+  const bool whole = dm_dtype_is_integer(dataset.dtype) && !dataset.meaning.packed;
   dm_status status = check_kept(s->trust, &dataset);
   if (!status && (!whole || dataset.rows != 1))
     status = dm_fail_at(DM_E_INPUT, &dataset.at, "is not a one-dimensional list of whole numbers");

@@ -318,11 +318,33 @@ def try_stack(folder, damier):
         expect(np.array_equal(file["c"][()], np.repeat([[2.0, 3.0], [1.5, 2.0]], (3, 1), 0)), file["c"][()].tolist())
 
 
+def try_list(folder, damier):
+    """Lists of rows of netCDF and of R: only an entry that is missing is no index."""
+    with h5py.File(folder / "a.h5", "w") as file:
+        file["a"] = np.arange(12.0).reshape(4, 3)
+    with h5py.File(folder / "b.h5", "w") as file:
+        file["b"] = np.eye(3)
+    for good, number in ((True, 1), (False, -2**31 + 1), (False, -2**31)):
+        for attributes, root in (({}, NETCDF), ({"rhdf5-NA.OK": np.array([1], "i4")}, {})):
+            with h5py.File(folder / "i.h5", "w") as file:
+                file.attrs.update(root)
+                file["i"] = np.array([3, number], "i4")
+                file["i"].attrs.update(attributes)
+            done = ended([damier, "multiply", f"{folder}/a.h5:/a[@{folder}/i.h5:/i, :]", folder / "b.h5", "-o", folder / "c.h5", "-q",
+                          "--force", "--missing", "zero"])
+            expect(done.returncode == (0 if good else 3), f"{number}: exit {done.returncode}: {done.stderr}")
+            if good:
+                with h5py.File(folder / "c.h5") as file:
+                    expect(np.array_equal(file["c"][()], [[9, 10, 11], [3, 4, 5]]), file["c"][()].tolist())
+            else:
+                expect("entry 1 of" in done.stderr, done.stderr)
+
+
 chosen = options()
 cases = [case for part in (of_r, of_netcdf, of_satellites, of_radar, of_measurements, of_masks, of_kinds, of_names, of_links)
          for case in part()]
 work = [(try_case, case) for case in cases]
 work += [(try_raw, case) for case in cases if isinstance(case.want, str) and case.want == REFUSED and
          case.words not in ("enumerated", "opaque", "cannot be")]
-work += [(try_stack,)]
+work += [(try_stack,), (try_list,)]
 run_cases(chosen.damier, work)
