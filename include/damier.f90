@@ -59,6 +59,14 @@ module damier
       character(c_char), intent(in) :: option(*), value(*)
       type(damier_error), intent(out) :: error
     end function
+    integer(c_int) function damier_set_vector(context, option, of_rows, type, count, numbers, error) bind(c)
+      import
+      type(c_ptr), value :: context, numbers ! c_loc of the numbers, which are copied
+      character(c_char), intent(in) :: option(*)
+      integer(c_int), value :: of_rows, type
+      integer(c_int64_t), value :: count
+      type(damier_error), intent(out) :: error
+    end function
     integer(c_int) function damier_old_c(context, c, error) bind(c)
       import
       type(c_ptr), value :: context, c ! c_loc of a damier_matrix; c_null_ptr: the default

@@ -20,8 +20,8 @@
  * threads of the BLAS library.  Several contexts may be open at a time, on the same communicator or
  * on others; the thread that started MPI makes all calls.  While a call runs, its context must not
  * be used by other threads or by the progress function: such calls return DAMIER_E_USAGE, and
- * damier_close and damier_on_progress do nothing.  Numbers are read and written as in C whatever
- * the locale of the program.
+ * damier_close and damier_on_progress do nothing.  A process that was forked opens contexts of its
+ * own.  Numbers are read and written as in C whatever the locale of the program.
  *
  * Calls that cannot be right return DAMIER_E_USAGE before anything is done, on all ranks: null
  * pointers, strides that put two elements in one place, a C that overlaps another operand, ranks
