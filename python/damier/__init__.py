@@ -56,8 +56,10 @@ def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, 
     ``__array_interface__``, as torch has them; or, in GPU memory, with ``__dlpack__`` or
     ``__cuda_array_interface__``.  They are used in place, in host memory with any positive strides; others are
     copied first, in GPU memory by torch or CuPy.  Types are float64, float32, float16, bfloat16, complex64, complex128 and
-    int8, and int32 with ``type="f64"``.  Without ``out`` the result has the type of ``a`` (or ``type``), except float32
-    for 16-bit types and int32 for int8; ``type_c`` selects another type.
+    int8.  Other whole numbers and booleans, also in frames and tables of pandas, polars and Arrow, are multiplied as float64, or
+    beside another type as NumPy does, if that holds them exactly; what is missing in tables needs ``missing``.
+
+    Without ``out`` the result has the type of ``a`` (or ``type``), except float32 for 16-bit types and int32 for int8; ``type_c`` selects another type.
 
     With ``comm``, a communicator of mpi4py, each rank passes its own consecutive rows, and gets those of the result
     that belong to its rows of ``a`` (with ``op_a`` an even share); :class:`OnOne`, :class:`Replicated` and

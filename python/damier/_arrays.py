@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ._device import GPU_KINDS, Copy, DeviceArray, by_dlpack, by_interface
 from ._dlpack import interface_of
 from ._errors import FitError, InternalError, UsageError
+from ._numbers import check_exact, is_whole, of_table
 from ._options import DTYPE_OF_TYPE, TYPE_OF_DTYPE, type_of
 
 Array = NDArray[Any]
@@ -157,11 +158,23 @@ class Seen(NamedTuple):
     view: View
     type: str
     copy: Union[HostCopy, Copy, None] = None
+    whole: str = ""  # of whole numbers that are to be converted to TYPE: NumPy's name of their type
 
 
-def as_matrix(array: Any, name: str, type_: str | None = None, writable: bool = False, entries: bool = False) -> Seen:
+class Reading(NamedTuple):
+    """How numbers that the library does not multiply as they are become others: whole numbers but for those of the types that
+    are KEPT, and, if it FILLS, those that are missing in tables."""
+
+    kept: tuple[str, ...] = ("int8",)
+    fills: bool = False
+
+
+def as_matrix(array: Any, name: str, type_: str | None = None, writable: bool = False, entries: bool = False,
+              reading: Reading | None = None) -> Seen:
     """ARRAY's memory as a two-dimensional array, and its type; TYPE_ states a type that NumPy lacks.  With ENTRIES it has
     the matrices of its last two dimensions below each other.  What does not lie as the library takes it is copied."""
+    if reading is not None:
+        array = of_table(array, name, reading.fills)
     if writable and not _has_memory(array):
         raise UsageError(f"{name} is {type(array).__name__}, which has no writable memory")
     view, of_dlpack = _view(array, name)
@@ -173,14 +186,18 @@ def as_matrix(array: Any, name: str, type_: str | None = None, writable: bool = 
     if writable and not _has_places(view):
         raise UsageError(f"several elements of {name} have the same place in memory",
                          hint="pass an array of its own, not one with strides of 0 or overlapping windows")
-    kind = _check_type(view.dtype, type_ or of_dlpack, name)
+    whole = ""
+    if reading is not None and (type_ or of_dlpack) is None and not isinstance(view, DeviceArray) and is_whole(view.dtype, reading.kept):
+        check_exact(view, "f64", name)
+        whole = view.dtype.name
+    kind = "f64" if whole else _check_type(view.dtype, type_ or of_dlpack, name)
     if isinstance(view, DeviceArray):
         return _in_gpu_memory(array, view, name, kind)
     below = _below_each_other(view)
     if below is not None:
-        return Seen(below, kind)
+        return Seen(below, kind, None, whole)
     copied = HostCopy(view, name)
-    return Seen(copied.made.reshape(int(np.prod(view.shape[:-1])), view.shape[-1]), kind, copied)
+    return Seen(copied.made.reshape(int(np.prod(view.shape[:-1])), view.shape[-1]), kind, copied, whole)
 
 
 def _in_gpu_memory(array: Any, view: DeviceArray, name: str, kind: str) -> Seen:

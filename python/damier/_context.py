@@ -15,12 +15,12 @@ import numpy as np
 from . import _library as lib
 from ._agreement import agree, attempt, told
 from ._alike import Alike
-from ._arrays import as_matrix, check_meaning, overlap, same_places
-from ._covariance import floats
+from ._arrays import Reading, as_matrix, check_meaning, overlap, same_places
 from ._device import DeviceArray, empty_beside, repeated
 from ._errors import Error, FitError, InputError, UncheckedError, UsageError
 from ._handle import Handle, Progress, Record
 from ._matrices import Entries, Matrix, OnOne, Operand, PartedOperand, Rows, Stated, empty, shown
+from ._numbers import EXACT, common_type, is_whole_type
 from ._options import DTYPE_OF_TYPE, is_zero, texts, type_name
 from ._stored import StoredOperand, location_of
 
@@ -60,6 +60,9 @@ class Context(Handle):
         self._type_c = options.get("type_c")  # of arrays; Handle leaves it to the calls with files
         self._type = options.get("type")
         self._beta = options.get("beta")
+        self._common: str | None = None  # the type of both operands of the present call, if they have others
+        self._rounds = str(options.get("allow_rounding")).lower() in ("true", "yes", "1", "on")
+        self._fills = options.get("missing") not in (None, "refuse")
         self._alike: dict[tuple[Any, ...], Alike] = {}  # the last call of each product
         self._ops = {x: str(options.get(f"op_{x}") or "n").lower() for x in "ab"}
         self._changes = any(str(options.get(key)) not in ("None", "none", "False", "no")
@@ -240,7 +243,7 @@ class Context(Handle):
         result, old = self._result(ab, out, c, beta, (m, n), whole=not self._changes_a)
         if m == 0 or n == 0:
             return result.matrix.array, None
-        with self._with(beta=self._beta_of(c)), self._with_old(old):
+        with self._with(beta=self._beta_of(c), type=self._common), self._with_old(old):
             stated = self._multiply(lib.library.damier_multiply, [*ab, result])
         return result.matrix.array, stated
 
@@ -253,8 +256,6 @@ class Context(Handle):
         """The PRODUCT "gram", "cov" or "cor" of an array; collective."""
         function = getattr(lib.library, f"damier_{product}")
         of_rows, problem = attempt(_of_rows, of)
-        if problem is None and product != "gram":
-            x, problem = attempt(floats, x)
         alike = None if problem else self._take_alike((product, of_rows), x, x, out)
 
         def call(context: Any, x: Any, _: Any, c: Any, error: Any) -> Any:
@@ -263,12 +264,15 @@ class Context(Handle):
         if self._begin((product, of_rows), [x], alike, problem) and alike is not None:
             self._call_on_arrays(call, *alike[1].stated)
             return alike[0]
-        operand = self._operand(x, "x")
+        operand = self._operand(x, "x", floats=product != "gram")
         self._agree([operand])
+        of_file = isinstance(operand, StoredOperand) and product == "gram" and self._type is None
+        self._common = common_type([str(operand.type)]) if of_file and is_whole_type(str(operand.type), True) else None
         n = operand.rows if of_rows else operand.cols
         whole = product == "gram" and not self._changes_a
         result, _ = self._result([operand, operand], out, None, self._beta, (n, n), whole)
-        stated = self._multiply(call, [operand, operand, result]) if n > 0 else None
+        with self._with(type=self._common):
+            stated = self._multiply(call, [operand, operand, result]) if n > 0 else None
         if stated is not None and (out is not None or self.comm is None):
             self._alike[product, of_rows] = Alike([x, x, out], result.matrix.array, stated)
         return result.matrix.array
@@ -302,16 +306,21 @@ class Context(Handle):
         except ValueError:  # rows of different lengths, which are refused later
             return given
 
-    def _operand(self, given: Any, name: str) -> Operand:
+    def _operand(self, given: Any, name: str, floats: bool = False) -> Operand:
         if isinstance(given, StoredOperand):
             return given
         found = self._found(given, name)
-        return found.one() if isinstance(found, StoredOperand) else self._in_memory(found, name)
+        return found.one() if isinstance(found, StoredOperand) else self._in_memory(found, name, reading=self._reading(floats))
 
-    def _in_memory(self, given: Any, name: str, writable: bool = False) -> Operand:
+    def _in_memory(self, given: Any, name: str, writable: bool = False, reading: Reading | None = None) -> Operand:
         if self.gpus > 1 and isinstance(given, Rows) and isinstance(given.array, (list, tuple)):
-            return PartedOperand(given, name, self.gpus, writable)
-        return Operand(given, name, self.rank, self.ranks, writable)
+            return PartedOperand(given, name, self.gpus, writable, reading)
+        return Operand(given, name, self.rank, self.ranks, writable, reading)
+
+    def _reading(self, floats: bool = False) -> Reading:
+        """FLOATS: no whole numbers are multiplied as such."""
+        kept = () if floats else ("int8",) if self._type is None else ("int8", "int32")
+        return Reading(kept, self._fills)
 
     def _agree(self, operands: list[Operand]) -> None:
         mine = [operand.stated for operand in operands]
@@ -333,6 +342,22 @@ class Context(Handle):
         return shape
 
     def _check_types(self, ab: list[Operand]) -> None:
+        """Whole numbers become what NumPy multiplies them as, beside numbers of another type."""
+        self._common = None
+        stated = None if self._type is None else type_name(self._type)
+        for o in ab:
+            if o.whole and stated in EXACT:
+                o.type, o.rounds = stated, self._rounds
+        alike = ab[0].type == ab[1].type and not (ab[0].whole or ab[1].whole)
+        whole = [o for o in ab if o.whole or is_whole_type(str(o.type), alike)]
+        if whole and self._type is None and not any(o.on_gpus or o.type == "bf16" for o in ab):
+            common = common_type([o.whole or str(o.type) for o in ab])
+            for o in whole:
+                if not isinstance(o, StoredOperand):
+                    o.whole, o.type = o.whole or "int8", common
+            if {o.type for o in ab} != {common}:
+                self._common = common
+            return
         if ab[0].type != ab[1].type and self._type is None:
             raise UsageError(f"a is {ab[0].type} and b is {ab[1].type}",
                              hint="convert one of them with astype(), or state the type of both, type=")
@@ -356,7 +381,7 @@ class Context(Handle):
         result = self._in_memory(out, "out", writable=True)
         operands = [result]
         if c is not None:
-            operands.append(self._in_memory(c, "c"))
+            operands.append(self._in_memory(c, "c", reading=self._old_reading(ab)))
         if c is not None and any(isinstance(o, PartedOperand) for o in operands):
             raise UsageError("c is not taken in parts", hint="copy it to out, and set beta")
         result.stated.problem = problem or result.stated.problem or _shared(result, [*ab, *operands[1:]])
@@ -368,11 +393,15 @@ class Context(Handle):
         old = operands[1] if c is not None else None
         return result, old if old and not self._start_with(old, result, made) else None
 
+    def _old_reading(self, ab: list[Operand]) -> Reading:
+        """How the old C is read: beside a product of whole numbers it has some, too."""
+        return Reading(("int8", "int32") if ab[0].type == "i8" else (), self._fills)
+
     def _make_result(self, ab: list[Operand], c: Any, beta: Any, shape: tuple[int, int], whole: bool) -> Any:
         if c is None and not is_zero(beta):
             raise UsageError("beta is not 0, but neither out nor c is given")
-        type_ = self._type_of_result(str(ab[0].type) if self._type is None else type_name(self._type), whole)
-        return self._new_result(ab, shape, type_) if c is None or _are_on_gpu(ab, c) else _copy_of(c, type_)
+        type_ = self._type_of_result(self._common or str(ab[0].type) if self._type is None else type_name(self._type), whole)
+        return self._new_result(ab, shape, type_) if c is None or _are_on_gpu(ab, c) else _copy_of(c, type_, self._old_reading(ab))
 
     def _start_with(self, c: Operand, result: Operand, made: bool) -> bool:
         """Copies the old C to OUT; False: the library must read C itself, in GPU memory, or of another type than an OUT
@@ -519,8 +548,8 @@ def _nothing(x: Any, shape: tuple[int, int], name: str) -> Any:
         return np.empty(shape, DTYPE_OF_TYPE[str(x.type)])
     if hasattr(x, "reshape"):
         return x.reshape(-1)[:0].reshape(shape)
-    view, type_, _ = as_matrix(x, name, entries=True)
-    return Rows(np.empty(shape, view.dtype), type=type_)
+    view, type_, _, whole = as_matrix(x, name, entries=True, reading=Reading())
+    return Rows(np.empty(shape, DTYPE_OF_TYPE[type_] if whole else view.dtype), type=type_)
 
 
 def _entries_of(array: Any, shape: tuple[int, ...], name: str) -> Matrix:
@@ -556,17 +585,18 @@ def _shared(result: Operand, others: list[Operand]) -> Error | None:
     return None
 
 
-def _copy_of(c: Any, type_: str) -> Any:
+def _copy_of(c: Any, type_: str, reading: Reading) -> Any:
     """The result of TYPE_ in place of an old C, which stays unchanged: a copy of it, if the library need not read it."""
     matrix = copy.copy(c) if isinstance(c, Matrix) else Rows(c)
     if matrix.array is not None:
-        view, matrix.type, _ = as_matrix(matrix.array, "c", matrix.type, entries=isinstance(matrix, Entries))
+        view, matrix.type, _, whole = as_matrix(matrix.array, "c", matrix.type, entries=isinstance(matrix, Entries), reading=reading)
         if matrix.type != type_ or isinstance(view, DeviceArray):
             rows, cols = view.shape
             matrix.array, matrix.type = empty((rows, cols), type_), type_
             return matrix
         try:
-            matrix.array = np.array(view, view.dtype.newbyteorder("="), order="K", copy=True)
+            dtype = np.dtype(DTYPE_OF_TYPE[type_]) if whole else view.dtype.newbyteorder("=")
+            matrix.array = np.array(view, dtype, order="K", copy=True)
         except MemoryError:
             raise FitError(f"no memory for a copy of c, {shown(view.shape)}") from None
     return matrix

@@ -1,4 +1,4 @@
-"""Covariances of arrays: what the library leaves to NumPy, and the numbers that it takes from memory."""
+"""Numbers of options that the library takes from memory."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -13,15 +13,6 @@ from ._errors import UsageError
 from ._stored import Stored
 
 _NAMES = ("weights", "center_a", "center_b", "scale_a", "scale_b")
-
-
-def floats(x: Any) -> Any:
-    """X, of integers as float64."""
-    if not isinstance(x, (list, tuple, np.ndarray)):
-        return x
-    check_meaning(x, "x")
-    array = np.asarray(x)
-    return array.astype(np.float64) if array.dtype.kind in "iub" else array
 
 
 @dataclass

@@ -9,9 +9,10 @@ import numpy as np
 
 from . import _library as lib
 from ._agreement import attempt, told
-from ._arrays import Array, HostCopy, View, as_matrix, plain
+from ._arrays import Reading, Array, HostCopy, View, as_matrix, plain
 from ._device import Copy, DeviceArray
 from ._errors import Error, FitError, UsageError
+from ._numbers import converted
 from ._options import DTYPE_OF_TYPE, type_name
 
 
@@ -149,14 +150,18 @@ class Stated:
     cols: int = 0
     numbers: tuple[Any, ...] = ()
     on_gpu: bool = False
+    whole: str = ""  # NumPy's type of whole numbers that become others
     problem: Error | None = None
 
 
 class Operand:
     """A matrix as stated by the caller, for the library."""
 
-    def __init__(self, given: Any, name: str, rank: int, ranks: int, writable: bool = False) -> None:
+    def __init__(self, given: Any, name: str, rank: int, ranks: int, writable: bool = False, reading: Reading | None = None) -> None:
         self.name = name
+        self.reading = reading
+        self.whole = ""  # NumPy's type of whole numbers that become TYPE, ...
+        self.rounds = False  # ... also where it does not hold them exactly
         self.matrix = given if isinstance(given, Matrix) else Rows(given)
         self.view: View | None = None
         self.copy: HostCopy | Copy | None = None  # VIEW is of it, not the caller's memory
@@ -184,7 +189,8 @@ class Operand:
         if m.array is None:
             raise UsageError(f"{self.name}: this rank's part is None",
                              hint="on a rank without rows pass an array of shape (0, columns)")
-        self.view, self.type, self.copy = as_matrix(m.array, self.name, m.type, writable, isinstance(m, Entries))
+        self.view, self.type, self.copy, self.stated.whole = as_matrix(m.array, self.name, m.type, writable,
+                                                                       isinstance(m, Entries), self.reading)
         if isinstance(m, BlockCyclic) and self.view.shape != m.local_shape(rank):
             raise UsageError(f"{self.name}: this rank's part is {shown(self.view.shape)}, not "
                              f"{shown(m.local_shape(rank))}")
@@ -209,11 +215,11 @@ class Operand:
         if any((s.division, s.numbers) != (all_ranks[0].division, all_ranks[0].numbers) for s in all_ranks):
             raise UsageError(f"{name}: the ranks describe it differently")
         with_type = [s for s in all_ranks if s.type is not None]
-        types = {s.type for s in with_type}
+        types = {s.whole or s.type for s in with_type}
         if len(types) != 1:
             raise UsageError(f"{name} has elements of {' and '.join(sorted(map(str, types)))} on different ranks"
                              if types else f"{name} is None on every rank")
-        self.type = types.pop()
+        self.type, self.whole = with_type[0].type, with_type[0].whole
         self.on_gpus = any(s.on_gpu for s in all_ranks)
         if isinstance(self.matrix, BlockCyclic):
             self.rows, self.cols = map(int, self.matrix.shape)
@@ -243,7 +249,7 @@ class Operand:
             c.data, c.memory, c.stream = view.pointer, lib.GPU_MEMORY, view.stream
             c.row_stride, c.col_stride = view.strides() or (0, 0)  # as_matrix() takes no others
             return c, view
-        memory, strides = plain(np.array(view) if copy else view)
+        memory, strides = plain(converted(view, str(self.type), self.name, self.rounds) if self.whole else np.array(view) if copy else view)
         c.data = memory.ctypes.data
         c.row_stride, c.col_stride = strides
         return c, memory
@@ -257,12 +263,13 @@ class Operand:
 class PartedOperand(Operand):
     """Rows on each GPU of this process."""
 
-    def __init__(self, given: Rows, name: str, gpus: int, writable: bool = False) -> None:  # pylint: disable=super-init-not-called
+    def __init__(self, given: Rows, name: str, gpus: int, writable: bool = False, reading: Reading | None = None) -> None:  # pylint: disable=super-init-not-called
         self.name, self.matrix = name, given
         self.view = self.start = self.type = self.copy = None
         self.rows = self.cols = 0
         self.writable = writable
-        self.parts = [Operand(Rows(array, type=given.type), f"{name}[{i}]", 0, 1, writable)
+        self.reading, self.whole, self.rounds = reading, "", False
+        self.parts = [Operand(Rows(array, type=given.type), f"{name}[{i}]", 0, 1, writable, reading)
                       for i, array in enumerate(given.array)]
         self.on_gpus = any(part.stated.on_gpu for part in self.parts)
         self.stated = Stated(self.matrix.division)
@@ -274,7 +281,7 @@ class PartedOperand(Operand):
             raise self.stated.problem
         super().agree([part.stated for part in self.parts])
         for part in self.parts:
-            part.type, part.rows, part.cols = self.type, self.rows, self.cols
+            part.type, part.whole, part.rows, part.cols = self.type, self.whole, self.rows, self.cols
 
     def to_c(self, copy: bool = False) -> tuple[lib.CMatrix, None]:
         found = [part.to_c() for part in self.parts]

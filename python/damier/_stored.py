@@ -79,6 +79,7 @@ class StoredOperand(Operand):
     def __init__(self, location: str, name: str, record: dict[str, Any],  # pylint: disable=super-init-not-called
                  row_axes: int | None = None) -> None:
         """More than two dimensions are those of a batch, unless the first ROW_AXES are the rows."""
+        self.whole, self.rounds = "", False
         self.name, self.location = name, os.fsencode(location)
         self.matrix = Matrix(None)
         self.view = self.start = self.copy = None

@@ -14,10 +14,10 @@ HOST = np.ones((4, 4))
 class Understood(unittest.TestCase):
     def test_both_protocols(self):
         for kind in BOTH:
-            view, type_, copy = as_matrix(kind(ADDRESS, (3, 5), "f4", (8, 1)), "a")
+            view, type_, copy, _ = as_matrix(kind(ADDRESS, (3, 5), "f4", (8, 1)), "a")
             self.assertEqual((view.pointer, view.shape, view.strides(), type_), (ADDRESS, (3, 5), [8, 1], "f32"))
             self.assertIsNone(copy)
-            view, type_, _ = as_matrix(kind(ADDRESS, (3, 5), "c16", (1, 3)), "a")
+            view, type_, *_ = as_matrix(kind(ADDRESS, (3, 5), "c16", (1, 3)), "a")
             self.assertEqual((view.strides(), type_), ([1, 3], "c128"))
             self.assertEqual(as_matrix(kind(ADDRESS, (3, 5), "i1"), "a")[0].strides(), [5, 1])
             self.assertEqual(as_matrix(kind(ADDRESS, (1, 5), "i1", (7, 2)), "a")[0].strides(), [1, 2])

@@ -1,0 +1,143 @@
+"""Whole numbers, booleans and tables: taken as NumPy and pandas take them, where that is exact."""
+import importlib
+import os
+import tempfile
+import unittest
+import warnings
+
+import damier
+import numpy as np
+
+WHOLE = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i4")
+
+
+def package(name):
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+def drawn(shape, dtype, seed=1):
+    return np.random.default_rng(seed).integers(0, 2 if dtype == "?" else 50, shape).astype(dtype)
+
+
+class Numbers(unittest.TestCase):
+    def test_products(self):
+        for one in WHOLE:
+            for other in (*WHOLE, "f2", "f4", "f8", "c8", "c16"):
+                a, b = drawn((6, 5), one), drawn((5, 4), other, 2)
+                with self.subTest(a=one, b=other):
+                    wanted = a.astype("c16") @ b.astype("c16")
+                    for c, want in ((damier.matmul(a, b), wanted), (damier.matmul(b.T, a.T), wanted.T)):
+                        np.testing.assert_array_equal(c, want)
+                        common = np.result_type(one, other)
+                        kind = "i4" if one == other == "i1" else "f8" if common.kind in "biu" else "f4" if common == "f2" else common
+                        self.assertEqual(c.dtype, kind)
+
+    def test_others(self):
+        x = drawn((7, 5), "i8")
+        wanted = x.T.astype("f8") @ x
+        np.testing.assert_array_equal(damier.gram(x), wanted)
+        np.testing.assert_array_equal(damier.gram(x.astype("i1")), wanted)
+        self.assertEqual(damier.gram(x.astype("i1")).dtype, np.int32)
+        np.testing.assert_array_equal(damier.matmul(x.tolist(), x.T.tolist()), x @ x.T)
+        np.testing.assert_array_equal(damier.matmul(x, x.T, c=np.eye(7, dtype=int)), x @ x.T + np.eye(7))
+        np.testing.assert_array_equal(damier.matmul(x, x.T, damier.matmul(x, x.T), beta=1), 2 * (x @ x.T))
+        np.testing.assert_array_equal(damier.matmul(np.stack([x, x]), x.T), np.stack([x @ x.T] * 2))
+        np.testing.assert_array_equal(damier.matmul(x[::-1, ::2], x.T[::2]), x[::-1, ::2] @ x.T[::2])
+        np.testing.assert_allclose(damier.cov(x.astype("i1")), np.cov(x, rowvar=False))
+        with damier.Context() as context:  # a second call looks at the numbers again
+            for k in range(3):
+                np.testing.assert_array_equal(context.matmul(x + k, x.T), (x + k) @ x.T)
+                y = x.copy()
+                y[0, 0] = 7 * k
+                np.testing.assert_array_equal(context.gram(y), y.T @ y)
+
+    def test_stored(self):
+        x = drawn((7, 5), "i2")
+        with tempfile.TemporaryDirectory() as folder:
+            place = os.path.join(folder, "x.npy")
+            np.save(place, x)
+            np.testing.assert_array_equal(damier.matmul(damier.Stored(place), x.T), x @ x.T)
+            np.testing.assert_array_equal(damier.matmul(damier.Stored(place), damier.Stored(place), op_b="t"), x @ x.T)
+            np.testing.assert_array_equal(damier.matmul(damier.Stored(place), x.T.astype("f4")), x @ x.T)
+
+    def test_refused(self):
+        x = np.array([[2**53 + 1, 1]])
+        for call in (damier.gram, damier.cov, lambda y: damier.matmul(y, y.T)):
+            with self.assertRaisesRegex(damier.UsageError, "9007199254740993, which f64 cannot hold exactly"):
+                call(x)
+        np.testing.assert_array_equal(damier.gram(x - 1), (x - 1).T.astype("f8") @ (x - 1))
+        with self.assertRaisesRegex(damier.UsageError, "a holds 16777217, which f32 cannot hold exactly"):
+            damier.matmul(np.full((2, 2), 2**24 + 1), np.eye(2, dtype=int), type="f32")
+        self.assertEqual(damier.matmul(np.full((2, 2), 2**24 + 1), np.eye(2, dtype=int), type="f32", allow_rounding=True).dtype, np.float32)
+        self.assertEqual(damier.matmul(np.eye(2, dtype=int), np.eye(2, dtype=int), type="i8").dtype, np.int32)
+        with self.assertRaisesRegex(damier.UsageError, "which i8 cannot hold"):
+            damier.matmul(np.full((2, 2), 128), np.eye(2, dtype=int), type="i8")
+        with self.assertRaisesRegex(damier.UsageError, "elements of int64"):
+            damier.matmul(np.eye(2), np.eye(2), np.zeros((2, 2), int))
+        with self.assertRaisesRegex(damier.UsageError, "elements of object"):
+            damier.gram(np.array([["a", 1]], object))
+
+
+@unittest.skipIf(package("pandas") is None, "pandas is not installed")
+class Frames(unittest.TestCase):
+    def setUp(self):
+        self.pandas = package("pandas")
+        self.x = drawn((40, 4), "i8")
+
+    def frames(self):
+        floats = self.pandas.DataFrame(self.x.astype("f8"))
+        yield from (self.pandas.DataFrame(drawn((40, 4), kind)) for kind in ("?", "i1", "i4", "i8", "u2", "f4", "f8"))
+        yield from (floats.astype(kind) for kind in ("Float64", "Int64", "Float32", "UInt8"))
+        yield floats.assign(n=self.x[:, 0])
+        yield floats.assign(n=self.x[:, 0] > 20)
+        yield floats.astype("f4").assign(n=self.pandas.array(self.x[:, 1], dtype="Int16"))
+
+    def test_frames(self):
+        for frame in self.frames():
+            with self.subTest(types=set(map(str, frame.dtypes))):
+                x = frame.to_numpy("f8")
+                np.testing.assert_allclose(damier.cov(frame), np.cov(x, rowvar=False), rtol=1e-5)
+                np.testing.assert_allclose(damier.matmul(frame, x.T.astype("i8")), x @ x.T, rtol=1e-5)
+                np.testing.assert_allclose(damier.gram(frame), x.T @ x, rtol=1e-5)
+
+    def test_missing(self):
+        frame = self.pandas.DataFrame(self.x).astype("Int64")
+        frame.iloc[3, 1] = self.pandas.NA
+        with self.assertRaisesRegex(damier.UsageError, "1 values of column '1' of x are missing"):
+            damier.cov(frame)
+        with self.assertRaisesRegex(damier.UsageError, "missing= says"):
+            damier.matmul(frame, self.x.T)
+        x = frame.to_numpy("f8", na_value=np.nan)
+        np.testing.assert_allclose(damier.cov(frame, missing="pairwise"), frame.cov().to_numpy("f8"))
+        np.testing.assert_allclose(damier.matmul(frame, self.x.T, missing="zero"), np.nan_to_num(x) @ self.x.T)
+
+    def test_refused(self):
+        frame = self.pandas.DataFrame({"a": [1, 2], "b": ["x", "y"]})
+        with self.assertRaisesRegex(damier.UsageError, "column 'b' of x has elements of"):
+            damier.cov(frame)
+        large = self.pandas.DataFrame({"a": [1.5, 2], "b": [2**60 + 1, 1]})
+        with self.assertRaisesRegex(damier.UsageError, "column 'b' of x holds"):
+            damier.cov(large)
+
+
+@unittest.skipIf(package("polars") is None or package("pyarrow") is None, "polars or pyarrow is not installed")
+class Tables(unittest.TestCase):
+    def test_tables(self):
+        polars, arrow = package("polars"), package("pyarrow")
+        x = drawn((40, 3), "i8")
+        columns = {"a": x[:, 0], "b": x[:, 1].astype("f8"), "c": x[:, 2] > 20}
+        wanted = np.cov(np.stack([np.asarray(one, "f8") for one in columns.values()]))
+        gaps = {"a": [1, None, *range(38)], "b": [2.0] * 39 + [5.0]}
+        for make in (polars.DataFrame, arrow.table):
+            with self.subTest(make), warnings.catch_warnings():
+                np.testing.assert_allclose(damier.cov(make(columns)), wanted)
+                with self.assertRaisesRegex(damier.UsageError, "1 values of column 'a' of x are missing"):
+                    damier.cov(make(gaps))
+                self.assertTrue(np.isnan(damier.cov(make(gaps), missing="nan")[0]).all())
+
+
+if __name__ == "__main__":
+    unittest.main()
