@@ -441,6 +441,13 @@ DAMIER_API int damier_info(damier_context *context, const char *location, damier
  * was in place; without a record, "".  Owned by the context, valid until its next call */
 DAMIER_API const char *damier_record(const damier_context *context);
 
+/** What the last of these calls applied to the numbers of files (packing, missing values, complex
+ * axes, ...), ignored, or warned of, as in the record's "warnings".
+ * @param context of this rank
+ * @return a line for each, on rank 0; without any, "".  Owned by the context, valid until its next
+ * call */
+DAMIER_API const char *damier_warnings(const damier_context *context);
+
 /** The version of the library.
  * @return "MAJOR.MINOR.PATCH" */
 DAMIER_API const char *damier_version(void);

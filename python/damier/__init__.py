@@ -6,7 +6,8 @@ array([[6., 6., 6., 6.],
        [6., 6., 6., 6.]])
 
 Matrices in files may be larger than memory; :func:`multiply` reads, verifies and writes them like ``damier multiply``.
-Errors are subclasses of :class:`Error` with ``code`` and ``hint``; records are dictionaries with the schema
+Errors are subclasses of :class:`Error` with ``code`` and ``hint``; what a call applied to the numbers of files, ignored
+or warns of is a :class:`DamierWarning` of Python's ``warnings``; records are dictionaries with the schema
 ``damier/1`` of ``docs/records.md``.
 """
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ._limits import few_blas_threads as _few_blas_threads
 with _few_blas_threads():
     from ._context import Context, Path
     from ._agreement import agree as _agree, check_comm as _check_comm
-    from ._errors import (CorruptError, DeviceError, Error, FileError, FitError, HangError, InputError, InternalError,
+    from ._errors import (CorruptError, DamierWarning, DeviceError, Error, FileError, FitError, HangError, InputError, InternalError,
                           MPIError, StoppedError, UncheckedError, UncheckedWarning, UsageError, VerifyError)
     from ._handle import Progress, Record
     from ._kept import KeptContext as _KeptContext
@@ -30,7 +31,7 @@ with _few_blas_threads():
 
 __version__ = "0.3.0"
 
-__all__ = ["BlockCyclic", "Context", "CorruptError", "DeviceError", "Error", "FileError", "FitError", "HangError",
+__all__ = ["BlockCyclic", "Context", "CorruptError", "DamierWarning", "DeviceError", "Error", "FileError", "FitError", "HangError",
            "InputError", "InternalError", "MPIError", "Matrix", "OnOne", "Replicated", "Rows", "StoppedError", "Stored", "UncheckedError", "UncheckedWarning",
            "UsageError", "VerifyError", "cor", "cov", "gram", "info", "matmul", "multiply", "plan", "verify", "version"]
 

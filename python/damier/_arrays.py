@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ._device import GPU_KINDS, Copy, DeviceArray, by_dlpack, by_interface
 from ._dlpack import interface_of
 from ._errors import FitError, InternalError, UsageError
+from ._meaning import check_meaning, elements_of
 from ._numbers import check_exact, is_whole, of_table
 from ._options import DTYPE_OF_TYPE, TYPE_OF_DTYPE, type_of
 
@@ -46,43 +47,6 @@ def _has_memory(array: Any) -> bool:
     return isinstance(array, np.ndarray) or any(hasattr(array, name) for name in names)
 
 
-# Attributes by which stored numbers are not the values (CF and netCDF).
-_OF_VALUES = ("scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned")
-
-
-def _check_attributes(array: Any, name: str) -> None:
-    """NumPy takes the stored numbers of a dataset, whatever stands beside them."""
-    attributes = getattr(array, "attrs", None)
-    if attributes is None:
-        return
-    of_h5py = type(array).__module__.partition(".")[0] == "h5py"
-    if of_h5py and getattr(array, "is_virtual", False):
-        raise UsageError(f"{name} is a virtual dataset that only h5py can read, with fill values in place of absent sources",
-                         hint="open its file for reading, under its present name: then the library reads it")
-    found = [key for key in (attributes if of_h5py else _OF_VALUES) if key in attributes]
-    if found:
-        raise UsageError(f"{name} is a dataset with the attribute {found[0]!r}, which may say what its numbers mean",
-                         hint="open its file for reading, under its present name: then the library applies known attributes; "
-                              "dataset[...] takes the stored numbers")
-
-
-def check_meaning(array: Any, name: str) -> None:
-    """Whether the elements are all that ARRAY is: a view of its memory would drop masks, units and attributes."""
-    for one in array if isinstance(array, (list, tuple)) else ():
-        if hasattr(one, "__array__"):
-            check_meaning(one, name)
-    _check_attributes(array, name)
-    mask: Any = getattr(array, "mask", None)
-    if np.ndim(mask) > 0 and np.any(mask):
-        raise UsageError(f"{name} has {int(np.count_nonzero(mask))} masked elements",
-                         hint="a.filled(0) or a.filled(numpy.nan) says what they become")
-    carries = isinstance(array, np.ndarray) or hasattr(array, "magnitude")  # astropy and unyt, pint
-    unit = next((str(getattr(array, key)) for key in ("unit", "units") if carries and hasattr(array, key)), "")
-    if unit not in ("", "dimensionless"):
-        raise UsageError(f"{name} is in {unit}, which a result would not carry",
-                         hint="pass its numbers: a.value (astropy, unyt) or a.magnitude (pint)")
-
-
 def _view(array: Any, name: str) -> tuple[View, str | None]:
     check_meaning(array, name)
     if isinstance(array, np.ndarray):
@@ -94,7 +58,7 @@ def _view(array: Any, name: str) -> tuple[View, str | None]:
     if hasattr(array, "toarray") and hasattr(array, "nnz"):
         raise UsageError(f"{name} is a sparse matrix, which cannot be multiplied", hint="a.toarray() makes an array of it")
     try:
-        made = np.asanyarray(array)
+        made = elements_of(array)
     except Exception as error:  # whatever its __array__ raises
         raise UsageError(f"{name} is not an array: {error}") from error
     check_meaning(made, name)  # netCDF4's variables become masked arrays

@@ -39,6 +39,10 @@ class Error(Exception):
         return (_rebuilt, (type(self), self.message, self.hint, self.code, self.rank, self.agreed, self.record))
 
 
+class DamierWarning(UserWarning):
+    """What a call applied to the numbers of files (packing, missing values, complex axes, ...), ignored, or warns of."""
+
+
 class VerifyError(Error):
     """C failed its verification."""
 
@@ -101,7 +105,7 @@ class UncheckedError(Error):
     code = 10
 
 
-class UncheckedWarning(RuntimeWarning):
+class UncheckedWarning(DamierWarning, RuntimeWarning):
     """Not all of the returned C could be verified: it overflows, or the old C has NaN or Inf."""
 
 

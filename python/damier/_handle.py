@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from . import _library as lib
 from ._agreement import agree, attempt, check_comm
 from ._covariance import Vector, split
-from ._errors import Error, MPIError, StoppedError, UncheckedError, UncheckedWarning, UsageError, in_python, of_code
+from ._errors import DamierWarning, Error, MPIError, StoppedError, UncheckedError, UncheckedWarning, UsageError, in_python, of_code
 from ._options import texts
 
 Progress = Callable[[int, int], Any]
@@ -190,6 +190,16 @@ class Handle:
             self._record = None
         if code or self._interrupted or self._raised is not None:
             self._raise(code, self._error)
+        if function is not lib.library.damier_info:  # its record has them
+            self._warn()
+
+    def _warn(self, said: str | None = None) -> None:
+        """Of what the library noted, but for what has been SAID."""
+        with _one_at_a_time:
+            text = lib.library.damier_warnings(self._handle)
+        for line in text.decode(errors="replace").splitlines() if text else ():
+            if said is None or said not in line:
+                warnings.warn(in_python(line), DamierWarning, stacklevel=_caller())
 
     def _call_on_arrays(self, function: Any, *arguments: Any) -> None:
         """The same for a result in memory, which is not lost because part of it cannot be verified."""
@@ -203,6 +213,7 @@ class Handle:
             which = [f"{count} {what}{'s' * (count > 1)}" for count, what in counts if count]
             said = f"{error.message} (NaN or Inf in {' and '.join(which)})" if which else error.message
             warnings.warn(said, UncheckedWarning, stacklevel=_caller())
+            self._warn("were not verified")
 
     @property
     def record(self) -> Record:

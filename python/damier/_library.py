@@ -102,6 +102,7 @@ def _declare(library: ctypes.CDLL) -> None:
         "damier_verify": (ctypes.c_int, [context, matrix, matrix, matrix, error]),
         "damier_info": (ctypes.c_int, [context, text, error]),
         "damier_record": (text, [context]),
+        "damier_warnings": (text, [context]),
         "damier_version": (text, []),
     }
     try:

@@ -131,6 +131,7 @@ static dm_status describe_all(dm_api_product *p) {
   else if (f->has_c)
     f->c = dataset_of(p, &p->old, "C");
   DM_TRY(arrange(p));
+  dm_request_tell(&p->settings, &p->context->run.log, &f->a, &f->b);
   DM_TRY(dm_request_inspect_vectors(&p->settings, &p->context->run.log, &equation, &f->a, &f->b,
                                     &f->vectors));
   DM_TRY(dm_problem_of(&f->a, &f->b, f->has_c ? &f->c : NULL, &equation, &problem));

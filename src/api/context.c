@@ -13,6 +13,7 @@
 #include "core/buffer.h"
 #include "core/clock.h"
 #include "core/copy.h"
+#include "core/notes.h"
 #include "core/version.h"
 #include "engine/dataset_input.h"
 #include "product/info.h"
@@ -97,6 +98,7 @@ static dm_status new_context(damier_context **context) {
 /* Collective. C owns WORLD, even after an error. */
 static dm_status start_context(damier_context *c, dm_comm *world) {
   dm_status status = dm_run_start_in(&c->run, world, "libdamier " DM_VERSION);
+  c->run.log.notes = dm_notes_new();
   c->run.at = report_progress;
   c->run.at_context = c;
   c->run.stop = (dm_stop){.on = true, .arrived = &c->asked};
@@ -110,12 +112,14 @@ static dm_status open_context(dm_comm *world, damier_context **context) {
 
 static void forget_record(damier_context *context) {
   free(context->recorded->text);
+  free(context->recorded->notes);
   *context->recorded = (dm_recorded){0};
 }
 
 static void close_context(damier_context *context) {
   dm_in_place_close(&context->in_place);
   dm_run_leave(&context->run);
+  dm_notes_free(context->run.log.notes);
   forget_record(context);
   free(context->recorded);
   free(context->old_file);
@@ -247,6 +251,11 @@ static const char *verb_of(const dm_stated *stated) {
   return stated->covariance ? "cov" : stated->gram ? "gram" : "multiply";
 }
 
+static dm_status record_text(const damier_context *context, dm_record *record) {
+  dm_record_notes(record, context->run.log.notes);
+  return dm_record_json(record, &context->recorded->text);
+}
+
 static dm_status record_due(const damier_context *context) {
   dm_recorded *r = context->recorded;
   dm_record *record;
@@ -254,7 +263,7 @@ static dm_status record_due(const damier_context *context) {
   DM_TRY(
       dm_record_new_at(verb_of(&context->product.stated), context->run.command, r->when, &record));
   dm_in_place_record(&context->in_place, &r->outcome, &context->run, record);
-  dm_status status = dm_record_json(record, &r->text);
+  dm_status status = record_text(context, record);
   dm_record_free(record);
   return status;
 }
@@ -268,6 +277,13 @@ const char *damier_record(const damier_context *context) {
     dm_plain_numbers_end(&numbers);
   }
   return context->recorded->text ? context->recorded->text : "";
+}
+
+const char *damier_warnings(const damier_context *context) {
+  if (!context) return "";
+  dm_recorded *r = context->recorded;
+  if (!r->notes) r->notes = dm_notes_join(context->run.log.notes, "\n");
+  return r->notes ? r->notes : "";
 }
 
 const char *damier_version(void) {
@@ -389,6 +405,7 @@ static dm_status begin_call(damier_context *context, const dm_call_checked *chec
   context->run.born = context->run.lap = dm_now();
   context->asked = 0;
   forget_record(context);
+  dm_notes_clear(context->run.log.notes);
   return dm_checks(context, checked);
 }
 
@@ -414,8 +431,7 @@ static dm_status share_record(const damier_context *context) {
 /* A failed verification still gets its record. */
 static dm_status keep_record(damier_context *context, dm_status status, dm_record *record) {
   const bool has = !status || dm_verdict_is(status); /* the same on all ranks */
-  if (record && has)
-    status = dm_status_first(status, dm_record_json(record, &context->recorded->text));
+  if (record && has) status = dm_status_first(status, record_text(context, record));
   dm_record_free(record);
   return has ? dm_status_first(status, share_record(context)) : status;
 }
@@ -637,8 +653,7 @@ static dm_status inform_here(damier_context *context, const dm_led_call *call) {
   bool useful = false;
   take_settings(context, call->leader);
   dm_status status = inform(context, call->location, &record, &useful);
-  if (record && status && useful)
-    status = dm_status_first(status, dm_record_json(record, &context->recorded->text));
+  if (record && status && useful) status = dm_status_first(status, record_text(context, record));
   return keep_record(context, status, record);
 }
 

@@ -58,6 +58,7 @@ typedef struct dm_api_product {
  * record, is made when it is asked for. */
 typedef struct dm_recorded {
   char *text;  /* JSON, or NULL */
+  char *notes; /* what damier_warnings returned, or NULL */
   bool is_due; /* to be made from OUTCOME */
   time_t when;
   dm_in_place_outcome outcome;

@@ -95,7 +95,7 @@ dm_level dm_cli_level(const dm_call *call) {
 }
 
 dm_log dm_cli_log(const dm_call *call) {
-  return (dm_log){stderr, dm_cli_level(call), call->rank < 0 ? 0 : call->rank};
+  return (dm_log){stderr, dm_cli_level(call), call->rank < 0 ? 0 : call->rank, call->notes};
 }
 
 bool dm_cli_ramp(const dm_call *call) {
@@ -202,9 +202,10 @@ dm_status dm_cli_close_reports(const dm_call *call) {
   return status;
 }
 
-dm_status dm_cli_report(const dm_call *call, const dm_record *record) {
+dm_status dm_cli_report(const dm_call *call, dm_record *record) {
   dm_cli_reports *reports = call->reports;
   dm_status status = DM_OK;
+  dm_record_notes(record, call->notes);
   for (int i = 0; i < reports->count; i++)
     status = dm_status_first(status, dm_report_add(&reports->files[i], record));
   return status;
@@ -241,7 +242,7 @@ static dm_status print_table(const dm_call *call, const dm_record *record) {
   return DM_OK;
 }
 
-dm_status dm_cli_publish(const dm_call *call, const dm_record *record) {
+dm_status dm_cli_publish(const dm_call *call, dm_record *record) {
   dm_status status = print_table(call, record);
   return dm_status_first(status, dm_cli_report(call, record));
 }

@@ -6,6 +6,7 @@
 
 #include "cli/option.h"
 #include "comm/comm.h"
+#include "core/notes.h"
 #include "core/status.h"
 #include "run/record.h"
 
@@ -46,6 +47,7 @@ struct dm_call {
   const char **operands;
   int operand_count;
   dm_cli_reports *reports;
+  dm_notes *notes;    /* what the command applied, or warned of */
   int rank;           /* before MPI starts: -1 if no launcher states it */
   char **argv;        /* the whole command line */
   char command[4096]; /* as typed */
@@ -108,11 +110,12 @@ dm_status dm_cli_close_reports(const dm_call *call);
 /* The stream for tables: standard error if a record goes to standard output. */
 FILE *dm_cli_out(const dm_call *call);
 
-/* Adds RECORD to the files. */
-dm_status dm_cli_report(const dm_call *call, const dm_record *record);
+/* Adds RECORD, with what was noted, to the files. */
+dm_status dm_cli_report(const dm_call *call, dm_record *record);
 
-/* Adds RECORD to the files and prints, depending on -q, the table, its last line, or nothing. */
-dm_status dm_cli_publish(const dm_call *call, const dm_record *record);
+/* Adds RECORD, with what was noted, to the files and prints, depending on -q, the table, its last
+ * line, or nothing. */
+dm_status dm_cli_publish(const dm_call *call, dm_record *record);
 
 /* Output of --help, --man-page and --completion (help.c, completion.c). VERB may be
  * dm_cli_no_verb. */

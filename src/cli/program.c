@@ -236,6 +236,7 @@ int dm_cli_program(int argc, char **argv, const dm_cli_work *works) {
   }
   call->operands = operands;
   call->reports = &reports;
+  call->notes = dm_notes_new();
   call->born = born;
   dm_status status = read_call(call, argc, argv, &answered);
   if (!status && !answered) dm_cli_catch_signals(call);

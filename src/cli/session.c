@@ -346,6 +346,7 @@ static int run_rank(dm_call *call, dm_status prepared, const dm_work *work, dm_c
     return leave(&run, dm_status_first(status, dm_cli_close_reports(call)));
   }
   run.born = run.lap = call->born;
+  run.log.notes = call->notes;
   run.ends = true;
   if (world) run.gpu = gpu;
   status = perform(&run, call, prepared, work);

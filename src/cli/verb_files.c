@@ -89,6 +89,7 @@ static dm_status describe(const dm_call *call, const char *operand) {
                    : dm_info_program(record);
   if (!status || found) status = dm_status_first(status, dm_cli_publish(call, record));
   dm_record_free(record);
+  dm_notes_clear(call->notes); /* the next operand has its own */
   return status;
 }
 

@@ -464,6 +464,7 @@ void dm_composite_sum_up(dm_dataset *find) {
     if (dm_add_overflows(find->stored_bytes, source.stored_bytes, &find->stored_bytes))
       find->stored_bytes = INT64_MAX;
     find->filters |= source.filters;
+    if (find->origin == DM_ORIGIN_UNKNOWN) find->origin = source.origin;
     const int64_t chunk = source.chunk_rows * source.chunk_cols * dm_dtype_size(source.dtype);
     if (chunk <= largest) continue;
     largest = chunk;
@@ -491,7 +492,10 @@ void dm_composite_sum_meanings(dm_dataset *find) {
     dm_composite_source(find->composite, i, &source);
     all->asked = source.meaning.asked && (!all->found || all->asked);
     all->found |= source.meaning.found;
-    join_texts(all->text, source.meaning.text, &several[0]);
+    const char *complex = dm_parts_text(source.parts), *own = source.meaning.text;
+    char text[DM_MEANING_TEXT];
+    snprintf(text, sizeof text, "%s%s%.320s", complex, complex[0] && own[0] ? "; " : "", own);
+    join_texts(all->text, text, &several[0]);
     join_texts(all->warning, source.meaning.warning, &several[1]);
   }
   end_text(all->text, several[0]);
@@ -510,6 +514,7 @@ dm_status dm_composer_finish_dataset(dm_composer *composer, int64_t rows, int64_
   dataset->axes = (dm_axes){0};
   dataset->vector = DM_NO_VECTOR;
   dataset->by_columns = dataset->swapped = false;
+  dataset->parts = DM_PARTS_TOGETHER; /* the sources say where they are */
   dataset->dtype = dm_dataset_type(whole);
   dataset->meaning = (dm_meaning){.missing = whole->meaning.missing};
   dataset->stored_bytes = dataset->chunk_rows = dataset->chunk_cols = 0;

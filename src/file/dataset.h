@@ -13,6 +13,15 @@
 
 enum { DM_PATH = 1024, DM_ATTRIBUTES = 45, DM_ATTRIBUTE_NAME = 32, DM_ATTRIBUTE_TEXT = 1400 };
 
+/* The axis of 2 that holds the real and imaginary parts of complex numbers, as the user states it;
+ * AUTO: the last one, if the file says so. */
+typedef enum dm_complex_axis {
+  DM_COMPLEX_AUTO,
+  DM_COMPLEX_LAST,
+  DM_COMPLEX_FIRST,
+  DM_COMPLEX_NONE
+} dm_complex_axis;
+
 /* FILE.h5:/path/to/dataset[PART]. An empty dataset means the only 2-D dataset of the file or, after
  * inspection, a NumPy file. */
 typedef struct dm_location {
@@ -20,6 +29,7 @@ typedef struct dm_location {
   char dataset[DM_PATH];
   char part[DM_PATH]; /* "[0:10, ::2]", or "": all of it */
   int64_t row_axes;   /* the first dimensions, which are the rows; 0: a matrix has two */
+  dm_complex_axis complex_axis;
 } dm_location;
 
 /* DM_E_USAGE: TEXT names no file or is too long. */
@@ -56,6 +66,31 @@ typedef struct dm_leads {
 
 int64_t dm_leads_entries(const dm_leads *leads); /* at least 1 */
 
+/* Programs in which the first index runs fastest: their matrices are those of the file transposed.
+ */
+typedef enum dm_origin {
+  DM_ORIGIN_UNKNOWN,
+  DM_ORIGIN_MATLAB,
+  DM_ORIGIN_OCTAVE,
+  DM_ORIGIN_R,
+  DM_ORIGIN_SCILAB,
+  DM_ORIGIN_CGNS,
+  DM_ORIGIN_ARMADILLO, /* perhaps: only the name of its dataset says so */
+  DM_ORIGINS_END
+} dm_origin;
+
+const char *dm_origin_name(dm_origin origin); /* "MATLAB"; "": not known */
+
+/* Where the parts of complex numbers are in a file. */
+typedef enum dm_parts {
+  DM_PARTS_TOGETHER, /* in elements of a complex type, or the numbers are real */
+  DM_PARTS_PAIRED,   /* in neighbouring reals: the last axis of 2, of which AXES have 1 */
+  DM_PARTS_LAST,     /* apart, along a last axis of 2 that AXES leave out, ... */
+  DM_PARTS_FIRST     /* ... or a first one; read as reals (dm_complex_reals) */
+} dm_parts;
+
+const char *dm_parts_text(dm_parts parts); /* for people; "": together */
+
 /* How to read a dataset of one dimension; DM_NO_VECTOR: it has two. */
 typedef enum dm_vector { DM_NO_VECTOR, DM_AS_COLUMN, DM_AS_ROW } dm_vector;
 
@@ -82,13 +117,18 @@ typedef struct dm_dataset {
   int64_t rows, cols;
   dm_dtype dtype;
   bool swapped; /* opposite byte order to this machine's */
+  bool bits;    /* bit fields of 8 bits, often booleans, read as u8 */
   dm_vector vector;
   bool by_columns; /* column-major, only in NumPy files */
   dm_layout layout;
   int64_t offset; /* of the data in the file, user block included; -1: only HDF5 can read it */
   int64_t chunk_rows, chunk_cols; /* 0: not chunked; of the largest chunks of all sources */
   dm_few_chunks few;
-  dm_axes axes;     /* count 0: the dataset's axes are rows and columns, or VECTOR */
+  dm_axes axes; /* count 0: the dataset's axes are rows and columns, or VECTOR */
+  dm_origin origin;
+  dm_parts parts;
+  int64_t parts_offset,
+      parts_chunk;  /* if apart: offset of the reals, their chunks along the axis */
   dm_leads leads;   /* of its matrices, if it has more than two dimensions */
   int64_t batch;    /* how many operands it holds (entries.h); 0: one */
   unsigned filters; /* DM_FILTER_... */

@@ -91,6 +91,7 @@ static dm_status read_type(const dm_location *at, hid_t set, dm_dataset *find) {
   char text[DM_TYPE_TEXT];
   DM_H5_HELD hid_t type = H5Dget_type(set);
   if (type < 0) return dm_h5_fail(DM_E_INPUT, at, "its element type cannot be read");
+  find->bits = H5Tget_class(type) == H5T_BITFIELD;
   bool bfloat16;
   DM_TRY(dm_h5_is_bfloat16(at, set, type, &bfloat16));
   return dm_h5_read_type(type, bfloat16, &find->dtype, &find->swapped, text)
@@ -106,6 +107,7 @@ dm_status dm_examine_dataset(const dm_trust *trust, int64_t file, int64_t set, d
   DM_TRY(read_type(&find->at, set, find));
   DM_TRY(dm_examine_storage(file, set, trust, find));
   DM_TRY(dm_examine_meaning(trust, file, set, find));
+  if (find->origin == DM_ORIGIN_UNKNOWN) DM_TRY(dm_examine_origin(trust, file, set, find));
   if (find->layout != DM_VIRTUAL) return DM_OK;
   if (!find->meaning.active) {
     dm_composite_sum_meanings(find);
@@ -202,12 +204,25 @@ static dm_status examine_whole(const dm_trust *trust, dm_dataset *find, dm_attri
   return DM_OK;
 }
 
+/* Whether the part of FIND, whose file says that it is complex along its last axis, states
+ * something for that axis: then it is one of the stored numbers. */
+static bool takes_reals(const dm_trust *trust, const dm_dataset *find) {
+  const int count = dm_dataset_axes(find).count + (find->parts == DM_PARTS_LAST);
+  return find->parts != DM_PARTS_TOGETHER && trust->complex_axis == DM_COMPLEX_AUTO &&
+         dm_part_reaches(find->at.part, count);
+}
+
 dm_status dm_examine_at(const dm_trust *trust, dm_dataset *find, dm_attributes *provenance) {
   dm_trust of_whole = *trust, of_part = *trust;
   if (dm_location_is_stack(&find->at)) return dm_examine_stack(trust, find);
   const bool is_part = find->at.part[0] != '\0';
   of_whole.any_shape |= is_part;
   DM_TRY(examine_whole(&of_whole, find, provenance));
+  if (is_part && find->at.part[0] && takes_reals(trust, find)) {
+    of_whole.complex_axis = DM_COMPLEX_NONE;
+    *find = (dm_dataset){.at = find->at};
+    DM_TRY(examine_whole(&of_whole, find, provenance));
+  }
   find->meaning.missing = trust->missing;
   of_part.known = NULL; /* other files are read with other wishes */
   const dm_axes axes = dm_dataset_axes(find);

@@ -25,6 +25,7 @@ typedef struct selection {
   const dm_trust *trust;
   const dm_location *at;
   dm_axes axes; /* of the whole dataset */
+  bool paired;  /* the last of them is that of paired parts */
   pick pick[DM_AXES];
   int64_t *lists[DM_AXES]; /* to be freed */
 } selection;
@@ -106,14 +107,17 @@ static dm_status outside(const selection *s, const char *text, int64_t i, int64_
   return refuse(s, "", what);
 }
 
-/* The indices that the elements of LIST state; booleans: those of the true ones. */
-static dm_status check_list(const selection *s, const char *text, dm_dtype type, int64_t extent,
-                            int64_t *list, int64_t *count) {
+/* The indices that the elements of LIST, read from OF, state; booleans: those of the true ones. */
+static dm_status check_list(const selection *s, const char *text, const dm_dataset *of,
+                            int64_t extent, int64_t *list, int64_t *count) {
+  const bool booleans = of->dtype == DM_BOOL || of->bits;
   int64_t kept = 0;
-  if (type == DM_BOOL && *count != extent)
+  if (booleans && *count != extent)
     return refuse(s, "a list of booleans has another length than its dimension: ", text);
   for (int64_t i = 0; i < *count; i++) {
-    if (type == DM_BOOL) {
+    if (of->bits && list[i] > 1)
+      return refuse(s, "a list of bit fields has others than 0 and 1: ", text);
+    if (booleans) {
       if (list[i] != 0) list[kept++] = i;
       continue;
     }
@@ -159,6 +163,7 @@ static dm_status read_list(selection *s, const char *text, int axis) {
   DM_TRY(dm_location_parse(text + 1, &dataset.at));
   trust.vectors = DM_AS_ROW;
   trust.row_axes = 0;
+  trust.complex_axis = DM_COMPLEX_AUTO;
   trust.batch = trust.nan = false;
   trust.missing_value[0] = '\0';
   trust.missing = DM_MISSING_NAN; /* which is no index */
@@ -175,7 +180,7 @@ static dm_status read_list(selection *s, const char *text, int axis) {
   if (!status) status = read_indices(&dataset, s->lists[axis]);
   *p = (pick){.count = dataset.cols, .list = s->lists[axis]};
   if (!status)
-    status = check_list(s, text, dataset.dtype, s->axes.extent[axis], s->lists[axis], &p->count);
+    status = check_list(s, text, &dataset, s->axes.extent[axis], s->lists[axis], &p->count);
   dm_dataset_free(&dataset);
   return status;
 }
@@ -201,31 +206,55 @@ static char *cut(char *text) {
   return NULL;
 }
 
-static dm_status read_part(selection *s) {
-  char text[DM_PATH], *item[DM_AXES + 1], *next = text;
-  int items = 0, axis = 0;
-  const size_t length = strlen(s->at->part) - 2;
-  memcpy(text, s->at->part + 1, length);
+/* The words of PART, "[...]", in TEXT, and their number: more than DM_AXES + 1 if there are more.
+ */
+static int words_of(const char *part, char text[DM_PATH], char *word[DM_AXES + 1]) {
+  int words = 0;
+  char *next = text;
+  const size_t length = strlen(part) - 2;
+  memcpy(text, part + 1, length);
   text[length] = '\0';
-  while (next && items <= DM_AXES) {
-    item[items++] = next;
+  while (next && words <= DM_AXES) {
+    word[words++] = next;
     next = cut(next);
   }
-  const bool open = items > 1 && strspn(item[items - 1], " ") == strlen(item[items - 1]);
-  items -= open; /* a comma at the end, as NumPy allows */
-  if (next || items > s->axes.count + 1)
-    return refuse(s, "has fewer dimensions than ", s->at->part);
+  const bool open = words > 1 && strspn(word[words - 1], " ") == strlen(word[words - 1]);
+  return next ? DM_AXES + 2 : words - open; /* a comma at the end, as NumPy allows */
+}
+
+static bool is_rest(const char *word) {
+  word += strspn(word, " ");
+  return strncmp(word, "...", 3) == 0 && strspn(word + 3, " ") == strlen(word + 3);
+}
+
+bool dm_part_reaches(const char *part, int count) {
+  char text[DM_PATH], *word[DM_AXES + 1];
+  const int words = words_of(part, text, word);
+  int rest = words; /* the place of "..." */
+  for (int i = 0; i < words && words <= DM_AXES + 1; i++)
+    if (is_rest(word[i])) rest = i;
+  return rest < words ? rest < words - 1 : words >= count;
+}
+
+/* Axes that the user sees: not the one of paired parts. */
+static int stated_axes(const selection *s) {
+  return s->axes.count - s->paired;
+}
+
+static dm_status read_part(selection *s) {
+  char text[DM_PATH], *item[DM_AXES + 1];
+  const int items = words_of(s->at->part, text, item);
+  int axis = 0;
+  if (items > stated_axes(s) + 1) return refuse(s, "has fewer dimensions than ", s->at->part);
   bool filled = false;
   for (int i = 0; i < items; i++) {
-    const char *word = item[i] + strspn(item[i], " ");
-    const bool rest =
-        !filled && strncmp(word, "...", 3) == 0 && strspn(word + 3, " ") == strlen(word + 3);
+    const bool rest = !filled && is_rest(item[i]);
     filled |= rest;
     if (rest) {
-      axis += s->axes.count - (items - 1);
+      axis += stated_axes(s) - (items - 1);
       continue;
     }
-    if (axis >= s->axes.count) return refuse(s, "has fewer dimensions than ", s->at->part);
+    if (axis >= stated_axes(s)) return refuse(s, "has fewer dimensions than ", s->at->part);
     DM_TRY(read_axis(s, item[i], axis++));
   }
   return DM_OK;
@@ -371,14 +400,18 @@ static dm_status make(const selection *s, dm_dataset *whole, dm_composer *made, 
 }
 
 dm_status dm_examine_part(const dm_trust *trust, dm_dataset *find) {
-  selection s = {.trust = trust, .at = &find->at, .axes = dm_dataset_axes(find)};
+  selection s = {.trust = trust,
+                 .at = &find->at,
+                 .axes = dm_dataset_axes(find),
+                 .paired = find->parts == DM_PARTS_PAIRED};
   dm_dataset whole = *find;
   dm_composer made = {NULL};
   whole.at.part[0] = '\0';
   find->composite = NULL;
   find->leads.count = 0;
   for (int i = 0; i < s.axes.count; i++)
-    s.pick[i] = (pick){.line = {0, 1}, .count = s.axes.extent[i]};
+    s.pick[i] = (pick){
+        .single = s.paired && i == s.axes.count - 1, .line = {0, 1}, .count = s.axes.extent[i]};
   dm_status status = dm_dataset_is_empty(find) ? refuse(&s, "has no elements", "") : read_part(&s);
   if (!status) status = make(&s, &whole, &made, find);
   for (int i = 0; i < DM_AXES; i++) free(s.lists[i]);

@@ -19,36 +19,40 @@ enum {
   CODEC_RATIO = 32768,  /* zstd: a repeated byte takes 4 for 128 KiB */
 };
 
-static dm_status wrong_rank(const dm_location *at, const dm_axes *axes) {
+static dm_status wrong_rank(const dm_location *at, const dm_axes *axes, int count) {
   char shape[DM_SHAPE_TEXT], name[DM_NAME];
-  if (axes->count == 1)
+  if (count == 1)
     return dm_hint(dm_fail_at(DM_E_INPUT, at, "has 1 dimension; a matrix has 2"),
                    "--as-column or --as-row takes it as a matrix");
-  return dm_hint(dm_fail_at(DM_E_INPUT, at, "has %d dimensions, %s; a matrix has 2", axes->count,
+  return dm_hint(dm_fail_at(DM_E_INPUT, at, "has %d dimensions, %s; a matrix has 2", count,
                             dm_axes_text(axes, shape)),
-                 "'%.400s[0]' names a part of it; --row-axes-a and --row-axes-b flatten it",
-                 dm_location_name(at, name));
+                 "'%.400s[0]' names a part of it; --row-axes-a and --row-axes-b flatten it%s",
+                 dm_location_name(at, name),
+                 axes->extent[axes->count - 1] == 2
+                     ? "; --complex-axis last takes the last one as real and imaginary parts"
+                     : "");
 }
 
 dm_status dm_examine_lay(const dm_trust *trust, const dm_axes *axes, dm_dataset *find) {
-  const bool vector = axes->count == 1;
+  const int count = axes->count - (find->parts == DM_PARTS_PAIRED);
+  const bool vector = count == 1;
   const bool split = trust->row_axes > 0 && !vector && !trust->any_shape;
-  const bool batch = axes->count > 2 && trust->batch && !split && !trust->any_shape;
+  const bool batch = count > 2 && trust->batch && !split && !trust->any_shape;
   const bool known = vector ? trust->any_shape || trust->vectors != DM_NO_VECTOR
-                            : axes->count == 2 || trust->any_shape || split || batch;
-  if (!known) return wrong_rank(&find->at, axes);
-  if (split && trust->row_axes >= axes->count)
+                            : count == 2 || trust->any_shape || split || batch;
+  if (!known) return wrong_rank(&find->at, axes, count);
+  if (split && trust->row_axes >= count)
     return dm_fail_at(DM_E_INPUT, &find->at, "has %d dimensions; its rows cannot have %lld of them",
-                      axes->count, (long long)trust->row_axes);
+                      count, (long long)trust->row_axes);
   const int of_rows = vector  ? trust->vectors == DM_AS_COLUMN
                       : split ? (int)trust->row_axes
-                              : axes->count - 1;
+                              : count - 1;
   if (!dm_dataset_lay(find, axes, of_rows))
     return dm_fail_at(DM_E_INPUT, &find->at, "declares more elements than 64 bits can count");
   if (find->rows == 0 && find->cols == 0)
     return dm_fail_at(DM_E_INPUT, &find->at, "is empty: its shape is 0 x 0");
   if (!batch) return DM_OK;
-  find->leads = (dm_leads){.count = axes->count - 2};
+  find->leads = (dm_leads){.count = count - 2};
   memcpy(find->leads.extent, axes->extent, (size_t)find->leads.count * sizeof axes->extent[0]);
   return dm_leads_entries(&find->leads) == 0 ? dm_fail_at(DM_E_INPUT, &find->at, "has no elements")
                                              : DM_OK;
@@ -296,18 +300,9 @@ static dm_status check_layout(hid_t set, hid_t creation, H5D_layout_t layout, co
   }
 }
 
-dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, dm_dataset *find) {
-  const dm_location *at = &find->at;
-  find->offset = -1;
-  DM_H5_HELD hid_t creation = H5Dget_create_plist(set);
-  H5D_layout_t layout = creation < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(creation);
-  if (layout == H5D_LAYOUT_ERROR) return dm_h5_fail(DM_E_INPUT, at, "its layout cannot be read");
-  /* Before HDF5 reads anything of it, which may open other files. */
-  if (layout == H5D_VIRTUAL) return dm_examine_virtual(set, creation, trust, find);
-  DM_TRY(check_external(creation, trust, at));
-  dm_axes axes;
-  DM_TRY(dm_h5_extents(at, set, &axes));
-  DM_TRY(dm_examine_lay(trust, &axes, find));
+/* The storage of the open dataset SET, whose shape and type FIND has. */
+static dm_status examine_laid(hid_t file, hid_t set, hid_t creation, H5D_layout_t layout,
+                              const dm_trust *trust, dm_dataset *find) {
   if (dm_dataset_is_empty(find)) {
     find->layout = DM_CONTIGUOUS;
     return DM_OK;
@@ -326,4 +321,32 @@ dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, d
   const int64_t chunk = find->chunk_rows * find->chunk_cols * dm_dtype_size(find->dtype);
   if (chunk > (own_chunks ? OWN_PROBE_LIMIT : PROBE_LIMIT)) return DM_OK;
   return probe(file, set, trust->log, find);
+}
+
+dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, dm_dataset *find) {
+  const dm_location *at = &find->at;
+  find->offset = -1;
+  DM_H5_HELD hid_t creation = H5Dget_create_plist(set);
+  H5D_layout_t layout = creation < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(creation);
+  if (layout == H5D_LAYOUT_ERROR) return dm_h5_fail(DM_E_INPUT, at, "its layout cannot be read");
+  /* Before HDF5 reads anything of it, which may open other files. */
+  if (layout == H5D_VIRTUAL) {
+    DM_TRY(dm_complex_refuse_virtual(trust, file, set, at));
+    return dm_examine_virtual(set, creation, trust, find);
+  }
+  DM_TRY(check_external(creation, trust, at));
+  dm_axes axes;
+  dm_complex_axis axis;
+  DM_TRY(dm_h5_extents(at, set, &axes));
+  DM_TRY(dm_complex_find(trust, file, set, &axes, find, &axis));
+  if (axis == DM_COMPLEX_NONE) {
+    DM_TRY(dm_examine_lay(trust, &axes, find));
+    return examine_laid(file, set, creation, layout, trust, find);
+  }
+  dm_trust reals = *trust;
+  reals.any_shape = true;
+  DM_TRY(dm_examine_lay(&reals, &axes, find));
+  DM_TRY(examine_laid(file, set, creation, layout, &reals, find));
+  axes = dm_dataset_axes(find); /* with chunks */
+  return dm_complex_lay(trust, &axes, axis, find);
 }

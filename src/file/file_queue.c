@@ -354,6 +354,12 @@ static dm_status read_here(dm_reader *reader, const dm_request *request) {
   return dm_reader_all_there(reader);
 }
 
+dm_status dm_reader_read_lines(dm_reader *reader, dm_line down, dm_line right, dm_view view) {
+  dm_request request;
+  DM_TRY(dm_request_of(reader, down, right, &view, 1, false, &request));
+  return read_here(reader, &request);
+}
+
 dm_status dm_reader_read(dm_reader *reader, int64_t row, int64_t col, const dm_view *views,
                          int64_t count, bool conjugate) {
   dm_request request;

@@ -54,9 +54,9 @@ static bool member_is(hid_t type, unsigned index, const char *wanted) {
   return same;
 }
 
-/* Bit fields of one byte, as PyTables and Julia store booleans. */
+/* Bit fields of one byte: PyTables and Julia store booleans in them, others any byte. */
 static bool read_bits(hid_t type, dm_dtype *dtype, bool *swapped) {
-  *dtype = DM_BOOL;
+  *dtype = DM_U8;
   *swapped = false;
   return H5Tget_size(type) == 1 && H5Tget_precision(type) == 8;
 }

@@ -64,11 +64,31 @@ static bool is_sane_meaning(const dm_dataset *d) {
                                     : m->type == dm_meaning_number(m, d->dtype))));
 }
 
+static bool is_apart(const dm_dataset *d) {
+  return d->parts == DM_PARTS_LAST || d->parts == DM_PARTS_FIRST;
+}
+
 /* NumPy files, which have no datasets, have a known offset. */
 static bool is_named(const dm_dataset *d) {
   return d->at.dataset[0] == '/'
              ? !d->by_columns
-             : d->at.dataset[0] == '\0' && (d->offset >= 0 || d->layout == DM_VIRTUAL);
+             : d->at.dataset[0] == '\0' && (d->offset >= 0 || d->layout == DM_VIRTUAL ||
+                                            (is_apart(d) && d->parts_offset >= 0));
+}
+
+static bool has_sane_parts(const dm_dataset *d, int64_t bytes) {
+  if ((unsigned)d->parts > DM_PARTS_FIRST) return false;
+  if (d->parts == DM_PARTS_TOGETHER) return true;
+  const dm_axes axes = dm_dataset_axes(d);
+  if (!dm_dtype_is_complex(d->dtype) || d->by_columns || d->layout == DM_VIRTUAL ||
+      axes.count >= DM_AXES + !is_apart(d))
+    return false;
+  if (!is_apart(d)) return axes.extent[axes.count - 1] == 1;
+  const bool has_place = d->parts_offset >= 0;
+  return d->offset == -1 && d->parts_offset >= -1 && d->few.chunks == 0 &&
+         (d->layout == DM_CHUNKED ? d->parts_chunk > 0 : d->parts_chunk == 0) &&
+         (!has_place || (d->layout == DM_CONTIGUOUS && d->parts_offset <= d->file_bytes &&
+                         bytes <= d->file_bytes - d->parts_offset));
 }
 
 static bool has_sane_axes(const dm_dataset *d) {
@@ -100,16 +120,16 @@ static bool is_sane_dataset(const dm_dataset *d) {
   int64_t elements, bytes;
   return is_text(d->at.part, sizeof d->at.part) && has_sane_axes(d) && has_sane_leads(d) &&
          is_text(d->at.file, sizeof d->at.file) && is_text(d->at.dataset, sizeof d->at.dataset) &&
-         is_named(d) && is_bool(&d->by_columns) && is_bool(&d->swapped) && is_bool(&d->elsewhere) &&
-         is_bool(&d->no_data) && is_bool(&d->swmr) && is_bool(&d->stack) &&
-         dm_dtype_is_known(d->dtype) && (unsigned)d->layout <= DM_VIRTUAL &&
-         (unsigned)d->vector <= DM_AS_ROW && (d->vector != DM_AS_COLUMN || d->cols == 1) &&
-         (d->vector != DM_AS_ROW || d->rows == 1) && d->filters < DM_FILTERS_END && d->rows >= 0 &&
-         d->cols >= 0 && (d->rows > 0 || d->cols > 0) &&
-         !dm_mul_overflows(d->rows, d->cols, &elements) &&
+         is_named(d) && is_bool(&d->by_columns) && is_bool(&d->swapped) && is_bool(&d->bits) &&
+         is_bool(&d->elsewhere) && is_bool(&d->no_data) && is_bool(&d->swmr) &&
+         is_bool(&d->stack) && dm_dtype_is_known(d->dtype) && (unsigned)d->layout <= DM_VIRTUAL &&
+         (unsigned)d->origin < DM_ORIGINS_END && (unsigned)d->vector <= DM_AS_ROW &&
+         (d->vector != DM_AS_COLUMN || d->cols == 1) && (d->vector != DM_AS_ROW || d->rows == 1) &&
+         d->filters < DM_FILTERS_END && d->rows >= 0 && d->cols >= 0 &&
+         (d->rows > 0 || d->cols > 0) && !dm_mul_overflows(d->rows, d->cols, &elements) &&
          !dm_mul_overflows(elements, dm_dtype_size(d->dtype), &bytes) &&
-         is_sane_storage(d, bytes) && (d->few.chunks == 0 || dm_few_chunks_are_sane(d)) &&
-         is_sane_meaning(d);
+         is_sane_storage(d, bytes) && has_sane_parts(d, bytes) &&
+         (d->few.chunks == 0 || dm_few_chunks_are_sane(d)) && is_sane_meaning(d);
 }
 
 /* Takes over what the child sent about the sources of D, which is SANE by itself. */

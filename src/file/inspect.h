@@ -21,6 +21,7 @@ typedef struct dm_trust {
   double patience;              /* seconds that the storage may take to answer; 0: the default */
   dm_vector vectors;            /* how to read datasets of one dimension */
   int64_t row_axes;             /* the first axes, which are the rows; 0: of two, the first */
+  dm_complex_axis complex_axis; /* of 2, of real and imaginary parts */
   bool batch;                   /* with more than two axes, it is many matrices: dm_leads */
   bool by_columns;              /* many files are stacked by columns */
   const char *replaced;         /* the file that C replaces, which is no list of a part; or NULL */

@@ -55,9 +55,37 @@ struct dm_h5_exit;
 dm_status dm_not_there(const dm_location *at, const dm_trust *trust, int64_t file, int64_t access,
                        const struct dm_h5_exit *leave);
 
-/* Lays FIND's matrix in a dataset with AXES as the user wishes. DM_E_INPUT: it has too few or too
+/* Lays FIND's matrix in a dataset with AXES as the user wishes; if its parts are paired, the last
+ * of AXES has an extent of 1 and is not the user's. DM_E_INPUT: it has too few or too
  * many dimensions. (examine_storage.c) */
 dm_status dm_examine_lay(const dm_trust *trust, const dm_axes *axes, dm_dataset *find);
+
+/* Finds the program that wrote FIND, the open dataset SET of FILE. (origin.c) */
+dm_status dm_examine_origin(const dm_trust *trust, int64_t file, int64_t set, dm_dataset *find);
+
+/* ---- complex numbers along an axis of 2 (complex_axis.c) ---- */
+
+/* Which axis of the open dataset SET (negative: a file without marks) with AXES, and elements of
+ * FIND's type, holds the parts of complex numbers: *axis. DM_E_INPUT: it cannot be the one that the
+ * user or the file states. */
+dm_status dm_complex_find(const dm_trust *trust, int64_t file, int64_t set, const dm_axes *axes,
+                          const dm_dataset *find, dm_complex_axis *axis);
+
+/* DM_E_INPUT: the user or the file says that SET, a virtual dataset or a source of one, is complex
+ * along an axis. */
+dm_status dm_complex_refuse_virtual(const dm_trust *trust, int64_t file, int64_t set,
+                                    const dm_location *at);
+
+/* Lays FIND, so far the reals of a dataset with AXES, as the complex numbers of AXIS. */
+dm_status dm_complex_lay(const dm_trust *trust, const dm_axes *axes, dm_complex_axis axis,
+                         dm_dataset *find);
+
+/* Makes REALS the dataset of the reals that the complex numbers of DATASET, whose parts are apart,
+ * consist of. */
+void dm_complex_reals(const dm_dataset *dataset, dm_dataset *reals);
+
+/* Whether PART, "[...]", states something for the last of COUNT dimensions. (examine_part.c) */
+bool dm_part_reaches(const char *part, int count);
 
 /* Examines all files that FIND->at names, and makes FIND all of them. (examine_stack.c) */
 dm_status dm_examine_stack(const dm_trust *trust, dm_dataset *find);

@@ -144,7 +144,8 @@ void dm_known_add(dm_known_files *files, const dm_trust *trust, const dm_locatio
 
 static bool is_asked(const known *k, const dm_trust *trust, const dm_location *at) {
   return k->vectors == trust->vectors && k->asked.row_axes == at->row_axes &&
-         strcmp(k->asked.dataset, at->dataset) == 0 && strcmp(k->asked.part, at->part) == 0;
+         k->asked.complex_axis == at->complex_axis && strcmp(k->asked.dataset, at->dataset) == 0 &&
+         strcmp(k->asked.part, at->part) == 0;
 }
 
 /* ---- comparing ---- */

@@ -230,6 +230,7 @@ void dm_dataset_set_memory(dm_dataset *dataset, dm_view view) {
 bool dm_dataset_is_same(const dm_dataset *a, const dm_dataset *b) {
   char names[2][DM_NAME];
   return a->device == b->device && a->inode == b->inode && a->at.row_axes == b->at.row_axes &&
+         a->at.complex_axis == b->at.complex_axis &&
          strcmp(dm_location_name(&a->at, names[0]), dm_location_name(&b->at, names[1])) == 0;
 }
 
@@ -249,13 +250,23 @@ void dm_h5_library(char *text, int64_t size) {
            release, H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE, warning);
 }
 
+const char *dm_parts_text(dm_parts where) {
+  static const char *const texts[] = {
+      [DM_PARTS_TOGETHER] = "",
+      [DM_PARTS_PAIRED] = "complex: the last axis has real and imaginary parts",
+      [DM_PARTS_LAST] = "complex: the last axis has real and imaginary parts",
+      [DM_PARTS_FIRST] = "complex: the first axis has real and imaginary parts"};
+  return texts[where];
+}
+
 void dm_dataset_describe_meaning(const dm_dataset *dataset, char *text, int64_t size) {
   static const char *const done[DM_MISSING_END] = {"refused", "read as NaN", "read as 0",
                                                    "replaced by the mean", "left out pair by pair"};
   const dm_meaning *m = &dataset->meaning;
   const bool says = m->found;
-  snprintf(text, (size_t)size, "%s%s%s", m->text, says ? "; missing values are " : "",
-           says ? done[m->missing] : "");
+  const char *complex = dm_parts_text(dataset->parts);
+  snprintf(text, (size_t)size, "%s%s%s%s%s", complex, complex[0] && m->text[0] ? "; " : "", m->text,
+           says ? "; missing values are " : "", says ? done[m->missing] : "");
 }
 
 /* Appends to TEXT, which stays terminated. */

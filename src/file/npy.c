@@ -156,7 +156,8 @@ static dm_status check_type(const dm_location *at, const char *text, dm_dtype *d
   return dm_hint(status, "supported: f2, f4, f8, c8, c16, i1 to i8, u1 to u8 and b1");
 }
 
-static dm_status check_shape(const header *h, const dm_trust *trust, dm_dataset *find) {
+static dm_status check_shape(const header *h, const dm_trust *trust, dm_dataset *find,
+                             dm_complex_axis *axis) {
   const dm_location *at = &find->at;
   if (h->rank == 0) return dm_fail_at(DM_E_INPUT, at, "is a single value, not a matrix");
   if (h->rank > DM_AXES)
@@ -167,7 +168,14 @@ static dm_status check_shape(const header *h, const dm_trust *trust, dm_dataset 
   dm_axes axes = {.count = h->rank};
   memcpy(axes.extent, h->dims, (size_t)h->rank * sizeof h->dims[0]);
   find->by_columns = h->by_columns && h->rank == 2;
-  return dm_examine_lay(trust, &axes, find);
+  DM_TRY(dm_complex_find(trust, -1, -1, &axes, find, axis));
+  if (*axis == DM_COMPLEX_NONE) return dm_examine_lay(trust, &axes, find);
+  if (find->by_columns)
+    return dm_hint(dm_fail_at(DM_E_INPUT, at, "is in Fortran order, and has no complex axis"),
+                   "numpy.ascontiguousarray(array) has it in C order");
+  dm_trust reals = *trust;
+  reals.any_shape = true;
+  return dm_examine_lay(&reals, &axes, find);
 }
 
 static dm_status check_bytes(int64_t offset, dm_dataset *find) {
@@ -224,8 +232,11 @@ static dm_status examine(int fd, const dm_trust *trust, dm_dataset *find) {
   if (!take_all(text, &h))
     return dm_fail_at(DM_E_INPUT, at, "has a header that NumPy does not write");
   DM_TRY(check_type(at, h.type, &find->dtype, &find->swapped));
-  DM_TRY(check_shape(&h, trust, find));
-  return check_bytes(offset, find);
+  dm_complex_axis axis;
+  DM_TRY(check_shape(&h, trust, find, &axis));
+  DM_TRY(check_bytes(offset, find));
+  const dm_axes axes = dm_dataset_axes(find);
+  return axis == DM_COMPLEX_NONE ? DM_OK : dm_complex_lay(trust, &axes, axis, find);
 }
 
 const dm_format dm_format_npy = {.name = "npy", .is = is_npy, .examine = examine};

@@ -51,6 +51,7 @@ dm_status dm_reader_prepare_meaning(dm_reader *r) {
 static dm_status open_by_layout(dm_reader *r) {
   if (r->empty) return DM_OK;
   if (r->dataset.layout == DM_VIRTUAL) return dm_sources_open(r);
+  if (r->dataset.parts > DM_PARTS_PAIRED) return dm_reader_open_parts(r);
   if (r->dataset.offset < 0) return dm_reader_open_hdf5(r);
   return dm_reader_open_direct(r);
 }
@@ -77,6 +78,7 @@ dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **rea
 void dm_reader_release(dm_reader *reader) {
   if (!reader) return;
   if (reader->sources) dm_sources_close(reader->sources);
+  dm_reader_close(reader->reals);
   dm_reader_unmap(reader);
   if (reader->fd >= 0) close(reader->fd);
   if (reader->file >= 0) dm_reader_close_hdf5(reader);
@@ -361,6 +363,8 @@ static dm_status fetch(const dm_reader *reader, const dm_request *request, dm_re
     memset(memory, 0, (size_t)(piece.rows * piece.cols * dm_dtype_size(reader->dataset.dtype)));
     return DM_OK;
   }
+  if (reader->reals)
+    return dm_reader_fetch_parts(reader, down, piece.rows, right, piece.cols, memory);
   if (!is_direct(reader))
     return dm_reader_fetch_hdf5(reader, down, piece.rows, right, piece.cols, memory);
   dm_view whole = dm_view_row_major(memory, reader->dataset.dtype, piece.rows, piece.cols);

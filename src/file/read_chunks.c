@@ -21,12 +21,14 @@ struct dm_chunks {
 
 static dm_status read_properties(dm_reader *reader, struct dm_chunks *chunks) {
   const dm_dataset *d = &reader->dataset;
-  dm_axes axes = chunks->axes;
+  const bool paired = d->parts == DM_PARTS_PAIRED;
+  dm_axes axes = chunks->axes, stored = axes;
   unsigned options = 0;
   H5D_fill_value_t fill = H5D_FILL_VALUE_UNDEFINED;
   DM_H5_HELD hid_t creation = H5Dget_create_plist(reader->set);
+  if (paired) stored.chunk[stored.count - 1] = 2;
   if (creation < 0 || !dm_h5_chunk_shape(creation, &axes) ||
-      memcmp(axes.chunk, chunks->axes.chunk, sizeof axes.chunk) != 0)
+      memcmp(axes.chunk, stored.chunk, sizeof axes.chunk) != 0)
     return dm_fail_at(DM_E_IO, &d->at, "changed since it was inspected");
   if (H5Pget_chunk_opts(creation, &options) < 0)
     return dm_h5_fail(DM_E_INPUT, &d->at, "its chunks cannot be read");
@@ -36,6 +38,8 @@ static dm_status read_properties(dm_reader *reader, struct dm_chunks *chunks) {
   if (fill != H5D_FILL_VALUE_UNDEFINED &&
       H5Pget_fill_value(creation, reader->type, chunks->fill) < 0)
     return dm_h5_fail(DM_E_INPUT, &d->at, "its fill value cannot be read");
+  const size_t half = (size_t)dm_dtype_size(d->dtype) / 2;
+  if (paired) memcpy(chunks->fill + half, chunks->fill, half);
   return dm_chunk_filters(&d->at, creation, &chunks->filter);
 }
 

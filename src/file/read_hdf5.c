@@ -38,14 +38,15 @@ static dm_status check_dataset(dm_reader *reader) {
   char text[DM_TYPE_TEXT];
   dm_dtype dtype = DM_DTYPE_NONE;
   bool swapped = false;
-  const dm_axes before = dm_dataset_axes(d);
-  dm_axes now;
+  const dm_dtype stored = d->parts == DM_PARTS_PAIRED ? dm_dtype_real(d->dtype) : d->dtype;
+  dm_axes before = dm_dataset_axes(d), now;
   bool bfloat16;
+  if (stored != d->dtype) before.extent[before.count - 1] = 2;
   DM_TRY(dm_h5_extents(&d->at, reader->set, &now));
   reader->type = H5Dget_type(reader->set);
   if (reader->type < 0) return dm_h5_fail(DM_E_IO, &d->at, "its element type cannot be read");
   DM_TRY(dm_h5_is_bfloat16(&d->at, reader->set, reader->type, &bfloat16));
-  if (!dm_h5_read_type(reader->type, bfloat16, &dtype, &swapped, text) || dtype != d->dtype ||
+  if (!dm_h5_read_type(reader->type, bfloat16, &dtype, &swapped, text) || dtype != stored ||
       swapped != d->swapped || !is_shape(&now, &before, d->swmr) ||
       (int64_t)H5Tget_size(reader->type) != dm_dtype_size(dtype))
     return dm_fail_at(DM_E_IO, &d->at, "changed since it was inspected");
@@ -83,16 +84,20 @@ void dm_reader_close_hdf5(dm_reader *reader) {
 }
 
 /* Reads BOX of the dataset to (row, col) of the ROWS x COLS elements in MEMORY. In the file's own
- * type: the reader converts, not HDF5. */
+ * type: the reader converts, not HDF5. Of paired parts an element is two of the file. */
 static dm_status fetch_box(const dm_reader *reader, const dm_box *box, const dm_rectangle *to,
                            const hsize_t shape[2], void *memory) {
   const dm_dataset *d = &reader->dataset;
-  const hsize_t at[2] = {(hsize_t)to->row, (hsize_t)to->col};
-  const hsize_t count[2] = {(hsize_t)to->rows, (hsize_t)to->cols};
+  const hsize_t each = d->parts == DM_PARTS_PAIRED ? 2 : 1;
+  const hsize_t at[2] = {(hsize_t)to->row, (hsize_t)to->col * each};
+  const hsize_t count[2] = {(hsize_t)to->rows, (hsize_t)to->cols * each};
+  const hsize_t all[2] = {shape[0], shape[1] * each};
+  dm_box stored = *box;
   DM_H5_HELD hid_t space = -1;
-  DM_TRY(dm_h5_select(d, reader->set, box, &space));
+  if (each == 2) stored.count[dm_dataset_axes(d).count - 1] = 2;
+  DM_TRY(dm_h5_select(d, reader->set, &stored, &space));
   /* The same shape as the selection: HDF5 is many times slower if they differ. */
-  DM_H5_HELD hid_t packed = H5Screate_simple(2, shape, NULL);
+  DM_H5_HELD hid_t packed = H5Screate_simple(2, all, NULL);
   if (packed < 0 || H5Sselect_hyperslab(packed, H5S_SELECT_SET, at, NULL, count, NULL) < 0 ||
       H5Dread(reader->set, reader->type, packed, space, H5P_DEFAULT, memory) < 0)
     return dm_h5_fail(DM_E_IO, &d->at, "its elements cannot be read");

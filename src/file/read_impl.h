@@ -26,6 +26,7 @@ struct dm_reader {
   atomic_int *beyond;   /* a type that could not hold a number read; DM_F64: none */
   const dm_keepalive *keepalive;
 
+  struct dm_reader *reals; /* that its complex numbers consist of; NULL: they are in its elements */
   struct dm_sources *sources; /* it is made of; NULL: it is read from one file */
   struct dm_sources *owner;   /* it is one of these; or NULL */
   int64_t number;             /* ... which one */
@@ -107,6 +108,16 @@ dm_status dm_reader_scatter(const dm_reader *reader, const dm_request *request, 
 /* Reads ROWS x COLS elements along two lines of the dataset unconverted, row-major, into MEMORY. */
 dm_status dm_reader_fetch_hdf5(const dm_reader *reader, dm_line down, int64_t rows, dm_line right,
                                int64_t cols, void *memory);
+
+/* The same of a dataset whose complex numbers are apart (read_parts.c). */
+dm_status dm_reader_fetch_parts(const dm_reader *reader, dm_line down, int64_t rows, dm_line right,
+                                int64_t cols, void *memory);
+
+/* dm_reader_read along two lines of the dataset, to one view. */
+dm_status dm_reader_read_lines(dm_reader *reader, dm_line down, dm_line right, dm_view view);
+
+/* Opens the reader of the reals of READER's dataset. */
+dm_status dm_reader_open_parts(dm_reader *reader);
 
 /* DM_E_INPUT: a value that was read is missing, and the user did not say what becomes of those. */
 dm_status dm_reader_all_there(const dm_reader *reader);

@@ -26,6 +26,7 @@ dm_status dm_request_check_beta(const dm_settings *s, bool named) {
 void dm_request_gram(dm_settings *s, bool of_rows) {
   s->gram = true;
   s->row_axes[1] = s->row_axes[0];
+  s->complex_axes[1] = s->complex_axes[0];
   s->op_a = of_rows ? DM_OP_N : DM_OP_C;
   s->op_b = of_rows ? DM_OP_C : DM_OP_N;
   for (int x = 0; x < 2; x++) {
@@ -170,6 +171,7 @@ static dm_status inspect(const dm_settings *s, const dm_log *log, const dm_locat
   else if (trust.missing == DM_MISSING_MEAN || trust.missing == DM_MISSING_PAIRWISE)
     trust.missing = DM_MISSING_REFUSED; /* no means are taken of an old C, nor of vectors */
   trust.row_axes = location->row_axes;
+  trust.complex_axis = location->complex_axis;
   DM_TRY(dm_file_inspect(location, &trust, dataset, provenance));
   char text[256], name[DM_NAME], shape[DM_SHAPE_TEXT];
   if (strlen(dm_location_name(&dataset->at, name)) >= DM_ATTRIBUTE_TEXT)
@@ -198,18 +200,77 @@ dm_status dm_request_inspect_at(const dm_settings *s, const dm_log *log,
   return inspect(s, log, location, false, dataset, provenance);
 }
 
+/* Whether X, of more than two axes, may be complex along its last one. */
+static bool may_be_complex(const dm_dataset *x) {
+  const dm_axes axes = dm_dataset_axes(x);
+  const bool deep = axes.count > 2 || x->leads.count > 0;
+  return deep && x->parts == DM_PARTS_TOGETHER && axes.extent[axes.count - 1] == 2 &&
+         (x->dtype == DM_F32 || x->dtype == DM_F64) && x->at.complex_axis == DM_COMPLEX_AUTO;
+}
+
+static dm_complex_axis complex_axis_of(const dm_settings *s, int x) {
+  const int own = s->complex_axes[x];
+  return (dm_complex_axis)(own != (int)DM_COMPLEX_AUTO ? own : s->complex_axis);
+}
+
 dm_status dm_request_inspect_factor(const dm_settings *s, const dm_log *log, const char *operand,
                                     int x, dm_dataset *dataset) {
   dm_location location;
   double number;
   DM_TRY(dm_value_location(operand, &location));
   location.row_axes = s->row_axes[x];
+  location.complex_axis = complex_axis_of(s, x);
   dm_status status = inspect(s, log, &location, true, dataset, NULL);
   if (status && status->code == DM_E_IO && dm_parse_real(operand, &number))
     return dm_hint(status,
                    "operands are files; --alpha %s multiplies the product of two matrices by %s",
                    operand, operand);
   return status;
+}
+
+/* ---- what is told ---- */
+
+/* LINES of X are taken as variables, or centered and scaled. OTHERWISE: what takes the others. */
+static void tell_side(const dm_log *log, const dm_dataset *x, bool rows, const char *as,
+                      const char *otherwise) {
+  static const char *const lines[2] = {"columns", "rows"};
+  const char *who = dm_origin_name(x->origin);
+  const bool sure = x->origin != DM_ORIGIN_ARMADILLO;
+  char name[DM_NAME];
+  if (x->origin == DM_ORIGIN_UNKNOWN) return;
+  dm_log_applied(log, DM_LOG_NOTE, "%s: its %s are %s; %s%s%s they are %s%s%s",
+                 dm_location_name(&x->at, name), lines[rows], as, sure ? "in " : "if ", who,
+                 sure ? "" : " wrote it,", lines[!rows], otherwise[0] ? "; " : "", otherwise);
+}
+
+static void tell_lines(const dm_log *log, const dm_dataset *x, const dm_standard *standard) {
+  const dm_lines lines = dm_standard_lines(standard);
+  if (lines != DM_NO_LINES) tell_side(log, x, lines == DM_ROW_LINES, "centered or scaled", "");
+}
+
+static void tell_values(const dm_settings *s, const dm_log *log, const dm_dataset *x) {
+  char text[DM_MEANING_TEXT + 128], name[DM_NAME];
+  dm_dataset_describe_meaning(x, text, sizeof text);
+  if (text[0])
+    dm_log_applied(log, DM_LOG_DETAIL, "%s: %s", dm_location_name(&x->at, name), text);
+  else if (may_be_complex(x) && !s->raw)
+    dm_log_applied(log, DM_LOG_NOTE,
+                   "%s: its last axis of 2 is taken as it is; --complex-axis last takes it as real "
+                   "and imaginary parts",
+                   dm_location_name(&x->at, name));
+}
+
+void dm_request_tell(const dm_settings *s, const dm_log *log, const dm_dataset *a,
+                     const dm_dataset *b) {
+  const dm_equation equation = dm_request_equation(s);
+  const bool rows = s->gram && s->op_a == (int)DM_OP_N;
+  tell_values(s, log, a);
+  if (!s->gram) tell_values(s, log, b);
+  if (s->gram)
+    tell_side(log, a, rows, s->covariance ? "the variables" : "multiplied with each other",
+              rows ? "--of columns takes the others" : "--of rows takes the others");
+  else
+    for (int x = 0; x < 2; x++) tell_lines(log, x == 0 ? a : b, &equation.standard[x]);
 }
 
 dm_status dm_request_inspect_operands(const dm_settings *s, const dm_log *log,
@@ -219,6 +280,7 @@ dm_status dm_request_inspect_operands(const dm_settings *s, const dm_log *log,
   DM_TRY(dm_request_inspect_factor(s, log, operands[1], 1, &f->b));
   DM_TRY(dm_request_arrange(s, &f->a, &f->b, &f->form.leads));
   if (f->has_c) DM_TRY(dm_request_inspect_at(s, log, &s->old_c, &f->c, NULL));
+  dm_request_tell(s, log, &f->a, &f->b);
   return dm_request_problem(s, f, problem);
 }
 
@@ -285,8 +347,11 @@ dm_status dm_request_arrange(const dm_settings *s, dm_dataset *a, dm_dataset *b,
     return dm_hint(dm_fail(DM_E_INPUT, "%s has %d dimensions; a matrix has 2",
                            dm_location_name(&a->at, name), a->leads.count + 2),
                    "--row-axes-a 1 flattens it: a row for each entry of the first dimension; "
-                   "'%.400s[0]' names one of them",
-                   name);
+                   "'%.400s[0]' names one of them%s",
+                   name,
+                   may_be_complex(a)
+                       ? "; --complex-axis last takes the last one as real and imaginary parts"
+                       : "");
   if (dm_dataset_is_same(a, b) && !dm_composite_is_same(a->composite, b->composite))
     return dm_hint(dm_fail_at(DM_E_IO, &b->at, "changed since it was inspected"),
                    "a list of rows or files was written, or a file came or went");
@@ -419,7 +484,9 @@ static dm_status describe(const dm_settings *s, const dm_log *log, const dm_loca
   DM_FREED dm_attributes *provenance = NULL;
   DM_TRY(dm_buffer_table(1, &provenance));
   dm_dataset dataset = {.composite = NULL};
-  dm_status status = dm_request_inspect_at(s, log, at, &dataset, provenance);
+  dm_location location = *at;
+  location.complex_axis = (dm_complex_axis)s->complex_axis;
+  dm_status status = dm_request_inspect_at(s, log, &location, &dataset, provenance);
   if (!status) status = dm_info_dataset(&dataset, provenance, record);
   dm_dataset_free(&dataset);
   return status;

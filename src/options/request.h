@@ -81,6 +81,11 @@ typedef struct dm_product_files {
   dm_output_form form; /* its leads are known once A and B are arranged */
 } dm_product_files;
 
+/* Notes on LOG what was done to the numbers of A and B, and which side of them is which where the
+ * program that wrote them has it the other way round. */
+void dm_request_tell(const dm_settings *settings, const dm_log *log, const dm_dataset *a,
+                     const dm_dataset *b);
+
 /* The product of A and B, which are arranged, and the old C. DM_E_INPUT and others if they do not
  * fit together. */
 dm_status dm_request_problem(const dm_settings *settings, const dm_product_files *files,

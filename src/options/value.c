@@ -430,6 +430,7 @@ static const char *const divisors[] = {"1", "n", "n-1", NULL};
 static const char *const halves[] = {"both", "lower", "upper", NULL};
 static const char *const weights_are[] = {"reliability", "frequency", NULL};
 static const char *const stack[] = {"rows", "columns", NULL};
+static const char *const complex_axes[] = {"auto", "last", "first", "none", NULL};
 
 /* clang-format off */
 const dm_value dm_values[] = {
@@ -457,6 +458,9 @@ const dm_value dm_values[] = {
     {"as-row", dm_value_set_flag, AT(as_row)},
     {"row-axes-a", dm_value_set_count, AT(row_axes[0]), .least = 1},
     {"row-axes-b", dm_value_set_count, AT(row_axes[1]), .least = 1},
+    {"complex-axis", dm_value_set_choice, AT(complex_axis), .initial = "auto", .choices = complex_axes},
+    {"complex-axis-a", dm_value_set_choice, AT(complex_axes[0]), .initial = "auto", .choices = complex_axes},
+    {"complex-axis-b", dm_value_set_choice, AT(complex_axes[1]), .initial = "auto", .choices = complex_axes},
     {"batch", dm_value_set_count, AT(batch), .initial = "1", .least = 1},
     {"stack", dm_value_set_choice, AT(stack), .initial = "rows", .choices = stack},
     {"alpha", set_complex, AT(alpha), .initial = "1"},

@@ -50,8 +50,9 @@ typedef struct dm_settings {
   bool external, virtual, filters, no_data, raw, swmr, as_column, as_row;
   int missing, stack;
   char missing_value[DM_MISSING_TEXT];
-  int64_t row_axes[2]; /* of A and B */
-  int64_t batch;       /* entries of A, B and C in memory, or of a plan without files */
+  int64_t row_axes[2];               /* of A and B */
+  int complex_axis, complex_axes[2]; /* dm_complex_axis: of all files; of A and B, if not AUTO */
+  int64_t batch; /* entries of A, B and C in memory, or of a plan without files */
   /* the file of C */
   dm_location output;
   bool force, append, shuffle;

@@ -1,5 +1,6 @@
 #include "product/info.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -132,6 +133,24 @@ void dm_info_listing(const dm_location *at, const dm_listing *listing, dm_record
   }
 }
 
+/* The shape in the program that wrote it, with the dimensions in its order. */
+static void record_origin(const dm_dataset *dataset, dm_record *record) {
+  char path[64], label[64], shape[DM_SHAPE_TEXT];
+  const char *who = dm_origin_name(dataset->origin);
+  const dm_leads *leads = &dataset->leads;
+  dm_axes axes = {.count = leads->count + 2};
+  if (dataset->origin == DM_ORIGIN_UNKNOWN) return;
+  axes.extent[0] = dataset->cols;
+  axes.extent[1] = dataset->rows / dm_leads_entries(leads);
+  for (int i = 0; i < leads->count; i++) axes.extent[2 + i] = leads->extent[leads->count - 1 - i];
+  int used = snprintf(path, sizeof path, "dataset.in_");
+  for (; *who; who++) path[used++] = (char)tolower((unsigned char)*who);
+  path[used] = '\0';
+  snprintf(label, sizeof label, "in %s", dm_origin_name(dataset->origin));
+  dm_record_text(record, path, label, "%s (docs/howto/order.md)%s", dm_axes_text(&axes, shape),
+                 dataset->origin == DM_ORIGIN_ARMADILLO ? ", if it wrote it" : "");
+}
+
 dm_status dm_info_dataset(const dm_dataset *dataset, const dm_attributes *provenance,
                           dm_record *record) {
   char layout[200], name[DM_NAME], shape[DM_SHAPE_TEXT];
@@ -140,9 +159,7 @@ dm_status dm_info_dataset(const dm_dataset *dataset, const dm_attributes *proven
   dm_record_text(record, "dataset.shape", "shape", "%s", dm_dataset_text(dataset, shape));
   dm_record_integer(record, "dataset.rows", NULL, DM_SHOWN_PLAIN, dataset->rows);
   dm_record_integer(record, "dataset.cols", NULL, DM_SHOWN_PLAIN, dataset->cols);
-  if (provenance && dm_attributes_find(provenance, "MATLAB_class"))
-    dm_record_text(record, "dataset.in_matlab", "in MATLAB", "%lld x %lld (docs/howto/order.md)",
-                   (long long)dataset->cols, (long long)dataset->rows);
+  record_origin(dataset, record);
   dm_record_text(record, "dataset.type", "type", "%s%s", dm_dtype_name(dataset->dtype),
                  dataset->swapped ? ", other byte order" : "");
   dm_record_text(record, "dataset.value_type", NULL, "%s", dm_dtype_name(dm_dataset_type(dataset)));

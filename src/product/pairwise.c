@@ -416,6 +416,7 @@ static dm_status describe(void *context, const dm_run *run, dm_attributes *list)
                            divide == DM_NO_DIVISION   ? "1"
                            : divide == DM_DIVIDE_BY_N ? "n"
                                                       : "n-1"));
+  DM_TRY(dm_provenance_notes(list, run));
   return dm_attributes_add(list, "product", "%s",
                            p->form.correlation ? "pairwise correlations" : "pairwise covariances");
 }

@@ -5,7 +5,9 @@
 #include <time.h>
 
 #include "check/verdict.h"
+#include "core/buffer.h"
 #include "core/compute.h"
+#include "core/notes.h"
 #include "core/units.h"
 #include "core/version.h"
 #include "engine/phases.h"
@@ -132,6 +134,15 @@ static dm_status add_arithmetic(dm_attributes *list, const dm_equation *equation
   return dm_attributes_add(list, "compute", "%s", equation->own ? equation->own->name : compute);
 }
 
+dm_status dm_provenance_notes(dm_attributes *list, const dm_run *run) {
+  DM_FREED char *all = dm_notes_join(run->log.notes, " | ");
+  if (!all) return DM_OK;
+  const bool fits = strlen(all) < DM_ATTRIBUTE_TEXT;
+  return dm_attributes_add(list, "warnings", "%.*s%s",
+                           fits ? DM_ATTRIBUTE_TEXT : DM_ATTRIBUTE_TEXT - 5, all,
+                           fits ? "" : " ...");
+}
+
 static dm_status add_verdict(dm_attributes *list, const dm_verdict *verdict) {
   if (!verdict) return dm_attributes_add(list, "verified", "no");
   DM_TRY(dm_attributes_add(list, "verified", "%s", dm_verdict_word(verdict)));
@@ -167,6 +178,7 @@ dm_status dm_provenance_of(const dm_multiply *multiply, const dm_setup *setup, c
   DM_TRY(dm_attributes_add(list, "device", "%s", setup->device.name));
   DM_TRY(dm_attributes_add(list, "ranks", "%d", run->ranks));
   DM_TRY(dm_attributes_add(list, "recipe", "%s", recipe));
+  DM_TRY(dm_provenance_notes(list, run));
   return add_verdict(list, verdict);
 }
 

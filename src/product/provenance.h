@@ -18,6 +18,9 @@ dm_status dm_provenance_of(const dm_multiply *multiply, const dm_setup *setup, c
 dm_status dm_provenance_inputs(dm_attributes *list, const dm_run *run, const dm_multiply *multiply,
                                bool reads_c);
 
+/* Adds what RUN applied, or warned of so far; a longer text ends with "...". */
+dm_status dm_provenance_notes(dm_attributes *list, const dm_run *run);
+
 /* "n", "t", "c". */
 const char *dm_op_name(dm_op op);
 

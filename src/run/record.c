@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/buffer.h"
+#include "core/notes.h"
 #include "core/status.h"
 #include "core/units.h"
 #include "core/version.h"
@@ -54,6 +55,15 @@ static void add(dm_record *record, const char *path, const char *label, const ch
     record->failed = true;
 }
 
+/* TEXT as JSON, which must be UTF-8: other bytes become '?'. */
+static json_t *text_value(const char *text) {
+  json_t *value = json_string(text);
+  DM_FREED char *plain = value ? NULL : strdup(text);
+  for (char *c = plain; c && *c; c++)
+    if (*c & 0x80) *c = '?';
+  return plain ? json_string(plain) : value;
+}
+
 void dm_record_text(dm_record *record, const char *path, const char *label, const char *format,
                     ...) {
   char *text = NULL;
@@ -65,14 +75,7 @@ void dm_record_text(dm_record *record, const char *path, const char *label, cons
     record->failed = true;
     return;
   }
-  json_t *value = json_string(text);
-  /* JSON must be UTF-8: other bytes are escaped one by one. */
-  if (!value) {
-    for (char *c = text; *c; c++)
-      if (*c & 0x80) *c = '?';
-    value = json_string(text);
-  }
-  add(record, path, label, text, value);
+  add(record, path, label, text, text_value(text));
   free(text);
 }
 
@@ -138,14 +141,32 @@ static json_t *array_at(dm_record *record, const char *path) {
   return record->failed ? NULL : array;
 }
 
-void dm_record_object(dm_record *record, const char *path, const char *label, const char *shown,
-                      const char *const *names, const char *const *texts, int count) {
-  json_t *array = array_at(record, path), *object = json_object();
+/* Appends COUNT texts with their names, without empty ones, to ARRAY; NULL: it could not be made.
+ */
+static void append_object(dm_record *record, json_t *array, const char *const *names,
+                          const char *const *texts, int count) {
+  json_t *object = json_object();
   for (int i = 0; i < count; i++)
-    if (texts[i][0] && json_object_set_new(object, names[i], json_string(texts[i])))
+    if (texts[i][0] && json_object_set_new(object, names[i], text_value(texts[i])))
       record->failed = true;
   if (!array || json_array_append_new(array, object)) record->failed = true;
+}
+
+void dm_record_object(dm_record *record, const char *path, const char *label, const char *shown,
+                      const char *const *names, const char *const *texts, int count) {
+  append_object(record, array_at(record, path), names, texts, count);
   dm_record_line(record, label, shown);
+}
+
+void dm_record_notes(dm_record *record, struct dm_notes *notes) {
+  static const char *const names[] = {"kind", "text"};
+  const int count = dm_notes_count(notes);
+  json_t *array = record && count > 0 ? array_at(record, "warnings") : NULL;
+  for (int i = array ? (int)json_array_size(array) : count; i < count; i++) {
+    dm_note_kind kind;
+    const char *text = dm_notes_text(notes, i, &kind);
+    append_object(record, array, names, (const char *const[]){dm_note_kind_name(kind), text}, 2);
+  }
 }
 
 void dm_record_line(dm_record *record, const char *label, const char *text) {

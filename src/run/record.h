@@ -49,6 +49,10 @@ void dm_record_series(dm_record *record, const char *path, const double *values,
 void dm_record_object(dm_record *record, const char *path, const char *label, const char *shown,
                       const char *const *names, const char *const *texts, int count);
 
+/* Records NOTES (core/notes.h) as "warnings": of each its kind and text. NULL is allowed. */
+struct dm_notes;
+void dm_record_notes(dm_record *record, struct dm_notes *notes);
+
 /* A line only in the table. */
 void dm_record_line(dm_record *record, const char *label, const char *text);
 

@@ -1,0 +1,169 @@
+/* Complex numbers whose real and imaginary parts lie along an axis of 2 of a dataset of reals. */
+#include <string.h>
+
+#include "file/beside.h"
+#include "file/hdf5_use.h"
+
+/* ---- what the file says ---- */
+
+/* TRIQS and ALPS; PETSc. */
+static const dm_mark complex_mark = {.place = DM_ON_DATASET, .names = "__complex__|complex"};
+
+/* HDF5's dimension scales, which netCDF writes, and the names of those that say it. */
+static const dm_mark complex_scales = {.place = DM_ON_DATASET, .names = "DIMENSION_LIST"};
+static const char complex_names[] = "complex|ri";
+
+/* Whether the first scale in LIST, of the dataset SET, has such a name. */
+static dm_status complex_scale_named(const dm_location *at, hid_t set, const hvl_t *list,
+                                     bool *is) {
+  char path[DM_PATH] = "";
+  if (list->len == 0 || !list->p) return DM_OK;
+  DM_H5_HELD const hid_t scale = H5Rdereference2(set, H5P_DEFAULT, H5R_OBJECT, list->p);
+  if (scale < 0 || H5Iget_name(scale, path, sizeof path - 1) < 0)
+    return dm_h5_fail(DM_E_IO, at, "the scale of its last dimension cannot be opened");
+  const char *slash = strrchr(path, '/');
+  *is = dm_beside_is_one_of(complex_names, slash ? slash + 1 : path);
+  return DM_OK;
+}
+
+/* Whether the last of COUNT dimensions of SET has such a scale. */
+static dm_status complex_scaled(const dm_location *at, hid_t set, int count, bool *is) {
+  hvl_t lists[DM_AXES];
+  DM_H5_HELD const hid_t attribute = H5Aopen(set, complex_scales.names, H5P_DEFAULT);
+  DM_H5_HELD const hid_t space = attribute < 0 ? -1 : H5Aget_space(attribute);
+  DM_H5_HELD const hid_t type = H5Tvlen_create(H5T_STD_REF_OBJ);
+  DM_H5_HELD const hid_t stored = attribute < 0 ? -1 : H5Aget_type(attribute);
+  if (space < 0 || type < 0 || stored < 0)
+    return dm_h5_fail(DM_E_IO, at, "its attribute '%s' cannot be opened", complex_scales.names);
+  if (H5Sget_simple_extent_npoints(space) != count || H5Tequal(type, stored) <= 0) return DM_OK;
+  if (H5Aread(attribute, type, lists) < 0)
+    return dm_h5_fail(DM_E_IO, at, "its attribute '%s' cannot be read", complex_scales.names);
+  dm_status status = complex_scale_named(at, set, &lists[count - 1], is);
+  H5Dvlen_reclaim(type, space, H5P_DEFAULT, lists);
+  return status;
+}
+
+static dm_status complex_told(dm_beside *beside, int count, bool *is) {
+  dm_sign sign;
+  for (int i = 0; i < 2 && !*is; i++) {
+    DM_TRY(dm_beside_find(beside, &complex_mark, i, &sign));
+    *is = sign.is && dm_attribute_is_true(sign.object, sign.name);
+    dm_sign_close(&sign);
+  }
+  if (*is) return DM_OK;
+  DM_TRY(dm_beside_find(beside, &complex_scales, -1, &sign));
+  const bool has = sign.is;
+  dm_sign_close(&sign);
+  return has ? complex_scaled(beside->at, beside->level[0].object, count, is) : DM_OK;
+}
+
+/* Whether SET (negative: a file without marks), of COUNT dimensions, says that it is complex: *is.
+ */
+static dm_status complex_says(const dm_trust *trust, const dm_location *at, int64_t file, hid_t set,
+                              int count, bool *is) {
+  dm_beside beside;
+  *is = false;
+  if (set < 0 || trust->raw) return DM_OK;
+  DM_TRY(dm_beside_start(trust, at, file, set, &beside));
+  dm_status status = complex_told(&beside, count, is);
+  dm_beside_end(&beside);
+  return status;
+}
+
+/* ---- which axis it is ---- */
+
+static dm_status refuse_axis(const dm_location *at, const dm_axes *axes, const char *why) {
+  char shape[DM_SHAPE_TEXT];
+  return dm_hint(dm_fail_at(DM_E_INPUT, at, "%s: its shape is %s", why, dm_axes_text(axes, shape)),
+                 "--complex-axis none takes the stored numbers");
+}
+
+dm_status dm_complex_find(const dm_trust *trust, int64_t file, int64_t set, const dm_axes *axes,
+                          const dm_dataset *find, dm_complex_axis *axis) {
+  const bool last = axes->count > 1 && axes->extent[axes->count - 1] == 2;
+  const bool first = axes->count > 1 && axes->extent[0] == 2;
+  const bool is_complex = dm_dtype_is_complex(find->dtype);
+  *axis = trust->complex_axis;
+  if (trust->nesting) DM_TRY(dm_complex_refuse_virtual(trust, file, set, &find->at));
+  if (*axis == DM_COMPLEX_AUTO) {
+    bool says = false;
+    if (last && !is_complex && !trust->nesting)
+      DM_TRY(complex_says(trust, &find->at, file, set, axes->count, &says));
+    *axis = says ? DM_COMPLEX_LAST : DM_COMPLEX_NONE;
+  }
+  if (*axis == DM_COMPLEX_NONE) return DM_OK;
+  if (is_complex)
+    return refuse_axis(&find->at, axes, "has complex elements, and no axis of their parts");
+  if (find->dtype != DM_F32 && find->dtype != DM_F64)
+    return dm_hint(dm_fail_at(DM_E_INPUT, &find->at,
+                              "says that its numbers are parts of complex ones, but they are %s",
+                              dm_dtype_name(find->dtype)),
+                   "parts are read in f32 and f64; --complex-axis none takes the stored numbers");
+  if (*axis == DM_COMPLEX_LAST ? last : first) return DM_OK;
+  return refuse_axis(&find->at, axes,
+                     *axis == DM_COMPLEX_LAST ? "has no last axis of 2 for --complex-axis"
+                                              : "has no first axis of 2 for --complex-axis");
+}
+
+dm_status dm_complex_refuse_virtual(const dm_trust *trust, int64_t file, int64_t set,
+                                    const dm_location *at) {
+  bool is = trust->complex_axis == DM_COMPLEX_LAST || trust->complex_axis == DM_COMPLEX_FIRST;
+  if (trust->complex_axis == DM_COMPLEX_AUTO) DM_TRY(complex_says(trust, at, file, set, 2, &is));
+  if (!is) return DM_OK;
+  return dm_hint(dm_fail_at(DM_E_INPUT, at,
+                            "is a virtual dataset, or a source of one, of the parts of complex "
+                            "numbers along an axis"),
+                 "that is applied only to datasets that are stored: copy it (h5py: f['copy'] = "
+                 "f['name'][..., 0] + 1j * f['name'][..., 1]); --complex-axis none takes the "
+                 "stored numbers");
+}
+
+/* ---- the matrix ---- */
+
+dm_status dm_complex_lay(const dm_trust *trust, const dm_axes *axes, dm_complex_axis axis,
+                         dm_dataset *find) {
+  const int last = axes->count - 1, which = axis == DM_COMPLEX_LAST ? last : 0;
+  const bool chunked = axes->chunk[0] > 0;
+  dm_axes laid = *axes;
+  find->dtype = find->dtype == DM_F32 ? DM_C64 : DM_C128;
+  if (axis == DM_COMPLEX_LAST && (!chunked || axes->chunk[last] == 2)) {
+    find->parts = DM_PARTS_PAIRED;
+    laid.extent[last] = 1;
+    laid.chunk[last] = chunked;
+    return dm_examine_lay(trust, &laid, find);
+  }
+  find->parts = axis == DM_COMPLEX_LAST ? DM_PARTS_LAST : DM_PARTS_FIRST;
+  find->parts_offset = find->offset;
+  find->parts_chunk = axes->chunk[which];
+  find->offset = -1;
+  find->few = (dm_few_chunks){0};
+  laid.count--;
+  for (int i = which; i < laid.count; i++) {
+    laid.extent[i] = laid.extent[i + 1];
+    laid.chunk[i] = laid.chunk[i + 1];
+  }
+  laid.extent[laid.count] = laid.chunk[laid.count] = 0;
+  return dm_examine_lay(trust, &laid, find);
+}
+
+void dm_complex_reals(const dm_dataset *d, dm_dataset *reals) {
+  const bool first = d->parts == DM_PARTS_FIRST;
+  dm_axes axes = dm_dataset_axes(d);
+  *reals = *d;
+  for (int i = axes.count; i > 0 && first; i--) {
+    axes.extent[i] = axes.extent[i - 1];
+    axes.chunk[i] = axes.chunk[i - 1];
+  }
+  const int which = first ? 0 : axes.count;
+  axes.count++;
+  axes.extent[which] = 2;
+  axes.chunk[which] = d->parts_chunk;
+  reals->parts = DM_PARTS_TOGETHER;
+  reals->dtype = dm_dtype_real(d->dtype);
+  reals->offset = d->parts_offset;
+  reals->leads.count = 0;
+  reals->batch = 0;
+  reals->meaning = (dm_meaning){.type = reals->dtype};
+  reals->centering = NULL;
+  (void)dm_dataset_lay(reals, &axes, axes.of_rows + first);
+}
