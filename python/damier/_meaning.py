@@ -33,8 +33,9 @@ def _check_attributes(array: Any, name: str) -> None:
     found = [key for key in names if key in attributes]
     if found:
         raise UsageError(f"{name} is a dataset with the attribute {found[0]!r}, which may say what its numbers mean",
-                         hint="open its file for reading, under its present name: then the library applies known attributes; "
-                              "dataset[...] takes the stored numbers")
+                         hint=("open its file for reading, under its present name: then the library applies known attributes"
+                               if of_h5py else "xarray or netCDF4 reads it with known attributes applied")
+                         + "; dataset[...] takes the stored numbers")
 
 
 def _held(node: Any) -> Iterator[Any]:
@@ -73,7 +74,7 @@ def check_meaning(array: Any, name: str) -> None:
         if hasattr(one, "__dask_graph__") and one.__dask_graph__() is not None:
             _check_graph(one, name)
     if behind is not None and _package_of(behind) == "h5py":
-        _check_attributes(behind, name)
+        _check_attributes(behind, f"behind the view, {name}")
     mask: Any = getattr(array, "mask", None)
     if np.ndim(mask) > 0 and np.any(mask):
         raise UsageError(f"{name} has {int(np.count_nonzero(mask))} masked elements",
