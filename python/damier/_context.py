@@ -69,6 +69,8 @@ class Context(Handle):
                             for key in ("center_a", "scale_a", "weights", "center", "scale"))
         self._changes |= options.get("missing") == "mean"
         self._row_axes = {x: options.get(f"row_axes_{'b' if x == 'b' else 'a'}") for x in "abx"}
+        self._complex_axes = {x: options.get(f"complex_axis_{'b' if x == 'b' else 'a'}") for x in "abx"}
+        self._complex_axes["all"] = options.get("complex_axis")
         self.in_use = threading.RLock()
         self.process = os.getpid()
         super().__init__(comm, progress, options)
@@ -293,7 +295,7 @@ class Context(Handle):
         """The dataset that GIVEN is or names, if the library can read it; else GIVEN."""
         location = location_of(given)
         if location is not None:
-            record = self.info(location)
+            record = self._described(location, name)
             if "dataset" not in record:
                 raise InputError(f"{location}: holds {record['file']['count']} datasets",
                                  hint="name one: FILE.h5:/path/to/dataset")
@@ -305,6 +307,16 @@ class Context(Handle):
             return np.asarray(given)
         except ValueError:  # rows of different lengths, which are refused later
             return given
+
+    def _described(self, location: str, name: str) -> Record:
+        own, of_all = self._complex_axes[name], self._complex_axes["all"]
+        if own is None:
+            return self.info(location)
+        with self._with(complex_axis=own):
+            record = self.info(location)
+        if of_all is not None:
+            self._set("complex-axis", str(of_all))
+        return record
 
     def _operand(self, given: Any, name: str, floats: bool = False) -> Operand:
         if isinstance(given, StoredOperand):

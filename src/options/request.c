@@ -200,14 +200,6 @@ dm_status dm_request_inspect_at(const dm_settings *s, const dm_log *log,
   return inspect(s, log, location, false, dataset, provenance);
 }
 
-/* Whether X, of more than two axes, may be complex along its last one. */
-static bool may_be_complex(const dm_dataset *x) {
-  const dm_axes axes = dm_dataset_axes(x);
-  const bool deep = axes.count > 2 || x->leads.count > 0;
-  return deep && x->parts == DM_PARTS_TOGETHER && axes.extent[axes.count - 1] == 2 &&
-         (x->dtype == DM_F32 || x->dtype == DM_F64) && x->at.complex_axis == DM_COMPLEX_AUTO;
-}
-
 static dm_complex_axis complex_axis_of(const dm_settings *s, int x) {
   const int own = s->complex_axes[x];
   return (dm_complex_axis)(own != (int)DM_COMPLEX_AUTO ? own : s->complex_axis);
@@ -228,51 +220,6 @@ dm_status dm_request_inspect_factor(const dm_settings *s, const dm_log *log, con
   return status;
 }
 
-/* ---- what is told ---- */
-
-/* LINES of X are taken as variables, or centered and scaled. OTHERWISE: what takes the others. */
-static void tell_side(const dm_log *log, const dm_dataset *x, bool rows, const char *as,
-                      const char *otherwise) {
-  static const char *const lines[2] = {"columns", "rows"};
-  const char *who = dm_origin_name(x->origin);
-  const bool sure = x->origin != DM_ORIGIN_ARMADILLO;
-  char name[DM_NAME];
-  if (x->origin == DM_ORIGIN_UNKNOWN) return;
-  dm_log_applied(log, DM_LOG_NOTE, "%s: its %s are %s; %s%s%s they are %s%s%s",
-                 dm_location_name(&x->at, name), lines[rows], as, sure ? "in " : "if ", who,
-                 sure ? "" : " wrote it,", lines[!rows], otherwise[0] ? "; " : "", otherwise);
-}
-
-static void tell_lines(const dm_log *log, const dm_dataset *x, const dm_standard *standard) {
-  const dm_lines lines = dm_standard_lines(standard);
-  if (lines != DM_NO_LINES) tell_side(log, x, lines == DM_ROW_LINES, "centered or scaled", "");
-}
-
-static void tell_values(const dm_settings *s, const dm_log *log, const dm_dataset *x) {
-  char text[DM_MEANING_TEXT + 128], name[DM_NAME];
-  dm_dataset_describe_meaning(x, text, sizeof text);
-  if (text[0])
-    dm_log_applied(log, DM_LOG_DETAIL, "%s: %s", dm_location_name(&x->at, name), text);
-  else if (may_be_complex(x) && !s->raw)
-    dm_log_applied(log, DM_LOG_NOTE,
-                   "%s: its last axis of 2 is taken as it is; --complex-axis last takes it as real "
-                   "and imaginary parts",
-                   dm_location_name(&x->at, name));
-}
-
-void dm_request_tell(const dm_settings *s, const dm_log *log, const dm_dataset *a,
-                     const dm_dataset *b) {
-  const dm_equation equation = dm_request_equation(s);
-  const bool rows = s->gram && s->op_a == (int)DM_OP_N;
-  tell_values(s, log, a);
-  if (!s->gram) tell_values(s, log, b);
-  if (s->gram)
-    tell_side(log, a, rows, s->covariance ? "the variables" : "multiplied with each other",
-              rows ? "--of columns takes the others" : "--of rows takes the others");
-  else
-    for (int x = 0; x < 2; x++) tell_lines(log, x == 0 ? a : b, &equation.standard[x]);
-}
-
 dm_status dm_request_inspect_operands(const dm_settings *s, const dm_log *log,
                                       const char *const operands[2], dm_product_files *f,
                                       dm_problem *problem) {
@@ -281,7 +228,9 @@ dm_status dm_request_inspect_operands(const dm_settings *s, const dm_log *log,
   DM_TRY(dm_request_arrange(s, &f->a, &f->b, &f->form.leads));
   if (f->has_c) DM_TRY(dm_request_inspect_at(s, log, &s->old_c, &f->c, NULL));
   dm_request_tell(s, log, &f->a, &f->b);
-  return dm_request_problem(s, f, problem);
+  DM_TRY(dm_request_problem(s, f, problem));
+  dm_request_tell_types(log, &f->a, &f->b, problem);
+  return DM_OK;
 }
 
 dm_status dm_request_inspect_files(const dm_settings *s, const dm_log *log,
@@ -349,7 +298,7 @@ dm_status dm_request_arrange(const dm_settings *s, dm_dataset *a, dm_dataset *b,
                    "--row-axes-a 1 flattens it: a row for each entry of the first dimension; "
                    "'%.400s[0]' names one of them%s",
                    name,
-                   may_be_complex(a)
+                   dm_request_may_be_complex(a)
                        ? "; --complex-axis last takes the last one as real and imaginary parts"
                        : "");
   if (dm_dataset_is_same(a, b) && !dm_composite_is_same(a->composite, b->composite))

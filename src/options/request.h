@@ -81,10 +81,18 @@ typedef struct dm_product_files {
   dm_output_form form; /* its leads are known once A and B are arranged */
 } dm_product_files;
 
+/* Whether X, of more than two axes, the last of them 2, may be complex along that one, though
+ * neither the file nor the user says so. */
+bool dm_request_may_be_complex(const dm_dataset *x);
+
 /* Notes on LOG what was done to the numbers of A and B, and which side of them is which where the
  * program that wrote them has it the other way round. */
 void dm_request_tell(const dm_settings *settings, const dm_log *log, const dm_dataset *a,
                      const dm_dataset *b);
+
+/* The same of elements of files that PROBLEM multiplies as another type. */
+void dm_request_tell_types(const dm_log *log, const dm_dataset *a, const dm_dataset *b,
+                           const dm_problem *problem);
 
 /* The product of A and B, which are arranged, and the old C. DM_E_INPUT and others if they do not
  * fit together. */

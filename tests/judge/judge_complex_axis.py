@@ -76,6 +76,18 @@ def try_marks(folder, damier):
     same(product(folder, damier, f"{folder}/z.h5:/petsc[0]", f"{folder}/p.h5", "--complex-axis", "none", "--op-a", "t"), v[0].T @ v[0], "numbers")
 
 
+def try_dangling(folder, damier):
+    """A copy of a dataset without its scales is plain numbers."""
+    x = rng.standard_normal((5, 3, 2))
+    write(folder / "a.h5", x)
+    attach(folder / "a.h5", "complex")
+    with h5py.File(folder / "a.h5") as file, h5py.File(folder / "b.h5", "w") as copy:
+        file.copy("x", copy, "x")
+        del copy
+    done = ended([damier, "info", folder / "b.h5"])
+    expect(done.returncode == 0 and "f64" in done.stdout, done.stdout + done.stderr)
+
+
 def try_layouts(folder, damier):
     """Both types and byte orders, every layout and op, chunks that hold one part alone; the first axis."""
     w = complex_of((20, 3))
@@ -182,4 +194,4 @@ def try_bits(folder, damier):
     expect("others than 0 and 1" in told, told)
 
 
-run_cases(options().damier, [(work,) for work in (try_marks, try_layouts, try_shapes, try_refusals, try_bits)])
+run_cases(options().damier, [(work,) for work in (try_marks, try_dangling, try_layouts, try_shapes, try_refusals, try_bits)])

@@ -1,0 +1,65 @@
+/* What a product is told to do to the numbers of its files, noted for the user. */
+#include "options/request.h"
+
+bool dm_request_may_be_complex(const dm_dataset *x) {
+  const dm_axes axes = dm_dataset_axes(x);
+  const bool deep = axes.count > 2 || x->leads.count > 0;
+  return deep && x->parts == DM_PARTS_TOGETHER && axes.extent[axes.count - 1] == 2 &&
+         (x->dtype == DM_F32 || x->dtype == DM_F64) && x->at.complex_axis == DM_COMPLEX_AUTO;
+}
+
+/* LINES of X are taken as variables, or centered and scaled. OTHERWISE: what takes the others. */
+static void tell_side(const dm_log *log, const dm_dataset *x, bool rows, const char *as,
+                      const char *otherwise) {
+  static const char *const lines[2] = {"columns", "rows"};
+  const char *who = dm_origin_name(x->origin);
+  const bool sure = x->origin != DM_ORIGIN_ARMADILLO;
+  char name[DM_NAME];
+  if (x->origin == DM_ORIGIN_UNKNOWN) return;
+  dm_log_applied(log, DM_LOG_NOTE, "%s: its %s are %s; %s%s%s they are %s%s%s",
+                 dm_location_name(&x->at, name), lines[rows], as, sure ? "in " : "if ", who,
+                 sure ? "" : " wrote it,", lines[!rows], otherwise[0] ? "; " : "", otherwise);
+}
+
+static void tell_lines(const dm_log *log, const dm_dataset *x, const dm_standard *standard) {
+  const dm_lines lines = dm_standard_lines(standard);
+  if (lines != DM_NO_LINES) tell_side(log, x, lines == DM_ROW_LINES, "centered or scaled", "");
+}
+
+static void tell_values(const dm_settings *s, const dm_log *log, const dm_dataset *x) {
+  char text[DM_MEANING_TEXT + 128], name[DM_NAME];
+  dm_dataset_describe_meaning(x, text, sizeof text);
+  if (text[0])
+    dm_log_applied(log, DM_LOG_DETAIL, "%s: %s", dm_location_name(&x->at, name), text);
+  else if (dm_request_may_be_complex(x) && !s->raw)
+    dm_log_applied(log, DM_LOG_NOTE,
+                   "%s: its last axis of 2 is taken as it is; --complex-axis last takes it as real "
+                   "and imaginary parts",
+                   dm_location_name(&x->at, name));
+}
+
+void dm_request_tell(const dm_settings *s, const dm_log *log, const dm_dataset *a,
+                     const dm_dataset *b) {
+  const dm_equation equation = dm_request_equation(s);
+  const bool rows = s->gram && s->op_a == (int)DM_OP_N;
+  tell_values(s, log, a);
+  if (!s->gram) tell_values(s, log, b);
+  if (s->gram)
+    tell_side(log, a, rows, s->covariance ? "the variables" : "multiplied with each other",
+              rows ? "--of columns takes the others" : "--of rows takes the others");
+  else
+    for (int x = 0; x < 2; x++) tell_lines(log, x == 0 ? a : b, &equation.standard[x]);
+}
+
+void dm_request_tell_types(const dm_log *log, const dm_dataset *a, const dm_dataset *b,
+                           const dm_problem *problem) {
+  const dm_dataset *const sets[2] = {a, b};
+  char name[DM_NAME];
+  for (int x = 0; x < 2; x++) {
+    const dm_dtype type = dm_dataset_type(sets[x]);
+    if (sets[x]->file_bytes > 0 && type != problem->work) /* in a file */
+      dm_log_applied(log, DM_LOG_DETAIL, "%s: %s is multiplied as %s",
+                     dm_location_name(&sets[x]->at, name), dm_dtype_name(type),
+                     dm_dtype_name(problem->work));
+  }
+}
