@@ -135,7 +135,7 @@ static dm_status describe_all(dm_api_product *p) {
   DM_TRY(dm_request_inspect_vectors(&p->settings, &p->context->run.log, &equation, &f->a, &f->b,
                                     &f->vectors));
   DM_TRY(dm_problem_of(&f->a, &f->b, f->has_c ? &f->c : NULL, &equation, &problem));
-  dm_request_tell_types(&p->context->run.log, &f->a, &f->b, &problem);
+  dm_request_tell_types(&p->settings, &p->context->run.log, &f->a, &f->b, &problem);
   DM_TRY(check_shape(p, &problem));
   return is_file(p->c) ? dm_request_check_output(&p->settings, &p->context->run.log, f) : DM_OK;
 }

@@ -1,71 +1,63 @@
 /* Complex numbers whose real and imaginary parts lie along an axis of 2 of a dataset of reals. */
 #include <string.h>
 
-#include "file/beside.h"
+#include "file/attribute_numbers.h"
+#include "file/hdf5_has.h"
 #include "file/hdf5_use.h"
+#include "file/inspect_impl.h"
 
 /* ---- what the file says ---- */
 
 /* TRIQS and ALPS; PETSc. */
-static const dm_mark complex_mark = {.place = DM_ON_DATASET, .names = "__complex__|complex"};
+static const char *const complex_marks[] = {"__complex__", "complex"};
 
-/* HDF5's dimension scales, which netCDF writes, and the names of those that say it. */
-static const dm_mark complex_scales = {.place = DM_ON_DATASET, .names = "DIMENSION_LIST"};
-static const char complex_names[] = "complex|ri";
+/* HDF5's dimension scales, which netCDF writes; the names of those that say it are below. */
+static const char complex_scales[] = "DIMENSION_LIST";
+
+static bool is_complex_name(const char *path) {
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  return strcmp(name, "complex") == 0 || strcmp(name, "ri") == 0;
+}
 
 /* Whether the first scale in LIST, of the dataset SET, has such a name. References that lead
  * nowhere, as copies of a dataset without its scales have them, name none. */
-static bool complex_scale_named(hid_t set, const hvl_t *list) {
+static bool names_complex_scale(hid_t set, const hvl_t *list) {
   char path[DM_PATH] = "";
   if (list->len == 0 || !list->p) return false;
   DM_H5_HELD const hid_t scale = H5Rdereference2(set, H5P_DEFAULT, H5R_OBJECT, list->p);
   if (scale < 0 || H5Iget_name(scale, path, sizeof path - 1) < 0) H5Eclear2(H5E_DEFAULT);
-  const char *slash = strrchr(path, '/');
-  return dm_beside_is_one_of(complex_names, slash ? slash + 1 : path);
+  return is_complex_name(path);
 }
 
 /* Whether the last of COUNT dimensions of SET has such a scale. */
-static dm_status complex_scaled(const dm_location *at, hid_t set, int count, bool *is) {
+static dm_status find_complex_scale(const dm_location *at, hid_t set, int count, bool *is) {
   hvl_t lists[DM_AXES];
-  DM_H5_HELD const hid_t attribute = H5Aopen(set, complex_scales.names, H5P_DEFAULT);
-  DM_H5_HELD const hid_t space = attribute < 0 ? -1 : H5Aget_space(attribute);
+  hid_t attribute;
+  DM_TRY(dm_h5_open_attribute(at, set, complex_scales, &attribute));
+  DM_H5_HELD const hid_t held = attribute, space = held < 0 ? -1 : H5Aget_space(held);
+  DM_H5_HELD const hid_t stored = held < 0 ? -1 : H5Aget_type(held);
   DM_H5_HELD const hid_t type = H5Tvlen_create(H5T_STD_REF_OBJ);
-  DM_H5_HELD const hid_t stored = attribute < 0 ? -1 : H5Aget_type(attribute);
-  if (space < 0 || type < 0 || stored < 0)
-    return dm_h5_fail(DM_E_IO, at, "its attribute '%s' cannot be opened", complex_scales.names);
+  if (held < 0) return DM_OK;
+  if (space < 0 || type < 0 || stored < 0) return dm_h5_unreadable(at, set, complex_scales);
   if (H5Sget_simple_extent_npoints(space) != count || H5Tequal(type, stored) <= 0) return DM_OK;
-  if (H5Aread(attribute, type, lists) < 0)
-    return dm_h5_fail(DM_E_IO, at, "its attribute '%s' cannot be read", complex_scales.names);
-  *is = complex_scale_named(set, &lists[count - 1]);
+  if (H5Aread(held, type, lists) < 0) return dm_h5_unreadable(at, set, complex_scales);
+  *is = names_complex_scale(set, &lists[count - 1]);
   if (H5Dvlen_reclaim(type, space, H5P_DEFAULT, lists) < 0) H5Eclear2(H5E_DEFAULT);
   return DM_OK;
 }
 
-static dm_status complex_told(dm_beside *beside, int count, bool *is) {
-  dm_sign sign;
-  for (int i = 0; i < 2 && !*is; i++) {
-    DM_TRY(dm_beside_find(beside, &complex_mark, i, &sign));
-    *is = sign.is && dm_attribute_is_true(sign.object, sign.name);
-    dm_sign_close(&sign);
-  }
-  if (*is) return DM_OK;
-  DM_TRY(dm_beside_find(beside, &complex_scales, -1, &sign));
-  const bool has = sign.is;
-  dm_sign_close(&sign);
-  return has ? complex_scaled(beside->at, beside->level[0].object, count, is) : DM_OK;
-}
-
 /* Whether SET (negative: a file without marks), of COUNT dimensions, says that it is complex: *is.
  */
-static dm_status complex_says(const dm_trust *trust, const dm_location *at, int64_t file, hid_t set,
-                              int count, bool *is) {
-  dm_beside beside;
+static dm_status complex_says(const dm_trust *trust, const dm_location *at, hid_t set, int count,
+                              bool *is) {
+  bool has;
   *is = false;
   if (set < 0 || trust->raw) return DM_OK;
-  DM_TRY(dm_beside_start(trust, at, file, set, &beside));
-  dm_status status = complex_told(&beside, count, is);
-  dm_beside_end(&beside);
-  return status;
+  for (size_t i = 0; i < sizeof complex_marks / sizeof *complex_marks && !*is; i++) {
+    DM_TRY(dm_h5_has_attribute(at, set, complex_marks[i], &has));
+    if (has) DM_TRY(dm_attribute_is_true(at, set, complex_marks[i], is));
+  }
+  return *is ? DM_OK : find_complex_scale(at, set, count, is);
 }
 
 /* ---- which axis it is ---- */
@@ -76,17 +68,17 @@ static dm_status refuse_axis(const dm_location *at, const dm_axes *axes, const c
                  "--complex-axis none takes the stored numbers");
 }
 
-dm_status dm_complex_find(const dm_trust *trust, int64_t file, int64_t set, const dm_axes *axes,
+dm_status dm_complex_find(const dm_trust *trust, int64_t set, const dm_axes *axes,
                           const dm_dataset *find, dm_complex_axis *axis) {
   const bool last = axes->count > 1 && axes->extent[axes->count - 1] == 2;
   const bool first = axes->count > 1 && axes->extent[0] == 2;
   const bool is_complex = dm_dtype_is_complex(find->dtype);
   *axis = trust->complex_axis;
-  if (trust->nesting) DM_TRY(dm_complex_refuse_virtual(trust, file, set, &find->at));
+  if (trust->nesting) DM_TRY(dm_complex_refuse_virtual(trust, set, &find->at));
   if (*axis == DM_COMPLEX_AUTO) {
     bool says = false;
     if (last && !is_complex && !trust->nesting)
-      DM_TRY(complex_says(trust, &find->at, file, set, axes->count, &says));
+      DM_TRY(complex_says(trust, &find->at, set, axes->count, &says));
     *axis = says ? DM_COMPLEX_LAST : DM_COMPLEX_NONE;
   }
   if (*axis == DM_COMPLEX_NONE) return DM_OK;
@@ -103,10 +95,9 @@ dm_status dm_complex_find(const dm_trust *trust, int64_t file, int64_t set, cons
                                               : "has no first axis of 2 for --complex-axis");
 }
 
-dm_status dm_complex_refuse_virtual(const dm_trust *trust, int64_t file, int64_t set,
-                                    const dm_location *at) {
+dm_status dm_complex_refuse_virtual(const dm_trust *trust, int64_t set, const dm_location *at) {
   bool is = trust->complex_axis == DM_COMPLEX_LAST || trust->complex_axis == DM_COMPLEX_FIRST;
-  if (trust->complex_axis == DM_COMPLEX_AUTO) DM_TRY(complex_says(trust, at, file, set, 2, &is));
+  if (trust->complex_axis == DM_COMPLEX_AUTO) DM_TRY(complex_says(trust, at, set, 2, &is));
   if (!is) return DM_OK;
   return dm_hint(dm_fail_at(DM_E_INPUT, at,
                             "is a virtual dataset, or a source of one, of the parts of complex "

@@ -308,7 +308,7 @@ static dm_status examine_laid(hid_t file, hid_t set, hid_t creation, H5D_layout_
     return DM_OK;
   }
   bool away = false;
-  if (trust->external) DM_TRY(is_in_other_file(at, file, set, &away));
+  if (trust->external) DM_TRY(is_in_other_file(&find->at, file, set, &away));
   DM_TRY(check_layout(set, creation, layout, trust, away, find));
   if (trust->log && find->layout == DM_CHUNKED && !(find->filters & DM_FILTER_OTHER) &&
       !trust->external && !trust->swmr && !trust->no_data)
@@ -331,14 +331,14 @@ dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, d
   if (layout == H5D_LAYOUT_ERROR) return dm_h5_fail(DM_E_INPUT, at, "its layout cannot be read");
   /* Before HDF5 reads anything of it, which may open other files. */
   if (layout == H5D_VIRTUAL) {
-    DM_TRY(dm_complex_refuse_virtual(trust, file, set, at));
+    DM_TRY(dm_complex_refuse_virtual(trust, set, at));
     return dm_examine_virtual(set, creation, trust, find);
   }
   DM_TRY(check_external(creation, trust, at));
   dm_axes axes;
   dm_complex_axis axis;
   DM_TRY(dm_h5_extents(at, set, &axes));
-  DM_TRY(dm_complex_find(trust, file, set, &axes, find, &axis));
+  DM_TRY(dm_complex_find(trust, set, &axes, find, &axis));
   if (axis == DM_COMPLEX_NONE) {
     DM_TRY(dm_examine_lay(trust, &axes, find));
     return examine_laid(file, set, creation, layout, trust, find);

@@ -68,13 +68,12 @@ dm_status dm_examine_origin(const dm_trust *trust, int64_t file, int64_t set, dm
 /* Which axis of the open dataset SET (negative: a file without marks) with AXES, and elements of
  * FIND's type, holds the parts of complex numbers: *axis. DM_E_INPUT: it cannot be the one that the
  * user or the file states. */
-dm_status dm_complex_find(const dm_trust *trust, int64_t file, int64_t set, const dm_axes *axes,
+dm_status dm_complex_find(const dm_trust *trust, int64_t set, const dm_axes *axes,
                           const dm_dataset *find, dm_complex_axis *axis);
 
 /* DM_E_INPUT: the user or the file says that SET, a virtual dataset or a source of one, is complex
  * along an axis. */
-dm_status dm_complex_refuse_virtual(const dm_trust *trust, int64_t file, int64_t set,
-                                    const dm_location *at);
+dm_status dm_complex_refuse_virtual(const dm_trust *trust, int64_t set, const dm_location *at);
 
 /* Lays FIND, so far the reals of a dataset with AXES, as the complex numbers of AXIS. */
 dm_status dm_complex_lay(const dm_trust *trust, const dm_axes *axes, dm_complex_axis axis,

@@ -168,7 +168,7 @@ static dm_status check_shape(const header *h, const dm_trust *trust, dm_dataset 
   dm_axes axes = {.count = h->rank};
   memcpy(axes.extent, h->dims, (size_t)h->rank * sizeof h->dims[0]);
   find->by_columns = h->by_columns && h->rank == 2;
-  DM_TRY(dm_complex_find(trust, -1, -1, &axes, find, axis));
+  DM_TRY(dm_complex_find(trust, -1, &axes, find, axis));
   if (*axis == DM_COMPLEX_NONE) return dm_examine_lay(trust, &axes, find);
   if (find->by_columns)
     return dm_hint(dm_fail_at(DM_E_INPUT, at, "is in Fortran order, and has no complex axis"),

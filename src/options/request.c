@@ -229,7 +229,7 @@ dm_status dm_request_inspect_operands(const dm_settings *s, const dm_log *log,
   if (f->has_c) DM_TRY(dm_request_inspect_at(s, log, &s->old_c, &f->c, NULL));
   dm_request_tell(s, log, &f->a, &f->b);
   DM_TRY(dm_request_problem(s, f, problem));
-  dm_request_tell_types(log, &f->a, &f->b, problem);
+  dm_request_tell_types(s, log, &f->a, &f->b, problem);
   return DM_OK;
 }
 

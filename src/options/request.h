@@ -91,8 +91,8 @@ void dm_request_tell(const dm_settings *settings, const dm_log *log, const dm_da
                      const dm_dataset *b);
 
 /* The same of elements of files that PROBLEM multiplies as another type. */
-void dm_request_tell_types(const dm_log *log, const dm_dataset *a, const dm_dataset *b,
-                           const dm_problem *problem);
+void dm_request_tell_types(const dm_settings *settings, const dm_log *log, const dm_dataset *a,
+                           const dm_dataset *b, const dm_problem *problem);
 
 /* The product of A and B, which are arranged, and the old C. DM_E_INPUT and others if they do not
  * fit together. */

@@ -1,6 +1,10 @@
 /* What a product is told to do to the numbers of its files, noted for the user. */
 #include "options/request.h"
 
+static bool tell_in_file(const dm_dataset *x) {
+  return x->inode != 0 || x->stack;
+}
+
 bool dm_request_may_be_complex(const dm_dataset *x) {
   const dm_axes axes = dm_dataset_axes(x);
   const bool deep = axes.count > 2 || x->leads.count > 0;
@@ -28,6 +32,7 @@ static void tell_lines(const dm_log *log, const dm_dataset *x, const dm_standard
 
 static void tell_values(const dm_settings *s, const dm_log *log, const dm_dataset *x) {
   char text[DM_MEANING_TEXT + 128], name[DM_NAME];
+  if (!tell_in_file(x)) return;
   dm_dataset_describe_meaning(x, text, sizeof text);
   if (text[0])
     dm_log_applied(log, DM_LOG_DETAIL, "%s: %s", dm_location_name(&x->at, name), text);
@@ -51,13 +56,14 @@ void dm_request_tell(const dm_settings *s, const dm_log *log, const dm_dataset *
     for (int x = 0; x < 2; x++) tell_lines(log, x == 0 ? a : b, &equation.standard[x]);
 }
 
-void dm_request_tell_types(const dm_log *log, const dm_dataset *a, const dm_dataset *b,
-                           const dm_problem *problem) {
+void dm_request_tell_types(const dm_settings *s, const dm_log *log, const dm_dataset *a,
+                           const dm_dataset *b, const dm_problem *problem) {
   const dm_dataset *const sets[2] = {a, b};
   char name[DM_NAME];
+  if (dm_given(s, "type")) return; /* as the user says */
   for (int x = 0; x < 2; x++) {
     const dm_dtype type = dm_dataset_type(sets[x]);
-    if (sets[x]->file_bytes > 0 && type != problem->work) /* in a file */
+    if (tell_in_file(sets[x]) && type != problem->work)
       dm_log_applied(log, DM_LOG_DETAIL, "%s: %s is multiplied as %s",
                      dm_location_name(&sets[x]->at, name), dm_dtype_name(type),
                      dm_dtype_name(problem->work));

@@ -20,6 +20,7 @@ STUB(damier_plan)
 STUB(damier_verify)
 STUB(damier_info)
 STUB(damier_record)
+STUB(damier_warnings)
 
 __attribute__((visibility("default"))) const char *damier_version(void);
 
