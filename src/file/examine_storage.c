@@ -19,11 +19,15 @@ enum {
   CODEC_RATIO = 32768,  /* zstd: a repeated byte takes 4 for 128 KiB */
 };
 
-static dm_status wrong_rank(const dm_location *at, const dm_axes *axes, int count) {
+static dm_status wrong_rank(const dm_dataset *find, const dm_axes *axes, int count) {
   char shape[DM_SHAPE_TEXT], name[DM_NAME];
+  const dm_location *at = &find->at;
+  const bool complex = find->parts != DM_PARTS_TOGETHER;
   if (count == 1)
-    return dm_hint(dm_fail_at(DM_E_INPUT, at, "has 1 dimension; a matrix has 2"),
-                   "--as-column or --as-row takes it as a matrix");
+    return dm_hint(dm_fail_at(DM_E_INPUT, at, "has 1 dimension%s; a matrix has 2",
+                              complex ? " of complex numbers, beside that of their parts" : ""),
+                   "--as-column or --as-row takes it as a matrix%s",
+                   complex ? "; --complex-axis none takes the stored numbers" : "");
   return dm_hint(dm_fail_at(DM_E_INPUT, at, "has %d dimensions, %s; a matrix has 2", count,
                             dm_axes_text(axes, shape)),
                  "'%.400s[0]' names a part of it; --row-axes-a and --row-axes-b flatten it%s",
@@ -40,7 +44,7 @@ dm_status dm_examine_lay(const dm_trust *trust, const dm_axes *axes, dm_dataset 
   const bool batch = count > 2 && trust->batch && !split && !trust->any_shape;
   const bool known = vector ? trust->any_shape || trust->vectors != DM_NO_VECTOR
                             : count == 2 || trust->any_shape || split || batch;
-  if (!known) return wrong_rank(&find->at, axes, count);
+  if (!known) return wrong_rank(find, axes, count);
   if (split && trust->row_axes >= count)
     return dm_fail_at(DM_E_INPUT, &find->at, "has %d dimensions; its rows cannot have %lld of them",
                       count, (long long)trust->row_axes);
