@@ -2,14 +2,12 @@
 #include <string.h>
 
 #include "file/attribute_numbers.h"
+#include "file/conventions.h"
 #include "file/hdf5_has.h"
 #include "file/hdf5_use.h"
 #include "file/inspect_impl.h"
 
 /* ---- what the file says ---- */
-
-/* TRIQS and ALPS; PETSc. */
-static const char *const complex_marks[] = {"__complex__", "complex"};
 
 /* HDF5's dimension scales, which netCDF writes; the names of those that say it are below. */
 static const char complex_scales[] = "DIMENSION_LIST";
@@ -53,9 +51,11 @@ static dm_status complex_says(const dm_trust *trust, const dm_location *at, hid_
   bool has;
   *is = false;
   if (set < 0 || trust->raw) return DM_OK;
-  for (size_t i = 0; i < sizeof complex_marks / sizeof *complex_marks && !*is; i++) {
-    DM_TRY(dm_h5_has_attribute(at, set, complex_marks[i], &has));
-    if (has) DM_TRY(dm_attribute_is_true(at, set, complex_marks[i], is));
+  for (const dm_convention *row = dm_conventions;
+       row < dm_conventions + dm_conventions_count && !*is; row++) {
+    if (row->deed != DM_IS_COMPLEX) continue;
+    DM_TRY(dm_h5_has_attribute(at, set, row->mark.names, &has));
+    if (has) DM_TRY(dm_attribute_is_true(at, set, row->mark.names, is));
   }
   return *is ? DM_OK : find_complex_scale(at, set, count, is);
 }

@@ -85,9 +85,10 @@ static dm_status meaning_warn_if_masked(dm_examined *e, const dm_convention *row
   return DM_OK;
 }
 
-static dm_status meaning_refuse_if_complex(dm_examined *e, const dm_convention *row,
-                                           const dm_sign *sign) {
-  return e->find->cols == 2 ? meaning_refuse_if_true(e, row, sign) : DM_OK;
+/* It was done when the matrix was laid. */
+static dm_status meaning_is_complex(dm_examined *e, const dm_convention *row, const dm_sign *sign) {
+  (void)e, (void)row, (void)sign;
+  return DM_OK;
 }
 
 /* A number other than NEUTRAL (1 for factors, 0 for shifts), which may or may not concern the
@@ -172,7 +173,7 @@ static dm_meaning_act *const meaning_acts[DM_DEEDS] = {
     [DM_REFUSE_UNLESS_0] = meaning_refuse_unless_0,
     [DM_REFUSE_UNLESS_EMPTY] = meaning_refuse_unless_empty,
     [DM_REFUSE_IF_MASKED] = meaning_refuse_if_masked,
-    [DM_REFUSE_IF_COMPLEX] = meaning_refuse_if_complex,
+    [DM_IS_COMPLEX] = meaning_is_complex,
     [DM_OTHER_SIGN] = dm_meaning_other_sign,
     [DM_UNPACK] = dm_meaning_unpack,
     [DM_UNPACK_HDF4] = dm_meaning_unpack_hdf4,
