@@ -27,7 +27,7 @@ static dm_status wrong_rank(const dm_dataset *find, const dm_axes *axes, int cou
     return dm_hint(dm_fail_at(DM_E_INPUT, at, "has 1 dimension%s; a matrix has 2",
                               complex ? " of complex numbers, beside that of their parts" : ""),
                    "--as-column or --as-row takes it as a matrix%s",
-                   complex ? "; --complex-axis none takes the stored numbers" : "");
+                   complex ? "; --complex-axis none or --raw takes the stored numbers" : "");
   return dm_hint(dm_fail_at(DM_E_INPUT, at, "has %d dimensions, %s; a matrix has 2", count,
                             dm_axes_text(axes, shape)),
                  "'%.400s[0]' names a part of it; --row-axes-a and --row-axes-b flatten it%s",
