@@ -57,6 +57,7 @@ const dm_convention dm_conventions[] = {
     {"NIX", GROUP("polynom_coefficients"), ANY, DM_REFUSE_UNLESS_EMPTY, "its values are a polynomial of the stored numbers ('polynom_coefficients')", unpacked, NO_NUMBERS},
     {"Multi Channel Systems", BESIDE("InfoChannel"), ALWAYS, "ChannelData", DM_INTEGERS, DM_REFUSE, "'InfoChannel' has the zero, the factor and the exponent of each channel", unpacked, NO_NUMBERS},
 
+    {"3Brain", UNDER("3BData"), ALWAYS, "Raw", DM_INTEGERS, DM_REFUSE, "'3BRecInfo' has the volts that its smallest and largest numbers stand for", unpacked, NO_NUMBERS},
     {"netCDF", ON_IS("_Unsigned", "true|True"), ANY, DM_OTHER_SIGN, "its signed integers are unsigned ones", 0, NO_NUMBERS},
     {"netCDF", ON_IS("_Unsigned", "!true|True|false|False|FALSE|0"), INTEGERS, DM_REFUSE, "its attribute '_Unsigned' is neither 'true' nor 'false'", "write it so", NO_NUMBERS},
 
@@ -102,6 +103,7 @@ const dm_convention dm_conventions[] = {
     {"others", BESIDE("mask|*_mask|*_masked"), ANY, DM_WARN_IF_MASKED, "a mask lies beside it and is not applied", 0, NO_NUMBERS},
     {"openPMD", LIKE("unitsi"), ANY, DM_WARN_UNLESS_1, "a factor to SI units", 0, NO_NUMBERS},
     {"Open Ephys", LIKE("bitvolts|channelbitvolts"), ANY, DM_WARN_UNLESS_1, "a factor to volts", 0, NO_NUMBERS},
+    {"Open Ephys, KWIK", IN("application_data", "channel_bit_volts|bit_volts"), ANY, DM_WARN_UNLESS_1, "a factor to volts", 0, NO_NUMBERS},
     {"NIfTI", LIKE("sclslope"), ANY, DM_WARN_UNLESS_1, "a factor", 0, NO_NUMBERS},
     {"NIfTI", LIKE("sclinter"), ANY, DM_WARN_UNLESS_0, "a shift", 0, NO_NUMBERS},
     {"GADGET, EAGLE, IllustrisTNG", LIKE("cgsconversionfactor|tocgs|conversionfactortocgs*|conversionfactortophysicalcgs*"), ANY, DM_WARN_UNLESS_1, "a factor to CGS units", 0, NO_NUMBERS},

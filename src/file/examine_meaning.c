@@ -91,17 +91,29 @@ static dm_status meaning_is_complex(dm_examined *e, const dm_convention *row, co
   return DM_OK;
 }
 
-/* A number other than NEUTRAL (1 for factors, 0 for shifts), which may or may not concern the
+/* More numbers than are read. */
+static dm_status meaning_is_long_list(const dm_examined *e, const dm_sign *sign, bool *is) {
+  H5T_class_t kind;
+  DM_TRY(dm_h5_attribute_class(e->at, sign->object, sign->name, &kind));
+  *is = kind == H5T_INTEGER || kind == H5T_FLOAT;
+  if (*is)
+    dm_meaning_add(e->find->meaning.warning, "attribute %s, a list, is not applied", sign->name);
+  return DM_OK;
+}
+
+/* Numbers other than NEUTRAL (1 for factors, 0 for shifts), which may or may not concern the
  * stored ones: warns. */
 static dm_status meaning_doubts(const dm_examined *e, const dm_sign *sign, double neutral,
                                 bool *doubtful) {
   dm_number list[DM_MISSING_VALUES];
-  int count;
+  int count, i = 0;
   DM_TRY(dm_attribute_numbers(e->at, sign->object, sign->name, list, &count));
-  *doubtful = count >= 1 && list[0].real != neutral && fabs(list[0].real) <= 0x1p1000;
+  if (count == DM_NO_NUMBERS) return meaning_is_long_list(e, sign, doubtful);
+  while (i < count && !(list[i].real != neutral && fabs(list[i].real) <= 0x1p1000)) i++;
+  *doubtful = i < count;
   if (*doubtful)
-    dm_meaning_add(e->find->meaning.warning, "attribute %s = %.6g is not applied", sign->name,
-                   list[0].real);
+    dm_meaning_add(e->find->meaning.warning, "attribute %s = %.6g%s is not applied", sign->name,
+                   list[i].real, count > 1 ? ", ..." : "");
   return DM_OK;
 }
 

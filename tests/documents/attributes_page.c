@@ -44,7 +44,9 @@ static void add_words(page *p, const char *list, const char *star, const char *l
 
 static void add_value(page *p, const char *value) {
   if (!value) return;
-  add(p, value[0] == '!' ? ", which is not " : value[0] == '*' ? ", which contains " : ", which is ");
+  add(p, value[0] == '!'   ? ", which is not "
+         : value[0] == '*' ? ", which contains "
+                           : ", which is ");
   while (*value) {
     const size_t length = strcspn(value, "|");
     char word[256];

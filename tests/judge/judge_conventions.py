@@ -184,6 +184,9 @@ def of_measurements():
     yield Case("NIX, nothing said", "/data/b/data_arrays/x/data", i2(4), f8(4),
                beside={"/data/b/data_arrays/x/polynom_coefficients": np.zeros(0)})
     yield Case("Multi Channel Systems", "/s/ChannelData", i2(4), REFUSED, beside={"/s/InfoChannel": np.zeros(1, [("ADZero", "i4")])})
+    yield Case("3Brain", "/3BData/Raw", u2(2048), REFUSED, words="3BRecInfo")
+    yield Case("KWIK", "/recordings/0/data", i2(4), WARNED, around={"/recordings/0/application_data": {"channel_bit_volts": [0.195] * 32}},
+               words="channel_bit_volts")
 
 
 def of_masks():
@@ -241,6 +244,9 @@ SILENT = {"unitSI": 1.0, "bitVolts": 1.0, "scl_slope": 1.0, "scl_inter": 0.0, "e
 def of_names():
     for name, value in NAMES.items():
         yield Case(f"{name} = {value}", "/a", i2(1, 2), WARNED, {name: value}, words=f"attribute {name} = ")
+    yield Case("factors of channels", "/a", i2(1, 2), WARNED, {"gain": [1.0, 0.5]}, words="gain = 0.5, ...")
+    yield Case("factors of many channels", "/a", i2(1, 2), WARNED, {"channel_bit_volts": [0.195] * 64}, words="a list")
+    yield Case("factors of many channels, BSCALE", "/a", i2(1, 2), REFUSED, {"BSCALE": [0.5] * 64})
     for name, value in SILENT.items():
         yield Case(f"{name} = {value}, silent", "/a", i2(1, 2), f8(1, 2), {name: value})
 
