@@ -601,7 +601,7 @@ def good(cases):
             low_level(file, kind).write(h5py.h5s.ALL, h5py.h5s.ALL, np.zeros(12, "V2"), kind)
             if mark == "attribute":
                 file["a"].attrs["dtype"] = "bfloat16"
-    with cases.hdf5("good_bits.h5", 0, "3 x 4 bool", "/a") as file:  # as PyTables stores booleans
+    with cases.hdf5("good_bits.h5", 0, "3 x 4 u8", "/a") as file:  # as PyTables stores booleans
         low_level(file, h5py.h5t.STD_B8LE).write(h5py.h5s.ALL, h5py.h5s.ALL, np.ones(12, "u1"),
                                                  h5py.h5t.STD_B8LE)
     with cases.hdf5("good_committed.h5", 0, "2 x 2 f64", "/a") as file:
