@@ -85,7 +85,8 @@ TEST(test_mutants) {
     double begin = dm_now();
     int code = outcome(&location, &crash);
     if (dm_now() - begin > slowest) slowest = dm_now() - begin;
-    if (code != 0 && code != DM_E_INPUT) fail_msg("mutant %d: code %d", i, code);
+    if (code != 0 && code != DM_E_INPUT && code != DM_E_IO) /* HDF5 fails to read an attribute */
+      fail_msg("mutant %d: code %d", i, code);
     code ? refused++ : accepted++;
     crashes += crash;
   }
