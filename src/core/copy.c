@@ -5,7 +5,7 @@
 #include "core/checked.h"
 #include "core/elementary.h"
 
-enum { CHUNK = 256, BLOCK = 64 };
+enum { CHUNK = 256, BLOCK = 64, NARROW = 8, TALL = 512 };
 
 /* A case of the functions below, for elements of TYPE; V is one of them. */
 #define LOAD(dtype, type, expression)                                                              \
@@ -177,11 +177,29 @@ static void copy_rows(dm_view dst, dm_view src, bool conjugate) {
   if (conjugate) dm_conjugate(dst);
 }
 
+/* Rows are so short that a loop over them costs more than the copy: loops along the columns of
+ * parts that stay in the cache. */
+static void copy_narrow(dm_view dst, dm_view src, bool conjugate) {
+  for (int64_t row = 0; row < src.rows; row += TALL) {
+    const int64_t rows = dm_min(TALL, src.rows - row);
+    copy_rows(dm_view_transpose(dm_view_sub(dst, row, 0, rows, dst.cols)),
+              dm_view_transpose(dm_view_sub(src, row, 0, rows, src.cols)), conjugate);
+  }
+}
+
 void dm_copy(dm_view dst, dm_view src, bool conjugate) {
   if (dm_view_is_empty(src)) return;
   if (dst.col_stride > dst.row_stride && src.col_stride > src.row_stride) {
     dst = dm_view_transpose(dst); /* both are column-major: loop along columns */
     src = dm_view_transpose(src);
+  }
+  if (dm_view_is_packed(dst) && dm_view_is_packed(src)) {
+    copy_rows(dm_view_one_row(dst), dm_view_one_row(src), conjugate);
+    return;
+  }
+  if (src.cols <= NARROW && src.rows > src.cols) {
+    copy_narrow(dst, src, conjugate);
+    return;
   }
   if ((dst.col_stride == 1) == (src.col_stride == 1)) {
     copy_rows(dst, src, conjugate);

@@ -68,6 +68,11 @@ bool dm_view_is_packed(dm_view view) {
   return view.col_stride == 1 && (view.row_stride == view.cols || view.rows <= 1);
 }
 
+dm_view dm_view_one_row(dm_view packed) {
+  return dm_view_strided(packed.base, packed.dtype, packed.space, packed.rows > 0,
+                         packed.rows * packed.cols, packed.rows * packed.cols);
+}
+
 bool dm_view_is_empty(dm_view view) {
   return view.rows == 0 || view.cols == 0;
 }

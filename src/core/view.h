@@ -53,6 +53,9 @@ void *dm_view_at(dm_view view, int64_t row, int64_t col);
 /* Whether the rows follow each other without gaps. */
 bool dm_view_is_packed(dm_view view);
 
+/* The elements of such a view as one row. */
+dm_view dm_view_one_row(dm_view packed);
+
 bool dm_view_is_empty(dm_view view);
 
 /* SIZE rows, or columns, that are copied from FROM to TO; and the elements in all pairs of such

@@ -110,6 +110,13 @@ dm_status dm_finish(dm_view out, dm_view sum, const dm_view *old, const double a
                     const double beta[2]) {
   if (dm_dtype_is_integer(sum.dtype))
     return finish_whole(out, sum, old, (int64_t)alpha[0], (int64_t)beta[0]);
-  for (int64_t row = 0; row < sum.rows; row++) finish_row(out, sum, old, row, alpha, beta);
+  dm_view before = old ? *old : sum;
+  if (dm_view_is_packed(out) && dm_view_is_packed(sum) && dm_view_is_packed(before)) {
+    out = dm_view_one_row(out);
+    sum = dm_view_one_row(sum);
+    before = dm_view_one_row(before);
+  }
+  for (int64_t row = 0; row < sum.rows; row++)
+    finish_row(out, sum, old ? &before : NULL, row, alpha, beta);
   return DM_OK;
 }

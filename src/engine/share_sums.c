@@ -43,10 +43,16 @@ static int64_t segment_of(dm_view piece) {
   return SEGMENT / dm_dtype_size(piece.dtype);
 }
 
-/* Hashes elements COLS of row ROW: at most one segment, from its start. */
-static uint64_t hash_segment(dm_view piece, int64_t row, dm_range cols) {
+/* Rows that are hashed together, from a multiple of their number on: short ones that follow each
+ * other. */
+static int64_t rows_hashed(dm_view piece) {
+  return dm_view_is_packed(piece) ? dm_max(1, segment_of(piece) / dm_max(1, piece.cols)) : 1;
+}
+
+/* Hashes elements COLS of COUNT rows from ROW on: at most one segment, from its start. */
+static uint64_t hash_segment(dm_view piece, int64_t row, int64_t count, dm_range cols) {
   return dm_checksum_bytes(dm_view_at(piece, row, cols.begin),
-                           dm_range_size(cols) * dm_dtype_size(piece.dtype),
+                           count * dm_range_size(cols) * dm_dtype_size(piece.dtype),
                            (uint64_t)row << 32 ^ (uint64_t)cols.begin);
 }
 
@@ -54,7 +60,9 @@ static uint64_t hash_segment(dm_view piece, int64_t row, dm_range cols) {
 static dm_status take_block(loop *l, dm_range rows, dm_range cols) {
   const visit *with = l->visit;
   uint64_t sum = 0;
-  for (int64_t i = rows.begin; i < rows.end; i++) sum += hash_segment(l->of, i, cols);
+  const int64_t together = rows_hashed(l->of);
+  for (int64_t i = rows.begin; i < rows.end; i += together)
+    sum += hash_segment(l->of, i, dm_min(together, rows.end - i), cols);
   atomic_fetch_add(&l->sum, sum);
   if (!with->take) return DM_OK;
   return with->take(
@@ -71,7 +79,8 @@ static dm_status take_lines(void *context, int64_t turn) {
   const dm_range rows = by_col ? (dm_range){0, l->of.rows} : lines;
   const dm_range cols = by_col ? lines : (dm_range){0, l->of.cols};
   const int64_t width = segment_of(l->of), size = dm_dtype_size(l->of.dtype);
-  const int64_t height = dm_max(1, BLOCK / dm_max(1, size * dm_min(width, dm_range_size(cols))));
+  const int64_t most = BLOCK / dm_max(1, size * dm_min(width, dm_range_size(cols)));
+  const int64_t height = dm_round_up(dm_max(1, most), rows_hashed(l->of));
   for (int64_t i = rows.begin; i < rows.end; i += height)
     for (int64_t j = cols.begin; j < cols.end; j += width)
       DM_TRY(take_block(l, (dm_range){i, dm_min(i + height, rows.end)},
@@ -84,7 +93,7 @@ static dm_status sum_up(dm_view piece, const visit *with, uint64_t *sum) {
   const int64_t line = (with->by_col ? piece.rows : piece.cols) * dm_dtype_size(piece.dtype);
   loop all = {.of = piece, .visit = with};
   all.each = dm_max(1, AT_ONCE / dm_max(1, line));
-  if (with->by_col) all.each = dm_round_up(all.each, segment_of(piece));
+  all.each = dm_round_up(all.each, with->by_col ? segment_of(piece) : rows_hashed(piece));
   dm_status status = dm_fork_each(dm_ceil_div(count, all.each), 0, take_lines, &all);
   *sum = atomic_load(&all.sum);
   return status;

@@ -6,6 +6,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "file/chunk_cache.h"
+#include "file/gather.h"
 
 enum { WRITTEN_PIECE = 1 << 20 }; /* bytes that a thread writes at once */
 
@@ -48,6 +49,11 @@ static void forget(dm_transfer *transfer) {
   free(transfer->piece);
   free(transfer->page);
   free(transfer->views);
+  while (transfer->gathers) {
+    dm_gather *one = transfer->gathers;
+    transfer->gathers = one->next;
+    dm_gather_free(one);
+  }
   free(transfer);
 }
 
@@ -113,7 +119,8 @@ static dm_status post_pieces(dm_transfer *transfer) {
     next_piece(transfer, &part);
     DM_TRY(dm_transfer_make_pages(transfer, transfer->queue->pool,
                                   part.row + part.rows - transfer->request.part.row));
-    const int64_t scratch = transfer->reader ? part.rows * part.cols * transfer->element : 0;
+    const int64_t scratch =
+        transfer->reader ? dm_reader_piece_bytes(transfer->reader, &transfer->request, &part) : 0;
     transfer->piece[i] = (dm_piece){
         .task = {.run = run_piece, .bytes = scratch}, .transfer = transfer, .part = part};
     dm_pool_post(transfer->queue->pool, &transfer->piece[i].task);
@@ -136,36 +143,99 @@ static dm_status post_chunks(dm_transfer *transfer) {
 
 static dm_status start(dm_file_queue *queue, const dm_transfer *what, dm_transfer **transfer);
 
-/* Posts the part of TRANSFER that is in PATCH. VIEWS has room for those of TRANSFER. */
-static dm_status post_patch(dm_transfer *transfer, const dm_patch *patch, dm_view *views) {
+/* Fills REQUEST, to READER of the source of PATCH, for the part of TRANSFER that is in PATCH. VIEWS
+ * has room for those of TRANSFER. */
+static dm_status request_of_patch(const dm_transfer *transfer, const dm_reader *reader,
+                                  const dm_patch *patch, dm_view *views, dm_request *request) {
   const dm_request *whole = &transfer->request;
   const dm_rectangle piece = {patch->row, patch->col, patch->rows, patch->cols};
   int64_t before = 0, row, col, count = 0;
-  dm_reader *reader;
-  DM_TRY(dm_sources_reader(transfer->reader, patch->source, &reader));
   for (int64_t i = 0; i < whole->count; i++)
     count += dm_request_common(whole, i, &piece, &before, &views[count], &row, &col);
-  dm_transfer what = {.reader = reader,
-                      .element = dm_dtype_size(reader->dataset.dtype),
-                      .whole = transfer,
-                      .sibling = transfer->parts};
   const dm_line rows = {patch->source_row, patch->row_step};
   const dm_line cols = {patch->source_col, patch->col_step};
-  DM_TRY(dm_request_of(reader, rows, cols, views, count, whole->conjugate, &what.request));
-  what.request.row = patch->row;
-  what.request.col = patch->col;
+  DM_TRY(dm_request_of(reader, rows, cols, views, count, whole->conjugate, request));
+  request->row = patch->row;
+  request->col = patch->col;
+  return DM_OK;
+}
+
+/* Posts REQUEST to READER, of one of its sources, as a part of TRANSFER. */
+static dm_status post_part(dm_transfer *transfer, dm_reader *reader, const dm_request *request) {
+  const dm_transfer what = {.reader = reader,
+                            .element = dm_dtype_size(reader->dataset.dtype),
+                            .request = *request,
+                            .whole = transfer,
+                            .sibling = transfer->parts};
   return start(transfer->queue, &what, &transfer->parts);
 }
 
-/* Posts a read of a dataset made of others: one part for each patch. */
+/* Patches FIRST to LAST of one source that have parts of a transfer: how many, and the views that
+ * they have at most. */
+typedef struct patches {
+  int64_t source, first, last, count, views;
+} patches;
+
+/* Those from number FIRST on, which has SOURCE. */
+static patches patches_from(const dm_transfer *transfer, int64_t first, int64_t source) {
+  const dm_request *request = &transfer->request;
+  patches all = {.source = source, .first = first, .last = first};
+  dm_patch patch;
+  for (int64_t i = first; dm_sources_next(transfer->reader, &request->part, &i, &patch); i++) {
+    if (patch.source != source) break;
+    all.last = i;
+    all.count++;
+    all.views += dm_min(request->count, patch.cols);
+  }
+  return all;
+}
+
+static dm_status post_each(dm_transfer *transfer, const patches *all, dm_reader *reader,
+                           dm_view *views) {
+  dm_request request;
+  dm_patch patch;
+  for (int64_t i = all->first; i <= all->last; i++) {
+    dm_sources_next(transfer->reader, &transfer->request.part, &i, &patch);
+    DM_TRY(request_of_patch(transfer, reader, &patch, views, &request));
+    DM_TRY(post_part(transfer, reader, &request));
+  }
+  return DM_OK;
+}
+
+/* The same for patches that may be close to each other in a file without chunks. */
+static dm_status post_together(dm_transfer *transfer, const patches *all, dm_reader *reader) {
+  dm_gather *gather;
+  dm_request request;
+  dm_patch patch;
+  DM_TRY(dm_gather_new(all->count, all->views, &gather));
+  gather->next = transfer->gathers;
+  transfer->gathers = gather;
+  for (int64_t i = all->first; i <= all->last; i++) {
+    dm_sources_next(transfer->reader, &transfer->request.part, &i, &patch);
+    DM_TRY(request_of_patch(transfer, reader, &patch, dm_gather_views(gather), &request));
+    dm_gather_add(gather, &request);
+  }
+  dm_gather_sort(gather);
+  while (dm_gather_next(gather, reader, &request)) DM_TRY(post_part(transfer, reader, &request));
+  return DM_OK;
+}
+
+/* Posts a read of a dataset made of others. */
 static dm_status post_parts(dm_transfer *transfer) {
   const dm_request *request = &transfer->request;
   DM_FREED dm_view *views = NULL;
   dm_patch patch;
+  dm_reader *reader;
   dm_sources_fill(transfer->reader, request);
   DM_TRY(dm_buffer_table(request->count, &views));
-  for (int64_t i = 0; dm_sources_next(transfer->reader, &request->part, &i, &patch); i++)
-    DM_TRY(post_patch(transfer, &patch, views));
+  for (int64_t i = 0; dm_sources_next(transfer->reader, &request->part, &i, &patch); i++) {
+    const patches all = patches_from(transfer, i, patch.source);
+    DM_TRY(dm_sources_reader(transfer->reader, all.source, &reader));
+    const bool apart = all.count == 1 || reader->chunks || reader->empty;
+    DM_TRY(apart ? post_each(transfer, &all, reader, views)
+                 : post_together(transfer, &all, reader));
+    i = all.last;
+  }
   return DM_OK;
 }
 
@@ -196,12 +266,13 @@ static dm_status start(dm_file_queue *queue, const dm_transfer *what, dm_transfe
   dm_view *views;
   const dm_request *request = &what->request;
   DM_TRY(dm_buffer_table(1, &new));
-  dm_status status = dm_buffer_table(request->count, &views);
+  const int64_t count = request->picks ? 0 : request->count; /* a gather keeps those of picks */
+  dm_status status = dm_buffer_table(count, &views);
   if (status) {
     free(new);
     return status;
   }
-  if (request->count > 0) memcpy(views, request->views, (size_t)request->count * sizeof(dm_view));
+  if (count > 0) memcpy(views, request->views, (size_t)count * sizeof(dm_view));
   *transfer = new;
   *new = *what;
   new->request.views = new->views = views;

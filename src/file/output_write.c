@@ -91,12 +91,18 @@ static int64_t place_of(const dm_output_file *file, int64_t row, int64_t col) {
   return file->offset + (row * file->cols + col) * dm_dtype_size(file->dtype);
 }
 
+/* Whole rows that follow each other are one run of the file and of memory. */
+static bool writes_one_run(const dm_output_file *file, dm_view view) {
+  return view.cols == file->cols && view.row_stride == view.cols;
+}
+
 static dm_status write_plain(dm_output *output, int64_t row, int64_t col, dm_view view) {
   const dm_output_file *file = &output->file;
-  const int64_t bytes = view.cols * dm_dtype_size(file->dtype);
+  const int64_t height = writes_one_run(file, view) ? view.rows : 1;
+  const int64_t bytes = height * view.cols * dm_dtype_size(file->dtype);
   dm_batch batch;
   dm_batch_start(&batch, output->fd, true, file->part, NULL);
-  for (int64_t i = 0; i < view.rows; i++)
+  for (int64_t i = 0; i < view.rows; i += height)
     DM_TRY(dm_batch_add(&batch, dm_view_at(view, i, 0), bytes, place_of(file, row + i, col)));
   DM_TRY(dm_batch_flush(&batch));
   hasten(output, row, col, view);
@@ -106,8 +112,7 @@ static dm_status write_plain(dm_output *output, int64_t row, int64_t col, dm_vie
 /* All rows of VIEW at once, or one by one; 0 if pwritev, which writes many rows, is faster. */
 static int64_t rows_at_a_time(const dm_output *output, dm_view view) {
   const dm_output_file *file = &output->file;
-  const bool together = view.cols == file->cols && view.row_stride == view.cols;
-  const int64_t height = together ? view.rows : 1;
+  const int64_t height = writes_one_run(file, view) ? view.rows : 1;
   const int64_t bytes = height * view.cols * dm_dtype_size(file->dtype);
   return dm_file_writer_maps(&output->writer, bytes) ? height : 0;
 }

@@ -12,12 +12,7 @@
 #include "core/checked.h"
 #include "core/copy.h"
 
-/* Bytes read at once: directly into place; staged, in memory that fits in a cache; whole chunks if
- * HDF5 reads. */
-enum { PLAIN_PIECE = 1 << 22, STAGED_PIECE = 1 << 21, HDF5_PIECE = DM_READ_MEMORY, ROUNDED = 256 };
-
-/* Bytes between two columns that are read rather than left out. */
-enum { BETWEEN = 1 << 14 };
+enum { ROUNDED = 256 };
 
 void dm_reader_prepare(dm_reader *r, const dm_dataset *dataset, dm_dtype as) {
   const bool empty = dm_dataset_is_empty(dataset);
@@ -139,69 +134,6 @@ dm_status dm_request_of(const dm_reader *reader, dm_line rows, dm_line cols, con
                            "%lld views of %lld x %lld elements at (%lld, %lld) do not fit",
                            (long long)count, (long long)down, (long long)right,
                            (long long)rows.first, (long long)cols.first);
-}
-
-static bool is_direct(const dm_reader *reader) {
-  return reader->dataset.offset >= 0;
-}
-
-/* Whether columns are so close that what is between them is read, too. */
-static bool takes_between(const dm_reader *reader, const dm_request *request) {
-  const int64_t step = request->cols.step;
-  return step > 1 && step <= BETWEEN / dm_dtype_size(reader->dataset.dtype);
-}
-
-static bool needs_no_work(const dm_reader *reader, const dm_request *request) {
-  dm_dtype dtype = reader->dataset.dtype;
-  const bool steps = request->rows.step > 1 || request->cols.step > 1;
-  if (request->cols.step > 1 || (steps && reader->missed)) return false;
-  if (!is_direct(reader) || reader->empty || reader->dataset.swapped || reader->as != dtype ||
-      reader->dataset.centering || !dm_meaning_only_scans(&reader->dataset.meaning) ||
-      reader->through != DM_DTYPE_NONE || (request->conjugate && dm_dtype_is_complex(dtype)))
-    return false;
-  for (int64_t i = 0; i < request->count; i++) {
-    const dm_view view = dm_request_view(request, i);
-    if (view.dtype != dtype || (view.col_stride != 1 && view.cols != 1)) return false;
-  }
-  return true;
-}
-
-/* Rows and columns of a piece: whole chunks if they fit. */
-static dm_rectangle size_of_piece(const dm_reader *reader, const dm_request *request) {
-  const dm_dataset *d = &reader->dataset;
-  bool chunked = !is_direct(reader) && d->layout == DM_CHUNKED;
-  int64_t bytes = !is_direct(reader)               ? HDF5_PIECE
-                  : needs_no_work(reader, request) ? PLAIN_PIECE
-                                                   : STAGED_PIECE;
-  int64_t room = bytes / dm_dtype_size(d->dtype);
-  if (takes_between(reader, request)) room = dm_max(1, room / request->cols.step);
-  int64_t tall = chunked ? dm_min(d->chunk_rows, d->rows) : 1;
-  int64_t wide = chunked ? dm_min(d->chunk_cols, d->cols) : 1;
-  dm_rectangle piece = {.cols = dm_min(dm_max(1, room / tall / wide) * wide, room)};
-  piece.rows = room / dm_min(piece.cols, request->part.cols);
-  if (piece.rows > tall) piece.rows -= piece.rows % tall;
-  return piece;
-}
-
-/* Pieces end where pieces of the whole dataset would: at the borders of chunks. */
-bool dm_reader_next_piece(const dm_reader *reader, const dm_request *request, dm_rectangle *piece) {
-  const dm_rectangle *part = &request->part;
-  if (part->rows == 0 || part->cols == 0) return false;
-  dm_rectangle size = size_of_piece(reader, request);
-  if (piece->rows == 0) {
-    piece->row = part->row;
-    piece->col = part->col;
-  } else {
-    piece->col += piece->cols;
-    if (piece->col == part->col + part->cols) {
-      piece->col = part->col;
-      piece->row += piece->rows;
-    }
-  }
-  if (piece->row == part->row + part->rows) return false;
-  piece->rows = dm_min(size.rows - piece->row % size.rows, part->row + part->rows - piece->row);
-  piece->cols = dm_min(size.cols - piece->col % size.cols, part->col + part->cols - piece->col);
-  return true;
 }
 
 /* Whether any of COUNT numbers at AT, STRIDE apart, is infinite; TYPE: f32, f16 or bf16. */
@@ -343,74 +275,6 @@ void dm_reader_spread(const dm_reader *reader, const dm_request *request, dm_vie
       else
         convert(reader, view, part, request->conjugate);
     }
-}
-
-/* Looks for missing values where PIECE was read to. */
-static void scan_missing(const dm_reader *reader, const dm_request *request, dm_rectangle piece) {
-  int64_t before = 0, row, col;
-  dm_view view;
-  for (int64_t i = 0; i < request->count && reader->missed; i++)
-    if (dm_request_common(request, i, &piece, &before, &view, &row, &col))
-      dm_meaning_scan(&reader->dataset.meaning, view, row, col, reader->dataset.cols,
-                      reader->missed);
-}
-
-/* Reads COLS elements along RIGHT of each row of PIECE unconverted into MEMORY. */
-static dm_status fetch(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
-                       dm_line right, void *memory, const dm_keepalive *keepalive) {
-  const dm_line down = {dm_line_at(request->rows, piece.row), request->rows.step};
-  if (reader->empty) {
-    memset(memory, 0, (size_t)(piece.rows * piece.cols * dm_dtype_size(reader->dataset.dtype)));
-    return DM_OK;
-  }
-  if (reader->reals)
-    return dm_reader_fetch_parts(reader, down, piece.rows, right, piece.cols, memory);
-  if (!is_direct(reader))
-    return dm_reader_fetch_hdf5(reader, down, piece.rows, right, piece.cols, memory);
-  dm_view whole = dm_view_row_major(memory, reader->dataset.dtype, piece.rows, piece.cols);
-  piece.row = piece.col = 0;
-  const dm_request alone = {
-      .part = piece, .rows = down, .cols = right, .views = &whole, .count = 1};
-  return dm_reader_scatter(reader, &alone, piece, keepalive);
-}
-
-/* PIECE of a dataset in memory. */
-static dm_view memory_of(const dm_reader *reader, const dm_request *request, dm_rectangle piece) {
-  const dm_line *rows = &request->rows, *cols = &request->cols;
-  dm_view part = reader->dataset.memory;
-  part.base = dm_view_at(part, dm_line_at(*rows, piece.row), dm_line_at(*cols, piece.col));
-  part.rows = piece.rows;
-  part.cols = piece.cols;
-  part.row_stride *= rows->step;
-  part.col_stride *= cols->step;
-  return part;
-}
-
-dm_status dm_reader_bring(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
-                          dm_scratch *scratch, const dm_keepalive *keepalive) {
-  dm_dtype dtype = reader->dataset.dtype;
-  const bool between = takes_between(reader, request);
-  const int64_t step = between ? request->cols.step : 1; /* of columns that are read */
-  const dm_line right = {dm_line_at(request->cols, piece.col), between ? 1 : request->cols.step};
-  const dm_rectangle read = {piece.row, piece.col, piece.rows, (piece.cols - 1) * step + 1};
-  const int64_t count = read.rows * read.cols;
-  if (reader->dataset.memory.base) {
-    dm_reader_spread(reader, request, memory_of(reader, request, piece), piece.row, piece.col);
-    return DM_OK;
-  }
-  if (needs_no_work(reader, request)) {
-    DM_TRY(dm_reader_scatter(reader, request, piece, keepalive));
-    scan_missing(reader, request, piece);
-    return DM_OK;
-  }
-  DM_TRY(dm_scratch_grow(scratch, 0, count * dm_dtype_size(dtype)));
-  DM_TRY(fetch(reader, request, read, right, scratch->memory[0], keepalive));
-  if (reader->dataset.swapped) dm_swap_bytes(scratch->memory[0], dtype, count);
-  dm_view staged = dm_view_row_major(scratch->memory[0], dtype, read.rows, read.cols);
-  staged.cols = piece.cols;
-  staged.col_stride = step;
-  dm_reader_spread(reader, request, staged, piece.row, piece.col);
-  return DM_OK;
 }
 
 void dm_reader_missing(const dm_reader *reader, dm_missing_found *found) {

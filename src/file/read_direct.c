@@ -97,18 +97,26 @@ static int64_t offset_of(const dm_dataset *d, int64_t row, int64_t col) {
   return d->offset + (row * d->cols + col) * dm_dtype_size(d->dtype);
 }
 
-/* Adds row ROW's part of PIECE in each view; columns that are apart one by one. */
-static dm_status add_row(dm_batch *batch, const dm_dataset *d, const dm_request *request,
-                         const dm_rectangle *piece, int64_t row) {
-  const dm_rectangle line = {row, piece->col, 1, piece->cols};
+/* Whether all rows of PIECE are one run of the file and of the only view that has them. */
+static bool reads_one_run(const dm_dataset *d, const dm_request *request,
+                          const dm_rectangle *piece) {
+  if (request->count != 1 || piece->cols != d->cols || request->rows.step != 1) return false;
+  const dm_view view = dm_request_view(request, 0);
+  return view.cols == d->cols && dm_view_is_packed(view);
+}
+
+/* Adds LINES's part in each view: a row, or all rows of one run; columns that are apart one by
+ * one. */
+static dm_status add_lines(dm_batch *batch, const dm_dataset *d, const dm_request *request,
+                           const dm_rectangle *lines) {
   int64_t before = 0, at, col;
   dm_view part;
   for (int64_t i = 0; i < request->count; i++)
-    if (dm_request_common(request, i, &line, &before, &part, &at, &col)) {
+    if (dm_request_common(request, i, lines, &before, &part, &at, &col)) {
       const int64_t width = request->cols.step == 1 ? part.cols : 1;
       for (int64_t j = 0; j < part.cols; j += width)
         DM_TRY(dm_batch_add(
-            batch, dm_view_at(part, 0, j), width * dm_dtype_size(d->dtype),
+            batch, dm_view_at(part, 0, j), part.rows * width * dm_dtype_size(d->dtype),
             offset_of(d, dm_line_at(request->rows, at), dm_line_at(request->cols, col + j))));
     }
   return DM_OK;
@@ -119,8 +127,11 @@ static dm_status scatter(const dm_reader *reader, const dm_request *request, dm_
   const dm_dataset *d = &reader->dataset;
   dm_batch batch;
   dm_batch_start(&batch, fd, false, d->at.file, keepalive);
-  for (int64_t row = piece.row; row < piece.row + piece.rows; row++)
-    DM_TRY(add_row(&batch, d, request, &piece, row));
+  const int64_t height = reads_one_run(d, request, &piece) ? piece.rows : 1;
+  for (int64_t row = piece.row; row < piece.row + piece.rows; row += height) {
+    const dm_rectangle lines = {row, piece.col, height, piece.cols};
+    DM_TRY(add_lines(&batch, d, request, &lines));
+  }
   return dm_batch_flush(&batch);
 }
 
@@ -129,6 +140,17 @@ dm_status dm_reader_scatter(const dm_reader *reader, const dm_request *request, 
   int fd;
   DM_TRY(dm_reader_take_file(reader, &fd));
   dm_status status = scatter(reader, request, piece, fd, keepalive);
+  dm_reader_give_file(reader);
+  return status;
+}
+
+dm_status dm_reader_fetch_run(const dm_reader *reader, int64_t row, int64_t col, int64_t count,
+                              void *memory) {
+  const dm_dataset *d = &reader->dataset;
+  int fd;
+  DM_TRY(dm_reader_take_file(reader, &fd));
+  dm_status status = dm_batch_move(fd, false, d->at.file, memory, count * dm_dtype_size(d->dtype),
+                                   offset_of(d, row, col));
   dm_reader_give_file(reader);
   return status;
 }

@@ -58,8 +58,10 @@ typedef struct dm_rectangle {
 typedef struct dm_request {
   dm_rectangle part;
   dm_line rows, cols;
-  const dm_view *views;
-  int64_t count;
+  const dm_view *views; /* side by side; */
+  const struct dm_request
+      *picks;    /* or NULL views: what takes elements of its own of PART (gather.h) */
+  int64_t count; /* of the views, or of the picks */
   bool conjugate;
   bool turned;      /* column-major file: PART and the lines are in the file's terms */
   int64_t row, col; /* the matrix's, of the first element: parts of it may be in other datasets */
@@ -92,6 +94,14 @@ bool dm_request_common(const dm_request *request, int64_t i, const dm_rectangle 
 /* Advances *piece, initially all zero, to the next piece to read; false: there is none. */
 bool dm_reader_next_piece(const dm_reader *reader, const dm_request *request, dm_rectangle *piece);
 
+/* Wanted elements that are less than so many bytes apart are read together with what is between
+ * them: that takes less time than a call for each, and storage reads whole pages anyway. */
+enum { DM_READ_BETWEEN = 1 << 13 };
+
+/* Bytes of memory for reading PIECE. */
+int64_t dm_reader_piece_bytes(const dm_reader *reader, const dm_request *request,
+                              const dm_rectangle *piece);
+
 /* Reads PIECE of REQUEST into its views, by pread (any thread) or HDF5 (one). */
 dm_status dm_reader_bring(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
                           dm_scratch *scratch, const dm_keepalive *keepalive);
@@ -104,6 +114,11 @@ void dm_reader_spread(const dm_reader *reader, const dm_request *request, dm_vie
 /* Reads PIECE directly into the views, which have the file's type and packed rows. */
 dm_status dm_reader_scatter(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
                             const dm_keepalive *keepalive);
+
+/* Reads COUNT elements that follow each other in the file, from (row, col) on, unconverted into
+ * MEMORY. */
+dm_status dm_reader_fetch_run(const dm_reader *reader, int64_t row, int64_t col, int64_t count,
+                              void *memory);
 
 /* Reads ROWS x COLS elements along two lines of the dataset unconverted, row-major, into MEMORY. */
 dm_status dm_reader_fetch_hdf5(const dm_reader *reader, dm_line down, int64_t rows, dm_line right,

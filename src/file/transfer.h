@@ -22,6 +22,7 @@ struct dm_transfer {
   int64_t left;                 /* pieces or chunks not in place yet, with those of its parts */
   dm_transfer *whole; /* it is a part of this, which is read from several files; or NULL */
   dm_transfer *parts, *sibling; /* its parts, and the next part of the same whole */
+  struct dm_gather *gathers;    /* the picks of its parts, or NULL */
 
   dm_reader *reader;         /* NULL: a write */
   bool by_hdf5;              /* read by HDF5, in the caller's thread */
