@@ -59,85 +59,149 @@ typedef struct stream {
   dm_reader *reader;
   dm_file_queue *ahead;
   const dm_reading *how;
-  dm_range rows, cols;           /* of the file */
-  int64_t height, width, across; /* of a strip; strips in a row of them */
-  int64_t count;
+  dm_range rows, cols;   /* of the file */
+  int64_t all_rows;      /* of the file, which groups divide */
+  int64_t band;          /* columns that are passed before those beside them, from column 0 on */
+  int64_t height, width; /* of a strip, at most */
   char *memory;
   dm_transfer *reading[STRIPS];
 } stream;
 
-/* In strips of at most MOST bytes: rows, or columns of a column-major file, or parts of one. */
-static void cut(stream *s, int64_t most) {
+/* In strips of at most MOST bytes: rows, or columns of a column-major file, or parts of one. They
+ * do not depend on the part of the file that this rank passes. */
+static void cut(stream *s, int64_t rows, int64_t cols, int64_t most) {
   const bool by_columns = dm_reader_is_by_columns(s->reader);
   const int64_t elements = dm_max(1, most / dm_dtype_size(s->how->work));
-  const int64_t rows = dm_range_size(s->rows), cols = dm_range_size(s->cols);
-  const int64_t line = dm_max(1, dm_min(by_columns ? rows : cols, elements));
-  const int64_t lines = dm_max(1, dm_min(by_columns ? cols : rows, elements / line));
+  const int64_t wide = dm_min(cols, s->band);
+  const int64_t line = dm_max(1, dm_min(by_columns ? rows : wide, elements));
+  const int64_t lines = dm_max(1, dm_min(by_columns ? wide : rows, elements / line));
   s->height = by_columns ? line : lines;
   s->width = by_columns ? lines : line;
-  s->across = dm_ceil_div(cols, s->width);
-  s->count = dm_ceil_div(rows, s->height) * s->across;
 }
 
 static int64_t strip_bytes(const stream *s) {
-  return s->height * s->width * dm_dtype_size(s->how->work);
+  const int64_t height = dm_min(s->height, dm_range_size(s->rows));
+  return height * dm_min(s->width, dm_range_size(s->cols)) * dm_dtype_size(s->how->work);
 }
 
-/* Strip NUMBER, as a part of op(X), and its first element in the file, less the first column. */
-static dm_view strip_at(const stream *s, int64_t number, int64_t *row, int64_t *col) {
+/* The first row after ROW that no strip crosses. */
+static int64_t border_after(const stream *s, int64_t row) {
+  const int64_t groups = s->how->groups;
+  if (groups <= 1) return s->rows.end;
+  int64_t g = (int64_t)((double)row / (double)s->all_rows * (double)groups);
+  g = dm_max(0, dm_min(g, groups - 1));
+  while (g > 0 && dm_split(s->all_rows, groups, g, 1).begin > row) g--;
+  while (dm_split(s->all_rows, groups, g, 1).end <= row) g++;
+  return dm_min(s->rows.end, dm_split(s->all_rows, groups, g, 1).end);
+}
+
+/* The strip at (ROW, COL). */
+static dm_extent strip_from(const stream *s, int64_t row, int64_t col) {
+  const int64_t right = dm_min(s->cols.end, dm_plus(col / s->band * s->band, s->band));
+  return (dm_extent){{row, dm_min(row + s->height, border_after(s, row))},
+                     {col, dm_min(col + s->width, right)}};
+}
+
+/* Turns *STRIP into the next one; false: it was the last. Bands of columns come one after the
+ * other, in each of them rows. */
+static bool next_strip(const stream *s, dm_extent *strip) {
+  const int64_t left = dm_max(s->cols.begin, strip->cols.begin / s->band * s->band);
+  const int64_t right = dm_min(s->cols.end, dm_plus(left / s->band * s->band, s->band));
+  int64_t row = strip->rows.begin, col = strip->cols.end;
+  if (col == right) {
+    row = strip->rows.end;
+    col = left;
+  }
+  if (row == s->rows.end) {
+    row = s->rows.begin;
+    col = right;
+  }
+  if (col == s->cols.end) return false;
+  *strip = strip_from(s, row, col);
+  return true;
+}
+
+/* STRIP, number NUMBER, as a part of op(X). */
+static dm_view strip_view(const stream *s, const dm_extent *strip, int64_t number) {
   void *const at = s->memory + number % STRIPS * strip_bytes(s);
-  *row = s->rows.begin + number / s->across * s->height;
-  *col = number % s->across * s->width;
-  const int64_t rows = dm_min(s->height, s->rows.end - *row);
-  const int64_t cols = dm_min(s->width, dm_range_size(s->cols) - *col);
+  const int64_t rows = dm_range_size(strip->rows), cols = dm_range_size(strip->cols);
   return s->how->op == DM_OP_N ? dm_view_row_major(at, s->how->work, rows, cols)
                                : dm_view_row_major(at, s->how->work, cols, rows);
 }
 
-static dm_status read_strip(stream *s, int64_t number) {
-  int64_t row, col;
-  if (number >= s->count) return DM_OK;
-  const dm_view part = strip_at(s, number, &row, &col);
+static dm_status read_strip(stream *s, const dm_extent *strip, int64_t number) {
+  const dm_view part = strip_view(s, strip, number);
   const dm_view target = s->how->op == DM_OP_N ? part : dm_view_transpose(part);
-  return dm_file_queue_read(s->ahead, s->reader, row, s->cols.begin + col, &target, 1,
+  return dm_file_queue_read(s->ahead, s->reader, strip->rows.begin, strip->cols.begin, &target, 1,
                             s->how->op == DM_OP_C, &s->reading[number % STRIPS]);
 }
 
 static dm_status pass_strips(dm_run *run, stream *s, dm_part_taker *take, void *context) {
   const bool turned = s->how->op != DM_OP_N;
-  DM_TRY(read_strip(s, 0));
-  for (int64_t i = 0; i < s->count; i++) {
-    int64_t row, col;
-    DM_TRY(read_strip(s, i + 1));
+  dm_extent strip = strip_from(s, s->rows.begin, s->cols.begin), next = strip;
+  bool more = true;
+  DM_TRY(read_strip(s, &strip, 0));
+  for (int64_t i = 0; more; i++, strip = next) {
+    more = next_strip(s, &next);
+    if (more) DM_TRY(read_strip(s, &next, i + 1));
     DM_TRY(dm_transfer_wait(s->reading[i % STRIPS], &run->keepalive));
-    const dm_view part = strip_at(s, i, &row, &col);
-    DM_TRY(take(context, part, turned ? col : row, turned ? row : col));
+    const int64_t row = strip.rows.begin, col = strip.cols.begin - s->cols.begin;
+    DM_TRY(take(context, strip_view(s, &strip, i), turned ? col : row, turned ? row : col));
   }
   return DM_OK;
 }
 
 static dm_status pass_all(dm_run *run, stream *s, dm_part_taker *take, void *context) {
-  if (s->count == 0) return DM_OK;
-  DM_TRY(dm_buffer_alloc(dm_min(STRIPS, s->count) * strip_bytes(s), (void **)&s->memory));
+  if (dm_range_size(s->rows) == 0 || dm_range_size(s->cols) == 0) return DM_OK;
+  DM_TRY(dm_buffer_alloc(STRIPS * strip_bytes(s), (void **)&s->memory));
   dm_status status = pass_strips(run, s, take, context);
   if (status) dm_file_queue_cancel(s->ahead); /* no thread reads into the memory any more */
   free(s->memory);
   return status;
 }
 
+/* Bytes of the chunks that a pass over SET keeps. */
+static int64_t chunks_kept(const dm_dataset *set) {
+  const int64_t size = dm_dtype_size(set->dtype);
+  return dm_max(DM_READ_MEMORY, dm_chunks_kept(set->chunk_rows * set->chunk_cols * size,
+                                               set->rows * set->cols * size));
+}
+
+/* Columns whose chunks beside each other fit twice into the memory for chunks: strips of them
+ * unpack each once, if chunks are higher than strips. */
+static int64_t band_of(const dm_dataset *set) {
+  const int64_t chunk = set->chunk_rows * set->chunk_cols * dm_dtype_size(set->dtype);
+  if (chunk == 0) return dm_max(1, set->cols);
+  return dm_max(1, chunks_kept(set) / 2 / chunk) * set->chunk_cols;
+}
+
+bool dm_file_divides_columns(const dm_dataset *set) {
+  const double tall = (double)dm_min(set->chunk_rows, set->rows) / (double)set->rows;
+  const double wide = (double)dm_min(set->chunk_cols, set->cols) / (double)set->cols;
+  return set->by_columns || tall > wide;
+}
+
+dm_range dm_file_part(const dm_dataset *set, dm_range all, int64_t parts, int64_t index) {
+  const bool chunks = dm_file_divides_columns(set) && set->chunk_cols > 0;
+  dm_range part = dm_split(dm_range_size(all), parts, index, chunks ? set->chunk_cols : 1);
+  part.begin += all.begin;
+  part.end += all.begin;
+  return part;
+}
+
 dm_status dm_file_stream(dm_run *run, const dm_dataset *dataset, dm_range rows, dm_range cols,
                          const dm_reading *how, dm_part_taker *take, void *context) {
   if (dm_dataset_is_empty(dataset)) return DM_OK; /* it adds nothing to any sum */
-  stream s = {.how = how, .rows = rows, .cols = cols};
+  stream s = {
+      .how = how, .rows = rows, .cols = cols, .all_rows = dataset->rows, .band = band_of(dataset)};
   DM_TRY(dm_reader_open(dataset, how->as, &s.reader));
-  cut(&s, STRIP);
+  cut(&s, dataset->rows, dataset->cols, STRIP);
   dm_reader_keepalive(s.reader, &run->keepalive);
   dm_run_phase(run, "reading", 1);
-  const int64_t chunk = dataset->chunk_rows * dataset->chunk_cols * dm_dtype_size(dataset->dtype);
-  const int64_t of_file = dataset->rows * dataset->cols * dm_dtype_size(dataset->dtype);
-  const int64_t kept = dm_max(DM_READ_MEMORY, dm_chunks_kept(chunk, of_file));
-  dm_status status = dm_file_queue_open(dm_run_io_threads(run, how->threads), kept, &s.ahead);
+  dm_status status =
+      dm_file_queue_open(dm_run_io_threads(run, how->threads), chunks_kept(dataset), &s.ahead);
   if (!status) status = pass_all(run, &s, take, context);
+  if (!status && how->unpacked) *how->unpacked += dm_file_queue_unpacked(s.ahead);
   dm_file_queue_close(s.ahead);
   if (how->missing) dm_reader_missing(s.reader, how->missing);
   dm_reader_close(s.reader);
@@ -184,6 +248,7 @@ dm_status dm_file_pass(dm_dataset_input *input, dm_rank_state *local, dm_matrix 
               .how = &how,
               .rows = dm_split(along ? lines : p->k, run->ranks, run->rank, 1),
               .cols = {0, along ? p->k : lines}};
-  cut(&s, dm_plan_pass_bytes(local->plan, matrix));
+  s.band = dm_max(1, s.cols.end);
+  cut(&s, dm_range_size(s.rows), s.cols.end, dm_plan_pass_bytes(local->plan, matrix));
   return pass_all(local->run, &s, take_piece, &to);
 }

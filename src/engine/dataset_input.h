@@ -48,11 +48,22 @@ typedef struct dm_reading {
   dm_op op;
   dm_dtype as, work;
   int threads;               /* of this rank; negative: as many as help */
+  int groups;                /* no part has rows of two of so many groups (dm_split); 0: it may */
   dm_missing_found *missing; /* gets the missing values that are met; or NULL */
+  int64_t *unpacked;         /* the chunks that were unpacked are added to it; or NULL */
 } dm_reading;
 
-/* Passes columns COLS of ROWS of DATASET to TAKE, its first column as column 0; parts, of whole
- * rows unless these are long, are cut alike whatever the number of ranks. */
+/* Whether ranks that share a pass over DATASET divide its columns, not its rows: if it is
+ * column-major, or its chunks are higher than wide, ranks with some of its rows would read and
+ * unpack the same. Depends on the dataset alone. */
+bool dm_file_divides_columns(const dm_dataset *dataset);
+
+/* Part INDEX of PARTS of ALL rows, or columns, of such a division. */
+dm_range dm_file_part(const dm_dataset *dataset, dm_range all, int64_t parts, int64_t index);
+
+/* Passes columns COLS of ROWS of DATASET to TAKE, its first column as column 0. Parts, of whole
+ * rows unless these are long or chunks high, are cut alike whatever the number of ranks. Each chunk
+ * is unpacked once. */
 dm_status dm_file_stream(dm_run *run, const dm_dataset *dataset, dm_range rows, dm_range cols,
                          const dm_reading *how, dm_part_taker *take, void *context);
 

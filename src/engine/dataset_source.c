@@ -542,3 +542,10 @@ int64_t dm_dataset_source_bytes(const dm_dataset_source *source) {
     if (source->inputs[x].reader) bytes += dm_reader_bytes(source->inputs[x].reader);
   return bytes;
 }
+
+int64_t dm_dataset_source_calls(const dm_dataset_source *source) {
+  int64_t calls = 0;
+  for (int x = 0; x < 2; x++)
+    if (source->inputs[x].reader) calls += dm_reader_calls(source->inputs[x].reader);
+  return calls;
+}

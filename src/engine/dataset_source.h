@@ -41,4 +41,7 @@ extern const dm_source_ops dm_source_datasets; /* STATE: a dm_dataset_source */
 /* Bytes that this rank has read. */
 int64_t dm_dataset_source_bytes(const dm_dataset_source *source);
 
+/* Calls of the system that read them. */
+int64_t dm_dataset_source_calls(const dm_dataset_source *source);
+
 #endif

@@ -20,7 +20,7 @@ void dm_batch_start(dm_batch *batch, int fd, bool writing, const char *file,
   batch->writing = writing;
   batch->file = file;
   batch->keepalive = keepalive;
-  batch->offset = batch->bytes = 0;
+  batch->offset = batch->bytes = batch->calls = 0;
   batch->count = 0;
 }
 
@@ -59,6 +59,7 @@ dm_status dm_batch_flush(dm_batch *batch) {
     int count = batch->count - first;
     ssize_t moved = batch->writing ? pwritev(batch->fd, list, count, batch->offset)
                                    : preadv(batch->fd, list, count, batch->offset);
+    batch->calls++;
     if (moved < 0 && errno == EINTR) continue;
     if (moved < 0) return refused(batch, errno);
     if (moved == 0 && batch->writing) return refused(batch, ENOSPC);

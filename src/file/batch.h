@@ -17,6 +17,7 @@ typedef struct dm_batch {
   const char *file;              /* for messages */
   const dm_keepalive *keepalive; /* beats with every call; or NULL */
   int64_t offset, bytes;
+  int64_t calls; /* so far */
   int count;
   struct iovec list[DM_BATCH_PIECES];
 } dm_batch;

@@ -207,13 +207,13 @@ static dm_status post_together(dm_transfer *transfer, const patches *all, dm_rea
   dm_gather *gather;
   dm_request request;
   dm_patch patch;
-  DM_TRY(dm_gather_new(all->count, all->views, &gather));
+  DM_TRY(dm_gather_new(all->views, &gather));
   gather->next = transfer->gathers;
   transfer->gathers = gather;
   for (int64_t i = all->first; i <= all->last; i++) {
     dm_sources_next(transfer->reader, &transfer->request.part, &i, &patch);
     DM_TRY(request_of_patch(transfer, reader, &patch, dm_gather_views(gather), &request));
-    dm_gather_add(gather, &request);
+    DM_TRY(dm_gather_add(gather, reader, &request));
   }
   dm_gather_sort(gather);
   while (dm_gather_next(gather, reader, &request)) DM_TRY(post_part(transfer, reader, &request));

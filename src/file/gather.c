@@ -5,15 +5,15 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 
-enum { WINDOW = 1 << 21 }; /* bytes of rows of several picks: all look at each piece of it */
+/* Bytes of rows of several picks: all look at each piece of it. */
+enum { WINDOW = 1 << 21, FIRST_ROOM = 16, FEW_ROWS = 16 };
 
-dm_status dm_gather_new(int64_t count, int64_t views, dm_gather **gather) {
+dm_status dm_gather_new(int64_t views, dm_gather **gather) {
   dm_gather *new;
   DM_TRY(dm_buffer_table(1, &new));
-  dm_status status = dm_buffer_table(count, &new->picks);
-  if (!status) status = dm_buffer_table(views, &new->views);
+  dm_status status = dm_buffer_table(views, &new->views);
   if (status) {
-    dm_gather_free(new);
+    free(new);
     return status;
   }
   *gather = new;
@@ -31,50 +31,12 @@ dm_view *dm_gather_views(const dm_gather *gather) {
   return gather->views + gather->used;
 }
 
-void dm_gather_add(dm_gather *gather, const dm_request *pick) {
-  gather->picks[gather->count++] = *pick;
-  gather->used += pick->count;
-}
-
-static int64_t first_row(const dm_request *r) {
-  return dm_line_at(r->rows, r->part.row);
-}
-
-static int64_t last_row(const dm_request *r) {
-  return dm_line_at(r->rows, r->part.row + r->part.rows - 1);
-}
-
 static int64_t first_col(const dm_request *r) {
   return dm_line_at(r->cols, r->part.col);
 }
 
 static int64_t last_col(const dm_request *r) {
   return dm_line_at(r->cols, r->part.col + r->part.cols - 1);
-}
-
-/* The step of its rows; of a single row it means nothing. */
-static int64_t row_step(const dm_request *r) {
-  return r->part.rows > 1 ? r->rows.step : 1;
-}
-
-static int in_order(int64_t a, int64_t b) {
-  return (a > b) - (a < b);
-}
-
-static int by_rows(const dm_request *a, const dm_request *b) {
-  const int row = in_order(first_row(a), first_row(b));
-  if (row) return row;
-  const int rows = in_order(a->part.rows, b->part.rows);
-  return rows ? rows : in_order(row_step(a), row_step(b));
-}
-
-static int by_place(const void *a, const void *b) {
-  const int rows = by_rows(a, b);
-  return rows ? rows : in_order(first_col(a), first_col(b));
-}
-
-void dm_gather_sort(dm_gather *gather) {
-  qsort(gather->picks, (size_t)gather->count, sizeof *gather->picks, by_place);
 }
 
 /* Columns that are less than this apart are read together: HDF5 would unpack their chunk again. */
@@ -84,9 +46,56 @@ static int64_t near(const dm_reader *reader) {
   return d->offset < 0 ? dm_max(near, dm_min(d->chunk_cols, d->cols)) : near;
 }
 
+static dm_status add_pick(dm_gather *g, const dm_request *request, int64_t top, int64_t bottom) {
+  if (g->count == g->room) {
+    const int64_t room = dm_max(FIRST_ROOM, 2 * g->room);
+    void *memory = realloc(g->picks, (size_t)room * sizeof *g->picks);
+    if (!memory) return dm_fail(DM_E_FIT, "no memory for a list of parts");
+    g->picks = memory;
+    g->room = room;
+  }
+  /* Of a single row the step means nothing. */
+  g->picks[g->count++] = (dm_pick){*request, top, bottom, top < bottom ? request->rows.step : 1};
+  return DM_OK;
+}
+
+/* Rows of an irregular list that happen to be a run of a few distant ones are picked one by one:
+ * others lie between them. */
+dm_status dm_gather_add(dm_gather *g, const dm_reader *reader, const dm_request *request) {
+  const dm_dataset *d = &reader->dataset;
+  const int64_t first = dm_line_at(request->rows, request->part.row), rows = request->part.rows;
+  const int64_t close = DM_READ_BETWEEN / dm_dtype_size(d->dtype) / dm_max(1, d->cols);
+  const int64_t step = request->rows.step;
+  g->used += request->count;
+  if (rows > FEW_ROWS || close == 0 || step <= close || request->cols.step > near(reader))
+    return add_pick(g, request, first, first + (rows - 1) * step);
+  for (int64_t i = 0; i < rows; i++)
+    DM_TRY(add_pick(g, request, first + i * step, first + i * step));
+  return DM_OK;
+}
+
+static int in_order(int64_t a, int64_t b) {
+  return (a > b) - (a < b);
+}
+
+static int by_rows(const dm_pick *a, const dm_pick *b) {
+  const int top = in_order(a->top, b->top), bottom = in_order(a->bottom, b->bottom);
+  return top ? top : bottom ? bottom : in_order(a->step, b->step);
+}
+
+static int by_place(const void *a, const void *b) {
+  const dm_pick *x = a, *y = b;
+  const int rows = by_rows(x, y);
+  return rows ? rows : in_order(first_col(&x->request), first_col(&y->request));
+}
+
+void dm_gather_sort(dm_gather *gather) {
+  qsort(gather->picks, (size_t)gather->count, sizeof *gather->picks, by_place);
+}
+
 /* Whether PICK is read without a call for each of its elements. */
-static bool is_dense(const dm_reader *reader, const dm_request *pick) {
-  return pick->part.cols == 1 || pick->cols.step <= near(reader);
+static bool is_dense(const dm_reader *reader, const dm_pick *pick) {
+  return pick->request.part.cols == 1 || pick->request.cols.step <= near(reader);
 }
 
 /* What windows have: the rectangle of the dataset, and the distance of its rows. */
@@ -95,22 +104,19 @@ typedef struct window {
   int64_t step;
 } window;
 
-/* Whether PICK, which has the same rows as W, is near its columns. */
-static bool is_beside(const dm_reader *reader, const window *w, const dm_request *pick) {
-  return first_col(pick) - w->right <= near(reader);
-}
-
 /* Adds the picks with the same rows as pick FIRST that are near it, and returns the next one. */
 static int64_t take_beside(const dm_gather *g, const dm_reader *reader, int64_t first, window *w) {
-  const dm_request *pick = &g->picks[first];
-  *w = (window){first_row(pick), last_row(pick), first_col(pick), last_col(pick), row_step(pick)};
+  const dm_pick *pick = &g->picks[first];
+  *w = (window){pick->top, pick->bottom, first_col(&pick->request), last_col(&pick->request),
+                pick->step};
   int64_t next = first + 1;
   if (!is_dense(reader, pick)) return next;
   for (; next < g->count; next++) {
-    const dm_request *other = &g->picks[next];
-    if (by_rows(pick, other) != 0 || !is_dense(reader, other) || !is_beside(reader, w, other))
+    const dm_pick *other = &g->picks[next];
+    if (by_rows(pick, other) != 0 || !is_dense(reader, other) ||
+        first_col(&other->request) - w->right > near(reader))
       break;
-    w->right = dm_max(w->right, last_col(other));
+    w->right = dm_max(w->right, last_col(&other->request));
   }
   return next;
 }
@@ -130,7 +136,7 @@ static bool join(const dm_reader *reader, window *w, const window *more) {
 }
 
 /* The request that reads W. */
-static dm_request request_of(const window *w, const dm_request *picks, int64_t count) {
+static dm_request request_of(const window *w, const dm_pick *picks, int64_t count) {
   const int64_t rows = (w->bottom - w->top) / w->step + 1;
   const bool steps = w->step > 1;
   return (dm_request){.part = {steps ? 0 : w->top, w->left, rows, w->right - w->left + 1},
@@ -138,22 +144,27 @@ static dm_request request_of(const window *w, const dm_request *picks, int64_t c
                       .cols = {0, 1},
                       .picks = picks,
                       .count = count,
-                      .row = picks->row,
-                      .col = picks->col};
+                      .row = picks->request.row,
+                      .col = picks->request.col};
+}
+
+static bool is_whole(const dm_pick *pick) {
+  return (pick->bottom - pick->top) / pick->step + 1 == pick->request.part.rows;
 }
 
 bool dm_gather_next(dm_gather *g, const dm_reader *reader, dm_request *request) {
   const int64_t first = g->at;
   window w, more;
   if (first == g->count) return false;
+  const dm_pick *picks = &g->picks[first];
   int64_t end = take_beside(g, reader, first, &w);
-  while (end < g->count && is_dense(reader, &g->picks[first])) {
-    const int64_t next =
-        is_dense(reader, &g->picks[end]) ? take_beside(g, reader, end, &more) : end;
-    if (next == end || !join(reader, &w, &more)) break;
+  while (end < g->count && is_dense(reader, picks) && is_dense(reader, &g->picks[end])) {
+    const int64_t next = take_beside(g, reader, end, &more);
+    if (!join(reader, &w, &more)) break;
     end = next;
   }
   g->at = end;
-  *request = end == first + 1 ? g->picks[first] : request_of(&w, &g->picks[first], end - first);
+  *request =
+      end == first + 1 && is_whole(picks) ? picks->request : request_of(&w, picks, end - first);
   return true;
 }

@@ -12,7 +12,7 @@
 #include "core/checked.h"
 #include "core/copy.h"
 
-enum { ROUNDED = 256 };
+enum { ROUNDED = 256, NARROW = 32 };
 
 void dm_reader_prepare(dm_reader *r, const dm_dataset *dataset, dm_dtype as) {
   const bool empty = dm_dataset_is_empty(dataset);
@@ -36,6 +36,7 @@ void dm_reader_prepare(dm_reader *r, const dm_dataset *dataset, dm_dtype as) {
 }
 
 dm_status dm_reader_prepare_meaning(dm_reader *r) {
+  DM_TRY(dm_buffer_table(1, &r->calls));
   DM_TRY(dm_buffer_table(1, &r->beyond));
   if (!r->dataset.meaning.active || r->empty) return DM_OK;
   DM_TRY(dm_buffer_table(1, &r->missed));
@@ -81,11 +82,21 @@ void dm_reader_release(dm_reader *reader) {
   dm_scratch_free(&reader->scratch);
   free(reader->missed);
   free(reader->beyond);
+  free(reader->calls);
   free(reader);
 }
 
 int64_t dm_reader_bytes(const dm_reader *reader) {
   return reader->bytes;
+}
+
+int64_t dm_reader_calls(const dm_reader *reader) {
+  const int64_t own = atomic_load(reader->calls);
+  return reader->sources ? own + dm_sources_calls(reader->sources) : own;
+}
+
+void dm_reader_count_calls(const dm_reader *reader, int64_t calls) {
+  atomic_fetch_add(reader->calls, calls);
 }
 
 bool dm_reader_is_by_columns(const dm_reader *reader) {
@@ -166,10 +177,19 @@ static void note_beyond(const dm_reader *reader, dm_view dst, dm_view src) {
   }
 }
 
+/* Rows so short that loops go along columns. */
+static bool is_tall(dm_view view) {
+  return view.cols <= NARROW && view.rows > view.cols;
+}
+
 /* DST = SRC, or its conjugate. */
 static void copy(const dm_reader *reader, dm_view dst, dm_view src, bool conjugate) {
   const bool narrower = dm_dtype_largest(src.dtype) > dm_dtype_largest(dst.dtype);
   dm_copy(dst, src, conjugate);
+  if (is_tall(src)) {
+    dst = dm_view_transpose(dst);
+    src = dm_view_transpose(src);
+  }
   for (int64_t row = 0; row < src.rows && narrower && !dm_dtype_is_integer(dst.dtype); row++)
     note_beyond(reader, dm_view_sub(dst, row, 0, 1, src.cols),
                 dm_view_sub(src, row, 0, 1, src.cols));
@@ -187,6 +207,10 @@ static void convert(const dm_reader *reader, dm_view dst, dm_view src, bool conj
   if (count == 0) {
     copy(reader, dst, src, conjugate);
     return;
+  }
+  if (is_tall(src)) {
+    dst = dm_view_transpose(dst);
+    src = dm_view_transpose(src);
   }
   for (int64_t row = 0; row < src.rows; row++) {
     for (int64_t col = 0; col < src.cols; col += ROUNDED) {
@@ -210,40 +234,68 @@ static void round_to(dm_dtype type, double *values, int64_t count) {
   dm_load_wide(values, few, type, 1, count);
 }
 
+/* Loads the elements of LINE, a row, as what they mean. Its first one is element PLACE of the
+ * dataset, counted row by row; the places of the others are STEP apart. */
+static void load_meaning(const dm_reader *reader, dm_view line, int64_t place, int64_t step,
+                         double *values) {
+  dm_missed *all = reader->missed, met;
+  atomic_init(&met.count, 0);
+  atomic_init(&met.first, INT64_MAX);
+  dm_meaning_apply(&reader->dataset.meaning, line, 0, 0, 0, values, &met);
+  if (atomic_load(&met.count) == 0) return;
+  atomic_fetch_add(&all->count, atomic_load(&met.count));
+  const int64_t first = place + atomic_load(&met.first) * step;
+  int64_t known = atomic_load(&all->first);
+  while (first < known && !atomic_compare_exchange_weak(&all->first, &known, first)) {
+  }
+}
+
+/* INTO = LINE, elements of a row, or of a column if DOWN, from (row, col) of the request on, as
+ * interpret() does. At most ROUNDED elements. */
+static void interpret_line(const dm_reader *reader, const dm_request *request, dm_view into,
+                           dm_view line, int64_t row, int64_t col, bool down) {
+  const dm_dataset *d = &reader->dataset;
+  const bool exact = d->centering || (!d->meaning.packed && reader->as == d->meaning.type);
+  const bool is_complex = dm_dtype_is_complex(line.dtype), turned = request->turned;
+  const int64_t below = row - request->part.row, right = col - request->part.col;
+  double values[2 * ROUNDED];
+  const dm_view read = dm_view_row_major(values, is_complex ? DM_C128 : DM_F64, 1, line.cols);
+  if (reader->missed)
+    load_meaning(reader, line,
+                 dm_line_at(request->rows, row) * d->cols + dm_line_at(request->cols, col),
+                 down ? request->rows.step * d->cols : request->cols.step, values);
+  else
+    dm_load_wide(values, line.base, line.dtype, line.col_stride, line.cols);
+  if (d->centering) {
+    round_to(reader->through, values, line.cols);
+    dm_centering_apply(d->centering, request->row + (turned ? right : below),
+                       request->col + (turned ? below : right), turned != down, values, is_complex,
+                       line.cols);
+    if (reader->as != into.dtype) round_to(reader->as, values, line.cols);
+  }
+  if (exact)
+    copy(reader, into, read, request->conjugate);
+  else
+    convert(reader, into, read, request->conjugate);
+}
+
 /* The same for STORED, which is at (row, col) of the request, in f64: its numbers have a meaning,
  * or the matrix is centered, before it is rounded to the type AS. */
 static void interpret(const dm_reader *reader, const dm_request *request, dm_view dst,
                       dm_view stored, int64_t row, int64_t col) {
-  const dm_dataset *d = &reader->dataset;
-  /* Places of missing values are counted in the dataset. */
-  const int64_t most = reader->missed && request->cols.step > 1 ? 1 : ROUNDED;
-  const bool exact = d->centering || (!d->meaning.packed && reader->as == d->meaning.type);
-  const bool is_complex = dm_dtype_is_complex(stored.dtype);
-  double values[2 * ROUNDED];
-  for (int64_t i = 0; i < stored.rows; i++) {
-    for (int64_t j = 0; j < stored.cols; j += most) {
-      const int64_t count = dm_min(most, stored.cols - j);
-      const int64_t down = row + i - request->part.row, right = col + j - request->part.col;
-      const dm_view part = dm_view_sub(stored, i, j, 1, count),
-                    into = dm_view_sub(dst, i, j, 1, count);
-      const dm_view read = dm_view_row_major(values, is_complex ? DM_C128 : DM_F64, 1, count);
-      if (reader->missed)
-        dm_meaning_apply(&d->meaning, part, dm_line_at(request->rows, row + i),
-                         dm_line_at(request->cols, col + j), d->cols, values, reader->missed);
-      else
-        dm_load_wide(values, part.base, part.dtype, part.col_stride, count);
-      if (d->centering) {
-        round_to(reader->through, values, count);
-        dm_centering_apply(d->centering, request->row + (request->turned ? right : down),
-                           request->col + (request->turned ? down : right), request->turned, values,
-                           is_complex, count);
-        if (reader->as != dst.dtype) round_to(reader->as, values, count);
-      }
-      if (exact)
-        copy(reader, into, read, request->conjugate);
-      else
-        convert(reader, into, read, request->conjugate);
-    }
+  const bool down = is_tall(stored);
+  if (down) {
+    dst = dm_view_transpose(dst);
+    stored = dm_view_transpose(stored);
+  }
+  const int64_t across = dm_ceil_div(stored.cols, ROUNDED);
+  for (int64_t n = 0; n < stored.rows * across; n++) { /* what is near in memory follows */
+    const int64_t i = down ? n % stored.rows : n / across;
+    const int64_t j = (down ? n / stored.rows : n % across) * ROUNDED;
+    const int64_t count = dm_min(ROUNDED, stored.cols - j);
+    interpret_line(reader, request, dm_view_sub(dst, i, j, 1, count),
+                   dm_view_sub(stored, i, j, 1, count), row + (down ? j : i), col + (down ? i : j),
+                   down);
   }
 }
 

@@ -85,4 +85,7 @@ dm_status dm_missing_refused(const dm_dataset *dataset, const dm_missing_found *
 /* Bytes read from the file so far, after decompression and before conversion. */
 int64_t dm_reader_bytes(const dm_reader *reader);
 
+/* Calls of the system that read from its files so far, but for those of HDF5. */
+int64_t dm_reader_calls(const dm_reader *reader);
+
 #endif

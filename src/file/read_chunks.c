@@ -148,6 +148,7 @@ static dm_status read_stored(const dm_reader *reader, const dm_chunk_place *plac
     DM_TRY(dm_reader_take_file(reader, &fd));
     dm_status status = dm_batch_move(fd, false, d->at.file, data, place->bytes, place->offset);
     dm_reader_give_file(reader);
+    dm_reader_count_calls(reader, 1);
     return status;
   }
   DM_H5_ALONE;

@@ -132,7 +132,9 @@ static dm_status scatter(const dm_reader *reader, const dm_request *request, dm_
     const dm_rectangle lines = {row, piece.col, height, piece.cols};
     DM_TRY(add_lines(&batch, d, request, &lines));
   }
-  return dm_batch_flush(&batch);
+  DM_TRY(dm_batch_flush(&batch));
+  dm_reader_count_calls(reader, batch.calls);
+  return DM_OK;
 }
 
 dm_status dm_reader_scatter(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
@@ -152,6 +154,7 @@ dm_status dm_reader_fetch_run(const dm_reader *reader, int64_t row, int64_t col,
   dm_status status = dm_batch_move(fd, false, d->at.file, memory, count * dm_dtype_size(d->dtype),
                                    offset_of(d, row, col));
   dm_reader_give_file(reader);
+  dm_reader_count_calls(reader, 1);
   return status;
 }
 

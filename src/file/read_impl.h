@@ -23,7 +23,8 @@ struct dm_reader {
   bool empty;           /* the dataset has no elements: zeros are read */
   int64_t bytes;        /* read so far */
   dm_missed *missed;    /* NULL: attributes say nothing about the stored numbers */
-  atomic_int *beyond;   /* a type that could not hold a number read; DM_F64: none */
+  atomic_int_least64_t *calls; /* of the system that read from its file so far */
+  atomic_int *beyond;          /* a type that could not hold a number read; DM_F64: none */
   const dm_keepalive *keepalive;
 
   struct dm_reader *reals; /* that its complex numbers consist of; NULL: they are in its elements */
@@ -58,14 +59,20 @@ typedef struct dm_rectangle {
 typedef struct dm_request {
   dm_rectangle part;
   dm_line rows, cols;
-  const dm_view *views; /* side by side; */
-  const struct dm_request
-      *picks;    /* or NULL views: what takes elements of its own of PART (gather.h) */
-  int64_t count; /* of the views, or of the picks */
+  const dm_view *views;        /* side by side; */
+  const struct dm_pick *picks; /* or NULL views: what takes elements of its own of PART */
+  int64_t count;               /* of the views, or of the picks */
   bool conjugate;
   bool turned;      /* column-major file: PART and the lines are in the file's terms */
   int64_t row, col; /* the matrix's, of the first element: parts of it may be in other datasets */
 } dm_request;
+
+/* Rows TOP to BOTTOM of the dataset, STEP apart, of a request whose elements are read with those of
+ * others (gather.h). */
+typedef struct dm_pick {
+  dm_request request;
+  int64_t top, bottom, step;
+} dm_pick;
 
 /* VIEW number I of REQUEST, as oriented in the file. */
 static inline dm_view dm_request_view(const dm_request *request, int64_t i) {
@@ -77,6 +84,9 @@ void dm_reader_prepare(dm_reader *reader, const dm_dataset *dataset, dm_dtype as
 
 /* Closes READER, whose own queue is closed; NULL is allowed. */
 void dm_reader_release(dm_reader *reader);
+
+/* Counts CALLS of the system; any thread. */
+void dm_reader_count_calls(const dm_reader *reader, int64_t calls);
 
 /* Notes missing values from now on, if the attributes of its dataset state any. */
 dm_status dm_reader_prepare_meaning(dm_reader *reader);
@@ -158,6 +168,9 @@ void dm_sources_close(struct dm_sources *sources); /* NULL is allowed */
 
 /* Adds to FOUND what the readers of the sources have missed so far. */
 void dm_sources_missing(const struct dm_sources *sources, dm_missing_found *found);
+
+/* The calls of all readers of the sources. */
+int64_t dm_sources_calls(const struct dm_sources *sources);
 
 /* The part of PATCH, number *INDEX of the list or a later one, that is in PART of the matrix;
  * false: there is none. */

@@ -161,21 +161,24 @@ static dm_view memory_of(const dm_reader *reader, const dm_request *request, dm_
 /* Copies from STAGED, which has PIECE of REQUEST, what PICK takes of it: of its columns all, of its
  * rows those that are in the piece. */
 static void spread_pick(const dm_reader *reader, const dm_request *request, dm_view staged,
-                        const dm_rectangle *piece, const dm_request *pick) {
-  const int64_t step = request->rows.step, top = dm_line_at(request->rows, piece->row);
+                        const dm_rectangle *piece, const dm_pick *pick) {
+  const dm_request *own = &pick->request;
+  const int64_t step = request->rows.step, first = dm_line_at(request->rows, piece->row);
   const int64_t left = dm_line_at(request->cols, piece->col);
-  int64_t row = pick->part.row, rows = pick->part.rows;
-  int64_t col = pick->part.col, cols = pick->part.cols;
-  dm_line_clip(pick->rows, top, (piece->rows - 1) * step + 1, &row, &rows);
-  dm_line_clip(pick->cols, left, piece->cols, &col, &cols);
+  const int64_t top = dm_max(first, pick->top);
+  const int64_t bottom = dm_min(first + (piece->rows - 1) * step, pick->bottom);
+  int64_t row = own->part.row, rows = own->part.rows, col = own->part.col, cols = own->part.cols;
+  if (top > bottom) return;
+  dm_line_clip(own->rows, top, bottom - top + 1, &row, &rows);
+  dm_line_clip(own->cols, left, piece->cols, &col, &cols);
   if (rows <= 0 || cols <= 0) return;
-  dm_view part = dm_view_sub(staged, (dm_line_at(pick->rows, row) - top) / step,
-                             dm_line_at(pick->cols, col) - left, 1, 1);
+  dm_view part = dm_view_sub(staged, (dm_line_at(own->rows, row) - first) / step,
+                             dm_line_at(own->cols, col) - left, 1, 1);
   part.rows = rows;
   part.cols = cols;
-  part.row_stride *= rows > 1 ? pick->rows.step / step : 1;
-  part.col_stride *= pick->cols.step;
-  dm_reader_spread(reader, pick, part, row, col);
+  part.row_stride *= rows > 1 ? own->rows.step / step : 1;
+  part.col_stride *= own->cols.step;
+  dm_reader_spread(reader, own, part, row, col);
 }
 
 static void spread(const dm_reader *reader, const dm_request *request, dm_view staged,

@@ -188,6 +188,13 @@ void dm_sources_missing(const struct dm_sources *s, dm_missing_found *found) {
   }
 }
 
+int64_t dm_sources_calls(const struct dm_sources *s) {
+  int64_t calls = 0;
+  for (int64_t i = 0; i < s->composite->sources; i++)
+    if (s->reader[i]) calls += dm_reader_calls(s->reader[i]);
+  return calls;
+}
+
 /* ---- files ---- */
 
 /* Closes the files without users; with the lock held. */

@@ -24,23 +24,66 @@ static dm_dtype type_for(dm_dtype type) {
   return dm_dtype_holds(DM_F32, type) ? DM_F32 : DM_F64;
 }
 
-/* Adds this rank's groups of rows. Missing values are read as NaN, which dm_moments leaves out,
- * unless they are 0. */
-static dm_status take_groups(dm_run *run, int io_threads, const dm_dataset *set, dm_moments *m) {
-  dm_moments_group t = {.moments = m};
+/* Adds what it takes to the group of its elements, which are rows or columns of the file. */
+typedef struct grouping {
+  dm_moments_group to;
+  const dm_dataset *set;
+  bool columns; /* ranks divide columns */
+  int64_t first_col;
+} grouping;
+
+/* Elements of group G. */
+static dm_range group_at(const grouping *t, int64_t g) {
+  const bool by_rows = t->to.moments->by_rows;
+  if (!by_rows) return dm_split(t->set->rows, GROUPS, g, 1);
+  return dm_file_part(t->set, (dm_range){0, t->set->cols}, GROUPS, g);
+}
+
+static dm_status take_grouped(void *context, dm_view part, int64_t row, int64_t col) {
+  grouping *t = context;
+  const bool by_rows = t->to.moments->by_rows;
+  col += t->first_col;
+  t->to.group = 0;
+  if (by_rows && !t->columns) return dm_moments_take(&t->to, part, row, col);
+  const int64_t first = by_rows ? col : row, count = by_rows ? part.cols : part.rows;
+  for (int g = 0; g < GROUPS; g++) {
+    const dm_range common = dm_range_common(group_at(t, g), (dm_range){first, first + count});
+    const int64_t at = common.begin - first, size = dm_range_size(common);
+    if (size <= 0) continue;
+    t->to.group = g;
+    const dm_view some = by_rows ? dm_view_sub(part, 0, at, part.rows, size)
+                                 : dm_view_sub(part, at, 0, size, part.cols);
+    DM_TRY(dm_moments_take(&t->to, some, row + (by_rows ? 0 : at), col + (by_rows ? at : 0)));
+  }
+  return DM_OK;
+}
+
+/* What this rank's groups of ALL rows or columns are together. */
+static dm_range groups_of(const dm_run *run, const dm_dataset *set, int64_t all) {
+  const dm_range mine = dm_split(GROUPS, run->ranks, run->rank, 1);
+  if (dm_range_size(mine) == 0) return (dm_range){0, 0};
+  return (dm_range){dm_file_part(set, (dm_range){0, all}, GROUPS, mine.begin).begin,
+                    dm_file_part(set, (dm_range){0, all}, GROUPS, mine.end - 1).end};
+}
+
+/* Adds this rank's groups of rows, or of columns. Missing values are read as NaN, which dm_moments
+ * leaves out, unless they are 0. */
+static dm_status take_groups(dm_run *run, int io_threads, const dm_dataset *set, dm_moments *m,
+                             int64_t *unpacked) {
+  const bool columns = dm_file_divides_columns(set);
   dm_dataset read = *set;
   if (read.meaning.missing != DM_MISSING_ZERO) read.meaning.missing = DM_MISSING_NAN;
-  const dm_reading how = {
-      .as = DM_DTYPE_NONE, .work = type_for(dm_dataset_type(set)), .threads = io_threads};
-  const dm_range mine = dm_split(GROUPS, run->ranks, run->rank, 1);
-  DM_TRY(dm_crew_new(run->cores.threads, &t.crew));
-  dm_status status = DM_OK;
-  for (int64_t g = mine.begin; g < mine.end && !status; g++) {
-    t.group = m->by_rows ? 0 : (int)g;
-    status = dm_file_stream(run, &read, dm_split(set->rows, GROUPS, g, 1), (dm_range){0, set->cols},
-                            &how, dm_moments_take, &t);
-  }
-  dm_crew_free(t.crew);
+  const dm_reading how = {.as = DM_DTYPE_NONE,
+                          .work = type_for(dm_dataset_type(set)),
+                          .threads = io_threads,
+                          .groups = columns ? 0 : GROUPS,
+                          .unpacked = unpacked};
+  const dm_range rows = columns ? (dm_range){0, set->rows} : groups_of(run, set, set->rows);
+  const dm_range cols = columns ? groups_of(run, set, set->cols) : (dm_range){0, set->cols};
+  grouping t = {.to = {.moments = m}, .set = set, .columns = columns, .first_col = cols.begin};
+  DM_TRY(dm_crew_new(run->cores.threads, &t.to.crew));
+  dm_status status = dm_file_stream(run, &read, rows, cols, &how, take_grouped, &t);
+  dm_crew_free(t.to.crew);
   return status;
 }
 
@@ -230,6 +273,7 @@ typedef struct factor {
   dm_lines inner; /* along which the sums of the product run */
   const weights *weights;
   dm_centered_copy *copy; /* of it in memory; NULL: SET is in a file */
+  int64_t *unpacked;      /* chunks so far */
 } factor;
 
 /* Joins the moments of SET, if means or deviations are taken. */
@@ -244,7 +288,7 @@ static dm_status find_moments(dm_run *run, int io_threads, const factor *f, bool
   status = dm_comm_agree(run->world, status);
   if (!status)
     status = dm_comm_agree(run->world, f->copy ? dm_centered_copy_take(run, f->copy, m)
-                                               : take_groups(run, io_threads, set, m));
+                                               : take_groups(run, io_threads, set, m, f->unpacked));
   if (!status) status = dm_moments_join(m, run->world);
   return status ? status : dm_comm_agree(run->world, check_missing(set, m));
 }
@@ -339,7 +383,8 @@ static dm_status center_one(dm_run *run, int io_threads, const factors *f, int x
   dm_dataset *set = f->sets[x];
   dm_centered_copy *copy = f->memory[x] ? &made->copies[x] : NULL;
   const factor one = {
-      s, set, &f->vectors->center[x], &f->vectors->scale[x], inner_of(f->equation, x), w, copy};
+      s, set,  &f->vectors->center[x], &f->vectors->scale[x], inner_of(f->equation, x),
+      w, copy, &made->unpacked};
   if (!copy) return make(run, io_threads, &one, &made->made[x]);
   const dm_centered_source from = {f->memory[x], names[x], set,
                                    dm_centered_type(f->equation, set, x)};

@@ -13,6 +13,7 @@
 typedef struct dm_centered {
   dm_centering *made[2];      /* B may have A's */
   dm_centered_copy copies[2]; /* of matrices in memory; so may these */
+  int64_t unpacked;           /* chunks that this rank unpacked for moments */
 } dm_centered;
 
 void dm_centered_free(dm_centered *centered);

@@ -470,10 +470,10 @@ static dm_phases phases_of(const dm_job *j) {
 
 static dm_status report(dm_job *j, const dm_verdict *verdict, dm_record *record) {
   dm_phases mean, worst;
-  int64_t unpacked = dm_file_queue_unpacked(j->ahead);
+  int64_t counts[2] = {dm_file_queue_unpacked(j->ahead), dm_dataset_source_calls(&j->source)};
   j->product.local.phases = phases_of(j);
   const dm_phases *own = &j->product.local.phases;
-  DM_TRY(dm_comm_sum_i64(j->run->world, &unpacked, 1));
+  DM_TRY(dm_comm_sum_i64(j->run->world, counts, 2));
   DM_TRY(dm_phases_worst(j->run, &j->product.local, &worst));
   DM_TRY(dm_phases_mean(j->run, own, &mean));
   const dm_multiplied done = {.run = j->run,
@@ -487,7 +487,8 @@ static dm_status report(dm_job *j, const dm_verdict *verdict, dm_record *record)
                               .verdict = verdict,
                               .sums = j->sums,
                               .read_back = j->read_back,
-                              .unpacked = unpacked,
+                              .unpacked = counts[0],
+                              .calls = counts[1],
                               .repeated = j->repair->seconds,
                               .seconds = dm_now() - j->run->born};
   if (record) dm_multiply_record(&done, record);

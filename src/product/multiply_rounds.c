@@ -178,6 +178,14 @@ static dm_status multiply_plain(dm_run *run, const dm_multiply *multiply, dm_rec
                      record);
 }
 
+/* Records the chunks that all ranks unpacked for the moments. */
+static dm_status record_unpacked(const dm_run *run, int64_t unpacked, dm_record *record) {
+  DM_TRY(dm_comm_sum_i64(run->world, &unpacked, 1));
+  if (record && unpacked > 0)
+    dm_record_integer(record, "files.chunks_unpacked_before", NULL, DM_SHOWN_PLAIN, unpacked);
+  return DM_OK;
+}
+
 /* The same with copies of A and B that are centered, scaled or weighted. */
 static dm_status multiply_centered(dm_run *run, const dm_multiply *multiply, dm_record *record) {
   DM_FREED dm_multiply *changed = NULL;
@@ -185,7 +193,9 @@ static dm_status multiply_centered(dm_run *run, const dm_multiply *multiply, dm_
   DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &changed)));
   *changed = *multiply;
   dm_status status = dm_center_product(run, changed, NULL, &centered);
+  const int64_t unpacked = centered.unpacked;
   if (!status) status = multiply_plain(run, changed, record);
+  if (!status) status = record_unpacked(run, unpacked, record);
   dm_centered_free(&centered);
   return status;
 }

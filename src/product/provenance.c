@@ -222,6 +222,8 @@ static void record_files(const dm_multiplied *done, dm_record *record) {
           done->multiply->has_c ? in_file(done, DM_OLD, &done->multiply->c) : NULL},
       record);
   if (inputs[0]->centering || inputs[1]->centering) dm_centering_record(inputs, record);
+  if (done->calls > 0)
+    dm_record_integer(record, "files.read_calls", NULL, DM_SHOWN_PLAIN, done->calls);
   if (done->unpacked > 0) {
     dm_record_integer(record, "files.chunks", "chunks in A and B", DM_SHOWN_PLAIN,
                       dm_dataset_chunks(inputs[0]) + dm_dataset_chunks(inputs[1]));

@@ -49,6 +49,7 @@ typedef struct dm_multiplied {
   bool sums;                 /* C's sums were checked, before alpha and beta */
   bool read_back;            /* C was compared with what was written */
   int64_t unpacked;          /* chunks unpacked by all ranks */
+  int64_t calls;             /* of the system, that read A and B on all ranks */
   double repeated;           /* seconds of the rounds before this one, whose C was wrong */
   double factor;             /* of a product by residues, see dm_scaling; 0: none */
   double seconds;            /* total */

@@ -47,17 +47,18 @@ static dm_status take_renumbered(void *context, dm_view part, int64_t row, int64
   return r->take(r->context, part, row + r->row, col + r->col);
 }
 
-/* This rank's part of the rows of OF, which is PART (NULL: all) of op(X). */
+/* This rank's part of the rows or columns OF the file, which are PART (NULL: all) of op(X). */
 static dm_status stream_file(dm_run *run, const dm_dataset *dataset, dm_extent of,
                              const dm_extent *part, const dm_reading *how, dm_part_taker *take,
                              void *context) {
   const bool turned = how->op != DM_OP_N;
-  dm_range rows = dm_split(dm_range_size(of.rows), run->ranks, run->rank, 1);
+  dm_extent mine = of;
+  dm_range *divided = dm_file_divides_columns(dataset) ? &mine.cols : &mine.rows;
+  *divided = dm_file_part(dataset, *divided, run->ranks, run->rank);
   renumbering inside = {take, context, part ? part->rows.begin : 0, part ? part->cols.begin : 0};
   *(turned ? &inside.col : &inside.row) -= of.rows.begin;
-  rows.begin += of.rows.begin;
-  rows.end += of.rows.begin;
-  return dm_file_stream(run, dataset, rows, of.cols, how, take_renumbered, &inside);
+  *(turned ? &inside.row : &inside.col) += mine.cols.begin - of.cols.begin;
+  return dm_file_stream(run, dataset, mine.rows, mine.cols, how, take_renumbered, &inside);
 }
 
 static dm_status take_nothing(void *context, dm_view part, int64_t row, int64_t col) {
