@@ -384,6 +384,7 @@ static dm_status take(dm_call *call, int code, const char *typed, int place, con
   if (!option) return dm_fail(DM_E_BUG, "getopt_long returned %d", code);
   if (place >= 0 && is_cut_short(typed, l->longs[place].name))
     return unknown_option(call->verb, typed + 2, l);
+  call->own.stated[option - dm_cli_options] = true;
   const char *value = negated ? "no" : dm_cli_takes_value(option) ? optarg : NULL;
   return dm_context(set_option(call, option, value), "option '--%s'", option->name);
 }

@@ -83,6 +83,9 @@ void dm_cli_add_alike(dm_alike *alike, const dm_call *call);
 /* Whether the stated beta is not 0; DM_E_USAGE if --c contradicts it. */
 dm_status dm_cli_check_beta(const dm_call *call, bool *reads_c);
 
+/* DM_E_USAGE: a flag would change nothing. (effects.c) */
+dm_status dm_cli_check_effects(const dm_call *call);
+
 /* m, n and k from the options of these names or --size, else FALLBACK (0: none). */
 dm_status dm_cli_dimensions(const dm_call *call, int64_t fallback, int64_t mnk[3]);
 

@@ -31,7 +31,8 @@ typedef struct dm_cli_bench {
 
 /* Choices are indices into the option's list, which has the order of the corresponding enum. */
 typedef struct dm_cli_settings {
-  bool given[DM_CLI_OPTIONS]; /* by flag or environment; index in dm_cli_options */
+  bool given[DM_CLI_OPTIONS];  /* by flag or environment; index in dm_cli_options */
+  bool stated[DM_CLI_OPTIONS]; /* by flag */
   dm_cli_asked asked;
   int verbose, quiet, progress;
   bool against_library, dry_run, slurm;

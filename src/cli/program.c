@@ -145,7 +145,8 @@ static dm_status read_call(dm_call *call, int argc, char **argv, bool *answered)
   DM_TRY(answer(call, answered));
   if (*answered) return DM_OK;
   DM_TRY(dm_cli_environment(call));
-  return check_operands(call);
+  DM_TRY(check_operands(call));
+  return dm_cli_check_effects(call);
 }
 
 /* Called when the pages of a mapped file cannot be read: the file was truncated, or its disk
