@@ -25,6 +25,9 @@ multiply A.h5 B.h5 -o C.h5 --force --no-verify -v
 4 multiply A.h5 B.h5 -o D.h5 --grid 1x1x2 --panel 64
 4 multiply A.h5 B.h5 -o E.h5 --grid 2x2x1 --reproducible --no-overlap --type f32
 multiply S.npy S.npy -o S.h5
+gram A.h5 -o G.h5
+cov A.h5 -o V.h5 --of rows
+cor A.h5 -o R.h5 --missing pairwise
 verify A.h5 B.h5 C.h5
 verify A.h5 B.h5 C.h5 --full
 info
