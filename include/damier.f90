@@ -126,6 +126,10 @@ module damier
       import
       type(c_ptr), value :: context
     end function
+    type(c_ptr) function damier_warnings(context) bind(c) ! see damier_string
+      import
+      type(c_ptr), value :: context
+    end function
     type(c_ptr) function damier_version() bind(c) ! see damier_string
       import
     end function
