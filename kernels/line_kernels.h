@@ -20,7 +20,8 @@ extern "C" {
 typedef struct dm_moments_work {
   dm_view matrix;
   dm_gaps gaps;
-  const double *weights; /* of the rows; NULL: 1 */
+  const double *weights; /* of the rows, or DM_LEFT_OUT; NULL: 1 */
+  const double *powers;  /* that the elements of each column are multiplied with; NULL: 1 */
   int64_t row_place, col_place;
   int64_t parts; /* of the rows, summed separately */
   void *scratch; /* dm_kernels_moments_scratch bytes, aligned to 16 */
@@ -47,6 +48,11 @@ cudaError_t dm_kernels_center(const dm_center_work *work);
  * in device memory.  C may be the counts.  (helpers/pairs.cu) */
 cudaError_t dm_kernels_pairs(dm_view c, const dm_pairs *of, const dm_pair_form *form,
                              cudaStream_t stream);
+
+/* C, floating-point: FACTOR times correlations, whose magnitude becomes at most FACTOR's, and with
+ * DIAGONAL those of column = row - AHEAD exactly FACTOR; NaN stays.  (helpers/pairs.cu) */
+cudaError_t dm_kernels_correlate(dm_view c, int64_t ahead, double factor, bool diagonal,
+                                 cudaStream_t stream);
 
 #ifdef __cplusplus
 }

@@ -14,13 +14,6 @@ namespace {
 constexpr int COLS = 32, ROWS = 8; /* threads of a block */
 constexpr int DEPTH = 4;           /* rows of a thread at once */
 
-__device__ __forceinline__ Complex128 scaled(Complex128 a, double f) {
-  return {a.re * f, a.im * f};
-}
-__device__ __forceinline__ double scaled(double a, double f) {
-  return a * f;
-}
-
 __device__ __forceinline__ double squared(double a) {
   return a * a;
 }
@@ -38,7 +31,7 @@ __device__ __forceinline__ Complex128 present(Complex128 a) {
 /* What is done to a line's elements. */
 template <class Number> struct Change {
   Number shift, fill;
-  double factor;
+  double factor, power;
 };
 
 template <class Number>
@@ -46,7 +39,7 @@ __device__ __forceinline__ Change<Number> change_of(const dm_centering &c, int64
   const Number *shift = reinterpret_cast<const Number *>(c.shift);
   const Number *fill = reinterpret_cast<const Number *>(c.fill);
   return {shift ? shift[line] : Number(), fill ? fill[line] : missing<Number>(),
-          c.factor ? c.factor[line] : 1.0};
+          c.factor ? c.factor[line] : 1.0, c.power ? c.power[line] : 1.0};
 }
 
 __device__ __forceinline__ double weight_of(const dm_centering &c, int64_t line) {
@@ -57,6 +50,8 @@ template <class Number>
 __device__ __forceinline__ Number changed(const dm_centering &c, Number x,
                                           const Change<Number> &change, double weight) {
   if (c.role == DM_ROLE_PRESENT) return present(x);
+  if (weight < 0.0) return Number(); /* left out */
+  x = scaled(x, change.power);
   if (c.fill && is_nan(x)) x = change.fill;
   x = scaled(scaled(minus(x, change.shift), change.factor), weight);
   return c.role == DM_ROLE_SQUARES ? squared(x) : x;
@@ -184,7 +179,7 @@ bool is_plain(const dm_center_work &work) {
   const dm_centering &c = work.centering;
   const int count = 16 / (int)size_of(work.to.dtype);
   return work.from.dtype == work.to.dtype && c.role == DM_ROLE_VALUES && !c.fill && !c.weight &&
-         work.gaps.count == 0 && !work.gaps.zero && has_few(work.from, count) &&
+         !c.power && work.gaps.count == 0 && !work.gaps.zero && has_few(work.from, count) &&
          has_few(work.to, count);
 }
 

@@ -37,6 +37,13 @@ static __device__ __forceinline__ Complex128 plus(Complex128 a, double f, Comple
   return {fma(f, b.re, a.re), fma(f, b.im, a.im)};
 }
 
+static __device__ __forceinline__ double scaled(double a, double f) {
+  return a * f;
+}
+static __device__ __forceinline__ Complex128 scaled(Complex128 a, double f) {
+  return {a.re * f, a.im * f};
+}
+
 /* ---- missing elements ---- */
 
 template <class Number> static __device__ __forceinline__ Number missing();

@@ -26,6 +26,20 @@ template <class Number> struct Moments {
   double squares, weight, present;
 };
 
+/* Squares are rounded up, so that only those of 0 vanish. */
+__device__ __forceinline__ double add_square(double a, double c) {
+  return __fma_ru(a, a, c);
+}
+__device__ __forceinline__ double add_square(Complex128 a, double c) {
+  return __fma_ru(a.im, a.im, __fma_ru(a.re, a.re, c));
+}
+
+/* SQUARES, a difference with sums of squares whose last one is SECOND, but for rounding. */
+__device__ __forceinline__ double not_negative(double squares, double second) {
+  if (squares <= 0.0) return second > 0.0 && second < 0x1p-1000 ? 0x1p-1074 : 0.0;
+  return squares; /* NaN stays */
+}
+
 template <class Number>
 __device__ __forceinline__ void join(Moments<Number> &m, const Moments<Number> &more) {
   if (more.present == 0.0) return;
@@ -37,7 +51,7 @@ __device__ __forceinline__ void join(Moments<Number> &m, const Moments<Number> &
   if (more.weight == 0.0) return;
   const Number delta = minus(plus(more.mean, 1.0, minus(more.from, m.from)), m.mean);
   const double all = m.weight + more.weight, part = more.weight / all;
-  m.squares += mad_square(delta, 0.0) * (m.weight * part) + more.squares;
+  m.squares += __dmul_ru(add_square(delta, 0.0), m.weight * part) + more.squares;
   m.mean = plus(m.mean, part, delta);
   m.weight = all;
 }
@@ -62,7 +76,7 @@ sum(const Number (&x)[COUNT], const double (&weights)[COUNT], Number from, Numbe
   for (int i = 0; i < COUNT; i++) {
     const Number d = is_nan(x[i]) ? Number() : minus(minus(x[i], from), mean);
     of.first = plus(of.first, weights[i], d);
-    of.second = fma(weights[i], mad_square(d, 0.0), of.second);
+    of.second = __fma_ru(weights[i], add_square(d, 0.0), of.second);
   }
   return of;
 }
@@ -90,14 +104,14 @@ __device__ __forceinline__ int add(Moments<Number> &m, const Number (&x)[COUNT],
     const Number old = m.mean;
     m.mean = plus(old, 1.0 / weight, of.first);
     const Number delta = minus(m.mean, old);
-    m.squares = fma(m.weight, mad_square(delta, 0.0), m.squares);
+    m.squares = __fma_ru(m.weight, add_square(delta, 0.0), m.squares);
     of = sum(x, own, m.from, m.mean);
     of.first = plus(of.first, -m.weight, delta);
   }
   m.weight += weight;
   const double part = 1.0 / m.weight;
   const double squares = m.squares + of.second - mad_square(of.first, 0.0) * part;
-  m.squares = squares < 0.0 ? 0.0 : squares; /* by rounding; NaN stays */
+  m.squares = not_negative(squares, of.second);
   m.mean = plus(m.mean, part, of.first);
   return present;
 }
@@ -121,7 +135,7 @@ __device__ __forceinline__ void add_sums(Moments<Number> &m, const Sums<Number> 
   const double square = mad_square(first, 0.0);
   const double second = sums.second + (square - mad_square(sums.first, 0.0)) * of_count;
   const double squares = m.squares + second - square * part;
-  m.squares = squares < 0.0 ? 0.0 : squares;
+  m.squares = not_negative(squares, sums.second);
   m.mean = plus(m.mean, part, first);
   m.weight = all;
   m.present += count;
@@ -152,7 +166,7 @@ __device__ __forceinline__ void add_run(Sums<Number> (&sums)[COUNT], const Few<E
   for (int v = 0; v < COUNT; v++) {
     const Number d = minus(widen<Number>(x.at[v]), shift[v % columns]);
     sums[v].first = plus(sums[v].first, 1.0, d);
-    sums[v].second = mad_square(d, sums[v].second);
+    sums[v].second = add_square(d, sums[v].second);
   }
 }
 
@@ -198,7 +212,7 @@ __device__ __forceinline__ int add_runs(Moments<Number> (&of)[COLUMNS], const Ru
       const bool is = !is_nan(number);
       const Number d = is ? minus(number, shift[v % COLUMNS]) : Number();
       sums[v].first = plus(sums[v].first, 1.0, d);
-      sums[v].second = mad_square(d, sums[v].second);
+      sums[v].second = add_square(d, sums[v].second);
       count[v] += is;
       if (is || (*noted >> v % COLUMNS & 1)) continue;
       *noted |= 1u << v % COLUMNS;
@@ -244,9 +258,9 @@ __device__ __forceinline__ int add_plain(Moments<Number> (&of)[COLUMNS], dm_dtyp
     }
 }
 
-/* Whether elements have weight 1 and only NaN is missing. */
+/* Whether elements are taken as they are, have weight 1, and only NaN is missing. */
 __device__ __forceinline__ bool is_plain(const dm_moments_work &work) {
-  return !work.weights && work.gaps.count == 0 && !work.gaps.zero;
+  return !work.weights && !work.powers && work.gaps.count == 0 && !work.gaps.zero;
 }
 
 template <class Number> __device__ __forceinline__ Moments<Number> join_lanes(Moments<Number> m) {
@@ -278,6 +292,17 @@ struct Parts {
   int64_t count, rows; /* of a part */
 };
 
+/* Of an element of a row; negative: it is left out. */
+__device__ __forceinline__ double weight_of(const dm_moments_work &work, int64_t row) {
+  return work.weights ? work.weights[row] : 1.0;
+}
+
+template <class Number>
+__device__ __forceinline__ Number taken(const dm_moments_work &work, Number x, int64_t col) {
+  const Number number = without_gaps(work.gaps, x);
+  return work.powers ? scaled(number, work.powers[col]) : number;
+}
+
 /* Adds DEPTH rows, those before END, to the columns LEFT from COL on, any elements with any
  * weights.
  */
@@ -300,10 +325,10 @@ __device__ __forceinline__ void add_rows(const dm_moments_work &work, Moments<Nu
     if (!(left >> v & 1)) continue;
 #pragma unroll
     for (int u = 0; u < DEPTH; u++) {
-      is[u] = v < count[u];
+      weights[u] = row + u < end ? weight_of(work, row + u) : 0.0;
+      is[u] = v < count[u] && weights[u] >= 0.0;
       there += is[u];
-      column[u] = is[u] ? without_gaps(work.gaps, x[u][v]) : missing<Number>();
-      weights[u] = row + u >= end ? 0.0 : work.weights ? work.weights[row + u] : 1.0;
+      column[u] = is[u] ? taken(work, x[u][v], col + v) : missing<Number>();
     }
     if (add(of[v], column, weights) == there) continue;
     note(work.first,
@@ -360,16 +385,15 @@ __device__ __forceinline__ void add_column(const dm_moments_work &work, Moments<
   for (int u = 0; u < RUNS; u++) {
     const int64_t left = end - row - u * STEP;
     count[u] = left >= COUNT ? COUNT : left > 0 ? (int)left : 0;
-    there += count[u];
   }
   load_few(x, m.dtype, m.base, row + col * m.col_stride, STEP, count);
 #pragma unroll
   for (int i = 0; i < RUNS * COUNT; i++) {
     is[i] = i % COUNT < count[i / COUNT];
-    some[i] = is[i] ? without_gaps(work.gaps, x[i / COUNT][i % COUNT]) : missing<Number>();
-    weights[i] = !is[i]         ? 0.0
-                 : work.weights ? work.weights[row + i / COUNT * STEP + i % COUNT]
-                                : 1.0;
+    weights[i] = is[i] ? weight_of(work, row + i / COUNT * STEP + i % COUNT) : 0.0;
+    is[i] = is[i] && weights[i] >= 0.0;
+    there += is[i];
+    some[i] = is[i] ? taken(work, x[i / COUNT][i % COUNT], col) : missing<Number>();
   }
   if (add(of, some, weights) == there) return;
   const int first = first_missing(some, is);

@@ -21,7 +21,55 @@ __global__ void __launch_bounds__(COLS *ROWS) pairs(dm_view c, dm_pairs of, dm_p
   }
 }
 
+__device__ __forceinline__ double correlated(double value, double factor, bool same) {
+  return dm_correlated(value, factor, same);
+}
+__device__ __forceinline__ Complex128 correlated(Complex128 value, double factor, bool same) {
+  return {dm_correlated(value.re, factor, same),
+          same && !isnan(value.im) ? 0.0 : dm_correlated(value.im, factor, false)};
+}
+
+template <class T, class Number>
+__global__ void __launch_bounds__(COLS *ROWS)
+    correlate(dm_view c, int64_t ahead, double factor, bool diagonal) {
+  const int64_t col = (int64_t)blockIdx.x * COLS + threadIdx.x;
+  const int64_t step = (int64_t)gridDim.y * ROWS;
+  if (col >= c.cols) return;
+  for (int64_t row = (int64_t)blockIdx.y * ROWS + threadIdx.y; row < c.rows; row += step) {
+    T *at = static_cast<T *>(c.base) + row * c.row_stride + col * c.col_stride;
+    round_to(at, correlated(widen<Number>(*at), factor, diagonal && row == col + ahead));
+  }
+}
+
+template <class T, class Number>
+cudaError_t launch_correlate(const dm_view &c, int64_t ahead, double factor, bool diagonal,
+                             cudaStream_t stream) {
+  const dim3 grid(blocks_for(divide_up(c.cols, COLS)), blocks_for(divide_up(c.rows, ROWS), 65535));
+  correlate<T, Number><<<grid, dim3(COLS, ROWS), 0, stream>>>(c, ahead, factor, diagonal);
+  return cudaGetLastError();
+}
+
 } // namespace
+
+cudaError_t dm_kernels_correlate(dm_view c, int64_t ahead, double factor, bool diagonal,
+                                 cudaStream_t stream) {
+  switch (c.dtype) {
+  case DM_F64:
+    return launch_correlate<double, double>(c, ahead, factor, diagonal, stream);
+  case DM_F32:
+    return launch_correlate<float, double>(c, ahead, factor, diagonal, stream);
+  case DM_F16:
+    return launch_correlate<__half, double>(c, ahead, factor, diagonal, stream);
+  case DM_BF16:
+    return launch_correlate<__nv_bfloat16, double>(c, ahead, factor, diagonal, stream);
+  case DM_C64:
+    return launch_correlate<Complex64, Complex128>(c, ahead, factor, diagonal, stream);
+  case DM_C128:
+    return launch_correlate<Complex128, Complex128>(c, ahead, factor, diagonal, stream);
+  default:
+    return cudaErrorInvalidValue;
+  }
+}
 
 cudaError_t dm_kernels_pairs(dm_view c, const dm_pairs *of, const dm_pair_form *form,
                              cudaStream_t stream) {

@@ -422,12 +422,12 @@ dm_status dm_backend_dot(dm_backend *backend, dm_view x, dm_view y, double *sum)
   return backend->ops->dot(backend, x, y, sum);
 }
 
-dm_status dm_backend_moments(dm_backend *backend, dm_view matrix, bool by_rows, const dm_gaps *gaps,
-                             const double *weights, double *numbers, int64_t *first) {
+dm_status dm_backend_moments(dm_backend *backend, dm_view matrix, const dm_moments_how *how,
+                             double *numbers, int64_t *first) {
   DM_INHERIT(backend, moments);
   if (!backend->ops->moments || matrix.space != DM_DEVICE || dm_view_is_empty(matrix))
     return dm_fail(DM_E_BUG, "backend %s has no moments of such matrices", backend->ops->name);
-  return backend->ops->moments(backend, matrix, by_rows, gaps, weights, numbers, first);
+  return backend->ops->moments(backend, matrix, how, numbers, first);
 }
 
 dm_status dm_backend_center(dm_backend *backend, dm_view to, dm_view from, const dm_gaps *gaps,
@@ -449,4 +449,13 @@ dm_status dm_backend_pairs(dm_backend *backend, dm_view c, const dm_pairs *of,
     return dm_fail(DM_E_BUG, "backend %s has no pairs of such matrices", backend->ops->name);
   if (dm_view_is_empty(c)) return DM_OK;
   return backend->ops->pairs(backend, c, of, form);
+}
+
+dm_status dm_backend_correlate(dm_backend *backend, dm_view c, int64_t row, int64_t col,
+                               double factor, bool diagonal) {
+  DM_INHERIT(backend, correlate);
+  if (!backend->ops->correlate || c.space != DM_DEVICE || dm_dtype_is_integer(c.dtype))
+    return dm_fail(DM_E_BUG, "backend %s has no correlations of such matrices", backend->ops->name);
+  if (dm_view_is_empty(c)) return DM_OK;
+  return backend->ops->correlate(backend, c, row, col, factor, diagonal);
 }

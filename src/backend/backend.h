@@ -185,12 +185,12 @@ dm_status dm_backend_dot(dm_backend *backend, dm_view x, dm_view y, double *sum)
 
 /* ---- for matrices in device memory; synchronous ---- */
 
-/* The moments (core/centering.h) of the rows (BY_ROWS) or columns of MATRIX as numbers[what * width
- * + j], with a WIDTH of as many numbers as elements of all lines have. The bits are the same in
- * every run; the squares of an element's two parts are one sum. WEIGHTS, of the elements of a line,
- * may be NULL: 1. *FIRST: the first missing element, row * columns + column; INT64_MAX: none. */
-dm_status dm_backend_moments(dm_backend *backend, dm_view matrix, bool by_rows, const dm_gaps *gaps,
-                             const double *weights, double *numbers, int64_t *first);
+/* The moments (core/centering.h) of lines of MATRIX as numbers[what * width + j], with a WIDTH of
+ * as many numbers as elements of all lines have. The bits are the same in every run; the squares of
+ * an element's two parts are one sum. *FIRST: the first missing element, row * columns + column;
+ * INT64_MAX: none. */
+dm_status dm_backend_moments(dm_backend *backend, dm_view matrix, const dm_moments_how *how,
+                             double *numbers, int64_t *first);
 
 /* TO = FROM, centered: computed in f64 and rounded once. Both are real or both complex, and in both
  * rows are contiguous, or in both columns. */
@@ -201,5 +201,9 @@ dm_status dm_backend_center(dm_backend *backend, dm_view to, dm_view from, const
  * rounded once. C may be the counts. */
 dm_status dm_backend_pairs(dm_backend *backend, dm_view c, const dm_pairs *of,
                            const dm_pair_form *form);
+
+/* As dm_correlate (core/pairs.h). */
+dm_status dm_backend_correlate(dm_backend *backend, dm_view c, int64_t row, int64_t col,
+                               double factor, bool diagonal);
 
 #endif

@@ -167,11 +167,13 @@ typedef struct dm_backend_ops {
   dm_status (*add)(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha, double beta);
   dm_status (*dot)(dm_backend *backend, dm_view x, dm_view y, double *sum);
   /* (optional) With device memory. */
-  dm_status (*moments)(dm_backend *backend, dm_view matrix, bool by_rows, const dm_gaps *gaps,
-                       const double *weights, double *numbers, int64_t *first);
+  dm_status (*moments)(dm_backend *backend, dm_view matrix, const dm_moments_how *how,
+                       double *numbers, int64_t *first);
   dm_status (*center)(dm_backend *backend, dm_view to, dm_view from, const dm_gaps *gaps,
                       const dm_centering *centering);
   dm_status (*pairs)(dm_backend *backend, dm_view c, const dm_pairs *of, const dm_pair_form *form);
+  dm_status (*correlate)(dm_backend *backend, dm_view c, int64_t row, int64_t col, double factor,
+                         bool diagonal);
 } dm_backend_ops;
 
 struct dm_backend {

@@ -305,6 +305,7 @@ const dm_backend_ops dm_backend_cuda = {
     .moments = dm_cuda_moments,
     .center = dm_cuda_center,
     .pairs = dm_cuda_pairs,
+    .correlate = dm_cuda_correlate,
     .kernels = dm_cuda_kernels,
     .suits = dm_cuda_suits,
     .multiply = dm_cuda_multiply_whole,

@@ -24,24 +24,28 @@ static dm_status put(vectors *v, const double **vector, int64_t count) {
   return DM_OK;
 }
 
-dm_status dm_cuda_moments(dm_backend *backend, dm_view matrix, bool by_rows, const dm_gaps *gaps,
-                          const double *weights, double *numbers, int64_t *first) {
+dm_status dm_cuda_moments(dm_backend *backend, dm_view matrix, const dm_moments_how *how,
+                          double *numbers, int64_t *first) {
   dm_cuda *gpu = dm_cuda_of(backend);
+  const bool by_rows = how->by_rows;
+  const double *weights = how->weights, *powers = how->powers;
   const dm_view lines = by_rows ? dm_view_transpose(matrix) : matrix;
   const int64_t width = lines.cols * (dm_dtype_is_complex(matrix.dtype) ? 2 : 1);
   const int64_t parts = dm_kernels_moments_parts(lines, gpu->processors);
   const int64_t scratch = dm_round_up(dm_kernels_moments_scratch(lines, parts), 256);
   *first = INT64_MAX;
   DM_TRY(dm_cuda_enter(gpu));
-  DM_TRY(dm_cuda_grow(
-      gpu, &gpu->vectors,
-      dm_max(DM_CUDA_SUMS_LEAST, scratch + room(1) + room(DM_MOMENTS * width) + room(lines.rows))));
+  DM_TRY(dm_cuda_grow(gpu, &gpu->vectors,
+                      dm_max(DM_CUDA_SUMS_LEAST, scratch + room(1) + room(DM_MOMENTS * width) +
+                                                     room(lines.rows) + room(lines.cols))));
   char *const at = (char *)gpu->vectors.memory + scratch, *const found = at + room(1);
   vectors v = {gpu, found + room(DM_MOMENTS * width)};
   DM_TRY(put(&v, &weights, lines.rows));
+  DM_TRY(put(&v, &powers, lines.cols));
   const dm_moments_work work = {.matrix = lines,
-                                .gaps = *gaps,
+                                .gaps = *how->gaps,
                                 .weights = weights,
+                                .powers = powers,
                                 .row_place = by_rows ? 1 : matrix.cols,
                                 .col_place = by_rows ? matrix.cols : 1,
                                 .parts = parts,
@@ -69,11 +73,12 @@ dm_status dm_cuda_center(dm_backend *backend, dm_view to, dm_view from, const dm
   DM_TRY(dm_cuda_enter(gpu));
   DM_TRY(dm_cuda_grow(
       gpu, &gpu->vectors,
-      dm_max(DM_CUDA_SUMS_LEAST, 2 * room(c->parts * lines) + room(lines) + room(weights))));
+      dm_max(DM_CUDA_SUMS_LEAST, 2 * room(c->parts * lines) + 2 * room(lines) + room(weights))));
   vectors v = {gpu, gpu->vectors.memory};
   DM_TRY(put(&v, &c->shift, c->parts * lines));
   DM_TRY(put(&v, &c->fill, c->parts * lines));
   DM_TRY(put(&v, &c->factor, lines));
+  DM_TRY(put(&v, &c->power, lines));
   DM_TRY(put(&v, &c->weight, weights));
   DM_CUDA(gpu, dm_kernels_center(&work));
   DM_CUDA(gpu, cudaStreamSynchronize(gpu->side));
@@ -85,6 +90,15 @@ dm_status dm_cuda_pairs(dm_backend *backend, dm_view c, const dm_pairs *of,
   dm_cuda *gpu = dm_cuda_of(backend);
   DM_TRY(dm_cuda_enter(gpu));
   DM_CUDA(gpu, dm_kernels_pairs(c, of, form, gpu->side));
+  DM_CUDA(gpu, cudaStreamSynchronize(gpu->side));
+  return DM_OK;
+}
+
+dm_status dm_cuda_correlate(dm_backend *backend, dm_view c, int64_t row, int64_t col, double factor,
+                            bool diagonal) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  DM_TRY(dm_cuda_enter(gpu));
+  DM_CUDA(gpu, dm_kernels_correlate(c, col - row, factor, diagonal, gpu->side));
   DM_CUDA(gpu, cudaStreamSynchronize(gpu->side));
   return DM_OK;
 }

@@ -216,12 +216,14 @@ dm_status dm_cuda_expect_sums(dm_backend *backend, dm_dtype operands, dm_dtype c
 void dm_cuda_expect_end(dm_cuda *gpu); /* waits for it */
 
 /* Moments of lines, centered copies and covariances of pairs (cuda_moments.c). */
-dm_status dm_cuda_moments(dm_backend *backend, dm_view matrix, bool by_rows, const dm_gaps *gaps,
-                          const double *weights, double *numbers, int64_t *first);
+dm_status dm_cuda_moments(dm_backend *backend, dm_view matrix, const dm_moments_how *how,
+                          double *numbers, int64_t *first);
 dm_status dm_cuda_center(dm_backend *backend, dm_view to, dm_view from, const dm_gaps *gaps,
                          const dm_centering *centering);
 dm_status dm_cuda_pairs(dm_backend *backend, dm_view c, const dm_pairs *of,
                         const dm_pair_form *form);
+dm_status dm_cuda_correlate(dm_backend *backend, dm_view c, int64_t row, int64_t col, double factor,
+                            bool diagonal);
 
 /* For 2 vectors TO[i] of COUNT[i] 8-byte numbers, *DEVICE[i] is the device memory whose sums
  * settling adds to TO[i]; NULL for NULL. IS_WHOLE: the first has integers. */

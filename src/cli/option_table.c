@@ -195,7 +195,7 @@ const dm_option dm_cli_options[] = {
     {"type", 0, "T[,T...]", BENCH_K, DM_GROUP_EQUATION, NULL,
      "element types; tf32 is f32 multiplied in TF32", OWN(dm_value_set_text, bench.types, .initial = "all"), .flags_only = true, .usual = BENCH_K},
     {"missing", 0, NULL, READERS, DM_GROUP_EQUATION, NULL,
-     "what becomes of missing values; they are what the file names (_FillValue, NA of R...), and NaN in cov and cor, or if this is given; pairwise: cov and cor only", .flags_only = true, .usual = COV | COR},
+     "what becomes of missing values; they are what the file names (_FillValue, NA of R...), and NaN in cov and cor, or if this is given; complete leaves out whole observations; pairwise: cov and cor only", .flags_only = true, .usual = COV | COR},
     {"missing-value", 0, "NUMBER", READERS, DM_GROUP_EQUATION, NULL,
      "the number, or nan, that is a missing value in files that do not name one", .flags_only = true},
     {"raw", 0, NULL, READERS, DM_GROUP_EQUATION, NULL,

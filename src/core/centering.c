@@ -49,6 +49,15 @@ static void multiply(const double *factor, int64_t step, double *values, int64_t
   }
 }
 
+/* The same for weights: what is left out becomes 0 even if it is NaN or Inf. */
+static void weigh(const double *weight, int64_t step, double *values, int64_t parts,
+                  int64_t count) {
+  for (int64_t i = 0; i < parts * count; i++) {
+    const double by = weight[i / parts * step];
+    values[i] = by < 0.0 ? 0.0 : values[i] * by;
+  }
+}
+
 bool dm_centering_is_nan(const dm_centering *c, int64_t i) {
   if (c->role == DM_ROLE_PRESENT) return false;
   return (c->shift && isnan(c->shift[i * c->parts])) || (c->factor && isnan(c->factor[i]));
@@ -62,12 +71,13 @@ void dm_centering_apply(const dm_centering *c, int64_t row, int64_t col, bool tu
     for (int64_t i = 0; i < parts * count; i++) values[i] = values[i] == values[i] ? 1.0 : 0.0;
     return;
   }
+  if (c->power) multiply(c->power + line, step, values, parts, count);
   if (c->fill) fill(c->fill + line * parts, step, values, parts, count);
   if (c->shift) subtract(c->shift + line * parts, step, values, parts, count);
   if (c->factor) multiply(c->factor + line, step, values, parts, count);
   if (c->weight) {
     const bool rows = c->weight_lines == DM_ROW_LINES;
-    multiply(c->weight + (rows ? row : col), rows == turned, values, parts, count);
+    weigh(c->weight + (rows ? row : col), rows == turned, values, parts, count);
   }
   for (int64_t i = 0; c->role == DM_ROLE_SQUARES && i < parts * count; i++) values[i] *= values[i];
 }

@@ -17,6 +17,7 @@ typedef struct dm_standard {
   bool fills; /* missing values become the mean of their line; if no lines are stated, column */
   bool center_by, scale_by; /* the lines are shifted by, and divided by, numbers of the user */
   bool weighted; /* elements are multiplied with the roots of the weights of the inner dimension */
+  bool complete; /* terms that A or B has no value for are left out of all sums */
 } dm_standard;
 
 static inline dm_lines dm_standard_lines(const dm_standard *standard) {
@@ -27,14 +28,14 @@ static inline dm_lines dm_standard_lines(const dm_standard *standard) {
 
 /* Whether elements change, so that integers become f64. */
 static inline bool dm_standard_changes(const dm_standard *standard) {
-  return dm_standard_lines(standard) != DM_NO_LINES || standard->weighted;
+  return dm_standard_lines(standard) != DM_NO_LINES || standard->weighted || standard->complete;
 }
 
 /* Whether both ask for the same; numbers of the user are taken to differ. */
 static inline bool dm_standard_is_same(const dm_standard *a, const dm_standard *b) {
   return a->center == b->center && a->scale == b->scale && a->fills == b->fills &&
-         a->weighted == b->weighted && !a->center_by && !a->scale_by && !b->center_by &&
-         !b->scale_by;
+         a->weighted == b->weighted && a->complete == b->complete && !a->center_by &&
+         !a->scale_by && !b->center_by && !b->scale_by;
 }
 
 const char *dm_lines_name(dm_lines lines); /* "none", "columns", "rows" */
@@ -48,17 +49,30 @@ typedef struct dm_gaps {
   double values[DM_GAPS];
 } dm_gaps;
 
+/* The weight of a term that is left out: its elements become 0, whatever they are. */
+#define DM_LEFT_OUT (-1.0)
+
 /* What the mean and the deviation of a line follow from, for each number of its elements: FROM, one
  * of them that is not missing; the MEAN of the differences from it; the SQUARES of the differences
- * from the mean; the sum of the WEIGHTs; and how many elements are PRESENT, not missing. */
+ * from the mean, 0 only if there are none; the sum of the WEIGHTs; and how many elements are
+ * PRESENT, not missing. */
 enum { DM_FROM, DM_MEAN, DM_SQUARES, DM_WEIGHT, DM_PRESENT, DM_MOMENTS };
+
+/* How moments are taken: of rows or columns, whose elements are multiplied with POWERS (one for
+ * each line; NULL: 1) and have WEIGHTS (one for each place in a line, or DM_LEFT_OUT; NULL: 1). */
+typedef struct dm_moments_how {
+  bool by_rows;
+  const dm_gaps *gaps;
+  const double *powers, *weights;
+} dm_moments_how;
 
 /* What is read in place of a centered value: 1 if it is not missing, else 0; or its square. */
 typedef enum dm_role { DM_ROLE_VALUES, DM_ROLE_PRESENT, DM_ROLE_SQUARES } dm_role;
 
-/* Element x of line i becomes (x - shift[i]) * factor[i]; first, a missing one, NaN, becomes
- * fill[i]. The arrays, two f64 for each number of a complex matrix but in FACTOR, follow the struct
- * in one block of memory. */
+/* Element x of line i becomes (power[i] * x - shift[i]) * factor[i]; before SHIFT is subtracted, a
+ * missing one, NaN, becomes fill[i]. POWER holds powers of two, so that no square of a difference
+ * overflows or vanishes. The arrays follow the struct in one block of memory; SHIFT and FILL have
+ * two f64 for each number of a complex matrix. */
 typedef struct dm_centering {
   dm_lines lines;
   dm_role role;
@@ -67,11 +81,13 @@ typedef struct dm_centering {
   int64_t constant;     /* scaled lines with equal elements: they become NaN */
   int64_t empty;        /* lines without a value that is not missing: they become NaN */
   int64_t filled;       /* missing values */
+  int64_t complete;     /* terms that are not left out; -1: none is, whatever is missing */
+  const double *power;  /* NULL: 1 */
   const double *shift;  /* NULL: 0 */
   const double *factor; /* NULL: 1 */
   const double *fill;   /* NULL: NaN stays */
   dm_lines weight_lines;
-  const double *weight; /* of these lines, whatever the others are; NULL: 1 */
+  const double *weight; /* of these lines, whatever the others are, or DM_LEFT_OUT; NULL: 1 */
   uint64_t user_sum;    /* a checksum of the user's numbers; 0: there are none */
 } dm_centering;
 

@@ -1,5 +1,6 @@
 #include "core/pairs.h"
 
+#include "core/checked.h"
 #include "core/copy.h"
 #include "core/crew.h"
 
@@ -17,6 +18,29 @@ static dm_status finish_row(void *context, int64_t i) {
     dm_store_wide(dm_view_at(f->c, i, j), f->c.dtype, 1, &value, 1);
   }
   return DM_OK;
+}
+
+static void correlate_run(double *values, int64_t count, double factor) {
+  for (int64_t i = 0; i < count; i++) values[i] = dm_correlated(values[i], factor, false);
+}
+
+void dm_correlate(dm_view c, int64_t row, int64_t col, double factor, bool diagonal) {
+  enum { RUN = 256 };
+  const int64_t parts = dm_dtype_is_complex(c.dtype) ? 2 : 1;
+  double values[2 * RUN];
+  for (int64_t i = 0; i < c.rows; i++)
+    for (int64_t j = 0; j < c.cols; j += RUN) {
+      const int64_t count = dm_min(RUN, c.cols - j), same = row + i - col - j;
+      void *at = dm_view_at(c, i, j);
+      dm_load_wide(values, at, c.dtype, c.col_stride, count);
+      correlate_run(values, parts * count, factor);
+      if (diagonal && same >= 0 && same < count) {
+        double *z = values + parts * same;
+        z[0] = dm_correlated(z[0], factor, true);
+        if (parts == 2) z[1] = isnan(z[1]) ? z[1] : 0.0;
+      }
+      dm_store_wide(at, c.dtype, c.col_stride, values, count);
+    }
 }
 
 dm_status dm_pairs_finish(int threads, dm_view c, const dm_pairs *pairs, const dm_pair_form *form) {

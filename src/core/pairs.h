@@ -47,15 +47,22 @@ static inline DM_HOST_DEVICE double dm_pair_correlation(const dm_pair *of) {
     if (!(variance > DM_PAIR_CONSTANT * of->squares[i])) return (double)NAN;
     variances *= sqrt(variance);
   }
-  return fmax(-1.0, fmin(1.0, (of->product - of->sum[0] * of->sum[1] / of->count) / variances));
+  return (of->product - of->sum[0] * of->sum[1] / of->count) / variances;
+}
+
+/* VALUE, FACTOR times a correlation, whose rounding must not take it beyond FACTOR. SAME: that of a
+ * line with itself. NaN stays. */
+static inline DM_HOST_DEVICE double dm_correlated(double value, double factor, bool same) {
+  const double most = fabs(factor);
+  if (isnan(value)) return value;
+  return same ? factor : fmax(-most, fmin(most, value));
 }
 
 /* SAME: a line with itself. */
 static inline DM_HOST_DEVICE double dm_pair_element(const dm_pair_form *form, const dm_pair *of,
                                                     bool same) {
   if (!form->correlation) return form->alpha * dm_pair_covariance(of, dm_pair_divisor(form, of));
-  const double value = dm_pair_correlation(of);
-  return form->alpha * (same && !isnan(value) ? 1.0 : value);
+  return form->alpha * dm_correlated(dm_pair_correlation(of), 1.0, same);
 }
 
 /* Rows of these sums, f64, from row FIRST on: element (i, j) is that of lines first + i and j. Of
@@ -82,5 +89,11 @@ static inline DM_HOST_DEVICE dm_pair dm_pair_at(const dm_pairs *of, int64_t i, i
 /* C = the covariances or correlations of PAIRS in host memory, rounded once, on at most THREADS
  * threads. C may be the counts. */
 dm_status dm_pairs_finish(int threads, dm_view c, const dm_pairs *pairs, const dm_pair_form *form);
+
+/* C in host memory, elements from (ROW, COL) on of FACTOR times correlations, each part of which
+ * becomes what dm_correlated says; with DIAGONAL those on the diagonal are of lines with
+ * themselves.
+ */
+void dm_correlate(dm_view c, int64_t row, int64_t col, double factor, bool diagonal);
 
 #endif

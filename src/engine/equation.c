@@ -1,4 +1,7 @@
 #include "engine/equation.h"
+
+#include <math.h>
+
 #include "core/checked.h"
 #include "core/compute.h"
 
@@ -130,13 +133,17 @@ static dm_status check_divide(const dm_equation *equation, const dm_problem *pro
 
 void dm_equation_divide(const dm_dataset *a, dm_equation *equation) {
   const int64_t terms = equation->op_a == DM_OP_N ? a->cols : a->rows;
-  if (equation->standard[0].weighted) return;
+  if (equation->standard[0].weighted || equation->standard[0].complete) return; /* not known */
   dm_equation_divide_by((double)(terms - (equation->divide == DM_DIVIDE_BY_N_LESS_1)), equation);
 }
 
 void dm_equation_divide_by(double by, dm_equation *equation) {
   if (equation->divide == DM_NO_DIVISION) return;
-  for (int i = 0; i < 2; i++) equation->alpha[i] /= by;
+  equation->divided = equation->divide;
+  for (int i = 0; i < 2; i++) {
+    equation->undivided[i] = equation->alpha[i];
+    equation->alpha[i] /= by;
+  }
   equation->divide = DM_NO_DIVISION;
 }
 
@@ -275,6 +282,10 @@ dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_datas
   DM_TRY(check_divide(equation, problem));
   DM_TRY(check_batch(equation, problem));
   problem->op_a = equation->op_a;
+  problem->correlates = equation->correlates;
+  if (problem->correlates != 0.0) /* rounded factors may give more than a correlation can be */
+    problem->compute.shortening =
+        fmax(problem->compute.shortening, dm_dtype_roundoff(problem->work));
   problem->op_b = equation->op_b;
   problem->chunk_a = chunk_bytes(a);
   problem->chunk_b = chunk_bytes(b);

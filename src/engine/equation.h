@@ -20,7 +20,10 @@ typedef struct dm_equation {
   double alpha[2], beta[2]; /* real, imaginary */
   dm_dtype type;            /* both inputs are first rounded to it; DM_DTYPE_NONE: not rounded */
   dm_dtype type_c;          /* DM_DTYPE_NONE: follows from the inputs */
-  dm_divide divide;         /* until dm_equation_divide makes it a part of alpha */
+  dm_divide divide;         /* until dm_equation_divide makes it a part of alpha, */
+  dm_divide divided;        /* and then what it was, */
+  double undivided[2];      /* and alpha before */
+  double correlates;        /* C holds correlations times this number (core/pairs.h); 0: it does not */
   dm_standard standard[2];  /* of A and B */
   dm_weights_are weights_are;
   bool symmetric; /* B is A, and op(B) the transpose of op(A), or its conjugate */
@@ -35,8 +38,8 @@ typedef struct dm_equation {
 dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_dataset *c,
                         const dm_equation *equation, dm_problem *problem);
 
-/* Divides alpha as EQUATION states; A must fit. If terms are weighted, only their sum, BY, tells.
- */
+/* Divides alpha as EQUATION states; A must fit. If terms are weighted or left out, only their sum,
+ * BY, tells. */
 void dm_equation_divide(const dm_dataset *a, dm_equation *equation);
 void dm_equation_divide_by(double by, dm_equation *equation);
 

@@ -260,8 +260,12 @@ const char *dm_parts_text(dm_parts where) {
 }
 
 void dm_dataset_describe_meaning(const dm_dataset *dataset, char *text, int64_t size) {
-  static const char *const done[DM_MISSING_END] = {"refused", "read as NaN", "read as 0",
-                                                   "replaced by the mean", "left out pair by pair"};
+  static const char *const done[DM_MISSING_END] = {"refused",
+                                                   "read as NaN",
+                                                   "read as 0",
+                                                   "replaced by the mean",
+                                                   "left out pair by pair",
+                                                   "left out with their observations"};
   const dm_meaning *m = &dataset->meaning;
   const bool says = m->found;
   const char *complex = dm_parts_text(dataset->parts);

@@ -20,7 +20,8 @@ dm_dtype dm_meaning_number(const dm_meaning *meaning, dm_dtype dtype) {
 }
 
 const char *dm_missing_name(dm_missing missing) {
-  static const char *const names[DM_MISSING_END] = {"refuse", "nan", "zero", "mean", "pairwise"};
+  static const char *const names[DM_MISSING_END] = {"refuse", "nan",      "zero",
+                                                    "mean",   "pairwise", "complete"};
   return names[missing];
 }
 

@@ -18,6 +18,7 @@ typedef enum dm_missing {
   DM_MISSING_ZERO,
   DM_MISSING_MEAN,     /* of their line: readers deliver NaN, which dm_centering replaces */
   DM_MISSING_PAIRWISE, /* left out of the sums of each pair of lines; the same */
+  DM_MISSING_COMPLETE, /* left out with all of their observation; the same */
   DM_MISSING_END
 } dm_missing;
 

@@ -355,7 +355,7 @@ dm_status dm_missing_refused(const dm_dataset *set, const dm_missing_found *foun
                  "%s missing; the first is in row %lld, column %lld%s (counted from 0). %s", many,
                  (long long)(found->first / d.cols), (long long)(found->first % d.cols), of,
                  d.meaning.found ? d.meaning.text : "NaN counts as missing"),
-      "--missing nan, zero or mean (cov and cor: or pairwise) says what they become%s",
+      "--missing nan, zero, mean or complete (cov and cor: or pairwise) says what they become%s",
       d.meaning.found && !d.meaning.asked ? "; --raw takes the stored numbers" : "");
 }
 

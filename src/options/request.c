@@ -51,7 +51,20 @@ static dm_standard standard_of(const dm_settings *s, int x) {
                        .fills = s->missing == (int)DM_MISSING_MEAN,
                        .center_by = s->center[x].by.file[0] != '\0',
                        .scale_by = s->scale[x].by.file[0] != '\0',
-                       .weighted = s->weights.file[0] != '\0'};
+                       .weighted = s->weights.file[0] != '\0',
+                       .complete = s->missing == (int)DM_MISSING_COMPLETE};
+}
+
+/* What correlations are multiplied with in C; 0: it has none, or something is added to them. */
+static double correlates(const dm_settings *s) {
+  for (int x = 0; x < 2; x++) {
+    const dm_standard of = standard_of(s, x);
+    const bool turned = (x == 0 ? s->op_a : s->op_b) != (int)DM_OP_N;
+    const dm_lines lines = turned == (x == 0) ? DM_COLUMN_LINES : DM_ROW_LINES; /* of C */
+    if (of.center != lines || of.scale != lines || of.center_by || of.scale_by) return 0.0;
+  }
+  const bool divides = s->divide == (int)DM_DIVIDE_BY_N_LESS_1;
+  return divides && !dm_request_reads_c(s) && s->alpha[1] == 0.0 ? s->alpha[0] : 0.0;
 }
 
 dm_equation dm_request_equation(const dm_settings *s) {
@@ -63,6 +76,7 @@ dm_equation dm_request_equation(const dm_settings *s) {
       .type = dm_given(s, "type") ? (dm_dtype)s->type : DM_DTYPE_NONE,
       .type_c = dm_given(s, "type-c") ? (dm_dtype)s->type_c : DM_DTYPE_NONE,
       .divide = (dm_divide)s->divide,
+      .correlates = correlates(s),
       .standard = {standard_of(s, 0), standard_of(s, 1)},
       .weights_are = (dm_weights_are)s->weights_are,
       .symmetric = s->gram,
@@ -168,7 +182,7 @@ static dm_status inspect(const dm_settings *s, const dm_log *log, const dm_locat
   DM_TRY(trust_of(s, &trust));
   if (is_factor)
     state_missing(s, &trust);
-  else if (trust.missing == DM_MISSING_MEAN || trust.missing == DM_MISSING_PAIRWISE)
+  else if (trust.missing != DM_MISSING_NAN && trust.missing != DM_MISSING_ZERO)
     trust.missing = DM_MISSING_REFUSED; /* no means are taken of an old C, nor of vectors */
   trust.row_axes = location->row_axes;
   trust.complex_axis = location->complex_axis;
@@ -308,7 +322,7 @@ dm_status dm_request_arrange(const dm_settings *s, dm_dataset *a, dm_dataset *b,
   if (s->missing == (int)DM_MISSING_PAIRWISE && !s->covariance)
     return dm_hint(
         dm_fail(DM_E_USAGE, "--missing pairwise applies to covariances and correlations"),
-        "products take --missing nan, zero or mean");
+        "products take --missing nan, zero, mean or complete");
   if (s->missing == (int)DM_MISSING_PAIRWISE && dm_request_reads_c(s))
     return dm_fail(DM_E_USAGE, "--missing pairwise adds no old C");
   if (s->missing == (int)DM_MISSING_PAIRWISE && dm_dtype_is_complex(dm_dataset_type(a)))

@@ -121,8 +121,8 @@ static dm_status take_attributes(const dm_attributes *list, dm_settings *s, dm_v
   for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++) {
     const attribute *a = &attributes[i];
     bool is_stated = a->of_lines ? lines : dm_given(stated, a->option);
-    if (strcmp(a->option, "alpha") == 0) /* C's attribute is divided already */
-      is_stated |= s->missing != (int)DM_MISSING_PAIRWISE && dm_given(s, "divide");
+    if (strcmp(a->option, "alpha") == 0) /* it may be divided already */
+      is_stated |= s->missing != (int)DM_MISSING_PAIRWISE && dm_given(stated, "divide");
     DM_TRY(take(a, list, is_stated, s, read, v));
   }
   return DM_OK;

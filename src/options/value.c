@@ -424,7 +424,8 @@ static const char *const read_ways[] = {"auto", "pread", NULL};
 static const char *const ways[] = {"pwrite", "mapped", "auto", NULL};
 static const char *const reactions[] = {"repair", "stop", "warn", NULL};
 static const char *const modes[] = {"auto", "always", "never", NULL};
-static const char *const missing[] = {"refuse", "nan", "zero", "mean", "pairwise", NULL};
+static const char *const missing[] = {"refuse",   "nan",      "zero", "mean",
+                                      "pairwise", "complete", NULL};
 static const char *const lines[] = {"none", "columns", "rows", NULL};
 static const char *const divisors[] = {"1", "n", "n-1", NULL};
 static const char *const halves[] = {"both", "lower", "upper", NULL};

@@ -49,6 +49,7 @@ typedef struct dm_problem {
   bool fastest;            /* the planner may replace COMPUTE by a faster row */
   bool reads_c;            /* beta is not 0 */
   bool scales;             /* alpha is not 1 */
+  double correlates;       /* C holds correlations times this number; 0: it does not */
   int finish_bytes;        /* C in memory: bytes for finishing an element where it was summed */
   dm_home home[DM_HOMES];  /* of DM_A, DM_B, DM_C, DM_OLD */
   bool verify;

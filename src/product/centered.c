@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"
@@ -12,7 +13,9 @@
 #include "file/journal.h"
 #include "file/read.h"
 #include "plan/partition.h"
+#include "product/marks.h"
 #include "product/moments.h"
+#include "product/terms.h"
 
 enum { GROUPS = 16 }; /* of rows: their moments are joined in order, whatever rank has them */
 
@@ -87,82 +90,6 @@ static dm_status take_groups(dm_run *run, int io_threads, const dm_dataset *set,
   return status;
 }
 
-/* ---- numbers of the user ---- */
-
-/* The weights of the terms of a sum. */
-typedef struct weights {
-  double *list, *roots; /* NULL: there are none */
-  int64_t count;
-  double less_one, sum; /* what n - 1 and n become */
-  uint64_t user_sum;
-} weights;
-
-static dm_status unsuitable(const dm_dataset *set, int64_t i, double value, const char *what) {
-  char name[DM_NAME];
-  return dm_fail(DM_E_INPUT, "%s: number %lld (counted from 0) is %g: %s",
-                 dm_location_name(&set->at, name), (long long)i, value, what);
-}
-
-static dm_status read_numbers(const dm_dataset *set, double *list) {
-  dm_reader *reader;
-  const dm_view view = dm_view_row_major(list, DM_F64, set->rows, set->cols);
-  DM_TRY(dm_reader_open(set, DM_F64, &reader));
-  dm_status status = dm_reader_read(reader, 0, 0, &view, 1, false);
-  dm_reader_close(reader);
-  for (int64_t i = 0; i < set->rows * set->cols && !status; i++)
-    if (!isfinite(list[i])) status = unsuitable(set, i, list[i], "it must be finite");
-  return status;
-}
-
-/* Collective: all numbers of SET, a vector, which rank 0 reads; the caller frees *LIST. */
-static dm_status read_vector(const dm_run *run, const dm_dataset *set, double **list) {
-  const int64_t bytes = set->rows * set->cols * (int64_t)sizeof(double);
-  *list = NULL;
-  dm_status status = dm_buffer_alloc(bytes, (void **)list);
-  if (!status && run->rank == 0) status = read_numbers(set, *list);
-  DM_TRY(dm_comm_agree(run->world, status));
-  return dm_comm_broadcast(run->world, *list, bytes, 0);
-}
-
-static dm_status check_weights(const dm_dataset *set, dm_weights_are are, weights *w) {
-  double squares = 0.0;
-  for (int64_t i = 0; i < w->count; i++) {
-    const double weight = w->list[i];
-    if (weight < 0.0) return unsuitable(set, i, weight, "weights are not negative");
-    if (are == DM_FREQUENCIES && weight != floor(weight))
-      return unsuitable(set, i, weight, "frequencies are whole numbers");
-    w->sum += weight;
-    squares += weight * weight;
-    w->roots[i] = sqrt(weight);
-  }
-  char name[DM_NAME];
-  dm_location_name(&set->at, name);
-  if (w->sum == 0.0) return dm_fail(DM_E_INPUT, "%s: all weights are 0", name);
-  if (!isfinite(w->sum)) return dm_fail(DM_E_INPUT, "%s: the sum of the weights overflows", name);
-  w->less_one = w->sum - (are == DM_FREQUENCIES ? 1.0 : squares / w->sum);
-  w->user_sum = dm_checksum_bytes(w->list, w->count * (int64_t)sizeof(double), (uint64_t)are + 1);
-  return DM_OK;
-}
-
-/* Collective. */
-static dm_status read_weights(const dm_run *run, const dm_dataset *set, dm_weights_are are,
-                              weights *w) {
-  w->count = set->rows * set->cols;
-  DM_TRY(read_vector(run, set, &w->list));
-  DM_TRY(dm_buffer_alloc(w->count * (int64_t)sizeof(double), (void **)&w->roots));
-  return check_weights(set, are, w);
-}
-
-/* Divides alpha by the sum of the weights, or what it is instead. */
-static dm_status divide(const weights *w, dm_equation *equation) {
-  const bool less = equation->divide == DM_DIVIDE_BY_N_LESS_1;
-  const double by = less ? w->less_one : w->sum;
-  if (equation->divide != DM_NO_DIVISION && !(by > 0.0))
-    return dm_fail(DM_E_INPUT, "sums with these weights cannot be divided by n-1, which is %g", by);
-  dm_equation_divide_by(by, equation);
-  return DM_OK;
-}
-
 /* ---- what follows ---- */
 
 static int64_t count_missing(const dm_moments *m) {
@@ -173,7 +100,7 @@ static int64_t count_missing(const dm_moments *m) {
 
 /* The arrays of a centering. */
 typedef struct arrays {
-  double *shift, *fill, *factor, *weight;
+  double *shift, *fill, *factor, *power, *weight;
 } arrays;
 
 _Static_assert(sizeof(dm_centering) % sizeof(double) == 0, "arrays follow it");
@@ -181,20 +108,26 @@ _Static_assert(sizeof(dm_centering) % sizeof(double) == 0, "arrays follow it");
 static dm_status allocate(int64_t lines, int64_t parts, int64_t terms, dm_centering **centering,
                           arrays *of) {
   char *memory;
-  DM_TRY(dm_buffer_zeroed((2 * parts + 1) * lines + terms +
+  DM_TRY(dm_buffer_zeroed((2 * parts + 2) * lines + terms +
                               (int64_t)(sizeof **centering / sizeof(double)),
                           sizeof(double), (void **)&memory));
   *centering = (dm_centering *)memory;
   of->shift = (double *)(*centering + 1);
   of->fill = of->shift + parts * lines;
   of->factor = of->fill + parts * lines;
-  of->weight = of->factor + lines;
+  of->power = of->factor + lines;
+  of->weight = of->power + lines;
   return DM_OK;
 }
 
+static double power_of(const dm_moments *m, int64_t i) {
+  return m->powers ? m->powers[i] : 1.0;
+}
+
 /* Sets the arrays from moments, of which DIVISOR makes variances. */
-static void take_moments(const dm_moments *m, double divisor, bool fills, const arrays *of,
-                         dm_centering *c) {
+static void take_moments(const dm_moments *m, const dm_standard *s, double divisor,
+                         const arrays *of, dm_centering *c) {
+  const bool fills = s->fills, scales = s->scale != DM_NO_LINES && !s->scale_by;
   for (int64_t i = 0; i < m->lines; i++) {
     const double squares = dm_moments_squares(m, i);
     const bool gaps = !fills && dm_moments_missing(m, i) > 0;
@@ -204,7 +137,13 @@ static void take_moments(const dm_moments *m, double divisor, bool fills, const 
       of->shift[i * m->parts + p] = gaps ? (double)NAN : of->fill[i * m->parts + p];
     c->empty += fills && none;
     c->constant += !none && squares == 0.0;
-    of->factor[i] = squares == 0.0 || gaps ? (double)NAN : 1.0 / sqrt(squares / divisor);
+    of->factor[i] = !scales                  ? 1.0 / power_of(m, i)
+                    : squares == 0.0 || gaps ? (double)NAN
+                                             : 1.0 / sqrt(squares / divisor);
+  }
+  if (m->powers) {
+    c->power = m->powers;
+    c->factor = of->factor;
   }
   c->filled = fills ? count_missing(m) : 0;
 }
@@ -221,18 +160,20 @@ static void clear_empty(const dm_moments *m, const arrays *of) {
 static dm_status take_vectors(const dm_run *run, const dm_standard *s, const dm_dataset *center,
                               const dm_dataset *scale, int64_t parts, const arrays *of,
                               dm_centering *c) {
+  const double *power = c->power; /* of the values, which the user's numbers follow */
   double *list = NULL;
-  dm_status status = s->center_by ? read_vector(run, center, &list) : DM_OK;
-  for (int64_t i = 0; list && !status && i < c->count; i++) of->shift[i * parts] = list[i];
+  dm_status status = s->center_by ? dm_read_vector(run, center, &list) : DM_OK;
+  for (int64_t i = 0; list && !status && i < c->count; i++)
+    of->shift[i * parts] = list[i] * (power ? power[i] : 1.0);
   for (int64_t i = 0; list && !status && parts == 2 && i < c->count; i++)
     of->shift[2 * i + 1] = 0.0;
   if (list && !status) c->user_sum += dm_checksum_bytes(list, c->count * 8, 3);
   free(list);
   list = NULL;
-  if (!status && s->scale_by) status = read_vector(run, scale, &list);
+  if (!status && s->scale_by) status = dm_read_vector(run, scale, &list);
   for (int64_t i = 0; list && !status && i < c->count; i++) {
-    if (list[i] == 0.0) status = unsuitable(scale, i, 0.0, "lines are not divided by 0");
-    of->factor[i] = 1.0 / list[i];
+    if (list[i] == 0.0) status = dm_unsuitable_number(scale, i, 0.0, "lines are not divided by 0");
+    of->factor[i] = 1.0 / list[i] / (power ? power[i] : 1.0);
   }
   if (list && !status) c->user_sum += dm_checksum_bytes(list, c->count * 8, 4);
   free(list);
@@ -249,19 +190,27 @@ static dm_status check_missing(const dm_dataset *set, const dm_moments *m) {
                                                            .first = m->first_missing});
 }
 
-/* Deviations are roots of sums of squares, which f64 must hold: below LENGTH times the smallest
- * normal number they lose digits. A mean that is not finite says that elements are not, either. */
+/* Whether f64 holds the squares of line I: below LENGTH times the smallest normal number they lose
+ * digits. */
+static bool holds_squares(const dm_moments *m, int64_t i) {
+  double mean[2] = {0.0, 0.0};
+  dm_moments_mean(m, i, mean);
+  const double squares = dm_moments_squares(m, i);
+  if (dm_moments_missing(m, i) == m->length) return true;
+  return isfinite(mean[0]) && isfinite(mean[1]) && isfinite(squares) &&
+         (squares == 0.0 || squares >= (double)m->length * DBL_MIN);
+}
+
+/* A mean that is not finite says that elements are not, either. */
 static dm_status check_squares(const dm_dataset *set, const dm_moments *m) {
   for (int64_t i = 0; i < m->lines; i++) {
     double mean[2] = {0.0, 0.0};
     dm_moments_mean(m, i, mean);
-    const double squares = dm_moments_squares(m, i);
-    const bool held = isfinite(squares) && squares >= (double)m->length * DBL_MIN;
-    if (held || squares == 0.0 || !isfinite(mean[0]) || !isfinite(mean[1])) continue;
-    return dm_hint(
-        dm_fail_at(DM_E_INPUT, &set->at, "the squares of %s %lld are too %s for a deviation in f64",
-                   m->by_rows ? "row" : "column", (long long)i, squares < 1.0 ? "small" : "large"),
-        "multiply all elements by the same number first: correlations do not change");
+    if (holds_squares(m, i) || !isfinite(mean[0]) || !isfinite(mean[1])) continue;
+    return dm_fail_at(DM_E_INPUT, &set->at,
+                      "the squares of %s %lld are too %s for a deviation in f64",
+                      m->by_rows ? "row" : "column", (long long)i,
+                      dm_moments_squares(m, i) < 1.0 ? "small" : "large");
   }
   return DM_OK;
 }
@@ -271,60 +220,100 @@ typedef struct factor {
   const dm_standard *standard;
   const dm_dataset *set, *center, *scale;
   dm_lines inner; /* along which the sums of the product run */
-  const weights *weights;
+  const dm_terms *weights;
   dm_centered_copy *copy; /* of it in memory; NULL: SET is in a file */
   int64_t *unpacked;      /* chunks so far */
 } factor;
 
+/* Adds the elements, and joins what the ranks have. */
+static dm_status add_moments(dm_run *run, int io_threads, const factor *f, dm_moments *m) {
+  dm_status status = f->copy ? dm_centered_copy_take(run, f->copy, m)
+                             : take_groups(run, io_threads, f->set, m, f->unpacked);
+  DM_TRY(dm_comm_agree(run->world, status));
+  return dm_moments_join(m, run->world);
+}
+
+/* The powers of two by which lines are multiplied whose squares f64 does not hold; false: it holds
+ * all. If the differences of a line are small, so are its elements: they differ by at least the
+ * rounding of the largest. */
+static bool find_powers(const dm_moments *m, double *powers) {
+  static const double by = 0x1p600;
+  bool any = false;
+  for (int64_t i = 0; i < m->lines; i++) {
+    const double squares = dm_moments_squares(m, i);
+    powers[i] = holds_squares(m, i) ? 1.0 : squares < 1.0 ? by : 1.0 / by;
+    any |= powers[i] != 1.0;
+  }
+  return any;
+}
+
 /* Joins the moments of SET, if means or deviations are taken. */
 static dm_status find_moments(dm_run *run, int io_threads, const factor *f, bool by_rows,
-                              dm_moments *m) {
+                              double *powers, dm_moments *m) {
   const dm_dataset *set = f->set;
   const dm_lines lines = by_rows ? DM_ROW_LINES : DM_COLUMN_LINES;
-  dm_status status =
-      dm_moments_open(set->rows, set->cols, by_rows, dm_dtype_is_complex(dm_dataset_type(set)),
-                      f->copy ? run->ranks : GROUPS,
-                      f->weights->list && f->inner != lines ? f->weights->list : NULL, m);
-  status = dm_comm_agree(run->world, status);
-  if (!status)
-    status = dm_comm_agree(run->world, f->copy ? dm_centered_copy_take(run, f->copy, m)
-                                               : take_groups(run, io_threads, set, m, f->unpacked));
-  if (!status) status = dm_moments_join(m, run->world);
-  return status ? status : dm_comm_agree(run->world, check_missing(set, m));
+  const dm_dtype type = dm_dataset_type(set);
+  dm_status status = dm_moments_open(
+      set->rows, set->cols, by_rows, dm_dtype_is_complex(type), f->copy ? run->ranks : GROUPS,
+      f->weights->list && f->inner != lines ? f->weights->list : NULL, m);
+  DM_TRY(dm_comm_agree(run->world, status));
+  DM_TRY(add_moments(run, io_threads, f, m));
+  const bool wide = type == DM_F64 || type == DM_C128;
+  if (wide && find_powers(m, powers)) {
+    dm_moments_begin_again(powers, m);
+    DM_TRY(add_moments(run, io_threads, f, m));
+  }
+  return dm_comm_agree(run->world, check_missing(set, m));
+}
+
+/* What moments are taken for. */
+static bool takes_moments(const factor *f) {
+  const dm_standard *s = f->standard;
+  const bool looks = f->copy && f->set->meaning.missing == DM_MISSING_REFUSED;
+  return (s->center != DM_NO_LINES && !s->center_by) || (s->scale != DM_NO_LINES && !s->scale_by) ||
+         s->fills || looks;
+}
+
+static dm_status set_lines(dm_run *run, int io_threads, const factor *f, const arrays *of,
+                           dm_centering *c) {
+  const dm_standard *s = f->standard;
+  const bool scales = s->scale != DM_NO_LINES && !s->scale_by;
+  dm_moments m = {.numbers = NULL};
+  dm_status status = DM_OK;
+  if (takes_moments(f))
+    status = find_moments(run, io_threads, f, c->lines == DM_ROW_LINES, of->power, &m);
+  if (!status && scales) status = dm_comm_agree(run->world, check_squares(f->set, &m));
+  if (!status && takes_moments(f)) {
+    const double n_less_one = m.weights ? f->weights->less_one : (double)(m.length - 1);
+    take_moments(&m, s, n_less_one, of, c);
+    if (f->set->meaning.missing == DM_MISSING_PAIRWISE) clear_empty(&m, of);
+  }
+  if (!scales) c->constant = 0;
+  dm_moments_close(&m);
+  return status;
 }
 
 static dm_status make(dm_run *run, int io_threads, const factor *f, dm_centering **centering) {
   const dm_standard *s = f->standard;
-  const weights *w = f->weights;
+  const dm_terms *w = f->weights;
   const bool by_rows = dm_standard_lines(s) == DM_ROW_LINES;
   const int64_t lines = by_rows ? f->set->rows : f->set->cols;
   const int64_t parts = dm_dtype_is_complex(dm_dataset_type(f->set)) ? 2 : 1;
-  const bool centers = s->center != DM_NO_LINES, scales = s->scale != DM_NO_LINES;
-  const bool looks = f->copy && f->set->meaning.missing == DM_MISSING_REFUSED;
-  const bool takes = (centers && !s->center_by) || (scales && !s->scale_by) || s->fills || looks;
   arrays of = {NULL};
-  dm_moments m = {.numbers = NULL};
   DM_TRY(dm_comm_agree(run->world, allocate(lines, parts, w->count, centering, &of)));
   dm_centering *c = *centering;
   *c = (dm_centering){.lines = by_rows ? DM_ROW_LINES : DM_COLUMN_LINES,
                       .count = lines,
                       .parts = parts,
-                      .shift = centers ? of.shift : NULL,
-                      .factor = scales ? of.factor : NULL,
+                      .complete = w->list ? w->complete : -1,
+                      .shift = s->center != DM_NO_LINES ? of.shift : NULL,
+                      .factor = s->scale != DM_NO_LINES ? of.factor : NULL,
                       .fill = s->fills ? of.fill : NULL,
                       .weight_lines = f->inner,
                       .weight = w->list ? of.weight : NULL,
                       .user_sum = w->user_sum};
   for (int64_t i = 0; i < w->count; i++) of.weight[i] = w->roots[i];
-  dm_status status = takes ? find_moments(run, io_threads, f, by_rows, &m) : DM_OK;
-  if (!status && scales && !s->scale_by)
-    status = dm_comm_agree(run->world, check_squares(f->set, &m));
-  if (!status && takes)
-    take_moments(&m, m.weights ? w->less_one : (double)(m.length - 1), s->fills, &of, c);
-  if (!status && takes && f->set->meaning.missing == DM_MISSING_PAIRWISE) clear_empty(&m, &of);
-  if (!scales || s->scale_by) c->constant = 0;
-  dm_moments_close(&m);
-  if (status) return status;
+  DM_TRY(set_lines(run, io_threads, f, &of, c));
   return dm_comm_agree(run->world, take_vectors(run, s, f->center, f->scale, parts, &of, c));
 }
 
@@ -376,30 +365,73 @@ static bool is_alike(const factors *f) {
 
 static const char *const names[] = {"A", "B"};
 
-/* Makes the centering of factor X, and of a matrix in memory a centered copy. */
-static dm_status center_one(dm_run *run, int io_threads, const factors *f, int x, const weights *w,
-                            dm_centered *made) {
-  const dm_standard *s = &f->equation->standard[x];
-  dm_dataset *set = f->sets[x];
-  dm_centered_copy *copy = f->memory[x] ? &made->copies[x] : NULL;
-  const factor one = {
-      s, set,  &f->vectors->center[x], &f->vectors->scale[x], inner_of(f->equation, x),
-      w, copy, &made->unpacked};
-  if (!copy) return make(run, io_threads, &one, &made->made[x]);
-  const dm_centered_source from = {f->memory[x], names[x], set,
-                                   dm_centered_type(f->equation, set, x)};
-  DM_TRY(dm_centered_copy_open(run, f->engine, f->rooms ? &f->rooms[x] : NULL, &from, copy));
-  set->dtype = from.type;
-  set->meaning.active = false; /* the copy has the values */
-  DM_TRY(make(run, io_threads, &one, &made->made[x]));
-  return dm_centered_copy_change(run, copy, made->made[x]);
+/* Whether factor X is changed. */
+static bool is_changed(const factors *f, int x) {
+  const bool found = f->memory[x] && f->sets[x]->meaning.found;
+  return dm_standard_changes(&f->equation->standard[x]) || found;
 }
 
-static dm_status center(dm_run *run, int io_threads, const factors *f, const weights *w,
+/* Opens the copy of factor X in memory. */
+static dm_status open_copy(dm_run *run, const factors *f, int x, dm_centered *made) {
+  const dm_centered_source from = {f->memory[x], names[x], f->sets[x],
+                                   dm_centered_type(f->equation, f->sets[x], x)};
+  DM_TRY(dm_centered_copy_open(run, f->engine, f->rooms ? &f->rooms[x] : NULL, &from,
+                               &made->copies[x]));
+  f->sets[x]->dtype = from.type;
+  f->sets[x]->meaning.active = false; /* the copy has the values */
+  return DM_OK;
+}
+
+/* Marks the terms that factor X has no value for. */
+static dm_status mark_missing(dm_run *run, int io_threads, const factors *f, int x,
+                              const dm_centered *made, int64_t *marks) {
+  dm_marking marking = {.by_rows = inner_of(f->equation, x) == DM_ROW_LINES, .marks = marks};
+  const dm_dataset *set = f->sets[x];
+  DM_TRY(dm_crew_new(run->cores.threads, &marking.crew));
+  dm_status status = f->memory[x] ? dm_centered_copy_mark(run, &made->copies[x], &marking)
+                                  : dm_mark_missing_file(run, set, type_for(dm_dataset_type(set)),
+                                                         io_threads, &marking);
+  dm_crew_free(marking.crew);
+  return dm_comm_agree(run->world, status);
+}
+
+/* Collective: terms that are not complete get DM_LEFT_OUT. */
+static dm_status leave_out(dm_run *run, int io_threads, const factors *f, const dm_centered *made,
+                           dm_terms *w) {
+  DM_FREED int64_t *marks = NULL;
+  const int count = is_alike(f) ? 1 : 2;
+  DM_TRY(dm_comm_agree(run->world, dm_buffer_table(w->count, &marks)));
+  for (int x = 0; x < count; x++) DM_TRY(mark_missing(run, io_threads, f, x, made, marks));
+  DM_TRY(dm_comm_max_i64(run->world, marks, w->count));
+  w->complete = w->count;
+  for (int64_t i = 0; i < w->count; i++) {
+    if (!marks[i]) continue;
+    w->list[i] = DM_LEFT_OUT;
+    w->complete--;
+  }
+  return DM_OK;
+}
+
+/* Makes the centering of factor X, and the elements of its copy. */
+static dm_status center_one(dm_run *run, int io_threads, const factors *f, int x, const dm_terms *w,
+                            dm_centered *made) {
+  dm_centered_copy *copy = f->memory[x] ? &made->copies[x] : NULL;
+  const factor one = {.standard = &f->equation->standard[x],
+                      .set = f->sets[x],
+                      .center = &f->vectors->center[x],
+                      .scale = &f->vectors->scale[x],
+                      .inner = inner_of(f->equation, x),
+                      .weights = w,
+                      .copy = copy,
+                      .unpacked = &made->unpacked};
+  DM_TRY(make(run, io_threads, &one, &made->made[x]));
+  return copy ? dm_centered_copy_change(run, copy, made->made[x]) : DM_OK;
+}
+
+static dm_status center(dm_run *run, int io_threads, const factors *f, const dm_terms *w,
                         dm_centered *made) {
   for (int x = 0; x < 2; x++) {
-    const bool found = f->memory[x] && f->sets[x]->meaning.found;
-    if (!dm_standard_changes(&f->equation->standard[x]) && !found) continue;
+    if (!is_changed(f, x)) continue;
     if (x == 1 && made->made[0] && is_alike(f)) {
       f->sets[1]->centering = made->made[0];
       f->sets[1]->dtype = f->sets[0]->dtype;
@@ -414,18 +446,29 @@ static dm_status center(dm_run *run, int io_threads, const factors *f, const wei
   return DM_OK;
 }
 
+/* Finds the weights of the terms, 1 if only some are left out, and divides by their sum. */
+static dm_status weigh_terms(dm_run *run, int io_threads, const factors *f, dm_equation *equation,
+                             const dm_centered *made, dm_terms *w) {
+  const dm_dataset *a = f->sets[0];
+  const dm_standard *s = &equation->standard[0];
+  if (!s->weighted && !s->complete) return DM_OK;
+  const int64_t terms = equation->op_a == DM_OP_N ? a->cols : a->rows;
+  DM_TRY(dm_terms_open(run, equation, &f->vectors->weights, terms, w));
+  if (s->complete) DM_TRY(leave_out(run, io_threads, f, made, w));
+  return dm_comm_agree(run->world, dm_terms_complete(w, equation));
+}
+
 static dm_status center_all(dm_run *run, int io_threads, const factors *f, dm_equation *equation,
                             dm_centered *made) {
-  weights w = {.list = NULL};
+  dm_terms w = {.list = NULL};
   dm_status status = DM_OK;
   *made = (dm_centered){.made = {NULL, NULL}};
-  if (equation->standard[0].weighted) {
-    status = read_weights(run, &f->vectors->weights, equation->weights_are, &w);
-    status = dm_comm_agree(run->world, status ? status : divide(&w, equation));
-  }
+  for (int x = 0; x < 2 && !status; x++)
+    if (f->memory[x] && is_changed(f, x) && !(x == 1 && is_changed(f, 0) && is_alike(f)))
+      status = open_copy(run, f, x, made);
+  if (!status) status = weigh_terms(run, io_threads, f, equation, made, &w);
   if (!status) status = center(run, io_threads, f, &w, made);
-  free(w.list);
-  free(w.roots);
+  dm_terms_close(&w);
   return status;
 }
 
@@ -472,7 +515,11 @@ void dm_centering_text(const dm_centering *c, char text[DM_CENTERING_TEXT]) {
   snprintf(text, DM_CENTERING_TEXT, "%s%s%s%s%s%s%s%s", dm_lines_name(c->lines),
            c->shift || c->factor ? " " : "", c->shift ? "centered" : "",
            c->shift && c->factor ? ", " : "", c->factor ? "scaled" : "", filled, constant,
-           c->weight ? "; terms are weighted" : "");
+           c->weight && c->complete < 0 ? "; terms are weighted" : "");
+  const size_t used = strlen(text);
+  if (c->complete >= 0)
+    snprintf(text + used, DM_CENTERING_TEXT - used, "; %lld observations are complete",
+             (long long)c->complete);
 }
 
 void dm_centering_record_text(const char *const texts[2], dm_record *record) {

@@ -215,12 +215,15 @@ static dm_status take_on_gpu(const dm_run *run, const dm_centered_copy *copy, dm
   double *numbers;
   int64_t first;
   portions_of(run, &copy->from, &rows, &cols);
-  DM_TRY(dm_buffer_zeroed(DM_MOMENTS * width + (m->weights ? length : 0), sizeof *numbers,
-                          (void **)&numbers));
-  double *const weights = numbers + DM_MOMENTS * width;
+  DM_TRY(dm_buffer_zeroed(DM_MOMENTS * width + lines + length, sizeof *numbers, (void **)&numbers));
+  double *const powers = numbers + DM_MOMENTS * width, *const weights = powers + lines;
+  if (m->powers) pick(m->by_rows ? &rows : &cols, 1, m->powers, powers);
   if (m->weights) pick(m->by_rows ? &cols : &rows, 1, m->weights, weights);
-  dm_status status = dm_backend_moments(copy->room->backend, part, m->by_rows, &copy->gaps,
-                                        m->weights ? weights : NULL, numbers, &first);
+  const dm_moments_how how = {.by_rows = m->by_rows,
+                              .gaps = &copy->gaps,
+                              .powers = m->powers ? powers : NULL,
+                              .weights = m->weights ? weights : NULL};
+  dm_status status = dm_backend_moments(copy->room->backend, part, &how, numbers, &first);
   for (int what = 0; what < DM_MOMENTS && !status; what++)
     put(m->by_rows ? &rows : &cols, m->parts, dm_moments_of(m, run->rank, what),
         numbers + what * width);
@@ -247,6 +250,32 @@ dm_status dm_centered_copy_take(const dm_run *run, const dm_centered_copy *copy,
   dm_status status = each(run, copy, dm_moments_take, &t);
   dm_crew_free(t.crew);
   return status;
+}
+
+/* Moments count what is present. */
+static dm_status mark_on_gpu(const dm_run *run, const dm_centered_copy *copy, dm_marking *m) {
+  const dm_view part = copy->from.local;
+  const int64_t terms = m->by_rows ? part.rows : part.cols;
+  const int64_t parts = dm_dtype_is_complex(part.dtype) ? 2 : 1;
+  const double all = (double)(m->by_rows ? part.cols : part.rows);
+  const dm_moments_how how = {.by_rows = m->by_rows, .gaps = &copy->gaps};
+  portion rows, cols;
+  double *numbers;
+  int64_t first;
+  portions_of(run, &copy->from, &rows, &cols);
+  DM_TRY(dm_buffer_zeroed(DM_MOMENTS * parts * terms, (int64_t)sizeof *numbers, (void **)&numbers));
+  const double *const present = numbers + DM_PRESENT * parts * terms;
+  dm_status status = dm_backend_moments(copy->room->backend, part, &how, numbers, &first);
+  for (int64_t i = 0; i < terms && !status; i++)
+    if (present[i * parts] < all) m->marks[place_of(m->by_rows ? &rows : &cols, i)] = 1;
+  free(numbers);
+  return status;
+}
+
+dm_status dm_centered_copy_mark(const dm_run *run, const dm_centered_copy *copy, dm_marking *m) {
+  if (!copy->part.base) return DM_OK;
+  return copy->from.local.space == DM_DEVICE ? mark_on_gpu(run, copy, m)
+                                             : each(run, copy, dm_mark_missing, m);
 }
 
 /* ---- centering ---- */
@@ -288,6 +317,7 @@ static dm_centering centering_from(const dm_centering *centering, int64_t row, i
   if (part.shift) part.shift += line * part.parts;
   if (part.fill) part.fill += line * part.parts;
   if (part.factor) part.factor += line;
+  if (part.power) part.power += line;
   if (part.weight) part.weight += part.weight_lines == DM_ROW_LINES ? row : col;
   return part;
 }
@@ -333,18 +363,20 @@ static dm_status change_on_gpu(const dm_run *run, const dm_centered_copy *copy,
     const double **of;
     int64_t width;
     dm_lines lines;
-  } lists[] = {{&own.shift, own.parts, own.lines},
+  } lists[] = {{&own.power, 1, own.lines},
+               {&own.shift, own.parts, own.lines},
                {&own.fill, own.parts, own.lines},
                {&own.factor, 1, own.lines},
                {&own.weight, 1, own.weight_lines}};
-  int64_t places[4], room = 0;
-  for (int i = 0; i < 4; i++) {
+  enum { LISTS = sizeof lists / sizeof lists[0] };
+  int64_t places[LISTS], room = 0;
+  for (int i = 0; i < LISTS; i++) {
     places[i] = room;
     if (*lists[i].of)
       room += lists[i].width * (lists[i].lines == DM_ROW_LINES ? copy->part.rows : copy->part.cols);
   }
   DM_TRY(dm_buffer_zeroed(room, sizeof *memory, (void **)&memory));
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < LISTS; i++) {
     if (!*lists[i].of) continue;
     pick(lists[i].lines == DM_ROW_LINES ? &rows : &cols, lists[i].width, *lists[i].of,
          memory + places[i]);

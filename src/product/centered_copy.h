@@ -6,6 +6,7 @@
 #include "engine/setup.h"
 #include "file/meaning.h"
 #include "product/distributed.h"
+#include "product/marks.h"
 #include "product/moments.h"
 #include "run/run.h"
 
@@ -48,6 +49,10 @@ void dm_centered_copy_free(dm_centered_copy *copy);
 /* Adds this rank's elements, not yet centered, to MOMENTS, as the group of its number. */
 dm_status dm_centered_copy_take(const dm_run *run, const dm_centered_copy *copy,
                                 dm_moments *moments);
+
+/* Marks the terms that this rank's elements, not yet centered, lack a value of. */
+dm_status dm_centered_copy_mark(const dm_run *run, const dm_centered_copy *copy,
+                                dm_marking *marking);
 
 /* Collective, once: gives the copy its elements, centered. Then the original may change. */
 dm_status dm_centered_copy_change(dm_run *run, const dm_centered_copy *copy,

@@ -5,6 +5,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "core/pairs.h"
 #include "product/redistribute.h"
 
 dm_status dm_memory_matrix_check(const dm_memory_matrix *m) {
@@ -282,24 +283,16 @@ dm_status dm_distributed_open_backend(const dm_run *run, const dm_engine *engine
 
 static const int64_t piece_bytes = 32 << 20;
 
-/* ROWS of the part, which starts at (row, col) of the matrix; from GPU memory through BAND. */
-static dm_status take_rows(const dm_distributed *matrix, dm_range rows, dm_range cols, int64_t row,
-                           int64_t col, dm_part_taker *take, void *context) {
-  const int64_t count = dm_range_size(rows), width = dm_range_size(cols);
-  if (!matrix->backend)
-    return take(context, dm_view_sub(matrix->local, rows.begin, cols.begin, count, width), row,
-                col);
-  dm_band *band = NULL;
-  DM_TRY(dm_band_open(matrix->backend, matrix->local, cols, count, &band));
-  dm_status status = dm_band_move(band, rows, true);
-  if (!status)
-    status = take(context, dm_band_part(band, rows.begin, cols.begin, count, width), row, col);
-  dm_band_close(band);
-  return status;
-}
+/* Some rows and columns of this rank's part, which start at (row, col) of the matrix. */
+typedef struct piece {
+  dm_range rows, cols;
+  int64_t row, col;
+} piece;
 
-dm_status dm_distributed_each(const dm_distributed *matrix, int rank, dm_part_taker *take,
-                              void *context) {
+typedef dm_status piece_taker(const dm_distributed *matrix, const piece *piece, void *context);
+
+static dm_status each_piece(const dm_distributed *matrix, int rank, piece_taker *take,
+                            void *context) {
   const dm_axis *rows = &matrix->of.rows, *cols = &matrix->of.cols;
   int row_part, col_part;
   if (!dm_distribution_parts(&matrix->of, rank, &row_part, &col_part)) return DM_OK;
@@ -312,15 +305,62 @@ dm_status dm_distributed_each(const dm_distributed *matrix, int rank, dm_part_ta
       const int64_t local = rows->runs[r].local + row - begin;
       const dm_range these = {local, local + dm_min(height, end - row)};
       for (int64_t c = 0; c < cols->count; c++) {
-        const int64_t first = cols->runs[c].local,
-                      wide = dm_axis_end(cols, c) - cols->runs[c].begin;
-        if (cols->runs[c].part == col_part)
-          DM_TRY(take_rows(matrix, these, (dm_range){first, first + wide}, row, cols->runs[c].begin,
-                           take, context));
+        const dm_axis_run *run = &cols->runs[c];
+        const dm_range wide = {run->local, run->local + dm_axis_end(cols, c) - run->begin};
+        if (run->part == col_part)
+          DM_TRY(take(matrix, &(piece){these, wide, row, run->begin}, context));
       }
     }
   }
   return DM_OK;
+}
+
+static dm_view view_of(const dm_distributed *matrix, const piece *p) {
+  return dm_view_sub(matrix->local, p->rows.begin, p->cols.begin, dm_range_size(p->rows),
+                     dm_range_size(p->cols));
+}
+
+typedef struct taking {
+  dm_part_taker *take;
+  void *context;
+} taking;
+
+/* From GPU memory through a band. */
+static dm_status take_piece(const dm_distributed *matrix, const piece *p, void *context) {
+  const taking *t = context;
+  if (!matrix->backend) return t->take(t->context, view_of(matrix, p), p->row, p->col);
+  const int64_t count = dm_range_size(p->rows), width = dm_range_size(p->cols);
+  dm_band *band = NULL;
+  DM_TRY(dm_band_open(matrix->backend, matrix->local, p->cols, count, &band));
+  dm_status status = dm_band_move(band, p->rows, true);
+  if (!status)
+    status = t->take(t->context, dm_band_part(band, p->rows.begin, p->cols.begin, count, width),
+                     p->row, p->col);
+  dm_band_close(band);
+  return status;
+}
+
+dm_status dm_distributed_each(const dm_distributed *matrix, int rank, dm_part_taker *take,
+                              void *context) {
+  taking t = {take, context};
+  return each_piece(matrix, rank, take_piece, &t);
+}
+
+static dm_status correlate(const dm_distributed *matrix, const piece *p, void *context) {
+  const dm_problem *problem = context;
+  const bool diagonal = problem->symmetry != DM_NO_SYMMETRY;
+  const dm_view part = view_of(matrix, p);
+  if (matrix->backend)
+    return dm_backend_correlate(matrix->backend, part, p->row, p->col, problem->correlates,
+                                diagonal);
+  dm_correlate(part, p->row, p->col, problem->correlates, diagonal);
+  return DM_OK;
+}
+
+dm_status dm_distributed_correlate(const dm_run *run, const dm_distributed *c,
+                                   const dm_problem *problem) {
+  if (problem->correlates == 0.0) return DM_OK;
+  return dm_comm_agree(run->world, each_piece(c, run->rank, correlate, (void *)problem));
 }
 
 /* ---- ends of moves ---- */

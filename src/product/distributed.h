@@ -81,6 +81,11 @@ dm_status dm_distributed_open_backend(const dm_run *run, const dm_engine *engine
 dm_status dm_distributed_each(const dm_distributed *matrix, int rank, dm_part_taker *take,
                               void *context);
 
+/* Collective: C, which PROBLEM's product gave its elements, has no correlation that rounding made
+ * too large (dm_correlate), if it has correlations. */
+dm_status dm_distributed_correlate(const dm_run *run, const dm_distributed *c,
+                                   const dm_problem *problem);
+
 /* EXTENT of MATRIX, in the same memory; close it separately. */
 dm_status dm_distributed_part(const dm_distributed *matrix, dm_extent extent, dm_distributed *part);
 

@@ -8,6 +8,7 @@
 #include "core/checked.h"
 #include "core/copy.h"
 #include "core/element_sum.h"
+#include "core/pairs.h"
 #include "engine/endpoint.h"
 #include "engine/share_sums.h"
 #include "plan/partition.h"
@@ -76,7 +77,7 @@ static dm_status open_sum(void *state, dm_rank_state *local) {
   uint64_t zero = 0;
   void *sum;
   const bool wanted = sink->checkpoint ? dm_checkpoint_sums(sink->checkpoint) : true;
-  if ((!sink->check && !sink->holds) || !wanted || local->coords.idle ||
+  if ((!sink->check && !sink->holds) || !wanted || sink->correlates != 0.0 || local->coords.idle ||
       dm_triangle_has_images(local->plan) || local->plan->problem.half != DM_BOTH_HALVES ||
       local->memory.list.of[DM_BUFFER_DEVICE_SUMS].where == DM_NOWHERE)
     return DM_OK;
@@ -214,6 +215,8 @@ static dm_status finish_rows(void *context, int64_t first, int64_t count) {
   }
   if (one->finished)
     DM_TRY(dm_finish(out, sums, p->reads_c ? &old : NULL, sink->alpha, sink->beta));
+  if (sink->correlates != 0.0)
+    dm_correlate(out, row, one->col, sink->correlates, p->symmetry != DM_NO_SYMMETRY);
   if (sink->check && !is_summed_there(s))
     DM_TRY(dm_freivalds_add_c(sink->check, NULL, sink->of_sums ? sums : out, row, one->col));
   if (p->half != DM_BOTH_HALVES) dm_clear_triangle(out, row, one->col, p->half == DM_UPPER_HALF);

@@ -20,6 +20,7 @@ typedef struct dm_file_sink {
   bool holds;                /* a single tile is stored when it is released */
   int64_t written;           /* bytes written so far */
   double alpha[2], beta[2];
+  double correlates; /* C holds correlations times this number (core/pairs.h); 0: it does not */
   struct dm_storing *storing; /* NULL before the first rows */
   uint64_t *device_sum; /* less the checksum of what has left the device; NULL: nothing is summed */
   uint64_t landed;      /* the checksum of what has arrived of that */

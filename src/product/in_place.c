@@ -336,6 +336,7 @@ static dm_status run_product(dm_in_place *kept, dm_in_place_product *p, bool lik
   memcpy(p->outcome->beta, m->equation.beta, sizeof m->equation.beta);
   if (p->run->at) p->run->at(p->run->at_context, 0, 1);
   DM_TRY(dm_in_place_multiply(kept, p));
+  DM_TRY(dm_distributed_correlate(p->run, &p->places->matrix[DM_C], problem));
   if (p->run->at) p->run->at(p->run->at_context, 1, 1);
   return DM_OK;
 }

@@ -172,6 +172,7 @@ void dm_job_set_ends(dm_job *j) {
       .run = j->run, .matrix = &j->memory[DM_C], .replaces = dm_job_replaces_old(j), .old = old};
   memcpy(j->result.alpha, m->equation.alpha, sizeof j->result.alpha);
   memcpy(j->result.beta, m->equation.beta, sizeof j->result.beta);
+  j->sink.correlates = dm_job_in_memory(j, DM_C) ? 0.0 : j->problem.correlates;
   memcpy(j->sink.alpha, m->equation.alpha, sizeof j->sink.alpha);
   memcpy(j->sink.beta, m->equation.beta, sizeof j->sink.beta);
 }

@@ -1,8 +1,10 @@
 #include "product/moments.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"
@@ -17,13 +19,25 @@ enum {
   TASKS = 64,  /* that a part is cut into at least */
 };
 
+static const double tiny = 0x1p-1000; /* below it, sums of squares are looked at */
+
+/* A square of something that is not 0. */
+static double square_of(double difference, double weight) {
+  const double square = difference * difference * weight;
+  return square == 0.0 && difference != 0.0 && weight > 0.0 ? DBL_TRUE_MIN : square;
+}
+
 dm_status dm_moments_open(int64_t rows, int64_t cols, bool by_rows, bool is_complex, int groups,
                           const double *weights, dm_moments *m) {
   const int64_t lines = by_rows ? rows : cols, parts = is_complex ? 2 : 1;
+  const int64_t size = by_rows ? cols : rows;
+  int64_t left_out = 0;
+  for (int64_t i = 0; weights && i < size; i++) left_out += weights[i] < 0.0;
   const int64_t cuts = TASKS / dm_min(TASKS, dm_ceil_div(dm_max(1, lines) * parts, WIDTH));
   *m = (dm_moments){.by_rows = by_rows,
                     .lines = lines,
-                    .length = by_rows ? cols : rows,
+                    .size = size,
+                    .length = size - left_out,
                     .parts = parts,
                     .groups = groups,
                     .cuts = (int)cuts,
@@ -36,6 +50,12 @@ dm_status dm_moments_open(int64_t rows, int64_t cols, bool by_rows, bool is_comp
 void dm_moments_close(dm_moments *m) {
   free(m->numbers);
   m->numbers = NULL;
+}
+
+void dm_moments_begin_again(const double *powers, dm_moments *m) {
+  m->powers = powers;
+  memset(m->numbers, 0,
+         (size_t)(m->groups * m->cuts * DM_MOMENTS * m->parts * m->lines) * sizeof(double));
 }
 
 /* GROUP: a cut of one. */
@@ -59,7 +79,7 @@ static void join(const dm_moments *m, int group, int64_t j, const share *more) {
   row_of(m, group, DM_PRESENT)[j] += more->present;
   if (more->weight == 0.0) return;
   const double all = *weight + more->weight, delta = more->mean - *mean;
-  *squares += more->squares + delta * delta * (*weight / all * more->weight);
+  *squares += more->squares + square_of(delta, *weight / all * more->weight);
   *mean += delta * (more->weight / all);
   *weight = all;
 }
@@ -81,7 +101,7 @@ typedef struct block {
 } block;
 
 void dm_moments_note_missing(dm_moments *m, int64_t line, int64_t element) {
-  const int64_t place = m->by_rows ? line * m->length + element : element * m->lines + line;
+  const int64_t place = m->by_rows ? line * m->size + element : element * m->lines + line;
   int64_t known = atomic_load(&m->first_missing);
   while (place < known && !atomic_compare_exchange_weak(&m->first_missing, &known, place)) {
   }
@@ -113,7 +133,7 @@ static void add_with_gaps(dm_moments *m, int group, const block *b, int64_t c) {
   for (int64_t i = 0; i < b->count; i++) {
     if (is_missing(m, b, i, c)) continue;
     const double difference = b->values[i][c] - *from - more.mean;
-    more.squares += b->weights[i] * difference * difference;
+    more.squares += square_of(difference, b->weights[i]);
   }
   join(m, group, b->j + c, &more);
 }
@@ -150,24 +170,39 @@ DM_WIDE_VECTORS static void sum_wide(const block *b, const double *shift, double
     sum(b, false, shift, first, second);
 }
 
-static void convert(block *b, int64_t parts) {
+static void convert(const dm_moments *m, block *b) {
   dm_view values =
-      dm_view_row_major(b->values, parts == 2 ? DM_C128 : DM_F64, b->count, b->part.cols);
-  values.row_stride = WIDTH / parts;
-  if (!b->converted) dm_copy(values, b->part, false);
+      dm_view_row_major(b->values, m->parts == 2 ? DM_C128 : DM_F64, b->count, b->part.cols);
+  values.row_stride = WIDTH / m->parts;
+  if (b->converted) return;
+  dm_copy(values, b->part, false);
+  for (int64_t i = 0; i < b->count && m->powers; i++)
+    for (int64_t c = 0; c < b->width; c++) b->values[i][c] *= m->powers[(b->j + c) / m->parts];
   b->converted = true;
 }
 
+/* Removes elements that are left out from a converted block. */
+static void leave_out(block *b) {
+  int64_t kept = 0;
+  for (int64_t i = 0; i < b->count; i++) {
+    if (b->weights[i] < 0.0) continue;
+    if (kept < i) memcpy(b->values[kept], b->values[i], sizeof b->values[i]);
+    b->weights[kept++] = b->weights[i];
+  }
+  b->count = kept;
+}
+
 /* Numbers that lie side by side need not be converted. */
-static void find_numbers(block *b, int64_t parts) {
+static void find_numbers(const dm_moments *m, bool leaves_out, block *b) {
   const dm_dtype type = b->part.dtype;
   const bool wide = type == DM_F64 || type == DM_C128;
   b->single = type == DM_F32 || type == DM_C64;
   b->converted = false;
   b->numbers = b->part.base;
-  b->step = b->part.row_stride * parts;
-  if (b->part.col_stride == 1 && (wide || b->single)) return;
-  convert(b, parts);
+  b->step = b->part.row_stride * m->parts;
+  if (b->part.col_stride == 1 && (wide || b->single) && !m->powers && !leaves_out) return;
+  convert(m, b);
+  if (leaves_out) leave_out(b);
   b->single = false;
   b->numbers = b->values;
   b->step = WIDTH;
@@ -175,6 +210,30 @@ static void find_numbers(block *b, int64_t parts) {
 
 static double number(const block *b, int64_t c) {
   return b->single ? (double)((const float *)b->numbers)[c] : ((const double *)b->numbers)[c];
+}
+
+/* VARIES[c]: not all elements of number c are equal, but for those without weight. */
+static void find_varying(const block *b, bool varies[WIDTH]) {
+  const double *first = NULL;
+  memset(varies, 0, WIDTH);
+  for (int64_t i = 0; i < b->count; i++) {
+    const double *row = (const double *)b->numbers + i * b->step;
+    if (!(b->weights[i] > 0.0)) continue;
+    for (int64_t c = 0; c < b->width && first; c++) varies[c] |= row[c] != first[c];
+    if (!first) first = row;
+  }
+}
+
+/* Squares that vanish leave a trace. Those of f32 do not vanish in f64. */
+static void mark_vanished(const block *b, const double *first, double *second, double part) {
+  bool varies[WIDTH], looks = false;
+  for (int64_t c = 0; c < b->width; c++) looks |= second[c] - first[c] * first[c] * part <= tiny;
+  if (!looks || b->single) return;
+  find_varying(b, varies);
+  for (int64_t c = 0; c < b->width; c++) {
+    const double square = first[c] * first[c] * part;
+    if (varies[c] && second[c] - square <= 0.0) second[c] = fmax(square, 0.0) + DBL_TRUE_MIN;
+  }
 }
 
 /* Differences are taken from the mean so far, which costs no digits: where a block's own mean is
@@ -198,12 +257,13 @@ static void add_block(dm_moments *m, int group, block *b) {
   add(b, shift, first, second);
   for (int64_t c = 0; c < b->width && begins; c++) shift[c] += first[c] * part;
   if (begins) add(b, shift, first, second);
+  mark_vanished(b, first, second, part);
   for (int64_t c = 0; c < b->width; c++) {
     const bool gaps = isnan(first[c]) || (m->parts == 2 && isnan(first[c ^ 1]));
     const double squares = second[c] - first[c] * first[c] * part;
     const share more = {shift[c] - from[c] + first[c] * part, squares < 0.0 ? 0.0 : squares,
                         b->weight, (double)b->count};
-    if (gaps) convert(b, m->parts);
+    if (gaps) convert(m, b);
     if (gaps)
       add_with_gaps(m, group, b, c);
     else
@@ -235,11 +295,15 @@ static void add_lines(void *context, int64_t piece) {
     b.first = a->first + i;
     b.count = dm_min(BLOCK, elements.end - i);
     b.weight = 0.0;
-    for (int64_t w = 0; w < b.count; w++)
-      b.weight += b.weights[w] = m->weights ? m->weights[b.first + w] : 1.0;
+    bool leaves_out = false;
+    for (int64_t w = 0; w < b.count; w++) {
+      b.weights[w] = m->weights ? m->weights[b.first + w] : 1.0;
+      leaves_out |= b.weights[w] < 0.0;
+      b.weight += fmax(b.weights[w], 0.0);
+    }
     b.part = dm_view_sub(a->part, i, line, b.count, lines);
-    find_numbers(&b, m->parts);
-    add_block(m, a->group * m->cuts + cut, &b);
+    find_numbers(m, leaves_out, &b);
+    if (b.count > 0) add_block(m, a->group * m->cuts + cut, &b);
   }
 }
 

@@ -17,18 +17,23 @@
  * groups do not. */
 typedef struct dm_moments {
   bool by_rows;
-  int64_t lines, length; /* length: elements of a line */
+  int64_t lines, size;   /* size: elements of a line, */
+  int64_t length;        /* but for those left out */
   int64_t parts;         /* real numbers of an element: 2 if it is complex */
   int groups, cuts;      /* cuts: parts of each group, for threads, if there are few lines */
   double *numbers;       /* for each: DM_MOMENTS (core/centering.h) of all lines */
-  const double *weights; /* of the elements of a line, or NULL: 1 */
+  const double *weights; /* of the elements of a line, or DM_LEFT_OUT; NULL: 1 */
+  const double *powers;  /* of two, that the elements of each line are multiplied with; NULL: 1 */
   _Atomic int64_t first_missing; /* row * columns + column; INT64_MAX: none */
 } dm_moments;
 
-/* WEIGHTS stay the caller's. */
+/* WEIGHTS, one for each element of a line in the matrix, stay the caller's. */
 dm_status dm_moments_open(int64_t rows, int64_t cols, bool by_rows, bool is_complex, int groups,
                           const double *weights, dm_moments *moments);
 void dm_moments_close(dm_moments *moments);
+
+/* Begins again, with POWERS, which stay the caller's. */
+void dm_moments_begin_again(const double *powers, dm_moments *moments);
 
 /* Adds PART, in host memory, whose first element is (row, col), to GROUP, on the threads of CREW
  * (or NULL): a dm_part_taker, whose context is this. */
@@ -47,8 +52,9 @@ void dm_moments_note_missing(dm_moments *moments, int64_t line, int64_t i);
 /* Collective in COMM: from now on all ranks have the moments of the whole matrix. */
 dm_status dm_moments_join(dm_moments *moments, const dm_comm *comm);
 
-/* Of line I, after the join. MEAN: as many numbers as an element has; NaN if all values are
- * missing. Squares are those of the magnitudes of differences from the mean. */
+/* Of line I, after the join, times its power. MEAN: as many numbers as an element has; NaN if all
+ * values are missing. Squares are those of the magnitudes of differences from the mean: 0 only if
+ * all values are equal, else the smallest number of f64 if they vanish. */
 void dm_moments_mean(const dm_moments *moments, int64_t i, double *mean);
 double dm_moments_squares(const dm_moments *moments, int64_t i);
 int64_t dm_moments_missing(const dm_moments *moments, int64_t i);

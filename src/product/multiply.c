@@ -260,7 +260,10 @@ static dm_status commit(dm_job *j, const dm_verdict *verdict) {
   dm_status status = DM_OK;
   dm_run_phase(j->run, "committing C", DM_SYNC_PATIENCE);
   DM_TRY(dm_comm_agree(j->run->world, inputs_unchanged(j)));
-  if (dm_job_in_memory(j, DM_C)) return deliver(j);
+  if (dm_job_in_memory(j, DM_C)) {
+    DM_TRY(deliver(j));
+    return dm_distributed_correlate(j->run, &j->memory[DM_C], &j->problem);
+  }
   DM_TRY(read_back(j));
   if (j->run->rank == 0) {
     dm_attributes *attributes = malloc(sizeof *attributes);

@@ -409,13 +409,9 @@ static dm_status bring(void *context, dm_view rows, int64_t row) {
 
 static dm_status describe(void *context, const dm_run *run, dm_attributes *list) {
   const pairwise *p = context;
-  const dm_divide divide = p->multiply->equation.divide;
   list->count = 0;
   DM_TRY(dm_provenance_inputs(list, run, p->multiply, false));
-  DM_TRY(dm_attributes_add(list, "divide", "%s",
-                           divide == DM_NO_DIVISION   ? "1"
-                           : divide == DM_DIVIDE_BY_N ? "n"
-                                                      : "n-1"));
+  DM_TRY(dm_provenance_divide(list, p->multiply->equation.divide));
   DM_TRY(dm_provenance_notes(list, run));
   return dm_attributes_add(list, "product", "%s",
                            p->form.correlation ? "pairwise correlations" : "pairwise covariances");

@@ -112,6 +112,11 @@ static dm_status add_vectors(dm_attributes *list, const dm_multiply *m) {
                            m->equation.weights_are == DM_FREQUENCIES ? "frequency" : "reliability");
 }
 
+dm_status dm_provenance_divide(dm_attributes *list, dm_divide divide) {
+  static const char *const names[] = {"1", "n", "n-1"};
+  return dm_attributes_add(list, "divide", "%s", names[divide]);
+}
+
 static dm_status add_equation(dm_attributes *list, const dm_multiply *multiply) {
   const dm_equation *equation = &multiply->equation;
   DM_TRY(dm_attributes_add(list, "op_a", "%s", dm_op_name(equation->op_a)));
@@ -119,7 +124,9 @@ static dm_status add_equation(dm_attributes *list, const dm_multiply *multiply) 
   DM_TRY(dm_provenance_centering(list, multiply, false));
   if (equation->half != DM_BOTH_HALVES)
     DM_TRY(dm_attributes_add(list, "triangle", "%s", dm_half_name(equation->half)));
-  DM_TRY(add_scalar(list, "alpha", equation->alpha));
+  const bool divides = equation->divided != DM_NO_DIVISION;
+  if (divides) DM_TRY(dm_provenance_divide(list, equation->divided));
+  DM_TRY(add_scalar(list, "alpha", divides ? equation->undivided : equation->alpha));
   return add_scalar(list, "beta", equation->beta);
 }
 

@@ -28,6 +28,9 @@ const char *dm_op_name(dm_op op);
  * ALWAYS. */
 dm_status dm_provenance_centering(dm_attributes *list, const dm_multiply *multiply, bool always);
 
+/* Adds what C is divided by: whoever verifies it divides alpha, too. */
+dm_status dm_provenance_divide(dm_attributes *list, dm_divide divide);
+
 /* Adds the command as typed, which only describes: a longer one ends with "...". */
 dm_status dm_provenance_command(const dm_run *run, dm_attributes *list);
 const char *dm_half_name(dm_half half); /* "both", "lower", "upper" */

@@ -446,6 +446,7 @@ const dm_backend_ops dm_backend_cuda = {
     .moments = emulated_moments,
     .center = emulated_center,
     .pairs = emulated_pairs,
+    .correlate = emulated_correlate,
     .kernels = dm_cuda_kernels,
     .takes = dm_cuda_takes,
     .copies = dm_cuda_copies,

@@ -5,11 +5,13 @@
 
 #include "backend/backend.h"
 
-dm_status emulated_moments(dm_backend *backend, dm_view matrix, bool by_rows, const dm_gaps *gaps,
-                           const double *weights, double *numbers, int64_t *first);
+dm_status emulated_moments(dm_backend *backend, dm_view matrix, const dm_moments_how *how,
+                           double *numbers, int64_t *first);
 dm_status emulated_center(dm_backend *backend, dm_view to, dm_view from, const dm_gaps *gaps,
                           const dm_centering *centering);
 dm_status emulated_pairs(dm_backend *backend, dm_view c, const dm_pairs *of,
                          const dm_pair_form *form);
+dm_status emulated_correlate(dm_backend *backend, dm_view c, int64_t row, int64_t col,
+                             double factor, bool diagonal);
 
 #endif

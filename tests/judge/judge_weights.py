@@ -77,12 +77,12 @@ def products(folder, damier):
 def refused(folder, damier):
     x, good = np.ones((20, 3)), np.ones(20)
     write(folder, x=x, short=np.ones(19), square=np.ones((20, 2)), negative=np.where(np.arange(20) == 7, -1, 1.0),
-          hole=np.where(np.arange(20) == 5, np.nan, 1.0), zero=0 * good, large=good * 1e308, infinite=good * np.inf, complex=good * 1j,
+          hole=np.where(np.arange(20) == 5, np.nan, 1.0), zero=0 * good, infinite=good * np.inf, complex=good * 1j,
           empty=good[:0], text=np.array([b"1"] * 20), half=good / 2, one=np.eye(20)[0], divisor=np.array([1.0, 0, 1]),
           batch=np.ones((2, 3, 3)))
     words = ("cov", folder / "x.h5", "-o", folder / "c.h5", "-q")
     for weights, code, says in (("short", 3, "19"), ("square", 3, "20 x 2"), ("negative", 3, "number 7"), ("hole", 3, "number 5"),
-                                ("zero", 3, "all weights are 0"), ("large", 3, "the sum of the weights overflows"), ("infinite", 3, "number 0"),
+                                ("zero", 3, "all weights are 0"), ("infinite", 3, "number 0"),
                                 ("complex", 3, "is complex"), ("text", 3, "text"), ("empty", 3, "not one for each of 20"), ("one", 3, "divided by n-1"), ("nowhere", 4, "nowhere")):
         for ranks in (1, 2):
             done = ended(command(ranks, damier, *words, "--weights", folder / f"{weights}.h5"))

@@ -62,27 +62,32 @@ typedef struct wanted {
   int64_t present, first; /* FIRST: place in the line of the first missing element, or -1 */
 } wanted;
 
-static wanted sum_line(dm_view m, const dm_gaps *gaps, const double *weights, int64_t col) {
+static wanted sum_line(dm_view m, const dm_moments_how *how, int64_t col) {
+  const dm_gaps *gaps = how->gaps;
+  const double *weights = how->weights;
+  const double power = how->powers ? how->powers[col] : 1.0;
   wanted w = {.first = -1};
   double x[2];
   for (int64_t i = 0; i < m.rows; i++) {
     const double weight = weights ? weights[i] : 1.0;
+    if (weight < 0.0) continue;
     if (!load(m, gaps, i, col, x)) {
       if (w.first < 0) w.first = i;
       continue;
     }
     for (int p = 0; p < 2; p++) {
-      w.mean[p] += (long double)weight * x[p];
-      w.magnitude += (long double)weight * x[p] * x[p];
+      w.mean[p] += (long double)weight * power * x[p];
+      w.magnitude += (long double)weight * power * power * x[p] * x[p];
     }
     w.weight += weight;
     w.present++;
   }
   for (int p = 0; p < 2 && w.present > 0; p++) w.mean[p] /= w.weight;
   for (int64_t i = 0; i < m.rows; i++) {
-    if (!load(m, gaps, i, col, x)) continue;
+    const double weight = weights ? weights[i] : 1.0;
+    if (weight < 0.0 || !load(m, gaps, i, col, x)) continue;
     for (int p = 0; p < 2; p++)
-      w.squares += (long double)(weights ? weights[i] : 1.0) * powl(x[p] - w.mean[p], 2.0L);
+      w.squares += (long double)weight * powl((long double)power * x[p] - w.mean[p], 2.0L);
   }
   return w;
 }
@@ -104,17 +109,18 @@ static void check_line(const wanted *w, const double *numbers, int64_t width, in
 }
 
 static void check_moments(dm_backend *gpu, pair p, bool by_rows, const dm_gaps *gaps,
-                          const double *weights) {
+                          const double *weights, const double *powers) {
+  const dm_moments_how how = {by_rows, gaps, powers, weights};
   const dm_view m = by_rows ? dm_view_transpose(p.host) : p.host;
   const int parts = parts_of(m);
   const int64_t width = m.cols * parts, bytes = DM_MOMENTS * width * (int64_t)sizeof(double);
   double *numbers = malloc((size_t)bytes), *again = malloc((size_t)bytes);
   int64_t first, repeated, least = INT64_MAX;
-  ok(dm_backend_moments(gpu, p.device, by_rows, gaps, weights, numbers, &first));
-  ok(dm_backend_moments(gpu, p.device, by_rows, gaps, weights, again, &repeated));
+  ok(dm_backend_moments(gpu, p.device, &how, numbers, &first));
+  ok(dm_backend_moments(gpu, p.device, &how, again, &repeated));
   assert_memory_equal(numbers, again, (size_t)bytes);
   for (int64_t j = 0; j < m.cols; j++) {
-    const wanted w = sum_line(m, gaps, weights, j);
+    const wanted w = sum_line(m, &how, j);
     check_line(&w, numbers + j * parts, width, parts);
     const int64_t place = by_rows ? j * p.host.cols + w.first : w.first * p.host.cols + j;
     if (w.first >= 0 && place < least) least = place;
@@ -140,11 +146,13 @@ static void check_copy(dm_backend *gpu, pair from, bool by_columns, dm_dtype typ
   const int64_t rows = from.host.rows, cols = from.host.cols, most = rows > cols ? rows : cols;
   const dm_generator generator = {.kind = DM_CONSTANT, .parameter = 9};
   pair to = (by_columns ? make_pair_by_columns : make_pair)(gpu, type, rows, cols, 3, generator);
-  double *lists[4];
-  for (int i = 0; i < 4; i++) lists[i] = random_numbers(2 * most, 0.5 * i);
+  double *lists[5];
+  for (int i = 0; i < 5; i++) lists[i] = random_numbers(2 * most, 0.5 * i);
+  for (int64_t i = 0; i < most && by_columns; i += 3) lists[3][i] = DM_LEFT_OUT;
   const dm_centering c = {.lines = by_rows ? DM_ROW_LINES : DM_COLUMN_LINES,
                           .role = role,
                           .parts = parts_of(from.host),
+                          .power = by_columns ? lists[4] : NULL,
                           .shift = lists[0],
                           .factor = lists[1],
                           .fill = by_columns ? lists[2] : NULL,
@@ -165,7 +173,7 @@ static void check_copy(dm_backend *gpu, pair from, bool by_columns, dm_dtype typ
     if (got[i] != want[i] && !(isnan(got[i]) && isnan(want[i])))
       fail_msg("%s to %s, %lld x %lld: %g, not %g", dm_dtype_name(from.host.dtype),
                dm_dtype_name(type), (long long)rows, (long long)cols, got[i], want[i]);
-  for (int i = 0; i < 4; i++) free(lists[i]);
+  for (int i = 0; i < 5; i++) free(lists[i]);
   free(want), free(got);
   free_pair(gpu, to);
 }
@@ -175,20 +183,57 @@ static const dm_gaps gaps_of[] = {{.count = 0},
                                   {.nan = true, .zero = true, .count = 1, .values = {5.0}}};
 
 static void try_shape(dm_backend *gpu, dm_dtype dtype, const int64_t *shape) {
-  double *weights = random_numbers(shape[0] > shape[1] ? shape[0] : shape[1], 0.25);
+  const int64_t most = shape[0] > shape[1] ? shape[0] : shape[1];
+  double *weights = random_numbers(most, 0.25), *some = random_numbers(most, 0.25);
+  double *powers = random_numbers(most, 0.0);
+  for (int64_t i = 0; i < most; i++) {
+    if (i % 3 == 1) some[i] = DM_LEFT_OUT;
+    powers[i] = i % 2 ? 0x1p40 : 0x1p-9;
+  }
   for (int turn = 0; turn < 12; turn++) {
     const bool by_columns = turn & 1, by_rows = turn & 2;
     const dm_gaps *gaps = &gaps_of[turn / 4];
     pair p = make(gpu, dtype, shape, by_columns, turn % 5, turn >= 4);
-    check_moments(gpu, p, by_rows, gaps, NULL);
-    check_moments(gpu, p, by_rows, gaps, weights);
+    check_moments(gpu, p, by_rows, gaps, NULL, NULL);
+    check_moments(gpu, p, by_rows, gaps, weights, NULL);
+    check_moments(gpu, p, by_rows, gaps, some, powers);
     const dm_dtype wide = dm_dtype_is_complex(dtype) ? DM_C128 : DM_F64;
     check_copy(gpu, p, by_columns, wide, by_rows, gaps, (dm_role)(turn % 3));
     if (!dm_dtype_is_integer(dtype))
       check_copy(gpu, p, by_columns, dtype, by_rows, gaps, DM_ROLE_VALUES);
     free_pair(gpu, p);
   }
-  free(weights);
+  free(weights), free(some), free(powers);
+}
+
+/* Differences whose squares vanish are differences. */
+TEST(vanishing_squares) {
+  dm_backend *gpu = *state;
+  const dm_gaps gaps = {.count = 0};
+  for (int turn = 0; turn < 4; turn++) {
+    const int64_t shape[] = {turn < 2 ? 2000 : 7, 5};
+    const bool by_columns = turn & 1;
+    const dm_generator generator = {.kind = DM_UNIFORM, .seed = 3};
+    pair p = (by_columns ? make_pair_by_columns : make_pair)(gpu, DM_F64, shape[0], shape[1], 0,
+                                                             generator);
+    double numbers[DM_MOMENTS * 5], powers[5] = {0x1p600, 1.0, 1.0, 1.0, 0x1p600};
+    int64_t first;
+    for (int64_t i = 0; i < shape[0]; i++)
+      for (int64_t j = 0; j < 4; j++) {
+        double *x = dm_view_at(p.host, i, j);
+        *x = j == 3 ? 1e-200 : *x * (j == 2 ? 1e-161 : 1e-200);
+      }
+    move(gpu, p.device_all, p.host_all);
+    const dm_moments_how plain = {false, &gaps, NULL, NULL}, scaled = {false, &gaps, powers, NULL};
+    ok(dm_backend_moments(gpu, p.device, &plain, numbers, &first));
+    const double *squares = numbers + DM_SQUARES * 5;
+    assert_true(squares[0] > 0.0 && squares[1] > 0.0 && squares[2] > 0.0);
+    assert_true(squares[0] < 1e-300 && squares[3] == 0.0);
+    ok(dm_backend_moments(gpu, p.device, &scaled, numbers, &first));
+    const wanted w = sum_line(p.host, &scaled, 0);
+    check_line(&w, numbers, 5, 1);
+    free_pair(gpu, p);
+  }
 }
 
 TEST(moments_and_copies) {
