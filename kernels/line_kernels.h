@@ -45,9 +45,10 @@ typedef struct dm_center_work {
 cudaError_t dm_kernels_center(const dm_center_work *work);
 
 /* C, real floating-point, = the covariances or correlations of OF as FORM says, rounded once; all
- * in device memory.  C may be the counts.  (helpers/pairs.cu) */
+ * in device memory.  C may be the counts.  *doubtful becomes 1 if the sums of a pair are.
+ * (helpers/pairs.cu) */
 cudaError_t dm_kernels_pairs(dm_view c, const dm_pairs *of, const dm_pair_form *form,
-                             cudaStream_t stream);
+                             int64_t *doubtful, cudaStream_t stream);
 
 /* C, floating-point: FACTOR times correlations, whose magnitude becomes at most FACTOR's, and with
  * DIAGONAL those of column = row - AHEAD exactly FACTOR; NaN stays.  (helpers/pairs.cu) */

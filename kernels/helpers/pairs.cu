@@ -10,14 +10,16 @@ namespace {
 constexpr int COLS = 32, ROWS = 8; /* threads of a block */
 
 template <class T>
-__global__ void __launch_bounds__(COLS *ROWS) pairs(dm_view c, dm_pairs of, dm_pair_form form) {
+__global__ void __launch_bounds__(COLS *ROWS)
+    pairs(dm_view c, dm_pairs of, dm_pair_form form, int64_t *doubtful) {
   const int64_t col = (int64_t)blockIdx.x * COLS + threadIdx.x;
   const int64_t step = (int64_t)gridDim.y * ROWS;
   if (col >= c.cols) return;
   for (int64_t row = (int64_t)blockIdx.y * ROWS + threadIdx.y; row < c.rows; row += step) {
     const dm_pair pair = dm_pair_at(&of, row, col);
     T *to = static_cast<T *>(c.base) + row * c.row_stride + col * c.col_stride;
-    round_to(to, dm_pair_element(&form, &pair, of.first + row == col));
+    if (dm_pair_is_doubtful(&pair)) *doubtful = 1; /* all write the same */
+    round_to(to, dm_pair_element(&form, &pair, dm_pair_is_same(&of, row, col)));
   }
 }
 
@@ -72,11 +74,11 @@ cudaError_t dm_kernels_correlate(dm_view c, int64_t ahead, double factor, bool d
 }
 
 cudaError_t dm_kernels_pairs(dm_view c, const dm_pairs *of, const dm_pair_form *form,
-                             cudaStream_t stream) {
+                             int64_t *doubtful, cudaStream_t stream) {
   const dim3 grid(blocks_for(divide_up(c.cols, COLS)), blocks_for(divide_up(c.rows, ROWS), 65535));
   return with_one_of<double, float, __half, __nv_bfloat16>(c.dtype, [&](auto element) {
     typedef decltype(element) T;
-    pairs<T><<<grid, dim3(COLS, ROWS), 0, stream>>>(c, *of, *form);
+    pairs<T><<<grid, dim3(COLS, ROWS), 0, stream>>>(c, *of, *form, doubtful);
     return cudaGetLastError();
   });
 }

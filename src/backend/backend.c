@@ -442,13 +442,14 @@ dm_status dm_backend_center(dm_backend *backend, dm_view to, dm_view from, const
 }
 
 dm_status dm_backend_pairs(dm_backend *backend, dm_view c, const dm_pairs *of,
-                           const dm_pair_form *form) {
+                           const dm_pair_form *form, bool *doubtful) {
   DM_INHERIT(backend, pairs);
   if (!backend->ops->pairs || c.space != DM_DEVICE || of->counts.space != DM_DEVICE ||
       c.rows != of->counts.rows || c.cols != of->counts.cols)
     return dm_fail(DM_E_BUG, "backend %s has no pairs of such matrices", backend->ops->name);
+  *doubtful = false;
   if (dm_view_is_empty(c)) return DM_OK;
-  return backend->ops->pairs(backend, c, of, form);
+  return backend->ops->pairs(backend, c, of, form, doubtful);
 }
 
 dm_status dm_backend_correlate(dm_backend *backend, dm_view c, int64_t row, int64_t col,

@@ -198,9 +198,9 @@ dm_status dm_backend_center(dm_backend *backend, dm_view to, dm_view from, const
                             const dm_centering *centering);
 
 /* C, real floating-point, = the covariances or correlations of OF as FORM says (core/pairs.h),
- * rounded once. C may be the counts. */
+ * rounded once. C may be the counts. *doubtful: the sums of a pair are (dm_pair_is_doubtful). */
 dm_status dm_backend_pairs(dm_backend *backend, dm_view c, const dm_pairs *of,
-                           const dm_pair_form *form);
+                           const dm_pair_form *form, bool *doubtful);
 
 /* As dm_correlate (core/pairs.h). */
 dm_status dm_backend_correlate(dm_backend *backend, dm_view c, int64_t row, int64_t col,

@@ -171,7 +171,8 @@ typedef struct dm_backend_ops {
                        double *numbers, int64_t *first);
   dm_status (*center)(dm_backend *backend, dm_view to, dm_view from, const dm_gaps *gaps,
                       const dm_centering *centering);
-  dm_status (*pairs)(dm_backend *backend, dm_view c, const dm_pairs *of, const dm_pair_form *form);
+  dm_status (*pairs)(dm_backend *backend, dm_view c, const dm_pairs *of, const dm_pair_form *form,
+                     bool *doubtful);
   dm_status (*correlate)(dm_backend *backend, dm_view c, int64_t row, int64_t col, double factor,
                          bool diagonal);
 } dm_backend_ops;

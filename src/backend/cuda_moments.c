@@ -86,11 +86,22 @@ dm_status dm_cuda_center(dm_backend *backend, dm_view to, dm_view from, const dm
 }
 
 dm_status dm_cuda_pairs(dm_backend *backend, dm_view c, const dm_pairs *of,
-                        const dm_pair_form *form) {
+                        const dm_pair_form *form, bool *doubtful) {
   dm_cuda *gpu = dm_cuda_of(backend);
+  dm_pairs there = *of;
+  int64_t found = 0;
   DM_TRY(dm_cuda_enter(gpu));
-  DM_CUDA(gpu, dm_kernels_pairs(c, of, form, gpu->side));
+  DM_TRY(dm_cuda_grow(gpu, &gpu->vectors,
+                      dm_max(DM_CUDA_SUMS_LEAST, room(1) + room(c.rows) + room(c.cols))));
+  char *const at = gpu->vectors.memory;
+  vectors v = {gpu, at + room(1)};
+  DM_TRY(put(&v, &there.exponents[0], c.rows));
+  DM_TRY(put(&v, &there.exponents[1], c.cols));
+  DM_CUDA(gpu, cudaMemsetAsync(at, 0, sizeof found, gpu->side));
+  DM_CUDA(gpu, dm_kernels_pairs(c, &there, form, (int64_t *)(void *)at, gpu->side));
+  DM_CUDA(gpu, cudaMemcpyAsync(&found, at, sizeof found, cudaMemcpyDeviceToHost, gpu->side));
   DM_CUDA(gpu, cudaStreamSynchronize(gpu->side));
+  *doubtful = found != 0;
   return DM_OK;
 }
 

@@ -221,7 +221,7 @@ dm_status dm_cuda_moments(dm_backend *backend, dm_view matrix, const dm_moments_
 dm_status dm_cuda_center(dm_backend *backend, dm_view to, dm_view from, const dm_gaps *gaps,
                          const dm_centering *centering);
 dm_status dm_cuda_pairs(dm_backend *backend, dm_view c, const dm_pairs *of,
-                        const dm_pair_form *form);
+                        const dm_pair_form *form, bool *doubtful);
 dm_status dm_cuda_correlate(dm_backend *backend, dm_view c, int64_t row, int64_t col, double factor,
                             bool diagonal);
 

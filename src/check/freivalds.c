@@ -140,7 +140,7 @@ void dm_freivalds_expect_nan(dm_freivalds *check, const dm_centering *rows,
   check->nan_cols = cols;
 }
 
-static dm_status random_seed(uint64_t *seed) {
+dm_status dm_freivalds_draw_seed(uint64_t *seed) {
   ssize_t got;
   do got = getrandom(seed, sizeof *seed, 0);
   while (got < 0 && errno == EINTR);
@@ -152,7 +152,7 @@ static dm_status random_seed(uint64_t *seed) {
 dm_status dm_freivalds_draw(dm_freivalds *check, const dm_comm *comm) {
   uint64_t drawn[2] = {check->seed, 0}; /* and whether that failed */
   dm_status status = DM_OK;
-  if (!check->stated && dm_comm_rank(comm) == 0) status = random_seed(&drawn[0]);
+  if (!check->stated && dm_comm_rank(comm) == 0) status = dm_freivalds_draw_seed(&drawn[0]);
   drawn[1] = status != DM_OK;
   dm_status sent = dm_comm_broadcast(comm, drawn, sizeof drawn, 0);
   if (sent) return dm_status_first(status, sent);

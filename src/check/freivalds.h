@@ -106,6 +106,9 @@ void dm_freivalds_join_groups(dm_freivalds *check);
 /* Parts of A or B will be added as they are stored, but conjugated in op(A) or op(B). */
 void dm_freivalds_conjugate(dm_freivalds *check, bool a, bool b);
 
+/* Draws a seed from the system's random source. */
+dm_status dm_freivalds_draw_seed(uint64_t *seed);
+
 /* Repeats a random vector, the DRAW-th of a stated seed; call before adding parts. If SEED is not
  * stated, w stays random. */
 void dm_freivalds_repeat(dm_freivalds *check, dm_check_seed seed, int draw);

@@ -17,6 +17,7 @@ typedef struct dm_standard {
   bool fills; /* missing values become the mean of their line; if no lines are stated, column */
   bool center_by, scale_by; /* the lines are shifted by, and divided by, numbers of the user */
   bool weighted; /* elements are multiplied with the roots of the weights of the inner dimension */
+  bool by_power; /* scaled by the power of two below the deviation; constant lines become 0 */
   bool complete; /* terms that A or B has no value for are left out of all sums */
 } dm_standard;
 

@@ -14,7 +14,7 @@ static dm_status finish_row(void *context, int64_t i) {
   const finishing *f = context;
   for (int64_t j = 0; j < f->c.cols; j++) {
     const dm_pair of = dm_pair_at(f->pairs, i, j);
-    const double value = dm_pair_element(f->form, &of, f->pairs->first + i == j);
+    const double value = dm_pair_element(f->form, &of, dm_pair_is_same(f->pairs, i, j));
     dm_store_wide(dm_view_at(f->c, i, j), f->c.dtype, 1, &value, 1);
   }
   return DM_OK;

@@ -124,6 +124,14 @@ static double power_of(const dm_moments *m, int64_t i) {
   return m->powers ? m->powers[i] : 1.0;
 }
 
+/* The power of two at most FACTOR. */
+static double power_below(double factor) {
+  int exponent = 0;
+  if (!isfinite(factor)) return 1.0;
+  (void)frexp(factor, &exponent);
+  return scalbn(1.0, exponent - 1);
+}
+
 /* Sets the arrays from moments, of which DIVISOR makes variances. */
 static void take_moments(const dm_moments *m, const dm_standard *s, double divisor,
                          const arrays *of, dm_centering *c) {
@@ -136,10 +144,11 @@ static void take_moments(const dm_moments *m, const dm_standard *s, double divis
     for (int64_t p = 0; p < m->parts; p++) /* a NaN that stays makes the mean NaN */
       of->shift[i * m->parts + p] = gaps ? (double)NAN : of->fill[i * m->parts + p];
     c->empty += fills && none;
-    c->constant += !none && squares == 0.0;
+    c->constant += !none && squares == 0.0 && !s->by_power;
     of->factor[i] = !scales                  ? 1.0 / power_of(m, i)
                     : squares == 0.0 || gaps ? (double)NAN
                                              : 1.0 / sqrt(squares / divisor);
+    if (s->by_power) of->factor[i] = squares == 0.0 ? 0.0 : power_below(of->factor[i]);
   }
   if (m->powers) {
     c->power = m->powers;

@@ -28,11 +28,13 @@ static const struct {
 } factors[FACTORS] = {[COUNTS] = {".damier-pair-n", DM_ROLE_PRESENT, DM_ROLE_PRESENT},
                       [PRODUCTS] = {".damier-pair-p", DM_ROLE_VALUES, DM_ROLE_VALUES},
                       [SUMS] = {".damier-pair-s", DM_ROLE_VALUES, DM_ROLE_PRESENT},
-                      [SQUARES] = {".damier-pair-q", DM_ROLE_SQUARES, DM_ROLE_PRESENT}};
+                      [SQUARES] = {".damier-pair-q", DM_ROLE_SQUARES, DM_ROLE_PRESENT},
+                      [OTHER_SUMS] = {".damier-pair-t", DM_ROLE_PRESENT, DM_ROLE_VALUES},
+                      [OTHER_SQUARES] = {".damier-pair-r", DM_ROLE_PRESENT, DM_ROLE_SQUARES}};
 
-/* Of the columns kept at I. */
+/* Of one matrix, array I has the columns of this product as rows. */
 static int column_of(int i) {
-  return i - FACTORS + SUMS;
+  return i - OTHER_SUMS + SUMS;
 }
 
 /* ---- the products ---- */
@@ -52,7 +54,7 @@ static dm_status find_made(const pairwise *p, dm_multiply *job) {
   bool complete = false;
   dm_status status = DM_OK;
   if (p->run->rank == 0 && job->checkpoint && access(job->out.file, F_OK) == 0)
-    status = dm_journal_inspect_complete(&job->out, p->n, p->n, &complete);
+    status = dm_journal_inspect_complete(&job->out, p->m, p->n, &complete);
   if (complete && !status) status = dm_file_inspect_own(&job->out, &job->whole);
   if (status) job->whole = (dm_dataset){0}; /* it is computed again */
   dm_status_free(status);
@@ -69,11 +71,10 @@ static dm_status multiply_to_file(pairwise *p, int which, dm_multiply *job) {
   return dm_comm_broadcast(p->run->world, made, sizeof *made, 0);
 }
 
-/* The matrix of N x N numbers whose rows of this rank are at ROWS. */
-static dm_memory_matrix in_rows(const pairwise *p, double *rows, bool on_gpu) {
+dm_memory_matrix dm_pairwise_in_rows(const pairwise *p, double *rows, bool on_gpu) {
   return (dm_memory_matrix){.division = DM_BY_ROWS,
                             .dtype = DM_F64,
-                            .rows = p->n,
+                            .rows = p->m,
                             .cols = p->n,
                             .data = rows,
                             .row_stride = p->n,
@@ -82,7 +83,7 @@ static dm_memory_matrix in_rows(const pairwise *p, double *rows, bool on_gpu) {
                             .on_gpu = on_gpu};
 }
 
-/* X in memory: a copy in which each value is what ROLE says. */
+/* A or B in memory: a copy in which each value is what ROLE says. */
 static dm_status copy_role(const pairwise *p, int x, const dm_centering *role, dm_dataset *set,
                            dm_centered_copy *copy) {
   static const char *const names[] = {"A", "B"};
@@ -131,7 +132,7 @@ static dm_status set_factors(const pairwise *p, const dm_centering *roles[2], dm
 }
 
 /* Where the factors are, if they suit; Inf that hides C from its verification does not. */
-static dm_status multiply_there(const pairwise *p, const dm_multiply *job) {
+static dm_status multiply_there(pairwise *p, const dm_multiply *job) {
   dm_in_place_outcome outcome;
   bool taken = false;
   dm_status status = dm_in_place_run(p->kept, p->run, job, &outcome, &taken);
@@ -142,6 +143,8 @@ static dm_status multiply_there(const pairwise *p, const dm_multiply *job) {
   } else {
     DM_TRY(status);
   }
+  if (taken && outcome.verified)
+    p->verdict.residual = fmax(p->verdict.residual, outcome.verdict.residual);
   return taken ? DM_OK : dm_multiply_run(p->run, job, NULL);
 }
 
@@ -151,12 +154,12 @@ static dm_status multiply_job(pairwise *p, int which, dm_multiply *job) {
 }
 
 static dm_status multiply_roles(pairwise *p, int which) {
-  dm_centering left = *p->centering, right = left;
+  dm_centering left = *p->centering[0], right = *p->centering[1];
   dm_multiply job = *p->multiply;
   dm_equation *e = &job.equation;
   dm_centered_copy copies[2] = {{.room = NULL}, {.room = NULL}};
-  const dm_memory_matrix rows = in_rows(p, p->rows[which], p->gpu != NULL);
-  const bool same = factors[which].left == factors[which].right;
+  const dm_memory_matrix rows = dm_pairwise_in_rows(p, p->rows[which], p->gpu != NULL);
+  const bool same = p->one && factors[which].left == factors[which].right;
   left.role = factors[which].left;
   right.role = factors[which].right;
   *e = (dm_equation){
@@ -185,7 +188,7 @@ static dm_status check_space(const pairwise *p) {
     dm_location at = m->out;
     if (i < p->count) DM_TRY(name_product(p, i, &at));
     DM_TRY(dm_file_sibling(&at, ".part", part));
-    DM_TRY(dm_bytes_of(p->n, p->n, dm_dtype_size(type), &bytes));
+    DM_TRY(dm_bytes_of(p->m, p->n, dm_dtype_size(type), &bytes));
     const bool made = i < p->count && access(at.file, F_OK) == 0;
     if (!made && access(part, F_OK) != 0) all = dm_plus(all, bytes);
   }
@@ -196,20 +199,15 @@ static dm_status check_space(const pairwise *p) {
 
 /* Of rows of products and, as the last ones, of columns. */
 static int64_t arrays_of(const pairwise *p) {
-  return p->in_memory && p->run->ranks == 1 ? p->count : 2 * p->count - SUMS;
+  return p->one && p->in_memory && p->run->ranks == 1 ? OTHER_SUMS : FACTORS;
 }
 
-static bool has_array(const pairwise *p, int i) {
-  return i < FACTORS ? i < p->count : column_of(i) < p->count && arrays_of(p) > p->count;
-}
-
-/* Memory of this rank. */
-static int64_t share_of(const pairwise *p) {
+int64_t dm_pairwise_share(const pairwise *p) {
   return dm_setup_share(p->multiply->engine.memory_host,
                         (double)dm_memory_available() / p->run->local_ranks);
 }
 
-static dm_status bytes_of_rows(const pairwise *p, int64_t *bytes, int64_t *all) {
+dm_status dm_pairwise_bytes(const pairwise *p, int64_t *bytes, int64_t *all) {
   DM_TRY(dm_bytes_of(dm_range_size(p->own), p->n, sizeof(double), bytes));
   if (dm_mul_overflows(*bytes, arrays_of(p), all)) *all = INT64_MAX;
   return DM_OK;
@@ -217,23 +215,22 @@ static dm_status bytes_of_rows(const pairwise *p, int64_t *bytes, int64_t *all) 
 
 static dm_status take_rows(pairwise *p) {
   int64_t bytes, all;
-  DM_TRY(bytes_of_rows(p, &bytes, &all));
-  const int64_t share = share_of(p);
+  DM_TRY(dm_pairwise_bytes(p, &bytes, &all));
+  const int64_t share = dm_pairwise_share(p);
   char needs[32], has[32];
   if (all > share && !p->gpu)
     return dm_hint(dm_fail(DM_E_FIT, "the products of pairs need %s in memory, a rank has %s",
                            dm_format_bytes(all, needs), dm_format_bytes(share, has)),
                    "use more ranks, or X and C in files");
   if (!p->gpu) p->process_bytes += all;
-  for (int i = 0; i < FACTORS + 2 && bytes > 0; i++)
-    if (has_array(p, i))
-      DM_TRY(p->gpu ? dm_backend_alloc(p->gpu, DM_DEVICE, bytes, (void **)&p->rows[i])
-                    : dm_buffer_alloc(bytes, (void **)&p->rows[i]));
+  for (int i = 0; i < arrays_of(p) && bytes > 0; i++)
+    DM_TRY(p->gpu ? dm_backend_alloc(p->gpu, DM_DEVICE, bytes, (void **)&p->rows[i])
+                  : dm_buffer_alloc(bytes, (void **)&p->rows[i]));
   return DM_OK;
 }
 
 static void free_rows(pairwise *p) {
-  for (int i = 0; i < FACTORS + 2; i++) {
+  for (int i = 0; i < FACTORS; i++) {
     if (p->gpu)
       dm_backend_release(p->gpu, DM_DEVICE, p->rows[i]);
     else
@@ -242,13 +239,12 @@ static void free_rows(pairwise *p) {
   }
 }
 
-/* Moves FROM, or its transpose, to TO. */
-static dm_status move(const pairwise *p, const dm_memory_matrix *stated, bool turned,
-                      dm_distributed *to) {
+dm_status dm_pairwise_move(const pairwise *p, const dm_memory_matrix *stated, dm_backend *backend,
+                           bool turned, dm_distributed *to) {
   dm_distributed from;
   dm_status status = dm_distributed_open(p->run->world, stated, "a product", &from);
   if (!status && stated->on_gpu)
-    status = dm_comm_agree(p->run->world, dm_distributed_reach(&from, p->gpu, "a product"));
+    status = dm_comm_agree(p->run->world, dm_distributed_reach(&from, backend, "a product"));
   if (!status) {
     if (turned) dm_distributed_transpose(&from);
     const dm_end source = dm_distributed_end(&from), destination = dm_distributed_end(to);
@@ -259,8 +255,7 @@ static dm_status move(const pairwise *p, const dm_memory_matrix *stated, bool tu
   return status;
 }
 
-/* This rank's rows of an array, as they are in memory. */
-static dm_view view_of(const pairwise *p, double *rows, int64_t count, bool on_gpu) {
+dm_view dm_pairwise_view(const pairwise *p, double *rows, int64_t count, bool on_gpu) {
   dm_view view = dm_view_row_major(rows, DM_F64, count, p->n);
   view.space = on_gpu ? DM_DEVICE : DM_HOST;
   return view;
@@ -270,18 +265,18 @@ static dm_status copy_rows(const pairwise *p, double *to, double *from, bool to_
   const int64_t count = dm_range_size(p->own);
   dm_event done;
   if (count == 0) return DM_OK;
-  DM_TRY(dm_backend_copy(p->gpu, view_of(p, to, count, to_gpu), view_of(p, from, count, !to_gpu),
-                         &done));
+  DM_TRY(dm_backend_copy(p->gpu, dm_pairwise_view(p, to, count, to_gpu),
+                         dm_pairwise_view(p, from, count, !to_gpu), &done));
   return dm_backend_wait(p->gpu, done);
 }
 
 /* Rows I become the columns with these numbers; to GPUs through host memory. */
 static dm_status bring_column(const pairwise *p, int i, double *host) {
-  const dm_memory_matrix of = in_rows(p, p->rows[column_of(i)], p->gpu != NULL),
-                         columns = in_rows(p, host, false);
+  const dm_memory_matrix of = dm_pairwise_in_rows(p, p->rows[column_of(i)], p->gpu != NULL);
+  const dm_memory_matrix columns = dm_pairwise_in_rows(p, host, false);
   dm_distributed to;
   dm_status status = dm_distributed_open(p->run->world, &columns, "a product", &to);
-  if (!status) status = move(p, &of, true, &to);
+  if (!status) status = dm_pairwise_move(p, &of, p->gpu, true, &to);
   dm_distributed_close(&to);
   if (!status && p->gpu)
     status = dm_comm_agree(p->run->world, copy_rows(p, p->rows[i], host, true));
@@ -291,12 +286,12 @@ static dm_status bring_column(const pairwise *p, int i, double *host) {
 static dm_status bring_columns(const pairwise *p) {
   void *host = NULL;
   int64_t bytes, all;
-  DM_TRY(bytes_of_rows(p, &bytes, &all));
+  DM_TRY(dm_pairwise_bytes(p, &bytes, &all));
   if (p->gpu && p->run->ranks > 1)
     DM_TRY(dm_comm_agree(p->run->world, bytes > 0 ? dm_buffer_alloc(bytes, &host) : DM_OK));
   dm_status status = DM_OK;
-  for (int i = FACTORS; i < FACTORS + 2 && !status; i++)
-    if (has_array(p, i)) status = bring_column(p, i, p->gpu ? host : p->rows[i]);
+  for (int i = OTHER_SUMS; i < FACTORS && p->one && p->run->ranks > 1 && !status; i++)
+    status = bring_column(p, i, p->gpu ? host : p->rows[i]);
   free(host);
   return status;
 }
@@ -310,7 +305,7 @@ static dm_status fits(const pairwise *p, dm_view x, bool *does) {
   int64_t bytes, rows, all;
   dm_device device;
   DM_TRY(dm_backend_device(p->gpu, &device));
-  DM_TRY(bytes_of_rows(p, &bytes, &rows));
+  DM_TRY(dm_pairwise_bytes(p, &bytes, &rows));
   DM_TRY(dm_bytes_of(x.rows + 2, x.cols + 2, sizeof(double), &bytes)); /* lines are rounded up */
   const int64_t limit = p->multiply->engine.memory_device;
   const int64_t has = limit > 0 ? dm_min(limit, device.memory_free) : device.memory_free;
@@ -332,7 +327,8 @@ static dm_status find_gpu(pairwise *p) {
   const char *name = p->multiply->engine.backend;
   dm_distributed x;
   bool does = false;
-  if (!p->kept || !stated || p->multiply->a.memory.base || strcmp(name, "cpu") == 0) return DM_OK;
+  if (!p->kept || !p->one || !stated || p->multiply->a.memory.base || strcmp(name, "cpu") == 0)
+    return DM_OK;
   DM_TRY(dm_distributed_open(p->run->world, stated, "A", &x));
   dm_status status = dm_distributed_open_backend(p->run, &p->multiply->engine, &x, "A", &p->gpu);
   if (!status && p->gpu) status = fits(p, x.local, &does);
@@ -345,19 +341,25 @@ static dm_status find_gpu(pairwise *p) {
   return DM_OK;
 }
 
-/* ---- C ---- */
+/* ---- rows of products ---- */
 
 dm_pairs dm_pairwise_pairs(const pairwise *p, int64_t first, int64_t at, int64_t count) {
-  dm_view views[FACTORS + 2] = {{.base = NULL}};
-  for (int i = 0; i < FACTORS + 2; i++)
-    if (p->rows[i]) views[i] = view_of(p, p->rows[i] + at * p->n, count, p->gpu != NULL);
-  for (int i = FACTORS; i < FACTORS + 2; i++) /* one rank has all */
-    if (!p->rows[i] && p->rows[column_of(i)]) views[i] = dm_view_transpose(views[column_of(i)]);
+  dm_view views[FACTORS] = {{.base = NULL}};
+  for (int i = 0; i < FACTORS; i++) {
+    if (p->rows[i])
+      views[i] = dm_pairwise_view(p, p->rows[i] + at * p->n, count, p->gpu != NULL);
+    else if (i >= OTHER_SUMS && p->rows[column_of(i)]) /* one rank has all */
+      views[i] = dm_view_sub(
+          dm_view_transpose(dm_pairwise_view(p, p->rows[column_of(i)], p->m, p->gpu != NULL)), at,
+          0, count, p->n);
+  }
   return (dm_pairs){.first = first,
+                    .one = p->one,
                     .counts = views[COUNTS],
                     .products = views[PRODUCTS],
-                    .sums = {views[SUMS], views[FACTORS]},
-                    .squares = {views[SQUARES], views[FACTORS + 1]}};
+                    .sums = {views[SUMS], views[OTHER_SUMS]},
+                    .squares = {views[SQUARES], views[OTHER_SQUARES]},
+                    .exponents = {p->exponents[0] + first, p->exponents[1]}};
 }
 
 static void set_form(pairwise *p) {
@@ -368,12 +370,24 @@ static void set_form(pairwise *p) {
                            .alpha = p->multiply->equation.alpha[0]};
 }
 
-/* Reads the rows from ROW on, and the columns with these numbers as rows. */
-static dm_status read_rows(pairwise *p, int64_t row, int64_t count) {
-  for (int i = 0; i < FACTORS + 2; i++) {
-    const bool turned = i >= FACTORS;
-    const int of = turned ? column_of(i) : i;
-    if (!p->readers[of]) continue;
+dm_status dm_pairwise_open_readers(pairwise *p) {
+  for (int i = 0; i < p->count; i++)
+    DM_TRY(dm_reader_open(&p->made[i], DM_DTYPE_NONE, &p->readers[i]));
+  return DM_OK;
+}
+
+void dm_pairwise_close_readers(pairwise *p) {
+  for (int i = 0; i < p->count; i++) {
+    dm_reader_close(p->readers[i]);
+    p->readers[i] = NULL;
+  }
+}
+
+/* Of one matrix also the columns with these numbers, as rows. */
+dm_status dm_pairwise_read(pairwise *p, int64_t row, int64_t count) {
+  for (int i = 0; i < FACTORS; i++) {
+    const bool turned = i >= p->count;
+    dm_reader *reader = p->readers[turned ? column_of(i) : i];
     if (p->room < count * p->n) {
       free(p->rows[i]);
       p->rows[i] = NULL;
@@ -381,40 +395,10 @@ static dm_status read_rows(pairwise *p, int64_t row, int64_t count) {
     }
     dm_view view = dm_view_row_major(p->rows[i], DM_F64, count, p->n);
     if (turned) view = dm_view_transpose(view);
-    DM_TRY(dm_reader_read(p->readers[of], turned ? 0 : row, turned ? row : 0, &view, 1, false));
+    DM_TRY(dm_reader_read(reader, turned ? 0 : row, turned ? row : 0, &view, 1, false));
   }
   p->room = dm_max(p->room, count * p->n);
   return DM_OK;
-}
-
-/* C, or COUNT rows of it from ROW on, which take the place of those of the counts. */
-static dm_status finish_rows(const pairwise *p, int64_t row, int64_t count, const dm_view *c) {
-  const dm_pairs of = dm_pairwise_pairs(p, row, 0, count);
-  const dm_view to = c ? *c : of.counts;
-  if (count == 0) return DM_OK;
-  return p->gpu ? dm_backend_pairs(p->gpu, to, &of, &p->form)
-                : dm_pairs_finish(p->run->cores.threads, to, &of, &p->form);
-}
-
-static dm_status bring(void *context, dm_view rows, int64_t row) {
-  pairwise *p = context;
-  const int64_t first = p->in_memory ? row - p->own.begin : 0;
-  if (!p->in_memory) {
-    DM_TRY(read_rows(p, row, rows.rows));
-    DM_TRY(finish_rows(p, row, rows.rows, NULL));
-  }
-  dm_copy(rows, dm_view_row_major(p->rows[COUNTS] + first * p->n, DM_F64, rows.rows, p->n), false);
-  return DM_OK;
-}
-
-static dm_status describe(void *context, const dm_run *run, dm_attributes *list) {
-  const pairwise *p = context;
-  list->count = 0;
-  DM_TRY(dm_provenance_inputs(list, run, p->multiply, false));
-  DM_TRY(dm_provenance_divide(list, p->multiply->equation.divide));
-  DM_TRY(dm_provenance_notes(list, run));
-  return dm_attributes_add(list, "product", "%s",
-                           p->form.correlation ? "pairwise correlations" : "pairwise covariances");
 }
 
 static void remove_file(const pairwise *p, int which) {
@@ -432,116 +416,41 @@ static void remove_file(const pairwise *p, int which) {
 }
 
 /* Before C gets its name: nothing would remove them if the run were killed after that. */
-static void remove_products(void *context) {
+void dm_pairwise_remove_products(void *context) {
   const pairwise *p = context;
   for (int i = 0; i < p->count && p->run->rank == 0 && !p->in_memory; i++) remove_file(p, i);
-}
-
-/* Bytes of a strip of C: two of them, and the rows of the products, have to fit in memory. */
-static int64_t strip_bytes(const pairwise *p, int64_t size) {
-  const int64_t arrays = p->in_memory ? 0 : arrays_of(p), share = share_of(p) - p->process_bytes;
-  const int64_t most = share / (2 * size + arrays * (int64_t)sizeof(double)) * size;
-  return dm_max(1, most);
-}
-
-static dm_status write_file(pairwise *p) {
-  const dm_multiply *m = p->multiply;
-  dm_rows_file file = {.out = m->out,
-                       .rows = p->n,
-                       .cols = p->n,
-                       .dtype = m->equation.type_c,
-                       .form = m->form,
-                       .io_threads = m->engine.io_threads,
-                       .write_by = m->engine.write_by,
-                       .strip_bytes = strip_bytes(p, dm_dtype_size(m->equation.type_c)),
-                       .force = m->force,
-                       .bring = bring,
-                       .describe = describe,
-                       .clear = remove_products,
-                       .context = p};
-  dm_status status = dm_output_form_complete(&file.form, file.dtype, p->n, p->n);
-  for (int i = 0; i < p->count && !status && !p->in_memory; i++)
-    status = dm_reader_open(&p->made[i], DM_DTYPE_NONE, &p->readers[i]);
-  status = dm_comm_agree(p->run->world, status);
-  if (!status) status = dm_rows_file_write(p->run, &file);
-  for (int i = 0; i < p->count; i++) dm_reader_close(p->readers[i]);
-  return status;
-}
-
-/* Whether the GPU that has all has C, too: then C becomes what it is there. */
-static dm_status finish_there(const pairwise *p, bool *done) {
-  const dm_memory_matrix *stated = p->multiply->in_memory[DM_C];
-  dm_distributed c;
-  *done = p->gpu && p->run->ranks == 1 && stated && stated->on_gpu;
-  if (!*done) return DM_OK;
-  DM_TRY(dm_distributed_open(p->run->world, stated, "C", &c));
-  dm_status status = dm_distributed_reach(&c, p->gpu, "C");
-  if (!status) status = finish_rows(p, 0, p->n, &c.local);
-  dm_distributed_close(&c);
-  return status;
-}
-
-/* This rank's rows of C, in host memory from now on. */
-static dm_status finish_own(pairwise *p) {
-  const int64_t count = dm_range_size(p->own);
-  void *host = NULL;
-  int64_t bytes, all;
-  DM_TRY(finish_rows(p, p->own.begin, count, NULL));
-  if (!p->gpu || count == 0) return DM_OK;
-  DM_TRY(bytes_of_rows(p, &bytes, &all));
-  DM_TRY(dm_buffer_alloc(bytes, &host));
-  dm_status status = copy_rows(p, host, p->rows[COUNTS], false);
-  free_rows(p);
-  p->rows[COUNTS] = host;
-  return status;
-}
-
-/* Moves C to the caller's memory. */
-static dm_status give(const pairwise *p) {
-  const dm_memory_matrix rows = in_rows(p, p->rows[COUNTS], false);
-  dm_distributed to;
-  dm_backend *backend = NULL;
-  dm_status status = dm_distributed_open(p->run->world, p->multiply->in_memory[DM_C], "C", &to);
-  if (!status)
-    status = dm_comm_agree(p->run->world, dm_distributed_open_backend(p->run, &p->multiply->engine,
-                                                                      &to, "C", &backend));
-  if (!status) status = move(p, &rows, false, &to);
-  dm_backend_close(backend);
-  dm_distributed_close(&to);
-  return status;
 }
 
 /* ---- all ---- */
 
 static dm_status multiply_all(pairwise *p) {
+  const double start = dm_now();
   if (p->in_memory) DM_TRY(dm_comm_agree(p->run->world, take_rows(p)));
   for (int i = 0; i < p->count; i++) DM_TRY(multiply_roles(p, i));
+  p->multiplied = dm_now() - start;
   return p->in_memory ? bring_columns(p) : DM_OK;
 }
 
-static void report(const pairwise *p) {
-  dm_record *record = p->record;
-  const dm_multiply *m = p->multiply;
-  char name[DM_NAME] = "in memory";
-  const double seconds = dm_now() - p->started;
-  if (!m->in_memory[DM_C]) dm_location_name(&m->out, name);
-  dm_record_text(record, "files.c", "C", "%s, from %d products of pairs", name, p->count);
-  dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, seconds);
-  dm_record_summary(record, "n=%lld k=%lld missing=%lld pairwise ranks=%d time_s=%.3f",
-                    (long long)p->n, (long long)p->k, (long long)p->centering->filled,
-                    p->run->ranks, seconds);
+dm_status dm_pairwise_to_host(pairwise *p) {
+  void *host = NULL;
+  int64_t bytes, all;
+  if (dm_range_size(p->own) == 0) {
+    free_rows(p);
+    return DM_OK;
+  }
+  DM_TRY(dm_pairwise_bytes(p, &bytes, &all));
+  DM_TRY(dm_buffer_alloc(bytes, &host));
+  dm_status status = copy_rows(p, host, p->rows[COUNTS], false);
+  free_rows(p);
+  leave_gpu(p);
+  p->rows[COUNTS] = host;
+  return status;
 }
 
-static dm_status deliver(pairwise *p) {
-  bool done;
-  DM_TRY(finish_there(p, &done));
-  if (p->in_memory && !done) {
-    DM_TRY(dm_comm_agree(p->run->world, finish_own(p)));
-    leave_gpu(p);
-  }
-  if (!done) DM_TRY(p->multiply->in_memory[DM_C] ? give(p) : write_file(p));
-  if (p->record && p->run->rank == 0) report(p);
-  return DM_OK;
+dm_status dm_pairwise_leave_gpu(pairwise *p) {
+  free_rows(p);
+  leave_gpu(p);
+  return multiply_all(p);
 }
 
 /* A stop keeps the products before the one that was under way. */
@@ -553,21 +462,38 @@ static dm_status report_kept(const pairwise *p, dm_status status) {
                  kept, p->count);
 }
 
-/* Takes the means of X, of which in GPU memory the values less the means are kept. */
+/* The exponents of the lines of A, or B, whose values were multiplied with powers of two. */
+static dm_status set_exponents(pairwise *p, int x) {
+  const dm_centering *c = p->centering[x];
+  DM_TRY(dm_buffer_table(dm_max(1, c->count), &p->exponents[x]));
+  for (int64_t i = 0; i < c->count; i++) {
+    const double power = c->power ? c->power[i] : 1.0, factor = c->factor[i];
+    p->exponents[x][i] = factor == 0.0 ? DM_PAIR_NO_LINE : (double)-(ilogb(power) + ilogb(factor));
+  }
+  return DM_OK;
+}
+
+/* Takes the means of the lines, of which in GPU memory the values less the means are kept. */
 static dm_status take_means(pairwise *p, dm_centered *made) {
-  const dm_lines lines = dm_standard_lines(&p->multiply->equation.standard[0]);
   DM_FREED dm_multiply *taken = NULL;
   DM_TRY(dm_comm_agree(p->run->world, dm_buffer_table(1, &taken)));
   *taken = *p->multiply;
-  for (int x = 0; x < 2; x++)
-    taken->equation.standard[x] = (dm_standard){.center = lines, .fills = true};
+  for (int x = 0; x < 2; x++) {
+    const dm_lines lines = dm_standard_lines(&p->multiply->equation.standard[x]);
+    taken->equation.standard[x] =
+        (dm_standard){.center = lines, .scale = lines, .fills = true, .by_power = true};
+  }
+  taken->equation.symmetric = p->one;
   if (p->gpu) taken->equation.type = DM_F64;
   DM_TRY(dm_center_product(p->run, taken, p->gpu ? p->rooms : NULL, made));
-  p->centering = made->made[0];
+  p->centering[0] = made->made[0];
+  p->centering[1] = p->one ? made->made[0] : made->made[1];
   p->copies[0] = &made->copies[0];
   p->held[0] = DM_ROLE_VALUES;
   for (int x = 0; x < 2 && !p->gpu; x++) dm_centered_copy_free(&made->copies[x]);
-  return DM_OK;
+  dm_status status = DM_OK;
+  for (int x = 0; x < 2 && !status; x++) status = set_exponents(p, x);
+  return dm_comm_agree(p->run->world, status);
 }
 
 /* The copy in GPU memory of what is present. */
@@ -579,16 +505,43 @@ static dm_status open_present(pairwise *p, dm_centered_copy *copy) {
                 : DM_OK;
 }
 
+/* Whether B is A, and its lines are those of A. */
+static bool is_one(const dm_multiply *m) {
+  const dm_equation *e = &m->equation;
+  const bool files = !m->in_memory[DM_A] && !m->in_memory[DM_B];
+  return e->symmetric || (files && dm_dataset_is_same(&m->a, &m->b) &&
+                          e->standard[0].center == e->standard[1].center);
+}
+
+static void describe(pairwise *p, const dm_multiply *m) {
+  const dm_standard *s = m->equation.standard;
+  const bool rows[2] = {dm_standard_lines(&s[0]) == DM_ROW_LINES,
+                        dm_standard_lines(&s[1]) == DM_ROW_LINES};
+  p->one = is_one(m);
+  p->count = p->one ? OTHER_SUMS : FACTORS;
+  p->m = rows[0] ? m->a.rows : m->a.cols;
+  p->n = rows[1] ? m->b.rows : m->b.cols;
+  p->k = rows[0] ? m->a.cols : m->a.rows;
+  p->own = dm_split(p->m, p->run->ranks, p->run->rank, 1);
+}
+
+static void free_all(pairwise *p, dm_centered *made, dm_centered_copy *present) {
+  free_rows(p);
+  for (int x = 0; x < 2; x++) free(p->exponents[x]);
+  dm_pair_list_free(&p->doubtful);
+  dm_pair_list_free(&p->sample);
+  dm_centered_copy_free(present);
+  dm_centered_free(made);
+  leave_gpu(p);
+}
+
 dm_status dm_pairwise_make(pairwise *p, const dm_multiply *m, dm_status (*work)(pairwise *)) {
   DM_FREED dm_multiply *own = NULL;
   dm_centered made = {.made = {NULL, NULL}};
   dm_centered_copy present = {.room = NULL};
   DM_TRY(dm_comm_agree(p->run->world, dm_buffer_table(1, &own)));
   *own = *m;
-  const dm_lines lines = dm_standard_lines(&m->equation.standard[0]);
-  p->n = lines == DM_ROW_LINES ? m->a.rows : m->a.cols;
-  p->k = lines == DM_ROW_LINES ? m->a.cols : m->a.rows;
-  p->own = dm_split(p->n, p->run->ranks, p->run->rank, 1);
+  describe(p, m);
   p->process_bytes = dm_setup_process_bytes(
       dm_comm_is_one_process(p->run->world) ? p->run->ranks : 1, dm_kept_bytes(&p->run->kept));
   const dm_dtype type =
@@ -609,21 +562,17 @@ dm_status dm_pairwise_make(pairwise *p, const dm_multiply *m, dm_status (*work)(
   if (status && p->multiply->checkpoint)
     status = report_kept(p, status);
   else if (status)
-    remove_products(p);
-  free_rows(p);
-  dm_centered_copy_free(&present);
-  dm_centered_free(&made);
-  leave_gpu(p);
+    dm_pairwise_remove_products(p);
+  free_all(p, &made, &present);
   return status;
 }
 
 dm_status dm_pairwise_run(dm_in_place *kept, dm_run *run, const dm_multiply *m, dm_record *record) {
   pairwise p = {.run = run, .kept = kept, .started = dm_now(), .record = record};
-  p.in_memory = m->in_memory[DM_A] || m->in_memory[DM_C];
-  p.count = m->equation.standard[0].scale != DM_NO_LINES ? FACTORS : SQUARES;
+  p.in_memory = m->in_memory[DM_A] || m->in_memory[DM_B] || m->in_memory[DM_C];
   if (m->equation.half != DM_BOTH_HALVES)
     return dm_comm_agree(run->world,
                          dm_hint(dm_fail(DM_E_USAGE, "--missing pairwise makes both halves of C"),
                                  "leave out --triangle"));
-  return dm_pairwise_make(&p, m, deliver);
+  return dm_pairwise_make(&p, m, dm_pairwise_deliver);
 }

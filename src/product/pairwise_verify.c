@@ -6,36 +6,25 @@
 #include "product/multiply.h"
 #include "product/pairwise_impl.h"
 
-/* By how much two results may differ, but for the rounding to C's type. Products of K terms differ
- * by (k + 8) u |Z| |Z| or less from exact ones, of which each sum of a pair is at most the root of
- * both lines' squares (Cauchy, Schwarz). INFINITY: rounding may decide whether a line is constant.
- */
-static double bound_of(const pairwise *p, const dm_pair *of) {
-  const double error = 8.0 * ((double)p->k + 8.0) * 0x1p-53;
-  const double spread = sqrt(of->squares[0]) * sqrt(of->squares[1]);
-  double ratios = 0.0, variances = 1.0;
-  if (!p->form.correlation) return error * spread / dm_pair_divisor(&p->form, of);
-  for (int i = 0; i < 2; i++) {
-    const double variance = dm_pair_variance(of, i);
-    if (!(variance > (DM_PAIR_CONSTANT + error) * of->squares[i])) return (double)INFINITY;
-    ratios += of->squares[i] / variance;
-    variances *= sqrt(variance);
-  }
-  return error * (spread / variances + ratios / 2.0);
+static void note(pairwise *p, int64_t row, double off) {
+  if (off <= p->verdict.residual) return;
+  p->verdict.residual = off;
+  p->verdict.worst_row = row;
 }
 
-/* How much VALUE is off, in bounds. */
-static double excess(const pairwise *p, const dm_pair *of, bool diagonal, double value) {
-  const double want = dm_pair_element(&p->form, of, diagonal), alpha = fabs(p->form.alpha);
-  const dm_dtype type = p->verify->c.dtype;
-  const double bound = alpha * bound_of(p, of);
-  if (isnan(want) && isnan(value)) return 0.0;
-  if (isinf(bound) && (isnan(value) || fabs(value) <= alpha)) return 0.0;
-  const double difference = fabs(value - want);
-  if (isnan(difference)) return (double)INFINITY;
-  if (difference == 0.0) return 0.0;
-  return difference /
-         (bound + 2.0 * dm_dtype_roundoff(type) * fabs(want) + dm_dtype_smallest(type));
+static void compare_again(pairwise *p, const dm_pair_list *list, dm_view part, int64_t row,
+                          int64_t col) {
+  for (int64_t i = 0; i < part.rows && list->count > 0; i++) {
+    int64_t count;
+    const dm_pair_again *of = dm_pair_list_row(list, row + i, &count);
+    for (int64_t j = 0; j < count; j++) {
+      if (of[j].col < col || of[j].col >= col + part.cols) continue;
+      const double value = *(const double *)dm_view_at(part, i, of[j].col - col);
+      note(p, row + i,
+           dm_pairwise_excess(p, &of[j].of, p->one && of[j].row == of[j].col, value,
+                              p->verify->c.dtype));
+    }
+  }
 }
 
 static dm_status compare(void *context, dm_view part, int64_t row, int64_t col) {
@@ -45,64 +34,60 @@ static dm_status compare(void *context, dm_view part, int64_t row, int64_t col) 
     for (int64_t j = 0; j < part.cols; j++) {
       const double value = *(const double *)dm_view_at(part, i, j);
       const dm_pair of = dm_pair_at(&pairs, i, col + j);
-      const double off = excess(p, &of, row + i == col + j, value);
+      const double off = dm_pair_is_doubtful(&of)
+                             ? 0.0
+                             : dm_pairwise_excess(p, &of, dm_pair_is_same(&pairs, i, col + j),
+                                                  value, p->verify->c.dtype);
       p->verdict.norm = hypot(p->verdict.norm, isnan(value) ? 0.0 : value);
-      if (off <= p->verdict.residual) continue;
-      p->verdict.residual = off;
-      p->verdict.worst_row = row + i;
+      note(p, row + i, off);
     }
+  compare_again(p, &p->doubtful, part, row, col);
+  compare_again(p, &p->sample, part, row, col);
   return DM_OK;
 }
 
-/* Joins the verdicts of all ranks. */
+/* Compares C with the products, and with what was taken again: the sample, and all doubtful pairs.
+ */
 static dm_status judge(pairwise *p) {
   dm_verdict *v = &p->verdict;
-  *v = (dm_verdict){.worst_row = -1, .rows_checked = p->n, .cols_checked = p->n};
+  DM_TRY(dm_pairwise_take_again(p));
+  v->worst_row = -1;
   DM_TRY(
       dm_comm_agree(p->run->world, dm_verify_stream(p->run, p->verify, DM_C, DM_F64, compare, p)));
-  double worst = v->residual, squares = v->norm * v->norm;
-  DM_TRY(dm_comm_max_f64(p->run->world, &worst, 1));
-  DM_TRY(dm_comm_sum_f64(p->run->world, &squares, 1));
-  if (v->residual < worst) v->worst_row = -1;
-  DM_TRY(dm_comm_max_i64(p->run->world, &v->worst_row, 1));
-  v->residual = v->relative = worst;
-  v->norm = sqrt(squares);
-  v->pass = worst <= 1.0;
-  return DM_OK;
+  return dm_pairwise_judge(p);
 }
-
 static void report_verdict(const pairwise *p, dm_record *record) {
   const dm_verdict *v = &p->verdict;
   dm_record_text(record, "verification.method", "verified",
-                 "%s of pairs, computed again and compared, residual %.2g of the bound: %s",
-                 p->form.correlation ? "correlations" : "covariances", v->residual,
-                 dm_verdict_word(v));
+                 "%s of pairs, computed again and compared, %lld of them in two passes, residual "
+                 "%.2g of the bound: %s",
+                 p->form.correlation ? "correlations" : "covariances",
+                 (long long)(p->sample.count + p->doubtful.count), v->residual, dm_verdict_word(v));
   dm_record_text(record, "verification.verdict", NULL, "%s", dm_verdict_word(v));
   dm_record_real(record, "verification.residual", NULL, DM_SHOWN_PLAIN, v->residual);
   dm_record_real(record, "verification.norm", "norm of C", DM_SHOWN_PLAIN, v->norm);
   dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, dm_now() - p->started);
-  dm_record_summary(record, "n=%lld k=%lld pairwise residual=%.2g %s", (long long)p->n,
-                    (long long)p->k, v->residual, dm_verdict_word(v));
+  char seed[DM_SEED_TEXT];
+  dm_verdict_seed(v, seed);
+  dm_record_summary(record,
+                    "m=%lld n=%lld k=%lld dtype=f64 pairwise ranks=%d residual=%.2g seed=%s %s",
+                    (long long)p->m, (long long)p->n, (long long)p->k, p->run->ranks, v->residual,
+                    seed, dm_verdict_word(v));
 }
 
 static dm_status check_verify(const dm_verify *v) {
   const dm_standard *s = v->equation.standard;
-  const int64_t n = dm_standard_lines(&s[0]) == DM_ROW_LINES ? v->a.rows : v->a.cols;
-  if (!dm_dataset_is_same(&v->a, &v->b) || s[0].center == DM_NO_LINES ||
-      !dm_standard_is_same(&s[0], &s[1]))
-    return dm_hint(dm_fail(DM_E_USAGE, "pairs of lines are those of one matrix, centered"),
-                   "damier verify X.h5 X.h5 C.h5");
-  if (dm_dtype_is_complex(dm_dataset_type(&v->a)) || v->has_c0)
-    return dm_fail(DM_E_USAGE, "--missing pairwise takes a real matrix, and adds no old C");
-  if (v->c.rows != n || v->c.cols != n)
-    return dm_fail(DM_E_INPUT, "C is %lld x %lld, for %lld lines of X", (long long)v->c.rows,
-                   (long long)v->c.cols, (long long)n);
-  return DM_OK;
+  const int64_t m = dm_standard_lines(&s[0]) == DM_ROW_LINES ? v->a.rows : v->a.cols;
+  const int64_t n = dm_standard_lines(&s[1]) == DM_ROW_LINES ? v->b.rows : v->b.cols;
+  if (v->has_c0) return dm_fail(DM_E_USAGE, "--missing pairwise adds no old C");
+  if (v->c.rows == m && v->c.cols == n) return DM_OK;
+  return dm_fail(DM_E_INPUT, "C is %lld x %lld, for %lld lines of A and %lld of B",
+                 (long long)v->c.rows, (long long)v->c.cols, (long long)m, (long long)n);
 }
 
 dm_status dm_pairwise_verify(dm_run *run, const dm_verify *v, const dm_engine *engine,
                              dm_record *record) {
-  pairwise p = {.run = run, .started = dm_now(), .in_memory = true, .count = FACTORS, .verify = v};
+  pairwise p = {.run = run, .started = dm_now(), .in_memory = true, .verify = v};
   DM_TRY(dm_comm_agree(run->world, check_verify(v)));
   DM_FREED dm_multiply *m = NULL;
   DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &m)));
@@ -111,9 +96,9 @@ dm_status dm_pairwise_verify(dm_run *run, const dm_verify *v, const dm_engine *e
                      .equation = v->equation,
                      .vectors = v->vectors,
                      .engine = *engine,
+                     .seed = v->seed,
                      .verify = true,
                      .protect = true};
-  m->equation.symmetric = true;
   m->engine.io_threads = v->io_threads;
   DM_TRY(dm_pairwise_make(&p, m, judge));
   if (run->rank == 0) report_verdict(&p, record);

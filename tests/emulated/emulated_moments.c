@@ -104,13 +104,19 @@ dm_status emulated_center(dm_backend *backend, dm_view to, dm_view from, const d
 }
 
 dm_status emulated_pairs(dm_backend *backend, dm_view c, const dm_pairs *of,
-                         const dm_pair_form *form) {
+                         const dm_pair_form *form, bool *doubtful) {
   dm_pairs there = *of;
   dm_view *const views[] = {&there.counts,  &there.products,   &there.sums[0],
                             &there.sums[1], &there.squares[0], &there.squares[1]};
   (void)backend;
   for (int i = 0; i < 6; i++)
     if (views[i]->base) *views[i] = emulated_view(*views[i]);
+  *doubtful = false;
+  for (int64_t i = 0; i < c.rows; i++)
+    for (int64_t j = 0; j < c.cols; j++) {
+      const dm_pair pair = dm_pair_at(&there, i, j);
+      *doubtful |= dm_pair_is_doubtful(&pair);
+    }
   return dm_pairs_finish(1, emulated_view(c), &there, form);
 }
 
