@@ -379,8 +379,8 @@ DAMIER_API int damier_gram(damier_context *context, const damier_matrix *x, int 
  * As damier_gram of X less the means of its columns (rows), divided by n - 1 (option "divide"). In
  * a file X is centered while it is read; of an X in memory a centered copy is made in that memory,
  * on every rank of its part. NaN in X is DAMIER_E_INPUT, unless the option "missing" says what it
- * becomes ("nan", "zero", "mean", "pairwise"). For "pairwise" with X or C in memory all ranks
- * together hold three to six matrices of the size of C in f64; else DAMIER_E_FIT. The options
+ * becomes ("nan", "zero", "mean", "complete", "pairwise"). For "pairwise" with X or C in memory all
+ * ranks together hold four to six matrices of the size of C in f64; else DAMIER_E_FIT. The options
  * "weights" and "weights-are" name weights in a file.
  * @param context of this rank
  * @param x in a file or in memory, of a floating-point type if C is in memory
@@ -401,6 +401,33 @@ DAMIER_API int damier_cov(damier_context *context, const damier_matrix *x, int o
  * @return a damier_code */
 DAMIER_API int damier_cor(damier_context *context, const damier_matrix *x, int of_rows,
                           const damier_matrix *c, damier_error *error);
+
+/** Covariances of the columns of X with those of Y, or of their rows.  Collective.
+ *
+ * As damier_cov: C is m x n for m columns (rows) of X and n of Y, which have equally many
+ * observations.
+ * @param context of this rank
+ * @param x as in damier_cov
+ * @param y the same; of the type of X
+ * @param of_rows 0: of columns; else of rows
+ * @param c the destination
+ * @param error filled; may be NULL
+ * @return a damier_code */
+DAMIER_API int damier_cov_two(damier_context *context, const damier_matrix *x,
+                              const damier_matrix *y, int of_rows, const damier_matrix *c,
+                              damier_error *error);
+
+/** The same for correlations.  Collective.
+ * @param context of this rank
+ * @param x as in damier_cov
+ * @param y the same; of the type of X
+ * @param of_rows 0: of columns; else of rows
+ * @param c the destination
+ * @param error filled; may be NULL
+ * @return a damier_code */
+DAMIER_API int damier_cor_two(damier_context *context, const damier_matrix *x,
+                              const damier_matrix *y, int of_rows, const damier_matrix *c,
+                              damier_error *error);
 
 /** Only plans: the record states what damier_multiply would do, the memory and the time it needs,
  * in "plan" and "forecast"; DAMIER_E_FIT: it would not fit.  Collective.

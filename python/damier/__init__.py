@@ -102,14 +102,16 @@ def gram(x: Any, out: Any = None, comm: Any = None, *, of: str = "columns", prog
         return context.gram(x, out, of=of)
 
 
-def cov(x: Any, out: Any = None, comm: Any = None, *, of: str = "columns", divide: str = "n-1", **options: Any) -> Any:
-    """The covariances of the columns of ``x``, or of its rows.
+def cov(x: Any, y: Any = None, out: Any = None, comm: Any = None, *, of: str = "columns", divide: str = "n-1",
+        **options: Any) -> Any:
+    """The covariances of the columns of ``x``, or of its rows; with ``y`` those of the columns of ``x`` with the columns of ``y``.
 
     ``x`` is an array, as for :func:`gram`; or a location of a dataset, which may be larger than memory: then ``out``
     names the file of the result, and the record is returned.  ``divide="n"`` divides by the number of observations.
     Integers become float64.
 
-    NaN is a missing value, and refused unless ``missing`` is "zero", "mean", "pairwise" (as pandas) or "nan" (as NumPy).
+    NaN is a missing value, and refused unless ``missing`` is "zero", "mean", "complete" (leaves out whole observations),
+    "pairwise" (as pandas) or "nan" (as NumPy).
     ``weights``, an array or a location, weights the observations, as ``aweights`` of :func:`numpy.cov`, or with
     ``weights_are="frequency"`` as ``fweights``.
 
@@ -117,31 +119,34 @@ def cov(x: Any, out: Any = None, comm: Any = None, *, of: str = "columns", divid
     array([[ 1., -1.],
            [-1.,  1.]])
     """
-    return _covariance("cov", x, out, comm, of, divide, options)
+    return _covariance("cov", x, y, out, comm, of, divide, options)
 
 
-def cor(x: Any, out: Any = None, comm: Any = None, *, of: str = "columns", **options: Any) -> Any:
+def cor(x: Any, y: Any = None, out: Any = None, comm: Any = None, *, of: str = "columns", **options: Any) -> Any:
     """The correlations of the columns of ``x``, or of its rows, as :func:`cov`; those of constant ones are NaN.
+
+    With ``y``, the correlations of the columns of ``x`` with the columns of ``y``.
 
     >>> damier.cor(np.array([[0.0, 2.0], [1.0, 1.0], [2.0, 0.0]]))
     array([[ 1., -1.],
            [-1.,  1.]])
     """
-    return _covariance("cor", x, out, comm, of, "n-1", options)
+    return _covariance("cor", x, y, out, comm, of, "n-1", options)
 
 
-def _covariance(name: str, x: Any, out: Any, comm: Any, of: str, divide: str, options: Any) -> Any:
+def _covariance(name: str, x: Any, y: Any, out: Any, comm: Any, of: str, divide: str, options: Any) -> Any:
     if name == "cov":
         options = options | {"divide": divide}
-    in_files = all(isinstance(y, (str, os.PathLike)) for y in ([x] if out is None else [x, out]))
+    y = None if y is x else y
+    in_files = all(isinstance(z, (str, os.PathLike)) for z in (x, y, out) if z is not None)
     problem = UsageError(f"{name} of a file needs out, the file of the result") if in_files and out is None else None
     _check_comm(comm)
     _agree(comm, problem, (name, in_files), explain=lambda _: UsageError(f"{name} of a file on some ranks, of arrays on others"))
     if in_files:
         with Context(comm, **options) as context:
-            return context.with_itself(name, x, out, of)
+            return context.with_itself(name, x, out, of) if y is None else context.between_files(name, x, y, out, of)
     with _KeptContext(comm, options) as context:
-        return context.of_itself(name, x, out, of)
+        return context.of_itself(name, x, out, of) if y is None else context.between(name, x, y, out, of)
 
 
 def multiply(a: Path, b: Path, output: Path, comm: Any = None, *, c: Path | None = None,

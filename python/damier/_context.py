@@ -68,8 +68,8 @@ class Context(Handle):
         self._changes = any(str(options.get(key)) not in ("None", "none", "False", "no")
                             for key in ("center_a", "scale_a", "weights", "center", "scale"))
         self._changes |= options.get("missing") == "mean"
-        self._row_axes = {x: options.get(f"row_axes_{'b' if x == 'b' else 'a'}") for x in "abx"}
-        self._complex_axes = {x: options.get(f"complex_axis_{'b' if x == 'b' else 'a'}") for x in "abx"}
+        self._row_axes = {x: options.get(f"row_axes_{'b' if x in 'by' else 'a'}") for x in "abxy"}
+        self._complex_axes = {x: options.get(f"complex_axis_{'b' if x in 'by' else 'a'}") for x in "abxy"}
         self._complex_axes["all"] = options.get("complex_axis")
         self.in_use = threading.RLock()
         self.process = os.getpid()
@@ -108,6 +108,16 @@ class Context(Handle):
         with self._with(type_c=self._type_c):
             self._call(call, *map(ctypes.byref, matrices))
         return self.record
+
+    @_alone
+    def between_files(self, product: str, x: Path, y: Path, output: Path, of: str) -> Record:
+        """The PRODUCT "cov" or "cor" of the columns of two datasets, written to ``output``; collective."""
+        function = getattr(lib.library, f"damier_{product}_two")
+
+        def call(context: Any, x: Any, y: Any, c: Any, error: Any) -> Any:
+            return function(context, x, y, _of_rows(of), c, error)
+
+        return self._in_files(call, x, y, output, None)
 
     @_alone
     def verify(self, a: Path, b: Path, output: Path, *, c: Path | None = None) -> Record:
@@ -197,7 +207,7 @@ class Context(Handle):
             raise UsageError("a batch takes arrays and datasets, not those of a distribution")
         if any(len(shape) < 2 for shape in shapes):
             raise UsageError("a batch needs arrays with at least two dimensions")
-        if self._changes_a and len(shapes[0]) > 2:
+        if self._changes and len(shapes[0]) > 2:
             raise UsageError("the matrices of a batch are not centered, scaled, weighted or filled")
         for x, name, of_file in zip((a, b), "ab", stored):
             if not of_file:
@@ -242,7 +252,7 @@ class Context(Handle):
         beta = self._beta if self._beta_of(c) is None else 1
         ab = [self._operand(a, "a"), self._operand(b, "b")]
         m, n = self._pose(ab)[:2] if shape is None else self._pose_batch(ab, shape)
-        result, old = self._result(ab, out, c, beta, (m, n), whole=not self._changes_a)
+        result, old = self._result(ab, out, c, beta, (m, n), whole=not self._changes)
         if m == 0 or n == 0:
             return result.matrix.array, None
         with self._with(beta=self._beta_of(c), type=self._common), self._with_old(old):
@@ -271,12 +281,33 @@ class Context(Handle):
         of_file = isinstance(operand, StoredOperand) and product == "gram" and self._type is None
         self._common = common_type([str(operand.type)]) if of_file and is_whole_type(str(operand.type), True) else None
         n = operand.rows if of_rows else operand.cols
-        whole = product == "gram" and not self._changes_a
+        whole = product == "gram" and not self._changes
         result, _ = self._result([operand, operand], out, None, self._beta, (n, n), whole)
         with self._with(type=self._common):
             stated = self._multiply(call, [operand, operand, result]) if n > 0 else None
         if stated is not None and (out is not None or self.comm is None):
             self._alike[product, of_rows] = Alike([x, x, out], result.matrix.array, stated)
+        return result.matrix.array
+
+    @_alone
+    def between(self, product: str, x: Any, y: Any, out: Any, of: str) -> Any:
+        """The PRODUCT "cov" or "cor" of the columns of X with those of Y; collective."""
+        function = getattr(lib.library, f"damier_{product}_two")
+        of_rows, problem = attempt(_of_rows, of)
+
+        def call(context: Any, x: Any, y: Any, c: Any, error: Any) -> Any:
+            return function(context, x, y, of_rows, c, error)
+
+        self._begin((product, of_rows, "two"), [x, y], None, problem)
+        operands = [self._operand(x, "x", floats=True), self._operand(y, "y", floats=True)]
+        self._agree(operands)
+        self._check_types(operands)
+        (k, m), (k_of_y, n) = ((o.cols, o.rows) if of_rows else (o.rows, o.cols) for o in operands)
+        if k != k_of_y:
+            raise UsageError(f"x has {k} observations and y {k_of_y}")
+        result, _ = self._result(operands, out, None, self._beta, (m, n), False)
+        if m > 0 and n > 0:
+            self._multiply(call, [*operands, result])
         return result.matrix.array
 
     @_alone

@@ -143,19 +143,20 @@ static dm_status describe_all(dm_api_product *p) {
 /* Products of a matrix with itself have the ops that make C symmetric. */
 static dm_status settle_gram(dm_api_product *p) {
   const dm_settings *s = &p->context->settings;
-  if (!p->stated.gram && (s->center_x || s->scale_x))
+  const bool lines = p->stated.gram || p->stated.covariance;
+  if (!lines && (s->center_x || s->scale_x))
     return dm_hint(dm_fail(DM_E_USAGE, "\"center\" and \"scale\" apply to gram"),
                    "\"center-a\", \"scale-a\" and so on apply to products of two matrices");
   if (s->half != (int)DM_BOTH_HALVES && (!p->stated.gram || !is_file(p->c)))
     return dm_hint(dm_fail(DM_E_USAGE, "\"triangle\" applies to gram with a C in a file"),
                    "in memory both halves of C are there");
-  if (!p->stated.gram) return DM_OK;
+  if (!lines) return DM_OK;
   for (int x = 0; x < 2; x++)
     if (s->center[x].lines != (int)DM_NO_LINES || s->scale[x].lines != (int)DM_NO_LINES)
       return dm_hint(dm_fail(DM_E_USAGE, "\"center-a\" and its like do not apply to gram"),
                      "\"center\" and \"scale\" do");
   if (p->stated.covariance)
-    dm_request_covariance(&p->settings, p->stated.of_rows, p->stated.correlation);
+    dm_request_covariance(&p->settings, p->stated.of_rows, p->stated.correlation, !p->stated.gram);
   else
     dm_request_gram(&p->settings, p->stated.of_rows);
   if (s->op_a == (int)DM_OP_N && s->op_b == (int)DM_OP_N) return DM_OK;

@@ -577,6 +577,22 @@ int damier_cor(damier_context *context, const damier_matrix *x, int of_rows, con
       (dm_stated){.c = c, .of_rows = of_rows != 0, .covariance = true, .correlation = true}, error);
 }
 
+int damier_cov_two(damier_context *context, const damier_matrix *x, const damier_matrix *y,
+                   int of_rows, const damier_matrix *c, damier_error *error) {
+  return run_product(
+      context, &(dm_stated){.a = x, .b = y, .c = c, .of_rows = of_rows != 0, .covariance = true},
+      error);
+}
+
+int damier_cor_two(damier_context *context, const damier_matrix *x, const damier_matrix *y,
+                   int of_rows, const damier_matrix *c, damier_error *error) {
+  return run_product(
+      context,
+      &(dm_stated){
+          .a = x, .b = y, .c = c, .of_rows = of_rows != 0, .covariance = true, .correlation = true},
+      error);
+}
+
 int damier_plan(damier_context *context, const damier_matrix *a, const damier_matrix *b,
                 const damier_matrix *c, damier_error *error) {
   return run_product(context, &(dm_stated){.a = a, .b = b, .c = c, .plan_only = true}, error);

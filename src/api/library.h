@@ -31,7 +31,7 @@ typedef struct dm_stated {
   const damier_matrix *a, *b, *c;
   bool plan_only;
   bool gram, of_rows; /* B is A, and transposed or conjugated; or A is */
-  bool covariance, correlation;
+  bool covariance, correlation; /* of B's lines, too, if it is not A */
 } dm_stated;
 
 /* The product of a call. */

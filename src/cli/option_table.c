@@ -173,7 +173,7 @@ const dm_option dm_cli_options[] = {
      "read a 1-D dataset as a matrix with one row", .flags_only = true},
     {"row-axes-a", 0, "N", MULTIPLY | PLAN | VERIFY, DM_GROUP_EQUATION, NULL,
      "flatten A, or X: its first N dimensions are the rows, the others the columns", .flags_only = true},
-    {"row-axes-b", 0, "N", TIMES | PLAN | VERIFY, DM_GROUP_EQUATION, NULL,
+    {"row-axes-b", 0, "N", TIMES | COV | COR | PLAN | VERIFY, DM_GROUP_EQUATION, NULL,
      "the same for B", .flags_only = true},
     {"complex-axis", 0, NULL, READERS, DM_GROUP_EQUATION, NULL,
      "the axis of 2 with the real and imaginary parts of complex numbers; auto: the last one, if the file says so (attribute __complex__, PETSc's complex, a dimension scale named complex or ri)", .flags_only = true},

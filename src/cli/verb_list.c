@@ -21,17 +21,19 @@ const dm_verb dm_cli_verbs[] = {
      " so that C is exactly symmetric.\n"
      "Neither C nor X need fit in memory.\n",
      {"damier gram X.h5:/x -o C.h5:/c", "damier gram X.h5 --of rows -o C.h5"}},
-    {"cov", DM_VERB_COV, "X.h5[:/ds] -o C.h5[:/ds]", 1, 1,
-     "compute the covariances of all pairs of columns of X, or of rows with --of rows",
+    {"cov", DM_VERB_COV, "X.h5[:/ds] [Y.h5[:/ds]] -o C.h5[:/ds]", 1, 2,
+     "compute the covariances of all pairs of columns of X, or of columns of X with those of Y; of rows with --of rows",
      "As gram --center --divide n-1: means are subtracted before anything is multiplied.\n"
+     "Of two matrices as multiply --op-a c with columns of both centered.\n"
      "Whole numbers are read as f64. Options of gram apply.\n",
      {"damier cov X.h5:/x -o C.h5:/cov", "damier cov genes.h5 --of rows --divide n -o C.h5",
       "damier cov 'runs/*.h5:/x' --missing pairwise -o C.h5"}},
-    {"cor", DM_VERB_COR, "X.h5[:/ds] -o C.h5[:/ds]", 1, 1,
-     "compute the correlations (Pearson's r) of all pairs of columns of X, or of rows with --of rows",
+    {"cor", DM_VERB_COR, "X.h5[:/ds] [Y.h5[:/ds]] -o C.h5[:/ds]", 1, 2,
+     "compute the correlations (Pearson's r) of all pairs of columns of X, or of columns of X with those of Y; of rows with --of rows",
      "As gram --center --scale --divide n-1.\nConstant columns have no correlation: theirs are NaN, and"
      " their number is reported.\n",
-     {"damier cor X.h5:/x -o C.h5:/cor", "damier cor genes.h5 --of rows -o C.h5"}},
+     {"damier cor X.h5:/x -o C.h5:/cor", "damier cor genes.h5 --of rows -o C.h5",
+      "damier cor X.h5 Y.h5 --missing pairwise -o C.h5"}},
     {"plan", DM_VERB_PLAN, "[A.h5[:/ds] B.h5[:/ds] | gram|cov|cor [X.h5[:/ds]]]", 0, 2,
      "show how a product would be computed: grid, memory, traffic, time",
      "Needs neither MPI nor a GPU.\nWithout files, --m, --n, --k or --size state the problem.\n"

@@ -127,12 +127,16 @@ int dm_cli_gram(dm_call *call) {
   return multiply_twice(call);
 }
 
+static int covariances(dm_call *call, bool correlation) {
+  const bool two = call->operand_count == 2;
+  dm_request_covariance(&call->settings, call->own.of_rows != 0, correlation, two);
+  return two ? dm_cli_multiply(call) : multiply_twice(call);
+}
+
 int dm_cli_cov(dm_call *call) {
-  dm_request_covariance(&call->settings, call->own.of_rows != 0, false);
-  return multiply_twice(call);
+  return covariances(call, false);
 }
 
 int dm_cli_cor(dm_call *call) {
-  dm_request_covariance(&call->settings, call->own.of_rows != 0, true);
-  return multiply_twice(call);
+  return covariances(call, true);
 }

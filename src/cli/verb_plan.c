@@ -403,7 +403,8 @@ static dm_status plan_itself(dm_call *call, const char *product) {
   if (strcmp(product, "gram") == 0)
     dm_request_gram(&call->settings, call->own.of_rows != 0);
   else
-    dm_request_covariance(&call->settings, call->own.of_rows != 0, strcmp(product, "cor") == 0);
+    dm_request_covariance(&call->settings, call->own.of_rows != 0, strcmp(product, "cor") == 0,
+                          false);
   return plan(call);
 }
 

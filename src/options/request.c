@@ -23,10 +23,8 @@ dm_status dm_request_check_beta(const dm_settings *s, bool named) {
                  "--beta 1 adds the old C; without --c the product is stored alone");
 }
 
-void dm_request_gram(dm_settings *s, bool of_rows) {
-  s->gram = true;
-  s->row_axes[1] = s->row_axes[0];
-  s->complex_axes[1] = s->complex_axes[0];
+/* Products of lines of A with lines of B. */
+static void set_lines(dm_settings *s, bool of_rows) {
   s->op_a = of_rows ? DM_OP_N : DM_OP_C;
   s->op_b = of_rows ? DM_OP_C : DM_OP_N;
   for (int x = 0; x < 2; x++) {
@@ -36,13 +34,23 @@ void dm_request_gram(dm_settings *s, bool of_rows) {
   }
 }
 
-void dm_request_covariance(dm_settings *s, bool of_rows, bool correlation) {
+void dm_request_gram(dm_settings *s, bool of_rows) {
+  s->gram = true;
+  s->row_axes[1] = s->row_axes[0];
+  s->complex_axes[1] = s->complex_axes[0];
+  set_lines(s, of_rows);
+}
+
+void dm_request_covariance(dm_settings *s, bool of_rows, bool correlation, bool two) {
   s->center_x = s->covariance = true;
   s->scale_x |= correlation;
   s->correlation = correlation;
   /* Correlations are the same whatever deviations are divided by. */
   if (correlation || !dm_given(s, "divide")) s->divide = (int)DM_DIVIDE_BY_N_LESS_1;
-  dm_request_gram(s, of_rows);
+  if (two)
+    set_lines(s, of_rows);
+  else
+    dm_request_gram(s, of_rows);
 }
 
 static dm_standard standard_of(const dm_settings *s, int x) {
@@ -55,15 +63,21 @@ static dm_standard standard_of(const dm_settings *s, int x) {
                        .complete = s->missing == (int)DM_MISSING_COMPLETE};
 }
 
-/* What correlations are multiplied with in C; 0: it has none, or something is added to them. */
-static double correlates(const dm_settings *s) {
+/* Whether C has covariances of lines of A and B, or with SCALED of lines that are scaled. */
+static bool has_covariances(const dm_settings *s, bool scaled) {
   for (int x = 0; x < 2; x++) {
     const dm_standard of = standard_of(s, x);
     const bool turned = (x == 0 ? s->op_a : s->op_b) != (int)DM_OP_N;
     const dm_lines lines = turned == (x == 0) ? DM_COLUMN_LINES : DM_ROW_LINES; /* of C */
-    if (of.center != lines || of.scale != lines || of.center_by || of.scale_by) return 0.0;
+    if (of.center != lines || of.center_by || of.scale_by) return false;
+    if (of.scale != (scaled ? lines : DM_NO_LINES)) return false;
   }
-  const bool divides = s->divide == (int)DM_DIVIDE_BY_N_LESS_1;
+  return true;
+}
+
+/* What correlations are multiplied with in C; 0: it has none, or something is added to them. */
+static double correlates(const dm_settings *s) {
+  const bool divides = s->divide == (int)DM_DIVIDE_BY_N_LESS_1 && has_covariances(s, true);
   return divides && !dm_request_reads_c(s) && s->alpha[1] == 0.0 ? s->alpha[0] : 0.0;
 }
 
@@ -304,6 +318,22 @@ dm_status dm_request_inspect_vectors(const dm_settings *s, const dm_log *log, co
                         &v->weights);
 }
 
+static dm_status check_pairwise(const dm_settings *s, const dm_dataset *a, const dm_dataset *b) {
+  const dm_dataset *const sets[2] = {a, b};
+  char name[DM_NAME];
+  if (!has_covariances(s, false) && !has_covariances(s, true))
+    return dm_hint(
+        dm_fail(DM_E_USAGE, "--missing pairwise applies to covariances and correlations"),
+        "cov and cor, of one matrix or of two; products take --missing nan, zero, mean or "
+        "complete");
+  if (dm_request_reads_c(s)) return dm_fail(DM_E_USAGE, "--missing pairwise adds no old C");
+  for (int x = 0; x < 2; x++)
+    if (dm_dtype_is_complex(dm_dataset_type(sets[x])))
+      return dm_fail(DM_E_USAGE, "%s is complex; --missing pairwise takes real matrices",
+                     dm_location_name(&sets[x]->at, name));
+  return s->weights.file[0] ? dm_fail(DM_E_USAGE, "--missing pairwise takes no weights") : DM_OK;
+}
+
 dm_status dm_request_arrange(const dm_settings *s, dm_dataset *a, dm_dataset *b, dm_leads *leads) {
   char name[DM_NAME];
   if (s->gram && a->leads.count > 0)
@@ -319,17 +349,7 @@ dm_status dm_request_arrange(const dm_settings *s, dm_dataset *a, dm_dataset *b,
     return dm_hint(dm_fail_at(DM_E_IO, &b->at, "changed since it was inspected"),
                    "a list of rows or files was written, or a file came or went");
   const dm_equation equation = dm_request_equation(s);
-  if (s->missing == (int)DM_MISSING_PAIRWISE && !s->covariance)
-    return dm_hint(
-        dm_fail(DM_E_USAGE, "--missing pairwise applies to covariances and correlations"),
-        "products take --missing nan, zero, mean or complete");
-  if (s->missing == (int)DM_MISSING_PAIRWISE && dm_request_reads_c(s))
-    return dm_fail(DM_E_USAGE, "--missing pairwise adds no old C");
-  if (s->missing == (int)DM_MISSING_PAIRWISE && dm_dtype_is_complex(dm_dataset_type(a)))
-    return dm_fail(DM_E_USAGE, "%s is complex; --missing pairwise takes real matrices",
-                   dm_location_name(&a->at, name));
-  if (s->missing == (int)DM_MISSING_PAIRWISE && equation.standard[0].weighted)
-    return dm_fail(DM_E_USAGE, "--missing pairwise takes no weights");
+  if (s->missing == (int)DM_MISSING_PAIRWISE) DM_TRY(check_pairwise(s, a, b));
   const bool batch[2] = {a->leads.count + b->leads.count > 0, b->leads.count > 0};
   for (int x = 0; x < 2; x++) /* A by itself is repeated for the matrices of B */
     if (batch[x] && dm_standard_changes(&equation.standard[x]))
