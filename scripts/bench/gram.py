@@ -61,7 +61,7 @@ def covariances_on_gpu(_, job, dtype, size):
     import damier
     import torch
     x, out = job.random(dtype, 1000 * size, size), job.random(dtype, size, size)
-    return {"cov": lambda: damier.cov(x, out), "gram": lambda: damier.gram(x, out), "torch_cov": lambda: torch.cov(x.T)}
+    return {"cov": lambda: damier.cov(x, out=out), "gram": lambda: damier.gram(x, out), "torch_cov": lambda: torch.cov(x.T)}
 
 
 def on_gpu(options, job, dtype, size):

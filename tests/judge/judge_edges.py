@@ -161,6 +161,96 @@ def nothing_complete(folder, damier):
         near(read(folder), np.cov(y, rowvar=False) if verb == "cov" else np.corrcoef(y, rowvar=False), 1e-12)
 
 
+def of_pairs(x, y, scaled, less=1):
+    """pandas' cov and corr(min_periods=1), or R's of two matrices."""
+    c = np.full((x.shape[1], y.shape[1]), np.nan, np.longdouble)
+    for i, j in np.ndindex(*c.shape):
+        both = ~np.isnan(x[:, i]) & ~np.isnan(y[:, j])
+        a, b = x[both, i].astype(np.longdouble), y[both, j].astype(np.longdouble)
+        if len(a) <= (1 if scaled else max(0, less)):
+            continue
+        constant = a.min() == a.max() or b.min() == b.max()
+        a, b = a - a.mean(), b - b.mean()
+        if scaled and not constant:
+            c[i, j] = np.clip((a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum()), -1, 1)
+        elif not scaled:
+            c[i, j] = 0 if constant else (a * b).sum() / (len(a) - less)
+    return c
+
+
+def matrix_with_gaps(rng, rows, cols, kind):
+    x, gaps = rng.standard_normal((rows, cols)), rng.random((rows, cols)) < 0.2
+    gaps[:4] = False
+    x[rows // 2:, 0] = 0.25  # constant where others have values
+    gaps[:rows // 2, 0] |= rng.random(rows // 2) < 0.5
+    x[:, 1] = 0.75
+    gaps[:, 2] = np.arange(rows) != 7  # one observation
+    if kind == "outlier":  # values beside which others vanish, in observations that many columns lack
+        for row, size in ((5, 1e20), (9, 1e150)):
+            gaps[row], gaps[row, row % cols], gaps[row, 4] = True, False, False
+            x[row, row % cols] = size
+    elif kind == "mean":
+        x += 1e9
+    elif kind == "mixed":
+        x = np.ldexp(x, rng.integers(-480, 480, cols))
+    elif kind != "plain":
+        x = np.ldexp(x, int(kind))
+    return np.where(gaps, np.nan, x)
+
+
+def relative(c, want, spread, bound):
+    expect(np.array_equal(np.isnan(c), np.isnan(want)), "NaN elsewhere")
+    off = np.nanmax(np.abs(c - want) / spread, initial=0)
+    expect(off <= bound, f"off by {off:.3g}")
+
+
+def pairwise(folder, damier, kind, ranks):
+    rng = np.random.default_rng(len(kind) * 31 + ranks)
+    x, y = matrix_with_gaps(rng, 140, 8, kind), matrix_with_gaps(rng, 140, 5, "plain")
+    turned = ranks == 2
+    write(folder, x=x.T.copy() if turned else x, y=y.T.copy() if turned else y)
+    common = ("-o", folder / "c.h5", "--force", "-q", "--missing", "pairwise", "--of", "rows" if turned else "columns")
+    for second, name in ((x, "x"), (y, "y")):
+        files = (folder / "x.h5",) if name == "x" else (folder / "x.h5", folder / "y.h5")
+        for verb, less, divide in (("cor", 1, ()), ("cov", 1, ()), ("cov", 0, ("--divide", "n"))):
+            if verb == "cov" and kind in ("-520", "-900"):
+                continue  # f64 does not hold them
+            out = run(damier, ranks, verb, *files, *common, *divide)
+            expect(out.strip().endswith("PASS") and "residual=" in out, f"no verdict: {out}")
+            want = of_pairs(x, second, verb == "cor", less)
+            spread = 1 if verb == "cor" else np.sqrt(np.abs(of_pairs(x, x, False, 0).diagonal()[:, None] * of_pairs(second, second, False, 0).diagonal())) + 5e-324
+            c = read(folder)
+            relative(c, want, np.where(np.isnan(spread) | (spread == 0), 1, spread), 1e-12)
+            if verb == "cor":
+                expect(np.nanmax(np.abs(c)) <= 1 and (name == "y" or np.all((np.diag(c) == 1) | np.isnan(np.diag(c)))), "beyond 1")
+            run(damier, 1, "verify", folder / "x.h5", folder / f"{name}.h5", folder / "c.h5", "-q")
+            place = tuple(np.argwhere(np.abs(np.nan_to_num(c)) > 0)[-1])
+            with h5py.File(folder / "c.h5", "r+") as file:
+                file["x" if "x" in file else "c"][place] *= 1 - 1e-6
+            run(damier, 1, "verify", folder / "x.h5", folder / f"{name}.h5", folder / "c.h5", "-q", expect=1)
+
+
+def two_matrices(folder, damier, ranks):
+    """cov and cor of two matrices are multiply with both centered."""
+    rng = np.random.default_rng(ranks)
+    x, y = rng.standard_normal((90, 6)) + 3, rng.standard_normal((90, 4))
+    y[:, 1] = -x[:, 2]
+    write(folder, x=x, y=y, w=rng.uniform(0, 1, 90), short=y[:80])
+    for verb, want in (("cov", covariance(x, y)), ("cor", correlation(x, y))):
+        run(damier, ranks, verb, folder / "x.h5", folder / "y.h5", "-o", folder / "c.h5", "--force", "-q")
+        near(read(folder), want)
+        run(damier, 1, "verify", folder / "x.h5", folder / "y.h5", folder / "c.h5", "-q")
+    with h5py.File(folder / "w.h5") as file:
+        w = file["x"][:]
+    run(damier, ranks, "cov", folder / "x.h5", folder / "y.h5", "-o", folder / "c.h5", "--force", "-q", "--weights", folder / "w.h5")
+    near(read(folder), covariance(x, y, w))
+    run(damier, 1, "cov", folder / "x.h5", folder / "short.h5", "-o", folder / "c.h5", "--force", "-q", expect=3)
+    run(damier, 1, "cov", folder / "x.h5", folder / "x.h5", "-o", folder / "c.h5", "--force", "-q")
+    near(read(folder), covariance(x))
+
+
 run_cases(options().damier, [(sizes, e) for e in (-1000, -560, -530, 0, 530, 990)] + [(weights, e) for e in (-1000, -660, 660, 1000)]
           + [(at_most_one, dtype) for dtype in ("f64", "f32", "f16", "bf16", "c64", "c128", "i8")]
-          + [(complete, dtype, ranks) for dtype, ranks in (("f64", 1), ("f64", 4), ("f32", 2), ("c128", 1), ("i16", 2))] + [(nothing_complete,)])
+          + [(complete, dtype, ranks) for dtype, ranks in (("f64", 1), ("f64", 4), ("f32", 2), ("c128", 1), ("i16", 2))] + [(nothing_complete,)]
+          + [(pairwise, kind, ranks) for kind, ranks in (("plain", 1), ("-520", 1), ("-900", 2), ("500", 3), ("mixed", 1), ("outlier", 1), ("outlier", 3), ("mean", 2))]
+          + [(two_matrices, 1), (two_matrices, 3)])

@@ -253,7 +253,7 @@ class Unlike(unittest.TestCase):
         x, b, name = self.x, self.b, self.name
         out = self.folder + "/c.npy"
         calls = {"matmul": lambda: damier.matmul(x, b, None, WORLD), "gram": lambda: damier.gram(x, None, WORLD),
-                 "cov": lambda: damier.cov(x, None, WORLD), "cor": lambda: damier.cor(x, None, WORLD),
+                 "cov": lambda: damier.cov(x, None, None, WORLD), "cor": lambda: damier.cor(x, None, None, WORLD),
                  "plan": lambda: damier.plan(x, b, None, WORLD), "open": lambda: damier.Context(WORLD),
                  "multiply": lambda: damier.multiply(name, name, out, WORLD, op_b="t")}
         for one, other in (("gram", "cov"), ("matmul", "gram"), ("multiply", "matmul"), ("plan", "matmul"), ("cor", "cov"), ("gram", "open")):
@@ -261,7 +261,7 @@ class Unlike(unittest.TestCase):
         self.all_refuse("do not make the same call", lambda: self.context.gram(x), lambda: self.context.info(name))
         self.all_refuse("do not make the same call", lambda: damier.gram(x, None, WORLD), lambda: damier.gram(x, None, WORLD, of="rows"))
         self.all_refuse("of is 'columns'", lambda: damier.gram(x, None, WORLD), lambda: damier.gram(x, None, WORLD, of="x"))
-        self.all_refuse("needs out", lambda: damier.cov(name, out, WORLD), lambda: damier.cov(name, None, WORLD))
+        self.all_refuse("needs out", lambda: damier.cov(name, None, out, WORLD), lambda: damier.cov(name, None, None, WORLD))
         self.all_refuse("location in a file", calls["multiply"], lambda: damier.multiply(name, name, 7, WORLD, op_b="t"))
         self.all_refuse("standard input", *(lambda c=c: damier.multiply(name, name, out, WORLD, op_b="t", beta=1, c=c) for c in (name, "-")))
         self.right()

@@ -132,7 +132,7 @@ class Verify(InFolder):
         x = np.random.default_rng(0).standard_normal((30, 20))
         weights = np.arange(1.0, 31.0)
         np.save("x.npy", x)
-        damier.cov("x.npy", "weighted.h5", weights=weights)
+        damier.cov("x.npy", out="weighted.h5", weights=weights)
         record = damier.verify("x.npy", "x.npy", "weighted.h5", weights=weights)
         self.assertEqual(record["verification"]["verdict"], "PASS")
         with self.assertRaises(damier.VerifyError):

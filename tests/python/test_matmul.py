@@ -180,10 +180,10 @@ class Covariance(unittest.TestCase):
         x = np.random.default_rng(6).standard_normal((300, 20)) * 9
         with tempfile.TemporaryDirectory() as folder:
             np.save(folder + "/x.npy", x)
-            record = damier.cov(folder + "/x.npy", folder + "/c.npy", divide="n")
+            record = damier.cov(folder + "/x.npy", out=folder + "/c.npy", divide="n")
             self.assertEqual(record["verification"]["verdict"], "PASS")
             np.testing.assert_allclose(np.load(folder + "/c.npy"), np.cov(x, rowvar=False, bias=True), rtol=0, atol=1e-11)
-            damier.cor(folder + "/x.npy", folder + "/r.npy", of="rows")
+            damier.cor(folder + "/x.npy", out=folder + "/r.npy", of="rows")
             np.testing.assert_allclose(np.load(folder + "/r.npy"), np.corrcoef(x), rtol=0, atol=1e-12)
             with self.assertRaises(damier.UsageError):
                 damier.cov(folder + "/x.npy")

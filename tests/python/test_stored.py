@@ -67,7 +67,7 @@ class StoredOperands(InFolder):
             for given in (file["i"], damier.Stored(place + "i")):
                 np.testing.assert_allclose(damier.cov(given), np.cov(x.T), atol=1e-12)
         out = np.zeros((30, 30))
-        self.assertIs(damier.cov(place + "packed", out), out)
+        self.assertIs(damier.cov(place + "packed", out=out), out)
         np.testing.assert_allclose(out, np.cov(x.T / 2), atol=1e-12)
 
     def test_row_axes(self):
