@@ -249,7 +249,11 @@ static int read_free_text(hid_t attribute, hid_t type, char *text, size_t size) 
 
 static int read_text(hid_t attribute, hid_t type, char *text, size_t size) {
   const htri_t is_free = H5Tis_variable_str(type);
-  if (is_free < 0) return -1;
+  const H5T_str_t padding = H5Tget_strpad(type);
+  const H5T_cset_t letters = H5Tget_cset(type);
+  if (is_free < 0 || padding < 0 || padding > H5T_STR_SPACEPAD || letters < 0 ||
+      letters > H5T_CSET_UTF8)
+    return -1; /* a damaged type, which HDF5 takes */
   return is_free ? read_free_text(attribute, type, text, size)
                  : read_fixed_text(attribute, type, text, size);
 }
