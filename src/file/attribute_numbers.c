@@ -88,9 +88,15 @@ dm_status dm_attribute_is_true(const dm_location *at, int64_t object, const char
   dm_number list[DM_MISSING_VALUES];
   char text[WORD] = "";
   int count;
+  H5T_class_t kind;
   DM_TRY(dm_attribute_numbers(at, object, name, list, &count));
   *is = count == 1 && list[0].real != 0.0;
   if (count != DM_NO_NUMBERS) return DM_OK;
+  DM_TRY(dm_h5_attribute_class(at, object, name, &kind));
+  if (kind != H5T_STRING)
+    return dm_hint(dm_fail_at(DM_E_INPUT, at,
+                              "refused: its attribute '%.80s' is neither numbers nor a text", name),
+                   "--raw takes the stored numbers");
   DM_TRY(dm_h5_text_of(at, object, name, text, sizeof text, is));
   *is = *is && text[0] && strcasecmp(text, "false") != 0;
   return DM_OK;

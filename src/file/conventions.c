@@ -142,7 +142,8 @@ const char *dm_deed_text(dm_deed deed) {
       [DM_MISSING_THESE] = "applied",
       [DM_MISSING_DEFAULT] = "missing, unless _FillValue names another or _Unsigned is true; of one byte, if there is a fill value",
       [DM_MISSING_DEFAULT_SET] = "the same, if the dataset was written with a fill value",
-      [DM_MISSING_SMALLEST] = "the smallest integer of the type is missing; of 64 bits also that of 32",
+      [DM_MISSING_SMALLEST] =
+          "the smallest integer of the type is missing; of 64 bits also that of 32",
       [DM_VALID] = "applied, if the type holds the bounds; else a warning",
       [DM_WARN_UNLESS_1] = "a warning, unless it is 1",
       [DM_WARN_UNLESS_0] = "a warning, unless it is 0",

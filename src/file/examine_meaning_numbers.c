@@ -95,7 +95,9 @@ dm_status dm_meaning_missing(dm_examined *e, const dm_convention *row, const dm_
   int count = 1;
   bool is_text = false;
   if (!member) DM_TRY(dm_attribute_numbers(e->at, sign->object, sign->name, list, &count));
-  if (count == DM_NO_NUMBERS)
+  H5T_class_t kind = H5T_NO_CLASS;
+  if (count == DM_NO_NUMBERS) DM_TRY(dm_h5_attribute_class(e->at, sign->object, sign->name, &kind));
+  if (kind == H5T_STRING) /* a number of a damaged type is no text */
     DM_TRY(dm_h5_text_of(e->at, sign->object, sign->name, text, sizeof text, &is_text));
   if (is_text) {
     dm_meaning_add(e->find->meaning.warning,

@@ -106,6 +106,6 @@ dm_status dm_members_name(const dm_location *at) {
                             "metadata in '%.200s'",
                             of),
                  "in Python: s = h5py.File(NAME, 'r', driver='split', meta_ext=b'...', "
-                 "raw_ext=b'...'), where NAME and an ending are a file; s.copy('dataset', "
+                 "raw_ext=b'...'), NAME and an ending being a file; s.copy('dataset', "
                  "h5py.File('OUT.h5', 'w')) joins them");
 }

@@ -89,10 +89,13 @@ dm_status dm_selection_read(const dm_location *of, hid_t space, const char *whos
   s->all = H5Sget_select_type(space) == H5S_SEL_ALL;
   if (s->all && s->rank == 0 && *whose) return DM_OK; /* the file does not keep its extent */
   if (s->rank != 1 && s->rank != 2)
-    return dm_hint(dm_fail_at(DM_E_INPUT, of,
-                              "%shas %d dimensions; in virtual datasets only 2 are read", whose,
-                              s->rank),
-                   "name the files of the sources instead, as in 'FOLDER/*.h5:/DATASET'");
+    return dm_hint(
+        dm_fail_at(DM_E_INPUT, of,
+                   *whose ? "is a virtual dataset, and %shas %d dimensions; only 2 are read"
+                          : "is a virtual dataset%s of %d dimensions; only those of 2 are read",
+                   whose, s->rank),
+        "name the files of its sources, as in 'FOLDER/*.h5:/DATASET', which are read as one; or "
+        "copy it: in h5py f['copy'] = f['name'][()]");
   const int first = 2 - s->rank;
   for (int i = 0; i < s->rank; i++) s->extent[first + i] = (int64_t)dims[i];
   switch (H5Sget_select_type(space)) {

@@ -290,12 +290,29 @@ static dm_status finish(commitment *one, const dm_keepalive *keepalive) {
   return dm_output_check_name(file, file->part);
 }
 
+/* Products of pairs that a killed run with other options left: nothing resumes from them beside a
+ * complete C. */
+static void remove_pairs(const dm_location *at) {
+  static const char *const with[] = {"", ".part", ".journal", ".damier-new"};
+  for (int i = 0; dm_output_endings[i]; i++) {
+    char ending[64], path[DM_SIBLING_PATH];
+    if (strncmp(dm_output_endings[i], ".damier-pair-", 13) != 0) continue;
+    for (size_t j = 0; j < sizeof with / sizeof *with; j++) {
+      snprintf(ending, sizeof ending, "%s%s", dm_output_endings[i], with[j]);
+      dm_status status = dm_file_sibling(at, ending, path);
+      if (!status) (void)unlink(path);
+      dm_status_free(status);
+    }
+  }
+}
+
 static dm_status publish(const dm_output_file *file, const dm_completion *c, bool *named) {
   struct stat info;
   if (!c->force && lstat(file->at.file, &info) == 0) return appeared(file);
   if (c->unrecorded && c->journal) DM_TRY(dm_journal_remove(c->journal));
   if (c->unrecorded && c->source) dm_output_discard(c->source);
   if (c->clear) c->clear(c->context);
+  remove_pairs(&file->at);
   DM_TRY(give_name(file, c->force));
   DM_TRY(dm_output_check_name(file, file->at.file)); /* another run may have taken the name */
   *named = true;

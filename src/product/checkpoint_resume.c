@@ -404,6 +404,15 @@ static dm_status refuse_whole(const dm_checkpoint *c) {
   if (!m->only_done && !(in_place && c->found.named > 0 && !dm_output_is_left(&m->out) &&
                          dm_fields_differ(dm_journal_fields(c->journal), &c->fields, false)))
     return DM_OK;
+  const dm_attributes *then = dm_journal_fields(c->journal);
+  const char *field = in_place ? NULL : dm_fields_differ(then, &c->fields, false);
+  if (field) {
+    const char *was = dm_attributes_find(then, field), *is = dm_attributes_find(&c->fields, field);
+    return dm_hint(dm_fail(DM_E_USAGE,
+                           "%s exists, and its run had other options: %s was %.100s, not %.100s",
+                           m->out.file, field, was ? was : "not stated", is ? is : "stated"),
+                   "name another output; --force replaces it");
+  }
   return dm_hint(dm_fail(in_place ? DM_E_IO : DM_E_USAGE,
                          "%s exists, and is not the result that its journal describes",
                          m->out.file),

@@ -133,6 +133,20 @@ def named_pairs(case, bed):
         output.remove()
 
 
+def other_options(bed, x):
+    """Killed in its products of pairs; then a command with other options completes C, and nothing else is left."""
+    output = Statistic(bed, "pairs-other", 1, "cor", "gaps.h5", "--missing", "pairwise")
+    output.kill(2, "pairs-other.h5.damier-pair-q.journal")
+    left = [path.name for path in bed.folder.glob("pairs-other.h5*")]
+    expect(any("pair-q" in name for name in left), f"nothing is left: {left}")
+    other = Statistic(bed, "pairs-other", 1, "cov", "x.h5")
+    code, err, _ = other.run()
+    expect(code == 0, f"exit {code}\n{err}")
+    other.expect_near(np.cov(x, rowvar=False))
+    left = [path.name for path in bed.folder.glob("pairs-other.h5*") if path != output.path()]
+    expect(not left, f"left {left}")
+
+
 def of_pairs(x, scale):
     here = ~np.isnan(x)
     z, m = np.where(here, x - np.nanmean(x, 0), 0), here.astype(float)
@@ -177,7 +191,8 @@ def main():
         failures += running.each(lambda case: resumed(case, roomy), [many], lambda case: case[0])
         for check in resumed_pairs, named_pairs:
             failures += running.each(lambda case, check=check: check(case, bed), pairs, lambda case: case[0])
-    running.finish(failures, len(cases) + 1 + 2 * len(pairs))
+    failures += running.each(lambda case: other_options(bed, x), ["other options"], str)
+    running.finish(failures, len(cases) + 2 + 2 * len(pairs))
 
 
 main()

@@ -251,6 +251,9 @@ def published(bed):
         code, err, _ = output.run({**last, "FAULT": last["FAULT"].format(1)}, extra=words)
         expect(code in faulty_runs.KILLED and output.path().exists() and output.left(".journal"), f"not killed: {code}\n{err}")
         journal = output.path(".journal").read_bytes()
+        if words != ("--force",):
+            code, err, _ = output.run(extra=(*words, "--alpha", 3))
+            expect(code == 2 and "its run had other options: alpha was 1,0, not 3,0" in err, f"{words}: other options: {code}\n{err}")
         code, err, _ = output.run(extra=words)
         expect(code == 0 and "is already the result of this command" in err, f"{words}: once more: {code}\n{err}")
         expect(not output.left(), f"{words}: left {output.left()}")

@@ -646,6 +646,23 @@ def meaning(cases):
         file["a"].attrs["valid_max"] = np.uint64(2**64 - 1)
 
 
+def members(cases):
+    """Files of HDF5's drivers, a part each, and names that are only brackets."""
+    with cases.hdf5("family_%02d.h5", 3, "'family_%02d.h5' of HDF5's family driver", driver="family", memb_size=2048) as file:
+        file["a"] = np.ones((30, 30))
+    for number in (0, 1):
+        cases.expect(f"family_{number:02d}.h5", 3, "is one of the files 'family_%02d.h5' of HDF5's family driver")
+    with h5py.File(cases.path("split"), "w", driver="split", meta_ext=b".meta.h5", raw_ext=b".raw.h5") as file:
+        file["a"] = MATRIX
+    for part in ("meta", "raw"):
+        cases.expect(f"split.{part}.h5", 3, "split (or multi) driver, with the metadata in 'split.meta.h5'")
+    with cases.hdf5("brackets.h5", 0, "/runs/[1]: 3 x 4 f64", "/runs/[1]") as file:
+        file["/runs/[1]"] = MATRIX
+        file["/[0]"] = MATRIX[:2]
+    cases.expect("brackets.h5", 0, "/[0]: 2 x 4 f64", "/[0]")
+    cases.expect("brackets.h5", 0, "1 x 4 f64", "/runs/[1][0:1]")
+
+
 def lost_attributes(cases):
     """One byte of an attribute or of its index makes it unreadable, not absent."""
     def damage(name, fragment, find, into, make=None, dataset="/a", libver=None, **options):
@@ -731,7 +748,7 @@ def patch(path, at, data):
 def main():
     cases = Cases(sys.argv[1])
     for part in (not_hdf5, not_files, paths, shapes, types, storage, virtual, damaged, npy, foreign, candidates,
-                 newer, good, meaning, beside, lost_attributes):
+                 newer, good, members, meaning, beside, lost_attributes):
         part(cases)
     with open(os.path.join(cases.folder, "cases.tsv"), "w") as file:
         file.write("\n".join(cases.rows) + "\n")
