@@ -230,10 +230,12 @@ static dm_status beside_member_of_type(const dm_beside *b, const char *name, boo
   DM_H5_HELD hid_t type = H5Dget_type(b->level[0].object);
   if (type < 0) return dm_h5_fail(DM_E_IO, b->at, "its element type cannot be read");
   const int count = H5Tget_class(type) == H5T_ENUM ? H5Tget_nmembers(type) : 0;
+  if (count < 0) return dm_h5_fail(DM_E_IO, b->at, "the members of its type cannot be read");
   for (unsigned i = 0; (int)i < count && i < MEMBERS && !*is; i++) {
     char *member = H5Tget_member_name(type, i);
-    *is = member && strcmp(member, name) == 0;
-    if (member) H5free_memory(member);
+    if (!member) return dm_h5_fail(DM_E_IO, b->at, "the members of its type cannot be read");
+    *is = strcmp(member, name) == 0;
+    H5free_memory(member);
     if (!*is) continue;
     DM_H5_HELD hid_t base = H5Tget_super(type);
     if (base < 0 || H5Tget_size(base) > sizeof whole || H5Tget_member_value(type, i, &whole) < 0 ||

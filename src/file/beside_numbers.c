@@ -36,7 +36,8 @@ static dm_status beside_look(const dm_beside *b, const dm_sign *sign, beside_set
   if (layout == H5D_LAYOUT_ERROR)
     return dm_h5_fail(DM_E_IO, b->at, "'%s' beside it cannot be read", sign->name);
   /* Before HDF5 reads anything of it, which may open other files. */
-  if (layout == H5D_VIRTUAL || (layout == H5D_CONTIGUOUS && H5Pget_external_count(s->creation) > 0))
+  if (layout == H5D_VIRTUAL ||
+      (layout == H5D_CONTIGUOUS && H5Pget_external_count(s->creation) != 0))
     return dm_hint(dm_fail_at(DM_E_INPUT, b->at,
                               "refused: '%s' beside it, which says what its numbers mean, lies in "
                               "other files",

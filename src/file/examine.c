@@ -168,14 +168,14 @@ dm_status dm_examine_open(const dm_location *at, const dm_trust *trust, dm_datas
 /* A dataset whose name ends like a part is meant by its name. */
 static void take_literally(hid_t file, hid_t access, dm_location *at) {
   char name[2 * DM_PATH];
+  bool exists = false;
   if (snprintf(name, sizeof name, "%s%s", at->dataset, at->part) >= DM_PATH || !at->dataset[0])
     return;
-  DM_H5_HELD const hid_t object = H5Oopen(file, name, access);
-  if (object >= 0) {
-    memcpy(at->dataset, name, sizeof at->dataset);
-    at->part[0] = '\0';
-  }
-  H5Eclear2(H5E_DEFAULT);
+  /* Else what it would lie in is no group, and neither can be opened. */
+  dm_status_free(dm_h5_has_link(at, file, name, access, &exists));
+  if (!exists) return;
+  memcpy(at->dataset, name, sizeof at->dataset);
+  at->part[0] = '\0';
 }
 
 static dm_status examine_file(const dm_trust *trust, dm_dataset *find, dm_attributes *provenance) {
