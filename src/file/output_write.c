@@ -300,7 +300,7 @@ static void remove_pairs(const dm_location *at) {
     for (size_t j = 0; j < sizeof with / sizeof *with; j++) {
       snprintf(ending, sizeof ending, "%s%s", dm_output_endings[i], with[j]);
       dm_status status = dm_file_sibling(at, ending, path);
-      if (!status) (void)unlink(path);
+      if (!status && access(path, F_OK) == 0) (void)unlink(path);
       dm_status_free(status);
     }
   }

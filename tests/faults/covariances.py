@@ -189,9 +189,9 @@ def main():
                  ("pairs-cor", 1, of_pairs(gaps, True), ("cor", "gaps.h5", "--missing", "pairwise"))]
         failures = running.each(lambda case: resumed(case, bed), cases, lambda case: case[0])
         failures += running.each(lambda case: resumed(case, roomy), [many], lambda case: case[0])
+        failures += running.each(lambda case: other_options(bed, x), ["other options"], str)
         for check in resumed_pairs, named_pairs:
             failures += running.each(lambda case, check=check: check(case, bed), pairs, lambda case: case[0])
-    failures += running.each(lambda case: other_options(bed, x), ["other options"], str)
     running.finish(failures, len(cases) + 2 + 2 * len(pairs))
 
 
