@@ -9,6 +9,7 @@ import collections
 import ctypes
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ import numpy as np
 
 PATTERNS = (0xff, 0x01, 0x80, 0x10)
 RESULTS = ("refused", "same", "undefined")
+DIFFERS = "it is "
 SHAPE = (6, 5)
 NUMBERS = np.arange(30).reshape(SHAPE)
 REAL = NUMBERS * 0.75 - 4
@@ -307,7 +309,7 @@ def judge(answer, numpy):
         return "read, although h5py or NumPy refuses it"
     if same(rest, wanted):
         return "same"
-    return "undefined" if not numpy.is_sure(wanted) else f"{rest[:100]} ... in place of {wanted[0]} {wanted[1][:5]}"
+    return "undefined" if not numpy.is_sure(wanted) else f"{DIFFERS}{rest[:100]} ... in place of {wanted[0]} {wanted[1][:5]}"
 
 
 def flips(data, every, near):
@@ -323,6 +325,9 @@ def sweep(program, kind, every):
     file, dataset, make, options = KINDS[kind]
     make(file)
     data, counts, wrong = pathlib.Path(file).read_bytes(), collections.Counter(bytes=os.path.getsize(file)), []
+    # Before its name, an attribute states sizes. HDF5 before 1.14.4 adds them up unseen, and reads the value from elsewhere.
+    sizes = {m.start() - i for name in (*APPLIED, *NETCDF) for m in re.finditer(re.escape(name.encode()) + b"\0", data)
+             for i in range(1, 8)}
     reader = Reader(program, f"{file}:{dataset}" if dataset else file, options)
     numpy = Numpy(file, dataset)
     whole = judge(reader.read(), numpy)
@@ -333,6 +338,8 @@ def sweep(program, kind, every):
             os.pwrite(patched.fileno(), bytes([data[at] ^ pattern]), at)
             result = judge(reader.read(), numpy)
             os.pwrite(patched.fileno(), data[at:at + 1], at)
+            if result.startswith(DIFFERS) and at in sizes:
+                result = "undefined"
             counts["changes"] += 1
             counts[result if result in RESULTS else "wrong"] += 1
             if result not in RESULTS:
