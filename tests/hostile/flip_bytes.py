@@ -28,7 +28,11 @@ REAL = NUMBERS * 0.75 - 4
 PACKED = {"scale_factor": 0.5, "add_offset": 3.0, "_FillValue": np.int16(-7)}
 APPLIED = ("scale_factor", "add_offset", "_FillValue", "missing_value", "MissingValue", "CodeMissingValue", "valid_range",
            "valid_min", "valid_max", "_Unsigned", "dtype", "rhdf5-NA.OK", "storage.mode")
-NETCDF = ("_Netcdf4Dimid", "_Netcdf4Coordinates", "DIMENSION_LIST")
+NETCDF = ("_Netcdf4Dimid", "_Netcdf4Coordinates")
+SCALES = "DIMENSION_LIST"
+DEFAULT_FILLS = {"i1": -127, "u1": 255, "i2": -32767, "u2": 65535, "i4": -2147483647, "u4": 4294967295,
+                 "i8": -9223372036854775806, "u8": 18446744073709551614, "f4": 9.969209968386869e+36,
+                 "f8": 9.969209968386869e+36}
 
 
 def put(name, data, attributes=None, libver=None, track=False, **how):
@@ -45,7 +49,10 @@ def netcdf(name):
         for axis, length in zip("yx", SHAPE):
             file[axis] = np.arange(length, dtype="f4")
             file[axis].make_scale(axis)
-        set_ = file.create_dataset("a", data=NUMBERS.astype("i4"), fillvalue=7)
+        # As netCDF4-python reads it, the default of the type is missing, and a fill value without _FillValue is not.
+        numbers = NUMBERS.astype("i4")
+        numbers[1, 1], numbers[1, 2] = DEFAULT_FILLS["i4"], 7
+        set_ = file.create_dataset("a", data=numbers, fillvalue=7)
         set_.attrs["_Netcdf4Dimid"] = np.int32(0)
         for i, axis in enumerate("yx"):
             set_.dims[i].attach_scale(file[axis])
@@ -141,14 +148,25 @@ def numbers_of(value):
     return list(value.ravel()) if value.dtype.kind in "iufb" else None
 
 
-def default_fill(file, set_, keys):
-    """The fill value that netCDF takes for missing."""
-    creation = set_.id.get_create_plist()
-    stated = "_FillValue" in keys or "missing_value" in keys
-    marked = "_NCProperties" in file.attrs or any(name in keys for name in NETCDF)
-    if stated or not marked or set_.dtype.itemsize == 1 or creation.fill_value_defined() != h5py.h5d.FILL_VALUE_USER_DEFINED:
+def holds(dtype, number):
+    """Whether the type has this number, so that netCDF4-python compares with it; floats are rounded."""
+    if dtype.kind == "f":
+        return True
+    limits = np.iinfo(dtype)
+    return bool(np.isfinite(number)) and number == int(number) and limits.min <= int(number) <= limits.max
+
+
+def default_fill(file, set_, said):
+    """The number that netCDF takes for missing if the variable names none."""
+    dtype, keys = set_.dtype, set_.attrs.keys()
+    fills = numbers_of(said.get("_FillValue", h5py.Empty("f8"))) or []
+    unsigned = str(said.get("_Unsigned", "")).strip("b'").lower() == "true" and dtype.kind == "i"
+    if unsigned or any(holds(dtype, number) for number in fills) or dtype.str[1:] not in DEFAULT_FILLS:
         return []
-    return [set_.fillvalue]
+    is_set = set_.id.get_create_plist().fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED
+    by_netcdf = "_NCProperties" in file.attrs or any(name in keys for name in NETCDF)
+    marked = by_netcdf and (is_set or dtype.itemsize > 1) or SCALES in keys and is_set
+    return [dtype.type(DEFAULT_FILLS[dtype.str[1:]])] if marked else []
 
 
 def applied(file, set_):
@@ -169,7 +187,7 @@ def applied(file, set_):
     for name in ("_FillValue", "missing_value", "MissingValue", "CodeMissingValue"):
         for number in numbers_of(said.get(name, h5py.Empty("f8"))) or []:
             gone |= (stored == number) | (np.isnan(stored) & np.isnan(number))
-    for number in default_fill(file, set_, keys):
+    for number in default_fill(file, set_, said):
         gone |= stored == number
     range_ = numbers_of(said.get("valid_range", h5py.Empty("f8"))) or []
     if len(range_) == 2:
@@ -326,7 +344,7 @@ def sweep(program, kind, every):
     make(file)
     data, counts, wrong = pathlib.Path(file).read_bytes(), collections.Counter(bytes=os.path.getsize(file)), []
     # Before its name, an attribute states sizes. HDF5 before 1.14.4 adds them up unseen, and reads the value from elsewhere.
-    sizes = {m.start() - i for name in (*APPLIED, *NETCDF) for m in re.finditer(re.escape(name.encode()) + b"\0", data)
+    sizes = {m.start() - i for name in (*APPLIED, *NETCDF, SCALES) for m in re.finditer(re.escape(name.encode()) + b"\0", data)
              for i in range(1, 8)}
     reader = Reader(program, f"{file}:{dataset}" if dataset else file, options)
     numpy = Numpy(file, dataset)
