@@ -104,6 +104,20 @@ module damier
       integer(c_int), value :: of_rows
       type(damier_error), intent(out) :: error
     end function
+    integer(c_int) function damier_cov_two(context, x, y, of_rows, c, error) bind(c)
+      import
+      type(c_ptr), value :: context
+      type(damier_matrix), intent(in) :: x, y, c
+      integer(c_int), value :: of_rows
+      type(damier_error), intent(out) :: error
+    end function
+    integer(c_int) function damier_cor_two(context, x, y, of_rows, c, error) bind(c)
+      import
+      type(c_ptr), value :: context
+      type(damier_matrix), intent(in) :: x, y, c
+      integer(c_int), value :: of_rows
+      type(damier_error), intent(out) :: error
+    end function
     integer(c_int) function damier_plan(context, a, b, c, error) bind(c)
       import
       type(c_ptr), value :: context

@@ -40,10 +40,6 @@ static bool is_not_verified(const dm_call *call) {
   return call->verb->bit & DM_VERBS_PRODUCT && !call->settings.verify;
 }
 
-static bool has_no_checkpoints(const dm_call *call) {
-  return call->verb->bit & DM_VERBS_PRODUCT && call->settings.protect && !call->settings.checkpoint;
-}
-
 /* In calls of which IS is true, OPTIONS do nothing; WHY says where they do something. */
 static const struct {
   bool (*is)(const dm_call *call);
@@ -66,7 +62,6 @@ static const struct {
     {has_no_weights, "it applies to --weights, which are not named", {"weights-are"}},
     {compares_fully, "--full compares every element, without a random vector", {"verify-seed"}},
     {is_not_verified, "with --no-verify C is not checked", {"verify-seed", "on-corruption"}},
-    {has_no_checkpoints, "with --no-checkpoint none is recorded", {"checkpoint-interval"}},
 };
 
 static bool is_stated(const dm_call *call, const char *name) {

@@ -91,7 +91,7 @@ def resumed_pairs(case, bed):
     expect(code == 0 and "already" not in err, f"{name}: exit {code}\n{err}")
     whole.expect_near(want)
     output = Statistic(bed, name, ranks, *words)
-    for product, made in (("s", 2), ("q", 3))[:1 if words[0] == "cov" else 2]:
+    for product, made in (("s", 2), ("q", 3)):
         output.kill(2, f"{name}.h5.damier-pair-{product}.journal")
         code, err, _ = output.run({"FAULT": "fdatasync:1:5", "FAULT_PATH": f"{name}.h5.damier-pair-{product}.journal",
                                    "FAULT_SIZE": str(HEADER + 64 * 3), "FAULT_RANK": "0"})
@@ -116,7 +116,7 @@ def named_pairs(case, bed):
     expect(code == 0, f"{name}: exit {code}\n{err}")
     whole.expect_near(want)
     last = faulty_runs.counted(counts)[0, "fsync"]  # of C's folder
-    products = 4 if words[0] == "cor" else 3
+    products = 4
     for fault in ({"FAULT": f"fsync:{last}:kill", "FAULT_PATH": "/"},
                   {"FAULT": "rename:1:kill", "FAULT_PATH": f"{name}.h5.damier-new"},
                   *({"FAULT": f"unlink:{n}:kill", "FAULT_PATH": "h5.damier-pair-"} for n in range(1, 2 * products + 1))):

@@ -76,7 +76,7 @@ def on_disk(folder, options, ranks, shape, kind, mib, keep):
 
 
 def of_pairs(folder, options):
-    """A disk with room for two of the three products beside C and C: refused before the first, and nothing is left."""
+    """A disk with room for two of the four products beside C and C: refused before the first, and nothing is left."""
     disk = folder / "pairs"
     mounted = mount("tmpfs", disk, None, 12)
     if mounted.returncode != 0:
@@ -85,7 +85,7 @@ def of_pairs(folder, options):
         words = (folder / "X.h5", "--rows", "30", "--cols", "700", "-q")  # 3.7 MiB each
         running.run(options.damier, 1, "generate", *words)
         done = running.ended([str(options.damier), "cov", str(folder / "X.h5"), "--missing", "pairwise", "-o", str(disk / "C.h5")])
-        told = all(part in done.stderr for part in ("C and 3 products of pairs: ", "needs 15.0 MiB"))
+        told = all(part in done.stderr for part in ("C and 4 products of pairs: ", "needs 18.7 MiB"))
         expect(done.returncode == 5 and told, done.stderr)
         expect(not list(disk.iterdir()), f"left: {list(disk.iterdir())}")
     except running.Failure as failure:

@@ -229,7 +229,7 @@ class OnGpu(unittest.TestCase):
             there, out = self.put(BOTH[by_columns], values, by_columns, 3), self.put(BOTH[0], want.astype(dtype), not by_columns, 2)
             with self.subTest(name=name, words=words, dtype=dtype, by_columns=by_columns):
                 bound = (1e-11 if dtype == "f8" else 1e-4) * np.nanmax(np.abs(want))
-                getattr(damier, name)(there, out, **words)
+                getattr(damier, name)(there, out=out, **words)
                 np.testing.assert_allclose(self.get(out), want, rtol=0, atol=bound)
                 np.testing.assert_allclose(getattr(damier, name)(there, **words), want, rtol=0, atol=bound)
                 np.testing.assert_array_equal(self.get(there), values)

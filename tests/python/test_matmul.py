@@ -263,10 +263,10 @@ class Covariance(unittest.TestCase):
                 single = function(np.nan_to_num(x, nan=-1).astype("f4"), missing="pairwise", missing_value=-1)
                 self.assertEqual(single.dtype, np.float32)
                 np.testing.assert_allclose(single, want[k], rtol=0, atol=1e-3)
-                function(folder + "/x.npy", folder + "/c.h5", missing="pairwise", force=True)
+                function(folder + "/x.npy", out=folder + "/c.h5", missing="pairwise", force=True)
                 record = damier.verify(folder + "/x.npy", folder + "/x.npy", folder + "/c.h5")
                 self.assertEqual(record["verification"]["verdict"], "PASS")
-                function(folder + "/x.npy", folder + "/c.npy", missing="pairwise", force=True)
+                function(folder + "/x.npy", out=folder + "/c.npy", missing="pairwise", force=True)
                 np.testing.assert_allclose(np.load(folder + "/c.npy"), want[k], rtol=0, atol=1e-12)
 
 

@@ -110,7 +110,7 @@ class Meaning(unittest.TestCase):
         _, told = self.told(lambda: damier.matmul(self.x, EYE))
         self.assertEqual(told, [])
         out = os.path.join(os.path.dirname(self.path), "c.h5")
-        record, told = self.told(lambda: damier.cov(f"{self.path}:/matlab", out))
+        record, told = self.told(lambda: damier.cov(f"{self.path}:/matlab", out=out))
         self.assertEqual(len(told), 1)
         self.assertRegex(told[0], "its columns are the variables; in MATLAB they are rows; the option of rows")
         text = told[0].replace("the option of", "--of")

@@ -152,7 +152,7 @@ class Symmetric(Product):
         weights = self.rng.integers(1, 5, terms).astype("f8") if self.weighs else None
         words = self.options() | ({} if weights is None else {"weights": weights})
         out = c if self.writes else None
-        made = getattr(damier, self.name)(x.array, out and out.array, of=self.of, **words)
+        made = getattr(damier, self.name)(x.array, out=out and out.array, of=self.of, **words)
         wanted, got = self.wanted(x.values(), weights), self.package.values(made) if out is None else None
         if out is not None:
             assert made is out.array

@@ -10,7 +10,6 @@ try damier plan --size 100 --within 1h
 try damier multiply A.h5 A.h5 -o D.h5 --weights-are frequency
 try damier multiply A.h5 A.h5 -o D.h5 --no-verify --verify-seed 7
 try damier gram A.h5 -o D.h5 --no-verify --on-corruption stop
-try damier multiply A.h5 A.h5 -o D.h5 --no-checkpoint --checkpoint-interval 5s
 # variables of the environment are for many commands
 DAMIER_CHECKPOINT_INTERVAL=5s DAMIER_ON_CORRUPTION=stop damier multiply A.h5 A.h5 -o D.h5 --no-verify --no-checkpoint -qq
 DAMIER_OP_A=t damier verify C.h5 -q | grep -oE 'PASS$|unchanged.*' | head -1
