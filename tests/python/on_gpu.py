@@ -293,12 +293,12 @@ class OnGpu(unittest.TestCase):
                 with self.subTest(name=name, of=of, dtype=dtype, by_columns=by_columns):
                     bound = (1e-12 if dtype == "f8" else 1e-6) * np.nanmax(np.abs(want))
                     out = self.put(BOTH[0], np.zeros(want.shape, "f8" if dtype == "f8" else "f4"), by_columns, 1)
-                    getattr(damier, name)(given, out, of=of, missing="pairwise")
+                    getattr(damier, name)(given, out=out, of=of, missing="pairwise")
                     got = self.get(out)
                     np.testing.assert_allclose(got, want, rtol=0, atol=bound)
                     np.testing.assert_array_equal(got, got.T)
                     host_memory = np.zeros(want.shape)
-                    getattr(damier, name)(given, host_memory, of=of, missing="pairwise")
+                    getattr(damier, name)(given, out=host_memory, of=of, missing="pairwise")
                     np.testing.assert_allclose(host_memory, want, rtol=0, atol=bound)
 
     def test_pairs_without_room(self):
@@ -306,10 +306,10 @@ class OnGpu(unittest.TestCase):
         if not isinstance(self.gpu, Emulated):
             self.skipTest("takes a GPU of little memory")
         rng = np.random.default_rng(9)
-        x = np.where(rng.random((60000, 40)) < 0.2, np.nan, rng.standard_normal((60000, 40)) + 3)
+        x = np.where(rng.random((200000, 40)) < 0.2, np.nan, rng.standard_normal((200000, 40)) + 3)
         try:
             there = self.put(BOTH[0], x)
-            self.gpu.leave(44 << 20)
+            self.gpu.leave(150 << 20)
             np.testing.assert_allclose(damier.cov(there, missing="pairwise"), of_pairs(x)[0], rtol=0, atol=1e-12)
         finally:
             self.gpu.leave(None)

@@ -10,7 +10,7 @@ chmod +x fake/sinfo
 PATH=$PWD/fake:$PATH
 (
   cd files || exit
-  for name in A B X; do damier generate $name.h5:/${name,,} --size 80 -q; done
+  for name in A B X Y; do damier generate $name.h5:/${name,,} --size 80 -q; done
   damier multiply A.h5 B.h5 -o C.h5 -q 2>&1
   cp X.h5 genes.h5
   mkdir runs && cp X.h5 runs/1.h5 && cp X.h5 runs/2.h5
