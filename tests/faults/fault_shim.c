@@ -12,8 +12,10 @@
  *
  * CALL: read (pread, preadv), write (pwrite, pwritev), fsync, fdatasync, sync_file_range, rename,
  * fallocate, ftruncate, unlink, statvfs, and malloc (all allocating functions), if called by
- * the program, not by libraries. */
+ * the program, not by libraries, and not by CUDA's static one in it: that allocates for each
+ * kernel before main starts, and crashes if it gets nothing. */
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
@@ -22,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
@@ -63,6 +66,9 @@ static struct {
   const char *path, *rank, *count_file;
   long long size;
   uintptr_t first, last; /* the program's code */
+  uintptr_t base;        /* what its symbols count from */
+  const ElfW(Sym) * symbols, *symbols_end;
+  const char *symbol_names;
   long counts[CALLS];
   pid_t process;
   bool ready;
@@ -80,7 +86,36 @@ static int note_program(struct dl_phdr_info *info, size_t size, void *data) {
     fault.first = info->dlpi_addr + part->p_vaddr;
     fault.last = fault.first + part->p_memsz;
   }
+  fault.base = info->dlpi_addr;
   return 1; /* the first object is the program */
+}
+
+/* Maps the program's symbols; none if it was stripped. */
+static void note_symbols(void) {
+  struct stat seen;
+  const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  const bool is_there = fd >= 0 && fstat(fd, &seen) == 0;
+  const char *file =
+      is_there ? mmap(NULL, (size_t)seen.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+  if (fd >= 0) close(fd);
+  if (file == MAP_FAILED) return;
+  const ElfW(Ehdr) *head = (const void *)file;
+  const ElfW(Shdr) *sections = (const void *)(file + head->e_shoff);
+  for (const ElfW(Shdr) *one = sections; one < sections + head->e_shnum; one++) {
+    if (one->sh_type != SHT_SYMTAB) continue;
+    fault.symbols = (const void *)(file + one->sh_offset);
+    fault.symbols_end = fault.symbols + one->sh_size / sizeof *fault.symbols;
+    fault.symbol_names = file + sections[one->sh_link].sh_offset;
+  }
+}
+
+/* Whether PLACE, in the program, is in CUDA's static library. */
+static bool is_in_cuda(uintptr_t place) {
+  for (const ElfW(Sym) *one = fault.symbols; one < fault.symbols_end; one++) {
+    if (place - fault.base - one->st_value >= one->st_size) continue;
+    if (strncmp(fault.symbol_names + one->st_name, "libcudart_static_", 17) == 0) return true;
+  }
+  return false;
 }
 
 static int kind_of(const char *text) {
@@ -124,6 +159,7 @@ static __attribute__((constructor)) void start(void) {
   fault.count_file = getenv("FAULT_COUNT");
   if (getenv("FAULT_SIZE")) fault.size = atoll(getenv("FAULT_SIZE"));
   dl_iterate_phdr(note_program, NULL);
+  note_symbols();
   const char *rank = getenv("FAULT_RANK");
   if (!rank || strcmp(rank, fault.rank) == 0) parse(getenv("FAULT"));
   fault.ready = true;
@@ -189,7 +225,8 @@ static int strike_file(int call, int fd) {
 
 static int strike_memory(const void *caller) {
   const uintptr_t place = (uintptr_t)caller;
-  return fault.ready && place >= fault.first && place < fault.last ? strike(MALLOC) : 0;
+  const bool is_ours = place >= fault.first && place < fault.last;
+  return fault.ready && is_ours && !is_in_cuda(place) ? strike(MALLOC) : 0;
 }
 
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
