@@ -216,11 +216,47 @@ static bool multiply_vector(dm_dtype dtype, const dm_blas_product *g, const doub
   return true;
 }
 
-static void multiply_all(const dm_whole_product *p, bool alike) {
+static void multiply_call(const dm_whole_product *p) {
   const dm_blas_product g = dm_blas_product_of(p);
   /* For vectors gemm packs the matrix, which takes longer than the product. */
-  if (alike || !multiply_vector(p->a.dtype, &g, p->alpha, p->beta, p->c.base))
+  if (!multiply_vector(p->a.dtype, &g, p->alpha, p->beta, p->c.base))
     multiply_matrix(p->a.dtype, &g, p->alpha, p->beta, p->c.base);
+}
+
+static const double small_product = 1e6; /* multiplications for which OpenBLAS has own kernels */
+
+/* Of k per call. Vectors and small products are summed in one chain, whose errors grow with k, not
+ * with its root, where they are alike (constant data). Chains of chains of some root of k each keep
+ * them below the bound of the verification. Larger products have chains of SLICE anyway. */
+static int64_t chain_of(int64_t rows, int64_t cols, int64_t k) {
+  const double c = (double)rows * (double)cols;
+  if (rows > 1 && cols > 1 && c * (double)k > small_product) return dm_max(1, k);
+  const int64_t most = dm_max(SLICE, (int64_t)(4.0 * sqrt((double)k)));
+  const int64_t chains = dm_max(1, dm_ceil_div(k, most));
+  return dm_max(1, dm_round_up(dm_ceil_div(k, chains), 8));
+}
+
+static void multiply_all(const dm_whole_product *p) {
+  const int64_t depth = p->a.cols, chain = chain_of(p->c.rows, p->c.cols, depth);
+  dm_whole_product part = *p;
+  if (depth <= chain) {
+    multiply_call(p);
+    return;
+  }
+  for (int64_t k = 0, count; k < depth; k += count) {
+    count = dm_min(chain, depth - k);
+    part.a = dm_view_sub(p->a, 0, k, p->a.rows, count);
+    part.b = dm_view_sub(p->b, k, 0, count, p->b.cols);
+    multiply_call(&part);
+    part.beta[0] = 1.0;
+    part.beta[1] = 0.0;
+  }
+}
+
+/* One call, whose bits are those of the same tile on any grid. */
+static void multiply_alike(const dm_whole_product *p) {
+  const dm_blas_product g = dm_blas_product_of(p);
+  multiply_matrix(p->a.dtype, &g, p->alpha, p->beta, p->c.base);
 }
 
 static void zero(dm_view c) {
@@ -250,7 +286,10 @@ dm_status dm_cpu_product(dm_view c, dm_view a, dm_view b, bool accumulate, bool 
                    dm_dtype_name(a.dtype));
   const dm_whole_product product = {
       .c = c, .a = a, .b = b, .alpha = {1.0}, .beta = {accumulate ? 1.0 : 0.0}};
-  multiply_all(&product, alike);
+  if (alike)
+    multiply_alike(&product);
+  else
+    multiply_all(&product);
   return DM_OK;
 }
 
@@ -309,13 +348,13 @@ static const double least_halved = 1 << 25;
 
 void dm_cpu_multiply(const dm_whole_product *p) {
   if (!p->symmetric) {
-    multiply_all(p, false);
+    multiply_all(p);
     return;
   }
   const dm_whole_product by_rows = dm_whole_by_rows(p);
   const int64_t n = p->c.rows;
   if ((double)n * (double)n * (double)p->a.cols < least_halved) {
-    multiply_all(&by_rows, false);
+    multiply_all(&by_rows);
     dm_mirror(by_rows.c, 0, 0, n, dm_whole_is_hermitian(p));
     return;
   }
@@ -360,7 +399,7 @@ void dm_cpu_multiply_as_real(const dm_whole_product *p, void *room) {
   real.a = dm_view_parts(p->a);
   real.b = dm_view_row_major(room, dm_dtype_real(b.dtype), 2 * b.rows, 2 * b.cols);
   real.c = dm_view_parts(p->c);
-  multiply_all(&real, false);
+  multiply_all(&real);
 }
 
 /* ---- the library ---- */

@@ -181,6 +181,16 @@ static dm_status keep_old(const dm_job *j, void **memory, dm_distributed *old, b
   return DM_OK;
 }
 
+/* Readers find numbers that they make infinite; of other matrices in memory those are looked for
+ * where C may have NaN or Inf. */
+static dm_status in_range(const dm_job *j, const dm_verdict *verdict) {
+  dm_verify verify;
+  if (verdict && verdict->pass && verdict->rows_left_out + verdict->cols_left_out == 0)
+    return DM_OK;
+  DM_TRY(files_of(j, &verify));
+  return dm_verify_range(j->run, &verify, &j->problem);
+}
+
 /* C in memory that its sums do not judge, and that was not delivered yet: *judged by its elements,
  * unless there is no room for the old C meanwhile. A wrong C gives way to that. */
 static dm_status judge_elements(dm_job *j, bool scaled, dm_verdict *verdict, bool *judged) {
@@ -191,6 +201,7 @@ static dm_status judge_elements(dm_job *j, bool scaled, dm_verdict *verdict, boo
   *judged = true;
   if (dm_job_replaces_old(j)) DM_TRY(keep_old(j, &memory, &old, judged));
   if (!*judged) return DM_OK;
+  DM_TRY(in_range(j, NULL)); /* refused, it leaves C as it is */
   DM_TRY(deliver(j));
   DM_TRY(files_of(j, &verify));
   if (memory) verify.memory[DM_OLD] = &old;
@@ -541,16 +552,6 @@ static dm_status repair_memory(dm_job *j) {
   }
   return dm_hint(status,
                  j->held ? "C is unchanged" : "C holds wrong elements and must not be used");
-}
-
-/* Readers find numbers that they make infinite; of other matrices in memory those are looked for
- * where C may have NaN or Inf. */
-static dm_status in_range(const dm_job *j, const dm_verdict *verdict) {
-  dm_verify verify;
-  if (verdict && verdict->pass && verdict->rows_left_out + verdict->cols_left_out == 0)
-    return DM_OK;
-  DM_TRY(files_of(j, &verify));
-  return dm_verify_range(j->run, &verify, &j->problem);
 }
 
 /* A result that must not be published is an error. */
