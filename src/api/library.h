@@ -30,7 +30,7 @@ void dm_followers_free(dm_followers *followers);
 typedef struct dm_stated {
   const damier_matrix *a, *b, *c;
   bool plan_only;
-  bool gram, of_rows; /* B is A, and transposed or conjugated; or A is */
+  bool gram, of_rows;           /* B is A, and transposed or conjugated; or A is */
   bool covariance, correlation; /* of B's lines, too, if it is not A */
 } dm_stated;
 

@@ -23,8 +23,8 @@ typedef struct dm_equation {
   dm_divide divide;         /* until dm_equation_divide makes it a part of alpha, */
   dm_divide divided;        /* and then what it was, */
   double undivided[2];      /* and alpha before */
-  double correlates;        /* C holds correlations times this number (core/pairs.h); 0: it does not */
-  dm_standard standard[2];  /* of A and B */
+  double correlates; /* C holds correlations times this number (core/pairs.h); 0: it does not */
+  dm_standard standard[2]; /* of A and B */
   dm_weights_are weights_are;
   bool symmetric; /* B is A, and op(B) the transpose of op(A), or its conjugate */
   dm_half half;   /* of a symmetric C, that is stored */

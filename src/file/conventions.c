@@ -140,7 +140,8 @@ const char *dm_deed_text(dm_deed deed) {
       [DM_APPLY_EXTREMES] = "applied, if all slices have the same; else refused",
       [DM_MISSING_ARE] = "applied",
       [DM_MISSING_THESE] = "applied",
-      [DM_MISSING_DEFAULT] = "missing, unless _FillValue names another or _Unsigned is true; of one byte, if there is a fill value",
+      [DM_MISSING_DEFAULT] = "missing, unless _FillValue names another or _Unsigned is true; of "
+                             "one byte, if there is a fill value",
       [DM_MISSING_DEFAULT_SET] = "the same, if the dataset was written with a fill value",
       [DM_MISSING_SMALLEST] =
           "the smallest integer of the type is missing; of 64 bits also that of 32",

@@ -38,8 +38,8 @@ typedef enum dm_deed {
   DM_REFUSE_UNLESS_1, /* beside floats: warns */
   DM_REFUSE_UNLESS_0,
   DM_REFUSE_UNLESS_EMPTY,
-  DM_REFUSE_IF_MASKED,  /* unless the mask is false everywhere */
-  DM_IS_COMPLEX, /* along a last axis of 2: complex_axis.c, before what else applies */
+  DM_REFUSE_IF_MASKED, /* unless the mask is false everywhere */
+  DM_IS_COMPLEX,       /* along a last axis of 2: complex_axis.c, before what else applies */
   DM_OTHER_SIGN,
   DM_UNPACK,         /* value = FACTOR * stored + SHIFT, also for integers by 1 and 0 */
   DM_UNPACK_HDF4,    /* value = FACTOR * (stored - SHIFT) */

@@ -13,7 +13,8 @@
  * those of the columns, or rows, whose products are computed. */
 void dm_request_gram(dm_settings *settings, bool of_rows);
 
-/* The same for covariances, or correlations; with TWO those of one matrix's lines with another's. */
+/* The same for covariances, or correlations; with TWO those of one matrix's lines with another's.
+ */
 void dm_request_covariance(dm_settings *settings, bool of_rows, bool correlation, bool two);
 
 dm_equation dm_request_equation(const dm_settings *settings);
