@@ -65,7 +65,8 @@ static void too_late(rank_test *test) {
   size_t size = 0;
   const dm_log log = test->run.log;
   test->run.stop = (dm_stop){.on = true, .arrived = &arrived};
-  test->run.log = (dm_log){open_memstream(&said, &size), DM_LOG_WARNING, test->run.rank, NULL};
+  test->run.log = (dm_log){
+      .out = open_memstream(&said, &size), .level = DM_LOG_WARNING, .rank = test->run.rank};
   dm_run_poll_late(&test->run);
   arrived = SIGUSR1;
   for (int i = 0; i < 3; i++) dm_run_poll_late(&test->run);
