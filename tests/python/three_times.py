@@ -201,7 +201,7 @@ class Divided(Product):
         words = self.words | {"alpha": typed(self.own, self.alpha)}  # other types on other ranks
         words |= {"weights": weights} if self.name == "cov" and self.weighs else {}
         out = c.array if self.writes else None
-        made = getattr(damier, self.name)(*(x.array for x in given), out, self.comm, **words)
+        made = getattr(damier, self.name)(*(x.array for x in given), out=out, comm=self.comm, **words)
         if self.name == "matmul":
             wanted = of_all[0] @ of_all[1]
         elif self.name == "gram":
