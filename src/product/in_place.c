@@ -308,6 +308,18 @@ static bool lacks_room(const dm_in_place_product *p, dm_status status) {
   return true;
 }
 
+/* C in GPU memory is never dereferenced here, and complete before it is changed. */
+static dm_status correlate(const dm_in_place_product *p) {
+  dm_distributed c = p->places->matrix[DM_C];
+  if (p->outcome->problem.correlates == 0.0) return DM_OK;
+  if (p->multiply->in_memory[DM_C]->on_gpu) {
+    c.backend = p->backend;
+    c.local.space = DM_DEVICE;
+    if (p->stream) DM_TRY(dm_backend_await(p->backend, p->stream));
+  }
+  return dm_distributed_correlate(p->run, &c, &p->outcome->problem);
+}
+
 static dm_status run_product(dm_in_place *kept, dm_in_place_product *p, bool like, bool *taken) {
   const dm_multiply *m = p->multiply;
   const dm_comm *world = p->run->world;
@@ -336,7 +348,7 @@ static dm_status run_product(dm_in_place *kept, dm_in_place_product *p, bool lik
   memcpy(p->outcome->beta, m->equation.beta, sizeof m->equation.beta);
   if (p->run->at) p->run->at(p->run->at_context, 0, 1);
   DM_TRY(dm_in_place_multiply(kept, p));
-  DM_TRY(dm_distributed_correlate(p->run, &p->places->matrix[DM_C], problem));
+  DM_TRY(correlate(p));
   if (p->run->at) p->run->at(p->run->at_context, 1, 1);
   return DM_OK;
 }
