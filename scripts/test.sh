@@ -63,7 +63,7 @@ build_cuda() {
     cmake --build build/cuda-check --target damier unit_tests gpu_rank_tests
 }
 
-build_asan() { build asan -- damier unit_tests rank_tests emulated_rank_tests inspect_file; }
+build_asan() { build asan -- damier unit_tests rank_tests emulated_rank_tests inspect_file read_flipped; }
 build_tsan() { build tsan -- team_tests damier_emulated; }
 build_without_mpi() { build without-mpi -DCMAKE_C_FLAGS_RELEASE=-O0 -- damier libdamier; }
 

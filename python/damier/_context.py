@@ -15,11 +15,12 @@ import numpy as np
 from . import _library as lib
 from ._agreement import agree, attempt, told
 from ._alike import Alike
-from ._arrays import Reading, as_matrix, check_meaning, overlap, same_places
+from ._arrays import Reading, as_matrix, overlap, same_places
 from ._device import DeviceArray, empty_beside, repeated
 from ._errors import Error, FitError, InputError, UncheckedError, UsageError
 from ._handle import Handle, Progress, Record
 from ._matrices import Entries, Matrix, OnOne, Operand, PartedOperand, Rows, Stated, empty, shown
+from ._meaning import check_meaning
 from ._numbers import EXACT, common_type, is_whole_type
 from ._options import DTYPE_OF_TYPE, is_zero, texts, type_name
 from ._stored import StoredOperand, location_of

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arrays import check_meaning
 from ._errors import UsageError
+from ._meaning import check_meaning
 from ._stored import Stored
 
 _NAMES = ("weights", "center_a", "center_b", "scale_a", "scale_b")

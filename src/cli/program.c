@@ -241,5 +241,7 @@ int dm_cli_program(int argc, char **argv, const dm_cli_work *works) {
   call->born = born;
   dm_status status = read_call(call, argc, argv, &answered);
   if (!status && !answered) dm_cli_catch_signals(call);
-  return status || answered ? dm_cli_finish(call, status) : run_verb(call, works);
+  const int code = status || answered ? dm_cli_finish(call, status) : run_verb(call, works);
+  dm_notes_free(call->notes);
+  return code;
 }

@@ -243,8 +243,9 @@ dm_status dm_pairwise_move(const pairwise *p, const dm_memory_matrix *stated, dm
                            bool turned, dm_distributed *to) {
   dm_distributed from;
   dm_status status = dm_distributed_open(p->run->world, stated, "a product", &from);
-  if (!status && stated->on_gpu)
-    status = dm_comm_agree(p->run->world, dm_distributed_reach(&from, backend, "a product"));
+  if (!status) /* the parts of only some ranks may be in GPU memory */
+    status = dm_comm_agree(
+        p->run->world, stated->on_gpu ? dm_distributed_reach(&from, backend, "a product") : DM_OK);
   if (!status) {
     if (turned) dm_distributed_transpose(&from);
     const dm_end source = dm_distributed_end(&from), destination = dm_distributed_end(to);
