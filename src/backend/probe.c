@@ -180,7 +180,7 @@ DM_BOTH_WIDTHS(probe_run,
 
 void dm_host_probe_groups(dm_view matrix, const dm_probe_groups *groups) {
   const dm_probe_groups *s = groups;
-  if (dm_narrow_rows(matrix) && !s->sizes && (s->first == 0 || s->first >= matrix.cols)) {
+  if (dm_narrow_rows(matrix) && (s->first == 0 || s->first >= matrix.cols)) {
     dm_narrow_probe_rows(matrix, s);
     return;
   }
@@ -256,6 +256,10 @@ DM_BOTH_WIDTHS(probe_vectors,
 void dm_host_probe_vectors(dm_view matrix, const dm_probe_vectors *vectors) {
   if (dm_narrow_columns(matrix)) {
     dm_narrow_probe_columns(matrix, vectors);
+    return;
+  }
+  if (dm_narrow_rows(matrix)) {
+    dm_narrow_probe_row_vectors(matrix, vectors);
     return;
   }
   double buffers[TOGETHER][RUN];

@@ -11,10 +11,11 @@ enum { DM_NARROW = 64 }; /* most elements of such a line */
 bool dm_narrow_rows(dm_view matrix);
 bool dm_narrow_columns(dm_view matrix);
 
-/* dm_host_probe_groups for narrow rows in one group; SIZES is NULL. */
+/* dm_host_probe_groups for narrow rows in one group. */
 void dm_narrow_probe_rows(dm_view matrix, const dm_probe_groups *groups);
 
-/* dm_host_probe_vectors for narrow columns. */
+/* dm_host_probe_vectors for narrow rows, and for narrow columns. */
+void dm_narrow_probe_row_vectors(dm_view matrix, const dm_probe_vectors *vectors);
 void dm_narrow_probe_columns(dm_view matrix, const dm_probe_vectors *vectors);
 
 /* The elements of a matrix of narrow rows as one of long rows, of as many whole rows each as have

@@ -12,6 +12,13 @@ enum { BLOCK = 512 /* elements converted at a time */, FOUR = 4 };
 typedef double four __attribute__((vector_size(FOUR * sizeof(double))));
 typedef int64_t masks __attribute__((vector_size(FOUR * sizeof(int64_t))));
 
+/* Four elements of two vectors, which are numbered one after the other. */
+#ifdef __clang__
+#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (masks){__VA_ARGS__})
+#endif
+
 bool dm_narrow_rows(dm_view matrix) {
   return !dm_dtype_is_complex(matrix.dtype) && !dm_dtype_is_integer(matrix.dtype) &&
          matrix.cols <= DM_NARROW && matrix.col_stride == 1 && matrix.row_stride == matrix.cols &&
@@ -47,25 +54,55 @@ DM_INLINE void take_four(const double *from, int64_t count, four *to) {
 
 /* ---- sums of rows ---- */
 
-/* One row; COLS and what is NULL in G are constants in the callers that matter. */
-DM_INLINE void take_row(const double *row, int64_t cols, const double *x, int64_t i,
-                        const dm_probe_groups *g) {
-  four sums = {0}, squares = {0}, norms = {0};
-  for (int64_t j = 0; j < cols; j += FOUR) {
-    four m, xj;
-    take_four(row + j, cols - j, &m);
-    take_four(x + j, cols - j, &xj);
-    const four p = (four)((masks)(m * xj) & (xj != 0.0)); /* a column with factor 0 may be NaN */
-    sums += p;
-    squares += p * p;
-    norms += m * m;
-  }
-  g->y[i] += sum_of(&sums);
-  if (g->squares) g->squares[i] += sum_of(&squares);
-  if (g->norms) g->norms[i] += sum_of(&norms);
+/* The sums of four vectors, in the order of sum_of. */
+DM_INLINE void sums_of_four(const four v[FOUR], four *to) {
+  const four low = SHUFFLE(v[0], v[1], 0, 4, 2, 6) + SHUFFLE(v[0], v[1], 1, 5, 3, 7);
+  const four high = SHUFFLE(v[2], v[3], 0, 4, 2, 6) + SHUFFLE(v[2], v[3], 1, 5, 3, 7);
+  *to = SHUFFLE(low, high, 0, 1, 4, 5) + SHUFFLE(low, high, 2, 3, 6, 7);
 }
 
-DM_INLINE void take_rows_loop(dm_view matrix, const dm_probe_groups *g) {
+/* Adds the sums of COUNT of four vectors. */
+DM_INLINE void add_sums(const four v[FOUR], int64_t count, double *to) {
+  four sums, all;
+  sums_of_four(v, &sums);
+  take_four(to, count, &all);
+  all += sums;
+  memcpy(to, &all, (size_t)dm_min(FOUR, count) * sizeof *to);
+}
+
+/* COUNT rows from row I on, at most four; COLS, COUNT, SKIPS and what is NULL in G are constants in
+ * the callers that matter. SKIPS: a column with factor 0 may be NaN. */
+DM_INLINE void take_rows_of(const double *block, int64_t cols, int64_t count, int64_t i,
+                            const dm_probe_groups *g, bool skips) {
+  four sums[FOUR] = {{0}}, squares[FOUR] = {{0}}, norms[FOUR] = {{0}};
+  for (int64_t j = 0; j < cols; j += FOUR) {
+    four xj, size;
+    take_four(g->x + j, cols - j, &xj);
+    if (g->sizes) take_four(g->sizes + j, cols - j, &size);
+    for (int64_t r = 0; r < count; r++) {
+      four m;
+      take_four(block + r * cols + j, cols - j, &m);
+      const four all = m * xj, p = skips ? (four)((masks)all & (xj != 0.0)) : all;
+      const four n = g->sizes ? m * size : m;
+      sums[r] += p;
+      squares[r] += p * p;
+      norms[r] += n * n;
+    }
+  }
+  add_sums(sums, count, g->y + i);
+  if (g->squares) add_sums(squares, count, g->squares + i);
+  if (g->norms) add_sums(norms, count, g->norms + i);
+}
+
+DM_INLINE void take_block(const double *block, int64_t cols, int64_t rows, int64_t row,
+                          const dm_probe_groups *g, bool skips) {
+  int64_t i = 0;
+  for (; i + FOUR <= rows; i += FOUR) take_rows_of(block + i * cols, cols, FOUR, row + i, g, skips);
+  if (i < rows) take_rows_of(block + i * cols, cols, rows - i, row + i, g, skips);
+}
+
+/* The sums of all COUNT elements of G. */
+DM_INLINE void take_rows_loop(dm_view matrix, const dm_probe_groups *g, int count, bool skips) {
   const int64_t cols = matrix.cols, each = BLOCK / cols;
   double buffer[BLOCK];
   for (int64_t row = 0; row < matrix.rows; row += each) {
@@ -73,35 +110,60 @@ DM_INLINE void take_rows_loop(dm_view matrix, const dm_probe_groups *g) {
     const double *block =
         packed_loop(buffer, (const char *)matrix.base + row * cols * dm_dtype_size(matrix.dtype),
                     matrix.dtype, rows * cols);
-    if (cols == FOUR)
-      for (int64_t i = 0; i < rows; i++) take_row(block + i * FOUR, FOUR, g->x, row + i, g);
-    else
-      for (int64_t i = 0; i < rows; i++) take_row(block + i * cols, cols, g->x, row + i, g);
+    for (int i = 0; i < count; i++)
+      if (cols == FOUR && skips)
+        take_block(block, FOUR, rows, row, &g[i], true);
+      else if (skips)
+        take_block(block, cols, rows, row, &g[i], true);
+      else
+        take_block(block, cols, rows, row, &g[i], false);
   }
 }
 
-DM_BOTH_WIDTHS(take_rows, (dm_view matrix, const dm_probe_groups *g), (matrix, g))
+DM_BOTH_WIDTHS(take_rows, (dm_view matrix, const dm_probe_groups *g, int count, bool skips),
+               (matrix, g, count, skips))
 
 void dm_narrow_probe_rows(dm_view matrix, const dm_probe_groups *groups) {
-  take_rows(matrix, groups);
+  take_rows(matrix, groups, 1, true);
+}
+
+void dm_narrow_probe_row_vectors(dm_view matrix, const dm_probe_vectors *v) {
+  dm_probe_groups of[DM_PROBE_VECTORS];
+  for (int i = 0; i < v->count; i++)
+    of[i] = (dm_probe_groups){.x = v->x + i * v->x_step,
+                              .sizes = v->sizes + i * v->x_step,
+                              .y = v->y + i * v->y_step,
+                              .norms = v->norms + i * v->y_step};
+  take_rows(matrix, of, v->count, false);
 }
 
 /* ---- sums over columns ---- */
+
+/* Four elements of a column, COUNT of which there are. */
+DM_INLINE void take_column(const double *column, int64_t count, double x, double size, four *sum,
+                           four *norm) {
+  four m;
+  take_four(column, count, &m);
+  const four r = m * size;
+  *sum += m * x;
+  *norm += r * r;
+}
 
 /* COUNT columns of ROWS elements: sums of this block alone, so that the sums of millions of columns
  * lose no more digits than those of long rows. */
 DM_INLINE void take_columns(const double *block, int64_t rows, int64_t count, const double *x,
                             const double *sizes, double *y, double *norms) {
   for (int64_t i = 0; i < rows; i += FOUR) {
-    four sum = {0}, norm = {0};
     const int64_t left = rows - i;
-    for (int64_t l = 0; l < count; l++) {
-      four m;
-      take_four(block + l * rows + i, left, &m);
-      const four r = m * sizes[l];
-      sum += m * x[l];
-      norm += r * r;
+    four sum = {0}, norm = {0}, more = {0}, more_norm = {0}; /* neighbours need not wait */
+    int64_t l = 0;
+    for (; l + 2 <= count; l += 2) {
+      take_column(block + l * rows + i, left, x[l], sizes[l], &sum, &norm);
+      take_column(block + (l + 1) * rows + i, left, x[l + 1], sizes[l + 1], &more, &more_norm);
     }
+    if (l < count) take_column(block + l * rows + i, left, x[l], sizes[l], &sum, &norm);
+    sum += more;
+    norm += more_norm;
     for (int64_t t = 0; t < dm_min(FOUR, left); t++) {
       y[i + t] += sum[t];
       norms[i + t] += norm[t];

@@ -357,28 +357,13 @@ static dm_status sum_wide(const dm_freivalds *check, const dm_comm *comm, double
   return dm_comm_sum_f64(comm, vector, count * check->parts);
 }
 
-/* At least 2^-1000: a probe skips columns with factor 0, but must see NaN in A. */
-void dm_freivalds_take_roots(dm_freivalds *check, int64_t row, int64_t count) {
-  for (int g = 0; g < check->groups; g++) {
-    const int64_t first = dm_freivalds_at(check, g, row);
-    for (int64_t i = first; i < first + count; i++) {
-      const double squares = check->sizes[i], *t = check->t + i * check->parts;
-      const bool is_zero = t[0] == 0.0 && (check->parts == 1 || t[1] == 0.0);
-      check->strained |= !isfinite(squares) || (squares < DM_LEAST_SQUARES && !is_zero);
-      check->spread += squares;
-      const double root = sqrt(squares);
-      check->sizes[i] = root > 0x1p-1000 ? root : 0x1p-1000; /* also of NaN */
-    }
-  }
-}
-
 dm_status dm_freivalds_project(dm_freivalds *check, const dm_comm *comm) {
   const int64_t k = check->room;
   DM_TRY(dm_freivalds_arrive(check));
   DM_TRY(sum_wide(check, comm, check->t, check->groups * k));
   if (check->exact) return DM_OK;
   DM_TRY(dm_comm_sum_f64(comm, check->sizes, check->groups * k));
-  dm_freivalds_take_roots(check, check->window.begin, dm_range_size(check->window));
+  DM_TRY(dm_freivalds_take_roots(check, check->window.begin, dm_range_size(check->window)));
   /* w is real: conj(B) w is conj(B w), and A conj(t) is conj(conj(A) t). */
   for (int64_t i = 0; check->conjugate_a != check->conjugate_b && i < check->groups * k; i++)
     check->t[2 * i + 1] = -check->t[2 * i + 1];
@@ -595,7 +580,7 @@ dm_status dm_freivalds_judge(dm_freivalds *check, const dm_comm *comm, dm_verdic
   DM_TRY(rows_of_all(check, comm, &sums, &rows));
   for (int64_t i = 0; i < check->problem.m; i++) squares += check->c_squares[i];
   DM_TRY(dm_comm_sum_f64(comm, &squares, 1));
-  dm_freivalds_compare(check, &rows, verdict);
+  DM_TRY(dm_freivalds_compare(check, &rows, verdict));
   verdict->norm = sqrt(squares);
   verdict->drawn = true;
   verdict->seed = check->seed;

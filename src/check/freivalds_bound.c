@@ -2,6 +2,9 @@
 #include <string.h>
 
 #include "check/freivalds_impl.h"
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/crew.h"
 
 typedef struct roundoffs {
   dm_row_factors factors;
@@ -94,17 +97,27 @@ static dm_row_sums sums_of(const dm_freivalds *check, const dm_rows_checked *row
   return s;
 }
 
+/* Rows that are compared together, and what is known of them. */
+typedef struct comparing {
+  const dm_freivalds *check;
+  const roundoffs *u;
+  const dm_rows_checked *rows;
+  dm_verdict *found; /* of each turn */
+} comparing;
+
+enum { TURN = 1 << 14 /* rows of a thread's turn */ };
+
 /* Compares row ROW of the group whose sums start at FIRST; false: left out. */
-static bool compare_row(const dm_freivalds *check, const roundoffs *u, const dm_rows_checked *rows,
-                        int64_t first, int64_t row, dm_verdict *verdict) {
-  const dm_row_sums sums = sums_of(check, rows, first + row);
+static bool compare_row(const comparing *c, int64_t first, int64_t row, dm_verdict *verdict) {
+  const dm_freivalds *check = c->check;
+  const dm_row_sums sums = sums_of(check, c->rows, first + row);
   const int64_t exponent = check->row_exponents ? -check->row_exponents[row] : 0;
   const dm_row_found found =
-      dm_row_compare(&u->factors, &sums, (double)scaled(u->subnormal, exponent),
-                     (double)scaled(u->limit, exponent));
+      dm_row_compare(&c->u->factors, &sums, (double)scaled(c->u->subnormal, exponent),
+                     (double)scaled(c->u->limit, exponent));
   verdict->strained |= found.strained;
   if (!found.checked) return false;
-  verdict->relative = fmax(verdict->relative, found.relative);
+  if (found.relative > verdict->relative) verdict->relative = found.relative;
   if (check->marks && found.ratio > 1.0) check->marks[row] = 1;
   if (found.ratio > verdict->residual) {
     verdict->residual = found.ratio;
@@ -113,24 +126,50 @@ static bool compare_row(const dm_freivalds *check, const roundoffs *u, const dm_
   return true;
 }
 
-void dm_freivalds_compare(const dm_freivalds *check, const dm_rows_checked *rows,
-                          dm_verdict *verdict) {
+static dm_status compare_turn(void *context, int64_t turn) {
+  const comparing *c = context;
+  const dm_freivalds *check = c->check;
+  dm_verdict *found = &c->found[turn];
+  *found = (dm_verdict){.worst_row = -1};
+  for (int64_t i = turn * TURN; i < dm_min(check->problem.m, (turn + 1) * TURN); i++) {
+    const bool is_nan = dm_freivalds_expects(check->nan_rows, check->rows.begin + i);
+    bool whole = !is_nan;
+    for (int g = 0; g < check->groups && !is_nan; g++)
+      whole &= compare_row(c, g * check->problem.m, i, found);
+    found->rows_checked += whole;
+    found->rows_left_out += !whole;
+  }
+  return DM_OK;
+}
+
+/* MORE is of later rows. */
+static void join_verdicts(dm_verdict *verdict, const dm_verdict *more) {
+  verdict->strained |= more->strained;
+  verdict->relative = fmax(verdict->relative, more->relative);
+  verdict->rows_checked += more->rows_checked;
+  verdict->rows_left_out += more->rows_left_out;
+  if (!(more->residual > verdict->residual)) return;
+  verdict->residual = more->residual;
+  verdict->worst_row = more->worst_row;
+}
+
+dm_status dm_freivalds_compare(const dm_freivalds *check, const dm_rows_checked *rows,
+                               dm_verdict *verdict) {
   *verdict = (dm_verdict){
       .pass = true, .exact = check->exact, .worst_row = -1, .cols_left_out = check->cols_left_out};
   verdict->strained = check->strained && !check->exact;
   verdict->cols_checked = check->problem.n - check->cols_left_out;
   if (check->exact) {
     compare_exactly(check, rows, verdict);
-    return;
+    return DM_OK;
   }
   const roundoffs u = roundoffs_of(check);
-  for (int64_t i = 0; i < check->problem.m; i++) {
-    const bool is_nan = dm_freivalds_expects(check->nan_rows, check->rows.begin + i);
-    bool whole = !is_nan;
-    for (int g = 0; g < check->groups && !is_nan; g++)
-      whole &= compare_row(check, &u, rows, g * check->problem.m, i, verdict);
-    verdict->rows_checked += whole;
-    verdict->rows_left_out += !whole;
-  }
+  const int64_t turns = dm_ceil_div(check->problem.m, TURN);
+  DM_FREED dm_verdict *found = NULL;
+  DM_TRY(dm_buffer_table(dm_max(1, turns), &found));
+  comparing c = {check, &u, rows, found};
+  DM_TRY(dm_fork_each(turns, turns > 1 ? 0 : 1, compare_turn, &c));
+  for (int64_t t = 0; t < turns; t++) join_verdicts(verdict, &found[t]);
   verdict->pass = verdict->residual <= 1.0;
+  return DM_OK;
 }

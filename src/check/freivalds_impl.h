@@ -63,15 +63,16 @@ static inline int64_t dm_freivalds_at(const dm_freivalds *check, int g, int64_t 
   return g * check->room + row - check->window.begin;
 }
 
-/* Takes the roots of COUNT completed sums in SIZES, from row ROW of op(B) on. (freivalds.c) */
-void dm_freivalds_take_roots(dm_freivalds *check, int64_t row, int64_t count);
+/* Takes the roots of COUNT completed sums in SIZES, from row ROW of op(B) on. (freivalds_roots.c)
+ */
+dm_status dm_freivalds_take_roots(dm_freivalds *check, int64_t row, int64_t count);
 
 /* Collective: draws the seed of w, unless it is stated. (freivalds.c) */
 dm_status dm_freivalds_draw(dm_freivalds *check, const dm_comm *comm);
 
 /* (freivalds_bound.c) */
 dm_row_factors dm_freivalds_factors(const dm_freivalds *check);
-void dm_freivalds_compare(const dm_freivalds *check, const dm_rows_checked *rows,
-                          dm_verdict *verdict);
+dm_status dm_freivalds_compare(const dm_freivalds *check, const dm_rows_checked *rows,
+                               dm_verdict *verdict);
 
 #endif

@@ -68,7 +68,7 @@ dm_status dm_freivalds_test_panel(dm_freivalds *check, dm_panel_sum *sum, bool *
     DM_TRY(test_one(&sum->t[g], done));
     DM_TRY(test_one(&sum->sizes[g], done));
   }
-  if (*done && !check->exact) dm_freivalds_take_roots(check, sum->row, sum->rows);
+  if (*done && !check->exact) DM_TRY(dm_freivalds_take_roots(check, sum->row, sum->rows));
   if (*done) sum->rows = 0;
   return DM_OK;
 }

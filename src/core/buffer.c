@@ -78,7 +78,11 @@ dm_status dm_buffer_zeroed(int64_t count, int64_t size, void **memory) {
   int64_t bytes = 0;
   DM_TRY(dm_bytes_of(count, 1, size, &bytes));
   *memory = calloc((size_t)dm_max(count, 1), (size_t)size);
-  return *memory ? DM_OK : refused(bytes);
+  if (!*memory) return refused(bytes);
+  const uintptr_t at = (uintptr_t)*memory, first = (at + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+  if (bytes >= 2 * HUGE_PAGE) /* of pages that were not touched yet */
+    (void)madvise((void *)first, (size_t)bytes - (first - at), MADV_HUGEPAGE);
+  return DM_OK;
 }
 
 /* The value of line "NAME:   value kB" in a file of /proc, in bytes; 0: there is none. */

@@ -88,7 +88,7 @@ static inline DM_HOST_DEVICE dm_row_found dm_row_compare(const dm_row_factors *f
   /* An upper bound of |C(i,:) w|: the product's part plus |beta| ||C0(i,:) w||. */
   const double scale =
       products + dm_row_modulus(f->beta) * (f->reads_c ? sqrt(s->z0_squares) : 0.0);
-  const double spread = fmin(sqrt(s->z_squares), scale);
+  const double of_c = sqrt(s->z_squares), spread = of_c < scale ? of_c : scale; /* NaN: SCALE */
   const double residual = dm_row_residual(f, s);
   found.strained = dm_row_is_strained(s, scale);
   if (!isfinite(scale) || (!isfinite(residual) && !(scale < limit))) return found;

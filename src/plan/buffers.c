@@ -411,6 +411,30 @@ static void list_converted(const rank_extent *e, dm_buffers *list) {
   if (bytes > 0) put(list, DM_BUFFER_CONVERTED, plan->gpu ? DM_ON_DEVICE : DM_PAGEABLE, bytes);
 }
 
+/* Of each row of C, in bytes: check/freivalds.c and its judge. */
+static int64_t row_sums_bytes(const dm_problem *p, int64_t groups) {
+  return (12 * groups + 2) * (dm_dtype_is_complex(p->work) ? 16 : 8);
+}
+
+enum { PART_OF_SUMS = 4 }; /* of the memory, at most, for sums of all rows */
+
+/* Whether reading rows of A and C again moves fewer bytes than keeping what they sum up to. */
+static bool rereads_less(const dm_problem *p, int64_t sums) {
+  const int64_t a = dm_times(p->k, dm_dtype_size(p->file_a)), c = p->n * dm_dtype_size(p->c);
+  return p->m > DM_BUFFER_CHECKED_ROWS && p->home[DM_A] == DM_HOME_FILE && p->chunk_a == 0 &&
+         dm_plus(a, c) < sums / 2;
+}
+
+bool dm_plan_verifies_later(const dm_problem *p, const dm_machine *machine) {
+  const int64_t sums = row_sums_bytes(p, dm_check_groups(p->n));
+  if (!p->verify || p->home[DM_C] != DM_HOME_FILE || p->half != DM_BOTH_HALVES ||
+      p->compute.scans || dm_problem_entries(p) > 1)
+    return false;
+  const bool large =
+      machine->host_bytes > 0 && dm_times(sums, p->m) > machine->host_bytes / PART_OF_SUMS;
+  return large || rereads_less(p, sums);
+}
+
 /* check/freivalds.c and its judge; one group of columns if GPUs multiply. engine/scaling.c needs an
  * exponent, two extremes and seven sums for each row and column, or part of one. */
 static void list_vectors(const rank_extent *e, dm_buffers *list) {
@@ -421,9 +445,10 @@ static void list_vectors(const rank_extent *e, dm_buffers *list) {
   const bool runs = dm_plan_has_runs(e->plan); /* verified entry by entry */
   const int64_t m = runs ? dm_problem_entry_rows(p) : p->m;
   const int64_t k = dm_check_room(runs ? p->k : dm_problem_b_rows(p), e->width);
-  const int64_t elements =
-      dm_plus(dm_times(2, dm_plus(p->n, dm_times(groups, k))), dm_times(12 * groups + 2, m));
-  int64_t bytes = p->verify ? dm_times(elements, dm_dtype_is_complex(p->work) ? 16 : 8) : 0;
+  const int64_t others = dm_times(2, dm_plus(p->n, dm_times(groups, k)));
+  const int64_t sums = dm_plus(dm_times(others, dm_dtype_is_complex(p->work) ? 16 : 8),
+                               dm_times(row_sums_bytes(p, groups), m));
+  int64_t bytes = p->verify ? sums : 0;
   const int64_t lines = dm_plus(p->m, dm_times(dm_compute_parts(&p->compute, p->work), p->n));
   if (scales) bytes = dm_plus(bytes, dm_times(76, lines));
   put(list, DM_BUFFER_VECTORS, DM_PAGEABLE, bytes);

@@ -173,6 +173,8 @@ enum {
   DM_BUFFER_CHECK_GROUPS = 4,     /* groups of columns, if CPUs multiply, */
   DM_BUFFER_GROUP_COLS = 32,      /* each of so many columns at least */
   DM_BUFFER_CHECK_ROWS = 1 << 19, /* rows of op(B) whose sums the verification holds at a time */
+  DM_BUFFER_CHECKED_ROWS =
+      1 << 22, /* ... and rows of C, if it is read again; fewer of several groups */
   DM_BUFFER_SLAB_BYTES = 2 << 20, /* memory that peers' GPUs read consists of whole slabs */
   DM_BUFFER_STRIPS_UP = 32,       /* strips moving to a device */
   DM_BUFFER_STRIPS_OUT = 8,       /* strips moving to the file */
@@ -188,6 +190,10 @@ static inline int64_t dm_check_groups(int64_t n) {
 static inline int64_t dm_check_room(int64_t depth, int64_t least) {
   return dm_min(depth, dm_max(DM_BUFFER_CHECK_ROWS, least));
 }
+
+/* Whether sums for all rows of C would take too much of the machine's memory, or more than reading
+ * the rows again: then C is verified from its file, some rows at a time. */
+bool dm_plan_verifies_later(const dm_problem *problem, const dm_machine *machine);
 
 /* Memory for reading large chunks of a file. Small chunks fit into the readers' buffers. A large
  * chunk is unpacked once, from one buffer to another, and kept until all of it has been copied:

@@ -357,6 +357,7 @@ dm_status dm_plan_candidates(const dm_problem *problem, const dm_machine *machin
   const bool suits =
       dm_triangle_takes_grid(problem, wishes->pm, wishes->pn, wishes->pk) && !wishes->reproducible;
   if (adjusted.symmetry_found && !suits) adjusted.symmetry = DM_NO_SYMMETRY;
+  adjusted.verify &= !dm_plan_verifies_later(problem, machine);
   ranking best = {.plans = plans, .limit = (int)dm_min(count, MOST_PLANS)};
   grid promising[PROMISING];
   int promises = 0;

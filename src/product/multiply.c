@@ -350,6 +350,7 @@ static void open_runs(dm_job *j) {
  * has rows without all of B's columns: it is verified from its file. */
 static void choose_check(dm_job *j) {
   dm_plan *plan = &j->setup.plan;
+  j->from_files |= j->problem.verify && !plan->problem.verify; /* dm_plan_verifies_later */
   if (dm_plan_has_runs(plan)) {
     open_runs(j);
     return;

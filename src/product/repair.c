@@ -124,7 +124,7 @@ static dm_status separate_columns(dm_run *run, const dm_verify *v, const dm_prob
   DM_TRY(choose_groups(run, v, p, g));
   DM_TRY(dm_comm_agree(run->world, open_groups(v, p, g)));
   if (g->checks) {
-    DM_TRY(dm_verify_gather(run, v, p, g->checks, g->count));
+    DM_TRY(dm_verify_gather(run, v, p, (dm_range){0, p->m}, g->checks, g->count));
     DM_TRY(judge_groups(run, p, g));
   }
   for (int64_t row = 0; row < p->m; row++) {

@@ -222,27 +222,31 @@ static dm_status pass(dm_run *run, const dm_verify *v, int matrix, const dm_exte
   return dm_comm_agree(run->world, dm_verify_stream_part(run, v, matrix, part, work, add, to));
 }
 
-static dm_status gather_window(dm_run *run, const dm_verify *v, const dm_problem *p, target *to,
-                               const dm_verify_window *window) {
+/* ROWS: those of op(A) and C that are read. */
+static dm_status gather_window(dm_run *run, const dm_verify *v, const dm_problem *p, dm_range rows,
+                               target *to, const dm_verify_window *window) {
+  const dm_extent a = {dm_range_common(window->a.rows, rows), window->a.cols};
+  if (dm_range_size(a.rows) == 0) return DM_OK;
   for (int64_t i = 0; i < to->count; i++) dm_freivalds_turn_to(to->checks[i], window->k);
   DM_TRY(pass(run, v, DM_B, &window->b, p->work, to, dm_freivalds_add_b));
   for (int64_t i = 0; i < to->count; i++) DM_TRY(dm_freivalds_project(to->checks[i], run->world));
-  return pass(run, v, DM_A, &window->a, p->work, to, dm_freivalds_add_a);
+  return pass(run, v, DM_A, &a, p->work, to, dm_freivalds_add_a);
 }
 
-dm_status dm_verify_gather(dm_run *run, const dm_verify *v, const dm_problem *p,
+dm_status dm_verify_gather(dm_run *run, const dm_verify *v, const dm_problem *p, dm_range rows,
                            dm_freivalds *const *checks, int64_t count) {
+  const dm_extent of_c = {rows, {0, p->n}}, *part = dm_range_size(rows) < p->m ? &of_c : NULL;
   target to = {.checks = checks, .count = count};
   dm_verify_window window = {0};
   DM_TRY(pass(run, v, DM_B, NULL, p->work, &to, dm_freivalds_scan_b));
   for (int64_t i = 0; i < count; i++) DM_TRY(dm_freivalds_weigh(checks[i], run->world));
   while (dm_verify_next_window(p, dm_freivalds_room(checks[0]), &window))
-    DM_TRY(gather_window(run, v, p, &to, &window));
+    DM_TRY(gather_window(run, v, p, rows, &to, &window));
   to.sums = v->sums;
-  DM_TRY(pass(run, v, DM_C, NULL, p->c, &to, dm_freivalds_add_c));
+  DM_TRY(pass(run, v, DM_C, part, p->c, &to, dm_freivalds_add_c));
   to.sums = NULL;
   if (!p->reads_c) return DM_OK;
-  return pass(run, v, DM_OLD, NULL, dm_dtype_widest(p->work), &to, dm_freivalds_add_c0);
+  return pass(run, v, DM_OLD, part, dm_dtype_widest(p->work), &to, dm_freivalds_add_c0);
 }
 
 dm_status dm_verify_range(dm_run *run, const dm_verify *v, const dm_problem *p) {
@@ -253,26 +257,66 @@ dm_status dm_verify_range(dm_run *run, const dm_verify *v, const dm_problem *p) 
   return DM_OK;
 }
 
-void dm_verify_prepare(const dm_verify *v, const dm_problem *p, dm_freivalds *check) {
+void dm_verify_prepare(const dm_verify *v, dm_range rows, dm_freivalds *check) {
+  uint8_t *wrong = v->wrong ? v->wrong + rows.begin : NULL;
   dm_freivalds_repeat(check, v->seed, v->draw);
-  if (v->wrong) memset(v->wrong, 0, (size_t)p->m);
-  dm_freivalds_mark(check, v->wrong);
+  if (wrong) memset(wrong, 0, (size_t)dm_range_size(rows));
+  dm_freivalds_mark(check, wrong);
   dm_verify_expect_nan(&v->a, &v->b, &v->equation, check);
+}
+
+/* ---- rows of C together ---- */
+
+static dm_status check_rows(dm_run *run, const dm_verify *v, const dm_problem *p, dm_range rows,
+                            dm_verdict *found) {
+  const dm_equation *e = &v->equation;
+  const dm_extent part = {rows, {0, p->n}};
+  dm_freivalds *check = NULL;
+  DM_TRY(dm_comm_agree(run->world, dm_freivalds_new_part(p, e->alpha, e->beta, v->from_gpu, part,
+                                                         dm_verify_room(v, p), &check)));
+  dm_verify_prepare(v, rows, check);
+  dm_status status = dm_verify_gather(run, v, p, rows, &check, 1);
+  if (!status) status = dm_freivalds_judge(check, run->world, found);
+  dm_freivalds_free(check);
+  return status;
+}
+
+/* FOUND is of more rows, and the same columns. */
+static void join_rows(dm_verdict *verdict, const dm_verdict *found) {
+  const int64_t checked = dm_min(verdict->cols_checked, found->cols_checked);
+  const int64_t left_out = dm_max(verdict->cols_left_out, found->cols_left_out);
+  dm_verdict_join(verdict, found, 0);
+  verdict->cols_checked = checked;
+  verdict->cols_left_out = left_out;
+}
+
+/* All with the same random vector. */
+static dm_status check_all_rows(dm_run *run, const dm_verify *verify, const dm_problem *p,
+                                dm_verdict *verdict) {
+  const int64_t most =
+      p->half == DM_BOTH_HALVES ? DM_BUFFER_CHECKED_ROWS / dm_check_groups(p->n) : p->m;
+  dm_verify v = *verify;
+  for (int64_t first = 0; first < p->m; first += most) {
+    const dm_range rows = {first, dm_min(p->m, first + most)};
+    dm_verdict found;
+    DM_TRY(check_rows(run, &v, p, rows, &found));
+    if (first == 0)
+      *verdict = found;
+    else
+      join_rows(verdict, &found);
+    v.seed = (dm_check_seed){.stated = true, .value = verdict->seed - (uint64_t)v.draw};
+  }
+  return DM_OK;
 }
 
 dm_status dm_verify_residual(dm_run *run, const dm_verify *v, const dm_problem *p,
                              dm_verdict *verdict) {
-  dm_freivalds *check = NULL;
-  DM_TRY(dm_comm_agree(run->world, dm_freivalds_new(p, v->equation.alpha, v->equation.beta,
-                                                    v->from_gpu, dm_verify_room(v, p), &check)));
-  dm_verify_prepare(v, p, check);
-  dm_status status = dm_verify_gather(run, v, p, &check, 1);
-  if (!status) status = dm_freivalds_judge(check, run->world, verdict);
-  dm_freivalds_free(check);
-  if (status) return status;
+  DM_TRY(check_all_rows(run, v, p, verdict));
   if (!verdict->strained) return dm_verify_nan(run, v, p, verdict);
   return dm_verify_each_entry(run, v, p, dm_verify_scaled, verdict);
 }
+
+/* ---- entries ---- */
 
 /* PARTS become those of V's entry, of its matrices in memory, and stand for them. */
 static dm_status take_entry(dm_verify *v, dm_distributed parts[4]) {

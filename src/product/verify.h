@@ -73,10 +73,10 @@ bool dm_verify_next_window(const dm_problem *problem, int64_t room, dm_verify_wi
 /* The room of a check that reads each chunk of A and B once (dm_freivalds_new). */
 int64_t dm_verify_room(const dm_verify *verify, const dm_problem *problem);
 
-/* Collective: reads A, B, C and the old C for COUNT checks of parts of C, and for the checksums of
- * VERIFY. */
+/* Collective: reads B, and ROWS of A, C and the old C, for COUNT checks of parts of these rows of
+ * C, and for the checksums of VERIFY. */
 dm_status dm_verify_gather(dm_run *run, const dm_verify *verify, const dm_problem *problem,
-                           dm_freivalds *const *checks, int64_t count);
+                           dm_range rows, dm_freivalds *const *checks, int64_t count);
 
 /* Collective: judges each entry of a batch, but for those that VERIFY excludes, by ONE as a product
  * of its own. A single product is passed to ONE as it is. */
@@ -104,8 +104,9 @@ dm_status dm_verify_finished(dm_run *run, const dm_verify *verify, const dm_prob
  * product. */
 dm_status dm_verify_range(dm_run *run, const dm_verify *verify, const dm_problem *problem);
 
-/* Sets the random vector and the marks that VERIFY requests in a new CHECK, and what it expects. */
-void dm_verify_prepare(const dm_verify *verify, const dm_problem *problem, dm_freivalds *check);
+/* Sets the random vector and the marks that VERIFY requests in a new CHECK of ROWS, and what it
+ * expects. */
+void dm_verify_prepare(const dm_verify *verify, dm_range rows, dm_freivalds *check);
 
 /* Collective: the verdict for matrices with NaN or Inf, or exponents too large or too small for
  * sums of squares. Rows and columns are scaled by powers of two; rows and columns of C that must be

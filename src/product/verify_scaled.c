@@ -272,7 +272,7 @@ static dm_status judge(scaling *s, dm_verdict *verdict) {
   const double betas[2] = {scalbn(v->equation.beta[0], beta), scalbn(v->equation.beta[1], beta)};
   DM_TRY(
       dm_comm_agree(world, dm_freivalds_new(s->p, alphas, betas, v->from_gpu, s->room, &s->check)));
-  dm_verify_prepare(v, s->p, s->check);
+  dm_verify_prepare(v, (dm_range){0, s->p->m}, s->check);
   dm_freivalds_scaled(s->check, s->c_rows, s->b_cols, -alpha);
   DM_TRY(add_all(s));
   DM_TRY(dm_freivalds_judge(s->check, world, verdict));

@@ -1,10 +1,11 @@
-"""tall: matrices with more rows of op(B) than the verification holds at a time (plan/buffers.h): products are NumPy's, right
-ones pass, from files and arrays and on any ranks, and one wrong element is found."""
+"""tall: matrices with more rows of op(B), or of C, than the verification holds at a time (plan/buffers.h): products are NumPy's,
+right ones pass, from files and arrays and on any ranks, and one wrong element is found."""
 import h5py
 import numpy as np
 from running import expect, options, process_mib, run, run_cases
 
 ROWS = 1_150_000  # more than two windows of 2^19 rows
+ROWS_OF_C = 4_300_000  # more than two windows of 2^21 rows
 FEW = 40
 
 
@@ -66,6 +67,22 @@ def batch(folder, damier, count, k):
     run(damier, 1, *verify, expect=1)
 
 
+def rows_of_c(folder, damier, ranks, turned):
+    """A rank has no room for sums of all rows."""
+    a, b = values((ROWS_OF_C, 3)), values((3, 2), seed=2)
+    at = write(folder, a=np.ascontiguousarray(a.T) if turned else a, b=b)
+    op = ("--op-a", "t") if turned else ()
+    limit = f"host={process_mib(damier, ranks) + 4 * FEW}MiB"
+    check(folder, damier, ranks, a.astype("f8") @ b, ("multiply", at["a"], at["b"], *op), "--memory", limit)
+    verify = ("verify", at["a"], at["b"], folder / "c.h5", *op)
+    run(damier, ranks, *verify, "-q")
+    with h5py.File(folder / "c.h5", "r+") as file:
+        file["c"][ROWS_OF_C - 7, 1] += 3
+        for name in [name for name in file["c"].attrs if name.startswith("damier_tiles")]:
+            del file["c"].attrs[name]
+    run(damier, ranks, *verify, "-q", expect=1)
+
+
 def scaled(folder, damier):
     """NaN in one column and exponents that have no squares: the matrices are scaled, window by window."""
     x = values((ROWS, 3), "f8")
@@ -82,4 +99,5 @@ def scaled(folder, damier):
 
 
 run_cases(options().damier, [(plain, 1, ()), (plain, 1, ("--memory", "host=LIMITMiB")), (plain, 2, ()),
-                             (plain, 3, ("--grid", "1x1x3")), (wide,), (batch, 2, 600_000), (batch, 700, 1000), (scaled,)])
+                             (plain, 3, ("--grid", "1x1x3")), (wide,), (batch, 2, 600_000), (batch, 700, 1000), (scaled,),
+                             (rows_of_c, 1, False), (rows_of_c, 2, True)])

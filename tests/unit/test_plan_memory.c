@@ -23,6 +23,22 @@ TEST(one_cpu_rank_holds_three_matrices) {
   assert_int_equal(plan.device_bytes, 0);
 }
 
+TEST(sums_of_many_rows_are_taken_later) {
+  dm_plan plan;
+  dm_machine machine = machine_of("");
+  dm_problem problem = problem_of(1000000000, 4, 4, DM_F32);
+  const dm_wishes wishes = {0};
+  dm_problem_set_home(&problem, DM_HOME_FILE);
+  problem.verify = true;
+  machine.host_bytes = 16 * gib;
+  assert_true(dm_plan_verifies_later(&problem, &machine));
+  ok(dm_plan_choose(&problem, &machine, 1, &wishes, &plan));
+  assert_false(plan.problem.verify);
+  assert_true(plan.host_bytes <= machine.host_bytes);
+  problem.m = 4000;
+  assert_false(dm_plan_verifies_later(&problem, &machine));
+}
+
 TEST(streaming_adds_two_panels) {
   dm_plan plan;
   dm_problem problem = problem_of(4096, 4096, 4096, DM_F64);
