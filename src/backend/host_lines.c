@@ -5,6 +5,7 @@
 
 #include "backend/probe.h"
 #include "backend/verify_sums.h"
+#include "core/buffer.h"
 #include "core/checked.h"
 #include "core/copy.h"
 #include "core/crew.h"
@@ -204,11 +205,16 @@ static dm_status take(void *context, int64_t turn) {
   return DM_OK;
 }
 
-static void run(loop *s) {
+/* Rows, or columns. */
+static int64_t lines_of_strip(const loop *s) {
   const dm_view v = s->view;
   const int64_t line = dm_max(1, (s->upright ? v.rows : v.cols) * dm_dtype_size(v.dtype));
-  s->each = dm_max(1, GRAIN / line);
-  if (s->lines) s->each = dm_max(s->upright ? COLUMNS : 1, LINES / line);
+  return s->lines ? dm_max(s->upright ? COLUMNS : 1, LINES / line) : dm_max(1, GRAIN / line);
+}
+
+static void run(loop *s) {
+  const dm_view v = s->view;
+  s->each = lines_of_strip(s);
   (void)dm_fork_each(dm_ceil_div(s->upright ? v.cols : v.rows, s->each), 0, take, s);
 }
 
@@ -251,7 +257,25 @@ static void scan(const loop *s, dm_view part, int64_t first) {
   dm_status_free(dm_host_scan(NULL, part, s->squares + first));
 }
 
+/* Each strip of rows has sums of its own. */
+static void scan_rows(const loop *s, dm_view part, int64_t first) {
+  dm_status_free(dm_host_scan(NULL, part, s->squares + first / s->each * part.cols));
+}
+
+/* Few columns: columns apart would be read one element at a time. */
+static dm_status scan_narrow(dm_view matrix, double *col_squares) {
+  loop s = {.view = matrix, .part = scan_rows};
+  const int64_t strips = dm_ceil_div(matrix.rows, lines_of_strip(&s)), cols = matrix.cols;
+  DM_FREED double *sums = NULL;
+  DM_TRY(dm_buffer_table(strips * cols, &sums));
+  s.squares = sums;
+  run(&s);
+  for (int64_t i = 0; i < strips * cols; i++) col_squares[i % cols] += sums[i];
+  return DM_OK;
+}
+
 dm_status dm_host_scan_parallel(dm_view matrix, double *col_squares) {
+  if (matrix.cols < COLUMNS && matrix.rows > matrix.cols) return scan_narrow(matrix, col_squares);
   run(&(loop){.view = matrix, .upright = true, .part = scan, .squares = col_squares});
   return DM_OK;
 }
