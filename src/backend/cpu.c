@@ -427,7 +427,7 @@ static dm_status cpu_multiply_entries(dm_backend *backend, const dm_whole_produc
   int threads = (int)dm_min(dm_min(cpu->threads, DM_ENTRY_THREADS), dm_ceil_div(count, all.each));
   if (count < 4 * (int64_t)cpu->threads && flops > 100.0 * run_flops) threads = 1;
   let_library_use(cpu, threads == 1 ? cpu->threads : 1);
-  dm_fork_join(threads, take_entries, &all);
+  (void)dm_fork_join(threads, take_entries, &all);
   return all.failure;
 }
 

@@ -261,7 +261,7 @@ static void join_rows(void *context) {
 
 void dm_host_join_residues(const dm_moduli *moduli, dm_view c, dm_view more, int64_t plane) {
   rows r = {.moduli = moduli, .c = c, .more = more, .plane = plane};
-  dm_fork_join((int)dm_min(c.rows, dm_cores()), join_rows, &r);
+  (void)dm_fork_join((int)dm_min(c.rows, dm_cores()), join_rows, &r);
 }
 
 /* ---- numbers ---- */
@@ -293,7 +293,7 @@ dm_status dm_host_finish_residues(const dm_moduli *moduli, dm_view sums, dm_view
   void *made;
   DM_TRY(dm_buffer_alloc(threads * row, &made));
   r.made = made;
-  dm_fork_join(threads, finish_rows, &r);
+  (void)dm_fork_join(threads, finish_rows, &r);
   free(made);
   return DM_OK;
 }

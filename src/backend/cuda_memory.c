@@ -63,7 +63,7 @@ static cudaError_t pin(size_t bytes, void **memory) {
   if (made == MAP_FAILED) return cudaErrorMemoryAllocation;
   (void)madvise(made, size, MADV_HUGEPAGE); /* without huge pages it is only slower */
   pages all = {.memory = made, .bytes = size};
-  dm_fork_join(THREADS, touch, &all);
+  (void)dm_fork_join(THREADS, touch, &all);
   cudaError_t error = cudaHostRegister(made, size, cudaHostRegisterPortable);
   if (error == cudaSuccess)
     *memory = made;

@@ -61,13 +61,19 @@ DM_INLINE void sums_of_four(const four v[FOUR], four *to) {
   *to = SHUFFLE(low, high, 0, 1, 4, 5) + SHUFFLE(low, high, 2, 3, 6, 7);
 }
 
+/* Adds COUNT elements. */
+DM_INLINE void add_four(const four *v, int64_t count, double *to) {
+  four all;
+  take_four(to, count, &all);
+  all += *v;
+  memcpy(to, &all, (size_t)dm_min(FOUR, count) * sizeof *to);
+}
+
 /* Adds the sums of COUNT of four vectors. */
 DM_INLINE void add_sums(const four v[FOUR], int64_t count, double *to) {
-  four sums, all;
+  four sums;
   sums_of_four(v, &sums);
-  take_four(to, count, &all);
-  all += sums;
-  memcpy(to, &all, (size_t)dm_min(FOUR, count) * sizeof *to);
+  add_four(&sums, count, to);
 }
 
 /* COUNT rows from row I on, at most four; COLS, COUNT, SKIPS and what is NULL in G are constants in
@@ -94,11 +100,46 @@ DM_INLINE void take_rows_of(const double *block, int64_t cols, int64_t count, in
   if (g->norms) add_sums(norms, count, g->norms + i);
 }
 
+/* The same of one column. */
+DM_INLINE void take_column_of(const double *block, int64_t count, int64_t i,
+                              const dm_probe_groups *g, bool skips) {
+  four m, p = {0};
+  take_four(block, count, &m);
+  if (!skips || g->x[0] != 0.0) p = m * g->x[0];
+  const four n = g->sizes ? m * g->sizes[0] : m, squares = p * p, norms = n * n;
+  add_four(&p, count, g->y + i);
+  if (g->squares) add_four(&squares, count, g->squares + i);
+  if (g->norms) add_four(&norms, count, g->norms + i);
+}
+
 DM_INLINE void take_block(const double *block, int64_t cols, int64_t rows, int64_t row,
                           const dm_probe_groups *g, bool skips) {
   int64_t i = 0;
+  for (; i < rows && cols == 1; i += FOUR)
+    take_column_of(block + i, dm_min(FOUR, rows - i), row + i, g, skips);
   for (; i + FOUR <= rows; i += FOUR) take_rows_of(block + i * cols, cols, FOUR, row + i, g, skips);
   if (i < rows) take_rows_of(block + i * cols, cols, rows - i, row + i, g, skips);
+}
+
+/* The numbers of columns for which the compiler makes loops of their own. */
+DM_INLINE void take_block_of(const double *block, int64_t cols, int64_t rows, int64_t row,
+                             const dm_probe_groups *g, bool skips) {
+  switch (cols) {
+  case 1:
+    take_block(block, 1, rows, row, g, skips);
+    break;
+  case 2:
+    take_block(block, 2, rows, row, g, skips);
+    break;
+  case 3:
+    take_block(block, 3, rows, row, g, skips);
+    break;
+  case 4:
+    take_block(block, 4, rows, row, g, skips);
+    break;
+  default:
+    take_block(block, cols, rows, row, g, skips);
+  }
 }
 
 /* The sums of all COUNT elements of G. */
@@ -111,12 +152,10 @@ DM_INLINE void take_rows_loop(dm_view matrix, const dm_probe_groups *g, int coun
         packed_loop(buffer, (const char *)matrix.base + row * cols * dm_dtype_size(matrix.dtype),
                     matrix.dtype, rows * cols);
     for (int i = 0; i < count; i++)
-      if (cols == FOUR && skips)
-        take_block(block, FOUR, rows, row, &g[i], true);
-      else if (skips)
-        take_block(block, cols, rows, row, &g[i], true);
+      if (skips)
+        take_block_of(block, cols, rows, row, &g[i], true);
       else
-        take_block(block, cols, rows, row, &g[i], false);
+        take_block_of(block, cols, rows, row, &g[i], false);
   }
 }
 

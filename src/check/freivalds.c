@@ -116,6 +116,16 @@ dm_status dm_freivalds_reuse(const dm_problem *problem, const double alpha[2], c
   return DM_OK;
 }
 
+void dm_freivalds_turn_to_rows(dm_freivalds *check, dm_range rows) {
+  const dm_problem problem = check->problem;
+  const int64_t entry_rows = check->entry_rows;
+  const double alpha[2] = {check->alpha[0], check->alpha[1]};
+  const double beta[2] = {check->beta[0], check->beta[1]};
+  begin(check, &problem, alpha, beta, check->from_gpu, rows, check->cols);
+  check->entry_rows = entry_rows;
+  memset(check->memory, 0, (size_t)check->count * sizeof *check->memory);
+}
+
 int64_t dm_freivalds_bytes(const dm_freivalds *check) {
   const int64_t parts = check->parts, rows = check->groups * check->problem.m;
   const int64_t sums = (3 * parts + 3) * rows; /* and the same again for the judge */

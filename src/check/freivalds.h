@@ -84,6 +84,9 @@ dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2]
                                 const double beta[2], bool from_gpu, dm_extent part, int64_t room,
                                 dm_freivalds **check);
 
+/* The same of ROWS, at most as many as CHECK had before, in its memory. */
+void dm_freivalds_turn_to_rows(dm_freivalds *check, dm_range rows);
+
 /* Bytes of the check's vectors, including those of the verdict. */
 int64_t dm_freivalds_bytes(const dm_freivalds *check);
 

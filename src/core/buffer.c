@@ -156,7 +156,7 @@ int dm_populate(void *base, int64_t bytes, bool write) {
       .base = base, .bytes = bytes, .advice = write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ};
   const int64_t pieces = dm_ceil_div(bytes, AT_ONCE);
   const int threads = pieces > 1 ? (int)dm_min(pieces, dm_cores()) : (int)pieces;
-  if (threads > 0) dm_fork_join(threads, take, &all);
+  if (threads > 0) (void)dm_fork_join(threads, take, &all);
   return atomic_load(&all.failed);
 }
 

@@ -153,10 +153,12 @@ static dm_status pass_strips(dm_run *run, stream *s, dm_part_taker *take, void *
 
 static dm_status pass_all(dm_run *run, stream *s, dm_part_taker *take, void *context) {
   if (dm_range_size(s->rows) == 0 || dm_range_size(s->cols) == 0) return DM_OK;
-  DM_TRY(dm_buffer_alloc(STRIPS * strip_bytes(s), (void **)&s->memory));
+  const int64_t bytes = STRIPS * strip_bytes(s);
+  s->memory = dm_kept_take(&run->kept, bytes);
+  if (!s->memory) DM_TRY(dm_buffer_alloc(bytes, (void **)&s->memory));
   dm_status status = pass_strips(run, s, take, context);
   if (status) dm_file_queue_cancel(s->ahead); /* no thread reads into the memory any more */
-  free(s->memory);
+  dm_kept_give(&run->kept, s->memory, bytes);
   return status;
 }
 

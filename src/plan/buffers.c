@@ -416,12 +416,13 @@ static int64_t row_sums_bytes(const dm_problem *p, int64_t groups) {
   return (12 * groups + 2) * (dm_dtype_is_complex(p->work) ? 16 : 8);
 }
 
-enum { PART_OF_SUMS = 4 }; /* of the memory, at most, for sums of all rows */
+/* PART_OF_SUMS: of the memory, at most, for sums of all rows. */
+enum { PART_OF_SUMS = 4, MANY_ROWS = 1 << 20 };
 
 /* Whether reading rows of A and C again moves fewer bytes than keeping what they sum up to. */
 static bool rereads_less(const dm_problem *p, int64_t sums) {
   const int64_t a = dm_times(p->k, dm_dtype_size(p->file_a)), c = p->n * dm_dtype_size(p->c);
-  return p->m > DM_BUFFER_CHECKED_ROWS && p->home[DM_A] == DM_HOME_FILE && p->chunk_a == 0 &&
+  return p->m > MANY_ROWS && p->home[DM_A] == DM_HOME_FILE && p->chunk_a == 0 &&
          dm_plus(a, c) < sums / 2;
 }
 

@@ -138,7 +138,7 @@ static dm_status walk(const exchange *x, const message *m, way how) {
   const int64_t worth = bytes_of(m) / thread_bytes;
   walking w = {.x = x, .m = m, .how = how, .threads = (int)dm_min(worth, dm_cores())};
   w.threads = (int)dm_max(1, dm_min(w.threads, MOST_THREADS));
-  dm_fork_join(w.threads, walk_part, &w);
+  (void)dm_fork_join(w.threads, walk_part, &w);
   dm_status status = DM_OK;
   for (int i = 0; i < w.threads; i++) status = dm_status_first(status, w.status[i]);
   return status;

@@ -267,18 +267,14 @@ void dm_verify_prepare(const dm_verify *v, dm_range rows, dm_freivalds *check) {
 
 /* ---- rows of C together ---- */
 
+enum { PARTS_OF_B = 16 };
+
 static dm_status check_rows(dm_run *run, const dm_verify *v, const dm_problem *p, dm_range rows,
-                            dm_verdict *found) {
-  const dm_equation *e = &v->equation;
-  const dm_extent part = {rows, {0, p->n}};
-  dm_freivalds *check = NULL;
-  DM_TRY(dm_comm_agree(run->world, dm_freivalds_new_part(p, e->alpha, e->beta, v->from_gpu, part,
-                                                         dm_verify_room(v, p), &check)));
+                            dm_freivalds *check, dm_verdict *found) {
+  dm_freivalds_turn_to_rows(check, rows);
   dm_verify_prepare(v, rows, check);
-  dm_status status = dm_verify_gather(run, v, p, rows, &check, 1);
-  if (!status) status = dm_freivalds_judge(check, run->world, found);
-  dm_freivalds_free(check);
-  return status;
+  DM_TRY(dm_verify_gather(run, v, p, rows, &check, 1));
+  return dm_freivalds_judge(check, run->world, found);
 }
 
 /* FOUND is of more rows, and the same columns. */
@@ -290,16 +286,22 @@ static void join_rows(dm_verdict *verdict, const dm_verdict *found) {
   verdict->cols_left_out = left_out;
 }
 
-/* All with the same random vector. */
+/* Rows of C that are checked together: sums of them stay in caches, and B, which is read each time,
+ * is small beside them. */
+static int64_t rows_together(const dm_problem *p) {
+  const double of_b = (double)p->k * (double)p->n / (double)(p->k + p->n);
+  const double most = fmax((double)DM_BUFFER_CHECKED_ROWS, PARTS_OF_B * of_b);
+  return p->half == DM_BOTH_HALVES && most < (double)p->m ? (int64_t)most : p->m;
+}
+
+/* With the same random vector. */
 static dm_status check_all_rows(dm_run *run, const dm_verify *verify, const dm_problem *p,
-                                dm_verdict *verdict) {
-  const int64_t most =
-      p->half == DM_BOTH_HALVES ? DM_BUFFER_CHECKED_ROWS / dm_check_groups(p->n) : p->m;
+                                dm_freivalds *check, int64_t most, dm_verdict *verdict) {
   dm_verify v = *verify;
   for (int64_t first = 0; first < p->m; first += most) {
     const dm_range rows = {first, dm_min(p->m, first + most)};
     dm_verdict found;
-    DM_TRY(check_rows(run, &v, p, rows, &found));
+    DM_TRY(check_rows(run, &v, p, rows, check, &found));
     if (first == 0)
       *verdict = found;
     else
@@ -311,7 +313,15 @@ static dm_status check_all_rows(dm_run *run, const dm_verify *verify, const dm_p
 
 dm_status dm_verify_residual(dm_run *run, const dm_verify *v, const dm_problem *p,
                              dm_verdict *verdict) {
-  DM_TRY(check_all_rows(run, v, p, verdict));
+  const dm_equation *e = &v->equation;
+  const int64_t most = rows_together(p);
+  dm_freivalds *check = NULL;
+  DM_TRY(dm_comm_agree(run->world, dm_freivalds_new_part(p, e->alpha, e->beta, v->from_gpu,
+                                                         (dm_extent){{0, most}, {0, p->n}},
+                                                         dm_verify_room(v, p), &check)));
+  dm_status status = check_all_rows(run, v, p, check, most, verdict);
+  dm_freivalds_free(check);
+  DM_TRY(status);
   if (!verdict->strained) return dm_verify_nan(run, v, p, verdict);
   return dm_verify_each_entry(run, v, p, dm_verify_scaled, verdict);
 }
