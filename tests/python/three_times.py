@@ -4,6 +4,7 @@ same kind, arrays of other strides, and the first kind again.  What an earlier c
 Usage: three_times.py [numpy|torch|cupy|emulated] [--seconds S] [--seed N]; with mpirun and --ranks rows are divided over the ranks,
 which also make calls that are wrong on one of them: all raise, and none waits."""
 import argparse
+import faulthandler
 import signal
 import sys
 import time
@@ -260,6 +261,7 @@ def several_times(product):
 
 
 def main():
+    faulthandler.enable()
     parser = argparse.ArgumentParser()
     parser.add_argument("package", nargs="?", default="numpy")
     parser.add_argument("--seconds", type=float, default=12)
