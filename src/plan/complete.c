@@ -257,10 +257,10 @@ enum { NARROW = 2048, PASSING = 16 };
 
 static bool is_narrow(const dm_question *q, const dm_plan *plan) {
   const dm_problem *p = &plan->problem;
-  const int64_t width = dm_plan_least_panel(plan);
+  const int64_t width = dm_max(dm_plan_least_panel(plan), q->wishes->panel);
   return !plan->gpu && plan->overlap && !plan->reproducible && dm_problem_entries(p) == 1 &&
-         dm_plan_all_in_files(p) && dm_compute_is_plain(&p->compute) && q->wishes->panel == 0 &&
-         q->wishes->tiles_m == 0 && width >= NARROW && p->k / plan->pk >= PASSING * width;
+         dm_plan_all_in_files(p) && dm_compute_is_plain(&p->compute) && q->wishes->tiles_m == 0 &&
+         width >= NARROW && p->k / plan->pk >= PASSING * width;
 }
 
 /* Completes PLAN, which has a grid, without keeping A and B; false: it does not suit or fit. */
