@@ -152,7 +152,7 @@ def empty_beside(array: Any, shape: tuple[int, int], type_: str) -> Any:
     dtype = getattr(package, name, None)
     if dtype is None:
         return None
-    if package.__name__ == "torch":
+    if hasattr(array, "new_empty"):  # torch
         return array.new_empty(shape, dtype=dtype)
     if package.__name__ == "cupy":
         with array.device:

@@ -115,15 +115,30 @@ class OfCupy:
         return result.get() if hasattr(result, "get") else result
 
 
+float64, float32, float16, complex64, complex128 = np.float64, np.float32, np.float16, np.complex64, np.complex128  # of this package
+int8, int32 = np.int8, np.int32
+
+
 class Tensor(ByDlpack):
-    """An array in the memory of an emulated GPU, of a package whose arrays can be copied: this module."""
+    """An array in the memory of an emulated GPU, of a package that copies and makes arrays: this module."""
 
     def __init__(self, gpu, block, layout):
         self.gpu, self.block, self.layout = gpu, block, layout
         super().__init__(block.pointer + layout.offset * block.dtype.itemsize, layout.shape, block.dtype, tuple(layout.strides))
 
     def contiguous(self):
-        values = self.layout.of(self.block.read())
+        return self.made_of(self.layout.of(self.block.read()))
+
+    def new_empty(self, shape, dtype):
+        return self.made_of(np.full(shape, 99, dtype))
+
+    def reshape(self, shape):
+        """Of a contiguous one."""
+        layout = Layout(np.random.default_rng(0), shape, plain=True)
+        layout.offset = self.layout.offset
+        return Tensor(self.gpu, self.block, layout)
+
+    def made_of(self, values):
         plain = Layout(np.random.default_rng(0), values.shape, plain=True)
         return Tensor(self.gpu, Block(self.gpu, plain.filled(values)), plain)
 
@@ -182,7 +197,7 @@ class OfEmulated:
 
     @staticmethod
     def values(result):
-        return result
+        return result.layout.of(result.block.read()) if isinstance(result, Tensor) else result
 
 
 PACKAGES = {"numpy": OfNumpy, "torch": OfTorch, "cupy": OfCupy, "emulated": OfEmulated}
