@@ -267,7 +267,7 @@ void dm_verify_prepare(const dm_verify *v, dm_range rows, dm_freivalds *check) {
 
 /* ---- rows of C together ---- */
 
-enum { PARTS_OF_B = 16 };
+enum { PARTS_OF_B = 16, CHUNKS = 8 };
 
 static dm_status check_rows(dm_run *run, const dm_verify *v, const dm_problem *p, dm_range rows,
                             dm_freivalds *check, dm_verdict *found) {
@@ -287,18 +287,21 @@ static void join_rows(dm_verdict *verdict, const dm_verdict *found) {
 }
 
 /* Rows of C that are checked together: sums of them stay in caches, and B, which is read each time,
- * is small beside them. */
-static int64_t rows_together(const dm_problem *p) {
+ * is small beside them, as are chunks of A and C, of which those at either end are unpacked twice.
+ */
+static int64_t rows_together(const dm_verify *v, const dm_problem *p) {
+  const int64_t of_a = v->equation.op_a == DM_OP_N ? v->a.chunk_rows : v->a.chunk_cols;
   const double of_b = (double)p->k * (double)p->n / (double)(p->k + p->n);
-  const double most = fmax((double)DM_BUFFER_CHECKED_ROWS, PARTS_OF_B * of_b);
-  return p->half == DM_BOTH_HALVES && most < (double)p->m ? (int64_t)most : p->m;
+  const double least = fmax((double)DM_BUFFER_CHECKED_ROWS, PARTS_OF_B * of_b);
+  const double most = fmax(least, CHUNKS * (double)dm_max(of_a, v->c.chunk_rows));
+  return p->half == DM_BOTH_HALVES && most < (double)p->m ? (int64_t)most : dm_max(1, p->m);
 }
 
 /* With the same random vector. */
 static dm_status check_all_rows(dm_run *run, const dm_verify *verify, const dm_problem *p,
                                 dm_freivalds *check, int64_t most, dm_verdict *verdict) {
   dm_verify v = *verify;
-  for (int64_t first = 0; first < p->m; first += most) {
+  for (int64_t first = 0; first == 0 || first < p->m; first += most) { /* also of no rows */
     const dm_range rows = {first, dm_min(p->m, first + most)};
     dm_verdict found;
     DM_TRY(check_rows(run, &v, p, rows, check, &found));
@@ -314,7 +317,7 @@ static dm_status check_all_rows(dm_run *run, const dm_verify *verify, const dm_p
 dm_status dm_verify_residual(dm_run *run, const dm_verify *v, const dm_problem *p,
                              dm_verdict *verdict) {
   const dm_equation *e = &v->equation;
-  const int64_t most = rows_together(p);
+  const int64_t most = rows_together(v, p);
   dm_freivalds *check = NULL;
   DM_TRY(dm_comm_agree(run->world, dm_freivalds_new_part(p, e->alpha, e->beta, v->from_gpu,
                                                          (dm_extent){{0, most}, {0, p->n}},
