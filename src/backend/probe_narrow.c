@@ -42,10 +42,6 @@ DM_INLINE const double *packed_loop(double *buffer, const void *from, dm_dtype d
   return buffer;
 }
 
-DM_INLINE double sum_of(const four *v) {
-  return ((*v)[0] + (*v)[1]) + ((*v)[2] + (*v)[3]);
-}
-
 /* COUNT elements, of which four are taken; missing ones are 0. */
 DM_INLINE void take_four(const double *from, int64_t count, four *to) {
   *to = (four){0};
@@ -54,7 +50,7 @@ DM_INLINE void take_four(const double *from, int64_t count, four *to) {
 
 /* ---- sums of rows ---- */
 
-/* The sums of four vectors, in the order of sum_of. */
+/* The sums (0 + 1) + (2 + 3) of the elements of four vectors. */
 DM_INLINE void sums_of_four(const four v[FOUR], four *to) {
   const four low = SHUFFLE(v[0], v[1], 0, 4, 2, 6) + SHUFFLE(v[0], v[1], 1, 5, 3, 7);
   const four high = SHUFFLE(v[2], v[3], 0, 4, 2, 6) + SHUFFLE(v[2], v[3], 1, 5, 3, 7);
