@@ -63,7 +63,7 @@ DM_BOTH_WIDTHS(take_sizes,
                (const double *t, int parts, int64_t count, double *sizes, sizes_found *found),
                (t, parts, count, sizes, found))
 
-static dm_status take_turn(void *context, int64_t turn) {
+static dm_status size_turn(void *context, int64_t turn) {
   const sizing *s = context;
   const int64_t first = turn * TURN, count = dm_min(TURN, s->count - first);
   take_sizes(s->t + first * s->parts, s->parts, count, s->sizes + first, &s->found[turn]);
@@ -77,7 +77,7 @@ dm_status dm_freivalds_take_roots(dm_freivalds *check, int64_t row, int64_t coun
   for (int g = 0; g < check->groups; g++) {
     const int64_t first = dm_freivalds_at(check, g, row);
     sizing s = {check->t + first * check->parts, check->parts, check->sizes + first, count, found};
-    DM_TRY(dm_fork_each(turns, turns < TURNS ? 1 : 0, take_turn, &s));
+    DM_TRY(dm_fork_each(turns, turns < TURNS ? 1 : 0, size_turn, &s));
     for (int64_t i = 0; i < turns; i++) {
       check->strained |= found[i].odd > 0;
       check->spread += found[i].squares;

@@ -278,7 +278,7 @@ static dm_status check_rows(dm_run *run, const dm_verify *v, const dm_problem *p
 }
 
 /* FOUND is of more rows, and the same columns. */
-static void join_rows(dm_verdict *verdict, const dm_verdict *found) {
+static void join_row_windows(dm_verdict *verdict, const dm_verdict *found) {
   const int64_t checked = dm_min(verdict->cols_checked, found->cols_checked);
   const int64_t left_out = dm_max(verdict->cols_left_out, found->cols_left_out);
   dm_verdict_join(verdict, found, 0);
@@ -308,7 +308,7 @@ static dm_status check_all_rows(dm_run *run, const dm_verify *verify, const dm_p
     if (first == 0)
       *verdict = found;
     else
-      join_rows(verdict, &found);
+      join_row_windows(verdict, &found);
     v.seed = (dm_check_seed){.stated = true, .value = verdict->seed - (uint64_t)v.draw};
   }
   return DM_OK;

@@ -5,7 +5,7 @@ import numpy as np
 from running import expect, options, process_mib, run, run_cases
 
 ROWS = 1_150_000  # more than two windows of 2^19 rows
-ROWS_OF_C = 4_300_000  # more than two windows of 2^21 rows
+ROWS_OF_C = 4_300_000  # many parts of 2^17 rows
 FEW = 40
 
 
