@@ -6,6 +6,7 @@ from running import expect, options, process_mib, run, run_cases
 
 ROWS = 1_150_000  # more than two windows of 2^19 rows
 ROWS_OF_C = 4_300_000  # many parts of 2^17 rows
+FEW_PARTS = 300_007
 FEW = 40
 
 
@@ -83,6 +84,24 @@ def rows_of_c(folder, damier, ranks, turned):
     run(damier, ranks, *verify, "-q", expect=1)
 
 
+def parts_of_rows(folder, damier, kind):
+    """C is verified some rows at a time: with an old C, of complex and whole numbers, and entries of a batch that parts cut."""
+    rng, lead = np.random.default_rng(3), (5,) if kind == "batch" else ()
+    draw = lambda *shape: rng.integers(-9, 9, shape).astype("i1") if kind == "i8" else rng.standard_normal(shape)
+    a, b, c = draw(*lead, FEW_PARTS, 3), draw(*lead, 3, 2), draw(FEW_PARTS, 2)
+    a, b = (a * (1 + 2j), b * (2 - 1j)) if kind == "complex" else (a, b)
+    at = write(folder, a=a, b=b, c=c)
+    words = ("--c", at["c"], "--beta", "2") if kind == "beta" else ()
+    want = np.matmul(a.astype("i4") if kind == "i8" else a, b) + (2 * c if kind == "beta" else 0)
+    check(folder, damier, 1, want, ("multiply", at["a"], at["b"], *words), "--verify-files")
+    verify = ("verify", at["a"], at["b"], folder / "c.h5", *words, "-q")
+    run(damier, 1, *verify)
+    with h5py.File(folder / "c.h5", "r+") as file:
+        last = tuple(n - 1 for n in file["c"].shape)
+        file["c"][last] = file["c"][last] + 50
+    run(damier, 1, *verify, expect=1)
+
+
 def scaled(folder, damier):
     """NaN in one column and exponents that have no squares: the matrices are scaled, window by window."""
     x = values((ROWS, 3), "f8")
@@ -100,4 +119,5 @@ def scaled(folder, damier):
 
 run_cases(options().damier, [(plain, 1, ()), (plain, 1, ("--memory", "host=LIMITMiB")), (plain, 2, ()),
                              (plain, 3, ("--grid", "1x1x3")), (wide,), (batch, 2, 600_000), (batch, 700, 1000), (scaled,),
-                             (rows_of_c, 1, False), (rows_of_c, 2, True)])
+                             (rows_of_c, 1, False), (rows_of_c, 2, True),
+                             *((parts_of_rows, kind) for kind in ("beta", "complex", "i8", "batch"))])
