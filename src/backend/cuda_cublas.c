@@ -10,18 +10,31 @@
 #include "core/buffer.h"
 #include "kernels/kernels.h"
 
-/* Scalars have the compute type; a complex one is two numbers. */
-static const double one_f64[2] = {1.0, 0.0}, zero_f64[2] = {0.0, 0.0};
-static const float one_f32[2] = {1.0f, 0.0f}, zero_f32[2] = {0.0f, 0.0f};
-static const int32_t one_i32 = 1, zero_i32 = 0;
+/* Alpha or beta: a number of the compute type, or two. cuBLAS reads complex ones as double2, whose
+ * address is a multiple of 16 bytes; elsewhere some of its products end with SIGSEGV. */
+typedef union scalar {
+  _Alignas(16) double f64[2];
+  float f32[2];
+  int32_t i32;
+} scalar;
+
+static const scalar one_f64 = {.f64 = {1.0}}, zero_f64 = {.f64 = {0.0}};
+static const scalar one_f32 = {.f32 = {1.0f}}, zero_f32 = {.f32 = {0.0f}};
+static const scalar one_i32 = {.i32 = 1}, zero_i32 = {.i32 = 0};
+
+static scalar scalar_of(const double value[2], cublasComputeType_t compute) {
+  if (compute == CUBLAS_COMPUTE_64F) return (scalar){.f64 = {value[0], value[1]}};
+  if (compute == CUBLAS_COMPUTE_32I) return (scalar){.i32 = (int32_t)value[0]};
+  return (scalar){.f32 = {(float)value[0], (float)value[1]}};
+}
 
 static const dm_cuda_types types[DM_DTYPE_COUNT] = {
-    [DM_F64] = {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, one_f64, zero_f64},
-    [DM_F32] = {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, one_f32, zero_f32},
-    [DM_F16] = {CUDA_R_16F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, one_f32, zero_f32},
-    [DM_BF16] = {CUDA_R_16BF, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, one_f32, zero_f32},
-    [DM_C64] = {CUDA_C_32F, CUDA_C_32F, CUDA_C_32F, CUBLAS_COMPUTE_32F, one_f32, zero_f32},
-    [DM_C128] = {CUDA_C_64F, CUDA_C_64F, CUDA_C_64F, CUBLAS_COMPUTE_64F, one_f64, zero_f64},
+    [DM_F64] = {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, &one_f64, &zero_f64},
+    [DM_F32] = {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, &one_f32, &zero_f32},
+    [DM_F16] = {CUDA_R_16F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, &one_f32, &zero_f32},
+    [DM_BF16] = {CUDA_R_16BF, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, &one_f32, &zero_f32},
+    [DM_C64] = {CUDA_C_32F, CUDA_C_32F, CUDA_C_32F, CUBLAS_COMPUTE_32F, &one_f32, &zero_f32},
+    [DM_C128] = {CUDA_C_64F, CUDA_C_64F, CUDA_C_64F, CUBLAS_COMPUTE_64F, &one_f64, &zero_f64},
     [DM_I8] = {CUDA_R_8I, CUDA_R_32I, CUDA_R_32I, CUBLAS_COMPUTE_32I, &one_i32, &zero_i32},
 };
 
@@ -117,22 +130,17 @@ static dm_status post_products(const dm_cuda *gpu, cublasHandle_t handle, const 
   const dm_cuda_types *t = dm_cuda_types_of(p->a.dtype);
   const cudaDataType out = p->c.dtype == p->a.dtype ? t->in : t->out;
   const dm_blas_product g = dm_blas_product_of(p);
-  const bool wide = t->compute == CUBLAS_COMPUTE_64F, whole = t->compute == CUBLAS_COMPUTE_32I;
-  const float alphas[2] = {(float)p->alpha[0], (float)p->alpha[1]};
-  const float betas[2] = {(float)p->beta[0], (float)p->beta[1]};
-  const int32_t integers[2] = {(int32_t)p->alpha[0], (int32_t)p->beta[0]};
-  const void *alpha = wide ? (const void *)p->alpha : whole ? (const void *)&integers[0] : alphas;
-  const void *beta = wide ? (const void *)p->beta : whole ? (const void *)&integers[1] : betas;
+  const scalar alpha = scalar_of(p->alpha, t->compute), beta = scalar_of(p->beta, t->compute);
   const bool turned = dm_blas_by_rows(p->c); /* then B is on the left */
   const cublasStatus_t answer =
       count == 1 ? cublasGemmEx_64(handle, ops[g.left.op], ops[g.right.op], g.rows, g.cols, g.depth,
-                                   alpha, g.left.base, t->in, g.left.leading, g.right.base, t->in,
-                                   g.right.leading, beta, p->c.base, out, g.leading,
+                                   &alpha, g.left.base, t->in, g.left.leading, g.right.base, t->in,
+                                   g.right.leading, &beta, p->c.base, out, g.leading,
                                    dm_cuda_compute(gpu, t), CUBLAS_GEMM_DEFAULT)
                  : cublasGemmStridedBatchedEx_64(
-                       handle, ops[g.left.op], ops[g.right.op], g.rows, g.cols, g.depth, alpha,
+                       handle, ops[g.left.op], ops[g.right.op], g.rows, g.cols, g.depth, &alpha,
                        g.left.base, t->in, g.left.leading, turned ? step.b : step.a, g.right.base,
-                       t->in, g.right.leading, turned ? step.a : step.b, beta, p->c.base, out,
+                       t->in, g.right.leading, turned ? step.a : step.b, &beta, p->c.base, out,
                        g.leading, step.c, count, dm_cuda_compute(gpu, t), CUBLAS_GEMM_DEFAULT);
   if (answer == CUBLAS_STATUS_SUCCESS) return DM_OK;
   return dm_cublas_error(gpu, answer, "cublasGemmEx_64", __FILE__, __LINE__, __func__);

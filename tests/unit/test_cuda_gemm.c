@@ -1,5 +1,7 @@
 /* The choice of kernels, and cuBLAS, in every type: integers exactly, random numbers within |C -
  * C'| <= f(k) u |A||B|. */
+#include <complex.h>
+
 #include "ladder.h"
 
 static void judge(const trial *t, const double *a, const double *b, const double *old,
@@ -71,6 +73,49 @@ TEST(test_pieces) {
   check_kernel("cublas", false, 32);
   check_kernel("cublaslt", false, 32);
   check_kernel("auto", false, 32);
+}
+
+/* MADE is alpha A B + beta C of P, whose numbers are small and whole. */
+static void check_on_host(const dm_whole_product *p, dm_view made) {
+  const int64_t m = p->c.rows, n = p->c.cols, k = p->a.cols;
+  const double complex alpha = CMPLX(p->alpha[0], p->alpha[1]),
+                       beta = CMPLX(p->beta[0], p->beta[1]);
+  double complex *a = (double complex *)widened(p->a), *b = (double complex *)widened(p->b);
+  double complex *c = (double complex *)widened(p->c), *x = (double complex *)widened(made);
+  for (int64_t i = 0; i < m; i++)
+    for (int64_t j = 0; j < n; j++) {
+      double complex sum = 0.0;
+      for (int64_t l = 0; l < k; l++) sum += a[i * k + l] * b[l * n + j];
+      assert_true(x[i * n + j] == alpha * sum + beta * c[i * n + j]);
+    }
+  free(a), free(b), free(c), free(x);
+}
+
+/* cuBLAS takes complex scalars at multiples of 16 bytes; those of a whole product lie anywhere. */
+TEST(test_scalars) {
+  _Alignas(16) char room[sizeof(dm_whole_product) + 8];
+  dm_backend *gpu = *state;
+  const dm_generator generator = {.kind = DM_INTEGER, .seed = 5, .parameter = 7.0};
+  for (int d = 0; d < 2; d++)
+    for (int offset = 0; offset <= 8; offset += 8)
+      for (int64_t n = 1; n < 40; n += 19) {
+        const dm_dtype dtype = d ? DM_C128 : DM_C64;
+        pair a = make_pair(gpu, dtype, 2, 2, 0, generator),
+             b = make_pair(gpu, dtype, 2, n, 0, generator);
+        pair c = make_pair(gpu, dtype, 2, n, 0, generator);
+        dm_whole_product *p = (dm_whole_product *)(void *)(room + offset);
+        *p = (dm_whole_product){
+            .c = c.device, .a = a.device, .b = b.device, .alpha = {-1.0, 2.0}, .beta = {3.0, 1.0}};
+        dm_event done;
+        assert_true(dm_backend_suits(gpu, p));
+        ok(dm_backend_multiply(gpu, p, NULL, &done));
+        ok(dm_backend_wait(gpu, done));
+        p->a = a.host, p->b = b.host, p->c = c.host;
+        void *made = fetched(gpu, c);
+        check_on_host(p, dm_view_row_major(made, dtype, 2, n));
+        free(made);
+        free_pair(gpu, a), free_pair(gpu, b), free_pair(gpu, c);
+      }
 }
 
 CUDA_TESTS(test_cuda_gemm)
