@@ -73,7 +73,13 @@ dm_status dm_attribute_numbers(const dm_location *at, int64_t object, const char
   const H5T_class_t kind = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
   if (all < 0 || kind == H5T_NO_CLASS) return dm_h5_unreadable(at, object, name);
   const bool whole = kind == H5T_INTEGER || kind == H5T_ENUM;
-  bool numbers = all <= DM_MISSING_VALUES && (whole || kind == H5T_FLOAT) && is_usual(type, kind);
+  bool numbers = whole || kind == H5T_FLOAT;
+  if (numbers && !is_usual(type, kind))
+    return dm_hint(dm_fail_at(DM_E_INPUT, at,
+                              "refused: its attribute '%.80s' has numbers of an unusual type",
+                              name),
+                   "--raw takes the stored numbers");
+  numbers = numbers && all <= DM_MISSING_VALUES;
   if (numbers && all > 0 && !(whole ? read_whole : read_reals)(attribute, type, (int)all, list))
     return dm_h5_unreadable(at, object, name);
   if (!numbers && all == 1 && kind == H5T_STRING) {

@@ -630,6 +630,12 @@ def meaning(cases):
         with cases.hdf5(f"fill_{name}.h5", 3, "'_FillValue' says what its numbers mean") as file:
             file["a"] = MATRIX
             file["a"].attrs["_FillValue"] = odd[name]
+    kind = h5py.h5t.IEEE_F64LE.copy()
+    kind.set_ebias(1000)  # floats of another exponent than machines have
+    for name in ("scale_factor", "_FillValue", "valid_range"):
+        with cases.hdf5(f"unusual_{name}.h5", 3, f"refused: its attribute '{name}' has numbers of an unusual type") as file:
+            file["a"] = MATRIX
+            h5py.h5a.create(file["a"].id, name.encode(), kind, h5py.h5s.create_simple((2,))).write(np.array([1.0, 2.0]))
     with cases.hdf5("fill_too_many.h5", 3, "more than 16 missing values") as file:
         file["a"] = MATRIX
         file["a"].attrs["_FillValue"] = np.arange(100.0, 116)
