@@ -18,7 +18,8 @@ typedef struct dm_number {
 enum { DM_NO_ATTRIBUTE = -1, DM_NO_NUMBERS = -2 };
 
 /* The numbers of attribute NAME of the HDF5 object OBJECT, and their *COUNT. DM_E_IO: it cannot be
- * looked up or read. DM_E_INPUT: its numbers have a type that is no machine's. AT is the dataset in question, for messages. */
+ * looked up or read. DM_E_INPUT: its numbers have a type that is no machine's. AT is the dataset in
+ * question, for messages. */
 dm_status dm_attribute_numbers(const dm_location *at, int64_t object, const char *name,
                                dm_number list[DM_MISSING_VALUES], int *count);
 
