@@ -53,7 +53,7 @@ choose_launcher() {
   srun)
     # If Slurm's PMIx chooses the kind of each fence in MPI_Init, Open MPI 4 on several nodes sometimes
     # crashes at the start (docs/cluster.md).
-    export SLURM_PMIX_FENCE=${SLURM_PMIX_FENCE:-tree}
+    export SLURM_PMIX_FENCE=${SLURM_PMIX_FENCE:-ring}
     # A rank that fails must end all, or the others wait for it.  And a lost node must not keep srun
     # running: it ends a minute after the first rank.
     launch=(srun --mpi="${SRUN_MPI:-pmix}" --kill-on-bad-exit=1 --wait=60 --nodes="$nodes" --ntasks-per-node="$ranks"

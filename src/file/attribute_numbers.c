@@ -56,7 +56,7 @@ static bool is_usual(hid_t type, H5T_class_t kind) {
   dm_dtype dtype;
   bool swapped;
   DM_H5_HELD hid_t base = kind == H5T_ENUM ? H5Tget_super(type) : -1;
-  if (kind == H5T_ENUM && base < 0) return false;
+  if (kind == H5T_ENUM && (base < 0 || H5Tget_size(base) != H5Tget_size(type))) return false;
   return dm_h5_read_type(base < 0 ? type : base, false, &dtype, &swapped, text) ||
          H5Tequal(type, H5T_NATIVE_LDOUBLE) > 0;
 }

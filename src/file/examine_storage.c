@@ -152,24 +152,34 @@ static dm_status check_chunks(hid_t creation, dm_dataset *find) {
                     (long long)find->chunk_rows, (long long)find->chunk_cols);
 }
 
-static dm_status no_data(const dm_dataset *find, int64_t missing, int64_t chunks) {
+/* MISSING of CHUNKS chunks, at least one, were never written. If fill values are never written
+ * either, HDF5 leaves what it reads in their place undefined. */
+static dm_status check_missing(hid_t creation, const dm_trust *trust, const dm_dataset *find,
+                               int64_t missing, int64_t chunks) {
+  H5D_fill_time_t written;
+  if (H5Pget_fill_time(creation, &written) < 0)
+    return dm_h5_fail(DM_E_INPUT, &find->at, "its fill value cannot be read");
+  const bool filled = written == H5D_FILL_TIME_ALLOC || written == H5D_FILL_TIME_IFSET;
+  if (trust->no_data && filled) return DM_OK;
   dm_status status =
       missing == chunks
           ? dm_fail_at(DM_E_INPUT, &find->at, "has no data: nothing was ever written to it")
           : dm_fail_at(DM_E_INPUT, &find->at, "has no data in %lld of its %lld chunks",
                        (long long)missing, (long long)chunks);
-  return dm_hint(status, "--allow-no-data reads the fill value instead");
+  return filled ? dm_hint(status, "--allow-no-data reads the fill value instead")
+                : dm_hint(status, "its fill time is H5D_FILL_TIME_NEVER, so no value stands for "
+                                  "them; write them, or name a part of it");
 }
 
-static dm_status check_contiguous(hid_t set, const dm_trust *trust, int64_t bytes, bool away,
-                                  dm_dataset *find) {
+static dm_status check_contiguous(hid_t set, hid_t creation, const dm_trust *trust, int64_t bytes,
+                                  bool away, dm_dataset *find) {
   H5D_space_status_t allocated;
   if (H5Dget_space_status(set, &allocated) < 0)
     return dm_h5_fail(DM_E_INPUT, &find->at, "its storage cannot be read");
   const haddr_t offset = H5Dget_offset(set);
   if (offset == HADDR_UNDEF) H5Eclear2(H5E_DEFAULT); /* not allocated, or in another file */
   if (allocated == H5D_SPACE_STATUS_NOT_ALLOCATED && offset == HADDR_UNDEF)
-    return trust->no_data ? DM_OK : no_data(find, 1, 1);
+    return check_missing(creation, trust, find, 1, 1);
   if (find->stored_bytes != bytes)
     return dm_fail_at(DM_E_INPUT, &find->at, "declares %lld bytes and stores %lld",
                       (long long)bytes, (long long)find->stored_bytes);
@@ -182,8 +192,8 @@ static dm_status check_contiguous(hid_t set, const dm_trust *trust, int64_t byte
   return DM_OK;
 }
 
-static dm_status check_chunked(hid_t set, const dm_trust *trust, int64_t bytes, bool away,
-                               dm_dataset *find) {
+static dm_status check_chunked(hid_t set, hid_t creation, const dm_trust *trust, int64_t bytes,
+                               bool away, dm_dataset *find) {
   int64_t chunks, stored = find->stored_bytes;
   hsize_t present = 0;
   const dm_axes axes = dm_dataset_axes(find);
@@ -202,8 +212,9 @@ static dm_status check_chunked(hid_t set, const dm_trust *trust, int64_t bytes, 
   if (stored > find->file_bytes && !away && !trust->swmr)
     return dm_fail_at(DM_E_INPUT, &find->at, "stores %lld bytes in a file of %lld",
                       (long long)stored, (long long)find->file_bytes);
+  if ((int64_t)present < chunks)
+    DM_TRY(check_missing(creation, trust, find, chunks - (int64_t)present, chunks));
   if (trust->no_data) return DM_OK;
-  if ((int64_t)present < chunks) return no_data(find, chunks - (int64_t)present, chunks);
   if (find->filters & DM_FILTER_OTHER) return DM_OK; /* trusted, with any ratio */
   int64_t least = bytes / (find->filters & DM_FILTER_DEFLATE ? DEFLATE_RATIO : 1) /
                   (find->filters & DM_FILTER_LZF ? LZF_RATIO : 1) /
@@ -290,7 +301,7 @@ static dm_status check_layout(hid_t set, hid_t creation, H5D_layout_t layout, co
   switch (layout) {
   case H5D_CONTIGUOUS:
     find->layout = DM_CONTIGUOUS;
-    return check_contiguous(set, trust, bytes, away, find);
+    return check_contiguous(set, creation, trust, bytes, away, find);
   case H5D_COMPACT:
     find->layout = DM_COMPACT;
     return check_compact(bytes, find);
@@ -298,7 +309,7 @@ static dm_status check_layout(hid_t set, hid_t creation, H5D_layout_t layout, co
     find->layout = DM_CHUNKED;
     DM_TRY(check_chunks(creation, find));
     DM_TRY(check_filters(creation, trust, find));
-    return check_chunked(set, trust, bytes, away, find);
+    return check_chunked(set, creation, trust, bytes, away, find);
   default:
     return dm_fail_at(DM_E_INPUT, &find->at, "has an unknown layout");
   }
@@ -333,6 +344,9 @@ dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, d
   DM_H5_HELD hid_t creation = H5Dget_create_plist(set);
   H5D_layout_t layout = creation < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(creation);
   if (layout == H5D_LAYOUT_ERROR) return dm_h5_fail(DM_E_INPUT, at, "its layout cannot be read");
+  H5D_fill_value_t fill;
+  if (H5Pfill_value_defined(creation, &fill) < 0)
+    return dm_h5_fail(DM_E_IO, at, "its fill value cannot be read");
   /* Before HDF5 reads anything of it, which may open other files. */
   if (layout == H5D_VIRTUAL) {
     DM_TRY(dm_complex_refuse_virtual(trust, set, at));

@@ -336,11 +336,20 @@ dm_status dm_h5_member_text(const dm_location *at, hid_t group, const char *name
   return set < 0 || H5Iget_type(set) != H5I_DATASET ? DM_OK : dm_h5_text_in(at, set, text, size);
 }
 
+static const char MARK_OF_TYPE[] = "dtype";
+
 dm_status dm_h5_is_bfloat16(const dm_location *at, hid_t set, hid_t type, bool *is) {
   const H5T_class_t kind = H5Tget_class(type);
   *is = false;
   if (H5Tget_size(type) != 2 || (kind != H5T_INTEGER && kind != H5T_OPAQUE)) return DM_OK;
-  return dm_h5_text_is(at, set, "dtype", "bfloat16", is);
+  H5T_class_t said;
+  DM_TRY(dm_h5_attribute_class(at, set, MARK_OF_TYPE, &said));
+  if (said == H5T_NO_CLASS) return DM_OK;
+  if (said != H5T_STRING)
+    return dm_hint(
+        dm_fail_at(DM_E_INPUT, at, "refused: its attribute '%s' is no text", MARK_OF_TYPE),
+        "it may name the type of the numbers; --raw takes them as stored");
+  return dm_h5_text_is(at, set, MARK_OF_TYPE, "bfloat16", is);
 }
 
 dm_status dm_h5_is_whole(const dm_location *at, hid_t set, bool *is) {

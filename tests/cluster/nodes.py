@@ -18,7 +18,7 @@ failures = []
 def environment():
     env = {k: v for k, v in os.environ.items() if not re.match("DAMIER_|SLURM|OMPI_|PMIX", k)}
     env.update(PATH=f"{shared}/bin:" + env["PATH"], OPENBLAS_NUM_THREADS="1", BIND="none",
-               HDF5_USE_FILE_LOCKING="FALSE", LC_ALL="C", SLURM_PMIX_FENCE="tree")
+               HDF5_USE_FILE_LOCKING="FALSE", LC_ALL="C", SLURM_PMIX_FENCE="ring")
     # An OpenBLAS older than the CPU uses slow kernels, and damier warns of it.
     if "avx2" in pathlib.Path("/proc/cpuinfo").read_text():
         env["OPENBLAS_CORETYPE"] = "Haswell"

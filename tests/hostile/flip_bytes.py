@@ -21,6 +21,7 @@ import numpy as np
 
 PATTERNS = (0xff, 0x01, 0x80, 0x10)
 RESULTS = ("refused", "same", "undefined")
+REFUSED = b"refused"
 DIFFERS = "it is "
 SHAPE = (6, 5)
 NUMBERS = np.arange(30).reshape(SHAPE)
@@ -30,6 +31,7 @@ APPLIED = ("scale_factor", "add_offset", "_FillValue", "missing_value", "Missing
            "valid_min", "valid_max", "_Unsigned", "dtype", "rhdf5-NA.OK", "storage.mode")
 NETCDF = ("_Netcdf4Dimid", "_Netcdf4Coordinates")
 SCALES = "DIMENSION_LIST"
+NOTES = [f"note {i}" for i in range(10)]
 DEFAULT_FILLS = {"i1": -127, "u1": 255, "i2": -32767, "u2": 65535, "i4": -2147483647, "u4": 4294967295,
                  "i8": -9223372036854775806, "u8": 18446744073709551614, "f4": 9.969209968386869e+36,
                  "f8": 9.969209968386869e+36}
@@ -90,7 +92,7 @@ def unwritten(name):
 
 
 def dense(name, libver):
-    put(name, NUMBERS.astype("i2"), {**{f"note {i}": i for i in range(10)}, **PACKED}, libver)
+    put(name, NUMBERS.astype("i2"), {**{note: i for i, note in enumerate(NOTES)}, **PACKED}, libver)
 
 
 I2 = NUMBERS.astype("i2")
@@ -148,6 +150,12 @@ def numbers_of(value):
     return list(value.ravel()) if value.dtype.kind in "iufb" else None
 
 
+def text_of(value):
+    """A text up to its first NUL, as C reads it."""
+    value = value.decode("latin1") if isinstance(value, bytes) else value
+    return value.split("\0")[0] if isinstance(value, str) else None
+
+
 def holds(dtype, number):
     """Whether the type has this number, so that netCDF4-python compares with it; floats are rounded."""
     if dtype.kind == "f":
@@ -176,7 +184,7 @@ def applied(file, set_):
         keys = list(object_.attrs.keys())
     keys = list(set_.attrs.keys())
     said = {name: set_.attrs[name] for name in APPLIED if name in keys}
-    if said.get("dtype") in (b"bfloat16", "bfloat16") and stored.dtype == "u2":
+    if text_of(said.get("dtype")) == "bfloat16" and stored.dtype.str[1:] == "u2":
         stored = (stored.astype("u4") << 16).view("f4")
     if stored.dtype.kind == "c":
         return stored.astype("c16")
@@ -190,7 +198,7 @@ def applied(file, set_):
     for number in default_fill(file, set_, said):
         gone |= stored == number
     range_ = numbers_of(said.get("valid_range", h5py.Empty("f8"))) or []
-    if len(range_) == 2:
+    if len(range_) == 2 and all(holds(stored.dtype, bound) for bound in range_):
         gone |= ~((stored >= range_[0]) & (stored <= range_[1]))
     factor = (numbers_of(said.get("scale_factor", 1.0)) or [1.0])[0]
     shift = (numbers_of(said.get("add_offset", 0.0)) or [0.0])[0]
@@ -215,10 +223,13 @@ def serve(name, dataset, fresh, requests, answers):
     ctypes.CDLL(None).mallopt(-6, fresh)  # M_PERTURB: what new memory holds
     while requests.read(1):
         signal.alarm(20)
-        data = read_by_numpy(name, dataset)
+        try:
+            data = read_by_numpy(name, dataset)
+        except Exception:
+            data = REFUSED
         answers.write(len(data).to_bytes(8, "little") + data)
         answers.flush()
-        if h5py.h5f.get_obj_count():
+        if data == REFUSED or h5py.h5f.get_obj_count():
             return
 
 
@@ -277,9 +288,12 @@ class Numpy:
         return len(set(found)) == 1
 
     def read(self):
-        """Shape and values; None: they refuse the file, or crash, or do not end."""
+        """Shape and values; REFUSED; None: they crash, or do not end."""
         for _ in range(2):  # the first process may have left after its last answer
             data = self.try_to_read()
+            if data == REFUSED:
+                self.stop()
+                return REFUSED
             if data:
                 return tuple(np.frombuffer(data, "i8", 2)), np.frombuffer(data, "f8", offset=16)
             self.stop()
@@ -315,16 +329,18 @@ def same(answer, wanted):
     return shape == wanted[0] and np.allclose(values, wanted[1], rtol=1e-6, atol=0, equal_nan=True)
 
 
-def judge(answer, numpy):
-    """One of RESULTS, or what is wrong."""
+def judge(answer, numpy, unchanged):
+    """One of RESULTS, or what is wrong. UNCHANGED: the answer before the change."""
     code, rest = answer
     if code < 0:
         return rest
     if code > 0:
         return "refused" if code in (3, 4, 5) else f"exit code {code}: {rest[:120]}"
     wanted = numpy.read()
-    if wanted is None:
-        return "read, although h5py or NumPy refuses it"
+    if wanted is None and answer == unchanged:
+        return "undefined"
+    if wanted is None or wanted == REFUSED:
+        return f"read, although h5py or NumPy {'refuses it' if wanted else 'crashes'}"
     if same(rest, wanted):
         return "same"
     return "undefined" if not numpy.is_sure(wanted) else f"{DIFFERS}{rest[:100]} ... in place of {wanted[0]} {wanted[1][:5]}"
@@ -344,17 +360,18 @@ def sweep(program, kind, every):
     make(file)
     data, counts, wrong = pathlib.Path(file).read_bytes(), collections.Counter(bytes=os.path.getsize(file)), []
     # Before its name, an attribute states sizes. HDF5 before 1.14.4 adds them up unseen, and reads the value from elsewhere.
-    sizes = {m.start() - i for name in (*APPLIED, *NETCDF, SCALES) for m in re.finditer(re.escape(name.encode()) + b"\0", data)
+    sizes = {m.start() - i for name in (*APPLIED, *NETCDF, SCALES, *NOTES) for m in re.finditer(re.escape(name.encode()) + b"\0", data)
              for i in range(1, 8)}
     reader = Reader(program, f"{file}:{dataset}" if dataset else file, options)
     numpy = Numpy(file, dataset)
-    whole = judge(reader.read(), numpy)
+    unchanged = reader.read()
+    whole = judge(unchanged, numpy, unchanged)
     if whole != "same":
         wrong.append(f"{kind}, whole: {whole}")
     with open(file, "r+b", buffering=0) as patched:
         for at, pattern in flips(data, every, b"scale_factor" if kind in THOROUGH else None):
             os.pwrite(patched.fileno(), bytes([data[at] ^ pattern]), at)
-            result = judge(reader.read(), numpy)
+            result = judge(reader.read(), numpy, unchanged)
             os.pwrite(patched.fileno(), data[at:at + 1], at)
             if result.startswith(DIFFERS) and at in sizes:
                 result = "undefined"

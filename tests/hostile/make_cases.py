@@ -636,6 +636,27 @@ def meaning(cases):
         with cases.hdf5(f"unusual_{name}.h5", 3, f"refused: its attribute '{name}' has numbers of an unusual type") as file:
             file["a"] = MATRIX
             h5py.h5a.create(file["a"].id, name.encode(), kind, h5py.h5s.create_simple((2,))).write(np.array([1.0, 2.0]))
+    # A text of any length becomes an enumeration of single bytes that is 16 bytes wide.
+    with cases.hdf5("unusual_enum.h5", 3, "refused: its attribute 'scale_factor' has numbers of an unusual type") as file:
+        file["a"] = MATRIX
+        file["a"].attrs["scale_factor"] = "0.5"
+    with open(cases.folder + "/unusual_enum.h5", "rb") as file:
+        at = file.read().find(b"\x19\x01\x01\x00\x10\x00\x00\x00")
+    patch(cases.folder + "/unusual_enum.h5", at, b"\x18")
+    for name, value in (("number", 16.0), ("bytes", np.void(b"bfloat16"))):
+        with cases.hdf5(f"mark_{name}.h5", 3, "refused: its attribute 'dtype' is no text") as file:
+            file["a"] = MATRIX.astype("u2")
+            file["a"].attrs["dtype"] = value
+    for name, chunk, said in (("whole", None, "nothing was ever written"), ("chunks", (2, 2), "has no data in 2 of its 4 chunks")):
+        creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        creation.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+        creation.set_fill_value(np.array(-5.0))
+        if chunk:
+            creation.set_chunk(chunk)
+        with cases.hdf5(f"never_filled_{name}.h5", 3, said, "/a no-data") as file:
+            h5py.h5d.create(file.id, b"a", h5py.h5t.IEEE_F64LE, h5py.h5s.create_simple((3, 4)), creation)
+            if chunk:
+                file["a"][:2] = 1.0
     with cases.hdf5("fill_too_many.h5", 3, "more than 16 missing values") as file:
         file["a"] = MATRIX
         file["a"].attrs["_FillValue"] = np.arange(100.0, 116)

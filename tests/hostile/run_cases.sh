@@ -1,6 +1,6 @@
 #!/bin/bash
 # Runs COMMAND on every line of cases.tsv and compares exit code and message.
-# '|' in a message separates alternatives; ' raw' after a location is the option of inspect_file.
+# '|' in a message separates alternatives; ' raw' or ' no-data' after a location is an option of inspect_file.
 # usage: run_cases.sh FOLDER COMMAND...      (such as: run_cases.sh /tmp/bad damier info)
 set -u
 folder=$1
@@ -18,8 +18,10 @@ holds() { # TEXT ALTERNATIVES
 
 cd "$folder" || exit 2
 while IFS=$'\t' read -r location code fragment; do
-  words=("${location% raw}")
-  [ "$location" = "${words[0]}" ] || words+=(raw)
+  words=("$location")
+  for option in raw no-data; do
+    if [[ $location == *" $option" ]]; then words=("${location% "$option"}" "$option"); fi
+  done
   output=$(timeout 60 "$@" "${words[@]}" 2>&1)
   got=$?
   count=$((count + 1))
