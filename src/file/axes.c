@@ -27,6 +27,25 @@ static void place_of(const int64_t *extent, int count, int64_t index, int64_t *p
   }
 }
 
+/* The index of element INDEX of a side along its axes FIRST to END, and how many there are. */
+static int64_t index_along(const dm_axes *axes, int from, int to, int first, int end, int64_t index,
+                           int64_t *extent) {
+  int64_t after = 1;
+  *extent = 1;
+  for (int i = to - 1; i >= from; i--) {
+    if (i >= end) after *= axes->extent[i];
+    if (i >= first && i < end) *extent *= axes->extent[i];
+  }
+  return index / after % *extent;
+}
+
+int64_t dm_axes_index(const dm_axes *axes, int axis, int count, int64_t row, int64_t col) {
+  int64_t down, across;
+  const int64_t i = index_along(axes, 0, axes->of_rows, axis, axis + count, row, &down);
+  const int64_t j = index_along(axes, axes->of_rows, axes->count, axis, axis + count, col, &across);
+  return i * across + j;
+}
+
 void dm_side_place(dm_side side, int64_t index, int64_t *place) {
   place_of(side.extent, side.count, index, place);
 }

@@ -29,6 +29,10 @@ int64_t dm_side_size(dm_side side);
 /* The indices of element INDEX of a side. */
 void dm_side_place(dm_side side, int64_t index, int64_t *place);
 
+/* The index of element (ROW, COL) of the matrix along AXIS and the next axes, COUNT in all, in C
+ * order. */
+int64_t dm_axes_index(const dm_axes *axes, int axis, int count, int64_t row, int64_t col);
+
 /* Every STEP-th index from FIRST on. */
 typedef struct dm_line {
   int64_t first, step;

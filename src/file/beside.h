@@ -69,6 +69,18 @@ typedef enum dm_said {
 dm_status dm_beside_numbers(const dm_beside *beside, const dm_mark *mark, const dm_sign *sign,
                             int each, dm_number *number, dm_said *said);
 
+/* The numbers of the dataset of SIGN. */
+typedef struct dm_beside_list {
+  int64_t count;
+  int rank; /* of the dataset, whose extents follow */
+  int64_t extent[DM_AXES];
+  double *number; /* the caller frees them */
+  bool is_single; /* floats of at most 32 bits */
+} dm_beside_list;
+
+/* DM_E_INPUT: it has too many numbers or axes, or no numbers. */
+dm_status dm_beside_numbers_all(const dm_beside *beside, const dm_sign *sign, dm_beside_list *list);
+
 /* Whether the dataset of SIGN, a mask, has the shape of this one, or none. */
 dm_status dm_beside_is_mask(const dm_beside *beside, const dm_sign *sign, bool *is);
 

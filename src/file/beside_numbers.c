@@ -1,4 +1,5 @@
 /* Reads what marks say: numbers, and masks. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/buffer.h"
@@ -72,21 +73,56 @@ static dm_number beside_real(double real, bool is_single) {
   return (dm_number){.real = real, .is_single = is_single};
 }
 
+/* All numbers of S, which has at most MOST_NUMBERS, at least one; *is: they are numbers. */
+static dm_status beside_read_all(const dm_beside *b, const dm_sign *sign, const beside_set *s,
+                                 double **list, bool *is, bool *is_single) {
+  const H5T_class_t kind = H5Tget_class(s->type);
+  *list = NULL;
+  *is = kind == H5T_INTEGER || kind == H5T_FLOAT;
+  *is_single = kind == H5T_FLOAT && H5Tget_size(s->type) <= 4;
+  if (!*is) return DM_OK;
+  DM_TRY(dm_buffer_table(dm_max(1, s->count), list));
+  return s->count == 0 ||
+                 H5Dread(s->set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, *list) >= 0
+             ? DM_OK
+             : beside_unreadable(b, sign);
+}
+
 static dm_status beside_read_numbers(const dm_beside *b, const dm_sign *sign, const beside_set *s,
                                      int each, dm_number *number, dm_said *said) {
-  const H5T_class_t kind = H5Tget_class(s->type);
   DM_FREED double *list = NULL;
-  *said = DM_SAID_OTHER;
-  if (kind != H5T_INTEGER && kind != H5T_FLOAT) return DM_OK;
+  bool is, is_single;
   *said = DM_SAID_SEVERAL;
   if (s->count > MOST_NUMBERS) return DM_OK;
-  DM_TRY(dm_buffer_table(dm_max(1, s->count), &list));
-  if (s->count > 0 && H5Dread(s->set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, list) < 0)
-    return beside_unreadable(b, sign);
-  *said = beside_repeats(list, s->count, each);
-  for (int i = 0; i < each && i < s->count; i++)
-    number[i] = beside_real(list[i], kind == H5T_FLOAT && H5Tget_size(s->type) <= 4);
+  DM_TRY(beside_read_all(b, sign, s, &list, &is, &is_single));
+  *said = is ? beside_repeats(list, s->count, each) : DM_SAID_OTHER;
+  for (int i = 0; is && i < each && i < s->count; i++) number[i] = beside_real(list[i], is_single);
   return DM_OK;
+}
+
+dm_status dm_beside_numbers_all(const dm_beside *b, const dm_sign *sign, dm_beside_list *list) {
+  beside_set s;
+  bool is = false;
+  *list = (dm_beside_list){.number = NULL};
+  dm_status status = beside_look(b, sign, &s);
+  if (!status && s.count <= MOST_NUMBERS && s.rank <= DM_AXES)
+    status = beside_read_all(b, sign, &s, &list->number, &is, &list->is_single);
+  if (!status && !is)
+    status = dm_hint(dm_fail_at(DM_E_INPUT, b->at,
+                                "refused: '%.80s' beside it says what its numbers mean, but is no "
+                                "list of at most %d numbers",
+                                sign->name, MOST_NUMBERS),
+                     "--raw takes the stored numbers");
+  if (!status) {
+    list->count = s.count;
+    list->rank = s.rank;
+    for (int i = 0; i < s.rank; i++) list->extent[i] = (int64_t)s.dims[i];
+  } else {
+    free(list->number);
+    list->number = NULL;
+  }
+  beside_close(&s);
+  return status;
 }
 
 static dm_said beside_of_attribute(const dm_number *list, int count, int each) {

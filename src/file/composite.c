@@ -1,5 +1,6 @@
 #include "file/composite.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,12 @@ const dm_patch *dm_composite_patches(const dm_composite *composite) {
   return (const dm_patch *)(composite + 1);
 }
 
+static const double *numbers_of(const dm_composite *composite) {
+  return (const double *)(dm_composite_patches(composite) + composite->patches);
+}
+
 static const dm_packed_dataset *packed_of(const dm_composite *composite) {
-  return (const dm_packed_dataset *)(dm_composite_patches(composite) + composite->patches);
+  return (const dm_packed_dataset *)(numbers_of(composite) + composite->numbers);
 }
 
 static const char *names_of(const dm_composite *composite) {
@@ -26,6 +31,7 @@ void dm_composite_source(const dm_composite *composite, int64_t i, dm_dataset *d
   dm_dataset_unpack(&packed_of(composite)[i], names_of(composite), dataset);
   dataset->composite = NULL;
   dataset->centering = NULL;
+  dataset->meaning.slices.pair = numbers_of(composite) + dataset->meaning.slices.at;
 }
 
 bool dm_composite_is_same(const dm_composite *a, const dm_composite *b) {
@@ -157,6 +163,25 @@ static bool is_name(const dm_composite *composite, int64_t offset) {
   return memchr(names_of(composite) + offset, '\0', (size_t)room) != NULL;
 }
 
+/* Whether all elements of SOURCE have finite factors there. */
+static bool has_sane_slices(const dm_composite *composite, const dm_dataset *source) {
+  const dm_slices *s = &source->meaning.slices;
+  const dm_axes axes = dm_dataset_axes(source);
+  int64_t extent = 1, pairs = 0, end = 0;
+  if (s->count == 0) return true;
+  if (!source->meaning.packed || source->meaning.shifted || s->count < 0 || s->each < 1 ||
+      s->axis < 0 || s->axes < 1 || s->axis > axes.count - s->axes || s->at < 0)
+    return false;
+  for (int i = s->axis; i < s->axis + s->axes; i++) extent *= axes.extent[i];
+  if (dm_mul_overflows(s->count, s->each, &pairs) || pairs != extent ||
+      dm_mul_overflows(s->count, 2, &pairs) || dm_add_overflows(s->at, pairs, &end) ||
+      end > composite->numbers)
+    return false;
+  for (int64_t i = 0; i < pairs; i++)
+    if (!isfinite(s->pair[i])) return false;
+  return true;
+}
+
 static bool has_sane_sources(const dm_composite *composite,
                              bool (*accept)(const dm_dataset *source)) {
   const dm_packed_dataset *list = packed_of(composite);
@@ -164,7 +189,8 @@ static bool has_sane_sources(const dm_composite *composite,
     dm_dataset source;
     if (!is_name(composite, list[i].file) || !is_name(composite, list[i].dataset)) return false;
     dm_composite_source(composite, i, &source);
-    if (source.layout == DM_VIRTUAL || !accept(&source)) return false;
+    if (source.layout == DM_VIRTUAL || !accept(&source) || !has_sane_slices(composite, &source))
+      return false;
   }
   return true;
 }
@@ -190,10 +216,12 @@ bool dm_composite_is_sane(const dm_composite *composite, int64_t bytes, int64_t 
                           bool (*accept)(const dm_dataset *source)) {
   if (bytes < (int64_t)sizeof *composite || composite->bytes != bytes || composite->patches < 0 ||
       composite->patches > DM_COMPOSITE_PATCHES || composite->sources < 0 ||
-      composite->sources > DM_COMPOSITE_SOURCES || composite->names < 0)
+      composite->sources > DM_COMPOSITE_SOURCES || composite->names < 0 || composite->numbers < 0 ||
+      composite->numbers > bytes / (int64_t)sizeof(double))
     return false;
   const int64_t tables = (int64_t)sizeof *composite +
                          composite->patches * (int64_t)sizeof(dm_patch) +
+                         composite->numbers * (int64_t)sizeof(double) +
                          composite->sources * (int64_t)sizeof(dm_packed_dataset);
   return composite->names == bytes - tables && has_sane_sources(composite, accept) &&
          has_sane_patches(composite, rows, cols);
@@ -205,12 +233,14 @@ void dm_composer_free(dm_composer *composer) {
   free(composer->patch);
   free(composer->source);
   free(composer->names);
+  free(composer->number);
   free(composer->table);
   *composer = (dm_composer){0};
 }
 
 void dm_composer_source(const dm_composer *composer, int64_t number, dm_dataset *dataset) {
   dm_dataset_unpack(&composer->source[number], composer->names, dataset);
+  dataset->meaning.slices.pair = composer->number + dataset->meaning.slices.at;
 }
 
 /* Makes room for COUNT elements of SIZE bytes. */
@@ -268,7 +298,22 @@ static dm_status grow_table(dm_composer *composer) {
   return DM_OK;
 }
 
-dm_status dm_composer_add_source(dm_composer *composer, const dm_dataset *source, int64_t *number) {
+/* Adds the factors of SOURCE's slices, which begin at *at. */
+static dm_status add_numbers(dm_composer *composer, const dm_dataset *source, int64_t *at) {
+  const dm_slices *s = &source->meaning.slices;
+  *at = composer->numbers;
+  if (s->count == 0) return DM_OK;
+  DM_TRY(grow((void **)&composer->number, composer->numbers + 2 * s->count, &composer->number_room,
+              sizeof(double)));
+  memcpy(composer->number + composer->numbers, s->pair, (size_t)s->count * 2 * sizeof(double));
+  composer->numbers += 2 * s->count;
+  return DM_OK;
+}
+
+dm_status dm_composer_add_source(dm_composer *composer, const dm_dataset *dataset,
+                                 int64_t *number) {
+  dm_dataset added = *dataset;
+  const dm_dataset *source = &added;
   const int64_t used = composer->names_used + dm_packed_names(&source->at);
   if (composer->sources == DM_COMPOSITE_SOURCES)
     return dm_fail(DM_E_INPUT, "has more than %d sources", DM_COMPOSITE_SOURCES);
@@ -276,6 +321,7 @@ dm_status dm_composer_add_source(dm_composer *composer, const dm_dataset *source
   DM_TRY(grow((void **)&composer->source, composer->sources + 1, &composer->source_room,
               sizeof *composer->source));
   DM_TRY(grow((void **)&composer->names, used, &composer->names_room, 1));
+  DM_TRY(add_numbers(composer, dataset, &added.meaning.slices.at));
   *number = composer->sources;
   *slot_of(composer, &source->at, source->vector, &source->axes) = *number + 1;
   dm_dataset_pack(source, composer->names, composer->names_used, &composer->source[*number]);
@@ -439,20 +485,29 @@ dm_status dm_composer_finish(dm_composer *composer, int64_t rows, int64_t cols,
   const dm_composite head = {.patches = composer->patches,
                              .sources = composer->sources,
                              .names = composer->names_used,
+                             .numbers = composer->numbers,
                              .missing = missing};
   const int64_t patch_bytes = head.patches * (int64_t)sizeof(dm_patch);
+  const int64_t number_bytes = head.numbers * (int64_t)sizeof(double);
   const int64_t source_bytes = head.sources * (int64_t)sizeof(dm_packed_dataset);
+  const struct {
+    const void *from;
+    int64_t bytes;
+  } tables[] = {{composer->patch, patch_bytes},
+                {composer->number, number_bytes},
+                {composer->source, source_bytes},
+                {composer->names, head.names}};
+  int64_t used = sizeof head;
   void *memory;
   DM_TRY(
-      dm_buffer_zeroed((int64_t)sizeof head + patch_bytes + source_bytes + head.names, 1, &memory));
-  dm_composite *c = memory;
-  *c = head;
-  c->bytes = (int64_t)sizeof head + patch_bytes + source_bytes + head.names;
-  if (patch_bytes > 0) memcpy(c + 1, composer->patch, (size_t)patch_bytes);
-  char *sources = (char *)(c + 1) + patch_bytes;
-  if (source_bytes > 0) memcpy(sources, composer->source, (size_t)source_bytes);
-  if (head.names > 0) memcpy(sources + source_bytes, composer->names, (size_t)head.names);
-  *composite = c;
+      dm_buffer_zeroed(used + patch_bytes + number_bytes + source_bytes + head.names, 1, &memory));
+  *composite = memory;
+  **composite = head;
+  for (int i = 0; i < 4; i++) {
+    if (tables[i].bytes > 0) memcpy((char *)memory + used, tables[i].from, (size_t)tables[i].bytes);
+    used += tables[i].bytes;
+  }
+  (*composite)->bytes = used;
   return DM_OK;
 }
 
@@ -471,6 +526,17 @@ void dm_composite_sum_up(dm_dataset *find) {
     find->chunk_rows = source.chunk_rows;
     find->chunk_cols = source.chunk_cols;
   }
+}
+
+dm_status dm_composer_wrap(dm_dataset *dataset) {
+  const dm_dataset whole = *dataset;
+  dm_composer composer = {0};
+  dm_status status =
+      dm_composer_add_part(&composer, &whole, &(dm_patch){.rows = whole.rows, .cols = whole.cols});
+  if (!status)
+    status = dm_composer_finish_dataset(&composer, whole.rows, whole.cols, &whole, dataset);
+  dm_composer_free(&composer);
+  return status;
 }
 
 /* TEXT of all sources, of which one has MORE; *several: they differ. */

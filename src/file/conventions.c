@@ -135,9 +135,9 @@ const char *dm_deed_text(dm_deed deed) {
       [DM_UNPACK_HDF4] = "applied, one factor and one shift",
       [DM_APPLY] = "applied, one factor and one shift; refused if they are several",
       [DM_APPLY_ONE] = "applied; refused if they are several, or if there are both",
-      [DM_APPLY_PAIR] = "applied, if all pairs are equal; else refused",
-      [DM_APPLY_MORE] = "applied, if all are equal; else refused",
-      [DM_APPLY_EXTREMES] = "applied, if all slices have the same; else refused",
+      [DM_APPLY_PAIR] = "applied; several pairs are those of equal parts of the first axis",
+      [DM_APPLY_MORE] = "applied, along the axis that its attribute `axis` names, or the second",
+      [DM_APPLY_EXTREMES] = "applied; several are those of slices along the first axes",
       [DM_MISSING_ARE] = "applied",
       [DM_MISSING_THESE] = "applied",
       [DM_MISSING_DEFAULT] = "missing, unless _FillValue names another or _Unsigned is true; of "

@@ -45,9 +45,10 @@ typedef enum dm_deed {
   DM_UNPACK_HDF4,    /* value = FACTOR * (stored - SHIFT) */
   DM_APPLY,          /* value = FACTOR * stored + SHIFT */
   DM_APPLY_ONE,      /* the same, if FACTOR is 1 or SHIFT is 0: their order is not clear */
-  DM_APPLY_PAIR,     /* FACTOR and SHIFT are the two numbers of the mark, perhaps repeated */
-  DM_APPLY_MORE,     /* one more factor of the stored numbers */
-  DM_APPLY_EXTREMES, /* FACTOR and SHIFT map valid_range to the numbers of the two marks */
+  DM_APPLY_PAIR,     /* FACTOR and SHIFT are the two numbers of the mark, or of each part of it */
+  DM_APPLY_MORE,     /* one more factor of the stored numbers, or of each channel */
+  DM_APPLY_EXTREMES, /* FACTOR and SHIFT map valid_range to the numbers of the two marks; each
+                        slice may have its own */
   DM_MISSING_ARE,
   DM_MISSING_THESE, /* the numbers of the row */
   DM_MISSING_DEFAULT,

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -220,12 +221,15 @@ static bool takes_reals(const dm_trust *trust, const dm_dataset *find) {
          dm_part_reaches(find->at.part, count);
 }
 
-dm_status dm_examine_at(const dm_trust *trust, dm_dataset *find, dm_attributes *provenance) {
+/* *factors: those of slices of the whole dataset, which the caller frees. */
+static dm_status examine_one(const dm_trust *trust, dm_dataset *find, dm_attributes *provenance,
+                             const double **factors) {
   dm_trust of_whole = *trust, of_part = *trust;
-  if (dm_location_is_stack(&find->at)) return dm_examine_stack(trust, find);
   const bool is_part = find->at.part[0] != '\0';
   of_whole.any_shape |= is_part;
-  DM_TRY(examine_whole(&of_whole, find, provenance));
+  dm_status status = examine_whole(&of_whole, find, provenance);
+  *factors = find->meaning.slices.pair;
+  DM_TRY(status);
   if (is_part && find->at.part[0] && takes_reals(trust, find)) {
     of_whole.complex_axis = DM_COMPLEX_NONE;
     *find = (dm_dataset){.at = find->at};
@@ -234,9 +238,16 @@ dm_status dm_examine_at(const dm_trust *trust, dm_dataset *find, dm_attributes *
   find->meaning.missing = trust->missing;
   of_part.known = NULL; /* other files are read with other wishes */
   const dm_axes axes = dm_dataset_axes(find);
-  dm_status status = find->at.part[0] ? dm_examine_part(&of_part, find)
-                     : is_part        ? dm_examine_lay(trust, &axes, find) /* it was a name */
-                                      : DM_OK;
+  if (find->at.part[0]) return dm_examine_part(&of_part, find);
+  if (is_part) DM_TRY(dm_examine_lay(trust, &axes, find)); /* it was a name */
+  return find->meaning.slices.count > 0 ? dm_composer_wrap(find) : DM_OK;
+}
+
+dm_status dm_examine_at(const dm_trust *trust, dm_dataset *find, dm_attributes *provenance) {
+  const double *factors = NULL;
+  if (dm_location_is_stack(&find->at)) return dm_examine_stack(trust, find);
+  dm_status status = examine_one(trust, find, provenance, &factors);
+  free((void *)factors);
   if (status) dm_dataset_free(find);
   return status;
 }

@@ -328,6 +328,14 @@ static dm_trust trust_in_sources(const virtual *v, dm_vector vector) {
   return trust;
 }
 
+/* Whether the numbers of a SOURCE are not its values. */
+static bool is_packed_source(const dm_dataset *source) {
+  dm_dataset inner = *source;
+  if (source->composite && source->composite->sources > 0)
+    dm_composite_source(source->composite, 0, &inner); /* other composites were looked at */
+  return inner.meaning.active && !inner.meaning.asked;
+}
+
 /* Examines the source AT of mapping I as a dataset of its own. */
 static dm_status examine_source(virtual *v, size_t i, const dm_location *at, dm_vector vector,
                                 dm_dataset *source) {
@@ -339,8 +347,7 @@ static dm_status examine_source(virtual *v, size_t i, const dm_location *at, dm_
   if (status && !v->trust->nesting)
     return dm_context(status, "%s: its source", dm_location_name(&v->find->at, name));
   DM_TRY(status);
-  if (source->meaning.active &&
-      !source->meaning.asked) { /* HDF5 reads its numbers as they are stored: which is meant? */
+  if (is_packed_source(source)) { /* HDF5 reads its numbers as they are stored: which is meant? */
     status = dm_hint(
         dm_fail_at(DM_E_INPUT, &source->at,
                    "is a source of a virtual dataset, and its attributes say what its numbers mean "

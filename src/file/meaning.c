@@ -76,9 +76,11 @@ static void mark(const dm_meaning *m, const double *numbers, const int64_t *whol
   }
 }
 
-static void unpack(const dm_meaning *m, double *values, int64_t count) {
+static void unpack(const dm_meaning *m, const double *pairs, double *values, int64_t count) {
   const double scale = m->scale, offset = m->offset;
-  if (m->shifted)
+  if (pairs)
+    for (int64_t i = 0; i < count; i++) values[i] = values[i] * pairs[2 * i] + pairs[2 * i + 1];
+  else if (m->shifted)
     for (int64_t i = 0; i < count; i++) values[i] = (values[i] + offset) * scale;
   else
     for (int64_t i = 0; i < count; i++) values[i] = values[i] * scale + offset;
@@ -105,10 +107,10 @@ static double replacement(const dm_meaning *m) {
   return m->missing == DM_MISSING_ZERO ? 0.0 : (double)NAN;
 }
 
-/* The values of at most RUN elements at SRC. False: none is missing; else BAD marks those that
- * are. */
+/* The values of at most RUN elements at SRC, as dm_meaning_apply. False: none is missing; else BAD
+ * marks those that are. */
 static bool interpret(const dm_meaning *m, const void *src, dm_dtype stored, int64_t stride,
-                      int64_t count, double *values, uint8_t *bad) {
+                      const double *pairs, int64_t count, double *values, uint8_t *bad) {
   const dm_dtype number = dm_meaning_number(m, stored);
   int64_t whole[RUN];
   const int64_t *const longs = is_long(number) ? whole : NULL;
@@ -117,20 +119,20 @@ static bool interpret(const dm_meaning *m, const void *src, dm_dtype stored, int
   for (int64_t i = 0; longs && i < count; i++) whole[i] = ((const int64_t *)src)[i * stride];
   const bool misses = may_miss(m, values, longs, count);
   if (misses) mark(m, values, longs, count, bad);
-  if (m->packed) unpack(m, values, count);
+  if (m->packed) unpack(m, pairs, values, count);
   return misses;
 }
 
-void dm_meaning_apply(const dm_meaning *m, dm_view stored, int64_t row, int64_t col, int64_t cols,
-                      double *dst, dm_missed *missed) {
+void dm_meaning_apply(const dm_meaning *m, dm_view stored, const double *pairs, double *dst,
+                      dm_missed *missed) {
   const int64_t parts = dm_dtype_is_complex(stored.dtype) ? 2 : 1;
   uint8_t bad[RUN];
   for (int64_t at = 0; at < stored.cols; at += RUN) {
     const int64_t count = dm_min(RUN, stored.cols - at);
     double *values = dst + at * parts;
-    if (!interpret(m, dm_view_at(stored, 0, at), stored.dtype, stored.col_stride, count, values,
-                   bad) ||
-        count_bad(bad, count, row * cols + col + at, missed) == 0)
+    if (!interpret(m, dm_view_at(stored, 0, at), stored.dtype, stored.col_stride,
+                   pairs ? pairs + 2 * at : NULL, count, values, bad) ||
+        count_bad(bad, count, at, missed) == 0)
       continue;
     for (int64_t i = 0; i < count * parts; i++)
       if (bad[i / parts]) values[i] = replacement(m);
@@ -145,7 +147,8 @@ void dm_meaning_scan(const dm_meaning *m, dm_view part, int64_t row, int64_t col
   for (int64_t i = 0; i < part.rows; i++)
     for (int64_t at = 0; at < part.cols; at += RUN) {
       const int64_t count = dm_min(RUN, part.cols - at);
-      if (!interpret(m, dm_view_at(part, i, at), part.dtype, part.col_stride, count, values, bad) ||
+      if (!interpret(m, dm_view_at(part, i, at), part.dtype, part.col_stride, NULL, count, values,
+                     bad) ||
           count_bad(bad, count, (row + i) * cols + col + at, missed) == 0)
         continue;
       if (dm_dtype_is_integer(part.dtype) && m->missing != DM_MISSING_ZERO) continue; /* refused */

@@ -24,7 +24,18 @@ typedef enum dm_missing {
 
 const char *dm_missing_name(dm_missing missing); /* "refuse", "nan", ... */
 
-/* Plain data; all zero: the stored numbers are the values. */
+/* Factors and shifts that differ along axes of a dataset: pair[2 * i] and pair[2 * i + 1] are those
+ * of the elements with index i along AXIS and the next axes, AXES in all, counted in C order; EACH
+ * indices in a row share a pair. */
+typedef struct dm_slices {
+  int64_t count; /* of pairs; 0: SCALE and OFFSET of the meaning are for all elements */
+  int64_t each;
+  int32_t axis, axes;
+  int64_t at;         /* its first number among those of the composite that it is a source of */
+  const double *pair; /* there; until there is a composite, dm_examine_at's own */
+} dm_slices;
+
+/* Plain data, but for SLICES; all zero: the stored numbers are the values. */
 typedef struct dm_meaning {
   bool active;
   bool packed;     /* value = scale * number + offset, ... */
@@ -37,6 +48,7 @@ typedef struct dm_meaning {
   dm_missing missing;
   dm_dtype type; /* of the values */
   double scale, offset, low, high;
+  dm_slices slices;
   int count;
   double real[DM_MISSING_VALUES];   /* the numbers that mean "missing", ... */
   int64_t whole[DM_MISSING_VALUES]; /* ... and as integers of 64 bits */
@@ -57,10 +69,11 @@ static inline bool dm_meaning_only_scans(const dm_meaning *meaning) {
   return !meaning->packed && !meaning->other_sign;
 }
 
-/* DST (f64, or c128, packed) = the values of one row of STORED, which starts at element (row, col)
- * of a dataset with COLS columns. Missing ones are counted in MISSED and replaced. */
-void dm_meaning_apply(const dm_meaning *meaning, dm_view stored, int64_t row, int64_t col,
-                      int64_t cols, double *dst, dm_missed *missed);
+/* DST (f64, or c128, packed) = the values of STORED, a row. PAIRS: the factor and the shift of each
+ * element; NULL: all have those of MEANING. Missing ones are counted in MISSED, from 0 on, and
+ * replaced. */
+void dm_meaning_apply(const dm_meaning *meaning, dm_view stored, const double *pairs, double *dst,
+                      dm_missed *missed);
 
 /* The same in place, for a PART that was read without conversion. */
 void dm_meaning_scan(const dm_meaning *meaning, dm_view part, int64_t row, int64_t col,

@@ -234,14 +234,32 @@ static void round_to(dm_dtype type, double *values, int64_t count) {
   dm_load_wide(values, few, type, 1, count);
 }
 
+/* The factor and the shift of each of COUNT elements, from PLACE on. */
+static void load_pairs(const dm_dataset *d, int64_t place, int64_t step, int64_t count,
+                       double *pairs) {
+  const dm_slices *s = &d->meaning.slices;
+  const dm_axes axes = dm_dataset_axes(d);
+  for (int64_t i = 0; i < count; i++) {
+    const int64_t at = place + i * step;
+    const int64_t index =
+        dm_axes_index(&axes, s->axis, s->axes, at / d->cols, at % d->cols) / s->each;
+    pairs[2 * i] = s->pair[2 * index];
+    pairs[2 * i + 1] = s->pair[2 * index + 1];
+  }
+}
+
 /* Loads the elements of LINE, a row, as what they mean. Its first one is element PLACE of the
  * dataset, counted row by row; the places of the others are STEP apart. */
 static void load_meaning(const dm_reader *reader, dm_view line, int64_t place, int64_t step,
                          double *values) {
+  const dm_dataset *d = &reader->dataset;
+  const bool sliced = d->meaning.slices.count > 0;
   dm_missed *all = reader->missed, met;
+  double pairs[2 * ROUNDED];
   atomic_init(&met.count, 0);
   atomic_init(&met.first, INT64_MAX);
-  dm_meaning_apply(&reader->dataset.meaning, line, 0, 0, 0, values, &met);
+  if (sliced) load_pairs(d, place, step, line.cols, pairs);
+  dm_meaning_apply(&d->meaning, line, sliced ? pairs : NULL, values, &met);
   if (atomic_load(&met.count) == 0) return;
   atomic_fetch_add(&all->count, atomic_load(&met.count));
   const int64_t first = place + atomic_load(&met.first) * step;

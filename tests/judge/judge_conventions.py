@@ -119,7 +119,10 @@ def of_satellites():
     half = np.float32(0.5)
     yield viirs("VIIRS, one granule", u2(4, 65528, 65535, 65527), f8(3, nan, nan, 32764.5), [half, 1])
     yield viirs("VIIRS, granules alike", u2(4, 65535), f8(3, nan), [half, 1] * 4)
-    yield viirs("VIIRS, granules that differ", u2(4, 65535), REFUSED, [half, 1, half, 2], words="several numbers")
+    yield viirs("VIIRS, granules that differ", np.array([[4, 9], [4, 6], [5, 6], [7, 0]], "u2"),
+                np.array([[3, 5.5], [3, 4], [3.25, 3.5], [3.75, 2]]), [half, 1, np.float32(0.25), 2])
+    yield viirs("VIIRS, granules that do not fit", u2(4, 65535), REFUSED, [half, 1, half, 2], words="has 2 numbers")
+    yield viirs("VIIRS, a granule without factors", np.array([[4], [4]], "u2"), REFUSED, [half, 1, nan, 2], words="not finite")
     yield viirs("VIIRS, no factors", u2(4, 65535), f8(4, nan), [1, 0])
     yield viirs("VIIRS, odd factors", u2(4, 5), REFUSED, [1, 0, 1], words="not understood")
     yield viirs("VIIRS, beside floats", f8(4, 5).astype("f4"), f8(4, 5), [half, 1], path="/other/Radiance")
@@ -159,12 +162,16 @@ def of_measurements():
 
     yield minc("MINC, one slice", f8(-1, 4, 0), -1.0, 4.0)
     yield minc("MINC, slices alike", f8(-1, 4, 0), np.array([-1.0, -1.0]), np.array([4.0, 4.0]))
-    yield minc("MINC, slices that differ", REFUSED, np.array([-1.0, 0.0]), np.array([4.0, 4.0]), words="several numbers")
+    yield minc("MINC, slices that differ", np.array([[-1.0, 4, 0], [0, 2, 0.4]]), np.array([-1.0, 0.0]), np.array([4.0, 2.0]),
+               stored=np.array([[0, 255, 51]] * 2, "u1"))
+    yield minc("MINC, one side differs", np.array([[-1.0, 4], [-1, 9]]), -1.0, np.array([4.0, 9.0]),
+               stored=np.array([[0, 255]] * 2, "u1"))
+    yield minc("MINC, slices that do not fit", REFUSED, np.array([-1.0, 0.0]), np.array([4.0, 4.0]), words="has 2 numbers")
     yield minc("MINC, a range", f8(nan, nan, 1), 0.0, 2.0, on={"valid_range": np.array([1.0, 101.0])})
     yield minc("MINC, floats", f8(0, 255), -1.0, 4.0, stored=f8(0, 255))
     yield Case("NWB", "/acquisition/e/data", i2(4, 6), f8(3, 4), {"conversion": 0.5, "offset": 1.0},
                around={"/acquisition/e": {"neurodata_type": "ElectricalSeries"}})
-    for name, of_channels, want in (("alike", [2.0, 2.0], f8(5, 7)), ("nothing said", [1.0, 1.0], f8(3, 4)), ("differ", [1.0, 2.0], REFUSED)):
+    for name, of_channels, want in (("alike", [2.0, 2.0], f8(5, 7)), ("nothing said", [1.0, 1.0], f8(3, 4)), ("differ", [1.0, 3.0], f8(3, 10)), ("do not fit", [1.0, 3.0, 2.0], REFUSED)):
         yield Case(f"NWB, channels {name}", "/acquisition/e/data", i2(4, 6), want, {"conversion": 0.5, "offset": 1.0},
                    beside={"/acquisition/e/channel_conversion": np.array(of_channels)},
                    around={"/acquisition/e": {"neurodata_type": "ElectricalSeries"}})
@@ -276,7 +283,7 @@ def write(folder, case):
         if case.more:
             case.more(file)
     with h5py.File(folder / "b.h5", "w") as file:
-        file["b"] = np.ones((1, 1))
+        file["b"] = np.eye(1 if case.stored is None else len(case.stored))
 
 
 def try_case(folder, damier, case):

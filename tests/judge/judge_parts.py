@@ -12,19 +12,53 @@ import numpy as np
 from running import await_killed, command, environment, expect, how_many, options, ranks_of, run, run_cases
 
 FILL, SCALE, OFFSET = -99, 0.5, 3.0
-STORED = {"f8": "f8", "f4": "f4", "packed": "i2"}
+STORED = {"f8": "f8", "f4": "f4", "packed": "i2", "granules": "i2", "channels": "i2", "slices": "i2"}
+CALLED = {"channels": "g/data", "slices": "g/image"}
+
+
+def factors(x, kind, rng):
+    """The factors and shifts of X's elements, and what says so: datasets beside it, by name."""
+    axis = 0
+    if kind == "granules":  # of VIIRS: one pair for some rows
+        count = int(rng.choice([n for n in range(1, x.shape[0] + 1) if x.shape[0] % n == 0]))
+        shape = (count,)
+    elif kind == "channels":  # of NWB: along any axis
+        axis = int(rng.integers(x.ndim))
+        shape = (x.shape[axis],)
+    else:  # of MINC: along the first axes
+        shape = x.shape[:int(rng.integers(1, x.ndim))]
+    scale = rng.choice([0.25, 0.5, 1.0], shape)
+    shift = np.full(shape, OFFSET) if kind == "channels" else rng.integers(-3, 4, shape).astype("f8")
+    spread = [v.repeat(x.shape[0] // shape[0], 0) if kind == "granules" else v for v in (scale, shift)]
+    spread = [v.reshape([1] * axis + list(v.shape) + [1] * (x.ndim - axis - v.ndim)) for v in spread]
+    if kind == "granules":
+        return *spread, {"xFactors": np.stack([scale, shift], -1).ravel()}
+    if kind == "channels":
+        return *spread, {"g/channel_conversion": scale / SCALE, "axis": axis}
+    low = scale * np.iinfo("i2").min + shift
+    return *spread, {"g/image-min": low, "g/image-max": low + 65535 * scale}
 
 
 def write(path, x, kind, gaps, layout, rng):
-    """A file with X: numbers as they are, or packed; a gap has the value that an attribute names."""
-    stored = (x - OFFSET) / SCALE if kind == "packed" else x
+    """A file with X: numbers as they are, or packed; a gap has the value that an attribute names. Returns the dataset."""
+    scale, shift, beside = factors(x, kind, rng) if STORED[kind] == "i2" and kind != "packed" else (SCALE, OFFSET, {})
+    stored = (x - shift) / scale if STORED[kind] == "i2" else x
     chunks = tuple(int(rng.integers(1, n + 1)) for n in x.shape)
     more = {"chunked": {"chunks": chunks}, "deflated": {"chunks": chunks, "compression": "gzip", "shuffle": True}}
+    called = CALLED.get(kind, "x")
     with h5py.File(path, "w") as file:
-        made = file.create_dataset("x", data=np.where(gaps, FILL, stored).astype(STORED[kind]), **more.get(layout, {}))
+        made = file.create_dataset(called, data=np.where(gaps, FILL, stored).astype(STORED[kind]), **more.get(layout, {}))
         if kind == "packed":
             made.attrs["scale_factor"], made.attrs["add_offset"] = SCALE, OFFSET
         made.attrs["_FillValue"] = np.array(FILL, STORED[kind])[()]
+        axis = beside.pop("axis", None)
+        for name, numbers in beside.items():
+            file[name] = numbers
+        if axis is not None:
+            made.attrs["conversion"], made.attrs["offset"] = SCALE, OFFSET
+            file["g"].attrs["neurodata_type"] = "ElectricalSeries"
+            file["g/channel_conversion"].attrs["axis"] = axis
+    return called
 
 
 def widened(x, gaps, rng):
@@ -45,8 +79,8 @@ def one_file(folder, name, x, gaps, kind, rng):
     part = ""
     if rng.random() < 0.6:
         x, gaps, part = widened(x, gaps, rng)
-    write(folder / f"{name}.h5", x, kind, gaps, rng.choice(["contiguous", "chunked", "deflated"]), rng)
-    return f"{folder}/{name}.h5:/x{part}"
+    called = write(folder / f"{name}.h5", x, kind, gaps, rng.choice(["contiguous", "chunked", "deflated"]), rng)
+    return f"{folder}/{name}.h5:/{called}{part}"
 
 
 def many_files(folder, name, x, gaps, kind, rng):
