@@ -84,8 +84,11 @@ dm_status dm_beside_numbers_all(const dm_beside *beside, const dm_sign *sign, dm
 /* Whether the dataset of SIGN, a mask, has the shape of this one, or none. */
 dm_status dm_beside_is_mask(const dm_beside *beside, const dm_sign *sign, bool *is);
 
-/* *any: an element of the dataset of SIGN is not 0, or it is too large to be looked through. */
-dm_status dm_beside_any_true(const dm_beside *beside, const dm_sign *sign, bool *any);
+/* *any: an element of the dataset of SIGN is not 0, or it is too large to be looked through. BITS
+ * not NULL: *BITS is that of ELEMENTS which are not 0, as in dm_mask, if the dataset has as many or
+ * one for all; NULL if there are none, or it is too large. The caller frees it. */
+dm_status dm_beside_any_true(const dm_beside *beside, const dm_sign *sign, int64_t elements,
+                             uint64_t **bits, bool *any);
 
 /* Whether NAME is one of NAMES, "a|b|c". */
 bool dm_beside_is_one_of(const char *names, const char *name);

@@ -185,11 +185,19 @@ static bool beside_has_bits(const unsigned char *bytes, int64_t count) {
   return all != 0;
 }
 
-/* *any: a byte of S is not 0. */
+/* Sets the bits of COUNT elements of SIZE bytes that are not 0, from FIRST on. */
+static void beside_mark(const unsigned char *bytes, int64_t count, int64_t size, int64_t first,
+                        uint64_t *bits) {
+  for (int64_t i = 0; i < count; i++)
+    bits[(first + i) / 64] |= (uint64_t)beside_has_bits(bytes + i * size, size) << (first + i) % 64;
+}
+
+/* *any: a byte of S is not 0. BITS: all zero; or NULL. */
 static dm_status beside_scan(const dm_beside *b, const dm_sign *sign, const beside_set *s,
-                             bool *any) {
+                             uint64_t *bits, bool *any) {
   const int64_t height = s->rank > 0 ? (int64_t)s->dims[0] : 1;
-  const int64_t row = s->count / dm_max(1, height) * (int64_t)H5Tget_size(s->type);
+  const int64_t size = (int64_t)H5Tget_size(s->type), across = s->count / dm_max(1, height);
+  const int64_t row = across * size;
   const int64_t rows = s->rank > 0 ? beside_rows(s, row) : 1;
   DM_FREED unsigned char *bytes = NULL;
   hsize_t start[H5S_MAX_RANK] = {0}, count[H5S_MAX_RANK];
@@ -197,9 +205,10 @@ static dm_status beside_scan(const dm_beside *b, const dm_sign *sign, const besi
   if (*any) return DM_OK;
   DM_TRY(dm_buffer_table(dm_min(rows, height) * row, &bytes));
   memcpy(count, s->dims, sizeof count);
-  for (int64_t at = 0; at < height && !*any; at += rows) {
+  for (int64_t at = 0; at < height && (bits || !*any); at += rows) {
+    const int64_t now = dm_min(rows, height - at);
     start[0] = (hsize_t)at;
-    count[0] = (hsize_t)dm_min(rows, height - at);
+    count[0] = (hsize_t)now;
     DM_H5_HELD hid_t packed =
         s->rank > 0 ? H5Screate_simple(s->rank, count, NULL) : H5Screate(H5S_SCALAR);
     const bool ready =
@@ -207,16 +216,32 @@ static dm_status beside_scan(const dm_beside *b, const dm_sign *sign, const besi
                                                             count, NULL) >= 0);
     if (!ready || H5Dread(s->set, s->type, packed, s->space, H5P_DEFAULT, bytes) < 0)
       return beside_unreadable(b, sign);
-    *any = beside_has_bits(bytes, dm_min(rows, height - at) * row);
+    *any |= beside_has_bits(bytes, now * row);
+    if (bits) beside_mark(bytes, now * across, size, at * across, bits);
   }
   return DM_OK;
 }
 
-dm_status dm_beside_any_true(const dm_beside *b, const dm_sign *sign, bool *any) {
+/* Frees *BITS, or spreads the one of an only element over all WORDS. */
+static void beside_finish_bits(const beside_set *s, bool any, int64_t words, uint64_t **bits) {
+  if (any && s->count == 1) memset(*bits, 0xff, (size_t)words * sizeof **bits);
+  if (any) return;
+  free(*bits);
+  *bits = NULL;
+}
+
+dm_status dm_beside_any_true(const dm_beside *b, const dm_sign *sign, int64_t elements,
+                             uint64_t **bits, bool *any) {
+  const int64_t words = dm_mask_words(elements);
   beside_set s;
   dm_status status = beside_look(b, sign, &s);
-  *any = !status && s.count > MOST_OF_MASK;
-  if (!status && !*any && s.count > 0) status = beside_scan(b, sign, &s, any);
+  const bool large = !status && dm_max(s.count, bits ? elements : 0) > MOST_OF_MASK;
+  const bool fits = bits && !large && (s.count == 1 || s.count == elements);
+  *any = large;
+  if (bits) *bits = NULL;
+  if (!status && fits) status = dm_buffer_table(dm_max(1, words), bits);
+  if (!status && !large && s.count > 0) status = beside_scan(b, sign, &s, fits ? *bits : NULL, any);
+  if (fits && *bits) beside_finish_bits(&s, !status && *any, words, bits);
   beside_close(&s);
   return status;
 }

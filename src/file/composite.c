@@ -15,12 +15,12 @@ const dm_patch *dm_composite_patches(const dm_composite *composite) {
   return (const dm_patch *)(composite + 1);
 }
 
-static const double *numbers_of(const dm_composite *composite) {
-  return (const double *)(dm_composite_patches(composite) + composite->patches);
+static const uint64_t *words_of(const dm_composite *composite) {
+  return (const uint64_t *)(dm_composite_patches(composite) + composite->patches);
 }
 
 static const dm_packed_dataset *packed_of(const dm_composite *composite) {
-  return (const dm_packed_dataset *)(numbers_of(composite) + composite->numbers);
+  return (const dm_packed_dataset *)(words_of(composite) + composite->words);
 }
 
 static const char *names_of(const dm_composite *composite) {
@@ -31,7 +31,7 @@ void dm_composite_source(const dm_composite *composite, int64_t i, dm_dataset *d
   dm_dataset_unpack(&packed_of(composite)[i], names_of(composite), dataset);
   dataset->composite = NULL;
   dataset->centering = NULL;
-  dataset->meaning.slices.pair = numbers_of(composite) + dataset->meaning.slices.at;
+  dm_meaning_point(&dataset->meaning, words_of(composite));
 }
 
 bool dm_composite_is_same(const dm_composite *a, const dm_composite *b) {
@@ -175,11 +175,18 @@ static bool has_sane_slices(const dm_composite *composite, const dm_dataset *sou
   for (int i = s->axis; i < s->axis + s->axes; i++) extent *= axes.extent[i];
   if (dm_mul_overflows(s->count, s->each, &pairs) || pairs != extent ||
       dm_mul_overflows(s->count, 2, &pairs) || dm_add_overflows(s->at, pairs, &end) ||
-      end > composite->numbers)
+      end > composite->words)
     return false;
   for (int64_t i = 0; i < pairs; i++)
     if (!isfinite(s->pair[i])) return false;
   return true;
+}
+
+static bool has_sane_mask(const dm_composite *composite, const dm_dataset *source) {
+  const dm_mask *m = &source->meaning.mask;
+  if (m->words == 0) return true;
+  return source->meaning.active && m->words == dm_mask_words(source->rows * source->cols) &&
+         m->at >= 0 && m->at <= composite->words && m->words <= composite->words - m->at;
 }
 
 static bool has_sane_sources(const dm_composite *composite,
@@ -189,7 +196,8 @@ static bool has_sane_sources(const dm_composite *composite,
     dm_dataset source;
     if (!is_name(composite, list[i].file) || !is_name(composite, list[i].dataset)) return false;
     dm_composite_source(composite, i, &source);
-    if (source.layout == DM_VIRTUAL || !accept(&source) || !has_sane_slices(composite, &source))
+    if (source.layout == DM_VIRTUAL || !accept(&source) || !has_sane_slices(composite, &source) ||
+        !has_sane_mask(composite, &source))
       return false;
   }
   return true;
@@ -216,12 +224,12 @@ bool dm_composite_is_sane(const dm_composite *composite, int64_t bytes, int64_t 
                           bool (*accept)(const dm_dataset *source)) {
   if (bytes < (int64_t)sizeof *composite || composite->bytes != bytes || composite->patches < 0 ||
       composite->patches > DM_COMPOSITE_PATCHES || composite->sources < 0 ||
-      composite->sources > DM_COMPOSITE_SOURCES || composite->names < 0 || composite->numbers < 0 ||
-      composite->numbers > bytes / (int64_t)sizeof(double))
+      composite->sources > DM_COMPOSITE_SOURCES || composite->names < 0 || composite->words < 0 ||
+      composite->words > bytes / (int64_t)sizeof(uint64_t))
     return false;
   const int64_t tables = (int64_t)sizeof *composite +
                          composite->patches * (int64_t)sizeof(dm_patch) +
-                         composite->numbers * (int64_t)sizeof(double) +
+                         composite->words * (int64_t)sizeof(uint64_t) +
                          composite->sources * (int64_t)sizeof(dm_packed_dataset);
   return composite->names == bytes - tables && has_sane_sources(composite, accept) &&
          has_sane_patches(composite, rows, cols);
@@ -233,14 +241,14 @@ void dm_composer_free(dm_composer *composer) {
   free(composer->patch);
   free(composer->source);
   free(composer->names);
-  free(composer->number);
+  free(composer->word);
   free(composer->table);
   *composer = (dm_composer){0};
 }
 
 void dm_composer_source(const dm_composer *composer, int64_t number, dm_dataset *dataset) {
   dm_dataset_unpack(&composer->source[number], composer->names, dataset);
-  dataset->meaning.slices.pair = composer->number + dataset->meaning.slices.at;
+  dm_meaning_point(&dataset->meaning, composer->word);
 }
 
 /* Makes room for COUNT elements of SIZE bytes. */
@@ -298,16 +306,23 @@ static dm_status grow_table(dm_composer *composer) {
   return DM_OK;
 }
 
-/* Adds the factors of SOURCE's slices, which begin at *at. */
-static dm_status add_numbers(dm_composer *composer, const dm_dataset *source, int64_t *at) {
-  const dm_slices *s = &source->meaning.slices;
-  *at = composer->numbers;
-  if (s->count == 0) return DM_OK;
-  DM_TRY(grow((void **)&composer->number, composer->numbers + 2 * s->count, &composer->number_room,
-              sizeof(double)));
-  memcpy(composer->number + composer->numbers, s->pair, (size_t)s->count * 2 * sizeof(double));
-  composer->numbers += 2 * s->count;
+/* Adds COUNT words; *at: the place of the first. */
+static dm_status add_words(dm_composer *composer, const void *words, int64_t count, int64_t *at) {
+  *at = composer->words;
+  if (count == 0) return DM_OK;
+  DM_TRY(grow((void **)&composer->word, composer->words + count, &composer->word_room,
+              sizeof *composer->word));
+  memcpy(composer->word + composer->words, words, (size_t)count * sizeof *composer->word);
+  composer->words += count;
   return DM_OK;
+}
+
+/* Adds what SOURCE's meaning points to, and sets its places. */
+static dm_status add_meaning(dm_composer *composer, dm_meaning *meaning) {
+  dm_slices *s = &meaning->slices;
+  dm_mask *m = &meaning->mask;
+  DM_TRY(add_words(composer, s->pair, 2 * s->count, &s->at));
+  return add_words(composer, m->bits, m->words, &m->at);
 }
 
 dm_status dm_composer_add_source(dm_composer *composer, const dm_dataset *dataset,
@@ -321,7 +336,7 @@ dm_status dm_composer_add_source(dm_composer *composer, const dm_dataset *datase
   DM_TRY(grow((void **)&composer->source, composer->sources + 1, &composer->source_room,
               sizeof *composer->source));
   DM_TRY(grow((void **)&composer->names, used, &composer->names_room, 1));
-  DM_TRY(add_numbers(composer, dataset, &added.meaning.slices.at));
+  DM_TRY(add_meaning(composer, &added.meaning));
   *number = composer->sources;
   *slot_of(composer, &source->at, source->vector, &source->axes) = *number + 1;
   dm_dataset_pack(source, composer->names, composer->names_used, &composer->source[*number]);
@@ -485,22 +500,21 @@ dm_status dm_composer_finish(dm_composer *composer, int64_t rows, int64_t cols,
   const dm_composite head = {.patches = composer->patches,
                              .sources = composer->sources,
                              .names = composer->names_used,
-                             .numbers = composer->numbers,
+                             .words = composer->words,
                              .missing = missing};
   const int64_t patch_bytes = head.patches * (int64_t)sizeof(dm_patch);
-  const int64_t number_bytes = head.numbers * (int64_t)sizeof(double);
+  const int64_t word_bytes = head.words * (int64_t)sizeof(uint64_t);
   const int64_t source_bytes = head.sources * (int64_t)sizeof(dm_packed_dataset);
   const struct {
     const void *from;
     int64_t bytes;
   } tables[] = {{composer->patch, patch_bytes},
-                {composer->number, number_bytes},
+                {composer->word, word_bytes},
                 {composer->source, source_bytes},
                 {composer->names, head.names}};
   int64_t used = sizeof head;
   void *memory;
-  DM_TRY(
-      dm_buffer_zeroed(used + patch_bytes + number_bytes + source_bytes + head.names, 1, &memory));
+  DM_TRY(dm_buffer_zeroed(used + patch_bytes + word_bytes + source_bytes + head.names, 1, &memory));
   *composite = memory;
   **composite = head;
   for (int i = 0; i < 4; i++) {

@@ -20,9 +20,9 @@ typedef struct dm_patch {
 } dm_patch;
 
 typedef struct dm_composite {
-  int64_t bytes; /* of the block: this, the patches, the numbers, the sources, their names */
+  int64_t bytes; /* of the block: this, the patches, the words, the sources, their names */
   int64_t patches, sources, names;
-  int64_t numbers;        /* of the factors of sources' slices */
+  int64_t words;          /* of 8 bytes: factors of slices, and masks, of the sources */
   int64_t missing;        /* elements in no patch: they have the fill value */
   unsigned char fill[16]; /* an element of the matrix's type in this machine's byte order */
 } dm_composite;
@@ -53,8 +53,8 @@ typedef struct dm_composer {
   int64_t sources, source_room;
   char *names;
   int64_t names_used, names_room;
-  double *number;
-  int64_t numbers, number_room;
+  uint64_t *word;
+  int64_t words, word_room;
   int64_t *table; /* hash table of sources by name: index + 1 */
   int64_t places;
 } dm_composer;
@@ -88,8 +88,8 @@ dm_status dm_composer_finish(dm_composer *composer, int64_t rows, int64_t cols,
 dm_status dm_composer_finish_dataset(dm_composer *composer, int64_t rows, int64_t cols,
                                      const dm_dataset *whole, dm_dataset *dataset);
 
-/* Makes DATASET, whose factors differ between its slices, the composite of itself that holds them.
- */
+/* Makes DATASET, whose meaning has factors of slices or a mask, the composite of itself that holds
+ * them. */
 dm_status dm_composer_wrap(dm_dataset *dataset);
 
 /* Fills in what DATASET, a composite, says of all its sources together: bytes, filters, chunks. */

@@ -49,7 +49,6 @@ const dm_convention dm_conventions[] = {
     {"ml_dtypes", ON_IS("dtype", "*float8|*float6|*float4|*int4|*int2"), ALWAYS, 0, DM_BYTES, DM_REFUSE, "its bytes are codes of a narrower type, which its attribute 'dtype' names", "write its numbers as float32, in Python: x.astype('float32')", NO_NUMBERS},
     {"ml_dtypes", ON_IS("dtype", "*bfloat16|*float16"), INTEGERS, DM_REFUSE, "its integers are codes of the floats that its attribute 'dtype' names", "write its numbers as float32, in Python: x.view(TYPE).astype('float32')", NO_NUMBERS},
     {"Keras", BESIDE("1|2"), UNDER("vars"), "0|1", DM_BYTES, DM_REFUSE, "its numbers are quantised weights of Keras, whose scale lies beside them", "write the weights: of int8, the numbers divided by the scale of their output", NO_NUMBERS},
-    {"NumPy, hickle, vaex, anndata, pandas", BESIDE("mask|_mask"), ALWAYS, "data|values|_data", DM_ANY_TYPE, DM_REFUSE_IF_MASKED, "a mask lies beside it, which says that elements are missing", filled, NO_NUMBERS},
     {"vaex", BESIDE("null_bitmap"), ALWAYS, "data", DM_ANY_TYPE, DM_REFUSE, "a mask of bits lies beside it, which says that elements are missing", filled, NO_NUMBERS},
     {"KNMI radar", IN_IS("calibration", "calibration_formulas", "!GEO=1.000000*PV+0.000000"), INTEGERS, DM_REFUSE, "the group 'calibration' has a formula for its values", unpacked, NO_NUMBERS},
     {"NIX", BESIDE("polynom_coefficients"), ALWAYS, "data", DM_ANY_TYPE, DM_REFUSE_UNLESS_EMPTY, "its values are a polynomial of the stored numbers ('polynom_coefficients')", unpacked, NO_NUMBERS},
@@ -76,6 +75,7 @@ const dm_convention dm_conventions[] = {
     {"HDF-EOS 5", ON("Offset"), ANY, DM_REFUSE_UNLESS_0, "HDF-EOS's Offset may still be to be applied", "write x + Offset if so", NO_NUMBERS},
     {"MODIS", LIKE("reflectancescales|radiancescales|correctedcountsscales|bandscales"), INTEGERS, DM_REFUSE, "it has a factor for each band", unpacked, NO_NUMBERS},
 
+    {"NumPy, hickle, vaex, anndata, pandas", BESIDE("mask|_mask"), ALWAYS, "data|values|_data", DM_ANY_TYPE, DM_MISSING_MASKED, "a mask lies beside it, which says that elements are missing", filled, NO_NUMBERS},
     {"netCDF", ON("_FillValue"), ANY, DM_MISSING_ARE, "missing", 0, NO_NUMBERS},
     {"netCDF", ON("missing_value"), ANY, DM_MISSING_ARE, "missing", 0, NO_NUMBERS},
     {"HDF-EOS 5", ON("MissingValue"), ANY, DM_MISSING_ARE, "missing", 0, NO_NUMBERS},
@@ -128,7 +128,6 @@ const char *dm_deed_text(dm_deed deed) {
       [DM_REFUSE_UNLESS_1] = "refused beside integers, unless it is 1; else a warning",
       [DM_REFUSE_UNLESS_0] = "refused beside integers, unless it is 0; else a warning",
       [DM_REFUSE_UNLESS_EMPTY] = "refused, unless it is empty",
-      [DM_REFUSE_IF_MASKED] = "refused, unless the mask is false everywhere",
       [DM_IS_COMPLEX] = "read as complex (`--complex-axis`), if it is true",
       [DM_OTHER_SIGN] = "applied",
       [DM_UNPACK] = "applied, one factor and one shift",
@@ -139,6 +138,7 @@ const char *dm_deed_text(dm_deed deed) {
       [DM_APPLY_MORE] = "applied, along the axis that its attribute `axis` names, or the second",
       [DM_APPLY_EXTREMES] = "applied; several are those of slices along the first axes",
       [DM_MISSING_ARE] = "applied",
+      [DM_MISSING_MASKED] = "missing where it is true; of complex numbers refused",
       [DM_MISSING_THESE] = "applied",
       [DM_MISSING_DEFAULT] = "missing, unless _FillValue names another or _Unsigned is true; of "
                              "one byte, if there is a fill value",

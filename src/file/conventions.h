@@ -38,8 +38,7 @@ typedef enum dm_deed {
   DM_REFUSE_UNLESS_1, /* beside floats: warns */
   DM_REFUSE_UNLESS_0,
   DM_REFUSE_UNLESS_EMPTY,
-  DM_REFUSE_IF_MASKED, /* unless the mask is false everywhere */
-  DM_IS_COMPLEX,       /* along a last axis of 2: complex_axis.c, before what else applies */
+  DM_IS_COMPLEX, /* along a last axis of 2: complex_axis.c, before what else applies */
   DM_OTHER_SIGN,
   DM_UNPACK,         /* value = FACTOR * stored + SHIFT, also for integers by 1 and 0 */
   DM_UNPACK_HDF4,    /* value = FACTOR * (stored - SHIFT) */
@@ -50,7 +49,8 @@ typedef enum dm_deed {
   DM_APPLY_EXTREMES, /* FACTOR and SHIFT map valid_range to the numbers of the two marks; each
                         slice may have its own */
   DM_MISSING_ARE,
-  DM_MISSING_THESE, /* the numbers of the row */
+  DM_MISSING_MASKED, /* where a mask is not 0 */
+  DM_MISSING_THESE,  /* the numbers of the row */
   DM_MISSING_DEFAULT,
   DM_MISSING_DEFAULT_SET, /* the same, if the dataset was written with a fill value */
   DM_MISSING_SMALLEST,    /* the smallest integer */

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -221,14 +220,14 @@ static bool takes_reals(const dm_trust *trust, const dm_dataset *find) {
          dm_part_reaches(find->at.part, count);
 }
 
-/* *factors: those of slices of the whole dataset, which the caller frees. */
+/* *meaning: that of the whole dataset, which the caller frees. */
 static dm_status examine_one(const dm_trust *trust, dm_dataset *find, dm_attributes *provenance,
-                             const double **factors) {
+                             dm_meaning *meaning) {
   dm_trust of_whole = *trust, of_part = *trust;
   const bool is_part = find->at.part[0] != '\0';
   of_whole.any_shape |= is_part;
   dm_status status = examine_whole(&of_whole, find, provenance);
-  *factors = find->meaning.slices.pair;
+  *meaning = find->meaning;
   DM_TRY(status);
   if (is_part && find->at.part[0] && takes_reals(trust, find)) {
     of_whole.complex_axis = DM_COMPLEX_NONE;
@@ -240,14 +239,14 @@ static dm_status examine_one(const dm_trust *trust, dm_dataset *find, dm_attribu
   const dm_axes axes = dm_dataset_axes(find);
   if (find->at.part[0]) return dm_examine_part(&of_part, find);
   if (is_part) DM_TRY(dm_examine_lay(trust, &axes, find)); /* it was a name */
-  return find->meaning.slices.count > 0 ? dm_composer_wrap(find) : DM_OK;
+  return dm_meaning_points(&find->meaning) ? dm_composer_wrap(find) : DM_OK;
 }
 
 dm_status dm_examine_at(const dm_trust *trust, dm_dataset *find, dm_attributes *provenance) {
-  const double *factors = NULL;
+  dm_meaning meaning = {.active = false};
   if (dm_location_is_stack(&find->at)) return dm_examine_stack(trust, find);
-  dm_status status = examine_one(trust, find, provenance, &factors);
-  free((void *)factors);
+  dm_status status = examine_one(trust, find, provenance, &meaning);
+  dm_meaning_free(&meaning);
   if (status) dm_dataset_free(find);
   return status;
 }

@@ -66,21 +66,32 @@ static dm_status meaning_refuse_unless_empty(dm_examined *e, const dm_convention
   return said == DM_SAID_NOTHING ? DM_OK : dm_meaning_refuse(e, row, sign);
 }
 
-static dm_status meaning_refuse_if_masked(dm_examined *e, const dm_convention *row,
-                                          const dm_sign *sign) {
+/* Refuses masks of complex numbers, and very large ones. */
+static dm_status meaning_missing_masked(dm_examined *e, const dm_convention *row,
+                                        const dm_sign *sign) {
+  dm_meaning *m = &e->find->meaning;
+  const int64_t elements = e->find->rows * e->find->cols;
+  const bool can = !dm_dtype_is_complex(e->find->dtype) && e->find->layout != DM_VIRTUAL;
   bool is_mask, any;
+  uint64_t *bits = NULL;
   DM_TRY(dm_beside_is_mask(e->beside, sign, &is_mask));
   if (!is_mask) return DM_OK;
-  DM_TRY(dm_beside_any_true(e->beside, sign, &any));
-  return any ? dm_meaning_refuse(e, row, sign) : DM_OK;
+  DM_TRY(dm_beside_any_true(e->beside, sign, elements, can ? &bits : NULL, &any));
+  if (any && !bits) return dm_meaning_refuse(e, row, sign);
+  if (!any) return DM_OK;
+  m->active = m->found = true;
+  m->mask = (dm_mask){.words = dm_mask_words(elements), .bits = bits};
+  dm_meaning_add(m->text, "missing: where '%.80s' beside it is true", sign->name);
+  return DM_OK;
 }
 
 static dm_status meaning_warn_if_masked(dm_examined *e, const dm_convention *row,
                                         const dm_sign *sign) {
   bool is_mask, any;
+  if (e->find->meaning.mask.words > 0) return DM_OK; /* one is applied */
   DM_TRY(dm_beside_is_mask(e->beside, sign, &is_mask));
   if (!is_mask) return DM_OK;
-  DM_TRY(dm_beside_any_true(e->beside, sign, &any));
+  DM_TRY(dm_beside_any_true(e->beside, sign, 0, NULL, &any));
   if (any) dm_meaning_add(e->find->meaning.warning, "%s ('%.80s')", row->means, sign->name);
   return DM_OK;
 }
@@ -184,7 +195,7 @@ static dm_meaning_act *const meaning_acts[DM_DEEDS] = {
     [DM_REFUSE_UNLESS_1] = meaning_refuse_unless_1,
     [DM_REFUSE_UNLESS_0] = meaning_refuse_unless_0,
     [DM_REFUSE_UNLESS_EMPTY] = meaning_refuse_unless_empty,
-    [DM_REFUSE_IF_MASKED] = meaning_refuse_if_masked,
+    [DM_MISSING_MASKED] = meaning_missing_masked,
     [DM_IS_COMPLEX] = meaning_is_complex,
     [DM_OTHER_SIGN] = dm_meaning_other_sign,
     [DM_UNPACK] = dm_meaning_unpack,

@@ -128,7 +128,8 @@ static void recognise(known *k) {
 
 /* The answer must depend on the one file alone. */
 static bool is_about_one_file(const dm_trust *trust, const dm_dataset *found) {
-  return !trust->external && !trust->swmr && !found->composite && found->meaning.slices.count == 0;
+  return !trust->external && !trust->swmr && !found->composite &&
+         !dm_meaning_points(&found->meaning);
 }
 
 void dm_known_add(dm_known_files *files, const dm_trust *trust, const dm_location *asked,

@@ -83,7 +83,7 @@ static bool list_one(void *context, const dm_met *met) {
   else if (met->object >= 0 && H5Iget_type(met->object) == H5I_DATASET)
     layout_of(met->object, entry->layout, sizeof entry->layout);
   if (status) refusal_of(status, &found.at, entry->refused, sizeof entry->refused);
-  free((void *)found.meaning.slices.pair);
+  dm_meaning_free(&found.meaning);
   dm_dataset_free(&found);
   return false;
 }

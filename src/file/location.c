@@ -278,7 +278,16 @@ static void append(char *text, int64_t size, int64_t *used, const char *more) {
   if (*used < size) *used += snprintf(text + *used, (size_t)(size - *used), "%s", more);
 }
 
+/* *source: what the composite DATASET is, if it only holds what its meaning points to. */
+static bool is_wrapped(const dm_dataset *dataset, dm_dataset *source) {
+  if (!dataset->composite || dataset->composite->sources != 1 || dataset->at.part[0]) return false;
+  dm_composite_source(dataset->composite, 0, source);
+  return dm_meaning_points(&source->meaning) && dm_dataset_is_same(dataset, source);
+}
+
 void dm_dataset_describe(const dm_dataset *dataset, char *text, int64_t size) {
+  dm_dataset source;
+  if (is_wrapped(dataset, &source)) dataset = &source;
   static const char *const layouts[] = {"contiguous", "chunked", "compact", "virtual"};
   int64_t used = 0;
   append(text, size, &used, layouts[dataset->layout]);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/checked.h"
@@ -17,6 +18,18 @@ dm_dtype dm_meaning_number(const dm_meaning *meaning, dm_dtype dtype) {
     for (int j = 0; j < 2; j++)
       if (pairs[i][j] == dtype) return pairs[i][1 - j];
   return dtype;
+}
+
+void dm_meaning_point(dm_meaning *meaning, const uint64_t *words) {
+  meaning->slices.pair = (const double *)(words + meaning->slices.at);
+  meaning->mask.bits = words + meaning->mask.at;
+}
+
+void dm_meaning_free(dm_meaning *meaning) {
+  free((void *)meaning->slices.pair);
+  free((void *)meaning->mask.bits);
+  meaning->slices = (dm_slices){.count = 0};
+  meaning->mask = (dm_mask){.words = 0};
 }
 
 const char *dm_missing_name(dm_missing missing) {
@@ -107,31 +120,42 @@ static double replacement(const dm_meaning *m) {
   return m->missing == DM_MISSING_ZERO ? 0.0 : (double)NAN;
 }
 
+/* Adds those that are MASKED to the BAD ones, if there are ANY already; whether there are now. */
+static bool mark_masked(const uint8_t *masked, int64_t count, bool any, uint8_t *bad) {
+  if (!any) memset(bad, 0, RUN);
+  int64_t found = any;
+  for (int64_t i = 0; i < count; i++) found += bad[i] |= masked[i];
+  return found > 0;
+}
+
 /* The values of at most RUN elements at SRC, as dm_meaning_apply. False: none is missing; else BAD
  * marks those that are. */
 static bool interpret(const dm_meaning *m, const void *src, dm_dtype stored, int64_t stride,
-                      const double *pairs, int64_t count, double *values, uint8_t *bad) {
+                      dm_singled of, int64_t count, double *values, uint8_t *bad) {
   const dm_dtype number = dm_meaning_number(m, stored);
   int64_t whole[RUN];
   const int64_t *const longs = is_long(number) ? whole : NULL;
   dm_load_wide(values, src, number, stride, count);
   if (dm_dtype_is_complex(number)) return mark_complex(values, count, bad);
   for (int64_t i = 0; longs && i < count; i++) whole[i] = ((const int64_t *)src)[i * stride];
-  const bool misses = may_miss(m, values, longs, count);
+  bool misses = may_miss(m, values, longs, count);
   if (misses) mark(m, values, longs, count, bad);
-  if (m->packed) unpack(m, pairs, values, count);
+  if (of.masked) misses = mark_masked(of.masked, count, misses, bad);
+  if (m->packed) unpack(m, of.pairs, values, count);
   return misses;
 }
 
-void dm_meaning_apply(const dm_meaning *m, dm_view stored, const double *pairs, double *dst,
+void dm_meaning_apply(const dm_meaning *m, dm_view stored, dm_singled of, double *dst,
                       dm_missed *missed) {
   const int64_t parts = dm_dtype_is_complex(stored.dtype) ? 2 : 1;
   uint8_t bad[RUN];
   for (int64_t at = 0; at < stored.cols; at += RUN) {
     const int64_t count = dm_min(RUN, stored.cols - at);
     double *values = dst + at * parts;
-    if (!interpret(m, dm_view_at(stored, 0, at), stored.dtype, stored.col_stride,
-                   pairs ? pairs + 2 * at : NULL, count, values, bad) ||
+    const dm_singled part = {of.pairs ? of.pairs + 2 * at : NULL,
+                             of.masked ? of.masked + at : NULL};
+    if (!interpret(m, dm_view_at(stored, 0, at), stored.dtype, stored.col_stride, part, count,
+                   values, bad) ||
         count_bad(bad, count, at, missed) == 0)
       continue;
     for (int64_t i = 0; i < count * parts; i++)
@@ -142,12 +166,13 @@ void dm_meaning_apply(const dm_meaning *m, dm_view stored, const double *pairs, 
 void dm_meaning_scan(const dm_meaning *m, dm_view part, int64_t row, int64_t col, int64_t cols,
                      dm_missed *missed) {
   const double instead[2] = {replacement(m), replacement(m)};
+  const dm_singled none = {NULL, NULL};
   double values[2 * RUN];
   uint8_t bad[RUN];
   for (int64_t i = 0; i < part.rows; i++)
     for (int64_t at = 0; at < part.cols; at += RUN) {
       const int64_t count = dm_min(RUN, part.cols - at);
-      if (!interpret(m, dm_view_at(part, i, at), part.dtype, part.col_stride, NULL, count, values,
+      if (!interpret(m, dm_view_at(part, i, at), part.dtype, part.col_stride, none, count, values,
                      bad) ||
           count_bad(bad, count, (row + i) * cols + col + at, missed) == 0)
         continue;

@@ -35,7 +35,19 @@ typedef struct dm_slices {
   const double *pair; /* there; until there is a composite, dm_examine_at's own */
 } dm_slices;
 
-/* Plain data, but for SLICES; all zero: the stored numbers are the values. */
+/* Which elements are missing: bit i % 64 of word i / 64 is that of element i, counted row by row.
+ */
+typedef struct dm_mask {
+  int64_t words; /* 0: none is missing */
+  int64_t at;    /* as in dm_slices */
+  const uint64_t *bits;
+} dm_mask;
+
+static inline int64_t dm_mask_words(int64_t elements) {
+  return elements / 64 + (elements % 64 > 0);
+}
+
+/* Plain data, but for SLICES and MASK; all zero: the stored numbers are the values. */
 typedef struct dm_meaning {
   bool active;
   bool packed;     /* value = scale * number + offset, ... */
@@ -49,6 +61,7 @@ typedef struct dm_meaning {
   dm_dtype type; /* of the values */
   double scale, offset, low, high;
   dm_slices slices;
+  dm_mask mask;
   int count;
   double real[DM_MISSING_VALUES];   /* the numbers that mean "missing", ... */
   int64_t whole[DM_MISSING_VALUES]; /* ... and as integers of 64 bits */
@@ -64,15 +77,31 @@ typedef struct dm_missed {
 /* The type of numbers stored as DTYPE before they are unpacked. */
 dm_dtype dm_meaning_number(const dm_meaning *meaning, dm_dtype dtype);
 
-/* Whether values are the stored elements of DTYPE, unless they are missing. */
-static inline bool dm_meaning_only_scans(const dm_meaning *meaning) {
-  return !meaning->packed && !meaning->other_sign;
+/* Whether MEANING points to numbers or bits that a composite must hold. */
+static inline bool dm_meaning_points(const dm_meaning *meaning) {
+  return meaning->slices.count > 0 || meaning->mask.words > 0;
 }
 
-/* DST (f64, or c128, packed) = the values of STORED, a row. PAIRS: the factor and the shift of each
- * element; NULL: all have those of MEANING. Missing ones are counted in MISSED, from 0 on, and
- * replaced. */
-void dm_meaning_apply(const dm_meaning *meaning, dm_view stored, const double *pairs, double *dst,
+/* Makes it point to WORDS, those of its composite. */
+void dm_meaning_point(dm_meaning *meaning, const uint64_t *words);
+
+/* Frees what it points to, if no composite holds that. */
+void dm_meaning_free(dm_meaning *meaning);
+
+/* Whether stored numbers are the values of their elements, unless they are missing. */
+static inline bool dm_meaning_only_scans(const dm_meaning *meaning) {
+  return !meaning->packed && !meaning->other_sign && meaning->mask.words == 0;
+}
+
+/* What the meaning says of single elements; NULL: nothing. */
+typedef struct dm_singled {
+  const double *pairs;   /* the factor and the shift of each */
+  const uint8_t *masked; /* 1: it is missing, or 0 */
+} dm_singled;
+
+/* DST (f64, or c128, packed) = the values of STORED, a row, of which OF says more. Missing ones are
+ * counted in MISSED, from 0 on, and replaced. */
+void dm_meaning_apply(const dm_meaning *meaning, dm_view stored, dm_singled of, double *dst,
                       dm_missed *missed);
 
 /* The same in place, for a PART that was read without conversion. */

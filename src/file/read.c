@@ -248,18 +248,30 @@ static void load_pairs(const dm_dataset *d, int64_t place, int64_t step, int64_t
   }
 }
 
+/* Which of COUNT elements, from PLACE on, are masked. */
+static void load_masked(const dm_mask *mask, int64_t place, int64_t step, int64_t count,
+                        uint8_t *masked) {
+  for (int64_t i = 0; i < count; i++) {
+    const int64_t at = place + i * step;
+    masked[i] = mask->bits[at / 64] >> at % 64 & 1;
+  }
+}
+
 /* Loads the elements of LINE, a row, as what they mean. Its first one is element PLACE of the
  * dataset, counted row by row; the places of the others are STEP apart. */
 static void load_meaning(const dm_reader *reader, dm_view line, int64_t place, int64_t step,
                          double *values) {
   const dm_dataset *d = &reader->dataset;
-  const bool sliced = d->meaning.slices.count > 0;
+  const bool sliced = d->meaning.slices.count > 0, masks = d->meaning.mask.words > 0;
   dm_missed *all = reader->missed, met;
   double pairs[2 * ROUNDED];
+  uint8_t masked[ROUNDED];
+  const dm_singled of = {sliced ? pairs : NULL, masks ? masked : NULL};
   atomic_init(&met.count, 0);
   atomic_init(&met.first, INT64_MAX);
   if (sliced) load_pairs(d, place, step, line.cols, pairs);
-  dm_meaning_apply(&d->meaning, line, sliced ? pairs : NULL, values, &met);
+  if (masks) load_masked(&d->meaning.mask, place, step, line.cols, masked);
+  dm_meaning_apply(&d->meaning, line, of, values, &met);
   if (atomic_load(&met.count) == 0) return;
   atomic_fetch_add(&all->count, atomic_load(&met.count));
   const int64_t first = place + atomic_load(&met.first) * step;

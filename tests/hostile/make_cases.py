@@ -749,6 +749,41 @@ def beside(cases):
     with cases.hdf5("beside_deep.h5", 0, "3 x 4 i32", "/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/data") as file:
         factors(file)
         file["g/g"] = file["g"]
+    def image(name, code, fragment, most, data=MATRIX.astype("i2"), least=0.0, axis=None):
+        """Factors of slices, or of channels along AXIS."""
+        with cases.hdf5(f"slices_{name}.h5", code, fragment, "/g/data" if axis is not None else "/g/image") as file:
+            file["g/data" if axis is not None else "g/image"] = data
+            file["g"].attrs["neurodata_type"] = "ElectricalSeries"
+            if axis is not None:
+                file["g/channel_conversion"] = most
+                file["g/channel_conversion"].attrs["axis"] = axis
+            else:
+                file["g/image-min"] = least
+                file.create_dataset("g/image-max", **most if isinstance(most, dict) else {"data": most})
+
+    large = {"shape": (2**40, 2**22), "dtype": "f8", "chunks": (64, 64)}
+    image("good", 0, "/g/image: 3 x 4 f64", np.array([1.0, 2, 3]))
+    image("large", 3, "is no list of at most 65536 numbers", large)
+    image("text", 3, "is no list of at most", np.array([b"a", b"b", b"c"]))
+    image("nan", 3, "or not finite", np.array([1, 2, np.nan]))
+    image("others", 3, "'image-max' has 4 numbers", np.arange(4.0))
+    image("deep", 3, "'image-max' has 12 numbers", np.arange(12.0).reshape(1, 3, 4))
+    image("unlike", 3, "'image-max' has 3 numbers", np.arange(3.0), least=np.arange(2.0))
+    image("each", 0, "/g/image: 3 x 4 f64", np.arange(12.0).reshape(3, 4))
+    image("channels", 0, "/g/data: 3 x 4 f64", np.arange(1.0, 5), axis=1)
+    image("axis", 3, "'channel_conversion' has 4 numbers", np.arange(1.0, 5), axis=0)
+    image("axis_none", 3, "'channel_conversion' has 4 numbers", np.arange(1.0, 5), axis=-1)
+    image("axis_far", 3, "'channel_conversion' has 4 numbers", np.arange(1.0, 5), axis=2**40)
+    image("axis_odd", 3, "'channel_conversion' has 4 numbers", np.arange(1.0, 5), axis="no")
+    for name, mask, code, fragment in (
+            ("good", MATRIX > 5, 3, "values are missing; the first is in row 1, column 2"), ("none", MATRIX < 0, 0, "3 x 4 f64, contiguous"), ("shape", np.ones((4, 3), bool), 0, "3 x 4 f64, contiguous"),
+            ("large", {"shape": (2**40, 2**22), "dtype": "?", "chunks": (2**14, 2**14)}, 0, "3 x 4 f64, contiguous")):
+        with cases.hdf5(f"mask_{name}.h5", code, fragment, "/g/data") as file:
+            file["g/data"] = MATRIX
+            file.create_dataset("g/mask", **mask if isinstance(mask, dict) else {"data": mask})
+    with cases.hdf5("mask_complex.h5", 3, "a mask lies beside it, which says that elements are missing", "/g/data") as file:
+        file["g/data"] = MATRIX * 1j
+        file["g/mask"] = MATRIX > 5
     chain = [f"l{i}" for i in range(40)]
     with cases.hdf5("beside_chain.h5", 3, "holds no|is a circle|leads nowhere", "/l39") as file:
         factors(file)

@@ -200,10 +200,13 @@ def of_masks():
     some, none = np.array([[True, False]]), np.zeros((1, 2), bool)
     for name, path, mask in (("hickle", "/data/data", "/data/mask"), ("vaex", "/table/columns/c/data", "/table/columns/c/mask"),
                              ("pandas", "/g/values", "/g/mask"), ("at the root", "/data", "/mask"), ("underlined", "/_data", "/_mask")):
-        yield Case(f"mask: {name}", path, f8(1e20, 1), REFUSED, beside={mask: some}, words="mask")
+        yield Case(f"mask: {name}", path, f8(1e20, 1), f8(nan, 1), beside={mask: some})
         yield Case(f"mask: {name}, false", path, f8(1, 2), f8(1, 2), beside={mask: none})
-    yield Case("mask of u8", "/data", f8(1, 2), REFUSED, beside={"/mask": u1(0, 1)})
-    yield Case("mask of one element", "/data", f8(1, 2), REFUSED, beside={"/mask": True})
+    yield Case("mask of u8", "/data", f8(1, 2), f8(1, nan), beside={"/mask": u1(0, 1)})
+    yield Case("mask of words", "/data", f8(1, 2), f8(1, nan), beside={"/mask": u2(0, 256)})
+    yield Case("mask of one element", "/data", f8(1, 2), f8(nan, nan), beside={"/mask": True})
+    yield Case("mask beside packed numbers", "/data", i2(4, 6, -9), f8(nan, 4, nan), {"scale_factor": 0.5, "add_offset": 1.0,
+               "_FillValue": np.int16(-9)}, beside={"/mask": np.array([[True, False, False]])})
     yield Case("mask of another shape", "/data", f8(1, 2), f8(1, 2), beside={"/mask": np.ones((3, 2), bool)})
     yield Case("mask that is no mask", "/data", f8(1, 2), f8(1, 2), beside={"/mask": f8(0.5, 1)})
     yield Case("mask that is a group", "/data", f8(1, 2), f8(1, 2), around={"/mask": {"a": 1}})
@@ -212,13 +215,14 @@ def of_masks():
                words="cannot be")
     yield Case("mask elsewhere", "/data", f8(1, 2), REFUSED, words="--allow-external",
                more=lambda f: f.update({"mask": h5py.ExternalLink("b.h5", "/b")}))
-    yield Case("mask by a soft link", "/data", f8(1, 2), REFUSED, beside={"/m": some}, words="mask",
+    yield Case("mask by a soft link", "/data", f8(1, 2), f8(nan, 2), beside={"/m": some},
                more=lambda f: f.update({"mask": h5py.SoftLink("/m")}))
     yield Case("mask by name", "/x", f8(1, 2), WARNED, beside={"/x_mask": some}, words="'x_mask'")
     yield Case("mask by name, false", "/x", f8(1, 2), f8(1, 2), beside={"/x_mask": none})
     yield Case("mask of bits", "/c/data", f8(1, 2), REFUSED, beside={"/c/null_bitmap": u1(3)})
     rows = np.zeros((1, 3000), bool)
-    yield Case("mask in chunks, the last", "/data", np.ones((1, 3000)), REFUSED,
+    yield Case("mask in chunks, the last", "/data", np.ones((1, 3000)),
+               np.where(np.arange(3000)[None] == 2999, nan, 1.0),
                more=lambda f: f.create_dataset("mask", data=np.arange(3000)[None] == 2999, chunks=(1, 100), compression=1))
     yield Case("mask in chunks, false", "/data", np.ones((1, 3000)), np.ones((1, 3000)),
                more=lambda f: f.create_dataset("mask", data=rows, chunks=(1, 100), compression=1))

@@ -12,8 +12,8 @@ import numpy as np
 from running import await_killed, command, environment, expect, how_many, options, ranks_of, run, run_cases
 
 FILL, SCALE, OFFSET = -99, 0.5, 3.0
-STORED = {"f8": "f8", "f4": "f4", "packed": "i2", "granules": "i2", "channels": "i2", "slices": "i2"}
-CALLED = {"channels": "g/data", "slices": "g/image"}
+STORED = {"f8": "f8", "f4": "f4", "packed": "i2", "granules": "i2", "channels": "i2", "slices": "i2", "masked": "f8"}
+CALLED = {"channels": "g/data", "slices": "g/image", "masked": "g/data"}
 
 
 def factors(x, kind, rng):
@@ -40,7 +40,8 @@ def factors(x, kind, rng):
 
 
 def write(path, x, kind, gaps, layout, rng):
-    """A file with X: numbers as they are, or packed; a gap has the value that an attribute names. Returns the dataset."""
+    """A file with X: numbers as they are, or packed; a gap has the value that an attribute names, or a
+    mask. Returns the dataset."""
     scale, shift, beside = factors(x, kind, rng) if STORED[kind] == "i2" and kind != "packed" else (SCALE, OFFSET, {})
     stored = (x - shift) / scale if STORED[kind] == "i2" else x
     chunks = tuple(int(rng.integers(1, n + 1)) for n in x.shape)
@@ -50,7 +51,10 @@ def write(path, x, kind, gaps, layout, rng):
         made = file.create_dataset(called, data=np.where(gaps, FILL, stored).astype(STORED[kind]), **more.get(layout, {}))
         if kind == "packed":
             made.attrs["scale_factor"], made.attrs["add_offset"] = SCALE, OFFSET
-        made.attrs["_FillValue"] = np.array(FILL, STORED[kind])[()]
+        if kind == "masked":
+            file.create_dataset("g/mask", data=gaps, **more.get(rng.choice(["", "chunked"]), {}))
+        else:
+            made.attrs["_FillValue"] = np.array(FILL, STORED[kind])[()]
         axis = beside.pop("axis", None)
         for name, numbers in beside.items():
             file[name] = numbers
