@@ -226,12 +226,14 @@ static void multiply_call(const dm_whole_product *p) {
 static const double small_product = 1e6; /* multiplications for which OpenBLAS has own kernels */
 
 /* Of k per call. Vectors and small products are summed in one chain, whose errors grow with k, not
- * with its root, where they are alike (constant data). Chains of chains of some root of k each keep
- * them below the bound of the verification. Larger products have chains of SLICE anyway. */
+ * with its root, where they are alike (constant data): up to a third of a roundoff for each term.
+ * The verification allows 8 roundoffs times the root of k: chains of 16 roots stay below that in
+ * any library, and the matrix of a vector is still read in long pieces. Larger products have chains
+ * of SLICE anyway. */
 static int64_t chain_of(int64_t rows, int64_t cols, int64_t k) {
   const double c = (double)rows * (double)cols;
   if (rows > 1 && cols > 1 && c * (double)k > small_product) return dm_max(1, k);
-  const int64_t most = dm_max(SLICE, (int64_t)(4.0 * sqrt((double)k)));
+  const int64_t most = dm_max(SLICE, (int64_t)(16.0 * sqrt((double)k)));
   const int64_t chains = dm_max(1, dm_ceil_div(k, most));
   return dm_max(1, dm_round_up(dm_ceil_div(k, chains), 8));
 }

@@ -48,6 +48,14 @@ DM_INLINE void take_four(const double *from, int64_t count, four *to) {
   memcpy(to, from, (size_t)dm_min(FOUR, count) * sizeof *from);
 }
 
+/* The same where there is memory for four: what follows COUNT elements, of other lines, is dropped.
+ * A length that is known takes one instruction. */
+DM_INLINE void take_first(const double *from, int64_t count, four *to) {
+  const masks place = {0, 1, 2, 3};
+  memcpy(to, from, sizeof *to);
+  if (count < FOUR) *to = (four)((masks)*to & (place < count));
+}
+
 /* ---- sums of rows ---- */
 
 /* The sums (0 + 1) + (2 + 3) of the elements of four vectors. */
@@ -60,9 +68,13 @@ DM_INLINE void sums_of_four(const four v[FOUR], four *to) {
 /* Adds COUNT elements. */
 DM_INLINE void add_four(const four *v, int64_t count, double *to) {
   four all;
-  take_four(to, count, &all);
-  all += *v;
-  memcpy(to, &all, (size_t)dm_min(FOUR, count) * sizeof *to);
+  if (count >= FOUR) {
+    memcpy(&all, to, sizeof all);
+    all += *v;
+    memcpy(to, &all, sizeof all);
+    return;
+  }
+  for (int64_t i = 0; i < count; i++) to[i] += (*v)[i];
 }
 
 /* Adds the sums of COUNT of four vectors. */
@@ -72,23 +84,27 @@ DM_INLINE void add_sums(const four v[FOUR], int64_t count, double *to) {
   add_four(&sums, count, to);
 }
 
-/* COUNT rows from row I on, at most four; COLS, COUNT, SKIPS and what is NULL in G are constants in
- * the callers that matter. SKIPS: a column with factor 0 may be NaN. */
+/* COUNT rows from row I on, at most four; COLS, COUNT, ENDS, SKIPS and what is NULL in G are
+ * constants in the callers that matter; four numbers can be read from any of G's. ENDS: nothing
+ * follows the rows in memory. SKIPS: a column with factor 0 may be NaN. */
 DM_INLINE void take_rows_of(const double *block, int64_t cols, int64_t count, int64_t i,
-                            const dm_probe_groups *g, bool skips) {
+                            const dm_probe_groups *g, bool ends, bool skips) {
   four sums[FOUR] = {{0}}, squares[FOUR] = {{0}}, norms[FOUR] = {{0}};
   for (int64_t j = 0; j < cols; j += FOUR) {
-    four xj, size;
-    take_four(g->x + j, cols - j, &xj);
-    if (g->sizes) take_four(g->sizes + j, cols - j, &size);
+    four xj, size = {0};
+    memcpy(&xj, g->x + j, sizeof xj);
+    if (g->sizes) memcpy(&size, g->sizes + j, sizeof size);
     for (int64_t r = 0; r < count; r++) {
       four m;
-      take_four(block + r * cols + j, cols - j, &m);
+      if (ends)
+        take_four(block + r * cols + j, cols - j, &m);
+      else
+        take_first(block + r * cols + j, cols - j, &m);
       const four all = m * xj, p = skips ? (four)((masks)all & (xj != 0.0)) : all;
       const four n = g->sizes ? m * size : m;
       sums[r] += p;
-      squares[r] += p * p;
-      norms[r] += n * n;
+      if (g->squares) squares[r] += p * p;
+      if (g->norms) norms[r] += n * n;
     }
   }
   add_sums(sums, count, g->y + i);
@@ -108,50 +124,73 @@ DM_INLINE void take_column_of(const double *block, int64_t count, int64_t i,
   if (g->norms) add_four(&norms, count, g->norms + i);
 }
 
+/* All ROWS of a block. */
 DM_INLINE void take_block(const double *block, int64_t cols, int64_t rows, int64_t row,
-                          const dm_probe_groups *g, bool skips) {
+                          const dm_probe_groups *g, bool ends, bool skips) {
   int64_t i = 0;
   for (; i < rows && cols == 1; i += FOUR)
     take_column_of(block + i, dm_min(FOUR, rows - i), row + i, g, skips);
-  for (; i + FOUR <= rows; i += FOUR) take_rows_of(block + i * cols, cols, FOUR, row + i, g, skips);
-  if (i < rows) take_rows_of(block + i * cols, cols, rows - i, row + i, g, skips);
+  for (; i + FOUR <= rows - ends; i += FOUR)
+    take_rows_of(block + i * cols, cols, FOUR, row + i, g, false, skips);
+  for (; i < rows - ends; i++) take_rows_of(block + i * cols, cols, 1, row + i, g, false, skips);
+  if (i < rows) take_rows_of(block + i * cols, cols, 1, row + i, g, true, skips);
 }
 
 /* The numbers of columns for which the compiler makes loops of their own. */
 DM_INLINE void take_block_of(const double *block, int64_t cols, int64_t rows, int64_t row,
-                             const dm_probe_groups *g, bool skips) {
+                             const dm_probe_groups *g, bool ends, bool skips) {
   switch (cols) {
   case 1:
-    take_block(block, 1, rows, row, g, skips);
+    take_block(block, 1, rows, row, g, ends, skips);
     break;
   case 2:
-    take_block(block, 2, rows, row, g, skips);
+    take_block(block, 2, rows, row, g, ends, skips);
     break;
   case 3:
-    take_block(block, 3, rows, row, g, skips);
+    take_block(block, 3, rows, row, g, ends, skips);
     break;
   case 4:
-    take_block(block, 4, rows, row, g, skips);
+    take_block(block, 4, rows, row, g, ends, skips);
     break;
   default:
-    take_block(block, cols, rows, row, g, skips);
+    take_block(block, cols, rows, row, g, ends, skips);
   }
+}
+
+/* Numbers of columns, and 0 beyond. */
+typedef struct padded {
+  double x[DM_NARROW + FOUR], sizes[DM_NARROW + FOUR];
+} padded;
+
+static dm_probe_groups padded_of(const dm_probe_groups *g, int64_t cols, padded *room) {
+  dm_probe_groups of = *g;
+  *room = (padded){.x = {0.0}};
+  memcpy(room->x, g->x, (size_t)cols * sizeof *g->x);
+  of.x = room->x;
+  if (!g->sizes) return of;
+  memcpy(room->sizes, g->sizes, (size_t)cols * sizeof *g->sizes);
+  of.sizes = room->sizes;
+  return of;
 }
 
 /* The sums of all COUNT elements of G. */
 DM_INLINE void take_rows_loop(dm_view matrix, const dm_probe_groups *g, int count, bool skips) {
   const int64_t cols = matrix.cols, each = BLOCK / cols;
-  double buffer[BLOCK];
+  double buffer[BLOCK + FOUR];
+  padded rooms[DM_PROBE_VECTORS];
+  dm_probe_groups of[DM_PROBE_VECTORS];
+  for (int i = 0; i < count; i++) of[i] = padded_of(&g[i], cols, &rooms[i]);
   for (int64_t row = 0; row < matrix.rows; row += each) {
     const int64_t rows = dm_min(each, matrix.rows - row);
     const double *block =
         packed_loop(buffer, (const char *)matrix.base + row * cols * dm_dtype_size(matrix.dtype),
                     matrix.dtype, rows * cols);
+    const bool ends = block != buffer && row + rows == matrix.rows;
     for (int i = 0; i < count; i++)
       if (skips)
-        take_block_of(block, cols, rows, row, &g[i], true);
+        take_block_of(block, cols, rows, row, &of[i], ends, true);
       else
-        take_block_of(block, cols, rows, row, &g[i], false);
+        take_block_of(block, cols, rows, row, &of[i], ends, false);
   }
 }
 
@@ -174,53 +213,54 @@ void dm_narrow_probe_row_vectors(dm_view matrix, const dm_probe_vectors *v) {
 
 /* ---- sums over columns ---- */
 
-/* Four elements of a column, COUNT of which there are. */
-DM_INLINE void take_column(const double *column, int64_t count, double x, double size, four *sum,
-                           four *norm) {
-  four m;
-  take_four(column, count, &m);
+/* Four elements of a column. */
+DM_INLINE void take_column(four m, double x, double size, four *sum, four *norm) {
   const four r = m * size;
   *sum += m * x;
   *norm += r * r;
 }
 
-/* COUNT columns of ROWS elements: sums of this block alone, so that the sums of millions of columns
- * lose no more digits than those of long rows. */
-DM_INLINE void take_columns(const double *block, int64_t rows, int64_t count, const double *x,
-                            const double *sizes, double *y, double *norms) {
+/* The first WHOLE of COUNT columns of ROWS elements, behind which there is memory; behind the
+ * others there is none. Sums of this block alone, so that the sums of millions of columns lose no
+ * more digits than those of long rows. */
+DM_INLINE void take_columns(const double *block, int64_t rows, int64_t whole, int64_t count,
+                            const double *x, const double *sizes, double *y, double *norms) {
   for (int64_t i = 0; i < rows; i += FOUR) {
-    const int64_t left = rows - i;
-    four sum = {0}, norm = {0}, more = {0}, more_norm = {0}; /* neighbours need not wait */
+    four m, sum = {0}, norm = {0}, more = {0}, more_norm = {0}; /* neighbours need not wait */
     int64_t l = 0;
-    for (; l + 2 <= count; l += 2) {
-      take_column(block + l * rows + i, left, x[l], sizes[l], &sum, &norm);
-      take_column(block + (l + 1) * rows + i, left, x[l + 1], sizes[l + 1], &more, &more_norm);
+    for (; l + 2 <= whole; l += 2) {
+      memcpy(&m, block + l * rows + i, sizeof m);
+      take_column(m, x[l], sizes[l], &sum, &norm);
+      memcpy(&m, block + (l + 1) * rows + i, sizeof m);
+      take_column(m, x[l + 1], sizes[l + 1], &more, &more_norm);
     }
-    if (l < count) take_column(block + l * rows + i, left, x[l], sizes[l], &sum, &norm);
+    for (; l < count; l++) {
+      take_four(block + l * rows + i, rows - i, &m);
+      take_column(m, x[l], sizes[l], &sum, &norm);
+    }
     sum += more;
     norm += more_norm;
-    for (int64_t t = 0; t < dm_min(FOUR, left); t++) {
-      y[i + t] += sum[t];
-      norms[i + t] += norm[t];
-    }
+    add_four(&sum, rows - i, y + i);
+    add_four(&norm, rows - i, norms + i);
   }
 }
 
 DM_INLINE void take_vectors_loop(dm_view matrix, const dm_probe_vectors *v) {
   const int64_t rows = matrix.rows, each = BLOCK / rows;
-  double buffer[BLOCK];
+  double buffer[BLOCK + FOUR];
   for (int64_t col = 0; col < matrix.cols; col += each) {
     const int64_t cols = dm_min(each, matrix.cols - col);
     const double *block =
         packed_loop(buffer, (const char *)matrix.base + col * rows * dm_dtype_size(matrix.dtype),
                     matrix.dtype, cols * rows);
+    const bool ends = block != buffer && col + cols == matrix.cols;
     for (int g = 0; g < v->count; g++) {
       const double *x = v->x + g * v->x_step + col, *sizes = v->sizes + g * v->x_step + col;
       double *y = v->y + g * v->y_step, *norms = v->norms + g * v->y_step;
       if (rows == FOUR)
-        take_columns(block, FOUR, cols, x, sizes, y, norms);
+        take_columns(block, FOUR, cols, cols, x, sizes, y, norms);
       else
-        take_columns(block, rows, cols, x, sizes, y, norms);
+        take_columns(block, rows, cols - ends, cols, x, sizes, y, norms);
     }
   }
 }

@@ -1,6 +1,10 @@
 /* The sums that verification uses: M x, |M x|^2, squares of columns; NaN multiplied by zero is not
  * seen. */
 #include "backend/probe.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "core/checked.h"
 #include "cpu_cases.h"
 
@@ -196,6 +200,56 @@ TEST(several_vectors) {
         assert_memory_equal(sums, y + g * HEIGHT, sizeof sums);
         assert_memory_equal(squares, norms + g * HEIGHT, sizeof squares);
       }
+    }
+}
+
+/* Memory of BYTES bytes, behind which nothing can be read. */
+static char *at_the_end(size_t bytes, char **pages, size_t *length) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  *length = (bytes + page - 1) / page * page + page;
+  *pages = mmap(NULL, *length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  assert_true(*pages != MAP_FAILED);
+  assert_int_equal(mprotect(*pages + *length - page, page, PROT_NONE), 0);
+  return *pages + *length - page - bytes;
+}
+
+/* Packed lines of few elements, by rows and as columns: the sums are those of each element, a line
+ * does not see the next one's NaN, and nothing is read behind the matrix. */
+TEST(narrow_lines) {
+  enum { LINES = 517, BAD = 300 };
+  static const dm_dtype types[] = {DM_F64, DM_F32, DM_BF16};
+  for (int64_t few = 1; few <= 66; few++)
+    for (int t = 0; t < 3; t++) {
+      const size_t size = (size_t)dm_dtype_size(types[t]);
+      char *pages;
+      size_t length;
+      void *memory = at_the_end(LINES * (size_t)few * size, &pages, &length);
+      const dm_view m = dm_view_row_major(memory, types[t], LINES, few);
+      static double x[LINES], sizes[LINES], want[3][LINES], got[3][LINES];
+      double y[66] = {0}, norms[66] = {0}, nan[2] = {NAN, NAN};
+      ok(dm_host_fill(NULL, m, &(dm_generator){DM_INTEGER, 5, 9}, 0, 0));
+      for (int i = 0; i < LINES; i++) x[i] = i % 13 - 6.0, sizes[i] = i % 5 + 1.0;
+      memset(want, 0, sizeof want), memset(got, 0, sizeof got);
+      dm_host_probe_vectors(dm_view_transpose(m),
+                            &(dm_probe_vectors){1, x, sizes, LINES, y, norms, few});
+      dm_store_wide(dm_view_at(m, BAD, 0), types[t], 1, nan, 1);
+      dm_host_probe_groups(
+          m, &(dm_probe_groups){
+                 .x = x, .sizes = sizes, .y = got[0], .squares = got[1], .norms = got[2]});
+      for (int64_t i = 0; i < LINES; i++)
+        for (int64_t j = 0; j < few; j++) {
+          double v[2];
+          load(m, i, j, v);
+          want[0][i] += v[0] * x[j], want[1][i] += v[0] * x[j] * v[0] * x[j];
+          want[2][i] += v[0] * sizes[j] * v[0] * sizes[j];
+          if (i == BAD && j == 0) continue;
+          y[j] -= v[0] * x[i], norms[j] -= v[0] * sizes[i] * v[0] * sizes[i];
+        }
+      for (int w = 0; w < 3; w++)
+        for (int64_t i = 0; i < LINES; i++)
+          assert_true(i == BAD ? isnan(got[w][i]) : got[w][i] == want[w][i]);
+      for (int64_t j = 1; j < few; j++) assert_true(y[j] == 0.0 && norms[j] == 0.0);
+      assert_int_equal(munmap(pages, length), 0);
     }
 }
 
