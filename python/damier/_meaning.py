@@ -14,6 +14,11 @@ _OF_VALUES = ("scale_factor", "add_offset", "_FillValue", "missing_value", "_Uns
 _OF_STORED = (*_OF_VALUES, "valid_range", "valid_min", "valid_max", "MissingValue", "CodeMissingValue", "ScaleFactor", "Offset",
               "scale", "offset", "__complex__")
 _RAW_PACKAGES = ("h5netcdf", "zarr")
+# Names of what gives a dataset of HDF5 a meaning from beside it, or from a group around it (src/file/conventions.c).
+_BESIDE = ("mask", "_mask", "null_bitmap", "image-max", "image-min", "channel_conversion", "polynom_coefficients", "InfoChannel", "type")
+_BESIDE_ENDINGS = ("Factors", "_scaling_factor", "_offset", "_mask", "_masked")  # after its own name
+_GROUPS_BESIDE = ("what", "calibration", "application_data")
+_GROUPS_AROUND = ("All_Data", "3BData", "vars")
 
 
 def _package_of(array: Any) -> str:
@@ -29,6 +34,11 @@ def _check_attributes(array: Any, name: str) -> None:
     if of_h5py and getattr(array, "is_virtual", False):
         raise UsageError(f"{name} is a virtual dataset that only h5py can read, with fill values in place of absent sources",
                          hint="open its file for reading, under its present name: then the library reads it")
+    beside = _of_file(array) if of_h5py and hasattr(array, "parent") else None
+    if beside:
+        raise UsageError(f"{name} is a dataset that {beside}, which may say what its numbers mean",
+                         hint="open its file for reading, under its present name: then the library applies what it knows"
+                         "; dataset[...] takes the stored numbers")
     names = attributes if of_h5py else _OF_STORED if _package_of(array) in _RAW_PACKAGES else _OF_VALUES
     found = [key for key in names if key in attributes]
     if found:
@@ -36,6 +46,24 @@ def _check_attributes(array: Any, name: str) -> None:
                          hint=("open its file for reading, under its present name: then the library applies known attributes"
                                if of_h5py else "xarray or netCDF4 reads it with known attributes applied")
                          + "; dataset[...] takes the stored numbers")
+
+
+def _of_file(dataset: Any) -> str | None:
+    """What may give a dataset of h5py, which h5py itself must read, a meaning from outside of it."""
+    folders = [part for part in (dataset.name or "").split("/") if part]
+    if len(folders) > 1 and (under := set(folders[:-1]).intersection(_GROUPS_AROUND)):
+        return f"is in a group {under.pop()!r}"
+    group, own = dataset.parent, folders[-1] if folders else ""
+    for beside in (*_BESIDE, *(own + ending for ending in _BESIDE_ENDINGS)):
+        if beside != own and beside in group:
+            return f"has {beside!r} beside it"
+    while group.name != "/":
+        if len(group.attrs):
+            return f"is in a group with the attribute {next(iter(group.attrs))!r}"
+        if beside := next((name for name in _GROUPS_BESIDE if name in group.parent), None):
+            return f"has {beside!r} around it"
+        group = group.parent
+    return "is in a file of netCDF" if "_NCProperties" in group.attrs else None
 
 
 def _held(node: Any) -> Iterator[Any]:

@@ -92,6 +92,7 @@ static bool take_word(const char **at, const char *word) {
 static bool take_number(const char **at, int64_t *number) {
   skip(at);
   if (!isdigit((unsigned char)**at)) return false;
+  if (**at == '0' && isdigit((unsigned char)(*at)[1])) return false; /* no number of Python */
   for (*number = 0; isdigit((unsigned char)**at); ++*at)
     if (dm_mul_overflows(*number, 10, number) || dm_add_overflows(*number, **at - '0', number))
       return false;

@@ -332,6 +332,7 @@ def npy(cases):
     case("huge", 3, "more bytes than 64 bits can count", words(shape=f"({2**40}, {2**40})"))
     case("overflow", 3, strange, words(shape=f"({2**64 + 3}, 4)"))
     case("negative", 3, strange, words(shape="(-3, -4)"))
+    case("leading_zero", 3, strange, words(shape="(3, 04)"))
     case("deep", 3, strange, words(shape="(" + "1, " * 40 + ")"))
     for name, descr, fragment in (
         ("native", "=f8", "3 x 4 f64"), ("no_order", "f8", "3 x 4 f64"), ("irrelevant", "|f8", "3 x 4 f64"),

@@ -1,5 +1,7 @@
 """Masks and attributes of datasets are applied, told or refused, never dropped; what was applied is a warning."""
 import os
+import pathlib
+import re
 import tempfile
 import unittest
 import warnings
@@ -7,6 +9,7 @@ import warnings
 import damier
 import h5py
 import numpy as np
+from damier import _meaning
 
 EYE = np.eye(3)
 
@@ -67,6 +70,33 @@ class Meaning(unittest.TestCase):
                     np.testing.assert_array_equal(damier.matmul(file["plain"].astype("f8"), EYE), self.x)
                 if hasattr(file["table"].fields("a"), "__array__"):
                     self.refused("behind the view, .*scale_factor", file["table"].fields("a"), EYE)
+
+    def test_beside_what_h5py_reads(self):
+        """The library applies what lies beside a dataset; where h5py must read it, it is refused."""
+        with h5py.File(self.path, "r+") as file:
+            file["m/data"], file["m/mask"] = self.x, self.x == 1
+            file["n/e/data"] = self.x
+            file["n"].attrs["neurodata_type"] = "ElectricalSeries"
+            file["d/data1/data"], file["d/what/x"] = self.x, 1.0
+            file["All_Data/v/Radiance"], file["i/image"], file["i/image-max"] = self.x, self.x, 1.0
+            file["v/b"], file["v/bFactors"] = self.x, [1.0, 0.0]
+            for name, what in (("m/data", "'mask' beside it"), ("n/e/data", "attribute 'neurodata_type'"), ("d/data1/data", "'what' around it"),
+                               ("All_Data/v/Radiance", "in a group 'All_Data'"), ("i/image", "'image-max' beside it"),
+                               ("v/b", "'bFactors' beside it")):
+                self.refused(what, file[name], EYE)
+            np.testing.assert_array_equal(damier.matmul(file["plain"], EYE), self.x)
+            file.attrs["_NCProperties"] = "version=2"
+            self.refused("in a file of netCDF", file["plain"], EYE)
+        with h5py.File(self.path, "r") as file:
+            np.testing.assert_array_equal(damier.matmul(file["m/data"], EYE, missing="zero"), np.where(self.x == 1, 0, self.x))
+
+    def test_all_names_beside_are_known(self):
+        page = (pathlib.Path(__file__).parents[2] / "docs" / "attributes.md").read_text()
+        places = re.findall(r"^\| [^|]* \| (?:a dataset beside it|of the group|[^|]*it is in a group called)(?::)? ([^|]*)", page, re.M)
+        known = (*_meaning._BESIDE, *_meaning._GROUPS_BESIDE, *_meaning._GROUPS_AROUND, *("NAME" + end for end in _meaning._BESIDE_ENDINGS))
+        self.assertGreater(len(places), 15)
+        for place in places:
+            self.assertTrue(set(re.findall("`([^`]*)`", place)).intersection(known), place)
 
     def test_graphs(self):
         with h5py.File(self.path, "r") as file:
