@@ -23,6 +23,7 @@ typedef struct dm_row_factors {
   double largest;                   /* alpha A B, if neither C nor A B overflows */
   bool reads_c;
   bool scaled; /* before the product: strained rows have a bound, too */
+  bool cancel; /* rounding errors cancel as far as the terms of their sums do */
 } dm_row_factors;
 
 typedef struct dm_row_sums {
@@ -69,12 +70,13 @@ static inline DM_HOST_DEVICE bool dm_row_is_strained(const dm_row_sums *s, doubl
   return scale < 1e-130 && y + dm_row_modulus(s->z) + dm_row_modulus(s->z0) > 0.0;
 }
 
-/* The bound of a row's residual: PRODUCTS and SCALE bound |alpha A (B w)| and |C w|, SPREAD the
- * root of the sum of squares of C w. */
+/* The bound of a row's residual: PRODUCTS and SCALE bound |alpha A (B w)| and |C w|, SPREAD, at
+ * most SCALE, the root of the sum of squares of C w. */
 static inline DM_HOST_DEVICE double dm_row_bound(const dm_row_factors *f, double products,
                                                  double scale, double spread, double subnormal) {
+  const double share = !f->cancel ? 1.0 : scale > 0.0 ? spread / scale : 0.0;
   return DM_ROW_SAFETY *
-         (f->accumulate * (products + f->depth * spread + scale) +
+         (f->accumulate * (products + f->depth * spread * share + scale) +
           f->input * (products / f->depth + spread) + f->result * spread + subnormal);
 }
 

@@ -314,16 +314,26 @@ static dm_status check_all_rows(dm_run *run, const dm_verify *verify, const dm_p
   return DM_OK;
 }
 
-dm_status dm_verify_residual(dm_run *run, const dm_verify *v, const dm_problem *p,
-                             dm_verdict *verdict) {
+static dm_status open_check(const dm_verify *v, const dm_problem *p, int64_t most, uint8_t **wrong,
+                            dm_freivalds **check) {
   const dm_equation *e = &v->equation;
+  if (!v->wrong) DM_TRY(dm_buffer_table(dm_max(1, p->m), wrong));
+  return dm_freivalds_new_part(p, e->alpha, e->beta, v->from_gpu, (dm_extent){{0, most}, {0, p->n}},
+                               dm_verify_room(v, p), check);
+}
+
+dm_status dm_verify_residual(dm_run *run, const dm_verify *verify, const dm_problem *p,
+                             dm_verdict *verdict) {
+  dm_verify marking = *verify;
+  const dm_verify *v = &marking;
   const int64_t most = rows_together(v, p);
   dm_freivalds *check = NULL;
-  DM_TRY(dm_comm_agree(run->world, dm_freivalds_new_part(p, e->alpha, e->beta, v->from_gpu,
-                                                         (dm_extent){{0, most}, {0, p->n}},
-                                                         dm_verify_room(v, p), &check)));
+  DM_FREED uint8_t *wrong = NULL;
+  DM_TRY(dm_comm_agree(run->world, open_check(v, p, most, &wrong, &check)));
+  if (!v->wrong) marking.wrong = wrong;
   dm_status status = check_all_rows(run, v, p, check, most, verdict);
   dm_freivalds_free(check);
+  if (!status && !verdict->pass) status = dm_verify_doubts(run, v, p, v->wrong, verdict);
   DM_TRY(status);
   if (!verdict->strained) return dm_verify_nan(run, v, p, verdict);
   return dm_verify_each_entry(run, v, p, dm_verify_scaled, verdict);
