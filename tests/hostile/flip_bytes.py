@@ -288,7 +288,7 @@ class Numpy:
         return len(set(found)) == 1
 
     def read(self):
-        """Shape and values; REFUSED; None: they crash, or do not end."""
+        """Shape and values; REFUSED; None: they give no answer."""
         for _ in range(2):  # the first process may have left after its last answer
             data = self.try_to_read()
             if data == REFUSED:
@@ -340,7 +340,7 @@ def judge(answer, numpy, unchanged):
     if wanted is None and answer == unchanged:
         return "undefined"
     if wanted is None or wanted == REFUSED:
-        return f"read, although h5py or NumPy {'refuses it' if wanted else 'crashes'}"
+        return f"read, although h5py or NumPy {'refuses it' if wanted else 'gives no answer'}"
     if same(rest, wanted):
         return "same"
     return "undefined" if not numpy.is_sure(wanted) else f"{DIFFERS}{rest[:100]} ... in place of {wanted[0]} {wanted[1][:5]}"
