@@ -11,6 +11,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/copy.h"
+#include "core/wide_vectors.h"
 
 enum { ROUNDED = 256, NARROW = 32 };
 
@@ -147,8 +148,9 @@ dm_status dm_request_of(const dm_reader *reader, dm_line rows, dm_line cols, con
                            (long long)rows.first, (long long)cols.first);
 }
 
-/* Whether any of COUNT numbers at AT, STRIDE apart, is infinite; TYPE: f32, f16 or bf16. */
-static bool any_infinite(dm_dtype type, const void *at, int64_t stride, int64_t count) {
+/* Whether any of COUNT numbers at AT, STRIDE apart, is infinite; TYPE: f32, f16 or bf16. STRIDE is
+ * a constant where that makes vectors of the loops. */
+DM_INLINE bool any_infinite_apart(dm_dtype type, const void *at, int64_t stride, int64_t count) {
   const uint32_t *whole = at;
   const uint16_t *half = at, infinite = type == DM_F16 ? 0x7c00 : 0x7f80;
   bool any = false;
@@ -157,6 +159,11 @@ static bool any_infinite(dm_dtype type, const void *at, int64_t stride, int64_t 
   for (int64_t i = 0; i < count && type != DM_F32; i++)
     any |= (half[i * stride] & 0x7fff) == infinite;
   return any;
+}
+
+static bool any_infinite(dm_dtype type, const void *at, int64_t stride, int64_t count) {
+  return stride == 1 ? any_infinite_apart(type, at, 1, count)
+                     : any_infinite_apart(type, at, stride, count);
 }
 
 /* Notes if a finite number of the row SRC is infinite in DST. */
@@ -280,6 +287,16 @@ static void load_meaning(const dm_reader *reader, dm_view line, int64_t place, i
   }
 }
 
+/* VALUES, COUNT elements from (row, col) of the matrix on, become those of C, which go to type TO.
+ */
+static void center_values(const dm_reader *reader, const dm_centering *c, int64_t row, int64_t col,
+                          bool turned, dm_dtype to, bool are_complex, int64_t count,
+                          double *values) {
+  round_to(reader->through, values, count);
+  dm_centering_apply(c, row, col, turned, values, are_complex, count);
+  if (reader->as != to) round_to(reader->as, values, count);
+}
+
 /* INTO = LINE, elements of a row, or of a column if DOWN, from (row, col) of the request on, as
  * interpret() does. At most ROUNDED elements. */
 static void interpret_line(const dm_reader *reader, const dm_request *request, dm_view into,
@@ -296,23 +313,70 @@ static void interpret_line(const dm_reader *reader, const dm_request *request, d
                  down ? request->rows.step * d->cols : request->cols.step, values);
   else
     dm_load_wide(values, line.base, line.dtype, line.col_stride, line.cols);
-  if (d->centering) {
-    round_to(reader->through, values, line.cols);
-    dm_centering_apply(d->centering, request->row + (turned ? right : below),
-                       request->col + (turned ? below : right), turned != down, values, is_complex,
-                       line.cols);
-    if (reader->as != into.dtype) round_to(reader->as, values, line.cols);
-  }
+  if (d->centering)
+    center_values(reader, d->centering, request->row + (turned ? right : below),
+                  request->col + (turned ? below : right), turned != down, into.dtype, is_complex,
+                  line.cols, values);
   if (exact)
     copy(reader, into, read, request->conjugate);
   else
     convert(reader, into, read, request->conjugate);
 }
 
+/* ---- short rows that lie one after the other ---- */
+
+/* How many rows of STORED, for DST, are centered as one line; 0: none. */
+static int64_t rows_of_line(const dm_reader *reader, const dm_request *request, dm_view dst,
+                            dm_view stored) {
+  const dm_centering *c = reader->dataset.centering;
+  const bool along = c && (c->lines == DM_ROW_LINES) == request->turned && !c->weight;
+  if (!along || reader->missed || dm_dtype_is_complex(stored.dtype) || stored.cols < 1 ||
+      stored.rows < 2 || !dm_view_is_packed(dst) || !dm_view_is_packed(stored))
+    return 0;
+  return dm_min(stored.rows, ROUNDED / stored.cols);
+}
+
+/* A list of numbers, those from FIRST on, COLS of them ROWS times. */
+static void repeat(const double **numbers, int64_t first, int64_t rows, int64_t cols,
+                   double room[ROUNDED]) {
+  if (!*numbers) return;
+  for (int64_t i = 0; i < rows * cols; i++) room[i] = (*numbers)[first + i % cols];
+  *numbers = room;
+}
+
+/* As interpret(), EACH rows at a time; returns how many were done. */
+static int64_t interpret_rows(const dm_reader *reader, const dm_request *request, dm_view dst,
+                              dm_view stored, int64_t col, int64_t each) {
+  const int64_t first = (request->turned ? request->row : request->col) + col - request->part.col;
+  const int64_t cols = stored.cols, count = each * cols, lines = stored.rows / each;
+  dm_centering c = *reader->dataset.centering;
+  double values[ROUNDED], rooms[4][ROUNDED];
+  const dm_view read = dm_view_row_major(values, DM_F64, 1, count);
+  const dm_view from = dm_view_row_major(stored.base, stored.dtype, lines, count);
+  const dm_view to = dm_view_row_major(dst.base, dst.dtype, lines, count);
+  repeat(&c.power, first, each, cols, rooms[0]);
+  repeat(&c.shift, first, each, cols, rooms[1]);
+  repeat(&c.factor, first, each, cols, rooms[2]);
+  repeat(&c.fill, first, each, cols, rooms[3]);
+  for (int64_t i = 0; i < lines; i++) {
+    dm_load_wide(values, dm_view_at(from, i, 0), from.dtype, 1, count);
+    center_values(reader, &c, 0, 0, request->turned, dst.dtype, false, count, values);
+    copy(reader, dm_view_sub(to, i, 0, 1, count), read, false);
+  }
+  return lines * each;
+}
+
+/* ---- all ---- */
+
 /* The same for STORED, which is at (row, col) of the request, in f64: its numbers have a meaning,
  * or the matrix is centered, before it is rounded to the type AS. */
 static void interpret(const dm_reader *reader, const dm_request *request, dm_view dst,
                       dm_view stored, int64_t row, int64_t col) {
+  const int64_t each = rows_of_line(reader, request, dst, stored);
+  const int64_t done = each > 1 ? interpret_rows(reader, request, dst, stored, col, each) : 0;
+  row += done;
+  dst = dm_view_sub(dst, done, 0, dst.rows - done, dst.cols);
+  stored = dm_view_sub(stored, done, 0, stored.rows - done, stored.cols);
   const bool down = is_tall(stored);
   if (down) {
     dst = dm_view_transpose(dst);
