@@ -4,6 +4,7 @@
 
 #include "core/checked.h"
 #include "core/elementary.h"
+#include "core/wide_vectors.h"
 
 enum { CHUNK = 256, BLOCK = 64, NARROW = 8, TALL = 512 };
 
@@ -27,8 +28,9 @@ enum { CHUNK = 256, BLOCK = 64, NARROW = 8, TALL = 512 };
     break;                                                                                         \
   }
 
+/* A STRIDE that is a constant lets the compiler make vectors. */
 /* clang-format off */
-void dm_load_wide(double *dst, const void *src, dm_dtype dtype, int64_t stride, int64_t count) {
+DM_INLINE void load_apart(double *dst, const void *src, dm_dtype dtype, int64_t stride, int64_t count) {
   switch (dtype) {
   LOAD(DM_F64, double, v)
   LOAD(DM_F32, float, (double)v)
@@ -51,6 +53,13 @@ void dm_load_wide(double *dst, const void *src, dm_dtype dtype, int64_t stride, 
   }
 }
 /* clang-format on */
+
+void dm_load_wide(double *dst, const void *src, dm_dtype dtype, int64_t stride, int64_t count) {
+  if (stride == 1)
+    load_apart(dst, src, dtype, 1, count);
+  else
+    load_apart(dst, src, dtype, stride, count);
+}
 
 static double clamp(double value, double low, double high) {
   return value < low ? low : value > high ? high : value;
@@ -76,7 +85,7 @@ static double clamp(double value, double low, double high) {
   }
 
 /* clang-format off */
-void dm_store_wide(void *dst, dm_dtype dtype, int64_t stride, const double *src, int64_t count) {
+DM_INLINE void store_apart(void *dst, dm_dtype dtype, int64_t stride, const double *src, int64_t count) {
   switch (dtype) {
   STORE(DM_F64, double, v)
   STORE(DM_F32, float, v)
@@ -91,6 +100,13 @@ void dm_store_wide(void *dst, dm_dtype dtype, int64_t stride, const double *src,
   }
 }
 /* clang-format on */
+
+void dm_store_wide(void *dst, dm_dtype dtype, int64_t stride, const double *src, int64_t count) {
+  if (stride == 1)
+    store_apart(dst, dtype, 1, src, count);
+  else
+    store_apart(dst, dtype, stride, src, count);
+}
 
 /* One run of elements of equal type. */
 static void copy_run(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,

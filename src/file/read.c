@@ -148,22 +148,21 @@ dm_status dm_request_of(const dm_reader *reader, dm_line rows, dm_line cols, con
                            (long long)rows.first, (long long)cols.first);
 }
 
-/* Whether any of COUNT numbers at AT, STRIDE apart, is infinite; TYPE: f32, f16 or bf16. STRIDE is
- * a constant where that makes vectors of the loops. */
-DM_INLINE bool any_infinite_apart(dm_dtype type, const void *at, int64_t stride, int64_t count) {
+/* Whether any of COUNT numbers at AT, STRIDE apart, is infinite; TYPE: f32, f16 or bf16. A STRIDE
+ * that is a constant lets the compiler make vectors. */
+DM_INLINE bool any_apart(dm_dtype type, const void *at, int64_t stride, int64_t count) {
   const uint32_t *whole = at;
   const uint16_t *half = at, infinite = type == DM_F16 ? 0x7c00 : 0x7f80;
-  bool any = false;
+  uint32_t any = 0;
   for (int64_t i = 0; i < count && type == DM_F32; i++)
     any |= (whole[i * stride] & 0x7fffffff) == 0x7f800000;
   for (int64_t i = 0; i < count && type != DM_F32; i++)
     any |= (half[i * stride] & 0x7fff) == infinite;
-  return any;
+  return any != 0;
 }
 
 static bool any_infinite(dm_dtype type, const void *at, int64_t stride, int64_t count) {
-  return stride == 1 ? any_infinite_apart(type, at, 1, count)
-                     : any_infinite_apart(type, at, stride, count);
+  return stride == 1 ? any_apart(type, at, 1, count) : any_apart(type, at, stride, count);
 }
 
 /* Notes if a finite number of the row SRC is infinite in DST. */
