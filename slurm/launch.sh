@@ -51,8 +51,8 @@ choose_launcher() {
   if ((ranks > tasks)); then more=1; fi
   case $LAUNCHER in
   srun)
-    # If Slurm's PMIx chooses the kind of each fence in MPI_Init, Open MPI 4 on several nodes sometimes
-    # crashes at the start (docs/cluster.md).
+    # With fences of other types, also of the one that Slurm's PMIx chooses, Open MPI 4 on several nodes
+    # sometimes crashes at the start (docs/cluster.md).
     export SLURM_PMIX_FENCE=${SLURM_PMIX_FENCE:-ring}
     # A rank that fails must end all, or the others wait for it.  And a lost node must not keep srun
     # running: it ends a minute after the first rank.

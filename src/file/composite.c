@@ -9,7 +9,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 
-enum { FIRST_PLACES = 64 };
+enum { FIRST_PLACES = 64, MOST_WORDS = 1 << 24 };
 
 const dm_patch *dm_composite_patches(const dm_composite *composite) {
   return (const dm_patch *)(composite + 1);
@@ -310,6 +310,8 @@ static dm_status grow_table(dm_composer *composer) {
 static dm_status add_words(dm_composer *composer, const void *words, int64_t count, int64_t *at) {
   *at = composer->words;
   if (count == 0) return DM_OK;
+  if (count > MOST_WORDS - composer->words)
+    return dm_fail(DM_E_INPUT, "has masks and factors of more than %d MiB", MOST_WORDS >> 17);
   DM_TRY(grow((void **)&composer->word, composer->words + count, &composer->word_room,
               sizeof *composer->word));
   memcpy(composer->word + composer->words, words, (size_t)count * sizeof *composer->word);
