@@ -34,7 +34,7 @@ static void take_columns(const dm_freivalds *check, roundoffs *u) {
  * columns is summed in chains of at most CHAIN terms, whose sums are added. The last term allows
  * for errors of chains that are alike. */
 static double bound_growth(const dm_problem *p) {
-  enum { LINES = 64, CHAIN = 512, ALIKE = 16 };
+  enum { LINES = 16, CHAIN = 512, ALIKE = 16 };
   const double k = (double)p->k;
   if (dm_min(dm_problem_entry_rows(p), p->n) < LINES || p->k <= CHAIN) return 1.0;
   return fmin(1.0, sqrt(CHAIN / k + 1.0 / ALIKE));

@@ -55,6 +55,10 @@ def hilbert(rows, cols):
     return 1.0 / (np.arange(rows)[:, None] + np.arange(cols)[None, :] + 1.0)
 
 
+def contrast(k):
+    return np.where(3 * np.arange(k) < k, 0.67, -0.33)
+
+
 def hard(rng, number, most=90):
     """(name, A, B, words) of a correct product of at most MOST rows, columns and depth that looks suspicious."""
     m, n, k = (int(x) for x in rng.integers(1, most, 3))
@@ -74,6 +78,7 @@ def hard(rng, number, most=90):
         ("cancels, f32", np.hstack([a, -a]).astype("f4"), np.vstack([b, b]).astype("f4"), ""),
         ("cancels, bf16", np.hstack([a, -a]).astype("f4"), np.vstack([b, b]).astype("f4"), "--type bf16 --type-c bf16"),
         ("zeros", np.zeros((m, k)), b, ""),
+        ("contrast", np.tile(contrast(k + 250), (m, 1)), np.full((k + 250, n), 1.7), ""),  # rounding errors are all alike
     ]
     return cases[number % len(cases)]
 
