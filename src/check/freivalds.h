@@ -6,6 +6,8 @@
  *
  * The bound of row i follows from the rounding of each step:
  *   8 [ u (P + T + sqrt(k) S) + v (P / sqrt(k) + S) + r S + e ||w|| ],
+ * where a CPU multiplies with S^2/T for the first S, as errors cancel where terms do, and with a
+ * smaller u if k is long, as it is summed in blocks:
  *   P^2 = |alpha|^2 k sum_l |A(i,l)|^2 v_l^2,  v_l^2 = sum_j |B(l,j) w_j|^2,
  *   S^2 = sum_j |C(i,j) w_j|^2,  T = P + |beta| sqrt(sum_j |C0(i,j) w_j|^2),
  * u is the roundoff of the accumulation, v that of shortened inputs, r that of C's type. A large
