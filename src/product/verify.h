@@ -48,9 +48,9 @@ dm_status dm_verify_quickly(dm_run *run, const dm_verify *verify, dm_record *rec
 dm_status dm_verify_missing(dm_run *run, int threads, const dm_dataset *const sets[3],
                             dm_status status);
 
-/* Collective: VERDICT failed, with bounds for rounding errors as they are in nearly all products, in
- * the rows marked in WRONG; it passes if more exact ones, for the worst of these rows, show that C
- * is right. (verify_doubts.c) */
+/* Collective: VERDICT failed, with bounds for rounding errors as they are in nearly all products,
+ * in the rows marked in WRONG; it passes if more exact ones, for the worst of these rows, show that
+ * C is right. (verify_doubts.c) */
 dm_status dm_verify_doubts(dm_run *run, const dm_verify *verify, const dm_problem *problem,
                            uint8_t *wrong, dm_verdict *verdict);
 
