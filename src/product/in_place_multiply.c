@@ -4,6 +4,7 @@
 #include "backend/verify_sums.h"
 #include "check/verdict.h"
 #include "core/buffer.h"
+#include "plan/buffers.h"
 #include "product/in_place_impl.h"
 #include "product/verify.h"
 
@@ -58,21 +59,21 @@ static dm_status multiply_emulated(const product *p) {
   return dm_emulated_multiply(p->emulated, p->backend, &p->outcome->problem, &p->whole);
 }
 
-/* One GPU multiplies meanwhile, unless that would replace C; with several, the first strips travel:
- * each sum would wait for room beside a product. */
-static dm_status multiply_with_sums(product *p) {
+/* One GPU multiplies PART meanwhile, all rows or those of the check, unless that would replace C;
+ * with several, the first strips travel: each sum would wait for room beside a product. */
+static dm_status multiply_with_sums(product *p, const dm_whole_product *part) {
   const bool first = p->outcome->problem.reads_c;
   dm_event done;
   if (p->run->ranks > 1) return multiply_stationary(p, add_operands);
   if (first || p->outcome->emulates) DM_TRY(add_operands(p));
   if (p->outcome->emulates) return multiply_emulated(p);
-  DM_TRY(dm_backend_multiply(p->backend, &p->whole, NULL, &done));
+  DM_TRY(dm_backend_multiply(p->backend, part, NULL, &done));
   dm_status status = first ? DM_OK : add_operands(p);
   return dm_status_first(status, dm_backend_wait(p->backend, done));
 }
 
 static dm_status multiply_checked(product *p) {
-  DM_TRY(multiply_with_sums(p));
+  DM_TRY(multiply_with_sums(p, &p->whole));
   DM_TRY(add(p, dm_freivalds_add_c, p->whole.c, DM_C));
   return dm_freivalds_judge(p->check, p->run->world, &p->outcome->verdict);
 }
@@ -221,6 +222,58 @@ static dm_status multiply_entries(product *p, int draw) {
   return memchr(strained, 1, (size_t)entries) ? judge_again(p, draw, strained) : DM_OK;
 }
 
+static void prepare_check(const product *p, dm_check_seed seed, int draw, dm_freivalds *check) {
+  if (p->outcome->on_gpu || p->outcome->problem.n < GROUPED) dm_freivalds_join_groups(check);
+  dm_freivalds_conjugate(check, p->whole.conjugate_a, p->whole.conjugate_b);
+  dm_freivalds_repeat(check, seed, draw);
+}
+
+/* ---- so many rows that sums for all of them would take more memory than few columns do ---- */
+
+static bool is_tall(const product *p) {
+  const dm_problem *problem = &p->outcome->problem;
+  return p->run->ranks == 1 && !p->outcome->on_gpu && !p->outcome->emulates && !p->centered &&
+         p->whole.entries <= 1 && dm_verify_rows_together(problem, 0) < problem->m;
+}
+
+static dm_status multiply_window(product *p, dm_range rows, dm_verdict *found) {
+  dm_whole_product part = p->whole;
+  const int64_t count = dm_range_size(rows);
+  part.a = dm_view_sub(p->whole.a, rows.begin, 0, count, p->whole.a.cols);
+  part.c = dm_view_sub(p->whole.c, rows.begin, 0, count, p->whole.c.cols);
+  DM_TRY(multiply_with_sums(p, &part));
+  DM_TRY(add(p, dm_freivalds_add_c, p->whole.c, DM_C));
+  return dm_freivalds_judge(p->check, p->run->world, found);
+}
+
+/* Multiplies and judges some rows after others, with the same random vector. */
+static dm_status multiply_windows(product *p, int draw) {
+  const dm_problem *problem = &p->outcome->problem;
+  const int64_t most = dm_verify_rows_together(problem, 0);
+  const dm_extent first = {{0, most}, {0, problem->n}};
+  dm_verdict *verdict = &p->outcome->verdict, found;
+  dm_check_seed seed = p->multiply->seed;
+  dm_freivalds *check = NULL;
+  dm_status status = dm_freivalds_new_part(problem, p->whole.alpha, p->whole.beta, false, first,
+                                           dm_check_room(dm_problem_b_rows(problem), 0), &check);
+  for (int64_t row = 0; row < problem->m && !status; row += most) {
+    const dm_range rows = {row, dm_min(problem->m, row + most)};
+    dm_freivalds_turn_to_rows(check, rows);
+    prepare_check(p, seed, draw, check);
+    p->check = check;
+    status = multiply_window(p, rows, &found);
+    if (status) break;
+    if (row == 0)
+      *verdict = found;
+    else
+      dm_verify_join_rows(verdict, &found);
+    seed = (dm_check_seed){.stated = true, .value = verdict->seed - (uint64_t)draw};
+  }
+  dm_freivalds_free(check);
+  p->check = NULL;
+  return status;
+}
+
 /* By sums that are taken once. */
 static dm_status multiply_and_judge(dm_in_place *kept, product *p, int draw) {
   const dm_problem *problem = &p->outcome->problem;
@@ -232,11 +285,10 @@ static dm_status multiply_and_judge(dm_in_place *kept, product *p, int draw) {
   if (p->whole.entries > 1) return multiply_entries(p, draw);
   if (p->run->ranks > 1 && checks && dm_travel_has_rows(&p->places->arranged.travel))
     return multiply_rows(p, draw);
+  if (is_tall(p)) return multiply_windows(p, draw);
   DM_TRY(dm_comm_agree(p->run->world, dm_freivalds_reuse(problem, p->whole.alpha, p->whole.beta,
                                                          on_gpu, &kept->check)));
-  if (on_gpu || problem->n < GROUPED) dm_freivalds_join_groups(kept->check);
-  dm_freivalds_conjugate(kept->check, p->whole.conjugate_a, p->whole.conjugate_b);
-  dm_freivalds_repeat(kept->check, p->multiply->seed, draw);
+  prepare_check(p, p->multiply->seed, draw, kept->check);
   if (nan)
     dm_verify_expect_nan(&p->centered->a, &p->centered->b, &p->centered->equation, kept->check);
   p->check = kept->check;

@@ -277,8 +277,7 @@ static dm_status check_rows(dm_run *run, const dm_verify *v, const dm_problem *p
   return dm_freivalds_judge(check, run->world, found);
 }
 
-/* FOUND is of more rows, and the same columns. */
-static void join_row_windows(dm_verdict *verdict, const dm_verdict *found) {
+void dm_verify_join_rows(dm_verdict *verdict, const dm_verdict *found) {
   const int64_t checked = dm_min(verdict->cols_checked, found->cols_checked);
   const int64_t left_out = dm_max(verdict->cols_left_out, found->cols_left_out);
   dm_verdict_join(verdict, found, 0);
@@ -286,15 +285,16 @@ static void join_row_windows(dm_verdict *verdict, const dm_verdict *found) {
   verdict->cols_left_out = left_out;
 }
 
-/* Rows of C that are checked together: sums of them stay in caches, and B, which is read each time,
- * is small beside them, as are chunks of A and C, of which those at either end are unpacked twice.
- */
-static int64_t rows_together(const dm_verify *v, const dm_problem *p) {
-  const int64_t of_a = v->equation.op_a == DM_OP_N ? v->a.chunk_rows : v->a.chunk_cols;
+int64_t dm_verify_rows_together(const dm_problem *p, int64_t chunk_rows) {
   const double of_b = (double)p->k * (double)p->n / (double)(p->k + p->n);
   const double least = fmax((double)DM_BUFFER_CHECKED_ROWS, PARTS_OF_B * of_b);
-  const double most = fmax(least, CHUNKS * (double)dm_max(of_a, v->c.chunk_rows));
+  const double most = fmax(least, CHUNKS * (double)chunk_rows);
   return p->half == DM_BOTH_HALVES && most < (double)p->m ? (int64_t)most : dm_max(1, p->m);
+}
+
+static int64_t rows_together(const dm_verify *v, const dm_problem *p) {
+  const int64_t of_a = v->equation.op_a == DM_OP_N ? v->a.chunk_rows : v->a.chunk_cols;
+  return dm_verify_rows_together(p, dm_max(of_a, v->c.chunk_rows));
 }
 
 /* With the same random vector. */
@@ -308,7 +308,7 @@ static dm_status check_all_rows(dm_run *run, const dm_verify *verify, const dm_p
     if (first == 0)
       *verdict = found;
     else
-      join_row_windows(verdict, &found);
+      dm_verify_join_rows(verdict, &found);
     v.seed = (dm_check_seed){.stated = true, .value = verdict->seed - (uint64_t)v.draw};
   }
   return DM_OK;

@@ -48,6 +48,14 @@ dm_status dm_verify_quickly(dm_run *run, const dm_verify *verify, dm_record *rec
 dm_status dm_verify_missing(dm_run *run, int threads, const dm_dataset *const sets[3],
                             dm_status status);
 
+/* Rows of C that are checked together: sums of them stay in caches, and B, which is passed for each
+ * such part of the rows, is small beside it. So are chunks of A and C, of CHUNK_ROWS rows (0: they
+ * have none), of which those at either end are unpacked twice. */
+int64_t dm_verify_rows_together(const dm_problem *problem, int64_t chunk_rows);
+
+/* VERDICT becomes that of its rows and those of FOUND, which are others of the same columns. */
+void dm_verify_join_rows(dm_verdict *verdict, const dm_verdict *found);
+
 /* Collective: VERDICT failed, with bounds for rounding errors as they are in nearly all products,
  * in the rows marked in WRONG; it passes if more exact ones, for the worst of these rows, show that
  * C is right. (verify_doubts.c) */

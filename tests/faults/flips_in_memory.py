@@ -116,6 +116,24 @@ def repaired(damier, flip_next):
     return problems
 
 
+def tall(damier, flip_next):
+    """Problems of a C of so many rows that they are multiplied and verified some after others."""
+    rng, problems = np.random.default_rng(chosen.seed), []
+    a, b = rng.random((9_000_000, 2), dtype="f4"), rng.random((2, 2), dtype="f4")
+    with damier.Context(threads=1) as context:
+        flip_next(None)
+        wanted, calls = context.matmul(a, b), flip_next(None)
+        if calls < 3 or not np.allclose(wanted, a @ b, rtol=1e-6, atol=0):
+            problems.append(f"tall: {calls} calls, or a wrong C")
+        for call in (1, calls // 2, calls):
+            flip_next(f"c:{call}:30:0.5")
+            out = context.matmul(a, b)
+            if context.record["verification"]["repaired_tiles"] != 1 or (out != wanted).any():
+                problems.append(f"tall, call {call} of {calls}: not repaired")
+    flip_next(None)
+    return problems
+
+
 def clean(damier):
     """Alarms raised by clean products."""
     rng, alarms = np.random.default_rng(chosen.seed), []
@@ -157,6 +175,7 @@ def main():
     results, missed = campaign(damier, flip_next, random.Random(chosen.seed))
     alarms = clean(damier)
     alarms += repaired(damier, flip_next)
+    alarms += tall(damier, flip_next)
     for columns, head in (((0, 1), "type | data"), ((2,), "flipped in"), ((0, 1, 2), "type | data | flipped in")):
         out = [f"| {head} | found | below 16 bounds | left out | missed | flips |", "|---" * (len(columns) + 5) + "|"]
         table(results, columns, CAME, out)

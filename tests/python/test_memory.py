@@ -15,6 +15,23 @@ def drawn(*shape):
     return RNG.integers(-4, 5, shape).astype("f8")
 
 
+class Peak(unittest.TestCase):
+    def test_tall_product(self):
+        """The verification holds sums for some millions of rows at a time, not for all of them."""
+        done = subprocess.run([sys.executable, "-c", textwrap.dedent("""
+            import resource
+            import damier, numpy as np
+            peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+            a, b, out = np.ones((14_000_000, 2), "f4"), np.ones((2, 2), "f4"), np.ones((14_000_000, 2), "f4")
+            damier.matmul(a[:1000], b)
+            before = peak()
+            damier.matmul(a, b, out)
+            assert (out == 2).all()
+            print(peak() - before)
+        """)], capture_output=True, text=True, check=True)
+        self.assertLess(int(done.stdout), 450, "MiB; 56 bytes for each row would be 748")
+
+
 class Again(unittest.TestCase):
     """The second call of a kind, and the third."""
 
