@@ -65,6 +65,7 @@ typedef struct dm_verdict {
   int64_t rows_by_pattern, cols_by_pattern; /* of these: with NaN or Inf, as expected */
   bool strained; /* squares overflowed or vanished: scaling by powers of two allows a full check */
   double norm;   /* norm of C: sqrt(sum |C(i,j)|^2) */
+  bool doubted;  /* rows were above the bound, and are right (product/verify_doubts.c) */
   int64_t repaired; /* wrong tiles that were computed again */
   bool drawn;       /* C was compared with a random vector, ... */
   uint64_t seed;    /* ... which has this seed */

@@ -68,6 +68,7 @@ void dm_verdict_join(dm_verdict *all, const dm_verdict *one, int64_t first_row) 
   if (worse) all->worst_row = first_row + one->worst_row;
   all->pass &= one->pass;
   all->strained |= one->strained;
+  all->doubted |= one->doubted;
   all->residual = fmax(all->residual, one->residual);
   all->relative = fmax(all->relative, one->relative);
   all->rows_left_out += one->rows_left_out;

@@ -239,7 +239,7 @@ dm_status dm_verify_doubts(dm_run *run, const dm_verify *v, const dm_problem *p,
   }
   close_doubts(&d);
   if (status || !(worst <= 1.0)) return status;
-  verdict->pass = true;
+  verdict->pass = verdict->doubted = true;
   verdict->residual = worst;
   memset(wrong, 0, (size_t)p->m);
   return DM_OK;
