@@ -154,8 +154,8 @@ static dm_status check_chunks(hid_t creation, dm_dataset *find) {
 
 /* MISSING of CHUNKS chunks, at least one, were never written. If fill values are never written
  * either, HDF5 leaves what it reads in their place undefined. */
-static dm_status check_missing(hid_t creation, const dm_trust *trust, const dm_dataset *find,
-                               int64_t missing, int64_t chunks) {
+static dm_status check_never_written(hid_t creation, const dm_trust *trust, const dm_dataset *find,
+                                     int64_t missing, int64_t chunks) {
   H5D_fill_time_t written;
   if (H5Pget_fill_time(creation, &written) < 0)
     return dm_h5_fail(DM_E_INPUT, &find->at, "its fill value cannot be read");
@@ -179,7 +179,7 @@ static dm_status check_contiguous(hid_t set, hid_t creation, const dm_trust *tru
   const haddr_t offset = H5Dget_offset(set);
   if (offset == HADDR_UNDEF) H5Eclear2(H5E_DEFAULT); /* not allocated, or in another file */
   if (allocated == H5D_SPACE_STATUS_NOT_ALLOCATED && offset == HADDR_UNDEF)
-    return check_missing(creation, trust, find, 1, 1);
+    return check_never_written(creation, trust, find, 1, 1);
   if (find->stored_bytes != bytes)
     return dm_fail_at(DM_E_INPUT, &find->at, "declares %lld bytes and stores %lld",
                       (long long)bytes, (long long)find->stored_bytes);
@@ -213,7 +213,7 @@ static dm_status check_chunked(hid_t set, hid_t creation, const dm_trust *trust,
     return dm_fail_at(DM_E_INPUT, &find->at, "stores %lld bytes in a file of %lld",
                       (long long)stored, (long long)find->file_bytes);
   if ((int64_t)present < chunks)
-    DM_TRY(check_missing(creation, trust, find, chunks - (int64_t)present, chunks));
+    DM_TRY(check_never_written(creation, trust, find, chunks - (int64_t)present, chunks));
   if (trust->no_data) return DM_OK;
   if (find->filters & DM_FILTER_OTHER) return DM_OK; /* trusted, with any ratio */
   int64_t least = bytes / (find->filters & DM_FILTER_DEFLATE ? DEFLATE_RATIO : 1) /

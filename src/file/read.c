@@ -336,8 +336,8 @@ static int64_t rows_of_line(const dm_reader *reader, const dm_request *request, 
 }
 
 /* A list of numbers, those from FIRST on, COLS of them ROWS times. */
-static void repeat(const double **numbers, int64_t first, int64_t rows, int64_t cols,
-                   double room[ROUNDED]) {
+static void repeat_numbers(const double **numbers, int64_t first, int64_t rows, int64_t cols,
+                           double room[ROUNDED]) {
   if (!*numbers) return;
   for (int64_t i = 0; i < rows * cols; i++) room[i] = (*numbers)[first + i % cols];
   *numbers = room;
@@ -353,10 +353,10 @@ static int64_t interpret_rows(const dm_reader *reader, const dm_request *request
   const dm_view read = dm_view_row_major(values, DM_F64, 1, count);
   const dm_view from = dm_view_row_major(stored.base, stored.dtype, lines, count);
   const dm_view to = dm_view_row_major(dst.base, dst.dtype, lines, count);
-  repeat(&c.power, first, each, cols, rooms[0]);
-  repeat(&c.shift, first, each, cols, rooms[1]);
-  repeat(&c.factor, first, each, cols, rooms[2]);
-  repeat(&c.fill, first, each, cols, rooms[3]);
+  repeat_numbers(&c.power, first, each, cols, rooms[0]);
+  repeat_numbers(&c.shift, first, each, cols, rooms[1]);
+  repeat_numbers(&c.factor, first, each, cols, rooms[2]);
+  repeat_numbers(&c.fill, first, each, cols, rooms[3]);
   for (int64_t i = 0; i < lines; i++) {
     dm_load_wide(values, dm_view_at(from, i, 0), from.dtype, 1, count);
     center_values(reader, &c, 0, 0, request->turned, dst.dtype, false, count, values);

@@ -230,7 +230,7 @@ static void prepare_check(const product *p, dm_check_seed seed, int draw, dm_fre
 
 /* ---- so many rows that sums for all of them would take more memory than few columns do ---- */
 
-static bool is_tall(const product *p) {
+static bool takes_windows(const product *p) {
   const dm_problem *problem = &p->outcome->problem;
   return p->run->ranks == 1 && !p->outcome->on_gpu && !p->outcome->emulates && !p->centered &&
          p->whole.entries <= 1 && dm_verify_rows_together(problem, 0) < problem->m;
@@ -285,7 +285,7 @@ static dm_status multiply_and_judge(dm_in_place *kept, product *p, int draw) {
   if (p->whole.entries > 1) return multiply_entries(p, draw);
   if (p->run->ranks > 1 && checks && dm_travel_has_rows(&p->places->arranged.travel))
     return multiply_rows(p, draw);
-  if (is_tall(p)) return multiply_windows(p, draw);
+  if (takes_windows(p)) return multiply_windows(p, draw);
   DM_TRY(dm_comm_agree(p->run->world, dm_freivalds_reuse(problem, p->whole.alpha, p->whole.beta,
                                                          on_gpu, &kept->check)));
   prepare_check(p, p->multiply->seed, draw, kept->check);

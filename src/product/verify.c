@@ -314,8 +314,8 @@ static dm_status check_all_rows(dm_run *run, const dm_verify *verify, const dm_p
   return DM_OK;
 }
 
-static dm_status open_check(const dm_verify *v, const dm_problem *p, int64_t most, uint8_t **wrong,
-                            dm_freivalds **check) {
+static dm_status open_residual(const dm_verify *v, const dm_problem *p, int64_t most,
+                               uint8_t **wrong, dm_freivalds **check) {
   const dm_equation *e = &v->equation;
   if (!v->wrong) DM_TRY(dm_buffer_table(dm_max(1, p->m), wrong));
   return dm_freivalds_new_part(p, e->alpha, e->beta, v->from_gpu, (dm_extent){{0, most}, {0, p->n}},
@@ -329,7 +329,7 @@ dm_status dm_verify_residual(dm_run *run, const dm_verify *verify, const dm_prob
   const int64_t most = rows_together(v, p);
   dm_freivalds *check = NULL;
   DM_FREED uint8_t *wrong = NULL;
-  DM_TRY(dm_comm_agree(run->world, open_check(v, p, most, &wrong, &check)));
+  DM_TRY(dm_comm_agree(run->world, open_residual(v, p, most, &wrong, &check)));
   if (!v->wrong) marking.wrong = wrong;
   dm_status status = check_all_rows(run, v, p, check, most, verdict);
   dm_freivalds_free(check);

@@ -57,7 +57,7 @@ static dm_status take_row(void *context, dm_view part, int64_t row, int64_t col)
 }
 
 /* The doubtful rows of op(A), C or C0, of COLS elements, on every rank. */
-static dm_status read_rows(doubts *d, int matrix, int64_t cols, double *rows) {
+static dm_status doubts_read_rows(doubts *d, int matrix, int64_t cols, double *rows) {
   dm_status status = DM_OK;
   for (int64_t r = 0; r < d->count && !status; r++) {
     const dm_extent part = {{d->rows[r], d->rows[r] + 1}, {0, cols}};
@@ -209,10 +209,10 @@ static void close_doubts(doubts *d) {
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) free(all[i]);
 }
 
-static dm_status read_all(doubts *d) {
-  DM_TRY(read_rows(d, DM_A, d->p->k, d->a));
-  DM_TRY(read_rows(d, DM_C, d->p->n, d->c));
-  if (d->old) DM_TRY(read_rows(d, DM_OLD, d->p->n, d->old));
+static dm_status doubts_read_all(doubts *d) {
+  DM_TRY(doubts_read_rows(d, DM_A, d->p->k, d->a));
+  DM_TRY(doubts_read_rows(d, DM_C, d->p->n, d->c));
+  if (d->old) DM_TRY(doubts_read_rows(d, DM_OLD, d->p->n, d->old));
   return multiply_again(d);
 }
 
@@ -232,7 +232,7 @@ dm_status dm_verify_doubts(dm_run *run, const dm_verify *v, const dm_problem *p,
   if (!may_be_right) return DM_OK;
   choose_rows(&d, wrong, verdict->worst_row);
   dm_status status = dm_comm_agree(run->world, open_doubts(&d));
-  if (!status) status = read_all(&d);
+  if (!status) status = doubts_read_all(&d);
   for (int64_t r = 0; r < d.count && !status; r++) {
     const double ratio = ratio_of_row(&d, r);
     worst = ratio <= worst ? worst : ratio; /* NaN, too */
