@@ -88,8 +88,8 @@ dm_status dm_composer_finish(dm_composer *composer, int64_t rows, int64_t cols,
 dm_status dm_composer_finish_dataset(dm_composer *composer, int64_t rows, int64_t cols,
                                      const dm_dataset *whole, dm_dataset *dataset);
 
-/* Makes DATASET, whose meaning has factors of slices or a mask, the composite of itself that holds
- * them. */
+/* DATASET has a mask, or factors for each of its slices. It becomes a composite with one source,
+ * itself; the composite holds the mask and the factors. */
 dm_status dm_composer_wrap(dm_dataset *dataset);
 
 /* Fills in what DATASET, a composite, says of all its sources together: bytes, filters, chunks. */

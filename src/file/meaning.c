@@ -89,7 +89,8 @@ static void mark(const dm_meaning *m, const double *numbers, const int64_t *whol
   }
 }
 
-static void unpack(const dm_meaning *m, const double *pairs, double *values, int64_t count) {
+static void unpack_numbers(const dm_meaning *m, const double *pairs, double *values,
+                           int64_t count) {
   const double scale = m->scale, offset = m->offset;
   if (pairs)
     for (int64_t i = 0; i < count; i++) values[i] = values[i] * pairs[2 * i] + pairs[2 * i + 1];
@@ -141,7 +142,7 @@ static bool interpret(const dm_meaning *m, const void *src, dm_dtype stored, int
   bool misses = may_miss(m, values, longs, count);
   if (misses) mark(m, values, longs, count, bad);
   if (of.masked) misses = mark_masked(of.masked, count, misses, bad);
-  if (m->packed) unpack(m, of.pairs, values, count);
+  if (m->packed) unpack_numbers(m, of.pairs, values, count);
   return misses;
 }
 

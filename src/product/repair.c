@@ -310,8 +310,8 @@ static dm_status act_on(dm_job *j, const dm_damage *damage, dm_repair *repair, b
   return dm_comm_agree(j->run->world, remember(repair, damage));
 }
 
-/* Times the bound: what rounding may reach where errors are alike. A wrong sum is beyond it. */
-static const double BORDER = 4.0;
+/* Times the bound: what rounding may reach where errors are alike. Few wrong sums are below it. */
+static const double borderline = 4.0;
 
 dm_status dm_repair_try(dm_job *j, const dm_verify *verify, dm_repair *repair, bool *again) {
   dm_damage damage;
@@ -326,7 +326,7 @@ dm_status dm_repair_try(dm_job *j, const dm_verify *verify, dm_repair *repair, b
               "rows of C differ from their sums by more than the bound: A, B and C are read again");
   DM_TRY(find_damage(j->run, &same, &j->setup.plan, &damage, &j->verdict));
   j->verdict.repaired = repair->tiles;
-  if (j->verdict.pass && (j->verdict.doubted || residual <= BORDER))
+  if (j->verdict.pass && (j->verdict.doubted || residual <= borderline))
     dm_log_line(&j->run->log, DM_LOG_NOTE, "C is right: %s",
                 j->verdict.doubted
                     ? "the rows above the bound were multiplied again, and differ by rounding"
