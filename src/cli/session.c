@@ -283,6 +283,7 @@ static int leave(const dm_run *run, dm_status status) {
   if (alone) be_the_only_one();
   if (alone || run->rank == 0) dm_cli_print_error(status, run, run->log.level, stderr);
   dm_status_free(status);
+  if (alone && run->at_end) dm_status_free(run->at_end(run->what));
   if (alone) dm_comm_abort(run->world, code);
   return code;
 }

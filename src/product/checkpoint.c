@@ -14,6 +14,7 @@
 #include "file/read.h"
 #include "plan/partition.h"
 #include "product/checkpoint_impl.h"
+#include "product/commit.h"
 #include "run/run.h"
 
 static const double between_looks = 0.05; /* seconds */
@@ -564,7 +565,7 @@ static dm_status tidy(dm_checkpoint *c, dm_status status, bool keep_part) {
         c->multiply->out.file);
   const int64_t tiles = c->begun ? kept(c) : c->found.records;
   if (status && tiles > 0 && !keep_part) return report_kept(c, status, tiles);
-  if (status && c->created && !keep_part) dm_output_discard(&c->file);
+  if (status && c->created && !keep_part) dm_commit_give_up(c->run, &c->file, status);
   /* A journal that this run could not interpret must not be removed. */
   if (c->journal && (c->begun || !dm_journal_existed(c->journal))) remove_journal(c);
   return status;

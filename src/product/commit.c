@@ -1,5 +1,6 @@
 #include "product/commit.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "core/crew.h"
@@ -81,4 +82,26 @@ dm_status dm_commit_file(dm_run *run, const dm_output_file *file, const dm_outpu
   dm_status status = dm_watch_work(run->watch, commit, &c);
   dm_tile_sums_close(c.sums);
   return status;
+}
+
+/* FILE is allocated. */
+static dm_status give_up_now(void *file) {
+  dm_output_discard(file);
+  dm_output_release(file);
+  free(file);
+  return DM_OK;
+}
+
+void dm_commit_give_up(dm_run *run, dm_output_file *file, const dm_error *status) {
+  const bool alone = status && !status->agreed && run->ranks > 1;
+  dm_output_file *later = alone && run->ends ? malloc(sizeof *later) : NULL;
+  if (later) {
+    *later = *file;
+    run->at_end = give_up_now;
+    run->what = later;
+  } else {
+    dm_output_discard(file);
+    dm_output_release(file);
+  }
+  file->made = -1;
 }

@@ -17,4 +17,9 @@ dm_status dm_commit_room(const dm_output_file *file, const dm_output_form *form)
 dm_status dm_commit_file(dm_run *run, const dm_output_file *file, const dm_output_form *form,
                          int threads, const dm_completion *completion, bool *named);
 
+/* Rank 0, which created FILE: removes it because of STATUS, and releases it. If the other ranks do
+ * not know of the error yet, they may be about to open FILE: in a program that calls run->at_end it
+ * then stays until this rank has said why. */
+void dm_commit_give_up(dm_run *run, dm_output_file *file, const dm_error *status);
+
 #endif

@@ -135,7 +135,7 @@ dm_status dm_rows_file_write(dm_run *run, const dm_rows_file *f) {
   dm_output_file file = {.made = -1};
   bool created = false;
   dm_status status = work(run, f, &file, &created);
-  if (created) dm_output_discard(&file);
+  if (created) dm_commit_give_up(run, &file, status);
   dm_output_release(&file);
   return status;
 }

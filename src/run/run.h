@@ -54,8 +54,9 @@ struct dm_run {
   dm_gpu_facts *facts;    /* of its GPU, for records; NULL: not asked for */
   dm_kept_memory kept;    /* of the last product on CPUs, for the next */
   bool has_used_gpu;
-  /* With ENDS, set by a program that calls AT_END, if that is set, just before it exits: what would
-   * let the same command begin anew. A kill before that must not be taken for one in mid-run. */
+  /* With ENDS, set by a program that calls AT_END, if that is set, just before it exits, also when
+   * this rank ends all: what would let the same command begin anew, or what other ranks may still
+   * need. A kill before that must not be taken for one in mid-run. */
   bool ends;
   dm_status (*at_end)(void *what);
   void *what;
