@@ -8,6 +8,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "file/genotypes.h"
 
 enum { FIRST_PLACES = 64, MOST_WORDS = 1 << 24 };
 
@@ -123,6 +124,12 @@ const char *dm_dataset_text(const dm_dataset *dataset, char text[DM_SHAPE_TEXT])
 void dm_dataset_free(dm_dataset *dataset) {
   free(dataset->composite);
   dataset->composite = NULL;
+}
+
+int64_t dm_dataset_bytes(const dm_dataset *d) {
+  const int64_t lines = d->by_columns ? d->cols : d->rows;
+  if (d->genotypes) return lines * dm_genotype_bytes(d->by_columns ? d->rows : d->cols);
+  return d->rows * d->cols * dm_dtype_size(d->dtype);
 }
 
 int64_t dm_dataset_chunks(const dm_dataset *d) {

@@ -119,7 +119,8 @@ typedef struct dm_dataset {
   bool swapped; /* opposite byte order to this machine's */
   bool bits;    /* bit fields of 8 bits, often booleans, read as u8 */
   dm_vector vector;
-  bool by_columns; /* column-major, only in NumPy files */
+  bool genotypes;  /* packed ones of PLINK (genotypes.h), read as i8 */
+  bool by_columns; /* column-major, only in files of NumPy and PLINK */
   dm_layout layout;
   int64_t offset; /* of the data in the file, user block included; -1: only HDF5 can read it */
   int64_t chunk_rows, chunk_cols; /* 0: not chunked; of the largest chunks of all sources */
@@ -179,6 +180,9 @@ const char *dm_dataset_text(const dm_dataset *dataset, char text[DM_SHAPE_TEXT])
 
 /* Frees what copies of DATASET share; once for all copies. */
 void dm_dataset_free(dm_dataset *dataset);
+
+/* Bytes of the elements of DATASET, which is no composite, in its file. */
+int64_t dm_dataset_bytes(const dm_dataset *dataset);
 
 /* Chunks in the file, or in all sources; 0: it has none. */
 int64_t dm_dataset_chunks(const dm_dataset *dataset);

@@ -211,7 +211,6 @@ static const format formats[] = {
     AT(0, "FEA1", "is a Feather file", feather),
     AT(0, "Obj\1", "is an Avro file", numpy),
     AT(0, "SQLite format 3", "is a database of SQLite", numpy),
-    AT(0, "\x6c\x1b", "is a table of genotypes of PLINK (.bed)", "PLINK's --recode A writes a text file, which pandas reads; or use Python's bed-reader, then h5py"),
     AT(0, "SIMPLE  =", "is a FITS file", "in Python: h5py's file['name'] = astropy.io.fits.getdata(FILE)"),
     AT(0, "\0\x12\x7b\x50", "is a binary file of PETSc", "PetscViewerHDF5Open writes dense matrices as HDF5"),
     AT(0, "\0\x12\x7b\x4e", "is a binary file of PETSc", "PetscViewerHDF5Open writes vectors as HDF5"),

@@ -36,11 +36,11 @@ static bool is_bool(const bool *value) {
   return byte <= 1;
 }
 
-static bool is_sane_storage(const dm_dataset *d, int64_t bytes) {
+static bool is_sane_storage(const dm_dataset *d) {
   int64_t chunk;
   if (d->offset < -1 || d->stored_bytes < 0 || d->file_bytes < 0) return false;
   if (d->offset >= 0 && (d->layout != DM_CONTIGUOUS || d->offset > d->file_bytes ||
-                         bytes > d->file_bytes - d->offset))
+                         dm_dataset_bytes(d) > d->file_bytes - d->offset))
     return false;
   if (d->layout != DM_CHUNKED && d->chunk_rows == 0 && d->chunk_cols == 0) return true;
   if (d->layout != DM_CHUNKED && d->layout != DM_VIRTUAL) return false;
@@ -57,7 +57,7 @@ static bool is_sane_meaning(const dm_dataset *d) {
   const bool floats = m->type == DM_F32 || m->type == DM_F64;
   return is_text(m->text, sizeof m->text) && is_text(m->warning, sizeof m->warning) &&
          m->count >= 0 && m->count <= DM_MISSING_VALUES && (unsigned)m->missing < DM_MISSING_END &&
-         (!m->active || ((m->asked || !d->by_columns) &&
+         (!m->active || ((m->asked || d->genotypes || !d->by_columns) &&
                          (!dm_dtype_is_complex(d->dtype) ||
                           (m->asked && m->nan && !m->packed && !m->ranged && m->count == 0)) &&
                          (m->packed ? floats && isfinite(m->scale) && isfinite(m->offset)
@@ -68,7 +68,7 @@ static bool is_apart(const dm_dataset *d) {
   return d->parts == DM_PARTS_LAST || d->parts == DM_PARTS_FIRST;
 }
 
-/* NumPy files, which have no datasets, have a known offset. */
+/* Files of NumPy and PLINK, which have no datasets, have a known offset. */
 static bool is_named(const dm_dataset *d) {
   return d->at.dataset[0] == '/'
              ? !d->by_columns
@@ -121,15 +121,16 @@ static bool is_sane_dataset(const dm_dataset *d) {
   return is_text(d->at.part, sizeof d->at.part) && has_sane_axes(d) && has_sane_leads(d) &&
          is_text(d->at.file, sizeof d->at.file) && is_text(d->at.dataset, sizeof d->at.dataset) &&
          is_named(d) && is_bool(&d->by_columns) && is_bool(&d->swapped) && is_bool(&d->bits) &&
-         is_bool(&d->elsewhere) && is_bool(&d->no_data) && is_bool(&d->swmr) &&
-         is_bool(&d->stack) && dm_dtype_is_known(d->dtype) && (unsigned)d->layout <= DM_VIRTUAL &&
+         is_bool(&d->genotypes) && (!d->genotypes || d->dtype == DM_I8) && is_bool(&d->elsewhere) &&
+         is_bool(&d->no_data) && is_bool(&d->swmr) && is_bool(&d->stack) &&
+         dm_dtype_is_known(d->dtype) && (unsigned)d->layout <= DM_VIRTUAL &&
          (unsigned)d->origin < DM_ORIGINS_END && (unsigned)d->vector <= DM_AS_ROW &&
          (d->vector != DM_AS_COLUMN || d->cols == 1) && (d->vector != DM_AS_ROW || d->rows == 1) &&
          d->filters < DM_FILTERS_END && d->rows >= 0 && d->cols >= 0 &&
          (d->rows > 0 || d->cols > 0) && !dm_mul_overflows(d->rows, d->cols, &elements) &&
-         !dm_mul_overflows(elements, dm_dtype_size(d->dtype), &bytes) &&
-         is_sane_storage(d, bytes) && has_sane_parts(d, bytes) &&
-         (d->few.chunks == 0 || dm_few_chunks_are_sane(d)) && is_sane_meaning(d);
+         !dm_mul_overflows(elements, dm_dtype_size(d->dtype), &bytes) && is_sane_storage(d) &&
+         has_sane_parts(d, bytes) && (d->few.chunks == 0 || dm_few_chunks_are_sane(d)) &&
+         is_sane_meaning(d);
 }
 
 /* Takes over what the child sent about the sources of D, which is SANE by itself. */

@@ -309,7 +309,9 @@ void dm_dataset_describe(const dm_dataset *dataset, char *text, int64_t size) {
     append(text, size, &used, f->name);
   }
   if (dataset->filters & DM_FILTER_OTHER) append(text, size, &used, ", other filters");
-  if (!dataset->at.dataset[0] && !dataset->stack) append(text, size, &used, " in a file of NumPy");
+  if (!dataset->at.dataset[0] && !dataset->stack)
+    append(text, size, &used,
+           dataset->genotypes ? ", 2 bits each, in a file of PLINK" : " in a file of NumPy");
   if (dataset->by_columns) append(text, size, &used, ", by columns");
   if (dataset->swapped) append(text, size, &used, ", other byte order");
   if (dataset->layout != DM_VIRTUAL && dataset->stored_bytes == 0)

@@ -449,7 +449,8 @@ dm_status dm_missing_refused(const dm_dataset *set, const dm_missing_found *foun
                  (long long)(found->first / d.cols), (long long)(found->first % d.cols), of,
                  d.meaning.found ? d.meaning.text : "NaN counts as missing"),
       "--missing nan, zero, mean or complete (cov and cor: or pairwise) says what they become%s",
-      d.meaning.found && !d.meaning.asked ? "; --raw takes the stored numbers" : "");
+      d.meaning.found && !d.meaning.asked && !d.genotypes ? "; --raw takes the stored numbers"
+                                                          : "");
 }
 
 dm_status dm_reader_all_there(const dm_reader *reader) {

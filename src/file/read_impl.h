@@ -138,6 +138,10 @@ dm_status dm_reader_fetch_hdf5(const dm_reader *reader, dm_line down, int64_t ro
 dm_status dm_reader_fetch_parts(const dm_reader *reader, dm_line down, int64_t rows, dm_line right,
                                 int64_t cols, void *memory);
 
+/* The same of packed genotypes; SCRATCH's second memory holds what is read. (read_genotypes.c) */
+dm_status dm_reader_fetch_genotypes(const dm_reader *reader, dm_line down, int64_t rows,
+                                    dm_line right, int64_t cols, dm_scratch *scratch, void *memory);
+
 /* dm_reader_read along two lines of the dataset, to one view. */
 dm_status dm_reader_read_lines(dm_reader *reader, dm_line down, dm_line right, dm_view view);
 

@@ -95,6 +95,26 @@ def dense(name, libver):
     put(name, NUMBERS.astype("i2"), {**{note: i for i, note in enumerate(NOTES)}, **PACKED}, libver)
 
 
+def genotypes(name):
+    codes = NUMBERS % 4
+    codes = np.pad(codes, ((0, 0), (0, 3)))
+    data = codes[:, 0::4] | codes[:, 1::4] << 2 | codes[:, 2::4] << 4 | codes[:, 3::4] << 6
+    pathlib.Path(name).write_bytes(b"\x6c\x1b\1" + data.astype("u1").tobytes())
+    pathlib.Path("x.bim").write_text("1 v 0 1 A G\n" * SHAPE[0])
+    pathlib.Path("x.fam").write_text("F S 0 0 1 -9\n" * SHAPE[1])
+
+
+def read_genotypes(name):
+    """As bed-reader does; a line of each variant, or of each sample."""
+    data = np.fromfile(name, "u1")
+    assert bytes(data[:2]) == b"\x6c\x1b" and data[2] < 2
+    shape = SHAPE if data[2] else SHAPE[::-1]
+    codes = (data[3:].reshape(shape[0], -1)[:, :, None] >> np.array([0, 2, 4, 6]) & 3).reshape(shape[0], -1)[:, :shape[1]]
+    assert data.size == 3 + shape[0] * -(-shape[1] // 4)
+    values = np.array([2, np.nan, 1, 0])[codes]
+    return values if data[2] else values.T
+
+
 I2 = NUMBERS.astype("i2")
 DEFLATED = {"chunks": (4, 3), "compression": "gzip", "shuffle": True}
 KINDS = {  # file, its dataset, what makes it, options
@@ -121,6 +141,7 @@ KINDS = {  # file, its dataset, what makes it, options
                                              {"dtype": np.bytes_("bfloat16")}), ""),
     ".npy": ("x.npy", "", lambda n: np.save(n, REAL), ""),
     ".npy by columns": ("x.npy", "", lambda n: np.save(n, np.asfortranarray(I2)), ""),
+    ".bed": ("x.bed", "", genotypes, ""),
 }
 
 
@@ -212,6 +233,8 @@ def read_by_numpy(name, dataset):
     if dataset:
         with h5py.File(name, "r") as file:
             values = applied(file, file[dataset])
+    elif name.endswith(".bed"):
+        values = read_genotypes(name)
     else:
         values = np.load(name).astype("f8")
     assert values.ndim == 2

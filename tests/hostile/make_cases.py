@@ -360,6 +360,43 @@ def npy(cases):
     cases.expect("npy_archive.npz", 3, "is a zip archive, as .npz files of NumPy are")
 
 
+def genotypes(cases):
+    """Files of PLINK whose size is not what the lists beside them say, and lists that are none."""
+    variants, samples = b"1\tv\t0\t1\tA\tG\n", b"F S 0 0 1 -9\n"
+
+    def case(name, code, fragment, bed=b"\x6c\x1b\x01" + bytes(6), bim=3 * variants, fam=5 * samples):
+        for ending, data in (("bim", bim), ("fam", fam)):
+            if data is not None:
+                with open(cases.path(f"plink_{name}.{ending}"), "wb") as file:
+                    file.write(data)
+        cases.raw(f"plink_{name}.bed", bed, code, fragment)
+
+    case("good", 0, "3 x 5 i8, contiguous, 2 bits each, in a file of PLINK")
+    case("good_last", 0, "3 x 5 i8", fam=4 * samples + samples.strip())
+    case("crlf", 0, "3 x 5 i8", bim=3 * variants.replace(b"\n", b"\r\n"))
+    case("by_samples", 0, "3 x 5 i8, contiguous, 2 bits each, in a file of PLINK, by columns", b"\x6c\x1b\x00" + bytes(5))
+    case("short", 3, "has 5 bytes of genotypes; 3 variants (.bim) of 5 samples (.fam) take 6", b"\x6c\x1b\x01" + bytes(5))
+    case("long", 3, "has 7 bytes of genotypes", b"\x6c\x1b\x01" + bytes(7))
+    case("header", 3, "is cut off in its header", b"\x6c\x1b")
+    case("third", 3, "its third byte is 255, not 1 or 0", b"\x6c\x1b\xff" + bytes(6))
+    case("more", 3, "4 variants (.bim)", bim=4 * variants)
+    case("more_samples", 3, "9 samples (.fam) take 9", fam=9 * samples)
+    case("no_variants", 3, "has no variants: .bim is empty", bim=b"")
+    case("no_samples", 3, "has no samples: .fam is empty", fam=b"\n\n")
+    case("no_bim", 4, "plink_no_bim.bim: cannot be opened", bim=None)
+    case("no_fam", 4, "plink_no_fam.fam: cannot be opened", fam=None)
+    case("binary", 3, "line 1 is no text", bim=bytes(range(256)) * 8)
+    case("endless", 3, "line 1 is no text, or longer than", fam=b"x" * (1 << 21))
+    case("titled", 3, "begins with '#'", fam=b"#FID IID\n" + 5 * samples)
+    case("pipe", 3, "is a pipe", fam=None)
+    os.mkfifo(cases.path("plink_pipe.fam"))
+    case("folder", 3, "is a directory", bim=None)
+    os.makedirs(os.path.join(cases.folder, "plink_folder.bim"), exist_ok=True)
+    cases.expect("plink_good.bed", 3, "whose one matrix has no name", "/x")
+    cases.expect("plink_good.bed raw", 2, "--raw does not apply")
+    cases.raw("plink_named.dat", b"\x6c\x1b\x01" + bytes(6), 3, "its name must end in .bed")
+
+
 def foreign(cases):
     """Files of other formats, with the bytes that their own software writes first."""
     pad = bytes(600)
@@ -809,7 +846,7 @@ def patch(path, at, data):
 
 def main():
     cases = Cases(sys.argv[1])
-    for part in (not_hdf5, not_files, paths, shapes, types, storage, virtual, damaged, npy, foreign, candidates,
+    for part in (not_hdf5, not_files, paths, shapes, types, storage, virtual, damaged, npy, genotypes, foreign, candidates,
                  newer, good, members, meaning, beside, lost_attributes):
         part(cases)
     with open(os.path.join(cases.folder, "cases.tsv"), "w") as file:
