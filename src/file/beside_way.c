@@ -72,7 +72,11 @@ static bool beside_step(beside_way *w, const char *name) {
 void dm_beside_follow(dm_beside *b) {
   const int64_t stated = b->file;
   beside_way w = {.of = b};
-  snprintf(w.left, sizeof w.left, "%s", b->at->dataset);
+  /* An array of Zarr without a name has one in its mirror. */
+  if (b->at->dataset[0])
+    snprintf(w.left, sizeof w.left, "%s", b->at->dataset);
+  else if (H5Iget_name(b->level[0].object, w.left, sizeof w.left - 1) < 0)
+    H5Eclear2(H5E_DEFAULT);
   bool known = true;
   while (known && w.left[strspn(w.left, "/")] != '\0') {
     char name[DM_PATH];

@@ -60,6 +60,9 @@ const dm_filter dm_filters[] = {
     {32008, "bitshuffle", DM_FILTER_BITSHUFFLE, DM_STEP_CODEC},
     {32001, "blosc", DM_FILTER_BLOSC, DM_STEP_CODEC},
     {32026, "blosc2", DM_FILTER_BLOSC2, DM_STEP_CODEC},
+    {-1, "crc32c", DM_FILTER_CRC32C, DM_STEP_CRC32C}, /* Zarr's, which HDF5 has not */
+    {-1, "transposed", DM_FILTER_TRANSPOSE, DM_STEP_TRANSPOSE},
+    {-1, "in shards", DM_FILTER_SHARDS, DM_STEP_CODEC},
     {.id = H5Z_FILTER_SZIP, .name = "szip"},
     {.id = H5Z_FILTER_NBIT, .name = "n-bit"},
     {.id = H5Z_FILTER_SCALEOFFSET, .name = "scale-offset"},

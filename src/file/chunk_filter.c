@@ -86,12 +86,19 @@ static uint32_t fletcher32(const unsigned char *data, int64_t bytes) {
   return fold(high) << 16 | fold(low);
 }
 
-static dm_status check_sum(const unsigned char *data, int64_t *length) {
+/* Takes the checksum behind *length bytes of DATA from them. */
+static dm_status take_sum(const unsigned char *data, int64_t *length, uint32_t *stored) {
   if (*length < CHECKSUM_BYTES) return dm_fail(DM_E_INPUT, "it is shorter than its checksum");
   *length -= CHECKSUM_BYTES;
   const unsigned char *end = data + *length;
-  uint32_t stored =
+  *stored =
       (uint32_t)end[0] | (uint32_t)end[1] << 8 | (uint32_t)end[2] << 16 | (uint32_t)end[3] << 24;
+  return DM_OK;
+}
+
+static dm_status check_sum(const unsigned char *data, int64_t *length) {
+  uint32_t stored;
+  DM_TRY(take_sum(data, length, &stored));
   uint32_t sum = fletcher32(data, *length);
   /* HDF5 before 1.6.3 swapped the bytes of each pair on little-endian machines. */
   uint32_t old = (sum & 0x00ff00ff) << 8 | (sum & 0xff00ff00) >> 8;
@@ -99,40 +106,77 @@ static dm_status check_sum(const unsigned char *data, int64_t *length) {
                                         : dm_fail(DM_E_INPUT, "it does not match its checksum");
 }
 
+static dm_status check_crc32c(const unsigned char *data, int64_t *length) {
+  uint32_t stored;
+  DM_TRY(take_sum(data, length, &stored));
+  return stored == dm_crc32c(data, *length) ? DM_OK
+                                            : dm_fail(DM_E_INPUT, "it does not match its checksum");
+}
+
 static dm_status too_long(void) {
   return dm_fail(DM_E_INPUT, "it inflates to more than its size, or is cut off");
 }
 
+/* Inflates one stream of zlib or GZIP; *used are its bytes. */
 #ifdef DAMIER_HAVE_DEFLATE
-static dm_status inflate_all(const void *data, int64_t *length, void *out, int64_t room) {
+static dm_status inflate_one(bool gzip, const void *data, int64_t length, void *out, int64_t room,
+                             int64_t *used, int64_t *made) {
   struct libdeflate_decompressor *inflater = libdeflate_alloc_decompressor();
-  size_t made = 0, used;
+  size_t took = 0, gave = 0;
   if (!inflater) return dm_fail(DM_E_FIT, "no memory to inflate a chunk");
-  const enum libdeflate_result result = libdeflate_zlib_decompress_ex(
-      inflater, data, (size_t)*length, out, (size_t)room, &used, &made);
+  const enum libdeflate_result result =
+      gzip ? libdeflate_gzip_decompress_ex(inflater, data, (size_t)length, out, (size_t)room, &took,
+                                           &gave)
+           : libdeflate_zlib_decompress_ex(inflater, data, (size_t)length, out, (size_t)room, &took,
+                                           &gave);
   libdeflate_free_decompressor(inflater);
   if (result == LIBDEFLATE_INSUFFICIENT_SPACE) return too_long();
   if (result != LIBDEFLATE_SUCCESS) return dm_fail(DM_E_INPUT, "it is not valid deflated data");
-  *length = (int64_t)made;
+  *used = (int64_t)took;
+  *made = (int64_t)gave;
   return DM_OK;
 }
 #else
-static dm_status inflate_all(const void *data, int64_t *length, void *out, int64_t room) {
-  uLongf made = (uLongf)room;
-  int result = uncompress(out, &made, data, (uLong)*length);
-  if (result == Z_MEM_ERROR) return dm_fail(DM_E_FIT, "no memory to inflate a chunk");
+static dm_status inflate_one(bool gzip, const void *data, int64_t length, void *out, int64_t room,
+                             int64_t *used, int64_t *made) {
+  enum { GZIP = 16 + MAX_WBITS };
+  z_stream stream = {
+      .next_in = (Bytef *)data, .avail_in = (uInt)length, .next_out = out, .avail_out = (uInt)room};
+  if (inflateInit2(&stream, gzip ? GZIP : MAX_WBITS) != Z_OK)
+    return dm_fail(DM_E_FIT, "no memory to inflate a chunk");
+  const int result = inflate(&stream, Z_FINISH);
+  *used = (int64_t)stream.total_in;
+  *made = (int64_t)stream.total_out;
+  (void)inflateEnd(&stream);
   if (result == Z_BUF_ERROR) return too_long();
-  if (result != Z_OK) return dm_fail(DM_E_INPUT, "it is not valid deflated data");
-  *length = (int64_t)made;
+  return result == Z_STREAM_END ? DM_OK : dm_fail(DM_E_INPUT, "it is not valid deflated data");
+}
+#endif
+
+/* What follows a stream of zlib is ignored, as HDF5 does; GZIP may be several. */
+static dm_status inflate_all(bool gzip, const void *data, int64_t *length, void *out,
+                             int64_t room) {
+  int64_t at = 0, made = 0, used, more;
+  do {
+    DM_TRY(inflate_one(gzip, (const char *)data + at, *length - at, (char *)out + made, room - made,
+                       &used, &more));
+    at += used;
+    made += more;
+  } while (gzip && at < *length);
+  *length = made;
   return DM_OK;
 }
-
-#endif
 
 static void exchange(void **a, void **b) {
   void *kept = *a;
   *a = *b;
   *b = kept;
+}
+
+static dm_status check_length(int64_t length, int64_t bytes) {
+  return length == bytes ? DM_OK
+                         : dm_fail(DM_E_INPUT, "it has %lld bytes where it should have %lld",
+                                   (long long)length, (long long)bytes);
 }
 
 dm_status dm_chunk_filter_undo(const dm_chunk_filter *filter, uint32_t skipped, int64_t stored,
@@ -145,7 +189,16 @@ dm_status dm_chunk_filter_undo(const dm_chunk_filter *filter, uint32_t skipped, 
       DM_TRY(check_sum(*data, &length));
       break;
     case DM_STEP_DEFLATE:
-      DM_TRY(inflate_all(*data, &length, *spare, room));
+    case DM_STEP_GZIP:
+      DM_TRY(inflate_all(filter->step[i] == DM_STEP_GZIP, *data, &length, *spare, room));
+      exchange(data, spare);
+      break;
+    case DM_STEP_CRC32C:
+      DM_TRY(check_crc32c(*data, &length));
+      break;
+    case DM_STEP_TRANSPOSE:
+      DM_TRY(check_length(length, bytes));
+      dm_chunk_turn_back(&filter->order[i], *data, *spare);
       exchange(data, spare);
       break;
     case DM_STEP_LZF:
@@ -163,9 +216,7 @@ dm_status dm_chunk_filter_undo(const dm_chunk_filter *filter, uint32_t skipped, 
       break;
     }
   }
-  return length == bytes ? DM_OK
-                         : dm_fail(DM_E_INPUT, "it has %lld bytes where it should have %lld",
-                                   (long long)length, (long long)bytes);
+  return check_length(length, bytes);
 }
 
 /* *length stays unchanged if deflate gains nothing. */

@@ -1,4 +1,4 @@
-/* chunk_filter: applies and undoes HDF5's filters on one chunk.
+/* chunk_filter: applies and undoes HDF5's filters, and Zarr's codecs, on one chunk.
  *
  * HDF5 1.10 trusts the size that a chunk declares: it reads beyond the end of a chunk that inflates
  * to less.  Here every length is checked. */
@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "core/status.h"
+#include "file/axes.h"
 #include "file/codec.h"
 
 enum { DM_CHUNK_FILTERS = 8 };
@@ -18,7 +19,18 @@ typedef enum dm_chunk_step {
   DM_STEP_FLETCHER32,
   DM_STEP_LZF,   /* can only be undone, */
   DM_STEP_CODEC, /* like these, but for zstd */
+  DM_STEP_GZIP,  /* Zarr's, */
+  DM_STEP_CRC32C,
+  DM_STEP_TRANSPOSE, /* which changes the order of the axes */
 } dm_chunk_step;
+
+/* Axis I of what is stored is axis OF[I] of the chunk, whose extents are SHAPE. */
+typedef struct dm_axis_order {
+  int count;
+  int of[DM_AXES];
+  int64_t shape[DM_AXES];
+  int64_t size; /* of an element */
+} dm_axis_order;
 
 /* The filters in order of application. */
 typedef struct dm_chunk_filter {
@@ -26,7 +38,14 @@ typedef struct dm_chunk_filter {
   dm_chunk_step step[DM_CHUNK_FILTERS];
   int64_t shuffled_size[DM_CHUNK_FILTERS]; /* bytes of the shuffled elements */
   dm_codec codec[DM_CHUNK_FILTERS];
+  dm_axis_order order[DM_CHUNK_FILTERS];
 } dm_chunk_filter;
+
+/* CRC-32C of BYTES bytes of DATA. */
+uint32_t dm_crc32c(const void *data, int64_t bytes);
+
+/* OUT = DATA, stored in ORDER, as the chunk. */
+void dm_chunk_turn_back(const dm_axis_order *order, const void *data, void *out);
 
 /* LZF: unpacks *length bytes of DATA to OUT, which has ROOM bytes, and sets *length to the bytes
  * written. */

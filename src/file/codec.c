@@ -23,7 +23,7 @@ enum {
   ZSTD = DM_ZSTD_FILTER,
   LZ4 = 32004,
   BITSHUFFLE = 32008,
-  BLOSC = 32001,
+  BLOSC = DM_BLOSC_FILTER,
   MOST_BYTES = 1 << 30, /* of a block: HDF5's chunks are smaller than 4 GiB, LZ4 counts in int */
   LZ4_HEADER = 12,
   DEFAULT_BLOCK = 1 << 13 /* bytes, of bitshuffle; of LZ4 far more */
@@ -88,6 +88,9 @@ bool dm_codec_find(int id, size_t count, const unsigned *values, dm_codec *codec
     codec->kind = DM_CODEC_LZ4;
     codec->size = 1;
     codec->block = count > 0 ? values[0] : 0;
+    return has_lz4;
+  case DM_LZ4_SIZED:
+    codec->kind = DM_CODEC_LZ4_SIZED;
     return has_lz4;
   case BITSHUFFLE:
     codec->kind = DM_CODEC_BITSHUFFLE;
@@ -187,6 +190,16 @@ static int64_t undo_lz4(const unsigned char *data, int64_t length, unsigned char
   return made;
 }
 
+/* The size is little-endian. */
+static int64_t undo_lz4_sized(const unsigned char *data, int64_t length, void *out, int64_t room) {
+  enum { SIZE = 4 };
+  int64_t size = 0;
+  if (length < SIZE) return -1;
+  for (int i = SIZE - 1; i >= 0; i--) size = size << 8 | data[i];
+  return size > room || undo_lz4_block(NULL, data + SIZE, length - SIZE, out, size) != size ? -1
+                                                                                            : size;
+}
+
 static dm_status undo_bitshuffle(const dm_codec *codec, const void *data, int64_t length, void *out,
                                  int64_t room, int64_t *made) {
   dm_unpack_block *unpack = NULL;
@@ -209,7 +222,7 @@ static dm_status undo_bitshuffle(const dm_codec *codec, const void *data, int64_
 
 dm_status dm_codec_undo(const dm_codec *codec, const void *data, int64_t *length, void *out,
                         int64_t room) {
-  static const char *const names[] = {"zstd", "LZ4", "bitshuffle", "blosc", "blosc2"};
+  static const char *const names[] = {"zstd", "LZ4", "bitshuffle", "blosc", "blosc2", "LZ4"};
   int64_t made = -1;
   switch (codec->kind) {
   case DM_CODEC_ZSTD:
@@ -217,6 +230,9 @@ dm_status dm_codec_undo(const dm_codec *codec, const void *data, int64_t *length
     break;
   case DM_CODEC_LZ4:
     made = undo_lz4(data, *length, out, room);
+    break;
+  case DM_CODEC_LZ4_SIZED:
+    made = undo_lz4_sized(data, *length, out, room);
     break;
   case DM_CODEC_BLOSC:
     made = undo_blosc(data, *length, out, room);

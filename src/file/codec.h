@@ -16,7 +16,8 @@ typedef enum dm_codec_kind {
   DM_CODEC_LZ4,
   DM_CODEC_BITSHUFFLE,
   DM_CODEC_BLOSC,
-  DM_CODEC_BLOSC2
+  DM_CODEC_BLOSC2,
+  DM_CODEC_LZ4_SIZED /* Zarr's: one block after its size */
 } dm_codec_kind;
 
 /* A filter and what its values in the file say. */
@@ -37,8 +38,9 @@ int64_t dm_codec_growth(const dm_codec *codec, int64_t bytes);
 dm_status dm_codec_undo(const dm_codec *codec, const void *data, int64_t *length, void *out,
                         int64_t room);
 
-/* The filter's number in HDF5's registry, which dm_codec_pack applies. */
-enum { DM_ZSTD_FILTER = 32015 };
+/* Filters' numbers in HDF5's registry; dm_codec_pack applies that of zstd. The last one is not
+ * there. */
+enum { DM_ZSTD_FILTER = 32015, DM_BLOSC_FILTER = 32001, DM_LZ4_SIZED = -4 };
 
 /* Packs *length bytes of DATA to OUT, which has as many, with zstd at LEVEL, and sets *length to
  * those written. *gained: they are fewer; else *length stays. DM_E_USAGE: the build has no zstd. */

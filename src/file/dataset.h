@@ -54,7 +54,10 @@ enum {
   DM_FILTER_BLOSC = 256,
   DM_FILTER_BLOSC2 = 512,
   DM_FILTER_CODECS = 992,
-  DM_FILTERS_END = 1024
+  DM_FILTER_CRC32C = 1024,
+  DM_FILTER_TRANSPOSE = 2048,
+  DM_FILTER_SHARDS = 4096, /* many chunks are in one file */
+  DM_FILTERS_END = 8192
 };
 
 /* The leading dimensions of a stack of matrices, which are one below the other: 4 x 5 of 4 x 5 x 20
@@ -122,6 +125,7 @@ typedef struct dm_dataset {
   bool genotypes;  /* packed ones of PLINK (genotypes.h), read as i8 */
   bool by_columns; /* column-major, only in files of NumPy and PLINK */
   dm_layout layout;
+  bool zarr;      /* an array of Zarr in a folder, whose chunks are files (zarr.h) */
   int64_t offset; /* of the data in the file, user block included; -1: only HDF5 can read it */
   int64_t chunk_rows, chunk_cols; /* 0: not chunked; of the largest chunks of all sources */
   dm_few_chunks few;
@@ -138,7 +142,9 @@ typedef struct dm_dataset {
   bool no_data;     /* ... missing data, which reads as the fill value */
   bool swmr;        /* ... a file that a writer in SWMR mode goes on changing */
   int64_t stored_bytes;
-  uint64_t device, inode;          /* of the file when inspected, */
+  /* Of the file when inspected; of Zarr, of the metadata, with the bytes and the latest change of
+   * all files. */
+  uint64_t device, inode;
   int64_t file_bytes, modified_ns; /* to detect changes */
   dm_meaning meaning;
   /* The datasets it is made of, if its layout is DM_VIRTUAL (composite.h); else NULL. Copies of

@@ -15,6 +15,8 @@
 #include "file/hdf5_use.h"
 #include "file/known_files.h"
 #include "file/read.h"
+#include "file/zarr.h"
+#include "file/zarr_mirror.h"
 
 static dm_status not_opened(const dm_location *at) {
   const int reason = errno;
@@ -112,8 +114,12 @@ dm_status dm_examine_dataset(const dm_trust *trust, int64_t file, int64_t set, d
   find->swmr = trust->swmr;
   find->no_data = trust->no_data;
   if (H5Iget_type(set) != H5I_DATASET) return dm_no_dataset(&find->at, trust, file, set);
-  DM_TRY(read_type(&find->at, set, find));
-  DM_TRY(dm_examine_storage(file, set, trust, find));
+  if (find->zarr) {
+    DM_TRY(dm_examine_zarr(trust, set, find));
+  } else {
+    DM_TRY(read_type(&find->at, set, find));
+    DM_TRY(dm_examine_storage(file, set, trust, find));
+  }
   DM_TRY(dm_examine_meaning(trust, file, set, find));
   if (find->origin == DM_ORIGIN_UNKNOWN) DM_TRY(examine_origin(trust, file, set, find));
   if (find->layout != DM_VIRTUAL) return DM_OK;
@@ -145,15 +151,21 @@ static dm_status open_examined(const dm_location *at, const dm_trust *trust, int
 }
 
 /* Closes FILE and what errors left open. */
-static void close_examined(const dm_trust *trust, hid_t file) {
-  dm_h5_close_observed(file, trust->log ? trust->log->observer : NULL);
+static void close_examined(const dm_trust *trust, bool observed, hid_t file) {
+  dm_h5_close_observed(file, observed && trust->log ? trust->log->observer : NULL);
 }
 
 dm_status dm_examine_open(const dm_location *at, const dm_trust *trust, dm_dataset *find,
-                          int64_t *file) {
+                          int64_t *file, char name[DM_PATH]) {
   int fd = -1;
   bool other = false;
   *file = -1;
+  name[0] = '\0';
+  find->zarr = !trust->nesting && dm_zarr_is(at);
+  if (find->zarr) {
+    DM_TRY(dm_h5_start(false));
+    return dm_zarr_mirror(at, trust, file, name);
+  }
   DM_TRY(dm_examine_open_regular(at, &fd));
   dm_status status = examine_other(fd, trust, find, &other);
   close(fd);
@@ -161,7 +173,7 @@ dm_status dm_examine_open(const dm_location *at, const dm_trust *trust, dm_datas
   if (!trust->nesting) DM_TRY(dm_h5_start(trust->filters)); /* else HDF5 has it open */
   DM_TRY(or_foreign(open_examined(at, trust, file), at));
   status = identify(*file, find);
-  if (status) close_examined(trust, *file);
+  if (status) close_examined(trust, true, *file);
   return status;
 }
 
@@ -180,15 +192,19 @@ static void take_literally(hid_t file, hid_t access, dm_location *at) {
 
 static dm_status examine_file(const dm_trust *trust, dm_dataset *find, dm_attributes *provenance) {
   const dm_location *at = &find->at;
+  char own[DM_PATH]; /* of an array that is a folder, and has no name in it */
   hid_t file;
-  DM_TRY(dm_examine_open(at, trust, find, &file));
+  DM_TRY(dm_examine_open(at, trust, find, &file, own));
   if (file < 0) return DM_OK;
-  dm_status status = at->dataset[0] ? DM_OK : dm_find_dataset(file, trust, &find->at);
+  dm_status status = at->dataset[0] && own[0]
+                         ? dm_fail_at(DM_E_INPUT, at, "is an array of Zarr, which has no name")
+                     : at->dataset[0] || own[0] ? DM_OK
+                                                : dm_find_dataset(file, trust, &find->at);
   dm_h5_exit leave;
   hid_t access = status ? -1 : dm_h5_access(trust->external, &leave);
   if (!status && access < 0) status = dm_h5_fail(DM_E_IO, at, "no access list");
   if (!status && at->part[0]) take_literally(file, access, &find->at);
-  hid_t set = status ? -1 : H5Oopen(file, at->dataset, access);
+  hid_t set = status ? -1 : H5Oopen(file, own[0] ? own : at->dataset, access);
   if (!status && set < 0) status = dm_not_there(at, trust, file, access, &leave);
   if (!status) status = dm_examine_dataset(trust, file, set, find);
   if (!status && provenance) status = dm_h5_read_attributes(at, set, provenance);
@@ -196,7 +212,7 @@ static dm_status examine_file(const dm_trust *trust, dm_dataset *find, dm_attrib
   if (!status && find->composite && !trust->known) return DM_OK;
   if (set >= 0) H5Oclose(set);
   if (access >= 0) H5Pclose(access);
-  close_examined(trust, file);
+  close_examined(trust, !find->zarr, file);
   return status;
 }
 
@@ -208,7 +224,7 @@ static dm_status examine_whole(const dm_trust *trust, dm_dataset *find, dm_attri
   if (dm_known_find(trust->known, trust, find)) return DM_OK;
   logged.log = dm_known_start(trust->known);
   DM_TRY(examine_file(&logged, find, NULL));
-  dm_known_add(trust->known, trust, &asked, find);
+  if (!find->zarr) dm_known_add(trust->known, trust, &asked, find);
   return DM_OK;
 }
 

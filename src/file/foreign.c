@@ -302,13 +302,6 @@ dm_status dm_foreign_folder(const dm_location *at) {
   static const struct {
     const char *entry, *what, *hint;
   } folders[] = {
-      {".zarray", "a Zarr array", "in Python: h5py's file['name'] = zarr.open(FOLDER)[...]"},
-      {".zgroup", "a Zarr group",
-       "in Python: h5py's file['name'] = zarr.open(FOLDER)['name'][...]"},
-      {".zmetadata", "a Zarr group",
-       "in Python: h5py's file['name'] = zarr.open(FOLDER)['name'][...]"},
-      {"zarr.json", "a Zarr store",
-       "in Python: h5py's file['name'] = zarr.open(FOLDER)[...], or ['name'][...] in a group"},
       {"attributes.json", "a folder of N5", "in Python: z5py or zarr read it, then h5py"},
       {"__tiledb_group.tdb", "a group of TileDB", "in Python: tiledb.open(FOLDER)[:], then h5py"},
       {"__schema", "an array of TileDB", "in Python: tiledb.open(FOLDER)[:], then h5py"},

@@ -42,6 +42,8 @@ static bool is_sane_storage(const dm_dataset *d) {
   if (d->offset >= 0 && (d->layout != DM_CONTIGUOUS || d->offset > d->file_bytes ||
                          dm_dataset_bytes(d) > d->file_bytes - d->offset))
     return false;
+  if (d->zarr && d->layout != DM_CHUNKED && d->layout != DM_VIRTUAL && !dm_dataset_is_empty(d))
+    return false;
   if (d->layout != DM_CHUNKED && d->chunk_rows == 0 && d->chunk_cols == 0) return true;
   if (d->layout != DM_CHUNKED && d->layout != DM_VIRTUAL) return false;
   return d->chunk_rows > 0 && d->chunk_cols > 0 &&
@@ -72,7 +74,7 @@ static bool is_apart(const dm_dataset *d) {
 static bool is_named(const dm_dataset *d) {
   return d->at.dataset[0] == '/'
              ? !d->by_columns
-             : d->at.dataset[0] == '\0' && (d->offset >= 0 || d->layout == DM_VIRTUAL ||
+             : d->at.dataset[0] == '\0' && (d->offset >= 0 || d->layout == DM_VIRTUAL || d->zarr ||
                                             (is_apart(d) && d->parts_offset >= 0));
 }
 
@@ -120,10 +122,10 @@ static bool is_sane_dataset(const dm_dataset *d) {
   int64_t elements, bytes;
   return is_text(d->at.part, sizeof d->at.part) && has_sane_axes(d) && has_sane_leads(d) &&
          is_text(d->at.file, sizeof d->at.file) && is_text(d->at.dataset, sizeof d->at.dataset) &&
-         is_named(d) && is_bool(&d->by_columns) && is_bool(&d->swapped) && is_bool(&d->bits) &&
-         is_bool(&d->genotypes) && (!d->genotypes || d->dtype == DM_I8) && is_bool(&d->elsewhere) &&
-         is_bool(&d->no_data) && is_bool(&d->swmr) && is_bool(&d->stack) &&
-         dm_dtype_is_known(d->dtype) && (unsigned)d->layout <= DM_VIRTUAL &&
+         is_named(d) && is_bool(&d->by_columns) && is_bool(&d->swapped) && is_bool(&d->zarr) &&
+         is_bool(&d->bits) && is_bool(&d->genotypes) && (!d->genotypes || d->dtype == DM_I8) &&
+         is_bool(&d->elsewhere) && is_bool(&d->no_data) && is_bool(&d->swmr) &&
+         is_bool(&d->stack) && dm_dtype_is_known(d->dtype) && (unsigned)d->layout <= DM_VIRTUAL &&
          (unsigned)d->origin < DM_ORIGINS_END && (unsigned)d->vector <= DM_AS_ROW &&
          (d->vector != DM_AS_COLUMN || d->cols == 1) && (d->vector != DM_AS_ROW || d->rows == 1) &&
          d->filters < DM_FILTERS_END && d->rows >= 0 && d->cols >= 0 &&

@@ -33,9 +33,11 @@ extern const dm_format *const dm_formats[]; /* NULL at the end (formats.c) */
 dm_status dm_examine_open_regular(const dm_location *at, int *fd);
 
 /* Opens AT's file if it is a regular file, notes its identity in FIND, and starts HDF5. *file is an
- * HDF5 identifier, or negative for a file of another format, for which FIND is then complete. */
+ * HDF5 identifier, or negative for a file of another format, for which FIND is then complete. Of a
+ * folder of Zarr it is a mirror (zarr_mirror.h); if the folder is an array, NAME is that in *file,
+ * else "". */
 dm_status dm_examine_open(const dm_location *at, const dm_trust *trust, dm_dataset *find,
-                          int64_t *file);
+                          int64_t *file, char name[DM_PATH]);
 
 /* Opens FIND->at, or the only matrix of the file, and fills FIND; PROVENANCE may be NULL. */
 dm_status dm_examine_at(const dm_trust *trust, dm_dataset *find, dm_attributes *provenance);
@@ -99,6 +101,10 @@ dm_status dm_examine_virtual(int64_t set, int64_t creation, const dm_trust *trus
 
 /* Fills in shape, layout, filters, offset and sizes of the open dataset SET; FIND has its type. */
 dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, dm_dataset *find);
+
+/* Fills in type, shape, layout, filters and sizes of FIND, an array of Zarr, whose mirror is SET.
+ * (examine_zarr.c) */
+dm_status dm_examine_zarr(const dm_trust *trust, int64_t set, dm_dataset *find);
 
 /* Reads into FIND, which has type and shape, what stands beside the numbers of the open dataset
  * SET. DM_E_INPUT: the numbers are not the values. (examine_meaning.c) */

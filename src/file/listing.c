@@ -80,7 +80,7 @@ static bool list_one(void *context, const dm_met *met) {
     dm_describe_type(met, entry->layout, sizeof entry->layout);
   if (!status)
     dm_dataset_describe(&found, entry->layout, sizeof entry->layout);
-  else if (met->object >= 0 && H5Iget_type(met->object) == H5I_DATASET)
+  else if (met->object >= 0 && H5Iget_type(met->object) == H5I_DATASET && !found.zarr)
     layout_of(met->object, entry->layout, sizeof entry->layout);
   if (status) refusal_of(status, &found.at, entry->refused, sizeof entry->refused);
   dm_meaning_free(&found.meaning);
@@ -93,8 +93,9 @@ static dm_status list_all(const void *argument, void *result) {
   const dm_location *at = &w.asked->at;
   memset(result, 0, sizeof(dm_listing));
   w.found.at = *at;
-  DM_TRY(dm_examine_open(at, &w.asked->trust, &w.found, &w.file));
-  if (w.file < 0) return DM_OK; /* a single array without a name */
+  char own[DM_PATH];
+  DM_TRY(dm_examine_open(at, &w.asked->trust, &w.found, &w.file, own));
+  if (w.file < 0 || own[0]) return DM_OK; /* a single array without a name */
   if (dm_each_dataset(at, w.file, &w.asked->trust, list_one, &w)) return DM_OK;
   return dm_h5_fail(DM_E_INPUT, at, "its datasets cannot be listed");
 }

@@ -48,8 +48,8 @@ static const char *dataset_part(const char *text, bool *ambiguous) {
 /* If TEXT is FILE.h5:dataset, without the slash, and no file has that name: the dataset, else
  * NULL. */
 static const char *without_slash(const char *text) {
-  static const char *const endings[] = {
-      ".h5:", ".hdf5:", ".he5:", ".hdf:", ".nc:", ".nc4:", ".mat:", ".h5ad:", ".h5part:", NULL};
+  static const char *const endings[] = {".h5:",  ".hdf5:", ".he5:",    ".hdf:",  ".nc:", ".nc4:",
+                                        ".mat:", ".h5ad:", ".h5part:", ".zarr:", NULL};
   for (int i = 0; endings[i]; i++) {
     const char *found = strcasestr(text, endings[i]);
     const char *name = found ? found + strlen(endings[i]) : "";
@@ -309,7 +309,9 @@ void dm_dataset_describe(const dm_dataset *dataset, char *text, int64_t size) {
     append(text, size, &used, f->name);
   }
   if (dataset->filters & DM_FILTER_OTHER) append(text, size, &used, ", other filters");
-  if (!dataset->at.dataset[0] && !dataset->stack)
+  if (dataset->zarr)
+    append(text, size, &used, ", of Zarr");
+  else if (!dataset->at.dataset[0] && !dataset->stack)
     append(text, size, &used,
            dataset->genotypes ? ", 2 bits each, in a file of PLINK" : " in a file of NumPy");
   if (dataset->by_columns) append(text, size, &used, ", by columns");

@@ -49,6 +49,7 @@ static dm_status open_by_layout(dm_reader *r) {
   if (r->empty) return DM_OK;
   if (r->dataset.layout == DM_VIRTUAL) return dm_sources_open(r);
   if (r->dataset.parts > DM_PARTS_PAIRED) return dm_reader_open_parts(r);
+  if (r->dataset.zarr) return dm_reader_open_chunks(r);
   if (r->dataset.offset < 0) return dm_reader_open_hdf5(r);
   return dm_reader_open_direct(r);
 }
@@ -79,7 +80,7 @@ void dm_reader_release(dm_reader *reader) {
   dm_reader_unmap(reader);
   if (reader->fd >= 0) close(reader->fd);
   if (reader->file >= 0) dm_reader_close_hdf5(reader);
-  free(reader->chunks);
+  dm_reader_close_chunks(reader);
   dm_scratch_free(&reader->scratch);
   free(reader->missed);
   free(reader->beyond);

@@ -7,6 +7,7 @@
 #include "file/batch.h"
 #include "file/chunk_facts.h"
 #include "file/read_impl.h"
+#include "file/zarr.h"
 
 enum { MOST_STORED = 4 /* times the room of a chunk: blocks of Blosc2 that are not full */ };
 
@@ -17,7 +18,24 @@ struct dm_chunks {
   int64_t bytes;          /* bytes of a chunk */
   bool whole_only;        /* chunks across the border are stored without filters */
   unsigned char fill[16]; /* an element of chunks that were never written */
+  dm_zarr_chunks *zarr;   /* or NULL */
 };
+
+/* An element of complex numbers whose parts are paired is two of the file. */
+static void pair_fill(const dm_dataset *d, struct dm_chunks *chunks) {
+  const size_t half = (size_t)dm_dtype_size(d->dtype) / 2;
+  if (d->parts == DM_PARTS_PAIRED) memcpy(chunks->fill + half, chunks->fill, half);
+}
+
+static dm_status read_zarr(dm_reader *reader, struct dm_chunks *chunks) {
+  DM_TRY(dm_zarr_chunks_open(&reader->dataset, &chunks->zarr));
+  const dm_zarr *zarr = dm_zarr_of(chunks->zarr);
+  chunks->filter = zarr->filter;
+  memcpy(chunks->fill, zarr->fill, sizeof chunks->fill);
+  pair_fill(&reader->dataset, chunks);
+  reader->raw = true;
+  return DM_OK;
+}
 
 static dm_status read_properties(dm_reader *reader, struct dm_chunks *chunks) {
   const dm_dataset *d = &reader->dataset;
@@ -38,8 +56,7 @@ static dm_status read_properties(dm_reader *reader, struct dm_chunks *chunks) {
   if (fill != H5D_FILL_VALUE_UNDEFINED &&
       H5Pget_fill_value(creation, reader->type, chunks->fill) < 0)
     return dm_h5_fail(DM_E_INPUT, &d->at, "its fill value cannot be read");
-  const size_t half = (size_t)dm_dtype_size(d->dtype) / 2;
-  if (paired) memcpy(chunks->fill + half, chunks->fill, half);
+  pair_fill(d, chunks);
   return dm_chunk_filters(&d->at, creation, &chunks->filter);
 }
 
@@ -58,11 +75,35 @@ dm_status dm_reader_open_chunks(dm_reader *reader) {
   chunks->axes = dm_dataset_axes(d);
   chunks->across = dm_side_chunks(dm_axes_side(&chunks->axes, 1));
   chunks->bytes = d->chunk_rows * d->chunk_cols * dm_dtype_size(d->dtype);
+  if (d->zarr) return read_zarr(reader, chunks);
   if (d->few.chunks > 0)
     dm_few_chunks_filter(&d->few, &chunks->filter);
   else
     DM_TRY(read_properties(reader, chunks));
   return open_raw(reader);
+}
+
+void dm_reader_close_chunks(dm_reader *reader) {
+  if (reader->chunks) dm_zarr_chunks_close(reader->chunks->zarr);
+  free(reader->chunks);
+}
+
+/* The indices of the first element of the chunk at PLACE. */
+static void indices_of(const dm_reader *reader, const dm_chunk_place *place,
+                       int64_t first[DM_AXES]) {
+  hsize_t at[DM_AXES] = {0};
+  dm_h5_place(&reader->dataset, place->row, place->col, at);
+  for (int i = 0; i < DM_AXES; i++) first[i] = (int64_t)at[i];
+}
+
+/* Finds the chunk at PLACE. */
+static dm_status find_place(const dm_reader *reader, dm_chunk_place *place) {
+  int64_t first[DM_AXES];
+  if (!reader->chunks->zarr)
+    return dm_chunk_find(&reader->dataset, reader->set, reader->raw ? reader->observer : NULL,
+                         place);
+  indices_of(reader, place, first);
+  return dm_zarr_find(reader->chunks->zarr, first, &place->offset, &place->bytes);
 }
 
 static void fill_chunk(const dm_reader *reader, void *data) {
@@ -123,14 +164,14 @@ dm_status dm_reader_find_chunk(const dm_reader *reader, int64_t number, dm_chunk
   if (d->few.chunks > 0)
     dm_few_chunks_place(&d->few, number, place);
   else
-    DM_TRY(dm_chunk_find(d, reader->set, reader->raw ? reader->observer : NULL, place));
+    DM_TRY(find_place(reader, place));
   if (place->bytes == 0 && !d->no_data)
     return dm_fail_at(DM_E_INPUT, &d->at, "the chunk at (%lld, %lld) cannot be found",
                       (long long)place->row, (long long)place->col);
   if (place->bytes > MOST_STORED * dm_reader_chunk_room(reader))
     return dm_fail_at(DM_E_INPUT, &d->at, "a chunk says that it has %lld bytes",
                       (long long)place->bytes);
-  if (place->offset > d->file_bytes - place->bytes && reader->raw && !d->swmr)
+  if (place->offset > d->file_bytes - place->bytes && reader->raw && !d->swmr && !d->zarr)
     return dm_fail_at(DM_E_INPUT, &d->at,
                       "the chunk at (%lld, %lld) ends beyond the end of the file",
                       (long long)place->row, (long long)place->col);
@@ -143,6 +184,12 @@ dm_status dm_reader_find_chunk(const dm_reader *reader, int64_t number, dm_chunk
 static dm_status read_stored(const dm_reader *reader, const dm_chunk_place *place, void *data,
                              uint32_t *skipped) {
   const dm_dataset *d = &reader->dataset;
+  if (d->zarr) {
+    int64_t first[DM_AXES];
+    indices_of(reader, place, first);
+    dm_reader_count_calls(reader, 1);
+    return dm_zarr_load(reader->chunks->zarr, first, place->offset, place->bytes, data);
+  }
   if (reader->raw) {
     int fd;
     DM_TRY(dm_reader_take_file(reader, &fd));

@@ -10,6 +10,7 @@
 #include "core/crew.h"
 #include "file/batch.h"
 #include "file/read_impl.h"
+#include "file/zarr.h"
 
 static int64_t modified_of(const struct stat *info) {
   return (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec;
@@ -30,6 +31,11 @@ dm_status dm_dataset_identify(dm_dataset *dataset) {
   return DM_OK;
 }
 
+static dm_status changed(const dm_dataset *dataset) {
+  return dm_hint(dm_fail_at(DM_E_IO, &dataset->at, "changed since it was inspected"),
+                 "is another program writing it, or do the nodes see different file systems?");
+}
+
 static dm_status compare(const dm_dataset *dataset, const struct stat *info) {
   /* Not the device: every node of a cluster numbers its mounts itself. */
   const bool same = S_ISREG(info->st_mode) && (uint64_t)info->st_ino == dataset->inode;
@@ -37,8 +43,23 @@ static dm_status compare(const dm_dataset *dataset, const struct stat *info) {
   if (same && (int64_t)info->st_size == dataset->file_bytes &&
       modified_of(info) == dataset->modified_ns)
     return DM_OK;
-  return dm_hint(dm_fail_at(DM_E_IO, &dataset->at, "changed since it was inspected"),
-                 "is another program writing it, or do the nodes see different file systems?");
+  return changed(dataset);
+}
+
+/* The same for all files of an array of Zarr. */
+static dm_status compare_zarr(const dm_dataset *d) {
+  DM_FREED dm_dataset *now = NULL;
+  dm_zarr zarr;
+  dm_zarr_survey survey;
+  struct stat info;
+  DM_TRY(dm_buffer_table(1, &now));
+  DM_TRY(dm_zarr_read_array(&d->at, d->elsewhere, &zarr, &info));
+  DM_TRY(dm_zarr_look(&d->at, &zarr, d->elsewhere, false, &survey));
+  dm_zarr_identify(&info, &survey, now);
+  return now->inode == d->inode && now->file_bytes == d->file_bytes &&
+                 now->modified_ns == d->modified_ns
+             ? DM_OK
+             : changed(d);
 }
 
 dm_status dm_reader_same_file(const dm_dataset *dataset, int fd) {
@@ -51,6 +72,7 @@ static dm_status unchanged(const dm_dataset *dataset) {
   struct stat info;
   if (dm_dataset_is_empty(dataset) || dataset->stack || dataset->memory.base)
     return DM_OK; /* nothing of a file was used */
+  if (dataset->zarr) return compare_zarr(dataset);
   if (stat(dataset->at.file, &info) < 0)
     return dm_fail_at(DM_E_IO, &dataset->at, "cannot be found any more: %s", strerror(errno));
   return compare(dataset, &info);

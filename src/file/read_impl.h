@@ -199,8 +199,10 @@ dm_status dm_reader_same_file(const dm_dataset *dataset, int fd);
 
 /* ---- chunks (read_chunks.c) ---- */
 
-/* After dm_reader_open_hdf5, if the dataset has chunks, and only filters of chunk_filter.h. */
+/* After dm_reader_open_hdf5, if the dataset has chunks, and only filters of chunk_filter.h; of Zarr
+ * without it. */
 dm_status dm_reader_open_chunks(dm_reader *reader);
+void dm_reader_close_chunks(dm_reader *reader);
 
 /* The chunks that may have elements of REQUEST, as a rectangle of whole chunks. */
 dm_rectangle dm_reader_chunks_of(const dm_reader *reader, const dm_request *request);

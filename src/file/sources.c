@@ -138,7 +138,8 @@ static dm_status wake(struct dm_sources *s, dm_reader *reader) {
 
 dm_status dm_reader_wake(dm_reader *reader) {
   const dm_dataset *d = &reader->dataset;
-  if (!reader->owner || d->offset >= 0 || d->few.chunks > 0 || reader->set >= 0 || reader->reals)
+  if (!reader->owner || d->offset >= 0 || d->few.chunks > 0 || d->zarr || reader->set >= 0 ||
+      reader->reals)
     return DM_OK;
   return wake(reader->owner, reader);
 }
@@ -154,8 +155,8 @@ static dm_status open_source(struct dm_sources *s, const dm_reader *whole, int64
   r->dataset.centering = whole->dataset.centering;
   r->through = dm_dataset_type(&dataset) == s->dtype ? DM_DTYPE_NONE : s->dtype;
   DM_TRY(dm_reader_prepare_meaning(r));
-  if (r->dataset.few.chunks > 0) return dm_reader_open_chunks(r);
   if (r->dataset.parts > DM_PARTS_PAIRED) return dm_reader_open_parts(r);
+  if (r->dataset.few.chunks > 0 || r->dataset.zarr) return dm_reader_open_chunks(r);
   return r->dataset.offset >= 0 ? dm_reader_open_direct(r) : wake(s, r);
 }
 

@@ -10,6 +10,8 @@ import sys
 import h5py
 import numpy as np
 
+import zarr_cases
+
 MATRIX = np.arange(12.0).reshape(3, 4)
 
 
@@ -444,12 +446,10 @@ def foreign(cases):
         ("sqlite", b"SQLite format 3\0" + pad, "a database"), ("gguf", b"GGUF\3\0\0\0" + pad, "a model in GGUF"),
     ):
         cases.raw(f"foreign_{name}.h5", data, 3, fragment)
-    for name, entry, fragment in (("v2", ".zarray", "is a Zarr array"), ("group", ".zgroup", "is a Zarr group"),
-                                  ("v3", "zarr.json", "is a Zarr store"), ("n5", "attributes.json", "is a folder of N5")):
-        folder = os.path.join(cases.folder, f"zarr_{name}")
-        os.makedirs(folder, exist_ok=True)
-        open(os.path.join(folder, entry), "w").close()
-        cases.expect(f"zarr_{name}", 3, fragment)
+    folder = os.path.join(cases.folder, "n5")
+    os.makedirs(folder, exist_ok=True)
+    open(os.path.join(folder, "attributes.json"), "w").close()
+    cases.expect("n5", 3, "is a folder of N5")
     # HDF5 finds its signature at 512, 1024, ...; what is before it may look like anything.
     with cases.hdf5("behind_text.h5", 0, "3 x 4 f64", userblock_size=1024) as file:
         file["a"] = MATRIX
@@ -846,7 +846,8 @@ def patch(path, at, data):
 
 def main():
     cases = Cases(sys.argv[1])
-    for part in (not_hdf5, not_files, paths, shapes, types, storage, virtual, damaged, npy, genotypes, foreign, candidates,
+    for part in (not_hdf5, not_files, paths, shapes, types, storage, virtual, damaged, npy, genotypes, foreign,
+                 zarr_cases.zarr_metadata, candidates,
                  newer, good, members, meaning, beside, lost_attributes):
         part(cases)
     with open(os.path.join(cases.folder, "cases.tsv"), "w") as file:
