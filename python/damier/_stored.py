@@ -1,4 +1,4 @@
-"""Operands in files: locations, and datasets of h5py, which the library reads itself."""
+"""Operands in files: locations, datasets of h5py, and arrays of zarr, which the library reads itself."""
 from __future__ import annotations
 
 import math
@@ -14,7 +14,7 @@ from ._matrices import Matrix, Operand, Stated, shown
 class Stored:
     """A dataset that the library reads, of which ``[...]`` takes a part without reading it.
 
-    ``dataset`` is a location or a dataset of h5py; slices have positive steps.
+    ``dataset`` is a location, a dataset of h5py, or an array of zarr in a folder; slices have positive steps.
 
     >>> np.save("A.npy", np.arange(6.0).reshape(3, 2))
     >>> damier.matmul(damier.Stored("A.npy")[1:, :], np.eye(2))
@@ -57,12 +57,29 @@ def location_of(given: Any) -> str | None:
         return given.location
     if isinstance(given, (str, os.PathLike)):
         return os.fspath(given)
-    if type(given).__module__.partition(".")[0] != "h5py" or not hasattr(given, "file"):
+    package = type(given).__module__.partition(".")[0]
+    if package == "zarr":
+        return _in_folder(given)
+    if package != "h5py" or not hasattr(given, "file"):
         return None
     file = given.file
     # a file that is open for writing is locked, and may not have been written yet
     on_disk = file.mode == "r" and file.driver in ("sec2", "mpio") and given.name
     return f"{file.filename}:{given.name}" if on_disk and _is_named(file) else None
+
+
+def _in_folder(array: Any) -> str | None:
+    """The location of an array of zarr, if it lies in a folder of the file system."""
+    store, path = getattr(array, "store", None), getattr(array, "path", None)
+    kind = type(store).__name__
+    folder = getattr(store, "root" if kind == "LocalStore" else "path", None)
+    if kind not in ("LocalStore", "DirectoryStore", "NestedDirectoryStore") or folder is None or not isinstance(path, str):
+        return None
+    folder, path = os.fspath(folder), path.strip("/")
+    is_group = any(os.path.exists(os.path.join(folder, name)) for name in ("zarr.json", ".zgroup", ".zmetadata"))
+    if not path:
+        return folder
+    return f"{folder}:/{path}" if is_group else os.path.join(folder, path)
 
 
 def _is_named(file: Any) -> bool:

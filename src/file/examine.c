@@ -18,8 +18,20 @@
 #include "file/zarr.h"
 #include "file/zarr_mirror.h"
 
+/* Whether AT was written as SCHEME://HOST/..., which is taken for a dataset of a file. */
+static bool is_url(const dm_location *at) {
+  static const char *const schemes[] = {"s3", "gs", "gcs", "http", "https", "az", "abfs", "file"};
+  bool is = false;
+  for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
+    is |= strcmp(at->file, schemes[i]) == 0;
+  return is && at->dataset[0];
+}
+
 static dm_status not_opened(const dm_location *at) {
   const int reason = errno;
+  if (is_url(at))
+    return dm_hint(dm_fail_at(DM_E_INPUT, at, "is a URL, and only files and folders are read"),
+                   "copy it to a disk first; a file has no scheme before its path");
   if (reason == ENOENT && strchr(at->file, '%')) DM_TRY(dm_members_name(at));
   dm_status status = dm_fail_at(DM_E_IO, at, "cannot be opened: %s", strerror(reason));
   if (at->file[0] == '~') return dm_file_hint_home(status);

@@ -4,9 +4,12 @@ import tempfile
 import unittest
 import unittest.mock
 
+import pathlib
+
 import damier
 import h5py
 import numpy as np
+import zarr_stores
 
 
 def drawn(shape, dtype="f8", seed=1):
@@ -18,6 +21,46 @@ class InFolder(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.path = os.path.join(self.folder.name, "a.h5")
+
+
+def zarr_array(root, path=""):
+    """What zarr opens in a folder, as far as damier looks at it."""
+    store = type("LocalStore", (), {"root": pathlib.Path(root)})()
+    return type("Array", (), {"__module__": "zarr.core.array", "store": store, "path": path, "shape": (40, 30),
+                              "__array__": lambda self, *_, **__: np.full((40, 30), np.nan)})()
+
+
+class ArraysOfZarr(InFolder):
+    """Locations and objects; what stands beside the numbers is applied to both."""
+
+    def setUp(self):
+        super().setUp()
+        self.x, self.eye, folder = drawn((40, 30)), np.eye(30), pathlib.Path(self.folder.name)
+        self.one = zarr_stores.write(folder / "one.zarr", self.x, codecs=("gzip",))
+        self.group = zarr_stores.group(folder / "group.zarr")
+        zarr_stores.write(self.group / "in" / "i2", self.x.astype("i2"), codecs=(), shards=(32, 32),
+                          attributes={"scale_factor": 0.5, "add_offset": 1.0})
+        zarr_stores.group(self.group / "in")
+
+    def test_arrays(self):
+        for a in (str(self.one), self.one, zarr_array(self.one), damier.Stored(zarr_array(self.one))):
+            np.testing.assert_array_equal(damier.matmul(a, self.eye), self.x)
+        np.testing.assert_array_equal(damier.matmul(damier.Stored(zarr_array(self.one))[3:9, ::2], np.eye(15)), self.x[3:9, ::2])
+
+    def test_groups(self):
+        wanted = self.x * 0.5 + 1
+        for a in (f"{self.group}:/in/i2", f"{self.group}/in/i2", zarr_array(self.group, "in/i2"), self.group):
+            with self.assertWarns(damier.DamierWarning):
+                np.testing.assert_array_equal(damier.matmul(a, self.eye), wanted)
+
+    def test_others(self):
+        """Absent chunks are refused, as those of HDF5; stores elsewhere are read by zarr."""
+        (self.one / "c" / "0" / "1").unlink()
+        with self.assertRaisesRegex(damier.InputError, "has no data in 1 of its 6 chunks"):
+            damier.matmul(zarr_array(self.one), self.eye)
+        elsewhere = zarr_array(self.one)
+        elsewhere.store = object()
+        self.assertIsNone(damier._stored.location_of(elsewhere))
 
 
 class StoredOperands(InFolder):
