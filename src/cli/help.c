@@ -170,6 +170,7 @@ static void print_description(FILE *out) {
         "CPUs or GPUs.\n"
         "A matrix is named\n.Ar FILE.h5:/path/to/dataset ;\n"
         "a file with one 2-D dataset needs no path.\n"
+        "A folder of Zarr is named like a file of HDF5.\n"
         "Dimensions are those of HDF5, row-major, as\n.Xr h5dump 1\nshows them.\n"
         "The verbs that begin with\n.Cm bench\nare a program of their own,\n.Nm damier-bench "
         ",\nbeside\n.Nm ;\n"
