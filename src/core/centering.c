@@ -58,6 +58,12 @@ static void weigh(const double *weight, int64_t step, double *values, int64_t pa
   }
 }
 
+static void weigh_all(const dm_centering *c, int64_t row, int64_t col, bool turned, double *values,
+                      int64_t parts, int64_t count) {
+  const bool rows = c->weight_lines == DM_ROW_LINES;
+  if (c->weight) weigh(c->weight + (rows ? row : col), rows == turned, values, parts, count);
+}
+
 bool dm_centering_is_nan(const dm_centering *c, int64_t i) {
   if (c->role == DM_ROLE_PRESENT) return false;
   return (c->shift && isnan(c->shift[i * c->parts])) || (c->factor && isnan(c->factor[i]));
@@ -69,15 +75,13 @@ void dm_centering_apply(const dm_centering *c, int64_t row, int64_t col, bool tu
   const int64_t step = (c->lines == DM_ROW_LINES) == turned; /* along the values, lines change */
   if (c->role == DM_ROLE_PRESENT) {
     for (int64_t i = 0; i < parts * count; i++) values[i] = values[i] == values[i] ? 1.0 : 0.0;
+    weigh_all(c, row, col, turned, values, parts, count);
     return;
   }
   if (c->power) multiply(c->power + line, step, values, parts, count);
   if (c->fill) fill(c->fill + line * parts, step, values, parts, count);
   if (c->shift) subtract(c->shift + line * parts, step, values, parts, count);
   if (c->factor) multiply(c->factor + line, step, values, parts, count);
-  if (c->weight) {
-    const bool rows = c->weight_lines == DM_ROW_LINES;
-    weigh(c->weight + (rows ? row : col), rows == turned, values, parts, count);
-  }
+  weigh_all(c, row, col, turned, values, parts, count);
   for (int64_t i = 0; c->role == DM_ROLE_SQUARES && i < parts * count; i++) values[i] *= values[i];
 }

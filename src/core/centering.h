@@ -19,6 +19,8 @@ typedef struct dm_standard {
   bool weighted; /* elements are multiplied with the roots of the weights of the inner dimension */
   bool by_power; /* scaled by the power of two below the deviation; constant lines become 0 */
   bool complete; /* terms that A or B has no value for are left out of all sums */
+  bool relates;  /* genotypes, of which rows are variants (product/relationship.h), ... */
+  bool of_all;   /* ... by the allele frequencies of all samples, not only of founders */
 } dm_standard;
 
 static inline dm_lines dm_standard_lines(const dm_standard *standard) {
@@ -35,8 +37,8 @@ static inline bool dm_standard_changes(const dm_standard *standard) {
 /* Whether both ask for the same; numbers of the user are taken to differ. */
 static inline bool dm_standard_is_same(const dm_standard *a, const dm_standard *b) {
   return a->center == b->center && a->scale == b->scale && a->fills == b->fills &&
-         a->weighted == b->weighted && a->complete == b->complete && !a->center_by &&
-         !a->scale_by && !b->center_by && !b->scale_by;
+         a->weighted == b->weighted && a->complete == b->complete && a->relates == b->relates &&
+         a->of_all == b->of_all && !a->center_by && !a->scale_by && !b->center_by && !b->scale_by;
 }
 
 const char *dm_lines_name(dm_lines lines); /* "none", "columns", "rows" */
@@ -83,6 +85,8 @@ typedef struct dm_centering {
   int64_t empty;        /* lines without a value that is not missing: they become NaN */
   int64_t filled;       /* missing values */
   int64_t complete;     /* terms that are not left out; -1: none is, whatever is missing */
+  int64_t founders;     /* samples whose alleles were counted; 0: it is no relationship, ... */
+  int64_t left_out;     /* ... of which terms are on X, Y or MT */
   const double *power;  /* NULL: 1 */
   const double *shift;  /* NULL: 0 */
   const double *factor; /* NULL: 1 */

@@ -21,9 +21,9 @@ typedef struct dm_pair {
 #define DM_PAIR_NO_LINE (-1e6)
 
 /* What becomes of them: ALPHA times the correlation, or the covariance, the sum of products divided
- * by the count LESS something, or not DIVIDED. */
+ * by the count LESS something, or not DIVIDED; or the MEAN of the products. */
 typedef struct dm_pair_form {
-  bool correlation, divided;
+  bool correlation, divided, mean;
   double less, alpha;
 } dm_pair_form;
 
@@ -86,6 +86,7 @@ static inline DM_HOST_DEVICE double dm_correlated(double value, double factor, b
 /* SAME: a line with itself. */
 static inline DM_HOST_DEVICE double dm_pair_element(const dm_pair_form *form, const dm_pair *of,
                                                     bool same) {
+  if (form->mean) return of->count > 0.0 ? form->alpha * (of->product / of->count) : (double)NAN;
   if (!form->correlation)
     return dm_pair_unscaled(of, form->alpha * dm_pair_covariance(of, dm_pair_divisor(form, of)));
   return form->alpha * dm_correlated(dm_pair_correlation(of), 1.0, same);

@@ -133,7 +133,8 @@ static dm_status check_divide(const dm_equation *equation, const dm_problem *pro
 
 void dm_equation_divide(const dm_dataset *a, dm_equation *equation) {
   const int64_t terms = equation->op_a == DM_OP_N ? a->cols : a->rows;
-  if (equation->standard[0].weighted || equation->standard[0].complete) return; /* not known */
+  const dm_standard *s = &equation->standard[0];
+  if (s->weighted || s->complete || s->relates) return; /* not known */
   dm_equation_divide_by((double)(terms - (equation->divide == DM_DIVIDE_BY_N_LESS_1)), equation);
 }
 

@@ -39,6 +39,10 @@ void dm_request_gram(dm_settings *s, bool of_rows) {
   s->row_axes[1] = s->row_axes[0];
   s->complex_axes[1] = s->complex_axes[0];
   set_lines(s, of_rows);
+  if (!s->grm) return;
+  if (!dm_given(s, "missing")) s->missing = (int)DM_MISSING_PAIRWISE;
+  if (!dm_given(s, "divide") && s->missing != (int)DM_MISSING_PAIRWISE)
+    s->divide = (int)DM_DIVIDE_BY_N;
 }
 
 void dm_request_covariance(dm_settings *s, bool of_rows, bool correlation, bool two) {
@@ -54,6 +58,12 @@ void dm_request_covariance(dm_settings *s, bool of_rows, bool correlation, bool 
 }
 
 static dm_standard standard_of(const dm_settings *s, int x) {
+  if (s->grm)
+    return (dm_standard){.center = DM_ROW_LINES,
+                         .scale = DM_ROW_LINES,
+                         .fills = true,
+                         .relates = true,
+                         .of_all = s->nonfounders};
   return (dm_standard){.center = (dm_lines)s->center[x].lines,
                        .scale = (dm_lines)s->scale[x].lines,
                        .fills = s->missing == (int)DM_MISSING_MEAN,
@@ -318,6 +328,26 @@ dm_status dm_request_inspect_vectors(const dm_settings *s, const dm_log *log, co
                         &v->weights);
 }
 
+/* Options that say what --grm says otherwise. */
+static dm_status check_grm(const dm_settings *s) {
+  static const char *const others[] = {"center",   "scale",   "divide",  "weights", "center-a",
+                                       "center-b", "scale-a", "scale-b", "c",       "beta"};
+  const dm_missing missing = (dm_missing)s->missing;
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (dm_given(s, others[i]))
+      return dm_fail(DM_E_USAGE, "--grm and --%s cannot be combined", others[i]);
+  if (!s->gram || s->covariance)
+    return dm_fail(DM_E_USAGE, "--grm is a product of a matrix with itself (gram)");
+  if (s->op_a == (int)DM_OP_N)
+    return dm_hint(dm_fail(DM_E_USAGE, "--grm is of samples, the columns of a .bed file"),
+                   "leave out --of rows");
+  if (missing == DM_MISSING_PAIRWISE || missing == DM_MISSING_MEAN || missing == DM_MISSING_REFUSED)
+    return DM_OK;
+  return dm_hint(dm_fail(DM_E_USAGE, "--grm does not take --missing %s", dm_missing_name(missing)),
+                 "pairwise, the default, divides by the variants known in both samples, mean by "
+                 "all; refuse allows no missing one");
+}
+
 static dm_status check_pairwise(const dm_settings *s, const dm_dataset *a, const dm_dataset *b) {
   const dm_dataset *const sets[2] = {a, b};
   char name[DM_NAME];
@@ -349,7 +379,10 @@ dm_status dm_request_arrange(const dm_settings *s, dm_dataset *a, dm_dataset *b,
     return dm_hint(dm_fail_at(DM_E_IO, &b->at, "changed since it was inspected"),
                    "a list of rows or files was written, or a file came or went");
   const dm_equation equation = dm_request_equation(s);
-  if (s->missing == (int)DM_MISSING_PAIRWISE) DM_TRY(check_pairwise(s, a, b));
+  if (s->grm) DM_TRY(check_grm(s));
+  if (s->nonfounders && !s->grm)
+    return dm_fail(DM_E_USAGE, "--nonfounders says how --grm counts alleles");
+  if (s->missing == (int)DM_MISSING_PAIRWISE && !s->grm) DM_TRY(check_pairwise(s, a, b));
   const bool batch[2] = {a->leads.count + b->leads.count > 0, b->leads.count > 0};
   for (int x = 0; x < 2; x++) /* A by itself is repeated for the matrices of B */
     if (batch[x] && dm_standard_changes(&equation.standard[x]))

@@ -26,6 +26,8 @@ typedef struct attribute {
 static const attribute attributes[] = {
     {"missing", "missing", NULL, false, false},
     {"missing-value", "missing_number", NULL, false, false},
+    {"grm", "grm", NULL, false, false},
+    {"nonfounders", "nonfounders", NULL, false, false},
     {"weights", "weights", NULL, false, false},
     {"weights-are", "weights_are", NULL, false, false},
     {"divide", "divide", NULL, false, false},

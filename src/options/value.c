@@ -453,6 +453,8 @@ const dm_value dm_values[] = {
     {"weights-are", dm_value_set_choice, AT(weights_are), .initial = "reliability", .choices = weights_are},
     {"center", dm_value_set_flag, AT(center_x)},
     {"scale", dm_value_set_flag, AT(scale_x)},
+    {"grm", dm_value_set_flag, AT(grm)},
+    {"nonfounders", dm_value_set_flag, AT(nonfounders)},
     {"divide", dm_value_set_choice, AT(divide), .choices = divisors},
     {"triangle", dm_value_set_choice, AT(half), .initial = "both", .choices = halves},
     {"as-column", dm_value_set_flag, AT(as_column)},

@@ -44,6 +44,7 @@ typedef struct dm_settings {
   dm_location weights;                 /* of the terms of each sum */
   int weights_are;
   bool center_x, scale_x; /* the same for the one matrix of gram */
+  bool grm, nonfounders;  /* the relationship of samples, by the alleles of all of them */
   int divide, half;
   dm_location old_c;
   /* what is accepted, and how it is read */

@@ -15,6 +15,7 @@
 #include "plan/partition.h"
 #include "product/marks.h"
 #include "product/moments.h"
+#include "product/relationship.h"
 #include "product/terms.h"
 
 enum { GROUPS = 16 }; /* of rows: their moments are joined in order, whatever rank has them */
@@ -230,8 +231,9 @@ typedef struct factor {
   const dm_dataset *set, *center, *scale;
   dm_lines inner; /* along which the sums of the product run */
   const dm_terms *weights;
-  dm_centered_copy *copy; /* of it in memory; NULL: SET is in a file */
-  int64_t *unpacked;      /* chunks so far */
+  const dm_relation *relation; /* NULL: its numbers are no genotypes */
+  dm_centered_copy *copy;      /* of it in memory; NULL: SET is in a file */
+  int64_t *unpacked;           /* chunks so far */
 } factor;
 
 /* Adds the elements, and joins what the ranks have. */
@@ -262,9 +264,10 @@ static dm_status find_moments(dm_run *run, int io_threads, const factor *f, bool
   const dm_dataset *set = f->set;
   const dm_lines lines = by_rows ? DM_ROW_LINES : DM_COLUMN_LINES;
   const dm_dtype type = dm_dataset_type(set);
-  dm_status status = dm_moments_open(
-      set->rows, set->cols, by_rows, dm_dtype_is_complex(type), f->copy ? run->ranks : GROUPS,
-      f->weights->list && f->inner != lines ? f->weights->list : NULL, m);
+  const double *weights = f->weights->list && f->inner != lines ? f->weights->list : NULL;
+  if (f->relation) weights = f->relation->of_samples;
+  dm_status status = dm_moments_open(set->rows, set->cols, by_rows, dm_dtype_is_complex(type),
+                                     f->copy ? run->ranks : GROUPS, weights, m);
   DM_TRY(dm_comm_agree(run->world, status));
   DM_TRY(add_moments(run, io_threads, f, m));
   const bool wide = type == DM_F64 || type == DM_C128;
@@ -283,10 +286,71 @@ static bool takes_moments(const factor *f) {
          s->fills || looks;
 }
 
+/* ---- genotypes ---- */
+
+/* Sets the arrays from the moments of founders; p is half of a mean. */
+static void take_alleles(const dm_moments *m, const dm_relation *r, const arrays *of,
+                         dm_centering *c) {
+  for (int64_t i = 0; i < m->lines; i++) {
+    double mean = 0.0;
+    if (r->of_variants[i] < 0.0 || dm_moments_missing(m, i) == m->length) continue;
+    dm_moments_mean(m, i, &mean);
+    const double variance = mean * (1.0 - mean / 2.0);
+    of->shift[i] = of->fill[i] = mean;
+    of->factor[i] = variance > 0.0 ? 1.0 / sqrt(variance) : 0.0;
+    c->constant += !(variance > 0.0);
+  }
+  c->filled = count_missing(m);
+  c->founders = r->founders;
+  c->left_out = r->left_out;
+}
+
+/* DM_E_INPUT: of a variant of which founders have one allele only, others have both: ALL has the
+ * moments of all samples. */
+static dm_status check_others(const factor *f, const dm_moments *all, const dm_centering *c) {
+  char name[DM_NAME];
+  for (int64_t i = 0; i < all->lines; i++) {
+    double mean = 0.0;
+    if (f->relation->of_variants[i] < 0.0 || c->factor[i] != 0.0 ||
+        dm_moments_missing(all, i) == all->length)
+      continue;
+    dm_moments_mean(all, i, &mean);
+    if (mean == c->shift[i] && (mean == 0.0 || mean == 2.0)) continue;
+    return dm_hint(dm_fail(DM_E_INPUT,
+                           "%s: the variant of row %lld varies only among samples that are no "
+                           "founders",
+                           dm_location_name(&f->set->at, name), (long long)i),
+                   "--nonfounders takes the allele frequencies of all samples; PLINK's --maf "
+                   "leaves out such variants");
+  }
+  return DM_OK;
+}
+
+static dm_status relate_lines(dm_run *run, int io_threads, const factor *f, const arrays *of,
+                              dm_centering *c) {
+  const dm_relation *r = f->relation;
+  dm_relation every = *r;
+  factor others = *f;
+  dm_moments m = {.numbers = NULL}, all = {.numbers = NULL};
+  every.of_samples = NULL;
+  others.relation = &every;
+  dm_status status = find_moments(run, io_threads, f, true, of->power, &m);
+  if (!status) take_alleles(&m, r, of, c);
+  if (!status && r->founders < r->samples) {
+    status = find_moments(run, io_threads, &others, true, of->power, &all);
+    if (!status) status = dm_comm_agree(run->world, check_others(f, &all, c));
+    if (!status) c->filled = count_missing(&all);
+  }
+  dm_moments_close(&m);
+  dm_moments_close(&all);
+  return status;
+}
+
 static dm_status set_lines(dm_run *run, int io_threads, const factor *f, const arrays *of,
                            dm_centering *c) {
   const dm_standard *s = f->standard;
   const bool scales = s->scale != DM_NO_LINES && !s->scale_by;
+  if (f->relation) return relate_lines(run, io_threads, f, of, c);
   dm_moments m = {.numbers = NULL};
   dm_status status = DM_OK;
   if (takes_moments(f))
@@ -330,6 +394,7 @@ static void warn(const dm_run *run, const dm_dataset *set) {
   const dm_centering *c = set->centering;
   char name[DM_NAME];
   dm_location_name(&set->at, name);
+  if (c->founders > 0) return; /* these add nothing */
   if (c->constant > 0)
     dm_log_line(&run->log, DM_LOG_WARNING,
                 "%s: %lld of %lld %s are constant: they cannot be scaled and become NaN", name,
@@ -348,6 +413,7 @@ typedef struct factors {
   const dm_memory_matrix *memory[2]; /* NULL: SETS are read */
   const dm_engine *engine;           /* for those, ... */
   dm_centered_room *rooms;           /* ... unless there are rooms for their copies */
+  const dm_relation *relation;       /* of A and B, which are the same genotypes; or NULL */
 } factors;
 
 static dm_lines inner_of(const dm_equation *e, int x) {
@@ -431,6 +497,7 @@ static dm_status center_one(dm_run *run, int io_threads, const factors *f, int x
                       .scale = &f->vectors->scale[x],
                       .inner = inner_of(f->equation, x),
                       .weights = w,
+                      .relation = f->relation,
                       .copy = copy,
                       .unpacked = &made->unpacked};
   DM_TRY(make(run, io_threads, &one, &made->made[x]));
@@ -460,18 +527,18 @@ static dm_status weigh_terms(dm_run *run, int io_threads, const factors *f, dm_e
                              const dm_centered *made, dm_terms *w) {
   const dm_dataset *a = f->sets[0];
   const dm_standard *s = &equation->standard[0];
-  if (!s->weighted && !s->complete) return DM_OK;
+  if (!s->weighted && !s->complete && !s->relates) return DM_OK;
   const int64_t terms = equation->op_a == DM_OP_N ? a->cols : a->rows;
   DM_TRY(dm_terms_open(run, equation, &f->vectors->weights, terms, w));
   if (s->complete) DM_TRY(leave_out(run, io_threads, f, made, w));
+  for (int64_t i = 0; f->relation && i < w->count; i++) w->list[i] = f->relation->of_variants[i];
   return dm_comm_agree(run->world, dm_terms_complete(w, equation));
 }
 
-static dm_status center_all(dm_run *run, int io_threads, const factors *f, dm_equation *equation,
-                            dm_centered *made) {
+static dm_status center_factors(dm_run *run, int io_threads, const factors *f,
+                                dm_equation *equation, dm_centered *made) {
   dm_terms w = {.list = NULL};
   dm_status status = DM_OK;
-  *made = (dm_centered){.made = {NULL, NULL}};
   for (int x = 0; x < 2 && !status; x++)
     if (f->memory[x] && is_changed(f, x) && !(x == 1 && is_changed(f, 0) && is_alike(f)))
       status = open_copy(run, f, x, made);
@@ -481,10 +548,23 @@ static dm_status center_all(dm_run *run, int io_threads, const factors *f, dm_eq
   return status;
 }
 
+static dm_status center_all(dm_run *run, int io_threads, const factors *f, dm_equation *equation,
+                            dm_centered *made) {
+  const dm_standard *s = &equation->standard[0];
+  dm_relation relation = {.variants = 0};
+  factors own = *f;
+  *made = (dm_centered){.made = {NULL, NULL}};
+  if (s->relates) own.relation = &relation;
+  dm_status status = s->relates ? dm_relation_open(run, f->sets[0], s->of_all, &relation) : DM_OK;
+  if (!status) status = center_factors(run, io_threads, &own, equation, made);
+  dm_relation_close(&relation);
+  return status;
+}
+
 dm_status dm_center_inputs(dm_run *run, int io_threads, const dm_vectors *vectors,
                            dm_equation *equation, dm_dataset *a, dm_dataset *b,
                            dm_centered *centered) {
-  const factors f = {vectors, equation, {a, b}, {NULL, NULL}, NULL, NULL};
+  const factors f = {vectors, equation, {a, b}, {NULL, NULL}, NULL, NULL, NULL};
   return center_all(run, io_threads, &f, equation, centered);
 }
 
@@ -496,7 +576,8 @@ dm_status dm_center_product(dm_run *run, dm_multiply *m, dm_centered_room rooms[
       {&m->a, &m->b},
       {m->a.memory.base ? NULL : m->in_memory[DM_A], m->b.memory.base ? NULL : m->in_memory[DM_B]},
       &m->engine,
-      rooms};
+      rooms,
+      NULL};
   *centered = (dm_centered){.made = {NULL, NULL}};
   if (m->measurement) return DM_OK;
   DM_TRY(center_all(run, m->engine.io_threads, &f, &m->equation, centered));
@@ -512,10 +593,22 @@ void dm_centered_free(dm_centered *centered) {
   }
 }
 
+static void relation_text(const dm_centering *c, char text[DM_CENTERING_TEXT]) {
+  snprintf(text, DM_CENTERING_TEXT,
+           "(x - 2p) / sqrt(2p(1 - p)), p from %lld samples; %lld missing, %lld variants have one "
+           "allele, %lld on X, Y or MT are left out",
+           (long long)c->founders, (long long)c->filled, (long long)c->constant,
+           (long long)c->left_out);
+}
+
 void dm_centering_text(const dm_centering *c, char text[DM_CENTERING_TEXT]) {
   char constant[48] = "", filled[64] = "";
   text[0] = '\0';
   if (!c) return;
+  if (c->founders > 0) {
+    relation_text(c, text);
+    return;
+  }
   if (c->constant > 0)
     snprintf(constant, sizeof constant, "; %lld are constant", (long long)c->constant);
   if (c->fill)

@@ -1,6 +1,8 @@
 #include "product/pairwise.h"
 
 #include <math.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,13 +41,42 @@ static int column_of(int i) {
 
 /* ---- the products ---- */
 
+/* C.h5 has its counts in C_counts.h5. */
+static dm_status name_counts(const pairwise *p, char path[DM_SIBLING_PATH]) {
+  const char *file = p->multiply->out.file, *slash = strrchr(file, '/'), *dot = strrchr(file, '.');
+  const bool ends = dot && (!slash || dot > slash + 1) && dot > file;
+  const int base = (int)(ends ? (size_t)(dot - file) : strlen(file));
+  const int used = snprintf(path, DM_SIBLING_PATH, "%.*s_counts.h5", base, file);
+  return used < DM_SIBLING_PATH ? DM_OK : dm_fail(DM_E_USAGE, "the name of C is too long");
+}
+
+/* Whether product WHICH is a result, too. */
+static bool keeps_product(const pairwise *p, int which) {
+  return p->relates && which == COUNTS && !p->in_memory;
+}
+
 static dm_status name_product(const pairwise *p, int which, dm_location *at) {
   char path[DM_SIBLING_PATH];
-  DM_TRY(dm_file_sibling(&p->multiply->out, factors[which].ending, path));
+  DM_TRY(keeps_product(p, which) ? name_counts(p, path)
+                                 : dm_file_sibling(&p->multiply->out, factors[which].ending, path));
   *at = (dm_location){.dataset = "/c"};
   if (strlen(path) >= sizeof at->file) return dm_fail(DM_E_USAGE, "the name of C is too long");
   memcpy(at->file, path, strlen(path) + 1);
   return DM_OK;
+}
+
+/* DM_E_USAGE: a file has the name of the counts, and may not be replaced. */
+static dm_status check_counts(const pairwise *p) {
+  dm_location at;
+  bool complete = false;
+  if (!keeps_product(p, COUNTS)) return DM_OK;
+  DM_TRY(name_product(p, COUNTS, &at));
+  if (access(at.file, F_OK) != 0 || p->multiply->force) return DM_OK;
+  dm_status status = dm_journal_inspect_complete(&at, p->m, p->n, &complete);
+  dm_status_free(status);
+  if (complete) return DM_OK; /* of the run that this one resumes */
+  return dm_hint(dm_fail(DM_E_USAGE, "%s exists, where the counts of variants go", at.file),
+                 "--force replaces it; or give another -o");
 }
 
 /* Whether an earlier run completed the product: its journal, which stays until C is complete, says
@@ -153,6 +184,12 @@ static dm_status multiply_job(pairwise *p, int which, dm_multiply *job) {
   return p->in_memory ? dm_multiply_run(p->run, job, NULL) : multiply_to_file(p, which, job);
 }
 
+/* Sums of ones below 2^24 are exact in f32. */
+static dm_dtype type_of_product(const pairwise *p, int which) {
+  const int64_t most = INT64_C(1) << 24;
+  return which == COUNTS && p->k < most ? DM_F32 : DM_F64;
+}
+
 static dm_status multiply_roles(pairwise *p, int which) {
   dm_centering left = *p->centering[0], right = *p->centering[1];
   dm_multiply job = *p->multiply;
@@ -162,8 +199,12 @@ static dm_status multiply_roles(pairwise *p, int which) {
   const bool same = p->one && factors[which].left == factors[which].right;
   left.role = factors[which].left;
   right.role = factors[which].right;
-  *e = (dm_equation){
-      .op_a = e->op_a, .op_b = e->op_b, .alpha = {1.0, 0.0}, .type = DM_F64, .symmetric = same};
+  *e = (dm_equation){.op_a = e->op_a,
+                     .op_b = e->op_b,
+                     .alpha = {1.0, 0.0},
+                     .type = type_of_product(p, which),
+                     .type_c = DM_F64,
+                     .symmetric = same};
   job.form = (dm_output_form){0};
   job.whole = (dm_dataset){0};
   job.whole_c = (dm_view){.base = NULL};
@@ -183,6 +224,7 @@ static dm_status check_space(const pairwise *p) {
   const dm_multiply *m = p->multiply;
   char part[DM_SIBLING_PATH];
   int64_t bytes, all = 0;
+  DM_TRY(check_counts(p));
   for (int i = 0; i <= p->count; i++) {
     const dm_dtype type = i < p->count ? DM_F64 : m->equation.type_c;
     dm_location at = m->out;
@@ -199,6 +241,7 @@ static dm_status check_space(const pairwise *p) {
 
 /* Of rows of products and, as the last ones, of columns. */
 static int64_t arrays_of(const pairwise *p) {
+  if (p->relates) return p->count;
   return p->one && p->in_memory && p->run->ranks == 1 ? OTHER_SUMS : FACTORS;
 }
 
@@ -291,7 +334,7 @@ static dm_status bring_columns(const pairwise *p) {
   if (p->gpu && p->run->ranks > 1)
     DM_TRY(dm_comm_agree(p->run->world, bytes > 0 ? dm_buffer_alloc(bytes, &host) : DM_OK));
   dm_status status = DM_OK;
-  for (int i = OTHER_SUMS; i < FACTORS && p->one && p->run->ranks > 1 && !status; i++)
+  for (int i = OTHER_SUMS; i < arrays_of(p) && p->one && p->run->ranks > 1 && !status; i++)
     status = bring_column(p, i, p->gpu ? host : p->rows[i]);
   free(host);
   return status;
@@ -328,7 +371,8 @@ static dm_status find_gpu(pairwise *p) {
   const char *name = p->multiply->engine.backend;
   dm_distributed x;
   bool does = false;
-  if (!p->kept || !p->one || !stated || p->multiply->a.memory.base || strcmp(name, "cpu") == 0)
+  if (p->relates || !p->kept || !p->one || !stated || p->multiply->a.memory.base ||
+      strcmp(name, "cpu") == 0)
     return DM_OK;
   DM_TRY(dm_distributed_open(p->run->world, stated, "A", &x));
   dm_status status = dm_distributed_open_backend(p->run, &p->multiply->engine, &x, "A", &p->gpu);
@@ -344,6 +388,18 @@ static dm_status find_gpu(pairwise *p) {
 
 /* ---- rows of products ---- */
 
+/* Relationships have no sums of their own; |z|^2 of each sample takes the place of squares. */
+static void set_squares(const pairwise *p, int64_t first, dm_view views[FACTORS]) {
+  static const double none = 0.0;
+  const dm_view zero = {.base = (void *)(uintptr_t)&none, .dtype = DM_F64, .space = DM_HOST};
+  for (int i = SUMS; i < FACTORS; i++) views[i] = zero;
+  if (!p->diagonal) return;
+  views[SQUARES].base = p->diagonal + first;
+  views[SQUARES].row_stride = 1;
+  views[OTHER_SQUARES].base = p->diagonal;
+  views[OTHER_SQUARES].col_stride = 1;
+}
+
 dm_pairs dm_pairwise_pairs(const pairwise *p, int64_t first, int64_t at, int64_t count) {
   dm_view views[FACTORS] = {{.base = NULL}};
   for (int i = 0; i < FACTORS; i++) {
@@ -354,6 +410,7 @@ dm_pairs dm_pairwise_pairs(const pairwise *p, int64_t first, int64_t at, int64_t
           dm_view_transpose(dm_pairwise_view(p, p->rows[column_of(i)], p->m, p->gpu != NULL)), at,
           0, count, p->n);
   }
+  if (p->relates) set_squares(p, first, views);
   return (dm_pairs){.first = first,
                     .one = p->one,
                     .counts = views[COUNTS],
@@ -365,6 +422,10 @@ dm_pairs dm_pairwise_pairs(const pairwise *p, int64_t first, int64_t at, int64_t
 
 static void set_form(pairwise *p) {
   const dm_divide divide = p->multiply->equation.divide;
+  if (p->relates) {
+    p->form = (dm_pair_form){.mean = true, .alpha = p->multiply->equation.alpha[0]};
+    return;
+  }
   p->form = (dm_pair_form){.correlation = p->multiply->equation.standard[0].scale != DM_NO_LINES,
                            .divided = divide != DM_NO_DIVISION,
                            .less = divide == DM_DIVIDE_BY_N_LESS_1 ? 1.0 : 0.0,
@@ -386,7 +447,7 @@ void dm_pairwise_close_readers(pairwise *p) {
 
 /* Of one matrix also the columns with these numbers, as rows. */
 dm_status dm_pairwise_read(pairwise *p, int64_t row, int64_t count) {
-  for (int i = 0; i < FACTORS; i++) {
+  for (int i = 0; i < (p->relates ? p->count : FACTORS); i++) {
     const bool turned = i >= p->count;
     dm_reader *reader = p->readers[turned ? column_of(i) : i];
     if (p->room < count * p->n) {
@@ -402,13 +463,14 @@ dm_status dm_pairwise_read(pairwise *p, int64_t row, int64_t count) {
   return DM_OK;
 }
 
-static void remove_file(const pairwise *p, int which) {
+/* With KEEP without its journal only. */
+static void remove_file(const pairwise *p, int which, bool keep) {
   dm_location at;
   dm_journal *journal = NULL;
   bool locked;
   dm_status status = name_product(p, which, &at);
   if (!status && p->made[which].at.file[0]) {
-    (void)unlink(at.file);
+    if (!keep) (void)unlink(at.file);
     status = dm_journal_open(&at, &journal, &locked);
     if (!status) status = dm_journal_remove(journal);
     dm_journal_close(journal);
@@ -419,16 +481,30 @@ static void remove_file(const pairwise *p, int which) {
 /* Before C gets its name: nothing would remove them if the run were killed after that. */
 void dm_pairwise_remove_products(void *context) {
   const pairwise *p = context;
-  for (int i = 0; i < p->count && p->run->rank == 0 && !p->in_memory; i++) remove_file(p, i);
+  for (int i = 0; i < p->count && p->run->rank == 0 && !p->in_memory; i++)
+    remove_file(p, i, keeps_product(p, i));
+}
+
+static void remove_all(const pairwise *p) {
+  for (int i = 0; i < p->count && p->run->rank == 0 && !p->in_memory; i++) remove_file(p, i, false);
 }
 
 /* ---- all ---- */
+
+/* Collective: the diagonal of the products of which each rank has rows. */
+static dm_status take_diagonal(pairwise *p) {
+  DM_TRY(dm_comm_agree(p->run->world, dm_buffer_table(dm_max(1, p->n), &p->diagonal)));
+  for (int64_t i = p->own.begin; i < p->own.end; i++)
+    p->diagonal[i] = p->rows[PRODUCTS][(i - p->own.begin) * p->n + i];
+  return dm_comm_sum_f64(p->run->world, p->diagonal, p->n);
+}
 
 static dm_status multiply_all(pairwise *p) {
   const double start = dm_now();
   if (p->in_memory) DM_TRY(dm_comm_agree(p->run->world, take_rows(p)));
   for (int i = 0; i < p->count; i++) DM_TRY(multiply_roles(p, i));
   p->multiplied = dm_now() - start;
+  if (p->relates && p->in_memory) DM_TRY(take_diagonal(p));
   return p->in_memory ? bring_columns(p) : DM_OK;
 }
 
@@ -466,8 +542,11 @@ static dm_status report_kept(const pairwise *p, dm_status status) {
 /* The exponents of the lines of A, or B, whose values were multiplied with powers of two. */
 static dm_status set_exponents(pairwise *p, int x) {
   const dm_centering *c = p->centering[x];
-  DM_TRY(dm_buffer_table(dm_max(1, c->count), &p->exponents[x]));
-  for (int64_t i = 0; i < c->count; i++) {
+  const int64_t lines = x == 0 ? p->m : p->n;
+  DM_TRY(dm_buffer_table(dm_max(1, lines), &p->exponents[x]));
+  for (int64_t i = 0; i < lines; i++) { /* observations are standardised, not lines */
+    if (p->relates) p->exponents[x][i] = DM_PAIR_NO_LINE;
+    if (p->relates) continue;
     const double power = c->power ? c->power[i] : 1.0, factor = c->factor[i];
     p->exponents[x][i] = factor == 0.0 ? DM_PAIR_NO_LINE : (double)-(ilogb(power) + ilogb(factor));
   }
@@ -481,6 +560,7 @@ static dm_status take_means(pairwise *p, dm_centered *made) {
   *taken = *p->multiply;
   for (int x = 0; x < 2; x++) {
     const dm_lines lines = dm_standard_lines(&p->multiply->equation.standard[x]);
+    if (p->relates) continue;
     taken->equation.standard[x] =
         (dm_standard){.center = lines, .scale = lines, .fills = true, .by_power = true};
   }
@@ -515,11 +595,11 @@ static bool is_one(const dm_multiply *m) {
 }
 
 static void describe(pairwise *p, const dm_multiply *m) {
-  const dm_standard *s = m->equation.standard;
-  const bool rows[2] = {dm_standard_lines(&s[0]) == DM_ROW_LINES,
-                        dm_standard_lines(&s[1]) == DM_ROW_LINES};
+  const dm_equation *e = &m->equation;
+  const bool rows[2] = {e->op_a == DM_OP_N, e->op_b != DM_OP_N}; /* are lines */
+  p->relates = e->standard[0].relates;
   p->one = is_one(m);
-  p->count = p->one ? OTHER_SUMS : FACTORS;
+  p->count = p->relates ? SUMS : p->one ? OTHER_SUMS : FACTORS;
   p->m = rows[0] ? m->a.rows : m->a.cols;
   p->n = rows[1] ? m->b.rows : m->b.cols;
   p->k = rows[0] ? m->a.cols : m->a.rows;
@@ -529,6 +609,7 @@ static void describe(pairwise *p, const dm_multiply *m) {
 static void free_all(pairwise *p, dm_centered *made, dm_centered_copy *present) {
   free_rows(p);
   for (int x = 0; x < 2; x++) free(p->exponents[x]);
+  free(p->diagonal);
   dm_pair_list_free(&p->doubtful);
   dm_pair_list_free(&p->sample);
   dm_centered_copy_free(present);
@@ -563,7 +644,7 @@ dm_status dm_pairwise_make(pairwise *p, const dm_multiply *m, dm_status (*work)(
   if (status && p->multiply->checkpoint)
     status = report_kept(p, status);
   else if (status)
-    dm_pairwise_remove_products(p);
+    remove_all(p);
   free_all(p, &made, &present);
   return status;
 }

@@ -10,6 +10,9 @@
  *   covariance(i, j)  = (P_ij - S_ij S_ji / N_ij) / (N_ij - 1)
  *   correlation(i, j) = (P_ij - S_ij S_ji / N_ij) / sqrt(V_ij V_ji),  V_ij = Q_ij - S_ij^2 / N_ij
  *
+ * Relationships of samples (relationship.h) are P_ij / N_ij, with z standardised by variants, which
+ * are the observations; a file beside C keeps N.
+ *
  * NaN: a pair has no observation, for a covariance by n - 1 only one, or one of its lines is
  * constant where it has them: V_ij <= 2^-44 Q_ij. */
 #ifndef DM_PRODUCT_PAIRWISE_H

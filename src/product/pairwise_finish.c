@@ -20,6 +20,7 @@ static double bound_of(const pairwise *p, const dm_pair *of) {
   const double error = 8.0 * ((double)p->k + 8.0) * 0x1p-53;
   const double spread = sqrt(of->squares[0]) * sqrt(of->squares[1]);
   double ratios = 0.0, variances = 1.0;
+  if (p->relates) return error * spread / of->count;
   if (!p->form.correlation)
     return dm_pair_unscaled(of, error * spread / dm_pair_divisor(&p->form, of));
   for (int i = 0; i < 2; i++) {
@@ -39,6 +40,10 @@ double dm_pairwise_excess(const pairwise *p, const dm_pair *of, bool same, doubl
   if (isnan(difference)) return (double)INFINITY;
   return difference /
          (bound + 2.0 * dm_dtype_roundoff(type) * fabs(want) + dm_dtype_smallest(type));
+}
+
+const char *dm_pairwise_name(const pairwise *p) {
+  return p->relates ? "relationships" : p->form.correlation ? "correlations" : "covariances";
 }
 
 /* Compares what products gave with sums that were taken again. */
@@ -119,15 +124,14 @@ static dm_status describe(void *context, const dm_run *run, dm_attributes *list)
   DM_TRY(dm_provenance_inputs(list, run, p->multiply, false));
   DM_TRY(dm_provenance_divide(list, p->multiply->equation.divide));
   DM_TRY(dm_provenance_notes(list, run));
-  DM_TRY(dm_attributes_add(list, "product", "%s",
-                           p->form.correlation ? "pairwise correlations" : "pairwise covariances"));
+  DM_TRY(dm_attributes_add(list, "product", "pairwise %s", dm_pairwise_name(p)));
   return dm_attributes_add(list, "verified", "%s",
                            p->multiply->verify ? dm_verdict_word(&p->verdict) : "no");
 }
 
 /* Bytes of a strip of C: two of them, and the rows of the products, have to fit in memory. */
 static int64_t strip_bytes(const pairwise *p, int64_t size) {
-  const int64_t arrays = p->in_memory ? 0 : FACTORS;
+  const int64_t arrays = p->in_memory ? 0 : p->relates ? p->count : FACTORS;
   const int64_t share = dm_pairwise_share(p) - p->process_bytes;
   const int64_t most = share / (2 * size + arrays * (int64_t)sizeof(double)) * size;
   return dm_max(1, most);
@@ -192,6 +196,31 @@ static dm_status give(const pairwise *p) {
 
 /* ---- all ---- */
 
+/* Where relationships come from, and where their counts are. */
+static void report_relation(const pairwise *p, dm_record *record) {
+  char text[DM_CENTERING_TEXT], name[DM_NAME];
+  if (!p->relates) return;
+  dm_centering_text(p->centering[0], text);
+  dm_record_text(record, "files.a_centering", "standardised", "%s", text);
+  if (!p->in_memory)
+    dm_record_text(record, "files.counts", "counts of variants", "%s",
+                   dm_location_name(&p->made[COUNTS].at, name));
+}
+
+static void report_verdict(const pairwise *p, dm_record *record) {
+  const dm_verdict *v = &p->verdict;
+  const char *word = dm_verdict_word(v);
+  if (p->relates)
+    dm_record_text(record, "verification.method", "verified", "both products of pairs: %s", word);
+  else
+    dm_record_text(record, "verification.method", "verified",
+                   "%s of pairs, each product, and %lld pairs in two passes, residual %.2g of the "
+                   "bound: %s",
+                   dm_pairwise_name(p), (long long)p->sample.count, v->residual, word);
+  dm_record_text(record, "verification.verdict", NULL, "%s", word);
+  dm_record_real(record, "verification.residual", NULL, DM_SHOWN_PLAIN, v->residual);
+}
+
 static void report(const pairwise *p) {
   dm_record *record = p->record;
   const dm_multiply *m = p->multiply;
@@ -205,15 +234,8 @@ static void report(const pairwise *p) {
   if (p->doubtful.count > 0)
     dm_record_integer(record, "problem.doubtful_pairs", "pairs computed again", DM_SHOWN_PLAIN,
                       p->doubtful.count);
-  if (m->verify) {
-    dm_record_text(record, "verification.method", "verified",
-                   "%s of pairs, each product, and %lld pairs in two passes, residual %.2g of the "
-                   "bound: %s",
-                   p->form.correlation ? "correlations" : "covariances", (long long)p->sample.count,
-                   v->residual, word);
-    dm_record_text(record, "verification.verdict", NULL, "%s", word);
-    dm_record_real(record, "verification.residual", NULL, DM_SHOWN_PLAIN, v->residual);
-  }
+  report_relation(p, record);
+  if (m->verify) report_verdict(p, record);
   dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, seconds);
   dm_verdict_seed(v, seed);
   dm_record_summary(record,
@@ -239,7 +261,7 @@ static dm_status finish_on_gpus(pairwise *p, bool *finished, bool *done) {
 
 /* Takes doubtful sums again, and compares some others. */
 static dm_status judge(pairwise *p) {
-  DM_TRY(dm_pairwise_take_again(p));
+  if (!p->relates) DM_TRY(dm_pairwise_take_again(p)); /* sums of which nothing is subtracted */
   compare_sample(p);
   DM_TRY(dm_pairwise_judge(p));
   return p->multiply->verify ? dm_verdict_status(&p->verdict, "C", p->multiply->allow_unchecked)

@@ -31,9 +31,11 @@ typedef struct pairwise {
   dm_run *run;
   dm_in_place *kept; /* multiplies in GPU memory */
   const dm_multiply *multiply;
-  bool one; /* B is A */
+  bool one;     /* B is A */
+  bool relates; /* only the first two products are made, and the counts are kept */
   dm_centering *centering[2];
   double *exponents[2]; /* of the lines, as in dm_pair */
+  double *diagonal;     /* of the products in memory, if RELATES; or NULL */
   dm_pair_form form;
   bool in_memory;
   dm_backend *gpu; /* of all on this rank; NULL: hosts have the products */
@@ -104,6 +106,8 @@ const dm_pair_again *dm_pair_list_row(const dm_pair_list *list, int64_t row, int
 /* How much VALUE, an element of C in TYPE, is off in bounds. SAME: of a line with itself. */
 double dm_pairwise_excess(const pairwise *p, const dm_pair *of, bool same, double value,
                           dm_dtype type);
+
+const char *dm_pairwise_name(const pairwise *p); /* "covariances" */
 
 /* Collective: joins the verdicts of all ranks, of which each has its residual and norm. */
 dm_status dm_pairwise_judge(pairwise *p);

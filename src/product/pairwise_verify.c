@@ -50,19 +50,19 @@ static dm_status compare(void *context, dm_view part, int64_t row, int64_t col) 
  */
 static dm_status judge(pairwise *p) {
   dm_verdict *v = &p->verdict;
-  DM_TRY(dm_pairwise_take_again(p));
+  if (!p->relates) DM_TRY(dm_pairwise_take_again(p));
   v->worst_row = -1;
   DM_TRY(
       dm_comm_agree(p->run->world, dm_verify_stream(p->run, p->verify, DM_C, DM_F64, compare, p)));
   return dm_pairwise_judge(p);
 }
-static void report_verdict(const pairwise *p, dm_record *record) {
+static void report_comparison(const pairwise *p, dm_record *record) {
   const dm_verdict *v = &p->verdict;
   dm_record_text(record, "verification.method", "verified",
                  "%s of pairs, computed again and compared, %lld of them in two passes, residual "
                  "%.2g of the bound: %s",
-                 p->form.correlation ? "correlations" : "covariances",
-                 (long long)(p->sample.count + p->doubtful.count), v->residual, dm_verdict_word(v));
+                 dm_pairwise_name(p), (long long)(p->sample.count + p->doubtful.count), v->residual,
+                 dm_verdict_word(v));
   dm_record_text(record, "verification.verdict", NULL, "%s", dm_verdict_word(v));
   dm_record_real(record, "verification.residual", NULL, DM_SHOWN_PLAIN, v->residual);
   dm_record_real(record, "verification.norm", "norm of C", DM_SHOWN_PLAIN, v->norm);
@@ -76,9 +76,8 @@ static void report_verdict(const pairwise *p, dm_record *record) {
 }
 
 static dm_status check_verify(const dm_verify *v) {
-  const dm_standard *s = v->equation.standard;
-  const int64_t m = dm_standard_lines(&s[0]) == DM_ROW_LINES ? v->a.rows : v->a.cols;
-  const int64_t n = dm_standard_lines(&s[1]) == DM_ROW_LINES ? v->b.rows : v->b.cols;
+  const int64_t m = v->equation.op_a == DM_OP_N ? v->a.rows : v->a.cols;
+  const int64_t n = v->equation.op_b == DM_OP_N ? v->b.cols : v->b.rows;
   if (v->has_c0) return dm_fail(DM_E_USAGE, "--missing pairwise adds no old C");
   if (v->c.rows == m && v->c.cols == n) return DM_OK;
   return dm_fail(DM_E_INPUT, "C is %lld x %lld, for %lld lines of A and %lld of B",
@@ -101,6 +100,6 @@ dm_status dm_pairwise_verify(dm_run *run, const dm_verify *v, const dm_engine *e
                      .protect = true};
   m->engine.io_threads = v->io_threads;
   DM_TRY(dm_pairwise_make(&p, m, judge));
-  if (run->rank == 0) report_verdict(&p, record);
+  if (run->rank == 0) report_comparison(&p, record);
   return dm_verdict_status(&p.verdict, v->c.at.file, v->allow_unchecked);
 }

@@ -92,6 +92,12 @@ static dm_status add_missing(dm_attributes *list, const dm_meaning *m, dm_dtype 
              : dm_attributes_add(list, "missing_number", "%.17g", m->real[0]);
 }
 
+static dm_status add_relation(dm_attributes *list, const dm_standard *s) {
+  if (!s->relates) return DM_OK;
+  DM_TRY(dm_attributes_add(list, "grm", "yes"));
+  return dm_attributes_add(list, "nonfounders", "%s", s->of_all ? "yes" : "no");
+}
+
 static dm_status add_vectors(dm_attributes *list, const dm_multiply *m) {
   static const char *const names[2][2] = {{"center_a", "scale_a"}, {"center_b", "scale_b"}};
   char at[DM_NAME];
@@ -169,6 +175,7 @@ dm_status dm_provenance_inputs(dm_attributes *list, const dm_run *run, const dm_
   DM_TRY(add_dataset(list, "b", &m->b));
   if (reads_c && dm_multiply_in_file(m, DM_OLD)) DM_TRY(add_dataset(list, "old_c", &m->c));
   DM_TRY(add_missing(list, &m->a.meaning, m->a.dtype));
+  DM_TRY(add_relation(list, &m->equation.standard[0]));
   DM_TRY(add_vectors(list, m));
   return add_equation(list, m);
 }

@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 
 import faulty_runs
+import genotypes
 import running
 from running import expect
 
@@ -106,6 +107,26 @@ def resumed_pairs(case, bed):
     expect(not left, f"{name}: left {left}")
 
 
+def resumed_relationship(name, bed):
+    """Killed in the counts of variants, which stay, and then in the other product; a file that is not theirs is not replaced."""
+    genotypes.write(bed.folder / "g.bed", genotypes.random(np.random.default_rng(8), ROWS, COLS, 0.1))
+    words = ("gram", str(bed.folder / "g.bed"), "--grm")
+    whole = Statistic(bed, f"whole-{name}", 1, *words)
+    code, err, _ = whole.run()
+    expect(code == 0 and "already" not in err, f"{name}: exit {code}\n{err}")
+    output = Statistic(bed, name, 1, *words)
+    output.kill(2, f"{name}_counts.h5.journal")
+    output.kill(2, f"{name}.h5.damier-pair-p.journal")
+    code, err, _ = output.run()
+    expect(code == 0 and err.count("already the result") == 1, f"{name}: exit {code}\n{err}")
+    expect(output.bits() == whole.bits(), f"{name}: other bits")
+    left = {path.name for path in bed.folder.glob(f"{name}[._]*")}
+    expect(left == {f"{name}.h5", f"{name}_counts.h5"}, f"{name}: left {left}")
+    output.path().unlink()
+    code, err, _ = output.run()
+    expect(code == 2 and "_counts.h5 exists, where the counts of variants go" in err, f"{name}: exit {code}\n{err}")
+
+
 def named_pairs(case, bed):
     """Killed while the products are removed, before C gets its name, and after that: then nothing but C is left."""
     name, ranks, want, words = case
@@ -190,9 +211,10 @@ def main():
         failures = running.each(lambda case: resumed(case, bed), cases, lambda case: case[0])
         failures += running.each(lambda case: resumed(case, roomy), [many], lambda case: case[0])
         failures += running.each(lambda case: other_options(bed, x), ["other options"], str)
+        failures += running.each(lambda case: resumed_relationship(case, bed), ["grm"], str)
         for check in resumed_pairs, named_pairs:
             failures += running.each(lambda case, check=check: check(case, bed), pairs, lambda case: case[0])
-    running.finish(failures, len(cases) + 2 + 2 * len(pairs))
+    running.finish(failures, len(cases) + 3 + 2 * len(pairs))
 
 
 main()
