@@ -6,6 +6,7 @@
 #include "core/checked.h"
 #include "file/beside.h"
 #include "file/hdf5_use.h"
+#include "file/zarr.h"
 
 enum {
   MOST_NUMBERS = 1 << 16, /* of a dataset beside */
@@ -54,6 +55,13 @@ static dm_status beside_look(const dm_beside *b, const dm_sign *sign, beside_set
 }
 
 static dm_status beside_unreadable(const dm_beside *b, const dm_sign *sign) {
+  if (dm_zarr_is(b->at)) { /* HDF5 only knows that it was made unreadable (zarr_mirror.c) */
+    H5Eclear2(H5E_DEFAULT);
+    return dm_hint(dm_fail_at(DM_E_IO, b->at,
+                              "'%s' beside it, which says what its numbers mean, cannot be read",
+                              sign->name),
+                   "'damier info' of it says why");
+  }
   return dm_h5_fail(DM_E_IO, b->at,
                     "'%s' beside it, which says what its numbers mean, cannot be read", sign->name);
 }

@@ -29,7 +29,7 @@ bool dm_zarr_is(const dm_location *at) {
 }
 
 /* STATUS of NAME in the open FOLDER, which could not be opened. */
-static dm_status not_opened(const dm_location *at, int folder, const char *name, int reason) {
+static dm_status zarr_not_opened(const dm_location *at, int folder, const char *name, int reason) {
   struct stat info;
   if (fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(info.st_mode))
     return dm_hint(dm_fail_at(DM_E_INPUT, at, "refused: '%.200s' in it is a symbolic link", name),
@@ -55,7 +55,8 @@ dm_status dm_zarr_open(const dm_location *at, const char *path, bool follow, boo
     }
     *fd = openat(above, name, how | links);
     const int reason = *fd < 0 ? errno : 0;
-    dm_status status = reason && reason != ENOENT ? not_opened(at, above, name, reason) : DM_OK;
+    dm_status status =
+        reason && reason != ENOENT ? zarr_not_opened(at, above, name, reason) : DM_OK;
     close(above);
     if (*fd < 0) return status;
     path += next;
@@ -66,8 +67,8 @@ dm_status dm_zarr_open(const dm_location *at, const char *path, bool follow, boo
 /* ---- metadata ---- */
 
 /* Reads NAME of the node at PATH; *document is NULL if there is none. */
-static dm_status read_document(const dm_location *at, const char *path, const char *name,
-                               bool follow, json_t **document, struct stat *info) {
+static dm_status zarr_read_document(const dm_location *at, const char *path, const char *name,
+                                    bool follow, json_t **document, struct stat *info) {
   char file[WITH_NAME];
   int fd;
   *document = NULL;
@@ -92,7 +93,7 @@ void dm_zarr_node_free(dm_zarr_node *node) {
 }
 
 /* Version 3: one document. */
-static dm_status take_third(const dm_location *at, dm_zarr_node *node) {
+static dm_status zarr_take_third(const dm_location *at, dm_zarr_node *node) {
   const char *type = json_string_value(json_object_get(node->document, "node_type"));
   json_t *attributes = json_object_get(node->document, "attributes");
   int64_t format = 0;
@@ -113,14 +114,15 @@ dm_status dm_zarr_read_node(const dm_location *at, const char *path, bool follow
                             dm_zarr_node *node) {
   struct stat info;
   *node = (dm_zarr_node){.version = 2};
-  DM_TRY(read_document(at, path, "zarr.json", follow, &node->document, &node->info));
-  if (node->document) return take_third(at, node);
-  DM_TRY(read_document(at, path, ".zarray", follow, &node->document, &node->info));
+  DM_TRY(zarr_read_document(at, path, "zarr.json", follow, &node->document, &node->info));
+  if (node->document) return zarr_take_third(at, node);
+  DM_TRY(zarr_read_document(at, path, ".zarray", follow, &node->document, &node->info));
   node->is_array = node->document != NULL;
   if (!node->document)
-    DM_TRY(read_document(at, path, ".zgroup", follow, &node->document, &node->info));
+    DM_TRY(zarr_read_document(at, path, ".zgroup", follow, &node->document, &node->info));
   node->is = node->document != NULL;
-  return node->is ? read_document(at, path, ".zattrs", follow, &node->attributes, &info) : DM_OK;
+  return node->is ? zarr_read_document(at, path, ".zattrs", follow, &node->attributes, &info)
+                  : DM_OK;
 }
 
 dm_status dm_zarr_read_array(const dm_location *at, bool follow, dm_zarr *zarr, struct stat *info) {
@@ -201,7 +203,7 @@ dm_status dm_zarr_add_order(const dm_location *at, dm_zarr *zarr, const int *of)
 }
 
 /* Puts the fill value in the byte order of the file. */
-static dm_status take_fill(const dm_location *at, const json_t *value, dm_zarr *zarr) {
+static dm_status zarr_take_fill(const dm_location *at, const json_t *value, dm_zarr *zarr) {
   if (!dm_zarr_value(value, zarr->dtype, zarr->fill))
     return dm_fail_at(DM_E_INPUT, at, "its fill_value is no number of type %s",
                       dm_dtype_name(zarr->dtype));
@@ -217,7 +219,7 @@ dm_status dm_zarr_parse(const dm_location *at, const dm_zarr_node *node, dm_zarr
   DM_TRY(node->version == 3 ? dm_zarr_third(at, node->document, zarr)
                             : dm_zarr_second(at, node->document, zarr));
   if (node->version == 2 && (!fill || json_is_null(fill))) return DM_OK; /* reads as 0 */
-  return take_fill(at, fill, zarr);
+  return zarr_take_fill(at, fill, zarr);
 }
 
 bool dm_zarr_dataset(const dm_zarr *zarr, int of_rows, dm_dataset *d) {

@@ -26,7 +26,8 @@ typedef struct dm_zarr {
   char separator;
   dm_dtype dtype; /* DM_DTYPE_NONE: none that can be multiplied */
   bool swapped;
-  unsigned char fill[16]; /* of chunks that are not there; in the byte order of the file */
+  _Alignas(
+      8) unsigned char fill[16]; /* of chunks that are not there; in the byte order of the file */
   dm_chunk_filter filter;
   unsigned filters; /* DM_FILTER_... */
 } dm_zarr;

@@ -34,33 +34,33 @@ struct dm_zarr_chunks {
 
 /* ---- numbers of files and chunks ---- */
 
-static int64_t count_along(const dm_zarr *z, const int64_t *size, int axis) {
+static int64_t zarr_count_along(const dm_zarr *z, const int64_t *size, int axis) {
   return dm_ceil_div(z->extent[axis], size[axis]);
 }
 
 /* How many parts of SIZE the array has; -1: too many. */
-static int64_t count_parts(const dm_zarr *z, const int64_t *size) {
+static int64_t zarr_count_parts(const dm_zarr *z, const int64_t *size) {
   int64_t count = 1;
   for (int i = 0; i < z->rank; i++)
-    if (dm_mul_overflows(count, count_along(z, size, i), &count)) return -1;
+    if (dm_mul_overflows(count, zarr_count_along(z, size, i), &count)) return -1;
   return count;
 }
 
-static int64_t chunks_per_file(const dm_zarr *z) {
+static int64_t zarr_chunks_per_file(const dm_zarr *z) {
   int64_t count = 1;
   for (int i = 0; i < z->rank; i++) count *= z->file[i] / z->chunk[i];
   return count;
 }
 
 /* The number of the file that has the element FIRST, and of the chunk in it. */
-static int64_t file_number(const dm_zarr *z, const int64_t *first) {
+static int64_t zarr_file_number(const dm_zarr *z, const int64_t *first) {
   int64_t number = 0;
   for (int i = 0; i < z->rank; i++)
-    number = number * count_along(z, z->file, i) + first[i] / z->file[i];
+    number = number * zarr_count_along(z, z->file, i) + first[i] / z->file[i];
   return number;
 }
 
-static int64_t number_in_file(const dm_zarr *z, const int64_t *first) {
+static int64_t zarr_number_in_file(const dm_zarr *z, const int64_t *first) {
   int64_t number = 0;
   for (int i = 0; i < z->rank; i++)
     number = number * (z->file[i] / z->chunk[i]) + first[i] % z->file[i] / z->chunk[i];
@@ -68,16 +68,16 @@ static int64_t number_in_file(const dm_zarr *z, const int64_t *first) {
 }
 
 /* The first element of file NUMBER. */
-static void file_first(const dm_zarr *z, int64_t number, int64_t *first) {
+static void zarr_file_first(const dm_zarr *z, int64_t number, int64_t *first) {
   for (int i = z->rank - 1; i >= 0; i--) {
-    const int64_t along = count_along(z, z->file, i);
+    const int64_t along = zarr_count_along(z, z->file, i);
     first[i] = number % along * z->file[i];
     number /= along;
   }
 }
 
 /* Whether chunk NUMBER of the file that begins at FIRST lies in the array, at least in part. */
-static bool is_in_array(const dm_zarr *z, const int64_t *first, int64_t number) {
+static bool zarr_is_in_array(const dm_zarr *z, const int64_t *first, int64_t number) {
   bool is = true;
   for (int i = z->rank - 1; i >= 0; i--) {
     const int64_t along = z->file[i] / z->chunk[i];
@@ -88,7 +88,7 @@ static bool is_in_array(const dm_zarr *z, const int64_t *first, int64_t number) 
 }
 
 /* "/c/0/1": the file that has element FIRST, below the array's folder. */
-static void file_key(const dm_zarr *z, const int64_t *first, char key[DM_ZARR_KEY]) {
+static void zarr_file_key(const dm_zarr *z, const int64_t *first, char key[DM_ZARR_KEY]) {
   int used = snprintf(key, DM_ZARR_KEY, "/%s", z->prefixed ? "c" : z->rank == 0 ? "0" : "");
   for (int i = 0; i < z->rank; i++) {
     const bool separated = i > 0 || z->prefixed;
@@ -99,42 +99,44 @@ static void file_key(const dm_zarr *z, const int64_t *first, char key[DM_ZARR_KE
 
 /* ---- the index of a shard ---- */
 
-static uint64_t index_word(const dm_zarr *z, const unsigned char *bytes) {
+static uint64_t zarr_index_word(const dm_zarr *z, const unsigned char *bytes) {
   uint64_t word;
   memcpy(&word, bytes, sizeof word);
   return z->index_swapped ? __builtin_bswap64(word) : word;
 }
 
-static dm_status shard_damaged(const dm_location *at, const char *key, const char *why) {
+static dm_status zarr_shard_damaged(const dm_location *at, const char *key, const char *why) {
   return dm_fail_at(DM_E_INPUT, at, "the shard '%s' %s", key + 1, why);
 }
 
 /* Reads the index of the open file FD of SIZE bytes to INDEX. */
-static dm_status read_index(const dm_location *at, const dm_zarr *z, const char *key, int fd,
-                            int64_t size, unsigned char *index) {
-  const int64_t length = chunks_per_file(z) * ENTRY, all = length + (z->index_summed ? SUM : 0);
+static dm_status zarr_read_index(const dm_location *at, const dm_zarr *z, const char *key, int fd,
+                                 int64_t size, unsigned char *index) {
+  const int64_t length = zarr_chunks_per_file(z) * ENTRY,
+                all = length + (z->index_summed ? SUM : 0);
   uint32_t sum;
-  if (size < all) return shard_damaged(at, key, "is shorter than its index");
+  if (size < all) return zarr_shard_damaged(at, key, "is shorter than its index");
   if (dm_file_read_at(fd, index, all, z->index_first ? 0 : size - all) != all)
     return dm_fail_at(DM_E_IO, at, "the shard '%s' cannot be read", key + 1);
   memcpy(&sum, index + length, sizeof sum);
   if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) sum = __builtin_bswap32(sum);
   if (z->index_summed && sum != dm_crc32c(index, length))
-    return shard_damaged(at, key, "has an index that does not match its checksum");
+    return zarr_shard_damaged(at, key, "has an index that does not match its checksum");
   for (int64_t i = 0; i < length; i += ENTRY) {
-    const uint64_t offset = index_word(z, index + i), bytes = index_word(z, index + i + 8);
+    const uint64_t offset = zarr_index_word(z, index + i),
+                   bytes = zarr_index_word(z, index + i + 8);
     if (offset == NO_CHUNK && bytes == NO_CHUNK) continue;
     if (bytes == 0 || bytes > (uint64_t)size || offset > (uint64_t)size - bytes)
-      return shard_damaged(at, key, "has an index that leads out of it");
+      return zarr_shard_damaged(at, key, "has an index that leads out of it");
   }
   return DM_OK;
 }
 
 /* Memory for an index, unless a hostile one is too large for any file. */
-static dm_status new_index(const dm_location *at, const dm_zarr *z, unsigned char **index) {
-  if (chunks_per_file(z) > MOST_FILES)
+static dm_status zarr_new_index(const dm_location *at, const dm_zarr *z, unsigned char **index) {
+  if (zarr_chunks_per_file(z) > MOST_FILES)
     return dm_fail_at(DM_E_INPUT, at, "has more than %d chunks in a shard", MOST_FILES);
-  return dm_buffer_table(chunks_per_file(z) * ENTRY + SUM, index);
+  return dm_buffer_table(zarr_chunks_per_file(z) * ENTRY + SUM, index);
 }
 
 /* ---- looking at all files ---- */
@@ -147,8 +149,8 @@ typedef struct chunk_folder {
 } chunk_folder;
 
 /* Opens the folder of KEY, if it is not that of the file before; *name follows it. */
-static dm_status enter_folder(const dm_location *at, bool follow, const char *key,
-                              chunk_folder *folder, const char **name) {
+static dm_status zarr_enter_folder(const dm_location *at, bool follow, const char *key,
+                                   chunk_folder *folder, const char **name) {
   char path[WITH_KEY];
   const int length = (int)(strrchr(key, '/') - key);
   *name = key + length + 1;
@@ -165,9 +167,9 @@ static dm_status enter_folder(const dm_location *at, bool follow, const char *ke
 }
 
 /* Counts the chunks of the file KEY, which begins at FIRST, that are there. */
-static dm_status count_in_file(const dm_location *at, const dm_zarr *z, bool follow,
-                               const char *key, const int64_t *first, int64_t size,
-                               unsigned char *index, int64_t *present) {
+static dm_status zarr_count_in_file(const dm_location *at, const dm_zarr *z, bool follow,
+                                    const char *key, const int64_t *first, int64_t size,
+                                    unsigned char *index, int64_t *present) {
   char path[WITH_KEY];
   int fd;
   if (!z->sharded) {
@@ -176,23 +178,24 @@ static dm_status count_in_file(const dm_location *at, const dm_zarr *z, bool fol
   }
   snprintf(path, sizeof path, "%s%s", at->dataset, key);
   DM_TRY(dm_zarr_open(at, path, follow, false, &fd));
-  if (fd < 0) return shard_damaged(at, key, "has disappeared");
-  dm_status status = read_index(at, z, key, fd, size, index);
+  if (fd < 0) return zarr_shard_damaged(at, key, "has disappeared");
+  dm_status status = zarr_read_index(at, z, key, fd, size, index);
   close(fd);
-  for (int64_t i = 0; i < chunks_per_file(z) && !status; i++)
-    *present += index_word(z, index + i * ENTRY) != NO_CHUNK && is_in_array(z, first, i);
+  for (int64_t i = 0; i < zarr_chunks_per_file(z) && !status; i++)
+    *present += zarr_index_word(z, index + i * ENTRY) != NO_CHUNK && zarr_is_in_array(z, first, i);
   return status;
 }
 
-static dm_status look_at_file(const dm_location *at, const dm_zarr *z, bool follow, int64_t number,
-                              chunk_folder *folder, unsigned char *index, dm_zarr_survey *survey) {
+static dm_status zarr_look_at_file(const dm_location *at, const dm_zarr *z, bool follow,
+                                   int64_t number, chunk_folder *folder, unsigned char *index,
+                                   dm_zarr_survey *survey) {
   int64_t first[DM_AXES];
   char key[DM_ZARR_KEY];
   const char *name;
   struct stat info;
-  file_first(z, number, first);
-  file_key(z, first, key);
-  DM_TRY(enter_folder(at, follow, key, folder, &name));
+  zarr_file_first(z, number, first);
+  zarr_file_key(z, first, key);
+  DM_TRY(zarr_enter_folder(at, follow, key, folder, &name));
   if (folder->fd < 0) return DM_OK;
   if (fstatat(folder->fd, name, &info, follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0)
     return errno == ENOENT ? DM_OK : dm_fail_at(DM_E_IO, at, "'%s': %s", key + 1, strerror(errno));
@@ -206,8 +209,8 @@ static dm_status look_at_file(const dm_location *at, const dm_zarr *z, bool foll
   const int64_t changed = (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
   survey->newest = dm_max(survey->newest, changed);
   survey->bytes += (int64_t)info.st_size;
-  return index || !z->sharded ? count_in_file(at, z, follow, key, first, (int64_t)info.st_size,
-                                              index, &survey->present)
+  return index || !z->sharded ? zarr_count_in_file(at, z, follow, key, first, (int64_t)info.st_size,
+                                                   index, &survey->present)
                               : DM_OK;
 }
 
@@ -215,28 +218,28 @@ dm_status dm_zarr_look(const dm_location *at, const dm_zarr *z, bool follow, boo
                        dm_zarr_survey *survey) {
   DM_FREED unsigned char *index = NULL;
   chunk_folder folder = {.open = false};
-  const int64_t files = count_parts(z, z->file);
-  *survey = (dm_zarr_survey){.chunks = count_parts(z, z->chunk)};
+  const int64_t files = zarr_count_parts(z, z->file);
+  *survey = (dm_zarr_survey){.chunks = zarr_count_parts(z, z->chunk)};
   if (files < 0 || files > MOST_FILES || survey->chunks < 0)
     return dm_hint(dm_fail_at(DM_E_INPUT, at, "has more than %d files of chunks", MOST_FILES),
                    "zarr.create_array(..., shards=...) puts many chunks in one file");
-  if (z->sharded && count) DM_TRY(new_index(at, z, &index));
+  if (z->sharded && count) DM_TRY(zarr_new_index(at, z, &index));
   dm_status status = DM_OK;
   for (int64_t i = 0; i < files && !status; i++)
-    status = look_at_file(at, z, follow, i, &folder, index, survey);
+    status = zarr_look_at_file(at, z, follow, i, &folder, index, survey);
   if (folder.open && folder.fd >= 0) close(folder.fd);
   return status;
 }
 
 dm_status dm_zarr_open_part(const dm_location *at, const dm_zarr *z, bool follow, int64_t i,
                             int64_t places, int *fd) {
-  const int64_t last = count_parts(z, z->file) - 1;
+  const int64_t last = zarr_count_parts(z, z->file) - 1;
   int64_t first[DM_AXES];
   char key[DM_ZARR_KEY], path[WITH_KEY];
   *fd = -1;
   if (last < 0 || last >= MOST_FILES) return DM_OK;
-  file_first(z, last * i / dm_max(1, places - 1), first);
-  file_key(z, first, key);
+  zarr_file_first(z, last * i / dm_max(1, places - 1), first);
+  zarr_file_key(z, first, key);
   snprintf(path, sizeof path, "%s%s", at->dataset, key);
   return dm_zarr_open(at, path, follow, false, fd);
 }
@@ -252,7 +255,7 @@ void dm_zarr_identify(const struct stat *info, const dm_zarr_survey *survey, dm_
 /* ---- reading ---- */
 
 /* Whether the array is still as DATASET says. */
-static bool is_as_inspected(const dm_dataset *d, const dm_zarr *z, const struct stat *info) {
+static bool zarr_is_as_inspected(const dm_dataset *d, const dm_zarr *z, const struct stat *info) {
   const bool paired = d->parts == DM_PARTS_PAIRED;
   const dm_axes axes = dm_dataset_axes(d);
   const dm_dtype type = paired ? dm_dtype_real(d->dtype) : d->dtype;
@@ -273,12 +276,12 @@ dm_status dm_zarr_chunks_open(const dm_dataset *d, dm_zarr_chunks **chunks) {
   c->at = d->at;
   c->follow = d->elsewhere;
   dm_status status = dm_zarr_read_array(&d->at, c->follow, &c->zarr, &info);
-  if (status || !is_as_inspected(d, &c->zarr, &info)) {
+  if (status || !zarr_is_as_inspected(d, &c->zarr, &info)) {
     dm_status_free(status);
     free(c);
     return dm_fail_at(DM_E_IO, &d->at, "changed since it was inspected");
   }
-  c->files = c->zarr.sharded ? count_parts(&c->zarr, c->zarr.file) : 0;
+  c->files = c->zarr.sharded ? zarr_count_parts(&c->zarr, c->zarr.file) : 0;
   status = dm_buffer_table(dm_max(1, c->files), &c->index);
   if (!status) status = dm_buffer_table(dm_max(1, c->files), &c->missing);
   if (status)
@@ -301,11 +304,11 @@ const dm_zarr *dm_zarr_of(const dm_zarr_chunks *c) {
 }
 
 /* Opens the file that has the element FIRST; *fd -1: there is none. */
-static dm_status open_file(const dm_zarr_chunks *c, const int64_t *first, char key[DM_ZARR_KEY],
-                           int *fd, int64_t *size) {
+static dm_status zarr_open_chunk(const dm_zarr_chunks *c, const int64_t *first,
+                                 char key[DM_ZARR_KEY], int *fd, int64_t *size) {
   char path[WITH_KEY];
   struct stat info;
-  file_key(&c->zarr, first, key);
+  zarr_file_key(&c->zarr, first, key);
   snprintf(path, sizeof path, "%s%s", c->at.dataset, key);
   DM_TRY(dm_zarr_open(&c->at, path, c->follow, false, fd));
   if (*fd < 0) return DM_OK;
@@ -319,17 +322,17 @@ static dm_status open_file(const dm_zarr_chunks *c, const int64_t *first, char k
 }
 
 /* Reads the index of file NUMBER, of the element FIRST, unless it was read. */
-static dm_status want_index(dm_zarr_chunks *c, const int64_t *first, int64_t number) {
+static dm_status zarr_want_index(dm_zarr_chunks *c, const int64_t *first, int64_t number) {
   char key[DM_ZARR_KEY];
   int fd;
   int64_t size;
   if (c->index[number] || c->missing[number]) return DM_OK;
-  DM_TRY(open_file(c, first, key, &fd, &size));
+  DM_TRY(zarr_open_chunk(c, first, key, &fd, &size));
   c->missing[number] = fd < 0;
   if (fd < 0) return DM_OK;
   unsigned char *index = NULL;
-  dm_status status = new_index(&c->at, &c->zarr, &index);
-  if (!status) status = read_index(&c->at, &c->zarr, key, fd, size, index);
+  dm_status status = zarr_new_index(&c->at, &c->zarr, &index);
+  if (!status) status = zarr_read_index(&c->at, &c->zarr, key, fd, size, index);
   close(fd);
   if (status)
     free(index);
@@ -344,17 +347,17 @@ dm_status dm_zarr_find(dm_zarr_chunks *c, const int64_t *first, int64_t *offset,
   if (!z->sharded) {
     char key[DM_ZARR_KEY];
     int fd;
-    DM_TRY(open_file(c, first, key, &fd, bytes));
+    DM_TRY(zarr_open_chunk(c, first, key, &fd, bytes));
     if (fd >= 0) close(fd);
     return DM_OK;
   }
-  const int64_t number = file_number(z, first);
-  DM_TRY(want_index(c, first, number));
+  const int64_t number = zarr_file_number(z, first);
+  DM_TRY(zarr_want_index(c, first, number));
   if (c->missing[number]) return DM_OK;
-  const unsigned char *entry = c->index[number] + number_in_file(z, first) * ENTRY;
-  if (index_word(z, entry) == NO_CHUNK) return DM_OK;
-  *offset = (int64_t)index_word(z, entry);
-  *bytes = (int64_t)index_word(z, entry + 8);
+  const unsigned char *entry = c->index[number] + zarr_number_in_file(z, first) * ENTRY;
+  if (zarr_index_word(z, entry) == NO_CHUNK) return DM_OK;
+  *offset = (int64_t)zarr_index_word(z, entry);
+  *bytes = (int64_t)zarr_index_word(z, entry + 8);
   return DM_OK;
 }
 
@@ -363,7 +366,7 @@ dm_status dm_zarr_load(const dm_zarr_chunks *c, const int64_t *first, int64_t of
   char key[DM_ZARR_KEY];
   int fd;
   int64_t size = 0;
-  DM_TRY(open_file(c, first, key, &fd, &size));
+  DM_TRY(zarr_open_chunk(c, first, key, &fd, &size));
   if (fd >= 0 && offset <= size - bytes && (c->zarr.sharded || size == bytes)) {
     dm_status status = dm_batch_move(fd, false, c->at.file, data, bytes, offset);
     close(fd);

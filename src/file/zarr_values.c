@@ -32,7 +32,9 @@ static bool value_real(const json_t *value, dm_dtype type, unsigned char *elemen
     if (end == text || *end) return false;
   } else if (!json_is_number(value))
     return false;
-  dm_store_wide(element, type, 1, &real, 1);
+  double aligned; /* large enough for all */
+  dm_store_wide(&aligned, type, 1, &real, 1);
+  memcpy(element, &aligned, (size_t)dm_dtype_size(type));
   return true;
 }
 
