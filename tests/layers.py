@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-LEVEL = {"core": 0, "comm": 1, "kernels": 1, "plan": 2, "file": 2, "transport": 2, "backend": 2,
+LEVEL = {"core": 0, "comm": 1, "kernels": 1, "plan": 2, "file": 2, "transport": 2, "backend": 2, "reduce": 2,
          "run": 3, "check": 4, "engine": 5, "product": 6, "options": 7, "api": 8, "cli": 8, "bench": 9}
 FOLDERS = ("ladder", "helpers", "residues", "split")  # folders of kernels, bottom to top; headers at the top of kernels are below them
 RUNG_HEADERS, RUNG_LINES = 3, 250  # what a file of kernels/ladder may include of ours, with what these include

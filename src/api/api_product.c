@@ -5,6 +5,7 @@
 #include "api/library.h"
 #include "engine/dataset_input.h"
 #include "product/pairwise.h"
+#include "product/reduced.h"
 
 /* ---- products like the one before ---- */
 
@@ -297,7 +298,7 @@ dm_status dm_api_product_in_place(dm_api_product *product, dm_in_place_outcome *
     memset(product->whole, 0, sizeof product->whole);
     describe_job(product, job);
   }
-  if (dm_is_pairwise(job)) return DM_OK;
+  if (dm_is_pairwise(job) || dm_is_reduced(job)) return DM_OK;
   DM_TRY(dm_in_place_run(&context->in_place, &context->run, job, outcome, taken));
   keep(product, *taken);
   return DM_OK;
@@ -307,6 +308,7 @@ dm_status dm_api_product_multiply(dm_api_product *product, dm_record *record) {
   DM_TRY(see_whole(product));
   dm_multiply *job = &product->job;
   describe_job(product, job);
+  if (dm_is_reduced(job)) return dm_reduced_run(&product->context->run, job, record);
   return dm_is_pairwise(job)
              ? dm_pairwise_run(&product->context->in_place, &product->context->run, job, record)
              : dm_multiply_run(&product->context->run, job, record);

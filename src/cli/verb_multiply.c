@@ -10,6 +10,7 @@
 #include "engine/equation.h"
 #include "options/request.h"
 #include "product/pairwise.h"
+#include "product/reduced.h"
 
 /* --no-protect excludes options that need checksums. */
 static dm_status check_protection(const dm_settings *s) {
@@ -28,7 +29,12 @@ static dm_status check(const dm_call *call, dm_product_files *f) {
     return dm_hint(dm_fail(DM_E_USAGE, "no output is named"), "-o C.h5:/c names it");
   if (call->settings.verify_files && !call->settings.verify)
     return dm_fail(DM_E_USAGE, "--verify-files and --no-verify cannot be combined");
+  dm_reduction reduction;
   DM_TRY(check_protection(&call->settings));
+  DM_TRY(dm_request_reduction(&call->settings, &reduction));
+  if (reduction.kind != DM_REDUCE_NONE && call->own.dry_run)
+    return dm_hint(dm_fail(DM_E_USAGE, "--dry-run has no forecast of reductions"),
+                   "'damier plan' without them tells how long the product takes");
   return dm_cli_check_beta(call, &f->has_c);
 }
 
@@ -37,8 +43,9 @@ static dm_status multiply(dm_run *run, const dm_call *call, void *shared, dm_rec
   DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &job)));
   dm_request_multiply(&call->settings, shared, job);
   job->engine.once = true;
-  return dm_is_pairwise(job) ? dm_pairwise_run(NULL, run, job, record)
-                             : dm_multiply_run(run, job, record);
+  return dm_is_reduced(job)    ? dm_reduced_run(run, job, record)
+         : dm_is_pairwise(job) ? dm_pairwise_run(NULL, run, job, record)
+                               : dm_multiply_run(run, job, record);
 }
 
 static double bytes_of(const char *operand) {

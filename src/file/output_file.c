@@ -138,13 +138,25 @@ dm_status dm_output_part(const dm_output_file *file, dm_dataset *dataset) {
 
 /* The first object in a file that damier must not replace. */
 typedef struct search {
+  const dm_location *at;
   const char *dataset; /* may be replaced, with its parent groups */
+  bool is_group;       /* it is a group of arrays (arrays_file.h), with all that is in it */
   char other[200];
 } search;
 
 static bool is_below(const char *path, const char *group) {
   size_t length = strlen(group);
   return strncmp(path, group, length) == 0 && (path[length] == '/' || path[length] == '\0');
+}
+
+/* Whether the object PATH, a group, holds the arrays of a reduction. */
+static bool holds_arrays(const search *found, hid_t file, const char *path) {
+  DM_H5_HELD hid_t group = H5Gopen2(file, path, H5P_DEFAULT);
+  bool has = false;
+  dm_status status = group < 0 ? DM_OK : dm_h5_has_attribute(found->at, group, DM_STATE, &has);
+  if (status) has = false; /* then the group is not damier's to replace */
+  dm_status_free(status);
+  return has;
 }
 
 /* Visits all links, including dangling and external ones, but follows only hard links. < 0: the
@@ -155,10 +167,14 @@ static herr_t visit(hid_t file, const char *name, const H5L_info_t *info, void *
   if (snprintf(path, sizeof path, "/%s", name) >= (int)sizeof path) path[0] = '\0';
   bool hard = info->type == H5L_TYPE_HARD && path[0];
   if (hard && is_below(path, "/.damier")) return 0; /* of version 0.3.0 and before */
+  if (hard && found->is_group && is_below(path, found->dataset)) return 0;
   if (hard && is_below(found->dataset, path)) {
     H5O_info_t object;
     if (H5Oget_info_by_name(file, path, &object, H5P_DEFAULT) < 0) return -1;
-    const bool target = strcmp(path, found->dataset) == 0 && object.type == H5O_TYPE_DATASET;
+    const bool is_it = strcmp(path, found->dataset) == 0;
+    if (is_it && object.type == H5O_TYPE_GROUP && object.num_attrs > 0)
+      found->is_group = holds_arrays(found, file, path);
+    const bool target = is_it && (object.type == H5O_TYPE_DATASET || found->is_group);
     if (target || (object.type != H5O_TYPE_DATASET && object.num_attrs == 0)) return 0;
   }
   snprintf(found->other, sizeof found->other, "%.150s", path[0] ? path : name);
@@ -180,7 +196,7 @@ static dm_status count_own(const dm_location *at, hid_t file, hsize_t *own) {
 
 dm_status dm_output_holds_only(const void *location, void *nothing) {
   const dm_location *at = location;
-  search found = {.dataset = at->dataset};
+  search found = {.at = at, .dataset = at->dataset};
   hid_t file;
   *(char *)nothing = 0;
   DM_TRY(dm_h5_start(false));

@@ -427,6 +427,16 @@ static dm_status find_result(const dm_settings *s, const dm_log *log, dm_product
   return DM_OK;
 }
 
+/* A reduction has no C that an earlier run may have left. */
+static dm_status check_reduced(const dm_settings *s, const dm_problem *problem,
+                               const dm_dataset *const *inputs, int count, dm_product_files *f) {
+  f->out = s->output;
+  if (dm_problem_entries(problem) > 1)
+    return dm_hint(dm_fail(DM_E_USAGE, "a batch of products is not reduced"),
+                   "name one matrix of each stack: A.h5:/a[0]");
+  return dm_output_check(&f->out, "/c", s->force, inputs, count, NULL, NULL);
+}
+
 dm_status dm_request_check_output(const dm_settings *s, const dm_log *log, dm_product_files *f) {
   /* Checked here only to reject a problem that does not fit together before any work starts. */
   dm_problem problem;
@@ -435,6 +445,9 @@ dm_status dm_request_check_output(const dm_settings *s, const dm_log *log, dm_pr
   const dm_vectors *v = &f->vectors;
   const dm_dataset *const inputs[] = {&f->a,        &f->b,        &v->center[0], &v->center[1],
                                       &v->scale[0], &v->scale[1], &v->weights};
+  dm_reduction reduction;
+  DM_TRY(dm_request_reduction(s, &reduction));
+  if (reduction.kind != DM_REDUCE_NONE) return check_reduced(s, &problem, inputs, 7, f);
   f->out = s->output;
   f->form = dm_request_form(s);
   f->form.leads = leads;
@@ -470,6 +483,7 @@ void dm_request_multiply(const dm_settings *s, const dm_product_files *f, dm_mul
       .checkpoint = s->checkpoint && s->protect, /* a checkpoint trusts tiles by their checksums */
       .checkpoint_interval = s->checkpoint_interval,
   };
+  dm_status_free(dm_request_reduction(s, &job->reduction)); /* it was checked with the output */
   if (s->missing != (int)DM_MISSING_PAIRWISE) dm_equation_divide(&f->a, &job->equation);
 }
 

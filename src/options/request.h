@@ -27,6 +27,9 @@ dm_wishes dm_request_wishes(const dm_settings *settings);
 /* The form as stated, without defaults filled in. */
 dm_output_form dm_request_form(const dm_settings *settings);
 
+/* What is kept of C. DM_E_USAGE: more than one thing, or options that do nothing. */
+dm_status dm_request_reduction(const dm_settings *settings, dm_reduction *reduction);
+
 int dm_request_io_threads(const dm_settings *settings); /* -1: not stated */
 
 /* The result points into SETTINGS. */

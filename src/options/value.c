@@ -429,6 +429,10 @@ static const char *const missing[] = {"refuse",   "nan",      "zero", "mean",
 static const char *const lines[] = {"none", "columns", "rows", NULL};
 static const char *const divisors[] = {"1", "n", "n-1", NULL};
 static const char *const halves[] = {"both", "lower", "upper", NULL};
+static const char *const reductions[] = {"none",   "max", "min",  "argmax", "argmin",
+                                         "sum",    "mean", "norm", "count",  NULL};
+static const char *const each[] = {"row", "column", NULL};
+static const char *const orders[] = {"value", "abs", "smallest", NULL};
 static const char *const weights_are[] = {"reliability", "frequency", NULL};
 static const char *const stack[] = {"rows", "columns", NULL};
 static const char *const complex_axes[] = {"auto", "last", "first", "none", NULL};
@@ -457,6 +461,14 @@ const dm_value dm_values[] = {
     {"nonfounders", dm_value_set_flag, AT(nonfounders)},
     {"divide", dm_value_set_choice, AT(divide), .choices = divisors},
     {"triangle", dm_value_set_choice, AT(half), .initial = "both", .choices = halves},
+    {"top", dm_value_set_count, AT(top), .least = 1},
+    {"above", dm_value_set_real, AT(above)},
+    {"below", dm_value_set_real, AT(below)},
+    {"reduce", dm_value_set_choice, AT(reduce), .initial = "none", .choices = reductions},
+    {"each", dm_value_set_choice, AT(each), .initial = "row", .choices = each},
+    {"by", dm_value_set_choice, AT(by), .initial = "value", .choices = orders},
+    {"self", dm_value_set_flag, AT(self), .initial = "yes"},
+    {"max-elements", dm_value_set_count, AT(max_elements), .least = 1},
     {"as-column", dm_value_set_flag, AT(as_column)},
     {"as-row", dm_value_set_flag, AT(as_row)},
     {"row-axes-a", dm_value_set_count, AT(row_axes[0]), .least = 1},

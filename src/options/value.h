@@ -46,6 +46,11 @@ typedef struct dm_settings {
   bool center_x, scale_x; /* the same for the one matrix of gram */
   bool grm, nonfounders;  /* the relationship of samples, by the alleles of all of them */
   int divide, half;
+  /* what is kept of C */
+  int64_t top, max_elements;
+  int each, by, reduce;
+  double above, below;
+  bool self;
   dm_location old_c;
   /* what is accepted, and how it is read */
   bool external, virtual, filters, no_data, raw, swmr, as_column, as_row;

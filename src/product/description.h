@@ -9,6 +9,7 @@
 #include "file/dataset.h"
 #include "file/output_form.h"
 #include "product/distributed.h"
+#include "reduce/reduction.h"
 
 /* When to read C again and compare it with what was written, before C gets its name. */
 typedef enum dm_read_back {
@@ -50,6 +51,7 @@ typedef struct dm_multiply {
   dm_vectors vectors;
   dm_engine engine;
   dm_output_form form; /* form of C's file; completed when its shape is known */
+  dm_reduction reduction; /* what is kept of C; NONE: all of it */
   bool verify, force, allow_unchecked;
   bool scratch;       /* C in memory may be overwritten by a wrong one, so it can be read again */
   bool keep_journal;  /* C serves a result: it is found again until the caller removes both */

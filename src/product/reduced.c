@@ -1,0 +1,345 @@
+#include "product/reduced.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/verdict.h"
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/clock.h"
+#include "core/units.h"
+#include "file/arrays_file.h"
+#include "file/composite.h"
+#include "plan/partition.h"
+#include "product/centered.h"
+#include "product/multiply.h"
+#include "product/provenance.h"
+
+enum {
+  SHARE = 4,           /* a part of a rank's memory for its rows of a tile, and at most */
+  TILE_BYTES = 1 << 28 /* so many: more would only take longer to clear */
+};
+
+/* A product whose C is reduced. */
+typedef struct reduced {
+  dm_run *run;
+  const dm_multiply *stated;
+  dm_multiply *multiply; /* the same, centered if that is stated */
+  dm_problem problem;
+  dm_reducer *reducer;
+  void *rows;     /* of a tile of C: this rank's */
+  int64_t step;   /* rows and columns of most tiles */
+  int64_t tiles;  /* computed so far */
+  int64_t share;  /* bytes of memory that this rank may use */
+  bool symmetric; /* only one half is computed */
+  bool unchecked; /* part of a tile could not be verified */
+  double started;
+} reduced;
+
+/* ---- parts of A and B ---- */
+
+/* A part of a matrix, and what its lines are centered by. */
+typedef struct cut {
+  dm_dataset dataset;
+  dm_centering centering;
+  bool made; /* it is to be freed */
+} cut;
+
+/* LINES of what CENTERING centers, which count from the first of them. */
+static void cut_centering(cut *c, dm_lines lines, dm_range range) {
+  const dm_centering *whole = c->dataset.centering;
+  if (!whole) return;
+  dm_centering *part = &c->centering;
+  *part = *whole;
+  if (whole->lines == lines) {
+    const int64_t numbers = range.begin * whole->parts;
+    part->count = dm_range_size(range);
+    if (part->power) part->power += range.begin;
+    if (part->factor) part->factor += range.begin;
+    if (part->shift) part->shift += numbers;
+    if (part->fill) part->fill += numbers;
+  }
+  if (part->weight && whole->weight_lines == lines) part->weight += range.begin;
+  c->dataset.centering = part;
+}
+
+/* The rows, or columns, RANGE of WHOLE. */
+static dm_status cut_lines(const dm_dataset *whole, dm_lines lines, dm_range range, cut *c) {
+  const bool rows = lines == DM_ROW_LINES;
+  const int64_t all = rows ? whole->rows : whole->cols;
+  *c = (cut){.dataset = *whole};
+  cut_centering(c, lines, range);
+  if (range.begin == 0 && range.end == all) return DM_OK;
+  const dm_patch patch = {.rows = rows ? dm_range_size(range) : whole->rows,
+                          .cols = rows ? whole->cols : dm_range_size(range),
+                          .source_row = rows ? range.begin : 0,
+                          .source_col = rows ? 0 : range.begin};
+  dm_composer composer = {.patch = NULL};
+  dm_status status = dm_composer_add_part(&composer, whole, &patch);
+  if (!status)
+    status =
+        dm_composer_finish_dataset(&composer, patch.rows, patch.cols, whole, &c->dataset);
+  if (c->dataset.centering) c->dataset.centering = &c->centering;
+  dm_composer_free(&composer);
+  c->made = !status;
+  return status;
+}
+
+static void free_cut(cut *c) {
+  if (c->made) dm_dataset_free(&c->dataset);
+  c->made = false;
+}
+
+/* The lines of A, or B, that C's rows, or columns, are of. */
+static dm_lines lines_of(const reduced *r, int x) {
+  const dm_equation *e = &r->multiply->equation;
+  const bool turned = (x == 0 ? e->op_a : e->op_b) != DM_OP_N;
+  return turned == (x == 0) ? DM_COLUMN_LINES : DM_ROW_LINES;
+}
+
+/* ---- tiles ---- */
+
+static dm_memory_matrix memory_of(const reduced *r, int64_t rows, int64_t cols) {
+  return (dm_memory_matrix){
+      .division = DM_BY_ROWS,
+      .dtype = r->problem.c,
+      .rows = rows,
+      .cols = cols,
+      .data = r->rows,
+      .row_stride = cols,
+      .col_stride = 1,
+      .own_rows = dm_range_size(dm_split(rows, r->run->ranks, r->run->rank, 1))};
+}
+
+/* Adds this rank's rows of the tile: of a symmetric C also as columns, unless it is on the diagonal.
+ */
+static dm_status add_tile(const reduced *r, dm_range rows, dm_range cols) {
+  const dm_range own = dm_split(dm_range_size(rows), r->run->ranks, r->run->rank, 1);
+  const dm_view part = dm_view_row_major(r->rows, r->problem.c, dm_range_size(own),
+                                         dm_range_size(cols));
+  const int64_t row = rows.begin + own.begin;
+  const bool by_columns = !r->symmetric && r->multiply->reduction.by_columns;
+  const int threads = r->run->cores.threads;
+  DM_TRY(dm_reducer_add(r->reducer, part, row, cols.begin, by_columns, threads));
+  return r->symmetric && rows.begin != cols.begin
+             ? dm_reducer_add(r->reducer, part, row, cols.begin, true, threads)
+             : DM_OK;
+}
+
+/* What could not be verified is for the end to say. */
+static dm_status multiply_tile(reduced *r, dm_multiply *job) {
+  dm_status status = dm_multiply_run(r->run, job, NULL);
+  if (!status || status->code != DM_E_UNCHECKED) return status;
+  r->unchecked = true;
+  dm_status_free(status);
+  return DM_OK;
+}
+
+static dm_status compute_tile(reduced *r, const dm_dataset *a, const dm_dataset *b, dm_range rows,
+                              dm_range cols) {
+  DM_FREED dm_multiply *job = NULL;
+  const dm_memory_matrix c = memory_of(r, dm_range_size(rows), dm_range_size(cols));
+  DM_TRY(dm_comm_agree(r->run->world, dm_buffer_table(1, &job)));
+  *job = *r->multiply;
+  job->a = *a;
+  job->b = *b;
+  job->equation.symmetric = r->symmetric && rows.begin == cols.begin;
+  job->in_memory[DM_C] = &c;
+  if (r->run->ranks == 1)
+    job->whole_c = dm_view_row_major(r->rows, c.dtype, c.rows, c.cols);
+  job->checkpoint = false;
+  job->scratch = true;
+  DM_TRY(multiply_tile(r, job));
+  r->tiles++;
+  return dm_comm_agree(r->run->world, add_tile(r, rows, cols));
+}
+
+static dm_range tile_range(const reduced *r, int64_t i, int64_t all) {
+  return (dm_range){i * r->step, dm_min((i + 1) * r->step, all)};
+}
+
+/* The tiles of one row of tiles: in the order of their columns. */
+static dm_status compute_row(reduced *r, int64_t i) {
+  const dm_problem *p = &r->problem;
+  const dm_range rows = tile_range(r, i, p->m);
+  cut a, b;
+  DM_TRY(dm_comm_agree(r->run->world, cut_lines(&r->multiply->a, lines_of(r, 0), rows, &a)));
+  dm_status status = DM_OK;
+  for (int64_t j = r->symmetric ? i : 0; j * r->step < p->n && !status; j++) {
+    const dm_range cols = tile_range(r, j, p->n);
+    const bool same = r->symmetric && i == j;
+    if (!same)
+      status = dm_comm_agree(r->run->world,
+                             cut_lines(&r->multiply->b, lines_of(r, 1), cols, &b));
+    if (status) break;
+    status = compute_tile(r, &a.dataset, same ? &a.dataset : &b.dataset, rows, cols);
+    if (!same) free_cut(&b);
+  }
+  free_cut(&a);
+  return status;
+}
+
+/* ---- memory ---- */
+
+static dm_status choose_step(reduced *r) {
+  const dm_problem *p = &r->problem;
+  const int64_t size = dm_dtype_size(p->c), longest = dm_max(p->m, p->n);
+  const int64_t bytes = dm_max(size, dm_min(TILE_BYTES, r->share / SHARE));
+  int64_t step = longest;
+  while (step > 1 && (double)dm_ceil_div(dm_min(step, p->m), r->run->ranks) *
+                             (double)dm_min(step, p->n) * (double)size >
+                         (double)bytes)
+    step = dm_ceil_div(step, 2);
+  const int64_t even = dm_ceil_div(longest, dm_ceil_div(longest, step)); /* alike, and aligned */
+  r->step = step < longest ? dm_round_up(even, 8) : longest;
+  DM_TRY(dm_comm_max_i64(r->run->world, &r->step, 1));
+  int64_t need;
+  DM_TRY(dm_bytes_of(dm_ceil_div(dm_min(r->step, p->m), r->run->ranks), dm_min(r->step, p->n),
+                     (int)size, &need));
+  return dm_comm_agree(r->run->world, dm_buffer_alloc(dm_max(1, need), &r->rows));
+}
+
+static dm_status open_reducer(reduced *r) {
+  const dm_problem *p = &r->problem;
+  const bool columns = r->multiply->reduction.by_columns;
+  return dm_comm_agree(r->run->world,
+                       dm_reducer_new(&r->multiply->reduction, columns ? p->n : p->m,
+                                      columns ? p->m : p->n, r->share / 2, &r->reducer));
+}
+
+/* ---- the result ---- */
+
+static const char *word_of(const reduced *r) {
+  return !r->multiply->verify ? "UNVERIFIED" : r->unchecked ? "PARTIAL" : "PASS";
+}
+
+static dm_status describe(const reduced *r, dm_attributes *list) {
+  char text[DM_REDUCTION_TEXT];
+  list->count = 0;
+  DM_TRY(dm_provenance_inputs(list, r->run, r->stated, false));
+  DM_TRY(dm_provenance_divide(list, r->stated->equation.divide));
+  DM_TRY(dm_provenance_notes(list, r->run));
+  DM_TRY(dm_attributes_add(list, "reduction", "%s",
+                           dm_reduction_text(&r->multiply->reduction, text)));
+  DM_TRY(dm_attributes_add(list, "nan_left_out", "%lld", (long long)dm_reducer_nan(r->reducer)));
+  return dm_attributes_add(list, "verified", "%s", word_of(r));
+}
+
+/* Rank 0. */
+static dm_status write_result(void *context, const dm_keepalive *keepalive) {
+  const reduced *r = context;
+  const dm_multiply *m = r->multiply;
+  DM_FREED dm_attributes *attributes = NULL;
+  dm_reduced_array made[DM_REDUCED_ARRAYS];
+  dm_file_array arrays[DM_REDUCED_ARRAYS];
+  int count = 0;
+  DM_TRY(dm_buffer_table(1, &attributes));
+  DM_TRY(describe(r, attributes));
+  DM_TRY(dm_reducer_result(r->reducer, r->problem.c, made, &count));
+  for (int i = 0; i < count; i++)
+    arrays[i] = (dm_file_array){made[i].name, made[i].dtype, made[i].rows, made[i].cols,
+                                made[i].data};
+  const dm_file_encoding sparse = {m->reduction.by_columns ? "csc_matrix" : "csr_matrix",
+                                   "0.1.0",
+                                   {r->problem.m, r->problem.n}};
+  const bool is_sparse = m->reduction.kind == DM_REDUCE_BEYOND;
+  return dm_arrays_write(&m->out, m->force, arrays, count, is_sparse ? &sparse : NULL, attributes,
+                         keepalive);
+}
+
+static void report(const reduced *r, dm_record *record) {
+  const dm_problem *p = &r->problem;
+  char name[DM_NAME], text[DM_REDUCTION_TEXT], kept[64];
+  const int64_t count = dm_reducer_kept(r->reducer), nans = dm_reducer_nan(r->reducer);
+  const double seconds = dm_now() - r->started;
+  dm_record_text(record, "files.c", "result", "%s", dm_location_name(&r->multiply->out, name));
+  dm_record_text(record, "reduction.what", "kept", "%s",
+                 dm_reduction_text(&r->multiply->reduction, text));
+  dm_record_integer(record, "reduction.kept", "elements", DM_SHOWN_PLAIN, count);
+  if (nans > 0) dm_record_integer(record, "reduction.nan", "NaN left out", DM_SHOWN_PLAIN, nans);
+  dm_record_text(record, "verification.method", "verified", "%lld of %lld tiles of C, before they "
+                 "were reduced: %s", (long long)(r->multiply->verify ? r->tiles : 0),
+                 (long long)r->tiles, word_of(r));
+  dm_record_text(record, "verification.verdict", NULL, "%s", word_of(r));
+  dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, seconds);
+  snprintf(kept, sizeof kept, "%lld", (long long)count);
+  dm_record_summary(record, "m=%lld n=%lld k=%lld dtype=%s kept=%s nan=%lld tiles=%lld ranks=%d "
+                    "time_s=%.3f %s",
+                    (long long)p->m, (long long)p->n, (long long)p->k, dm_dtype_name(p->c), kept,
+                    (long long)nans, (long long)r->tiles, r->run->ranks, seconds, word_of(r));
+}
+
+static dm_status unchanged(const reduced *r) {
+  DM_TRY(dm_dataset_unchanged(&r->multiply->a));
+  return dm_dataset_unchanged(&r->multiply->b);
+}
+
+/* ---- all ---- */
+
+static dm_status make(reduced *r, dm_record *record) {
+  const dm_problem *p = &r->problem;
+  DM_TRY(open_reducer(r));
+  DM_TRY(choose_step(r));
+  for (int64_t i = 0; i * r->step < p->m; i++) DM_TRY(compute_row(r, i));
+  DM_TRY(dm_reducer_join(r->reducer, r->run->world));
+  DM_TRY(dm_comm_agree(r->run->world, unchanged(r)));
+  dm_run_phase(r->run, "writing", DM_SYNC_PATIENCE);
+  dm_status status =
+      r->run->rank == 0 ? dm_watch_work(r->run->watch, write_result, r) : DM_OK;
+  DM_TRY(dm_comm_agree(r->run->world, status));
+  if (record && r->run->rank == 0) report(r, record);
+  if (!r->unchecked || r->multiply->allow_unchecked) return DM_OK;
+  dm_status unchecked = dm_hint(
+      dm_fail(DM_E_UNCHECKED, "part of C could not be verified: it holds NaN or Inf"),
+      "the result is complete; --allow-unchecked exits with 0");
+  unchecked->agreed = true;
+  return unchecked;
+}
+
+/* Finds means and deviations once, for all tiles. */
+static dm_status center(reduced *r, dm_centered *made) {
+  dm_multiply *m = r->multiply;
+  if (!dm_multiply_centers(m)) return DM_OK;
+  DM_TRY(dm_center_inputs(r->run, m->engine.io_threads, &m->vectors, &m->equation, &m->a, &m->b,
+                          made));
+  m->vectors = (dm_vectors){.weights = {.rows = 0}};
+  for (int x = 0; x < 2; x++) m->equation.standard[x] = (dm_standard){.fills = false};
+  return DM_OK;
+}
+
+static dm_status check(const dm_multiply *m, const dm_problem *p) {
+  if (m->in_memory[DM_A] || m->in_memory[DM_B] || m->in_memory[DM_C])
+    return dm_hint(dm_fail(DM_E_USAGE, "a reduction is made of matrices in files, and becomes one"),
+                   "write the matrices to files, and name a file for the result");
+  if (p->batch > 1)
+    return dm_hint(dm_fail(DM_E_USAGE, "a batch of products is not reduced"),
+                   "name one matrix of each stack: A.h5:/a[0]");
+  if (dm_dtype_is_complex(p->c))
+    return dm_fail(DM_E_USAGE, "complex elements have no order: C is not reduced");
+  if (m->has_c)
+    return dm_hint(dm_fail(DM_E_USAGE, "a product is reduced without an old C"), "leave out --beta");
+  return DM_OK;
+}
+
+dm_status dm_reduced_run(dm_run *run, const dm_multiply *multiply, dm_record *record) {
+  reduced r = {.run = run, .stated = multiply, .started = dm_now()};
+  dm_centered made = {.made = {NULL, NULL}};
+  DM_FREED dm_multiply *own = NULL;
+  DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &own)));
+  *own = *multiply;
+  r.multiply = own;
+  dm_status status = dm_problem_of(&own->a, &own->b, NULL, &own->equation, &r.problem);
+  if (!status) status = check(own, &r.problem);
+  DM_TRY(dm_comm_agree(run->world, status));
+  own->equation.type_c = r.problem.c;
+  r.symmetric = own->equation.symmetric;
+  r.share = dm_setup_share(own->engine.memory_host,
+                           (double)dm_memory_available() / run->local_ranks);
+  own->engine.once = false;
+  status = center(&r, &made);
+  if (!status) status = make(&r, record);
+  dm_centered_free(&made);
+  if (!status || status->agreed) dm_reducer_free(r.reducer);
+  if (!status || status->agreed) free(r.rows);
+  return status;
+}

@@ -1,0 +1,207 @@
+#include "reduce/reduction.h"
+
+#include <stdio.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/copy.h"
+#include "core/crew.h"
+#include "reduce/reduction_impl.h"
+
+static const struct {
+  const char *word;
+  const dm_reduce_ops *ops;
+} kinds[] = {[DM_REDUCE_TOP] = {"top", &dm_reduce_top},
+             [DM_REDUCE_BEYOND] = {"beyond", &dm_reduce_beyond},
+             [DM_REDUCE_MAX] = {"max", &dm_reduce_number},
+             [DM_REDUCE_MIN] = {"min", &dm_reduce_number},
+             [DM_REDUCE_ARGMAX] = {"argmax", &dm_reduce_number},
+             [DM_REDUCE_ARGMIN] = {"argmin", &dm_reduce_number},
+             [DM_REDUCE_SUM] = {"sum", &dm_reduce_number},
+             [DM_REDUCE_MEAN] = {"mean", &dm_reduce_number},
+             [DM_REDUCE_NORM] = {"norm", &dm_reduce_number},
+             [DM_REDUCE_COUNT] = {"count", &dm_reduce_number}};
+
+const char *dm_reduction_text(const dm_reduction *what, char text[DM_REDUCTION_TEXT]) {
+  static const char *const by[] = {"", " by magnitude", ", smallest first"};
+  const char *line = what->by_columns ? "column" : "row";
+  const char *self = what->no_self ? ", without itself" : "";
+  if (what->kind == DM_REDUCE_TOP)
+    snprintf(text, DM_REDUCTION_TEXT, "top %lld of each %s%s%s", (long long)what->top, line,
+             by[what->by], self);
+  else if (what->kind == DM_REDUCE_BEYOND)
+    snprintf(text, DM_REDUCTION_TEXT, "%s%s %.17g%s", what->by == DM_BY_MAGNITUDE ? "magnitudes " : "",
+             what->below ? "below" : "above", what->threshold, self);
+  else
+    snprintf(text, DM_REDUCTION_TEXT, "%s of each %s%s", kinds[what->kind].word, line, self);
+  return text;
+}
+
+/* ---- opening and closing ---- */
+
+dm_status dm_reducer_new(const dm_reduction *what, int64_t lines, int64_t length, int64_t room,
+                         dm_reducer **reducer) {
+  dm_reducer *r;
+  DM_TRY(dm_buffer_table(1, &r));
+  r->what = *what;
+  r->ops = kinds[what->kind].ops;
+  r->lines = lines;
+  r->length = length;
+  dm_status status = r->ops->open(r, room);
+  if (!status) {
+    *reducer = r;
+    return DM_OK;
+  }
+  dm_reducer_free(r);
+  return status;
+}
+
+void dm_reducer_free(dm_reducer *reducer) {
+  if (!reducer) return;
+  reducer->ops->close(reducer);
+  free(reducer);
+}
+
+/* ---- adding ---- */
+
+/* A part of C whose lines are divided among threads: its rows, or, ACROSS, its columns. */
+typedef struct adding {
+  dm_reducer *reducer;
+  dm_view part;
+  int64_t row, col, step;
+  bool across;
+} adding;
+
+/* COUNT numbers from (i, j) of the part on. */
+static dm_status add_piece(const adding *a, int slot, int64_t i, int64_t j, int64_t count) {
+  dm_reducer *r = a->reducer;
+  double values[DM_PIECE];
+  const bool in_place = a->part.dtype == DM_F64 && a->part.col_stride == 1;
+  const void *from = dm_view_at(a->part, i, j);
+  if (!in_place) dm_load_wide(values, from, a->part.dtype, a->part.col_stride, count);
+  const int64_t row = a->row + i, col = a->col + j;
+  const dm_piece piece = {.values = in_place ? from : values,
+                          .count = count,
+                          .line = a->across ? col : row,
+                          .index = a->across ? row : col,
+                          .across = a->across,
+                          .slot = slot};
+  const int64_t self = row - col; /* place of the diagonal */
+  if (!r->what.no_self || self < 0 || self >= count)
+    return r->ops->add(r, &piece, &r->nans[slot]);
+  dm_piece first = piece, second = piece;
+  first.count = self;
+  second.count = count - self - 1;
+  second.values += self + 1;
+  if (a->across)
+    second.line += self + 1;
+  else
+    second.index += self + 1;
+  if (first.count > 0) DM_TRY(r->ops->add(r, &first, &r->nans[slot]));
+  return second.count > 0 ? r->ops->add(r, &second, &r->nans[slot]) : DM_OK;
+}
+
+static dm_status add_lines(void *context, int64_t slot) {
+  const adding *a = context;
+  const int64_t lines = a->across ? a->part.cols : a->part.rows;
+  const int64_t begin = dm_min(slot * a->step, lines), end = dm_min(begin + a->step, lines);
+  const int64_t rows[2] = {a->across ? 0 : begin, a->across ? a->part.rows : end};
+  const int64_t cols[2] = {a->across ? begin : 0, a->across ? end : a->part.cols};
+  for (int64_t i = rows[0]; i < rows[1]; i++)
+    for (int64_t j = cols[0]; j < cols[1]; j += DM_PIECE)
+      DM_TRY(add_piece(a, (int)slot, i, j, dm_min(DM_PIECE, cols[1] - j)));
+  return DM_OK;
+}
+
+dm_status dm_reducer_add(dm_reducer *r, dm_view part, int64_t row, int64_t col, bool across,
+                         int threads) {
+  const int64_t lines = across ? part.cols : part.rows;
+  if (dm_view_is_empty(part)) return DM_OK;
+  const int64_t slots = dm_max(1, dm_min(dm_min(threads, DM_REDUCE_SLOTS), dm_ceil_div(lines, 8)));
+  adding a = {.reducer = r, .part = part, .row = row, .col = col, .across = across};
+  a.step = dm_round_up(dm_ceil_div(lines, slots), 8);
+  return dm_fork_each(slots, (int)slots, add_lines, &a);
+}
+
+/* ---- the ranks ---- */
+
+enum { TAG = 91 };
+
+static dm_status send_states(dm_reducer *r, const dm_comm *comm, const int64_t *sizes, int count,
+                             const dm_reduce_state *states) {
+  dm_messages *messages;
+  DM_TRY(dm_messages_new(&messages));
+  dm_status status =
+      dm_messages_send(messages, comm, sizes, (DM_REDUCE_STATES + 1) * (int64_t)sizeof *sizes, 0, TAG);
+  for (int i = 0; i < count && !status; i++)
+    if (states[i].bytes > 0)
+      status = dm_messages_send(messages, comm, states[i].data, states[i].bytes, 0, TAG);
+  if (!status) status = dm_messages_wait(messages);
+  (void)r;
+  if (!status) dm_messages_free(messages);
+  return status;
+}
+
+static dm_status receive(const dm_comm *comm, void *data, int64_t bytes, int peer) {
+  dm_messages *messages;
+  if (bytes == 0) return DM_OK;
+  DM_TRY(dm_messages_new(&messages));
+  dm_status status = dm_messages_receive(messages, comm, data, bytes, peer, TAG);
+  if (!status) status = dm_messages_wait(messages);
+  if (!status) dm_messages_free(messages);
+  return status;
+}
+
+static dm_status absorb_rank(dm_reducer *r, const dm_comm *comm, int peer) {
+  int64_t sizes[DM_REDUCE_STATES + 1];
+  dm_reduce_state states[DM_REDUCE_STATES] = {{.data = NULL}};
+  dm_status status = receive(comm, sizes, sizeof sizes, peer);
+  for (int i = 0; i < DM_REDUCE_STATES && !status; i++) {
+    states[i].bytes = sizes[i];
+    status = dm_buffer_alloc(dm_max(1, sizes[i]), &states[i].data);
+    if (!status) status = receive(comm, states[i].data, sizes[i], peer);
+  }
+  if (!status) status = r->ops->absorb(r, states);
+  if (!status) r->nans[0] += sizes[DM_REDUCE_STATES];
+  for (int i = 0; i < DM_REDUCE_STATES; i++) free(states[i].data);
+  return status;
+}
+
+static dm_status send_own(dm_reducer *r, const dm_comm *comm) {
+  dm_reduce_state states[DM_REDUCE_STATES] = {{.data = NULL}};
+  int64_t sizes[DM_REDUCE_STATES + 1] = {0};
+  const int count = r->ops->states(r, states);
+  for (int i = 0; i < count; i++) sizes[i] = states[i].bytes;
+  sizes[DM_REDUCE_STATES] = dm_reducer_nan(r);
+  return send_states(r, comm, sizes, count, states);
+}
+
+/* One rank after the other, so that rank 0 holds two states at most. */
+dm_status dm_reducer_join(dm_reducer *r, const dm_comm *comm) {
+  const int rank = dm_comm_rank(comm), ranks = dm_comm_size(comm);
+  DM_TRY(dm_comm_agree(comm, r->ops->settle(r)));
+  for (int peer = 1; peer < ranks; peer++) {
+    dm_status status = DM_OK;
+    if (rank == 0) status = absorb_rank(r, comm, peer);
+    if (rank == peer) status = send_own(r, comm);
+    DM_TRY(dm_comm_agree(comm, status));
+  }
+  return DM_OK;
+}
+
+/* ---- the result ---- */
+
+int64_t dm_reducer_kept(const dm_reducer *r) {
+  return r->ops->kept(r);
+}
+
+int64_t dm_reducer_nan(const dm_reducer *r) {
+  int64_t all = 0;
+  for (int i = 0; i < DM_REDUCE_SLOTS; i++) all += r->nans[i];
+  return all;
+}
+
+dm_status dm_reducer_result(dm_reducer *r, dm_dtype type,
+                            dm_reduced_array arrays[DM_REDUCED_ARRAYS], int *count) {
+  return r->ops->result(r, type, arrays, count);
+}

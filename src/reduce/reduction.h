@@ -1,0 +1,84 @@
+/* reduction: what is kept of each row or column of a C that is never stored: its largest elements,
+ * those beyond a threshold, or a number.
+ *
+ * A reducer sees finished, verified parts of C in any division, and its result does not depend on
+ * that: elements are ordered by value, equal ones by index. NaN is never among the largest or beyond
+ * a threshold; it is counted. */
+#ifndef DM_REDUCE_REDUCTION_H
+#define DM_REDUCE_REDUCTION_H
+
+#include "comm/comm.h"
+#include "core/status.h"
+#include "core/view.h"
+
+typedef enum dm_reduction_kind {
+  DM_REDUCE_NONE,
+  DM_REDUCE_TOP,    /* the best TOP elements of each line, best first */
+  DM_REDUCE_BEYOND, /* those above, or below, THRESHOLD */
+  DM_REDUCE_MAX,    /* a number for each line: */
+  DM_REDUCE_MIN,
+  DM_REDUCE_ARGMAX, /* where it is; -1: the line has only NaN */
+  DM_REDUCE_ARGMIN,
+  DM_REDUCE_SUM,
+  DM_REDUCE_MEAN,
+  DM_REDUCE_NORM, /* the root of the sum of squares */
+  DM_REDUCE_COUNT /* of the elements that are not NaN */
+} dm_reduction_kind;
+
+/* By what elements are compared. */
+typedef enum dm_reduce_by { DM_BY_VALUE, DM_BY_MAGNITUDE, DM_BY_LEAST } dm_reduce_by;
+
+typedef struct dm_reduction {
+  dm_reduction_kind kind;
+  bool by_columns;  /* lines are columns of C; else rows */
+  dm_reduce_by by;  /* of TOP; BEYOND: value or magnitude */
+  int64_t top;      /* elements of each line */
+  double threshold; /* of BEYOND, which keeps what is larger, */
+  bool below;       /* or smaller */
+  bool no_self;     /* leaves out the diagonal */
+  int64_t most;     /* elements that BEYOND may keep; 0: as many as fit */
+} dm_reduction;
+
+/* "top 10 of each row by magnitude" */
+enum { DM_REDUCTION_TEXT = 96 };
+const char *dm_reduction_text(const dm_reduction *what, char text[DM_REDUCTION_TEXT]);
+
+typedef struct dm_reducer dm_reducer;
+
+/* Of LINES with LENGTH elements each. ROOM: bytes that this rank may use. DM_E_FIT: too few. */
+dm_status dm_reducer_new(const dm_reduction *what, int64_t lines, int64_t length, int64_t room,
+                         dm_reducer **reducer);
+void dm_reducer_free(dm_reducer *reducer); /* NULL is allowed */
+
+/* Adds PART of C, real and in host memory, with its first element at (row, col), on at most THREADS
+ * threads: its rows, or ACROSS its columns, are of the lines. Parts that have elements of the same
+ * line come in the order of their indices. DM_E_FIT: more elements are beyond the threshold than
+ * may be kept. */
+dm_status dm_reducer_add(dm_reducer *reducer, dm_view part, int64_t row, int64_t col, bool across,
+                         int threads);
+
+/* Collective: rank 0's reducer has what all ranks have added. */
+dm_status dm_reducer_join(dm_reducer *reducer, const dm_comm *comm);
+
+/* Elements kept, and NaN that were left out; after the join, on rank 0. */
+int64_t dm_reducer_kept(const dm_reducer *reducer);
+int64_t dm_reducer_nan(const dm_reducer *reducer);
+
+/* An array of the result: of one dimension if COLS is 0. */
+typedef struct dm_reduced_array {
+  const char *name;
+  dm_dtype dtype; /* DM_DTYPE_NONE: int64_t */
+  int64_t rows, cols;
+  const void *data;
+} dm_reduced_array;
+
+enum { DM_REDUCED_ARRAYS = 3 };
+
+/* The result, on rank 0, of a C of TYPE; it belongs to the reducer. TOP: "values" and "indices",
+ * LINES x TOP; lines with fewer elements end with NaN (0 in whole numbers) and -1. BEYOND: "data",
+ * "indices" and "indptr" as in scipy.sparse.csr_array; of columns, as in csc_array. Others: one
+ * array of LINES, called like the reduction. */
+dm_status dm_reducer_result(dm_reducer *reducer, dm_dtype type,
+                            dm_reduced_array arrays[DM_REDUCED_ARRAYS], int *count);
+
+#endif

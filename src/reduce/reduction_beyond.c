@@ -1,0 +1,203 @@
+/* Elements beyond a threshold: lists of them, a list a slot, which are brought into the order of
+ * lines and indices once, at the end. */
+#include <math.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/copy.h"
+#include "core/wide_vectors.h"
+#include "reduce/reduction_impl.h"
+
+typedef struct entry {
+  int64_t line, index;
+  double value;
+} entry;
+
+typedef struct list {
+  entry *entry;
+  int64_t count, room;
+} list;
+
+typedef struct beyond {
+  list lists[DM_REDUCE_SLOTS]; /* the first has all, once they are settled */
+  _Atomic int64_t count;       /* of all */
+  int64_t most;
+  bool stated; /* by the user */
+  void *values;
+  int64_t *indices, *starts;
+} beyond;
+
+/* An element takes its entry, and a place in the sorted list and in the result. */
+enum { BYTES = 3 * (int)sizeof(entry) };
+
+static dm_status open(dm_reducer *r, int64_t room) {
+  beyond *b;
+  DM_TRY(dm_buffer_table(1, &b));
+  r->kept = b;
+  b->stated = r->what.most > 0 && r->what.most < room / BYTES;
+  b->most = b->stated ? r->what.most : room / BYTES;
+  return DM_OK;
+}
+
+static void close_beyond(dm_reducer *r) {
+  beyond *b = r->kept;
+  if (!b) return;
+  for (int i = 0; i < DM_REDUCE_SLOTS; i++) free(b->lists[i].entry);
+  free(b->values);
+  free(b->indices);
+  free(b->starts);
+  free(b);
+}
+
+static dm_status too_many(const beyond *b) {
+  return dm_hint(
+      dm_fail(DM_E_FIT, "more than %lld elements are beyond the threshold", (long long)b->most),
+      b->stated ? "--max-elements allows more, another threshold keeps fewer"
+                : "more do not fit in memory: another threshold keeps fewer, and --memory "
+                  "host=SIZE or more memory allows more");
+}
+
+static dm_status grow(list *l, int64_t count) {
+  const int64_t room = dm_max(count, dm_max(1024, l->room + l->room / 2));
+  entry *more = realloc(l->entry, (size_t)room * sizeof *more);
+  if (!more) return dm_fail(DM_E_FIT, "no memory for %lld elements", (long long)room);
+  l->entry = more;
+  l->room = room;
+  return DM_OK;
+}
+
+static dm_status append(beyond *b, list *l, entry new) {
+  if (++b->count > b->most) return too_many(b);
+  if (l->count == l->room) DM_TRY(grow(l, l->count + 1));
+  l->entry[l->count++] = new;
+  return DM_OK;
+}
+
+/* ---- adding ---- */
+
+/* Whether any number is beyond, or NaN. */
+DM_INLINE void exceeds_loop(const double *values, double threshold, bool magnitude, double sign,
+                            int64_t count, bool *any) {
+  int64_t met = 0;
+  if (magnitude)
+    for (int64_t i = 0; i < count; i++) met |= !(sign * fabs(values[i]) <= threshold);
+  else
+    for (int64_t i = 0; i < count; i++) met |= !(sign * values[i] <= threshold);
+  *any = met != 0;
+}
+
+DM_BOTH_WIDTHS(exceeds,
+               (const double *values, double threshold, bool magnitude, double sign, int64_t count,
+                bool *any),
+               (values, threshold, magnitude, sign, count, any))
+
+enum { STRETCH = 64 };
+
+static dm_status add(dm_reducer *r, const dm_piece *p, int64_t *nans) {
+  beyond *b = r->kept;
+  const bool magnitude = r->what.by == DM_BY_MAGNITUDE;
+  const double sign = r->what.below ? -1.0 : 1.0, threshold = sign * r->what.threshold;
+  for (int64_t first = 0; first < p->count; first += STRETCH) {
+    const int64_t end = dm_min(first + STRETCH, p->count);
+    bool any;
+    exceeds(p->values + first, threshold, magnitude, sign, end - first, &any);
+    for (int64_t i = first; any && i < end; i++) {
+      const double value = p->values[i], score = sign * (magnitude ? fabs(value) : value);
+      if (isnan(value))
+        ++*nans;
+      else if (score > threshold)
+        DM_TRY(append(b, &b->lists[p->slot],
+                      (entry){dm_piece_line(p, i), dm_piece_index(p, i), value}));
+    }
+  }
+  return DM_OK;
+}
+
+/* ---- ranks ---- */
+
+/* All in one list. */
+static dm_status settle(dm_reducer *r) {
+  beyond *b = r->kept;
+  list *all = &b->lists[0];
+  if (b->count > all->room) DM_TRY(grow(all, b->count));
+  for (int i = 1; i < DM_REDUCE_SLOTS; i++) {
+    list *one = &b->lists[i];
+    if (one->count > 0)
+      memcpy(all->entry + all->count, one->entry, (size_t)one->count * sizeof *one->entry);
+    all->count += one->count;
+    free(one->entry);
+    *one = (list){.entry = NULL};
+  }
+  return DM_OK;
+}
+
+static int states(dm_reducer *r, dm_reduce_state out[DM_REDUCE_STATES]) {
+  beyond *b = r->kept;
+  out[0] = (dm_reduce_state){b->lists[0].entry, b->lists[0].count * (int64_t)sizeof(entry)};
+  return 1;
+}
+
+static dm_status absorb(dm_reducer *r, const dm_reduce_state in[DM_REDUCE_STATES]) {
+  beyond *b = r->kept;
+  list *all = &b->lists[0];
+  const int64_t count = in[0].bytes / (int64_t)sizeof(entry);
+  b->count += count;
+  if (b->count > b->most) return too_many(b);
+  if (b->count > all->room) DM_TRY(grow(all, b->count));
+  if (count > 0) memcpy(all->entry + all->count, in[0].data, (size_t)in[0].bytes);
+  all->count += count;
+  return DM_OK;
+}
+
+/* ---- the result ---- */
+
+static int64_t kept(const dm_reducer *r) {
+  return ((const beyond *)r->kept)->count;
+}
+
+static int compare_indices(const void *one, const void *other) {
+  const int64_t a = ((const entry *)one)->index, b = ((const entry *)other)->index;
+  return (a > b) - (a < b);
+}
+
+/* Moves the entries to their lines: *sorted, which the caller frees. */
+static dm_status sort(const dm_reducer *r, int64_t *starts, entry **sorted) {
+  const beyond *b = r->kept;
+  const list *all = &b->lists[0];
+  DM_TRY(dm_buffer_alloc(dm_max(1, all->count) * (int64_t)sizeof **sorted, (void **)sorted));
+  for (int64_t i = 0; i < all->count; i++) starts[all->entry[i].line + 1]++;
+  for (int64_t i = 0; i < r->lines; i++) starts[i + 1] += starts[i];
+  for (int64_t i = 0; i < all->count; i++)
+    (*sorted)[starts[all->entry[i].line]++] = all->entry[i];
+  for (int64_t i = r->lines; i > 0; i--) starts[i] = starts[i - 1];
+  starts[0] = 0;
+  for (int64_t i = 0; i < r->lines; i++)
+    qsort(*sorted + starts[i], (size_t)(starts[i + 1] - starts[i]), sizeof **sorted,
+          compare_indices);
+  return DM_OK;
+}
+
+static dm_status result(dm_reducer *r, dm_dtype type, dm_reduced_array arrays[DM_REDUCED_ARRAYS],
+                        int *count) {
+  beyond *b = r->kept;
+  DM_FREED entry *sorted = NULL;
+  const int64_t all = b->lists[0].count, size = dm_dtype_size(type);
+  DM_TRY(dm_buffer_table(r->lines + 1, &b->starts));
+  DM_TRY(sort(r, b->starts, &sorted));
+  free(b->lists[0].entry);
+  b->lists[0].entry = NULL;
+  DM_TRY(dm_buffer_alloc(dm_max(1, all) * size, &b->values));
+  DM_TRY(dm_buffer_alloc(dm_max(1, all) * (int64_t)sizeof *b->indices, (void **)&b->indices));
+  for (int64_t i = 0; i < all; i++) {
+    dm_store_wide((char *)b->values + i * size, type, 1, &sorted[i].value, 1);
+    b->indices[i] = sorted[i].index;
+  }
+  arrays[0] = (dm_reduced_array){"data", type, all, 0, b->values};
+  arrays[1] = (dm_reduced_array){"indices", DM_DTYPE_NONE, all, 0, b->indices};
+  arrays[2] = (dm_reduced_array){"indptr", DM_DTYPE_NONE, r->lines + 1, 0, b->starts};
+  *count = 3;
+  return DM_OK;
+}
+
+const dm_reduce_ops dm_reduce_beyond = {open,   close_beyond, add,  settle,
+                                        states, absorb,       kept, result};

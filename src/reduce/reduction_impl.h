@@ -1,0 +1,64 @@
+/* reduction_impl: what the kinds of reductions implement. Private to src/reduce. */
+#ifndef DM_REDUCE_REDUCTION_IMPL_H
+#define DM_REDUCE_REDUCTION_IMPL_H
+
+#include "reduce/reduction.h"
+
+/* A part of C as numbers, COUNT of them: elements INDEX, INDEX + 1, ... of LINE; or, ACROSS,
+ * elements INDEX of LINE, LINE + 1, .... Calls of different SLOTs come at the same time, and have no
+ * line in common. */
+typedef struct dm_piece {
+  const double *values;
+  int64_t count, line, index;
+  bool across;
+  int slot;
+} dm_piece;
+
+enum { DM_PIECE = 512, DM_REDUCE_SLOTS = 64, DM_REDUCE_STATES = 3 };
+
+/* Memory that a kind keeps, as other ranks send it. */
+typedef struct dm_reduce_state {
+  void *data;
+  int64_t bytes;
+} dm_reduce_state;
+
+/* A kind of reduction; KEPT is its own structure. */
+typedef struct dm_reduce_ops {
+  dm_status (*open)(dm_reducer *r, int64_t room);
+  void (*close)(dm_reducer *r);
+  /* *NANS grows by those that are left out. */
+  dm_status (*add)(dm_reducer *r, const dm_piece *piece, int64_t *nans);
+  /* Before the states are sent or absorbed, and before the result is made. */
+  dm_status (*settle)(dm_reducer *r);
+  int (*states)(dm_reducer *r, dm_reduce_state states[DM_REDUCE_STATES]);
+  /* Adds the states of a rank after this one. */
+  dm_status (*absorb)(dm_reducer *r, const dm_reduce_state states[DM_REDUCE_STATES]);
+  int64_t (*kept)(const dm_reducer *r);
+  dm_status (*result)(dm_reducer *r, dm_dtype type, dm_reduced_array arrays[DM_REDUCED_ARRAYS],
+                      int *count);
+} dm_reduce_ops;
+
+extern const dm_reduce_ops dm_reduce_top, dm_reduce_beyond, dm_reduce_number;
+
+struct dm_reducer {
+  dm_reduction what;
+  const dm_reduce_ops *ops;
+  int64_t lines, length;
+  int64_t nans[DM_REDUCE_SLOTS]; /* the first one also has those of other ranks */
+  void *kept;
+};
+
+/* What elements are compared by. */
+static inline double dm_reduce_score(dm_reduce_by by, double value) {
+  return by == DM_BY_VALUE ? value : by == DM_BY_LEAST ? -value : value < 0.0 ? -value : value;
+}
+
+/* Whether element I of PIECE is left out, and its line and its index there. */
+static inline int64_t dm_piece_line(const dm_piece *p, int64_t i) {
+  return p->across ? p->line + i : p->line;
+}
+static inline int64_t dm_piece_index(const dm_piece *p, int64_t i) {
+  return p->across ? p->index : p->index + i;
+}
+
+#endif

@@ -1,0 +1,213 @@
+/* The best elements of each line: a heap a line, whose root is the worst element kept, so that most
+ * elements need one comparison. */
+#include <math.h>
+#include <string.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/copy.h"
+#include "core/units.h"
+#include "core/wide_vectors.h"
+#include "reduce/reduction_impl.h"
+
+typedef struct entry {
+  double value;
+  int64_t index;
+} entry;
+
+typedef struct top {
+  int64_t room;  /* of each line: at most its length */
+  entry *heap;   /* ROOM of each line */
+  int64_t *used; /* of these */
+  double *limit; /* score of the worst of a full line; NaN: it is not full */
+  void *values;  /* the result */
+  int64_t *indices;
+} top;
+
+/* Whether A is a better element than B: the order is total. */
+static bool is_better(dm_reduce_by by, const entry *a, const entry *b) {
+  const double one = dm_reduce_score(by, a->value), other = dm_reduce_score(by, b->value);
+  return one > other || (one == other && a->index < b->index);
+}
+
+static dm_status open(dm_reducer *r, int64_t room) {
+  top *t;
+  DM_TRY(dm_buffer_table(1, &t));
+  r->kept = t;
+  t->room = dm_min(r->what.top, r->length);
+  int64_t entries, bytes;
+  char needs[32], has[32];
+  if (dm_mul_overflows(r->lines, t->room, &entries) ||
+      dm_mul_overflows(entries, 2 * (int64_t)sizeof(entry), &bytes))
+    bytes = INT64_MAX;
+  if (bytes > room)
+    return dm_hint(dm_fail(DM_E_FIT, "the best %lld elements of %lld lines need %s, a rank has %s",
+                           (long long)t->room, (long long)r->lines, dm_format_bytes(bytes, needs),
+                           dm_format_bytes(room, has)),
+                   "keep fewer of each line, or allow more memory (--memory host=SIZE)");
+  DM_TRY(dm_buffer_alloc(dm_max(1, entries) * (int64_t)sizeof *t->heap, (void **)&t->heap));
+  DM_TRY(dm_buffer_table(r->lines, &t->used));
+  DM_TRY(dm_buffer_table(r->lines, &t->limit));
+  for (int64_t i = 0; i < r->lines; i++) t->limit[i] = NAN;
+  return DM_OK;
+}
+
+static void close_top(dm_reducer *r) {
+  top *t = r->kept;
+  if (!t) return;
+  free(t->heap);
+  free(t->used);
+  free(t->limit);
+  free(t->values);
+  free(t->indices);
+  free(t);
+}
+
+/* ---- heaps ---- */
+
+static void swap(entry *a, entry *b) {
+  const entry one = *a;
+  *a = *b;
+  *b = one;
+}
+
+static void rise(dm_reduce_by by, entry *heap, int64_t at) {
+  for (int64_t up = (at - 1) / 2; at > 0 && is_better(by, &heap[up], &heap[at]); up = (at - 1) / 2) {
+    swap(&heap[up], &heap[at]);
+    at = up;
+  }
+}
+
+static void sink(dm_reduce_by by, entry *heap, int64_t count, int64_t at) {
+  for (int64_t worst;; at = worst) {
+    const int64_t left = 2 * at + 1, right = left + 1;
+    worst = at;
+    if (left < count && is_better(by, &heap[worst], &heap[left])) worst = left;
+    if (right < count && is_better(by, &heap[worst], &heap[right])) worst = right;
+    if (worst == at) return;
+    swap(&heap[worst], &heap[at]);
+  }
+}
+
+static void keep(const dm_reducer *r, int64_t line, entry new) {
+  top *t = r->kept;
+  entry *heap = t->heap + line * t->room;
+  const dm_reduce_by by = r->what.by;
+  if (t->used[line] < t->room) {
+    heap[t->used[line]] = new;
+    rise(by, heap, t->used[line]++);
+  } else if (is_better(by, &new, &heap[0])) {
+    heap[0] = new;
+    sink(by, heap, t->room, 0);
+  }
+  if (t->used[line] == t->room) t->limit[line] = dm_reduce_score(by, heap[0].value);
+}
+
+/* ---- adding ---- */
+
+/* Whether any of COUNT numbers may be kept: NaN, in a number or a limit, says yes. An equal number
+ * comes after the one kept, so it is not. STEP: 1, or 0 for one limit. */
+DM_INLINE void passes_loop(dm_reduce_by by, const double *values, const double *limit, bool one,
+                           int64_t count, bool *any) {
+  int64_t most = 0;
+  const double only = limit[0];
+  if (by == DM_BY_VALUE && one)
+    for (int64_t i = 0; i < count; i++) most |= !(values[i] <= only);
+  else if (by == DM_BY_VALUE)
+    for (int64_t i = 0; i < count; i++) most |= !(values[i] <= limit[i]);
+  else if (by == DM_BY_LEAST)
+    for (int64_t i = 0; i < count; i++) most |= !(-values[i] <= (one ? only : limit[i]));
+  else
+    for (int64_t i = 0; i < count; i++) most |= !(fabs(values[i]) <= (one ? only : limit[i]));
+  *any = most != 0;
+}
+
+DM_BOTH_WIDTHS(passes,
+               (dm_reduce_by by, const double *values, const double *limit, bool one, int64_t count,
+                bool *any),
+               (by, values, limit, one, count, any))
+
+enum { STRETCH = 64 };
+
+static dm_status add(dm_reducer *r, const dm_piece *p, int64_t *nans) {
+  top *t = r->kept;
+  for (int64_t first = 0; first < p->count; first += STRETCH) {
+    const int64_t end = dm_min(first + STRETCH, p->count);
+    bool any;
+    passes(r->what.by, p->values + first, t->limit + dm_piece_line(p, first), !p->across, end - first,
+           &any);
+    for (int64_t i = first; any && i < end; i++) {
+      const int64_t line = dm_piece_line(p, i);
+      if (isnan(p->values[i]))
+        ++*nans;
+      else if (!(dm_reduce_score(r->what.by, p->values[i]) <= t->limit[line]))
+        keep(r, line, (entry){p->values[i], dm_piece_index(p, i)});
+    }
+  }
+  return DM_OK;
+}
+
+/* ---- ranks ---- */
+
+static dm_status settle(dm_reducer *r) {
+  (void)r;
+  return DM_OK;
+}
+
+static int states(dm_reducer *r, dm_reduce_state list[DM_REDUCE_STATES]) {
+  top *t = r->kept;
+  list[0] = (dm_reduce_state){t->used, r->lines * (int64_t)sizeof *t->used};
+  list[1] = (dm_reduce_state){t->heap, r->lines * t->room * (int64_t)sizeof *t->heap};
+  return 2;
+}
+
+static dm_status absorb(dm_reducer *r, const dm_reduce_state list[DM_REDUCE_STATES]) {
+  const top *t = r->kept;
+  const int64_t *used = list[0].data;
+  const entry *heap = list[1].data;
+  for (int64_t line = 0; line < r->lines; line++)
+    for (int64_t i = 0; i < used[line]; i++) keep(r, line, heap[line * t->room + i]);
+  return DM_OK;
+}
+
+/* ---- the result ---- */
+
+static int64_t kept(const dm_reducer *r) {
+  const top *t = r->kept;
+  int64_t all = 0;
+  for (int64_t line = 0; line < r->lines; line++) all += t->used[line];
+  return all;
+}
+
+/* Sorts a heap: best first. */
+static void sort(dm_reduce_by by, entry *heap, int64_t count) {
+  for (int64_t end = count - 1; end > 0; end--) {
+    swap(&heap[0], &heap[end]);
+    sink(by, heap, end, 0);
+  }
+}
+
+static dm_status result(dm_reducer *r, dm_dtype type, dm_reduced_array arrays[DM_REDUCED_ARRAYS],
+                        int *count) {
+  top *t = r->kept;
+  const int64_t all = r->lines * r->what.top, size = dm_dtype_size(type);
+  const double none = dm_dtype_is_integer(type) ? 0.0 : NAN;
+  DM_TRY(dm_buffer_alloc(dm_max(1, all) * size, &t->values));
+  DM_TRY(dm_buffer_alloc(dm_max(1, all) * (int64_t)sizeof *t->indices, (void **)&t->indices));
+  for (int64_t line = 0; line < r->lines; line++) {
+    entry *heap = t->heap + line * t->room;
+    sort(r->what.by, heap, t->used[line]);
+    for (int64_t i = 0; i < r->what.top; i++) {
+      const bool is = i < t->used[line];
+      const int64_t at = line * r->what.top + i;
+      dm_store_wide((char *)t->values + at * size, type, 1, is ? &heap[i].value : &none, 1);
+      t->indices[at] = is ? heap[i].index : -1;
+    }
+  }
+  arrays[0] = (dm_reduced_array){"values", type, r->lines, r->what.top, t->values};
+  arrays[1] = (dm_reduced_array){"indices", DM_DTYPE_NONE, r->lines, r->what.top, t->indices};
+  *count = 2;
+  return DM_OK;
+}
+
+const dm_reduce_ops dm_reduce_top = {open, close_top, add, settle, states, absorb, kept, result};
