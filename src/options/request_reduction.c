@@ -57,8 +57,9 @@ dm_status dm_request_reduction(const dm_settings *s, dm_reduction *r) {
   if ((s->top > 0) + above + below + (number != DM_REDUCE_NONE) > 1)
     return dm_fail(DM_E_USAGE, "only one of --top, --above, --below and --reduce can be given");
   DM_TRY(check_details(s, r));
-  if (dm_given(s, "each") && r->kind == DM_REDUCE_NONE)
-    return dm_hint(dm_fail(DM_E_USAGE, "--each changes nothing here"),
+  const char *only = dm_given(s, "each") ? "each" : r->no_self ? "no-self" : NULL;
+  if (only && r->kind == DM_REDUCE_NONE)
+    return dm_hint(dm_fail(DM_E_USAGE, "--%s changes nothing here", only),
                    "it applies to --top, --above, --below and --reduce");
   return r->kind == DM_REDUCE_NONE ? DM_OK : check_form(s);
 }

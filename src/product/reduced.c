@@ -63,6 +63,15 @@ static void cut_centering(cut *c, dm_lines lines, dm_range range) {
   c->dataset.centering = part;
 }
 
+/* Datasets of one name are one matrix: a part has a name of its own. */
+static void name_part(dm_location *at, bool rows, dm_range range) {
+  char text[64];
+  snprintf(text, sizeof text, rows ? "[%lld:%lld, :]" : "[:, %lld:%lld]", (long long)range.begin,
+           (long long)range.end);
+  const size_t used = strlen(at->part), room = sizeof at->part;
+  memcpy(at->part + (used + sizeof text <= room ? used : room - sizeof text), text, sizeof text);
+}
+
 /* The rows, or columns, RANGE of WHOLE. */
 static dm_status cut_lines(const dm_dataset *whole, dm_lines lines, dm_range range, cut *c) {
   const bool rows = lines == DM_ROW_LINES;
@@ -81,6 +90,7 @@ static dm_status cut_lines(const dm_dataset *whole, dm_lines lines, dm_range ran
         dm_composer_finish_dataset(&composer, patch.rows, patch.cols, whole, &c->dataset);
   if (c->dataset.centering) c->dataset.centering = &c->centering;
   dm_composer_free(&composer);
+  name_part(&c->dataset.at, rows, range);
   c->made = !status;
   return status;
 }

@@ -75,7 +75,7 @@ typedef struct dm_reduced_array {
 enum { DM_REDUCED_ARRAYS = 3 };
 
 /* The result, on rank 0, of a C of TYPE; it belongs to the reducer. TOP: "values" and "indices",
- * LINES x TOP; lines with fewer elements end with NaN (0 in whole numbers) and -1. BEYOND: "data",
+ * LINES x TOP, or LENGTH if that is less; lines with fewer elements end with NaN (0 in whole numbers) and -1. BEYOND: "data",
  * "indices" and "indptr" as in scipy.sparse.csr_array; of columns, as in csc_array. Others: one
  * array of LINES, called like the reduction. */
 dm_status dm_reducer_result(dm_reducer *reducer, dm_dtype type,

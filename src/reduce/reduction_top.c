@@ -190,22 +190,22 @@ static void sort(dm_reduce_by by, entry *heap, int64_t count) {
 static dm_status result(dm_reducer *r, dm_dtype type, dm_reduced_array arrays[DM_REDUCED_ARRAYS],
                         int *count) {
   top *t = r->kept;
-  const int64_t all = r->lines * r->what.top, size = dm_dtype_size(type);
+  const int64_t all = r->lines * t->room, size = dm_dtype_size(type);
   const double none = dm_dtype_is_integer(type) ? 0.0 : NAN;
   DM_TRY(dm_buffer_alloc(dm_max(1, all) * size, &t->values));
   DM_TRY(dm_buffer_alloc(dm_max(1, all) * (int64_t)sizeof *t->indices, (void **)&t->indices));
   for (int64_t line = 0; line < r->lines; line++) {
     entry *heap = t->heap + line * t->room;
     sort(r->what.by, heap, t->used[line]);
-    for (int64_t i = 0; i < r->what.top; i++) {
+    for (int64_t i = 0; i < t->room; i++) {
       const bool is = i < t->used[line];
-      const int64_t at = line * r->what.top + i;
+      const int64_t at = line * t->room + i;
       dm_store_wide((char *)t->values + at * size, type, 1, is ? &heap[i].value : &none, 1);
       t->indices[at] = is ? heap[i].index : -1;
     }
   }
-  arrays[0] = (dm_reduced_array){"values", type, r->lines, r->what.top, t->values};
-  arrays[1] = (dm_reduced_array){"indices", DM_DTYPE_NONE, r->lines, r->what.top, t->indices};
+  arrays[0] = (dm_reduced_array){"values", type, r->lines, t->room, t->values};
+  arrays[1] = (dm_reduced_array){"indices", DM_DTYPE_NONE, r->lines, t->room, t->indices};
   *count = 2;
   return DM_OK;
 }

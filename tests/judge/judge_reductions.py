@@ -1,0 +1,248 @@
+"""Reductions: what is kept of a C that is never stored is what NumPy keeps of C: order, ties, NaN, padding, sums;
+whatever the tiles, the ranks, the types and the verb; refusals."""
+import elements
+import h5py
+import numpy as np
+from running import expect, how_many, options, process_mib, run, run_cases
+
+INTEGER = ("i8", "i32")
+NUMBERS = {"max": np.nanmax, "min": np.nanmin, "sum": np.sum, "mean": np.mean}
+
+
+def whole(rng, rows, cols, most):
+    return rng.integers(-most, most + 1, size=(rows, cols))
+
+
+def matrix(rng, rows, cols, dtype):
+    """Whole numbers, whose products have many ties and no rounding; or any numbers."""
+    if dtype in INTEGER or rng.random() < 0.5:
+        return whole(rng, rows, cols, 3)
+    return rng.normal(size=(rows, cols)) * 10.0 ** rng.integers(-2, 3)
+
+
+def scores_of(c, by):
+    return {"value": c, "abs": np.abs(c), "smallest": -c}[by]
+
+
+def lines_of(c, each, self_too):
+    """C with its lines as rows, NaN where an element is not looked at."""
+    lines = np.array(c if each == "row" else c.T, dtype=float)
+    if not self_too:
+        np.fill_diagonal(lines, np.nan)
+    return lines
+
+
+def expect_top(file, lines, count, by, tolerance):
+    """The best of each line, by value and then by index; with rounding two near ones may change places."""
+    values, indices = file["c/values"][:].astype(float), file["c/indices"][:]
+    count = min(count, lines.shape[1])
+    expect(values.shape == indices.shape == (len(lines), count), f"shapes {values.shape}, {indices.shape}")
+    for line, some, at in zip(lines, values, indices):
+        known = ~np.isnan(line)
+        there = at >= 0
+        expect(there.sum() == min(count, known.sum()), f"{there.sum()} elements of {known.sum()}")
+        expect((at[:there.sum()] >= 0).all() and len(set(at[there])) == there.sum(), "indices occur twice")
+        expect(known[at[there]].all(), "what must be left out was kept")
+        expect((np.abs(line[at[there]] - some[there]) <= tolerance).all(), "values are not those of the indices")
+        score = np.where(known, scores_of(line, by), -np.inf)
+        order = np.argsort(-score, kind="stable")[:there.sum()]
+        expect((np.abs(score[order] - score[at[there]]) <= 2 * tolerance).all(), "not the best ones")
+        if tolerance == 0.0:
+            expect((order == at[there]).all(), "another order of equal elements")
+
+
+def expect_beyond(file, lines, shape, each, kept, tolerance, threshold):
+    data, indices, indptr = (file["c"][name][:] for name in ("data", "indices", "indptr"))
+    group = file["c"].attrs
+    expect(group["encoding-type"] == ("csr_matrix" if each == "row" else "csc_matrix"), "another encoding")
+    expect(tuple(group["shape"]) == shape and len(indptr) == len(lines) + 1 and indptr[-1] == len(data), "shape")
+    for i, line in enumerate(lines):
+        at, some = indices[indptr[i]:indptr[i + 1]], data[indptr[i]:indptr[i + 1]]
+        expect((np.diff(at) > 0).all(), "indices are not in order")
+        expect((np.abs(line[at] - some) <= tolerance).all(), "values are not those of the indices")
+        is_kept = np.zeros(len(line), bool)
+        is_kept[at] = True
+        differ = is_kept != kept(line)
+        expect((np.abs(np.abs(line[differ]) - abs(threshold)) <= tolerance).all(), "not the elements beyond")
+
+
+def expect_number(file, lines, name, unit):
+    got = file["c"][name][:]
+    some = ~np.isnan(lines).all(1)
+    if name.startswith("arg"):
+        wanted = np.full(len(lines), -1)
+        wanted[some] = getattr(np, "nan" + name)(lines[some], axis=1)
+        same = got == wanted
+        at = np.arange(len(lines))
+        near = np.abs(lines[at, got] - lines[at, wanted]) <= 4 * unit * np.nanmax(np.abs(lines), 1, initial=0)
+        return expect((same | (near & (got >= 0))).all(), "another place")
+    if name == "count":
+        return expect((got == (~np.isnan(lines)).sum(1)).all(), "another count")
+    magnitudes = np.nansum(np.abs(lines), 1)
+    if name in ("max", "min"):
+        wanted = np.full(len(lines), np.nan)
+        wanted[some] = NUMBERS[name](lines[some], axis=1)
+    elif name == "norm":
+        wanted = np.sqrt((lines ** 2).sum(1))
+    else:
+        wanted = NUMBERS[name](lines, axis=1)
+    bound = 4 * unit * magnitudes + 1e-300
+    return expect((np.isnan(got) == np.isnan(wanted)).all() and
+                  (np.abs(got - wanted)[~np.isnan(wanted)] <= bound[~np.isnan(wanted)]).all(), f"another {name}")
+
+
+def operands(folder, rng, dtype, layout, verb):
+    """Files of A and B, and C."""
+    m, n, k = (int(1 + 10 ** rng.uniform(0, 2.3)) for _ in range(3))
+    a = matrix(rng, m, k, dtype)
+    suffix = elements.suffix(layout)
+    if verb == "multiply":
+        b = matrix(rng, k, n, dtype)
+        a, b = (elements.write(folder / f"{name}.{suffix}", x, dtype, layout) for name, x in (("a", a), ("b", b)))
+        return [folder / f"a.{suffix}", folder / f"b.{suffix}"], a.astype(np.longdouble) @ b.astype(np.longdouble)
+    x = elements.write(folder / f"a.{suffix}", a, dtype, layout).astype(np.longdouble)
+    if verb == "gram":
+        return [folder / f"a.{suffix}"], x.T @ x
+    y = x - x.mean(0)
+    c = y.T @ y / max(1, len(x) - 1)
+    return [folder / f"a.{suffix}"], c
+
+
+def drawn(folder, damier, seed):
+    rng = np.random.default_rng(seed)
+    verb = str(rng.choice(["multiply", "gram", "cov"]))
+    dtype = str(rng.choice(["f64", "f32", "i8", "bf16"]))
+    layout = str(rng.choice(["contiguous", "chunked"]))
+    each, ranks = str(rng.choice(["row", "column"])), int(rng.choice([1, 1, 2, 3, 5]))
+    self_too = verb == "multiply" or rng.random() < 0.5
+    files, c = operands(folder, rng, dtype, layout, verb)
+    if verb == "cov" and (c.shape[0] < 1 or np.isnan(c.astype(float)).any()):
+        return
+    unit = 0.0 if np.array_equal(c, np.round(c)) and np.abs(c).max() < 2**24 and verb != "cov" else 2.0**-20
+    if dtype in ("f64",) or (dtype in INTEGER and verb == "cov"):
+        unit = min(unit, 2.0**-40)
+    if dtype == "bf16" and verb == "cov":  # centered values are rounded to it
+        unit = 2.0**-13
+    scale = np.sqrt(np.abs(np.outer(np.diag(c), np.diag(c)))).max() if verb != "multiply" else np.abs(c).max()
+    tolerance = float(unit * 64 * scale)
+    lines = lines_of(c.astype(float), each, self_too)
+    flags = ["--each", each, *([] if self_too else ["--no-self"]), "--memory", f"host={process_mib(damier, ranks) + 24}MiB"]
+    what = str(rng.choice(["top", "above", "below", "max", "min", "argmax", "argmin", "sum", "mean", "norm", "count"]))
+    by, count, threshold = "value", 0, 0.0
+    if what == "top":
+        by, count = str(rng.choice(["value", "abs", "smallest"])), int(rng.integers(1, 40))
+        flags += ["--top", count, "--by", by]
+    elif what in ("above", "below"):
+        by, threshold = str(rng.choice(["value", "abs"])), float(np.float32(rng.choice(c.astype(float).ravel())))
+        flags += [f"--{what}", f"{threshold!r}", "--by", by]
+    else:
+        flags += ["--reduce", what]
+    out = run(damier, ranks, verb, *files, "-o", folder / "r.h5", "--threads", 1, "-q", *flags)
+    expect(out.rstrip().endswith("PASS"), out)
+    with h5py.File(folder / "r.h5") as file:
+        if what == "top":
+            expect_top(file, lines, count, by, tolerance)
+        elif what in ("above", "below"):
+            def kept(line):
+                value = np.abs(line) if by == "abs" else line
+                return value > threshold if what == "above" else value < threshold
+            expect_beyond(file, lines, c.shape, each, kept, tolerance, threshold)
+        elif self_too:
+            expect_number(file, lines, what, max(unit, 2.0**-52) * 64)
+
+
+def several_tiles(folder, damier, verb, ranks, self_too):
+    """Tiles of a C that a rank's memory does not hold; ties everywhere."""
+    rng = np.random.default_rng(5)
+    x = rng.integers(-2, 3, size=(40, 2000 + 1000 * ranks)).astype("f4")
+    x[:, 7] = x[:, -9]
+    with h5py.File(folder / "x.h5", "w") as file:
+        file["x"] = x
+    c = x.T.astype("f8") @ x
+    words = [folder / "x.h5"] if verb == "gram" else [folder / "x.h5", folder / "x.h5", "--op-a", "t"]
+    flags = ["--memory", f"host={process_mib(damier, ranks) + 16}MiB", *([] if self_too else ["--no-self"])]
+    out = run(damier, ranks, verb, *words, "-o", folder / "r.h5", "--top", 25, "-q", *flags)
+    tiles = int(out.split(" tiles=")[1].split()[0])
+    expect(tiles > 1 and out.rstrip().endswith("PASS"), out)
+    with h5py.File(folder / "r.h5") as file:
+        expect_top(file, lines_of(c, "row", self_too), 25, "value", 0.0)
+    run(damier, ranks, verb, *words, "-o", folder / "s.h5", "--above", 60, "-q", *flags)
+    with h5py.File(folder / "s.h5") as file:
+        expect_beyond(file, lines_of(c, "row", self_too), c.shape, "row", lambda line: line > 60, 0.0, 60.0)
+
+
+def nan_and_inf(folder, damier):
+    """NaN is left out of lists and extremes and counted; Inf is a number."""
+    a = np.array([[np.nan, 1.0, np.inf, 2.0], [np.nan] * 4, [-np.inf, 5.0, 5.0, np.nan]])
+    with h5py.File(folder / "a.h5", "w") as file:
+        file["a"] = a
+        file["i"] = np.eye(4)[:, :4]
+    with h5py.File(folder / "b.h5", "w") as file:
+        file["b"] = np.ones((1, 4))
+        file["a"] = np.array([[1.0], [np.nan], [-3.0]])
+    words = [folder / "b.h5:/a", folder / "b.h5:/b"]
+    out = run(damier, 1, "multiply", *words, "-o", folder / "t.h5", "--top", 6, "-q")
+    expect(" nan=4 " in out, out)
+    with h5py.File(folder / "t.h5") as file:
+        expect((file["c/indices"][0] == [0, 1, 2, 3]).all(), "ties are not by index")
+        expect((file["c/indices"][1] == -1).all() and np.isnan(file["c/values"][1]).all(), "a line of NaN")
+    run(damier, 2, "multiply", *words, "-o", folder / "m.h5", "--reduce", "argmax", "-q")
+    with h5py.File(folder / "m.h5") as file:
+        expect(list(file["c/argmax"][:]) == [0, -1, 0], "argmax")
+
+
+def norms(folder, damier):
+    """Squares of large and small numbers."""
+    a = np.array([[3e200, 4e200], [3e-200, 4e-200], [1e300, 1e-300], [0.0, 0.0], [3.0, 4.0]])
+    with h5py.File(folder / "a.h5", "w") as file:
+        file["a"], file["b"] = a, np.eye(2)
+    for ranks in (1, 3):
+        run(damier, ranks, "multiply", folder / "a.h5:/a", folder / "a.h5:/b", "-o", folder / "n.h5", "--reduce", "norm",
+            "--force", "-q")
+        with h5py.File(folder / "n.h5") as file:
+            got = file["c/norm"][:]
+        expect(np.allclose(got, [5e200, 5e-200, 1e300, 0.0, 5.0], rtol=1e-14, atol=0), f"{got}")
+
+
+def refusals(folder, damier):
+    rng = np.random.default_rng(2)
+    with h5py.File(folder / "x.h5", "w") as file:
+        file["c"], file["x"], file["z"] = np.ones((5, 5)), rng.normal(size=(6, 5)), rng.normal(size=(6, 5)) + 1j
+        file["s"] = rng.normal(size=(2, 6, 5))
+    x, z, s = (f"{folder}/x.h5:/{name}" for name in "xzs")
+    out = ["-o", folder / "r.h5"]
+    for words, code in (([x, "--top", 0], 2), ([x, "--top", "1.5"], 2), ([x, "--top", 2, "--above", 1], 2),
+                        ([x, "--above", "x"], 2), ([x, "--above", "nan"], 2), ([x, "--by", "abs"], 2),
+                        ([x, "--each", "row"], 2), ([x, "--no-self"], 2), ([x, "--above", 1, "--by", "smallest"], 2),
+                        ([x, "--top", 2, "--chunk", "2x2"], 2), ([x, "--top", 2, "--max-elements", 3], 2),
+                        ([x, "--top", 2, "--append"], 2), ([x, "--top", 2, "--triangle", "lower"], 2),
+                        ([x, "--top", 2, "--dry-run"], 2), ([x, "--reduce", "median"], 2),
+                        ([z, "--top", 2], 2), ([x, "--above", -9, "--max-elements", 3], 5),
+                        ([s, "--top", 2], 3), ([x, "--top", 10**15], 0)):
+        if code:
+            run(damier, 1, "gram", *words, *out, expect=code)
+            expect(not (folder / "r.h5").exists(), f"{words}: there is a result")
+    run(damier, 1, "gram", x, "--top", 2, "-o", folder / "r.npy", expect=2)
+    run(damier, 1, "cov", x, "--top", 2, "--missing", "pairwise", *out, expect=2)
+    run(damier, 1, "multiply", x, x, "--op-a", "t", "--c", f"{folder}/x.h5:/c", "--beta", 1, "--top", 2, *out, expect=2)
+
+
+def replaces(folder, damier):
+    """--force replaces a result, but no file with anything else."""
+    with h5py.File(folder / "x.h5", "w") as file:
+        file["x"] = np.eye(4)
+    out = ["-o", folder / "r.h5:/some/c"]
+    run(damier, 1, "gram", folder / "x.h5", "--top", 2, "-q", *out)
+    run(damier, 1, "gram", folder / "x.h5", "--top", 2, "-q", *out, expect=2)
+    run(damier, 1, "gram", folder / "x.h5", "--above", 0.5, "-q", *out, "--force")
+    with h5py.File(folder / "r.h5", "a") as file:
+        expect(list(file["some/c"]) == ["data", "indices", "indptr"], "not replaced")
+        file["mine"] = 1
+    run(damier, 1, "gram", folder / "x.h5", "--top", 2, "-q", *out, "--force", expect=2)
+
+
+TILES = [("gram", 1, True), ("gram", 3, False), ("multiply", 2, True)]
+
+chosen = options()
+run_cases(chosen.damier, [(several_tiles, *case) for case in TILES] + [(nan_and_inf,), (norms,), (refusals,), (replaces,)]
+          + [(drawn, seed) for seed in range(how_many(chosen, 25, 60, 1000))])
