@@ -51,9 +51,9 @@ static dm_status write_array(const writing *w, const dm_file_array *array) {
     written = write_rows(set, type, array, first, dm_min(step, array->rows - first));
     if (written) DM_TRY(dm_keepalive_beat(w->keepalive));
   }
-  return written ? DM_OK
-                 : dm_h5_fail(DM_E_IO, &w->file->at, "its array '%s' cannot be written",
-                              array->name);
+  return written
+             ? DM_OK
+             : dm_h5_fail(DM_E_IO, &w->file->at, "its array '%s' cannot be written", array->name);
 }
 
 /* "shape", as anndata and others write it. */
@@ -61,8 +61,7 @@ static bool write_shape(hid_t group, const int64_t shape[2]) {
   const hsize_t two = 2;
   DM_H5_HELD hid_t space = H5Screate_simple(1, &two, NULL), attribute = -1;
   if (space >= 0)
-    attribute =
-        H5Acreate2(group, "shape", H5T_NATIVE_INT64, space, H5P_DEFAULT, H5P_DEFAULT);
+    attribute = H5Acreate2(group, "shape", H5T_NATIVE_INT64, space, H5P_DEFAULT, H5P_DEFAULT);
   return attribute >= 0 && H5Awrite(attribute, H5T_NATIVE_INT64, shape) >= 0;
 }
 
@@ -103,8 +102,8 @@ static dm_status fill_file(writing *w, const dm_file_array *arrays, int count,
   hid_t file = -1;
   DM_H5_HELD hid_t access = dm_h5_unlocked();
   if (access >= 0)
-    file = H5Fcreate(dm_output_by_descriptor(w->file->made, path), H5F_ACC_TRUNC, H5P_DEFAULT,
-                     access);
+    file =
+        H5Fcreate(dm_output_by_descriptor(w->file->made, path), H5F_ACC_TRUNC, H5P_DEFAULT, access);
   if (file < 0) return dm_h5_fail(DM_E_IO, &w->file->at, "the file cannot be created");
   dm_status status = fill_group(w, file, arrays, count, encoding, attributes);
   if (!status && H5Fflush(file, H5F_SCOPE_LOCAL) < 0)
@@ -118,7 +117,8 @@ static dm_status check_room(const dm_location *at, const dm_file_array *arrays, 
   int64_t all = HEAD_BYTES;
   for (int i = 0; i < count; i++) {
     int64_t bytes;
-    DM_TRY(dm_bytes_of(arrays[i].rows, dm_max(1, arrays[i].cols), (int)size_of(&arrays[i]), &bytes));
+    DM_TRY(
+        dm_bytes_of(arrays[i].rows, dm_max(1, arrays[i].cols), (int)size_of(&arrays[i]), &bytes));
     all = dm_plus(all, bytes);
   }
   return dm_output_room(at, all);

@@ -19,9 +19,9 @@ typedef struct dm_file_encoding {
   int64_t shape[2];
 } dm_file_encoding;
 
-/* Writes COUNT ARRAYS to the group AT, with ATTRIBUTES. AT was checked by dm_output_check; FORCE: it
- * may replace a file. KEEPALIVE, or NULL, beats while the disk is waited for. DM_E_FIT: no space;
- * DM_E_IO. */
+/* Writes COUNT ARRAYS to the group AT, with ATTRIBUTES. AT was checked by dm_output_check; FORCE:
+ * it may replace a file. KEEPALIVE, or NULL, beats while the disk is waited for. DM_E_FIT: no
+ * space; DM_E_IO. */
 dm_status dm_arrays_write(const dm_location *at, bool force, const dm_file_array *arrays, int count,
                           const dm_file_encoding *encoding, const dm_attributes *attributes,
                           const dm_keepalive *keepalive);

@@ -34,17 +34,16 @@ static dm_status check_form(const dm_settings *s) {
                    "--missing mean and complete can be reduced");
   if (s->verify_files || dm_given(s, "verify-written"))
     return dm_fail(DM_E_USAGE, "--verify-files and --verify-written apply to a C that is stored");
-  return dm_output_is_npy(&s->output)
-             ? dm_hint(dm_fail(DM_E_USAGE, "a .npy file holds one array"),
-                       "name an HDF5 file: -o C.h5")
-             : DM_OK;
+  return dm_output_is_npy(&s->output) ? dm_hint(dm_fail(DM_E_USAGE, "a .npy file holds one array"),
+                                                "name an HDF5 file: -o C.h5")
+                                      : DM_OK;
 }
 
 dm_status dm_request_reduction(const dm_settings *s, dm_reduction *r) {
   const bool above = dm_given(s, "above"), below = dm_given(s, "below");
   const dm_reduction_kind number =
       s->reduce == 0 ? DM_REDUCE_NONE : (dm_reduction_kind)(DM_REDUCE_MAX + s->reduce - 1);
-  *r = (dm_reduction){.kind = s->top > 0          ? DM_REDUCE_TOP
+  *r = (dm_reduction){.kind = s->top > 0         ? DM_REDUCE_TOP
                               : (above || below) ? DM_REDUCE_BEYOND
                                                  : number,
                       .by_columns = s->each != 0,

@@ -27,12 +27,15 @@ typedef struct reduced {
   dm_multiply *multiply; /* the same, centered if that is stated */
   dm_problem problem;
   dm_reducer *reducer;
-  void *rows;     /* of a tile of C: this rank's */
-  int64_t step;   /* rows and columns of most tiles */
-  int64_t tiles;  /* computed so far */
-  int64_t share;  /* bytes of memory that this rank may use */
-  bool symmetric; /* only one half is computed */
-  bool unchecked; /* part of a tile could not be verified */
+  void *rows;             /* of a tile of C: this rank's */
+  int64_t step;           /* rows and columns of most tiles */
+  int64_t tiles;          /* computed so far */
+  int64_t process, share; /* bytes of memory of this process, and those that the rank has besides */
+  int64_t tile_bytes;     /* this rank's, of a tile */
+  dm_progress progress;
+  double done, all; /* elements of C, in the tiles that are computed */
+  bool symmetric;   /* only one half is computed */
+  bool unchecked;   /* part of a tile could not be verified */
   double started;
 } reduced;
 
@@ -86,8 +89,7 @@ static dm_status cut_lines(const dm_dataset *whole, dm_lines lines, dm_range ran
   dm_composer composer = {.patch = NULL};
   dm_status status = dm_composer_add_part(&composer, whole, &patch);
   if (!status)
-    status =
-        dm_composer_finish_dataset(&composer, patch.rows, patch.cols, whole, &c->dataset);
+    status = dm_composer_finish_dataset(&composer, patch.rows, patch.cols, whole, &c->dataset);
   if (c->dataset.centering) c->dataset.centering = &c->centering;
   dm_composer_free(&composer);
   name_part(&c->dataset.at, rows, range);
@@ -110,23 +112,24 @@ static dm_lines lines_of(const reduced *r, int x) {
 /* ---- tiles ---- */
 
 static dm_memory_matrix memory_of(const reduced *r, int64_t rows, int64_t cols) {
-  return (dm_memory_matrix){
-      .division = DM_BY_ROWS,
-      .dtype = r->problem.c,
-      .rows = rows,
-      .cols = cols,
-      .data = r->rows,
-      .row_stride = cols,
-      .col_stride = 1,
-      .own_rows = dm_range_size(dm_split(rows, r->run->ranks, r->run->rank, 1))};
+  return (dm_memory_matrix){.division = DM_BY_ROWS,
+                            .dtype = r->problem.c,
+                            .rows = rows,
+                            .cols = cols,
+                            .data = r->rows,
+                            .row_stride = cols,
+                            .col_stride = 1,
+                            .own_rows =
+                                dm_range_size(dm_split(rows, r->run->ranks, r->run->rank, 1))};
 }
 
-/* Adds this rank's rows of the tile: of a symmetric C also as columns, unless it is on the diagonal.
+/* Adds this rank's rows of the tile: of a symmetric C also as columns, unless it is on the
+ * diagonal.
  */
 static dm_status add_tile(const reduced *r, dm_range rows, dm_range cols) {
   const dm_range own = dm_split(dm_range_size(rows), r->run->ranks, r->run->rank, 1);
-  const dm_view part = dm_view_row_major(r->rows, r->problem.c, dm_range_size(own),
-                                         dm_range_size(cols));
+  const dm_view part =
+      dm_view_row_major(r->rows, r->problem.c, dm_range_size(own), dm_range_size(cols));
   const int64_t row = rows.begin + own.begin;
   const bool by_columns = !r->symmetric && r->multiply->reduction.by_columns;
   const int threads = r->run->cores.threads;
@@ -145,6 +148,21 @@ static dm_status multiply_tile(reduced *r, dm_multiply *job) {
   return DM_OK;
 }
 
+/* The plan of a tile is of interest to whoever wants details, its progress is that of all. */
+static dm_status multiply_quietly(reduced *r, dm_multiply *job, dm_range rows, dm_range cols) {
+  dm_run *run = r->run;
+  const dm_level level = run->log.level;
+  const dm_progress_mode progress = run->progress;
+  if (level < DM_LOG_DETAIL) run->log.level = (dm_level)dm_min(level, DM_LOG_WARNING);
+  run->progress = DM_PROGRESS_NEVER;
+  dm_status status = multiply_tile(r, job);
+  run->log.level = level;
+  run->progress = progress;
+  r->done += (double)dm_range_size(rows) * (double)dm_range_size(cols);
+  dm_progress_show(&r->progress, (dm_standing){.done = r->done / r->all});
+  return status;
+}
+
 static dm_status compute_tile(reduced *r, const dm_dataset *a, const dm_dataset *b, dm_range rows,
                               dm_range cols) {
   DM_FREED dm_multiply *job = NULL;
@@ -155,11 +173,11 @@ static dm_status compute_tile(reduced *r, const dm_dataset *a, const dm_dataset 
   job->b = *b;
   job->equation.symmetric = r->symmetric && rows.begin == cols.begin;
   job->in_memory[DM_C] = &c;
-  if (r->run->ranks == 1)
-    job->whole_c = dm_view_row_major(r->rows, c.dtype, c.rows, c.cols);
+  if (r->run->ranks == 1) job->whole_c = dm_view_row_major(r->rows, c.dtype, c.rows, c.cols);
+  job->engine.process_bytes = r->process + r->tile_bytes + dm_reducer_bytes(r->reducer);
   job->checkpoint = false;
   job->scratch = true;
-  DM_TRY(multiply_tile(r, job));
+  DM_TRY(multiply_quietly(r, job, rows, cols));
   r->tiles++;
   return dm_comm_agree(r->run->world, add_tile(r, rows, cols));
 }
@@ -179,8 +197,7 @@ static dm_status compute_row(reduced *r, int64_t i) {
     const dm_range cols = tile_range(r, j, p->n);
     const bool same = r->symmetric && i == j;
     if (!same)
-      status = dm_comm_agree(r->run->world,
-                             cut_lines(&r->multiply->b, lines_of(r, 1), cols, &b));
+      status = dm_comm_agree(r->run->world, cut_lines(&r->multiply->b, lines_of(r, 1), cols, &b));
     if (status) break;
     status = compute_tile(r, &a.dataset, same ? &a.dataset : &b.dataset, rows, cols);
     if (!same) free_cut(&b);
@@ -203,10 +220,9 @@ static dm_status choose_step(reduced *r) {
   const int64_t even = dm_ceil_div(longest, dm_ceil_div(longest, step)); /* alike, and aligned */
   r->step = step < longest ? dm_round_up(even, 8) : longest;
   DM_TRY(dm_comm_max_i64(r->run->world, &r->step, 1));
-  int64_t need;
   DM_TRY(dm_bytes_of(dm_ceil_div(dm_min(r->step, p->m), r->run->ranks), dm_min(r->step, p->n),
-                     (int)size, &need));
-  return dm_comm_agree(r->run->world, dm_buffer_alloc(dm_max(1, need), &r->rows));
+                     (int)size, &r->tile_bytes));
+  return dm_comm_agree(r->run->world, dm_buffer_alloc(dm_max(1, r->tile_bytes), &r->rows));
 }
 
 static dm_status open_reducer(reduced *r) {
@@ -215,6 +231,35 @@ static dm_status open_reducer(reduced *r) {
   return dm_comm_agree(r->run->world,
                        dm_reducer_new(&r->multiply->reduction, columns ? p->n : p->m,
                                       columns ? p->m : p->n, r->share / 2, &r->reducer));
+}
+
+static void say_tiles(reduced *r) {
+  const dm_problem *p = &r->problem;
+  const int64_t down = dm_ceil_div(p->m, r->step), across = dm_ceil_div(p->n, r->step);
+  const int64_t tiles = r->symmetric ? down * (down + 1) / 2 : down * across;
+  char text[DM_REDUCTION_TEXT], bytes[2][32];
+  const double whole = (double)p->m * (double)p->n;
+  r->all = r->symmetric ? (whole + (double)p->m * (double)r->step) / 2.0 : whole;
+  dm_log_line(&r->run->log, DM_LOG_NOTE,
+              "C, %lld x %lld, is not stored: %lld %s of up to %lld x %lld; kept: %s",
+              (long long)p->m, (long long)p->n, (long long)tiles, tiles == 1 ? "tile" : "tiles",
+              (long long)dm_min(r->step, p->m), (long long)dm_min(r->step, p->n),
+              dm_reduction_text(&r->multiply->reduction, text));
+  dm_log_line(&r->run->log, DM_LOG_NOTE,
+              "needs per rank: %s for a tile, %s for what is kept so far",
+              dm_format_bytes(r->tile_bytes, bytes[0]),
+              dm_format_bytes(dm_reducer_bytes(r->reducer), bytes[1]));
+}
+
+static dm_status compute_all(reduced *r) {
+  const dm_problem *p = &r->problem;
+  say_tiles(r);
+  dm_progress_start(&r->progress, r->run, "multiplying", 2.0 * r->all * (double)p->k, 0.0,
+                    r->run->ranks);
+  dm_status status = DM_OK;
+  for (int64_t i = 0; i * r->step < p->m && !status; i++) status = compute_row(r, i);
+  dm_progress_end(&r->progress);
+  return status;
 }
 
 /* ---- the result ---- */
@@ -229,8 +274,8 @@ static dm_status describe(const reduced *r, dm_attributes *list) {
   DM_TRY(dm_provenance_inputs(list, r->run, r->stated, false));
   DM_TRY(dm_provenance_divide(list, r->stated->equation.divide));
   DM_TRY(dm_provenance_notes(list, r->run));
-  DM_TRY(dm_attributes_add(list, "reduction", "%s",
-                           dm_reduction_text(&r->multiply->reduction, text)));
+  DM_TRY(
+      dm_attributes_add(list, "reduction", "%s", dm_reduction_text(&r->multiply->reduction, text)));
   DM_TRY(dm_attributes_add(list, "nan_left_out", "%lld", (long long)dm_reducer_nan(r->reducer)));
   return dm_attributes_add(list, "verified", "%s", word_of(r));
 }
@@ -247,11 +292,10 @@ static dm_status write_result(void *context, const dm_keepalive *keepalive) {
   DM_TRY(describe(r, attributes));
   DM_TRY(dm_reducer_result(r->reducer, r->problem.c, made, &count));
   for (int i = 0; i < count; i++)
-    arrays[i] = (dm_file_array){made[i].name, made[i].dtype, made[i].rows, made[i].cols,
-                                made[i].data};
-  const dm_file_encoding sparse = {m->reduction.by_columns ? "csc_matrix" : "csr_matrix",
-                                   "0.1.0",
-                                   {r->problem.m, r->problem.n}};
+    arrays[i] =
+        (dm_file_array){made[i].name, made[i].dtype, made[i].rows, made[i].cols, made[i].data};
+  const dm_file_encoding sparse = {
+      m->reduction.by_columns ? "csc_matrix" : "csr_matrix", "0.1.0", {r->problem.m, r->problem.n}};
   const bool is_sparse = m->reduction.kind == DM_REDUCE_BEYOND;
   return dm_arrays_write(&m->out, m->force, arrays, count, is_sparse ? &sparse : NULL, attributes,
                          keepalive);
@@ -265,15 +309,21 @@ static void report(const reduced *r, dm_record *record) {
   dm_record_text(record, "files.c", "result", "%s", dm_location_name(&r->multiply->out, name));
   dm_record_text(record, "reduction.what", "kept", "%s",
                  dm_reduction_text(&r->multiply->reduction, text));
+  dm_record_integer(record, "problem.m", NULL, DM_SHOWN_PLAIN, p->m);
+  dm_record_integer(record, "problem.n", NULL, DM_SHOWN_PLAIN, p->n);
+  dm_record_integer(record, "problem.k", NULL, DM_SHOWN_PLAIN, p->k);
+  dm_record_integer(record, "reduction.tiles", NULL, DM_SHOWN_PLAIN, r->tiles);
   dm_record_integer(record, "reduction.kept", "elements", DM_SHOWN_PLAIN, count);
   if (nans > 0) dm_record_integer(record, "reduction.nan", "NaN left out", DM_SHOWN_PLAIN, nans);
-  dm_record_text(record, "verification.method", "verified", "%lld of %lld tiles of C, before they "
-                 "were reduced: %s", (long long)(r->multiply->verify ? r->tiles : 0),
-                 (long long)r->tiles, word_of(r));
+  dm_record_text(record, "verification.method", "verified",
+                 "%lld of %lld tiles of C, before they "
+                 "were reduced: %s",
+                 (long long)(r->multiply->verify ? r->tiles : 0), (long long)r->tiles, word_of(r));
   dm_record_text(record, "verification.verdict", NULL, "%s", word_of(r));
   dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, seconds);
   snprintf(kept, sizeof kept, "%lld", (long long)count);
-  dm_record_summary(record, "m=%lld n=%lld k=%lld dtype=%s kept=%s nan=%lld tiles=%lld ranks=%d "
+  dm_record_summary(record,
+                    "m=%lld n=%lld k=%lld dtype=%s kept=%s nan=%lld tiles=%lld ranks=%d "
                     "time_s=%.3f %s",
                     (long long)p->m, (long long)p->n, (long long)p->k, dm_dtype_name(p->c), kept,
                     (long long)nans, (long long)r->tiles, r->run->ranks, seconds, word_of(r));
@@ -287,21 +337,19 @@ static dm_status unchanged(const reduced *r) {
 /* ---- all ---- */
 
 static dm_status make(reduced *r, dm_record *record) {
-  const dm_problem *p = &r->problem;
   DM_TRY(open_reducer(r));
   DM_TRY(choose_step(r));
-  for (int64_t i = 0; i * r->step < p->m; i++) DM_TRY(compute_row(r, i));
+  DM_TRY(compute_all(r));
   DM_TRY(dm_reducer_join(r->reducer, r->run->world));
   DM_TRY(dm_comm_agree(r->run->world, unchanged(r)));
   dm_run_phase(r->run, "writing", DM_SYNC_PATIENCE);
-  dm_status status =
-      r->run->rank == 0 ? dm_watch_work(r->run->watch, write_result, r) : DM_OK;
+  dm_status status = r->run->rank == 0 ? dm_watch_work(r->run->watch, write_result, r) : DM_OK;
   DM_TRY(dm_comm_agree(r->run->world, status));
   if (record && r->run->rank == 0) report(r, record);
   if (!r->unchecked || r->multiply->allow_unchecked) return DM_OK;
-  dm_status unchecked = dm_hint(
-      dm_fail(DM_E_UNCHECKED, "part of C could not be verified: it holds NaN or Inf"),
-      "the result is complete; --allow-unchecked exits with 0");
+  dm_status unchecked =
+      dm_hint(dm_fail(DM_E_UNCHECKED, "part of C could not be verified: it holds NaN or Inf"),
+              "the result is complete; --allow-unchecked exits with 0");
   unchecked->agreed = true;
   return unchecked;
 }
@@ -327,7 +375,8 @@ static dm_status check(const dm_multiply *m, const dm_problem *p) {
   if (dm_dtype_is_complex(p->c))
     return dm_fail(DM_E_USAGE, "complex elements have no order: C is not reduced");
   if (m->has_c)
-    return dm_hint(dm_fail(DM_E_USAGE, "a product is reduced without an old C"), "leave out --beta");
+    return dm_hint(dm_fail(DM_E_USAGE, "a product is reduced without an old C"),
+                   "leave out --beta");
   return DM_OK;
 }
 
@@ -343,8 +392,11 @@ dm_status dm_reduced_run(dm_run *run, const dm_multiply *multiply, dm_record *re
   DM_TRY(dm_comm_agree(run->world, status));
   own->equation.type_c = r.problem.c;
   r.symmetric = own->equation.symmetric;
-  r.share = dm_setup_share(own->engine.memory_host,
-                           (double)dm_memory_available() / run->local_ranks);
+  r.process = dm_setup_process_bytes(dm_comm_is_one_process(run->world) ? run->ranks : 1,
+                                     dm_kept_bytes(&run->kept));
+  r.share = dm_max(
+      0, dm_setup_share(own->engine.memory_host, (double)dm_memory_available() / run->local_ranks) -
+             r.process);
   own->engine.once = false;
   status = center(&r, &made);
   if (!status) status = make(&r, record);

@@ -1,6 +1,7 @@
 #include "reduce/reduction.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"
@@ -26,12 +27,16 @@ const char *dm_reduction_text(const dm_reduction *what, char text[DM_REDUCTION_T
   static const char *const by[] = {"", " by magnitude", ", smallest first"};
   const char *line = what->by_columns ? "column" : "row";
   const char *self = what->no_self ? ", without itself" : "";
+  char number[32];
+  snprintf(number, sizeof number, "%.15g", what->threshold);
+  if (strtod(number, NULL) != what->threshold)
+    snprintf(number, sizeof number, "%.17g", what->threshold);
   if (what->kind == DM_REDUCE_TOP)
     snprintf(text, DM_REDUCTION_TEXT, "top %lld of each %s%s%s", (long long)what->top, line,
              by[what->by], self);
   else if (what->kind == DM_REDUCE_BEYOND)
-    snprintf(text, DM_REDUCTION_TEXT, "%s%s %.17g%s", what->by == DM_BY_MAGNITUDE ? "magnitudes " : "",
-             what->below ? "below" : "above", what->threshold, self);
+    snprintf(text, DM_REDUCTION_TEXT, "%s%s %s%s", what->by == DM_BY_MAGNITUDE ? "magnitudes " : "",
+             what->below ? "below" : "above", number, self);
   else
     snprintf(text, DM_REDUCTION_TEXT, "%s of each %s%s", kinds[what->kind].word, line, self);
   return text;
@@ -87,8 +92,7 @@ static dm_status add_piece(const adding *a, int slot, int64_t i, int64_t j, int6
                           .across = a->across,
                           .slot = slot};
   const int64_t self = row - col; /* place of the diagonal */
-  if (!r->what.no_self || self < 0 || self >= count)
-    return r->ops->add(r, &piece, &r->nans[slot]);
+  if (!r->what.no_self || self < 0 || self >= count) return r->ops->add(r, &piece, &r->nans[slot]);
   dm_piece first = piece, second = piece;
   first.count = self;
   second.count = count - self - 1;
@@ -127,17 +131,16 @@ dm_status dm_reducer_add(dm_reducer *r, dm_view part, int64_t row, int64_t col, 
 
 enum { TAG = 91 };
 
-static dm_status send_states(dm_reducer *r, const dm_comm *comm, const int64_t *sizes, int count,
+static dm_status send_states(const dm_comm *comm, const int64_t *sizes, int count,
                              const dm_reduce_state *states) {
   dm_messages *messages;
   DM_TRY(dm_messages_new(&messages));
-  dm_status status =
-      dm_messages_send(messages, comm, sizes, (DM_REDUCE_STATES + 1) * (int64_t)sizeof *sizes, 0, TAG);
+  dm_status status = dm_messages_send(messages, comm, sizes,
+                                      (DM_REDUCE_STATES + 1) * (int64_t)sizeof *sizes, 0, TAG);
   for (int i = 0; i < count && !status; i++)
     if (states[i].bytes > 0)
       status = dm_messages_send(messages, comm, states[i].data, states[i].bytes, 0, TAG);
   if (!status) status = dm_messages_wait(messages);
-  (void)r;
   if (!status) dm_messages_free(messages);
   return status;
 }
@@ -173,7 +176,7 @@ static dm_status send_own(dm_reducer *r, const dm_comm *comm) {
   const int count = r->ops->states(r, states);
   for (int i = 0; i < count; i++) sizes[i] = states[i].bytes;
   sizes[DM_REDUCE_STATES] = dm_reducer_nan(r);
-  return send_states(r, comm, sizes, count, states);
+  return send_states(comm, sizes, count, states);
 }
 
 /* One rank after the other, so that rank 0 holds two states at most. */
@@ -193,6 +196,10 @@ dm_status dm_reducer_join(dm_reducer *r, const dm_comm *comm) {
 
 int64_t dm_reducer_kept(const dm_reducer *r) {
   return r->ops->kept(r);
+}
+
+int64_t dm_reducer_bytes(const dm_reducer *r) {
+  return r->ops->bytes(r);
 }
 
 int64_t dm_reducer_nan(const dm_reducer *r) {

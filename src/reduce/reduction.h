@@ -2,8 +2,8 @@
  * those beyond a threshold, or a number.
  *
  * A reducer sees finished, verified parts of C in any division, and its result does not depend on
- * that: elements are ordered by value, equal ones by index. NaN is never among the largest or beyond
- * a threshold; it is counted. */
+ * that: elements are ordered by value, equal ones by index. NaN is never among the largest or
+ * beyond a threshold; it is counted. */
 #ifndef DM_REDUCE_REDUCTION_H
 #define DM_REDUCE_REDUCTION_H
 
@@ -60,6 +60,9 @@ dm_status dm_reducer_add(dm_reducer *reducer, dm_view part, int64_t row, int64_t
 /* Collective: rank 0's reducer has what all ranks have added. */
 dm_status dm_reducer_join(dm_reducer *reducer, const dm_comm *comm);
 
+/* Bytes of memory that it uses now. */
+int64_t dm_reducer_bytes(const dm_reducer *reducer);
+
 /* Elements kept, and NaN that were left out; after the join, on rank 0. */
 int64_t dm_reducer_kept(const dm_reducer *reducer);
 int64_t dm_reducer_nan(const dm_reducer *reducer);
@@ -75,9 +78,9 @@ typedef struct dm_reduced_array {
 enum { DM_REDUCED_ARRAYS = 3 };
 
 /* The result, on rank 0, of a C of TYPE; it belongs to the reducer. TOP: "values" and "indices",
- * LINES x TOP, or LENGTH if that is less; lines with fewer elements end with NaN (0 in whole numbers) and -1. BEYOND: "data",
- * "indices" and "indptr" as in scipy.sparse.csr_array; of columns, as in csc_array. Others: one
- * array of LINES, called like the reduction. */
+ * LINES x TOP, or LENGTH if that is less; lines with fewer elements end with NaN (0 in whole
+ * numbers) and -1. BEYOND: "data", "indices" and "indptr" as in scipy.sparse.csr_array; of columns,
+ * as in csc_array. Others: one array of LINES, called like the reduction. */
 dm_status dm_reducer_result(dm_reducer *reducer, dm_dtype type,
                             dm_reduced_array arrays[DM_REDUCED_ARRAYS], int *count);
 

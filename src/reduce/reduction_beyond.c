@@ -155,6 +155,13 @@ static int64_t kept(const dm_reducer *r) {
   return ((const beyond *)r->kept)->count;
 }
 
+static int64_t bytes(const dm_reducer *r) {
+  const beyond *b = r->kept;
+  int64_t all = 0;
+  for (int i = 0; i < DM_REDUCE_SLOTS; i++) all += b->lists[i].room * (int64_t)sizeof(entry);
+  return all;
+}
+
 static int compare_indices(const void *one, const void *other) {
   const int64_t a = ((const entry *)one)->index, b = ((const entry *)other)->index;
   return (a > b) - (a < b);
@@ -167,8 +174,7 @@ static dm_status sort(const dm_reducer *r, int64_t *starts, entry **sorted) {
   DM_TRY(dm_buffer_alloc(dm_max(1, all->count) * (int64_t)sizeof **sorted, (void **)sorted));
   for (int64_t i = 0; i < all->count; i++) starts[all->entry[i].line + 1]++;
   for (int64_t i = 0; i < r->lines; i++) starts[i + 1] += starts[i];
-  for (int64_t i = 0; i < all->count; i++)
-    (*sorted)[starts[all->entry[i].line]++] = all->entry[i];
+  for (int64_t i = 0; i < all->count; i++) (*sorted)[starts[all->entry[i].line]++] = all->entry[i];
   for (int64_t i = r->lines; i > 0; i--) starts[i] = starts[i - 1];
   starts[0] = 0;
   for (int64_t i = 0; i < r->lines; i++)
@@ -199,5 +205,5 @@ static dm_status result(dm_reducer *r, dm_dtype type, dm_reduced_array arrays[DM
   return DM_OK;
 }
 
-const dm_reduce_ops dm_reduce_beyond = {open,   close_beyond, add,  settle,
-                                        states, absorb,       kept, result};
+const dm_reduce_ops dm_reduce_beyond = {open,   close_beyond, add,   settle, states,
+                                        absorb, kept,         bytes, result};

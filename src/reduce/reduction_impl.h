@@ -5,8 +5,8 @@
 #include "reduce/reduction.h"
 
 /* A part of C as numbers, COUNT of them: elements INDEX, INDEX + 1, ... of LINE; or, ACROSS,
- * elements INDEX of LINE, LINE + 1, .... Calls of different SLOTs come at the same time, and have no
- * line in common. */
+ * elements INDEX of LINE, LINE + 1, .... Calls of different SLOTs come at the same time, and have
+ * no line in common. */
 typedef struct dm_piece {
   const double *values;
   int64_t count, line, index;
@@ -34,6 +34,7 @@ typedef struct dm_reduce_ops {
   /* Adds the states of a rank after this one. */
   dm_status (*absorb)(dm_reducer *r, const dm_reduce_state states[DM_REDUCE_STATES]);
   int64_t (*kept)(const dm_reducer *r);
+  int64_t (*bytes)(const dm_reducer *r);
   dm_status (*result)(dm_reducer *r, dm_dtype type, dm_reduced_array arrays[DM_REDUCED_ARRAYS],
                       int *count);
 } dm_reduce_ops;

@@ -143,6 +143,10 @@ static int64_t kept(const dm_reducer *r) {
   return r->lines;
 }
 
+static int64_t bytes(const dm_reducer *r) {
+  return r->lines * (int64_t)sizeof(number);
+}
+
 static double number_of(const dm_reducer *r, const number *of) {
   const dm_reduction_kind kind = r->what.kind;
   const double sum = isfinite(of->value) ? of->value + of->lost : of->value;
@@ -155,12 +159,13 @@ static double number_of(const dm_reducer *r, const number *of) {
 static dm_status result(dm_reducer *r, dm_dtype type, dm_reduced_array arrays[DM_REDUCED_ARRAYS],
                         int *count) {
   static const char *const names[] = {
-      [DM_REDUCE_MAX] = "max",   [DM_REDUCE_MIN] = "min", [DM_REDUCE_ARGMAX] = "argmax",
-      [DM_REDUCE_ARGMIN] = "argmin", [DM_REDUCE_SUM] = "sum", [DM_REDUCE_MEAN] = "mean",
-      [DM_REDUCE_NORM] = "norm", [DM_REDUCE_COUNT] = "count"};
+      [DM_REDUCE_MAX] = "max",       [DM_REDUCE_MIN] = "min",    [DM_REDUCE_ARGMAX] = "argmax",
+      [DM_REDUCE_ARGMIN] = "argmin", [DM_REDUCE_SUM] = "sum",    [DM_REDUCE_MEAN] = "mean",
+      [DM_REDUCE_NORM] = "norm",     [DM_REDUCE_COUNT] = "count"};
   numbers *n = r->kept;
   const dm_reduction_kind kind = r->what.kind;
-  const bool counts = kind == DM_REDUCE_ARGMAX || kind == DM_REDUCE_ARGMIN || kind == DM_REDUCE_COUNT;
+  const bool counts =
+      kind == DM_REDUCE_ARGMAX || kind == DM_REDUCE_ARGMIN || kind == DM_REDUCE_COUNT;
   DM_TRY(dm_buffer_alloc(dm_max(1, r->lines) * 8, &n->result));
   for (int64_t i = 0; i < r->lines; i++) {
     if (counts)
@@ -175,5 +180,5 @@ static dm_status result(dm_reducer *r, dm_dtype type, dm_reduced_array arrays[DM
   return DM_OK;
 }
 
-const dm_reduce_ops dm_reduce_number = {open,   close_numbers, add,  settle,
-                                        states, absorb,        kept, result};
+const dm_reduce_ops dm_reduce_number = {open,   close_numbers, add,   settle, states,
+                                        absorb, kept,          bytes, result};

@@ -72,7 +72,8 @@ static void swap(entry *a, entry *b) {
 }
 
 static void rise(dm_reduce_by by, entry *heap, int64_t at) {
-  for (int64_t up = (at - 1) / 2; at > 0 && is_better(by, &heap[up], &heap[at]); up = (at - 1) / 2) {
+  for (int64_t up = (at - 1) / 2; at > 0 && is_better(by, &heap[up], &heap[at]);
+       up = (at - 1) / 2) {
     swap(&heap[up], &heap[at]);
     at = up;
   }
@@ -134,8 +135,8 @@ static dm_status add(dm_reducer *r, const dm_piece *p, int64_t *nans) {
   for (int64_t first = 0; first < p->count; first += STRETCH) {
     const int64_t end = dm_min(first + STRETCH, p->count);
     bool any;
-    passes(r->what.by, p->values + first, t->limit + dm_piece_line(p, first), !p->across, end - first,
-           &any);
+    passes(r->what.by, p->values + first, t->limit + dm_piece_line(p, first), !p->across,
+           end - first, &any);
     for (int64_t i = first; any && i < end; i++) {
       const int64_t line = dm_piece_line(p, i);
       if (isnan(p->values[i]))
@@ -179,6 +180,12 @@ static int64_t kept(const dm_reducer *r) {
   return all;
 }
 
+static int64_t bytes(const dm_reducer *r) {
+  const top *t = r->kept;
+  return r->lines *
+         (t->room * (int64_t)sizeof *t->heap + (int64_t)(sizeof *t->used + sizeof *t->limit));
+}
+
 /* Sorts a heap: best first. */
 static void sort(dm_reduce_by by, entry *heap, int64_t count) {
   for (int64_t end = count - 1; end > 0; end--) {
@@ -210,4 +217,5 @@ static dm_status result(dm_reducer *r, dm_dtype type, dm_reduced_array arrays[DM
   return DM_OK;
 }
 
-const dm_reduce_ops dm_reduce_top = {open, close_top, add, settle, states, absorb, kept, result};
+const dm_reduce_ops dm_reduce_top = {open,   close_top, add,   settle, states,
+                                     absorb, kept,      bytes, result};
