@@ -93,11 +93,20 @@ def gram(x: Any, out: Any = None, comm: Any = None, *, of: str = "columns", prog
     The result is exactly symmetric, or Hermitian.  Arrays, ``comm`` and ``options`` are as for :func:`matmul`, without
     ``op_a`` and ``op_b``.  With ``beta``, the contents of ``out`` must be symmetric, and in host memory.
 
+    ``x`` may be a location of a dataset, larger than memory: if ``out`` is one, too, that file gets the result, and the
+    record is returned.
+
     >>> damier.gram(np.arange(6.0).reshape(2, 3))
     array([[ 9., 12., 15.],
            [12., 17., 22.],
            [15., 22., 29.]])
     """
+    in_files = all(isinstance(z, (str, os.PathLike)) for z in (x, out))
+    _check_comm(comm)
+    _agree(comm, None, ("gram", in_files), explain=lambda _: UsageError("gram to a file on some ranks, to an array on others"))
+    if in_files:
+        with Context(comm, progress=progress, **options) as context:
+            return context.with_itself("gram", x, out, of)
     with _KeptContext(comm, options, progress) as context:
         return context.gram(x, out, of=of)
 

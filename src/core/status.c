@@ -84,22 +84,25 @@ static int least(int a, int b, int c) {
   return smaller < c ? smaller : c;
 }
 
-/* Levenshtein distance, one row of the table at a time. */
+/* Levenshtein distance where two neighbours that changed places count as one change (optimal string
+ * alignment), one row of the table at a time. */
 int dm_distance(const char *a, const char *b) {
-  size_t columns = strlen(b);
+  const size_t columns = strlen(b);
   if (columns > LONGEST || strlen(a) > LONGEST) return LONGEST;
-  int row[LONGEST + 1];
-  for (size_t j = 0; j <= columns; j++) row[j] = (int)j;
-  for (size_t i = 1; a[i - 1]; i++) {
-    int diagonal = row[0];
+  int rows[3][LONGEST + 1]; /* row I of the table is rows[i % 3] */
+  for (size_t j = 0; j <= columns; j++) rows[0][j] = (int)j;
+  size_t i = 1;
+  for (; a[i - 1]; i++) {
+    int *row = rows[i % 3];
+    const int *above = rows[(i - 1) % 3], *before = rows[(i + 1) % 3];
     row[0] = (int)i;
     for (size_t j = 1; j <= columns; j++) {
-      int above = row[j];
-      row[j] = least(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-      diagonal = above;
+      row[j] = least(above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped && before[j - 2] + 1 < row[j]) row[j] = before[j - 2] + 1;
     }
   }
-  return row[columns];
+  return rows[(i - 1) % 3][columns];
 }
 
 int dm_closest(const char *name, const char *const *names, int count) {

@@ -51,7 +51,7 @@ dm_status dm_request_reduction(const dm_settings *s, dm_reduction *r) {
                       .top = s->top,
                       .threshold = above ? s->above : s->below,
                       .below = below,
-                      .no_self = !s->self,
+                      .no_self = s->no_self,
                       .most = s->max_elements};
   if ((s->top > 0) + above + below + (number != DM_REDUCE_NONE) > 1)
     return dm_fail(DM_E_USAGE, "only one of --top, --above, --below and --reduce can be given");

@@ -467,7 +467,7 @@ const dm_value dm_values[] = {
     {"reduce", dm_value_set_choice, AT(reduce), .initial = "none", .choices = reductions},
     {"each", dm_value_set_choice, AT(each), .initial = "row", .choices = each},
     {"by", dm_value_set_choice, AT(by), .initial = "value", .choices = orders},
-    {"self", dm_value_set_flag, AT(self), .initial = "yes"},
+    {"no-self", dm_value_set_flag, AT(no_self)},
     {"max-elements", dm_value_set_count, AT(max_elements), .least = 1},
     {"as-column", dm_value_set_flag, AT(as_column)},
     {"as-row", dm_value_set_flag, AT(as_row)},

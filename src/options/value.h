@@ -50,7 +50,7 @@ typedef struct dm_settings {
   int64_t top, max_elements;
   int each, by, reduce;
   double above, below;
-  bool self;
+  bool no_self;
   dm_location old_c;
   /* what is accepted, and how it is read */
   bool external, virtual, filters, no_data, raw, swmr, as_column, as_row;

@@ -115,6 +115,42 @@ class Multiply(InFolder):
         self.assertEqual(damier.verify("A.h5:/left", "A.h5:/right", "C.h5:/product")["verification"]["verdict"], "PASS")
 
 
+@unittest.skipUnless(h5py, "needs h5py")
+class Reductions(InFolder):
+    """Of a C that is never stored."""
+
+    def test_top(self):
+        c = self.a @ self.b
+        record = damier.multiply("a.npy", "b.npy", "top.h5", top=3)
+        self.assertEqual((record["reduction"]["kept"], record["verification"]["verdict"]), (90, "PASS"))
+        with h5py.File("top.h5") as file:
+            np.testing.assert_array_equal(file["c/indices"][:], np.argsort(-c, 1)[:, :3])
+            np.testing.assert_allclose(file["c/values"][:], -np.sort(-c, 1)[:, :3])
+
+    def test_gram_and_cor(self):
+        gram, cor = self.a.T @ self.a, np.corrcoef(self.a, rowvar=False)
+        damier.gram("a.npy", out="most.h5", reduce="max", no_self=True)
+        damier.cor("a.npy", out="links.h5", above=0.3, by="abs", no_self=True)
+        np.fill_diagonal(gram, -np.inf)
+        np.fill_diagonal(cor, 0.0)
+        with h5py.File("most.h5") as file:
+            np.testing.assert_allclose(file["c/max"][:], gram.max(1))
+        with h5py.File("links.h5") as file:
+            self.assertEqual(len(file["c/data"]), (np.abs(cor) > 0.3).sum())
+
+    def test_gram_to_a_file(self):
+        record = damier.gram("a.npy", out="gram.npy", of="rows")
+        self.assertEqual(record["verb"], "gram")
+        np.testing.assert_allclose(np.load("gram.npy"), self.a @ self.a.T, rtol=1e-13)
+
+    def test_refused(self):
+        for call in (lambda: damier.matmul(self.a, self.b, top=3), lambda: damier.gram("a.npy", top=3)):
+            with self.assertRaisesRegex(damier.UsageError, "made of matrices in files"):
+                call()
+        with self.assertRaisesRegex(damier.UsageError, "only one of"):
+            damier.multiply("a.npy", "b.npy", "top.h5", top=3, above=1.0)
+
+
 class Verify(InFolder):
     def test_right_and_wrong(self):
         np.save("out.npy", self.a @ self.b)
