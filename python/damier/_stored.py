@@ -75,7 +75,7 @@ def _in_folder(array: Any) -> str | None:
     folder = getattr(store, "root" if kind == "LocalStore" else "path", None)
     if kind not in ("LocalStore", "DirectoryStore", "NestedDirectoryStore") or folder is None or not isinstance(path, str):
         return None
-    folder, path = os.fspath(folder), path.strip("/")
+    folder, path = str(os.fspath(folder)), path.strip("/")
     is_group = any(os.path.exists(os.path.join(folder, name)) for name in ("zarr.json", ".zgroup", ".zmetadata"))
     if not path:
         return folder

@@ -85,8 +85,8 @@ int dm_closest(const char *name, const char *const *names, int count);
 /* Adds the hint "did you mean ...?" to STATUS if a name is close enough. */
 dm_status dm_suggest(dm_status status, const char *name, const char *const *names, int count);
 
-/* The number of characters to change, insert or remove to get from A to B; texts that are too long
- * are far apart. */
+/* The number of characters to change, insert, remove or swap with the next one to get from A to B;
+ * texts that are too long are far apart. */
 int dm_distance(const char *a, const char *b);
 
 /* Lets long work report progress to its caller and ask whether to continue. */
