@@ -75,11 +75,11 @@ def _in_folder(array: Any) -> str | None:
     folder = getattr(store, "root" if kind == "LocalStore" else "path", None)
     if kind not in ("LocalStore", "DirectoryStore", "NestedDirectoryStore") or folder is None or not isinstance(path, str):
         return None
-    folder, path = str(os.fspath(folder)), path.strip("/")
-    is_group = any(os.path.exists(os.path.join(folder, name)) for name in ("zarr.json", ".zgroup", ".zmetadata"))
+    root, path = str(os.fspath(folder)), path.strip("/")
+    is_group = any(os.path.exists(os.path.join(root, name)) for name in ("zarr.json", ".zgroup", ".zmetadata"))
     if not path:
-        return folder
-    return f"{folder}:/{path}" if is_group else os.path.join(folder, path)
+        return root
+    return f"{root}:/{path}" if is_group else os.path.join(root, path)
 
 
 def _is_named(file: Any) -> bool:

@@ -10,8 +10,8 @@
 enum { DM_JSON_LIMIT = 1 << 26 }; /* bytes of a document */
 
 /* Parses LENGTH bytes of TEXT. Python writes NaN and Infinity, which JSON does not have, and
- * integers that 64 bits with a sign do not hold: both become texts. Objects that name a key twice are
- * refused. DM_E_INPUT: why it is no document; the caller frees *value with json_decref. */
+ * integers that 64 bits with a sign do not hold: both become texts. Objects that name a key twice
+ * are refused. DM_E_INPUT: why it is no document; the caller frees *value with json_decref. */
 dm_status dm_json_parse(const char *text, int64_t length, json_t **value);
 
 /* The same for the open file FD. */
