@@ -15,8 +15,12 @@
 static const int8_t genotypes_of[256][4] = {BYTES_64(0), BYTES_64(64), BYTES_64(128),
                                             BYTES_64(192)};
 
+int8_t dm_genotype_of(int code) {
+  return genotypes_of[code][0];
+}
+
 static int8_t genotype(const uint8_t *line, int64_t i) {
-  return genotypes_of[line[i / 4]][i % 4];
+  return dm_genotype_of(dm_genotype_code(line, i));
 }
 
 void dm_genotypes_unpack(const uint8_t *line, int64_t first, int64_t step, int64_t count,

@@ -13,6 +13,12 @@ static inline int64_t dm_genotype_bytes(int64_t count) {
   return count / 4 + (count % 4 > 0);
 }
 
+/* Code I of LINE, and the number that CODE stands for. */
+static inline int dm_genotype_code(const uint8_t *line, int64_t i) {
+  return line[i / 4] >> 2 * (i % 4) & 3;
+}
+int8_t dm_genotype_of(int code);
+
 /* TO = COUNT genotypes, STEP apart, from number FIRST of LINE on. */
 void dm_genotypes_unpack(const uint8_t *line, int64_t first, int64_t step, int64_t count,
                          int8_t *to);

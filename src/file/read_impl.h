@@ -138,7 +138,24 @@ dm_status dm_reader_fetch_hdf5(const dm_reader *reader, dm_line down, int64_t ro
 dm_status dm_reader_fetch_parts(const dm_reader *reader, dm_line down, int64_t rows, dm_line right,
                                 int64_t cols, void *memory);
 
-/* The same of packed genotypes; SCRATCH's second memory holds what is read. (read_genotypes.c) */
+/* What takes line ROW of those that are wanted, of which the first genotype is code FIRST of
+ * LINE. */
+typedef void dm_packed_take(void *context, int64_t row, const uint8_t *line, int64_t first);
+
+/* Calls TAKE with ROWS lines of packed genotypes, of which COLS along RIGHT are wanted; SCRATCH's
+ * second memory holds what is read. (read_genotypes.c) */
+dm_status dm_reader_each_packed(const dm_reader *reader, dm_line down, int64_t rows, dm_line right,
+                                int64_t cols, dm_scratch *scratch, dm_packed_take *take,
+                                void *context);
+
+/* Whether each row of REQUEST has four values, which dm_reader_look_up puts into its views, PIECE
+ * of it. */
+bool dm_reader_looks_up(const dm_reader *reader, const dm_request *request);
+dm_status dm_reader_look_up(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
+                            dm_scratch *scratch);
+
+/* dm_reader_fetch_hdf5 of packed genotypes; SCRATCH's second memory holds what is read.
+ * (read_genotypes.c) */
 dm_status dm_reader_fetch_genotypes(const dm_reader *reader, dm_line down, int64_t rows,
                                     dm_line right, int64_t cols, dm_scratch *scratch, void *memory);
 

@@ -201,6 +201,8 @@ dm_status dm_reader_bring(const dm_reader *reader, const dm_request *request, dm
     dm_reader_spread(reader, request, memory_of(reader, request, piece), piece.row, piece.col);
     return DM_OK;
   }
+  if (dm_reader_looks_up(reader, request))
+    return dm_reader_look_up(reader, request, piece, scratch);
   if (needs_no_work(reader, request)) {
     DM_TRY(dm_reader_scatter(reader, request, piece, keepalive));
     scan_missing(reader, request, piece);

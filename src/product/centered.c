@@ -264,10 +264,9 @@ static dm_status find_moments(dm_run *run, int io_threads, const factor *f, bool
   const dm_dataset *set = f->set;
   const dm_lines lines = by_rows ? DM_ROW_LINES : DM_COLUMN_LINES;
   const dm_dtype type = dm_dataset_type(set);
-  const double *weights = f->weights->list && f->inner != lines ? f->weights->list : NULL;
-  if (f->relation) weights = f->relation->of_samples;
-  dm_status status = dm_moments_open(set->rows, set->cols, by_rows, dm_dtype_is_complex(type),
-                                     f->copy ? run->ranks : GROUPS, weights, m);
+  dm_status status = dm_moments_open(
+      set->rows, set->cols, by_rows, dm_dtype_is_complex(type), f->copy ? run->ranks : GROUPS,
+      f->weights->list && f->inner != lines ? f->weights->list : NULL, m);
   DM_TRY(dm_comm_agree(run->world, status));
   DM_TRY(add_moments(run, io_threads, f, m));
   const bool wide = type == DM_F64 || type == DM_C128;
@@ -286,71 +285,30 @@ static bool takes_moments(const factor *f) {
          s->fills || looks;
 }
 
-/* ---- genotypes ---- */
-
-/* Sets the arrays from the moments of founders; p is half of a mean. */
-static void take_alleles(const dm_moments *m, const dm_relation *r, const arrays *of,
-                         dm_centering *c) {
-  for (int64_t i = 0; i < m->lines; i++) {
-    double mean = 0.0;
-    if (r->of_variants[i] < 0.0 || dm_moments_missing(m, i) == m->length) continue;
-    dm_moments_mean(m, i, &mean);
+/* Sets the arrays from the alleles of founders; p is half of a mean. */
+static void take_alleles(const dm_relation *r, const arrays *of, dm_centering *c) {
+  for (int64_t i = 0; i < r->variants; i++) {
+    const dm_allele_count *count = &r->alleles[i];
+    if (r->of_variants[i] < 0.0 || count->called == 0) continue;
+    const double mean = (double)count->copies / (double)count->called;
     const double variance = mean * (1.0 - mean / 2.0);
     of->shift[i] = of->fill[i] = mean;
     of->factor[i] = variance > 0.0 ? 1.0 / sqrt(variance) : 0.0;
     c->constant += !(variance > 0.0);
   }
-  c->filled = count_missing(m);
+  c->filled = r->missing;
   c->founders = r->founders;
   c->left_out = r->left_out;
-}
-
-/* DM_E_INPUT: of a variant of which founders have one allele only, others have both: ALL has the
- * moments of all samples. */
-static dm_status check_others(const factor *f, const dm_moments *all, const dm_centering *c) {
-  char name[DM_NAME];
-  for (int64_t i = 0; i < all->lines; i++) {
-    double mean = 0.0;
-    if (f->relation->of_variants[i] < 0.0 || c->factor[i] != 0.0 ||
-        dm_moments_missing(all, i) == all->length)
-      continue;
-    dm_moments_mean(all, i, &mean);
-    if (mean == c->shift[i] && (mean == 0.0 || mean == 2.0)) continue;
-    return dm_hint(dm_fail(DM_E_INPUT,
-                           "%s: the variant of row %lld varies only among samples that are no "
-                           "founders",
-                           dm_location_name(&f->set->at, name), (long long)i),
-                   "--nonfounders takes the allele frequencies of all samples; PLINK's --maf "
-                   "leaves out such variants");
-  }
-  return DM_OK;
-}
-
-static dm_status relate_lines(dm_run *run, int io_threads, const factor *f, const arrays *of,
-                              dm_centering *c) {
-  const dm_relation *r = f->relation;
-  dm_relation every = *r;
-  factor others = *f;
-  dm_moments m = {.numbers = NULL}, all = {.numbers = NULL};
-  every.of_samples = NULL;
-  others.relation = &every;
-  dm_status status = find_moments(run, io_threads, f, true, of->power, &m);
-  if (!status) take_alleles(&m, r, of, c);
-  if (!status && r->founders < r->samples) {
-    status = find_moments(run, io_threads, &others, true, of->power, &all);
-    if (!status) status = dm_comm_agree(run->world, check_others(f, &all, c));
-    if (!status) c->filled = count_missing(&all);
-  }
-  dm_moments_close(&m);
-  dm_moments_close(&all);
-  return status;
 }
 
 static dm_status set_lines(dm_run *run, int io_threads, const factor *f, const arrays *of,
                            dm_centering *c) {
   const dm_standard *s = f->standard;
   const bool scales = s->scale != DM_NO_LINES && !s->scale_by;
-  if (f->relation) return relate_lines(run, io_threads, f, of, c);
+  if (f->relation) {
+    take_alleles(f->relation, of, c);
+    return DM_OK;
+  }
   dm_moments m = {.numbers = NULL};
   dm_status status = DM_OK;
   if (takes_moments(f))

@@ -11,6 +11,7 @@
 #include "file/bed_lists.h"
 #include "file/composite.h"
 #include "file/journal.h"
+#include "plan/partition.h"
 
 enum { FIELDS = 6, FEW = 50 /* founders */ };
 
@@ -228,7 +229,57 @@ static dm_status relation_find(const dm_dataset *set, bool all, dm_relation *r) 
 static dm_status relation_allocate(const dm_dataset *set, dm_relation *r) {
   *r = (dm_relation){.variants = set->rows, .samples = set->cols};
   DM_TRY(dm_buffer_table(r->variants, &r->of_variants));
+  DM_TRY(dm_buffer_table(r->variants, &r->alleles));
   return dm_buffer_table(r->samples, &r->of_samples);
+}
+
+/* ---- alleles ---- */
+
+_Static_assert(sizeof(dm_allele_count) == 2 * sizeof(int64_t), "counts are summed");
+
+/* Collective: COUNTS of the samples with WEIGHTS (or NULL), of which each rank counts some rows. */
+static dm_status relation_count(const dm_run *run, const dm_dataset *set, const double *weights,
+                                dm_allele_count *counts) {
+  const dm_range own = dm_split(set->rows, run->ranks, run->rank, 1);
+  DM_TRY(dm_comm_agree(run->world, dm_genotypes_count(set, own.begin, own.end, weights,
+                                                      run->cores.threads, counts)));
+  return dm_comm_sum_i64(run->world, (int64_t *)counts, 2 * set->rows);
+}
+
+/* EVERY: the alleles of all samples. */
+static dm_status relation_check_others(const dm_dataset *set, const dm_relation *r,
+                                       const dm_allele_count *every) {
+  char name[DM_NAME];
+  for (int64_t i = 0; i < r->variants; i++) {
+    const dm_allele_count *some = &r->alleles[i], *all = &every[i];
+    const bool none = some->copies == 0, only = some->copies == 2 * some->called;
+    const bool same = (none && all->copies == 0) || (only && all->copies == 2 * all->called);
+    if (r->of_variants[i] < 0.0 || !(none || only) || all->called == 0) continue;
+    if (same && some->called > 0) continue;
+    return dm_hint(dm_fail(DM_E_INPUT,
+                           "%s: the variant of row %lld varies only among samples that are no "
+                           "founders",
+                           dm_location_name(&set->at, name), (long long)i),
+                   "--nonfounders takes the allele frequencies of all samples; PLINK's --maf "
+                   "leaves out such variants");
+  }
+  return DM_OK;
+}
+
+/* Collective. */
+static dm_status relation_count_all(const dm_run *run, const dm_dataset *set, dm_relation *r) {
+  DM_FREED dm_allele_count *every = NULL;
+  const bool others = r->founders < r->samples;
+  DM_TRY(relation_count(run, set, r->of_samples, r->alleles));
+  if (others) {
+    DM_TRY(dm_comm_agree(run->world, dm_buffer_table(r->variants, &every)));
+    DM_TRY(relation_count(run, set, NULL, every));
+    DM_TRY(dm_comm_agree(run->world, relation_check_others(set, r, every)));
+  }
+  for (int64_t i = 0; i < r->variants; i++)
+    if (r->of_variants[i] > 0.0)
+      r->missing += r->samples - (others ? every[i].called : r->alleles[i].called);
+  return DM_OK;
 }
 
 static void relation_warn(const dm_run *run, const dm_dataset *set, const dm_relation *r) {
@@ -250,11 +301,12 @@ dm_status dm_relation_open(const dm_run *run, const dm_dataset *set, bool all, d
   r->left_out = counts[0];
   r->founders = counts[1];
   relation_warn(run, set, r);
-  return DM_OK;
+  return relation_count_all(run, set, r);
 }
 
 void dm_relation_close(dm_relation *r) {
   free(r->of_variants);
   free(r->of_samples);
+  free(r->alleles);
   *r = (dm_relation){.variants = 0};
 }

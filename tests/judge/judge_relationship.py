@@ -87,6 +87,12 @@ def parts(folder, damier):
     words = ("--grm", "-o", folder / "c.h5", "-q", "--force")
     run(damier, 2, "gram", f"{folder}/g.bed[20:800:3, 10:]", *words)
     near(read(folder / "c.h5"), relationship(g[20:800:3, 10:], chromosomes[20:800:3], founders[10:])[0])
+    genotypes.write(folder / "s.bed", g, chromosomes, names, by_samples=True, padding=1)
+    for ranks, rows, cols in ((1, slice(None), slice(None)), (3, slice(21, 700, 2), slice(3, 55, 1)), (1, slice(1, 899, 7), slice(1, 60, 3))):
+        part = f"[{rows.start}:{rows.stop}:{rows.step}, {cols.start}:{cols.stop}:{cols.step}]" if rows.step else ""
+        for name in "gs":
+            run(damier, ranks, "gram", f"{folder}/{name}.bed{part}", *words)
+            near(read(folder / "c.h5"), relationship(g[rows, cols], chromosomes[rows], founders[cols])[0])
     for number, rows in ((2, slice(0, 300)), (10, slice(300, 900))):
         genotypes.write(folder / f"chr{number}.bed", g[rows], chromosomes[rows], names)
     run(damier, 2, "gram", f"{folder}/chr*.bed", *words)
