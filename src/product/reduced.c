@@ -156,6 +156,8 @@ static dm_status multiply_quietly(reduced *r, dm_multiply *job, dm_range rows, d
   if (level < DM_LOG_DETAIL) run->log.level = (dm_level)dm_min(level, DM_LOG_WARNING);
   run->progress = DM_PROGRESS_NEVER;
   dm_status status = multiply_tile(r, job);
+  if (status && status->code == DM_E_STOPPED)
+    dm_hint(status, "a reduction is not resumed: the same command begins again");
   run->log.level = level;
   run->progress = progress;
   r->done += (double)dm_range_size(rows) * (double)dm_range_size(cols);

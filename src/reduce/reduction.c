@@ -155,19 +155,22 @@ static dm_status receive(const dm_comm *comm, void *data, int64_t bytes, int pee
   return status;
 }
 
-static dm_status absorb_rank(dm_reducer *r, const dm_comm *comm, int peer) {
-  int64_t sizes[DM_REDUCE_STATES + 1];
-  dm_reduce_state states[DM_REDUCE_STATES] = {{.data = NULL}};
-  dm_status status = receive(comm, sizes, sizeof sizes, peer);
-  for (int i = 0; i < DM_REDUCE_STATES && !status; i++) {
-    states[i].bytes = sizes[i];
-    status = dm_buffer_alloc(dm_max(1, sizes[i]), &states[i].data);
-    if (!status) status = receive(comm, states[i].data, sizes[i], peer);
-  }
-  if (!status) status = r->ops->absorb(r, states);
-  if (!status) r->nans[0] += sizes[DM_REDUCE_STATES];
+static void free_states(dm_reduce_state states[DM_REDUCE_STATES]) {
   for (int i = 0; i < DM_REDUCE_STATES; i++) free(states[i].data);
-  return status;
+}
+
+/* The states of PEER, and its NANS. */
+static dm_status receive_states(const dm_comm *comm, int peer,
+                                dm_reduce_state states[DM_REDUCE_STATES], int64_t *nans) {
+  int64_t sizes[DM_REDUCE_STATES + 1];
+  DM_TRY(receive(comm, sizes, sizeof sizes, peer));
+  for (int i = 0; i < DM_REDUCE_STATES; i++) {
+    states[i].bytes = sizes[i];
+    DM_TRY(dm_buffer_alloc(dm_max(1, sizes[i]), &states[i].data));
+    DM_TRY(receive(comm, states[i].data, sizes[i], peer));
+  }
+  *nans = sizes[DM_REDUCE_STATES];
+  return DM_OK;
 }
 
 static dm_status send_own(dm_reducer *r, const dm_comm *comm) {
@@ -179,17 +182,24 @@ static dm_status send_own(dm_reducer *r, const dm_comm *comm) {
   return send_states(comm, sizes, count, states);
 }
 
-/* One rank after the other, so that rank 0 holds two states at most. */
+/* One rank after the other, so that rank 0 holds two states at most. It receives from all of them,
+ * whatever it makes of that; an error of a message ends the job. */
 dm_status dm_reducer_join(dm_reducer *r, const dm_comm *comm) {
   const int rank = dm_comm_rank(comm), ranks = dm_comm_size(comm);
   DM_TRY(dm_comm_agree(comm, r->ops->settle(r)));
+  dm_status status = DM_OK;
   for (int peer = 1; peer < ranks; peer++) {
-    dm_status status = DM_OK;
-    if (rank == 0) status = absorb_rank(r, comm, peer);
-    if (rank == peer) status = send_own(r, comm);
-    DM_TRY(dm_comm_agree(comm, status));
+    if (rank == peer) DM_TRY(send_own(r, comm));
+    if (rank != 0) continue;
+    dm_reduce_state states[DM_REDUCE_STATES] = {{.data = NULL}};
+    int64_t nans = 0;
+    dm_status received = receive_states(comm, peer, states, &nans);
+    if (!received && !status) status = r->ops->absorb(r, states);
+    free_states(states);
+    if (received) return dm_status_first(received, status);
+    r->nans[0] += nans;
   }
-  return DM_OK;
+  return dm_comm_agree(comm, status);
 }
 
 /* ---- the result ---- */

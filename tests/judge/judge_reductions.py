@@ -171,6 +171,39 @@ def several_tiles(folder, damier, verb, ranks, self_too):
         expect_beyond(file, lines_of(c, "row", self_too), c.shape, "row", lambda line: line > 60, 0.0, 60.0)
 
 
+# what changes A and B, or C, on its way
+ALIKE = [("cov", "--weights w.h5"), ("cor", "--missing mean"), ("cov", "--missing complete --weights w.h5"), ("cor", ""),
+         ("gram", "--scale --alpha -2"), ("gram", "--center --divide n"), ("cov", "--of rows"), ("cor", "--type f32 --of rows"),
+         ("gram", "--missing zero"), ("multiply", "--op-b t --scale-a rows --center-b columns --missing mean")]
+
+
+def as_stored(folder, damier, verb, flags, ranks):
+    """In several tiles, the elements are those of the C that the same command stores."""
+    rng = np.random.default_rng(3)
+    rows = "rows" in flags or verb == "multiply"
+    lines = 500 + 600 * ranks
+    x = rng.normal(size=(lines, 60) if rows else (60, lines)) + 3
+    if "missing" in flags:
+        x[rng.random(x.shape) < 0.003] = np.nan
+    if "complete" in flags:
+        x[5:] = np.nan_to_num(x[5:])
+    with h5py.File(folder / "x.h5", "w") as file:
+        file["x"] = x
+    with h5py.File(folder / "w.h5", "w") as file:
+        file["w"] = rng.uniform(0.5, 2, size=60)
+    words = [folder / "x.h5:/x[:, :]"] * (2 if verb == "multiply" else 1)
+    words += [word.replace("w.h5", str(folder / "w.h5")) for word in flags.split()]
+    run(damier, 1, verb, *words, "-o", folder / "c.h5", "-q")
+    with h5py.File(folder / "c.h5") as file:
+        c = file["c"][:].astype(float)
+    memory = f"host={process_mib(damier, ranks) + 14}MiB"
+    out = run(damier, ranks, verb, *words, "-o", folder / "r.h5", "--top", 9, "--by", "abs", "--memory", memory, "-q")
+    expect(int(out.split(" tiles=")[1].split()[0]) > 1, f"one tile: {out}")
+    unit = 2.0**-20 if "f32" in flags else 2.0**-44
+    with h5py.File(folder / "r.h5") as file:
+        expect_top(file, lines_of(c, "row", True), 9, "abs", unit * np.nanmax(np.abs(c)))
+
+
 def nan_and_inf(folder, damier):
     """NaN is left out of lists and extremes and counted; Inf is a number."""
     a = np.array([[np.nan, 1.0, np.inf, 2.0], [np.nan] * 4, [-np.inf, 5.0, 5.0, np.nan]])
@@ -215,7 +248,7 @@ def refusals(folder, damier):
                         ([x, "--above", "x"], 2), ([x, "--above", "nan"], 2), ([x, "--by", "abs"], 2),
                         ([x, "--each", "row"], 2), ([x, "--no-self"], 2), ([x, "--above", 1, "--by", "smallest"], 2),
                         ([x, "--top", 2, "--chunk", "2x2"], 2), ([x, "--top", 2, "--max-elements", 3], 2),
-                        ([x, "--top", 2, "--append"], 2), ([x, "--top", 2, "--triangle", "lower"], 2),
+                        ([x, "--top", 2, "--append"], 2), ([x, "--top", 2, "--checkpoint-interval", "1s"], 2), ([x, "--top", 2, "--triangle", "lower"], 2),
                         ([x, "--top", 2, "--dry-run"], 2), ([x, "--reduce", "median"], 2),
                         ([z, "--top", 2], 2), ([x, "--above", -9, "--max-elements", 3], 5),
                         ([s, "--top", 2], 3), ([x, "--top", 10**15], 0)):
@@ -244,5 +277,5 @@ def replaces(folder, damier):
 TILES = [("gram", 1, True), ("gram", 3, False), ("multiply", 2, True)]
 
 chosen = options()
-run_cases(chosen.damier, [(several_tiles, *case) for case in TILES] + [(nan_and_inf,), (norms,), (refusals,), (replaces,)]
+run_cases(chosen.damier, [(several_tiles, *case) for case in TILES] + [(as_stored, *case, 1 + i % 3) for i, case in enumerate(ALIKE)] + [(nan_and_inf,), (norms,), (refusals,), (replaces,)]
           + [(drawn, seed) for seed in range(how_many(chosen, 25, 60, 1000))])
