@@ -51,7 +51,7 @@ static void set_meaning(const dm_trust *trust, dm_meaning *m) {
   snprintf(m->text, sizeof m->text, "copies of allele A1 (column 5 of .bim); missing: code 01");
 }
 
-static dm_status examine(int fd, const dm_trust *trust, dm_dataset *find) {
+static dm_status bed_examine(int fd, const dm_trust *trust, dm_dataset *find) {
   const dm_location *at = &find->at;
   unsigned char first[HEADER] = "";
   int64_t variants, samples;
@@ -78,4 +78,4 @@ static dm_status examine(int fd, const dm_trust *trust, dm_dataset *find) {
   return check_size(find, variants, samples);
 }
 
-const dm_format dm_format_bed = {.name = "bed", .is = is_bed, .examine = examine};
+const dm_format dm_format_bed = {.name = "bed", .is = is_bed, .examine = bed_examine};

@@ -42,8 +42,8 @@ static bool is_blank(const char *line) {
   return line[strspn(line, " \t")] == '\0';
 }
 
-static dm_status take_lines(const dm_location *at, FILE *file, dm_bed_take *take, void *context,
-                            int64_t *count) {
+static dm_status bed_take_lines(const dm_location *at, FILE *file, dm_bed_take *take, void *context,
+                                int64_t *count) {
   DM_FREED char *line = NULL;
   size_t room = 0;
   ssize_t length;
@@ -56,7 +56,7 @@ static dm_status take_lines(const dm_location *at, FILE *file, dm_bed_take *take
   return !feof(file) ? dm_fail_at(DM_E_IO, at, "cannot be read: %s", strerror(errno)) : DM_OK;
 }
 
-static dm_status open_list(const dm_location *at, FILE **file) {
+static dm_status bed_open_list(const dm_location *at, FILE **file) {
   int fd;
   DM_TRY(dm_examine_open_regular(at, &fd));
   *file = fdopen(fd, "r");
@@ -70,10 +70,10 @@ dm_status dm_bed_each(const dm_location *bed, dm_bed_list list, dm_bed_take *tak
   dm_location at;
   FILE *file;
   DM_TRY(dm_bed_list_name(bed, list, &at));
-  dm_status status = open_list(&at, &file);
+  dm_status status = bed_open_list(&at, &file);
   if (status)
     return dm_hint(status, "%s is read with the .bim and .fam files of that name", bed->file);
-  status = take_lines(&at, file, take, context, count);
+  status = bed_take_lines(&at, file, take, context, count);
   fclose(file);
   return status;
 }
