@@ -103,7 +103,7 @@ static void free_cut(cut *c) {
 }
 
 /* The lines of A, or B, that C's rows, or columns, are of. */
-static dm_lines lines_of(const reduced *r, int x) {
+static dm_lines reduced_lines_of(const reduced *r, int x) {
   const dm_equation *e = &r->multiply->equation;
   const bool turned = (x == 0 ? e->op_a : e->op_b) != DM_OP_N;
   return turned == (x == 0) ? DM_COLUMN_LINES : DM_ROW_LINES;
@@ -111,7 +111,7 @@ static dm_lines lines_of(const reduced *r, int x) {
 
 /* ---- tiles ---- */
 
-static dm_memory_matrix memory_of(const reduced *r, int64_t rows, int64_t cols) {
+static dm_memory_matrix reduced_memory_of(const reduced *r, int64_t rows, int64_t cols) {
   return (dm_memory_matrix){.division = DM_BY_ROWS,
                             .dtype = r->problem.c,
                             .rows = rows,
@@ -123,10 +123,8 @@ static dm_memory_matrix memory_of(const reduced *r, int64_t rows, int64_t cols) 
                                 dm_range_size(dm_split(rows, r->run->ranks, r->run->rank, 1))};
 }
 
-/* Adds this rank's rows of the tile: of a symmetric C also as columns, unless it is on the
- * diagonal.
- */
-static dm_status add_tile(const reduced *r, dm_range rows, dm_range cols) {
+/* Adds this rank's rows of the tile; of a symmetric C, beside the diagonal, also its columns. */
+static dm_status reduced_add_tile(const reduced *r, dm_range rows, dm_range cols) {
   const dm_range own = dm_split(dm_range_size(rows), r->run->ranks, r->run->rank, 1);
   const dm_view part =
       dm_view_row_major(r->rows, r->problem.c, dm_range_size(own), dm_range_size(cols));
@@ -140,7 +138,7 @@ static dm_status add_tile(const reduced *r, dm_range rows, dm_range cols) {
 }
 
 /* What could not be verified is for the end to say. */
-static dm_status multiply_tile(reduced *r, dm_multiply *job) {
+static dm_status reduced_multiply_tile(reduced *r, dm_multiply *job) {
   dm_status status = dm_multiply_run(r->run, job, NULL);
   if (!status || status->code != DM_E_UNCHECKED) return status;
   r->unchecked = true;
@@ -155,7 +153,7 @@ static dm_status multiply_quietly(reduced *r, dm_multiply *job, dm_range rows, d
   const dm_progress_mode progress = run->progress;
   if (level < DM_LOG_DETAIL) run->log.level = (dm_level)dm_min(level, DM_LOG_WARNING);
   run->progress = DM_PROGRESS_NEVER;
-  dm_status status = multiply_tile(r, job);
+  dm_status status = reduced_multiply_tile(r, job);
   if (status && status->code == DM_E_STOPPED)
     dm_hint(status, "a reduction is not resumed: the same command begins again");
   run->log.level = level;
@@ -165,10 +163,10 @@ static dm_status multiply_quietly(reduced *r, dm_multiply *job, dm_range rows, d
   return status;
 }
 
-static dm_status compute_tile(reduced *r, const dm_dataset *a, const dm_dataset *b, dm_range rows,
-                              dm_range cols) {
+static dm_status reduced_compute_tile(reduced *r, const dm_dataset *a, const dm_dataset *b,
+                                      dm_range rows, dm_range cols) {
   DM_FREED dm_multiply *job = NULL;
-  const dm_memory_matrix c = memory_of(r, dm_range_size(rows), dm_range_size(cols));
+  const dm_memory_matrix c = reduced_memory_of(r, dm_range_size(rows), dm_range_size(cols));
   DM_TRY(dm_comm_agree(r->run->world, dm_buffer_table(1, &job)));
   *job = *r->multiply;
   job->a = *a;
@@ -181,27 +179,29 @@ static dm_status compute_tile(reduced *r, const dm_dataset *a, const dm_dataset 
   job->scratch = true;
   DM_TRY(multiply_quietly(r, job, rows, cols));
   r->tiles++;
-  return dm_comm_agree(r->run->world, add_tile(r, rows, cols));
+  return dm_comm_agree(r->run->world, reduced_add_tile(r, rows, cols));
 }
 
-static dm_range tile_range(const reduced *r, int64_t i, int64_t all) {
+static dm_range reduced_tile_range(const reduced *r, int64_t i, int64_t all) {
   return (dm_range){i * r->step, dm_min((i + 1) * r->step, all)};
 }
 
 /* The tiles of one row of tiles: in the order of their columns. */
-static dm_status compute_row(reduced *r, int64_t i) {
+static dm_status reduced_compute_row(reduced *r, int64_t i) {
   const dm_problem *p = &r->problem;
-  const dm_range rows = tile_range(r, i, p->m);
+  const dm_range rows = reduced_tile_range(r, i, p->m);
   cut a, b;
-  DM_TRY(dm_comm_agree(r->run->world, cut_lines(&r->multiply->a, lines_of(r, 0), rows, &a)));
+  DM_TRY(
+      dm_comm_agree(r->run->world, cut_lines(&r->multiply->a, reduced_lines_of(r, 0), rows, &a)));
   dm_status status = DM_OK;
   for (int64_t j = r->symmetric ? i : 0; j * r->step < p->n && !status; j++) {
-    const dm_range cols = tile_range(r, j, p->n);
+    const dm_range cols = reduced_tile_range(r, j, p->n);
     const bool same = r->symmetric && i == j;
     if (!same)
-      status = dm_comm_agree(r->run->world, cut_lines(&r->multiply->b, lines_of(r, 1), cols, &b));
+      status = dm_comm_agree(r->run->world,
+                             cut_lines(&r->multiply->b, reduced_lines_of(r, 1), cols, &b));
     if (status) break;
-    status = compute_tile(r, &a.dataset, same ? &a.dataset : &b.dataset, rows, cols);
+    status = reduced_compute_tile(r, &a.dataset, same ? &a.dataset : &b.dataset, rows, cols);
     if (!same) free_cut(&b);
   }
   free_cut(&a);
@@ -210,7 +210,7 @@ static dm_status compute_row(reduced *r, int64_t i) {
 
 /* ---- memory ---- */
 
-static dm_status choose_step(reduced *r) {
+static dm_status reduced_choose_step(reduced *r) {
   const dm_problem *p = &r->problem;
   const int64_t size = dm_dtype_size(p->c), longest = dm_max(p->m, p->n);
   const int64_t bytes = dm_max(size, dm_min(TILE_BYTES, r->share / SHARE));
@@ -227,7 +227,7 @@ static dm_status choose_step(reduced *r) {
   return dm_comm_agree(r->run->world, dm_buffer_alloc(dm_max(1, r->tile_bytes), &r->rows));
 }
 
-static dm_status open_reducer(reduced *r) {
+static dm_status reduced_open_reducer(reduced *r) {
   const dm_problem *p = &r->problem;
   const bool columns = r->multiply->reduction.by_columns;
   return dm_comm_agree(r->run->world,
@@ -235,7 +235,7 @@ static dm_status open_reducer(reduced *r) {
                                       columns ? p->m : p->n, r->share / 2, &r->reducer));
 }
 
-static void say_tiles(reduced *r) {
+static void reduced_say_tiles(reduced *r) {
   const dm_problem *p = &r->problem;
   const int64_t down = dm_ceil_div(p->m, r->step), across = dm_ceil_div(p->n, r->step);
   const int64_t tiles = r->symmetric ? down * (down + 1) / 2 : down * across;
@@ -253,24 +253,24 @@ static void say_tiles(reduced *r) {
               dm_format_bytes(dm_reducer_bytes(r->reducer), bytes[1]));
 }
 
-static dm_status compute_all(reduced *r) {
+static dm_status reduced_compute_all(reduced *r) {
   const dm_problem *p = &r->problem;
-  say_tiles(r);
+  reduced_say_tiles(r);
   dm_progress_start(&r->progress, r->run, "multiplying", 2.0 * r->all * (double)p->k, 0.0,
                     r->run->ranks);
   dm_status status = DM_OK;
-  for (int64_t i = 0; i * r->step < p->m && !status; i++) status = compute_row(r, i);
+  for (int64_t i = 0; i * r->step < p->m && !status; i++) status = reduced_compute_row(r, i);
   dm_progress_end(&r->progress);
   return status;
 }
 
 /* ---- the result ---- */
 
-static const char *word_of(const reduced *r) {
+static const char *reduced_word_of(const reduced *r) {
   return !r->multiply->verify ? "UNVERIFIED" : r->unchecked ? "PARTIAL" : "PASS";
 }
 
-static dm_status describe(const reduced *r, dm_attributes *list) {
+static dm_status reduced_describe(const reduced *r, dm_attributes *list) {
   char text[DM_REDUCTION_TEXT];
   list->count = 0;
   DM_TRY(dm_provenance_inputs(list, r->run, r->stated, false));
@@ -279,11 +279,11 @@ static dm_status describe(const reduced *r, dm_attributes *list) {
   DM_TRY(
       dm_attributes_add(list, "reduction", "%s", dm_reduction_text(&r->multiply->reduction, text)));
   DM_TRY(dm_attributes_add(list, "nan_left_out", "%lld", (long long)dm_reducer_nan(r->reducer)));
-  return dm_attributes_add(list, "verified", "%s", word_of(r));
+  return dm_attributes_add(list, "verified", "%s", reduced_word_of(r));
 }
 
 /* Rank 0. */
-static dm_status write_result(void *context, const dm_keepalive *keepalive) {
+static dm_status reduced_write_result(void *context, const dm_keepalive *keepalive) {
   const reduced *r = context;
   const dm_multiply *m = r->multiply;
   DM_FREED dm_attributes *attributes = NULL;
@@ -291,7 +291,7 @@ static dm_status write_result(void *context, const dm_keepalive *keepalive) {
   dm_file_array arrays[DM_REDUCED_ARRAYS];
   int count = 0;
   DM_TRY(dm_buffer_table(1, &attributes));
-  DM_TRY(describe(r, attributes));
+  DM_TRY(reduced_describe(r, attributes));
   DM_TRY(dm_reducer_result(r->reducer, r->problem.c, made, &count));
   for (int i = 0; i < count; i++)
     arrays[i] =
@@ -303,9 +303,9 @@ static dm_status write_result(void *context, const dm_keepalive *keepalive) {
                          keepalive);
 }
 
-static void report(const reduced *r, dm_record *record) {
+static void reduced_report(const reduced *r, dm_record *record) {
   const dm_problem *p = &r->problem;
-  char name[DM_NAME], text[DM_REDUCTION_TEXT], kept[64];
+  char name[DM_NAME], text[DM_REDUCTION_TEXT];
   const int64_t count = dm_reducer_kept(r->reducer), nans = dm_reducer_nan(r->reducer);
   const double seconds = dm_now() - r->started;
   dm_record_text(record, "files.c", "result", "%s", dm_location_name(&r->multiply->out, name));
@@ -318,36 +318,37 @@ static void report(const reduced *r, dm_record *record) {
   dm_record_integer(record, "reduction.kept", "elements", DM_SHOWN_PLAIN, count);
   if (nans > 0) dm_record_integer(record, "reduction.nan", "NaN left out", DM_SHOWN_PLAIN, nans);
   dm_record_text(record, "verification.method", "verified",
-                 "%lld of %lld tiles of C, before they "
-                 "were reduced: %s",
-                 (long long)(r->multiply->verify ? r->tiles : 0), (long long)r->tiles, word_of(r));
-  dm_record_text(record, "verification.verdict", NULL, "%s", word_of(r));
+                 "%lld of %lld tiles of C, before they were reduced: %s",
+                 (long long)(r->multiply->verify ? r->tiles : 0), (long long)r->tiles,
+                 reduced_word_of(r));
+  dm_record_text(record, "verification.verdict", NULL, "%s", reduced_word_of(r));
   dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, seconds);
-  snprintf(kept, sizeof kept, "%lld", (long long)count);
   dm_record_summary(record,
-                    "m=%lld n=%lld k=%lld dtype=%s kept=%s nan=%lld tiles=%lld ranks=%d "
+                    "m=%lld n=%lld k=%lld dtype=%s kept=%lld nan=%lld tiles=%lld ranks=%d "
                     "time_s=%.3f %s",
-                    (long long)p->m, (long long)p->n, (long long)p->k, dm_dtype_name(p->c), kept,
-                    (long long)nans, (long long)r->tiles, r->run->ranks, seconds, word_of(r));
+                    (long long)p->m, (long long)p->n, (long long)p->k, dm_dtype_name(p->c),
+                    (long long)count, (long long)nans, (long long)r->tiles, r->run->ranks, seconds,
+                    reduced_word_of(r));
 }
 
-static dm_status unchanged(const reduced *r) {
+static dm_status reduced_unchanged(const reduced *r) {
   DM_TRY(dm_dataset_unchanged(&r->multiply->a));
   return dm_dataset_unchanged(&r->multiply->b);
 }
 
 /* ---- all ---- */
 
-static dm_status make(reduced *r, dm_record *record) {
-  DM_TRY(open_reducer(r));
-  DM_TRY(choose_step(r));
-  DM_TRY(compute_all(r));
+static dm_status reduced_make(reduced *r, dm_record *record) {
+  DM_TRY(reduced_open_reducer(r));
+  DM_TRY(reduced_choose_step(r));
+  DM_TRY(reduced_compute_all(r));
   DM_TRY(dm_reducer_join(r->reducer, r->run->world));
-  DM_TRY(dm_comm_agree(r->run->world, unchanged(r)));
+  DM_TRY(dm_comm_agree(r->run->world, reduced_unchanged(r)));
   dm_run_phase(r->run, "writing", DM_SYNC_PATIENCE);
-  dm_status status = r->run->rank == 0 ? dm_watch_work(r->run->watch, write_result, r) : DM_OK;
+  dm_status status =
+      r->run->rank == 0 ? dm_watch_work(r->run->watch, reduced_write_result, r) : DM_OK;
   DM_TRY(dm_comm_agree(r->run->world, status));
-  if (record && r->run->rank == 0) report(r, record);
+  if (record && r->run->rank == 0) reduced_report(r, record);
   if (!r->unchecked || r->multiply->allow_unchecked) return DM_OK;
   dm_status unchecked =
       dm_hint(dm_fail(DM_E_UNCHECKED, "part of C could not be verified: it holds NaN or Inf"),
@@ -357,7 +358,7 @@ static dm_status make(reduced *r, dm_record *record) {
 }
 
 /* Finds means and deviations once, for all tiles. */
-static dm_status center(reduced *r, dm_centered *made) {
+static dm_status reduced_center(reduced *r, dm_centered *made) {
   dm_multiply *m = r->multiply;
   if (!dm_multiply_centers(m)) return DM_OK;
   DM_TRY(dm_center_inputs(r->run, m->engine.io_threads, &m->vectors, &m->equation, &m->a, &m->b,
@@ -367,7 +368,7 @@ static dm_status center(reduced *r, dm_centered *made) {
   return DM_OK;
 }
 
-static dm_status check(const dm_multiply *m, const dm_problem *p) {
+static dm_status reduced_check(const dm_multiply *m, const dm_problem *p) {
   if (m->in_memory[DM_A] || m->in_memory[DM_B] || m->in_memory[DM_C])
     return dm_hint(dm_fail(DM_E_USAGE, "a reduction is made of matrices in files, and becomes one"),
                    "write the matrices to files, and name a file for the result");
@@ -390,7 +391,7 @@ dm_status dm_reduced_run(dm_run *run, const dm_multiply *multiply, dm_record *re
   *own = *multiply;
   r.multiply = own;
   dm_status status = dm_problem_of(&own->a, &own->b, NULL, &own->equation, &r.problem);
-  if (!status) status = check(own, &r.problem);
+  if (!status) status = reduced_check(own, &r.problem);
   DM_TRY(dm_comm_agree(run->world, status));
   own->equation.type_c = r.problem.c;
   r.symmetric = own->equation.symmetric;
@@ -400,8 +401,8 @@ dm_status dm_reduced_run(dm_run *run, const dm_multiply *multiply, dm_record *re
       0, dm_setup_share(own->engine.memory_host, (double)dm_memory_available() / run->local_ranks) -
              r.process);
   own->engine.once = false;
-  status = center(&r, &made);
-  if (!status) status = make(&r, record);
+  status = reduced_center(&r, &made);
+  if (!status) status = reduced_make(&r, record);
   dm_centered_free(&made);
   if (!status || status->agreed) dm_reducer_free(r.reducer);
   if (!status || status->agreed) free(r.rows);

@@ -8,19 +8,19 @@
 #include "core/wide_vectors.h"
 #include "reduce/reduction_impl.h"
 
-typedef struct entry {
+typedef struct beyond_entry {
   int64_t line, index;
   double value;
-} entry;
+} beyond_entry;
 
-typedef struct list {
-  entry *entry;
+typedef struct beyond_list {
+  beyond_entry *entry;
   int64_t count, room;
-} list;
+} beyond_list;
 
 typedef struct beyond {
-  list lists[DM_REDUCE_SLOTS]; /* the first has all, once they are settled */
-  _Atomic int64_t count;       /* of all */
+  beyond_list lists[DM_REDUCE_SLOTS]; /* the first has all, once they are settled */
+  _Atomic int64_t count;              /* of all */
   int64_t most;
   bool stated; /* by the user */
   void *values;
@@ -28,9 +28,9 @@ typedef struct beyond {
 } beyond;
 
 /* An element takes its entry, and a place in the sorted list and in the result. */
-enum { BYTES = 3 * (int)sizeof(entry) };
+enum { BYTES = 3 * (int)sizeof(beyond_entry) };
 
-static dm_status open(dm_reducer *r, int64_t room) {
+static dm_status beyond_open(dm_reducer *r, int64_t room) {
   beyond *b;
   DM_TRY(dm_buffer_table(1, &b));
   r->kept = b;
@@ -39,7 +39,7 @@ static dm_status open(dm_reducer *r, int64_t room) {
   return DM_OK;
 }
 
-static void close_beyond(dm_reducer *r) {
+static void beyond_close(dm_reducer *r) {
   beyond *b = r->kept;
   if (!b) return;
   for (int i = 0; i < DM_REDUCE_SLOTS; i++) free(b->lists[i].entry);
@@ -49,7 +49,7 @@ static void close_beyond(dm_reducer *r) {
   free(b);
 }
 
-static dm_status too_many(const beyond *b) {
+static dm_status beyond_too_many(const beyond *b) {
   return dm_hint(
       dm_fail(DM_E_FIT, "more than %lld elements are beyond the threshold", (long long)b->most),
       b->stated ? "--max-elements allows more, another threshold keeps fewer"
@@ -57,18 +57,18 @@ static dm_status too_many(const beyond *b) {
                   "host=SIZE or more memory allows more");
 }
 
-static dm_status grow(list *l, int64_t count) {
+static dm_status beyond_grow(beyond_list *l, int64_t count) {
   const int64_t room = dm_max(count, dm_max(1024, l->room + l->room / 2));
-  entry *more = realloc(l->entry, (size_t)room * sizeof *more);
+  beyond_entry *more = realloc(l->entry, (size_t)room * sizeof *more);
   if (!more) return dm_fail(DM_E_FIT, "no memory for %lld elements", (long long)room);
   l->entry = more;
   l->room = room;
   return DM_OK;
 }
 
-static dm_status append(beyond *b, list *l, entry new) {
-  if (++b->count > b->most) return too_many(b);
-  if (l->count == l->room) DM_TRY(grow(l, l->count + 1));
+static dm_status beyond_append(beyond *b, beyond_list *l, beyond_entry new) {
+  if (++b->count > b->most) return beyond_too_many(b);
+  if (l->count == l->room) DM_TRY(beyond_grow(l, l->count + 1));
   l->entry[l->count++] = new;
   return DM_OK;
 }
@@ -93,7 +93,7 @@ DM_BOTH_WIDTHS(exceeds,
 
 enum { STRETCH = 64 };
 
-static dm_status add(dm_reducer *r, const dm_piece *p, int64_t *nans) {
+static dm_status beyond_add(dm_reducer *r, const dm_piece *p, int64_t *nans) {
   beyond *b = r->kept;
   const bool magnitude = r->what.by == DM_BY_MAGNITUDE;
   const double sign = r->what.below ? -1.0 : 1.0, threshold = sign * r->what.threshold;
@@ -106,8 +106,8 @@ static dm_status add(dm_reducer *r, const dm_piece *p, int64_t *nans) {
       if (isnan(value))
         ++*nans;
       else if (score > threshold)
-        DM_TRY(append(b, &b->lists[p->slot],
-                      (entry){dm_piece_line(p, i), dm_piece_index(p, i), value}));
+        DM_TRY(beyond_append(b, &b->lists[p->slot],
+                             (beyond_entry){dm_piece_line(p, i), dm_piece_index(p, i), value}));
     }
   }
   return DM_OK;
@@ -116,34 +116,34 @@ static dm_status add(dm_reducer *r, const dm_piece *p, int64_t *nans) {
 /* ---- ranks ---- */
 
 /* All in one list. */
-static dm_status settle(dm_reducer *r) {
+static dm_status beyond_settle(dm_reducer *r) {
   beyond *b = r->kept;
-  list *all = &b->lists[0];
-  if (b->count > all->room) DM_TRY(grow(all, b->count));
+  beyond_list *all = &b->lists[0];
+  if (b->count > all->room) DM_TRY(beyond_grow(all, b->count));
   for (int i = 1; i < DM_REDUCE_SLOTS; i++) {
-    list *one = &b->lists[i];
+    beyond_list *one = &b->lists[i];
     if (one->count > 0)
       memcpy(all->entry + all->count, one->entry, (size_t)one->count * sizeof *one->entry);
     all->count += one->count;
     free(one->entry);
-    *one = (list){.entry = NULL};
+    *one = (beyond_list){.entry = NULL};
   }
   return DM_OK;
 }
 
-static int states(dm_reducer *r, dm_reduce_state out[DM_REDUCE_STATES]) {
+static int beyond_states(dm_reducer *r, dm_reduce_state out[DM_REDUCE_STATES]) {
   beyond *b = r->kept;
-  out[0] = (dm_reduce_state){b->lists[0].entry, b->lists[0].count * (int64_t)sizeof(entry)};
+  out[0] = (dm_reduce_state){b->lists[0].entry, b->lists[0].count * (int64_t)sizeof(beyond_entry)};
   return 1;
 }
 
-static dm_status absorb(dm_reducer *r, const dm_reduce_state in[DM_REDUCE_STATES]) {
+static dm_status beyond_absorb(dm_reducer *r, const dm_reduce_state in[DM_REDUCE_STATES]) {
   beyond *b = r->kept;
-  list *all = &b->lists[0];
-  const int64_t count = in[0].bytes / (int64_t)sizeof(entry);
+  beyond_list *all = &b->lists[0];
+  const int64_t count = in[0].bytes / (int64_t)sizeof(beyond_entry);
   b->count += count;
-  if (b->count > b->most) return too_many(b);
-  if (b->count > all->room) DM_TRY(grow(all, b->count));
+  if (b->count > b->most) return beyond_too_many(b);
+  if (b->count > all->room) DM_TRY(beyond_grow(all, b->count));
   if (count > 0) memcpy(all->entry + all->count, in[0].data, (size_t)in[0].bytes);
   all->count += count;
   return DM_OK;
@@ -151,26 +151,26 @@ static dm_status absorb(dm_reducer *r, const dm_reduce_state in[DM_REDUCE_STATES
 
 /* ---- the result ---- */
 
-static int64_t kept(const dm_reducer *r) {
+static int64_t beyond_kept(const dm_reducer *r) {
   return ((const beyond *)r->kept)->count;
 }
 
-static int64_t bytes(const dm_reducer *r) {
+static int64_t beyond_bytes(const dm_reducer *r) {
   const beyond *b = r->kept;
   int64_t all = 0;
-  for (int i = 0; i < DM_REDUCE_SLOTS; i++) all += b->lists[i].room * (int64_t)sizeof(entry);
+  for (int i = 0; i < DM_REDUCE_SLOTS; i++) all += b->lists[i].room * (int64_t)sizeof(beyond_entry);
   return all;
 }
 
 static int compare_indices(const void *one, const void *other) {
-  const int64_t a = ((const entry *)one)->index, b = ((const entry *)other)->index;
+  const int64_t a = ((const beyond_entry *)one)->index, b = ((const beyond_entry *)other)->index;
   return (a > b) - (a < b);
 }
 
 /* Moves the entries to their lines: *sorted, which the caller frees. */
-static dm_status sort(const dm_reducer *r, int64_t *starts, entry **sorted) {
+static dm_status beyond_sort(const dm_reducer *r, int64_t *starts, beyond_entry **sorted) {
   const beyond *b = r->kept;
-  const list *all = &b->lists[0];
+  const beyond_list *all = &b->lists[0];
   DM_TRY(dm_buffer_alloc(dm_max(1, all->count) * (int64_t)sizeof **sorted, (void **)sorted));
   for (int64_t i = 0; i < all->count; i++) starts[all->entry[i].line + 1]++;
   for (int64_t i = 0; i < r->lines; i++) starts[i + 1] += starts[i];
@@ -183,13 +183,13 @@ static dm_status sort(const dm_reducer *r, int64_t *starts, entry **sorted) {
   return DM_OK;
 }
 
-static dm_status result(dm_reducer *r, dm_dtype type, dm_reduced_array arrays[DM_REDUCED_ARRAYS],
-                        int *count) {
+static dm_status beyond_result(dm_reducer *r, dm_dtype type,
+                               dm_reduced_array arrays[DM_REDUCED_ARRAYS], int *count) {
   beyond *b = r->kept;
-  DM_FREED entry *sorted = NULL;
+  DM_FREED beyond_entry *sorted = NULL;
   const int64_t all = b->lists[0].count, size = dm_dtype_size(type);
   DM_TRY(dm_buffer_table(r->lines + 1, &b->starts));
-  DM_TRY(sort(r, b->starts, &sorted));
+  DM_TRY(beyond_sort(r, b->starts, &sorted));
   free(b->lists[0].entry);
   b->lists[0].entry = NULL;
   DM_TRY(dm_buffer_alloc(dm_max(1, all) * size, &b->values));
@@ -205,5 +205,6 @@ static dm_status result(dm_reducer *r, dm_dtype type, dm_reduced_array arrays[DM
   return DM_OK;
 }
 
-const dm_reduce_ops dm_reduce_beyond = {open,   close_beyond, add,   settle, states,
-                                        absorb, kept,         bytes, result};
+const dm_reduce_ops dm_reduce_beyond = {beyond_open,   beyond_close,  beyond_add,
+                                        beyond_settle, beyond_states, beyond_absorb,
+                                        beyond_kept,   beyond_bytes,  beyond_result};

@@ -24,7 +24,7 @@ static bool is_extreme(dm_reduction_kind kind) {
          kind == DM_REDUCE_ARGMIN;
 }
 
-static dm_status open(dm_reducer *r, int64_t room) {
+static dm_status number_open(dm_reducer *r, int64_t room) {
   numbers *n;
   DM_TRY(dm_buffer_table(1, &n));
   r->kept = n;
@@ -35,7 +35,7 @@ static dm_status open(dm_reducer *r, int64_t room) {
   return DM_OK;
 }
 
-static void close_numbers(dm_reducer *r) {
+static void number_close(dm_reducer *r) {
   numbers *n = r->kept;
   if (!n) return;
   free(n->of);
@@ -86,7 +86,7 @@ static void add_square(number *to, double value) {
   add_term(to, scaled * scaled);
 }
 
-static dm_status add(dm_reducer *r, const dm_piece *p, int64_t *nans) {
+static dm_status number_add(dm_reducer *r, const dm_piece *p, int64_t *nans) {
   numbers *n = r->kept;
   const dm_reduction_kind kind = r->what.kind;
   for (int64_t i = 0; i < p->count; i++) {
@@ -108,17 +108,17 @@ static dm_status add(dm_reducer *r, const dm_piece *p, int64_t *nans) {
 
 /* ---- ranks ---- */
 
-static dm_status settle(dm_reducer *r) {
+static dm_status number_settle(dm_reducer *r) {
   (void)r;
   return DM_OK;
 }
 
-static int states(dm_reducer *r, dm_reduce_state list[DM_REDUCE_STATES]) {
+static int number_states(dm_reducer *r, dm_reduce_state list[DM_REDUCE_STATES]) {
   list[0] = (dm_reduce_state){((numbers *)r->kept)->of, r->lines * (int64_t)sizeof(number)};
   return 1;
 }
 
-static dm_status absorb(dm_reducer *r, const dm_reduce_state list[DM_REDUCE_STATES]) {
+static dm_status number_absorb(dm_reducer *r, const dm_reduce_state list[DM_REDUCE_STATES]) {
   numbers *n = r->kept;
   for (int64_t i = 0; i < r->lines; i++) {
     number *to = &n->of[i], one = ((const number *)list[0].data)[i];
@@ -139,11 +139,11 @@ static dm_status absorb(dm_reducer *r, const dm_reduce_state list[DM_REDUCE_STAT
 
 /* ---- the result ---- */
 
-static int64_t kept(const dm_reducer *r) {
+static int64_t number_kept(const dm_reducer *r) {
   return r->lines;
 }
 
-static int64_t bytes(const dm_reducer *r) {
+static int64_t number_bytes(const dm_reducer *r) {
   return r->lines * (int64_t)sizeof(number);
 }
 
@@ -156,8 +156,8 @@ static double number_of(const dm_reducer *r, const number *of) {
   return kind == DM_REDUCE_MEAN ? sum / (double)length : sum;
 }
 
-static dm_status result(dm_reducer *r, dm_dtype type, dm_reduced_array arrays[DM_REDUCED_ARRAYS],
-                        int *count) {
+static dm_status number_result(dm_reducer *r, dm_dtype type,
+                               dm_reduced_array arrays[DM_REDUCED_ARRAYS], int *count) {
   static const char *const names[] = {
       [DM_REDUCE_MAX] = "max",       [DM_REDUCE_MIN] = "min",    [DM_REDUCE_ARGMAX] = "argmax",
       [DM_REDUCE_ARGMIN] = "argmin", [DM_REDUCE_SUM] = "sum",    [DM_REDUCE_MEAN] = "mean",
@@ -180,5 +180,6 @@ static dm_status result(dm_reducer *r, dm_dtype type, dm_reduced_array arrays[DM
   return DM_OK;
 }
 
-const dm_reduce_ops dm_reduce_number = {open,   close_numbers, add,   settle, states,
-                                        absorb, kept,          bytes, result};
+const dm_reduce_ops dm_reduce_number = {number_open,   number_close,  number_add,
+                                        number_settle, number_states, number_absorb,
+                                        number_kept,   number_bytes,  number_result};

@@ -10,27 +10,27 @@
 #include "core/wide_vectors.h"
 #include "reduce/reduction_impl.h"
 
-typedef struct entry {
+typedef struct top_entry {
   double value;
   int64_t index;
-} entry;
+} top_entry;
 
 typedef struct top {
-  int64_t room;  /* of each line: at most its length */
-  entry *heap;   /* ROOM of each line */
-  int64_t *used; /* of these */
-  double *limit; /* score of the worst of a full line; NaN: it is not full */
-  void *values;  /* the result */
+  int64_t room;    /* of each line: at most its length */
+  top_entry *heap; /* ROOM of each line */
+  int64_t *used;   /* of these */
+  double *limit;   /* score of the worst of a full line; NaN: it is not full */
+  void *values;    /* the result */
   int64_t *indices;
 } top;
 
 /* Whether A is a better element than B: the order is total. */
-static bool is_better(dm_reduce_by by, const entry *a, const entry *b) {
+static bool is_better(dm_reduce_by by, const top_entry *a, const top_entry *b) {
   const double one = dm_reduce_score(by, a->value), other = dm_reduce_score(by, b->value);
   return one > other || (one == other && a->index < b->index);
 }
 
-static dm_status open(dm_reducer *r, int64_t room) {
+static dm_status top_open(dm_reducer *r, int64_t room) {
   top *t;
   DM_TRY(dm_buffer_table(1, &t));
   r->kept = t;
@@ -38,7 +38,7 @@ static dm_status open(dm_reducer *r, int64_t room) {
   int64_t entries, bytes;
   char needs[32], has[32];
   if (dm_mul_overflows(r->lines, t->room, &entries) ||
-      dm_mul_overflows(entries, 2 * (int64_t)sizeof(entry), &bytes))
+      dm_mul_overflows(entries, 2 * (int64_t)sizeof(top_entry), &bytes))
     bytes = INT64_MAX;
   if (bytes > room)
     return dm_hint(dm_fail(DM_E_FIT, "the best %lld elements of %lld lines need %s, a rank has %s",
@@ -52,7 +52,7 @@ static dm_status open(dm_reducer *r, int64_t room) {
   return DM_OK;
 }
 
-static void close_top(dm_reducer *r) {
+static void top_close(dm_reducer *r) {
   top *t = r->kept;
   if (!t) return;
   free(t->heap);
@@ -65,41 +65,41 @@ static void close_top(dm_reducer *r) {
 
 /* ---- heaps ---- */
 
-static void swap(entry *a, entry *b) {
-  const entry one = *a;
+static void top_swap(top_entry *a, top_entry *b) {
+  const top_entry one = *a;
   *a = *b;
   *b = one;
 }
 
-static void rise(dm_reduce_by by, entry *heap, int64_t at) {
+static void top_rise(dm_reduce_by by, top_entry *heap, int64_t at) {
   for (int64_t up = (at - 1) / 2; at > 0 && is_better(by, &heap[up], &heap[at]);
        up = (at - 1) / 2) {
-    swap(&heap[up], &heap[at]);
+    top_swap(&heap[up], &heap[at]);
     at = up;
   }
 }
 
-static void sink(dm_reduce_by by, entry *heap, int64_t count, int64_t at) {
+static void top_sink(dm_reduce_by by, top_entry *heap, int64_t count, int64_t at) {
   for (int64_t worst;; at = worst) {
     const int64_t left = 2 * at + 1, right = left + 1;
     worst = at;
     if (left < count && is_better(by, &heap[worst], &heap[left])) worst = left;
     if (right < count && is_better(by, &heap[worst], &heap[right])) worst = right;
     if (worst == at) return;
-    swap(&heap[worst], &heap[at]);
+    top_swap(&heap[worst], &heap[at]);
   }
 }
 
-static void keep(const dm_reducer *r, int64_t line, entry new) {
+static void top_keep(const dm_reducer *r, int64_t line, top_entry new) {
   top *t = r->kept;
-  entry *heap = t->heap + line * t->room;
+  top_entry *heap = t->heap + line * t->room;
   const dm_reduce_by by = r->what.by;
   if (t->used[line] < t->room) {
     heap[t->used[line]] = new;
-    rise(by, heap, t->used[line]++);
+    top_rise(by, heap, t->used[line]++);
   } else if (is_better(by, &new, &heap[0])) {
     heap[0] = new;
-    sink(by, heap, t->room, 0);
+    top_sink(by, heap, t->room, 0);
   }
   if (t->used[line] == t->room) t->limit[line] = dm_reduce_score(by, heap[0].value);
 }
@@ -130,7 +130,7 @@ DM_BOTH_WIDTHS(passes,
 
 enum { STRETCH = 64 };
 
-static dm_status add(dm_reducer *r, const dm_piece *p, int64_t *nans) {
+static dm_status top_add(dm_reducer *r, const dm_piece *p, int64_t *nans) {
   top *t = r->kept;
   for (int64_t first = 0; first < p->count; first += STRETCH) {
     const int64_t end = dm_min(first + STRETCH, p->count);
@@ -142,7 +142,7 @@ static dm_status add(dm_reducer *r, const dm_piece *p, int64_t *nans) {
       if (isnan(p->values[i]))
         ++*nans;
       else if (!(dm_reduce_score(r->what.by, p->values[i]) <= t->limit[line]))
-        keep(r, line, (entry){p->values[i], dm_piece_index(p, i)});
+        top_keep(r, line, (top_entry){p->values[i], dm_piece_index(p, i)});
     }
   }
   return DM_OK;
@@ -150,60 +150,60 @@ static dm_status add(dm_reducer *r, const dm_piece *p, int64_t *nans) {
 
 /* ---- ranks ---- */
 
-static dm_status settle(dm_reducer *r) {
+static dm_status top_settle(dm_reducer *r) {
   (void)r;
   return DM_OK;
 }
 
-static int states(dm_reducer *r, dm_reduce_state list[DM_REDUCE_STATES]) {
+static int top_states(dm_reducer *r, dm_reduce_state list[DM_REDUCE_STATES]) {
   top *t = r->kept;
   list[0] = (dm_reduce_state){t->used, r->lines * (int64_t)sizeof *t->used};
   list[1] = (dm_reduce_state){t->heap, r->lines * t->room * (int64_t)sizeof *t->heap};
   return 2;
 }
 
-static dm_status absorb(dm_reducer *r, const dm_reduce_state list[DM_REDUCE_STATES]) {
+static dm_status top_absorb(dm_reducer *r, const dm_reduce_state list[DM_REDUCE_STATES]) {
   const top *t = r->kept;
   const int64_t *used = list[0].data;
-  const entry *heap = list[1].data;
+  const top_entry *heap = list[1].data;
   for (int64_t line = 0; line < r->lines; line++)
-    for (int64_t i = 0; i < used[line]; i++) keep(r, line, heap[line * t->room + i]);
+    for (int64_t i = 0; i < used[line]; i++) top_keep(r, line, heap[line * t->room + i]);
   return DM_OK;
 }
 
 /* ---- the result ---- */
 
-static int64_t kept(const dm_reducer *r) {
+static int64_t top_kept(const dm_reducer *r) {
   const top *t = r->kept;
   int64_t all = 0;
   for (int64_t line = 0; line < r->lines; line++) all += t->used[line];
   return all;
 }
 
-static int64_t bytes(const dm_reducer *r) {
+static int64_t top_bytes(const dm_reducer *r) {
   const top *t = r->kept;
   return r->lines *
          (t->room * (int64_t)sizeof *t->heap + (int64_t)(sizeof *t->used + sizeof *t->limit));
 }
 
 /* Sorts a heap: best first. */
-static void sort(dm_reduce_by by, entry *heap, int64_t count) {
+static void top_sort(dm_reduce_by by, top_entry *heap, int64_t count) {
   for (int64_t end = count - 1; end > 0; end--) {
-    swap(&heap[0], &heap[end]);
-    sink(by, heap, end, 0);
+    top_swap(&heap[0], &heap[end]);
+    top_sink(by, heap, end, 0);
   }
 }
 
-static dm_status result(dm_reducer *r, dm_dtype type, dm_reduced_array arrays[DM_REDUCED_ARRAYS],
-                        int *count) {
+static dm_status top_result(dm_reducer *r, dm_dtype type,
+                            dm_reduced_array arrays[DM_REDUCED_ARRAYS], int *count) {
   top *t = r->kept;
   const int64_t all = r->lines * t->room, size = dm_dtype_size(type);
   const double none = dm_dtype_is_integer(type) ? 0.0 : NAN;
   DM_TRY(dm_buffer_alloc(dm_max(1, all) * size, &t->values));
   DM_TRY(dm_buffer_alloc(dm_max(1, all) * (int64_t)sizeof *t->indices, (void **)&t->indices));
   for (int64_t line = 0; line < r->lines; line++) {
-    entry *heap = t->heap + line * t->room;
-    sort(r->what.by, heap, t->used[line]);
+    top_entry *heap = t->heap + line * t->room;
+    top_sort(r->what.by, heap, t->used[line]);
     for (int64_t i = 0; i < t->room; i++) {
       const bool is = i < t->used[line];
       const int64_t at = line * t->room + i;
@@ -217,5 +217,5 @@ static dm_status result(dm_reducer *r, dm_dtype type, dm_reduced_array arrays[DM
   return DM_OK;
 }
 
-const dm_reduce_ops dm_reduce_top = {open,   close_top, add,   settle, states,
-                                     absorb, kept,      bytes, result};
+const dm_reduce_ops dm_reduce_top = {top_open,   top_close, top_add,   top_settle, top_states,
+                                     top_absorb, top_kept,  top_bytes, top_result};
