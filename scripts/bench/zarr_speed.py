@@ -2,7 +2,7 @@
 """Multiplies an array of Zarr by a thin matrix: by damier, by zarr-python with NumPy, and by the same with the codecs of zarrs, in turns;
 whole commands, from their start to the file of C. Appends a record of each way to store the array and of each program.
 
-    scripts/bench/zarr_stores.py -o docs/results/zarr.jsonl --python VENV/bin/python
+    scripts/bench/zarr_speed.py -o docs/results/zarr.jsonl --python VENV/bin/python
 
 Needs a Python with zarr 3, zarrs and NumPy, and twice --size in the folder.
 """
