@@ -24,7 +24,8 @@ typedef struct dm_zarr {
   bool sharded, index_first, index_summed, index_swapped;
   bool prefixed; /* names of files begin with "c" */
   char separator;
-  dm_dtype dtype; /* DM_DTYPE_NONE: none that can be multiplied */
+  dm_dtype dtype; /* DM_DTYPE_NONE: none that can be multiplied, */
+  bool text;      /* ... but texts */
   bool swapped;
   _Alignas(
       8) unsigned char fill[16]; /* of chunks that are not there; in the byte order of the file */

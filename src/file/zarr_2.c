@@ -17,6 +17,7 @@ static dm_status second_type(const dm_location *at, const json_t *type, dm_zarr 
   const char *text = json_string_value(type);
   if (!text) return dm_fail_at(DM_E_INPUT, at, "its elements are records, not numbers");
   if (strcmp(text, "bfloat16") == 0) zarr->dtype = DM_BF16;
+  zarr->text = text[0] && text[1] && strchr("SUO", text[1]); /* objects are texts, mostly */
   for (size_t i = 0; i < sizeof types / sizeof *types && text[0]; i++)
     if (strchr("<>|", text[0]) && strcmp(text + 1, types[i].name) == 0)
       zarr->dtype = types[i].dtype;

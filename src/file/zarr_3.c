@@ -22,9 +22,12 @@ static dm_status third_type(const dm_location *at, const json_t *type, dm_zarr *
                {"int8", DM_I8},       {"int16", DM_I16},     {"int32", DM_I32},
                {"int64", DM_I64},     {"uint8", DM_U8},      {"uint16", DM_U16},
                {"uint32", DM_U32},    {"uint64", DM_U64},    {"bool", DM_BOOL}};
+  static const char *const texts[] = {"string", "fixed_length_utf32", "null_terminated_bytes"};
   const char *name = dm_zarr_name(type);
   for (size_t i = 0; i < sizeof types / sizeof *types; i++)
     if (strcmp(name, types[i].name) == 0) zarr->dtype = types[i].dtype;
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    zarr->text |= strcmp(name, texts[i]) == 0;
   return zarr->dtype != DM_DTYPE_NONE
              ? DM_OK
              : dm_hint(dm_fail_at(DM_E_INPUT, at, "its elements are '%.60s' of Zarr", name),

@@ -57,8 +57,9 @@ static bool mirror_may_tell(const char *name) {
 }
 
 /* The type of the mirrored array; < 0: HDF5 failed. */
-static hid_t mirror_type(dm_dtype dtype) {
+static hid_t mirror_type(dm_dtype dtype, bool text) {
   static const char *const names[] = {"FALSE", "TRUE"};
+  if (text) return H5Tcopy(H5T_C_S1);
   if (dtype == DM_DTYPE_NONE) {
     const hid_t opaque = H5Tcreate(H5T_OPAQUE, 1);
     if (opaque >= 0 && H5Tset_tag(opaque, "Zarr") < 0) H5Eclear2(H5E_DEFAULT);
@@ -129,7 +130,7 @@ static dm_status mirror_unreadable(const dm_location *at, hid_t group, const cha
 /* Creates the array NAME of GROUP, and *set, for its attributes. */
 static dm_status mirror_create(const dm_location *at, hid_t group, const char *name,
                                const dm_zarr *zarr, hid_t *set) {
-  DM_H5_HELD hid_t type = mirror_type(zarr->dtype), space = mirror_space(zarr);
+  DM_H5_HELD hid_t type = mirror_type(zarr->dtype, zarr->text), space = mirror_space(zarr);
   *set = type < 0 || space < 0
              ? -1
              : H5Dcreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
@@ -139,7 +140,7 @@ static dm_status mirror_create(const dm_location *at, hid_t group, const char *n
 /* Replaces the array NAME of GROUP by one that cannot be read. */
 static dm_status mirror_break(const dm_location *at, hid_t group, const char *name,
                               const dm_zarr *zarr) {
-  DM_H5_HELD hid_t type = mirror_type(zarr->dtype == DM_DTYPE_NONE ? DM_U8 : zarr->dtype);
+  DM_H5_HELD hid_t type = mirror_type(zarr->dtype == DM_DTYPE_NONE ? DM_U8 : zarr->dtype, false);
   DM_H5_HELD hid_t space = mirror_space(zarr);
   return type < 0 || space < 0 || H5Ldelete(group, name, H5P_DEFAULT) < 0
              ? dm_h5_fail(DM_E_INPUT, at, "it cannot be mirrored")

@@ -94,6 +94,10 @@ def groups(folder, damier):
         a = matrix("f8")
         zs.write(store / "in" / "x", a, version=version)
         zs.write(store / "line", a[0], version=version, chunks=(16,))
+        names = zs.Store(store / "names", a[:3].astype("u1"), version=version)
+        names.write()
+        path = names.folder / ("zarr.json" if version == 3 else ".zarray")
+        path.write_text(json.dumps(names.metadata() | ({"data_type": "string", "fill_value": ""} if version == 3 else {"dtype": "|O"})))
         for name in (store, f"{store}:/in/x", store / "in" / "x", store / "in"):
             check(read(folder, damier, name), a, f"{name}")
         told = ended([damier, "info", f"{store}:/in/X"])
