@@ -429,8 +429,8 @@ static const char *const missing[] = {"refuse",   "nan",      "zero", "mean",
 static const char *const lines[] = {"none", "columns", "rows", NULL};
 static const char *const divisors[] = {"1", "n", "n-1", NULL};
 static const char *const halves[] = {"both", "lower", "upper", NULL};
-static const char *const reductions[] = {"none", "max",  "min",  "argmax", "argmin",
-                                         "sum",  "mean", "norm", "count",  NULL};
+static const char *const reductions[] = {"none", "max",  "min",   "argmax",   "argmin", "sum",
+                                         "mean", "norm", "count", "diagonal", NULL};
 static const char *const each[] = {"row", "column", NULL};
 static const char *const orders[] = {"value", "abs", "smallest", NULL};
 static const char *const weights_are[] = {"reliability", "frequency", NULL};

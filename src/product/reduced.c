@@ -16,7 +16,8 @@
 #include "product/provenance.h"
 
 enum {
-  SHARE = 4,           /* a part of a rank's memory for its rows of a tile, and at most */
+  SHARE = 4, /* a part of a rank's memory for its rows of a tile, and at most */
+  DIAGONAL_STEP = 1024,
   TILE_BYTES = 1 << 28 /* so many: more would only take longer to clear */
 };
 
@@ -35,6 +36,7 @@ typedef struct reduced {
   dm_progress progress;
   double done, all; /* elements of C, in the tiles that are computed */
   bool symmetric;   /* only one half is computed */
+  bool diagonal;    /* only tiles on it are */
   bool unchecked;   /* part of a tile could not be verified */
   double started;
 } reduced;
@@ -194,7 +196,8 @@ static dm_status reduced_compute_row(reduced *r, int64_t i) {
   DM_TRY(
       dm_comm_agree(r->run->world, cut_lines(&r->multiply->a, reduced_lines_of(r, 0), rows, &a)));
   dm_status status = DM_OK;
-  for (int64_t j = r->symmetric ? i : 0; j * r->step < p->n && !status; j++) {
+  const int64_t first = r->symmetric || r->diagonal ? i : 0;
+  for (int64_t j = first; j * r->step < p->n && !status && (!r->diagonal || j == i); j++) {
     const dm_range cols = reduced_tile_range(r, j, p->n);
     const bool same = r->symmetric && i == j;
     if (!same)
@@ -214,7 +217,7 @@ static dm_status reduced_choose_step(reduced *r) {
   const dm_problem *p = &r->problem;
   const int64_t size = dm_dtype_size(p->c), longest = dm_max(p->m, p->n);
   const int64_t bytes = dm_max(size, dm_min(TILE_BYTES, r->share / SHARE));
-  int64_t step = longest;
+  int64_t step = r->diagonal ? dm_min(longest, DIAGONAL_STEP) : longest;
   while (step > 1 && (double)dm_ceil_div(dm_min(step, p->m), r->run->ranks) *
                              (double)dm_min(step, p->n) * (double)size >
                          (double)bytes)
@@ -238,10 +241,12 @@ static dm_status reduced_open_reducer(reduced *r) {
 static void reduced_say_tiles(reduced *r) {
   const dm_problem *p = &r->problem;
   const int64_t down = dm_ceil_div(p->m, r->step), across = dm_ceil_div(p->n, r->step);
-  const int64_t tiles = r->symmetric ? down * (down + 1) / 2 : down * across;
+  const int64_t tiles = r->diagonal ? down : r->symmetric ? down * (down + 1) / 2 : down * across;
   char text[DM_REDUCTION_TEXT], bytes[2][32];
   const double whole = (double)p->m * (double)p->n;
-  r->all = r->symmetric ? (whole + (double)p->m * (double)r->step) / 2.0 : whole;
+  r->all = r->diagonal    ? (double)p->m * (double)dm_min(r->step, p->n)
+           : r->symmetric ? (whole + (double)p->m * (double)r->step) / 2.0
+                          : whole;
   dm_log_line(&r->run->log, DM_LOG_NOTE,
               "C, %lld x %lld, is not stored: %lld %s of up to %lld x %lld; kept: %s",
               (long long)p->m, (long long)p->n, (long long)tiles, tiles == 1 ? "tile" : "tiles",
@@ -395,6 +400,8 @@ dm_status dm_reduced_run(dm_run *run, const dm_multiply *multiply, dm_record *re
   DM_TRY(dm_comm_agree(run->world, status));
   own->equation.type_c = r.problem.c;
   r.symmetric = own->equation.symmetric;
+  r.diagonal = own->reduction.kind == DM_REDUCE_DIAGONAL;
+  if (r.diagonal) r.problem.m = r.problem.n = dm_min(r.problem.m, r.problem.n);
   r.process = dm_setup_process_bytes(dm_comm_is_one_process(run->world) ? run->ranks : 1,
                                      dm_kept_bytes(&run->kept));
   r.share = dm_max(

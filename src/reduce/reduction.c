@@ -21,7 +21,8 @@ static const struct {
              [DM_REDUCE_SUM] = {"sum", &dm_reduce_number},
              [DM_REDUCE_MEAN] = {"mean", &dm_reduce_number},
              [DM_REDUCE_NORM] = {"norm", &dm_reduce_number},
-             [DM_REDUCE_COUNT] = {"count", &dm_reduce_number}};
+             [DM_REDUCE_COUNT] = {"count", &dm_reduce_number},
+             [DM_REDUCE_DIAGONAL] = {"diagonal", &dm_reduce_number}};
 
 const char *dm_reduction_text(const dm_reduction *what, char text[DM_REDUCTION_TEXT]) {
   static const char *const by[] = {"", " by magnitude", ", smallest first"};

@@ -21,8 +21,9 @@ typedef enum dm_reduction_kind {
   DM_REDUCE_ARGMIN,
   DM_REDUCE_SUM,
   DM_REDUCE_MEAN,
-  DM_REDUCE_NORM, /* the root of the sum of squares */
-  DM_REDUCE_COUNT /* of the elements that are not NaN */
+  DM_REDUCE_NORM,    /* the root of the sum of squares */
+  DM_REDUCE_COUNT,   /* of the elements that are not NaN */
+  DM_REDUCE_DIAGONAL /* the element with the line's own number */
 } dm_reduction_kind;
 
 /* By what elements are compared. */

@@ -93,6 +93,7 @@ static dm_status number_add(dm_reducer *r, const dm_piece *p, int64_t *nans) {
     number *to = &n->of[dm_piece_line(p, i)];
     const double value = p->values[i];
     const bool nan = isnan(value);
+    if (kind == DM_REDUCE_DIAGONAL && dm_piece_line(p, i) != dm_piece_index(p, i)) continue;
     *nans += nan;
     to->count += !nan;
     if (is_extreme(kind)) {
@@ -159,9 +160,11 @@ static double number_of(const dm_reducer *r, const number *of) {
 static dm_status number_result(dm_reducer *r, dm_dtype type,
                                dm_reduced_array arrays[DM_REDUCED_ARRAYS], int *count) {
   static const char *const names[] = {
-      [DM_REDUCE_MAX] = "max",       [DM_REDUCE_MIN] = "min",    [DM_REDUCE_ARGMAX] = "argmax",
-      [DM_REDUCE_ARGMIN] = "argmin", [DM_REDUCE_SUM] = "sum",    [DM_REDUCE_MEAN] = "mean",
-      [DM_REDUCE_NORM] = "norm",     [DM_REDUCE_COUNT] = "count"};
+      [DM_REDUCE_MAX] = "max",          [DM_REDUCE_MIN] = "min",
+      [DM_REDUCE_ARGMAX] = "argmax",    [DM_REDUCE_ARGMIN] = "argmin",
+      [DM_REDUCE_SUM] = "sum",          [DM_REDUCE_MEAN] = "mean",
+      [DM_REDUCE_NORM] = "norm",        [DM_REDUCE_COUNT] = "count",
+      [DM_REDUCE_DIAGONAL] = "diagonal"};
   numbers *n = r->kept;
   const dm_reduction_kind kind = r->what.kind;
   const bool counts =

@@ -78,6 +78,9 @@ def expect_number(file, lines, name, unit):
         return expect((same | (near & (got >= 0))).all(), "another place")
     if name == "count":
         return expect((got == (~np.isnan(lines)).sum(1)).all(), "another count")
+    if name == "diagonal":
+        wanted = np.diag(lines)
+        return expect(got.shape == wanted.shape and (np.abs(got - wanted) <= 4 * unit * (np.abs(wanted).max(initial=0) + 1e-300)).all(), name)
     magnitudes = np.nansum(np.abs(lines), 1)
     if name in ("max", "min"):
         wanted = np.full(len(lines), np.nan)
@@ -127,7 +130,7 @@ def drawn(folder, damier, seed):
     tolerance = float(unit * 64 * scale)
     lines = lines_of(c.astype(float), each, self_too)
     flags = ["--each", each, *([] if self_too else ["--no-self"]), "--memory", f"host={process_mib(damier, ranks) + 24}MiB"]
-    what = str(rng.choice(["top", "above", "below", "max", "min", "argmax", "argmin", "sum", "mean", "norm", "count"]))
+    what = str(rng.choice(["top", "above", "below", "max", "min", "argmax", "argmin", "sum", "mean", "norm", "count", "diagonal"]))
     by, count, threshold = "value", 0, 0.0
     if what == "top":
         by, count = str(rng.choice(["value", "abs", "smallest"])), int(rng.integers(1, 40))
@@ -204,6 +207,20 @@ def as_stored(folder, damier, verb, flags, ranks):
         expect_top(file, lines_of(c, "row", True), 9, "abs", unit * np.nanmax(np.abs(c)))
 
 
+def diagonal(folder, damier):
+    """Of a C of any shape; only tiles on it are computed."""
+    rng = np.random.default_rng(6)
+    for m, n, ranks in ((2500, 3000, 1), (1300, 20, 2)):
+        a, b = rng.normal(size=(m, 30)), rng.normal(size=(30, n))
+        np.save(folder / "a.npy", a)
+        np.save(folder / "b.npy", b)
+        out = run(damier, ranks, "multiply", folder / "a.npy", folder / "b.npy", "-o", folder / "d.h5", "--reduce", "diagonal",
+                  "--force", "-q")
+        expect(int(out.split(" tiles=")[1].split()[0]) == -(-min(m, n) // 1024), out)
+        with h5py.File(folder / "d.h5") as file:
+            expect(np.allclose(file["c/diagonal"][:], np.einsum("ik,ki->i", a[:min(m, n)], b[:, :min(m, n)])), "another diagonal")
+
+
 def nan_and_inf(folder, damier):
     """NaN is left out of lists and extremes and counted; Inf is a number."""
     a = np.array([[np.nan, 1.0, np.inf, 2.0], [np.nan] * 4, [-np.inf, 5.0, 5.0, np.nan]])
@@ -277,5 +294,5 @@ def replaces(folder, damier):
 TILES = [("gram", 1, True), ("gram", 3, False), ("multiply", 2, True)]
 
 chosen = options()
-run_cases(chosen.damier, [(several_tiles, *case) for case in TILES] + [(as_stored, *case, 1 + i % 3) for i, case in enumerate(ALIKE)] + [(nan_and_inf,), (norms,), (refusals,), (replaces,)]
+run_cases(chosen.damier, [(several_tiles, *case) for case in TILES] + [(as_stored, *case, 1 + i % 3) for i, case in enumerate(ALIKE)] + [(diagonal,), (nan_and_inf,), (norms,), (refusals,), (replaces,)]
           + [(drawn, seed) for seed in range(how_many(chosen, 25, 60, 1000))])
