@@ -3,8 +3,10 @@ import os
 import pathlib
 import tempfile
 import unittest
+import warnings
 
 import damier
+import genotypes
 import numpy as np
 
 try:
@@ -23,6 +25,28 @@ class InFolder(unittest.TestCase):
         self.a, self.b, self.c = r.random((30, 40)), r.random((40, 20)), r.random((30, 20))
         for name in "abc":
             np.save(f"{name}.npy", getattr(self, name))
+
+
+class Genotypes(InFolder):
+    def test_relationship(self):
+        g = genotypes.random(np.random.default_rng(2), 300, 24)
+        genotypes.write(pathlib.Path("g.bed"), g)
+        x = np.where(g < 0, np.nan, g.astype(float))
+        p = np.nanmean(x, 1, keepdims=True) / 2
+        z = np.nan_to_num((x - 2 * p) / np.sqrt(2 * p * (1 - p)))
+        known = (g >= 0).astype(float)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", damier.DamierWarning)
+            c = damier.gram("g.bed", grm=True)
+            self.assertEqual(c.dtype, np.float64)
+            np.testing.assert_allclose(c, z.T @ z / (known.T @ known), atol=1e-13)
+            np.testing.assert_allclose(damier.gram("g.bed", grm=True, missing="mean"), z.T @ z / 300, atol=1e-13)
+            numbers = damier.matmul(damier.Stored("g.bed")[:, 3:9], np.eye(6), missing="zero")
+            np.testing.assert_array_equal(numbers, np.where(g < 0, 0, g)[:, 3:9])
+        with self.assertRaisesRegex(damier.InputError, "holds no genotypes of PLINK"):
+            damier.gram(x, grm=True)
+        with self.assertRaisesRegex(damier.UsageError, "leave out --of rows"):
+            damier.gram("g.bed", of="rows", grm=True)
 
 
 class Multiply(InFolder):
