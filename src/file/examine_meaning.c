@@ -297,7 +297,10 @@ static dm_status meaning_hint_at_raw(dm_status status) {
 }
 
 dm_status dm_examine_meaning(const dm_trust *trust, int64_t file, int64_t set, dm_dataset *find) {
+  char warning[DM_MEANING_TEXT]; /* of how it is stored */
+  memcpy(warning, find->meaning.warning, sizeof warning);
   find->meaning = (dm_meaning){.missing = trust->missing, .type = find->dtype};
+  memcpy(find->meaning.warning, warning, sizeof warning);
   if (trust->raw) return dm_examine_stated(trust, find);
   DM_FREED dm_beside *beside = NULL;
   DM_TRY(dm_buffer_table(1, &beside));

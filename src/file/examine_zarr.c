@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "core/checked.h"
+#include "file/examine_meaning_impl.h"
 #include "file/inspect_impl.h"
 #include "file/json_file.h"
 #include "file/naming.h"
@@ -35,9 +36,11 @@ static const json_t *zarr_copy_of(const json_t *all, const char *path, int versi
   return json_object_get(json_object_get(all, "metadata"), key);
 }
 
-/* DM_E_INPUT: the copy in the group at PATH, which is above the array NODE, is another one. */
-static dm_status zarr_check_copy(const dm_location *at, bool follow, const char *path,
-                                 const char *rest, const dm_zarr_node *array) {
+/* Warns if the copy in the group at PATH, which is above ARRAY, is another one: the array's own
+ * metadata hold. */
+static dm_status zarr_check_copy(bool follow, const char *path, const char *rest,
+                                 const dm_zarr_node *array, dm_dataset *find) {
+  const dm_location *at = &find->at;
   dm_zarr_node group;
   json_t *second = NULL;
   char file[WITH_DOCUMENT];
@@ -53,18 +56,18 @@ static dm_status zarr_check_copy(const dm_location *at, bool follow, const char 
       array->version == 2 ? second : json_object_get(group.document, "consolidated_metadata");
   const json_t *copy = status ? NULL : zarr_copy_of(all, rest, array->version);
   if (copy && !zarr_same_metadata(array->document, copy))
-    status = dm_hint(dm_fail_at(DM_E_INPUT, at,
-                                "its metadata differ from their copy in the group '%.100s', which "
-                                "may be older",
-                                path[0] ? path : "/"),
-                     "in Python: zarr.consolidate_metadata(FOLDER) renews the copy");
+    dm_meaning_add(find->meaning.warning,
+                   "the group '%.100s' has another, perhaps older copy of its metadata: readers of "
+                   "that see another array (zarr.consolidate_metadata renews it)",
+                   path[0] ? path : "/");
   json_decref(second);
   dm_zarr_node_free(&group);
   return status;
 }
 
 /* Looks in all groups above the array; *ZARR and *INFO are its own. */
-static dm_status zarr_read(const dm_location *at, bool follow, dm_zarr *zarr, struct stat *info) {
+static dm_status zarr_read(bool follow, dm_dataset *find, dm_zarr *zarr, struct stat *info) {
+  const dm_location *at = &find->at;
   dm_zarr_node node;
   char path[DM_PATH];
   dm_status status = dm_zarr_read_node(at, at->dataset, follow, &node);
@@ -72,7 +75,7 @@ static dm_status zarr_read(const dm_location *at, bool follow, dm_zarr *zarr, st
   if (!status) status = dm_zarr_parse(at, &node, zarr);
   for (const char *end = at->dataset; *end && !status; end += 1 + strcspn(end + 1, "/")) {
     snprintf(path, sizeof path, "%.*s", (int)(end - at->dataset), at->dataset);
-    status = zarr_check_copy(at, follow, path, end + 1, &node);
+    status = zarr_check_copy(follow, path, end + 1, &node, find);
   }
   *info = node.info;
   dm_zarr_node_free(&node);
@@ -130,7 +133,7 @@ static dm_status zarr_storage(const dm_trust *trust, const dm_zarr *zarr, const 
 dm_status dm_examine_zarr(const dm_trust *trust, int64_t set, dm_dataset *find) {
   dm_zarr zarr;
   struct stat info;
-  DM_TRY(zarr_read(&find->at, trust->external, &zarr, &info));
+  DM_TRY(zarr_read(trust->external, find, &zarr, &info));
   if (zarr.rank == 0) return dm_fail_at(DM_E_INPUT, &find->at, "is a single value, not a matrix");
   if (!dm_zarr_dataset(&zarr, zarr.rank - 1, find))
     return dm_fail_at(DM_E_INPUT, &find->at, "declares more elements than 64 bits can count");
