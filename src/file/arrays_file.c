@@ -18,17 +18,17 @@ typedef struct writing {
   hid_t group;
 } writing;
 
-static hid_t type_of(const dm_file_array *array) {
+static hid_t array_type(const dm_file_array *array) {
   return array->dtype == DM_DTYPE_NONE ? H5Tcopy(H5T_NATIVE_INT64) : dm_h5_make_type(array->dtype);
 }
 
-static int64_t size_of(const dm_file_array *array) {
+static int64_t array_size(const dm_file_array *array) {
   return array->dtype == DM_DTYPE_NONE ? (int64_t)sizeof(int64_t) : dm_dtype_size(array->dtype);
 }
 
 /* Rows FIRST to FIRST + COUNT of ARRAY. */
-static bool write_rows(hid_t set, hid_t type, const dm_file_array *array, int64_t first,
-                       int64_t count) {
+static bool array_write_rows(hid_t set, hid_t type, const dm_file_array *array, int64_t first,
+                             int64_t count) {
   const int64_t width = dm_max(1, array->cols);
   const int rank = array->cols > 0 ? 2 : 1;
   const hsize_t start[2] = {(hsize_t)first, 0}, extent[2] = {(hsize_t)count, (hsize_t)width};
@@ -36,19 +36,20 @@ static bool write_rows(hid_t set, hid_t type, const dm_file_array *array, int64_
   return memory >= 0 && space >= 0 &&
          H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, extent, NULL) >= 0 &&
          H5Dwrite(set, type, memory, space, H5P_DEFAULT,
-                  (const char *)array->data + first * width * size_of(array)) >= 0;
+                  (const char *)array->data + first * width * array_size(array)) >= 0;
 }
 
-static dm_status write_array(const writing *w, const dm_file_array *array) {
-  const int64_t width = dm_max(1, array->cols), step = dm_max(1, BLOCK / (width * size_of(array)));
+static dm_status array_write(const writing *w, const dm_file_array *array) {
+  const int64_t width = dm_max(1, array->cols),
+                step = dm_max(1, BLOCK / (width * array_size(array)));
   const hsize_t dims[2] = {(hsize_t)array->rows, (hsize_t)width};
   DM_H5_HELD hid_t space = H5Screate_simple(array->cols > 0 ? 2 : 1, dims, NULL);
-  DM_H5_HELD hid_t type = type_of(array), set = -1;
+  DM_H5_HELD hid_t type = array_type(array), set = -1;
   if (space >= 0 && type >= 0)
     set = H5Dcreate2(w->group, array->name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   bool written = set >= 0;
   for (int64_t first = 0; first < array->rows && written; first += step) {
-    written = write_rows(set, type, array, first, dm_min(step, array->rows - first));
+    written = array_write_rows(set, type, array, first, dm_min(step, array->rows - first));
     if (written) DM_TRY(dm_keepalive_beat(w->keepalive));
   }
   return written
@@ -57,7 +58,7 @@ static dm_status write_array(const writing *w, const dm_file_array *array) {
 }
 
 /* "shape", as anndata and others write it. */
-static bool write_shape(hid_t group, const int64_t shape[2]) {
+static bool arrays_write_shape(hid_t group, const int64_t shape[2]) {
   const hsize_t two = 2;
   DM_H5_HELD hid_t space = H5Screate_simple(1, &two, NULL), attribute = -1;
   if (space >= 0)
@@ -65,8 +66,8 @@ static bool write_shape(hid_t group, const int64_t shape[2]) {
   return attribute >= 0 && H5Awrite(attribute, H5T_NATIVE_INT64, shape) >= 0;
 }
 
-static dm_status write_attributes(const writing *w, const dm_file_encoding *encoding,
-                                  const dm_attributes *list) {
+static dm_status arrays_write_attributes(const writing *w, const dm_file_encoding *encoding,
+                                         const dm_attributes *list) {
   const dm_location *at = &w->file->at;
   for (int i = 0; i < list->count; i++)
     DM_TRY(dm_h5_write_text(at, w->group, list->list[i].name, list->list[i].text));
@@ -74,28 +75,30 @@ static dm_status write_attributes(const writing *w, const dm_file_encoding *enco
   if (!encoding) return DM_OK;
   DM_TRY(dm_h5_write_text(at, w->group, "encoding-type", encoding->type));
   DM_TRY(dm_h5_write_text(at, w->group, "encoding-version", encoding->version));
-  return write_shape(w->group, encoding->shape)
+  return arrays_write_shape(w->group, encoding->shape)
              ? DM_OK
              : dm_h5_fail(DM_E_IO, at, "its attribute 'shape' cannot be written");
 }
 
-static hid_t make_group(hid_t file, const char *path) {
+static hid_t arrays_make_group(hid_t file, const char *path) {
   DM_H5_HELD hid_t links = H5Pcreate(H5P_LINK_CREATE);
   if (links < 0 || H5Pset_create_intermediate_group(links, 1) < 0) return -1;
   return H5Gcreate2(file, path, links, H5P_DEFAULT, H5P_DEFAULT);
 }
 
-static dm_status fill_group(writing *w, hid_t file, const dm_file_array *arrays, int count,
-                            const dm_file_encoding *encoding, const dm_attributes *attributes) {
-  DM_H5_HELD hid_t group = make_group(file, w->file->at.dataset);
+static dm_status arrays_fill_group(writing *w, hid_t file, const dm_file_array *arrays, int count,
+                                   const dm_file_encoding *encoding,
+                                   const dm_attributes *attributes) {
+  DM_H5_HELD hid_t group = arrays_make_group(file, w->file->at.dataset);
   if (group < 0) return dm_h5_fail(DM_E_IO, &w->file->at, "the group cannot be created");
   w->group = group;
-  for (int i = 0; i < count; i++) DM_TRY(write_array(w, &arrays[i]));
-  return write_attributes(w, encoding, attributes);
+  for (int i = 0; i < count; i++) DM_TRY(array_write(w, &arrays[i]));
+  return arrays_write_attributes(w, encoding, attributes);
 }
 
-static dm_status fill_file(writing *w, const dm_file_array *arrays, int count,
-                           const dm_file_encoding *encoding, const dm_attributes *attributes) {
+static dm_status arrays_fill_file(writing *w, const dm_file_array *arrays, int count,
+                                  const dm_file_encoding *encoding,
+                                  const dm_attributes *attributes) {
   DM_H5_ALONE;
   char path[DM_DESCRIPTOR];
   DM_TRY(dm_h5_start(false));
@@ -105,7 +108,7 @@ static dm_status fill_file(writing *w, const dm_file_array *arrays, int count,
     file =
         H5Fcreate(dm_output_by_descriptor(w->file->made, path), H5F_ACC_TRUNC, H5P_DEFAULT, access);
   if (file < 0) return dm_h5_fail(DM_E_IO, &w->file->at, "the file cannot be created");
-  dm_status status = fill_group(w, file, arrays, count, encoding, attributes);
+  dm_status status = arrays_fill_group(w, file, arrays, count, encoding, attributes);
   if (!status && H5Fflush(file, H5F_SCOPE_LOCAL) < 0)
     status = dm_h5_fail(DM_E_IO, &w->file->at, "the file cannot be flushed");
   if (H5Fclose(file) < 0 && !status)
@@ -113,12 +116,12 @@ static dm_status fill_file(writing *w, const dm_file_array *arrays, int count,
   return status;
 }
 
-static dm_status check_room(const dm_location *at, const dm_file_array *arrays, int count) {
+static dm_status arrays_check_room(const dm_location *at, const dm_file_array *arrays, int count) {
   int64_t all = HEAD_BYTES;
   for (int i = 0; i < count; i++) {
     int64_t bytes;
-    DM_TRY(
-        dm_bytes_of(arrays[i].rows, dm_max(1, arrays[i].cols), (int)size_of(&arrays[i]), &bytes));
+    DM_TRY(dm_bytes_of(arrays[i].rows, dm_max(1, arrays[i].cols), (int)array_size(&arrays[i]),
+                       &bytes));
     all = dm_plus(all, bytes);
   }
   return dm_output_room(at, all);
@@ -130,12 +133,12 @@ dm_status dm_arrays_write(const dm_location *at, bool force, const dm_file_array
   dm_output_file file = {.at = *at, .made = -1};
   const dm_completion completion = {.force = force};
   bool named = false;
-  DM_TRY(check_room(at, arrays, count));
+  DM_TRY(arrays_check_room(at, arrays, count));
   DM_TRY(dm_output_forget(at));
   DM_TRY(dm_output_make(&file, NULL));
   writing w = {&file, keepalive, -1};
   dm_status status = dm_output_lock(&file.at, file.part, file.made, LOCK_EX);
-  if (!status) status = fill_file(&w, arrays, count, encoding, attributes);
+  if (!status) status = arrays_fill_file(&w, arrays, count, encoding, attributes);
   if (!status) status = dm_output_share(&file);
   if (!status) status = dm_output_commit(&file, &completion, keepalive, &named);
   if (!named) dm_output_discard(&file);

@@ -79,7 +79,7 @@ typedef struct adding {
 } adding;
 
 /* COUNT numbers from (i, j) of the part on. */
-static dm_status add_piece(const adding *a, int slot, int64_t i, int64_t j, int64_t count) {
+static dm_status reducer_add_piece(const adding *a, int slot, int64_t i, int64_t j, int64_t count) {
   dm_reducer *r = a->reducer;
   double values[DM_PIECE];
   const bool in_place = a->part.dtype == DM_F64 && a->part.col_stride == 1;
@@ -106,7 +106,7 @@ static dm_status add_piece(const adding *a, int slot, int64_t i, int64_t j, int6
   return second.count > 0 ? r->ops->add(r, &second, &r->nans[slot]) : DM_OK;
 }
 
-static dm_status add_lines(void *context, int64_t slot) {
+static dm_status reducer_add_lines(void *context, int64_t slot) {
   const adding *a = context;
   const int64_t lines = a->across ? a->part.cols : a->part.rows;
   const int64_t begin = dm_min(slot * a->step, lines), end = dm_min(begin + a->step, lines);
@@ -114,7 +114,7 @@ static dm_status add_lines(void *context, int64_t slot) {
   const int64_t cols[2] = {a->across ? begin : 0, a->across ? end : a->part.cols};
   for (int64_t i = rows[0]; i < rows[1]; i++)
     for (int64_t j = cols[0]; j < cols[1]; j += DM_PIECE)
-      DM_TRY(add_piece(a, (int)slot, i, j, dm_min(DM_PIECE, cols[1] - j)));
+      DM_TRY(reducer_add_piece(a, (int)slot, i, j, dm_min(DM_PIECE, cols[1] - j)));
   return DM_OK;
 }
 
@@ -125,15 +125,15 @@ dm_status dm_reducer_add(dm_reducer *r, dm_view part, int64_t row, int64_t col, 
   const int64_t slots = dm_max(1, dm_min(dm_min(threads, DM_REDUCE_SLOTS), dm_ceil_div(lines, 8)));
   adding a = {.reducer = r, .part = part, .row = row, .col = col, .across = across};
   a.step = dm_round_up(dm_ceil_div(lines, slots), 8);
-  return dm_fork_each(slots, (int)slots, add_lines, &a);
+  return dm_fork_each(slots, (int)slots, reducer_add_lines, &a);
 }
 
 /* ---- the ranks ---- */
 
 enum { TAG = 91 };
 
-static dm_status send_states(const dm_comm *comm, const int64_t *sizes, int count,
-                             const dm_reduce_state *states) {
+static dm_status reducer_send_states(const dm_comm *comm, const int64_t *sizes, int count,
+                                     const dm_reduce_state *states) {
   dm_messages *messages;
   DM_TRY(dm_messages_new(&messages));
   dm_status status = dm_messages_send(messages, comm, sizes,
@@ -146,7 +146,7 @@ static dm_status send_states(const dm_comm *comm, const int64_t *sizes, int coun
   return status;
 }
 
-static dm_status receive(const dm_comm *comm, void *data, int64_t bytes, int peer) {
+static dm_status reducer_receive(const dm_comm *comm, void *data, int64_t bytes, int peer) {
   dm_messages *messages;
   if (bytes == 0) return DM_OK;
   DM_TRY(dm_messages_new(&messages));
@@ -161,26 +161,26 @@ static void free_states(dm_reduce_state states[DM_REDUCE_STATES]) {
 }
 
 /* The states of PEER, and its NANS. */
-static dm_status receive_states(const dm_comm *comm, int peer,
-                                dm_reduce_state states[DM_REDUCE_STATES], int64_t *nans) {
+static dm_status reducer_receive_states(const dm_comm *comm, int peer,
+                                        dm_reduce_state states[DM_REDUCE_STATES], int64_t *nans) {
   int64_t sizes[DM_REDUCE_STATES + 1];
-  DM_TRY(receive(comm, sizes, sizeof sizes, peer));
+  DM_TRY(reducer_receive(comm, sizes, sizeof sizes, peer));
   for (int i = 0; i < DM_REDUCE_STATES; i++) {
     states[i].bytes = sizes[i];
     DM_TRY(dm_buffer_alloc(dm_max(1, sizes[i]), &states[i].data));
-    DM_TRY(receive(comm, states[i].data, sizes[i], peer));
+    DM_TRY(reducer_receive(comm, states[i].data, sizes[i], peer));
   }
   *nans = sizes[DM_REDUCE_STATES];
   return DM_OK;
 }
 
-static dm_status send_own(dm_reducer *r, const dm_comm *comm) {
+static dm_status reducer_send_own(dm_reducer *r, const dm_comm *comm) {
   dm_reduce_state states[DM_REDUCE_STATES] = {{.data = NULL}};
   int64_t sizes[DM_REDUCE_STATES + 1] = {0};
   const int count = r->ops->states(r, states);
   for (int i = 0; i < count; i++) sizes[i] = states[i].bytes;
   sizes[DM_REDUCE_STATES] = dm_reducer_nan(r);
-  return send_states(comm, sizes, count, states);
+  return reducer_send_states(comm, sizes, count, states);
 }
 
 /* One rank after the other, so that rank 0 holds two states at most. It receives from all of them,
@@ -190,11 +190,11 @@ dm_status dm_reducer_join(dm_reducer *r, const dm_comm *comm) {
   DM_TRY(dm_comm_agree(comm, r->ops->settle(r)));
   dm_status status = DM_OK;
   for (int peer = 1; peer < ranks; peer++) {
-    if (rank == peer) DM_TRY(send_own(r, comm));
+    if (rank == peer) DM_TRY(reducer_send_own(r, comm));
     if (rank != 0) continue;
     dm_reduce_state states[DM_REDUCE_STATES] = {{.data = NULL}};
     int64_t nans = 0;
-    dm_status received = receive_states(comm, peer, states, &nans);
+    dm_status received = reducer_receive_states(comm, peer, states, &nans);
     if (!received && !status) status = r->ops->absorb(r, states);
     free_states(states);
     if (received) return dm_status_first(received, status);

@@ -45,7 +45,7 @@ static void number_close(dm_reducer *r) {
 
 /* ---- adding ---- */
 
-static void add_extreme(dm_reduction_kind kind, number *to, double value, int64_t index) {
+static void number_add_extreme(dm_reduction_kind kind, number *to, double value, int64_t index) {
   const bool largest = kind == DM_REDUCE_MAX || kind == DM_REDUCE_ARGMAX;
   const bool better = to->index < 0 || (largest ? value > to->value : value < to->value) ||
                       (value == to->value && index < to->index);
@@ -54,7 +54,7 @@ static void add_extreme(dm_reduction_kind kind, number *to, double value, int64_
   to->index = index;
 }
 
-static void add_term(number *to, double value) {
+static void number_add_term(number *to, double value) {
   const double sum = to->value + value;
   if (isfinite(sum)) /* Inf is the sum, whatever is lost */
     to->lost += fabs(to->value) >= fabs(value) ? to->value - sum + value : value - sum + to->value;
@@ -71,19 +71,19 @@ static void rescale(number *to, int64_t exponent) {
 /* Squares of such magnitudes can be summed as they are. */
 static const double small = 0x1p-480, large = 0x1p480;
 
-static void add_square(number *to, double value) {
+static void number_add_square(number *to, double value) {
   const double size = fabs(value);
   if (size == 0.0) return;
   const bool plain = (size >= small && size <= large) || !isfinite(size);
   if (plain && to->exponent == 0) {
-    add_term(to, size * size);
+    number_add_term(to, size * size);
     return;
   }
   const int64_t exponent = plain ? 0 : ilogb(size);
   const bool empty = to->value == 0.0;
   if (empty || exponent > to->exponent) rescale(to, exponent);
   const double scaled = ldexp(size, (int)-to->exponent);
-  add_term(to, scaled * scaled);
+  number_add_term(to, scaled * scaled);
 }
 
 static dm_status number_add(dm_reducer *r, const dm_piece *p, int64_t *nans) {
@@ -97,11 +97,11 @@ static dm_status number_add(dm_reducer *r, const dm_piece *p, int64_t *nans) {
     *nans += nan;
     to->count += !nan;
     if (is_extreme(kind)) {
-      if (!nan) add_extreme(kind, to, value, dm_piece_index(p, i));
+      if (!nan) number_add_extreme(kind, to, value, dm_piece_index(p, i));
     } else if (kind == DM_REDUCE_NORM) {
-      add_square(to, value);
+      number_add_square(to, value);
     } else if (kind != DM_REDUCE_COUNT) {
-      add_term(to, value);
+      number_add_term(to, value);
     }
   }
   return DM_OK;
@@ -125,15 +125,15 @@ static dm_status number_absorb(dm_reducer *r, const dm_reduce_state list[DM_REDU
     number *to = &n->of[i], one = ((const number *)list[0].data)[i];
     to->count += one.count;
     if (is_extreme(r->what.kind)) {
-      if (one.index >= 0) add_extreme(r->what.kind, to, one.value, one.index);
+      if (one.index >= 0) number_add_extreme(r->what.kind, to, one.value, one.index);
       continue;
     }
     if (to->value == 0.0) to->exponent = one.exponent;
     const int64_t exponent = one.value == 0.0 ? to->exponent : dm_max(to->exponent, one.exponent);
     rescale(to, exponent);
     rescale(&one, exponent);
-    add_term(to, one.value);
-    add_term(to, one.lost);
+    number_add_term(to, one.value);
+    number_add_term(to, one.lost);
   }
   return DM_OK;
 }
@@ -148,7 +148,7 @@ static int64_t number_bytes(const dm_reducer *r) {
   return r->lines * (int64_t)sizeof(number);
 }
 
-static double number_of(const dm_reducer *r, const number *of) {
+static double number_value(const dm_reducer *r, const number *of) {
   const dm_reduction_kind kind = r->what.kind;
   const double sum = isfinite(of->value) ? of->value + of->lost : of->value;
   if (is_extreme(kind)) return of->index < 0 ? (double)NAN : of->value;
@@ -174,7 +174,7 @@ static dm_status number_result(dm_reducer *r, dm_dtype type,
     if (counts)
       ((int64_t *)n->result)[i] = kind == DM_REDUCE_COUNT ? n->of[i].count : n->of[i].index;
     else
-      ((double *)n->result)[i] = number_of(r, &n->of[i]);
+      ((double *)n->result)[i] = number_value(r, &n->of[i]);
   }
   (void)type; /* sums of f32 have more digits than f32 */
   arrays[0] =
