@@ -117,8 +117,8 @@ static dm_status check_existing(const dm_location *at, const struct stat *info, 
 }
 
 const char *const dm_output_endings[] = {
-    ".part",          ".journal",       ".damier-new",    ".damier-pair-n",
-    ".damier-pair-p", ".damier-pair-s", ".damier-pair-q", NULL};
+    ".part",          ".journal",       ".damier-new",    ".damier-pair-n", ".damier-pair-p",
+    ".damier-pair-s", ".damier-pair-q", ".damier-pair-t", ".damier-pair-r", NULL};
 
 /* An input may have the name of a temporary file of this run. */
 static dm_status check_siblings(const dm_location *at, const dm_dataset *const *inputs, int count,

@@ -1,11 +1,8 @@
 #include "product/pairwise.h"
 
 #include <math.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"
@@ -13,94 +10,23 @@
 #include "core/compute.h"
 #include "core/copy.h"
 #include "core/units.h"
-#include "file/inspect.h"
-#include "file/journal.h"
 #include "file/read.h"
 #include "plan/partition.h"
 #include "product/centered.h"
 #include "product/multiply.h"
 #include "product/pairwise_impl.h"
-#include "product/provenance.h"
-#include "product/rows_file.h"
 
 /* A product: what is read in place of the values of its factors. */
 static const struct {
-  const char *ending;
   dm_role left, right;
-} factors[FACTORS] = {[COUNTS] = {".damier-pair-n", DM_ROLE_PRESENT, DM_ROLE_PRESENT},
-                      [PRODUCTS] = {".damier-pair-p", DM_ROLE_VALUES, DM_ROLE_VALUES},
-                      [SUMS] = {".damier-pair-s", DM_ROLE_VALUES, DM_ROLE_PRESENT},
-                      [SQUARES] = {".damier-pair-q", DM_ROLE_SQUARES, DM_ROLE_PRESENT},
-                      [OTHER_SUMS] = {".damier-pair-t", DM_ROLE_PRESENT, DM_ROLE_VALUES},
-                      [OTHER_SQUARES] = {".damier-pair-r", DM_ROLE_PRESENT, DM_ROLE_SQUARES}};
-
-/* Of one matrix, array I has the columns of this product as rows. */
-static int column_of(int i) {
-  return i - OTHER_SUMS + SUMS;
-}
+} factors[FACTORS] = {[COUNTS] = {DM_ROLE_PRESENT, DM_ROLE_PRESENT},
+                      [PRODUCTS] = {DM_ROLE_VALUES, DM_ROLE_VALUES},
+                      [SUMS] = {DM_ROLE_VALUES, DM_ROLE_PRESENT},
+                      [SQUARES] = {DM_ROLE_SQUARES, DM_ROLE_PRESENT},
+                      [OTHER_SUMS] = {DM_ROLE_PRESENT, DM_ROLE_VALUES},
+                      [OTHER_SQUARES] = {DM_ROLE_PRESENT, DM_ROLE_SQUARES}};
 
 /* ---- the products ---- */
-
-/* C.h5 has its counts in C_counts.h5. */
-static dm_status name_counts(const pairwise *p, char path[DM_SIBLING_PATH]) {
-  const char *file = p->multiply->out.file, *slash = strrchr(file, '/'), *dot = strrchr(file, '.');
-  const bool ends = dot && (!slash || dot > slash + 1) && dot > file;
-  const int base = (int)(ends ? (size_t)(dot - file) : strlen(file));
-  const int used = snprintf(path, DM_SIBLING_PATH, "%.*s_counts.h5", base, file);
-  return used < DM_SIBLING_PATH ? DM_OK : dm_fail(DM_E_USAGE, "the name of C is too long");
-}
-
-/* Whether product WHICH is a result, too. */
-static bool keeps_product(const pairwise *p, int which) {
-  return p->relates && which == COUNTS && !p->in_memory;
-}
-
-static dm_status name_product(const pairwise *p, int which, dm_location *at) {
-  char path[DM_SIBLING_PATH];
-  DM_TRY(keeps_product(p, which) ? name_counts(p, path)
-                                 : dm_file_sibling(&p->multiply->out, factors[which].ending, path));
-  *at = (dm_location){.dataset = "/c"};
-  if (strlen(path) >= sizeof at->file) return dm_fail(DM_E_USAGE, "the name of C is too long");
-  memcpy(at->file, path, strlen(path) + 1);
-  return DM_OK;
-}
-
-/* DM_E_USAGE: a file has the name of the counts, and may not be replaced. */
-static dm_status check_counts(const pairwise *p) {
-  dm_location at;
-  bool complete = false;
-  if (!keeps_product(p, COUNTS)) return DM_OK;
-  DM_TRY(name_product(p, COUNTS, &at));
-  if (access(at.file, F_OK) != 0 || p->multiply->force) return DM_OK;
-  dm_status status = dm_journal_inspect_complete(&at, p->m, p->n, &complete);
-  dm_status_free(status);
-  if (complete) return DM_OK; /* of the run that this one resumes */
-  return dm_hint(dm_fail(DM_E_USAGE, "%s exists, where the counts of variants go", at.file),
-                 "--force replaces it; or give another -o");
-}
-
-/* Whether an earlier run completed the product: its journal, which stays until C is complete, says
- * of what. */
-static dm_status find_made(const pairwise *p, dm_multiply *job) {
-  bool complete = false;
-  dm_status status = DM_OK;
-  if (p->run->rank == 0 && job->checkpoint && access(job->out.file, F_OK) == 0)
-    status = dm_journal_inspect_complete(&job->out, p->m, p->n, &complete);
-  if (complete && !status) status = dm_file_inspect_own(&job->out, &job->whole);
-  if (status) job->whole = (dm_dataset){0}; /* it is computed again */
-  dm_status_free(status);
-  return dm_comm_broadcast(p->run->world, &job->whole, sizeof job->whole, 0);
-}
-
-static dm_status multiply_to_file(pairwise *p, int which, dm_multiply *job) {
-  DM_TRY(name_product(p, which, &job->out));
-  DM_TRY(find_made(p, job));
-  DM_TRY(dm_multiply_run(p->run, job, NULL));
-  dm_dataset *made = &p->made[which];
-  dm_status status = p->run->rank == 0 ? dm_file_inspect_own(&job->out, made) : DM_OK;
-  DM_TRY(dm_comm_agree(p->run->world, status));
-  return dm_comm_broadcast(p->run->world, made, sizeof *made, 0);
-}
 
 dm_memory_matrix dm_pairwise_in_rows(const pairwise *p, double *rows, bool on_gpu) {
   return (dm_memory_matrix){.division = DM_BY_ROWS,
@@ -181,7 +107,7 @@ static dm_status multiply_there(pairwise *p, const dm_multiply *job) {
 
 static dm_status multiply_job(pairwise *p, int which, dm_multiply *job) {
   if (p->gpu) return multiply_there(p, job);
-  return p->in_memory ? dm_multiply_run(p->run, job, NULL) : multiply_to_file(p, which, job);
+  return p->in_memory ? dm_multiply_run(p->run, job, NULL) : dm_pairwise_to_file(p, which, job);
 }
 
 /* Sums of ones below 2^24 are exact in f32. */
@@ -217,24 +143,6 @@ static dm_status multiply_roles(pairwise *p, int which) {
   if (!status) status = multiply_job(p, which, &job);
   for (int x = 0; x < 2; x++) dm_centered_copy_free(&copies[x]);
   return status;
-}
-
-/* Space for the files that no earlier run has left: it is reserved in each when it is begun. */
-static dm_status check_space(const pairwise *p) {
-  const dm_multiply *m = p->multiply;
-  char part[DM_SIBLING_PATH];
-  int64_t bytes, all = 0;
-  DM_TRY(check_counts(p));
-  for (int i = 0; i <= p->count; i++) {
-    const dm_dtype type = i < p->count ? DM_F64 : m->equation.type_c;
-    dm_location at = m->out;
-    if (i < p->count) DM_TRY(name_product(p, i, &at));
-    DM_TRY(dm_file_sibling(&at, ".part", part));
-    DM_TRY(dm_bytes_of(p->m, p->n, dm_dtype_size(type), &bytes));
-    const bool made = i < p->count && access(at.file, F_OK) == 0;
-    if (!made && access(part, F_OK) != 0) all = dm_plus(all, bytes);
-  }
-  return dm_context(dm_output_space(&m->out, all), "C and %d products of pairs", p->count);
 }
 
 /* ---- products in memory ---- */
@@ -316,7 +224,8 @@ static dm_status copy_rows(const pairwise *p, double *to, double *from, bool to_
 
 /* Rows I become the columns with these numbers; to GPUs through host memory. */
 static dm_status bring_column(const pairwise *p, int i, double *host) {
-  const dm_memory_matrix of = dm_pairwise_in_rows(p, p->rows[column_of(i)], p->gpu != NULL);
+  const dm_memory_matrix of =
+      dm_pairwise_in_rows(p, p->rows[dm_pairwise_column_of(i)], p->gpu != NULL);
   const dm_memory_matrix columns = dm_pairwise_in_rows(p, host, false);
   dm_distributed to;
   dm_status status = dm_distributed_open(p->run->world, &columns, "a product", &to);
@@ -405,10 +314,10 @@ dm_pairs dm_pairwise_pairs(const pairwise *p, int64_t first, int64_t at, int64_t
   for (int i = 0; i < FACTORS; i++) {
     if (p->rows[i])
       views[i] = dm_pairwise_view(p, p->rows[i] + at * p->n, count, p->gpu != NULL);
-    else if (i >= OTHER_SUMS && p->rows[column_of(i)]) /* one rank has all */
-      views[i] = dm_view_sub(
-          dm_view_transpose(dm_pairwise_view(p, p->rows[column_of(i)], p->m, p->gpu != NULL)), at,
-          0, count, p->n);
+    else if (i >= OTHER_SUMS && p->rows[dm_pairwise_column_of(i)]) /* one rank has all */
+      views[i] = dm_view_sub(dm_view_transpose(dm_pairwise_view(
+                                 p, p->rows[dm_pairwise_column_of(i)], p->m, p->gpu != NULL)),
+                             at, 0, count, p->n);
   }
   if (p->relates) set_squares(p, first, views);
   return (dm_pairs){.first = first,
@@ -430,63 +339,6 @@ static void set_form(pairwise *p) {
                            .divided = divide != DM_NO_DIVISION,
                            .less = divide == DM_DIVIDE_BY_N_LESS_1 ? 1.0 : 0.0,
                            .alpha = p->multiply->equation.alpha[0]};
-}
-
-dm_status dm_pairwise_open_readers(pairwise *p) {
-  for (int i = 0; i < p->count; i++)
-    DM_TRY(dm_reader_open(&p->made[i], DM_DTYPE_NONE, &p->readers[i]));
-  return DM_OK;
-}
-
-void dm_pairwise_close_readers(pairwise *p) {
-  for (int i = 0; i < p->count; i++) {
-    dm_reader_close(p->readers[i]);
-    p->readers[i] = NULL;
-  }
-}
-
-/* Of one matrix also the columns with these numbers, as rows. */
-dm_status dm_pairwise_read(pairwise *p, int64_t row, int64_t count) {
-  for (int i = 0; i < (p->relates ? p->count : FACTORS); i++) {
-    const bool turned = i >= p->count;
-    dm_reader *reader = p->readers[turned ? column_of(i) : i];
-    if (p->room < count * p->n) {
-      free(p->rows[i]);
-      p->rows[i] = NULL;
-      DM_TRY(dm_buffer_alloc(count * p->n * (int64_t)sizeof(double), (void **)&p->rows[i]));
-    }
-    dm_view view = dm_view_row_major(p->rows[i], DM_F64, count, p->n);
-    if (turned) view = dm_view_transpose(view);
-    DM_TRY(dm_reader_read(reader, turned ? 0 : row, turned ? row : 0, &view, 1, false));
-  }
-  p->room = dm_max(p->room, count * p->n);
-  return DM_OK;
-}
-
-/* With KEEP without its journal only. */
-static void remove_file(const pairwise *p, int which, bool keep) {
-  dm_location at;
-  dm_journal *journal = NULL;
-  bool locked;
-  dm_status status = name_product(p, which, &at);
-  if (!status && p->made[which].at.file[0]) {
-    if (!keep) (void)unlink(at.file);
-    status = dm_journal_open(&at, &journal, &locked);
-    if (!status) status = dm_journal_remove(journal);
-    dm_journal_close(journal);
-  }
-  dm_status_free(status);
-}
-
-/* Before C gets its name: nothing would remove them if the run were killed after that. */
-void dm_pairwise_remove_products(void *context) {
-  const pairwise *p = context;
-  for (int i = 0; i < p->count && p->run->rank == 0 && !p->in_memory; i++)
-    remove_file(p, i, keeps_product(p, i));
-}
-
-static void remove_all(const pairwise *p) {
-  for (int i = 0; i < p->count && p->run->rank == 0 && !p->in_memory; i++) remove_file(p, i, false);
 }
 
 /* ---- all ---- */
@@ -634,7 +486,7 @@ dm_status dm_pairwise_make(pairwise *p, const dm_multiply *m, dm_status (*work)(
   set_form(p);
   dm_status status = DM_OK;
   if (!p->in_memory)
-    status = dm_comm_agree(p->run->world, p->run->rank == 0 ? check_space(p) : DM_OK);
+    status = dm_comm_agree(p->run->world, p->run->rank == 0 ? dm_pairwise_check_space(p) : DM_OK);
   if (!status) status = find_gpu(p);
   if (!status) status = take_means(p, &made);
   if (!status) status = open_present(p, &present);
@@ -644,7 +496,7 @@ dm_status dm_pairwise_make(pairwise *p, const dm_multiply *m, dm_status (*work)(
   if (status && p->multiply->checkpoint)
     status = report_kept(p, status);
   else if (status)
-    remove_all(p);
+    dm_pairwise_remove_all(p);
   free_all(p, &made, &present);
   return status;
 }

@@ -1,5 +1,6 @@
 /* pairwise_impl: the products that covariances and correlations of pairs are made of. Private to
- * the parts of pairwise: pairwise.c makes the products, pairwise_again.c takes sums of some pairs
+ * the parts of pairwise: pairwise.c makes the products, pairwise_files.c
+ * knows their files, pairwise_again.c takes sums of some pairs
  * again, pairwise_finish.c makes C, and pairwise_verify.c verifies it. */
 #ifndef DM_PRODUCT_PAIRWISE_IMPL_H
 #define DM_PRODUCT_PAIRWISE_IMPL_H
@@ -84,8 +85,22 @@ dm_view dm_pairwise_view(const pairwise *p, double *rows, int64_t count, bool on
 dm_status dm_pairwise_move(const pairwise *p, const dm_memory_matrix *stated, dm_backend *backend,
                            bool turned, dm_distributed *to);
 
-/* Rank 0 removes the files of the products. */
+/* Of one matrix, array I has the columns of this product as rows. */
+static inline int dm_pairwise_column_of(int i) {
+  return i - OTHER_SUMS + SUMS;
+}
+
+/* Collective: the product WHICH that JOB describes, in its file; one that an earlier run has made
+ * is taken. */
+dm_status dm_pairwise_to_file(pairwise *p, int which, dm_multiply *job);
+
+/* Rank 0: DM_E_FIT if the disk has no space for the files that no earlier run has left, each of
+ * which reserves it when it is begun; DM_E_USAGE: a file of the user has the name of one. */
+dm_status dm_pairwise_check_space(const pairwise *p);
+
+/* Rank 0 removes the files of the products, but for those that are results; or all. */
 void dm_pairwise_remove_products(void *pairwise);
+void dm_pairwise_remove_all(const pairwise *p);
 
 /* COUNT rows of what is known of pairs, from row FIRST of C on, which are AT rows in memory. */
 dm_pairs dm_pairwise_pairs(const pairwise *p, int64_t first, int64_t at, int64_t count);

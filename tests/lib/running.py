@@ -92,7 +92,9 @@ def run(damier, ranks, *words, expect=0, timeout=600):  # pylint: disable=redefi
     words = command(ranks, damier, *words)
     done = ended(words, timeout)
     if done.returncode != expect:
-        raise Failure(f"exit {done.returncode}, wanted {expect}: {' '.join(words)}\n{done.stderr[-900:]}")
+        said = done.stderr  # of a launcher the first lines say why
+        shown = said if len(said) < 2400 else f"{said[:1200]}\n[...]\n{said[-1200:]}"
+        raise Failure(f"exit {done.returncode}, wanted {expect}: {' '.join(words)}\n{shown}")
     return done.stdout
 
 
