@@ -110,10 +110,10 @@ static dm_status multiply_job(pairwise *p, int which, dm_multiply *job) {
   return p->in_memory ? dm_multiply_run(p->run, job, NULL) : dm_pairwise_to_file(p, which, job);
 }
 
-/* Sums of ones below 2^24 are exact in f32. */
+/* Sums of ones below 2^24 are exact in f32. Copies in GPU memory are multiplied as they are. */
 static dm_dtype type_of_product(const pairwise *p, int which) {
   const int64_t most = INT64_C(1) << 24;
-  return which == COUNTS && p->k < most ? DM_F32 : DM_F64;
+  return which == COUNTS && p->k < most && !p->gpu ? DM_F32 : DM_F64;
 }
 
 static dm_status multiply_roles(pairwise *p, int which) {
