@@ -78,6 +78,14 @@ typedef struct adding {
   bool across;
 } adding;
 
+/* Whether nothing of COUNT numbers from (i, j) of the part on is kept, which most often is so. */
+static bool reducer_skips(const adding *a, int64_t i, int64_t j, int64_t count) {
+  const dm_reducer *r = a->reducer;
+  return r->ops->skips && a->part.dtype == DM_F32 && a->part.col_stride == 1 &&
+         r->ops->skips(r, dm_view_at(a->part, i, j), count, a->across ? a->col + j : a->row + i,
+                       a->across);
+}
+
 /* COUNT numbers from (i, j) of the part on. */
 static dm_status reducer_add_piece(const adding *a, int slot, int64_t i, int64_t j, int64_t count) {
   dm_reducer *r = a->reducer;
@@ -112,9 +120,12 @@ static dm_status reducer_add_lines(void *context, int64_t slot) {
   const int64_t begin = dm_min(slot * a->step, lines), end = dm_min(begin + a->step, lines);
   const int64_t rows[2] = {a->across ? 0 : begin, a->across ? a->part.rows : end};
   const int64_t cols[2] = {a->across ? begin : 0, a->across ? end : a->part.cols};
+  const int64_t step = a->reducer->ops->skips ? DM_REDUCE_STRETCH : DM_PIECE;
   for (int64_t i = rows[0]; i < rows[1]; i++)
-    for (int64_t j = cols[0]; j < cols[1]; j += DM_PIECE)
-      DM_TRY(reducer_add_piece(a, (int)slot, i, j, dm_min(DM_PIECE, cols[1] - j)));
+    for (int64_t j = cols[0]; j < cols[1]; j += step) {
+      const int64_t count = dm_min(step, cols[1] - j);
+      if (!reducer_skips(a, i, j, count)) DM_TRY(reducer_add_piece(a, (int)slot, i, j, count));
+    }
   return DM_OK;
 }
 

@@ -91,7 +91,33 @@ DM_BOTH_WIDTHS(exceeds,
                 bool *any),
                (values, threshold, magnitude, sign, count, any))
 
-enum { STRETCH = 64 };
+/* The same of f32: whether none is. */
+DM_INLINE void passes_by_loop(const float *values, float threshold, bool magnitude, float sign,
+                              int64_t count, bool *all) {
+  int32_t met = 0;
+  if (magnitude)
+    for (int64_t i = 0; i < count; i++) met |= !(sign * fabsf(values[i]) <= threshold);
+  else
+    for (int64_t i = 0; i < count; i++) met |= !(sign * values[i] <= threshold);
+  *all = met == 0;
+}
+
+DM_BOTH_WIDTHS(passes_by,
+               (const float *values, float threshold, bool magnitude, float sign, int64_t count,
+                bool *all),
+               (values, threshold, magnitude, sign, count, all))
+
+static bool beyond_skips(const dm_reducer *r, const float *values, int64_t count, int64_t line,
+                         bool across) {
+  const double sign = r->what.below ? -1.0 : 1.0;
+  bool all;
+  (void)line, (void)across;
+  passes_by(values, dm_reduce_below(sign * r->what.threshold), r->what.by == DM_BY_MAGNITUDE,
+            (float)sign, count, &all);
+  return all;
+}
+
+enum { STRETCH = DM_REDUCE_STRETCH };
 
 static dm_status beyond_add(dm_reducer *r, const dm_piece *p, int64_t *nans) {
   beyond *b = r->kept;
@@ -205,6 +231,6 @@ static dm_status beyond_result(dm_reducer *r, dm_dtype type,
   return DM_OK;
 }
 
-const dm_reduce_ops dm_reduce_beyond = {beyond_open,   beyond_close,  beyond_add,
-                                        beyond_settle, beyond_states, beyond_absorb,
-                                        beyond_kept,   beyond_bytes,  beyond_result};
+const dm_reduce_ops dm_reduce_beyond = {beyond_open,   beyond_close,  beyond_skips,  beyond_add,
+                                        beyond_settle, beyond_states, beyond_absorb, beyond_kept,
+                                        beyond_bytes,  beyond_result};

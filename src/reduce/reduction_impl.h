@@ -2,6 +2,8 @@
 #ifndef DM_REDUCE_REDUCTION_IMPL_H
 #define DM_REDUCE_REDUCTION_IMPL_H
 
+#include <math.h>
+
 #include "reduce/reduction.h"
 
 /* A part of C as numbers, COUNT of them: elements INDEX, INDEX + 1, ... of LINE; or, ACROSS,
@@ -14,7 +16,7 @@ typedef struct dm_piece {
   int slot;
 } dm_piece;
 
-enum { DM_PIECE = 512, DM_REDUCE_SLOTS = 64, DM_REDUCE_STATES = 3 };
+enum { DM_PIECE = 512, DM_REDUCE_STRETCH = 64, DM_REDUCE_SLOTS = 64, DM_REDUCE_STATES = 3 };
 
 /* Memory that a kind keeps, as other ranks send it. */
 typedef struct dm_reduce_state {
@@ -26,6 +28,9 @@ typedef struct dm_reduce_state {
 typedef struct dm_reduce_ops {
   dm_status (*open)(dm_reducer *r, int64_t room);
   void (*close)(dm_reducer *r);
+  /* Whether none of COUNT numbers, of LINE or ACROSS lines from it on, is kept or NaN:
+   * said without making f64 of them. NULL: unknown. */
+  bool (*skips)(const dm_reducer *r, const float *values, int64_t count, int64_t line, bool across);
   /* *NANS grows by those that are left out. */
   dm_status (*add)(dm_reducer *r, const dm_piece *piece, int64_t *nans);
   /* Before the states are sent or absorbed, and before the result is made. */
@@ -52,6 +57,13 @@ struct dm_reducer {
 /* What elements are compared by. */
 static inline double dm_reduce_score(dm_reduce_by by, double value) {
   return by == DM_BY_VALUE ? value : by == DM_BY_LEAST ? -value : value < 0.0 ? -value : value;
+}
+
+/* The largest number of f32 that is not above LIMIT: numbers of f32 are at most the one if they are
+ * at most the other. */
+static inline float dm_reduce_below(double limit) {
+  const float near = (float)limit;
+  return (double)near > limit ? nextafterf(near, -INFINITY) : near;
 }
 
 /* Whether element I of PIECE is left out, and its line and its index there. */

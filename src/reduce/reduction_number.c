@@ -183,6 +183,6 @@ static dm_status number_result(dm_reducer *r, dm_dtype type,
   return DM_OK;
 }
 
-const dm_reduce_ops dm_reduce_number = {number_open,   number_close,  number_add,
-                                        number_settle, number_states, number_absorb,
-                                        number_kept,   number_bytes,  number_result};
+const dm_reduce_ops dm_reduce_number = {number_open,   number_close,  NULL,          number_add,
+                                        number_settle, number_states, number_absorb, number_kept,
+                                        number_bytes,  number_result};

@@ -16,11 +16,12 @@ typedef struct top_entry {
 } top_entry;
 
 typedef struct top {
-  int64_t room;    /* of each line: at most its length */
-  top_entry *heap; /* ROOM of each line */
-  int64_t *used;   /* of these */
-  double *limit;   /* score of the worst of a full line; NaN: it is not full */
-  void *values;    /* the result */
+  int64_t room;     /* of each line: at most its length */
+  top_entry *heap;  /* ROOM of each line */
+  int64_t *used;    /* of these */
+  double *limit;    /* score of the worst of a full line; NaN: it is not full */
+  float *limit_f32; /* not below that */
+  void *values;     /* the result */
   int64_t *indices;
 } top;
 
@@ -48,7 +49,8 @@ static dm_status top_open(dm_reducer *r, int64_t room) {
   DM_TRY(dm_buffer_alloc(dm_max(1, entries) * (int64_t)sizeof *t->heap, (void **)&t->heap));
   DM_TRY(dm_buffer_table(r->lines, &t->used));
   DM_TRY(dm_buffer_table(r->lines, &t->limit));
-  for (int64_t i = 0; i < r->lines; i++) t->limit[i] = NAN;
+  DM_TRY(dm_buffer_table(r->lines, &t->limit_f32));
+  for (int64_t i = 0; i < r->lines; i++) t->limit[i] = t->limit_f32[i] = NAN;
   return DM_OK;
 }
 
@@ -58,6 +60,7 @@ static void top_close(dm_reducer *r) {
   free(t->heap);
   free(t->used);
   free(t->limit);
+  free(t->limit_f32);
   free(t->values);
   free(t->indices);
   free(t);
@@ -101,7 +104,9 @@ static void top_keep(const dm_reducer *r, int64_t line, top_entry new) {
     heap[0] = new;
     top_sink(by, heap, t->room, 0);
   }
-  if (t->used[line] == t->room) t->limit[line] = dm_reduce_score(by, heap[0].value);
+  if (t->used[line] < t->room) return;
+  t->limit[line] = dm_reduce_score(by, heap[0].value);
+  t->limit_f32[line] = dm_reduce_below(t->limit[line]);
 }
 
 /* ---- adding ---- */
@@ -128,7 +133,33 @@ DM_BOTH_WIDTHS(passes,
                 bool *any),
                (by, values, limit, one, count, any))
 
-enum { STRETCH = 64 };
+/* The same of f32: whether none may be. */
+DM_INLINE void skips_loop(dm_reduce_by by, const float *values, const float *limit, bool one,
+                          int64_t count, bool *all) {
+  int32_t met = 0;
+  const float only = limit[0], sign = by == DM_BY_LEAST ? -1.0f : 1.0f;
+  if (by == DM_BY_MAGNITUDE)
+    for (int64_t i = 0; i < count; i++) met |= !(fabsf(values[i]) <= (one ? only : limit[i]));
+  else if (one)
+    for (int64_t i = 0; i < count; i++) met |= !(sign * values[i] <= only);
+  else
+    for (int64_t i = 0; i < count; i++) met |= !(sign * values[i] <= limit[i]);
+  *all = met == 0;
+}
+
+DM_BOTH_WIDTHS(skips,
+               (dm_reduce_by by, const float *values, const float *limit, bool one, int64_t count,
+                bool *all),
+               (by, values, limit, one, count, all))
+
+static bool top_skips(const dm_reducer *r, const float *values, int64_t count, int64_t line,
+                      bool across) {
+  bool all;
+  skips(r->what.by, values, ((const top *)r->kept)->limit_f32 + line, !across, count, &all);
+  return all;
+}
+
+enum { STRETCH = DM_REDUCE_STRETCH };
 
 static dm_status top_add(dm_reducer *r, const dm_piece *p, int64_t *nans) {
   top *t = r->kept;
@@ -182,8 +213,8 @@ static int64_t top_kept(const dm_reducer *r) {
 
 static int64_t top_bytes(const dm_reducer *r) {
   const top *t = r->kept;
-  return r->lines *
-         (t->room * (int64_t)sizeof *t->heap + (int64_t)(sizeof *t->used + sizeof *t->limit));
+  return r->lines * (t->room * (int64_t)sizeof *t->heap +
+                     (int64_t)(sizeof *t->used + sizeof *t->limit + sizeof *t->limit_f32));
 }
 
 /* Sorts a heap: best first. */
@@ -217,5 +248,5 @@ static dm_status top_result(dm_reducer *r, dm_dtype type,
   return DM_OK;
 }
 
-const dm_reduce_ops dm_reduce_top = {top_open,   top_close, top_add,   top_settle, top_states,
-                                     top_absorb, top_kept,  top_bytes, top_result};
+const dm_reduce_ops dm_reduce_top = {top_open,   top_close,  top_skips, top_add,   top_settle,
+                                     top_states, top_absorb, top_kept,  top_bytes, top_result};

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""The nearest rows of each row by inner product: by damier gram --top, by faiss's exact index, and by blocks of NumPy, in turns; whole
+commands, from their start to the file of neighbours. Appends a record of each program.
+
+    scripts/bench/neighbours.py -o docs/results/neighbours.jsonl --python VENV/bin/python
+
+Needs a Python with faiss-cpu, h5py and NumPy.
+"""
+import json
+import pathlib
+import tempfile
+
+from measure import code_of, compare, cores, made_by, options_of, run, start, timed
+
+COLS, TOP = 128, 11  # each row is its own nearest
+WRITE = f"""import sys, h5py, numpy as np
+x = np.random.default_rng(1).standard_normal((int(sys.argv[2]), {COLS}), dtype="f4")
+x /= np.linalg.norm(x, axis=1, keepdims=True)
+with h5py.File(sys.argv[1] + "/X.h5", "w") as file:
+    file["x"] = x
+"""
+READ = "import sys, h5py, numpy as np\nwith h5py.File(sys.argv[1] + '/X.h5') as file:\n    x = file['x'][:]\n"
+WAYS = {"damier": None,
+        "faiss": READ + f"""import faiss
+index = faiss.IndexFlatIP({COLS})
+index.add(x)
+values, indices = index.search(x, {TOP})
+np.savez(sys.argv[1] + "/near.npz", values=values, indices=indices)
+""",
+        "numpy": READ + f"""values, indices = [], []
+for first in range(0, len(x), 2000):
+    c = x[first:first + 2000] @ x.T
+    some = np.argpartition(-c, {TOP}, axis=1)[:, :{TOP}]
+    of_some = np.take_along_axis(c, some, 1)
+    order = np.argsort(-of_some, axis=1)
+    values.append(np.take_along_axis(of_some, order, 1))
+    indices.append(np.take_along_axis(some, order, 1))
+np.savez(sys.argv[1] + "/near.npz", values=np.concatenate(values), indices=np.concatenate(indices))
+"""}
+VERSIONS = "import json, faiss, numpy; print(json.dumps({'faiss': faiss.__version__, 'numpy': numpy.__version__}))"
+
+
+def once(way, folder, options):
+    words = [options.damier, "gram", folder / "X.h5", "--of", "rows", "--top", str(TOP), "-o", folder / "near.h5", "--force", "-q"]
+    if way != "damier":
+        words = [options.python, "-c", WAYS[way], folder]
+    took, _ = timed(lambda: run(words))
+    return took
+
+
+def main():
+    options = options_of(__doc__, "neighbours.jsonl", damier="build/release/damier", runs=10, python="python3",
+                         rows={"type": int, "default": 50000, "help": "rows [50000]"},
+                         folder={"default": "/dev/shm", "help": "for the files [/dev/shm]"})
+    about = {"verb": "neighbours", **made_by(code_of(options.damier), cores=cores()), **json.loads(run([options.python, "-c", VERSIONS]))}
+    with tempfile.TemporaryDirectory(dir=options.folder, prefix="damier-near-") as name:
+        folder = pathlib.Path(name)
+        run([options.python, "-c", WRITE, folder, str(options.rows)])
+        case = {"rows": options.rows, "columns": COLS, "top": TOP, "type": "f32"}
+        compare(options.output, about, case, tuple(WAYS), lambda way: once(way, folder, options), options.runs)
+
+
+if __name__ == "__main__":
+    start(main)
