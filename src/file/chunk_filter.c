@@ -119,8 +119,8 @@ static dm_status too_long(void) {
 
 /* Inflates one stream of zlib or GZIP; *used are its bytes. */
 #ifdef DAMIER_HAVE_DEFLATE
-static dm_status inflate_one(bool gzip, const void *data, int64_t length, void *out, int64_t room,
-                             int64_t *used, int64_t *made) {
+static dm_status filter_inflate_one(bool gzip, const void *data, int64_t length, void *out,
+                                    int64_t room, int64_t *used, int64_t *made) {
   struct libdeflate_decompressor *inflater = libdeflate_alloc_decompressor();
   size_t took = 0, gave = 0;
   if (!inflater) return dm_fail(DM_E_FIT, "no memory to inflate a chunk");
@@ -137,8 +137,8 @@ static dm_status inflate_one(bool gzip, const void *data, int64_t length, void *
   return DM_OK;
 }
 #else
-static dm_status inflate_one(bool gzip, const void *data, int64_t length, void *out, int64_t room,
-                             int64_t *used, int64_t *made) {
+static dm_status filter_inflate_one(bool gzip, const void *data, int64_t length, void *out,
+                                    int64_t room, int64_t *used, int64_t *made) {
   enum { GZIP = 16 + MAX_WBITS };
   z_stream stream = {
       .next_in = (Bytef *)data, .avail_in = (uInt)length, .next_out = out, .avail_out = (uInt)room};
@@ -158,8 +158,8 @@ static dm_status inflate_all(bool gzip, const void *data, int64_t *length, void 
                              int64_t room) {
   int64_t at = 0, made = 0, used, more;
   do {
-    DM_TRY(inflate_one(gzip, (const char *)data + at, *length - at, (char *)out + made, room - made,
-                       &used, &more));
+    DM_TRY(filter_inflate_one(gzip, (const char *)data + at, *length - at, (char *)out + made,
+                              room - made, &used, &more));
     at += used;
     made += more;
   } while (gzip && at < *length);

@@ -97,7 +97,7 @@ static void indices_of(const dm_reader *reader, const dm_chunk_place *place,
 }
 
 /* Finds the chunk at PLACE. */
-static dm_status find_place(const dm_reader *reader, dm_chunk_place *place) {
+static dm_status read_find_place(const dm_reader *reader, dm_chunk_place *place) {
   int64_t first[DM_AXES];
   if (!reader->chunks->zarr)
     return dm_chunk_find(&reader->dataset, reader->set, reader->raw ? reader->observer : NULL,
@@ -164,7 +164,7 @@ dm_status dm_reader_find_chunk(const dm_reader *reader, int64_t number, dm_chunk
   if (d->few.chunks > 0)
     dm_few_chunks_place(&d->few, number, place);
   else
-    DM_TRY(find_place(reader, place));
+    DM_TRY(read_find_place(reader, place));
   if (place->bytes == 0 && !d->no_data)
     return dm_fail_at(DM_E_INPUT, &d->at, "the chunk at (%lld, %lld) cannot be found",
                       (long long)place->row, (long long)place->col);

@@ -21,7 +21,7 @@
 enum {
   MOST_NODES = 20000,
   MOST_GROUPS = 32,    /* in each other */
-  MOST_DATA = 1 << 27, /* elements that are mirrored, of what stands beside others */
+  MOST_DATA = 1 << 27, /* elements of masks and factors that are mirrored */
   MEMORY_STEP = 1 << 20
 };
 
@@ -176,7 +176,7 @@ static dm_status mirror_array(const zarr_mirror *m, const dm_location *at, hid_t
 
 /* ---- groups ---- */
 
-static dm_status mirror_members(zarr_mirror *m, const char *path, hid_t group);
+static dm_status zarr_mirror_members(zarr_mirror *m, const char *path, hid_t group);
 
 /* Whether PATH leads to what is wanted, or is it. */
 static bool mirror_is_on_way(const zarr_mirror *m, const char *path) {
@@ -198,7 +198,7 @@ static dm_status mirror_node(zarr_mirror *m, const char *path, const dm_zarr_nod
   DM_H5_HELD hid_t group = H5Gcreate2(into, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   if (group < 0) return dm_h5_fail(DM_E_INPUT, &at, "it cannot be mirrored");
   DM_TRY(dm_zarr_attributes(&at, node, NULL, group));
-  return m->wanted && !mirror_is_on_way(m, path) ? DM_OK : mirror_members(m, path, group);
+  return m->wanted && !mirror_is_on_way(m, path) ? DM_OK : zarr_mirror_members(m, path, group);
 }
 
 static dm_status mirror_member(zarr_mirror *m, const char *above, const char *name, hid_t group) {
@@ -231,7 +231,7 @@ static bool mirror_is_folder(const zarr_mirror *m, int folder, const struct dire
          (S_ISDIR(info.st_mode) || S_ISLNK(info.st_mode));
 }
 
-static dm_status mirror_members(zarr_mirror *m, const char *path, hid_t group) {
+static dm_status zarr_mirror_members(zarr_mirror *m, const char *path, hid_t group) {
   int fd;
   if (m->depth == MOST_GROUPS)
     return dm_fail_at(DM_E_INPUT, &m->at, "has more than %d groups in each other", MOST_GROUPS);
@@ -284,7 +284,7 @@ static dm_status mirror_around(zarr_mirror *m, const dm_zarr_node *node, hid_t r
   if (above.is && !above.is_array) {
     m->wanted = name;
     status = dm_zarr_attributes(&m->at, &above, NULL, root);
-    if (!status) status = mirror_members(m, "", root);
+    if (!status) status = zarr_mirror_members(m, "", root);
   } else {
     status = mirror_array(m, &m->at, root, name + 1, node);
   }
@@ -302,7 +302,7 @@ static dm_status mirror_all(zarr_mirror *m, const dm_zarr_node *node, hid_t root
   dm_zarr_node_free(&target);
   DM_TRY(wrong);
   DM_TRY(dm_zarr_attributes(&m->at, node, NULL, root));
-  return mirror_members(m, "", root);
+  return zarr_mirror_members(m, "", root);
 }
 
 dm_status dm_zarr_mirror(const dm_location *at, const dm_trust *trust, int64_t *file,

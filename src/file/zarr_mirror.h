@@ -1,6 +1,6 @@
 /* zarr_mirror: what a store of Zarr holds, as a file of HDF5 in memory: groups, arrays without
- * their elements, and attributes. So all that is said about files of HDF5 -- which matrix is meant,
- * what there is instead, what stands beside the numbers -- is said about stores by the same code.
+ * their elements, and attributes. So the code for files of HDF5 also finds the matrix of a store,
+ * lists what else is there, and applies masks and factors beside the numbers.
  *
  * Call in the inspecting child, with the lock of hdf5_use.h. */
 #ifndef DM_FILE_ZARR_MIRROR_H
