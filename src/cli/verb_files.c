@@ -131,6 +131,7 @@ int dm_cli_verify(dm_call *call) {
     prepared = is_quick(call) ? dm_request_verify_alone(&call->settings, &log, call->operands[0], v)
                               : dm_request_verify(&call->settings, &log, call->operands, v);
   dm_tile_record *tiles = v->tiles; /* V gets overwritten with rank 0's */
+  /* the arrays of a reduction point to nothing */
   dm_dataset *const datasets[] = {&v->a, &v->b, &v->c, &v->c0};
   const dm_work work = {
       .run = verify, .shared = v, .bytes = sizeof *v, .datasets = datasets, .dataset_count = 4};

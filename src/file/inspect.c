@@ -18,6 +18,7 @@
 #include "file/child.h"
 #include "file/chunk_facts.h"
 #include "file/composite.h"
+#include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
 #include "file/inspect_impl.h"
 #include "file/naming.h"
@@ -195,6 +196,40 @@ dm_status dm_file_inspect_own(const dm_location *location, dm_dataset *dataset) 
   DM_TRY(dm_examine(&question, find));
   *dataset = find->dataset;
   return DM_OK;
+}
+
+/* A dm_child_work: dm_location -> dm_attributes. Whoever reads a dataset says why it cannot. */
+static dm_status inspect_group(const void *question, void *result) {
+  const dm_location *at = question;
+  dm_attributes *found = result;
+  dm_h5_exit leave;
+  hid_t file = -1;
+  int fd = -1;
+  found->count = 0;
+  dm_status status = dm_examine_open_regular(at, &fd);
+  if (fd >= 0) close(fd);
+  if (!status) status = dm_h5_start(false);
+  if (!status) status = dm_h5_open_file(at, &file);
+  dm_status_free(status);
+  if (file < 0) return DM_OK;
+  DM_H5_HELD hid_t held = file, access = dm_h5_access(false, &leave), object = -1;
+  if (access >= 0) object = H5Oopen(held, at->dataset, access);
+  if (object < 0 || H5Iget_type(object) != H5I_GROUP) return DM_OK;
+  dm_status_free(dm_h5_read_attributes(at, object, found));
+  return DM_OK;
+}
+
+dm_status dm_group_inspect(const dm_location *location, double patience,
+                           dm_attributes *attributes) {
+  dm_location at = *location;
+  attributes->count = 0;
+  if (at.part[0] || dm_location_is_stack(&at)) return DM_OK;
+  if (!at.dataset[0]) snprintf(at.dataset, sizeof at.dataset, "/c");
+  DM_TRY(
+      dm_child_run_within(&at, patience, inspect_group, &at, attributes, sizeof *attributes, NULL));
+  return clean_attributes(attributes)
+             ? DM_OK
+             : dm_fail_at(DM_E_INPUT, &at, "rejected: its inspection gave no sensible answer");
 }
 
 static const void *composite_of(const void *result, int64_t *bytes) {

@@ -40,6 +40,10 @@ bool dm_location_is_stack(const dm_location *at);
 dm_status dm_file_inspect(const dm_location *location, const dm_trust *trust, dm_dataset *dataset,
                           dm_attributes *provenance);
 
+/* Fills ATTRIBUTES with the texts of the group AT, or /c if AT names nothing in its file; none: it
+ * is no group of an HDF5 file that can be read. PATIENCE as in dm_trust. */
+dm_status dm_group_inspect(const dm_location *at, double patience, dm_attributes *attributes);
+
 /* Adds the values that the user says are missing to the meaning of FIND, which is otherwise
  * complete, or all zero for a matrix in memory. (examine_meaning.c) */
 dm_status dm_examine_stated(const dm_trust *trust, dm_dataset *find);

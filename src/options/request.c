@@ -238,6 +238,13 @@ dm_status dm_request_inspect_at(const dm_settings *s, const dm_log *log,
   return inspect(s, log, location, false, dataset, provenance);
 }
 
+dm_status dm_request_inspect_group(const dm_settings *s, const dm_location *at,
+                                   dm_attributes *attributes) {
+  dm_trust trust;
+  DM_TRY(trust_of(s, &trust));
+  return dm_group_inspect(at, trust.patience, attributes);
+}
+
 static dm_complex_axis complex_axis_of(const dm_settings *s, int x) {
   const int own = s->complex_axes[x];
   return (dm_complex_axis)(own != (int)DM_COMPLEX_AUTO ? own : s->complex_axis);

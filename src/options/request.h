@@ -30,6 +30,9 @@ dm_output_form dm_request_form(const dm_settings *settings);
 /* What is kept of C. DM_E_USAGE: more than one thing, or options that do nothing. */
 dm_status dm_request_reduction(const dm_settings *settings, dm_reduction *reduction);
 
+/* The same as it is stated, whatever else is. */
+void dm_request_reduction_kind(const dm_settings *settings, dm_reduction *reduction);
+
 int dm_request_io_threads(const dm_settings *settings); /* -1: not stated */
 
 /* The result points into SETTINGS. */
@@ -60,6 +63,10 @@ dm_status dm_request_state_missing(const dm_settings *settings, const dm_log *lo
 dm_status dm_request_inspect_at(const dm_settings *settings, const dm_log *log,
                                 const dm_location *location, dm_dataset *dataset,
                                 dm_attributes *provenance);
+
+/* The texts of the group AT, or none (dm_group_inspect). */
+dm_status dm_request_inspect_group(const dm_settings *settings, const dm_location *at,
+                                   dm_attributes *attributes);
 
 /* Arranges A and B, which were inspected, as SETTINGS multiply them; LEADS: C's. */
 dm_status dm_request_arrange(const dm_settings *settings, dm_dataset *a, dm_dataset *b,

@@ -18,6 +18,8 @@ static dm_status check_details(const dm_settings *s, const dm_reduction *r) {
   if (r->no_self && !s->gram)
     return dm_hint(dm_fail(DM_E_USAGE, "--no-self changes nothing here"),
                    "it applies to gram, cov and cor of one matrix");
+  if (r->no_self && r->kind == DM_REDUCE_DIAGONAL)
+    return dm_fail(DM_E_USAGE, "--no-self leaves out the diagonal, and nothing else is kept");
   return DM_OK;
 }
 
@@ -44,7 +46,7 @@ static dm_status check_form(const dm_settings *s) {
                                       : DM_OK;
 }
 
-dm_status dm_request_reduction(const dm_settings *s, dm_reduction *r) {
+void dm_request_reduction_kind(const dm_settings *s, dm_reduction *r) {
   const bool above = dm_given(s, "above"), below = dm_given(s, "below");
   const dm_reduction_kind number =
       s->reduce == 0 ? DM_REDUCE_NONE : (dm_reduction_kind)(DM_REDUCE_MAX + s->reduce - 1);
@@ -58,7 +60,12 @@ dm_status dm_request_reduction(const dm_settings *s, dm_reduction *r) {
                       .below = below,
                       .no_self = s->no_self,
                       .most = s->max_elements};
-  if ((s->top > 0) + above + below + (number != DM_REDUCE_NONE) > 1)
+}
+
+dm_status dm_request_reduction(const dm_settings *s, dm_reduction *r) {
+  const bool above = dm_given(s, "above"), below = dm_given(s, "below");
+  dm_request_reduction_kind(s, r);
+  if ((s->top > 0) + above + below + (s->reduce != 0) > 1)
     return dm_fail(DM_E_USAGE, "only one of --top, --above, --below and --reduce can be given");
   DM_TRY(check_details(s, r));
   const char *only = dm_given(s, "each") ? "each" : r->no_self ? "no-self" : NULL;

@@ -46,6 +46,14 @@ static const attribute attributes[] = {
     {"scale-b", "centering_b", "scale ", true, true},
 };
 
+/* What a reduction kept, as attributes of its group state it. */
+static const attribute reductions[] = {
+    {"top", "top", NULL, false, false},         {"above", "above", NULL, false, false},
+    {"below", "below", NULL, false, false},     {"reduce", "reduce", NULL, false, false},
+    {"each", "each", NULL, false, false},       {"by", "by", NULL, false, false},
+    {"no-self", "no_self", NULL, false, false},
+};
+
 static dm_status unreadable(const char *name, const char *text) {
   return dm_hint(
       dm_fail(DM_E_INPUT, "attribute %s of C is '%.40s', which is not valid", name, text),
@@ -128,6 +136,20 @@ static dm_status take_attributes(const dm_attributes *list, dm_settings *s, dm_v
     DM_TRY(take(a, list, is_stated, s, read, v));
   }
   return DM_OK;
+}
+
+/* Into V, from LIST, in place of C's dataset; S stays as the user stated it. */
+static dm_status take_reduction(const dm_attributes *list, const dm_settings *s, dm_verify *v) {
+  DM_FREED dm_settings *own = NULL, *read = NULL;
+  DM_TRY(dm_buffer_table(1, &own));
+  DM_TRY(dm_buffer_table(1, &read));
+  *own = *s;
+  for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
+    DM_TRY(take(&reductions[i], list, false, own, read, v));
+  dm_request_reduction_kind(own, &v->reduction);
+  if (v->reduction.kind != DM_REDUCE_NONE) return DM_OK;
+  return dm_hint(dm_fail(DM_E_INPUT, "the attributes of C do not say what was kept of it"),
+                 "make the result again with this version of damier");
 }
 
 /* Whether products in TYPE have no wider tolerance than those of INPUT: it holds all its elements,
@@ -218,15 +240,49 @@ static void compare_readings(const dm_log *log, const dm_attributes *provenance,
               x - 'a' + 'A', then[0] ? then : "stored", x - 'a' + 'A', now[0] ? now : "stored");
 }
 
+/* The arrays of the group AT. */
+static dm_status inspect_arrays(const dm_settings *s, const dm_log *log, const dm_location *at,
+                                dm_verify *v) {
+  DM_FREED dm_settings *own = NULL;
+  const char *names[DM_REDUCED_ARRAYS];
+  const int count = dm_reduction_arrays(&v->reduction, names);
+  DM_TRY(dm_buffer_table(1, &own));
+  *own = *s;
+  own->as_column = own->raw = true;
+  own->as_row = false;
+  for (int i = 0; i < count; i++) {
+    dm_location array = *at;
+    const int length = snprintf(array.dataset, sizeof array.dataset, "%s/%s",
+                                at->dataset[0] ? at->dataset : "/c", names[i]);
+    if (length >= (int)sizeof array.dataset)
+      return dm_fail(DM_E_USAGE, "the name of %s's group is too long", at->file);
+    DM_TRY(dm_request_inspect_at(own, log, &array, &v->arrays[i], NULL));
+    if (v->arrays[i].composite) return dm_fail_at(DM_E_INPUT, &array, "is made of other datasets");
+  }
+  return DM_OK;
+}
+
+/* C, or what was kept of it. */
+static dm_status inspect_c(const dm_settings *s, const dm_log *log, const char *operand,
+                           dm_verify *v, dm_attributes *provenance) {
+  dm_location at;
+  DM_TRY(dm_value_location(operand, &at));
+  DM_TRY(dm_request_inspect_group(s, &at, provenance));
+  if (!dm_attributes_find(provenance, DM_REDUCTION_ATTRIBUTE))
+    return dm_request_inspect_at(s, log, &at, &v->c, provenance);
+  v->c.at = at;
+  DM_TRY(take_reduction(provenance, s, v));
+  return inspect_arrays(s, log, &at, v);
+}
+
 static dm_status prepare(dm_settings *s, const dm_log *log, const char *const operands[3],
                          dm_verify *v, dm_attributes *provenance) {
   const bool type = dm_given(s, "type"), compute = dm_given(s, "compute"),
              beta = dm_given(s, "beta");
-  dm_location at;
   dm_problem problem;
   dm_leads leads;
-  DM_TRY(dm_value_location(operands[2], &at));
-  DM_TRY(dm_request_inspect_at(s, log, &at, &v->c, provenance));
+  DM_TRY(inspect_c(s, log, operands[2], v, provenance));
+  const bool reduced = v->reduction.kind != DM_REDUCE_NONE;
   v->no_provenance = !dm_attributes_find(provenance, "backend");
   v->from_gpu = true; /* "backend" is as easily forged */
   DM_TRY(take_norm(provenance, &v->norm));
@@ -235,7 +291,7 @@ static dm_status prepare(dm_settings *s, const dm_log *log, const char *const op
   DM_TRY(dm_request_inspect_factor(s, log, operands[0], 0, &v->a));
   DM_TRY(dm_request_inspect_factor(s, log, operands[1], 1, &v->b));
   v->equation = dm_request_equation(s);
-  v->equation.type_c = dm_dataset_type(&v->c);
+  if (!reduced) v->equation.type_c = dm_dataset_type(&v->c);
   v->equation.rounds = true; /* as multiply was allowed to */
   v->full = s->full;
   v->seed = dm_request_check_seed(s);
@@ -254,7 +310,9 @@ static dm_status prepare(dm_settings *s, const dm_log *log, const char *const op
   DM_TRY(inspect_old_c(s, log, provenance, v));
   if (s->missing != (int)DM_MISSING_PAIRWISE) dm_equation_divide(&v->a, &v->equation);
   DM_TRY(take_compute(provenance, compute, v));
-  DM_TRY(dm_output_tiles_read(&v->c, &v->tiles, &v->tile_count));
+  if (reduced && s->missing == (int)DM_MISSING_PAIRWISE)
+    return dm_fail(DM_E_USAGE, "--missing pairwise makes a C that is stored, not reduced");
+  if (!reduced) DM_TRY(dm_output_tiles_read(&v->c, &v->tiles, &v->tile_count));
   return dm_problem_of(&v->a, &v->b, v->has_c0 ? &v->c0 : NULL, &v->equation, &problem);
 }
 
@@ -272,7 +330,13 @@ dm_status dm_request_verify_alone(const dm_settings *s, const dm_log *log, const
                                   dm_verify *v) {
   char name[DM_NAME];
   dm_location at;
+  DM_FREED dm_attributes *found = NULL;
+  DM_TRY(dm_buffer_table(1, &found));
   DM_TRY(dm_value_location(operand, &at));
+  DM_TRY(dm_request_inspect_group(s, &at, found));
+  if (dm_attributes_find(found, DM_REDUCTION_ATTRIBUTE))
+    return dm_hint(dm_fail_at(DM_E_INPUT, &at, "is what was kept of C, which has no tiles"),
+                   "damier verify A.h5 B.h5 %s computes some of it again", operand);
   DM_TRY(dm_request_inspect_at(s, log, &at, &v->c, NULL));
   v->io_threads = dm_request_io_threads(s);
   DM_TRY(dm_output_tiles_read(&v->c, &v->tiles, &v->tile_count));

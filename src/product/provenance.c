@@ -136,8 +136,8 @@ static dm_status add_equation(dm_attributes *list, const dm_multiply *multiply) 
   return add_scalar(list, "beta", equation->beta);
 }
 
-static dm_status add_arithmetic(dm_attributes *list, const dm_equation *equation,
-                                const dm_compute *row) {
+dm_status dm_provenance_arithmetic(dm_attributes *list, const dm_equation *equation,
+                                   const dm_compute *row) {
   DM_TRY(dm_attributes_add(list, "type", "%s",
                            equation->type == DM_DTYPE_NONE ? "" : dm_dtype_name(equation->type)));
   char compute[24];
@@ -187,7 +187,7 @@ dm_status dm_provenance_of(const dm_multiply *multiply, const dm_setup *setup, c
   dm_plan_recipe(&setup->plan, recipe);
   list->count = 0;
   DM_TRY(dm_provenance_inputs(list, run, multiply, problem->reads_c));
-  DM_TRY(add_arithmetic(list, &multiply->equation, &problem->compute));
+  DM_TRY(dm_provenance_arithmetic(list, &multiply->equation, &problem->compute));
   DM_TRY(dm_attributes_add(list, "backend", "%s", setup->backend->ops->name));
   DM_TRY(dm_attributes_add(list, "device", "%s", setup->device.name));
   DM_TRY(dm_attributes_add(list, "ranks", "%d", run->ranks));

@@ -21,6 +21,10 @@ dm_status dm_provenance_inputs(dm_attributes *list, const dm_run *run, const dm_
 /* Adds what RUN applied, or warned of so far; a longer text ends with "...". */
 dm_status dm_provenance_notes(dm_attributes *list, const dm_run *run);
 
+/* Adds types and compute mode of EQUATION, whose products are those of ROW. */
+dm_status dm_provenance_arithmetic(dm_attributes *list, const dm_equation *equation,
+                                   const dm_compute *row);
+
 /* "n", "t", "c". */
 const char *dm_op_name(dm_op op);
 

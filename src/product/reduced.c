@@ -275,14 +275,30 @@ static const char *reduced_word_of(const reduced *r) {
   return !r->multiply->verify ? "UNVERIFIED" : r->unchecked ? "PARTIAL" : "PASS";
 }
 
-static dm_status reduced_describe(const reduced *r, dm_attributes *list) {
+/* In words, and as the options that verify takes. */
+static dm_status reduced_describe_kept(const dm_reduction *what, dm_attributes *list) {
   char text[DM_REDUCTION_TEXT];
+  const char *word = dm_reduction_word(what);
+  DM_TRY(dm_attributes_add(list, DM_REDUCTION_ATTRIBUTE, "%s", dm_reduction_text(what, text)));
+  if (what->kind == DM_REDUCE_TOP)
+    DM_TRY(dm_attributes_add(list, word, "%lld", (long long)what->top));
+  else if (what->kind == DM_REDUCE_BEYOND)
+    DM_TRY(dm_attributes_add(list, word, "%.17g", what->threshold));
+  else
+    DM_TRY(dm_attributes_add(list, "reduce", "%s", word));
+  DM_TRY(dm_attributes_add(list, "each", what->by_columns ? "column" : "row"));
+  DM_TRY(dm_attributes_add(list, "by", "%s", dm_reduce_by_name(what->by)));
+  return what->no_self ? dm_attributes_add(list, "no_self", "yes") : DM_OK;
+}
+
+static dm_status reduced_describe(const reduced *r, dm_attributes *list) {
+  const dm_equation *e = &r->stated->equation;
   list->count = 0;
   DM_TRY(dm_provenance_inputs(list, r->run, r->stated, false));
-  DM_TRY(dm_provenance_divide(list, r->stated->equation.divide));
+  if (e->divide != DM_NO_DIVISION) DM_TRY(dm_provenance_divide(list, e->divide));
+  DM_TRY(dm_provenance_arithmetic(list, e, &r->problem.compute));
   DM_TRY(dm_provenance_notes(list, r->run));
-  DM_TRY(
-      dm_attributes_add(list, "reduction", "%s", dm_reduction_text(&r->multiply->reduction, text)));
+  DM_TRY(reduced_describe_kept(&r->multiply->reduction, list));
   DM_TRY(dm_attributes_add(list, "nan_left_out", "%lld", (long long)dm_reducer_nan(r->reducer)));
   return dm_attributes_add(list, "verified", "%s", reduced_word_of(r));
 }

@@ -29,8 +29,11 @@ typedef struct dm_verify {
   dm_tile_record *tiles; /* tiles of C, on rank 0; NULL: none */
   int64_t tile_count;
   struct dm_tile_sums *sums; /* adds up checksums while C is read, or NULL */
-  int64_t entry, entries;    /* of a batch of ENTRIES, only this one is passed; 0: all */
-  const uint8_t *strained;   /* entries to be judged; the verdict has the others. NULL: all */
+  /* C was reduced: what was kept, and the arrays of the result, in place of C's dataset. */
+  dm_reduction reduction;
+  dm_dataset arrays[DM_REDUCED_ARRAYS];
+  int64_t entry, entries;  /* of a batch of ENTRIES, only this one is passed; 0: all */
+  const uint8_t *strained; /* entries to be judged; the verdict has the others. NULL: all */
 } dm_verify;
 
 /* Collective: only computes the residual of the matrices in the files. */
@@ -127,6 +130,17 @@ void dm_verify_prepare(const dm_verify *verify, dm_range rows, dm_freivalds *che
  * NaN or Inf, and are, count as checked. (verify_scaled.c) */
 dm_status dm_verify_scaled(dm_run *run, const dm_verify *verify, const dm_problem *problem,
                            dm_verdict *verdict);
+
+/* ---- what was kept of a C that was reduced (verify_reduced.c) ----
+ *
+ * Some lines of C, drawn by the seed, or all if that is little work or VERIFY->full, are computed
+ * again in f64: an element of C is within (k + 2) u |alpha| |a| |b| of that (norms of the lines a
+ * of op(A) and b of op(B)), and C's rounding. Within these bounds, values, their places, their
+ * order and their completeness are those of the reduction. */
+
+/* Collective: VERIFY's A and B are centered. DM_E_VERIFY, agreed: what is stored is not kept of
+ * C; DM_E_UNCHECKED, agreed: elements may be infinite. */
+dm_status dm_verify_reduced(dm_run *run, const dm_verify *verify, dm_record *record);
 
 /* ---- small matrices again in higher precision (verify_full.c) ---- */
 

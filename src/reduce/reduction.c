@@ -13,7 +13,7 @@ static const struct {
   const char *word;
   const dm_reduce_ops *ops;
 } kinds[] = {[DM_REDUCE_TOP] = {"top", &dm_reduce_top},
-             [DM_REDUCE_BEYOND] = {"beyond", &dm_reduce_beyond},
+             [DM_REDUCE_BEYOND] = {"above", &dm_reduce_beyond},
              [DM_REDUCE_MAX] = {"max", &dm_reduce_number},
              [DM_REDUCE_MIN] = {"min", &dm_reduce_number},
              [DM_REDUCE_ARGMAX] = {"argmax", &dm_reduce_number},
@@ -23,6 +23,29 @@ static const struct {
              [DM_REDUCE_NORM] = {"norm", &dm_reduce_number},
              [DM_REDUCE_COUNT] = {"count", &dm_reduce_number},
              [DM_REDUCE_DIAGONAL] = {"diagonal", &dm_reduce_number}};
+
+const char *dm_reduce_by_name(dm_reduce_by by) {
+  static const char *const names[] = {"value", "abs", "smallest"};
+  return names[by];
+}
+
+const char *dm_reduction_word(const dm_reduction *what) {
+  return what->kind == DM_REDUCE_BEYOND && what->below ? "below" : kinds[what->kind].word;
+}
+
+bool dm_reduction_counts(dm_reduction_kind kind) {
+  return kind == DM_REDUCE_ARGMAX || kind == DM_REDUCE_ARGMIN || kind == DM_REDUCE_COUNT;
+}
+
+int dm_reduction_arrays(const dm_reduction *what, const char *names[DM_REDUCED_ARRAYS]) {
+  static const char *const top[] = {"values", "indices"}, *const beyond[] = {"data", "indices",
+                                                                             "indptr"};
+  const bool is_top = what->kind == DM_REDUCE_TOP, is_beyond = what->kind == DM_REDUCE_BEYOND;
+  const int count = is_top ? 2 : is_beyond ? 3 : 1;
+  for (int i = 0; i < count; i++)
+    names[i] = is_top ? top[i] : is_beyond ? beyond[i] : kinds[what->kind].word;
+  return count;
+}
 
 const char *dm_reduction_text(const dm_reduction *what, char text[DM_REDUCTION_TEXT]) {
   static const char *const by[] = {"", " by magnitude", ", smallest first"};
@@ -232,5 +255,9 @@ int64_t dm_reducer_nan(const dm_reducer *r) {
 
 dm_status dm_reducer_result(dm_reducer *r, dm_dtype type,
                             dm_reduced_array arrays[DM_REDUCED_ARRAYS], int *count) {
-  return r->ops->result(r, type, arrays, count);
+  const char *names[DM_REDUCED_ARRAYS];
+  DM_TRY(r->ops->result(r, type, arrays));
+  *count = dm_reduction_arrays(&r->what, names);
+  for (int i = 0; i < *count; i++) arrays[i].name = names[i];
+  return DM_OK;
 }

@@ -29,6 +29,8 @@ typedef enum dm_reduction_kind {
 /* By what elements are compared. */
 typedef enum dm_reduce_by { DM_BY_VALUE, DM_BY_MAGNITUDE, DM_BY_LEAST } dm_reduce_by;
 
+const char *dm_reduce_by_name(dm_reduce_by by); /* "value", "abs", "smallest" */
+
 typedef struct dm_reduction {
   dm_reduction_kind kind;
   bool by_columns;  /* lines are columns of C; else rows */
@@ -40,9 +42,15 @@ typedef struct dm_reduction {
   int64_t most;     /* elements that BEYOND may keep; 0: as many as fit */
 } dm_reduction;
 
+/* The attribute of a result that says in words what it is. */
+#define DM_REDUCTION_ATTRIBUTE "reduction"
+
 /* "top 10 of each row by magnitude" */
 enum { DM_REDUCTION_TEXT = 96 };
 const char *dm_reduction_text(const dm_reduction *what, char text[DM_REDUCTION_TEXT]);
+
+/* "top", "max", ...; of BEYOND "above" or "below". */
+const char *dm_reduction_word(const dm_reduction *what);
 
 typedef struct dm_reducer dm_reducer;
 
@@ -77,6 +85,12 @@ typedef struct dm_reduced_array {
 } dm_reduced_array;
 
 enum { DM_REDUCED_ARRAYS = 3 };
+
+/* The names of the arrays that WHAT becomes, in the order of dm_reducer_result; their number. */
+int dm_reduction_arrays(const dm_reduction *what, const char *names[DM_REDUCED_ARRAYS]);
+
+/* Whether such numbers of lines are whole: ARGMAX, ARGMIN, COUNT. */
+bool dm_reduction_counts(dm_reduction_kind kind);
 
 /* The result, on rank 0, of a C of TYPE; it belongs to the reducer. TOP: "values" and "indices",
  * LINES x TOP, or LENGTH if that is less; lines with fewer elements end with NaN (0 in whole

@@ -210,7 +210,7 @@ static dm_status beyond_sort(const dm_reducer *r, int64_t *starts, beyond_entry 
 }
 
 static dm_status beyond_result(dm_reducer *r, dm_dtype type,
-                               dm_reduced_array arrays[DM_REDUCED_ARRAYS], int *count) {
+                               dm_reduced_array arrays[DM_REDUCED_ARRAYS]) {
   beyond *b = r->kept;
   DM_FREED beyond_entry *sorted = NULL;
   const int64_t all = b->lists[0].count, size = dm_dtype_size(type);
@@ -224,10 +224,9 @@ static dm_status beyond_result(dm_reducer *r, dm_dtype type,
     dm_store_wide((char *)b->values + i * size, type, 1, &sorted[i].value, 1);
     b->indices[i] = sorted[i].index;
   }
-  arrays[0] = (dm_reduced_array){"data", type, all, 0, b->values};
-  arrays[1] = (dm_reduced_array){"indices", DM_DTYPE_NONE, all, 0, b->indices};
-  arrays[2] = (dm_reduced_array){"indptr", DM_DTYPE_NONE, r->lines + 1, 0, b->starts};
-  *count = 3;
+  arrays[0] = (dm_reduced_array){.dtype = type, .rows = all, .data = b->values};
+  arrays[1] = (dm_reduced_array){.dtype = DM_DTYPE_NONE, .rows = all, .data = b->indices};
+  arrays[2] = (dm_reduced_array){.dtype = DM_DTYPE_NONE, .rows = r->lines + 1, .data = b->starts};
   return DM_OK;
 }
 

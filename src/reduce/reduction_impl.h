@@ -40,8 +40,8 @@ typedef struct dm_reduce_ops {
   dm_status (*absorb)(dm_reducer *r, const dm_reduce_state states[DM_REDUCE_STATES]);
   int64_t (*kept)(const dm_reducer *r);
   int64_t (*bytes)(const dm_reducer *r);
-  dm_status (*result)(dm_reducer *r, dm_dtype type, dm_reduced_array arrays[DM_REDUCED_ARRAYS],
-                      int *count);
+  /* All but the names of the arrays. */
+  dm_status (*result)(dm_reducer *r, dm_dtype type, dm_reduced_array arrays[DM_REDUCED_ARRAYS]);
 } dm_reduce_ops;
 
 extern const dm_reduce_ops dm_reduce_top, dm_reduce_beyond, dm_reduce_number;

@@ -158,28 +158,19 @@ static double number_value(const dm_reducer *r, const number *of) {
 }
 
 static dm_status number_result(dm_reducer *r, dm_dtype type,
-                               dm_reduced_array arrays[DM_REDUCED_ARRAYS], int *count) {
-  static const char *const names[] = {
-      [DM_REDUCE_MAX] = "max",          [DM_REDUCE_MIN] = "min",
-      [DM_REDUCE_ARGMAX] = "argmax",    [DM_REDUCE_ARGMIN] = "argmin",
-      [DM_REDUCE_SUM] = "sum",          [DM_REDUCE_MEAN] = "mean",
-      [DM_REDUCE_NORM] = "norm",        [DM_REDUCE_COUNT] = "count",
-      [DM_REDUCE_DIAGONAL] = "diagonal"};
+                               dm_reduced_array arrays[DM_REDUCED_ARRAYS]) {
   numbers *n = r->kept;
-  const dm_reduction_kind kind = r->what.kind;
-  const bool counts =
-      kind == DM_REDUCE_ARGMAX || kind == DM_REDUCE_ARGMIN || kind == DM_REDUCE_COUNT;
+  const bool counts = dm_reduction_counts(r->what.kind);
   DM_TRY(dm_buffer_alloc(dm_max(1, r->lines) * 8, &n->result));
   for (int64_t i = 0; i < r->lines; i++) {
     if (counts)
-      ((int64_t *)n->result)[i] = kind == DM_REDUCE_COUNT ? n->of[i].count : n->of[i].index;
+      ((int64_t *)n->result)[i] = r->what.kind == DM_REDUCE_COUNT ? n->of[i].count : n->of[i].index;
     else
       ((double *)n->result)[i] = number_value(r, &n->of[i]);
   }
   (void)type; /* sums of f32 have more digits than f32 */
-  arrays[0] =
-      (dm_reduced_array){names[kind], counts ? DM_DTYPE_NONE : DM_F64, r->lines, 0, n->result};
-  *count = 1;
+  arrays[0] = (dm_reduced_array){
+      .dtype = counts ? DM_DTYPE_NONE : DM_F64, .rows = r->lines, .data = n->result};
   return DM_OK;
 }
 

@@ -226,7 +226,7 @@ static void top_sort(dm_reduce_by by, top_entry *heap, int64_t count) {
 }
 
 static dm_status top_result(dm_reducer *r, dm_dtype type,
-                            dm_reduced_array arrays[DM_REDUCED_ARRAYS], int *count) {
+                            dm_reduced_array arrays[DM_REDUCED_ARRAYS]) {
   top *t = r->kept;
   const int64_t all = r->lines * t->room, size = dm_dtype_size(type);
   const double none = dm_dtype_is_integer(type) ? 0.0 : NAN;
@@ -242,9 +242,10 @@ static dm_status top_result(dm_reducer *r, dm_dtype type,
       t->indices[at] = is ? heap[i].index : -1;
     }
   }
-  arrays[0] = (dm_reduced_array){"values", type, r->lines, t->room, t->values};
-  arrays[1] = (dm_reduced_array){"indices", DM_DTYPE_NONE, r->lines, t->room, t->indices};
-  *count = 2;
+  arrays[0] =
+      (dm_reduced_array){.dtype = type, .rows = r->lines, .cols = t->room, .data = t->values};
+  arrays[1] = (dm_reduced_array){
+      .dtype = DM_DTYPE_NONE, .rows = r->lines, .cols = t->room, .data = t->indices};
   return DM_OK;
 }
 

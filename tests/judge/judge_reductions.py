@@ -152,6 +152,8 @@ def drawn(folder, damier, seed):
             expect_beyond(file, lines, c.shape, each, kept, tolerance, threshold)
         elif self_too:
             expect_number(file, lines, what, max(unit, 2.0**-52) * 64)
+    said = run(damier, int(rng.integers(1, 3)), "verify", files[0], files[-1], folder / "r.h5", "-q")
+    expect(said.rstrip().endswith("PASS"), said)
 
 
 def several_tiles(folder, damier, verb, ranks, self_too):
