@@ -52,7 +52,7 @@ typedef struct reduced_check {
 /* ---- lines of A and B ---- */
 
 /* The first of the lines that are checked from LINE on. */
-static int64_t check_first(const reduced_check *r, int64_t line) {
+static int64_t again_first(const reduced_check *r, int64_t line) {
   int64_t low = 0, high = r->count;
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
@@ -64,11 +64,11 @@ static int64_t check_first(const reduced_check *r, int64_t line) {
   return low;
 }
 
-static dm_status take_own(void *context, dm_view part, int64_t row, int64_t col) {
+static dm_status again_take_own(void *context, dm_view part, int64_t row, int64_t col) {
   const reduced_check *r = context;
   const bool rows = r->own == DM_A;
   const int64_t first = rows ? row : col, end = first + (rows ? part.rows : part.cols);
-  for (int64_t s = check_first(r, first); s < r->count && r->line[s] < end; s++) {
+  for (int64_t s = again_first(r, first); s < r->count && r->line[s] < end; s++) {
     double *to = r->numbers + s * r->p.k + (rows ? col : row);
     const int64_t at = r->line[s] - first, numbers = rows ? part.cols : part.rows;
     for (int64_t l = 0; l < numbers; l++)
@@ -77,9 +77,10 @@ static dm_status take_own(void *context, dm_view part, int64_t row, int64_t col)
   return DM_OK;
 }
 
-static dm_status check_read_own(reduced_check *r) {
+static dm_status again_read_own(reduced_check *r) {
   const int64_t k = r->p.k;
-  DM_TRY(dm_comm_agree(r->run->world, dm_verify_stream(r->run, r->v, r->own, DM_F64, take_own, r)));
+  DM_TRY(dm_comm_agree(r->run->world,
+                       dm_verify_stream(r->run, r->v, r->own, DM_F64, again_take_own, r)));
   DM_TRY(dm_comm_sum_f64(r->run->world, r->numbers, r->count * k));
   for (int64_t s = 0; s < r->count; s++) {
     long double squares = 0.0L;
@@ -99,7 +100,7 @@ typedef struct products {
 } products;
 
 /* Rows of op(A), by lines: sums of few parts. */
-static void add_dots(const products *x, int64_t s) {
+static void again_add_dots(const products *x, int64_t s) {
   const double *numbers = x->r->numbers + s * x->r->p.k + x->term;
   double *sums = x->r->sums + s * x->r->room + x->element;
   for (int64_t i = 0; i < x->part.rows; i++) {
@@ -114,7 +115,7 @@ static void add_dots(const products *x, int64_t s) {
 }
 
 /* Columns FIRST to END of op(B). */
-static void add_strip(const products *x, int64_t s, int64_t first, int64_t end) {
+static void again_add_strip(const products *x, int64_t s, int64_t first, int64_t end) {
   const double *numbers = x->r->numbers + s * x->r->p.k + x->term;
   double *sums = x->r->sums + s * x->r->room + x->element;
   for (int64_t l = 0; l < x->part.rows; l++) {
@@ -123,19 +124,19 @@ static void add_strip(const products *x, int64_t s, int64_t first, int64_t end) 
   }
 }
 
-static dm_status add_products(void *context, int64_t slot) {
+static dm_status again_add_products(void *context, int64_t slot) {
   const products *x = context;
   const int64_t first = slot * x->step, end = dm_min(x->r->count, first + x->step);
   if (x->r->other == DM_A) {
-    for (int64_t s = first; s < end; s++) add_dots(x, s);
+    for (int64_t s = first; s < end; s++) again_add_dots(x, s);
     return DM_OK;
   }
   for (int64_t j = 0; j < x->part.cols; j += STRIP)
-    for (int64_t s = first; s < end; s++) add_strip(x, s, j, dm_min(j + STRIP, x->part.cols));
+    for (int64_t s = first; s < end; s++) again_add_strip(x, s, j, dm_min(j + STRIP, x->part.cols));
   return DM_OK;
 }
 
-static void add_squares(const products *x) {
+static void again_add_squares(const products *x) {
   const bool rows = x->r->other == DM_A;
   long double *squares = x->r->squares + x->element;
   for (int64_t i = 0; i < x->part.rows; i++) {
@@ -145,7 +146,7 @@ static void add_squares(const products *x) {
   }
 }
 
-static dm_status take_other(void *context, dm_view part, int64_t row, int64_t col) {
+static dm_status again_take_other(void *context, dm_view part, int64_t row, int64_t col) {
   reduced_check *r = context;
   const bool rows = r->other == DM_A;
   const int slots = (int)dm_max(1, dm_min(r->run->cores.threads, r->count));
@@ -154,19 +155,19 @@ static dm_status take_other(void *context, dm_view part, int64_t row, int64_t co
                       .element = (rows ? row : col) - r->block.begin,
                       .term = rows ? col : row,
                       .step = dm_ceil_div(r->count, slots)};
-  add_squares(&x);
-  return dm_fork_each(slots, slots, add_products, (void *)(uintptr_t)&x);
+  again_add_squares(&x);
+  return dm_fork_each(slots, slots, again_add_products, (void *)(uintptr_t)&x);
 }
 
 /* The elements of BLOCK of all lines, but for alpha. */
-static dm_status check_multiply(reduced_check *r) {
+static dm_status again_multiply(reduced_check *r) {
   const int64_t size = dm_range_size(r->block);
   const dm_range k = {0, r->p.k};
   const dm_extent part = r->other == DM_A ? (dm_extent){r->block, k} : (dm_extent){k, r->block};
   memset(r->sums, 0, (size_t)(r->count * r->room) * sizeof *r->sums);
   for (int64_t i = 0; i < size; i++) r->squares[i] = 0.0L;
-  DM_TRY(dm_comm_agree(
-      r->run->world, dm_verify_stream_part(r->run, r->v, r->other, &part, DM_F64, take_other, r)));
+  DM_TRY(dm_comm_agree(r->run->world, dm_verify_stream_part(r->run, r->v, r->other, &part, DM_F64,
+                                                            again_take_other, r)));
   /* Norms of parts add up to no less than the norm. */
   for (int64_t i = 0; i < size; i++) r->other_norms[i] = (double)sqrtl(r->squares[i]);
   DM_TRY(dm_comm_sum_f64(r->run->world, r->other_norms, size));
@@ -176,7 +177,7 @@ static dm_status check_multiply(reduced_check *r) {
 /* ---- elements and their bounds ---- */
 
 /* What rounding does to products of vectors with norm 1, C's and those here. */
-static double check_roundoff(const dm_problem *p) {
+static double again_roundoff(const dm_problem *p) {
   const double terms = (double)p->k + 4.0;
   const double factor = fmax(terms, dm_compute_factor(&p->compute, p->work, p->k));
   const double of_c = p->compute.roundoff * factor * (p->compute.truncates ? 2.0 : 1.0);
@@ -185,15 +186,15 @@ static double check_roundoff(const dm_problem *p) {
 }
 
 /* Whether sums of such sizes may have overflowed in C. */
-static bool may_overflow(const dm_problem *p, double size, double scaled) {
+static bool again_may_overflow(const dm_problem *p, double size, double scaled) {
   return !(size < dm_dtype_largest(p->accumulator) / 2.0 && scaled < dm_dtype_largest(p->c) / 2.0 &&
            scaled < dm_dtype_largest(p->accumulator) / 2.0);
 }
 
 /* VALUES and BOUNDS of line S. */
-static void check_bound(const reduced_check *r, int64_t s) {
+static void again_bound(const reduced_check *r, int64_t s) {
   const dm_problem *p = &r->p;
-  const double alpha = r->v->equation.alpha[0], u = check_roundoff(p);
+  const double alpha = r->v->equation.alpha[0], u = again_roundoff(p);
   const double tiny = dm_dtype_smallest(p->c) + (fabs(alpha) * ((double)p->k + 2.0) + 2.0) *
                                                     dm_dtype_smallest(p->accumulator);
   for (int64_t i = 0; i < dm_range_size(r->block); i++) {
@@ -202,7 +203,7 @@ static void check_bound(const reduced_check *r, int64_t s) {
     r->values[i] = value;
     if (!isfinite(value) && !isfinite(size))
       r->bounds[i] = 0.0; /* A or B has NaN or Inf, and so has C */
-    else if (may_overflow(p, size, scaled))
+    else if (again_may_overflow(p, size, scaled))
       r->bounds[i] = INFINITY;
     else
       r->bounds[i] =
@@ -213,14 +214,14 @@ static void check_bound(const reduced_check *r, int64_t s) {
 
 /* ---- the result, which rank 0 reads ---- */
 
-static const dm_dataset *check_array(const reduced_check *r, int which) {
+static const dm_dataset *again_array(const reduced_check *r, int which) {
   return &r->v->arrays[which];
 }
 
 /* Rows FIRST to FIRST + COUNT of array WHICH, as f64. */
-static dm_status check_read(const reduced_check *r, int which, int64_t first, int64_t count,
+static dm_status again_read(const reduced_check *r, int which, int64_t first, int64_t count,
                             double **numbers) {
-  const dm_dataset *set = check_array(r, which);
+  const dm_dataset *set = again_array(r, which);
   dm_reader *reader;
   DM_TRY(
       dm_buffer_alloc(dm_max(1, count * set->cols) * (int64_t)sizeof **numbers, (void **)numbers));
@@ -234,11 +235,11 @@ static dm_status check_read(const reduced_check *r, int which, int64_t first, in
 
 /* The same as whole numbers; what is none becomes -2, which is no index and no number of
  * elements. */
-static dm_status check_read_whole(const reduced_check *r, int which, int64_t first, int64_t count,
+static dm_status again_read_whole(const reduced_check *r, int which, int64_t first, int64_t count,
                                   int64_t **numbers) {
-  const int64_t all = count * check_array(r, which)->cols;
+  const int64_t all = count * again_array(r, which)->cols;
   DM_FREED double *read = NULL;
-  DM_TRY(check_read(r, which, first, count, &read));
+  DM_TRY(again_read(r, which, first, count, &read));
   DM_TRY(dm_buffer_table(dm_max(1, all), numbers));
   for (int64_t i = 0; i < all; i++)
     (*numbers)[i] = fabs(read[i]) < 0x1p53 && read[i] == floor(read[i]) ? (int64_t)read[i] : -2;
@@ -246,19 +247,19 @@ static dm_status check_read_whole(const reduced_check *r, int which, int64_t fir
 }
 
 /* STARTS: where the entries of each line begin, or NULL: entries are rows. */
-static dm_status check_open_line(const reduced_check *r, const int64_t *starts, int64_t line,
+static dm_status again_open_line(const reduced_check *r, const int64_t *starts, int64_t line,
                                  kept_line *kept) {
   const dm_reduction *what = &r->v->reduction;
   const int64_t first = starts ? starts[line] : line;
   const int64_t count = starts ? starts[line + 1] - first : 1;
   const bool lists = what->kind == DM_REDUCE_TOP || what->kind == DM_REDUCE_BEYOND;
   const bool counts = dm_reduction_counts(what->kind);
-  if (!counts) DM_TRY(check_read(r, 0, first, count, &kept->values));
-  if (lists || counts) DM_TRY(check_read_whole(r, counts ? 0 : 1, first, count, &kept->indices));
+  if (!counts) DM_TRY(again_read(r, 0, first, count, &kept->values));
+  if (lists || counts) DM_TRY(again_read_whole(r, counts ? 0 : 1, first, count, &kept->indices));
   kept->check = (dm_line_check){.what = what,
                                 .line = line,
                                 .length = r->length,
-                                .count = count * check_array(r, 0)->cols,
+                                .count = count * again_array(r, 0)->cols,
                                 .values = kept->values,
                                 .indices = kept->indices,
                                 .whole = dm_dtype_is_integer(r->p.c)};
@@ -266,38 +267,38 @@ static dm_status check_open_line(const reduced_check *r, const int64_t *starts, 
 }
 
 /* DM_E_INPUT: STARTS are not those of lists one after another. */
-static dm_status check_starts(const reduced_check *r, const int64_t *starts) {
-  const int64_t entries = check_array(r, 0)->rows;
+static dm_status again_starts(const reduced_check *r, const int64_t *starts) {
+  const int64_t entries = again_array(r, 0)->rows;
   bool sane = starts[0] == 0 && starts[r->lines] == entries;
   for (int64_t i = 0; i < r->lines; i++) sane &= starts[i] <= starts[i + 1];
   return sane ? DM_OK
-              : dm_fail_at(DM_E_INPUT, &check_array(r, 2)->at,
+              : dm_fail_at(DM_E_INPUT, &again_array(r, 2)->at,
                            "its numbers are not where the lists of %lld lines begin",
                            (long long)r->lines);
 }
 
-static dm_status check_open_lines(reduced_check *r) {
+static dm_status again_open_lines(reduced_check *r) {
   DM_FREED int64_t *starts = NULL;
   if (r->run->rank != 0) return DM_OK;
   DM_TRY(dm_buffer_table(r->count, &r->kept));
   if (r->v->reduction.kind == DM_REDUCE_BEYOND) {
-    DM_TRY(check_read_whole(r, 2, 0, r->lines + 1, &starts));
-    DM_TRY(check_starts(r, starts));
+    DM_TRY(again_read_whole(r, 2, 0, r->lines + 1, &starts));
+    DM_TRY(again_starts(r, starts));
   }
   for (int64_t s = 0; s < r->count; s++)
-    DM_TRY(check_open_line(r, starts, r->line[s], &r->kept[s]));
+    DM_TRY(again_open_line(r, starts, r->line[s], &r->kept[s]));
   return DM_OK;
 }
 
-static void check_compare(reduced_check *r) {
+static void again_compare(reduced_check *r) {
   for (int64_t s = 0; s < r->count && r->kept; s++) {
-    check_bound(r, s);
+    again_bound(r, s);
     dm_line_check_add(&r->kept[s].check, r->block.begin, dm_range_size(r->block), r->values,
                       r->bounds);
   }
 }
 
-static void check_end(reduced_check *r) {
+static void again_end(reduced_check *r) {
   for (int64_t s = 0; s < r->count && r->kept; s++) {
     dm_line_check *check = &r->kept[s].check;
     dm_line_check_end(check);
@@ -309,9 +310,9 @@ static void check_end(reduced_check *r) {
 
 /* ---- all ---- */
 
-static dm_status check_shape(const reduced_check *r, int which, int64_t rows, int64_t cols,
+static dm_status again_shape(const reduced_check *r, int which, int64_t rows, int64_t cols,
                              dm_dtype type) {
-  const dm_dataset *set = check_array(r, which);
+  const dm_dataset *set = again_array(r, which);
   if (set->rows == rows && set->cols == cols && set->dtype == type) return DM_OK;
   return dm_fail_at(DM_E_INPUT, &set->at,
                     "is %lld x %lld of %s; what is kept of this product has %lld x %lld of %s",
@@ -319,21 +320,21 @@ static dm_status check_shape(const reduced_check *r, int which, int64_t rows, in
                     (long long)rows, (long long)cols, dm_dtype_name(type));
 }
 
-static dm_status check_shapes(const reduced_check *r) {
+static dm_status again_shapes(const reduced_check *r) {
   const dm_reduction *what = &r->v->reduction;
-  const int64_t top = dm_min(what->top, r->length), entries = check_array(r, 0)->rows;
+  const int64_t top = dm_min(what->top, r->length), entries = again_array(r, 0)->rows;
   if (what->kind == DM_REDUCE_TOP) {
-    DM_TRY(check_shape(r, 0, r->lines, top, r->p.c));
-    return check_shape(r, 1, r->lines, top, DM_I64);
+    DM_TRY(again_shape(r, 0, r->lines, top, r->p.c));
+    return again_shape(r, 1, r->lines, top, DM_I64);
   }
   if (what->kind != DM_REDUCE_BEYOND)
-    return check_shape(r, 0, r->lines, 1, dm_reduction_counts(what->kind) ? DM_I64 : DM_F64);
-  DM_TRY(check_shape(r, 0, entries, 1, r->p.c));
-  DM_TRY(check_shape(r, 1, entries, 1, DM_I64));
-  return check_shape(r, 2, r->lines + 1, 1, DM_I64);
+    return again_shape(r, 0, r->lines, 1, dm_reduction_counts(what->kind) ? DM_I64 : DM_F64);
+  DM_TRY(again_shape(r, 0, entries, 1, r->p.c));
+  DM_TRY(again_shape(r, 1, entries, 1, DM_I64));
+  return again_shape(r, 2, r->lines + 1, 1, DM_I64);
 }
 
-static dm_status check_pose(reduced_check *r) {
+static dm_status again_pose(reduced_check *r) {
   const dm_reduction *what = &r->v->reduction;
   DM_TRY(dm_problem_of(&r->v->a, &r->v->b, NULL, &r->v->equation, &r->p));
   if (dm_problem_entries(&r->p) > 1 || r->p.reads_c || dm_dtype_is_complex(r->p.work))
@@ -343,11 +344,11 @@ static dm_status check_pose(reduced_check *r) {
   r->other = what->by_columns ? DM_A : DM_B;
   r->lines = what->by_columns ? r->p.n : r->p.m;
   r->length = what->by_columns ? r->p.m : r->p.n;
-  return check_shapes(r);
+  return again_shapes(r);
 }
 
 /* All lines, or one in each of COUNT even parts of them. */
-static dm_status check_draw(reduced_check *r) {
+static dm_status again_draw(reduced_check *r) {
   const double work = (double)r->length * (double)r->p.k; /* of a line */
   const int64_t cheap = (int64_t)(little / fmax(1.0, work));
   r->count = r->v->full ? r->lines : dm_min(r->lines, dm_max(LINES, cheap));
@@ -366,7 +367,7 @@ static dm_status check_draw(reduced_check *r) {
   return DM_OK;
 }
 
-static dm_status check_allocate(reduced_check *r) {
+static dm_status again_allocate(reduced_check *r) {
   const int64_t each = BLOCK_BYTES / (int64_t)sizeof(double) / r->count;
   r->room = dm_max(1, dm_min(r->length, dm_max(each, STRIP)));
   DM_TRY(dm_buffer_table(r->count * r->p.k, &r->numbers));
@@ -378,7 +379,7 @@ static dm_status check_allocate(reduced_check *r) {
   return dm_buffer_table(r->room, &r->bounds);
 }
 
-static void check_close(reduced_check *r) {
+static void again_close(reduced_check *r) {
   for (int64_t s = 0; s < r->count && r->kept; s++) {
     dm_line_check_close(&r->kept[s].check);
     free(r->kept[s].values);
@@ -389,25 +390,25 @@ static void check_close(reduced_check *r) {
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
-static dm_status check_all(reduced_check *r) {
-  DM_TRY(check_draw(r));
-  DM_TRY(dm_comm_agree(r->run->world, check_allocate(r)));
-  DM_TRY(dm_comm_agree(r->run->world, check_open_lines(r)));
-  DM_TRY(check_read_own(r));
+static dm_status again_all(reduced_check *r) {
+  DM_TRY(again_draw(r));
+  DM_TRY(dm_comm_agree(r->run->world, again_allocate(r)));
+  DM_TRY(dm_comm_agree(r->run->world, again_open_lines(r)));
+  DM_TRY(again_read_own(r));
   for (int64_t first = 0; first < r->length; first += r->room) {
     r->block = (dm_range){first, dm_min(r->length, first + r->room)};
-    DM_TRY(check_multiply(r));
-    check_compare(r);
+    DM_TRY(again_multiply(r));
+    again_compare(r);
   }
-  check_end(r);
+  again_end(r);
   return DM_OK;
 }
 
-static const char *check_word(const reduced_check *r) {
+static const char *again_word(const reduced_check *r) {
   return r->wrong > 0 ? "FAIL" : r->unchecked > 0 ? "PARTIAL" : "PASS";
 }
 
-static void check_report(const reduced_check *r, double seconds, dm_record *record) {
+static void again_report(const reduced_check *r, double seconds, dm_record *record) {
   const dm_problem *p = &r->p;
   const dm_reduction *what = &r->v->reduction;
   const bool all = r->count == r->lines;
@@ -424,20 +425,20 @@ static void check_report(const reduced_check *r, double seconds, dm_record *reco
                  "%lld of %lld %s of C computed again: values, order and completeness, residual "
                  "%.2g of the bound%s%s: %s",
                  (long long)r->count, (long long)r->lines, what->by_columns ? "columns" : "rows",
-                 r->residual, seed[0] ? ", seed " : "", seed, check_word(r));
+                 r->residual, seed[0] ? ", seed " : "", seed, again_word(r));
   if (seed[0]) dm_record_text(record, "verification.seed", NULL, "%s", seed);
   dm_record_integer(record, "verification.unchecked", r->unchecked > 0 ? "not verified" : NULL,
                     DM_SHOWN_PLAIN, r->unchecked);
-  dm_record_text(record, "verification.verdict", NULL, "%s", check_word(r));
+  dm_record_text(record, "verification.verdict", NULL, "%s", again_word(r));
   dm_record_real(record, "verification.residual", NULL, DM_SHOWN_PLAIN, r->residual);
   dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, seconds);
   dm_record_summary(record, "m=%lld n=%lld k=%lld dtype=%s lines=%lld residual=%.2g%s%s %s",
                     (long long)p->m, (long long)p->n, (long long)p->k, dm_dtype_name(p->c),
-                    (long long)r->count, r->residual, seed[0] ? " seed=" : "", seed, check_word(r));
+                    (long long)r->count, r->residual, seed[0] ? " seed=" : "", seed, again_word(r));
 }
 
 /* The outcome, of rank 0. */
-static dm_status check_outcome(const reduced_check *r) {
+static dm_status again_outcome(const reduced_check *r) {
   const char *file = r->v->arrays[0].at.file;
   for (int64_t s = 0; s < r->count && r->kept; s++)
     if (r->kept[s].check.wrong[0])
@@ -456,10 +457,10 @@ dm_status dm_verify_reduced(dm_run *run, const dm_verify *v, dm_record *record) 
   const double start = dm_now();
   const dm_dataset *const sets[3] = {&v->a, &v->b, NULL};
   reduced_check r = {.run = run, .v = v};
-  dm_status status = dm_comm_agree(run->world, check_pose(&r));
-  if (!status) status = dm_verify_missing(run, v->io_threads, sets, check_all(&r));
-  if (!status && run->rank == 0) check_report(&r, dm_now() - start, record);
-  if (!status) status = dm_comm_agree(run->world, check_outcome(&r));
-  check_close(&r);
+  dm_status status = dm_comm_agree(run->world, again_pose(&r));
+  if (!status) status = dm_verify_missing(run, v->io_threads, sets, again_all(&r));
+  if (!status && run->rank == 0) again_report(&r, dm_now() - start, record);
+  if (!status) status = dm_comm_agree(run->world, again_outcome(&r));
+  again_close(&r);
   return status;
 }

@@ -73,7 +73,7 @@ typedef struct line_place {
   int64_t index, at;
 } line_place;
 
-static int compare_places(const void *a, const void *b) {
+static int line_compare_places(const void *a, const void *b) {
   const line_place *x = a, *y = b;
   return (x->index > y->index) - (x->index < y->index);
 }
@@ -84,7 +84,7 @@ static dm_status line_order(dm_line_check *c) {
   DM_TRY(dm_buffer_table(dm_max(1, c->count), &places));
   DM_TRY(dm_buffer_table(dm_max(1, c->count), &c->order));
   for (int64_t i = 0; i < c->count; i++) places[i] = (line_place){c->indices[i], i};
-  qsort(places, (size_t)c->count, sizeof *places, compare_places);
+  qsort(places, (size_t)c->count, sizeof *places, line_compare_places);
   for (int64_t i = 0; i < c->count; i++) {
     c->order[i] = places[i].at;
     if (i > 0 && places[i].index == places[i - 1].index)
