@@ -31,6 +31,13 @@ module damier
     integer(c_int) :: part_count
   end type
 
+  type, bind(c) :: damier_array
+    type(c_ptr) :: name ! see damier_string
+    integer(c_int) :: whole, type
+    integer(c_int64_t) :: rows, cols
+    type(c_ptr) :: data ! row-major: c_f_pointer with [cols, rows]
+  end type
+
   interface
     integer(c_int) function damier_open(comm, context, error) bind(c, name='damier_open_f')
       import
@@ -136,6 +143,12 @@ module damier
       character(c_char), intent(in) :: location(*)
       type(damier_error), intent(out) :: error
     end function
+    integer(c_int) function damier_kept_array(context, index, array) bind(c) ! 1: there is one
+      import
+      type(c_ptr), value :: context
+      integer(c_int), value :: index ! from 0 on
+      type(damier_array), intent(inout) :: array
+    end function
     type(c_ptr) function damier_record(context) bind(c) ! see damier_string
       import
       type(c_ptr), value :: context
@@ -150,6 +163,9 @@ module damier
     type(damier_matrix) function damier_file(location) bind(c)
       import
       character(c_char), intent(in) :: location(*) ! must stay as long as the matrix
+    end function
+    type(damier_matrix) function damier_kept() bind(c) ! a C that is not stored
+      import
     end function
     type(damier_matrix) function damier_by_rows(type, rows, cols, own_rows, data, stride) bind(c)
       import

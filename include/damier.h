@@ -108,6 +108,7 @@ typedef enum damier_division {
   DAMIER_ON_ONE,       /**< the whole matrix on one rank */
   DAMIER_BLOCK_CYCLIC, /**< ScaLAPACK's distribution */
   DAMIER_REPLICATED,   /**< the whole matrix on every rank; only A and B */
+  DAMIER_KEPT,         /**< C is not stored, see damier_kept */
 } damier_division;
 
 /** The kind of memory that `data` points to. */
@@ -224,6 +225,13 @@ DAMIER_API damier_matrix damier_in_gpu(damier_matrix matrix, void *stream);
  * @param count the number of the context's GPUs
  * @return the matrix */
 DAMIER_API damier_matrix damier_in_parts(const damier_matrix *parts, int count);
+
+/** A C that is not stored: options say what is kept of it ("top", "above", "below", "reduce";
+ * "each", "by", "no-self"), and damier_kept_array returns that. Only C, in damier_multiply,
+ * damier_gram, damier_cov, damier_cor and those of two; A and B are in files, or in the host memory
+ * of one process.
+ * @return the matrix */
+DAMIER_API damier_matrix damier_kept(void);
 
 /** @}
  * @name Contexts
@@ -461,6 +469,28 @@ DAMIER_API int damier_verify(damier_context *context, const damier_matrix *a,
  * @param error filled; may be NULL
  * @return a damier_code */
 DAMIER_API int damier_info(damier_context *context, const char *location, damier_error *error);
+
+/** An array of what was kept of a C that is not stored. */
+typedef struct damier_array {
+  const char *name; /**< "values", "indices", "data", "indptr", "max", ... */
+  int whole;        /**< 1: elements are int64_t; 0: of `type` */
+  damier_type type; /**< of the elements, unless they are whole */
+  int64_t rows;     /**< lines; or elements, if cols is 0 */
+  int64_t cols;     /**< 0: the array has one dimension */
+  const void *data; /**< in host memory, row-major */
+} damier_array;
+
+/** What the last call kept of a C that is damier_kept. Of "top": "values", as C's elements, and
+ * "indices", lines x K, best first; a line with fewer elements ends with NaN (0 in whole numbers)
+ * and -1. Of "above" and "below": "data", "indices" and "indptr" of a sparse matrix by rows, or,
+ * with "each" "column", by columns. Of "reduce": one array of its name, of f64, or whole for
+ * "argmax", "argmin" and "count".
+ * @param context of this rank; only rank 0 has arrays
+ * @param index of the array, from 0 on
+ * @param array filled; its name and data are owned by the context, valid until its next call that
+ *   does work, or damier_close
+ * @return 1; 0: there is no such array, and `array` is unchanged */
+DAMIER_API int damier_kept_array(const damier_context *context, int index, damier_array *array);
 
 /** The record of the last of these calls.
  * @param context of this rank

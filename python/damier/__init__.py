@@ -27,12 +27,13 @@ with _few_blas_threads():
     from ._library import version_text as _version_text
     from ._matrices import BlockCyclic, Matrix, OnOne, Replicated, Rows
     from ._program import record_of as _record_of
+    from ._reduced import Sparse, Top, reduces as _reduces
     from ._stored import Stored
 
 __version__ = "0.3.0"
 
 __all__ = ["BlockCyclic", "Context", "CorruptError", "DamierWarning", "DeviceError", "Error", "FileError", "FitError", "HangError",
-           "InputError", "InternalError", "MPIError", "Matrix", "OnOne", "Replicated", "Rows", "StoppedError", "Stored", "UncheckedError", "UncheckedWarning",
+           "InputError", "InternalError", "MPIError", "Matrix", "OnOne", "Replicated", "Rows", "Sparse", "StoppedError", "Stored", "Top", "UncheckedError", "UncheckedWarning",
            "UsageError", "VerifyError", "cor", "cov", "gram", "info", "matmul", "multiply", "plan", "verify", "version"]
 
 
@@ -74,7 +75,15 @@ def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, 
     ``options`` are those of ``damier multiply``: ``alpha``, ``op_a``, ``op_b``, ``grid``, ``verify``,
     ``reproducible``, ``threads``, ``memory``...
 
+    With ``top=K``, ``above=T``, ``below=T`` or ``reduce="max"``, ... the product is never stored, only verified tile by tile,
+    and what is kept of it is returned (on rank 0): :class:`Top`, :class:`Sparse` or an array of one number for each row; ``each``,
+    ``by``, ``no_self`` and ``max_elements`` say how.  ``out`` may name a file for it.
+
     >>> a = np.arange(6.0).reshape(2, 3)
+    >>> damier.matmul(a, a, op_b="t", top=1)
+    Top(values=array([[14.],
+           [50.]]), indices=array([[1],
+           [1]]))
     >>> damier.matmul(a, a, op_b="t", alpha=2)
     array([[ 10.,  28.],
            [ 28., 100.]])
@@ -82,8 +91,13 @@ def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, 
     array([[1., 0.],
            [0., 1.]])
     """
-    with _KeptContext(comm, options, progress) as context:
+    with _context_for(comm, options, progress) as context:
         return context.matmul(a, b, out, c=c)
+
+
+def _context_for(comm: Any, options: dict[str, Any], progress: Progress | None = None) -> Any:
+    """A context for one call with arrays; what a reduction has made is freed with it."""
+    return Context(comm, progress=progress, **options) if _reduces(options) else _KeptContext(comm, options, progress)
 
 
 def gram(x: Any, out: Any = None, comm: Any = None, *, of: str = "columns", progress: Progress | None = None,
@@ -107,7 +121,7 @@ def gram(x: Any, out: Any = None, comm: Any = None, *, of: str = "columns", prog
     if in_files:
         with Context(comm, progress=progress, **options) as context:
             return context.with_itself("gram", x, out, of)
-    with _KeptContext(comm, options, progress) as context:
+    with _context_for(comm, options, progress) as context:
         return context.gram(x, out, of=of)
 
 
@@ -148,18 +162,19 @@ def _covariance(name: str, x: Any, y: Any, out: Any, comm: Any, of: str, divide:
         options = options | {"divide": divide}
     y = None if y is x else y
     in_files = all(isinstance(z, (str, os.PathLike)) for z in (x, y, out) if z is not None)
+    in_files = in_files and not (out is None and _reduces(options))
     problem = UsageError(f"{name} of a file needs out, the file of the result") if in_files and out is None else None
     _check_comm(comm)
     _agree(comm, problem, (name, in_files), explain=lambda _: UsageError(f"{name} of a file on some ranks, of arrays on others"))
     if in_files:
         with Context(comm, **options) as context:
             return context.with_itself(name, x, out, of) if y is None else context.between_files(name, x, y, out, of)
-    with _KeptContext(comm, options) as context:
+    with _context_for(comm, options) as context:
         return context.of_itself(name, x, out, of) if y is None else context.between(name, x, y, out, of)
 
 
-def multiply(a: Path, b: Path, output: Path, comm: Any = None, *, c: Path | None = None,
-             progress: Progress | None = None, **options: Any) -> Record:
+def multiply(a: Any, b: Any, output: Path | None = None, comm: Any = None, *, c: Path | None = None,
+             progress: Progress | None = None, **options: Any) -> Any:
     """Multiplies two datasets, writes the product to ``output``, and returns the record.
 
     Locations are ``"FILE.h5"``, ``"FILE.h5:/dataset"`` or ``"FILE.npy"``.  ``options`` are those of ``damier
@@ -169,7 +184,15 @@ def multiply(a: Path, b: Path, output: Path, comm: Any = None, *, c: Path | None
     >>> record = damier.multiply("A.npy", "B.npy", "C.npy", alpha=2.0)
     >>> record["verification"]["verdict"], float(np.load("C.npy")[0, 0])
     ('PASS', 2.0)
+
+    With ``top``, ``above``, ``below`` or ``reduce``, the product is not stored; without ``output`` what is kept of it is returned
+    (see :func:`matmul`), and ``a`` and ``b`` may be arrays.
     """
+    if _reduces(options) and not all(isinstance(x, (str, os.PathLike)) for x in (a, b, output)):
+        with Context(comm, progress=progress, **options) as context:
+            return context.matmul(a, b, output, c=c)
+    if output is None:
+        raise UsageError("multiply needs output, the file of the result", hint="damier.matmul returns the product as an array")
     with Context(comm, progress=progress, **options) as context:
         return context.multiply(a, b, output, c=c)
 

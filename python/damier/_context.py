@@ -23,6 +23,7 @@ from ._matrices import Entries, Matrix, OnOne, Operand, PartedOperand, Rows, Sta
 from ._meaning import check_meaning
 from ._numbers import EXACT, common_type, is_whole_type
 from ._options import DTYPE_OF_TYPE, is_zero, texts, type_name
+from ._reduced import arrays_of, reduces
 from ._stored import StoredOperand, location_of
 
 Path = Union[str, "os.PathLike[str]"]
@@ -64,6 +65,7 @@ class Context(Handle):
         self._common: str | None = None  # the type of both operands of the present call, if they have others
         self._rounds = str(options.get("allow_rounding")).lower() in ("true", "yes", "1", "on")
         self._fills = options.get("missing") not in (None, "refuse")
+        self._reduces = reduces(options)
         self._alike: dict[tuple[Any, ...], Alike] = {}  # the last call of each product
         self._ops = {x: str(options.get(f"op_{x}") or "n").lower() for x in "ab"}
         self._changes = any(str(options.get(key)) not in ("None", "none", "False", "no")
@@ -195,8 +197,27 @@ class Context(Handle):
             self._alike["matmul",] = Alike([a, b, out], result, stated)
         return result
 
+    def _keep(self, function: Any, operands: list[Operand], out: Any, c: Any = None) -> Any:
+        """What the options keep of the product of OPERANDS: arrays; or the record, if OUT names the file of the result."""
+        if c is not None:
+            raise UsageError("a product is reduced without an old C", hint="leave out c")
+        kept = lib.CMatrix(division=lib.KEPT)
+        if out is not None:
+            kept = lib.CMatrix(division=lib.IN_FILE, file=_name_of(out))
+        prepared, problem = attempt(list, (operand.to_c() for operand in operands))
+        agree(self.comm, problem)
+        with self._with(type=self._common, type_c=self._type_c):
+            try:
+                self._call_on_arrays(function, *(ctypes.byref(one) for one, _ in prepared), ctypes.byref(kept))
+            finally:
+                for operand in operands:
+                    operand.finish(False)
+            return self.record if out is not None else arrays_of(self._handle)
+
     def _batch(self, a: Any, b: Any, out: Any, c: Any) -> Any:
         """By the rules of NumPy's matmul: the matrices of an operand are one below the other for the library."""
+        if self._reduces:
+            raise UsageError("a batch of products is not reduced", hint="pass the matrices one by one")
         stored = [isinstance(x, StoredOperand) for x in (a, b)]
         if self.comm is not None:  # of datasets: the same on all ranks
             raise UsageError("a batch is not divided over the ranks of a comm",
@@ -253,6 +274,8 @@ class Context(Handle):
         beta = self._beta if self._beta_of(c) is None else 1
         ab = [self._operand(a, "a"), self._operand(b, "b")]
         m, n = self._pose(ab)[:2] if shape is None else self._pose_batch(ab, shape)
+        if self._reduces:
+            return self._keep(lib.library.damier_multiply, ab, out, c), None
         result, old = self._result(ab, out, c, beta, (m, n), whole=not self._changes)
         if m == 0 or n == 0:
             return result.matrix.array, None
@@ -281,6 +304,8 @@ class Context(Handle):
         self._agree([operand])
         of_file = isinstance(operand, StoredOperand) and product == "gram" and self._type is None
         self._common = common_type([str(operand.type)]) if of_file and is_whole_type(str(operand.type), True) else None
+        if self._reduces:
+            return self._keep(lambda context, x, c, error: function(context, x, of_rows, c, error), [operand], out)
         n = operand.rows if of_rows else operand.cols
         whole = product == "gram" and not self._changes
         result, _ = self._result([operand, operand], out, None, self._beta, (n, n), whole)
@@ -306,6 +331,8 @@ class Context(Handle):
         (k, m), (k_of_y, n) = ((o.cols, o.rows) if of_rows else (o.rows, o.cols) for o in operands)
         if k != k_of_y:
             raise UsageError(f"x has {k} observations and y {k_of_y}")
+        if self._reduces:
+            return self._keep(call, operands, out)
         result, _ = self._result(operands, out, None, self._beta, (m, n), False)
         if m > 0 and n > 0:
             self._multiply(call, [*operands, result])

@@ -10,7 +10,7 @@ SONAME = "libdamier.so.0"
 VERSION = (0, 3)  # interface 0 may change with the minor version
 
 TYPES = ("f64", "f32", "f16", "bf16", "c64", "c128", "i8", "i32")  # in the order of damier_type
-IN_FILE, BY_ROWS, ON_ONE, BLOCK_CYCLIC, REPLICATED = range(5)  # damier_division
+IN_FILE, BY_ROWS, ON_ONE, BLOCK_CYCLIC, REPLICATED, KEPT = range(6)  # damier_division
 HOST_MEMORY, GPU_MEMORY = range(2)  # damier_memory
 ALONE = -1  # for damier_open_f
 LEGACY = 1  # CUDA's default stream, which DLPack and the CUDA array interface number alike
@@ -48,6 +48,19 @@ class CMatrix(ctypes.Structure):
         ("stream", ctypes.c_void_p),
         ("parts", ctypes.c_void_p),
         ("part_count", ctypes.c_int),
+    ]
+
+
+class CArray(ctypes.Structure):
+    """damier_array"""
+
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("whole", ctypes.c_int),
+        ("type", ctypes.c_int),
+        ("rows", ctypes.c_int64),
+        ("cols", ctypes.c_int64),
+        ("data", ctypes.c_void_p),
     ]
 
 
@@ -103,6 +116,7 @@ def _declare(library: ctypes.CDLL) -> None:
         "damier_plan": (ctypes.c_int, [context, matrix, matrix, matrix, error]),
         "damier_verify": (ctypes.c_int, [context, matrix, matrix, matrix, error]),
         "damier_info": (ctypes.c_int, [context, text, error]),
+        "damier_kept_array": (ctypes.c_int, [context, ctypes.c_int, ctypes.POINTER(CArray)]),
         "damier_record": (text, [context]),
         "damier_warnings": (text, [context]),
         "damier_version": (text, []),

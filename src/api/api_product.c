@@ -52,6 +52,10 @@ static bool is_file(const damier_matrix *matrix) {
   return matrix->division == DAMIER_IN_FILE;
 }
 
+static bool is_kept_only(const damier_matrix *matrix) {
+  return matrix->division == DAMIER_KEPT;
+}
+
 static dm_status describe(const dm_api_product *p, const damier_matrix *matrix, int x,
                           dm_dataset *dataset) {
   if (is_file(matrix))
@@ -60,13 +64,27 @@ static dm_status describe(const dm_api_product *p, const damier_matrix *matrix, 
   return dm_request_state_missing(&p->settings, &p->context->run.log, dataset);
 }
 
+/* A C that is not stored has no old one. */
+static dm_status settle_kept(const dm_api_product *p, const dm_reduction *kept) {
+  if (p->files.has_c)
+    return dm_hint(dm_fail(DM_E_USAGE, "a product is reduced without an old C"),
+                   "leave out \"beta\"");
+  return kept->kind != DM_REDUCE_NONE
+             ? DM_OK
+             : dm_hint(dm_fail(DM_E_USAGE, "no option says what is kept of C"),
+                       "\"top\", \"above\", \"below\" and \"reduce\" do");
+}
+
 /* All ranks know the matrix that beta multiplies, and the destination of C. */
 static dm_status settle(dm_api_product *p) {
   const damier_context *context = p->context;
   dm_settings *s = &p->settings;
   const bool named = dm_given(s, "c");
+  dm_reduction kept;
   DM_TRY(dm_request_check_beta(s, context->has_old));
   p->files.has_c = dm_request_reads_c(s);
+  DM_TRY(dm_request_reduction(s, &kept));
+  if (is_kept_only(p->c)) return settle_kept(p, &kept);
   p->old = (damier_matrix){.division = DAMIER_IN_FILE};
   const bool stated = context->has_old && !dm_checks_is_same(&context->old, p->c);
   if (p->files.has_c && stated)
@@ -85,12 +103,13 @@ static dm_status settle(dm_api_product *p) {
 /* C in memory has a type; in a file its type is an option. */
 static dm_equation equation_of(const dm_api_product *p) {
   dm_equation equation = dm_request_equation(&p->settings);
-  if (!is_file(p->c)) equation.type_c = (dm_dtype)p->c->type;
+  if (!is_file(p->c) && !is_kept_only(p->c)) equation.type_c = (dm_dtype)p->c->type;
   return equation;
 }
 
 static dm_status check_shape(const dm_api_product *p, const dm_problem *problem) {
-  if (is_file(p->c) || (p->c->rows == problem->m && p->c->cols == problem->n)) return DM_OK;
+  if (is_file(p->c) || is_kept_only(p->c) || (p->c->rows == problem->m && p->c->cols == problem->n))
+    return DM_OK;
   return dm_fail(DM_E_USAGE, "C is %lld x %lld, the product %lld x %lld", (long long)p->c->rows,
                  (long long)p->c->cols, (long long)problem->m, (long long)problem->n);
 }
@@ -234,7 +253,8 @@ static dm_view whole_of(const damier_matrix *m) {
   const bool whole = m->division == DAMIER_ON_ONE    ? m->rank == 0
                      : m->division == DAMIER_BY_ROWS ? m->own_rows == m->rows
                                                      : m->grid_rows == 1 && m->grid_cols == 1;
-  if (is_file(m) || m->memory != DAMIER_HOST_MEMORY || !whole) return (dm_view){0};
+  if (is_file(m) || is_kept_only(m) || m->memory != DAMIER_HOST_MEMORY || !whole)
+    return (dm_view){0};
   return (dm_view){.base = m->data,
                    .dtype = (dm_dtype)m->type,
                    .space = DM_HOST,
@@ -258,7 +278,7 @@ static dm_status see_whole(dm_api_product *p) {
 static void find_memory(dm_api_product *p) {
   const damier_matrix *const all[4] = {p->a, p->b, p->c, p->files.has_c ? &p->old : NULL};
   for (int x = 0; x < 4; x++)
-    if (all[x] && !is_file(all[x])) p->memory[x] = dm_memory_of(all[x]);
+    if (all[x] && !is_file(all[x]) && !is_kept_only(all[x])) p->memory[x] = dm_memory_of(all[x]);
 }
 
 static void describe_job(dm_api_product *p, dm_multiply *job) {
@@ -269,7 +289,7 @@ static void describe_job(dm_api_product *p, dm_multiply *job) {
   job->equation.type_c = equation_of(p).type_c;
   find_memory(p);
   for (int x = 0; x < 4; x++)
-    if (all[x] && !is_file(all[x])) job->in_memory[x] = &p->memory[x];
+    if (all[x] && !is_file(all[x]) && !is_kept_only(all[x])) job->in_memory[x] = &p->memory[x];
   dm_dataset *const sets[4] = {&job->a, &job->b, NULL, &job->c};
   for (int x = 0; x < 4; x++)
     if (sets[x] && p->whole[x].base) dm_dataset_set_memory(sets[x], p->whole[x]);
@@ -308,7 +328,9 @@ dm_status dm_api_product_multiply(dm_api_product *product, dm_record *record) {
   DM_TRY(see_whole(product));
   dm_multiply *job = &product->job;
   describe_job(product, job);
-  if (dm_is_reduced(job)) return dm_reduced_run(&product->context->run, job, record);
+  if (dm_is_reduced(job))
+    return dm_reduced_run(&product->context->run, job,
+                          is_kept_only(product->c) ? &product->context->kept : NULL, record);
   return dm_is_pairwise(job)
              ? dm_pairwise_run(&product->context->in_place, &product->context->run, job, record)
              : dm_multiply_run(&product->context->run, job, record);
@@ -317,6 +339,9 @@ dm_status dm_api_product_multiply(dm_api_product *product, dm_record *record) {
 dm_status dm_api_product_plan(dm_api_product *product, dm_record *record) {
   DM_TRY(see_whole(product));
   describe_job(product, &product->job);
+  if (dm_is_reduced(&product->job))
+    return dm_hint(dm_fail(DM_E_USAGE, "reductions have no forecast"),
+                   "a plan without them tells how long the product takes");
   return dm_multiply_plan(&product->context->run, &product->job, record);
 }
 
@@ -324,6 +349,10 @@ dm_status dm_api_product_plan(dm_api_product *product, dm_record *record) {
 
 damier_matrix damier_file(const char *location) {
   return (damier_matrix){.division = DAMIER_IN_FILE, .file = location};
+}
+
+damier_matrix damier_kept(void) {
+  return (damier_matrix){.division = DAMIER_KEPT};
 }
 
 static damier_matrix in_rows(damier_type type, int64_t rows, int64_t cols, void *data,

@@ -160,6 +160,8 @@ static dm_status check_matrix(const damier_matrix *m, const char *name, int rank
     return m->file && m->file[0]
                ? DM_OK
                : dm_fail(DM_E_USAGE, "matrix %s is in a file without a name", name);
+  if (m->division == DAMIER_KEPT)
+    return name == names[C] ? DM_OK : dm_fail(DM_E_USAGE, "%s is not kept: only C is", name);
   dm_status status = check_stated(m);
   if (!status && m->parts)
     status = dm_hint(dm_fail(DM_E_USAGE, "a matrix in parts, in a context of one GPU"),

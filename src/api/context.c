@@ -116,11 +116,17 @@ static void forget_record(damier_context *context) {
   *context->recorded = (dm_recorded){0};
 }
 
+/* What the last call left for the caller. */
+static void forget_results(damier_context *context) {
+  forget_record(context);
+  dm_reduced_kept_free(&context->kept);
+}
+
 static void close_context(damier_context *context) {
   dm_in_place_close(&context->in_place);
   dm_run_leave(&context->run);
   dm_notes_free(context->run.log.notes);
-  forget_record(context);
+  forget_results(context);
   free(context->recorded);
   free(context->old_file);
   for (int i = 0; i < DM_USER_VECTORS; i++) free(context->numbers_of[i]);
@@ -279,6 +285,19 @@ const char *damier_record(const damier_context *context) {
   return context->recorded->text ? context->recorded->text : "";
 }
 
+int damier_kept_array(const damier_context *context, int index, damier_array *array) {
+  if (!context || !array || index < 0 || index >= context->kept.count) return 0;
+  const dm_reduced_array *kept = &context->kept.arrays[index];
+  const bool whole = kept->dtype == DM_DTYPE_NONE;
+  *array = (damier_array){.name = kept->name,
+                          .whole = whole,
+                          .type = whole ? DAMIER_F64 : (damier_type)kept->dtype,
+                          .rows = kept->rows,
+                          .cols = kept->cols,
+                          .data = kept->data};
+  return 1;
+}
+
 const char *damier_warnings(const damier_context *context) {
   if (!context) return "";
   dm_recorded *r = context->recorded;
@@ -404,7 +423,7 @@ int damier_old_c(damier_context *context, const damier_matrix *c, damier_error *
 static dm_status begin_call(damier_context *context, const dm_call_checked *checked) {
   context->run.born = context->run.lap = dm_now();
   context->asked = 0;
-  forget_record(context);
+  forget_results(context);
   dm_notes_clear(context->run.log.notes);
   return dm_checks(context, checked);
 }

@@ -12,6 +12,7 @@
 #include "options/request.h"
 #include "product/distributed.h"
 #include "product/in_place.h"
+#include "product/reduced.h"
 #include "run/run.h"
 
 /* ---- the other ranks of a context that uses several GPUs of one process ----
@@ -75,6 +76,7 @@ struct damier_context {
   dm_settings settings;                /* the options set */
   double *numbers_of[DM_USER_VECTORS]; /* in memory, which the settings name; NULL: none */
   dm_recorded *recorded;
+  dm_reduced_kept kept; /* of the last call, on rank 0 */
   bool has_old;
   damier_matrix old; /* multiplied by beta, if stated */
   char *old_file;    /* its file's name, copied */

@@ -43,7 +43,7 @@ static dm_status multiply(dm_run *run, const dm_call *call, void *shared, dm_rec
   DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &job)));
   dm_request_multiply(&call->settings, shared, job);
   job->engine.once = true;
-  return dm_is_reduced(job)    ? dm_reduced_run(run, job, record)
+  return dm_is_reduced(job)    ? dm_reduced_run(run, job, NULL, record)
          : dm_is_pairwise(job) ? dm_pairwise_run(NULL, run, job, record)
                                : dm_multiply_run(run, job, record);
 }

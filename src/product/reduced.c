@@ -26,6 +26,7 @@ typedef struct reduced {
   dm_run *run;
   const dm_multiply *stated;
   dm_multiply *multiply; /* the same, centered if that is stated */
+  dm_reduced_kept *kept; /* the result; NULL: a file */
   dm_problem problem;
   dm_reducer *reducer;
   void *rows;             /* of a tile of C: this rank's */
@@ -77,6 +78,18 @@ static void name_part(dm_location *at, bool rows, dm_range range) {
   memcpy(at->part + (used + sizeof text <= room ? used : room - sizeof text), text, sizeof text);
 }
 
+/* SET becomes its rows, or columns, RANGE. */
+static void cut_memory(dm_lines lines, dm_range range, dm_dataset *set) {
+  const bool rows = lines == DM_ROW_LINES;
+  const int64_t size = dm_range_size(range);
+  const dm_view part = rows ? dm_view_sub(set->memory, range.begin, 0, size, set->cols)
+                            : dm_view_sub(set->memory, 0, range.begin, set->rows, size);
+  set->rows = part.rows;
+  set->cols = part.cols;
+  dm_dataset_set_memory(set, part);
+  name_part(&set->at, rows, range);
+}
+
 /* The rows, or columns, RANGE of WHOLE. */
 static dm_status cut_lines(const dm_dataset *whole, dm_lines lines, dm_range range, cut *c) {
   const bool rows = lines == DM_ROW_LINES;
@@ -84,6 +97,10 @@ static dm_status cut_lines(const dm_dataset *whole, dm_lines lines, dm_range ran
   *c = (cut){.dataset = *whole};
   cut_centering(c, lines, range);
   if (range.begin == 0 && range.end == all) return DM_OK;
+  if (whole->memory.base) {
+    cut_memory(lines, range, &c->dataset);
+    return DM_OK;
+  }
   const dm_patch patch = {.rows = rows ? dm_range_size(range) : whole->rows,
                           .cols = rows ? whole->cols : dm_range_size(range),
                           .source_row = rows ? range.begin : 0,
@@ -123,6 +140,18 @@ static dm_memory_matrix reduced_memory_of(const reduced *r, int64_t rows, int64_
                             .col_stride = 1,
                             .own_rows =
                                 dm_range_size(dm_split(rows, r->run->ranks, r->run->rank, 1))};
+}
+
+/* The matrix that SET is in host memory. */
+static dm_memory_matrix reduced_whole_of(const dm_dataset *set) {
+  const dm_view *view = &set->memory;
+  return (dm_memory_matrix){.division = DM_ON_ONE,
+                            .dtype = view->dtype,
+                            .rows = view->rows,
+                            .cols = view->cols,
+                            .data = view->base,
+                            .row_stride = view->row_stride,
+                            .col_stride = view->col_stride};
 }
 
 /* Adds this rank's rows of the tile; of a symmetric C, beside the diagonal, also its columns. */
@@ -169,11 +198,14 @@ static dm_status reduced_compute_tile(reduced *r, const dm_dataset *a, const dm_
                                       dm_range rows, dm_range cols) {
   DM_FREED dm_multiply *job = NULL;
   const dm_memory_matrix c = reduced_memory_of(r, dm_range_size(rows), dm_range_size(cols));
+  const dm_memory_matrix in[2] = {reduced_whole_of(a), reduced_whole_of(b)};
   DM_TRY(dm_comm_agree(r->run->world, dm_buffer_table(1, &job)));
   *job = *r->multiply;
   job->a = *a;
   job->b = *b;
   job->equation.symmetric = r->symmetric && rows.begin == cols.begin;
+  job->in_memory[DM_A] = a->memory.base ? &in[0] : NULL;
+  job->in_memory[DM_B] = b->memory.base ? &in[1] : NULL;
   job->in_memory[DM_C] = &c;
   if (r->run->ranks == 1) job->whole_c = dm_view_row_major(r->rows, c.dtype, c.rows, c.cols);
   job->engine.process_bytes = r->process + r->tile_bytes + dm_reducer_bytes(r->reducer);
@@ -327,9 +359,13 @@ static dm_status reduced_write_result(void *context, const dm_keepalive *keepali
 static void reduced_report(const reduced *r, dm_record *record) {
   const dm_problem *p = &r->problem;
   char name[DM_NAME], text[DM_REDUCTION_TEXT];
+  if (r->kept)
+    snprintf(name, sizeof name, "in memory");
+  else
+    dm_location_name(&r->multiply->out, name);
   const int64_t count = dm_reducer_kept(r->reducer), nans = dm_reducer_nan(r->reducer);
   const double seconds = dm_now() - r->started;
-  dm_record_text(record, "files.c", "result", "%s", dm_location_name(&r->multiply->out, name));
+  dm_record_text(record, "files.c", "result", "%s", name);
   dm_record_text(record, "reduction.what", "kept", "%s",
                  dm_reduction_text(&r->multiply->reduction, text));
   dm_record_integer(record, "problem.m", NULL, DM_SHOWN_PLAIN, p->m);
@@ -352,6 +388,19 @@ static void reduced_report(const reduced *r, dm_record *record) {
                     reduced_word_of(r));
 }
 
+/* Rank 0. */
+static dm_status reduced_deliver(reduced *r) {
+  if (!r->kept) return dm_watch_work(r->run->watch, reduced_write_result, r);
+  DM_TRY(dm_reducer_result(r->reducer, r->problem.c, r->kept->arrays, &r->kept->count));
+  r->kept->reducer = r->reducer;
+  return DM_OK;
+}
+
+void dm_reduced_kept_free(dm_reduced_kept *kept) {
+  dm_reducer_free(kept->reducer);
+  *kept = (dm_reduced_kept){.reducer = NULL};
+}
+
 static dm_status reduced_unchanged(const reduced *r) {
   DM_TRY(dm_dataset_unchanged(&r->multiply->a));
   return dm_dataset_unchanged(&r->multiply->b);
@@ -366,9 +415,7 @@ static dm_status reduced_make(reduced *r, dm_record *record) {
   DM_TRY(dm_reducer_join(r->reducer, r->run->world));
   DM_TRY(dm_comm_agree(r->run->world, reduced_unchanged(r)));
   dm_run_phase(r->run, "writing", DM_SYNC_PATIENCE);
-  dm_status status =
-      r->run->rank == 0 ? dm_watch_work(r->run->watch, reduced_write_result, r) : DM_OK;
-  DM_TRY(dm_comm_agree(r->run->world, status));
+  DM_TRY(dm_comm_agree(r->run->world, r->run->rank == 0 ? reduced_deliver(r) : DM_OK));
   if (record && r->run->rank == 0) reduced_report(r, record);
   if (!r->unchecked || r->multiply->allow_unchecked) return DM_OK;
   dm_status unchecked =
@@ -390,9 +437,16 @@ static dm_status reduced_center(reduced *r, dm_centered *made) {
 }
 
 static dm_status reduced_check(const dm_multiply *m, const dm_problem *p) {
-  if (m->in_memory[DM_A] || m->in_memory[DM_B] || m->in_memory[DM_C])
-    return dm_hint(dm_fail(DM_E_USAGE, "a reduction is made of matrices in files, and becomes one"),
-                   "write the matrices to files, and name a file for the result");
+  const bool seen[2] = {!m->in_memory[DM_A] || m->a.memory.base || dm_dataset_is_empty(&m->a),
+                        !m->in_memory[DM_B] || m->b.memory.base || dm_dataset_is_empty(&m->b)};
+  if (!seen[0] || !seen[1])
+    return dm_hint(
+        dm_fail(DM_E_USAGE, "a reduction is made of matrices in files, or in the host "
+                            "memory of one process"),
+        "copy them there from GPU memory, or write what several processes have to files");
+  if (m->in_memory[DM_C])
+    return dm_hint(dm_fail(DM_E_USAGE, "what is kept of C is not C"),
+                   "name a file for the result; damier_kept() keeps it in memory");
   if (p->batch > 1)
     return dm_hint(dm_fail(DM_E_USAGE, "a batch of products is not reduced"),
                    "name one matrix of each stack: A.h5:/a[0]");
@@ -404,8 +458,9 @@ static dm_status reduced_check(const dm_multiply *m, const dm_problem *p) {
   return DM_OK;
 }
 
-dm_status dm_reduced_run(dm_run *run, const dm_multiply *multiply, dm_record *record) {
-  reduced r = {.run = run, .stated = multiply, .started = dm_now()};
+dm_status dm_reduced_run(dm_run *run, const dm_multiply *multiply, dm_reduced_kept *kept,
+                         dm_record *record) {
+  reduced r = {.run = run, .stated = multiply, .kept = kept, .started = dm_now()};
   dm_centered made = {.made = {NULL, NULL}};
   DM_FREED dm_multiply *own = NULL;
   DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &own)));
@@ -427,7 +482,8 @@ dm_status dm_reduced_run(dm_run *run, const dm_multiply *multiply, dm_record *re
   status = reduced_center(&r, &made);
   if (!status) status = reduced_make(&r, record);
   dm_centered_free(&made);
-  if (!status || status->agreed) dm_reducer_free(r.reducer);
+  const bool delivered = kept && kept->reducer;
+  if (!delivered && (!status || status->agreed)) dm_reducer_free(r.reducer);
   if (!status || status->agreed) free(r.rows);
   return status;
 }

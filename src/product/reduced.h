@@ -15,7 +15,19 @@ static inline bool dm_is_reduced(const dm_multiply *multiply) {
   return multiply->reduction.kind != DM_REDUCE_NONE;
 }
 
-/* Collective; as dm_multiply_run. A and B are in files, and the result becomes one. */
-dm_status dm_reduced_run(dm_run *run, const dm_multiply *multiply, dm_record *record);
+/* A result in memory, on rank 0. */
+typedef struct dm_reduced_kept {
+  dm_reducer *reducer; /* owns the arrays; NULL: there is no result */
+  dm_reduced_array arrays[DM_REDUCED_ARRAYS];
+  int count;
+} dm_reduced_kept;
+
+void dm_reduced_kept_free(dm_reduced_kept *kept);
+
+/* Collective; as dm_multiply_run. A and B are in files, or in host memory that all ranks see. The
+ * result becomes the file MULTIPLY->out, or KEPT, which was empty and is the caller's to free, also
+ * after DM_E_UNCHECKED. */
+dm_status dm_reduced_run(dm_run *run, const dm_multiply *multiply, dm_reduced_kept *kept,
+                         dm_record *record);
 
 #endif

@@ -21,6 +21,7 @@ STUB(damier_cor_two)
 STUB(damier_plan)
 STUB(damier_verify)
 STUB(damier_info)
+STUB(damier_kept_array)
 STUB(damier_record)
 STUB(damier_warnings)
 

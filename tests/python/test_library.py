@@ -12,7 +12,8 @@ import damier
 from damier import _errors, _library
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-STRUCTURES = {"damier_error": _library.CError, "damier_matrix": _library.CMatrix}
+STRUCTURES = {"damier_error": _library.CError, "damier_matrix": _library.CMatrix,
+              "damier_array": _library.CArray}
 
 
 def imported(**environment):
@@ -74,7 +75,7 @@ class Declared(unittest.TestCase):
     def test_constants(self):
         for number, type_ in enumerate(_library.TYPES):
             self.assertEqual(self.layout[f"DAMIER_{type_.upper()}"], (number,))
-        for name in ("IN_FILE", "BY_ROWS", "ON_ONE", "BLOCK_CYCLIC", "REPLICATED"):
+        for name in ("IN_FILE", "BY_ROWS", "ON_ONE", "BLOCK_CYCLIC", "REPLICATED", "KEPT"):
             self.assertEqual(self.layout[f"DAMIER_{name}"], (getattr(_library, name),))
 
     def test_exceptions(self):

@@ -1,0 +1,65 @@
+"""What is kept of a product that is not stored, as arrays."""
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import _library as lib
+from ._options import DTYPE_OF_TYPE
+
+OPTIONS = ("top", "above", "below", "reduce")
+
+
+class Top(NamedTuple):
+    """The best elements of each row, or column, of a product, best first: ``lines x K`` arrays.
+
+    A line with fewer than K numbers ends with NaN (0 in whole numbers) and the index -1."""
+
+    values: Any
+    indices: Any
+
+
+class Sparse(NamedTuple):
+    """The elements of a product beyond a threshold: the arguments of ``scipy.sparse.csr_array``, or with ``each="column"``
+    of ``csc_array``.
+
+    >>> c = damier.matmul(np.eye(3), np.arange(9.0).reshape(3, 3), above=5)
+    >>> c.data.tolist(), c.indices.tolist(), c.indptr.tolist()
+    ([6.0, 7.0, 8.0], [0, 1, 2], [0, 0, 0, 3])
+    """
+
+    data: Any
+    indices: Any
+    indptr: Any
+
+
+def reduces(options: Mapping[str, Any]) -> bool:
+    """Whether OPTIONS keep something of a product in place of the product."""
+    return any(options.get(key) not in (None, "none") for key in OPTIONS)
+
+
+def arrays_of(context: ctypes.c_void_p) -> Any:
+    """What the last call of the library's CONTEXT kept, copied; None: another rank has it."""
+    found: dict[str, Any] = {}
+    one = lib.CArray()
+    while lib.library.damier_kept_array(context, len(found), ctypes.byref(one)):
+        found[one.name.decode()] = _array_of(one)
+    if "values" in found:
+        return Top(**found)
+    return Sparse(**found) if "indptr" in found else next(iter(found.values()), None)
+
+
+def _array_of(one: lib.CArray) -> Any:
+    dtype = np.dtype("i8" if one.whole else DTYPE_OF_TYPE[lib.TYPES[one.type]])
+    shape = (one.rows, one.cols) if one.cols else (one.rows,)
+    made = np.empty(shape, dtype)
+    if made.size:
+        ctypes.memmove(made.ctypes.data, one.data, made.nbytes)
+    if not one.whole and lib.TYPES[one.type] == "bf16":
+        import ml_dtypes
+
+        return made.view(ml_dtypes.bfloat16)
+    return made
