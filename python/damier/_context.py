@@ -69,7 +69,7 @@ class Context(Handle):
         self._alike: dict[tuple[Any, ...], Alike] = {}  # the last call of each product
         self._ops = {x: str(options.get(f"op_{x}") or "n").lower() for x in "ab"}
         self._changes = any(str(options.get(key)) not in ("None", "none", "False", "no")
-                            for key in ("center_a", "scale_a", "weights", "center", "scale", "grm"))
+                            for key in ("center_a", "scale_a", "weights", "center", "scale", "grm", "metric"))
         self._changes |= options.get("missing") == "mean"
         self._row_axes = {x: options.get(f"row_axes_{'b' if x in 'by' else 'a'}") for x in "abxy"}
         self._complex_axes = {x: options.get(f"complex_axis_{'b' if x in 'by' else 'a'}") for x in "abxy"}

@@ -17,6 +17,7 @@ typedef struct dm_standard {
   bool fills; /* missing values become the mean of their line; if no lines are stated, column */
   bool center_by, scale_by; /* the lines are shifted by, and divided by, numbers of the user */
   bool weighted; /* elements are multiplied with the roots of the weights of the inner dimension */
+  bool by_length; /* scaled by the root of the sum of squares, not by the deviation */
   bool by_power; /* scaled by the power of two below the deviation; constant lines become 0 */
   bool complete; /* terms that A or B has no value for are left out of all sums */
   bool relates;  /* genotypes, of which rows are variants (product/relationship.h), ... */
@@ -38,7 +39,8 @@ static inline bool dm_standard_changes(const dm_standard *standard) {
 static inline bool dm_standard_is_same(const dm_standard *a, const dm_standard *b) {
   return a->center == b->center && a->scale == b->scale && a->fills == b->fills &&
          a->weighted == b->weighted && a->complete == b->complete && a->relates == b->relates &&
-         a->of_all == b->of_all && !a->center_by && !a->scale_by && !b->center_by && !b->scale_by;
+         a->of_all == b->of_all && a->by_length == b->by_length && !a->center_by && !a->scale_by &&
+         !b->center_by && !b->scale_by;
 }
 
 const char *dm_lines_name(dm_lines lines); /* "none", "columns", "rows" */
@@ -81,7 +83,8 @@ typedef struct dm_centering {
   dm_role role;
   int64_t count;
   int64_t parts;        /* numbers of an element */
-  int64_t constant;     /* scaled lines with equal elements: they become NaN */
+  bool by_length;       /* the lines are scaled so, */
+  int64_t constant;     /* scaled lines with equal elements, or with no length: they become NaN */
   int64_t empty;        /* lines without a value that is not missing: they become NaN */
   int64_t filled;       /* missing values */
   int64_t complete;     /* terms that are not left out; -1: none is, whatever is missing */

@@ -114,7 +114,7 @@ static dm_status check_standard(const dm_dataset *dataset, const dm_standard *s)
     return dm_fail(DM_E_USAGE, "%s: rows are centered and columns scaled, or the reverse",
                    dm_location_name(&dataset->at, name));
   const int64_t length = lines == DM_COLUMN_LINES ? dataset->rows : dataset->cols;
-  if (length > 1 || (length == 1 && s->scale == DM_NO_LINES)) return DM_OK;
+  if (length > 1 || (length == 1 && (s->scale == DM_NO_LINES || s->by_length))) return DM_OK;
   return dm_fail(DM_E_INPUT, "%s: %s of %lld element%s have no %s",
                  dm_location_name(&dataset->at, name), dm_lines_name(lines), (long long)length,
                  length == 1 ? "" : "s", length == 1 ? "standard deviation" : "mean");

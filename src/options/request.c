@@ -57,7 +57,16 @@ void dm_request_covariance(dm_settings *s, bool of_rows, bool correlation, bool 
     dm_request_gram(s, of_rows);
 }
 
+/* The lines of A, or B, that C's rows, or columns, are of. */
+static dm_lines lines_of_c(const dm_settings *s, int x) {
+  const bool turned = (x == 0 ? s->op_a : s->op_b) != (int)DM_OP_N;
+  return turned == (x == 0) ? DM_COLUMN_LINES : DM_ROW_LINES;
+}
+
 static dm_standard standard_of(const dm_settings *s, int x) {
+  if (s->metric == (int)DM_COSINE)
+    return (dm_standard){
+        .scale = lines_of_c(s, x), .by_length = true, .fills = s->missing == (int)DM_MISSING_MEAN};
   if (s->grm)
     return (dm_standard){.center = DM_ROW_LINES,
                          .scale = DM_ROW_LINES,
@@ -77,16 +86,17 @@ static dm_standard standard_of(const dm_settings *s, int x) {
 static bool has_covariances(const dm_settings *s, bool scaled) {
   for (int x = 0; x < 2; x++) {
     const dm_standard of = standard_of(s, x);
-    const bool turned = (x == 0 ? s->op_a : s->op_b) != (int)DM_OP_N;
-    const dm_lines lines = turned == (x == 0) ? DM_COLUMN_LINES : DM_ROW_LINES; /* of C */
+    const dm_lines lines = lines_of_c(s, x);
     if (of.center != lines || of.center_by || of.scale_by) return false;
     if (of.scale != (scaled ? lines : DM_NO_LINES)) return false;
   }
   return true;
 }
 
-/* What correlations are multiplied with in C; 0: it has none, or something is added to them. */
+/* What correlations, or cosines, are multiplied with in C; 0: it has none, or something is added to
+ * them. */
 static double correlates(const dm_settings *s) {
+  if (s->metric == (int)DM_COSINE) return s->alpha[0];
   const bool divides = s->divide == (int)DM_DIVIDE_BY_N_LESS_1 && has_covariances(s, true);
   return divides && !dm_request_reads_c(s) && s->alpha[1] == 0.0 ? s->alpha[0] : 0.0;
 }
@@ -355,6 +365,25 @@ static dm_status check_grm(const dm_settings *s) {
                  "all; refuse allows no missing one");
 }
 
+/* Cosines are products of lines divided by their lengths, and nothing else. */
+static dm_status check_metric(const dm_settings *s, const dm_dataset *a, const dm_dataset *b) {
+  static const char *const others[] = {"center",   "scale",    "divide",  "weights",
+                                       "center-a", "center-b", "scale-a", "scale-b",
+                                       "c",        "beta",     "alpha",   "grm"};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (dm_given(s, others[i]))
+      return dm_fail(DM_E_USAGE, "--metric and --%s cannot be combined", others[i]);
+  if (s->covariance)
+    return dm_hint(dm_fail(DM_E_USAGE, "--metric applies to multiply and gram"),
+                   "correlations are the cosines of centered lines");
+  if (dm_dtype_is_complex(dm_dataset_type(a)) || dm_dtype_is_complex(dm_dataset_type(b)))
+    return dm_fail(DM_E_USAGE, "--metric takes real matrices");
+  if (s->missing != (int)DM_MISSING_PAIRWISE && s->missing != (int)DM_MISSING_COMPLETE)
+    return DM_OK;
+  return dm_fail(DM_E_USAGE, "--metric does not take --missing %s",
+                 dm_missing_name((dm_missing)s->missing));
+}
+
 static dm_status check_pairwise(const dm_settings *s, const dm_dataset *a, const dm_dataset *b) {
   const dm_dataset *const sets[2] = {a, b};
   char name[DM_NAME];
@@ -386,6 +415,7 @@ dm_status dm_request_arrange(const dm_settings *s, dm_dataset *a, dm_dataset *b,
     return dm_hint(dm_fail_at(DM_E_IO, &b->at, "changed since it was inspected"),
                    "a list of rows or files was written, or a file came or went");
   const dm_equation equation = dm_request_equation(s);
+  if (s->metric != (int)DM_NO_METRIC) DM_TRY(check_metric(s, a, b));
   if (s->grm) DM_TRY(check_grm(s));
   if (s->nonfounders && !s->grm)
     return dm_fail(DM_E_USAGE, "--nonfounders says how --grm counts alleles");

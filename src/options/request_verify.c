@@ -26,6 +26,7 @@ typedef struct attribute {
 static const attribute attributes[] = {
     {"missing", "missing", NULL, false, false},
     {"missing-value", "missing_number", NULL, false, false},
+    {"metric", "metric", NULL, false, false},
     {"grm", "grm", NULL, false, false},
     {"nonfounders", "nonfounders", NULL, false, false},
     {"weights", "weights", NULL, false, false},

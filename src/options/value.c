@@ -427,6 +427,7 @@ static const char *const modes[] = {"auto", "always", "never", NULL};
 static const char *const missing[] = {"refuse",   "nan",      "zero", "mean",
                                       "pairwise", "complete", NULL};
 static const char *const lines[] = {"none", "columns", "rows", NULL};
+static const char *const metrics[] = {"none", "cosine", NULL};
 static const char *const divisors[] = {"1", "n", "n-1", NULL};
 static const char *const halves[] = {"both", "lower", "upper", NULL};
 static const char *const reductions[] = {"none", "max",  "min",   "argmax",   "argmin", "sum",
@@ -457,6 +458,7 @@ const dm_value dm_values[] = {
     {"weights-are", dm_value_set_choice, AT(weights_are), .initial = "reliability", .choices = weights_are},
     {"center", dm_value_set_flag, AT(center_x)},
     {"scale", dm_value_set_flag, AT(scale_x)},
+    {"metric", dm_value_set_choice, AT(metric), .initial = "none", .choices = metrics},
     {"grm", dm_value_set_flag, AT(grm)},
     {"nonfounders", dm_value_set_flag, AT(nonfounders)},
     {"divide", dm_value_set_choice, AT(divide), .choices = divisors},

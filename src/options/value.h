@@ -21,6 +21,9 @@ typedef struct dm_lines_choice {
   dm_location by;
 } dm_lines_choice;
 
+/* What C has of two lines, in place of their product. */
+typedef enum dm_metric { DM_NO_METRIC, DM_COSINE } dm_metric;
+
 /* The vectors by which A and B are changed: two of centers and two of scales, of A and of B, and
  * the weights. */
 enum { DM_CENTERS = 0, DM_SCALES = 2, DM_WEIGHTS = 4, DM_USER_VECTORS };
@@ -44,6 +47,7 @@ typedef struct dm_settings {
   dm_location weights;                 /* of the terms of each sum */
   int weights_are;
   bool center_x, scale_x; /* the same for the one matrix of gram */
+  int metric;             /* dm_metric: what elements of C are, of two lines */
   bool grm, nonfounders;  /* the relationship of samples, by the alleles of all of them */
   int divide, half;
   /* what is kept of C */

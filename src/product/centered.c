@@ -133,6 +133,16 @@ static double power_below(double factor) {
   return scalbn(1.0, exponent - 1);
 }
 
+/* What line I is divided by, if it can be: the root of the sum of its squares, or its deviation;
+ * 0: it cannot. */
+static double divisor_of(const dm_moments *m, const dm_standard *s, double divisor, int64_t i) {
+  double mean[2] = {0.0, 0.0};
+  const double squares = dm_moments_squares(m, i);
+  if (!s->by_length) return squares == 0.0 ? 0.0 : sqrt(squares / divisor);
+  dm_moments_mean(m, i, mean);
+  return hypot(sqrt(squares), sqrt((double)m->length) * hypot(mean[0], mean[1]));
+}
+
 /* Sets the arrays from moments, of which DIVISOR makes variances. */
 static void take_moments(const dm_moments *m, const dm_standard *s, double divisor,
                          const arrays *of, dm_centering *c) {
@@ -145,10 +155,9 @@ static void take_moments(const dm_moments *m, const dm_standard *s, double divis
     for (int64_t p = 0; p < m->parts; p++) /* a NaN that stays makes the mean NaN */
       of->shift[i * m->parts + p] = gaps ? (double)NAN : of->fill[i * m->parts + p];
     c->empty += fills && none;
-    c->constant += !none && squares == 0.0 && !s->by_power;
-    of->factor[i] = !scales                  ? 1.0 / power_of(m, i)
-                    : squares == 0.0 || gaps ? (double)NAN
-                                             : 1.0 / sqrt(squares / divisor);
+    const double by = divisor_of(m, s, divisor, i);
+    c->constant += !none && by == 0.0 && !s->by_power;
+    of->factor[i] = !scales ? 1.0 / power_of(m, i) : by == 0.0 || gaps ? (double)NAN : 1.0 / by;
     if (s->by_power) of->factor[i] = squares == 0.0 ? 0.0 : power_below(of->factor[i]);
   }
   if (m->powers) {
@@ -313,7 +322,8 @@ static dm_status set_lines(dm_run *run, int io_threads, const factor *f, const a
   dm_status status = DM_OK;
   if (takes_moments(f))
     status = find_moments(run, io_threads, f, c->lines == DM_ROW_LINES, of->power, &m);
-  if (!status && scales) status = dm_comm_agree(run->world, check_squares(f->set, &m));
+  if (!status && scales && !s->by_length)
+    status = dm_comm_agree(run->world, check_squares(f->set, &m));
   if (!status && takes_moments(f)) {
     const double n_less_one = m.weights ? f->weights->less_one : (double)(m.length - 1);
     take_moments(&m, s, n_less_one, of, c);
@@ -342,7 +352,8 @@ static dm_status make(dm_run *run, int io_threads, const factor *f, dm_centering
                       .fill = s->fills ? of.fill : NULL,
                       .weight_lines = f->inner,
                       .weight = w->list ? of.weight : NULL,
-                      .user_sum = w->user_sum};
+                      .user_sum = w->user_sum,
+                      .by_length = s->by_length};
   for (int64_t i = 0; i < w->count; i++) of.weight[i] = w->roots[i];
   DM_TRY(set_lines(run, io_threads, f, &of, c));
   return dm_comm_agree(run->world, take_vectors(run, s, f->center, f->scale, parts, &of, c));
@@ -355,8 +366,9 @@ static void warn(const dm_run *run, const dm_dataset *set) {
   if (c->founders > 0) return; /* these add nothing */
   if (c->constant > 0)
     dm_log_line(&run->log, DM_LOG_WARNING,
-                "%s: %lld of %lld %s are constant: they cannot be scaled and become NaN", name,
-                (long long)c->constant, (long long)c->count, dm_lines_name(c->lines));
+                "%s: %lld of %lld %s are %s: they cannot be scaled and become NaN", name,
+                (long long)c->constant, (long long)c->count, dm_lines_name(c->lines),
+                c->by_length ? "0" : "constant");
   if (c->empty > 0)
     dm_log_line(&run->log, DM_LOG_WARNING,
                 "%s: %lld of %lld %s have no values: they have no mean and become NaN", name,

@@ -73,8 +73,10 @@ dm_status dm_provenance_centering(dm_attributes *list, const dm_multiply *m, boo
     if (sets[x]->centering && sets[x]->centering->user_sum)
       snprintf(by, sizeof by, ", by %016llx", (unsigned long long)sets[x]->centering->user_sum);
     if (always || dm_standard_lines(s) != DM_NO_LINES)
-      DM_TRY(dm_attributes_add(list, names[x], "center %s, scale %s%s%s", dm_lines_name(s->center),
-                               dm_lines_name(s->scale), s->fills ? ", missing mean" : "", by));
+      DM_TRY(dm_attributes_add(list, names[x], "center %s, scale %s%s%s%s",
+                               dm_lines_name(s->center), dm_lines_name(s->scale),
+                               s->by_length ? " by length" : "", s->fills ? ", missing mean" : "",
+                               by));
   }
   return DM_OK;
 }
@@ -128,6 +130,7 @@ static dm_status add_equation(dm_attributes *list, const dm_multiply *multiply) 
   DM_TRY(dm_attributes_add(list, "op_a", "%s", dm_op_name(equation->op_a)));
   DM_TRY(dm_attributes_add(list, "op_b", "%s", dm_op_name(equation->op_b)));
   DM_TRY(dm_provenance_centering(list, multiply, false));
+  if (equation->standard[0].by_length) DM_TRY(dm_attributes_add(list, "metric", "cosine"));
   if (equation->half != DM_BOTH_HALVES)
     DM_TRY(dm_attributes_add(list, "triangle", "%s", dm_half_name(equation->half)));
   const bool divides = equation->divided != DM_NO_DIVISION;
