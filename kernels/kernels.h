@@ -85,6 +85,18 @@ cudaError_t dm_kernels_fill(dm_view view, const dm_generator *generator, int64_t
  * Elements of 1, 4, 8 or 16 bytes, col_stride 1.  (helpers/mirror.cu) */
 cudaError_t dm_kernels_mirror(dm_view square, int64_t first, bool conjugate, cudaStream_t stream);
 
+/* C(i, j) = alpha (P_0(i, j) + P_1(i, j) + ...) + beta C(i, j) for j <= i: COUNT matrices, of which
+ * PIECES is the first and the next begins STEP elements on, added in this order in f64 and rounded
+ * once. C is square, with col_stride 1, and not read if beta is 0; PIECES have its type (f32, f64,
+ * c64, c128), or f32 for a C of 16 bits.  (helpers/sum_pieces.cu) */
+typedef struct dm_piece_sum {
+  dm_view c, pieces;
+  int64_t count, step;
+  double alpha[2], beta[2];
+  cudaStream_t stream;
+} dm_piece_sum;
+cudaError_t dm_kernels_sum_pieces(const dm_piece_sum *work);
+
 /* TO = FROM for all pairs of runs of rows and columns (OF, on the host, of ROWS and COLS in
  * device memory): the same type, both with col_stride 1, not overlapping. Fast if all is aligned to
  * 16 bytes.  (helpers/copy_runs.cu) */

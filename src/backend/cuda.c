@@ -184,6 +184,7 @@ static void cuda_close(dm_backend *backend) {
   if (gpu->side) (void)cudaStreamDestroy(gpu->side);
   if (gpu->beside) (void)cudaStreamDestroy(gpu->beside);
   if (gpu->ordered) (void)cudaEventDestroy(gpu->ordered);
+  if (gpu->summed_lanes) (void)cudaEventDestroy(gpu->summed_lanes);
   if (gpu->brought) (void)cudaEventDestroy(gpu->brought);
   free(gpu->pending);
   (void)cudaGetLastError();

@@ -106,7 +106,7 @@ bool dm_cuda_suits(const dm_backend *backend, const dm_whole_product *p) {
   return out == DM_I32 && at % 4 == 0 && g.depth % 4 == 0;
 }
 
-static dm_status need_handle(dm_cuda *gpu, cublasHandle_t *handle, cudaStream_t stream) {
+dm_status dm_cuda_need_handle(dm_cuda *gpu, cublasHandle_t *handle, cudaStream_t stream) {
   if (!*handle) {
     DM_CUBLAS(gpu, cublasCreate(handle));
     DM_CUBLAS(gpu, cublasSetPointerMode(*handle, CUBLAS_POINTER_MODE_HOST));
@@ -117,14 +117,8 @@ static dm_status need_handle(dm_cuda *gpu, cublasHandle_t *handle, cudaStream_t 
   return DM_OK;
 }
 
-/* Elements from one of several products to the next. */
-typedef struct product_steps {
-  int64_t a, b, c;
-} product_steps;
-
-/* COUNT products of one shape, of which P is the first. */
-static dm_status post_products(const dm_cuda *gpu, cublasHandle_t handle, const dm_whole_product *p,
-                               int64_t count, product_steps step) {
+dm_status dm_cuda_post_products(const dm_cuda *gpu, cublasHandle_t handle,
+                                const dm_whole_product *p, int64_t count, dm_product_steps step) {
   static const cublasOperation_t ops[] = {
       [DM_BLAS_N] = CUBLAS_OP_N, [DM_BLAS_T] = CUBLAS_OP_T, [DM_BLAS_C] = CUBLAS_OP_C};
   const dm_cuda_types *t = dm_cuda_types_of(p->a.dtype);
@@ -149,78 +143,13 @@ static dm_status post_products(const dm_cuda *gpu, cublasHandle_t handle, const 
 enum { MOST_ENTRIES = 65535 }; /* of a call: kernels number them in a dimension of the grid */
 
 static dm_status post_entries(dm_cuda *gpu, const dm_whole_product *p) {
-  const product_steps step = {entry_step(p->a, p), entry_step(p->b, p), entry_step(p->c, p)};
+  const dm_product_steps step = {entry_step(p->a, p), entry_step(p->b, p), entry_step(p->c, p)};
   for (int64_t e = 0; e < p->entries; e += MOST_ENTRIES) {
     const dm_whole_product first = dm_whole_entry(p, e);
-    DM_TRY(post_products(gpu, gpu->whole, &first, dm_min(MOST_ENTRIES, p->entries - e), step));
+    DM_TRY(
+        dm_cuda_post_products(gpu, gpu->whole, &first, dm_min(MOST_ENTRIES, p->entries - e), step));
   }
   return DM_OK;
-}
-
-/* ---- half of a symmetric C ----
- *
- * Squares on the diagonal are one batch. Below them are blocks as high as one square, two, four,
- * ...: those of one height are a batch, too, which fills the multiprocessors as one product of
- * their size does. The last block of each height may be lower.
- *
- * Batches of a large C are posted in turn in two streams, the largest first: one begins where
- * another leaves multiprocessors idle, and so its squares may be small (f32 8192 on an H200: 5 %
- * less time). With few blocks a batch would be too small for the GPU; a small C is multiplied in
- * full. */
-
-enum {
-  LARGE = 8192,
-  SIDE = 512, /* of squares, which are computed in full */
-  SIDE_OF_LARGE = 256,
-  SMALL = 2 * SIDE
-};
-
-typedef struct half_product {
-  dm_cuda *gpu;
-  const dm_whole_product *whole; /* C by rows */
-  int64_t side;                  /* of squares */
-  cublasHandle_t handles[2];     /* of the streams */
-} half_product;
-
-/* COUNT blocks of C, of HEIGHT rows and WIDTH columns, the first one at (ROW, COL); each is STEP
- * rows and columns of C further on. */
-static dm_status post_blocks(const half_product *h, int turn, int64_t row, int64_t col,
-                             int64_t height, int64_t width, int64_t count, int64_t step) {
-  const dm_whole_product *p = h->whole;
-  dm_whole_product first = *p;
-  if (height <= 0 || count <= 0) return DM_OK;
-  first.a = dm_view_sub(p->a, row, 0, height, p->a.cols);
-  first.b = dm_view_sub(p->b, 0, col, p->b.rows, width);
-  first.c = dm_view_sub(p->c, row, col, height, width);
-  return post_products(h->gpu, h->handles[turn % 2], &first, count,
-                       (product_steps){step * p->a.row_stride, step * p->b.col_stride,
-                                       step * (p->c.row_stride + p->c.col_stride)});
-}
-
-static dm_status post_batches(const half_product *h) {
-  const int64_t n = h->whole->c.rows, side = h->side, squares = n / side, rest = squares * side;
-  int64_t height = side;
-  int turn = 0;
-  while (2 * height < n) height *= 2;
-  for (; height >= side && height < n; height /= 2, turn++) {
-    const int64_t count = n / (2 * height), col = count * 2 * height;
-    DM_TRY(post_blocks(h, turn, height, 0, height, height, count, 2 * height));
-    DM_TRY(post_blocks(h, turn, col + height, col, n - col - height, height, 1, 0));
-  }
-  DM_TRY(post_blocks(h, turn, 0, 0, side, side, squares, side));
-  return post_blocks(h, turn + 1, rest, rest, n - rest, n - rest, 1, 0);
-}
-
-static dm_status post_half(dm_cuda *gpu, const dm_whole_product *p, cudaStream_t in) {
-  half_product h = {gpu, p, SIDE, {gpu->whole, gpu->whole}};
-  if (p->c.rows < LARGE) return post_batches(&h);
-  if (!gpu->beside) DM_CUDA(gpu, cudaStreamCreateWithFlags(&gpu->beside, cudaStreamNonBlocking));
-  DM_TRY(need_handle(gpu, &gpu->whole_beside, gpu->beside));
-  h.side = SIDE_OF_LARGE;
-  h.handles[1] = gpu->whole_beside;
-  DM_TRY(dm_cuda_order(gpu, in, gpu->beside));
-  dm_status status = post_batches(&h);
-  return dm_status_first(status, dm_cuda_order(gpu, gpu->beside, in));
 }
 
 dm_status dm_cuda_multiply_whole(dm_backend *backend, const dm_whole_product *p, void *stream,
@@ -228,17 +157,13 @@ dm_status dm_cuda_multiply_whole(dm_backend *backend, const dm_whole_product *p,
   dm_cuda *gpu = dm_cuda_of(backend);
   cudaStream_t in = stream ? (cudaStream_t)stream : gpu->lanes[DM_COMPUTE].stream;
   DM_TRY(dm_cuda_enter(gpu));
-  DM_TRY(need_handle(gpu, &gpu->whole, in));
-  if (p->symmetric) {
-    const dm_whole_product by_rows = dm_whole_by_rows(p);
-    DM_TRY(by_rows.c.rows > SMALL
-               ? post_half(gpu, &by_rows, in)
-               : post_products(gpu, gpu->whole, &by_rows, 1, (product_steps){0}));
-    DM_CUDA(gpu, dm_kernels_mirror(by_rows.c, 0, dm_whole_is_hermitian(p), in));
-  } else {
-    DM_TRY(p->entries > 1 ? post_entries(gpu, p)
-                          : post_products(gpu, gpu->whole, p, 1, (product_steps){0}));
-  }
+  DM_TRY(dm_cuda_need_handle(gpu, &gpu->whole, in));
+  if (p->symmetric)
+    DM_TRY(dm_cuda_post_symmetric(gpu, p, in));
+  else if (p->entries > 1)
+    DM_TRY(post_entries(gpu, p));
+  else
+    DM_TRY(dm_cuda_post_products(gpu, gpu->whole, p, 1, (dm_product_steps){0}));
   *done = 0;
   return stream ? DM_OK : dm_cuda_post(gpu, DM_COMPUTE, done);
 }

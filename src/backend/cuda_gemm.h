@@ -33,6 +33,22 @@ static inline dm_operand dm_cuda_operand(const dm_cuda *gpu, dm_dtype dtype) {
   return gpu->operand == DM_TF32 ? DM_TF32 : (dm_operand)dtype;
 }
 
+/* Opens *HANDLE, if it is NULL, and makes it use STREAM. */
+dm_status dm_cuda_need_handle(dm_cuda *gpu, cublasHandle_t *handle, cudaStream_t stream);
+
+/* Elements from one of several products to the next. */
+typedef struct dm_product_steps {
+  int64_t a, b, c;
+} dm_product_steps;
+
+/* COUNT products of one shape, of which P is the first.  (cuda_cublas.c) */
+dm_status dm_cuda_post_products(const dm_cuda *gpu, cublasHandle_t handle,
+                                const dm_whole_product *p, int64_t count, dm_product_steps step);
+
+/* A product whose C is symmetric or Hermitian, in STREAM, which is that of gpu->whole.
+ * (cuda_symmetric.c) */
+dm_status dm_cuda_post_symmetric(dm_cuda *gpu, const dm_whole_product *p, cudaStream_t stream);
+
 /* Elements from row to row; for a single row, whose stride has no meaning, a value that cuBLAS
  * accepts. */
 static inline int64_t dm_cuda_leading(dm_view view) {

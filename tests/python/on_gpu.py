@@ -209,6 +209,26 @@ class OnGpu(unittest.TestCase):
             self.gpu.release(there)
             self.gpu.release(out)
 
+    def test_gram_of_many_rows(self):
+        """k is divided: exact whole numbers; and sums of 16-bit products of one sign, which units cut off, are right to 1e-5."""
+        outs = {"f2": "f4"}
+        for (k, n), of, dtype in [*itertools.product(((4001, 300), (9000, 513)), ("columns", "rows"), ("f8", "f4", "c16", "c8", "f2")),
+                                  *itertools.product(((3600, 1), (30011, 60), (9007, 1100)), ("columns",), ("f8", "f2"))]:
+            x = drawn((k, n) if of == "columns" else (n, k), dtype, n)
+            wide = x.astype("f8") if dtype in outs else x
+            wanted = (wide.conj().T @ wide if of == "columns" else wide @ wide.conj().T).astype(outs.get(dtype, dtype))
+            there, out = self.put(BOTH[1], x, n % 2 == 1, 8), self.put(BOTH[0], np.zeros_like(wanted), False, 4)
+            damier.gram(there, out, of=of, alpha=-2)
+            with self.subTest(k=k, n=n, of=of, dtype=dtype):
+                np.testing.assert_array_equal(self.get(out), -2 * wanted)
+            self.gpu.release(there)
+            self.gpu.release(out)
+        x = np.random.default_rng(1).uniform(0.5, 1.5, (60000, 70)).astype("f2")
+        there, out = self.put(BOTH[1], x), self.put(BOTH[0], np.zeros((70, 70), "f4"))
+        damier.gram(there, out)
+        wanted = x.astype("f8").T @ x.astype("f8")
+        self.assertLess(abs(np.mean(self.get(out) / wanted - 1)), 1.1e-5)
+
     def test_covariances(self):
         """Centered, scaled, weighted and filled copies of arrays that stay as they are."""
         rng = np.random.default_rng(6)

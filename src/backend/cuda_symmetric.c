@@ -1,0 +1,231 @@
+/* Products of whole matrices whose C is symmetric: half of C is computed, the rest is its image. */
+#include "backend/cuda_gemm.h"
+#include "backend/whole_product.h"
+#include "kernels/kernels.h"
+
+/* ---- a large C ----
+ *
+ * Squares on the diagonal are one batch. Below them are blocks as high as one square, two, four,
+ * ...: those of one height are a batch, too, which fills the multiprocessors as one product of
+ * their size does. The last block of each height may be lower.
+ *
+ * Batches of a large C are posted in turn in two streams, the largest first: one begins where
+ * another leaves multiprocessors idle, and so its squares may be small (f32 8192 on an H200: 5 %
+ * less time). With few blocks a batch would be too small for the GPU: a small C is multiplied in
+ * full, or k is divided. */
+
+enum {
+  LARGE = 8192,
+  SIDE = 512, /* of squares, which are computed in full */
+  SIDE_OF_LARGE = 256,
+  SMALL = 2 * SIDE
+};
+
+typedef struct half_product {
+  dm_cuda *gpu;
+  const dm_whole_product *whole; /* C by rows */
+  int64_t side;                  /* of squares */
+  cublasHandle_t handles[2];     /* of the streams */
+} half_product;
+
+/* COUNT blocks of C, of HEIGHT rows and WIDTH columns, the first one at (ROW, COL); each is STEP
+ * rows and columns of C further on. */
+static dm_status post_blocks(const half_product *h, int turn, int64_t row, int64_t col,
+                             int64_t height, int64_t width, int64_t count, int64_t step) {
+  const dm_whole_product *p = h->whole;
+  dm_whole_product first = *p;
+  if (height <= 0 || count <= 0) return DM_OK;
+  first.a = dm_view_sub(p->a, row, 0, height, p->a.cols);
+  first.b = dm_view_sub(p->b, 0, col, p->b.rows, width);
+  first.c = dm_view_sub(p->c, row, col, height, width);
+  return dm_cuda_post_products(h->gpu, h->handles[turn % 2], &first, count,
+                               (dm_product_steps){step * p->a.row_stride, step * p->b.col_stride,
+                                                  step * (p->c.row_stride + p->c.col_stride)});
+}
+
+static dm_status post_batches(const half_product *h) {
+  const int64_t n = h->whole->c.rows, side = h->side, squares = n / side, rest = squares * side;
+  int64_t height = side;
+  int turn = 0;
+  while (2 * height < n) height *= 2;
+  for (; height >= side && height < n; height /= 2, turn++) {
+    const int64_t count = n / (2 * height), col = count * 2 * height;
+    DM_TRY(post_blocks(h, turn, height, 0, height, height, count, 2 * height));
+    DM_TRY(post_blocks(h, turn, col + height, col, n - col - height, height, 1, 0));
+  }
+  DM_TRY(post_blocks(h, turn, 0, 0, side, side, squares, side));
+  return post_blocks(h, turn + 1, rest, rest, n - rest, n - rest, 1, 0);
+}
+
+/* gpu->beside goes on from where IN is. */
+static dm_status need_beside(dm_cuda *gpu, cudaStream_t in) {
+  if (!gpu->beside) DM_CUDA(gpu, cudaStreamCreateWithFlags(&gpu->beside, cudaStreamNonBlocking));
+  DM_TRY(dm_cuda_need_handle(gpu, &gpu->whole_beside, gpu->beside));
+  return dm_cuda_order(gpu, in, gpu->beside);
+}
+
+static dm_status post_half(dm_cuda *gpu, const dm_whole_product *p, cudaStream_t in) {
+  half_product h = {gpu, p, SIDE, {gpu->whole, gpu->whole}};
+  if (p->c.rows < LARGE) return post_batches(&h);
+  DM_TRY(need_beside(gpu, in));
+  h.side = SIDE_OF_LARGE;
+  h.handles[1] = gpu->whole_beside;
+  dm_status status = post_batches(&h);
+  return dm_status_first(status, dm_cuda_order(gpu, gpu->beside, in));
+}
+
+/* ---- few columns, and many rows ----
+ *
+ * Strips of C, each as wide as its triangle, are too few for the GPU, so k is divided into as many
+ * lanes as fill it, each with a C of its own; lanes of one strip are a batch. Their sums are added
+ * in f64 in the order of k.
+ *
+ * Tensor cores cut sums of products of 16 bits off toward zero: sums of numbers of one sign, as on
+ * the diagonal of a Gram matrix, become too small in proportion to k (bf16 on an H200: by 6.5e-5
+ * at 16384). So these go in rounds of short pieces, whose sums are added up in f32: 1e-5 at any k.
+ */
+
+enum {
+  LANE_BYTES = 64 << 20, /* of all lanes together */
+  MOST_LANES = 64,
+  WAVES = 4,            /* tiles for each multiprocessor */
+  MOST_ROWS = 4096,     /* of C */
+  DEEP = 4,             /* k is at least so many times longer than C */
+  LEAST_PIECE = 512,    /* of k */
+  PIECE_OF_BF16 = 3584, /* of k */
+  PIECE_OF_F16 = 1792,  /* which are cut off earlier */
+};
+
+/* Multiplications of C: with fewer, calls for strips cost more than half of C. */
+static const int64_t LEAST_HALF = 1ll << 30, LEAST_HALF_OF_SHORT = 1ll << 36;
+
+typedef struct deep_product {
+  dm_cuda *gpu;
+  const dm_whole_product *whole; /* C by rows */
+  int64_t strip;                 /* rows of C */
+  int64_t lanes, lane_step;
+  int64_t piece; /* of k, for each lane in one round */
+  dm_view sums;  /* of lane 0; the others follow */
+  cublasHandle_t handles[2];
+} deep_product;
+
+/* Longest pieces of k; 0: any. */
+static int64_t piece_of(dm_dtype dtype) {
+  return dtype == DM_F16 ? PIECE_OF_F16 : dtype == DM_BF16 ? PIECE_OF_BF16 : 0;
+}
+
+/* Of a C with few strips they are low, for the sake of its half; of a large one high enough to fill
+ * the GPU with few lanes. */
+static int64_t strip_of(const dm_whole_product *p) {
+  const int64_t n = p->c.rows;
+  const bool of_short = piece_of(p->a.dtype) > 0;
+  if (n * n < (of_short ? LEAST_HALF_OF_SHORT : LEAST_HALF) / p->a.cols) return n;
+  return !of_short || n <= 1024 ? SIDE / 2 : n <= 2048 ? SIDE : 2 * SIDE;
+}
+
+/* Tiles of cuBLAS's kernels in one lane. */
+static int64_t tiles_of(int64_t n, int64_t strip) {
+  enum { TILE = 128 };
+  int64_t tiles = 0;
+  for (int64_t i = 0; i < n; i += strip)
+    tiles += dm_ceil_div(dm_min(strip, n - i), TILE) * dm_ceil_div(dm_min(n, i + strip), TILE);
+  return tiles;
+}
+
+/* Whether P is such a product; then how it is divided. */
+static bool divide_depth(dm_cuda *gpu, const dm_whole_product *p, deep_product *d) {
+  const int64_t n = p->c.rows, k = p->a.cols, row = dm_round_up(n, 32);
+  const dm_dtype sum = dm_compute_sum(p->a.dtype);
+  const int64_t longest = piece_of(p->a.dtype), strip = strip_of(p);
+  if (n > MOST_ROWS || dm_dtype_is_integer(p->a.dtype)) return false;
+  if (longest > 0 ? k <= longest : strip >= n || k < dm_max(DEEP * n, 2 * LEAST_PIECE))
+    return false;
+  const int64_t fit = LANE_BYTES / (n * row * dm_dtype_size(sum));
+  const int64_t filled = dm_ceil_div(WAVES * gpu->processors, tiles_of(n, strip));
+  const int64_t lanes = dm_min(dm_min(fit, dm_min(MOST_LANES, filled)), k / LEAST_PIECE);
+  if (lanes < (longest > 0 ? 1 : 2)) return false;
+  const int64_t rounds = longest > 0 ? dm_ceil_div(k, lanes * longest) : 1;
+  *d = (deep_product){.gpu = gpu,
+                      .whole = p,
+                      .strip = strip,
+                      .lanes = lanes,
+                      .lane_step = n * row,
+                      .piece = k / (lanes * rounds) / 8 * 8,
+                      .sums = dm_view_strided(NULL, sum, DM_DEVICE, n, n, row),
+                      .handles = {gpu->whole, gpu->whole_beside}};
+  return true;
+}
+
+/* COUNT lanes' parts of k, of LENGTH each, from FIRST on, of strip I. */
+static dm_status post_strip(const deep_product *d, int64_t i, int64_t first, int64_t length,
+                            int64_t count, bool adds) {
+  const dm_whole_product *p = d->whole;
+  const int64_t height = dm_min(d->strip, p->c.rows - i), width = i + height;
+  dm_whole_product strip = *p;
+  strip.a = dm_view_sub(p->a, i, first, height, length);
+  strip.b = dm_view_sub(p->b, first, 0, length, width);
+  strip.c = dm_view_sub(d->sums, i, 0, height, width);
+  strip.alpha[0] = 1.0, strip.alpha[1] = 0.0;
+  strip.beta[0] = adds ? 1.0 : 0.0, strip.beta[1] = 0.0;
+  return dm_cuda_post_products(
+      d->gpu, d->handles[i / d->strip % 2], &strip, count,
+      (dm_product_steps){length * p->a.col_stride, length * p->b.row_stride, d->lane_step});
+}
+
+/* What is left of k is added in part of a round, and then in lane 0. */
+static dm_status post_lanes(const deep_product *d) {
+  const int64_t k = d->whole->a.cols;
+  for (int64_t first = 0; first < k;) {
+    const int64_t whole = dm_min(d->lanes, (k - first) / d->piece), count = dm_max(1, whole);
+    const int64_t length = whole > 0 ? d->piece : k - first;
+    for (int64_t i = 0; i < d->whole->c.rows; i += d->strip)
+      DM_TRY(post_strip(d, i, first, length, count, first > 0));
+    first += count * length;
+  }
+  return DM_OK;
+}
+
+/* Every second strip in the other stream. */
+static dm_status post_lanes_beside(deep_product *d, cudaStream_t in) {
+  dm_cuda *gpu = d->gpu;
+  DM_TRY(need_beside(gpu, in));
+  d->handles[1] = gpu->whole_beside;
+  dm_status status = post_lanes(d);
+  return dm_status_first(status, dm_cuda_order(gpu, gpu->beside, in));
+}
+
+/* Calls in different streams of the caller share the lanes, one after another. */
+static dm_status post_deep(deep_product *d, cudaStream_t in) {
+  dm_cuda *gpu = d->gpu;
+  const dm_whole_product *p = d->whole;
+  const int64_t bytes = d->lanes * d->lane_step * dm_dtype_size(d->sums.dtype);
+  DM_TRY(dm_cuda_grow(gpu, &gpu->lanes_of_k, bytes));
+  if (!gpu->summed_lanes)
+    DM_CUDA(gpu, cudaEventCreateWithFlags(&gpu->summed_lanes, cudaEventDisableTiming));
+  DM_CUDA(gpu, cudaStreamWaitEvent(in, gpu->summed_lanes, 0));
+  d->sums.base = gpu->lanes_of_k.memory;
+  DM_TRY(d->strip < p->c.rows ? post_lanes_beside(d, in) : post_lanes(d));
+  const dm_piece_sum work = {.c = p->c,
+                             .pieces = d->sums,
+                             .count = d->lanes,
+                             .step = d->lane_step,
+                             .alpha = {p->alpha[0], p->alpha[1]},
+                             .beta = {p->beta[0], p->beta[1]},
+                             .stream = in};
+  DM_CUDA(gpu, dm_kernels_sum_pieces(&work));
+  DM_CUDA(gpu, cudaEventRecord(gpu->summed_lanes, in));
+  return DM_OK;
+}
+
+dm_status dm_cuda_post_symmetric(dm_cuda *gpu, const dm_whole_product *p, cudaStream_t stream) {
+  const dm_whole_product by_rows = dm_whole_by_rows(p);
+  deep_product deep;
+  if (divide_depth(gpu, &by_rows, &deep))
+    DM_TRY(post_deep(&deep, stream));
+  else if (by_rows.c.rows > SMALL)
+    DM_TRY(post_half(gpu, &by_rows, stream));
+  else
+    DM_TRY(dm_cuda_post_products(gpu, gpu->whole, &by_rows, 1, (dm_product_steps){0}));
+  DM_CUDA(gpu, dm_kernels_mirror(by_rows.c, 0, dm_whole_is_hermitian(p), stream));
+  return DM_OK;
+}
