@@ -49,8 +49,8 @@ __device__ __forceinline__ double weight_of(const dm_centering &c, int64_t line)
 template <class Number>
 __device__ __forceinline__ Number changed(const dm_centering &c, Number x,
                                           const Change<Number> &change, double weight) {
-  if (c.role == DM_ROLE_PRESENT) return present(x);
   if (weight < 0.0) return Number(); /* left out */
+  if (c.role == DM_ROLE_PRESENT) return scaled(present(x), weight);
   x = scaled(x, change.power);
   if (c.fill && is_nan(x)) x = change.fill;
   x = scaled(scaled(minus(x, change.shift), change.factor), weight);
