@@ -39,9 +39,11 @@ int64_t dm_kernels_padded_scratch(const dm_gemm *product);  /* (ladder/03_pitche
 int64_t dm_kernels_aligned_scratch(const dm_gemm *product); /* (helpers/repack.cu) */
 int64_t dm_kernels_tma_scratch(const dm_gemm *product);
 
-/* TO(j, i) = FROM(i, j): the same type, both with col_stride 1, not overlapping. */
+/* TO(j, i) = FROM(i, j): the same type, both with col_stride 1, not overlapping. CONJUGATE: complex
+ * elements become their conjugates (transpose_tiled only). */
 typedef struct dm_transposition {
   dm_view to, from;
+  bool conjugate;
   cudaStream_t stream;
 } dm_transposition;
 
@@ -85,17 +87,20 @@ cudaError_t dm_kernels_fill(dm_view view, const dm_generator *generator, int64_t
  * Elements of 1, 4, 8 or 16 bytes, col_stride 1.  (helpers/mirror.cu) */
 cudaError_t dm_kernels_mirror(dm_view square, int64_t first, bool conjugate, cudaStream_t stream);
 
-/* C(i, j) = alpha (P_0(i, j) + P_1(i, j) + ...) + beta C(i, j) for j <= i: COUNT matrices, of which
- * PIECES is the first and the next begins STEP elements on, added in this order in f64 and rounded
- * once. C is square, with col_stride 1, and not read if beta is 0; PIECES have its type (f32, f64,
- * c64, c128), or f32 for a C of 16 bits.  (helpers/sum_pieces.cu) */
-typedef struct dm_piece_sum {
-  dm_view c, pieces;
+/* C = alpha (S_0 + S_1 + ...) + beta OLD, or with LOWER only its elements below the diagonal and on
+ * it: COUNT matrices, of which SUMS is the first and the next begins STEP elements on, added in this
+ * order in f64 and rounded once, as dm_finish (engine/endpoint.h) does. OLD has the type of C, may
+ * be C, and is not read if beta is 0. C and OLD have any strides, SUMS col_stride 1. Of SUMS in f32
+ * or f64, C has any real floating-point type; of c64 or c128 any complex one.
+ * (helpers/epilogue.cu) */
+typedef struct dm_epilogue {
+  dm_view c, sums, old;
   int64_t count, step;
+  bool lower;
   double alpha[2], beta[2];
   cudaStream_t stream;
-} dm_piece_sum;
-cudaError_t dm_kernels_sum_pieces(const dm_piece_sum *work);
+} dm_epilogue;
+cudaError_t dm_kernels_epilogue(const dm_epilogue *work);
 
 /* TO = FROM for all pairs of runs of rows and columns (OF, on the host, of ROWS and COLS in
  * device memory): the same type, both with col_stride 1, not overlapping. Fast if all is aligned to

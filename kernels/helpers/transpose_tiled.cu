@@ -105,6 +105,11 @@ template <class S> struct Square {
   }
 };
 
+/* Sign bits that conjugating flips, in the second and the fourth word of a vector. */
+struct Signs {
+  uint32_t second, fourth;
+};
+
 /* Stores TILE, in vectors of its lines, to the rows of M. */
 template <class S, bool WIDE>
 __device__ __forceinline__ void store(const Rows &m, const uint4 *tile) {
@@ -141,7 +146,8 @@ __device__ __forceinline__ Rows rows_at(const Matrix<char> &m, int64_t down, int
 
 template <class S, bool WIDE_FROM, bool WIDE_TO>
 __global__ void __launch_bounds__(S::THREADS)
-    transpose_tiled(Matrix<char> to, Matrix<char> from, int64_t tiles_down, int64_t tiles_across) {
+    transpose_tiled(Matrix<char> to, Matrix<char> from, int64_t tiles_down, int64_t tiles_across,
+                    Signs signs) {
   extern __shared__ uint4 tile[];
   const int64_t group = blockIdx.x / (S::ORDER * tiles_across);
   const int64_t rest = blockIdx.x % (S::ORDER * tiles_across);
@@ -162,8 +168,11 @@ __global__ void __launch_bounds__(S::THREADS)
     const int at = n * S::THREADS + threadIdx.x;
     const Square<S> turned = squares[n].turned();
 #pragma unroll
-    for (int i = 0; i < S::V; i++)
-      tile[at % S::G * S::LINES + i * S::G + at / S::G] = turned.row(i);
+    for (int i = 0; i < S::V; i++) {
+      uint4 row = turned.row(i);
+      row.y ^= signs.second, row.w ^= signs.fourth;
+      tile[at % S::G * S::LINES + i * S::G + at / S::G] = row;
+    }
   }
   __syncthreads();
   store<S, WIDE_TO>(rows_at<S>(to, across, down), tile);
@@ -175,6 +184,13 @@ template <int SIZE> Matrix<char> bytes_of(dm_view view) {
 
 bool allows_vectors(const Matrix<char> &m) {
   return (uintptr_t)m.base % 16 == 0 && (m.rows == 1 || m.stride % 16 == 0);
+}
+
+Signs signs_of(const dm_transposition *t) {
+  const uint32_t sign = 0x80000000u;
+  const bool pairs = t->from.dtype == DM_C64; /* two elements in a vector */
+  if (!t->conjugate || !(pairs || t->from.dtype == DM_C128)) return {0, 0};
+  return {pairs ? sign : 0, sign};
 }
 
 template <class S> cudaError_t launch(const dm_transposition *t) {
@@ -189,7 +205,7 @@ template <class S> cudaError_t launch(const dm_transposition *t) {
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::BYTES);
   if (refused != cudaSuccess) return refused;
   const unsigned blocks = blocks_for_tiles(t->from, S::TILE, S::TILE);
-  kernel<<<blocks, S::THREADS, S::BYTES, t->stream>>>(to, from, down, across);
+  kernel<<<blocks, S::THREADS, S::BYTES, t->stream>>>(to, from, down, across, signs_of(t));
   return cudaGetLastError();
 }
 

@@ -153,11 +153,10 @@ dm_status dm_backend_transpose(dm_backend *backend, dm_view to, dm_view from, bo
   DM_INHERIT(backend, transpose);
   *done = 0;
   if (to.rows != from.cols || to.cols != from.rows || to.dtype != from.dtype ||
-      to.space != from.space || to.col_stride != 1 || from.col_stride != 1 ||
-      (conjugate && to.space != DM_HOST))
+      to.space != from.space || to.col_stride != 1 || from.col_stride != 1)
     return dm_fail(DM_E_BUG, "a transposition between matrices that do not match");
   if (dm_view_is_empty(from)) return DM_OK;
-  if (to.space == DM_DEVICE) return backend->ops->transpose(backend, to, from, done);
+  if (to.space == DM_DEVICE) return backend->ops->transpose(backend, to, from, conjugate, done);
   dm_host_transpose_parallel(to, from, conjugate);
   return DM_OK;
 }
@@ -408,6 +407,26 @@ dm_status dm_backend_add(dm_backend *backend, dm_view z, dm_view x, dm_view y, d
     return dm_fail(DM_E_BUG, "a sum of matrices of %s", dm_dtype_name(z.dtype));
   if (dm_view_is_empty(z)) return DM_OK;
   return backend->ops->add(backend, z, x, y, alpha, beta);
+}
+
+bool dm_backend_has_epilogue(dm_dtype c, dm_dtype sums) {
+  return is_type_of_sums(sums) && sums != DM_I32 && !dm_dtype_is_integer(c) &&
+         dm_dtype_is_complex(c) == dm_dtype_is_complex(sums);
+}
+
+dm_status dm_backend_epilogue(dm_backend *backend, dm_view c, dm_view sums, const dm_view *old,
+                              const double alpha[2], const double beta[2], dm_event *done) {
+  static const double none[2] = {0.0, 0.0};
+  DM_INHERIT(backend, epilogue);
+  *done = 0;
+  if (!backend->ops->epilogue || !dm_backend_has_epilogue(c.dtype, sums.dtype) ||
+      c.space != DM_DEVICE || !alike(sums, sums) || sums.space != DM_DEVICE ||
+      c.rows != sums.rows || c.cols != sums.cols ||
+      (old && (old->dtype != c.dtype || old->space != DM_DEVICE || old->rows != c.rows ||
+               old->cols != c.cols)))
+    return dm_fail(DM_E_BUG, "backend %s does not finish such sums", backend->ops->name);
+  if (dm_view_is_empty(c)) return DM_OK;
+  return backend->ops->epilogue(backend, c, sums, old ? *old : c, alpha, old ? beta : none, done);
 }
 
 dm_status dm_backend_dot(dm_backend *backend, dm_view x, dm_view y, double *sum) {

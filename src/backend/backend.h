@@ -108,8 +108,7 @@ dm_status dm_backend_copy(dm_backend *backend, dm_view dst, dm_view src, dm_even
 dm_status dm_backend_copy_runs(dm_backend *backend, dm_view dst, dm_view src,
                                const dm_copy_runs *of, dm_event *done);
 
-/* TO(j, i) = FROM(i, j), or with CONJUGATE, in host memory, its conjugate; posted as a copy within
- * one space. */
+/* TO(j, i) = FROM(i, j), or with CONJUGATE its conjugate; posted as a copy within one space. */
 dm_status dm_backend_transpose(dm_backend *backend, dm_view to, dm_view from, bool conjugate,
                                dm_event *done);
 
@@ -177,6 +176,13 @@ dm_status dm_backend_fill(dm_backend *backend, dm_view view, const dm_generator 
  * may be X or Y. An operand with factor 0 is not read. */
 dm_status dm_backend_add(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha,
                          double beta);
+
+/* C = alpha SUMS + beta OLD in device memory, computed and rounded as by dm_finish
+ * (engine/endpoint.h); posted like a product. OLD may be C, and has its type; NULL: beta is 0. C and
+ * OLD may have any strides, SUMS has contiguous rows. HAS_EPILOGUE: of these types. */
+bool dm_backend_has_epilogue(dm_dtype c, dm_dtype sums);
+dm_status dm_backend_epilogue(dm_backend *backend, dm_view c, dm_view sums, const dm_view *old,
+                              const double alpha[2], const double beta[2], dm_event *done);
 
 /* *sum = sum over i, j of X(i,j) Y(i,j) (for complex numbers, the real part of X conj(Y)) in f64
  * and a fixed order; synchronous, in either space. In device memory X and Y have an accumulator's

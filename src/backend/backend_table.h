@@ -105,7 +105,8 @@ typedef struct dm_backend_ops {
   dm_status (*copy_runs)(dm_backend *backend, dm_view dst, dm_view src, const dm_copy_runs *of,
                          dm_event *done);
   /* (optional) With device memory. */
-  dm_status (*transpose)(dm_backend *backend, dm_view to, dm_view from, dm_event *done);
+  dm_status (*transpose)(dm_backend *backend, dm_view to, dm_view from, bool conjugate,
+                         dm_event *done);
   /* (optional) For the caller's memory; NULL: all is host memory. */
   dm_status (*kind)(dm_backend *backend, const void *memory, dm_memory_kind *kind);
   dm_status (*await)(dm_backend *backend, void *stream);
@@ -166,6 +167,9 @@ typedef struct dm_backend_ops {
                     int64_t col);
   dm_status (*add)(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha, double beta);
   dm_status (*dot)(dm_backend *backend, dm_view x, dm_view y, double *sum);
+  /* (optional) With device memory. */
+  dm_status (*epilogue)(dm_backend *backend, dm_view c, dm_view sums, dm_view old,
+                        const double alpha[2], const double beta[2], dm_event *done);
   /* (optional) With device memory. */
   dm_status (*moments)(dm_backend *backend, dm_view matrix, const dm_moments_how *how,
                        double *numbers, int64_t *first);

@@ -303,6 +303,7 @@ const dm_backend_ops dm_backend_cuda = {
     .fill = dm_cuda_fill,
     .add = dm_cuda_add,
     .dot = dm_cuda_dot,
+    .epilogue = dm_cuda_epilogue,
     .moments = dm_cuda_moments,
     .center = dm_cuda_center,
     .pairs = dm_cuda_pairs,

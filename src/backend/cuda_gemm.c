@@ -152,12 +152,29 @@ const dm_kernel *dm_cuda_fastest(const dm_cuda *gpu, dm_view c, dm_view a, dm_vi
   return &dm_cuda_registry()[DM_KERNEL_cublas];
 }
 
-dm_status dm_cuda_transpose(dm_backend *backend, dm_view to, dm_view from, dm_event *done) {
+dm_status dm_cuda_transpose(dm_backend *backend, dm_view to, dm_view from, bool conjugate,
+                            dm_event *done) {
   dm_cuda *gpu = dm_cuda_of(backend);
-  const dm_transposition work = {.to = to, .from = from, .stream = gpu->lanes[DM_INWARD].stream};
+  const dm_transposition work = {
+      .to = to, .from = from, .conjugate = conjugate, .stream = gpu->lanes[DM_INWARD].stream};
   DM_TRY(dm_cuda_enter(gpu));
   DM_CUDA(gpu, dm_kernels_transpose_tiled(&work));
   return dm_cuda_post(gpu, DM_INWARD, done);
+}
+
+dm_status dm_cuda_epilogue(dm_backend *backend, dm_view c, dm_view sums, dm_view old,
+                           const double alpha[2], const double beta[2], dm_event *done) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  const dm_epilogue work = {.c = c,
+                            .sums = sums,
+                            .old = old,
+                            .count = 1,
+                            .alpha = {alpha[0], alpha[1]},
+                            .beta = {beta[0], beta[1]},
+                            .stream = gpu->lanes[DM_COMPUTE].stream};
+  DM_TRY(dm_cuda_enter(gpu));
+  DM_CUDA(gpu, dm_kernels_epilogue(&work));
+  return dm_cuda_post(gpu, DM_COMPUTE, done);
 }
 
 dm_status dm_cuda_mirror(dm_backend *backend, dm_view square, int64_t first, bool conjugate,

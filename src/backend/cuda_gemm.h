@@ -70,7 +70,12 @@ dm_status dm_cuda_multiply(dm_cuda *gpu, const dm_kernel *kernel, dm_view c, dm_
                            bool accumulate);
 
 /* dm_backend_transpose. (cuda_gemm.c) */
-dm_status dm_cuda_transpose(dm_backend *backend, dm_view to, dm_view from, dm_event *done);
+dm_status dm_cuda_transpose(dm_backend *backend, dm_view to, dm_view from, bool conjugate,
+                            dm_event *done);
+
+/* dm_backend_epilogue. (cuda_gemm.c) */
+dm_status dm_cuda_epilogue(dm_backend *backend, dm_view c, dm_view sums, dm_view old,
+                           const double alpha[2], const double beta[2], dm_event *done);
 
 /* dm_backend_mirror. (cuda_gemm.c) */
 dm_status dm_cuda_mirror(dm_backend *backend, dm_view square, int64_t first, bool conjugate,

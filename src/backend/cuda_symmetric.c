@@ -205,14 +205,16 @@ static dm_status post_deep(deep_product *d, cudaStream_t in) {
   DM_CUDA(gpu, cudaStreamWaitEvent(in, gpu->summed_lanes, 0));
   d->sums.base = gpu->lanes_of_k.memory;
   DM_TRY(d->strip < p->c.rows ? post_lanes_beside(d, in) : post_lanes(d));
-  const dm_piece_sum work = {.c = p->c,
-                             .pieces = d->sums,
-                             .count = d->lanes,
-                             .step = d->lane_step,
-                             .alpha = {p->alpha[0], p->alpha[1]},
-                             .beta = {p->beta[0], p->beta[1]},
-                             .stream = in};
-  DM_CUDA(gpu, dm_kernels_sum_pieces(&work));
+  const dm_epilogue work = {.c = p->c,
+                            .sums = d->sums,
+                            .old = p->c,
+                            .count = d->lanes,
+                            .step = d->lane_step,
+                            .lower = true,
+                            .alpha = {p->alpha[0], p->alpha[1]},
+                            .beta = {p->beta[0], p->beta[1]},
+                            .stream = in};
+  DM_CUDA(gpu, dm_kernels_epilogue(&work));
   DM_CUDA(gpu, cudaEventRecord(gpu->summed_lanes, in));
   return DM_OK;
 }

@@ -30,6 +30,14 @@ static dm_event *event_of(dm_memory_source *source, const dm_rank_state *local, 
   return &source->copied[matrix][panel - local->panels.begin];
 }
 
+/* Contiguous columns are transposed on their way. */
+static dm_status copy(const dm_memory_source *source, dm_rank_state *local, dm_matrix matrix,
+                      dm_view piece, dm_view from, dm_event *copied) {
+  if (from.col_stride == 1) return dm_backend_copy(local->backend, piece, from, copied);
+  return dm_backend_transpose(local->backend, piece, dm_view_transpose(from),
+                              source->conjugate[matrix], copied);
+}
+
 static dm_status load(void *state, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
   dm_memory_source *source = state;
   const dm_view from = source->piece(source->context, local, matrix, panel);
@@ -43,7 +51,7 @@ static dm_status load(void *state, dm_rank_state *local, dm_matrix matrix, int64
   }
   if (from.space == DM_HOST)
     local->phases.uploaded += piece.rows * piece.cols * dm_dtype_size(piece.dtype);
-  return dm_backend_copy(local->backend, piece, from, copied);
+  return copy(source, local, matrix, piece, from, copied);
 }
 
 static dm_status loaded(void *state, dm_rank_state *local, dm_matrix matrix, int64_t panel,

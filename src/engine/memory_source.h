@@ -7,9 +7,11 @@
 
 typedef struct dm_memory_source {
   /* The caller's memory of this rank's piece of PANEL (dm_rank_piece): a view of its shape and
-   * type. It may be the piece itself: then nothing is copied. */
+   * type. It may be the piece itself: then nothing is copied. In this rank's GPU memory rows or
+   * columns are contiguous. */
   dm_view (*piece)(void *context, const dm_rank_state *local, dm_matrix matrix, int64_t panel);
   void *context;
+  bool conjugate[2]; /* pieces of A and B that are views of contiguous columns */
 
   /* ---- private ---- */
   dm_event *copied[2]; /* for each panel of the layer */

@@ -153,6 +153,40 @@ static dm_status find_backend(dm_run *run, const dm_engine *engine, const dm_pro
   return dm_comm_agree(run->world, check_kernel(*ops, engine->kernel, problem));
 }
 
+void dm_kept_backend_close(dm_kept_backend *kept) {
+  dm_backend_close(kept->backend);
+  *kept = (dm_kept_backend){0};
+}
+
+static bool is_same_backend(const dm_kept_backend *kept, const dm_backend_ops *ops,
+                            const dm_backend_config *config) {
+  return kept->backend && kept->backend->ops == ops && kept->tile == config->tile &&
+         kept->gpu == config->local_rank && kept->local_ranks == config->local_ranks &&
+         strcmp(kept->kernel, config->kernel) == 0 &&
+         strcmp(kept->compute.name, config->compute->name) == 0 &&
+         kept->compute.operand == config->compute->operand;
+}
+
+/* Opens the backend of CONFIG, or takes the one that an earlier product left open. */
+static dm_status take_backend(const dm_engine *engine, const dm_backend_ops *ops,
+                              dm_backend_config config, dm_setup *setup) {
+  dm_kept_backend *kept = ops->device_memory && !config.calls ? engine->kept : NULL;
+  setup->kept = kept;
+  if (!kept) return dm_backend_open(ops, &config, &setup->backend);
+  if (!is_same_backend(kept, ops, &config)) {
+    dm_kept_backend_close(kept);
+    *kept = (dm_kept_backend){.compute = *config.compute,
+                              .tile = config.tile,
+                              .gpu = config.local_rank,
+                              .local_ranks = config.local_ranks};
+    snprintf(kept->kernel, sizeof kept->kernel, "%s", config.kernel);
+    config.compute = &kept->compute; /* as long as the backend */
+    DM_TRY(dm_backend_open(ops, &config, &kept->backend));
+  }
+  setup->backend = kept->backend;
+  return DM_OK;
+}
+
 static dm_status open_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,
                               const dm_backend_ops *ops, dm_setup *setup) {
   dm_backend_config config = {.local_rank = run->gpu,
@@ -162,7 +196,7 @@ static dm_status open_backend(dm_run *run, const dm_engine *engine, const dm_pro
                               .calls = engine->compute,
                               .tile = engine->wishes.reproducible ? DM_BORDER : 0,
                               .kernel = engine->kernel};
-  DM_TRY(dm_backend_open(ops, &config, &setup->backend));
+  DM_TRY(take_backend(engine, ops, config, setup));
   DM_TRY(dm_backend_device(setup->backend, &setup->device));
   if (setup->device.advice[0]) dm_log_line(&run->log, DM_LOG_WARNING, "%s", setup->device.advice);
   if (!ops->device_memory && engine->require_gpu_per_rank)
@@ -393,8 +427,13 @@ dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *
 }
 
 void dm_setup_close(dm_setup *setup) {
-  dm_backend_close(setup->backend);
+  if (!setup->kept) dm_backend_close(setup->backend);
   setup->backend = NULL;
+}
+
+void dm_setup_discard(dm_setup *setup) {
+  if (setup->kept) dm_kept_backend_close(setup->kept);
+  dm_setup_close(setup);
 }
 
 void dm_setup_record_machine(const dm_setup *setup, const dm_run *run, dm_record *record) {

@@ -20,6 +20,16 @@ typedef struct dm_named_files {
   bool reads_memory, writes_memory;
 } dm_named_files;
 
+/* The GPU's backend of an earlier product, for the next one that needs the same. Initially zero. */
+typedef struct dm_kept_backend {
+  dm_backend *backend; /* NULL: none */
+  dm_compute compute;
+  char kernel[32];
+  int64_t tile;
+  int gpu, local_ranks;
+} dm_kept_backend;
+void dm_kept_backend_close(dm_kept_backend *kept);
+
 typedef struct dm_engine {
   const char *backend;   /* "auto", "cpu", "cuda" */
   const char *kernel;    /* "auto" or a name of the backend's */
@@ -39,6 +49,7 @@ typedef struct dm_engine {
   double slower; /* as in dm_machine; 0: not known */
   dm_named_files files;
   dm_known_links *known;           /* of this rank's earlier products; or NULL */
+  dm_kept_backend *kept;           /* the same */
   const dm_compute_calls *compute; /* for an equation's own row with a FINISH; or NULL */
   dm_wishes wishes;
 } dm_engine;
@@ -53,6 +64,7 @@ bool dm_gpu_is_late(double flops, dm_dtype work, int cores);
 
 typedef struct dm_setup {
   dm_backend *backend;
+  dm_kept_backend *kept; /* has BACKEND; NULL: close does not keep it */
   dm_device device;
   dm_links links;
   const dm_transport_ops *transport; /* transport of the plan's panels */
@@ -66,6 +78,9 @@ typedef struct dm_setup {
 dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *problem,
                         dm_setup *setup);
 void dm_setup_close(dm_setup *setup);
+
+/* The same after an error: nothing is kept. */
+void dm_setup_discard(dm_setup *setup);
 
 /* Rank 0: chooses SETUP's plan, for the machine that it describes. */
 dm_status dm_setup_choose(const dm_run *run, const dm_engine *engine, const dm_problem *problem,

@@ -21,6 +21,7 @@ typedef enum dm_home {
                    the GPUs' shares are there */
   DM_HOME_HOST,   /* in the ranks' host memory: what resides on a GPU is copied there while products
                    run; C returns to host memory */
+  DM_HOME_DEVICE, /* in memory of this rank's GPU, which has the whole matrix: copied within it */
   DM_HOME_FILE,
   DM_HOME_SEEN /* in host memory that all ranks see whole: it is read and written like a file */
 } dm_home;

@@ -320,12 +320,41 @@ static dm_status correlate(const dm_in_place_product *p) {
   return dm_distributed_correlate(p->run, &c, &p->outcome->problem);
 }
 
+static bool is_alike(const dm_problem *one, const dm_problem *other) {
+  return one->m == other->m && one->n == other->n && one->k == other->k &&
+         one->batch == other->batch && one->work == other->work && one->c == other->c &&
+         one->symmetry == other->symmetry && one->reads_c == other->reads_c &&
+         strcmp(one->compute.name, other->compute.name) == 0;
+}
+
+/* Collective: "fastest" becomes the mode that the planner takes. */
+static dm_status settle_fastest(dm_in_place *kept, const dm_in_place_product *p,
+                                dm_problem *problem) {
+  dm_in_place_fastest *fastest = &kept->fastest;
+  dm_setup setup;
+  if (!fastest->known || !is_alike(&fastest->asked, problem)) {
+    fastest->asked = *problem;
+    dm_problem_set_home(problem, DM_HOME_DEVICE);
+    dm_status status = dm_setup_open(p->run, &p->multiply->engine, problem, &setup);
+    fastest->known = !status;
+    fastest->taken = setup.plan.problem.compute;
+    if (status && !status->agreed) return status;
+    dm_setup_close(&setup);
+    DM_TRY(status);
+  }
+  *problem = fastest->asked;
+  problem->compute = fastest->taken;
+  problem->fastest = false;
+  return DM_OK;
+}
+
 static dm_status run_product(dm_in_place *kept, dm_in_place_product *p, bool like, bool *taken) {
   const dm_multiply *m = p->multiply;
   const dm_comm *world = p->run->world;
   dm_problem *problem = &p->outcome->problem;
   DM_TRY(dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL, &m->equation, problem));
   p->outcome->on_gpu = p->run->ranks > 1 || m->in_memory[DM_C]->on_gpu;
+  if (problem->fastest && p->outcome->on_gpu) DM_TRY(settle_fastest(kept, p, problem));
   p->outcome->emulates = p->outcome->on_gpu && p->run->ranks == 1 && problem->compute.own_kernels;
   if (!is_native(m, problem, p->outcome->on_gpu, p->outcome->emulates) ||
       (p->outcome->emulates && (is_symmetric(p) || problem->batch > 1)) ||

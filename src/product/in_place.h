@@ -23,6 +23,13 @@ typedef struct dm_in_place_places {
   dm_extent at[3];          /* of this rank's parts, as they are multiplied */
 } dm_in_place_places;
 
+/* What the planner took for "fastest". */
+typedef struct dm_in_place_fastest {
+  bool known;
+  dm_problem asked; /* for a product of this size and these types */
+  dm_compute taken;
+} dm_in_place_fastest;
+
 /* What later products reuse; initially zero. */
 typedef struct dm_in_place {
   dm_backend *host, *gpu;
@@ -34,6 +41,7 @@ typedef struct dm_in_place {
   dm_in_place_places places;
   dm_workspace workspace;
   dm_centered_room rooms[2]; /* of centered copies of A and B */
+  dm_in_place_fastest fastest;
 } dm_in_place;
 
 typedef struct dm_in_place_outcome {

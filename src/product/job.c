@@ -128,16 +128,44 @@ dm_named_files dm_job_files(const dm_multiply *m) {
   return names;
 }
 
+/* Whether this rank's GPU has all of X, which is in memory, in contiguous rows or columns. */
+static bool lies_on_gpu(const dm_job *j, int x) {
+  const dm_memory_matrix *m = j->multiply->in_memory[x];
+  return j->run->ranks == 1 && m && m->on_gpu && m->data &&
+         (m->division == DM_BY_ROWS || m->division == DM_ON_ONE) &&
+         (m->row_stride == 1 || m->col_stride == 1);
+}
+
+/* Operands of the type that is multiplied; what is conjugated is transposed, too. */
+static bool is_operand_there(const dm_job *j, int x) {
+  const dm_memory_matrix *m = j->multiply->in_memory[x];
+  return lies_on_gpu(j, x) && m->dtype == j->problem.work &&
+         (op_of(j, x) != DM_OP_C || m->row_stride != 1);
+}
+
+/* C, and what beta multiplies, where sums become elements of C without the host. */
+static bool is_result_there(const dm_job *j) {
+  const dm_problem *p = &j->problem;
+  const dm_memory_matrix *c = j->multiply->in_memory[DM_C], *old = j->multiply->in_memory[DM_OLD];
+  return lies_on_gpu(j, DM_C) && dm_backend_has_epilogue(c->dtype, p->accumulator) &&
+         (!p->reads_c || (lies_on_gpu(j, DM_OLD) && old->dtype == c->dtype));
+}
+
 static dm_status describe(dm_job *j) {
   const dm_multiply *m = j->multiply;
   dm_problem *p = &j->problem;
   DM_TRY(dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL, &m->equation, p));
   for (int x = 0; x < 2; x++) {
     if (!dm_job_in_memory(j, x)) continue;
-    p->home[x] = dm_job_is_read(j, x) ? DM_HOME_SEEN : DM_HOME_HOST;
+    p->home[x] = dm_job_is_read(j, x)      ? DM_HOME_SEEN
+                 : is_operand_there(j, x) ? DM_HOME_DEVICE
+                                          : DM_HOME_HOST;
     if (!dm_job_is_read(j, x)) *(x == DM_A ? &p->op_a : &p->op_b) = DM_OP_N;
   }
-  if (dm_job_in_memory(j, DM_C)) p->home[DM_C] = dm_job_is_written(j) ? DM_HOME_SEEN : DM_HOME_HOST;
+  if (dm_job_in_memory(j, DM_C))
+    p->home[DM_C] = dm_job_is_written(j)   ? DM_HOME_SEEN
+                    : is_result_there(j) ? DM_HOME_DEVICE
+                                         : DM_HOME_HOST;
   if (dm_job_in_memory(j, DM_OLD)) p->home[DM_OLD] = old_is_read(j) ? DM_HOME_SEEN : DM_HOME_HOST;
   if (m->measurement)
     dm_problem_set_home(p, m->measurement->from_host ? DM_HOME_HOST : DM_HOME_SHARES);
@@ -166,10 +194,15 @@ void dm_job_set_ends(dm_job *j) {
                                 j->problem.reads_c && !old_is_read(j)
                             ? &j->memory[DM_OLD]
                             : NULL;
+  const bool on_gpu[2] = {j->problem.home[DM_A] == DM_HOME_DEVICE,
+                          j->problem.home[DM_B] == DM_HOME_DEVICE};
   if (operands[DM_A] || operands[DM_B])
-    dm_memory_operands_open(j->run, operands, conjugate, &j->operands);
-  j->result = (dm_memory_result){
-      .run = j->run, .matrix = &j->memory[DM_C], .replaces = dm_job_replaces_old(j), .old = old};
+    dm_memory_operands_open(j->run, operands, conjugate, on_gpu, &j->operands);
+  j->result = (dm_memory_result){.run = j->run,
+                                 .matrix = &j->memory[DM_C],
+                                 .replaces = dm_job_replaces_old(j),
+                                 .old = old,
+                                 .on_gpu = j->problem.home[DM_C] == DM_HOME_DEVICE};
   memcpy(j->result.alpha, m->equation.alpha, sizeof j->result.alpha);
   memcpy(j->result.beta, m->equation.beta, sizeof j->result.beta);
   j->sink.correlates = dm_job_in_memory(j, DM_C) ? 0.0 : j->problem.correlates;

@@ -1,12 +1,13 @@
 #include "product/memory_result.h"
 
+#include "core/buffer.h"
 #include "core/checked.h"
 #include "core/copy.h"
 #include "engine/endpoint.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
 
-enum { TILE_STEP = 256 }; /* bytes, as in plan/buffers.c */
+enum { TILE_STEP = 256 /* bytes, as in plan/buffers.c */, IMAGE_BYTES = 4 << 20 };
 
 /* ---- one end of a move: this rank's part of a tile ---- */
 
@@ -68,9 +69,9 @@ static dm_view sums_of(void *context, const dm_rank_state *local) {
                  : dm_rank_result(local, &rows);
 }
 
-/* If C itself is the old C, it is finished where it arrives. */
+/* If C itself is the old C, it is finished where it arrives; on its GPU always. */
 static bool finishes_here(const dm_memory_result *r, const dm_problem *p) {
-  return p->reads_c && !r->replaces;
+  return p->reads_c && !r->replaces && !r->on_gpu;
 }
 
 static int old_bytes(const dm_problem *p) {
@@ -93,7 +94,7 @@ static dm_status open_memory(void *state, dm_rank_state *local) {
   dm_rank_turn_to(local, 0); /* the largest tile */
   (void)dm_rank_result(local, &rows);
   DM_TRY(dm_bytes_of(dm_range_size(rows), dm_range_size(local->cols), 1, &elements));
-  if (local->plan->gpu)
+  if (local->plan->gpu && !r->on_gpu)
     DM_TRY(dm_rank_memory_take_bytes(&local->memory, DM_BUFFER_HOME_C,
                                      elements * dm_dtype_size(p->accumulator), (void **)&r->sums));
   if (!finishes_here(r, p)) return DM_OK;
@@ -143,16 +144,36 @@ static dm_view cut(dm_view sums, dm_range rows, dm_range cols, dm_extent extent)
                      dm_range_size(across));
 }
 
+/* The mirror image of PART, at (ROW, COL) of C, through host memory if a GPU has it. */
+static dm_status add_image(dm_freivalds *check, dm_rank_state *local, dm_view part, int64_t row,
+                           int64_t col) {
+  const int64_t line = part.cols * dm_dtype_size(part.dtype);
+  const int64_t most = dm_max(1, IMAGE_BYTES / line);
+  DM_FREED void *memory = NULL;
+  if (part.space == DM_HOST) return dm_freivalds_add_image(check, part, row, col);
+  DM_TRY(dm_buffer_alloc(dm_min(most, part.rows) * line, &memory));
+  for (int64_t at = 0; at < part.rows; at += most) {
+    const int64_t count = dm_min(most, part.rows - at);
+    const dm_view there = dm_view_sub(part, at, 0, count, part.cols);
+    const dm_view here = dm_view_row_major(memory, part.dtype, count, part.cols);
+    dm_event copied;
+    DM_TRY(dm_backend_copy(local->backend, here, there, &copied));
+    DM_TRY(dm_backend_wait(local->backend, copied));
+    DM_TRY(dm_freivalds_add_image(check, here, row + at, col));
+  }
+  return DM_OK;
+}
+
 /* Adds what this rank computed of SUMS, its ROWS of the tile, and the mirror image. */
-static dm_status add_with_image(dm_freivalds *check, const dm_rank_state *local, dm_view sums,
+static dm_status add_with_image(dm_freivalds *check, dm_rank_state *local, dm_view sums,
                                 dm_range rows) {
   const dm_coords *at = &local->coords;
   const dm_extent of_rank = dm_triangle_part(local->plan, local->tile, at->i, at->j);
   const dm_view part = cut(sums, rows, local->cols, of_rank);
   const int64_t row = dm_range_common(rows, of_rank.rows).begin, col = of_rank.cols.begin;
   if (dm_view_is_empty(part)) return DM_OK;
-  DM_TRY(dm_freivalds_add_c(check, NULL, part, row, col));
-  return dm_freivalds_add_image(check, part, row, col);
+  DM_TRY(dm_freivalds_add_c(check, local->backend, part, row, col));
+  return add_image(check, local, part, row, col);
 }
 
 static dm_status add_to_check(const dm_memory_result *r, dm_rank_state *local) {
@@ -254,8 +275,48 @@ static dm_status deliver_part(dm_memory_result *r, dm_rank_state *local, int64_t
   return give(r, local, tile, finishes, p);
 }
 
+/* ---- a C that this rank's GPU has ---- */
+
+static dm_view within(const dm_distributed *matrix, dm_extent part) {
+  return dm_view_sub(matrix->local, part.rows.begin, part.cols.begin, dm_range_size(part.rows),
+                     dm_range_size(part.cols));
+}
+
+/* The mirror image of PART of C becomes that. */
+static dm_status post_image(const dm_memory_result *r, const dm_rank_state *local, dm_extent part,
+                            dm_event *done) {
+  dm_view from = within(r->matrix, part);
+  dm_view to = within(r->matrix, (dm_extent){part.cols, part.rows});
+  if (from.col_stride != 1) {
+    from = dm_view_transpose(from);
+    to = dm_view_transpose(to);
+  }
+  return dm_backend_transpose(local->backend, to, from,
+                              local->plan->problem.symmetry == DM_HERMITIAN, done);
+}
+
+/* The rank's sums of TILE become elements of C, by one pass over them. */
+static dm_status finish_on_gpu(const dm_memory_result *r, dm_rank_state *local, int64_t tile) {
+  const dm_problem *p = &local->plan->problem;
+  dm_range rows;
+  dm_event done;
+  dm_rank_turn_to(local, tile);
+  if (dm_plan_tiles(local->plan) > 1) DM_TRY(add_to_check(r, local));
+  const dm_extent part = dm_triangle_part(local->plan, tile, local->coords.i, local->coords.j);
+  const dm_view sums = dm_rank_result(local, &rows);
+  const dm_view c = within(r->matrix, part);
+  const dm_view old = p->reads_c ? within(r->replaces ? r->matrix : r->old, part) : c;
+  DM_TRY(dm_backend_epilogue(local->backend, c, cut(sums, rows, local->cols, part),
+                             p->reads_c ? &old : NULL, r->alpha, r->beta, &done));
+  DM_TRY(dm_backend_wait(local->backend, done));
+  if (!dm_triangle_has_image(local->plan, tile, local->coords.i, local->coords.j)) return DM_OK;
+  DM_TRY(post_image(r, local, part, &done));
+  return dm_backend_wait(local->backend, done);
+}
+
 dm_status dm_memory_result_deliver(dm_memory_result *r, dm_rank_state *local, int64_t tile) {
   tile_part p;
+  if (r->on_gpu) return finish_on_gpu(r, local, tile);
   dm_status status = part_open(r->run, local, tile, &p);
   if (!status) status = deliver_part(r, local, tile, &p);
   dm_distribution_free(&p.of);
@@ -301,13 +362,9 @@ dm_status dm_old_bring(const dm_run *run, dm_distributed *old, dm_rank_state *lo
 
 /* ---- pieces of A and B ---- */
 
-/* Whether pieces are copied from the caller's GPU memory: this rank has the whole matrix there, in
- * rows of the type that is multiplied. */
+/* Whether pieces are copied from the caller's GPU memory. */
 static bool is_direct(const dm_memory_operands *o, const dm_rank_state *local, dm_matrix matrix) {
-  const dm_distributed *m = o->matrix[matrix];
-  return o->run->ranks == 1 && m->backend && m->local.col_stride == 1 &&
-         m->local.dtype == local->plan->problem.work && !o->conjugate[matrix] &&
-         dm_plan_brings(local->plan, matrix);
+  return o->on_gpu[matrix] && dm_plan_residence(local->plan, matrix) == DM_IN_DEVICE;
 }
 
 /* For dm_memory_source. */
@@ -322,11 +379,15 @@ static dm_view piece_of(void *context, const dm_rank_state *local, dm_matrix mat
 }
 
 void dm_memory_operands_open(const dm_run *run, const dm_distributed *const matrix[2],
-                             const bool conjugate[2], dm_memory_operands *operands) {
+                             const bool conjugate[2], const bool on_gpu[2],
+                             dm_memory_operands *operands) {
   *operands = (dm_memory_operands){.run = run,
                                    .matrix = {matrix[DM_A], matrix[DM_B]},
-                                   .conjugate = {conjugate[DM_A], conjugate[DM_B]}};
-  operands->source = (dm_memory_source){.piece = piece_of, .context = operands};
+                                   .conjugate = {conjugate[DM_A], conjugate[DM_B]},
+                                   .on_gpu = {on_gpu[DM_A], on_gpu[DM_B]}};
+  operands->source = (dm_memory_source){.piece = piece_of,
+                                        .context = operands,
+                                        .conjugate = {conjugate[DM_A], conjugate[DM_B]}};
 }
 
 /* ---- moves of A and B ---- */

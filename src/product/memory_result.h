@@ -19,6 +19,7 @@ typedef struct dm_memory_result {
   dm_reader *old_file; /* in a file, */
   dm_distributed *old; /* or in memory */
   dm_freivalds *check; /* sums up C before it is finished; NULL: not verified */
+  bool on_gpu;         /* this rank's GPU has all of C, and OLD: C is finished there */
 
   /* ---- private ---- */
   dm_memory_sink copies;            /* from a GPU to SUMS */
@@ -51,15 +52,17 @@ typedef struct dm_memory_operands {
   const dm_run *run;
   const dm_distributed *matrix[2]; /* op(A), op(B); NULL: not in memory */
   bool conjugate[2];
+  bool on_gpu[2]; /* this rank's GPU has all of it, of the type that is multiplied */
   dm_memory_source source; /* for dm_source_memory */
 } dm_memory_operands;
 
 /* MATRIX, the backend's memory included, must outlive OPERANDS. */
 void dm_memory_operands_open(const dm_run *run, const dm_distributed *const matrix[2],
-                             const bool conjugate[2], dm_memory_operands *operands);
+                             const bool conjugate[2], const bool on_gpu[2],
+                             dm_memory_operands *operands);
 
-/* Collective, when LOCAL's buffers exist: moves all that its tiles need. What one rank's GPU has as
- * the product needs it is copied from there while products run. */
+/* Collective, when LOCAL's buffers exist: moves all that its tiles need. What is ON_GPU is copied
+ * from there while products run, if the plan has it on the GPU. */
 dm_status dm_memory_operands_bring(dm_memory_operands *operands, dm_rank_state *local);
 
 #endif

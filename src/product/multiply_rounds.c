@@ -110,7 +110,10 @@ static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *
   dm_freivalds_free(j->check);
   close_memory(j);
   dm_tile_states_close(&j->states);
-  dm_setup_close(&j->setup);
+  if (status && status->code == DM_E_DEVICE)
+    dm_setup_discard(&j->setup);
+  else
+    dm_setup_close(&j->setup);
   if (!status && j->judged) status = outcome_of(j);
   return status;
 }

@@ -15,6 +15,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/copy.h"
+#include "engine/endpoint.h"
 #include "emulated/emulated_checked.h"
 #include "emulated/emulated_memory.h"
 #include "emulated/emulated_moments.h"
@@ -30,12 +31,13 @@ enum {
 typedef enum lane_name { INWARD, OUTWARD, COMPUTE } lane_name;
 
 typedef struct work {
-  enum { COPY, GEMM, PRODUCT, FINISH, MIRROR } what;
+  enum { COPY, GEMM, PRODUCT, FINISH, MIRROR, EPILOGUE } what;
   dm_view to, a, b; /* a copy has no b; FINISH: TO is the sums, A the first accumulators */
   bool accumulate, conjugate;
   int64_t first; /* row that is mirrored */
   int64_t plane;
   dm_exponents exponents; /* in device memory */
+  double alpha[2], beta[2];
 } work;
 
 /* In order of posting; event n of a lane is n * LANES + the lane. */
@@ -191,17 +193,26 @@ static dm_status make_sums(emulated *e, const work *w, dm_event *done) {
   return dm_backend_finish(e->cpu, emulated_view(w->to), c, w->plane, exponents_of(w, c), done);
 }
 
+static dm_status make_elements(const work *w) {
+  const dm_view old = emulated_view(w->b);
+  const bool reads = w->beta[0] != 0.0 || w->beta[1] != 0.0;
+  return dm_finish(emulated_view(w->to), emulated_view(w->a), reads ? &old : NULL, w->alpha,
+                   w->beta);
+}
+
 static dm_status finish(emulated *e, lane *l) {
   const work *w = &l->waiting[l->finished % WAITING];
   dm_event done = 0;
   if (w->what == COPY)
-    dm_copy(emulated_view(w->to), emulated_view(w->a), false);
+    dm_copy(emulated_view(w->to), emulated_view(w->a), w->conjugate);
   else if (w->what == GEMM && e->split && dm_dtype_real(w->a.dtype) == DM_F32)
     emulated_split_multiply(e->split, e->tile, emulated_view(w->to), emulated_view(w->a),
                             emulated_view(w->b), w->accumulate);
   else if (w->what == GEMM)
     DM_TRY(dm_backend_gemm(e->cpu, emulated_view(w->to), emulated_view(w->a), emulated_view(w->b),
                            w->accumulate, &done));
+  else if (w->what == EPILOGUE)
+    DM_TRY(make_elements(w));
   else if (w->what == MIRROR)
     DM_TRY(dm_backend_mirror(e->cpu, emulated_view(w->to), w->first, w->conjugate, &done));
   else
@@ -220,7 +231,8 @@ static dm_status look(emulated *e, lane *l) {
   if (l->looks < 0) {
     l->looks = (int)(draw(e) % LATEST);
     const dm_view to = w->what == PRODUCT ? all_of(e, w->to, w->plane) : w->to;
-    if (!w->accumulate && w->what != FINISH && w->what != MIRROR) emulated_spoil(emulated_view(to));
+    const bool reads = w->what == FINISH || w->what == MIRROR || w->what == EPILOGUE;
+    if (!w->accumulate && !reads) emulated_spoil(emulated_view(to));
   }
   return l->looks-- == 0 ? finish(e, l) : DM_OK;
 }
@@ -238,9 +250,21 @@ static dm_status copy_later(dm_backend *backend, dm_view dst, dm_view src, dm_ev
   return post(of(backend), outward ? OUTWARD : INWARD, (work){.to = dst, .a = src}, done);
 }
 
-static dm_status transpose_later(dm_backend *backend, dm_view to, dm_view from, dm_event *done) {
-  const work w = {.to = to, .a = dm_view_transpose(from)};
+static dm_status transpose_later(dm_backend *backend, dm_view to, dm_view from, bool conjugate,
+                                 dm_event *done) {
+  const work w = {.to = to, .a = dm_view_transpose(from), .conjugate = conjugate};
   return post(of(backend), INWARD, w, done);
+}
+
+static dm_status epilogue_later(dm_backend *backend, dm_view c, dm_view sums, dm_view old,
+                                const double alpha[2], const double beta[2], dm_event *done) {
+  const work w = {.what = EPILOGUE,
+                  .to = c,
+                  .a = sums,
+                  .b = old,
+                  .alpha = {alpha[0], alpha[1]},
+                  .beta = {beta[0], beta[1]}};
+  return post(of(backend), COMPUTE, w, done);
 }
 
 static dm_status multiply_later(dm_backend *backend, dm_view c, dm_view a, dm_view b,
@@ -443,6 +467,7 @@ const dm_backend_ops dm_backend_cuda = {
     .fill = fill,
     .add = add,
     .dot = dot,
+    .epilogue = epilogue_later,
     .moments = emulated_moments,
     .center = emulated_center,
     .pairs = emulated_pairs,

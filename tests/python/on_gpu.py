@@ -447,6 +447,43 @@ class OnGpu(unittest.TestCase):
         self.assertTrue(self.in_place("c16", "c", "c", "", beta=2))
         self.assertFalse(self.in_place("c16", "c", "n", "a"))
 
+    def test_pipeline(self):
+        """Products that are not multiplied where they are: pieces are copied on the GPU, and C is finished there."""
+        ways = ({"reproducible": True}, {"panel": 64}, {"memory": "device=67250000"}, {"compute": "f64:int8"}, {"panel": 64, "verify": False})
+        for number, (way, dtype, ops) in enumerate(itertools.product(ways, ("f8", "f4", "c16", "f2"), ("nn", "tc", "ct"))):
+            if "compute" in way and dtype not in ("f8", "c16"):
+                continue
+            m, n, k = 131, 77, 200
+            outs = {"f2": ("f4", "f2")}.get(dtype, (dtype,))
+            a, b = (drawn((s, r) if op != "n" else (r, s), dtype, number + r) for op, r, s in ((ops[0], m, k), (ops[1], k, n)))
+            turned = [x.astype("f8" if dtype == "f2" else dtype) for x in (a, b)]
+            turned = [x if op == "n" else x.T if op == "t" else x.conj().T for x, op in zip(turned, ops)]
+            old = drawn((m, n), outs[number % len(outs)], 6)
+            for alpha, beta, other, layout in ((1, 0, False, number), (-2, 3, False, number + 1), (1, -1, True, number + 2)):
+                there = [self.put(BOTH[i % 2], x, layout >> i & 1, i) for i, x in enumerate((a, b, 0 * old if other else old))]
+                apart = self.put(BOTH[0], old, layout & 1, 2) if other else None
+                with self.subTest(way=way, dtype=dtype, ops=ops, beta=beta, layout=layout % 8), damier.Context(
+                        op_a=ops[0], op_b=ops[1], alpha=alpha, beta=beta, **way) as context:
+                    context.matmul(*there, **({"c": apart} if other else {}))
+                    self.assertNotIn("in place", context.record["plan"]["recipe"])
+                    wanted = alpha * (turned[0] @ turned[1]) + beta * old.astype(turned[0].dtype)
+                    np.testing.assert_array_equal(self.get(there[2]), wanted.astype(old.dtype))
+                for given in (*there, *([apart] if other else [])):
+                    self.gpu.release(given)
+
+    def test_symmetric_pipeline(self):
+        for way, dtype, of, by_columns in itertools.product(({"panel": 64}, {"memory": "device=67400000"}, {"compute": "f64:int8"}), ("f8", "c16"),
+                                                            ("columns", "rows"), (False, True)):
+            x = drawn((310, 290), dtype, 4)
+            wanted = x.conj().T @ x if of == "columns" else x @ x.conj().T
+            there, out = self.put(BOTH[1], x, not by_columns, 3), self.put(BOTH[0], np.zeros_like(wanted), by_columns, 2)
+            with self.subTest(way=way, dtype=dtype, of=of, by_columns=by_columns), damier.Context(alpha=3, **way) as context:
+                context.gram(there, out, of=of)
+                np.testing.assert_array_equal(self.get(out), 3 * wanted)
+                self.assertEqual(context.record["verification"]["verdict"], "PASS")
+            self.gpu.release(there)
+            self.gpu.release(out)
+
     def test_unlike_rows(self):
         a, cases = unlike_rows.factors()
         with damier.Context(allow_unchecked=True) as context:
@@ -474,6 +511,15 @@ class OnGpu(unittest.TestCase):
                     context.matmul(self.put(ByDlpack, a), self.put(ByDlpack, b), out)
                     self.assertTrue(context.record["plan"]["recipe"].startswith("in place"))
                 np.testing.assert_array_equal(self.get(out), a @ b)
+
+    def test_fastest(self):
+        """A mode that is not faster costs nothing: the product is that of the default."""
+        a, b, out = (self.put(ByDlpack, x) for x in (self.a, self.b, self.c))
+        with damier.Context(compute="fastest") as context:
+            for _ in range(2):
+                context.matmul(a, b, out)
+                np.testing.assert_array_equal(self.get(out), self.wanted)
+                self.assertTrue(context.record["plan"]["recipe"].startswith("in place"))
 
     def test_contexts_that_change_modes(self):
         a, b, out = (self.put(ByDlpack, x) for x in (self.a, self.b, self.c))
