@@ -205,6 +205,7 @@ static dm_status cuda_open(dm_backend **backend, const dm_backend_config *config
   gpu->base.ops = &dm_backend_cuda;
   if (config->compute) gpu->operand = config->compute->operand;
   gpu->tile = config->tile;
+  gpu->keeps = config->keeps;
   gpu->pedantic_f64 = is_asked(asks_f64);
   gpu->pedantic_f32 = is_asked(asks_f32);
 
@@ -254,7 +255,7 @@ static dm_status cuda_device(dm_backend *backend, dm_device *device) {
 
   size_t available, total;
   DM_CUDA(gpu, cudaMemGetInfo(&available, &total));
-  device->memory_free = (int64_t)available;
+  device->memory_free = (int64_t)available + dm_cuda_kept_bytes(gpu);
   device->memory_total = (int64_t)total;
 
   /* The version at build time: cuBLAS is loaded on demand. */

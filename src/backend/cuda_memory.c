@@ -118,11 +118,82 @@ static void give(const dm_cuda_block *block) {
     (void)cudaFreeHost(block->memory);
 }
 
+/* ---- memory that was released, for later allocations ----
+ *
+ * Allocating and freeing a gigabyte takes about a millisecond. */
+
+enum { KEPT = 16 }; /* part of the GPU's memory, at most */
+
+static void drop_kept(dm_cuda *gpu, size_t most) {
+  dm_cuda_block **at = &gpu->kept;
+  size_t bytes = 0;
+  while (*at) {
+    dm_cuda_block *block = *at;
+    bytes += block->bytes;
+    if (bytes <= most) {
+      at = &block->next;
+      continue;
+    }
+    *at = block->next;
+    bytes -= block->bytes;
+    give(block);
+    free(block);
+  }
+}
+
+/* The last one that was released comes first. */
+static bool keep(dm_cuda *gpu, dm_cuda_block *block) {
+  size_t available, total;
+  if (!gpu->keeps || block->space != DM_DEVICE || cudaMemGetInfo(&available, &total) != cudaSuccess ||
+      block->bytes > total / KEPT)
+    return false;
+  (void)cudaDeviceSynchronize(); /* as cudaFree does: nothing uses it any more */
+  block->next = gpu->kept;
+  gpu->kept = block;
+  drop_kept(gpu, total / KEPT);
+  return true;
+}
+
+/* A kept block of BYTES or little more; NULL: there is none. */
+static dm_cuda_block *take_kept(dm_cuda *gpu, dm_space space, int64_t bytes) {
+  const size_t size = (size_t)dm_max(bytes, 1);
+  if (space != DM_DEVICE) return NULL;
+  for (dm_cuda_block **at = &gpu->kept; *at; at = &(*at)->next) {
+    dm_cuda_block *block = *at;
+    if (block->bytes < size || block->bytes > size + size / 4) continue;
+    *at = block->next;
+    return block;
+  }
+  return NULL;
+}
+
+int64_t dm_cuda_kept_bytes(const dm_cuda *gpu) {
+  int64_t bytes = 0;
+  for (const dm_cuda_block *block = gpu->kept; block; block = block->next)
+    bytes += (int64_t)block->bytes;
+  return bytes;
+}
+
+static dm_status take_anew(dm_cuda *gpu, dm_space space, int64_t bytes, void **memory) {
+  dm_status status = take(gpu, space, bytes, memory);
+  if (!status || !gpu->kept) return status;
+  dm_status_free(status);
+  drop_kept(gpu, 0);
+  return take(gpu, space, bytes, memory);
+}
+
 dm_status dm_cuda_alloc(dm_backend *backend, dm_space space, int64_t bytes, void **memory) {
   dm_cuda *gpu = dm_cuda_of(backend);
-  dm_cuda_block *block = malloc(sizeof *block);
+  dm_cuda_block *block = take_kept(gpu, space, bytes);
+  if (block) {
+    block->next = gpu->blocks;
+    gpu->blocks = block;
+    *memory = block->memory;
+    return DM_OK;
+  }
+  block = malloc(sizeof *block);
   if (!block) return dm_fail(DM_E_FIT, "no host memory for the list of allocations");
-  dm_status status = take(gpu, space, bytes, memory);
+  dm_status status = take_anew(gpu, space, bytes, memory);
   if (status) {
     free(block);
     return status;
@@ -141,6 +212,7 @@ void dm_cuda_release(dm_backend *backend, dm_space space, void *memory) {
     if (block->memory != memory || block->space != space) continue;
     *at = block->next;
     (void)cudaSetDevice(gpu->index);
+    if (keep(gpu, block)) return;
     give(block);
     free(block);
     return;
@@ -148,6 +220,7 @@ void dm_cuda_release(dm_backend *backend, dm_space space, void *memory) {
 }
 
 void dm_cuda_release_all(dm_cuda *gpu) {
+  drop_kept(gpu, 0);
   while (gpu->blocks) {
     dm_cuda_block *block = gpu->blocks;
     gpu->blocks = block->next;

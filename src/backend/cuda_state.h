@@ -103,6 +103,8 @@ struct dm_cuda {
   bool splits;              /* the row splits operands; parts are in scratch */
   dm_cuda_area natively;    /* its counters, a dm_split_count */
   dm_cuda_block *blocks;    /* memory not yet released */
+  dm_cuda_block *kept;      /* released, if it KEEPS such */
+  bool keeps;
   bool leaves;              /* which is left to the end of the process */
 };
 
@@ -127,6 +129,7 @@ dm_status dm_cuda_enter(const dm_cuda *gpu);
 dm_status dm_cuda_alloc(dm_backend *backend, dm_space space, int64_t bytes, void **memory);
 void dm_cuda_release(dm_backend *backend, dm_space space, void *memory);
 void dm_cuda_release_all(dm_cuda *gpu);
+int64_t dm_cuda_kept_bytes(const dm_cuda *gpu); /* of GPU memory */
 dm_status dm_cuda_grow(dm_cuda *gpu, dm_cuda_area *area, int64_t bytes); /* contents are lost */
 
 /* Memory and streams of the caller; see backend.h. */

@@ -300,17 +300,15 @@ dm_status dm_scale_whole(dm_backend *backend, const dm_comm *world, const dm_pro
   return scale_all(of, p, scaling, true);
 }
 
-dm_status dm_scaling_refused(const dm_rank_state *local) {
-  const char *mode = local->plan->problem.compute.name;
+dm_status dm_scaling_refused(const dm_scaling *scaling, const dm_compute *mode) {
   dm_status status =
-      isfinite(local->scaling.factor)
-          ? dm_fail(DM_E_INPUT, "elements of A or B differ too much in size for %s: f = %.2g", mode,
-                    local->scaling.factor)
+      isfinite(scaling->factor)
+          ? dm_fail(DM_E_INPUT, "elements of A or B differ too much in size for %s: f = %.2g",
+                    mode->name, scaling->factor)
           : dm_fail(DM_E_INPUT, "A or B holds NaN or Inf, or elements differ too much for %s",
-                    mode);
-  if (local->scaling.moduli > 0)
-    dm_hint(status, "--compute %s:%d multiplies them", local->plan->problem.compute.option,
-            local->scaling.moduli);
+                    mode->name);
+  if (scaling->moduli > 0)
+    dm_hint(status, "--compute %s:%d multiplies them", mode->option, scaling->moduli);
   else
     dm_hint(status, "--compute auto multiplies them");
   if (status) status->agreed = true;

@@ -15,7 +15,7 @@ dm_status dm_rank_scale(dm_rank_state *local, const dm_source *sources);
 dm_status dm_scale_whole(dm_backend *backend, const dm_comm *world, const dm_problem *problem,
                          const dm_view ab[2], dm_scaling *scaling);
 
-/* Agreed: the error that says why an unfit LOCAL cannot be multiplied by residues. */
-dm_status dm_scaling_refused(const dm_rank_state *local);
+/* Agreed: the error that says why MODE's residues cannot multiply what has this unfit SCALING. */
+dm_status dm_scaling_refused(const dm_scaling *scaling, const dm_compute *mode);
 
 #endif

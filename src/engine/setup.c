@@ -181,6 +181,7 @@ static dm_status take_backend(const dm_engine *engine, const dm_backend_ops *ops
                               .local_ranks = config.local_ranks};
     snprintf(kept->kernel, sizeof kept->kernel, "%s", config.kernel);
     config.compute = &kept->compute; /* as long as the backend */
+    config.keeps = true;
     DM_TRY(dm_backend_open(ops, &config, &kept->backend));
   }
   setup->backend = kept->backend;

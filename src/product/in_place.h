@@ -53,6 +53,8 @@ typedef struct dm_in_place_outcome {
   int64_t strips;    /* 0: nothing did */
   bool moved[3];     /* op(A), op(B), C were moved to rows, and C back */
   const char *transport;
+  int moduli;        /* more than the caller stated: A and B need them; or 0, ... */
+  char instead[160]; /* ... and then why not by residues, as stated; or "" */
   double alpha[2], beta[2];
   dm_standard standard[2];              /* of A and B, copies of which were multiplied, ... */
   char centering[2][DM_CENTERING_TEXT]; /* ... and in words; or "" */

@@ -512,6 +512,21 @@ class OnGpu(unittest.TestCase):
                     self.assertTrue(context.record["plan"]["recipe"].startswith("in place"))
                 np.testing.assert_array_equal(self.get(out), a @ b)
 
+    def test_modes_that_do_not_suit(self):
+        """With more moduli, or natively, where the arrays are; the record says why."""
+        for high, mode, key in ((1e30, "f64:int8", "instead"), (2.0**20, "f64:int8", "more_moduli"), (1e30, "fastest", "instead")):
+            a, b = self.a.copy(), self.b.copy()
+            a[:, ::2] *= high
+            b[::2] /= 2.0**20 if high == 2.0**20 else 1
+            there = [self.put(ByDlpack, x) for x in (a, b, 0 * self.c)]
+            with self.subTest(high=high, mode=mode), damier.Context(compute=mode) as context:
+                for _ in range(2):
+                    context.matmul(*there)
+                    np.testing.assert_allclose(self.get(there[2]), a @ b, rtol=1e-13)
+                    self.assertTrue(context.record["plan"]["recipe"].startswith("in place"))
+                    if mode != "fastest":
+                        self.assertIn("too much", context.record["problem"][key])
+
     def test_fastest(self):
         """A mode that is not faster costs nothing: the product is that of the default."""
         a, b, out = (self.put(ByDlpack, x) for x in (self.a, self.b, self.c))
