@@ -285,7 +285,7 @@ static void describe_job(dm_api_product *p, dm_multiply *job) {
   const damier_matrix *const all[4] = {p->a, p->b, p->c, p->files.has_c ? &p->old : NULL};
   dm_request_multiply(&p->settings, &p->files, job);
   job->engine.known = &p->context->links;
-  job->engine.kept = &p->context->kept;
+  job->engine.kept = &p->context->opened;
   job->engine.read_copies = true; /* mapped pages of a truncated file would end the process */
   job->equation.type_c = equation_of(p).type_c;
   find_memory(p);

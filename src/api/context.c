@@ -124,7 +124,7 @@ static void forget_results(damier_context *context) {
 
 static void close_context(damier_context *context) {
   dm_in_place_close(&context->in_place);
-  dm_kept_backend_close(&context->kept);
+  dm_kept_backend_close(&context->opened);
   dm_run_leave(&context->run);
   dm_notes_free(context->run.log.notes);
   forget_results(context);

@@ -73,7 +73,7 @@ struct damier_context {
   damier_context **led;                /* all contexts, by rank */
   dm_in_place in_place;                /* reused from product to product */
   dm_known_links links;                /* the same */
-  dm_kept_backend kept;                /* the same */
+  dm_kept_backend opened;              /* the same */
   dm_settings settings;                /* the options set */
   double *numbers_of[DM_USER_VECTORS]; /* in memory, which the settings name; NULL: none */
   dm_recorded *recorded;

@@ -144,8 +144,8 @@ static void drop_kept(dm_cuda *gpu, size_t most) {
 /* The last one that was released comes first. */
 static bool keep(dm_cuda *gpu, dm_cuda_block *block) {
   size_t available, total;
-  if (!gpu->keeps || block->space != DM_DEVICE || cudaMemGetInfo(&available, &total) != cudaSuccess ||
-      block->bytes > total / KEPT)
+  if (!gpu->keeps || block->space != DM_DEVICE ||
+      cudaMemGetInfo(&available, &total) != cudaSuccess || block->bytes > total / KEPT)
     return false;
   (void)cudaDeviceSynchronize(); /* as cudaFree does: nothing uses it any more */
   block->next = gpu->kept;

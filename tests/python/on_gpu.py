@@ -526,6 +526,8 @@ class OnGpu(unittest.TestCase):
                     self.assertTrue(context.record["plan"]["recipe"].startswith("in place"))
                     if mode != "fastest":
                         self.assertIn("too much", context.record["problem"][key])
+            for given in there:
+                self.gpu.release(given)
 
     def test_fastest(self):
         """A mode that is not faster costs nothing: the product is that of the default."""
@@ -535,6 +537,8 @@ class OnGpu(unittest.TestCase):
                 context.matmul(a, b, out)
                 np.testing.assert_array_equal(self.get(out), self.wanted)
                 self.assertTrue(context.record["plan"]["recipe"].startswith("in place"))
+        for given in (a, b, out):
+            self.gpu.release(given)
 
     def test_contexts_that_change_modes(self):
         a, b, out = (self.put(ByDlpack, x) for x in (self.a, self.b, self.c))
