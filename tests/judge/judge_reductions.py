@@ -3,6 +3,7 @@ whatever the tiles, the ranks, the types and the verb; refusals."""
 import elements
 import h5py
 import numpy as np
+import zarr_stores
 from running import expect, how_many, options, process_mib, run, run_cases
 
 INTEGER = ("i8", "i32")
@@ -209,6 +210,38 @@ def as_stored(folder, damier, verb, flags, ranks):
         expect_top(file, lines_of(c, "row", True), 9, "abs", unit * np.nanmax(np.abs(c)))
 
 
+def other_inputs(folder, damier):
+    """Slices, many files as one matrix, and arrays of Zarr, in several tiles; correlations of two matrices."""
+    rng = np.random.default_rng(8)
+    x, y = (rng.normal(size=(50, count)) + 1 for count in (1300, 1100))
+    with h5py.File(folder / "x.h5", "w") as file:
+        file["wide"] = np.repeat(np.pad(x, ((3, 2), (1, 0))), 2, axis=1)
+        file["y"], file["deep"] = y, np.stack([y, -y])
+        file.create_dataset("y_chunks", data=y, chunks=(16, 128), compression="gzip")
+    for i, part in enumerate(np.split(x, 5)):
+        with h5py.File(folder / f"part{i}.h5", "w") as file:
+            file["p"] = part
+    zarr_stores.write(folder / "x.zarr", x, chunks=(20, 300), codecs=("gzip",))
+    zarr_stores.write(folder / "y.zarr", y, chunks=(50, 100), codecs=())
+    c = np.corrcoef(x.T, y.T)[:1300, 1300:]
+    memory = f"host={process_mib(damier) + 16}MiB"
+    xs = [f"{folder}/x.h5:/wide[3:53, 2::2]", f"{folder}/part*.h5:/p", folder / "x.zarr"]
+    ys = [f"{folder}/x.h5:/deep[0]", f"{folder}/x.h5:/y_chunks", folder / "y.zarr"]
+    for i, words in enumerate(zip(xs, ys)):
+        each, lines = ("row", c) if i % 2 == 0 else ("column", c.T)
+        out = run(damier, 1 + i % 2, "cor", *words, "-o", folder / "r.h5", "--top", 7, "--by", "abs", "--each", each, "--memory", memory,
+                  "-q", "--force")
+        expect(int(out.split(" tiles=")[1].split()[0]) > 1, f"one tile: {out}")
+        with h5py.File(folder / "r.h5") as file:
+            expect_top(file, lines, 7, "abs", 2.0**-44)
+        said = run(damier, 1, "verify", *words, folder / "r.h5", "-q")
+        expect(said.rstrip().endswith("PASS"), said)
+    for each in xs:  # of one matrix
+        run(damier, 1, "gram", each, "-o", folder / "g.h5", "--above", 90, "--memory", memory, "-q", "--force")
+        with h5py.File(folder / "g.h5") as file:
+            expect_beyond(file, x.T @ x, (1300, 1300), "row", lambda line: line > 90, 1e-10, 90.0)
+
+
 def diagonal(folder, damier):
     """Of a C of any shape; only tiles on it are computed."""
     rng = np.random.default_rng(6)
@@ -296,5 +329,5 @@ def replaces(folder, damier):
 TILES = [("gram", 1, True), ("gram", 3, False), ("multiply", 2, True)]
 
 chosen = options()
-run_cases(chosen.damier, [(several_tiles, *case) for case in TILES] + [(as_stored, *case, 1 + i % 3) for i, case in enumerate(ALIKE)] + [(diagonal,), (nan_and_inf,), (norms,), (refusals,), (replaces,)]
+run_cases(chosen.damier, [(several_tiles, *case) for case in TILES] + [(as_stored, *case, 1 + i % 3) for i, case in enumerate(ALIKE)] + [(other_inputs,), (diagonal,), (nan_and_inf,), (norms,), (refusals,), (replaces,)]
           + [(drawn, seed) for seed in range(how_many(chosen, 25, 60, 1000))])
