@@ -32,7 +32,7 @@ module damier
   end type
 
   type, bind(c) :: damier_array
-    type(c_ptr) :: name ! see damier_string
+    type(c_ptr) :: of, name ! see damier_string
     integer(c_int) :: whole, type
     integer(c_int64_t) :: rows, cols
     type(c_ptr) :: data ! row-major: c_f_pointer with [cols, rows]

@@ -472,6 +472,7 @@ DAMIER_API int damier_info(damier_context *context, const char *location, damier
 
 /** An array of what was kept of a C that is not stored. */
 typedef struct damier_array {
+  const char *of;   /**< what was kept: "top", "above", "below", "max", ... */
   const char *name; /**< "values", "indices", "data", "indptr", "max", ... */
   int whole;        /**< 1: elements are int64_t; 0: of `type` */
   damier_type type; /**< of the elements, unless they are whole */
@@ -480,14 +481,15 @@ typedef struct damier_array {
   const void *data; /**< in host memory, row-major */
 } damier_array;
 
-/** What the last call kept of a C that is damier_kept. Of "top": "values", as C's elements, and
+/** What the last call kept of a C that is damier_kept; arrays of several options follow each other.
+ * Of "top": "values", as C's elements, and
  * "indices", lines x K, best first; a line with fewer elements ends with NaN (0 in whole numbers)
  * and -1. Of "above" and "below": "data", "indices" and "indptr" of a sparse matrix by rows, or,
  * with "each" "column", by columns. Of "reduce": one array of its name, of f64, or whole for
  * "argmax", "argmin" and "count".
  * @param context of this rank; only rank 0 has arrays
  * @param index of the array, from 0 on
- * @param array filled; its name and data are owned by the context, valid until its next call that
+ * @param array filled; its texts and data are owned by the context, valid until its next call that
  *   does work, or damier_close
  * @return 1; 0: there is no such array, and `array` is unchanged */
 DAMIER_API int damier_kept_array(const damier_context *context, int index, damier_array *array);

@@ -77,7 +77,8 @@ def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, 
 
     With ``top=K``, ``above=T``, ``below=T`` or ``reduce="max"``, ... the product is never stored, only verified tile by tile,
     and what is kept of it is returned (on rank 0): :class:`Top`, :class:`Sparse` or an array of one number for each row; ``each``,
-    ``by``, ``no_self`` and ``max_elements`` say how.  ``out`` may name a file for it.
+    ``by``, ``no_self`` and ``max_elements`` say how.  ``out`` may name a file for it.  Several of them, also ``reduce="max,argmax"``, return
+    a dictionary.
 
     >>> a = np.arange(6.0).reshape(2, 3)
     >>> damier.matmul(a, a, op_b="t", top=1)

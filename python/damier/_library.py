@@ -55,6 +55,7 @@ class CArray(ctypes.Structure):
     """damier_array"""
 
     _fields_ = [
+        ("of", ctypes.c_char_p),
         ("name", ctypes.c_char_p),
         ("whole", ctypes.c_int),
         ("type", ctypes.c_int),

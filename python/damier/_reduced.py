@@ -42,14 +42,20 @@ def reduces(options: Mapping[str, Any]) -> bool:
 
 
 def arrays_of(context: ctypes.c_void_p) -> Any:
-    """What the last call of the library's CONTEXT kept, copied; None: another rank has it."""
-    found: dict[str, Any] = {}
-    one = lib.CArray()
-    while lib.library.damier_kept_array(context, len(found), ctypes.byref(one)):
-        found[one.name.decode()] = _array_of(one)
+    """What the last call of the library's CONTEXT kept, copied; of several options a dictionary; None: another rank has it."""
+    found: dict[str, dict[str, Any]] = {}
+    one, index = lib.CArray(), 0
+    while lib.library.damier_kept_array(context, index, ctypes.byref(one)):
+        found.setdefault(one.of.decode(), {})[one.name.decode()] = _array_of(one)
+        index += 1
+    results = {of: _result_of(arrays) for of, arrays in found.items()}
+    return results if len(results) > 1 else next(iter(results.values()), None)
+
+
+def _result_of(found: dict[str, Any]) -> Any:
     if "values" in found:
         return Top(**found)
-    return Sparse(**found) if "indptr" in found else next(iter(found.values()), None)
+    return Sparse(**found) if "indptr" in found else next(iter(found.values()))
 
 
 def _array_of(one: lib.CArray) -> Any:

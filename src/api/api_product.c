@@ -65,14 +65,13 @@ static dm_status describe(const dm_api_product *p, const damier_matrix *matrix, 
 }
 
 /* A C that is not stored has no old one. */
-static dm_status settle_kept(const dm_api_product *p, const dm_reduction *kept) {
+static dm_status settle_kept(const dm_api_product *p, const dm_reductions *kept) {
   if (p->files.has_c)
     return dm_hint(dm_fail(DM_E_USAGE, "a product is reduced without an old C"),
                    "leave out \"beta\"");
-  return kept->kind != DM_REDUCE_NONE
-             ? DM_OK
-             : dm_hint(dm_fail(DM_E_USAGE, "no option says what is kept of C"),
-                       "\"top\", \"above\", \"below\" and \"reduce\" do");
+  return kept->count > 0 ? DM_OK
+                         : dm_hint(dm_fail(DM_E_USAGE, "no option says what is kept of C"),
+                                   "\"top\", \"above\", \"below\" and \"reduce\" do");
 }
 
 /* All ranks know the matrix that beta multiplies, and the destination of C. */
@@ -80,10 +79,10 @@ static dm_status settle(dm_api_product *p) {
   const damier_context *context = p->context;
   dm_settings *s = &p->settings;
   const bool named = dm_given(s, "c");
-  dm_reduction kept;
+  dm_reductions kept;
   DM_TRY(dm_request_check_beta(s, context->has_old));
   p->files.has_c = dm_request_reads_c(s);
-  DM_TRY(dm_request_reduction(s, &kept));
+  DM_TRY(dm_request_reductions(s, &kept));
   if (is_kept_only(p->c)) return settle_kept(p, &kept);
   p->old = (damier_matrix){.division = DAMIER_IN_FILE};
   const bool stated = context->has_old && !dm_checks_is_same(&context->old, p->c);

@@ -288,9 +288,10 @@ const char *damier_record(const damier_context *context) {
 
 int damier_kept_array(const damier_context *context, int index, damier_array *array) {
   if (!context || !array || index < 0 || index >= context->kept.count) return 0;
-  const dm_reduced_array *kept = &context->kept.arrays[index];
+  const dm_reduced_array *kept = &context->kept.arrays[index].array;
   const bool whole = kept->dtype == DM_DTYPE_NONE;
-  *array = (damier_array){.name = kept->name,
+  *array = (damier_array){.of = context->kept.arrays[index].of,
+                          .name = kept->name,
                           .whole = whole,
                           .type = whole ? DAMIER_F64 : (damier_type)kept->dtype,
                           .rows = kept->rows,

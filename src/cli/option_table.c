@@ -180,7 +180,7 @@ const dm_option dm_cli_options[] = {
     {"below", 0, "T", MULTIPLY, DM_GROUP_REDUCTION, NULL,
      "store only the elements below T", .flags_only = true},
     {"reduce", 0, NULL, MULTIPLY, DM_GROUP_REDUCTION, NULL,
-     "store only a number for each row of C", .flags_only = true},
+     "store only a number for each row of C; several are separated by commas", .flags_only = true},
     {"each", 0, NULL, MULTIPLY, DM_GROUP_REDUCTION, NULL,
      "reduce each row of C, or each column", .flags_only = true},
     {"by", 0, NULL, MULTIPLY, DM_GROUP_REDUCTION, NULL,

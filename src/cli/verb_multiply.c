@@ -29,10 +29,10 @@ static dm_status check(const dm_call *call, dm_product_files *f) {
     return dm_hint(dm_fail(DM_E_USAGE, "no output is named"), "-o C.h5:/c names it");
   if (call->settings.verify_files && !call->settings.verify)
     return dm_fail(DM_E_USAGE, "--verify-files and --no-verify cannot be combined");
-  dm_reduction reduction;
+  dm_reductions kept;
   DM_TRY(check_protection(&call->settings));
-  DM_TRY(dm_request_reduction(&call->settings, &reduction));
-  if (reduction.kind != DM_REDUCE_NONE && call->own.dry_run)
+  DM_TRY(dm_request_reductions(&call->settings, &kept));
+  if (kept.count > 0 && call->own.dry_run)
     return dm_hint(dm_fail(DM_E_USAGE, "--dry-run has no forecast of reductions"),
                    "'damier plan' without them tells how long the product takes");
   return dm_cli_check_beta(call, &f->has_c);

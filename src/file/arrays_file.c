@@ -86,19 +86,41 @@ static hid_t arrays_make_group(hid_t file, const char *path) {
   return H5Gcreate2(file, path, links, H5P_DEFAULT, H5P_DEFAULT);
 }
 
-static dm_status arrays_fill_group(writing *w, hid_t file, const dm_file_array *arrays, int count,
-                                   const dm_file_encoding *encoding,
-                                   const dm_attributes *attributes) {
-  DM_H5_HELD hid_t group = arrays_make_group(file, w->file->at.dataset);
-  if (group < 0) return dm_h5_fail(DM_E_IO, &w->file->at, "the group cannot be created");
+static dm_status arrays_fill_group(writing *w, hid_t file, const dm_file_group *of) {
+  const dm_location *at = &w->file->at;
+  char path[DM_PATH];
+  const int length = snprintf(path, sizeof path, "%s%s%s", at->dataset, of->name ? "/" : "",
+                              of->name ? of->name : "");
+  if (length >= (int)sizeof path) return dm_fail_at(DM_E_USAGE, at, "the name is too long");
+  DM_H5_HELD hid_t group = arrays_make_group(file, path);
+  if (group < 0) return dm_h5_fail(DM_E_IO, at, "the group '%s' cannot be created", path);
   w->group = group;
-  for (int i = 0; i < count; i++) DM_TRY(array_write(w, &arrays[i]));
-  return arrays_write_attributes(w, encoding, attributes);
+  for (int i = 0; i < of->count; i++) DM_TRY(array_write(w, &of->arrays[i]));
+  return arrays_write_attributes(w, of->encoding, of->attributes);
 }
 
-static dm_status arrays_fill_file(writing *w, const dm_file_array *arrays, int count,
-                                  const dm_file_encoding *encoding,
-                                  const dm_attributes *attributes) {
+/* Says in the group above COUNT GROUPS that they are all. */
+static dm_status arrays_name_groups(const writing *w, hid_t file, const dm_file_group *groups,
+                                    int count) {
+  const dm_location *at = &w->file->at;
+  char names[DM_ATTRIBUTE_TEXT] = "";
+  DM_H5_HELD hid_t above = H5Gopen2(file, at->dataset, H5P_DEFAULT);
+  if (above < 0) return dm_h5_fail(DM_E_IO, at, "the group cannot be opened");
+  for (int i = 0; i < count; i++) {
+    const size_t used = strlen(names);
+    snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? " " : "", groups[i].name);
+  }
+  DM_TRY(dm_h5_write_text(at, above, DM_GROUPS_ATTRIBUTE, names));
+  return dm_h5_write_text(at, above, DM_STATE, "complete");
+}
+
+static dm_status arrays_fill_groups(writing *w, hid_t file, const dm_file_group *groups,
+                                    int count) {
+  for (int i = 0; i < count; i++) DM_TRY(arrays_fill_group(w, file, &groups[i]));
+  return groups[0].name ? arrays_name_groups(w, file, groups, count) : DM_OK;
+}
+
+static dm_status arrays_fill_file(writing *w, const dm_file_group *groups, int count) {
   DM_H5_ALONE;
   char path[DM_DESCRIPTOR];
   DM_TRY(dm_h5_start(false));
@@ -108,7 +130,7 @@ static dm_status arrays_fill_file(writing *w, const dm_file_array *arrays, int c
     file =
         H5Fcreate(dm_output_by_descriptor(w->file->made, path), H5F_ACC_TRUNC, H5P_DEFAULT, access);
   if (file < 0) return dm_h5_fail(DM_E_IO, &w->file->at, "the file cannot be created");
-  dm_status status = arrays_fill_group(w, file, arrays, count, encoding, attributes);
+  dm_status status = arrays_fill_groups(w, file, groups, count);
   if (!status && H5Fflush(file, H5F_SCOPE_LOCAL) < 0)
     status = dm_h5_fail(DM_E_IO, &w->file->at, "the file cannot be flushed");
   if (H5Fclose(file) < 0 && !status)
@@ -116,29 +138,29 @@ static dm_status arrays_fill_file(writing *w, const dm_file_array *arrays, int c
   return status;
 }
 
-static dm_status arrays_check_room(const dm_location *at, const dm_file_array *arrays, int count) {
+static dm_status arrays_check_room(const dm_location *at, const dm_file_group *groups, int count) {
   int64_t all = HEAD_BYTES;
-  for (int i = 0; i < count; i++) {
-    int64_t bytes;
-    DM_TRY(dm_bytes_of(arrays[i].rows, dm_max(1, arrays[i].cols), (int)array_size(&arrays[i]),
-                       &bytes));
-    all = dm_plus(all, bytes);
-  }
+  for (int g = 0; g < count; g++)
+    for (int i = 0; i < groups[g].count; i++) {
+      const dm_file_array *array = &groups[g].arrays[i];
+      int64_t bytes;
+      DM_TRY(dm_bytes_of(array->rows, dm_max(1, array->cols), (int)array_size(array), &bytes));
+      all = dm_plus(all, bytes);
+    }
   return dm_output_room(at, all);
 }
 
-dm_status dm_arrays_write(const dm_location *at, bool force, const dm_file_array *arrays, int count,
-                          const dm_file_encoding *encoding, const dm_attributes *attributes,
+dm_status dm_arrays_write(const dm_location *at, bool force, const dm_file_group *groups, int count,
                           const dm_keepalive *keepalive) {
   dm_output_file file = {.at = *at, .made = -1};
   const dm_completion completion = {.force = force};
   bool named = false;
-  DM_TRY(arrays_check_room(at, arrays, count));
+  DM_TRY(arrays_check_room(at, groups, count));
   DM_TRY(dm_output_forget(at));
   DM_TRY(dm_output_make(&file, NULL));
   writing w = {&file, keepalive, -1};
   dm_status status = dm_output_lock(&file.at, file.part, file.made, LOCK_EX);
-  if (!status) status = arrays_fill_file(&w, arrays, count, encoding, attributes);
+  if (!status) status = arrays_fill_file(&w, groups, count);
   if (!status) status = dm_output_share(&file);
   if (!status) status = dm_output_commit(&file, &completion, keepalive, &named);
   if (!named) dm_output_discard(&file);

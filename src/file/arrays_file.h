@@ -1,4 +1,4 @@
-/* arrays_file: an HDF5 file with a group of arrays, which gets its name when it is complete. */
+/* arrays_file: an HDF5 file with groups of arrays, which gets its name when it is complete. */
 #ifndef DM_FILE_ARRAYS_FILE_H
 #define DM_FILE_ARRAYS_FILE_H
 
@@ -19,11 +19,20 @@ typedef struct dm_file_encoding {
   int64_t shape[2];
 } dm_file_encoding;
 
-/* Writes COUNT ARRAYS to the group AT, with ATTRIBUTES. AT was checked by dm_output_check; FORCE:
- * it may replace a file. KEEPALIVE, or NULL, beats while the disk is waited for. DM_E_FIT: no
- * space; DM_E_IO. */
-dm_status dm_arrays_write(const dm_location *at, bool force, const dm_file_array *arrays, int count,
-                          const dm_file_encoding *encoding, const dm_attributes *attributes,
+typedef struct dm_file_group {
+  const char *name; /* below the location; NULL: that is the group, the only one */
+  const dm_file_array *arrays;
+  int count;
+  const dm_file_encoding *encoding; /* or NULL */
+  const dm_attributes *attributes;
+} dm_file_group;
+
+/* The attribute of a location with several groups: their names, separated by spaces. */
+#define DM_GROUPS_ATTRIBUTE "groups"
+
+/* Writes COUNT GROUPS to AT, which was checked by dm_output_check; FORCE: it may replace a file.
+ * KEEPALIVE, or NULL, beats while the disk is waited for. DM_E_FIT: no space; DM_E_IO. */
+dm_status dm_arrays_write(const dm_location *at, bool force, const dm_file_group *groups, int count,
                           const dm_keepalive *keepalive);
 
 #endif

@@ -482,9 +482,9 @@ dm_status dm_request_check_output(const dm_settings *s, const dm_log *log, dm_pr
   const dm_vectors *v = &f->vectors;
   const dm_dataset *const inputs[] = {&f->a,        &f->b,        &v->center[0], &v->center[1],
                                       &v->scale[0], &v->scale[1], &v->weights};
-  dm_reduction reduction;
-  DM_TRY(dm_request_reduction(s, &reduction));
-  if (reduction.kind != DM_REDUCE_NONE) return check_reduced(s, &problem, inputs, 7, f);
+  dm_reductions kept;
+  DM_TRY(dm_request_reductions(s, &kept));
+  if (kept.count > 0) return check_reduced(s, &problem, inputs, 7, f);
   f->out = s->output;
   f->form = dm_request_form(s);
   f->form.leads = leads;
@@ -520,7 +520,7 @@ void dm_request_multiply(const dm_settings *s, const dm_product_files *f, dm_mul
       .checkpoint = s->checkpoint && s->protect, /* a checkpoint trusts tiles by their checksums */
       .checkpoint_interval = s->checkpoint_interval,
   };
-  dm_status_free(dm_request_reduction(s, &job->reduction)); /* it was checked with the output */
+  dm_status_free(dm_request_reductions(s, &job->kept)); /* it was checked with the output */
   if (s->missing != (int)DM_MISSING_PAIRWISE) dm_equation_divide(&f->a, &job->equation);
 }
 

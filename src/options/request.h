@@ -27,11 +27,11 @@ dm_wishes dm_request_wishes(const dm_settings *settings);
 /* The form as stated, without defaults filled in. */
 dm_output_form dm_request_form(const dm_settings *settings);
 
-/* What is kept of C. DM_E_USAGE: more than one thing, or options that do nothing. */
-dm_status dm_request_reduction(const dm_settings *settings, dm_reduction *reduction);
+/* What is kept of C. DM_E_USAGE: options that do nothing, or contradict each other. */
+dm_status dm_request_reductions(const dm_settings *settings, dm_reductions *kept);
 
 /* The same as it is stated, whatever else is. */
-void dm_request_reduction_kind(const dm_settings *settings, dm_reduction *reduction);
+void dm_request_kept(const dm_settings *settings, dm_reductions *kept);
 
 int dm_request_io_threads(const dm_settings *settings); /* -1: not stated */
 

@@ -4,22 +4,28 @@
 #include <math.h>
 
 /* Options that say how a reduction is made, and of which kinds. */
-static dm_status check_details(const dm_settings *s, const dm_reduction *r) {
-  const bool lists = r->kind == DM_REDUCE_TOP || r->kind == DM_REDUCE_BEYOND;
+static dm_status check_details(const dm_settings *s, const dm_reductions *kept) {
+  bool lists = false, beyond = false, diagonal = false;
+  for (int i = 0; i < kept->count; i++) {
+    const dm_reduction_kind kind = kept->list[i].kind;
+    beyond |= kind == DM_REDUCE_BEYOND;
+    lists |= kind == DM_REDUCE_BEYOND || kind == DM_REDUCE_TOP;
+    diagonal |= kind == DM_REDUCE_DIAGONAL;
+  }
   if (dm_given(s, "by") && !lists)
     return dm_hint(dm_fail(DM_E_USAGE, "--by changes nothing here"),
                    "it applies to --top, --above and --below");
-  if (r->kind == DM_REDUCE_BEYOND && r->by == DM_BY_LEAST)
+  if (beyond && s->by == (int)DM_BY_LEAST)
     return dm_hint(dm_fail(DM_E_USAGE, "--by smallest applies to --top"),
                    "--below keeps what is smaller than a number");
-  if (dm_given(s, "max-elements") && r->kind != DM_REDUCE_BEYOND)
+  if (dm_given(s, "max-elements") && !beyond)
     return dm_hint(dm_fail(DM_E_USAGE, "--max-elements changes nothing here"),
                    "it applies to --above and --below");
-  if (r->no_self && !s->gram)
+  if (s->no_self && !s->gram)
     return dm_hint(dm_fail(DM_E_USAGE, "--no-self changes nothing here"),
                    "it applies to gram, cov and cor of one matrix");
-  if (r->no_self && r->kind == DM_REDUCE_DIAGONAL)
-    return dm_fail(DM_E_USAGE, "--no-self leaves out the diagonal, and nothing else is kept");
+  if (s->no_self && diagonal)
+    return dm_fail(DM_E_USAGE, "--no-self leaves out the diagonal, and --reduce diagonal keeps it");
   return DM_OK;
 }
 
@@ -46,31 +52,32 @@ static dm_status check_form(const dm_settings *s) {
                                       : DM_OK;
 }
 
-void dm_request_reduction_kind(const dm_settings *s, dm_reduction *r) {
-  const bool above = dm_given(s, "above"), below = dm_given(s, "below");
-  const dm_reduction_kind number =
-      s->reduce == 0 ? DM_REDUCE_NONE : (dm_reduction_kind)(DM_REDUCE_MAX + s->reduce - 1);
-  *r = (dm_reduction){.kind = s->top > 0         ? DM_REDUCE_TOP
-                              : (above || below) ? DM_REDUCE_BEYOND
-                                                 : number,
-                      .by_columns = s->each != 0,
-                      .by = (dm_reduce_by)s->by,
-                      .top = s->top,
-                      .threshold = above ? s->above : s->below,
-                      .below = below,
-                      .no_self = s->no_self,
-                      .most = s->max_elements};
+static void add_kept(const dm_settings *s, dm_reduction what, dm_reductions *kept) {
+  what.by_columns = s->each != 0;
+  what.by = (dm_reduce_by)s->by;
+  what.no_self = s->no_self;
+  what.most = s->max_elements;
+  kept->list[kept->count++] = what;
 }
 
-dm_status dm_request_reduction(const dm_settings *s, dm_reduction *r) {
-  const bool above = dm_given(s, "above"), below = dm_given(s, "below");
-  dm_request_reduction_kind(s, r);
-  if ((s->top > 0) + above + below + (s->reduce != 0) > 1)
-    return dm_fail(DM_E_USAGE, "only one of --top, --above, --below and --reduce can be given");
-  DM_TRY(check_details(s, r));
-  const char *only = dm_given(s, "each") ? "each" : r->no_self ? "no-self" : NULL;
-  if (only && r->kind == DM_REDUCE_NONE)
+void dm_request_kept(const dm_settings *s, dm_reductions *kept) {
+  *kept = (dm_reductions){.count = 0};
+  if (s->top > 0) add_kept(s, (dm_reduction){.kind = DM_REDUCE_TOP, .top = s->top}, kept);
+  if (dm_given(s, "above"))
+    add_kept(s, (dm_reduction){.kind = DM_REDUCE_BEYOND, .threshold = s->above}, kept);
+  if (dm_given(s, "below"))
+    add_kept(s, (dm_reduction){.kind = DM_REDUCE_BEYOND, .threshold = s->below, .below = true},
+             kept);
+  for (int kind = DM_REDUCE_MAX; kind <= (int)DM_REDUCE_DIAGONAL; kind++)
+    if (s->reduce & 1 << kind) add_kept(s, (dm_reduction){.kind = (dm_reduction_kind)kind}, kept);
+}
+
+dm_status dm_request_reductions(const dm_settings *s, dm_reductions *kept) {
+  dm_request_kept(s, kept);
+  DM_TRY(check_details(s, kept));
+  const char *only = dm_given(s, "each") ? "each" : s->no_self ? "no-self" : NULL;
+  if (only && kept->count == 0)
     return dm_hint(dm_fail(DM_E_USAGE, "--%s changes nothing here", only),
                    "it applies to --top, --above, --below and --reduce");
-  return r->kind == DM_REDUCE_NONE ? DM_OK : check_form(s);
+  return kept->count == 0 ? DM_OK : check_form(s);
 }

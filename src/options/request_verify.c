@@ -10,6 +10,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/compute.h"
+#include "file/arrays_file.h"
 #include "file/entries.h"
 #include "file/output_tiles.h"
 
@@ -147,8 +148,10 @@ static dm_status take_reduction(const dm_attributes *list, const dm_settings *s,
   *own = *s;
   for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
     DM_TRY(take(&reductions[i], list, false, own, read, v));
-  dm_request_reduction_kind(own, &v->reduction);
-  if (v->reduction.kind != DM_REDUCE_NONE) return DM_OK;
+  dm_reductions kept;
+  dm_request_kept(own, &kept);
+  v->reduction = kept.list[0];
+  if (kept.count == 1) return DM_OK;
   return dm_hint(dm_fail(DM_E_INPUT, "the attributes of C do not say what was kept of it"),
                  "make the result again with this version of damier");
 }
@@ -269,8 +272,13 @@ static dm_status inspect_c(const dm_settings *s, const dm_log *log, const char *
   dm_location at;
   DM_TRY(dm_value_location(operand, &at));
   DM_TRY(dm_request_inspect_group(s, &at, provenance));
-  if (!dm_attributes_find(provenance, DM_REDUCTION_ATTRIBUTE))
-    return dm_request_inspect_at(s, log, &at, &v->c, provenance);
+  const char *groups = dm_attributes_find(provenance, DM_GROUPS_ATTRIBUTE);
+  const bool reduced = dm_attributes_find(provenance, DM_REDUCTION_ATTRIBUTE) != NULL;
+  if (groups && !reduced)
+    return dm_hint(dm_fail_at(DM_E_INPUT, &at, "holds several results: %.200s", groups),
+                   "name one of them: %s:%s/%.*s", at.file, at.dataset[0] ? at.dataset : "/c",
+                   (int)strcspn(groups, " "), groups);
+  if (!reduced) return dm_request_inspect_at(s, log, &at, &v->c, provenance);
   v->c.at = at;
   DM_TRY(take_reduction(provenance, s, v));
   return inspect_arrays(s, log, &at, v);

@@ -14,6 +14,7 @@
 #include "core/status.h"
 #include "core/units.h"
 #include "plan/machine.h"
+#include "reduce/reduction.h"
 
 const dm_value *dm_value_find(const char *name) {
   for (int i = 0; i < dm_value_count; i++)
@@ -178,6 +179,22 @@ dm_status dm_value_set_choice(const dm_value *value, const char *text, void *set
   dm_status status =
       dm_fail(DM_E_USAGE, "'%s' is not one of %s", text, dm_value_choices(value, all));
   return suggest_choice(status, text, value->choices);
+}
+
+/* One of the choices, or several, separated by commas; choice I is number DM_REDUCE_MAX + I - 1. */
+static dm_status set_reductions(const dm_value *value, const char *text, void *settings) {
+  int *reduce = place(value, settings), all = 0;
+  for (const char *at = text; at;) {
+    char word[DM_VALUE_TEXT];
+    const char *comma = strchr(at, ',');
+    const int length = comma ? (int)(comma - at) : (int)strlen(at);
+    snprintf(word, sizeof word, "%.*s", length, at);
+    DM_TRY(dm_value_set_choice(value, word, settings));
+    if (*reduce > 0) all |= 1 << (DM_REDUCE_MAX + *reduce - 1);
+    at = comma ? comma + 1 : NULL;
+  }
+  *reduce = all;
+  return DM_OK;
 }
 
 static dm_status set_compute(const dm_value *value, const char *text, void *settings) {
@@ -466,7 +483,7 @@ const dm_value dm_values[] = {
     {"top", dm_value_set_count, AT(top), .least = 1},
     {"above", dm_value_set_real, AT(above)},
     {"below", dm_value_set_real, AT(below)},
-    {"reduce", dm_value_set_choice, AT(reduce), .initial = "none", .choices = reductions},
+    {"reduce", set_reductions, AT(reduce), .initial = "none", .choices = reductions},
     {"each", dm_value_set_choice, AT(each), .initial = "row", .choices = each},
     {"by", dm_value_set_choice, AT(by), .initial = "value", .choices = orders},
     {"no-self", dm_value_set_flag, AT(no_self)},

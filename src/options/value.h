@@ -52,7 +52,8 @@ typedef struct dm_settings {
   int divide, half;
   /* what is kept of C */
   int64_t top, max_elements;
-  int each, by, reduce;
+  int each, by;
+  int reduce; /* 1 << kind (dm_reduction_kind) for each number */
   double above, below;
   bool no_self;
   dm_location old_c;

@@ -28,7 +28,7 @@ typedef struct reduced {
   dm_multiply *multiply; /* the same, centered if that is stated */
   dm_reduced_kept *kept; /* the result; NULL: a file */
   dm_problem problem;
-  dm_reducer *reducer;
+  dm_reducer *reducer[DM_REDUCTIONS];
   void *rows;             /* of a tile of C: this rank's */
   int64_t step;           /* rows and columns of most tiles */
   int64_t tiles;          /* computed so far */
@@ -128,6 +128,30 @@ static dm_lines reduced_lines_of(const reduced *r, int x) {
   return turned == (x == 0) ? DM_COLUMN_LINES : DM_ROW_LINES;
 }
 
+static bool reduced_by_columns(const reduced *r) {
+  return r->multiply->kept.list[0].by_columns;
+}
+
+/* Bytes of what is kept so far. */
+static int64_t reduced_kept_bytes(const reduced *r) {
+  int64_t all = 0;
+  for (int i = 0; i < r->multiply->kept.count; i++) all += dm_reducer_bytes(r->reducer[i]);
+  return all;
+}
+
+/* "top 3 of each row; max of each row" */
+enum { TEXT = DM_REDUCTIONS * (DM_REDUCTION_TEXT + 2) };
+static const char *reduced_text(const reduced *r, char text[TEXT]) {
+  char one[DM_REDUCTION_TEXT];
+  text[0] = '\0';
+  for (int i = 0; i < r->multiply->kept.count; i++) {
+    const size_t used = strlen(text);
+    snprintf(text + used, TEXT - used, "%s%s", i > 0 ? "; " : "",
+             dm_reduction_text(&r->multiply->kept.list[i], one));
+  }
+  return text;
+}
+
 /* ---- tiles ---- */
 
 static dm_memory_matrix reduced_memory_of(const reduced *r, int64_t rows, int64_t cols) {
@@ -160,12 +184,14 @@ static dm_status reduced_add_tile(const reduced *r, dm_range rows, dm_range cols
   const dm_view part =
       dm_view_row_major(r->rows, r->problem.c, dm_range_size(own), dm_range_size(cols));
   const int64_t row = rows.begin + own.begin;
-  const bool by_columns = !r->symmetric && r->multiply->reduction.by_columns;
+  const bool by_columns = !r->symmetric && reduced_by_columns(r);
   const int threads = r->run->cores.threads;
-  DM_TRY(dm_reducer_add(r->reducer, part, row, cols.begin, by_columns, threads));
-  return r->symmetric && rows.begin != cols.begin
-             ? dm_reducer_add(r->reducer, part, row, cols.begin, true, threads)
-             : DM_OK;
+  for (int i = 0; i < r->multiply->kept.count; i++) {
+    DM_TRY(dm_reducer_add(r->reducer[i], part, row, cols.begin, by_columns, threads));
+    if (r->symmetric && rows.begin != cols.begin)
+      DM_TRY(dm_reducer_add(r->reducer[i], part, row, cols.begin, true, threads));
+  }
+  return DM_OK;
 }
 
 /* What could not be verified is for the end to say. */
@@ -208,7 +234,7 @@ static dm_status reduced_compute_tile(reduced *r, const dm_dataset *a, const dm_
   job->in_memory[DM_B] = b->memory.base ? &in[1] : NULL;
   job->in_memory[DM_C] = &c;
   if (r->run->ranks == 1) job->whole_c = dm_view_row_major(r->rows, c.dtype, c.rows, c.cols);
-  job->engine.process_bytes = r->process + r->tile_bytes + dm_reducer_bytes(r->reducer);
+  job->engine.process_bytes = r->process + r->tile_bytes + reduced_kept_bytes(r);
   job->checkpoint = false;
   job->scratch = true;
   DM_TRY(multiply_quietly(r, job, rows, cols));
@@ -262,19 +288,38 @@ static dm_status reduced_choose_step(reduced *r) {
   return dm_comm_agree(r->run->world, dm_buffer_alloc(dm_max(1, r->tile_bytes), &r->rows));
 }
 
-static dm_status reduced_open_reducer(reduced *r) {
-  const dm_problem *p = &r->problem;
-  const bool columns = r->multiply->reduction.by_columns;
-  return dm_comm_agree(r->run->world,
-                       dm_reducer_new(&r->multiply->reduction, columns ? p->n : p->m,
-                                      columns ? p->m : p->n, r->share / 2, &r->reducer));
+static dm_status reduced_open_one(reduced *r, int which, int64_t room) {
+  const dm_reduction *what = &r->multiply->kept.list[which];
+  const bool columns = reduced_by_columns(r);
+  int64_t lines = columns ? r->problem.n : r->problem.m;
+  int64_t length = columns ? r->problem.m : r->problem.n;
+  if (what->kind == DM_REDUCE_DIAGONAL) lines = length = dm_min(lines, length);
+  return dm_reducer_new(what, lines, length, room, &r->reducer[which]);
+}
+
+/* Lists of unknown length share what the others leave. */
+static dm_status reduced_open_reducers(reduced *r) {
+  const dm_reductions *kept = &r->multiply->kept;
+  int64_t room = r->share / 2;
+  int unknown = 0;
+  dm_status status = DM_OK;
+  for (int i = 0; i < kept->count && !status; i++) {
+    unknown += kept->list[i].kind == DM_REDUCE_BEYOND;
+    if (kept->list[i].kind == DM_REDUCE_BEYOND) continue;
+    status = reduced_open_one(r, i, room);
+    if (!status) room -= dm_reducer_bytes(r->reducer[i]);
+  }
+  for (int i = 0; i < kept->count && !status; i++)
+    if (kept->list[i].kind == DM_REDUCE_BEYOND)
+      status = reduced_open_one(r, i, dm_max(0, room) / unknown);
+  return dm_comm_agree(r->run->world, status);
 }
 
 static void reduced_say_tiles(reduced *r) {
   const dm_problem *p = &r->problem;
   const int64_t down = dm_ceil_div(p->m, r->step), across = dm_ceil_div(p->n, r->step);
   const int64_t tiles = r->diagonal ? down : r->symmetric ? down * (down + 1) / 2 : down * across;
-  char text[DM_REDUCTION_TEXT], bytes[2][32];
+  char text[TEXT], bytes[2][32];
   const double whole = (double)p->m * (double)p->n;
   r->all = r->diagonal    ? (double)p->m * (double)dm_min(r->step, p->n)
            : r->symmetric ? (whole + (double)p->m * (double)r->step) / 2.0
@@ -283,11 +328,10 @@ static void reduced_say_tiles(reduced *r) {
               "C, %lld x %lld, is not stored: %lld %s of up to %lld x %lld; kept: %s",
               (long long)p->m, (long long)p->n, (long long)tiles, tiles == 1 ? "tile" : "tiles",
               (long long)dm_min(r->step, p->m), (long long)dm_min(r->step, p->n),
-              dm_reduction_text(&r->multiply->reduction, text));
-  dm_log_line(&r->run->log, DM_LOG_NOTE,
-              "needs per rank: %s for a tile, %s for what is kept so far",
-              dm_format_bytes(r->tile_bytes, bytes[0]),
-              dm_format_bytes(dm_reducer_bytes(r->reducer), bytes[1]));
+              reduced_text(r, text));
+  dm_log_line(
+      &r->run->log, DM_LOG_NOTE, "needs per rank: %s for a tile, %s for what is kept so far",
+      dm_format_bytes(r->tile_bytes, bytes[0]), dm_format_bytes(reduced_kept_bytes(r), bytes[1]));
 }
 
 static dm_status reduced_compute_all(reduced *r) {
@@ -323,51 +367,70 @@ static dm_status reduced_describe_kept(const dm_reduction *what, dm_attributes *
   return what->no_self ? dm_attributes_add(list, "no_self", "yes") : DM_OK;
 }
 
-static dm_status reduced_describe(const reduced *r, dm_attributes *list) {
+static dm_status reduced_describe(const reduced *r, int which, dm_attributes *list) {
   const dm_equation *e = &r->stated->equation;
   list->count = 0;
   DM_TRY(dm_provenance_inputs(list, r->run, r->stated, false));
   if (e->divide != DM_NO_DIVISION) DM_TRY(dm_provenance_divide(list, e->divide));
   DM_TRY(dm_provenance_arithmetic(list, e, &r->problem.compute));
   DM_TRY(dm_provenance_notes(list, r->run));
-  DM_TRY(reduced_describe_kept(&r->multiply->reduction, list));
-  DM_TRY(dm_attributes_add(list, "nan_left_out", "%lld", (long long)dm_reducer_nan(r->reducer)));
+  DM_TRY(reduced_describe_kept(&r->multiply->kept.list[which], list));
+  DM_TRY(dm_attributes_add(list, "nan_left_out", "%lld",
+                           (long long)dm_reducer_nan(r->reducer[which])));
   return dm_attributes_add(list, "verified", "%s", reduced_word_of(r));
+}
+
+/* A group of the file, and what it points to. */
+typedef struct reduced_group {
+  dm_file_array arrays[DM_REDUCED_ARRAYS];
+  dm_file_encoding encoding;
+  dm_attributes attributes;
+} reduced_group;
+
+static dm_status reduced_make_group(const reduced *r, int which, reduced_group *of,
+                                    dm_file_group *group) {
+  const dm_reduction *what = &r->multiply->kept.list[which];
+  dm_reduced_array made[DM_REDUCED_ARRAYS];
+  DM_TRY(reduced_describe(r, which, &of->attributes));
+  *group = (dm_file_group){.name = r->multiply->kept.count > 1 ? dm_reduction_word(what) : NULL,
+                           .arrays = of->arrays,
+                           .attributes = &of->attributes};
+  DM_TRY(dm_reducer_result(r->reducer[which], r->problem.c, made, &group->count));
+  for (int i = 0; i < group->count; i++)
+    of->arrays[i] =
+        (dm_file_array){made[i].name, made[i].dtype, made[i].rows, made[i].cols, made[i].data};
+  of->encoding = (dm_file_encoding){
+      what->by_columns ? "csc_matrix" : "csr_matrix", "0.1.0", {r->problem.m, r->problem.n}};
+  if (what->kind == DM_REDUCE_BEYOND) group->encoding = &of->encoding;
+  return DM_OK;
 }
 
 /* Rank 0. */
 static dm_status reduced_write_result(void *context, const dm_keepalive *keepalive) {
   const reduced *r = context;
   const dm_multiply *m = r->multiply;
-  DM_FREED dm_attributes *attributes = NULL;
-  dm_reduced_array made[DM_REDUCED_ARRAYS];
-  dm_file_array arrays[DM_REDUCED_ARRAYS];
-  int count = 0;
-  DM_TRY(dm_buffer_table(1, &attributes));
-  DM_TRY(reduced_describe(r, attributes));
-  DM_TRY(dm_reducer_result(r->reducer, r->problem.c, made, &count));
-  for (int i = 0; i < count; i++)
-    arrays[i] =
-        (dm_file_array){made[i].name, made[i].dtype, made[i].rows, made[i].cols, made[i].data};
-  const dm_file_encoding sparse = {
-      m->reduction.by_columns ? "csc_matrix" : "csr_matrix", "0.1.0", {r->problem.m, r->problem.n}};
-  const bool is_sparse = m->reduction.kind == DM_REDUCE_BEYOND;
-  return dm_arrays_write(&m->out, m->force, arrays, count, is_sparse ? &sparse : NULL, attributes,
-                         keepalive);
+  dm_file_group groups[DM_REDUCTIONS];
+  DM_FREED reduced_group *of = NULL;
+  DM_TRY(dm_buffer_table(m->kept.count, &of));
+  for (int i = 0; i < m->kept.count; i++) DM_TRY(reduced_make_group(r, i, &of[i], &groups[i]));
+  return dm_arrays_write(&m->out, m->force, groups, m->kept.count, keepalive);
 }
 
 static void reduced_report(const reduced *r, dm_record *record) {
   const dm_problem *p = &r->problem;
-  char name[DM_NAME], text[DM_REDUCTION_TEXT];
+  char name[DM_NAME], text[TEXT];
+  int64_t count = 0, nans = 0;
   if (r->kept)
     snprintf(name, sizeof name, "in memory");
   else
     dm_location_name(&r->multiply->out, name);
-  const int64_t count = dm_reducer_kept(r->reducer), nans = dm_reducer_nan(r->reducer);
+  for (int i = 0; i < r->multiply->kept.count; i++) {
+    count += dm_reducer_kept(r->reducer[i]);
+    nans = dm_max(nans, dm_reducer_nan(r->reducer[i])); /* the same ones of all */
+  }
   const double seconds = dm_now() - r->started;
   dm_record_text(record, "files.c", "result", "%s", name);
-  dm_record_text(record, "reduction.what", "kept", "%s",
-                 dm_reduction_text(&r->multiply->reduction, text));
+  dm_record_text(record, "reduction.what", "kept", "%s", reduced_text(r, text));
   dm_record_integer(record, "problem.m", NULL, DM_SHOWN_PLAIN, p->m);
   dm_record_integer(record, "problem.n", NULL, DM_SHOWN_PLAIN, p->n);
   dm_record_integer(record, "problem.k", NULL, DM_SHOWN_PLAIN, p->k);
@@ -391,14 +454,25 @@ static void reduced_report(const reduced *r, dm_record *record) {
 /* Rank 0. */
 static dm_status reduced_deliver(reduced *r) {
   if (!r->kept) return dm_watch_work(r->run->watch, reduced_write_result, r);
-  DM_TRY(dm_reducer_result(r->reducer, r->problem.c, r->kept->arrays, &r->kept->count));
-  r->kept->reducer = r->reducer;
+  dm_reduced_kept *to = r->kept;
+  int all = 0;
+  for (int i = 0; i < r->multiply->kept.count; i++) {
+    dm_reduced_array made[DM_REDUCED_ARRAYS];
+    int count = 0;
+    DM_TRY(dm_reducer_result(r->reducer[i], r->problem.c, made, &count));
+    for (int j = 0; j < count; j++) {
+      to->arrays[all].array = made[j];
+      to->arrays[all++].of = dm_reduction_word(&r->multiply->kept.list[i]);
+    }
+  }
+  memcpy(to->reducer, r->reducer, sizeof to->reducer);
+  to->count = all;
   return DM_OK;
 }
 
 void dm_reduced_kept_free(dm_reduced_kept *kept) {
-  dm_reducer_free(kept->reducer);
-  *kept = (dm_reduced_kept){.reducer = NULL};
+  for (int i = 0; i < DM_REDUCTIONS; i++) dm_reducer_free(kept->reducer[i]);
+  *kept = (dm_reduced_kept){.count = 0};
 }
 
 static dm_status reduced_unchanged(const reduced *r) {
@@ -409,10 +483,11 @@ static dm_status reduced_unchanged(const reduced *r) {
 /* ---- all ---- */
 
 static dm_status reduced_make(reduced *r, dm_record *record) {
-  DM_TRY(reduced_open_reducer(r));
+  DM_TRY(reduced_open_reducers(r));
   DM_TRY(reduced_choose_step(r));
   DM_TRY(reduced_compute_all(r));
-  DM_TRY(dm_reducer_join(r->reducer, r->run->world));
+  for (int i = 0; i < r->multiply->kept.count; i++)
+    DM_TRY(dm_reducer_join(r->reducer[i], r->run->world));
   DM_TRY(dm_comm_agree(r->run->world, reduced_unchanged(r)));
   dm_run_phase(r->run, "writing", DM_SYNC_PATIENCE);
   DM_TRY(dm_comm_agree(r->run->world, r->run->rank == 0 ? reduced_deliver(r) : DM_OK));
@@ -471,7 +546,7 @@ dm_status dm_reduced_run(dm_run *run, const dm_multiply *multiply, dm_reduced_ke
   DM_TRY(dm_comm_agree(run->world, status));
   own->equation.type_c = r.problem.c;
   r.symmetric = own->equation.symmetric;
-  r.diagonal = own->reduction.kind == DM_REDUCE_DIAGONAL;
+  r.diagonal = own->kept.count == 1 && own->kept.list[0].kind == DM_REDUCE_DIAGONAL;
   if (r.diagonal) r.problem.m = r.problem.n = dm_min(r.problem.m, r.problem.n);
   r.process = dm_setup_process_bytes(dm_comm_is_one_process(run->world) ? run->ranks : 1,
                                      dm_kept_bytes(&run->kept));
@@ -482,8 +557,9 @@ dm_status dm_reduced_run(dm_run *run, const dm_multiply *multiply, dm_reduced_ke
   status = reduced_center(&r, &made);
   if (!status) status = reduced_make(&r, record);
   dm_centered_free(&made);
-  const bool delivered = kept && kept->reducer;
-  if (!delivered && (!status || status->agreed)) dm_reducer_free(r.reducer);
+  const bool delivered = kept && kept->reducer[0];
+  for (int i = 0; i < DM_REDUCTIONS && !delivered && (!status || status->agreed); i++)
+    dm_reducer_free(r.reducer[i]);
   if (!status || status->agreed) free(r.rows);
   return status;
 }

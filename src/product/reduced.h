@@ -12,13 +12,16 @@
 
 /* Whether MULTIPLY is such a job; others are for dm_multiply_run. */
 static inline bool dm_is_reduced(const dm_multiply *multiply) {
-  return multiply->reduction.kind != DM_REDUCE_NONE;
+  return multiply->kept.count > 0;
 }
 
 /* A result in memory, on rank 0. */
 typedef struct dm_reduced_kept {
-  dm_reducer *reducer; /* owns the arrays; NULL: there is no result */
-  dm_reduced_array arrays[DM_REDUCED_ARRAYS];
+  dm_reducer *reducer[DM_REDUCTIONS]; /* they own the arrays; NULL: there is no result */
+  struct {
+    dm_reduced_array array;
+    const char *of; /* what was kept: "top", ... */
+  } arrays[DM_REDUCTIONS * DM_REDUCED_ARRAYS];
   int count;
 } dm_reduced_kept;
 

@@ -42,6 +42,13 @@ typedef struct dm_reduction {
   int64_t most;     /* elements that BEYOND may keep; 0: as many as fit */
 } dm_reduction;
 
+/* What is kept of one C; all have the same lines. */
+enum { DM_REDUCTIONS = DM_REDUCE_DIAGONAL + 1 }; /* BEYOND twice: above and below */
+typedef struct dm_reductions {
+  int count; /* 0: C itself is wanted */
+  dm_reduction list[DM_REDUCTIONS];
+} dm_reductions;
+
 /* The attribute of a result that says in words what it is. */
 #define DM_REDUCTION_ATTRIBUTE "reduction"
 

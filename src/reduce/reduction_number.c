@@ -90,10 +90,10 @@ static dm_status number_add(dm_reducer *r, const dm_piece *p, int64_t *nans) {
   numbers *n = r->kept;
   const dm_reduction_kind kind = r->what.kind;
   for (int64_t i = 0; i < p->count; i++) {
+    if (kind == DM_REDUCE_DIAGONAL && dm_piece_line(p, i) != dm_piece_index(p, i)) continue;
     number *to = &n->of[dm_piece_line(p, i)];
     const double value = p->values[i];
     const bool nan = isnan(value);
-    if (kind == DM_REDUCE_DIAGONAL && dm_piece_line(p, i) != dm_piece_index(p, i)) continue;
     *nans += nan;
     to->count += !nan;
     if (is_extreme(kind)) {

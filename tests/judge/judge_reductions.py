@@ -242,6 +242,42 @@ def other_inputs(folder, damier):
             expect_beyond(file, x.T @ x, (1300, 1300), "row", lambda line: line > 90, 1e-10, 90.0)
 
 
+class Part:
+    """One of the results of a file, as if it were alone."""
+
+    def __init__(self, file, name):
+        self.file, self.name = file, name
+
+    def __getitem__(self, name):
+        return self.file[name.replace("c", f"c/{self.name}", 1)]
+
+
+def several(folder, damier, verb, ranks, each):
+    """Several reductions in one run, in several tiles; each can be verified."""
+    x = np.random.default_rng(9).integers(-3, 4, size=(30, 1000 + 700 * ranks)).astype("f4")
+    y = x[:, :-300]
+    with h5py.File(folder / "x.h5", "w") as file:
+        file["x"], file["y"] = x, y
+    words = [f"{folder}/x.h5:/x"] if verb == "gram" else [f"{folder}/x.h5:/x", f"{folder}/x.h5:/y", "--op-a", "t"]
+    c = x.T.astype("f8") @ (x if verb == "gram" else y)
+    lines = lines_of(c, each, True)
+    out = run(damier, ranks, verb, *words, "-o", folder / "r.h5", "--each", each, "--top", 4, "--above", 70, "--below", -70, "--reduce",
+              "argmax,sum,diagonal", "--memory", f"host={process_mib(damier, ranks) + 24}MiB", "-q")
+    expect(int(out.split(" tiles=")[1].split()[0]) > 1, f"one tile: {out}")
+    with h5py.File(folder / "r.h5") as file:
+        expect(sorted(file["c"]) == ["above", "argmax", "below", "diagonal", "sum", "top"], f"{list(file['c'])}")
+        expect_top(Part(file, "top"), lines, 4, "value", 0.0)
+        expect_beyond(Part(file, "above"), lines, c.shape, each, lambda line: line > 70, 0.0, 70.0)
+        expect_beyond(Part(file, "below"), lines, c.shape, each, lambda line: line < -70, 0.0, 70.0)
+        for name in ("argmax", "sum", "diagonal"):
+            expect_number(Part(file, name), lines, name, 2.0**-50)
+    operands = (words[0], words[0] if verb == "gram" else words[1])
+    for name in ("top", "below", "sum"):
+        run(damier, 1, "verify", *operands, f"{folder}/r.h5:/c/{name}", "-q")
+    run(damier, 1, "verify", *operands, folder / "r.h5", "-q", expect=3)
+    run(damier, 1, verb, *words, "-o", folder / "r.h5", "--reduce", "max,min", "-q", "--force")
+
+
 def diagonal(folder, damier):
     """Of a C of any shape; only tiles on it are computed."""
     rng = np.random.default_rng(6)
@@ -296,7 +332,7 @@ def refusals(folder, damier):
         file["s"] = rng.normal(size=(2, 6, 5))
     x, z, s = (f"{folder}/x.h5:/{name}" for name in "xzs")
     out = ["-o", folder / "r.h5"]
-    for words, code in (([x, "--top", 0], 2), ([x, "--top", "1.5"], 2), ([x, "--top", 2, "--above", 1], 2),
+    for words, code in (([x, "--top", 0], 2), ([x, "--top", "1.5"], 2), ([x, "--reduce", "max,median"], 2), ([x, "--reduce", "max,"], 2), ([x, "--reduce", "diagonal,max", "--no-self"], 2), ([x, "--top", 2, "--above", 1, "--by", "smallest"], 2),
                         ([x, "--above", "x"], 2), ([x, "--above", "nan"], 2), ([x, "--by", "abs"], 2),
                         ([x, "--each", "row"], 2), ([x, "--no-self"], 2), ([x, "--above", 1, "--by", "smallest"], 2),
                         ([x, "--top", 2, "--chunk", "2x2"], 2), ([x, "--top", 2, "--max-elements", 3], 2),
@@ -329,5 +365,5 @@ def replaces(folder, damier):
 TILES = [("gram", 1, True), ("gram", 3, False), ("multiply", 2, True)]
 
 chosen = options()
-run_cases(chosen.damier, [(several_tiles, *case) for case in TILES] + [(as_stored, *case, 1 + i % 3) for i, case in enumerate(ALIKE)] + [(other_inputs,), (diagonal,), (nan_and_inf,), (norms,), (refusals,), (replaces,)]
+run_cases(chosen.damier, [(several_tiles, *case) for case in TILES] + [(as_stored, *case, 1 + i % 3) for i, case in enumerate(ALIKE)] + [(other_inputs,), (several, "gram", 1, "row"), (several, "multiply", 2, "column"), (diagonal,), (nan_and_inf,), (norms,), (refusals,), (replaces,)]
           + [(drawn, seed) for seed in range(how_many(chosen, 25, 60, 1000))])

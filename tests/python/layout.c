@@ -38,6 +38,7 @@ int main(void) {
   FIELD(damier_matrix, parts);
   FIELD(damier_matrix, part_count);
   STRUCTURE(damier_array);
+  FIELD(damier_array, of);
   FIELD(damier_array, name);
   FIELD(damier_array, whole);
   FIELD(damier_array, type);

@@ -167,9 +167,10 @@ class Reductions(InFolder):
         self.assertEqual(record["verb"], "gram")
         np.testing.assert_allclose(np.load("gram.npy"), self.a @ self.a.T, rtol=1e-13)
 
-    def test_refused(self):
-        with self.assertRaisesRegex(damier.UsageError, "only one of"):
-            damier.multiply("a.npy", "b.npy", "top.h5", top=3, above=1.0)
+    def test_several(self):
+        damier.multiply("a.npy", "b.npy", "kept.h5", top=3, above=1.0)
+        with h5py.File("kept.h5") as file:
+            self.assertEqual((sorted(file["c"]), sorted(file["c/top"])), (["above", "top"], ["indices", "values"]))
 
 
 class Verify(InFolder):

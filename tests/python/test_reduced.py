@@ -77,6 +77,15 @@ class Reduced(unittest.TestCase):
             np.testing.assert_allclose(damier.matmul(a, b, reduce=name), getattr(np, name)(c, axis=1), err_msg=name)
         np.testing.assert_array_equal(damier.matmul(a, b, reduce="diagonal"), np.diag(c))
 
+    def test_several(self):
+        a, b = drawn((9, 5)), drawn((5, 7))
+        found = damier.matmul(a, b, top=2, below=0, reduce="max,argmax")
+        self.assertEqual(sorted(found), ["argmax", "below", "max", "top"])
+        self.check_top(found["top"], a @ b, 2)
+        np.testing.assert_array_equal(found["max"], (a @ b).max(1))
+        np.testing.assert_array_equal(found["argmax"], (a @ b).argmax(1))
+        np.testing.assert_array_equal(found["below"].data, (a @ b)[a @ b < 0])
+
     def test_statistics(self):
         """Means and deviations are those of all rows, whatever the tiles; some values are missing."""
         x = np.random.default_rng(3).normal(size=(60, 1600)) + 5
@@ -123,7 +132,7 @@ class Reduced(unittest.TestCase):
         x = drawn((6, 6))
         for call in (lambda: damier.multiply(x, x), lambda: damier.matmul(x, x, out=x.copy(), top=2), lambda: damier.matmul(x, x, c=x, top=2),
                      lambda: damier.matmul(x, x, beta=1, top=2), lambda: damier.matmul(np.stack([x, x]), x, top=2),
-                     lambda: damier.matmul(x + 1j, x + 1j, top=2), lambda: damier.matmul(x, x, top=0), lambda: damier.matmul(x, x, top=2, above=1),
+                     lambda: damier.matmul(x + 1j, x + 1j, top=2), lambda: damier.matmul(x, x, top=0),
                      lambda: damier.matmul(x, x, by="abs"), lambda: damier.gram(x, top=1, reduce="median"), lambda: damier.plan(x, x, top=2)):
             with self.assertRaises(damier.UsageError):
                 call()
