@@ -161,7 +161,7 @@ def other_products(folder, damier):
     run(damier, 1, "verify", folder / "r.h5", "-q", expect=3)
     words = words[:1]
     run(damier, 1, "cov", *words, "-o", folder / "r.h5", "--above", 0.1, "-q", "--force")
-    for name, text, code in (("above", "0.2", 1), ("above", "x", 3), ("each", "column", 0), ("reduce", "max", 0), ("above", None, 3),
+    for name, text, code in (("above", "0.2", 1), ("above", "x", 3), ("each", "column", 0), ("reduce", "max", 3), ("above", None, 3),
                              ("missing", "pairwise", 2), ("op_a", "n", 3)):
         changed = attack(folder, "changed", lambda x: None)
         with h5py.File(changed, "a") as file:
