@@ -346,6 +346,9 @@ class Context(Handle):
         m, n, k = self._pose(ab)
         if m == 0 or n == 0:
             raise UsageError(f"there is nothing to plan of a product of {m} x {k} and {k} x {n}")
+        if self._reduces:
+            self._keep(lib.library.damier_plan, ab, out)
+            return self.record
         result, _ = self._result(ab, out, None, None, (m, n))
         self._multiply(lib.library.damier_plan, [*ab, result])
         return self.record

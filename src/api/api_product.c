@@ -340,8 +340,7 @@ dm_status dm_api_product_plan(dm_api_product *product, dm_record *record) {
   DM_TRY(see_whole(product));
   describe_job(product, &product->job);
   if (dm_is_reduced(&product->job))
-    return dm_hint(dm_fail(DM_E_USAGE, "reductions have no forecast"),
-                   "a plan without them tells how long the product takes");
+    return dm_reduced_plan(&product->context->run, &product->job, record);
   return dm_multiply_plan(&product->context->run, &product->job, record);
 }
 

@@ -32,9 +32,6 @@ static dm_status check(const dm_call *call, dm_product_files *f) {
   dm_reductions kept;
   DM_TRY(check_protection(&call->settings));
   DM_TRY(dm_request_reductions(&call->settings, &kept));
-  if (kept.count > 0 && call->own.dry_run)
-    return dm_hint(dm_fail(DM_E_USAGE, "--dry-run has no forecast of reductions"),
-                   "'damier plan' without them tells how long the product takes");
   return dm_cli_check_beta(call, &f->has_c);
 }
 
@@ -43,6 +40,7 @@ static dm_status multiply(dm_run *run, const dm_call *call, void *shared, dm_rec
   DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &job)));
   dm_request_multiply(&call->settings, shared, job);
   job->engine.once = true;
+  if (dm_is_reduced(job) && call->own.dry_run) return dm_reduced_plan(run, job, record);
   return dm_is_reduced(job)    ? dm_reduced_run(run, job, NULL, record)
          : dm_is_pairwise(job) ? dm_pairwise_run(NULL, run, job, record)
                                : dm_multiply_run(run, job, record);
@@ -90,6 +88,12 @@ static bool starts_early(const dm_call *call, const dm_product_files *f) {
          (f->b.rows > 0 && dm_standard_lines(&equation.standard[1]) != DM_NO_LINES);
 }
 
+static bool is_reduced(const dm_call *call) {
+  dm_reductions kept;
+  dm_request_kept(&call->settings, &kept);
+  return kept.count > 0;
+}
+
 int dm_cli_multiply(dm_call *call) {
   DM_FREED dm_product_files *f = NULL;
   dm_status status = dm_buffer_table(1, &f);
@@ -103,7 +107,7 @@ int dm_cli_multiply(dm_call *call) {
   if (!prepared && !call->own.dry_run) prepared = take_gpus(call, f, &gpus);
   dm_dataset *const datasets[] = {&f->a, &f->b, &f->c};
   int code;
-  if (call->own.dry_run)
+  if (call->own.dry_run && !is_reduced(call))
     code = prepared ? dm_cli_finish(call, prepared) : dm_cli_plan(call);
   else
     code = dm_cli_run_job(
@@ -115,7 +119,7 @@ int dm_cli_multiply(dm_call *call) {
                    .dataset_count = 3,
                    .threads = gpus.ranks,
                    .spare = &gpus.spare,
-                   .warms_up = !prepared && may_use_gpu(call),
+                   .warms_up = !prepared && !call->own.dry_run && may_use_gpu(call),
                    .warms_up_alone = !prepared && gpus.uses && starts_early(call, f)});
   for (int i = 0; i < 3; i++) dm_dataset_free(datasets[i]);
   return code;

@@ -315,10 +315,15 @@ static dm_status reduced_open_reducers(reduced *r) {
   return dm_comm_agree(r->run->world, status);
 }
 
+static int64_t reduced_tile_count(const reduced *r) {
+  const int64_t down = dm_ceil_div(r->problem.m, r->step),
+                across = dm_ceil_div(r->problem.n, r->step);
+  return r->diagonal ? down : r->symmetric ? down * (down + 1) / 2 : down * across;
+}
+
 static void reduced_say_tiles(reduced *r) {
   const dm_problem *p = &r->problem;
-  const int64_t down = dm_ceil_div(p->m, r->step), across = dm_ceil_div(p->n, r->step);
-  const int64_t tiles = r->diagonal ? down : r->symmetric ? down * (down + 1) / 2 : down * across;
+  const int64_t tiles = reduced_tile_count(r);
   char text[TEXT], bytes[2][32];
   const double whole = (double)p->m * (double)p->n;
   r->all = r->diagonal    ? (double)p->m * (double)dm_min(r->step, p->n)
@@ -533,33 +538,103 @@ static dm_status reduced_check(const dm_multiply *m, const dm_problem *p) {
   return DM_OK;
 }
 
+/* All that needs no reading. OWN: room for what R multiplies. */
+static dm_status reduced_begin(reduced *r, dm_multiply *own) {
+  dm_run *run = r->run;
+  *own = *r->stated;
+  r->multiply = own;
+  dm_status status = dm_problem_of(&own->a, &own->b, NULL, &own->equation, &r->problem);
+  if (!status) status = reduced_check(own, &r->problem);
+  DM_TRY(dm_comm_agree(run->world, status));
+  own->equation.type_c = r->problem.c;
+  r->symmetric = own->equation.symmetric;
+  r->diagonal = own->kept.count == 1 && own->kept.list[0].kind == DM_REDUCE_DIAGONAL;
+  if (r->diagonal) r->problem.m = r->problem.n = dm_min(r->problem.m, r->problem.n);
+  r->process = dm_setup_process_bytes(dm_comm_is_one_process(run->world) ? run->ranks : 1,
+                                      dm_kept_bytes(&run->kept));
+  r->share = dm_max(
+      0, dm_setup_share(own->engine.memory_host, (double)dm_memory_available() / run->local_ranks) -
+             r->process);
+  own->engine.once = false;
+  return DM_OK;
+}
+
+static void reduced_end(reduced *r, dm_status status) {
+  const bool delivered = r->kept && r->kept->reducer[0];
+  for (int i = 0; i < DM_REDUCTIONS && !delivered && (!status || status->agreed); i++)
+    dm_reducer_free(r->reducer[i]);
+  if (!status || status->agreed) free(r->rows);
+}
+
 dm_status dm_reduced_run(dm_run *run, const dm_multiply *multiply, dm_reduced_kept *kept,
                          dm_record *record) {
   reduced r = {.run = run, .stated = multiply, .kept = kept, .started = dm_now()};
   dm_centered made = {.made = {NULL, NULL}};
   DM_FREED dm_multiply *own = NULL;
   DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &own)));
-  *own = *multiply;
-  r.multiply = own;
-  dm_status status = dm_problem_of(&own->a, &own->b, NULL, &own->equation, &r.problem);
-  if (!status) status = reduced_check(own, &r.problem);
-  DM_TRY(dm_comm_agree(run->world, status));
-  own->equation.type_c = r.problem.c;
-  r.symmetric = own->equation.symmetric;
-  r.diagonal = own->kept.count == 1 && own->kept.list[0].kind == DM_REDUCE_DIAGONAL;
-  if (r.diagonal) r.problem.m = r.problem.n = dm_min(r.problem.m, r.problem.n);
-  r.process = dm_setup_process_bytes(dm_comm_is_one_process(run->world) ? run->ranks : 1,
-                                     dm_kept_bytes(&run->kept));
-  r.share = dm_max(
-      0, dm_setup_share(own->engine.memory_host, (double)dm_memory_available() / run->local_ranks) -
-             r.process);
-  own->engine.once = false;
-  status = reduced_center(&r, &made);
+  DM_TRY(reduced_begin(&r, own));
+  dm_status status = reduced_center(&r, &made);
   if (!status) status = reduced_make(&r, record);
   dm_centered_free(&made);
-  const bool delivered = kept && kept->reducer[0];
-  for (int i = 0; i < DM_REDUCTIONS && !delivered && (!status || status->agreed); i++)
-    dm_reducer_free(r.reducer[i]);
-  if (!status || status->agreed) free(r.rows);
+  reduced_end(&r, status);
+  return status;
+}
+
+/* ---- only planned ---- */
+
+/* Bytes of the result; -1: nobody knows before. */
+static int64_t reduced_result_bytes(const reduced *r) {
+  const dm_problem *p = &r->problem;
+  const int64_t lines = reduced_by_columns(r) ? p->n : p->m,
+                length = reduced_by_columns(r) ? p->m : p->n;
+  int64_t all = 0;
+  for (int i = 0; i < r->multiply->kept.count; i++) {
+    const dm_reduction *what = &r->multiply->kept.list[i];
+    if (what->kind == DM_REDUCE_BEYOND) return -1;
+    all += what->kind == DM_REDUCE_TOP
+               ? lines * dm_min(what->top, length) * (dm_dtype_size(p->c) + 8)
+               : lines * 8;
+  }
+  return all;
+}
+
+static void reduced_report_plan(const reduced *r, dm_record *record) {
+  const dm_problem *p = &r->problem;
+  const int64_t tiles = reduced_tile_count(r), bytes = reduced_result_bytes(r);
+  const double flops = 2.0 * r->all * (double)p->k;
+  char text[TEXT];
+  dm_record_text(record, "reduction.what", "kept", "%s", reduced_text(r, text));
+  dm_record_integer(record, "problem.m", NULL, DM_SHOWN_PLAIN, p->m);
+  dm_record_integer(record, "problem.n", NULL, DM_SHOWN_PLAIN, p->n);
+  dm_record_integer(record, "problem.k", NULL, DM_SHOWN_PLAIN, p->k);
+  dm_record_integer(record, "reduction.tiles", "tiles of C", DM_SHOWN_PLAIN, tiles);
+  dm_record_text(record, "reduction.tile", "a tile has", "%lld x %lld",
+                 (long long)dm_min(r->step, p->m), (long long)dm_min(r->step, p->n));
+  dm_record_integer(record, "reduction.tile_bytes", "memory for its rows", DM_SHOWN_BYTES,
+                    r->tile_bytes);
+  dm_record_integer(record, "reduction.kept_bytes", "memory for what is kept", DM_SHOWN_BYTES,
+                    reduced_kept_bytes(r));
+  if (bytes >= 0)
+    dm_record_integer(record, "reduction.result_bytes", "size of the result", DM_SHOWN_BYTES,
+                      bytes);
+  else
+    dm_record_text(record, "reduction.result", "size of the result",
+                   "as many elements as are beyond the threshold");
+  dm_record_real(record, "reduction.flop", "operations", DM_SHOWN_PLAIN, flops);
+  dm_record_summary(record, "m=%lld n=%lld k=%lld dtype=%s tiles=%lld flop=%.3g ranks=%d PLAN",
+                    (long long)p->m, (long long)p->n, (long long)p->k, dm_dtype_name(p->c),
+                    (long long)tiles, flops, r->run->ranks);
+}
+
+dm_status dm_reduced_plan(dm_run *run, const dm_multiply *multiply, dm_record *record) {
+  reduced r = {.run = run, .stated = multiply, .started = dm_now()};
+  DM_FREED dm_multiply *own = NULL;
+  DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &own)));
+  DM_TRY(reduced_begin(&r, own));
+  dm_status status = reduced_open_reducers(&r);
+  if (!status) status = reduced_choose_step(&r);
+  if (!status) reduced_say_tiles(&r);
+  if (!status && record && run->rank == 0) reduced_report_plan(&r, record);
+  reduced_end(&r, status);
   return status;
 }

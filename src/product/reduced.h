@@ -33,4 +33,8 @@ void dm_reduced_kept_free(dm_reduced_kept *kept);
 dm_status dm_reduced_run(dm_run *run, const dm_multiply *multiply, dm_reduced_kept *kept,
                          dm_record *record);
 
+/* Collective: only records the tiles, the memory for them and for what is kept, the size of the
+ * result and the operations. DM_E_FIT: what is kept does not fit. */
+dm_status dm_reduced_plan(dm_run *run, const dm_multiply *multiply, dm_record *record);
+
 #endif

@@ -86,6 +86,10 @@ class Reduced(unittest.TestCase):
         np.testing.assert_array_equal(found["argmax"], (a @ b).argmax(1))
         np.testing.assert_array_equal(found["below"].data, (a @ b)[a @ b < 0])
 
+    def test_plan(self):
+        record = damier.plan(np.ones((300, 5)), np.ones((5, 400)), top=7, reduce="max")["reduction"]
+        self.assertEqual((record["tiles"], record["result_bytes"], record["flop"]), (1, 300 * (7 * 16 + 8), 2 * 300 * 400 * 5))
+
     def test_statistics(self):
         """Means and deviations are those of all rows, whatever the tiles; some values are missing."""
         x = np.random.default_rng(3).normal(size=(60, 1600)) + 5
@@ -133,7 +137,7 @@ class Reduced(unittest.TestCase):
         for call in (lambda: damier.multiply(x, x), lambda: damier.matmul(x, x, out=x.copy(), top=2), lambda: damier.matmul(x, x, c=x, top=2),
                      lambda: damier.matmul(x, x, beta=1, top=2), lambda: damier.matmul(np.stack([x, x]), x, top=2),
                      lambda: damier.matmul(x + 1j, x + 1j, top=2), lambda: damier.matmul(x, x, top=0),
-                     lambda: damier.matmul(x, x, by="abs"), lambda: damier.gram(x, top=1, reduce="median"), lambda: damier.plan(x, x, top=2)):
+                     lambda: damier.matmul(x, x, by="abs"), lambda: damier.gram(x, top=1, reduce="median")):
             with self.assertRaises(damier.UsageError):
                 call()
         with self.assertRaises(damier.FitError):
