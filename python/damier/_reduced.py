@@ -49,7 +49,9 @@ def arrays_of(context: ctypes.c_void_p) -> Any:
         found.setdefault(one.of.decode(), {})[one.name.decode()] = _array_of(one)
         index += 1
     results = {of: _result_of(arrays) for of, arrays in found.items()}
-    return results if len(results) > 1 else next(iter(results.values()), None)
+    if len(results) > 1:
+        return results
+    return next(iter(results.values())) if results else None
 
 
 def _result_of(found: dict[str, Any]) -> Any:

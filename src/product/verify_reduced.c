@@ -367,6 +367,18 @@ static dm_status again_draw(reduced_check *r) {
   return DM_OK;
 }
 
+/* All lines are checked together. */
+static dm_status again_check_fit(const reduced_check *r) {
+  const int64_t each = (int64_t)sizeof(double);
+  const double needs =
+      (double)r->count * (double)(r->p.k + dm_min(r->length, STRIP)) * (double)each;
+  const int64_t has = dm_memory_available() / dm_max(1, r->run->local_ranks);
+  if (has == 0 || needs < (double)has / 2.0) return DM_OK;
+  return dm_hint(
+      dm_fail(DM_E_FIT, "%lld lines of C do not fit in memory together", (long long)r->count),
+      "without --full some of them are verified");
+}
+
 static dm_status again_allocate(reduced_check *r) {
   const int64_t each = BLOCK_BYTES / (int64_t)sizeof(double) / r->count;
   r->room = dm_max(1, dm_min(r->length, dm_max(each, STRIP)));
@@ -392,6 +404,7 @@ static void again_close(reduced_check *r) {
 
 static dm_status again_all(reduced_check *r) {
   DM_TRY(again_draw(r));
+  DM_TRY(dm_comm_agree(r->run->world, again_check_fit(r)));
   DM_TRY(dm_comm_agree(r->run->world, again_allocate(r)));
   DM_TRY(dm_comm_agree(r->run->world, again_open_lines(r)));
   DM_TRY(again_read_own(r));
