@@ -15,10 +15,8 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "file/batch.h"
-#include "file/composite.h"
 #include "file/file_system.h"
 #include "file/naming.h"
-#include "file/zarr.h"
 
 /* ---- the header: named texts ----
  *
@@ -33,7 +31,7 @@ typedef struct header_start {
   int64_t count; /* number of fields */
 } header_start;
 
-static const header_start none = {.format = "damierJ1"}; /* without a final zero */
+static const header_start none = {.format = "damierJ2"}; /* without a final zero */
 
 _Static_assert(sizeof(header_start) + sizeof(((dm_attributes *)0)->list) + sizeof(uint64_t) <=
                    DM_JOURNAL_HEADER,
@@ -83,17 +81,17 @@ static bool is_ours(const char *text, int64_t bytes) {
   return memcmp(text, none.format, (size_t)dm_min(bytes, (int64_t)sizeof none.format)) == 0;
 }
 
-/* Whether its BYTES are all zero: nothing of it reached the disk. */
-static bool is_nothing(const char *text, int64_t bytes) {
+/* Whether another version of damier wrote it: all but the last byte of the format are the same. */
+static bool is_strange(const char *text, int64_t bytes) {
+  return bytes >= MARK && memcmp(text, none.format, MARK - 1) == 0 && !is_ours(text, bytes);
+}
+
+static bool is_zero(const char *text, int64_t bytes) {
   return bytes == 0 || (!text[0] && memcmp(text, text + 1, (size_t)bytes - 1) == 0);
 }
 
-/* Records are only written after the header is on the disk. */
-static bool is_unfinished(const char *text, int64_t bytes) {
-  return is_nothing(text, bytes) || (bytes <= DM_JOURNAL_HEADER && is_ours(text, bytes));
-}
-
-/* Parses the header in the BYTES of a journal; DM_JOURNAL_PRESENT if it is complete. */
+/* Parses TEXT, the first bytes of a journal of BYTES; DM_JOURNAL_PRESENT if the header is complete.
+ * Records are only written after it is on the disk: a bad one before records is damage. */
 static dm_journal_state read_header(const char *text, int64_t bytes, dm_attributes *fields,
                                     uint64_t *key) {
   const int64_t end = DM_JOURNAL_HEADER - (int64_t)sizeof *key;
@@ -102,12 +100,21 @@ static dm_journal_state read_header(const char *text, int64_t bytes, dm_attribut
     if (*key == dm_checksum_bytes(text, end, 0) && take_fields(text, fields))
       return DM_JOURNAL_PRESENT;
   }
-  return is_unfinished(text, bytes) ? DM_JOURNAL_NEW : DM_JOURNAL_DAMAGED;
+  if (is_strange(text, bytes)) return DM_JOURNAL_STRANGE;
+  return bytes <= DM_JOURNAL_HEADER ? DM_JOURNAL_NEW : DM_JOURNAL_DAMAGED;
 }
 
-/* ---- records ---- */
+/* ---- records ----
+ *
+ * After the header follow blocks. Those of a run begin at its base: the first block of each part,
+ * the second one of each, and so on. So no two ranks write to one page, whatever their number, and
+ * a reader need not know it: it takes every good record, wherever it is. */
 
-enum { RECORD = sizeof(dm_tile_record), RESERVED = 1 << 12 /* bytes for records */ };
+enum {
+  RECORD = sizeof(dm_tile_record),
+  BLOCK = 1 << 12,
+  PIECE_READ = 1 << 20, /* bytes of records that are read at once */
+};
 
 struct dm_journal {
   dm_location at;
@@ -116,10 +123,9 @@ struct dm_journal {
   dm_journal_state state;
   dm_attributes fields;
   uint64_t key; /* the header's checksum: detects records of another journal */
-  dm_tile_record *records;
-  int64_t count, bytes; /* good records; bytes of the file when opened */
+  dm_tile_record *tiles;
+  int64_t count, last_run, bytes; /* bytes: of the file when opened */
   bool existed, removed;
-  bool failed; /* the state of the disk is unknown: append nothing more */
 };
 
 static dm_status failed(const dm_journal *journal, const char *what) {
@@ -131,28 +137,91 @@ static dm_status in_use(const dm_location *at) {
                  "wait for it, or name another output");
 }
 
-static bool is_good(const dm_journal *journal, const dm_tile_record *record, int64_t place) {
-  return record->sequence == place &&
-         record->own == dm_checksum_bytes(record, RECORD - sizeof record->own, journal->key);
+/* The checksum of RECORD at OFFSET. */
+static uint64_t record_sum(const dm_tile_record *record, uint64_t key, int64_t offset) {
+  return dm_checksum_bytes(record, RECORD - (int64_t)sizeof record->own, key + (uint64_t)offset);
 }
 
-/* Reads the whole file, including the header; the caller frees *text. */
-static dm_status read_file(dm_journal *journal, char **text) {
-  struct stat info;
-  if (fstat(journal->fd, &info) < 0) return failed(journal, "read");
-  journal->bytes = (int64_t)info.st_size;
-  DM_TRY(dm_buffer_zeroed(journal->bytes + 1, 1, (void **)text));
-  return dm_batch_move(journal->fd, false, journal->path, *text, journal->bytes, 0);
+static bool record_is_good(const dm_journal *journal, const dm_tile_record *r, int64_t offset) {
+  return r->parts > 0 && r->part >= 0 && r->part < r->parts &&
+         r->own == record_sum(r, journal->key, offset);
 }
 
-static dm_status take_records(dm_journal *journal, const char *text) {
-  const int64_t most = (journal->bytes - DM_JOURNAL_HEADER) / RECORD;
-  DM_TRY(dm_buffer_zeroed(most, RECORD, (void **)&journal->records));
-  for (; journal->count < most; journal->count++) {
-    dm_tile_record *next = &journal->records[journal->count];
-    memcpy(next, text + DM_JOURNAL_HEADER + journal->count * RECORD, RECORD);
-    if (!is_good(journal, next, journal->count)) break;
+/* Those of a tile follow each other, by run, and then whole ones first. */
+static int record_order(const void *first, const void *second) {
+  const dm_tile_record *a = first, *b = second;
+  if (a->row != b->row) return a->row < b->row ? -1 : 1;
+  if (a->col != b->col) return a->col < b->col ? -1 : 1;
+  if (a->run != b->run) return a->run < b->run ? -1 : 1;
+  if (a->parts != b->parts) return a->parts < b->parts ? -1 : 1;
+  return (a->part > b->part) - (a->part < b->part);
+}
+
+static bool record_is_of(const dm_tile_record *r, const dm_tile_record *tile, bool same_run) {
+  return r->row == tile->row && r->col == tile->col && (!same_run || r->run == tile->run);
+}
+
+/* The whole tile of the records of one run from FIRST to END, in order; false: a part lacks. */
+static bool record_sum_up(const dm_tile_record *first, const dm_tile_record *end,
+                          dm_tile_record *tile) {
+  int32_t parts = 0;
+  dm_tile_record sum = *first;
+  sum.checksum = 0;
+  for (const dm_tile_record *r = first; r < end && r->parts == first->parts; r++) {
+    if (r->part != parts || r->rows != first->rows || r->cols != first->cols) continue;
+    sum.checksum += r->checksum;
+    parts++;
   }
+  if (parts != first->parts) return false;
+  sum.part = 0;
+  sum.parts = 1;
+  *tile = sum;
+  return true;
+}
+
+/* Makes tiles of COUNT records, in their memory. */
+static void sum_up_records(dm_journal *journal, int64_t count) {
+  dm_tile_record *list = journal->tiles, *end = list + count, tile;
+  if (count > 0) qsort(list, (size_t)count, sizeof *list, record_order);
+  for (dm_tile_record *r = list, *next; r < end;) {
+    bool complete = false;
+    const dm_tile_record place = *r;
+    for (; r < end && record_is_of(r, &place, false); r = next) {
+      for (next = r + 1; next < end && record_is_of(next, r, true);) next++;
+      complete |= record_sum_up(r, next, &tile);
+    }
+    if (complete) list[journal->count++] = tile;
+  }
+}
+
+/* Adds the good ones of the BYTES at OFFSET to *COUNT. */
+static void take_records(dm_journal *journal, const char *text, int64_t bytes, int64_t offset,
+                         int64_t *count) {
+  for (int64_t at = 0; at + RECORD <= bytes; at += RECORD) {
+    dm_tile_record *next = &journal->tiles[*count];
+    memcpy(next, text + at, RECORD);
+    if (!record_is_good(journal, next, offset + at)) continue;
+    journal->last_run = dm_max(journal->last_run, next->run);
+    (*count)++;
+  }
+}
+
+static dm_status read_records(dm_journal *journal) {
+  DM_FREED char *piece = NULL;
+  int64_t count = 0;
+  free(journal->tiles);
+  journal->tiles = NULL;
+  journal->count = 0;
+  journal->last_run = -1;
+  DM_TRY(dm_buffer_zeroed((journal->bytes - DM_JOURNAL_HEADER) / RECORD + 1, RECORD,
+                          (void **)&journal->tiles));
+  DM_TRY(dm_buffer_alloc(PIECE_READ, (void **)&piece));
+  for (int64_t at = DM_JOURNAL_HEADER; at < journal->bytes; at += PIECE_READ) {
+    const int64_t part = dm_min(PIECE_READ, journal->bytes - at);
+    DM_TRY(dm_batch_move(journal->fd, false, journal->path, piece, part, at));
+    take_records(journal, piece, part, at, &count);
+  }
+  sum_up_records(journal, count);
   return DM_OK;
 }
 
@@ -162,19 +231,26 @@ static dm_status foreign(const dm_location *at, const char *path) {
                  "nothing was touched; move it away, or name another output");
 }
 
-/* An incomplete header with nothing after it was never finished: no work is lost. Records are
- * written only after the header is safe, so a bad header followed by records is damage. */
-static dm_status understand(dm_journal *journal, const char *text) {
-  if (!is_ours(text, journal->bytes) && !is_nothing(text, journal->bytes))
-    return foreign(&journal->at, journal->path);
-  journal->state = read_header(text, journal->bytes, &journal->fields, &journal->key);
-  return journal->state == DM_JOURNAL_PRESENT ? take_records(journal, text) : DM_OK;
+static dm_status measure(dm_journal *journal) {
+  struct stat info;
+  if (fstat(journal->fd, &info) < 0) return failed(journal, "read");
+  journal->bytes = (int64_t)info.st_size;
+  return DM_OK;
 }
 
 static dm_status load(dm_journal *journal) {
   DM_FREED char *text = NULL;
-  DM_TRY(read_file(journal, &text));
-  return understand(journal, text);
+  bool nothing = false;
+  DM_TRY(measure(journal));
+  const int64_t bytes = dm_min(journal->bytes, DM_JOURNAL_HEADER);
+  DM_TRY(dm_buffer_zeroed(bytes + 1, 1, (void **)&text));
+  DM_TRY(dm_batch_move(journal->fd, false, journal->path, text, bytes, 0));
+  if (is_zero(text, bytes)) DM_TRY(dm_batch_is_zero(journal->path, journal->fd, &nothing));
+  if (!nothing && !is_ours(text, bytes) && !is_strange(text, bytes))
+    return foreign(&journal->at, journal->path);
+  journal->state =
+      nothing ? DM_JOURNAL_NEW : read_header(text, journal->bytes, &journal->fields, &journal->key);
+  return journal->state == DM_JOURNAL_PRESENT ? read_records(journal) : DM_OK;
 }
 
 static dm_status open_locked(dm_journal *journal, bool *locked) {
@@ -197,7 +273,7 @@ static dm_status open_locked(dm_journal *journal, bool *locked) {
 /* Detects a full disk before the work, and lets an interrupted run record its state. */
 static dm_status reserve(dm_journal *journal) {
   const int failed =
-      dm_batch_reserve(journal->fd, FALLOC_FL_KEEP_SIZE, 0, DM_JOURNAL_HEADER + RESERVED);
+      dm_batch_reserve(journal->fd, FALLOC_FL_KEEP_SIZE, 0, DM_JOURNAL_HEADER + BLOCK);
   if (!failed) return DM_OK;
   const bool full = failed == ENOSPC || failed == EDQUOT || failed == EFBIG;
   return dm_fail_at(full ? DM_E_FIT : DM_E_IO, &journal->at, "no space for its journal: %s",
@@ -209,6 +285,7 @@ dm_status dm_journal_open(const dm_location *at, dm_journal **journal, bool *loc
   DM_TRY(dm_buffer_table(1, &new));
   new->at = *at;
   new->fd = -1;
+  new->last_run = -1;
   dm_status status = dm_file_sibling(at, ".journal", new->path);
   if (!status) status = open_locked(new, locked);
   if (!status) status = load(new);
@@ -226,7 +303,7 @@ dm_status dm_journal_open(const dm_location *at, dm_journal **journal, bool *loc
 void dm_journal_close(dm_journal *journal) {
   if (!journal) return;
   if (journal->fd >= 0) close(journal->fd);
-  free(journal->records);
+  free(journal->tiles);
   free(journal);
 }
 
@@ -242,64 +319,42 @@ const dm_attributes *dm_journal_fields(const dm_journal *journal) {
   return &journal->fields;
 }
 
-const dm_tile_record *dm_journal_records(const dm_journal *journal, int64_t *count) {
+const dm_tile_record *dm_journal_tiles(const dm_journal *journal, int64_t *count) {
   *count = journal->count;
-  return journal->records;
+  return journal->tiles;
 }
 
-static int by_place(const void *first, const void *second) {
-  const dm_tile_record *a = first, *b = second;
-  if (a->row != b->row) return a->row < b->row ? -1 : 1;
-  if (a->col != b->col) return a->col < b->col ? -1 : 1;
-  return a->sequence < b->sequence ? -1 : 1;
+int64_t dm_journal_last_run(const dm_journal *journal) {
+  return journal->last_run;
 }
 
-dm_status dm_journal_tiles(const dm_journal *journal, int64_t rows, int64_t cols,
-                           dm_tile_record **list, int64_t *count, bool *covers) {
+bool dm_journal_covers(const dm_journal *journal, int64_t rows, int64_t cols) {
   int64_t elements = 0;
-  *count = 0;
-  DM_TRY(dm_buffer_table(journal->count, list));
-  if (journal->count > 0) memcpy(*list, journal->records, (size_t)journal->count * sizeof **list);
-  qsort(*list, (size_t)journal->count, sizeof **list, by_place);
-  for (int64_t i = 0; i < journal->count; i++) {
-    dm_tile_record *one = &(*list)[i], *next = one + 1;
-    if (i + 1 < journal->count && one->row == next->row && one->col == next->col) continue;
-    elements += one->rows * one->cols;
-    (*list)[(*count)++] = *one;
-  }
-  *covers = elements == rows * cols && elements > 0;
-  return DM_OK;
+  for (int64_t i = 0; i < journal->count; i++)
+    elements += journal->tiles[i].rows * journal->tiles[i].cols;
+  return elements == rows * cols && elements > 0;
 }
 
 dm_status dm_journal_inspect_complete(const dm_location *at, int64_t rows, int64_t cols,
                                       bool *complete) {
   dm_journal *journal;
-  DM_FREED dm_tile_record *tiles = NULL;
-  int64_t count;
   *complete = false;
   DM_TRY(dm_buffer_table(1, &journal));
   journal->at = *at;
   dm_status status = dm_file_sibling(at, ".journal", journal->path);
   journal->fd = open(journal->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (!status && journal->fd >= 0) status = load(journal);
-  if (!status && journal->state == DM_JOURNAL_PRESENT)
-    status = dm_journal_tiles(journal, rows, cols, &tiles, &count, complete);
+  if (!status) *complete = dm_journal_covers(journal, rows, cols);
   dm_journal_close(journal);
   return status;
 }
 
-/* Truncates the file to BYTES, so that no old data can follow new records. */
-static dm_status cut(dm_journal *journal, int64_t bytes) {
-  if (ftruncate(journal->fd, (off_t)bytes) < 0) return failed(journal, "cut");
-  journal->bytes = bytes;
-  return DM_OK;
-}
-
 dm_status dm_journal_clear(dm_journal *journal) {
-  DM_TRY(cut(journal, 0));
+  /* No old data may follow new records. */
+  if (ftruncate(journal->fd, 0) < 0) return failed(journal, "cut");
   if (fsync(journal->fd) < 0) return failed(journal, "synced");
   journal->state = DM_JOURNAL_NEW;
-  journal->count = 0;
+  journal->count = journal->bytes = 0;
   return DM_OK;
 }
 
@@ -327,27 +382,12 @@ dm_status dm_journal_begin(dm_journal *journal, const dm_attributes *fields) {
   return DM_OK;
 }
 
-static dm_status append(dm_journal *journal, dm_tile_record *records, int64_t count) {
-  const int64_t end = DM_JOURNAL_HEADER + journal->count * RECORD;
-  if (journal->bytes != end) DM_TRY(cut(journal, end));
-  for (int64_t i = 0; i < count; i++) {
-    records[i].sequence = journal->count + i;
-    records[i].own = dm_checksum_bytes(&records[i], RECORD - sizeof records[i].own, journal->key);
-  }
-  DM_TRY(dm_batch_move(journal->fd, true, journal->path, records, count * RECORD, end));
-  if (fdatasync(journal->fd) < 0) return failed(journal, "synced");
-  journal->count += count;
-  journal->bytes = end + count * RECORD;
-  return DM_OK;
-}
-
-dm_status dm_journal_append(dm_journal *journal, dm_tile_record *records, int64_t count) {
-  if (journal->failed || journal->state != DM_JOURNAL_PRESENT)
-    return dm_fail_at(DM_E_BUG, &journal->at, "nothing can be appended to its journal");
-  if (count == 0) return DM_OK;
-  journal->failed = true;
-  DM_TRY(append(journal, records, count));
-  journal->failed = false;
+dm_status dm_journal_count(dm_journal *journal, int64_t run, int64_t *count) {
+  *count = 0;
+  if (journal->state != DM_JOURNAL_PRESENT || journal->removed) return DM_OK;
+  DM_TRY(measure(journal));
+  DM_TRY(read_records(journal));
+  for (int64_t i = 0; i < journal->count; i++) *count += journal->tiles[i].run == run;
   return DM_OK;
 }
 
@@ -366,7 +406,7 @@ static dm_status check_ours(const dm_location *at, const char *path, int fd) {
   bool nothing;
   const int64_t bytes = dm_file_read_at(fd, start, sizeof start, 0);
   if (bytes < 0) return dm_file_failed(at, path, "read");
-  if (bytes > 0 && is_ours(start, bytes)) return DM_OK;
+  if (bytes > 0 && (is_ours(start, bytes) || is_strange(start, bytes))) return DM_OK;
   DM_TRY(dm_batch_is_zero(path, fd, &nothing));
   return nothing ? DM_OK : foreign(at, path);
 }
@@ -390,93 +430,92 @@ dm_status dm_journal_inspect(const dm_location *at, bool *present) {
   return status;
 }
 
-/* ---- checksums ---- */
+/* ---- parts ---- */
 
-/* Of many sources, every n-th is sampled: about as many bytes as of one file. */
-enum { PIECE = 4096, PLACES = 64, SOURCE_PLACES = 2, SAMPLED = 64 };
+struct dm_journal_part {
+  dm_location at;
+  char path[DM_SIBLING_PATH];
+  dm_journal_place place;
+  int fd, part, parts;
+  int64_t count;
+  bool failed; /* the state of the disk is unknown: append nothing more */
+};
 
-uint64_t dm_checksum_bytes(const void *data, int64_t bytes, uint64_t seed) {
-  return XXH3_64bits_withSeed(data, (size_t)bytes, seed);
-}
-
-/* Checksum of the BYTES at OFFSET of FILE, open as FD; continues from SEED. */
-static dm_status checksum_range(int fd, const char *file, int64_t offset, int64_t bytes,
-                                uint64_t seed, uint64_t *sum) {
-  char piece[PIECE];
-  *sum = seed;
-  for (int64_t at = 0; at < bytes; at += PIECE) {
-    int64_t length = dm_min(PIECE, bytes - at);
-    DM_TRY(dm_batch_move(fd, false, file, piece, length, offset + at));
-    *sum = dm_checksum_bytes(piece, length, *sum);
-  }
-  return DM_OK;
-}
-
-static dm_status sample(int fd, const dm_dataset *dataset, int64_t places, uint64_t *sum) {
+dm_status dm_journal_place_of(const dm_journal *journal, dm_journal_place *place) {
   struct stat info;
-  if (fstat(fd, &info) < 0) return dm_fail_at(DM_E_IO, &dataset->at, "fstat: %s", strerror(errno));
-  const int64_t last = dm_max(0, (int64_t)info.st_size - PIECE);
-  *sum = (uint64_t)info.st_size;
-  for (int64_t i = 0; i < places; i++) {
-    int64_t offset = last / (places - 1) * i + last % (places - 1) * i / (places - 1);
-    int64_t length = dm_min(PIECE, (int64_t)info.st_size - offset);
-    DM_TRY(checksum_range(fd, dataset->at.file, offset, length, *sum, sum));
-  }
+  if (journal->state != DM_JOURNAL_PRESENT)
+    return dm_fail_at(DM_E_BUG, &journal->at, "nothing can be appended to its journal");
+  if (fstat(journal->fd, &info) < 0) return failed(journal, "examined");
+  const int64_t end = dm_max((int64_t)info.st_size, DM_JOURNAL_HEADER);
+  *place = (dm_journal_place){
+      .key = journal->key, .inode = (uint64_t)info.st_ino, .base = dm_ceil_div(end, BLOCK) * BLOCK};
   return DM_OK;
 }
 
-/* Of Zarr: a few bytes of as many files. */
-static dm_status sample_zarr(const dm_dataset *d, int64_t places, uint64_t *sum) {
-  dm_zarr zarr;
-  DM_TRY(dm_zarr_read_array(&d->at, d->elsewhere, &zarr, NULL));
-  for (int64_t i = 0; i < places; i++) {
-    uint64_t one = (uint64_t)i; /* there is no such file */
-    int fd;
-    DM_TRY(dm_zarr_open_part(&d->at, &zarr, d->elsewhere, i, places, &fd));
-    dm_status status = fd < 0 ? DM_OK : sample(fd, d, SOURCE_PLACES, &one);
-    if (fd >= 0) close(fd);
-    DM_TRY(status);
-    *sum = dm_checksum_bytes(&one, sizeof one, *sum);
-  }
-  return DM_OK;
+static dm_status part_open(dm_journal_part *p) {
+  struct stat info;
+  DM_TRY(dm_file_sibling(&p->at, ".journal", p->path));
+  p->fd = open(p->path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (p->fd < 0 || fstat(p->fd, &info) < 0) return dm_file_failed(&p->at, p->path, "opened");
+  if (S_ISREG(info.st_mode) && (uint64_t)info.st_ino == p->place.inode) return DM_OK;
+  return dm_hint(dm_fail_at(DM_E_IO, &p->at, "'%s' is not the file that rank 0 holds", p->path),
+                 "is another run using it, or do the nodes see different file systems?");
 }
 
-static dm_status sample_file(const dm_dataset *dataset, int64_t places, uint64_t *sum) {
-  if (dataset->zarr) return sample_zarr(dataset, places, sum);
-  int fd = open(dataset->at.file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) return dm_fail_at(DM_E_IO, &dataset->at, "cannot be opened: %s", strerror(errno));
-  dm_status status = sample(fd, dataset, places, sum);
-  close(fd);
+dm_status dm_journal_part_open(const dm_location *at, const dm_journal_place *place, int part,
+                               int parts, dm_journal_part **opened) {
+  DM_TRY(dm_buffer_table(1, opened));
+  dm_journal_part *p = *opened;
+  *p = (dm_journal_part){.at = *at, .place = *place, .fd = -1, .part = part, .parts = parts};
+  dm_status status = part_open(p);
+  if (!status) return DM_OK;
+  dm_journal_part_close(p);
+  *opened = NULL;
   return status;
 }
 
-/* Goes on from *SUM with what SOURCE is, but not where, and with some of its bytes if SAMPLED. */
-static dm_status add_source(const dm_dataset *source, bool sampled, uint64_t *sum) {
-  const char *name = source->at.dataset;
-  const char *meaning = source->meaning.text;
-  const int64_t facts[] = {source->rows, source->cols, (int64_t)source->dtype, source->file_bytes,
-                           source->modified_ns};
-  uint64_t data = 0;
-  if (sampled) DM_TRY(sample_file(source, SOURCE_PLACES, &data));
-  *sum = dm_checksum_bytes(name, (int64_t)strlen(name), *sum);
-  *sum = dm_checksum_bytes(facts, sizeof facts, *sum);
-  *sum = dm_checksum_bytes(meaning, (int64_t)strlen(meaning), *sum);
-  *sum = dm_checksum_bytes(&data, sizeof data, *sum);
+void dm_journal_part_close(dm_journal_part *part) {
+  if (part && part->fd >= 0) close(part->fd);
+  free(part);
+}
+
+/* Writes the first of COUNT records, as many as are left of a block; *written of them. */
+static dm_status part_write(dm_journal_part *p, dm_tile_record *records, int64_t count,
+                            int64_t *written) {
+  const int64_t each = BLOCK / RECORD, block = p->count / each, place = p->count % each;
+  const int64_t offset = p->place.base + (block * p->parts + p->part) * BLOCK + place * RECORD;
+  *written = dm_min(count, each - place);
+  for (int64_t i = 0; i < *written; i++) {
+    records[i].part = p->part;
+    records[i].parts = p->parts;
+    records[i].own = record_sum(&records[i], p->place.key, offset + i * RECORD);
+  }
+  return dm_batch_move(p->fd, true, p->path, records, *written * RECORD, offset);
+}
+
+dm_status dm_journal_part_append(dm_journal_part *p, dm_tile_record *records, int64_t count) {
+  if (p->failed) return dm_fail_at(DM_E_BUG, &p->at, "nothing can be appended to its journal");
+  if (count == 0) return DM_OK;
+  p->failed = true;
+  for (int64_t written; count > 0; count -= written, records += written) {
+    DM_TRY(part_write(p, records, count, &written));
+    p->count += written;
+  }
+  if (fdatasync(p->fd) < 0) return dm_file_failed(&p->at, p->path, "synced");
+  p->failed = false;
   return DM_OK;
 }
 
-dm_status dm_checksum_sample(const dm_dataset *dataset, uint64_t *sum) {
-  const dm_composite *composite = dataset->composite;
-  *sum = 0;
-  if (!dataset->stack) DM_TRY(sample_file(dataset, PLACES, sum));
-  if (!composite) return DM_OK;
-  *sum = dm_checksum_bytes(dm_composite_patches(composite),
-                           composite->patches * (int64_t)sizeof(dm_patch), *sum);
-  const int64_t step = dm_max(1, composite->sources / SAMPLED);
-  for (int64_t i = 0; i < composite->sources; i++) {
-    dm_dataset source;
-    dm_composite_source(composite, i, &source);
-    DM_TRY(add_source(&source, i % step == 0, sum));
-  }
-  return DM_OK;
+dm_status dm_journal_append(dm_journal *journal, dm_tile_record *tiles, int64_t count) {
+  dm_journal_place place;
+  dm_journal_part *whole;
+  DM_TRY(dm_journal_place_of(journal, &place));
+  DM_TRY(dm_journal_part_open(&journal->at, &place, 0, 1, &whole));
+  dm_status status = dm_journal_part_append(whole, tiles, count);
+  dm_journal_part_close(whole);
+  return status;
+}
+
+uint64_t dm_checksum_bytes(const void *data, int64_t bytes, uint64_t seed) {
+  return XXH3_64bits_withSeed(data, (size_t)bytes, seed);
 }

@@ -99,11 +99,15 @@ typedef struct dm_prepare {
 dm_status dm_output_sync(dm_output *output, const dm_keepalive *keepalive);
 dm_status dm_output_close(dm_output *output); /* NULL is allowed */
 
-/* The same in a thread, for which KEEPALIVE must be suitable, while the caller continues; one at a
- * time per output. If no thread can be started, dm_output_syncing does it. */
-dm_status dm_output_sync_start(dm_output *output, const dm_keepalive *keepalive);
+/* The same in a thread, for which KEEPALIVE must be suitable, while the caller continues; then
+ * calls THEN, or NULL, there. One at a time per output. If no thread can be started,
+ * dm_output_syncing does it. */
+typedef dm_status dm_output_then(void *context);
+dm_status dm_output_sync_start(dm_output *output, const dm_keepalive *keepalive,
+                               dm_output_then *then, void *context);
 
-/* *done: no sync is under way; returns the error of the sync. WAIT: waits until it is done. */
+/* *done: no sync is under way; returns the error of the sync or of what followed it. WAIT: waits
+ * until it is done. */
 dm_status dm_output_syncing(dm_output *output, bool wait, bool *done);
 
 /* What a commit adds to a file. PROVENANCE is NULL for files that are not HDF5. */

@@ -15,7 +15,6 @@
 #include "file/journal.h"
 
 #define TILES "damier_tiles"
-#define TILES_HASH "damier_tiles_hash"
 #define TILES_CHECKSUM "damier_tiles_checksum" /* DM_CHECKSUM */
 
 /* Rows in one attribute, which has at most 64 KiB with its description; and in all of them. */
@@ -91,7 +90,7 @@ dm_status dm_output_write_tiles(const dm_location *at, int64_t set, const dm_til
   for (int64_t i = 0; i < count; i += ROWS)
     DM_TRY(write_list(at, set, tiles + i, i, dm_min(ROWS, count - i)));
   DM_TRY(dm_h5_write_text(at, set, TILES_CHECKSUM, DM_CHECKSUM));
-  return dm_h5_write_text(at, set, TILES_HASH, hash);
+  return dm_h5_write_text(at, set, DM_TILES_HASH, hash);
 }
 
 /* ---- reading them back ---- */
@@ -105,13 +104,13 @@ typedef struct answer {
 
 static dm_status damaged(const dm_location *at) {
   return dm_hint(dm_fail_at(DM_E_INPUT, at, "the checksums of its tiles are damaged"),
-                 "remove its attribute " TILES_HASH " to verify without them");
+                 "remove its attribute " DM_TILES_HASH " to verify without them");
 }
 
 /* Whether the attributes of SET name our checksums. */
 static dm_status are_ours(const dm_location *at, hid_t set, char hash[32], bool *ours) {
   DM_TRY(dm_h5_text_is(at, set, TILES_CHECKSUM, DM_CHECKSUM, ours));
-  return *ours ? dm_h5_text_of(at, set, TILES_HASH, hash, 32, ours) : DM_OK;
+  return *ours ? dm_h5_text_of(at, set, DM_TILES_HASH, hash, 32, ours) : DM_OK;
 }
 
 /* The rows in LIST; negative: it is none of ours. */

@@ -1,8 +1,10 @@
-/* output_tiles: the record of tiles in C's file. Private to src/file. */
+/* output_tiles: the record of tiles in C's file. */
 #ifndef DM_FILE_OUTPUT_TILES_H
 #define DM_FILE_OUTPUT_TILES_H
 
 #include "file/journal.h"
+
+#define DM_TILES_HASH "damier_tiles_hash"
 
 /* Writes attributes of SET, AT's open dataset: damier_tiles, damier_tiles_2, ... are rows (row,
  * col, rows, cols, checksum) of COUNT tiles, as many as an attribute holds in each;

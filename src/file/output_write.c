@@ -24,11 +24,12 @@ struct dm_output {
   dm_file_writer writer;
   pthread_t syncer;
   const dm_keepalive *keepalive; /* of the syncing thread */
+  dm_output_then *then;          /* what it does afterwards, or NULL */
+  void *context;
   bool threaded, syncing;
-  atomic_int outcome; /* of the sync under way: UNKNOWN, or its errno */
+  atomic_bool ended; /* the sync under way, with this */
+  dm_status outcome;
 };
-
-enum { UNKNOWN = -1 };
 
 static dm_status open_part(const dm_output_file *file, int *fd) {
   *fd = open(file->part, dm_file_writer_flags(file->way) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -134,27 +135,29 @@ dm_status dm_output_write(dm_output *output, int64_t row, int64_t col, dm_view v
   return DM_OK;
 }
 
-static dm_status outcome_of(const dm_output *output, int number) {
+dm_status dm_output_sync(dm_output *output, const dm_keepalive *keepalive) {
+  const int number = dm_file_sync(output->fd, false, keepalive);
   if (!number) return DM_OK;
   return dm_fail_at(DM_E_IO, &output->file.at, "'%s' could not be synced to the disk: %s",
                     output->file.part, strerror(number));
 }
 
-dm_status dm_output_sync(dm_output *output, const dm_keepalive *keepalive) {
-  return outcome_of(output, dm_file_sync(output->fd, false, keepalive));
-}
-
 static void *sync_behind(void *argument) {
   dm_output *output = argument;
-  atomic_store(&output->outcome, dm_file_sync(output->fd, false, output->keepalive));
+  output->outcome = dm_output_sync(output, output->keepalive);
+  if (!output->outcome && output->then) output->outcome = output->then(output->context);
+  atomic_store(&output->ended, true);
   return NULL;
 }
 
-dm_status dm_output_sync_start(dm_output *output, const dm_keepalive *keepalive) {
-  output->keepalive = keepalive;
+dm_status dm_output_sync_start(dm_output *output, const dm_keepalive *keepalive,
+                               dm_output_then *then, void *context) {
   if (output->syncing) return dm_fail_at(DM_E_BUG, &output->file.at, "is being synced already");
+  output->keepalive = keepalive;
+  output->then = then;
+  output->context = context;
   output->syncing = true;
-  atomic_store(&output->outcome, UNKNOWN);
+  atomic_store(&output->ended, false);
   output->threaded = pthread_create(&output->syncer, NULL, sync_behind, output) == 0;
   return DM_OK;
 }
@@ -162,14 +165,14 @@ dm_status dm_output_sync_start(dm_output *output, const dm_keepalive *keepalive)
 dm_status dm_output_syncing(dm_output *output, bool wait, bool *done) {
   *done = !output->syncing;
   if (*done) return DM_OK;
-  if (output->threaded && !wait && atomic_load(&output->outcome) == UNKNOWN) return DM_OK;
+  if (output->threaded && !wait && !atomic_load(&output->ended)) return DM_OK;
   if (output->threaded)
     pthread_join(output->syncer, NULL);
   else
     sync_behind(output);
   output->syncing = false;
   *done = true;
-  return outcome_of(output, atomic_load(&output->outcome));
+  return output->outcome;
 }
 
 dm_status dm_output_close(dm_output *output) {

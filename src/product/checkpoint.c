@@ -1,7 +1,6 @@
 #include "product/checkpoint.h"
 
 #include <math.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,37 +18,10 @@
 
 static const double between_looks = 0.05; /* seconds */
 
-/* Tiles that another run would reuse. */
-static int64_t kept(const dm_checkpoint *c) {
-  return c->taken + c->recorded;
-}
-
-/* ---- every rank reports its tiles on the disk to rank 0, in order; rank 0 records them ---- */
-
-enum { TAG = 75 };
+/* ---- every rank records what it has on the disk ---- */
 
 static bool writes(const dm_checkpoint *c) {
   return c->run->rank < c->used;
-}
-
-static dm_status notes_open(dm_checkpoint *c) {
-  DM_TRY(dm_buffer_table(c->tiles + 1, &c->mine));
-  for (int64_t t = 0; t <= c->tiles; t++) c->mine[t].tile = t;
-  DM_TRY(dm_messages_new(&c->sent));
-  if (c->run->rank != 0) return DM_OK;
-  DM_TRY(dm_buffer_table(c->tiles, &c->missing));
-  for (int64_t t = 0; t < c->tiles; t++) c->missing[t] = c->used;
-  DM_TRY(dm_buffer_table(c->used, &c->senders));
-  for (int r = 1; r < c->used; r++) DM_TRY(dm_messages_new(&c->senders[r].messages));
-  return DM_OK;
-}
-
-static void notes_close(dm_checkpoint *c) {
-  for (int r = 1; c->senders && r < c->used; r++) dm_messages_free(c->senders[r].messages);
-  dm_messages_free(c->sent);
-  free(c->senders);
-  free(c->missing);
-  free(c->mine);
 }
 
 /* The tile of this run in PLACE and, if it is another one, that of its mirror image. */
@@ -59,109 +31,75 @@ static int tiles_of(const dm_checkpoint *c, int64_t place, int64_t tiles[2]) {
   return tiles[1] == tiles[0] ? 1 : 2;
 }
 
-/* The number of these that all ranks have reported; 0: not all of them. */
-static int complete_at(const dm_checkpoint *c, int64_t place) {
-  int64_t tiles[2];
-  const int count = tiles_of(c, place, tiles);
-  for (int i = 0; i < count; i++)
-    if (c->missing[tiles[i]] > 0) return 0;
-  return count;
-}
-
-static void take(dm_checkpoint *c, const dm_tile_note *note) {
-  c->records[note->tile].checksum += note->checksum;
-  c->missing[note->tile]--;
-  const int64_t all = dm_plan_todo(c->plan);
-  for (int more; c->complete < all && (more = complete_at(c, c->complete)) > 0; c->complete++)
-    c->finished += more;
-}
-
-static dm_status send_note(dm_checkpoint *c, const dm_tile_note *note) {
-  return dm_messages_send(c->sent, c->comm, note, sizeof *note, 0, TAG);
-}
-
-static dm_status send_notes(dm_checkpoint *c, int64_t end) {
-  for (; c->noted < end; c->noted++) {
-    int64_t tiles[2];
-    const int count = tiles_of(c, c->noted, tiles);
-    for (int i = 0; i < count; i++) {
-      if (c->run->rank == 0)
-        take(c, &c->mine[tiles[i]]);
-      else
-        DM_TRY(send_note(c, &c->mine[tiles[i]]));
-    }
-  }
-  bool done;
-  return dm_messages_test(c->sent, &done);
-}
-
-static dm_status take_from(dm_checkpoint *c, int rank) {
-  dm_note_sender *sender = &c->senders[rank];
-  bool arrived = true;
-  while (arrived && !sender->ended) {
-    if (!sender->asked)
-      DM_TRY(dm_messages_receive(sender->messages, c->comm, &sender->note, sizeof sender->note,
-                                 rank, TAG));
-    sender->asked = true;
-    DM_TRY(dm_messages_test(sender->messages, &arrived));
-    if (!arrived) return DM_OK;
-    sender->asked = false;
-    sender->ended = sender->note.tile == c->tiles;
-    if (!sender->ended) take(c, &sender->note);
-  }
-  return DM_OK;
-}
-
-static dm_status notes_take(dm_checkpoint *c) {
-  for (int r = 1; r < c->used; r++) DM_TRY(take_from(c, r));
-  return DM_OK;
-}
-
-static bool all_ended(const dm_checkpoint *c) {
-  for (int r = 1; r < c->used; r++)
-    if (!c->senders[r].ended) return false;
-  return true;
-}
-
-static dm_status notes_end(dm_checkpoint *c) {
-  if (c->run->rank != 0) {
-    if (writes(c)) DM_TRY(send_note(c, &c->mine[c->tiles]));
-    return dm_messages_wait(c->sent);
-  }
-  while (!all_ended(c)) {
-    DM_TRY(notes_take(c));
-    dm_watch_poll(c->run->watch);
-    sched_yield();
-  }
-  return DM_OK;
-}
-
-static dm_status append_notes(void *context, const dm_keepalive *keepalive) {
-  dm_checkpoint *c = context;
-  (void)keepalive; /* writes few bytes */
-  if (dm_journal_state_of(c->journal) != DM_JOURNAL_PRESENT)
-    DM_TRY(dm_journal_begin(c->journal, &c->fields));
-  int64_t count = 0;
-  DM_FREED dm_tile_record *list = NULL;
-  DM_TRY(dm_buffer_table(2 * (c->complete - c->written), &list));
-  for (int64_t place = c->written; place < c->complete; place++) {
+/* *LIST, to be freed: COUNT records of the tiles in the places from BEGIN to END, of all of them,
+ * or, if MINE, of this rank's part. */
+static dm_status list_records(const dm_checkpoint *c, int64_t begin, int64_t end, bool mine,
+                              dm_tile_record **list, int64_t *count) {
+  *count = 0;
+  DM_TRY(dm_buffer_table(2 * (end - begin), list));
+  for (int64_t place = begin; place < end; place++) {
     int64_t tiles[2];
     const int more = tiles_of(c, place, tiles);
-    for (int i = 0; i < more; i++) list[count++] = c->records[tiles[i]];
+    for (int i = 0; i < more; i++) {
+      dm_tile_record *record = &(*list)[(*count)++];
+      *record = c->records[tiles[i]];
+      if (mine) record->checksum = c->mine[tiles[i]];
+    }
   }
-  DM_TRY(dm_journal_append(c->journal, list, count));
-  c->recorded += count;
   return DM_OK;
 }
 
-static dm_status notes_record(dm_checkpoint *c) {
-  if (c->complete == c->written) return DM_OK;
-  DM_TRY(dm_watch_work(c->run->watch, append_notes, c));
-  for (; c->written < c->complete; c->written++) {
-    int64_t tiles[2];
-    const int count = tiles_of(c, c->written, tiles);
-    for (int i = 0; i < count; i++) dm_tile_reach(c->states, tiles[i], DM_TILE_RECORDED);
-  }
+/* A thread does this once the data of the tiles is on the disk. */
+static dm_status record_behind(void *context) {
+  dm_checkpoint *c = context;
+  return dm_journal_part_append(c->part, c->behind, c->behinds);
+}
+
+/* Rank 0's journal, as all ranks need it. */
+typedef struct placing {
+  bool is;
+  dm_journal_place place;
+} placing;
+
+static dm_status begin_journal(dm_checkpoint *c) {
+  return dm_journal_state_of(c->journal) == DM_JOURNAL_PRESENT
+             ? DM_OK
+             : dm_journal_begin(c->journal, &c->fields);
+}
+
+/* Collective, if C has several tiles: ranks can record some while others are computed. */
+static dm_status open_parts(dm_checkpoint *c, placing *where) {
+  dm_status status = DM_OK;
+  if (!c->on || c->tiles == 1) return DM_OK;
+  DM_TRY(dm_comm_broadcast(c->run->world, where, sizeof *where, 0));
+  if (where->is && writes(c))
+    status =
+        dm_journal_part_open(&c->multiply->out, &where->place, c->run->rank, c->used, &c->part);
+  return dm_comm_agree(c->run->world, status);
+}
+
+/* Rank 0: records all that is not recorded, as whole tiles. */
+static dm_status append_rest(void *context, const dm_keepalive *keepalive) {
+  dm_checkpoint *c = context;
+  int64_t count;
+  DM_FREED dm_tile_record *list = NULL;
+  (void)keepalive; /* writes few bytes */
+  DM_TRY(begin_journal(c));
+  DM_TRY(list_records(c, c->recorded, c->stored, false, &list, &count));
+  DM_TRY(dm_journal_append(c->journal, list, count));
+  c->recorded = c->stored;
+  return DM_OK;
+}
+
+static dm_status record_rest(dm_checkpoint *c) {
+  return c->recorded < c->stored ? dm_watch_work(c->run->watch, append_rest, c) : DM_OK;
+}
+
+/* Rank 0: *tiles that another run would reuse. */
+static dm_status count_kept(dm_checkpoint *c, int64_t *tiles) {
+  *tiles = 0;
+  if (c->journal) DM_TRY(dm_journal_count(c->journal, c->found.run, tiles));
+  *tiles += c->taken;
   return DM_OK;
 }
 
@@ -199,6 +137,7 @@ typedef struct opening {
   dm_checkpoint *checkpoint;
   const dm_problem *problem;
   const dm_setup *setup;
+  placing *where;
 } opening;
 
 static dm_status inspect(void *context, const dm_keepalive *keepalive) {
@@ -227,10 +166,9 @@ dm_status dm_checkpoint_open(dm_run *run, const dm_multiply *multiply, const dm_
   c->on = multiply->checkpoint;
 
   c->interval = multiply->checkpoint_interval;
-  opening one = {c, problem, NULL};
+  opening one = {c, problem, NULL, NULL};
   DM_TRY(
       dm_comm_agree(run->world, run->rank == 0 ? dm_watch_work(run->watch, inspect, &one) : DM_OK));
-  DM_TRY(dm_comm_split(run->world, 0, run->rank, &c->comm));
   DM_TRY(dm_comm_broadcast(run->world, &c->found, sizeof c->found, 0));
   if (c->found.named > 0) DM_TRY(dm_found_verify(c));
   DM_TRY(
@@ -272,7 +210,7 @@ static dm_status take_up(dm_checkpoint *c) {
   const dm_problem *p = &c->plan->problem;
   int64_t count;
   bool there = false;
-  const dm_tile_record *records = dm_journal_records(c->journal, &count);
+  const dm_tile_record *records = dm_journal_tiles(c->journal, &count);
   for (int64_t i = 0, t = -1; i < count; i++)
     if ((t = dm_recorded_tile(c, &records[i], t + 1)) < 0)
       return dm_fail(DM_E_IO, "%s cannot be resumed: C is divided into different tiles",
@@ -311,6 +249,7 @@ static dm_status choose_way(dm_checkpoint *c) {
 static dm_status open_part(void *context, const dm_keepalive *keepalive) {
   dm_checkpoint *c = ((opening *)context)->checkpoint;
   const dm_setup *setup = ((opening *)context)->setup;
+  placing *where = ((opening *)context)->where;
   DM_FREED dm_attributes *wanted = NULL;
   (void)keepalive;
   DM_TRY(dm_buffer_table(1, &wanted));
@@ -321,7 +260,12 @@ static dm_status open_part(void *context, const dm_keepalive *keepalive) {
   DM_TRY(choose_way(c));
   for (int i = 0; i < wanted->count; i++)
     DM_TRY(dm_attributes_add(&c->fields, wanted->list[i].name, "%s", wanted->list[i].text));
-  return add_cut(c);
+  DM_TRY(add_cut(c));
+  if (c->found.records == 0) c->found.run = 0;
+  if (!c->on || c->tiles == 1) return DM_OK;
+  DM_TRY(begin_journal(c));
+  where->is = true;
+  return dm_journal_place_of(c->journal, &where->place);
 }
 
 static dm_status share_records(dm_checkpoint *c) {
@@ -368,7 +312,8 @@ dm_status dm_checkpoint_begin(dm_checkpoint *c, const dm_setup *setup, dm_output
   c->plan = &setup->plan;
   c->tiles = dm_plan_tiles(c->plan);
   c->used = dm_plan_used(c->plan);
-  opening one = {c, NULL, setup};
+  placing where = {.is = false};
+  opening one = {c, NULL, setup, &where};
   dm_status status = c->run->rank == 0 ? dm_watch_work(c->run->watch, open_part, &one) : DM_OK;
   DM_TRY(dm_comm_agree(c->run->world, status));
   DM_TRY(dm_comm_broadcast(c->run->world, &c->found, sizeof c->found, 0));
@@ -383,7 +328,8 @@ dm_status dm_checkpoint_begin(dm_checkpoint *c, const dm_setup *setup, dm_output
   *file = c->file;
   if (dm_comm_is_one_process(c->run->world))
     DM_TRY(dm_comm_broadcast(c->run->world, &c->reservation, sizeof c->reservation, 0));
-  DM_TRY(dm_comm_agree(c->run->world, notes_open(c)));
+  DM_TRY(dm_comm_agree(c->run->world, dm_buffer_table(c->tiles, &c->mine)));
+  DM_TRY(open_parts(c, &where));
   DM_TRY(dm_comm_barrier(c->run->world)); /* intervals start at the same time */
   c->started = dm_now();
   c->begun = true;
@@ -417,7 +363,7 @@ bool dm_checkpoint_sums(const dm_checkpoint *c) {
 }
 
 void dm_checkpoint_add(dm_checkpoint *c, int64_t tile, uint64_t checksum) {
-  if (c->sums) c->mine[tile].checksum += checksum;
+  if (c->sums) c->mine[tile] += checksum;
 }
 
 dm_status dm_checkpoint_stored(dm_checkpoint *c, int64_t tile) {
@@ -437,46 +383,49 @@ static bool is_due(dm_checkpoint *c, double now) {
 
 dm_status dm_checkpoint_poll(dm_checkpoint *c) {
   const double now = dm_now();
-  if (!c->on || !c->output || now < c->next) return DM_OK;
+  if (!c->part || !c->output || now < c->next) return DM_OK;
   c->next = now + between_looks;
   bool done;
   DM_TRY(dm_output_syncing(c->output, false, &done));
-  if (done) {
-    c->synced = c->syncing;
-    DM_TRY(send_notes(c, c->synced));
-    if (c->stored > c->synced && is_due(c, now)) {
-      c->syncing = c->stored;
-      DM_TRY(dm_output_sync_start(c->output, &c->run->of_thread));
-    }
-  }
-  if (c->run->rank != 0) return DM_OK;
-  DM_TRY(notes_take(c));
-  return c->on ? notes_record(c) : DM_OK;
+  if (!done) return DM_OK;
+  c->recorded = c->syncing;
+  if (c->stored == c->recorded || !is_due(c, now)) return DM_OK;
+  free(c->behind);
+  c->behind = NULL;
+  DM_TRY(list_records(c, c->recorded, c->stored, true, &c->behind, &c->behinds));
+  c->syncing = c->stored;
+  return dm_output_sync_start(c->output, &c->run->of_thread, record_behind, c);
 }
 
 static dm_status sync_all(void *context, const dm_keepalive *keepalive) {
   dm_checkpoint *c = context;
   bool done;
   DM_TRY(dm_output_syncing(c->output, true, &done));
-  DM_TRY(dm_output_sync(c->output, keepalive));
-  c->synced = c->syncing = c->stored;
-  return DM_OK;
+  c->recorded = c->syncing;
+  return dm_output_sync(c->output, keepalive);
 }
 
-static dm_status end_notes(dm_checkpoint *c) {
+/* Afterwards all ranks know which tiles are on the disk and in the journal, and their checksums. */
+static dm_status sync_and_sum(dm_checkpoint *c) {
   dm_run_phase(c->run, "syncing", DM_SYNC_PATIENCE);
   DM_TRY(dm_comm_agree(c->run->world, dm_watch_work(c->run->watch, sync_all, c)));
+  int64_t most[] = {-c->stored, -c->recorded};
+  if (!writes(c)) most[0] = most[1] = -dm_plan_todo(c->plan);
+  DM_TRY(dm_comm_max_i64(c->run->world, most, 2));
+  c->stored = -most[0];
+  c->recorded = -most[1];
+  DM_TRY(dm_comm_sum_i64(c->run->world, (int64_t *)c->mine, c->tiles));
+  for (int64_t t = 0; t < c->tiles; t++) c->records[t].checksum += c->mine[t];
   c->flushed = true;
-  dm_status status = send_notes(c, c->synced);
-  return status ? status : notes_end(c);
+  return DM_OK;
 }
 
 dm_status dm_checkpoint_flush(dm_checkpoint *c, bool record) {
   dm_status status = DM_OK;
-  if (c->output && !c->flushed) status = end_notes(c);
-  const bool late = dm_now() - c->started >= c->interval || kept(c) > 0;
+  if (c->output && !c->flushed) status = sync_and_sum(c);
+  const bool late = dm_now() - c->started >= c->interval || c->taken + c->recorded > 0;
   if (!status && c->flushed && c->run->rank == 0 && c->on && (record || late))
-    status = notes_record(c);
+    status = record_rest(c);
   return dm_comm_agree(c->run->world, status);
 }
 
@@ -486,11 +435,11 @@ dm_status dm_checkpoint_intend(dm_checkpoint *c, dm_completion *completion) {
   const dm_output_form *form = &c->multiply->form;
   const bool packed = dm_output_is_chunked(form) || dm_output_is_recast(form);
   completion->tiles = c->records;
-  completion->count = c->sums && c->taken + c->finished == c->tiles ? c->tiles : 0;
+  completion->count = c->sums && c->stored == dm_plan_todo(c->plan) ? c->tiles : 0;
   if (c->journal && (c->found.in_place || packed || c->multiply->keep_journal))
-    DM_TRY(notes_record(c));
+    DM_TRY(record_rest(c));
   completion->journal = c->journal;
-  completion->unrecorded = !c->journal || dm_journal_state_of(c->journal) != DM_JOURNAL_PRESENT;
+  completion->unrecorded = !c->journal || c->taken + c->recorded == 0;
   return DM_OK;
 }
 
@@ -519,8 +468,12 @@ static dm_status report_kept(const dm_checkpoint *c, dm_status status, int64_t k
 static bool is_to_be_packed(dm_checkpoint *c, const dm_error *error) {
   if (!c->on || error->code == DM_E_VERIFY || error->code == DM_E_CORRUPT) return false;
   if (!dm_path_names(c->file.part, c->file.made)) return false; /* it was removed, or replaced */
-  if (c->flushed) dm_status_free(notes_record(c));              /* may fail, too, on a full disk */
-  return kept(c) == c->tiles;
+  if (c->flushed) dm_status_free(record_rest(c));               /* may fail, too, on a full disk */
+  int64_t kept;
+  dm_status status = count_kept(c, &kept);
+  const bool all = !status && kept == c->tiles;
+  dm_status_free(status);
+  return all;
 }
 
 /* A journal that cannot be removed is no reason to reject a result. */
@@ -563,7 +516,8 @@ static dm_status tidy(dm_checkpoint *c, dm_status status, bool keep_part) {
     return dm_hint(
         status, "the complete result is '%.200s.part', contiguous; the same command resumes there",
         c->multiply->out.file);
-  const int64_t tiles = c->begun ? kept(c) : c->found.records;
+  int64_t tiles = c->found.records;
+  if (c->begun) dm_status_free(count_kept(c, &tiles));
   if (status && tiles > 0 && !keep_part) return report_kept(c, status, tiles);
   if (status && c->created && !keep_part) dm_commit_give_up(c->run, &c->file, status);
   /* A journal that this run could not interpret must not be removed. */
@@ -574,17 +528,16 @@ static dm_status tidy(dm_checkpoint *c, dm_status status, bool keep_part) {
 dm_status dm_checkpoint_close(dm_checkpoint *c, dm_status status, bool keep_part) {
   if (!c) return status;
   status = dm_status_first(status, end_reserving(c, false));
-  /* Ranks end together: no message may arrive in freed memory. */
-  if (c->begun && !c->flushed && status && status->agreed)
-    status = dm_status_first(status, notes_end(c));
+  /* All have recorded what they can: rank 0 counts it. */
+  if (c->begun && status && status->agreed)
+    status = dm_status_first(status, dm_comm_barrier(c->run->world));
   if (c->run->rank == 0) status = tidy(c, status, keep_part);
   dm_output_release(&c->file);
+  dm_journal_part_close(c->part);
   dm_journal_close(c->journal);
-  /* If one rank failed alone messages are still under way: the launcher ends all ranks. */
-  if (status && !status->agreed) return status;
-  notes_close(c);
-  dm_comm_free(c->comm);
+  free(c->behind);
   free(c->records);
+  free(c->mine);
   free(c);
   return status;
 }

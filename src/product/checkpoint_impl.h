@@ -15,21 +15,9 @@ typedef struct dm_found {
   int64_t named; /* tiles of a result that may have C's name already; 0: none has */
   bool done;     /* it has */
   int64_t tiles_m, tiles_n, down, pm, pn, pk, panel;
+  int64_t run;    /* number of this run: how often the first one was resumed */
   char id[DM_ID]; /* id of its part file */
 } dm_found;
-
-/* Sent to rank 0 for each tile that the sender has on the disk; the last note names no tile. */
-typedef struct dm_tile_note {
-  int64_t tile;
-  uint64_t checksum; /* checksum of the sender's part */
-} dm_tile_note;
-
-/* Rank 0's state for one of the other ranks. */
-typedef struct dm_note_sender {
-  dm_messages *messages;
-  dm_tile_note note; /* receives the next note */
-  bool asked, ended;
-} dm_note_sender;
 
 struct dm_checkpoint {
   dm_run *run;
@@ -38,21 +26,24 @@ struct dm_checkpoint {
   bool named; /* C has its name */
   bool sums;  /* checksums are computed */
   bool on;    /* false: nothing is recorded, the result is synced at the end */
-  dm_comm *comm;
   double interval, started, next;
   dm_found found;
 
   const dm_plan *plan;
   dm_tile_states *states;
-  int64_t tiles, taken; /* taken: tiles that an earlier run recorded */
-  int used;             /* ranks that write */
-  dm_tile_note *mine;   /* this rank's part of every tile, and the final note */
-  /* Tiles of this run that have reached this state on this rank, counted as in plan->todo. */
-  int64_t stored, syncing, synced, noted;
+  int64_t tiles, taken;    /* taken: tiles that an earlier run recorded */
+  int used;                /* ranks that write */
+  uint64_t *mine;          /* checksums of this rank's part of every tile */
+  dm_tile_record *records; /* one per tile; their checksums are known after the flush */
+  dm_journal_part *part;   /* records tiles while others are computed; or NULL */
+  dm_tile_record *behind;  /* what the thread that syncs records then, and how many */
+  int64_t behinds;
+  /* Tiles of this run that have reached this state on this rank, counted as in plan->todo; after
+   * the flush, on all. */
+  int64_t stored, syncing, recorded;
   int64_t turn; /* number of intervals passed at the last sync */
   dm_output *output;
-  bool flushed; /* everything is on the disk, and rank 0 knows */
-  dm_messages *sent;
+  bool flushed; /* everything is on the disk, and all ranks know */
 
   /* rank 0 */
   dm_journal *journal;
@@ -60,13 +51,6 @@ struct dm_checkpoint {
   dm_output_file file;
   bool created;
   dm_reservation *reservation; /* of the part file's space, or NULL; ranks of its process know it */
-  dm_tile_record *records;     /* one per tile */
-  int32_t *missing;            /* number of ranks that have not reported the tile */
-  int64_t complete,
-      written;      /* tiles of this run that all ranks have reported; that are in the journal */
-  int64_t finished, /* the same, images included */
-      recorded;
-  dm_note_sender *senders; /* one per rank that writes; the first, rank 0, is unused */
 };
 
 /* ---- checkpoint_resume.c ---- */

@@ -142,7 +142,8 @@ dm_status dm_found_compare(dm_checkpoint *c, const dm_attributes *wanted) {
 static void note_found(dm_checkpoint *c) {
   const dm_attributes *f = dm_journal_fields(c->journal);
   dm_found *found = &c->found;
-  dm_journal_records(c->journal, &found->records);
+  dm_journal_tiles(c->journal, &found->records);
+  found->run = dm_journal_last_run(c->journal) + 1;
   const struct {
     const char *name;
     int64_t *value;
@@ -160,13 +161,30 @@ static void note_found(dm_checkpoint *c) {
  * of its tiles. */
 static dm_status inspect_whole(dm_checkpoint *c, const dm_problem *p) {
   const dm_dataset *whole = &c->multiply->whole;
-  bool covers;
   int64_t count;
   if (!whole->at.file[0] || whole->rows != p->m || whole->cols != p->n || whole->dtype != p->c ||
       dm_fields_differ(dm_journal_fields(c->journal), &c->fields, c->found.in_place))
     return DM_OK;
-  DM_TRY(dm_journal_tiles(c->journal, p->m, p->n, &c->records, &count, &covers));
-  if (covers) c->found.named = count;
+  if (!dm_journal_covers(c->journal, p->m, p->n)) return DM_OK;
+  const dm_tile_record *tiles = dm_journal_tiles(c->journal, &count);
+  DM_TRY(dm_buffer_table(count, &c->records));
+  memcpy(c->records, tiles, (size_t)count * sizeof *tiles);
+  c->found.named = count;
+  return DM_OK;
+}
+
+/* Without --force: of what cannot be read, nobody knows how much work is lost. */
+static dm_status refuse_unreadable(const dm_checkpoint *c, const dm_journal *journal) {
+  const dm_journal_state state = dm_journal_state_of(journal);
+  const char *out = c->multiply->out.file;
+  if (c->multiply->force) return DM_OK;
+  if (state == DM_JOURNAL_DAMAGED)
+    return dm_hint(dm_fail(DM_E_IO, "%s cannot be resumed: its journal is damaged", out),
+                   "start over with --force");
+  if (state == DM_JOURNAL_STRANGE)
+    return dm_hint(
+        dm_fail(DM_E_IO, "%s cannot be resumed: another version of damier wrote its journal", out),
+        "resume with that version, or start over with --force");
   return DM_OK;
 }
 
@@ -179,9 +197,7 @@ static dm_status inspect_journal(dm_checkpoint *c, const dm_problem *problem) {
         &c->run->log, DM_LOG_WARNING,
         "the file system of %s has no locks: a second run on the same output would not be noticed",
         m->out.file);
-  if (dm_journal_state_of(c->journal) == DM_JOURNAL_DAMAGED && !m->force)
-    return dm_hint(dm_fail(DM_E_IO, "%s cannot be resumed: its journal is damaged", m->out.file),
-                   "start over with --force");
+  DM_TRY(refuse_unreadable(c, c->journal));
   if (dm_journal_state_of(c->journal) == DM_JOURNAL_PRESENT) note_found(c);
   DM_TRY(dm_fields_of_problem(m, problem, &c->fields));
   return dm_journal_state_of(c->journal) == DM_JOURNAL_PRESENT ? inspect_whole(c, problem) : DM_OK;
@@ -196,12 +212,13 @@ static dm_status inspect_unused(const dm_checkpoint *c) {
   dm_journal *journal;
   int64_t records;
   DM_TRY(dm_journal_open(&m->out, &journal, &locked));
-  (void)dm_journal_records(journal, &records);
-  dm_status status =
-      records > 0 && !m->force
-          ? dm_hint(dm_fail(DM_E_IO, "an earlier run on %s can be resumed", m->out.file),
-                    "leave out --no-checkpoint, or start over with --force")
-          : dm_journal_remove(journal);
+  (void)dm_journal_tiles(journal, &records);
+  dm_status status = refuse_unreadable(c, journal);
+  if (!status)
+    status = records > 0 && !m->force
+                 ? dm_hint(dm_fail(DM_E_IO, "an earlier run on %s can be resumed", m->out.file),
+                           "leave out --no-checkpoint, or start over with --force")
+                 : dm_journal_remove(journal);
   dm_journal_close(journal);
   return status;
 }
@@ -242,7 +259,7 @@ int64_t dm_recorded_tile(const dm_checkpoint *c, const dm_tile_record *r, int64_
 
 dm_status dm_trust_list(dm_checkpoint *c) {
   int64_t count = 0;
-  const dm_tile_record *old = c->journal ? dm_journal_records(c->journal, &count) : NULL;
+  const dm_tile_record *old = c->journal ? dm_journal_tiles(c->journal, &count) : NULL;
   DM_TRY(dm_buffer_table(c->tiles, &c->records));
   for (int64_t i = 0, t = -1; i < dm_min(count, c->found.records); i++) {
     t = dm_recorded_tile(c, &old[i], t + 1);
@@ -253,8 +270,6 @@ dm_status dm_trust_list(dm_checkpoint *c) {
 }
 
 void dm_trust_list_others(dm_checkpoint *c) {
-  int64_t count = 0;
-  const dm_tile_record *old = c->journal ? dm_journal_records(c->journal, &count) : NULL;
   for (int64_t t = 0; t < c->tiles; t++) /* images are computed with what they are images of */
     if (!dm_tile_has(c->states, dm_triangle_twin(c->plan, t), TAKEN_UP))
       dm_tile_give_back(c->states, t);
@@ -264,7 +279,7 @@ void dm_trust_list_others(dm_checkpoint *c) {
       continue;
     }
     c->records[t] = trust_record(c->plan, t);
-    if (count > 0) c->records[t].run = old[count - 1].run + 1;
+    c->records[t].run = c->found.run;
   }
 }
 
@@ -524,7 +539,7 @@ static dm_status record_good(void *context, const dm_keepalive *keepalive) {
   name_cut(l, &c->fields);
   DM_TRY(dm_journal_begin(c->journal, &c->fields));
   DM_TRY(dm_journal_append(c->journal, l->list, count));
-  c->recorded = count; /* wrong tiles are not recorded later, either */
+  c->taken = count;
   return DM_OK;
 }
 
@@ -541,13 +556,15 @@ static dm_status give_back(dm_checkpoint *c, const dm_extent *wrong, int64_t cou
 dm_status dm_checkpoint_give_back(dm_checkpoint *c, const dm_extent *wrong, int64_t count,
                                   int64_t *good, int64_t *tiles) {
   leftover l = {.tiles = c->tiles};
-  c->taken = c->written = c->complete = c->recorded = 0;
+  c->taken = 0;
+  c->recorded = c->stored; /* wrong tiles are not recorded later, either */
+  c->found.run = -1;       /* all that is kept is taken */
   dm_status status = c->on ? give_back(c, wrong, count, &l) : DM_OK;
   free(l.list);
   free(l.good);
   free(l.sums);
   DM_TRY(status);
-  *good = c->recorded;
+  *good = c->taken;
   DM_TRY(dm_comm_broadcast(c->run->world, good, sizeof *good, 0));
   *tiles = *good > 0 ? l.tiles : c->tiles;
   c->created |= *good == 0;

@@ -12,6 +12,7 @@
 #include "core/units.h"
 #include "core/version.h"
 #include "file/inspect.h"
+#include "file/output_tiles.h"
 #include "run/facts.h"
 #include "transport/transport.h"
 
@@ -151,6 +152,20 @@ static void record_origin(const dm_dataset *dataset, dm_record *record) {
                  dataset->origin == DM_ORIGIN_ARMADILLO ? ", if it wrote it" : "");
 }
 
+/* The list of tiles in a file of C; a damaged one does not keep the rest from being shown. */
+static dm_status record_tiles(const dm_dataset *dataset, dm_record *record) {
+  DM_FREED dm_tile_record *tiles = NULL;
+  int64_t count;
+  dm_status status = dm_output_tiles_read(dataset, &tiles, &count);
+  const bool damaged = status && status->code == DM_E_INPUT;
+  if (status && !damaged) return status;
+  dm_status_free(status);
+  if (damaged) dm_record_text(record, "dataset.tiles", "tiles", "their checksums are damaged");
+  if (count > 0)
+    dm_record_text(record, "dataset.tiles", "tiles", "checksums of %lld tiles", (long long)count);
+  return DM_OK;
+}
+
 dm_status dm_info_dataset(const dm_dataset *dataset, const dm_attributes *provenance,
                           dm_record *record) {
   char layout[200], name[DM_NAME], shape[DM_SHAPE_TEXT];
@@ -171,6 +186,8 @@ dm_status dm_info_dataset(const dm_dataset *dataset, const dm_attributes *proven
     dm_record_text(record, "dataset.beside", "beside them", "%s", dataset->meaning.warning);
   dm_record_integer(record, "dataset.stored_bytes", "stored", DM_SHOWN_BYTES,
                     dataset->stored_bytes);
+  if (provenance && dm_attributes_find(provenance, DM_TILES_HASH))
+    DM_TRY(record_tiles(dataset, record));
   for (int i = 0; provenance && i < provenance->count; i++) {
     char path[64], label[64];
     snprintf(path, sizeof path, "provenance.%s", provenance->list[i].name);

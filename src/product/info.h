@@ -11,7 +11,8 @@
  * MPI; its version is available before. */
 dm_status dm_info_program(dm_record *record);
 
-/* Shape, type, layout, filters and provenance of a dataset. */
+/* Shape, type, layout, filters and provenance of a dataset; of a C also its list of tiles. Forks.
+ */
 dm_status dm_info_dataset(const dm_dataset *dataset, const dm_attributes *provenance,
                           dm_record *record);
 

@@ -231,11 +231,10 @@ def stops(bed):
 
 def resumes(bed):
     """Begun by threads, continued by processes; and back."""
-    after_two = {"FAULT": "fdatasync:1:kill", "FAULT_PATH": ".journal", "FAULT_SIZE": str((1 << 16) + 2 * 64)}
     for begins in (True, False):
         output = faulty_runs.Output(bed, f"resumed{begins}", 2)
         with_threads(begins)
-        code, err, _ = output.run(after_two | ({} if begins else {"FAULT_RANK": "0"}))
+        code, err, _ = output.run(faulty_runs.once_recorded(2))
         expect(code in faulty_runs.KILLED and output.path(".journal").exists(), f"not killed: {code}\n{err}")
         with_threads(not begins)
         code, err, _ = output.run(extra=("-v",))

@@ -14,7 +14,6 @@ import genotypes
 import running
 from running import expect
 
-HEADER = 1 << 16  # bytes of the journal before its records, of 64 bytes each
 MEMORY = 3  # MiB in addition to the process's own memory: several tiles
 ROWS, COLS = 210, 900
 
@@ -52,7 +51,7 @@ class Statistic(faulty_runs.Output):
 
     def kill(self, tiles, journal):
         """Kills the run when JOURNAL has that many records."""
-        code, err, _ = self.run({"FAULT": "fdatasync:1:kill", "FAULT_PATH": journal, "FAULT_SIZE": str(HEADER + 64 * tiles), "FAULT_RANK": "0"})
+        code, err, _ = self.run(faulty_runs.once_recorded(tiles, journal))
         expect(code in faulty_runs.KILLED, f"{self.name}: not killed: {code}\n{err}")
 
     def expect_near(self, want):
@@ -94,11 +93,9 @@ def resumed_pairs(case, bed):
     output = Statistic(bed, name, ranks, *words)
     for product, made in (("s", 2), ("q", 3)):
         output.kill(2, f"{name}.h5.damier-pair-{product}.journal")
-        code, err, _ = output.run({"FAULT": "fdatasync:1:5", "FAULT_PATH": f"{name}.h5.damier-pair-{product}.journal",
-                                   "FAULT_SIZE": str(HEADER + 64 * 3), "FAULT_RANK": "0"})
+        code, err, _ = output.run(faulty_runs.once_recorded(3, f"{name}.h5.damier-pair-{product}.journal", 5))
         expect(code == 4 and err.count("already the result") == made, f"{name}: exit {code}\n{err}")
-    code, err, _ = output.run({"FAULT": "fdatasync:1:term", "FAULT_PATH": f"{name}.h5.damier-pair-{product}.journal",
-                               "FAULT_SIZE": str(HEADER + 64 * 3), "FAULT_RANK": "0"})
+    code, err, _ = output.run(faulty_runs.once_recorded(3, f"{name}.h5.damier-pair-{product}.journal", "term"))
     expect(code == 75 and re.search(rf"hint: [{made}{made + 1}] of {made + 1} products of pairs are kept", err), f"{name}: exit {code}\n{err}")
     code, err, _ = output.run()
     expect(code == 0 and err.count("already the result") >= made, f"{name}: exit {code}\n{err}")

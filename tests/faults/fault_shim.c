@@ -8,6 +8,7 @@
  *                      file gets its name before the call), or a delay such as "1500ms"
  *   FAULT_RANK=R       only in this rank; FAULT_PATH=TEXT  only files with TEXT in their path
  *   FAULT_SIZE=BYTES   only open files of at least BYTES bytes
+ *   FAULT_TILES=N      only an open journal with all parts of at least N tiles
  *   FAULT_COUNT=FILE   appends a line "RANK CALL COUNT" for each matching call at exit
  *
  * CALL: read (pread, preadv), write (pwrite, pwritev), fsync, fdatasync, sync_file_range, rename,
@@ -64,7 +65,7 @@ static struct {
   planned list[FAULTS];
   int count;
   const char *path, *rank, *count_file;
-  long long size;
+  long long size, tiles;
   uintptr_t first, last; /* the program's code */
   uintptr_t base;        /* what its symbols count from */
   const ElfW(Sym) * symbols, *symbols_end;
@@ -158,6 +159,7 @@ static __attribute__((constructor)) void start(void) {
   fault.path = getenv("FAULT_PATH");
   fault.count_file = getenv("FAULT_COUNT");
   if (getenv("FAULT_SIZE")) fault.size = atoll(getenv("FAULT_SIZE"));
+  if (getenv("FAULT_TILES")) fault.tiles = atoll(getenv("FAULT_TILES"));
   dl_iterate_phdr(note_program, NULL);
   note_symbols();
   const char *rank = getenv("FAULT_RANK");
@@ -211,6 +213,35 @@ static bool is_device(const char *path) {
   return strncmp(path, "/dev/", 5) == 0 && strncmp(path, "/dev/shm/", 9) != 0;
 }
 
+#define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+/* Tiles of which the journal LINK has all parts: each run's ranks record theirs in one order. */
+static long long tiles_of(const char *link) {
+  enum { HEADER = 1 << 16, RUNS = 8, PARTS = 8 };
+  struct {
+    long long tile[5], run;
+    int part, parts;
+    unsigned long long own;
+  } record;
+  long long counts[RUNS][PARTS] = {{0}}, tiles = 0;
+  int parts[RUNS] = {0};
+  const int fd = (int)syscall(SYS_openat, AT_FDCWD, link, O_RDONLY | O_CLOEXEC);
+  for (off_t at = HEADER; NEXT(pread)(fd, &record, sizeof record, at) == sizeof record;
+       at += sizeof record)
+    if (record.parts > 0 && record.parts <= PARTS && record.run < RUNS) {
+      parts[record.run] = record.parts;
+      counts[record.run][record.part]++;
+    }
+  close(fd);
+  for (int run = 0; run < RUNS; run++) {
+    long long least = parts[run] > 0 ? counts[run][0] : 0;
+    for (int part = 1; part < parts[run]; part++)
+      if (counts[run][part] < least) least = counts[run][part];
+    tiles += least;
+  }
+  return tiles;
+}
+
 static int strike_file(int call, int fd) {
   char link[64], path[1100];
   if (!fault.ready) return 0;
@@ -220,6 +251,7 @@ static int strike_file(int call, int fd) {
   if (path[0] != '/' || is_device(path)) return 0;
   struct stat seen;
   if (fault.size > 0 && (fstat(fd, &seen) != 0 || seen.st_size < fault.size)) return 0;
+  if (fault.tiles > 0 && (!strstr(path, ".journal") || tiles_of(link) < fault.tiles)) return 0;
   return strike_path(call, path);
 }
 
@@ -229,7 +261,6 @@ static int strike_memory(const void *caller) {
   return fault.ready && is_ours && !is_in_cuda(place) ? strike(MALLOC) : 0;
 }
 
-#define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 #define HALF(bytes) ((bytes) > 1 ? (bytes) / 2 : (bytes))
 #define FAIL(hit, value)                                                                           \
   do {                                                                                             \

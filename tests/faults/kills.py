@@ -19,7 +19,6 @@ from running import expect
 
 SEED = 20261121
 SHAPE = (1100, 900, 1500)
-HEADER, RECORD = 1 << 16, 64  # bytes of the journal
 ALONE, LONGEST = 60, 300  # seconds
 LITTLE, MORE, MUCH = 3, 21, 90  # MiB in addition to the process's own memory
 
@@ -50,14 +49,12 @@ def kill(process, ranks, how, rng):
 
 
 def wait_for(process, output, moment):
-    """Waits until MOMENT: seconds, or a number of records in the journal; False if the run ended first."""
+    """Waits until MOMENT: seconds, or a number of tiles in the journal; False if the run ended first."""
     started, kind, amount = time.monotonic(), *moment
     while process.poll() is None and time.monotonic() - started < 60:
         if kind == "seconds" and time.monotonic() - started >= amount:
             return True
-        journal = output.path(".journal")
-        if kind == "records" and journal.exists() and (
-                journal.stat().st_size >= HEADER + amount * RECORD):
+        if kind == "tiles" and output.path(".journal").exists() and output.recorded() >= amount:
             return True
         time.sleep(0.002)
     return False
@@ -122,9 +119,9 @@ def one_case(bed, number, others):
         for _ in range(rng.choice((1, 1, 1, 2, 3))):
             how = rng.choice(("one", "all", "stop"))
             moment = rng.choice((("seconds", rng.uniform(0.1, 1.0) * bed.seconds[ranks]),
-                                 ("records", rng.randrange(0, bed.tiles[ranks]))))
+                                 ("tiles", rng.randrange(0, bed.tiles[ranks]))))
             if others:
-                moment = ("records", rng.randrange(1, bed.tiles[ranks]))
+                moment = ("tiles", rng.randrange(1, bed.tiles[ranks]))
             what += f", {how} after {moment[1]:.2f} {moment[0]}"
             ended = disturbed(output, ranks, moment, how, rng)
             if ended is None or output.path().exists():  # too late: C has its final name

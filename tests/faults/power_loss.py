@@ -305,7 +305,7 @@ class Trial:
 def modes(options):
     room = running.process_mib(options.damier) + 1
     tiles = ("--memory", f"host={room}MiB", "--checkpoint-interval", "0")
-    records = {"FAULT": "fdatasync:1:kill", "FAULT_PATH": ".journal", "FAULT_SIZE": str((1 << 16) + 2 * 64)}
+    records = faulty_runs.once_recorded(2)
     large = (600, 500, 60)
     in_place = ("--c", "{folder}/C.h5:/c", "--beta", 1)
     return [Mode("plain"), Mode("plain, `--force`", old="c", force=True), Mode("into mapped pages", ("--write-by", "mapped")),

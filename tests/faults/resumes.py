@@ -14,16 +14,7 @@ import faulty_runs
 import running
 from running import expect
 
-HEADER = 1 << 16  # bytes of the journal before its records, of 64 bytes each
-
-
-def once_recorded(tiles):
-    """Kills the run when the journal has that many records: the number of syncs until then depends on the load."""
-    return {"FAULT": "fdatasync:1:kill", "FAULT_PATH": ".journal", "FAULT_SIZE": str(HEADER + 64 * tiles),
-            "FAULT_RANK": "0"}
-
-
-AFTER_THREE = once_recorded(3)
+AFTER_THREE = faulty_runs.once_recorded(3)
 MEMORY = 3  # MiB in addition to the process's own memory: several tiles
 
 
@@ -33,11 +24,6 @@ def killed(bed, name, ranks=1, fault=None):
     code, err, _ = output.run(fault or AFTER_THREE)
     expect(code in faulty_runs.KILLED and output.path(".journal").exists(), f"not killed: {code}\n{err}")
     return output
-
-
-def recorded(output):
-    """Tiles in the journal: one sync may cover several."""
-    return (output.path(".journal").stat().st_size - HEADER) // 64
 
 
 def resumes(output, tiles, *said, extra=()):
@@ -76,7 +62,7 @@ def other_commands(bed):
     os.utime(bed.folder / "B.h5")
     refused(output, "b_modified")
     os.utime(bed.folder / "B.h5", ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
-    resumes(output, recorded(output))
+    resumes(output, output.recorded())
 
 
 def other_values(bed):
@@ -101,13 +87,14 @@ def force(bed):
 def damage(bed):
     output = killed(bed, "structure")
     change(output.path(".part"), 0, 700)
-    resumes(output, recorded(output))
+    resumes(output, output.recorded())
     output = killed(bed, "tile")
     change(output.path(".part"), 5000)  # an element of the first tile
-    resumes(output, recorded(output) - 1, "tile 1, ", "differs from its checksum: computing it again")
+    resumes(output, output.recorded() - 1, "tile 1, ", "differs from its checksum: computing it again")
     output = killed(bed, "record")
+    tiles = output.recorded()
     change(output.path(".journal"), (1 << 16) + 64 + 5)  # of the second tile
-    resumes(output, 1)
+    resumes(output, tiles - 1)
     output = killed(bed, "torn")
     os.truncate(output.path(".journal"), (1 << 16) + 2 * 64 + 17)
     resumes(output, 2)
@@ -131,9 +118,9 @@ def holes(bed):
             place = file["c"].id.get_offset() + (row * file["c"].shape[1] + col) * 8
         tiles = bed.tiles[ranks]
         expect(tiles > 5, f"{tiles} tiles are too few")
-        records = recorded(output)
+        records = output.recorded()
         change(output.path(".part"), place)
-        code, err, _ = output.run(once_recorded(records + 1))
+        code, err, _ = output.run(faulty_runs.once_recorded(records + 1))
         expect(code in faulty_runs.KILLED and "tile 2, " in err
                and f"resuming: {records - 1} of {tiles}" in err, f"not killed: {code}\n{err}")
         change(output.path(".part"), place)  # the last record of a tile counts
@@ -330,14 +317,14 @@ def by_residues(options, folder, process):
     bed.undisturbed(1)
     plan = running.records_of(report)[-1]["plan"]
     expect("file" in (plan["a_in"], plan["b_in"]) and plan["tiles"] > 2, f"not read tile by tile: {plan}")
-    output = killed(bed, "alone", fault=once_recorded(1))
-    tiles = recorded(output)
+    output = killed(bed, "alone", fault=faulty_runs.once_recorded(1))
+    tiles = output.recorded()
     resumes(output, tiles)
     with h5py.File(output.path()) as file:
         expect(len(file["c"].attrs["damier_tiles"]) > tiles, "nothing was left to compute")
-    output = killed(bed, "together", 2, once_recorded(1))
+    output = killed(bed, "together", 2, faulty_runs.once_recorded(1))
     bed.wanted[2] = bed.wanted[1]
-    resumes(output, recorded(output))
+    resumes(output, output.recorded())
 
 
 def main():

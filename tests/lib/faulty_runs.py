@@ -9,6 +9,7 @@ import shutil
 import time
 
 import h5py
+import numpy as np
 
 import running
 from running import expect
@@ -65,6 +66,35 @@ class Bed:
         return found
 
 
+RECORD = np.dtype([("row", "<i8"), ("col", "<i8"), ("rows", "<i8"), ("cols", "<i8"), ("checksum", "<u8"), ("run", "<i8"),
+                   ("part", "<i4"), ("parts", "<i4"), ("own", "<u8")])
+HEADER = 1 << 16  # bytes of a journal before its records
+
+
+def journal_records(journal):
+    """The records in a journal and the bytes at which they are, in the order of the file."""
+    data = journal.read_bytes()[HEADER:] if journal.exists() else b""
+    records = np.frombuffer(data[:len(data) // RECORD.itemsize * RECORD.itemsize], RECORD)
+    places = np.flatnonzero(records["parts"] > 0)
+    return records[places], HEADER + places * RECORD.itemsize
+
+
+def recorded(journal):
+    """The number of tiles of which one run recorded all parts."""
+    tiles, found = set(), {}
+    for r in journal_records(journal)[0]:
+        parts = found.setdefault((r["row"], r["col"], r["run"], r["parts"]), set())
+        parts.add(r["part"])
+        if len(parts) == r["parts"]:
+            tiles.add((r["row"], r["col"]))
+    return len(tiles)
+
+
+def once_recorded(tiles, journal=".journal", kind="kill", rank="0"):
+    """A fault of RANK when that many tiles are recorded: the number of syncs until then depends on the load."""
+    return {"FAULT": f"fdatasync:1:{kind}", "FAULT_PATH": journal, "FAULT_TILES": str(tiles), "FAULT_RANK": rank}
+
+
 class Output:
     """One output file of a bed, and the command that writes it."""
 
@@ -101,6 +131,9 @@ class Output:
 
     def expect_whole(self, what):
         expect(self.bits() == self.bed.wanted[self.ranks], f"{what}: C has other bits")
+
+    def recorded(self):
+        return recorded(self.path(".journal"))
 
     def left(self, *suffixes):
         return [s for s in (suffixes or (".part", ".journal")) if self.path(s).exists()]

@@ -8,9 +8,10 @@ import subprocess
 import threading
 import time
 
+import faulty_runs
 from running import environment, process_mib, records_of, run, run_checks
 
-SIZE, HEADER, RECORD = 3200, 1 << 16, 64
+SIZE = 3200
 LIMIT = 40  # MiB in addition to the process's own memory: several tiles, A and B in their files
 BAR = re.compile(r"multiplying \[([=#.]{30})\] +(\d+) %( \((\d+) % were there\))?, ([^\r]*) left")
 RATES = re.compile(r"([\d.]+ [kMGT]?FLOP/s)(, reads [\d.]+ [kMG]?B/s)?(, writes [\d.]+ [kMG]?B/s)?, ([\d.]+ (us|ms|s)|\?)$")
@@ -69,7 +70,7 @@ def check_bars(text, before):
 def stop_after(terminal, journal, records):
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and terminal.process.poll() is None:
-        if journal.exists() and journal.stat().st_size >= HEADER + records * RECORD:
+        if faulty_runs.recorded(journal) >= records:
             terminal.process.send_signal(signal.SIGUSR1)
             return
         time.sleep(0.005)

@@ -22,8 +22,8 @@ static void write_and_sync(const dm_output_file *file) {
   ok(dm_output_write(output, 0, 0, dm_view_row_major(data, DM_F32, ROWS, COLS)));
   ok(dm_output_syncing(output, false, &done));
   assert_true(done);
-  ok(dm_output_sync_start(output, NULL));
-  fails(dm_output_sync_start(output, NULL), DM_E_BUG, "already");
+  ok(dm_output_sync_start(output, NULL, NULL, NULL));
+  fails(dm_output_sync_start(output, NULL, NULL, NULL), DM_E_BUG, "already");
   ok(dm_output_syncing(output, true, &done));
   assert_true(done);
   ok(dm_output_close(output));
