@@ -142,9 +142,8 @@ static uint64_t record_sum(const dm_tile_record *record, uint64_t key, int64_t o
   return dm_checksum_bytes(record, RECORD - (int64_t)sizeof record->own, key + (uint64_t)offset);
 }
 
-static bool record_is_good(const dm_journal *journal, const dm_tile_record *r, int64_t offset) {
-  return r->parts > 0 && r->part >= 0 && r->part < r->parts &&
-         r->own == record_sum(r, journal->key, offset);
+static bool record_is_good(const dm_tile_record *r, uint64_t key, int64_t offset) {
+  return r->parts > 0 && r->part >= 0 && r->part < r->parts && r->own == record_sum(r, key, offset);
 }
 
 /* Those of a tile follow each other, by run, and then whole ones first. */
@@ -200,7 +199,7 @@ static void take_records(dm_journal *journal, const char *text, int64_t bytes, i
   for (int64_t at = 0; at + RECORD <= bytes; at += RECORD) {
     dm_tile_record *next = &journal->tiles[*count];
     memcpy(next, text + at, RECORD);
-    if (!record_is_good(journal, next, offset + at)) continue;
+    if (!record_is_good(next, journal->key, offset + at)) continue;
     journal->last_run = dm_max(journal->last_run, next->run);
     (*count)++;
   }
@@ -441,21 +440,26 @@ struct dm_journal_part {
   bool failed; /* the state of the disk is unknown: append nothing more */
 };
 
-dm_status dm_journal_place_of(const dm_journal *journal, dm_journal_place *place) {
+dm_status dm_journal_place_of(const dm_journal *journal, const dm_attributes *fields,
+                              dm_journal_place *place) {
   struct stat info;
-  if (journal->state != DM_JOURNAL_PRESENT)
-    return dm_fail_at(DM_E_BUG, &journal->at, "nothing can be appended to its journal");
   if (fstat(journal->fd, &info) < 0) return failed(journal, "examined");
   const int64_t end = dm_max((int64_t)info.st_size, DM_JOURNAL_HEADER);
-  *place = (dm_journal_place){
-      .key = journal->key, .inode = (uint64_t)info.st_ino, .base = dm_ceil_div(end, BLOCK) * BLOCK};
+  *place = (dm_journal_place){.key = journal->key,
+                              .inode = (uint64_t)info.st_ino,
+                              .base = dm_ceil_div(end, BLOCK) * BLOCK,
+                              .begun = journal->state == DM_JOURNAL_PRESENT};
+  if (place->begun) return DM_OK;
+  DM_FREED char *text = NULL;
+  DM_TRY(dm_buffer_alloc(DM_JOURNAL_HEADER, (void **)&text));
+  make_header(fields, text, &place->key);
   return DM_OK;
 }
 
 static dm_status part_open(dm_journal_part *p) {
   struct stat info;
   DM_TRY(dm_file_sibling(&p->at, ".journal", p->path));
-  p->fd = open(p->path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  p->fd = open(p->path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (p->fd < 0 || fstat(p->fd, &info) < 0) return dm_file_failed(&p->at, p->path, "opened");
   if (S_ISREG(info.st_mode) && (uint64_t)info.st_ino == p->place.inode) return DM_OK;
   return dm_hint(dm_fail_at(DM_E_IO, &p->at, "'%s' is not the file that rank 0 holds", p->path),
@@ -477,6 +481,16 @@ dm_status dm_journal_part_open(const dm_location *at, const dm_journal_place *pl
 void dm_journal_part_close(dm_journal_part *part) {
   if (part && part->fd >= 0) close(part->fd);
   free(part);
+}
+
+dm_status dm_journal_part_ready(dm_journal_part *p, bool *ready) {
+  dm_tile_record first;
+  *ready = p->place.begun || p->part == 0;
+  if (*ready) return DM_OK;
+  const int64_t bytes = dm_file_read_at(p->fd, &first, RECORD, p->place.base);
+  if (bytes < 0) return dm_file_failed(&p->at, p->path, "read");
+  *ready = p->place.begun = bytes == RECORD && record_is_good(&first, p->place.key, p->place.base);
+  return DM_OK;
 }
 
 /* Writes the first of COUNT records, as many as are left of a block; *written of them. */
@@ -509,7 +523,9 @@ dm_status dm_journal_part_append(dm_journal_part *p, dm_tile_record *records, in
 dm_status dm_journal_append(dm_journal *journal, dm_tile_record *tiles, int64_t count) {
   dm_journal_place place;
   dm_journal_part *whole;
-  DM_TRY(dm_journal_place_of(journal, &place));
+  if (journal->state != DM_JOURNAL_PRESENT)
+    return dm_fail_at(DM_E_BUG, &journal->at, "nothing can be appended to its journal");
+  DM_TRY(dm_journal_place_of(journal, &journal->fields, &place));
   DM_TRY(dm_journal_part_open(&journal->at, &place, 0, 1, &whole));
   dm_status status = dm_journal_part_append(whole, tiles, count);
   dm_journal_part_close(whole);

@@ -72,15 +72,22 @@ dm_status dm_journal_count(dm_journal *journal, int64_t run, int64_t *count);
 typedef struct dm_journal_place {
   uint64_t key, inode;
   int64_t base;
+  bool begun; /* its header is on the disk already */
 } dm_journal_place;
 
-/* For a journal that has begun; nothing else may be appended to it before the parts are closed. */
-dm_status dm_journal_place_of(const dm_journal *journal, dm_journal_place *place);
+/* Of a journal that has begun, or will with FIELDS; nothing else may be appended to it before the
+ * parts are closed. */
+dm_status dm_journal_place_of(const dm_journal *journal, const dm_attributes *fields,
+                              dm_journal_place *place);
 
 /* Opens part PART of PARTS of the journal of AT. DM_E_IO: it is not the one that rank 0 holds. */
 typedef struct dm_journal_part dm_journal_part;
 dm_status dm_journal_part_open(const dm_location *at, const dm_journal_place *place, int part,
                                int parts, dm_journal_part **opened);
+
+/* *ready: the header is on the disk, as the first record of part 0 says, and nothing but that may
+ * be appended before. Part 0 begins the journal itself. */
+dm_status dm_journal_part_ready(dm_journal_part *part, bool *ready);
 
 /* Appends COUNT records and waits until they are on the disk. After an error the journal on the
  * disk is unchanged, or longer by good records or one torn record; nothing more may be appended. */

@@ -49,32 +49,30 @@ static dm_status list_records(const dm_checkpoint *c, int64_t begin, int64_t end
   return DM_OK;
 }
 
-/* A thread does this once the data of the tiles is on the disk. */
-static dm_status record_behind(void *context) {
-  dm_checkpoint *c = context;
-  return dm_journal_part_append(c->part, c->behind, c->behinds);
-}
-
-/* Rank 0's journal, as all ranks need it. */
-typedef struct placing {
-  bool is;
-  dm_journal_place place;
-} placing;
-
 static dm_status begin_journal(dm_checkpoint *c) {
   return dm_journal_state_of(c->journal) == DM_JOURNAL_PRESENT
              ? DM_OK
              : dm_journal_begin(c->journal, &c->fields);
 }
 
+/* A thread does this once the data of the tiles is on the disk. Rank 0 begins the journal, for
+ * which the others wait. */
+static dm_status record_behind(void *context) {
+  dm_checkpoint *c = context;
+  bool ready;
+  if (c->run->rank == 0) DM_TRY(begin_journal(c));
+  DM_TRY(dm_journal_part_ready(c->part, &ready));
+  if (ready) DM_TRY(dm_journal_part_append(c->part, c->behind, c->behinds));
+  if (ready) c->behinds = 0;
+  return DM_OK;
+}
+
 /* Collective, if C has several tiles: ranks can record some while others are computed. */
-static dm_status open_parts(dm_checkpoint *c, placing *where) {
+static dm_status open_part_of_journal(dm_checkpoint *c) {
   dm_status status = DM_OK;
-  if (!c->on || c->tiles == 1) return DM_OK;
-  DM_TRY(dm_comm_broadcast(c->run->world, where, sizeof *where, 0));
-  if (where->is && writes(c))
+  if (c->on && c->tiles > 1 && writes(c))
     status =
-        dm_journal_part_open(&c->multiply->out, &where->place, c->run->rank, c->used, &c->part);
+        dm_journal_part_open(&c->multiply->out, &c->found.place, c->run->rank, c->used, &c->part);
   return dm_comm_agree(c->run->world, status);
 }
 
@@ -137,7 +135,6 @@ typedef struct opening {
   dm_checkpoint *checkpoint;
   const dm_problem *problem;
   const dm_setup *setup;
-  placing *where;
 } opening;
 
 static dm_status inspect(void *context, const dm_keepalive *keepalive) {
@@ -166,7 +163,7 @@ dm_status dm_checkpoint_open(dm_run *run, const dm_multiply *multiply, const dm_
   c->on = multiply->checkpoint;
 
   c->interval = multiply->checkpoint_interval;
-  opening one = {c, problem, NULL, NULL};
+  opening one = {c, problem, NULL};
   DM_TRY(
       dm_comm_agree(run->world, run->rank == 0 ? dm_watch_work(run->watch, inspect, &one) : DM_OK));
   DM_TRY(dm_comm_broadcast(run->world, &c->found, sizeof c->found, 0));
@@ -249,7 +246,6 @@ static dm_status choose_way(dm_checkpoint *c) {
 static dm_status open_part(void *context, const dm_keepalive *keepalive) {
   dm_checkpoint *c = ((opening *)context)->checkpoint;
   const dm_setup *setup = ((opening *)context)->setup;
-  placing *where = ((opening *)context)->where;
   DM_FREED dm_attributes *wanted = NULL;
   (void)keepalive;
   DM_TRY(dm_buffer_table(1, &wanted));
@@ -262,10 +258,7 @@ static dm_status open_part(void *context, const dm_keepalive *keepalive) {
     DM_TRY(dm_attributes_add(&c->fields, wanted->list[i].name, "%s", wanted->list[i].text));
   DM_TRY(add_cut(c));
   if (c->found.records == 0) c->found.run = 0;
-  if (!c->on || c->tiles == 1) return DM_OK;
-  DM_TRY(begin_journal(c));
-  where->is = true;
-  return dm_journal_place_of(c->journal, &where->place);
+  return c->on ? dm_journal_place_of(c->journal, &c->fields, &c->found.place) : DM_OK;
 }
 
 static dm_status share_records(dm_checkpoint *c) {
@@ -312,8 +305,7 @@ dm_status dm_checkpoint_begin(dm_checkpoint *c, const dm_setup *setup, dm_output
   c->plan = &setup->plan;
   c->tiles = dm_plan_tiles(c->plan);
   c->used = dm_plan_used(c->plan);
-  placing where = {.is = false};
-  opening one = {c, NULL, setup, &where};
+  opening one = {c, NULL, setup};
   dm_status status = c->run->rank == 0 ? dm_watch_work(c->run->watch, open_part, &one) : DM_OK;
   DM_TRY(dm_comm_agree(c->run->world, status));
   DM_TRY(dm_comm_broadcast(c->run->world, &c->found, sizeof c->found, 0));
@@ -329,7 +321,7 @@ dm_status dm_checkpoint_begin(dm_checkpoint *c, const dm_setup *setup, dm_output
   if (dm_comm_is_one_process(c->run->world))
     DM_TRY(dm_comm_broadcast(c->run->world, &c->reservation, sizeof c->reservation, 0));
   DM_TRY(dm_comm_agree(c->run->world, dm_buffer_table(c->tiles, &c->mine)));
-  DM_TRY(open_parts(c, &where));
+  DM_TRY(open_part_of_journal(c));
   DM_TRY(dm_comm_barrier(c->run->world)); /* intervals start at the same time */
   c->started = dm_now();
   c->begun = true;
@@ -381,6 +373,11 @@ static bool is_due(dm_checkpoint *c, double now) {
   return true;
 }
 
+/* After a sync, whose tiles are recorded later if rank 0 had not begun the journal. */
+static void take_recorded(dm_checkpoint *c) {
+  if (c->behinds == 0) c->recorded = c->syncing;
+}
+
 dm_status dm_checkpoint_poll(dm_checkpoint *c) {
   const double now = dm_now();
   if (!c->part || !c->output || now < c->next) return DM_OK;
@@ -388,7 +385,7 @@ dm_status dm_checkpoint_poll(dm_checkpoint *c) {
   bool done;
   DM_TRY(dm_output_syncing(c->output, false, &done));
   if (!done) return DM_OK;
-  c->recorded = c->syncing;
+  take_recorded(c);
   if (c->stored == c->recorded || !is_due(c, now)) return DM_OK;
   free(c->behind);
   c->behind = NULL;
@@ -401,7 +398,7 @@ static dm_status sync_all(void *context, const dm_keepalive *keepalive) {
   dm_checkpoint *c = context;
   bool done;
   DM_TRY(dm_output_syncing(c->output, true, &done));
-  c->recorded = c->syncing;
+  take_recorded(c);
   return dm_output_sync(c->output, keepalive);
 }
 

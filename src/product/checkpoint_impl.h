@@ -15,8 +15,9 @@ typedef struct dm_found {
   int64_t named; /* tiles of a result that may have C's name already; 0: none has */
   bool done;     /* it has */
   int64_t tiles_m, tiles_n, down, pm, pn, pk, panel;
-  int64_t run;    /* number of this run: how often the first one was resumed */
-  char id[DM_ID]; /* id of its part file */
+  int64_t run;            /* number of this run: how often the first one was resumed */
+  char id[DM_ID];         /* id of its part file */
+  dm_journal_place place; /* of this run's records */
 } dm_found;
 
 struct dm_checkpoint {

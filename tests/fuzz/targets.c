@@ -128,9 +128,9 @@ static void one_journal(const uint8_t *data, size_t length) {
     return;
   }
   if (dm_journal_state_of(journal) == DM_JOURNAL_PRESENT) {
-    const dm_tile_record *records = dm_journal_records(journal, &count);
-    demand(count >= 0 && (size_t)count * sizeof *records <= length, "its records fit into it");
-    for (int64_t i = 0; i < count; i++) demand(records[i].sequence == i, "they are in order");
+    const dm_tile_record *tiles = dm_journal_tiles(journal, &count);
+    demand(count >= 0 && (size_t)count * sizeof *tiles <= length, "its records fit into it");
+    for (int64_t i = 0; i < count; i++) demand(tiles[i].parts == 1, "its tiles are whole");
     demand(dm_journal_fields(journal)->count <= DM_ATTRIBUTES, "its fields are counted");
   }
   dm_journal_close(journal);

@@ -39,21 +39,21 @@ task damier multiply A.h5 B.h5 B.h5 -o S.h5
 task damier multiply A.h5 B.h5 -o S.h5 --gpu 0
 # 35 Ctrl-C before anything is kept, and once a tile is
 damier generate L.h5 --size 3000 -q >/dev/null
-interrupt() { # FILE BYTES OPTION...: Ctrl-C once FILE is longer
-  local file=$1 bytes=$2
-  shift 2
-  "$PYTHON" - "$file" "$bytes" damier multiply L.h5 L.h5 -o R.h5 --threads 1 "$@" <<'END' 2>&1 | said
+interrupt() { # FILE OPTION...: Ctrl-C once FILE is there
+  local file=$1
+  shift
+  "$PYTHON" - "$file" damier multiply L.h5 L.h5 -o R.h5 --threads 1 "$@" <<'END' 2>&1 | said
 import os, signal, subprocess, sys, time
-run = subprocess.Popen(sys.argv[3:], stdout=subprocess.DEVNULL, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-while run.poll() is None and not (os.path.exists(sys.argv[1]) and os.path.getsize(sys.argv[1]) > int(sys.argv[2])):
+run = subprocess.Popen(sys.argv[2:], stdout=subprocess.DEVNULL, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+while run.poll() is None and not (os.path.exists(sys.argv[1]) and os.path.getsize(sys.argv[1]) > 0):
     time.sleep(0.01)
 run.send_signal(signal.SIGINT)
 print("exit", run.wait(), flush=True)
 END
 }
-interrupt R.h5.part 0 -q
+interrupt R.h5.part -q
 ls R.h5* 2>/dev/null
-interrupt R.h5.journal 65536 -q --memory host=100MiB --checkpoint-interval 0 | sed -E 's/[0-9]+ of [0-9]+ tiles/N of N tiles/'
+interrupt R.h5.journal -q --memory host=100MiB --checkpoint-interval 0 | sed -E 's/[0-9]+ of [0-9]+ tiles/N of N tiles/'
 # 36 hours are given as hours
 damier plan --size 200000 --machine "nodes=4 ranks=4 cores=8 memory=64GiB" | grep -oE 'multiply +[0-9.]+ [a-z]+'
 # 37 a job by Slurm on two nodes; the same C again is refused while the first one waits
