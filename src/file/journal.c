@@ -86,7 +86,7 @@ static bool is_strange(const char *text, int64_t bytes) {
   return bytes >= MARK && memcmp(text, none.format, MARK - 1) == 0 && !is_ours(text, bytes);
 }
 
-static bool is_zero(const char *text, int64_t bytes) {
+static bool is_all_zero(const char *text, int64_t bytes) {
   return bytes == 0 || (!text[0] && memcmp(text, text + 1, (size_t)bytes - 1) == 0);
 }
 
@@ -230,7 +230,7 @@ static dm_status foreign(const dm_location *at, const char *path) {
                  "nothing was touched; move it away, or name another output");
 }
 
-static dm_status measure(dm_journal *journal) {
+static dm_status take_length(dm_journal *journal) {
   struct stat info;
   if (fstat(journal->fd, &info) < 0) return failed(journal, "read");
   journal->bytes = (int64_t)info.st_size;
@@ -240,11 +240,11 @@ static dm_status measure(dm_journal *journal) {
 static dm_status load(dm_journal *journal) {
   DM_FREED char *text = NULL;
   bool nothing = false;
-  DM_TRY(measure(journal));
+  DM_TRY(take_length(journal));
   const int64_t bytes = dm_min(journal->bytes, DM_JOURNAL_HEADER);
   DM_TRY(dm_buffer_zeroed(bytes + 1, 1, (void **)&text));
   DM_TRY(dm_batch_move(journal->fd, false, journal->path, text, bytes, 0));
-  if (is_zero(text, bytes)) DM_TRY(dm_batch_is_zero(journal->path, journal->fd, &nothing));
+  if (is_all_zero(text, bytes)) DM_TRY(dm_batch_is_zero(journal->path, journal->fd, &nothing));
   if (!nothing && !is_ours(text, bytes) && !is_strange(text, bytes))
     return foreign(&journal->at, journal->path);
   journal->state =
@@ -384,7 +384,7 @@ dm_status dm_journal_begin(dm_journal *journal, const dm_attributes *fields) {
 dm_status dm_journal_count(dm_journal *journal, int64_t run, int64_t *count) {
   *count = 0;
   if (journal->state != DM_JOURNAL_PRESENT || journal->removed) return DM_OK;
-  DM_TRY(measure(journal));
+  DM_TRY(take_length(journal));
   DM_TRY(read_records(journal));
   for (int64_t i = 0; i < journal->count; i++) *count += journal->tiles[i].run == run;
   return DM_OK;
@@ -456,7 +456,7 @@ dm_status dm_journal_place_of(const dm_journal *journal, const dm_attributes *fi
   return DM_OK;
 }
 
-static dm_status part_open(dm_journal_part *p) {
+static dm_status part_open_file(dm_journal_part *p) {
   struct stat info;
   DM_TRY(dm_file_sibling(&p->at, ".journal", p->path));
   p->fd = open(p->path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -471,7 +471,7 @@ dm_status dm_journal_part_open(const dm_location *at, const dm_journal_place *pl
   DM_TRY(dm_buffer_table(1, opened));
   dm_journal_part *p = *opened;
   *p = (dm_journal_part){.at = *at, .place = *place, .fd = -1, .part = part, .parts = parts};
-  dm_status status = part_open(p);
+  dm_status status = part_open_file(p);
   if (!status) return DM_OK;
   dm_journal_part_close(p);
   *opened = NULL;

@@ -28,7 +28,7 @@ static dm_status checksum_range(int fd, const char *file, int64_t offset, int64_
   return DM_OK;
 }
 
-static dm_status sample(int fd, const dm_dataset *dataset, int64_t places, uint64_t *sum) {
+static dm_status sample_places(int fd, const dm_dataset *dataset, int64_t places, uint64_t *sum) {
   struct stat info;
   if (fstat(fd, &info) < 0) return dm_fail_at(DM_E_IO, &dataset->at, "fstat: %s", strerror(errno));
   const int64_t last = dm_max(0, (int64_t)info.st_size - PIECE);
@@ -49,7 +49,7 @@ static dm_status sample_zarr(const dm_dataset *d, int64_t places, uint64_t *sum)
     uint64_t one = (uint64_t)i; /* there is no such file */
     int fd;
     DM_TRY(dm_zarr_open_part(&d->at, &zarr, d->elsewhere, i, places, &fd));
-    dm_status status = fd < 0 ? DM_OK : sample(fd, d, SOURCE_PLACES, &one);
+    dm_status status = fd < 0 ? DM_OK : sample_places(fd, d, SOURCE_PLACES, &one);
     if (fd >= 0) close(fd);
     DM_TRY(status);
     *sum = dm_checksum_bytes(&one, sizeof one, *sum);
@@ -61,7 +61,7 @@ static dm_status sample_file(const dm_dataset *dataset, int64_t places, uint64_t
   if (dataset->zarr) return sample_zarr(dataset, places, sum);
   int fd = open(dataset->at.file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return dm_fail_at(DM_E_IO, &dataset->at, "cannot be opened: %s", strerror(errno));
-  dm_status status = sample(fd, dataset, places, sum);
+  dm_status status = sample_places(fd, dataset, places, sum);
   close(fd);
   return status;
 }

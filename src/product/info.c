@@ -153,7 +153,7 @@ static void record_origin(const dm_dataset *dataset, dm_record *record) {
 }
 
 /* The list of tiles in a file of C; a damaged one does not keep the rest from being shown. */
-static dm_status record_tiles(const dm_dataset *dataset, dm_record *record) {
+static dm_status record_list(const dm_dataset *dataset, dm_record *record) {
   DM_FREED dm_tile_record *tiles = NULL;
   int64_t count;
   dm_status status = dm_output_tiles_read(dataset, &tiles, &count);
@@ -187,7 +187,7 @@ dm_status dm_info_dataset(const dm_dataset *dataset, const dm_attributes *proven
   dm_record_integer(record, "dataset.stored_bytes", "stored", DM_SHOWN_BYTES,
                     dataset->stored_bytes);
   if (provenance && dm_attributes_find(provenance, DM_TILES_HASH))
-    DM_TRY(record_tiles(dataset, record));
+    DM_TRY(record_list(dataset, record));
   for (int i = 0; provenance && i < provenance->count; i++) {
     char path[64], label[64];
     snprintf(path, sizeof path, "provenance.%s", provenance->list[i].name);
