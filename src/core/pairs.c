@@ -3,6 +3,7 @@
 #include "core/checked.h"
 #include "core/copy.h"
 #include "core/crew.h"
+#include "core/wide_vectors.h"
 
 typedef struct finishing {
   dm_view c;
@@ -24,14 +25,35 @@ static void correlate_run(double *values, int64_t count, double factor) {
   for (int64_t i = 0; i < count; i++) values[i] = dm_correlated(values[i], factor, false);
 }
 
+/* Whether none of COUNT numbers is beyond MOST: most often so, and nothing changes. */
+DM_INLINE void are_within_loop(const float *values, float most, int64_t count, bool *all) {
+  int32_t beyond = 0;
+  for (int64_t i = 0; i < count; i++) beyond |= fabsf(values[i]) > most;
+  *all = beyond == 0;
+}
+
+DM_BOTH_WIDTHS(are_within, (const float *values, float most, int64_t count, bool *all),
+               (values, most, count, all))
+
+/* The largest number of f32 that is not above LIMIT. */
+static float f32_at_most(double limit) {
+  const float near = (float)limit;
+  return (double)near > limit ? nextafterf(near, -INFINITY) : near;
+}
+
 void dm_correlate(dm_view c, int64_t row, int64_t col, double factor, bool diagonal) {
   enum { RUN = 256 };
   const int64_t parts = dm_dtype_is_complex(c.dtype) ? 2 : 1;
   double values[2 * RUN];
+  const bool may_skip = c.dtype == DM_F32 && c.col_stride == 1;
+  const float most = f32_at_most(fabs(factor));
+  bool within = false;
   for (int64_t i = 0; i < c.rows; i++)
     for (int64_t j = 0; j < c.cols; j += RUN) {
       const int64_t count = dm_min(RUN, c.cols - j), same = row + i - col - j;
       void *at = dm_view_at(c, i, j);
+      if (may_skip) are_within(at, most, count, &within);
+      if (within && !(diagonal && same >= 0 && same < count)) continue;
       dm_load_wide(values, at, c.dtype, c.col_stride, count);
       correlate_run(values, parts * count, factor);
       if (diagonal && same >= 0 && same < count) {
