@@ -88,7 +88,8 @@ static dm_status post_half(dm_cuda *gpu, const dm_whole_product *p, cudaStream_t
 enum {
   LANE_BYTES = 64 << 20, /* of all lanes together */
   MOST_LANES = 64,
-  WAVES = 4,            /* tiles for each multiprocessor */
+  WAVES = 4,            /* tiles for each multiprocessor, ... */
+  WAVES_OF_SMALL = 8,   /* ... of elements of up to 32 bits */
   MOST_ROWS = 4096,     /* of C */
   DEEP = 4,             /* k is at least so many times longer than C */
   LEAST_PIECE = 512,    /* of k */
@@ -114,13 +115,19 @@ static int64_t piece_of(dm_dtype dtype) {
   return dtype == DM_F16 ? PIECE_OF_F16 : dtype == DM_BF16 ? PIECE_OF_BF16 : 0;
 }
 
+static bool is_small(dm_dtype dtype) {
+  return dm_dtype_size(dtype) <= 4;
+}
+
 /* Of a C with few strips they are low, for the sake of its half; of a large one high enough to fill
- * the GPU with few lanes. */
+ * the GPU with few lanes. From a sweep on an H200. */
 static int64_t strip_of(const dm_whole_product *p) {
   const int64_t n = p->c.rows;
   const bool of_short = piece_of(p->a.dtype) > 0;
   if (n * n < (of_short ? LEAST_HALF_OF_SHORT : LEAST_HALF) / p->a.cols) return n;
-  return !of_short || n <= 1024 ? SIDE / 2 : n <= 2048 ? SIDE : 2 * SIDE;
+  if (!is_small(p->a.dtype) || (n > 512 && n <= 1024)) return SIDE / 2;
+  if (n <= 512) return of_short ? SIDE / 2 : SIDE / 4;
+  return !of_short || n <= 2048 ? SIDE : 2 * SIDE;
 }
 
 /* Tiles of cuBLAS's kernels in one lane. */
@@ -141,7 +148,8 @@ static bool divide_depth(dm_cuda *gpu, const dm_whole_product *p, deep_product *
   if (longest > 0 ? k <= longest : strip >= n || k < dm_max(DEEP * n, 2 * LEAST_PIECE))
     return false;
   const int64_t fit = LANE_BYTES / (n * row * dm_dtype_size(sum));
-  const int64_t filled = dm_ceil_div(WAVES * gpu->processors, tiles_of(n, strip));
+  const int64_t waves = is_small(p->a.dtype) ? WAVES_OF_SMALL : WAVES;
+  const int64_t filled = dm_ceil_div(waves * gpu->processors, tiles_of(n, strip));
   const int64_t lanes = dm_min(dm_min(fit, dm_min(MOST_LANES, filled)), k / LEAST_PIECE);
   if (lanes < (longest > 0 ? 1 : 2)) return false;
   const int64_t rounds = longest > 0 ? dm_ceil_div(k, lanes * longest) : 1;

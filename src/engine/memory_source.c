@@ -30,12 +30,13 @@ static dm_event *event_of(dm_memory_source *source, const dm_rank_state *local, 
   return &source->copied[matrix][panel - local->panels.begin];
 }
 
-/* Contiguous columns are transposed on their way. */
+/* Contiguous columns in GPU memory are transposed on their way; what is conjugated has them. */
 static dm_status copy(const dm_memory_source *source, dm_rank_state *local, dm_matrix matrix,
                       dm_view piece, dm_view from, dm_event *copied) {
-  if (from.col_stride == 1) return dm_backend_copy(local->backend, piece, from, copied);
-  return dm_backend_transpose(local->backend, piece, dm_view_transpose(from),
-                              source->conjugate[matrix], copied);
+  const bool conjugate = source->conjugate[matrix] && from.space == DM_DEVICE;
+  if (from.col_stride == 1 && !conjugate)
+    return dm_backend_copy(local->backend, piece, from, copied);
+  return dm_backend_transpose(local->backend, piece, dm_view_transpose(from), conjugate, copied);
 }
 
 static dm_status load(void *state, dm_rank_state *local, dm_matrix matrix, int64_t panel) {

@@ -259,6 +259,17 @@ class OnGpu(unittest.TestCase):
         with self.assertRaisesRegex(damier.InputError, "of its values are missing"):
             damier.cov(self.put(BOTH[0], gaps))
 
+    def test_covariance_of_one_variable(self):
+        """A copy that is conjugated is a single line."""
+        for dtype, of, by_columns in itertools.product(("c16", "c8", "f8"), ("rows", "columns"), (False, True)):
+            x = drawn((1, 12) if of == "rows" else (12, 1), dtype, 5)
+            there, out = self.put(BOTH[1], x, by_columns), self.put(BOTH[0], np.zeros((1, 1), dtype))
+            with self.subTest(dtype=dtype, of=of, by_columns=by_columns):
+                damier.cov(there, out=out, of=of)
+                np.testing.assert_allclose(self.get(out)[0, 0], np.var(x, ddof=1), rtol=1e-5)
+            self.gpu.release(there)
+            self.gpu.release(out)
+
     def test_covariances_in_place(self):
         """Every type and order, with weights and a number that is missing; the copies are multiplied where the arrays are."""
         rng = np.random.default_rng(7)
@@ -453,7 +464,7 @@ class OnGpu(unittest.TestCase):
         for number, (way, dtype, ops) in enumerate(itertools.product(ways, ("f8", "f4", "c16", "f2"), ("nn", "tc", "ct"))):
             if "compute" in way and dtype not in ("f8", "c16"):
                 continue
-            m, n, k = 131, 77, 200
+            m, n, k = ((131, 77, 200), (1, 77, 200), (131, 1, 20), (5, 7, 1))[(number + number // 12) % 4]
             outs = {"f2": ("f4", "f2")}.get(dtype, (dtype,))
             a, b = (drawn((s, r) if op != "n" else (r, s), dtype, number + r) for op, r, s in ((ops[0], m, k), (ops[1], k, n)))
             turned = [x.astype("f8" if dtype == "f2" else dtype) for x in (a, b)]
@@ -465,7 +476,9 @@ class OnGpu(unittest.TestCase):
                 with self.subTest(way=way, dtype=dtype, ops=ops, beta=beta, layout=layout % 8), damier.Context(
                         op_a=ops[0], op_b=ops[1], alpha=alpha, beta=beta, **way) as context:
                     context.matmul(*there, **({"c": apart} if other else {}))
-                    self.assertNotIn("in place", context.record["plan"]["recipe"])
+                    if "compute" not in way:
+                        self.assertNotIn("in place", context.record["plan"]["recipe"])
+                    self.assertEqual(context.record.get("verification", {}).get("verdict"), "PASS" if way.get("verify", True) else None)
                     wanted = alpha * (turned[0] @ turned[1]) + beta * old.astype(turned[0].dtype)
                     np.testing.assert_array_equal(self.get(there[2]), wanted.astype(old.dtype))
                 for given in (*there, *([apart] if other else [])):
