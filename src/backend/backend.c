@@ -5,6 +5,7 @@
 
 #include "backend/probe.h"
 #include "backend/verify_sums.h"
+#include "backend/whole_product.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 
@@ -244,11 +245,13 @@ dm_status dm_backend_join(dm_backend *backend, dm_view c, dm_view more, int64_t 
   return dm_view_is_empty(c) ? DM_OK : backend->ops->join(backend, c, more, plane);
 }
 
+/* Half of a symmetric C is multiplied by rows, where lines of one element may be seen otherwise. */
 bool dm_backend_suits(const dm_backend *backend, const dm_whole_product *p) {
   DM_INHERIT(backend, gemm);
+  const dm_whole_product posted = p->symmetric ? dm_whole_by_rows(p) : *p;
   return backend->ops->multiply && p->a.dtype == p->b.dtype && p->a.space == p->c.space &&
          p->b.space == p->c.space && has_contiguous_lines(p->a) && has_contiguous_lines(p->b) &&
-         has_contiguous_lines(p->c) && backend->ops->suits(backend, p);
+         has_contiguous_lines(p->c) && backend->ops->suits(backend, &posted);
 }
 
 static dm_status check_shapes(const dm_whole_product *p) {

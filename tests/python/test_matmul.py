@@ -88,6 +88,15 @@ class Gram(unittest.TestCase):
                     np.testing.assert_array_equal(damier.gram(view), exact(x.conj().T, x))
                     np.testing.assert_array_equal(damier.gram(view, of="rows"), exact(x, x.conj().T))
 
+    def test_one_complex_observation(self):
+        """A line of one element lies both by rows and by columns; results lie in either order."""
+        for shape, dtype, order in itertools.product(((1, 3), (3, 1), (1, 1), (2, 5)), ("c16", "c8"), ("C", "F")):
+            x = (np.arange(1, 1 + shape[0] * shape[1]) * (2 - 1j)).reshape(shape).astype(dtype)
+            for of, wanted in (("columns", x.conj().T @ x), ("rows", x @ x.conj().T)):
+                with self.subTest(shape=shape, dtype=dtype, order=order, of=of):
+                    out = np.zeros_like(wanted, order=order)
+                    np.testing.assert_array_equal(damier.gram(x, out, of=of), wanted)
+
     def test_random_numbers_are_symmetric(self):
         x = np.random.default_rng(3).standard_normal((90, 70))
         c = damier.gram(x)
