@@ -1,7 +1,6 @@
 #include "file/arrays_file.h"
 
 #include <string.h>
-#include <sys/file.h>
 
 #include "core/checked.h"
 #include "file/hdf5_type.h"
@@ -15,6 +14,8 @@ enum { HEAD_BYTES = 1 << 16, BLOCK = 1 << 22 /* bytes written at once, between t
 typedef struct writing {
   const dm_output_file *file;
   const dm_keepalive *keepalive;
+  const dm_file_group *groups;
+  int count;
   hid_t group;
 } writing;
 
@@ -120,17 +121,18 @@ static dm_status arrays_fill_groups(writing *w, hid_t file, const dm_file_group 
   return groups[0].name ? arrays_name_groups(w, file, groups, count) : DM_OK;
 }
 
-static dm_status arrays_fill_file(writing *w, const dm_file_group *groups, int count) {
+/* A dm_output_filling. */
+static dm_status arrays_fill_file(void *context, dm_output_file *out) {
+  writing *w = context;
   DM_H5_ALONE;
   char path[DM_DESCRIPTOR];
   DM_TRY(dm_h5_start(false));
   hid_t file = -1;
   DM_H5_HELD hid_t access = dm_h5_unlocked();
   if (access >= 0)
-    file =
-        H5Fcreate(dm_output_by_descriptor(w->file->made, path), H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    file = H5Fcreate(dm_output_by_descriptor(out->made, path), H5F_ACC_TRUNC, H5P_DEFAULT, access);
   if (file < 0) return dm_h5_fail(DM_E_IO, &w->file->at, "the file cannot be created");
-  dm_status status = arrays_fill_groups(w, file, groups, count);
+  dm_status status = arrays_fill_groups(w, file, w->groups, w->count);
   if (!status && H5Fflush(file, H5F_SCOPE_LOCAL) < 0)
     status = dm_h5_fail(DM_E_IO, &w->file->at, "the file cannot be flushed");
   if (H5Fclose(file) < 0 && !status)
@@ -152,17 +154,15 @@ static dm_status arrays_check_room(const dm_location *at, const dm_file_group *g
 
 dm_status dm_arrays_write(const dm_location *at, bool force, const dm_file_group *groups, int count,
                           const dm_keepalive *keepalive) {
-  dm_output_file file = {.at = *at, .made = -1};
+  const dm_output_file wanted = {.at = *at, .made = -1};
   const dm_completion completion = {.force = force};
+  dm_output_file file;
   bool named = false;
   DM_TRY(arrays_check_room(at, groups, count));
   DM_TRY(dm_output_forget(at));
-  DM_TRY(dm_output_make(&file, NULL));
-  writing w = {&file, keepalive, -1};
-  dm_status status = dm_output_lock(&file.at, file.part, file.made, LOCK_EX);
-  if (!status) status = arrays_fill_file(&w, groups, count);
-  if (!status) status = dm_output_share(&file);
-  if (!status) status = dm_output_commit(&file, &completion, keepalive, &named);
+  writing w = {&file, keepalive, groups, count, -1};
+  DM_TRY(dm_output_fill(&file, &wanted, NULL, arrays_fill_file, &w));
+  dm_status status = dm_output_commit(&file, &completion, keepalive, &named);
   if (!named) dm_output_discard(&file);
   dm_output_release(&file);
   return status;

@@ -134,8 +134,9 @@ dm_status dm_output_commit(const dm_output_file *file, const dm_completion *comp
 /* Rank 0: removes the part file, unless its name is another file's now. */
 void dm_output_discard(const dm_output_file *file);
 
-/* Rank 0: releases its hold on the file, whatever its name. */
+/* Rank 0: releases its hold on the file, whatever its name; or discards it, too. */
 void dm_output_release(dm_output_file *file);
+void dm_output_give_up(dm_output_file *file);
 
 /* The part file, whose data is contiguous until it is packed, as a dataset for a reader. */
 dm_status dm_output_part(const dm_output_file *file, dm_dataset *dataset);

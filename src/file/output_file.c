@@ -391,7 +391,6 @@ dm_status dm_output_create_early(const dm_location *location, dm_dtype dtype, in
   DM_TRY(dm_output_make_unnamed(file));
   dm_status status = create_locked(file, reservation);
   if (!status) return DM_OK;
-  dm_output_discard(file);
-  dm_output_release(file);
+  dm_output_give_up(file);
   return status;
 }

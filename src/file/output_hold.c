@@ -52,6 +52,11 @@ void dm_output_release(dm_output_file *file) {
   file->made = -1;
 }
 
+void dm_output_give_up(dm_output_file *file) {
+  dm_output_discard(file);
+  dm_output_release(file);
+}
+
 /* ---- names ---- */
 
 dm_status dm_output_new_name(const dm_location *at, char path[DM_SIBLING_PATH]) {
@@ -82,6 +87,19 @@ dm_status dm_output_make(dm_output_file *out, const dm_output_file *part) {
   DM_TRY(dm_output_forget_new(&out->at));
   out->made = open(out->part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, first_mode(out));
   return out->made < 0 ? dm_file_failed(&out->at, out->part, "created") : DM_OK;
+}
+
+dm_status dm_output_fill(dm_output_file *out, const dm_output_file *file,
+                         const dm_output_file *part, dm_output_filling *work, void *context) {
+  *out = *file;
+  out->made = -1;
+  out->part[0] = '\0';
+  DM_TRY(dm_output_make(out, part));
+  dm_status status = dm_output_lock(&out->at, out->part, out->made, LOCK_EX);
+  if (!status) status = work(context, out);
+  if (!status) status = dm_output_share(out);
+  if (status) dm_output_give_up(out);
+  return status;
 }
 
 dm_status dm_output_make_unnamed(dm_output_file *out) {

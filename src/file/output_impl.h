@@ -42,6 +42,12 @@ dm_status dm_output_forget_new(const dm_location *at);
 /* Creates OUT->made with that name, which it takes from the PART that it is made from, or NULL; or
  * without any, if the file system can. As long as C replaces a file nobody else can read it. */
 dm_status dm_output_make(dm_output_file *out, const dm_output_file *part);
+
+/* Makes *OUT, a file of what FILE is to be, with that name, from PART or NULL, and lets WORK fill
+ * it in, locked; then ranks may open it. After an error it is gone. */
+typedef dm_status dm_output_filling(void *context, dm_output_file *out);
+dm_status dm_output_fill(dm_output_file *out, const dm_output_file *file,
+                         const dm_output_file *part, dm_output_filling *work, void *context);
 dm_status dm_output_make_unnamed(dm_output_file *out);
 
 /* Gives OUT->made both names; the same for one that was reopened and may have one of them. */

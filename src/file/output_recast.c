@@ -130,28 +130,32 @@ static dm_status begin(dm_output_file *made, const dm_output_form *form,
   return dm_batch_move(made->made, true, made->part, header, made->offset, 0);
 }
 
-static dm_status fill(const dm_output_file *file, dm_output_file *made, const dm_output_form *form,
-                      dm_tile_sums *sums, const dm_keepalive *keepalive, int *held) {
+/* What is made of FILE. */
+typedef struct recasting {
+  const dm_output_file *file;
+  const dm_output_form *form;
+  dm_tile_sums *sums;
+  const dm_keepalive *keepalive;
+  int *held;
+} recasting;
+
+/* A dm_output_filling. */
+static dm_status recast_into(void *context, dm_output_file *made) {
+  const recasting *r = context;
   int64_t bytes = 0;
-  DM_TRY(dm_output_lock(&made->at, made->part, made->made, LOCK_EX));
-  DM_TRY(bytes_of(file, &bytes));
-  DM_TRY(begin(made, form, keepalive, held));
-  DM_TRY(copy(made, file->made, file->offset, made->offset, bytes, sums, keepalive));
-  DM_TRY(dm_tile_sums_compare(sums, file->part));
-  DM_TRY(dm_output_sync_made(made, keepalive));
-  return dm_output_share(made);
+  DM_TRY(bytes_of(r->file, &bytes));
+  DM_TRY(begin(made, r->form, r->keepalive, r->held));
+  DM_TRY(copy(made, r->file->made, r->file->offset, made->offset, bytes, r->sums, r->keepalive));
+  DM_TRY(dm_tile_sums_compare(r->sums, r->file->part));
+  return dm_output_sync_made(made, r->keepalive);
 }
 
 dm_status dm_recast(const dm_output_file *file, const dm_output_form *form, dm_tile_sums *sums,
                     const dm_keepalive *keepalive, dm_output_file *made, int *held) {
-  *made = *file;
-  made->made = *held = -1;
-  made->part[0] = '\0';
-  DM_TRY(dm_output_make(made, file));
-  dm_status status = fill(file, made, form, sums, keepalive, held);
+  recasting r = {file, form, sums, keepalive, held};
+  *held = -1;
+  dm_status status = dm_output_fill(made, file, file, recast_into, &r);
   if (!status) return DM_OK;
-  dm_output_discard(made);
-  dm_output_release(made);
   if (*held >= 0) close(*held);
   *held = -1;
   return status->hint[0]

@@ -278,25 +278,23 @@ static dm_status write_and_compare(packing *p, int threads) {
   return compare_chunks(p);
 }
 
-static dm_status make_file(dm_output_file *to, const dm_output_form *form) {
+/* A dm_output_filling: the structure; chunks follow once the file can be read. */
+static dm_status make_structure(void *context, dm_output_file *to) {
   int model;
   int64_t length;
-  DM_TRY(dm_output_lock(&to->at, to->part, to->made, LOCK_EX));
-  DM_TRY(dm_output_model(to, form, &model));
+  DM_TRY(dm_output_model(to, context, &model));
   dm_status status = dm_output_copy_model(to, model, to->made, &length);
   close(model);
-  return status ? status : dm_output_share(to);
+  return status;
 }
 
 static dm_status pack_into(packing *p, int threads) {
-  DM_TRY(dm_output_make(p->to, p->from));
-  dm_status status = make_file(p->to, p->form);
-  if (!status) status = write_and_compare(p, threads);
+  dm_output_form form = *p->form;
+  DM_TRY(dm_output_fill(p->to, p->from, p->from, make_structure, &form));
+  dm_status status = write_and_compare(p, threads);
   dm_pool_close(p->pool);
   free(p->sums);
-  if (!status) return DM_OK;
-  dm_output_discard(p->to);
-  dm_output_release(p->to);
+  if (status) dm_output_give_up(p->to);
   return status;
 }
 
@@ -304,9 +302,6 @@ dm_status dm_pack(const dm_output_file *file, const dm_output_form *form, int th
                   dm_tile_sums *sums, const dm_keepalive *keepalive, dm_output_file *packed) {
   packing p = {
       .from = file, .to = packed, .form = form, .keepalive = keepalive, .tiles = sums, .set = -1};
-  *packed = *file;
-  packed->made = -1;
-  packed->part[0] = '\0';
   dm_status status = pack_into(&p, threads);
   if (status && !status->hint[0])
     dm_hint(status, "the complete result is '%.200s', contiguous", file->part);

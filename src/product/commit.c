@@ -46,8 +46,7 @@ static dm_status commit_recast(const commitment *c, const dm_keepalive *keepaliv
   if (!status) {
     status = commit_made(c, completion, &made, keepalive);
   } else {
-    dm_output_discard(&made);
-    dm_output_release(&made);
+    dm_output_give_up(&made);
   }
   if (held >= 0) close(held);
   return status;
@@ -86,8 +85,7 @@ dm_status dm_commit_file(dm_run *run, const dm_output_file *file, const dm_outpu
 
 /* FILE is allocated. */
 static dm_status give_up_now(void *file) {
-  dm_output_discard(file);
-  dm_output_release(file);
+  dm_output_give_up(file);
   free(file);
   return DM_OK;
 }
@@ -100,8 +98,7 @@ void dm_commit_give_up(dm_run *run, dm_output_file *file, const dm_error *status
     run->at_end = give_up_now;
     run->what = later;
   } else {
-    dm_output_discard(file);
-    dm_output_release(file);
+    dm_output_give_up(file);
   }
   file->made = -1;
 }
