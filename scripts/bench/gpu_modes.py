@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Products of torch arrays in the memory of one GPU that are not one native library call: modes, kernels, Gram matrices of many rows.
 
-Each is timed beside torch.matmul of the same arrays (f32 without TF32) in alternating turns of one process; damier verifies. One JSON
-object for each case: medians, the ratio's median, smallest and largest, and the error. Usage: gpu_modes.py [OUT.jsonl]
+Each is timed beside torch.matmul of the same arrays (f32 without TF32) in alternating turns of one process; damier verifies. A record
+of each case: medians, the ratio's median, smallest and largest, and errors. Usage: gpu_modes.py [OUT.jsonl]
 """
 import json
 import statistics
@@ -13,15 +13,15 @@ import damier
 import torch
 
 TURNS = 10
-TYPES = {"f8": torch.float64, "f4": torch.float32, "c16": torch.complex128, "bf": torch.bfloat16, "f2": torch.float16}
-SHORT = ("bf", "f2")
-MODES = (("f8", 8192, {}), ("f8", 8192, {"compute": "f64:int8"}), ("f8", 8192, {"compute": "fastest"}), ("f8", 8192, {"reproducible": True}),
-         ("f8", 8192, {"compute": "f64:int8", "unlike": True}), ("f8", 8192, {"compute": "fastest", "unlike": True}),
-         ("c16", 8192, {}), ("c16", 8192, {"compute": "f64:int8"}), ("f4", 8192, {}), ("f4", 8192, {"compute": "fastest"}),
-         ("bf", 8192, {}), ("bf", 8192, {"kernel": "wgmma"}))
-GRAMS = ((1000000, 1000, "f4", {}), (1000000, 1000, "f4", {"compute": "fastest"}), (200000, 1000, "f8", {}), (1000000, 1000, "bf", {}),
-         (1000000, 1000, "f2", {}), (300000, 500, "f4", {}), (65536, 2048, "f4", {}), (50000, 2048, "f8", {}), (65536, 4096, "bf", {}),
-         (65536, 4096, "f2", {}), (100000, 1024, "c16", {}), (16384, 16384, "f4", {}), (16384, 16384, "f4", {"compute": "fastest"}))
+TYPES = {"f64": torch.float64, "f32": torch.float32, "c128": torch.complex128, "bf16": torch.bfloat16, "f16": torch.float16}
+SHORT = ("bf16", "f16")
+MODES = (("f64", 8192, {}), ("f64", 8192, {"compute": "f64:int8"}), ("f64", 8192, {"compute": "fastest"}), ("f64", 8192, {"reproducible": True}),
+         ("f64", 8192, {"compute": "f64:int8", "unlike": True}), ("f64", 8192, {"compute": "fastest", "unlike": True}),
+         ("c128", 8192, {}), ("c128", 8192, {"compute": "f64:int8"}), ("f32", 8192, {}), ("f32", 8192, {"compute": "fastest"}),
+         ("bf16", 8192, {}), ("bf16", 8192, {"kernel": "wgmma"}))
+GRAMS = ((1000000, 1000, "f32", {}), (1000000, 1000, "f32", {"compute": "fastest"}), (200000, 1000, "f64", {}), (1000000, 1000, "bf16", {}),
+         (1000000, 1000, "f16", {}), (300000, 500, "f32", {}), (65536, 2048, "f32", {}), (50000, 2048, "f64", {}), (65536, 4096, "bf16", {}),
+         (65536, 4096, "f16", {}), (100000, 1024, "c128", {}), (16384, 16384, "f32", {}), (16384, 16384, "f32", {"compute": "fastest"}))
 
 
 def seconds(call, count):
@@ -60,7 +60,7 @@ def modes(common, out):
         c = torch.empty((n, n), device="cuda", dtype=torch.float32 if dtype in SHORT else TYPES[dtype])
         plain = torch.empty((n, n), device="cuda", dtype=TYPES[dtype])
         with damier.Context(**words) as context:
-            row = common | {"case": "product", "m": n, "n": n, "k": n, "type": dtype, "unlike": unlike, **words}
+            row = common | {"verb": "gpu modes", "m": n, "n": n, "k": n, "type": dtype, "unlike": unlike, **words}
             context.matmul(a, b, c)
             row |= {"recipe": context.record["plan"]["recipe"], "verdict": context.record["verification"]["verdict"]}
             beside(row, lambda: context.matmul(a, b, c), lambda: torch.matmul(a, b, out=plain), out)
@@ -73,13 +73,13 @@ def grams(common, out):
         plain = torch.empty((cols, cols), device="cuda", dtype=TYPES[dtype])
         with damier.Context(**words) as context:
             context.gram(x, c)
-            row = common | {"case": "gram", "rows": rows, "columns": cols, "type": dtype, **words,
+            row = common | {"verb": "gpu grams", "rows": rows, "columns": cols, "type": dtype, **words,
                             "verdict": context.record["verification"]["verdict"]}
-            wide = x.to(torch.complex128 if dtype == "c16" else torch.float64)
+            wide = x.to(torch.complex128 if dtype == "c128" else torch.float64)
             squares = (wide.abs() ** 2).sum(0)
             row["diagonal_error"] = ((c.diagonal().real.double() - squares) / squares).mean().item()
             del wide
-            beside(row, lambda: context.gram(x, c), lambda: torch.matmul(x.mH, x, out=plain) if dtype != "c16" else torch.matmul(x.mH, x), out)
+            beside(row, lambda: context.gram(x, c), lambda: torch.matmul(x.mH, x, out=plain) if dtype != "c128" else torch.matmul(x.mH, x), out)
 
 
 def sums(common, out):
@@ -91,12 +91,17 @@ def sums(common, out):
             damier.matmul(a, b, c)
             wanted = a[:64].double() @ b.double()
             error = ((c[:64].double() - wanted) / wanted).mean().item()
-            print(json.dumps(common | {"case": "sums", "m": 4096, "n": 4096, "k": k, "type": dtype, "error": error}), file=out, flush=True)
+            print(json.dumps(common | {"verb": "gpu sums", "m": 4096, "n": 4096, "k": k, "type": dtype, "error": error}), file=out, flush=True)
 
 
 def main():
     torch.backends.cuda.matmul.allow_tf32 = False
-    common = {"gpu": torch.cuda.get_device_name(), "damier": damier.__version__, "torch": torch.__version__, "date": time.strftime("%Y-%m-%d")}
+    with damier.Context() as context:
+        x = normal(64, 64, "f64")
+        context.matmul(x, x, torch.empty_like(x))
+        common = {key: context.record.get(key) for key in ("version", "git")}
+    common |= {"date": time.strftime("%Y-%m-%d"), "command": "scripts/bench/gpu_modes.py",
+               "machine": {"device": torch.cuda.get_device_name(), "backend": "cuda", "ranks": 1, "library": f"torch {torch.__version__}"}}
     with open(sys.argv[1], "w") if len(sys.argv) > 1 else sys.stdout as out:
         for part in (modes, grams, sums):
             part(common, out)

@@ -160,6 +160,29 @@ COVARIANCE = Table(SYMMETRIC, "summary covariance", "covariance", {
     "cov / the other": cov_ratio("numpy_cov", "torch_cov")}, by=(lambda r: r["of"], lambda r: r["type"], lambda r: r["size"]), footer=by("gram.py"))
 
 
+# ---- modes of arrays in GPU memory, Gram matrices of many rows, and sums of 16-bit products, beside torch.matmul ----
+
+def asked(r):
+    words = [r.get(key) for key in ("compute", "kernel") if r.get(key)] + ["reproducible"] * r.get("reproducible", False)
+    return ", ".join(words + ["elements of unlike size"] * r.get("unlike", False)) or "default"
+
+
+def beside_torch(r):
+    return f"{r['ratio']:.2f} [{r['least']:.2f}, {r['most']:.2f}]"
+
+
+MODES = Table(IN_MEMORY, "summary modes", "gpu modes", {
+    "m = n = k": "{m}", "type": "{type}", "asked for": asked, "torch.matmul, ms": "{torch_ms:.2f}", "damier, ms": "{damier_ms:.2f}",
+    "ratio": beside_torch}, footer=by("gpu_modes.py"))
+
+DEEP = Table(SYMMETRIC, "summary many rows", "gpu grams", {
+    "X": "{rows} × {columns}", "type": "{type}", "asked for": asked, "torch.matmul, ms": "{torch_ms:.2f}", "`gram`, ms": "{damier_ms:.2f}",
+    "ratio": beside_torch, "mean error of the diagonal": "{diagonal_error:.1e}"}, footer=by("gpu_modes.py"))
+
+SUMS = Table("precision.md", "summary sums", "gpu sums", {"m = n": "{m}", "k": "{k}", "type": "{type}", "mean relative error": "{error:.1e}"},
+             footer=by("gpu_modes.py"))
+
+
 # ---- in memory ----
 
 def multiplied(records):
@@ -226,7 +249,8 @@ def scaling(records):
         measured(ours + simulated, "`damier bench scale`, `simulation/simulate.sh`")
 
 
-TABLES = [Lines(PAGE, "summary user", "user", user, repeats=True), NODE, ARRAYS, ARRAYS_ON_CPUS, OPERANDS, GRAM, COVARIANCE,
+TABLES = [Lines(PAGE, "summary user", "user", user, repeats=True), NODE, ARRAYS, ARRAYS_ON_CPUS, OPERANDS, GRAM, COVARIANCE, MODES, DEEP,
+          SUMS,
           Lines(IN_MEMORY, "summary memory", "gpu,gpus,cublasmp,cublasxt,scalapack,in place,in place ranks", memory, repeats=True),
           Lines(PAGE, "summary scaling", "bench scale,simulated", scaling, repeats=True)]
 
