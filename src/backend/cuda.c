@@ -98,6 +98,8 @@ static void format_uuid(char text[48], const char bytes[16]) {
   }
 }
 
+enum { KEPT = 16 }; /* part of the GPU's memory that is kept for later allocations, at most */
+
 static dm_status choose_device(dm_cuda *gpu, const dm_backend_config *config) {
   cudaError_t answer = cudaGetDeviceCount(&gpu->visible);
   if (answer == cudaErrorNoDevice || (answer == cudaSuccess && gpu->visible == 0)) {
@@ -120,6 +122,7 @@ static dm_status choose_device(dm_cuda *gpu, const dm_backend_config *config) {
   gpu->processors = properties.multiProcessorCount;
   gpu->capability = properties.major * 10 + properties.minor;
   gpu->pitch_limit = (int64_t)properties.memPitch;
+  gpu->keeps = config->keeps ? properties.totalGlobalMem / KEPT : 0;
   return DM_OK;
 }
 
@@ -205,7 +208,6 @@ static dm_status cuda_open(dm_backend **backend, const dm_backend_config *config
   gpu->base.ops = &dm_backend_cuda;
   if (config->compute) gpu->operand = config->compute->operand;
   gpu->tile = config->tile;
-  gpu->keeps = config->keeps;
   gpu->pedantic_f64 = is_asked(asks_f64);
   gpu->pedantic_f32 = is_asked(asks_f32);
 

@@ -122,8 +122,6 @@ static void give(const dm_cuda_block *block) {
  *
  * Allocating and freeing a gigabyte takes about a millisecond. */
 
-enum { KEPT = 16 }; /* part of the GPU's memory, at most */
-
 static void drop_kept(dm_cuda *gpu, size_t most) {
   dm_cuda_block **at = &gpu->kept;
   size_t bytes = 0;
@@ -143,14 +141,11 @@ static void drop_kept(dm_cuda *gpu, size_t most) {
 
 /* The last one that was released comes first. */
 static bool keep(dm_cuda *gpu, dm_cuda_block *block) {
-  size_t available, total;
-  if (!gpu->keeps || block->space != DM_DEVICE ||
-      cudaMemGetInfo(&available, &total) != cudaSuccess || block->bytes > total / KEPT)
-    return false;
+  if (block->space != DM_DEVICE || block->bytes > gpu->keeps) return false;
   (void)cudaDeviceSynchronize(); /* as cudaFree does: nothing uses it any more */
   block->next = gpu->kept;
   gpu->kept = block;
-  drop_kept(gpu, total / KEPT);
+  drop_kept(gpu, gpu->keeps);
   return true;
 }
 

@@ -103,8 +103,8 @@ struct dm_cuda {
   bool splits;              /* the row splits operands; parts are in scratch */
   dm_cuda_area natively;    /* its counters, a dm_split_count */
   dm_cuda_block *blocks;    /* memory not yet released */
-  dm_cuda_block *kept;      /* released, if it KEEPS such */
-  bool keeps;
+  dm_cuda_block *kept;      /* released, for later allocations: */
+  size_t keeps;             /* bytes of them, at most */
   bool leaves;              /* which is left to the end of the process */
 };
 

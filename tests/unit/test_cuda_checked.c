@@ -14,6 +14,7 @@ typedef struct variant {
   const char *by_columns; /* of "abc" */
   bool conjugate_a, conjugate_b;
   bool large; /* sums of A and B are taken beside the product */
+  int square; /* columns of B, whose transpose is A; else 0 */
 } variant;
 
 typedef struct whole {
@@ -33,10 +34,14 @@ static pair stored(dm_backend *gpu, const variant *v, char name, dm_dtype type, 
 
 static whole make(dm_backend *gpu, const variant *v) {
   const double alpha = dm_dtype_is_integer(v->type) ? 3.0 : 1.5, beta = v->reads_c ? -2.0 : 0.0;
-  const int64_t m = v->large ? LARGE_M : M, n = v->large ? LARGE_N : N;
-  whole w = {.a = stored(gpu, v, 'a', v->type, m, K, 8, 5),
-             .b = stored(gpu, v, 'b', v->type, K, n, 4, 5),
+  const int64_t m = v->square ? v->square : v->large ? LARGE_M : M;
+  const int64_t n = v->square ? v->square : v->large ? LARGE_N : N;
+  whole w = {.b = stored(gpu, v, 'b', v->type, K, n, 4, 5),
              .c = stored(gpu, v, 'c', v->type_c, m, n, 0, 6)};
+  if (v->square)
+    w.a = (pair){.host = dm_view_transpose(w.b.host), .device = dm_view_transpose(w.b.device)};
+  else
+    w.a = stored(gpu, v, 'a', v->type, m, K, 8, 5);
   const dm_dataset a = {.rows = m, .cols = K, .dtype = v->type},
                    b = {.rows = K, .cols = n, .dtype = v->type};
   dm_equation equation = {
@@ -49,12 +54,14 @@ static whole make(dm_backend *gpu, const variant *v) {
                                  .alpha = {alpha},
                                  .beta = {beta},
                                  .conjugate_a = v->conjugate_a,
-                                 .conjugate_b = v->conjugate_b};
+                                 .conjugate_b = v->conjugate_b,
+                                 .symmetric = v->square > 0};
   return w;
 }
 
 static void drop(dm_backend *gpu, whole *w) {
-  free_pair(gpu, w->a), free_pair(gpu, w->b), free_pair(gpu, w->c);
+  if (!w->product.symmetric) free_pair(gpu, w->a);
+  free_pair(gpu, w->b), free_pair(gpu, w->c);
 }
 
 /* From sums on the host of the same C. */
@@ -162,6 +169,16 @@ static const variant variants[] = {
     {DM_F64, DM_F64, .by_columns = "ab", .large = true},
     {DM_F32, DM_F32, .large = true},
     {DM_C128, DM_C128, .large = true},
+    {DM_F64, DM_F64, .square = 60},
+    {DM_F64, DM_F64, .square = 1001},
+    {DM_F64, DM_F64, .square = 4096},
+    {DM_F32, DM_F32, .square = 1000},
+    {DM_F32, DM_F32, .square = 2049},
+    {DM_BF16, DM_F32, .square = 515},
+    {DM_BF16, DM_F32, .square = 4096},
+    {DM_F16, DM_F32, .square = 1},
+    {DM_F32, DM_F32, .square = 1000, .by_columns = "b"},
+    {DM_C128, DM_C128, .square = 77},
 };
 
 TEST(test_verdicts) {
