@@ -129,7 +129,7 @@ dm_status dm_cuda_enter(const dm_cuda *gpu);
 dm_status dm_cuda_alloc(dm_backend *backend, dm_space space, int64_t bytes, void **memory);
 void dm_cuda_release(dm_backend *backend, dm_space space, void *memory);
 void dm_cuda_release_all(dm_cuda *gpu);
-int64_t dm_cuda_kept_bytes(const dm_cuda *gpu); /* of GPU memory */
+int64_t dm_cuda_kept_bytes(const dm_cuda *gpu);                          /* of GPU memory */
 dm_status dm_cuda_grow(dm_cuda *gpu, dm_cuda_area *area, int64_t bytes); /* contents are lost */
 
 /* Memory and streams of the caller; see backend.h. */
