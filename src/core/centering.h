@@ -16,12 +16,12 @@ typedef struct dm_standard {
   dm_lines center, scale;
   bool fills; /* missing values become the mean of their line; if no lines are stated, column */
   bool center_by, scale_by; /* the lines are shifted by, and divided by, numbers of the user */
-  bool weighted; /* elements are multiplied with the roots of the weights of the inner dimension */
+  bool weighted;  /* elements are multiplied with the roots of the weights of the inner dimension */
   bool by_length; /* scaled by the root of the sum of squares, not by the deviation */
-  bool by_power; /* scaled by the power of two below the deviation; constant lines become 0 */
-  bool complete; /* terms that A or B has no value for are left out of all sums */
-  bool relates;  /* genotypes, of which rows are variants (product/relationship.h), ... */
-  bool of_all;   /* ... by the allele frequencies of all samples, not only of founders */
+  bool by_power;  /* scaled by the power of two below the deviation; constant lines become 0 */
+  bool complete;  /* terms that A or B has no value for are left out of all sums */
+  bool relates;   /* genotypes, of which rows are variants (product/relationship.h), ... */
+  bool of_all;    /* ... by the allele frequencies of all samples, not only of founders */
 } dm_standard;
 
 static inline dm_lines dm_standard_lines(const dm_standard *standard) {

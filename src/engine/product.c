@@ -59,7 +59,9 @@ static bool scales(const dm_product *p) {
 static dm_status scale(dm_product *p) {
   dm_run_phase(p->run, "scaling A and B", 1);
   DM_TRY(dm_rank_scale(&p->local, p->source));
-  return p->local.scaling.unfit ? dm_scaling_refused(&p->local.scaling, &p->setup->plan.problem.compute) : DM_OK;
+  return p->local.scaling.unfit
+             ? dm_scaling_refused(&p->local.scaling, &p->setup->plan.problem.compute)
+             : DM_OK;
 }
 
 static dm_status check_shares(dm_product *p) {

@@ -50,8 +50,8 @@ typedef struct dm_multiply {
   dm_equation equation;
   dm_vectors vectors;
   dm_engine engine;
-  dm_output_form form;    /* form of C's file; completed when its shape is known */
-  dm_reductions kept;     /* of C; none: all of it */
+  dm_output_form form; /* form of C's file; completed when its shape is known */
+  dm_reductions kept;  /* of C; none: all of it */
   bool verify, force, allow_unchecked;
   bool scratch;       /* C in memory may be overwritten by a wrong one, so it can be read again */
   bool keep_journal;  /* C serves a result: it is found again until the caller removes both */

@@ -157,13 +157,13 @@ static dm_status describe(dm_job *j) {
   DM_TRY(dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL, &m->equation, p));
   for (int x = 0; x < 2; x++) {
     if (!dm_job_in_memory(j, x)) continue;
-    p->home[x] = dm_job_is_read(j, x)      ? DM_HOME_SEEN
+    p->home[x] = dm_job_is_read(j, x)     ? DM_HOME_SEEN
                  : is_operand_there(j, x) ? DM_HOME_DEVICE
                                           : DM_HOME_HOST;
     if (!dm_job_is_read(j, x)) *(x == DM_A ? &p->op_a : &p->op_b) = DM_OP_N;
   }
   if (dm_job_in_memory(j, DM_C))
-    p->home[DM_C] = dm_job_is_written(j)   ? DM_HOME_SEEN
+    p->home[DM_C] = dm_job_is_written(j) ? DM_HOME_SEEN
                     : is_result_there(j) ? DM_HOME_DEVICE
                                          : DM_HOME_HOST;
   if (dm_job_in_memory(j, DM_OLD)) p->home[DM_OLD] = old_is_read(j) ? DM_HOME_SEEN : DM_HOME_HOST;

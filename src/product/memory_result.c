@@ -385,9 +385,8 @@ void dm_memory_operands_open(const dm_run *run, const dm_distributed *const matr
                                    .matrix = {matrix[DM_A], matrix[DM_B]},
                                    .conjugate = {conjugate[DM_A], conjugate[DM_B]},
                                    .on_gpu = {on_gpu[DM_A], on_gpu[DM_B]}};
-  operands->source = (dm_memory_source){.piece = piece_of,
-                                        .context = operands,
-                                        .conjugate = {conjugate[DM_A], conjugate[DM_B]}};
+  operands->source = (dm_memory_source){
+      .piece = piece_of, .context = operands, .conjugate = {conjugate[DM_A], conjugate[DM_B]}};
 }
 
 /* ---- moves of A and B ---- */

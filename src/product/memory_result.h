@@ -52,7 +52,7 @@ typedef struct dm_memory_operands {
   const dm_run *run;
   const dm_distributed *matrix[2]; /* op(A), op(B); NULL: not in memory */
   bool conjugate[2];
-  bool on_gpu[2]; /* this rank's GPU has all of it, of the type that is multiplied */
+  bool on_gpu[2];          /* this rank's GPU has all of it, of the type that is multiplied */
   dm_memory_source source; /* for dm_source_memory */
 } dm_memory_operands;
 

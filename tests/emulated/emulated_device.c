@@ -15,11 +15,11 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/copy.h"
-#include "engine/endpoint.h"
 #include "emulated/emulated_checked.h"
 #include "emulated/emulated_memory.h"
 #include "emulated/emulated_moments.h"
 #include "emulated/emulated_split.h"
+#include "engine/endpoint.h"
 
 enum {
   LANES = 3,
