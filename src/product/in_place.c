@@ -329,8 +329,9 @@ static bool is_alike(const dm_problem *one, const dm_problem *other) {
          strcmp(one->compute.name, other->compute.name) == 0;
 }
 
-/* A symmetric C that is small beside k: half of it natively is sooner there than all of it in
- * another mode (1 000 000 x 1000 f32 on an H200: 32 beside 60 ms by f32:f16). */
+/* A symmetric C that is small beside k, which the GPU's backend divides (backend/cuda_symmetric.c):
+ * half of it natively is sooner there than all of it in another mode (1 000 000 x 1000 f32 on an
+ * H200: 30 beside 60 ms by f32:f16). */
 static bool halves_deep_sums(const dm_problem *p) {
   return p->symmetry != DM_NO_SYMMETRY && p->m <= DEEP_COLUMNS && p->k >= 4 * p->m;
 }
