@@ -129,9 +129,10 @@ def drawn(folder, damier, seed):
         unit = 2.0**-13
     scale = np.sqrt(np.abs(np.outer(np.diag(c), np.diag(c)))).max() if verb != "multiply" else np.abs(c).max()
     tolerance = float(unit * 64 * scale)
+    what = str(rng.choice(["top", "above", "below", "max", "min", "argmax", "argmin", "sum", "mean", "norm", "count", "diagonal"]))
+    self_too = self_too or what == "diagonal"
     lines = lines_of(c.astype(float), each, self_too)
     flags = ["--each", each, *([] if self_too else ["--no-self"]), "--memory", f"host={process_mib(damier, ranks) + 24}MiB"]
-    what = str(rng.choice(["top", "above", "below", "max", "min", "argmax", "argmin", "sum", "mean", "norm", "count", "diagonal"]))
     by, count, threshold = "value", 0, 0.0
     if what == "top":
         by, count = str(rng.choice(["value", "abs", "smallest"])), int(rng.integers(1, 40))
