@@ -381,4 +381,4 @@ TILES = [("gram", 1, True), ("gram", 3, False), ("multiply", 2, True)]
 
 chosen = options()
 run_cases(chosen.damier, [(several_tiles, *case) for case in TILES] + [(as_stored, *case, 1 + i % 3) for i, case in enumerate(ALIKE)] + [(other_inputs,), (several, "gram", 1, "row"), (several, "multiply", 2, "column"), (diagonal,), (nan_and_inf,), (norms,), (dry_runs,), (refusals,), (replaces,)]
-          + [(drawn, seed) for seed in range(how_many(chosen, 25, 60, 1000))])
+          + [(drawn, seed) for seed in range(how_many(chosen, 16, 32, 1000))])
