@@ -19,11 +19,6 @@
  * libraries and threads. */
 enum { HUGE_PAGE = 2 << 20, LEFT = 32 << 20 };
 
-static dm_status refused(int64_t bytes) {
-  char size[32];
-  return dm_fail(DM_E_FIT, "no host memory for a buffer of %s", dm_format_bytes(bytes, size));
-}
-
 /* "ulimit -v is 524288": the limits that are set; "": none. */
 static const char *limits_in_words(char text[96]) {
   static const struct {
@@ -39,6 +34,13 @@ static const char *limits_in_words(char text[96]) {
                (unsigned long long)limit.rlim_cur >> 10);
   }
   return text;
+}
+
+static dm_status refused(int64_t bytes) {
+  char size[32], limits[96];
+  dm_status status =
+      dm_fail(DM_E_FIT, "no host memory for a buffer of %s", dm_format_bytes(bytes, size));
+  return limits_in_words(limits)[0] ? dm_hint(status, "%s: raise this limit", limits) : status;
 }
 
 dm_status dm_memory_room(int64_t bytes, const char *need) {
