@@ -140,7 +140,7 @@ static void drop_kept(dm_cuda *gpu, size_t most) {
 }
 
 /* The last one that was released comes first. */
-static bool keep(dm_cuda *gpu, dm_cuda_block *block) {
+static bool keep_block(dm_cuda *gpu, dm_cuda_block *block) {
   if (block->space != DM_DEVICE || block->bytes > gpu->keeps) return false;
   (void)cudaDeviceSynchronize(); /* as cudaFree does: nothing uses it any more */
   block->next = gpu->kept;
@@ -207,7 +207,7 @@ void dm_cuda_release(dm_backend *backend, dm_space space, void *memory) {
     if (block->memory != memory || block->space != space) continue;
     *at = block->next;
     (void)cudaSetDevice(gpu->index);
-    if (keep(gpu, block)) return;
+    if (keep_block(gpu, block)) return;
     give(block);
     free(block);
     return;

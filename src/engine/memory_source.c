@@ -31,8 +31,8 @@ static dm_event *event_of(dm_memory_source *source, const dm_rank_state *local, 
 }
 
 /* Contiguous columns in GPU memory are transposed on their way; what is conjugated has them. */
-static dm_status copy(const dm_memory_source *source, dm_rank_state *local, dm_matrix matrix,
-                      dm_view piece, dm_view from, dm_event *copied) {
+static dm_status load_piece(const dm_memory_source *source, dm_rank_state *local, dm_matrix matrix,
+                            dm_view piece, dm_view from, dm_event *copied) {
   const bool conjugate = source->conjugate[matrix] && from.space == DM_DEVICE;
   if (from.col_stride == 1 && !conjugate)
     return dm_backend_copy(local->backend, piece, from, copied);
@@ -52,7 +52,7 @@ static dm_status load(void *state, dm_rank_state *local, dm_matrix matrix, int64
   }
   if (from.space == DM_HOST)
     local->phases.uploaded += piece.rows * piece.cols * dm_dtype_size(piece.dtype);
-  return copy(source, local, matrix, piece, from, copied);
+  return load_piece(source, local, matrix, piece, from, copied);
 }
 
 static dm_status loaded(void *state, dm_rank_state *local, dm_matrix matrix, int64_t panel,

@@ -322,7 +322,7 @@ static dm_status correlate(const dm_in_place_product *p) {
   return dm_distributed_correlate(p->run, &c, &p->outcome->problem);
 }
 
-static bool is_alike(const dm_problem *one, const dm_problem *other) {
+static bool is_same_kind(const dm_problem *one, const dm_problem *other) {
   return one->m == other->m && one->n == other->n && one->k == other->k &&
          one->batch == other->batch && one->work == other->work && one->c == other->c &&
          one->symmetry == other->symmetry && one->reads_c == other->reads_c &&
@@ -341,7 +341,7 @@ static dm_status settle_fastest(dm_in_place *kept, const dm_in_place_product *p,
                                 dm_problem *problem) {
   dm_in_place_fastest *fastest = &kept->fastest;
   dm_setup setup;
-  if (!fastest->known || !is_alike(&fastest->asked, problem)) {
+  if (!fastest->known || !is_same_kind(&fastest->asked, problem)) {
     fastest->asked = *problem;
     dm_problem_set_home(problem, DM_HOME_DEVICE);
     dm_status status = dm_setup_open(p->run, &p->multiply->engine, problem, &setup);
@@ -360,7 +360,7 @@ static dm_status settle_fastest(dm_in_place *kept, const dm_in_place_product *p,
 static dm_status run_product(dm_in_place *kept, dm_in_place_product *p, bool like, bool *taken);
 
 /* A and B do not suit the compute mode: with more moduli, or natively. */
-static dm_status run_instead(dm_in_place *kept, dm_in_place_product *p, bool *taken) {
+static dm_status in_place_instead(dm_in_place *kept, dm_in_place_product *p, bool *taken) {
   DM_FREED dm_multiply *other = NULL;
   dm_in_place_outcome *outcome = p->outcome;
   const dm_scaling *scaling = &kept->emulated.scaling;
@@ -408,7 +408,7 @@ static dm_status run_product(dm_in_place *kept, dm_in_place_product *p, bool lik
   DM_TRY(dm_comm_agree(world, reach(p)));
   if (p->outcome->emulates)
     DM_TRY(dm_emulated_scan(&kept->emulated, p->backend, world, problem, &p->whole, taken));
-  if (!*taken) return run_instead(kept, p, taken);
+  if (!*taken) return in_place_instead(kept, p, taken);
   p->outcome->verified = m->verify;
   memcpy(p->outcome->alpha, m->equation.alpha, sizeof m->equation.alpha);
   memcpy(p->outcome->beta, m->equation.beta, sizeof m->equation.beta);

@@ -277,7 +277,7 @@ static dm_status deliver_part(dm_memory_result *r, dm_rank_state *local, int64_t
 
 /* ---- a C that this rank's GPU has ---- */
 
-static dm_view within(const dm_distributed *matrix, dm_extent part) {
+static dm_view part_of_c(const dm_distributed *matrix, dm_extent part) {
   return dm_view_sub(matrix->local, part.rows.begin, part.cols.begin, dm_range_size(part.rows),
                      dm_range_size(part.cols));
 }
@@ -285,8 +285,8 @@ static dm_view within(const dm_distributed *matrix, dm_extent part) {
 /* The mirror image of PART of C becomes that. */
 static dm_status post_image(const dm_memory_result *r, const dm_rank_state *local, dm_extent part,
                             dm_event *done) {
-  dm_view from = within(r->matrix, part);
-  dm_view to = within(r->matrix, (dm_extent){part.cols, part.rows});
+  dm_view from = part_of_c(r->matrix, part);
+  dm_view to = part_of_c(r->matrix, (dm_extent){part.cols, part.rows});
   if (from.col_stride != 1) {
     from = dm_view_transpose(from);
     to = dm_view_transpose(to);
@@ -304,8 +304,8 @@ static dm_status finish_on_gpu(const dm_memory_result *r, dm_rank_state *local, 
   if (dm_plan_tiles(local->plan) > 1) DM_TRY(add_to_check(r, local));
   const dm_extent part = dm_triangle_part(local->plan, tile, local->coords.i, local->coords.j);
   const dm_view sums = dm_rank_result(local, &rows);
-  const dm_view c = within(r->matrix, part);
-  const dm_view old = p->reads_c ? within(r->replaces ? r->matrix : r->old, part) : c;
+  const dm_view c = part_of_c(r->matrix, part);
+  const dm_view old = p->reads_c ? part_of_c(r->replaces ? r->matrix : r->old, part) : c;
   DM_TRY(dm_backend_epilogue(local->backend, c, cut(sums, rows, local->cols, part),
                              p->reads_c ? &old : NULL, r->alpha, r->beta, &done));
   DM_TRY(dm_backend_wait(local->backend, done));
