@@ -36,7 +36,7 @@ static const char *limits_in_words(char text[96]) {
   return text;
 }
 
-static dm_status refused(int64_t bytes) {
+static dm_status buffer_refused(int64_t bytes) {
   char size[32], limits[96];
   dm_status status =
       dm_fail(DM_E_FIT, "no host memory for a buffer of %s", dm_format_bytes(bytes, size));
@@ -60,12 +60,12 @@ dm_status dm_memory_room(int64_t bytes, const char *need) {
 /* Requests huge pages for large matrices: fewer page faults, and fewer TLB misses when a product
  * strides over rows. The kernel ignores the request if it has none. */
 dm_status dm_buffer_alloc(int64_t bytes, void **memory) {
-  if (bytes < 0 || bytes > INT64_MAX - HUGE_PAGE) return refused(bytes);
+  if (bytes < 0 || bytes > INT64_MAX - HUGE_PAGE) return buffer_refused(bytes);
   const bool large = bytes >= 2 * HUGE_PAGE;
   const int64_t alignment = large ? HUGE_PAGE : DM_ALIGNMENT;
   const size_t size = (size_t)dm_round_up(dm_max(bytes, 1), DM_ALIGNMENT);
   if (posix_memalign(memory, (size_t)alignment, size) != 0) *memory = NULL;
-  if (!*memory) return refused(bytes);
+  if (!*memory) return buffer_refused(bytes);
   dm_status status = dm_memory_room(LEFT, "libraries beside a matrix");
   if (status) {
     free(*memory);
@@ -80,7 +80,7 @@ dm_status dm_buffer_zeroed(int64_t count, int64_t size, void **memory) {
   int64_t bytes = 0;
   DM_TRY(dm_bytes_of(count, 1, size, &bytes));
   *memory = calloc((size_t)dm_max(count, 1), (size_t)size);
-  if (!*memory) return refused(bytes);
+  if (!*memory) return buffer_refused(bytes);
   const uintptr_t at = (uintptr_t)*memory, first = (at + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
   if (bytes >= 2 * HUGE_PAGE) /* of pages that were not touched yet */
     (void)madvise((void *)first, (size_t)bytes - (first - at), MADV_HUGEPAGE);

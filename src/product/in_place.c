@@ -342,14 +342,16 @@ static dm_status settle_fastest(dm_in_place *kept, const dm_in_place_product *p,
   dm_in_place_fastest *fastest = &kept->fastest;
   dm_setup setup;
   if (!fastest->known || !is_same_kind(&fastest->asked, problem)) {
+    fastest->known = false;
     fastest->asked = *problem;
     dm_problem_set_home(problem, DM_HOME_DEVICE);
     dm_status status = dm_setup_open(p->run, &p->multiply->engine, problem, &setup);
-    fastest->known = !status;
-    fastest->taken = setup.plan.problem.compute;
     if (status && !status->agreed) return status;
+    fastest->taken = status ? fastest->asked.compute : setup.plan.problem.compute;
     dm_setup_close(&setup);
-    DM_TRY(status);
+    if (status && status->code != DM_E_FIT) return status;
+    fastest->known = true;
+    dm_status_free(status); /* without room for a plan's copies natively, where they are */
   }
   *problem = fastest->asked;
   problem->compute = fastest->taken;
@@ -357,7 +359,8 @@ static dm_status settle_fastest(dm_in_place *kept, const dm_in_place_product *p,
   return DM_OK;
 }
 
-static dm_status run_product(dm_in_place *kept, dm_in_place_product *p, bool like, bool *taken);
+static dm_status multiply_in_place(dm_in_place *kept, dm_in_place_product *p, bool like,
+                                   bool *taken);
 
 /* A and B do not suit the compute mode: with more moduli, or natively. */
 static dm_status in_place_instead(dm_in_place *kept, dm_in_place_product *p, bool *taken) {
@@ -379,10 +382,11 @@ static dm_status in_place_instead(dm_in_place *kept, dm_in_place_product *p, boo
   snprintf(outcome->instead, sizeof outcome->instead, "%.150s", why->message);
   dm_status_free(why);
   p->multiply = other;
-  return run_product(kept, p, false, taken);
+  return multiply_in_place(kept, p, false, taken);
 }
 
-static dm_status run_product(dm_in_place *kept, dm_in_place_product *p, bool like, bool *taken) {
+static dm_status multiply_in_place(dm_in_place *kept, dm_in_place_product *p, bool like,
+                                   bool *taken) {
   const dm_multiply *m = p->multiply;
   const dm_comm *world = p->run->world;
   dm_problem *problem = &p->outcome->problem;
@@ -431,7 +435,7 @@ static dm_status run_centered(dm_in_place *kept, dm_in_place_product *p, bool *t
     if (dm_standard_changes(&m->equation.standard[x]) || sets[x]->meaning.found)
       sets[x]->dtype = dm_centered_type(&m->equation, sets[x], x);
   p->multiply = p->centered = m;
-  dm_status status = run_product(kept, p, false, taken);
+  dm_status status = multiply_in_place(kept, p, false, taken);
   dm_centered_free(&p->copies);
   for (int x = 0; x < 2; x++) /* large ones are missed elsewhere */
     if (!*taken || kept->rooms[x].bytes > kept->device[1].memory_total / KEPT)
@@ -453,7 +457,7 @@ dm_status dm_in_place_run(dm_in_place *kept, dm_run *run, const dm_multiply *mul
   DM_TRY(agree_to_take(kept, run, multiply, &takes, &like));
   if (!takes) return DM_OK;
   dm_status status = dm_multiply_centers(multiply) ? run_centered(kept, &p, taken)
-                                                   : run_product(kept, &p, like, taken);
+                                                   : multiply_in_place(kept, &p, like, taken);
   outcome->seconds = dm_now() - start;
   return status;
 }
