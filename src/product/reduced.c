@@ -9,9 +9,9 @@
 #include "core/clock.h"
 #include "core/units.h"
 #include "file/arrays_file.h"
-#include "file/composite.h"
 #include "plan/partition.h"
 #include "product/centered.h"
+#include "product/cut.h"
 #include "product/multiply.h"
 #include "product/provenance.h"
 
@@ -43,83 +43,6 @@ typedef struct reduced {
 } reduced;
 
 /* ---- parts of A and B ---- */
-
-/* A part of a matrix, and what its lines are centered by. */
-typedef struct cut {
-  dm_dataset dataset;
-  dm_centering centering;
-  bool made; /* it is to be freed */
-} cut;
-
-/* LINES of what CENTERING centers, which count from the first of them. */
-static void cut_centering(cut *c, dm_lines lines, dm_range range) {
-  const dm_centering *whole = c->dataset.centering;
-  if (!whole) return;
-  dm_centering *part = &c->centering;
-  *part = *whole;
-  if (whole->lines == lines) {
-    const int64_t numbers = range.begin * whole->parts;
-    part->count = dm_range_size(range);
-    if (part->power) part->power += range.begin;
-    if (part->factor) part->factor += range.begin;
-    if (part->shift) part->shift += numbers;
-    if (part->fill) part->fill += numbers;
-  }
-  if (part->weight && whole->weight_lines == lines) part->weight += range.begin;
-  c->dataset.centering = part;
-}
-
-/* Datasets of one name are one matrix: a part has a name of its own. */
-static void name_part(dm_location *at, bool rows, dm_range range) {
-  char text[64];
-  snprintf(text, sizeof text, rows ? "[%lld:%lld, :]" : "[:, %lld:%lld]", (long long)range.begin,
-           (long long)range.end);
-  const size_t used = strlen(at->part), room = sizeof at->part;
-  memcpy(at->part + (used + sizeof text <= room ? used : room - sizeof text), text, sizeof text);
-}
-
-/* SET becomes its rows, or columns, RANGE. */
-static void cut_memory(dm_lines lines, dm_range range, dm_dataset *set) {
-  const bool rows = lines == DM_ROW_LINES;
-  const int64_t size = dm_range_size(range);
-  const dm_view part = rows ? dm_view_sub(set->memory, range.begin, 0, size, set->cols)
-                            : dm_view_sub(set->memory, 0, range.begin, set->rows, size);
-  set->rows = part.rows;
-  set->cols = part.cols;
-  dm_dataset_set_memory(set, part);
-  name_part(&set->at, rows, range);
-}
-
-/* The rows, or columns, RANGE of WHOLE. */
-static dm_status cut_lines(const dm_dataset *whole, dm_lines lines, dm_range range, cut *c) {
-  const bool rows = lines == DM_ROW_LINES;
-  const int64_t all = rows ? whole->rows : whole->cols;
-  *c = (cut){.dataset = *whole};
-  cut_centering(c, lines, range);
-  if (range.begin == 0 && range.end == all) return DM_OK;
-  if (whole->memory.base) {
-    cut_memory(lines, range, &c->dataset);
-    return DM_OK;
-  }
-  const dm_patch patch = {.rows = rows ? dm_range_size(range) : whole->rows,
-                          .cols = rows ? whole->cols : dm_range_size(range),
-                          .source_row = rows ? range.begin : 0,
-                          .source_col = rows ? 0 : range.begin};
-  dm_composer composer = {.patch = NULL};
-  dm_status status = dm_composer_add_part(&composer, whole, &patch);
-  if (!status)
-    status = dm_composer_finish_dataset(&composer, patch.rows, patch.cols, whole, &c->dataset);
-  if (c->dataset.centering) c->dataset.centering = &c->centering;
-  dm_composer_free(&composer);
-  name_part(&c->dataset.at, rows, range);
-  c->made = !status;
-  return status;
-}
-
-static void free_cut(cut *c) {
-  if (c->made) dm_dataset_free(&c->dataset);
-  c->made = false;
-}
 
 /* The lines of A, or B, that C's rows, or columns, are of. */
 static dm_lines reduced_lines_of(const reduced *r, int x) {
@@ -250,9 +173,9 @@ static dm_range reduced_tile_range(const reduced *r, int64_t i, int64_t all) {
 static dm_status reduced_compute_row(reduced *r, int64_t i) {
   const dm_problem *p = &r->problem;
   const dm_range rows = reduced_tile_range(r, i, p->m);
-  cut a, b;
-  DM_TRY(
-      dm_comm_agree(r->run->world, cut_lines(&r->multiply->a, reduced_lines_of(r, 0), rows, &a)));
+  dm_cut a, b;
+  DM_TRY(dm_comm_agree(r->run->world,
+                       dm_cut_lines(&r->multiply->a, reduced_lines_of(r, 0), rows, &a)));
   dm_status status = DM_OK;
   const int64_t first = r->symmetric || r->diagonal ? i : 0;
   for (int64_t j = first; j * r->step < p->n && !status && (!r->diagonal || j == i); j++) {
@@ -260,12 +183,12 @@ static dm_status reduced_compute_row(reduced *r, int64_t i) {
     const bool same = r->symmetric && i == j;
     if (!same)
       status = dm_comm_agree(r->run->world,
-                             cut_lines(&r->multiply->b, reduced_lines_of(r, 1), cols, &b));
+                             dm_cut_lines(&r->multiply->b, reduced_lines_of(r, 1), cols, &b));
     if (status) break;
     status = reduced_compute_tile(r, &a.dataset, same ? &a.dataset : &b.dataset, rows, cols);
-    if (!same) free_cut(&b);
+    if (!same) dm_cut_free(&b);
   }
-  free_cut(&a);
+  dm_cut_free(&a);
   return status;
 }
 
