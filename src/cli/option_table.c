@@ -158,7 +158,8 @@ const dm_option dm_cli_options[] = {
     {"scale-b", 0, NULL, TIMES | VERIFY, DM_GROUP_EQUATION, NULL,
      "the same for B", .usual = 0},
     {"metric", 0, NULL, TIMES | DM_VERB_GRAM | VERIFY, DM_GROUP_EQUATION, NULL,
-     "C has the cosine of each two lines, their product divided by their lengths", .flags_only = true},
+     "C has the cosine of each two lines, their product divided by their lengths; or the euclidean distance, its square (sqeuclidean), or "
+     "exp(-GAMMA d^2) (rbf:GAMMA), in f64 unless --type-c says otherwise", .flags_only = true},
     {"grm", 0, NULL, DM_VERB_GRAM | VERIFY, DM_GROUP_EQUATION, NULL,
      "of genotypes (G.bed): the genomic relationship of samples, standardised by allele frequency; each pair is divided by the variants known in both, or with --missing mean by all; C_counts.h5 has these counts", .flags_only = true, .usual = DM_VERB_GRAM},
     {"nonfounders", 0, NULL, DM_VERB_GRAM | VERIFY, DM_GROUP_EQUATION, NULL,

@@ -91,7 +91,7 @@ static bool starts_early(const dm_call *call, const dm_product_files *f) {
 static bool is_reduced(const dm_call *call) {
   dm_reductions kept;
   dm_request_kept(&call->settings, &kept);
-  return kept.count > 0;
+  return kept.count > 0 || dm_request_equation(&call->settings).distance.kind != DM_NO_DISTANCE;
 }
 
 int dm_cli_multiply(dm_call *call) {

@@ -3,6 +3,7 @@
 #define DM_ENGINE_EQUATION_H
 
 #include "core/compute.h"
+#include "core/distance.h"
 #include "file/dataset.h"
 #include "plan/problem.h"
 
@@ -24,7 +25,8 @@ typedef struct dm_equation {
   dm_divide divided;        /* and then what it was, */
   double undivided[2];      /* and alpha before */
   double correlates; /* C holds correlations times this number (core/pairs.h); 0: it does not */
-  dm_standard standard[2]; /* of A and B */
+  dm_line_distance distance; /* C has those of the lines, whose products only lead to them */
+  dm_standard standard[2];   /* of A and B */
   dm_weights_are weights_are;
   bool symmetric; /* B is A, and op(B) the transpose of op(A), or its conjugate */
   dm_half half;   /* of a symmetric C, that is stored */

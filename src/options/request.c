@@ -64,7 +64,7 @@ static dm_lines lines_of_c(const dm_settings *s, int x) {
 }
 
 static dm_standard standard_of(const dm_settings *s, int x) {
-  if (s->metric == (int)DM_COSINE)
+  if (s->metric.of == (int)DM_COSINE)
     return (dm_standard){
         .scale = lines_of_c(s, x), .by_length = true, .fills = s->missing == (int)DM_MISSING_MEAN};
   if (s->grm)
@@ -96,21 +96,31 @@ static bool has_covariances(const dm_settings *s, bool scaled) {
 /* What correlations, or cosines, are multiplied with in C; 0: it has none, or something is added to
  * them. */
 static double correlates(const dm_settings *s) {
-  if (s->metric == (int)DM_COSINE) return s->alpha[0];
+  if (s->metric.of == (int)DM_COSINE) return s->alpha[0];
   const bool divides = s->divide == (int)DM_DIVIDE_BY_N_LESS_1 && has_covariances(s, true);
   return divides && !dm_request_reads_c(s) && s->alpha[1] == 0.0 ? s->alpha[0] : 0.0;
 }
 
+static dm_line_distance distance_of(const dm_settings *s) {
+  static const dm_distance_kind kinds[] = {[DM_METRIC_EUCLIDEAN] = DM_EUCLIDEAN,
+                                           [DM_METRIC_SQEUCLIDEAN] = DM_SQEUCLIDEAN,
+                                           [DM_METRIC_RBF] = DM_RBF};
+  return (dm_line_distance){.kind = kinds[s->metric.of], .gamma = s->metric.gamma};
+}
+
 dm_equation dm_request_equation(const dm_settings *s) {
+  const dm_line_distance distance = distance_of(s);
+  const dm_dtype stated = dm_given(s, "type") ? (dm_dtype)s->type : DM_DTYPE_NONE;
   return (dm_equation){
       .op_a = (dm_op)s->op_a,
       .op_b = (dm_op)s->op_b,
       .alpha = {s->alpha[0], s->alpha[1]},
       .beta = {s->beta[0], s->beta[1]},
-      .type = dm_given(s, "type") ? (dm_dtype)s->type : DM_DTYPE_NONE,
+      .type = distance.kind == DM_NO_DISTANCE ? stated : DM_F64,
       .type_c = dm_given(s, "type-c") ? (dm_dtype)s->type_c : DM_DTYPE_NONE,
       .divide = (dm_divide)s->divide,
       .correlates = correlates(s),
+      .distance = distance,
       .standard = {standard_of(s, 0), standard_of(s, 1)},
       .weights_are = (dm_weights_are)s->weights_are,
       .symmetric = s->gram,
@@ -365,7 +375,23 @@ static dm_status check_grm(const dm_settings *s) {
                  "all; refuse allows no missing one");
 }
 
-/* Cosines are products of lines divided by their lengths, and nothing else. */
+/* Distances are computed in f64 from the lines as they are, in tiles that are not recorded. */
+static dm_status check_distance(const dm_settings *s) {
+  static const char *const others[] = {"type",           "compute",      "triangle",
+                                       "reproducible",   "verify-files", "checkpoint-interval",
+                                       "verify-written", "on-corruption"};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (dm_given(s, others[i]))
+      return dm_hint(
+          dm_fail(DM_E_USAGE, "--%s does not apply to distances", others[i]),
+          "they are computed in f64, in tiles that are verified before they are written");
+  if (s->missing == (int)DM_MISSING_MEAN)
+    return dm_hint(dm_fail(DM_E_USAGE, "distances do not take --missing mean"),
+                   "--missing nan makes distances to such lines NaN");
+  return DM_OK;
+}
+
+/* Metrics are of lines as they are. */
 static dm_status check_metric(const dm_settings *s, const dm_dataset *a, const dm_dataset *b) {
   static const char *const others[] = {"center",   "scale",    "divide",  "weights",
                                        "center-a", "center-b", "scale-a", "scale-b",
@@ -378,10 +404,10 @@ static dm_status check_metric(const dm_settings *s, const dm_dataset *a, const d
                    "correlations are the cosines of centered lines");
   if (dm_dtype_is_complex(dm_dataset_type(a)) || dm_dtype_is_complex(dm_dataset_type(b)))
     return dm_fail(DM_E_USAGE, "--metric takes real matrices");
-  if (s->missing != (int)DM_MISSING_PAIRWISE && s->missing != (int)DM_MISSING_COMPLETE)
-    return DM_OK;
-  return dm_fail(DM_E_USAGE, "--metric does not take --missing %s",
-                 dm_missing_name((dm_missing)s->missing));
+  if (s->missing == (int)DM_MISSING_PAIRWISE || s->missing == (int)DM_MISSING_COMPLETE)
+    return dm_fail(DM_E_USAGE, "--metric does not take --missing %s",
+                   dm_missing_name((dm_missing)s->missing));
+  return s->metric.of == (int)DM_COSINE ? DM_OK : check_distance(s);
 }
 
 static dm_status check_pairwise(const dm_settings *s, const dm_dataset *a, const dm_dataset *b) {
@@ -415,7 +441,7 @@ dm_status dm_request_arrange(const dm_settings *s, dm_dataset *a, dm_dataset *b,
     return dm_hint(dm_fail_at(DM_E_IO, &b->at, "changed since it was inspected"),
                    "a list of rows or files was written, or a file came or went");
   const dm_equation equation = dm_request_equation(s);
-  if (s->metric != (int)DM_NO_METRIC) DM_TRY(check_metric(s, a, b));
+  if (s->metric.of != (int)DM_NO_METRIC) DM_TRY(check_metric(s, a, b));
   if (s->grm) DM_TRY(check_grm(s));
   if (s->nonfounders && !s->grm)
     return dm_fail(DM_E_USAGE, "--nonfounders says how --grm counts alleles");

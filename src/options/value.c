@@ -197,6 +197,19 @@ static dm_status set_reductions(const dm_value *value, const char *text, void *s
   return DM_OK;
 }
 
+/* One of the choices; after "rbf" its gamma. */
+static dm_status set_metric(const dm_value *value, const char *text, void *settings) {
+  static const char rbf[] = "rbf";
+  dm_metric_choice *metric = place(value, settings);
+  memset(metric, 0, sizeof *metric);
+  if (strncasecmp(text, rbf, sizeof rbf - 1) != 0 || (text[3] && text[3] != ':'))
+    return dm_value_set_choice(value, text, settings);
+  metric->of = (int)DM_METRIC_RBF;
+  if (text[3] && dm_parse_real(text + 4, &metric->gamma) && metric->gamma > 0.0) return DM_OK;
+  return dm_hint(dm_fail(DM_E_USAGE, "'%s' has no gamma that is a number above 0", text),
+                 "an element is exp(-gamma d^2) of a distance d, for example with rbf:0.5");
+}
+
 static dm_status set_compute(const dm_value *value, const char *text, void *settings) {
   if (dm_compute_parse(text, (dm_compute_choice *)place(value, settings))) return DM_OK;
   if (strchr(text, ':'))
@@ -444,7 +457,8 @@ static const char *const modes[] = {"auto", "always", "never", NULL};
 static const char *const missing[] = {"refuse",   "nan",      "zero", "mean",
                                       "pairwise", "complete", NULL};
 static const char *const lines[] = {"none", "columns", "rows", NULL};
-static const char *const metrics[] = {"none", "cosine", NULL};
+static const char *const metrics[] = {"none",        "cosine",    "euclidean",
+                                      "sqeuclidean", "rbf:GAMMA", NULL};
 static const char *const divisors[] = {"1", "n", "n-1", NULL};
 static const char *const halves[] = {"both", "lower", "upper", NULL};
 static const char *const reductions[] = {"none", "max",  "min",   "argmax",   "argmin", "sum",
@@ -475,7 +489,7 @@ const dm_value dm_values[] = {
     {"weights-are", dm_value_set_choice, AT(weights_are), .initial = "reliability", .choices = weights_are},
     {"center", dm_value_set_flag, AT(center_x)},
     {"scale", dm_value_set_flag, AT(scale_x)},
-    {"metric", dm_value_set_choice, AT(metric), .initial = "none", .choices = metrics},
+    {"metric", set_metric, AT(metric), .initial = "none", .choices = metrics},
     {"grm", dm_value_set_flag, AT(grm)},
     {"nonfounders", dm_value_set_flag, AT(nonfounders)},
     {"divide", dm_value_set_choice, AT(divide), .choices = divisors},

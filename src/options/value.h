@@ -22,7 +22,18 @@ typedef struct dm_lines_choice {
 } dm_lines_choice;
 
 /* What C has of two lines, in place of their product. */
-typedef enum dm_metric { DM_NO_METRIC, DM_COSINE } dm_metric;
+typedef enum dm_metric {
+  DM_NO_METRIC,
+  DM_COSINE,
+  DM_METRIC_EUCLIDEAN,
+  DM_METRIC_SQEUCLIDEAN,
+  DM_METRIC_RBF
+} dm_metric;
+
+typedef struct dm_metric_choice {
+  int of; /* dm_metric */
+  double gamma;
+} dm_metric_choice;
 
 /* The vectors by which A and B are changed: two of centers and two of scales, of A and of B, and
  * the weights. */
@@ -46,9 +57,9 @@ typedef struct dm_settings {
   dm_lines_choice center[2], scale[2]; /* of A and B */
   dm_location weights;                 /* of the terms of each sum */
   int weights_are;
-  bool center_x, scale_x; /* the same for the one matrix of gram */
-  int metric;             /* dm_metric: what elements of C are, of two lines */
-  bool grm, nonfounders;  /* the relationship of samples, by the alleles of all of them */
+  bool center_x, scale_x;  /* the same for the one matrix of gram */
+  dm_metric_choice metric; /* what elements of C are, of two lines */
+  bool grm, nonfounders;   /* the relationship of samples, by the alleles of all of them */
   int divide, half;
   /* what is kept of C */
   int64_t top, max_elements;

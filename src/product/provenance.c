@@ -131,6 +131,9 @@ static dm_status add_equation(dm_attributes *list, const dm_multiply *multiply) 
   DM_TRY(dm_attributes_add(list, "op_b", "%s", dm_op_name(equation->op_b)));
   DM_TRY(dm_provenance_centering(list, multiply, false));
   if (equation->standard[0].by_length) DM_TRY(dm_attributes_add(list, "metric", "cosine"));
+  char metric[DM_DISTANCE_TEXT];
+  if (equation->distance.kind != DM_NO_DISTANCE)
+    DM_TRY(dm_attributes_add(list, "metric", "%s", dm_distance_text(&equation->distance, metric)));
   if (equation->half != DM_BOTH_HALVES)
     DM_TRY(dm_attributes_add(list, "triangle", "%s", dm_half_name(equation->half)));
   const bool divides = equation->divided != DM_NO_DIVISION;

@@ -8,12 +8,11 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/units.h"
-#include "file/arrays_file.h"
 #include "plan/partition.h"
 #include "product/centered.h"
 #include "product/cut.h"
 #include "product/multiply.h"
-#include "product/provenance.h"
+#include "product/reduced_impl.h"
 
 enum {
   SHARE = 4, /* a part of a rank's memory for its rows of a tile, and at most */
@@ -21,38 +20,11 @@ enum {
   TILE_BYTES = 1 << 28 /* so many: more would only take longer to clear */
 };
 
-/* A product whose C is reduced. */
-typedef struct reduced {
-  dm_run *run;
-  const dm_multiply *stated;
-  dm_multiply *multiply; /* the same, centered if that is stated */
-  dm_reduced_kept *kept; /* the result; NULL: a file */
-  dm_problem problem;
-  dm_reducer *reducer[DM_REDUCTIONS];
-  void *rows;             /* of a tile of C: this rank's */
-  int64_t step;           /* rows and columns of most tiles */
-  int64_t tiles;          /* computed so far */
-  int64_t process, share; /* bytes of memory of this process, and those that the rank has besides */
-  int64_t tile_bytes;     /* this rank's, of a tile */
-  dm_progress progress;
-  double done, all; /* elements of C, in the tiles that are computed */
-  bool symmetric;   /* only one half is computed */
-  bool diagonal;    /* only tiles on it are */
-  bool unchecked;   /* part of a tile could not be verified */
-  double started;
-} reduced;
-
-/* ---- parts of A and B ---- */
-
 /* The lines of A, or B, that C's rows, or columns, are of. */
 static dm_lines reduced_lines_of(const reduced *r, int x) {
   const dm_equation *e = &r->multiply->equation;
   const bool turned = (x == 0 ? e->op_a : e->op_b) != DM_OP_N;
   return turned == (x == 0) ? DM_COLUMN_LINES : DM_ROW_LINES;
-}
-
-static bool reduced_by_columns(const reduced *r) {
-  return r->multiply->kept.list[0].by_columns;
 }
 
 /* Bytes of what is kept so far. */
@@ -62,24 +34,11 @@ static int64_t reduced_kept_bytes(const reduced *r) {
   return all;
 }
 
-/* "top 3 of each row; max of each row" */
-enum { TEXT = DM_REDUCTIONS * (DM_REDUCTION_TEXT + 2) };
-static const char *reduced_text(const reduced *r, char text[TEXT]) {
-  char one[DM_REDUCTION_TEXT];
-  text[0] = '\0';
-  for (int i = 0; i < r->multiply->kept.count; i++) {
-    const size_t used = strlen(text);
-    snprintf(text + used, TEXT - used, "%s%s", i > 0 ? "; " : "",
-             dm_reduction_text(&r->multiply->kept.list[i], one));
-  }
-  return text;
-}
-
 /* ---- tiles ---- */
 
 static dm_memory_matrix reduced_memory_of(const reduced *r, int64_t rows, int64_t cols) {
   return (dm_memory_matrix){.division = DM_BY_ROWS,
-                            .dtype = r->problem.c,
+                            .dtype = r->tile,
                             .rows = rows,
                             .cols = cols,
                             .data = r->rows,
@@ -101,20 +60,35 @@ static dm_memory_matrix reduced_whole_of(const dm_dataset *set) {
                             .col_stride = view->col_stride};
 }
 
-/* Adds this rank's rows of the tile; of a symmetric C, beside the diagonal, also its columns. */
-static dm_status reduced_add_tile(const reduced *r, dm_range rows, dm_range cols) {
-  const dm_range own = dm_split(dm_range_size(rows), r->run->ranks, r->run->rank, 1);
-  const dm_view part =
-      dm_view_row_major(r->rows, r->problem.c, dm_range_size(own), dm_range_size(cols));
-  const int64_t row = rows.begin + own.begin;
-  const bool by_columns = !r->symmetric && reduced_by_columns(r);
+/* Adds PART of C to what is kept; of a symmetric C, MIRRORED, also its columns. */
+static dm_status reduced_keep(const reduced *r, dm_view part, int64_t row, int64_t col,
+                              bool mirrored) {
+  const bool by_columns = !r->symmetric && dm_reduced_by_columns(r);
   const int threads = r->run->cores.threads;
   for (int i = 0; i < r->multiply->kept.count; i++) {
-    DM_TRY(dm_reducer_add(r->reducer[i], part, row, cols.begin, by_columns, threads));
-    if (r->symmetric && rows.begin != cols.begin)
-      DM_TRY(dm_reducer_add(r->reducer[i], part, row, cols.begin, true, threads));
+    DM_TRY(dm_reducer_add(r->reducer[i], part, row, col, by_columns, threads));
+    if (mirrored) DM_TRY(dm_reducer_add(r->reducer[i], part, row, col, true, threads));
   }
   return DM_OK;
+}
+
+static dm_status reduced_store(reduced *r, dm_view part, int64_t row, int64_t col, bool mirrored) {
+  DM_TRY(dm_stored_tiles_add(&r->stored, part, false, row, col));
+  return mirrored ? dm_stored_tiles_add(&r->stored, part, true, col, row) : DM_OK;
+}
+
+/* Adds this rank's rows of the tile of A and B; of a symmetric C, beside the diagonal, also its
+ * columns. */
+static dm_status reduced_add_tile(reduced *r, const dm_dataset *a, const dm_dataset *b,
+                                  dm_range rows, dm_range cols) {
+  const dm_range own = dm_split(dm_range_size(rows), r->run->ranks, r->run->rank, 1);
+  const dm_view part = dm_view_row_major(r->rows, r->tile, dm_range_size(own), dm_range_size(cols));
+  const int64_t row = rows.begin + own.begin;
+  const bool mirrored = r->symmetric && rows.begin != cols.begin;
+  if (r->distances.run)
+    DM_TRY(dm_distances_finish(&r->distances, a, b, part, own.begin, row, cols.begin));
+  return r->whole ? reduced_store(r, part, row, cols.begin, mirrored)
+                  : reduced_keep(r, part, row, cols.begin, mirrored);
 }
 
 /* What could not be verified is for the end to say. */
@@ -135,7 +109,7 @@ static dm_status multiply_quietly(reduced *r, dm_multiply *job, dm_range rows, d
   run->progress = DM_PROGRESS_NEVER;
   dm_status status = reduced_multiply_tile(r, job);
   if (status && status->code == DM_E_STOPPED)
-    dm_hint(status, "a reduction is not resumed: the same command begins again");
+    dm_hint(status, "its tiles are not recorded: the same command begins again");
   run->log.level = level;
   run->progress = progress;
   r->done += (double)dm_range_size(rows) * (double)dm_range_size(cols);
@@ -162,7 +136,7 @@ static dm_status reduced_compute_tile(reduced *r, const dm_dataset *a, const dm_
   job->scratch = true;
   DM_TRY(multiply_quietly(r, job, rows, cols));
   r->tiles++;
-  return dm_comm_agree(r->run->world, reduced_add_tile(r, rows, cols));
+  return dm_comm_agree(r->run->world, reduced_add_tile(r, a, b, rows, cols));
 }
 
 static dm_range reduced_tile_range(const reduced *r, int64_t i, int64_t all) {
@@ -196,7 +170,7 @@ static dm_status reduced_compute_row(reduced *r, int64_t i) {
 
 static dm_status reduced_choose_step(reduced *r) {
   const dm_problem *p = &r->problem;
-  const int64_t size = dm_dtype_size(p->c), longest = dm_max(p->m, p->n);
+  const int64_t size = dm_dtype_size(r->tile), longest = dm_max(p->m, p->n);
   const int64_t bytes = dm_max(size, dm_min(TILE_BYTES, r->share / SHARE));
   int64_t step = r->diagonal ? dm_min(longest, DIAGONAL_STEP) : longest;
   while (step > 1 && (double)dm_ceil_div(dm_min(step, p->m), r->run->ranks) *
@@ -213,7 +187,7 @@ static dm_status reduced_choose_step(reduced *r) {
 
 static dm_status reduced_open_one(reduced *r, int which, int64_t room) {
   const dm_reduction *what = &r->multiply->kept.list[which];
-  const bool columns = reduced_by_columns(r);
+  const bool columns = dm_reduced_by_columns(r);
   int64_t lines = columns ? r->problem.n : r->problem.m;
   int64_t length = columns ? r->problem.m : r->problem.n;
   if (what->kind == DM_REDUCE_DIAGONAL) lines = length = dm_min(lines, length);
@@ -247,7 +221,7 @@ static int64_t reduced_tile_count(const reduced *r) {
 static void reduced_say_tiles(reduced *r) {
   const dm_problem *p = &r->problem;
   const int64_t tiles = reduced_tile_count(r);
-  char text[TEXT], bytes[2][32];
+  char text[DM_REDUCED_TEXT], bytes[2][32];
   const double whole = (double)p->m * (double)p->n;
   r->all = r->diagonal    ? (double)p->m * (double)dm_min(r->step, p->n)
            : r->symmetric ? (whole + (double)p->m * (double)r->step) / 2.0
@@ -256,7 +230,7 @@ static void reduced_say_tiles(reduced *r) {
               "C, %lld x %lld, is not stored: %lld %s of up to %lld x %lld; kept: %s",
               (long long)p->m, (long long)p->n, (long long)tiles, tiles == 1 ? "tile" : "tiles",
               (long long)dm_min(r->step, p->m), (long long)dm_min(r->step, p->n),
-              reduced_text(r, text));
+              dm_reduced_text(r, text));
   dm_log_line(
       &r->run->log, DM_LOG_NOTE, "needs per rank: %s for a tile, %s for what is kept so far",
       dm_format_bytes(r->tile_bytes, bytes[0]), dm_format_bytes(reduced_kept_bytes(r), bytes[1]));
@@ -273,136 +247,6 @@ static dm_status reduced_compute_all(reduced *r) {
   return status;
 }
 
-/* ---- the result ---- */
-
-static const char *reduced_word_of(const reduced *r) {
-  return !r->multiply->verify ? "UNVERIFIED" : r->unchecked ? "PARTIAL" : "PASS";
-}
-
-/* In words, and as the options that verify takes. */
-static dm_status reduced_describe_kept(const dm_reduction *what, dm_attributes *list) {
-  char text[DM_REDUCTION_TEXT];
-  const char *word = dm_reduction_word(what);
-  DM_TRY(dm_attributes_add(list, DM_REDUCTION_ATTRIBUTE, "%s", dm_reduction_text(what, text)));
-  if (what->kind == DM_REDUCE_TOP)
-    DM_TRY(dm_attributes_add(list, word, "%lld", (long long)what->top));
-  else if (what->kind == DM_REDUCE_BEYOND)
-    DM_TRY(dm_attributes_add(list, word, "%.17g", what->threshold));
-  else
-    DM_TRY(dm_attributes_add(list, "reduce", "%s", word));
-  DM_TRY(dm_attributes_add(list, "each", what->by_columns ? "column" : "row"));
-  DM_TRY(dm_attributes_add(list, "by", "%s", dm_reduce_by_name(what->by)));
-  return what->no_self ? dm_attributes_add(list, "no_self", "yes") : DM_OK;
-}
-
-static dm_status reduced_describe(const reduced *r, int which, dm_attributes *list) {
-  const dm_equation *e = &r->stated->equation;
-  list->count = 0;
-  DM_TRY(dm_provenance_inputs(list, r->run, r->stated, false));
-  if (e->divide != DM_NO_DIVISION) DM_TRY(dm_provenance_divide(list, e->divide));
-  DM_TRY(dm_provenance_arithmetic(list, e, &r->problem.compute));
-  DM_TRY(dm_provenance_notes(list, r->run));
-  DM_TRY(reduced_describe_kept(&r->multiply->kept.list[which], list));
-  DM_TRY(dm_attributes_add(list, "nan_left_out", "%lld",
-                           (long long)dm_reducer_nan(r->reducer[which])));
-  return dm_attributes_add(list, "verified", "%s", reduced_word_of(r));
-}
-
-/* A group of the file, and what it points to. */
-typedef struct reduced_group {
-  dm_file_array arrays[DM_REDUCED_ARRAYS];
-  dm_file_encoding encoding;
-  dm_attributes attributes;
-} reduced_group;
-
-static dm_status reduced_make_group(const reduced *r, int which, reduced_group *of,
-                                    dm_file_group *group) {
-  const dm_reduction *what = &r->multiply->kept.list[which];
-  dm_reduced_array made[DM_REDUCED_ARRAYS];
-  DM_TRY(reduced_describe(r, which, &of->attributes));
-  *group = (dm_file_group){.name = r->multiply->kept.count > 1 ? dm_reduction_word(what) : NULL,
-                           .arrays = of->arrays,
-                           .attributes = &of->attributes};
-  DM_TRY(dm_reducer_result(r->reducer[which], r->problem.c, made, &group->count));
-  for (int i = 0; i < group->count; i++)
-    of->arrays[i] =
-        (dm_file_array){made[i].name, made[i].dtype, made[i].rows, made[i].cols, made[i].data};
-  of->encoding = (dm_file_encoding){
-      what->by_columns ? "csc_matrix" : "csr_matrix", "0.1.0", {r->problem.m, r->problem.n}};
-  if (what->kind == DM_REDUCE_BEYOND) group->encoding = &of->encoding;
-  return DM_OK;
-}
-
-/* Rank 0. */
-static dm_status reduced_write_result(void *context, const dm_keepalive *keepalive) {
-  const reduced *r = context;
-  const dm_multiply *m = r->multiply;
-  dm_file_group groups[DM_REDUCTIONS];
-  DM_FREED reduced_group *of = NULL;
-  DM_TRY(dm_buffer_table(m->kept.count, &of));
-  for (int i = 0; i < m->kept.count; i++) DM_TRY(reduced_make_group(r, i, &of[i], &groups[i]));
-  return dm_arrays_write(&m->out, m->force, groups, m->kept.count, keepalive);
-}
-
-static void reduced_report(const reduced *r, dm_record *record) {
-  const dm_problem *p = &r->problem;
-  char name[DM_NAME], text[TEXT];
-  int64_t count = 0, nans = 0;
-  if (r->kept)
-    snprintf(name, sizeof name, "in memory");
-  else
-    dm_location_name(&r->multiply->out, name);
-  for (int i = 0; i < r->multiply->kept.count; i++) {
-    count += dm_reducer_kept(r->reducer[i]);
-    nans = dm_max(nans, dm_reducer_nan(r->reducer[i])); /* the same ones of all */
-  }
-  const double seconds = dm_now() - r->started;
-  dm_record_text(record, "files.c", "result", "%s", name);
-  dm_record_text(record, "reduction.what", "kept", "%s", reduced_text(r, text));
-  dm_record_integer(record, "problem.m", NULL, DM_SHOWN_PLAIN, p->m);
-  dm_record_integer(record, "problem.n", NULL, DM_SHOWN_PLAIN, p->n);
-  dm_record_integer(record, "problem.k", NULL, DM_SHOWN_PLAIN, p->k);
-  dm_record_integer(record, "reduction.tiles", NULL, DM_SHOWN_PLAIN, r->tiles);
-  dm_record_integer(record, "reduction.kept", "elements", DM_SHOWN_PLAIN, count);
-  if (nans > 0) dm_record_integer(record, "reduction.nan", "NaN left out", DM_SHOWN_PLAIN, nans);
-  dm_record_text(record, "verification.method", "verified",
-                 "%lld of %lld tiles of C, before they were reduced: %s",
-                 (long long)(r->multiply->verify ? r->tiles : 0), (long long)r->tiles,
-                 reduced_word_of(r));
-  dm_record_text(record, "verification.verdict", NULL, "%s", reduced_word_of(r));
-  dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, seconds);
-  dm_record_summary(record,
-                    "m=%lld n=%lld k=%lld dtype=%s kept=%lld nan=%lld tiles=%lld ranks=%d "
-                    "time_s=%.3f %s",
-                    (long long)p->m, (long long)p->n, (long long)p->k, dm_dtype_name(p->c),
-                    (long long)count, (long long)nans, (long long)r->tiles, r->run->ranks, seconds,
-                    reduced_word_of(r));
-}
-
-/* Rank 0. */
-static dm_status reduced_deliver(reduced *r) {
-  if (!r->kept) return dm_watch_work(r->run->watch, reduced_write_result, r);
-  dm_reduced_kept *to = r->kept;
-  int all = 0;
-  for (int i = 0; i < r->multiply->kept.count; i++) {
-    dm_reduced_array made[DM_REDUCED_ARRAYS];
-    int count = 0;
-    DM_TRY(dm_reducer_result(r->reducer[i], r->problem.c, made, &count));
-    for (int j = 0; j < count; j++) {
-      to->arrays[all].array = made[j];
-      to->arrays[all++].of = dm_reduction_word(&r->multiply->kept.list[i]);
-    }
-  }
-  memcpy(to->reducer, r->reducer, sizeof to->reducer);
-  to->count = all;
-  return DM_OK;
-}
-
-void dm_reduced_kept_free(dm_reduced_kept *kept) {
-  for (int i = 0; i < DM_REDUCTIONS; i++) dm_reducer_free(kept->reducer[i]);
-  *kept = (dm_reduced_kept){.count = 0};
-}
-
 static dm_status reduced_unchanged(const reduced *r) {
   DM_TRY(dm_dataset_unchanged(&r->multiply->a));
   return dm_dataset_unchanged(&r->multiply->b);
@@ -410,16 +254,38 @@ static dm_status reduced_unchanged(const reduced *r) {
 
 /* ---- all ---- */
 
-static dm_status reduced_make(reduced *r, dm_record *record) {
-  DM_TRY(reduced_open_reducers(r));
-  DM_TRY(reduced_choose_step(r));
-  DM_TRY(reduced_compute_all(r));
+/* Of what is kept: joins what the ranks have, and writes it. */
+static dm_status reduced_join(reduced *r) {
   for (int i = 0; i < r->multiply->kept.count; i++)
     DM_TRY(dm_reducer_join(r->reducer[i], r->run->world));
   DM_TRY(dm_comm_agree(r->run->world, reduced_unchanged(r)));
   dm_run_phase(r->run, "writing", DM_SYNC_PATIENCE);
-  DM_TRY(dm_comm_agree(r->run->world, r->run->rank == 0 ? reduced_deliver(r) : DM_OK));
-  if (record && r->run->rank == 0) reduced_report(r, record);
+  return dm_comm_agree(r->run->world, r->run->rank == 0 ? dm_reduced_deliver(r) : DM_OK);
+}
+
+/* Stores all of C. */
+static dm_status reduced_store_all(reduced *r) {
+  const dm_problem *p = &r->problem;
+  const int64_t room = r->tile_bytes / dm_dtype_size(r->tile);
+  dm_status status = dm_stored_tiles_open(r->run, r->stated, p->c, p->m, p->n, room,
+                                          dm_reduced_describe_whole, r, &r->stored);
+  if (!status) status = reduced_compute_all(r);
+  if (!status) status = dm_comm_agree(r->run->world, reduced_unchanged(r));
+  return dm_stored_tiles_close(&r->stored, status);
+}
+
+static dm_status reduced_make(reduced *r, dm_record *record) {
+  DM_TRY(reduced_open_reducers(r));
+  DM_TRY(reduced_choose_step(r));
+  if (r->whole) {
+    DM_TRY(reduced_store_all(r));
+  } else {
+    DM_TRY(reduced_compute_all(r));
+    DM_TRY(reduced_join(r));
+  }
+  int64_t again = r->distances.again;
+  DM_TRY(dm_comm_sum_i64(r->run->world, &again, 1));
+  if (record && r->run->rank == 0) dm_reduced_report(r, again, record);
   if (!r->unchecked || r->multiply->allow_unchecked) return DM_OK;
   dm_status unchecked =
       dm_hint(dm_fail(DM_E_UNCHECKED, "part of C could not be verified: it holds NaN or Inf"),
@@ -431,6 +297,8 @@ static dm_status reduced_make(reduced *r, dm_record *record) {
 /* Finds means and deviations once, for all tiles. */
 static dm_status reduced_center(reduced *r, dm_centered *made) {
   dm_multiply *m = r->multiply;
+  if (m->equation.distance.kind != DM_NO_DISTANCE)
+    return dm_distances_open(r->run, m, r->share / SHARE, &r->distances);
   if (!dm_multiply_centers(m)) return DM_OK;
   DM_TRY(dm_center_inputs(r->run, m->engine.io_threads, &m->vectors, &m->equation, &m->a, &m->b,
                           made));
@@ -447,7 +315,11 @@ static dm_status reduced_check(const dm_multiply *m, const dm_problem *p) {
         dm_fail(DM_E_USAGE, "a reduction is made of matrices in files, or in the host "
                             "memory of one process"),
         "copy them there from GPU memory, or write what several processes have to files");
-  if (m->in_memory[DM_C])
+  const bool whole = m->kept.count == 0;
+  if (whole && m->in_memory[DM_C] && !m->whole_c.base)
+    return dm_hint(dm_fail(DM_E_USAGE, "distances go to a file, or to host memory of one process"),
+                   "name a file for C");
+  if (m->in_memory[DM_C] && !whole)
     return dm_hint(dm_fail(DM_E_USAGE, "what is kept of C is not C"),
                    "name a file for the result; damier_kept() keeps it in memory");
   if (p->batch > 1)
@@ -470,6 +342,8 @@ static dm_status reduced_begin(reduced *r, dm_multiply *own) {
   if (!status) status = reduced_check(own, &r->problem);
   DM_TRY(dm_comm_agree(run->world, status));
   own->equation.type_c = r->problem.c;
+  r->whole = own->kept.count == 0;
+  r->tile = own->equation.distance.kind == DM_NO_DISTANCE ? r->problem.c : DM_F64;
   r->symmetric = own->equation.symmetric;
   r->diagonal = own->kept.count == 1 && own->kept.list[0].kind == DM_REDUCE_DIAGONAL;
   if (r->diagonal) r->problem.m = r->problem.n = dm_min(r->problem.m, r->problem.n);
@@ -486,7 +360,10 @@ static void reduced_end(reduced *r, dm_status status) {
   const bool delivered = r->kept && r->kept->reducer[0];
   for (int i = 0; i < DM_REDUCTIONS && !delivered && (!status || status->agreed); i++)
     dm_reducer_free(r->reducer[i]);
-  if (!status || status->agreed) free(r->rows);
+  if (!status || status->agreed) {
+    free(r->rows);
+    dm_distances_close(&r->distances);
+  }
 }
 
 dm_status dm_reduced_run(dm_run *run, const dm_multiply *multiply, dm_reduced_kept *kept,
@@ -508,8 +385,8 @@ dm_status dm_reduced_run(dm_run *run, const dm_multiply *multiply, dm_reduced_ke
 /* Bytes of the result; -1: nobody knows before. */
 static int64_t reduced_result_bytes(const reduced *r) {
   const dm_problem *p = &r->problem;
-  const int64_t lines = reduced_by_columns(r) ? p->n : p->m,
-                length = reduced_by_columns(r) ? p->m : p->n;
+  const int64_t lines = dm_reduced_by_columns(r) ? p->n : p->m,
+                length = dm_reduced_by_columns(r) ? p->m : p->n;
   int64_t all = 0;
   for (int i = 0; i < r->multiply->kept.count; i++) {
     const dm_reduction *what = &r->multiply->kept.list[i];
@@ -525,8 +402,8 @@ static void reduced_report_plan(const reduced *r, dm_record *record) {
   const dm_problem *p = &r->problem;
   const int64_t tiles = reduced_tile_count(r), bytes = reduced_result_bytes(r);
   const double flops = 2.0 * r->all * (double)p->k;
-  char text[TEXT];
-  dm_record_text(record, "reduction.what", "kept", "%s", reduced_text(r, text));
+  char text[DM_REDUCED_TEXT];
+  dm_record_text(record, "reduction.what", "kept", "%s", dm_reduced_text(r, text));
   dm_record_integer(record, "problem.m", NULL, DM_SHOWN_PLAIN, p->m);
   dm_record_integer(record, "problem.n", NULL, DM_SHOWN_PLAIN, p->n);
   dm_record_integer(record, "problem.k", NULL, DM_SHOWN_PLAIN, p->k);

@@ -1,4 +1,5 @@
-/* reduced: products of which only a reduction is kept (reduce/reduction.h).
+/* reduced: products of which only a reduction is kept (reduce/reduction.h), and distances
+ * (distances.h), which may be stored whole.
  *
  * C is computed in tiles, each an ordinary product of parts of A and B with C in memory, verified
  * before the reducer sees it. Of a symmetric C the tiles of one half serve their rows and their
@@ -12,7 +13,7 @@
 
 /* Whether MULTIPLY is such a job; others are for dm_multiply_run. */
 static inline bool dm_is_reduced(const dm_multiply *multiply) {
-  return multiply->kept.count > 0;
+  return multiply->kept.count > 0 || multiply->equation.distance.kind != DM_NO_DISTANCE;
 }
 
 /* A result in memory, on rank 0. */

@@ -85,13 +85,11 @@ static dm_status commit(dm_run *run, const dm_rows_file *f, const dm_output_file
                         &named);
 }
 
-/* A file being created. */
+/* The file of F, which is created. */
 typedef struct making {
   const dm_rows_file *rows;
   int writers;
-  dm_output_file *file;
-  bool *created;
-  dm_output *output;
+  dm_rows_making *to;
 } making;
 
 static dm_status create(void *context, const dm_keepalive *keepalive) {
@@ -99,43 +97,52 @@ static dm_status create(void *context, const dm_keepalive *keepalive) {
   const dm_rows_file *f = m->rows;
   (void)keepalive;
   dm_reservation *reservation;
-  DM_TRY(dm_output_create_early(&f->out, f->dtype, f->rows, f->cols, &f->form.leads, m->file,
+  DM_TRY(dm_output_create_early(&f->out, f->dtype, f->rows, f->cols, &f->form.leads, &m->to->file,
                                 &reservation));
-  *m->created = true;
+  m->to->created = true;
   DM_TRY(dm_reservation_end(reservation, true));
-  DM_TRY(dm_output_choose_way(m->file, f->write_by, m->writers));
-  return dm_commit_room(m->file, &f->form);
+  DM_TRY(dm_output_choose_way(&m->to->file, f->write_by, m->writers));
+  return dm_commit_room(&m->to->file, &f->form);
+}
+
+dm_status dm_rows_file_begin(dm_run *run, const dm_rows_file *f, dm_rows_making *to) {
+  *to = (dm_rows_making){.file = {.made = -1}};
+  making one = {f, dm_run_writers(run, f->io_threads), to};
+  dm_status status = run->rank == 0 ? dm_watch_work(run->watch, create, &one) : DM_OK;
+  DM_TRY(dm_comm_agree(run->world, status));
+  const int made = to->file.made;
+  DM_TRY(dm_comm_broadcast(run->world, &to->file, sizeof to->file, 0));
+  to->file.made = made;
+  return dm_comm_agree(run->world, dm_output_open(&to->file, &to->output));
 }
 
 static dm_status sync_part(void *context, const dm_keepalive *keepalive) {
-  return dm_output_sync(((making *)context)->output, keepalive);
+  return dm_output_sync(((dm_rows_making *)context)->output, keepalive);
 }
 
-static dm_status work(dm_run *run, const dm_rows_file *f, dm_output_file *file, bool *created) {
-  making one = {f, dm_run_writers(run, f->io_threads), file, created, NULL};
-  dm_status status = run->rank == 0 ? dm_watch_work(run->watch, create, &one) : DM_OK;
+static dm_status complete(dm_run *run, const dm_rows_file *f, dm_rows_making *to) {
+  dm_status status = dm_watch_work(run->watch, sync_part, to);
+  status = dm_status_first(status, dm_output_close(to->output));
+  to->output = NULL;
   DM_TRY(dm_comm_agree(run->world, status));
-  const int made = file->made;
-  DM_TRY(dm_comm_broadcast(run->world, file, sizeof *file, 0));
-  file->made = made;
-  dm_output *output = NULL;
-  dm_run_phase(run, "writing", DM_SYNC_PATIENCE);
-  status = dm_output_open(file, &output);
-  if (!status) status = write_rows(run, f, output);
-  one.output = output;
-  if (!status) status = dm_watch_work(run->watch, sync_part, &one);
-  status = dm_status_first(status, dm_output_close(output));
-  DM_TRY(dm_comm_agree(run->world, status));
-  DM_TRY(dm_comm_agree(run->world, commit(run, f, file)));
-  *created = false;
+  DM_TRY(dm_comm_agree(run->world, commit(run, f, &to->file)));
+  to->created = false;
   return DM_OK;
 }
 
-dm_status dm_rows_file_write(dm_run *run, const dm_rows_file *f) {
-  dm_output_file file = {.made = -1};
-  bool created = false;
-  dm_status status = work(run, f, &file, &created);
-  if (created) dm_commit_give_up(run, &file, status);
-  dm_output_release(&file);
+dm_status dm_rows_file_end(dm_run *run, const dm_rows_file *f, dm_rows_making *to,
+                           dm_status status) {
+  if (!status) status = complete(run, f, to);
+  status = dm_status_first(status, dm_output_close(to->output));
+  if (to->created) dm_commit_give_up(run, &to->file, status);
+  dm_output_release(&to->file);
   return status;
+}
+
+dm_status dm_rows_file_write(dm_run *run, const dm_rows_file *f) {
+  dm_rows_making to;
+  dm_status status = dm_rows_file_begin(run, f, &to);
+  dm_run_phase(run, "writing", DM_SYNC_PATIENCE);
+  if (!status) status = dm_comm_agree(run->world, write_rows(run, f, to.output));
+  return dm_rows_file_end(run, f, &to, status);
 }

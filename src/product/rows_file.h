@@ -6,6 +6,7 @@
 
 #include "file/batch.h"
 #include "file/journal.h"
+#include "file/output.h"
 #include "file/output_form.h"
 #include "run/run.h"
 
@@ -30,5 +31,17 @@ typedef struct dm_rows_file {
 
 /* Collective. */
 dm_status dm_rows_file_write(dm_run *run, const dm_rows_file *rows);
+
+/* The same for callers that write to OUTPUT themselves, in between; their BRING and FILL are NULL.
+ * After an error of either the caller ends, with STATUS, which all ranks have agreed on: then the
+ * file is removed. */
+typedef struct dm_rows_making {
+  dm_output_file file;
+  bool created;
+  dm_output *output;
+} dm_rows_making;
+dm_status dm_rows_file_begin(dm_run *run, const dm_rows_file *rows, dm_rows_making *making);
+dm_status dm_rows_file_end(dm_run *run, const dm_rows_file *rows, dm_rows_making *making,
+                           dm_status status);
 
 #endif

@@ -479,8 +479,9 @@ dm_status dm_verify_run(dm_run *run, const dm_verify *v, dm_record *record) {
   dm_status status = dm_center_inputs(run, v->io_threads, &v->vectors, &changed->equation,
                                       &changed->a, &changed->b, &centered);
   status = status ? dm_verify_missing(run, v->io_threads, sets, status)
-           : v->reduction.kind != DM_REDUCE_NONE ? dm_verify_reduced(run, changed, record)
-                                                 : verify_centered(run, changed, record);
+           : v->reduction.kind != DM_REDUCE_NONE || v->equation.distance.kind != DM_NO_DISTANCE
+               ? dm_verify_reduced(run, changed, record)
+               : verify_centered(run, changed, record);
   dm_centered_free(&centered);
   return status;
 }

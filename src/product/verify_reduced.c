@@ -7,6 +7,7 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/crew.h"
+#include "core/distance.h"
 #include "core/element.h"
 #include "file/read.h"
 #include "plan/partition.h"
@@ -91,6 +92,11 @@ static dm_status again_read_own(reduced_check *r) {
   return DM_OK;
 }
 
+/* Whether sums are those of squares of differences. */
+static bool again_is_distance(const reduced_check *r) {
+  return r->v->equation.distance.kind != DM_NO_DISTANCE;
+}
+
 /* A part of the other matrix, whose products with the lines are divided among threads. */
 typedef struct products {
   reduced_check *r;
@@ -107,6 +113,10 @@ static void again_add_dots(const products *x, int64_t s) {
     const double *a = dm_view_at(x->part, i, 0);
     double sum[4] = {0.0, 0.0, 0.0, 0.0};
     int64_t l = 0;
+    if (again_is_distance(x->r)) {
+      sums[i] += dm_distance_between(numbers, a, x->part.cols);
+      continue;
+    }
     for (; l + 4 <= x->part.cols; l += 4)
       for (int j = 0; j < 4; j++) sum[j] += numbers[l + j] * a[l + j];
     for (; l < x->part.cols; l++) sum[0] += numbers[l] * a[l];
@@ -120,7 +130,10 @@ static void again_add_strip(const products *x, int64_t s, int64_t first, int64_t
   double *sums = x->r->sums + s * x->r->room + x->element;
   for (int64_t l = 0; l < x->part.rows; l++) {
     const double *b = dm_view_at(x->part, l, 0), number = numbers[l];
-    for (int64_t j = first; j < end; j++) sums[j] += number * b[j];
+    if (again_is_distance(x->r))
+      for (int64_t j = first; j < end; j++) sums[j] += (number - b[j]) * (number - b[j]);
+    else
+      for (int64_t j = first; j < end; j++) sums[j] += number * b[j];
   }
 }
 
@@ -191,6 +204,23 @@ static bool again_may_overflow(const dm_problem *p, double size, double scaled) 
            scaled < dm_dtype_largest(p->accumulator) / 2.0);
 }
 
+/* VALUES and BOUNDS of line S of distances. A sum that is not finite is that of C, too. */
+static void again_bound_distances(const reduced_check *r, int64_t s) {
+  const dm_line_distance *distance = &r->v->equation.distance;
+  const double relative = dm_distance_roundoff(r->p.k);
+  for (int64_t i = 0; i < dm_range_size(r->block); i++) {
+    const double sum = r->sums[s * r->room + i], value = dm_distance_of(distance, sum);
+    const double error = dm_distance_error(distance, sum, relative);
+    r->values[i] = value;
+    if (sum == 0.0 || !isfinite(sum))
+      r->bounds[i] = 0.0;
+    else if (value > dm_dtype_largest(r->p.c) / 2.0)
+      r->bounds[i] = INFINITY;
+    else
+      r->bounds[i] = error + dm_dtype_roundoff(r->p.c) * value + dm_dtype_smallest(r->p.c);
+  }
+}
+
 /* VALUES and BOUNDS of line S. */
 static void again_bound(const reduced_check *r, int64_t s) {
   const dm_problem *p = &r->p;
@@ -215,7 +245,7 @@ static void again_bound(const reduced_check *r, int64_t s) {
 /* ---- the result, which rank 0 reads ---- */
 
 static const dm_dataset *again_array(const reduced_check *r, int which) {
-  return &r->v->arrays[which];
+  return r->v->reduction.kind == DM_REDUCE_NONE ? &r->v->c : &r->v->arrays[which];
 }
 
 /* Rows FIRST to FIRST + COUNT of array WHICH, as f64. */
@@ -292,7 +322,10 @@ static dm_status again_open_lines(reduced_check *r) {
 
 static void again_compare(reduced_check *r) {
   for (int64_t s = 0; s < r->count && r->kept; s++) {
-    again_bound(r, s);
+    if (again_is_distance(r))
+      again_bound_distances(r, s);
+    else
+      again_bound(r, s);
     dm_line_check_add(&r->kept[s].check, r->block.begin, dm_range_size(r->block), r->values,
                       r->bounds);
   }
@@ -327,6 +360,7 @@ static dm_status again_shapes(const reduced_check *r) {
     DM_TRY(again_shape(r, 0, r->lines, top, r->p.c));
     return again_shape(r, 1, r->lines, top, DM_I64);
   }
+  if (what->kind == DM_REDUCE_NONE) return again_shape(r, 0, r->lines, r->length, r->p.c);
   if (what->kind != DM_REDUCE_BEYOND)
     return again_shape(r, 0, r->lines, 1, dm_reduction_counts(what->kind) ? DM_I64 : DM_F64);
   DM_TRY(again_shape(r, 0, entries, 1, r->p.c));
@@ -427,10 +461,11 @@ static void again_report(const reduced_check *r, double seconds, dm_record *reco
   const bool all = r->count == r->lines;
   char text[DM_REDUCTION_TEXT], seed[32] = "";
   if (!all) snprintf(seed, sizeof seed, "0x%016llx", (unsigned long long)r->seed);
-  dm_record_text(record, "reduction.what", "kept", "%s", dm_reduction_text(what, text));
+  if (what->kind != DM_REDUCE_NONE)
+    dm_record_text(record, "reduction.what", "kept", "%s", dm_reduction_text(what, text));
   dm_facts_file_system("a", r->v->a.at.file, record);
   dm_facts_file_system("b", r->v->b.at.file, record);
-  dm_facts_file_system("c", r->v->arrays[0].at.file, record);
+  dm_facts_file_system("c", again_array(r, 0)->at.file, record);
   dm_provenance_record((const dm_dataset *const[3]){&r->v->a, &r->v->b, NULL}, record);
   dm_record_integer(record, "machine.ranks", NULL, DM_SHOWN_PLAIN, r->run->ranks);
   dm_facts_record(NULL, false, record);
@@ -452,7 +487,7 @@ static void again_report(const reduced_check *r, double seconds, dm_record *reco
 
 /* The outcome, of rank 0. */
 static dm_status again_outcome(const reduced_check *r) {
-  const char *file = r->v->arrays[0].at.file;
+  const char *file = again_array(r, 0)->at.file;
   for (int64_t s = 0; s < r->count && r->kept; s++)
     if (r->kept[s].check.wrong[0])
       return dm_fail(DM_E_VERIFY, "%s failed its verification: %s %lld of C: %s", file,

@@ -184,8 +184,9 @@ static void line_add_number(dm_line_check *c, int64_t index, double value, doubl
     return;
   }
   c->numbers += !isnan(value);
-  if (kind == DM_REDUCE_DIAGONAL)
-    line_compare(c, index, c->values[0], value, bound, other_number);
+  if (kind == DM_REDUCE_DIAGONAL || kind == DM_REDUCE_NONE)
+    line_compare(c, index, c->values[kind == DM_REDUCE_NONE ? index : 0], value, bound,
+                 other_number);
   else if (kind == DM_REDUCE_SUM || kind == DM_REDUCE_MEAN || kind == DM_REDUCE_NORM)
     line_add_term(c, value, bound);
   else if (!isnan(value) && kind != DM_REDUCE_COUNT)
@@ -234,7 +235,8 @@ static void line_end_sum(dm_line_check *c) {
 
 void dm_line_check_end(dm_line_check *c) {
   const dm_reduction_kind kind = c->what->kind;
-  if (line_lists(c) || kind == DM_REDUCE_DIAGONAL || c->unchecked > 0) return;
+  if (line_lists(c) || kind == DM_REDUCE_NONE || kind == DM_REDUCE_DIAGONAL || c->unchecked > 0)
+    return;
   if (kind == DM_REDUCE_COUNT) {
     if (c->indices[0] != c->numbers)
       line_wrong(c, "another number of elements is not NaN", -1, 0.0);

@@ -11,8 +11,8 @@ enum { DM_LINE_WRONG_TEXT = 160 };
 typedef struct dm_line_check {
   const dm_reduction *what;
   int64_t line, length;
-  /* What is stored: of TOP without what fills up the line, of a number one, which is VALUES[0] or
-   * INDICES[0]; the other is NULL. */
+  /* What is stored: of NONE all elements of the line; of TOP without what fills up the line; of a
+   * number one, which is VALUES[0] or INDICES[0]; the other is NULL. */
   int64_t count;
   double *values;
   int64_t *indices;

@@ -86,6 +86,23 @@ class Reduced(unittest.TestCase):
         np.testing.assert_array_equal(found["argmax"], (a @ b).argmax(1))
         np.testing.assert_array_equal(found["below"].data, (a @ b)[a @ b < 0])
 
+    def test_distances(self):
+        x, y = drawn((30, 5)), drawn((20, 5), seed=2)
+        d = np.sqrt(((x[:, None] - y[None]).astype("f8") ** 2).sum(2))
+        got = damier.matmul(x, y, op_b="t", metric="euclidean")
+        np.testing.assert_allclose(got, d, rtol=1e-12)
+        self.assertEqual(got[d == 0].max(initial=0), 0)
+        near = damier.matmul(x, y, op_b="t", metric="rbf:0.5", top=3)
+        np.testing.assert_allclose(near.values, best(np.exp(-0.5 * d * d), 3)[0], rtol=1e-12)
+        for dtype in ("f4", "i2"):
+            z = drawn((40, 7), dtype)
+            c = ((z[:, None].astype("f8") - z[None]) ** 2).sum(2)
+            with damier.Context(memory=self.tight(), metric="sqeuclidean") as context:
+                np.testing.assert_allclose(context.of_itself("gram", z, None, "rows"), c, atol=1e-12)
+            out = np.empty((40, 40))
+            damier.gram(z, out, of="rows", metric="sqeuclidean")
+            np.testing.assert_allclose(out, c, atol=1e-12)
+
     def test_plan(self):
         record = damier.plan(np.ones((300, 5)), np.ones((5, 400)), top=7, reduce="max")["reduction"]
         self.assertEqual((record["tiles"], record["result_bytes"], record["flop"]), (1, 300 * (7 * 16 + 8), 2 * 300 * 400 * 5))

@@ -1,0 +1,52 @@
+/* distance: what an element of C is, of two lines: a function of the sum of the squares of their
+ * differences. */
+#ifndef DM_CORE_DISTANCE_H
+#define DM_CORE_DISTANCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/dtype.h"
+
+typedef enum dm_distance_kind {
+  DM_NO_DISTANCE,
+  DM_EUCLIDEAN,   /* the root */
+  DM_SQEUCLIDEAN, /* the sum itself */
+  DM_RBF          /* exp(-GAMMA times the sum) */
+} dm_distance_kind;
+
+typedef struct dm_line_distance {
+  dm_distance_kind kind;
+  double gamma;
+} dm_line_distance;
+
+double dm_distance_of(const dm_line_distance *distance, double squares);
+
+/* What it is off by if the sum is off by RELATIVE of itself, but for rounding to a type. */
+double dm_distance_error(const dm_line_distance *distance, double squares, double relative);
+
+/* As options and attributes have it: "euclidean", "rbf:0.5". */
+enum { DM_DISTANCE_TEXT = 40 };
+const char *dm_distance_text(const dm_line_distance *distance, char text[DM_DISTANCE_TEXT]);
+
+/* Below this part of the squares of both lines a sum that follows from their product has lost too
+ * many digits: it is taken again from differences. */
+#define DM_DISTANCE_LEAST_PART 0x1p-20
+
+/* By how much sums of K terms are off, as parts of themselves: those that follow from products are
+ * at least DM_DISTANCE_LEAST_PART of the squares, whose rounding and that of the lines' centering
+ * is at most (2 k + 16) u of these; the others (k + 4) u. */
+double dm_distance_roundoff(int64_t k);
+
+/* PRODUCTS, those of a line whose square is OWN with COUNT others with the squares OTHERS, become
+ * sums of squares of differences; those to be taken again become -1. Returns how many these are. */
+int64_t dm_distance_squares(double *products, double own, const double *others, int64_t count);
+
+/* The sum of the squares of the differences of two lines. */
+double dm_distance_between(const double *x, const double *y, int64_t count);
+
+/* SQUARES become distances, as TYPE has them. */
+void dm_distance_finish(const dm_line_distance *distance, dm_dtype type, double *squares,
+                        int64_t count);
+
+#endif
