@@ -167,9 +167,12 @@ void dm_host_line_sums(dm_view matrix, bool by_row, const double *extremes, int6
 /* ---- sums and generated elements of matrices in host memory, on all cores of this rank ---- */
 
 enum {
-  GRAIN = 4 << 20, /* bytes per strip of a thread, about; */
-  LINES = 1 << 20, /* the same for line statistics, whose strips are smaller, */
-  COLUMNS = 64     /* and at least so many columns, to keep runs long */
+  GRAIN = 4 << 20,       /* bytes per strip of a thread, about; */
+  LINES = 1 << 20,       /* the same for line statistics, whose strips are smaller, */
+  COLUMNS = 64,          /* and at least so many columns, to keep runs long, */
+  ROWS = 512,            /* or so many rows of contiguous columns */
+  STRIPS = 64,           /* most strips with sums of their own, ... */
+  STRIP_SUMS = 16 << 20, /* ... and bytes of all these */
 };
 
 typedef struct loop loop;
@@ -178,7 +181,7 @@ typedef struct loop loop;
 struct loop {
   dm_view view;
   bool upright;
-  int64_t each; /* rows or columns per strip */
+  int64_t each; /* rows or columns per strip; 0: about GRAIN */
   void (*part)(const loop *s, dm_view part, int64_t first);
   const void *x;
   const double *sizes;
@@ -214,7 +217,7 @@ static int64_t lines_of_strip(const loop *s) {
 
 static void run(loop *s) {
   const dm_view v = s->view;
-  s->each = lines_of_strip(s);
+  if (s->each == 0) s->each = lines_of_strip(s);
   (void)dm_fork_each(dm_ceil_div(s->upright ? v.cols : v.rows, s->each), 0, take, s);
 }
 
@@ -249,8 +252,54 @@ static void probe_vectors(const loop *s, dm_view part, int64_t first) {
   dm_host_probe_vectors(part, &v);
 }
 
+/* Strips of columns have sums of their own, one after the other in Y: those of each vector, and its
+ * norms. */
+static void probe_vectors_of_columns(const loop *s, dm_view part, int64_t first) {
+  dm_probe_vectors v = *s->vectors;
+  v.x += first;
+  v.sizes += first;
+  v.y = s->y + first / s->each * 2 * v.count * part.rows;
+  v.norms = v.y + part.rows;
+  v.y_step = 2 * part.rows;
+  dm_host_probe_vectors(part, &v);
+}
+
+/* The sums of each strip are added in their order. */
+static void join_strips(const loop *s, int64_t strips) {
+  const dm_probe_vectors *v = s->vectors;
+  const int64_t rows = s->view.rows;
+  const double *sums = s->y;
+  for (int64_t strip = 0; strip < strips; strip++)
+    for (int g = 0; g < v->count; g++, sums += 2 * rows)
+      for (int64_t i = 0; i < rows; i++) {
+        v->y[g * v->y_step + i] += sums[i];
+        v->norms[g * v->y_step + i] += sums[rows + i];
+      }
+}
+
+/* Few long rows whose columns are contiguous: rows apart would be read in short pieces. */
+static bool probe_columns(dm_view matrix, const dm_probe_vectors *vectors) {
+  loop s = {.view = matrix, .upright = true, .part = probe_vectors_of_columns, .vectors = vectors};
+  const int64_t each = 2 * vectors->count * matrix.rows, bytes = each * (int64_t)sizeof(double);
+  const int64_t most = dm_min(STRIPS, STRIP_SUMS / dm_max(1, bytes));
+  DM_FREED double *sums = NULL;
+  if (matrix.row_stride != 1 || matrix.cols <= matrix.rows || most < 2) return false;
+  s.each = dm_max(dm_ceil_div(matrix.cols, most), lines_of_strip(&s));
+  const int64_t strips = dm_ceil_div(matrix.cols, s.each);
+  dm_status status = strips > 1 ? dm_buffer_table(strips * each, &sums) : DM_OK;
+  dm_status_free(status); /* without memory for the sums, by rows */
+  if (!sums) return false;
+  s.y = sums;
+  run(&s);
+  join_strips(&s, strips);
+  return true;
+}
+
 void dm_host_probe_vectors_parallel(dm_view matrix, const dm_probe_vectors *vectors) {
-  run(&(loop){.view = matrix, .part = probe_vectors, .vectors = vectors});
+  loop s = {.view = matrix, .part = probe_vectors, .vectors = vectors};
+  if (probe_columns(matrix, vectors)) return;
+  if (matrix.row_stride == 1) s.each = dm_max(ROWS, lines_of_strip(&s));
+  run(&s);
 }
 
 static void scan(const loop *s, dm_view part, int64_t first) {
@@ -262,11 +311,13 @@ static void scan_rows(const loop *s, dm_view part, int64_t first) {
   dm_status_free(dm_host_scan(NULL, part, s->squares + first / s->each * part.cols));
 }
 
-/* Few columns: columns apart would be read one element at a time. */
-static dm_status scan_narrow(dm_view matrix, double *col_squares) {
+/* Columns apart would be read in short pieces. */
+static dm_status scan_tall(dm_view matrix, double *col_squares) {
   loop s = {.view = matrix, .part = scan_rows};
-  const int64_t strips = dm_ceil_div(matrix.rows, lines_of_strip(&s)), cols = matrix.cols;
+  const int64_t cols = matrix.cols;
   DM_FREED double *sums = NULL;
+  s.each = dm_max(dm_ceil_div(matrix.rows, STRIPS), lines_of_strip(&s));
+  const int64_t strips = dm_ceil_div(matrix.rows, s.each);
   DM_TRY(dm_buffer_table(strips * cols, &sums));
   s.squares = sums;
   run(&s);
@@ -275,7 +326,7 @@ static dm_status scan_narrow(dm_view matrix, double *col_squares) {
 }
 
 dm_status dm_host_scan_parallel(dm_view matrix, double *col_squares) {
-  if (matrix.cols < COLUMNS && matrix.rows > matrix.cols) return scan_narrow(matrix, col_squares);
+  if (matrix.rows > matrix.cols && matrix.col_stride == 1) return scan_tall(matrix, col_squares);
   run(&(loop){.view = matrix, .upright = true, .part = scan, .squares = col_squares});
   return DM_OK;
 }

@@ -262,6 +262,10 @@ void dm_host_probe_vectors(dm_view matrix, const dm_probe_vectors *vectors) {
     dm_narrow_probe_row_vectors(matrix, vectors);
     return;
   }
+  if (dm_long_columns(matrix)) {
+    dm_probe_long_columns(matrix, vectors);
+    return;
+  }
   double buffers[TOGETHER][RUN];
   const double *rows[TOGETHER];
   for (int64_t i = 0; i < matrix.rows; i += TOGETHER) {
@@ -284,8 +288,9 @@ dm_status dm_host_probe(dm_backend *backend, dm_view matrix, const void *x, void
   return DM_OK;
 }
 
-/* Four rows at a time, so that sums are loaded and stored once for all four. */
-enum { SCANNED = 4 };
+/* Four rows at a time, so that sums are loaded and stored once for all four; long runs, which are
+ * read sooner. */
+enum { SCANNED = 4, LONG_RUN = 1024 };
 
 DM_INLINE void add_squares(const four *x, four *to) {
   const four sum = *to + *x * *x;
@@ -294,13 +299,27 @@ DM_INLINE void add_squares(const four *x, four *to) {
   *to = (four)(((masks)sum & ~vanishes) | ((masks)least & vanishes));
 }
 
+/* Adds four elements of all SCANNED rows of real numbers, if no sum is near to vanishing. */
+DM_INLINE bool scan_plain(const double *const *rows, int64_t at, four *sums) {
+  four sum = *sums, x;
+  for (int i = 0; i < SCANNED; i++) {
+    memcpy(&x, rows[i] + at, sizeof x);
+    sum += x * x;
+  }
+  const masks low = sum < DM_VANISHING;
+  if ((low[0] | low[1]) | (low[2] | low[3])) return false;
+  *sums = sum;
+  return true;
+}
+
 /* Adds FILLED rows to COUNT sums; STEP is 1, or 2 for complex elements, whose two numbers go to one
  * sum. */
 DM_INLINE void scan_four(const double *const *rows, int64_t at, int64_t step, size_t count,
                          int filled, double *sums) {
   four sum = {0};
   memcpy(&sum, sums, count * sizeof *sums);
-  for (int i = 0; i < filled; i++) {
+  const bool plain = step == 1 && count == 4 && filled == SCANNED && scan_plain(rows, at, &sum);
+  for (int i = 0; i < filled && !plain; i++) {
     four x = {0};
     if (step == 1)
       memcpy(&x, rows[i] + at, count * sizeof *sums);
@@ -352,12 +371,12 @@ dm_status dm_host_scan(dm_backend *backend, dm_view matrix, double *col_squares)
   if (dm_narrow_rows(matrix) && dm_narrow_folded(matrix).rows > 1)
     matrix = scan_folded(matrix, col_squares);
   const int parts = dm_dtype_is_complex(matrix.dtype) ? 2 : 1;
-  double buffers[SCANNED][2 * RUN];
+  double buffers[SCANNED][2 * LONG_RUN];
   const double *rows[SCANNED];
   for (int64_t i = 0; i < matrix.rows; i += SCANNED) {
     const int filled = (int)dm_min(SCANNED, matrix.rows - i);
-    for (int64_t j = 0; j < matrix.cols; j += RUN) {
-      const int64_t count = dm_min(RUN, matrix.cols - j);
+    for (int64_t j = 0; j < matrix.cols; j += LONG_RUN) {
+      const int64_t count = dm_min(LONG_RUN, matrix.cols - j);
       for (int r = 0; r < filled; r++) rows[r] = wide_run(matrix, i + r, j, count, buffers[r]);
       scan_run(rows, filled, parts, count, col_squares + j);
     }

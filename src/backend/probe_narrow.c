@@ -1,5 +1,5 @@
 /* Lines of few elements, packed one after the other, as tall matrices of few columns have: the sums
- * of many lines in one loop, which need not look up each line. */
+ * of many lines in one loop, which need not look up each line. And columns that are contiguous. */
 #include <string.h>
 
 #include "backend/probe_impl.h"
@@ -269,6 +269,45 @@ DM_BOTH_WIDTHS(take_vectors, (dm_view matrix, const dm_probe_vectors *v), (matri
 
 void dm_narrow_probe_columns(dm_view matrix, const dm_probe_vectors *vectors) {
   take_vectors(matrix, vectors);
+}
+
+/* ---- sums over long columns ---- */
+
+bool dm_long_columns(dm_view matrix) {
+  return !dm_dtype_is_complex(matrix.dtype) && !dm_dtype_is_integer(matrix.dtype) &&
+         matrix.row_stride == 1 && matrix.col_stride != 1 && matrix.rows > 1;
+}
+
+/* ROWS of COLS columns, packed. */
+DM_INLINE void pack_columns(double *block, dm_view part) {
+  const size_t bytes = (size_t)part.rows * sizeof *block;
+  for (int64_t l = 0; l < part.cols; l++, block += part.rows) {
+    const double *column = packed_loop(block, dm_view_at(part, 0, l), part.dtype, part.rows);
+    if (column != block) memcpy(block, column, bytes);
+  }
+}
+
+/* Blocks that stay in cache, each of part of some columns. */
+DM_INLINE void take_long_loop(dm_view matrix, const dm_probe_vectors *v) {
+  enum { ROWS = 1024, COLS = 8 };
+  double block[ROWS * COLS + FOUR] = {0.0};
+  for (int64_t col = 0; col < matrix.cols; col += COLS) {
+    const int64_t cols = dm_min(COLS, matrix.cols - col);
+    for (int64_t row = 0; row < matrix.rows; row += ROWS) {
+      const int64_t rows = dm_min(ROWS, matrix.rows - row);
+      pack_columns(block, dm_view_sub(matrix, row, col, rows, cols));
+      for (int g = 0; g < v->count; g++)
+        take_columns(block, rows, cols, cols, v->x + g * v->x_step + col,
+                     v->sizes + g * v->x_step + col, v->y + g * v->y_step + row,
+                     v->norms + g * v->y_step + row);
+    }
+  }
+}
+
+DM_BOTH_WIDTHS(take_long, (dm_view matrix, const dm_probe_vectors *v), (matrix, v))
+
+void dm_probe_long_columns(dm_view matrix, const dm_probe_vectors *vectors) {
+  take_long(matrix, vectors);
 }
 
 /* ---- squares of columns ---- */

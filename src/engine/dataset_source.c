@@ -417,16 +417,23 @@ static bool may_map(const dm_rank_state *local, const dm_factor *factor, dm_matr
          !factor->route.fetched && dm_reader_may_map(input->reader, work, least);
 }
 
-/* Maps both inputs or neither: the read-ahead covers both. */
+/* Maps all inputs that are read, or none: the read-ahead covers both. */
 static void map_inputs(dm_dataset_source *source, dm_rank_state *local) {
   dm_dataset_input *in = source->inputs;
-  if (source->copies || !may_map(local, &local->a, DM_A, &in[DM_A]) ||
-      !may_map(local, &local->b, DM_B, &in[DM_B]))
-    return;
-  const dm_band *bands[2];
-  int64_t count[2];
-  for (int x = 0; x < 2; x++) dm_reader_map(in[x].reader, &bands[x], &count[x]);
-  if (count[DM_A] == 0 || count[DM_B] == 0) return;
+  const dm_factor *factors[2] = {&local->a, &local->b};
+  const bool shared[2] = {dm_triangle_shares(local->plan, DM_A),
+                          dm_triangle_shares(local->plan, DM_B)};
+  const dm_band *bands[2] = {NULL, NULL};
+  int64_t count[2] = {0, 0};
+  bool maps = !source->copies;
+  for (int x = 0; x < 2; x++)
+    maps = maps && (shared[x] || may_map(local, factors[x], (dm_matrix)x, &in[x]));
+  for (int x = 0; x < 2 && maps; x++) {
+    if (shared[x]) continue;
+    dm_reader_map(in[x].reader, &bands[x], &count[x]);
+    maps = count[x] == 1 || (count[x] > 1 && !shared[!x]); /* products take whole panels of X */
+  }
+  if (!maps) return;
   memcpy(local->mapped, bands, sizeof bands);
   memcpy(local->bands, count, sizeof count);
 }

@@ -218,13 +218,17 @@ static void share_of(const dm_rank_state *local, dm_matrix matrix, dm_range pane
 /* Whole bands: a panel of a small matrix has no work for many cores. */
 static dm_status pass_mapped(const dm_rank_state *local, dm_matrix matrix, dm_range panels,
                              dm_piece_taker *take, void *context) {
+  const bool turned = dm_triangle_shares(local->plan, matrix);
+  const dm_matrix held = turned ? dm_other_matrix(matrix) : matrix;
   dm_range rows, cols;
-  share_of(local, matrix, panels, &rows, &cols);
+  share_of(local, held, panels, &rows, &cols);
   while (rows.begin < rows.end) {
-    const dm_view piece = dm_rank_mapped(local, matrix, rows, cols);
-    DM_TRY(take(context, local->backend, piece, panels.begin, rows.begin, cols.begin));
+    const dm_view band = dm_rank_mapped(local, held, rows, cols);
+    const dm_view piece = turned ? dm_view_transpose(band) : band;
+    DM_TRY(take(context, local->backend, piece, panels.begin, turned ? cols.begin : rows.begin,
+                turned ? rows.begin : cols.begin));
     DM_TRY(dm_run_beat(local->run));
-    rows.begin += piece.rows;
+    rows.begin += band.rows;
   }
   return DM_OK;
 }
@@ -249,7 +253,7 @@ static dm_status pass_tile(dm_rank_state *local, dm_matrix matrix, int64_t t, dm
                            dm_piece_taker *take, void *context) {
   if (!dm_plan_is_first(local->plan, matrix, t)) return DM_OK;
   dm_rank_turn_to(local, t);
-  if (local->mapped[matrix]) return pass_mapped(local, matrix, panels, take, context);
+  if (dm_rank_is_mapped(local, matrix)) return pass_mapped(local, matrix, panels, take, context);
   for (int64_t p = panels.begin; p < panels.end; p++)
     DM_TRY(pass_panel(local, matrix, p, take, context));
   return DM_OK;

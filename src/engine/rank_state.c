@@ -207,6 +207,10 @@ dm_view dm_rank_mapped(const dm_rank_state *local, dm_matrix matrix, dm_range ro
                      dm_range_size(cols));
 }
 
+bool dm_rank_is_mapped(const dm_rank_state *local, dm_matrix matrix) {
+  return local->mapped[dm_triangle_shares(local->plan, matrix) ? dm_other_matrix(matrix) : matrix];
+}
+
 dm_view dm_rank_piece_from(const dm_rank_state *local, dm_matrix matrix, int64_t panel,
                            int64_t row) {
   if (!local->mapped[matrix]) {
@@ -244,6 +248,7 @@ dm_view dm_rank_uploaded(const dm_rank_state *local, dm_matrix matrix, int64_t p
 static dm_view operand_of(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot) {
   if (dm_triangle_shares(local->plan, matrix))
     return dm_view_transpose(operand_of(local, dm_other_matrix(matrix), panel, slot));
+  if (local->mapped[matrix]) return dm_rank_piece_from(local, matrix, panel, 0);
   const dm_holder holder = factor_of(local, matrix)->route.operand;
   if (holder == DM_SHARE) return dm_rank_piece(local, matrix, panel);
   return dm_rank_slot(local, matrix, holder, panel, slot);

@@ -129,7 +129,8 @@ typedef struct dm_rank_state {
   int64_t tile;                             /* tile of rows, cols, c, pieces and slots */
   dm_range rows, cols;                      /* of this rank's block */
   dm_factor a, b;
-  /* op(A), op(B) if multiplied in the page cache: rows in order, in one or more files; else NULL */
+  /* op(A), op(B) if multiplied in the page cache: rows in order, in one or more files; else NULL.
+   * Of a matrix that shares the other's pieces NULL, and the other is in one file. */
   const dm_band *mapped[2];
   int64_t bands[2];
   dm_view c;     /* sums of products: the block, in the backend's memory */
@@ -177,6 +178,9 @@ dm_view dm_rank_piece_from(const dm_rank_state *local, dm_matrix matrix, int64_t
 /* Of a matrix that is multiplied in the page cache: columns COLS of the first of ROWS and of those
  * that follow it in memory. */
 dm_view dm_rank_mapped(const dm_rank_state *local, dm_matrix matrix, dm_range rows, dm_range cols);
+
+/* Whether products read MATRIX, or the X that it is the transpose of, in the page cache. */
+bool dm_rank_is_mapped(const dm_rank_state *local, dm_matrix matrix);
 
 dm_range dm_rank_piece_rows(const dm_rank_state *local, dm_matrix matrix, int64_t panel);
 dm_range dm_rank_piece_cols(const dm_rank_state *local, dm_matrix matrix, int64_t panel);

@@ -183,7 +183,10 @@ dm_status dm_reader_fetch_run(const dm_reader *reader, int64_t row, int64_t col,
 /* ---- datasets that are multiplied directly from the page cache, without a copy and its memory
  * ---- */
 
-enum { MOST_BANDS = 1 << 14 }; /* Linux allows a process 65530 mappings */
+enum {
+  MOST_BANDS = 1 << 14, /* Linux allows a process 65530 mappings */
+  POPULATED = 64 << 20  /* bytes of a thread's turn */
+};
 
 /* Whether rows of the file can be used as they are. */
 static bool is_usable(const dm_dataset *d, dm_dtype dtype) {
@@ -237,6 +240,19 @@ static dm_status map_file(void *context, int64_t i) {
   return DM_OK;
 }
 
+/* Of a mapped file. */
+typedef struct pages {
+  char *base;
+  int64_t bytes;
+} pages;
+
+static dm_status populate(void *context, int64_t i) {
+  const pages *of = context;
+  const int64_t at = i * POPULATED;
+  (void)dm_populate(of->base + at, dm_min(POPULATED, of->bytes - at), false);
+  return DM_OK;
+}
+
 static dm_status map_band(void *context, int64_t i) {
   const dm_reader *reader = context;
   const int64_t page = sysconf(_SC_PAGESIZE), cols = reader->dataset.cols;
@@ -250,8 +266,8 @@ static dm_status map_band(void *context, int64_t i) {
   const dm_view rows = dm_view_row_major(base + first, d.dtype, patch.rows, d.cols);
   reader->bands[i] = (dm_band){patch.row, dm_view_sub(rows, 0, patch.source_col, patch.rows, cols)};
   /* Otherwise products wait for pages. */
-  (void)dm_populate(base + start, dm_round_up(first + patch.rows * bytes - start, page), false);
-  return DM_OK;
+  pages of = {base + start, dm_round_up(first + patch.rows * bytes - start, page)};
+  return dm_fork_each(dm_ceil_div(of.bytes, POPULATED), reader->sources ? 1 : 0, populate, &of);
 }
 
 void dm_reader_unmap(dm_reader *reader) {

@@ -253,4 +253,36 @@ TEST(narrow_lines) {
     }
 }
 
+/* Contiguous columns, so many that threads have sums of their own, or so long that threads share
+ * their elements. */
+TEST(long_columns) {
+  enum { MOST = 40000 };
+  static const int64_t shapes[][2] = {{70, MOST}, {129, 33}, {9001, 300}, {2, MOST}, {65, 3}};
+  static const dm_dtype types[] = {DM_F64, DM_F32, DM_BF16};
+  static double x[2 * MOST], sizes[2 * MOST], y[2 * MOST], norms[2 * MOST];
+  for (int i = 0; i < 2 * MOST; i++) x[i] = i % 13 - 6.0, sizes[i] = i % 5 + 1.0;
+  for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+    for (int t = 0; t < 3; t++) {
+      const int64_t rows = shapes[s][0], cols = shapes[s][1], stride = rows + 3;
+      double *memory = calloc((size_t)(stride * cols), sizeof *memory);
+      assert_non_null(memory);
+      const dm_view lines = dm_view_strided(memory, types[t], DM_HOST, cols, rows, stride);
+      const dm_view m = dm_view_transpose(lines);
+      ok(dm_host_fill(NULL, lines, &(dm_generator){DM_INTEGER, 5, 9}, 0, 0));
+      memset(y, 0, sizeof y), memset(norms, 0, sizeof norms);
+      dm_host_probe_vectors_parallel(m, &(dm_probe_vectors){2, x, sizes, MOST, y, norms, MOST});
+      for (int64_t j = 0; j < cols; j++)
+        for (int64_t i = 0; i < rows; i++) {
+          double v[2];
+          load(m, i, j, v);
+          for (int64_t g = 0; g < 2; g++) {
+            const double scaled = v[0] * sizes[g * MOST + j];
+            y[g * MOST + i] -= v[0] * x[g * MOST + j], norms[g * MOST + i] -= scaled * scaled;
+          }
+        }
+      for (int64_t i = 0; i < 2 * MOST; i++) assert_true(y[i] == 0.0 && norms[i] == 0.0);
+      free(memory);
+    }
+}
+
 RUN_ALL(test_backend_probe)
