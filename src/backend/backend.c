@@ -5,7 +5,6 @@
 
 #include "backend/probe.h"
 #include "backend/verify_sums.h"
-#include "backend/whole_product.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 
@@ -53,6 +52,7 @@ void dm_backend_leave(dm_backend *backend) {
 void dm_backend_close(dm_backend *backend) {
   while (backend) {
     dm_backend *base = backend->base;
+    dm_backend_release(backend, DM_DEVICE, backend->tiles.memory);
     if (backend->ops->close)
       backend->ops->close(backend);
     else
@@ -162,13 +162,6 @@ dm_status dm_backend_transpose(dm_backend *backend, dm_view to, dm_view from, bo
   return DM_OK;
 }
 
-/* Rows or columns are contiguous, and lines do not overlap. */
-static bool has_contiguous_lines(dm_view v) {
-  const bool rows = v.col_stride == 1 && (v.rows <= 1 || v.row_stride >= v.cols);
-  const bool cols = v.row_stride == 1 && (v.cols <= 1 || v.col_stride >= v.rows);
-  return rows || cols;
-}
-
 dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
                           dm_event *done) {
   DM_INHERIT(backend, gemm);
@@ -178,7 +171,7 @@ dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, 
   if (a.dtype != b.dtype || c.dtype != dm_compute_sum(a.dtype))
     return dm_fail(DM_E_BUG, "a product of %s and %s into %s", dm_dtype_name(a.dtype),
                    dm_dtype_name(b.dtype), dm_dtype_name(c.dtype));
-  if (!has_contiguous_lines(a) || !has_contiguous_lines(b) || c.col_stride != 1)
+  if (!dm_view_has_lines(a) || !dm_view_has_lines(b) || c.col_stride != 1)
     return dm_fail(DM_E_BUG, "a product of matrices whose lines are not contiguous");
   if (dm_view_is_empty(c)) return DM_OK;
   return backend->ops->gemm(backend, c, a, b, accumulate, done);
@@ -189,7 +182,7 @@ dm_status dm_backend_square(dm_backend *backend, dm_view c, dm_view a, bool accu
   DM_INHERIT(backend, gemm);
   const bool checked = c.rows == c.cols && a.rows == c.rows && a.cols > 0 &&
                        c.dtype == dm_compute_sum(a.dtype) && c.col_stride == 1 &&
-                       has_contiguous_lines(a) && !dm_view_is_empty(c);
+                       dm_view_has_lines(a) && !dm_view_is_empty(c);
   if (!checked || !backend->ops->square)
     return dm_backend_gemm(backend, c, a, dm_view_transpose(a), accumulate, done);
   return backend->ops->square(backend, c, a, accumulate, done);
@@ -220,7 +213,7 @@ dm_status dm_backend_finish(dm_backend *backend, dm_view sums, dm_view c, int64_
   if (!backend->ops->finish)
     return dm_fail(DM_E_BUG, "backend %s does not support products with a FINISH step",
                    backend->ops->name);
-  if (sums.rows != c.rows || parts_of(c, sums) * sums.cols != c.cols || sums.base != c.base)
+  if (sums.rows != c.rows || parts_of(c, sums) * sums.cols != c.cols || sums.space != c.space)
     return dm_fail(DM_E_BUG, "sums in another place than their accumulators");
   if (dm_view_is_empty(c)) return DM_OK;
   return backend->ops->finish(backend, sums, c, plane, exponents, done);
@@ -243,54 +236,6 @@ dm_status dm_backend_join(dm_backend *backend, dm_view c, dm_view more, int64_t 
       c.space != more.space)
     return dm_fail(DM_E_BUG, "a sum of accumulators of different shape, type or place");
   return dm_view_is_empty(c) ? DM_OK : backend->ops->join(backend, c, more, plane);
-}
-
-/* Half of a symmetric C is multiplied by rows, where lines of one element may be seen otherwise. */
-bool dm_backend_suits(const dm_backend *backend, const dm_whole_product *p) {
-  DM_INHERIT(backend, gemm);
-  const dm_whole_product posted = p->symmetric ? dm_whole_by_rows(p) : *p;
-  return backend->ops->multiply && p->a.dtype == p->b.dtype && p->a.space == p->c.space &&
-         p->b.space == p->c.space && has_contiguous_lines(p->a) && has_contiguous_lines(p->b) &&
-         has_contiguous_lines(p->c) && backend->ops->suits(backend, &posted);
-}
-
-static dm_status check_shapes(const dm_whole_product *p) {
-  const int64_t entries = dm_max(1, p->entries);
-  if (p->a.rows == p->c.rows && p->b.cols == p->c.cols && p->a.cols * entries == p->b.rows &&
-      p->c.rows % entries == 0)
-    return DM_OK;
-  return dm_fail(DM_E_BUG, "a product of matrices whose shapes do not match");
-}
-
-dm_status dm_backend_multiply(dm_backend *backend, const dm_whole_product *p, void *stream,
-                              dm_event *done) {
-  DM_INHERIT(backend, gemm);
-  *done = 0;
-  DM_TRY(check_shapes(p));
-  if (p->symmetric && p->c.rows != p->c.cols)
-    return dm_fail(DM_E_BUG, "a symmetric product that is no square");
-  return dm_view_is_empty(p->c) ? DM_OK : backend->ops->multiply(backend, p, stream, done);
-}
-
-dm_status dm_backend_multiply_entries(dm_backend *backend, const dm_whole_product *p,
-                                      const dm_entry_steps *steps) {
-  DM_INHERIT(backend, gemm);
-  if (!backend->ops->multiply_entries)
-    return dm_fail(DM_E_BUG, "backend %s does not multiply entries in host memory",
-                   backend->ops->name);
-  DM_TRY(check_shapes(p));
-  return dm_view_is_empty(p->c) ? DM_OK : backend->ops->multiply_entries(backend, p, steps);
-}
-
-bool dm_backend_checks(const dm_backend *backend) {
-  DM_INHERIT(backend, gemm);
-  return backend->ops->multiply_checked != NULL;
-}
-
-dm_status dm_backend_multiply_checked(dm_backend *backend, const dm_checked_product *product,
-                                      dm_checked_found *found) {
-  DM_INHERIT(backend, gemm);
-  return backend->ops->multiply_checked(backend, product, found);
 }
 
 bool dm_backend_has_library(const dm_backend *backend) {

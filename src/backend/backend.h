@@ -123,7 +123,7 @@ dm_status dm_backend_square(dm_backend *backend, dm_view c, dm_view a, bool accu
                             dm_event *done);
 
 /* The same for a row with a FINISH: C, the first accumulator, and those that follow at distances of
- * PLANE elements, (+)= A B; finish then computes SUMS, in the memory of the accumulators. For a row
+ * PLANE elements, (+)= A B; finish then computes SUMS, in the place of the accumulators or elsewhere. For a row
  * with moduli, EXPONENTS are those of the rows and columns of C, and C is real, with two columns
  * per complex one. */
 dm_status dm_backend_product(dm_backend *backend, dm_view c, int64_t plane, dm_view a, dm_view b,
@@ -142,12 +142,19 @@ dm_status dm_backend_mirror(dm_backend *backend, dm_view square, int64_t first, 
  * there. */
 dm_status dm_backend_join(dm_backend *backend, dm_view c, dm_view more, int64_t plane);
 
-/* Whether the backend's library multiplies the caller's matrices where they are: by their types,
+/* ---- whole products (backend_whole.c) ---- */
+
+/* From now on whole products are of COMPUTE, by KERNEL, as in the config; no work is pending. After
+ * an error the mode is undefined. */
+dm_status dm_backend_set_mode(dm_backend *backend, const dm_compute *compute, const char *kernel);
+
+/* Whether the backend multiplies the caller's matrices where they are, in its mode: by their types,
  * strides and memory. */
 bool dm_backend_suits(const dm_backend *backend, const dm_whole_product *product);
 
 /* Posts such a product to STREAM, a cudaStream_t of the caller, and does not wait for it; NULL: to
- * the backend's own queue, and *DONE is its event. */
+ * the backend's own queue, and *DONE is its event. STREAM: only in modes and by kernels that
+ * libraries have. */
 dm_status dm_backend_multiply(dm_backend *backend, const dm_whole_product *product, void *stream,
                               dm_event *done);
 

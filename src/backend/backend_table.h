@@ -70,6 +70,8 @@ typedef struct dm_whole_product {
   int64_t entries; /* 0: one */
   bool conjugate_a, conjugate_b, symmetric;
   double alpha[2], beta[2];
+  dm_exponents exponents; /* if the mode has moduli: of the rows and columns of C; of C^T if rows of
+                             C are not contiguous */
 } dm_whole_product;
 
 /* What is done before and after the product of each entry, on one of the backend's threads, of
@@ -127,7 +129,10 @@ typedef struct dm_backend_ops {
   /* (optional) If the row splits operands: rows and columns of parts of k multiplied natively so
    * far. */
   dm_status (*natively)(dm_backend *backend, int64_t *lines);
-  /* (optional) Whole products of the caller's matrices; SUITS: whether MULTIPLY takes this one. */
+  /* (optional) As the config, for a backend that is open and has no pending work. */
+  dm_status (*set_mode)(dm_backend *backend, const dm_compute *compute, const char *kernel);
+  /* (optional) Whole products of the caller's matrices, in modes and by kernels that libraries
+   * have; SUITS: whether MULTIPLY takes this one. */
   bool (*suits)(const dm_backend *backend, const dm_whole_product *product);
   dm_status (*multiply)(dm_backend *backend, const dm_whole_product *product, void *stream,
                         dm_event *done);
@@ -182,8 +187,18 @@ typedef struct dm_backend_ops {
                          bool diagonal);
 } dm_backend_ops;
 
+/* How whole products are done that no library does (backend_whole.c). */
+typedef struct dm_tiles {
+  bool used, named; /* NAMED: by a kernel that was named */
+  dm_compute mode;
+  void *memory; /* accumulators and sums of a tile */
+  int64_t bytes;
+  dm_event last; /* the last step that was posted */
+} dm_tiles;
+
 struct dm_backend {
   const dm_backend_ops *ops;
+  dm_tiles tiles;   /* initially zero */
   dm_backend *base; /* open as long as this one; NULL: none. Set after OPEN */
 };
 

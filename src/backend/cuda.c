@@ -202,24 +202,37 @@ static bool is_asked(const char *variable) {
   return value && value[0] && strcmp(value, "0") != 0;
 }
 
+/* All but what needs lanes. */
+static dm_status choose_mode(dm_cuda *gpu, const dm_compute *compute, const char *kernel) {
+  gpu->mode = compute ? *compute : (dm_compute){.name = ""};
+  gpu->operand = gpu->mode.operand;
+  DM_TRY(choose_kernel(gpu, kernel));
+  return dm_cuda_open_residues(gpu);
+}
+
+static dm_status cuda_set_mode(dm_backend *backend, const dm_compute *compute, const char *kernel) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  DM_TRY(dm_cuda_enter(gpu));
+  DM_TRY(choose_mode(gpu, compute, kernel));
+  return dm_cuda_open_split(gpu);
+}
+
 static dm_status cuda_open(dm_backend **backend, const dm_backend_config *config) {
   dm_cuda *gpu;
   DM_TRY(dm_buffer_table(1, &gpu));
   gpu->base.ops = &dm_backend_cuda;
-  if (config->compute) gpu->operand = config->compute->operand;
   gpu->tile = config->tile;
   gpu->pedantic_f64 = is_asked(asks_f64);
   gpu->pedantic_f32 = is_asked(asks_f32);
 
   dm_status status;
   DM_TRY_GOTO(status, choose_device(gpu, config), failed_early);
-  DM_TRY_GOTO(status, choose_kernel(gpu, config->kernel), failed_early);
-  DM_TRY_GOTO(status, dm_cuda_open_residues(gpu, config->compute), failed_early);
+  DM_TRY_GOTO(status, choose_mode(gpu, config->compute, config->kernel), failed_early);
   DM_TRY_GOTO(status, dm_cuda_enter(gpu), failed_early);
   DM_TRY_GOTO(status, open_lanes(gpu), failed);
   /* Allocated now, so that it is not counted as free. */
   if (!config->whole) DM_TRY_GOTO(status, dm_cuda_need_workspace(gpu), failed);
-  DM_TRY_GOTO(status, dm_cuda_open_split(gpu, config->compute), failed);
+  DM_TRY_GOTO(status, dm_cuda_open_split(gpu), failed);
   *backend = &gpu->base;
   return DM_OK;
 
@@ -281,6 +294,7 @@ const dm_backend_ops dm_backend_cuda = {
     .leave = cuda_leave,
     .close = cuda_close,
     .device = cuda_device,
+    .set_mode = cuda_set_mode,
     .alloc = dm_cuda_alloc,
     .release = dm_cuda_release,
     .copy = dm_cuda_copy,

@@ -11,7 +11,7 @@ typedef struct checking {
   dm_cuda *gpu;
   const dm_whole_product *whole;
   const dm_checked_ranks *ranks; /* NULL: one process */
-  bool multiplied;
+  const dm_checked_product *product;
   dm_view sample; /* the rows of op(B) from which the weights follow */
   dm_judge_work work;
   double *col_squares, *t, *y; /* sums over the ranks: n; k numbers of the wide type, then k sizes;
@@ -272,8 +272,8 @@ static dm_status multiply(checking *c) {
   if (first) DM_TRY(add_operands(c));
   if (c->ranks)
     DM_TRY(c->ranks->multiply(c->ranks->context));
-  else if (!c->multiplied)
-    DM_TRY(dm_cuda_multiply_whole(&gpu->base, c->whole, NULL, &done));
+  else if (!c->product->multiplied)
+    DM_TRY(c->product->multiply(&gpu->base, c->whole, NULL, &done));
   if (!first) DM_TRY(add_operands(c));
   DM_TRY(dm_cuda_order(gpu, products, k->stream));
   DM_TRY(probe(c, c->whole->c, k->w, k->sizes_w, &k->c, true));
@@ -315,9 +315,9 @@ static void choose_order(checking *c) {
   const dm_judge_work *k = &c->work;
   const int64_t size = dm_dtype_size(c->whole->a.dtype), processors = c->gpu->processors;
   const bool large = dm_min(k->rows, k->cols) >= LARGE, fits = k->depth * size <= LONG;
-  const bool halved = c->whole->symmetric && !c->ranks;
+  const bool alone = (c->whole->symmetric && !c->ranks) || c->product->alone;
   c->early = !k->factors.reads_c;
-  c->overlaps = c->early && !halved && (c->ranks ? size > 2 && fits : size <= 2 || (fits && large));
+  c->overlaps = c->early && !alone && (c->ranks ? size > 2 && fits : size <= 2 || (fits && large));
   c->few = c->overlaps && size > 2 && large ? dm_max(1, processors / 2) : 0;
   c->most = c->ranks ? 4 * processors : c->few;
 }
@@ -332,7 +332,7 @@ dm_status dm_cuda_multiply_checked(dm_backend *backend, const dm_checked_product
   checking c = {.gpu = gpu,
                 .whole = whole,
                 .ranks = product->ranks,
-                .multiplied = product->multiplied,
+                .product = product,
                 .sample = dm_sample(whole->b, product->ranks ? product->ranks->row : 0, step),
                 .work = {.rows = whole->c.rows,
                          .cols = whole->c.cols,

@@ -152,19 +152,20 @@ static dm_status post_entries(dm_cuda *gpu, const dm_whole_product *p) {
   return DM_OK;
 }
 
+static dm_status post_by_library(dm_cuda *gpu, const dm_whole_product *p, cudaStream_t in) {
+  DM_TRY(dm_cuda_need_handle(gpu, &gpu->whole, in));
+  if (p->symmetric) return dm_cuda_post_symmetric(gpu, p, in);
+  if (p->entries > 1) return post_entries(gpu, p);
+  return dm_cuda_post_products(gpu, gpu->whole, p, 1, (dm_product_steps){0});
+}
+
 dm_status dm_cuda_multiply_whole(dm_backend *backend, const dm_whole_product *p, void *stream,
                                  dm_event *done) {
   dm_cuda *gpu = dm_cuda_of(backend);
   cudaStream_t in = stream ? (cudaStream_t)stream : gpu->lanes[DM_COMPUTE].stream;
-  DM_TRY(dm_cuda_enter(gpu));
-  DM_TRY(dm_cuda_need_handle(gpu, &gpu->whole, in));
-  if (p->symmetric)
-    DM_TRY(dm_cuda_post_symmetric(gpu, p, in));
-  else if (p->entries > 1)
-    DM_TRY(post_entries(gpu, p));
-  else
-    DM_TRY(dm_cuda_post_products(gpu, gpu->whole, p, 1, (dm_product_steps){0}));
   *done = 0;
+  DM_TRY(dm_cuda_enter(gpu));
+  DM_TRY(post_by_library(gpu, p, in));
   return stream ? DM_OK : dm_cuda_post(gpu, DM_COMPUTE, done);
 }
 

@@ -16,9 +16,11 @@ bool dm_cuda_is_hopper(const dm_cuda *gpu) {
   return gpu->capability == ONLY;
 }
 
-dm_status dm_cuda_open_residues(dm_cuda *gpu, const dm_compute *compute) {
-  const bool own = compute && compute->own_kernels;
-  if (!compute || (compute->finish == DM_NO_FINISH && !own)) return DM_OK;
+dm_status dm_cuda_open_residues(dm_cuda *gpu) {
+  const dm_compute *compute = &gpu->mode;
+  const bool own = compute->own_kernels;
+  gpu->moduli = (dm_moduli){0};
+  if (compute->finish == DM_NO_FINISH && !own) return DM_OK;
   if (!own) return dm_fail(DM_E_USAGE, "products of %.15s are not done on GPUs", compute->name);
   if (!dm_cuda_is_hopper(gpu))
     return dm_hint(dm_fail(DM_E_USAGE,

@@ -12,11 +12,11 @@ enum { ALIGNED = 128, HALF = 2 /* bytes of f16 */ };
 
 _Static_assert(DM_SPLIT_ROW *HALF == ALIGNED, "rows of parts begin aligned");
 
-dm_status dm_cuda_open_split(dm_cuda *gpu, const dm_compute *compute) {
-  if (!compute || !compute->splits) return DM_OK;
+dm_status dm_cuda_open_split(dm_cuda *gpu) {
+  gpu->splits = gpu->mode.splits;
+  if (!gpu->splits) return DM_OK;
   DM_TRY(dm_cuda_grow(gpu, &gpu->natively, sizeof(dm_split_count)));
   DM_CUDA(gpu, cudaMemset(gpu->natively.memory, 0, sizeof(dm_split_count)));
-  gpu->splits = true;
   return DM_OK;
 }
 

@@ -64,6 +64,7 @@ typedef struct dm_cuda_loading dm_cuda_loading;
 
 struct dm_cuda {
   dm_backend base;
+  dm_compute mode;                 /* of products */
   dm_operand operand;              /* DM_TF32: products of f32 use TF32 */
   const dm_kernel *kernel;         /* from the registry; NULL: the fastest for each product */
   bool pedantic_f64, pedantic_f32; /* the environment asks cuBLAS to emulate these */
@@ -173,9 +174,8 @@ dm_status dm_cuda_dot(dm_backend *backend, dm_view x, dm_view y, double *sum);
 
 bool dm_cuda_is_hopper(const dm_cuda *gpu);
 
-/* Prepares GPU for the moduli of COMPUTE, which may be NULL or have none; DM_E_USAGE: it needs
- * another GPU. */
-dm_status dm_cuda_open_residues(dm_cuda *gpu, const dm_compute *compute);
+/* Prepares GPU for the moduli of its mode, if that has any; DM_E_USAGE: it needs another GPU. */
+dm_status dm_cuda_open_residues(dm_cuda *gpu);
 dm_status dm_cuda_multiply_residues(dm_backend *backend, dm_view c, int64_t plane, dm_view a,
                                     dm_view b, bool accumulate, dm_exponents exponents,
                                     dm_event *done);
@@ -188,8 +188,8 @@ dm_status dm_cuda_line_sums(dm_backend *backend, dm_view matrix, bool by_row,
 
 /* ---- products whose operands are sums of two f16 (core/split.h; cuda_split.c) ---- */
 
-/* Prepares GPU for COMPUTE if that splits operands; NULL is allowed. The lanes must be open. */
-dm_status dm_cuda_open_split(dm_cuda *gpu, const dm_compute *compute);
+/* Prepares GPU for its mode if that splits operands. The lanes must be open. */
+dm_status dm_cuda_open_split(dm_cuda *gpu);
 
 /* C (+)= A B of f32 or c64, k >= 1. */
 dm_status dm_cuda_multiply_split(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate);

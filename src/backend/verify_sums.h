@@ -106,6 +106,10 @@ struct dm_checked_product {
   uint64_t seed;
   dm_row_factors factors;
   const dm_checked_ranks *ranks; /* NULL: one process */
+  /* Set by dm_backend_multiply_checked: how the backend multiplies; ALONE: no sums run beside. */
+  dm_status (*multiply)(dm_backend *backend, const dm_whole_product *whole, void *stream,
+                        dm_event *done);
+  bool alone;
 };
 
 struct dm_checked_found {

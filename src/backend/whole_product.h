@@ -75,6 +75,20 @@ static inline dm_whole_product dm_whole_transposed(const dm_whole_product *p) {
   return turned;
 }
 
+/* The product of ROWS rows from ROW and COLS columns from COL of C; PARTS: exponents for a column.
+ * A and B are the caller's part. */
+static inline dm_whole_product dm_whole_part(const dm_whole_product *product, int64_t row,
+                                             int64_t rows, int64_t col, int64_t cols,
+                                             int64_t parts) {
+  dm_whole_product part = *product;
+  const bool by_rows = dm_blas_by_rows(product->c);
+  part.c = dm_view_sub(product->c, row, col, rows, cols);
+  if (!product->exponents.rows) return part;
+  part.exponents.rows += by_rows ? row : col;
+  part.exponents.cols += parts * (by_rows ? col : row);
+  return part;
+}
+
 /* ---- symmetric products ---- */
 
 /* The same product with a C by rows. */

@@ -76,3 +76,9 @@ dm_view dm_view_one_row(dm_view packed) {
 bool dm_view_is_empty(dm_view view) {
   return view.rows == 0 || view.cols == 0;
 }
+
+bool dm_view_has_lines(dm_view v) {
+  const bool rows = v.col_stride == 1 && (v.rows <= 1 || v.row_stride >= v.cols);
+  const bool cols = v.row_stride == 1 && (v.cols <= 1 || v.col_stride >= v.rows);
+  return rows || cols;
+}

@@ -58,6 +58,9 @@ dm_view dm_view_one_row(dm_view packed);
 
 bool dm_view_is_empty(dm_view view);
 
+/* Whether rows or columns are contiguous, and lines do not overlap. */
+bool dm_view_has_lines(dm_view view);
+
 /* SIZE rows, or columns, that are copied from FROM to TO; and the elements in all pairs of such
  * rows and columns. */
 typedef struct dm_copy_run {

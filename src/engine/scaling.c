@@ -42,20 +42,29 @@ static int64_t line_at(const lines *l, int64_t row, int64_t col) {
   return l->by_row ? row : l->parts * col;
 }
 
+/* PIECE as rows of real numbers; *BY_ROW: lines are these. Complex numbers have contiguous rows. */
+static dm_view seen(const lines *l, dm_view piece, bool *by_row) {
+  *by_row = l->by_row == (piece.col_stride == 1);
+  return dm_view_parts(piece.col_stride == 1 ? piece : dm_view_transpose(piece));
+}
+
 static dm_status take_extremes(void *context, dm_backend *backend, dm_view piece, int64_t panel,
                                int64_t row, int64_t col) {
   const lines *l = context;
+  bool by_row;
+  const dm_view rows = seen(l, piece, &by_row);
   (void)panel;
-  return dm_backend_extremes(backend, dm_view_parts(piece), l->by_row,
-                             l->extremes + 2 * line_at(l, row, col));
+  return dm_backend_extremes(backend, rows, by_row, l->extremes + 2 * line_at(l, row, col));
 }
 
 static dm_status take_sums(void *context, dm_backend *backend, dm_view piece, int64_t panel,
                            int64_t row, int64_t col) {
   const lines *l = context;
   const int64_t first = line_at(l, row, col);
+  bool by_row;
+  const dm_view rows = seen(l, piece, &by_row);
   (void)panel;
-  return dm_backend_line_sums(backend, dm_view_parts(piece), l->by_row, l->extremes + 2 * first,
+  return dm_backend_line_sums(backend, rows, by_row, l->extremes + 2 * first,
                               l->sums + DM_LINE_SUMS * first);
 }
 
@@ -93,12 +102,12 @@ static dm_status take_both(void *context, dm_backend *backend, dm_view piece, in
   return all_finite(l, first, count) ? take_sums(context, backend, piece, panel, row, col) : DM_OK;
 }
 
-/* Scans all of WHOLE, in the memory of BACKEND, or, if it is NULL, pieces of the shares or, if
- * SOURCE is not NULL, of the file. */
+/* Scans PART, in the memory of BACKEND, or, if it is NULL, pieces of the shares or, if SOURCE is
+ * not NULL, of the file. */
 typedef struct matrix_scan {
   const dm_comm *world;
   dm_backend *backend;
-  const dm_view *whole;
+  const dm_scaled_part *part;
   dm_rank_state *local;
   const dm_source *source;
   dm_matrix matrix;
@@ -106,7 +115,8 @@ typedef struct matrix_scan {
 
 static dm_status each_piece(const matrix_scan *at, dm_piece_taker *take, lines *l) {
   const dm_source *from = at->source;
-  return dm_comm_agree(at->world, at->whole ? take(l, at->backend, *at->whole, 0, 0, 0)
+  const dm_scaled_part *p = at->part;
+  return dm_comm_agree(at->world, p ? take(l, at->backend, p->view, 0, p->row, p->col)
                                   : from
                                       ? from->ops->pass(from->state, at->local, at->matrix, take, l)
                                       : dm_each_piece(at->local, at->matrix, take, l));
@@ -116,7 +126,8 @@ static dm_status each_piece(const matrix_scan *at, dm_piece_taker *take, lines *
 static dm_status scan_lines(const matrix_scan *at, lines *l, bool *finite) {
   const dm_comm *world = at->world;
   const dm_source *from = at->source;
-  const bool once = at->whole || (from && from->ops->has_lines(from->state, at->local, at->matrix));
+  const bool once = at->part ? dm_comm_size(world) == 1
+                             : from && from->ops->has_lines(from->state, at->local, at->matrix);
   DM_TRY(each_piece(at, once ? take_both : take_extremes, l));
   DM_TRY(dm_comm_max_f64(world, l->extremes, 2 * l->count));
   *finite = *finite && all_finite(l, 0, l->count);
@@ -291,12 +302,12 @@ dm_status dm_rank_scale(dm_rank_state *local, const dm_source *sources) {
   return status;
 }
 
-dm_status dm_scale_whole(dm_backend *backend, const dm_comm *world, const dm_problem *p,
-                         const dm_view ab[2], dm_scaling *scaling) {
+dm_status dm_scale_parts(dm_backend *backend, const dm_comm *world, const dm_problem *p,
+                         const dm_scaled_part ab[2], dm_scaling *scaling) {
   matrix_scan of[2];
   for (int x = 0; x < 2; x++)
     of[x] =
-        (matrix_scan){.world = world, .backend = backend, .whole = &ab[x], .matrix = (dm_matrix)x};
+        (matrix_scan){.world = world, .backend = backend, .part = &ab[x], .matrix = (dm_matrix)x};
   return scale_all(of, p, scaling, true);
 }
 

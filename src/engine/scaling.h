@@ -10,10 +10,16 @@
  * exponents are unusable, and moduli states how many would suffice. */
 dm_status dm_rank_scale(dm_rank_state *local, const dm_source *sources);
 
-/* The same for AB, op(A) and op(B), whole and in the memory of BACKEND, of one process. SCALING is
- * initially zero, or that of an earlier product of the same shape. */
-dm_status dm_scale_whole(dm_backend *backend, const dm_comm *world, const dm_problem *problem,
-                         const dm_view ab[2], dm_scaling *scaling);
+/* A rank's part of op(A) or op(B), in the memory of its backend: rows or columns are contiguous. */
+typedef struct dm_scaled_part {
+  dm_view view;
+  int64_t row, col; /* of its first element in the matrix */
+} dm_scaled_part;
+
+/* The same for AB, the parts of op(A) and op(B). SCALING is initially zero, or that of an earlier
+ * product of the same shape. */
+dm_status dm_scale_parts(dm_backend *backend, const dm_comm *world, const dm_problem *problem,
+                         const dm_scaled_part ab[2], dm_scaling *scaling);
 
 /* Agreed: the error that says why MODE's residues cannot multiply what has this unfit SCALING. */
 dm_status dm_scaling_refused(const dm_scaling *scaling, const dm_compute *mode);

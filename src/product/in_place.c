@@ -3,11 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/whole_product.h"
 #include "check/verdict.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
 #include "engine/phases.h"
+#include "engine/scaling.h"
 #include "run/facts.h"
 
 /* ---- which products ---- */
@@ -15,9 +17,8 @@
 /* Whether nothing was asked for that takes the plan's shares and blocks. */
 static bool is_plain(const dm_multiply *m) {
   const dm_wishes *w = &m->engine.wishes;
-  return strcmp(m->engine.kernel, "auto") == 0 && !m->verify_files && !w->reproducible &&
-         !m->equation.own && w->pm == 0 && w->panel == 0 && w->tiles_m == 0 &&
-         m->engine.memory_host == 0 && m->engine.memory_device == 0;
+  return !m->verify_files && !w->reproducible && !m->equation.own && w->pm == 0 && w->panel == 0 &&
+         w->tiles_m == 0 && m->engine.memory_host == 0 && m->engine.memory_device == 0;
 }
 
 /* One rank's matrices are in one memory. */
@@ -70,16 +71,22 @@ static bool is_for_backend(const dm_multiply *m, bool on_gpu) {
   return strcmp(name, "cpu") == 0;
 }
 
-/* Whether the product is of such a type; EMULATES: a mode that no library has is possible. */
-static bool is_native(const dm_multiply *m, const dm_problem *p, bool on_gpu, bool emulates) {
+/* Whether the backend has products of P's mode by the kernel that is asked for. */
+static bool has_mode(const dm_multiply *m, const dm_problem *p, bool on_gpu) {
+  const char *kernel = m->engine.kernel;
+  if (on_gpu) return dm_backend_takes(dm_backend_for_gpus(), kernel, p->work, &p->compute, NULL);
+  return strcmp(kernel, "auto") == 0 && dm_compute_is_plain(&p->compute);
+}
+
+/* Whether the product is of such a type. */
+static bool is_native(const dm_multiply *m, const dm_problem *p, bool on_gpu) {
   if (m->verify && m->equation.alpha[0] == 0 && m->equation.alpha[1] == 0)
     return false; /* the bounds would vanish; the pipeline verifies before it applies alpha */
   /* A wrong C could not be computed again: on the host the pipeline keeps it until its verdict. */
   if (m->verify && p->reads_c && !on_gpu) return false;
   if (p->reads_c && p->symmetry != DM_NO_SYMMETRY) return false; /* the old C is checked first */
-  return (emulates || dm_compute_is_plain(&p->compute)) && !p->fastest && !p->no_k &&
-         p->file_a == p->work && p->file_b == p->work &&
-         (p->c == p->accumulator || p->c == p->work) &&
+  return has_mode(m, p, on_gpu) && !p->fastest && !p->no_k && p->file_a == p->work &&
+         p->file_b == p->work && (p->c == p->accumulator || p->c == p->work) &&
          (m->equation.type == DM_DTYPE_NONE || m->equation.type == p->work);
 }
 
@@ -129,24 +136,11 @@ static dm_status agree_on_like(const dm_in_place *kept, const dm_run *run, const
 /* ---- opening ---- */
 
 static dm_backend **backend_of(dm_in_place *kept, const dm_in_place_outcome *outcome) {
-  return outcome->emulates ? &kept->emulating : outcome->on_gpu ? &kept->gpu : &kept->host;
-}
-
-static bool has_mode(const dm_in_place *kept, const dm_in_place_outcome *outcome) {
-  return !outcome->emulates || strcmp(kept->compute.name, outcome->problem.compute.name) == 0;
+  return outcome->on_gpu ? &kept->gpu : &kept->host;
 }
 
 static void release_rooms(dm_in_place *kept) {
   for (int x = 0; x < 2; x++) dm_centered_room_release(&kept->rooms[x]);
-}
-
-static void close_emulating(dm_in_place *kept) {
-  if (kept->rooms[0].backend == kept->emulating) release_rooms(kept);
-  dm_freivalds_free(kept->check); /* before the backend whose sums it may await */
-  kept->check = NULL;
-  dm_emulated_close(&kept->emulated, kept->emulating);
-  dm_backend_close(kept->emulating);
-  kept->emulating = NULL;
 }
 
 static dm_status open_backend(dm_in_place *kept, const dm_run *run,
@@ -154,19 +148,40 @@ static dm_status open_backend(dm_in_place *kept, const dm_run *run,
   const bool on_gpu = outcome->on_gpu;
   dm_backend **one = backend_of(kept, outcome);
   const dm_backend_ops *ops;
-  if (!has_mode(kept, outcome)) close_emulating(kept);
-  if (outcome->emulates) kept->compute = outcome->problem.compute;
   const dm_backend_config config = {.local_rank = run->gpu,
                                     .local_ranks = run->local_ranks,
                                     .threads = run->cores.threads,
-                                    .compute = outcome->emulates ? &kept->compute : NULL,
                                     .kernel = "auto",
                                     .whole = true};
-  if (!*one) {
-    DM_TRY(dm_backend_find(on_gpu ? "cuda" : "cpu", &ops));
-    DM_TRY(dm_backend_open(ops, &config, one));
-    DM_TRY(dm_backend_device(*one, &kept->device[on_gpu]));
-  }
+  if (*one) return DM_OK;
+  DM_TRY(dm_backend_find(on_gpu ? "cuda" : "cpu", &ops));
+  DM_TRY(dm_backend_open(ops, &config, one));
+  return dm_backend_device(*one, &kept->device[on_gpu]);
+}
+
+/* The name of a kernel as the backend lists it, which outlives the product. */
+static const char *listed_kernel(const char *name) {
+  const char *const *names = dm_backend_kernels(dm_backend_for_gpus());
+  while (*names && strcmp(*names, name) != 0) names++;
+  return *names;
+}
+
+static bool is_in_mode(const dm_in_place *kept, const dm_in_place_product *p) {
+  const dm_in_place_mode *mode = &kept->mode;
+  return !p->outcome->on_gpu ||
+         (mode->known && strcmp(mode->compute.name, p->outcome->problem.compute.name) == 0 &&
+          strcmp(mode->kernel, p->multiply->engine.kernel) == 0);
+}
+
+/* The GPU's backend multiplies as the product asks for. */
+static dm_status set_mode(dm_in_place *kept, const dm_in_place_product *p) {
+  const char *kernel = p->multiply->engine.kernel;
+  const dm_compute *compute = &p->outcome->problem.compute;
+  dm_in_place_mode *mode = &kept->mode;
+  if (is_in_mode(kept, p)) return DM_OK;
+  *mode = (dm_in_place_mode){.compute = *compute, .kernel = listed_kernel(kernel)};
+  DM_TRY(dm_backend_set_mode(kept->gpu, compute, kernel));
+  mode->known = true;
   return DM_OK;
 }
 
@@ -242,11 +257,10 @@ static dm_status find_matrices(dm_in_place *kept, dm_in_place_product *p, bool l
     dm_distributed_move(p->multiply->in_memory[x], &places->matrix[x]);
   if (!like) DM_TRY(open_places(kept, p));
   p->backend = *backend_of(kept, p->outcome);
+  DM_TRY(dm_comm_agree(p->run->world, set_mode(kept, p)));
   set_whole(p);
   *fits = like;
-  if (p->outcome->emulates)
-    *fits = dm_emulated_suits(&p->outcome->problem, &p->whole);
-  else if (!several)
+  if (!several)
     *fits = dm_backend_suits(p->backend, &p->whole);
   else if (!like)
     DM_TRY(arrange(kept, p, fits));
@@ -270,8 +284,8 @@ static void tell_ways(const dm_in_place *kept, const dm_in_place_product *p) {
 static dm_status reach(dm_in_place_product *p) {
   static const char *const names[] = {"A", "B", "C"};
   dm_distributed *matrix = p->places->matrix;
-  const bool posts =
-      !p->multiply->verify && p->run->ranks == 1 && !p->outcome->emulates && !p->centered;
+  const bool posts = !p->multiply->verify && p->run->ranks == 1 && !p->centered &&
+                     !p->outcome->problem.compute.own_kernels && !p->outcome->kernel;
   p->stream = posts ? matrix[DM_C].stream : NULL;
   for (int x = 0; x < 3; x++) {
     const bool awaited = x > 0 && matrix[x].stream == matrix[0].stream;
@@ -362,11 +376,33 @@ static dm_status settle_fastest(dm_in_place *kept, const dm_in_place_product *p,
 static dm_status multiply_in_place(dm_in_place *kept, dm_in_place_product *p, bool like,
                                    bool *taken);
 
+/* Scans A and B for the exponents of residues. *fits: residues suit them. */
+static dm_status scan(dm_in_place *kept, dm_in_place_product *p, bool *fits) {
+  const dm_problem *problem = &p->outcome->problem;
+  const dm_extent *at = p->places->at;
+  const dm_scaled_part ab[2] = {{p->whole.a, at[DM_A].rows.begin, at[DM_A].cols.begin},
+                                {p->whole.b, at[DM_B].rows.begin, at[DM_B].cols.begin}};
+  dm_scaling *scaling = &kept->scaling;
+  if (!problem->compute.scans) return DM_OK;
+  if (kept->scaled_m != problem->m || kept->scaled_n != problem->n)
+    dm_scaling_close(scaling, p->backend);
+  kept->scaled_m = problem->m, kept->scaled_n = problem->n;
+  DM_TRY(dm_scale_parts(p->backend, p->run->world, problem, ab, scaling));
+  *fits = !scaling->unfit;
+  const bool by_rows = dm_blas_by_rows(p->whole.c);
+  const int64_t parts = dm_compute_parts(&problem->compute, problem->accumulator);
+  const int32_t *rows = scaling->passed.rows + at[DM_C].rows.begin;
+  const int32_t *cols = scaling->passed.cols + parts * at[DM_C].cols.begin;
+  p->whole.exponents = by_rows ? (dm_exponents){rows, cols} : (dm_exponents){cols, rows};
+  if (p->run->ranks > 1) dm_arrangement_renew(&p->places->arranged, &p->whole);
+  return DM_OK;
+}
+
 /* A and B do not suit the compute mode: with more moduli, or natively. */
 static dm_status in_place_instead(dm_in_place *kept, dm_in_place_product *p, bool *taken) {
   DM_FREED dm_multiply *other = NULL;
   dm_in_place_outcome *outcome = p->outcome;
-  const dm_scaling *scaling = &kept->emulated.scaling;
+  const dm_scaling *scaling = &kept->scaling;
   const dm_compute mode = outcome->problem.compute;
   const dm_compute_choice wanted = p->multiply->equation.compute;
   char text[24];
@@ -396,22 +432,22 @@ static dm_status multiply_in_place(dm_in_place *kept, dm_in_place_product *p, bo
     problem->fastest = false;
   else if (problem->fastest && p->outcome->on_gpu)
     DM_TRY(settle_fastest(kept, p, problem));
-  p->outcome->emulates = p->outcome->on_gpu && p->run->ranks == 1 && problem->compute.own_kernels;
-  if (!is_native(m, problem, p->outcome->on_gpu, p->outcome->emulates) ||
-      (p->outcome->emulates && (is_symmetric(p) || problem->batch > 1)) ||
+  const bool named = strcmp(m->engine.kernel, "auto") != 0;
+  p->outcome->kernel = named ? listed_kernel(m->engine.kernel) : NULL;
+  if (!is_native(m, problem, p->outcome->on_gpu) ||
+      ((named || problem->compute.own_kernels) && is_symmetric(p)) ||
       (p->run->ranks > 1 && is_symmetric(p) && problem->symmetry == DM_HERMITIAN)) /* GPUs do not */
     return DM_OK;                                                                  /* conjugate */
   dm_status centered = p->centered ? center(kept, p, &like) : DM_OK;
   if (lacks_room(p, centered)) return DM_OK;
   DM_TRY(centered);
   if (dm_in_place_has_nan(p) && !is_symmetric(p)) return DM_OK; /* all of C may be NaN */
-  like &= *backend_of(kept, p->outcome) && has_mode(kept, p->outcome);
+  like &= *backend_of(kept, p->outcome) && is_in_mode(kept, p);
   DM_TRY(find_matrices(kept, p, like, taken));
   if (!*taken) return DM_OK;
   tell_ways(kept, p);
   DM_TRY(dm_comm_agree(world, reach(p)));
-  if (p->outcome->emulates)
-    DM_TRY(dm_emulated_scan(&kept->emulated, p->backend, world, problem, &p->whole, taken));
+  DM_TRY(scan(kept, p, taken));
   if (!*taken) return in_place_instead(kept, p, taken);
   p->outcome->verified = m->verify;
   memcpy(p->outcome->alpha, m->equation.alpha, sizeof m->equation.alpha);
@@ -445,11 +481,8 @@ static dm_status run_centered(dm_in_place *kept, dm_in_place_product *p, bool *t
 
 dm_status dm_in_place_run(dm_in_place *kept, dm_run *run, const dm_multiply *multiply,
                           dm_in_place_outcome *outcome, bool *taken) {
-  dm_in_place_product p = {.run = run,
-                           .multiply = multiply,
-                           .outcome = outcome,
-                           .places = &kept->places,
-                           .emulated = &kept->emulated};
+  dm_in_place_product p = {
+      .run = run, .multiply = multiply, .outcome = outcome, .places = &kept->places};
   const double start = dm_now();
   *taken = false;
   *outcome = (dm_in_place_outcome){.on_gpu = false};
@@ -464,7 +497,8 @@ dm_status dm_in_place_run(dm_in_place *kept, dm_run *run, const dm_multiply *mul
 
 void dm_in_place_close(dm_in_place *kept) {
   release_rooms(kept);
-  close_emulating(kept);
+  dm_freivalds_free(kept->check); /* before the backend whose sums it may await */
+  dm_scaling_close(&kept->scaling, kept->gpu);
   close_places(&kept->places);
   dm_workspace_close(&kept->workspace);
   dm_backend_close(kept->host);
@@ -492,7 +526,10 @@ static void record_recipe(const dm_in_place_outcome *outcome, const dm_device *d
              : outcome->turned ? "op(A)"
                                : "op(B)",
              (long long)outcome->strips, outcome->transport);
-  const char *by = outcome->emulates ? outcome->problem.compute.name : device->library;
+  const dm_compute *mode = &outcome->problem.compute;
+  const char *by = mode->own_kernels ? mode->name
+                   : outcome->kernel ? outcome->kernel
+                                     : device->library;
   char moved[40];
   dm_record_text(record, "plan.recipe", "recipe", "in place, by %s%s%s", by,
                  moved_text(outcome, moved), ways);

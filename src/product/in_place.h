@@ -9,7 +9,6 @@
 #include "product/arrangement.h"
 #include "product/centered.h"
 #include "product/description.h"
-#include "product/emulated.h"
 #include "product/stationary.h"
 
 /* The places of the last product's matrices; a product that is stated alike opens nothing. */
@@ -30,12 +29,19 @@ typedef struct dm_in_place_fastest {
   dm_compute taken;
 } dm_in_place_fastest;
 
+/* What a GPU's backend multiplies by. */
+typedef struct dm_in_place_mode {
+  bool known;
+  dm_compute compute;
+  const char *kernel; /* static text */
+} dm_in_place_mode;
+
 /* What later products reuse; initially zero. */
 typedef struct dm_in_place {
   dm_backend *host, *gpu;
-  dm_backend *emulating; /* the GPU with a mode that no library has, COMPUTE */
-  dm_compute compute;
-  dm_emulated emulated;
+  dm_in_place_mode mode; /* of GPU */
+  dm_scaling scaling;    /* of the last product by residues, M x N */
+  int64_t scaled_m, scaled_n;
   dm_device device[2]; /* of HOST and GPU */
   dm_freivalds *check; /* the last one: its memory serves a product of the same size */
   dm_in_place_places places;
@@ -47,11 +53,11 @@ typedef struct dm_in_place {
 typedef struct dm_in_place_outcome {
   dm_problem problem;
   bool on_gpu, verified;
-  bool emulates;     /* by a mode that no library has */
-  bool posted;       /* the product runs in the caller's stream and may not be complete */
-  bool turned, both; /* several ranks: op(A) travelled, or both did, in as many strips; */
-  int64_t strips;    /* 0: nothing did */
-  bool moved[3];     /* op(A), op(B), C were moved to rows, and C back */
+  const char *kernel; /* that was named, static text; or NULL */
+  bool posted;        /* the product runs in the caller's stream and may not be complete */
+  bool turned, both;  /* several ranks: op(A) travelled, or both did, in as many strips; */
+  int64_t strips;     /* 0: nothing did */
+  bool moved[3];      /* op(A), op(B), C were moved to rows, and C back */
   const char *transport;
   int moduli;        /* more than the caller stated: A and B need them; or 0, ... */
   char instead[160]; /* ... and then why not by residues, as stated; or "" */

@@ -55,18 +55,13 @@ static dm_status multiply_stationary(product *p, dm_status (*before)(void *conte
   return dm_status_first(status, dm_stationary_finish(&stationary));
 }
 
-static dm_status multiply_emulated(const product *p) {
-  return dm_emulated_multiply(p->emulated, p->backend, &p->outcome->problem, &p->whole);
-}
-
 /* One GPU multiplies PART meanwhile, all rows or those of the check, unless that would replace C;
  * with several, the first strips travel: each sum would wait for room beside a product. */
 static dm_status multiply_with_sums(product *p, const dm_whole_product *part) {
   const bool first = p->outcome->problem.reads_c;
   dm_event done;
   if (p->run->ranks > 1) return multiply_stationary(p, add_operands);
-  if (first || p->outcome->emulates) DM_TRY(add_operands(p));
-  if (p->outcome->emulates) return multiply_emulated(p);
+  if (first) DM_TRY(add_operands(p));
   DM_TRY(dm_backend_multiply(p->backend, part, NULL, &done));
   dm_status status = first ? DM_OK : add_operands(p);
   return dm_status_first(status, dm_backend_wait(p->backend, done));
@@ -232,8 +227,8 @@ static void prepare_check(const product *p, dm_check_seed seed, int draw, dm_fre
 
 static bool takes_windows(const product *p) {
   const dm_problem *problem = &p->outcome->problem;
-  return p->run->ranks == 1 && !p->outcome->on_gpu && !p->outcome->emulates && !p->centered &&
-         p->whole.entries <= 1 && dm_verify_rows_together(problem, 0) < problem->m;
+  return p->run->ranks == 1 && !p->outcome->on_gpu && !p->centered && p->whole.entries <= 1 &&
+         dm_verify_rows_together(problem, 0) < problem->m;
 }
 
 static dm_status multiply_window(product *p, dm_range rows, dm_verdict *found) {
@@ -279,7 +274,7 @@ static dm_status multiply_and_judge(dm_in_place *kept, product *p, int draw) {
   const dm_problem *problem = &p->outcome->problem;
   const bool on_gpu = p->outcome->on_gpu, nan = dm_in_place_has_nan(p);
   const bool checks = dm_backend_checks(p->backend) && !nan;
-  if (p->run->ranks == 1 && checks && !p->outcome->emulates)
+  if (p->run->ranks == 1 && checks)
     return dm_freivalds_multiply(problem, p->multiply->seed, draw, p->run->world, p->backend,
                                  &p->whole, &p->outcome->verdict);
   if (p->whole.entries > 1) return multiply_entries(p, draw);
@@ -326,7 +321,6 @@ static dm_status multiply_once(dm_in_place *kept, product *p, int draw) {
 static dm_status multiply_unchecked(product *p) {
   dm_event done;
   if (p->run->ranks > 1) return multiply_stationary(p, NULL);
-  if (p->outcome->emulates) return multiply_emulated(p);
   p->outcome->posted = p->stream != NULL;
   DM_TRY(dm_backend_multiply(p->backend, &p->whole, p->stream, &done));
   return dm_backend_wait(p->backend, done);

@@ -270,19 +270,20 @@ bool dm_travel_product(const dm_travel *t, int64_t index, dm_whole_product *prod
   if (!dm_strips_takes(right, *strip, rank)) return false;
   const dm_range cols = dm_strips_cols(right, *strip, rank);
   const int64_t col = cols.begin - right->wanted[rank].begin, width = dm_range_size(cols);
-  *part = (dm_extent){{0, t->whole.c.rows}, {col, col + width}};
-  *product = t->whole;
+  dm_range rows = {0, t->whole.c.rows};
+  if (left) {
+    const dm_strips *s = &t->carried[DM_LEFT].strips;
+    const int64_t first = s->wanted[rank].begin;
+    rows = dm_strips_cols(s, item.strip, rank);
+    rows = (dm_range){rows.begin - first, rows.end - first};
+  }
+  const dm_view a = t->both ? dm_view_transpose(gathered(t)) : t->whole.a;
+  const int64_t parts = dm_dtype_is_complex(a.dtype) ? 2 : 1;
+  *part = (dm_extent){rows, {col, col + width}};
+  *product = dm_whole_part(&t->whole, rows.begin, dm_range_size(rows), col, width, parts);
   product->symmetric = false;
-  product->c = dm_view_sub(t->whole.c, 0, col, t->whole.c.rows, width);
+  product->a = dm_view_sub(a, rows.begin, 0, dm_range_size(rows), a.cols);
   product->b = operand(t, left ? 0 : index, *strip);
-  if (t->both) product->a = dm_view_transpose(gathered(t));
-  if (!left) return true;
-  const dm_strips *s = &t->carried[DM_LEFT].strips;
-  const dm_range rows = dm_strips_cols(s, item.strip, rank);
-  const int64_t from = rows.begin - s->wanted[rank].begin, count = dm_range_size(rows);
-  product->a = dm_view_sub(product->a, from, 0, count, product->a.cols);
-  product->c = dm_view_sub(product->c, from, 0, count, product->c.cols);
-  part->rows = (dm_range){from, from + count};
   return true;
 }
 

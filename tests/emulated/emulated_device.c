@@ -58,6 +58,8 @@ typedef struct emulated {
   dm_backend base;
   dm_backend *cpu;
   emulated_split *split; /* for a compute mode that splits operands */
+  dm_compute compute;    /* of the mode that was set last */
+  int threads;
   int64_t tile;
   lane lanes[LANES];
   late *sums; /* to add to the caller's sums */
@@ -71,6 +73,28 @@ static emulated *of(dm_backend *backend) {
   return (emulated *)backend;
 }
 
+static dm_status set_own_mode(emulated *e, const dm_backend_config *config) {
+  const dm_compute *compute = config->compute;
+  e->accumulators = compute ? compute->accumulators : 1;
+  e->moduli = (dm_moduli){0};
+  if (compute && compute->moduli > 0) dm_moduli_make(compute->moduli, &e->moduli);
+  emulated_split_free(e->split);
+  e->split = NULL;
+  dm_backend_close(e->cpu);
+  e->cpu = NULL;
+  DM_TRY(dm_backend_open(&dm_backend_cpu, config, &e->cpu));
+  return compute && compute->splits ? emulated_split_new(&e->split) : DM_OK;
+}
+
+static dm_status set_mode(dm_backend *backend, const dm_compute *compute, const char *kernel) {
+  emulated *e = of(backend);
+  e->compute = *compute;
+  const dm_backend_config config = {
+      .threads = e->threads, .compute = &e->compute, .tile = e->tile, .kernel = "auto"};
+  (void)kernel; /* all are the CPU's */
+  return set_own_mode(e, &config);
+}
+
 static dm_status emulated_open(dm_backend **backend, const dm_backend_config *config) {
   void *memory;
   if (!dm_cuda_start(config->local_rank))
@@ -80,13 +104,10 @@ static dm_status emulated_open(dm_backend **backend, const dm_backend_config *co
   e->base.ops = &dm_backend_cuda;
   e->index = config->local_rank % dm_cuda_device_count();
   e->noise = 2463534242u + (uint32_t)config->local_rank;
-  e->accumulators = config->compute ? config->compute->accumulators : 1;
-  if (config->compute && config->compute->moduli > 0)
-    dm_moduli_make(config->compute->moduli, &e->moduli);
+  e->threads = config->threads;
   e->tile = config->tile;
   for (int i = 0; i < LANES; i++) e->lanes[i].looks = -1;
-  dm_status status = dm_backend_open(&dm_backend_cpu, config, &e->cpu);
-  if (!status && config->compute && config->compute->splits) status = emulated_split_new(&e->split);
+  dm_status status = set_own_mode(e, config);
   if (status)
     free(e);
   else
@@ -457,6 +478,7 @@ const dm_backend_ops dm_backend_cuda = {
     .line_sums = line_sums,
     .test = test_event,
     .wait = wait_for,
+    .set_mode = set_mode,
     .suits = suits,
     .multiply = multiply_whole,
     .multiply_checked = emulated_multiply_checked,

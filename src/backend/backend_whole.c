@@ -1,0 +1,203 @@
+/* Whole products of the caller's matrices: by the backend's library, or, in a mode or by a kernel
+ * that no library has, in tiles of C. Then A and B are read where they are; accumulators and sums
+ * of a tile, and parts of its operands, are in the backend's own memory, of at most 5 GiB for
+ * f64:int8:15 and 2 GiB for f32:f16. */
+#include <string.h>
+
+#include "backend/backend.h"
+#include "backend/verify_sums.h"
+#include "backend/whole_product.h"
+#include "core/checked.h"
+
+enum { TILE = 8192, ALIGNED = 16 /* bytes, at multiples of which rows of C start for kernels */ };
+
+/* ---- modes ---- */
+
+static dm_backend *multiplying(dm_backend *backend) {
+  while (!backend->ops->gemm && backend->base) backend = backend->base;
+  return backend;
+}
+
+static const dm_backend *asked(const dm_backend *backend) {
+  return multiplying((dm_backend *)(uintptr_t)backend);
+}
+
+dm_status dm_backend_set_mode(dm_backend *backend, const dm_compute *compute, const char *kernel) {
+  backend = multiplying(backend);
+  dm_tiles *tiles = &backend->tiles;
+  tiles->named = strcmp(kernel, "auto") != 0;
+  tiles->used = tiles->named || compute->own_kernels;
+  tiles->mode = *compute;
+  if (!backend->ops->set_mode)
+    return dm_fail(DM_E_BUG, "backend %s has one mode", backend->ops->name);
+  return backend->ops->set_mode(backend, compute, kernel);
+}
+
+/* ---- products in tiles ---- */
+
+static dm_dtype sum_of(const dm_tiles *tiles, dm_dtype work) {
+  return dm_compute_type(tiles->mode.sum, dm_dtype_is_complex(work));
+}
+
+/* Sums are elements of C, and are computed there. */
+static bool is_direct(const dm_tiles *tiles, const dm_whole_product *p) {
+  const bool plain =
+      p->alpha[0] == 1.0 && p->alpha[1] == 0.0 && p->beta[0] == 0.0 && p->beta[1] == 0.0;
+  const int64_t size = dm_dtype_size(p->c.dtype);
+  const bool aligned = (uintptr_t)p->c.base % ALIGNED == 0 &&
+                       (p->c.rows == 1 || p->c.row_stride * size % ALIGNED == 0);
+  return plain && aligned && p->c.dtype == sum_of(tiles, p->a.dtype);
+}
+
+/* The exponents of complex numbers are those of C by rows, and of one entry. */
+static bool suits_tiles(const dm_tiles *tiles, const dm_whole_product *p) {
+  const dm_dtype work = p->a.dtype;
+  const dm_whole_product one = dm_whole_entry(p, 0), by_rows = dm_whole_by_rows(&one);
+  const bool is_complex = dm_dtype_is_complex(work);
+  const bool turned = !dm_blas_by_rows(one.c);
+  if (p->c.space != DM_DEVICE || p->symmetric || dm_dtype_real(work) != tiles->mode.work ||
+      (is_complex && (p->conjugate_a || p->conjugate_b)) ||
+      (tiles->mode.scans && ((is_complex && turned) || p->entries > 1)))
+    return false;
+  return dm_blas_by_rows(by_rows.a) && dm_blas_by_rows(by_rows.b) && dm_blas_by_rows(by_rows.c) &&
+         (dm_backend_has_epilogue(p->c.dtype, sum_of(tiles, work)) || is_direct(tiles, &by_rows));
+}
+
+/* One product, C by rows. */
+typedef struct tiling {
+  dm_backend *backend;
+  dm_tiles *tiles;
+  dm_whole_product whole;
+  dm_dtype sum;
+  bool direct;
+} tiling;
+
+/* Room for the sums of ROWS x COLS elements with all their accumulators. */
+static dm_status need_sums(const tiling *t, int64_t rows, int64_t cols, dm_view *sums) {
+  dm_tiles *tiles = t->tiles;
+  const int64_t stride = dm_device_stride(dm_compute_width(&tiles->mode, t->sum, cols), t->sum);
+  int64_t bytes;
+  DM_TRY(dm_bytes_of(rows, stride, dm_dtype_size(t->sum), &bytes));
+  if (bytes > tiles->bytes) {
+    DM_TRY(dm_backend_wait(t->backend, tiles->last));
+    dm_backend_release(t->backend, DM_DEVICE, tiles->memory);
+    tiles->memory = NULL, tiles->bytes = 0;
+    DM_TRY(dm_backend_alloc(t->backend, DM_DEVICE, bytes, &tiles->memory));
+    tiles->bytes = bytes;
+  }
+  *sums = dm_view_strided(tiles->memory, t->sum, DM_DEVICE, rows, cols, stride);
+  return DM_OK;
+}
+
+/* SUMS = A B for the tile at (ROW, COL) of C, from accumulators in ROOM. */
+static dm_status post_accumulators(const tiling *t, dm_view sums, dm_view room, dm_view a,
+                                   dm_view b, int64_t row, int64_t col) {
+  const dm_compute *mode = &t->tiles->mode;
+  const dm_view first = dm_compute_first(mode, room);
+  const int64_t plane = dm_compute_plane(mode, first.cols);
+  const dm_exponents *all = &t->whole.exponents;
+  const dm_exponents exponents = {all->rows + row,
+                                  all->cols + dm_compute_parts(mode, t->sum) * col};
+  dm_event *last = &t->tiles->last;
+  DM_TRY(dm_backend_product(t->backend, first, plane, a, b, false, exponents, last));
+  return dm_backend_finish(t->backend, sums, first, plane, exponents, last);
+}
+
+static dm_status post_tile(const tiling *t, int64_t row, int64_t col, int64_t rows, int64_t cols) {
+  const dm_whole_product *w = &t->whole;
+  rows = dm_min(rows, w->c.rows - row), cols = dm_min(cols, w->c.cols - col);
+  const dm_view a = dm_view_sub(w->a, row, 0, rows, w->a.cols);
+  const dm_view b = dm_view_sub(w->b, 0, col, w->b.rows, cols);
+  const dm_view c = dm_view_sub(w->c, row, col, rows, cols);
+  const bool accumulates = t->tiles->mode.finish != DM_NO_FINISH;
+  const bool reads_c = w->beta[0] != 0.0 || w->beta[1] != 0.0;
+  dm_view room = c;
+  if (accumulates || !t->direct) DM_TRY(need_sums(t, rows, cols, &room));
+  const dm_view sums = t->direct ? c : room;
+  if (accumulates)
+    DM_TRY(post_accumulators(t, sums, room, a, b, row, col));
+  else
+    DM_TRY(dm_backend_gemm(t->backend, sums, a, b, false, &t->tiles->last));
+  if (t->direct) return DM_OK;
+  return dm_backend_epilogue(t->backend, c, sums, reads_c ? &c : NULL, w->alpha, w->beta,
+                             &t->tiles->last);
+}
+
+static dm_status post_entry(dm_backend *backend, const dm_whole_product *entry) {
+  tiling t = {.backend = backend, .tiles = &backend->tiles, .whole = dm_whole_by_rows(entry)};
+  const dm_view c = t.whole.c;
+  t.sum = sum_of(t.tiles, c.dtype);
+  t.direct = is_direct(t.tiles, &t.whole);
+  const bool at_once = t.tiles->named && t.direct; /* nothing of the backend's grows with C */
+  const int64_t rows = at_once ? c.rows : TILE, cols = at_once ? c.cols : TILE;
+  for (int64_t i = 0; i < c.rows; i += rows)
+    for (int64_t j = 0; j < c.cols; j += cols) DM_TRY(post_tile(&t, i, j, rows, cols));
+  return DM_OK;
+}
+
+static dm_status multiply_tiles(dm_backend *backend, const dm_whole_product *p, dm_event *done) {
+  for (int64_t e = 0; e < dm_max(1, p->entries); e++) {
+    const dm_whole_product entry = dm_whole_entry(p, e);
+    DM_TRY(post_entry(backend, &entry));
+  }
+  *done = backend->tiles.last;
+  return DM_OK;
+}
+
+/* ---- all ---- */
+
+/* Half of a symmetric C is multiplied by rows, where lines of one element may be seen otherwise. */
+bool dm_backend_suits(const dm_backend *backend, const dm_whole_product *p) {
+  backend = asked(backend);
+  const dm_whole_product posted = p->symmetric ? dm_whole_by_rows(p) : *p;
+  if (!backend->ops->multiply || p->a.dtype != p->b.dtype || p->a.space != p->c.space ||
+      p->b.space != p->c.space || !dm_view_has_lines(p->a) || !dm_view_has_lines(p->b) ||
+      !dm_view_has_lines(p->c))
+    return false;
+  return backend->tiles.used ? suits_tiles(&backend->tiles, p)
+                             : backend->ops->suits(backend, &posted);
+}
+
+static dm_status check_shapes(const dm_whole_product *p) {
+  const int64_t entries = dm_max(1, p->entries);
+  if (p->a.rows == p->c.rows && p->b.cols == p->c.cols && p->a.cols * entries == p->b.rows &&
+      p->c.rows % entries == 0)
+    return DM_OK;
+  return dm_fail(DM_E_BUG, "a product of matrices whose shapes do not match");
+}
+
+dm_status dm_backend_multiply(dm_backend *backend, const dm_whole_product *p, void *stream,
+                              dm_event *done) {
+  backend = multiplying(backend);
+  *done = 0;
+  DM_TRY(check_shapes(p));
+  if (p->symmetric && p->c.rows != p->c.cols)
+    return dm_fail(DM_E_BUG, "a symmetric product that is no square");
+  if (dm_view_is_empty(p->c)) return DM_OK;
+  if (!backend->tiles.used) return backend->ops->multiply(backend, p, stream, done);
+  if (stream) return dm_fail(DM_E_BUG, "a product in tiles has no stream of the caller's");
+  return multiply_tiles(backend, p, done);
+}
+
+dm_status dm_backend_multiply_entries(dm_backend *backend, const dm_whole_product *p,
+                                      const dm_entry_steps *steps) {
+  backend = multiplying(backend);
+  if (!backend->ops->multiply_entries)
+    return dm_fail(DM_E_BUG, "backend %s does not multiply entries in host memory",
+                   backend->ops->name);
+  DM_TRY(check_shapes(p));
+  return dm_view_is_empty(p->c) ? DM_OK : backend->ops->multiply_entries(backend, p, steps);
+}
+
+bool dm_backend_checks(const dm_backend *backend) {
+  return asked(backend)->ops->multiply_checked != NULL;
+}
+
+dm_status dm_backend_multiply_checked(dm_backend *backend, const dm_checked_product *product,
+                                      dm_checked_found *found) {
+  backend = multiplying(backend);
+  dm_checked_product one = *product;
+  one.multiply = dm_backend_multiply;
+  one.alone = backend->tiles.used && backend->tiles.mode.own_kernels;
+  return backend->ops->multiply_checked(backend, &one, found);
+}
