@@ -249,6 +249,22 @@ static dm_status arrange(dm_in_place *kept, dm_in_place_product *p, bool *fits) 
   return dm_arrangement_open(&p->places->arranged, &p->whole, p->outcome->problem.reads_c, fits);
 }
 
+/* *fits: the lines of all ranks' matrices can be scanned for residues; those of complex numbers
+ * are rows, multiplied in this order. */
+static dm_status agree_scanned(const dm_in_place_product *p, bool *fits) {
+  const dm_problem *problem = &p->outcome->problem;
+  const dm_travel *travel = &p->places->arranged.travel;
+  if (!problem->compute.scans || !dm_dtype_is_complex(problem->work)) return DM_OK;
+  int64_t not = travel->turned;
+  for (int x = 0; x < 3; x++) {
+    const dm_view part = p->places->arranged.used[x].local;
+    not |= !dm_view_is_empty(part) && !dm_blas_by_rows(part);
+  }
+  DM_TRY(dm_comm_max_i64(p->run->world, &not, 1));
+  *fits = !not ;
+  return DM_OK;
+}
+
 /* Finds the matrices, as before if LIKE. *fits: they are multiplied where they are. */
 static dm_status find_matrices(dm_in_place *kept, dm_in_place_product *p, bool like, bool *fits) {
   dm_in_place_places *places = p->places;
@@ -264,6 +280,7 @@ static dm_status find_matrices(dm_in_place *kept, dm_in_place_product *p, bool l
     *fits = dm_backend_suits(p->backend, &p->whole);
   else if (!like)
     DM_TRY(arrange(kept, p, fits));
+  if (several && *fits) DM_TRY(agree_scanned(p, fits));
   if (several && *fits) dm_arrangement_renew(&places->arranged, &p->whole);
   set_extents(p, several && *fits ? places->arranged.used : places->matrix);
   places->open = *fits;
