@@ -212,7 +212,8 @@ class Context(Handle):
             finally:
                 for operand in operands:
                     operand.finish(False)
-            return self.record if out is not None else arrays_of(self._handle)
+            there = operands[0].matrix.array if all(isinstance(getattr(o, "view", None), DeviceArray) for o in operands) else None
+            return self.record if out is not None else arrays_of(self._handle, there)
 
     def _batch(self, a: Any, b: Any, out: Any, c: Any) -> Any:
         """By the rules of NumPy's matmul: the matrices of an operand are one below the other for the library."""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _library as lib
+from ._device import moved_beside
 from ._options import DTYPE_OF_TYPE
 
 OPTIONS = ("top", "above", "below", "reduce")
@@ -41,12 +42,13 @@ def reduces(options: Mapping[str, Any]) -> bool:
     return any(options.get(key) not in (None, "none") for key in OPTIONS)
 
 
-def arrays_of(context: ctypes.c_void_p) -> Any:
-    """What the last call of the library's CONTEXT kept, copied; of several options a dictionary; None: another rank has it."""
+def arrays_of(context: ctypes.c_void_p, beside: Any = None) -> Any:
+    """What the last call of the library's CONTEXT kept, copied; of several options a dictionary; None: another rank has it.
+    Arrays are like BESIDE, an array in GPU memory of torch or CuPy, and on its GPU; else of NumPy."""
     found: dict[str, dict[str, Any]] = {}
     one, index = lib.CArray(), 0
     while lib.library.damier_kept_array(context, index, ctypes.byref(one)):
-        found.setdefault(one.of.decode(), {})[one.name.decode()] = _array_of(one)
+        found.setdefault(one.of.decode(), {})[one.name.decode()] = moved_beside(beside, _array_of(one))
         index += 1
     results = {of: _result_of(arrays) for of, arrays in found.items()}
     if len(results) > 1:

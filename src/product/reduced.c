@@ -11,6 +11,7 @@
 #include "plan/partition.h"
 #include "product/centered.h"
 #include "product/cut.h"
+#include "product/host_copy.h"
 #include "product/multiply.h"
 #include "product/reduced_impl.h"
 
@@ -308,13 +309,6 @@ static dm_status reduced_center(reduced *r, dm_centered *made) {
 }
 
 static dm_status reduced_check(const dm_multiply *m, const dm_problem *p) {
-  const bool seen[2] = {!m->in_memory[DM_A] || m->a.memory.base || dm_dataset_is_empty(&m->a),
-                        !m->in_memory[DM_B] || m->b.memory.base || dm_dataset_is_empty(&m->b)};
-  if (!seen[0] || !seen[1])
-    return dm_hint(
-        dm_fail(DM_E_USAGE, "a reduction is made of matrices in files, or in the host "
-                            "memory of one process"),
-        "copy them there from GPU memory, or write what several processes have to files");
   const bool whole = m->kept.count == 0;
   if (whole && m->in_memory[DM_C] && !m->whole_c.base)
     return dm_hint(dm_fail(DM_E_USAGE, "distances go to a file, or to host memory of one process"),
@@ -330,6 +324,27 @@ static dm_status reduced_check(const dm_multiply *m, const dm_problem *p) {
   if (m->has_c)
     return dm_hint(dm_fail(DM_E_USAGE, "a product is reduced without an old C"),
                    "leave out --beta");
+  return DM_OK;
+}
+
+/* Brings what ranks have in GPU memory, or in parts, to where each sees it whole. */
+static dm_status reduced_bring(reduced *r) {
+  static const char *const names[] = {"A", "B"};
+  dm_multiply *m = r->multiply;
+  dm_dataset *const sets[2] = {&m->a, &m->b};
+  for (int x = 0; x < 2; x++) {
+    if (!m->in_memory[x] || sets[x]->memory.base || dm_dataset_is_empty(sets[x])) continue;
+    if (x == 1 && m->equation.symmetric && m->a.memory.base) {
+      dm_dataset_set_memory(sets[1], m->a.memory);
+      continue;
+    }
+    DM_TRY(dm_host_copy(r->run, &m->engine, m->in_memory[x], names[x], r->share / 2, sets[x],
+                        &r->copies[x]));
+    const int64_t bytes =
+        sets[x]->rows * sets[x]->cols * dm_dtype_size(sets[x]->memory.dtype); /* it was allocated */
+    r->process += bytes;
+    r->share -= bytes;
+  }
   return DM_OK;
 }
 
@@ -362,6 +377,7 @@ static void reduced_end(reduced *r, dm_status status) {
     dm_reducer_free(r->reducer[i]);
   if (!status || status->agreed) {
     free(r->rows);
+    for (int x = 0; x < 2; x++) free(r->copies[x]);
     dm_distances_close(&r->distances);
   }
 }
@@ -373,7 +389,8 @@ dm_status dm_reduced_run(dm_run *run, const dm_multiply *multiply, dm_reduced_ke
   DM_FREED dm_multiply *own = NULL;
   DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &own)));
   DM_TRY(reduced_begin(&r, own));
-  dm_status status = reduced_center(&r, &made);
+  dm_status status = reduced_bring(&r);
+  if (!status) status = reduced_center(&r, &made);
   if (!status) status = reduced_make(&r, record);
   dm_centered_free(&made);
   reduced_end(&r, status);

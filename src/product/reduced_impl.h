@@ -15,6 +15,7 @@ typedef struct reduced {
   dm_reduced_kept *kept; /* the result; NULL: a file */
   dm_problem problem;
   dm_reducer *reducer[DM_REDUCTIONS];
+  void *copies[2];        /* of A and B that were in other memory */
   void *rows;             /* of a tile of C: this rank's */
   dm_dtype tile;          /* the type of its elements */
   int64_t step;           /* rows and columns of most tiles */

@@ -193,6 +193,29 @@ class OnGpu(unittest.TestCase):
             with self.subTest(dtype=dtype, verify=verify, by_columns=by_columns, of=of):
                 np.testing.assert_array_equal(self.get(out), wanted)
 
+    def test_reductions(self):
+        """What is kept of products of such arrays, in host memory for packages that make no arrays; distances, too."""
+        x = drawn((50, 9), "f4", 6)
+        c = (x @ x.T).astype("f8")
+        order = np.argsort(-c, axis=1, kind="stable")[:, :3]
+        for kind, by_columns in itertools.product(BOTH, (False, True)):
+            there = self.put(kind, x, by_columns, 2)
+            found = damier.gram(there, of="rows", top=3)
+            np.testing.assert_array_equal(found.indices, order)
+            np.testing.assert_array_equal(found.values, np.take_along_axis(c, order, 1))
+            self.get(there)
+            self.gpu.release(there)
+        one, other = self.put(BOTH[0], self.a), self.put(BOTH[1], self.b, True)
+        np.testing.assert_array_equal(damier.matmul(one, other, reduce="max", each="column"), self.wanted.max(0))
+        near = damier.gram(one, of="rows", metric="sqeuclidean", below=60)
+        d = ((self.a[:, None] - self.a[None]) ** 2).sum(2)
+        np.testing.assert_array_equal(np.diff(near.indptr), (d < 60).sum(1))
+        found = damier.cor(one, top=2, no_self=True)
+        r = np.corrcoef(self.a.T) - 2 * np.eye(self.a.shape[1])
+        np.testing.assert_allclose(found.values[:, 0], r.max(1), rtol=1e-12)
+        self.gpu.release(one)
+        self.gpu.release(other)
+
     def test_gram_in_blocks(self):
         """Sizes with several blocks below the diagonal, some of them lower than the others."""
         outs = {"f2": "f4", "i1": "i4"}

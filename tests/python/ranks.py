@@ -53,6 +53,14 @@ class Divided(unittest.TestCase):
         c = damier.matmul(rows_of(self.a), rows_of(self.b), comm=WORLD)
         np.testing.assert_array_equal(c, rows_of(self.wanted))
 
+    def test_kept(self):
+        """Of a product that is not stored rank 0 gets what is kept."""
+        found = damier.matmul(rows_of(self.a), rows_of(self.b), comm=WORLD, reduce="argmax")
+        if RANK == 0:
+            np.testing.assert_array_equal(found, self.wanted.argmax(1))
+        else:
+            self.assertIsNone(found)
+
     def test_repeated(self):
         """The communicator keeps the context, until it is freed."""
         comm = WORLD.Dup()
