@@ -57,6 +57,8 @@ int dm_cli_multiply(dm_call *call);
 int dm_cli_gram(dm_call *call);
 int dm_cli_cov(dm_call *call);
 int dm_cli_cor(dm_call *call);
+int dm_cli_pca(dm_call *call);
+int dm_cli_svd(dm_call *call);
 int dm_cli_plan(dm_call *call);
 int dm_cli_generate(dm_call *call);
 int dm_cli_verify(dm_call *call);

@@ -7,7 +7,7 @@
 
 /* ---- what the command line can state beyond the options of products, as plain data ---- */
 
-enum { DM_CLI_OPTIONS = 144, DM_CLI_REPORTS = 4 };
+enum { DM_CLI_OPTIONS = 160, DM_CLI_REPORTS = 4 };
 
 typedef struct dm_cli_paths {
   int count;
@@ -68,9 +68,12 @@ enum {
   DM_VERB_GRAM = 8192,
   DM_VERB_COV = 16384,
   DM_VERB_COR = 32768,
+  DM_VERB_PCA = 65536,
+  DM_VERB_SVD = 131072,
+  DM_VERBS_COMPONENTS = DM_VERB_PCA | DM_VERB_SVD,
   /* Verbs of products; those that stop early on request and run under the watchdog. */
   DM_VERBS_PRODUCT = DM_VERB_MULTIPLY | DM_VERB_GRAM | DM_VERB_COV | DM_VERB_COR,
-  DM_VERBS_STOPPABLE = DM_VERBS_PRODUCT | DM_VERB_GENERATE | DM_VERB_VERIFY |
+  DM_VERBS_STOPPABLE = DM_VERBS_PRODUCT | DM_VERBS_COMPONENTS | DM_VERB_GENERATE | DM_VERB_VERIFY |
                        DM_VERB_BENCH_MULTIPLY | DM_VERB_BENCH_RATES | DM_VERB_BENCH_LINKS |
                        DM_VERB_BENCH_SCALE,
 };

@@ -34,6 +34,19 @@ const dm_verb dm_cli_verbs[] = {
      " their number is reported.\n",
      {"damier cor X.h5:/x -o C.h5:/cor", "damier cor genes.h5 --of rows -o C.h5",
       "damier cor X.h5 Y.h5 --missing pairwise -o C.h5"}},
+    {"pca", DM_VERB_PCA, "X.h5[:/ds] --rank K -o P.h5[:/group]", 1, 1,
+     "compute the K first principal components of X, whose columns are variables; or rows, with --of rows",
+     "P.h5 gets components (K x variables), singular_values, explained_variance, explained_variance_ratio, mean, scale and residuals, all f64.\n"
+     "Means are subtracted while X is read. Of each component the entry of largest magnitude is positive.\n"
+     "The residuals |X v - s u| and |X^T u - s v| of all components are computed, and stored as a part of the largest singular value;"
+     " where they exceed --tolerance the exit code is 10.\n",
+     {"damier pca X.h5:/x --rank 50 -o P.h5", "damier pca X.h5 --rank 10 --scale --scores S.h5 -o P.h5",
+      "damier pca 'runs/*.h5:/x' --rank 20 --missing mean -o P.h5"}},
+    {"svd", DM_VERB_SVD, "X.h5[:/ds] --rank K -o P.h5[:/group]", 1, 1,
+     "compute the K largest singular values of X and their right singular vectors",
+     "As pca, but nothing is subtracted and nothing is divided by n-1.\n"
+     "--scores writes X V, that is U S.\n",
+     {"damier svd X.h5:/x --rank 50 -o P.h5", "damier svd X.h5 --rank 10 --scores US.h5 -o P.h5"}},
     {"plan", DM_VERB_PLAN, "[A.h5[:/ds] B.h5[:/ds] | gram|cov|cor [X.h5[:/ds]]]", 0, 2,
      "show how a product would be computed: grid, memory, traffic, time",
      "Needs neither MPI nor a GPU.\nWithout files, --m, --n, --k or --size state the problem.\n"
@@ -128,8 +141,8 @@ const dm_exit_code dm_cli_exit_codes[] = {
     {7, "parts of C were wrong, were computed again, and are wrong again"},
     {8, "the watchdog found a hang"},
     {9, "MPI or the launcher failed"},
-    {10, "done, but part of C could not be verified (--allow-unchecked: 0), or C is wrong (see "
-         "--on-corruption)"},
+    {10, "done, but part of C could not be verified (--allow-unchecked: 0), C is wrong (see "
+         "--on-corruption), or components did not converge"},
     {70, "a bug in damier"},
     {75, "stopped early; run again to resume"},
     {0, NULL},

@@ -142,7 +142,7 @@ dm_status dm_messages_wait_idle(dm_messages *messages);
  *
  * Ranks that differ would compute different products, or wait for each other. */
 
-enum { DM_ALIKE = 176 };
+enum { DM_ALIKE = 192 };
 
 /* A list of statements; all ranks have the same names in the same order. */
 typedef struct dm_alike {

@@ -6,6 +6,7 @@
 #include "comm/comm.h"
 #include "file/inspect.h"
 #include "options/value.h"
+#include "product/components.h"
 #include "product/multiply.h"
 #include "product/verify.h"
 
@@ -125,6 +126,18 @@ dm_status dm_request_check_output(const dm_settings *settings, const dm_log *log
 
 void dm_request_multiply(const dm_settings *settings, const dm_product_files *files,
                          dm_multiply *multiply);
+
+/* From now on SETTINGS are those of principal components of X, or, with SVD, of its truncated SVD.
+ */
+void dm_request_components(dm_settings *settings, bool of_rows, bool svd);
+
+/* Inspects X, which OPERAND names, and the vectors of SETTINGS, and checks the output. */
+dm_status dm_request_inspect_components(const dm_settings *settings, const dm_log *log,
+                                        const char *operand, dm_product_files *files);
+
+/* The job of FILES. DM_E_USAGE: options that contradict each other, or no rank. */
+dm_status dm_request_components_job(const dm_settings *settings, const dm_product_files *files,
+                                    dm_components *job);
 
 /* The verification of C against A and B, which OPERANDS name; what is not stated comes from C's
  * provenance. */

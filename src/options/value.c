@@ -465,6 +465,7 @@ static const char *const reductions[] = {"none", "max",  "min",   "argmax",   "a
                                          "mean", "norm", "count", "diagonal", NULL};
 static const char *const each[] = {"row", "column", NULL};
 static const char *const orders[] = {"value", "abs", "smallest", NULL};
+static const char *const methods[] = {"auto", "gram", "passes", NULL};
 static const char *const weights_are[] = {"reliability", "frequency", NULL};
 static const char *const stack[] = {"rows", "columns", NULL};
 static const char *const complex_axes[] = {"auto", "last", "first", "none", NULL};
@@ -502,6 +503,13 @@ const dm_value dm_values[] = {
     {"by", dm_value_set_choice, AT(by), .initial = "value", .choices = orders},
     {"no-self", dm_value_set_flag, AT(no_self)},
     {"max-elements", dm_value_set_count, AT(max_elements), .least = 1},
+    {"rank", dm_value_set_count, AT(rank), .least = 1},
+    {"method", dm_value_set_choice, AT(method), .initial = "auto", .choices = methods},
+    {"passes", dm_value_set_count, AT(passes), .initial = "20", .least = 1},
+    {"oversampling", dm_value_set_count, AT(oversampling), .initial = "10"},
+    {"tolerance", dm_value_set_real, AT(tolerance), .initial = "1e-5"},
+    {"seed", dm_value_set_count, AT(seed), .initial = "1"},
+    {"scores", set_location, AT(scores), .programs_only = true},
     {"as-column", dm_value_set_flag, AT(as_column)},
     {"as-row", dm_value_set_flag, AT(as_row)},
     {"row-axes-a", dm_value_set_count, AT(row_axes[0]), .least = 1},

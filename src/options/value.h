@@ -67,6 +67,11 @@ typedef struct dm_settings {
   int reduce; /* 1 << kind (dm_reduction_kind) for each number */
   double above, below;
   bool no_self;
+  /* components */
+  int64_t rank, passes, oversampling, seed;
+  int method; /* dm_components_method */
+  double tolerance;
+  dm_location scores;
   dm_location old_c;
   /* what is accepted, and how it is read */
   bool external, virtual, filters, no_data, raw, swmr, as_column, as_row;

@@ -159,6 +159,7 @@ static void take_moments(const dm_moments *m, const dm_standard *s, double divis
     c->constant += !none && by == 0.0 && !s->by_power;
     of->factor[i] = !scales ? 1.0 / power_of(m, i) : by == 0.0 || gaps ? (double)NAN : 1.0 / by;
     if (s->by_power) of->factor[i] = squares == 0.0 ? 0.0 : power_below(of->factor[i]);
+    c->squares += squares * of->factor[i] * of->factor[i];
   }
   if (m->powers) {
     c->power = m->powers;

@@ -12,7 +12,7 @@
 #include "product/centered.h"
 #include "product/cut.h"
 #include "product/host_copy.h"
-#include "product/multiply.h"
+#include "product/inner.h"
 #include "product/reduced_impl.h"
 
 enum {
@@ -49,18 +49,6 @@ static dm_memory_matrix reduced_memory_of(const reduced *r, int64_t rows, int64_
                                 dm_range_size(dm_split(rows, r->run->ranks, r->run->rank, 1))};
 }
 
-/* The matrix that SET is in host memory. */
-static dm_memory_matrix reduced_whole_of(const dm_dataset *set) {
-  const dm_view *view = &set->memory;
-  return (dm_memory_matrix){.division = DM_ON_ONE,
-                            .dtype = view->dtype,
-                            .rows = view->rows,
-                            .cols = view->cols,
-                            .data = view->base,
-                            .row_stride = view->row_stride,
-                            .col_stride = view->col_stride};
-}
-
 /* Adds PART of C to what is kept; of a symmetric C, MIRRORED, also its columns. */
 static dm_status reduced_keep(const reduced *r, dm_view part, int64_t row, int64_t col,
                               bool mirrored) {
@@ -92,27 +80,11 @@ static dm_status reduced_add_tile(reduced *r, const dm_dataset *a, const dm_data
                   : reduced_keep(r, part, row, cols.begin, mirrored);
 }
 
-/* What could not be verified is for the end to say. */
-static dm_status reduced_multiply_tile(reduced *r, dm_multiply *job) {
-  dm_status status = dm_multiply_run(r->run, job, NULL);
-  if (!status || status->code != DM_E_UNCHECKED) return status;
-  r->unchecked = true;
-  dm_status_free(status);
-  return DM_OK;
-}
-
-/* The plan of a tile is of interest to whoever wants details, its progress is that of all. */
-static dm_status multiply_quietly(reduced *r, dm_multiply *job, dm_range rows, dm_range cols) {
-  dm_run *run = r->run;
-  const dm_level level = run->log.level;
-  const dm_progress_mode progress = run->progress;
-  if (level < DM_LOG_DETAIL) run->log.level = (dm_level)dm_min(level, DM_LOG_WARNING);
-  run->progress = DM_PROGRESS_NEVER;
-  dm_status status = reduced_multiply_tile(r, job);
+/* What could not be verified is for the end to say, and progress is that of all tiles. */
+static dm_status reduced_multiply_tile(reduced *r, dm_multiply *job, dm_range rows, dm_range cols) {
+  dm_status status = dm_inner_multiply(r->run, job, &r->unchecked);
   if (status && status->code == DM_E_STOPPED)
     dm_hint(status, "its tiles are not recorded: the same command begins again");
-  run->log.level = level;
-  run->progress = progress;
   r->done += (double)dm_range_size(rows) * (double)dm_range_size(cols);
   dm_progress_show(&r->progress, (dm_standing){.done = r->done / r->all});
   return status;
@@ -122,7 +94,7 @@ static dm_status reduced_compute_tile(reduced *r, const dm_dataset *a, const dm_
                                       dm_range rows, dm_range cols) {
   DM_FREED dm_multiply *job = NULL;
   const dm_memory_matrix c = reduced_memory_of(r, dm_range_size(rows), dm_range_size(cols));
-  const dm_memory_matrix in[2] = {reduced_whole_of(a), reduced_whole_of(b)};
+  const dm_memory_matrix in[2] = {dm_inner_memory(a), dm_inner_memory(b)};
   DM_TRY(dm_comm_agree(r->run->world, dm_buffer_table(1, &job)));
   *job = *r->multiply;
   job->a = *a;
@@ -135,7 +107,7 @@ static dm_status reduced_compute_tile(reduced *r, const dm_dataset *a, const dm_
   job->engine.process_bytes = r->process + r->tile_bytes + reduced_kept_bytes(r);
   job->checkpoint = false;
   job->scratch = true;
-  DM_TRY(multiply_quietly(r, job, rows, cols));
+  DM_TRY(reduced_multiply_tile(r, job, rows, cols));
   r->tiles++;
   return dm_comm_agree(r->run->world, reduced_add_tile(r, a, b, rows, cols));
 }

@@ -1,0 +1,45 @@
+#include "cli/session.h"
+#include "core/buffer.h"
+#include "options/request.h"
+#include "product/components.h"
+
+static dm_status find_components(dm_run *run, const dm_call *call, void *shared,
+                                 dm_record *record) {
+  DM_FREED dm_components *job = NULL;
+  DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &job)));
+  DM_TRY(dm_comm_agree(run->world, dm_request_components_job(&call->settings, shared, job)));
+  return call->own.dry_run ? dm_components_plan(run, job, record)
+                           : dm_components_run(run, job, NULL, record);
+}
+
+/* Settings are those of a product of X with itself. */
+static int components(dm_call *call, bool svd) {
+  DM_FREED dm_product_files *f = NULL;
+  dm_request_components(&call->settings, call->own.of_rows != 0, svd);
+  dm_status status = dm_buffer_table(1, &f);
+  if (!status && !dm_cli_given(call, "output"))
+    status = dm_hint(dm_fail(DM_E_USAGE, "no output is named"), "-o P.h5 names it");
+  if (status) return dm_cli_finish(call, status);
+  const dm_log log = dm_cli_log(call);
+  dm_status prepared = DM_OK;
+  if (dm_cli_ramp(call))
+    prepared = dm_request_inspect_components(&call->settings, &log, call->operands[0], f);
+  dm_dataset *const datasets[] = {&f->a, &f->b};
+  const int code = dm_cli_run_job(call, prepared,
+                                  &(dm_work){.run = find_components,
+                                             .shared = f,
+                                             .bytes = sizeof *f,
+                                             .datasets = datasets,
+                                             .dataset_count = 2,
+                                             .threads = 1});
+  for (int i = 0; i < 2; i++) dm_dataset_free(datasets[i]);
+  return code;
+}
+
+int dm_cli_pca(dm_call *call) {
+  return components(call, false);
+}
+
+int dm_cli_svd(dm_call *call) {
+  return components(call, true);
+}

@@ -1,0 +1,96 @@
+/* Shared by the files of components: their state, and the products and dense problems of it. */
+#ifndef DM_PRODUCT_COMPONENTS_IMPL_H
+#define DM_PRODUCT_COMPONENTS_IMPL_H
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "product/components.h"
+
+/* Rank 0: an orthonormal basis of a part of the short side, and the best vectors in it. All are
+ * rows; G is op(X)^T op(X), of which no element is known. */
+typedef struct dm_basis {
+  int64_t size;       /* numbers of a vector: the short side */
+  int64_t used, room; /* vectors */
+  double *q, *gq;     /* the basis, and G times it */
+  double *v, *gv;     /* the best vectors, and G times them, */
+  int64_t best;       /* so many, */
+  double *values;     /* and their eigenvalues of G, largest first */
+  double *residuals;  /* |G v / s - s v| / s1 */
+  bool single;        /* the basis is of one pass, whose own sums gave VALUES */
+} dm_basis;
+
+typedef struct dm_components_state {
+  dm_run *run;
+  const dm_components *job;
+  dm_multiply *multiply; /* X as its A, centered */
+  dm_dtype work;         /* of the products */
+  dm_op op;              /* op(X) has the short side along its columns */
+  int64_t tall, small;   /* rows and columns of op(X) */
+  bool over_variables;   /* the short side is that of the variables */
+  int64_t variables, observations;
+  dm_components_method method;
+  int64_t width; /* vectors of a pass */
+  int64_t step;  /* rows of op(X) multiplied at a time */
+  int64_t process, share;
+  double divisor; /* 1 / n - 1, as stated; 0: nothing is divided */
+  double squares; /* of all elements of X; negative: not known */
+  double unscale; /* singular values are so many times those of X with scaled weights */
+  dm_basis basis;
+  /* Rank 0: the vectors of a pass as f64 and in WORK's type, G times them, and the products of all
+   * pairs of op(X) times them. */
+  double *p, *z, *pairs;
+  void *rounded;
+  void *y; /* every rank: its rows of op(X) times them */
+  int64_t passes;
+  bool unchecked, converged;
+  double orthogonality[2];
+  double gram_s, passes_s, solve_s, started;
+  dm_progress progress;
+  double done, all;
+} dm_components_state;
+
+/* ---- products (components_products.c) ---- */
+
+/* Collective: G, SMALL x SMALL, into G of rank 0. */
+dm_status dm_components_gram(dm_components_state *c, double *g);
+
+/* Collective: multiplies COUNT vectors P of rank 0, which are rounded to WORK first, with op(X) and
+ * with its transpose: sets Z and PAIRS. */
+dm_status dm_components_pass(dm_components_state *c, int64_t count);
+
+/* Collective: COUNT vectors of the short side, on rank 0, times op(X)^T: LONG, COUNT x TALL. */
+dm_status dm_components_lift(dm_components_state *c, int64_t count, double *vectors,
+                             double *lifted);
+
+/* Collective: the file of scores, by the COMPONENTS of rank 0; or SCORES, if no file is named. */
+dm_status dm_components_score(dm_components_state *c, double *components, double *scores);
+
+/* ---- the basis (components_basis.c); all but the first of them on rank 0 ---- */
+
+dm_status dm_basis_open(dm_components_state *c);
+void dm_basis_close(dm_basis *basis);
+
+/* P gets COUNT random vectors, of the seed. */
+dm_status dm_basis_begin(dm_components_state *c, int64_t count);
+
+/* Adds the COUNT vectors of the last pass, and finds the best vectors of the basis. */
+dm_status dm_basis_add(dm_components_state *c, int64_t count);
+
+/* P gets vectors by which the basis grows: *count; 0: there are none. */
+dm_status dm_basis_grow(dm_components_state *c, int64_t *count);
+
+/* P gets the best vectors, and the basis is empty. */
+void dm_basis_restart(dm_components_state *c, int64_t count);
+
+double dm_basis_largest_residual(const dm_components_state *c);
+
+/* ---- the result (components_result.c) ---- */
+
+/* Collective: what follows from the best vectors. */
+dm_status dm_components_finish(dm_components_state *c, dm_components_result *result);
+dm_status dm_components_write(dm_components_state *c, const dm_components_result *result);
+void dm_components_report(const dm_components_state *c, const dm_components_result *result,
+                          dm_record *record);
+const char *dm_components_method_name(dm_components_method method);
+
+#endif
