@@ -123,9 +123,9 @@ dm_status dm_backend_square(dm_backend *backend, dm_view c, dm_view a, bool accu
                             dm_event *done);
 
 /* The same for a row with a FINISH: C, the first accumulator, and those that follow at distances of
- * PLANE elements, (+)= A B; finish then computes SUMS, in the place of the accumulators or elsewhere. For a row
- * with moduli, EXPONENTS are those of the rows and columns of C, and C is real, with two columns
- * per complex one. */
+ * PLANE elements, (+)= A B; finish then computes SUMS, in the place of the accumulators or
+ * elsewhere. For a row with moduli, EXPONENTS are those of the rows and columns of C, and C is
+ * real, with two columns per complex one. */
 dm_status dm_backend_product(dm_backend *backend, dm_view c, int64_t plane, dm_view a, dm_view b,
                              bool accumulate, dm_exponents exponents, dm_event *done);
 dm_status dm_backend_finish(dm_backend *backend, dm_view sums, dm_view c, int64_t plane,

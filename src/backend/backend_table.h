@@ -68,6 +68,7 @@ typedef struct dm_memory_kind {
 typedef struct dm_whole_product {
   dm_view c, a, b;
   int64_t entries; /* 0: one */
+  int64_t piece;   /* on GPUs, of k: longer sums go in pieces (dm_compute.piece); 0: any */
   bool conjugate_a, conjugate_b, symmetric;
   double alpha[2], beta[2];
   dm_exponents exponents; /* if the mode has moduli: of the rows and columns of C; of C^T if rows of

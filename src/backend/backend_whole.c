@@ -103,6 +103,19 @@ static dm_status post_accumulators(const tiling *t, dm_view sums, dm_view room, 
   return dm_backend_finish(t->backend, sums, first, plane, exponents, last);
 }
 
+/* SUMS = A B in pieces of k. */
+static dm_status post_pieces(const tiling *t, dm_view sums, dm_view a, dm_view b) {
+  const int64_t k = a.cols, each = t->whole.piece > 0 ? dm_min(k, t->whole.piece) : k;
+  dm_event *last = &t->tiles->last;
+  if (each == k) return dm_backend_gemm(t->backend, sums, a, b, false, last);
+  for (int64_t first = 0; first < k; first += each) {
+    const int64_t length = dm_min(each, k - first);
+    DM_TRY(dm_backend_gemm(t->backend, sums, dm_view_sub(a, 0, first, a.rows, length),
+                           dm_view_sub(b, first, 0, length, b.cols), first > 0, last));
+  }
+  return DM_OK;
+}
+
 static dm_status post_tile(const tiling *t, int64_t row, int64_t col, int64_t rows, int64_t cols) {
   const dm_whole_product *w = &t->whole;
   rows = dm_min(rows, w->c.rows - row), cols = dm_min(cols, w->c.cols - col);
@@ -117,7 +130,7 @@ static dm_status post_tile(const tiling *t, int64_t row, int64_t col, int64_t ro
   if (accumulates)
     DM_TRY(post_accumulators(t, sums, room, a, b, row, col));
   else
-    DM_TRY(dm_backend_gemm(t->backend, sums, a, b, false, &t->tiles->last));
+    DM_TRY(post_pieces(t, sums, a, b));
   if (t->direct) return DM_OK;
   return dm_backend_epilogue(t->backend, c, sums, reads_c ? &c : NULL, w->alpha, w->beta,
                              &t->tiles->last);

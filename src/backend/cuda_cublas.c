@@ -117,8 +117,8 @@ dm_status dm_cuda_need_handle(dm_cuda *gpu, cublasHandle_t *handle, cudaStream_t
   return DM_OK;
 }
 
-dm_status dm_cuda_post_products(const dm_cuda *gpu, cublasHandle_t handle,
-                                const dm_whole_product *p, int64_t count, dm_product_steps step) {
+static dm_status post_call(const dm_cuda *gpu, cublasHandle_t handle, const dm_whole_product *p,
+                           int64_t count, dm_product_steps step) {
   static const cublasOperation_t ops[] = {
       [DM_BLAS_N] = CUBLAS_OP_N, [DM_BLAS_T] = CUBLAS_OP_T, [DM_BLAS_C] = CUBLAS_OP_C};
   const dm_cuda_types *t = dm_cuda_types_of(p->a.dtype);
@@ -138,6 +138,23 @@ dm_status dm_cuda_post_products(const dm_cuda *gpu, cublasHandle_t handle,
                        g.leading, step.c, count, dm_cuda_compute(gpu, t), CUBLAS_GEMM_DEFAULT);
   if (answer == CUBLAS_STATUS_SUCCESS) return DM_OK;
   return dm_cublas_error(gpu, answer, "cublasGemmEx_64", __FILE__, __LINE__, __func__);
+}
+
+/* Pieces of about equal length, one after the other: their sums are added in C's type. */
+dm_status dm_cuda_post_products(const dm_cuda *gpu, cublasHandle_t handle,
+                                const dm_whole_product *p, int64_t count, dm_product_steps step) {
+  const int64_t k = p->a.cols, pieces = p->piece > 0 ? dm_max(1, dm_ceil_div(k, p->piece)) : 1;
+  const int64_t each = pieces > 1 ? dm_min(p->piece, dm_round_up(dm_ceil_div(k, pieces), 8)) : k;
+  dm_whole_product part = *p;
+  if (pieces == 1) return post_call(gpu, handle, p, count, step);
+  for (int64_t first = 0; first < k; first += each) {
+    const int64_t length = dm_min(each, k - first);
+    part.a = dm_view_sub(p->a, 0, first, p->a.rows, length);
+    part.b = dm_view_sub(p->b, first, 0, length, p->b.cols);
+    DM_TRY(post_call(gpu, handle, &part, count, step));
+    part.beta[0] = 1.0, part.beta[1] = 0.0;
+  }
+  return DM_OK;
 }
 
 enum { MOST_ENTRIES = 65535 }; /* of a call: kernels number them in a dimension of the grid */

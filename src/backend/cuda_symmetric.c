@@ -80,21 +80,16 @@ static dm_status post_half(dm_cuda *gpu, const dm_whole_product *p, cudaStream_t
  * lanes as fill it, each with a C of its own; lanes of one strip are a batch. Their sums are added
  * in f64 in the order of k.
  *
- * Tensor cores cut sums of products of 16 bits off toward zero: sums of numbers of one sign, as on
- * the diagonal of a Gram matrix, become too small in proportion to k (bf16 on an H200: by 6.5e-5
- * at 16384). So these go in rounds of short pieces, whose sums are added up in f32: 1e-5 at any k.
+ * Sums that would be cut off (dm_compute.piece) go in rounds of short pieces, whose sums are added
+ * up in f32.
  */
 
 enum {
   LANE_BYTES = 64 << 20, /* of all lanes together */
   MOST_LANES = 64,
-  WAVES = 4,            /* tiles for each multiprocessor, ... */
-  WAVES_OF_SMALL = 8,   /* ... of elements of up to 32 bits */
-  MOST_ROWS = 4096,     /* of C */
-  DEEP = 4,             /* k is at least so many times longer than C */
-  LEAST_PIECE = 512,    /* of k */
-  PIECE_OF_BF16 = 3584, /* of k */
-  PIECE_OF_F16 = 1792,  /* which are cut off earlier */
+  WAVES = 4,          /* tiles for each multiprocessor, ... */
+  WAVES_OF_SMALL = 8, /* ... of elements of up to 32 bits */
+  LEAST_PIECE = 512,  /* of k */
 };
 
 /* Multiplications of C: with fewer, calls for strips cost more than half of C. */
@@ -110,11 +105,6 @@ typedef struct deep_product {
   cublasHandle_t handles[2];
 } deep_product;
 
-/* Longest pieces of k; 0: any. */
-static int64_t piece_of(dm_dtype dtype) {
-  return dtype == DM_F16 ? PIECE_OF_F16 : dtype == DM_BF16 ? PIECE_OF_BF16 : 0;
-}
-
 static bool is_small(dm_dtype dtype) {
   return dm_dtype_size(dtype) <= 4;
 }
@@ -123,7 +113,7 @@ static bool is_small(dm_dtype dtype) {
  * the GPU with few lanes. From a sweep on an H200. */
 static int64_t strip_of(const dm_whole_product *p) {
   const int64_t n = p->c.rows;
-  const bool of_short = piece_of(p->a.dtype) > 0;
+  const bool of_short = dm_dtype_size(p->a.dtype) < 4;
   if (n * n < (of_short ? LEAST_HALF_OF_SHORT : LEAST_HALF) / p->a.cols) return n;
   if (!is_small(p->a.dtype) || (n > 512 && n <= 1024)) return SIDE / 2;
   if (n <= 512) return of_short ? SIDE / 2 : SIDE / 4;
@@ -143,9 +133,9 @@ static int64_t tiles_of(int64_t n, int64_t strip) {
 static bool divide_depth(dm_cuda *gpu, const dm_whole_product *p, deep_product *d) {
   const int64_t n = p->c.rows, k = p->a.cols, row = dm_round_up(n, 32);
   const dm_dtype sum = dm_compute_sum(p->a.dtype);
-  const int64_t longest = piece_of(p->a.dtype), strip = strip_of(p);
-  if (n > MOST_ROWS || dm_dtype_is_integer(p->a.dtype)) return false;
-  if (longest > 0 ? k <= longest : strip >= n || k < dm_max(DEEP * n, 2 * LEAST_PIECE))
+  const int64_t longest = p->piece, strip = strip_of(p);
+  if (n > DM_DEEP_COLUMNS || dm_dtype_is_integer(p->a.dtype)) return false;
+  if (longest > 0 ? k <= longest : strip >= n || !dm_whole_is_deep(n, k) || k < 2 * LEAST_PIECE)
     return false;
   const int64_t fit = LANE_BYTES / (n * row * dm_dtype_size(sum));
   const int64_t waves = is_small(p->a.dtype) ? WAVES_OF_SMALL : WAVES;

@@ -91,6 +91,13 @@ static inline dm_whole_product dm_whole_part(const dm_whole_product *product, in
 
 /* ---- symmetric products ---- */
 
+/* A C of N columns that is small beside K: GPUs divide k, and sum in f32 or f64, whatever C's type.
+ */
+enum { DM_DEEP_COLUMNS = 4096, DM_DEEP = 4 };
+static inline bool dm_whole_is_deep(int64_t n, int64_t k) {
+  return n <= DM_DEEP_COLUMNS && k >= DM_DEEP * n;
+}
+
 /* The same product with a C by rows. */
 static inline dm_whole_product dm_whole_by_rows(const dm_whole_product *p) {
   return dm_blas_by_rows(p->c) ? *p : dm_whole_transposed(p);

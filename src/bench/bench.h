@@ -13,6 +13,8 @@ typedef struct dm_bench_multiply {
   dm_dtype type;
   dm_dtype type_c;
   int compute; /* as in dm_equation */
+  dm_accumulate accumulate;
+  bool accumulate_stated;
   dm_engine engine;
   bool from_device, from_host; /* where operands start; neither: where the plan stores them */
   bool verify;

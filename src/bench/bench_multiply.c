@@ -393,14 +393,18 @@ dm_status dm_bench_multiply_run(dm_run *run, const dm_bench_multiply *wanted, dm
       .seed = wanted->seed, .from_host = wanted->from_host, .measure = measure, .context = &b};
   DM_FREED dm_multiply *multiply = NULL;
   DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &multiply)));
-  *multiply = (dm_multiply){
-      .a = {.rows = wanted->size.m, .cols = wanted->size.k, .dtype = wanted->type},
-      .b = {.rows = wanted->size.k, .cols = wanted->size.n, .dtype = wanted->type},
-      .equation = {.alpha = {1.0}, .type_c = wanted->type_c, .compute = wanted->compute},
-      .engine = wanted->engine,
-      .verify = wanted->verify,
-      .seed = wanted->check_seed,
-      .measurement = &measurement};
+  *multiply =
+      (dm_multiply){.a = {.rows = wanted->size.m, .cols = wanted->size.k, .dtype = wanted->type},
+                    .b = {.rows = wanted->size.k, .cols = wanted->size.n, .dtype = wanted->type},
+                    .equation = {.alpha = {1.0},
+                                 .type_c = wanted->type_c,
+                                 .compute = wanted->compute,
+                                 .accumulate = wanted->accumulate,
+                                 .accumulate_stated = wanted->accumulate_stated},
+                    .engine = wanted->engine,
+                    .verify = wanted->verify,
+                    .seed = wanted->check_seed,
+                    .measurement = &measurement};
   multiply->equation.type = DM_DTYPE_NONE;
   multiply->engine.wishes.from_device = wanted->from_device;
   dm_status status = dm_multiply_run(run, multiply, record);

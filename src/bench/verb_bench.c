@@ -64,10 +64,13 @@ static dm_status bench_size(dm_run *run, const dm_call *call, dm_bench_multiply 
 /* All wishes except the sizes. */
 static dm_bench_multiply wishes_of(const dm_call *call) {
   const dm_settings *s = &call->settings;
+  const dm_equation equation = dm_request_equation(s);
   return (dm_bench_multiply){
       .type = (dm_dtype)s->type,
       .type_c = dm_cli_given(call, "type-c") ? (dm_dtype)s->type_c : DM_DTYPE_NONE,
       .compute = (int)s->compute,
+      .accumulate = equation.accumulate,
+      .accumulate_stated = equation.accumulate_stated,
       .engine = dm_request_engine(s),
       .verify = s->verify,
       .against_library = call->own.against_library,

@@ -60,9 +60,11 @@ dm_row_factors dm_freivalds_factors(const dm_freivalds *check) {
   /* Errors grow with k, not with its root, where they have a bias: tensor cores cut off the low
    * bits of sums; and other GPU products add thousands in one chain, whose errors are alike where
    * products are (few values), or where they share their low bits (numbers of few bits less a
-   * mean). */
+   * mean). With pieces of k those of the longest one. */
+  const double chain =
+      p->compute.piece > 0 ? fmin(f.depth, sqrt((double)p->compute.piece)) : f.depth;
   if (check->from_gpu && (p->compute.truncates || dm_compute_is_plain(&p->compute)))
-    f.accumulate *= 1.0 + f.depth / 16.0;
+    f.accumulate *= 1.0 + chain / 16.0;
   f.cancel = !check->from_gpu && dm_compute_is_plain(&p->compute);
   if (f.cancel) f.accumulate *= bound_growth(p);
   return f;

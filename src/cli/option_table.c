@@ -250,6 +250,8 @@ const dm_option dm_cli_options[] = {
      "element type of the result", .usual = MULTIPLY},
     {"compute", 0, NULL, MULTIPLY | PLAN | VERIFY | BENCH_P, DM_GROUP_EQUATION, NULL,
      "precision of the products; auto never goes below that of the inputs; f64:int8 and f32:int8 compute products of f64 or f32 from int8 products, with the same bits of C on any number of ranks and any grid; a suffix, as in f64:int8:14, sets their number, by default chosen from the data; f32:f16 computes products of f32 from three f16 products; fastest selects one of these on GPUs where it is faster and not less accurate", .own = {0}},
+    {"accumulate", 0, NULL, MULTIPLY | PLAN | BENCH_P, DM_GROUP_EQUATION, NULL,
+     "how GPUs sum products of f16 and bf16, which their units cut off toward zero; f32: in short pieces of k, whose sums are added in f32, with a mean error of at most 1e-5 for numbers of one sign at any k; fast: as the units do, about 6e-9 k too small; auto: f32 for gram, cov and cor, else fast", .own = {0}},
 
     /* bench, verify */
     {"from", 0, NULL, BENCH_P, DM_GROUP_MEASURE, NULL,

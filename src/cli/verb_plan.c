@@ -264,6 +264,7 @@ static dm_status describe_problem(const dm_call *call, dm_problem *problem) {
     dm_call wide = *call;
     wide.settings.type = (int)problem->accumulator;
     wide.settings.compute = 0;
+    wide.settings.accumulate = 0;
     DM_TRY(describe_problem(&wide, problem));
     problem->file_a = files[0];
     problem->file_b = files[1];

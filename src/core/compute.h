@@ -45,6 +45,7 @@ typedef struct dm_compute {
   double roundoff;     /* unit roundoff of the sums, ... */
   double shortening;   /* ... relative error of truncated operands, ... */
   bool truncates;      /* ... and whether sums on tensor cores truncate low bits */
+  int64_t piece;       /* of k, whose sums of numbers of one sign are right to 1e-5 there; 0: any */
   bool own_kernels;    /* GPUs need kernels of ours for it, which not every GPU has */
   bool scans;          /* all of k is scanned for exponents before the first product */
   bool falls_back;     /* what it does not suit is multiplied natively, and counted */

@@ -19,6 +19,11 @@ dm_status dm_types_of(dm_dtype input, const dm_equation *equation, dm_problem *p
   else
     DM_TRY(dm_compute_choose(equation->compute, input, problem->k, row));
   DM_TRY(dm_compute_check(row));
+  if (equation->accumulate_stated && row->piece == 0)
+    return dm_hint(dm_fail(DM_E_USAGE, "sums of products of %s are not added in pieces",
+                           dm_compute_products(row, dm_compute_type(row->work, is_complex))),
+                   "--accumulate is for products of f16 and bf16; leave it out");
+  if (equation->accumulate == DM_ACCUMULATE_FAST) row->piece = 0;
   problem->fastest = !equation->own && dm_compute_is_fastest(equation->compute);
   problem->work = dm_compute_type(row->work, is_complex);
   problem->accumulator = dm_compute_type(row->sum, is_complex);

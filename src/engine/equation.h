@@ -16,6 +16,10 @@ typedef enum dm_divide { DM_NO_DIVISION, DM_DIVIDE_BY_N, DM_DIVIDE_BY_N_LESS_1 }
 typedef enum dm_weights_are { DM_RELIABILITIES, DM_FREQUENCIES } dm_weights_are;
 
 /* The parameters of the equation. */
+/* How GPUs sum products of 16 bits: as their units do, or in pieces whose sums are added in f32
+ * (dm_compute.piece). */
+typedef enum dm_accumulate { DM_ACCUMULATE_FAST, DM_ACCUMULATE_F32 } dm_accumulate;
+
 typedef struct dm_equation {
   dm_op op_a, op_b;
   double alpha[2], beta[2]; /* real, imaginary */
@@ -32,6 +36,8 @@ typedef struct dm_equation {
   dm_half half;   /* of a symmetric C, that is stored */
   bool rounds;    /* also round integers that TYPE cannot hold exactly */
   dm_compute_choice compute;
+  dm_accumulate accumulate;
+  bool accumulate_stated;
   const dm_compute *own; /* NULL, or the caller's own row, used instead */
 } dm_equation;
 

@@ -462,6 +462,20 @@ void dm_setup_record_sizes(const dm_problem *p, dm_record *record) {
   dm_record_integer(record, "problem.k", NULL, DM_SHOWN_PLAIN, p->no_k ? 0 : p->k);
 }
 
+void dm_setup_record_sums(const dm_problem *p, dm_record *record) {
+  static const double right = 1e-5, cut_off = 6e-9; /* the latter of each product, on an H200 */
+  const int64_t piece = p->compute.piece;
+  if (!p->compute.truncates || p->compute.operand == DM_TF32) return;
+  dm_record_text(record, "problem.accumulate", NULL, "%s", piece > 0 ? "f32" : "fast");
+  if (piece > 0)
+    dm_record_text(record, "problem.sums", "sums",
+                   "of at most %lld products, added in f32; too small by %.0e at most",
+                   (long long)piece, right);
+  else
+    dm_record_text(record, "problem.sums", "sums", "of the GPU's units; too small by up to %.1e",
+                   cut_off * (double)p->k);
+}
+
 void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record) {
   const dm_plan *plan = &setup->plan;
   const dm_problem *p = &plan->problem;
@@ -482,6 +496,7 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
                  plain ? "" : ")", dm_dtype_name(p->accumulator), dm_dtype_name(p->c));
   dm_record_text(record, "problem.work", NULL, "%s", dm_dtype_name(p->work));
   dm_record_text(record, "problem.c", NULL, "%s", dm_dtype_name(p->c));
+  if (plan->gpu) dm_setup_record_sums(p, record);
   dm_setup_record_machine(setup, run, record);
   dm_record_text(record, "transport.name", NULL, "%s", setup->transport->name);
   dm_record_text(record, "transport.tried", NULL, "%s", setup->links.reasons);

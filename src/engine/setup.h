@@ -102,6 +102,9 @@ int64_t dm_setup_share(int64_t limit, double available);
  * machine. */
 void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record);
 void dm_setup_record_sizes(const dm_problem *problem, dm_record *record); /* of an entry */
+
+/* How a GPU sums products of 16 bits. */
+void dm_setup_record_sums(const dm_problem *problem, dm_record *record);
 void dm_setup_record_machine(const dm_setup *setup, const dm_run *run, dm_record *record);
 
 /* ---- rates of files and cores that were not measured ---- */

@@ -101,6 +101,15 @@ static double correlates(const dm_settings *s) {
   return divides && !dm_request_reads_c(s) && s->alpha[1] == 0.0 ? s->alpha[0] : 0.0;
 }
 
+enum { SUMS_AUTO, SUMS_F32 }; /* of "accumulate" */
+
+/* Gram matrices, covariances and correlations have sums of numbers of one sign. */
+static dm_accumulate accumulate(const dm_settings *s) {
+  const bool squares = s->gram || s->covariance || s->correlation || s->grm;
+  if (s->accumulate == SUMS_AUTO) return squares ? DM_ACCUMULATE_F32 : DM_ACCUMULATE_FAST;
+  return s->accumulate == SUMS_F32 ? DM_ACCUMULATE_F32 : DM_ACCUMULATE_FAST;
+}
+
 static dm_line_distance distance_of(const dm_settings *s) {
   static const dm_distance_kind kinds[] = {[DM_METRIC_EUCLIDEAN] = DM_EUCLIDEAN,
                                            [DM_METRIC_SQEUCLIDEAN] = DM_SQEUCLIDEAN,
@@ -127,6 +136,8 @@ dm_equation dm_request_equation(const dm_settings *s) {
       .half = (dm_half)s->half,
       .rounds = s->rounding,
       .compute = (int)s->compute,
+      .accumulate = accumulate(s),
+      .accumulate_stated = s->accumulate != SUMS_AUTO,
   };
 }
 

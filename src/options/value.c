@@ -447,6 +447,7 @@ static dm_status set_memory(const dm_value *value, const char *text, void *setti
 /* Each list is in the order of the enum that it stands for. */
 static const char *const ops[] = {"n", "t", "c", NULL};
 static const char *const types[] = {"f64", "f32", "f16", "bf16", "c64", "c128", "i8", "i32", NULL};
+static const char *const accumulate[] = {"auto", "f32", "fast", NULL};
 static const char *const backends[] = {"auto", "cpu", "cuda", NULL};
 static const char *const transports[] = {"auto", "self", "host",     "shared",
                                          "ipc",  "nccl", "ipc+nccl", NULL};
@@ -528,6 +529,7 @@ const dm_value dm_values[] = {
     {"allow-rounding", dm_value_set_flag, AT(rounding)},
     {"type-c", dm_value_set_choice, AT(type_c), .choices = types},
     {"compute", set_compute, AT(compute), .initial = "auto", .choices = dm_compute_names},
+    {"accumulate", dm_value_set_choice, AT(accumulate), .initial = "auto", .choices = accumulate},
     {"full", dm_value_set_flag, AT(full)},
     {"machine", set_machine, AT(machine)},
     {"grid", set_grid, AT(grid), .initial = "auto"},

@@ -49,7 +49,7 @@ typedef struct dm_numbers {
 typedef struct dm_settings {
   bool given[DM_VALUES]; /* by the user; index in dm_values */
   /* equation and types */
-  int op_a, op_b, type, type_c, compute;
+  int op_a, op_b, type, type_c, compute, accumulate;
   double alpha[2], beta[2];
   bool rounding, reproducible;
   bool gram; /* stated by the verb or the call: B is A, transposed and conjugated, or A is */

@@ -152,6 +152,12 @@ static dm_status check_wishes(const dm_question *q) {
   if (w->panel < 0 || w->panel % DM_PANEL_STEP)
     return dm_fail(DM_E_USAGE, "a panel of %lld is not a multiple of %d", (long long)w->panel,
                    DM_PANEL_STEP);
+  const int64_t piece = q->machine->gpu ? q->problem->compute.piece : 0;
+  if (piece > 0 && w->panel > piece && q->problem->k > piece)
+    return dm_hint(dm_fail(DM_E_USAGE,
+                           "a panel of %lld: sums of more than %lld products of %s are cut off",
+                           (long long)w->panel, (long long)piece, q->problem->compute.name),
+                   "state at most %lld, or --accumulate fast", (long long)piece);
   if (w->ramp[0] && w->reproducible)
     return dm_hint(dm_fail(DM_E_USAGE,
                            "a ramp-up panel of %lld: all panels of a reproducible product have one "

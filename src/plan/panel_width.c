@@ -95,10 +95,16 @@ int64_t dm_plan_least_panel(const dm_plan *plan) {
   return LEAST_BYTES / dm_times(dm_plus(rows, cols), dm_dtype_size(plan->problem.work));
 }
 
+int64_t dm_plan_longest_panel(const dm_plan *plan) {
+  const int64_t piece = plan->gpu ? plan->problem.compute.piece : 0;
+  return piece > 0 ? dm_max(DM_PANEL_STEP, piece / DM_PANEL_STEP * DM_PANEL_STEP) : INT64_MAX;
+}
+
 /* Panel widths to try, widest first: a layer in 1, 2, 3, 4, 6, 8, 12, ... panels. */
 static int widths(const dm_question *question, const dm_plan *plan, int64_t width[64]) {
   const int64_t units = dm_ceil_div(plan->problem.k, DM_PANEL_STEP);
   const int64_t layer = depth_of(plan);
+  const int64_t piece = dm_plan_longest_panel(plan) / DM_PANEL_STEP;
   if (plan->reproducible || question->wishes->panel > 0) {
     int64_t wish = plan->reproducible ? DM_REPRODUCIBLE_PANEL : question->wishes->panel;
     width[0] = plan->reproducible ? wish : dm_min(wish, units * DM_PANEL_STEP);
@@ -117,7 +123,8 @@ static int widths(const dm_question *question, const dm_plan *plan, int64_t widt
     return 1;
   }
   const int64_t few = may_ramp(question, plan) ? FEWEST_RAMPED : FEWEST_PANELS;
-  int64_t fewest = streams(plan) && layer >= SHORT_LAYER ? few : 1;
+  int64_t fewest =
+      dm_max(streams(plan) && layer >= SHORT_LAYER ? few : 1, dm_ceil_div(layer, piece));
   int count = 0;
   for (int64_t panels = 1, next; count < 64; panels = next) {
     next = panels == 1 ? 2 : panels & (panels - 1) ? panels / 3 * 4 : panels / 2 * 3;

@@ -16,6 +16,9 @@ void dm_plan_set_panels(const dm_question *question, dm_widths widths, dm_plan *
  * DM_PANEL_STEP: any has. */
 int64_t dm_plan_least_panel(const dm_plan *plan);
 
+/* The widest panel of PLAN: where tensor cores sum up a panel, their sums must be right. */
+int64_t dm_plan_longest_panel(const dm_plan *plan);
+
 /* Panels of KB after the requested ramp-up panels, if a layer of PLAN has enough panels. */
 dm_widths dm_plan_stated_widths(const dm_question *question, const dm_plan *plan, int64_t kb);
 

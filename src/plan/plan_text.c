@@ -296,7 +296,7 @@ static uint64_t hash_of_row(const dm_compute *row) {
   const int64_t fields[] = {row->inputs,   row->results,     row->work,         row->operand,
                             row->products, row->accumulator, row->accumulators, row->sum,
                             row->finish,   row->panel_bytes, row->tile_bytes,   row->truncates,
-                            row->moduli,   row->falls_back};
+                            row->moduli,   row->falls_back,  row->piece};
   const double errors[] = {row->roundoff, row->shortening};
   return XXH3_64bits(fields, sizeof fields) ^ XXH3_64bits(errors, sizeof errors) ^
          XXH3_64bits(row->name, strlen(row->name));

@@ -90,6 +90,13 @@ static bool is_native(const dm_multiply *m, const dm_problem *p, bool on_gpu) {
          (m->equation.type == DM_DTYPE_NONE || m->equation.type == p->work);
 }
 
+/* The sums of pieces of k are added in C, but for a small symmetric C. */
+static bool adds_pieces(const dm_problem *p, int ranks) {
+  const int64_t piece = p->compute.piece;
+  const bool halves = ranks == 1 && p->symmetry != DM_NO_SYMMETRY && p->m <= DM_DEEP_COLUMNS;
+  return piece == 0 || p->k <= piece || p->c == p->accumulator || halves;
+}
+
 /* Several ranks must multiply on GPUs, and be counted as they are. */
 static bool is_for_ranks(const dm_multiply *m, int ranks) {
   return ranks == 1 ||
@@ -221,6 +228,7 @@ static void set_whole(dm_in_place_product *p) {
                                 .b = matrix[DM_B].local,
                                 .c = matrix[DM_C].local,
                                 .entries = p->outcome->problem.batch,
+                                .piece = p->outcome->problem.compute.piece,
                                 .conjugate_a = e->op_a == DM_OP_C,
                                 .conjugate_b = e->op_b == DM_OP_C,
                                 .symmetric = is_symmetric(p)};
@@ -314,8 +322,6 @@ static dm_status reach(dm_in_place_product *p) {
 
 /* ---- all ---- */
 
-enum { DEEP_COLUMNS = 4096 };
-
 /* Collective: makes centered copies of A and B, which stand for them from now on. */
 static dm_status center(dm_in_place *kept, dm_in_place_product *p, bool *like) {
   dm_multiply *m = p->centered;
@@ -360,11 +366,10 @@ static bool is_same_kind(const dm_problem *one, const dm_problem *other) {
          strcmp(one->compute.name, other->compute.name) == 0;
 }
 
-/* A symmetric C that is small beside k, which the GPU's backend divides (backend/cuda_symmetric.c):
- * half of it natively is sooner there than all of it in another mode (1 000 000 x 1000 f32 on an
+/* Half of such a C is sooner natively than all of it in another mode (1 000 000 x 1000 f32 on an
  * H200: 30 beside 60 ms by f32:f16). */
 static bool halves_deep_sums(const dm_problem *p) {
-  return p->symmetry != DM_NO_SYMMETRY && p->m <= DEEP_COLUMNS && p->k >= 4 * p->m;
+  return p->symmetry != DM_NO_SYMMETRY && dm_whole_is_deep(p->m, p->k);
 }
 
 /* Collective: "fastest" becomes the mode that the planner takes. */
@@ -452,6 +457,7 @@ static dm_status multiply_in_place(dm_in_place *kept, dm_in_place_product *p, bo
   const bool named = strcmp(m->engine.kernel, "auto") != 0;
   p->outcome->kernel = named ? listed_kernel(m->engine.kernel) : NULL;
   if (!is_native(m, problem, p->outcome->on_gpu) ||
+      (p->outcome->on_gpu && !adds_pieces(problem, p->run->ranks)) ||
       ((named || problem->compute.own_kernels) && is_symmetric(p)) ||
       (p->run->ranks > 1 && is_symmetric(p) && problem->symmetry == DM_HERMITIAN)) /* GPUs do not */
     return DM_OK;                                                                  /* conjugate */
@@ -560,6 +566,7 @@ void dm_in_place_record(const dm_in_place *kept, const dm_in_place_outcome *outc
   dm_setup_record_sizes(p, record);
   dm_record_text(record, "problem.work", NULL, "%s", dm_dtype_name(p->work));
   dm_record_text(record, "problem.c", NULL, "%s", dm_dtype_name(p->c));
+  if (outcome->on_gpu) dm_setup_record_sums(p, record);
   if (outcome->moduli > 0)
     dm_record_text(record, "problem.more_moduli", "more moduli", "%d: %s", outcome->moduli,
                    outcome->instead);

@@ -182,6 +182,7 @@ dm_status dm_job_describe(dm_job *j) {
     return DM_OK;
   j->own.equation.type = p->accumulator; /* 16 bits, widened while they are read */
   j->own.equation.compute = 0;
+  j->own.equation.accumulate_stated = false;
   return describe(j);
 }
 

@@ -72,6 +72,16 @@ def few_moduli(folder, damier, ranks, words):
         raise Failure(f"{record['plan']}, {record['verification']}")
 
 
+def in_pieces(folder, damier, ranks, words, longest):
+    """Panels are so short that the units' sums of them are right, unless fast ones are asked for."""
+    out = folder / "record.json"
+    run(damier, ranks, *words_of(words), "--json", out)
+    record = records_of(out)[-1]
+    how = record["problem"]["accumulate"]
+    if (how == "f32") != (longest > 0) or (0 < longest < record["plan"]["panel"]) or record["verification"]["residual"] > 1:
+        raise Failure(f"{how}, {record['plan']['panel']}, {record['verification']}")
+
+
 def refused(_, damier, words):
     run(damier, 1, *words_of(words), expect=2)
 
@@ -82,9 +92,13 @@ def main():
     cases += [(fastest, 1, "--size 600 --from device"), (fastest, 4, "--m 500 --n 700 --k 900 --from device"),
               (fastest, 2, "--size 400 --type c128 --from device")]
     cases += [(few_moduli, 1, "--size 300 --from device"), (few_moduli, 2, "--m 300 --n 200 --k 700 --type c128")]
+    cases += [(in_pieces, ranks, f"--m 70 --n 90 --k 9000 --from {place} --type {type} {more}", longest)
+              for ranks, place, type, more, longest in ((1, "device", "bf16", "--accumulate f32", 3584), (2, "host", "f16", "--accumulate f32", 1792),
+                                                        (1, "host", "f16", "", 0), (3, "device", "bf16", "--accumulate fast", 0))]
     cases += [(refused, f"{words} {more}") for words, more in
               ((TILES[0][1], "--against-library"), (TILES[0][1], "--type f32 --type-c f16"),
-               ("--size 300 --from host", "--type bf16 --type-c bf16"))]
+               ("--size 300 --from host", "--type bf16 --type-c bf16"),
+               ("--m 70 --n 90 --k 9000 --type f16", "--accumulate f32 --panel 4096"), ("--size 70", "--accumulate f32"))]
     run_cases(options().damier, cases)
 
 

@@ -7,16 +7,18 @@
 
 static inline dm_problem product_problem(int64_t m, int64_t n, int64_t k, dm_dtype work) {
   const dm_dtype sums = dm_compute_sum(work);
-  return (dm_problem){.m = m,
-                      .n = n,
-                      .k = k,
-                      .file_a = work,
-                      .file_b = work,
-                      .work = work,
-                      .compute = *dm_compute_by((dm_operand)work),
-                      .accumulator = sums,
-                      .c = sums,
-                      .verify = true};
+  dm_problem problem = {.m = m,
+                        .n = n,
+                        .k = k,
+                        .file_a = work,
+                        .file_b = work,
+                        .work = work,
+                        .compute = *dm_compute_by((dm_operand)work),
+                        .accumulator = sums,
+                        .c = sums,
+                        .verify = true};
+  problem.compute.piece = 0; /* as equations have it, unless sums are to be right */
+  return problem;
 }
 
 /* Multiplies in the compute mode that users call NAME. */

@@ -85,4 +85,24 @@ TEST(plans_with_leads_multiply) {
   assert_true(plans[0] > 100 && plans[1] > 100 && plans[2] > 100);
 }
 
+/* Panels that tensor cores sum up are no longer than their sums are right. */
+TEST(panels_have_right_sums) {
+  static const char *const machines[] = {"gpu=h200 links=device", "gpu=h200 links=host"};
+  for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
+    for (int64_t piece = 0; piece <= 3584; piece += 1792) {
+      dm_problem problem = problem_of(4096, 4096, 1 << 20, DM_BF16);
+      problem.compute.piece = piece;
+      const dm_machine machine = machine_of(machines[i]);
+      const dm_plan plan = planned(&problem, &machine, 1, (dm_wishes){0});
+      if (piece > 0) assert_true(plan.kb <= piece);
+      const dm_wishes wide = {.panel = 4096};
+      dm_plan stated;
+      dm_status status = dm_plan_choose(&problem, &machine, 1, &wide, &stated);
+      if (piece == 0)
+        ok(status);
+      else
+        fails(status, DM_E_USAGE, "cut off");
+    }
+}
+
 RUN_ALL(test_plan_ramp)

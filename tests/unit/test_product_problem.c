@@ -86,6 +86,23 @@ TEST(types) {
   }
 }
 
+/* Only GPUs' sums of 16-bit products go in pieces, and only if they are to. */
+TEST(pieces_of_k) {
+  dm_problem p = {0};
+  ok(dm_types_of(DM_BF16, &(dm_equation){.accumulate = DM_ACCUMULATE_F32}, &p));
+  const int64_t piece = p.compute.piece;
+  assert_in_range(piece, 64, 4096);
+  ok(dm_types_of(DM_BF16, &(dm_equation){.accumulate = DM_ACCUMULATE_FAST}, &p));
+  assert_int_equal(p.compute.piece, 0);
+  ok(dm_types_of(DM_F64, &(dm_equation){.accumulate = DM_ACCUMULATE_F32}, &p));
+  assert_int_equal(p.compute.piece, 0);
+  for (int a = DM_ACCUMULATE_FAST; a <= DM_ACCUMULATE_F32; a++) {
+    const dm_equation e = {.accumulate = (dm_accumulate)a, .accumulate_stated = true};
+    ok(dm_types_of(DM_F16, &e, &p));
+    fails(dm_types_of(DM_F32, &e, &p), DM_E_USAGE, "f32 are not added in pieces");
+  }
+}
+
 TEST(numbers_of_moduli) {
   static const char *const refused[] = {"f64:int8:7",   "f64:int8:21", "f64:int8:",  "f64:int8:08",
                                         "f64:int8:8 ",  "f64:int8:-8", "f64:15",     "f64:int9",
