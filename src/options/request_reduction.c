@@ -31,10 +31,8 @@ static dm_status check_details(const dm_settings *s, const dm_reductions *kept) 
 
 /* C has no elements of its own in a file. */
 static dm_status check_form(const dm_settings *s) {
-  static const char *const options[] = {
-      "append",   "chunk",         "deflate",    "zstd",
-      "shuffle",  "triangle",      "checkpoint", "checkpoint-interval",
-      "write-by", "on-corruption", NULL};
+  static const char *const options[] = {"append",   "chunk",    "deflate",       "zstd", "shuffle",
+                                        "triangle", "write-by", "on-corruption", NULL};
   for (int i = 0; options[i]; i++)
     if (dm_given(s, options[i]))
       return dm_hint(dm_fail(DM_E_USAGE, "--%s applies to a C that is stored", options[i]),

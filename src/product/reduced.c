@@ -1,5 +1,6 @@
 #include "product/reduced.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,11 +81,18 @@ static dm_status reduced_add_tile(reduced *r, const dm_dataset *a, const dm_data
                   : reduced_keep(r, part, row, cols.begin, mirrored);
 }
 
+/* The state of all rows, if it is time. */
+static dm_status reduced_record(reduced *r, bool now) {
+  return dm_reduced_state_keep(r->run, r->multiply, r->tiles, r->step, r->unchecked, now,
+                               r->reducer, r->multiply->kept.count, &r->state);
+}
+
 /* What could not be verified is for the end to say, and progress is that of all tiles. */
 static dm_status reduced_multiply_tile(reduced *r, dm_multiply *job, dm_range rows, dm_range cols) {
   dm_status status = dm_inner_multiply(r->run, job, &r->unchecked);
   if (status && status->code == DM_E_STOPPED)
-    dm_hint(status, "its tiles are not recorded: the same command begins again");
+    dm_hint(status, r->state.on ? "the same command goes on after the last tile"
+                                : "its tiles are not recorded: the same command begins again");
   r->done += (double)dm_range_size(rows) * (double)dm_range_size(cols);
   dm_progress_show(&r->progress, (dm_standing){.done = r->done / r->all});
   return status;
@@ -108,8 +116,17 @@ static dm_status reduced_compute_tile(reduced *r, const dm_dataset *a, const dm_
   job->checkpoint = false;
   job->scratch = true;
   DM_TRY(reduced_multiply_tile(r, job, rows, cols));
+  DM_TRY(dm_comm_agree(r->run->world, reduced_add_tile(r, a, b, rows, cols)));
   r->tiles++;
-  return dm_comm_agree(r->run->world, reduced_add_tile(r, a, b, rows, cols));
+  return reduced_record(r, false);
+}
+
+/* Whether an earlier run has merged the next tile, of ROWS and COLS. */
+static bool reduced_was_merged(reduced *r, dm_range rows, dm_range cols) {
+  if (r->tiles >= r->taken) return false;
+  r->tiles++;
+  r->done += (double)dm_range_size(rows) * (double)dm_range_size(cols);
+  return true;
 }
 
 static dm_range reduced_tile_range(const reduced *r, int64_t i, int64_t all) {
@@ -128,6 +145,7 @@ static dm_status reduced_compute_row(reduced *r, int64_t i) {
   for (int64_t j = first; j * r->step < p->n && !status && (!r->diagonal || j == i); j++) {
     const dm_range cols = reduced_tile_range(r, j, p->n);
     const bool same = r->symmetric && i == j;
+    if (reduced_was_merged(r, rows, cols)) continue;
     if (!same)
       status = dm_comm_agree(r->run->world,
                              dm_cut_lines(&r->multiply->b, reduced_lines_of(r, 1), cols, &b));
@@ -152,6 +170,7 @@ static dm_status reduced_choose_step(reduced *r) {
     step = dm_ceil_div(step, 2);
   const int64_t even = dm_ceil_div(longest, dm_ceil_div(longest, step)); /* alike, and aligned */
   r->step = step < longest ? dm_round_up(even, 8) : longest;
+  if (r->state.step > 0) r->step = r->state.step; /* that of the tiles that are taken */
   DM_TRY(dm_comm_max_i64(r->run->world, &r->step, 1));
   DM_TRY(dm_bytes_of(dm_ceil_div(dm_min(r->step, p->m), r->run->ranks), dm_min(r->step, p->n),
                      (int)size, &r->tile_bytes));
@@ -216,6 +235,8 @@ static dm_status reduced_compute_all(reduced *r) {
                     r->run->ranks);
   dm_status status = DM_OK;
   for (int64_t i = 0; i * r->step < p->m && !status; i++) status = reduced_compute_row(r, i);
+  if (status && status->code == DM_E_STOPPED && status->agreed)
+    status = dm_status_first(status, reduced_record(r, true));
   dm_progress_end(&r->progress);
   return status;
 }
@@ -227,13 +248,35 @@ static dm_status reduced_unchanged(const reduced *r) {
 
 /* ---- all ---- */
 
+/* What an earlier run has kept. Its tiles need memory, too. */
+static dm_status reduced_resume(reduced *r) {
+  const dm_problem *p = &r->problem;
+  char metric[DM_DISTANCE_TEXT];
+  const double width = (double)dm_ceil_div(dm_min(p->m, p->n), r->run->ranks);
+  const double fits = (double)r->share / 2.0 / (double)dm_dtype_size(r->tile);
+  int64_t most = dm_max(p->m, p->n);
+  if (width * (double)most > fits) most = (int64_t)sqrt(fits * (double)r->run->ranks);
+  if (r->kept) return DM_OK;
+  DM_TRY(dm_reduced_state_open(r->run, r->multiply, p,
+                               dm_distance_text(&r->stated->equation.distance, metric), most,
+                               r->reducer, r->multiply->kept.count, &r->state));
+  r->taken = r->state.tiles;
+  r->unchecked = r->state.unchecked;
+  if (r->taken > 0)
+    dm_log_line(&r->run->log, DM_LOG_NOTE, "resuming: %lld tiles are taken from an earlier run",
+                (long long)r->taken);
+  return DM_OK;
+}
+
 /* Of what is kept: joins what the ranks have, and writes it. */
 static dm_status reduced_join(reduced *r) {
   for (int i = 0; i < r->multiply->kept.count; i++)
     DM_TRY(dm_reducer_join(r->reducer[i], r->run->world));
   DM_TRY(dm_comm_agree(r->run->world, reduced_unchanged(r)));
   dm_run_phase(r->run, "writing", DM_SYNC_PATIENCE);
-  return dm_comm_agree(r->run->world, r->run->rank == 0 ? dm_reduced_deliver(r) : DM_OK);
+  dm_status status = r->run->rank == 0 ? dm_reduced_deliver(r) : DM_OK;
+  if (!status && r->run->rank == 0) dm_reduced_state_remove(r->multiply, &r->state);
+  return dm_comm_agree(r->run->world, status);
 }
 
 /* Stores all of C. */
@@ -249,6 +292,7 @@ static dm_status reduced_store_all(reduced *r) {
 
 static dm_status reduced_make(reduced *r, dm_record *record) {
   DM_TRY(reduced_open_reducers(r));
+  DM_TRY(reduced_resume(r));
   DM_TRY(reduced_choose_step(r));
   if (r->whole) {
     DM_TRY(reduced_store_all(r));

@@ -5,6 +5,7 @@
 
 #include "product/distances.h"
 #include "product/reduced.h"
+#include "product/reduced_state.h"
 #include "product/stored_tiles.h"
 
 /* A product whose C is reduced. */
@@ -15,11 +16,13 @@ typedef struct reduced {
   dm_reduced_kept *kept; /* the result; NULL: a file */
   dm_problem problem;
   dm_reducer *reducer[DM_REDUCTIONS];
-  void *copies[2];        /* of A and B that were in other memory */
-  void *rows;             /* of a tile of C: this rank's */
-  dm_dtype tile;          /* the type of its elements */
-  int64_t step;           /* rows and columns of most tiles */
-  int64_t tiles;          /* computed so far */
+  void *copies[2]; /* of A and B that were in other memory */
+  void *rows;      /* of a tile of C: this rank's */
+  dm_dtype tile;   /* the type of its elements */
+  int64_t step;    /* rows and columns of most tiles */
+  int64_t tiles;   /* merged so far, */
+  int64_t taken;   /* the first ones by an earlier run */
+  dm_reduced_state state;
   int64_t process, share; /* bytes of memory of this process, and those that the rank has besides */
   int64_t tile_bytes;     /* this rank's, of a tile */
   dm_progress progress;

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"
@@ -76,6 +77,7 @@ dm_status dm_reducer_new(const dm_reduction *what, int64_t lines, int64_t length
   r->ops = kinds[what->kind].ops;
   r->lines = lines;
   r->length = length;
+  r->room = room;
   dm_status status = r->ops->open(r, room);
   if (!status) {
     *reducer = r;
@@ -235,6 +237,54 @@ dm_status dm_reducer_join(dm_reducer *r, const dm_comm *comm) {
     r->nans[0] += nans;
   }
   return dm_comm_agree(comm, status);
+}
+
+dm_status dm_reducer_gather(dm_reducer *r, const dm_comm *comm) {
+  DM_TRY(dm_reducer_join(r, comm));
+  dm_status status = DM_OK;
+  if (dm_comm_rank(comm) != 0) {
+    r->ops->close(r);
+    r->kept = NULL;
+    memset(r->nans, 0, sizeof r->nans);
+    status = r->ops->open(r, r->room);
+  }
+  return dm_comm_agree(comm, status);
+}
+
+/* ---- on a disk ---- */
+
+dm_status dm_reducer_save(dm_reducer *r, dm_reducer_mover *write, void *context) {
+  dm_reduce_state states[DM_REDUCE_STATES] = {{.data = NULL}};
+  int64_t sizes[DM_REDUCE_STATES + 1] = {0};
+  DM_TRY(r->ops->settle(r));
+  const int count = r->ops->states(r, states);
+  for (int i = 0; i < count; i++) sizes[i] = states[i].bytes;
+  sizes[DM_REDUCE_STATES] = dm_reducer_nan(r);
+  DM_TRY(write(context, sizes, sizeof sizes));
+  for (int i = 0; i < count; i++)
+    if (states[i].bytes > 0) DM_TRY(write(context, states[i].data, states[i].bytes));
+  return DM_OK;
+}
+
+static dm_status reducer_read_states(const int64_t *sizes, dm_reduce_state *states,
+                                     dm_reducer_mover *read, void *context) {
+  for (int i = 0; i < DM_REDUCE_STATES; i++) {
+    states[i].bytes = sizes[i];
+    DM_TRY(dm_buffer_alloc(dm_max(1, sizes[i]), &states[i].data));
+    if (sizes[i] > 0) DM_TRY(read(context, states[i].data, sizes[i]));
+  }
+  return DM_OK;
+}
+
+dm_status dm_reducer_load(dm_reducer *r, dm_reducer_mover *read, void *context) {
+  dm_reduce_state states[DM_REDUCE_STATES] = {{.data = NULL}};
+  int64_t sizes[DM_REDUCE_STATES + 1];
+  DM_TRY(read(context, sizes, sizeof sizes));
+  dm_status status = reducer_read_states(sizes, states, read, context);
+  if (!status) status = r->ops->absorb(r, states);
+  if (!status) r->nans[0] += sizes[DM_REDUCE_STATES];
+  free_states(states);
+  return status;
 }
 
 /* ---- the result ---- */

@@ -76,6 +76,16 @@ dm_status dm_reducer_add(dm_reducer *reducer, dm_view part, int64_t row, int64_t
 /* Collective: rank 0's reducer has what all ranks have added. */
 dm_status dm_reducer_join(dm_reducer *reducer, const dm_comm *comm);
 
+/* Collective: the same before more is added; the other ranks' reducers are empty afterwards. */
+dm_status dm_reducer_gather(dm_reducer *reducer, const dm_comm *comm);
+
+/* Passes all that REDUCER has to WRITE, piece by piece; on rank 0, after it was gathered. LOAD adds
+ * what was written, from a reducer of the same lines and kind, as READ brings it in the same
+ * pieces. */
+typedef dm_status dm_reducer_mover(void *context, void *data, int64_t bytes);
+dm_status dm_reducer_save(dm_reducer *reducer, dm_reducer_mover *write, void *context);
+dm_status dm_reducer_load(dm_reducer *reducer, dm_reducer_mover *read, void *context);
+
 /* Bytes of memory that it uses now. */
 int64_t dm_reducer_bytes(const dm_reducer *reducer);
 

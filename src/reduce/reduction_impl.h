@@ -50,6 +50,7 @@ struct dm_reducer {
   dm_reduction what;
   const dm_reduce_ops *ops;
   int64_t lines, length;
+  int64_t room;
   int64_t nans[DM_REDUCE_SLOTS]; /* the first one also has those of other ranks */
   void *kept;
 };

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""The state of a reduction: a run that is killed while it writes, syncs or renames it, or is stopped, goes on with the same
+command, on any number of ranks, to the bits of an undisturbed run. A state of other inputs, of another command, or that was
+changed or cut off is not taken. Without room for it the run goes on."""
+import os
+
+import h5py
+import numpy as np
+
+import faulty_runs
+import running
+from running import expect
+
+STATE = ".damier-kept"
+
+
+class Bed:
+    def __init__(self, folder, options):
+        self.folder, self.damier, self.shim = folder, options.damier, options.shim
+        x = np.random.default_rng(0).integers(-3, 4, (2000, 20)).astype("f4")
+        np.save(folder / "x.npy", x)
+        memory = f"host={running.process_mib(options.damier) + 10}MiB"
+        self.words = ["--of", "rows", "--top", "5", "--above", "80", "--reduce", "max,sum", "--no-self", "--memory", memory,
+                      "--checkpoint-interval", "0", "--read-by", "pread"]
+        self.run("whole", 1)
+        self.wanted = self.read("whole")
+
+    def run(self, name, ranks, fault=None, x="x", more=(), codes=(0,)):
+        words = running.command(ranks, self.damier, "gram", self.folder / f"{x}.npy", "-o", self.folder / f"{name}.h5", *self.words, *more)
+        environment = {} if fault is None else {"LD_PRELOAD": running.preloading(self.shim), "FAULT_PATH": STATE, **fault}
+        done = running.ended(words, **environment)
+        expect(done.returncode in codes, f"{name}: exit {done.returncode}\n{done.stderr}")
+        return done.stderr
+
+    def read(self, name):
+        with h5py.File(self.folder / f"{name}.h5") as file:
+            return {f"{group}/{array}": file["c"][group][array][:] for group in file["c"] for array in file["c"][group]}
+
+    def state(self, name):
+        return self.folder / f"{name}.h5{STATE}"
+
+    def expect_whole(self, name):
+        got = self.read(name)
+        for key, array in self.wanted.items():
+            expect(np.array_equal(array, got[key]), f"{name}: another {key}")
+        left = [file for file in os.listdir(self.folder) if STATE in file]
+        expect(not left, f"{name}: left {left}")
+
+
+def killed(bed):
+    for i, (fault, ranks, then) in enumerate((("write:25:kill", 1, 1), ("fsync:3:kill", 2, 2), ("rename:2:kill", 1, 2),
+                                              ("rename:3:kill", 3, 1), ("unlink:1:kill", 1, 1))):
+        name = f"killed{i}"
+        bed.run(name, ranks, {"FAULT": fault, "FAULT_RANK": "0"}, codes=faulty_runs.KILLED)
+        expect(bed.state(name).exists(), f"{fault}: no state")
+        said = bed.run(name, then, more=["--force"])
+        expect("resuming: " in said, f"{fault}: {said}")
+        bed.expect_whole(name)
+
+
+def stopped(bed):
+    """A signal between two tiles: what is merged is written whatever the interval."""
+    interval, counts = ["--checkpoint-interval", "1h"], bed.folder / "counts"
+    bed.run("counted", 1, {"FAULT_COUNT": str(counts), "FAULT_PATH": "x.npy"})
+    number = faulty_runs.counted(counts)[0, "read"] - 3  # samples of the inputs are read before
+    said = bed.run("stopped", 1, {"FAULT": f"read:{number}:term", "FAULT_PATH": "x.npy"}, more=interval, codes=(75,))
+    expect("the same command goes on" in said, said)
+    expect(bed.state("stopped").exists(), f"no state\n{number} {said}")
+    again = bed.run("stopped", 2)
+    expect("resuming: " in again, f"not resumed\n{said}\n{again}")
+    bed.expect_whole("stopped")
+
+
+def not_taken(bed):
+    x = np.load(bed.folder / "x.npy")
+    for name, change in (("other", lambda path: None), ("cut", lambda path: os.truncate(path, 1000)),
+                         ("flipped", lambda path: flip(path)), ("command", lambda path: None)):
+        bed.run(name, 1, {"FAULT": "rename:4:kill"}, codes=faulty_runs.KILLED)
+        change(bed.state(name))
+        if name == "other":  # inputs: the same again, but later
+            np.save(bed.folder / "x.npy", x)
+        said = bed.run(name, 1, more=["--no-self", "--by", "abs"] if name == "command" else [])
+        expect("all tiles are computed" in said and "resuming" not in said, f"{name}: {said}")
+        if name != "command":
+            bed.expect_whole(name)
+
+
+def flip(path):
+    with open(path, "r+b") as file:
+        file.seek(3000)
+        byte = file.read(1)[0]
+        file.seek(3000)
+        file.write(bytes([byte ^ 4]))
+
+
+def no_room(bed):
+    """Only the recording ends."""
+    said = bed.run("full", 1, {"FAULT": "write:9:28"})
+    expect("not recorded any more" in said, said)
+    bed.expect_whole("full")
+
+
+def main():
+    options = faulty_runs.options()
+    with faulty_runs.scratch() as folder:
+        bed = Bed(folder, options)
+        cases = (killed, stopped, not_taken, no_room)
+        failures = running.each(lambda case: case(bed), cases, lambda case: case.__name__, workers=1)
+    running.finish(failures, len(cases))
+
+
+main()
