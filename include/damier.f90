@@ -111,6 +111,20 @@ module damier
       integer(c_int), value :: of_rows
       type(damier_error), intent(out) :: error
     end function
+    integer(c_int) function damier_pca(context, x, of_rows, kept, error) bind(c)
+      import
+      type(c_ptr), value :: context
+      type(damier_matrix), intent(in) :: x, kept
+      integer(c_int), value :: of_rows
+      type(damier_error), intent(out) :: error
+    end function
+    integer(c_int) function damier_svd(context, x, of_rows, kept, error) bind(c)
+      import
+      type(c_ptr), value :: context
+      type(damier_matrix), intent(in) :: x, kept
+      integer(c_int), value :: of_rows
+      type(damier_error), intent(out) :: error
+    end function
     integer(c_int) function damier_cov_two(context, x, y, of_rows, c, error) bind(c)
       import
       type(c_ptr), value :: context

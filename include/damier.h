@@ -410,6 +410,38 @@ DAMIER_API int damier_cov(damier_context *context, const damier_matrix *x, int o
 DAMIER_API int damier_cor(damier_context *context, const damier_matrix *x, int of_rows,
                           const damier_matrix *c, damier_error *error);
 
+/** Principal components of X.  Collective.
+ *
+ * The option "rank" says how many; "tolerance", "method", "passes", "oversampling", "seed", "scale"
+ * and those of damier_cov say how. A result in memory is a damier_kept: damier_kept_array returns,
+ * on rank 0 and in f64, "components" (rank x variables), "singular_values", "explained_variance",
+ * "explained_variance_ratio", "mean", with "scale" also "scale", and the residuals |X v - s u| and
+ * |X^T u - s v| of each component as parts of the largest singular value, "residuals_u" and
+ * "residuals_v". The entry of largest magnitude of each component is positive. The option "scores"
+ * names a file for X times the components.
+ *
+ * DAMIER_E_UNCHECKED: residuals exceed the option "tolerance"; the result is complete.
+ * @param context of this rank
+ * @param x in a file or in memory, real
+ * @param of_rows 0: columns are variables; else rows
+ * @param result damier_kept(), or damier_file() for a file with these arrays
+ * @param error filled; may be NULL
+ * @return a damier_code */
+DAMIER_API int damier_pca(damier_context *context, const damier_matrix *x, int of_rows,
+                          const damier_matrix *result, damier_error *error);
+
+/** The largest singular values of X and its right singular vectors: as damier_pca, but nothing is
+ * subtracted, and there are no variances; "squares_ratio" are the squares of the singular values as
+ * parts of the sum of all squares, where that is known.  Collective.
+ * @param context of this rank
+ * @param x in a file or in memory, real
+ * @param of_rows 0: vectors of the row space of X; else of its column space
+ * @param result as in damier_pca
+ * @param error filled; may be NULL
+ * @return a damier_code */
+DAMIER_API int damier_svd(damier_context *context, const damier_matrix *x, int of_rows,
+                          const damier_matrix *result, damier_error *error);
+
 /** Covariances of the columns of X with those of Y, or of their rows.  Collective.
  *
  * As damier_cov: C is m x n for m columns (rows) of X and n of Y, which have equally many

@@ -20,6 +20,7 @@ from ._limits import few_blas_threads as _few_blas_threads
 with _few_blas_threads():
     from ._context import Context, Path
     from ._agreement import agree as _agree, check_comm as _check_comm
+    from ._components import PCA, Components, scores_of as _scores_of
     from ._errors import (CorruptError, DamierWarning, DeviceError, Error, FileError, FitError, HangError, InputError, InternalError,
                           MPIError, StoppedError, UncheckedError, UncheckedWarning, UsageError, VerifyError)
     from ._handle import Progress, Record
@@ -32,9 +33,9 @@ with _few_blas_threads():
 
 __version__ = "0.3.0"
 
-__all__ = ["BlockCyclic", "Context", "CorruptError", "DamierWarning", "DeviceError", "Error", "FileError", "FitError", "HangError",
-           "InputError", "InternalError", "MPIError", "Matrix", "OnOne", "Replicated", "Rows", "Sparse", "StoppedError", "Stored", "Top", "UncheckedError", "UncheckedWarning",
-           "UsageError", "VerifyError", "cor", "cov", "gram", "info", "matmul", "multiply", "plan", "verify", "version"]
+__all__ = ["BlockCyclic", "Components", "Context", "CorruptError", "DamierWarning", "DeviceError", "Error", "FileError", "FitError", "HangError",
+           "InputError", "InternalError", "MPIError", "Matrix", "OnOne", "PCA", "Replicated", "Rows", "Sparse", "StoppedError", "Stored", "Top", "UncheckedError", "UncheckedWarning",
+           "UsageError", "VerifyError", "cor", "cov", "gram", "info", "matmul", "multiply", "pca", "plan", "svd", "verify", "version"]
 
 
 def version() -> str:
@@ -172,6 +173,49 @@ def _covariance(name: str, x: Any, y: Any, out: Any, comm: Any, of: str, divide:
             return context.with_itself(name, x, out, of) if y is None else context.between_files(name, x, y, out, of)
     with _context_for(comm, options) as context:
         return context.of_itself(name, x, out, of) if y is None else context.between(name, x, y, out, of)
+
+
+def pca(x: Any, k: int, out: Any = None, comm: Any = None, *, of: str = "columns", scores: Any = False,
+        progress: Progress | None = None, **options: Any) -> Any:
+    """The ``k`` first principal components of ``x``, whose columns are variables, or its rows: :class:`Components`.
+
+    ``x`` is an array, as for :func:`cov`, or a location of a dataset, which may be larger than memory.  If ``out`` names a file, that
+    gets the arrays, as of ``damier pca``, and the record is returned.  With ``scores=True`` the result has the scores of the
+    observations; with ``out`` they are the name of a file for them.  With ``comm`` rank 0 gets the result, other ranks None.
+
+    Options are those of ``damier pca``: ``scale``, ``weights``, ``missing``, ``divide``, ``tolerance``, ``method``, ``passes``,
+    ``oversampling``, ``seed``, ``type``, ``memory``...  Where residuals exceed ``tolerance``, an :class:`UncheckedWarning` says so.
+
+    >>> found = damier.pca(np.array([[1.0, 2.0], [3.0, 3.0], [5.0, 7.0], [8.0, 8.0]]), 1)
+    >>> found.components.round(3), found.explained_variance.round(3), found.converged
+    (array([[0.712, 0.702]]), array([17.126]), True)
+    """
+    return _components("pca", x, k, out, comm, of, scores, progress, options)
+
+
+def svd(x: Any, k: int, out: Any = None, comm: Any = None, *, of: str = "columns", scores: Any = False,
+        progress: Progress | None = None, **options: Any) -> Any:
+    """The ``k`` largest singular values of ``x`` and its right singular vectors, as :func:`pca`; nothing is subtracted.
+
+    >>> damier.svd(np.diag([1.0, 3.0, 2.0]), 2).singular_values
+    array([3., 2.])
+    """
+    return _components("svd", x, k, out, comm, of, scores, progress, options)
+
+
+def _components(name: str, x: Any, k: int, out: Any, comm: Any, of: str, scores: Any, progress: Any, options: dict[str, Any]) -> Any:
+    problem = UsageError("scores are the name of a file for them, beside out") if out is not None and scores is True else None
+    if out is None and scores and (comm is not None or of == "rows"):
+        problem = UsageError("scores are of the rows of x, and of one process", hint="with out, scores may name a file")
+    _check_comm(comm)
+    _agree(comm, problem, (name, out is None), explain=lambda _: UsageError(f"{name} to a file on some ranks, to arrays on others"))
+    more = {"scores": scores} if out is not None and scores else {}
+    with Context(comm, progress=progress, **options, **more) as context:
+        found = context.components(name, x, k, out, of)
+    if out is None and scores:
+        kept = {key: options[key] for key in ("missing", "memory", "threads", "backend", "type", "missing_value") if key in options}
+        found.scores = _scores_of(x, found.components, found.mean, found.scale, kept)
+    return found
 
 
 def multiply(a: Any, b: Any, output: Path | None = None, comm: Any = None, *, c: Path | None = None,

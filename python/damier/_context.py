@@ -317,6 +317,21 @@ class Context(Handle):
         return result.matrix.array
 
     @_alone
+    def components(self, product: str, x: Any, count: int, out: Any, of: str) -> Any:
+        """The results of :func:`damier.pca` or :func:`damier.svd`, or their record if OUT names a file; collective."""
+        function = getattr(lib.library, f"damier_{product}")
+        of_rows, problem = attempt(_of_rows, of)
+        self._begin((product, of_rows), [x], None, problem)
+        operand = self._operand(x, "x", floats=True)
+        self._agree([operand])
+        self._common = None
+        with self._with(rank=count):
+            found = self._keep(lambda context, x, c, error: function(context, x, of_rows, c, error), [operand], out)
+        if out is None and found is not None:
+            found.converged = self.record["components"]["converged"]
+        return found
+
+    @_alone
     def between(self, product: str, x: Any, y: Any, out: Any, of: str) -> Any:
         """The PRODUCT "cov" or "cor" of the columns of X with those of Y; collective."""
         function = getattr(lib.library, f"damier_{product}_two")

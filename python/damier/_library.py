@@ -112,6 +112,8 @@ def _declare(library: ctypes.CDLL) -> None:
         "damier_gram": (ctypes.c_int, [context, matrix, ctypes.c_int, matrix, error]),
         "damier_cov": (ctypes.c_int, [context, matrix, ctypes.c_int, matrix, error]),
         "damier_cor": (ctypes.c_int, [context, matrix, ctypes.c_int, matrix, error]),
+        "damier_pca": (ctypes.c_int, [context, matrix, ctypes.c_int, matrix, error]),
+        "damier_svd": (ctypes.c_int, [context, matrix, ctypes.c_int, matrix, error]),
         "damier_cov_two": (ctypes.c_int, [context, matrix, matrix, ctypes.c_int, matrix, error]),
         "damier_cor_two": (ctypes.c_int, [context, matrix, matrix, ctypes.c_int, matrix, error]),
         "damier_plan": (ctypes.c_int, [context, matrix, matrix, matrix, error]),

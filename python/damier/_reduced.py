@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _library as lib
+from ._components import Components
 from ._device import moved_beside
 from ._options import DTYPE_OF_TYPE
 
@@ -59,6 +60,8 @@ def arrays_of(context: ctypes.c_void_p, beside: Any = None) -> Any:
 def _result_of(found: dict[str, Any]) -> Any:
     if "values" in found:
         return Top(**found)
+    if "components" in found:
+        return Components(**found)
     return Sparse(**found) if "indptr" in found else next(iter(found.values()))
 
 

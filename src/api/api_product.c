@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/library.h"
+#include "core/buffer.h"
 #include "engine/dataset_input.h"
 #include "product/pairwise.h"
 #include "product/reduced.h"
@@ -21,7 +22,7 @@ static bool is_like_kept(const dm_api_product *p, const dm_stated *stated) {
   const dm_stated *before = &p->stated;
   bool like = p->is_kept && !stated->plan_only && stated->gram == before->gram &&
               stated->of_rows == before->of_rows && stated->covariance == before->covariance &&
-              stated->correlation == before->correlation;
+              stated->correlation == before->correlation && !stated->components;
   for (int x = 0; x < 3 && like; x++) like = all[x] && is_like(all[x], &p->kept[x]);
   return like;
 }
@@ -74,6 +75,14 @@ static dm_status settle_kept(const dm_api_product *p, const dm_reductions *kept)
                                    "\"top\", \"above\", \"below\" and \"reduce\" do");
 }
 
+/* The result has more than one array. */
+static dm_status settle_components(dm_api_product *p) {
+  if (is_kept_only(p->c)) return DM_OK;
+  if (is_file(p->c)) return dm_value_take(dm_value_find("output"), p->c->file, &p->settings);
+  return dm_hint(dm_fail(DM_E_USAGE, "components are several arrays"),
+                 "damier_kept() keeps them in memory; damier_file() names a file for them");
+}
+
 /* All ranks know the matrix that beta multiplies, and the destination of C. */
 static dm_status settle(dm_api_product *p) {
   const damier_context *context = p->context;
@@ -83,6 +92,7 @@ static dm_status settle(dm_api_product *p) {
   DM_TRY(dm_request_check_beta(s, context->has_old));
   p->files.has_c = dm_request_reads_c(s);
   DM_TRY(dm_request_reductions(s, &kept));
+  if (p->stated.components) return settle_components(p);
   if (is_kept_only(p->c)) return settle_kept(p, &kept);
   p->old = (damier_matrix){.division = DAMIER_IN_FILE};
   const bool stated = context->has_old && !dm_checks_is_same(&context->old, p->c);
@@ -137,6 +147,11 @@ static dm_status arrange(dm_api_product *p) {
   return DM_OK;
 }
 
+/* X is inspected. */
+static dm_status describe_components(dm_api_product *p) {
+  return dm_request_settle_components(&p->settings, &p->context->run.log, is_file(p->c), &p->files);
+}
+
 /* Rejects contradictions before anything is started. */
 static dm_status describe_all(dm_api_product *p) {
   dm_product_files *f = &p->files;
@@ -144,6 +159,7 @@ static dm_status describe_all(dm_api_product *p) {
   const dm_equation equation = equation_of(p);
   DM_TRY(describe(p, p->a, 0, &f->a));
   DM_TRY(describe(p, p->b, 1, &f->b));
+  if (p->stated.components) return describe_components(p);
   if (f->has_c && is_file(&p->old))
     DM_TRY(
         dm_request_inspect_at(&p->settings, &p->context->run.log, &p->settings.old_c, &f->c, NULL));
@@ -318,16 +334,27 @@ dm_status dm_api_product_in_place(dm_api_product *product, dm_in_place_outcome *
     memset(product->whole, 0, sizeof product->whole);
     describe_job(product, job);
   }
-  if (dm_is_pairwise(job) || dm_is_reduced(job)) return DM_OK;
+  if (product->stated.components || dm_is_pairwise(job) || dm_is_reduced(job)) return DM_OK;
   DM_TRY(dm_in_place_run(&context->in_place, &context->run, job, outcome, taken));
   keep(product, *taken);
   return DM_OK;
+}
+
+static dm_status find_components(dm_api_product *p, dm_record *record) {
+  DM_FREED dm_components *job = NULL;
+  const dm_run *run = &p->context->run;
+  DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &job)));
+  DM_TRY(dm_comm_agree(run->world, dm_request_components_job(&p->settings, &p->files, job)));
+  job->multiply = p->job;
+  return dm_components_run(&p->context->run, job, is_kept_only(p->c) ? &p->context->found : NULL,
+                           record);
 }
 
 dm_status dm_api_product_multiply(dm_api_product *product, dm_record *record) {
   DM_TRY(see_whole(product));
   dm_multiply *job = &product->job;
   describe_job(product, job);
+  if (product->stated.components) return find_components(product, record);
   if (dm_is_reduced(job))
     return dm_reduced_run(&product->context->run, job,
                           is_kept_only(product->c) ? &product->context->kept : NULL, record);

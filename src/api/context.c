@@ -120,6 +120,7 @@ static void forget_record(damier_context *context) {
 static void forget_results(damier_context *context) {
   forget_record(context);
   dm_reduced_kept_free(&context->kept);
+  dm_components_result_free(&context->found);
 }
 
 static void close_context(damier_context *context) {
@@ -254,6 +255,7 @@ void damier_on_progress(damier_context *context,
 
 /* The verb of the command that makes the same product. */
 static const char *verb_of(const dm_stated *stated) {
+  if (stated->components) return stated->components;
   if (stated->correlation) return "cor";
   return stated->covariance ? "cov" : stated->gram ? "gram" : "multiply";
 }
@@ -286,8 +288,21 @@ const char *damier_record(const damier_context *context) {
   return context->recorded->text ? context->recorded->text : "";
 }
 
+static int found_array(const damier_context *context, int index, damier_array *array) {
+  const dm_file_array *found = &context->found.arrays[index];
+  *array = (damier_array){.of = verb_of(&context->product.stated),
+                          .name = found->name,
+                          .type = (damier_type)found->dtype,
+                          .rows = found->rows,
+                          .cols = found->cols,
+                          .data = found->data};
+  return 1;
+}
+
 int damier_kept_array(const damier_context *context, int index, damier_array *array) {
-  if (!context || !array || index < 0 || index >= context->kept.count) return 0;
+  if (!context || !array || index < 0) return 0;
+  if (index < context->found.count) return found_array(context, index, array);
+  if (index >= context->kept.count) return 0;
   const dm_reduced_array *kept = &context->kept.arrays[index].array;
   const bool whole = kept->dtype == DM_DTYPE_NONE;
   *array = (damier_array){.of = context->kept.arrays[index].of,
@@ -596,6 +611,20 @@ int damier_cor(damier_context *context, const damier_matrix *x, int of_rows, con
   return with_itself(
       context, x,
       (dm_stated){.c = c, .of_rows = of_rows != 0, .covariance = true, .correlation = true}, error);
+}
+
+int damier_pca(damier_context *context, const damier_matrix *x, int of_rows,
+               const damier_matrix *result, damier_error *error) {
+  return with_itself(
+      context, x,
+      (dm_stated){.c = result, .of_rows = of_rows != 0, .covariance = true, .components = "pca"},
+      error);
+}
+
+int damier_svd(damier_context *context, const damier_matrix *x, int of_rows,
+               const damier_matrix *result, damier_error *error) {
+  return with_itself(context, x,
+                     (dm_stated){.c = result, .of_rows = of_rows != 0, .components = "svd"}, error);
 }
 
 int damier_cov_two(damier_context *context, const damier_matrix *x, const damier_matrix *y,

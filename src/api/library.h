@@ -10,6 +10,7 @@
 #include "core/status.h"
 #include "core/units.h"
 #include "options/request.h"
+#include "product/components.h"
 #include "product/distributed.h"
 #include "product/in_place.h"
 #include "product/reduced.h"
@@ -33,6 +34,7 @@ typedef struct dm_stated {
   bool plan_only;
   bool gram, of_rows;           /* B is A, and transposed or conjugated; or A is */
   bool covariance, correlation; /* of B's lines, too, if it is not A */
+  const char *components;       /* "pca" or "svd" of A; NULL: a product */
 } dm_stated;
 
 /* The product of a call. */
@@ -77,7 +79,8 @@ struct damier_context {
   dm_settings settings;                /* the options set */
   double *numbers_of[DM_USER_VECTORS]; /* in memory, which the settings name; NULL: none */
   dm_recorded *recorded;
-  dm_reduced_kept kept; /* of the last call, on rank 0 */
+  dm_reduced_kept kept;       /* of the last call, on rank 0 */
+  dm_components_result found; /* the same */
   bool has_old;
   damier_matrix old; /* multiplied by beta, if stated */
   char *old_file;    /* its file's name, copied */

@@ -135,6 +135,10 @@ void dm_request_components(dm_settings *settings, bool of_rows, bool svd);
 dm_status dm_request_inspect_components(const dm_settings *settings, const dm_log *log,
                                         const char *operand, dm_product_files *files);
 
+/* The same of X that is inspected, as A and B of FILES; TO_FILE: the result is to be one. */
+dm_status dm_request_settle_components(const dm_settings *settings, const dm_log *log, bool to_file,
+                                       dm_product_files *files);
+
 /* The job of FILES. DM_E_USAGE: options that contradict each other, or no rank. */
 dm_status dm_request_components_job(const dm_settings *settings, const dm_product_files *files,
                                     dm_components *job);

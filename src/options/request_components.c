@@ -38,8 +38,7 @@ dm_status dm_request_components_job(const dm_settings *s, const dm_product_files
   job->tolerance = s->tolerance;
   job->seed = (uint64_t)s->seed;
   job->scores = s->scores;
-  if (job->scores.file[0] && !job->scores.dataset[0])
-    strcpy(job->scores.dataset, dm_output_is_npy(&job->scores) ? "" : "/scores");
+  if (job->scores.file[0] && !job->scores.dataset[0]) strcpy(job->scores.dataset, "/scores");
   return DM_OK;
 }
 
@@ -54,14 +53,11 @@ static dm_status check_scores(const dm_settings *s, const dm_dataset *const *inp
 }
 
 /* Whole numbers are read as f64. */
-static dm_status inspect_x(const dm_settings *s, const dm_log *log, const char *operand,
-                           dm_product_files *f) {
+static dm_status check_problem(const dm_settings *s, const dm_log *log, dm_product_files *f) {
   DM_FREED dm_settings *own = NULL;
   dm_problem problem;
   DM_TRY(dm_buffer_table(1, &own));
   *own = *s;
-  DM_TRY(dm_request_inspect_factor(s, log, operand, 0, &f->a));
-  DM_TRY(dm_request_inspect_factor(s, log, operand, 1, &f->b));
   if (!dm_given(s, "type") && dm_dtype_is_integer(dm_dataset_type(&f->a)))
     DM_TRY(dm_value_take(dm_value_find("type"), "f64", own));
   DM_TRY(dm_request_arrange(own, &f->a, &f->b, &f->form.leads));
@@ -71,18 +67,28 @@ static dm_status inspect_x(const dm_settings *s, const dm_log *log, const char *
   return DM_OK;
 }
 
-dm_status dm_request_inspect_components(const dm_settings *s, const dm_log *log,
-                                        const char *operand, dm_product_files *f) {
+dm_status dm_request_settle_components(const dm_settings *s, const dm_log *log, bool to_file,
+                                       dm_product_files *f) {
   const dm_equation equation = dm_request_equation(s);
   DM_TRY(check_components(s));
-  DM_TRY(inspect_x(s, log, operand, f));
+  DM_TRY(check_problem(s, log, f));
   DM_TRY(dm_request_inspect_vectors(s, log, &equation, &f->a, &f->b, &f->vectors));
   const dm_dataset *const inputs[] = {&f->a, &f->vectors.weights};
-  f->out = s->output;
-  if (dm_output_is_npy(&f->out))
-    return dm_hint(dm_fail(DM_E_USAGE, "a .npy file holds one array"),
-                   "name an HDF5 file: -o P.h5");
-  DM_TRY(
-      dm_output_check(&f->out, s->covariance ? "/pca" : "/svd", s->force, inputs, 2, NULL, NULL));
+  if (to_file) {
+    f->out = s->output;
+    if (dm_output_is_npy(&f->out))
+      return dm_hint(dm_fail(DM_E_USAGE, "a .npy file holds one array"),
+                     "name an HDF5 file: -o P.h5");
+    DM_TRY(
+        dm_output_check(&f->out, s->covariance ? "/pca" : "/svd", s->force, inputs, 2, NULL, NULL));
+  }
   return check_scores(s, inputs, 2);
+}
+
+dm_status dm_request_inspect_components(const dm_settings *s, const dm_log *log,
+                                        const char *operand, dm_product_files *f) {
+  DM_TRY(check_components(s));
+  DM_TRY(dm_request_inspect_factor(s, log, operand, 0, &f->a));
+  DM_TRY(dm_request_inspect_factor(s, log, operand, 1, &f->b));
+  return dm_request_settle_components(s, log, true, f);
 }

@@ -510,7 +510,7 @@ const dm_value dm_values[] = {
     {"oversampling", dm_value_set_count, AT(oversampling), .initial = "10"},
     {"tolerance", dm_value_set_real, AT(tolerance), .initial = "1e-5"},
     {"seed", dm_value_set_count, AT(seed), .initial = "1"},
-    {"scores", set_location, AT(scores), .programs_only = true},
+    {"scores", set_location, AT(scores)},
     {"as-column", dm_value_set_flag, AT(as_column)},
     {"as-row", dm_value_set_flag, AT(as_row)},
     {"row-axes-a", dm_value_set_count, AT(row_axes[0]), .least = 1},

@@ -9,6 +9,7 @@
 #include "core/units.h"
 #include "product/centered.h"
 #include "product/components_impl.h"
+#include "product/host_copy.h"
 #include "product/terms.h"
 
 enum {
@@ -27,10 +28,6 @@ static dm_status components_check_x(const dm_components *job) {
   const dm_multiply *m = &job->multiply;
   char name[DM_NAME];
   dm_location_name(&m->a.at, name);
-  if (m->in_memory[DM_A] && !m->a.memory.base)
-    return dm_hint(dm_fail(DM_E_USAGE, "components are of a matrix in a file, or in the host "
-                                       "memory of one process"),
-                   "copy it there from GPU memory, or write what several processes have to a file");
   if (dm_dtype_is_complex(dm_dataset_type(&m->a)))
     return dm_fail(DM_E_USAGE, "%s is complex; components are of real matrices", name);
   if (m->a.leads.count > 0 || dm_dataset_is_empty(&m->a))
@@ -125,6 +122,19 @@ static dm_status components_choose_step(dm_components_state *c) {
   return DM_OK;
 }
 
+/* X in GPU memory, or in parts, is multiplied from host memory that each rank sees whole. */
+static dm_status components_bring(dm_components_state *c) {
+  dm_multiply *m = c->multiply;
+  if (!m->in_memory[DM_A] || m->a.memory.base) return DM_OK;
+  DM_TRY(dm_host_copy(c->run, &m->engine, m->in_memory[DM_A], "X", c->share / 2, &m->a, &c->copy));
+  m->in_memory[DM_B] = m->in_memory[DM_A];
+  dm_dataset_set_memory(&m->b, m->a.memory);
+  const int64_t bytes = m->a.rows * m->a.cols * dm_dtype_size(m->a.memory.dtype);
+  c->process += bytes;
+  c->share = dm_max(0, c->share - bytes);
+  return DM_OK;
+}
+
 /* All that needs no reading. */
 static dm_status components_begin(dm_components_state *c, dm_multiply *own) {
   dm_run *run = c->run;
@@ -149,6 +159,7 @@ static dm_status components_begin(dm_components_state *c, dm_multiply *own) {
   c->share = dm_max(
       0, dm_setup_share(own->engine.memory_host, (double)dm_memory_available() / run->local_ranks) -
              c->process);
+  DM_TRY(components_bring(c));
   status = components_check_count(c);
   if (!status && run->rank == 0) status = components_choose_method(c);
   DM_TRY(dm_comm_agree(run->world, status));
@@ -350,6 +361,7 @@ static void components_close(dm_components_state *c) {
   free(c->pairs);
   free(c->rounded);
   free(c->y);
+  free(c->copy);
 }
 
 static dm_status components_on(dm_components_state *c, dm_components_result *result,
@@ -357,11 +369,12 @@ static dm_status components_on(dm_components_state *c, dm_components_result *res
   DM_FREED dm_multiply *own = NULL;
   dm_centered made = {.made = {NULL, NULL}};
   DM_TRY(dm_comm_agree(c->run->world, dm_buffer_table(1, &own)));
-  DM_TRY(components_begin(c, own));
-  dm_status status = components_center_x(c, &made);
+  dm_status status = components_begin(c, own);
+  if (!status) status = components_center_x(c, &made);
   if (!status) status = components_make(c, result, record);
   dm_centered_free(&made);
   if (!status || status->agreed) components_close(c);
+  if (status && result) dm_components_result_free(result);
   if (status && status->code == DM_E_STOPPED)
     dm_hint(status, "the search is not resumed: the same command begins again");
   return status ? status : components_end_status(c);
@@ -379,8 +392,9 @@ dm_status dm_components_plan(dm_run *run, const dm_components *job, dm_record *r
   dm_components_state c = {.run = run, .job = job, .started = dm_now()};
   DM_FREED dm_multiply *own = NULL;
   DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &own)));
-  DM_TRY(components_begin(&c, own));
-  if (!record || run->rank != 0) return DM_OK;
+  dm_status status = components_begin(&c, own);
+  components_close(&c);
+  if (status || !record || run->rank != 0) return status;
   const bool gram = c.method == DM_METHOD_GRAM;
   const double flops = components_cost(&c, c.method);
   const int64_t basis = dm_times(c.small, dm_times(16, c.width));

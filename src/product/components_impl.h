@@ -40,7 +40,8 @@ typedef struct dm_components_state {
    * pairs of op(X) times them. */
   double *p, *z, *pairs;
   void *rounded;
-  void *y; /* every rank: its rows of op(X) times them */
+  void *copy; /* X in host memory; NULL: it is read where it is */
+  void *y;    /* every rank: its rows of op(X) times them */
   int64_t passes;
   bool unchecked, converged;
   double orthogonality[2];

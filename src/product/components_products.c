@@ -38,7 +38,7 @@ static void components_take(const dm_components_state *c, int x, const component
     *memory = f->memory;
     *set = (dm_dataset){.rows = memory->rows, .cols = memory->cols, .dtype = memory->dtype};
     strcpy(set->at.file, "memory");
-    strcpy(set->at.dataset, x == 0 ? "A" : "B");
+    strcpy(set->at.dataset, x == 0 ? "left" : "right"); /* X in memory has another name */
     if (c->run->ranks == 1) dm_dataset_set_memory(set, components_view(memory));
     job->in_memory[x] = memory;
   }
@@ -209,6 +209,7 @@ dm_status dm_components_score(dm_components_state *c, double *components, double
   }
   *job = *c->multiply;
   job->out = c->job->scores;
+  job->form.npy = dm_output_is_npy(&job->out);
   const bool file = c->job->scores.file[0] != '\0';
   return components_multiply(c,
                              &(components_product){.a = components_x(&x, op),

@@ -1,0 +1,173 @@
+"""Principal components and truncated SVDs, as arrays, and with the interface of scikit-learn."""
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._errors import UsageError
+
+
+@dataclass
+class Components:
+    """What :func:`damier.pca` and :func:`damier.svd` find; arrays of float64, a component in each row of ``components``.
+
+    ``residuals_u`` and ``residuals_v`` are |x v - s u| and |x^T u - s v| of each component, as parts of the largest singular
+    value; ``converged``: they are within the tolerance.  What was not asked for, or does not apply, is None.
+    """
+
+    components: Any
+    singular_values: Any
+    residuals_u: Any
+    residuals_v: Any
+    explained_variance: Any = None
+    explained_variance_ratio: Any = None
+    squares_ratio: Any = None
+    mean: Any = None
+    scale: Any = None
+    scores: Any = None
+    converged: bool = True
+
+
+class PCA:
+    """Principal components with the interface of :class:`sklearn.decomposition.PCA`, which is not needed for it.
+
+    ``n_components`` is a number, a fraction of the variance below 1, or None: all.  ``options`` are those of :func:`damier.pca`:
+    ``tolerance``, ``method``, ``missing``, ``memory``, ...  ``fit`` and ``transform`` also take locations of datasets.
+
+    >>> x = np.array([[1.0, 2.0], [3.0, 3.0], [5.0, 7.0], [8.0, 8.0]])
+    >>> pca = damier.PCA(1).fit(x)
+    >>> pca.explained_variance_ratio_.round(3), pca.transform(x).round(3).ravel()
+    (array([0.974]), array([-4.421, -2.294,  1.938,  4.777]))
+    """
+
+    def __init__(self, n_components: Any = None, *, whiten: bool = False, **options: Any) -> None:
+        self.n_components = n_components
+        self.whiten = whiten
+        self._options = options
+
+    # ---- parameters, as estimators have them ----
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The arguments of the constructor."""
+        return {"n_components": self.n_components, "whiten": self.whiten, **self._options}
+
+    def set_params(self, **params: Any) -> PCA:
+        """Changes arguments of the constructor."""
+        for name, value in params.items():
+            if name in ("n_components", "whiten"):
+                setattr(self, name, value)
+            else:
+                self._options[name] = value
+        return self
+
+    def __repr__(self) -> str:
+        shown = {"n_components": self.n_components, **({"whiten": True} if self.whiten else {}), **self._options}
+        return f"PCA({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
+    def __sklearn_tags__(self) -> Any:
+        base: Any = importlib.import_module("sklearn.base")
+        return type("Tagged", (base.TransformerMixin, base.BaseEstimator), {})().__sklearn_tags__()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "components_")
+
+    # ---- work ----
+
+    def fit(self, x: Any, y: Any = None) -> PCA:
+        """Finds the components of ``x``; ``y`` is ignored."""
+        self._fit(x)
+        return self
+
+    def _fit(self, x: Any) -> None:
+        from . import pca
+
+        rows, cols = _shape_of(x)
+        most = min(rows - 1, cols)
+        asked = self.n_components
+        fraction = asked if isinstance(asked, (float, np.floating)) and 0 < asked < 1 else None
+        found = pca(x, most if asked is None or fraction else asked, **self._options)
+        ratio = _on_host(found.explained_variance_ratio)
+        count = len(ratio) if fraction is None else min(len(ratio), int(np.searchsorted(ratio.cumsum(), fraction, side="right")) + 1)
+        self.components_ = found.components[:count]
+        self.singular_values_ = found.singular_values[:count]
+        self.explained_variance_ = found.explained_variance[:count]
+        self.explained_variance_ratio_ = found.explained_variance_ratio[:count]
+        self.mean_, self.scale_ = found.mean, found.scale
+        self.residuals_ = np.maximum(_on_host(found.residuals_u), _on_host(found.residuals_v))[:count]
+        self.converged_ = found.converged
+        self.n_components_, self.n_features_in_, self.n_samples_ = count, cols, rows
+        variance = _on_host(self.explained_variance_)
+        left = min(rows, cols) - count
+        self.noise_variance_ = float(max(0.0, variance[0] / ratio[0] - variance.sum()) / left) if left > 0 else 0.0
+
+    def transform(self, x: Any) -> Any:
+        """The scores of ``x``: a row for each observation."""
+        return self._scores(x)
+
+    def fit_transform(self, x: Any, y: Any = None) -> Any:
+        """:meth:`fit`, and the scores of ``x``."""
+        self._fit(x)
+        return self._scores(x)
+
+    def _scores(self, x: Any) -> Any:
+        if not hasattr(self, "components_"):
+            raise UsageError("this PCA is not fitted", hint="call fit() first")
+        scores = scores_of(x, self.components_, self.mean_, self.scale_, {k: v for k, v in self._options.items() if k in ("missing", "memory", "threads", "backend", "type")})
+        return scores / self._roots(scores) if self.whiten else scores
+
+    def inverse_transform(self, scores: Any) -> Any:
+        """The observations that have these scores, in the space of the components."""
+        if self.whiten:
+            scores = scores * self._roots(scores)
+        from . import matmul
+
+        x = matmul(scores, like(self.components_, scores))
+        if self.scale_ is not None:
+            x = x * like(self.scale_, x)
+        return x + like(self.mean_, x)
+
+    def _roots(self, scores: Any) -> Any:
+        return like(self.explained_variance_, scores) ** 0.5
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names of the columns of the scores."""
+        return np.asarray([f"pca{i}" for i in range(self.n_components_)], dtype=object)
+
+
+def scores_of(x: Any, components: Any, mean: Any, scale: Any, options: dict[str, Any]) -> Any:
+    """X, less MEAN and divided by SCALE (None: neither), times the transposed COMPONENTS."""
+    from . import matmul
+
+    changed = {"center_a": mean, "scale_a": scale}
+    if isinstance(x, (str, bytes)) or hasattr(x, "__fspath__") or not hasattr(x, "dtype") or "float" not in str(x.dtype):
+        options = {"type": "f64"} | options
+        return matmul(x, _on_host(components), op_b="t", **changed, **options)
+    return matmul(x, like(components, x), op_b="t", **changed, **options)
+
+
+def like(array: Any, other: Any) -> Any:
+    """ARRAY in the type of OTHER, an array of the same package."""
+    if array.dtype == other.dtype:
+        return array
+    return array.to(other.dtype) if hasattr(array, "new_tensor") else array.astype(other.dtype)
+
+
+def _on_host(array: Any) -> Any:
+    if hasattr(array, "new_tensor"):
+        return array.cpu().numpy()
+    return array.get() if hasattr(array, "get") else np.asarray(array)
+
+
+def _shape_of(x: Any) -> tuple[int, int]:
+    from . import info
+
+    if isinstance(x, (str, bytes)) or hasattr(x, "__fspath__"):
+        rows, cols = info(x)["dataset"]["shape"].split(" x ")
+        return int(rows), int(cols)
+    shape = tuple(getattr(x, "shape", ()) or np.shape(x))
+    if len(shape) != 2:
+        raise UsageError(f"x has {len(shape)} dimensions; a matrix has 2")
+    return int(shape[0]), int(shape[1])
