@@ -24,4 +24,7 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
  * output. */
 dm_status dm_multiply_plan(dm_run *run, const dm_multiply *multiply, dm_record *record);
 
+/* Collective: the *SECONDS that this plan predicts. */
+dm_status dm_multiply_forecast(dm_run *run, const dm_multiply *multiply, double *seconds);
+
 #endif

@@ -118,15 +118,26 @@ static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *
   return status;
 }
 
-dm_status dm_multiply_plan(dm_run *run, const dm_multiply *multiply, dm_record *record) {
+/* SECONDS: predicted ones, or NULL. */
+static dm_status only_plan(dm_run *run, const dm_multiply *multiply, dm_record *record,
+                           double *seconds) {
   dm_repair repair = {0};
   DM_FREED dm_job *j = NULL;
   DM_TRY(new_job(run, multiply, &repair, &j));
   dm_status status = dm_job_plan(j, run->rank == 0 ? record : NULL);
   if (status && !status->agreed) return status;
+  if (!status && seconds) *seconds = j->setup.plan.forecast.total;
   close_memory(j);
   dm_setup_close(&j->setup);
   return status;
+}
+
+dm_status dm_multiply_plan(dm_run *run, const dm_multiply *multiply, dm_record *record) {
+  return only_plan(run, multiply, record, NULL);
+}
+
+dm_status dm_multiply_forecast(dm_run *run, const dm_multiply *multiply, double *seconds) {
+  return only_plan(run, multiply, NULL, seconds);
 }
 
 static bool goes_on(round_end end, dm_status status) {

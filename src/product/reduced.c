@@ -14,6 +14,7 @@
 #include "product/cut.h"
 #include "product/host_copy.h"
 #include "product/inner.h"
+#include "product/multiply.h"
 #include "product/reduced_impl.h"
 
 enum {
@@ -21,6 +22,10 @@ enum {
   DIAGONAL_STEP = 1024,
   TILE_BYTES = 1 << 28 /* so many: more would only take longer to clear */
 };
+
+/* Elements of C that a thread compares, or makes distances of, in a second: assumed. */
+static const double reduced_rate = 5e8;
+static const double stored_rate = 1e9; /* bytes a second of a C that is stored whole */
 
 /* The lines of A, or B, that C's rows, or columns, are of. */
 static dm_lines reduced_lines_of(const reduced *r, int x) {
@@ -98,24 +103,38 @@ static dm_status reduced_multiply_tile(reduced *r, dm_multiply *job, dm_range ro
   return status;
 }
 
+/* The product that a tile is, with its matrices in memory. */
+typedef struct tile_job {
+  dm_multiply multiply;
+  dm_memory_matrix in[2], c;
+} tile_job;
+
+static void reduced_pose_tile(const reduced *r, const dm_dataset *a, const dm_dataset *b,
+                              dm_range rows, dm_range cols, tile_job *job) {
+  dm_multiply *m = &job->multiply;
+  job->c = reduced_memory_of(r, dm_range_size(rows), dm_range_size(cols));
+  job->in[0] = dm_inner_memory(a);
+  job->in[1] = dm_inner_memory(b);
+  *m = *r->multiply;
+  m->a = *a;
+  m->b = *b;
+  m->equation.symmetric = r->symmetric && rows.begin == cols.begin;
+  m->in_memory[DM_A] = a->memory.base ? &job->in[0] : NULL;
+  m->in_memory[DM_B] = b->memory.base ? &job->in[1] : NULL;
+  m->in_memory[DM_C] = &job->c;
+  if (r->run->ranks == 1)
+    m->whole_c = dm_view_row_major(r->rows, job->c.dtype, job->c.rows, job->c.cols);
+  m->engine.process_bytes = r->process + r->tile_bytes + reduced_kept_bytes(r);
+  m->checkpoint = false;
+  m->scratch = true;
+}
+
 static dm_status reduced_compute_tile(reduced *r, const dm_dataset *a, const dm_dataset *b,
                                       dm_range rows, dm_range cols) {
-  DM_FREED dm_multiply *job = NULL;
-  const dm_memory_matrix c = reduced_memory_of(r, dm_range_size(rows), dm_range_size(cols));
-  const dm_memory_matrix in[2] = {dm_inner_memory(a), dm_inner_memory(b)};
+  DM_FREED tile_job *job = NULL;
   DM_TRY(dm_comm_agree(r->run->world, dm_buffer_table(1, &job)));
-  *job = *r->multiply;
-  job->a = *a;
-  job->b = *b;
-  job->equation.symmetric = r->symmetric && rows.begin == cols.begin;
-  job->in_memory[DM_A] = a->memory.base ? &in[0] : NULL;
-  job->in_memory[DM_B] = b->memory.base ? &in[1] : NULL;
-  job->in_memory[DM_C] = &c;
-  if (r->run->ranks == 1) job->whole_c = dm_view_row_major(r->rows, c.dtype, c.rows, c.cols);
-  job->engine.process_bytes = r->process + r->tile_bytes + reduced_kept_bytes(r);
-  job->checkpoint = false;
-  job->scratch = true;
-  DM_TRY(reduced_multiply_tile(r, job, rows, cols));
+  reduced_pose_tile(r, a, b, rows, cols, job);
+  DM_TRY(reduced_multiply_tile(r, &job->multiply, rows, cols));
   DM_TRY(dm_comm_agree(r->run->world, reduced_add_tile(r, a, b, rows, cols)));
   r->tiles++;
   return reduced_record(r, false);
@@ -219,10 +238,10 @@ static void reduced_say_tiles(reduced *r) {
            : r->symmetric ? (whole + (double)p->m * (double)r->step) / 2.0
                           : whole;
   dm_log_line(&r->run->log, DM_LOG_NOTE,
-              "C, %lld x %lld, is not stored: %lld %s of up to %lld x %lld; kept: %s",
-              (long long)p->m, (long long)p->n, (long long)tiles, tiles == 1 ? "tile" : "tiles",
-              (long long)dm_min(r->step, p->m), (long long)dm_min(r->step, p->n),
-              dm_reduced_text(r, text));
+              "C, %lld x %lld, is %s: %lld %s of up to %lld x %lld; kept: %s", (long long)p->m,
+              (long long)p->n, r->whole ? "stored whole" : "not stored", (long long)tiles,
+              tiles == 1 ? "tile" : "tiles", (long long)dm_min(r->step, p->m),
+              (long long)dm_min(r->step, p->n), dm_reduced_text(r, text));
   dm_log_line(
       &r->run->log, DM_LOG_NOTE, "needs per rank: %s for a tile, %s for what is kept so far",
       dm_format_bytes(r->tile_bytes, bytes[0]), dm_format_bytes(reduced_kept_bytes(r), bytes[1]));
@@ -421,6 +440,7 @@ static int64_t reduced_result_bytes(const reduced *r) {
   const int64_t lines = dm_reduced_by_columns(r) ? p->n : p->m,
                 length = dm_reduced_by_columns(r) ? p->m : p->n;
   int64_t all = 0;
+  if (r->whole) return dm_laid_out(DM_HOST, p->m, p->n, dm_dtype_size(p->c));
   for (int i = 0; i < r->multiply->kept.count; i++) {
     const dm_reduction *what = &r->multiply->kept.list[i];
     if (what->kind == DM_REDUCE_BEYOND) return -1;
@@ -431,7 +451,52 @@ static int64_t reduced_result_bytes(const reduced *r) {
   return all;
 }
 
-static void reduced_report_plan(const reduced *r, dm_record *record) {
+/* What is predicted for the last tile of the first row, whose matrices are read as they are. */
+static dm_status reduced_forecast_tile(reduced *r, const dm_cut *a, const dm_cut *b, dm_range rows,
+                                       dm_range cols, double *seconds) {
+  DM_FREED tile_job *job = NULL;
+  const dm_level level = r->run->log.level;
+  DM_TRY(dm_comm_agree(r->run->world, dm_buffer_table(1, &job)));
+  reduced_pose_tile(r, &a->dataset, &b->dataset, rows, cols, job);
+  dm_equation *e = &job->multiply.equation;
+  if (e->distance.kind != DM_NO_DISTANCE) e->type = e->type_c = DM_F64;
+  e->distance.kind = DM_NO_DISTANCE;
+  for (int x = 0; x < 2; x++) e->standard[x] = (dm_standard){.fills = false};
+  if (level < DM_LOG_DETAIL) r->run->log.level = (dm_level)dm_min(level, DM_LOG_WARNING);
+  dm_status status = dm_multiply_forecast(r->run, &job->multiply, seconds);
+  r->run->log.level = level;
+  return status;
+}
+
+/* Seconds for all tiles, and to pass each element once; negative: they are not predicted. */
+static dm_status reduced_forecast(reduced *r, double *seconds) {
+  const dm_problem *p = &r->problem;
+  const dm_multiply *m = r->multiply;
+  const int64_t last = r->diagonal ? 0 : (dm_ceil_div(p->n, r->step) - 1) * r->step;
+  const dm_range rows = {0, dm_min(r->step, p->m)};
+  const dm_range cols = {last, dm_min(last + r->step, p->n)};
+  dm_cut a, b;
+  *seconds = -1.0;
+  if ((m->in_memory[DM_A] && !m->a.memory.base) || (m->in_memory[DM_B] && !m->b.memory.base))
+    return DM_OK;
+  dm_status status = dm_cut_lines(&m->a, reduced_lines_of(r, 0), rows, &a);
+  if (!status) {
+    status = dm_cut_lines(&m->b, reduced_lines_of(r, 1), cols, &b);
+    if (status) dm_cut_free(&a);
+  }
+  DM_TRY(dm_comm_agree(r->run->world, status));
+  status = reduced_forecast_tile(r, &a, &b, rows, cols, seconds);
+  dm_cut_free(&a);
+  dm_cut_free(&b);
+  DM_TRY(status);
+  const double elements = (double)dm_range_size(rows) * (double)dm_range_size(cols);
+  *seconds *= r->all / elements;
+  *seconds += r->all / r->run->ranks / r->run->cores.threads / reduced_rate;
+  if (r->whole) *seconds += (double)reduced_result_bytes(r) / stored_rate;
+  return DM_OK;
+}
+
+static void reduced_report_plan(const reduced *r, double seconds, dm_record *record) {
   const dm_problem *p = &r->problem;
   const int64_t tiles = reduced_tile_count(r), bytes = reduced_result_bytes(r);
   const double flops = 2.0 * r->all * (double)p->k;
@@ -454,6 +519,8 @@ static void reduced_report_plan(const reduced *r, dm_record *record) {
     dm_record_text(record, "reduction.result", "size of the result",
                    "as many elements as are beyond the threshold");
   dm_record_real(record, "reduction.flop", "operations", DM_SHOWN_PLAIN, flops);
+  if (seconds >= 0.0)
+    dm_record_real(record, "reduction.predicted_s", "predicted", DM_SHOWN_SECONDS, seconds);
   dm_record_summary(record, "m=%lld n=%lld k=%lld dtype=%s tiles=%lld flop=%.3g ranks=%d PLAN",
                     (long long)p->m, (long long)p->n, (long long)p->k, dm_dtype_name(p->c),
                     (long long)tiles, flops, r->run->ranks);
@@ -467,7 +534,9 @@ dm_status dm_reduced_plan(dm_run *run, const dm_multiply *multiply, dm_record *r
   dm_status status = reduced_open_reducers(&r);
   if (!status) status = reduced_choose_step(&r);
   if (!status) reduced_say_tiles(&r);
-  if (!status && record && run->rank == 0) reduced_report_plan(&r, record);
+  double seconds = -1.0;
+  if (!status) status = reduced_forecast(&r, &seconds);
+  if (!status && record && run->rank == 0) reduced_report_plan(&r, seconds, record);
   reduced_end(&r, status);
   return status;
 }

@@ -334,6 +334,7 @@ def dry_runs(folder, damier):
     planned = run(damier, 2, *words, "--top", 5, "--dry-run")
     expect(f" {4000 * 5 * 12 / 1024:.0f} KiB" in planned.split("size of the result")[1].splitlines()[0], planned)
     expect(not (folder / "r.h5").exists(), "there is a result")
+    expect("\npredicted " in planned, planned)
     done = run(damier, 2, *words, "--top", 5, "-q")
     tiles = [int(out.split(" tiles=")[1].split()[0]) for out in (planned, done)]
     expect(tiles[0] == tiles[1] > 1, f"{tiles} tiles")
