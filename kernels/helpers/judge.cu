@@ -119,8 +119,10 @@ __device__ dm_rows_found compare(const dm_judge_work &k, int64_t i, double subno
     s.z0_squares = total<double>(k.old.squares, i, k.rows, k.old.parts);
   }
   const dm_row_found row = dm_row_compare(&k.factors, &s, subnormal, limit);
-  return {row.ratio,   row.relative, 0.0, row.checked && row.ratio > 0.0 ? i : -1,
-          row.checked, row.strained};
+  dm_rows_found found = {row.ratio,   row.relative, 0.0, row.checked && row.ratio > 0.0 ? i : -1,
+                         row.checked, row.strained, {}};
+  dm_row_bias_add(&found.bias, &k.factors, &s);
+  return found;
 }
 
 __device__ dm_rows_found compare_exactly(const dm_judge_work &k, int64_t i) {
@@ -132,7 +134,7 @@ __device__ dm_rows_found compare_exactly(const dm_judge_work &k, int64_t i) {
         (uint64_t)(int64_t)k.factors.beta[0] * total<uint64_t>(k.old.sums, i, k.rows, k.old.parts);
   const bool good = z == expected;
   const double residual = good ? 0.0 : (double)INFINITY;
-  return {residual, residual, 0.0, good ? -1 : i, 1, 0};
+  return {residual, residual, 0.0, good ? -1 : i, 1, 0, {}};
 }
 
 __global__ void __launch_bounds__(THREADS) judge(dm_judge_work k, int64_t column_parts) {
@@ -143,7 +145,7 @@ __global__ void __launch_bounds__(THREADS) judge(dm_judge_work k, int64_t column
   join_threads(columns, some, dm_columns_join);
   const double subnormal = k.factors.unit * sqrt(columns[0].squares);
   const double limit = k.factors.largest / columns[0].column;
-  dm_rows_found found = {0.0, 0.0, 0.0, -1, 0, 0};
+  dm_rows_found found = {0.0, 0.0, 0.0, -1, 0, 0, {}};
   for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < k.rows;
        i += (int64_t)gridDim.x * THREADS) {
     dm_rows_found one = k.exact ? compare_exactly(k, i) : compare(k, i, subnormal, limit);

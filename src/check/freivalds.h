@@ -39,6 +39,7 @@
 
 #include "backend/probe.h"
 #include "comm/comm.h"
+#include "core/row_bound.h"
 #include "file/meaning.h"
 #include "plan/plan.h"
 
@@ -65,7 +66,9 @@ typedef struct dm_verdict {
   int64_t rows_by_pattern, cols_by_pattern; /* of these: with NaN or Inf, as expected */
   bool strained; /* squares overflowed or vanished: scaling by powers of two allows a full check */
   double norm;   /* norm of C: sqrt(sum |C(i,j)|^2) */
-  bool doubted;  /* rows were above the bound, and are right (product/verify_doubts.c) */
+  dm_row_bias bias;
+  double unbiased;  /* largest mean signed residual of a C whose sums are not cut off */
+  bool doubted;     /* rows were above the bound, and are right (product/verify_doubts.c) */
   int64_t repaired; /* wrong tiles that were computed again */
   bool drawn;       /* C was compared with a random vector, ... */
   uint64_t seed;    /* ... which has this seed */
@@ -206,6 +209,10 @@ dm_status dm_freivalds_multiply_entries(const dm_problem *problem, dm_check_seed
 
 /* ALL becomes the verdict of its rows of C and of those of ONE, which begin with FIRST_ROW. */
 void dm_verdict_join(dm_verdict *all, const dm_verdict *one, int64_t first_row);
+
+/* The mean signed residual, in proportion to C: negative if its elements are too small. *CUT_OFF:
+ * it is no accident, and more than rounding explains. */
+double dm_verdict_signed(const dm_verdict *verdict, bool *cut_off);
 
 /* Collective; every rank gets the verdict. */
 dm_status dm_freivalds_judge(dm_freivalds *check, const dm_comm *comm, dm_verdict *verdict);

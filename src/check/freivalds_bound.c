@@ -70,6 +70,23 @@ dm_row_factors dm_freivalds_factors(const dm_freivalds *check) {
   return f;
 }
 
+double dm_freivalds_unbiased(const dm_row_factors *f) {
+  static const double least = 0x1p-14;
+  return least + f->result + 4.0 * f->input;
+}
+
+double dm_verdict_signed(const dm_verdict *v, bool *cut_off) {
+  enum { ERRORS = 4 };                   /* standard ones */
+  static const double least_power = .01; /* of C w, which a random w makes small now and then */
+  const dm_row_bias *b = &v->bias;
+  *cut_off = false;
+  if (!(b->power > 0.0)) return 0.0;
+  const double mean = b->cross / b->power, error = sqrt(b->noise) / b->power;
+  *cut_off = fabs(mean) > v->unbiased + b->allowed / b->rows && fabs(mean) > ERRORS * error &&
+             b->power > least_power * b->rows;
+  return mean;
+}
+
 static roundoffs roundoffs_of(const dm_freivalds *check) {
   roundoffs u = {.factors = dm_freivalds_factors(check)};
   take_columns(check, &u);
@@ -138,6 +155,7 @@ static bool is_ordinary(const comparing *c, const dm_row_sums *s, const dm_verdi
 static bool compare_row(const comparing *c, int64_t first, int64_t row, dm_verdict *verdict) {
   const dm_freivalds *check = c->check;
   const dm_row_sums sums = sums_of(check, c->rows, first + row);
+  dm_row_bias_add(&verdict->bias, &c->u->factors, &sums);
   if (is_ordinary(c, &sums, verdict)) return true;
   const int64_t exponent = check->row_exponents ? -check->row_exponents[row] : 0;
   const dm_row_found found =
@@ -176,6 +194,7 @@ static void join_verdicts(dm_verdict *verdict, const dm_verdict *more) {
   verdict->relative = fmax(verdict->relative, more->relative);
   verdict->rows_checked += more->rows_checked;
   verdict->rows_left_out += more->rows_left_out;
+  dm_row_bias_join(&verdict->bias, &more->bias);
   if (!(more->residual > verdict->residual)) return;
   verdict->residual = more->residual;
   verdict->worst_row = more->worst_row;
@@ -192,6 +211,7 @@ dm_status dm_freivalds_compare(const dm_freivalds *check, const dm_rows_checked 
     return DM_OK;
   }
   const roundoffs u = roundoffs_of(check);
+  verdict->unbiased = dm_freivalds_unbiased(&u.factors);
   const int64_t turns = dm_ceil_div(check->problem.m, TURN);
   DM_FREED dm_verdict *found = NULL;
   DM_TRY(dm_buffer_table(dm_max(1, turns), &found));

@@ -78,6 +78,8 @@ void dm_verdict_join(dm_verdict *all, const dm_verdict *one, int64_t first_row) 
   all->rows_by_pattern += one->rows_by_pattern;
   all->cols_by_pattern += one->cols_by_pattern;
   all->norm = hypot(all->norm, one->norm);
+  all->unbiased = fmax(all->unbiased, one->unbiased);
+  dm_row_bias_join(&all->bias, &one->bias);
 }
 
 /* An entry that does not plainly pass gets the verdict of a full check; A and B are still there. */

@@ -72,6 +72,9 @@ dm_status dm_freivalds_draw(dm_freivalds *check, const dm_comm *comm);
 
 /* (freivalds_bound.c) */
 dm_row_factors dm_freivalds_factors(const dm_freivalds *check);
+
+/* See dm_verdict. */
+double dm_freivalds_unbiased(const dm_row_factors *factors);
 dm_status dm_freivalds_compare(const dm_freivalds *check, const dm_rows_checked *rows,
                                dm_verdict *verdict);
 

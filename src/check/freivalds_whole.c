@@ -7,7 +7,8 @@
 #include "check/freivalds_impl.h"
 #include "core/buffer.h"
 
-static dm_verdict verdict_of(const dm_problem *p, const dm_checked_found *found, uint64_t seed) {
+static dm_verdict verdict_of(const dm_problem *p, const dm_checked_found *found,
+                             const dm_checked_product *product) {
   const dm_rows_found *rows = &found->rows;
   return (dm_verdict){.pass = rows->residual <= 1.0,
                       .exact = dm_dtype_is_integer(p->work),
@@ -20,8 +21,10 @@ static dm_verdict verdict_of(const dm_problem *p, const dm_checked_found *found,
                       .cols_checked = p->n - found->columns.left_out,
                       .strained = rows->strained || found->columns.strained,
                       .norm = sqrt(rows->squares),
+                      .bias = rows->bias,
+                      .unbiased = dm_freivalds_unbiased(&product->factors),
                       .drawn = true,
-                      .seed = seed};
+                      .seed = product->seed};
 }
 
 /* Whether the weights are useful: always if they follow from all of op(B), whose columns may be
@@ -31,16 +34,16 @@ static bool is_sound(const dm_checked_product *product, const dm_columns_found *
                                 dm_sample_is_sound(columns->spread, product->whole.c.cols));
 }
 
-enum { NUMBERS = 7 }; /* of a rank's findings */
+enum { NUMBERS = 12 }; /* of a rank's findings */
 
 static void list_rows(const dm_rows_found *rows, bool sound, int64_t first, double *numbers) {
-  const double all[NUMBERS] = {rows->residual,
-                               rows->relative,
-                               rows->squares,
-                               rows->worst < 0 ? -1.0 : (double)(first + rows->worst),
-                               (double)rows->checked,
-                               rows->strained,
-                               !sound};
+  const double all[NUMBERS] = {
+      rows->residual,        rows->relative,
+      rows->squares,         rows->worst < 0 ? -1.0 : (double)(first + rows->worst),
+      (double)rows->checked, rows->strained,
+      rows->bias.cross,      rows->bias.power,
+      rows->bias.noise,      rows->bias.allowed,
+      rows->bias.rows,       !sound};
   memcpy(numbers, all, sizeof all);
 }
 
@@ -50,7 +53,8 @@ static dm_rows_found rows_of(const double *numbers) {
                          .squares = numbers[2],
                          .worst = (int64_t)numbers[3],
                          .checked = (int64_t)numbers[4],
-                         .strained = numbers[5] != 0.0};
+                         .strained = numbers[5] != 0.0,
+                         .bias = {numbers[6], numbers[7], numbers[8], numbers[9], numbers[10]}};
 }
 
 /* Joins the findings of all ranks, unless one comes with an error, MINE. */
@@ -113,7 +117,7 @@ dm_status dm_freivalds_multiply_rows(const dm_problem *problem, dm_check_seed se
     product.multiplied = true;
     DM_TRY(multiply_rows(comm, backend, &product, &found, &sound));
   }
-  *verdict = verdict_of(problem, &found, check.seed);
+  *verdict = verdict_of(problem, &found, &product);
   return DM_OK;
 }
 

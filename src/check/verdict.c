@@ -35,6 +35,13 @@ void dm_verdict_say(const dm_verdict *v, const double *alpha, const dm_log *log)
     dm_log_line(log, DM_LOG_WARNING,
                 "%lld rows and %lld columns hold NaN or Inf and were not verified%s", rows, cols,
                 small ? "; where A B overflows before alpha is applied, scale A or B instead" : "");
+  bool cut_off;
+  const double mean = dm_verdict_signed(v, &cut_off);
+  if (cut_off && v->pass)
+    dm_log_line(log, DM_LOG_WARNING,
+                "elements of C are too %s by %.1e on average: sums are cut off; f16 and bf16 with "
+                "--accumulate f32 are not",
+                mean < 0.0 ? "small" : "large", fabs(mean));
   if (v->rows_by_pattern + v->cols_by_pattern > 0)
     dm_log_line(log, DM_LOG_WARNING, "%lld rows and %lld columns of C are NaN or Inf, as expected",
                 (long long)v->rows_by_pattern, (long long)v->cols_by_pattern);
@@ -167,6 +174,12 @@ void dm_verdict_record(const dm_verdict *verdict, const dm_checked *checked, con
   dm_record_real(record, "verification.part", NULL, DM_SHOWN_PLAIN, part_of(verdict));
   dm_record_real(record, "verification.residual", NULL, DM_SHOWN_PLAIN, verdict->residual);
   dm_record_real(record, "verification.relative", NULL, DM_SHOWN_PLAIN, verdict->relative);
+  const dm_row_bias *bias = &verdict->bias;
+  if (bias->rows > 0.0 && bias->allowed < verdict->unbiased * bias->rows) { /* else terms cancel */
+    bool cut_off;
+    dm_record_real(record, "verification.signed", NULL, DM_SHOWN_PLAIN,
+                   dm_verdict_signed(verdict, &cut_off));
+  }
   dm_record_real(record, "verification.norm", "norm of C", DM_SHOWN_PLAIN, verdict->norm);
   for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
     dm_record_integer(record, counts[i].path, NULL, DM_SHOWN_PLAIN, counts[i].value);

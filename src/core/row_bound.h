@@ -109,6 +109,44 @@ static inline DM_HOST_DEVICE dm_row_found dm_row_compare(const dm_row_factors *f
   return found;
 }
 
+/* ---- the mean signed residual ----
+ *
+ * Elements that are cut off toward zero are too small in proportion to what they are. So is C w
+ * then, whatever the signs of w: the residuals of all rows are -d C w, with one d. Other rounding
+ * errors have either sign, and cancel in the mean. */
+
+/* Sums over rows, in units of the root of the sum of squares of C w. */
+typedef struct dm_row_bias {
+  double cross, power; /* of residuals times C w, and of its squares: the mean is their ratio */
+  double noise;        /* squares of the terms of CROSS */
+  double allowed;      /* roundoffs, which grow where terms cancel */
+  double rows;
+} dm_row_bias;
+
+static inline DM_HOST_DEVICE void dm_row_bias_join(dm_row_bias *sum, const dm_row_bias *more) {
+  sum->cross += more->cross;
+  sum->power += more->power;
+  sum->noise += more->noise;
+  sum->allowed += more->allowed;
+  sum->rows += more->rows;
+}
+
+static inline DM_HOST_DEVICE void dm_row_bias_add(dm_row_bias *sum, const dm_row_factors *f,
+                                                  const dm_row_sums *s) {
+  if (!(s->z_squares > DM_LEAST_SQUARES && s->z_squares < 1.0 / DM_LEAST_SQUARES)) return;
+  const double by = 1.0 / sqrt(s->z_squares), z[2] = {s->z[0] * by, s->z[1] * by};
+  const double y[2] = {s->y[0] * by, s->y[1] * by}, z0[2] = {s->z0[0] * by, s->z0[1] * by};
+  double r[2] = {z[0], z[1]};
+  dm_row_add(r, f->alpha, y, -1.0);
+  if (f->reads_c) dm_row_add(r, f->beta, z0, -1.0);
+  const double cross = r[0] * z[0] + r[1] * z[1];
+  const double products = dm_row_modulus(f->alpha) * f->depth * sqrt(s->a_squares);
+  const dm_row_bias one = {cross, z[0] * z[0] + z[1] * z[1], cross * cross,
+                           f->accumulate * products * by, 1.0};
+  if (isfinite(one.noise) && isfinite(one.power) && isfinite(one.allowed))
+    dm_row_bias_join(sum, &one);
+}
+
 /* ---- on a GPU, where all rows of a group are compared at once ---- */
 
 enum { DM_JUDGED_PARTS = 128 };
@@ -135,6 +173,7 @@ typedef struct dm_rows_found {
   double residual, relative, squares; /* squares: of C's elements */
   int64_t worst, checked;             /* worst row, or -1 */
   int32_t strained;
+  dm_row_bias bias;
 } dm_rows_found;
 
 /* Of those of FOUND and MORE; equal ones: the first row. */
@@ -149,6 +188,7 @@ static inline DM_HOST_DEVICE void dm_rows_join(dm_rows_found *found, const dm_ro
   found->squares += more->squares;
   found->checked += more->checked;
   found->strained |= more->strained;
+  dm_row_bias_join(&found->bias, &more->bias);
 }
 
 #endif

@@ -139,7 +139,8 @@ static dm_rows_found compare_exactly(const checking *c, int64_t i) {
   const uint64_t wanted =
       (uint64_t)(int64_t)f->alpha[0] * y[i] + (uint64_t)(int64_t)f->beta[0] * old;
   const double residual = z[i] == wanted ? 0.0 : (double)INFINITY;
-  return (dm_rows_found){residual, residual, 0.0, z[i] == wanted ? -1 : i, 1, 0};
+  return (dm_rows_found){
+      residual, residual, 0.0, z[i] == wanted ? -1 : i, 1, 0, {0.0, 0.0, 0.0, 0.0, 0.0}};
 }
 
 static dm_rows_found compare(const checking *c, int64_t i) {
@@ -155,8 +156,13 @@ static dm_rows_found compare(const checking *c, int64_t i) {
   if (c->product->whole.conjugate_a) s.y[1] = -s.y[1];
   const dm_row_found row =
       dm_row_compare(f, &s, f->unit * sqrt(columns->squares), f->largest / columns->column);
-  return (dm_rows_found){row.ratio,   row.relative, 0.0, row.checked && row.ratio > 0.0 ? i : -1,
-                         row.checked, row.strained};
+  dm_rows_found found = {.residual = row.ratio,
+                         .relative = row.relative,
+                         .worst = row.checked && row.ratio > 0.0 ? i : -1,
+                         .checked = row.checked,
+                         .strained = row.strained};
+  dm_row_bias_add(&found.bias, f, &s);
+  return found;
 }
 
 static dm_status judge(const checking *c) {

@@ -315,6 +315,41 @@ static void chain(trial *t) {
   free(of);
 }
 
+/* Sums of numbers of one sign, all of them or those on the diagonal of A A^T and twice that, that
+ * are cut off toward zero have a mean signed residual; errors of either sign have none, nor has C
+ * where its terms cancel. */
+static void signed_residual(trial *t) {
+  static const double cuts[] = {0.0, 1e-5, 1.5e-4, 1e-3};
+  enum { POSITIVE, DIAGONAL, EITHER_SIGN, CANCELLING, KINDS };
+  for (int kind = 0; kind < KINDS; kind++)
+    for (int x = 0; x < 4; x++) {
+      const double cut = cuts[x];
+      fill(t);
+      for (int i = 0; i < M; i++)
+        for (int k = 0; k < K && kind == POSITIVE; k++) t->a[i][k] = fabs(t->a[i][k]) + 0.5;
+      for (int k = 0; k < K; k++)
+        for (int j = 0; j < N; j++)
+          t->b[k][j] = kind == POSITIVE   ? fabs(t->b[k][j]) + 0.5
+                       : kind == DIAGONAL ? (j < M ? t->a[j][k] : 1e-3 * t->b[k][j])
+                                          : t->b[k][j];
+      multiply(t);
+      for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++) {
+          const double sign = dm_random_bits(9, i, j, 0) & 1 ? -1.0 : 1.0;
+          if (kind == POSITIVE || (kind == DIAGONAL && i == j)) t->c[i][j] *= 1.0 - cut;
+          if (kind == EITHER_SIGN) t->c[i][j] *= 1.0 + sign * cut;
+          if (kind == CANCELLING) t->c[i][j] += sign * cut;
+        }
+      bool cut_off;
+      const dm_verdict v = judge(t);
+      const double mean = dm_verdict_signed(&v, &cut_off);
+      const bool finds = cut > (kind == POSITIVE ? 1e-4 : kind == DIAGONAL ? 5e-4 : 1.0);
+      CHECK(t->test, cut_off == finds, "kind %d, cut off by %g: %g", kind, cut, mean);
+      if (kind == POSITIVE)
+        CHECK(t->test, fabs(mean + cut) <= 2e-3 * cut + 1e-12, "cut off by %g: %g", cut, mean);
+    }
+}
+
 TEST_PROGRAM(test_freivalds) {
   static _Thread_local trial t;
   rank_test test = rank_test_start();
@@ -331,6 +366,8 @@ TEST_PROGRAM(test_freivalds) {
     groups(&t);
     draws(&t);
   }
+  t.room = K;
+  signed_residual(&t);
   chain(&t);
   return rank_test_end(&test);
 }
