@@ -13,7 +13,7 @@
 #include "product/terms.h"
 
 enum {
-  STRIP_BYTES = 1 << 28, /* of op(X), that is multiplied twice: in the page cache meanwhile */
+  STRIP_BYTES = 1 << 27, /* of op(X), that is read once and multiplied twice */
   EXPECTED_PASSES = 8,
   PRODUCTS = 3,   /* of a pass */
   DENSE_COST = 12 /* n^3 operations of an eigenproblem, at the speed of products */
@@ -264,6 +264,7 @@ static dm_status components_begin_with_random(dm_components_state *c) {
 typedef struct components_next {
   int64_t count; /* vectors of the next one; 0: the search ends */
   bool converged;
+  double largest; /* residual */
 } components_next;
 
 static void components_say_pass(const dm_components_state *c, int64_t count, double largest) {
@@ -278,7 +279,7 @@ static dm_status components_judge(dm_components_state *c, int64_t count, bool *p
   DM_TRY(dm_basis_add(c, count));
   const double largest = dm_basis_largest_residual(c);
   components_say_pass(c, count, largest);
-  *next = (components_next){.converged = largest <= c->job->tolerance};
+  *next = (components_next){.converged = largest <= c->job->tolerance, .largest = largest};
   const bool enough = c->passes > c->job->passes;
   if (c->basis.single && (next->converged || *proves || enough)) return DM_OK;
   if (largest > margin * c->job->tolerance && !enough) {
@@ -305,20 +306,20 @@ static dm_status components_search(dm_components_state *c) {
     DM_TRY(dm_comm_broadcast(c->run->world, &next, sizeof next, 0));
   }
   c->converged = next.converged;
+  c->largest = next.largest;
   return DM_OK;
 }
 
 static dm_status components_find(dm_components_state *c) {
   DM_TRY(dm_basis_open(c));
-  const int64_t rows = dm_range_size(dm_split(c->step, c->run->ranks, 0, 1));
-  int64_t bytes;
-  dm_status status = dm_bytes_of(rows, c->width, (int)dm_dtype_size(c->work), &bytes);
-  if (!status) status = dm_buffer_alloc(bytes, &c->y);
-  DM_TRY(dm_comm_agree(c->run->world, status));
+  int64_t bytes = 0;
+  DM_TRY(dm_comm_agree(c->run->world, dm_components_room(c, &bytes)));
   c->multiply->engine.process_bytes = c->process + bytes;
   dm_dense_threads(c->multiply->engine.wishes.reproducible ? 1 : c->run->cores.threads);
+  dm_log_line(&c->run->log, DM_LOG_DETAIL, "%lld strips of X, of %lld of its %lld lines",
+              (long long)dm_ceil_div(c->tall, c->step), (long long)c->step, (long long)c->tall);
   components_start_clock(c);
-  status =
+  dm_status status =
       c->method == DM_METHOD_GRAM ? components_begin_with_gram(c) : components_begin_with_random(c);
   if (!status) status = components_search(c);
   dm_progress_end(&c->progress);
@@ -333,7 +334,7 @@ static dm_status components_end_status(const dm_components_state *c) {
       dm_fail(DM_E_UNCHECKED,
               "the components did not converge: residuals are up to %.1e of the "
               "largest singular value, %.0e is asked for",
-              dm_basis_largest_residual(c), c->job->tolerance),
+              c->largest, c->job->tolerance),
       "the result is complete, with its residuals; --passes %lld goes on longer, --oversampling "
       "helps where singular values are close, --tolerance accepts it; flat spectra never converge",
       (long long)(2 * c->job->passes));
@@ -361,6 +362,7 @@ static void components_close(dm_components_state *c) {
   free(c->pairs);
   free(c->rounded);
   free(c->y);
+  free(c->x);
   free(c->copy);
 }
 

@@ -42,8 +42,13 @@ typedef struct dm_components_state {
   void *rounded;
   void *copy; /* X in host memory; NULL: it is read where it is */
   void *y;    /* every rank: its rows of op(X) times them */
+  /* A strip of X as it is multiplied, its rows divided over the ranks; NULL: X is multiplied in the
+   * memory where it is. LOADED: the strip is all of X, and there. */
+  void *x;
+  bool loaded;
   int64_t passes;
   bool unchecked, converged;
+  double largest; /* residual of the vectors found */
   double orthogonality[2];
   double gram_s, passes_s, solve_s, started;
   dm_progress progress;
@@ -51,6 +56,9 @@ typedef struct dm_components_state {
 } dm_components_state;
 
 /* ---- products (components_products.c) ---- */
+
+/* Allocates what this rank needs for strips of X; *bytes of it. */
+dm_status dm_components_room(dm_components_state *c, int64_t *bytes);
 
 /* Collective: G, SMALL x SMALL, into G of rank 0. */
 dm_status dm_components_gram(dm_components_state *c, double *g);

@@ -1,6 +1,8 @@
 /* The products of components: each is one of the pipeline, and verified. */
 #include <math.h>
 
+#include "core/copy.h"
+#include "engine/dataset_input.h"
 #include "product/components_impl.h"
 #include "product/cut.h"
 #include "product/inner.h"
@@ -85,15 +87,105 @@ static components_factor components_x(const dm_dataset *set, dm_op op) {
   return (components_factor){.set = set, .op = op};
 }
 
+/* ---- strips of X ---- */
+
+/* Where rows, or columns, of X become those of a strip. */
+typedef struct components_loading {
+  dm_view to;
+  int64_t first_row;
+} components_loading;
+
+static dm_status components_take_part(void *context, dm_view part, int64_t row, int64_t col) {
+  const components_loading *l = context;
+  dm_copy(dm_view_sub(l->to, row - l->first_row, col, part.rows, part.cols), part, false);
+  return DM_OK;
+}
+
+/* How the strip RANGE of the tall side lies in memory. */
+static dm_memory_matrix components_strip_memory(const dm_components_state *c, dm_range range) {
+  const int64_t size = dm_range_size(range);
+  const bool by_rows = c->op == DM_OP_N;
+  dm_memory_matrix x =
+      components_on_one(c->work, by_rows ? size : c->small, by_rows ? c->small : size, c->x);
+  x.division = DM_BY_ROWS;
+  x.own_rows = dm_range_size(dm_split(x.rows, c->run->ranks, c->run->rank, 1));
+  return x;
+}
+
+/* Collective: reads the strip RANGE, each rank its rows, centered. */
+static dm_status components_load(dm_components_state *c, dm_range range) {
+  const dm_memory_matrix x = components_strip_memory(c, range);
+  const dm_dataset *set = &c->multiply->a;
+  dm_range rows = dm_split(x.rows, c->run->ranks, c->run->rank, 1), cols = {0, set->cols};
+  if (c->op == DM_OP_N) {
+    rows.begin += range.begin;
+    rows.end += range.begin;
+  } else {
+    cols = range;
+  }
+  components_loading loading = {dm_view_row_major(c->x, c->work, x.own_rows, x.cols), rows.begin};
+  dm_missing_found missing = {.source = INT64_MAX, .first = INT64_MAX};
+  const dm_reading how = {.as = c->work,
+                          .work = c->work,
+                          .threads = c->multiply->engine.io_threads,
+                          .missing = &missing};
+  dm_status status = dm_range_size(rows) > 0 ? dm_file_stream(c->run, set, rows, cols, &how,
+                                                              components_take_part, &loading)
+                                             : DM_OK;
+  if (!status && missing.count > 0 && set->meaning.missing == DM_MISSING_REFUSED)
+    status = dm_missing_refused(set, &missing);
+  return dm_comm_agree(c->run->world, status);
+}
+
+/* A strip of X, in memory, or where it is. */
+typedef struct components_part {
+  dm_cut cut;
+  components_factor factor;
+} components_part;
+
+static dm_status components_open_part(dm_components_state *c, dm_range range, components_part *p) {
+  const dm_lines lines = c->op == DM_OP_N ? DM_ROW_LINES : DM_COLUMN_LINES;
+  p->cut = (dm_cut){.made = false};
+  if (!c->x) {
+    DM_TRY(dm_comm_agree(c->run->world, dm_cut_lines(&c->multiply->a, lines, range, &p->cut)));
+    p->factor = components_x(&p->cut.dataset, c->op);
+    return DM_OK;
+  }
+  if (!c->loaded) DM_TRY(components_load(c, range));
+  c->loaded = dm_range_size(range) == c->tall;
+  p->factor = (components_factor){.memory = components_strip_memory(c, range), .op = c->op};
+  return DM_OK;
+}
+
+/* X in the memory of this process is multiplied there if it is as the products take it. */
+static bool components_stays(const dm_components_state *c) {
+  const dm_dataset *x = &c->multiply->a;
+  return x->memory.base && x->memory.dtype == c->work && !x->centering && !x->meaning.found;
+}
+
+dm_status dm_components_room(dm_components_state *c, int64_t *bytes) {
+  const int64_t ranks = c->run->ranks, rows = dm_ceil_div(c->step, ranks);
+  const int size = (int)dm_dtype_size(c->work);
+  int64_t x_bytes = 0;
+  DM_TRY(dm_bytes_of(rows, c->width, size, bytes));
+  DM_TRY(dm_buffer_alloc(*bytes, &c->y));
+  if (components_stays(c)) return DM_OK;
+  DM_TRY(c->op == DM_OP_N ? dm_bytes_of(rows, c->small, size, &x_bytes)
+                          : dm_bytes_of(dm_ceil_div(c->small, ranks), c->step, size, &x_bytes));
+  *bytes += x_bytes;
+  return dm_buffer_alloc(x_bytes, &c->x);
+}
+
 dm_status dm_components_gram(dm_components_state *c, double *g) {
   const dm_memory_matrix out = components_on_one(DM_F64, c->small, c->small, g);
-  const dm_dataset *x = &c->multiply->a;
-  return components_product_of(c,
-                               &(components_product){.a = components_x(x, components_turned(c->op)),
-                                                     .b = components_x(x, c->op),
-                                                     .symmetric = true,
-                                                     .type = c->work,
-                                                     .out = &out});
+  const dm_range all = {0, c->tall};
+  components_part part = {.factor = components_x(&c->multiply->a, c->op)};
+  if (c->step == c->tall) DM_TRY(components_open_part(c, all, &part));
+  components_factor turned = part.factor;
+  turned.op = components_turned(c->op);
+  return components_product_of(
+      c, &(components_product){
+             .a = turned, .b = part.factor, .symmetric = true, .type = c->work, .out = &out});
 }
 
 /* ---- passes ---- */
@@ -120,7 +212,7 @@ typedef struct components_strip {
 } components_strip;
 
 static dm_status components_multiply_strip(dm_components_state *c, const components_strip *s,
-                                           const dm_dataset *x) {
+                                           const components_factor *x) {
   const int64_t rows = dm_range_size(s->rows), count = s->count;
   dm_memory_matrix y = components_on_one(c->work, rows, count, c->y);
   y.division = DM_BY_ROWS;
@@ -131,24 +223,21 @@ static dm_status components_multiply_strip(dm_components_state *c, const compone
   const dm_memory_matrix pairs = components_on_one(DM_F64, count, count, s->pairs);
   const components_factor factor_y = {.memory = y, .op = DM_OP_N},
                           turned_y = {.memory = y, .op = DM_OP_T};
-  DM_TRY(components_product_of(c, &(components_product){.a = components_x(x, c->op),
-                                                        .b = {.memory = p, .op = DM_OP_T},
-                                                        .type = c->work,
-                                                        .out = &y}));
   DM_TRY(components_product_of(
       c, &(components_product){
-             .a = turned_y, .b = components_x(x, c->op), .type = c->work, .out = &z}));
+             .a = *x, .b = {.memory = p, .op = DM_OP_T}, .type = c->work, .out = &y}));
+  DM_TRY(components_product_of(
+      c, &(components_product){.a = turned_y, .b = *x, .type = c->work, .out = &z}));
   return components_product_of(
       c, &(components_product){
              .a = turned_y, .b = factor_y, .symmetric = true, .type = DM_F64, .out = &pairs});
 }
 
 static dm_status components_pass_strip(dm_components_state *c, const components_strip *s) {
-  const dm_lines lines = c->op == DM_OP_N ? DM_ROW_LINES : DM_COLUMN_LINES;
-  dm_cut cut;
-  DM_TRY(dm_comm_agree(c->run->world, dm_cut_lines(&c->multiply->a, lines, s->rows, &cut)));
-  dm_status status = components_multiply_strip(c, s, &cut.dataset);
-  dm_cut_free(&cut);
+  components_part part;
+  DM_TRY(components_open_part(c, s->rows, &part));
+  dm_status status = components_multiply_strip(c, s, &part.factor);
+  dm_cut_free(&part.cut);
   DM_TRY(status);
   if (c->run->rank == 0) {
     components_add(s->count * c->small, s->z, c->z);
