@@ -144,9 +144,9 @@ dm_status dm_backend_join(dm_backend *backend, dm_view c, dm_view more, int64_t 
 
 /* ---- whole products (backend_whole.c) ---- */
 
-/* From now on whole products are of COMPUTE, by KERNEL, as in the config; no work is pending. After
- * an error the mode is undefined. */
-dm_status dm_backend_set_mode(dm_backend *backend, const dm_compute *compute, const char *kernel);
+/* Sets how whole products are multiplied from now on; no work is pending. After an error the mode
+ * is undefined. */
+dm_status dm_backend_set_mode(dm_backend *backend, const dm_backend_mode *mode);
 
 /* Whether the backend multiplies the caller's matrices where they are, in its mode: by their types,
  * strides and memory. */

@@ -37,6 +37,14 @@ typedef struct dm_backend_config {
   bool keeps; /* GPU memory that is released serves later allocations, a sixteenth of it at most */
 } dm_backend_config;
 
+/* How whole products are multiplied; see dm_backend_config. */
+typedef struct dm_backend_mode {
+  const dm_compute *compute;
+  const char *kernel;
+  int64_t tile;
+  int64_t depth; /* k is cut at multiples of it, and the parts' sums are added; 0: it is not */
+} dm_backend_mode;
+
 typedef struct dm_device {
   char name[64];                     /* "NVIDIA H200", or the CPU's model */
   char id[48];                       /* UUID of a GPU; empty for a CPU */
@@ -131,7 +139,7 @@ typedef struct dm_backend_ops {
    * far. */
   dm_status (*natively)(dm_backend *backend, int64_t *lines);
   /* (optional) As the config, for a backend that is open and has no pending work. */
-  dm_status (*set_mode)(dm_backend *backend, const dm_compute *compute, const char *kernel);
+  dm_status (*set_mode)(dm_backend *backend, const dm_backend_mode *mode);
   /* (optional) Whole products of the caller's matrices, in modes and by kernels that libraries
    * have; SUITS: whether MULTIPLY takes this one. */
   bool (*suits)(const dm_backend *backend, const dm_whole_product *product);
@@ -192,7 +200,8 @@ typedef struct dm_backend_ops {
 typedef struct dm_tiles {
   bool used, named; /* NAMED: by a kernel that was named */
   dm_compute mode;
-  void *memory; /* accumulators and sums of a tile */
+  int64_t depth; /* as in dm_backend_mode */
+  void *memory;  /* accumulators and sums of a tile */
   int64_t bytes;
   dm_event last; /* the last step that was posted */
 } dm_tiles;

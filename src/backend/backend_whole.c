@@ -22,15 +22,16 @@ static const dm_backend *asked(const dm_backend *backend) {
   return multiplying((dm_backend *)(uintptr_t)backend);
 }
 
-dm_status dm_backend_set_mode(dm_backend *backend, const dm_compute *compute, const char *kernel) {
+dm_status dm_backend_set_mode(dm_backend *backend, const dm_backend_mode *mode) {
   backend = multiplying(backend);
   dm_tiles *tiles = &backend->tiles;
-  tiles->named = strcmp(kernel, "auto") != 0;
-  tiles->used = tiles->named || compute->own_kernels;
-  tiles->mode = *compute;
+  tiles->named = strcmp(mode->kernel, "auto") != 0;
+  tiles->used = tiles->named || mode->compute->own_kernels || mode->depth > 0;
+  tiles->mode = *mode->compute;
+  tiles->depth = mode->depth;
   if (!backend->ops->set_mode)
     return dm_fail(DM_E_BUG, "backend %s has one mode", backend->ops->name);
-  return backend->ops->set_mode(backend, compute, kernel);
+  return backend->ops->set_mode(backend, mode);
 }
 
 /* ---- products in tiles ---- */
@@ -49,7 +50,8 @@ static bool is_direct(const dm_tiles *tiles, const dm_whole_product *p) {
   return plain && aligned && p->c.dtype == sum_of(tiles, p->a.dtype);
 }
 
-/* The exponents of complex numbers are those of C by rows, and of one entry. */
+/* Exponents, and bits, of complex numbers are those of C by rows; exponents are those of one
+ * entry. */
 static bool suits_tiles(const dm_tiles *tiles, const dm_whole_product *p) {
   const dm_dtype work = p->a.dtype;
   const dm_whole_product one = dm_whole_entry(p, 0), by_rows = dm_whole_by_rows(&one);
@@ -57,7 +59,8 @@ static bool suits_tiles(const dm_tiles *tiles, const dm_whole_product *p) {
   const bool turned = !dm_blas_by_rows(one.c);
   if (p->c.space != DM_DEVICE || p->symmetric || dm_dtype_real(work) != tiles->mode.work ||
       (is_complex && (p->conjugate_a || p->conjugate_b)) ||
-      (tiles->mode.scans && ((is_complex && turned) || p->entries > 1)))
+      (is_complex && turned && (tiles->mode.scans || tiles->depth > 0)) ||
+      (tiles->mode.scans && p->entries > 1))
     return false;
   return dm_blas_by_rows(by_rows.a) && dm_blas_by_rows(by_rows.b) && dm_blas_by_rows(by_rows.c) &&
          (dm_backend_has_epilogue(p->c.dtype, sum_of(tiles, work)) || is_direct(tiles, &by_rows));
@@ -89,50 +92,60 @@ static dm_status need_sums(const tiling *t, int64_t rows, int64_t cols, dm_view 
   return DM_OK;
 }
 
-/* SUMS = A B for the tile at (ROW, COL) of C, from accumulators in ROOM. */
-static dm_status post_accumulators(const tiling *t, dm_view sums, dm_view room, dm_view a,
-                                   dm_view b, int64_t row, int64_t col) {
+/* One tile: SUMS = A B, from accumulators in ROOM if there are any. */
+typedef struct tile_product {
+  dm_view sums, room, a, b;
+  dm_exponents exponents;
+} tile_product;
+
+/* Adds the products of DEPTH columns of A from K. */
+static dm_status add_part(const tiling *t, const tile_product *p, int64_t k, int64_t depth) {
   const dm_compute *mode = &t->tiles->mode;
-  const dm_view first = dm_compute_first(mode, room);
-  const int64_t plane = dm_compute_plane(mode, first.cols);
-  const dm_exponents *all = &t->whole.exponents;
-  const dm_exponents exponents = {all->rows + row,
-                                  all->cols + dm_compute_parts(mode, t->sum) * col};
+  const dm_view a = dm_view_sub(p->a, 0, k, p->a.rows, depth);
+  const dm_view b = dm_view_sub(p->b, k, 0, depth, p->b.cols);
   dm_event *last = &t->tiles->last;
-  DM_TRY(dm_backend_product(t->backend, first, plane, a, b, false, exponents, last));
-  return dm_backend_finish(t->backend, sums, first, plane, exponents, last);
+  if (mode->finish == DM_NO_FINISH) return dm_backend_gemm(t->backend, p->sums, a, b, k > 0, last);
+  const dm_view first = dm_compute_first(mode, p->room);
+  return dm_backend_product(t->backend, first, dm_compute_plane(mode, first.cols), a, b, k > 0,
+                            p->exponents, last);
 }
 
-/* SUMS = A B in pieces of k. */
-static dm_status post_pieces(const tiling *t, dm_view sums, dm_view a, dm_view b) {
-  const int64_t k = a.cols, each = t->whole.piece > 0 ? dm_min(k, t->whole.piece) : k;
-  dm_event *last = &t->tiles->last;
-  if (each == k) return dm_backend_gemm(t->backend, sums, a, b, false, last);
-  for (int64_t first = 0; first < k; first += each) {
-    const int64_t length = dm_min(each, k - first);
-    DM_TRY(dm_backend_gemm(t->backend, sums, dm_view_sub(a, 0, first, a.rows, length),
-                           dm_view_sub(b, first, 0, length, b.cols), first > 0, last));
-  }
-  return DM_OK;
+/* Columns of A, of ALL, that are multiplied together. */
+static int64_t depth_of(const tiling *t, int64_t all) {
+  const int64_t of_mode = t->tiles->depth, of_product = t->whole.piece;
+  if (of_mode > 0) all = dm_min(all, of_mode);
+  return of_product > 0 ? dm_min(all, of_product) : all;
+}
+
+static dm_status post_sums(const tiling *t, const tile_product *p) {
+  const dm_compute *mode = &t->tiles->mode;
+  const int64_t all = p->a.cols, each = depth_of(t, dm_max(1, all));
+  for (int64_t k = 0; k == 0 || k < all; k += each)
+    DM_TRY(add_part(t, p, k, dm_min(each, all - k)));
+  if (mode->finish == DM_NO_FINISH) return DM_OK;
+  const dm_view first = dm_compute_first(mode, p->room);
+  return dm_backend_finish(t->backend, p->sums, first, dm_compute_plane(mode, first.cols),
+                           p->exponents, &t->tiles->last);
 }
 
 static dm_status post_tile(const tiling *t, int64_t row, int64_t col, int64_t rows, int64_t cols) {
   const dm_whole_product *w = &t->whole;
+  const dm_compute *mode = &t->tiles->mode;
   rows = dm_min(rows, w->c.rows - row), cols = dm_min(cols, w->c.cols - col);
-  const dm_view a = dm_view_sub(w->a, row, 0, rows, w->a.cols);
-  const dm_view b = dm_view_sub(w->b, 0, col, w->b.rows, cols);
   const dm_view c = dm_view_sub(w->c, row, col, rows, cols);
-  const bool accumulates = t->tiles->mode.finish != DM_NO_FINISH;
   const bool reads_c = w->beta[0] != 0.0 || w->beta[1] != 0.0;
-  dm_view room = c;
-  if (accumulates || !t->direct) DM_TRY(need_sums(t, rows, cols, &room));
-  const dm_view sums = t->direct ? c : room;
-  if (accumulates)
-    DM_TRY(post_accumulators(t, sums, room, a, b, row, col));
-  else
-    DM_TRY(post_pieces(t, sums, a, b));
+  tile_product p = {.sums = c,
+                    .room = c,
+                    .a = dm_view_sub(w->a, row, 0, rows, w->a.cols),
+                    .b = dm_view_sub(w->b, 0, col, w->b.rows, cols)};
+  if (mode->scans)
+    p.exponents = (dm_exponents){w->exponents.rows + row,
+                                 w->exponents.cols + dm_compute_parts(mode, t->sum) * col};
+  if (mode->finish != DM_NO_FINISH || !t->direct) DM_TRY(need_sums(t, rows, cols, &p.room));
+  if (!t->direct) p.sums = p.room;
+  DM_TRY(post_sums(t, &p));
   if (t->direct) return DM_OK;
-  return dm_backend_epilogue(t->backend, c, sums, reads_c ? &c : NULL, w->alpha, w->beta,
+  return dm_backend_epilogue(t->backend, c, p.sums, reads_c ? &c : NULL, w->alpha, w->beta,
                              &t->tiles->last);
 }
 

@@ -210,10 +210,11 @@ static dm_status choose_mode(dm_cuda *gpu, const dm_compute *compute, const char
   return dm_cuda_open_residues(gpu);
 }
 
-static dm_status cuda_set_mode(dm_backend *backend, const dm_compute *compute, const char *kernel) {
+static dm_status cuda_set_mode(dm_backend *backend, const dm_backend_mode *mode) {
   dm_cuda *gpu = dm_cuda_of(backend);
+  gpu->tile = mode->tile;
   DM_TRY(dm_cuda_enter(gpu));
-  DM_TRY(choose_mode(gpu, compute, kernel));
+  DM_TRY(choose_mode(gpu, mode->compute, mode->kernel));
   return dm_cuda_open_split(gpu);
 }
 

@@ -17,8 +17,8 @@
 /* Whether nothing was asked for that takes the plan's shares and blocks. */
 static bool is_plain(const dm_multiply *m) {
   const dm_wishes *w = &m->engine.wishes;
-  return !m->verify_files && !w->reproducible && !m->equation.own && w->pm == 0 && w->panel == 0 &&
-         w->tiles_m == 0 && m->engine.memory_host == 0 && m->engine.memory_device == 0;
+  return !m->verify_files && !m->equation.own && w->pm == 0 && w->panel == 0 && w->tiles_m == 0 &&
+         m->engine.memory_host == 0 && m->engine.memory_device == 0;
 }
 
 /* One rank's matrices are in one memory. */
@@ -177,7 +177,8 @@ static bool is_in_mode(const dm_in_place *kept, const dm_in_place_product *p) {
   const dm_in_place_mode *mode = &kept->mode;
   return !p->outcome->on_gpu ||
          (mode->known && strcmp(mode->compute.name, p->outcome->problem.compute.name) == 0 &&
-          strcmp(mode->kernel, p->multiply->engine.kernel) == 0);
+          strcmp(mode->kernel, p->multiply->engine.kernel) == 0 &&
+          mode->reproducible == p->outcome->reproducible);
 }
 
 /* The GPU's backend multiplies as the product asks for. */
@@ -186,8 +187,14 @@ static dm_status set_mode(dm_in_place *kept, const dm_in_place_product *p) {
   const dm_compute *compute = &p->outcome->problem.compute;
   dm_in_place_mode *mode = &kept->mode;
   if (is_in_mode(kept, p)) return DM_OK;
-  *mode = (dm_in_place_mode){.compute = *compute, .kernel = listed_kernel(kernel)};
-  DM_TRY(dm_backend_set_mode(kept->gpu, compute, kernel));
+  *mode = (dm_in_place_mode){.compute = *compute,
+                             .kernel = listed_kernel(kernel),
+                             .reproducible = p->outcome->reproducible};
+  DM_TRY(dm_backend_set_mode(
+      kept->gpu, &(dm_backend_mode){.compute = compute,
+                                    .kernel = kernel,
+                                    .tile = mode->reproducible ? DM_BORDER : 0,
+                                    .depth = mode->reproducible ? DM_REPRODUCIBLE_PANEL : 0}));
   mode->known = true;
   return DM_OK;
 }
@@ -310,7 +317,8 @@ static dm_status reach(dm_in_place_product *p) {
   static const char *const names[] = {"A", "B", "C"};
   dm_distributed *matrix = p->places->matrix;
   const bool posts = !p->multiply->verify && p->run->ranks == 1 && !p->centered &&
-                     !p->outcome->problem.compute.own_kernels && !p->outcome->kernel;
+                     !p->outcome->problem.compute.own_kernels && !p->outcome->kernel &&
+                     !p->outcome->reproducible;
   p->stream = posts ? matrix[DM_C].stream : NULL;
   for (int x = 0; x < 3; x++) {
     const bool awaited = x > 0 && matrix[x].stream == matrix[0].stream;
@@ -318,6 +326,15 @@ static dm_status reach(dm_in_place_product *p) {
     DM_TRY(dm_distributed_reach(&matrix[x], p->backend, names[x]));
   }
   return dm_stop_check(&p->run->stop);
+}
+
+/* Whether the bits of C, if they are to be the same on all grids, are those of the pipeline: our
+ * own kernels' do not depend on where C is cut. */
+static bool is_reproduced(const dm_in_place_product *p) {
+  const dm_in_place_outcome *o = p->outcome;
+  const bool ours = !dm_dtype_is_complex(o->problem.work) &&
+                    !(o->kernel && strncmp(o->kernel, "cublas", strlen("cublas")) == 0);
+  return !o->reproducible || (o->on_gpu && (ours || p->run->ranks == 1));
 }
 
 /* ---- all ---- */
@@ -456,9 +473,10 @@ static dm_status multiply_in_place(dm_in_place *kept, dm_in_place_product *p, bo
     DM_TRY(settle_fastest(kept, p, problem));
   const bool named = strcmp(m->engine.kernel, "auto") != 0;
   p->outcome->kernel = named ? listed_kernel(m->engine.kernel) : NULL;
-  if (!is_native(m, problem, p->outcome->on_gpu) ||
+  p->outcome->reproducible = m->engine.wishes.reproducible;
+  if (!is_native(m, problem, p->outcome->on_gpu) || !is_reproduced(p) ||
       (p->outcome->on_gpu && !adds_pieces(problem, p->run->ranks)) ||
-      ((named || problem->compute.own_kernels) && is_symmetric(p)) ||
+      ((named || p->outcome->reproducible || problem->compute.own_kernels) && is_symmetric(p)) ||
       (p->run->ranks > 1 && is_symmetric(p) && problem->symmetry == DM_HERMITIAN)) /* GPUs do not */
     return DM_OK;                                                                  /* conjugate */
   dm_status centered = p->centered ? center(kept, p, &like) : DM_OK;
@@ -554,8 +572,8 @@ static void record_recipe(const dm_in_place_outcome *outcome, const dm_device *d
                    : outcome->kernel ? outcome->kernel
                                      : device->library;
   char moved[40];
-  dm_record_text(record, "plan.recipe", "recipe", "in place, by %s%s%s", by,
-                 moved_text(outcome, moved), ways);
+  dm_record_text(record, "plan.recipe", "recipe", "in place, by %s%s%s%s", by,
+                 outcome->reproducible ? ", reproducible" : "", moved_text(outcome, moved), ways);
   dm_record_text(record, "plan.grid", NULL, outcome->turned ? "1x%dx1" : "%dx1x1", run->ranks);
 }
 

@@ -34,6 +34,7 @@ typedef struct dm_in_place_mode {
   bool known;
   dm_compute compute;
   const char *kernel; /* static text */
+  bool reproducible;
 } dm_in_place_mode;
 
 /* What later products reuse; initially zero. */
@@ -54,10 +55,11 @@ typedef struct dm_in_place_outcome {
   dm_problem problem;
   bool on_gpu, verified;
   const char *kernel; /* that was named, static text; or NULL */
-  bool posted;        /* the product runs in the caller's stream and may not be complete */
-  bool turned, both;  /* several ranks: op(A) travelled, or both did, in as many strips; */
-  int64_t strips;     /* 0: nothing did */
-  bool moved[3];      /* op(A), op(B), C were moved to rows, and C back */
+  bool reproducible;
+  bool posted;       /* the product runs in the caller's stream and may not be complete */
+  bool turned, both; /* several ranks: op(A) travelled, or both did, in as many strips; */
+  int64_t strips;    /* 0: nothing did */
+  bool moved[3];     /* op(A), op(B), C were moved to rows, and C back */
   const char *transport;
   int moduli;        /* more than the caller stated: A and B need them; or 0, ... */
   char instead[160]; /* ... and then why not by residues, as stated; or "" */

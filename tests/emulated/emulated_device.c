@@ -86,12 +86,14 @@ static dm_status set_own_mode(emulated *e, const dm_backend_config *config) {
   return compute && compute->splits ? emulated_split_new(&e->split) : DM_OK;
 }
 
-static dm_status set_mode(dm_backend *backend, const dm_compute *compute, const char *kernel) {
+static dm_status set_mode(dm_backend *backend, const dm_backend_mode *mode) {
   emulated *e = of(backend);
-  e->compute = *compute;
-  const dm_backend_config config = {
-      .threads = e->threads, .compute = &e->compute, .tile = e->tile, .kernel = "auto"};
-  (void)kernel; /* all are the CPU's */
+  e->compute = *mode->compute;
+  e->tile = mode->tile;
+  const dm_backend_config config = {.threads = e->threads,
+                                    .compute = &e->compute,
+                                    .tile = e->tile,
+                                    .kernel = "auto"}; /* all are the CPU's */
   return set_own_mode(e, &config);
 }
 

@@ -483,7 +483,7 @@ class OnGpu(unittest.TestCase):
 
     def test_pipeline(self):
         """Products that are not multiplied where they are: pieces are copied on the GPU, and C is finished there."""
-        ways = ({"reproducible": True}, {"panel": 64}, {"memory": "device=67250000"}, {"compute": "f64:int8"}, {"panel": 64, "verify": False})
+        ways = ({"reproducible": True, "panel": 512}, {"panel": 64}, {"memory": "device=67250000"}, {"compute": "f64:int8"}, {"panel": 64, "verify": False})
         for number, (way, dtype, ops) in enumerate(itertools.product(ways, ("f8", "f4", "c16", "f2"), ("nn", "tc", "ct"))):
             if "compute" in way and dtype not in ("f8", "c16"):
                 continue
@@ -547,6 +547,28 @@ class OnGpu(unittest.TestCase):
                     context.matmul(self.put(ByDlpack, a), self.put(ByDlpack, b), out)
                     self.assertTrue(context.record["plan"]["recipe"].startswith("in place"))
                 np.testing.assert_array_equal(self.get(out), a @ b)
+
+    def test_kernels_by_name(self):
+        for kernel, dtype in (("mma", "f8"), ("warp_tile", "f4"), ("naive", "f4"), ("wgmma", "f2"), ("cublas", "c16")):
+            for columns, beta in itertools.product(("", "abc"), (0, 2)):
+                self.assertTrue(self.in_place(dtype, "n", "n", columns, kernel=kernel, beta=beta))
+            self.assertFalse(self.in_place(dtype, "n", "n", "a", kernel=kernel))
+
+    def test_reproducible_where_they_are(self):
+        """The same bits as by the pipeline, with k cut at the same places."""
+        rng = np.random.default_rng(12)
+        for dtype, out in (("f8", "f8"), ("f4", "f4"), ("c16", "c16"), ("f2", "f4"), ("f2", "f2")):
+            a, b = ((rng.standard_normal(s) * (1 + 1j if dtype == "c16" else 1)).astype(dtype) for s in ((300, 1100), (1100, 270)))
+            found = []
+            for words in ({}, {"panel": 512}):
+                there = [self.put(ByDlpack, x) for x in (a, b, np.zeros((300, 270), out))]
+                with self.subTest(dtype=dtype, out=out), damier.Context(reproducible=True, **words) as context:
+                    context.matmul(*there)
+                    self.assertEqual("in place" in context.record["plan"]["recipe"], not words)
+                    found.append(self.get(there[2]))
+                for given in there:
+                    self.gpu.release(given)
+            np.testing.assert_array_equal(*found)
 
     def test_modes_that_do_not_suit(self):
         """With more moduli, or natively, where the arrays are; the record says why."""

@@ -141,6 +141,25 @@ class SeveralGpus(unittest.TestCase):
             np.testing.assert_allclose(np.vstack(parts), a @ b, rtol=0, atol=1e-12)
             np.testing.assert_allclose(context.gram(damier.Rows(rows_of["a"]), np.empty((70, 70))), a.T @ a, rtol=0, atol=1e-12)
 
+    def test_parts_in_modes(self):
+        """Each GPU multiplies its rows as they are, with the exponents of all ranks' parts."""
+        cut_a, cut_b = [0, 20, 50, 90], [0, 40, 41, 70]
+        for words, dtype in (({"compute": "f64:int8"}, "f8"), ({"compute": "f64:int8"}, "c16"), ({"compute": "f32:f16"}, "f4"),
+                             ({"compute": "tf32"}, "f4"), ({"kernel": "mma"}, "f8"), ({"reproducible": True}, "f8")):
+            a, b = ((np.random.default_rng(i).integers(-9, 9, s) * (1 - 2j if dtype == "c16" else 1)).astype(dtype)
+                    for i, s in enumerate(((90, 70), (70, 50))))
+            a[60:] *= 1024  # exponents of their own
+            for verify, beta in ((True, 0), (False, 2)):
+                with self.subTest(words=words, dtype=dtype, beta=beta), damier.Context(gpus=3, verify=verify, beta=beta, **words) as context:
+                    there = [damier.Rows([self.put(x[i:j], g) for g, (i, j) in enumerate(zip(of, of[1:]))])
+                             for x, of in ((a, cut_a), (b, cut_b), (np.ones((90, 50), dtype), cut_a))]
+                    context.matmul(*there)
+                    np.testing.assert_array_equal(np.vstack([self.get(x) for x in there[2].array]), a @ b + beta)
+                    self.assertTrue(context.record["plan"]["recipe"].startswith("in place"), context.record["plan"]["recipe"])
+                    for rows in there:
+                        for part in rows.array:
+                            GPU.library.emulated_release(part.pointer)
+
     def test_wrong_parts(self):
         a = matrix(20, 20)
         with damier.Context(gpus=3) as context:
