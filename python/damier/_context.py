@@ -7,7 +7,7 @@ import functools
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any, TypeVar, Union
 
 import numpy as np
@@ -186,8 +186,11 @@ class Context(Handle):
         """As :func:`damier.matmul`; collective."""
         alike = None if c is not None else self._take_alike(("matmul",), a, b, out)
         if self._begin(("matmul", c is None), [a, b], alike) and alike is not None:
-            with self._with(batch=alike[1].batch) if alike[1].batch > 1 else nullcontext():  # without comm
+            self._entries = alike[1].batch
+            try:
                 self._call_on_arrays(lib.library.damier_multiply, *alike[1].stated)
+            finally:
+                self._entries = 1
             return alike[0]
         a, b = self._found(a, "a"), self._found(b, "b")
         if any(len(_shape_of(x)) > 2 for x in (a, b)):
@@ -249,7 +252,7 @@ class Context(Handle):
         of_out = None if out is None else _entries_of(out, shape, "out")
         of_old = None if c is None else _entries_of(c, shape, "c")
         batch = 1 if count == 0 or k == 0 or one_b or all(stored) else count
-        with self._with(batch=batch):
+        with self._of_batch(batch):
             made, stated = self._product(a, b, of_out, of_old, (count * m, n))
         result = made.reshape(shape) if out is None else out
         if batch > 1 and not any(stored) and stated is not None and c is None and all(s[:-2] == leads for s in shapes):

@@ -56,6 +56,7 @@ class Handle:
         self.ranks: int = 1 if comm is None else comm.Get_size()
         self._handle = ctypes.c_void_p()
         self._vectors: set[str] = set()  # options with numbers in memory
+        self._entries = self._entries_set = 1  # matrices of an operand in the next call; as the library has it
         self._interrupted = False
         self._raised: BaseException | None = None
         self._callback = lib.CProgress(self._on_progress)
@@ -138,6 +139,15 @@ class Handle:
                 self._set(name, None)
             self._vectors.difference_update(vectors)
 
+    @contextmanager
+    def _of_batch(self, batch: int) -> Iterator[None]:
+        """The calls multiply so many matrices."""
+        self._entries = batch
+        try:
+            yield
+        finally:
+            self._entries = 1
+
     def close(self) -> None:
         """Collective."""
         with _one_at_a_time:
@@ -184,6 +194,9 @@ class Handle:
     def _call(self, function: Any, *arguments: Any) -> None:
         if not self._handle:
             raise UsageError("the context is closed")
+        if self._entries != self._entries_set:  # it stays, so that the next call like this one is prepared
+            self._set("batch", str(self._entries) if self._entries > 1 else None)
+            self._entries_set = self._entries
         with _one_at_a_time:
             self._interrupted, self._raised = False, None
             code = self._interruptible(function, self._handle, *arguments, self._error)

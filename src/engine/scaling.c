@@ -236,13 +236,18 @@ static double scale_by(dm_scaling *s, const dm_problem *p, const lines *rows, co
   return depth > 0 ? factor_of(&of_a, &of_b, depth, u) : 1.0;
 }
 
-/* The smallest number of moduli above P's that makes f small enough; 0: none. In the end the
- * exponents are those for P. */
+/* The smallest number of moduli above P's that makes f small enough; 0: none. Exponents change. */
 static int more_moduli(dm_scaling *s, const dm_problem *p, const lines *rows, const lines *cols) {
-  int count = p->compute.moduli + 1;
-  while (count <= DM_MODULI_MOST && !(scale_by(s, p, rows, cols, count) <= granted(p))) count++;
-  (void)scale_by(s, p, rows, cols, p->compute.moduli);
-  return count <= DM_MODULI_MOST ? count : 0;
+  int low = p->compute.moduli + 1, high = DM_MODULI_MOST;
+  if (low > high || !(scale_by(s, p, rows, cols, high) <= granted(p))) return 0;
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (scale_by(s, p, rows, cols, middle) <= granted(p))
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return high;
 }
 
 /* Where to scan MATRIX: in its file, if it may stay there, else in the shares. */
@@ -264,7 +269,10 @@ static dm_status scale(const matrix_scan of[2], const dm_problem *p, dm_scaling 
   if (!finite) return DM_OK;
   s->factor = scale_by(s, p, rows, cols, p->compute.moduli);
   s->unfit = !(s->factor <= granted(p));
-  if (s->unfit) s->moduli = more_moduli(s, p, rows, cols);
+  if (s->unfit) {
+    s->moduli = more_moduli(s, p, rows, cols);
+    (void)scale_by(s, p, rows, cols, p->compute.moduli);
+  }
   return dm_comm_agree(of->world, uses ? give(s, p, of->backend) : DM_OK);
 }
 

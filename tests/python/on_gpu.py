@@ -467,6 +467,8 @@ class OnGpu(unittest.TestCase):
         wanted = turned[0].astype(wide) @ turned[1].astype(wide) + words.get("beta", 0) * out.astype(wide)
         np.testing.assert_array_equal(self.get(there[2]), wanted)
         self.assertEqual(record["verification"]["verdict"], "PASS")
+        for given in there:
+            self.gpu.release(given)
         return record["plan"]["recipe"].startswith("in place")
 
     def test_in_place(self):
