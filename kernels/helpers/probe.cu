@@ -22,19 +22,14 @@ template <class Element> struct Warp {
   static constexpr int BLOCKS = sizeof(Element) == 2 ? 3 : sizeof(Element) == 1 ? 1 : 0;
 };
 
-__device__ __forceinline__ double across_lanes(double v, int distance) {
-  return v + __shfl_xor_sync(~0u, v, distance);
+__device__ __forceinline__ double of_lane(double v, int distance) {
+  return __shfl_xor_sync(~0u, v, distance);
 }
-__device__ __forceinline__ int64_t across_lanes(int64_t v, int distance) {
-  return (int64_t)((uint64_t)v + (uint64_t)__shfl_xor_sync(~0u, (long long)v, distance));
+__device__ __forceinline__ int64_t of_lane(int64_t v, int distance) {
+  return (int64_t)__shfl_xor_sync(~0u, (long long)v, distance);
 }
-__device__ __forceinline__ Complex128 across_lanes(Complex128 v, int distance) {
-  return {across_lanes(v.re, distance), across_lanes(v.im, distance)};
-}
-template <class T> __device__ __forceinline__ T sum_of_lanes(T v) {
-#pragma unroll
-  for (int distance = LANES / 2; distance > 0; distance /= 2) v = across_lanes(v, distance);
-  return v;
+__device__ __forceinline__ Complex128 of_lane(Complex128 v, int distance) {
+  return {of_lane(v.re, distance), of_lane(v.im, distance)};
 }
 
 __device__ __forceinline__ double plus(double a, double b) {
@@ -45,6 +40,25 @@ __device__ __forceinline__ int64_t plus(int64_t a, int64_t b) { /* wraps */
 }
 __device__ __forceinline__ Complex128 plus(Complex128 a, Complex128 b) {
   return {a.re + b.re, a.im + b.im};
+}
+
+/* The sum over all lanes of V[r], for row r = lane / (LANES / ROWS).  At each step a lane passes on
+ * half of its rows and keeps the others, so that 8 rows take 9 exchanges, not 40: with short rows
+ * these would take longer than reading M. */
+template <int ROWS, class T> __device__ __forceinline__ T sum_of_lanes(T (&v)[ROWS]) {
+  int distance = LANES / 2;
+#pragma unroll
+  for (int half = ROWS / 2; half > 0; half /= 2, distance /= 2) {
+    const bool upper = threadIdx.x & distance;
+#pragma unroll
+    for (int r = 0; r < half; r++) {
+      const T passed = of_lane(upper ? v[r] : v[r + half], distance);
+      v[r] = plus(upper ? v[r + half] : v[r], passed);
+    }
+  }
+#pragma unroll
+  for (; distance > 0; distance /= 2) v[0] = plus(v[0], of_lane(v[0], distance));
+  return v[0];
 }
 
 /* |m x|^2 + c; products of integers do not wrap. */
@@ -196,16 +210,19 @@ __device__ __forceinline__ void probe_block(const dm_view &m, const Wide *x, con
     add_run<Element, WIDE, false, SIZED>(row, j * m.col_stride, x + j, SIZED ? size + j : size,
                                          end - j, sum, squares, norms);
 
+  Wide of_sum[ROWS];
+  double of_square[ROWS], of_norm[ROWS];
 #pragma unroll
-  for (int r = 0; r < ROWS; r++) {
-    const Wide total = sum_of_lanes(sum[r].sum);
-    const double square = squares ? sum_of_lanes(sum[r].square) : 0.0;
-    const double norm = SIZED && norms ? sum_of_lanes(sum[r].norm) : 0.0;
-    if (lane != 0 || first + r >= last) continue;
-    sums[part * m.rows + first + r] = total;
-    if (squares) squares[part * m.rows + first + r] = square;
-    if (SIZED && norms) norms[part * m.rows + first + r] = norm;
-  }
+  for (int r = 0; r < ROWS; r++)
+    of_sum[r] = sum[r].sum, of_square[r] = sum[r].square, of_norm[r] = sum[r].norm;
+  const Wide total = sum_of_lanes(of_sum);
+  const double square = squares ? sum_of_lanes(of_square) : 0.0;
+  const double norm = SIZED && norms ? sum_of_lanes(of_norm) : 0.0;
+  const int64_t at = first + lane / (LANES / ROWS);
+  if (lane % (LANES / ROWS) != 0 || at >= last) return;
+  sums[part * m.rows + at] = total;
+  if (squares) squares[part * m.rows + at] = square;
+  if (SIZED && norms) norms[part * m.rows + at] = norm;
 }
 
 template <class Element, bool WIDE, bool SIZED, class Wide>
