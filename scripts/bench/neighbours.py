@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The nearest rows of each row by inner product: by damier gram --top, by faiss's exact index, and by blocks of NumPy, in turns; whole
-commands, from their start to the file of neighbours. Appends a record of each program.
+"""The nearest rows of each row by cosine: by damier gram --metric cosine --top, by faiss's exact index, scikit-learn, sparse_dot_topn
+and blocks of NumPy, in turns; whole commands, from their start to the file of neighbours. Appends a record of each program.
 
-    scripts/bench/neighbours.py -o docs/results/neighbours.jsonl --python VENV/bin/python
+    scripts/bench/neighbours.py -o docs/results/neighbours.jsonl --python VENV/bin/python [--ways damier,faiss]
 
-Needs a Python with faiss-cpu, h5py and NumPy.
+Needs a Python with faiss-cpu, h5py, NumPy, scikit-learn, scipy and sparse-dot-topn.
 """
 import json
 import pathlib
@@ -12,22 +12,32 @@ import tempfile
 
 from measure import code_of, compare, cores, made_by, options_of, run, start, timed
 
-COLS, TOP = 128, 11  # each row is its own nearest
+COLS, TOP = 128, 10
 WRITE = f"""import sys, h5py, numpy as np
 x = np.random.default_rng(1).standard_normal((int(sys.argv[2]), {COLS}), dtype="f4")
-x /= np.linalg.norm(x, axis=1, keepdims=True)
 with h5py.File(sys.argv[1] + "/X.h5", "w") as file:
     file["x"] = x
 """
 READ = "import sys, h5py, numpy as np\nwith h5py.File(sys.argv[1] + '/X.h5') as file:\n    x = file['x'][:]\n"
+UNIT = READ + "x /= np.linalg.norm(x, axis=1, keepdims=True)\n"
 WAYS = {"damier": None,
-        "faiss": READ + f"""import faiss
+        "faiss": UNIT + f"""import faiss
 index = faiss.IndexFlatIP({COLS})
 index.add(x)
 values, indices = index.search(x, {TOP})
 np.savez(sys.argv[1] + "/near.npz", values=values, indices=indices)
 """,
-        "numpy": READ + f"""values, indices = [], []
+        "scikit-learn": READ + f"""from sklearn.neighbors import NearestNeighbors
+some = NearestNeighbors(n_neighbors={TOP}, metric="cosine", algorithm="brute", n_jobs=-1).fit(x)
+values, indices = some.kneighbors(x)
+np.savez(sys.argv[1] + "/near.npz", values=values, indices=indices)
+""",
+        "sparse_dot_topn": UNIT + f"""import os, scipy.sparse, sparse_dot_topn
+y = scipy.sparse.csr_matrix(x)
+found = sparse_dot_topn.sp_matmul_topn(y, y.T.tocsr(), top_n={TOP}, sort=True, n_threads=len(os.sched_getaffinity(0)))
+scipy.sparse.save_npz(sys.argv[1] + "/near.npz", found, compressed=False)
+""",
+        "numpy": UNIT + f"""values, indices = [], []
 for first in range(0, len(x), 2000):
     c = x[first:first + 2000] @ x.T
     some = np.argpartition(-c, {TOP}, axis=1)[:, :{TOP}]
@@ -37,11 +47,12 @@ for first in range(0, len(x), 2000):
     indices.append(np.take_along_axis(some, order, 1))
 np.savez(sys.argv[1] + "/near.npz", values=np.concatenate(values), indices=np.concatenate(indices))
 """}
-VERSIONS = "import json, faiss, numpy; print(json.dumps({'faiss': faiss.__version__, 'numpy': numpy.__version__}))"
+VERSIONS = ("import json, importlib.metadata as m; print(json.dumps({name: m.version(name) for name in ('faiss-cpu', 'numpy', "
+            "'scikit-learn', 'sparse-dot-topn')}))")
 
 
 def once(way, folder, options):
-    words = [options.damier, "gram", folder / "X.h5", "--of", "rows", "--top", str(TOP), "-o", folder / "near.h5", "--force", "-q"]
+    words = [options.damier, "gram", folder / "X.h5", "--of", "rows", "--metric", "cosine", "--top", str(TOP), "-o", folder / "near.h5", "--force", "-q"]
     if way != "damier":
         words = [options.python, "-c", WAYS[way], folder]
     took, _ = timed(lambda: run(words))
@@ -50,14 +61,15 @@ def once(way, folder, options):
 
 def main():
     options = options_of(__doc__, "neighbours.jsonl", damier="build/release/damier", runs=10, python="python3",
+                         ways={"default": ",".join(WAYS), "help": "programs, the first is the reference"},
                          rows={"type": int, "default": 50000, "help": "rows [50000]"},
                          folder={"default": "/dev/shm", "help": "for the files [/dev/shm]"})
     about = {"verb": "neighbours", **made_by(code_of(options.damier), cores=cores()), **json.loads(run([options.python, "-c", VERSIONS]))}
     with tempfile.TemporaryDirectory(dir=options.folder, prefix="damier-near-") as name:
         folder = pathlib.Path(name)
         run([options.python, "-c", WRITE, folder, str(options.rows)])
-        case = {"rows": options.rows, "columns": COLS, "top": TOP, "type": "f32"}
-        compare(options.output, about, case, tuple(WAYS), lambda way: once(way, folder, options), options.runs)
+        case = {"rows": options.rows, "columns": COLS, "top": TOP, "type": "f32", "metric": "cosine"}
+        compare(options.output, about, case, tuple(options.ways.split(",")), lambda way: once(way, folder, options), options.runs)
 
 
 if __name__ == "__main__":
