@@ -9,6 +9,7 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/units.h"
+#include "file/naming.h"
 #include "plan/partition.h"
 #include "product/centered.h"
 #include "product/cut.h"
@@ -202,11 +203,15 @@ static dm_status reduced_open_one(reduced *r, int which, int64_t room) {
   int64_t lines = columns ? r->problem.n : r->problem.m;
   int64_t length = columns ? r->problem.m : r->problem.n;
   if (what->kind == DM_REDUCE_DIAGONAL) lines = length = dm_min(lines, length);
-  return dm_reducer_new(what, lines, length, room, &r->reducer[which]);
+  return dm_reducer_new(what, lines, length, room, r->folder[0] ? r->folder : NULL,
+                        &r->reducer[which]);
 }
 
-/* Lists of unknown length share what the others leave. */
+/* Lists of unknown length share what the others leave; with one rank more of them go to the disk of
+ * the result. */
 static dm_status reduced_open_reducers(reduced *r) {
+  const bool spills = !r->kept && r->run->ranks == 1 && r->multiply->out.file[0];
+  if (spills) dm_path_directory(r->multiply->out.file, r->folder);
   const dm_reductions *kept = &r->multiply->kept;
   int64_t room = r->share / 2;
   int unknown = 0;

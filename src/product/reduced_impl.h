@@ -16,12 +16,13 @@ typedef struct reduced {
   dm_reduced_kept *kept; /* the result; NULL: a file */
   dm_problem problem;
   dm_reducer *reducer[DM_REDUCTIONS];
-  void *copies[2]; /* of A and B that were in other memory */
-  void *rows;      /* of a tile of C: this rank's */
-  dm_dtype tile;   /* the type of its elements */
-  int64_t step;    /* rows and columns of most tiles */
-  int64_t tiles;   /* merged so far, */
-  int64_t taken;   /* the first ones by an earlier run */
+  char folder[DM_PATH]; /* of the result, where elements may go; "": they stay in memory */
+  void *copies[2];      /* of A and B that were in other memory */
+  void *rows;           /* of a tile of C: this rank's */
+  dm_dtype tile;        /* the type of its elements */
+  int64_t step;         /* rows and columns of most tiles */
+  int64_t tiles;        /* merged so far, */
+  int64_t taken;        /* the first ones by an earlier run */
   dm_reduced_state state;
   int64_t process, share; /* bytes of memory of this process, and those that the rank has besides */
   int64_t tile_bytes;     /* this rank's, of a tile */

@@ -8,6 +8,7 @@
 #include "core/checked.h"
 #include "core/copy.h"
 #include "core/crew.h"
+#include "core/spill.h"
 #include "reduce/reduction_impl.h"
 
 static const struct {
@@ -70,7 +71,7 @@ const char *dm_reduction_text(const dm_reduction *what, char text[DM_REDUCTION_T
 /* ---- opening and closing ---- */
 
 dm_status dm_reducer_new(const dm_reduction *what, int64_t lines, int64_t length, int64_t room,
-                         dm_reducer **reducer) {
+                         const char *folder, dm_reducer **reducer) {
   dm_reducer *r;
   DM_TRY(dm_buffer_table(1, &r));
   r->what = *what;
@@ -78,6 +79,7 @@ dm_status dm_reducer_new(const dm_reduction *what, int64_t lines, int64_t length
   r->lines = lines;
   r->length = length;
   r->room = room;
+  r->folder = folder;
   dm_status status = r->ops->open(r, room);
   if (!status) {
     *reducer = r;
@@ -266,11 +268,18 @@ dm_status dm_reducer_save(dm_reducer *r, dm_reducer_mover *write, void *context)
   return DM_OK;
 }
 
-static dm_status reducer_read_states(const int64_t *sizes, dm_reduce_state *states,
+/* Large ones on the disk that elements without room go to. */
+static dm_status reducer_read_states(const dm_reducer *r, const int64_t *sizes,
+                                     dm_reduce_state *states, dm_spill *spills,
                                      dm_reducer_mover *read, void *context) {
   for (int i = 0; i < DM_REDUCE_STATES; i++) {
     states[i].bytes = sizes[i];
-    DM_TRY(dm_buffer_alloc(dm_max(1, sizes[i]), &states[i].data));
+    if (r->folder && sizes[i] > r->room / 3) {
+      DM_TRY(dm_spill_grow(r->folder, sizes[i], &spills[i]));
+      states[i].data = spills[i].base;
+    } else {
+      DM_TRY(dm_buffer_alloc(dm_max(1, sizes[i]), &states[i].data));
+    }
     if (sizes[i] > 0) DM_TRY(read(context, states[i].data, sizes[i]));
   }
   return DM_OK;
@@ -278,11 +287,16 @@ static dm_status reducer_read_states(const int64_t *sizes, dm_reduce_state *stat
 
 dm_status dm_reducer_load(dm_reducer *r, dm_reducer_mover *read, void *context) {
   dm_reduce_state states[DM_REDUCE_STATES] = {{.data = NULL}};
+  dm_spill spills[DM_REDUCE_STATES] = {{.base = NULL}};
   int64_t sizes[DM_REDUCE_STATES + 1];
   DM_TRY(read(context, sizes, sizeof sizes));
-  dm_status status = reducer_read_states(sizes, states, read, context);
+  dm_status status = reducer_read_states(r, sizes, states, spills, read, context);
   if (!status) status = r->ops->absorb(r, states);
   if (!status) r->nans[0] += sizes[DM_REDUCE_STATES];
+  for (int i = 0; i < DM_REDUCE_STATES; i++) {
+    if (spills[i].file) states[i].data = NULL;
+    dm_spill_free(&spills[i]);
+  }
   free_states(states);
   return status;
 }

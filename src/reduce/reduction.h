@@ -61,9 +61,10 @@ const char *dm_reduction_word(const dm_reduction *what);
 
 typedef struct dm_reducer dm_reducer;
 
-/* Of LINES with LENGTH elements each. ROOM: bytes that this rank may use. DM_E_FIT: too few. */
+/* Of LINES with LENGTH elements each. ROOM: bytes that this rank may use. DM_E_FIT: too few.
+ * FOLDER, which must stay, or NULL: where elements beyond a threshold go that have no room. */
 dm_status dm_reducer_new(const dm_reduction *what, int64_t lines, int64_t length, int64_t room,
-                         dm_reducer **reducer);
+                         const char *folder, dm_reducer **reducer);
 void dm_reducer_free(dm_reducer *reducer); /* NULL is allowed */
 
 /* Adds PART of C, real and in host memory, with its first element at (row, col), on at most THREADS

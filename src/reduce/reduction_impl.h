@@ -51,6 +51,7 @@ struct dm_reducer {
   const dm_reduce_ops *ops;
   int64_t lines, length;
   int64_t room;
+  const char *folder;            /* or NULL */
   int64_t nans[DM_REDUCE_SLOTS]; /* the first one also has those of other ranks */
   void *kept;
 };

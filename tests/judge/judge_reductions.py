@@ -341,6 +341,19 @@ def dry_runs(folder, damier):
     run(damier, 1, *words[:3], folder / "t.h5", *words[4:], "--top", 4000, "--dry-run", expect=5)
 
 
+def without_room(folder, damier):
+    """More elements than fit in memory go to the disk of the result; nothing stays of that."""
+    x = np.random.default_rng(8).integers(-3, 4, size=(1500, 20)).astype("f4")
+    np.save(folder / "x.npy", x)
+    c = (x @ x.T).astype("f8")
+    run(damier, 1, "gram", folder / "x.npy", "--of", "rows", "--above", 3, "--memory", f"host={process_mib(damier) + 8}MiB", "-o",
+        folder / "r.h5", "-q")
+    expect(sorted(path.name for path in folder.iterdir()) == ["r.h5", "x.npy"], "something is left")
+    with h5py.File(folder / "r.h5") as file:
+        expect(file["c/data"].size * 24 > 10 << 20, "they fit in memory")
+        expect_beyond(file, c, c.shape, "row", lambda line: line > 3, 0.0, 3.0)
+
+
 def refusals(folder, damier):
     rng = np.random.default_rng(2)
     with h5py.File(folder / "x.h5", "w") as file:
@@ -381,5 +394,5 @@ def replaces(folder, damier):
 TILES = [("gram", 1, True), ("gram", 3, False), ("multiply", 2, True)]
 
 chosen = options()
-run_cases(chosen.damier, [(several_tiles, *case) for case in TILES] + [(as_stored, *case, 1 + i % 3) for i, case in enumerate(ALIKE)] + [(other_inputs,), (several, "gram", 1, "row"), (several, "multiply", 2, "column"), (diagonal,), (nan_and_inf,), (norms,), (dry_runs,), (refusals,), (replaces,)]
+run_cases(chosen.damier, [(several_tiles, *case) for case in TILES] + [(as_stored, *case, 1 + i % 3) for i, case in enumerate(ALIKE)] + [(other_inputs,), (several, "gram", 1, "row"), (several, "multiply", 2, "column"), (diagonal,), (nan_and_inf,), (norms,), (dry_runs,), (without_room,), (refusals,), (replaces,)]
           + [(drawn, seed) for seed in range(how_many(chosen, 16, 32, 1000))])
