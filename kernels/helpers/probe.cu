@@ -1,10 +1,11 @@
 /* probe: sums[i] += sum_j M(i,j) x[j] and squares[i] += sum_j |M(i,j) x[j]|^2, reading M once.
  *
- * A warp processes 8 rows at once (4 of i8, whose 16 elements per load need more registers), so
- * each piece of x in registers serves 8 loads of M: x is f64 even if M has 16 bits, and reading it
- * again for every row would cost more than reading M.  The lanes read neighbouring pieces of a row,
- * of 16 bytes if the rows allow it.  If there are few rows, the columns are split into parts, which
- * fold adds.  If columns are contiguous instead, the lanes read neighbouring pieces of a column. */
+ * A group of lanes, a warp or for short rows a quarter of one, processes 8 rows at once (4 of i8,
+ * whose 16 elements per load need more registers), so each piece of x in registers serves 8 loads
+ * of M: x is f64 even if M has 16 bits, and reading it again for every row would cost more than
+ * reading M.  The lanes read neighbouring pieces of a row, of 16 bytes if the rows allow it.  If
+ * there are few rows, the columns are split into parts, which fold adds.  If columns are contiguous
+ * instead, the lanes read neighbouring pieces of a column. */
 #include "kernels/helpers/fold.cuh"
 #include "kernels/helpers/number.cuh"
 #include "kernels/helpers/run.cuh"
@@ -13,7 +14,9 @@
 namespace {
 
 constexpr int LANES = 32, WARPS = 4;
-constexpr int64_t STEP = 512; /* parts begin at its multiples: a run per lane, for every type */
+constexpr int SHORT = 8;        /* lanes of a group for short rows, ... */
+constexpr int SHORT_ROW = 1024; /* ... which have at most so many bytes */
+constexpr int64_t STEP = 512;   /* parts begin at its multiples: a run per lane, for every type */
 constexpr int WARPS_PER_PROCESSOR = 32;
 
 template <class Element> struct Warp {
@@ -42,11 +45,11 @@ __device__ __forceinline__ Complex128 plus(Complex128 a, Complex128 b) {
   return {a.re + b.re, a.im + b.im};
 }
 
-/* The sum over all lanes of V[r], for row r = lane / (LANES / ROWS).  At each step a lane passes on
- * half of its rows and keeps the others, so that 8 rows take 9 exchanges, not 40: with short rows
- * these would take longer than reading M. */
-template <int ROWS, class T> __device__ __forceinline__ T sum_of_lanes(T (&v)[ROWS]) {
-  int distance = LANES / 2;
+/* The sum of V[r] over a group of lanes, for row r = lane / (GROUP / ROWS).  At each step a lane
+ * passes on half of its rows and keeps the others, so that 8 rows take 9 exchanges, not 40: with
+ * short rows these would take longer than reading M. */
+template <int GROUP, int ROWS, class T> __device__ __forceinline__ T sum_of_lanes(T (&v)[ROWS]) {
+  int distance = GROUP / 2;
 #pragma unroll
   for (int half = ROWS / 2; half > 0; half /= 2, distance /= 2) {
     const bool upper = threadIdx.x & distance;
@@ -175,19 +178,22 @@ struct Place {
 };
 
 __device__ __forceinline__ Place place_of(const Blocks &of, int64_t number) {
+  if (of.count == of.down) return {0, 0, number}; /* divisions take longer than a short row */
   const int64_t entry = number / of.down;
   return {entry / of.entries, entry % of.entries, number % of.down};
 }
 
-template <class Element, bool WIDE, bool SIZED, class Wide>
+template <class Element, bool WIDE, bool SIZED, int GROUP, class Wide>
 __device__ __forceinline__ void probe_block(const dm_view &m, const Wide *x, const double *size,
                                             const Blocks &of, int64_t block, Wide *sums,
                                             double *squares, double *norms) {
   constexpr int V = Run<Element, WIDE>::LENGTH, ROWS = Warp<Element>::ROWS;
-  const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
+  constexpr int GROUPS = LANES * WARPS / GROUP;
+  const int lane = threadIdx.x % GROUP, group = threadIdx.x / GROUP;
   const Place place = place_of(of, block);
-  const int64_t part = place.part, in_entry = (place.down * WARPS + warp) * ROWS;
-  if (in_entry >= of.entry_rows) return;
+  const int64_t part = place.part, in_entry = (place.down * GROUPS + group) * ROWS;
+  const int64_t of_warp = (place.down * GROUPS + group / (LANES / GROUP) * (LANES / GROUP)) * ROWS;
+  if (of_warp >= of.entry_rows) return; /* the whole warp */
   const int64_t first = place.entry * of.entry_rows + in_entry;
   const int64_t last = (place.entry + 1) * of.entry_rows; /* excluded */
   const int64_t begin = part * of.cols_per_part;
@@ -203,7 +209,7 @@ __device__ __forceinline__ void probe_block(const dm_view &m, const Wide *x, con
 
   RowSums<Wide> sum[ROWS] = {};
   int64_t j = begin + lane * V;
-  for (; j + V <= end; j += LANES * V)
+  for (; j + V <= end; j += GROUP * V)
     add_run<Element, WIDE, true, SIZED>(row, j * m.col_stride, x + j, SIZED ? size + j : size, V,
                                         sum, squares, norms);
   if (j < end)
@@ -215,22 +221,22 @@ __device__ __forceinline__ void probe_block(const dm_view &m, const Wide *x, con
 #pragma unroll
   for (int r = 0; r < ROWS; r++)
     of_sum[r] = sum[r].sum, of_square[r] = sum[r].square, of_norm[r] = sum[r].norm;
-  const Wide total = sum_of_lanes(of_sum);
-  const double square = squares ? sum_of_lanes(of_square) : 0.0;
-  const double norm = SIZED && norms ? sum_of_lanes(of_norm) : 0.0;
-  const int64_t at = first + lane / (LANES / ROWS);
-  if (lane % (LANES / ROWS) != 0 || at >= last) return;
+  const Wide total = sum_of_lanes<GROUP>(of_sum);
+  const double square = squares ? sum_of_lanes<GROUP>(of_square) : 0.0;
+  const double norm = SIZED && norms ? sum_of_lanes<GROUP>(of_norm) : 0.0;
+  const int64_t at = first + lane / (GROUP / ROWS);
+  if (lane % (GROUP / ROWS) != 0 || at >= last) return;
   sums[part * m.rows + at] = total;
   if (squares) squares[part * m.rows + at] = square;
   if (SIZED && norms) norms[part * m.rows + at] = norm;
 }
 
-template <class Element, bool WIDE, bool SIZED, class Wide>
+template <class Element, bool WIDE, bool SIZED, int GROUP, class Wide>
 __global__ void __launch_bounds__(LANES *WARPS, Warp<Element>::BLOCKS)
     probe(dm_view m, const Wide *x, const double *size, Blocks of, Wide *sums, double *squares,
           double *norms) {
   for (int64_t block = blockIdx.x; block < of.count; block += gridDim.x)
-    probe_block<Element, WIDE, SIZED>(m, x, size, of, block, sums, squares, norms);
+    probe_block<Element, WIDE, SIZED, GROUP>(m, x, size, of, block, sums, squares, norms);
 }
 
 /* ---- matrices whose columns are contiguous ----
@@ -331,10 +337,18 @@ template <class Element> bool runs_are_wide(dm_view m, int64_t entries) {
   return aligned && rows_are_wide(turned(m), sizeof(Element));
 }
 
+/* Whether a quarter of a warp processes a row. */
+template <class Element> bool rows_are_short(dm_view m, int64_t entries) {
+  const int64_t at_once = LANES * WARPS / SHORT * Warp<Element>::ROWS;
+  return !has_columns(m) && runs_are_wide<Element>(m, entries) &&
+         m.cols * (int64_t)sizeof(Element) <= SHORT_ROW && m.rows / entries >= at_once;
+}
+
 /* Blocks for the rows of an entry. */
 template <class Element> int64_t blocks_down(dm_view m, int64_t entries) {
   const int64_t run = runs_are_wide<Element>(m, entries) ? 16 / sizeof(Element) : 1;
-  const int64_t rows = has_columns(m) ? LANES * run : WARPS * Warp<Element>::ROWS;
+  const int64_t groups = LANES * WARPS / (rows_are_short<Element>(m, entries) ? SHORT : LANES);
+  const int64_t rows = has_columns(m) ? LANES * run : groups * Warp<Element>::ROWS;
   return (m.rows / entries + rows - 1) / rows;
 }
 
@@ -353,12 +367,15 @@ cudaError_t fold_sums(int64_t *to, const int64_t *sums, int64_t rows, int64_t pa
                      rows, parts, stream); /* wraps */
 }
 
-template <class Element, bool SIZED> auto kernel_of(bool columns, bool wide) {
+template <class Element, bool SIZED> auto kernel_of(dm_view m, int64_t entries) {
   typedef typename WideOf<Element>::Type Wide;
-  if (columns)
+  const bool wide = runs_are_wide<Element>(m, entries);
+  if (has_columns(m))
     return wide ? probe_columns<Element, true, SIZED, Wide>
                 : probe_columns<Element, false, SIZED, Wide>;
-  return wide ? probe<Element, true, SIZED, Wide> : probe<Element, false, SIZED, Wide>;
+  if (rows_are_short<Element>(m, entries)) return probe<Element, true, SIZED, SHORT, Wide>;
+  return wide ? probe<Element, true, SIZED, LANES, Wide>
+              : probe<Element, false, SIZED, LANES, Wide>;
 }
 
 template <class Element> cudaError_t launch(const dm_probe_work &w) {
@@ -376,9 +393,8 @@ template <class Element> cudaError_t launch(const dm_probe_work &w) {
       w.squares ? reinterpret_cast<double *>(of_parts + w.parts * m.rows) : nullptr;
   double *norms_of_parts = w.norms ? squares_of_parts + w.parts * m.rows : nullptr;
   if (at_once > INT32_MAX) return cudaErrorInvalidConfiguration;
-  const bool wide = runs_are_wide<Element>(m, entries);
   const auto kernel =
-      w.sizes ? kernel_of<Element, true>(columns, wide) : kernel_of<Element, false>(columns, wide);
+      w.sizes ? kernel_of<Element, true>(m, entries) : kernel_of<Element, false>(m, entries);
   kernel<<<(unsigned)at_once, columns ? dim3(LANES, LINES) : dim3(LANES * WARPS), 0, w.stream>>>(
       m, static_cast<const Wide *>(w.x), w.sizes, of, of_parts, squares_of_parts, norms_of_parts);
   cudaError_t error = cudaGetLastError();
@@ -408,7 +424,8 @@ int64_t dm_kernels_probe_parts(dm_view matrix, int processors) {
 cudaError_t dm_kernels_probe_load(dm_dtype dtype) {
   return with_type(dtype, [&](auto element) {
     typedef decltype(element) Element;
-    const cudaError_t error = load_now(probe<Element, true, false, typename WideOf<Element>::Type>);
+    const cudaError_t error =
+        load_now(probe<Element, true, false, LANES, typename WideOf<Element>::Type>);
     return error == cudaSuccess ? load_now(fold<double>) : error;
   });
 }

@@ -172,8 +172,18 @@ def beside_torch(r):
 
 
 MODES = Table(IN_MEMORY, "summary modes", "gpu modes", {
-    "m = n = k": "{m}", "type": "{type}", "asked for": asked, "torch.matmul, ms": "{torch_ms:.2f}", "damier, ms": "{damier_ms:.2f}",
-    "ratio": beside_torch}, footer=by("gpu_modes.py"))
+    "m = n = k": "{m}", "type": "{type}", "asked for": asked, "torch.matmul, ms": "{torch_ms:.2f}", "damier, ms": "{plain_ms:.2f}",
+    "verified, ms": "{damier_ms:.2f}", "verified, ratio": beside_torch}, footer=by("gpu_modes.py"))
+
+SHAPES = Table(IN_MEMORY, "summary shapes", "gpu shapes", {
+    "m × n × k": lambda r: f"{r['batch']} of " * (r["batch"] > 0) + f"{r['m']} × {r['n']} × {r['k']}", "type": "{type}",
+    "torch.matmul, ms": "{torch_ms:.3f}", "damier, ms": "{plain_ms:.3f}", "ratio": "{plain_ratio:.2f}", "verified, ms": "{damier_ms:.3f}",
+    "verified, ratio": beside_torch}, footer=by("gpu_modes.py"))
+
+ON_TWO = Table(IN_MEMORY, "summary modes on two GPUs", "gpus modes", {
+    "m = n = k": "{m}", "type": "{type}", "asked for": asked, "one GPU, ms": "{plain_ms:.1f}", "B gathered, torch.matmul, ms": "{torch_ms:.1f}",
+    "two GPUs, ms": "{damier_ms:.1f}", "of one GPU": lambda r: f"{r['damier_ms'] / r['plain_ms']:.2f}", "of gathering": beside_torch},
+    footer=by("gpu_modes.py"))
 
 DEEP = Table(SYMMETRIC, "summary many rows", "gpu grams", {
     "X": "{rows} × {columns}", "type": "{type}", "asked for": asked, "torch.matmul, ms": "{torch_ms:.2f}", "`gram`, ms": "{damier_ms:.2f}",
@@ -249,7 +259,7 @@ def scaling(records):
         measured(ours + simulated, "`damier bench scale`, `simulation/simulate.sh`")
 
 
-TABLES = [Lines(PAGE, "summary user", "user", user, repeats=True), NODE, ARRAYS, ARRAYS_ON_CPUS, OPERANDS, GRAM, COVARIANCE, MODES, DEEP,
+TABLES = [Lines(PAGE, "summary user", "user", user, repeats=True), NODE, ARRAYS, ARRAYS_ON_CPUS, OPERANDS, GRAM, COVARIANCE, MODES, SHAPES, ON_TWO, DEEP,
           SUMS,
           Lines(IN_MEMORY, "summary memory", "gpu,gpus,cublasmp,cublasxt,scalapack,in place,in place ranks", memory, repeats=True),
           Lines(PAGE, "summary scaling", "bench scale,simulated", scaling, repeats=True)]
