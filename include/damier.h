@@ -370,9 +370,10 @@ DAMIER_API int damier_multiply(damier_context *context, const damier_matrix *a,
  *
  * Computes the elements on and below the diagonal and mirrors them, so C is exactly symmetric, or
  * Hermitian with a real diagonal. Otherwise as damier_multiply; the options "op-a" and "op-b" must
- * be "n". An old C (option "beta") must be symmetric, or Hermitian, and be in a file or in the host
- * memory of one process; else DAMIER_E_USAGE, or DAMIER_E_INPUT. The option "triangle" ("both",
- * "lower", "upper") says which half of a C in a file is stored; the other one is 0.
+ * be "n". An old C (option "beta") must be symmetric, or Hermitian, and be in a file, in the host
+ * memory of one process or, on one rank, in GPU memory; else DAMIER_E_USAGE, or DAMIER_E_INPUT. The
+ * option "triangle" ("both", "lower", "upper") says which half of a C in a file is stored; the
+ * other one is 0.
  * @param context of this rank
  * @param x in a file or in memory
  * @param of_rows 0: X^H X, products of columns; else X X^H, of rows

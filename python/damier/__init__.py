@@ -107,7 +107,7 @@ def gram(x: Any, out: Any = None, comm: Any = None, *, of: str = "columns", prog
     """alpha x^H x, or with ``of="rows"`` alpha x x^H, with half of the work of :func:`matmul`.
 
     The result is exactly symmetric, or Hermitian.  Arrays, ``comm`` and ``options`` are as for :func:`matmul`, without
-    ``op_a`` and ``op_b``.  With ``beta``, the contents of ``out`` must be symmetric, and in host memory.
+    ``op_a`` and ``op_b``.  With ``beta``, the contents of ``out`` must be symmetric; several ranks add none.
 
     ``x`` may be a location of a dataset, larger than memory: if ``out`` is one, too, that file gets the result, and the
     record is returned.

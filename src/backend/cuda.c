@@ -274,9 +274,10 @@ static dm_status cuda_device(dm_backend *backend, dm_device *device) {
   device->memory_free = (int64_t)available + dm_cuda_kept_bytes(gpu);
   device->memory_total = (int64_t)total;
 
-  /* The version at build time: cuBLAS is loaded on demand. */
-  snprintf(device->library, sizeof device->library, "cuBLAS %d.%d.%d", CUBLAS_VER_MAJOR,
-           CUBLAS_VER_MINOR, CUBLAS_VER_PATCH);
+  int version[3];
+  dm_cuda_cublas_version(version);
+  snprintf(device->library, sizeof device->library, "cuBLAS %d.%d.%d%s", version[0], version[1],
+           version[2], gpu->pedantic_f64 || gpu->pedantic_f32 ? ", pedantic" : "");
   if (gpu->pedantic_f64 || gpu->pedantic_f32)
     snprintf(
         device->advice, sizeof device->advice,

@@ -70,6 +70,18 @@ static void *find(const char *library, const char *symbol) {
 #define BLAS(name, ...) PASS_ON("cublas", name, CUBLAS_STATUS_NOT_INITIALIZED, __VA_ARGS__)
 #define LT(name, ...) PASS_ON("cublasLt", name, CUBLAS_STATUS_NOT_INITIALIZED, __VA_ARGS__)
 
+void dm_cuda_cublas_version(int version[3]) {
+  static const libraryPropertyType parts[] = {MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL};
+  const int built[] = {CUBLAS_VER_MAJOR, CUBLAS_VER_MINOR, CUBLAS_VER_PATCH};
+  void *loaded = dlopen(LIBRARY("cublas"), RTLD_NOW | RTLD_NOLOAD);
+  __typeof__(&cublasGetProperty) property = NULL;
+  if (loaded) *(void **)&property = dlsym(loaded, "cublasGetProperty");
+  for (int i = 0; i < 3; i++)
+    if (!property || property(parts[i], &version[i]) != CUBLAS_STATUS_SUCCESS)
+      version[i] = built[i];
+  if (loaded) (void)dlclose(loaded);
+}
+
 const char *cublasGetStatusString(cublasStatus_t status) {
   PASS_ON("cublas", cublasGetStatusString, LIBRARY("cublas") " cannot be loaded", status);
 }

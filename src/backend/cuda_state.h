@@ -205,6 +205,9 @@ dm_status dm_cuda_natively(dm_backend *backend, int64_t *lines);
  * NULL: not found. It stays loaded. */
 void *dm_cuda_library_open(const char *name, int major);
 
+/* The version of cuBLAS: of the library, if it is loaded already, else that at build time. */
+void dm_cuda_cublas_version(int version[3]);
+
 /* ---- sums for the verification, and generated matrices, on the GPU ---- */
 
 enum { DM_CUDA_SUMS_LEAST = 4 << 20 }; /* smallest area in bytes: growing waits for the GPU */

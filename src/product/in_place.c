@@ -10,6 +10,7 @@
 #include "core/clock.h"
 #include "engine/phases.h"
 #include "engine/scaling.h"
+#include "product/symmetric.h"
 #include "run/facts.h"
 
 /* ---- which products ---- */
@@ -84,7 +85,7 @@ static bool is_native(const dm_multiply *m, const dm_problem *p, bool on_gpu) {
     return false; /* the bounds would vanish; the pipeline verifies before it applies alpha */
   /* A wrong C could not be computed again: on the host the pipeline keeps it until its verdict. */
   if (m->verify && p->reads_c && !on_gpu) return false;
-  if (p->reads_c && p->symmetry != DM_NO_SYMMETRY) return false; /* the old C is checked first */
+  if (p->reads_c && p->symmetry != DM_NO_SYMMETRY && !on_gpu) return false; /* its reader checks */
   return has_mode(m, p, on_gpu) && !p->fastest && !p->no_k && p->file_a == p->work &&
          p->file_b == p->work && (p->c == p->accumulator || p->c == p->work) &&
          (m->equation.type == DM_DTYPE_NONE || m->equation.type == p->work);
@@ -312,13 +313,18 @@ static void tell_ways(const dm_in_place *kept, const dm_in_place_product *p) {
   p->outcome->transport = kept->workspace.links.chosen->name;
 }
 
+/* The old C must be symmetric, too. */
+static bool adds_symmetric(const dm_in_place_product *p) {
+  return p->outcome->problem.reads_c && p->outcome->problem.symmetry != DM_NO_SYMMETRY;
+}
+
 /* Waits for the caller's streams, but not for that in which the product is posted. */
 static dm_status reach(dm_in_place_product *p) {
   static const char *const names[] = {"A", "B", "C"};
   dm_distributed *matrix = p->places->matrix;
   const bool posts = !p->multiply->verify && p->run->ranks == 1 && !p->centered &&
                      !p->outcome->problem.compute.own_kernels && !p->outcome->kernel &&
-                     !p->outcome->reproducible;
+                     !p->outcome->reproducible && !adds_symmetric(p);
   p->stream = posts ? matrix[DM_C].stream : NULL;
   for (int x = 0; x < 3; x++) {
     const bool awaited = x > 0 && matrix[x].stream == matrix[0].stream;
@@ -475,6 +481,7 @@ static dm_status multiply_in_place(dm_in_place *kept, dm_in_place_product *p, bo
   p->outcome->kernel = named ? listed_kernel(m->engine.kernel) : NULL;
   p->outcome->reproducible = m->engine.wishes.reproducible;
   if (!is_native(m, problem, p->outcome->on_gpu) || !is_reproduced(p) ||
+      (p->run->ranks > 1 && adds_symmetric(p)) ||
       (p->outcome->on_gpu && !adds_pieces(problem, p->run->ranks)) ||
       ((named || p->outcome->reproducible || problem->compute.own_kernels) && is_symmetric(p)) ||
       (p->run->ranks > 1 && is_symmetric(p) && problem->symmetry == DM_HERMITIAN)) /* GPUs do not */
@@ -490,6 +497,7 @@ static dm_status multiply_in_place(dm_in_place *kept, dm_in_place_product *p, bo
   DM_TRY(dm_comm_agree(world, reach(p)));
   DM_TRY(scan(kept, p, taken));
   if (!*taken) return in_place_instead(kept, p, taken);
+  if (adds_symmetric(p)) DM_TRY(dm_old_is_symmetric_there(p->run, problem, p->whole.c, p->backend));
   p->outcome->verified = m->verify;
   memcpy(p->outcome->alpha, m->equation.alpha, sizeof m->equation.alpha);
   memcpy(p->outcome->beta, m->equation.beta, sizeof m->equation.beta);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "backend/backend.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/copy.h"
@@ -13,7 +14,9 @@ enum { SIDE = 512 };
 /* The old C, and room for two blocks that are each other's mirror images. */
 typedef struct comparison {
   const dm_problem *problem;
-  dm_reader *old;
+  dm_reader *old; /* NULL: it is VIEW, */
+  dm_view view;   /* which BACKEND copies */
+  dm_backend *backend;
   dm_dtype type;
   char *blocks[2];
   double lines[2][2 * SIDE];
@@ -23,7 +26,11 @@ static dm_status block_at(comparison *c, int which, int64_t row, int64_t col, dm
   const int64_t n = c->problem->n;
   *block =
       dm_view_row_major(c->blocks[which], c->type, dm_min(SIDE, n - row), dm_min(SIDE, n - col));
-  return dm_reader_read(c->old, row, col, block, 1, false);
+  if (c->old) return dm_reader_read(c->old, row, col, block, 1, false);
+  const dm_view from = dm_view_sub(c->view, row, col, block->rows, block->cols);
+  dm_event copied;
+  DM_TRY(dm_backend_copy(c->backend, *block, from, &copied));
+  return dm_backend_wait(c->backend, copied);
 }
 
 /* The first of COUNT numbers at which they differ; COUNT: none. */
@@ -75,17 +82,26 @@ static dm_status run_comparison(dm_run *run, comparison *c) {
   return compare_all(run, c);
 }
 
-dm_status dm_old_is_symmetric(dm_run *run, const dm_problem *problem, dm_reader *old) {
+static dm_status begin(dm_run *run, const comparison *of) {
   comparison *c;
   dm_status status = dm_buffer_table(1, &c);
   if (!status) {
-    c->problem = problem;
-    c->old = old;
-    c->type = dm_dtype_widest(problem->work);
+    *c = *of;
     status = run_comparison(run, c);
     free(c->blocks[0]);
     free(c->blocks[1]);
     free(c);
   }
   return dm_comm_agree(run->world, status);
+}
+
+dm_status dm_old_is_symmetric(dm_run *run, const dm_problem *problem, dm_reader *old) {
+  const comparison of = {.problem = problem, .old = old, .type = dm_dtype_widest(problem->work)};
+  return begin(run, &of);
+}
+
+dm_status dm_old_is_symmetric_there(dm_run *run, const dm_problem *problem, dm_view old,
+                                    dm_backend *backend) {
+  const comparison of = {.problem = problem, .view = old, .backend = backend, .type = old.dtype};
+  return begin(run, &of);
 }

@@ -71,6 +71,27 @@ def tiles(folder, damier, ranks, dtype, grid, mib):
     run(damier, 1, "verify", folder / "c.h5", "-q")
 
 
+def thin(folder, damier, case, number):
+    """From a row of a million elements to a column of as many: Gram matrices and covariances of the short side, multiplied in the
+    page cache or copied, with no warning of sums that are cut off."""
+    rows, cols, dtype = case
+    x = elements.write(folder / "x.h5", values(rows, cols, dtype, number) + 0.5, dtype)
+    wide, of = x.astype(np.complex128 if dtype in COMPLEX else np.float64), "columns" if rows > cols else "rows"
+    wide = wide if of == "columns" else wide.T
+    for verb in ("gram", "cov") if dtype in ("f64", "f32") else ("gram",):
+        centered = wide - wide.mean(0) if verb == "cov" else wide
+        want = (centered.conj().T if of == "columns" else centered.T) @ (centered if of == "columns" else centered.conj())
+        want = want / (len(wide) - 1) if verb == "cov" else want
+        for ranks, flags in ((1, ""), (1, "--read-by pread"), (2, ""))[:3 if number % 2 else 2]:
+            run(damier, ranks, verb, folder / "x.h5", "-o", folder / "c.h5", "--of", of, "--force", "--threads", 2, "-q", *flags.split(),
+                "--json", folder / "record.json")
+            c, record = read(folder / "c.h5", result_type(dtype, "")), records_of(folder / "record.json")[-1]
+            rough = max(elements.unit(result_type(dtype, "")), elements.unit("f32") if dtype == "bf16" else 0)
+            expect(np.abs(c - want).max() <= 40 * rough * np.abs(want).max(), f"{verb} {ranks} {flags}: other numbers than NumPy")
+            expect(record["verification"]["verdict"] == "PASS", f"{verb} {ranks} {flags}: not verified")
+            expect(not any("cut off" in line for line in record.get("warnings", [])), f"{verb} {ranks} {flags}: {record.get('warnings')}")
+
+
 def resumed(folder, damier):
     """Killed when the first tiles are recorded; a recorded image that changed meanwhile is computed again."""
     x = elements.write(folder / "x.h5", values(9000, 1500, "f64", 3), "f64")
@@ -215,6 +236,8 @@ def refused(folder, damier):
 
 chosen = options()
 SIDES = ("columns", "rows")
+THIN = [(1, 1_000_000, "f32"), (1_000_000, 1, "f64"), (3, 300_001, "f64"), (300_001, 5, "f32"), (70_001, 65, "f32"), (80, 30_000, "c64"),
+        (20_000, 130, "bf16"), (6_000, 700, "f64"), (700, 5_000, "f32")]
 run_cases(chosen.damier, [(compare, case, of, seed) for seed, case in enumerate(CASES)
                           for of in (SIDES if chosen.endurance else SIDES[seed // 2 % 2:][:1])]
           + [(tiles, 1, "f64", "", 24), (tiles, 3, "f32", "", 12), (tiles, 2, "c128", "", 40),
@@ -223,4 +246,5 @@ run_cases(chosen.damier, [(compare, case, of, seed) for seed, case in enumerate(
           + [(old_added, 1, "f64", ""), (old_added, 4, "c128", "--grid 2x2x1"), (old_added, 2, "c64", "--grid 1x1x2"),
              (old_added, 1, "f64", "--memory host=76MiB")]
           + [(held_once, 1, "columns", ""), (held_once, 1, "rows", ""), (held_once, 2, "columns", "--grid 1x1x2")]
+          + [(thin, case, number) for number, case in enumerate(THIN) if "emulated" not in chosen.damier]
           + [(resumed,), (recognised,), (same_bits,), (refused,)])
